@@ -18,6 +18,7 @@ import (
 	"hob/autonomy/dispatch"
 	"hob/autonomy/explain"
 	"hob/autonomy/guard"
+	"hob/autonomy/hooks"
 	"hob/autonomy/intake"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
@@ -85,6 +86,8 @@ type Options struct {
 	Budget Budget
 	// Learners read each turn after it has ended.
 	Learners []commit.Learner
+	// Programs are the user's hooks for answers. Nil means that there are none.
+	Programs *hooks.Hooks
 	// Messages indexes new messages when Hob is idle. Nil disables the index.
 	Messages MessageIndexer
 	// Chats shows in a chat that Hob is working. Nil disables this.
@@ -174,7 +177,7 @@ func New(o Options) (*Loop, error) {
 func newCommitter(o Options, l *Loop) (*commit.Committer, error) {
 	c := commit.Options{
 		Store: o.Store, Bus: o.Bus, Guard: o.Guard, Sessions: o.Sessions, Delivery: l.delivery, Notices: o.Intake, Maintenance: l.upkeep, Learners: o.Learners,
-		Zone: o.Zone, Log: o.Log,
+		Programs: o.Programs, Zone: o.Zone, Log: o.Log,
 	}
 	if o.Agents != nil {
 		c.Tasks = o.Agents

@@ -118,6 +118,7 @@ func (c *Registry) responsibleAgent(event string, at MessageOrigin) (Member, err
 
 // handOver assigns a conversation to another agent and resets its window.
 func (c *Registry) handOver(ctx context.Context, session, name string) error {
+	c.o.Sessions.End(ctx, session)
 	err := c.o.Store.Write(ctx, func(tx *store.Tx) error {
 		if err := c.o.Sessions.ResetTx(tx, session); err != nil {
 			return err

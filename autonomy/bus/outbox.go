@@ -38,6 +38,8 @@ type OutboxItem struct {
 	NotBefore time.Time
 	// Judged reports whether Options.NoticeFilter was already applied.
 	Judged bool
+	// Checked reports whether the user's hooks have let the message pass.
+	Checked bool
 	// Hint is a model's rating. Options.NoticeFilter decides how to use it.
 	Hint Hint
 	// Asks lists the ids of the approval requests in the message. Only the engine sets it, because

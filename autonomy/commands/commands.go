@@ -153,8 +153,7 @@ func (c *Commands) cmdStop(ctx context.Context, ev bus.Event, _ string) (string,
 }
 
 func (c *Commands) cmdNew(ctx context.Context, ev bus.Event, _ string) (string, error) {
-	err := c.o.Store.Write(ctx, func(tx *store.Tx) error { return c.o.Sessions.ResetTx(tx, ev.Session) })
-	return "Started a new conversation. Earlier messages stay in the history.", err
+	return "Started a new conversation. Earlier messages stay in the history.", c.o.Sessions.Reset(ctx, ev.Session)
 }
 
 func (c *Commands) cmdStatus(ctx context.Context, _ bus.Event, _ string) (string, error) {

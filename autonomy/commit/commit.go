@@ -15,6 +15,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/delivery"
 	"hob/autonomy/guard"
+	"hob/autonomy/hooks"
 	"hob/autonomy/intake"
 	"hob/autonomy/llm"
 	"hob/autonomy/mind/learn"
@@ -108,8 +109,10 @@ type Options struct {
 	Goals       Goals     // nil if there are no goals
 	Learners    []Learner // called in this order
 	Usage       UsageBook // nil if usage is not stored
-	Zone        func() *time.Location
-	Log         *slog.Logger
+	// Programs are the user's hooks for answers. Nil means that there are none.
+	Programs *hooks.Hooks
+	Zone     func() *time.Location
+	Log      *slog.Logger
 }
 
 // Committer ends events. Its methods may be called concurrently.

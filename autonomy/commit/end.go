@@ -4,11 +4,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"hob/autonomy/agents"
 	"hob/autonomy/bus"
+	"hob/autonomy/config"
 	"hob/autonomy/guard"
+	"hob/autonomy/hooks"
+	"hob/autonomy/llm"
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/trace"
 	"hob/channels"
@@ -19,6 +23,7 @@ import (
 // Commit makes the end of an event durable in one transaction.
 func (c *Committer) Commit(ctx context.Context, t Claim, end Outcome) error {
 	ev := t.Event
+	end = c.runPrograms(ctx, ev, end)
 	learned := c.prepareLearning(ev, end)
 	hint := c.rateUrgency(ctx, ev, end)
 	err := c.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
@@ -76,6 +81,33 @@ func (c *Committer) Commit(ctx context.Context, t Claim, end Outcome) error {
 	}
 	c.o.Maintenance.TidyLater(ev)
 	return nil
+}
+
+// runPrograms runs the user's hooks for an answer that a model wrote, before anyone reads it. If a
+// hook refuses the answer, the user gets the reason instead, and the history does not contain the
+// answer either.
+func (c *Committer) runPrograms(ctx context.Context, ev bus.Event, res Outcome) Outcome {
+	if !res.Send || res.Kind != channels.Reply || res.How != "turn" && res.How != "error" {
+		return res
+	}
+	e := hooks.NewEvent(config.AnswerBefore, ev)
+	e.Text, e.Tainted = res.Answer, res.Source.Tainted()
+	added, err := c.o.Programs.Run(context.WithoutCancel(ctx), e)
+	if err == nil && len(added) == 0 {
+		return res
+	}
+	res.Source = provenance.Outside
+	for _, a := range added {
+		res.Origins = provenance.Join(res.Origins, []provenance.Origin{a.Origin()})
+	}
+	if res.Answer = hooks.Join(res.Answer, added); err != nil {
+		res.Answer = "I withheld my answer: " + err.Error()
+	}
+	if n := len(res.Messages); n > 0 && res.Messages[n-1].Role == llm.Assistant {
+		res.Messages = slices.Clone(res.Messages)
+		res.Messages[n-1].Parts = []llm.Part{{Text: res.Answer, Source: res.Source, Origins: res.Origins}}
+	}
+	return res
 }
 
 // recordUsage stores the usage of model calls together with the end of a turn.

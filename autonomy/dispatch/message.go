@@ -29,6 +29,9 @@ func (h messageHandler) answerMessage(ctx context.Context, ev bus.Event) (commit
 	if !m.Until.IsZero() {
 		return h.replyRateLimited(ev, m), nil
 	}
+	if m.Refused != "" {
+		return replyRefused(ev, m), nil
+	}
 	if text := parseForgetRequest(ev); text != "" {
 		return h.runForget(ctx, ev, text)
 	}
@@ -111,6 +114,17 @@ func (h messageHandler) replyRateLimited(ev bus.Event, m payload.Message) commit
 	res.Answer = fmt.Sprintf("You have reached the limit: I read at most %d messages per hour from you. I will ignore your messages until %s; please write again then.",
 		h.o.GuestLimit, m.Until.In(h.o.Zone()).Format("15:04"))
 	res.Source = provenance.Hob
+	return res
+}
+
+// replyRefused answers a message that a hook refused, without a model. Other people do not learn
+// the reason.
+func replyRefused(ev bus.Event, m payload.Message) commit.Outcome {
+	res := commit.NewReply(ev, "hook")
+	res.Answer, res.Source = "I did not accept your message: "+m.Refused, provenance.Outside
+	if ev.Provenance != provenance.Owner {
+		res.Answer, res.Source = "I cannot accept this message.", provenance.Hob
+	}
 	return res
 }
 

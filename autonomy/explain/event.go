@@ -250,6 +250,11 @@ func (w Why) Text(zone *time.Location) string {
 		writeOrigins(&b, "in context", c.Origins)
 		writeOrigins(&b, "result", c.Returned)
 	}
+	for _, r := range w.Audit {
+		if r.Action == "hook" {
+			fmt.Fprintf(&b, "%s  %s (%s): %s\n", at(r.At), r.Rule, strings.TrimSpace(r.Origin+" "+r.Tool), r.Outcome)
+		}
+	}
 	if w.Goal != nil {
 		b.WriteString(w.Goal.Text(at))
 	}

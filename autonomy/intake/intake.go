@@ -13,6 +13,7 @@ import (
 	"hob/autonomy/agents"
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
+	"hob/autonomy/hooks"
 	"hob/autonomy/session"
 	"hob/platform/store"
 	"hob/watchers"
@@ -77,7 +78,9 @@ type Options struct {
 	SharedGroups bool
 	// GuestMessages is the maximum number of messages per hour from each guest; 0 means no limit.
 	GuestMessages int
-	Log           *slog.Logger // nil discards all messages
+	// Programs are the user's hooks for messages. Nil means that there are none.
+	Programs *hooks.Hooks
+	Log      *slog.Logger // nil discards all messages
 }
 
 // Intake writes to the inbox. Its methods may be called concurrently.

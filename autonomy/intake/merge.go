@@ -37,7 +37,7 @@ func mergeMessages(waiting, next bus.Event) (text string, merged json.RawMessage
 	if json.Unmarshal(waiting.Payload, &a) != nil || json.Unmarshal(next.Payload, &b) != nil {
 		return "", nil, false
 	}
-	if a.Via != b.Via || a.Shared != b.Shared || !a.Until.IsZero() || !b.Until.IsZero() || len(a.Outside)+len(b.Outside) > maxJoined ||
+	if a.Via != b.Via || a.Shared != b.Shared || !a.Until.IsZero() || !b.Until.IsZero() || a.Refused+b.Refused != "" || len(a.Outside)+len(b.Outside) > maxJoined ||
 		len(waiting.Payload)+len(next.Payload) > joinedData || len(waiting.Text)+len(next.Text) > joinedText {
 		return "", nil, false
 	}

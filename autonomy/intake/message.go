@@ -12,7 +12,9 @@ import (
 
 	"hob/autonomy/agents"
 	"hob/autonomy/bus"
+	"hob/autonomy/config"
 	"hob/autonomy/delivery"
+	"hob/autonomy/hooks"
 	"hob/autonomy/intake/chattext"
 	"hob/autonomy/payload"
 	"hob/autonomy/undo"
@@ -73,9 +75,15 @@ func (k *Intake) Receive(ctx context.Context, in channels.Inbound) (channels.Acc
 	msg, heard := watcherMessage(ev)
 	msg.Ignored = tell
 	settle := debounceDelay(ev, in)
+	refused := ""
 	if tell {
 		settle = 0
 		ev.Payload = encodePayload(payload.Message{Until: until})
+	} else if refused, err = k.runPrograms(ctx, &ev); err != nil {
+		k.guests.giveBack(ev, now)
+		return channels.Accepted{}, err
+	} else if refused != "" {
+		settle, heard = 0, false
 	}
 	var acc channels.Accepted
 	defer func() {
@@ -108,6 +116,41 @@ func (k *Intake) Receive(ctx context.Context, in channels.Inbound) (channels.Acc
 		acc.Differs, err = k.isOtherText(ctx, acc.Event, in.Text)
 	}
 	return acc, err
+}
+
+// runPrograms runs the user's hooks for a message and adds their text to it as untrusted text. It
+// returns the reason if a hook refused the message; the event then contains the reason, so that the
+// refusal survives a restart. Commands and answers of the owner never wait for a hook.
+func (k *Intake) runPrograms(ctx context.Context, ev *bus.Event) (refused string, err error) {
+	owner := ev.Provenance == provenance.Owner
+	command, _ := chattext.ParseCommand(ev.Text)
+	if !k.o.Programs.Has(config.MessageReceived) || owner && (command != "" || ev.Lane != "" && ev.Lane != ev.Session) {
+		return "", nil
+	}
+	m, err := payload.ParseMessage(*ev)
+	if err != nil {
+		return "", err
+	}
+	e := hooks.NewEvent(config.MessageReceived, *ev)
+	e.Text, e.Tainted = ev.Text, e.Tainted || len(m.Outside) > 0
+	for _, o := range m.Outside {
+		e.Text += "\n\n" + o
+	}
+	added, err := k.o.Programs.Run(ctx, e)
+	if r, ok := errors.AsType[*hooks.Refusal](err); ok {
+		m.Refused = r.Error()
+	} else if err != nil || len(added) == 0 {
+		return "", err
+	}
+	for _, a := range added {
+		for len(m.OutsideFrom) < len(m.Outside) { // the entries must correspond
+			m.OutsideFrom = append(m.OutsideFrom, channels.TextSource{})
+		}
+		m.Outside = append(m.Outside, hooks.Join("", []hooks.Added{a}))
+		m.OutsideFrom = append(m.OutsideFrom, channels.TextSource{Origin: payload.FromHook, Name: a.Hook})
+	}
+	ev.Payload = encodePayload(m)
+	return m.Refused, nil
 }
 
 // inTurn queues "/new" behind a message that is still waiting for the sender's next one, because

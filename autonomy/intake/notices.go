@@ -42,6 +42,21 @@ func (k *Intake) NotifyTx(tx *store.Tx, n Notice) error {
 	return err
 }
 
+// NotifyLastTx is like NotifyTx, for the conversation in which the owner last wrote.
+func (k *Intake) NotifyLastTx(tx *store.Tx, key, text string) error {
+	session, _, _, err := k.o.Bus.Owner.LastSession(context.Background())
+	if err != nil {
+		return err
+	}
+	return k.NotifyTx(tx, Notice{Key: key, Text: text, Report: cmp.Or(session, "main")})
+}
+
+// ReportRefusedTx reports a notice that one of the user's hooks refused.
+func (k *Intake) ReportRefusedTx(tx *store.Tx, r notify.Notice, why string) error {
+	text := fmt.Sprintf("I kept a notification back: %s. Read it with `hob why %s`, deliver it with `hob notify release %s`.", why, r.ID, r.ID)
+	return k.NotifyTx(tx, Notice{Key: "refused:" + r.ID, Text: text, Report: r.Session, Source: provenance.Outside})
+}
+
 func newNoticeEvent(n Notice) bus.Event {
 	return bus.Event{
 		ID: bus.NewID(), Kind: bus.System, Source: "hob", Session: "system", Text: n.Text, Provenance: cmp.Or(n.Source, provenance.Hob), Key: n.Key,

@@ -107,10 +107,10 @@ func (n *Notifier) Quiet(ctx context.Context) (until time.Time, why string, on b
 }
 
 // Release delivers a deferred notice now, regardless of why it was deferred. If id is "", it
-// delivers all deferred notices. It returns the number of notices delivered.
+// delivers all deferred notices. A notice that a hook refused is delivered only by its id. It returns the number of notices delivered.
 func (n *Notifier) Release(ctx context.Context, id string) (k int, err error) {
 	err = n.o.Store.Write(ctx, func(tx *store.Tx) error {
-		res, err := tx.Exec(`UPDATE notices SET held_by = 'asked', until = ?1 WHERE state = 'held' AND (?2 = '' OR id = ?2)`, time.Now().UnixMilli(), id)
+		res, err := tx.Exec(`UPDATE notices SET state = 'held', held_by = 'asked', until = ?1 WHERE state = 'held' AND (?2 = '' OR id = ?2) OR state = 'refused' AND id = ?2`, time.Now().UnixMilli(), id)
 		if err != nil {
 			return wrapError(err)
 		}

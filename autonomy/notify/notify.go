@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
+	"hob/autonomy/hooks"
 	"hob/autonomy/llm"
 	"hob/channels"
 	"hob/platform/store"
@@ -65,13 +66,18 @@ type Options struct {
 	Wait   time.Duration
 	Room   func(now time.Time) (ok bool, at time.Time)
 	Redact func(string) string
-	Log    *slog.Logger
+	// Programs are the user's hooks for notices. Nil means that there are none. Refused reports a
+	// notice that a hook refused; why is untrusted text. Nil reports nothing.
+	Programs *hooks.Hooks
+	Refused  func(tx *store.Tx, r Notice, why string) error
+	Log      *slog.Logger
 }
 
 // Notifier decides about notices. Its methods may be called concurrently.
 type Notifier struct {
-	o   Options
-	due bus.DueSource // when deferred notices are due
+	o       Options
+	due     bus.DueSource // when deferred notices are due
+	waiting chan struct{} // signals that notices wait for hooks
 
 	mu   sync.Mutex
 	zone string    // time zone at the last check of deferred notices
@@ -107,7 +113,7 @@ func New(o Options) (*Notifier, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Notifier{o: o}, nil
+	return &Notifier{o: o, waiting: make(chan struct{}, 1)}, nil
 }
 
 // FilterNotice implements bus.Options.NoticeFilter. It returns false if a message must not go into
@@ -127,6 +133,9 @@ func (n *Notifier) FilterNotice(tx *store.Tx, event string, o bus.OutboxItem) (b
 	}
 	if a.mayRepeat(o) {
 		row.Fact, row.Shape = factKey(a, o.Text), shapeKey(a, o.Text)
+	}
+	if n.needsPrograms(o, a) {
+		return o, false, n.holdForPrograms(tx, o, row)
 	}
 	j := n.defaultUrgency(a, now)
 	if o.Kind == channels.Notice && mayRate(a, j) {

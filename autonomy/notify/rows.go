@@ -23,6 +23,8 @@ const (
 	Released State = "released" // sent in the digest that Of names
 	Repeated State = "repeated" // repeats the notice that Of names
 	Dropped  State = "dropped"  // no longer needed
+	Checking State = "checking" // waiting for the user's hooks
+	Refused  State = "refused"  // a hook refused it
 )
 
 // Reasons why a notice is deferred.
@@ -170,7 +172,7 @@ func firstDue(q store.Querier) (time.Time, error) {
 // Prune deletes records from before the given time, except deferred notices and notices that are
 // waiting for their channels.
 func (n *Notifier) Prune(ctx context.Context, before time.Time) error {
-	const old = `SELECT seq FROM notices WHERE created_at < ? AND state NOT IN ('held', 'due')
+	const old = `SELECT seq FROM notices WHERE created_at < ? AND state NOT IN ('held', 'due', 'checking')
 		AND NOT EXISTS (SELECT 1 FROM outbox WHERE id = notices.delivery AND state IN ('queued', 'sending', 'failed')) LIMIT 5000`
 	var some bool
 	if err := n.o.Store.Reader(ctx).QueryRow(`SELECT EXISTS (`+old+`)`, before.UnixMilli()).Scan(&some); err != nil || !some {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
+	"hob/autonomy/config"
 	"hob/autonomy/llm"
 	"hob/channels"
 	"hob/platform/provenance"
@@ -38,7 +39,7 @@ var errWeighed = errors.New("the answer is not the requested JSON object")
 // model is not called for some time, so that notices do not queue up.
 func (n *Notifier) RateUrgency(ctx context.Context, event string, o bus.OutboxItem) (h bus.Hint) {
 	now := time.Now()
-	if n.o.Model == nil || o.Kind != channels.Notice || len(n.o.Digests) == 0 && n.o.PerHour == 0 || n.isPaused(now) {
+	if n.o.Model == nil || o.Kind != channels.Notice || len(n.o.Digests) == 0 && n.o.PerHour == 0 || n.isPaused(now) || !o.Checked && n.o.Programs.Has(config.NoticeBefore) {
 		return h
 	}
 	q := n.o.Store.Reader(ctx)

@@ -66,6 +66,10 @@ func (r Notice) Line(at func(time.Time) string) string {
 		fmt.Fprintf(&b, "; deferred until %s by %s", at(r.Until), r.Why)
 	case Released:
 		fmt.Fprintf(&b, "; deferred by %s, sent at %s", r.Why, at(r.ToldAt))
+	case Checking:
+		b.WriteString("; waiting for a hook")
+	case Refused:
+		fmt.Fprintf(&b, "; not sent: %s; deliver it with `hob notify release %s`", r.Why, r.ID)
 	case Repeated:
 		fmt.Fprintf(&b, "; not sent: %s", r.Why)
 	case Dropped:

@@ -12,6 +12,9 @@ import (
 	"hob/platform/text/textnorm"
 )
 
+// FromHook is the origin of text that one of the user's hooks added. No client can send it.
+const FromHook channels.TextOrigin = "hook"
+
 // Origins returns the origins of the untrusted text in a message: its sender, or the client that
 // attached text beyond the owner's words.
 func (m Message) Origins(ev bus.Event) []provenance.Origin {
@@ -41,7 +44,7 @@ func (m Message) OutsideOrigins(ev bus.Event) []provenance.Origin {
 			continue
 		}
 		from := m.OutsideFrom[i]
-		kinds := map[channels.TextOrigin]string{channels.Pasted: "paste", channels.Piped: "pipe", channels.FromFile: "file"}
+		kinds := map[channels.TextOrigin]string{channels.Pasted: "paste", channels.Piped: "pipe", channels.FromFile: "file", FromHook: "hook"}
 		if kind, ok := kinds[from.Origin]; ok {
 			out[i] = provenance.Origin{Kind: kind, Label: cmp.Or(from.Name, textnorm.FormatLength(text)), Event: ev.ID}
 		}

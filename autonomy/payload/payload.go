@@ -32,6 +32,8 @@ type Message struct {
 	// Until is set if the sender exceeded the limit. Hob ignores the sender's messages until then,
 	// and mentions that time in its reply.
 	Until time.Time `json:"until,omitzero"`
+	// Refused is the reason if a hook refused the message. It is untrusted text.
+	Refused string `json:"refused,omitempty"`
 	// Client is the API program that sent the message. See channels.Inbound for the fields.
 	Client      string   `json:"client,omitempty"`
 	ReplyTo     []string `json:"reply_to,omitempty"`

@@ -79,7 +79,7 @@ func (s *replaySandbox) replayTurn(ctx context.Context, as *turn.Runner, ledger 
 	out := Comparison{Session: s.rec.Session, Turn: s.rec.Turn, Differences: []Difference{}}
 	d := &differences{list: &out.Differences}
 	again, err := as.With(func(o *turn.Options) {
-		o.Store, o.Bus, o.Sessions, o.Compactor, o.Usage, o.Hooks, o.Log = s.store, s.bus, s.sessions, nil, nil, nil, slog.New(slog.DiscardHandler)
+		o.Store, o.Bus, o.Sessions, o.Compactor, o.Usage, o.Hooks, o.Programs, o.Log = s.store, s.bus, s.sessions, nil, nil, nil, nil, slog.New(slog.DiscardHandler)
 		if o.Results != nil {
 			o.Results = noResults{}
 		}

@@ -121,7 +121,7 @@ func (sv *Service) Replay(ctx context.Context, id, turn string) (api.Replay, err
 
 // Reset implements api.Sessions.
 func (sv *Service) Reset(ctx context.Context, session string) (api.ResetSession, error) {
-	err := sv.o.Store.Write(ctx, func(tx *store.Tx) error { return sv.o.Sessions.ResetTx(tx, session) })
+	err := sv.o.Sessions.Reset(ctx, session)
 	return api.ResetSession{Session: session}, Classify(err)
 }
 

@@ -44,7 +44,8 @@ type Row struct {
 // Sessions manages conversations. Its methods may be called concurrently for different
 // conversations. The loop never runs two turns of one conversation at the same time.
 type Sessions struct {
-	db *store.Store
+	db     *store.Store
+	ending func(ctx context.Context, session string)
 
 	mu     sync.Mutex
 	cache  map[string]*list.Element
@@ -56,9 +57,18 @@ type Sessions struct {
 	toolset string                // toolset that was stored last
 }
 
+// Options holds the options of Open.
+type Options struct {
+	// Ending is called before a conversation ends. Nil calls nothing.
+	Ending func(ctx context.Context, session string)
+}
+
 // New returns Sessions that uses a store opened with Migrations.
-func New(db *store.Store) *Sessions {
-	return &Sessions{db: db, cache: map[string]*list.Element{}, order: list.New(), gauges: map[string]tokenRatio{}}
+func New(db *store.Store) *Sessions { return Open(db, Options{}) }
+
+// Open returns Sessions like New, with options.
+func Open(db *store.Store, o Options) *Sessions {
+	return &Sessions{db: db, ending: o.Ending, cache: map[string]*list.Element{}, order: list.New(), gauges: map[string]tokenRatio{}}
 }
 
 // Migrations returns the migrations of the package's tables.

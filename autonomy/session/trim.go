@@ -50,6 +50,20 @@ func (w *window) trimStart() int64 {
 	return w.ids[cut-1] + 1
 }
 
+// Reset ends a conversation: it calls Options.Ending and then starts a new window. After a crash in
+// between, Ending runs again when the command is repeated.
+func (s *Sessions) Reset(ctx context.Context, session string) error {
+	s.End(ctx, session)
+	return s.db.Write(ctx, func(tx *store.Tx) error { return s.ResetTx(tx, session) })
+}
+
+// End calls Options.Ending. The caller then calls ResetTx in its own transaction.
+func (s *Sessions) End(ctx context.Context, session string) {
+	if s.ending != nil {
+		s.ending(ctx, session)
+	}
+}
+
 // ResetTx starts a new window. Earlier messages can still be read, but later requests do not
 // contain them.
 func (s *Sessions) ResetTx(tx *store.Tx, session string) error {

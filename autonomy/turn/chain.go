@@ -16,8 +16,9 @@ import (
 // Hook is called at several points in the chain through which every model call and every tool call
 // in a turn passes. The order is fixed:
 //
-//	route -> schema -> limits -> skills -> Options.Hooks -> policy -> approval ->
-//	execute -> audit -> truncate -> Options.Hooks -> limits -> log
+//	route -> schema -> limits -> skills -> Options.Hooks ->
+//	Options.Programs -> policy -> approval -> execute -> audit ->
+//	truncate -> Options.Programs -> Options.Hooks -> limits -> log
 //
 // route and schema find the tool and validate its arguments, limits refuses loops, skills applies
 // the allowed-tools of the skills in force, and policy is the guard. The steps after a call run in reverse order, so that the ledger contains the complete
@@ -106,7 +107,7 @@ type hookChain struct {
 
 // buildChain returns the chain for a turn, in the fixed order (see Hook).
 func (r *turnRun) buildChain(ctx context.Context) []middleware {
-	chain := make([]middleware, 0, 8+len(r.o.Hooks))
+	chain := make([]middleware, 0, 10+len(r.o.Hooks))
 	chain = append(chain, r.chain.loggingMiddleware(ctx), r.calls.routingMiddleware(), r.calls.schemaMiddleware(), r.budget.limitMiddleware())
 	if r.o.Skills != nil {
 		chain = append(chain, r.calls.skillMiddleware())
@@ -114,7 +115,7 @@ func (r *turnRun) buildChain(ctx context.Context) []middleware {
 	for _, h := range r.o.Hooks {
 		chain = append(chain, r.chain.hookMiddleware(h))
 	}
-	return append(chain, r.policy.policyMiddleware(), r.feed.feedMiddleware(), r.calls.truncationMiddleware(), r.calls.auditMiddleware(), r.model.answerTextMiddleware())
+	return append(chain, r.chain.programMiddleware(), r.policy.policyMiddleware(), r.feed.feedMiddleware(), r.calls.truncationMiddleware(), r.calls.auditMiddleware(), r.model.answerTextMiddleware())
 }
 
 // beforeModel passes a request through the chain.

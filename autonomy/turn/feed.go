@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"hob/autonomy/config"
 	"hob/autonomy/llm"
 	"hob/autonomy/turn/results"
 	"hob/tools"
@@ -26,8 +27,8 @@ func (f *liveFeed) publishModelEvent(e llm.Event) {
 	feed, id, sess := f.o.Bus.Feed, f.t.Event.ID, f.t.Event.Session
 	switch e.Kind {
 	case llm.TextDelta:
-		if e.Text == "" { // the event contains only a signature
-			return
+		if e.Text == "" || f.o.Programs.Has(config.AnswerBefore) { // without text the event contains only a signature
+			return // a hook checks the complete answer before anyone reads it
 		}
 		feed.Publish("content_delta", id, sess, map[string]string{"text": e.Text})
 	case llm.CallStart:

@@ -28,6 +28,9 @@ func (tc *toolCalls) appendResults(ctx context.Context) {
 		}
 		res := llm.ToolResult{ID: s.call.ID, Name: s.call.Name, Text: s.text, Error: s.err != nil}
 		p := llm.Part{Result: &res, Source: tc.rec.resultSource(s), Origins: tc.rec.resultOrigins(tc.o.Store.Reader(ctx), s)}
+		if from := addedOrigins(s); from != nil {
+			p.Source, p.Origins = provenance.Outside, provenance.Join(p.Origins, from)
+		}
 		if len(p.Origins) > 0 {
 			p.Fenced = s.body
 			tc.in.ingestUntrusted(ctx, &p, s.call.ID)

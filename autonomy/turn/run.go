@@ -101,7 +101,11 @@ func (r *turnRun) loadHistory(ctx context.Context) error {
 		return err
 	}
 	if len(recorded) == 0 {
+		refused := r.in.runTurnPrograms(ctx)
 		r.conv.appendMessage(r.in.currentMessage(ctx, added))
+		if refused != nil {
+			return refused
+		}
 	}
 	if r.t.Event.Attempts <= 1 && r.t.Event.Crashes == 0 && len(recorded) == 0 {
 		return nil // the first attempt: no call has run yet

@@ -23,6 +23,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
+	"hob/autonomy/hooks"
 	"hob/autonomy/llm"
 	"hob/autonomy/session"
 	"hob/autonomy/turn/modelrouter"
@@ -122,6 +123,8 @@ type Options struct {
 	// Skills narrows the tools while a skill is in force, and finds skills. Nil means that there are
 	// none.
 	Skills Skills
+	// Programs are the user's hooks. They run after Hooks; nil means that there are none.
+	Programs *hooks.Hooks
 	// Pictures stores the pictures that a model created. If it is nil, they are dropped.
 	Pictures PictureStore
 	// Redact removes secrets from the text for models and transcripts. If it is nil, secrets are
@@ -272,6 +275,9 @@ func (r *Runner) Run(ctx context.Context, t Turn) (Outcome, error) {
 	run := newTurnRun(r, &t)
 	run.chain.links = run.buildChain(ctx)
 	if err := run.loadHistory(ctx); err != nil {
+		if _, refused := errors.AsType[*hooks.Refusal](err); refused {
+			return run.buildOutcome(""), err // keeps the message in the history
+		}
 		return Outcome{}, err
 	}
 	if t.Cancelled {

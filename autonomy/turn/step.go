@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hob/autonomy/guard"
+	"hob/autonomy/hooks"
 	"hob/autonomy/llm"
 	"hob/platform/provenance"
 	"hob/tools"
@@ -32,6 +33,8 @@ type callStep struct {
 	body    int    // number of leading bytes of text that are the result; hints follow
 	// inView lists the origins of the untrusted text in context when the call was decided.
 	inView []provenance.Origin
+	// added is the text that the user's hooks added to the result.
+	added []hooks.Added
 	// heldInMemory reports whether the caller blocks until the owner answers. Such an approval
 	// request cannot stay open for days.
 	heldInMemory bool

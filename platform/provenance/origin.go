@@ -13,7 +13,7 @@ import (
 type Origin struct {
 	// Kind is one of "web", "search", "file", "mail", "message", "watcher",
 	// "webhook", "schedule", "mcp", "agent", "client", "pipe" (standard input),
-	// "paste", "tool", "memory", "conversation", "skill", "more".
+	// "paste", "tool", "hook", "memory", "conversation", "skill", "more".
 	Kind string `json:"kind"`
 	// Label is an address, a path or a sender. It is untrusted text; String
 	// sanitizes it.

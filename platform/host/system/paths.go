@@ -163,6 +163,10 @@ func (p Paths) SkillTrustFile() string { return filepath.Join(p.Home, "skills.tr
 // PolicyDir returns the folder for the user's own rules about tool calls.
 func (p Paths) PolicyDir() string { return filepath.Join(p.Home, "policy") }
 
+// HookPins returns the path of the digests of the hooks' programs. They describe files of this
+// machine, so they are not stored in the database, which several machines may share.
+func (p Paths) HookPins() string { return filepath.Join(p.Home, "hooks.pins") }
+
 // TokenFile returns the path of the HTTP API's bearer token.
 func (p Paths) TokenFile() string { return filepath.Join(p.Home, "token") }
 

@@ -25,6 +25,7 @@ import (
 	"hob/autonomy/guard/clients"
 	"hob/autonomy/guard/pairing"
 	"hob/autonomy/guard/rules"
+	"hob/autonomy/hooks"
 	"hob/autonomy/intake"
 	llmall "hob/autonomy/llm/all"
 	"hob/autonomy/mind/extract"
@@ -86,6 +87,7 @@ type App struct {
 	watchers  *watchers.Manager
 	channels  *channels.Manager
 	hooks     map[string]channels.WebhookReceiver
+	programs  *hooks.Hooks // nil if there are none
 	pairings  *pairing.Pairings
 	browser   *browser.Browser // nil if it is disabled
 	network   *safehttp.Client
@@ -192,13 +194,12 @@ func Migrations() []store.MigrationSet {
 }
 
 func (d *App) openGuard(ctx context.Context) error {
-	d.sessions = session.New(d.store)
 	c := d.opt.Config
 	key, err := guard.OpenAuditKey(d.opt.Paths, d.store.Replacement())
 	if err != nil {
 		return err
 	}
-	own := rules.New(d.opt.Paths.PolicyDir(), rules.Options{})
+	own := rules.New(d.opt.Paths.PolicyDir(), rules.Options{Roles: c})
 	if err := own.Readable(); err != nil { // without the rules, more would be allowed than the owner wants
 		return fmt.Errorf("load policy rules: %w", err)
 	}
@@ -209,6 +210,8 @@ func (d *App) openGuard(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
+	d.programs = hooks.Open(hooks.Options{Hooks: c.Hooks, Files: c.Files, Pins: d.opt.Paths.HookPins(), Store: d.store, Guard: d.guard, Log: d.opt.Log})
+	d.sessions = session.Open(d.store, session.Options{Ending: d.programs.EndSession})
 	d.openPairings() //nolint:contextcheck // the notice belongs to a transaction, which has no context
 	return recovery.Open(ctx, recovery.SyncOptions{Store: d.store, Guard: d.guard, Log: d.opt.Log})
 }
@@ -240,7 +243,7 @@ func (d *App) openLoop(ctx context.Context) error {
 	}
 	base := turn.Options{
 		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Catalog: d.catalog, Prompt: p, Models: d.models, Usage: d.usage, Zone: d.zone,
-		Limits: turn.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Results: d.results, Skills: d.skills, Pictures: turn.PictureFolder(d.opt.Paths.Pictures()), Redact: d.redact, Block: c.Guard.Block, Guardian: guardian.Open(c.Guard.Guardian, d.models.Lazy), SendDelay: c.Autonomy.SendDelay.Duration, Sends: d.isLongRunning(), Log: d.opt.Log,
+		Limits: turn.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Results: d.results, Skills: d.skills, Programs: d.programs, Pictures: turn.PictureFolder(d.opt.Paths.Pictures()), Redact: d.redact, Block: c.Guard.Block, Guardian: guardian.Open(c.Guard.Guardian, d.models.Lazy), SendDelay: c.Autonomy.SendDelay.Duration, Sends: d.isLongRunning(), Log: d.opt.Log,
 	}
 	if err := d.crew.OpenMembers(agents.MemberOptions{
 		Config: c, Paths: d.opt.Paths, Turn: base, Prompt: d.promptOptions(), Tools: d.tools, Models: d.models, Contain: d.boxes.Contain, Log: d.opt.Log,
@@ -264,14 +267,14 @@ func (d *App) openLoop(ctx context.Context) error {
 	}
 	if d.intake, err = intake.New(intake.Options{
 		Store: d.store, Bus: d.bus, Sessions: d.sessions, Channels: d.channels, Watchers: d.watchers, Agents: d.crew, Answers: d.approvals, Triggers: d.triggers,
-		QueueNotices: c.Notify.QueueNotices, SharedGroups: c.Autonomy.Groups == config.PerChat, GuestMessages: c.Autonomy.GuestMessages, Log: d.opt.Log,
+		QueueNotices: c.Notify.QueueNotices, SharedGroups: c.Autonomy.Groups == config.PerChat, GuestMessages: c.Autonomy.GuestMessages, Programs: d.programs, Log: d.opt.Log,
 	}); err != nil {
 		return err
 	}
 	d.loop, err = autonomy.New(autonomy.Options{
 		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Runner: d.crew.Main(), Agents: d.crew,
 		Explain: d.explainer, Undo: d.undo, Intake: d.intake, Approvals: d.approvals, Goals: d.goals, Facts: d.goalFacts(), Plan: d.plan, Notices: d.notices,
-		Due: d.dueSources(), Models: d.models, Budget: d.usage, Tool: d.catalog.Get, Sends: d.isLongRunning(), Learners: []commit.Learner{d.learner, d.extractor}, Messages: d.library,
+		Due: d.dueSources(), Models: d.models, Budget: d.usage, Tool: d.catalog.Get, Sends: d.isLongRunning(), Programs: d.programs, Learners: []commit.Learner{d.learner, d.extractor}, Messages: d.library,
 		Chats: d.channels, Wakes: d.channels, Levels: c, Zone: d.zone, Status: d, Pairing: service.NewReceiver(d.lateService),
 		Notify: c.Notify.Channel, Presence: d.presence(), KeepTraces: c.Autonomy.KeepTraces.Duration,
 		Tick: c.Autonomy.Tick.Duration, Slots: c.Autonomy.Sessions, Log: d.opt.Log,
@@ -304,7 +307,7 @@ func (d *App) Run(ctx context.Context) error {
 		if d.vectors != nil {
 			parts = append(parts, d.vectors.Run)
 		}
-		parts = append(parts, d.mcp.Run, d.folders.Run, d.followWakes, d.spool.Run, d.service.FollowConfig)
+		parts = append(parts, d.mcp.Run, d.folders.Run, d.notices.Run, d.followWakes, d.spool.Run, d.service.FollowConfig)
 		if d.tray != nil {
 			parts = append(parts, d.tray.Run)
 		}

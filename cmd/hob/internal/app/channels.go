@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"io"
 	"maps"
@@ -9,7 +8,6 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
 	"hob/autonomy/guard/pairing"
-	"hob/autonomy/intake"
 	"hob/autonomy/notify"
 	"hob/autonomy/service"
 	"hob/channels"
@@ -94,7 +92,8 @@ func (d *App) openNotices(context.Context) error {
 		return err
 	}
 	o.Store, o.Bus, o.Zone, o.Log = d.store, d.bus, d.zone, d.opt.Log
-	o.Waiting = d.guard.OpenIn
+	o.Waiting, o.Programs = d.guard.OpenIn, d.programs
+	o.Refused = func(tx *store.Tx, r notify.Notice, why string) error { return d.intake.ReportRefusedTx(tx, r, why) }
 	o.Usable = func(name string) bool { return name == "web" || d.channels.Has(name) }
 	o.Pushes = d.channels.Pushes
 	if d.opt.Config.Notify.Urgency == "model" && d.isLongRunning() {
@@ -118,14 +117,8 @@ func (d *App) presence() notify.Presence {
 // openPairings creates the pairings of channels with their owners.
 func (d *App) openPairings() {
 	d.pairings = pairing.New(d.store, d.guard, pairing.Options{
-		Notify: func(tx *store.Tx, key, text string) error {
-			session, _, _, err := d.bus.Owner.LastSession(context.Background())
-			if err != nil {
-				return err
-			}
-			return d.intake.NotifyTx(tx, intake.Notice{Key: key, Text: text, Report: cmp.Or(session, "main")})
-		},
-		Ended: func(tx *store.Tx, p pairing.Pairing) error { return d.bus.Owner.RevokeTx(tx, p.Channel, p.Sender) },
+		Notify: func(tx *store.Tx, key, text string) error { return d.intake.NotifyLastTx(tx, key, text) },
+		Ended:  func(tx *store.Tx, p pairing.Pairing) error { return d.bus.Owner.RevokeTx(tx, p.Channel, p.Sender) },
 	})
 }
 

@@ -165,6 +165,7 @@ func Probes() []Probe {
 		{Name: "budget", Means: "limits on model costs", Run: checkBudget},
 		{Name: "embeddings", Means: "vector search in the memory", Run: checkEmbeddings},
 		{Name: "policy", Means: "your policy rules; an invalid file denies every call", Run: checkPolicy},
+		{Name: "hooks", Also: []string{"hook "}, Means: "your programs that check messages, calls and answers", Run: checkHooks},
 		{Name: "agents", Also: []string{"agent "}, Means: "agents in separate containers", Run: checkAgents},
 		{Name: "commands", Means: "the sandbox of commands", Run: checkCommands},
 		{Name: "channels", Also: []string{"channel "}, Means: "messaging channels", Run: checkChannels},

@@ -2,9 +2,11 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"hob/autonomy/guard/rules"
+	"hob/autonomy/hooks"
 )
 
 // checkPolicy checks the owner's rules. If the rules are invalid, every call is denied.
@@ -17,6 +19,20 @@ func checkPolicy(_ context.Context, e Env) []Check {
 		return okCheck("policy", "no policy rules")
 	}
 	return okCheck("policy", fmt.Sprintf("%d policy rules", len(list)))
+}
+
+// checkHooks checks the programs of the hooks. Until a problem is fixed, Hob refuses what a hook
+// before an action should check.
+func checkHooks(_ context.Context, e Env) (out []Check) {
+	for _, s := range hooks.Open(hooks.Options{Hooks: e.Config.Hooks, Files: e.Config.Files, Pins: e.Paths.HookPins()}).List() {
+		if s.State != hooks.Ready {
+			out = append(out, failWithError("hook "+s.On, errors.New(s.Cause), "")...)
+		}
+	}
+	if len(e.Config.Hooks) > 0 && out == nil {
+		return okCheck("hooks", fmt.Sprintf("%d hooks", len(e.Config.Hooks)))
+	}
+	return out
 }
 
 // Confined returns the sandbox for commands and its limitations.
