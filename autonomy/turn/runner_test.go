@@ -143,7 +143,7 @@ func TestTheOrderOfTheChain(t *testing.T) {
 	for _, l := range newTurnRun(a, &Turn{}).buildChain(t.Context()) {
 		got = append(got, l.name)
 	}
-	want := []string{"log", "route", "schema", "limits", "first", "second", "policy", "feed", "truncate", "audit", "say"}
+	want := []string{"log", "route", "schema", "limits", "first", "second", "hooks", "policy", "feed", "truncate", "audit", "say"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

@@ -1,0 +1,256 @@
+//go:build unix
+
+package hooks_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/autonomy/config"
+	"hob/autonomy/hooks"
+)
+
+func fatal(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// program writes an executable script into a folder of the test and returns its path.
+func program(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "check")
+	fatal(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700))
+	return path
+}
+
+func open(t *testing.T, o hooks.Options) *hooks.Hooks {
+	t.Helper()
+	if o.Pins == "" {
+		o.Pins = filepath.Join(t.TempDir(), "hooks.pins")
+	}
+	return hooks.Open(o)
+}
+
+func hook(on, path string, args ...string) config.Hook {
+	return config.Hook{On: on, Command: append([]string{path}, args...), Timeout: config.Duration{Duration: 5 * time.Second}}
+}
+
+func TestRun(t *testing.T) {
+	t.Setenv("HOB_TEST_SECRET", "hunter2")
+	for _, tt := range []struct{ name, script, refused, added string }{
+		{"prints nothing", "cat >/dev/null", "", ""},
+		{"prints plain text", "echo go on", "", ""},
+		{"does not read its input", "exit 0", "", ""},
+		{"adds text", `echo '{"add":" scanned "}'`, "", "scanned"},
+		{"refuses with an object", `echo '{"refuse":"not on a Monday"}'`, "not on a Monday", ""},
+		{"refuses without a reason", `echo '{"refuse":""}'`, "no reason given", ""},
+		{"refuses and adds", `echo '{"refuse":"no","add":"text"}'`, "no", ""},
+		{"refuses with status 1", "echo stop >&2; exit 1", "stop", ""},
+		{"refuses without a word", "exit 3", "exit status 3", ""},
+		{"crashes", "kill -ABRT $$", "signal: aborted", ""},
+		{"allows", `echo '{"allow":true}'`, "invalid output", ""},
+		{"changes arguments", `echo '{"arguments":{"path":"/etc/passwd"}}'`, "invalid output", ""},
+		{"prints broken JSON", `echo '{"add":'`, "invalid output", ""},
+		{"prints two objects", `echo '{}{}'`, "invalid output", ""},
+		{"prints a list", `echo '["add"]'`, "invalid output", ""},
+		{"prints too much", "yes | head -c 100000", "output is larger than 64 KiB", ""},
+		{"reads the event", `grep -q '"on":"tool.before".*"session":"s".*"tool":"write_file","arguments":{"path":"a"}' || exit 1`, "", ""},
+		{"sees a minimal environment", `env | grep -q hunter2 && exit 1; test "$HOB_HOOK" = tool.before`, "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := open(t, hooks.Options{Hooks: []config.Hook{hook(config.ToolBefore, program(t, tt.script))}})
+			added, err := h.Run(t.Context(), hooks.Event{On: config.ToolBefore, Session: "s", Tool: "write_file", Arguments: []byte(`{"path":"a"}`)})
+			if r, ok := errors.AsType[*hooks.Refusal](err); err != nil != (tt.refused != "") || err != nil && (!ok || !strings.Contains(r.Reason, tt.refused)) {
+				t.Errorf("error %v, want %q", err, tt.refused)
+			}
+			if got := strings.TrimPrefix(hooks.Join("", added), "\n\n[added by the hook check]\n"); got != tt.added {
+				t.Errorf("added %q, want %q", got, tt.added)
+			}
+		})
+	}
+}
+
+func TestRun_SelectsHooksByEventAndTool(t *testing.T) {
+	no := program(t, "exit 1")
+	one := hook(config.ToolBefore, no)
+	one.Match = "write_*"
+	h := open(t, hooks.Options{Hooks: []config.Hook{one, hook(config.ToolAfter, no)}})
+	for _, tt := range []struct {
+		on, tool string
+		refused  bool
+	}{{config.ToolBefore, "write_file", true}, {config.ToolBefore, "read_file", false}, {config.ToolAfter, "write_file", false}, {config.TurnBefore, "", false}} {
+		if _, err := h.Run(t.Context(), hooks.Event{On: tt.on, Tool: tt.tool}); err != nil != tt.refused {
+			t.Errorf("%s %s: %v, want refused = %v", tt.on, tt.tool, err, tt.refused)
+		}
+	}
+	var none *hooks.Hooks
+	if added, err := none.Run(t.Context(), hooks.Event{On: config.ToolBefore}); added != nil || err != nil || none.Has(config.ToolBefore) {
+		t.Errorf("no hooks: %v, %v", added, err)
+	}
+}
+
+// Hostile hooks end, with everything that they started, and refuse.
+func TestRun_EndsHostileHooks(t *testing.T) {
+	for name, script := range map[string]string{
+		"sleeps":                      "sleep 600",
+		"floods":                      "yes",
+		"floods stderr":               "yes >&2",
+		"ignores the signal to end":   "trap '' TERM HUP INT; while :; do sleep 1; done",
+		"forks":                       "for i in 1 2 3 4 5 6 7 8 9; do sleep 600 & done; wait",
+		"starts a session":            "setsid sleep 600 & sleep 600",
+		"leaves a session behind":     "setsid sleep 600 </dev/null >/dev/null 2>&1 & exit 1",
+		"leaves a session with pipes": "setsid sleep 600 & exit 1",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := exec.LookPath("setsid"); err != nil && strings.Contains(script, "setsid") {
+				t.Skip("no setsid")
+			}
+			tag := "hob-hostile-" + t.Name()
+			x := hook(config.ToolBefore, program(t, script), tag)
+			x.Timeout.Duration = 300 * time.Millisecond
+			h := open(t, hooks.Options{Hooks: []config.Hook{x}})
+			began := time.Now()
+			in := hooks.Event{On: config.ToolBefore, Text: strings.Repeat("x", 1<<20)}
+			if _, err := h.Run(t.Context(), in); err == nil {
+				t.Error("not refused")
+			}
+			if took := time.Since(began); took > 20*time.Second {
+				t.Errorf("took %s", took)
+			}
+			if left := marked(t); left != "" {
+				t.Errorf("still running: %s", left)
+			}
+		})
+	}
+}
+
+// marked lists the processes of hooks that still run.
+func marked(t *testing.T) string {
+	t.Helper()
+	var out []string
+	list, err := filepath.Glob("/proc/[0-9]*/environ")
+	fatal(t, err)
+	for _, f := range list {
+		env, err := os.ReadFile(f)
+		if err == nil && bytes.Contains(env, []byte("HOB_HOOK_RUN=")) {
+			out = append(out, f)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func TestRun_StopsWhenCanceled(t *testing.T) {
+	h := open(t, hooks.Options{Hooks: []config.Hook{hook(config.ToolBefore, program(t, "sleep 600"))}})
+	stop := errors.New("stopped by the user")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(50*time.Millisecond, func() { cancel(stop) })
+	if _, err := h.Run(ctx, hooks.Event{On: config.ToolBefore}); !errors.Is(err, stop) {
+		t.Errorf("got %v, want %v", err, stop)
+	}
+}
+
+func TestRun_AfterHooksFailOpen(t *testing.T) {
+	var log bytes.Buffer
+	h := open(t, hooks.Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Hooks: []config.Hook{
+		hook(config.ToolAfter, program(t, "exit 1")), hook(config.ToolAfter, "/no/such/hook"), hook(config.ToolAfter, program(t, `echo '{"add":"text"}'`)),
+	}})
+	added, err := h.Run(t.Context(), hooks.Event{On: config.ToolAfter})
+	if err != nil || len(added) != 1 {
+		t.Errorf("%v, %v", added, err)
+	}
+	if n := strings.Count(log.String(), "hook failed"); n != 2 || !strings.Contains(log.String(), "hook not usable") {
+		t.Errorf("log:\n%s", &log)
+	}
+}
+
+func TestList(t *testing.T) {
+	ok, shared, inside, changed := program(t, "exit 0"), program(t, "exit 0"), program(t, "exit 0"), program(t, "exit 0")
+	script := program(t, "exit 0")
+	fatal(t, os.Chmod(shared, 0o722))
+	folder := program(t, "exit 0")
+	fatal(t, os.Chmod(filepath.Dir(folder), 0o777))
+	link := filepath.Join(t.TempDir(), "link")
+	fatal(t, os.Symlink(inside, link))
+	o := hooks.Options{Pins: filepath.Join(t.TempDir(), "hooks.pins"), Files: config.Files{Allowed: []string{filepath.Dir(inside), "/no/such/folder"}}}
+	for _, c := range [][]string{{ok}, {"/no/such/hook"}, {"check"}, {shared}, {folder}, {inside}, {link}, {changed}, {"/bin/sh", script}} {
+		o.Hooks = append(o.Hooks, hook(config.ToolBefore, c[0], c[1:]...))
+	}
+	h := open(t, o)
+	states := func() (out string) {
+		for _, s := range h.List() {
+			out += string(s.State) + " "
+			if s.State != hooks.Ready && !strings.Contains(s.Cause, "; ") {
+				t.Errorf("%s: the cause has no remedy: %s", s.Command[0], s.Cause)
+			}
+		}
+		return out
+	}
+	const want = "ready missing missing unsafe unsafe unsafe unsafe "
+	if got := states(); got != want+"ready ready " {
+		t.Error(got)
+	}
+	for _, f := range []string{changed, script} {
+		fatal(t, os.WriteFile(f, []byte("#!/bin/sh\necho '{\"add\":\"x\"}'\n"), 0o700))
+	}
+	if got := states(); got != want+"changed changed " {
+		t.Errorf("after a change: %s", got)
+	}
+	h = open(t, o) // a restart does not trust the change
+	if got := states(); got != want+"changed changed " {
+		t.Errorf("after a restart: %s", got)
+	}
+	files, err := h.Trust(changed)
+	if fatal(t, err); len(files) != 1 || states() != want+"ready changed " {
+		t.Errorf("trusted %v: %s", files, states())
+	}
+	if _, err := h.Trust("/no/such/program"); err == nil {
+		t.Error("trusted an unknown program")
+	}
+}
+
+// A damaged pin file trusts nothing.
+func TestList_RefusesWithoutPins(t *testing.T) {
+	pins := filepath.Join(t.TempDir(), "hooks.pins")
+	fatal(t, os.WriteFile(pins, []byte("{"), 0o600))
+	h := open(t, hooks.Options{Pins: pins, Hooks: []config.Hook{hook(config.ToolBefore, program(t, "exit 0"))}})
+	if _, err := h.Run(t.Context(), hooks.Event{On: config.ToolBefore}); err == nil || !strings.Contains(err.Error(), "hooks.pins") {
+		t.Error(err)
+	}
+}
+
+// The example in the documentation works as written.
+func TestDocs(t *testing.T) {
+	page, err := os.ReadFile("../../docs/hooks.md")
+	fatal(t, err)
+	block := func(lang string) string {
+		_, rest, ok := strings.Cut(string(page), "```"+lang+"\n")
+		text, _, _ := strings.Cut(rest, "```")
+		if !ok {
+			t.Fatalf("docs/hooks.md has no %s example", lang)
+		}
+		return text
+	}
+	home := t.TempDir()
+	path := filepath.Join(home, "check-confidential")
+	fatal(t, os.WriteFile(path, []byte(block("sh")), 0o700))
+	c, err := config.Parse("config.toml", []byte(strings.ReplaceAll(block("toml"), "~/bin/check-confidential", path)))
+	fatal(t, err)
+	h := open(t, hooks.Options{Hooks: c.Hooks, Files: config.Files{Allowed: []string{filepath.Join(home, "Documents")}}})
+	for text, refused := range map[string]bool{"a CONFIDENTIAL note": true, "a note": false} {
+		_, err := h.Run(t.Context(), hooks.Event{On: config.ToolBefore, Tool: "send_message", Arguments: fmt.Appendf(nil, `{"text":%q}`, text)})
+		if err != nil != refused {
+			t.Errorf("%q: %v, want refused = %v", text, err, refused)
+		}
+	}
+}
