@@ -28,7 +28,8 @@ type queryCache struct {
 	o Options
 
 	mu    sync.Mutex
-	kept  []keptQuery // newest last
+	kept  []keptQuery       // newest last
+	texts map[string][]byte // vectors of the texts of Similarities
 	slow  int
 	until time.Time
 }
@@ -110,5 +111,5 @@ func (q *queryCache) cacheVector(text string, v []byte) {
 func (q *queryCache) clearCache() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.kept = nil
+	q.kept, q.texts = nil, nil
 }
