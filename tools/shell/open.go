@@ -15,6 +15,8 @@ type OpenOptions struct {
 	Home string
 	// Protected are locations that no command may access, even within allowed folders.
 	Protected []string
+	// Readable are folders in Protected that commands may read: the folder of the skills.
+	Readable []string
 	// Helper is the path of this program followed by its hidden command; see command.Serve. Without
 	// it no command runs.
 	Helper []string
@@ -35,7 +37,7 @@ func Open(o OpenOptions) (Deps, error) {
 	}
 	judge, err := command.New(command.Options{
 		Home: home, Allowed: allowed, Allow: c.Shell.Allow,
-		Places: denypaths.New(denypaths.Options{Home: home, Own: o.Protected, Allowed: allowed}),
+		Places: denypaths.New(denypaths.Options{Home: home, Own: o.Protected, Allowed: allowed, Readable: o.Readable}), Readable: o.Readable,
 	})
 	if err != nil {
 		return Deps{}, c.Errorf("shell", "%v", err)

@@ -62,6 +62,12 @@ type Projects interface {
 	Nearest(path string) (guide Note, ok bool, err error)
 }
 
+// FindProject implements Projects with a function.
+type FindProject func(path string) (guide Note, ok bool, err error)
+
+// Nearest implements Projects.
+func (f FindProject) Nearest(path string) (guide Note, ok bool, err error) { return f(path) }
+
 // Lessons returns what Hob learned from mistakes and corrections.
 type Lessons interface {
 	// RelevantLessons returns the lessons that apply to text, best first.

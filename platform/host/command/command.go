@@ -47,6 +47,9 @@ type Options struct {
 	// Allowed are the folders in which commands may run and from which listed commands may read.
 	Allowed []string
 	Places  *denypaths.Places // required
+	// Readable are the folders that Places exempts (see denypaths.Options). A command that names one
+	// needs approval, and in the sandbox it cannot change them.
+	Readable []string
 	// Allow are the user's own entries. An entry is a program followed by its first arguments, such
 	// as "npm test".
 	Allow []string

@@ -55,6 +55,18 @@ func (j *Analyzer) maskedPlaces() (folders, files []string) {
 	return folders, files
 }
 
+// readableFolders returns the existing folders of Options.Readable with links resolved.
+func (j *Analyzer) readableFolders() (out []string) {
+	for _, dir := range j.opt.Readable {
+		if real, ok := physicalPath(dir); ok {
+			if info, err := os.Lstat(real); err == nil && info.IsDir() {
+				out = append(out, real)
+			}
+		}
+	}
+	return out
+}
+
 // repositoryParts returns the settings and hooks of git repositories around dir, inside the
 // allowed folders. They are read-only in the sandbox.
 func (j *Analyzer) repositoryParts(dir string) []string {

@@ -62,6 +62,11 @@ func (j *Analyzer) sandboxProfile(p Plan, temp, helper string) string {
 			fmt.Fprintf(&b, "(deny file-read* file-write* (subpath %s))", quoteProfileString(path))
 		}
 	}
+	if !p.Hidden {
+		for _, dir := range j.readableFolders() {
+			fmt.Fprintf(&b, "(allow file-read* (subpath %s))", quoteProfileString(dir))
+		}
+	}
 	return b.String()
 }
 

@@ -93,6 +93,11 @@ func (r *Runner) bubblewrapArgs(s sandbox, p Plan) []string {
 			args = append(args, "--ro-bind", "/dev/null", f)
 		}
 	}
+	if !p.Hidden {
+		for _, dir := range j.readableFolders() {
+			args = append(args, "--ro-bind", dir, dir)
+		}
+	}
 	// the helper may be in a folder that was hidden above
 	args = append(args, "--ro-bind", r.opt.Helper[0], r.opt.Helper[0])
 	for _, d := range folders {
@@ -137,6 +142,9 @@ func (j *Analyzer) landlockRules(p Plan, temp, helper string) *landlockRuleset {
 		if real, ok := physicalPath(a); ok {
 			l.Read = append(l.Read, j.openBelow(real, 6)...)
 		}
+	}
+	if !p.Hidden {
+		l.Read = append(l.Read, j.readableFolders()...)
 	}
 	l.Read = append(l.Read, helper)
 	if p.Writes {

@@ -22,6 +22,9 @@ type Options struct {
 	// place of the system, such as /root for the user root, that place is not protected as a whole:
 	// only the protected names below it are.
 	Allowed []string
+	// Readable are folders in Own that are not protected as such, such as the folder of the skills.
+	// The caller must prevent changes to them.
+	Readable []string
 }
 
 // Place is a protected path, including everything below it.
@@ -53,7 +56,7 @@ func (p *Places) List() []Place { return slices.Clone(p.list()) }
 func (p *Places) ProtectionReason(abs string) string {
 	parts := Split(abs)
 	for _, place := range p.list() {
-		if startsFold(parts, place.parts) {
+		if startsFold(parts, place.parts) && (place.Why != own || !p.isReadable(parts)) {
 			return place.Why
 		}
 	}
@@ -161,6 +164,18 @@ func (p *Places) resolvedPlaces() []Place {
 		}
 	}
 	return out
+}
+
+// isReadable reports whether a path of Hob's own is in a folder that may be read.
+func (p *Places) isReadable(parts []string) bool {
+	for _, dir := range p.opt.Readable {
+		for _, n := range pathSpellings(dir) {
+			if prefix := Split(n); len(parts) > len(prefix) && startsFold(parts, prefix) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // isOpened reports whether place contains the user's home or a folder that the user allowed.

@@ -8,7 +8,6 @@ import (
 	"hob/autonomy/turn/prompt"
 	"hob/channels"
 	channelsall "hob/channels/all"
-	"hob/tools/files"
 	"hob/tools/files/containertool"
 	watchersall "hob/watchers/all"
 )
@@ -47,15 +46,12 @@ func (d *App) promptOptions() prompt.Options {
 	reachable := slices.DeleteFunc(channels.Names(channelsall.Drivers()), func(name string) bool { return !d.channels.Has(name) })
 	return prompt.Options{
 		Name: d.opt.Config.Agent.Name, Catalog: d.catalog, Channels: reachable, Watchers: watchersall.KindNames(),
-		Store: d.store, Model: d.models.Info, Memory: d.base, Skills: d.skills, Projects: projects{d.files}, Lessons: d.learner, Log: d.opt.Log,
+		Store: d.store, Model: d.models.Info, Memory: d.base, Skills: d.skills, Projects: prompt.FindProject(d.findProject), Lessons: d.learner, Log: d.opt.Log,
 	}
 }
 
-// projects finds AGENTS.md files through the file tools, so that it reads only accessible files.
-type projects struct{ f *files.Files }
-
-// Nearest implements prompt.Projects.
-func (p projects) Nearest(path string) (prompt.Note, bool, error) {
-	g, ok, err := p.f.Guide(path)
+// findProject finds AGENTS.md files through the file tools, so that it reads only accessible files.
+func (d *App) findProject(path string) (prompt.Note, bool, error) {
+	g, ok, err := d.files.Guide(path)
 	return prompt.Note{Title: g.Path, Text: g.Text, Source: g.Source}, ok, err
 }

@@ -37,7 +37,7 @@ func (d *App) openTools(ctx context.Context) (err error) {
 		return err
 	}
 	commands, err := shell.Open(shell.OpenOptions{
-		Config: d.opt.Config, Home: d.opt.UserHome, Protected: channelsall.ProtectedPaths(d.opt.Paths, d.opt.Config), Helper: d.opt.Helper,
+		Config: d.opt.Config, Home: d.opt.UserHome, Protected: channelsall.ProtectedPaths(d.opt.Paths, d.opt.Config), Helper: d.opt.Helper, Readable: []string{d.opt.Paths.SkillsDir()},
 	})
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (d *App) openTools(ctx context.Context) (err error) {
 	if d.results, err = results.Open(filepath.Join(d.opt.Paths.Data, "results"), d.opt.Log); err != nil {
 		return err
 	}
-	d.skills = skills.Open(d.opt.Paths, nil, d.opt.Log)
+	d.skills = skills.Open(d.opt.Paths, d.vectors, d.opt.Log)
 	list = append(list, results.Tool(d.results, d.bus.Ledger.CallWithOrigins), d.skills.Tool())
 	d.tools = append(list, d.opt.Tools...)
 	if d.opt.Play != nil {
