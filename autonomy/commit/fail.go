@@ -9,6 +9,7 @@ import (
 
 	"hob/autonomy/agents"
 	"hob/autonomy/bus"
+	"hob/autonomy/hooks"
 	"hob/autonomy/intake"
 	"hob/autonomy/llm"
 	"hob/autonomy/notify"
@@ -42,7 +43,7 @@ func (c *Committer) Fail(ctx context.Context, t Claim, res Outcome, cause error)
 	}
 	if permanent || ev.Attempts >= bus.MaxAttempts {
 		c.noteTick(ctx, t, ruleOf(ev, res), trace.TickDead)
-		return c.GiveUp(ctx, ev, llm.DescribeError(cause))
+		return c.giveUpEvent(ctx, ev, llm.DescribeError(cause), errorSource(cause))
 	}
 	c.noteTick(ctx, t, ruleOf(ev, res), trace.TickRetry)
 	return c.Retry(ctx, ev, cause, time.Now().Add(time.Duration(ev.Attempts)*time.Minute))
@@ -55,7 +56,7 @@ func (c *Committer) replyWithError(ctx context.Context, t Claim, res Outcome, ca
 		answer = shown + " … [cut off]\n" + answer
 	}
 	if res.Answer, res.How = answer, "error"; res.Source != provenance.Outside { // a provider's error may quote the request
-		res.Source = provenance.Hob
+		res.Source = errorSource(cause)
 	}
 	res.Send = t.Event.Kind == bus.Message
 	res.Kind, res.Target = channels.Reply, notify.Target{Session: t.Event.Session, Channel: t.Event.Channel, Chat: t.Event.Chat}
@@ -74,8 +75,21 @@ func (c *Committer) Retry(ctx context.Context, ev bus.Event, cause error, at tim
 	})
 }
 
+// errorSource returns the provenance of the text of an error. The reason of a hook is untrusted.
+func errorSource(cause error) provenance.Source {
+	if _, refused := errors.AsType[*hooks.Refusal](cause); refused {
+		return provenance.Outside
+	}
+	return provenance.Hob
+}
+
 // GiveUp stops retrying an event and notifies the owner once.
 func (c *Committer) GiveUp(ctx context.Context, ev bus.Event, why string) error {
+	return c.giveUpEvent(ctx, ev, why, provenance.Hob)
+}
+
+// giveUpEvent is like GiveUp, for a reason with the provenance src.
+func (c *Committer) giveUpEvent(ctx context.Context, ev bus.Event, why string, src provenance.Source) error {
 	to := notify.Target{Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat}
 	if ev.Kind != bus.Message {
 		var err error
@@ -96,10 +110,10 @@ func (c *Committer) GiveUp(ctx context.Context, ev bus.Event, why string) error 
 		}
 		if agents.IsTaskEvent(ev) { // the delegating agent receives the failure
 			res := Outcome{How: "error"}
-			res.Answer, res.Source = why, provenance.Worst(provenance.Hob, ev.Provenance)
+			res.Answer, res.Source = why, provenance.Worst(src, ev.Provenance)
 			return c.endTask(tx, ev, res)
 		}
-		return c.o.Bus.Outbox.EnqueueTx(tx, ev.ID, bus.OutboxItem{Provenance: provenance.Worst(provenance.Hob, ev.Provenance), Delivery: channels.Delivery{Kind: kind, Session: to.Session, Channel: to.Channel, Chat: to.Chat, Text: text}})
+		return c.o.Bus.Outbox.EnqueueTx(tx, ev.ID, bus.OutboxItem{Provenance: provenance.Worst(src, ev.Provenance), Delivery: channels.Delivery{Kind: kind, Session: to.Session, Channel: to.Channel, Chat: to.Chat, Text: text}})
 	})
 }
 
@@ -117,13 +131,13 @@ func (c *Committer) cancelDelegatedTasks(ctx context.Context, ev bus.Event) {
 // review.
 func (c *Committer) goalFailed(ctx context.Context, t Claim, res Outcome, cause error) error {
 	if res.Goal == nil {
-		return c.GiveUp(ctx, t.Event, llm.DescribeError(cause))
+		return c.giveUpEvent(ctx, t.Event, llm.DescribeError(cause), errorSource(cause))
 	}
 	why := llm.DescribeError(cause)
 	res.How, res.Send, res.Answer = "error", false, why
 	res.Goal.Err, res.Goal.Failed = cause, why
 	if res.Source != provenance.Outside { // a provider's error may quote the request
-		res.Source = provenance.Hob
+		res.Source = errorSource(cause)
 	}
 	name, record := strings.TrimPrefix(strings.TrimPrefix(t.Event.Text, "Review of "), "Work on "), res.Record
 	key := fmt.Sprintf("goal-failed:%s:%s", res.Goal.Order.Goal, time.Now().In(c.o.Zone()).Format(time.DateOnly))

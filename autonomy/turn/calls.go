@@ -136,7 +136,7 @@ func (tc *toolCalls) suspendCalls(ctx context.Context, i int) (bool, error) {
 		if isScreenCall(tc.hist.steps[i]) {
 			break
 		}
-		if s.hasOutcome() {
+		if s.hasOutcome() || !tc.chain.passesPrograms(ctx, s) {
 			continue
 		}
 		if err := tc.policy.askGuard(ctx, s); err != nil {

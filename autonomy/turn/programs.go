@@ -72,6 +72,13 @@ func (hc *hookChain) programMiddleware() middleware {
 	return l
 }
 
+// passesPrograms reports whether the hooks let a call pass about which Hob is about to ask the user.
+// They run again before the call itself.
+func (hc *hookChain) passesPrograms(ctx context.Context, s *callStep) bool {
+	_, err := hc.o.Programs.Run(ctx, hc.callEvent(config.ToolBefore, s))
+	return err == nil
+}
+
 // runAfterPrograms runs the hooks after a call, and appends to the result what hooks added before
 // and after the call. The whole result then counts as untrusted.
 func (hc *hookChain) runAfterPrograms(ctx context.Context, s *callStep) {

@@ -210,7 +210,7 @@ func (d *App) openGuard(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	d.programs = hooks.Open(hooks.Options{Hooks: c.Hooks, Files: c.Files, Pins: d.opt.Paths.HookPins(), Store: d.store, Guard: d.guard, Log: d.opt.Log})
+	d.programs = hooks.Open(hooks.Options{Hooks: c.Hooks, Off: d.opt.Play != nil, Files: c.Files, Pins: d.opt.Paths.HookPins(), Store: d.store, Guard: d.guard, Log: d.opt.Log})
 	d.sessions = session.Open(d.store, session.Options{Ending: d.programs.EndSession})
 	d.openPairings() //nolint:contextcheck // the notice belongs to a transaction, which has no context
 	return recovery.Open(ctx, recovery.SyncOptions{Store: d.store, Guard: d.guard, Log: d.opt.Log})
