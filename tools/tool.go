@@ -233,7 +233,11 @@ const (
 	TruncatedCall    Code = "truncated_arguments"
 	Repeated         Code = "repeated_call"
 	TooManyCalls     Code = "too_many_calls" // too many calls in one answer of a model
+	NotConnected     Code = "not_connected"  // the service of the tool is not connected
 )
+
+// ConnectService is the name of the tool that asks the user to connect a service.
+const ConnectService = "connect_service"
 
 // CodeOf returns the code of an error, or Failed if it has none.
 func CodeOf(err error) Code {

@@ -270,6 +270,33 @@ func (g *Guard) Approvals(ctx context.Context, state ApprovalState, session, eve
 	return out, g.addOrigins(ctx, out)
 }
 
+// askedWithin is how long WasAsked remembers a request.
+const askedWithin = 30 * 24 * time.Hour
+
+// WasAsked reports whether the user was asked in the last 30 days to approve a call of a tool whose
+// arguments match. An open or approved request of event does not count: it is for the call itself.
+func (g *Guard) WasAsked(ctx context.Context, tool, event string, match func(args json.RawMessage) bool) (bool, error) {
+	rows, err := g.db.Read().QueryContext(ctx, `SELECT args FROM approvals WHERE tool = ? AND created_at > ? AND (event <> ? OR state NOT IN ('pending', 'approved'))`,
+		tool, store.Millis(time.Now().Add(-askedWithin)), event)
+	if err != nil {
+		return false, fmt.Errorf("guard: approvals: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var args []byte
+		if err := rows.Scan(&args); err != nil {
+			return false, fmt.Errorf("guard: approvals: %w", err)
+		}
+		if match(args) {
+			return true, nil
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return false, fmt.Errorf("guard: approvals: %w", err)
+	}
+	return false, nil
+}
+
 // addOrigins adds the origins of the untrusted text in context to each request.
 func (g *Guard) addOrigins(ctx context.Context, list []Approval) (err error) {
 	for i, a := range list {

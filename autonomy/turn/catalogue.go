@@ -199,12 +199,22 @@ func (tc *toolCalls) routingMiddleware() middleware {
 			s.tool = other
 			return tools.Errorf(tools.PolicyDenied, "%s: %s is not one of your tools; do without it, or say what is missing", tools.PolicyDenied, tools.Clean(name))
 		}
+		if service, _, foreign := strings.Cut(name, "__"); !ok && foreign && tc.canConnect(service) {
+			return tools.Errorf(tools.NotConnected, "there is no tool %q, because its service is not connected; call %s with {\"service\": %q}", tools.Clean(name), tools.Clean(tools.ConnectService), tools.Clean(service))
+		}
 		if !ok {
 			return tools.Errorf(tools.NotFound, "there is no tool %q; call find_tools with a few words", tools.Clean(name))
 		}
 		s.tool = tools.For(t, s.args)
 		return nil
 	}}
+}
+
+// canConnect reports whether the user may be asked to connect a service: it has no tools, and the
+// agent has the tool that asks.
+func (tc *toolCalls) canConnect(service string) bool {
+	_, ok := tc.o.Catalog.Get(tools.ConnectService)
+	return ok && !slices.ContainsFunc(tc.o.Catalog.All(), func(t tools.Tool) bool { return strings.HasPrefix(t.Spec().Name, service+"__") })
 }
 
 // findOtherAgentTool finds a tool that exists but that this agent may not use.

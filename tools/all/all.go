@@ -23,6 +23,7 @@ import (
 	"hob/tools/health"
 	"hob/tools/mail"
 	"hob/tools/mcp"
+	"hob/tools/mcp/servers"
 	"hob/tools/media"
 	"hob/tools/memory"
 	"hob/tools/money"
@@ -79,6 +80,8 @@ type Deps struct {
 	NewReminders, NewNotes string
 	// Databases are the databases that may be read. Without one, the tools are omitted.
 	Databases database.Deps
+	// Connect asks the user to connect services. Without a configuration, its tool is omitted.
+	Connect servers.ConnectDeps
 	// Weather queries the forecast. Without a network client, its tool is omitted.
 	Weather weather.Deps
 	// Browser controls Hob's browser. Its tools are omitted if there is none.
@@ -138,6 +141,7 @@ func All(d Deps) []tools.Tool {
 		out = append(out, weather.Tools(d.Weather)...)
 	}
 	out = append(out, database.Tools(d.Databases)...)
+	out = append(out, servers.ConnectTool(d.Connect)...)
 	out = append(out, desktop.Tools(d.Desktop)...)
 	out = append(out, media.Tools(d.Media)...)
 	if d.Post != nil {

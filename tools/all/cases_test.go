@@ -218,6 +218,7 @@ func countCases() []toolstest.Case {
 func webCases() []toolstest.Case {
 	return []toolstest.Case{
 		{Step: step("browse_url", `{"url":"http://boiler.example/a"}`), Want: "Title: Boilers\nAddress: http://boiler.example/a\n\nThey are warm. More[1]\n\nLinks:\n[1] http://boiler.example/b", Outside: true},
+		{Step: step("connect_service", `{"service":"github"}`), Want: "To connect GitHub:\n1. Run in a terminal: hob mcp add github"},
 		{Step: step("describe_database", `{"table":"orders"}`), Want: "| id | INTEGER | primary key |", Outside: true},
 		{Step: step("query_database", `{"sql":"SELECT total FROM orders WHERE id = ?","params":["1"]}`), Want: "| total |\n| --- |\n| 12.5 |\n1 row.", Outside: true},
 		{Step: step("web_search", `{"query":"boiler"}`), Want: "1. Boilers\n   https://boiler.example/a\n   All about them.", Outside: true},

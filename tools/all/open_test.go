@@ -3,6 +3,7 @@ package all
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"io"
 	"net/http"
 	"os"
@@ -35,6 +36,7 @@ import (
 	"hob/tools/browser"
 	"hob/tools/database"
 	"hob/tools/files"
+	"hob/tools/mcp/servers"
 	"hob/tools/toolstest"
 	"hob/tools/web"
 	"hob/watchers"
@@ -223,6 +225,7 @@ func open(t *testing.T) toolstest.Env {
 		t.Fatal(err)
 	}
 	d.Databases = database.Deps{Home: home, Databases: []config.Database{{Name: "shop", URL: shop, MaxRows: 10, MaxBytes: config.Size{Bytes: 1 << 16}, Timeout: config.Duration{Duration: 10 * time.Second}}}}
+	d.Connect = servers.ConnectDeps{Config: func() *config.Config { return &config.Config{} }, Asked: func(context.Context, string, string, func(json.RawMessage) bool) (bool, error) { return false, nil }}
 	return toolstest.Env{Store: st, Tools: All(d), Dir: docs, Now: now, Away: func(tool string) []string { return away(t, d, tool) }}
 }
 

@@ -19,6 +19,7 @@ var notUndone = map[string]string{
 	"browser_close_tab": "its page is opened again with browser_open_tab; what was typed into it is gone, so that closing a tab of the owner's asks where it matters",
 	"send_notification": "what was seen was seen; the owner closes it",
 	"reveal_file":       "it opens a window, which is closed as any other",
+	"connect_service":   "it only asks and shows steps; hob mcp remove reverts them",
 	"run_shortcut":      "Hob cannot tell what a shortcut does; it always asks",
 	"speak":             "what was heard was heard; /stop ends it while it reads",
 	"type_text":         "what a program made of it is its own affair; it always asks", "press_keys": "as type_text", "click": "as type_text", "click_element": "as type_text", "fill_element": "as type_text",

@@ -18,6 +18,7 @@ import (
 	"hob/tools/database"
 	"hob/tools/files"
 	"hob/tools/mcp"
+	"hob/tools/mcp/servers"
 	"hob/tools/shell"
 	toolsweb "hob/tools/web"
 )
@@ -28,17 +29,14 @@ func (d *App) openTools(ctx context.Context) (err error) {
 		return err
 	}
 	d.openErasing()
-	c := d.opt.Config.Files
+	c, own := d.opt.Config.Files, channelsall.ProtectedPaths(d.opt.Paths, d.opt.Config)
 	d.files, err = files.New(files.Options{
-		Allowed: c.Allowed, Trusted: c.Trusted, Drop: c.Drop, UndoDir: d.opt.Paths.UndoDir(), Home: d.opt.UserHome, Store: d.store,
-		Protected: channelsall.ProtectedPaths(d.opt.Paths, d.opt.Config), Index: d.fileIndex(),
+		Allowed: c.Allowed, Trusted: c.Trusted, Drop: c.Drop, UndoDir: d.opt.Paths.UndoDir(), Home: d.opt.UserHome, Store: d.store, Protected: own, Index: d.fileIndex(),
 	})
 	if err != nil {
 		return err
 	}
-	commands, err := shell.Open(shell.OpenOptions{
-		Config: d.opt.Config, Home: d.opt.UserHome, Protected: channelsall.ProtectedPaths(d.opt.Paths, d.opt.Config), Helper: d.opt.Helper, Readable: []string{d.opt.Paths.SkillsDir()},
-	})
+	commands, err := shell.Open(shell.OpenOptions{Config: d.opt.Config, Home: d.opt.UserHome, Protected: own, Helper: d.opt.Helper, Readable: []string{d.opt.Paths.SkillsDir()}})
 	if err != nil {
 		return err
 	}
@@ -53,13 +51,12 @@ func (d *App) openTools(ctx context.Context) (err error) {
 	deps.Documents = ingest.Requests{Library: d.documents, Sync: d.folders, Files: d.files, Network: d.network}
 	deps.Knowledge, deps.Linker, deps.Forgetting, deps.Conversations = d.base, d.graph, d.erasing, d.library
 	deps.Goals = goals.ToolGoals{Goals: d.goals, Bus: d.bus, Facts: d.goalFacts(), Zone: d.zone, Offline: d.models.LooksOffline}
-	deps.Engine, deps.Notices, deps.Crew, deps.Post = d, notify.ToolNotices{Notifier: d.notices}, d.crew, d.newSender()
-	deps.Briefs = []tools.BriefSource{goals.Brief{Store: d.store}}
+	deps.Engine, deps.Notices, deps.Crew, deps.Post, deps.Briefs = d, notify.ToolNotices{Notifier: d.notices}, d.crew, d.newSender(), []tools.BriefSource{goals.Brief{Store: d.store}}
 	deps.Web, deps.Shell, deps.Browser = toolsweb.Open(d.network, d.opt.Config.Search, d.secrets.ResolveContext), commands, d.browserDeps()
 	deps.Lists, deps.NewReminders, deps.Notes, deps.NewNotes = d.toolLists, d.opt.Config.Pim.Reminders, d.toolNotes, d.opt.Config.Pim.Notes
-	deps.Desktop, deps.Media = screen, media
-	deps.Databases = database.Deps{Databases: d.opt.Config.Databases, Secret: d.secrets.ResolveContext, Home: d.opt.UserHome, Own: channelsall.ProtectedPaths(d.opt.Paths, d.opt.Config)}
-	deps.Currency = sync.OnceValue(func() string { return d.opt.Config.CurrencyIn(d.zone()) })
+	deps.Databases = database.Deps{Databases: d.opt.Config.Databases, Secret: d.secrets.ResolveContext, Home: d.opt.UserHome, Own: own}
+	deps.Connect = servers.ConnectDeps{Config: d.latestConfig, Asked: d.guard.WasAsked}
+	deps.Desktop, deps.Media, deps.Currency = screen, media, sync.OnceValue(func() string { return d.opt.Config.CurrencyIn(d.zone()) })
 	list := toolsall.All(deps)
 	if d.results, err = results.Open(filepath.Join(d.opt.Paths.Data, "results"), d.opt.Log); err != nil {
 		return err
