@@ -55,6 +55,12 @@ func (a *cli) mcpCmd() *cobra.Command {
 			return a.withClient(c.Context(), func(cl *client) error { return a.trustMCP(c.Context(), cl, args[0]) })
 		}),
 	})
+	login := a.addJSONFlag(&cobra.Command{
+		Use: "login NAME", Short: "Sign in to a server with OAuth", Args: cobra.ExactArgs(1),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.withClient(c.Context(), func(cl *client) error { return a.loginMCP(c.Context(), cl, args[0]) })
+		}),
+	})
 	var most int
 	logs := a.addJSONFlag(&cobra.Command{
 		Use: "logs NAME", Short: "Show the last lines of a server's log", Args: cobra.ExactArgs(1),
@@ -68,7 +74,24 @@ func (a *cli) mcpCmd() *cobra.Command {
 		}),
 	})
 	logs.Flags().IntVarP(&most, "lines", "n", 50, "number of lines")
-	return a.commandGroup(&cobra.Command{Use: "mcp", Short: "Manage MCP servers and connect programs"}, append(a.mcpSetupCmds(), list, tools, test, trust, logs, a.mcpServeCmd(), a.clientTokenCmd("mcp"))...)
+	return a.commandGroup(&cobra.Command{Use: "mcp", Short: "Manage MCP servers and connect programs"}, append(a.mcpSetupCmds(), list, tools, test, trust, login, logs, a.mcpServeCmd(), a.clientTokenCmd("mcp"))...)
+}
+
+// loginMCP shows the address of the login page and waits until the user has signed in.
+func (a *cli) loginMCP(ctx context.Context, cl *client, name string) error {
+	l, err := cl.LoginMCP(ctx, name, false)
+	if err == nil && l.State == "open" {
+		fmt.Fprintf(a.err, "Open this address in a browser on this machine and sign in:\n%s\n", sanitizePrintable(l.URL))
+		l, err = cl.LoginMCP(ctx, name, true)
+	}
+	switch {
+	case err != nil:
+		return err
+	case a.asJSON:
+		return a.printJSON(l)
+	}
+	fmt.Fprintf(a.out, "Signed in to %s.\n", name)
+	return nil
 }
 
 // mcpToolCells returns the cells of a tool. A changed tool shows both descriptions.

@@ -180,14 +180,6 @@ func (m *Manager) TrustMCP(ctx context.Context, name string) ([]api.MCPTool, err
 	return out, s.trustTools(ctx)
 }
 
-// LoginMCP implements api.MCP.
-func (m *Manager) LoginMCP(ctx context.Context, name string, _ bool) (api.MCPLogin, error) {
-	if _, err := m.findServer(ctx, name); err != nil {
-		return api.MCPLogin{}, err
-	}
-	return api.MCPLogin{}, fmt.Errorf("%w: login is not supported yet; set headers", api.ErrInvalid)
-}
-
 // MCPLogs implements api.MCP.
 func (m *Manager) MCPLogs(ctx context.Context, q api.Query) ([]api.MCPLogLine, error) {
 	s, err := m.findServer(ctx, q.Of)

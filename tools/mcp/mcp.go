@@ -24,6 +24,7 @@ import (
 	"hob/autonomy/api"
 	"hob/autonomy/config"
 	"hob/platform/host/command"
+	"hob/platform/host/system"
 	"hob/platform/net/safehttp"
 	"hob/platform/retry"
 	"hob/platform/store"
@@ -40,6 +41,9 @@ type Options struct {
 	Off bool
 	// Secret resolves a reference to a secret. It returns other values unchanged.
 	Secret func(ctx context.Context, ref string) (string, error)
+	// Keychain stores the tokens of logins. Redact hides texts in all output.
+	Keychain system.Secrets
+	Redact   func(texts ...string)
 	// Network reaches the servers with a URL.
 	Network *safehttp.Client
 	// Runner starts the programs. If it is nil, no program starts.
@@ -156,7 +160,7 @@ const (
 // Run connects once to each server whose tools were never seen, because they cannot be found
 // before, and ends all connections when ctx ends.
 func (m *Manager) Run(ctx context.Context) error {
-	defer m.Close()
+	defer func() { _ = m.Close() }()
 	if retry.Sleep(ctx, firstSight) != nil { // after the start of Hob
 		return nil
 	}
@@ -187,8 +191,8 @@ func (m *Manager) Run(ctx context.Context) error {
 	return nil
 }
 
-// Close ends all connections and returns when all programs have ended.
-func (m *Manager) Close() {
+// Close ends all connections and returns when all programs have ended. It returns nil.
+func (m *Manager) Close() error {
 	m.mu.Lock()
 	m.closed = true
 	list := m.servers
@@ -198,4 +202,5 @@ func (m *Manager) Close() {
 		s.stopServer(errors.New("Hob is stopping")) //nolint:staticcheck // Hob is a name
 	}
 	m.work.Wait()
+	return nil
 }

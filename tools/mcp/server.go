@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hob/autonomy/config"
@@ -46,6 +47,7 @@ type server struct {
 	session    *session          // nil if there is no connection
 	connecting chan struct{}     // closed when the attempt has ended; nil if there is none
 	stopped    bool
+	login      *login // the last one, or nil
 	failures   int
 	retryAt    time.Time
 	cause      error // why there is no connection
@@ -214,9 +216,9 @@ func (s *server) stopServer(cause error) {
 
 // dialServer connects with the newest revision, and with the former one if the server does not answer.
 func (s *server) dialServer(ctx context.Context) (*session, error) {
-	ses, err := s.dialRevision(ctx, "", modernTimeout)
+	ses, err := s.dialRevision(ctx, "", modernTimeout, nil)
 	if err != nil && errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		ses, err = s.dialRevision(ctx, former, connectTimeout)
+		ses, err = s.dialRevision(ctx, former, connectTimeout, nil)
 	}
 	return ses, err
 }
@@ -224,11 +226,12 @@ func (s *server) dialServer(ctx context.Context) (*session, error) {
 // former is the last revision that starts with a handshake.
 const former = "2025-11-25"
 
-func (s *server) dialRevision(ctx context.Context, revision string, limit time.Duration) (*session, error) {
+// dialRevision connects once. If handler is nil, it uses the stored login.
+func (s *server) dialRevision(ctx context.Context, revision string, limit time.Duration, handler auth.OAuthHandler) (*session, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	ses := &session{since: time.Now(), done: make(chan struct{})}
-	transport, seen, err := s.openTransport(ctx, ses)
+	transport, seen, err := s.openTransport(ctx, ses, handler)
 	if err != nil {
 		return nil, err
 	}
@@ -381,6 +384,9 @@ func (s *server) pinOf(tool string) *pin {
 // explainConnect returns the error of a failed attempt with its remedy.
 func (s *server) explainConnect(ses *session, seen *seenStatus, err error) error {
 	key := "mcp.servers." + s.cfg.Name
+	if login, ok := errors.AsType[*loginError](err); ok {
+		return login
+	}
 	if ses.process != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
 			return fmt.Errorf("the program does not answer: %w; check its arguments and see: hob mcp logs %s", err, s.cfg.Name)

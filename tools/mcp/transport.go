@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hob/platform/host/command"
@@ -28,9 +29,9 @@ const (
 )
 
 // openTransport starts the program, or prepares the requests to the URL.
-func (s *server) openTransport(ctx context.Context, ses *session) (mcp.Transport, *seenStatus, error) {
+func (s *server) openTransport(ctx context.Context, ses *session, handler auth.OAuthHandler) (mcp.Transport, *seenStatus, error) {
 	if s.cfg.URL != "" {
-		return s.httpTransport(ctx)
+		return s.httpTransport(ctx, handler)
 	}
 	p, err := s.startProcess(ctx)
 	if err != nil {
@@ -246,7 +247,7 @@ func (t *seenStatus) lastStatus() int {
 
 // httpTransport returns the transport for the URL. It follows no redirects: the user named the
 // address that gets the headers.
-func (s *server) httpTransport(ctx context.Context) (mcp.Transport, *seenStatus, error) {
+func (s *server) httpTransport(ctx context.Context, handler auth.OAuthHandler) (mcp.Transport, *seenStatus, error) {
 	network, err := s.m.opt.Network.Named(s.cfg.URL)
 	if err != nil {
 		return nil, nil, fmt.Errorf("mcp.servers.%s.url: %w", s.cfg.Name, err)
@@ -259,8 +260,13 @@ func (s *server) httpTransport(ctx context.Context) (mcp.Transport, *seenStatus,
 		}
 		seen.set.Set(name, v)
 	}
+	if handler == nil && seen.set.Get("Authorization") == "" {
+		if handler, err = s.storedHandler(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
 	return &mcp.StreamableClientTransport{
-		Endpoint: s.cfg.URL, MaxEventSize: maxMessage,
+		Endpoint: s.cfg.URL, MaxEventSize: maxMessage, OAuthHandler: handler,
 		HTTPClient: &http.Client{Transport: seen, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}, seen, nil
 }

@@ -65,7 +65,11 @@ func (d *dialer) resolveTarget(ctx context.Context) ([]dialTarget, error) {
 	if !d.t.host.addr.IsValid() {
 		var err error
 		// The dot disables search domains.
-		if addrs, err = d.c.opt.Resolver.LookupNetIP(ctx, "ip", d.t.host.name+"."); err != nil {
+		addrs, err = d.c.opt.Resolver.LookupNetIP(ctx, "ip", d.t.host.name+".")
+		switch {
+		case err != nil && d.t.host.isLoopback() && ctx.Err() == nil: // RFC 6761, section 6.3
+			addrs = []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
+		case err != nil:
 			return nil, d.resolveError(ctx, err)
 		}
 	}

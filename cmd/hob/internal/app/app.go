@@ -294,8 +294,7 @@ func (d *App) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	parts := []func(context.Context) error{d.loop.Run, d.usage.Run, func(ctx context.Context) error { return d.guard.RunAnchor(ctx, d.opt.Log) }}
-	parts = append(parts, d.knowledgeJobs()...)
+	parts := append([]func(context.Context) error{d.loop.Run, d.usage.Run, func(ctx context.Context) error { return d.guard.RunAnchor(ctx, d.opt.Log) }}, d.knowledgeJobs()...)
 	if d.browser != nil {
 		parts = append(parts, d.browser.Run)
 	}
@@ -348,8 +347,7 @@ func (d *App) Shutdown() { d.downOnce.Do(func() { close(d.shutdown) }) }
 func (d *App) Close() error {
 	d.guard.LogAnchor(context.Background(), d.opt.Log)
 	d.closeDesktop()
-	d.mcp.Close()
-	return errors.Join(d.agents.Close(), d.vectors.Close(), d.index.Close(), d.store.Close())
+	return errors.Join(d.mcp.Close(), d.agents.Close(), d.vectors.Close(), d.index.Close(), d.store.Close())
 }
 
 // CheckReady implements service.Process.
