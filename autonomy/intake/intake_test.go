@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/session"
@@ -73,6 +74,56 @@ func TestReceive_ChoosesTheQueue(t *testing.T) {
 		if err != nil || ev.Lane != tc.queue {
 			t.Errorf("%q (owner %v, waits %v) is in the queue %q, want %q; %v", tc.text, tc.owner, tc.waits, ev.Lane, tc.queue, err)
 		}
+	}
+}
+
+// "Undo that" overtakes a running turn only while a send of the last message can be canceled: it is gone
+// when the turn ends.
+func TestReceive_HastensUndoWhileASendWaits(t *testing.T) {
+	for name, tc := range map[string]struct {
+		text          string
+		owner, waits  bool
+		later, queued bool // another message was received after the one that sends; it has its own queue
+	}{
+		"undo":                    {text: "undo that", owner: true, waits: true, queued: true},
+		"undo with a polite word": {text: "please undo that", owner: true, waits: true, queued: true},
+		"no send waits":           {text: "undo that", owner: true},
+		"from a guest":            {text: "undo that", waits: true},
+		"more than an undo":       {text: "undo that and send it to Bob", owner: true, waits: true},
+		"after another message":   {text: "undo that", owner: true, waits: true, later: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k, b := newIntake(t, outside{})
+			receive := func(text string, owner bool) bus.Event {
+				t.Helper()
+				acc, err := k.Receive(t.Context(), channels.Inbound{Channel: "web", Session: "s", Sender: "ada", FromOwner: owner, Text: text})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ev, err := b.Inbox.Event(t.Context(), acc.Event)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return ev
+			}
+			sends := receive("send a letter", true)
+			if tc.later {
+				receive("what is the weather?", true)
+			}
+			if tc.waits {
+				d := bus.ScheduledSend{Call: "c1", Event: sends.ID, Session: "s", Report: "s", Tool: "send_letter", Args: []byte(`{}`), What: "the letter", Provenance: provenance.Owner, Zone: "UTC", At: time.Now().Add(time.Hour), CreatedAt: time.Now()}
+				if err := k.o.Store.Write(t.Context(), func(tx *store.Tx) error { return b.Scheduled.AddTx(tx, d) }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want := "s"
+			if tc.queued {
+				want = bus.CommandLane("s")
+			}
+			if ev := receive(tc.text, tc.owner); ev.Lane != want {
+				t.Errorf("%q is in the queue %q, want %q", tc.text, ev.Lane, want)
+			}
+		})
 	}
 }
 
