@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -46,11 +47,36 @@ func (c *Registry) Job(ctx context.Context, ev bus.Event) (Job, error) {
 	if err != nil {
 		return j, err
 	}
+	parents, err := c.waitingParents(ctx, ev.ID)
+	if err != nil {
+		return j, err
+	}
 	j.Turn = turn.Turn{
-		Event: ev, Text: ev.Text, Source: ev.Provenance, Origins: o.Origins, Attended: o.Attended, Guest: o.Guest, Origin: o.Origin, Person: o.Person, Level: o.Level, Words: o.Words, Report: o.Report,
+		Event: ev, Text: ev.Text, Source: ev.Provenance, Origins: o.Origins, Parents: parents, Attended: o.Attended, Guest: o.Guest, Origin: o.Origin, Person: o.Person, Level: o.Level, Words: o.Words, Report: o.Report,
 		Channel: o.Channel, Chat: o.Chat, Depth: o.Depth, Cancelled: t.State.IsFinished(),
 	}
 	return j, nil
+}
+
+// waitingParents returns the events that wait for a task, directly or through other tasks. Nothing waits
+// for a background task.
+func (c *Registry) waitingParents(ctx context.Context, event string) (out []string, err error) {
+	rows, err := c.o.Store.Read().QueryContext(ctx, `WITH RECURSIVE up(event) AS (
+			SELECT parent FROM crew_tasks WHERE event = ? AND background = 0
+			UNION SELECT t.parent FROM crew_tasks t JOIN up ON t.event = up.event WHERE t.background = 0)
+		SELECT event FROM up`, event)
+	if err != nil {
+		return nil, fmt.Errorf("agents: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("agents: %w", err)
+		}
+		out = append(out, id)
+	}
+	return out, rows.Err()
 }
 
 // followUpJob returns the follow-up turn of a task in the parent's conversation. If the turn cannot

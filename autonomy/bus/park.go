@@ -19,7 +19,7 @@ const parkedMark = "\x1fparked\x1f"
 // reached, the session's later events wait.
 const (
 	maxParkedMessages = 20 // for messages from the owner
-	maxParkedSignals  = 5  // for events of a watcher, a schedule or a trigger
+	maxParkedSignals  = 5  // for events of a watcher, a schedule, a trigger or a task
 	maxParkedGuest    = 1  // for messages from other people: a guest must not flood the owner with questions
 )
 
@@ -35,9 +35,9 @@ func parkedLimit(k Kind, from provenance.Source) int {
 }
 
 // canPark reports whether later events of the session may run while an event waits for the owner.
-// Goals and tasks are excluded: their next event depends on the end of this one.
+// Goals are excluded: their next event depends on the end of this one, and at most one is open.
 func canPark(e Event) bool {
-	return e.Lane == e.Session && slices.Contains([]Kind{Message, Watcher, Schedule, Webhook}, e.Kind)
+	return e.Lane == e.Session && slices.Contains([]Kind{Message, Watcher, Schedule, Webhook, Task}, e.Kind)
 }
 
 // ParkTx suspends a turn until the owner answers, as SuspendTx does, but lets later events of the
@@ -57,6 +57,21 @@ func (in *Inbox) ParkTx(tx *store.Tx, e Event, until time.Time) error {
 		in.notifyWaiters(e.ID)
 		in.SignalWork()
 	})
+	return nil
+}
+
+// ParkWaitingTx parks an event that waits for the end of another one, such as a delegated task, because
+// the turn of that one waits for the owner. It does nothing if the event does not wait.
+func (in *Inbox) ParkWaitingTx(tx *store.Tx, id string) error {
+	e, err := in.EventTx(tx, id)
+	if err != nil || !canPark(e) {
+		return err
+	}
+	_, err = tx.Exec(`UPDATE inbox SET lane = ? WHERE id = ? AND state = 'pending' AND lane = session AND not_before > ?`, e.Session+parkedMark+e.ID, e.ID, in.now().UnixMilli())
+	if err != nil {
+		return fmt.Errorf("bus: park event %s: %w", e.ID, err)
+	}
+	tx.AfterCommit(in.SignalWork)
 	return nil
 }
 

@@ -102,16 +102,43 @@ func TestParkedEvents_AreLimited(t *testing.T) {
 	}
 }
 
-func TestParkTx_HoldsTheQueueOfGoalsAndTasks(t *testing.T) {
+func TestParkTx_HoldsTheQueueOfGoalsAlone(t *testing.T) {
 	for _, kind := range []bus.Kind{bus.Goal, bus.Task} {
 		f := newBus(t)
 		first := f.put(bus.Event{Kind: kind, Source: "s", Session: "a"})
-		f.put(bus.Event{Kind: kind, Source: "s", Session: "a"})
+		second := f.put(bus.Event{Kind: kind, Source: "s", Session: "a"})
 		f.claim(9)
 		f.park(first, time.Hour)
 		got, _ := f.claim(9)
-		f.want(string(kind), got)
+		if kind == bus.Goal {
+			f.want("goal", got)
+			continue
+		}
+		f.want("task", got, second)
 	}
+}
+
+// An event that waits for a delegated task stops blocking its session when the task asks the owner.
+func TestParkWaitingTx_LetsLaterEventsRun(t *testing.T) {
+	f := newBus(t)
+	first := f.put(bus.Event{Kind: bus.Watcher, Source: "s", Session: "a"})
+	second := f.put(bus.Event{Kind: bus.Watcher, Source: "s", Session: "a"})
+	f.claim(9)
+	f.write(func(tx *store.Tx) error { return f.Inbox.ParkWaitingTx(tx, first) }) // it runs: nothing changes
+	got, _ := f.claim(9)
+	f.want("while it runs", got)
+	f.write(func(tx *store.Tx) error { return f.Inbox.SuspendTx(tx, first, f.now.Add(time.Hour)) })
+	got, _ = f.claim(9)
+	f.want("while the task runs", got)
+	f.write(func(tx *store.Tx) error { return f.Inbox.ParkWaitingTx(tx, first) })
+	got, _ = f.claim(9)
+	f.want("while the task waits for the owner", got, second)
+	f.resume(first)
+	got, _ = f.claim(9)
+	f.want("the task ended, but a later event runs", got)
+	f.finish(second)
+	got, _ = f.claim(9)
+	f.want("afterwards", got, first)
 }
 
 // An answered event that waits again, for a retry or for the result of a task, must not run

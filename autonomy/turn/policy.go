@@ -117,7 +117,15 @@ func (p *policyCheck) askOwner(ctx context.Context, asks []*callStep, next func(
 		if rows, until, err = p.askTx(ctx, tx, asks); err != nil {
 			return err
 		}
-		return next(tx, until)
+		if err := next(tx, until); err != nil || until.IsZero() {
+			return err
+		}
+		for _, id := range p.t.Parents {
+			if err := p.o.Bus.Inbox.ParkWaitingTx(tx, id); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("turn: request approval: %w", err)

@@ -232,6 +232,9 @@ type Turn struct {
 	Told []string
 	// Depth is the number of delegations that led to this turn; 0 means that it was not delegated.
 	Depth int
+	// Parents are the suspended events that wait for the end of this turn. The later events of their
+	// sessions run while this turn waits for the owner.
+	Parents []string
 	// Call, if set, is the tool call to run instead of calling a model (`hob tool call`). The
 	// turn's answer is the result of the call.
 	Call *llm.ToolCall

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"hob/autonomy/config"
+	"hob/autonomy/guard"
 	"hob/autonomy/llm/llmtest"
 	"hob/channels"
 	"hob/platform/host/system"
@@ -381,5 +383,66 @@ func TestReview1_ToolThatStartsATaskTakesItsEffects(t *testing.T) {
 	}
 	if found != 5 {
 		t.Errorf("%d of 5 tools are listed", found)
+	}
+}
+
+// The later events of a trigger run while a delegated task of an earlier one waits for an approval. After
+// the answer, the earlier one continues with the result of the task.
+func TestTriggersRunWhileADelegatedTaskAsks(t *testing.T) {
+	t.Parallel()
+	h := crewHouse(t, "[triggers.door]\naction = \"see who it is\"\n", func(r llmtest.Request) llmtest.Answer {
+		switch {
+		case words(r) == "note it" && len(r.Results) == 0:
+			return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: `{"name":"run_command","arguments":{"command":"mkdir made-by-the-task"}}`}}}
+		case len(r.Results) > 0:
+			return llmtest.Answer{Text: "got " + r.Results[0].Text}
+		case strings.Contains(r.LastUser, "Ada"):
+			return delegate(map[string]any{"task": "note it"})
+		}
+		return llmtest.Answer{Text: "it is Bob"}
+	})
+	fire := func(text string) (event string) {
+		t.Helper()
+		code, body := h.api(http.MethodPost, "/api/v1/triggers/door/fire", map[string]string{"text": text})
+		var acc struct{ Event string }
+		if code != http.StatusAccepted || json.Unmarshal(body, &acc) != nil || acc.Event == "" {
+			t.Fatalf("fire: %d %s", code, body)
+		}
+		return acc.Event
+	}
+	state := func(event string) string {
+		t.Helper()
+		e, err := h.d.bus.Inbox.Event(t.Context(), event)
+		fatal(t, err)
+		return string(e.State)
+	}
+	answer := func(tool string, yes bool) {
+		t.Helper()
+		eventually(t, tool+" is asked about", func() bool {
+			list, err := h.d.guard.Approvals(t.Context(), guard.Pending, "", "", 10)
+			fatal(t, err)
+			if len(list) != 1 || list[0].Tool != tool {
+				return false
+			}
+			h.api(http.MethodPost, "/api/v1/sessions/"+url.PathEscape(list[0].Session)+"/approvals/"+list[0].ID, map[string]any{"approved": yes})
+			return true
+		})
+	}
+	first := fire("Ada rings")
+	answer("delegate_tasks", true) // the text of the trigger is untrusted
+	eventually(t, "the task asks", func() bool {
+		list, err := h.d.guard.Approvals(t.Context(), guard.Pending, "", "", 10)
+		fatal(t, err)
+		return len(list) == 1 && list[0].Tool == "run_command"
+	})
+	second := fire("Bob rings")
+	eventually(t, "the second event is done", func() bool { return state(second) == "done" })
+	if got := state(first); got != "pending" {
+		t.Errorf("the first event is %s", got)
+	}
+	answer("run_command", false)
+	eventually(t, "the first event is done", func() bool { return state(first) == "done" })
+	if list := h.delegations(); len(list) != 1 || list[0].State != "done" {
+		t.Errorf("delegations = %+v", list)
 	}
 }
