@@ -146,6 +146,15 @@ func (in *Inbox) ParkedSessions(ctx context.Context) (out []OpenQuestions, err e
 	return out, rows.Err()
 }
 
+// Behind returns the number of events that wait in a session's queue, without the given one.
+func (in *Inbox) Behind(ctx context.Context, session, event string) (n int, err error) {
+	err = in.db.Read().QueryRowContext(ctx, `SELECT count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ? AND state = 'pending' AND id <> ?`, session, event).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("bus: waiting events: %w", err)
+	}
+	return n, nil
+}
+
 // parkedCount returns the number of parked events in the session of e, or 0 if they do not block e.
 func parkedCount(q store.Querier, e Event) (n int, err error) {
 	if !canPark(e) {

@@ -183,9 +183,21 @@ func (sv *Service) addQueue(ctx context.Context, r *api.Status) error {
 		return err
 	}
 	parked, err := sv.o.Bus.Inbox.ParkedSessions(ctx)
+	listed := map[string]bool{}
 	for _, p := range parked {
+		listed[p.Session] = true
 		if p.Blocked > 0 {
 			r.HeldSources = append(r.HeldSources, api.HeldSource{Session: p.Session, Requests: p.Parked, Waiting: p.Blocked})
+		}
+	}
+	for _, a := range waiting { // a turn of an external agent waits without being parked
+		if listed[a.Session] || err != nil {
+			continue
+		}
+		listed[a.Session] = true
+		n, berr := sv.o.Bus.Inbox.Behind(ctx, a.Session, a.Event)
+		if err = berr; n > 0 {
+			r.HeldSources = append(r.HeldSources, api.HeldSource{Session: a.Session, Requests: 1, Waiting: n})
 		}
 	}
 	return err
