@@ -62,7 +62,7 @@ func (in *Inbox) ParkTx(tx *store.Tx, e Event, until time.Time) error {
 
 // ParkWaitingTx parks an event that waits for the end of another one, such as a delegated task, because
 // the turn of that one waits for the owner. It does nothing if the event does not wait.
-func (in *Inbox) ParkWaitingTx(tx *store.Tx, id string) error {
+func ParkWaitingTx(tx *store.Tx, in *Inbox, id string) error {
 	e, err := in.EventTx(tx, id)
 	if err != nil || !canPark(e) {
 		return err
@@ -146,9 +146,9 @@ func (in *Inbox) ParkedSessions(ctx context.Context) (out []OpenQuestions, err e
 	return out, rows.Err()
 }
 
-// Behind returns the number of events that wait in a session's queue, without the given one.
-func (in *Inbox) Behind(ctx context.Context, session, event string) (n int, err error) {
-	err = in.db.Read().QueryRowContext(ctx, `SELECT count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ? AND state = 'pending' AND id <> ?`, session, event).Scan(&n)
+// CountBehind returns the number of events that wait in a session's queue, without the given one.
+func CountBehind(q store.Querier, session, event string) (n int, err error) {
+	err = q.QueryRow(`SELECT count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ? AND state = 'pending' AND id <> ?`, session, event).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("bus: waiting events: %w", err)
 	}

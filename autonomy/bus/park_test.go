@@ -124,13 +124,13 @@ func TestParkWaitingTx_LetsLaterEventsRun(t *testing.T) {
 	first := f.put(bus.Event{Kind: bus.Watcher, Source: "s", Session: "a"})
 	second := f.put(bus.Event{Kind: bus.Watcher, Source: "s", Session: "a"})
 	f.claim(9)
-	f.write(func(tx *store.Tx) error { return f.Inbox.ParkWaitingTx(tx, first) }) // it runs: nothing changes
+	f.write(func(tx *store.Tx) error { return bus.ParkWaitingTx(tx, f.Inbox, first) }) // it runs: nothing changes
 	got, _ := f.claim(9)
 	f.want("while it runs", got)
 	f.write(func(tx *store.Tx) error { return f.Inbox.SuspendTx(tx, first, f.now.Add(time.Hour)) })
 	got, _ = f.claim(9)
 	f.want("while the task runs", got)
-	f.write(func(tx *store.Tx) error { return f.Inbox.ParkWaitingTx(tx, first) })
+	f.write(func(tx *store.Tx) error { return bus.ParkWaitingTx(tx, f.Inbox, first) })
 	got, _ = f.claim(9)
 	f.want("while the task waits for the owner", got, second)
 	f.resume(first)

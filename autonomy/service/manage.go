@@ -195,7 +195,7 @@ func (sv *Service) addQueue(ctx context.Context, r *api.Status) error {
 			continue
 		}
 		listed[a.Session] = true
-		n, berr := sv.o.Bus.Inbox.Behind(ctx, a.Session, a.Event)
+		n, berr := bus.CountBehind(sv.o.Store.Reader(ctx), a.Session, a.Event)
 		if err = berr; n > 0 {
 			r.HeldSources = append(r.HeldSources, api.HeldSource{Session: a.Session, Requests: 1, Waiting: n})
 		}

@@ -121,7 +121,7 @@ func (p *policyCheck) askOwner(ctx context.Context, asks []*callStep, next func(
 			return err
 		}
 		for _, id := range p.t.Parents {
-			if err := p.o.Bus.Inbox.ParkWaitingTx(tx, id); err != nil {
+			if err := bus.ParkWaitingTx(tx, p.o.Bus.Inbox, id); err != nil {
 				return err
 			}
 		}

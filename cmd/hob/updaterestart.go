@@ -45,7 +45,7 @@ func readPendingUpdate(p system.Paths) (u pendingUpdate, found bool) {
 	return u, err == nil && json.Unmarshal(b, &u) == nil
 }
 
-func (u pendingUpdate) write(p system.Paths) error {
+func (u pendingUpdate) writeRequest(p system.Paths) error {
 	b, err := json.Marshal(u)
 	if err != nil {
 		return err
@@ -84,12 +84,12 @@ func (a *cli) applyUpdate(ctx context.Context, failed error) bool {
 		if err := program.Swap(u.From); err != nil {
 			log.Error("program not replaced", "err", err)
 			u.Failed = fmt.Sprintf("the program could not be replaced, and the current version runs again: %v", err)
-			return u.write(p) == nil
+			return u.writeRequest(p) == nil
 		}
 	case failed != nil && u.Version == a.version:
 		log.Error("this version did not start; the previous version starts again", "version", a.version, "err", failed)
 		u.Failed = fmt.Sprintf("the other version did not start, so the current version was restored and runs again: %v", failed)
-		if err := u.write(p); err != nil {
+		if err := u.writeRequest(p); err != nil {
 			return false
 		}
 		failpoint.Hit("update.failed")
@@ -112,7 +112,7 @@ func (a *cli) applyUpdate(ctx context.Context, failed error) bool {
 // requestUpdate asks the running daemon to continue as the other version.
 func (a *cli) requestUpdate(ctx context.Context, p system.Paths, pid int, u pendingUpdate) error {
 	a.reportStep("Restarting Hob")
-	if err := u.write(p); err != nil {
+	if err := u.writeRequest(p); err != nil {
 		return err
 	}
 	failpoint.Hit("update.marked")

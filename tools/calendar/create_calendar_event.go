@@ -224,9 +224,9 @@ func isPlainName(name string) bool {
 	return name != "" && len(name) <= 24 && len(strings.Fields(name)) <= 2 && !strings.ContainsFunc(name, odd)
 }
 
-// inviter returns the mailbox that sends the invitations to the events of a calendar, or nil, and a clause
+// invitationSender returns the mailbox that sends the invitations to the events of a calendar, or nil, and a clause
 // with the address that it must have.
-func (d Deps) inviter(in pim.Calendars) (box pim.Mailer, as string) {
+func (d Deps) invitationSender(in pim.Calendars) (box pim.Mailer, as string) {
 	box = d.mailerOf(d.ownAddress(in.Name()))
 	switch own := d.ownAddress(in.Name()); {
 	case own != "": // the event names own as its organizer; the guests' calendars do not trust later changes from another address
@@ -254,7 +254,7 @@ func (d Deps) sendInvitations(ctx context.Context, c tools.Call, in pim.Calendar
 	case is:
 		return "The server invites the guests.", true, nil
 	}
-	box, as := d.inviter(in)
+	box, as := d.invitationSender(in)
 	if box == nil || box.From().Address == "" {
 		return "The guests were not notified: no account can send email" + as + ".", false, nil
 	}

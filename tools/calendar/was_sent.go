@@ -36,7 +36,7 @@ func (d Deps) freezeChange(ctx context.Context, c tools.Call, f foundEvent, chan
 	}
 	if change != nil {
 		f = f.withChange(*change)
-		x.From, x.To = earlier(x.From, f.Start), later(x.To, f.Start)
+		x.From, x.To = earlierOf(x.From, f.Start), laterOf(x.To, f.Start)
 	}
 	if how, box := d.guestNotificationRoute(ctx, f); how == byMail {
 		for part := range slices.Chunk(f.otherGuests(box.From().Address), pim.MaxRecipients) {
@@ -46,14 +46,14 @@ func (d Deps) freezeChange(ctx context.Context, c tools.Call, f foundEvent, chan
 	return x
 }
 
-func earlier(a, b time.Time) time.Time {
+func earlierOf(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b
 	}
 	return a
 }
 
-func later(a, b time.Time) time.Time {
+func laterOf(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}
@@ -71,7 +71,7 @@ func mailID(sum [sha256.Size]byte, from string) string {
 	return hex.EncodeToString(sum[:16]) + "@" + cmp.Or(host, "localhost")
 }
 
-// errPartlySent reports that a change is in the calendar, but nobody knows whether its mails were sent.
+// errPartlySent reports that a change is in the calendar, but it is unknown whether its mails were sent.
 func errPartlySent() error {
 	return tools.Errorf(tools.OutcomeUnknown, "the calendar contains the change, but it is unknown whether all guests were notified; ask them before you retry")
 }
@@ -122,7 +122,7 @@ func (d Deps) wereMailsSent(ctx context.Context, ids []string) (all, partly bool
 	return found == len(ids), found < len(ids), nil
 }
 
-// isChangeApplied reports whether the calendar contains the change. An event that somebody changed in
+// isChangeApplied reports whether the calendar contains the change. An event that was changed in
 // another way does not count; the call then finds that it differs from the approved one.
 func (d Deps) isChangeApplied(ctx context.Context, x frozenChange) (bool, error) {
 	in, err := d.writableCalendars(x.Account)
@@ -164,7 +164,7 @@ func (d Deps) wasInvitationSent(ctx context.Context, c tools.Call, in createIn) 
 		return false, err
 	}
 	byMail := !d.serverTells(ctx, all[0])
-	if box, _ := d.inviter(all[0]); byMail && box != nil {
+	if box, _ := d.invitationSender(all[0]); byMail && box != nil {
 		if sent, _, err := d.wereMailsSent(ctx, []string{invitationID(c, box.From().Address)}); sent || err != nil {
 			return sent, err
 		}

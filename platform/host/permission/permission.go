@@ -72,13 +72,13 @@ func fullDisk(home string) (given bool, err error) {
 	return false, err
 }
 
-// labels are the launchd labels that start Hob: of hob service install, and of Homebrew.
-func labels() []string { return []string{autostart.Label, "homebrew.mxcl.hob"} }
+// launchdLabels returns the labels of jobs that start Hob: of hob service install, and of Homebrew.
+func launchdLabels() []string { return []string{autostart.Label, "homebrew.mxcl.hob"} }
 
 // Responsible returns the name of the program that needs the permission: the terminal
 // that started Hob, or Hob itself if the session started it.
 func Responsible(getenv func(string) string) string {
-	if slices.Contains(labels(), getenv("XPC_SERVICE_NAME")) {
+	if slices.Contains(launchdLabels(), getenv("XPC_SERVICE_NAME")) {
 		return "Hob"
 	}
 	if getenv("SSH_CONNECTION") != "" {
