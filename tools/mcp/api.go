@@ -128,7 +128,7 @@ func (s *server) toolRows() (out []api.MCPTool) {
 		p := s.pins[name]
 		r := api.MCPTool{
 			Name: s.cfg.Name + tools.ForeignSeparator + name, Server: s.cfg.Name, Kind: "tool", State: "ready",
-			Effects: effectsOf(s.cfg, name).Names(), Description: p.spec.Description, Schema: p.spec.Schema,
+			Effects: newTool(s, p).spec.Effects.Names(), Description: p.spec.Description, Schema: p.spec.Schema,
 		}
 		switch {
 		case p.gone:

@@ -73,7 +73,7 @@ func serveFake(in io.Reader, out io.Writer, dir string) {
 		result := map[string]any{}
 		switch r.Method {
 		case "initialize":
-			result = map[string]any{"protocolVersion": "2025-11-25", "capabilities": map[string]any{"tools": map[string]any{"listChanged": true}}, "serverInfo": map[string]any{"name": "fake", "version": "1"}}
+			result = map[string]any{"protocolVersion": "2025-11-25", "capabilities": map[string]any{"tools": map[string]any{"listChanged": true}, "resources": map[string]any{}, "prompts": map[string]any{}}, "serverInfo": map[string]any{"name": "fake", "version": "1"}}
 		case "tools/list":
 			about := "Look up a zebra."
 			if b, err := os.ReadFile(filepath.Join(dir, "describe")); err == nil {
@@ -83,6 +83,14 @@ func serveFake(in io.Reader, out io.Writer, dir string) {
 				tool("lookup", about, object), tool("stall", "Wait.", object), tool("die", "Die.", object), tool("flood", "Much.", object), tool("fail", "Fail.", object),
 				tool("look-up", "A look-alike.", object), tool("bad name", "Spaces.", object), tool("text", "No object.", map[string]any{"type": "string"}),
 			}
+		case "resources/list":
+			result["resources"] = []any{map[string]any{"uri": "zoo://zebra", "name": "zebra"}}
+		case "resources/read":
+			result["contents"] = []any{map[string]any{"uri": r.Params["uri"], "text": "striped"}}
+		case "prompts/list":
+			result["prompts"] = []any{map[string]any{"name": "feed", "arguments": []any{map[string]any{"name": "animal"}}}}
+		case "prompts/get":
+			result["messages"] = []any{map[string]any{"role": "user", "content": map[string]any{"type": "text", "text": fmt.Sprint("Feed ", r.Params["arguments"])}}}
 		case "tools/call":
 			text := ""
 			switch r.Params["name"] {
@@ -227,12 +235,22 @@ func TestManager_ContainsHostileServer(t *testing.T) {
 		t.Errorf("%d tools before the first connection, want 0", n)
 	}
 	s, err := b.TestMCP(t.Context(), "fake")
-	if err != nil || s.State != "running" || s.Revision != "2025-11-25" || s.Tools != 5 {
+	if err != nil || s.State != "running" || s.Revision != "2025-11-25" || s.Tools != 8 {
 		t.Fatalf("TestMCP = %+v, %v", s, err)
 	}
 	r, err := b.call(t, "fake__lookup", `{"q": "stripes"}`)
 	if err != nil || r.Text != "zebra map[q:stripes] given" || r.Source != provenance.Outside || len(r.Origins) != 1 || r.Origins[0].Label != "fake" {
 		t.Errorf("lookup = %+v, %v", r, err)
+	}
+	for _, tc := range []struct{ tool, args, want string }{
+		{"fake__lookup", `{"q": null}`, "zebra map[q:<nil>] given"},
+		{"fake__list_resources", `{}`, "resource zoo://zebra zebra\nprompt feed(animal)"},
+		{"fake__read_resource", `{"uri": "zoo://zebra"}`, "(resource: zoo://zebra)\nstriped"},
+		{"fake__get_prompt", `{"name": "feed", "arguments": {"animal": "zebra"}}`, "user: Feed map[animal:zebra]"},
+	} {
+		if r, err := b.call(t, tc.tool, tc.args); err != nil || r.Text != tc.want || r.Source != provenance.Outside {
+			t.Errorf("%s(%s) = %q from %s, %v, want %q", tc.tool, tc.args, r.Text, r.Source, err, tc.want)
+		}
 	}
 	for _, tc := range []struct {
 		tool, args string
@@ -269,7 +287,7 @@ func TestManager_ContainsHostileServer(t *testing.T) {
 	for _, r := range rows {
 		states[r.Name] = r.State + " " + strings.Join(r.Effects, "+")
 	}
-	for name, want := range map[string]string{"fake__lookup": "ready read", "fake__stall": "ready send", "fake__look-up": "refused ", "fake__bad name": "refused ", "fake__text": "refused "} {
+	for name, want := range map[string]string{"fake__lookup": "ready read", "fake__stall": "ready send", "fake__list_resources": "ready read", "fake__read_resource": "ready send", "fake__look-up": "refused ", "fake__bad name": "refused ", "fake__text": "refused "} {
 		if states[name] != want {
 			t.Errorf("%s is %q, want %q", name, states[name], want)
 		}

@@ -20,6 +20,7 @@ const (
 
 // toolSpec is what a server declares about a tool, without its annotations, which are not believed.
 type toolSpec struct {
+	Kind        string          `json:"kind,omitempty"` // set for a tool that Hob adds
 	Name        string          `json:"name"`
 	Title       string          `json:"title,omitempty"`
 	Description string          `json:"description,omitempty"`

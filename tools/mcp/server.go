@@ -307,6 +307,7 @@ func (s *server) listTools(ctx context.Context, ses *session) error {
 		}
 	}
 	specs, refused := readSpecs(all)
+	specs = append(specs, addedSpecs(ses.InitializeResult().Capabilities, specs)...)
 	s.mu.Lock()
 	s.refused = refused
 	s.mu.Unlock()

@@ -31,16 +31,20 @@ const defaultEffects = tools.Send
 type foreignTool struct {
 	s     *server
 	name  string // as the server calls it
+	kind  string // "" for a tool of the server
 	spec  tools.Spec
 	held  bool
 	check func() *jsonschema.Resolved // nil if the schema cannot be used here
 }
 
 func newTool(s *server, p *pin) *foreignTool {
-	t := &foreignTool{s: s, name: p.spec.Name, held: p.next != nil, spec: tools.Spec{
+	t := &foreignTool{s: s, name: p.spec.Name, kind: p.spec.Kind, held: p.next != nil, spec: tools.Spec{
 		Name: s.cfg.Name + tools.ForeignSeparator + p.spec.Name, Category: Category, Description: p.spec.Description, Effects: effectsOf(s.cfg, p.spec.Name),
 		Foreign: true, Timeout: s.cfg.Timeout.Duration + modernTimeout + connectTimeout + listTimeout, Schema: func() json.RawMessage { return p.spec.Schema },
 	}}
+	if p.spec.Kind == listKind { // it sends nothing that the model chose
+		t.spec.Effects = tools.Read
+	}
 	if t.spec.Description == "" {
 		t.spec.Description = p.spec.Title
 	}
@@ -95,7 +99,11 @@ func (t *foreignTool) Check(args json.RawMessage) error {
 		return tools.Errorf(tools.InvalidArguments, "the arguments of %s are not a JSON object", tools.Clean(t.spec.Name))
 	}
 	if r := t.check(); r != nil {
-		if err := r.Validate(v); err != nil {
+		err := r.Validate(v)
+		if err != nil && r.Validate(withoutNulls(v)) == nil {
+			return nil
+		}
+		if err != nil {
 			return tools.Errorf(tools.InvalidArguments, "%s: %s; call find_tools with its name to see the arguments", tools.Clean(t.spec.Name), cutText(err.Error(), 500))
 		}
 	}
@@ -121,6 +129,15 @@ func (t *foreignTool) Call(ctx context.Context, c tools.Call) (tools.Result, err
 		return tools.Result{}, tools.Errorf(tools.NotFound, "the MCP server %s no longer offers %s", tools.Clean(t.s.cfg.Name), tools.Clean(t.name))
 	case p.next != nil:
 		return tools.Result{}, t.heldError()
+	}
+	if t.kind != "" {
+		limited, cancel := context.WithTimeout(ctx, t.s.cfg.Timeout.Duration)
+		defer cancel()
+		res, err := t.callAdded(limited, ses, c.Args)
+		if err != nil && tools.CodeOf(err) != tools.InvalidArguments {
+			err = t.callError(ctx, err)
+		}
+		return res, err
 	}
 	params := &mcp.CallToolParams{Name: t.name}
 	if len(bytes.TrimSpace(c.Args)) > 0 {
