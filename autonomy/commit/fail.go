@@ -88,7 +88,7 @@ func (c *Committer) GiveUp(ctx context.Context, ev bus.Event, why string) error 
 	return c.giveUpEvent(ctx, ev, why, provenance.Hob)
 }
 
-// giveUpEvent is like GiveUp, for a reason with the provenance src.
+// giveUpEvent stops retrying an event, like GiveUp. src is the provenance of the reason.
 func (c *Committer) giveUpEvent(ctx context.Context, ev bus.Event, why string, src provenance.Source) error {
 	to := notify.Target{Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat}
 	if ev.Kind != bus.Message {

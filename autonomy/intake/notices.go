@@ -42,7 +42,7 @@ func (k *Intake) NotifyTx(tx *store.Tx, n Notice) error {
 	return err
 }
 
-// NotifyLastTx is like NotifyTx, for the conversation in which the owner last wrote.
+// NotifyLastTx puts a notice for the conversation in which the owner last wrote into the inbox.
 func (k *Intake) NotifyLastTx(tx *store.Tx, key, text string) error {
 	session, _, _, err := k.o.Bus.Owner.LastSession(context.Background())
 	if err != nil {

@@ -25,6 +25,7 @@ func (n *Notifier) needsPrograms(o bus.OutboxItem, a noticeContext) bool {
 func (n *Notifier) holdForPrograms(tx *store.Tx, o bus.OutboxItem, row Notice) error {
 	row.State, row.Text, row.Why = Checking, o.Text, "a hook checks it"
 	row.Delivery, row.ToldAt, row.Urgency = "", time.Time{}, Normal
+	row.Fact, row.Shape = "", "" // a notice that was not sent is not repeated by a later one
 	tx.AfterCommit(n.signalPrograms)
 	return insertTx(tx, row)
 }

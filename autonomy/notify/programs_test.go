@@ -97,6 +97,19 @@ func TestPrograms_KeepARefusedNoticeUntilItIsReleased(t *testing.T) {
 	}
 }
 
+func TestPrograms_SendOneOfTwoEqualNotices(t *testing.T) {
+	h, _ := newHookedHouse(t)
+	for _, w := range []string{"w1", "w2"} { // two watchers report the same
+		ev := watcherEvent("a")
+		ev.source, ev.payload["watcher"], ev.payload["data"] = "watcher:"+w, w, map[string]string{"id": "mail-1"}
+		h.endWithNotice(ev, "a plain notice")
+	}
+	h.checkWaiting()
+	if got := h.sentTexts(); len(got) != 1 {
+		t.Errorf("sent: %q, want one notice", got)
+	}
+}
+
 // Notices that wait when the user removes the hooks are delivered.
 func TestPrograms_DeliverWaitingNoticesWithoutHooks(t *testing.T) {
 	h, _ := newHookedHouse(t)
