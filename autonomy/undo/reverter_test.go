@@ -260,6 +260,22 @@ These were not undone:
 	}
 }
 
+// A request that another one overtakes is not told that the send went out: it was canceled.
+func TestUndo_ReportsASendThatAnotherRequestCanceled(t *testing.T) {
+	f := newFixture(t)
+	_, err := f.bus.Inbox.Put(t.Context(), bus.Event{ID: "a", Kind: bus.Message, Source: "web", Session: "s"})
+	fatal(t, err)
+	f.send("m1", "a", "s", false)
+	fatal(t, f.store.Write(t.Context(), func(tx *store.Tx) error { // as if after the first check of this request
+		_, err := f.bus.Scheduled.CancelTx(tx, "m1", "canceled by the user")
+		return err
+	}))
+	_, err = f.Undo(t.Context(), tools.UndoRequest{ID: "m1", By: "x", Origin: "web"})
+	if tools.CodeOf(err) != tools.Conflict || !strings.Contains(err.Error(), "already undone") || strings.Contains(err.Error(), "too late") {
+		t.Errorf("Undo = %v, want that it was canceled before", err)
+	}
+}
+
 // The time in which a send can be canceled is short, so a cancel does not wait for the undo of
 // something slow.
 func TestUndo_CancelsASendWhileAnotherUndoRuns(t *testing.T) {
