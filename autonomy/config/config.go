@@ -43,6 +43,7 @@ type Config struct {
 	Members   []Member   // [agents.NAME] sections, in file order
 	Routes    []Route    // in file order
 	Crew      Crew
+	A2AAgents []A2AAgent // [a2a.agents.NAME] sections, in file order
 	Plan      Plan
 	Levels    []LevelRule // in file order
 	People    []Person    // [people.NAME] sections, in file order
@@ -319,6 +320,7 @@ type configFile struct {
 	Routes    []Route                   `toml:"routes"`
 	Crew      Crew                      `toml:"crew"`
 	MCP       MCP                       `toml:"mcp"`
+	A2A       A2A                       `toml:"a2a"`
 	Levels    []LevelRule               `toml:"levels"`
 	People    map[string]Person         `toml:"people"`
 	Hooks     []Hook                    `toml:"hooks"`
@@ -376,6 +378,7 @@ func (c *Config) indexSections() {
 	c.Browser, c.Update, c.Hooks = f.Browser, f.Update, f.Hooks
 	c.Routes, c.Crew, c.Levels, c.Network, c.Watchers, c.Guard, c.Plan = f.Routes, f.Crew, f.Levels, f.Network, f.Watchers, f.Guard, f.Plan
 	c.indexMCP()
+	c.indexA2A()
 	for _, n := range c.doc.subsectionNames("channels") {
 		c.Channels = append(c.Channels, c.readSection(n, f.Channels[n]))
 	}

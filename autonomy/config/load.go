@@ -105,6 +105,7 @@ func defaultFile() (configFile, error) {
 	err := toml.Unmarshal(defaultText, &f)
 	f.Providers, f.Prices, f.Accounts, f.Channels, f.Triggers, f.Agents, f.Routes, f.Levels, f.Databases, f.MCP.Servers = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 	f.People, f.Hooks = nil, nil
+	f.A2A.Agents = nil
 	f.Notify.Hours, f.Notify.Rules = nil, nil // default.toml only describes these sections and does not enable them
 	return f, err
 }

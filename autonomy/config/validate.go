@@ -60,6 +60,7 @@ func (c *Config) validateConfig() Errors {
 	k.checkNotify()
 	k.checkCrew()
 	k.checkMCP()
+	k.checkA2A()
 	k.checkLevels()
 	k.checkRoles()
 	k.checkHooks()
