@@ -77,6 +77,10 @@ type Options struct {
 	// Agents selects the agent for a message and stores the agents' tasks. Nil means that only the
 	// default agent exists.
 	Agents *agents.Registry
+	// Remote stops the tasks that a conversation gave to agents elsewhere. It is optional.
+	Remote interface {
+		Stop(ctx context.Context, session string) (stopped bool, err error)
+	}
 	// Models reports which models the agents use. Nil means that every agent has one.
 	Models Models
 	// Tool finds the tool of a delayed call. Sends reports whether this process runs delayed calls.
@@ -339,6 +343,35 @@ func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
 	return stopped, nil
 }
 
+// CancelEvent ends one event: an event that waits is dropped without an answer, and the turn of a
+// running one ends. It reports whether the event was open. Other events of the conversation go on.
+func (l *Loop) CancelEvent(ctx context.Context, id string) (open bool, err error) {
+	err = l.o.Store.Write(ctx, func(tx *store.Tx) error {
+		if err := l.o.Guard.CloseTx(tx, id, guard.Cancelled); err != nil {
+			return err
+		}
+		open, err = l.o.Bus.Inbox.DropTx(tx, id, "canceled by its sender")
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	if l.running.stopEvent(id) {
+		open = true
+	}
+	if !open {
+		return false, nil
+	}
+	ev, err := l.o.Bus.Inbox.Event(ctx, id)
+	if err == nil && l.o.Remote != nil {
+		_, err = l.o.Remote.Stop(ctx, ev.Session)
+	}
+	if l.o.Agents != nil {
+		err = errors.Join(err, l.o.Agents.Abandon(ctx, id))
+	}
+	return true, err
+}
+
 // stopSettling stops the messages that are waiting for the sender's next message. They become due
 // immediately and are answered as stopped.
 func (l *Loop) stopSettling(ctx context.Context, session string) (stopped bool, err error) {
@@ -361,9 +394,15 @@ func (l *Loop) Ticks() (all, withInput int64) { return l.ticks.Load(), l.inputs.
 
 // stopBelow stops the tasks delegated by a conversation, and the turns that are waiting for these
 // tasks.
-func (l *Loop) stopBelow(ctx context.Context, session string) (bool, error) {
-	if l.o.Agents == nil {
-		return false, nil
+func (l *Loop) stopBelow(ctx context.Context, session string) (stopped bool, err error) {
+	if l.o.Remote != nil {
+		if stopped, err = l.o.Remote.Stop(ctx, session); err != nil {
+			return stopped, err
+		}
 	}
-	return l.o.Agents.Stop(ctx, session)
+	if l.o.Agents == nil {
+		return stopped, nil
+	}
+	below, err := l.o.Agents.Stop(ctx, session)
+	return stopped || below, err
 }

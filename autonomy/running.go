@@ -117,6 +117,17 @@ func (r *runningTurns) stop(session string) (stopped bool) {
 	return stopped
 }
 
+// stopEvent cancels the running turn of an event and reports whether there was one.
+func (r *runningTurns) stopEvent(event string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.byEvent[event]
+	if t != nil {
+		t.cancel(turn.ErrStopped)
+	}
+	return t != nil
+}
+
 // markCancelled marks waiting events as stopped, so that they are answered as stopped. It skips
 // events with a running turn, because that turn has already been canceled.
 func (r *runningTurns) markCancelled(events ...string) {

@@ -3,7 +3,9 @@ package service
 import (
 	"context"
 
+	"hob/autonomy/api"
 	"hob/channels"
+	"hob/tools"
 )
 
 // Receiver receives messages from channels, and answers /pair. It is created before the service, because the service
@@ -32,4 +34,31 @@ func (r Receiver) Overhear(ctx context.Context, in channels.Inbound) error {
 // PairingText implements commands.Pairing.
 func (r Receiver) PairingText(ctx context.Context, channel, by string) (string, error) {
 	return r.service().PairingText(ctx, channel, by)
+}
+
+// ToolEngine implements system.Engine for the tools about Hob itself. It is created before the
+// service, like Receiver.
+type ToolEngine struct{ service func() *Service }
+
+// NewToolEngine returns a ToolEngine. service returns the service, which must exist before the
+// tools are called.
+func NewToolEngine(service func() *Service) ToolEngine { return ToolEngine{service} }
+
+// Status implements system.Engine.
+func (e ToolEngine) Status(ctx context.Context) (api.Status, error) { return e.service().Status(ctx) }
+
+// Undo implements system.Engine.
+func (e ToolEngine) Undo(ctx context.Context, r tools.UndoRequest) (tools.Result, error) {
+	return e.service().o.Undo.Undo(ctx, r)
+}
+
+// Undoable implements system.Engine.
+func (e ToolEngine) Undoable(ctx context.Context, r tools.UndoRequest) (int, error) {
+	list, err := e.service().o.Undo.Undoable(ctx, r)
+	return len(list), err
+}
+
+// Explain implements system.Engine.
+func (e ToolEngine) Explain(ctx context.Context, r tools.ExplainRequest) (tools.Result, error) {
+	return e.service().o.Explain.ExplainForTool(ctx, r)
 }

@@ -298,6 +298,12 @@ func (sv *Service) Stop(ctx context.Context, session string) (api.Stopped, error
 	return api.Stopped{Stopped: stopped}, Classify(err)
 }
 
+// CancelEvent ends one event; see autonomy.Loop.CancelEvent. The A2A server uses it.
+func (sv *Service) CancelEvent(ctx context.Context, id string) (bool, error) {
+	open, err := sv.o.Loop.CancelEvent(ctx, id)
+	return open, Classify(err)
+}
+
 // Subscribe implements api.Feed.
 func (sv *Service) Subscribe(after uint64) api.Subscription {
 	s := &subscription{sub: sv.o.Bus.Feed.Subscribe(after), c: make(chan api.FeedEvent), stop: make(chan struct{})}
