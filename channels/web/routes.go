@@ -178,7 +178,24 @@ func (s *Server) newMux() *http.ServeMux {
 			}
 		})
 	}
+	for _, p := range s.opt.Protocols {
+		mux.Handle(p.Pattern, s.protocolHandler(p))
+	}
 	return mux
+}
+
+// protocolHandler returns the handler of another protocol. Its requests end with the server.
+func (s *Server) protocolHandler(p Protocol) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !p.FromHob && s.requestPeer(r, false, false) == PeerHob {
+			s.log.Warn("rejected a request from a program started by Hob", "path", r.URL.Path)
+			s.writeError(w, r, newFailure(http.StatusForbidden, "not_the_owner", "", "programs started by Hob cannot use this endpoint"))
+			return
+		}
+		ctx, stop := withServerLifetime(r.Context())
+		defer stop()
+		p.Handler.ServeHTTP(w, r.WithContext(ctx))
+	})
 }
 
 // ownerOnly returns a handler for an owner route. It serves the request for as long as the proof is

@@ -70,8 +70,18 @@ type Options struct {
 	Decides func(text string) bool
 	// Hooks maps names to the channels that receive posts to /hooks/NAME.
 	Hooks map[string]channels.WebhookReceiver
+	// Protocols are the endpoints of other protocols. They authenticate their clients themselves.
+	Protocols []Protocol
 	// Ping is the interval between two pings in a stream (default 15 s).
 	Ping time.Duration
+}
+
+// Protocol is an endpoint of another protocol, for programs that are not the owner's clients.
+type Protocol struct {
+	Pattern string // see http.ServeMux
+	Handler http.Handler
+	// FromHob also allows programs started by Hob, such as external agents.
+	FromHob bool
 }
 
 // Server serves the API. It is a pull channel and implements channels.Channel.
