@@ -55,6 +55,8 @@ require (
 	mvdan.cc/sh/v3 v3.14.1
 )
 
+require github.com/a2aproject/a2a-go/v2 v2.3.1
+
 require (
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
