@@ -13,6 +13,7 @@ import (
 	"hob/platform/store"
 	"hob/platform/store/erase"
 	"hob/tools"
+	"hob/tools/a2a"
 	"hob/tools/browser"
 	"hob/tools/calendar"
 	"hob/tools/contacts"
@@ -55,6 +56,9 @@ type Deps struct {
 	Notices watch.Notices
 	// Crew delegates tasks. If it is nil, its tools are omitted.
 	Crew crew.Engine
+	// Agents delegates tasks to other agents. If it is nil or no agent is configured, its tool is
+	// omitted.
+	Agents *a2a.Client
 	// Post sends messages to other people. If it is nil, its tools are omitted.
 	Post social.Sender
 	// Web accesses the web. Without a network client, its tools are omitted.
@@ -150,7 +154,7 @@ func All(d Deps) []tools.Tool {
 	if d.Crew != nil {
 		out = append(out, crew.Tools(d.Crew)...)
 	}
-	return out
+	return append(out, d.Agents.Tools()...)
 }
 
 // Briefs returns the sections of the daily briefing, in order.
@@ -187,7 +191,7 @@ func Day(d Deps) (out []tools.BriefSource) {
 // Migrations returns the tables of the tools and of the shared memory.
 func Migrations() []store.MigrationSet {
 	sets := knowledge.Migrations()
-	for _, more := range [][]store.MigrationSet{memory.Migrations(), tasks.Migrations(), money.Migrations(), health.Migrations(), files.Migrations(), mcp.Migrations()} {
+	for _, more := range [][]store.MigrationSet{memory.Migrations(), tasks.Migrations(), money.Migrations(), health.Migrations(), files.Migrations(), mcp.Migrations(), a2a.Migrations()} {
 		sets = append(sets, more...)
 	}
 	return sets
@@ -195,7 +199,7 @@ func Migrations() []store.MigrationSet {
 
 // Erasers returns the erasers for the tables and files of the tools.
 func Erasers(f *files.Files) []erase.Eraser {
-	return []erase.Eraser{memory.Eraser(), tasks.Eraser(), money.Eraser(), health.Eraser(), mcp.Eraser(), f.Eraser()}
+	return []erase.Eraser{memory.Eraser(), tasks.Eraser(), money.Eraser(), health.Eraser(), mcp.Eraser(), a2a.Eraser(), f.Eraser()}
 }
 
 // WithSources returns the dependencies with the owner's email, calendars and contacts from s. now

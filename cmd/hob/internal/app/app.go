@@ -47,6 +47,7 @@ import (
 	"hob/autonomy/usage"
 	"hob/channels"
 	"hob/channels/web"
+	"hob/channels/web/a2aserver"
 	"hob/knowledge"
 	"hob/knowledge/embed"
 	"hob/knowledge/graph"
@@ -64,6 +65,7 @@ import (
 	"hob/platform/text/holidays"
 	"hob/platform/text/redact"
 	"hob/tools"
+	"hob/tools/a2a"
 	toolsall "hob/tools/all"
 	"hob/tools/files"
 	"hob/tools/files/containertool"
@@ -128,6 +130,8 @@ type App struct {
 	tray      *tray.Menu // nil if there is no tray menu
 	buttons   *service.Buttons
 	spool     *channels.Spool
+	peers     *a2a.Client       // tasks of Hob for other agents
+	a2a       *a2aserver.Server // tasks of other agents for Hob
 	triggers  map[string]intake.Trigger
 	ready     chan struct{}
 	isReady   atomic.Bool
@@ -187,7 +191,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 // Migrations returns the migrations of all packages that own tables.
 func Migrations() []store.MigrationSet {
 	sets := []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), extract.Migrations(), agents.Migrations(), goals.Migrations(), notify.Migrations(), trace.Migrations(), usage.Migrations()}
-	sets = append(sets, modelrouter.Migrations(), pairing.Migrations(), clients.Migrations())
+	sets = append(sets, modelrouter.Migrations(), pairing.Migrations(), clients.Migrations(), a2aserver.Migrations())
 	sets = append(sets, ingest.Migrations()...)
 	sets = append(sets, watchers.AllMigrations(watchersall.Drivers())...)
 	return append(append(sets, toolsall.Migrations()...), graph.Migrations())
@@ -272,7 +276,7 @@ func (d *App) openLoop(ctx context.Context) error {
 		return err
 	}
 	d.loop, err = autonomy.New(autonomy.Options{
-		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Runner: d.crew.Main(), Agents: d.crew,
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Runner: d.crew.Main(), Agents: d.crew, Remote: d.peers,
 		Explain: d.explainer, Undo: d.undo, Intake: d.intake, Approvals: d.approvals, Goals: d.goals, Facts: d.goalFacts(), Plan: d.plan, Notices: d.notices,
 		Due: d.dueSources(), Models: d.models, Budget: d.usage, Tool: d.catalog.Get, Sends: d.isLongRunning(), Programs: d.programs, Learners: []commit.Learner{d.learner, d.extractor}, Messages: d.library,
 		Chats: d.channels, Wakes: d.channels, Levels: c, Zone: d.zone, Status: d, Pairing: service.NewReceiver(d.lateService),
@@ -294,7 +298,7 @@ func (d *App) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	parts := append([]func(context.Context) error{d.loop.Run, d.usage.Run, func(ctx context.Context) error { return d.guard.RunAnchor(ctx, d.opt.Log) }}, d.knowledgeJobs()...)
+	parts := append([]func(context.Context) error{d.loop.Run, d.peers.Run, d.usage.Run, func(ctx context.Context) error { return d.guard.RunAnchor(ctx, d.opt.Log) }}, d.knowledgeJobs()...)
 	if d.browser != nil {
 		parts = append(parts, d.browser.Run)
 	}
@@ -306,7 +310,7 @@ func (d *App) Run(ctx context.Context) error {
 		if d.vectors != nil {
 			parts = append(parts, d.vectors.Run)
 		}
-		parts = append(parts, d.mcp.Run, d.folders.Run, d.notices.Run, d.followWakes, d.spool.Run, d.service.FollowConfig)
+		parts = append(parts, d.mcp.Run, d.folders.Run, d.notices.Run, d.followWakes, d.spool.Run, d.service.FollowConfig, d.a2a.Run)
 		if d.tray != nil {
 			parts = append(parts, d.tray.Run)
 		}

@@ -13,6 +13,7 @@ import (
 	"hob/channels"
 	channelsall "hob/channels/all"
 	"hob/channels/terminal"
+	"hob/channels/web/a2aserver"
 	"hob/cmd/hob/internal/channel"
 	"hob/platform/pim"
 	"hob/platform/store"
@@ -40,11 +41,9 @@ func (d *App) openChannels(context.Context) error {
 		},
 		Lost: func(tx *store.Tx, out bus.Delivery) (bool, error) { return d.notices.Undelivered(tx, out) },
 		Route: func(channel, chat string) (string, string, bool) {
-			if d.channels.Pushes(channel) {
-				return channel, chat, false
-			}
-			if channel == terminal.Name {
-				return channel, chat, true
+			pushes := d.channels.Pushes(channel)
+			if pushes || channel == terminal.Name || channel == a2aserver.Channel {
+				return channel, chat, !pushes
 			}
 			return "web", chat, true
 		},

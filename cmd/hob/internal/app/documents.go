@@ -14,6 +14,7 @@ import (
 	"hob/autonomy/turn/prompt"
 	"hob/autonomy/usage"
 	channelsall "hob/channels/all"
+	"hob/channels/web/a2aserver"
 	"hob/knowledge"
 	"hob/knowledge/ingest"
 	"hob/platform/host/browser"
@@ -85,7 +86,7 @@ func (d *App) openErasing() {
 func (d *App) listErasers() []erase.Eraser {
 	out := []erase.Eraser{
 		d.sessions.Eraser(d.base), d.base.Eraser(), d.bus.Eraser(), d.guard.Eraser(d.bus.Inbox.ResumeTx), prompt.Eraser(), d.learner.Eraser(), d.extractor.Eraser(), d.graph.Eraser(), agents.Eraser(), goals.Eraser(), notify.Eraser(),
-		trace.Eraser(), usage.Eraser(), modelrouter.Eraser(), pairing.Eraser(), clients.Eraser(), d.watchers.Eraser(), d.results.Eraser(),
+		trace.Eraser(), usage.Eraser(), modelrouter.Eraser(), pairing.Eraser(), clients.Eraser(), a2aserver.Eraser(), d.watchers.Eraser(), d.results.Eraser(),
 		d.documents.Eraser(),
 	}
 	out = append(out, watchers.Erasers(watchersall.Drivers())...)

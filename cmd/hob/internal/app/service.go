@@ -12,6 +12,7 @@ import (
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/service"
 	"hob/channels/web"
+	"hob/channels/web/a2aserver"
 	"hob/cmd/hob/internal/channel"
 	"hob/cmd/hob/internal/doctor"
 	"hob/knowledge/ingest"
@@ -47,24 +48,8 @@ func (d *App) openTransfer() *transfer.Transfer {
 	})
 }
 
-// Status implements the status tool's Engine.
+// Status returns the status of the service.
 func (d *App) Status(ctx context.Context) (api.Status, error) { return d.service.Status(ctx) }
-
-// Undo implements the undo tool's Engine.
-func (d *App) Undo(ctx context.Context, r tools.UndoRequest) (tools.Result, error) {
-	return d.undo.Undo(ctx, r)
-}
-
-// Undoable implements the undo tool's Engine.
-func (d *App) Undoable(ctx context.Context, r tools.UndoRequest) (int, error) {
-	list, err := d.undo.Undoable(ctx, r)
-	return len(list), err
-}
-
-// Explain implements the explain tool's Engine.
-func (d *App) Explain(ctx context.Context, r tools.ExplainRequest) (tools.Result, error) {
-	return d.explainer.ExplainForTool(ctx, r)
-}
 
 // commandTools returns the tools that the owner's commands use.
 func (d *App) commandTools() []tools.Tool {
@@ -97,6 +82,10 @@ func (d *App) openWeb(ctx context.Context) (err error) {
 	if o.Peer == nil {
 		o.Peer = web.PeerFinder(d.agents.Pids, d.opt.Log)
 	}
+	if d.a2a, err = a2aserver.New(a2aserver.Options{Store: d.store, Engine: d.service, Network: d.network, Name: d.opt.Config.Agent.Name, Version: d.opt.Version, TLS: d.opt.Config.Web.TLSCert != "", Log: d.opt.Log}); err != nil {
+		return err
+	}
+	o.Protocols = d.a2a.Protocols()
 	d.web, err = web.Open(ctx, web.OpenOptions{
 		Options: o, Config: d.opt.Config.Web, TokenFile: d.opt.Paths.TokenFile(), InProcess: d.opt.InProcess, Secret: d.secrets.ResolveContext, Redact: d.redact.Add,
 	})

@@ -7,6 +7,7 @@ import (
 
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
+	"hob/autonomy/service"
 	"hob/autonomy/session"
 	"hob/autonomy/skills"
 	"hob/autonomy/turn"
@@ -14,6 +15,7 @@ import (
 	channelsall "hob/channels/all"
 	"hob/knowledge/ingest"
 	"hob/tools"
+	"hob/tools/a2a"
 	toolsall "hob/tools/all"
 	"hob/tools/database"
 	"hob/tools/files"
@@ -51,12 +53,14 @@ func (d *App) openTools(ctx context.Context) (err error) {
 	deps.Documents = ingest.Requests{Library: d.documents, Sync: d.folders, Files: d.files, Network: d.network}
 	deps.Knowledge, deps.Linker, deps.Forgetting, deps.Conversations = d.base, d.graph, d.erasing, d.library
 	deps.Goals = goals.ToolGoals{Goals: d.goals, Bus: d.bus, Facts: d.goalFacts(), Zone: d.zone, Offline: d.models.LooksOffline}
-	deps.Engine, deps.Notices, deps.Crew, deps.Post, deps.Briefs = d, notify.ToolNotices{Notifier: d.notices}, d.crew, d.newSender(), []tools.BriefSource{goals.Brief{Store: d.store}}
+	deps.Engine, deps.Notices, deps.Crew, deps.Post, deps.Briefs = service.NewToolEngine(d.lateService), notify.ToolNotices{Notifier: d.notices}, d.crew, d.newSender(), []tools.BriefSource{goals.Brief{Store: d.store}}
 	deps.Web, deps.Shell, deps.Browser = toolsweb.Open(d.network, d.opt.Config.Search, d.secrets.ResolveContext), commands, d.browserDeps()
 	deps.Lists, deps.NewReminders, deps.Notes, deps.NewNotes = d.toolLists, d.opt.Config.Pim.Reminders, d.toolNotes, d.opt.Config.Pim.Notes
 	deps.Databases = database.Deps{Databases: d.opt.Config.Databases, Secret: d.secrets.ResolveContext, Home: d.opt.UserHome, Own: own}
 	deps.Connect = servers.ConnectDeps{Config: d.latestConfig, Asked: d.guard.WasAsked}
 	deps.Desktop, deps.Media, deps.Currency = screen, media, sync.OnceValue(func() string { return d.opt.Config.CurrencyIn(d.zone()) })
+	d.peers = a2a.New(a2a.Options{Store: d.store, Network: d.network, Agents: d.opt.Config.A2AAgents, Secret: d.secrets.ResolveContext, Resume: d.bus.Inbox.ResumeTx, Publish: d.bus.Feed.Publish, Log: d.opt.Log})
+	deps.Agents = d.peers
 	list := toolsall.All(deps)
 	if d.results, err = results.Open(filepath.Join(d.opt.Paths.Data, "results"), d.opt.Log); err != nil {
 		return err
