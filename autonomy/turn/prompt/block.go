@@ -96,9 +96,15 @@ func (b *Builder) renderBlock(of blockTexts) (block, error) {
 // identityMark opens the last section of the block.
 const identityMark = "\n<identity>\n"
 
+// skillIndex returns the list of skills, or "" if the agent has no tool that loads them.
 func (b *Builder) skillIndex() string {
 	if b.o.Skills == nil {
 		return ""
+	}
+	if b.o.Catalog != nil {
+		if _, ok := b.o.Catalog.Get("use_skill"); !ok {
+			return ""
+		}
 	}
 	return strings.TrimSpace(b.o.Skills.Index())
 }

@@ -148,7 +148,7 @@ func New(o Options) (*Builder, error) {
 			return nil, fmt.Errorf("prompt: %w", err)
 		}
 	}
-	_, err := b.presentBlock(false)
+	_, err := b.renderBlock(blockTexts{Texts: b.o.Texts(), Name: b.o.Name}) // the skills are read at the first turn
 	return b, err
 }
 
