@@ -184,6 +184,14 @@ func NewUndo(label string, v any) *Undo {
 	return &Undo{Label: label, Data: b}
 }
 
+// Prompt is a text of a third party that serves as a skill, such as a prompt of an MCP server.
+type Prompt struct {
+	Server            string
+	Name, Description string
+	// Load fetches the text, which is untrusted.
+	Load func(ctx context.Context) (string, error)
+}
+
 // UndoRequest selects the actions to undo; the zero value selects the last one.
 type UndoRequest struct {
 	// ID of a call, of an event (all its actions) or of a sent message.

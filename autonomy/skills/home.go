@@ -32,7 +32,7 @@ const (
 )
 
 // Library returns the library that reads the same files.
-func (h Home) Library() *Library { return Open(h.Paths, nil, nil) }
+func (h Home) Library() *Library { return Open(h.Paths, nil, nil, nil) }
 
 // withLock runs fn while no other command can change skills. It first cleans up after an interrupted
 // command: a removal is completed, an unfinished addition is discarded, and a skill that was being

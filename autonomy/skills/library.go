@@ -22,6 +22,7 @@ import (
 	"hob/platform/text/minitmpl"
 	"hob/platform/text/textnorm"
 	"hob/templates"
+	"hob/tools"
 )
 
 //go:embed text.tmpl
@@ -40,7 +41,9 @@ type Options struct {
 	Templates string // folder in which the templates keep their state, "" for none
 	// Similar finds skills by meaning if no trigger and no words match. Nil disables that.
 	Similar Similarity
-	Log     *slog.Logger
+	// Remote returns the prompts of MCP servers, at once and from memory. It may be nil.
+	Remote func() []tools.Prompt
+	Log    *slog.Logger
 }
 
 // Limits of what a model reads.
@@ -69,10 +72,9 @@ type Library struct {
 	trust    fileStamp
 	template fileStamp
 	folders  map[string]loadedFolder
-	active   []*Skill            // of the template
-	remote   map[string][]*Skill // by MCP server
-	list     []*Skill            // all, sorted by name
-	reported map[string]string   // problems in the log
+	active   []*Skill          // of the template
+	list     []*Skill          // all, sorted by name
+	reported map[string]string // problems in the log
 }
 
 // fileStamp changes when a file or the list of a folder's entries changes.
@@ -92,20 +94,31 @@ func New(o Options) *Library {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Library{o: o, texts: minitmpl.Must(minitmpl.Parse(modelTexts)), remote: map[string][]*Skill{}, reported: map[string]string{}, folders: map[string]loadedFolder{}}
+	return &Library{o: o, texts: minitmpl.Must(minitmpl.Parse(modelTexts)), reported: map[string]string{}, folders: map[string]loadedFolder{}}
 }
 
 // Open returns the library of a home.
-func Open(p system.Paths, similar Similarity, log *slog.Logger) *Library {
-	return New(Options{Dir: p.SkillsDir(), Trust: p.SkillTrustFile(), Templates: p.TemplateState(), Similar: similar, Log: log})
+func Open(p system.Paths, similar Similarity, remote func() []tools.Prompt, log *slog.Logger) *Library {
+	return New(Options{Dir: p.SkillsDir(), Trust: p.SkillTrustFile(), Templates: p.TemplateState(), Similar: similar, Remote: remote, Log: log})
 }
 
 // currentSkills returns the current skills, sorted by name. The caller must not change them.
 func (l *Library) currentSkills() []*Skill {
+	remote := l.remoteSkills() // called without the lock
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.refreshSkills()
-	return l.list
+	if len(remote) == 0 {
+		return l.list
+	}
+	list := slices.Clone(l.list)
+	for _, s := range remote {
+		if !slices.ContainsFunc(list, func(o *Skill) bool { return o.Name == s.Name }) {
+			list = append(list, s)
+		}
+	}
+	slices.SortFunc(list, func(a, b *Skill) int { return strings.Compare(a.Name, b.Name) })
+	return list
 }
 
 // findUsable returns a usable skill.
@@ -206,38 +219,24 @@ func (l *Library) renderText(name string, data any) string {
 	return b.String()
 }
 
-// Remote is a prompt of an MCP server that serves as a skill.
-type Remote struct {
-	Name, Description string
-	// Load fetches the text. It is called when a model loads the skill.
-	Load func(ctx context.Context) (string, error)
-}
-
-// SetRemote replaces the skills of an MCP server by a new list. Their names become SERVER__NAME.
-// Models find them by search and load them with use_skill; their text is always untrusted. Skills
-// with an invalid name or description are dropped. It returns how many were taken.
-func (l *Library) SetRemote(server string, list []Remote) int {
-	var out []*Skill
-	for _, r := range list[:min(len(list), maxSkills)] {
-		name := server + "__" + r.Name
-		if r.Load == nil || len(name) > 2*maxName || strings.ContainsFunc(r.Name, func(c rune) bool {
+// remoteSkills returns the prompts of MCP servers. Models find them by search and load them with
+// use_skill; their text is always untrusted. Prompts with an unusual name are left out.
+func (l *Library) remoteSkills() (out []*Skill) {
+	if l.o.Remote == nil {
+		return nil
+	}
+	for _, r := range l.o.Remote() {
+		if r.Load == nil || r.Name == "" || len(r.Name) > 2*maxName || len(out) >= maxSkills || strings.ContainsFunc(r.Name, func(c rune) bool {
 			return c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
-		}) || r.Name == "" {
+		}) {
 			continue
 		}
 		out = append(out, &Skill{
-			Manifest: Manifest{Name: name, Description: textnorm.TruncateRunes(shortenSpaces(r.Description), maxDescription)},
-			Origin:   FromMCP, From: server, State: StateUntrusted, load: r.Load,
+			Manifest: Manifest{Name: r.Name, Description: textnorm.TruncateRunes(shortenSpaces(r.Description), maxDescription)},
+			Origin:   FromMCP, From: r.Server, State: StateUntrusted, load: r.Load,
 		})
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.remote[server] = out
-	if len(out) == 0 {
-		delete(l.remote, server)
-	}
-	l.mergeLists()
-	return len(out)
+	return out
 }
 
 // shortenSpaces returns s in one line without invisible characters.
@@ -543,11 +542,6 @@ func (l *Library) mergeLists() {
 	}
 	for _, s := range l.active {
 		add(s)
-	}
-	for _, list := range l.remote {
-		for _, s := range list {
-			add(s)
-		}
 	}
 	list := make([]*Skill, 0, len(best))
 	for _, s := range best {

@@ -191,11 +191,9 @@ func TestLibrary_IndexIsBounded(t *testing.T) {
 
 // Prompts of an MCP server are found by search and loaded on demand, as untrusted text.
 func TestLibrary_SkillsOfServers(t *testing.T) {
-	l := New(Options{Dir: t.TempDir(), Trust: filepath.Join(t.TempDir(), "trust")})
 	load := func(context.Context) (string, error) { return "Review like this.", nil }
-	if n := l.SetRemote("github", []Remote{{"review", "Reviews a pull\nrequest", load}, {"../x", "", load}, {"none", "", nil}}); n != 1 {
-		t.Errorf("%d taken", n)
-	}
+	prompts := []tools.Prompt{{Server: "github", Name: "github__review", Description: "Reviews a pull\nrequest", Load: load}, {Name: "../x", Load: load}, {Name: "none"}}
+	l := New(Options{Dir: t.TempDir(), Trust: filepath.Join(t.TempDir(), "trust"), Remote: func() []tools.Prompt { return prompts }})
 	if found := l.Find("review a pull request", 3); len(found) != 1 || !found[0].Source.Tainted() || !strings.Contains(found[0].Text, "github__review: Reviews a pull request") {
 		t.Errorf("%+v", found)
 	}
@@ -206,7 +204,7 @@ func TestLibrary_SkillsOfServers(t *testing.T) {
 	if err != nil || r.Text != "Review like this." || r.Source != provenance.Outside {
 		t.Errorf("%+v, %v", r, err)
 	}
-	l.SetRemote("github", nil)
+	prompts = nil
 	if len(l.List()) != 0 {
 		t.Error("skills of a server that is gone")
 	}
@@ -225,7 +223,7 @@ func TestLibrary_MatchesByMeaning(t *testing.T) {
 		near similarity
 		want string
 	}{{similarity{0.8, 0.3}, "kettle"}, {similarity{0.3, 0.4}, ""}, {similarity{0.8, 0.79}, ""}, {similarity{0.8}, ""}} {
-		l := Open(h.Paths, tc.near, nil)
+		l := Open(h.Paths, tc.near, nil, nil)
 		if got := matching(t, l, "I am thirsty"); (tc.want == "") != (got == "") || !strings.HasPrefix(got, tc.want) {
 			t.Errorf("%v: %q", tc.near, got)
 		}

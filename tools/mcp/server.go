@@ -52,6 +52,7 @@ type server struct {
 	retryAt    time.Time
 	cause      error // why there is no connection
 	progress   map[string]func(fraction float64, note string)
+	prompts    []tools.Prompt // those that serve as skills
 }
 
 // session is one connection.
@@ -306,6 +307,7 @@ func (s *server) listTools(ctx context.Context, ses *session) error {
 			}
 		}
 	}
+	s.listPrompts(ctx, ses)
 	specs, refused := readSpecs(all)
 	specs = append(specs, addedSpecs(ses.InitializeResult().Capabilities, specs)...)
 	s.mu.Lock()

@@ -65,7 +65,7 @@ func (d *App) openTools(ctx context.Context) (err error) {
 	if d.results, err = results.Open(filepath.Join(d.opt.Paths.Data, "results"), d.opt.Log); err != nil {
 		return err
 	}
-	d.skills = skills.Open(d.opt.Paths, d.vectors, d.opt.Log)
+	d.skills = skills.Open(d.opt.Paths, d.vectors, func() []tools.Prompt { return d.mcp.Prompts() }, d.opt.Log)
 	list = append(list, results.Tool(d.results, d.bus.Ledger.CallWithOrigins), d.skills.Tool())
 	d.tools = append(list, d.opt.Tools...)
 	if d.opt.Play != nil {
