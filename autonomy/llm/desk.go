@@ -37,6 +37,15 @@ type PermissionBroker interface {
 	PublishStatus(text string)
 }
 
+// ToolServer is a PermissionBroker that offers Hob's tools to an external agent as an MCP server
+// (streamable HTTP).
+type ToolServer interface {
+	// ToolEndpoint returns the address of the server, and the bearer token for the agent of this
+	// conversation. The token is the same in every turn of the conversation, but valid only while a
+	// turn runs whose ToolEndpoint was called. It returns false if there is no server.
+	ToolEndpoint() (url, token string, ok bool)
+}
+
 // Action is an action of an external agent.
 type Action struct {
 	ID string // the agent's id for the action, the same in all reports about it

@@ -83,6 +83,15 @@ func (sv *Service) AuthenticateClient(ctx context.Context, kind, token string) (
 
 // ClientTools implements api.ClientCalls.
 func (sv *Service) ClientTools(_ context.Context, c api.Client) ([]api.Tool, error) {
+	if c.Kind == clients.Session {
+		a, ok := sv.o.Clients.SessionAccess(clients.Client(c))
+		if !ok {
+			return nil, Classify(clients.ErrUnknownToken)
+		}
+		return ConvertEach(a.Tools(), func(t clients.OfferedTool) api.Tool {
+			return api.Tool{Name: t.Name, Description: t.Description, Schema: t.Schema}
+		}), nil
+	}
 	return ConvertEach(sv.clientTools(clients.Client(c)), apiTool), nil
 }
 
@@ -105,7 +114,27 @@ const keepDenial = time.Hour
 
 // ClientCall implements api.ClientCalls.
 func (sv *Service) ClientCall(ctx context.Context, ac api.Client, tool string, args json.RawMessage) (api.ToolOutcome, error) {
+	if ac.Kind == clients.Session {
+		return sv.callForAgent(ctx, clients.Client(ac), tool, args)
+	}
 	return sv.callForClient(ctx, clients.Client(ac), tool, tool, args)
+}
+
+// callForAgent runs a tool in the running turn of an external agent.
+func (sv *Service) callForAgent(ctx context.Context, c clients.Client, tool string, args json.RawMessage) (api.ToolOutcome, error) {
+	a, ok := sv.o.Clients.SessionAccess(c)
+	if !ok {
+		return api.ToolOutcome{}, Classify(clients.ErrUnknownToken)
+	}
+	r, err := a.Call(ctx, tool, args)
+	if err != nil {
+		return api.ToolOutcome{}, fmt.Errorf("%w: the turn is over: %w", api.ErrDenied, err)
+	}
+	out := api.ToolOutcome{Text: r.Text, Code: r.Code}
+	if r.Code != "" {
+		out.Error = r.Text
+	}
+	return out, nil
 }
 
 // callForClient runs a tool for a client that may call the tool allowedBy.

@@ -29,6 +29,9 @@ type permissionBroker struct {
 	closed bool
 	steps  map[string]*pendingAction // key: the agent's id for the action
 	order  []*pendingAction
+	detach func() // ends the agent's access to Hob's tools; nil if it has none
+
+	toolMu sync.Mutex // held during a call of one of Hob's tools; locked before mu
 }
 
 // pendingAction is an action in progress.
@@ -271,6 +274,9 @@ func (d *permissionBroker) recordEnd(ctx context.Context, s *pendingAction) erro
 func (d *permissionBroker) closeActions(ctx context.Context) {
 	d.mu.Lock()
 	d.closed = true
+	if d.detach != nil {
+		d.detach()
+	}
 	d.mu.Unlock()
 	d.stop()
 	d.open.Wait()

@@ -26,7 +26,10 @@ type externalAgent struct {
 	policy *policyCheck
 	chain  *hookChain
 	feed   *liveFeed
-	before []llm.Action // the agent's actions in this turn before Hob was interrupted
+	exec   *toolExecutor
+	// offered lists the tools that the turn offers to a model, and to an agent over MCP.
+	offered []llm.Tool
+	before  []llm.Action // the agent's actions in this turn before Hob was interrupted
 }
 
 // newBroker opens a broker for a model call. leave closes the broker and may be called twice.
@@ -44,10 +47,10 @@ func (x *externalAgent) settleLeftovers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	waiting = slices.DeleteFunc(waiting, func(a guard.Approval) bool { return !strings.HasPrefix(a.Tool, pseudoPrefix) })
+	waiting = slices.DeleteFunc(waiting, func(a guard.Approval) bool { return !isAgentCall(a.Tool, a.Call) })
 	var lost []bus.Entry
 	for _, e := range x.rec.ledger {
-		if !strings.HasPrefix(e.Tool, pseudoPrefix) {
+		if !isAgentCall(e.Tool, e.Call) {
 			continue
 		}
 		x.before = append(x.before, actionFromEntry(e))

@@ -77,7 +77,7 @@ func newTurnRun(runner *Runner, t *Turn) *turnRun {
 	policy := &policyCheck{o: o, t: t, conv: conv, rec: rec, hist: hist}
 	exec := &toolExecutor{o: o, t: t, conv: conv, rec: rec, hist: hist, budget: budget, feed: feed}
 	calls := &toolCalls{o: o, t: t, conv: conv, rec: rec, hist: hist, policy: policy, chain: chain, exec: exec, in: in}
-	agent := &externalAgent{o: o, t: t, conv: conv, rec: rec, hist: hist, policy: policy, chain: chain, feed: feed}
+	agent := &externalAgent{o: o, t: t, conv: conv, rec: rec, hist: hist, policy: policy, chain: chain, feed: feed, exec: exec, offered: runner.offered}
 	model := &modelExchange{o: o, t: t, runner: runner, conv: conv, rec: rec, budget: budget, chain: chain, feed: feed, agent: agent}
 	claims := &claimChecker{o: o, t: t, conv: conv, hist: hist, budget: budget, model: model, feed: feed}
 	return &turnRun{

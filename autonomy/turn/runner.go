@@ -23,6 +23,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
+	"hob/autonomy/guard/clients"
 	"hob/autonomy/hooks"
 	"hob/autonomy/llm"
 	"hob/autonomy/session"
@@ -139,7 +140,11 @@ type Options struct {
 	Sends     bool
 	// Block withholds marked untrusted text.
 	Block bool
-	Log   *slog.Logger
+	// Clients gives external agents access to the tools of their turn, by the MCP server whose
+	// address ClientURL returns; "" means that there is no server now. Both may be nil.
+	Clients   *clients.Store
+	ClientURL func() string
+	Log       *slog.Logger
 }
 
 // Runner runs turns. Run may be called concurrently for different sessions.

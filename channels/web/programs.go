@@ -13,7 +13,7 @@ import (
 	"hob/channels/web/mcpserver"
 )
 
-// localProgram is the client for requests with the API token: a program of the user, such as
+// localProgram returns the client for requests with the API token: a program of the user, such as
 // `hob mcp serve`. It gets no more rights than other programs.
 func localProgram(kind string) api.Client { return api.Client{ID: "local", Kind: kind, Name: "local"} }
 
@@ -67,6 +67,18 @@ func (s *Server) authenticateProgram(r *http.Request, kind string) (p program, _
 	}
 	f := newFailure(http.StatusUnauthorized, "unauthorised", "create a new one: hob "+kind+" token NAME", "the token is wrong, revoked or expired")
 	return p, r, nil, s.doors.countFailure(r, f)
+}
+
+// ProgramURL returns the address of the MCP endpoint for programs on this machine, or "" if the
+// server does not listen or uses a certificate that such a program may not know.
+func (s *Server) ProgramURL() string {
+	s.mu.Lock()
+	listens := s.ln != nil
+	s.mu.Unlock()
+	if !listens || s.opt.TLS != nil {
+		return ""
+	}
+	return s.URL() + "/mcp"
 }
 
 // maxProgramBody is the maximum size of a request from an external program.

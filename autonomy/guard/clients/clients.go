@@ -34,7 +34,7 @@ import (
 const (
 	MCP     = "mcp"     // an MCP client of /mcp
 	A2A     = "a2a"     // an agent that uses /a2a
-	Session = "session" // the external agent of a running turn; see OpenSession
+	Session = "session" // the external agent of a running turn; see Attach
 )
 
 // Limits.
@@ -76,12 +76,12 @@ type Store struct {
 	guard *guard.Guard
 
 	mu       sync.Mutex
-	sessions map[[sha256.Size]byte]Client // clients of running turns
+	sessions map[string]*agentSession // by session
 }
 
 // New returns a Store over a database opened with Migrations.
 func New(db *store.Store, g *guard.Guard) *Store {
-	return &Store{db: db, guard: g, sessions: map[[sha256.Size]byte]Client{}}
+	return &Store{db: db, guard: g, sessions: map[string]*agentSession{}}
 }
 
 // Migrations returns the package's table.
@@ -168,12 +168,7 @@ func IsToken(text string) bool { return strings.HasPrefix(text, prefix) }
 func (s *Store) Authenticate(ctx context.Context, kind, token string) (Client, error) {
 	hash := sha256.Sum256([]byte(token))
 	if kind == Session {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if c, ok := s.sessions[hash]; ok { // keyed by a digest, whose prefix tells nothing about the token
-			return c, nil
-		}
-		return Client{}, ErrUnknownToken
+		return s.authenticateSession(hash)
 	}
 	all, hashes, err := s.listClients(ctx, kind)
 	if err != nil {
@@ -189,20 +184,6 @@ func (s *Store) Authenticate(ctx context.Context, kind, token string) (Client, e
 		return Client{}, ErrUnknownToken
 	}
 	return all[found], nil
-}
-
-// OpenSession returns a token for the external agent of a running turn. close makes it invalid.
-func (s *Store) OpenSession(name string) (c Client, token string, end func()) {
-	token, hash := newToken()
-	c = Client{ID: newID(), Kind: Session, Name: name, CreatedAt: time.Now()}
-	s.mu.Lock()
-	s.sessions[hash] = c
-	s.mu.Unlock()
-	return c, token, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.sessions, hash)
-	}
 }
 
 // List returns the stored clients of a kind, newest first, including expired ones.

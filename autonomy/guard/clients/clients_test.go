@@ -104,17 +104,31 @@ func TestStore_EndsTokens(t *testing.T) {
 	if _, err := s.Revoke(t.Context(), clients.MCP, c.ID); !errors.Is(err, clients.ErrNotFound) {
 		t.Errorf("second Revoke() = %v", err)
 	}
-	session, token, end := s.OpenSession("main")
-	got, err := s.Authenticate(t.Context(), clients.Session, token)
-	if err != nil || got.ID != session.ID {
-		t.Errorf("Authenticate() of a session = %v, %v", got, err)
+}
+
+func TestStore_SessionTokenIsValidWhileATurnRuns(t *testing.T) {
+	s, _ := open(t)
+	token, detach := s.Attach("main", clients.Access{})
+	c, err := s.Authenticate(t.Context(), clients.Session, token)
+	if _, ok := s.SessionAccess(c); err != nil || !ok || c.Name != "main" {
+		t.Errorf("Authenticate() = %+v, %v; access %v", c, err, ok)
 	}
-	if _, err := s.Authenticate(t.Context(), clients.MCP, token); !errors.Is(err, clients.ErrUnknownToken) {
-		t.Errorf("a session token as an MCP token: %v", err)
+	for _, kind := range []string{clients.MCP, clients.A2A} {
+		if _, err := s.Authenticate(t.Context(), kind, token); !errors.Is(err, clients.ErrUnknownToken) {
+			t.Errorf("a session token as one of kind %s: %v", kind, err)
+		}
 	}
-	end()
+	detach()
 	if _, err := s.Authenticate(t.Context(), clients.Session, token); !errors.Is(err, clients.ErrUnknownToken) {
-		t.Errorf("Authenticate() of an ended session = %v", err)
+		t.Errorf("Authenticate() after the turn = %v", err)
+	}
+	if _, ok := s.SessionAccess(c); ok {
+		t.Error("access after the turn")
+	}
+	again, detach := s.Attach("main", clients.Access{})
+	defer detach()
+	if other, _ := s.Attach("other", clients.Access{}); again != token || other == token {
+		t.Error("the token of a session must stay the same, and differ from those of others")
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 func (t *promptTurn) openSession(ctx context.Context) (known int, first bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.o.Start, errSlowStart)
 	defer cancel()
+	t.servers = t.toolServers()
 	id, known := lastMark(t.req.Messages, t.o.Provider, t.req.Session)
 	t.id = sdk.SessionId(id)
 	switch {
@@ -33,6 +34,22 @@ func (t *promptTurn) openSession(ctx context.Context) (known int, first bool, er
 	return 0, true, t.newSession(ctx)
 }
 
+// toolServers returns the MCP server with Hob's tools, if the agent can use it.
+func (t *promptTurn) toolServers() []sdk.McpServer {
+	out := []sdk.McpServer{}
+	s, ok := t.req.Broker.(llm.ToolServer)
+	if !ok || !t.child.info.AgentCapabilities.McpCapabilities.Http {
+		return out
+	}
+	url, token, ok := s.ToolEndpoint()
+	if !ok {
+		return out
+	}
+	return append(out, sdk.McpServer{Http: &sdk.McpServerHttpInline{
+		Type: "http", Name: "hob", Url: url, Headers: []sdk.HttpHeader{{Name: "Authorization", Value: "Bearer " + token}},
+	}})
+}
+
 // loadSession resumes a session of an earlier child. It returns false if the agent does not support
 // this; the history is then sent as text.
 func (t *promptTurn) loadSession(ctx context.Context) (bool, error) {
@@ -43,12 +60,12 @@ func (t *promptTurn) loadSession(ctx context.Context) (bool, error) {
 	case can.SessionCapabilities.Resume != nil:
 		var r sdk.ResumeSessionResponse
 		r, err = sendAuthenticated[sdk.ResumeSessionResponse](ctx, t, sdk.AgentMethodSessionResume,
-			sdk.ResumeSessionRequest{SessionId: t.id, Cwd: t.o.Dir, McpServers: []sdk.McpServer{}})
+			sdk.ResumeSessionRequest{SessionId: t.id, Cwd: t.o.Dir, McpServers: t.servers})
 		modes = r.Modes
 	case can.LoadSession: // the history arrives as updates while no turn is set, so it is ignored
 		var r sdk.LoadSessionResponse
 		r, err = sendAuthenticated[sdk.LoadSessionResponse](ctx, t, sdk.AgentMethodSessionLoad,
-			sdk.LoadSessionRequest{SessionId: t.id, Cwd: t.o.Dir, McpServers: []sdk.McpServer{}})
+			sdk.LoadSessionRequest{SessionId: t.id, Cwd: t.o.Dir, McpServers: t.servers})
 		modes = r.Modes
 		t.waitQuiet(ctx)
 	default:
@@ -93,7 +110,7 @@ const calm = 250 * time.Millisecond
 
 // newSession starts a new session.
 func (t *promptTurn) newSession(ctx context.Context) error {
-	r, err := sendAuthenticated[sdk.NewSessionResponse](ctx, t, sdk.AgentMethodSessionNew, sdk.NewSessionRequest{Cwd: t.o.Dir, McpServers: []sdk.McpServer{}})
+	r, err := sendAuthenticated[sdk.NewSessionResponse](ctx, t, sdk.AgentMethodSessionNew, sdk.NewSessionRequest{Cwd: t.o.Dir, McpServers: t.servers})
 	if err != nil {
 		return t.child.requestError(ctx, err, llm.Unavailable, "it could not start a session")
 	}

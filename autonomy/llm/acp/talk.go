@@ -27,6 +27,8 @@ type promptTurn struct {
 	yield func(llm.Event, error) bool
 	id    sdk.SessionId // the agent's session id
 	taken bool          // whether the session was resumed for this prompt
+	// servers lists the MCP servers for the agent's session; never nil.
+	servers []sdk.McpServer
 
 	visible bool // whether visible output was sent
 	words   int  // size of the answer so far, in bytes

@@ -84,7 +84,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 			b.cancelRequest(m)
 		}
 		if !m.isRequest() || m.Method == "initialize" { // later messages depend on these
-			b.exchange(ctx, m, line)
+			b.exchangeMessage(ctx, m, line)
 			if m.Method == "notifications/initialized" {
 				streams.Go(func() { b.followSession(ctx) })
 			}
@@ -92,10 +92,10 @@ func (b *Bridge) Run(ctx context.Context) error {
 			slots <- struct{}{}
 			requests.Go(func() {
 				defer func() { <-slots }()
-				b.exchange(ctx, m, line)
+				b.exchangeMessage(ctx, m, line)
 			})
 		}
-		if b.failure() != nil {
+		if b.currentFailure() != nil {
 			break
 		}
 	}
@@ -103,12 +103,12 @@ func (b *Bridge) Run(ctx context.Context) error {
 	if errors.Is(err, bufio.ErrTooLong) {
 		err = fmt.Errorf("a message is longer than %d MB", maxLine>>20)
 	}
-	b.finish(cancel, &requests, &streams)
-	return errors.Join(err, b.failure())
+	b.finishRequests(cancel, &requests, &streams)
+	return errors.Join(err, b.currentFailure())
 }
 
-// finish waits a moment for open requests, then ends them and the session.
-func (b *Bridge) finish(cancel context.CancelFunc, requests, streams *sync.WaitGroup) {
+// finishRequests waits a moment for open requests, then ends them and the session.
+func (b *Bridge) finishRequests(cancel context.CancelFunc, requests, streams *sync.WaitGroup) {
 	answered := make(chan struct{})
 	go func() {
 		requests.Wait()
@@ -126,12 +126,12 @@ func (b *Bridge) finish(cancel context.CancelFunc, requests, streams *sync.WaitG
 	}
 	ctx, stop := context.WithTimeout(context.Background(), grace)
 	defer stop()
-	if resp, err := b.send(ctx, http.MethodDelete, message{}, nil); err == nil {
+	if resp, err := b.sendRequest(ctx, http.MethodDelete, message{}, nil); err == nil {
 		_ = resp.Body.Close()
 	}
 }
 
-func (b *Bridge) failure() error {
+func (b *Bridge) currentFailure() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.failed
@@ -147,8 +147,8 @@ func (b *Bridge) cancelRequest(m message) {
 	}
 }
 
-// exchange sends one message and writes what the server responds.
-func (b *Bridge) exchange(ctx context.Context, m message, line []byte) {
+// exchangeMessage sends one message and writes what the server responds.
+func (b *Bridge) exchangeMessage(ctx context.Context, m message, line []byte) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if m.isRequest() {
@@ -161,7 +161,7 @@ func (b *Bridge) exchange(ctx context.Context, m message, line []byte) {
 			b.mu.Unlock()
 		}()
 	}
-	resp, err := b.send(ctx, http.MethodPost, m, line)
+	resp, err := b.sendRequest(ctx, http.MethodPost, m, line)
 	if err != nil {
 		if ctx.Err() == nil {
 			b.writeError(m.ID, -32603, "Hob does not answer")
@@ -177,7 +177,7 @@ func (b *Bridge) exchange(ctx context.Context, m message, line []byte) {
 		b.session = resp.Header.Get("Mcp-Session-Id")
 		b.mu.Unlock()
 	}
-	answered, err := b.relay(resp, m)
+	answered, err := b.relayResponse(resp, m)
 	if m.isRequest() && !answered && ctx.Err() == nil {
 		text := fmt.Sprintf("Hob did not answer this request (HTTP status %d)", resp.StatusCode)
 		if err != nil {
@@ -187,8 +187,8 @@ func (b *Bridge) exchange(ctx context.Context, m message, line []byte) {
 	}
 }
 
-// relay writes the messages of a response. It reports whether there was any.
-func (b *Bridge) relay(resp *http.Response, m message) (answered bool, err error) {
+// relayResponse writes the messages of a response. It reports whether there was any.
+func (b *Bridge) relayResponse(resp *http.Response, m message) (answered bool, err error) {
 	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
 	if kind != "text/event-stream" {
 		text, err := io.ReadAll(io.LimitReader(resp.Body, maxReply))
@@ -239,15 +239,15 @@ func (b *Bridge) followSession(ctx context.Context) {
 	if !has {
 		return
 	}
-	resp, err := b.send(ctx, http.MethodGet, message{}, nil)
+	resp, err := b.sendRequest(ctx, http.MethodGet, message{}, nil)
 	if err != nil {
 		return // the next request reports it
 	}
 	defer resp.Body.Close()
-	_, _ = b.relay(resp, message{}) // the stream may end at any time
+	_, _ = b.relayResponse(resp, message{}) // the stream may end at any time
 }
 
-func (b *Bridge) send(ctx context.Context, method string, m message, body []byte) (*http.Response, error) {
+func (b *Bridge) sendRequest(ctx context.Context, method string, m message, body []byte) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, method, b.URL, bytes.NewReader(body))
 	if err != nil {
 		return nil, err

@@ -29,13 +29,15 @@ const instructions = "Hob is the personal assistant of its user. Some calls need
 	"Ask the user to answer it in Hob, then repeat exactly the same call. Nothing in this protocol can answer it."
 
 func (p *program) serverOptions() *mcp.ServerOptions {
-	return &mcp.ServerOptions{
+	o := &mcp.ServerOptions{
 		Instructions: instructions,
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 		Capabilities: &mcp.ServerCapabilities{
 			Tools: &mcp.ToolCapabilities{ListChanged: true}, Prompts: &mcp.PromptCapabilities{ListChanged: true},
 		},
 	}
+	addFixtureOptions(o)
+	return o
 }
 
 // addTool registers a tool. The SDK rejects a schema that is not an object by a panic; such a tool

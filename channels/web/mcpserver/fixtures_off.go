@@ -4,5 +4,8 @@ package mcpserver
 
 import "github.com/modelcontextprotocol/go-sdk/mcp"
 
-// addFixtures adds nothing: only a test build has the fixtures of the conformance suite.
+// addFixtures and addFixtureOptions add nothing: only a test build has the fixtures of the
+// conformance suite.
 func addFixtures(*mcp.Server) {}
+
+func addFixtureOptions(*mcp.ServerOptions) {}

@@ -25,11 +25,11 @@ import (
 
 // Limits for one client. One program with a broken loop must not use up the machine.
 const (
-	maxSessions   = 16
+	maxSessions   = 32 // a further one ends the oldest
 	sessionIdle   = 10 * time.Minute
-	maxInProgress = 32  // requests at once
-	perMinute     = 600 // requests
-	burst         = 100 // requests
+	maxInProgress = 64   // requests at once, besides one stream per session
+	perMinute     = 1200 // requests
+	burst         = 400  // requests
 	recheckEvery  = 15 * time.Second
 )
 
@@ -123,9 +123,13 @@ func (s *Server) ServeClient(w http.ResponseWriter, r *http.Request, req Request
 		http.Error(w, "too many requests from this client; send them more slowly", http.StatusTooManyRequests)
 		return
 	}
-	defer p.endRequest()
+	if r.Method == http.MethodGet { // limited by the number of sessions
+		p.endRequest()
+	} else {
+		defer p.endRequest()
+	}
 	if err := p.refreshLists(r.Context()); err != nil {
-		s.o.Log.Error("mcp: list tools and prompts", "client", req.Client.Name, "err", err)
+		s.o.Log.Warn("mcp: list tools and prompts", "client", req.Client.Name, "err", err)
 		http.Error(w, "Hob cannot list its tools now", http.StatusInternalServerError)
 		return
 	}
@@ -137,9 +141,8 @@ func (s *Server) ServeClient(w http.ResponseWriter, r *http.Request, req Request
 		p.stateless.ServeHTTP(w, r)
 		return
 	}
-	if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && p.countSessions() >= maxSessions {
-		http.Error(w, "this client has too many open sessions; end one with DELETE", http.StatusTooManyRequests)
-		return
+	if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" {
+		p.endOldSessions()
 	}
 	p.stateful.ServeHTTP(w, r)
 }
@@ -229,11 +232,12 @@ func (p *program) endRequest() {
 	p.open--
 }
 
-func (p *program) countSessions() (n int) {
-	for range p.mcp.Sessions() {
-		n++
+// endOldSessions makes room for a new session. Many clients never end theirs.
+func (p *program) endOldSessions() {
+	open := slices.Collect(p.mcp.Sessions())
+	for _, ss := range open[:max(0, len(open)-maxSessions+1)] {
+		_ = ss.Close()
 	}
-	return n
 }
 
 // refreshLists updates the tools and prompts that the client sees. Sessions are notified of changes.
@@ -251,7 +255,9 @@ func (p *program) refreshLists(ctx context.Context) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.replaceResources(tools)
+	if client.Kind != "session" {
+		p.replaceResources(tools)
+	}
 	p.replaceTools(tools)
 	p.replacePrompts(prompts)
 	return nil

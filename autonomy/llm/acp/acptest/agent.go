@@ -38,6 +38,7 @@ const first = "acp-test-agent"
 //	greet      it first prints a line that is not a message
 //	modes      it has the modes "default" and "yolo", and is in "yolo"
 //	models     it has the models "small" and "large"
+//	http       it uses MCP servers over HTTP: the verb tools lists their tools, hob NAME JSON calls one
 //	script=URL it calls the model server at URL instead of executing verbs, with
 //	key=KEY    as its key
 func Args(options ...string) []string { return append([]string{first}, options...) }
@@ -71,6 +72,8 @@ func Main() {
 			a.modes = true
 		case "models":
 			a.models = true
+		case "http":
+			a.http = true
 		case "script":
 			a.script = value
 		case "key":
@@ -117,6 +120,7 @@ type session struct {
 	model   string
 	stop    context.CancelFunc
 	history []chatMessage
+	servers []sdk.McpServer
 }
 
 type agent struct {
@@ -125,6 +129,7 @@ type agent struct {
 	auth, signed  bool
 	useless       bool
 	modes, models bool
+	http          bool
 	version       int
 	script, key   string
 
@@ -140,7 +145,7 @@ func (a *agent) Initialize(_ context.Context, r sdk.InitializeRequest) (sdk.Init
 	return sdk.InitializeResponse{
 		ProtocolVersion: v,
 		AgentCapabilities: sdk.AgentCapabilities{
-			LoadSession: a.dir != "", PromptCapabilities: sdk.PromptCapabilities{Image: true},
+			LoadSession: a.dir != "", PromptCapabilities: sdk.PromptCapabilities{Image: true}, McpCapabilities: sdk.McpCapabilities{Http: a.http},
 		},
 		AuthMethods: []sdk.AuthMethod{{Agent: &sdk.AuthMethodAgent{Id: "key", Name: "With a key"}}},
 	}, nil
@@ -154,11 +159,11 @@ func (a *agent) Authenticate(_ context.Context, r sdk.AuthenticateRequest) (sdk.
 	return sdk.AuthenticateResponse{}, nil
 }
 
-func (a *agent) NewSession(context.Context, sdk.NewSessionRequest) (sdk.NewSessionResponse, error) {
+func (a *agent) NewSession(_ context.Context, r sdk.NewSessionRequest) (sdk.NewSessionResponse, error) {
 	if a.auth && !a.signed {
 		return sdk.NewSessionResponse{}, sdk.NewAuthRequired(nil)
 	}
-	s := &session{id: sdk.SessionId(fmt.Sprintf("s%d", time.Now().UnixNano())), mode: "yolo"}
+	s := &session{id: sdk.SessionId(fmt.Sprintf("s%d", time.Now().UnixNano())), mode: "yolo", servers: r.McpServers}
 	a.saveSession(s)
 	out := sdk.NewSessionResponse{SessionId: s.id}
 	if a.modes {

@@ -59,8 +59,11 @@ func (t *turn) runVerb() (sdk.PromptResponse, error) {
 // verbTable returns the verbs that the agent executes.
 func verbTable() map[string]func(t *turn, rest string) error {
 	return map[string]func(t *turn, rest string) error{
-		"say":   func(t *turn, rest string) error { t.sayText(rest); return nil },
-		"usage": func(t *turn, rest string) error { t.sayText("counted"); return nil },
+		"say":     func(t *turn, rest string) error { t.sayText(rest); return nil },
+		"tools":   (*turn).listHobTools,
+		"hob":     (*turn).callHobTool,
+		"servers": (*turn).stealServers,
+		"usage":   func(t *turn, rest string) error { t.sayText("counted"); return nil },
 		"stream": func(t *turn, rest string) error {
 			for _, w := range strings.SplitAfter(rest, " ") {
 				t.sayText(w)

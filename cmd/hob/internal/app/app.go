@@ -84,6 +84,7 @@ type App struct {
 	store     *store.Store
 	bus       *bus.Bus
 	guard     *guard.Guard
+	clients   *clients.Store
 	sessions  *session.Sessions
 	library   *session.MessageIndex
 	watchers  *watchers.Manager
@@ -214,6 +215,7 @@ func (d *App) openGuard(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
+	d.clients = clients.New(d.store, d.guard)
 	d.programs = hooks.Open(hooks.Options{Hooks: c.Hooks, Off: d.opt.Play != nil, Files: c.Files, Pins: d.opt.Paths.HookPins(), Store: d.store, Guard: d.guard, Log: d.opt.Log})
 	d.sessions = session.Open(d.store, session.Options{Ending: d.programs.EndSession})
 	d.openPairings() //nolint:contextcheck // the notice belongs to a transaction, which has no context
@@ -247,7 +249,7 @@ func (d *App) openLoop(ctx context.Context) error {
 	}
 	base := turn.Options{
 		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Catalog: d.catalog, Prompt: p, Models: d.models, Usage: d.usage, Zone: d.zone,
-		Limits: turn.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Results: d.results, Skills: d.skills, Programs: d.programs, Pictures: turn.PictureFolder(d.opt.Paths.Pictures()), Redact: d.redact, Block: c.Guard.Block, Guardian: guardian.Open(c.Guard.Guardian, d.models.Lazy), SendDelay: c.Autonomy.SendDelay.Duration, Sends: d.isLongRunning(), Log: d.opt.Log,
+		Limits: turn.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Results: d.results, Skills: d.skills, Programs: d.programs, Pictures: turn.PictureFolder(d.opt.Paths.Pictures()), Redact: d.redact, Block: c.Guard.Block, Guardian: guardian.Open(c.Guard.Guardian, d.models.Lazy), SendDelay: c.Autonomy.SendDelay.Duration, Sends: d.isLongRunning(), Clients: d.clients, ClientURL: func() string { return d.web.ProgramURL() }, Log: d.opt.Log,
 	}
 	if err := d.crew.OpenMembers(agents.MemberOptions{
 		Config: c, Paths: d.opt.Paths, Turn: base, Prompt: d.promptOptions(), Tools: d.tools, Models: d.models, Contain: d.boxes.Contain, Log: d.opt.Log,

@@ -55,8 +55,8 @@ import (
 // the end of the configuration, and its lines before the first [section] into
 // [agent], provider at the end of the section of the model. tools: web adds open_page and look_up, which reach no network, hands adds tap and fill_in, which act on no screen. window is the title of a terminal on a screen of its own, whose lines go into the file typed below the home. only names the plays, in words, for what cannot
 // be said in all of them: openai anthropic gemini streamed whole. With a section external (why, in words) an
-// external agent over ACP, whose own model is the scripted one, is a way too. It has none of Hob's tools, so that
-// this fits what needs none. A section session is what players, battery and sound server there are (see sessionOf).
+// external agent over ACP, whose own model is the scripted one, is a way too. It calls Hob's tools over MCP, and
+// its context counts as untrusted, so that this fits what needs no approval then. A section session is what players, battery and sound server there are (see sessionOf).
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	fatal(t, err)
@@ -131,7 +131,7 @@ func (p playWay) provider(url, keyFile string) string {
 		if err != nil {
 			panic(err) // this test is running from it
 		}
-		args, _ := json.Marshal(acptest.Args("script="+url, "key="+llmtest.Key)) // strings always encode
+		args, _ := json.Marshal(acptest.Args("http", "script="+url, "key="+llmtest.Key)) // strings always encode
 		return fmt.Sprintf("[providers.test]\nkind = \"acp\"\ncommand = %q\nargs = %s\n", exe, args) + p.more
 	}
 	return fmt.Sprintf("[providers.test]\nkind = %q\nbase_url = %q\napi_key = %q\nstream = %v\n", p.api, url, "file:"+keyFile, !p.whole) + p.more

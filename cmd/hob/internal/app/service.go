@@ -7,7 +7,6 @@ import (
 
 	"hob/autonomy/api"
 	"hob/autonomy/config"
-	"hob/autonomy/guard/clients"
 	"hob/autonomy/intake/chattext"
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/service"
@@ -27,7 +26,7 @@ import (
 // openService creates the service that implements the API.
 func (d *App) openService(context.Context) error {
 	d.service = service.New(service.Options{
-		Loop: d.loop, Intake: d.intake, Approvals: d.approvals, Explain: d.explainer, Replayer: d.replayer, Bus: d.bus, Guard: d.guard, Clients: clients.New(d.store, d.guard), Store: d.store, Sessions: d.sessions, Messages: d.library, Learner: d.learner,
+		Loop: d.loop, Intake: d.intake, Approvals: d.approvals, Explain: d.explainer, Replayer: d.replayer, Bus: d.bus, Guard: d.guard, Clients: d.clients, Store: d.store, Sessions: d.sessions, Messages: d.library, Learner: d.learner,
 		Notices: d.notices, Agents: d.crew, Goals: d.goals, Watchers: d.watchers, Usage: d.usage, Catalog: d.catalog, Skills: d.skills,
 		Channels: d.channels, Memory: d.base, Erasing: d.erasing, Graph: d.graph, Index: d.index, Vectors: d.vectors, Transfer: d.openTransfer(),
 		Documents: d.documents, Files: d.files, MCP: d.mcp, Tasks: tasks.API{Store: d.store}, Notes: memory.API{Store: d.store, Memory: d.base}, Process: d, Examiner: doctor.NewExaminer(d.examine, d.redact.Text),
