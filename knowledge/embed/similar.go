@@ -23,10 +23,10 @@ func (v *Vectors) Similarities(ctx context.Context, query string, texts []string
 	if v == nil {
 		return nil, knowledge.ErrNoEmbedder
 	}
-	return v.queries.similarities(ctx, query, texts)
+	return v.queries.compareTexts(ctx, query, texts)
 }
 
-func (q *queryCache) similarities(ctx context.Context, query string, texts []string) ([]float32, error) {
+func (q *queryCache) compareTexts(ctx context.Context, query string, texts []string) ([]float32, error) {
 	if len(texts) > maxSimilar {
 		return nil, fmt.Errorf("embed: %d texts to compare, at most %d are allowed", len(texts), maxSimilar)
 	}

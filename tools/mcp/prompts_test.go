@@ -38,7 +38,7 @@ func TestPromptsServeAsSkills(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conf, err := config.Parse("config.toml", []byte("[mcp.servers.rev]\nurl = \"" + web.URL + "\"\n"))
+	conf, err := config.Parse("config.toml", []byte("[mcp.servers.rev]\nurl = \""+web.URL+"\"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
