@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // Catalog contains the tools of this process that can run on this platform: Hob's own tools, which
@@ -107,7 +108,9 @@ func (c *Catalog) SetForeign(source string, list []Tool) error {
 	}
 	taken := map[string]string{}
 	for _, t := range c.own {
-		taken[Confusable(t.Spec().Name)] = t.Spec().Name
+		if strings.Contains(t.Spec().Name, ForeignSeparator) { // the others cannot be confused
+			taken[Confusable(t.Spec().Name)] = t.Spec().Name
+		}
 	}
 	for from, tools := range c.foreign {
 		for _, t := range tools {
@@ -151,13 +154,24 @@ func (c *Catalog) SetForeign(source string, list []Tool) error {
 // equal: without case, separators, and the difference between 0 and O, or 1, l and I.
 func Confusable(name string) string {
 	source, tool, ok := strings.Cut(name, ForeignSeparator)
-	fold := func(s string) string {
-		return strings.NewReplacer("_", "", "-", "", ".", "", "0", "o", "1", "l", "i", "l").Replace(strings.ToLower(s))
-	}
 	if !ok {
-		return fold(name)
+		return foldName(name)
 	}
-	return fold(source) + ForeignSeparator + fold(tool)
+	return foldName(source) + ForeignSeparator + foldName(tool)
+}
+
+func foldName(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch r = unicode.ToLower(r); r {
+		case '_', '-', '.':
+			return -1
+		case '0':
+			return 'o'
+		case '1', 'i':
+			return 'l'
+		}
+		return r
+	}, s)
 }
 
 // foreignTools returns the foreign tools and the number of their changes.

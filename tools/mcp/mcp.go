@@ -35,8 +35,9 @@ import (
 type Options struct {
 	Store   *store.Store
 	Catalog *tools.Catalog
-	// Config returns the configuration in the file now.
-	Config func() *config.Config
+	// Started is the configuration at the start. Config returns the one in the file now.
+	Started *config.Config
+	Config  func() *config.Config
 	// Off disables all servers.
 	Off bool
 	// Secret resolves a reference to a secret. It returns other values unchanged.
@@ -75,19 +76,19 @@ func Migrations() []store.MigrationSet { return []store.MigrationSet{pinTable()}
 func Open(ctx context.Context, opt Options) (*Manager, error) {
 	m := &Manager{opt: opt}
 	m.life, m.end = context.WithCancel(context.WithoutCancel(ctx))
-	if err := m.followConfig(ctx); err != nil {
+	if err := m.followConfig(ctx, opt.Started); err != nil {
 		m.end()
 		return nil, err
 	}
 	return m, nil
 }
 
-// followConfig adds the servers that were added to the file and ends those that were changed or
-// removed.
-func (m *Manager) followConfig(ctx context.Context) error {
+// followConfig adds the servers that were added to the configuration and ends those that were
+// changed or removed.
+func (m *Manager) followConfig(ctx context.Context, c *config.Config) error {
 	var want []config.MCPServer
 	if !m.opt.Off {
-		want = m.opt.Config().MCPServers()
+		want = c.MCPServers()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -114,14 +115,18 @@ func (m *Manager) followConfig(ctx context.Context) error {
 		}
 		s.stopServer(errors.New("the configuration changed"))
 	}
-	for _, s := range next {
-		if slices.Contains(m.servers, s) {
-			continue
+	added := slices.DeleteFunc(slices.Clone(next), func(s *server) bool { return slices.Contains(m.servers, s) })
+	if len(added) > 0 {
+		pins, err := m.readPins(ctx)
+		if err != nil {
+			return fmt.Errorf("mcp: read the known tools: %w", err)
 		}
-		if err := s.loadPins(ctx); err != nil {
-			return fmt.Errorf("mcp: read the known tools of %s: %w", s.cfg.Name, err)
+		for _, s := range added {
+			if p := pins[s.cfg.Name]; p != nil {
+				s.pins = p
+				s.publishTools()
+			}
 		}
-		s.publishTools()
 	}
 	m.servers = next
 	return nil
@@ -129,7 +134,7 @@ func (m *Manager) followConfig(ctx context.Context) error {
 
 // currentServers returns the servers after applying changes of the configuration.
 func (m *Manager) currentServers(ctx context.Context) ([]*server, error) {
-	if err := m.followConfig(ctx); err != nil {
+	if err := m.followConfig(ctx, m.opt.Config()); err != nil {
 		return nil, err
 	}
 	m.mu.Lock()

@@ -181,12 +181,13 @@ func newBench(t *testing.T, text string, allow ...string) *bench {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := config.Load(file); err != nil {
+	started, err := config.Load(file)
+	if err != nil {
 		t.Fatal(err)
 	}
 	b.open = func() *mcp.Manager {
 		m, err := mcp.Open(t.Context(), mcp.Options{
-			Store: st, Catalog: b.catalog, Config: func() *config.Config { c, _ := config.Load(file); return c }, Network: network, Runner: runner, Dir: filepath.Join(b.dir, "servers"),
+			Store: st, Catalog: b.catalog, Started: started, Config: func() *config.Config { c, _ := config.Load(file); return c }, Network: network, Runner: runner, Dir: filepath.Join(b.dir, "servers"),
 			Secret:   func(_ context.Context, ref string) (string, error) { return strings.TrimPrefix(ref, "env:"), nil },
 			Keychain: system.Secrets{Fallback: b.secrets, Getenv: func(string) string { return "" }}, Redact: func(...string) {}, Log: slog.New(slog.DiscardHandler),
 		})

@@ -59,35 +59,35 @@ CREATE TABLE mcp_tools (
 // Eraser returns the eraser of the table, which contains only what servers declare about tools.
 func Eraser() erase.Eraser { return erase.Owned{Besides: []string{"mcp_tools"}} }
 
-// loadPins reads the pins of the server.
-func (s *server) loadPins(ctx context.Context) error {
-	rows, err := s.m.opt.Store.Read().QueryContext(ctx, `SELECT tool, spec, new_spec, gone FROM mcp_tools WHERE server = ?`, s.cfg.Name)
+// readPins reads the pins of all servers, by server and tool.
+func (m *Manager) readPins(ctx context.Context) (map[string]map[string]*pin, error) {
+	rows, err := m.opt.Store.Read().QueryContext(ctx, `SELECT server, tool, spec, new_spec, gone FROM mcp_tools`)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer rows.Close()
-	pins := map[string]*pin{}
+	out := map[string]map[string]*pin{}
 	for rows.Next() {
-		var name, spec, next string
+		var server, name, spec, next string
 		p := &pin{}
-		if err := rows.Scan(&name, &spec, &next, &p.gone); err != nil {
-			return err
+		if err := rows.Scan(&server, &name, &spec, &next, &p.gone); err != nil {
+			return nil, err
 		}
 		if err := json.Unmarshal([]byte(spec), &p.spec); err != nil {
-			return err
+			return nil, err
 		}
 		if next != "" {
 			p.next = &toolSpec{}
 			if err := json.Unmarshal([]byte(next), p.next); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		pins[name] = p
+		if out[server] == nil {
+			out[server] = map[string]*pin{}
+		}
+		out[server][name] = p
 	}
-	s.mu.Lock()
-	s.pins = pins
-	s.mu.Unlock()
-	return rows.Err()
+	return out, rows.Err()
 }
 
 // recordTools compares the tools that the server offers now with the pins, and stores the result.
