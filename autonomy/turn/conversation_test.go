@@ -1,6 +1,8 @@
 package turn
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"hob/autonomy/llm"
@@ -36,5 +38,22 @@ func TestIncidentI17(t *testing.T) {
 	clean := &conversation{t: &Turn{}, msgs: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "hi", Source: provenance.Owner}}}}}
 	if got := clean.defuseLinks("https://example.org/x"); got != "https://example.org/x" {
 		t.Errorf("clean: %q", got)
+	}
+}
+
+// A skill is in force from the message or the call that brought it until the end of the turn. All of
+// it is in the recorded messages, so that a turn that continues has the same skills.
+func TestSkillsInForce(t *testing.T) {
+	call := func(name, args string) llm.Part {
+		return llm.Part{Call: &llm.ToolCall{Name: name, Args: json.RawMessage(args)}}
+	}
+	c := &conversation{own: 1, msgs: []llm.Message{
+		{Role: llm.User, Parts: []llm.Part{{Text: "earlier", Context: true, Skill: "earlier"}}},
+		{Role: llm.User, Parts: []llm.Part{{Text: "x", Context: true, Skill: "matched"}, {Text: "use_skill other"}}},
+		{Role: llm.Assistant, Parts: []llm.Part{call("use_skill", `{"name":"loaded"}`), call("use_tool", `{"name":"use_skill","arguments":{"name":" nested "}}`), call("use_skill", `"cut off`), call("write_file", `{"name":"none"}`)}},
+		{Role: llm.ToolRole, Parts: []llm.Part{{Result: &llm.ToolResult{Name: "use_skill", Text: `{"name":"result"}`}}}},
+	}}
+	if got := strings.Join(c.skillsInForce(), " "); got != "matched loaded nested" {
+		t.Errorf("%q", got)
 	}
 }
