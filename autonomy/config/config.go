@@ -321,6 +321,7 @@ type configFile struct {
 	Crew      Crew                      `toml:"crew"`
 	MCP       MCP                       `toml:"mcp"`
 	A2A       A2A                       `toml:"a2a"`
+	OpenAPI   map[string]OpenAPI        `toml:"openapi"`
 	Levels    []LevelRule               `toml:"levels"`
 	People    map[string]Person         `toml:"people"`
 	Hooks     []Hook                    `toml:"hooks"`

@@ -103,7 +103,7 @@ func decodeFile(d *document) (configFile, error) {
 func defaultFile() (configFile, error) {
 	var f configFile
 	err := toml.Unmarshal(defaultText, &f)
-	f.Providers, f.Prices, f.Accounts, f.Channels, f.Triggers, f.Agents, f.Routes, f.Levels, f.Databases, f.MCP.Servers = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+	f.Providers, f.Prices, f.Accounts, f.Channels, f.Triggers, f.Agents, f.Routes, f.Levels, f.Databases, f.OpenAPI, f.MCP.Servers = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 	f.People, f.Hooks = nil, nil
 	f.A2A.Agents = nil
 	f.Notify.Hours, f.Notify.Rules = nil, nil // default.toml only describes these sections and does not enable them

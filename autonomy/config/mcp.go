@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -50,6 +51,29 @@ type MCPServer struct {
 	Env     map[string]string `toml:"env"`
 	Headers map[string]string `toml:"headers"`
 	Effects map[string]string `toml:"effects"`
+	// Document and Query are set only for a section [openapi.NAME]; see OpenAPI.
+	Document string            `toml:"-"`
+	Query    map[string]string `toml:"-"`
+}
+
+// Section returns the dotted name of the section.
+func (s MCPServer) Section() string {
+	if s.Document != "" {
+		return "openapi." + s.Name
+	}
+	return "mcp.servers." + s.Name
+}
+
+// OpenAPI is one [openapi.NAME] section: a service with an OpenAPI document, whose operations Hob
+// uses like the tools of an MCP server. MCPServers includes it.
+type OpenAPI struct {
+	Enabled  bool              `toml:"enabled"`  // default true
+	Document string            `toml:"document"` // an absolute path, or an address
+	URL      string            `toml:"url"`      // the base of all requests
+	Timeout  Duration          `toml:"timeout"`
+	Headers  map[string]string `toml:"headers"`
+	Query    map[string]string `toml:"query"`
+	Effects  map[string]string `toml:"effects"`
 }
 
 const (
@@ -68,7 +92,7 @@ func EffectNames() []string {
 	return []string{"read", "write", "send", "egress", "exec", "destroy", "secret"}
 }
 
-// MCPServers returns the sections [mcp.servers.NAME] in file order.
+// MCPServers returns the sections [mcp.servers.NAME] and then [openapi.NAME], each in file order.
 func (c *Config) MCPServers() []MCPServer { return c.mcpServers }
 
 func (c *Config) indexMCP() {
@@ -89,6 +113,35 @@ func (c *Config) indexMCP() {
 		s.Name = n
 		c.mcpServers = append(c.mcpServers, s)
 	}
+	for _, n := range c.doc.subsectionNames("openapi") {
+		o, ok := c.file.OpenAPI[n]
+		if !ok {
+			continue
+		}
+		if c.doc.findEntry([]string{"openapi", n, "enabled"}) == nil {
+			o.Enabled = true
+		}
+		if o.Timeout.Duration == 0 {
+			o.Timeout.Duration = defaultMCPTimeout
+		}
+		if abs, err := system.Expand(o.Document); err == nil && o.Document != "" && !strings.Contains(o.Document, "://") {
+			o.Document = abs
+		}
+		c.file.OpenAPI[n] = o
+		// A section without a document is an error, which checkMCP reports under its own name.
+		c.mcpServers = append(c.mcpServers, MCPServer{Name: n, Enabled: o.Enabled, URL: o.URL, Timeout: o.Timeout, Headers: o.Headers, Effects: o.Effects, Document: cmp.Or(o.Document, "?"), Query: o.Query})
+	}
+}
+
+// checkDocument checks the keys that only an [openapi.NAME] section has.
+func (k *checker) checkDocument(key string, s *MCPServer) {
+	address := strings.HasPrefix(s.Document, "https://") || strings.HasPrefix(s.Document, "http://")
+	k.requireValid(key+".document", address || filepath.IsAbs(s.Document), `must be the full path or the address of an OpenAPI 3 document, such as "~/shop.yaml"`)
+	u, err := url.Parse(s.URL)
+	k.requireValid(key+".url", err == nil && u.RawQuery == "" && s.URL != "", `must be the base address of the service, such as "https://api.example.org/v1"`)
+	for name := range s.Query {
+		k.requireValid(key+".query", oneLine(name) && len(name) <= 100, "%q is not a valid parameter", name)
+	}
 }
 
 // checkMCP checks the sections [mcp.server] and [mcp.servers.NAME]. A missing program or an
@@ -100,12 +153,15 @@ func (k *checker) checkMCP() {
 	var seen []string
 	for i := range k.c.mcpServers {
 		s := &k.c.mcpServers[i]
-		key := "mcp.servers." + quoteKey(s.Name)
+		key := s.Section()
+		if s.Document != "" {
+			k.checkDocument(key, s)
+		}
 		k.requireValid(key, validMCPName.MatchString(s.Name) && len(s.Name) <= 32, "a name may contain only letters, digits, - and single _, and may be at most 32 characters long")
 		folded := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s.Name))
 		k.requireValid(key, !slices.Contains(seen, folded), "another server has almost the same name; rename one of them")
 		seen = append(seen, folded)
-		k.requireValid(key, (s.Command == "") != (s.URL == ""), `set either command (a program) or url (an address)`)
+		k.requireValid(key, s.Document != "" || (s.Command == "") != (s.URL == ""), `set either command (a program) or url (an address)`)
 		k.requireValid(key+".command", s.Command == "" || oneLine(s.Command), "must be a program on one line; put its arguments into args")
 		k.requireValid(key+".args", !slices.ContainsFunc(s.Args, func(a string) bool { return strings.ContainsRune(a, 0) }), "must not contain a zero byte")
 		if s.URL != "" {

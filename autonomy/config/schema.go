@@ -293,11 +293,13 @@ func editDistance(a, b string) int {
 	return prev[len(b)]
 }
 
-// isSecretPath reports whether the value at a path is a credential: by its name, or as a variable or
-// header of an MCP server whose name says so.
+// isSecretPath reports whether the value at a path is a credential: by its name, or as a variable,
+// header or parameter of an MCP server or OpenAPI service whose name says so.
 func isSecretPath(path []string) bool {
 	last := path[len(path)-1]
-	if len(path) != 5 || path[0] != "mcp" || path[3] != "env" && path[3] != "headers" {
+	server := len(path) == 5 && path[0] == "mcp" && (path[3] == "env" || path[3] == "headers")
+	service := len(path) == 4 && path[0] == "openapi" && (path[2] == "headers" || path[2] == "query")
+	if !server && !service {
 		return isSecretKey(last)
 	}
 	return slices.ContainsFunc([]string{"key", "token", "secret", "pass", "auth", "cookie", "cred"}, func(s string) bool { return strings.Contains(strings.ToLower(last), s) })

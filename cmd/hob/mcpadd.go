@@ -340,7 +340,7 @@ func (a *cli) removeMCP(ctx context.Context, name string) error {
 	if i < 0 {
 		return &failure{code: exitFailed, cause: fmt.Sprintf("MCP server %q not found", clipTo(name, 60)), remedy: "see: hob mcp list"}
 	}
-	err = a.editConfig(ctx, p, "no MCP server "+name, func() error { return config.Remove(p.ConfigFile(), "mcp.servers."+name) })
+	err = a.editConfig(ctx, p, "no MCP server "+name, func() error { return config.Remove(p.ConfigFile(), list[i].Section()) })
 	if err != nil {
 		return err
 	}

@@ -59,8 +59,11 @@ type server struct {
 type session struct {
 	*mcp.ClientSession
 	process *process // nil for a URL
-	since   time.Time
-	done    chan struct{} // closed when it has ended
+	// reload reads the OpenAPI document again and returns, by name, why operations cannot be used.
+	// It is nil for a server.
+	reload func(ctx context.Context) (skipped map[string]string, err error)
+	since  time.Time
+	done   chan struct{} // closed when it has ended
 
 	mu     sync.Mutex
 	stale  bool // the server announced a change of its tools
@@ -293,6 +296,13 @@ func (s *server) listTools(ctx context.Context, ses *session) error {
 	ses.mu.Lock()
 	ses.stale, ses.listed = false, time.Now() // a change during the listing makes it stale again
 	ses.mu.Unlock()
+	var skipped map[string]string
+	if ses.reload != nil {
+		var err error
+		if skipped, err = ses.reload(ctx); err != nil {
+			return err
+		}
+	}
 	var all []*mcp.Tool
 	if caps := ses.InitializeResult().Capabilities; caps != nil && caps.Tools != nil {
 		cursor := ""
@@ -310,6 +320,7 @@ func (s *server) listTools(ctx context.Context, ses *session) error {
 	s.listPrompts(ctx, ses)
 	specs, refused := readSpecs(all)
 	specs = append(specs, addedSpecs(ses.InitializeResult().Capabilities, specs)...)
+	maps.Copy(refused, skipped)
 	s.mu.Lock()
 	s.refused = refused
 	s.mu.Unlock()

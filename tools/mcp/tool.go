@@ -39,7 +39,7 @@ type foreignTool struct {
 
 func newTool(s *server, p *pin) *foreignTool {
 	t := &foreignTool{s: s, name: p.spec.Name, kind: p.spec.Kind, held: p.next != nil, spec: tools.Spec{
-		Name: s.cfg.Name + tools.ForeignSeparator + p.spec.Name, Category: Category, Description: p.spec.Description, Effects: effectsOf(s.cfg, p.spec.Name),
+		Name: s.cfg.Name + tools.ForeignSeparator + p.spec.Name, Category: Category, Description: p.spec.Description, Effects: effectsOf(s.cfg, p.spec),
 		Foreign: true, Timeout: s.cfg.Timeout.Duration + modernTimeout + connectTimeout + listTimeout, Schema: func() json.RawMessage { return p.spec.Schema },
 	}}
 	if p.spec.Kind == listKind { // it sends nothing that the model chose
@@ -63,19 +63,22 @@ func newTool(s *server, p *pin) *foreignTool {
 }
 
 // effectsOf returns the effects of a tool that the user configured, or the default.
-func effectsOf(c config.MCPServer, tool string) tools.Effects {
+func effectsOf(c config.MCPServer, spec toolSpec) tools.Effects {
 	var out tools.Effects
-	for name := range strings.SplitSeq(c.Effects[tool], "+") {
+	for name := range strings.SplitSeq(c.Effects[spec.Name], "+") {
 		for i, n := range config.EffectNames() {
 			if n == name {
 				out |= 1 << i
 			}
 		}
 	}
-	if out == 0 {
-		return defaultEffects
+	switch {
+	case out != 0:
+		return out
+	case c.Document != "" && readsOnly(spec):
+		return tools.Egress // Hob sends only a GET, but its address has what the model chose
 	}
-	return out
+	return defaultEffects
 }
 
 // Spec implements tools.Tool.
@@ -83,6 +86,9 @@ func (t *foreignTool) Spec() *tools.Spec { return &t.spec }
 
 // Summary implements tools.Summarizer.
 func (t *foreignTool) Summary(json.RawMessage) string {
+	if t.s.cfg.Document != "" {
+		return fmt.Sprintf("Call %s of the service %s", t.name, t.s.cfg.Name)
+	}
 	return fmt.Sprintf("Call %s of the MCP server %s", t.name, t.s.cfg.Name)
 }
 

@@ -30,6 +30,10 @@ const (
 
 // openTransport starts the program, or prepares the requests to the URL.
 func (s *server) openTransport(ctx context.Context, ses *session, handler auth.OAuthHandler) (mcp.Transport, *seenStatus, error) {
+	if s.cfg.Document != "" {
+		t, err := s.documentTransport(ctx, ses)
+		return t, nil, err
+	}
 	if s.cfg.URL != "" {
 		return s.httpTransport(ctx, handler)
 	}
