@@ -82,7 +82,7 @@ func unknownService(s string) error {
 	return tools.Errorf(tools.NotFound, "%q is not a service that Hob knows; tell the user that hob mcp add NAME URL connects any MCP server", tools.Clean(textnorm.Ellipsize(s, 60)))
 }
 
-// assessConnect refuses what need not or must not be asked.
+// assessConnect refuses services that are unknown or connected, and a question that was asked before.
 func (d ConnectDeps) assessConnect(ctx context.Context, in connectIn) tools.CallAssessment {
 	k, ok := findService(in.Service)
 	if !ok {
@@ -105,7 +105,7 @@ func (d ConnectDeps) assessConnect(ctx context.Context, in connectIn) tools.Call
 	case asked:
 		return tools.CallAssessment{Refused: tools.Errorf(tools.NotConnected, "%s is not connected, and the user has been asked before; do without it and do not ask again. The user can run: hob mcp add %s", tools.Clean(k.Title), tools.Clean(k.Name))}
 	}
-	return tools.CallAssessment{Effects: tools.Send, Why: k.Title + " is not connected; a yes shows the steps"}
+	return tools.CallAssessment{Effects: tools.Send, Why: k.Title + " is not connected; approval shows the steps"}
 }
 
 // connectedAs returns the name of the configured server for a known one, or "".
