@@ -230,6 +230,11 @@ func (sv *Service) canJoinCall(ctx context.Context, event string, readOnly bool)
 // for a denial by the user, which stays in force for a time.
 func (sv *Service) clientOutcome(ctx context.Context, c clients.Client, s api.EventStatus) (api.ToolOutcome, error) {
 	out, err := sv.callOutcome(ctx, s)
+	if data := json.RawMessage(sv.o.Redact.Text(string(out.Data))); json.Valid(data) { // the text of results is redacted where it is stored
+		out.Data = data
+	} else {
+		out.Data = nil
+	}
 	if err != nil || len(out.Approvals) > 0 || out.Code == string(tools.DeniedByOwner) {
 		return out, err
 	}
