@@ -136,7 +136,7 @@ func TestCircles(t *testing.T) {
 		{
 			"the same call", func(int) string { return "a" },
 			[]string{page + "a", page + "a", page + "a", refused, refused},
-			[]string{"3: You have made this very call three times. Its result will not change; use what you have.", "5: No more tools in this turn. Answer now in words: what is done, what failed and why."},
+			[]string{"3: You have made exactly this call three times. Its result will not change; use what you have.", "5: No more tools in this turn. Answer now in words: what is done, what failed and why."},
 			6,
 		},
 		{
@@ -144,7 +144,7 @@ func TestCircles(t *testing.T) {
 			[]string{page + "a", page + "b", page + "a", page + "b", page + "a", refused, refused},
 			[]string{
 				"4: You are going back and forth between two calls. Their results will not change; use what you have.",
-				"5: You have made this very call three times. Its result will not change; use what you have.",
+				"5: You have made exactly this call three times. Its result will not change; use what you have.",
 				"7: No more tools in this turn. Answer now in words: what is done, what failed and why.",
 			},
 			8,

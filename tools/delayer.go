@@ -11,7 +11,7 @@ import (
 // Call.Commit.
 type Delayer interface {
 	Tool
-	// Waiting describes in a few words what a call sends, such as "the mail". "" means that calls
+	// Waiting describes in a few words what a call sends, such as "the email". "" means that calls
 	// of this tool never wait.
 	Waiting(args json.RawMessage) string
 	// Freeze returns what the call will send, for Call.Frozen. If it returns nil, Call itself

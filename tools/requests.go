@@ -8,12 +8,12 @@ import (
 
 // TaskRequest is a task that a call delegates to an agent.
 type TaskRequest struct {
-	Agent      string   `json:"agent,omitempty" jsonschema:"who does it; default yourself"`
-	Task       string   `json:"task" jsonschema:"what to do, whole and in plain words: it sees nothing else"`
-	Input      string   `json:"input,omitempty" jsonschema:"material for it"`
-	Tools      []string `json:"tools,omitempty" jsonschema:"only these, as names or patterns"`
-	Background bool     `json:"background,omitempty" jsonschema:"go on at once; the result is told later"`
-	FollowUp   bool     `json:"follow_up,omitempty" jsonschema:"background: work on with the result here"`
+	Agent      string   `json:"agent,omitempty" jsonschema:"agent that does it; default yourself"`
+	Task       string   `json:"task" jsonschema:"what to do, complete and in plain words: the agent sees nothing else"`
+	Input      string   `json:"input,omitempty" jsonschema:"material for the task"`
+	Tools      []string `json:"tools,omitempty" jsonschema:"only these tools, as names or patterns"`
+	Background bool     `json:"background,omitempty" jsonschema:"continue immediately; the result is reported later"`
+	FollowUp   bool     `json:"follow_up,omitempty" jsonschema:"background: continue here with the result"`
 }
 
 // Notice is a notification that Hob sent or deferred.

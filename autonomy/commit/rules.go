@@ -85,7 +85,7 @@ func (c *Committer) NoteWaiting(ctx context.Context, t Claim, res Outcome) {
 // waitRule returns the reason why an event waits.
 func waitRule(res Outcome) string {
 	if res.How == "" { // the turn did not begin
-		return "the limits left no model call for background work ([autonomy] calls_per_minute, [budget])"
+		return "the limits allow no more model calls for background work ([autonomy] calls_per_minute, [budget])"
 	}
 	return "waiting for your answer or for a delegated task"
 }
@@ -102,5 +102,5 @@ func firedRule(ev bus.Event, model string) string {
 	case f.Mode == watchers.Remind:
 		return what + ", whose mode is remind: the requested text was sent, without a model"
 	}
-	return what + ", whose mode is do: its action was done " + model
+	return what + ", whose mode is do: its action was carried out " + model
 }

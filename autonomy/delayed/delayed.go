@@ -255,7 +255,7 @@ func (x *Sender) carryOut(ctx context.Context, s bus.ScheduledSend) {
 		a.releaseHandover()
 	}
 	if err != nil && accepted {
-		text := fmt.Sprintf("%s was sent. But then: %v.", upperFirst(s.What), err)
+		text := fmt.Sprintf("%s was sent, but then an error occurred: %v.", upperFirst(s.What), err)
 		res, err = tools.Result{Text: text, Source: provenance.Worst(s.Provenance, tools.SourceOf(err)), Incomplete: true}, nil
 	}
 	_, panicked := errors.AsType[*retry.PanicError](err)

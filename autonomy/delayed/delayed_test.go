@@ -338,7 +338,7 @@ func TestSender_ReportsAFailureAfterTheAcceptance(t *testing.T) {
 		return tools.Result{}, errorOr(err, errors.New("no copy was saved"))
 	}
 	f.delay("c1", "send_letter")
-	if s, e := f.runUntil("c1", hasEnded); s.State != bus.SendSent || e.State != bus.CallDone || strings.Join(f.notices, "|") != "The letter was sent. But then: no copy was saved." {
+	if s, e := f.runUntil("c1", hasEnded); s.State != bus.SendSent || e.State != bus.CallDone || strings.Join(f.notices, "|") != "The letter was sent, but then an error occurred: no copy was saved." {
 		t.Errorf("%+v, notices %q", s, f.notices)
 	}
 }

@@ -125,7 +125,7 @@ func (d *Delivery) RecentNotices(ctx context.Context, ev bus.Event) ([]string, e
 	for _, n := range rows {
 		at := n.CreatedAt.In(d.o.Zone()).Format("15:04")
 		if n.Provenance.Tainted() {
-			out = append(out, fmt.Sprintf("at %s, a notice with outside text (id %s)", at, n.ID))
+			out = append(out, fmt.Sprintf("at %s, a notification with untrusted text (id %s)", at, n.ID))
 			continue
 		}
 		out = append(out, fmt.Sprintf("at %s, %s", at, n.Text))
@@ -136,7 +136,7 @@ func (d *Delivery) RecentNotices(ctx context.Context, ev bus.Event) ([]string, e
 		if b.Source.Tainted() {
 			label = "undo the call " + b.Call
 		}
-		out = append(out, fmt.Sprintf("at %s, the owner had me %s", b.At.In(d.o.Zone()).Format("15:04"), label))
+		out = append(out, fmt.Sprintf("at %s, the user had me %s", b.At.In(d.o.Zone()).Format("15:04"), label))
 	}
 	return out, err
 }

@@ -234,7 +234,7 @@ func (w Why) Text(zone *time.Location) string {
 	if w.Thing != nil {
 		b.WriteString(w.Thing.formatText(at))
 	}
-	fmt.Fprintf(&b, "%s  a %s came from %s (%s words): %q\n", at(w.Event.ReceivedAt), w.Event.Kind, w.Event.Source, w.Event.Provenance, textnorm.FirstLine(w.Event.Text))
+	fmt.Fprintf(&b, "%s  received a %s from %s (trust level %s): %q\n", at(w.Event.ReceivedAt), w.Event.Kind, w.Event.Source, w.Event.Provenance, textnorm.FirstLine(w.Event.Text))
 	writeOrigins(&b, "it contains", w.Origins)
 	for _, c := range w.Calls {
 		fmt.Fprintf(&b, "%s  tool %s %s: %s", at(c.StartedAt), c.Tool, c.State, c.Decision)

@@ -58,7 +58,7 @@ type LocalServer struct {
 // Service is a well-known model service.
 type Service struct {
 	Name    string // name of its section in [providers]
-	Title   string // for example "OpenRouter, with a key"
+	Title   string // for example "OpenRouter, with an API key"
 	BaseURL string // "" means the kind's own server
 	// Env lists the environment variables that may contain the service's key.
 	Env []string

@@ -36,7 +36,7 @@ func (p Part) fencedPart() Part {
 	from := provenance.Told(unmarkedOrigins(p.Origins), 3)
 	warning := ""
 	if marks := provenance.Marks(p.Origins); len(marks) > 0 {
-		warning = "it looks like an attempt to take you over: " + strings.Join(marks, ", ")
+		warning = "it looks like an attempt to manipulate you: " + strings.Join(marks, ", ")
 	}
 	if p.Result != nil {
 		r := *p.Result

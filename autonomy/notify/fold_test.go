@@ -199,7 +199,7 @@ func TestCap(t *testing.T) {
 		time.Sleep(time.Hour)
 		h.runDue()
 		got := h.sentTexts()
-		if s := got[len(got)-1]; len(got) != 7 || !strings.HasPrefix(s, "3 notifications held back (5 notices were sent within an hour (notify.per_hour))") || !strings.Contains(s, "Mail from hal") {
+		if s := got[len(got)-1]; len(got) != 7 || !strings.HasPrefix(s, "3 deferred notifications (5 notices were sent within an hour (notify.per_hour))") || !strings.Contains(s, "Mail from hal") {
 			t.Errorf("%q", got)
 		}
 	})
@@ -227,7 +227,7 @@ func TestDigests(t *testing.T) {
 			}
 			time.Sleep(time.Hour)
 		}
-		want := []string{"1 18:00 2 notifications held back", "2 09:00 small u", "2 18:00 small y"}
+		want := []string{"1 18:00 2 deferred notifications", "2 09:00 small u", "2 18:00 small y"}
 		for i := range got {
 			got[i], _, _ = strings.Cut(got[i], "\n")
 		}

@@ -211,7 +211,7 @@ func TestQuietWeek(t *testing.T) {
 					case quiet:
 						night++
 					case night > 0:
-						want = append(want, fmt.Sprintf("%d notifications", night), text)
+						want = append(want, fmt.Sprintf("%d deferred notifications", night), text)
 						night = 0
 					default:
 						want = append(want, text)
@@ -220,7 +220,7 @@ func TestQuietWeek(t *testing.T) {
 				}
 				var got []string
 				for _, s := range h.sentTexts() {
-					if head, _, digest := strings.Cut(s, " held back ("); digest {
+					if head, _, digest := strings.Cut(s, " ("); digest {
 						s = head
 					}
 					got = append(got, s)

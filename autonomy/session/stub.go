@@ -28,7 +28,7 @@ func stubMessage(id int64, m llm.Message) llm.Message {
 			continue
 		}
 		r := *p.Result
-		r.Text = fmt.Sprintf("%s\n[the rest of this result, %d characters in all, was left out to save room; use_tool search_conversations {\"message\": %d} shows the whole]",
+		r.Text = fmt.Sprintf("%s\n[the rest of this result, %d characters in total, was omitted to save space; use_tool search_conversations {\"message\": %d} shows all of it]",
 			strings.TrimSpace(textnorm.Ellipsize(r.Text, stubChars)), len(r.Text), id)
 		m.Parts[i].Result, m.Parts[i].Fenced = &r, 0
 	}

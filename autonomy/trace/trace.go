@@ -44,7 +44,7 @@ type Tick struct {
 const (
 	WokeStart   = "start"
 	WokeArrival = "something arrived"
-	WokeSlot    = "there was room again"
+	WokeSlot    = "a slot became free"
 	WokeClock   = "the clock"
 )
 

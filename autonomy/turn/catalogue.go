@@ -45,7 +45,7 @@ func offeredTools(c *tools.Catalog) []llm.Tool {
 	return append(
 		out,
 		llm.Tool{
-			Name: findTools, Description: "Find more tools by what they do, or all of a category. Returns names and arguments.",
+			Name: findTools, Description: "Find more tools by what they do, or list a category. Returns names and arguments.",
 			Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`),
 		},
 		llm.Tool{

@@ -158,7 +158,7 @@ func (c *loopDetector) resultNote(tool string, args []byte, err error) string {
 	h := guard.HashArguments(tool, args)
 	switch {
 	case c.countRepeats(h) == warnRepeats:
-		return "\n[hint] You have made this very call three times. Its result will not change; use what you have."
+		return "\n[hint] You have made exactly this call three times. Its result will not change; use what you have."
 	case len(c.recent) > 0 && c.recent[len(c.recent)-1] == h && c.countAlternations() == warnTurns:
 		return "\n[hint] You are going back and forth between two calls. Their results will not change; use what you have."
 	}

@@ -90,7 +90,7 @@ func refusePlaceholder(s *callStep) error {
 	}
 	return &tools.Error{
 		Source: provenance.Tool,
-		Code:   tools.PolicyDenied, Message: "the arguments hold " + redact.Mark + " in place of a secret, which the call would lose or misuse",
+		Code:   tools.PolicyDenied, Message: "the arguments contain " + redact.Mark + " instead of a secret, and the call would overwrite the secret or misuse it",
 		Remedy: "leave that part unchanged: change only other parts, or ask the user to insert the secret with a reference (env:NAME, keychain:NAME)",
 	}
 }

@@ -129,7 +129,7 @@ func (c *Channel) DescribeStatus() string {
 	}
 	out := "last request at " + c.heard.UTC().Format("2006-01-02 15:04 MST")
 	if c.voice != "" {
-		out += ", by the voice " + c.voice
+		out += ", from the voice " + c.voice
 	}
 	return out
 }

@@ -102,11 +102,11 @@ func (s *Server) noticeRoutes() []route {
 			endpoint: noticesEndpoint(s, true, s.backend.SnoozeNotice),
 		},
 		{
-			method: "POST", path: "/api/v1/notices/quiet", id: "quiet", tag: "api", summary: "Defer notices that are not critical for a time, or stop deferring (off); if for is missing, only return the state",
+			method: "POST", path: "/api/v1/notices/quiet", id: "quiet", tag: "api", summary: "Defer notices that are not critical, or stop deferring (off); without for, only return the state",
 			endpoint: noticesEndpoint(s, false, func(ctx context.Context, _, until string) (api.Quiet, error) { return s.backend.SetQuiet(ctx, until) }),
 		},
 		{
-			method: "POST", path: "/api/v1/pause", id: "pause", tag: "api", grave: true, summary: "Stop background work for a time, or resume it (off); if for is missing, only return the state",
+			method: "POST", path: "/api/v1/pause", id: "pause", tag: "api", grave: true, summary: "Pause background work, or resume it (off); without for, only return the state",
 			endpoint: actionEndpoint(s, s.setPause),
 		},
 		{

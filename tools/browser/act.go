@@ -119,12 +119,12 @@ func (d Deps) actionResult(tool, said string, r browser.Done) tools.Result {
 
 type fieldIn struct {
 	Element string `json:"element" jsonschema:"its handle, such as e7"`
-	Value   string `json:"value" jsonschema:"the text; of a choice its label; on or off for a box"`
+	Value   string `json:"value" jsonschema:"the text; the label of a choice; on or off for a checkbox"`
 }
 
 type fillIn struct {
 	Fields []fieldIn `json:"fields"`
-	Submit bool      `json:"submit,omitempty" jsonschema:"send the form afterwards"`
+	Submit bool      `json:"submit,omitempty" jsonschema:"submit the form afterwards"`
 	Tab    string    `json:"tab,omitempty" jsonschema:"such as t2; the elements' by default"`
 }
 

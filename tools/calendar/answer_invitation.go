@@ -15,11 +15,11 @@ import (
 )
 
 type answerIn struct {
-	Event   string `json:"event" jsonschema:"words of its title, or of who invites"`
+	Event   string `json:"event" jsonschema:"words from its title, or the organizer"`
 	Answer  string `json:"answer" jsonschema:"accept, decline or tentative"`
-	Comment string `json:"comment,omitempty" jsonschema:"a word to who invites"`
-	On      string `json:"on,omitempty" jsonschema:"the day it is on; default the next one"`
-	Series  bool   `json:"series,omitempty" jsonschema:"all occurrences of a repeating event, not this one alone"`
+	Comment string `json:"comment,omitempty" jsonschema:"a message to the organizer"`
+	On      string `json:"on,omitempty" jsonschema:"the day of the event; default the next one"`
+	Series  bool   `json:"series,omitempty" jsonschema:"all occurrences of a repeating event, not only this one"`
 	Account string `json:"account,omitempty"`
 }
 

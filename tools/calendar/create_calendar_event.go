@@ -23,12 +23,12 @@ type createIn struct {
 	Title    string   `json:"title"`
 	Start    string   `json:"start" jsonschema:"in words or RFC 3339; a day alone means the whole day"`
 	End      string   `json:"end,omitempty"`
-	Minutes  int      `json:"minutes,omitempty" jsonschema:"how long, in place of end (default 60)"`
+	Minutes  int      `json:"minutes,omitempty" jsonschema:"duration, instead of end (default 60)"`
 	Place    string   `json:"place,omitempty"`
 	Notes    string   `json:"notes,omitempty"`
 	Repeat   string   `json:"repeat,omitempty" jsonschema:"daily, weekly, monthly, yearly, or an RRULE"`
-	Alarm    int      `json:"alarm,omitempty" jsonschema:"minutes before it at which the user's devices ring"`
-	Guests   []string `json:"guests,omitempty" jsonschema:"addresses of people who are invited, or names in the address book"`
+	Alarm    int      `json:"alarm,omitempty" jsonschema:"minutes before it at which the user's devices alert"`
+	Guests   []string `json:"guests,omitempty" jsonschema:"people to invite: addresses, or names in the address book"`
 	Calendar string   `json:"calendar,omitempty"`
 	Account  string   `json:"account,omitempty"`
 }

@@ -26,7 +26,7 @@ const (
 type calendarIn struct {
 	Date    string `json:"date,omitempty" jsonschema:"first day; default today"`
 	Days    int    `json:"days_ahead,omitempty" jsonschema:"how many days (default 1)"`
-	At      string `json:"at,omitempty" jsonschema:"a time: say whether it is free"`
+	At      string `json:"at,omitempty" jsonschema:"a time to check whether it is free"`
 	Next    bool   `json:"next,omitempty" jsonschema:"only the next event"`
 	Query   string `json:"query,omitempty" jsonschema:"words in title, place, notes or guests"`
 	Account string `json:"account,omitempty"`
@@ -43,7 +43,7 @@ func (d Deps) readCalendar() tools.Tool {
 	return tools.New(tools.Def[calendarIn]{
 		Spec: tools.Spec{
 			Name: "read_calendar", Category: "calendar", Effects: tools.Read, Timeout: time.Minute,
-			Description: "Read the user's calendars: the events of a day or of several, the next event, or whether a time is free.",
+			Description: "Read the user's calendars: the events of one or more days, the next event, or whether a time is free.",
 			Keywords:    "calendar appointments meetings events agenda schedule week next meeting free busy available am i free what is on",
 		},
 		Summary: func(calendarIn) string { return "Read the calendar" },

@@ -14,11 +14,11 @@ import (
 
 type updateIn struct {
 	Event   string  `json:"event" jsonschema:"words of its title"`
-	On      string  `json:"on,omitempty" jsonschema:"the day it is on now; default the next one"`
+	On      string  `json:"on,omitempty" jsonschema:"the current day of the event; default the next one"`
 	Series  bool    `json:"series,omitempty" jsonschema:"all occurrences of a repeating event, not this one alone"`
 	Title   *string `json:"title,omitempty" jsonschema:"the new title"`
-	Start   string  `json:"start,omitempty" jsonschema:"the new start; a time alone stays on its day"`
-	End     string  `json:"end,omitempty" jsonschema:"the new end; default as long as before"`
+	Start   string  `json:"start,omitempty" jsonschema:"the new start; a time alone keeps the day"`
+	End     string  `json:"end,omitempty" jsonschema:"the new end; default the same duration"`
 	Place   *string `json:"place,omitempty"`
 	Notes   *string `json:"notes,omitempty"`
 	Account string  `json:"account,omitempty"`
@@ -26,7 +26,7 @@ type updateIn struct {
 
 type deleteIn struct {
 	Event   string `json:"event" jsonschema:"words of its title"`
-	On      string `json:"on,omitempty" jsonschema:"the day it is on; default the next one"`
+	On      string `json:"on,omitempty" jsonschema:"the day of the event; default the next one"`
 	Series  bool   `json:"series,omitempty" jsonschema:"all occurrences of a repeating event, not this one alone"`
 	Account string `json:"account,omitempty"`
 }

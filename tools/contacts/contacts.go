@@ -37,7 +37,7 @@ type Deps struct {
 func Tools(d Deps) []tools.Tool { return []tools.Tool{d.searchContacts()} }
 
 type searchIn struct {
-	Query string `json:"query" jsonschema:"words of a name, company, mail address or number"`
+	Query string `json:"query" jsonschema:"words from a name, company, email address or number"`
 	Limit int    `json:"limit,omitempty" jsonschema:"default 10, at most 50"`
 }
 

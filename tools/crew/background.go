@@ -11,11 +11,11 @@ import (
 )
 
 type spawnIn struct {
-	Task     string   `json:"task" jsonschema:"what to do, whole and in plain words: it sees nothing else"`
-	Input    string   `json:"input,omitempty" jsonschema:"material for it"`
-	Agent    string   `json:"agent,omitempty" jsonschema:"who does it; default yourself"`
-	Tools    []string `json:"tools,omitempty" jsonschema:"only these, as names or patterns"`
-	FollowUp bool     `json:"follow_up,omitempty" jsonschema:"work on with the result here"`
+	Task     string   `json:"task" jsonschema:"what to do, complete and in plain words: the agent sees nothing else"`
+	Input    string   `json:"input,omitempty" jsonschema:"material for the task"`
+	Agent    string   `json:"agent,omitempty" jsonschema:"agent that does it; default yourself"`
+	Tools    []string `json:"tools,omitempty" jsonschema:"only these tools, as names or patterns"`
+	FollowUp bool     `json:"follow_up,omitempty" jsonschema:"continue here with the result"`
 }
 
 // spawnBackgroundTask returns spawn_background_task, which starts one task and does not wait for
@@ -24,7 +24,7 @@ func spawnBackgroundTask(e Engine) tools.Tool {
 	t := tools.New(tools.Def[spawnIn]{
 		Spec: tools.Spec{
 			Name: "spawn_background_task", Category: "crew", Effects: tools.Write, Starts: tools.AnyEffect,
-			Description: "Start a longer task in the background and continue at once; the user is notified of its result.",
+			Description: "Start a longer task in the background and continue immediately; the user is notified of its result.",
 			Keywords:    "async meanwhile long running later start job detach work on it while",
 		},
 		Summary: func(in spawnIn) string { return "Start in the background: " + textnorm.Ellipsize(in.Task, 160) },
@@ -36,7 +36,7 @@ func spawnBackgroundTask(e Engine) tools.Tool {
 }
 
 type statusIn struct {
-	Task string `json:"task,omitempty" jsonschema:"its id; empty for all that are under way"`
+	Task string `json:"task,omitempty" jsonschema:"its id; empty: all that are queued or running"`
 }
 
 func agentStatus(e Engine) tools.Tool {

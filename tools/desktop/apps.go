@@ -16,8 +16,8 @@ import (
 )
 
 type openIn struct {
-	Name string `json:"name" jsonschema:"as menus show it"`
-	Item string `json:"item,omitempty" jsonschema:"a file, or an address of http, https or mailto, for it to open"`
+	Name string `json:"name" jsonschema:"as the menu shows it"`
+	Item string `json:"item,omitempty" jsonschema:"a file, or an http, https or mailto address, to open in it"`
 }
 
 type appOut struct {
@@ -29,7 +29,7 @@ func (d Deps) openApp() tools.Tool {
 	return tools.New(tools.Def[openIn]{
 		Spec: tools.Spec{
 			Name: "open_app", Category: "desktop", Effects: tools.Exec,
-			Description: "Open an installed application, as a click in the menu would, or open a file or an address with it.",
+			Description: "Open an installed application, as a click in the menu would, or open a file or an address in it.",
 			Keywords:    "open start launch run application app program firefox browser calculator editor music spotify",
 		},
 		Summary: func(in openIn) string {

@@ -224,7 +224,7 @@ func (d Deps) focusWindow() tools.Tool {
 	return tools.New(tools.Def[focusIn]{
 		Spec: tools.Spec{
 			Name: "focus_window", Category: "desktop", Effects: tools.Exec,
-			Description: "Bring a window on the user's screen to the front, so that it receives the keys.",
+			Description: "Bring a window on the user's screen to the front, so that it receives the keyboard input.",
 			Keywords:    "focus activate switch to bring window front raise show select",
 		},
 		Summary: func(in focusIn) string {

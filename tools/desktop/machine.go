@@ -214,7 +214,7 @@ func (d Deps) setBrightness() tools.Tool {
 }
 
 type darkIn struct {
-	Enabled *bool `json:"enabled,omitempty" jsonschema:"true dark, false light; without it the other one"`
+	Enabled *bool `json:"enabled,omitempty" jsonschema:"true: dark, false: light; default: switch"`
 }
 
 func (d Deps) darkMode() tools.Tool {
@@ -292,7 +292,7 @@ func (d Deps) focusStatus() tools.Tool {
 	return tools.New(tools.Def[focusStatusIn]{
 		Spec: tools.Spec{
 			Name: "get_focus", Category: "desktop", Effects: tools.Read,
-			Description: "Say whether the user has set this computer to do-not-disturb or a focus.",
+			Description: "Say whether the user has set this computer to do-not-disturb or a focus mode.",
 			Keywords:    "focus do not disturb dnd quiet silent notifications off concentrate",
 		},
 		Summary: func(focusStatusIn) string { return "Check whether do-not-disturb is on" },

@@ -70,7 +70,7 @@ func (d Deps) listShortcuts() tools.Tool {
 	return tools.New(tools.Def[shortcutsIn]{
 		Spec: tools.Spec{
 			Name: "list_shortcuts", Category: "desktop", Effects: tools.Read, Platforms: []string{"darwin"},
-			Description: "List the shortcuts of this Mac's Shortcuts app.",
+			Description: "List the shortcuts in this Mac's Shortcuts app.",
 			Keywords:    "automation automations apple workflows shortcuts available",
 		},
 		Summary: func(shortcutsIn) string { return "List the shortcuts" },
@@ -93,7 +93,7 @@ func (d Deps) listShortcuts() tools.Tool {
 
 type shortcutIn struct {
 	Name  string `json:"name"`
-	Input string `json:"input,omitempty" jsonschema:"text that it is given"`
+	Input string `json:"input,omitempty" jsonschema:"text passed to the shortcut"`
 }
 
 const maxInput = 100_000
@@ -102,7 +102,7 @@ func (d Deps) runShortcut() tools.Tool {
 	return tools.New(tools.Def[shortcutIn]{
 		Spec: tools.Spec{
 			Name: "run_shortcut", Category: "desktop", Effects: tools.Exec | tools.Send, Platforms: []string{"darwin"},
-			Description: "Run a shortcut of this Mac's Shortcuts app.",
+			Description: "Run a shortcut in this Mac's Shortcuts app.",
 			Keywords:    "automation apple workflow start trigger execute siri shortcut run",
 		},
 		Summary: func(in shortcutIn) string {

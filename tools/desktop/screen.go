@@ -36,7 +36,7 @@ func (d Deps) captureTool() tools.Tool {
 	return tools.New(tools.Def[captureIn]{
 		Spec: tools.Spec{
 			Name: "screen_capture", Category: "desktop", Effects: tools.Read,
-			Description: "Take a screenshot of the user's screen, a window or a part; keep it as a file and, where a model that sees is set up, say what it shows. You do not see it yourself.",
+			Description: "Take a screenshot of the user's screen, a window or a part; save it as a file and, if a vision model is set up, describe it. You do not see it yourself.",
 			Keywords:    "screenshot screen shot picture capture what is on my screen look see",
 		},
 		Summary: func(in captureIn) string {

@@ -22,7 +22,7 @@ type Tree interface {
 }
 
 type readIn struct {
-	Window string `json:"window,omitempty" jsonschema:"part of its title or program; empty: the one in front"`
+	Window string `json:"window,omitempty" jsonschema:"part of its title or program; empty: the window in front"`
 }
 
 type nodeOut struct {
@@ -103,7 +103,7 @@ func renderTree(list []a11y.Node, more bool) string {
 
 type elementIn struct {
 	Window string `json:"window" jsonschema:"part of its title or program"`
-	Name   string `json:"name" jsonschema:"of the element, as read_screen says it"`
+	Name   string `json:"name" jsonschema:"of the element, as read_screen reports it"`
 	Role   string `json:"role,omitempty"`
 }
 
@@ -132,9 +132,9 @@ func (d Deps) clickElement() tools.Tool {
 
 type fillIn struct {
 	Window string `json:"window" jsonschema:"part of its title or program"`
-	Name   string `json:"name" jsonschema:"of the field, as read_screen says it"`
+	Name   string `json:"name" jsonschema:"of the field, as read_screen reports it"`
 	Role   string `json:"role,omitempty"`
-	Text   string `json:"text" jsonschema:"in place of what stands there"`
+	Text   string `json:"text" jsonschema:"replaces the current content"`
 }
 
 func (in fillIn) elementQuery() elementIn { return elementIn{in.Window, in.Name, in.Role} }
@@ -145,7 +145,7 @@ func (d Deps) fillElement() tools.Tool {
 	return tools.New(tools.Def[fillIn]{
 		Spec: tools.Spec{
 			Name: "fill_element", Category: "desktop", Effects: acting, Platforms: []string{"linux", "darwin", "windows"},
-			Description: "Put a text into a field of a window by the field's name. It always asks the user.",
+			Description: "Fill in a field of a window by the field's name. It always asks the user.",
 			Keywords:    "fill field form set value text box enter element",
 		},
 		Summary: func(in fillIn) string {

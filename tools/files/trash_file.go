@@ -34,7 +34,7 @@ func (f *Files) trashFile() tools.Tool {
 	return tools.New(tools.Def[trashIn]{
 		Spec: tools.Spec{
 			Name: "trash_file", Category: "files", Effects: tools.Write,
-			Description: "Move a file or folder to the trash, from where it can be restored.",
+			Description: "Move a file or folder to the trash, from which it can be restored.",
 			Keywords:    "delete remove rm throw away recycle bin",
 		},
 		Paths:   func(in trashIn) []string { return f.touchedPaths(in.Path) },

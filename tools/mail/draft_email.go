@@ -47,10 +47,10 @@ func (d Deps) draftEmail() tools.Tool {
 	return tools.New(tools.Def[letterIn]{
 		Spec: tools.Spec{
 			Name: "draft_email", Category: "mail", Effects: tools.Write, Timeout: 4 * time.Minute,
-			Description: "Put a mail, or the answer to one, among the drafts of the user's account to finish and send. Nothing is sent.",
+			Description: "Save an email, or a reply to one, as a draft in the user's account, for the user to finish and send. Nothing is sent.",
 			Keywords:    "draft email mail letter prepare compose write reply answer",
 		},
-		Summary: func(in letterIn) string { return "Draft a mail" + in.summaryText() },
+		Summary: func(in letterIn) string { return "Draft an email" + in.summaryText() },
 		Run: func(ctx context.Context, c tools.Call, in letterIn) (tools.Result, error) {
 			l, err := d.composeLetter(ctx, in)
 			if err != nil {

@@ -19,12 +19,12 @@ import (
 const lookWait = 20 * time.Second
 
 type letterIn struct {
-	To      []string `json:"to,omitempty" jsonschema:"addresses, or names in the address book; left out in an answer: who wrote"`
+	To      []string `json:"to,omitempty" jsonschema:"addresses, or names in the address book; default for a reply: the sender"`
 	Cc      []string `json:"cc,omitempty"`
 	Bcc     []string `json:"bcc,omitempty"`
 	Subject string   `json:"subject,omitempty"`
 	Text    string   `json:"text"`
-	Answer  string   `json:"answer,omitempty" jsonschema:"the mail that is answered: its id, or words of its sender or subject"`
+	Answer  string   `json:"answer,omitempty" jsonschema:"the email to reply to: its id, or words of its sender or subject"`
 	Attach  []string `json:"attach,omitempty" jsonschema:"paths of files"`
 	Account string   `json:"account,omitempty"`
 }

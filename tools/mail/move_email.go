@@ -18,13 +18,13 @@ import (
 type moveIn struct {
 	Mail    string `json:"mail" jsonschema:"its id, or words of its sender or subject"`
 	To      string `json:"to,omitempty" jsonschema:"archive (default), trash, inbox, junk or a folder's name"`
-	From    string `json:"from,omitempty" jsonschema:"the folder in which words are looked for (default inbox)"`
+	From    string `json:"from,omitempty" jsonschema:"the folder to search for the words (default inbox)"`
 	Account string `json:"account,omitempty"`
 }
 
 type oneIn struct {
 	Mail    string `json:"mail" jsonschema:"its id, or words of its sender or subject"`
-	Mailbox string `json:"mailbox,omitempty" jsonschema:"the folder in which words are looked for (default inbox)"`
+	Mailbox string `json:"mailbox,omitempty" jsonschema:"the folder to search for the words (default inbox)"`
 	Account string `json:"account,omitempty"`
 }
 
@@ -32,7 +32,7 @@ func (d Deps) moveEmail() tools.Tool {
 	return tools.New(tools.Def[moveIn]{
 		Spec: tools.Spec{
 			Name: "move_email", Category: "mail", Effects: tools.Write, Timeout: 2 * time.Minute,
-			Description: "Move a mail of the user's to another folder: archive it, put it into the trash or back into the inbox.",
+			Description: "Move one of the user's emails to another folder: archive it, put it in the trash or back in the inbox.",
 			Keywords:    "archive file move mail email folder trash delete junk spam put away inbox",
 		},
 		Summary: func(in moveIn) string {
@@ -95,10 +95,10 @@ func (d Deps) readEmail() tools.Tool {
 	return tools.New(tools.Def[oneIn]{
 		Spec: tools.Spec{
 			Name: "read_email", Category: "mail", Effects: tools.Read, Timeout: time.Minute,
-			Description: "Read one mail in full: all who got it, where answers go, its whole text, the names of its files. It stays unread.",
+			Description: "Read one email in full: all recipients, the reply address, the whole text, the names of its attachments. It stays unread.",
 			Keywords:    "open show whole full mail email message letter read it",
 		},
-		Summary: func(in oneIn) string { return "Read a mail" },
+		Summary: func(in oneIn) string { return "Read an email" },
 		Run: func(ctx context.Context, c tools.Call, in oneIn) (tools.Result, error) {
 			all, err := d.mailersNamed(in.Account)
 			if err != nil {

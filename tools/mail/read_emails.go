@@ -32,14 +32,14 @@ type readIn struct {
 	Mailbox string `json:"mailbox,omitempty" jsonschema:"inbox (default), sent, drafts, trash, archive, junk or a folder's name"`
 	Search  string `json:"search,omitempty" jsonschema:"words in sender or subject"`
 	Unread  bool   `json:"unread,omitempty"`
-	Matters bool   `json:"matters,omitempty" jsonschema:"only what is flagged or from somebody the user knows"`
+	Matters bool   `json:"matters,omitempty" jsonschema:"only emails that are flagged or from someone the user knows"`
 	Since   string `json:"since,omitempty" jsonschema:"a day: today, last Friday"`
-	Whole   bool   `json:"whole,omitempty" jsonschema:"the whole text, of at most 5 mails"`
+	Whole   bool   `json:"whole,omitempty" jsonschema:"return the whole text, of at most 5 emails"`
 	Account string `json:"account,omitempty"`
 }
 
 type searchIn struct {
-	Query   string `json:"query,omitempty" jsonschema:"words anywhere in the mail"`
+	Query   string `json:"query,omitempty" jsonschema:"words anywhere in the email"`
 	From    string `json:"from,omitempty" jsonschema:"name or address of the sender"`
 	Subject string `json:"subject,omitempty"`
 	Unread  bool   `json:"unread,omitempty"`
@@ -48,7 +48,7 @@ type searchIn struct {
 	Until   string `json:"until,omitempty" jsonschema:"last day"`
 	Mailbox string `json:"mailbox,omitempty" jsonschema:"default inbox"`
 	Limit   int    `json:"limit,omitempty" jsonschema:"default 10, at most 50"`
-	Whole   bool   `json:"whole,omitempty" jsonschema:"the whole text, of at most 5 mails"`
+	Whole   bool   `json:"whole,omitempty" jsonschema:"return the whole text, of at most 5 emails"`
 	Account string `json:"account,omitempty"`
 }
 
@@ -89,7 +89,7 @@ func (d Deps) readEmails() tools.Tool {
 	return tools.New(tools.Def[readIn]{
 		Spec: tools.Spec{
 			Name: "read_emails", Category: "mail", Effects: tools.Read, Timeout: time.Minute,
-			Description: "Read the newest mails of a folder: sender, subject, time and the beginning of the text. They stay unread.",
+			Description: "Read the newest emails in a folder: sender, subject, time and the beginning of the text. They stay unread.",
 			Keywords:    "email mail inbox unread new messages letters who wrote mailed me today newest latest recent",
 		},
 		Summary: func(in readIn) string { return "Read mail" },
@@ -114,10 +114,10 @@ func (d Deps) searchEmails() tools.Tool {
 	return tools.New(tools.Def[searchIn]{
 		Spec: tools.Spec{
 			Name: "search_emails", Category: "mail", Effects: tools.Read, Timeout: time.Minute,
-			Description: "Find mails by words, sender, subject or day. They stay unread.",
+			Description: "Find emails by words, sender, subject or day. They stay unread.",
 			Keywords:    "find search look for email mail message from sender about subject invoice attachment",
 		},
-		Summary: func(in searchIn) string { return "Search the mail" },
+		Summary: func(in searchIn) string { return "Search the email" },
 		Run: func(ctx context.Context, c tools.Call, in searchIn) (tools.Result, error) {
 			w := mailQuery{folder: in.Mailbox, account: in.Account, limit: in.Limit, whole: in.Whole}
 			w.Query = imapmail.Query{Unseen: in.Unread, Flagged: in.Flagged, From: in.From, Subject: in.Subject, Text: in.Query}

@@ -26,10 +26,10 @@ func (d Deps) sendEmail() tools.Tool {
 	return tools.New(tools.Def[letterIn]{
 		Spec: tools.Spec{
 			Name: "send_email", Category: "mail", Effects: tools.Send, Timeout: 4 * time.Minute,
-			Description: "Send a mail from the user's account, or answer one; files may go with it. It can be called back until it goes out.",
+			Description: "Send an email from the user's account, or reply to one, optionally with attachments. It can be canceled until it goes out.",
 			Keywords:    "write email mail letter message reply answer respond forward attach attachment to",
 		},
-		Summary: func(in letterIn) string { return "Send a mail" + in.summaryText() },
+		Summary: func(in letterIn) string { return "Send an email" + in.summaryText() },
 		Judge:   d.judgeSend,
 		Run: func(ctx context.Context, c tools.Call, in letterIn) (tools.Result, error) {
 			l, err := d.approvedLetter(ctx, c, in)
@@ -51,9 +51,9 @@ func (d Deps) sendEmail() tools.Tool {
 		},
 		Waiting: func(in letterIn) string {
 			if subject := strings.TrimSpace(in.Subject); subject != "" {
-				return fmt.Sprintf("the mail %q", textnorm.Ellipsize(subject, 60))
+				return fmt.Sprintf("the email %q", textnorm.Ellipsize(subject, 60))
 			}
-			return "the mail"
+			return "the email"
 		},
 		Freeze: func(ctx context.Context, c tools.Call, in letterIn) (any, error) {
 			l, err := d.approvedLetter(ctx, c, in)

@@ -19,7 +19,7 @@ import (
 
 type controlIn struct {
 	Action string `json:"action" jsonschema:"play, pause, toggle, next, previous, stop, seek or volume"`
-	Player string `json:"player,omitempty" jsonschema:"its name, if several run"`
+	Player string `json:"player,omitempty" jsonschema:"its name, if several are running"`
 	Amount int    `json:"amount,omitempty" jsonschema:"seek: seconds, negative goes back; volume: 0-100"`
 }
 

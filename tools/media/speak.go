@@ -21,14 +21,14 @@ type Voice interface {
 
 type speakIn struct {
 	Text     string `json:"text"`
-	Language string `json:"language,omitempty" jsonschema:"code such as de, on Linux only; empty: the system's"`
+	Language string `json:"language,omitempty" jsonschema:"code such as de, on Linux only; empty: the system language"`
 }
 
 func (d Deps) speakTool() tools.Tool {
 	return tools.New(tools.Def[speakIn]{
 		Spec: tools.Spec{
 			Name: "speak", Category: "media", Effects: tools.Write, Timeout: 9 * time.Minute,
-			Description: "Read a text aloud through this computer's loudspeaker.",
+			Description: "Read text aloud through this computer's loudspeaker.",
 			Keywords:    "say speak voice speech loud aloud listen pronounce text to speech tts",
 		},
 		Summary: func(in speakIn) string { return fmt.Sprintf("Read aloud: %q", textnorm.Ellipsize(in.Text, 300)) },

@@ -47,8 +47,8 @@ func describeVolume(l sound.Level) string {
 
 type volumeIn struct {
 	Level *int  `json:"level,omitempty" jsonschema:"0 to 100"`
-	By    int   `json:"by,omitempty" jsonschema:"louder by so much; negative: quieter"`
-	Mute  *bool `json:"mute,omitempty" jsonschema:"true silences, false lets be heard"`
+	By    int   `json:"by,omitempty" jsonschema:"change in volume; negative: quieter"`
+	Mute  *bool `json:"mute,omitempty" jsonschema:"true mutes, false unmutes"`
 }
 
 // volumeUndo contains the volume before and after the change.

@@ -23,10 +23,10 @@ type Forgetting interface {
 
 type forgetIn struct {
 	ID          string `json:"id,omitempty" jsonschema:"id of a fact, note, task or other row"`
-	Query       string `json:"query,omitempty" jsonschema:"words of the facts; the text as it stands goes everywhere"`
-	Source      string `json:"source,omitempty" jsonschema:"everything from there: event:ID, session:ID, mail:ID, file:PATH, url:URL, import:NAME"`
-	Everything  bool   `json:"everything,omitempty" jsonschema:"with query: all facts that match, and what only conversations and records hold"`
-	KeepBackups bool   `json:"keep_backups,omitempty" jsonschema:"leave older backups, which still hold it"`
+	Query       string `json:"query,omitempty" jsonschema:"words of the facts; the exact text is redacted everywhere"`
+	Source      string `json:"source,omitempty" jsonschema:"everything from this source: event:ID, session:ID, mail:ID, file:PATH, url:URL, import:NAME"`
+	Everything  bool   `json:"everything,omitempty" jsonschema:"with query: all facts that match, and text that is only in conversations and records"`
+	KeepBackups bool   `json:"keep_backups,omitempty" jsonschema:"keep older backups, which still contain it"`
 }
 
 // ForgetOut is the Data of forget.
@@ -41,7 +41,7 @@ func (d Deps) forgetTool() tools.Tool {
 	return tools.New(tools.Def[forgetIn]{
 		Spec: tools.Spec{
 			Name: "forget", Category: "memory", Effects: tools.Destroy,
-			Description: "Forget facts for good, with their history and every trace of them. Give id, query or source.",
+			Description: "Permanently delete facts, with their history and every trace of them. Give id, query or source.",
 			Keywords:    "delete erase remove memory fact everything mail conversation trace",
 		},
 		Summary: func(in forgetIn) string {

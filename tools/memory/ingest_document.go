@@ -42,7 +42,7 @@ func (d Deps) ingestDocument() tools.Tool {
 	return tools.New(tools.Def[ingestIn]{
 		Spec: tools.Spec{
 			Name: "ingest_document", Category: "memory", Effects: tools.Write | tools.Egress, Timeout: 10 * time.Minute,
-			Description: "Take a document into the memory, so that what is in it is found: a file, a folder (kept in step from then on) or a page. Give path or url.",
+			Description: "Add a document to the memory, so that its content can be found: a file, a folder (kept in sync from then on) or a page. Give path or url.",
 			Keywords:    "import index learn read file folder pdf docx xlsx epub mail manual knowledge base add document",
 		},
 		Summary: func(in ingestIn) string {

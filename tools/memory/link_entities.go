@@ -31,7 +31,7 @@ func (d Deps) linkEntities() tools.Tool {
 	return tools.New(tools.Def[linkIn]{
 		Spec: tools.Spec{
 			Name: "link_entities", Category: "memory", Effects: tools.Write,
-			Description: "Note how two people, organisations, places or things are related.",
+			Description: "Record how two people, organisations, places or things are related.",
 			Keywords:    "relation relationship graph connect link",
 		},
 		Summary: func(in linkIn) string {

@@ -33,7 +33,7 @@ func (d Deps) listNotes() tools.Tool {
 	return tools.New(tools.Def[listNotesIn]{
 		Spec: tools.Spec{
 			Name: "list_notes", Category: "memory", Effects: tools.Read, Timeout: time.Minute,
-			Description: "List or search notes, newest first: Hob's own, with their text, and those of the user's notes app or folder of notes.",
+			Description: "List or search notes, newest first: Hob's own, with their text, and those in the user's notes app or notes folder.",
 			Keywords:    "show notes read note find notes app obsidian vault markdown",
 		},
 		Summary: func(listNotesIn) string { return "List notes" },

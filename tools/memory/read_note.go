@@ -14,7 +14,7 @@ import (
 )
 
 type readNoteIn struct {
-	Note string `json:"note" jsonschema:"id or words of its title"`
+	Note string `json:"note" jsonschema:"id or words from its title"`
 	In   string `json:"in,omitempty" jsonschema:"hob, or an app; default all"`
 }
 
@@ -23,7 +23,7 @@ func (d Deps) readNote() tools.Tool {
 	return tools.New(tools.Def[readNoteIn]{
 		Spec: tools.Spec{
 			Name: "read_note", Category: "memory", Effects: tools.Read, Timeout: 90 * time.Second,
-			Description: "Read one note whole: Hob's own, or one of the user's notes app or folder of notes.",
+			Description: "Read one whole note: Hob's own, or one in the user's notes app or notes folder.",
 			Keywords:    "open show full text of a note notes app obsidian vault markdown",
 		},
 		Summary: func(in readNoteIn) string { return "Read the note " + quoteLine(textnorm.Ellipsize(in.Note, 100)) },

@@ -25,7 +25,7 @@ type Conversations interface {
 
 type conversationsIn struct {
 	Query   string `json:"query,omitempty" jsonschema:"words that were said"`
-	Message int64  `json:"message,omitempty" jsonschema:"instead: the number of a message to see whole"`
+	Message int64  `json:"message,omitempty" jsonschema:"instead of query: the number of a message to show in full"`
 	Session string `json:"session,omitempty" jsonschema:"only this conversation"`
 	Who     string `json:"who,omitempty" jsonschema:"owner, hob, tool or outside"`
 	Since   string `json:"since,omitempty" jsonschema:"a day"`
@@ -44,7 +44,7 @@ func (d Deps) searchConversations() tools.Tool {
 	return tools.New(tools.Def[conversationsIn]{
 		Spec: tools.Spec{
 			Name: "search_conversations", Category: "memory", Effects: tools.Read,
-			Description: "Find what was said in earlier conversations, or show one message whole.",
+			Description: "Find what was said in earlier conversations, or show one whole message.",
 			Keywords:    "history chat earlier said talked discussed message transcript original",
 		},
 		Summary: func(in conversationsIn) string {

@@ -31,7 +31,7 @@ func (d Deps) searchKnowledge() tools.Tool {
 	return tools.New(tools.Def[searchIn]{
 		Spec: tools.Spec{
 			Name: "search_knowledge", Category: "memory", Effects: tools.Read,
-			Description: "Search everything kept for the user: facts, notes, documents, tasks, expenses, reminders.",
+			Description: "Search everything stored for the user: facts, notes, documents, tasks, expenses, reminders.",
 			Keywords:    "find look up memory notes tasks expenses anything about",
 		},
 		Summary: func(in searchIn) string { return "Search for " + quoteLine(textnorm.Ellipsize(in.Query, 100)) },

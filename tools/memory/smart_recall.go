@@ -33,7 +33,7 @@ func (d Deps) smartRecall() tools.Tool {
 	return tools.New(tools.Def[smartIn]{
 		Spec: tools.Spec{
 			Name: "smart_recall", Category: "memory", Effects: tools.Read,
-			Description: "Find what answers a question in facts, conversations and documents, also over several of them.",
+			Description: "Find the answer to a question in facts, conversations and documents, also by combining several of them.",
 			Keywords:    "memory remember who said when history question connect related answer conversation document",
 		},
 		Summary: func(in smartIn) string { return "Search for " + quoteLine(textnorm.Ellipsize(in.Query, 100)) },

@@ -49,7 +49,7 @@ func Tools(d Deps) []tools.Tool {
 	return []tools.Tool{tools.New(tools.Def[runIn]{
 		Spec: tools.Spec{
 			Name: "run_command", Category: "shell", Effects: tools.Exec, Timeout: command.MaxTimeout + 10*time.Second,
-			Description: "Run a shell command in one of the user's folders and see what it prints. Commands that only look run at once, others ask the user.",
+			Description: "Run a shell command in one of the user's folders and return its output. Read-only commands run immediately, others ask the user.",
 			Keywords:    "shell terminal bash execute program script command line git ls grep run",
 		},
 		Judge:   s.assessCommand,

@@ -15,15 +15,15 @@ import (
 
 type fileIn struct {
 	Path string `json:"path" jsonschema:"file"`
-	Text string `json:"text,omitempty" jsonschema:"words that go along"`
-	To   string `json:"to,omitempty" jsonschema:"channel, or channel:chat; without it: this conversation"`
+	Text string `json:"text,omitempty" jsonschema:"text sent with the file"`
+	To   string `json:"to,omitempty" jsonschema:"channel, or channel:chat; default this conversation"`
 }
 
 func sendFile(p Sender) tools.Tool {
 	return tools.New(tools.Def[fileIn]{
 		Spec: tools.Spec{
 			Name: "send_file", Category: "social", Effects: tools.Send,
-			Description: "Send a file to the user in this conversation, or to somebody over a channel.",
+			Description: "Send a file to the user in this conversation, or to someone over a channel.",
 			Keywords:    "attachment document photo picture pdf report upload",
 		},
 		Paths: func(in fileIn) []string { return []string{in.Path} },

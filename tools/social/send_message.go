@@ -19,7 +19,7 @@ const maxText = 10_000
 
 type sendIn struct {
 	Channel string `json:"channel" jsonschema:"name of a configured channel"`
-	To      string `json:"to,omitempty" jsonschema:"who or where there: the chat's id or address"`
+	To      string `json:"to,omitempty" jsonschema:"the recipient on that channel: id or address of the chat"`
 	Text    string `json:"text"`
 }
 
@@ -35,7 +35,7 @@ func sendMessage(p Sender) tools.Tool {
 	return tools.New(tools.Def[sendIn]{
 		Spec: tools.Spec{
 			Name: "send_message", Category: "social", Effects: tools.Send,
-			Description: "Send a message to somebody over a channel. It can be called back until it goes out.",
+			Description: "Send a message to someone over a channel. It can be canceled until it goes out.",
 			Keywords:    "write text message tell notify person friend chat dm post reply whatsapp " + strings.Join(p.Channels(), " "),
 		},
 		Summary: func(in sendIn) string {

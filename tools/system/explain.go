@@ -9,15 +9,15 @@ import (
 )
 
 type explainIn struct {
-	What  string `json:"what,omitempty" jsonschema:"event (default), tick, notification or silence: why something was not told"`
-	About string `json:"about,omitempty" jsonschema:"id; of a silence also words (Ada invoice), a watcher or goal, since TIME; empty: the last, of a silence all"`
+	What  string `json:"what,omitempty" jsonschema:"event (default), tick, notification, or silence: why no notification was sent"`
+	About string `json:"about,omitempty" jsonschema:"id; for silence also words (Ada invoice), a watcher or goal, since TIME; empty: the last one, for silence all"`
 }
 
 func explainTool(e Engine) tools.Tool {
 	return tools.New(tools.Def[explainIn]{
 		Spec: tools.Spec{
 			Name: "explain", Category: "system", Effects: tools.Read,
-			Description: "Say why Hob did or told something, or why it did not tell.",
+			Description: "Say why Hob did or said something, or why it sent no notification.",
 			Keywords:    "why reason explanation trace silence silent not told missed rule decided",
 		},
 		Summary: func(in explainIn) string {

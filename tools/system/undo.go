@@ -11,8 +11,8 @@ import (
 type undoIn struct {
 	ID   string `json:"id,omitempty" jsonschema:"call id; empty: the last action"`
 	Last int    `json:"last,omitempty" jsonschema:"how many of the last actions"`
-	Turn bool   `json:"turn,omitempty" jsonschema:"all that the last answer did"`
-	Redo bool   `json:"redo,omitempty" jsonschema:"do again what was undone"`
+	Turn bool   `json:"turn,omitempty" jsonschema:"all actions of the last answer"`
+	Redo bool   `json:"redo,omitempty" jsonschema:"redo what was undone"`
 }
 
 // most is the maximum number of actions that one call reverts.
@@ -32,7 +32,7 @@ func undoTool(e Engine) tools.Tool {
 	return tools.New(tools.Def[undoIn]{
 		Spec: tools.Spec{
 			Name: "undo", Category: "system", Effects: tools.Write,
-			Description: "Take back the last action, the last N, all of the last answer, or one by its id; or do it again.",
+			Description: "Undo the last action, the last N, all actions of the last answer, or one by its id; or redo it.",
 			Keywords:    "undo revert take back oops restore roll back mistake call back redo",
 		},
 		Summary: func(in undoIn) string {

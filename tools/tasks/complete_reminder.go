@@ -16,8 +16,8 @@ import (
 )
 
 type completeIn struct {
-	Reminder string `json:"reminder" jsonschema:"words of it"`
-	In       string `json:"in,omitempty" jsonschema:"the app or account, where several have such a one"`
+	Reminder string `json:"reminder" jsonschema:"words from it"`
+	In       string `json:"in,omitempty" jsonschema:"the app or account, if several contain such an item"`
 }
 
 // completeReminder marks an item on a list of the owner's apps as done. Hob's own reminders
@@ -26,7 +26,7 @@ func (d Deps) completeReminder() tools.Tool {
 	return tools.New(tools.Def[completeIn]{
 		Spec: tools.Spec{
 			Name: "complete_reminder", Category: "tasks", Effects: tools.Write, Timeout: 2 * time.Minute,
-			Description: "Mark something on a list of the user's apps or accounts as done.",
+			Description: "Mark an item on a list in the user's apps or accounts as done.",
 			Keywords:    "tick off check off done finished bought completed complete reminder to-do todo shopping list item",
 		},
 		Summary: func(in completeIn) string {

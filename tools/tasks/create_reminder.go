@@ -17,7 +17,7 @@ import (
 )
 
 type remindIn struct {
-	Text  string `json:"text" jsonschema:"what to say"`
+	Text  string `json:"text" jsonschema:"what to remind the user of"`
 	At    string `json:"at,omitempty" jsonschema:"time, in words or RFC 3339"`
 	Every string `json:"every,omitempty" jsonschema:"such as weekday at 8:30, or cron"`
 	In    string `json:"in,omitempty" jsonschema:"hob, or an app or account: home/Shopping"`
@@ -34,7 +34,7 @@ const kindReminder = "reminder"
 func (d Deps) createReminder() tools.Tool {
 	spec := tools.Spec{
 		Name: "create_reminder", Category: "tasks", Effects: tools.Write, Core: true,
-		Description: "Remind the user once (at) or again and again (every).",
+		Description: "Remind the user once (at) or repeatedly (every).",
 		Keywords:    "remind me alarm alert later timer todo to-do list app shopping list",
 	}
 	mine := d.createOwn(spec)

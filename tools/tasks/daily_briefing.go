@@ -30,7 +30,7 @@ func (d Deps) dailyBriefing() tools.Tool {
 	return tools.New(tools.Def[briefIn]{
 		Spec: tools.Spec{
 			Name: "daily_briefing", Category: "tasks", Effects: tools.Read,
-			Description: "Sum up a day: calendar, mail that matters, weather, tasks, reminders, schedules, goals, habits, spending.",
+			Description: "Sum up a day: calendar, important email, weather, tasks, reminders, schedules, goals, habits, spending.",
 			Keywords:    "brief me morning briefing summary today plan agenda what is on",
 		},
 		Summary: func(briefIn) string { return "Create the daily briefing" },

@@ -14,7 +14,7 @@ func (d Deps) deleteTask() tools.Tool {
 	return tools.New(tools.Def[taskIn]{
 		Spec: tools.Spec{
 			Name: "delete_task", Category: "tasks", Effects: tools.Write,
-			Description: "Delete a task that is not wanted any more.",
+			Description: "Delete a task that is no longer wanted.",
 			Keywords:    "remove cancel drop",
 		},
 		Summary: func(in taskIn) string { return fmt.Sprintf("Delete the task %q", textnorm.Ellipsize(in.Task, 100)) },

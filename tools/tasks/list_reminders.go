@@ -32,7 +32,7 @@ func (d Deps) listReminders() tools.Tool {
 	return tools.New(tools.Def[remindersIn]{
 		Spec: tools.Spec{
 			Name: "list_reminders", Category: "tasks", Effects: tools.Read, Timeout: time.Minute,
-			Description: "List the reminders that are still to come, and what is to do on the lists of the user's apps and accounts.",
+			Description: "List upcoming reminders, and the open items on the lists in the user's apps and accounts.",
 			Keywords:    "show reminders upcoming what did I ask to be reminded of to-do todo list shopping list errands",
 		},
 		Summary: func(remindersIn) string { return "List reminders" },

@@ -17,7 +17,7 @@ type cancelWatcherIn struct {
 }
 
 func (f watcherFamily) cancelWatcher() tools.Tool {
-	return cancelTool(f, "Stop watching something for good.", "delete remove stop watching unwatch", func(in cancelWatcherIn) string { return in.Watcher })
+	return cancelTool(f, "Stop watching something: delete a watcher.", "delete remove stop watching unwatch", func(in cancelWatcherIn) string { return in.Watcher })
 }
 
 type cancelScheduleIn struct {
@@ -25,7 +25,7 @@ type cancelScheduleIn struct {
 }
 
 func (f watcherFamily) cancelSchedule() tools.Tool {
-	return cancelTool(f, "Cancel a schedule for good.", "delete remove stop recurring job", func(in cancelScheduleIn) string { return in.Schedule })
+	return cancelTool(f, "Cancel a schedule: delete it.", "delete remove stop recurring job", func(in cancelScheduleIn) string { return in.Schedule })
 }
 
 func cancelTool[In any](f watcherFamily, description, keywords string, query func(In) string) tools.Tool {

@@ -17,11 +17,11 @@ import (
 )
 
 type goalIn struct {
-	Description string `json:"description" jsonschema:"what is to come about, in plain words"`
+	Description string `json:"description" jsonschema:"what should be achieved, in plain words"`
 	Success     string `json:"success,omitempty" jsonschema:"when it is reached"`
 	Priority    int    `json:"priority,omitempty" jsonschema:"1 to 5, default 3"`
 	CheckEvery  string `json:"check_every,omitempty" jsonschema:"such as 6h or 2 days, default 1h"`
-	NextReview  string `json:"next_review,omitempty" jsonschema:"first look, in words or RFC 3339; default now"`
+	NextReview  string `json:"next_review,omitempty" jsonschema:"first review, in words or RFC 3339; default now"`
 	ReportTo    string `json:"report_to,omitempty" jsonschema:"session"`
 }
 
@@ -32,7 +32,7 @@ func (d Deps) createGoal() tools.Tool {
 	return tools.New(tools.Def[goalIn]{
 		Spec: tools.Spec{
 			Name: "create_goal", Category: "watch", Effects: tools.Write, Starts: tools.AnyEffect,
-			Description: "Take on a goal: work towards something by yourself over time, reviewing it again and again until it is reached.",
+			Description: "Take on a goal: work towards something by yourself over time, with regular reviews until it is reached.",
 			Keywords:    "objective aim pursue achieve keep working on autonomous mission target long term",
 		},
 		Summary: func(in goalIn) string { return fmt.Sprintf("Add the goal %q", textnorm.Ellipsize(in.Description, 160)) },
@@ -111,7 +111,7 @@ func formatInterval(seconds int64) string {
 }
 
 type listGoalsIn struct {
-	All bool `json:"all,omitempty" jsonschema:"also those that are done or given up"`
+	All bool `json:"all,omitempty" jsonschema:"include goals that are done or abandoned"`
 }
 
 func (d Deps) listGoals() tools.Tool {

@@ -18,7 +18,7 @@ type scheduleIn struct {
 	Every  string `json:"every,omitempty" jsonschema:"such as weekday at 8:30, or cron"`
 	At     string `json:"at,omitempty" jsonschema:"time, in words or RFC 3339"`
 	Action string `json:"action" jsonschema:"what to do, in plain words"`
-	Missed string `json:"missed,omitempty" jsonschema:"times that passed while off: run_once (default), skip, run_all"`
+	Missed string `json:"missed,omitempty" jsonschema:"runs missed while Hob was off: run_once (default), skip, run_all"`
 }
 
 func (d Deps) createSchedule() tools.Tool {
@@ -26,7 +26,7 @@ func (d Deps) createSchedule() tools.Tool {
 	return tools.New(tools.Def[scheduleIn]{
 		Spec: tools.Spec{
 			Name: "create_schedule", Category: "watch", Effects: tools.Write, Starts: tools.AnyEffect, Core: true,
-			Description: "Do something by yourself once (at) or again and again (every).",
+			Description: "Do something by yourself once (at) or repeatedly (every).",
 			Keywords:    "cron recurring regularly daily weekly timer job automate",
 		},
 		Summary: func(in scheduleIn) string {

@@ -19,7 +19,7 @@ import (
 type watcherIn struct {
 	Kind     string         `json:"kind"`
 	Config   map[string]any `json:"config"`
-	Action   string         `json:"action,omitempty" jsonschema:"what to do; empty: just tell"`
+	Action   string         `json:"action,omitempty" jsonschema:"what to do; empty: only notify"`
 	ReportTo string         `json:"report_to,omitempty" jsonschema:"session"`
 }
 
@@ -29,7 +29,7 @@ func (d Deps) createWatcher() tools.Tool {
 		Arguments: d.kindArguments(),
 		Spec: tools.Spec{
 			Name: "create_watcher", Category: "watch", Effects: tools.Write | tools.Egress | tools.Secret, Starts: tools.AnyEffect, Core: true,
-			Description: "Watch for something and tell the user or act.",
+			Description: "Watch for something and notify the user or act.",
 			Keywords:    d.kindKeywords(),
 		},
 		Judge: func(_ context.Context, in watcherIn) tools.CallAssessment {

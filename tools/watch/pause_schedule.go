@@ -12,14 +12,14 @@ import (
 
 type pauseScheduleIn struct {
 	Schedule string `json:"schedule" jsonschema:"id or words"`
-	Resume   bool   `json:"resume,omitempty" jsonschema:"go on instead"`
+	Resume   bool   `json:"resume,omitempty" jsonschema:"resume instead"`
 }
 
 func (f watcherFamily) pauseSchedule() tools.Tool {
 	return tools.New(tools.Def[pauseScheduleIn]{
 		Spec: tools.Spec{
 			Name: "pause_schedule", Category: "watch", Effects: tools.Write,
-			Description: "Pause a schedule, or let it go on.",
+			Description: "Pause or resume a schedule.",
 			Keywords:    "resume suspend disable enable recurring job",
 		},
 		Summary: func(in pauseScheduleIn) string {

@@ -14,7 +14,7 @@ import (
 
 type pauseWatcherIn struct {
 	Watcher string `json:"watcher" jsonschema:"id or words"`
-	Resume  bool   `json:"resume,omitempty" jsonschema:"go on instead"`
+	Resume  bool   `json:"resume,omitempty" jsonschema:"resume instead"`
 }
 
 // pauseUndo is the undo data of pausing and resuming.
@@ -28,7 +28,7 @@ func (f watcherFamily) pauseWatcher() tools.Tool {
 	return tools.New(tools.Def[pauseWatcherIn]{
 		Spec: tools.Spec{
 			Name: "pause_watcher", Category: "watch", Effects: tools.Write,
-			Description: "Pause a watcher, or let it go on.",
+			Description: "Pause or resume a watcher.",
 			Keywords:    "resume suspend disable enable mute watching",
 		},
 		Summary: func(in pauseWatcherIn) string {

@@ -28,7 +28,7 @@ type Notices interface {
 }
 
 type snoozeIn struct {
-	Notice string `json:"notice,omitempty" jsonschema:"id or words; empty: the last one told here"`
+	Notice string `json:"notice,omitempty" jsonschema:"id or words; empty: the last one sent here"`
 	Until  string `json:"until" jsonschema:"1h, 30m, tomorrow at 9"`
 }
 
@@ -43,7 +43,7 @@ func (d Deps) snoozeNotice() tools.Tool {
 	return tools.New(tools.Def[snoozeIn]{
 		Spec: tools.Spec{
 			Name: "snooze_notice", Category: "watch", Effects: tools.Write,
-			Description: "Put off a notice: tell it again, or what is held, at another time.",
+			Description: "Snooze a notification: repeat it, or send a deferred one, at another time.",
 			Keywords:    "snooze later postpone defer remind me again of this notification not now",
 		},
 		Summary: func(in snoozeIn) string {

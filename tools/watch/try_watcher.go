@@ -24,8 +24,8 @@ const (
 )
 
 type tryIn struct {
-	Watcher string         `json:"watcher,omitempty" jsonschema:"id or words of one that there is"`
-	Kind    string         `json:"kind,omitempty" jsonschema:"else the kind, as for create_watcher"`
+	Watcher string         `json:"watcher,omitempty" jsonschema:"id or words of an existing watcher"`
+	Kind    string         `json:"kind,omitempty" jsonschema:"otherwise the kind, as for create_watcher"`
 	Config  map[string]any `json:"config,omitempty"`
 	Days    int            `json:"days,omitempty" jsonschema:"how far back (7)"`
 }
@@ -47,7 +47,7 @@ func (d Deps) tryWatcher() tools.Tool {
 	return tools.New(tools.Def[tryIn]{
 		Spec: tools.Spec{
 			Name: "try_watcher", Category: "watch", Effects: tools.Read | tools.Egress | tools.Secret, Timeout: 3 * time.Minute,
-			Description: "Try a watcher without making it: what it would have fired in the last days.",
+			Description: "Test a watcher without creating it: what would have fired in the last days.",
 			Keywords:    "dry run test past week",
 		},
 		Summary: func(in tryIn) string {

@@ -26,7 +26,7 @@ func (d Deps) updateGoal() tools.Tool {
 	return tools.New(tools.Def[updateGoalIn]{
 		Spec: tools.Spec{
 			Name: "update_goal", Category: "watch", Effects: tools.Write, Starts: tools.AnyEffect,
-			Description: "Change a goal: its words, when it is reached, its priority, how often or when next it is reviewed.",
+			Description: "Change a goal: its description, its success condition, its priority, the review interval or the next review.",
 			Keywords:    "edit objective aim reword postpone review prioritise",
 		},
 		Summary: func(in updateGoalIn) string {
@@ -85,14 +85,14 @@ func (d Deps) changeGoal(tx *store.Tx, c tools.Call, before, g Goal, verb string
 
 type pauseGoalIn struct {
 	Goal   string `json:"goal" jsonschema:"id or words"`
-	Resume bool   `json:"resume,omitempty" jsonschema:"go on instead"`
+	Resume bool   `json:"resume,omitempty" jsonschema:"resume instead"`
 }
 
 func (d Deps) pauseGoal() tools.Tool {
 	return tools.New(tools.Def[pauseGoalIn]{
 		Spec: tools.Spec{
 			Name: "pause_goal", Category: "watch", Effects: tools.Write,
-			Description: "Pause a goal, or let it go on; one that was done or given up is taken up again.",
+			Description: "Pause or resume a goal; resuming also reopens a goal that is done or abandoned.",
 			Keywords:    "resume suspend hold continue objective aim reopen",
 		},
 		Summary: func(in pauseGoalIn) string {
@@ -125,7 +125,7 @@ func (d Deps) completeGoal() tools.Tool {
 	return tools.New(tools.Def[oneGoalIn]{
 		Spec: tools.Spec{
 			Name: "complete_goal", Category: "watch", Effects: tools.Write,
-			Description: "Mark a goal as reached; it is reviewed no more.",
+			Description: "Mark a goal as reached; it is no longer reviewed.",
 			Keywords:    "done achieved finished objective aim",
 		},
 		Summary: func(in oneGoalIn) string {
@@ -150,7 +150,7 @@ func (d Deps) deleteGoal() tools.Tool {
 	return tools.New(tools.Def[oneGoalIn]{
 		Spec: tools.Spec{
 			Name: "delete_goal", Category: "watch", Effects: tools.Write,
-			Description: "Remove a goal that is not wanted any more.",
+			Description: "Remove a goal that is no longer wanted.",
 			Keywords:    "drop cancel abandon objective aim",
 		},
 		Summary: func(in oneGoalIn) string { return fmt.Sprintf("Remove the goal %q", textnorm.Ellipsize(in.Goal, 100)) },

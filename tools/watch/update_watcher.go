@@ -15,9 +15,9 @@ import (
 
 type updateWatcherIn struct {
 	Watcher string `json:"watcher,omitempty" jsonschema:"id or words; empty: the newest"`
-	Hours   string `json:"active_hours,omitempty" jsonschema:"mon-fri 08:00-18:00; always"`
-	Every   string `json:"every,omitempty" jsonschema:"30m; always: as usual"`
-	PerDay  int    `json:"per_day,omitempty" jsonschema:"-1: any number"`
+	Hours   string `json:"active_hours,omitempty" jsonschema:"mon-fri 08:00-18:00, or always"`
+	Every   string `json:"every,omitempty" jsonschema:"30m; always: the default"`
+	PerDay  int    `json:"per_day,omitempty" jsonschema:"-1: no limit"`
 }
 
 // paceUndo is the undo data of update_watcher.
@@ -31,7 +31,7 @@ func (f watcherFamily) updateWatcher() tools.Tool {
 	return tools.New(tools.Def[updateWatcherIn]{
 		Spec: tools.Spec{
 			Name: "update_watcher", Category: "watch", Effects: tools.Write, Starts: tools.AnyEffect,
-			Description: "Change when and how often a watcher works.",
+			Description: "Change when and how often a watcher checks and notifies.",
 			Keywords:    "only weekdays hours limit at most times a day interval frequency edit restrict",
 		},
 		Summary: func(in updateWatcherIn) string {

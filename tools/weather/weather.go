@@ -45,7 +45,7 @@ type Deps struct {
 func Tools(d Deps) []tools.Tool { return []tools.Tool{d.getWeather()} }
 
 type weatherIn struct {
-	Location string `json:"location,omitempty" jsonschema:"a town; default where the user lives"`
+	Location string `json:"location,omitempty" jsonschema:"a town; default the user's home town"`
 	Days     int    `json:"days,omitempty" jsonschema:"1 to 16, default 3"`
 }
 
@@ -69,7 +69,7 @@ func (d Deps) getWeather() tools.Tool {
 	return tools.New(tools.Def[weatherIn]{
 		Spec: tools.Spec{
 			Name: "get_weather", Category: "weather", Effects: tools.Egress, Timeout: time.Minute,
-			Description: "Tell the weather of a place for some days.",
+			Description: "Get the weather forecast for a place for some days.",
 			Keywords:    "weather forecast rain sun snow wind temperature degrees umbrella cold warm today tomorrow",
 		},
 		Summary: func(in weatherIn) string {

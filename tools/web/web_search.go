@@ -44,7 +44,7 @@ func searchTool(d Deps) tools.Tool {
 	return tools.New(tools.Def[searchIn]{
 		Spec: tools.Spec{
 			Name: "web_search", Category: "web", Effects: tools.Egress, Timeout: searchFor,
-			Description: "Search the web. Gives titles, addresses and snippets; open an address with browse_url.",
+			Description: "Search the web. Returns titles, addresses and snippets; open an address with browse_url.",
 			Keywords:    "search web internet google online find look up bing duckduckgo brave tavily searxng news facts current",
 		},
 		Summary: func(in searchIn) string { return fmt.Sprintf("Search the web for %q", squeezeQuery(in.Query)) },

@@ -87,7 +87,7 @@ func rulesIn(name string, m *ast.Module) (out []Rule) {
 			continue // helper rules are skipped
 		}
 		line := r.Location.Row
-		out = append(out, Rule{Name: fmt.Sprintf("%s:%d", filepath.Base(name), line), Kind: kind, File: name, Line: line, Reason: "given when the rule applies"})
+		out = append(out, Rule{Name: fmt.Sprintf("%s:%d", filepath.Base(name), line), Kind: kind, File: name, Line: line, Reason: "stated when the rule applies"})
 	}
 	return out
 }

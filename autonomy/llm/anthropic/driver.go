@@ -16,7 +16,7 @@ type Driver struct{}
 func (Driver) Describe() llm.Description {
 	return llm.Description{
 		Kind: Kind, BaseURL: DefaultBaseURL,
-		Services: []llm.Service{{Name: Kind, Title: "Anthropic, with a key", Env: []string{"ANTHROPIC_API_KEY"}}},
+		Services: []llm.Service{{Name: Kind, Title: "Anthropic, with an API key", Env: []string{"ANTHROPIC_API_KEY"}}},
 	}
 }
 

@@ -50,7 +50,7 @@ func (m *Model) applyFormat(r llm.Request, params *sdk.MessageNewParams) {
 	}
 	name := llm.WireName(r.Format.Name)
 	params.Tools = append(params.Tools, sdk.ToolUnionParam{OfTool: &sdk.ToolParam{
-		Name: name, Description: sdk.String("Give the answer in this form."),
+		Name: name, Description: sdk.String("Return the answer in this form."),
 		InputSchema: param.Override[sdk.ToolInputSchemaParam](schema),
 	}})
 	params.ToolChoice = sdk.ToolChoiceParamOfTool(name)

@@ -16,7 +16,7 @@ type Driver struct{}
 func (Driver) Describe() llm.Description {
 	return llm.Description{
 		Kind: Kind, BaseURL: DefaultBaseURL,
-		Services:  []llm.Service{{Name: Kind, Title: "Google Gemini, with a key", Env: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}}},
+		Services:  []llm.Service{{Name: Kind, Title: "Google Gemini, with an API key", Env: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}}},
 		Embedding: func(string) string { return DefaultEmbedding },
 	}
 }

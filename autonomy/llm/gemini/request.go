@@ -195,7 +195,7 @@ func (e *encoder) convertMessage(m llm.Message) content {
 
 func (e *encoder) imagePart(p llm.Part) part {
 	if e.quirks&noImages != 0 {
-		return textPart("(a picture which this model cannot see)")
+		return textPart("(a picture that this model cannot see)")
 	}
 	e.images = true
 	return part{Inline: &blob{p.Image.MIME, base64.StdEncoding.EncodeToString(p.Image.Data)}, Signature: p.Signature}

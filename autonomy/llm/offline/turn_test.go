@@ -94,7 +94,7 @@ func TestAnswerIsMadeOfResults(t *testing.T) {
 		},
 		{"an error with its code", "mark the report as done", []string{"error: error not_found: there is no open task"}, "That did not work: there is no open task"},
 		{"one of two fails", "add a task to buy milk and delete the bank task", []string{"Added.", "error: there is no open task"}, "Added.\n\nThat did not work: there is no open task"},
-		{"nothing came back", "undo that", nil, "No result came back from undo, so I do not know whether it happened."},
+		{"nothing came back", "undo that", nil, "undo returned no result, so I do not know whether the action took effect."},
 		{"an empty result", "undo that", []string{""}, "Done (undo)."},
 		{"an error without a word", "undo that", []string{"error: "}, "That did not work: the tool failed and did not say why; please try again"},
 		{

@@ -22,8 +22,8 @@ func (Driver) Describe() llm.Description {
 	return llm.Description{
 		Kind: Kind, BaseURL: DefaultBaseURL,
 		Services: []llm.Service{
-			{Name: Kind, Title: "OpenAI, with a key", Env: []string{"OPENAI_API_KEY"}},
-			{Name: "openrouter", Title: "OpenRouter, with a key", BaseURL: openRouter, Env: []string{"OPENROUTER_API_KEY"}},
+			{Name: Kind, Title: "OpenAI, with an API key", Env: []string{"OPENAI_API_KEY"}},
+			{Name: "openrouter", Title: "OpenRouter, with an API key", BaseURL: openRouter, Env: []string{"OPENROUTER_API_KEY"}},
 		},
 		Compatible: "another OpenAI-compatible server",
 		Local: []llm.LocalServer{

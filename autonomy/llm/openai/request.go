@@ -219,7 +219,7 @@ func (e *encoder) userContent(parts []llm.Part) any {
 			texts = append(texts, p.Text)
 			list = append(list, content{Type: "text", Text: p.Text})
 		case p.Image != nil && e.quirks&noImages != 0:
-			texts = append(texts, "(a picture which this model cannot see)")
+			texts = append(texts, "(a picture that this model cannot see)")
 		case p.Image != nil:
 			pictures = true
 			u := "data:" + p.Image.MIME + ";base64," + base64.StdEncoding.EncodeToString(p.Image.Data)

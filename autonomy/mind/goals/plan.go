@@ -163,7 +163,7 @@ func (p *Plan) settleTx(tx *store.Tx, local, at time.Time) error {
 	case local.Before(at), newest >= day: // also true if the user has traveled back across midnight
 		return nil
 	case local.Sub(at) > p.o.Late:
-		return note(day, "Hob was off at its time", "")
+		return note(day, "Hob was not running at that time", "")
 	}
 	payload, err := json.Marshal(planOf{Day: day})
 	if err != nil {

@@ -24,7 +24,7 @@ type questionIn struct {
 }
 
 // Agreed is the result of the call after the user approved it.
-const Agreed = "Going on with it."
+const Agreed = "Continuing with it."
 
 // Question returns the tool.
 func Question() tools.Tool {

@@ -20,7 +20,7 @@ import (
 const maxLooks = 3
 
 // Stopped is the recorded reason for an action that the user stopped.
-const Stopped = "stopped by the owner"
+const Stopped = "stopped by the user"
 
 // EventOutcome describes how an event for a goal ended.
 type EventOutcome struct {

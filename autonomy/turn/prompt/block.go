@@ -152,7 +152,7 @@ func shortenLines(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	const more = "\n[cut here: the rest is too long]"
+	const more = "\n[truncated here: the rest is too long]"
 	return headLines(s, n-len(more)) + more
 }
 

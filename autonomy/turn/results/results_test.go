@@ -112,7 +112,7 @@ func TestReadResult(t *testing.T) {
 		{"never more than fits", "s", `{"id":"call_1","limit":1000000}`, "[0 to 14000", "", 0},
 		{"within a rune", "s", `{"id":"call_1","offset":30003,"limit":1}`, "ö\n", "", 0},
 		{"search", "s", `{"id":"call_1","search":"needle"}`, "[at 30009] ", "", 0},
-		{"search finds many", "s", `{"id":"call_1","search":"789"}`, "[3000 places in 30020 characters", "", 0},
+		{"search finds many", "s", `{"id":"call_1","search":"789"}`, "[3000 matches in 30020 characters", "", 0},
 		{"search finds nothing", "s", `{"id":"call_1","search":"hay"}`, `"hay" does not occur`, "", 0},
 		{"behind the end", "s", `{"id":"call_1","offset":30020}`, "has 30020 characters", tools.InvalidArguments, 0},
 		{"before the start", "s", `{"id":"call_1","offset":-1}`, "negative", tools.InvalidArguments, 0},

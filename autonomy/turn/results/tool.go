@@ -23,10 +23,10 @@ const (
 )
 
 type readIn struct {
-	ID     string `json:"id" jsonschema:"the call, as named where the result was shortened"`
-	Offset int    `json:"offset,omitempty" jsonschema:"position to begin at, from 0"`
-	Limit  int    `json:"limit,omitempty" jsonschema:"how much, at most 14000"`
-	Search string `json:"search,omitempty" jsonschema:"show the places where this text occurs instead"`
+	ID     string `json:"id" jsonschema:"id of the call, as given in the shortened result"`
+	Offset int    `json:"offset,omitempty" jsonschema:"position of the first character, from 0"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"number of characters, at most 14000"`
+	Search string `json:"search,omitempty" jsonschema:"instead: show where this text occurs"`
 }
 
 // readOut is the Data of read_result.
@@ -44,7 +44,7 @@ func Tool(k *Store, look func(ctx context.Context, call string) (bus.Entry, erro
 	return tools.New(tools.Def[readIn]{
 		Spec: tools.Spec{
 			Name: ToolName, Category: "engine", Effects: tools.Read,
-			Description: "Read what was left out of a long result of an earlier call, or search in it.",
+			Description: "Read the omitted part of a long result of an earlier call, or search it.",
 			Keywords:    "whole full rest shortened cut truncated output long",
 		},
 		Summary: func(in readIn) string { return "Read the result of " + in.ID },
@@ -124,7 +124,7 @@ func findText(text string, in readIn) (string, readOut) {
 	if out.Found == 0 {
 		return fmt.Sprintf("%q does not occur in the result of %s.", in.Search, in.ID), out
 	}
-	fmt.Fprintf(&b, "[%d places in %d characters; read one with its offset]", out.Found, out.Size)
+	fmt.Fprintf(&b, "[%d matches in %d characters; read one with its offset]", out.Found, out.Size)
 	return b.String(), out
 }
 

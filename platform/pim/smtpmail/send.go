@@ -92,28 +92,28 @@ func (s *Session) sendMail(ctx context.Context, from string, to []string, mail [
 		}
 	}
 	if err := hooks.Reserve(); err != nil { // a server may hang up on a client that waits after DATA
-		return no("send the mail", err)
+		return no("send the email", err)
 	}
 	w, err := c.Data()
 	if err != nil {
-		return no("send the mail", err)
+		return no("send the email", err)
 	}
 	if _, err := w.Write(mail); err != nil {
 		// the end of the message was not written, so the server discards the message (RFC 5321,
 		// 4.1.1.4); an orderly close would send the incomplete message
-		return no("send the mail", err)
+		return no("send the email", err)
 	}
 	// Without the end of the mail, the server discards it. QUIT would write the end, so the connection
 	// must be closed first.
 	if err := hooks.Commit(); err != nil {
-		return no("send the mail", errors.Join(err, c.Close()))
+		return no("send the email", errors.Join(err, c.Close()))
 	}
 	if err := ctx.Err(); err != nil {
-		return no("send the mail", errors.Join(err, c.Close()))
+		return no("send the email", errors.Join(err, c.Close()))
 	}
 	if err := w.Close(); err != nil {
 		if _, said := errors.AsType[*smtp.SMTPError](err); said {
-			return no("send the mail", err)
+			return no("send the email", err)
 		}
 		return s.account.Errorf("%w: %w", ErrUnsure, err)
 	}

@@ -48,7 +48,7 @@ func TestDelay_MailIsCancelledAfterARestart(t *testing.T) {
 	}
 	h.stop()
 	h = openAt(t, h.home, delayedConfig(s, "1h"))
-	if u := h.tool("undo", `{"id":"`+c.Call+`"}`); !strings.Contains(u.Text, "Canceled: the mail \"Late\" to ada@example.org was not sent.") {
+	if u := h.tool("undo", `{"id":"`+c.Call+`"}`); !strings.Contains(u.Text, "Canceled: the email \"Late\" to ada@example.org was not sent.") {
 		t.Errorf("%+v", u)
 	}
 	if u := h.tool("undo", `{"id":"`+c.Call+`"}`); !strings.Contains(u.Error, "already undone") {
@@ -104,12 +104,12 @@ func TestDelay_ReportsFailures(t *testing.T) {
 	if row, e := h.sendOf(c.Call); row.State != bus.SendFailed || e.State != bus.CallFailed || e.Code != "failed" {
 		t.Errorf("%+v %+v", row, e)
 	}
-	h.wait("notice", `^The mail to refuse@example.org was not sent: .*550 no such user`)
+	h.wait("notice", `^The email to refuse@example.org was not sent: .*550 no such user`)
 	c = h.tool("send_email", `{"to":["mute@example.org"],"text":"x"}`)
 	if row, e := h.sendOf(c.Call); row.State != bus.SendUnknown || e.State != bus.CallUnknown {
 		t.Errorf("%+v %+v", row, e)
 	}
-	h.wait("notice", `^Outcome unknown: the mail to mute@example.org may have been sent`)
+	h.wait("notice", `^Outcome unknown: the email to mute@example.org may have been sent`)
 	if len(s.Mails()) != 1 {
 		t.Errorf("%+v", s.Mails())
 	}
@@ -216,7 +216,7 @@ func TestDelay_ButtonCancelsAllSends(t *testing.T) {
 		return err
 	}))
 	said, err := h.d.buttons.Cancel(t.Context(), "desktop", e.Event)
-	if err != nil || !strings.Contains(said, "Canceled: the mail to bob@example.org was not sent.") || !strings.Contains(said, late.Call+" was already undone") {
+	if err != nil || !strings.Contains(said, "Canceled: the email to bob@example.org was not sent.") || !strings.Contains(said, late.Call+" was already undone") {
 		t.Errorf("Cancel = %q, %v", said, err)
 	}
 	if row, _ := h.sendOf(mail.Call); row.State != bus.SendCancelled {

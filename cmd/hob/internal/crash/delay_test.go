@@ -235,7 +235,7 @@ func (w *delayWorld) verifySends(ctx context.Context, kills int, took time.Durat
 		case "send":
 			hooks[d.Text]++
 		case "notice":
-			if !strings.HasPrefix(d.Text, "Outcome unknown: the mail ") {
+			if !strings.HasPrefix(d.Text, "Outcome unknown: the email ") {
 				t.Errorf("unexpected notice: %q", d.Text)
 			}
 			notices++

@@ -21,10 +21,10 @@ func nextOfSearch(_ context.Context, o Options, a Answers) ([]Question, error) {
 	if !a.isGiven("search") {
 		q := Question{Key: "search", Kind: Choice, Title: "Which service should search the web?", Default: o.Config.Search.Provider, Options: []Option{
 			{"auto", "a service with a key in the environment, otherwise DuckDuckGo"},
-			{"tavily", "Tavily, with a key"},
-			{"brave", "Brave Search, with a key"},
+			{"tavily", "Tavily, with an API key"},
+			{"brave", "Brave Search, with an API key"},
 			{"searxng", "your own SearXNG"},
-			{"duckduckgo", "DuckDuckGo, without a key"},
+			{"duckduckgo", "DuckDuckGo, without an API key"},
 		}}
 		if !q.hasOption(q.Default) {
 			q.Default = "auto"
