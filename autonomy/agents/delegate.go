@@ -133,7 +133,7 @@ func (c *Registry) newPayload(who turn.Caller, w tools.TaskRequest, n int) (task
 // maxWords is the maximum size in bytes of the owner's words that are passed to a task.
 const maxWords = 8000
 
-// limitWords drops words beyond the limit.
+// limitWords returns the leading words that together fit into maxWords bytes.
 func limitWords(words []string) (out []string) {
 	room := maxWords
 	for _, w := range words {

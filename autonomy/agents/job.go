@@ -102,7 +102,8 @@ func (c *Registry) followUpJob(ctx context.Context, ev bus.Event, o taskPayload,
 	return j, nil
 }
 
-// restrictedRunner returns the runner for one task.
+// restrictedRunner returns the runner for one task, with only the tools and rights in the task's
+// payload.
 func restrictedRunner(m Member, o taskPayload) (*turn.Runner, error) {
 	opt := m.Options
 	if opt.Whole == nil { // the whole catalog lets the guard deny removed tools by name

@@ -229,7 +229,8 @@ func takenAt(event string) time.Time {
 	return time.Unix(id.Time().UnixTime()).Add(time.Millisecond) // rounded up, because the id contains only whole milliseconds
 }
 
-// singleApproval returns the id of the only request or batch that a bare answer decides.
+// singleApproval returns the id of the only request or batch that a bare answer decides. one is
+// false if there is no such request, or more than one.
 func (t answerTarget) singleApproval(all bool) (id string, one bool) {
 	switch batch := len(t.decides) > 0 && t.decides[0].Batch != ""; {
 	case len(t.decides) == 1:

@@ -21,24 +21,25 @@ CREATE INDEX outbox_restored ON outbox(seq) WHERE state = 'held';
 CREATE INDEX scheduled_restored ON scheduled_sends(at) WHERE state = 'held';
 `
 
-// Held is the state of an event that waits for the owner after a restore; see Hold.
+// Held is the state of an event that has been waiting for the owner's decision since a restore; see
+// Hold.
 const Held State = "held"
 
 // heldWhy is the error text of outbox rows that a restore put on hold.
 const heldWhy = "on hold since the restore"
 
-// released is the value of settle_end of an event that the owner released. Such an event no longer
-// waits for further messages, so that it does not need the column.
+// released is the value of settle_end for an event that the owner released. Such an event no longer
+// waits for further messages, so the column has no other use.
 const released = -1
 
 // AllHeld is the id that selects everything on hold.
 const AllHeld = "all"
 
 // Hold prevents Hob from acting on restored data on its own. A restore holds every queued message
-// and open event. Until the owner ends the hold, new events of watchers, schedules, goals, triggers
-// and push channels are held, too: their cursors are as old as the snapshot, so that Hob may have
-// handled these events already. Messages to push channels are also held. Messages of local clients
-// and their turns work as usual.
+// and open event. Until the owner ends the hold, new events from watchers, schedules, goals,
+// triggers and push channels are held, too: their cursors are as old as the snapshot, so Hob may
+// have handled these events already. Messages to push channels are also held. Messages from local
+// clients and their turns work as usual.
 type Hold struct {
 	db     *store.Store
 	now    func() time.Time

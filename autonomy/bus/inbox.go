@@ -326,7 +326,8 @@ type idleMark struct {
 // longestCalm is how long Claim may ignore changes that other processes make to the database file.
 const longestCalm = 5 * time.Minute
 
-// isStillIdle reports whether it is certain that nothing is due. It makes an idle tick free.
+// isStillIdle reports whether it is certain that nothing is due, so that an idle tick needs no
+// query.
 func (c idleMark) isStillIdle(commits int64, now time.Time) bool {
 	return !c.at.IsZero() && c.commits == commits && !now.Before(c.at) && now.Before(c.at.Add(longestCalm)) && (c.next.IsZero() || now.Before(c.next))
 }

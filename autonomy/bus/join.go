@@ -111,8 +111,8 @@ func (in *Inbox) mergeTx(tx *store.Tx, first, e Event, text string, payload json
 	return channels.Accepted{Event: first.ID}, nil
 }
 
-// FlushDebounceTx makes the messages in a conversation that wait for the sender's next one due
-// immediately, and lists them.
+// FlushDebounceTx makes the messages in a conversation that are waiting for the sender's next one
+// due immediately, and lists them.
 func (in *Inbox) FlushDebounceTx(tx *store.Tx, session string) (events []string, err error) {
 	rows, err := tx.Query(`UPDATE inbox INDEXED BY inbox_open SET settle_until = 0, not_before = ?
 		WHERE state IN ('pending', 'claimed') AND lane = ? AND state = 'pending' AND settle_until > 0 RETURNING id`, resumed, session)

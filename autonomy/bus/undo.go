@@ -41,9 +41,9 @@ func (l *Ledger) UndoneBy(ctx context.Context, event string) ([]Entry, error) {
 }
 
 // AnsweredSince reports whether Hob has answered another message, from anyone, in the conversation
-// after an action and before the message called before. A later message that waits for an approval
-// counts. The order of arrival does not matter, because an event that waited for an approval acts
-// after later messages were answered.
+// after an action and before the message called before. A later message that is waiting for an
+// approval counts. The order of arrival does not matter, because an event that waited for an
+// approval acts after later messages were answered.
 func (l *Ledger) AnsweredSince(ctx context.Context, session string, action Entry, before string) (yes bool, err error) {
 	err = l.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM inbox m WHERE session = ?1 AND kind = 'message' AND command = 0 AND id <> ?2
 		AND seq < (SELECT seq FROM inbox WHERE id = ?3)

@@ -24,8 +24,8 @@ func tickTx(tx *store.Tx, t Claim, rule, state string) error {
 	return trace.WriteTickTx(tx, trace.Tick{Tick: t.Tick, Event: t.Event.ID, Woke: t.Woke, Rule: rule, State: state, At: t.Since, EndedAt: time.Now()})
 }
 
-// noteTick is like tickTx, but for an event that waits or failed and therefore has no transaction
-// of its own. Errors are only logged.
+// noteTick is like tickTx, but for an event that is waiting or has failed and therefore has no
+// transaction of its own. Errors are only logged.
 func (c *Committer) noteTick(ctx context.Context, t Claim, rule, state string) {
 	err := c.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error { return tickTx(tx, t, rule, state) })
 	if err != nil {
@@ -76,13 +76,13 @@ func ruleOf(ev bus.Event, res Outcome) string {
 	return string(ev.Kind)
 }
 
-// NoteWaiting records in the trace that an event waits for an answer, for a delegated task, or
+// NoteWaiting records in the trace that an event is waiting for an answer, for a delegated task, or
 // until the rate limit or the budget allows a model call.
 func (c *Committer) NoteWaiting(ctx context.Context, t Claim, res Outcome) {
 	c.noteTick(ctx, t, waitRule(res), trace.TickWaits)
 }
 
-// waitRule returns the reason why an event waits.
+// waitRule returns the reason why an event is waiting.
 func waitRule(res Outcome) string {
 	if res.How == "" { // the turn did not begin
 		return "the limits allow no more model calls for background work ([autonomy] calls_per_minute, [budget])"

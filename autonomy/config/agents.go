@@ -104,7 +104,7 @@ func (k *checker) checkCrew() {
 	}
 }
 
-// agentName checks that the agent called name exists.
+// agentName reports a mistake at key unless the agent called name exists.
 func (k *checker) agentName(key, name string) {
 	if msg := k.unknownAgent(name); msg != "" {
 		k.requireValid(key, false, "%s", msg)

@@ -67,7 +67,7 @@ func parseDocument(file string, text []byte) (*document, error) {
 	if i := invalidUTF8(d.text); i >= 0 {
 		return nil, &Error{File: file, Line: d.lineNumber(i), Msg: "this line is not valid UTF-8; save the file as UTF-8"}
 	}
-	// Decoding also finds duplicate keys, which the parser alone does not.
+	// Decoding also reports duplicate keys, which the parser alone does not detect.
 	var all map[string]any
 	if err := toml.Unmarshal(d.text, &all); err != nil {
 		return nil, d.syntaxError(err)

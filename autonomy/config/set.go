@@ -177,8 +177,8 @@ func encodeValue(s keySchema, last, value string) (string, error) {
 	return value, nil
 }
 
-// plainKind reports whether the text of a driver's value has the type that it has in TOML. Words
-// such as "nan" and dates are treated as strings.
+// plainKind reports whether a driver's value, written without quotes, keeps the TOML kind k. Words
+// such as "nan" and dates become strings instead.
 func plainKind(k unstable.Kind, value string) bool {
 	switch k {
 	case unstable.Bool, unstable.Integer, unstable.Array, unstable.InlineTable, unstable.String:

@@ -209,8 +209,8 @@ func (a *attempt) commitSend() error {
 	return err
 }
 
-// recordAcceptance records that a committed call was sent. Otherwise a crash during the slow rest of the
-// call, such as a copy in the folder of sent mails, would leave the outcome unknown.
+// recordAcceptance records that a committed call was sent. Otherwise a crash during the slow rest
+// of the call, such as saving a copy in the folder of sent emails, would leave the outcome unknown.
 func (a *attempt) recordAcceptance() {
 	failpoint.Hit("delayed.accept.before")
 	if err := a.sends.Accept(context.WithoutCancel(a.ctx), a.call); err != nil {
@@ -338,8 +338,8 @@ func isPermanent(err error) bool {
 	return !slices.Contains([]tools.Code{tools.Failed, tools.TimedOut, tools.Cancelled}, tools.CodeOf(err))
 }
 
-// isTemporary reports whether a call that may have reached someone is certain to have failed for a
-// reason that passes.
+// isTemporary reports whether a call that may have reached someone has certainly failed, for a
+// temporary reason.
 func isTemporary(err error) bool {
 	switch {
 	case isPermanent(err):

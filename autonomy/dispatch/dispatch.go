@@ -185,7 +185,7 @@ func (h shared) waitForBudget(ctx context.Context, ev bus.Event) (waits bool, er
 	})
 }
 
-// suspended returns the outcome of an event that waits.
+// suspended returns the outcome of an event that is waiting.
 func suspended() commit.Outcome { return commit.Outcome{Outcome: turn.Outcome{Suspended: true}} }
 
 // defaultMember returns the only agent of a loop without an agent registry.

@@ -151,8 +151,8 @@ func (c *Channel) setReceiver(r channels.Receiver) {
 	c.to = r
 }
 
-// Send implements channels.Channel. It queues the text until the user asks for it or a request
-// waits, because Alexa cannot speak without a request.
+// Send implements channels.Channel. It queues the text until the user asks for it or a request is
+// waiting, because Alexa cannot speak without a request.
 func (c *Channel) Send(_ context.Context, d channels.Delivery) (channels.Receipt, error) {
 	switch d.Kind {
 	case channels.Status: // the request itself reports progress

@@ -262,7 +262,8 @@ func usageOf(raw json.RawMessage) *chatUsage {
 	return &chatUsage{u.Input, u.Output, u.Input + u.Output}
 }
 
-// answerOrQuestion returns the answer of a turn or, if it waits for the owner, the questions.
+// answerOrQuestion returns the answer of a turn or, if the turn is waiting for the owner, the
+// questions.
 func answerOrQuestion(st api.EventStatus) string {
 	if isFinal(st) {
 		return st.Answer

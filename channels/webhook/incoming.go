@@ -286,7 +286,7 @@ func (i *postQueue) offerAnswer(ctx context.Context, d channels.Delivery, alone 
 	}
 }
 
-// keepText stores a message for the posts that wait for its event. The caller holds i.mu.
+// keepText stores a message for the posts that are waiting for its event. The caller holds i.mu.
 func (i *postQueue) keepText(d channels.Delivery, now time.Time) {
 	s := i.kept[d.Event]
 	switch {

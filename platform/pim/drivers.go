@@ -157,8 +157,8 @@ type SendHooks struct {
 	Reserve func() error `json:"-"`
 	// Commit is called right before the first request that may reach another person.
 	Commit func() error `json:"-"`
-	// Accepted is called when it is certain that everything was sent, before slower work such as a
-	// copy in the folder of sent mails.
+	// Accepted is called when it is certain that everything was sent, before slower work such as
+	// saving a copy in the folder of sent emails.
 	Accepted func() `json:"-"`
 }
 
@@ -177,7 +177,7 @@ func (h SendHooks) WithDefaults() SendHooks {
 }
 
 // LateCommitter is implemented by mailers that call the SendHooks, and that can find out whether
-// they sent a mail.
+// they sent an email.
 type LateCommitter interface {
 	Mailer
 	// WasSent reports whether the message with this Message-ID is in the folder for sent messages.

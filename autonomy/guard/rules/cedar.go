@@ -46,7 +46,7 @@ func (cedarEngine) compileFiles(files []file) (compiledRules, error) {
 	return out, nil
 }
 
-// inCedar returns a parser error with the location in the file; the parser reports "<input>:2:8".
+// inCedar adds the location in the file to a parser error. The parser reports it as "<input>:2:8".
 func inCedar(name string, err error) error {
 	text := strings.TrimPrefix(err.Error(), "parser error: ")
 	if before, rest, ok := strings.Cut(text, "<input>:"); ok {

@@ -69,7 +69,7 @@ func (regoEngine) compileFiles(files []file) (compiledRules, error) {
 	return p, nil
 }
 
-// inRego returns a parser or compiler error with the location in the file.
+// inRego adds the location in the file to a parser or compiler error.
 func inRego(name string, err error) error {
 	if list, ok := errors.AsType[ast.Errors](err); ok && len(list) > 0 && list[0].Location != nil {
 		return fmt.Errorf("%s:%d: %s", cmp.Or(list[0].Location.File, name), list[0].Location.Row, list[0].Message)

@@ -73,7 +73,7 @@ func LocalServers() (out []Server) {
 func DetectModel(ctx context.Context, o AutoOptions) (m llm.Model, reason string, err error) {
 	var skipped []string
 	for i, p := range o.Configured {
-		if p.Kind == Acting && i > 0 { // an external agent costs money and acts, so never use one because another provider failed
+		if p.Kind == Acting && i > 0 { // an external agent costs money and acts, so it is never used only because another provider failed
 			skipped = append(skipped, fmt.Sprintf("[providers.%s] is an external agent, which is used automatically only if it is the first section", p.Name))
 			continue
 		}

@@ -13,7 +13,7 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// errNotThis means that the text does not have the form that was tried.
+// errNotThis means that the condition does not have the form that was tried.
 var errNotThis = errors.New("the condition does not have the tried form")
 
 // selectTasks returns the titles of the tasks for which keep returns true.

@@ -146,7 +146,7 @@ func (m *trackedModel) probeServer(ctx context.Context) {
 func (m *trackedModel) lastError() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.err == nil { // a nil *llm.Error in an error would not be nil
+	if m.err == nil { // a nil *llm.Error converted to error would not be nil
 		return nil
 	}
 	return m.err

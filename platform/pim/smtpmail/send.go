@@ -103,8 +103,8 @@ func (s *Session) sendMail(ctx context.Context, from string, to []string, mail [
 		// 4.1.1.4); an orderly close would send the incomplete message
 		return no("send the email", err)
 	}
-	// Without the end of the mail, the server discards it. QUIT would write the end, so the connection
-	// must be closed first.
+	// Without the end of the email, the server discards it. QUIT would write the end, so the
+	// connection must be closed first.
 	if err := hooks.Commit(); err != nil {
 		return no("send the email", errors.Join(err, c.Close()))
 	}

@@ -11,7 +11,7 @@ import (
 	"hob/platform/text/mime"
 )
 
-// maxMailParts is the maximum number of parts that are read from one mail.
+// maxMailParts is the maximum number of parts that are read from one email.
 const maxMailParts = 1000
 
 // readMail is a parsed message with its attached files. The worker parses the message and its HTML.
