@@ -68,7 +68,7 @@ func TestManyLinesAtNight(t *testing.T) {
 		time.Sleep(time.Hour)
 		h.runDue()
 		got := h.sentTexts()
-		if len(got) != 2 || !strings.HasPrefix(got[1], "15 notifications") || !strings.HasSuffix(got[1], "thing x 0 … and 4 more") {
+		if len(got) != 2 || !strings.HasPrefix(got[1], "15 deferred notifications") || !strings.HasSuffix(got[1], "thing x 0 … and 4 more") {
 			t.Errorf("%q", got)
 		}
 	})

@@ -224,7 +224,7 @@ func TestOnlyWhatIsNewIsSent(t *testing.T) {
 	h.msgs = append(h.msgs, llm.Message{Role: llm.User, Parts: []llm.Part{{Image: &llm.Image{MIME: "image/png", Data: []byte("x")}}}})
 	h.answers("count", "prompt 5, 1 pictures, mode yolo, model ")
 	h.desk.before = []llm.Action{{Kind: "execute", Title: "pay the bill", State: llm.Begun}}
-	if got := h.say("heard").Text(); !strings.Contains(got, `execute "pay the bill": it had begun, and nobody knows`) {
+	if got := h.say("heard").Text(); !strings.Contains(got, `execute "pay the bill": it had started, and it is unknown`) {
 		t.Errorf("after a cut the prompt was %q", got)
 	}
 	h.desk.before = nil
