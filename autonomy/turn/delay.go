@@ -53,7 +53,7 @@ func (d delayedCall) CallTx(_ context.Context, tx *store.Tx, c tools.Call) (tool
 	if !d.x.o.Sends {
 		waits = " if Hob is running then (start it with hob start)"
 	}
-	text := strings.ToUpper(what[:1]) + what[1:] + " is sent at " + at.Format("15:04:05") + waits + "; to cancel it: hob undo " + c.ID
+	text := strings.ToUpper(what[:1]) + what[1:] + " will be sent at " + at.Format("15:04:05") + waits + "; to cancel it: hob undo " + c.ID
 	return tools.Result{Source: source, Text: text, Undo: tools.NewUndo("cancel "+what, bus.ScheduledUndo(c.ID)), Data: delayedOut{c.ID, at}}, nil
 }
 

@@ -443,7 +443,7 @@ func TestCancelSending(t *testing.T) {
 	if n := s.Last(t, 1); slices.Contains(n.Actions, "Cancel sending") {
 		t.Errorf("actions %q", n.Actions)
 	}
-	if _, err := s.ch.Send(t.Context(), channels.Delivery{ID: "d2", Event: "sends", Kind: channels.Reply, Text: "The mail is sent at 10:00:00"}); err != nil {
+	if _, err := s.ch.Send(t.Context(), channels.Delivery{ID: "d2", Event: "sends", Kind: channels.Reply, Text: "The mail will be sent at 10:00:00"}); err != nil {
 		t.Fatal(err)
 	}
 	n := s.Last(t, 2)

@@ -328,7 +328,7 @@ func (a *cli) stopCmd() *cobra.Command {
 
 const stopWait = 30 * time.Second
 
-// stopDaemon asks the daemon to stop over the API, or with a signal if the API does not respond. It
+// stopDaemon asks the daemon over the API to stop, or sends it a signal if the API does not respond. It
 // waits until the lock is free.
 func (a *cli) stopDaemon(ctx context.Context, wait time.Duration) error {
 	p, err := system.DefaultPaths()

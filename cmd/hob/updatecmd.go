@@ -203,7 +203,7 @@ func (a *cli) stopForUpdate(ctx context.Context) error {
 }
 
 // putBack reinstalls and starts this program after the other version failed to start with the error
-// failed. If that version migrated the database, putBack also restores the data of before.
+// failed. If that version migrated the database, putBack also restores the earlier data.
 func (a *cli) putBack(ctx context.Context, p system.Paths, program release.Program, start func(context.Context) error, failed error) error {
 	_, err := a.stopIfRunning(ctx, p)
 	if err = errors.Join(err, program.Swap(program.Previous())); err != nil {
@@ -230,7 +230,7 @@ func (a *cli) restoreMigrated(ctx context.Context, p system.Paths) (string, erro
 	}
 	s, found, err := upgrade.FittingSnapshot(ctx, p, own)
 	if err == nil && (!found || s.Manifest.Reason != snapshot.Upgrade) {
-		err = errors.New("the other version migrated the database, and no snapshot of before exists; go back to that version with: hob update --rollback")
+		err = errors.New("the other version migrated the database, and no snapshot from before the update exists; go back to that version with: hob update --rollback")
 	}
 	if err != nil {
 		return "", err
@@ -239,7 +239,7 @@ func (a *cli) restoreMigrated(ctx context.Context, p system.Paths) (string, erro
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf(" with the data of before the update (later changes are in the snapshot %s; decide about messages on hold with: hob restore --pending)", r.Before), nil
+	return fmt.Sprintf(" with the data from before the update (later changes are in the snapshot %s; decide about messages on hold with: hob restore --pending)", r.Before), nil
 }
 
 // programStarter returns a function that starts the daemon of the installed program as the running

@@ -50,11 +50,11 @@ func accountCases() []toolstest.Case {
 
 func sendCases() []toolstest.Case {
 	return []toolstest.Case{
-		{Step: step("send_message", `{"channel":"webhook","text":"hello"}`), Want: "The message to webhook is sent at 14:30:10; to cancel it: hob undo call", Undone: "Called back"},
+		{Step: step("send_message", `{"channel":"webhook","text":"hello"}`), Want: "The message to webhook will be sent at 14:30:10; to cancel it: hob undo call", Undone: "Called back"},
 		{Step: step("send_message", `{"channel":"telegram","to":"42","text":"hello"}`), Want: "The message to 42 on telegram is sent", Undone: "Called back"},
 		{Step: step("send_message", `{"channel":"telegram","to":"7","text":"hello"}`), Want: "Sending to 7 on telegram."},
 		{Step: step("send_file", `{"path":"a.txt"}`), Want: "Sending to 7 on telegram."},
-		{Step: step("send_file", `{"path":"a.txt","to":"webhook:x","text":"here"}`), Want: "The message to x on webhook is sent at", Undone: "Called back"},
+		{Step: step("send_file", `{"path":"a.txt","to":"webhook:x","text":"here"}`), Want: "The message to x on webhook will be sent at", Undone: "Called back"},
 	}
 }
 

@@ -112,7 +112,7 @@ func (in sendIn) sendResult(c tools.Call, m channels.OutgoingMessage, s channels
 		r.Text = "Sending to " + in.recipientText() + waits + "."
 		return r
 	}
-	r.Text = fmt.Sprintf("The message to %s is sent at %s%s; to cancel it: hob undo %s", in.recipientText(), s.At.In(c.Now.Location()).Format("15:04:05"), waits, c.ID)
+	r.Text = fmt.Sprintf("The message to %s will be sent at %s%s; to cancel it: hob undo %s", in.recipientText(), s.At.In(c.Now.Location()).Format("15:04:05"), waits, c.ID)
 	r.Undo = tools.NewUndo("cancel the message to "+in.recipientText(), s)
 	return r
 }

@@ -24,7 +24,7 @@ type Reply struct {
 	Approvals []api.Approval `json:"approvals,omitempty"`
 }
 
-// Send sends a message and waits until it is answered or its turn waits for the user.
+// Send sends a message and waits until it is answered or its turn is waiting for the user.
 func (c *Client) Send(ctx context.Context, session string, m web.Message) (Reply, error) {
 	return postValue[Reply](ctx, c, inPath(sessionsPath, session)+"/messages", m)
 }

@@ -90,7 +90,7 @@ func InProgress(p system.Paths) bool {
 }
 
 // IsUnconfirmed reports whether the last upgrade has not been confirmed by Finish. The next start
-// confirms it or restores the data of before.
+// confirms it or restores the earlier data.
 func IsUnconfirmed(p system.Paths) bool {
 	_, err := os.Stat(journalFile(p))
 	return err == nil
@@ -172,7 +172,7 @@ func (u *Upgrade) Recover(ctx context.Context) error {
 // recoverSnapshot restores the snapshot of an interrupted upgrade.
 func (u *Upgrade) recoverSnapshot(ctx context.Context, j journal) error {
 	if err := u.restoreSnapshot(ctx, j); err != nil {
-		return fmt.Errorf("upgrade: restore the data of before: %w; choose a backup of: hob backup --list, and run: hob restore NAME", err)
+		return fmt.Errorf("upgrade: restore the earlier data: %w; choose a backup with: hob backup --list, and run: hob restore NAME", err)
 	}
 	return nil
 }
@@ -315,7 +315,7 @@ func copyFile(from, to string) error {
 }
 
 // MarkOpened records that the program opened the home. Call Finish when the program is ready. Until
-// then, the start of the previous version restores the data of before.
+// then, the start of the previous version restores the earlier data.
 func (u *Upgrade) MarkOpened() error {
 	j, found, err := u.readJournal()
 	if err != nil || !found {

@@ -43,7 +43,7 @@ func TestDelay_MailIsCancelledAfterARestart(t *testing.T) {
 	s := pimtest.StartSMTP(t)
 	h := open(t, delayedConfig(s, "1h"))
 	c := h.tool("send_email", `{"to":["ada@example.org"],"subject":"Late","text":"I am late."}`)
-	if !strings.Contains(c.Text, "The mail \"Late\" to ada@example.org is sent at ") || !strings.Contains(c.Text, "to cancel it: hob undo "+c.Call) {
+	if !strings.Contains(c.Text, "The email \"Late\" to ada@example.org will be sent at ") || !strings.Contains(c.Text, "to cancel it: hob undo "+c.Call) {
 		t.Fatalf("%+v", c)
 	}
 	h.stop()
@@ -148,7 +148,7 @@ func TestDelay_Calendar(t *testing.T) {
 	}
 	const review = `{"title":"Review","start":"tomorrow at 15:00","guests":["ada@example.org"]}`
 	c := h.tool("create_calendar_event", review)
-	if !strings.Contains(c.Text, `The invitation to "Review" to ada@example.org is sent at `) || titles() != "Alone 09:00;" {
+	if !strings.Contains(c.Text, `The invitation to "Review" to ada@example.org will be sent at `) || titles() != "Alone 09:00;" {
 		t.Fatalf("%+v %s", c, titles())
 	}
 	if got := h.say("undo that"); !strings.Contains(got, `Canceled: the invitation to "Review" to ada@example.org was not sent.`) {

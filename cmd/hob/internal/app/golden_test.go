@@ -234,7 +234,7 @@ func TestATaintedFact(t *testing.T) {
 		t.Errorf("a greeting: %s", b)
 	}
 	h.say("when does the parcel for the customer arrive?")
-	if b := string(model.Requests()[1].Body); !strings.Contains(b, "nobody checked it") || !tainted() {
+	if b := string(model.Requests()[1].Body); !strings.Contains(b, "it is not verified") || !tainted() {
 		t.Errorf("asked for it: %s", b)
 	}
 }

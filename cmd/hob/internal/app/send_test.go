@@ -105,7 +105,7 @@ func TestASendIsCalledBackAfterARestart(t *testing.T) {
 	conf := "[channels.webhook]\nurl = \"" + url + "\"\nsecret = \"whsec\"\nsend_delay = \"1h\"\n"
 	h := open(t, conf)
 	c := h.tool("send_message", `{"channel":"webhook","text":"hello"}`)
-	if !strings.Contains(c.Text, "is sent at") || !strings.Contains(c.Text, "hob undo "+c.Call) {
+	if !strings.Contains(c.Text, "will be sent at") || !strings.Contains(c.Text, "hob undo "+c.Call) {
 		t.Errorf("%+v", c)
 	}
 	h.stop()

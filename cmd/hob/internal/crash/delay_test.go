@@ -222,7 +222,7 @@ func (w *delayWorld) verifySends(ctx context.Context, kills int, took time.Durat
 	t := w.t
 	w.settle(ctx, "every mail to end", func() bool {
 		for _, s := range w.sends {
-			if state, text := w.mailOutcome(ctx, s.event); s.word == "mail" && !s.cancelled && (state == "" || state == "done" && strings.Contains(text, " is sent at ")) {
+			if state, text := w.mailOutcome(ctx, s.event); s.word == "mail" && !s.cancelled && (state == "" || state == "done" && strings.Contains(text, " will be sent at ")) {
 				return false
 			}
 		}
