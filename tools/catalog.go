@@ -22,7 +22,7 @@ type Catalog struct {
 
 	mu      sync.Mutex
 	foreign map[string][]Tool // by source
-	now     *toolSet          // nil after a change
+	now     *toolSet          // cached result; nil after a change
 	version int               // number of changes of foreign
 }
 

@@ -88,7 +88,7 @@ func (m *Manager) callDriver(ctx context.Context, spec Spec, p poll, told *repor
 	}
 	made, ok := built.(Polled)
 	if !ok {
-		return nil, Found{}, fmt.Errorf("%w: the stored watcher does not fit its kind", ErrPermanent)
+		return nil, Found{}, fmt.Errorf("%w: the stored data does not match this kind of watcher", ErrPermanent)
 	}
 	limited, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()

@@ -178,7 +178,7 @@ func (m *Manager) reportTrouble(ctx context.Context, told *reportedErrors, id st
 // markBroken stops a watcher until the user resumes it.
 func (m *Manager) markBroken(ctx context.Context, spec Spec, cause error) {
 	if cause == nil {
-		cause = fmt.Errorf("%w: the stored watcher does not fit its kind", ErrPermanent)
+		cause = fmt.Errorf("%w: the stored data does not match this kind of watcher", ErrPermanent)
 	}
 	m.opt.Log.Error("watcher broken", "watcher", spec.ID, "err", cause)
 	err := m.opt.Store.Write(ctx, func(tx *store.Tx) error {

@@ -141,7 +141,7 @@ func (c *Channel) newOutgoingMail(d channels.Delivery) (outgoingMail, error) {
 		return outgoingMail{}, err
 	}
 	if c.isOwnAddress(address) {
-		return outgoingMail{}, fmt.Errorf("%w: Hob does not send mail to itself (%s)", pim.ErrInvalid, address)
+		return outgoingMail{}, fmt.Errorf("%w: Hob does not send email to itself (%s)", pim.ErrInvalid, address)
 	}
 	if why.To == address {
 		n.answers, n.hops = why.ID, why.Hops

@@ -110,7 +110,7 @@ func (a *cli) runDoctor(ctx context.Context, x doctorOptions) error {
 	if e.Daemon != 0 {
 		by = fmt.Sprintf("The running Hob (pid %d) ran all checks except: %s.", e.Daemon, strings.Join(ownChecks(), ", "))
 		if list, err = a.runInDaemon(ctx, c, x, live); errors.Is(err, errOlder) {
-			by = fmt.Sprintf("The running Hob (pid %d) has another version and cannot run the checks: this command ran them.", e.Daemon)
+			by = fmt.Sprintf("The running Hob (pid %d) is a different version and cannot run the checks, so this command ran them.", e.Daemon)
 			list, err = nil, nil
 			if x.fix { // the daemon holds the home's lock and does not know about the fixes
 				x.fix = false
@@ -161,7 +161,7 @@ func (a *cli) lockHome(p system.Paths, daemon int) func(context.Context) (func()
 }
 
 // errOlder means that the daemon's version does not support the doctor.
-var errOlder = errors.New("the daemon has another version")
+var errOlder = errors.New("the daemon is a different version")
 
 // ownChecks names the checks that run in the process of the command.
 func ownChecks() (names []string) {

@@ -26,7 +26,7 @@ func (a *cli) serviceCmd() *cobra.Command {
 	}
 	install.Flags().BoolVar(&only, "print", false, "only print the entry and its path")
 	uninstall := &cobra.Command{
-		Use: "uninstall", Short: "Stop starting Hob when you log in", Args: cobra.NoArgs,
+		Use: "uninstall", Short: "Do not start Hob when you log in", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error { return a.uninstallService(c.Context(), kindOf(c)) }),
 	}
 	status := a.addJSONFlag(&cobra.Command{

@@ -175,7 +175,7 @@ func (a *cli) swapProgram(ctx context.Context, program release.Program, from, ve
 			dropPendingUpdate(p)
 			return false, a.putBack(ctx, p, program, start, err)
 		default:
-			return false, &failure{code: exitFailed, cause: fmt.Sprintf("the daemon (pid %d) did not stop in %s; nothing was replaced", h.PID, updateStopWait), remedy: fmt.Sprintf("it may be busy; when it has stopped, it continues as %s; stop it with: %s", version, system.KillCommand(h.PID))}
+			return false, &failure{code: exitFailed, cause: fmt.Sprintf("the daemon (pid %d) did not stop within %s; nothing was replaced", h.PID, updateStopWait), remedy: fmt.Sprintf("it may be busy; when it has stopped, it continues as %s; stop it with: %s", version, system.KillCommand(h.PID))}
 		}
 	}
 	if err != nil {

@@ -51,7 +51,7 @@ func accountCases() []toolstest.Case {
 func sendCases() []toolstest.Case {
 	return []toolstest.Case{
 		{Step: step("send_message", `{"channel":"webhook","text":"hello"}`), Want: "The message to webhook will be sent at 14:30:10; to cancel it: hob undo call", Undone: "Called back"},
-		{Step: step("send_message", `{"channel":"telegram","to":"42","text":"hello"}`), Want: "The message to 42 on telegram is sent", Undone: "Called back"},
+		{Step: step("send_message", `{"channel":"telegram","to":"42","text":"hello"}`), Want: "The message to 42 on telegram will be sent", Undone: "Called back"},
 		{Step: step("send_message", `{"channel":"telegram","to":"7","text":"hello"}`), Want: "Sending to 7 on telegram."},
 		{Step: step("send_file", `{"path":"a.txt"}`), Want: "Sending to 7 on telegram."},
 		{Step: step("send_file", `{"path":"a.txt","to":"webhook:x","text":"here"}`), Want: "The message to x on webhook will be sent at", Undone: "Called back"},
@@ -186,7 +186,7 @@ func watchCases() []toolstest.Case {
 		{Step: step("try_watcher", `{"kind":"cron","config":{"cron":"0 8 1 * *"}}`), Want: "In the last 7 days it would not have fired."},
 		{Step: step("try_watcher", `{"kind":"feed","config":{"url":"https://boiler.example.com/feed.xml"}}`), Want: "would not have fired", Outside: true},
 		{Step: pdf, Want: "PDF files in", Undone: "Canceled"},
-		{Step: act, Want: ", and then will: summarise it.", Undone: "Canceled"},
+		{Step: act, Want: ". What I will do each time: summarise it.", Undone: "Canceled"},
 		{Step: step("list_watchers", `{}`), Before: []toolstest.Step{pdf, act, daily}, Want: "2 watchers:\n- "},
 		{Step: step("cancel_watcher", `{"watcher":"pdf"}`), Before: []toolstest.Step{pdf, act}, Want: "Canceled the watcher: ", Undone: "Restored"},
 		{Step: step("pause_watcher", `{"watcher":"summarise"}`), Before: []toolstest.Step{pdf, act}, Want: "Paused the watcher: ", Undone: "is active again"},

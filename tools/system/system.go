@@ -87,7 +87,7 @@ func FormatStatus(r api.Status, now time.Time) string {
 	}
 	fmt.Fprintf(&b, "\nWork: %d running, %d queued, %s waiting for you", r.Running, r.Pending, textnorm.CountNoun(r.Questions, "question", "questions"))
 	for _, h := range r.HeldSources {
-		fmt.Fprintf(&b, "\n%s: %s, so %s; answer with hob approvals list", h.Session, textnorm.CountNoun(h.Requests, "turn is waiting for your answer", "turns are waiting for your answers"), textnorm.CountNoun(h.Waiting, "later event waits", "later events wait"))
+		fmt.Fprintf(&b, "\n%s: %s, so %s; to answer, see: hob approvals list", h.Session, textnorm.CountNoun(h.Requests, "turn is waiting for your answer", "turns are waiting for your answers"), textnorm.CountNoun(h.Waiting, "later event is waiting", "later events are waiting"))
 	}
 	fmt.Fprintf(&b, "\nWatching: %s, %s, %s", textnorm.CountNoun(r.Watchers, "watcher", "watchers"), textnorm.CountNoun(r.Schedules, "schedule", "schedules"), textnorm.CountNoun(r.Reminders, "reminder", "reminders"))
 	if !r.Next.IsZero() {

@@ -20,7 +20,7 @@ const (
 	// because some programs print a greeting on their standard output.
 	maxStray = 50
 	// maxUnderWay is the maximum number of notifications that the SDK processes at the same time.
-	// The SDK ends the connection if more than 1,024 wait.
+	// The SDK ends the connection if more than 1,024 are waiting.
 	maxUnderWay = 256
 )
 

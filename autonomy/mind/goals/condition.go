@@ -14,7 +14,7 @@ import (
 )
 
 // errNotThis means that the condition does not have the form that was tried.
-var errNotThis = errors.New("the condition does not have the tried form")
+var errNotThis = errors.New("the condition has a different form")
 
 // selectTasks returns the titles of the tasks for which keep returns true.
 func selectTasks(list []Task, keep func(Task) bool) (titles []string, seen string, from provenance.Source) {

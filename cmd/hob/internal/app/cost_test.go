@@ -103,7 +103,7 @@ func helloCost(t *testing.T, extra []tools.Tool) (rows string, total int) {
 	for _, k := range []string{"core tools", "find_tools, use_tool", "system block", "user message, time and zone", "rest of the request"} {
 		fmt.Fprintf(&b, "| %s | %d | %.0f %% |\n", k, part[k]/4, 100*float64(part[k])/float64(len(r.Body)))
 	}
-	fmt.Fprintf(&b, "| all, with %d tools in the catalogue, %d of them offered | %d | 100 %% |\n", len(h.d.catalog.All()), len(body.Tools)-2, len(r.Body)/4)
+	fmt.Fprintf(&b, "| all, with %d tools in the catalog, %d of them offered | %d | 100 %% |\n", len(h.d.catalog.All()), len(body.Tools)-2, len(r.Body)/4)
 	every := len(r.Body) - part["core tools"]
 	for _, x := range h.d.catalog.All() {
 		s := x.Spec()
