@@ -409,7 +409,7 @@ func TestASkillIsShownOnce(t *testing.T) {
 				named++
 			}
 		}
-		if strings.Contains(text, "BODY of a skill") != (i == 0) || strings.Contains(text, "tea holds for this request too") != (i > 0) || named != 1 {
+		if strings.Contains(text, "BODY of a skill") != (i == 0) || strings.Contains(text, "tea applies to this request too") != (i > 0) || named != 1 {
 			t.Errorf("turn %d: %d skills in force: %s", i, named, text)
 		}
 	}
