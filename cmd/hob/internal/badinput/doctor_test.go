@@ -73,7 +73,7 @@ func sickHomes() []sick {
 			fatal(t, os.Chtimes(filepath.Join(h.home, ".config.toml.1234567"), old, old))
 			h.write(".config.toml.7654321", "another one that is at it")
 		}, 0, `warn +leftovers +1 file of an interrupted write: .*\.config.toml.1234567`, `removed .*\.config.toml.1234567$`},
-		{"an upgrade that failed", "leftovers", "", write("upgrade-failed.json", `{"version":"v9","reason":"boom","at":"2026-01-02T03:04:05Z","tries":1}`), 0, `warn +leftovers +the upgrade to v9 failed at 2026-01-0.*: boom -> remove the cause`, `the next start repeats the upgrade`},
+		{"an upgrade that failed", "leftovers", "", write("upgrade-failed.json", `{"version":"v9","reason":"boom","at":"2026-01-02T03:04:05Z","tries":1}`), 0, `warn +leftovers +2026-01-0.*: the upgrade to v9 failed: boom -> remove the cause`, `the next start repeats the upgrade`},
 		{"a missing database with a backup", "database", "", func(t *testing.T, h *house) {
 			h.hob("backup").works("snapshot-")
 			fatal(t, os.Remove(filepath.Join(h.home, "hob.db")))
