@@ -166,7 +166,7 @@ func (p *Places) resolvedPlaces() []Place {
 	return out
 }
 
-// isReadable reports whether a path of Hob's own is in a folder that may be read.
+// isReadable reports whether one of Hob's paths is in a folder that may be read.
 func (p *Places) isReadable(parts []string) bool {
 	for _, dir := range p.opt.Readable {
 		for _, n := range pathSpellings(dir) {
