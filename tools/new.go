@@ -162,13 +162,13 @@ func (t *typed) validateSpec() error {
 	case (t.run == nil) == (t.runTx == nil):
 		return errors.New("exactly one of Run and RunTx is required")
 	case t.run != nil && t.undoTx != nil, t.runTx != nil && t.undo != nil:
-		return errors.New("Undo belongs to Run, UndoTx to RunTx")
+		return errors.New("Undo requires Run, and UndoTx requires RunTx")
 	case t.prepare != nil && t.runTx == nil:
-		return errors.New("Prepare belongs to RunTx")
+		return errors.New("Prepare requires RunTx")
 	case t.waiting != nil && t.run == nil, t.waiting == nil && (t.freeze != nil || t.wasSent != nil):
-		return errors.New("Waiting belongs to Run; Freeze and WasSent belong to Waiting")
+		return errors.New("Waiting requires Run; Freeze and WasSent require Waiting")
 	case t.redo != nil && t.undo == nil:
-		return errors.New("Redo belongs to Undo")
+		return errors.New("Redo requires Undo")
 	case t.spec.Effects.ReadOnly() && (t.undo != nil || t.undoTx != nil):
 		return errors.New("a read-only tool has nothing to undo")
 	}

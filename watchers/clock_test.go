@@ -109,7 +109,7 @@ func TestSignalTexts(t *testing.T) {
 			"late since Friday",
 			dueBatch{run: []time.Time{hoursAfter(8 - 72)}, folded: 2},
 			hoursAfter(9),
-			"stretch (ran late, once for 3 times; the last was due on Fri 1 May at 11:00)", "w1@2026-05-01T08:00:00Z",
+			"stretch (one late run for 3 missed times; the last was due on Fri 1 May at 11:00)", "w1@2026-05-01T08:00:00Z",
 			73 * time.Hour, `{"due":"2026-05-01T11:00:00+03:00","late_seconds":262800,"missed":2}`,
 		},
 		{

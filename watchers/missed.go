@@ -170,7 +170,7 @@ func occurrenceKey(id string, at time.Time) string {
 func lateNote(at, now time.Time, late time.Duration, folded int, loc *time.Location) string {
 	switch {
 	case late > 0 && folded > 0:
-		return fmt.Sprintf("ran late, once for %s times; the last was due %s", formatCount(folded+1), clockTime(at, now, loc))
+		return fmt.Sprintf("one late run for %s missed times; the last was due %s", formatCount(folded+1), clockTime(at, now, loc))
 	case late > 0:
 		return "ran late, was due " + clockTime(at, now, loc)
 	case folded > 0:

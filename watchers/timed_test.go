@@ -58,7 +58,7 @@ func TestMissed(t *testing.T) {
 		want   []string
 	}{
 		{"daily, run once", daily, watchers.RunOnce, []string{
-			"stretch (ran late, once for 3 times; the last was due at 08:00)", "stretch",
+			"stretch (one late run for 3 missed times; the last was due at 08:00)", "stretch",
 		}},
 		{"daily, skip", daily, watchers.Skip, []string{
 			"Skipped 3 times: stretch (due from Sat 1 Jan at 08:00 to today at 08:00)", "stretch",

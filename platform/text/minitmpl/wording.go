@@ -30,7 +30,7 @@ type Template struct {
 	funcs Funcs
 }
 
-// names lists the built-in functions for the parser. Their implementations are in execution.
+// names lists the built-in functions for the parser. Type execution implements them.
 var names = map[string]any{"and": true, "or": true, "not": true, "eq": true, "ne": true, "len": true, "printf": true}
 
 // Parse parses text as a template.
