@@ -331,7 +331,7 @@ func (c *Client) describeError(row callRow, err error, sent bool) error {
 		return err
 	case errors.Is(err, errUnauthorized):
 		return &failedCall{code: tools.Failed, text: fmt.Sprintf("the agent %s rejected the token; the user must check the token of [a2a.agents.%s]", row.agent, row.agent)}
-	case offline && (network.Refusal() || !network.Sent):
+	case offline && (network.Refusal() || !network.Sent || network.Kind == safehttp.Redirect):
 		return &failedCall{code: tools.Failed, text: fmt.Sprintf("the agent %s cannot be reached: %s", row.agent, network.Error()), outside: true}
 	case errors.As(err, &protocol):
 		return &failedCall{code: tools.Failed, text: fmt.Sprintf("the agent %s refused: %s", row.agent, textnorm.Ellipsize(protocol.Error(), 1000)), outside: true}

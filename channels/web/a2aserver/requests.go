@@ -66,6 +66,12 @@ const (
 	maxPage      = 100
 )
 
+func taskStates() []a2a.TaskState {
+	return []a2a.TaskState{
+		a2a.TaskStateSubmitted, a2a.TaskStateWorking, a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired, a2a.TaskStateCompleted, a2a.TaskStateCanceled, a2a.TaskStateFailed, a2a.TaskStateRejected,
+	}
+}
+
 // ListTasks implements a2asrv.RequestHandler. The tasks are ordered by their last change, newest
 // first.
 func (q requests) ListTasks(ctx context.Context, r *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
@@ -79,6 +85,9 @@ func (q requests) ListTasks(ctx context.Context, r *a2a.ListTasksRequest) (*a2a.
 	}
 	if size < 1 || size > maxPage || r.HistoryLength != nil && *r.HistoryLength < 0 {
 		return nil, a2a.NewError(a2a.ErrInvalidParams, "pageSize must be from 1 to 100, and historyLength must not be negative")
+	}
+	if r.Status != a2a.TaskStateUnspecified && !slices.Contains(taskStates(), r.Status) {
+		return nil, a2a.NewError(a2a.ErrInvalidParams, "status must be the name of a state, such as TASK_STATE_WORKING")
 	}
 	list, err := q.s.selectTasks(ctx, `client = ?1 AND (?2 = '' OR context = ?2) ORDER BY updated_at DESC, id DESC LIMIT ?3`, c.name, r.ContextID, maxKept+maxOpen)
 	if err != nil {

@@ -44,7 +44,7 @@ const (
 // Limits.
 const (
 	maxBody     = 8 << 20 // bytes of a request
-	maxOpen     = 32      // open tasks per client
+	maxOpen     = 100     // open tasks per client
 	maxKept     = 1000    // ended tasks per client
 	maxCalls    = 16      // calls of one client that wait for a task
 	bodyTime    = 30 * time.Second
