@@ -192,8 +192,17 @@ func (a *cli) printSkill(r skillRow) {
 		tools = "only " + strings.Join(r.AllowedTools, " ") + "; your rules and approvals apply"
 	}
 	for _, l := range []struct{ name, value string }{
-		{"name", r.Name}, {"about", r.Description}, {"state", r.State}, {"problem", r.Problem}, {"from", r.From}, {"license", r.License}, {"needs", r.Compatibility},
-		{"triggers", strings.Join(r.Triggers, ", ")}, {"tools", tools}, {"scripts", strings.Join(r.Scripts, ", ")}, {"hosts", strings.Join(r.Hosts, ", ")},
+		{"name", r.Name},
+		{"about", r.Description},
+		{"state", r.State},
+		{"problem", r.Problem},
+		{"from", r.From},
+		{"license", r.License},
+		{"needs", r.Compatibility},
+		{"triggers", strings.Join(r.Triggers, ", ")},
+		{"tools", tools},
+		{"scripts", strings.Join(r.Scripts, ", ")},
+		{"hosts", strings.Join(r.Hosts, ", ")},
 	} {
 		if l.value != "" {
 			fmt.Fprintf(a.out, "%-9s %s\n", l.name+":", sanitizePrintable(oneLine(l.value)))

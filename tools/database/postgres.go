@@ -192,8 +192,10 @@ func (e *postgresEngine) runQuery(ctx context.Context, s statement, params []str
 
 // harmlessVolatile lists the volatile functions of PostgreSQL that only return a value.
 func harmlessVolatile() []string {
-	return []string{"random", "random_normal", "clock_timestamp", "timeofday", "gen_random_uuid", "uuidv4", "uuidv7", "pg_relation_size", "pg_total_relation_size",
-		"pg_table_size", "pg_indexes_size", "pg_database_size", "pg_tablespace_size", "pg_column_size"}
+	return []string{
+		"random", "random_normal", "clock_timestamp", "timeofday", "gen_random_uuid", "uuidv4", "uuidv7", "pg_relation_size", "pg_total_relation_size",
+		"pg_table_size", "pg_indexes_size", "pg_database_size", "pg_tablespace_size", "pg_column_size",
+	}
 }
 
 // refuseVolatile refuses functions that the database declares as volatile, because a read-only

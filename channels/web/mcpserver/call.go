@@ -169,8 +169,13 @@ func callError(err error) *mcp.CallToolResult {
 		class error
 		code  string
 	}{
-		{api.ErrNotFound, "not_found"}, {api.ErrInvalid, "invalid_arguments"}, {api.ErrDenied, "policy_denied"}, {api.ErrConflict, "conflict"}, {api.ErrFull, "disk_full"},
-		{context.Canceled, "cancelled"}, {context.DeadlineExceeded, "timeout"},
+		{api.ErrNotFound, "not_found"},
+		{api.ErrInvalid, "invalid_arguments"},
+		{api.ErrDenied, "policy_denied"},
+		{api.ErrConflict, "conflict"},
+		{api.ErrFull, "disk_full"},
+		{context.Canceled, "cancelled"},
+		{context.DeadlineExceeded, "timeout"},
 	} {
 		if errors.Is(err, c.class) {
 			e.Code, e.Message = c.code, err.Error()
