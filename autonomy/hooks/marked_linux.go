@@ -6,13 +6,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 // killMarked kills the processes whose environment contains mark: descendants of a hook that
 // started a new session. It repeats this until none is left, because new processes may
-// start in the meantime.
+// start in the meantime and killed ones take a moment to end.
 func killMarked(mark string) {
-	for range 20 {
+	for range 200 {
 		found := false
 		list, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is valid
 		for _, file := range list {
@@ -27,5 +28,6 @@ func killMarked(mark string) {
 		if !found {
 			return
 		}
+		time.Sleep(10 * time.Millisecond)
 	}
 }

@@ -273,7 +273,7 @@ func (p *pinFile) digestOf(file string) (string, error) {
 	if err != nil {
 		return "", newProgramError(Missing, "%s cannot be read: %v; make it readable for your account", file, err)
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 	fi, err := f.Stat()
 	switch {
 	case err != nil:

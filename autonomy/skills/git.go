@@ -54,7 +54,7 @@ func (s Source) readRepository(ctx context.Context, address string) (c unpack.Co
 	if err != nil {
 		return c, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
 	proxy, err := startProxy(ctx, s.Network, u)
@@ -199,7 +199,7 @@ func startProxy(ctx context.Context, network *safehttp.Client, u *url.URL) (*pro
 			http.Error(w, "another host", http.StatusForbidden)
 			return
 		}
-		out, err := network.Connect(r.Context(), "https", host)
+		out, err := network.Connect(r.Context(), "https", host) //nolint:contextcheck // it ends with the request
 		if err != nil {
 			p.setError(err)
 			http.Error(w, "refused", http.StatusForbidden)
@@ -216,13 +216,13 @@ func startProxy(ctx context.Context, network *safehttp.Client, u *url.URL) (*pro
 
 // tunnelTraffic copies between the client and the connection until one of them ends.
 func (p *proxy) tunnelTraffic(ctx context.Context, w http.ResponseWriter, out net.Conn) {
-	defer out.Close()
+	defer func() { _ = out.Close() }()
 	in, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		p.setError(err)
 		return
 	}
-	defer in.Close()
+	defer func() { _ = in.Close() }()
 	p.conns.Add(1)
 	defer p.conns.Done()
 	stop := context.AfterFunc(ctx, func() { _, _ = in.Close(), out.Close() })

@@ -124,7 +124,7 @@ func (h Home) Add(ctx context.Context, c *Candidate, o AddOptions) (trusted bool
 		if err != nil {
 			return err
 		}
-		defer os.RemoveAll(staged)
+		defer func() { _ = os.RemoveAll(staged) }()
 		if err := c.files.writeTo(staged); err != nil {
 			return fmt.Errorf("write the skill: %w", err)
 		}
@@ -181,7 +181,7 @@ func (t tree) writeTo(dir string) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	for _, name := range slices.Sorted(maps.Keys(t)) {
 		f := t[name]
 		path := filepath.FromSlash(name)

@@ -68,7 +68,7 @@ func (l *Library) loadFile(s *Skill, name string, r tools.Result) (tools.Result,
 		if err != nil {
 			return tools.Result{}, tools.Errorf(tools.Failed, "the folder of the skill cannot be read: %w", err)
 		}
-		defer root.Close()
+		defer func() { _ = root.Close() }()
 		b, err := readFile(root, name)
 		switch {
 		case errors.Is(err, os.ErrNotExist):

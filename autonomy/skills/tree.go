@@ -117,7 +117,7 @@ func readTree(dir string, whole bool) (tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	out := tree{}
 	err = walkFiles(root, func(name string, info fs.FileInfo) error {
 		b, err := readFile(root, name)
@@ -157,7 +157,7 @@ func stampFolder(dir string) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	h := fnv.New64a()
 	err = walkFiles(root, func(name string, info fs.FileInfo) error {
 		fmt.Fprintf(h, "%s\x00%d\x00%d\x00%o\x00", name, info.Size(), info.ModTime().UnixNano(), info.Mode())

@@ -61,7 +61,7 @@ func (d *permissionBroker) callTool(ctx context.Context, name string, args json.
 	defer done()
 	d.toolMu.Lock()
 	defer d.toolMu.Unlock()
-	id := agentCallPrefix + lastIDChars(d.t.Event.ID, 12) + "_" + shortid.New("")
+	id := agentCallPrefix + lastIDChars(d.t.Event.ID) + "_" + shortid.New("")
 	s := &callStep{call: llm.ToolCall{ID: id, Name: name, Args: args}, args: args, heldInMemory: true}
 	question, err := d.decideTool(ctx, s)
 	if err != nil {

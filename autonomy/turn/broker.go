@@ -124,7 +124,7 @@ func (d *permissionBroker) enterCall(ctx context.Context) (context.Context, func
 func (d *permissionBroker) findOrCreateAction(a llm.Action) *pendingAction {
 	s := d.steps[a.ID]
 	if s == nil {
-		id := "call_" + lastIDChars(d.t.Event.ID, 12) + "_" + shortid.New("")
+		id := "call_" + lastIDChars(d.t.Event.ID) + "_" + shortid.New("")
 		s = &pendingAction{callStep: &callStep{call: llm.ToolCall{ID: id}, heldInMemory: true}}
 		d.steps[a.ID] = s
 		d.order = append(d.order, s)

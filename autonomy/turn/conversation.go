@@ -84,12 +84,13 @@ func (c *conversation) assignCallIDs(parts []llm.Part) {
 
 // callID returns the id of the nth call in the model's next answer.
 func (c *conversation) callID(n int) string {
-	return fmt.Sprintf("call_%s_%d_%d", lastIDChars(c.t.Event.ID, 12), len(c.msgs)-c.own, n)
+	return fmt.Sprintf("call_%s_%d_%d", lastIDChars(c.t.Event.ID), len(c.msgs)-c.own, n)
 }
 
-func lastIDChars(s string, n int) string {
-	s = strings.ReplaceAll(s, "-", "")
-	return s[max(0, len(s)-n):]
+// lastIDChars returns the last 12 characters of an event id without hyphens.
+func lastIDChars(id string) string {
+	id = strings.ReplaceAll(id, "-", "")
+	return id[max(0, len(id)-12):]
 }
 
 // usedToolsBefore reports whether the turn before this one used tools.

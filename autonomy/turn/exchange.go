@@ -311,7 +311,7 @@ func (m *modelExchange) keepPicture(n int, i *llm.Image) (string, error) {
 	case m.o.Pictures == nil:
 		return "", fmt.Errorf("storage for pictures is not configured")
 	}
-	return m.o.Pictures.KeepPicture(fmt.Sprintf("%s-%d-%d%s", lastIDChars(m.t.Event.ID, 12), len(m.conv.msgs)-m.conv.own, n, ext), i.Data)
+	return m.o.Pictures.KeepPicture(fmt.Sprintf("%s-%d-%d%s", lastIDChars(m.t.Event.ID), len(m.conv.msgs)-m.conv.own, n, ext), i.Data)
 }
 
 // PictureFolder is a PictureStore that writes files to a folder.

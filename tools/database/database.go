@@ -222,7 +222,7 @@ func (d Deps) buildResult(c config.Database, via string, out table, empty string
 }
 
 // withTimeout names the setting if the time limit of the section ended the call.
-func withTimeout(err error, ctx context.Context, c config.Database) error { //nolint:revive // the error is the subject
+func withTimeout(err error, ctx context.Context, c config.Database) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) || tools.CodeOf(err) == tools.TimedOut {
 		return tools.Errorf(tools.TimedOut, "the database %s did not answer within %s; narrow the query, or raise databases.%s.timeout", tools.Clean(c.Name), c.Timeout.Duration, tools.Clean(c.Name))
 	}

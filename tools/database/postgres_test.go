@@ -77,7 +77,7 @@ func (s *postgresServer) command(tool string, args ...string) *exec.Cmd {
 	if os.Geteuid() == 0 {
 		args = append([]string{"setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--"}, args...)
 	}
-	c := exec.Command(args[0], args[1:]...) //nolint:noctx // the cleanup ends it
+	c := exec.Command(args[0], args[1:]...)
 	c.Dir, c.Env = s.dir, []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "HOME=" + s.dir, "TZ=UTC"}
 	return c
 }
@@ -96,7 +96,7 @@ func (s *postgresServer) write(path, text string) {
 	c := s.command("psql")
 	c.Args = append(c.Args[:len(c.Args)-1], "/bin/sh", "-c", "cat > "+path)
 	if os.Geteuid() != 0 {
-		c = exec.Command("/bin/sh", "-c", "cat > "+path) //nolint:noctx // ends at once
+		c = exec.Command("/bin/sh", "-c", "cat > "+path)
 	}
 	c.Stdin = strings.NewReader(text)
 	if out, err := c.CombinedOutput(); err != nil {

@@ -48,10 +48,7 @@ func (s *server) documentTransport(ctx context.Context, ses *session) (mcp.Trans
 	d := &documentServer{
 		s: s, base: base,
 		server: mcp.NewServer(&mcp.Implementation{Name: s.cfg.Name, Version: "1"}, &mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}}),
-		client: &http.Client{
-			Transport:     network.Streams(maxMessage, s.cfg.Timeout.Duration),
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
+		client: safehttp.NewStreamingClient(network.Streams(maxMessage, s.cfg.Timeout.Duration)),
 	}
 	if _, err := d.reloadDocument(ctx); err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 
 	"hob/autonomy/api"
 	"hob/platform/host/system"
+	"hob/platform/net/safehttp"
 )
 
 // loginTimeout is how long the user has to sign in.
@@ -59,7 +60,7 @@ func (m *Manager) LoginMCP(ctx context.Context, name string, wait bool) (api.MCP
 	if l == nil || l.isDone() && !wait {
 		l = &login{ready: make(chan struct{}), done: make(chan struct{})}
 		s.login = l
-		m.work.Go(func() { s.runLogin(l) })
+		m.work.Go(func() { s.runLogin(l) }) //nolint:contextcheck // the login continues after the request
 	}
 	s.mu.Unlock()
 	next := l.ready
@@ -208,7 +209,9 @@ func (s *server) authClient() (*http.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &http.Client{Timeout: connectTimeout, Transport: network.Streams(1<<20, connectTimeout), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
+	client := safehttp.NewStreamingClient(network.Streams(1<<20, connectTimeout))
+	client.Timeout = connectTimeout
+	return client, nil
 }
 
 // callbackPage receives the answer of the authorization server.
@@ -272,7 +275,7 @@ func (s *server) storedHandler(ctx context.Context) (auth.OAuthHandler, error) {
 		return nil, err
 	}
 	o := &oauth2.Config{ClientID: saved.ClientID, ClientSecret: saved.ClientSecret, Endpoint: oauth2.Endpoint{TokenURL: saved.TokenURL, AuthStyle: saved.AuthStyle}, Scopes: saved.Scopes}
-	h.saved, h.source = saved, o.TokenSource(context.WithValue(s.m.life, oauth2.HTTPClient, client), saved.Token)
+	h.saved, h.source = saved, o.TokenSource(context.WithValue(s.m.life, oauth2.HTTPClient, client), saved.Token) //nolint:contextcheck // tokens are renewed as long as Hob runs
 	return h, nil
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"hob/platform/host/command"
 	"hob/platform/host/osrun"
+	"hob/platform/net/safehttp"
 )
 
 // Limits of a connection.
@@ -271,6 +272,6 @@ func (s *server) httpTransport(ctx context.Context, handler auth.OAuthHandler) (
 	}
 	return &mcp.StreamableClientTransport{
 		Endpoint: s.cfg.URL, MaxEventSize: maxMessage, OAuthHandler: handler,
-		HTTPClient: &http.Client{Transport: seen, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		HTTPClient: safehttp.NewStreamingClient(seen),
 	}, seen, nil
 }

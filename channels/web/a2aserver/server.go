@@ -283,8 +283,7 @@ func checkEnvelope(b []byte) (checked []byte, id json.RawMessage, err error) {
 		return nil, nil, &rpcError{-32600, "the request must be a JSON object; batches are not supported"}
 	}
 	id = in["id"]
-	var text, number json.RawMessage = id, id
-	if len(id) > 0 && string(id) != "null" && json.Unmarshal(text, new(string)) != nil && json.Unmarshal(number, new(float64)) != nil {
+	if len(id) > 0 && string(id) != "null" && json.Unmarshal(id, new(string)) != nil && json.Unmarshal(id, new(float64)) != nil {
 		return nil, nil, &rpcError{-32600, "id must be a string or a number"}
 	}
 	var version, method string

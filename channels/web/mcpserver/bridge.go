@@ -103,7 +103,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 	if errors.Is(err, bufio.ErrTooLong) {
 		err = fmt.Errorf("a message is longer than %d MB", maxLine>>20)
 	}
-	b.finishRequests(cancel, &requests, &streams)
+	b.finishRequests(cancel, &requests, &streams) //nolint:contextcheck // the session is ended although ctx may be done
 	return errors.Join(err, b.currentFailure())
 }
 

@@ -83,7 +83,7 @@ func (t Target) buildRequest(ctx context.Context, o Operation, args map[string]a
 		switch p.In {
 		case "path":
 			if values[0] == "" || values[0] == "." || values[0] == ".." {
-				return nil, fmt.Errorf("the argument %s must not be empty, . or ..", p.Argument)
+				return nil, fmt.Errorf("the argument %s must not be empty, \".\" or \"..\"", p.Argument)
 			}
 			path = strings.ReplaceAll(path, "{"+p.Name+"}", url.PathEscape(values[0]))
 		case "query":

@@ -53,7 +53,7 @@ func Find(name string) (Known, bool) {
 }
 
 // knownList decodes the files once; most commands never need them.
-var knownList = sync.OnceValue(func() []Known { //nolint:gochecknoglobals // constant data
+var knownList = sync.OnceValue(func() []Known {
 	files, err := knownFiles.ReadDir("known")
 	if err != nil { // the files are part of the program, and a test decodes them
 		panic(err)
