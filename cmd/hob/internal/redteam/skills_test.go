@@ -66,7 +66,7 @@ func (w *world) putSkill(name, more string, trusted bool) {
 func TestThroughTheSkillsOfFolders(t *testing.T) {
 	w, v, f, all := stage(t, "")
 	w.inFamily("templates and their skills")
-	for i, text := range sampleOf(f.c.injections, attemptCount(24, 6)) {
+	for i, text := range sampleOf(f.c.injections, 6)[:min(attemptCount(24, 6), len(f.c.injections))] {
 		name := fmt.Sprintf("tax-return-%d", i)
 		if i%3 == 1 {
 			w.putSkill(name, "---\nFill in the form.\n", true)
