@@ -99,7 +99,7 @@ func (c *Client) endInterrupted(ctx context.Context) error {
 }
 
 func unknownOutcome(row callRow) *failedCall {
-	return &failedCall{code: tools.OutcomeUnknown, text: fmt.Sprintf("the connection to the agent %s ended while the task was sent, so it is unknown whether the agent received it; the task was not sent again", row.agent)}
+	return &failedCall{code: tools.OutcomeUnknown, text: fmt.Sprintf("the connection to the agent %s ended while the task was being sent, so it is unknown whether the agent received it; the task was not sent again", row.agent)}
 }
 
 // endCall records the end of a call and resumes its turn.

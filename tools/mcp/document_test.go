@@ -79,7 +79,7 @@ func openShop(t *testing.T) *shop {
 		t.Fatal(err)
 	}
 	s.manager, err = Open(t.Context(), Options{
-		Store: st, Catalog: s.catalog, Config: func() *config.Config { return cfg }, Network: network, Dir: dir, Version: "test", Log: slog.New(slog.DiscardHandler),
+		Store: st, Catalog: s.catalog, Started: cfg, Config: func() *config.Config { return cfg }, Network: network, Dir: dir, Version: "test", Log: slog.New(slog.DiscardHandler),
 		Secret: func(_ context.Context, ref string) (string, error) { return "Bearer s3cret", nil },
 	})
 	if err != nil {

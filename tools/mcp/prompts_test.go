@@ -47,7 +47,7 @@ func TestPromptsServeAsSkills(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, err := mcp.Open(t.Context(), mcp.Options{
-		Store: st, Catalog: catalog, Config: func() *config.Config { return conf }, Network: network, Dir: dir, Version: "1",
+		Store: st, Catalog: catalog, Started: conf, Config: func() *config.Config { return conf }, Network: network, Dir: dir, Version: "1",
 		Secret: func(_ context.Context, ref string) (string, error) { return ref, nil },
 	})
 	if err != nil {
