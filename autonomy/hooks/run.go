@@ -71,7 +71,7 @@ func runProgram(ctx context.Context, x hook, in []byte) ([]byte, error) {
 	mark := markEnv + "=" + rand.Text()
 	cmd := exec.Command(x.args[0], x.args[1:]...) //nolint:gosec,noctx // the user configured the program; Output ends the whole process tree
 	cmd.Dir = filepath.Dir(x.args[0])
-	cmd.Env = append(osrun.Programs{Getenv: minimalEnv}.Env(), "HOB_HOOK="+x.On, mark)
+	cmd.Env = append(osrun.Programs{Getenv: minimalEnv}.Env(), "HOB_HOOK="+x.On, system.Marker+"=hook", mark)
 	out, err := osrun.Output(ctx, cmd, in)
 	killMarked(mark)
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -32,6 +32,12 @@ func (l *Library) Tool() tools.Tool {
 			Description: "Load the instructions of a skill, or one of its files.",
 			Keywords:    "skill skills instructions how to procedure",
 		},
+		Judge: func(_ context.Context, in useIn) tools.CallAssessment {
+			if s, ok := l.findUsable(strings.TrimSpace(in.Name)); ok && s.load != nil { // its server learns which skill is loaded
+				return tools.CallAssessment{Effects: tools.Egress, Query: s.Name}
+			}
+			return tools.CallAssessment{}
+		},
 		Run: l.loadSkill,
 	})
 }

@@ -206,12 +206,12 @@ func (c *Client) sendTask(ctx context.Context, conn *Connection, row *callRow) (
 		return nil, cutText(partsText(r.Parts)), nil
 	case *a2a.Task:
 		if r.ID == "" || len(r.ID) > 500 || len(r.ContextID) > 500 {
-			return nil, "", &failedCall{code: tools.Failed, text: fmt.Sprintf("the agent %s answered with an invalid task", row.agent)}
+			return nil, "", unknownOutcome(*row)
 		}
 		row.remote, row.context = string(r.ID), r.ContextID
 		return r, "", c.setState(ctx, row, stateOpen)
 	}
-	return nil, "", &failedCall{code: tools.Failed, text: fmt.Sprintf("the agent %s answered with neither a task nor a message", row.agent)}
+	return nil, "", unknownOutcome(*row)
 }
 
 // followTask waits for the end of the task at the agent.
@@ -333,9 +333,9 @@ func (c *Client) describeError(row callRow, err error, sent bool) error {
 		return &failedCall{code: tools.Failed, text: fmt.Sprintf("the agent %s rejected the token; the user must check the token of [a2a.agents.%s]", row.agent, row.agent)}
 	case offline && (network.Refusal() || !network.Sent || network.Kind == safehttp.Redirect):
 		return &failedCall{code: tools.Failed, text: fmt.Sprintf("the agent %s cannot be reached: %s", row.agent, network.Error()), outside: true}
-	case errors.As(err, &protocol):
+	case errors.As(err, &protocol) && !(sent && errors.Is(err, a2a.ErrInternalError)):
 		return &failedCall{code: tools.Failed, text: fmt.Sprintf("the agent %s refused: %s", row.agent, textnorm.Ellipsize(protocol.Error(), 1000)), outside: true}
-	case sent && (offline || errors.Is(err, context.DeadlineExceeded)):
+	case sent: // the agent may have accepted the task
 		return unknownOutcome(row)
 	}
 	return &failedCall{code: tools.Failed, text: textnorm.Ellipsize(err.Error(), 1000), outside: true}

@@ -123,6 +123,7 @@ func TestPostgres(t *testing.T) {
 		INSERT INTO customers VALUES (1, 'Ada', '{a,b}', '2026-01-02 03:04:05+00'), (2, 'Bob', NULL, NULL);
 		INSERT INTO orders VALUES (1, 1, 12.50);
 		CREATE FUNCTION sneaky() RETURNS int LANGUAGE sql VOLATILE AS 'SELECT 1';
+		CREATE FUNCTION hidden(customers) RETURNS int LANGUAGE sql VOLATILE AS 'SELECT 1';
 		CREATE FUNCTION twice(i int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT 2 * i';
 		GRANT ALL ON customers, orders TO reader; GRANT ALL ON SEQUENCE counter TO reader`)
 	b := newBench(t, t.TempDir(), s.section("reader", "max_rows = 3\ntimeout = \"3s\"\n"), s.password)
@@ -151,7 +152,7 @@ func TestPostgres(t *testing.T) {
 		for _, text := range []string{
 			"WITH x AS (DELETE FROM orders RETURNING 1) SELECT * FROM x", "SELECT * INTO copied FROM orders", "SELECT nextval('counter')", "SELECT * FROM orders FOR UPDATE",
 			"EXPLAIN ANALYZE DELETE FROM orders", "SELECT set_config('transaction_read_only', 'off', false)", "SELECT pg_terminate_backend(1)", "SELECT sneaky()",
-			"SELECT pg_advisory_lock(1)", "SELECT lo_import('/etc/passwd')", "SELECT * FROM private", "SELECT pg_notify('a', 'b')", "SELECT pg_switch_wal()",
+			"SELECT pg_advisory_lock(1)", "SELECT lo_import('/etc/passwd')", "SELECT * FROM private", "SELECT pg_notify('a', 'b')", "SELECT pg_switch_wal()", "SELECT c.hidden FROM customers c", `SELECT (c)."hidden" FROM customers c`,
 		} {
 			if r, err := b.query(text); tools.CodeOf(err) != tools.PolicyDenied {
 				t.Errorf("%s = %q, %v; want %s", text, r.Text, err, tools.PolicyDenied)

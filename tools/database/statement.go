@@ -86,6 +86,11 @@ func parseStatement(text string, postgres bool) (statement, error) {
 			return statement{}, refuseFunction(name)
 		}
 	}
+	for i := range len(list) - 1 { // PostgreSQL calls f(t) for t.f if t has no column f
+		if next := list[i+1]; postgres && list[i].text == "." && (next.kind == wordToken || next.kind == quotedToken) && !slices.Contains(s.calls, next.text) {
+			s.calls = append(s.calls, next.text)
+		}
+	}
 	return s, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"hob/platform/store"
@@ -90,6 +91,20 @@ func (m *Manager) readPins(ctx context.Context) (map[string]map[string]*pin, err
 	return out, rows.Err()
 }
 
+// maxPins limits the tools that are remembered for one server. Tools that are gone count, because
+// otherwise a changed tool would return as a new one.
+const maxPins = 2 * maxTools
+
+// refuseTool records why a tool cannot be used.
+func (s *server) refuseTool(name, why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refused == nil {
+		s.refused = map[string]string{}
+	}
+	s.refused[name] = why
+}
+
 // recordTools compares the tools that the server offers now with the pins, and stores the result.
 func (s *server) recordTools(ctx context.Context, list []toolSpec) error {
 	s.mu.Lock()
@@ -102,6 +117,10 @@ func (s *server) recordTools(ctx context.Context, list []toolSpec) error {
 	s.mu.Unlock()
 	for _, spec := range list {
 		p := next[spec.Name]
+		if p == nil && len(next) >= maxPins {
+			s.refuseTool(spec.Name, fmt.Sprintf("the server has offered more than %d different tools", maxPins))
+			continue
+		}
 		if p == nil {
 			next[spec.Name] = &pin{spec: spec}
 			continue

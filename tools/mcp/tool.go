@@ -50,7 +50,7 @@ func newTool(s *server, p *pin) *foreignTool {
 	}
 	t.check = sync.OnceValue(func() *jsonschema.Resolved {
 		var schema jsonschema.Schema
-		if json.Unmarshal(p.spec.Schema, &schema) != nil {
+		if json.Unmarshal(p.spec.Schema, &schema) != nil || !hasBoundedRefs(p.spec.Schema) {
 			return nil
 		}
 		resolved, err := schema.Resolve(nil) // without a loader: references to other documents are not fetched

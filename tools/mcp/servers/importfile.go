@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"hob/platform/host/system"
 	"hob/platform/text/textnorm"
 )
 
@@ -152,8 +153,9 @@ func (c *converter) convertServer(name string, raw json.RawMessage) (Server, err
 	if s.Command, err = c.plainText(in.Command); err != nil {
 		return Server{}, err
 	}
-	if s.URL, err = c.plainText(cmp.Or(in.URL, in.ServerURL)); err != nil {
-		return Server{}, err
+	s.URL = cmp.Or(in.URL, in.ServerURL)
+	if placeholder.MatchString(s.URL) { // a variable may hold a secret
+		return Server{}, errors.New("its address contains a variable; add the server with hob mcp add NAME URL")
 	}
 	if s.Cwd, err = c.plainText(in.Cwd); err != nil {
 		return Server{}, err
@@ -186,7 +188,25 @@ func (c *converter) convertServer(name string, raw json.RawMessage) (Server, err
 	} else {
 		s.Headers, err = c.convertValues(in.Headers, &s)
 	}
+	s.Notes = append(s.Notes, describeImport(s)...)
 	return s, err
+}
+
+// describeImport lists what an imported server runs or connects to, and the variables that it gets,
+// because another person may have written the file.
+func describeImport(s Server) []string {
+	out := []string{"connects to " + textnorm.Ellipsize(s.URL, 200)}
+	if s.Command != "" {
+		out[0] = "runs " + textnorm.Ellipsize(strings.Join(append([]string{s.Command}, s.Args...), " "), 200)
+	}
+	for _, list := range []map[string]string{s.Env, s.Headers} {
+		for _, key := range slices.Sorted(maps.Keys(list)) {
+			if name, ok := strings.CutPrefix(list[key], "env:"); ok {
+				out = append(out, "gets the environment variable "+name)
+			}
+		}
+	}
+	return out
 }
 
 // convertValues converts variables or headers.
@@ -195,6 +215,9 @@ func (c *converter) convertValues(in map[string]string, s *Server) (map[string]s
 	for key, v := range in {
 		if len(v) > maxValue || strings.ContainsRune(v, 0) {
 			return nil, fmt.Errorf("the value of %q is too long", textnorm.Ellipsize(key, 60))
+		}
+		if system.IsReference(v) { // the author of the file would choose which secret is sent
+			return nil, fmt.Errorf("the value of %q refers to a secret on this machine (%s); add the server with hob mcp add and set the reference yourself", textnorm.Ellipsize(key, 60), textnorm.Ellipsize(v, 60))
 		}
 		c.hint = ""
 		text, err := c.expandText(v, true)
