@@ -280,8 +280,8 @@ type TxTool interface {
 	CallTx(ctx context.Context, tx *store.Tx, c Call) (Result, error)
 }
 
-// Preparer is an own tool that must do work before its transaction, for example read and copy a
-// file, because a transaction blocks all other writers. CallTx gets the return value as
+// Preparer is one of Hob's tools that must do slow work before its transaction, such as copying a
+// file: a transaction blocks all other writers. CallTx gets the return value as
 // Call.Prepared. If CallTx never runs or fails, the leftovers of Prepare must be harmless.
 type Preparer interface {
 	Prepare(ctx context.Context, c Call) (any, error)

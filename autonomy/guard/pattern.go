@@ -12,10 +12,10 @@ import (
 
 // A pattern describes what a grant covers beyond one set of arguments. Most patterns come from the
 // tool's assessment of a call (tools.CallAssessment.Pattern) and cover the calls with the same
-// assessment. For tools without an assessment there are
+// assessment. Tools without an assessment use these patterns:
 //
 //	to:ADDRESS    sends to this recipient only
-//	host:NAME     fetches from this host; host:*.NAME from hosts below it
+//	host:NAME     fetches from this host; host:*.NAME from its subdomains
 //	below:/PATH   changes to files below this folder
 const (
 	toPattern    = "to:"

@@ -87,7 +87,7 @@ type Notifier struct {
 // New returns a Notifier after checking the options.
 func New(o Options) (*Notifier, error) {
 	if o.Store == nil || o.Bus == nil || o.Zone == nil {
-		return nil, errors.New("notify: a required option is missing")
+		return nil, errors.New("notify: the options Store, Bus and Zone are required")
 	}
 	if o.Waiting == nil {
 		o.Waiting = func(store.Querier, string, string) ([]string, error) { return []string{"?"}, nil }

@@ -133,7 +133,7 @@ type ToolCall struct {
 	Tool   string          `json:"tool"`
 	Args   json.RawMessage `json:"args"`
 	Report string          `json:"report"`
-	// Client is the person as which an external program made the call, such as "mcp:laptop"; ""
+	// Client is the identity of the external program that made the call, such as "mcp:laptop"; ""
 	// means that the owner made it. Origins then describes the program.
 	Client  string              `json:"client,omitempty"`
 	Origins []provenance.Origin `json:"origins,omitempty"`

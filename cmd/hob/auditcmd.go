@@ -111,7 +111,7 @@ func (a *cli) verifyLog(ctx context.Context) error {
 		}
 		fmt.Fprintf(a.out, "The audit log is intact: %d lines, head %s\n", h.Lines, h.Hash)
 		if h.Unkeyed > 0 {
-			fmt.Fprintf(a.out, "The first %d lines are older than the audit key; the line after them covers them.\n", h.Unkeyed)
+			fmt.Fprintf(a.out, "The first %d lines were written before the audit key existed; the next line protects them.\n", h.Unkeyed)
 		}
 		for _, r := range h.Restores {
 			fmt.Fprintf(a.out, "Line %d records that %s was restored on %s; the replaced log ended at line %d, head %s\n", r.Line, sanitizePrintable(r.Snapshot), formatTime(a.userZone(), r.At), r.ReplacedLines, r.ReplacedHead)

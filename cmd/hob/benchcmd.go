@@ -19,7 +19,7 @@ func (a *cli) benchCmd() *cobra.Command {
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			exe, err := os.Executable()
 			if err != nil {
-				return fmt.Errorf("find this program: %w", err)
+				return fmt.Errorf("locate the hob program: %w", err)
 			}
 			o.Binary, o.Progress = exe, a.err
 			figures, err := bench.Run(c.Context(), o)
@@ -76,7 +76,7 @@ func (a *cli) benchMemoryCmd() *cobra.Command {
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			exe, err := os.Executable()
 			if err != nil {
-				return fmt.Errorf("find this program: %w", err)
+				return fmt.Errorf("locate the hob program: %w", err)
 			}
 			if o.Numbers < 0 || o.Numbers > 4096 {
 				return errors.New("--vectors: must be between 0 and 4096")

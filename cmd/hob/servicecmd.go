@@ -56,7 +56,7 @@ func (a *cli) findService(ctx context.Context, kind string) (*autostart.Manager,
 	}
 	exe, err := os.Executable()
 	if err != nil {
-		return nil, e, fmt.Errorf("find this program: %w", err)
+		return nil, e, fmt.Errorf("locate the hob program: %w", err)
 	}
 	e = autostart.Self(exe, p.Home, p.LogFile(), os.Getenv)
 	m, err := autostart.New(ctx, autostart.Options{Kind: autostart.Kind(kind)})

@@ -232,7 +232,7 @@ func (a *cli) startInBackground(ctx context.Context) (bool, error) {
 	}
 	exe, err := os.Executable()
 	if err != nil {
-		return false, fmt.Errorf("find this program: %w", err)
+		return false, fmt.Errorf("locate the hob program: %w", err)
 	}
 	ctx, cancel := a.startDeadline(ctx, p)
 	defer cancel()

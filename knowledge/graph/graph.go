@@ -4,8 +4,8 @@
 // Data extracted from rows is derived. The graph follows the changes of docs in the background
 // instead of during a turn, and derived data is deleted in the same transaction as its row. Manual
 // links of the user (LinkTx) do not depend on rows. Two entities are merged while they share an
-// email address or a phone number, or while one is called by the other's role (see regroupTx). The
-// package calls no model.
+// email address or a phone number, or while the name of one is the role of the other, such as "my sister"
+// (see regroupTx). The package calls no model.
 package graph
 
 import (

@@ -46,7 +46,7 @@ func (s *Store) mergeWAL() *walMerge {
 		j := &writeJob{ctx: context.Background(), done: make(chan struct{}), alone: func(context.Context) error {
 			return s.resumeCheckpoints(ctx)
 		}}
-		_ = s.awaitJob(ctx, j) // ignore the error: if the store is being closed, the connection ends anyway
+		_ = s.awaitJob(ctx, j) // an error means that the store is being closed, which also closes the connection
 	}()
 	return m
 }

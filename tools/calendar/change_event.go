@@ -222,12 +222,12 @@ func (d Deps) ownAddress(account string) string {
 
 var clockAlone = regexp.MustCompile(`(?i)^\s*(at\s+)?(\d{1,2}([:.]\d{2})?\s*(am|pm|h|o'clock)?|noon|midnight)\s*$`)
 
-// parseMoment parses a time. A time without a date is on the day of the time of, unless of is zero.
+// parseMoment parses a time. A time without a date falls on the day of ref, unless ref is zero.
 // clock reports whether words contain a time of day.
-func parseMoment(words string, of, now time.Time) (t time.Time, clock bool, err error) {
+func parseMoment(words string, ref, now time.Time) (t time.Time, clock bool, err error) {
 	base := now
-	if !of.IsZero() && clockAlone.MatchString(words) {
-		base = time.Date(of.Year(), of.Month(), of.Day(), 0, 0, 0, 0, now.Location())
+	if !ref.IsZero() && clockAlone.MatchString(words) {
+		base = time.Date(ref.Year(), ref.Month(), ref.Day(), 0, 0, 0, 0, now.Location())
 	}
 	m, err := dateparse.Parse(words, base)
 	if err != nil {

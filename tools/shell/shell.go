@@ -156,7 +156,7 @@ func (s shell) runCommand(ctx context.Context, c tools.Call, in runIn) (tools.Re
 	case errors.Is(err, command.ErrNoSandbox):
 		return tools.Result{}, &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Err: err, Message: err.Error(), Remedy: "install a sandbox, or run: hob config set shell.sandbox auto"}
 	case errors.Is(err, command.ErrNoHelper):
-		return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Err: err, Message: "commands cannot run here", Remedy: "start Hob with its own program: hob start"}
+		return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Err: err, Message: "commands cannot run here", Remedy: "start Hob with the hob program: hob start"}
 	case err != nil:
 		return tools.Result{}, err
 	}

@@ -23,7 +23,7 @@ func checkExcept(list []string) error {
 	}
 	for _, e := range list {
 		if e != dateparse.DaysOff && !dateparse.ExceptDate(e) {
-			return fmt.Errorf(`cron: "except" contains %q; use a day of each year ("12-24"), of one year ("2026-12-24"), or %q`, strings.ToValidUTF8(e, "?"), dateparse.DaysOff)
+			return fmt.Errorf(`cron: "except" contains %q; use a yearly date ("12-24"), a single date ("2026-12-24"), or %q`, strings.ToValidUTF8(e, "?"), dateparse.DaysOff)
 		}
 	}
 	return nil

@@ -1,8 +1,8 @@
 // Package github implements watchers that fire for events of a repository on GitHub or on a GitHub
 // Enterprise Server: issues, pull requests, releases, workflow runs, and all other events. It
-// requests the REST API (https://docs.github.com/rest) with the validators of the last responses,
-// so that polls of an idle repository do not count against the rate limit. It follows pages and
-// waits for as long as the server requests.
+// calls the REST API (https://docs.github.com/rest) with conditional requests, so that polls of an
+// idle repository do not count against the rate limit. It follows pagination and waits as long as
+// the server requests.
 //
 // All items have a time. Items older than the watcher never fire.
 package github

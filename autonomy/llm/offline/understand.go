@@ -161,7 +161,7 @@ func (sp *splitter) planRest(text string) plan {
 // belongsToWhole reports whether the following text is part of a schedule or watcher, as in "every
 // day at 8 brief me and list my tasks". Text with its own time is a separate request.
 func (sp *splitter) belongsToWhole(whole, right plan, s *sentence, next int) bool {
-	if whole.outcome == act && whole.intent.name == "goal.add" { // a goal includes its whole text
+	if whole.outcome == act && whole.intent.name == "goal.add" { // the rest of the message belongs to the goal
 		return true
 	}
 	if whole.outcome != act || whole.intent.name != "schedule.add" && whole.intent.name != "watch.add" {

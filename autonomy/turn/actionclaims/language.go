@@ -21,7 +21,7 @@ type language struct {
 	fillers map[string]bool // words that may be between the opener and the verb
 	free    bool            // whether any words may be between them, because the verb comes last
 	strong  map[string]Kind // verbs that make a claim without a known object
-	weak    map[string]Kind // verbs that make a claim only together with one of things
+	weak    map[string]Kind // verbs that make a claim only with an object from things
 	things  map[string]bool // items that outlast the answer, such as a file or a reminder
 	said    map[string]bool // verbs that include the first person, such as "envié"
 	being   map[string]bool // words between an item and the verb, such as "has been"

@@ -51,7 +51,7 @@ func (b *Builder) loadPinned(ctx context.Context, s TurnContext, now block) (pin
 	case errors.Is(err, sql.ErrNoRows):
 		return p, nil
 	case err != nil:
-		return p, fmt.Errorf("prompt: read the conversation's block: %w", err)
+		return p, fmt.Errorf("prompt: read the pinned prompt block: %w", err)
 	}
 	if len(s.Before) == 0 { // the turn being continued is the first one in the window
 		old.base = min(old.base, s.Turns)

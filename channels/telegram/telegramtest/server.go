@@ -368,8 +368,7 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request, method stri
 	Grant(w, Object{"message_id": id, "date": time.Now().Unix(), "chat": Object{"id": 1, "type": "private"}})
 }
 
-// Add adds an update, unless the bot did not subscribe to its kind. It sets a message id if there
-// is none.
+// Add adds an update if the bot subscribed to its kind. It sets the message id if it is missing.
 func (s *Server) Add(kind string, what Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -175,7 +175,8 @@ func (e *tableEntry) addLong(w string) error {
 	return err
 }
 
-// addProperty parses a word that is neither an option nor an operand.
+// addProperty parses a property of the command, such as "recurse". It reports whether the property
+// is known and valid.
 func (e *tableEntry) addProperty(name, value string, valued bool) bool {
 	list := strings.Split(value, ",")
 	switch name {

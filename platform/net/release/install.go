@@ -53,7 +53,7 @@ type Program struct {
 func Installed() (Program, error) {
 	exe, err := os.Executable()
 	if err != nil {
-		return Program{}, fmt.Errorf("find this program: %w", err)
+		return Program{}, fmt.Errorf("locate the hob program: %w", err)
 	}
 	if real, err := filepath.EvalSymlinks(exe); err == nil {
 		exe = real

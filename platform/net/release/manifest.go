@@ -144,7 +144,7 @@ func (m *Manifest) checkManifest() error {
 	case m.Released.IsZero() || m.Expires.IsZero() || !m.Expires.After(m.Released):
 		return errors.New("the release or expiry time is missing")
 	case m.Page != "" && !isHTTPS(m.Page):
-		return errors.New("the page is not an https address")
+		return errors.New("the address of the page does not use https")
 	case len(m.Files) > maxFiles:
 		return fmt.Errorf("more than %d files", maxFiles)
 	}

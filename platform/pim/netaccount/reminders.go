@@ -78,7 +78,7 @@ func (r *Reminders) findReminders(ctx context.Context, done bool, wanted func(pi
 	pim.ByDue(out)
 	if len(out) > mostReminders {
 		out = out[:mostReminders]
-		warnings = append(warnings, r.calendars.account.Errorf("read only the first %d tasks", mostReminders).Error())
+		warnings = append(warnings, r.calendars.account.Errorf("only the first %d tasks were read", mostReminders).Error())
 	}
 	return out, pim.Partial(warnings...)
 }

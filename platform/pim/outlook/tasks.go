@@ -101,7 +101,7 @@ func (r *Reminders) FindReminders(ctx context.Context, done bool) ([]pim.Reminde
 	}
 	var warnings []string
 	if got.More {
-		warnings = append(warnings, fmt.Sprintf("Outlook: read only the first %d tasks", mostReminders))
+		warnings = append(warnings, fmt.Sprintf("Outlook: only the first %d tasks were read", mostReminders))
 	}
 	out := make([]pim.Reminder, 0, len(got.Rows))
 	for _, x := range got.Rows {

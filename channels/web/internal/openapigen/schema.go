@@ -170,7 +170,7 @@ func (g *generator) fieldSchema(owner reflect.Type, f reflect.StructField) (Obje
 		case "minimum", "maximum", "maxItems", "maxLength":
 			n, err := strconv.Atoi(value)
 			if err != nil {
-				return nil, fmt.Errorf("option %s of the tag schema: %w", name, err)
+				return nil, fmt.Errorf("option %s of the schema tag: %w", name, err)
 			}
 			schema = append(schema, Member{name, n})
 		case "null":

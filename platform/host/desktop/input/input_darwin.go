@@ -25,7 +25,7 @@ const keyPause = 3
 // system's libraries or a screen.
 func (h *Controller) openBackend(_ context.Context, w window.Window) (inputBackend, error) {
 	if width, _ := robot.GetScreenSize(); width == 0 {
-		return nil, fmt.Errorf("%w: this process has no macOS screen; start Hob within your desktop session", errors.ErrUnsupported)
+		return nil, fmt.Errorf("%w: this process cannot access the macOS screen; start Hob within your desktop session", errors.ErrUnsupported)
 	}
 	robot.SetDelay(keyPause)
 	return macBackend{h, w}, nil
