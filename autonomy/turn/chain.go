@@ -147,6 +147,9 @@ func (hc *hookChain) afterModel(ctx context.Context, q *modelCall) {
 // beforeTool passes a call through the early or the late part of the chain. A link that fails or
 // panics denies the call. An error that beforeTool returns ends the turn.
 func (hc *hookChain) beforeTool(ctx context.Context, s *callStep, early bool) error {
+	if !s.ran {
+		s.inView, s.tainted = hc.conv.contextOrigins(), hc.conv.isTainted()
+	}
 	for _, l := range hc.links {
 		if l.beforeTool == nil || l.early != early || s.hasOutcome() && !l.always {
 			continue

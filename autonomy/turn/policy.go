@@ -55,9 +55,10 @@ func (p *policyCheck) guardRequest(ctx context.Context, s *callStep) guard.Reque
 
 // askGuard stores the guard's decision on a call in its step.
 func (p *policyCheck) askGuard(ctx context.Context, s *callStep) error {
-	d, err := p.o.Guard.Decide(ctx, p.guardRequest(ctx, s))
+	q := p.guardRequest(ctx, s)
+	d, err := p.o.Guard.Decide(ctx, q)
 	if err == nil {
-		s.dec = d
+		s.dec, s.inView, s.tainted = d, q.Origins, q.Tainted
 	}
 	return err
 }
@@ -66,7 +67,6 @@ func (p *policyCheck) askGuard(ctx context.Context, s *callStep) error {
 // when it is about to run the call.
 func (p *policyCheck) policyMiddleware() middleware {
 	return middleware{name: "policy", beforeTool: func(ctx context.Context, s *callStep) error {
-		s.inView = p.conv.contextOrigins()
 		if err := refusePlaceholder(s); err != nil {
 			return err
 		}

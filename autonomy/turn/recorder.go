@@ -218,13 +218,13 @@ func (w *stepRecorder) resultSource(s *callStep) provenance.Source {
 func (w *stepRecorder) auditTx(tx *store.Tx, s *callStep, outcome string) error {
 	rec := guard.Record{
 		Actor: "hob", Action: "call", Event: w.t.Event.ID, Session: w.t.Event.Session, Origin: w.t.Origin, Call: s.call.ID,
-		Tool: "(none)", Verdict: s.dec.Verdict.String(), Rule: s.dec.Rule, Tainted: w.conv.isTainted(), Outcome: outcome, Args: s.args,
+		Tool: "(none)", Verdict: s.dec.Verdict.String(), Rule: s.dec.Rule, Tainted: s.tainted, Outcome: outcome, Args: s.args,
 	}
 	if s.tool != nil { // a tool name invented by the model is model text, which must not enter the log
 		rec.Tool, rec.Effects = s.tool.Spec().Name, cmp.Or(s.dec.Judgment.Effects, s.tool.Spec().Effects).String() // the effects of this call, not of the tool in general
 	}
 	if rec.Tainted {
-		rec.Origins = w.conv.contextOrigins()
+		rec.Origins = s.inView
 	}
 	if err := w.traceTx(tx, s); err != nil {
 		return err

@@ -22,8 +22,14 @@ func ProcessExists(pid int) bool {
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// Terminate asks a process to exit (SIGTERM).
-func Terminate(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) }
+// Terminate asks a process to exit (SIGTERM). It refuses ids below 1, which kill(2) takes for a
+// group of processes: 0 is the caller's own.
+func Terminate(pid int) error {
+	if pid <= 0 {
+		return fmt.Errorf("end process %d: no process has this id", pid)
+	}
+	return syscall.Kill(pid, syscall.SIGTERM)
+}
 
 // Reexec replaces this process with a new run of its program with the same arguments. It returns
 // only on an error.
