@@ -9,7 +9,7 @@ GOLANGCI   := v2.15.0
 NFPM       := v2.44.2
 SYSTEMS    := linux darwin windows
 
-.PHONY: build run smoke test test-long check fuzz bench bench-compare eval dist wine clean lint-tools
+.PHONY: build run smoke test test-unraced test-virtual test-long check fuzz bench bench-compare eval dist wine clean lint-tools
 
 build: ## the program, static and stripped: bin/hob
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/hob
@@ -33,7 +33,8 @@ WATCHED := -gcflags='modernc.org/...=-race=false -d=checkptr=0'
 # in its own packages; `make test-long` races them as well.
 # A test without the detector runs without cgo, so that it shares the compiled
 # packages of the linters and the program. -s -w: linking takes a third less time.
-UNRACED := ./cmd/hob ./cmd/hob/internal/redteam ./cmd/hob/internal/badinput ./cmd/hob/internal/simulate ./cmd/hob/internal/crash ./cmd/hob/internal/repo
+# The longest come first.
+UNRACED := $(patsubst %,./cmd/hob/internal/%,redteam crash badinput) ./cmd/hob ./cmd/hob/internal/repo ./cmd/hob/internal/simulate
 # Many tests wait for servers, timeouts and processes: with one package more than cores, the cores
 # are busy meanwhile.
 PACKAGES := $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 4) + 1)
@@ -45,8 +46,14 @@ RACED   := CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test -p $(PACKAGES) $(RA
 test: ## every test, shuffled, with the race detector where there is a C compiler; one of each kind of long test
 	@test -n "$(RACE)" || echo "No C compiler: testing without the race detector."
 	$(if $(RACE),$(RACED),$(PLAIN)) $$($(GO) list ./... | grep -vxE '$(subst $() ,|,$(UNRACED:./%=hob/%))')
+	@$(MAKE) --no-print-directory -j2 test-unraced test-virtual
+
+# The processes of test-unraced wait for each other half of the time, and test-virtual calculates.
+test-unraced:
 	$(PLAIN) $(UNRACED)
-	$(if $(RACE),$(PLAIN) -run 'TestScenarios|TestFaults|TestGoldenRequests|TestMessageFlow|TestPromptCost|TestVirtualYear' ./cmd/hob/internal/app ./watchers)
+
+test-virtual:
+	$(if $(RACE),$(PLAIN) -p 1 -run 'TestScenarios|TestFaults|TestGoldenRequests|TestMessageFlow|TestPromptCost|TestVirtualYear' ./cmd/hob/internal/app ./watchers)
 	CGO_ENABLED=0 $(GO) vet -tags rego ./autonomy/guard/rules && $(PLAIN) -tags rego ./autonomy/guard/rules
 
 test-long: ## the whole adversary, 500 kills, years, long fuzzing; writes docs/reports (PARTS="crash fuzz" chooses)
