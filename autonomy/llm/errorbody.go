@@ -154,8 +154,8 @@ func JSONText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// IsTruncatedJSON reports whether err means that the JSON input ended too early.
-func IsTruncatedJSON(err error) bool {
+// isTruncatedJSON reports whether err means that the JSON input ended too early.
+func isTruncatedJSON(err error) bool {
 	_, syntax := errors.AsType[*json.SyntaxError](err)
 	return syntax && strings.Contains(err.Error(), "unexpected end")
 }

@@ -48,6 +48,7 @@ type AnswerStream struct {
 	yield   func(Event, error) bool
 	visible bool // whether text or a picture was yielded
 	spoke   bool // whether the model sent content
+	called  bool // whether the model called a tool
 	thought strings.Builder
 }
 
@@ -55,7 +56,7 @@ type AnswerStream struct {
 // are *Error, or errors of encoding/json if the data does not have that format.
 type AnswerFormat interface {
 	// TakeEvent passes the content of one stream event to the consumer. It returns io.EOF after the
-	// last event.
+	// last event, and ErrKeepAlive for an event that is not model output.
 	TakeEvent(name string, data []byte) error
 	// TakeWhole passes an answer that is not streamed to the consumer.
 	TakeWhole(data []byte) error
@@ -64,6 +65,10 @@ type AnswerFormat interface {
 	// Calls returns the tool calls received so far.
 	Calls() []PendingCall
 }
+
+// ErrKeepAlive marks an event that only keeps the connection open. It does not restart the stall
+// timer.
+var ErrKeepAlive = errors.New("keep-alive event")
 
 // PendingCall is a tool call that is being assembled.
 type PendingCall struct {
@@ -122,7 +127,7 @@ func (s *AnswerStream) Open(retries int, build func() (request any, learn func(s
 func (s *AnswerStream) Read(resp *http.Response, f AnswerFormat, whole, server string) error {
 	defer func() { _ = resp.Body.Close() }() // only read from, so Close cannot lose data
 	s.Watch.Arm()
-	in, first, err := s.OpenBody(LimitBody(resp.Body, MaxAnswer))
+	in, first, err := s.openBody(LimitBody(resp.Body, MaxAnswer))
 	if err != nil {
 		return err
 	}
@@ -130,13 +135,13 @@ func (s *AnswerStream) Read(resp *http.Response, f AnswerFormat, whole, server s
 		return s.readWhole(in.Rest(), f, server)
 	}
 	if err = s.readEvents(in, f, server); err == nil && !s.Left {
-		s.Drain(in)
+		s.drainRest(in)
 	}
 	return err
 }
 
-// OpenBody returns a reader for the events in a body, and the first byte of the body.
-func (s *AnswerStream) OpenBody(body io.Reader) (*EventReader, byte, error) {
+// openBody returns a reader for the events in a body, and the first byte of the body.
+func (s *AnswerStream) openBody(body io.Reader) (*EventReader, byte, error) {
 	in := NewEventReader(body)
 	first, err := in.First()
 	switch {
@@ -150,8 +155,8 @@ func (s *AnswerStream) OpenBody(body io.Reader) (*EventReader, byte, error) {
 	return in, first, nil
 }
 
-// Drain reads the rest of the response if it is short, so that the connection can be reused.
-func (s *AnswerStream) Drain(in *EventReader) {
+// drainRest reads the rest of the response if it is short, so that the connection can be reused.
+func (s *AnswerStream) drainRest(in *EventReader) {
 	s.Watch.Limit(drainGrace)
 	s.Watch.Arm()
 	_, _ = io.CopyN(io.Discard, in.Rest(), 4<<10) // an error only means that the connection is not reused
@@ -159,33 +164,37 @@ func (s *AnswerStream) Drain(in *EventReader) {
 
 // readEvents reads the stream to its end and completes the answer.
 func (s *AnswerStream) readEvents(in *EventReader, f AnswerFormat, server string) error {
-	for {
+	for idle := false; ; {
 		switch {
 		case s.Ended:
 			s.Watch.Limit(finishGrace)
 		case s.spoke:
 			s.Watch.Limit(s.stall)
 		}
-		s.Watch.Arm()
+		if !idle {
+			s.Watch.Arm()
+		}
 		e, err := in.Next()
 		if err != nil {
-			if s.Ended && s.EndsWell() {
+			if s.Ended && s.endsWell() {
 				return s.finishAnswer(f) // many servers send no end marker, and at most the token counts are missing
 			}
 			if !s.CutOff(f) {
 				return nil
 			}
-			return s.BrokenOff(err)
+			return s.brokenOff(err)
 		}
 		data := bytes.TrimSpace(e.Data)
 		if len(data) == 0 {
 			continue
 		}
 		err = f.TakeEvent(e.Name, data)
+		idle = errors.Is(err, ErrKeepAlive)
 		_, final := errors.AsType[*Error](err)
 		switch {
 		case s.Left:
 			return nil
+		case idle:
 		case errors.Is(err, io.EOF):
 			return s.finishAnswer(f)
 		case err == nil:
@@ -196,7 +205,7 @@ func (s *AnswerStream) readEvents(in *EventReader, f AnswerFormat, server string
 		case !s.CutOff(f):
 			return nil
 		default:
-			return s.GarbledEvent(err, server)
+			return s.garbledEvent(err, server)
 		}
 	}
 }
@@ -216,29 +225,29 @@ func (s *AnswerStream) readWhole(body io.Reader, f AnswerFormat, server string) 
 		return s.finishAnswer(f)
 	case final:
 		return err
-	case IsTruncatedJSON(err):
+	case isTruncatedJSON(err):
 		return s.Errorf(Network, "the answer is incomplete: %w", io.ErrUnexpectedEOF)
 	}
 	return s.Errorf(Garbled, "the answer is not from %s: %w", server, err)
 }
 
-// EndsWell reports whether the response ended because the server closed it or stopped sending, and
+// endsWell reports whether the response ended because the server closed it or stopped sending, and
 // not because the call was canceled.
-func (s *AnswerStream) EndsWell() bool {
+func (s *AnswerStream) endsWell() bool {
 	return s.ctx.Err() == nil || errors.Is(context.Cause(s.ctx), ErrStalled)
 }
 
-// BrokenOff converts the read error of a stream that ended before its answer was complete.
-func (s *AnswerStream) BrokenOff(err error) error {
+// brokenOff converts the read error of a stream that ended before its answer was complete.
+func (s *AnswerStream) brokenOff(err error) error {
 	if errors.Is(err, io.EOF) {
 		return s.Errorf(Network, "the stream ended before the answer did: %w", io.ErrUnexpectedEOF)
 	}
 	return s.ReadError(s.ctx, err)
 }
 
-// GarbledEvent converts the error for an event that is not in server's format.
-func (s *AnswerStream) GarbledEvent(err error, server string) error {
-	if IsTruncatedJSON(err) {
+// garbledEvent converts the error for an event that is not in server's format.
+func (s *AnswerStream) garbledEvent(err error, server string) error {
+	if isTruncatedJSON(err) {
 		return s.Errorf(Network, "the stream ended in the middle of an event: %w", io.ErrUnexpectedEOF)
 	}
 	return s.Errorf(Garbled, "the stream is not from %s: %w", server, err)
@@ -260,7 +269,7 @@ func (s *AnswerStream) finishAnswer(f AnswerFormat) error {
 	}
 	switch {
 	case cut:
-	case len(calls) > 0:
+	case s.called:
 		stop = ToolUse
 	default:
 		stop = EndTurn
@@ -349,6 +358,7 @@ func (s *AnswerStream) EndThought() bool {
 
 // EmitCall announces a call if it is new, and passes a piece of its arguments to the consumer.
 func (s *AnswerStream) EmitCall(c PendingCall, fresh bool, piece string) bool {
+	s.called = true
 	if fresh && !s.EmitEvent(Event{Kind: CallStart, Call: ToolCall{ID: c.ID, Name: c.Name}}) {
 		return false
 	}

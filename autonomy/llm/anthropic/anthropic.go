@@ -1,6 +1,7 @@
-// Package anthropic is the driver for Anthropic's Messages API and compatible servers, based on the
-// official SDK. It streams answers, returns thinking blocks with their signature, marks what the
-// provider should cache, and converts every failure to an *llm.Error.
+// Package anthropic is the driver for Anthropic's Messages API and compatible servers. It streams
+// answers, returns thinking blocks with their signature, marks what the provider should cache, and
+// converts every failure to an *llm.Error. It is a thin client over net/http: of Anthropic's SDK
+// only the JSON types would be used, and it adds 6 MB to the program.
 //
 // It reads nothing from the environment except the proxy settings of net/http. It does not retry
 // (llm.Retry does), track usage or choose models. autonomy/llm/all creates it.
@@ -10,30 +11,24 @@ package anthropic
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-
 	"hob/autonomy/llm"
-)
-
-// Limits for a server's responses.
-const (
-	maxBlocks = 256     // maximum content blocks in one answer
-	maxArgs   = 4 << 20 // maximum bytes of one call's arguments
 )
 
 const (
 	// DefaultBaseURL is Anthropic's own server.
 	DefaultBaseURL = "https://api.anthropic.com"
 	// DefaultModel is used by Driver if no model is configured.
-	DefaultModel = string(sdk.ModelClaudeSonnet5_5)
+	DefaultModel = "claude-sonnet-5-5"
 
+	apiVersion       = "2023-06-01" // the only version with the events that this driver reads
 	defaultMaxTokens = 8192
 	defaultContext   = 200_000 // smallest context window of all current models
 )
@@ -44,12 +39,10 @@ type Options = llm.ModelOptions
 
 // Model is an llm.Model that uses a Messages API server.
 type Model struct {
-	o    Options
-	wire llm.Endpoint
-	// The client is wrapped in a function, because an interface value that contains it as a field
-	// would link every method of every SDK service into the program, about 10 MB.
-	post   func(ctx context.Context, path string, params, res any, opts ...option.RequestOption) error
-	models sdk.ModelService
+	o      Options
+	wire   llm.Endpoint
+	base   *url.URL
+	client *http.Client
 	// noThinking is set if the server refused thinking blocks in the history. This happens if
 	// another model signed them.
 	noThinking atomic.Bool
@@ -81,20 +74,7 @@ func New(o Options) (*Model, error) {
 	if o.Context <= 0 {
 		o.Context = defaultContext
 	}
-	client := llm.Client(o.HTTP)
-	client.Transport = limitedTransport{client.Transport}
-	options := []option.RequestOption{
-		option.WithoutEnvironmentDefaults(),
-		option.WithoutOpenTelemetry(),
-		option.WithBaseURL(u.String()),
-		option.WithHTTPClient(client),
-		option.WithMaxRetries(0),
-	}
-	if wire.Key != "" {
-		options = append(options, option.WithAPIKey(wire.Key))
-	}
-	api := sdk.NewClient(options...)
-	return &Model{o: o, wire: wire, post: api.Post, models: api.Models}, nil
+	return &Model{o: o, wire: wire, base: u, client: llm.Client(o.HTTP)}, nil
 }
 
 // Info implements llm.Model.
@@ -109,35 +89,48 @@ func (m *Model) Info() llm.Info {
 func (m *Model) Models(ctx context.Context) ([]string, error) {
 	ctx, watch := llm.NewWatch(ctx, 30*time.Second)
 	defer watch.Stop()
-	page := m.models.ListAutoPaging(ctx, sdk.ModelListParams{Limit: sdk.Int(100)})
 	var names []string
-	for page.Next() && len(names) < 1000 {
-		if id := page.Current().ID; id != "" {
-			names = append(names, id)
+	for query := (url.Values{"limit": {"100"}}); ; {
+		resp, err := m.sendRequest(ctx, http.MethodGet, "v1/models", query, nil) //nolint:bodyclose // ReadBody closes it
+		body, err := m.wire.ReadBody(ctx, resp, err, llm.MaxModelList)
+		if err != nil {
+			return nil, err
 		}
+		var page struct {
+			Data *[]struct {
+				ID string `json:"id"`
+			} `json:"data"`
+			More bool   `json:"has_more"`
+			Last string `json:"last_id"`
+		}
+		if err := json.Unmarshal(body, &page); err != nil || page.Data == nil {
+			return nil, m.wire.Errorf(llm.Garbled, "the server's list of models cannot be read")
+		}
+		for _, x := range *page.Data {
+			if x.ID != "" {
+				names = append(names, x.ID)
+			}
+		}
+		if !page.More || page.Last == "" || page.Last == query.Get("after_id") || len(names) >= 1000 {
+			return names, nil
+		}
+		query.Set("after_id", page.Last)
 	}
-	if err := page.Err(); err != nil {
-		return nil, m.convertError(ctx, err)
-	}
-	return names, nil
 }
 
-// limitedTransport limits the size of every response body, because the SDK reads error bodies to
-// their end.
-type limitedTransport struct{ next http.RoundTripper }
-
-// RoundTrip implements http.RoundTripper.
-func (c limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := c.next.RoundTrip(r)
-	if err == nil {
-		resp.Body = llm.LimitBody(resp.Body, llm.MaxAnswer)
+// sendRequest sends one HTTP request.
+func (m *Model) sendRequest(ctx context.Context, method, path string, query url.Values, body []byte) (*http.Response, error) {
+	u := m.base.JoinPath(path)
+	if query != nil {
+		u.RawQuery = query.Encode()
 	}
-	return resp, err
-}
-
-// CloseIdleConnections passes http.Client.CloseIdleConnections on to the transport.
-func (c limitedTransport) CloseIdleConnections() {
-	if t, ok := c.next.(interface{ CloseIdleConnections() }); ok {
-		t.CloseIdleConnections()
+	req, err := llm.NewRequest(ctx, method, u.String(), body)
+	if err != nil {
+		return nil, err
 	}
+	req.Header.Set("Anthropic-Version", apiVersion)
+	if m.wire.Key != "" {
+		req.Header.Set("X-Api-Key", m.wire.Key)
+	}
+	return m.client.Do(req)
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -67,7 +69,7 @@ func TestBaseURL(t *testing.T) {
 	}
 }
 
-// TestEnvironment sets every variable that the SDK would read.
+// TestEnvironment sets every variable that Anthropic's SDK reads.
 func TestEnvironment(t *testing.T) {
 	for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "ANTHROPIC_WEBHOOK_SIGNING_KEY"} {
 		t.Setenv(name, "from-env")
@@ -182,6 +184,9 @@ func TestEvents(t *testing.T) {
 		{"input in the start", start + block(`{"type":"tool_use","id":"a","name":"x","input":{"k":1}}`) + stop("tool_use"), `|x{"k":1}|tool_use|5 9`},
 		{"text in the start", start + block(`{"type":"text","text":"hi"}`) + stop("end_turn"), "hi||end_turn|5 9"},
 		{"unknown blocks and events", start + "event: moon\ndata: {\"type\":\"moon\"}\n\n" + block(`{"type":"server_tool_use","id":"a","name":"x","input":{}}`, `{"type":"moon_delta"}`) + stop("end_turn"), "||end_turn|5 9"},
+		{"text after a call", start + block(`{"type":"tool_use","id":"a","name":"x","input":{}}`) + block(`{"type":"text","text":"hi"}`) + stop("end_turn"), `hi|x{}|tool_use|5 9`},
+		{"call in a block without an end", start + strings.Split(block(`{"type":"tool_use","id":"a","name":"x","input":{"k":1}}`), "event: content_block_stop")[0] + stop("tool_use"), `|x"{\"k\":1}"|tool_use|5 9`},
+		{"fields of other types", start + "event: moon\ndata: {\"type\":\"moon\",\"index\":\"x\",\"delta\":[],\"usage\":7}\n\n" + block(`{"type":"text","text":"hi"}`) + stop("end_turn"), "hi||end_turn|5 9"},
 		{"pause", start + stop("pause_turn"), "||end_turn|5 9"},
 		{"window full", start + block(`{"type":"text","text":"hi"}`) + stop("model_context_window_exceeded"), "hi||max_tokens|5 9"},
 		{"no message_stop", start + block(`{"type":"text","text":"hi"}`) + strings.Split(stop("end_turn"), "event: message_stop")[0], "hi||end_turn|5 9"},
@@ -209,6 +214,61 @@ func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 		StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}},
 		Body: io.NopCloser(bytes.NewReader(c)), Request: r,
 	}, nil
+}
+
+// TestStream_KeepsOrderOfThinkingAndCalls covers interleaved thinking, which the API wants back in the
+// same order.
+func TestStream_KeepsOrderOfThinkingAndCalls(t *testing.T) {
+	var in strings.Builder
+	for i, b := range []string{
+		`{"type":"thinking","thinking":"a","signature":"1"}`, `{"type":"tool_use","id":"t1","name":"x","input":{}}`,
+		`{"type":"thinking","thinking":"","signature":"2"}`, `{"type":"tool_use","id":"t2","name":"y","input":{}}`,
+	} {
+		fmt.Fprintf(&in, "data: {\"type\":\"content_block_start\",\"index\":%d,\"content_block\":%s}\n\ndata: {\"type\":\"content_block_stop\",\"index\":%d}\n\n", i, b, i)
+	}
+	in.WriteString("data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n")
+	m := mustNew(t, Options{BaseURL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: canned(in.String())}})
+	r, err := llm.Collect(m.Stream(context.Background(), llm.Request{Messages: []llm.Message{userMessage("x")}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	params, _ := m.buildRequest(llm.Request{Messages: []llm.Message{userMessage("x"), {Role: llm.Assistant, Parts: r.Parts}}})
+	got, err := json.Marshal(params.Messages[1].Content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `[{"type":"thinking","thinking":"a","signature":"1"},{"type":"tool_use","id":"t1","name":"x","input":{}},` +
+		`{"type":"thinking","thinking":"","signature":"2"},{"type":"tool_use","id":"t2","name":"y","input":{},"cache_control":{"type":"ephemeral"}}]`
+	if string(got) != want {
+		t.Errorf("sent back %s, want %s", got, want)
+	}
+}
+
+// TestModels_FollowsPages also checks the headers of a request without a body.
+func TestModels_FollowsPages(t *testing.T) {
+	var queries []string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/models" || r.Header.Get("X-Api-Key") != "k" || r.Header.Get("Anthropic-Version") == "" {
+			http.Error(w, "{}", http.StatusUnauthorized)
+			return
+		}
+		queries = append(queries, r.URL.RawQuery)
+		answer := `{"data":[{"id":"a"},{"id":""},{"id":"b"}],"has_more":true,"last_id":"b"}`
+		if r.URL.Query().Get("after_id") == "b" {
+			answer = `{"data":[{"id":"c"}],"has_more":false,"last_id":"c"}`
+		}
+		_, _ = io.WriteString(w, answer)
+	}))
+	defer srv.Close()
+	client := srv.Client()
+	defer client.CloseIdleConnections()
+	got, err := mustNew(t, Options{BaseURL: srv.URL, APIKey: "k", HTTP: client}).Models(context.Background())
+	if err != nil || !slices.Equal(got, []string{"a", "b", "c"}) {
+		t.Errorf("Models() = %v, %v", got, err)
+	}
+	if want := []string{"limit=100", "after_id=b&limit=100"}; !slices.Equal(queries, want) {
+		t.Errorf("queries %v, want %v", queries, want)
+	}
 }
 
 // playStream streams a recorded answer and summarizes it. It checks invariants for any bytes: one

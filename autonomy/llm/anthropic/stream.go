@@ -2,179 +2,282 @@ package anthropic
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
+	"crypto/rand"
 	"io"
 	"iter"
 	"net/http"
 	"strings"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-
 	"hob/autonomy/llm"
+)
+
+const (
+	maxAdaptions = 2   // maximum number of times that a call is repeated without a refused feature
+	maxBlocks    = 256 // maximum content blocks in one answer
 )
 
 // Stream implements llm.Model.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
-	return m.wire.StreamAnswer(ctx, m.o, func(ctx context.Context, s *llm.AnswerStream) error {
-		return m.callAdaptive(ctx, r, &answer{AnswerStream: s})
+	return m.wire.StreamAnswer(ctx, m.o, func(ctx context.Context, a *llm.AnswerStream) error {
+		s := &stream{AnswerStream: a}
+		resp, err := a.Open(maxAdaptions, func() (any, func(int, string) bool) { //nolint:bodyclose // the answer stream closes it
+			req, thinking := m.buildRequest(r)
+			if r.Format != nil && m.noFormat.Load() {
+				s.format = llm.WireName(r.Format.Name)
+			}
+			return req, func(status int, message string) bool {
+				return m.learnRefused(status, message, thinking, req.Output != nil)
+			}
+		}, func(body []byte) (*http.Response, error) {
+			return m.sendRequest(ctx, http.MethodPost, "v1/messages", nil, body)
+		})
+		if err != nil {
+			return err
+		}
+		return a.Read(resp, s, "{", "the Messages API")
 	})
 }
 
-// callAdaptive makes the call, and repeats it without features that the server refuses: thinking
-// blocks with unknown signatures in the history, and structured answers, which older models do not
-// support.
-func (m *Model) callAdaptive(ctx context.Context, r llm.Request, a *answer) error {
-	for {
-		params, thinking := m.buildRequest(r)
-		if r.Format != nil && m.noFormat.Load() {
-			a.format = llm.WireName(r.Format.Name)
-		}
-		err := m.callOnce(ctx, params, a)
-		fail, ok := errors.AsType[*llm.Error](err)
-		if !ok || a.Left || fail.Kind != llm.BadRequest {
-			return err
-		}
-		said := strings.ToLower(fail.Message)
-		switch {
-		case thinking && strings.Contains(said, "thinking"):
-			m.noThinking.Store(true)
-		case r.Format != nil && a.format == "" && refusesFormat(said):
-			m.noFormat.Store(true)
-		default:
-			return err
-		}
-	}
-}
-
-func refusesFormat(said string) bool {
-	return strings.Contains(said, "output_config") || strings.Contains(said, "output_format") ||
-		strings.Contains(said, "output format") || strings.Contains(said, "structured output")
-}
-
-// callOnce makes one request. The SDK builds the request and converts error responses. The body is
-// read here, because servers send a stream, JSON or a web page whatever content type they declare.
-func (m *Model) callOnce(ctx context.Context, params sdk.MessageNewParams, a *answer) error {
-	options := []option.RequestOption{option.WithHeader("Accept", "text/event-stream, application/json")}
-	if !m.o.Whole {
-		options = append(options, option.WithJSONSet("stream", true))
-	}
-	a.Watch.Arm()
-	var resp *http.Response
-	if err := m.post(ctx, "v1/messages", params, &resp, options...); err != nil {
-		return m.convertError(ctx, err)
-	}
-	defer func() { _ = resp.Body.Close() }() // only read from, so Close cannot lose data
-	if resp.StatusCode >= 300 {
-		return m.wire.StatusError(resp.StatusCode, resp.Header, "", "")
-	}
-	in, first, err := a.OpenBody(resp.Body)
+// learnRefused remembers what the server refuses: thinking blocks with unknown signatures in the
+// history, or structured answers, which older models do not support.
+func (m *Model) learnRefused(status int, message string, thinking, format bool) bool {
+	said := strings.ToLower(message)
 	switch {
-	case err != nil:
-		return err
-	case first == '{':
-		return m.readWhole(ctx, in.Rest(), a)
+	case llm.Classify(status, "", message) != llm.BadRequest:
+	case thinking && strings.Contains(said, "thinking"):
+		m.noThinking.Store(true)
+		return true
+	case format && (strings.Contains(said, "output_config") || strings.Contains(said, "output_format") ||
+		strings.Contains(said, "output format") || strings.Contains(said, "structured output")):
+		m.noFormat.Store(true)
+		return true
 	}
-	return m.readEvents(in, a)
+	return false
 }
 
-// readEvents reads the stream until it ends.
-func (m *Model) readEvents(in *llm.EventReader, a *answer) error {
-	for ping := false; ; {
-		if a.Started {
-			a.Watch.Limit(m.o.Stall)
-		}
-		if !ping { // a ping is not model output
-			a.Watch.Arm()
-		}
-		e, err := in.Next()
-		if err != nil {
-			return m.handleEnd(err, a)
-		}
-		if e.Name == "error" {
-			a.cutOff()
-			return m.wire.BodyError(0, nil, llm.ParseErrorBody(e.Data))
-		}
-		var event sdk.MessageStreamEventUnion
-		if err := json.Unmarshal(e.Data, &event); err != nil {
-			a.cutOff()
-			return a.GarbledEvent(err, "the Messages API")
-		}
-		if ping = event.Type == "ping"; ping {
-			continue
-		}
-		if event.Type == "error" {
-			a.cutOff()
-			return m.wire.BodyError(0, nil, llm.ParseErrorBody(e.Data))
-		}
-		if err := a.takeEvent(event); err != nil {
-			a.cutOff()
-			return m.wire.Errorf(llm.Garbled, "%w", err)
-		}
-		if a.Left {
-			return nil
-		}
-		if a.stopped && a.stop == "" && a.blocks == 0 {
-			return m.wire.Errorf(llm.Network, "the server sent an empty stream")
-		}
-		if a.stopped {
-			a.finishAnswer()
-			a.Drain(in)
-			return nil
-		}
-	}
+// stream is the state of one streamed answer.
+type stream struct {
+	*llm.AnswerStream
+	open   []*openBlock // blocks that are not complete yet; usually only one
+	blocks int
+	ids    map[string]bool // of the calls so far
+	format string          // name of the tool whose arguments are the answer
+	// pending is a finished call that is withheld until another event shows that the token limit
+	// did not truncate it. Calls keep their position between thinking blocks, which the API wants
+	// back in the same order.
+	pending *openBlock
 }
 
-// handleEnd handles a response that ends without the last event.
-func (m *Model) handleEnd(err error, a *answer) error {
-	if a.stop != "" && a.EndsWell() {
-		a.finishAnswer() // only the last event is missing, and it carries no content
-		return nil
-	}
-	a.cutOff()
-	return a.BrokenOff(err)
+// openBlock is a content block under construction.
+type openBlock struct {
+	block
+	index int64
+	text  []byte // text of a thought, or arguments of a call
 }
 
-// readWhole handles an answer that is not streamed.
-func (m *Model) readWhole(ctx context.Context, in io.Reader, a *answer) error {
-	body, err := io.ReadAll(in)
+// TakeEvent implements llm.AnswerFormat.
+func (s *stream) TakeEvent(name string, data []byte) error {
+	e, err := parseEvent(data)
+	if name == "error" || e.Type == "error" {
+		s.CutOff(s)
+		return s.BodyError(0, nil, llm.ParseErrorBody(data))
+	}
 	if err != nil {
-		return m.wire.ReadError(ctx, err)
+		return err
 	}
-	var msg sdk.Message
-	if err := json.Unmarshal(body, &msg); err != nil || msg.Type != "message" {
-		if llm.IsTruncatedJSON(err) {
-			return m.wire.Errorf(llm.Network, "the answer is incomplete: %w", io.ErrUnexpectedEOF)
+	if e.Type == "ping" {
+		return llm.ErrKeepAlive
+	}
+	s.Started = true
+	switch e.Type {
+	case "message_start":
+		s.updateUsage(e.Message.Usage)
+	case "content_block_start":
+		return s.startBlock(&openBlock{block: e.Block, index: e.Index})
+	case "content_block_delta":
+		return s.takeDelta(e.Index, &e.Delta)
+	case "content_block_stop":
+		for i, b := range s.open {
+			if b.index == e.Index {
+				s.open = append(s.open[:i], s.open[i+1:]...)
+				s.finishBlock(b)
+				break
+			}
 		}
-		if said := llm.ParseErrorBody(body); said.Message != "" && said.Code != "" {
-			return m.wire.BodyError(0, nil, said)
+	case "message_delta":
+		s.setStop(e.Delta.StopReason)
+		s.updateUsage(e.Usage)
+	case "message_stop":
+		if !s.Ended && s.blocks == 0 {
+			return s.Errorf(llm.Network, "the server sent an empty stream")
 		}
-		return m.wire.Errorf(llm.Garbled, "the answer is not from the Messages API")
-	}
-	if err := a.takeMessage(&msg); err != nil {
-		return m.wire.Errorf(llm.Garbled, "%w", err)
-	}
-	if !a.Left {
-		a.finishAnswer()
+		return io.EOF
+	case "":
+		return s.garbledAnswer("an event has no type")
 	}
 	return nil
 }
 
-// convertError converts an error of the SDK.
-func (m *Model) convertError(ctx context.Context, err error) error {
-	if api, ok := errors.AsType[*sdk.Error](err); ok && ctx.Err() == nil {
-		return m.apiError(api)
+// TakeWhole implements llm.AnswerFormat.
+func (s *stream) TakeWhole(data []byte) error {
+	e, err := parseEvent(data)
+	if err != nil {
+		return err
 	}
-	return m.wire.ReadError(ctx, err)
+	if e.Type != "message" {
+		if said := llm.ParseErrorBody(data); said.Message != "" && said.Code != "" {
+			return s.BodyError(0, nil, said)
+		}
+		return s.Errorf(llm.Garbled, "the answer is not from the Messages API")
+	}
+	s.Started = true
+	s.updateUsage(e.Usage)
+	for i := range e.Content {
+		b := &openBlock{block: e.Content[i], index: int64(i)}
+		if err := s.startBlock(b); err != nil {
+			return err
+		}
+		s.open = nil
+		s.finishBlock(b)
+	}
+	s.setStop(e.StopReason)
+	return nil
 }
 
-// apiError converts an error that the server reported. It does not wrap the SDK's error, because
-// that error holds the request.
-func (m *Model) apiError(api *sdk.Error) error {
-	var h http.Header
-	if api.Response != nil {
-		h = api.Response.Header
+// garbledAnswer returns the error for an answer that violates the protocol.
+func (s *stream) garbledAnswer(format string, args ...any) error {
+	s.CutOff(s)
+	return s.Errorf(llm.Garbled, format, args...)
+}
+
+// startBlock starts a block. Some servers send a complete block, with its text or its input, in one
+// event.
+func (s *stream) startBlock(b *openBlock) error {
+	if s.blocks++; s.blocks > maxBlocks {
+		return s.garbledAnswer("the answer contains more than %d blocks", maxBlocks)
 	}
-	return m.wire.BodyError(api.StatusCode, h, llm.ParseErrorBody([]byte(api.RawJSON())))
+	s.flushPending()
+	s.open = append(s.open, b)
+	switch b.Type {
+	case "text":
+		s.EmitText(b.Text, "")
+	case "thinking":
+		s.emitThought(b, b.Thinking)
+	case "tool_use":
+		if s.format != "" && b.Name == s.format {
+			b.Type = "format"
+			return s.addArgs(b, b.inputText())
+		}
+		b.ID = s.uniqueID(b.ID)
+		s.EmitCall(b.pendingCall(), true, "")
+		return s.addArgs(b, b.inputText())
+	}
+	return nil
+}
+
+func (s *stream) takeDelta(index int64, d *delta) error {
+	var b *openBlock
+	for _, x := range s.open {
+		if x.index == index {
+			b = x
+		}
+	}
+	if b == nil {
+		return s.garbledAnswer("a delta belongs to no open block")
+	}
+	switch d.Type {
+	case "text_delta":
+		s.EmitText(d.Text, "")
+	case "thinking_delta":
+		s.emitThought(b, d.Thinking)
+	case "signature_delta":
+		b.Signature += d.Signature
+	case "input_json_delta":
+		return s.addArgs(b, d.Arguments)
+	}
+	return nil
+}
+
+func (s *stream) emitThought(b *openBlock, text string) {
+	if text != "" {
+		b.text = append(b.text, text...)
+		s.EmitEvent(llm.Event{Kind: llm.ReasoningDelta, Text: text})
+	}
+}
+
+func (s *stream) addArgs(b *openBlock, piece string) error {
+	if b.Type == "format" {
+		s.EmitText(piece, "")
+		return nil
+	}
+	b.text = append(b.text, piece...)
+	if err := s.CheckCalls(len(s.ids), len(b.text)); err != nil {
+		s.CutOff(s)
+		return err
+	}
+	s.EmitCall(b.pendingCall(), false, piece)
+	return nil
+}
+
+// finishBlock ends a block.
+func (s *stream) finishBlock(b *openBlock) {
+	switch b.Type {
+	case "thinking":
+		if len(b.text) > 0 || b.Signature != "" {
+			s.EmitEvent(llm.Event{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Text: string(b.text), Signature: b.Signature}})
+		}
+	case "redacted_thinking":
+		s.EmitEvent(llm.Event{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Redacted: b.Data}})
+	case "tool_use":
+		s.flushPending()
+		s.pending = b
+	}
+}
+
+// flushPending passes the withheld call to the consumer.
+func (s *stream) flushPending() {
+	if b := s.pending; b != nil {
+		s.pending = nil
+		s.EmitEvent(llm.Event{Kind: llm.CallDone, Call: llm.NewCall(b.ID, b.Name, string(b.text), false)})
+	}
+}
+
+// Calls implements llm.AnswerFormat. It returns the calls that were not passed on yet.
+func (s *stream) Calls() []llm.PendingCall {
+	var out []llm.PendingCall
+	if s.pending != nil {
+		out = append(out, s.pending.pendingCall())
+	}
+	for _, b := range s.open {
+		if b.Type == "tool_use" {
+			out = append(out, b.pendingCall())
+		}
+	}
+	return out
+}
+
+func (b *openBlock) pendingCall() llm.PendingCall {
+	return llm.PendingCall{ID: b.ID, Name: b.Name, Args: b.text}
+}
+
+// Flush implements llm.AnswerFormat. A call in a block that the server did not end is truncated.
+func (s *stream) Flush() error {
+	if len(s.open) > 0 {
+		s.flushPending()
+		s.CutOff(s)
+		s.open = nil
+	}
+	return nil
+}
+
+// uniqueID returns the server's id, or a new one if that id is missing or already used.
+func (s *stream) uniqueID(id string) string {
+	if id == "" || s.ids[id] {
+		id = "toolu_" + rand.Text()[:20]
+	}
+	if s.ids == nil {
+		s.ids = map[string]bool{}
+	}
+	s.ids[id] = true
+	return id
 }
