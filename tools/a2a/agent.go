@@ -27,8 +27,11 @@ const (
 
 const cardPath = "/.well-known/agent-card.json"
 
-// errUnauthorized means that an agent rejected the token.
-var errUnauthorized = errors.New("the agent rejected the token")
+// Errors of an agent's HTTP server.
+var (
+	errUnauthorized = errors.New("the agent rejected the token")
+	errRedirect     = errors.New("the agent redirects to another address")
+)
 
 // Connection is a connection to an agent whose card was read.
 type Connection struct {
@@ -150,11 +153,19 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		r.Header.Set("Authorization", "Bearer "+t.token)
 	}
 	resp, err := t.network.RoundTrip(r)
-	if err == nil && (resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden) {
-		_ = resp.Body.Close()
-		return nil, fmt.Errorf("%w (status %d); check the token of the agent", errUnauthorized, resp.StatusCode)
+	if err != nil {
+		return nil, err
 	}
-	return resp, err
+	switch status := resp.StatusCode; {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		err = fmt.Errorf("%w (status %d); check the token of the agent", errUnauthorized, status)
+	case status >= 300 && status < 400:
+		err = fmt.Errorf("%w (status %d), which Hob does not follow; set the url of the agent to the final address", errRedirect, status)
+	default:
+		return resp, nil
+	}
+	_ = resp.Body.Close() // only an error is of interest
+	return nil, err
 }
 
 // Test reads the card of an agent and checks its token with a request that does nothing.

@@ -331,7 +331,9 @@ func (c *Client) describeError(row callRow, err error, sent bool) error {
 		return err
 	case errors.Is(err, errUnauthorized):
 		return &failedCall{code: tools.Failed, text: fmt.Sprintf("the agent %s rejected the token; the user must check the token of [a2a.agents.%s]", row.agent, row.agent)}
-	case offline && (network.Refusal() || !network.Sent || network.Kind == safehttp.Redirect):
+	case errors.Is(err, errRedirect):
+		return &failedCall{code: tools.Failed, text: fmt.Sprintf("the agent %s redirects to another address, which Hob does not follow; the user must set the url of [a2a.agents.%s] to the final address", row.agent, row.agent)}
+	case offline && (network.Refusal() || !network.Sent):
 		return &failedCall{code: tools.Failed, text: fmt.Sprintf("the agent %s cannot be reached: %s", row.agent, network.Error()), outside: true}
 	case errors.As(err, &protocol) && !(sent && errors.Is(err, a2a.ErrInternalError)):
 		return &failedCall{code: tools.Failed, text: fmt.Sprintf("the agent %s refused: %s", row.agent, textnorm.Ellipsize(protocol.Error(), 1000)), outside: true}

@@ -48,7 +48,7 @@ func (s *server) documentTransport(ctx context.Context, ses *session) (mcp.Trans
 	d := &documentServer{
 		s: s, base: base,
 		server: mcp.NewServer(&mcp.Implementation{Name: s.cfg.Name, Version: "1"}, &mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}}),
-		client: safehttp.NewStreamingClient(network.Streams(maxMessage, s.cfg.Timeout.Duration)),
+		client: safehttp.NewStreamingClient(&safehttp.Transport{Client: network, MaxLine: maxMessage, Wait: s.cfg.Timeout.Duration}),
 	}
 	if _, err := d.reloadDocument(ctx); err != nil {
 		return nil, err

@@ -209,7 +209,7 @@ func (s *server) authClient() (*http.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := safehttp.NewStreamingClient(network.Streams(1<<20, connectTimeout))
+	client := safehttp.NewStreamingClient(&safehttp.Transport{Client: network, MaxLine: 1 << 20, Wait: connectTimeout})
 	client.Timeout = connectTimeout
 	return client, nil
 }

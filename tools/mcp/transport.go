@@ -257,7 +257,7 @@ func (s *server) httpTransport(ctx context.Context, handler auth.OAuthHandler) (
 	if err != nil {
 		return nil, nil, fmt.Errorf("mcp.servers.%s.url: %w", s.cfg.Name, err)
 	}
-	seen := &seenStatus{next: network.Streams(maxMessage, s.cfg.Timeout.Duration+connectTimeout), set: http.Header{}}
+	seen := &seenStatus{next: &safehttp.Transport{Client: network, MaxLine: maxMessage, Wait: s.cfg.Timeout.Duration + connectTimeout}, set: http.Header{}}
 	for name, ref := range s.cfg.Headers {
 		v, err := s.m.opt.Secret(ctx, ref)
 		if err != nil {

@@ -2,68 +2,93 @@ package safehttp
 
 import (
 	"cmp"
+	"errors"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
+	"time"
 )
 
-// Transport is an http.RoundTripper for clients of a protocol that reads its responses while they
-// arrive, such as server-sent events. It makes the same checks as Fetch for each request. It follows
-// no redirects, because the requests may carry credentials.
+// Transport is an http.RoundTripper for the clients of libraries that read responses while they
+// arrive, such as server-sent events. It checks the address of each request like Fetch and does not
+// reuse connections. The caller is responsible for the headers: it may send credentials. Redirects
+// are returned as responses; use NewStreamingClient.
 type Transport struct {
 	Client *Client
-	// MaxBody limits the body of each response in bytes (default Options.MaxBody). Reading more
-	// fails.
+	// MaxBody limits the bytes of each response, and MaxLine the bytes between two line breaks, so
+	// that an endless stream cannot fill the memory of a parser. Reading more fails. If both are 0,
+	// Options.MaxBody applies.
 	MaxBody int64
+	MaxLine int
+	// Wait limits the time until a response starts (default 20 s).
+	Wait time.Duration
 }
 
 // RoundTrip implements http.RoundTripper. Every error except the context's is an *Error. The context
 // also limits the reading of the body.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	c := t.Client
-	r := Request{Method: cmp.Or(req.Method, http.MethodGet), URL: req.URL.String(), Header: req.Header, API: true}
-	if req.Body != nil {
-		defer req.Body.Close()
-		b, err := io.ReadAll(&boundedReader{from: req.Body, left: c.opt.MaxBody})
-		if err != nil {
-			return nil, newRefusal(Refused, req.URL.Host, "the body of the request cannot be read: "+err.Error(), "")
-		}
-		r.Body = b
-	}
-	if err := r.checkRequest(); err != nil {
-		return nil, err
-	}
-	to, err := c.parseTarget(r.URL)
+	to, err := t.Client.parseTarget(req.URL.String())
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, closeRequest(req))
 	}
-	header := r.initialHeader()
-	header.Del("Accept-Encoding") // a compressed event would arrive late
-	d := &dialer{c: c, t: to}
-	resp, err := d.roundTrip(req.Context(), &r, header)
+	out := req.Clone(req.Context())
+	out.URL, out.Host = to.url, ""    // exactly what was checked
+	out.Header.Del("Accept-Encoding") // a compressed event would arrive late
+	if out.Header.Get("User-Agent") == "" {
+		out.Header.Set("User-Agent", userAgent)
+	}
+	d := &dialer{c: t.Client, t: to}
+	resp, err := t.Client.newTransport(d, t.Wait).RoundTrip(out)
 	if err != nil {
-		return nil, err
+		return nil, d.classifyError(req.Context(), err)
 	}
-	if resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.StatusCode != http.StatusNotModified {
-		closeBody(resp)
-		return nil, &Error{
-			Kind: Redirect, Host: to.url.Host, Sent: true, Message: to.url.Host + " redirects to another address (status " + strconv.Itoa(resp.StatusCode) + "), which is not followed",
-			Remedy: "configure the address to which it redirects, if you trust it",
-		}
+	body := &limitedBody{ReadCloser: resp.Body, host: to.url.Host, maxBody: t.MaxBody, maxLine: cmp.Or(t.MaxLine, math.MaxInt)}
+	switch {
+	case t.MaxBody == 0 && t.MaxLine == 0:
+		body.maxBody = t.Client.opt.MaxBody
+	case t.MaxBody == 0:
+		body.maxBody = math.MaxInt64
 	}
-	resp.Request = req
-	resp.Body = boundedBody{&boundedReader{from: resp.Body, left: cmp.Or(t.MaxBody, c.opt.MaxBody)}, resp.Body}
+	resp.Request, resp.Body = req, body
 	return resp, nil
 }
 
 // NewStreamingClient returns an http.Client that sends its requests through t, which ends in a
-// Transport. It follows no redirects.
+// Transport. It follows no redirects, because the requests may carry credentials.
 func NewStreamingClient(t http.RoundTripper) *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// boundedBody is the body of a response with a limit.
-type boundedBody struct {
-	io.Reader
-	io.Closer
+func closeRequest(req *http.Request) error {
+	if req.Body == nil {
+		return nil
+	}
+	return req.Body.Close()
+}
+
+// limitedBody is a body that fails when it, or one of its lines, is too long.
+type limitedBody struct {
+	io.ReadCloser
+	host    string
+	maxBody int64
+	maxLine int
+	read    int64
+	line    int
+}
+
+func (l *limitedBody) Read(b []byte) (int, error) {
+	n, err := l.ReadCloser.Read(b)
+	if l.read += int64(n); l.read > l.maxBody {
+		return 0, &Error{Kind: TooLarge, Host: l.host, Sent: true, Message: l.host + " sends more than " + strconv.FormatInt(l.maxBody, 10) + " bytes"}
+	}
+	for _, c := range b[:n] {
+		if l.line++; l.line > l.maxLine {
+			return 0, &Error{Kind: TooLarge, Host: l.host, Sent: true, Message: l.host + " sends a line of more than " + strconv.Itoa(l.maxLine) + " bytes"}
+		}
+		if c == '\n' {
+			l.line = 0
+		}
+	}
+	return n, err
 }
