@@ -77,13 +77,13 @@ type cacheMark struct {
 	Type string `json:"type"`
 }
 
-var ephemeral = &cacheMark{"ephemeral"}
+func newCacheMark() *cacheMark { return &cacheMark{"ephemeral"} }
 
 // buildRequest creates a request. thinking reports whether it contains thinking blocks.
 func (m *Model) buildRequest(r llm.Request) (out request, thinking bool) {
 	out = request{Model: m.o.Model, MaxTokens: r.Limit(m.o.MaxTokens), Stream: !m.o.Whole, Tools: convertTools(r.Tools)}
 	if strings.TrimSpace(r.System) != "" {
-		out.System = []content{{Type: "text", Text: r.System, Cache: ephemeral}}
+		out.System = []content{{Type: "text", Text: r.System, Cache: newCacheMark()}}
 	}
 	if r.NoTools && len(out.Tools) > 0 {
 		out.ToolChoice = &toolChoice{Type: "none"}
@@ -127,7 +127,7 @@ func convertTools(list []llm.Tool) []tool {
 		out = append(out, tool{Name: t.Name, Description: t.Description, InputSchema: schema})
 	}
 	if n := len(out); n > 0 {
-		out[n-1].Cache = ephemeral
+		out[n-1].Cache = newCacheMark()
 	}
 	return out
 }
@@ -153,7 +153,7 @@ func markMessages(messages []message) {
 func markLast(blocks []content) {
 	for i := len(blocks) - 1; i >= 0; i-- {
 		if t := blocks[i].Type; t != "thinking" && t != "redacted_thinking" {
-			blocks[i].Cache = ephemeral
+			blocks[i].Cache = newCacheMark()
 			return
 		}
 	}
