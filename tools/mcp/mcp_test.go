@@ -216,7 +216,7 @@ func (b *bench) call(t *testing.T, tool, args string) (tools.Result, error) {
 const fakeConfig = `[mcp.servers.fake]
 command = "@EXE"
 sandbox = false
-timeout = "1s"
+timeout = "5s"
 [mcp.servers.fake.env]
 MCP_TEST_DIR = "@DIR"
 GIVEN = "env:given"
@@ -258,7 +258,7 @@ func TestManager_ContainsHostileServer(t *testing.T) {
 		code       tools.Code
 		text       string
 	}{
-		{"fake__stall", `{}`, tools.OutcomeUnknown, "did not answer within 1s"},
+		{"fake__stall", `{}`, tools.OutcomeUnknown, "did not answer within 5s"},
 		{"fake__fail", `{}`, tools.Failed, "reported an error"},
 		{"fake__lookup", `{"q": 5}`, tools.InvalidArguments, "q"},
 		{"fake__lookup", `[]`, tools.InvalidArguments, "not a JSON object"},
