@@ -173,13 +173,13 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-const head = `# What the injection scanner finds
+const head = `# Injection scanner
 
 Hob scans untrusted text for signs of an attack on the model (platform/text/injection). Approval requests and ` + "`hob why`" + ` show the findings.
-**No decision depends on these findings.** A missed attack gains no rights, and a harmless text that the scanner marks only gets a remark.
-No test requires these figures. The test generates them with
-` + "`go test ./platform/text/injection -run TestFigures -update`" + ` from texts that are not part of Hob (HOB_TEST_DATA).
+**No decision depends on these findings.** If the scanner misses an attack, the attack gains no rights. If the scanner marks harmless text,
+Hob only shows a remark. No test fails because of these figures. The command
+` + "`go test ./platform/text/injection -run TestFigures -update`" + ` generates them from test data that is not part of Hob (HOB_TEST_DATA).
 
-Some attacks are phrased like ordinary requests (the sources ` + "`bipia`" + ` and ` + "`agentdojo-goal`" + `) and have no wording that the scanner could detect.
-` + "`notinject`" + ` contains harmless sentences full of words that attacks use.
+Attacks from the sources ` + "`bipia`" + ` and ` + "`agentdojo-goal`" + ` are phrased like ordinary requests, so the scanner cannot detect them by their wording.
+The source ` + "`notinject`" + ` contains harmless sentences full of words that attacks use.
 `
