@@ -131,7 +131,7 @@ func (m *Manager) noteDeliveryError(name string, err error) {
 	}
 }
 
-// noteBackoff records until when the platform is not called.
+// noteBackoff records when Hob may call the platform again.
 func (m *Manager) noteBackoff(name string, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

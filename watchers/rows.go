@@ -40,7 +40,7 @@ CREATE INDEX watchers_next ON watchers (state, next_at);`
 // makers adds the agent that created a watcher.
 const makers = `ALTER TABLE watchers ADD COLUMN agent TEXT NOT NULL DEFAULT ''`
 
-// sources adds the origin of a watcher; see Spec.Source.
+// sources is the migration that adds the origin of a watcher; see Spec.Source.
 const sources = `ALTER TABLE watchers ADD COLUMN source TEXT NOT NULL DEFAULT ''`
 
 // zones adds the zone in which next_at and last_at were computed; "" means the current zone.

@@ -1,7 +1,7 @@
 // Package hooks runs the user's own programs at fixed points of the message flow ([[hooks]] in the
-// configuration). A hook reads one JSON object from its standard input. It may refuse what is about
-// to happen, or add text, which counts as untrusted. It can loosen nothing: its result contains no
-// approval, no grant and no changed argument.
+// configuration). A hook reads one JSON object from its standard input. It may refuse the action, or
+// add text, which counts as untrusted. It cannot widen permissions: its result contains no approval,
+// no grant and no changed argument.
 //
 // The hooks before an action fail closed: any exit status but 0, a timeout, invalid or oversized
 // output, and a program that is missing, unsafe or changed refuse the action. The hooks after an

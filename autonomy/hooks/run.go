@@ -50,7 +50,7 @@ func (h *Hooks) runHook(ctx context.Context, x hook, e Event) (r result) {
 		return fail(fmt.Errorf("encode the event: %w", err))
 	}
 	out, err := runProgram(ctx, x, append(in, '\n'))
-	if said, ok := errors.AsType[exitError](err); ok { // the program ended by itself, so it refused
+	if said, ok := errors.AsType[exitError](err); ok { // the program exited by itself with a non-zero status: a refusal
 		return result{refuse: cleanReason(said.Error(), "no reason given"), took: time.Since(began)}
 	}
 	if err != nil {
@@ -88,8 +88,8 @@ func runProgram(ctx context.Context, x hook, in []byte) ([]byte, error) {
 	return nil, errors.New(said)
 }
 
-// exitError is the error of a program that ended with another status than 0: what it wrote to
-// stderr, or the status.
+// exitError is the error of a program that ended with a non-zero status. Its text is the program's
+// stderr output or, if that is empty, the status.
 type exitError string
 
 // Error implements error.

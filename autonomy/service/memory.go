@@ -19,7 +19,7 @@ import (
 
 // Graph is the graph of people and things.
 type Graph interface {
-	// CatchUp processes new changes to the memory, for a limited time.
+	// CatchUp processes the pending changes to the memory, for a limited time.
 	CatchUp(ctx context.Context, b knowledge.ChangeSource) error
 	// Overview returns at most limit entities with their relations. They are the newest entities
 	// or, if name is set, those around the entity with that id or name. It returns api.ErrNotFound

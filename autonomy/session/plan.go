@@ -46,7 +46,7 @@ func (c *Compactor) planCompaction(ctx context.Context, session, turn string, li
 			n--
 			room -= MessageBytes(w.msgs[n])
 		}
-		room /= 2 // the summary also needs some room
+		room /= 2 // leave room for the summary
 	}
 	if n < len(w.msgs) {
 		n = w.blockStart(n + 1)

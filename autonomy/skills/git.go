@@ -125,7 +125,8 @@ func (g gitRun) runGit(ctx context.Context, limit int, args ...string) ([]byte, 
 // errTooLarge means that a repository exceeds a limit.
 var errTooLarge = fmt.Errorf("%w: the repository is too large; download the folder of the skill and add it", ErrInvalid)
 
-// limitedBuffer keeps the first bytes of an output. full, if set, is called when there are more.
+// limitedBuffer keeps the first bytes of an output and calls full, if set, when the limit is
+// exceeded.
 type limitedBuffer struct {
 	bytes.Buffer
 	left int

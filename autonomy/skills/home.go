@@ -57,7 +57,7 @@ func (h Home) withLock(ctx context.Context, fn func(t trustFile) error) error {
 	return fn(t)
 }
 
-// cleanUp removes what an interrupted command left, and the trust in folders that no longer exist.
+// cleanUp removes the leftovers of an interrupted command, and trust records of missing folders.
 func (h Home) cleanUp(t trustFile) error {
 	dir := h.Paths.SkillsDir()
 	list, err := os.ReadDir(dir)

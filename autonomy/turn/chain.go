@@ -75,7 +75,7 @@ type middleware struct {
 	// early reports whether the link processes every call in an answer before the first one runs,
 	// because it determines which calls may run in parallel.
 	early bool
-	// always reports whether the link also processes calls that an earlier link refused.
+	// always reports whether the middleware also processes calls that an earlier one refused.
 	always      bool
 	beforeModel func(ctx context.Context, q *modelCall) error
 	afterModel  func(ctx context.Context, q *modelCall)

@@ -31,8 +31,9 @@ type callStep struct {
 	took    time.Duration
 	text    string // the part that the model reads
 	body    int    // number of leading bytes of text that are the result; hints follow
-	// inView lists the origins of the untrusted text in context when the call was decided. tainted
-	// reports whether there was any: calls that run together are decided before one of them runs.
+	// inView lists the origins of the untrusted text that was in context when the call was decided,
+	// and tainted reports whether there was any such text. Calls that run together are all decided
+	// before the first of them runs.
 	inView  []provenance.Origin
 	tainted bool
 	// added is the text that the user's hooks added to the result.

@@ -265,7 +265,7 @@ func (b *Tracker) commitReservation(ctx context.Context, h *reservation, c *Call
 		signalChannel(b.kick)
 		return
 	}
-	signalChannel(b.now) // no later step of a turn would store the row
+	signalChannel(b.now) // no later turn step would store the row
 }
 
 // warnNearCap warns once when a cap is nearly reached.

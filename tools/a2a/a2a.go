@@ -1,6 +1,6 @@
 // Package a2a provides the tool delegate_to_agent, which gives a task to another agent over A2A 1.0
-// (https://a2a-protocol.org). The agents are those of the configuration; a model cannot choose an
-// address. What an agent sends is untrusted.
+// (https://a2a-protocol.org). Models can select only configured agents and no other address. All
+// text from an agent is untrusted.
 //
 // A call is a row of a2a_calls (see tools.Waiter): the turn waits in the database, and Run does the
 // work. After a restart, Run continues with the task's id at the agent. A message whose arrival is
@@ -220,8 +220,8 @@ func (d delegateTool) OutcomeTx(ctx context.Context, tx *store.Tx, call tools.Ca
 	return d.client.outcomeTx(ctx, tx, call)
 }
 
-// beginTx stores a call for Run. If the agent asked something in this conversation, the call
-// answers it.
+// beginTx stores a call for Run. If the agent's last message in this conversation is a question,
+// the call answers this question.
 func (c *Client) beginTx(ctx context.Context, tx *store.Tx, call tools.Call, in delegateIn) error {
 	if err := c.checkArguments(in); err != nil {
 		return err
@@ -313,7 +313,7 @@ func (c *Client) closeTx(tx *store.Tx, row callRow, state, why string, code tool
 	return nil
 }
 
-// Stop ends the open calls of a conversation. It reports whether there was one.
+// Stop ends the open calls of a conversation. It reports whether any call was open.
 func (c *Client) Stop(ctx context.Context, session string) (stopped bool, err error) {
 	err = c.o.Store.Write(ctx, func(tx *store.Tx) error {
 		list, err := selectCalls(ctx, tx, `session = ? AND `+openStates, session)

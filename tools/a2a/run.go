@@ -22,7 +22,7 @@ const (
 	cancelTime   = 10 * time.Second // time limit for canceling a task at the agent
 	cancelTries  = 3
 	progressTime = time.Second // minimum interval of progress reports
-	maxEvents    = 10_000      // events of one stream
+	maxEvents    = 10_000      // maximum number of events in one stream
 	maxRefusals  = 5           // consecutive failures to read a task before the call fails
 )
 
@@ -139,7 +139,7 @@ func (c *Client) performCall(ctx context.Context, row callRow) {
 	}
 	if err != nil && ctx.Err() == nil {
 		c.o.Log.Error("a2a: call not completed; trying again", "call", row.call, "agent", row.agent, "err", err)
-		_ = retry.Sleep(ctx, time.Second) // the next look continues
+		_ = retry.Sleep(ctx, time.Second) // the next check continues
 	}
 }
 

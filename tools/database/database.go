@@ -1,9 +1,9 @@
 // Package database provides describe_database and query_database, which read the user's own SQLite
 // and PostgreSQL databases ([databases.NAME]). The tools never change a database: SQLite opens the
-// file read-only, PostgreSQL runs a read-only transaction, and statements that either of them would
-// let through (a second statement, COPY, ATTACH, functions with side effects) are refused before
-// they are sent. Results are untrusted text. Each call opens its own connection and closes it, so
-// no state of one query reaches the next.
+// file read-only, and PostgreSQL runs a read-only transaction. The tools refuse statements that
+// these modes would permit: a second statement, COPY, ATTACH, and functions with side effects.
+// Results are untrusted text. Each call opens and closes its own connection, so no state passes
+// from one query to the next.
 package database
 
 import (

@@ -30,8 +30,7 @@ type postgresEngine struct {
 	name string
 }
 
-// openPostgres connects and begins the transaction. The server is the one that the user configured;
-// a model cannot choose it.
+// openPostgres connects to the configured server and begins the transaction.
 func openPostgres(ctx context.Context, c config.Database, password string) (engine, error) {
 	pc, err := postgresConfig(c, password)
 	if err != nil {
@@ -96,7 +95,7 @@ func tlsConfig(c config.Database, mode, host string) (*tls.Config, error) {
 	return out, nil
 }
 
-// connectError says which setting to check. The server's text is untrusted.
+// connectError returns an error that names the setting to check. The server's text is untrusted.
 func connectError(c config.Database, err error) error {
 	name := tools.Clean(c.Name)
 	if pe, ok := errors.AsType[*pgconn.PgError](err); ok {
@@ -255,7 +254,7 @@ func (e *postgresEngine) readRows(ctx context.Context, query string, args [][]by
 	return e.classifyError(err)
 }
 
-// cancelRest ends the rest of a result that is not needed.
+// cancelRest cancels a query whose remaining rows are not needed.
 func (e *postgresEngine) cancelRest(ctx context.Context) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer stop()

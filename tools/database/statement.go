@@ -201,7 +201,7 @@ func (s *scanner) skipComment() string {
 	return "a comment is not closed"
 }
 
-// scanQuoted reads a string or an identifier in quotes, in which a doubled quote stands for one.
+// scanQuoted reads a quoted string or identifier, in which a doubled quote means one quote.
 func (s *scanner) scanQuoted(kind byte, quote byte, backslash bool) string {
 	var out strings.Builder
 	for i := s.at + 1; i < len(s.text); i++ {

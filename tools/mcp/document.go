@@ -22,7 +22,7 @@ import (
 )
 
 // documentServer offers the operations of an OpenAPI document ([openapi.NAME]) as an MCP server in
-// this process, so that pins, held tools, effects and commands are those of all servers.
+// this process, so that pins, held-back tools, effects and commands work as for other servers.
 type documentServer struct {
 	s      *server
 	server *mcp.Server
@@ -35,7 +35,7 @@ type documentServer struct {
 	skipped map[string]string
 }
 
-// documentTransport starts the server in this process.
+// documentTransport starts the document server in this process.
 func (s *server) documentTransport(ctx context.Context, ses *session) (mcp.Transport, error) {
 	network, err := s.m.opt.Network.Named(s.cfg.URL)
 	if err != nil {
@@ -54,13 +54,13 @@ func (s *server) documentTransport(ctx context.Context, ses *session) (mcp.Trans
 		return nil, err
 	}
 	near, far := mcp.NewInMemoryTransports()
-	s.m.work.Go(func() { _ = d.server.Run(s.m.life, far) }) // it ends with the connection
+	s.m.work.Go(func() { _ = d.server.Run(s.m.life, far) }) // ends with the connection
 	ses.reload = d.reloadDocument
 	return near, nil
 }
 
-// reloadDocument reads the document and offers its operations. It returns, by name, why the others
-// cannot be used.
+// reloadDocument reads the document and offers its operations. It returns the unusable operations
+// by name, with the reasons.
 func (d *documentServer) reloadDocument(ctx context.Context) (map[string]string, error) {
 	text, err := d.readDocument(ctx)
 	if err != nil {
@@ -94,8 +94,8 @@ func (d *documentServer) reloadDocument(ctx context.Context) (map[string]string,
 	return maps.Clone(skipped), nil
 }
 
-// offerOperation adds an operation to the server. The SDK panics on a schema that it does not
-// accept, and the schema comes from the document.
+// offerOperation adds an operation to the server. It recovers from the SDK's panic on an invalid
+// schema, because the schema comes from the document.
 func (d *documentServer) offerOperation(o openapi.Operation) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -170,8 +170,8 @@ func (d *documentServer) readDocument(ctx context.Context) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, openapi.MaxDocument+1))
 }
 
-// readsOnly reports whether an operation of a document is a GET or HEAD. Its description, which is
-// pinned, begins with the method that Hob sends.
+// readsOnly reports whether a tool of a document sends GET or HEAD. The tool's pinned description
+// begins with the HTTP method.
 func readsOnly(spec toolSpec) bool {
 	return strings.HasPrefix(spec.Description, http.MethodGet+" /") || strings.HasPrefix(spec.Description, http.MethodHead+" /")
 }

@@ -33,7 +33,7 @@ type login struct {
 	err     error
 }
 
-// savedLogin is what the keychain holds about a login. It is valid only for URL.
+// savedLogin is a login as stored in the keychain. It is valid only for URL.
 type savedLogin struct {
 	URL          string           `json:"url"`
 	ClientID     string           `json:"client_id"`
@@ -139,7 +139,7 @@ func (s *server) signIn(ctx context.Context, l *login) error {
 	s.mu.Lock()
 	old := s.session
 	s.mu.Unlock()
-	if old != nil { // it uses the former token
+	if old != nil { // the open connection uses the former token
 		s.hangUp(old)
 	}
 	return nil
@@ -202,8 +202,9 @@ func (s *server) loginHandler(ctx context.Context, l *login, redirect string, pa
 	return auth.NewAuthorizationCodeHandler(c)
 }
 
-// authClient returns the client for the authorization server, whose address the MCP server chose:
-// it reaches public addresses and the server's own, and follows no redirects.
+// authClient returns the HTTP client for the authorization server, whose address the MCP server
+// chose. The client connects only to public addresses and to the MCP server's own address, and
+// follows no redirects.
 func (s *server) authClient() (*http.Client, error) {
 	network, err := s.m.opt.Network.Named(s.cfg.URL)
 	if err != nil {
@@ -228,8 +229,8 @@ func (p *callbackPage) expectState(state string) {
 	p.state = state
 }
 
-// ServeHTTP implements http.Handler. It ignores requests with another state, which did not come
-// from this login.
+// ServeHTTP implements http.Handler. It ignores requests whose state parameter differs, because
+// they did not come from this login.
 func (p *callbackPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	p.mu.Lock()

@@ -3,12 +3,12 @@
 // input and output and over streamable HTTP.
 //
 // A server is hostile until proven otherwise. Its descriptions and results are untrusted text of
-// bounded size, its annotations are ignored, and a tool that differs from the first sight of it is
-// held back until the user trusts it. Programs run in the sandbox with only the configured
-// variables. The server gets no model (sampling) and no folders (roots).
+// bounded size, its annotations are ignored, and a tool whose definition changed is held back until
+// the user trusts the new definition. Programs run in the sandbox with only the configured
+// environment variables. Servers can use no model (sampling) and list no folders (roots).
 //
-// The manager starts a server when it is first needed. The catalog holds the tools that a server
-// offered before, so that a start of Hob starts no server.
+// The manager starts a server when a call first needs it. The catalog contains the tools that the
+// server offered earlier, so Hob can start without starting any server.
 package mcp
 
 import (
@@ -35,7 +35,7 @@ import (
 type Options struct {
 	Store   *store.Store
 	Catalog *tools.Catalog
-	// Started is the configuration at the start. Config returns the one in the file now.
+	// Started is the configuration at Hob's start. Config returns the current configuration.
 	Started *config.Config
 	Config  func() *config.Config
 	// Off disables all servers.
@@ -162,8 +162,8 @@ const (
 	firstSight = 200 * time.Millisecond
 )
 
-// Run connects once to each server whose tools were never seen, because they cannot be found
-// before, and ends all connections when ctx ends.
+// Run connects once to each server whose tools are unknown, so that models can find the tools. It
+// ends all connections when ctx ends.
 func (m *Manager) Run(ctx context.Context) error {
 	defer func() { _ = m.Close() }()
 	if retry.Sleep(ctx, firstSight) != nil { // after the start of Hob

@@ -19,7 +19,7 @@ const (
 	maxSchema      = 64 << 10 // bytes of a schema
 )
 
-// toolSpec is what a server declares about a tool, without its annotations, which are not believed.
+// toolSpec is a server's declaration of a tool. It omits the annotations, which Hob ignores.
 type toolSpec struct {
 	Kind        string          `json:"kind,omitempty"` // set for a tool that Hob adds
 	Name        string          `json:"name"`
@@ -44,7 +44,7 @@ func (s toolSpec) specDigest() string {
 type pin struct {
 	spec toolSpec
 	next *toolSpec // a different declaration that is held back
-	gone bool      // the server offers the tool no more
+	gone bool      // the server no longer offers the tool
 }
 
 func pinTable() store.MigrationSet {
@@ -91,8 +91,8 @@ func (m *Manager) readPins(ctx context.Context) (map[string]map[string]*pin, err
 	return out, rows.Err()
 }
 
-// maxPins limits the tools that are remembered for one server. Tools that are gone count, because
-// otherwise a changed tool would return as a new one.
+// maxPins limits the stored tools of one server. Removed tools count too, because otherwise a server
+// could remove a tool and offer a changed version as new.
 const maxPins = 2 * maxTools
 
 // refuseTool records why a tool cannot be used.
@@ -105,7 +105,7 @@ func (s *server) refuseTool(name, why string) {
 	s.refused[name] = why
 }
 
-// recordTools compares the tools that the server offers now with the pins, and stores the result.
+// recordTools compares the currently offered tools with the pins and stores the result.
 func (s *server) recordTools(ctx context.Context, list []toolSpec) error {
 	s.mu.Lock()
 	next := map[string]*pin{}

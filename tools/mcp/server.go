@@ -22,11 +22,11 @@ import (
 
 // The time limits of a connection.
 const (
-	modernTimeout  = 20 * time.Second // with the newest revision; then Hob tries the former one
+	modernTimeout  = 20 * time.Second // with the newest protocol revision; then Hob tries the former revision
 	connectTimeout = time.Minute      // npx may first download the program
 	listTimeout    = 30 * time.Second
 	staleAfter     = 10 * time.Minute // a list of tools is read again before a call
-	steadyAfter    = time.Minute      // a connection that lasted so long resets the backoff
+	steadyAfter    = time.Minute      // a connection of at least this duration resets the backoff
 	maxPages       = 50
 )
 
@@ -196,7 +196,7 @@ func (s *server) hangUp(ses *session) {
 	closed := make(chan struct{})
 	go func() { // a server that ignores its end must not delay the end of its program
 		defer close(closed)
-		_ = ses.Close() // the connection is of no further use
+		_ = ses.Close() // the connection is closed in any case
 	}()
 	if ses.process != nil {
 		ses.process.endProgram()
@@ -218,7 +218,8 @@ func (s *server) stopServer(cause error) {
 	}
 }
 
-// dialServer connects with the newest revision, and with the former one if the server does not answer.
+// dialServer connects with the newest protocol revision. If the server does not answer, it tries
+// the former revision.
 func (s *server) dialServer(ctx context.Context) (*session, error) {
 	ses, err := s.dialRevision(ctx, "", modernTimeout, nil)
 	if err != nil && errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
@@ -249,7 +250,7 @@ func (s *server) dialRevision(ctx context.Context, revision string, limit time.D
 	return nil, s.explainConnect(ses, seen, err)
 }
 
-// newClient returns the client of one connection. It has no sampling and no roots.
+// newClient returns the client of one connection. It supports neither sampling nor roots.
 func (s *server) newClient(ses *session) *mcp.Client {
 	return mcp.NewClient(&mcp.Implementation{Name: "hob", Title: "Hob", Version: s.m.opt.Version}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{},
@@ -327,8 +328,8 @@ func (s *server) listTools(ctx context.Context, ses *session) error {
 	return s.recordTools(ctx, specs)
 }
 
-// readSpecs checks what the server declares. It returns the tools that can be used and, by name,
-// why the others cannot.
+// readSpecs checks the server's tool declarations. It returns the usable tools and, by name, the
+// reasons why other tools are unusable.
 func readSpecs(all []*mcp.Tool) (specs []toolSpec, refused map[string]string) {
 	refused = map[string]string{}
 	names := map[string]bool{}

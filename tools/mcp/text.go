@@ -16,7 +16,7 @@ const (
 	logLine  = 500 // bytes
 )
 
-// logRing holds the last lines that a server wrote and that Hob wrote about it.
+// logRing holds the last lines of a server's log: the server's own lines and Hob's.
 type logRing struct {
 	mu    sync.Mutex
 	lines []api.MCPLogLine

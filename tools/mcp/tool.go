@@ -30,7 +30,7 @@ const defaultEffects = tools.Send
 // foreignTool is one tool of a server.
 type foreignTool struct {
 	s     *server
-	name  string // as the server calls it
+	name  string // the tool's name on the server
 	kind  string // "" for a tool of the server
 	spec  tools.Spec
 	held  bool
@@ -42,7 +42,7 @@ func newTool(s *server, p *pin) *foreignTool {
 		Name: s.cfg.Name + tools.ForeignSeparator + p.spec.Name, Category: Category, Description: p.spec.Description, Effects: effectsOf(s.cfg, p.spec),
 		Foreign: true, Timeout: s.cfg.Timeout.Duration + modernTimeout + connectTimeout + listTimeout, Schema: func() json.RawMessage { return p.spec.Schema },
 	}}
-	if p.spec.Kind == listKind { // it sends nothing that the model chose
+	if p.spec.Kind == listKind { // the call sends nothing that the model chose
 		t.spec.Effects = tools.Read
 	}
 	if t.spec.Description == "" {
@@ -76,7 +76,7 @@ func effectsOf(c config.MCPServer, spec toolSpec) tools.Effects {
 	case out != 0:
 		return out
 	case c.Document != "" && readsOnly(spec):
-		return tools.Egress // Hob sends only a GET, but its address has what the model chose
+		return tools.Egress // Hob sends only a GET, but the address contains values that the model chose
 	}
 	return defaultEffects
 }
@@ -287,7 +287,7 @@ func boundText(s string) string {
 	return cutText(s, maxResult) + fmt.Sprintf("\n(cut: the result has %.1f MB)", float64(n)/(1<<20))
 }
 
-// pictureText stores a picture and returns the text that stands for it.
+// pictureText stores a picture and returns the text that replaces it in the result.
 func (t *foreignTool) pictureText(c tools.Call, n int, img *mcp.ImageContent, count int) string {
 	ext := map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}[img.MIMEType]
 	switch {
@@ -301,7 +301,7 @@ func (t *foreignTool) pictureText(c tools.Call, n int, img *mcp.ImageContent, co
 	return fmt.Sprintf("(picture: %s)", path)
 }
 
-// contentText returns the text that stands for a part of a result.
+// contentText returns the text for one part of a result.
 func contentText(part mcp.Content) string {
 	switch p := part.(type) {
 	case *mcp.TextContent:

@@ -114,8 +114,8 @@ func (s *server) startProcess(ctx context.Context) (*process, error) {
 	return p, nil
 }
 
-// endProgram closes the input of the program and waits until it has ended. A program that stays is
-// terminated, and then killed.
+// endProgram closes the program's input and waits until the program has ended. If the program does
+// not end, endProgram terminates and then kills it.
 func (p *process) endProgram() {
 	p.once.Do(func() { _ = p.in.Close() })
 	p.tree.End(patience)
@@ -150,8 +150,8 @@ func (p *process) describeEnd(err error) string {
 	return text
 }
 
-// messageReader passes on the lines that may be messages. Others go to the log, because programs
-// that print logs to standard output are common.
+// messageReader passes on the lines that may be messages. It writes other lines to the log, because
+// many programs print log lines to standard output.
 type messageReader struct {
 	file *os.File
 	r    *bufio.Reader
@@ -250,8 +250,8 @@ func (t *seenStatus) lastStatus() int {
 	return t.status
 }
 
-// httpTransport returns the transport for the URL. It follows no redirects: the user named the
-// address that gets the headers.
+// httpTransport returns the transport for the URL. It follows no redirects, because the configured
+// headers are only for the configured address.
 func (s *server) httpTransport(ctx context.Context, handler auth.OAuthHandler) (mcp.Transport, *seenStatus, error) {
 	network, err := s.m.opt.Network.Named(s.cfg.URL)
 	if err != nil {

@@ -1,6 +1,6 @@
 package file
 
-// sub is one watcher joined to the hub.
+// sub is one watcher that is registered with the hub.
 type sub struct {
 	hub  *hub
 	wake chan struct{} // capacity 1

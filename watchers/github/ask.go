@@ -124,7 +124,7 @@ func (a *asker) getPage(ctx context.Context, address, etag string) (*safehttp.Re
 		return nil, err
 	}
 	if date, derr := http.ParseTime(resp.Header.Get("Date")); derr == nil {
-		if a.skew = date.Sub(asked); a.skew.Abs() < 5*time.Second { // the header has no fractions of a second
+		if a.skew = date.Sub(asked); a.skew.Abs() < 5*time.Second { // the Date header has a resolution of 1 s
 			a.skew = 0
 		}
 	}

@@ -16,13 +16,13 @@ const (
 	keepCalls = 7 * 24 * time.Hour
 )
 
-// ErrTooManyCalls means that too many calls of a client wait for an answer of the user.
+// ErrTooManyCalls means that too many of a client's calls are waiting for the user's answer.
 var ErrTooManyCalls = errors.New("too many calls are waiting for the user's answer")
 
 // JoinCallTx returns the event of a client's call. If the client has not yet received the outcome
 // of an earlier call with the same hash, and isOpen accepts that call's event, JoinCallTx returns
-// that event; otherwise the one that start creates. A client that repeats a call, for example
-// after an approval or a broken connection, therefore does not run it twice.
+// that event. Otherwise it returns the event that start creates. So a call that the client repeats,
+// for example after an approval or a broken connection, does not run twice.
 func (s *Store) JoinCallTx(tx *store.Tx, c Client, hash string, isOpen func(event string) (bool, error), start func() (string, error)) (event string, err error) {
 	now := time.Now()
 	if _, err := tx.Exec(`DELETE FROM client_calls WHERE at <= ?`, now.Add(-keepCalls).UnixMilli()); err != nil {

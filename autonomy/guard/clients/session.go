@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Access is what the external agent of a running turn may use: the tools of the turn, but no
-// approvals and nothing else of the API.
+// Access gives the external agent of a running turn access to the turn's tools. It gives no access
+// to approvals or to the rest of the API.
 type Access struct {
 	// Tools lists the tools.
 	Tools func() []OfferedTool
@@ -68,7 +68,7 @@ func (s *Store) authenticateSession(hash [sha256.Size]byte) (Client, error) {
 	return Client{}, ErrUnknownToken
 }
 
-// SessionAccess returns what the agent of a running turn may use. It returns false after the turn.
+// SessionAccess returns the Access of a running turn's agent. It returns false after the turn.
 func (s *Store) SessionAccess(c Client) (Access, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -247,7 +247,7 @@ func (q requests) SubscribeToTask(ctx context.Context, r *a2a.SubscribeToTaskReq
 }
 
 // streamTask streams the changes of a task until it has ended or waits for its client. The answer
-// is sent as a whole: before the end of a turn it has not been checked.
+// is sent as a whole, because Hob checks it only at the end of the turn.
 func (s *Server) streamTask(ctx context.Context, t taskRow, shown *a2a.Task, yield func(a2a.Event, error) bool) {
 	end, err := s.beginCall(t.client)
 	if err != nil {

@@ -183,7 +183,7 @@ func pruneTasks(tx *store.Tx, client string) error {
 }
 
 // endTask stores the state of a task that has ended or that waits for its client. It does not
-// change a canceled task, nor one that got another message after the event last.
+// change a canceled task, or a task that received another message after the event last.
 func (s *Server) endTask(ctx context.Context, id, last string, state a2a.TaskState) error {
 	return s.o.Store.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(`UPDATE a2a_tasks SET state = ?, updated_at = ? WHERE id = ? AND state = '' AND (SELECT max(event) FROM a2a_messages WHERE task = a2a_tasks.id) = ?`,

@@ -83,7 +83,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 		if m.Method == "notifications/cancelled" {
 			b.cancelRequest(m)
 		}
-		if !m.isRequest() || m.Method == "initialize" { // later messages depend on these
+		if !m.isRequest() || m.Method == "initialize" { // later messages depend on notifications and on "initialize"
 			b.exchangeMessage(ctx, m, line)
 			if m.Method == "notifications/initialized" {
 				streams.Go(func() { b.followSession(ctx) })
@@ -147,7 +147,7 @@ func (b *Bridge) cancelRequest(m message) {
 	}
 }
 
-// exchangeMessage sends one message and writes what the server responds.
+// exchangeMessage sends one message and writes the server's response.
 func (b *Bridge) exchangeMessage(ctx context.Context, m message, line []byte) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -187,7 +187,7 @@ func (b *Bridge) exchangeMessage(ctx context.Context, m message, line []byte) {
 	}
 }
 
-// relayResponse writes the messages of a response. It reports whether there was any.
+// relayResponse writes the messages of a response. It reports whether it wrote any message.
 func (b *Bridge) relayResponse(resp *http.Response, m message) (answered bool, err error) {
 	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
 	if kind != "text/event-stream" {
@@ -231,7 +231,7 @@ func (b *Bridge) relayResponse(resp *http.Response, m message) (answered bool, e
 	return answered, lines.Err()
 }
 
-// followSession passes on what the server sends in a session by itself.
+// followSession passes on the messages that the server sends without a request.
 func (b *Bridge) followSession(ctx context.Context) {
 	b.mu.Lock()
 	has := b.session != ""

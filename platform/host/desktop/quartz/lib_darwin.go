@@ -130,7 +130,7 @@ func (l *frameworkLib) withString(name string, does func(ref uintptr)) {
 	does(ref)
 }
 
-const maxString = 2000 // characters of a title
+const maxString = 2000 // maximum length of a title, in characters
 
 func (l *frameworkLib) stringValue(ref uintptr) string {
 	if ref == 0 || l.typeOf(ref) != l.stringType() {

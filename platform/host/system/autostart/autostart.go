@@ -38,9 +38,9 @@ type Entry struct {
 	Log     string // log file for the output, if the service manager keeps no log
 }
 
-// Self returns the entry that starts the running program, with home if HOB_HOME is set. It resolves
-// links to the program, except on macOS, where the link of a package remains valid when its target
-// moves.
+// Self returns the entry that starts the running program. The entry contains home only if HOB_HOME
+// is set. Self resolves symbolic links in program, except on macOS, where a package's link remains
+// valid after an update moved its target.
 func Self(program, home, log string, getenv func(string) string) Entry {
 	if real, err := filepath.EvalSymlinks(program); err == nil && runtime.GOOS != "darwin" {
 		program = real

@@ -178,7 +178,7 @@ func searchSQL(text, root string) string {
 		maxPaths, scope, like, words)
 }
 
-// plocate queries the successor of mlocate, which indexes only names (man plocate).
+// plocate queries the index of plocate, the successor of mlocate. The index contains only names.
 type plocate struct{ run osrun.Programs }
 
 func (p plocate) findFiles(ctx context.Context, text string, roots []string) (Found, error) {
