@@ -218,7 +218,7 @@ func TestWhatDidNotArriveIsNotTold(t *testing.T) {
 func TestAReviewThatCannotBeRead(t *testing.T) {
 	e, kept := withGoals(t, t.TempDir(), scripted(llmtest.Answer{Text: deferring, Times: -1}))
 	e.reviewed(e.goal(kept, goals.Goal{Description: "wake me", Provenance: provenance.Owner, NextAt: time.Now()}))
-	e.tells("silence", "the review decided this")
+	e.tells("silence", "decision of the last review")
 	fatal(t, e.store.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.Exec(`UPDATE goal_reviews SET confidence = 'damaged'`)
 		if err == nil { // the goal itself is not asked about

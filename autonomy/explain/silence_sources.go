@@ -75,7 +75,7 @@ func (x *Explainer) unsaidRule(ctx context.Context, ev bus.Event) (string, error
 			return "", err
 		}
 		if r != nil {
-			return fmt.Sprintf("[%s] the review decided this: %s", r.Decision, r.Reason), nil
+			return fmt.Sprintf("[%s] decision of the last review: %s", r.Decision, r.Reason), nil
 		}
 	}
 	denied, err := x.o.Guard.AuditLines(ctx, guard.AuditQuery{Event: ev.ID, Verdict: "deny", Limit: 1})

@@ -199,7 +199,7 @@ func TestCap(t *testing.T) {
 		time.Sleep(time.Hour)
 		h.runDue()
 		got := h.sentTexts()
-		if s := got[len(got)-1]; len(got) != 7 || !strings.HasPrefix(s, "3 deferred notifications (5 notices were sent within an hour (notify.per_hour))") || !strings.Contains(s, "Mail from hal") {
+		if s := got[len(got)-1]; len(got) != 7 || !strings.HasPrefix(s, "3 deferred notifications (5 notifications were sent within an hour (notify.per_hour))") || !strings.Contains(s, "Mail from hal") {
 			t.Errorf("%q", got)
 		}
 	})

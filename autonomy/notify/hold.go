@@ -79,7 +79,7 @@ func (n *Notifier) foldTx(tx *store.Tx, j ratedUrgency, row Notice) (verdict, er
 			return verdict{}, err
 		}
 		if k >= likeAtOnce {
-			return verdict{Held, ByLike, since.Add(n.o.SameWithin), fmt.Sprintf("%d similar ones were sent within %s (notify.same_within)", k, shortDuration(n.o.SameWithin)), ""}, nil
+			return verdict{Held, ByLike, since.Add(n.o.SameWithin), fmt.Sprintf("%d similar notifications were sent within %s (notify.same_within)", k, shortDuration(n.o.SameWithin)), ""}, nil
 		}
 	}
 	if n.o.PerHour > 0 && row.Fact != "" {
@@ -92,7 +92,7 @@ func (n *Notifier) foldTx(tx *store.Tx, j ratedUrgency, row Notice) (verdict, er
 			return verdict{}, err
 		}
 		if k >= n.o.PerHour {
-			return verdict{Held, ByCap, since.Add(time.Hour), fmt.Sprintf("%d notices were sent within an hour (notify.per_hour)", k), ""}, nil
+			return verdict{Held, ByCap, since.Add(time.Hour), fmt.Sprintf("%d notifications were sent within an hour (notify.per_hour)", k), ""}, nil
 		}
 	}
 	return verdict{state: Told, why: "no rule deferred it"}, nil

@@ -95,7 +95,7 @@ func parseAnswer(text string) (a summaryAnswer, err error) {
 		return a, fmt.Errorf("%w: %w", errAnswer, err)
 	}
 	if strings.TrimSpace(a.Goal+a.State) == "" && len(a.Facts) == 0 {
-		return a, fmt.Errorf("%w: it is empty", errAnswer)
+		return a, fmt.Errorf("%w: goal, state and facts are empty", errAnswer)
 	}
 	return a, nil
 }

@@ -215,7 +215,7 @@ func (m *Manifest) validateName(there bool) error {
 	case strings.Contains(n, "--"):
 		return fieldError(field, fmt.Sprintf("%q contains two hyphens in a row", n), form)
 	case strings.ContainsFunc(n, func(r rune) bool { return r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) || !norm.NFKC.IsNormalString(n):
-		return fieldError(field, fmt.Sprintf("%q contains other characters than letters, digits and hyphens", shortValue(n)), form)
+		return fieldError(field, fmt.Sprintf("%q contains characters other than letters, digits and hyphens", shortValue(n)), form)
 	}
 	return nil
 }

@@ -186,7 +186,7 @@ func watchCases() []toolstest.Case {
 		{Step: step("try_watcher", `{"kind":"cron","config":{"cron":"0 8 1 * *"}}`), Want: "In the last 7 days it would not have fired."},
 		{Step: step("try_watcher", `{"kind":"feed","config":{"url":"https://boiler.example.com/feed.xml"}}`), Want: "would not have fired", Outside: true},
 		{Step: pdf, Want: "PDF files in", Undone: "Canceled"},
-		{Step: act, Want: ". What I will do each time: summarise it.", Undone: "Canceled"},
+		{Step: act, Want: ". Each time, I will do this: summarise it.", Undone: "Canceled"},
 		{Step: step("list_watchers", `{}`), Before: []toolstest.Step{pdf, act, daily}, Want: "2 watchers:\n- "},
 		{Step: step("cancel_watcher", `{"watcher":"pdf"}`), Before: []toolstest.Step{pdf, act}, Want: "Canceled the watcher: ", Undone: "Restored"},
 		{Step: step("pause_watcher", `{"watcher":"summarise"}`), Before: []toolstest.Step{pdf, act}, Want: "Paused the watcher: ", Undone: "is active again"},

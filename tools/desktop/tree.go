@@ -149,7 +149,7 @@ func (d Deps) fillElement() tools.Tool {
 			Keywords:    "fill field form set value text box enter element",
 		},
 		Summary: func(in fillIn) string {
-			return fmt.Sprintf("Fill %q of %s with %q", textnorm.Ellipsize(in.Name, 80), textnorm.Ellipsize(in.Window, 80), textnorm.Ellipsize(in.Text, 500))
+			return fmt.Sprintf("Fill %q in %s with %q", textnorm.Ellipsize(in.Name, 80), textnorm.Ellipsize(in.Window, 80), textnorm.Ellipsize(in.Text, 500))
 		},
 		Judge: func(ctx context.Context, in fillIn) tools.CallAssessment {
 			if n := utf8.RuneCountInString(in.Text); n > a11y.MaxFill {

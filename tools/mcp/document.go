@@ -160,7 +160,7 @@ func (d *documentServer) readDocument(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("it is not a file")
+		return nil, fmt.Errorf("the document is not a regular file")
 	}
 	f, err := os.Open(at)
 	if err != nil {

@@ -343,7 +343,7 @@ func readSpecs(all []*mcp.Tool) (specs []toolSpec, refused map[string]string) {
 		why := ""
 		switch {
 		case !validTool(t.Name):
-			why = "its name contains other characters than letters, digits, _, - and ., or is too long"
+			why = "its name contains characters other than letters, digits, _, - and ., or is too long"
 		case names[key]:
 			why = "another tool of the server has the same name or one that looks like it"
 		case len(specs) == maxTools:

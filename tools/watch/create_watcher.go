@@ -68,7 +68,7 @@ func (d Deps) createWatcher() tools.Tool {
 			what.Action = ""
 			text := fmt.Sprintf("I am watching %s and will notify you.", d.Manager.Describe(what))
 			if mode == watchers.Do {
-				text = fmt.Sprintf("I am watching %s. What I will do each time: %s.", d.Manager.Describe(what), strings.TrimRight(action, "."))
+				text = fmt.Sprintf("I am watching %s. Each time, I will do this: %s.", d.Manager.Describe(what), strings.TrimRight(action, "."))
 			}
 			return tools.Result{
 				Source: provenance.Tool,

@@ -111,7 +111,7 @@ func (t *tab) goneError() error {
 	case t.crashed:
 		return &Error{Kind: Crashed, Message: "the page of " + t.id + " crashed", Remedy: "open it again"}
 	case errors.Is(t.ended, errLost):
-		return &Error{Kind: Crashed, Message: "the browser has ended", Remedy: "try again: Hob restarts it, without tabs", Err: errLost}
+		return &Error{Kind: Crashed, Message: "the browser has ended", Remedy: "try again: Hob will start a new browser without the previous tabs", Err: errLost}
 	}
 	return &Error{Kind: NoTab, Message: "the tab " + t.id + " was closed"}
 }
@@ -361,7 +361,7 @@ func (t *tab) markCrashed() {
 // protocolError converts an error of the protocol.
 func (b *Browser) protocolError(err error) error {
 	if errors.Is(err, errLost) {
-		return &Error{Kind: Crashed, Message: "the browser has ended", Remedy: "try again: Hob restarts it, without tabs", Err: err}
+		return &Error{Kind: Crashed, Message: "the browser has ended", Remedy: "try again: Hob will start a new browser without the previous tabs", Err: err}
 	}
 	return err
 }

@@ -268,7 +268,7 @@ func (s status) statusText(o Options) string {
 	case s.places == 0:
 		return fmt.Sprintf("%s: %q does not exist; create it or set its name in [channels.%s]", at, o.Name, o.What)
 	case s.shared:
-		return fmt.Sprintf("%s: %q is shared with others, so its entries are not treated as yours; stop sharing it or use another one", at, o.Name)
+		return fmt.Sprintf("%s: %q is shared with others, so its entries are not treated as yours; stop sharing it, or choose another list or folder", at, o.Name)
 	}
 	return fmt.Sprintf("%s: entries in %q: %d", at, o.Name, s.open)
 }

@@ -262,7 +262,7 @@ func (d *document) readParameters(o *Operation, from []object, reserved Reserved
 	for _, f := range from {
 		list, _ := f["parameters"].([]any)
 		if len(list) > maxParameters {
-			return fmt.Errorf("it has more than %d parameters", maxParameters)
+			return fmt.Errorf("more than %d parameters", maxParameters)
 		}
 		for _, x := range list {
 			p := d.resolveObject(x)
@@ -291,7 +291,7 @@ func (d *document) readParameters(o *Operation, from []object, reserved Reserved
 		case "query", "header":
 		default: // cookies are never sent
 			if must {
-				return fmt.Errorf("it needs the %s %q, which Hob does not send", textnorm.Ellipsize(in, 20), textnorm.Ellipsize(name, 60))
+				return fmt.Errorf("Hob does not send the required %s %q", textnorm.Ellipsize(in, 20), textnorm.Ellipsize(name, 60))
 			}
 			continue
 		}

@@ -118,7 +118,7 @@ func Parse(text []byte, env Env) ([]Imported, error) {
 		taken[strings.ToLower(name)] = true
 		s, err := c.convertServer(name, found[original])
 		if s.Name = name; name != original && err == nil {
-			s.Notes = append(s.Notes, fmt.Sprintf("it is called %q in the file", textnorm.Ellipsize(original, 60)))
+			s.Notes = append(s.Notes, fmt.Sprintf("its name in the file is %q", textnorm.Ellipsize(original, 60)))
 		}
 		out = append(out, Imported{s, err})
 	}
@@ -280,7 +280,7 @@ func (c *converter) expandText(s string, secret bool) (string, error) {
 				c.hint = fmt.Sprintf("the value of the variable %s (store it as %s)", name, before+"VALUE"+after)
 				return ""
 			}
-			fail = fmt.Errorf("it needs the variable %s, which is not set; set it and import again", name)
+			fail = fmt.Errorf("the variable %s is not set; set the variable and import again", name)
 			return ""
 		}
 		fail = fmt.Errorf("it depends on %s, which Hob does not know; add the server with hob mcp add", textnorm.Ellipsize(m, 60))

@@ -183,7 +183,7 @@ func (s Server) PinningNote() string {
 			continue
 		}
 		if unpinnedPackage.MatchString(a) && !strings.Contains(a, "==") {
-			return fmt.Sprintf("%s has no fixed version, so another one may run at any time; write it as %s@VERSION", a, cmp.Or(strings.TrimSuffix(a, "@latest"), a))
+			return fmt.Sprintf("%s has no fixed version, so a different version may run at any time; write %s@VERSION", a, cmp.Or(strings.TrimSuffix(a, "@latest"), a))
 		}
 		return ""
 	}

@@ -216,7 +216,7 @@ func (g *generator) addComponent(t reflect.Type, schema Object) (Object, error) 
 			name = strings.ToUpper(pkg[:1]) + pkg[1:] + name
 		}
 		if _, taken := g.components[name]; taken {
-			return nil, fmt.Errorf("two types are called %s, one of them is %s", name, t)
+			return nil, fmt.Errorf("two types are called %s; one of them is %s", name, t)
 		}
 		g.names[t] = name
 		g.components[name] = nil

@@ -43,8 +43,8 @@ func channelMessages(ctx context.Context, o Options, r benchRounds) ([]Figure, e
 		}
 		return []Figure{
 			{Name: "channel_p50", Value: milliseconds(percentileAt(took, 50)), Unit: "ms", About: "from a message in a webhook chat until the platform has the answer, everything durable, built-in brain"},
-			{Name: "channel_p95", Value: milliseconds(percentileAt(took, 95)), Unit: "ms", About: "the same, 95th percentile"},
-			{Name: "channel_messages", Value: float64(r.events/2) / time.Since(began).Seconds(), Unit: "/s", AtLeast: true, About: fmt.Sprintf("the same in %d chats in parallel", sessions)},
+			{Name: "channel_p95", Value: milliseconds(percentileAt(took, 95)), Unit: "ms", About: "time of channel_p50, 95th percentile"},
+			{Name: "channel_messages", Value: float64(r.events/2) / time.Since(began).Seconds(), Unit: "/s", AtLeast: true, About: fmt.Sprintf("messages per second in %d parallel chats", sessions)},
 		}, nil
 	})
 }

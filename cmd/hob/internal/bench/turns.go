@@ -34,7 +34,7 @@ func builtinTurns(ctx context.Context, o Options, r benchRounds) ([]Figure, erro
 		}
 		return []Figure{
 			{Name: "turn_builtin_p50", Value: milliseconds(percentileAt(hello, 50)), Unit: "ms", Target: 4, About: "\"hello\" to the built-in brain, durable, over HTTP"},
-			{Name: "turn_builtin_p95", Value: milliseconds(percentileAt(hello, 95)), Unit: "ms", About: "the same, 95th percentile"},
+			{Name: "turn_builtin_p95", Value: milliseconds(percentileAt(hello, 95)), Unit: "ms", About: "time of turn_builtin_p50, 95th percentile"},
 			{Name: "turn_builtin_task_p50", Value: milliseconds(percentileAt(task, 50)), Unit: "ms", About: "\"add a task\" to the built-in brain: a turn with one tool call"},
 		}, nil
 	})
@@ -63,7 +63,7 @@ func modelTurns(ctx context.Context, o Options, r benchRounds) ([]Figure, error)
 		}
 		return []Figure{
 			{Name: "turn_p50", Value: milliseconds(percentileAt(plain, 50)), Unit: "ms", Target: 4, About: "a turn over HTTP with an instant model, everything durable, minus the model server's time"},
-			{Name: "turn_p95", Value: milliseconds(percentileAt(plain, 95)), Unit: "ms", About: "the same, 95th percentile"},
+			{Name: "turn_p95", Value: milliseconds(percentileAt(plain, 95)), Unit: "ms", About: "time of turn_p50, 95th percentile"},
 			{Name: "tool_step_p50", Value: step(task), Unit: "ms", Target: 2, About: fmt.Sprintf("additional time for a call of create_task: another request, policy check, ledger, audit, tool (mean of %d in a turn)", steps)},
 			{Name: "file_step_p50", Value: step(file), Unit: "ms", Target: 2, About: "the same for write_file, which is in the ledger before and after it runs"},
 			{Name: "prompt_prefix", Value: kept, Unit: "%", Target: 100, AtLeast: true, About: fmt.Sprintf("of the requests in a conversation of %d turns begin with the whole previous request", conversation)},

@@ -63,7 +63,7 @@ func (o Options) checkFolders(list []string) error {
 			return err
 		}
 		if fi, err := os.Stat(path); err != nil || !fi.IsDir() {
-			return fmt.Errorf("folder %s not found; create it first, or enter another one", f)
+			return fmt.Errorf("folder %s not found; create it first, or enter another folder", f)
 		}
 	}
 	return nil

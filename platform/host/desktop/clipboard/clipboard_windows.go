@@ -41,7 +41,7 @@ func (osClipboard) readClipboard(ctx context.Context) (Content, error) {
 	case has(cfUnicodeText), has(cfText):
 		var err error
 		if c.Text, err = callLibrary(ctx, clipboard.ReadAll); err != nil {
-			return c, fmt.Errorf("%w: another program has it open: %w", ErrBusy, err)
+			return c, fmt.Errorf("%w: another program has opened the clipboard: %w", ErrBusy, err)
 		}
 	case has(cfFiles):
 		c.Formats = []string{"files"}
@@ -53,7 +53,7 @@ func (osClipboard) readClipboard(ctx context.Context) (Content, error) {
 
 func (osClipboard) writeText(ctx context.Context, text string) error {
 	if err := libraryWrite(ctx, text); err != nil {
-		return fmt.Errorf("%w: another program has it open: %w", ErrBusy, err)
+		return fmt.Errorf("%w: another program has opened the clipboard: %w", ErrBusy, err)
 	}
 	return nil
 }

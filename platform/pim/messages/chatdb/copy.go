@@ -89,7 +89,7 @@ func openCopy(ctx context.Context, file, temp string) (_ *DB, err error) {
 		d.file, d.private, d.from = file, dir, before
 		return d, nil
 	}
-	return nil, fmt.Errorf("copy the Messages database: it changed during each of %d attempts; try again later", copies)
+	return nil, fmt.Errorf("copy the Messages database: the database changed during each of %d attempts; try again later", copies)
 }
 
 // copyFile copies a regular file. It does nothing if the file does not exist.
