@@ -81,6 +81,12 @@ func (sv *Service) AuthenticateClient(ctx context.Context, kind, token string) (
 	return api.Client(c), Classify(err)
 }
 
+// IsClientValid reports whether the client with an id exists and its token has not expired.
+func (sv *Service) IsClientValid(ctx context.Context, kind, id string) (bool, error) {
+	valid, err := sv.o.Clients.IsValid(ctx, kind, id)
+	return valid, Classify(err)
+}
+
 // ClientTools implements api.ClientCalls.
 func (sv *Service) ClientTools(_ context.Context, c api.Client) ([]api.Tool, error) {
 	if c.Kind == clients.Session {

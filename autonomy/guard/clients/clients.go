@@ -186,6 +186,12 @@ func (s *Store) Authenticate(ctx context.Context, kind, token string) (Client, e
 	return all[found], nil
 }
 
+// IsValid reports whether a client exists and its token has not expired.
+func (s *Store) IsValid(ctx context.Context, kind, id string) (valid bool, err error) {
+	err = s.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM client_tokens WHERE kind = ? AND id = ? AND (expires_at <= 0 OR expires_at > ?))`, kind, id, time.Now().UnixMilli()).Scan(&valid)
+	return valid, err
+}
+
 // List returns the stored clients of a kind, newest first, including expired ones.
 func (s *Store) List(ctx context.Context, kind string) ([]Client, error) {
 	all, _, err := s.listClients(ctx, kind)

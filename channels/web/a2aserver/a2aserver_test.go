@@ -36,6 +36,7 @@ type fakeEngine struct {
 	events map[string]*api.EventStatus
 	last   channels.Inbound
 	refuse error
+	ended  map[string]bool // ids of revoked clients
 }
 
 func (e *fakeEngine) Receive(_ context.Context, in channels.Inbound) (channels.Accepted, error) {
@@ -94,7 +95,24 @@ func (e *fakeEngine) AuthenticateClient(_ context.Context, kind, token string) (
 	if !ok || kind != "a2a" {
 		return api.Client{}, fmt.Errorf("%w: unknown token", api.ErrDenied)
 	}
-	return api.Client{Kind: kind, Name: name}, nil
+	if valid, _ := e.IsClientValid(context.Background(), kind, "id-"+name); !valid {
+		return api.Client{}, fmt.Errorf("%w: revoked", api.ErrDenied)
+	}
+	id := "id-" + name // "peer#2" is a second client with the name "peer"
+	name, _, _ = strings.Cut(name, "#")
+	return api.Client{ID: id, Kind: kind, Name: name}, nil
+}
+
+func (e *fakeEngine) IsClientValid(_ context.Context, _, id string) (bool, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return !e.ended[id], nil
+}
+
+func (e *fakeEngine) revoke(name string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.ended["id-"+name] = true
 }
 
 // bench is a server with a client.
@@ -115,7 +133,7 @@ func newBench(t *testing.T, allow ...string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, engine: &fakeEngine{keys: map[string]string{}, texts: map[string]string{}, events: map[string]*api.EventStatus{}}, mux: http.NewServeMux()}
+	b := &bench{t: t, engine: &fakeEngine{keys: map[string]string{}, texts: map[string]string{}, events: map[string]*api.EventStatus{}, ended: map[string]bool{}}, mux: http.NewServeMux()}
 	if b.s, err = New(Options{Store: db, Engine: b.engine, Network: network, Name: "Hob", Version: "1", Log: slog.New(slog.DiscardHandler)}); err != nil {
 		t.Fatal(err)
 	}
@@ -349,6 +367,7 @@ func TestServer_CancelsAndLists(t *testing.T) {
 	for i := range 5 {
 		tasks = append(tasks, b.send("peer", fmt.Sprint("m", i), "hello", ""))
 	}
+	time.Sleep(2 * time.Millisecond) // the times of changes are in milliseconds
 	if _, code := b.rpc("peer", "CancelTask", `{"id":"`+tasks[2]+`"}`); code != 0 {
 		t.Errorf("CancelTask: code %d", code)
 	}

@@ -3,6 +3,7 @@ package a2aserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -14,16 +15,18 @@ import (
 )
 
 // Run follows the open tasks until ctx ends: it stores the state of each ended task, sends push
-// notifications, and stops the events of canceled tasks. After a restart it continues.
+// notifications, stops the events of canceled tasks, and removes the tasks of clients whose token is
+// no longer valid. After a restart it continues.
 func (s *Server) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	var mu sync.Mutex
 	followed := map[string]bool{}
 	for {
-		open, err := s.selectTasks(ctx, `state = '' OR stopping = 1`)
-		if err != nil && ctx.Err() == nil {
-			s.o.Log.Error("a2a: cannot read the open tasks", "err", err)
+		err := s.dropInvalidClients(ctx)
+		open, selectErr := s.selectTasks(ctx, `state = '' OR stopping = 1`)
+		if err = errors.Join(err, selectErr); err != nil && ctx.Err() == nil {
+			s.o.Log.Error("a2a: cannot follow all tasks", "err", err)
 		}
 		for _, t := range open {
 			mu.Lock()
@@ -96,6 +99,9 @@ func (s *Server) followOnce(ctx context.Context, client, id string) (settled boo
 			return false, err
 		}
 	}
+	if valid, err := s.o.Engine.IsClientValid(ctx, Channel, t.client); err != nil || !valid { // dropInvalidClients ends the task
+		return err == nil, err
+	}
 	if task.Status.State != t.pushed {
 		if err := s.pushTask(ctx, task); err != nil {
 			return false, err
@@ -126,6 +132,70 @@ func (s *Server) cancelTask(ctx context.Context, t taskRow) error {
 	}
 	defer s.signalWake() // for the push notification
 	return s.stopEvents(ctx, t)
+}
+
+// dropInvalidClients cancels the open tasks of clients that were revoked or have expired, and
+// deletes their ended tasks and all their addresses for push notifications.
+func (s *Server) dropInvalidClients(ctx context.Context) error {
+	rows, err := s.o.Store.Read().QueryContext(ctx, `SELECT DISTINCT client FROM a2a_tasks`)
+	if err != nil {
+		return fmt.Errorf("a2a: list clients: %w", err)
+	}
+	defer rows.Close()
+	var clients []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return fmt.Errorf("a2a: list clients: %w", err)
+		}
+		clients = append(clients, id)
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("a2a: list clients: %w", err)
+	}
+	for _, id := range clients {
+		if valid, err := s.o.Engine.IsClientValid(ctx, Channel, id); err != nil {
+			return err
+		} else if !valid {
+			if err := s.dropClient(ctx, id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// dropClient removes what belongs to a client. A task whose events have not ended yet is removed at
+// the next call.
+func (s *Server) dropClient(ctx context.Context, client string) error {
+	err := s.o.Store.Write(ctx, func(tx *store.Tx) error {
+		for _, q := range []string{
+			`DELETE FROM a2a_push WHERE task IN (SELECT id FROM a2a_tasks WHERE client = ?)`,
+			`DELETE FROM a2a_messages WHERE task IN (SELECT id FROM a2a_tasks WHERE client = ? AND state <> '' AND stopping = 0)`,
+			`DELETE FROM a2a_tasks WHERE client = ? AND state <> '' AND stopping = 0`,
+		} {
+			if _, err := tx.Exec(q, client); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("a2a: remove a client: %w", err)
+	}
+	open, err := s.selectTasks(ctx, `client = ?`, client)
+	if err != nil {
+		return err
+	}
+	for _, t := range open {
+		if t, err = s.withMessages(ctx, t); err == nil {
+			err = s.cancelTask(ctx, t)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // stopEvents stops the events of a canceled task. Until all of them have ended, Run calls it again,

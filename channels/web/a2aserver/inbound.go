@@ -24,11 +24,12 @@ const (
 
 var validContext = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// newInbound converts a message of a client into a message of the guest "a2a:NAME". Its metadata
+// newInbound converts a message of a client into a message of the guest "a2a:NAME". The key contains
+// the id, so that a later client of the same name gets no task of an earlier one. Its metadata
 // and the texts of other fields are ignored. Files are only accepted as images in the message: Hob
 // fetches no address that a client chose.
-func newInbound(client string, r *a2a.SendMessageRequest) (channels.Inbound, error) {
-	in := channels.Inbound{Channel: Channel, Chat: client, Sender: client, SenderName: Channel + ":" + client}
+func newInbound(c caller, r *a2a.SendMessageRequest) (channels.Inbound, error) {
+	in := channels.Inbound{Channel: Channel, Chat: c.name, Sender: c.name, SenderName: Channel + ":" + c.name}
 	m := r.Message
 	switch {
 	case m == nil:
@@ -44,7 +45,7 @@ func newInbound(client string, r *a2a.SendMessageRequest) (channels.Inbound, err
 	case r.Config != nil && r.Config.HistoryLength != nil && *r.Config.HistoryLength < 0:
 		return in, invalidParams("historyLength must not be negative")
 	}
-	in.Key = client + "\x1f" + m.ID
+	in.Key = c.id + "\x1f" + m.ID
 	var texts []string
 	n := 0
 	for _, p := range m.Parts {
@@ -97,4 +98,21 @@ func partContent(p *a2a.Part) (string, *channels.Image, error) {
 		return "", &channels.Image{MIME: kind, Data: c}, nil
 	}
 	return "", nil, a2a.NewError(a2a.ErrUnsupportedContentType, "addresses of files are not fetched; send text, data or an image")
+}
+
+// storedMessage returns what the history of a task shows of a message: its texts and data. Images
+// are not stored a second time, and fields that Hob ignores not at all.
+func storedMessage(m *a2a.Message) *a2a.Message {
+	out := &a2a.Message{ID: m.ID, Role: m.Role}
+	for _, p := range m.Parts {
+		switch c := p.Content.(type) {
+		case a2a.Text:
+			out.Parts = append(out.Parts, a2a.NewTextPart(string(c)))
+		case a2a.Data:
+			out.Parts = append(out.Parts, a2a.NewDataPart(c.Value))
+		default:
+			out.Parts = append(out.Parts, a2a.NewTextPart("(image)"))
+		}
+	}
+	return out
 }

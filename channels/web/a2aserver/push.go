@@ -207,10 +207,26 @@ func (s *Server) pushTask(ctx context.Context, task *a2a.Task) error {
 	})
 }
 
+// isPushValid reports whether a configuration still exists and its client may have the answer.
+func (s *Server) isPushValid(ctx context.Context, p pushConfig) (bool, error) {
+	var client string
+	err := s.o.Store.Read().QueryRowContext(ctx, `SELECT t.client FROM a2a_tasks t JOIN a2a_push p ON p.task = t.id WHERE p.task = ? AND p.id = ?`, p.task, p.id).Scan(&client)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("a2a: read push notification configurations: %w", err)
+	}
+	return s.o.Engine.IsClientValid(ctx, Channel, client)
+}
+
 func (s *Server) sendPush(ctx context.Context, p pushConfig, task *a2a.Task, body []byte) (err error) {
 	backoff := retry.Backoff{First: time.Second, Max: 30 * time.Second, Jitter: 0.5}
 	key := p.id + ":" + string(task.ID) + ":" + string(task.Status.State)
 	for failures := 0; failures < pushTries; {
+		if valid, err := s.isPushValid(ctx, p); err != nil || !valid {
+			return err
+		}
 		h := http.Header{"Content-Type": {"application/a2a+json"}, a2a.SvcParamVersion: {string(a2a.Version)}}
 		if p.token != "" {
 			h.Set("X-A2A-Notification-Token", p.token)

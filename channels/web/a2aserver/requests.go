@@ -37,7 +37,7 @@ func (s *Server) ownTask(ctx context.Context, id a2a.TaskID) (taskRow, error) {
 	if id == "" {
 		return taskRow{}, a2a.NewError(a2a.ErrInvalidParams, "the id of the task is missing")
 	}
-	t, err := s.loadTask(ctx, c.name, string(id))
+	t, err := s.loadTask(ctx, c.id, string(id))
 	if err != nil && !errors.Is(err, a2a.ErrTaskNotFound) {
 		return t, s.hideError(err)
 	}
@@ -89,49 +89,55 @@ func (q requests) ListTasks(ctx context.Context, r *a2a.ListTasksRequest) (*a2a.
 	if r.Status != a2a.TaskStateUnspecified && !slices.Contains(taskStates(), r.Status) {
 		return nil, a2a.NewError(a2a.ErrInvalidParams, "status must be the name of a state, such as TASK_STATE_WORKING")
 	}
-	list, err := q.s.selectTasks(ctx, `client = ?1 AND (?2 = '' OR context = ?2) ORDER BY updated_at DESC, id DESC LIMIT ?3`, c.name, r.ContextID, maxKept+maxOpen)
+	list, err := q.s.selectTasks(ctx, `client = ?1 AND (?2 = '' OR context = ?2) ORDER BY updated_at DESC, id DESC LIMIT ?3`, c.id, r.ContextID, maxKept+maxOpen)
 	if err != nil {
 		return nil, q.s.hideError(err)
 	}
 	out := &a2a.ListTasksResponse{Tasks: []*a2a.Task{}, PageSize: size}
-	begun := r.PageToken == ""
+	begun, length := r.PageToken == "", 0
 	for _, t := range list {
+		isListed := begun
+		begun = begun || t.id == r.PageToken
 		if r.StatusTimestampAfter != nil && t.updated.Before(*r.StatusTimestampAfter) {
 			continue
 		}
-		listed := begun && len(out.Tasks) < size
-		begun = begun || t.id == r.PageToken
-		if r.Status != a2a.TaskStateUnspecified && t.state != a2a.TaskStateUnspecified && t.state != r.Status {
-			continue
-		}
-		if !listed && (r.Status == a2a.TaskStateUnspecified || t.state == r.Status) {
-			out.TotalSize++
-			if begun && len(out.Tasks) == size && out.NextPageToken == "" {
-				out.NextPageToken = string(out.Tasks[size-1].ID)
+		if r.Status != a2a.TaskStateUnspecified {
+			state, err := q.s.currentState(ctx, t)
+			if err != nil {
+				return nil, q.s.hideError(err)
 			}
+			if state != r.Status {
+				continue
+			}
+		}
+		out.TotalSize++
+		switch {
+		case !isListed || out.NextPageToken != "":
+			continue
+		case len(out.Tasks) == size || length > maxListed:
+			out.NextPageToken = string(out.Tasks[len(out.Tasks)-1].ID)
 			continue
 		}
-		if t, err = q.s.withMessages(ctx, t); err != nil {
-			return nil, q.s.hideError(err)
-		}
-		task, err := q.s.renderTask(ctx, t, r.HistoryLength, r.IncludeArtifacts)
+		task, err := q.s.renderListed(ctx, t, r)
 		if err != nil {
 			return nil, q.s.hideError(err)
 		}
-		if r.Status != a2a.TaskStateUnspecified && task.Status.State != r.Status {
-			continue
-		}
-		out.TotalSize++
-		if listed {
-			out.Tasks = append(out.Tasks, task)
-		} else if begun && out.NextPageToken == "" {
-			out.NextPageToken = string(out.Tasks[size-1].ID)
-		}
+		out.Tasks = append(out.Tasks, task)
+		length += textLength(task)
 	}
 	if !begun {
 		return nil, a2a.NewError(a2a.ErrInvalidParams, "the pageToken is not valid; begin without one")
 	}
 	return out, nil
+}
+
+// renderListed returns a task for a page of ListTasks.
+func (s *Server) renderListed(ctx context.Context, t taskRow, r *a2a.ListTasksRequest) (*a2a.Task, error) {
+	t, err := s.withMessages(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return s.renderTask(ctx, t, r.HistoryLength, r.IncludeArtifacts)
 }
 
 // CancelTask implements a2asrv.RequestHandler.
@@ -333,7 +339,7 @@ func (s *Server) acceptMessage(ctx context.Context, r *a2a.SendMessageRequest) (
 	if err != nil {
 		return taskRow{}, err
 	}
-	in, err := newInbound(c.name, r)
+	in, err := newInbound(c, r)
 	if err != nil {
 		return taskRow{}, err
 	}
@@ -352,12 +358,12 @@ func (s *Server) acceptMessage(ctx context.Context, r *a2a.SendMessageRequest) (
 			return taskRow{}, err
 		}
 	}
-	if n, err := s.countOpen(ctx, c.name); err != nil {
+	if n, err := s.countOpen(ctx, c.id); err != nil {
 		return taskRow{}, s.hideError(err)
 	} else if n >= maxOpen && before.id == "" {
 		return taskRow{}, a2a.NewError(a2a.ErrServerError, "too many open tasks; wait until some have ended, or cancel some")
 	}
-	in.Session = Channel + ":" + c.name + ":" + before.context
+	in.Session = Channel + ":" + c.name + ":" + c.id + ":" + before.context
 	acc, err := s.o.Engine.Receive(ctx, in)
 	switch {
 	case errors.Is(err, channels.ErrStranger):
@@ -370,7 +376,7 @@ func (s *Server) acceptMessage(ctx context.Context, r *a2a.SendMessageRequest) (
 		return taskRow{}, a2a.NewError(a2a.ErrInvalidParams, "this messageId was already used for another message; use a new one")
 	}
 	if acc.Repeated {
-		if t, err := s.taskOfEvent(ctx, c.name, acc.Event); !errors.Is(err, a2a.ErrTaskNotFound) {
+		if t, err := s.taskOfEvent(ctx, c.id, acc.Event); !errors.Is(err, a2a.ErrTaskNotFound) {
 			return t, err
 		}
 	}
@@ -378,11 +384,11 @@ func (s *Server) acceptMessage(ctx context.Context, r *a2a.SendMessageRequest) (
 	if id == "" {
 		id = acc.Event
 	}
-	if err := s.addMessage(context.WithoutCancel(ctx), c.name, before.context, id, acc.Event, m, push); err != nil {
+	if err := s.addMessage(context.WithoutCancel(ctx), c.id, before.context, id, acc.Event, storedMessage(m), push); err != nil {
 		return taskRow{}, s.hideError(err)
 	}
 	s.signalWake()
-	t, err := s.loadTask(ctx, c.name, id)
+	t, err := s.loadTask(ctx, c.id, id)
 	if err != nil {
 		return t, s.hideError(err)
 	}
@@ -404,6 +410,9 @@ func (s *Server) continuedTask(ctx context.Context, m *a2a.Message) (taskRow, er
 	}
 	if task.Status.State.Terminal() {
 		return t, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended; send the message without taskId")
+	}
+	if len(t.messages) >= maxMessages {
+		return t, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has too many messages; send the message without taskId")
 	}
 	return t, nil
 }

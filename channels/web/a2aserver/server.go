@@ -4,7 +4,8 @@
 // before each call of a tool. Each message becomes an event of the inbox, so that a task survives a
 // restart. Package web serves the handler; it checks Host, Origin and the client's process first.
 //
-// The table a2a_tasks maps tasks to events. The state and the answer of a task are those of its
+// The table a2a_tasks maps tasks to events. A task belongs to the id of its client, and ends when the
+// client is revoked or expires. The state and the answer of a task are those of its
 // event, so the package stores them only when the task has ended.
 package a2aserver
 
@@ -46,6 +47,8 @@ const (
 	maxBody     = 8 << 20 // bytes of a request
 	maxOpen     = 100     // open tasks per client
 	maxKept     = 1000    // ended tasks per client
+	maxMessages = 100     // messages of a client per task
+	maxListed   = 8 << 20 // bytes of text in one page of ListTasks
 	maxCalls    = 16      // calls of one client that wait for a task
 	bodyTime    = 30 * time.Second
 	writeTime   = time.Minute // time limit for reading one event of a stream
@@ -66,6 +69,8 @@ type Engine interface {
 	CancelEvent(ctx context.Context, id string) (bool, error)
 	// AuthenticateClient is a method of api.ClientCalls.
 	AuthenticateClient(ctx context.Context, kind, token string) (api.Client, error)
+	// IsClientValid reports whether the client with an id exists and its token has not expired.
+	IsClientValid(ctx context.Context, kind, id string) (bool, error)
 }
 
 // Options holds the options of New. All are required.
@@ -148,6 +153,7 @@ func (s *Server) agentCard(host string) *a2a.AgentCard {
 
 // caller is an authenticated client in the context of its request.
 type caller struct {
+	id      string // owns the tasks; a later client of the same name has another one
 	name    string
 	token   string
 	version error // not nil if the client speaks another version of the protocol
@@ -171,7 +177,7 @@ func (s *Server) authenticateClient(w http.ResponseWriter, r *http.Request) (*ht
 	if strings.EqualFold(scheme, "Bearer") && token != "" {
 		client, err := s.o.Engine.AuthenticateClient(r.Context(), Channel, token)
 		if err == nil {
-			c := caller{name: client.Name, token: token, version: checkVersion(r)}
+			c := caller{id: client.ID, name: client.Name, token: token, version: checkVersion(r)}
 			return r.WithContext(context.WithValue(r.Context(), callerKey{}, c)), true
 		}
 		if !errors.Is(err, api.ErrDenied) {

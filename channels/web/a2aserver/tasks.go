@@ -192,6 +192,36 @@ func (s *Server) endTask(ctx context.Context, id, last string, state a2a.TaskSta
 	})
 }
 
+// currentState returns the state of a task whose messages need not be loaded.
+func (s *Server) currentState(ctx context.Context, t taskRow) (a2a.TaskState, error) {
+	if t.state != a2a.TaskStateUnspecified {
+		return t.state, nil
+	}
+	var last string
+	if err := s.o.Store.Read().QueryRowContext(ctx, `SELECT coalesce(max(event), '') FROM a2a_messages WHERE task = ?`, t.id).Scan(&last); err != nil {
+		return "", fmt.Errorf("a2a: read task: %w", err)
+	}
+	st, err := s.o.Engine.Event(ctx, last)
+	if errors.Is(err, api.ErrNotFound) { // erased
+		return a2a.TaskStateFailed, nil
+	}
+	return stateOf(st), err
+}
+
+// textLength returns the bytes of text in a task, approximately.
+func textLength(t *a2a.Task) (n int) {
+	for _, m := range t.History {
+		for _, p := range m.Parts {
+			text, img, _ := partContent(p) // a part that cannot be shown has no length
+			n += len(text)
+			if img != nil {
+				n += len(img.Data)
+			}
+		}
+	}
+	return n
+}
+
 // isSettled reports whether a task in this state changes only when its client sends a message.
 func isSettled(state a2a.TaskState) bool {
 	return state.Terminal() || state == a2a.TaskStateInputRequired
