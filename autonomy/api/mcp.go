@@ -16,8 +16,9 @@ type MCP interface {
 	MCPTools(ctx context.Context, q Query) ([]MCPTool, error)
 	// TestMCP connects to a server and lists its tools. The error names the cause and the remedy.
 	TestMCP(ctx context.Context, name string) (MCPServer, error)
-	// TrustMCP accepts the changed tools of a server and returns them.
-	TrustMCP(ctx context.Context, name string) ([]MCPTool, error)
+	// TrustMCP accepts the changed tools of a server whose Digest the user saw, and returns them. It
+	// returns ErrConflict, and accepts nothing, if a digest is not that of a changed tool any more.
+	TrustMCP(ctx context.Context, name string, digests []string) ([]MCPTool, error)
 	// LoginMCP signs in to a server with OAuth. The first call returns the address to open; with
 	// wait, the call returns when the login has ended.
 	LoginMCP(ctx context.Context, name string, wait bool) (MCPLogin, error)
@@ -56,6 +57,8 @@ type MCPTool struct {
 	Schema      json.RawMessage `json:"schema,omitempty"`
 	// NewSchema is the schema of a changed tool, if it is different.
 	NewSchema json.RawMessage `json:"new_schema,omitempty"`
+	// Digest identifies the new declaration of a changed tool, for TrustMCP.
+	Digest string `json:"digest,omitempty"`
 }
 
 // MCPLogin is the state of a login.

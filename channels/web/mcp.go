@@ -11,6 +11,11 @@ type MCPLoginRequest struct {
 	Wait bool `json:"wait,omitempty"` // respond when the login has ended
 }
 
+// MCPTrustRequest is the body of the trust route.
+type MCPTrustRequest struct {
+	Digests []string `json:"digests"` // the digests of the changed tools that the user saw
+}
+
 // mcpRoutes returns the routes for the MCP servers whose tools Hob uses.
 func (s *Server) mcpRoutes() []route {
 	const at = "/api/v1/mcp/"
@@ -36,8 +41,8 @@ func (s *Server) mcpRoutes() []route {
 		},
 		{
 			method: "POST", path: at + "servers/{name}/trust", id: "mcp_trust", tag: "api", grave: true, summary: "Accept the changed tools of a server", params: []param{name},
-			endpoint: readEndpoint(s, func(r *http.Request, _ call) ([]api.MCPTool, error) {
-				out, err := s.backend.TrustMCP(r.Context(), r.PathValue("name"))
+			endpoint: actionEndpoint(s, func(r *http.Request, _ call, in MCPTrustRequest) ([]api.MCPTool, error) {
+				out, err := s.backend.TrustMCP(r.Context(), r.PathValue("name"), in.Digests)
 				return notNil(out), err
 			}),
 		},

@@ -50,9 +50,10 @@ func (a *cli) mcpCmd() *cobra.Command {
 		}),
 	})
 	trust := a.addJSONFlag(&cobra.Command{
-		Use: "trust NAME", Short: "Accept the changed tools of a server", Args: cobra.ExactArgs(1),
+		Use: "trust NAME [DIGEST...]", Short: "Accept the changed tools of a server", Args: cobra.MinimumNArgs(1),
+		Long: "Accept the changed tools of a server. Without a DIGEST, the command shows each change and, on a terminal, asks. A DIGEST from `hob mcp tools NAME` accepts exactly that declaration.",
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
-			return a.withClient(c.Context(), func(cl *client) error { return a.trustMCP(c.Context(), cl, args[0]) })
+			return a.withClient(c.Context(), func(cl *client) error { return a.trustMCP(c.Context(), cl, args[0], args[1:]) })
 		}),
 	})
 	login := a.addJSONFlag(&cobra.Command{
@@ -103,25 +104,60 @@ func mcpToolCells(t api.MCPTool) []any {
 		if len(t.NewSchema) > 0 {
 			text += "  (other arguments: see --json)"
 		}
+		text += "  digest: " + t.Digest
 	case "refused":
 		text = t.Cause
 	}
 	return []any{t.Name, t.Kind, t.State, t.Effects, text}
 }
 
-func (a *cli) trustMCP(ctx context.Context, cl *client, name string) error {
-	changed, err := cl.TrustMCP(ctx, name)
-	switch {
-	case err != nil:
+// trustMCP accepts the changed tools that it shows, or those with the given digests.
+func (a *cli) trustMCP(ctx context.Context, cl *client, name string, digests []string) error {
+	list, err := cl.MCPTools(ctx, api.Query{Of: name})
+	if err != nil {
 		return err
+	}
+	shown := []string{}
+	for _, t := range list {
+		if t.State == "changed" {
+			shown = append(shown, t.Digest)
+			if len(digests) == 0 && !a.asJSON {
+				a.printChange(t)
+			}
+		}
+	}
+	if len(digests) == 0 {
+		if digests = shown; len(shown) > 0 && !a.asJSON {
+			ok, asked, err := a.yesOrNo(ctx, fmt.Sprintf("Accept %s of %s?", countText(len(shown), "changed tool", "changed tools"), name))
+			if err != nil || asked && !ok {
+				return err
+			}
+		}
+	}
+	changed := []api.MCPTool{}
+	if len(digests) > 0 {
+		if changed, err = cl.TrustMCP(ctx, name, digests); err != nil {
+			return err
+		}
+	}
+	switch {
 	case a.asJSON:
 		return a.printJSON(changed)
 	case len(changed) == 0:
 		fmt.Fprintf(a.out, "No tool of %s has changed.\n", name)
-		return nil
 	}
 	for _, t := range changed {
 		fmt.Fprintf(a.out, "Accepted %s: %s\n", t.Name, sanitizePrintable(textnorm.Ellipsize(strings.Join(strings.Fields(t.Changed), " "), 200)))
 	}
 	return nil
+}
+
+// printChange prints both declarations of a changed tool in full.
+func (a *cli) printChange(t api.MCPTool) {
+	fmt.Fprintf(a.out, "%s\n  was: %s\n  now: %s\n", t.Name, sanitizePrintable(t.Description), sanitizePrintable(t.Changed))
+	if len(t.NewSchema) > 0 {
+		fmt.Fprintf(a.out, "  arguments: %s\n        now: %s\n", sanitizePrintable(string(t.Schema)), sanitizePrintable(string(t.NewSchema)))
+	} else if t.Description == t.Changed {
+		fmt.Fprintln(a.out, "  another title or schema of results")
+	}
 }

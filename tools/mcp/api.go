@@ -134,7 +134,7 @@ func (s *server) toolRows() (out []api.MCPTool) {
 		case p.gone:
 			r.State, r.Cause = "gone", "the server no longer offers it"
 		case p.next != nil:
-			r.State, r.Changed = "changed", p.next.Description
+			r.State, r.Changed, r.Digest = "changed", p.next.Description, p.next.specDigest()
 			r.Cause = fmt.Sprintf("changed since it was first seen, so it is held back; accept it with: hob mcp trust %s", s.cfg.Name)
 			if string(p.next.Schema) != string(p.spec.Schema) {
 				r.NewSchema = p.next.Schema
@@ -166,18 +166,21 @@ func (m *Manager) TestMCP(ctx context.Context, name string) (api.MCPServer, erro
 }
 
 // TrustMCP implements api.MCP.
-func (m *Manager) TrustMCP(ctx context.Context, name string) ([]api.MCPTool, error) {
+func (m *Manager) TrustMCP(ctx context.Context, name string, digests []string) ([]api.MCPTool, error) {
 	s, err := m.findServer(ctx, name)
 	if err != nil {
 		return nil, err
 	}
+	if len(digests) == 0 {
+		return nil, fmt.Errorf("%w: digests is empty; name the digests of the changed tools that you compared: hob mcp tools %s", api.ErrInvalid, name)
+	}
 	out := []api.MCPTool{}
 	for _, r := range s.toolRows() {
-		if r.State == "changed" {
+		if r.Digest != "" && slices.Contains(digests, r.Digest) {
 			out = append(out, r)
 		}
 	}
-	return out, s.trustTools(ctx)
+	return out, s.trustTools(ctx, digests)
 }
 
 // MCPLogs implements api.MCP.

@@ -162,7 +162,7 @@ func TestDocument_HoldsBackChanges(t *testing.T) {
 	if _, err := s.call("shop__addOrder", `{"body":{}}`); err != nil {
 		t.Errorf("an unchanged operation: %v", err)
 	}
-	if _, err := s.manager.TrustMCP(t.Context(), "shop"); err != nil {
+	if _, err := s.manager.TrustMCP(t.Context(), "shop", []string{rows["shop__listOrders"].Digest, rows["shop__removeOrder"].Digest}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.call("shop__removeOrder", `{"id":"1"}`); err != nil || !strings.HasPrefix(s.seen[len(s.seen)-1], "DELETE /v1/orders/x/1") {

@@ -6,8 +6,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/platform/store"
 	"hob/platform/store/erase"
 )
@@ -133,18 +135,25 @@ func (s *server) recordTools(ctx context.Context, list []toolSpec) error {
 	return s.storePins(ctx, next)
 }
 
-// trustTools accepts the held declarations.
-func (s *server) trustTools(ctx context.Context) error {
+// trustTools accepts the held declarations with the given digests. It accepts none if one of them
+// is not held any more: the server has changed it since the user saw it.
+func (s *server) trustTools(ctx context.Context, digests []string) error {
 	s.mu.Lock()
-	next := map[string]*pin{}
+	next, found := map[string]*pin{}, map[string]bool{}
 	for name, p := range s.pins {
 		q := *p
-		if q.next != nil {
+		if q.next != nil && slices.Contains(digests, q.next.specDigest()) {
+			found[q.next.specDigest()] = true
 			q.spec, q.next = *q.next, nil
 		}
 		next[name] = &q
 	}
 	s.mu.Unlock()
+	for _, d := range digests {
+		if !found[d] {
+			return fmt.Errorf("%w: the server %s changed its tools again, nothing was accepted; compare them with: hob mcp tools %s", api.ErrConflict, s.cfg.Name, s.cfg.Name)
+		}
+	}
 	return s.storePins(ctx, next)
 }
 

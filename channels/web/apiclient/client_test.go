@@ -112,7 +112,7 @@ func TestClient_UsesDocumentedRoutes(t *testing.T) {
 		"MCPTools":         func() (any, error) { return c.MCPTools(ctx, api.Query{Of: "s"}) },
 		"MCPLogs":          func() (any, error) { return c.MCPLogs(ctx, api.Query{Of: "s", Limit: 1}) },
 		"TestMCP":          func() (any, error) { return c.TestMCP(ctx, "s") },
-		"TrustMCP":         func() (any, error) { return c.TrustMCP(ctx, "s") },
+		"TrustMCP":         func() (any, error) { return c.TrustMCP(ctx, "s", []string{"d"}) },
 		"LoginMCP":         func() (any, error) { return c.LoginMCP(ctx, "s", true) },
 		"Approvals":        func() (any, error) { return c.Approvals(ctx, api.Query{Of: "s", State: "pending", Limit: 1}) },
 		"Answer":           func() (any, error) { return c.Answer(ctx, "ap1", api.Answer{Approved: true, Scope: "once"}) },

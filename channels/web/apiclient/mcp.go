@@ -30,8 +30,8 @@ func (c *Client) TestMCP(ctx context.Context, name string) (api.MCPServer, error
 }
 
 // TrustMCP implements api.MCP.
-func (c *Client) TrustMCP(ctx context.Context, name string) ([]api.MCPTool, error) {
-	return postValue[[]api.MCPTool](ctx, c, inPath(mcpPath+"/servers", name)+"/trust", struct{}{})
+func (c *Client) TrustMCP(ctx context.Context, name string, digests []string) ([]api.MCPTool, error) {
+	return postValue[[]api.MCPTool](ctx, c, inPath(mcpPath+"/servers", name)+"/trust", web.MCPTrustRequest{Digests: digests})
 }
 
 // LoginMCP implements api.MCP.
