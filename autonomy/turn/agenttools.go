@@ -74,7 +74,7 @@ func (d *permissionBroker) callTool(ctx context.Context, name string, args json.
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed {
+	if d.closed || ctx.Err() != nil {
 		return clients.Reply{}, errBrokerClosed
 	}
 	if !s.hasOutcome() {

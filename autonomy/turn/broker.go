@@ -105,7 +105,7 @@ func (d *permissionBroker) RequestPermission(ctx context.Context, a llm.Action) 
 func (d *permissionBroker) enterCall(ctx context.Context) (context.Context, func(), error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed {
+	if d.closed || d.ctx.Err() != nil {
 		return ctx, nil, errBrokerClosed
 	}
 	d.conv.external.Store(true)
@@ -270,15 +270,16 @@ func (d *permissionBroker) recordEnd(ctx context.Context, s *pendingAction) erro
 	return d.rec.recordEnd(ctx, s.callStep)
 }
 
-// closeActions makes all later calls fail. Actions without a recorded end have an unknown outcome.
+// closeActions stops a running tool and makes all later calls fail. Actions without a recorded end
+// have an unknown outcome.
 func (d *permissionBroker) closeActions(ctx context.Context) {
+	d.stop() // before the lock, which a running tool holds
 	d.mu.Lock()
 	d.closed = true
 	if d.detach != nil {
 		d.detach()
 	}
 	d.mu.Unlock()
-	d.stop()
 	d.open.Wait()
 	d.mu.Lock()
 	defer d.mu.Unlock()

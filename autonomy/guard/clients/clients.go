@@ -77,6 +77,7 @@ type Store struct {
 
 	mu       sync.Mutex
 	sessions map[string]*agentSession // by session
+	turns    int64                    // turns of external agents since the start
 }
 
 // New returns a Store over a database opened with Migrations.

@@ -1,10 +1,12 @@
 package clients
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -34,6 +36,26 @@ type agentSession struct {
 	token  string
 	hash   [sha256.Size]byte
 	access *Access // nil while no turn runs
+	used   int64   // number of the last turn, for freeIdleSessions
+}
+
+// maxIdleSessions is the number of sessions without a turn whose token is kept. It is far above the
+// number of agents that stay alive between turns (see package acp).
+const maxIdleSessions = 100
+
+// freeIdleSessions removes the sessions whose last turn is the longest ago. Their agents get a new
+// token when they start again. The caller must hold s.mu.
+func (s *Store) freeIdleSessions() {
+	var idle []*agentSession
+	for _, x := range s.sessions {
+		if x.access == nil {
+			idle = append(idle, x)
+		}
+	}
+	slices.SortFunc(idle, func(a, b *agentSession) int { return cmp.Compare(b.used, a.used) })
+	for _, x := range idle[min(len(idle), maxIdleSessions):] {
+		delete(s.sessions, x.client.Name)
+	}
 }
 
 // Attach makes the token for the agent of a session valid until detach is called.
@@ -46,7 +68,9 @@ func (s *Store) Attach(session string, a Access) (token string, detach func()) {
 		x.token, x.hash = newToken()
 		s.sessions[session] = x
 	}
-	x.access = &a
+	s.turns++
+	x.access, x.used = &a, s.turns
+	s.freeIdleSessions()
 	return x.token, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -192,6 +192,30 @@ func isStateless(h http.Header, body []byte) bool {
 	return json.Unmarshal(body, &m) == nil && m.Params.Meta.Version >= statelessRevision
 }
 
+// freeIdlePrograms removes the state of clients that sent no request for some time and have no
+// session, for example because their token was revoked or their turn ended. The caller must hold
+// s.mu.
+func (s *Server) freeIdlePrograms(now time.Time) {
+	for id, p := range s.clients {
+		if p.isIdle(now) {
+			delete(s.clients, id)
+		}
+	}
+}
+
+// isIdle reports whether nothing of the program's state is in use.
+func (p *program) isIdle(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open > 0 || now.Sub(p.at) < sessionIdle {
+		return false
+	}
+	for range p.mcp.Sessions() {
+		return false
+	}
+	return true
+}
+
 // programOf returns the state of a client.
 func (s *Server) programOf(c api.Client) *program {
 	s.mu.Lock()
@@ -199,6 +223,7 @@ func (s *Server) programOf(c api.Client) *program {
 	if p, ok := s.clients[c.ID]; ok {
 		return p
 	}
+	s.freeIdlePrograms(time.Now())
 	p := &program{s: s, client: c, left: burst, at: time.Now()}
 	p.mcp = mcp.NewServer(&mcp.Implementation{Name: "hob", Title: "Hob", Version: s.o.Version()}, p.serverOptions())
 	addFixtures(p.mcp)
