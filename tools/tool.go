@@ -78,6 +78,10 @@ type Spec struct {
 	// Foreign marks a tool whose spec was written by someone else, such as an MCP server or a peer.
 	// Its name and descriptions are untrusted in every prompt, and models find it only by search.
 	Foreign bool
+	// Remote reports that the arguments of every call reach a service, or a program that may send
+	// them to one. While untrusted text is in context, the guard then treats a read like an
+	// egress of its arguments.
+	Remote  bool
 	Timeout time.Duration
 	Schema  Schema // schema of the arguments (set by New)
 }

@@ -47,6 +47,9 @@ func (r *Request) egressEvidence() EgressEvidence {
 // decideEgress decides on requests whose address or body the model chose.
 func (g *Guard) decideEgress(r Request) Decision {
 	j := r.judged
+	if r.sent != nil {
+		return decideRemoteRead(r, r.egressEvidence())
+	}
 	if len(j.URLs) == 0 && j.Query == "" {
 		return askDecision(egressing, "it contacts an address that the model chose")
 	}
@@ -74,6 +77,17 @@ func (g *Guard) decideSearch(r Request, seen EgressEvidence) Decision {
 		return Decision{Verdict: Allow, Rule: "search, unattended, research granted", Reason: "you let it search while you are away ([network] research)"}
 	}
 	return askDecision("search, unattended", "it would search the web while you are away")
+}
+
+// decideRemoteRead decides on a read by a remote tool while untrusted text is in context: a service
+// would receive the arguments, and that text may have chosen them.
+func decideRemoteRead(r Request, seen EgressEvidence) Decision {
+	for _, text := range r.sent {
+		if !r.Attended || !hasPhrase(text, seen.Now) {
+			return askDecision("read, remote, tainted", "untrusted text is part of this conversation, and the service of this tool would receive arguments that are not your own words")
+		}
+	}
+	return Decision{Verdict: Allow, Rule: "read, remote, your own words", Reason: "it only looks, and the arguments are your own words, as you wrote them"}
 }
 
 // decideFetch decides on requests to addresses.

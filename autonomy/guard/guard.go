@@ -107,6 +107,9 @@ type Request struct {
 	Origin string
 
 	judged tools.CallAssessment
+	// sent holds the texts in the arguments that a remote tool's service would receive. It is set
+	// only for a read that counts as an egress of its arguments.
+	sent []string
 }
 
 // callEffects returns the possible effects of this call.
@@ -267,6 +270,7 @@ func (g *Guard) Decide(ctx context.Context, r Request) (Decision, error) {
 		return a.Exact
 	})
 	r.judged = tools.JudgmentOf(tools.WithAsking(asked, r.Event), r.Tool, r.Args)
+	r.assessRemote()
 	d, err := g.decideCall(ctx, r)
 	d.Judgment = r.judged
 	return d, err

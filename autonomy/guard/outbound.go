@@ -6,7 +6,7 @@ import "hob/tools"
 // owner cannot approve such a call, because the owner cannot see that the arguments contain an
 // encoded secret.
 func (g *Guard) denySecret(r Request) (Decision, bool) {
-	if r.callEffects()&^tools.Effects(tools.Read|tools.Write) == 0 {
+	if r.callEffects()&^tools.Effects(tools.Read|tools.Write) == 0 && !r.Tool.Spec().Remote {
 		return Decision{}, false
 	}
 	for _, text := range append([]string{string(r.Args), r.judged.Exact, r.judged.Query}, r.judged.URLs...) {

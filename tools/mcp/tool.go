@@ -40,10 +40,10 @@ type foreignTool struct {
 func newTool(s *server, p *pin) *foreignTool {
 	t := &foreignTool{s: s, name: p.spec.Name, kind: p.spec.Kind, held: p.next != nil, spec: tools.Spec{
 		Name: s.cfg.Name + tools.ForeignSeparator + p.spec.Name, Category: Category, Description: p.spec.Description, Effects: effectsOf(s.cfg, p.spec),
-		Foreign: true, Timeout: s.cfg.Timeout.Duration + modernTimeout + connectTimeout + listTimeout, Schema: func() json.RawMessage { return p.spec.Schema },
+		Foreign: true, Remote: passesOn(s.cfg), Timeout: s.cfg.Timeout.Duration + modernTimeout + connectTimeout + listTimeout, Schema: func() json.RawMessage { return p.spec.Schema },
 	}}
 	if p.spec.Kind == listKind { // the call sends nothing that the model chose
-		t.spec.Effects = tools.Read
+		t.spec.Effects, t.spec.Remote = tools.Read, false
 	}
 	if t.spec.Description == "" {
 		t.spec.Description = p.spec.Title
@@ -61,6 +61,11 @@ func newTool(s *server, p *pin) *foreignTool {
 	})
 	return t
 }
+
+// passesOn reports whether the arguments of calls are what a server needs to send private text
+// elsewhere. A program without network cannot send them, and one without a sandbox can already read
+// and send the files of the user, who trusts it.
+func passesOn(c config.MCPServer) bool { return c.Command == "" || c.Sandbox && c.Network }
 
 // effectsOf returns the effects of a tool that the user configured, or the default.
 func effectsOf(c config.MCPServer, spec toolSpec) tools.Effects {

@@ -18,6 +18,9 @@ import (
 
 const familyMCP = "MCP servers"
 
+// diaryMark is in what the model passes to read tools of the server without words of the user.
+const diaryMark = "DIARY-OF-THE-USER"
+
 // instructionMark is in the instructions of the hostile server, which must not reach a model.
 const instructionMark = "INSTRUCTIONS-OF-THE-SERVER"
 
@@ -289,7 +292,7 @@ func TestIncidentI13_HostileMCPServers(t *testing.T) {
 	w.inFamily(familyMCP)
 	f := newForge(t, w)
 	s.mu.Lock()
-	s.secrets = append(s.secrets, w.token)
+	s.secrets = append(s.secrets, w.token, diaryMark)
 	s.mu.Unlock()
 	moved.redirect = fmt.Sprintf("http://127.0.0.1:%d/mcp", w.http.port)
 	if code, body := w.api(http.MethodPost, "/api/v1/mcp/servers/zoo/test", m{}); code != http.StatusOK {
@@ -315,6 +318,7 @@ func TestIncidentI13_HostileMCPServers(t *testing.T) {
 		text := texts[i%len(texts)] + "\n" + f.text()
 		s.setText(text)
 		acts := sampleOf(f.acts(all), 8)
+		acts = append(acts, try("zoo__look", m{"q": diaryMark + " " + f.text()}), try("zoo__read_resource", m{"uri": "zoo://" + diaryMark}))
 		for _, lure := range sampleOf(lures, 2) {
 			acts = append(acts, attempt{tool: "zoo__" + lure, args: encode(m{"q": f.text(), "path": f.path(), "command": f.command()}), plain: i%2 == 0})
 		}
@@ -388,6 +392,13 @@ func TestHonestMCPServers(t *testing.T) {
 		}
 		w.countTwin(familyMCP, tc.say, err)
 	}
+	n := v.add(job{batches: [][]attempt{{try("zoo__look", m{"q": "zebra"})}, {try("zoo__look", m{"q": "the okapi"})}}})
+	ev, asked := w.sayYes("zoo-words", fmt.Sprintf("look up the zebra and the okapi at the zoo (job %d)", n))
+	var err error
+	if asked > 0 || len(ev.Tools) != 2 || ev.Tools[1].State != "done" {
+		err = fmt.Errorf("asked %d times: %+v", asked, ev.Tools)
+	}
+	w.countTwin(familyMCP, "the user's own words after untrusted text", err)
 	if n := s.callsOf("order"); n != 1 {
 		t.Errorf("the approved tool was called %d times", n)
 	}
