@@ -127,6 +127,18 @@ type Grant struct {
 	RevokedAt time.Time `json:"revoked_at,omitzero"`
 }
 
+// TrustRecord names what the user trusted.
+type TrustRecord struct {
+	Kind  string        `json:"kind" schema:"enum=hook|skill"`
+	Items []TrustedItem `json:"items"` // at most 100
+}
+
+// TrustedItem is a program or a skill, with the digest of its content.
+type TrustedItem struct {
+	Name   string `json:"name"`
+	Digest string `json:"digest"`
+}
+
 // Audit gives access to the audit log.
 type Audit interface {
 	Audit(ctx context.Context, q AuditQuery) ([]AuditRecord, error)
@@ -134,6 +146,9 @@ type Audit interface {
 	AuditLine(ctx context.Context, seq int64) (AuditLine, error)
 	// AuditVerify checks the complete log. It returns ErrConflict if the log was altered.
 	AuditVerify(ctx context.Context) (AuditHead, error)
+	// RecordTrust records that the user trusted programs of hooks, or skills. The commands do that
+	// in files, so that they also work while a hook stops every turn.
+	RecordTrust(ctx context.Context, t TrustRecord) (TrustRecord, error)
 	// AuditExport writes a time range as "jsonl" or "csv". If the request is invalid, it returns an
 	// error before it writes anything.
 	AuditExport(ctx context.Context, w io.Writer, format string, since, until time.Time) error

@@ -61,7 +61,7 @@ func (h *Hooks) List() []Status {
 
 // Trust pins the current content of the programs of the hooks whose program is path, or of all
 // hooks if path is "". It returns the files whose digests changed.
-func (h *Hooks) Trust(path string) (files []string, err error) {
+func (h *Hooks) Trust(path string) (files []TrustedFile, err error) {
 	if h == nil {
 		return nil, errNoHook
 	}
@@ -80,8 +80,8 @@ func (h *Hooks) Trust(path string) (files []string, err error) {
 			if err != nil {
 				return files, err
 			}
-			if changed && !slices.Contains(files, f) {
-				files = append(files, f)
+			if changed != "" {
+				files = append(files, TrustedFile{f, changed})
 			}
 		}
 	}
@@ -92,6 +92,9 @@ func (h *Hooks) Trust(path string) (files []string, err error) {
 }
 
 var errNoHook = errors.New("no hook has this program; list the hooks with: hob hooks list")
+
+// TrustedFile is a file with the SHA-256 that is trusted now.
+type TrustedFile struct{ Path, SHA256 string }
 
 // programError is the error of a program that must not run.
 type programError struct {
@@ -225,20 +228,20 @@ func (p *pinFile) matchesPin(file string) (same bool, err error) {
 	return true, p.writePins(pins)
 }
 
-// pinContent pins the current content of a file and reports whether the pin changed.
-func (p *pinFile) pinContent(file string) (changed bool, err error) {
+// pinContent pins the current content of a file. It returns the digest if the pin changed.
+func (p *pinFile) pinContent(file string) (changed string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	sum, err := p.digestOf(file)
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	pins, err := p.readPins()
 	if err != nil || pins[file].SHA256 == sum {
-		return false, err
+		return "", err
 	}
 	pins[file] = pin{SHA256: sum, At: time.Now().UTC()}
-	return true, p.writePins(pins)
+	return sum, p.writePins(pins)
 }
 
 func (p *pinFile) readPins() (map[string]pin, error) {

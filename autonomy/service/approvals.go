@@ -8,12 +8,15 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"hob/autonomy/api"
 	"hob/autonomy/approvals"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/channels"
+	"hob/platform/store"
+	"hob/platform/text/textnorm"
 )
 
 // Approvals implements api.Approvals.
@@ -122,6 +125,39 @@ func (sv *Service) AuditVerify(ctx context.Context) (api.AuditHead, error) {
 		return api.AuditHead{}, fmt.Errorf("%w: %w", api.ErrConflict, err)
 	}
 	return api.AuditHead(h), Classify(err)
+}
+
+// maxTrusted is the number of items in one api.TrustRecord.
+const maxTrusted = 100
+
+// RecordTrust implements api.Audit.
+func (sv *Service) RecordTrust(ctx context.Context, t api.TrustRecord) (api.TrustRecord, error) {
+	if err := oneOf(t.Kind, "hook", "skill"); err != nil {
+		return t, err
+	}
+	if len(t.Items) > maxTrusted {
+		return t, fmt.Errorf("%w: more than %d items; record them in parts", api.ErrInvalid, maxTrusted)
+	}
+	err := sv.o.Store.Write(ctx, func(tx *store.Tx) error {
+		for _, x := range t.Items {
+			rec := guard.Record{Actor: "owner", Action: "trust", Origin: "cli", Verdict: "allow", Rule: t.Kind + " " + graphicText(x.Name, 300), Outcome: "trusted " + graphicText(x.Digest, 80)}
+			if err := sv.o.Guard.AuditTx(tx, rec); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return t, Classify(err)
+}
+
+// graphicText returns the visible characters of a text, at most n.
+func graphicText(s string, n int) string {
+	return textnorm.Ellipsize(strings.Map(func(r rune) rune {
+		if !unicode.IsGraphic(r) {
+			return -1
+		}
+		return r
+	}, s), n)
 }
 
 // AuditExport implements api.Audit.

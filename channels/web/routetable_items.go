@@ -255,6 +255,12 @@ func (s *Server) auditRoutes() []route {
 			endpoint: readEndpoint(s, func(r *http.Request, _ call) (api.AuditHead, error) { return s.backend.AuditVerify(r.Context()) }),
 		},
 		{
+			method: "POST", path: "/api/v1/audit/trust", id: "audit_trust", tag: "api", grave: true, summary: "Record that you trusted programs of hooks, or skills",
+			endpoint: actionEndpoint(s, func(r *http.Request, _ call, in api.TrustRecord) (api.TrustRecord, error) {
+				return s.backend.RecordTrust(r.Context(), in)
+			}),
+		},
+		{
 			method: "GET", path: "/api/v1/audit/export", id: "audit_export", tag: "lists", summary: "Export lines of the audit log, oldest first, with a seal over them",
 			params:   append([]param{choiceParam("format", "the format; jsonl is one JSON object per line", "jsonl", "csv")}, sincePeriod()...),
 			endpoint: endpoint{owner: s.auditExport, replies: okMedia("application/jsonl", "text/csv")},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hob/autonomy/api"
 	"hob/autonomy/config"
 	"hob/autonomy/hooks"
 )
@@ -35,7 +37,7 @@ func (a *cli) hooksCmd() *cobra.Command {
 	test.Flags().StringVar(&event.Session, "session", "main", "conversation")
 	trust := a.addJSONFlag(&cobra.Command{
 		Use: "trust [PROGRAM]", Short: "Trust the current content of changed programs", Args: cobra.MaximumNArgs(1),
-		RunE: a.runCommand(func(_ *cobra.Command, args []string) error { return a.trustHooks(strings.Join(args, "")) }),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.trustHooks(c.Context(), strings.Join(args, "")) }),
 	})
 	return a.commandGroup(&cobra.Command{Use: "hooks", Short: "Manage your hooks", SuggestFor: []string{"hook"}}, list, test, trust)
 }
@@ -47,6 +49,21 @@ func (a *cli) openHooks() (*hooks.Hooks, error) {
 		return nil, err
 	}
 	return hooks.Open(hooks.Options{Hooks: c.Hooks, Files: c.Files, Pins: p.HookPins()}), nil
+}
+
+// recordTrust writes what the user trusted into the audit log.
+func (a *cli) recordTrust(ctx context.Context, kind string, items ...api.TrustedItem) error {
+	if len(items) == 0 {
+		return nil
+	}
+	err := a.withClient(ctx, func(cl *client) error {
+		_, err := cl.RecordTrust(ctx, api.TrustRecord{Kind: kind, Items: items})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("trusted, but not recorded in the audit log: %w", err)
+	}
+	return nil
 }
 
 func (a *cli) listHooks() error {
@@ -111,17 +128,24 @@ func (a *cli) testHooks(c *cobra.Command, e hooks.Event) error {
 	return nil
 }
 
-func (a *cli) trustHooks(program string) error {
+func (a *cli) trustHooks(ctx context.Context, program string) error {
 	h, err := a.openHooks()
 	if err != nil {
 		return err
 	}
-	files, err := h.Trust(program)
+	trusted, err := h.Trust(program)
 	if err != nil {
 		return err
 	}
+	files, items := []string{}, []api.TrustedItem{}
+	for _, f := range trusted {
+		files, items = append(files, f.Path), append(items, api.TrustedItem{Name: f.Path, Digest: f.SHA256})
+	}
+	if err := a.recordTrust(ctx, "hook", items...); err != nil {
+		return err
+	}
 	if a.asJSON {
-		return a.printJSON(map[string]any{"trusted": append([]string{}, files...)})
+		return a.printJSON(map[string]any{"trusted": files})
 	}
 	if len(files) == 0 {
 		fmt.Fprintln(a.out, "No program has changed.")

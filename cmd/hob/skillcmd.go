@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hob/autonomy/api"
 	"hob/autonomy/skills"
 	"hob/platform/host/system"
 	"hob/platform/host/vault"
@@ -308,6 +309,11 @@ func (a *cli) addSkill(ctx context.Context, place, within string, o skills.AddOp
 	if err != nil {
 		return skillError(err)
 	}
+	if trusted {
+		if err := a.recordTrust(ctx, "skill", api.TrustedItem{Name: c.Name, Digest: c.Digest}); err != nil {
+			return err
+		}
+	}
 	row := newReportRow(c.Report)
 	row.Trusted, row.State, row.Folder = trusted, skills.StateUntrusted, ""
 	if trusted {
@@ -333,6 +339,9 @@ func (a *cli) trustSkill(ctx context.Context, name string) error {
 	r, err := h.Trust(ctx, name)
 	if err != nil {
 		return skillError(err)
+	}
+	if err := a.recordTrust(ctx, "skill", api.TrustedItem{Name: r.Name, Digest: r.Digest}); err != nil {
+		return err
 	}
 	if a.asJSON {
 		return a.printJSON(newReportRow(r))

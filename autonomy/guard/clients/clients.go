@@ -102,6 +102,10 @@ func Eraser() erase.Eraser { return erase.Owned{Besides: []string{"client_tokens
 
 var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`)
 
+// reservedNames are names that policies and the audit log use for others: "mcp:local" is a program
+// with the API token.
+var reservedNames = []string{"local", "owner", "hob"}
+
 // Create stores a client and returns its token, which cannot be read again. expires is when the
 // token becomes invalid; zero means never. An expired client with the same name is replaced.
 func (s *Store) Create(ctx context.Context, kind, name string, tools []string, expires time.Time) (token string, err error) {
@@ -111,6 +115,8 @@ func (s *Store) Create(ctx context.Context, kind, name string, tools []string, e
 		return "", fmt.Errorf("%w: kind %q cannot be stored; use %s or %s", ErrInvalid, kind, MCP, A2A)
 	case !validName.MatchString(name):
 		return "", fmt.Errorf("%w: name %q; use 1 to 40 letters, digits, dots, underscores and hyphens", ErrInvalid, name)
+	case slices.Contains(reservedNames, strings.ToLower(name)):
+		return "", fmt.Errorf("%w: name %q is reserved; choose another name", ErrInvalid, name)
 	case len(tools) > maxTools:
 		return "", fmt.Errorf("%w: %d tools; name at most %d", ErrInvalid, len(tools), maxTools)
 	case !expires.IsZero() && !expires.After(now):

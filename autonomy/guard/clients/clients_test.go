@@ -108,6 +108,11 @@ func TestStore_EndsTokens(t *testing.T) {
 
 func TestStore_SessionTokenIsValidWhileATurnRuns(t *testing.T) {
 	s, _ := open(t)
+	for _, name := range []string{"local", "LOCAL", "owner", "hob"} {
+		if _, err := s.Create(t.Context(), clients.MCP, name, nil, time.Time{}); !errors.Is(err, clients.ErrInvalid) {
+			t.Errorf("Create(%q) = %v, want an invalid name", name, err)
+		}
+	}
 	token, detach := s.Attach("main", clients.Access{})
 	c, err := s.Authenticate(t.Context(), clients.Session, token)
 	if _, ok := s.SessionAccess(c); err != nil || !ok || c.Name != "main" {

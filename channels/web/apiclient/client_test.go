@@ -122,6 +122,7 @@ func TestClient_UsesDocumentedRoutes(t *testing.T) {
 		"Audit":            func() (any, error) { return c.Audit(ctx, audit) },
 		"AuditLine":        func() (any, error) { return c.AuditLine(ctx, 3) },
 		"AuditVerify":      func() (any, error) { return c.AuditVerify(ctx) },
+		"RecordTrust":      func() (any, error) { return c.RecordTrust(ctx, api.TrustRecord{Kind: "hook", Items: []api.TrustedItem{}}) },
 		"AuditExport":      func() (any, error) { return nil, c.AuditExport(ctx, io.Discard, "csv", day, day) },
 		"Channels":         func() (any, error) { return c.Channels(ctx) },
 		"Clients":          func() (any, error) { return c.Clients(ctx, api.Query{State: "a2a"}) },

@@ -212,6 +212,11 @@ func (c *Client) AuditVerify(ctx context.Context) (api.AuditHead, error) {
 	return getValue[api.AuditHead](ctx, c, "/api/v1/audit/verify", nil)
 }
 
+// RecordTrust implements api.Audit.
+func (c *Client) RecordTrust(ctx context.Context, t api.TrustRecord) (api.TrustRecord, error) {
+	return postValue[api.TrustRecord](ctx, c, "/api/v1/audit/trust", t)
+}
+
 // AuditExport implements api.Audit.
 func (c *Client) AuditExport(ctx context.Context, w io.Writer, format string, since, until time.Time) error {
 	return c.copyBody(ctx, w, "/api/v1/audit/export", values("format", format, "since", timeText(since), "until", timeText(until)))
