@@ -122,15 +122,17 @@ func TestClient_UsesDocumentedRoutes(t *testing.T) {
 		"Audit":            func() (any, error) { return c.Audit(ctx, audit) },
 		"AuditLine":        func() (any, error) { return c.AuditLine(ctx, 3) },
 		"AuditVerify":      func() (any, error) { return c.AuditVerify(ctx) },
-		"RecordTrust":      func() (any, error) { return c.RecordTrust(ctx, api.TrustRecord{Kind: "hook", Items: []api.TrustedItem{}}) },
-		"AuditExport":      func() (any, error) { return nil, c.AuditExport(ctx, io.Discard, "csv", day, day) },
-		"Channels":         func() (any, error) { return c.Channels(ctx) },
-		"Clients":          func() (any, error) { return c.Clients(ctx, api.Query{State: "a2a"}) },
-		"CreateClient":     func() (any, error) { return c.CreateClient(ctx, api.NewClient{Kind: "mcp", Name: "laptop"}) },
-		"RevokeClient":     func() (any, error) { return c.RevokeClient(ctx, "mcp", "laptop") },
-		"Pair":             func() (any, error) { return c.Pair(ctx, "telegram", "") },
-		"Unpair":           func() (any, error) { return c.Unpair(ctx, "p1", "") },
-		"TestChannel":      func() (any, error) { return c.TestChannel(ctx, "telegram", true) },
+		"RecordTrust": func() (any, error) {
+			return c.RecordTrust(ctx, api.TrustRecord{Kind: "hook", Items: []api.TrustedItem{}})
+		},
+		"AuditExport":  func() (any, error) { return nil, c.AuditExport(ctx, io.Discard, "csv", day, day) },
+		"Channels":     func() (any, error) { return c.Channels(ctx) },
+		"Clients":      func() (any, error) { return c.Clients(ctx, api.Query{State: "a2a"}) },
+		"CreateClient": func() (any, error) { return c.CreateClient(ctx, api.NewClient{Kind: "mcp", Name: "laptop"}) },
+		"RevokeClient": func() (any, error) { return c.RevokeClient(ctx, "mcp", "laptop") },
+		"Pair":         func() (any, error) { return c.Pair(ctx, "telegram", "") },
+		"Unpair":       func() (any, error) { return c.Unpair(ctx, "p1", "") },
+		"TestChannel":  func() (any, error) { return c.TestChannel(ctx, "telegram", true) },
 		"Deliveries": func() (any, error) {
 			return c.Deliveries(ctx, api.Query{Of: "s", State: "sent", Limit: 1, Before: "b"})
 		},
