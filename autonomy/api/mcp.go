@@ -17,7 +17,7 @@ type MCP interface {
 	// TestMCP connects to a server and lists its tools. The error names the cause and the remedy.
 	TestMCP(ctx context.Context, name string) (MCPServer, error)
 	// TrustMCP accepts the changed tools of a server whose Digest the user saw, and returns them. It
-	// returns ErrConflict, and accepts nothing, if a digest is not that of a changed tool any more.
+	// returns ErrConflict, and accepts nothing, if a tool changed again.
 	TrustMCP(ctx context.Context, name string, digests []string) ([]MCPTool, error)
 	// LoginMCP signs in to a server with OAuth. The first call returns the address to open; with
 	// wait, the call returns when the login has ended.

@@ -135,8 +135,8 @@ func (s *server) recordTools(ctx context.Context, list []toolSpec) error {
 	return s.storePins(ctx, next)
 }
 
-// trustTools accepts the held declarations with the given digests. It accepts none if one of them
-// is not held any more: the server has changed it since the user saw it.
+// trustTools accepts the held declarations with the given digests. If one of them is
+// missing, because the server changed the tool again, it accepts none.
 func (s *server) trustTools(ctx context.Context, digests []string) error {
 	s.mu.Lock()
 	next, found := map[string]*pin{}, map[string]bool{}

@@ -192,7 +192,7 @@ func (s *Server) endTask(ctx context.Context, id, last string, state a2a.TaskSta
 	})
 }
 
-// currentState returns the state of a task whose messages need not be loaded.
+// currentState returns the state of a task without loading its messages.
 func (s *Server) currentState(ctx context.Context, t taskRow) (a2a.TaskState, error) {
 	if t.state != a2a.TaskStateUnspecified {
 		return t.state, nil
