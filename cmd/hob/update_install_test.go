@@ -11,6 +11,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +19,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -110,7 +112,7 @@ func TestUpdateInstalls(t *testing.T) {
 	dir := t.TempDir()
 	build := func(version string) []byte {
 		to := filepath.Join(dir, "build")
-		cmd := exec.Command("go", "build", "-ldflags", "-s -w -X main.version="+version, "-o", to, "hob/cmd/hob")
+		cmd := exec.Command("go", "build", "-tags", "failpoint", "-ldflags", "-s -w -X main.version="+version, "-o", to, "hob/cmd/hob")
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -138,9 +140,10 @@ func TestUpdateInstalls(t *testing.T) {
 	write(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600)
 	write(filepath.Join(home, "config.toml"), fmt.Appendf(nil, "[agent]\nmodel = \"offline\"\n[web]\nlisten = \"127.0.0.1:0\"\n[network]\nallow = [%q]\n[update]\nurl = %q\nkey = %q\n",
 		strings.TrimPrefix(s.URL, "https://"), s.URL+"/latest.json", s.pub), 0o600)
+	env := append(os.Environ(), "HOB_HOME="+home, "HOME="+dir, "SSL_CERT_FILE="+cert)
 	hob := func(args ...string) (string, bool) {
 		cmd := exec.Command(bin, args...)
-		cmd.Env = append(os.Environ(), "HOB_HOME="+home, "HOME="+dir, "SSL_CERT_FILE="+cert)
+		cmd.Env = env
 		out, err := cmd.CombinedOutput()
 		return string(out), err == nil
 	}
@@ -174,6 +177,38 @@ func TestUpdateInstalls(t *testing.T) {
 	}
 
 	s.publishVersion("v1.1.0", second, false)
+	// A kill at each step of the command. Hob runs again as the old or the new version, and the next
+	// update or rollback works.
+	for _, tc := range []struct {
+		point   string
+		stopped bool   // no daemon runs, so the command itself replaces the program
+		want    string // the installed version after the kill
+	}{
+		{point: "update.staged", want: "v1.0.0"},
+		{point: "update.staged", stopped: true, want: "v1.0.0"},
+		{point: "update.kept", stopped: true, want: "v1.0.0"},
+		{point: "update.replaced", stopped: true, want: "v1.1.0"},
+		{point: "update.done", stopped: true, want: "v1.1.0"},
+	} {
+		if tc.stopped {
+			expect(true, "stopped", "stop")
+		}
+		cmd := exec.Command(bin, "update")
+		cmd.Env = append(slices.Clone(env), "HOB_FAILPOINT="+tc.point+":1")
+		out, err := cmd.CombinedOutput()
+		if e, ok := errors.AsType[*exec.ExitError](err); !ok || e.ExitCode() != -1 {
+			t.Fatalf("%s: the command was not killed: %v\n%s", tc.point, err, out)
+		}
+		expect(true, "hob "+tc.want, "version")
+		expect(true, map[bool]string{true: "Hob is ready", false: "Hob was already running"}[tc.stopped], "start")
+		if tc.want == "v1.0.0" {
+			expect(true, "Updated Hob from v1.0.0 to v1.1.0.", "update")
+		}
+		expect(true, "Rolled back Hob from v1.1.0 to v1.0.0.\nHob runs again.", "update", "--rollback")
+		if _, err := os.Stat(bin + ".new"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: the download remains: %v", tc.point, err)
+		}
+	}
 	expect(true, "Updated Hob from v1.0.0 to v1.1.0. Go back with: hob update --rollback\nHob runs again.", "update")
 	expect(true, "hob v1.1.0", "version")
 	expect(true, "Hob was already running", "start")
