@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/pelletier/go-toml/v2"
 
 	"hob/platform/host/system"
 	"hob/platform/net/safehttp"
@@ -390,6 +393,23 @@ func (c *Config) Path() string { return c.doc.file }
 
 // SameText reports whether two configurations were parsed from the same text.
 func (c *Config) SameText(other *Config) bool { return bytes.Equal(c.doc.text, other.doc.text) }
+
+// NeedsRestart reports whether Hob must restart to replace c by other: a value outside
+// [mcp.servers], which applies at once, differs. Comments do not count.
+func (c *Config) NeedsRestart(other *Config) bool {
+	var was, now map[string]any
+	if toml.Unmarshal(c.doc.text, &was) != nil || toml.Unmarshal(other.doc.text, &now) != nil {
+		return !c.SameText(other)
+	}
+	for _, values := range []map[string]any{was, now} {
+		if mcp, ok := values["mcp"].(map[string]any); ok {
+			if delete(mcp, "servers"); len(mcp) == 0 {
+				delete(values, "mcp")
+			}
+		}
+	}
+	return len(was)+len(now) > 0 && !reflect.DeepEqual(was, now)
+}
 
 // Provider returns the provider called name.
 func (c *Config) Provider(name string) (Provider, bool) {

@@ -119,3 +119,29 @@ func TestRevisions_LoadTheLastValidText(t *testing.T) {
 		t.Errorf("after Purge: %v", err)
 	}
 }
+
+func TestConfig_NeedsRestartWhenSettingChanges(t *testing.T) {
+	parse := func(text string) *Config {
+		c, err := Parse("config.toml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	for _, tc := range []struct {
+		name, was, now string
+		want           bool
+	}{
+		{"comments only", "", "# [agent]\n# model = \"auto\"\n", false},
+		{"another order", "[agent]\nname = \"A\"\nmodel = \"offline\"\n", "[agent]\nmodel = \"offline\" # built in\nname = \"A\"\n", false},
+		{"an MCP server", "", "[mcp.servers.x]\ncommand = \"x\"\n", false},
+		{"another model", "", "[agent]\nmodel = \"offline\"\n", true},
+		{"an MCP server and a level", "", "[mcp.servers.x]\ncommand = \"x\"\n[autonomy]\nlevel = \"watch\"\n", true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := parse(tc.was).NeedsRestart(parse(tc.now)); got != tc.want {
+				t.Errorf("NeedsRestart = %v, want %v", got, tc.want)
+			}
+		})
+	}
+}

@@ -88,7 +88,7 @@ func TestComparison_TextShowsWhereTextsDiffer(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}
 	}
-	if c = (Comparison{Same: true}); !strings.HasPrefix(c.Text(), "same: ") {
+	if c = (Comparison{Same: true}); !strings.HasPrefix(c.Text(), "no differences: ") {
 		t.Error(c.Text())
 	}
 }

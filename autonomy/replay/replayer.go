@@ -67,7 +67,7 @@ type Difference struct {
 // Text formats the comparison for users.
 func (r Comparison) Text() string {
 	if r.Same {
-		return fmt.Sprintf("same: turn %s of %s, %d answers and %d calls", r.Turn, r.Session, r.ModelCalls, r.Calls)
+		return fmt.Sprintf("no differences: turn %s of %s, %d answers and %d calls", r.Turn, r.Session, r.ModelCalls, r.Calls)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d differences: turn %s of %s, %d answers and %d calls", len(r.Differences), r.Turn, r.Session, r.ModelCalls, r.Calls)

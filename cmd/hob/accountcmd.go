@@ -279,7 +279,7 @@ func (a *cli) removeAccount(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "Removed the account %s. Hob stops using it after the next start.\n", name)
+	fmt.Fprintf(a.out, "Removed the account %s. Hob uses it until the next restart: run hob stop, then hob start.\n", name)
 	if gone.Password == "keychain:"+account.SecretName(name) {
 		if err := vault.SecretsFor(p).Forget(ctx, account.SecretName(name)); err != nil {
 			return fmt.Errorf("the account was removed, but its password was not deleted: %w", err)

@@ -198,7 +198,7 @@ func (a *cli) removeAgent(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "Removed the agent %s; it stops after the next start. Its folder was kept: %s\n", name, p.AgentDir(name))
+	fmt.Fprintf(a.out, "Removed the agent %s. Hob uses it until the next restart: run hob stop, then hob start. Its folder was kept: %s\n", name, p.AgentDir(name))
 	return nil
 }
 

@@ -67,7 +67,7 @@ func (a *cli) removeChannel(ctx context.Context, name string, yes bool) error {
 	if a.asJSON {
 		return a.printJSON(l)
 	}
-	fmt.Fprintf(a.out, "Removed the channel %s. Hob stops using it after the next start.\n", name)
+	fmt.Fprintf(a.out, "Removed the channel %s. Hob uses it until the next restart: run hob stop, then hob start.\n", name)
 	a.printRestartHint(p)
 	return nil
 }

@@ -29,7 +29,7 @@ func (a *cli) memoryGraphCmd() *cobra.Command {
 	var dot bool
 	var svg string
 	c := a.addJSONFlag(&cobra.Command{
-		Use: "graph [NAME...]", Short: "Draw people and things and their relations", ValidArgsFunction: a.completeMemory,
+		Use: "graph [NAME...]", Short: "Draw a graph of stored people, items and relations", ValidArgsFunction: a.completeMemory,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			if dot && svg != "" {
 				return usageErrorf("choose one of --dot and --svg")
@@ -49,7 +49,7 @@ func (a *cli) memoryGraphCmd() *cobra.Command {
 	})
 	c.Flags().BoolVar(&dot, "dot", false, "print Graphviz DOT")
 	c.Flags().StringVar(&svg, "svg", "", "new SVG file for the picture; - is standard output")
-	c.Flags().Int("limit", 200, "maximum number of people and things")
+	c.Flags().Int("limit", 200, "maximum number of people and items")
 	c.MarkFlagsMutuallyExclusive("json", "dot", "svg")
 	return c
 }
@@ -81,7 +81,7 @@ func (a *cli) drawGraph(ctx context.Context, g api.MemoryGraph, dot bool, svg st
 		if err := newFile(svg, []byte(p.SVG())); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.out, "Drew %d people and things and %d relations to %s\n", len(p.Nodes), len(p.Edges), sanitizePrintable(svg))
+		fmt.Fprintf(a.out, "Drew %d people and items and %d relations to %s\n", len(p.Nodes), len(p.Edges), sanitizePrintable(svg))
 		return ctx.Err()
 	}
 	fmt.Fprint(a.out, p.Tree(g.Root, func(n graphdraw.Node, text string) string {

@@ -51,9 +51,9 @@ func (d Deps) describeUserTab(name, tab string) string {
 		name = a.Title
 	}
 	if tab == "" {
-		return fmt.Sprintf("the active tab of your own %.30s", name)
+		return fmt.Sprintf("the active tab in your %.30s", name)
 	}
-	return fmt.Sprintf("the tab %.30q of your own %.30s", tab, name)
+	return fmt.Sprintf("the tab %.30q in your %.30s", tab, name)
 }
 
 // tabBinding is the approval binding of an action in the owner's browser.

@@ -26,7 +26,7 @@ func listTabs(d Deps) tools.Tool {
 			"browser tabs pages websites open list which chrome safari window"),
 		Summary: func(in listIn) string {
 			if a, mine, err := d.findUserBrowser(in.Browser); err == nil && !mine {
-				return "List the tabs of your own " + a.Title
+				return "List the tabs in your " + a.Title
 			}
 			return "List the tabs of the browser"
 		},

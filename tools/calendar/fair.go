@@ -16,7 +16,7 @@ type cutError struct {
 
 // Error implements error.
 func (e *cutError) Error() string {
-	return fmt.Sprintf("too many events: %d were left out, starting on %s, for example %q", e.count, e.From.Format("Mon 2 Jan 15:04"), e.title)
+	return fmt.Sprintf("too many events: %d events are not shown; the earliest starts on %s, for example %q", e.count, e.From.Format("Mon 2 Jan 15:04"), e.title)
 }
 
 // limitEvents returns at most n events, in order. It first drops occurrences of the most frequent

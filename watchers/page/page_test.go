@@ -147,11 +147,11 @@ func TestWhatChanged(t *testing.T) {
 		{"cells of a table", `,"select":"td.p"`, []string{`<table><tr><td class=p>5<td>1</table>`, `<table><tr><td class=p>6<td>2</table>`}, []string{
 			`Changed: https://shop.example.com/p: "5 |" became "6 |"`,
 		}, ""},
-		{"selection no longer matches", `,"select":"#price"`, []string{`<b id=price>5</b>`, `<p>Sorry</p>`}, nil, `part "#price" is not on the page`},
+		{"selection no longer matches", `,"select":"#price"`, []string{`<b id=price>5</b>`, `<p>Sorry</p>`}, nil, `the page has no part "#price"`},
 		{"between two texts", `,"from":"Opening hours","to":"Contact"`, []string{
 			`<p>x</p><h2>Opening hours</h2><p>9 to 5</p><h2>Contact</h2><p>1</p>`, `<p>y</p><h2>Opening hours</h2><p>9 to 4</p><h2>Contact</h2><p>2</p>`,
 		}, []string{`Changed: https://shop.example.com/p: "9 to 5" became "9 to 4"`}, ""},
-		{"text that is missing from the page", `,"from":"Opening hours"`, []string{`<p>x</p>`}, nil, `text "Opening hours" is not on the page`},
+		{"text that is missing from the page", `,"from":"Opening hours"`, []string{`<p>x</p>`}, nil, `the page does not contain "Opening hours"`},
 		{"changing times and tokens", "", []string{
 			`<p>Posted 3 minutes ago by A</p><p>id 0123456789abcdef0123456789abcdef</p>`, `<p>Posted 2 hours ago by A</p><p>id ffffffffffffffffffffffffffffffff</p>`,
 		}, nil, ""},

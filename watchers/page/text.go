@@ -95,7 +95,7 @@ func (p *page) extractPart(ctx context.Context, body string) (text, title string
 		return "", "", fmt.Errorf("%s: %w", p.Group(), err)
 	}
 	if len(found) == 0 {
-		return "", "", fmt.Errorf("part %q is not on the page; was the page rebuilt?", readability.CutRunes(p.Select, 100))
+		return "", "", fmt.Errorf("the page has no part %q; check whether the page has changed", readability.CutRunes(p.Select, 100))
 	}
 	var b strings.Builder
 	for _, n := range found {
@@ -132,14 +132,14 @@ func (p *page) cutBetween(text string) (string, error) {
 	if p.From != "" {
 		_, end := locateText(flat, p.From)
 		if end < 0 {
-			return "", fmt.Errorf("text %q is not on the page; was the page rebuilt?", readability.CutRunes(p.From, 100))
+			return "", fmt.Errorf("the page does not contain %q; check whether the page has changed", readability.CutRunes(p.From, 100))
 		}
 		flat = flat[end:]
 	}
 	if p.To != "" {
 		begin, _ := locateText(flat, p.To)
 		if begin < 0 {
-			return "", fmt.Errorf("text %q is not at the expected position on the page; was the page rebuilt?", readability.CutRunes(p.To, 100))
+			return "", fmt.Errorf("the page does not contain %q after the start text; check whether the page has changed", readability.CutRunes(p.To, 100))
 		}
 		flat = flat[:begin]
 	}

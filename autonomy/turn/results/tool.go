@@ -124,7 +124,7 @@ func findText(text string, in readIn) (string, readOut) {
 	if out.Found == 0 {
 		return fmt.Sprintf("%q does not occur in the result of %s.", in.Search, in.ID), out
 	}
-	fmt.Fprintf(&b, "[%d matches in %d characters; read one with its offset]", out.Found, out.Size)
+	fmt.Fprintf(&b, "[%d matches in %d characters; to read one, call this tool with its offset]", out.Found, out.Size)
 	return b.String(), out
 }
 

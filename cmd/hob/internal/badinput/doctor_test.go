@@ -66,7 +66,7 @@ func sickHomes() []sick {
 			h.start()
 			h.kill()
 			h.deadSocket("run/old.sock")
-		}, 0, `warn +leftovers +the daemon \(pid \d+, since .*\) was interrupted and left its lock, endpoint.json.* -> hob doctor --fix.*unused sockets: .*old.sock`, `cleared the lock of pid \d+, removed .*endpoint.json.*removed .*old.sock`},
+		}, 0, `warn +leftovers +the daemon \(pid \d+, since .*\) was interrupted; leftovers: the lock file, endpoint.json.* -> hob doctor --fix.*unused sockets: .*old.sock`, `cleared the lock of pid \d+, removed .*endpoint.json.*removed .*old.sock`},
 		{"a write that was cut off", "leftovers", "", func(t *testing.T, h *house) {
 			h.write(".config.toml.1234567", "half")
 			old := time.Now().Add(-2 * time.Hour)

@@ -116,7 +116,7 @@ func DaemonEnv(o DaemonOptions) (Env, error) {
 		e.Config = o.Config // the other checks use the configuration that Hob runs with
 		addSandboxProbes(&e)
 	}
-	e.Stale = !e.Config.SameText(o.Config)
+	e.Stale = o.Config.NeedsRestart(e.Config)
 	e.Secrets, e.HTTP, e.Scripts, e.Release = o.Secrets, o.HTTP, o.Scripts, o.Release
 	e.Desktop, e.Starts = o.Screen, o.Screen
 	if o.InProcess {

@@ -65,7 +65,7 @@ func cutOff(e Env) []Check {
 	if dead.Role == system.RoleDaemon {
 		what = "the daemon"
 	}
-	c := warnCheck("leftovers", fmt.Sprintf("%s (pid %d, since %s) was interrupted and left its lock%s", what, dead.PID, dead.Since.Local().Format("2006-01-02 15:04"), e.alsoLeft()),
+	c := warnCheck("leftovers", fmt.Sprintf("%s (pid %d, since %s) was interrupted; leftovers: the lock file%s", what, dead.PID, dead.Since.Local().Format("2006-01-02 15:04"), e.alsoLeft()),
 		fixRemedy+"; the next start also clears them")
 	return withFix(func(ctx context.Context) (string, error) {
 		said := []string{fmt.Sprintf("cleared the lock of pid %d", dead.PID)} // the fix itself holds the lock, which has overwritten the old one
@@ -91,7 +91,7 @@ func (e Env) alsoLeft() string {
 		more += ", " + filepath.Base(e.Paths.EndpointFile())
 	}
 	if fileSize(e.Paths.Database()+"-wal") > 0 {
-		more += " and the write-ahead log of the database"
+		more += ", the write-ahead log of the database"
 	}
 	return more
 }
