@@ -144,7 +144,7 @@ func TestAnActingBrainWorksForTheOwnerAlone(t *testing.T) {
 	e := start(t, setup{pushes: map[string]bool{"telegram": true}, model: acting{func(context.Context, llm.PermissionBroker) string { return "all your mail" }}})
 	acc, err := e.intake.Receive(t.Context(), channels.Inbound{Channel: "telegram", Chat: "7", Session: "telegram:7", Sender: "eve", Text: "what is in the mail?"})
 	fatal(t, err)
-	if got := e.await(acc.Event); strings.Contains(got.Answer, "mail") || !strings.Contains(got.Answer, "it answers only the owner") {
+	if got := e.await(acc.Event); strings.Contains(got.Answer, "mail") || !strings.Contains(got.Answer, "it answers only the user") {
 		t.Errorf("%+v", got)
 	}
 }

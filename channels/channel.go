@@ -408,7 +408,7 @@ type Outbox interface {
 var ErrUnfit = errors.New("the message has no content that can be accepted")
 
 // ErrStranger means that the sender is not allowed to write to Hob.
-var ErrStranger = errors.New("the sender is neither the owner nor on the channel's allow list")
+var ErrStranger = errors.New("the sender is neither the user nor on the channel's allow list")
 
 // Class tells the manager how to handle a failed Send.
 type Class uint8

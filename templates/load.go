@@ -115,7 +115,7 @@ func readFolder(dir string) (files, error) {
 			return nil, err
 		}
 		if len(list) > 2*maxThings {
-			return nil, fmt.Errorf("%w: it has more than %d skills", ErrInvalid, maxThings)
+			return nil, fmt.Errorf("%w: more than %d skills", ErrInvalid, maxThings)
 		}
 		for _, d := range list {
 			if d.Type()&fs.ModeSymlink != 0 {

@@ -172,14 +172,14 @@ func (t *Template) validateFields() error {
 	}
 	for what, text := range map[string]string{"description": t.Description, "version": t.Version, "author": t.Author} {
 		if len(text) > maxText || strings.ContainsFunc(text, unicode.IsControl) {
-			return bad("its %s must be one line of at most %d characters", what, maxText)
+			return bad("%s must be one line of at most %d characters", what, maxText)
 		}
 	}
 	if t.Description == "" {
 		return bad("the description is missing; set description in [template]")
 	}
 	if len(t.Goals) > maxThings || len(t.Schedules) > maxThings || len(t.Watchers) > maxThings || len(t.Config) > maxThings {
-		return bad("it has more than %d goals, schedules, watchers or settings", maxThings)
+		return bad("more than %d goals, schedules, watchers or settings", maxThings)
 	}
 	for i := range t.Goals {
 		if err := t.Goals[i].validateFields(); err != nil {
@@ -209,9 +209,9 @@ func (g *Goal) validateFields() error {
 	}
 	switch every, err := time.ParseDuration(g.CheckEvery); {
 	case g.Description == "" || len(g.Description) > maxText || len(g.Success) > maxText:
-		return fmt.Errorf("it needs a description; description and success may be at most %d characters long", maxText)
+		return fmt.Errorf("description is missing or too long; description and success may be at most %d characters long", maxText)
 	case g.Priority < 1 || g.Priority > 5:
-		return errors.New("its priority must be between 1 and 5")
+		return errors.New("priority must be between 1 and 5")
 	case g.CheckEvery != "" && (err != nil || every < time.Minute || every > 366*24*time.Hour):
 		return errors.New(`check_every must be a duration from "1m" to a year, such as "30m"`)
 	}
@@ -225,7 +225,7 @@ func (s Schedule) validateFields() error {
 	case (strings.TrimSpace(s.Do) == "") == (strings.TrimSpace(s.Say) == ""):
 		return errors.New(`give exactly one of "do" and "say"`)
 	case len(s.Every+s.At) > 200 || len(s.Do+s.Say) > maxText:
-		return fmt.Errorf("its text is too long; do and say may be at most %d characters long, every and at 200", maxText)
+		return fmt.Errorf("text is too long; do and say may be at most %d characters long, every and at 200", maxText)
 	case s.Missed != "" && s.Missed != "run_once" && s.Missed != "skip" && s.Missed != "run_all":
 		return errors.New(`missed must be "run_once", "skip" or "run_all"`)
 	}

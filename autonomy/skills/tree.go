@@ -102,7 +102,7 @@ func walkFiles(root *os.Root, each func(name string, info fs.FileInfo) error) er
 func checkSizes(name string, n int, size, total int64) error {
 	switch {
 	case n > maxFiles:
-		return fmt.Errorf("%w: it has more than %d files; remove those that the skill does not need", ErrInvalid, maxFiles)
+		return fmt.Errorf("%w: more than %d files; remove files that the skill does not need", ErrInvalid, maxFiles)
 	case size > maxFile:
 		return fmt.Errorf("%w: %s is larger than %d MB; remove or shorten it", ErrInvalid, shortValue(name), maxFile>>20)
 	case total > maxTotal:

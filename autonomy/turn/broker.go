@@ -53,7 +53,7 @@ var errBrokerClosed = errors.New("the turn is over")
 // could learn what the agent reads.
 func (d *permissionBroker) CheckAllowed() error {
 	if d.t.Guest {
-		return errors.New("this agent reads the owner's files without asking, so it answers only the owner")
+		return errors.New("this agent reads the user's files without asking, so it answers only the user")
 	}
 	d.conv.external.Store(true)
 	return nil

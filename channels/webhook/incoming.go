@@ -130,7 +130,7 @@ func (m message) validationError() string {
 	case strings.TrimSpace(m.Text) == "":
 		return "text is empty"
 	case m.Sender != "" && m.Session != "":
-		return "session is only for messages from the owner; omit session or sender"
+		return "session is only for messages from the user; omit session or sender"
 	case m.Sender != "" && channels.SenderID(m.Sender) == "":
 		return "sender contains invisible characters"
 	case strings.Contains(m.Chat, ":") || strings.HasPrefix(m.Chat, person):

@@ -36,7 +36,7 @@ func (f *finder) findIn(ctx context.Context, n *html.Node, found []*html.Node) (
 			return nil, err
 		}
 		if f.seen++; f.seen > maxElements {
-			return nil, fmt.Errorf("find part of the page: it has more than %d elements", maxElements)
+			return nil, fmt.Errorf("find part of the page: the page has more than %d elements", maxElements)
 		}
 		if f.want.Match(c) {
 			found = append(found, c)

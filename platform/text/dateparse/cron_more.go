@@ -14,7 +14,7 @@ const maxLines = 24
 func checkLines(text string) (string, error) {
 	parts := strings.Split(text, ";")
 	if len(parts) > maxLines {
-		return "", fmt.Errorf("it has more than %d lines", maxLines)
+		return "", fmt.Errorf("more than %d cron lines", maxLines)
 	}
 	for i, p := range parts {
 		line, err := checkCron(strings.TrimSpace(p))
