@@ -123,8 +123,8 @@ type hook struct {
 
 // programName returns the name of the hook's program or script, for messages.
 func (x hook) programName() string {
-	for _, s := range x.scriptFiles() {
-		return filepath.Base(s)
+	if files, err := x.namedFiles(); err == nil && len(files) > 0 && x.isInterpreter() {
+		return filepath.Base(files[0])
 	}
 	return filepath.Base(x.args[0])
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -217,6 +218,52 @@ func TestList(t *testing.T) {
 	}
 	if _, err := h.Trust("/no/such/program"); err == nil {
 		t.Error("trusted an unknown program")
+	}
+}
+
+// Code that an argument names is pinned with the program, or the hook is refused.
+func TestList_PinsCodeInArguments(t *testing.T) {
+	for name, tt := range map[string]struct {
+		command []string // FILE is the code, DIR its folder
+		refused bool
+	}{
+		"awk":                      {[]string{"/bin/awk", "-f", "FILE"}, false},
+		"awk, attached":            {[]string{"/bin/awk", "-fFILE"}, false},
+		"make":                     {[]string{"/bin/make", "-f", "FILE", "check"}, false},
+		"make in a folder":         {[]string{"/bin/make", "-C", "DIR"}, true},
+		"make, attached folder":    {[]string{"/bin/make", "-CDIR"}, true},
+		"make, long option":        {[]string{"/bin/make", "--directory=DIR"}, true},
+		"perl with a folder":       {[]string{"/bin/perl", "-I", "DIR", "FILE"}, true},
+		"perl, attached folder":    {[]string{"/bin/perl", "-IDIR", "FILE"}, true},
+		"perl with a module":       {[]string{"/bin/perl", "-MEvil", "FILE"}, true},
+		"ruby with a library":      {[]string{"/bin/ruby", "-r", "./evil", "FILE"}, true},
+		"ruby with a file":         {[]string{"/bin/ruby", "-r", "FILE", "-e", "1"}, false},
+		"node, long option":        {[]string{"/bin/node", "--import=FILE", "-e", "1"}, false},
+		"node with an address":     {[]string{"/bin/node", "--import", "file://FILE", "-e", "1"}, false},
+		"node with a package":      {[]string{"/bin/node", "--import", "evil", "-e", "1"}, true},
+		"python with a module":     {[]string{"/bin/python3.13", "-m", "evil"}, true},
+		"python runs a folder":     {[]string{"/bin/python3", "DIR"}, true},
+		"env with a folder":        {[]string{"/bin/env", "PERL5LIB=DIR", "perl", "FILE"}, true},
+		"an unknown interpreter":   {[]string{"/bin/frob", "--code=FILE"}, false},
+		"an unknown one, response": {[]string{"/bin/frob", "@FILE"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := program(t, "exit 0")
+			bin := t.TempDir()
+			command := slices.Clone(tt.command)
+			for i, a := range command {
+				command[i] = strings.NewReplacer("FILE", file, "DIR", filepath.Dir(file)).Replace(a)
+			}
+			command[0] = filepath.Join(bin, filepath.Base(command[0]))
+			fatal(t, os.WriteFile(command[0], []byte("#!/bin/sh\n"), 0o700))
+			h := open(t, hooks.Options{Hooks: []config.Hook{hook(config.ToolBefore, command[0], command[1:]...)}})
+			first := h.List()[0]
+			fatal(t, os.WriteFile(file, []byte("#!/bin/sh\necho changed\n"), 0o700))
+			second := h.List()[0]
+			if tt.refused && (first.State != hooks.Unsafe || !strings.Contains(first.Cause, "; ")) || !tt.refused && (first.State != hooks.Ready || second.State != hooks.Changed) {
+				t.Errorf("%s (%s), after a change %s", first.State, first.Cause, second.State)
+			}
+		})
 	}
 }
 

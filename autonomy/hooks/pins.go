@@ -127,33 +127,102 @@ func (h *Hooks) checkProgram(x hook) error {
 	return nil
 }
 
-// interpreters are programs whose first argument that is a file is code.
-var interpreters = []string{"sh", "bash", "dash", "zsh", "ksh", "fish", "python", "node", "nodejs", "deno", "bun", "ruby", "perl", "php", "lua", "pwsh", "powershell", "osascript", "env"}
-
-// scriptFiles returns the files among the arguments of an interpreter, or nil for another program.
-func (x hook) scriptFiles() (out []string) {
-	base := strings.TrimRight(strings.TrimSuffix(strings.ToLower(filepath.Base(x.args[0])), ".exe"), "0123456789.")
-	if !slices.Contains(interpreters, base) {
-		return nil
-	}
-	for _, a := range x.args[1:] {
-		if !filepath.IsAbs(a) {
-			a = filepath.Join(filepath.Dir(x.args[0]), a) // the hook runs in the folder of its program
-		}
-		if fi, err := os.Stat(a); err == nil && fi.Mode().IsRegular() {
-			out = append(out, a)
-		}
-	}
-	return out
+// interpreters are programs that run code from files in their arguments.
+var interpreters = []string{
+	"sh", "bash", "dash", "zsh", "ksh", "fish", "busybox", "python", "pypy", "node", "nodejs", "deno", "bun", "ruby", "perl", "php", "lua", "luajit", "tclsh", "expect", "guile",
+	"awk", "gawk", "mawk", "nawk", "sed", "make", "gmake", "java", "groovy", "rscript", "julia", "elixir", "escript", "pwsh", "powershell", "osascript", "env", "go", "npx", "uv", "uvx",
 }
 
-// codeFiles returns the files that the hook runs, as paths without links: the program, and the
-// script of an interpreter. It returns an error if one of them is missing or unsafe.
+// moduleOptions are options of interpreters that load code from the place in their value.
+var moduleOptions = []string{"-r", "-m", "-M", "-I", "-C", "-S", "-f", "-l", "--require", "--import", "--loader", "--experimental-loader", "--include", "--directory", "--makefile", "--file", "-cp", "-classpath", "-jar"}
+
+// isInterpreter reports whether the program runs code from files in its arguments.
+func (x hook) isInterpreter() bool {
+	base := strings.TrimRight(strings.TrimSuffix(strings.ToLower(filepath.Base(x.args[0])), ".exe"), "0123456789.-")
+	return slices.Contains(interpreters, base)
+}
+
+// regularFile returns the path of a file that an argument names. The hook runs in the folder of its
+// program.
+func (x hook) regularFile(arg string) (path string, ok bool) {
+	if arg == "" {
+		return "", false
+	}
+	if !filepath.IsAbs(arg) {
+		arg = filepath.Join(filepath.Dir(x.args[0]), arg)
+	}
+	fi, err := os.Stat(arg)
+	return arg, err == nil && fi.Mode().IsRegular()
+}
+
+// namedFiles returns the files that the arguments name, also as the value of an option. An
+// interpreter whose arguments name other code than files is an error, because that code cannot be
+// pinned.
+func (x hook) namedFiles() (out []string, err error) {
+	for i, a := range x.args[1:] {
+		option, value, attached := strings.Cut(a, "=")
+		short := strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--") && len(a) > 2
+		forms := []string{a, strings.TrimPrefix(a, "file://"), strings.TrimPrefix(a, "@")}
+		if attached {
+			forms = append(forms, value, strings.TrimPrefix(value, "file://"))
+		}
+		if short {
+			forms = append(forms, a[2:])
+		}
+		found := false
+		for _, f := range forms {
+			if path, ok := x.regularFile(f); ok && !slices.Contains(out, path) {
+				out, found = append(out, path), true
+			}
+		}
+		if found || !x.isInterpreter() {
+			continue
+		}
+		if err := x.checkModuleOption(option, i+1, attached || short && !slices.Contains(moduleOptions, option)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// checkModuleOption returns an error if the argument at i loads code that is not in a file. option
+// is the part before "=", and attached reports whether the argument contains the value.
+func (x hook) checkModuleOption(option string, i int, attached bool) error {
+	unsafe := newProgramError(Unsafe, "%s loads code that Hob cannot check; name each file of code in command, or write a script that does this", x.args[i])
+	switch {
+	case attached && slices.ContainsFunc(moduleOptions, func(m string) bool { return option == m || len(m) == 2 && strings.HasPrefix(option, m) }):
+		return unsafe
+	case !attached && slices.Contains(moduleOptions, option):
+		if i+1 < len(x.args) {
+			if _, ok := x.regularFile(strings.TrimPrefix(x.args[i+1], "file://")); ok {
+				return nil
+			}
+		}
+		return unsafe
+	}
+	_, value, _ := strings.Cut(x.args[i], "=")
+	for _, dir := range []string{x.args[i], value} {
+		if dir != "" && !filepath.IsAbs(dir) {
+			dir = filepath.Join(filepath.Dir(x.args[0]), dir)
+		}
+		if fi, err := os.Stat(dir); err == nil && fi.IsDir() {
+			return unsafe
+		}
+	}
+	return nil
+}
+
+// codeFiles returns the files that the hook runs, as paths without links: the program, and the files
+// that its arguments name. It returns an error if one of them is missing or unsafe.
 func (h *Hooks) codeFiles(x hook) ([]string, error) {
 	if !filepath.IsAbs(x.args[0]) {
 		return nil, newProgramError(Missing, "%s is not a full path; write the full path of the program in command", x.args[0])
 	}
-	list := append([]string{x.args[0]}, x.scriptFiles()...)
+	named, err := x.namedFiles()
+	if err != nil {
+		return nil, err
+	}
+	list := append([]string{x.args[0]}, named...)
 	for i, f := range list {
 		real, err := filepath.EvalSymlinks(f)
 		if errors.Is(err, fs.ErrNotExist) {
