@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +22,12 @@ import (
 // markEnv is the environment variable that marks the processes of one run, so that those that left
 // their process group are found.
 const markEnv = "HOB_HOOK_RUN"
+
+// runMark returns the beginning of the mark of all runs with this home's pins.
+func (h *Hooks) runMark() string {
+	sum := sha256.Sum256([]byte(h.o.Pins))
+	return markEnv + "=" + hex.EncodeToString(sum[:8]) + "."
+}
 
 // passedEnv lists the environment variables that hooks get. They contain none of Hob's keys.
 var passedEnv = []string{"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TEMP", "SystemRoot"}
@@ -49,7 +57,7 @@ func (h *Hooks) runHook(ctx context.Context, x hook, e Event) (r result) {
 	if err != nil {
 		return fail(fmt.Errorf("encode the event: %w", err))
 	}
-	out, err := runProgram(ctx, x, append(in, '\n'))
+	out, err := runProgram(ctx, x, h.runMark()+rand.Text(), append(in, '\n'))
 	if said, ok := errors.AsType[exitError](err); ok { // the program exited by itself with a non-zero status: a refusal
 		return result{refuse: cleanReason(said.Error(), "no reason given"), took: time.Since(began)}
 	}
@@ -64,11 +72,10 @@ func (h *Hooks) runHook(ctx context.Context, x hook, e Event) (r result) {
 }
 
 // runProgram runs the program without a shell and returns its output. When it returns, the program
-// and its descendants have ended.
-func runProgram(ctx context.Context, x hook, in []byte) ([]byte, error) {
+// and its descendants have ended. mark is the variable that marks them.
+func runProgram(ctx context.Context, x hook, mark string, in []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, x.Timeout.Duration)
 	defer cancel()
-	mark := markEnv + "=" + rand.Text()
 	cmd := exec.Command(x.args[0], x.args[1:]...) //nolint:gosec,noctx // the user configured the program; Output ends the whole process tree
 	cmd.Dir = filepath.Dir(x.args[0])
 	cmd.Env = append(osrun.Programs{Getenv: minimalEnv}.Env(), "HOB_HOOK="+x.On, system.Marker+"=hook", mark)
