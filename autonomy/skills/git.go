@@ -200,7 +200,7 @@ func startProxy(ctx context.Context, network *safehttp.Client, u *url.URL) (*pro
 			http.Error(w, "another host", http.StatusForbidden)
 			return
 		}
-		out, err := network.Connect(r.Context(), "https", host) //nolint:contextcheck // it ends with the request
+		out, err := network.Connect(r.Context(), "https", host) //nolint:contextcheck // the connection ends with the request
 		if err != nil {
 			p.setError(err)
 			http.Error(w, "refused", http.StatusForbidden)

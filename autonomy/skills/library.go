@@ -476,7 +476,7 @@ func (l *Library) readFolders() {
 			known = loadedFolder{stamp, loadFolder(dir, name, err)}
 		}
 		if known.skill.State != StateInvalid {
-			s := *known.skill // others may be reading the old value
+			s := *known.skill // other goroutines may be reading the old value
 			trusted.applyTo(name, &s)
 			known.skill = &s
 		} else {

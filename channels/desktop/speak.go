@@ -15,7 +15,7 @@ type voice interface {
 // maxSpoken is the maximum length in characters of text that is read aloud.
 const maxSpoken = 300
 
-// queueSpeech queues a notification to be read aloud, if the owner enabled this. Answers and
+// queueSpeech queues a notification to be read aloud, if the user enabled speech. Answers and
 // questions are not read aloud. If several notifications are waiting, further ones are only shown.
 func (c *Channel) queueSpeech(d channels.Delivery) {
 	if c.voice == nil || d.Kind != channels.Notice {

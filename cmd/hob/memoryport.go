@@ -68,7 +68,7 @@ func (a *cli) exportTo(to, format string, force bool, export func(io.Writer) err
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) //nolint:errcheck // it has its name by then, or is of no use
+	defer os.Remove(f.Name()) //nolint:errcheck // the file was renamed by then, or is incomplete
 	w := bufio.NewWriter(f)
 	err = export(w)
 	if err = errors.Join(err, w.Flush(), f.Sync(), f.Close()); err != nil {

@@ -46,7 +46,7 @@ func (c *chunk) removeSlot(slot int) (moved int64) {
 // chunkWriter changes vectors and their chunks in one transaction. The caller must flush it at the
 // end.
 type chunkWriter struct {
-	ctx    context.Context //nolint:containedctx // it lives as long as the transaction
+	ctx    context.Context //nolint:containedctx // the context lives as long as the transaction
 	tx     *sql.Tx
 	places map[partition]int64
 	chunks map[int64]*chunk

@@ -184,7 +184,7 @@ func openStore(ctx context.Context, path string, sets []MigrationSet, opt Option
 	}
 	go s.runWriter() //nolint:contextcheck // the writer outlives the context of Open
 	if largeWAL {
-		s.merging = s.mergeWAL() //nolint:contextcheck // it outlives the context of Open
+		s.merging = s.mergeWAL() //nolint:contextcheck // the merging outlives the context of Open
 	}
 	return s, nil
 }

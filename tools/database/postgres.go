@@ -147,7 +147,7 @@ func (e *postgresEngine) beginReadOnly(ctx context.Context, timeout time.Duratio
 func (e *postgresEngine) closeConn(ctx context.Context) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer stop()
-	_ = e.conn.Close(ctx) // it only read
+	_ = e.conn.Close(ctx) // the connection was used only for reading
 }
 
 func (e *postgresEngine) listTables(ctx context.Context) (table, error) {

@@ -109,7 +109,7 @@ func isOwnFile(info os.FileInfo, own []string) bool {
 }
 
 func (e *sqliteEngine) closeConn(context.Context) {
-	_ = e.conn.Close() // it only read
+	_ = e.conn.Close() // the connection was used only for reading
 	_ = e.db.Close()
 }
 

@@ -112,7 +112,7 @@ func (r *search) searchPath(ctx context.Context, path string, pattern glob) erro
 	}
 	dir, _, err := s.openParent(false)
 	if err != nil {
-		return nil //nolint:nilerr // it went in the meantime
+		return nil //nolint:nilerr // the file was removed in the meantime
 	}
 	defer func() { _ = dir.Close() }()
 	_, name := s.dirName()

@@ -52,7 +52,7 @@ type server struct {
 	retryAt    time.Time
 	cause      error // why there is no connection
 	progress   map[string]func(fraction float64, note string)
-	prompts    []tools.Prompt // those that serve as skills
+	prompts    []tools.Prompt // the prompts that serve as skills
 }
 
 // session is one connection.
@@ -436,4 +436,4 @@ func (s *server) explainEnd(ses *session, err error) error {
 	return fmt.Errorf("%s; see: hob mcp logs %s", ses.process.describeEnd(err), s.cfg.Name)
 }
 
-var errEnded = errors.New("the server ended it")
+var errEnded = errors.New("closed by the server")

@@ -49,7 +49,7 @@ func (h *hub) joinBox(a pim.Account, folder string, log *slog.Logger) *box {
 	defer h.mu.Unlock()
 	b := h.boxes[at]
 	if b == nil {
-		ctx, cancel := context.WithCancel(context.Background()) // the box may run longer than its first watcher
+		ctx, cancel := context.WithCancel(context.Background()) // the mailbox may be watched longer than by its first watcher
 		b = &box{hub: h, at: at, account: a, log: log, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), wake: make(chan struct{}, 1), refusals: map[uint32]int{}}
 		h.boxes[at] = b
 		go b.runBox(ctx)

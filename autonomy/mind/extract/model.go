@@ -274,7 +274,7 @@ func dropTx(tx *store.Tx, list []pendingTurn) error {
 
 // postponeTurns postpones turns and drops those that have failed too often.
 func (x *Extractor) postponeTurns(ctx context.Context, list []pendingTurn, cause error) error {
-	if ctx.Err() != nil { // they are retried after the next start
+	if ctx.Err() != nil { // the turns are retried after the next start
 		return ctx.Err()
 	}
 	x.o.Log.Info("model call for fact extraction failed; retrying later", "err", cause)

@@ -53,7 +53,7 @@ func (p *SessionModels) readPins(ctx context.Context) (map[string]string, error)
 }
 
 func (p *SessionModels) setPin(ctx context.Context, session, model string) error {
-	if _, err := p.Of(ctx, session); err != nil { // this loads the map
+	if _, err := p.Of(ctx, session); err != nil { // Of loads the map
 		return err
 	}
 	return p.db.Write(ctx, func(tx *store.Tx) error {

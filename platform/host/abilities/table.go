@@ -31,7 +31,7 @@ type Result string
 // The results.
 const (
 	Works      Result = "works"
-	Fails      Result = "fails"    // it should work here
+	Fails      Result = "fails"    // the ability should work on this system
 	Missing    Result = "missing"  // a permission or a program is missing, or an app is not running
 	Skipped    Result = "skipped"  // not tried
 	NotOffered Result = "not here" // this system does not offer the ability

@@ -12,7 +12,7 @@ type Need uint8
 
 // Needs in ascending order.
 const (
-	NeedNothing   Need = iota // it reads facts about this machine, or files that Hob opens for it
+	NeedNothing   Need = iota // the command reads facts about this machine, or files that Hob opens for it
 	NeedSandbox               // the program opens paths itself, so a sandbox must confine it
 	NeedIsolation             // the program shows other processes, so a sandbox must hide them
 )

@@ -370,7 +370,7 @@ func (u *Upgrade) refuseStart(ctx context.Context, failed error) error {
 	return failed
 }
 
-// rollBack restores the state of before a failed upgrade. It returns an error with the reason and the
+// rollBack restores the state before a failed upgrade. It returns an error with the reason and the
 // result.
 func (u *Upgrade) rollBack(ctx context.Context, j journal, failed error) error {
 	u.o.Log.Error("upgrade failed", "version", u.o.Version, "err", failed)

@@ -117,7 +117,7 @@ func decodeDocument(text []byte) (object, error) {
 	var root any
 	jsonErr := json.Unmarshal(text, &root)
 	if jsonErr != nil {
-		if err := yaml.Unmarshal(text, &root); err != nil { // it limits the expansion of aliases
+		if err := yaml.Unmarshal(text, &root); err != nil { // the YAML library limits the expansion of aliases
 			return nil, fmt.Errorf("the document is neither JSON nor YAML: %w", jsonErr)
 		}
 		root = normalizeYAML(root, 0)
@@ -283,7 +283,7 @@ func (d *document) readParameters(o *Operation, from []object, reserved Reserved
 		p := byKey[key]
 		must, _ := p["required"].(bool)
 		if isReserved(in, name, reserved) {
-			continue // the configuration sets it
+			continue // the configuration sets this parameter
 		}
 		switch in {
 		case "path":

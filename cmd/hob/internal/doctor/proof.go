@@ -194,14 +194,14 @@ func checkEveryFile(ctx context.Context, e Env) []Check {
 			}
 			if err != nil || seen[path] || d.Type()&fs.ModeSymlink != 0 {
 				if errors.Is(err, fs.ErrNotExist) {
-					return nil // it was removed in the meantime
+					return nil // the file was removed in the meantime
 				}
 				return err
 			}
 			seen[path] = true
 			fi, err := d.Info()
 			if err != nil {
-				return nil //nolint:nilerr // it was removed in the meantime
+				return nil //nolint:nilerr // the file was removed in the meantime
 			}
 			count++
 			switch {

@@ -100,7 +100,7 @@ func (o *outside) exchangeWithRetry(s *outsideRequest, r *http.Request) (*http.R
 		secs, err := strconv.Atoi(res.Header.Get("Retry-After"))
 		wait := time.Duration(secs) * time.Second
 		if err != nil || wait > longestBusy {
-			return res, nil //nolint:nilerr // it does not say when
+			return res, nil //nolint:nilerr // Retry-After is missing or too long
 		}
 		if retry.Sleep(s.ctx, wait) != nil {
 			return nil, context.Cause(s.ctx)
