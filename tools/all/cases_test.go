@@ -140,6 +140,10 @@ func reminderCases() []toolstest.Case {
 		{Step: step("create_reminder", `{"text":"stand up","every":"30 minutes"}`), Want: "every 30 minutes", Undone: "Canceled"},
 		{Step: step("list_reminders", `{}`), Before: []toolstest.Step{water, stretch}, Want: "2 reminders:\n- stretch (today at 14:50)\n- drink water (every weekday at 08:30, next tomorrow at 08:30, Fri 12 Mar at 08:30 and Mon 15 Mar at 08:30)\n\nTo do, on the lists of home:\n- Pay rent", Outside: true},
 		{Step: step("list_reminders", `{"query":"water"}`), Before: []toolstest.Step{water, stretch}, Want: "1 reminder:\n- drink water"},
+		{Step: step("update_reminder", `{"reminder":"stretch","shift":"1h"}`), Before: []toolstest.Step{water, stretch}, Want: "today at 15:50: stretch", Undone: "back"},
+		{Step: step("update_reminder", `{"reminder":"stretch","at":"tomorrow"}`), Before: []toolstest.Step{water, stretch}, Want: "tomorrow at 14:50: stretch", Undone: "back"},
+		{Step: step("update_reminder", `{"reminder":"stretch","at":"16:00","text":"walk"}`), Before: []toolstest.Step{water, stretch}, Want: "today at 16:00: walk", Undone: "back"},
+		{Step: step("update_reminder", `{"reminder":"water","every":"Monday at 9"}`), Before: []toolstest.Step{water, stretch}, Want: "every Monday at 09:00: drink water", Undone: "back"},
 		{Step: step("cancel_reminder", `{"reminder":"water"}`), Before: []toolstest.Step{water, stretch}, Want: `Canceled the reminder "drink water"`, Undone: "Restored"},
 		{Step: step("cancel_reminder", `{"reminder":"14:50"}`), Before: []toolstest.Step{water, stretch}, Want: `Canceled the reminder "stretch"`, Undone: "Restored"},
 		{

@@ -28,20 +28,9 @@ func (d Deps) cancelReminder() tools.Tool {
 			return fmt.Sprintf("Cancel the reminder %q", textnorm.Ellipsize(in.Reminder, 100))
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in cancelIn) (tools.Result, error) {
-			list, err := d.pendingReminders(tx)
+			s, err := d.pickReminder(tx, in.Reminder, c.Now)
 			if err != nil {
 				return tools.Result{}, err
-			}
-			s, err := tools.Pick("reminder", in.Reminder, list, func(s watchers.Spec) (string, string) { return s.ID, s.Action })
-			if tools.CodeOf(err) == tools.NotFound && err != nil { // the user may name a reminder by its time
-				if t, terr := tools.Pick("reminder", in.Reminder, list, func(s watchers.Spec) (string, string) {
-					return s.ID, s.Action + " " + d.whenWords(s, c.Now)
-				}); terr == nil {
-					s, err = t, nil
-				}
-			}
-			if err != nil {
-				return tools.Result{}, tools.Quoting(err, specSources(list)...)
 			}
 			words := d.whenWords(s, c.Now)
 			spec, err := d.cancelAndUnindex(tx, s.ID)

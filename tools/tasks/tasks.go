@@ -51,7 +51,7 @@ type Deps struct {
 func Tools(d Deps) []tools.Tool {
 	out := []tools.Tool{
 		d.createTask(), d.listTasks(), d.updateTask(), d.completeTask(), d.deleteTask(),
-		d.createReminder(), d.listReminders(), d.cancelReminder(), d.dailyBriefing(),
+		d.createReminder(), d.listReminders(), d.updateReminder(), d.cancelReminder(), d.dailyBriefing(),
 	}
 	if d.Lists != nil {
 		out = append(out, d.completeReminder())
