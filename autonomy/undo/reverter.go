@@ -92,7 +92,11 @@ func (rv *Reverter) Undo(ctx context.Context, r tools.UndoRequest) (tools.Result
 }
 
 func nothingToUndo(r tools.UndoRequest) tools.Result {
-	return tools.Result{Source: provenance.Tool, Text: "There is nothing to " + actionVerb(r) + ".", Data: Outcome{}.withEmptyLists()}
+	text := "There is nothing to " + actionVerb(r) + "."
+	if r.Session != "" && r.Origin == "" && !r.Redo && r.ID == "" {
+		text = "There is nothing left to undo in this conversation. List other actions with: hob undo --list"
+	}
+	return tools.Result{Source: provenance.Tool, Text: text, Data: Outcome{}.withEmptyLists()}
 }
 
 // stopCause returns why a batch stops: the owner stopped it, or Hob is shutting down.

@@ -115,7 +115,7 @@ func TestUndoable_SelectsActions(t *testing.T) {
 		{"the last two", tools.UndoRequest{Last: 2}, []string{"b1", "a2"}},
 		{"the last of a conversation", tools.UndoRequest{Session: "here"}, []string{"a2"}},
 		{"all of a conversation's last answer", tools.UndoRequest{Session: "here", Turn: true}, []string{"a2", "a1"}},
-		{"another conversation: the last anywhere", tools.UndoRequest{Session: "elsewhere"}, []string{"b1"}},
+		{"another conversation: nothing", tools.UndoRequest{Session: "elsewhere"}, nil},
 		{"a call", tools.UndoRequest{ID: "a1"}, []string{"a1"}},
 	} {
 		list, err := f.Undoable(t.Context(), c.r)
