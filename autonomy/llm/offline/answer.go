@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"strconv"
 	"strings"
 
 	"hob/platform/text/textnorm"
@@ -17,8 +18,11 @@ func (t *turn) composeAnswer(p plan) string {
 		case d.isSuperseded(made[i+1:]):
 		case d.result == nil:
 			parts = append(parts, t.g.replyText("no-result", "{tool}", d.name))
+		case d.result.Error && strings.Contains(d.result.Text, severalMatch):
+			parts = append(parts, formatChoices(choicesIn(d.result.Text)))
 		case d.result.Error:
 			parts = append(parts, formatFailure(d.result.Text))
+		case d.name == "undo" && len(p.then) > 0 && i < len(made)-1: // the next result replaces it
 		default:
 			parts = append(parts, formatSuccess(d, p))
 		}
@@ -54,6 +58,16 @@ func (t *turn) reportSteps(made []done) string {
 		return t.g.replyText("not-finished")
 	}
 	return t.g.replyText("taken-over", "{steps}", b.String())
+}
+
+// formatChoices asks which of several records is meant.
+func formatChoices(list []item) string {
+	var b strings.Builder
+	b.WriteString("Several match:")
+	for i, it := range list {
+		b.WriteString("\n" + strconv.Itoa(i+1) + ". " + it.line)
+	}
+	return b.String() + "\nWhich one do you mean?"
 }
 
 func formatFailure(text string) string {
@@ -95,6 +109,14 @@ func formatSuccess(d done, p plan) string {
 func (t *turn) secondStep(p plan, made []done) (call, bool) {
 	if next, ok := p.screenshotStep(made); ok {
 		return next, true
+	}
+	if n := len(made) - len(p.calls); n >= 0 && n < len(p.then) {
+		for _, d := range made {
+			if d.result == nil || d.result.Error {
+				return call{}, false
+			}
+		}
+		return p.then[n], true
 	}
 	if len(made) != 1 || made[0].name != "recall" || made[0].result == nil || made[0].result.Error || len(p.calls) != 1 || p.question != nil {
 		return call{}, false

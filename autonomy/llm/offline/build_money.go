@@ -10,7 +10,10 @@ import (
 func moneyBuilders() map[string]builder {
 	return map[string]builder{
 		"money.add": addExpense,
-		"money.add.none": func(*intentDraft) (plan, bool) {
+		"money.add.none": func(w *intentDraft) (plan, bool) {
+			if what := w.slotDetails("what", false); what.text != "" {
+				return planQuestion("How much was it?", fillBetween("spent", strings.TrimSpace("on "+w.slotString("what"))))
+			}
 			return planQuestion("How much was it, and for what?", fillBetween("spent", ""))
 		},
 		"money.sum": sumExpenses,
@@ -26,6 +29,9 @@ func addExpense(w *intentDraft) (plan, bool) {
 	c, ok := w.captureOf("amount")
 	if !ok || w.isQuestion() {
 		return noPlan()
+	}
+	if w.isDebt() {
+		return planReply(w.g.replyText("debt"))
 	}
 	if c.currency == "" && !w.isSpending() && !w.hasPriceForm(c) {
 		return noPlan()
@@ -56,6 +62,17 @@ func addExpense(w *intentDraft) (plan, bool) {
 	}
 	return planCall("log_expense", argsOf("amount", c.value, "currency", c.currency, "category", b.category,
 		"vendor", b.vendor, "date", day))
+}
+
+// isDebt reports whether the sentence is about money that was not spent: a debt, a loan or income.
+func (w *intentDraft) isDebt() bool {
+	for _, t := range w.s.tokens {
+		switch t.norm {
+		case "owe", "owes", "owed", "earned", "earn", "lent", "borrowed", "received", "won", "saved", "refund", "refunded", "income", "salary", "not", "never":
+			return true
+		}
+	}
+	return false
 }
 
 // hasPriceForm reports whether the amount looks like a price, as in "groceries 35.20".

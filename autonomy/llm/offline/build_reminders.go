@@ -54,6 +54,19 @@ func addReminder(w *intentDraft) (plan, bool) {
 				return "remind me " + strings.TrimPrefix(answer, "remind me "), answer != ""
 			})
 	}
+	if c, ok := w.captureOf("text"); ok {
+		if p, ok := w.planAnchored(d); ok {
+			return p, true
+		}
+		if w.isAppointment(c) {
+			return planQuestion("When should I remind you of that?", w.timeAnswer(func(when string) string {
+				return "remind me " + when + " about " + quoteText(withoutTo(w.s.originalText(c.from, c.to)))
+			}))
+		}
+		if p, ok := w.severalReminders(c); ok {
+			return p, true
+		}
+	}
 	if p, ok := w.onEvent(d); ok {
 		return p, p.outcome != 0
 	}
@@ -61,6 +74,26 @@ func addReminder(w *intentDraft) (plan, bool) {
 		return p, true
 	}
 	return w.reminderCall(d)
+}
+
+// isAppointment reports whether the time at the end belongs to the event instead of the reminder, as
+// in "remind me tomorrow that I have to be at the airport at 6".
+func (w *intentDraft) isAppointment(c capture) bool {
+	words := " " + w.s.normalizedText(0, c.to) + " "
+	clause := false
+	for _, verb := range []string{" have to be ", " need to be ", " must be ", " should be ", " am meeting ", " starts ", " begins ", " leaves ", " arrives ", " is at ", " lands ", " departs "} {
+		clause = clause || strings.Contains(words, verb)
+	}
+	if !clause || len(w.s.timesInside(0, c.to)) == 0 {
+		return false
+	}
+	_, _, tail := w.s.liftTimes(w.s.skipPunctuation(c.from), c.to)
+	for _, sp := range tail {
+		if sp.to >= c.to {
+			return true
+		}
+	}
+	return false
 }
 
 // reminderCall creates the call when the text and the time are known.

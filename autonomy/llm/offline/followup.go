@@ -3,72 +3,87 @@ package offline
 import (
 	"strings"
 	"time"
-
-	"hob/autonomy/llm"
 )
 
-// exchange is one earlier message from the user together with Hob's answer.
-type exchange struct{ own, reply string }
+// A question stays open for remembered exchanges at most, and for unrelated exchanges that do not
+// answer it.
+const (
+	remembered = 6
+	unrelated  = 2
+)
 
-// remembered is the maximum number of exchanges in a chain of questions.
-const remembered = 6
-
-// pendingQuestion returns the question in Hob's last answer, or nil if it contains none. It parses
-// the user's earlier message again, because the model is stateless.
+// pendingQuestion returns the question that is still open, or nil. It parses the user's earlier
+// messages again, because the model is stateless.
 func (t *turn) pendingQuestion() *question {
 	past := t.listExchanges()
-	from := len(past)
-	for from > 0 && len(past)-from < remembered && strings.HasSuffix(past[from-1].reply, "?") {
-		from--
+	from := max(0, len(past)-remembered)
+	for from < len(past) && !strings.HasSuffix(past[from].reply, "?") {
+		from++
 	}
 	var q *question
+	age := 0
 	for _, x := range past[from:] {
 		p := t.g.answerTo(q, x.own, t.r.Now)
-		q = nil
-		if p.question != nil && strings.HasSuffix(x.reply, p.question.text) {
+		switch {
+		case p.question != nil && strings.HasSuffix(x.reply, p.question.text):
+			if p.question != q {
+				age = 0
+			}
 			q = p.question
+		case p.answered, p.intent != nil && p.intent.name == "nevermind", strings.HasSuffix(x.reply, "?"):
+			q = nil
+		}
+		if age++; age > unrelated {
+			q = nil
 		}
 	}
 	return q
 }
 
-// listExchanges lists the exchanges before this turn.
-func (t *turn) listExchanges() []exchange {
-	var out []exchange
-	own := ""
-	for _, m := range t.r.Messages[:t.begin] {
-		switch {
-		case m.Role == llm.User && hasUserContent(m):
-			own, _, _ = splitWords(m)
-		case m.Role == llm.Assistant && !hasCall(m):
-			var reply strings.Builder
-			for _, p := range m.Parts {
-				reply.WriteString(p.Text)
-			}
-			out = append(out, exchange{own, strings.TrimSpace(reply.String())})
-			own = ""
-		}
-	}
-	return out
-}
-
-// answerTo interprets text as the answer to a question, unless it is clearly a new request.
+// answerTo interprets text as the answer to a question, unless it is clearly something else. All of
+// the text must be such an answer.
 func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
-	direct := g.planRequests(text, now, 0)
 	if q == nil || q.complete == nil {
-		return direct
+		return g.planRequests(text, now, 0)
 	}
+	alone := g.inDialogue(nil)
+	direct := alone.planRequests(text, now, 0)
 	if direct.intent != nil && direct.intent.rank >= 0 && direct.outcome != unknown && direct.intent.name != "yes" {
 		return direct
 	}
-	wish, ok := q.complete(strings.TrimSpace(text))
-	if ok {
-		if p := g.planRequests(wish, now, 0); p.outcome != unknown && p.outcome != chat {
-			return p
+	if !g.isQuestionText(text, now) {
+		if wish, ok := q.complete(strings.TrimSpace(text)); ok {
+			if p := alone.planRequests(wish, now, 0); p.outcome != unknown && p.outcome != chat {
+				p.answered = true
+				return p
+			}
 		}
 	}
 	if direct.outcome == act || direct.outcome == ask {
 		return direct
 	}
+	if p := g.planRequests(text, now, 0); p.outcome == act || p.outcome == ask || p.outcome == chat {
+		if p.intent != nil && p.intent.name == "follow.resume" {
+			return plan{outcome: ask, question: q}
+		}
+		return p
+	}
+	if direct.say != "" || g.isQuestionText(text, now) {
+		return direct
+	}
 	return plan{outcome: ask, say: "I cannot use " + quoteText(text) + " as an answer to that.", question: q}
+}
+
+// isQuestionText reports whether text is a question. "do the laundry" is not.
+func (g *grammar) isQuestionText(text string, now time.Time) bool {
+	s := g.parseSentence(text, now)
+	first := s.firstWord(0)
+	switch {
+	case strings.HasSuffix(strings.TrimSpace(text), "?"):
+		return true
+	case first == "do" || first == "have":
+		second := s.firstWord(s.skipPunctuation(0) + 1)
+		return second == "i" || second == "you" || second == "we"
+	}
+	return first != "if" && first != "unless" && g.lex.containsWord("questions", first)
 }

@@ -74,3 +74,59 @@ func TestAnAnswerNeedsItsQuestion(t *testing.T) {
 		t.Errorf("an old question was answered: %v", calls)
 	}
 }
+
+func TestDialogue(t *testing.T) {
+	tests := []struct {
+		name, first, result, second string
+		want                        []string
+	}{
+		{"another time", "remind me to call mum at 5pm", "OK", "no, I meant 6pm", []string{`update_reminder{"at":"18:00","reminder":"call mum"}`}},
+		{"another day", "remind me tomorrow at 9 to call Steve", "OK", "oops, saturday not tomorrow", []string{`update_reminder{"at":"2026-03-07","reminder":"call Steve"}`}},
+		{"other days of a recurrence", "remind me every monday at 9 to send it off", "OK", "make it tuesdays instead", []string{`update_reminder{"every":"0 9 * * 2","reminder":"send it off"}`}},
+		{"later", "remind me at 3pm to call Ed", "OK", "push it back by an hour", []string{`update_reminder{"reminder":"call Ed","shift":"1h0m0s"}`}},
+		{"a priority", "add a task to call the bank", "OK", "make it urgent", []string{`update_task{"priority":"critical","task":"call the bank"}`}},
+		{"another name", "remind me at 5pm to call mum", "OK", "no, dad", []string{`update_reminder{"reminder":"call mum","text":"call dad"}`}},
+		{"another spelling", "remind me at 5pm to call Lena", "OK", "it's Lina not Lena", []string{`update_reminder{"reminder":"call Lena","text":"call Lina"}`}},
+		{"delete", "remind me at 5pm to call mum", "OK", "delete it", []string{`cancel_reminder{"reminder":"call mum"}`}},
+		{"one of a list", "list my tasks", "2 open tasks:\n- paint (due today)\n- dig", "the second one is done", []string{`complete_task{"task":"dig"}`}},
+		{"one of several", "cancel the anna reminder", "error: error invalid_arguments: several match: 2 reminders match \"anna\"; name one:\n- Anna, today (wabcd)\n- Anna, tomorrow (wefgh)", "the second one", []string{`cancel_reminder{"reminder":"wefgh"}`}},
+		{"a question again", "what is on today?", "Nothing.", "and tomorrow?", []string{`daily_briefing{"date":"2026-03-05"}`}},
+		{"the same again", "remind me at 5pm to call mum", "OK", "same for Friday", []string{`create_reminder{"at":"2026-03-06T17:00:00+02:00","text":"call mum"}`}},
+		{"an amount", "spent 15 on lunch", "OK", "no wait it was 50", []string{`undo{}`}},
+		{"no reference", "what reminders do I have?", "There are no reminders.", "delete it", nil},
+		{"two records", "list my tasks", "2 open tasks:\n- paint\n- dig", "delete it", nil},
+		{"a reaction", "add a task to buy blue paint", "OK", "sorry, my bad", nil},
+		{"another statement", "remind me at 5pm to call mum", "OK", "sorry, I am late", nil},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			c := talk(t)
+			c.hear(tc.first)
+			c.result(tc.result)
+			want(t, c.hear(tc.second), tc.want...)
+		})
+	}
+}
+
+func TestAnswersAreComplete(t *testing.T) {
+	for _, other := range []string{"is there a meeting at 4 today", "my sister's train gets in at 9:20 tonight", "what have i got on tomorrow at 5?", "the shop closes at 6"} {
+		c := talk(t)
+		c.hear("remind me to call mum")
+		for _, call := range c.hear(other) {
+			if call.Name == "create_reminder" {
+				t.Errorf("%q answered the question: %s", other, call.Args)
+			}
+		}
+	}
+}
+
+func TestSeveralReminders(t *testing.T) {
+	c := talk(t)
+	want(t, c.hear("remind me to call mum at 5pm and dad at 6pm"),
+		`create_reminder{"at":"2026-03-04T17:00:00+02:00","text":"call mum"}`, `create_reminder{"at":"2026-03-04T18:00:00+02:00","text":"call dad"}`)
+	c = talk(t)
+	want(t, c.hear("remind me tomorrow at 8 to feed the cat, at 9 to ring the vet"),
+		`create_reminder{"at":"2026-03-05T08:00:00+02:00","text":"feed the cat"}`, `create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"ring the vet"}`)
+	c = talk(t)
+	want(t, c.hear("remind me 15 minutes before my dentist appointment at 3pm"), `create_reminder{"at":"2026-03-04T14:45:00+02:00","text":"dentist appointment"}`)
+}

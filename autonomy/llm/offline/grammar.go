@@ -49,9 +49,18 @@ type grammar struct {
 	asking   []node          // polite phrases allowed at the end of a request that began politely
 	edges    []*intent       // parts that may be at the ends of free text
 
+	talk *dialogue // the conversation so far; nil for a sentence on its own
+
 	kinds       map[watchers.Subject]string // name of each kind of watcher
 	site        string                      // see watchers.Description.Site
 	channelForm *regexp.Regexp              // see formatChannelForm
+}
+
+// inDialogue returns the grammar for the next message of a conversation.
+func (g *grammar) inDialogue(d *dialogue) *grammar {
+	out := *g
+	out.talk = d
+	return &out
 }
 
 // interpretation is one possible interpretation of a sentence.
@@ -70,6 +79,9 @@ func (g *grammar) allReadings(s *sentence, loose bool) []interpretation {
 	first, second := s.firstWord(0), s.firstWord(after)
 	try := matchAttempt{s: s, loose: loose, budget: maxSteps}
 	for _, in := range g.intents {
+		if in.rank > 0 && g.talk == nil {
+			continue
+		}
 		var best *interpretation
 		for _, p := range in.patterns {
 			if loose || p.firsts.allowsFirst(first) {

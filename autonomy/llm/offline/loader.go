@@ -139,6 +139,8 @@ func (l *loader) parseHead(line string) error {
 			l.now.timed, l.now.dated = true, true
 		case "verbatim":
 			l.now.verbatim = true
+		case "follow":
+			l.now.rank = 1
 		case "weak":
 			l.now.rank = -1
 		case "last":

@@ -44,8 +44,11 @@ type plan struct {
 	outcome  requestOutcome
 	intent   *intent
 	calls    []call
+	then     []call    // calls that follow one by one if all calls before them succeeded
 	say      string    // the answer if there are no calls, otherwise a remark after the results
 	question *question // set if outcome is ask
+	joined   bool      // whether the calls are the parts of one sentence, which must not be split again
+	answered bool      // whether the message answered the open question
 }
 
 func planCalls(calls ...call) (plan, bool) { return plan{outcome: act, calls: calls}, true }

@@ -2,6 +2,7 @@ package offline
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -173,6 +174,13 @@ func (w *intentDraft) completeChoice(choices []string, complete func(string) str
 				return complete(choices[i]), true
 			}
 		}
+		if m, err := dateparse.Parse(w.timeIn(answer), w.s.now); err == nil { // "3rd of April"
+			for _, c := range choices {
+				if n, err := dateparse.Parse(c, w.s.now); err == nil && n.Time.Month() == m.Time.Month() && n.Time.Day() == m.Time.Day() {
+					return complete(c), true
+				}
+			}
+		}
 		return usual(answer)
 	}
 }
@@ -214,7 +222,14 @@ func (w *intentDraft) clockAnswer(day timing, complete func(string) string) func
 func (w *intentDraft) timeIn(answer string) string {
 	s := w.g.parseSentence(answer, w.s.now)
 	phrase := ""
-	for _, sp := range s.allTimes() {
+	spans := s.allTimes()
+	for i, t := range s.tokens {
+		inside := slices.ContainsFunc(spans, func(sp *span) bool { return i >= sp.from && i < sp.to })
+		if len(spans) > 0 && !inside && t.kind != punct && !w.g.lex.containsWord("answer-fillers", t.norm) {
+			return "" // the message is about something else
+		}
+	}
+	for _, sp := range spans {
 		phrase += " " + sp.originalPhrase()
 	}
 	if phrase == "" && len(s.tokens) > 0 {

@@ -18,8 +18,9 @@ type turn struct {
 	own     string   // the user's words
 	outside []string // other people's words, which are data and never instructions
 	picture bool
-	begin   int // index of the first message in the turn
-	said    int // index of the user's last message
+	begin   int        // index of the first message in the turn
+	said    int        // index of the user's last message
+	past    []exchange // see listExchanges
 }
 
 func (g *grammar) newTurn(r llm.Request) *turn {
@@ -101,7 +102,11 @@ func (t *turn) planTurn() plan {
 	if t.own == "" {
 		return plan{outcome: unknown}
 	}
-	p := t.g.answerTo(t.pendingQuestion(), t.own, t.r.Now)
+	g := t.g.inDialogue(&dialogue{past: t.listExchanges()})
+	if p, ok := g.chooseOne(t.own); ok {
+		return p
+	}
+	p := g.answerTo(t.pendingQuestion(), t.own, t.r.Now)
 	if p.intent != nil && p.intent.name == "watch.pace" && !t.followsWatcher() {
 		return plan{outcome: unknown}
 	}

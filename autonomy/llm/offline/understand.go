@@ -13,7 +13,7 @@ func (g *grammar) planRequests(text string, now time.Time, depth int) plan {
 	}
 	s := g.parseSentence(text, now)
 	whole := g.planSingle(s, depth, true)
-	if len(s.tokens) > closely/2 {
+	if len(s.tokens) > closely/2 || whole.joined {
 		return whole
 	}
 	sp := splitter{g: g, now: now, depth: depth, memo: map[string]plan{}}

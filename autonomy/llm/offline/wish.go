@@ -21,7 +21,7 @@ func builderTable() map[string]builder {
 	all := map[string]builder{}
 	for _, part := range []map[string]builder{
 		taskBuilders(), reminderBuilders(), scheduleBuilders(), memoryBuilders(), noteBuilders(), moneyBuilders(),
-		healthBuilders(), fileBuilders(), watchBuilders(), goalBuilders(), whyBuilders(), accountBuilders(), desktopBuilders(), machineBuilders(), browserBuilders(), dayBuilders(), chatBuilders(),
+		healthBuilders(), fileBuilders(), watchBuilders(), goalBuilders(), whyBuilders(), accountBuilders(), desktopBuilders(), machineBuilders(), browserBuilders(), dayBuilders(), chatBuilders(), followBuilders(),
 	} {
 		for name, b := range part {
 			all[name] = b
@@ -102,6 +102,9 @@ func (w *intentDraft) isNegated() bool {
 		return false
 	}
 	for _, c := range w.caps {
+		if c.name == "oops" { // "no, dad"
+			continue
+		}
 		switch w.s.firstWord(c.from) {
 		case "not", "never", "no":
 			return true

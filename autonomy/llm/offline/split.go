@@ -1,0 +1,207 @@
+package offline
+
+import (
+	"strings"
+	"time"
+
+	"hob/platform/text/dateparse"
+)
+
+// severalReminders handles one sentence with several reminders: "call mum at 5pm and dad at 6pm",
+// "tomorrow at 8 to feed the cat, at 9 to ring the vet". Each piece must have its own time of day.
+// The bool result is true if the sentence has the form of several reminders, even if a piece is
+// unclear; the plan then asks.
+func (w *intentDraft) severalReminders(c capture) (plan, bool) {
+	pieces := w.timedPieces(c)
+	if len(pieces) < 2 {
+		return plan{}, false
+	}
+	for _, piece := range pieces[1:] { // a complete request of another kind is not a reminder
+		p := w.g.planSingle(w.g.parseSentence(piece, w.s.now), w.depth, false)
+		if p.intent != nil && p.intent.rank >= 0 && p.outcome != unknown && p.intent.name != "task.done" {
+			return plan{}, false
+		}
+	}
+	lead := w.leadPhrase(c)
+	out := plan{outcome: act, joined: true}
+	verb, day := "", ""
+	for i, piece := range pieces {
+		s := w.g.parseSentence(piece, w.s.now)
+		phrase, text := lead, strings.TrimSpace(piece)
+		if i > 0 || lead == "" {
+			if len(s.spans) != 1 {
+				return w.askSeveral()
+			}
+			sp := s.spans[0]
+			phrase = sp.originalPhrase()
+			text = strings.TrimSpace(trimPreposition(s.originalText(0, sp.from)) + " " + s.originalText(sp.to, len(s.tokens)))
+		}
+		m, err := dateparse.Parse(phrase, w.s.now)
+		if day != "" { // "tomorrow at 8 ..., at 9 ...": the day is shared
+			if n, derr := dateparse.Parse(day+" at "+withoutPreposition(phrase), w.s.now); derr == nil && n.HasClock && isBareClock(phrase) {
+				m, err = n, nil
+			}
+		}
+		if err != nil || !m.HasClock || !m.Time.After(w.s.now) {
+			return w.askSeveral()
+		}
+		whole := text
+		text = withoutTo(text)
+		if i == 0 {
+			verb, _, _ = strings.Cut(text, " ")
+			if !sameDay(m.Time, w.s.now) {
+				day = m.Time.Format(time.DateOnly)
+			}
+		} else if len(strings.Fields(text)) == 1 && whole == text { // "and dad": the verb is shared
+			text = verb + " " + text
+		}
+		if isUnspecific(text) {
+			return w.askSeveral()
+		}
+		out.calls = append(out.calls, call{"create_reminder", argsOf("text", text, "at", m.Time.Format(time.RFC3339))})
+	}
+	return out, true
+}
+
+func (w *intentDraft) askSeveral() (plan, bool) {
+	p, _ := planQuestion("I see several times in that. Please send one reminder at a time. What should the first one be?", func(answer string) (string, bool) {
+		return "remind me to " + strings.TrimPrefix(answer, "remind me to "), answer != ""
+	})
+	return p, true
+}
+
+// leadPhrase returns the time before the text of a reminder.
+func (w *intentDraft) leadPhrase(c capture) string {
+	phrase := ""
+	for _, sp := range w.allSpans() {
+		phrase += " " + sp.originalPhrase()
+	}
+	_, _, times := w.s.liftTimes(c.from, c.to)
+	for _, sp := range times {
+		if sp.from <= w.s.skipPunctuation(c.from)+1 {
+			phrase += " " + sp.originalPhrase()
+		}
+	}
+	return strings.TrimSpace(phrase)
+}
+
+// timedPieces splits a text at "and" and commas if each piece after the first one has a time.
+func (w *intentDraft) timedPieces(c capture) (out []string) {
+	from := c.from
+	cut := func(to int) {
+		out = append(out, w.s.originalText(from, to))
+	}
+	for i := c.from + 1; i < c.to; i++ {
+		next, ok := w.s.jointAt(i)
+		if !ok || next >= c.to {
+			continue
+		}
+		end := c.to
+		for j := next + 1; j < c.to; j++ {
+			if _, ok := w.s.jointAt(j); ok {
+				end = j
+				break
+			}
+		}
+		if len(w.s.timesInside(next, end)) == 0 || len(w.s.timesInside(from, i)) == 0 && w.leadPhrase(c) == "" || w.onlyTimes(next, end) {
+			continue
+		}
+		cut(i)
+		from = next
+		i = next
+	}
+	cut(c.to)
+	return out
+}
+
+// trimPreposition removes a preposition of time from the end of s.
+func trimPreposition(s string) string {
+	for _, p := range []string{" on", " at", " by", " for"} {
+		s = strings.TrimSuffix(s, p)
+	}
+	return s
+}
+
+// onlyTimes reports whether the tokens [from, to) hold times and nothing else: "at 9 and at 18:00".
+func (w *intentDraft) onlyTimes(from, to int) bool {
+	a, b, times := w.s.liftTimes(from, to)
+	return len(times) > 0 && a >= b
+}
+
+func withoutTo(text string) string {
+	for _, head := range []string{"to ", "about ", "that ", "of "} {
+		if strings.HasPrefix(strings.ToLower(text), head) {
+			return text[len(head):]
+		}
+	}
+	return text
+}
+
+func sameDay(a, b time.Time) bool { return a.Format(time.DateOnly) == b.Format(time.DateOnly) }
+
+// isBareClock reports whether a phrase names a time of day and no day.
+func isBareClock(phrase string) bool {
+	for _, f := range strings.Fields(strings.ToLower(withoutPreposition(phrase))) {
+		if !strings.ContainsAny(f, "0123456789") && f != "am" && f != "pm" && f != "noon" && f != "midnight" && f != "o'clock" && f != "half" && f != "past" && f != "quarter" {
+			return false
+		}
+	}
+	return true
+}
+
+// planAnchored handles "15 minutes before my dentist appointment". The anchor's time is in the sentence,
+// in a reminder of this conversation, or unknown, which asks. The bool result is true if the
+// sentence has an anchor.
+func (w *intentDraft) planAnchored(d textDetails) (plan, bool) {
+	c, ok := w.captureOf("text")
+	if !ok {
+		return plan{}, false
+	}
+	at := -1
+	for i := c.from; i < c.to; i++ {
+		if n := w.s.tokens[i].norm; n == "before" || n == "after" || n == "ahead" && i+1 < c.to && w.s.tokens[i+1].norm == "of" {
+			at = i
+			break
+		}
+	}
+	if at < 0 {
+		return plan{}, false
+	}
+	lead := w.s.originalText(c.from, at)
+	m, err := dateparse.Parse("in "+lead, w.s.now)
+	if lead == "" || err != nil {
+		return plan{}, false
+	}
+	by := m.Time.Sub(w.s.now)
+	if w.s.tokens[at].norm != "after" {
+		by = -by
+	}
+	from := at + 1
+	if w.s.tokens[at].norm == "ahead" {
+		from++
+	}
+	event := capture{from: from, to: c.to}
+	a, b, times := w.s.liftTimes(event.from, event.to)
+	name := bareName(w.s.originalText(a, b))
+	text := name
+	if i := strings.Index(name, " to "); i > 0 {
+		text, name = name[i+len(" to "):], name[:i]
+	}
+	again := func(when string) string { return "remind me " + when + " to " + text }
+	if len(times) == 0 || isUnspecific(text) {
+		p, _ := planQuestion("I do not know when "+quoteText(name)+" is. When should I remind you?", w.timeAnswer(again))
+		return p, true
+	}
+	t, err := w.joinTimes(times)
+	if err != nil || !t.clock || t.every != "" || t.part {
+		p, _ := w.askTime(err, "At what time should I remind you?", again)
+		return p, true
+	}
+	when := t.at.Add(by)
+	if !when.After(w.s.now) {
+		p, _ := planQuestion("That time has already passed. When should I remind you?", w.timeAnswer(again))
+		return p, true
+	}
+	p, _ := planCall("create_reminder", argsOf("text", text, "at", when.Format(time.RFC3339)))
+	return p, true
+}
