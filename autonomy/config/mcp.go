@@ -44,6 +44,7 @@ type MCPServer struct {
 	URL          string   `toml:"url"`
 	ClientID     string   `toml:"client_id"` // OAuth client; "" means that Hob registers itself
 	ClientSecret string   `toml:"client_secret"`
+	Issuer       string   `toml:"issuer"` // the only authorization server that gets ClientSecret; "" means that of the first login
 	Scopes       []string `toml:"scopes"`
 	Timeout      Duration `toml:"timeout"` // of one call; default defaultMCPTimeout
 	// Env and Headers hold values or references to secrets. Effects holds the names of a tool's
@@ -167,6 +168,8 @@ func (k *checker) checkMCP() {
 		if s.URL != "" {
 			u, err := url.Parse(s.URL)
 			k.requireValid(key+".url", err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.Fragment == "", `must be an address such as "https://mcp.example.org/mcp", without a password`)
+			issuer, err := url.Parse(s.Issuer)
+			k.requireValid(key+".issuer", s.Issuer == "" || err == nil && (issuer.Scheme == "https" || issuer.Scheme == "http") && issuer.Host != "" && issuer.User == nil, `must be the address of the authorization server, such as "https://login.example.org"`)
 			k.requireValid(key+".env", len(s.Env) == 0, "only a program (command) has an environment; use headers")
 		} else {
 			k.requireValid(key+".headers", len(s.Headers) == 0, "only an address (url) has headers; use env")

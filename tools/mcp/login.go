@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -152,9 +153,23 @@ func (s *server) loginHandler(ctx context.Context, l *login, redirect string, pa
 	if err != nil {
 		return nil, err
 	}
+	pin := &pinnedToken{next: client.Transport, server: s.cfg.Name}
+	if s.cfg.ClientSecret != "" && s.cfg.Issuer == "" {
+		former, err := s.readLogin(ctx)
+		if err != nil {
+			return nil, err
+		}
+		pin.tokenURL = former.TokenURL
+		client.Transport = pin
+	}
 	c := &auth.AuthorizationCodeHandlerConfig{
 		RedirectURL: redirect, RequestRefreshToken: true, Client: client,
 		AuthorizationCodeFetcher: func(ctx context.Context, a *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
+			select {
+			case <-l.ready: // the SDK retries with the former revision
+				return nil, cmp.Or(pin.refusal, errors.New("the login failed after you signed in"))
+			default:
+			}
 			u, err := url.Parse(a.URL)
 			if err != nil || u.Scheme != "https" && u.Hostname() != "127.0.0.1" && u.Hostname() != "localhost" {
 				return nil, fmt.Errorf("the login page %q is not an https address", cutText(a.URL, 200))
@@ -186,7 +201,7 @@ func (s *server) loginHandler(ctx context.Context, l *login, redirect string, pa
 		c.ScopeFilter = func([]string) []string { return slices.Clone(s.cfg.Scopes) }
 	}
 	if s.cfg.ClientID != "" {
-		c.PreregisteredClient = &oauthex.ClientCredentials{ClientID: s.cfg.ClientID}
+		c.PreregisteredClient = &oauthex.ClientCredentials{ClientID: s.cfg.ClientID, Issuer: s.cfg.Issuer}
 		if s.cfg.ClientSecret != "" {
 			secret, err := s.m.opt.Secret(ctx, s.cfg.ClientSecret)
 			if err != nil {
@@ -200,6 +215,43 @@ func (s *server) loginHandler(ctx context.Context, l *login, redirect string, pa
 		}}
 	}
 	return auth.NewAuthorizationCodeHandler(c)
+}
+
+// readLogin returns the stored login to the URL, or one without a token. It returns an error if the
+// keychain cannot be read, because the login may then be pinned.
+func (s *server) readLogin(ctx context.Context) (savedLogin, error) {
+	text, err := s.m.opt.Keychain.Resolve(ctx, "keychain:"+s.secretName())
+	if errors.Is(err, system.ErrNoSecret) {
+		return savedLogin{}, nil
+	}
+	if err != nil {
+		return savedLogin{}, fmt.Errorf("read the stored login: %w", err)
+	}
+	var saved savedLogin
+	if json.Unmarshal([]byte(text.Reveal()), &saved) != nil || saved.URL != s.cfg.URL || saved.Token == nil {
+		return savedLogin{}, nil
+	}
+	return saved, nil
+}
+
+// pinnedToken sends token requests, which contain the client secret, only to the token endpoint of
+// the first login. An MCP server chooses the authorization server and could name its own.
+type pinnedToken struct {
+	next             http.RoundTripper
+	server, tokenURL string
+	refusal          error
+}
+
+// RoundTrip implements http.RoundTripper.
+func (p *pinnedToken) RoundTrip(r *http.Request) (*http.Response, error) {
+	if p.tokenURL != "" && r.Method != http.MethodGet && r.URL.String() != p.tokenURL {
+		if r.Body != nil {
+			_ = r.Body.Close()
+		}
+		p.refusal = fmt.Errorf("the server names another authorization server (%s) than at the first login (%s), which does not get the client secret; if you trust it, set mcp.servers.%s.issuer to its address", r.URL.Host, p.tokenURL, p.server)
+		return nil, p.refusal
+	}
+	return p.next.RoundTrip(r)
 }
 
 // authClient returns the HTTP client for the authorization server, whose address the MCP server
@@ -266,10 +318,9 @@ func (s *server) saveLogin(ctx context.Context, saved savedLogin) error {
 // storedHandler returns the handler with the stored token, or one without a token.
 func (s *server) storedHandler(ctx context.Context) (auth.OAuthHandler, error) {
 	h := &storedToken{s: s}
-	text, err := s.m.opt.Keychain.Resolve(ctx, "keychain:"+s.secretName())
-	var saved savedLogin
-	if err != nil || json.Unmarshal([]byte(text.Reveal()), &saved) != nil || saved.URL != s.cfg.URL || saved.Token == nil {
-		return h, nil
+	saved, err := s.readLogin(ctx)
+	if err != nil || saved.Token == nil {
+		return h, nil //nolint:nilerr // without a readable login the server asks for one
 	}
 	client, err := s.authClient()
 	if err != nil {

@@ -128,7 +128,7 @@ func (m *memorySecrets) Get(_ context.Context, name string) (string, error) {
 	if v, ok := m.all[name]; ok {
 		return v, nil
 	}
-	return "", errors.New("not found")
+	return "", system.ErrNoSecret
 }
 
 func (m *memorySecrets) Set(_ context.Context, name, value string) error {
@@ -489,4 +489,41 @@ func TestDocs_ExampleIsValid(t *testing.T) {
 	if err != nil || !ok || len(c.MCPServers()) != 2 || c.MCPServers()[0].Effects["read_text_file"] != "read" {
 		t.Errorf("the example of docs/mcp.md: %v, %+v", err, c)
 	}
+}
+
+func TestManager_PinsClientSecretToFirstLogin(t *testing.T) {
+	s := authorizationServer(t)
+	evil := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("another server got %s", r.URL) }))
+	defer evil.Close()
+	text := "[mcp.servers.web]\nurl = \"" + s.URL + "/mcp\"\nclient_id = \"hob-1\"\nclient_secret = \"env:hush\"\n"
+	signIn := func(b *bench) error {
+		l, err := b.LoginMCP(t.Context(), "web", false)
+		if err != nil {
+			return err
+		}
+		get(t, l.URL)
+		_, err = b.LoginMCP(t.Context(), "web", true)
+		return err
+	}
+	t.Run("the same server", func(t *testing.T) {
+		b := newBench(t, text)
+		for range 2 {
+			if err := signIn(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	t.Run("another token endpoint", func(t *testing.T) {
+		b := newBench(t, text)
+		b.secrets.all["mcp-web"] = `{"url":"` + s.URL + `/mcp","token_url":"` + evil.URL + `/token","token":{"access_token":"old"}}`
+		if err := signIn(b); err == nil || !strings.Contains(err.Error(), "mcp.servers.web.issuer") || strings.Contains(b.secrets.all["mcp-web"], "tok-1") {
+			t.Errorf("signIn = %v", err)
+		}
+	})
+	t.Run("another issuer than the configured one", func(t *testing.T) {
+		b := newBench(t, text+"issuer = \"https://login.example.org\"\n")
+		if err := signIn(b); err == nil || !strings.Contains(err.Error(), "does not match") {
+			t.Errorf("signIn = %v", err)
+		}
+	})
 }

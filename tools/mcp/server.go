@@ -247,6 +247,9 @@ func (s *server) dialRevision(ctx context.Context, revision string, limit time.D
 	if ses.process != nil {
 		ses.process.endProgram()
 	}
+	if handler != nil && ctx.Err() == nil {
+		return nil, err // of the login
+	}
 	return nil, s.explainConnect(ses, seen, err)
 }
 
