@@ -113,6 +113,7 @@ func (p Program) Download(ctx context.Context, n Fetcher, f File, version string
 		return "", fmt.Errorf("unpack %s: %w", f.URL, err)
 	}
 	staged = p.siblingPath(".new")
+	removeInterrupted(staged)
 	if err := writeProgram(staged, bytes.NewReader(b)); err != nil {
 		return "", err
 	}
@@ -174,6 +175,18 @@ func readLimited(r io.Reader) ([]byte, error) {
 }
 
 // writeProgram durably writes an executable file.
+// removeInterrupted removes the temporary files of downloads that were interrupted while they wrote
+// the program at path. Younger files may belong to an update that runs now.
+func removeInterrupted(path string) {
+	dir, base := filepath.Split(path)
+	list, _ := os.ReadDir(dir) // the next step reports an unreadable folder
+	for _, e := range list {
+		if fi, err := e.Info(); err == nil && fi.Mode().IsRegular() && strings.HasPrefix(e.Name(), "."+base+".") && time.Since(fi.ModTime()) > time.Hour {
+			_ = os.Remove(filepath.Join(dir, e.Name())) // it is only garbage
+		}
+	}
+}
+
 func writeProgram(to string, r io.Reader) error {
 	if err := system.WriteFrom(to, r); err != nil {
 		return err

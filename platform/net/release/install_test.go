@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // putPrograms creates the named files beside hob; the content is the version.
@@ -130,5 +131,28 @@ func TestUnpackProgram_Zip(t *testing.T) {
 	}
 	if _, err := unpackProgram("https://example.com/a.tar.gz", []byte("no gzip")); err == nil {
 		t.Error("a damaged archive was accepted")
+	}
+}
+
+// The file of a download that was interrupted an hour ago is removed; one of a running update stays.
+func TestRemoveInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	staged := filepath.Join(dir, "hob.new")
+	old, young, other := filepath.Join(dir, ".hob.new.1"), filepath.Join(dir, ".hob.new.2"), filepath.Join(dir, ".hob.news")
+	for _, f := range []string{old, young, other} {
+		if err := os.WriteFile(f, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range []string{old, other} {
+		if err := os.Chtimes(f, time.Time{}, time.Now().Add(-2*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	removeInterrupted(staged)
+	for f, want := range map[string]bool{old: false, young: true, other: true} {
+		if _, err := os.Stat(f); (err == nil) != want {
+			t.Errorf("%s exists = %t, want %t", f, err == nil, want)
+		}
 	}
 }
