@@ -291,7 +291,7 @@ function listen() {
   const feed = state.feed = new EventSource('/api/v1/events');
   const mark = live => {
     $('state').dataset.state = live ? 'live' : 'away';
-    $('state').textContent = live ? 'connected' : 'disconnected';
+    $('state').textContent = live ? 'online' : 'offline';
   };
   feed.onopen = () => { mark(true); refreshProblems(); };
   feed.onerror = () => {
