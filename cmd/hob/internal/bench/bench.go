@@ -65,6 +65,7 @@ func benchParts() []part {
 	return []part{
 		{"size", "size of the program", measureSize},
 		{"start", "start-up", startUp},
+		{"mcp", "start-up with MCP servers", startWithServers},
 		{"first", "the first request to a model", firstRequest},
 		{"idle", "idle", measureIdle},
 		{"builtin", "turns with the built-in brain", builtinTurns},

@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -30,6 +34,85 @@ func startUp(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
 		{Name: "ready", Value: milliseconds(percentileAt(again, 50)), Unit: "ms", Target: 40, About: "from process start until it accepts messages, median"},
 		{Name: "ready_first", Value: milliseconds(first), Unit: "ms", About: "the same in an empty home, which creates the database"},
 	}, nil
+}
+
+// mcpServers is the number of MCP servers with which startWithServers starts the program, and
+// mcpTools the number of tools of each.
+const mcpServers, mcpTools = 10, 30
+
+// mcpScript is an MCP server. Its first argument is a file with its tools.
+const mcpScript = `while read -r line; do
+	id=$(echo "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+	case "$line" in
+	*'"method":"initialize"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"bench","version":"1"}}}' ;;
+	*'"method":"tools/list"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"tools":'"$(cat "$1")"'}}' ;;
+	*'"id":'*) echo '{"jsonrpc":"2.0","id":'$id',"error":{"code":-32601,"message":"unknown"}}' ;;
+	esac
+done
+`
+
+// startWithServers starts the program in turns without MCP servers and with 10 of them, whose tools
+// it knows from an earlier connection.
+func startWithServers(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
+	if runtime.GOOS == "windows" { // has no shell for the servers
+		return nil, nil
+	}
+	plain, err := newHome(o, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer plain.removeDir()
+	if err := errors.Join(plain.startProgram(ctx), plain.stopProgram(ctx)); err != nil { // creates the database
+		return nil, err
+	}
+	script, list := filepath.Join(plain.dir, "server.sh"), filepath.Join(plain.dir, "tools.json")
+	tools := make([]string, mcpTools)
+	for i := range tools {
+		tools[i] = fmt.Sprintf(`{"name":"item_%02d","description":"Changes item %d of a list.","inputSchema":{"type":"object","properties":{"item":{"type":"string","description":"the item"},"count":{"type":"integer"}}}}`, i, i)
+	}
+	if err := errors.Join(os.WriteFile(script, []byte(mcpScript), 0o600), os.WriteFile(list, []byte("["+strings.Join(tools, ",")+"]"), 0o600)); err != nil {
+		return nil, err
+	}
+	for n := range mcpServers {
+		o.more += fmt.Sprintf("[mcp.servers.bench%d]\ncommand = \"/bin/sh\"\nargs = [%q, %q]\nsandbox = false\n", n, script, list)
+	}
+	many, err := newHome(o, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer many.removeDir()
+	if err := learnTools(ctx, many); err != nil {
+		return nil, err
+	}
+	var without, with []time.Duration
+	for range 2 * r.starts {
+		for _, h := range []*home{plain, many} {
+			if err := errors.Join(h.startProgram(ctx), h.stopProgram(ctx)); err != nil {
+				return nil, err
+			}
+		}
+		without, with = append(without, plain.took), append(with, many.took)
+	}
+	slices.Sort(without)
+	slices.Sort(with)
+	return []Figure{{
+		Name: "ready_mcp", Value: milliseconds(percentileAt(with, 50) - percentileAt(without, 50)), Unit: "ms", Target: 5,
+		About: fmt.Sprintf("additional time until it accepts messages with %d MCP servers and their %d tools, difference of medians", mcpServers, mcpServers*mcpTools),
+	}}, nil
+}
+
+// learnTools starts the program and its servers, and stops it when it knows their tools.
+func learnTools(ctx context.Context, h *home) error {
+	if err := h.startProgram(ctx); err != nil {
+		return err
+	}
+	for n := range mcpServers {
+		var s struct{ Tools int }
+		if err := h.postJSON(ctx, fmt.Sprintf("/api/v1/mcp/servers/bench%d/test", n), struct{}{}, &s); err != nil || s.Tools != mcpTools {
+			return errors.Join(fmt.Errorf("start an MCP server: %d tools instead of %d: %w", s.Tools, mcpTools, err), h.stopProgram(ctx))
+		}
+	}
+	return h.stopProgram(ctx)
 }
 
 // firstRequest repeatedly starts the program, sends hello when it accepts messages, and measures
