@@ -39,6 +39,7 @@ func (t *turn) callModel() (sdk.PromptResponse, error) {
 		t.history = append(t.history, chatMessage{Role: "user", Content: b})
 	}
 	var offered []map[string]any
+	known := map[string]bool{}
 	s, err := t.connectTools()
 	if err == nil {
 		defer func() { _ = s.Close() }()
@@ -46,6 +47,7 @@ func (t *turn) callModel() (sdk.PromptResponse, error) {
 			if err != nil {
 				return sdk.PromptResponse{}, sdk.NewInternalError(err.Error())
 			}
+			known[tool.Name] = true
 			offered = append(offered, map[string]any{"type": "function", "function": map[string]any{"name": tool.Name, "description": tool.Description, "parameters": tool.InputSchema}})
 		}
 	}
@@ -61,7 +63,11 @@ func (t *turn) callModel() (sdk.PromptResponse, error) {
 			break
 		}
 		for _, c := range answer.ToolCalls {
-			t.history = append(t.history, chatMessage{Role: "tool", ToolCallID: c.ID, Content: t.callOver(s, c.Function.Name, c.Function.Arguments)})
+			name, args := c.Function.Name, c.Function.Arguments
+			if !known[name] && json.Valid([]byte(args)) { // as an agent that found the tool would call it
+				name, args = "use_tool", fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, args)
+			}
+			t.history = append(t.history, chatMessage{Role: "tool", ToolCallID: c.ID, Content: t.callOver(s, name, args)})
 		}
 	}
 	return sdk.PromptResponse{StopReason: sdk.StopReasonEndTurn}, nil

@@ -54,9 +54,9 @@ import (
 // webOf), several of one name what it has the first time, the second and from then on, and dns says where names lead. home/PATH is a file that is there beforehand, home64/PATH one in base64. config, with {home} for that home, is put at
 // the end of the configuration, and its lines before the first [section] into
 // [agent], provider at the end of the section of the model. tools: web adds open_page and look_up, which reach no network, hands adds tap and fill_in, which act on no screen. window is the title of a terminal on a screen of its own, whose lines go into the file typed below the home. only names the plays, in words, for what cannot
-// be said in all of them: openai anthropic gemini streamed whole. With a section external (why, in words) an
-// external agent over ACP, whose own model is the scripted one, is a way too. It calls Hob's tools over MCP, and
-// its context counts as untrusted, so that this fits what needs no approval then. A section session is what players, battery and sound server there are (see sessionOf).
+// be said in all of them: openai anthropic gemini streamed whole. Every scenario with calls of tools is
+// also played by an external agent over ACP, whose own model is the scripted one, unless notOverACP names it. The agent calls
+// Hob's tools over MCP. Its context counts as untrusted, so that a call before a line < is approved. A section session is what players, battery and sound server there are (see sessionOf).
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	fatal(t, err)
@@ -64,7 +64,7 @@ func TestScenarios(t *testing.T) {
 		a, err := txtar.ParseFile(file)
 		fatal(t, err)
 		ways := slices.DeleteFunc(append(plays(), playWay{api: acpWay}), func(p playWay) bool {
-			return p.api == acpWay && section(a, "external") == "" || p.api != acpWay && !p.wanted(section(a, "only"))
+			return p.api == acpWay && !playsOverACP(a, file) || p.api != acpWay && !p.wanted(section(a, "only"))
 		})
 		if raceDetector && len(ways) > 0 { // six times as long; all ways are played without it
 			ways = ways[i%len(ways):][:1]
@@ -103,6 +103,27 @@ func plays() []playWay {
 
 // acpWay selects an external agent whose own model is the scripted one.
 const acpWay llmtest.API = "acp"
+
+// notOverACP names the scenarios with calls that an external agent cannot play, with the reason.
+var notOverACP = map[string]string{
+	"agents": "external agents have no agents of Hob", "delegate": "external agents have no agents of Hob", "delegate_background": "external agents have no agents of Hob",
+	"delegate_taint": "external agents have no agents of Hob", "guard_delegate": "external agents have no agents of Hob",
+	"approve_batch": "a call over MCP is asked for alone", "guard_batch": "each call is asked for", "many_calls": "each call is asked for",
+	"budget": "Hob does not count an agent's tokens", "token_ceiling": "an agent has its own limits", "rounds": "an agent has its own limits", "nudge": "an agent has its own limits",
+	"claims": "Hob does not correct an agent's answer", "cut_arguments": "the agent reads its model's arguments", "hooks": "the hooks are those of Hob's own turn",
+	"documents": "the talk depends on what needs approval", "documents_picture": "the talk depends on what needs approval", "origin_file": "the talk depends on what needs approval",
+	"origin_memory": "the talk depends on what needs approval", "screen_type": "the talk depends on what needs approval",
+	"extract_outside": "what an agent says is untrusted", "forget_command": "what an agent says is untrusted", "history": "credentials stay hidden from an agent", "secrets": "each call is asked for",
+	"lesson_mistake": "Hob adds no lessons to an agent's prompt", "recall": "Hob adds no memory to an agent's prompt", "summary": "an agent shortens its own conversation",
+	"undo_conflict": "Hob adds no notes about undone actions", "steer": "an agent cannot be steered", "goal_dropped": "the talk depends on what needs approval", "notice_urgency": "an agent does not rate notices",
+	"signature": "the wire format of a model", "small_model": "the wire format of a model", "thoughts": "the wire format of a model",
+}
+
+// playsOverACP reports whether a scenario has calls and an external agent can play it.
+func playsOverACP(a *txtar.Archive, file string) bool {
+	_, not := notOverACP[strings.TrimSuffix(filepath.Base(file), ".txtar")]
+	return !not && strings.Contains(string(txtar.Format(a)), "\ncall: ")
+}
 
 // wanted: each kind of word that is there must name this way.
 func (p playWay) wanted(only string) bool {
@@ -180,7 +201,9 @@ func playTalk(t *testing.T, a *txtar.Archive, p playWay) {
 		o.Screen, o.Session = true, s.window.getenv
 	}
 	s.house = openScriptedWith(t, home, s.interject(t, model.URL, section(a, "talk")), p, config, o)
-	for line := range strings.Lines(section(a, "talk")) {
+	lines := strings.Split(section(a, "talk"), "\n")
+	for i, line := range lines {
+		s.external = p.api == acpWay && i+1 < len(lines) && strings.HasPrefix(lines[i+1], "<")
 		s.line(strings.TrimSpace(line))
 	}
 	s.aside.Wait()
@@ -234,6 +257,8 @@ type scene struct {
 	answer string
 	asked  string // the id in the last question that fitted
 
+	external bool // what an external agent asks for now is approved
+
 	aside sync.WaitGroup // messages sent besides the talk
 
 	mu   sync.Mutex
@@ -272,6 +297,9 @@ func (s *scene) line(line string) {
 			s.t.Fatalf("%s: %d %s", line, code, body)
 		}
 		s.answer = string(body)
+		if code == http.StatusAccepted && s.external {
+			s.answer = s.approveAll(body)
+		}
 	case "^":
 		s.onceBegun(rest)
 	case "&":
@@ -320,6 +348,32 @@ func (s *scene) line(line string) {
 	default:
 		s.t.Fatalf("a line of talk begins with %q", mark)
 	}
+}
+
+// approveAll approves what a message led to, until there is an answer, and returns the event. The
+// context of an external agent is untrusted, so that it needs approvals that no other model needs.
+func (s *scene) approveAll(body []byte) string {
+	s.t.Helper()
+	var sent struct{ Event string }
+	fatal(s.t, json.Unmarshal(body, &sent))
+	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		_, body = s.api(http.MethodGet, "/api/v1/inbox/"+sent.Event, nil)
+		var e struct {
+			State     string
+			Approvals []struct{ ID string }
+		}
+		fatal(s.t, json.Unmarshal(body, &e))
+		if e.State == "done" || e.State == "dead" {
+			return string(body)
+		}
+		_, open := s.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
+		fatal(s.t, json.Unmarshal(open, &e.Approvals))
+		for _, q := range e.Approvals {
+			s.approve(q.ID, true)
+		}
+	}
+	s.t.Fatalf("event %s does not end: %s", sent.Event, body)
+	return ""
 }
 
 // shortened waits until the log reports that number of compactions.
