@@ -55,7 +55,7 @@ func addReminder(w *intentDraft) (plan, bool) {
 			})
 	}
 	if c, ok := w.captureOf("text"); ok {
-		if p, ok := w.planAnchored(d); ok {
+		if p, ok := w.planAnchored(); ok {
 			return p, true
 		}
 		if w.isAppointment(c) {

@@ -152,7 +152,7 @@ func isBareClock(phrase string) bool {
 // planAnchored handles "15 minutes before my dentist appointment". The anchor's time is in the sentence,
 // in a reminder of this conversation, or unknown, which asks. The bool result is true if the
 // sentence has an anchor.
-func (w *intentDraft) planAnchored(d textDetails) (plan, bool) {
+func (w *intentDraft) planAnchored() (plan, bool) {
 	c, ok := w.captureOf("text")
 	if !ok {
 		return plan{}, false

@@ -291,7 +291,7 @@ func (d *document) readParameters(o *Operation, from []object, reserved Reserved
 		case "query", "header":
 		default: // cookies are never sent
 			if must {
-				return fmt.Errorf("Hob does not send the required %s %q", textnorm.Ellipsize(in, 20), textnorm.Ellipsize(name, 60))
+				return fmt.Errorf("the required %s %q is not supported", textnorm.Ellipsize(in, 20), textnorm.Ellipsize(name, 60))
 			}
 			continue
 		}
