@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"hob/platform/store"
 	"hob/platform/text/textnorm"
@@ -10,7 +11,8 @@ import (
 )
 
 type taskIn struct {
-	Task string `json:"task" jsonschema:"id or words of the title"`
+	Task    string `json:"task" jsonschema:"id or words of the title"`
+	Project string `json:"project,omitempty"`
 }
 
 func (d Deps) completeTask() tools.Tool {
@@ -24,7 +26,7 @@ func (d Deps) completeTask() tools.Tool {
 			return fmt.Sprintf("Mark the task %q as done", textnorm.Ellipsize(in.Task, 100))
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in taskIn) (tools.Result, error) {
-			before, err := findTask(tx, in.Task)
+			before, err := findTask(tx, in.Task, strings.TrimSpace(in.Project))
 			if err != nil {
 				return tools.Result{}, err
 			}

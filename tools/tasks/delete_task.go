@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"hob/platform/store"
 	"hob/platform/text/textnorm"
@@ -19,7 +20,7 @@ func (d Deps) deleteTask() tools.Tool {
 		},
 		Summary: func(in taskIn) string { return fmt.Sprintf("Delete the task %q", textnorm.Ellipsize(in.Task, 100)) },
 		RunTx: func(_ context.Context, tx *store.Tx, _ tools.Call, in taskIn) (tools.Result, error) {
-			t, err := findTask(tx, in.Task)
+			t, err := findTask(tx, in.Task, strings.TrimSpace(in.Project))
 			if err != nil {
 				return tools.Result{}, err
 			}

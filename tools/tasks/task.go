@@ -106,12 +106,14 @@ func taskByID(q store.Querier, id string) (t Task, ok bool, err error) {
 }
 
 // findTask finds the task that query names. It prefers open tasks.
-func findTask(q store.Querier, query string) (Task, error) {
+func findTask(q store.Querier, query, project string) (Task, error) {
 	key := func(t Task) (string, string) { return t.ID, t.Title }
+	other := func(t Task) bool { return project != "" && !textnorm.EqualFolded(t.Project, project) }
 	open, err := queryTasks(q, "WHERE status = ? ORDER BY n DESC", statusOpen)
 	if err != nil {
 		return Task{}, err
 	}
+	open = slices.DeleteFunc(open, other)
 	t, err := tools.Pick("open task", query, open, key)
 	if err = tools.Quoting(err, taskSources(open)...); err == nil || tools.CodeOf(err) != tools.NotFound {
 		return t, err
@@ -120,7 +122,7 @@ func findTask(q store.Querier, query string) (Task, error) {
 	if derr != nil {
 		return Task{}, derr
 	}
-	if t, derr := tools.Pick("task", query, done, key); derr == nil {
+	if t, derr := tools.Pick("task", query, slices.DeleteFunc(done, other), key); derr == nil {
 		return t, nil
 	}
 	return Task{}, err

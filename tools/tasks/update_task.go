@@ -30,7 +30,7 @@ func (d Deps) updateTask() tools.Tool {
 		},
 		Summary: func(in updateIn) string { return fmt.Sprintf("Change the task %q", textnorm.Ellipsize(in.Task, 100)) },
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in updateIn) (tools.Result, error) {
-			before, err := findTask(tx, in.Task)
+			before, err := findTask(tx, in.Task, "")
 			if err != nil {
 				return tools.Result{}, err
 			}
