@@ -91,7 +91,7 @@ type sumParser struct {
 	depth     int
 }
 
-func (p *sumParser) take(words ...string) string {
+func (p *sumParser) takeToken(words ...string) string {
 	if p.at < len(p.words) {
 		for _, w := range words {
 			if p.words[p.at] == w {
@@ -106,7 +106,7 @@ func (p *sumParser) take(words ...string) string {
 func (p *sumParser) parseSum() (float64, bool) {
 	v, ok := p.parseTerm()
 	for ok {
-		op := p.take("+", "-")
+		op := p.takeToken("+", "-")
 		if op == "" {
 			return v, true
 		}
@@ -128,7 +128,7 @@ func (p *sumParser) parseSum() (float64, bool) {
 func (p *sumParser) parseTerm() (float64, bool) {
 	v, ok := p.parsePower()
 	for ok {
-		op := p.take("*", "/", "of", "off")
+		op := p.takeToken("*", "/", "of", "off")
 		if op == "" {
 			return v, true
 		}
@@ -159,14 +159,14 @@ func (p *sumParser) parsePower() (float64, bool) {
 	if !ok {
 		return 0, false
 	}
-	if p.take("%") != "" {
+	if p.takeToken("%") != "" {
 		v /= 100
 	}
-	if p.take("squared") != "" {
+	if p.takeToken("squared") != "" {
 		p.operators++
 		return v * v, true
 	}
-	if p.take("^") == "" {
+	if p.takeToken("^") == "" {
 		return v, true
 	}
 	p.operators++
@@ -179,16 +179,16 @@ func (p *sumParser) parseNumber() (float64, bool) {
 		return 0, false
 	}
 	defer func() { p.depth-- }()
-	switch p.take("(", "-", "root", "half") {
+	switch p.takeToken("(", "-", "root", "half") {
 	case "(":
 		v, ok := p.parseSum()
-		return v, ok && p.take(")") != ""
+		return v, ok && p.takeToken(")") != ""
 	case "-":
 		v, ok := p.parseNumber()
 		return -v, ok
 	case "root":
 		p.operators++
-		p.take("of")
+		p.takeToken("of")
 		v, ok := p.parseNumber()
 		return math.Sqrt(v), ok
 	case "half":
