@@ -73,7 +73,7 @@ func TestReplayOfTheSame(t *testing.T) {
 			if after := e.rows(); after != before {
 				t.Errorf("a trace was left:\n%s\n%s", before, after)
 			}
-			if !strings.HasPrefix(r.Text(), "same: ") {
+			if !strings.HasPrefix(r.Text(), "no differences: ") {
 				t.Error(r.Text())
 			}
 		})
