@@ -315,7 +315,7 @@ func (w *world) answerTo(a approval, yes bool) {
 type event struct {
 	ID, State, Answer, Error string
 	Approvals                []approval
-	Tools                    []struct{ Name, State, Text string }
+	Tools                    []struct{ ID, Name, State, Text string }
 }
 
 // say sends the owner's words and denies every request, until there is an answer. It returns how
