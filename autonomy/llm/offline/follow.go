@@ -284,7 +284,7 @@ func followAmount(w *intentDraft) (plan, bool) {
 func followSwap(w *intentDraft) (plan, bool) {
 	fresh, old := w.slotString("new"), w.slotString("old")
 	it, ok := w.g.talk.focusItem()
-	if !ok || old == "" || len(strings.Fields(fresh)) > len(strings.Fields(old))+1 { // "remember that I meant Kaunas, not Vilnius" is a request of its own
+	if !ok || old == "" || len(strings.Fields(fresh)) > len(strings.Fields(old))+1 { // such as "remember that I meant Kaunas, not Vilnius"
 		return noPlan()
 	}
 	text := it.ref
