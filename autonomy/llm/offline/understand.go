@@ -13,7 +13,9 @@ func (g *grammar) planRequests(text string, now time.Time, depth int) plan {
 	}
 	s := g.parseSentence(text, now)
 	whole := g.planSingle(s, depth, true)
-	if len(s.tokens) > closely/2 || whole.joined {
+	// A follow-up explains all of the text, so that the "no" in "no, I meant 6pm" is not answered too.
+	correction := whole.intent != nil && whole.outcome == act && strings.HasPrefix(whole.intent.name, "follow.")
+	if len(s.tokens) > closely/2 || whole.joined || correction {
 		return whole
 	}
 	sp := splitter{g: g, now: now, depth: depth, memo: map[string]plan{}}
