@@ -24,6 +24,7 @@ type exchange struct {
 
 // pastCall is a call in an earlier exchange.
 type pastCall struct {
+	id     string
 	tool   string
 	args   map[string]any
 	text   string // the result
@@ -93,7 +94,7 @@ func (t *turn) listExchanges() []exchange {
 
 // pastCallOf converts a call, which may use use_tool.
 func pastCallOf(c llm.ToolCall) pastCall {
-	p := pastCall{tool: toolOf(c), args: map[string]any{}, failed: true}
+	p := pastCall{id: c.ID, tool: toolOf(c), args: map[string]any{}, failed: true}
 	raw := c.Args
 	if c.Name == "use_tool" {
 		var in struct {

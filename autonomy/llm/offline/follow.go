@@ -86,8 +86,12 @@ func (w *intentDraft) redoLast(it item, args map[string]any) (plan, bool) {
 	}
 	changed := maps.Clone(it.made.args)
 	maps.Copy(changed, args)
-	return plan{outcome: act, calls: []call{{"undo", nil}}, then: []call{{it.made.tool, changed}}}, true
+	return plan{outcome: act, calls: []call{it.made.undoCall()}, then: []call{{it.made.tool, changed}}}, true
 }
+
+// undoCall returns the call that undoes p, and only p: the last action of the conversation may be
+// another one, and p may have been undone already.
+func (p *pastCall) undoCall() call { return call{"undo", argsOf("id", p.id)} }
 
 // updateText returns the plan that gives a record another text.
 func (w *intentDraft) updateText(it item, text string) (plan, bool) {
@@ -253,7 +257,7 @@ func followDelete(w *intentDraft) (plan, bool) {
 			return planCall("cancel_reminder", argsOf("reminder", it.ref))
 		}
 		if x, _ := w.g.talk.exchangeAgo(0); it.made != nil && len(x.acts) == 1 && it.made == &x.acts[0] {
-			return planCall("undo", nil)
+			return plan{outcome: act, calls: []call{it.made.undoCall()}}, true
 		}
 		return noPlan()
 	})

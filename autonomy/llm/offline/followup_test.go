@@ -92,7 +92,7 @@ func TestDialogue(t *testing.T) {
 		{"one of several", "cancel the anna reminder", "error: error invalid_arguments: several match: 2 reminders match \"anna\"; name one:\n- Anna, today (wabcd)\n- Anna, tomorrow (wefgh)", "the second one", []string{`cancel_reminder{"reminder":"wefgh"}`}},
 		{"a question again", "what is on today?", "Nothing.", "and tomorrow?", []string{`daily_briefing{"date":"2026-03-05"}`}},
 		{"the same again", "remind me at 5pm to call mum", "OK", "same for Friday", []string{`create_reminder{"at":"2026-03-06T17:00:00+02:00","text":"call mum"}`}},
-		{"an amount", "spent 15 on lunch", "OK", "no wait it was 50", []string{`undo{}`}},
+		{"an amount", "spent 15 on lunch", "OK", "no wait it was 50", []string{`undo{"id":"off_a0952f7ec624e5f0"}`}},
 		{"no reference", "what reminders do I have?", "There are no reminders.", "delete it", nil},
 		{"two records", "list my tasks", "2 open tasks:\n- paint\n- dig", "delete it", nil},
 		{"a reaction", "add a task to buy blue paint", "OK", "sorry, my bad", nil},
