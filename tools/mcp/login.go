@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -136,13 +137,17 @@ func (s *server) signIn(ctx context.Context, l *login) error {
 	default:
 		return errors.New("the server requires no login; nothing was changed")
 	}
-	s.forgetFailures()
 	s.mu.Lock()
 	old := s.session
 	s.mu.Unlock()
 	if old != nil { // the open connection uses the former token
 		s.hangUp(old)
+		select {
+		case <-old.done:
+		case <-ctx.Done():
+		}
 	}
+	s.forgetFailures()
 	return nil
 }
 
@@ -197,10 +202,17 @@ func (s *server) loginHandler(ctx context.Context, l *login, redirect string, pa
 			return oauth2.StaticTokenSource(t), nil
 		},
 	}
-	if len(s.cfg.Scopes) > 0 {
-		c.ScopeFilter = func([]string) []string { return slices.Clone(s.cfg.Scopes) }
+	c.ScopeFilter = func(named []string) []string {
+		if len(s.cfg.Scopes) > 0 {
+			return slices.Clone(s.cfg.Scopes)
+		}
+		return s.withRefusedScopes(named)
 	}
-	if s.cfg.ClientID != "" {
+	isDocument := strings.HasPrefix(s.cfg.ClientID, "https://")
+	if isDocument { // for authorization servers that support it; Hob registers itself with others
+		c.ClientIDMetadataDocumentConfig = &auth.ClientIDMetadataDocumentConfig{URL: s.cfg.ClientID}
+	}
+	if s.cfg.ClientID != "" && !isDocument {
 		c.PreregisteredClient = &oauthex.ClientCredentials{ClientID: s.cfg.ClientID, Issuer: s.cfg.Issuer}
 		if s.cfg.ClientSecret != "" {
 			secret, err := s.m.opt.Secret(ctx, s.cfg.ClientSecret)
@@ -369,8 +381,54 @@ func (h *storedToken) Token() (*oauth2.Token, error) {
 // Authorize implements auth.OAuthHandler.
 func (h *storedToken) Authorize(_ context.Context, _ *http.Request, resp *http.Response) error {
 	_ = resp.Body.Close()
+	if resp.StatusCode == http.StatusForbidden {
+		return h.s.refusedScopes(resp.Header, h.saved.Scopes)
+	}
 	if h.source != nil {
 		return &loginError{"the server rejects the stored login; run: hob mcp login " + h.s.cfg.Name}
 	}
 	return &loginError{"the server requires a login (HTTP 401); run: hob mcp login " + h.s.cfg.Name + ", or set its headers"}
+}
+
+// maxScopes limits the scopes that a server may demand for calls.
+const maxScopes = 50
+
+// refusedScopes returns the error for a call that needs more rights than the login has (step-up
+// authorization), and records the scopes for the next login. It returns nil for other refusals.
+func (s *server) refusedScopes(header http.Header, granted []string) error {
+	challenges, err := oauthex.ParseWWWAuthenticate(header["Www-Authenticate"])
+	if err != nil {
+		return nil //nolint:nilerr // the SDK reports the status
+	}
+	i := slices.IndexFunc(challenges, func(c oauthex.Challenge) bool {
+		return c.Scheme == "bearer" && c.Params["error"] == "insufficient_scope"
+	})
+	if i < 0 {
+		return nil
+	}
+	more := strings.Fields(cutText(challenges[i].Params["scope"], 2000))
+	if len(s.cfg.Scopes) > 0 {
+		return &loginError{fmt.Sprintf("the login has too few rights for this call; add %s to mcp.servers.%s.scopes, then run: hob mcp login %s", strings.Join(more, ", "), s.cfg.Name, s.cfg.Name)}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, scope := range append(slices.Clone(granted), more...) {
+		if !slices.Contains(s.scopes, scope) && len(s.scopes) < maxScopes {
+			s.scopes = append(s.scopes, scope)
+		}
+	}
+	return &loginError{fmt.Sprintf("the login has too few rights for this call, it needs %s; run: hob mcp login %s", strings.Join(more, ", "), s.cfg.Name)}
+}
+
+// withRefusedScopes adds the scopes that calls were refused for.
+func (s *server) withRefusedScopes(named []string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := slices.Clone(named)
+	for _, scope := range s.scopes {
+		if !slices.Contains(out, scope) {
+			out = append(out, scope)
+		}
+	}
+	return out
 }

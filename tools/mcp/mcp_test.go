@@ -355,7 +355,7 @@ func TestManager_HoldsChangedToolsUntilTrusted(t *testing.T) {
 func authorizationServer(t *testing.T) *httptest.Server {
 	t.Helper()
 	var s *httptest.Server
-	challenge := ""
+	challenge, scope := "", ""
 	write := func(w http.ResponseWriter, v any) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(v)
@@ -381,6 +381,7 @@ func authorizationServer(t *testing.T) *httptest.Server {
 	mux.HandleFunc("/authorize", func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
 		challenge = q.Get("code_challenge")
+		scope = q.Get("scope")
 		if q.Get("code_challenge_method") != "S256" || q.Get("resource") != s.URL+"/mcp" || q.Get("client_id") != "hob-1" {
 			t.Errorf("the request for a code: %v", q)
 		}
@@ -391,7 +392,7 @@ func authorizationServer(t *testing.T) *httptest.Server {
 		if r.Form.Get("code") != "c1" || challenge == "" || r.Form.Get("code_verifier") == "" || r.Form.Get("resource") != s.URL+"/mcp" {
 			t.Errorf("the request for a token: %v", r.Form)
 		}
-		write(w, map[string]any{"access_token": "tok-1", "token_type": "Bearer", "expires_in": 3600, "refresh_token": "again"})
+		write(w, map[string]any{"access_token": "tok-1", "token_type": "Bearer", "expires_in": 3600, "refresh_token": "again", "scope": scope})
 	})
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer tok-1" {
@@ -404,6 +405,11 @@ func authorizationServer(t *testing.T) *httptest.Server {
 			return
 		}
 		body, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(body), `"needs more rights"`) && !strings.Contains(scope, "zoo:write") {
+			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="zoo:write"`)
+			http.Error(w, "more rights required", http.StatusForbidden)
+			return
+		}
 		var out strings.Builder
 		pipe := strings.NewReader(string(body) + "\n")
 		serveFake(pipe, &out, t.TempDir())
@@ -456,6 +462,20 @@ func TestManager_SignsInWithOAuth(t *testing.T) {
 	}
 	if r, err := b.call(t, "web__lookup", `{"q": "x"}`); err != nil || !strings.HasPrefix(r.Text, "zebra") {
 		t.Errorf("lookup = %+v, %v", r, err)
+	}
+	const more = `{"q": "needs more rights"}`
+	if _, err := b.call(t, "web__lookup", more); err == nil || !strings.Contains(err.Error(), "needs zoo:write; run: hob mcp login web") {
+		t.Errorf("a call that needs more rights: %v", err)
+	}
+	if l, err = b.LoginMCP(t.Context(), "web", false); err != nil || !strings.Contains(l.URL, "scope=zoo%3Awrite") {
+		t.Fatalf("LoginMCP = %+v, %v", l, err)
+	}
+	get(t, l.URL)
+	if _, err := b.LoginMCP(t.Context(), "web", true); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.call(t, "web__lookup", more); err != nil {
+		t.Errorf("after a login with more rights: %v", err)
 	}
 }
 

@@ -47,7 +47,8 @@ type server struct {
 	session    *session          // nil if there is no connection
 	connecting chan struct{}     // closed when the attempt has ended; nil if there is none
 	stopped    bool
-	login      *login // the last one, or nil
+	login      *login   // the last one, or nil
+	scopes     []string // that a call was refused for; the next login requests them
 	failures   int
 	retryAt    time.Time
 	cause      error // why there is no connection
@@ -312,7 +313,9 @@ func (s *server) listTools(ctx context.Context, ses *session) error {
 		cursor := ""
 		for range maxPages {
 			page, err := ses.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
-			if err != nil {
+			if login, ok := errors.AsType[*loginError](err); ok {
+				return login
+			} else if err != nil {
 				return fmt.Errorf("list tools: %w", err)
 			}
 			all = append(all, page.Tools...)

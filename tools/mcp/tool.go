@@ -176,6 +176,9 @@ func (t *foreignTool) notCalled(ctx context.Context, err error) error {
 // callError returns the error of a call that reached the server.
 func (t *foreignTool) callError(ctx context.Context, err error) error {
 	name, server := tools.Clean(t.spec.Name), tools.Clean(t.s.cfg.Name)
+	if login, ok := errors.AsType[*loginError](err); ok { // the server refused the request
+		return tools.Errorf(tools.Failed, "%s: the MCP server %s refused the call: %w", name, server, login)
+	}
 	code := tools.OutcomeUnknown
 	unknown := "; it is unknown whether it took effect, so check before you repeat it"
 	if t.spec.Effects.ReadOnly() {

@@ -224,6 +224,7 @@ type seenStatus struct {
 
 	mu     sync.Mutex
 	status int
+	login  bool // whether a request needed (another) token
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -236,17 +237,23 @@ func (t *seenStatus) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err == nil {
 		t.mu.Lock()
 		t.status = resp.StatusCode
+		t.login = t.login || t.status == http.StatusUnauthorized
 		t.mu.Unlock()
 	}
 	return resp, err
 }
 
+// lastStatus returns the last status of a response. After a request that needed a login it returns
+// 401, because the SDK then tries the former revision, which may fail in another way.
 func (t *seenStatus) lastStatus() int {
 	if t == nil {
 		return 0
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.login {
+		return http.StatusUnauthorized
+	}
 	return t.status
 }
 
