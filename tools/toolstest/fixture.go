@@ -28,14 +28,16 @@ func Fixture(t testing.TB, file string) []tools.Tool {
 			t.Fatalf("%s: %d columns in %q", file, len(f), line)
 		}
 		schema := argumentSchema(t, f[4])
-		out = append(out, specOnlyTool{tools.Spec{
+		out = append(out, SpecOnly(tools.Spec{
 			Name: f[0], Category: category, Effects: parseEffects(t, f[1]), Description: f[2], Keywords: f[3], Schema: func() json.RawMessage { return schema },
-		}})
+		}))
 	}
 	return out
 }
 
-// specOnlyTool is a tool that is never called.
+// SpecOnly returns a tool that is never called.
+func SpecOnly(spec tools.Spec) tools.Tool { return specOnlyTool{spec} }
+
 type specOnlyTool struct{ spec tools.Spec }
 
 func (i specOnlyTool) Spec() *tools.Spec { return &i.spec }

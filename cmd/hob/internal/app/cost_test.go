@@ -13,13 +13,14 @@ import (
 	"hob/autonomy/llm/llmtest"
 	"hob/autonomy/usage"
 	"hob/tools"
+	"hob/tools/mcp"
 	"hob/tools/toolstest"
 )
 
 var update = flag.Bool("update", false, "write docs/prompt-cost.md and the golden requests")
 
 // maxHello is the maximum cost of "hello", in tokens of four bytes.
-const maxHello = 2000
+const maxHello = 1800
 
 // TestPromptCost measures what a request costs, and what a conversation of 50
 // turns does with and without the provider's cache. docs/prompt-cost.md has
@@ -28,7 +29,7 @@ const maxHello = 2000
 func TestPromptCost(t *testing.T) {
 	skipRaced(t)
 	page := costPage
-	for mark, extra := range map[string][]tools.Tool{"@REAL@": nil, "@FIXTURE@": specimens(t)} {
+	for mark, extra := range map[string][]tools.Tool{"@REAL@": nil, "@FIXTURE@": specimens(t), "@MCP@": mcpTools()} {
 		rows, total := helloCost(t, extra)
 		if total > maxHello {
 			t.Errorf("\"hello\" costs %d tokens with %d tools more, at most %d are allowed", total, len(extra), maxHello)
@@ -76,12 +77,38 @@ func specimens(t *testing.T) []tools.Tool {
 	return out
 }
 
+// mcpTools returns the tools of 10 MCP servers with 30 tools each.
+func mcpTools() []tools.Tool {
+	var out []tools.Tool
+	for n := range 300 {
+		out = append(out, toolstest.SpecOnly(tools.Spec{
+			Name: fmt.Sprintf("server%d__tool_%02d_zebras", n/30, n%30), Category: mcp.Category, Foreign: true, Effects: tools.Read,
+			Description: fmt.Sprintf("Returns the zebras of herd %d that match the query, newest first.", n),
+			Schema: func() json.RawMessage {
+				return json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"words to find"},"limit":{"type":"integer"}},"required":["query"]}`)
+			},
+		}))
+	}
+	return out
+}
+
 // helloCost sends "hello" and measures the parts of the request.
 func helloCost(t *testing.T, extra []tools.Tool) (rows string, total int) {
 	t.Helper()
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "Hello!"}})
+	var foreign []tools.Tool
+	if len(extra) > 0 && extra[0].Spec().Foreign {
+		foreign, extra = extra, nil
+	}
 	h := openScripted(t, t.TempDir(), model.URL, plays()[0], aloneConfig, extra...)
 	defer h.stop()
+	for server := range slices.Chunk(foreign, 30) {
+		name, _, _ := strings.Cut(server[0].Spec().Name, tools.ForeignSeparator)
+		fatal(t, h.d.catalog.SetForeign("mcp:"+name, server))
+	}
+	if found := h.d.catalog.Search("zebras of a herd", 5); len(foreign) > 0 && !slices.ContainsFunc(found, func(x tools.Tool) bool { return x.Spec().Foreign }) {
+		t.Error("a search does not find the tools of the MCP servers")
+	}
 	h.say("hello")
 	r := model.Requests()[0]
 	var body struct{ Tools, Messages []json.RawMessage }
@@ -173,6 +200,11 @@ This table shows the same request with additional tools from a test fixture, whi
 | part | tokens | share |
 |---|---:|---:|
 @FIXTURE@
+This table shows the same request with 300 tools of 10 MCP servers:
+
+| part | tokens | share |
+|---|---:|---:|
+@MCP@
 ## A conversation of 50 turns
 
 Three turns in five use tools. *Sent before* is the part at the beginning of a request that equals the previous request byte for byte; a cache
