@@ -45,9 +45,13 @@ func (s *Server) Run(ctx context.Context) error {
 				s.followTask(ctx, t)
 			})
 		}
-		// The next look does not depend on a signal, because a signal may arrive while a task is
-		// still followed.
-		if retry.Wait(ctx, recheckTime, s.wake) != nil {
+		// While a task is open, the next check does not depend on a signal, because a signal may
+		// arrive while the task is still followed.
+		wait := recheckTime
+		if err == nil && len(open) == 0 {
+			wait = idleTime
+		}
+		if retry.Wait(ctx, wait, s.wake) != nil {
 			return nil
 		}
 	}

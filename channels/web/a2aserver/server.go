@@ -56,7 +56,8 @@ const (
 	blockTime   = 5 * time.Minute // how long SendMessage waits for the end of the task
 	pollTime    = 300 * time.Millisecond
 	askedTime   = 2 * time.Second // interval of checks while the user is asked
-	recheckTime = 3 * time.Second // interval at which a stream checks its token again
+	recheckTime = 3 * time.Second // interval at which streams and open tasks check their token again
+	idleTime    = time.Minute     // interval of checks for revoked clients while no task is open
 )
 
 // Engine is the part of Hob that the server uses. *service.Service implements it.
