@@ -27,6 +27,9 @@ import (
 
 const first = "acp-test-agent"
 
+// KeyVariable is the environment variable with the key of the agent's model server.
+const KeyVariable = "ACPTEST_KEY"
+
 // Args returns the arguments that run a test's binary as the agent. Options:
 //
 //	load=DIR   sessions are stored in DIR and can be loaded
@@ -39,8 +42,8 @@ const first = "acp-test-agent"
 //	modes      it has the modes "default" and "yolo", and is in "yolo"
 //	models     it has the models "small" and "large"
 //	http       it uses MCP servers over HTTP: the verb tools lists their tools, hob NAME JSON calls one
-//	script=URL it calls the model server at URL instead of executing verbs, with
-//	key=KEY    as its key
+//	script=URL it calls the model server at URL instead of executing verbs, with the key in
+//	           KeyVariable
 func Args(options ...string) []string { return append([]string{first}, options...) }
 
 // Main runs the agent and exits if the process was started with Args.
@@ -75,9 +78,7 @@ func Main() {
 		case "http":
 			a.http = true
 		case "script":
-			a.script = value
-		case "key":
-			a.key = value
+			a.script, a.key = value, os.Getenv(KeyVariable)
 		case "post", "token", "words":
 			post[name] = value
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	sdk "github.com/coder/acp-go-sdk"
 )
@@ -35,9 +36,7 @@ const maxRounds = 20
 // would, and returns its answer. The request has the tools of the session's MCP server, if there is
 // one.
 func (t *turn) callModel() (sdk.PromptResponse, error) {
-	for _, b := range t.blocks {
-		t.history = append(t.history, chatMessage{Role: "user", Content: b})
-	}
+	t.history = append(t.history, chatMessage{Role: "user", Content: strings.Join(t.blocks, "\n\n")})
 	var offered []map[string]any
 	known := map[string]bool{}
 	s, err := t.connectTools()
@@ -54,7 +53,7 @@ func (t *turn) callModel() (sdk.PromptResponse, error) {
 	for range maxRounds {
 		answer, err := t.completeChat(offered)
 		if err != nil {
-			return sdk.PromptResponse{}, sdk.NewInternalError(err.Error())
+			return sdk.PromptResponse{}, sdk.NewInternalError(fmt.Sprintf("%v; the last message was %q", err, t.history[len(t.history)-1].Content))
 		}
 		answer.Role = "assistant"
 		t.history = append(t.history, answer)

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -56,7 +57,8 @@ import (
 // [agent], provider at the end of the section of the model. tools: web adds open_page and look_up, which reach no network, hands adds tap and fill_in, which act on no screen. window is the title of a terminal on a screen of its own, whose lines go into the file typed below the home. only names the plays, in words, for what cannot
 // be said in all of them: openai anthropic gemini streamed whole. Every scenario with calls of tools is
 // also played by an external agent over ACP, whose own model is the scripted one, unless notOverACP names it. The agent calls
-// Hob's tools over MCP. Its context counts as untrusted, so that a call before a line < is approved. A section session is what players, battery and sound server there are (see sessionOf).
+// Hob's tools over MCP. Its context counts as untrusted, so that a call before a line < is approved; where that leads to
+// other questions, talk/acp holds what is said instead of talk. A section session is what players, battery and sound server there are (see sessionOf).
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	fatal(t, err)
@@ -108,14 +110,14 @@ const acpWay llmtest.API = "acp"
 var notOverACP = map[string]string{
 	"agents": "external agents have no agents of Hob", "delegate": "external agents have no agents of Hob", "delegate_background": "external agents have no agents of Hob",
 	"delegate_taint": "external agents have no agents of Hob", "guard_delegate": "external agents have no agents of Hob",
-	"approve_batch": "a call over MCP is asked for alone", "guard_batch": "each call is asked for", "many_calls": "each call is asked for",
-	"budget": "Hob does not count an agent's tokens", "token_ceiling": "an agent has its own limits", "rounds": "an agent has its own limits", "nudge": "an agent has its own limits",
-	"claims": "Hob does not correct an agent's answer", "cut_arguments": "the agent reads its model's arguments", "hooks": "the hooks are those of Hob's own turn",
-	"documents": "the talk depends on what needs approval", "documents_picture": "the talk depends on what needs approval", "origin_file": "the talk depends on what needs approval",
-	"origin_memory": "the talk depends on what needs approval", "screen_type": "the talk depends on what needs approval",
-	"extract_outside": "what an agent says is untrusted", "forget_command": "what an agent says is untrusted", "history": "credentials stay hidden from an agent", "secrets": "each call is asked for",
-	"lesson_mistake": "Hob adds no lessons to an agent's prompt", "recall": "Hob adds no memory to an agent's prompt", "summary": "an agent shortens its own conversation",
-	"undo_conflict": "Hob adds no notes about undone actions", "steer": "an agent cannot be steered", "goal_dropped": "the talk depends on what needs approval", "notice_urgency": "an agent does not rate notices",
+	"approve_batch": "an agent's calls run one after another, so none are asked for together", "guard_batch": "each change of a file is asked for, not only the 21st",
+	"many_calls": "the limit of 64 calls is for an answer of a model; an agent's calls come alone",
+	"budget":     "Hob does not count an agent's tokens", "token_ceiling": "an agent has its own limits", "rounds": "an agent has its own limits", "nudge": "an agent has its own limits",
+	"claims": "Hob does not correct an agent's answer", "cut_arguments": "the agent reads its model's arguments", "documents_picture": "Hob does not let an agent describe pictures",
+	"screen_type":     "Hob does not type into a terminal once a conversation is untrusted, as an agent's is",
+	"extract_outside": "an agent extracts no facts", "forget_command": "the agent's own conversation keeps what Hob forgets", "history": "credentials stay hidden from an agent",
+	"lesson_mistake": "Hob learns no lessons from untrusted conversations", "recall": "what an agent remembers is untrusted, so it is not added as memory of the user",
+	"summary": "an agent shortens its own conversation", "steer": "the protocol cannot add a message to a running turn", "notice_urgency": "an agent does not rate notices",
 	"signature": "the wire format of a model", "small_model": "the wire format of a model", "thoughts": "the wire format of a model",
 }
 
@@ -152,8 +154,8 @@ func (p playWay) provider(url, keyFile string) string {
 		if err != nil {
 			panic(err) // this test is running from it
 		}
-		args, _ := json.Marshal(acptest.Args("http", "script="+url, "key="+llmtest.Key)) // strings always encode
-		return fmt.Sprintf("[providers.test]\nkind = \"acp\"\ncommand = %q\nargs = %s\n", exe, args) + p.more
+		args, _ := json.Marshal(acptest.Args("http", "script="+url)) // strings always encode
+		return fmt.Sprintf("[providers.test]\nkind = \"acp\"\ncommand = %q\nargs = %s\nenv = [%q]\n", exe, args, acptest.KeyVariable+"=file:"+keyFile) + p.more
 	}
 	return fmt.Sprintf("[providers.test]\nkind = %q\nbase_url = %q\napi_key = %q\nstream = %v\n", p.api, url, "file:"+keyFile, !p.whole) + p.more
 }
@@ -200,8 +202,12 @@ func playTalk(t *testing.T, a *txtar.Archive, p playWay) {
 		s.window = showWindow(t, title, filepath.Join(home, "typed"))
 		o.Screen, o.Session = true, s.window.getenv
 	}
-	s.house = openScriptedWith(t, home, s.interject(t, model.URL, section(a, "talk")), p, config, o)
-	lines := strings.Split(section(a, "talk"), "\n")
+	talk := section(a, "talk")
+	if p.api == acpWay {
+		talk = cmp.Or(section(a, "talk/acp"), talk)
+	}
+	s.house = openScriptedWith(t, home, s.interject(t, model.URL, talk), p, config, o)
+	lines := strings.Split(talk, "\n")
 	for i, line := range lines {
 		s.external = p.api == acpWay && i+1 < len(lines) && strings.HasPrefix(lines[i+1], "<")
 		s.line(strings.TrimSpace(line))
@@ -360,7 +366,7 @@ func (s *scene) approveAll(body []byte) string {
 		_, body = s.api(http.MethodGet, "/api/v1/inbox/"+sent.Event, nil)
 		var e struct {
 			State     string
-			Approvals []struct{ ID string }
+			Approvals []struct{ ID, Event string }
 		}
 		fatal(s.t, json.Unmarshal(body, &e))
 		if e.State == "done" || e.State == "dead" {
@@ -369,7 +375,9 @@ func (s *scene) approveAll(body []byte) string {
 		_, open := s.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
 		fatal(s.t, json.Unmarshal(open, &e.Approvals))
 		for _, q := range e.Approvals {
-			s.approve(q.ID, true)
+			if q.Event == sent.Event { // not the open questions of goals and watchers
+				s.approve(q.ID, true)
+			}
 		}
 	}
 	s.t.Fatalf("event %s does not end: %s", sent.Event, body)
