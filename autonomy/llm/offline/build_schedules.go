@@ -8,6 +8,7 @@ import (
 func scheduleBuilders() map[string]builder {
 	return map[string]builder{
 		"schedule.add":    addSchedule,
+		"event.offer":     offerEvent,
 		"schedule.list":   listSchedules,
 		"schedule.pause":  func(w *intentDraft) (plan, bool) { return pauseSchedule(w, false) },
 		"schedule.resume": func(w *intentDraft) (plan, bool) { return pauseSchedule(w, true) },
@@ -73,18 +74,51 @@ func (w *intentDraft) cannotSchedule(d textDetails, action string) (plan, bool) 
 		return noPlan()
 	}
 	first, _, _ := strings.Cut(strings.ToLower(action), " ")
-	if w.g.lex.containsWord("questions", first) {
+	if w.g.lex.containsWord("questions", first) || w.g.lex.containsWord("to-hob", first) {
 		return noPlan()
 	}
+	action = w.eventName(action)
 	times := ""
 	for _, sp := range d.times {
 		times += " " + sp.originalPhrase()
 	}
-	return planQuestion("I do not understand "+quoteText(action)+" as an action that I can run for you. Should I remind you of it"+times+"?",
+	return planQuestion("Should I remind you"+times+" of "+quoteText(action)+"?",
 		func(answer string) (string, bool) {
 			yes := w.g.lex.containsWord("yes", w.g.parseSentence(answer, w.s.now).firstWord(0)) || strings.EqualFold(strings.TrimSpace(answer), "please")
 			return "remind me" + times + " to " + action, yes
 		})
+}
+
+// eventName returns the name of an event without the words that only say that it takes place: "i have a
+// meeting with Lisa" is a meeting with Lisa.
+func (w *intentDraft) eventName(action string) string {
+	part := *w
+	part.s = w.g.parseSentence(action, w.s.now)
+	if slots, ok := part.tryEdge("prefix.event", capture{to: len(part.s.tokens)}); ok && part.s.firstWord(slots["rest"].from) != "to" {
+		return part.s.originalText(slots["rest"].from, slots["rest"].to)
+	}
+	return action
+}
+
+// offerEvent asks about an appointment whose time is in the middle, as in "dinner with Sarah on Friday
+// at 7pm at Luigi's". An appointment belongs in a calendar, or else Hob can remind of it.
+func offerEvent(w *intentDraft) (plan, bool) {
+	c, _ := w.captureOf("event")
+	at, ok := w.captureOf("time")
+	named := slices.ContainsFunc(w.s.tokens[c.from:c.to], func(t token) bool { return w.g.lex.containsWord("event-nouns", t.norm) })
+	if !ok || !named || c.to-c.from > 8 || w.isQuestion() || w.isAsking() || w.depth > 0 {
+		return noPlan()
+	}
+	t, err := readMatch(at.span.match, w.s.now)
+	tail := w.s.originalText(at.to, len(w.s.tokens))
+	if err != nil || t.every != "" || t.vague || tail == "" || len(w.s.timesInside(at.to, len(w.s.tokens))) > 0 {
+		return noPlan()
+	}
+	text := w.eventName(w.s.originalText(c.from, at.from)) + " " + tail
+	return planQuestion("Should I remind you "+at.span.originalPhrase()+" of "+quoteText(text)+"?", func(answer string) (string, bool) {
+		yes := w.g.lex.containsWord("yes", w.g.parseSentence(answer, w.s.now).firstWord(0))
+		return "remind me " + at.span.originalPhrase() + " to " + text, yes
+	})
 }
 
 // planInner plans an action that is part of this request.

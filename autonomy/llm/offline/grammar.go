@@ -42,7 +42,7 @@ type grammar struct {
 	lex      *lexicon
 	intents  []*intent
 	build    map[string]builder
-	vocab    map[string]bool
+	vocab    map[string]bool // words that are no typos
 	starters map[string]bool // first words of common requests
 	before   []node          // polite phrases and names allowed at the start
 	after    []node          // polite phrases allowed at the end

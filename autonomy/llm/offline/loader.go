@@ -33,6 +33,9 @@ func loadGrammar(o Options) (*grammar, error) {
 	}
 	l.g.channelForm = formatChannelForm(o.Channels)
 	l.c = newCompiler(map[string]string{"hob": callNames(o.Name), "forge": cmp.Or(l.g.site, "forge")}, l.g.vocab)
+	for w := range lex.lists["real-words"] {
+		l.g.vocab[w] = true
+	}
 	for _, step := range []func(string) error{l.parseMacros, l.parseIntents} {
 		for _, file := range names {
 			if strings.HasSuffix(file, "words.txt") {

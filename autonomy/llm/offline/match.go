@@ -263,9 +263,9 @@ func (r *run) pathSlot(c capture, next func(int) bool) bool {
 
 // isTypo reports whether typed is want with one typo: two adjacent letters swapped, one letter
 // extra or missing, or (in words of six letters and more) one letter replaced. Short words must
-// match exactly, because "mote" is not "note".
+// match exactly, because "mote" is not "note". A plural is another form and no typo.
 func isTypo(typed, want string) bool {
-	if len(want) < 4 || len(typed) < 4 || len(typed) > len(want)+1 || len(want) > len(typed)+1 {
+	if len(want) < 4 || len(typed) < 4 || len(typed) > len(want)+1 || len(want) > len(typed)+1 || typed == want+"s" {
 		return false
 	}
 	i := 0

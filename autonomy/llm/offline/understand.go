@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -41,12 +42,21 @@ func (g *grammar) planSingle(s *sentence, depth int, forgiving bool) plan {
 				continue
 			}
 			if p, ok := g.build[r.intent.name](&w); ok {
+				if loose && g.runsSomething(p) {
+					continue
+				}
 				p.intent = r.intent
 				return p
 			}
 		}
 	}
 	return plan{outcome: unknown}
+}
+
+// runsSomething reports whether a plan starts an app, opens a page, sends, erases or schedules something.
+// A corrected typo is too little for that.
+func (g *grammar) runsSomething(p plan) bool {
+	return slices.ContainsFunc(p.calls, func(c call) bool { return g.lex.containsWord("run-tools", c.name) })
 }
 
 // hasSlip reports whether a word in s is unknown to the grammar and one letter different from a
