@@ -169,10 +169,12 @@ func (g *Guard) decideWrite(r Request) Decision {
 	switch {
 	case r.Attended && !r.Tainted && undo:
 		return Decision{Verdict: Allow, Rule: "write, owner asked, clean", Reason: "you asked for it, and it can be undone"}
+	case g.effectiveLevel(r) == Trusted && !r.Tainted && (s.Foreign || !r.Attended):
+		return Decision{Verdict: Allow, Rule: "write, trusted, clean", Reason: "[autonomy] level = \"trusted\" allows it while no untrusted text is involved"}
+	case r.Attended && !r.Tainted && s.Foreign: // Hob cannot revert what a third-party tool changes
+		return askDecision("write, no undo", "a third-party tool would change something, and Hob cannot undo that")
 	case r.Attended && !r.Tainted:
 		return Decision{Verdict: Allow, Rule: "write, owner asked, clean", Reason: "you asked for it"}
-	case g.effectiveLevel(r) == Trusted && !r.Tainted:
-		return Decision{Verdict: Allow, Rule: "write, trusted, clean", Reason: "[autonomy] level = \"trusted\" allows it while no untrusted text is involved"}
 	case r.Attended && harmless && s.Category == standing:
 		return askDecision("standing order, tainted", "untrusted text is part of this conversation, and this would continue to act after the conversation")
 	case r.Attended && harmless:

@@ -16,6 +16,7 @@ func TestTheTable(t *testing.T) {
 	ownNoUndo := tool{spec: tools.Spec{Name: "own_no_undo", Category: "tasks", Effects: tools.Write, Own: true}}
 	ownWatch := tool{spec: tools.Spec{Name: "own_watch", Category: "watch", Effects: tools.Write, Own: true}, undo: true}
 	fileTool := tool{spec: tools.Spec{Name: "file", Category: "files", Effects: tools.Write}, undo: true}
+	foreign := tool{spec: tools.Spec{Name: "server__write", Category: "mcp", Effects: tools.Write, Foreign: true}}
 	starts := tool{spec: tools.Spec{Name: "spawn", Category: "crew", Effects: tools.Write, Starts: tools.AnyEffect, Own: true}}
 	const a, k, d = guard.Allow, guard.Ask, guard.Deny
 	type row struct {
@@ -30,6 +31,7 @@ func TestTheTable(t *testing.T) {
 			{"own write without undo", ownNoUndo, [4]guard.Verdict{a, k, k, k}},
 			{"own watcher", ownWatch, [4]guard.Verdict{a, k, a, k}},
 			{"file write", fileTool, [4]guard.Verdict{a, k, k, k}},
+			{"write of a third-party tool", foreign, [4]guard.Verdict{k, k, k, k}},
 			{"starts a task", starts, [4]guard.Verdict{a, k, a, k}},
 			{"write without undo", effects(tools.Write), [4]guard.Verdict{a, k, k, k}},
 			{"read and write", effects(tools.Read | tools.Write), [4]guard.Verdict{a, k, k, k}},
@@ -48,6 +50,7 @@ func TestTheTable(t *testing.T) {
 			{"own write", ownTool, [4]guard.Verdict{a, a, a, a}},
 			{"own watcher", ownWatch, [4]guard.Verdict{a, k, a, k}},
 			{"file write", fileTool, [4]guard.Verdict{a, k, a, k}},
+			{"write of a third-party tool", foreign, [4]guard.Verdict{a, k, a, k}},
 			{"starts a task", starts, [4]guard.Verdict{a, k, a, k}},
 			{"send", effects(tools.Write | tools.Send), [4]guard.Verdict{k, k, k, k}},
 			{"exec", effects(tools.Exec), [4]guard.Verdict{k, k, k, k}},

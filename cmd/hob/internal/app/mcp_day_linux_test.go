@@ -226,7 +226,7 @@ trigger-long-running-operation = "read"
 	}
 	d.session = ""
 
-	d.free("memory__create_entities", map[string]any{"entities": []any{map[string]any{"name": "Zuri", "entityType": "okapi", "observations": []string{"likes hay"}}}}, "Zuri")
+	d.asked("memory__create_entities", map[string]any{"entities": []any{map[string]any{"name": "Zuri", "entityType": "okapi", "observations": []string{"likes hay"}}}}, "Zuri")
 	d.free("memory__search_nodes", map[string]any{"query": "okapi"}, "likes hay")
 
 	d.free("everything__echo", map[string]any{"message": "good morning"}, "good morning")
