@@ -62,10 +62,9 @@ func newTool(s *server, p *pin) *foreignTool {
 	return t
 }
 
-// passesOn reports whether the arguments of calls are what a server needs to send private text
-// elsewhere. A program without network cannot send them, and one without a sandbox can already read
-// and send the files of the user, who trusts it.
-func passesOn(c config.MCPServer) bool { return c.Command == "" || c.Sandbox && c.Network }
+// passesOn reports whether a server could send the arguments of calls elsewhere. Only a sandboxed
+// program without network cannot. A program without a sandbox can, even with network = false.
+func passesOn(c config.MCPServer) bool { return c.Command == "" || !c.Sandbox || c.Network }
 
 // effectsOf returns the effects of a tool that the user configured, or the default.
 func effectsOf(c config.MCPServer, spec toolSpec) tools.Effects {
