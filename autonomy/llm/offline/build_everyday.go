@@ -1,6 +1,9 @@
 package offline
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 func everydayBuilders() map[string]builder {
 	return map[string]builder{
@@ -57,13 +60,9 @@ func listItem(s string) string {
 // mentionsOther reports whether an item contains a word that changes the request, such as a
 // negation, a condition or a second request.
 func (w *intentDraft) mentionsOther(item string) bool {
-	for _, f := range strings.Fields(strings.ToLower(item)) {
-		switch f {
-		case "not", "never", "if", "unless", "but", "when", "except", "without", "then", "remind", "don't", "dont", "instead", "remove", "delete", "no":
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Fields(strings.ToLower(item)), func(f string) bool {
+		return w.g.lex.containsWord("item-breakers", f)
+	})
 }
 
 func showList(w *intentDraft) (plan, bool) {

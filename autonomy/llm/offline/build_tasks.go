@@ -87,7 +87,7 @@ func (w *intentDraft) isPlural(title capture) bool {
 func splitEnumeration(s string) []string {
 	var out []string
 	for _, line := range strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == ',' || r == ';' }) {
-		for part := range strings.SplitSeq(line, " and ") {
+		for _, part := range splitWord(line, " and ") {
 			part = strings.Trim(part, " -*•\t.")
 			part = strings.TrimPrefix(part, "and ")
 			part = strings.TrimPrefix(part, "to ")
@@ -97,6 +97,23 @@ func splitEnumeration(s string) []string {
 		}
 	}
 	return out
+}
+
+// splitWord splits s at a separator in any case.
+func splitWord(s, sep string) []string {
+	lower := strings.ToLower(s)
+	if len(lower) != len(s) {
+		return strings.Split(s, sep)
+	}
+	var out []string
+	for {
+		i := strings.Index(lower, sep)
+		if i < 0 {
+			return append(out, s)
+		}
+		out = append(out, s[:i])
+		s, lower = s[i+len(sep):], lower[i+len(sep):]
+	}
 }
 
 func listTasks(w *intentDraft) (plan, bool) {

@@ -27,6 +27,7 @@ type span struct {
 
 // parseSentence parses text as one request.
 func (g *grammar) parseSentence(text string, now time.Time) *sentence {
+	text, _ = g.repairTypos(text)
 	s := &sentence{text: text, now: now, lex: g.lex}
 	s.tokens = splitTokens(text, g.lex)
 	g.peelPolite(s)
@@ -46,11 +47,21 @@ func (s *sentence) searchableText() string {
 func (s *sentence) findTimes() {
 	s.spans = nil
 	for _, m := range dateparse.Find(s.searchableText(), s.now) {
-		if from, to, ok := s.coverTokens(m.Start, m.End); ok {
+		if from, to, ok := s.coverTokens(m.Start, m.End); ok && !s.isOtherWord(from, to) {
 			s.spans = append(s.spans, span{owner: s, from: from, to: to, match: m})
 		}
 	}
 	slices.SortFunc(s.spans, func(a, b span) int { return a.from - b.from })
+}
+
+// isOtherWord reports whether the tokens [from, to) end with a word that is a day only if no noun
+// follows: "on sun cream".
+func (s *sentence) isOtherWord(from, to int) bool {
+	if !s.lex.containsWord("ambiguous-days", s.tokens[to-1].norm) || to >= len(s.tokens) {
+		return false
+	}
+	next := s.tokens[to]
+	return next.kind == word && !isDigit(next.norm[0]) && !s.lex.containsWord("prepositions", next.norm) && !s.lex.containsWord("joiners", next.norm)
 }
 
 // allTimes lists the times in order.

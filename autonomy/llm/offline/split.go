@@ -38,7 +38,7 @@ func (w *intentDraft) severalReminders(c capture) (plan, bool) {
 		}
 		m, err := dateparse.Parse(phrase, w.s.now)
 		if day != "" { // "tomorrow at 8 ..., at 9 ...": the day is shared
-			if n, derr := dateparse.Parse(day+" at "+withoutPreposition(phrase), w.s.now); derr == nil && n.HasClock && isBareClock(phrase) {
+			if n, derr := dateparse.Parse(day+" at "+withoutPreposition(phrase), w.s.now); derr == nil && n.HasClock && isBareClock(phrase, w.s.now) {
 				m, err = n, nil
 			}
 		}
@@ -140,13 +140,9 @@ func withoutTo(text string) string {
 func sameDay(a, b time.Time) bool { return a.Format(time.DateOnly) == b.Format(time.DateOnly) }
 
 // isBareClock reports whether a phrase names a time of day and no day.
-func isBareClock(phrase string) bool {
-	for _, f := range strings.Fields(strings.ToLower(withoutPreposition(phrase))) {
-		if !strings.ContainsAny(f, "0123456789") && f != "am" && f != "pm" && f != "noon" && f != "midnight" && f != "o'clock" && f != "half" && f != "past" && f != "quarter" {
-			return false
-		}
-	}
-	return true
+func isBareClock(phrase string, now time.Time) bool {
+	m, err := dateparse.Parse("2031-03-10 at "+withoutPreposition(phrase), now)
+	return err == nil && m.HasClock && m.Time.Year() == 2031
 }
 
 // planAnchored handles "15 minutes before my dentist appointment". The anchor's time is in the sentence,

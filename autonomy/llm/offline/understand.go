@@ -12,6 +12,14 @@ func (g *grammar) planRequests(text string, now time.Time, depth int) plan {
 	if depth > 2 {
 		return plan{outcome: unknown}
 	}
+	p := g.planAll(text, now, depth)
+	if depth == 0 {
+		p = g.askTypo(p, text, now)
+	}
+	return p
+}
+
+func (g *grammar) planAll(text string, now time.Time, depth int) plan {
 	s := g.parseSentence(text, now)
 	whole := g.planSingle(s, depth, true)
 	// A follow-up explains all of the text, so that the "no" in "no, I meant 6pm" is not answered too.
@@ -45,6 +53,7 @@ func (g *grammar) planSingle(s *sentence, depth int, forgiving bool) plan {
 				if loose && g.runsSomething(p) {
 					continue
 				}
+				p = w.accountFor(p)
 				p.intent = r.intent
 				return p
 			}

@@ -91,7 +91,7 @@ func (w *intentDraft) noLead() bool { return len(w.lead) == 0 }
 // isAsking reports whether the sentence is a question, which must not be treated as a statement
 // such as "the report is done".
 func (w *intentDraft) isAsking() bool {
-	return w.g.lex.containsWord("questions", w.s.firstWord(0))
+	return w.g.isNearly("questions", w.s.firstWord(0))
 }
 
 // isNegated reports whether a slot begins with "not", "never" or "no", because "I did not pay the

@@ -1,0 +1,196 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+)
+
+// freeArgs lists the arguments that hold free text and name or describe a record.
+var freeArgs = []string{"text", "title", "task", "reminder", "category", "habit", "note"}
+
+// timeArgs lists the arguments that hold a time.
+var timeArgs = []string{"at", "due", "every", "date"}
+
+// accountFor checks that every word of a request that changes records has been explained. Words in
+// free text that may belong to the time or to the request itself (another time, a condition, a
+// negation, a second command, a misspelled time) mean that Hob asks.
+func (w *intentDraft) accountFor(p plan) plan {
+	if w.intent.verbatim || !w.g.changesRecords(p) {
+		return p
+	}
+	for _, c := range p.calls {
+		timed := slices.ContainsFunc(timeArgs, func(name string) bool { return c.args[name] != nil })
+		for _, name := range freeArgs {
+			text, _ := c.args[name].(string)
+			if text == "" || w.isQuotedText(text) {
+				continue
+			}
+			if rest := w.spentOn(c, text); rest != "" {
+				return w.askAbout(c, text, rest)
+			}
+			if rest := w.g.unexplained(w.g.parseSentence(text, w.s.now), timed); rest != "" {
+				return w.askAbout(c, text, rest)
+			}
+		}
+	}
+	return p
+}
+
+// spentOn returns the first word of a category if the real category follows it: "12 uros on milk".
+func (w *intentDraft) spentOn(c call, text string) string {
+	f := strings.Fields(strings.ToLower(text))
+	if c.name != "log_expense" || len(f) < 3 || f[1] != "on" && f[1] != "for" || w.g.vocab[f[0]] {
+		return ""
+	}
+	return f[0]
+}
+
+// isQuotedText reports whether the user wrote text in quotes.
+func (w *intentDraft) isQuotedText(text string) bool {
+	return slices.ContainsFunc(w.s.tokens, func(t token) bool { return t.kind == quoted && t.inner == text })
+}
+
+// unexplained returns the part of a free text that may belong to the request instead, or "". timed
+// is true if a time was taken from the sentence.
+func (g *grammar) unexplained(s *sentence, timed bool) string {
+	last := len(s.tokens) - 1
+	for i, t := range s.tokens {
+		if g.startsCommand(s, i) {
+			return s.originalText(i, len(s.tokens))
+		}
+		switch {
+		case s.endsSentence(i) && i < last && g.isNearStarter(s.firstWord(i+1)):
+			return s.originalText(i+1, len(s.tokens))
+		case t.kind != word:
+		case i < last && g.lex.containsWord("prepositions", t.norm) && t.norm != "for" && g.startsTime(s.tokens[i+1]) && !s.isInTime(i+1):
+			return s.originalText(i, len(s.tokens))
+		case !timed:
+		case g.lex.containsWord("day-words", t.norm) && !s.isInTime(i) && (i == 0 || !g.lex.containsWord("belonging", s.tokens[i-1].norm)):
+			return s.originalText(max(0, i-1), len(s.tokens))
+		case g.isNearly("anchors", t.norm), i > 0 && g.lex.containsWord("negations", t.norm):
+			return s.originalText(i, len(s.tokens))
+		case (i == 0 || i == last) && g.isTimeEdge(t.norm):
+			return s.originalText(i, i+1)
+		case i == 0 && last > 0 && (isDigit(t.norm[0]) || g.lex.containsWord("prepositions", t.norm)), i == last && last > 0 && t.norm != "due" && g.lex.containsWord("prepositions", t.norm):
+			return s.originalText(i, i+1)
+		}
+	}
+	if timed {
+		for _, sp := range s.allTimes() {
+			if !s.isNounTime(sp) {
+				return sp.originalPhrase()
+			}
+		}
+	}
+	return ""
+}
+
+// startsCommand reports whether token i joins a second command: "and cancel ...", "but not ...".
+func (g *grammar) startsCommand(s *sentence, i int) bool {
+	next := i
+	if i > 0 {
+		next, _ = s.jointAt(i)
+		if next == i || s.tokens[i].norm == "-" {
+			return false
+		}
+	}
+	first := s.firstWord(next)
+	if len(first) > 2 && !g.vocab[first] && g.isNearly("joint-words", first) && g.starters[s.firstWord(s.skipPunctuation(next)+1)] {
+		return true // "and alos add ..."
+	}
+	return i > 0 && (g.lex.containsWord("commands", first) || g.lex.containsWord("negations", first) || first == "do" && s.firstWord(s.skipPunctuation(next)+1) == "not")
+}
+
+// isTimeEdge reports whether a word next to a time may belong to it: "nxt" before "monday".
+func (g *grammar) isTimeEdge(norm string) bool {
+	return g.lex.containsWord("time-edge-typos", norm) || len(norm) > 3 && g.isNearly("time-edges", norm)
+}
+
+// startsTime reports whether a token begins a time after a preposition, even if the time as a whole
+// is not understood: "in half an our".
+func (g *grammar) startsTime(t token) bool {
+	return t.kind == word && (isDigit(t.norm[0]) || g.isNearly("time-edges", t.norm))
+}
+
+// isNearStarter reports whether a word is the first word of a request, or a typo of one.
+func (g *grammar) isNearStarter(norm string) bool {
+	if g.lex.containsWord("subjects", norm) || len(norm) < 3 {
+		return false
+	}
+	if g.vocab[norm] {
+		return g.starters[norm]
+	}
+	for w := range g.starters {
+		if len(w) > 3 && isNear(norm, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// isNearly reports whether a word is in a list, or one letter away from a word in it. Short words
+// need a common start or end, and common words are no typos.
+func (g *grammar) isNearly(list, norm string) bool {
+	if g.lex.containsWord(list, norm) {
+		return true
+	}
+	if len(norm) < 3 || g.vocab[norm] || g.lex.containsWord("edge-look-alikes", norm) {
+		return false
+	}
+	for w := range g.lex.lists[list] {
+		if len(w) > 3 && isNear(norm, w) && (len(norm) > 3 || list != "anchors") {
+			return true
+		}
+	}
+	return false
+}
+
+// isNear reports whether two words differ by one letter or by the order of two letters.
+func isNear(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	switch {
+	case len(b)-len(a) > 1:
+		return false
+	case len(b) > len(a):
+		return a[i:] == b[i+1:]
+	}
+	return isSwap(a, b) || i == len(a) || a[i+1:] == b[i+1:]
+}
+
+// isInTime reports whether token i is part of a time.
+func (s *sentence) isInTime(i int) bool {
+	return slices.ContainsFunc(s.spans, func(sp span) bool { return i >= sp.from && i < sp.to })
+}
+
+// isNounTime reports whether a time names something instead of giving a moment, as in "the Monday
+// report" and "Friday's meeting".
+func (s *sentence) isNounTime(sp *span) bool {
+	from := sp.from
+	for from > 0 && s.lex.containsWord("prepositions", s.tokens[from-1].norm) {
+		from--
+	}
+	return s.isTied(sp, from) || strings.HasSuffix(sp.originalPhrase(), "s") && strings.ContainsAny(sp.originalPhrase(), "'’")
+}
+
+// askAbout asks about a part of a request.
+func (w *intentDraft) askAbout(c call, text, rest string) plan {
+	head := "I am not sure how to read " + quoteText(rest) + " in that. "
+	switch c.name {
+	case "create_reminder":
+		p, _ := planQuestion(head+"When exactly should I remind you?", w.timeAnswer(func(when string) string {
+			return "remind me " + when + " to " + `"` + strings.ReplaceAll(text, `"`, "") + `"`
+		}))
+		return p
+	case "create_task":
+		p, _ := planQuestion(head+"What should the task be, and when is it due?", fillBetween("add a task to", ""))
+		return p
+	}
+	p, _ := planQuestion(head+"I changed nothing. Can you say it in other words, or one request at a time?", nil)
+	return p
+}

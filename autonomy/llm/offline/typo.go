@@ -1,0 +1,142 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// doubt is a word that may be a typo of a word that decides what a request means.
+type doubt struct{ typed, meant string }
+
+// repairTypos corrects each certain typo of a deciding word, also inside free text: "tomrorow" is
+// part of no reminder. It returns the words about which Hob must ask.
+func (g *grammar) repairTypos(text string) (string, []doubt) {
+	var doubts []doubt
+	var out strings.Builder
+	done := 0
+	toks := splitTokens(text, g.lex)
+	for i, t := range toks {
+		if t.kind != word || len(t.norm) < 3 || t.raw == "" {
+			continue
+		}
+		meant, certain := g.meantWord(toks, i)
+		switch {
+		case meant == "":
+		case !certain:
+			doubts = append(doubts, doubt{t.raw, meant})
+		default:
+			out.WriteString(text[done:t.start] + matchCase(t.raw, meant))
+			done = t.end
+		}
+	}
+	return out.String() + text[done:], doubts
+}
+
+// meantWord returns the deciding word of which token i is a typo, or "". Words in the grammar and
+// common words that look alike are no typos. certain is false if the word may be a name.
+func (g *grammar) meantWord(toks []token, i int) (meant string, certain bool) {
+	t := toks[i]
+	if right, ok := g.lex.meaningOf("misspellings", t.norm); ok {
+		return right, true
+	}
+	listName := i+1 < len(toks) && toks[i+1].norm == "list"
+	known := g.vocab[t.norm] || g.lex.containsWord("look-alikes", t.norm) && !listName
+	if known || strings.ContainsFunc(t.norm, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) }) {
+		return "", false
+	}
+	number := func(j int) bool {
+		return j >= 0 && j < len(toks) && toks[j].kind == word && (isDigit(toks[j].norm[0]) || g.lex.containsWord("numbers", toks[j].norm))
+	}
+	if i > 0 && g.lex.containsWord("before-list", toks[i-1].norm) && t.norm != "list" && isNear(t.norm, "list") {
+		return "list", true
+	}
+	best := 0
+	for _, list := range []string{"typo-words", "typo-units", "typo-months"} {
+		if list == "typo-units" && !number(i-1) || list == "typo-months" && !number(i-1) && !number(i+1) {
+			continue
+		}
+		if g.lex.containsWord(list, t.norm) {
+			return "", false
+		}
+		for w := range g.lex.lists[list] {
+			if !isNear(t.norm, w) || strings.HasPrefix(t.norm, w) { // "reminds" is a form of the word
+				continue
+			}
+			rank := 1 // a replaced letter
+			switch {
+			case isSwap(t.norm, w):
+				rank = 3
+			case len(t.norm) != len(w):
+				rank = 2
+			case len(w) < 5:
+				continue // "mask" is not "task"
+			}
+			switch {
+			case rank > best:
+				meant, best, certain = w, rank, isTypo(t.norm, w)
+			case rank == best: // several words are as near
+				meant, certain = min(meant, w), false
+			}
+		}
+	}
+	name := i > 0 && toks[i-1].kind == word && unicode.IsUpper(rune(t.raw[0]))
+	return meant, certain && (best == 3 || !name) && !g.lex.containsWord("look-alikes", t.norm)
+}
+
+// isSwap reports whether two words of the same length differ only in the order of two letters.
+func isSwap(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	return i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+}
+
+// matchCase writes meant with the capital letter of typed.
+func matchCase(typed, meant string) string {
+	if unicode.IsUpper(rune(typed[0])) {
+		return upperFirst(meant)
+	}
+	return meant
+}
+
+// askTypo replaces a plan that changes records by a question if the text contains a word that may be
+// a typo of a deciding word.
+func (g *grammar) askTypo(p plan, text string, now time.Time) plan {
+	if !g.changesRecords(p) {
+		return p
+	}
+	fixed, doubts := g.repairTypos(text)
+	if len(doubts) == 0 {
+		return p
+	}
+	d := doubts[0]
+	q, _ := planQuestion("Did you mean “"+d.meant+"” by “"+d.typed+"”?", func(answer string) (string, bool) {
+		return strings.Replace(fixed, d.typed, d.meant, 1), g.isYes(answer, now)
+	})
+	q.intent = p.intent
+	return q
+}
+
+// isYes reports whether an answer agrees, and says nothing else.
+func (g *grammar) isYes(answer string, now time.Time) bool {
+	s := g.parseSentence(answer, now)
+	for _, t := range s.tokens {
+		if t.kind == word && !g.lex.containsWord("yes", t.norm) && !g.lex.containsWord("answer-fillers", t.norm) {
+			return false
+		}
+	}
+	return len(s.tokens) == 0 && strings.EqualFold(strings.Trim(answer, " .!"), "please") || s.firstWord(0) != "" && g.lex.containsWord("yes", s.firstWord(0))
+}
+
+// changesRecords reports whether a plan calls a tool that may create, change or send something.
+func (g *grammar) changesRecords(p plan) bool {
+	return slices.ContainsFunc(append(p.calls[:len(p.calls):len(p.calls)], p.then...), func(c call) bool {
+		return !g.lex.containsWord("reading-tools", c.name)
+	})
+}
