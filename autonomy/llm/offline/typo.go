@@ -41,6 +41,9 @@ func (g *grammar) meantWord(toks []token, i int) (meant string, certain bool) {
 	if right, ok := g.lex.meaningOf("misspellings", t.norm); ok {
 		return right, true
 	}
+	if i > 0 && g.lex.containsWord("before-list", toks[i-1].norm) && !(len(t.norm) > 3 && g.vocab[t.norm]) && t.norm != "list" && isNear(t.norm, "list") {
+		return "list", true
+	}
 	listName := i+1 < len(toks) && toks[i+1].norm == "list"
 	known := g.vocab[t.norm] || g.lex.containsWord("look-alikes", t.norm) && !listName
 	if known || strings.ContainsFunc(t.norm, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) }) {
@@ -48,9 +51,6 @@ func (g *grammar) meantWord(toks []token, i int) (meant string, certain bool) {
 	}
 	number := func(j int) bool {
 		return j >= 0 && j < len(toks) && toks[j].kind == word && (isDigit(toks[j].norm[0]) || g.lex.containsWord("numbers", toks[j].norm))
-	}
-	if i > 0 && g.lex.containsWord("before-list", toks[i-1].norm) && t.norm != "list" && isNear(t.norm, "list") {
-		return "list", true
 	}
 	best := 0
 	for _, list := range []string{"typo-words", "typo-units", "typo-months"} {
