@@ -1,12 +1,12 @@
 package knowledge
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"hob/platform/text/dateparse"
+	"hob/platform/text/lazyregexp"
 )
 
 // timeSpan is a period that a text names.
@@ -80,7 +80,7 @@ type anchor struct {
 	time   *timeSpan // the time of the event, if the event itself is a time expression
 }
 
-var anchorPattern = regexp.MustCompile(`(?i)\b(?:the\s+)?(day|week|weekend|month|year)s?\s+(before|after)\s+([^?.!,;]+)`)
+var anchorPattern = lazyregexp.New(`(?i)\b(?:the\s+)?(day|week|weekend|month|year)s?\s+(before|after)\s+([^?.!,;]+)`)
 
 // anchorOf parses an anchor and returns text without it. It ignores complete time expressions ("the
 // day before yesterday").

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"hob/platform/text/lazyregexp"
 
 	"github.com/pelletier/go-toml/v2"
 )
@@ -110,7 +111,7 @@ type manifest struct {
 	Config    map[string]any `toml:"config"`
 }
 
-var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
+var validName = lazyregexp.New(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
 
 // CheckName validates a template's name, which becomes part of paths.
 func CheckName(name string) error {

@@ -8,9 +8,10 @@ import (
 	"maps"
 	"math"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
+
+	"hob/platform/text/lazyregexp"
 )
 
 // Check validates args against the tool's schema without running the tool.
@@ -122,7 +123,7 @@ func orNone(s string) string {
 	return s
 }
 
-var schemaPath = regexp.MustCompile(`validating /?(properties/)?([^:]*): `)
+var schemaPath = lazyregexp.New(`validating /?(properties/)?([^:]*): `)
 
 // plainSchemaError converts an error such as `validating root: validating /properties/x: type: ...`
 // to `x: type: ...`.

@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"unicode"
+
+	"hob/platform/text/lazyregexp"
 )
 
 // Catalog contains the tools of this process that can run on this platform: Hob's own tools, which
@@ -94,7 +95,7 @@ func (c *Catalog) isForeign(name string) bool {
 const ForeignSeparator = "__"
 
 // validForeign is the form of a foreign tool's name: SOURCE__TOOL.
-var validForeign = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*(_[A-Za-z0-9-]+)*__[A-Za-z0-9_.-]{1,128}$`)
+var validForeign = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9-]*(_[A-Za-z0-9-]+)*__[A-Za-z0-9_.-]{1,128}$`)
 
 // SetForeign replaces the tools of a source, such as "mcp:github"; an empty list removes them. The
 // tools must be foreign and not core, and be named SOURCE__TOOL. No tool may have the name of

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"hob/platform/store"
+	"hob/platform/text/lazyregexp"
 )
 
 // Def defines a tool whose arguments have the type In, a struct whose exported fields have json
@@ -45,7 +45,7 @@ type Def[In any] struct {
 	Arguments map[string]string
 }
 
-var validName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+var validName = lazyregexp.New(`^[a-z][a-z0-9_]{0,63}$`)
 
 // New validates the definition and returns the tool. It panics if the definition can never work
 // (invalid name, no effects, no body). This is a programming error that the first test finds. The

@@ -1,13 +1,14 @@
 package config
 
 import (
-	"regexp"
 	"strings"
+
+	"hob/platform/text/lazyregexp"
 )
 
 var (
-	validHost   = regexp.MustCompile(`^(\*\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$`)
-	validPerson = regexp.MustCompile(`^[A-Za-z0-9_-]+:\S+$`)
+	validHost   = lazyregexp.New(`^(\*\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$`)
+	validPerson = lazyregexp.New(`^[A-Za-z0-9_-]+:\S+$`)
 )
 
 // checkLevels rejects rules that widen the level or match no one, because such mistakes would

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"hob/platform/host/system"
+	"hob/platform/text/lazyregexp"
 )
 
 // MCP is the section [mcp].
@@ -83,9 +83,9 @@ const (
 )
 
 var (
-	validMCPName = regexp.MustCompile(`^[A-Za-z0-9](_?[A-Za-z0-9-])*$`)
-	validEnvName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	validMCPTool = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+	validMCPName = lazyregexp.New(`^[A-Za-z0-9](_?[A-Za-z0-9-])*$`)
+	validEnvName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	validMCPTool = lazyregexp.New(`^[A-Za-z0-9_.-]{1,128}$`)
 )
 
 // EffectNames returns the names of the effects in [mcp.servers.NAME.effects].

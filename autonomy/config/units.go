@@ -2,10 +2,11 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"hob/platform/text/lazyregexp"
 )
 
 // Duration is a duration, written as "30s", "15m", "2h" or "7d".
@@ -45,7 +46,7 @@ func (d Duration) MarshalText() ([]byte, error) {
 // Size is a number of bytes, written as "10MB" or "500KB". 1 KB is 1024 bytes.
 type Size struct{ Bytes int64 }
 
-var sizeText = regexp.MustCompile(`^([0-9]{1,9})(B|KB|MB|GB)$`)
+var sizeText = lazyregexp.New(`^([0-9]{1,9})(B|KB|MB|GB)$`)
 
 // UnmarshalText parses a size.
 func (s *Size) UnmarshalText(b []byte) error {

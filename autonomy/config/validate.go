@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -18,12 +17,13 @@ import (
 	"hob/platform/host/command"
 	"hob/platform/host/system"
 	"hob/platform/net/safehttp"
+	"hob/platform/text/lazyregexp"
 )
 
 var (
-	validName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
-	validAgent = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`) // also used as a folder name
-	validSize  = regexp.MustCompile(`^[1-9][0-9]{0,6}[kmg]$`)
+	validName  = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+	validAgent = lazyregexp.New(`^[a-z][a-z0-9_-]{0,31}$`) // also used as a folder name
+	validSize  = lazyregexp.New(`^[1-9][0-9]{0,6}[kmg]$`)
 )
 
 // maxSendDelay is the maximum delay of a message to another person.

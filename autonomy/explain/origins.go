@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"hob/autonomy/payload"
 	"hob/platform/provenance"
 	"hob/platform/provenance/origins"
+	"hob/platform/text/lazyregexp"
 )
 
 // ItemOrigin is an item in Hob with its origins, for example a fact, a task, a reminder or a
@@ -28,7 +28,7 @@ type ItemOrigin struct {
 }
 
 // validRow limits ledger lookups to ids, so that a lookup cannot become a full-text search.
-var validRow = regexp.MustCompile(`^[a-z][a-z0-9_-]{3,63}$`)
+var validRow = lazyregexp.New(`^[a-z][a-z0-9_-]{3,63}$`)
 
 // findRow finds a row by its id, and the event in which it was created.
 func (x *Explainer) findRow(ctx context.Context, id string) (t *ItemOrigin, event string, err error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"hob/autonomy/notify"
 	"hob/channels"
 	"hob/platform/text/dateparse"
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/textnorm"
 	"hob/watchers"
 )
@@ -213,7 +213,7 @@ func parseSince(about string, now time.Time) (words string, since time.Time, err
 var ErrUnclear = errors.New("unclear question")
 
 // fillers matches words that are meaningless for a search.
-var fillers = regexp.MustCompile(`^(a|an|the|of|from|by|about|to|in|on|at|with|my|your|that|this|mail|mails|email|emails|message|messages|did|not|you|tell|told|me|why)$`)
+var fillers = lazyregexp.New(`^(a|an|the|of|from|by|about|to|in|on|at|with|my|your|that|this|mail|mails|email|emails|message|messages|did|not|you|tell|told|me|why)$`)
 
 // significantWords returns the words that are useful for a search.
 func significantWords(words string) (out []string) {

@@ -3,7 +3,6 @@ package explain
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"hob/autonomy/trace"
 	"hob/channels"
 	"hob/platform/provenance"
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/textnorm"
 )
 
@@ -159,7 +159,7 @@ type GoalSilence struct {
 	Last *goals.ReviewRecord `json:"last,omitempty"`
 }
 
-var goalID = regexp.MustCompile(`^g-[a-z0-9]+$`)
+var goalID = lazyregexp.New(`^g-[a-z0-9]+$`)
 
 func (x *Explainer) goalSilences(ctx context.Context, words []string, s *SilenceReport) error {
 	if x.o.Goals == nil {

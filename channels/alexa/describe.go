@@ -2,14 +2,14 @@ package alexa
 
 import (
 	"errors"
-	"regexp"
 
 	"hob/channels"
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/settings"
 )
 
 // skillForm matches a skill id (developer.amazon.com/docs/alexa/custom-skills).
-var skillForm = regexp.MustCompile(`^amzn1\.ask\.skill\.[0-9A-Za-z-]{20,}$`)
+var skillForm = lazyregexp.New(`^amzn1\.ask\.skill\.[0-9A-Za-z-]{20,}$`)
 
 // Describe implements channels.Driver.
 func (Driver) Describe() channels.Description {

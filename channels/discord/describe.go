@@ -4,16 +4,16 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"hob/channels"
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/settings"
 )
 
 // tokenForm matches a token from the developer portal: the bot's id in base64, a time and a
 // signature (see discord.com/developers/docs/reference#authentication).
-var tokenForm = regexp.MustCompile(`^[A-Za-z0-9_-]{18,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{27,}$`)
+var tokenForm = lazyregexp.New(`^[A-Za-z0-9_-]{18,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{27,}$`)
 
 // botPermissions are the bot's permissions in a server: see channels, send messages, attach files,
 // read the history, send in threads (discord.com/developers/docs/topics/permissions).

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"hob/platform/pim"
 	"hob/platform/pim/imapmail"
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/mime"
 	"hob/platform/text/textnorm"
 )
@@ -40,7 +40,7 @@ type report struct {
 }
 
 // statusCode matches the codes of RFC 3463, 2. Codes that begin with 4 are temporary failures.
-var statusCode = regexp.MustCompile(`^[45]\.[0-9]{1,3}\.[0-9]{1,3}$`)
+var statusCode = lazyregexp.New(`^[45]\.[0-9]{1,3}\.[0-9]{1,3}$`)
 
 // reportOf parses the bounce of an email from Hob.
 func reportOf(fields mime.Fields, raw []byte) (r report, ok bool) {

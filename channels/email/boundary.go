@@ -1,10 +1,11 @@
 package email
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"hob/platform/text/lazyregexp"
 )
 
 // The end of the sender's own text is recognized by form: marks, separators, header fields, and the
@@ -34,16 +35,16 @@ func (f lineForm) hasDateForm() bool { return f.date || f.clock }
 func (f lineForm) namesWriterOrDate() bool { return f.address || f.date || f.clock }
 
 var (
-	mailAddress = regexp.MustCompile(`[^\s<>\[\]()"',;:@]+@[^\s<>\[\]()"',;:@]+`)
+	mailAddress = lazyregexp.New(`[^\s<>\[\]()"',;:@]+@[^\s<>\[\]()"',;:@]+`)
 	// bracketed matches an address after a name, as written by mail programs.
-	bracketed = regexp.MustCompile(`[<\[(](mailto:)?[^\s<>\[\]()@]+@[^\s<>\[\]()@]+[>\])]`)
+	bracketed = lazyregexp.New(`[<\[(](mailto:)?[^\s<>\[\]()@]+@[^\s<>\[\]()@]+[>\])]`)
 	// wholeDate matches a year, including years of the Buddhist era, or a numeric date.
-	wholeDate = regexp.MustCompile(`(^|[^0-9])((19|20|2[45])[0-9]{2}([^0-9]|$)|[0-9]{1,4}\s?[./\-年년]\s?[0-9]{1,2}\s?[./\-月월]\s?[0-9]{1,4})`)
-	dayTime   = regexp.MustCompile(`(^|[^0-9])([0-9]{1,2}[:.h][0-9]{2}([^0-9]|$)|[0-9]{1,2}\s?[時时点點시])`)
+	wholeDate = lazyregexp.New(`(^|[^0-9])((19|20|2[45])[0-9]{2}([^0-9]|$)|[0-9]{1,4}\s?[./\-年년]\s?[0-9]{1,2}\s?[./\-月월]\s?[0-9]{1,4})`)
+	dayTime   = lazyregexp.New(`(^|[^0-9])([0-9]{1,2}[:.h][0-9]{2}([^0-9]|$)|[0-9]{1,2}\s?[時时点點시])`)
 	// labeled matches a header field, with the marks that mail programs put around bold text.
-	labeled = regexp.MustCompile(`^[*_]{0,2}\p{L}[\p{L}\p{M}\p{N}'’./()\- ]{0,39}[*_]{0,2}\s?:[*_]{0,2}(\s|$|[^/\s])`)
+	labeled = lazyregexp.New(`^[*_]{0,2}\p{L}[\p{L}\p{M}\p{N}'’./()\- ]{0,39}[*_]{0,2}\s?:[*_]{0,2}(\s|$|[^/\s])`)
 	// initials matches the letters that some programs write before the quote mark: "AL> Yes".
-	initials = regexp.MustCompile(`^\p{L}{1,4}>+( |$)`)
+	initials = lazyregexp.New(`^\p{L}{1,4}>+( |$)`)
 )
 
 // formText normalizes a line for comparing its form: it removes invisible characters and unifies

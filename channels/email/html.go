@@ -1,13 +1,13 @@
 package email
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/readability"
 )
 
@@ -98,7 +98,7 @@ const (
 
 // quoteNames matches the classes, ids and names of elements that contain a quotation in the HTML of
 // Gmail, Apple Mail, Thunderbird, Outlook, Yahoo, Proton, GMX, Zimbra and others.
-var quoteNames = regexp.MustCompile(`(?i)quot|(^|[-_ ])cite|rplyfwd|appendonsend|olk_src|gmail_(attr|extra)|forward-?(ed|container)|original-?(message|content)|outlookmessageheader|reference-?message|reply(-intro|section|header)|isreplycontent|stopspelling|zwchr|zmail_extra|__headers__`)
+var quoteNames = lazyregexp.New(`(?i)quot|(^|[-_ ])cite|rplyfwd|appendonsend|olk_src|gmail_(attr|extra)|forward-?(ed|container)|original-?(message|content)|outlookmessageheader|reference-?message|reply(-intro|section|header)|isreplycontent|stopspelling|zwchr|zmail_extra|__headers__`)
 
 // quoteMarks returns the role of an element.
 func (t *trimmer) quoteMarks(n *html.Node, ground bool) int {
@@ -151,8 +151,8 @@ func isRuled(style string) bool {
 }
 
 var (
-	drawn   = regexp.MustCompile(`[1-9]|solid|dotted|dashed|double|groove|ridge|inset|outset|thin|thick|medium`)
-	undrawn = regexp.MustCompile(`none|hidden|initial|inherit|unset|revert|transparent|^0(px|pt|em|%)?($|[a-z#])`)
+	drawn   = lazyregexp.New(`[1-9]|solid|dotted|dashed|double|groove|ridge|inset|outset|thin|thick|medium`)
+	undrawn = lazyregexp.New(`none|hidden|initial|inherit|unset|revert|transparent|^0(px|pt|em|%)?($|[a-z#])`)
 )
 
 // isGmailFrame reports whether an element is a Gmail container for quotations. The container stays
@@ -167,10 +167,10 @@ func isGmailFrame(n *html.Node) bool {
 }
 
 // invisible matches styles that hide text in emails. The styles are in lower case without spaces.
-var invisible = regexp.MustCompile(`display:none|visibility:hidden|mso-hide:all|opacity:0(\.0\d*)?(;|$)|font-size:([0-2](\.\d+)?(px|pt|%)|0(\.[0-3]\d*)?(r?em)?)(!important)?(;|$)|(^|;)(max-)?(height|width):0(px|pt|em|%)?(!important)?(;|$)|(text-indent|left|top|margin-left|margin-top):-\d{3,}|clip:rect\(0`)
+var invisible = lazyregexp.New(`display:none|visibility:hidden|mso-hide:all|opacity:0(\.0\d*)?(;|$)|font-size:([0-2](\.\d+)?(px|pt|%)|0(\.[0-3]\d*)?(r?em)?)(!important)?(;|$)|(^|;)(max-)?(height|width):0(px|pt|em|%)?(!important)?(;|$)|(text-indent|left|top|margin-left|margin-top):-\d{3,}|clip:rect\(0`)
 
 // paleStyle matches styles with text in the background color.
-var paleStyle = regexp.MustCompile(`(^|;)color:(white|transparent|#fff|#ffffff|#fefefe|rgba?\(255,255,255(,[\d.]+)?\)|rgba\(\d+,\d+,\d+,0(\.0\d*)?\)|hsla?\([\d.]+,[\d.]+%,100%\))(!important)?(;|$)`)
+var paleStyle = lazyregexp.New(`(^|;)color:(white|transparent|#fff|#ffffff|#fefefe|rgba?\(255,255,255(,[\d.]+)?\)|rgba\(\d+,\d+,\d+,0(\.0\d*)?\)|hsla?\([\d.]+,[\d.]+%,100%\))(!important)?(;|$)`)
 
 func isPale(n *html.Node, style string) bool {
 	if color := readability.Attr(n, "color"); color != "" {

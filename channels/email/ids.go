@@ -5,15 +5,16 @@ import (
 	"encoding/base32"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"hob/platform/text/lazyregexp"
 )
 
 // ownID matches the Message-IDs of Hob's emails. They contain a digest of the delivery's id, the
 // thread, and the number of Hob's earlier emails in the thread. A reply therefore leads to its
 // thread even if the mail program references only one earlier email, and the count is preserved.
-var ownID = regexp.MustCompile(`^hob\.([a-z2-7]{26})\.([0-9a-f]{16})\.([0-9]{1,4})@`)
+var ownID = lazyregexp.New(`^hob\.([a-z2-7]{26})\.([0-9a-f]{16})\.([0-9]{1,4})@`)
 
 func isOwnMessageID(id string) bool { return ownID.MatchString(id) }
 

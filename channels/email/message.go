@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -13,6 +12,7 @@ import (
 	"hob/channels"
 	"hob/platform/pim"
 	"hob/platform/pim/imapmail"
+	"hob/platform/text/lazyregexp"
 )
 
 // replyContext is stored with a message and returned with the answers to it.
@@ -143,7 +143,7 @@ func mayBeForwarded(l *parsedMail) bool {
 // maxMark is the maximum number of letters in a reply or forward mark.
 const maxMark = 20
 
-var blankLine = regexp.MustCompile(`\n[ \t\r]*\n`)
+var blankLine = lazyregexp.New(`\n[ \t\r]*\n`)
 
 // stripReplyMarks returns subject without reply and forward marks.
 func stripReplyMarks(subject string) (s string, answers bool) {

@@ -1,9 +1,10 @@
 package email
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"hob/platform/text/lazyregexp"
 )
 
 // splitMail holds an email's text, split into the sender's own text and the rest.
@@ -115,7 +116,7 @@ func cutSignature(lines []string) (own, signature string) {
 // maxSignature is the maximum number of lines of a signature.
 const maxSignature = 12
 
-var gaps = regexp.MustCompile(`\n[ \t]*\n([ \t]*\n)+`)
+var gaps = lazyregexp.New(`\n[ \t]*\n([ \t]*\n)+`)
 
 // joinFlowed joins the lines of format=flowed text (RFC 3676, 4.1).
 func joinFlowed(lines []string) (out []string) {

@@ -1,11 +1,11 @@
 package email
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/readability"
 )
 
@@ -125,7 +125,7 @@ func foundOnlyIn(in, notIn string) func(line string) bool {
 }
 
 // address matches the addresses that mail programs write next to a link, a picture or a name.
-var address = regexp.MustCompile(`<[^<>\n]*>|\[[^\[\]\n]*\]|\S+://\S+|\S+@\S+`)
+var address = lazyregexp.New(`<[^<>\n]*>|\[[^\[\]\n]*\]|\S+://\S+|\S+@\S+`)
 
 // lettersOf returns the letters of s in lower case, because only they are the same in the text and
 // HTML forms of an email. If bare is set, it omits the addresses next to links, pictures and names.

@@ -2,16 +2,16 @@ package slack
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"hob/channels"
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/settings"
 )
 
 // tokenForm matches tokens, whose prefix depends on their kind
 // (docs.slack.dev/authentication/tokens).
-var tokenForm = regexp.MustCompile(`^(xoxb|xapp)-[A-Za-z0-9-]{10,}$`)
+var tokenForm = lazyregexp.New(`^(xoxb|xapp)-[A-Za-z0-9-]{10,}$`)
 
 func checkToken(prefix, where string) func(string) error {
 	return func(s string) error {

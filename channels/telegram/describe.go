@@ -2,15 +2,15 @@ package telegram
 
 import (
 	"errors"
-	"regexp"
 
 	"hob/channels"
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/settings"
 )
 
 // botToken matches a token, which consists of the bot's id and a key
 // (core.telegram.org/bots/api#authorizing-your-bot).
-var botToken = regexp.MustCompile(`^[0-9]{6,}:[A-Za-z0-9_-]{30,}$`)
+var botToken = lazyregexp.New(`^[0-9]{6,}:[A-Za-z0-9_-]{30,}$`)
 
 // Describe implements channels.Driver.
 func (Driver) Describe() channels.Description {

@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"regexp"
 	"strconv"
 	"sync"
 	"time"
@@ -23,6 +22,7 @@ import (
 	"hob/channels"
 	"hob/platform/failpoint"
 	"hob/platform/net/safehttp"
+	"hob/platform/text/lazyregexp"
 )
 
 // Name is the name of the channel and of its configuration section.
@@ -85,7 +85,7 @@ type Channel struct {
 	moved  map[string]string // new ids of groups that became supergroups
 }
 
-var tokenForm = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{8,200}$`)
+var tokenForm = lazyregexp.New(`^[0-9]{1,20}:[A-Za-z0-9_-]{8,200}$`)
 
 // New validates the configuration. It does not connect.
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {

@@ -3,17 +3,17 @@ package web
 import (
 	"context"
 	"net/http"
-	"regexp"
 	"time"
 
 	"hob/autonomy/api"
+	"hob/platform/text/lazyregexp"
 )
 
 // ClientHeader contains a random id for the client: one for each open page and each running
 // command. A bare yes answers only questions that the same client has displayed.
 const ClientHeader = "X-Hob-Client"
 
-var clientID = regexp.MustCompile(`^[0-9A-Za-z_-]{1,64}$`)
+var clientID = lazyregexp.New(`^[0-9A-Za-z_-]{1,64}$`)
 
 // clientOf returns the client id in a request, or "" if it is not set.
 func clientOf(r *http.Request) (string, error) {

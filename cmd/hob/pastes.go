@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"hob/channels"
 	"hob/channels/web"
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/textnorm"
 )
 
@@ -121,7 +121,7 @@ func pasteName(n int, text string) string {
 	return fmt.Sprintf("%d, %s", n, textnorm.FormatLength(text))
 }
 
-var pasteMark = regexp.MustCompile(`\[pasted text #(\d+), [\d,]+ characters\]`)
+var pasteMark = lazyregexp.New(`\[pasted text #(\d+), [\d,]+ characters\]`)
 
 // pastedText is one paste in a line.
 type pastedText struct{ mark, name, text string }

@@ -7,11 +7,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
+
+	"hob/platform/text/lazyregexp"
 )
 
 // dataURL matches a line with an embedded picture in an exported conversation.
-var dataURL = regexp.MustCompile(`^!\[picture\]\(data:image/(png|jpeg|gif|webp);base64,([A-Za-z0-9+/=]+)\)\n?$`)
+var dataURL = lazyregexp.New(`^!\[picture\]\(data:image/(png|jpeg|gif|webp);base64,([A-Za-z0-9+/=]+)\)\n?$`)
 
 // pictureExtractor copies Markdown and writes the pictures in it to separate files.
 type pictureExtractor struct {

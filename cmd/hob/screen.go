@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"hob/platform/text/lazyregexp"
 
 	"golang.org/x/term"
 )
@@ -233,7 +234,7 @@ type wrappedText struct {
 }
 
 // strong matches **words** within a line.
-var strong = regexp.MustCompile(`\*\*([^*\s](?:[^*\n]*[^*\s])?)\*\*`)
+var strong = lazyregexp.New(`\*\*([^*\s](?:[^*\n]*[^*\s])?)\*\*`)
 
 // writeLines shows complete lines.
 func (w *wrappedText) writeLines(text string) {

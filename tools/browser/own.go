@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"hob/platform/host/browser/apps"
 	"hob/platform/host/osrun"
 	"hob/platform/provenance"
+	"hob/platform/text/lazyregexp"
 	"hob/tools"
 )
 
@@ -86,7 +86,7 @@ func (d Deps) inOwn(ctx context.Context, name, tab string, effects tools.Effects
 }
 
 // askedForm matches the beginning of an approval binding, which names the browser and the tab.
-var askedForm = regexp.MustCompile(`^\{"browser":"(\w+)","tab":"([^"\\]+)"`)
+var askedForm = lazyregexp.New(`^\{"browser":"(\w+)","tab":"([^"\\]+)"`)
 
 // askedOf returns the tab that the approval request named. Without it, "the active tab" would
 // become a different one as soon as the owner approves on a page in that browser.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"hob/platform/pim/ics"
 	"hob/platform/provenance"
 	"hob/platform/text/dateparse"
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/textnorm"
 	"hob/tools"
 )
@@ -220,7 +220,7 @@ func (d Deps) ownAddress(account string) string {
 	return ""
 }
 
-var clockAlone = regexp.MustCompile(`(?i)^\s*(at\s+)?(\d{1,2}([:.]\d{2})?\s*(am|pm|h|o'clock)?|noon|midnight)\s*$`)
+var clockAlone = lazyregexp.New(`(?i)^\s*(at\s+)?(\d{1,2}([:.]\d{2})?\s*(am|pm|h|o'clock)?|noon|midnight)\s*$`)
 
 // parseMoment parses a time. A time without a date falls on the day of ref, unless ref is zero.
 // clock reports whether words contain a time of day.

@@ -9,13 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"hob/platform/host/desktop/input"
 	"hob/platform/host/desktop/window"
 	"hob/platform/provenance"
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/textnorm"
 	"hob/tools"
 )
@@ -147,7 +147,7 @@ func (d Deps) checkInputAllowed(ctx context.Context, w window.Window, tainted bo
 	return nil
 }
 
-var hobWord = regexp.MustCompile(`(?i)(^|[^\pL\pN])hob([^\pL\pN]|$)`)
+var hobWord = lazyregexp.New(`(?i)(^|[^\pL\pN])hob([^\pL\pN]|$)`)
 
 // isHobWindow reports whether a title contains Hob's name, as do the titles of the dashboard and of
 // a terminal with the chat.

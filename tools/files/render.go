@@ -4,10 +4,11 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"hob/platform/text/lazyregexp"
 )
 
 // Files that Hob writes to the drop folder without approval are rendered: the text of a document or
@@ -75,13 +76,13 @@ func visibleText(s string) string {
 
 var (
 	// addressScheme matches the start of an address that viewers convert to a link.
-	addressScheme = regexp.MustCompile(`:(\s*)(//|\\\\)`)
+	addressScheme = lazyregexp.New(`:(\s*)(//|\\\\)`)
 	// bareScheme matches the start of an address without slashes.
-	bareScheme = regexp.MustCompile(`(?i)\b(mailto|xmpp|javascript|vbscript|data|file|blob|tel|sms|callto|skype|facetime|geo|magnet|ms-[a-z0-9\-]+|search-ms|obsidian|vscode|zotero|slack|zoommtg|tg)(\s*):`)
-	bareHost   = regexp.MustCompile(`(?i)(www|ftp)\.`)
-	mailbox    = regexp.MustCompile(`([\pL\pN._%+\-])@([\pL\pN_\-]+\.)`)
+	bareScheme = lazyregexp.New(`(?i)\b(mailto|xmpp|javascript|vbscript|data|file|blob|tel|sms|callto|skype|facetime|geo|magnet|ms-[a-z0-9\-]+|search-ms|obsidian|vscode|zotero|slack|zoommtg|tg)(\s*):`)
+	bareHost   = lazyregexp.New(`(?i)(www|ftp)\.`)
+	mailbox    = lazyregexp.New(`([\pL\pN._%+\-])@([\pL\pN_\-]+\.)`)
 	// modeline matches a line that configures an editor.
-	modeline = regexp.MustCompile(`(?i)(\bvim?|\bex|local variables|\bkate|\bend)(\s*):`)
+	modeline = lazyregexp.New(`(?i)(\bvim?|\bex|local variables|\bkate|\bend)(\s*):`)
 )
 
 // defuseLinks rewrites addresses in a common defanged form: people can still read them, but viewers
@@ -110,7 +111,7 @@ var markdownSigns = strings.NewReplacer(
 
 // metadataFence matches a line that starts a metadata block for some converters, at any position in
 // a text.
-var metadataFence = regexp.MustCompile(`^ *([-+.;]{3,}) *$`)
+var metadataFence = lazyregexp.New(`^ *([-+.;]{3,}) *$`)
 
 // renderMarkdown keeps the headings, lists, tables and emphasis of a Markdown text. It escapes all
 // other markup, so that it becomes plain text: links, pictures, HTML, code, math, directives.
@@ -190,9 +191,9 @@ func delimiterOf(ext, content string) rune {
 }
 
 var (
-	plainNumber = regexp.MustCompile(`^[+\-]?[0-9][0-9.,]*([eE][+\-]?[0-9]{1,3})?( ?[%€$£])?$`)
+	plainNumber = lazyregexp.New(`^[+\-]?[0-9][0-9.,]*([eE][+\-]?[0-9]{1,3})?( ?[%€$£])?$`)
 	// fileSign matches text that changes the type of a file if the file starts with it.
-	fileSign = regexp.MustCompile(`(?i)^(sep=|id;)`)
+	fileSign = lazyregexp.New(`(?i)^(sep=|id;)`)
 )
 
 // formulaSigns are the characters that start a formula in at least one program.

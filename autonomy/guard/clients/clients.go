@@ -18,7 +18,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -28,6 +27,7 @@ import (
 	"hob/platform/store"
 	"hob/platform/store/erase"
 	"hob/platform/store/tombstone"
+	"hob/platform/text/lazyregexp"
 )
 
 // The kinds of clients. A token of one kind is not valid for another.
@@ -100,7 +100,7 @@ CREATE TABLE client_calls (
 // chose for programs.
 func Eraser() erase.Eraser { return erase.Owned{Besides: []string{"client_tokens", "client_calls"}} }
 
-var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`)
+var validName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`)
 
 // reservedNames are names that policies and the audit log use for others: "mcp:local" is a program
 // with the API token.

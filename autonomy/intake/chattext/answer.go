@@ -3,8 +3,9 @@
 package chattext
 
 import (
-	"regexp"
 	"strings"
+
+	"hob/platform/text/lazyregexp"
 )
 
 // Answer is the meaning of a message, which is not a command, as the answer to a question.
@@ -15,7 +16,7 @@ type Answer struct {
 }
 
 // address matches the name with which people address Hob in a group.
-var address = regexp.MustCompile(`(?i)^@?hob[,:]?\s+`)
+var address = lazyregexp.New(`(?i)^@?hob[,:]?\s+`)
 
 // yesWords and noWords answer a question. Vaguer words are conversation, because people say "ok" in
 // many other situations.

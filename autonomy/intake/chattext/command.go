@@ -1,10 +1,10 @@
 package chattext
 
 import (
-	"regexp"
 	"strings"
 
 	"hob/channels"
+	"hob/platform/text/lazyregexp"
 )
 
 // Commands that are also used outside the package that runs them.
@@ -64,7 +64,7 @@ func Commands() []Command {
 	}
 }
 
-var slashWord = regexp.MustCompile(`^/\pL+$`)
+var slashWord = lazyregexp.New(`^/\pL+$`)
 
 // ParseCommand splits "/stop now" into the command's first name and its arguments. It also accepts
 // "!stop", because some clients swallow slashes. name is "" if text is not a command.

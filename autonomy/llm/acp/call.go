@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	sdk "github.com/coder/acp-go-sdk"
 
 	"hob/autonomy/llm"
+	"hob/platform/text/lazyregexp"
 )
 
 // Limits of the stored data of a call.
@@ -138,8 +138,8 @@ func (c *call) kindOf() string {
 
 // Argument names that indicate an effect better than the kind does.
 var (
-	runWord   = regexp.MustCompile(`(?i)"(command|cmd|script|shell|argv)"\s*:`)
-	fetchWord = regexp.MustCompile(`(?i)"(url|urls|uri)"\s*:|"https?://`)
+	runWord   = lazyregexp.New(`(?i)"(command|cmd|script|shell|argv)"\s*:`)
+	fetchWord = lazyregexp.New(`(?i)"(url|urls|uri)"\s*:|"https?://`)
 )
 
 // claimedEffects returns the possible effects of the call. The kind is only the agent's claim, so

@@ -2,12 +2,12 @@ package acp
 
 import (
 	"fmt"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 
 	"hob/platform/host/system"
+	"hob/platform/text/lazyregexp"
 )
 
 // isBaseVariable reports whether every agent gets the variable name: paths, locale and network
@@ -24,7 +24,7 @@ func isBaseVariable(name string) bool {
 	}
 }
 
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // checkEnv rejects variables that hold Hob's own secrets.
 func checkEnv(entry string) error {
@@ -84,7 +84,7 @@ func lookUp(environ []string, name string) (string, bool) {
 }
 
 // keyLike matches text that looks like a credential.
-var keyLike = regexp.MustCompile(`(?i)\b(sk-|ghp_|gho_|github_pat_|AIza|xox[abp]-|Bearer\s+)[-A-Za-z0-9_.]{8,}`)
+var keyLike = lazyregexp.New(`(?i)\b(sk-|ghp_|gho_|github_pat_|AIza|xox[abp]-|Bearer\s+)[-A-Za-z0-9_.]{8,}`)
 
 // redactLine removes credentials from a line for the log or an error.
 func redactLine(line string, secrets []string) string {

@@ -15,13 +15,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"hob/autonomy/llm"
+	"hob/platform/text/lazyregexp"
 )
 
 const (
@@ -54,7 +54,7 @@ var (
 	_ llm.Model    = (*Model)(nil)
 	_ llm.Embedder = (*Model)(nil)
 
-	versionSegment = regexp.MustCompile(`(^|/)v[0-9]+((beta|alpha)[0-9]*)?(/|$)`)
+	versionSegment = lazyregexp.New(`(^|/)v[0-9]+((beta|alpha)[0-9]*)?(/|$)`)
 )
 
 // New returns a Model after checking the options. It opens no connection.

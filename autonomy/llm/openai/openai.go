@@ -17,12 +17,12 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"hob/autonomy/llm"
+	"hob/platform/text/lazyregexp"
 )
 
 // DefaultBaseURL is the base URL of OpenAI's own server.
@@ -65,7 +65,7 @@ func New(o Options) (*Model, error) {
 	return m, nil
 }
 
-var versionSegment = regexp.MustCompile(`(^|/)v[0-9]+(beta|alpha)?[0-9]*(/|$)`)
+var versionSegment = lazyregexp.New(`(^|/)v[0-9]+(beta|alpha)?[0-9]*(/|$)`)
 
 // baseURLs returns the base URL of /chat/completions. It adds /v1 to a path without a version; bare
 // is then the URL without /v1.

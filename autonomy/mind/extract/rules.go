@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -9,6 +8,7 @@ import (
 
 	"hob/knowledge"
 	"hob/platform/provenance"
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/textnorm"
 	say "hob/platform/text/triples"
 )
@@ -16,7 +16,7 @@ import (
 // maxOwn is the maximum length of the analyzed part of a message in bytes.
 const maxOwn = 1500
 
-var quoted = regexp.MustCompile("(?s)```.*?(```|$)|`[^`\n]*`|\"[^\"]*(\"|$)|“[^”]*(”|$)|«[^»]*(»|$)|„[^“”]*([“”]|$)")
+var quoted = lazyregexp.New("(?s)```.*?(```|$)|`[^`\n]*`|\"[^\"]*(\"|$)|“[^”]*(”|$)|«[^»]*(»|$)|„[^“”]*([“”]|$)")
 
 // ownWords returns the owner's own words in a message: the first paragraph without quotations, up
 // to a line that introduces another text.
@@ -116,7 +116,7 @@ func (x *Extractor) newFact(t pendingTurn, s say.Triple) knowledge.Fact {
 	}
 }
 
-var sentence = regexp.MustCompile(`[^.!?\n]+[.!?]*`)
+var sentence = lazyregexp.New(`[^.!?\n]+[.!?]*`)
 
 // functionWords lists the words that ownShare ignores: function words, and words that are common in
 // a model's answer.

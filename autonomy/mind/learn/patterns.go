@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/textnorm"
 )
 
@@ -71,8 +72,8 @@ const (
 )
 
 var (
-	quoted   = regexp.MustCompile("(?s)```.*?(```|$)|`[^`\n]*`|\"[^\"]*(\"|$)|“[^”]*(”|$)|«[^»]*(»|$)|„[^“”]*([“”]|$)")
-	sentence = regexp.MustCompile(`[^.!?\n]+[.!?]*`)
+	quoted   = lazyregexp.New("(?s)```.*?(```|$)|`[^`\n]*`|\"[^\"]*(\"|$)|“[^”]*(”|$)|«[^»]*(»|$)|„[^“”]*([“”]|$)")
+	sentence = lazyregexp.New(`[^.!?\n]+[.!?]*`)
 )
 
 // ownSentences returns the owner's own sentences in the first paragraph, without quoted or pasted

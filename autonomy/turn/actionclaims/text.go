@@ -1,33 +1,34 @@
 package actionclaims
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"hob/platform/text/lazyregexp"
 )
 
 // maxName is the maximum number of words in a line that contains the name at the end of a letter.
 const maxName = 4
 
 var (
-	fenced  = regexp.MustCompile("(?s)(```.*?(```|$)|~~~.*?(~~~|$))")
-	inline  = regexp.MustCompile("`[^`\n]*`")
-	quoted  = regexp.MustCompile(`"[^"\n]*"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|»[^«\n]*«|‘[^’\n]*’|(^|[\s(])'[^'\n]+'`)
-	bullet  = regexp.MustCompile(`^\s*([-*+•]|\d+[.)])\s`)
-	draft   = regexp.MustCompile(`(?i)\b(draft|version|template|wording|translation|translated|example|sample|suggestion|text|letter|story|poem|entwurf|vorschlag|übersetzung|beispiel|brouillon|proposition|traduction|exemple|borrador|propuesta|traducción|ejemplo|bozza|proposta|traduzione|esempio|concept|voorstel|vertaling|voorbeeld|rascunho|proposta|tradução|exemplo)\b[^.!?\n]*:\s*$`)
-	salute  = regexp.MustCompile(`(?i)^\s*(hi|hello|dear|hey|hallo|liebe[rs]?|sehr geehrte[rs]?|bonjour|chère?|salut|hola|estimad[oa]|querid[oa]|ciao|gentile|car[oa]|beste|geachte|olá|prezad[oa]|subject|betreff|objet|asunto|oggetto|onderwerp|assunto)\b[^.!?\n]{0,60}[,:]`)
-	subject = regexp.MustCompile(`(?i)^\s*(subject|betreff|objet|asunto|oggetto|onderwerp|assunto)\s*:`)
-	header  = regexp.MustCompile(`(?i)^\s*(sent|from|to|cc|date|saved|deleted|scheduled|created|updated|modified|status|gesendet|von|envoyé|enviado|inviato|verzonden)\s*:`)
-	open    = regexp.MustCompile(`(?i)^([-*+•]\s*)?\[ \]|\(to.?do\)`)
-	rule    = regexp.MustCompile(`^([-*_=]\s*){3,}$`)
-	closing = regexp.MustCompile(`(?i)^(best|(kind|best|warm|many) (regards|wishes)|regards|sincerely|yours|cheers|thanks|thank you|love|take care|mit freundlichen|viele grüße|liebe grüße|herzliche|beste grüße|schöne grüße|gruß|lg|cordialement|bien à|amicalement|bises|saludos|atentamente|un abrazo|cordiali|distinti|saluti|un saluto|groet|groeten|met vriendelijke|hartelijke|abraços|atenciosamente|cumprimentos|com os melhores)\b.{0,60}$`)
-	wants   = regexp.MustCompile(`(?i)\b(write|draft|compose|translate|rewrite|rephrase|reword|word it|poem|story|letter|template|proofread|example|sample|text for|wording|caption|speech|schreib\w*|entw\w+|verfass\w*|formulier\w*|übersetz\w*|brief|gedicht|geschichte|beispiel|écri\w*|rédig\w*|brouillon|tradui\w*|lettre|poème|exemple|escrib\w*|redact\w*|borrador|tradu\w*|carta|poema|ejemplo|scriv\w*|bozza|traduci\w*|lettera|poesia|esempio|schrijf\w*|vertaal\w*|gedicht|voorbeeld|escrev\w*|rascunho|traduz\w*|exemplo)`)
-	toUser  = regexp.MustCompile(`(?i)^\s*(i have|i've|i |done|all |your|you|it's|it is|ich habe|dein|ihre?|erledigt|j'ai|votre|ton|vos|c'est|he |tu |su |ho |il tuo|la tua|ik heb|je |eu |já |seu|sua)`)
-	address = regexp.MustCompile(`[\w.+-]+@[\w.-]+\w|\w+://\S*[\w/]`)
-	ending  = regexp.MustCompile(`([.!?…]+["')\]]*)(\s+|$)|\n+`)
-	between = regexp.MustCompile(`[,;()]|\s[–—-]\s|—|:\s`)
-	words   = regexp.MustCompile(`[\pL\pN]+(?:['’\-][\pL\pN]+)*`)
+	fenced  = lazyregexp.New("(?s)(```.*?(```|$)|~~~.*?(~~~|$))")
+	inline  = lazyregexp.New("`[^`\n]*`")
+	quoted  = lazyregexp.New(`"[^"\n]*"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|»[^«\n]*«|‘[^’\n]*’|(^|[\s(])'[^'\n]+'`)
+	bullet  = lazyregexp.New(`^\s*([-*+•]|\d+[.)])\s`)
+	draft   = lazyregexp.New(`(?i)\b(draft|version|template|wording|translation|translated|example|sample|suggestion|text|letter|story|poem|entwurf|vorschlag|übersetzung|beispiel|brouillon|proposition|traduction|exemple|borrador|propuesta|traducción|ejemplo|bozza|proposta|traduzione|esempio|concept|voorstel|vertaling|voorbeeld|rascunho|proposta|tradução|exemplo)\b[^.!?\n]*:\s*$`)
+	salute  = lazyregexp.New(`(?i)^\s*(hi|hello|dear|hey|hallo|liebe[rs]?|sehr geehrte[rs]?|bonjour|chère?|salut|hola|estimad[oa]|querid[oa]|ciao|gentile|car[oa]|beste|geachte|olá|prezad[oa]|subject|betreff|objet|asunto|oggetto|onderwerp|assunto)\b[^.!?\n]{0,60}[,:]`)
+	subject = lazyregexp.New(`(?i)^\s*(subject|betreff|objet|asunto|oggetto|onderwerp|assunto)\s*:`)
+	header  = lazyregexp.New(`(?i)^\s*(sent|from|to|cc|date|saved|deleted|scheduled|created|updated|modified|status|gesendet|von|envoyé|enviado|inviato|verzonden)\s*:`)
+	open    = lazyregexp.New(`(?i)^([-*+•]\s*)?\[ \]|\(to.?do\)`)
+	rule    = lazyregexp.New(`^([-*_=]\s*){3,}$`)
+	closing = lazyregexp.New(`(?i)^(best|(kind|best|warm|many) (regards|wishes)|regards|sincerely|yours|cheers|thanks|thank you|love|take care|mit freundlichen|viele grüße|liebe grüße|herzliche|beste grüße|schöne grüße|gruß|lg|cordialement|bien à|amicalement|bises|saludos|atentamente|un abrazo|cordiali|distinti|saluti|un saluto|groet|groeten|met vriendelijke|hartelijke|abraços|atenciosamente|cumprimentos|com os melhores)\b.{0,60}$`)
+	wants   = lazyregexp.New(`(?i)\b(write|draft|compose|translate|rewrite|rephrase|reword|word it|poem|story|letter|template|proofread|example|sample|text for|wording|caption|speech|schreib\w*|entw\w+|verfass\w*|formulier\w*|übersetz\w*|brief|gedicht|geschichte|beispiel|écri\w*|rédig\w*|brouillon|tradui\w*|lettre|poème|exemple|escrib\w*|redact\w*|borrador|tradu\w*|carta|poema|ejemplo|scriv\w*|bozza|traduci\w*|lettera|poesia|esempio|schrijf\w*|vertaal\w*|gedicht|voorbeeld|escrev\w*|rascunho|traduz\w*|exemplo)`)
+	toUser  = lazyregexp.New(`(?i)^\s*(i have|i've|i |done|all |your|you|it's|it is|ich habe|dein|ihre?|erledigt|j'ai|votre|ton|vos|c'est|he |tu |su |ho |il tuo|la tua|ik heb|je |eu |já |seu|sua)`)
+	address = lazyregexp.New(`[\w.+-]+@[\w.-]+\w|\w+://\S*[\w/]`)
+	ending  = lazyregexp.New(`([.!?…]+["')\]]*)(\s+|$)|\n+`)
+	between = lazyregexp.New(`[,;()]|\s[–—-]\s|—|:\s`)
+	words   = lazyregexp.New(`[\pL\pN]+(?:['’\-][\pL\pN]+)*`)
 )
 
 // asksForText reports whether a request asks for a written text. In that case, an unquoted text in

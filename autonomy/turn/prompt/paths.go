@@ -2,10 +2,10 @@ package prompt
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"hob/autonomy/llm"
+	"hob/platform/text/lazyregexp"
 	"hob/tools"
 )
 
@@ -15,8 +15,8 @@ const maxPaths = 4
 // quotedPath and barePath match possible paths in plain text: paths that begin with ~, a slash or a
 // drive, or contain a slash.
 var (
-	quotedPath = regexp.MustCompile("[\"'`“‘«]([^\"'`”’»\n]*[/\\\\][^\"'`”’»\n]*)[\"'`”’»]")
-	barePath   = regexp.MustCompile(`(?:^|[\s(\[,;:])((?:~|[A-Za-z]:)?[\pL\pN._@+\-]*[/\\][^\s"'` + "`" + `<>|]*)`)
+	quotedPath = lazyregexp.New("[\"'`“‘«]([^\"'`”’»\n]*[/\\\\][^\"'`”’»\n]*)[\"'`”’»]")
+	barePath   = lazyregexp.New(`(?:^|[\s(\[,;:])((?:~|[A-Za-z]:)?[\pL\pN._@+\-]*[/\\][^\s"'` + "`" + `<>|]*)`)
 )
 
 // namedPaths lists the paths that text contains, in order.

@@ -12,12 +12,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"sync"
 	"time"
 
 	"hob/platform/host/system"
+	"hob/platform/text/lazyregexp"
 )
 
 // Options holds the options of New.
@@ -66,7 +66,7 @@ func Open(dir string, log *slog.Logger) (*Store, error) {
 var ErrGone = errors.New("the result of this call is not stored or was deleted")
 
 // callName matches the call ids that are allowed as file names.
-var callName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+var callName = lazyregexp.New(`^[A-Za-z0-9_-]+$`)
 
 func (k *Store) filePath(call string) (string, error) {
 	if len(call) > 100 || !callName.MatchString(call) {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -12,6 +11,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"hob/channels"
+	"hob/platform/text/lazyregexp"
 )
 
 // Limits of a message.
@@ -22,7 +22,7 @@ const (
 	maxID     = 200 // characters of an id that the client chose
 )
 
-var validContext = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+var validContext = lazyregexp.New(`^[A-Za-z0-9._-]{1,64}$`)
 
 // newInbound converts a message of a client into a message of the guest "a2a:NAME". The key contains
 // the id, so that a later client of the same name gets no task of an earlier one. Its metadata

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"hob/platform/text/lazyregexp"
 )
 
 // Presence describes whether the user is at this machine.
@@ -40,8 +41,8 @@ const maxIdle = 400 * 24 * time.Hour
 // Patterns for the relevant lines of ioreg. Only the keys are parsed, because the tree around
 // them differs between versions.
 var (
-	ioregIdle   = regexp.MustCompile(`"HIDIdleTime" = ([0-9]+)`)
-	ioregLocked = regexp.MustCompile(`"?CGSSessionScreenIsLocked"?\s*(?:=|</key>)\s*(Yes|No|<true/>|<false/>)`)
+	ioregIdle   = lazyregexp.New(`"HIDIdleTime" = ([0-9]+)`)
+	ioregLocked = lazyregexp.New(`"?CGSSessionScreenIsLocked"?\s*(?:=|</key>)\s*(Yes|No|<true/>|<false/>)`)
 )
 
 // readIdle parses the idle time in nanoseconds from the output of `ioreg -c IOHIDSystem -d 4 -r`.

@@ -8,10 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf16"
+
+	"hob/platform/text/lazyregexp"
 )
 
 // scriptCommand returns the command that runs a script, and its input.
@@ -141,7 +142,7 @@ func parseOutput(e Engine, out []byte) (scriptAnswer, error) {
 
 // trailingNumber matches the error number at the end of osascript's message in any language: "0:59:
 // execution error: Mail got an error: ... (-1743)".
-var trailingNumber = regexp.MustCompile(`\((-?\d{1,9})\)\s*$`)
+var trailingNumber = lazyregexp.New(`\((-?\d{1,9})\)\s*$`)
 
 func lastNumber(said string) int {
 	m := trailingNumber.FindStringSubmatch(strings.TrimSpace(said))
@@ -156,8 +157,8 @@ func lastNumber(said string) int {
 }
 
 var (
-	clixmlError = regexp.MustCompile(`(?s)<S S="Error">(.*?)</S>`)
-	clixmlCode  = regexp.MustCompile(`_x([0-9A-Fa-f]{4})_`)
+	clixmlError = lazyregexp.New(`(?s)<S S="Error">(.*?)</S>`)
+	clixmlCode  = lazyregexp.New(`_x([0-9A-Fa-f]{4})_`)
 )
 
 // cleanStderr returns the readable text in an engine's stderr. PowerShell writes CLIXML to stderr

@@ -9,13 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"hob/platform/host/osrun"
+	"hob/platform/text/lazyregexp"
 )
 
 // MaxText is the maximum length of the text in characters, about five minutes of speech.
@@ -63,7 +63,7 @@ func New(o Options) *Voice {
 
 func newVoice(b backend) *Voice { return &Voice{b, make(chan struct{}, 1)} }
 
-var languagePattern = regexp.MustCompile(`^[a-z]{2,3}$`)
+var languagePattern = lazyregexp.New(`^[a-z]{2,3}$`)
 
 // Say reads text aloud and returns when it has finished. language is a code such as "de"; ""
 // selects the system's language. Say waits until earlier calls have ended, and stops when ctx ends.

@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"hob/platform/text/lazyregexp"
 
 	"github.com/zalando/go-keyring"
 )
@@ -58,7 +59,7 @@ const (
 	InFile     = "encrypted file"
 )
 
-var secretName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
+var secretName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
 
 // CheckSecretName returns an error if a name is not valid for a secret.
 func CheckSecretName(name string) error {

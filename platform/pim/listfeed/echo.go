@@ -15,10 +15,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"hob/platform/text/lazyregexp"
 )
 
 // StateStore stores values between restarts. The channel provides it.
@@ -48,7 +49,7 @@ func OpenKey(ctx context.Context, k StateStore) (Key, error) {
 
 // mark matches "(hob 1a2b...)": 8 digits identify the entry and 24 authenticate
 // it.
-var mark = regexp.MustCompile(`\(hob [0-9a-f]{32}\)`)
+var mark = lazyregexp.New(`\(hob [0-9a-f]{32}\)`)
 
 // Mark returns the last line of the entry with that id.
 func (k Key) Mark(id string) string { return "(hob " + k.Name(id) + ")" }

@@ -1,10 +1,11 @@
 package dateparse
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"hob/platform/text/lazyregexp"
 )
 
 // Period is a time range [From, To). An open end is the zero time: "after Friday" has no To, and
@@ -16,7 +17,7 @@ type Period struct {
 
 // noMonth matches an ISO 8601 month that does not exist. The text must then be rejected; otherwise
 // it could be parsed as a range from a year to a day.
-var noMonth = regexp.MustCompile(`^\s*\d{4}-(0?0|1[3-9]|[2-9]\d)\s*$`)
+var noMonth = lazyregexp.New(`^\s*\d{4}-(0?0|1[3-9]|[2-9]\d)\s*$`)
 
 // periodOf returns the period of a moment, or nil if the moment is an instant or a day.
 func (p *parser) periodOf(s spec, m Moment) *Period {

@@ -6,9 +6,10 @@ import (
 	"encoding/json"
 	"net/http"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"hob/platform/text/lazyregexp"
 )
 
 // Detect returns the type of a file, based on its content and, for text formats, also on its name.
@@ -79,8 +80,8 @@ func archiveFormat(data []byte) string {
 }
 
 var (
-	mailHeader = regexp.MustCompile(`(?i)^(received|return-path|delivered-to|from|to|date|subject|message-id|mime-version|x-[a-z0-9-]+|dkim-signature|reply-to|content-type): `)
-	fence      = regexp.MustCompile("(?m)^(#{1,6} \\S|```|\\* \\S|- \\[[ x]\\])")
+	mailHeader = lazyregexp.New(`(?i)^(received|return-path|delivered-to|from|to|date|subject|message-id|mime-version|x-[a-z0-9-]+|dkim-signature|reply-to|content-type): `)
+	fence      = lazyregexp.New("(?m)^(#{1,6} \\S|```|\\* \\S|- \\[[ x]\\])")
 )
 
 // textFormat determines the format of a text file.

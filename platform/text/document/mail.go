@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"strings"
 
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/mime"
 )
 
@@ -282,7 +282,7 @@ func fullName(a mime.Address) string {
 	return strings.TrimSpace(a.Name + " <" + strings.TrimSpace(a.Address) + ">")
 }
 
-var wrote = regexp.MustCompile(`(?i)^(on .+ wrote:|am .+ schrieb .+:|le .+ a écrit ?:|el .+ escribió:|-{2,}\s*(original message|forwarded message|ursprüngliche nachricht|message d'origine|mensaje original)\s*-{2,})\s*$`)
+var wrote = lazyregexp.New(`(?i)^(on .+ wrote:|am .+ schrieb .+:|le .+ a écrit ?:|el .+ escribió:|-{2,}\s*(original message|forwarded message|ursprüngliche nachricht|message d'origine|mensaje original)\s*-{2,})\s*$`)
 
 // addMailBody separates new text from quoted text.
 func (d *Document) addMailBody(s string) {

@@ -2,16 +2,16 @@ package document
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
 
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/readability"
 )
 
 var (
-	atx     = regexp.MustCompile(`^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
-	mdLink  = regexp.MustCompile(`!?\[([^\]\n]*)\]\([^)\n]*\)`)
-	comment = regexp.MustCompile(`(?s)<!--.*?-->`)
+	atx     = lazyregexp.New(`^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
+	mdLink  = lazyregexp.New(`!?\[([^\]\n]*)\]\([^)\n]*\)`)
+	comment = lazyregexp.New(`(?s)<!--.*?-->`)
 )
 
 // parseMarkdown parses headings, front matter and text. It drops link targets and comments, because

@@ -14,8 +14,9 @@ import (
 	"errors"
 	"fmt"
 	"mime"
-	"regexp"
 	"strings"
+
+	"hob/platform/text/lazyregexp"
 )
 
 // ErrLimit means that a message exceeds a limit; Message.Cut wraps it.
@@ -229,7 +230,7 @@ func (m *Message) divideParts(body []byte, boundary string) (out [][]byte) {
 const maxMediaType = 8 << 10
 
 // loose matches parameters in malformed values, with missing or unbalanced quotes.
-var loose = regexp.MustCompile(`(?i)(?:^|[;\s])(boundary|charset|name|filename|method|format|delsp|report-type)\s*=\s*("[^"]*"|'[^']*'|[^;\s]+)`)
+var loose = lazyregexp.New(`(?i)(?:^|[;\s])(boundary|charset|name|filename|method|format|delsp|report-type)\s*=\s*("[^"]*"|'[^']*'|[^;\s]+)`)
 
 // MediaType parses a Content-Type or Content-Disposition value. kind is in lower case; it is "" if
 // the value contains none.

@@ -9,10 +9,11 @@
 package triples
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"hob/platform/text/lazyregexp"
 )
 
 // Triple is one triple extracted from a text.
@@ -213,4 +214,4 @@ func blankQuotes(s string) string {
 	})
 }
 
-var quotes = regexp.MustCompile("\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|„[^“”\n]*[“”]|`[^`\n]*`")
+var quotes = lazyregexp.New("\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|„[^“”\n]*[“”]|`[^`\n]*`")

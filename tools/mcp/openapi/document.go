@@ -15,12 +15,12 @@ import (
 	"maps"
 	"net/http"
 	"net/textproto"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/textnorm"
 )
 
@@ -195,7 +195,7 @@ func (d *document) lookupReference(ref string) any {
 	return v
 }
 
-var nameRuns = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+var nameRuns = lazyregexp.New(`[^A-Za-z0-9_.-]+`)
 
 // operationName returns the operationId, or a name made of the method and the path.
 func operationName(raw object, method, path string) string {
@@ -208,7 +208,7 @@ func operationName(raw object, method, path string) string {
 }
 
 // validPath matches paths that stay below the base URL.
-var validPath = regexp.MustCompile(`^/([A-Za-z0-9_.~!$&'()*+,;=:@{}-]+/?)*$`)
+var validPath = lazyregexp.New(`^/([A-Za-z0-9_.~!$&'()*+,;=:@{}-]+/?)*$`)
 
 func (d *document) readOperation(o *Operation, item, raw object, reserved Reserved) error {
 	if len(o.Path) > maxPath || !validPath.MatchString(o.Path) || slices.ContainsFunc(strings.Split(o.Path, "/"), func(s string) bool { return s == "." || s == ".." }) {
@@ -246,7 +246,7 @@ type arguments struct {
 	required   []any
 }
 
-var inPath = regexp.MustCompile(`\{([^{}]*)\}`)
+var inPath = lazyregexp.New(`\{([^{}]*)\}`)
 
 func pathPlaceholders(path string) (out []string) {
 	for _, m := range inPath.FindAllStringSubmatch(path, -1) {

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"hob/platform/host/system"
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/textnorm"
 )
 
@@ -125,7 +125,7 @@ func Parse(text []byte, env Env) ([]Imported, error) {
 	return out, nil
 }
 
-var nameRuns = regexp.MustCompile(`[^A-Za-z0-9]+`)
+var nameRuns = lazyregexp.New(`[^A-Za-z0-9]+`)
 
 // cleanName returns a name that config.toml accepts.
 func cleanName(s string) string {
@@ -241,7 +241,7 @@ func (c *converter) plainText(s string) (string, error) {
 }
 
 // placeholder matches ${input:x}, ${env:X}, ${X}, ${X:-default} and the names of folders.
-var placeholder = regexp.MustCompile(`\$\{([^{}]*)\}`)
+var placeholder = lazyregexp.New(`\$\{([^{}]*)\}`)
 
 // expandText replaces placeholders. A value that only the user knows becomes a hint if secret is
 // true, and an error otherwise. A value that consists of one variable stays a reference to it.
@@ -289,7 +289,7 @@ func (c *converter) expandText(s string, secret bool) (string, error) {
 	return out, fail
 }
 
-var validVariable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var validVariable = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // envName returns the name of the variable that a placeholder refers to.
 func envName(s string) (string, bool) {

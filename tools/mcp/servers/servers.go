@@ -12,12 +12,12 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"hob/autonomy/config"
 	"hob/platform/host/system"
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/redact"
 )
 
@@ -117,7 +117,7 @@ func encodeTOML(v any) string {
 
 // plainSetting matches values that are no secrets: paths, addresses, numbers, switches, versions,
 // and short lower-case words.
-var plainSetting = regexp.MustCompile(`^([~/.][^\s]*|[A-Za-z]:\\[^\s]*|https?://[^\s@?]*|[0-9.,:-]+|true|false|yes|no|on|off|[a-z][a-z_-]{0,15}|[a-z]{2}[-_][A-Z]{2})$`)
+var plainSetting = lazyregexp.New(`^([~/.][^\s]*|[A-Za-z]:\\[^\s]*|https?://[^\s@?]*|[0-9.,:-]+|true|false|yes|no|on|off|[a-z][a-z_-]{0,15}|[a-z]{2}[-_][A-Z]{2})$`)
 
 // looksSecret reports whether a variable or header should be stored as a secret. In doubt it should.
 func looksSecret(key, value string) bool {
@@ -131,7 +131,7 @@ func looksSecret(key, value string) bool {
 }
 
 // secretFlag matches flags that take a secret.
-var secretFlag = regexp.MustCompile(`(?i)^--?[a-z0-9_-]*(api[-_]?key|token|secret|passw|auth|cookie|cred|connection[-_]?string)[a-z0-9_-]*(=|$)`)
+var secretFlag = lazyregexp.New(`(?i)^--?[a-z0-9_-]*(api[-_]?key|token|secret|passw|auth|cookie|cred|connection[-_]?string)[a-z0-9_-]*(=|$)`)
 
 // checkArguments refuses secrets in arguments and addresses, because config.toml and the process
 // list would show them.
@@ -171,7 +171,7 @@ func hasURLSecret(s string) bool {
 }
 
 // unpinnedPackage matches a package of npx or uvx without an exact version.
-var unpinnedPackage = regexp.MustCompile(`^(@[a-z0-9._~-]+/)?[a-z0-9._~-]+(@(latest|next|[~^*].*))?$`)
+var unpinnedPackage = lazyregexp.New(`^(@[a-z0-9._~-]+/)?[a-z0-9._~-]+(@(latest|next|[~^*].*))?$`)
 
 // PinningNote returns a remark if the command downloads a package without a fixed version, or "".
 func (s Server) PinningNote() string {

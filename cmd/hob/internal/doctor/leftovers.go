@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"hob/platform/store"
 	"hob/platform/store/snapshot"
 	"hob/platform/store/upgrade"
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/textnorm"
 )
 
@@ -32,7 +32,7 @@ const (
 
 // temporary matches the names of files from unfinished writes and write tests; see system.WriteFile
 // and system.Writable.
-var temporary = regexp.MustCompile(`^\.((config\.toml|token|secrets\.(age|names|identity)|audit\.(key|anchor)|endpoint\.json|(SOUL|USER|MEMORY|AGENTS)\.md)\.|write-test-)\d+$`)
+var temporary = lazyregexp.New(`^\.((config\.toml|token|secrets\.(age|names|identity)|audit\.(key|anchor)|endpoint\.json|(SOUL|USER|MEMORY|AGENTS)\.md)\.|write-test-)\d+$`)
 
 // checkLeftovers searches for files that an interrupted Hob left. None of them prevents the next
 // start.

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
 	"hob/autonomy/config"
 	"hob/platform/host/system"
+	"hob/platform/text/lazyregexp"
 )
 
 // foldersStep returns the step that asks for the folders in which Hob may work.
@@ -119,7 +119,7 @@ func (o Options) quietNow() string {
 	return "several"
 }
 
-var span = regexp.MustCompile(`^(\d{1,2})(?::(\d\d))?(?:h)?\s*(?:-|–|to)\s*(\d{1,2})(?::(\d\d))?(?:h)?$`)
+var span = lazyregexp.New(`^(\d{1,2})(?::(\d\d))?(?:h)?\s*(?:-|–|to)\s*(\d{1,2})(?::(\d\d))?(?:h)?$`)
 
 // parseHours parses "22:00-07:00", "22-7" and "off".
 func parseHours(s string) (start, end string, err error) {

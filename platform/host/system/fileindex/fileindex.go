@@ -11,12 +11,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
 
 	"hob/platform/host/osrun"
+	"hob/platform/text/lazyregexp"
 )
 
 // ErrNone means that there is no index or that it does not respond. This is different from an empty
@@ -212,8 +212,8 @@ func escapeGlob(text string) string {
 type tracker struct{ run osrun.Programs }
 
 var (
-	escapes = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")
-	fileURI = regexp.MustCompile(`file://[^\s"'<>]+`)
+	escapes = lazyregexp.New("\x1b\\[[0-9;]*[A-Za-z]")
+	fileURI = lazyregexp.New(`file://[^\s"'<>]+`)
 )
 
 func (t tracker) findFiles(ctx context.Context, text string, _ []string) (f Found, err error) {

@@ -9,10 +9,11 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"hob/platform/text/lazyregexp"
 )
 
 // State is the charging state of the battery.
@@ -82,7 +83,7 @@ func ReadBattery(ctx context.Context, o Options) (Battery, error) {
 	return b, nil
 }
 
-var pmsetLine = regexp.MustCompile(`\t(\d{1,3})%; ([a-zA-Z ]+)(?:;[^\n0-9]*(\d+:\d\d)?)?`)
+var pmsetLine = lazyregexp.New(`\t(\d{1,3})%; ([a-zA-Z ]+)(?:;[^\n0-9]*(\d+:\d\d)?)?`)
 
 // readPmset parses the output of "pmset -g batt", which is not localized.
 func readPmset(out string) (Battery, error) {

@@ -10,12 +10,12 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"hob/platform/host/osrun"
+	"hob/platform/text/lazyregexp"
 )
 
 // Level is the volume of an output.
@@ -142,7 +142,7 @@ type pactl struct{ run osrun.Programs }
 
 const paSink = "@DEFAULT_SINK@"
 
-var percentPattern = regexp.MustCompile(`(\d{1,4})%`)
+var percentPattern = lazyregexp.New(`(\d{1,4})%`)
 
 func (p pactl) readLevel(ctx context.Context) (Level, error) {
 	out, err := p.run.Run(ctx, nil, "pactl", "get-sink-volume", paSink)

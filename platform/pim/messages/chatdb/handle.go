@@ -1,13 +1,14 @@
 package chatdb
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
+
+	"hob/platform/text/lazyregexp"
 )
 
 // smsMark matches the suffix that macOS appends to the number of an SMS sender.
-var smsMark = regexp.MustCompile(`\((?:sms\w*|filtered)\)$`)
+var smsMark = lazyregexp.New(`\((?:sms\w*|filtered)\)$`)
 
 // Handle normalizes an address: a telephone number to E.164 if possible, and the ASCII letters of
 // an email address to lower case. It leaves other addresses (short codes, sender names) unchanged.
