@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,10 @@ import (
 func (t *turn) composeAnswer(p plan) string {
 	var parts []string
 	made := t.callsSince(t.begin)
+	if t.lookups > 0 {
+		from := len(made) - len(t.callsSince(t.said+1))
+		made = slices.Delete(made, from, from+t.lookups)
+	}
 	for i, d := range made {
 		switch {
 		case d.isSuperseded(made[i+1:]):

@@ -6,6 +6,7 @@ func reminderBuilders() map[string]builder {
 	return map[string]builder{
 		"reminder.add":      addReminder,
 		"reminder.add.none": askReminder,
+		"reminder.before":   addBefore,
 		"reminder.list":     listReminders,
 		"reminder.cancel":   cancelReminder,
 		"reminder.cancel.none": func(*intentDraft) (plan, bool) {

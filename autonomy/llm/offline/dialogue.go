@@ -29,6 +29,7 @@ type pastCall struct {
 	args   map[string]any
 	text   string // the result
 	failed bool
+	lookup bool // whether a later step of the same turn followed, which used the result
 }
 
 // item is a record that the conversation mentioned.
@@ -62,6 +63,9 @@ func (t *turn) listExchanges() []exchange {
 	var now exchange
 	index := map[string]int{}
 	for _, m := range t.r.Messages[:t.begin] {
+		if hasCall(m) {
+			now.markLookups()
+		}
 		for _, p := range m.Parts {
 			switch {
 			case p.Call != nil && m.Role == llm.Assistant:
@@ -89,6 +93,22 @@ func (t *turn) listExchanges() []exchange {
 		}
 	}
 	t.past = out
+	return out
+}
+
+// markLookups marks the calls so far that only read, because another step of the turn follows.
+func (x *exchange) markLookups() {
+	for i := range x.acts {
+		p := &x.acts[i]
+		p.lookup = createdKinds[p.tool][0] == "" && !slices.Contains(removedKinds, p.tool)
+	}
+}
+
+// doneCalls returns the calls of the exchange with their results.
+func (x *exchange) doneCalls() (out []done) {
+	for _, p := range x.acts {
+		out = append(out, done{p.tool, &llm.ToolResult{Text: p.text, Error: p.failed}})
+	}
 	return out
 }
 
@@ -159,7 +179,7 @@ func (x *exchange) listItems() (list []item, found bool) {
 		p := &x.acts[i]
 		kind := createdKinds[p.tool]
 		switch {
-		case p.failed:
+		case p.failed, p.lookup:
 		case kind[0] != "":
 			it := item{kind: kind[0], ref: p.stringArg(kind[1]), made: p}
 			if title := p.stringArg("title"); title != "" && it.kind == "task" {
@@ -172,7 +192,7 @@ func (x *exchange) listItems() (list []item, found bool) {
 		case slices.Contains(removedKinds, p.tool):
 			found = true
 		default:
-			shown := listedItems(p.tool, p.text)
+			shown := slices.DeleteFunc(listedItems(p.tool, p.text), func(it item) bool { return !strings.Contains(x.reply, it.ref) })
 			list, found = append(list, shown...), found || len(shown) > 0
 		}
 	}

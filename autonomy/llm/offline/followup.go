@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"strconv"
 	"strings"
 	"time"
 )
@@ -24,6 +25,10 @@ func (t *turn) pendingQuestion() *question {
 	age := 0
 	for _, x := range past[from:] {
 		p := t.g.answerTo(q, x.own, t.r.Now)
+		if p.next != nil {
+			p.calls = t.availableCalls(p.calls)
+			p, _ = p.afterLookup(x.doneCalls())
+		}
 		switch {
 		case p.question != nil && strings.HasSuffix(x.reply, p.question.text):
 			if p.question != q {
@@ -43,11 +48,25 @@ func (t *turn) pendingQuestion() *question {
 // answerTo interprets text as the answer to a question, unless it is clearly something else. All of
 // the text must be such an answer.
 func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
-	if q == nil || q.complete == nil {
+	if q == nil {
+		return g.planRequests(text, now, 0)
+	}
+	if p, ok := g.chooseOption(q, text); ok {
+		return p
+	}
+	if q.complete == nil && q.agree == nil {
 		return g.planRequests(text, now, 0)
 	}
 	alone := g.inDialogue(nil)
 	direct := alone.planRequests(text, now, 0)
+	if q.agree != nil {
+		if direct.intent != nil && direct.intent.name == "yes" && direct.outcome != act {
+			p := *q.agree
+			p.answered = true
+			return p
+		}
+		return g.planRequests(text, now, 0)
+	}
 	if direct.intent != nil && direct.intent.rank >= 0 && direct.outcome != unknown && direct.intent.name != "yes" {
 		return direct
 	}
@@ -72,6 +91,25 @@ func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
 		return direct
 	}
 	return plan{outcome: ask, say: "I cannot use " + quoteText(text) + " as an answer to that.", question: q}
+}
+
+// chooseOption returns the plan of the numbered choice that text names.
+func (g *grammar) chooseOption(q *question, text string) (plan, bool) {
+	lines := make([]item, len(q.options))
+	for i, o := range q.options {
+		lines[i] = item{ref: strconv.Itoa(i), line: o.line}
+	}
+	it, ok := g.pickItem(lines, text)
+	if !ok {
+		return noPlan()
+	}
+	i, err := strconv.Atoi(it.ref)
+	if err != nil {
+		return noPlan()
+	}
+	p := q.options[i].plan
+	p.answered = true
+	return p, true
 }
 
 // isQuestionText reports whether text is a question. "do the laundry" is not.

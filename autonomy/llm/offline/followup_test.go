@@ -128,5 +128,5 @@ func TestSeveralReminders(t *testing.T) {
 	want(t, c.hear("remind me tomorrow at 8 to feed the cat, at 9 to ring the vet"),
 		`create_reminder{"at":"2026-03-05T08:00:00+02:00","text":"feed the cat"}`, `create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"ring the vet"}`)
 	c = talk(t)
-	want(t, c.hear("remind me 15 minutes before my dentist appointment at 3pm"), `create_reminder{"at":"2026-03-04T14:45:00+02:00","text":"dentist appointment"}`)
+	want(t, c.hear("remind me 15 minutes before my dentist appointment at 3pm"), `create_reminder{"at":"2026-03-04T14:45:00+02:00","text":"dentist appointment at 15:00"}`)
 }

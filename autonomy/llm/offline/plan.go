@@ -33,18 +33,30 @@ func (c call) encodeArgs() json.RawMessage {
 	return b
 }
 
-// question asks for missing information. complete combines the request with the user's answer.
+// question asks for missing information. complete combines the request with the user's answer; agree
+// is what "yes" does, and options are the numbered choices, each with what it does.
 type question struct {
 	text     string
 	complete func(answer string) (wish string, ok bool)
+	agree    *plan
+	options  []option
+}
+
+// option is one numbered choice of a question.
+type option struct {
+	line string
+	plan plan
 }
 
 // plan is the result for one message: calls, and text to add after their results.
 type plan struct {
-	outcome  requestOutcome
-	intent   *intent
-	calls    []call
-	then     []call    // calls that follow one by one if all calls before them succeeded
+	outcome requestOutcome
+	intent  *intent
+	calls   []call
+	then    []call // calls that follow one by one if all calls before them succeeded
+	// next plans the rest of the turn from the results of calls, which only read. The results are not
+	// shown.
+	next     func(results []done) plan
 	say      string    // the answer if there are no calls, otherwise a remark after the results
 	question *question // set if outcome is ask
 	joined   bool      // whether the calls are the parts of one sentence, which must not be split again
@@ -65,7 +77,38 @@ func planRefusal(text string) (plan, bool) { return plan{outcome: unknown, say: 
 // planQuestion returns a plan that asks a question. complete may be nil if only a new request can
 // answer the question.
 func planQuestion(text string, complete func(string) (string, bool)) (plan, bool) {
-	return plan{outcome: ask, question: &question{text, complete}}, true
+	return plan{outcome: ask, question: &question{text: text, complete: complete}}, true
+}
+
+// planLookup returns a plan that reads first. next plans the rest of the turn from the results.
+func planLookup(next func(results []done) plan, calls ...call) (plan, bool) {
+	return plan{outcome: act, calls: calls, next: next}, true
+}
+
+// planChoice returns a plan that asks which of several records is meant.
+func planChoice(options []option) plan {
+	lines := make([]item, len(options))
+	for i, o := range options {
+		lines[i].line = o.line
+	}
+	return plan{outcome: ask, question: &question{text: formatChoices(lines), options: options}}
+}
+
+// planConfirmation returns a plan that asks before it executes agreed.
+func planConfirmation(text string, agreed plan) plan {
+	return plan{outcome: ask, question: &question{text: text, agree: &agreed}}
+}
+
+// afterLookup replaces a plan whose lookups have returned by the plan for the rest of the turn. rest
+// are the calls that follow the lookups.
+func (p plan) afterLookup(made []done) (next plan, rest []done) {
+	for p.next != nil && len(made) >= len(p.calls) {
+		n := len(p.calls)
+		intent, answered := p.intent, p.answered
+		p = p.next(made[:n:n])
+		p.intent, p.answered, made = intent, answered, made[n:]
+	}
+	return p, made
 }
 
 // noPlan declines the sentence, so that the next best reading is tried.

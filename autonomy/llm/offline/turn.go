@@ -21,6 +21,7 @@ type turn struct {
 	begin   int        // index of the first message in the turn
 	said    int        // index of the user's last message
 	past    []exchange // see listExchanges
+	lookups int        // number of calls in this turn that only served plan.next
 }
 
 func (g *grammar) newTurn(r llm.Request) *turn {
@@ -86,6 +87,12 @@ func (t *turn) nextStep() (string, []llm.ToolCall) {
 		return t.reportSteps(made), nil
 	}
 	p := t.planTurn()
+	if p.next != nil {
+		p.calls = t.availableCalls(p.calls)
+		all := len(made)
+		p, made = p.afterLookup(made)
+		t.lookups = all - len(made)
+	}
 	if len(made) == 0 {
 		return t.openingStep(p)
 	}
@@ -189,6 +196,16 @@ func (t *turn) toToolCalls(planned []call) (calls []llm.ToolCall, missing []stri
 		calls = append(calls, llm.ToolCall{ID: t.callID(i, c), Name: c.name, Args: c.encodeArgs()})
 	}
 	return calls, missing
+}
+
+// availableCalls returns the calls whose tools the request offers.
+func (t *turn) availableCalls(planned []call) (out []call) {
+	for _, c := range planned {
+		if calls, _ := t.toToolCalls([]call{c}); len(calls) > 0 {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // callID returns the id of a call. It is the same for the same request and unique within a

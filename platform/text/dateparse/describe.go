@@ -266,3 +266,36 @@ func FormatDay(t, now time.Time) string {
 	}
 	return t.Format("Mon 2 Jan 2006")
 }
+
+// ParseFormatted parses the result of Format or FormatDay with the same now. The bool results report
+// whether s has a time of day, and whether s has that form.
+func ParseFormatted(s string, now time.Time) (t time.Time, clock, ok bool) {
+	day, hour, clock := strings.Cut(strings.TrimSpace(s), " at ")
+	year, month, date := now.Date()
+	t = time.Date(year, month, date, 0, 0, 0, 0, now.Location())
+	switch strings.ToLower(day) {
+	case "today":
+	case "tomorrow":
+		t = t.AddDate(0, 0, 1)
+	case "yesterday":
+		t = t.AddDate(0, 0, -1)
+	default:
+		var err error
+		if t, err = time.ParseInLocation("Mon 2 Jan 2006", day, now.Location()); err != nil {
+			if t, err = time.ParseInLocation("Mon 2 Jan 2006", day+" "+strconv.Itoa(year), now.Location()); err != nil {
+				return time.Time{}, false, false
+			}
+		}
+		if !strings.HasPrefix(day, t.Format("Mon ")) {
+			return time.Time{}, false, false
+		}
+	}
+	if !clock {
+		return t, false, true
+	}
+	h, err := time.Parse("15:04", hour)
+	if err != nil {
+		return time.Time{}, false, false
+	}
+	return time.Date(t.Year(), t.Month(), t.Day(), h.Hour(), h.Minute(), 0, 0, now.Location()), true, true
+}

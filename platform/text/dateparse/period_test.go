@@ -94,6 +94,14 @@ func TestFormat(t *testing.T) {
 		if m, err := Parse(Format(c.t, now), now); err != nil || !m.Time.Equal(c.t.Truncate(time.Minute)) {
 			t.Errorf("%s: parsed as %v, %v", c.name, m.Time, err)
 		}
+		if got, clock, ok := ParseFormatted(c.want, now); !ok || !clock || !got.Equal(c.t.Truncate(time.Minute)) {
+			t.Errorf("ParseFormatted(%q) = %v, %v, %v", c.want, got, clock, ok)
+		}
+	}
+	for _, s := range []string{"", "soon", "Fri 24 Nov", "today at noon", "today at 25:00"} {
+		if got, _, ok := ParseFormatted(s, now); ok {
+			t.Errorf("ParseFormatted(%q) = %v", s, got)
+		}
 	}
 	if got := FormatDay(now.AddDate(0, 0, 7), now); got != "Mon 30 Nov" {
 		t.Errorf("FormatDay: got %q", got)
