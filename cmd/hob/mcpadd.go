@@ -233,8 +233,10 @@ func (a *cli) writeMCP(ctx context.Context, s servers.Server) (addedMCP, error) 
 	if err != nil {
 		return out, err
 	}
-	if note := s.PinningNote(); note != "" {
-		out.Notes = append(out.Notes, note)
+	for _, note := range []string{s.MissingNote(), s.PinningNote()} {
+		if note != "" {
+			out.Notes = append(out.Notes, note)
+		}
 	}
 	out.Added = true
 	return out, nil

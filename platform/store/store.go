@@ -32,7 +32,7 @@ var (
 	// ErrClosed means that Write was called after Close.
 	ErrClosed = errors.New("the store is closed")
 	// ErrFull means that the disk is full and the transaction was rolled back.
-	ErrFull = errors.New("the disk is full and the change was not saved; free some space")
+	ErrFull = errors.New("the disk is full and the change was not saved; free space on the disk of Hob's data (for its folder and what is large there: hob doctor disk)")
 )
 
 // MigrationSet contains the migrations of one package. Steps[i] upgrades the package's schema to

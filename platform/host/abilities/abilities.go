@@ -85,11 +85,11 @@ func (o Options) appAbilities() []Ability {
 	default:
 		const account = "no app to test: Hob uses your accounts; check them with hob doctor accounts"
 		return []Ability{
-			{Name: "mail", Mechanism: "IMAP and SMTP", Instead: account},
-			{Name: "calendar", Mechanism: "CalDAV", Instead: account},
-			{Name: "reminders", Mechanism: "CalDAV", Instead: account},
-			{Name: "contacts", Mechanism: "CardDAV", Instead: account},
-			{Name: "notes", Mechanism: "Hob", Instead: "Hob stores notes itself"},
+			{Name: "mail", Mechanism: "IMAP and SMTP", Instead: account, Unused: true},
+			{Name: "calendar", Mechanism: "CalDAV", Instead: account, Unused: true},
+			{Name: "reminders", Mechanism: "CalDAV", Instead: account, Unused: true},
+			{Name: "contacts", Mechanism: "CardDAV", Instead: account, Unused: true},
+			{Name: "notes", Mechanism: "Hob", Instead: "Hob stores notes itself", Unused: true},
 			noMessages,
 		}
 	}

@@ -35,6 +35,7 @@ const (
 	Missing    Result = "missing"  // a permission or a program is missing, or an app is not running
 	Skipped    Result = "skipped"  // not tried
 	NotOffered Result = "not here" // this system does not offer the ability
+	NotUsed    Result = "not used" // Hob uses no app of this system for the ability
 )
 
 const (
@@ -61,9 +62,11 @@ type Ability struct {
 	Effect, Asks string
 	// Quiet runs instead of Try if the effect is not allowed; nil skips the ability.
 	Quiet func(context.Context) (said string, err error)
-	// Try is nil if the system does not offer the ability; Instead then names an alternative.
+	// Try is nil if the system does not offer the ability, or, with Unused, if Hob does not use the
+	// system for it; Instead then names the reason or an alternative.
 	Try     func(context.Context) (said string, err error)
 	Instead string
+	Unused  bool
 }
 
 // Options describe the machine.
@@ -117,7 +120,9 @@ func (o Options) tryAbility(ctx context.Context, a Ability, clean func(string) s
 	r := Row{Ability: a.Name, Mechanism: a.Mechanism, Result: Skipped}
 	try := a.Try
 	if try == nil {
-		r.Result, r.Detail = NotOffered, a.Instead
+		if r.Result, r.Detail = NotOffered, a.Instead; a.Unused {
+			r.Result = NotUsed
+		}
 		return r
 	}
 	if (a.Effect != "" || a.Asks != "") && (o.Allow == nil || !o.Allow(a)) {

@@ -22,7 +22,7 @@ func TestRun_TriesTheDesktopOfThisMachine(t *testing.T) {
 	rows := byName(abilities.Run(t.Context(), o))
 	for name, want := range map[string]abilities.Result{
 		"notifications": abilities.Works, "clipboard": abilities.Works, "screenshot": abilities.Works, "keychain": abilities.Works,
-		"tray": abilities.Missing, "mail": abilities.NotOffered, "iMessage": abilities.NotOffered,
+		"tray": abilities.Missing, "mail": abilities.NotUsed, "iMessage": abilities.NotOffered,
 	} {
 		if got := rows[name]; got.Result != want || want == abilities.Missing && got.Remedy == "" {
 			t.Errorf("%s: %+v, want %s", name, got, want)

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"os/exec"
 	"slices"
 	"strings"
 
@@ -172,6 +173,17 @@ func hasURLSecret(s string) bool {
 
 // unpinnedPackage matches a package of npx or uvx without an exact version.
 var unpinnedPackage = lazyregexp.New(`^(@[a-z0-9._~-]+/)?[a-z0-9._~-]+(@(latest|next|[~^*].*))?$`)
+
+// MissingNote returns a warning if the program of the server is not installed, or "".
+func (s Server) MissingNote() string {
+	if s.Command == "" {
+		return ""
+	}
+	if _, err := exec.LookPath(s.Command); err == nil {
+		return ""
+	}
+	return fmt.Sprintf("the program %s was not found. Install it, or correct [mcp.servers.%s] command: the entry is in config.toml, but Hob cannot start the server until then", s.Command, s.Name)
+}
 
 // PinningNote returns a remark if the command downloads a package without a fixed version, or "".
 func (s Server) PinningNote() string {

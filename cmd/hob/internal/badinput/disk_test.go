@@ -115,7 +115,7 @@ func TestDiskIsFull(t *testing.T) {
 	if after := h.files(); !slices.Equal(before, after) {
 		t.Errorf("files before %v and after %v", before, after)
 	}
-	h.hob("doctor").works0(1, `fail +disk.*-> free some space`)
+	h.hob("doctor").works0(1, `fail +disk.*-> delete other files on the disk of`)
 	d.free()
 	h.hob("ask", "what did I ask you to remember?").works("9911")
 }
@@ -133,11 +133,11 @@ func TestDiskFillsUp(t *testing.T) {
 	const message = `{"text":"remember that the cat is called Tom","dedupe_key":"1"}`
 	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", message)
 	var r refusal
-	if json.Unmarshal([]byte(body), &r) != nil || code != http.StatusInsufficientStorage || r.Error.Code != "disk_full" || r.Error.Remedy != "free some space" {
+	if json.Unmarshal([]byte(body), &r) != nil || code != http.StatusInsufficientStorage || r.Error.Code != "disk_full" || !strings.HasPrefix(r.Error.Remedy, "free space on the disk of Hob's data") {
 		t.Errorf("a message: %d %s", code, body)
 	}
-	h.hob("ask", "hello").fails(1, "the disk is full and the change was not saved.*free some space")
-	h.hob("task", "add", "milk").fails(1, "the disk is full.*free some space")
+	h.hob("ask", "hello").fails(1, "the disk is full and the change was not saved.*free space on the disk of Hob's data.*hob doctor disk")
+	h.hob("task", "add", "milk").fails(1, "the disk is full.*free space on the disk")
 	h.hob("backup").fails(1, "the disk is full|no space left.*space")
 	if left, err := os.ReadDir(filepath.Join(h.home, "backups")); len(left) != 0 {
 		t.Errorf("half a backup: %v %v", left, err)

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -115,11 +117,48 @@ func checkDisk(_ context.Context, e Env) []Check {
 	case err != nil:
 		return skipCheck("disk", fmt.Sprintf("read free space of %s: %v", dir, err), "")
 	case n < noBytes:
-		return failCheck("disk", fmt.Sprintf("only %d MB are free at %s", n>>20, dir), "free some space")
+		return failCheck("disk", fmt.Sprintf("only %d MB are free at %s", n>>20, dir), spaceRemedy(e.Paths.Data))
 	case n < fewBytes:
-		return warnCheck("disk", fmt.Sprintf("only %d MB are free at %s", n>>20, dir), "free some space")
+		return warnCheck("disk", fmt.Sprintf("only %d MB are free at %s", n>>20, dir), spaceRemedy(e.Paths.Data))
 	}
 	return okCheck("disk", fmt.Sprintf("%d GB are free", n>>30))
+}
+
+// spaceRemedy says where to free space, and names the largest entries of Hob's data folder.
+func spaceRemedy(dir string) string {
+	list, err := os.ReadDir(dir)
+	if err != nil { // it does not exist yet
+		return "delete other files on the disk of " + dir
+	}
+	type entry struct {
+		name string
+		size int64
+	}
+	var large []entry
+	for _, x := range list {
+		e := entry{name: x.Name()}
+		_ = filepath.WalkDir(filepath.Join(dir, x.Name()), func(_ string, d fs.DirEntry, err error) error { // what cannot be read counts as empty
+			if err != nil || !d.Type().IsRegular() {
+				return nil //nolint:nilerr // see above
+			}
+			if fi, err := d.Info(); err == nil {
+				e.size += fi.Size()
+			}
+			return nil
+		})
+		if e.size >= 1<<20 {
+			large = append(large, e)
+		}
+	}
+	slices.SortFunc(large, func(a, b entry) int { return cmp.Compare(b.size, a.size) })
+	var names []string
+	for _, e := range large[:min(3, len(large))] {
+		names = append(names, fmt.Sprintf("%s %d MB", e.name, e.size>>20))
+	}
+	if len(names) == 0 {
+		return "delete other files on the disk of " + dir + "; Hob's data is small"
+	}
+	return "delete other files on the disk of " + dir + ", or move old snapshots from its folder backups to another disk (largest there: " + strings.Join(names, ", ") + ")"
 }
 
 func checkToken(_ context.Context, e Env) []Check {
