@@ -71,10 +71,10 @@ func memoryCases() []toolstest.Case {
 	fact := step("remember", `{"text":"my sister's birthday is on 3 May"}`)
 	note := step("create_note", `{"text":"milk\neggs","title":"Groceries"}`)
 	return []toolstest.Case{
-		{Step: fact, Want: `I will remember "my sister's birthday is on 3 May".`, Undone: "Removed the fact."},
+		{Step: fact, Want: `I will remember "my sister's birthday is on 3 May".`, Undone: `Removed the fact "my sister's birthday is on 3 May".`},
 		{
 			Step: step("remember", `{"text":"My sister's birthday is on 4 May."}`), Before: []toolstest.Step{fact},
-			Want: `It replaces "my sister's birthday is on 3 May".`, Undone: "Removed the fact.",
+			Want: `It replaces "my sister's birthday is on 3 May".`, Undone: `Removed the fact "My sister's birthday is on 4 May".`,
 		},
 		{Step: fact, Before: []toolstest.Step{fact}, Want: "Already known"},
 		{Step: link, Want: `I noted that "Ana works at Initech".`, Undone: "Removed the link."},

@@ -8,6 +8,7 @@ import (
 	"hob/knowledge"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/text/credential"
 	"hob/platform/text/dateparse"
 	"hob/platform/text/textnorm"
 	"hob/tools"
@@ -64,11 +65,18 @@ func (d Deps) rememberTool() tools.Tool {
 			if err := json.Unmarshal(data, &u); err != nil {
 				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
 			}
-			err := d.Knowledge.UndoRememberTx(tx, u.ID)
+			f, err := d.Knowledge.Fact(tx, u.ID)
+			if err == nil {
+				err = d.Knowledge.UndoRememberTx(tx, u.ID)
+			}
 			if errors.Is(err, knowledge.ErrNotFound) {
 				return "", tools.Errorf(tools.Conflict, "this fact was forgotten or corrected")
 			}
-			return "Removed the fact.", err
+			shown, ok := credential.Viewer{}.Show("", f.Text)
+			if !ok {
+				shown = credential.Mark
+			}
+			return "Removed the fact " + quoteLine(textnorm.Ellipsize(shown, 100)) + ".", err
 		},
 	})
 }

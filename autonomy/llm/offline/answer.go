@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/textnorm"
 )
 
@@ -102,10 +103,51 @@ func formatSuccess(d done, p plan) string {
 	switch {
 	case text == "":
 		return "Done (" + d.name + ")."
+	case p.format != nil && len(p.calls) == 1 && d.name == p.calls[0].name:
+		return p.format(text)
 	case d.name == "recall":
+		text = p.selectFacts(text)
+		if p.none != "" && foundNothing(text) {
+			return p.none
+		}
 		return formatRecalled(text, p)
+	case d.name == "remember":
+		return formatLearned(text)
 	}
 	return text
+}
+
+// learnedForm matches the result of remember: the fact, and what it replaces.
+var learnedForm = lazyregexp.New(`(?s)^I will remember "(.*?)"\.(.*)$`)
+
+// formatLearned says what was learned in the second person: "Noted: your sister is Anna."
+func formatLearned(text string) string {
+	m := learnedForm.FindStringSubmatch(text)
+	if m == nil {
+		return text
+	}
+	return "Noted: " + toOwner(m[1]) + "." + m[2]
+}
+
+// selectFacts removes the facts from a recall result that do not answer the question.
+func (p plan) selectFacts(text string) string {
+	body, ok := strings.CutPrefix(strings.TrimSpace(text), preface)
+	if p.keep == nil || !ok {
+		return text
+	}
+	body, before, was := strings.Cut(body, bygone)
+	facts := slices.DeleteFunc(factsOf(body), func(f string) bool { return !p.keep(f) })
+	if len(facts) == 0 {
+		return "I remember nothing about that."
+	}
+	out := preface + "\n- " + strings.Join(facts, "\n- ")
+	if len(facts) == 1 {
+		out = preface + " " + strings.TrimRight(facts[0], ".") + "."
+	}
+	if was {
+		out += "\n" + bygone + before
+	}
+	return out
 }
 
 // secondStep returns the second step of a turn, if it needs one. If memory does not answer a
@@ -127,7 +169,7 @@ func (t *turn) secondStep(p plan, made []done) (call, bool) {
 		return call{}, false
 	}
 	query := p.recallQuery()
-	if query == "" || !foundNothing(made[0].result.Text) {
+	if query == "" || p.none != "" || !foundNothing(p.selectFacts(made[0].result.Text)) {
 		return call{}, false
 	}
 	return call{"search_knowledge", map[string]any{"query": query}}, true

@@ -6,7 +6,21 @@ func chatBuilders() map[string]builder {
 	plain := func(name string) builder {
 		return func(w *intentDraft) (plan, bool) { return planReply(w.g.replyText(name)) }
 	}
+	refuse := func(name string) builder {
+		return func(w *intentDraft) (plan, bool) { return planRefusal(w.g.replyText(name)) }
+	}
 	return map[string]builder{
+		"feeling":       replyFeeling,
+		"complaint":     plain("complaint"),
+		"negated":       refuse("negated"),
+		"scope.home":    refuse("scope.home"),
+		"scope.order":   refuse("scope.order"),
+		"scope.contact": refuse("scope.contact"),
+		"scope.write":   refuse("scope.write"),
+		"scope.play":    refuse("scope.play"),
+		"scope.travel":  refuse("scope.travel"),
+		"scope.world":   refuse("scope.world"),
+
 		"help":       replyHelp,
 		"hello":      replyHello,
 		"thanks":     plain("thanks"),
@@ -25,6 +39,13 @@ func replyHello(w *intentDraft) (plan, bool) {
 		return planReply(w.g.replyText("how-are-you"))
 	}
 	return planReply(w.g.replyText("hello"))
+}
+
+func replyFeeling(w *intentDraft) (plan, bool) {
+	if w.hasSlot("good") {
+		return planReply(w.g.replyText("feeling-good"))
+	}
+	return planReply(w.g.replyText("feeling-low"))
 }
 
 // replyHelp shows the overview of the help text, or the part named by a topic.

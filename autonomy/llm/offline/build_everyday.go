@@ -3,6 +3,8 @@ package offline
 import (
 	"slices"
 	"strings"
+
+	"hob/platform/text/textnorm"
 )
 
 func everydayBuilders() map[string]builder {
@@ -10,6 +12,20 @@ func everydayBuilders() map[string]builder {
 		"list.add":  addToList,
 		"list.show": showList,
 		"list.tick": tickOff,
+		"list.more": func(w *intentDraft) (plan, bool) {
+			x, _ := w.g.talk.exchangeAgo(0)
+			head, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(w.s.text)), " ")
+			if len(x.acts) == 0 || x.acts[len(x.acts)-1].tool != "create_task" || !slices.Contains([]string{"and", "also", "plus"}, head) || w.isQuestion() || w.isAsking() {
+				return noPlan()
+			}
+			alone := w.g.inDialogue(nil)
+			if p := alone.planSingle(alone.parseSentence(w.s.originalText(0, len(w.s.tokens)), w.s.now), 0, false); p.intent != nil && p.intent.rank >= 0 {
+				return noPlan()
+			}
+			return w.onLastList(addToList)
+		},
+		"list.again":  func(w *intentDraft) (plan, bool) { return w.onLastList(showList) },
+		"list.untick": func(w *intentDraft) (plan, bool) { return w.onLastList(tickOff) },
 		"list.clear": func(w *intentDraft) (plan, bool) {
 			return planRefusal(w.g.replyText("clear-list", "{list}", w.listName()))
 		},
@@ -20,8 +36,28 @@ func everydayBuilders() map[string]builder {
 	}
 }
 
+// onLastList runs a builder on the list that one of the last exchanges mentioned.
+func (w *intentDraft) onLastList(build builder) (plan, bool) {
+	for n := range recent {
+		x, _ := w.g.talk.exchangeAgo(n)
+		for i := range x.acts {
+			if name := x.acts[i].stringArg("project"); strings.HasSuffix(name, " list") {
+				w.list = name
+				return build(w)
+			}
+		}
+		if len(x.acts) > 0 {
+			break
+		}
+	}
+	return noPlan()
+}
+
 // listName returns the project that holds a named list. The names of a shopping list are one list.
 func (w *intentDraft) listName() string {
+	if w.list != "" {
+		return w.list
+	}
 	switch name := w.slotNorm("list"); name {
 	case "", "grocery", "groceries", "food", "supermarket":
 		return "shopping list"
@@ -69,7 +105,16 @@ func showList(w *intentDraft) (plan, bool) {
 	if !w.noLead() {
 		return noPlan()
 	}
-	return planCall("list_tasks", argsOf("project", w.listName()))
+	p, ok := planCall("list_tasks", argsOf("project", w.listName()))
+	if name := listItem(w.slotString("item")); name != "" {
+		p.format = func(list string) string {
+			if slices.ContainsFunc(listedItems("list_tasks", list), func(it item) bool { return hasEveryWord(it.line, textnorm.FoldedWords(name)) }) {
+				return "Yes: " + list
+			}
+			return "No, " + quoteText(name) + " is not on the " + w.listName() + "."
+		}
+	}
+	return p, ok
 }
 
 func tickOff(w *intentDraft) (plan, bool) {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"hob/platform/text/credential"
 )
 
 func memoryBuilders() map[string]builder {
@@ -21,7 +23,13 @@ func memoryBuilders() map[string]builder {
 		"memory.forget.every": func(w *intentDraft) (plan, bool) {
 			return planCall("forget", argsOf("query", bareName(w.slotString("query")), "everything", true))
 		},
-		"search.all": searchAll,
+		"memory.state":    stateFact,
+		"memory.name":     learnName,
+		"memory.name.ask": tellName,
+		"memory.person":   askPerson,
+		"follow.fact":     amendFact,
+		"follow.forget":   forgetShown,
+		"search.all":      searchAll,
 	}
 }
 
@@ -34,7 +42,7 @@ func addMemory(w *intentDraft) (plan, bool) {
 		if text == "" || w.isQuestion() || w.g.lex.containsWord("own-kinds", strings.ToLower(key)) || w.g.lex.containsWord("finished", strings.ToLower(text)) {
 			return noPlan()
 		}
-		return planCall("remember", argsOf("text", w.s.originalText(0, len(w.s.tokens))))
+		return w.keepStatement(w.s.originalText(0, len(w.s.tokens)))
 	}
 	lower := strings.ToLower(text)
 	if strings.HasPrefix(lower, "to ") { // "remember to call mum"
@@ -43,7 +51,11 @@ func addMemory(w *intentDraft) (plan, bool) {
 	if isUnspecific(text) {
 		return planQuestion("What should I remember?", fillBetween("remember that", ""))
 	}
-	return planCall("remember", argsOf("text", text))
+	p, ok := planCall("remember", argsOf("text", text))
+	if kind := credential.Sensitive(text); kind != "" {
+		p.say = w.g.replyText("secret-kept", "{kind}", kind)
+	}
+	return p, ok
 }
 
 // isQuestion reports whether the sentence ends in a question mark.
@@ -146,7 +158,7 @@ func (w *intentDraft) trimQuestion(c capture) string {
 		break
 	}
 	query := w.s.originalText(from, to)
-	for _, aux := range []string{" did I ", " do I ", " have I ", " did we ", " do we ", " have we "} {
+	for _, aux := range []string{" called ", " named ", " did I ", " do I ", " have I ", " did we ", " do we ", " have we "} {
 		query = strings.Replace(query, aux, " ", 1) // "which level did I park on"
 	}
 	return query

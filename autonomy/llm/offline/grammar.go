@@ -30,6 +30,10 @@ type intent struct {
 	againWith []string
 }
 
+// fallbackRank is the rank of intents that explain why a request is not possible. They are tried after
+// all others, with and without typos.
+const fallbackRank = -3
+
 // pattern is one form of an intent.
 type pattern struct {
 	node

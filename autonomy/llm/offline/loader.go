@@ -148,6 +148,8 @@ func (l *loader) parseHead(line string) error {
 			l.now.rank = -1
 		case "last":
 			l.now.rank = -2
+		case "fallback":
+			l.now.rank = fallbackRank
 		default:
 			return fmt.Errorf("unknown flag %q", f)
 		}

@@ -5,10 +5,16 @@ import (
 	"strings"
 )
 
-// nearestExample returns the example sentence in the grammar that is most similar to said. It
-// compares words and gives rare words a higher weight.
+// nearestExample returns the example sentence in the grammar that is most similar to said, or "" if
+// none is near: a near one has a third of the words of said that matter. Rare words have a higher
+// weight.
 func (g *grammar) nearestExample(said string) string {
-	toks := splitTokens(oneLine(said, 400), g.lex)
+	var toks []string
+	for _, t := range splitTokens(oneLine(said, 400), g.lex) {
+		if t.kind == word && len(t.norm) > 2 && !isSmallWord(t.norm) && !g.lex.containsWord("question-words", t.norm) {
+			toks = append(toks, t.norm)
+		}
+	}
 	seen := map[string]int{}
 	for _, in := range g.intents {
 		for _, ex := range in.examples {
@@ -20,46 +26,36 @@ func (g *grammar) nearestExample(said string) string {
 	best, bestScore := "", 0.0
 	for _, in := range g.intents {
 		for _, ex := range in.examples {
-			score := 0.0
+			score, common := 0.0, 0.0
 			words := wordSet(ex)
-			for w := range words {
-				weight := 1 / math.Sqrt(float64(seen[w]))
-				if isSmallWord(w) {
-					weight /= 4
-				}
-				for _, t := range toks {
-					if t.kind == word {
-						score += weight * wordLikeness(t.norm, w)
+			for _, t := range toks {
+				like, weight := 0.0, 0.0
+				for w := range words {
+					if l := wordLikeness(t, w); l > like {
+						like, weight = l, 1/math.Sqrt(float64(seen[w]))
 					}
 				}
+				common += like
+				score += like * weight
 			}
 			score /= math.Sqrt(float64(len(words)) + 3)
-			if score > bestScore {
+			if score > bestScore && 3*common >= float64(len(toks)) {
 				best, bestScore = ex, score
 			}
 		}
 	}
-	if bestScore >= 0.12 {
-		return best
-	}
-	return g.usualExample(toks)
+	return best
 }
 
-// usualExample returns an example for text without similar words, based on the form of the
-// sentence.
-func (g *grammar) usualExample(toks []token) string {
-	name := "task.add"
-	for i, t := range toks {
-		if i == 0 && g.lex.containsWord("questions", t.norm) {
-			name = "memory.about"
-		}
+// replyUnknown returns the text for a message that matches no request.
+func (g *grammar) replyUnknown(said string) string {
+	if toks := splitTokens(oneLine(said, 400), g.lex); len(toks) > 2 && g.lex.containsWord("statement-starts", toks[0].norm) {
+		return g.replyText("statement")
 	}
-	for _, in := range g.intents {
-		if in.name == name {
-			return in.examples[0]
-		}
+	if ex := g.nearestExample(said); ex != "" {
+		return g.replyText("not-understood", "{words}", quoteText(said), "{example}", quoteText(ex))
 	}
-	return "help"
+	return g.replyText("not-understood-far", "{words}", quoteText(said))
 }
 
 // wordSet returns the set of words in an example.

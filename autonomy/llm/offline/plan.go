@@ -61,6 +61,12 @@ type plan struct {
 	question *question // set if outcome is ask
 	joined   bool      // whether the calls are the parts of one sentence, which must not be split again
 	answered bool      // whether the message answered the open question
+	// keep selects the remembered facts that answer the question; nil selects all. none is the answer
+	// if no fact is left; "" means a search of all data.
+	keep func(fact string) bool
+	none string
+	// format converts the result of the only call to the answer; nil keeps it.
+	format func(result string) string
 }
 
 func planCalls(calls ...call) (plan, bool) { return plan{outcome: act, calls: calls}, true }

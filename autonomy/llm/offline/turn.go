@@ -175,7 +175,7 @@ func (g *grammar) planText(p plan, said string) string {
 	case p.say != "":
 		return p.say
 	}
-	return g.replyText("not-understood", "{words}", quoteText(said), "{example}", quoteText(g.nearestExample(said)))
+	return g.replyUnknown(said)
 }
 
 // toToolCalls converts planned calls to tool calls. A call is direct if the request offers the

@@ -40,11 +40,18 @@ func (g *grammar) planSingle(s *sentence, depth int, forgiving bool) plan {
 	if s.skipPunctuation(0) == len(s.tokens) {
 		return plan{outcome: unknown}
 	}
+	var fallback []interpretation
 	for _, loose := range []bool{false, true} {
 		if loose && (!forgiving || !g.hasSlip(s)) {
 			break
 		}
 		for _, r := range g.allReadings(s, loose) {
+			if r.intent.rank == fallbackRank {
+				if !loose {
+					fallback = append(fallback, r)
+				}
+				continue
+			}
 			w := intentDraft{interpretation: r, g: g, depth: depth}
 			if w.isNegated() {
 				continue
@@ -57,6 +64,12 @@ func (g *grammar) planSingle(s *sentence, depth int, forgiving bool) plan {
 				p.intent = r.intent
 				return p
 			}
+		}
+	}
+	for _, r := range fallback {
+		if p, ok := g.build[r.intent.name](&intentDraft{interpretation: r, g: g, depth: depth}); ok {
+			p.intent = r.intent
+			return p
 		}
 	}
 	return plan{outcome: unknown}
@@ -106,7 +119,7 @@ func (sp *splitter) splitRequests(s *sentence, whole plan) (plan, bool) {
 		}
 		cuts++
 		left := sp.g.planSingle(sp.g.parseSentence(s.text[:s.tokens[i-1].end], sp.now), sp.depth, false)
-		if left.outcome == unknown || left.intent.rank < 0 && left.intent.name != "schedule.add" {
+		if left.outcome == unknown || left.intent.rank < 0 && left.intent.name != "schedule.add" && left.intent.name != "memory.state" {
 			continue
 		}
 		right, ok := sp.planFollowing(left, s.text[s.tokens[next].start:])

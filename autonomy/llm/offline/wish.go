@@ -11,6 +11,7 @@ type intentDraft struct {
 	// depth is the number of requests that contain this one: "every day at 8 brief me" contains
 	// "brief me".
 	depth int
+	list  string // the list that the conversation is about; see onLastList
 }
 
 // builder converts a reading to a plan, or declines it.

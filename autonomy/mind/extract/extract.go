@@ -15,12 +15,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/llm"
 	"hob/autonomy/mind/learn"
 	"hob/knowledge"
+	"hob/platform/provenance"
 	"hob/platform/retry"
 	"hob/platform/store"
 	"hob/platform/store/erase"
@@ -98,7 +100,7 @@ func (x *Extractor) Eraser() erase.Eraser {
 // Study marks a turn as pending. The returned function must run in the transaction that ends the
 // turn.
 func (x *Extractor) Study(t learn.Turn) func(tx *store.Tx) {
-	if x.o.Mode == Off || !t.Owner || !say.Tells(ownWords(t.Text)) {
+	if x.o.Mode == Off || !t.Owner || !say.Tells(say.OwnWords(t.Text)) {
 		return func(*store.Tx) {}
 	}
 	return func(tx *store.Tx) {
@@ -247,7 +249,7 @@ func (x *Extractor) fillWords(ctx context.Context, t *pendingTurn) error {
 			return nil
 		}
 	}
-	t.words = ownWords(ev.Text)
+	t.words = say.OwnWords(ev.Text)
 	return nil
 }
 
@@ -283,7 +285,7 @@ func (x *Extractor) ruleTx(tx *store.Tx, mark string, t pendingTurn) error {
 	if err := tx.QueryRow(`SELECT count(*) FROM extractions WHERE event = ? AND ruled = 0`, t.event).Scan(&there); err != nil || there == 0 {
 		return err
 	}
-	for _, s := range FindStatements(t.words, t.at.In(x.o.Zone())) {
+	for _, s := range say.Lasting(t.words, t.at.In(x.o.Zone())) {
 		if _, err := x.o.Base.RememberInferredTx(tx, x.newFact(t, s)); err != nil {
 			return err
 		}
@@ -296,4 +298,11 @@ func (x *Extractor) ruleTx(tx *store.Tx, mark string, t pendingTurn) error {
 		return fmt.Errorf("extract: %w", err)
 	}
 	return nil
+}
+
+// newFact converts a statement to a fact.
+func (x *Extractor) newFact(t pendingTurn, s say.Triple) knowledge.Fact {
+	return knowledge.Fact{
+		Text: strings.TrimRight(s.Text, " ,;"), Provenance: provenance.Owner, Event: t.event, Source: "event:" + t.event, Realm: t.realm, CreatedAt: t.at.In(x.o.Zone()),
+	}
 }

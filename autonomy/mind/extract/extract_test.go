@@ -9,6 +9,7 @@ import (
 
 	"hob/platform/provenance"
 	"hob/platform/text/textnorm"
+	say "hob/platform/text/triples"
 )
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -38,7 +39,7 @@ func TestPassing(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			var got []string
-			for _, s := range FindStatements(ownWords(text), noon) {
+			for _, s := range say.Lasting(say.OwnWords(text), noon) {
 				got = append(got, s.Text)
 			}
 			if d := cmp.Diff(want, got); d != "" {
@@ -69,7 +70,7 @@ func TestChecked(t *testing.T) {
 		{"concluded out of nothing", foundItem{Quote: "Uwe next door", Text: "the evil bank is at Mallory", Kind: "observation"}, false, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			f, ok := checkItem(pendingTurn{words: ownWords(words), tainted: tc.tainted}, tc.it)
+			f, ok := checkItem(pendingTurn{words: say.OwnWords(words), tainted: tc.tainted}, tc.it)
 			if ok != (tc.want != "") || ok && f.Text != tc.want {
 				t.Errorf("%q, %v, want %q", f.Text, ok, tc.want)
 			}
@@ -89,7 +90,7 @@ func FuzzAnswer(f *testing.F) {
 		if err != nil {
 			return
 		}
-		words := ownWords(said)
+		words := say.OwnWords(said)
 		for _, it := range items {
 			fact, ok := checkItem(pendingTurn{words: words}, it)
 			if !ok || fact.Provenance != provenance.Owner {

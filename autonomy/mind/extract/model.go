@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"hob/autonomy/llm"
 	"hob/knowledge"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/textnorm"
 	say "hob/platform/text/triples"
 )
@@ -185,7 +187,7 @@ func checkItem(t pendingTurn, it foundItem) (knowledge.Fact, bool) {
 		return knowledge.Fact{}, false
 	}
 	text := strings.Join(strings.Fields(strings.ToValidUTF8(it.Text, " ")), " ")
-	if text == "" || len(text) > maxItem || slices.ContainsFunc(append(textnorm.FoldedWords(text), quote...), isSecret) {
+	if text == "" || len(text) > maxItem || slices.ContainsFunc(append(textnorm.FoldedWords(text), quote...), say.IsSecretWord) {
 		return knowledge.Fact{}, false
 	}
 	f := knowledge.Fact{Text: text, Provenance: provenance.Owner}
@@ -289,3 +291,12 @@ func (x *Extractor) postponeTurns(ctx context.Context, list []pendingTurn, cause
 		return err
 	})
 }
+
+var sentence = lazyregexp.New(`[^.!?\n]+[.!?]*`)
+
+// functionWords lists the words that ownShare ignores: function words, and words that are common in
+// a model's answer.
+var functionWords = sync.OnceValue(func() []string {
+	return strings.Fields(`the a an of in on at to for and or is are was were be been has have had do does with by from as that this i my me we our he she they his her their it its s not no
+	owner lives live works work likes like prefers prefer called named since until`)
+})

@@ -148,3 +148,35 @@ func addShaped(text string, found []Credential) []Credential {
 	}
 	return nil
 }
+
+// Sensitive returns what kind of secret a text contains: a credential, a card number or an IBAN. The
+// result is a noun phrase such as "a password", or "" if the text contains none. Such text belongs
+// into the secrets store and not into memory.
+func Sensitive(text string) string {
+	switch found := Find("", text); {
+	case redact.HasIBAN(text):
+		return "an IBAN"
+	case redact.HasCard(text):
+		return "a card number"
+	case redact.Shapes(text) != text:
+		return "an API key"
+	case len(found) > 0:
+		return found[0].Kind.noun()
+	}
+	return ""
+}
+
+// noun returns the kind as a noun phrase.
+func (k Kind) noun() string {
+	switch k {
+	case Password:
+		return "a password"
+	case Code:
+		return "a code or PIN"
+	case Key:
+		return "a key"
+	case Phrase:
+		return "a recovery phrase"
+	}
+	return "a credential"
+}

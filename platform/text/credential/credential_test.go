@@ -148,3 +148,24 @@ func FuzzShow(f *testing.F) {
 		credential.AskedBy(asked).Show(heading, text)
 	})
 }
+
+func TestSensitive(t *testing.T) {
+	for text, want := range map[string]string{
+		"my wifi password is hunter2":                     "a password",
+		"the bank PIN is 4711":                            "a code or PIN",
+		"my IBAN is DE89 3704 0044 0532 0130 00":          "an IBAN",
+		"iban de89370400440532013000 please":              "an IBAN",
+		"my card is 4111 1111 1111 1111":                  "a card number",
+		"use sk-abcdefghijklmnopqrstuvwx for it":          "an API key",
+		"my sister is Anna":                               "",
+		"my IBAN is DE89 3704 0044 0532 0130 01":          "",
+		"the order number is 4111 1111 1111 1112":         "",
+		"I moved to Leeds in 2024":                        "",
+		"my locker number is 318":                         "",
+		"call +370 612 34567 or write to ada@example.org": "",
+	} {
+		if got := credential.Sensitive(text); got != want {
+			t.Errorf("Sensitive(%q) = %q, want %q", text, got, want)
+		}
+	}
+}

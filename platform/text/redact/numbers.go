@@ -128,3 +128,12 @@ func mod97(s string) bool {
 	}
 	return m == 1
 }
+
+// HasCard reports whether text contains a payment card number.
+func HasCard(text string) bool { return redactCards(text) != text }
+
+// HasIBAN reports whether text contains a bank account number, in upper or lower case.
+func HasIBAN(text string) bool {
+	text = strings.ToUpper(text)
+	return redactIBANs(text) != text
+}

@@ -1,4 +1,4 @@
-package extract
+package triples
 
 import (
 	"slices"
@@ -6,24 +6,21 @@ import (
 	"sync"
 	"time"
 
-	"hob/knowledge"
-	"hob/platform/provenance"
 	"hob/platform/text/lazyregexp"
 	"hob/platform/text/textnorm"
-	say "hob/platform/text/triples"
 )
 
 // maxOwn is the maximum length of the analyzed part of a message in bytes.
 const maxOwn = 1500
 
-var quoted = lazyregexp.New("(?s)```.*?(```|$)|`[^`\n]*`|\"[^\"]*(\"|$)|“[^”]*(”|$)|«[^»]*(»|$)|„[^“”]*([“”]|$)")
+var quotedText = lazyregexp.New("(?s)```.*?(```|$)|`[^`\n]*`|\"[^\"]*(\"|$)|“[^”]*(”|$)|«[^»]*(»|$)|„[^“”]*([“”]|$)")
 
-// ownWords returns the owner's own words in a message: the first paragraph without quotations, up
+// OwnWords returns the owner's own words in a message: the first paragraph without quotations, up
 // to a line that introduces another text.
-func ownWords(text string) string {
+func OwnWords(text string) string {
 	text = strings.TrimSpace(strings.ToValidUTF8(text, " "))
 	text, _, _ = strings.Cut(text, "\n\n")
-	text = quoted.ReplaceAllStringFunc(text, func(q string) string {
+	text = quotedText.ReplaceAllStringFunc(text, func(q string) string {
 		if len(strings.Fields(q)) <= 2 && len(q) < 40 { // probably a name
 			return strings.Trim(q, "\"“”«»„`")
 		}
@@ -64,24 +61,24 @@ func introducesQuote(head string) bool {
 var storedAttributes = []string{
 	"lives_in", "lives_at", "works_at", "works_as", "works_with", "studies_at", "married_to", "engaged_to", "dating", "reports_to", "member_of", "allergic_to",
 	"likes", "prefers", "speaks", "plays", "owns", "drives", "born", "bank", "birthday", "anniversary", "address", "phone", "number", "email", "height", "size", "employer",
-	"hometown", "job", "occupation", "profession", "nationality", "nickname", "age", say.Called, "switched", "replaced", "",
+	"hometown", "job", "occupation", "profession", "nationality", "nickname", "age", Called, "switched", "replaced", "",
 }
 
 // hedgeWords lists words that mark uncertain or short-lived statements. Such statements are not
 // stored.
 var hedgeWords = []string{"maybe", "perhaps", "probably", "think", "guess", "might", "vielleicht", "peutetre", "quizas", "forse", "if", "would", "tomorrow", "today", "yesterday", "tonight"}
 
-// FindStatements returns the statements in words that are worth storing. They are about the owner,
+// Lasting returns the statements in words that are worth storing without a request. They are about the owner,
 // or about a person with a name or a role.
-func FindStatements(words string, at time.Time) (out []say.Triple) {
-	for _, s := range say.Read(words, at) {
+func Lasting(words string, at time.Time) (out []Triple) {
+	for _, s := range Read(words, at) {
 		about := s.Subject.Owner || s.Subject.Role != "" || s.Subject.Name != "" || s.Attr == ""
 		text := textnorm.FoldedWords(s.Text)
 		switch {
 		case !about, s.Past, !slices.Contains(storedAttributes, s.Attr) && !strings.HasPrefix(s.Attr, "favourite "):
-		case slices.ContainsFunc(text, func(w string) bool { return slices.Contains(hedgeWords, w) || isSecret(w) }):
+		case slices.ContainsFunc(text, func(w string) bool { return slices.Contains(hedgeWords, w) || IsSecretWord(w) }):
 		case s.More && !slices.ContainsFunc(text, func(w string) bool { return slices.Contains(alsoWords(), w) }):
-		case s.Attr == say.Called && s.More && s.Subject.Role != "" && len(out) > 0 && out[len(out)-1].Text == s.Text:
+		case s.Attr == Called && s.More && s.Subject.Role != "" && len(out) > 0 && out[len(out)-1].Text == s.Text:
 		case s.Attr == "number" && !slices.Contains(text, "phone"):
 		case s.Attr == "likes" && (len(text) < 3 || s.Subject.Name != "" && s.Subject.Role == ""):
 		case s.Attr == "owns" && !s.Ended && !slices.ContainsFunc(lastingPossessions(), func(w string) bool { return slices.Contains(text, w) }):
@@ -105,22 +102,8 @@ var alsoWords = sync.OnceValue(func() []string {
 	return strings.Fields("also too another second both auch aussi tambien anche tez taip")
 })
 
-func isSecret(w string) bool {
+// IsSecretWord reports whether a folded word names a secret. No statement with such a word is stored
+// without a request.
+func IsSecretWord(w string) bool {
 	return slices.Contains([]string{"password", "passcode", "passphrase", "pin", "passwort", "kennwort", "iban", "combination", "secret", "token", "cvv", "haslo", "slaptazodis"}, w)
 }
-
-// newFact converts a statement to a fact.
-func (x *Extractor) newFact(t pendingTurn, s say.Triple) knowledge.Fact {
-	return knowledge.Fact{
-		Text: strings.TrimRight(s.Text, " ,;"), Provenance: provenance.Owner, Event: t.event, Source: "event:" + t.event, Realm: t.realm, CreatedAt: t.at.In(x.o.Zone()),
-	}
-}
-
-var sentence = lazyregexp.New(`[^.!?\n]+[.!?]*`)
-
-// functionWords lists the words that ownShare ignores: function words, and words that are common in
-// a model's answer.
-var functionWords = sync.OnceValue(func() []string {
-	return strings.Fields(`the a an of in on at to for and or is are was were be been has have had do does with by from as that this i my me we our he she they his her their it its s not no
-	owner lives live works work likes like prefers prefer called named since until`)
-})

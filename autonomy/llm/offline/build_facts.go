@@ -1,0 +1,242 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"hob/platform/text/credential"
+	"hob/platform/text/textnorm"
+	say "hob/platform/text/triples"
+)
+
+// keepStatement returns the plan that stores a statement that the user did not ask to store. A
+// secret is not stored.
+func (w *intentDraft) keepStatement(texts ...string) (plan, bool) {
+	out := plan{outcome: act}
+	for _, text := range texts {
+		if kind := credential.Sensitive(text); kind != "" {
+			return planRefusal(w.g.replyText("secret", "{kind}", kind))
+		}
+		out.calls = append(out.calls, call{"remember", argsOf("text", strings.TrimRight(text, " .,;!"))})
+	}
+	return out, len(out.calls) > 0
+}
+
+// stateFact stores a statement such as "my sister is Anna". Every part of the message must be such a
+// statement.
+func stateFact(w *intentDraft) (plan, bool) {
+	text := w.slotString("text")
+	if w.isQuestion() || w.isAsking() || !w.noLead() || say.OwnWords(text) != strings.TrimSpace(text) {
+		return noPlan()
+	}
+	if kind := credential.Sensitive(text); kind != "" && w.statesSecret(text) {
+		return planRefusal(w.g.replyText("secret", "{kind}", kind))
+	}
+	if first, _, _ := strings.Cut(strings.ReplaceAll(text, "’", "'"), " "); strings.HasSuffix(first, "'s") && !w.g.lex.containsWord("not-names", strings.TrimSuffix(first, "'s")) {
+		text = upperFirst(text) // "anna's birthday"
+	}
+	if len(say.Lasting(text, w.s.now)) == 0 {
+		return noPlan()
+	}
+	if len(say.Unread(text, w.s.now)) == 0 {
+		return w.keepStatement(text)
+	}
+	return noPlan()
+}
+
+// statesSecret reports whether text begins like a statement, so that "open https://..." with a key is
+// not answered with the advice for secrets.
+func (w *intentDraft) statesSecret(text string) bool {
+	first, _, _ := strings.Cut(strings.ToLower(text), " ")
+	return say.Mine(first) || slices.Contains([]string{"the", "password", "pin", "iban", "here"}, strings.Trim(first, ":"))
+}
+
+// learnName stores the name of the user. A name consists of at most 3 words that are no other words
+// of a request.
+func learnName(w *intentDraft) (plan, bool) {
+	if w.isQuestion() || !w.noLead() {
+		return noPlan()
+	}
+	if c, ok := w.captureOf("few_self"); ok {
+		if name := w.s.originalText(c.from, c.to); w.isPerson(c) && !w.hasOrdinaryWord(c) {
+			return planQuestion("Is “"+name+"” your name?", func(answer string) (string, bool) {
+				return "my name is " + name, w.g.lex.containsWord("yes", strings.ToLower(strings.Trim(answer, " .!")))
+			})
+		}
+		return noPlan()
+	}
+	c, _ := w.captureOf("few_name")
+	if len(strings.Fields(w.s.originalText(c.from, c.to))) > 3 || len(w.s.timesInside(c.from, c.to)) > 0 || w.hasOrdinaryWord(c) {
+		return noPlan()
+	}
+	return w.keepStatement("my name is " + upperFirst(w.s.originalText(c.from, c.to)))
+}
+
+// hasOrdinaryWord reports whether a range contains a word that is no name.
+func (w *intentDraft) hasOrdinaryWord(c capture) bool {
+	return slices.ContainsFunc(w.s.tokens[c.from:c.to], func(t token) bool {
+		return t.kind != word || w.g.lex.containsWord("not-names", t.norm) || strings.IndexFunc(t.norm, unicode.IsDigit) >= 0
+	})
+}
+
+// tellName answers "what's my name?".
+func tellName(w *intentDraft) (plan, bool) {
+	p, _ := planCall("recall", argsOf("query", "my name"))
+	p.keep = func(fact string) bool { return isAbout(fact, "my", "name") || strings.HasPrefix(fact, "I am called ") }
+	p.none = w.g.replyText("no-name")
+	return p, true
+}
+
+// isAbout reports whether a fact states the attribute of the user and not that of another person:
+// "my wife's name is Julia" does not tell the name of the user.
+func isAbout(fact, owner, attr string) bool {
+	words := strings.Fields(strings.ToLower(fact))
+	i := slices.Index(words, attr)
+	return i > 0 && strings.Trim(words[i-1], ".,") == owner || i > 1 && words[i-2] == owner && !strings.Contains(words[i-1], "'") && !strings.Contains(words[i-1], "’")
+}
+
+// askPerson answers questions about people and what belongs to them from memory. Facts without the
+// words of the question do not answer it, and the world outside memory is unknown.
+func askPerson(w *intentDraft) (plan, bool) {
+	c, ok := w.captureOf("query")
+	if ok && (w.onlyTime(c) || len(w.s.timesInside(c.from, c.to)) > 0) {
+		return noPlan()
+	}
+	if first := w.s.firstWord(0); ok && (first != "who" || w.s.tokens[c.from].norm == "the") { // a person's name
+		if w.hasOrdinaryWord(c) || len(strings.Fields(w.s.originalText(c.from, c.to))) > 2 {
+			return noPlan()
+		}
+	}
+	for _, t := range w.s.tokens { // questions with "my" and "I" are those of memory.ask
+		if w.g.lex.containsWord("own", t.norm) {
+			return noPlan()
+		}
+	}
+	words := w.contentWords()
+	if len(words) == 0 {
+		return noPlan()
+	}
+	p, _ := planCall("recall", argsOf("query", strings.Join(words, " ")))
+	p.keep = func(fact string) bool { return hasEveryWord(fact, words) }
+	p.none = w.g.replyText("not-told", "{words}", quoteText(w.s.text))
+	return p, true
+}
+
+// contentWords returns the words of a question that an answer must contain.
+func (w *intentDraft) contentWords() (out []string) {
+	for _, t := range w.s.tokens {
+		for _, f := range textnorm.FoldedWords(strings.TrimSuffix(strings.TrimSuffix(t.norm, "'s"), "’s")) {
+			if t.kind != punct && !w.g.lex.containsWord("question-words", f) {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}
+
+// hasEveryWord reports whether a fact contains all words, in another form too: "lives" for "live".
+func hasEveryWord(fact string, words []string) bool {
+	have := textnorm.FoldedWords(fact)
+	return !slices.ContainsFunc(words, func(w string) bool {
+		return !slices.ContainsFunc(have, func(h string) bool { return wordLikeness(w, h) >= 0.6 || len(w) == 3 && strings.HasPrefix(h, w) })
+	})
+}
+
+// amendFact completes or corrects the fact of the previous exchange: "it's Julia" after a question
+// that memory could not answer, "no, it's Julie" or "that's wrong, she works at Bosch now" after a
+// fact.
+func amendFact(w *intentDraft) (plan, bool) {
+	if w.isQuestion() || w.isAsking() || !w.noLead() {
+		return noPlan()
+	}
+	x, _ := w.g.talk.exchangeAgo(0)
+	fact := x.shownFact()
+	if c, ok := w.captureOf("value"); ok {
+		value := w.s.originalText(c.from, c.to)
+		if fact == "" {
+			if subject := w.openSubject(x); subject != "" && len(strings.Fields(value)) <= 8 {
+				return w.keepStatement(subject + " is " + value)
+			}
+			return noPlan()
+		}
+		list := say.Read(fact, w.s.now)
+		if len(list) == 1 && list[0].Value != "" && strings.Count(fact, list[0].Value) == 1 && len(strings.Fields(value)) <= len(strings.Fields(list[0].Value))+3 {
+			return w.keepStatement(strings.Replace(fact, list[0].Value, value, 1))
+		}
+	}
+	text := w.slotString("text")
+	if fact == "" || text == "" || !slices.Contains([]string{"he", "she", "they", "it"}, w.s.firstWord(w.textStart())) {
+		return noPlan()
+	}
+	known := say.Read(fact+".", w.s.now)
+	var texts []string
+	for _, s := range say.Lasting(fact+". "+text, w.s.now) {
+		if !slices.ContainsFunc(known, func(k say.Triple) bool { return k.Text == s.Text }) {
+			texts = append(texts, s.Text)
+		}
+	}
+	return w.keepStatement(slices.Compact(texts)...)
+}
+
+// forgetShown forgets the fact of the previous exchange. A fact that was just stored is undone, so the
+// fact that it replaced comes back.
+func forgetShown(w *intentDraft) (plan, bool) {
+	x, _ := w.g.talk.exchangeAgo(0)
+	switch fact := x.shownFact(); {
+	case fact == "":
+		return noPlan()
+	case x.acts[0].tool == "remember":
+		return planCalls(x.acts[0].undoCall())
+	default:
+		return planCall("forget", argsOf("query", fact))
+	}
+}
+
+func (w *intentDraft) textStart() int {
+	c, _ := w.captureOf("text")
+	return c.from
+}
+
+// shownFact returns the only fact that an exchange stored or showed.
+func (x *exchange) shownFact() string {
+	if len(x.acts) != 1 || x.acts[0].failed {
+		return ""
+	}
+	switch p := x.acts[0]; p.tool {
+	case "remember":
+		return p.stringArg("text")
+	case "recall":
+		body, ok := strings.CutPrefix(strings.TrimSpace(p.text), preface)
+		facts := factsOf(body)
+		if !ok || len(facts) != 1 || strings.Contains(p.text, bygone) {
+			return ""
+		}
+		if i := strings.LastIndex(facts[0], " ("); i > 0 {
+			return facts[0][:i]
+		}
+	}
+	return ""
+}
+
+// openSubject returns the subject of a question that memory could not answer: "my wife's name" for
+// "what is my wife's name?".
+func (w *intentDraft) openSubject(x exchange) string {
+	if len(x.acts) == 0 || x.acts[0].tool != "recall" || !foundNothing(x.acts[0].text) {
+		return ""
+	}
+	alone := w.g.inDialogue(nil)
+	s := alone.parseSentence(x.own, w.s.now)
+	for _, r := range alone.allReadings(s, false) {
+		d := intentDraft{interpretation: r, g: alone}
+		switch {
+		case r.intent.name == "memory.name.ask":
+			return "my name"
+		case r.intent.name == "memory.ask" || r.intent.name == "memory.person":
+			if q := d.slotString("query"); slices.Contains([]string{"is", "are", "was"}, s.firstWord(s.skipPunctuation(0)+1)) {
+				return strings.TrimRight(q, "?!. ")
+			}
+		}
+	}
+	return ""
+}
