@@ -133,7 +133,7 @@ func (w *intentDraft) remindAround(a anchor, r record, name string) plan {
 			p, _ := w.askTime(err, "At what time should I remind you?", again)
 			return p
 		}
-		return w.remindOnce(text, m.Time, again)
+		return w.remindOnce(a.text, text, m.Time, again)
 	case !r.clock:
 		t := timing{at: day.Add(time.Duration(sign) * a.lead)}
 		if a.days == 0 && !a.isOpen() {
@@ -146,25 +146,28 @@ func (w *intentDraft) remindAround(a anchor, r record, name string) plan {
 		p, _ := planQuestion(quoteText(title)+" is on "+r.at.Format("Monday, 2 January")+". At what time on "+t.at.Format("2 January")+" should I remind you?", w.clockAnswer(t, again))
 		return p
 	}
-	return w.remindOnce(text, day.Add(time.Duration(sign)*a.lead), again)
+	return w.remindOnce(a.text, text, day.Add(time.Duration(sign)*a.lead), again)
 }
 
 // anchoredTitle returns the text of a reminder that a record gives its name.
 func (r record) anchoredTitle() string {
-	if !r.clock {
+	if !r.clock || r.named {
 		return bareName(r.title)
 	}
 	return bareName(r.title) + " at " + r.at.Format("15:04")
 }
 
-// remindOnce plans a reminder at a known time.
-func (w *intentDraft) remindOnce(text string, when time.Time, again func(string) string) plan {
+// remindOnce plans a reminder at a known time. own is the part of its text that the user gave.
+func (w *intentDraft) remindOnce(own, text string, when time.Time, again func(string) string) plan {
 	if !when.After(w.s.now) {
 		p, _ := planQuestion(dateparse.Format(when, w.s.now)+" has already passed. When should I remind you?", w.timeAnswer(again))
 		return p
 	}
-	p, _ := planCall("create_reminder", argsOf("text", text, "at", when.Format(time.RFC3339)))
-	return p
+	c := call{"create_reminder", argsOf("text", text, "at", when.Format(time.RFC3339))}
+	if rest := w.g.unexplained(w.g.parseSentence(own, w.s.now), true); own != "" && rest != "" {
+		return w.askAbout(c, text, rest)
+	}
+	return plan{outcome: act, calls: []call{c}, accounted: true}
 }
 
 // planAtKnown plans a reminder before or after an event whose time is in the sentence.
@@ -175,8 +178,8 @@ func (w *intentDraft) planAtKnown(a anchor, again func(string) string) plan {
 		return p
 	}
 	r := record{title: bareName(a.names[0]), at: t.at, clock: t.clock}
-	if a.text == "" && !t.clock { // the text names the day
-		a.text = r.title
+	if _, _, end := w.s.liftTimes(a.times[0].from, a.times[0].to); len(end) > 0 && strings.HasSuffix(r.title, a.times[0].originalPhrase()) {
+		r.named = true
 	}
 	return w.remindAround(a, r, a.names[0])
 }
@@ -231,9 +234,9 @@ func addBefore(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	lead.before, lead.times = w.slotNorm("way") == "before", times
-	lead.text = upperFirst(bareName(w.s.originalText(c.from, c.to)))
-	lead.names = []string{lead.text}
-	p := w.planAtKnown(lead, func(when string) string { return "remind me " + when + " to " + lead.text })
+	title := upperFirst(bareName(w.s.originalText(c.from, c.to)))
+	lead.names = []string{title}
+	p := w.planAtKnown(lead, func(when string) string { return "remind me " + when + " to " + title })
 	p.joined = true
 	return p, true
 }
@@ -242,7 +245,7 @@ func addBefore(w *intentDraft) (plan, bool) {
 func (w *intentDraft) anchorWay(i, end int) (way string, n int) {
 	for n := 2; n >= 1; n-- {
 		if i+n <= end {
-			if way, ok := w.g.lex.meaningOf("anchors", w.s.normalizedText(i, i+n)); ok {
+			if way, ok := w.g.lex.meaningOf("anchor-ways", w.s.normalizedText(i, i+n)); ok {
 				return way, n
 			}
 		}

@@ -56,11 +56,12 @@ type plan struct {
 	then    []call // calls that follow one by one if all calls before them succeeded
 	// next plans the rest of the turn from the results of calls, which only read. The results are not
 	// shown.
-	next     func(results []done) plan
-	say      string    // the answer if there are no calls, otherwise a remark after the results
-	question *question // set if outcome is ask
-	joined   bool      // whether the calls are the parts of one sentence, which must not be split again
-	answered bool      // whether the message answered the open question
+	next      func(results []done) plan
+	say       string    // the answer if there are no calls, otherwise a remark after the results
+	question  *question // set if outcome is ask
+	accounted bool      // whether every word has been accounted for
+	joined    bool      // whether the calls are the parts of one sentence, which must not be split again
+	answered  bool      // whether the message answered the open question
 	// keep selects the remembered facts that answer the question; nil selects all. none is the answer
 	// if no fact is left; "" means a search of all data.
 	keep func(fact string) bool

@@ -17,6 +17,7 @@ type record struct {
 	at, end time.Time
 	clock   bool // whether at has a time of day
 	repeats bool
+	named   bool   // whether the title names the time
 	details string // what else the list shows: a priority, a project, a place
 }
 
