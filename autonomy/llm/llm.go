@@ -142,6 +142,10 @@ const (
 type Message struct {
 	Role  Role   `json:"role"`
 	Parts []Part `json:"parts"`
+	// At is the time at which the message was stored, to the millisecond. It is zero for a message of
+	// the running turn. It is never sent or stored with the message; the built-in brain needs it to
+	// forget old questions.
+	At time.Time `json:"-"`
 }
 
 // Part is one piece of a message: exactly one of Text, Image, Call, Result and

@@ -164,6 +164,7 @@ func scanInfo(r interface{ Scan(...any) error }) (i Info, err error) {
 // AppendTx stores messages of a turn, in order.
 func (s *Sessions) AppendTx(tx *store.Tx, session, turn string, msgs []llm.Message) error {
 	stored, ids := make([]llm.Message, len(msgs)), make([]int64, len(msgs))
+	now := time.Now().UnixMilli()
 	for i, m := range msgs {
 		b, err := encodeMessage(m)
 		if err != nil {
@@ -174,7 +175,8 @@ func (s *Sessions) AppendTx(tx *store.Tx, session, turn string, msgs []llm.Messa
 		if err := json.Unmarshal(b, &stored[i]); err != nil {
 			return fmt.Errorf("session: encode: %w", err)
 		}
-		r, err := tx.Exec(`INSERT INTO messages (session, turn, message, created_at) VALUES (?,?,?,?)`, session, turn, b, time.Now().UnixMilli())
+		r, err := tx.Exec(`INSERT INTO messages (session, turn, message, created_at) VALUES (?,?,?,?)`, session, turn, b, now)
+		stored[i].At = store.Time(now)
 		if err == nil {
 			ids[i], err = r.LastInsertId()
 		}

@@ -221,7 +221,7 @@ func (s *Sessions) loadWindow(ctx context.Context, session string) (*window, err
 		m := w.summary.Message()
 		w.msgs, w.turns, w.ids, w.chars = []llm.Message{m}, []string{""}, []int64{0}, MessageBytes(m)
 	}
-	return w, s.scanMessages(ctx, w.addMessage, `SELECT id, turn, message FROM messages WHERE session = ? AND id >= ? ORDER BY id`, session, w.first)
+	return w, s.scanMessages(ctx, w.addMessage, `SELECT id, turn, message, created_at FROM messages WHERE session = ? AND id >= ? ORDER BY id`, session, w.first)
 }
 
 // placeOf returns the start of a conversation's window.
@@ -235,7 +235,7 @@ func placeOf(q store.Querier, session string) (p windowStart, err error) {
 
 func (s *Sessions) recordedMessages(ctx context.Context, session, turn string) (out []llm.Message, err error) {
 	add := func(_ int64, _ string, m llm.Message) { out = append(out, m) }
-	return out, s.scanMessages(ctx, add, `SELECT id, turn, message FROM messages INDEXED BY messages_turn WHERE turn = ? AND session = ? ORDER BY id`, turn, session)
+	return out, s.scanMessages(ctx, add, `SELECT id, turn, message, created_at FROM messages INDEXED BY messages_turn WHERE turn = ? AND session = ? ORDER BY id`, turn, session)
 }
 
 func (s *Sessions) scanMessages(ctx context.Context, add func(id int64, turn string, m llm.Message), query string, args ...any) error {
@@ -245,16 +245,17 @@ func (s *Sessions) scanMessages(ctx context.Context, add func(id int64, turn str
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var id int64
+		var id, at int64
 		var turn string
 		var raw []byte
 		var m llm.Message
-		if err := rows.Scan(&id, &turn, &raw); err != nil {
+		if err := rows.Scan(&id, &turn, &raw, &at); err != nil {
 			return err
 		}
 		if err := json.Unmarshal(raw, &m); err != nil {
 			return err
 		}
+		m.At = store.Time(at)
 		add(id, turn, m)
 	}
 	return rows.Err()

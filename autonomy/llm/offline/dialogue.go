@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"hob/autonomy/llm"
 	"hob/platform/text/textnorm"
@@ -20,6 +21,7 @@ type dialogue struct {
 type exchange struct {
 	own, reply string
 	acts       []pastCall
+	at         time.Time // when Hob answered; zero if unknown
 }
 
 // pastCall is a call in an earlier exchange.
@@ -86,7 +88,7 @@ func (t *turn) listExchanges() []exchange {
 			for _, p := range m.Parts {
 				reply.WriteString(p.Text)
 			}
-			now.reply = strings.TrimSpace(reply.String())
+			now.reply, now.at = strings.TrimSpace(reply.String()), m.At
 			out = append(out, now)
 			now = exchange{}
 			clear(index)

@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// A question stays open for remembered exchanges at most, and for unrelated exchanges that do not
-// answer it.
+// A question stays open for remembered exchanges at most, for unrelated exchanges that do not
+// answer it, and for questionAge.
 const (
-	remembered = 6
-	unrelated  = 2
+	remembered  = 6
+	unrelated   = 2
+	questionAge = 10 * time.Minute
 )
 
 // pendingQuestion returns the question that is still open, or nil. It parses the user's earlier
@@ -24,14 +25,21 @@ func (t *turn) pendingQuestion() *question {
 	var q *question
 	age := 0
 	for _, x := range past[from:] {
-		p := t.g.answerTo(q, x.own, t.r.Now)
+		then := t.r.Now
+		if !x.at.IsZero() {
+			if then = x.at.In(then.Location()); t.r.Now.Sub(then) > questionAge {
+				q = nil
+				continue
+			}
+		}
+		p := t.g.answerTo(q, x.own, then)
 		if p.next != nil {
 			p.calls = t.availableCalls(p.calls)
 			p, _ = p.afterLookup(x.doneCalls())
 		}
 		switch {
 		case p.question != nil && strings.HasSuffix(x.reply, p.question.text):
-			if p.question != q {
+			if p.question != q || x.reply == q.text { // a new question, or asked again at the user's request
 				age = 0
 			}
 			q = p.question

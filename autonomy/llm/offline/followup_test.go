@@ -3,6 +3,7 @@ package offline
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"hob/autonomy/llm"
 )
@@ -129,4 +130,32 @@ func TestSeveralReminders(t *testing.T) {
 		`create_reminder{"at":"2026-03-05T08:00:00+02:00","text":"feed the cat"}`, `create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"ring the vet"}`)
 	c = talk(t)
 	want(t, c.hear("remind me 15 minutes before my dentist appointment at 3pm"), `create_reminder{"at":"2026-03-04T14:45:00+02:00","text":"dentist appointment at 15:00"}`)
+}
+
+// TestQuestionExpires: an answer counts for 10 minutes and for two other messages, and "back to the
+// reminder" repeats the question.
+func TestQuestionExpires(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		age   time.Duration
+		said  []string // between the question and the answer
+		calls []string
+	}{
+		{"in time", 9 * time.Minute, nil, []string{`create_reminder{"at":"2026-03-04T18:00:00+02:00","text":"call mum"}`}},
+		{"too late", 11 * time.Minute, nil, nil},
+		{"after one other message", time.Minute, []string{"what time is it?"}, []string{`create_reminder{"at":"2026-03-04T18:00:00+02:00","text":"call mum"}`}},
+		{"after two other messages", time.Minute, []string{"what time is it?", "who are you?"}, nil},
+		{"after going back to it", time.Minute, []string{"what time is it?", "back to the reminder", "what day is it?"}, []string{`create_reminder{"at":"2026-03-04T18:00:00+02:00","text":"call mum"}`}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := talk(t)
+			for _, said := range append([]string{"remind me to call mum"}, tc.said...) {
+				c.hear(said)
+			}
+			for i := range c.messages {
+				c.messages[i].At = at(t).Add(-tc.age)
+			}
+			want(t, c.hear("at 6pm"), tc.calls...)
+		})
+	}
 }

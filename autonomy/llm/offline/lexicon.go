@@ -26,8 +26,12 @@ func newLexicon(text string) (*lexicon, error) {
 		switch {
 		case line == "":
 		case strings.HasPrefix(line, "[") && strings.HasSuffix(line, "]"):
+			name := line[1 : len(line)-1]
+			if l.lists[name] != nil {
+				return nil, fmt.Errorf("words.txt:%d: section [%s] is defined twice", n+1, name)
+			}
 			list = map[string]string{}
-			l.lists[line[1:len(line)-1]] = list
+			l.lists[name] = list
 		case list == nil:
 			return nil, fmt.Errorf("words.txt:%d: a line before the first [section]", n+1)
 		default:
