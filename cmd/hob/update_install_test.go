@@ -112,7 +112,7 @@ func TestUpdateInstalls(t *testing.T) {
 	dir := t.TempDir()
 	build := func(version string) []byte {
 		to := filepath.Join(dir, "build")
-		cmd := exec.Command("go", "build", "-tags", "failpoint", "-ldflags", "-s -w -X main.version="+version, "-o", to, "hob/cmd/hob")
+		cmd := exec.Command("go", "build", "-ldflags", "-s -w -X hob/platform/failpoint.enabled=yes -X main.version="+version, "-o", to, "hob/cmd/hob")
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)

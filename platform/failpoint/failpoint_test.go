@@ -1,70 +1,69 @@
-package failpoint_test
+package failpoint
 
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
-
-	"hob/platform/failpoint"
 )
 
-// program hits three points from many goroutines and says so.
-const program = `package main
+// TestMain runs the program of the test instead if the variable is set.
+func TestMain(m *testing.M) {
+	if os.Getenv(programVar) != "" {
+		hitPoints()
+		return
+	}
+	os.Exit(m.Run())
+}
 
-import (
-	"fmt"
-	"sync"
+const programVar = "HOB_TEST_FAILPOINT_PROGRAM"
 
-	"hob/platform/failpoint"
-)
-
-func main() {
-	failpoint.Hit("a.before")
+// hitPoints hits three points from many goroutines and says so. It does what the linker does in the
+// program of the crash test, which fails if the program does not die.
+func hitPoints() {
+	enabled = "yes"
+	Hit("a.before")
 	var wg sync.WaitGroup
 	for range 8 {
-		wg.Go(func() { failpoint.Hit("b") })
+		wg.Go(func() { Hit("b") })
 	}
 	wg.Wait()
-	failpoint.Hit("a.after")
-	fmt.Println("alive", failpoint.Enabled)
+	Hit("a.after")
+	fmt.Println("alive", Enabled())
 }
-`
 
-func TestAnOrdinaryBuildNeverDies(t *testing.T) {
-	if failpoint.Enabled {
-		t.Skip("needs a build without the failpoint tag")
+func TestAnOrdinaryProgramNeverDies(t *testing.T) {
+	if Enabled() {
+		t.Fatal("failpoints are enabled although the linker did not set them")
 	}
 	t.Setenv("HOB_FAILPOINT", "*:1")
-	failpoint.Hit("a.before")
+	Hit("a.before")
+	t.Setenv("HOB_FAILPOINT_FAIL", "a.before")
+	if err := Fail("a.before"); err != nil {
+		t.Error(err)
+	}
 	t.Setenv("HOB_FAILPOINT_AT_CHAT", "http://evil.example.com")
-	if at := failpoint.Address("chat", "https://chat.example.com"); at != "https://chat.example.com" {
+	if at := Address("chat", "https://chat.example.com"); at != "https://chat.example.com" {
 		t.Error("the environment changed the address:", at)
 	}
 }
 
-func TestATaggedBuildDiesWhereItIsTold(t *testing.T) {
+func TestALinkedProgramDiesWhereItIsTold(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no SIGKILL")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	dir, err := os.MkdirTemp(".", "_program-")
+	bin, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	bin := filepath.Join(t.TempDir(), "program")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-tags", "failpoint", "-o", bin, "./"+dir).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, tc := range []struct {
 		name, spec string
@@ -82,7 +81,7 @@ func TestATaggedBuildDiesWhereItIsTold(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			log := filepath.Join(t.TempDir(), "log")
 			cmd := exec.CommandContext(ctx, bin)
-			cmd.Env = append(os.Environ(), "HOB_FAILPOINT="+tc.spec, "HOB_FAILPOINT_LOG="+log)
+			cmd.Env = append(os.Environ(), programVar+"=1", "HOB_FAILPOINT="+tc.spec, "HOB_FAILPOINT_LOG="+log)
 			out, err := cmd.Output()
 			if died := err != nil && strings.Contains(err.Error(), "killed"); died != tc.dies {
 				t.Errorf("output %q, exit %v", out, err)

@@ -30,7 +30,7 @@ var releases = sync.OnceValues(func() (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for _, v := range []string{oldVersion, newVersion} {
 		bin := filepath.Join(workshop, "hob-"+v)
-		cmd := exec.Command("go", "build", "-tags", "failpoint", "-ldflags", "-s -w -X main.version="+v, "-o", bin, "hob/cmd/hob")
+		cmd := exec.Command("go", "build", "-ldflags", "-s -w -X hob/platform/failpoint.enabled=yes -X main.version="+v, "-o", bin, "hob/cmd/hob")
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if text, err := cmd.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("build: %w\n%s", err, text)

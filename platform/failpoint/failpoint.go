@@ -1,7 +1,10 @@
-//go:build failpoint
-
-// Package failpoint lets the crash test kill the process at a named point. See off.go for the
-// ordinary build.
+// Package failpoint lets the crash test kill the process at a named point. In an ordinary program
+// its functions do nothing. Only the linker enables them:
+//
+//	go build -ldflags "-X hob/platform/failpoint.enabled=yes"
+//
+// The crash test links such a program, which then reads the environment variables that control it.
+// A build tag would compile every package twice that depends on this one.
 package failpoint
 
 import (
@@ -14,8 +17,11 @@ import (
 	"syscall"
 )
 
-// Enabled reports whether this build can kill itself at a failpoint.
-const Enabled = true
+// Only the linker writes it.
+var enabled string
+
+// Enabled reports whether this program can kill itself at a failpoint.
+func Enabled() bool { return enabled != "" }
 
 var spec = sync.OnceValue(parse)
 
@@ -39,22 +45,31 @@ func parse() *rule {
 }
 
 // Address returns the address of a platform: the address that the crash test sets
-// (HOB_FAILPOINT_AT_NAME), or else the official one.
+// (HOB_FAILPOINT_AT_NAME), or else the official one. An ordinary program ignores the environment.
 func Address(name, official string) string {
+	if !Enabled() {
+		return official
+	}
 	return cmp.Or(os.Getenv("HOB_FAILPOINT_AT_"+strings.ToUpper(name)), official)
 }
 
-// Fail returns an error if HOB_FAILPOINT_FAIL selects the name.
+// Fail returns an error if HOB_FAILPOINT_FAIL selects the name. An ordinary program returns nil.
 func Fail(name string) error {
-	if os.Getenv("HOB_FAILPOINT_FAIL") == name {
+	if Enabled() && os.Getenv("HOB_FAILPOINT_FAIL") == name {
 		return fmt.Errorf("failpoint %s", name)
 	}
 	return nil
 }
 
 // Hit marks a point between two durable steps. It kills the process with SIGKILL if HOB_FAILPOINT
-// selects this hit.
+// selects this hit. Names are dotted and constant, such as "store.commit.before".
 func Hit(name string) {
+	if Enabled() {
+		hitPoint(name)
+	}
+}
+
+func hitPoint(name string) {
 	r := spec()
 	r.mu.Lock()
 	defer r.mu.Unlock()
