@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Before a new child executes its program, it has all open files of its parent, including a socket
@@ -62,13 +64,17 @@ func lookAt(from, to netip.AddrPort, tree Tree, thorough bool) (c Client, inode 
 // findSocketHolder searches all processes for one that has the socket open. Several processes may
 // have it open; it is sufficient that one of them is Hob's.
 func findSocketHolder(inode string, tree Tree) (Client, error) {
-	parents, err := parentPIDs()
+	pids, err := listPIDs()
 	if err != nil {
 		return ClientUnknown, err
 	}
 	found := ClientUnknown
-	for pid := range parents {
+	for _, pid := range pids {
 		if !holdsSocket(pid, inode) {
+			continue
+		}
+		parents := ancestorsOf(pid)
+		if parents == nil { // not the owner's merely because it ended
 			continue
 		}
 		if by := findLauncher(pid, parents); by != "" {
@@ -240,20 +246,58 @@ func descendantsByParent(tree Tree) (map[int]bool, error) {
 	return own, nil
 }
 
+// ancestorsOf maps a process and each of its ancestors to its current parent. It returns nil if the
+// process has ended. If an ancestor ends meanwhile, its children get another parent.
+func ancestorsOf(pid int) map[int]int {
+	for range 100 {
+		out := map[int]int{}
+		next := pid
+		for next > 0 {
+			fields := statOf(next)
+			if len(fields) < 2 {
+				break
+			}
+			out[next], _ = strconv.Atoi(fields[1]) // 0 means no parent
+			next = out[next]
+		}
+		if next <= 0 {
+			return out
+		}
+		if next == pid {
+			break
+		}
+	}
+	return nil
+}
+
 // parentPIDs maps each process to its current parent.
 func parentPIDs() (map[int]int, error) {
-	dirs, err := os.ReadDir("/proc")
+	pids, err := listPIDs()
 	if err != nil {
 		return nil, err
 	}
 	out := map[int]int{}
-	for _, d := range dirs {
-		pid, err := strconv.Atoi(d.Name())
-		if err != nil {
-			continue
-		}
+	for _, pid := range pids {
 		if fields := statOf(pid); len(fields) > 1 {
-			out[pid], _ = strconv.Atoi(fields[1]) // 0 means no parent
+			out[pid], _ = strconv.Atoi(fields[1])
+		}
+	}
+	return out, nil
+}
+
+func listPIDs() ([]int, error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	names, err := dir.Readdirnames(-1)
+	if err := errors.Join(err, dir.Close()); err != nil {
+		return nil, err
+	}
+	var out []int
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			out = append(out, pid)
 		}
 	}
 	return out, nil
@@ -262,11 +306,17 @@ func parentPIDs() (map[int]int, error) {
 // statOf returns the fields of /proc/PID/stat that follow the name: state, parent, and so on. It
 // returns nil if the process has ended.
 func statOf(pid int) []string {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	fd, err := openProc(pid, "stat", 0)
 	if err != nil {
 		return nil
 	}
-	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // the name may contain any characters
+	defer unix.Close(fd) //nolint:errcheck // nothing was written that could be lost
+	var buf [1024]byte   // 52 numbers and a name of at most 64 bytes, see proc_pid_stat(5)
+	n, err := retryInterrupted(func() (int, error) { return unix.Read(fd, buf[:]) })
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(buf[bytes.LastIndexByte(buf[:n], ')')+1 : n])) // the name may contain any characters
 }
 
 func processState(pid int) byte {
@@ -373,14 +423,44 @@ func hasMarker(pid int) bool {
 	return err == nil && (bytes.HasPrefix(b, []byte(Marker+"=")) || bytes.Contains(b, []byte("\x00"+Marker+"=")))
 }
 
+// holdsSocket reports whether a process has a socket open. The thorough lookup calls it for every
+// process. It reads links relative to the folder, so that the kernel resolves their path once.
 func holdsSocket(pid int, inode string) bool {
-	dir := fmt.Sprintf("/proc/%d/fd", pid)
-	files, err := os.ReadDir(dir)
+	dir, err := openProc(pid, "fd", unix.O_DIRECTORY)
 	if err != nil {
 		return false
 	}
-	return slices.ContainsFunc(files, func(f os.DirEntry) bool {
-		to, err := os.Readlink(filepath.Join(dir, f.Name()))
-		return err == nil && to == "socket:["+inode+"]"
-	})
+	defer unix.Close(dir) //nolint:errcheck // nothing was written that could be lost
+	want := "socket:[" + inode + "]"
+	var entries [8192]byte
+	var target [64]byte // longer targets are no sockets
+	for {
+		n, err := retryInterrupted(func() (int, error) { return unix.ReadDirent(dir, entries[:]) })
+		if err != nil || n <= 0 {
+			return false
+		}
+		_, _, names := unix.ParseDirent(entries[:n], -1, nil)
+		for _, name := range names {
+			n, err := retryInterrupted(func() (int, error) { return unix.Readlinkat(dir, name, target[:]) })
+			if err == nil && string(target[:n]) == want {
+				return true
+			}
+		}
+	}
+}
+
+// openProc opens a file or folder of a process. os.Open makes several further system calls, and a
+// lookup opens two for each process.
+func openProc(pid int, name string, flags int) (int, error) {
+	path := "/proc/" + strconv.Itoa(pid) + "/" + name
+	return retryInterrupted(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|flags, 0) })
+}
+
+// retryInterrupted repeats a system call that a signal interrupted.
+func retryInterrupted(call func() (int, error)) (int, error) {
+	for {
+		if n, err := call(); !errors.Is(err, unix.EINTR) {
+			return n, err
+		}
+	}
 }

@@ -20,6 +20,24 @@ func listen(t *testing.T) net.Listener {
 	return ln
 }
 
+func BenchmarkClientOf(b *testing.B) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer ln.Close()
+	c, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	for b.Loop() {
+		if got, err := ClientOf(c.LocalAddr().String(), ln.Addr().String(), Tree{PID: os.Getpid()}, true); err != nil || got != ClientOwner {
+			b.Fatal(got, err)
+		}
+	}
+}
+
 func TestClientOf(t *testing.T) {
 	ln := listen(t)
 	c, err := net.Dial("tcp", ln.Addr().String())
