@@ -112,18 +112,42 @@ func (a asked) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, e
 
 func every(d string) func(*watchers.Spec) { return func(s *watchers.Spec) { s.Every = d } }
 
+// sources is a driver with a source for each name, because the suite uses several at the same time.
+type sources struct {
+	*source
+	mu     sync.Mutex
+	byName map[string]*source
+}
+
+func (s *sources) named(name string) *source {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byName[name] == nil {
+		s.byName[name] = &source{}
+	}
+	return s.byName[name]
+}
+
+func (s *sources) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
+	if _, err := s.source.New(spec, deps); err != nil {
+		return nil, err
+	}
+	return asked{s.named(string(spec.Config))}, nil
+}
+
 func TestPolledConforms(t *testing.T) {
-	s := &source{}
+	s := &sources{source: &source{}, byName: map[string]*source{}}
+	config := func(t *testing.T) json.RawMessage { return json.RawMessage(fmt.Sprintf(`{"name":%q}`, t.Name())) }
 	watcherstest.Run(t, watcherstest.Suite{
 		New:    func() watchers.Driver { return s },
-		Config: func(t *testing.T) json.RawMessage { return json.RawMessage(fmt.Sprintf(`{"name":%q}`, t.Name())) },
-		Provoke: func(t *testing.T, _ json.RawMessage, n int) {
-			s.add(fmt.Sprintf("%s %d", t.Name(), n), time.Now())
+		Config: config,
+		Provoke: func(t *testing.T, config json.RawMessage, n int) {
+			s.named(string(config)).add(fmt.Sprintf("%s %d", t.Name(), n), time.Now())
 		},
 		Polled: true,
-		Fail: func(_ *testing.T, on bool) {
-			if s.fail(nil); on {
-				s.fail(errors.New("no answer"))
+		Fail: func(t *testing.T, on bool) {
+			if s.named(string(config(t))).fail(nil); on {
+				s.named(string(config(t))).fail(errors.New("no answer"))
 			}
 		},
 	})

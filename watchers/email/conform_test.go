@@ -142,6 +142,7 @@ func (w *world) expect(s watchers.Spec, want ...string) {
 }
 
 func TestFiltersShareOneConnection(t *testing.T) {
+	t.Parallel()
 	d := pimtest.StartDovecot(t, "")
 	w := newWorld(t, d)
 	all := w.watch(`{}`)
@@ -180,6 +181,7 @@ func TestFiltersShareOneConnection(t *testing.T) {
 }
 
 func TestNothingIsLostWhenTheServerGoesOrRenumbers(t *testing.T) {
+	t.Parallel()
 	d := pimtest.StartDovecot(t, "")
 	for n := range 60 { // an old mailbox
 		d.Deliver("tester", "INBOX", mail(fmt.Sprint("old", n), "ada@test.local", "old", "x"), time.Now().AddDate(0, 0, -10))
@@ -211,6 +213,7 @@ func TestNothingIsLostWhenTheServerGoesOrRenumbers(t *testing.T) {
 // TestManyAtOnce: more mails than fit in a page or in the connection's memory, while the manager is
 // killed repeatedly.
 func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
 	d := pimtest.StartDovecot(t, "")
 	w := newWorld(t, d)
 	s := w.watch(`{}`)
@@ -243,6 +246,7 @@ func TestManyAtOnce(t *testing.T) {
 }
 
 func TestRefusedSignInIsToldOnce(t *testing.T) {
+	t.Parallel()
 	d := pimtest.StartDovecot(t, "")
 	st := watcherstest.Open(t, New())
 	sink := watcherstest.NewSink(st)
@@ -275,6 +279,7 @@ func TestRefusedSignInIsToldOnce(t *testing.T) {
 }
 
 func TestPast(t *testing.T) {
+	t.Parallel()
 	d := pimtest.StartDovecot(t, "")
 	now := time.Now()
 	d.Deliver("tester", "INBOX", mail("1", "ada@test.local", "long ago", "x"), now.AddDate(0, 0, -20))

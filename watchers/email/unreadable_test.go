@@ -17,11 +17,13 @@ import (
 
 // TestAMailThatTheServerRefuses: the user is notified of it, and of the later mails.
 func TestAMailThatTheServerRefuses(t *testing.T) {
+	t.Parallel()
 	for what, refuses := range map[string]func(command string) bool{
 		"its head": func(c string) bool { return strings.Contains(c, "HEADER") },
 		"its text": func(c string) bool { return strings.Contains(c, "BODY.PEEK[]") },
 	} {
 		t.Run(what, func(t *testing.T) {
+			t.Parallel()
 			there, idle := false, ""
 			a := pimtest.Speak(t, "* OK [CAPABILITY IMAP4rev1 IDLE] hi\r\n", func(tag, command string) string {
 				words := strings.Fields(strings.ToUpper(command) + " x x x")
@@ -89,6 +91,7 @@ func fetched(uid, command string) string {
 
 // TestPanicsAreErrors: a panic of the mail parser ends its connection, not the program.
 func TestPanicsAreErrors(t *testing.T) {
+	t.Parallel()
 	d := pimtest.StartDovecot(t, "")
 	h := newHub()
 	b := h.joinBox(d.Account("tester"), inbox, slog.New(slog.DiscardHandler))

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"hob/platform/store"
 	"hob/watchers"
 )
@@ -27,8 +29,6 @@ func (s Suite) testPolled(t *testing.T) {
 			t.Errorf("Every() = %s, out of range", every)
 		}
 	})
-	t.Run("a failed poll moves nothing", s.testRepeatable)
-	t.Run("fires each event once over stops at random times", s.testRestarts)
 	if s.Fail != nil {
 		t.Run("reports a failing source once, and its recovery once", s.testFailingSource)
 	}
@@ -129,6 +129,8 @@ func (b *bench) hasBaseline() bool {
 }
 
 func (s Suite) testFailingSource(t *testing.T) {
+	leaks := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
 	b := s.newBench(t)
 	b.createWatcher()
 	stop := Start(t, b.m)

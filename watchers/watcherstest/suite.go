@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,7 +23,8 @@ import (
 type Suite struct {
 	// New creates a new driver, as a new process does.
 	New func() watchers.Driver
-	// Config returns a valid configuration. Watched files are in t.TempDir().
+	// Config returns a valid configuration whose events do not fire for another one, since watchers
+	// are tested at the same time. Watched files are in t.TempDir(). It is called by one goroutine.
 	Config func(t *testing.T) json.RawMessage
 	// Bad lists configurations that must be rejected. An unknown key is always tested.
 	Bad []string
@@ -58,19 +60,48 @@ func Run(t *testing.T, s Suite) {
 		t.Run("times go forward", s.testForward)
 		return
 	}
-	t.Run("fires each new event once, over restarts", s.testFiresOnce)
-	if !s.Timeless {
-		t.Run("created without a manager", s.testOffline)
-	}
-	if s.Heard != nil {
-		t.Run("a message that is not stored fires nothing", s.notTaken)
-	} else {
-		t.Run("a failed save fires again", s.saveFails)
-	}
-	t.Run("cancelled and restored", s.testCancelled)
+	s.testEvents(t)
 	if s.Polled {
 		s.testPolled(t)
 	}
+}
+
+// testEvents tests watchers with events, all at the same time, because these tests mostly wait for
+// signals that must not come. No goroutine may be left afterwards.
+func (s Suite) testEvents(t *testing.T) {
+	var mu sync.Mutex
+	config := s.Config
+	s.Config = func(t *testing.T) json.RawMessage {
+		mu.Lock()
+		defer mu.Unlock()
+		return config(t)
+	}
+	tests := map[string]func(*testing.T){
+		"fires each new event once, over restarts": s.testFiresOnce,
+		"cancelled and restored":                   s.testCancelled,
+	}
+	if !s.Timeless {
+		tests["created without a manager"] = s.testOffline
+	}
+	if s.Heard != nil {
+		tests["a message that is not stored fires nothing"] = s.notTaken
+	} else {
+		tests["a failed save fires again"] = s.saveFails
+	}
+	if s.Polled {
+		tests["a failed poll moves nothing"] = s.testRepeatable
+		tests["fires each event once over stops at random times"] = s.testRestarts
+	}
+	leaks := goleak.IgnoreCurrent()
+	t.Run("events", func(t *testing.T) {
+		for name, test := range tests {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(t)
+			})
+		}
+	})
+	goleak.VerifyNone(t, leaks)
 }
 
 func (s Suite) driverDeps(st *store.Store) watchers.Deps {
@@ -187,8 +218,6 @@ type bench struct {
 }
 
 func (s Suite) newBench(t *testing.T) *bench {
-	leaks := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
 	b := &bench{t: t, s: s, config: s.Config(t)}
 	b.st = Open(t, s.New())
 	b.sink = NewSink(b.st)
