@@ -99,7 +99,11 @@ func TestServer_BoundsPages(t *testing.T) {
 	b := newBench(t)
 	image := base64.StdEncoding.EncodeToString(append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, 1<<20)...))
 	for i := range 40 {
-		body := fmt.Sprintf(`{"message":{"messageId":"m%d","role":"ROLE_USER","metadata":{"x":%q},"parts":[{"text":%q},{"raw":%q}]},"configuration":{"returnImmediately":true}}`, i, strings.Repeat("m", 1<<20), strings.Repeat("t", 250<<10), image)
+		extra, metadata := "", ""
+		if i%10 == 0 { // 8 MiB in total, which must not be stored
+			extra, metadata = fmt.Sprintf(`,{"raw":%q}`, image), strings.Repeat("m", 1<<20)
+		}
+		body := fmt.Sprintf(`{"message":{"messageId":"m%d","role":"ROLE_USER","metadata":{"x":%q},"parts":[{"text":%q}%s]},"configuration":{"returnImmediately":true}}`, i, metadata, strings.Repeat("t", 250<<10), extra)
 		if result, code := b.rpc("peer", "SendMessage", body); code != 0 {
 			t.Fatalf("SendMessage = %.300s, %d", result, code)
 		}
