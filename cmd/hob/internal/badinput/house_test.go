@@ -73,7 +73,7 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	workshop = dir
-	build := exec.Command("go", "build", "-o", program(), "hob/cmd/hob")
+	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", program(), "hob/cmd/hob")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
 	if err = errors.Join(err, os.Chmod(dir, 0o755), copySelf()); err != nil { //nolint:gosec // nobody has to get through

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sync"
 	"testing"
 )
 
@@ -34,6 +35,18 @@ func readCorpora(t *testing.T) corpora {
 		t.Logf("the shared corpora are not at %s (HOB_TEST_DATA): the attempts are made from the built-in set", dir)
 		return builtIn()
 	}
+	corporaRead.Do(func() { corporaRead.c = parseCorpora(t, dir) })
+	return corporaRead.c
+}
+
+// corporaRead are the shared corpora, which take longer to read than most tests. Nobody changes them.
+var corporaRead struct {
+	sync.Once
+	c corpora
+}
+
+func parseCorpora(t *testing.T, dir string) corpora {
+	t.Helper()
 	c := corpora{whole: true}
 	field := func(file, name string) (out []string) {
 		for _, line := range lines(t, filepath.Join(dir, file)) {

@@ -76,7 +76,7 @@ func TestThroughThePipeOfTheCommand(t *testing.T) {
 		t.Skip("it builds the program: HOB_TEST_LONG=1")
 	}
 	program := filepath.Join(t.TempDir(), "hob-of-the-test")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "hob/cmd/hob")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", program, "hob/cmd/hob")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Skipf("the program cannot be built here: %v %s", err, out)

@@ -26,6 +26,7 @@ import (
 	"hob/platform/host/command"
 	"hob/platform/host/system"
 	"hob/platform/net/safehttp/safehttptest"
+	"hob/platform/store/storetest"
 )
 
 // canary is a secret of the owner that must never leak.
@@ -143,6 +144,7 @@ send_delay = "0s"
 	for _, set := range options {
 		set(&o)
 	}
+	emptyDatabase(t, w.paths.Database())
 	w.d, err = app.Open(t.Context(), o)
 	fatal(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -166,6 +168,9 @@ send_delay = "0s"
 	t.Cleanup(w.stop)
 	w.mark()
 }
+
+// emptyDatabase puts an empty database into a new home.
+var emptyDatabase = storetest.Empty(app.Migrations)
 
 // mark records the current state of the home as intended.
 func (w *world) mark() {
