@@ -274,8 +274,20 @@ func formatSize(n int64) string {
 const longestName = 120
 
 // FileName makes an untrusted file name safe on all systems. It removes folders, invisible
-// characters and Windows device names, and changes suffixes that would run a program on a click.
+// characters and Windows device names, and changes suffixes that would run a program on a click. A
+// name that was cut can end in such a suffix or in a dot, so the result is checked again.
 func FileName(name string) string {
+	for range 8 { // 3 passes are enough
+		safe := safeFileName(name)
+		if safe == name {
+			break
+		}
+		name = safe
+	}
+	return name
+}
+
+func safeFileName(name string) string {
 	name = strings.ToValidUTF8(name, "")
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
 	name = strings.Map(func(r rune) rune {

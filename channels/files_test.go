@@ -204,7 +204,9 @@ func TestFileName(t *testing.T) {
 	for in, want := range map[string]string{
 		"report.pdf": "report.pdf", `C:\Users\x\a.docx`: "a.docx", "../../.ssh/authorized_keys": "authorized_keys", ".bashrc": "bashrc", "": "file", "..": "file",
 		"con.txt": "file con.txt", "NUL": "file NUL", "a\u202Etxt.exe": "atxt.exe.txt", "x\n[file y": "x__file y", "invoice.pdf.JS": "invoice.pdf.JS.txt", "a/": "a",
-		"ends. . ": "ends", "größe.png": "größe.png", "a:b|c?.txt": "a_b_c_.txt",
+		strings.Repeat("a", 116) + ".exe-and-a-long-end": strings.Repeat("a", 116) + ".txt", strings.Repeat("a", 119) + ". a suffix too long": strings.Repeat("a", 119),
+		"con." + strings.Repeat("a", 120): "file con." + strings.Repeat("a", 111),
+		"ends. . ":                        "ends", "größe.png": "größe.png", "a:b|c?.txt": "a_b_c_.txt",
 	} {
 		if got := channels.FileName(in); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)
