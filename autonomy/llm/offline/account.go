@@ -15,7 +15,7 @@ var timeArgs = []string{"at", "due", "every", "date"}
 // free text that may belong to the time or to the request itself (another time, a condition, a
 // negation, a second command, a misspelled time) mean that Hob asks.
 func (w *intentDraft) accountFor(p plan) plan {
-	if p.accounted || w.intent.verbatim || !w.g.changesRecords(p) {
+	if p.accounted || w.intent.verbatim || !w.g.changesRecords(p) || w.g.code != "" { // see unaccounted for other languages
 		return p
 	}
 	for _, c := range p.calls {

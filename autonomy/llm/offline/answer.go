@@ -24,6 +24,8 @@ func (t *turn) composeAnswer(p plan) string {
 		case d.isSuperseded(made[i+1:]):
 		case d.result == nil:
 			parts = append(parts, t.g.replyText("no-result", "{tool}", d.name))
+		case p.lang != nil:
+			parts = append(parts, p.lang.localResult(d, p))
 		case d.result.Error && strings.Contains(d.result.Text, severalMatch):
 			parts = append(parts, formatChoices(choicesIn(d.result.Text)))
 		case d.result.Error:

@@ -32,6 +32,9 @@ func everydayBuilders() map[string]builder {
 		"language.other": func(w *intentDraft) (plan, bool) {
 			return planRefusal(w.g.replyText("other-language"))
 		},
+		"language.mixed": func(w *intentDraft) (plan, bool) {
+			return planRefusal(w.g.replyText("mixed-language"))
+		},
 		"weather.show": showWeather,
 	}
 }

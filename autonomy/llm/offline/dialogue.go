@@ -271,7 +271,11 @@ func (g *grammar) pickItem(list []item, said string) (item, bool) {
 		return item{}, false
 	}
 	if len(words) == 1 {
-		if n, ok := ordinalOf(words[0]); ok {
+		word := words[0]
+		if m, ok := g.lex.meaningOf("ordinals", word); ok {
+			word = m
+		}
+		if n, ok := ordinalOf(word); ok {
 			if n < 0 {
 				n = len(list)
 			}

@@ -33,7 +33,11 @@ func followBuilders() map[string]builder {
 // conversation mentioned last.
 func (w *intentDraft) findReferents() []item {
 	list := w.g.talk.mentionedItems()
-	switch ref := w.slotNorm("ref"); ref {
+	ref := w.slotNorm("ref")
+	if m, ok := w.g.lex.meaningOf("refs", ref); ok {
+		ref = m
+	}
+	switch ref {
 	case "":
 	case "both", "both of them", "the both":
 		if len(list) != 2 {
@@ -136,6 +140,9 @@ func (w *intentDraft) moveItem(it item, t timing) (plan, bool) {
 		at := t.dueDate()
 		if onlyClock {
 			at = t.at.Format("15:04")
+			if it.made != nil && firstTen(it.made.stringArg("at")) > w.s.now.Format(time.DateOnly) { // the time of day need not be ahead today
+				at = w.literalClock(t).Format("15:04")
+			}
 		}
 		return planCall("update_reminder", argsOf("reminder", it.ref, "at", at))
 	case "task":
@@ -162,6 +169,14 @@ func (w *intentDraft) moveItem(it item, t timing) (plan, bool) {
 	return noPlan()
 }
 
+// literalClock returns the time of day of a phrase on a later day.
+func (w *intentDraft) literalClock(t timing) time.Time {
+	if m, err := dateparse.Parse("1 January 2099 at "+t.phrase, w.s.now); err == nil {
+		return m.Time
+	}
+	return t.at
+}
+
 func firstTen(s string) string { return s[:min(10, len(s))] }
 
 // recurrenceOf returns the recurrence of a reminder that this conversation created.
@@ -174,8 +189,11 @@ func (w *intentDraft) recurrenceOf(it item) string {
 
 // isClockOnly reports whether the phrase names a time of day without a day.
 func (w *intentDraft) isClockOnly(t timing) bool {
-	m, err := dateparse.Parse("tomorrow at "+t.phrase, w.s.now)
-	if err == nil && m.HasClock && !strings.Contains(strings.ToLower(t.phrase), "in ") {
+	onDay := func(day string) bool {
+		m, err := dateparse.Parse(day+" at "+t.phrase, w.s.now)
+		return err == nil && m.HasClock
+	}
+	if onDay("1 January 2030") && onDay("2 February 2031") && !strings.Contains(strings.ToLower(t.phrase), "in ") {
 		return true
 	}
 	return strings.Contains(strings.ToLower(t.phrase), "noon") || strings.Contains(strings.ToLower(t.phrase), "midnight")

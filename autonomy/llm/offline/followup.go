@@ -67,6 +67,12 @@ func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
 	}
 	alone := g.inDialogue(nil)
 	direct := alone.planRequests(text, now, 0)
+	if q.lang != nil && (direct.lang == nil || direct.intent == nil) { // "no" is Spanish too
+		if p := q.lang.inDialogue(nil).planAll(text, now, 0); p.intent != nil {
+			p.lang = q.lang
+			direct = p
+		}
+	}
 	if q.agree != nil {
 		if direct.intent != nil && direct.intent.name == "yes" && direct.outcome != act {
 			p := *q.agree
@@ -95,8 +101,11 @@ func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
 		}
 		return p
 	}
-	if direct.say != "" || g.isQuestionText(text, now) {
+	if direct.say != "" && (direct.lang == nil || direct.intent != nil) || g.isQuestionText(text, now) {
 		return direct
+	}
+	if q.lang != nil {
+		return plan{outcome: ask, say: q.lang.replyText("no-answer", "{words}", quoteText(text)), question: q, lang: q.lang}
 	}
 	return plan{outcome: ask, say: "I cannot use " + quoteText(text) + " as an answer to that.", question: q}
 }

@@ -53,6 +53,16 @@ type grammar struct {
 	asking   []node          // polite phrases allowed at the end of a request that began politely
 	edges    []*intent       // parts that may be at the ends of free text
 
+	languages []*grammar      // the other languages
+	code      string          // of another language: "de"; "" for English
+	texts     string          // replies; "" for English
+	dates     []dateRule      // see dateRule
+	timeWords map[string]bool // words of times
+	rewrites  []rewriteRule
+	results   []resultRule    // translations of results
+	times     []timeRule      // translations of times in results
+	signals   map[string]bool // words of another language that English does not have
+
 	talk *dialogue // the conversation so far; nil for a sentence on its own
 
 	kinds       map[watchers.Subject]string // name of each kind of watcher

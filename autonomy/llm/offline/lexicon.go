@@ -13,12 +13,13 @@ var wordsText string
 // meaning.
 type lexicon struct {
 	lists map[string]map[string]string
+	fold  func(string) string // normalizes a word of another language; nil for English
 }
 
 // newLexicon parses sections "[name]". Their lines have the form "word word ..." for a set, or
 // "word, word = meaning" for a map.
-func newLexicon(text string) (*lexicon, error) {
-	l := &lexicon{lists: map[string]map[string]string{}}
+func newLexicon(text string, fold func(string) string) (*lexicon, error) {
+	l := &lexicon{lists: map[string]map[string]string{}, fold: fold}
 	var list map[string]string
 	for n, line := range strings.Split(text, "\n") {
 		line, _, _ = strings.Cut(line, "#")
@@ -35,16 +36,19 @@ func newLexicon(text string) (*lexicon, error) {
 		case list == nil:
 			return nil, fmt.Errorf("words.txt:%d: a line before the first [section]", n+1)
 		default:
-			addWords(list, line)
+			l.addWords(list, line)
 		}
 	}
 	return l, nil
 }
 
-func addWords(list map[string]string, line string) {
+func (l *lexicon) addWords(list map[string]string, line string) {
 	names, meaning, mapped := strings.Cut(line, "=")
+	if l.fold != nil {
+		names = l.fold(names)
+	}
 	if !mapped {
-		for _, w := range strings.Fields(line) {
+		for _, w := range strings.Fields(names) {
 			list[w] = w
 		}
 		return

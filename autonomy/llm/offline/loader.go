@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ var grammarFiles embed.FS
 
 // loadGrammar compiles the embedded grammar files.
 func loadGrammar(o Options) (*grammar, error) {
-	lex, err := newLexicon(wordsText)
+	lex, err := newLexicon(wordsText, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -47,6 +48,16 @@ func loadGrammar(o Options) (*grammar, error) {
 			}
 			if err := step(string(text)); err != nil {
 				return nil, fmt.Errorf("%s:%w", file, err)
+			}
+		}
+	}
+	if l.g.languages, err = loadLanguages(o); err != nil {
+		return nil, err
+	}
+	for _, other := range l.g.languages {
+		for _, english := range []iter.Seq[string]{maps.Keys(l.g.vocab), maps.Keys(lex.lists["english"])} {
+			for w := range english {
+				delete(other.signals, other.lex.fold(w))
 			}
 		}
 	}
@@ -117,7 +128,7 @@ func (l *loader) parseIntents(text string) error {
 		switch {
 		case line == "", strings.HasPrefix(line, "@") && !indented:
 		case indented:
-			err = l.parseInside(line)
+			err = l.parseDateRule(line)
 		default:
 			err = l.parseHead(line)
 		}
@@ -134,6 +145,9 @@ func (l *loader) parseHead(line string) error {
 		return fmt.Errorf("%q is neither a macro nor an intent", line)
 	}
 	l.now = &intent{name: fields[1]}
+	if l.now.name == "dates" || l.now.name == "rewrites" { // see dateRule and rewriteRule
+		return nil
+	}
 	for _, f := range fields[2:] {
 		switch f {
 		case "timed":
@@ -175,6 +189,10 @@ func (l *loader) parseInside(line string) error {
 		lead, with, _ := strings.Cut(strings.TrimPrefix(again, `"`), `"`)
 		l.now.again, l.now.againWith = lead, strings.Fields(with)
 		return nil
+	}
+	if strings.HasPrefix(l.now.name, "language.") { // words of other languages are no typos of English ones
+		defer func(v map[string]bool) { l.c.vocab = v }(l.c.vocab)
+		l.c.vocab = map[string]bool{}
 	}
 	n, err := l.c.compilePattern(line)
 	if err != nil {

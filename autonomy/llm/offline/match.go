@@ -1,5 +1,7 @@
 package offline
 
+import "strings"
+
 // run is one attempt to match one pattern with one sentence.
 type run struct {
 	s     *sentence
@@ -158,11 +160,26 @@ func (s slot) matchAt(r *run, i int, next func(int) bool) bool {
 		return r.takeCapture(c, 2, next)
 	case slotNumber:
 		v, ok := r.s.numberAt(i)
-		if !ok {
+		if !ok || s.name == "number_year" && v < 1900 {
 			return false
 		}
 		c.to, c.value = i+1, v
 		return r.takeCapture(c, 2, next)
+	case slotClock:
+		t, ok := r.s.clockAt(i)
+		c.to, c.value, c.path = i+1, t.value, t.path
+		if s.name == "clock_colon" && !strings.Contains(r.s.tokens[i].norm, ":") {
+			return false
+		}
+		return ok && r.takeCapture(c, 2, next)
+	case slotDate:
+		date, ok := r.s.dateAt(i)
+		c.to, c.path = i+1, date
+		return ok && r.takeCapture(c, 2, next)
+	case slotOf:
+		meaning, ok := r.s.lex.meaningOf(strings.Split(s.name, "_")[1], r.s.tokens[i].norm)
+		c.to, c.path = i+1, meaning
+		return ok && r.takeCapture(c, 2, next)
 	case slotWord:
 		if r.s.tokens[i].kind != word {
 			return false

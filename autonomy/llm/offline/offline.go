@@ -142,9 +142,9 @@ var repliesText string
 // replyText returns the reply called title in the folder texts. It replaces {name} and the given
 // pairs.
 func (g *grammar) replyText(title string, pairs ...string) string {
-	body := helpText
-	if title != "help" {
-		_, after, _ := strings.Cut("\n"+repliesText, "\n# "+title+"\n")
+	body, texts := helpText, cmp.Or(g.texts, repliesText)
+	if title != "help" || g.texts != "" {
+		_, after, _ := strings.Cut("\n"+texts, "\n# "+title+"\n")
 		body, _, _ = strings.Cut(after, "\n# ")
 	}
 	return strings.NewReplacer(append(pairs, "{name}", g.name)...).Replace(strings.TrimSpace(body))

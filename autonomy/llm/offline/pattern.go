@@ -19,6 +19,8 @@ import (
 // 	                a time, a file or folder, money, a number, one word, quoted
 // 	                text, a web address, a repository, an address or the bare
 // 	                name of a site; a name may follow: {path_to}
+// 	{clock} {date}  in other languages: a time of day, a date in digits
+// 	{of_unit}       one word of the list "unit" in the words
 //
 // A pattern must match the whole sentence. Punctuation between its pieces is skipped.
 
@@ -58,6 +60,9 @@ const (
 	slotLink
 	slotRepo
 	slotSite
+	slotClock
+	slotDate
+	slotOf
 )
 
 func kindOf(name string) slotKind {
@@ -83,6 +88,12 @@ func kindOf(name string) slotKind {
 		return slotRepo
 	case "site":
 		return slotSite
+	case "clock":
+		return slotClock
+	case "date":
+		return slotDate
+	case "of":
+		return slotOf
 	}
 	return slotText
 }
@@ -91,7 +102,8 @@ func kindOf(name string) slotKind {
 type compiler struct {
 	macros map[string]string
 	shared map[string]node
-	vocab  map[string]bool // every literal in the patterns, for typo tolerance
+	vocab  map[string]bool     // every literal in the patterns, for typo tolerance
+	fold   func(string) string // see lexicon.fold
 	src    string
 	pos    int
 	depth  int
@@ -199,6 +211,9 @@ func (c *compiler) compileSequence() (node, error) {
 				end = c.pos + i
 			}
 			w := c.src[c.pos:end]
+			if c.fold != nil {
+				w = c.fold(w)
+			}
 			c.vocab[w] = true
 			seq = append(seq, literal(w))
 			c.pos = end

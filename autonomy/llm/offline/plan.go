@@ -40,6 +40,7 @@ type question struct {
 	complete func(answer string) (wish string, ok bool)
 	agree    *plan
 	options  []option
+	lang     *grammar // of a question in another language than English
 }
 
 // option is one numbered choice of a question.
@@ -62,6 +63,7 @@ type plan struct {
 	accounted bool      // whether every word has been accounted for
 	joined    bool      // whether the calls are the parts of one sentence, which must not be split again
 	answered  bool      // whether the message answered the open question
+	lang      *grammar  // the language of the message if it is not English
 	// keep selects the remembered facts that answer the question; nil selects all. none is the answer
 	// if no fact is left; "" means a search of all data.
 	keep func(fact string) bool

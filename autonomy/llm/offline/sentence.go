@@ -23,15 +23,23 @@ type span struct {
 	owner    *sentence
 	from, to int
 	match    dateparse.Match
+	bareHour bool              // see bareHourForm
+	others   []dateparse.Match // other readings of the time, in languages other than English
 }
 
 // parseSentence parses text as one request.
 func (g *grammar) parseSentence(text string, now time.Time) *sentence {
-	text, _ = g.repairTypos(text)
+	if g.code == "" {
+		text, _ = g.repairTypos(text)
+	}
 	s := &sentence{text: text, now: now, lex: g.lex}
 	s.tokens = splitTokens(text, g.lex)
 	g.peelPolite(s)
-	s.findTimes()
+	if len(g.dates) > 0 {
+		g.findForeignTimes(s)
+	} else {
+		s.findTimes()
+	}
 	return s
 }
 

@@ -49,6 +49,9 @@ func splitTokens(text string, lex *lexicon) []token {
 			z.takeRun()
 		}
 	}
+	if lex.fold != nil {
+		z.mergePolite()
+	}
 	return z.out
 }
 
@@ -118,7 +121,7 @@ func (z *tokenizer) takeRun() {
 	z.pos = end
 	for start < end {
 		r, n := utf8.DecodeRuneInString(z.text[start:end])
-		if !strings.ContainsRune("([{<\"“”„«»,;:!?—–", r) && !isDash(z.text[start:end]) {
+		if !strings.ContainsRune("([{<\"“”„«»¿¡,;:!?—–", r) && !isDash(z.text[start:end]) {
 			break
 		}
 		z.addToken(token{kind: punct, start: start, end: start + n, norm: string(r)})
@@ -162,6 +165,10 @@ func (z *tokenizer) classifyRun(s string, at int) {
 		return
 	case looksLikePath(s, z.lex, false):
 		z.addToken(token{kind: path, start: at, end: at + len(s), norm: strings.ToLower(s), inner: s})
+		return
+	}
+	if z.lex.fold != nil {
+		z.splitForeign(s, at)
 		return
 	}
 	norm := strings.ReplaceAll(strings.ToLower(s), "’", "'")

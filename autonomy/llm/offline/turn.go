@@ -113,11 +113,30 @@ func (t *turn) planTurn() plan {
 	if p, ok := g.chooseOne(t.own); ok {
 		return p
 	}
+	if p, ok := t.chooseForeign(g); ok {
+		return p
+	}
 	p := g.answerTo(t.pendingQuestion(), t.own, t.r.Now)
 	if p.intent != nil && p.intent.name == "watch.pace" && !t.followsWatcher() {
 		return plan{outcome: unknown}
 	}
 	return p
+}
+
+// chooseForeign interprets the answer to a choice between records that a message in another language
+// led to.
+func (t *turn) chooseForeign(g *grammar) (plan, bool) {
+	x, _ := g.talk.exchangeAgo(0)
+	if _, list := g.talk.openChoices(); len(list) == 0 || len(g.languages) == 0 {
+		return noPlan()
+	}
+	before, ok := g.planForeign(x.own, t.r.Now)
+	if !ok {
+		return noPlan()
+	}
+	p, ok := before.lang.chooseOne(t.own)
+	p.lang = before.lang
+	return p, ok
 }
 
 // followsWatcher reports whether the user's previous message created a watcher. A message such as

@@ -7,18 +7,33 @@ import (
 )
 
 // planRequests interprets text, which contains one request, or several joined by "and", commas and
-// full stops. depth is above 0 for a request inside another one.
+// full stops. depth is above 0 for a request inside another one. The language is the one that reads
+// all of the text; English is the last one. A text that none reads is declined in its language.
 func (g *grammar) planRequests(text string, now time.Time, depth int) plan {
 	if depth > 2 {
 		return plan{outcome: unknown}
 	}
-	p := g.planAll(text, now, depth)
-	if depth == 0 {
-		p = g.askTypo(p, text, now)
+	if depth > 0 || g.code != "" {
+		return g.planAll(text, now, depth)
 	}
-	return p
+	foreign, ok := g.planForeign(text, now)
+	if ok && foreign.outcome != unknown {
+		return foreign
+	}
+	p := g.planAll(text, now, 0)
+	if ok && p.outcome != act && p.outcome != ask {
+		return foreign
+	}
+	// "ich mag Eier" must not be learned as an English statement.
+	if l, mostly := g.languageOf(text); l != nil && (mostly || p.intent == nil) {
+		if p.outcome == act || p.outcome == ask || p.outcome == unknown && p.say == "" {
+			return plan{outcome: unknown, say: l.replyText("not-understood", "{words}", quoteText(text)), lang: l}
+		}
+	}
+	return g.askTypo(p, text, now)
 }
 
+// planAll interprets text in the language of the grammar.
 func (g *grammar) planAll(text string, now time.Time, depth int) plan {
 	s := g.parseSentence(text, now)
 	whole := g.planSingle(s, depth, true)
@@ -137,7 +152,7 @@ func (s *sentence) jointAt(i int) (next int, ok bool) {
 	for next < len(s.tokens) {
 		switch t := s.tokens[next]; {
 		case t.kind == punct && strings.Contains(",;.!?-–—•*", t.norm):
-		case t.norm == "and" || t.norm == "then" || t.norm == "also" || t.norm == "plus" || t.norm == "afterwards":
+		case s.lex.containsWord("joints", t.norm):
 		default:
 			newline := next == i && strings.Contains(s.text[s.tokens[i-1].end:t.start], "\n")
 			return next, next > i || newline

@@ -106,8 +106,7 @@ func (w *intentDraft) isNegated() bool {
 		if c.name == "oops" { // "no, dad"
 			continue
 		}
-		switch w.s.firstWord(c.from) {
-		case "not", "never", "no":
+		if w.g.lex.containsWord("negations", w.s.firstWord(c.from)) {
 			return true
 		}
 	}

@@ -1,0 +1,645 @@
+package offline
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hob/platform/text/dateparse"
+)
+
+// languageBuilders maps the intents of the grammars in grammar/languages to their builders. Builders
+// of English requests that look at no words are shared.
+func languageBuilders() map[string]builder {
+	say := func(title string) builder {
+		return func(w *intentDraft) (plan, bool) { return planReply(w.g.replyText(title)) }
+	}
+	refuse := func(title string) builder {
+		return func(w *intentDraft) (plan, bool) { return planRefusal(w.g.replyText(title)) }
+	}
+	askFor := func(title, wish string) builder {
+		return func(w *intentDraft) (plan, bool) { return w.askLocal(title, w.fillWish(wish, "{text}")) }
+	}
+	return map[string]builder{
+		"reminder.add":         addLocalReminder,
+		"reminder.add.none":    askLocalReminder,
+		"reminder.timer":       addLocalTimer,
+		"reminder.list":        listReminders,
+		"reminder.cancel":      localCall("cancel_reminder", "reminder"),
+		"reminder.cancel.none": askFor("ask-cancel", "wish-cancel"),
+		"reminder.move":        moveLocal("update_reminder", "reminder", "at"),
+		"task.add":             addLocalTask,
+		"task.add.none":        askFor("ask-task", "wish-task"),
+		"task.list":            listLocalTasks,
+		"task.done":            localCall("complete_task", "task"),
+		"task.delete":          localCall("delete_task", "task"),
+		"task.move":            moveLocal("update_task", "task", "due"),
+		"list.add":             addToLocalList,
+		"list.show":            func(w *intentDraft) (plan, bool) { return planCall("list_tasks", argsOf("project", w.localList())) },
+		"list.tick":            tickLocal,
+		"day":                  briefLocal,
+		"undo":                 func(*intentDraft) (plan, bool) { return planCall("undo", nil) },
+		"help":                 say("help"),
+		"hello":                say("hello"),
+		"thanks":               say("thanks"),
+		"bye":                  say("bye"),
+		"yes":                  say("yes"),
+		"nevermind":            say("never-mind"),
+		"negated":              refuse("negation"),
+		"bulk":                 refuse("bulk"),
+		"reminder.event":       askLocalEvent,
+		"follow.when":          followLocal(followWhen),
+		"follow.delete":        followLocal(followDelete),
+		"follow.done":          followLocal(followDone),
+	}
+}
+
+// askLocal asks a question of the language's replies.
+func (w *intentDraft) askLocal(title string, complete func(string) (string, bool), pairs ...string) (plan, bool) {
+	p, ok := planQuestion(w.g.replyText(title, pairs...), complete)
+	p.question.lang = w.g
+	return p, ok
+}
+
+// fillWish returns a function that completes the request called wish with an answer in quotes.
+func (w *intentDraft) fillWish(wish, slot string) func(string) (string, bool) {
+	return func(answer string) (string, bool) {
+		s := w.g.parseSentence(answer, w.s.now)
+		if reading := w.g.allReadings(s, false); len(reading) > 0 && reading[0].intent.name == w.intent.name {
+			return answer, true // the answer repeats the request
+		}
+		answer = w.g.cleanName(s.originalText(0, len(s.tokens)))
+		return w.g.replyText(wish, slot, quoteFree(answer)), answer != ""
+	}
+}
+
+// quoteFree returns s without the marks that end a quotation.
+func quoteFree(s string) string {
+	return strings.NewReplacer(`"`, "'", "“", "'", "”", "'").Replace(s)
+}
+
+// localDetails is the free text of a request without its times.
+type localDetails struct {
+	text  string
+	spans []*span
+	when  string // the times as written
+	wrong string // the reply if the text contains words that would change the request
+}
+
+// localText separates the times from the text of a slot. It reports words that the request does not
+// account for: negations, conditions, more times, durations, English.
+func (w *intentDraft) localText(slot string) localDetails {
+	c, ok := w.captureOf(slot)
+	d := localDetails{spans: w.allSpans()}
+	if ok {
+		from, to, times := w.s.liftTimes(c.from, c.to)
+		d.spans = append(slices.Clone(d.spans), times...)
+		d.text = w.s.originalText(from, to)
+		if inner := w.s.timesInside(from, to); len(inner) == 1 && len(d.spans) == 0 && !w.s.isTied(inner[0], inner[0].from) {
+			sp := inner[0]
+			d.text = strings.TrimSpace(w.s.originalText(from, sp.from) + " " + w.s.originalText(sp.to, to))
+			d.spans = inner
+		} else if len(inner) > 0 && (len(d.spans) > 0 || !w.s.isTied(inner[0], inner[0].from)) {
+			d.wrong = "times"
+		}
+		if from < to && slot == "bare" && w.g.lex.containsWord("openers", w.s.tokens[from].norm) {
+			d.wrong = "condition"
+		} else if slot == "bare" && w.s.hasWordOf(from, to, "connectors") {
+			d.wrong = "times"
+		}
+		d.wrong = cmp.Or(w.unaccounted(from, to), d.wrong)
+	}
+	if slot == "thing" {
+		d.text = w.g.cleanName(d.text)
+	}
+	for _, r := range w.g.rewrites {
+		d.text = r.from.ReplaceAllString(d.text, r.to)
+	}
+	slices.SortStableFunc(d.spans, func(a, b *span) int { return a.from - b.from })
+	for i, sp := range d.spans {
+		d.when += " " + w.s.text[sp.match.Start:sp.match.End]
+		if i > 0 && sp.from > d.spans[i-1].to+1 && !joinsDayAndClock(d.spans[i-1], sp) {
+			d.wrong = cmp.Or(d.wrong, "times")
+		}
+	}
+	d.when = strings.TrimSpace(d.when)
+	return d
+}
+
+// joinsDayAndClock reports whether of two times that stand apart one is a day and the other a time
+// of day.
+func joinsDayAndClock(a, b *span) bool {
+	hasClock := func(sp *span) bool { return sp.match.Moment != nil && sp.match.Moment.HasClock }
+	isDay := func(sp *span) bool {
+		return sp.match.Moment != nil && !sp.match.Moment.HasClock || sp.match.Every != nil
+	}
+	return isDay(a) && hasClock(b) || hasClock(a) && isDay(b)
+}
+
+// unaccounted returns the reply for words in a text that change the meaning of the request.
+func (w *intentDraft) unaccounted(from, to int) string {
+	for i := from; i < to; i++ {
+		t := w.s.tokens[i]
+		if t.kind != word {
+			continue
+		}
+		switch {
+		case w.g.lex.containsWord("negations", t.norm):
+			return "negation"
+		case w.g.lex.containsWord("conditions", t.norm):
+			return "condition"
+		case w.g.lex.containsWord("english", t.norm):
+			return "mixed"
+		case w.g.lex.containsWord("leftover", t.norm), w.g.isTimeTypo(t.norm), clockForm.MatchString(t.norm), dateForm.MatchString(t.norm):
+			return "times"
+		}
+		if _, isUnit := w.g.lex.meaningOf("unit", t.norm); isUnit && i > from {
+			if _, ok := w.s.numberAt(i - 1); ok {
+				return "times"
+			}
+		}
+	}
+	for _, m := range dateparse.Find(w.s.originalText(from, to), w.s.now) {
+		if m.Moment != nil && strings.ContainsAny(strings.ToLower(m.Text), "abcdefghijklmnopqrstuvwxyz") && !w.g.lex.containsWord("not english", w.g.lex.fold(m.Text)) {
+			return "mixed"
+		}
+	}
+	return ""
+}
+
+// isTimeTypo reports whether a word is one letter different from a word of a time.
+func (g *grammar) isTimeTypo(norm string) bool {
+	if g.vocab[norm] || len(norm) < 4 {
+		return false
+	}
+	for w := range g.timeWords {
+		if isTypo(norm, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// filledSlot returns the slot that holds the text of a request.
+func (w *intentDraft) filledSlot() string {
+	for _, slot := range []string{"thing", "bare"} {
+		if w.hasSlot(slot) {
+			return slot
+		}
+	}
+	return "text"
+}
+
+func addLocalReminder(w *intentDraft) (plan, bool) {
+	d := w.localText(w.filledSlot())
+	if w.hasSlot("wake") {
+		d.text = w.g.replyText("wake-up")
+		d.spans = w.atMorning(d.spans)
+	}
+	switch {
+	case d.wrong != "":
+		return planRefusal(w.g.replyText(d.wrong))
+	case w.isLocalUnspecific(d.text):
+		return askLocalReminder(w)
+	}
+	return w.localReminder(d)
+}
+
+// askLocalEvent asks for the time of a reminder whose text has the time of an event: "that I have to
+// be at the airport at 6".
+func askLocalEvent(w *intentDraft) (plan, bool) {
+	text := quoteFree(w.slotString("event"))
+	return w.askLocal("ask-when", func(answer string) (string, bool) {
+		when := w.localAnswer("", answer)
+		return w.g.replyText("wish-reminder", "{when}", when, "{text}", text), when != ""
+	})
+}
+
+// atMorning interprets the time of a wake-up request as a time in the morning.
+func (w *intentDraft) atMorning(spans []*span) []*span {
+	if len(spans) != 1 || !spans[0].bareHour {
+		return spans
+	}
+	sp := spans[0]
+	if m, ok := wholeMatch(w.s, sp.match.Text+" in the morning"); ok {
+		m.Start, m.End = sp.match.Start, sp.match.End
+		return []*span{{owner: sp.owner, from: sp.from, to: sp.to, match: m}}
+	}
+	return spans
+}
+
+// isLocalUnspecific reports whether a text names nothing, such as "das".
+func (w *intentDraft) isLocalUnspecific(text string) bool {
+	norm := w.g.lex.fold(text)
+	return norm == "" || w.g.lex.containsWord("unspecific", norm) || w.g.lex.containsWord("articles", norm)
+}
+
+// localReminder creates the call when the text is known.
+func (w *intentDraft) localReminder(d localDetails) (plan, bool) {
+	wish := func(when string) string {
+		return w.g.replyText("wish-reminder", "{when}", when, "{text}", quoteFree(d.text))
+	}
+	t, p, ok := w.localTime(d, wish, true)
+	if !ok {
+		return p, true
+	}
+	if t.every != "" {
+		return planCall("create_reminder", argsOf("text", d.text, "every", t.every))
+	}
+	return planCall("create_reminder", argsOf("text", d.text, "at", t.rfc3339()))
+}
+
+// localTime joins the times of a request, or returns a plan that asks for the time. exact means that
+// a time of day is needed.
+func (w *intentDraft) localTime(d localDetails, wish func(when string) string, exact bool) (timing, plan, bool) {
+	answer := func(answer string) (string, bool) {
+		when := w.localAnswer(d.when, answer)
+		return wish(when), when != ""
+	}
+	fail := func(title string) (timing, plan, bool) {
+		p, _ := w.askLocal(title, answer)
+		return timing{}, p, false
+	}
+	t, err := w.joinTimes(d.spans)
+	var two *dateparse.AmbiguousError
+	switch {
+	case errors.As(err, &two), err != nil:
+		d.when = ""
+		return fail("ask-when")
+	case t.none && exact:
+		return fail("ask-when")
+	case t.none:
+		return t, plan{}, true
+	case len(w.otherReadings(d, t)) > 1:
+		p, ok := w.askReading(w.otherReadings(d, t), d, wish)
+		return t, p, !ok
+	case t.every != "":
+		return t, plan{}, true
+	case t.vague:
+		d.when = ""
+		return fail("ask-day")
+	case exact && !t.clock && t.at.Before(startOfDay(w.s.now)), exact && t.clock && !t.at.After(w.s.now):
+		d.when = ""
+		return fail("ask-passed")
+	case exact && !t.clock:
+		return fail("ask-clock")
+	}
+	return t, plan{}, true
+}
+
+// otherReadings returns the instants that the times may mean, if there are several: "nächsten
+// Freitag", or 5 o'clock on another day, which can be in the morning or the afternoon.
+func (w *intentDraft) otherReadings(d localDetails, t timing) []time.Time {
+	if t.every != "" {
+		return nil
+	}
+	out := []time.Time{t.at}
+	for _, sp := range d.spans {
+		for _, m := range sp.others {
+			at := time.Date(m.Moment.Time.Year(), m.Moment.Time.Month(), m.Moment.Time.Day(), t.at.Hour(), t.at.Minute(), 0, 0, t.at.Location())
+			out = append(out, at)
+		}
+	}
+	early := t.clock && !t.part && t.at.Hour() >= 16 && t.at.Hour() < 19 && !sameDay(t.at, w.s.now)
+	if early && slices.ContainsFunc(d.spans, func(sp *span) bool { return sp.bareHour }) {
+		out = append(out, t.at.Add(-12*time.Hour))
+	}
+	return out
+}
+
+// askReading asks which of several instants is meant.
+func (w *intentDraft) askReading(list []time.Time, d localDetails, wish func(string) string) (plan, bool) {
+	slices.SortFunc(list, time.Time.Compare)
+	var names []string
+	for _, at := range list {
+		name := w.g.translateTime(dateparse.FormatDay(at, w.s.now))
+		if d.hasClock() {
+			name = w.g.translateTime(dateparse.Format(at, w.s.now))
+		}
+		names = append(names, name)
+	}
+	whenOf := func(at time.Time) string {
+		if d.hasClock() {
+			return at.Format("2006-01-02 15:04")
+		}
+		return at.Format(time.DateOnly)
+	}
+	return w.askLocal("ask-reading", func(answer string) (string, bool) {
+		if n, ok := w.g.localOrdinal(answer); ok && n <= len(list) {
+			return wish(whenOf(list[n-1])), true
+		}
+		for _, s := range w.answerTimes(answer) {
+			if len(s.spans) != 1 || s.spans[0].match.Moment == nil {
+				continue
+			}
+			m, part := s.spans[0].match.Moment, s.spans[0].match.Period != nil
+			for _, at := range list {
+				switch {
+				case part && (m.Time.Hour() < 12) == (at.Hour() < 12),
+					!part && m.HasClock && m.Time.Hour() == at.Hour() && m.Time.Minute() == at.Minute(),
+					!m.HasClock && sameDay(m.Time, at):
+					return wish(whenOf(at)), true
+				}
+			}
+		}
+		return "", false
+	}, "{choices}", strings.Join(names, " "+w.g.replyText("or")+" "))
+}
+
+func (d localDetails) hasClock() bool {
+	return slices.ContainsFunc(d.spans, func(sp *span) bool { return sp.match.Moment != nil && sp.match.Moment.HasClock })
+}
+
+// localOrdinal returns the number that an answer such as "die zweite" names.
+func (g *grammar) localOrdinal(answer string) (int, bool) {
+	for _, t := range splitTokens(answer, g.lex) {
+		if m, ok := g.lex.meaningOf("ordinals", t.norm); ok {
+			n, ok := ordinalOf(m)
+			return n, ok && n > 0
+		}
+		if t.kind == word && !g.lex.containsWord("articles", t.norm) {
+			return 0, false
+		}
+	}
+	return 0, false
+}
+
+// answerTimes returns the readings of an answer that consists of times: "morgen um 9", "9", "den 13.".
+func (w *intentDraft) answerTimes(answer string) (out []*sentence) {
+	bare := w.g.cleanName(answer)
+	for _, try := range []string{bare, w.g.replyText("at") + " " + bare, w.g.replyText("on") + " " + bare} {
+		if s := w.g.parseSentence(try, w.s.now); len(s.spans) > 0 && s.onlyTimesAnd("answer fillers") {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// localAnswer returns the time in an answer, in the words of the language. known is the part of the
+// time that the request named: "morgen" and the answer "um 9" are one time.
+func (w *intentDraft) localAnswer(known, answer string) string {
+	for _, s := range w.answerTimes(answer) {
+		when := ""
+		for _, sp := range s.spans {
+			when += " " + s.text[sp.match.Start:sp.match.End]
+		}
+		when = strings.TrimSpace(when)
+		joined := strings.TrimSpace(known + " " + when)
+		if j := w.g.parseSentence(joined, w.s.now); len(j.spans) == 1 && (j.spans[0].match.Every != nil || j.spans[0].match.Moment != nil && j.spans[0].match.Moment.HasClock) {
+			return joined
+		}
+		return when
+	}
+	return ""
+}
+
+// onlyTimesAnd reports whether all words of a sentence are in its times or in a list.
+func (s *sentence) onlyTimesAnd(list string) bool {
+	for i, t := range s.tokens {
+		inside := slices.ContainsFunc(s.spans, func(sp span) bool { return i >= sp.from && i < sp.to })
+		if !inside && t.kind != punct && !s.lex.containsWord(list, t.norm) {
+			return false
+		}
+	}
+	return true
+}
+
+// askLocalReminder asks what to remind the user of.
+func askLocalReminder(w *intentDraft) (plan, bool) {
+	d := w.localText(w.filledSlot())
+	if d.wrong != "" {
+		return planRefusal(w.g.replyText(d.wrong))
+	}
+	return w.askLocal("ask-what", func(answer string) (string, bool) {
+		s := w.g.parseSentence(answer, w.s.now)
+		if reading := w.g.allReadings(s, false); len(reading) > 0 && reading[0].intent.name == "reminder.add" {
+			return answer, true
+		}
+		from, to, times := s.liftTimes(0, len(s.tokens))
+		when := d.when
+		for _, sp := range times {
+			when += " " + s.text[sp.match.Start:sp.match.End]
+		}
+		wish := w.g.replyText("wish-bare", "{when}", when, "{text}", s.originalText(from, to)) // "an die Milch"
+		if p := w.g.planAll(wish, w.s.now, 0); p.intent != nil && p.intent.name == "reminder.add" {
+			return wish, true
+		}
+		text := w.g.cleanName(s.originalText(from, to))
+		return w.g.replyText("wish-reminder", "{when}", when, "{text}", quoteFree(text)), text != ""
+	})
+}
+
+// addLocalTimer handles "Timer auf 10 Minuten".
+func addLocalTimer(w *intentDraft) (plan, bool) {
+	n, _ := w.numberOf("number")
+	c, _ := w.captureOf("of_unit")
+	m, ok := wholeMatch(w.s, "in "+strconv.FormatFloat(n, 'f', -1, 64)+" "+c.path)
+	if !ok || m.Moment == nil || !m.Moment.HasClock || !w.noLead() {
+		return noPlan()
+	}
+	return planCall("create_reminder", argsOf("text", "timer", "at", m.Moment.Time.Format(time.RFC3339)))
+}
+
+// localName returns the name of a record in a slot, without a time at its end.
+func (w *intentDraft) localName(slot string) (string, bool) {
+	c, ok := w.captureOf(slot)
+	if !ok {
+		return "", false
+	}
+	name := w.g.cleanName(w.s.originalText(c.from, c.to))
+	return name, !w.isLocalUnspecific(name) && w.unaccounted(c.from, c.to) == "" && len(w.s.timesInside(c.from, c.to)) == 0
+}
+
+// localCall returns the builder of a request that names one record.
+func localCall(tool, arg string) builder {
+	return func(w *intentDraft) (plan, bool) {
+		if w.isLocalQuestion() {
+			return noPlan()
+		}
+		name, ok := w.localName("text")
+		if !ok || !w.noLead() {
+			return planRefusal(w.g.replyText("unclear-name"))
+		}
+		return planCall(tool, argsOf(arg, name))
+	}
+}
+
+// isLocalQuestion reports whether the sentence ends with a question mark although it is not a polite
+// request. It is for forms that are statements: "ich muss Milch kaufen".
+func (w *intentDraft) isLocalQuestion() bool {
+	return w.hasSlot("statement") && strings.HasSuffix(strings.TrimSpace(w.s.text), "?")
+}
+
+// moveLocal returns the builder of requests that move a record to another time.
+func moveLocal(tool, arg, key string) builder {
+	return func(w *intentDraft) (plan, bool) {
+		name, ok := w.localName("text")
+		if !ok {
+			return planRefusal(w.g.replyText("unclear-name"))
+		}
+		d := localDetails{spans: w.allSpans()}
+		for _, sp := range d.spans {
+			d.when = strings.TrimSpace(d.when + " " + w.s.text[sp.match.Start:sp.match.End])
+		}
+		wish := func(when string) string {
+			return w.g.replyText("wish-move-"+arg, "{when}", when, "{text}", quoteFree(name))
+		}
+		t, p, ok := w.localTime(d, wish, false)
+		switch {
+		case !ok:
+			return p, true
+		case t.none, t.every != "":
+			return planRefusal(w.g.replyText("times"))
+		case t.clock && !t.at.After(w.s.now), !t.clock && t.at.Before(startOfDay(w.s.now)):
+			return w.askLocal("ask-passed", func(answer string) (string, bool) {
+				when := w.localAnswer("", answer)
+				return wish(when), when != ""
+			})
+		}
+		at := t.dueDate()
+		if arg == "reminder" && t.clock && !t.part && w.isClockOnly(t) {
+			at = w.literalClock(t).Format("15:04")
+		}
+		return planCall(tool, argsOf(arg, name, key, at))
+	}
+}
+
+func addLocalTask(w *intentDraft) (plan, bool) {
+	if w.isLocalQuestion() {
+		return noPlan()
+	}
+	d := w.localText(w.filledSlot())
+	switch {
+	case d.wrong != "":
+		return planRefusal(w.g.replyText(d.wrong))
+	case w.isLocalUnspecific(d.text):
+		return w.askLocal("ask-task", w.fillWish("wish-task", "{text}"))
+	}
+	t, p, ok := w.localTime(d, func(when string) string {
+		return w.g.replyText("wish-task-due", "{when}", when, "{text}", quoteFree(d.text))
+	}, false)
+	switch {
+	case !ok:
+		return p, true
+	case t.every != "":
+		return planRefusal(w.g.replyText("no-repeat"))
+	}
+	level, _ := w.g.lex.meaningOf("level", w.slotNorm("priority"))
+	titles := []string{d.text}
+	if w.hasSlot("several") {
+		titles = w.splitLocal(d.text)
+	}
+	out := plan{outcome: act}
+	for _, title := range titles {
+		out.calls = append(out.calls, call{"create_task", argsOf("title", title, "due", t.dueDate(), "priority", level)})
+	}
+	return out, true
+}
+
+func listLocalTasks(w *intentDraft) (plan, bool) {
+	args := argsOf("due", w.slotMeaning("due", "due"), "status", w.slotMeaning("status", "status"))
+	if spans := w.allSpans(); len(spans) > 0 {
+		due, ok := w.filterDay(spans)
+		if !ok {
+			return planRefusal(w.g.replyText("one-day"))
+		}
+		args["due"] = due
+	}
+	return planCall("list_tasks", args)
+}
+
+// slotMeaning returns the meaning of a slot in a word list.
+func (w *intentDraft) slotMeaning(slot, list string) string {
+	m, _ := w.g.lex.meaningOf(list, w.slotNorm(slot))
+	return m
+}
+
+// localList returns the project that holds a named list. It is in the language of the user, except
+// for the shopping list, which all languages share.
+func (w *intentDraft) localList() string {
+	name := cmp.Or(w.slotNorm("list"), w.g.lex.fold(w.g.replyText("shopping-list")))
+	if !w.g.vocab[name] {
+		for _, known := range slices.Sorted(maps.Keys(w.g.vocab)) {
+			if isTypo(name, known) {
+				name = known
+			}
+		}
+	}
+	if m, ok := w.g.lex.meaningOf("lists", name); ok {
+		return m
+	}
+	return name
+}
+
+// splitLocal splits an enumeration at commas and the words of the list "joints".
+func (w *intentDraft) splitLocal(text string) (out []string) {
+	s := w.g.parseSentence(text, w.s.now)
+	from := 0
+	for i, t := range s.tokens {
+		if t.kind == word && s.lex.containsWord("joints", t.norm) || t.kind == punct && strings.Contains(",;", t.norm) {
+			out = append(out, s.originalText(from, i))
+			from = i + 1
+		}
+	}
+	out = append(out, s.originalText(from, len(s.tokens)))
+	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
+}
+
+func addToLocalList(w *intentDraft) (plan, bool) {
+	return w.eachListItem("items", "list-add", func(name string) call {
+		return call{"create_task", argsOf("title", name, "project", w.localList())}
+	})
+}
+
+func tickLocal(w *intentDraft) (plan, bool) {
+	return w.eachListItem("items", "list-tick", func(name string) call {
+		return call{"complete_task", argsOf("task", name, "project", w.localList())}
+	})
+}
+
+// eachListItem makes a call for each item of an enumeration.
+func (w *intentDraft) eachListItem(slot, unclear string, make func(name string) call) (plan, bool) {
+	c, _ := w.captureOf(slot)
+	if reply := w.unaccounted(c.from, c.to); reply != "" {
+		return planRefusal(w.g.replyText(reply))
+	}
+	if !w.noLead() || len(w.s.timesInside(c.from, c.to)) > 0 {
+		return planRefusal(w.g.replyText("list-time"))
+	}
+	out := plan{outcome: act}
+	for _, item := range w.splitLocal(w.slotString(slot)) {
+		name := w.g.cleanName(item)
+		if w.isLocalUnspecific(name) {
+			return planRefusal(w.g.replyText(unclear))
+		}
+		out.calls = append(out.calls, make(name))
+	}
+	return out, len(out.calls) > 0
+}
+
+// briefLocal shows a day: "was steht morgen an?".
+func briefLocal(w *intentDraft) (plan, bool) {
+	spans := w.allSpans()
+	if len(spans) == 0 {
+		return planCall("daily_briefing", nil)
+	}
+	t, err := w.joinTimes(spans)
+	if err != nil || t.vague || t.every != "" || t.clock && !t.part {
+		return planRefusal(w.g.replyText("one-day"))
+	}
+	return planCall("daily_briefing", argsOf("date", t.at.Format(time.DateOnly)))
+}
+
+// followLocal returns a builder that a language shares with English. It needs a conversation.
+func followLocal(b builder) builder {
+	return func(w *intentDraft) (plan, bool) {
+		if w.g.talk == nil || len(w.g.talk.mentionedItems()) == 0 {
+			return noPlan()
+		}
+		return b(w)
+	}
+}
