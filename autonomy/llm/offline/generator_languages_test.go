@@ -1,0 +1,113 @@
+package offline
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// languageTemplates describes sentences of a language. {time}, {thing}, {action} and {item} are
+// filled in; the records have the second form of an action.
+type languageTemplates struct {
+	class                            string
+	times                            []timePhrase
+	things, items                    []string
+	actions                          [][2]string // as in the sentence, as in the record
+	remindThing, remindAction, tasks []string
+	lists, nothing, fillers, typos   []string
+}
+
+var german = languageTemplates{
+	class: "german",
+	times: []timePhrase{
+		{"um 18 Uhr", "2026-03-04T18:00"},
+		{"um 17:30", "2026-03-04T17:30"},
+		{"morgen um 9", "2026-03-05T09:00"},
+		{"morgen um 9 Uhr", "2026-03-05T09:00"},
+		{"morgen um halb zehn", "2026-03-05T09:30"},
+		{"übermorgen um 15 Uhr", "2026-03-06T15:00"},
+		{"am Freitag um 15 Uhr", "2026-03-06T15:00"},
+		{"heute Abend um 8", "2026-03-04T20:00"},
+		{"in 20 Minuten", "2026-03-04T10:35"},
+		{"in einer halben Stunde", "2026-03-04T10:45"},
+		{"in zwei Stunden", "2026-03-04T12:15"},
+		{"am 12. März um 10 Uhr", "2026-03-12T10:00"},
+		{"um viertel nach 4", "2026-03-04T16:15"},
+		{"morgen früh um 8", "2026-03-05T08:00"},
+		{"am 12.3. um 10:00", "2026-03-12T10:00"},
+		{"um Viertel vor acht abends", "2026-03-04T19:45"},
+	},
+	things:       []string{"Zahnarzt", "Müll", "Elternabend", "Rechnung", "Geburtstag von Tom", "Medikamente", "Wäsche"},
+	actions:      [][2]string{{"Mama anzurufen", "Mama anrufen"}, {"Milch zu kaufen", "Milch kaufen"}, {"die Blumen zu gießen", "die Blumen gießen"}, {"das Paket abzuholen", "das Paket abholen"}, {"Tom wegen der Rechnung zu schreiben", "Tom wegen der Rechnung schreiben"}},
+	items:        []string{"Milch", "Eier", "Olivenöl", "Tomaten", "Hundefutter", "Brot"},
+	remindThing:  []string{"erinnere mich {time} an {thing}", "erinner mich bitte {time} an {thing}", "kannst du mich {time} an {thing} erinnern", "erinnern Sie mich {time} an {thing}", "Erinnerung {time}: {thing}", "{time} bitte an {thing} erinnern", "ich möchte {time} an {thing} erinnert werden"},
+	remindAction: []string{"erinnere mich {time} daran, {action}", "kannst du mich bitte {time} daran erinnern, {action}?", "erinnere mich daran, {time} {action}", "lass mich nicht vergessen, {time} {action}", "vergiss nicht, mich {time} daran zu erinnern, {action}"},
+	tasks:        []string{"neue Aufgabe: {action}", "Aufgabe {action}", "ich muss noch {action}", "setz {action} auf meine Aufgabenliste"},
+	lists:        []string{"füge {item} zur Einkaufsliste hinzu", "setz {item} auf die Einkaufsliste", "Einkaufsliste: {item}", "kannst du {item} auf den Einkaufszettel schreiben"},
+	nothing: []string{
+		"erinnere mich nicht an {thing}", "erinnere mich {time} nicht an {thing}", "füge {item} nicht zur Einkaufsliste hinzu", "ich habe 20 Euro für {item} ausgegeben", "muss ich {time} arbeiten?",
+		"habe ich {item} schon gekauft?", "was kostet {item}?", "lösche alle Aufgaben", "erinnere mich an {thing}, wenn ich zuhause bin", "erinnere mich 10 Minuten vor dem Termin an {thing}", "setz kein {item} auf die Einkaufsliste", "ich mag {item}",
+		"erinnere mich at 6pm an {thing}", "erinnere mich to buy milk tomorrow", "ich will {time} nicht an {thing} erinnert werden", "wann ist {thing}?", "falls es regnet, erinnere mich {time} an {thing}",
+	},
+	fillers: []string{"", "", "bitte ", "hey hob, ", "ok, ", "hallo, "},
+	typos:   []string{"erinnere", "morgen", "Einkaufsliste", "Aufgabe", "Freitag", "Minuten", "übermorgen"},
+}
+
+// makeWish makes a sentence of the language, sometimes with a typo.
+func (l languageTemplates) makeWish(r *rand.Rand) generatedWish {
+	at, thing, item, action := pickOne(r, l.times), pickOne(r, l.things), pickOne(r, l.items), pickOne(r, l.actions)
+	fill := func(forms []string, action string) string {
+		return pickOne(r, l.fillers) + strings.NewReplacer("{time}", at.words, "{thing}", thing, "{action}", action, "{item}", item).Replace(pickOne(r, forms))
+	}
+	x := generatedWish{class: l.class}
+	switch r.IntN(5) {
+	case 0:
+		x.text, x.want = fill(l.remindThing, ""), []call{reminderCall(thing, at)}
+	case 1:
+		x.text, x.want = fill(l.remindAction, action[0]), []call{reminderCall(action[1], at)}
+	case 2:
+		x.text, x.want = fill(l.tasks, action[1]), []call{taskCall(action[1], "", "")}
+	case 3:
+		x.text, x.want = fill(l.lists, ""), []call{taskCall(item, "", "shopping list")}
+	default:
+		x.text = fill(l.nothing, "")
+	}
+	switch r.IntN(4) {
+	case 0:
+		x.text = strings.ToLower(x.text)
+	case 1:
+		words := strings.Fields(x.text)
+		if i := slices.Index(words, pickOne(r, l.typos)); i >= 0 {
+			w := []rune(words[i])
+			j := 1 + r.IntN(len(w)-2)
+			w[j], w[j+1] = w[j+1], w[j]
+			words[i] = string(w)
+			x.text = strings.Join(words, " ")
+		}
+	}
+	return x
+}
+
+func TestGeneratedLanguages(t *testing.T) {
+	const each = 300
+	g := New(testOptions("")).grammar()
+	now := at(t).Truncate(time.Minute)
+	for _, l := range []languageTemplates{german} {
+		r := rand.New(rand.NewPCG(20, 2026))
+		count := map[string]int{}
+		for range each {
+			x := l.makeWish(r)
+			p := g.planRequests(x.text, now, 0)
+			grade := x.grade(p)
+			if count[grade]++; grade == "wrong" {
+				t.Errorf("%s: wrong action: %s -> %s", l.class, x.text, describe(p))
+			}
+		}
+		t.Logf("%s: right %d, asked %d, missed %d, wrong %d of %d", l.class, count["right"], count["asked"], count["missed"], count["wrong"], each)
+		if count["right"] < each*9/10 {
+			t.Errorf("%s: right %d of %d, want at least 90 %%", l.class, count["right"], each)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package offline
+
+import (
+	"strings"
+	"testing"
+)
+
+var languageCodes = []string{"de"}
+
+// TestLanguageCorpora checks the sentences in testdata/languages, which have the form of corpus.tsv.
+func TestLanguageCorpora(t *testing.T) {
+	b := New(testOptions(""))
+	for _, code := range languageCodes {
+		samples := readCorpus(t, "testdata/languages/"+code+".tsv")
+		if len(samples) < 120 {
+			t.Errorf("%s has %d sentences, want at least 120", code, len(samples))
+		}
+		for _, s := range samples {
+			t.Run(code+"/"+s.sentence, func(t *testing.T) {
+				if wrong := s.check(t, b); wrong != "" {
+					t.Errorf("line %d: %s", s.line, wrong)
+				}
+				p := b.grammar().planRequests(s.sentence, at(t), 0)
+				if p.lang == nil || p.lang.code != code {
+					t.Errorf("line %d: the sentence is not read as %s", s.line, code)
+				}
+			})
+		}
+	}
+}
+
+// TestAccentsAreOptional reads each sentence without accents; the records may only differ in their
+// texts.
+func TestAccentsAreOptional(t *testing.T) {
+	g := New(testOptions("")).grammar()
+	for _, code := range languageCodes {
+		for _, s := range readCorpus(t, "testdata/languages/"+code+".tsv") {
+			a, b := g.planRequests(s.sentence, at(t), 0), g.planRequests(foldText(s.sentence), at(t), 0)
+			if foldText(describe(a)) != foldText(describe(b)) && len(a.calls) > 0 {
+				t.Errorf("%q: %s, without accents %s", s.sentence, describe(a), describe(b))
+			}
+		}
+	}
+}
+
+func TestLanguageDialogues(t *testing.T) {
+	tests := []struct {
+		said  []string // all but the last must be answered with a question
+		want  []string // calls of the last one
+		reply string   // a part of the last answer
+	}{
+		{[]string{"erinnere mich an die Milch", "morgen um 9"}, []string{`create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"Milch"}`}, ""},
+		{[]string{"erinnere mich morgen an die Milch", "um 9"}, []string{`create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"Milch"}`}, ""},
+		{[]string{"erinnere mich morgen an die Milch", "9 Uhr"}, []string{`create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"Milch"}`}, ""},
+		{[]string{"erinnere mich morgen an die Milch", "halb zehn"}, []string{`create_reminder{"at":"2026-03-05T09:30:00+02:00","text":"Milch"}`}, ""},
+		{[]string{"erinnere mich an die Milch", "18"}, []string{`create_reminder{"at":"2026-03-04T18:00:00+02:00","text":"Milch"}`}, ""},
+		{[]string{"erinnere mich", "an die Milch", "in 20 Minuten"}, []string{`create_reminder{"at":"2026-03-04T10:35:00+02:00","text":"Milch"}`}, ""},
+		{[]string{"erinnere mich morgen um 9", "Zahnarzt"}, []string{`create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"Zahnarzt"}`}, ""},
+		{[]string{"erinnere mich morgen um 6 an den Zug", "morgens"}, []string{`create_reminder{"at":"2026-03-05T06:00:00+02:00","text":"Zug"}`}, ""},
+		{[]string{"erinnere mich morgen um 6 an den Zug", "um 18 Uhr"}, []string{`create_reminder{"at":"2026-03-05T18:00:00+02:00","text":"Zug"}`}, ""},
+		{[]string{"erinnere mich morgen um 6 an den Zug", "das erste"}, []string{`create_reminder{"at":"2026-03-05T06:00:00+02:00","text":"Zug"}`}, ""},
+		{[]string{"erinnere mich nächsten Freitag um 10 an den Arzt", "den 13."}, []string{`create_reminder{"at":"2026-03-13T10:00:00+02:00","text":"Arzt"}`}, ""},
+		{[]string{"erinnere mich nächsten Freitag um 10 an den Arzt", "die erste"}, []string{`create_reminder{"at":"2026-03-06T10:00:00+02:00","text":"Arzt"}`}, ""},
+		{[]string{"neue Aufgabe", "Bank anrufen"}, []string{`create_task{"title":"Bank anrufen"}`}, ""},
+		{[]string{"lösche eine Erinnerung", "Zahnarzt"}, []string{`cancel_reminder{"reminder":"Zahnarzt"}`}, ""},
+		{[]string{"erinnere mich an die Milch", "nein"}, nil, "nichts geändert"},
+		{[]string{"erinnere mich an die Milch", "ich mag Schokolade"}, nil, "Wann soll ich"},
+		{[]string{"erinnere mich an die Milch", "was steht auf der Einkaufsliste?"}, []string{`list_tasks{"project":"shopping list"}`}, ""},
+		{[]string{"erinnere mich an die Milch", "ja"}, nil, "keine Antwort"},
+	}
+	for _, tc := range tests {
+		t.Run(strings.Join(tc.said, "/"), func(t *testing.T) {
+			c := talk(t)
+			for _, s := range tc.said[:len(tc.said)-1] {
+				if calls := c.hear(s); len(calls) > 0 || !strings.HasSuffix(strings.TrimSpace(c.say()), "?") {
+					t.Fatalf("%q was not asked back: %v %q", s, calls, c.say())
+				}
+			}
+			want(t, c.hear(tc.said[len(tc.said)-1]), tc.want...)
+			if !strings.Contains(c.say(), tc.reply) {
+				t.Errorf("said %q", c.say())
+			}
+		})
+	}
+}
+
+// TestLanguageFollowUps checks messages that refer to a record of the conversation.
+func TestLanguageFollowUps(t *testing.T) {
+	tests := []struct {
+		first, result, reply, second string
+		want                         []string
+	}{
+		{
+			"erinnere mich morgen um 9 an den Zahnarzt", "I will remind you tomorrow at 09:00: Zahnarzt.", "Ich erinnere dich morgen um 09:00: Zahnarzt.",
+			"nein, lieber um 10",
+			[]string{`update_reminder{"at":"10:00","reminder":"Zahnarzt"}`},
+		},
+		{
+			"erinnere mich morgen um 9 an den Zahnarzt", "I will remind you tomorrow at 09:00: Zahnarzt.", "Ich erinnere dich morgen um 09:00: Zahnarzt.",
+			"verschieb sie auf Freitag",
+			[]string{`update_reminder{"at":"2026-03-06","reminder":"Zahnarzt"}`},
+		},
+		{
+			"erinnere mich jeden Montag um 9 an den Müll", "I will remind you every Monday at 09:00: Müll. Next: Mon 9 Mar at 09:00.", "Ich erinnere dich jeden Montag um 09:00: Müll. Nächstes Mal: Mo. 9. März um 09:00.",
+			"lösch sie wieder",
+			[]string{`cancel_reminder{"reminder":"Müll"}`},
+		},
+		{
+			"neue Aufgabe: Bank anrufen bis Freitag", `Added task "Bank anrufen", due Fri 6 Mar.`, "Aufgabe hinzugefügt: „Bank anrufen“, fällig Fr. 6. März.",
+			"erledigt",
+			[]string{`complete_task{"task":"Bank anrufen"}`},
+		},
+		{
+			"meine Aufgaben", "2 open tasks:\n- Bank anrufen (due tomorrow, high priority)\n- Milch (project shopping list)", "2 offene Aufgaben:\n- Bank anrufen (fällig morgen, hohe Priorität)\n- Milch (Einkaufsliste)",
+			"danke", nil,
+		},
+	}
+	for _, tc := range tests {
+		t.Run(tc.first+"/"+tc.second, func(t *testing.T) {
+			c := talk(t)
+			c.hear(tc.first)
+			c.result(tc.result)
+			if c.say() != tc.reply {
+				t.Errorf("said %q, want %q", c.say(), tc.reply)
+			}
+			want(t, c.hear(tc.second), tc.want...)
+		})
+	}
+}
