@@ -169,3 +169,15 @@ func TestSensitive(t *testing.T) {
 		}
 	}
 }
+
+func TestRequestedIn(t *testing.T) {
+	for text, want := range map[string]string{
+		"Your new password:": "password", "userPassword": "Password", "api_key": "api key", "The code we sent you": "code", "Bitte das Kennwort eingeben": "Kennwort",
+		"secret": "secret", "Wie lautet die Bank-PIN?": "Bank-PIN", "recovery phrase": "recovery phrase",
+		"postal code": "", "Which city?": "", "country_code": "", "Confirm?": "", "first name": "",
+	} {
+		if got := credential.RequestedIn(text); got != want {
+			t.Errorf("RequestedIn(%q) = %q, want %q", text, got, want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"hob/platform/text/textnorm"
 )
@@ -179,3 +180,37 @@ func isWirelessWord(w string) bool { return w == "wifi" || w == "wlan" || w == "
 
 // foldApostrophes works like textnorm.Fold but also replaces typographic apostrophes.
 func foldApostrophes(s string) string { return textnorm.Fold(strings.ReplaceAll(s, "’", "'")) }
+
+// RequestedIn returns the first words of a text that ask for a credential, such as "password" in
+// "Your new password:", or "". It also reads names such as "apiKey". A bare "code" counts, too,
+// unless another word explains it ("postal code").
+func RequestedIn(text string) string {
+	l := lex()
+	text = separateWords(text)
+	words := tokenizeText(text[:min(len(text), maxQuestion)], 0)
+	for i := range words {
+		if k, n, _ := l.kindAt(words, i); k != 0 {
+			return text[words[i].from:words[i+n-1].to]
+		}
+		if l.loose[words[i].word] && (i == 0 || !l.notBefore[words[i-1].word]) {
+			return words[i].raw
+		}
+	}
+	return ""
+}
+
+// separateWords splits identifiers: "userPassword" and "api_key" become "user Password" and "api key".
+func separateWords(text string) string {
+	var b strings.Builder
+	var last rune
+	for _, r := range strings.ToValidUTF8(text, "") {
+		if unicode.IsUpper(r) && unicode.IsLower(last) {
+			b.WriteByte(' ')
+		}
+		if last = r; r == '_' || r == '/' {
+			r = ' '
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
