@@ -246,6 +246,7 @@ const (
 	Repeated         Code = "repeated_call"
 	TooManyCalls     Code = "too_many_calls" // too many calls in one answer of a model
 	NotConnected     Code = "not_connected"  // the service of the tool is not connected
+	InputRequired    Code = "input_required" // the tool's server asks the user a question first
 )
 
 // ConnectService is the name of the tool that asks the user to connect a service.

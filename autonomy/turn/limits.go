@@ -146,6 +146,9 @@ func (c *loopDetector) countAlternations() int {
 
 // resultNote returns a note for the model, to be appended to a call's result.
 func (c *loopDetector) resultNote(tool string, args []byte, err error) string {
+	if tools.CodeOf(err) == tools.InputRequired { // tools.CodeOf(nil) is Failed
+		return questionHint
+	}
 	if err != nil {
 		c.failed[tool]++
 		c.errors[tool+": "+string(tools.CodeOf(err))]++
@@ -164,6 +167,10 @@ func (c *loopDetector) resultNote(tool string, args []byte, err error) string {
 	}
 	return ""
 }
+
+// questionHint follows the error of a call whose server asks the user a question. The question itself
+// is untrusted text, the hint is not.
+const questionHint = "\n[hint] Show the question to the user in your answer and wait. Pass on only what the user answers, with the tool whose name ends with __answer_question. For an address to open, call that tool at once: the user sees the address with the approval request."
 
 // roundsHint returns a hint to append to the last result if few rounds remain.
 func (c *loopDetector) roundsHint(round int, spent bool) string {

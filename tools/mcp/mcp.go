@@ -7,12 +7,19 @@
 // the user trusts the new definition. Programs run in the sandbox with only the configured
 // environment variables. Servers can use no model (sampling) and list no folders (roots).
 //
+// A server may ask the user a question during a call (elicitation). The call then ends with the error
+// InputRequired, and answer_question continues it after the user's approval. In revision 2025-11-25 the
+// server waits for a limited time; after that Hob repeats the call and gives the answer only if the
+// server asks the same question again. In revision 2026-07-28 the question is a result, and the answer
+// goes with the server's state (SEP-2322).
+//
 // The manager starts a server when a call first needs it. The catalog contains the tools that the
 // server offered earlier, so Hob can start without starting any server.
 package mcp
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -62,7 +69,9 @@ type Manager struct {
 	opt  Options
 	life context.Context //nolint:containedctx // the lifetime of all connections
 	end  context.CancelFunc
-	work sync.WaitGroup
+	// questionKey is the key of the ids of questions.
+	questionKey []byte
+	work        sync.WaitGroup
 
 	mu      sync.Mutex
 	servers []*server // in file order
@@ -74,7 +83,8 @@ func Migrations() []store.MigrationSet { return []store.MigrationSet{pinTable()}
 
 // Open adds the known tools of the configured servers to the catalog. It starts no server.
 func Open(ctx context.Context, opt Options) (*Manager, error) {
-	m := &Manager{opt: opt}
+	m := &Manager{opt: opt, questionKey: make([]byte, questionKeySize)}
+	_, _ = rand.Read(m.questionKey) // never fails
 	m.life, m.end = context.WithCancel(context.WithoutCancel(ctx))
 	if err := m.followConfig(ctx, opt.Started); err != nil {
 		m.end()

@@ -53,7 +53,8 @@ type server struct {
 	retryAt    time.Time
 	cause      error // why there is no connection
 	progress   map[string]func(fraction float64, note string)
-	prompts    []tools.Prompt // the prompts that serve as skills
+	prompts    []tools.Prompt       // the prompts that serve as skills
+	questions  map[string]*question // that wait for an answer, by id; nil if the server never asked
 }
 
 // session is one connection.
@@ -69,6 +70,7 @@ type session struct {
 	mu     sync.Mutex
 	stale  bool // the server announced a change of its tools
 	listed time.Time
+	rounds []*callRound // of the calls that run
 }
 
 func newServer(m *Manager, c config.MCPServer) *server {
@@ -256,8 +258,14 @@ func (s *server) dialRevision(ctx context.Context, revision string, limit time.D
 
 // newClient returns the client of one connection. It supports neither sampling nor roots.
 func (s *server) newClient(ses *session) *mcp.Client {
-	return mcp.NewClient(&mcp.Implementation{Name: "hob", Title: "Hob", Version: s.m.opt.Version}, &mcp.ClientOptions{
-		Capabilities: &mcp.ClientCapabilities{},
+	c := mcp.NewClient(&mcp.Implementation{Name: "hob", Title: "Hob", Version: s.m.opt.Version}, &mcp.ClientOptions{
+		Capabilities: &mcp.ClientCapabilities{
+			Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}},
+		},
+		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return s.answerElicitation(ses, r.Params), nil
+		},
+		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true}, // see resumeCalls
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
 			ses.mu.Lock()
 			was := ses.stale
@@ -269,6 +277,8 @@ func (s *server) newClient(ses *session) *mcp.Client {
 		},
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { s.reportProgress(r.Params) },
 	})
+	c.AddSendingMiddleware(resumeCalls)
+	return c
 }
 
 // refreshTools lists the tools again after the server announced a change.
@@ -350,6 +360,8 @@ func readSpecs(all []*mcp.Tool) (specs []toolSpec, refused map[string]string) {
 		switch {
 		case !validTool(t.Name):
 			why = "its name contains characters other than letters, digits, _, - and ., or is too long"
+		case key == tools.Confusable(answerName):
+			why = "its name is reserved for answers to the server's questions"
 		case names[key]:
 			why = "another tool of the server has the same name or one that looks like it"
 		case len(specs) == maxTools:
@@ -387,6 +399,9 @@ func (s *server) publishTools() {
 		if p := s.pins[name]; !p.gone && s.cfg.Enabled && !s.stopped {
 			list = append(list, newTool(s, p))
 		}
+	}
+	if s.questions != nil && len(list) > 0 {
+		list = append(list, newAnswerTool(s))
 	}
 	s.mu.Unlock()
 	if err := s.m.opt.Catalog.SetForeign(s.sourceName(), list); err != nil {

@@ -127,6 +127,11 @@ func (t *foreignTool) heldError() error {
 
 // Call implements tools.Tool.
 func (t *foreignTool) Call(ctx context.Context, c tools.Call) (tools.Result, error) {
+	return t.callServer(ctx, c, &callRound{}, func() {})
+}
+
+// callServer makes a call that may give the answers in r. It calls begin before it sends the call.
+func (t *foreignTool) callServer(ctx context.Context, c tools.Call, r *callRound, begin func()) (tools.Result, error) {
 	ses, err := t.s.connectServer(ctx)
 	if err != nil {
 		return tools.Result{}, t.notCalled(ctx, err)
@@ -140,10 +145,15 @@ func (t *foreignTool) Call(ctx context.Context, c tools.Call) (tools.Result, err
 	case p.next != nil:
 		return tools.Result{}, t.heldError()
 	}
+	begin()
+	t.startRound(ctx, ses, c, r)
+	return t.awaitRound(ctx, c, r)
+}
+
+// sendCall sends the call and converts its result.
+func (t *foreignTool) sendCall(ctx context.Context, ses *session, c tools.Call) (tools.Result, error) {
 	if t.kind != "" {
-		limited, cancel := context.WithTimeout(ctx, t.s.cfg.Timeout.Duration)
-		defer cancel()
-		res, err := t.callAdded(limited, ses, c.Args)
+		res, err := t.callAdded(ctx, ses, c.Args)
 		if err != nil && tools.CodeOf(err) != tools.InvalidArguments {
 			err = t.callError(ctx, err)
 		}
@@ -155,9 +165,7 @@ func (t *foreignTool) Call(ctx context.Context, c tools.Call) (tools.Result, err
 	}
 	params.SetProgressToken(c.ID)
 	defer t.s.followProgress(c.ID, c.Progress)()
-	limited, cancel := context.WithTimeout(ctx, t.s.cfg.Timeout.Duration)
-	defer cancel()
-	res, err := ses.CallTool(limited, params)
+	res, err := ses.CallTool(ctx, params)
 	if err != nil {
 		return tools.Result{}, t.callError(ctx, err)
 	}
@@ -175,6 +183,12 @@ func (t *foreignTool) notCalled(ctx context.Context, err error) error {
 // callError returns the error of a call that reached the server.
 func (t *foreignTool) callError(ctx context.Context, err error) error {
 	name, server := tools.Clean(t.spec.Name), tools.Clean(t.s.cfg.Name)
+	if errors.Is(err, errAsked) {
+		return errAsked
+	}
+	if no, ok := errors.AsType[*refusal](err); ok {
+		return tools.Errorf(tools.Failed, "%s: %w", name, no)
+	}
 	if login, ok := errors.AsType[*loginError](err); ok { // the server refused the request
 		return tools.Errorf(tools.Failed, "%s: the MCP server %s refused the call: %w", name, server, login)
 	}
@@ -191,10 +205,10 @@ func (t *foreignTool) callError(ctx context.Context, err error) error {
 		}
 		return tools.Errorf(code, "%s: the MCP server %s answered with an error: %s", name, server, cutText(wire.Message, 1000))
 	}
-	switch {
-	case ctx.Err() != nil:
-		return tools.Errorf(tools.CodeOf(ctx.Err()), "%s: the call was stopped%s", name, tools.Clean(unknown))
-	case errors.Is(err, context.DeadlineExceeded):
+	switch cause := context.Cause(ctx); {
+	case cause != nil && !errors.Is(cause, errCallTimeout):
+		return tools.Errorf(tools.CodeOf(cause), "%s: the call was stopped%s", name, tools.Clean(unknown))
+	case cause != nil:
 		if code == tools.Failed {
 			code = tools.TimedOut
 		}
