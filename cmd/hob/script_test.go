@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == command.Helper {
 		syscall.Exit(command.Serve(os.Stdin, os.Stdout, os.Stderr))
 	}
-	testscript.Main(m, map[string]func(){"hob": main, "poster": poster})
+	testscript.Main(m, map[string]func(){"hob": main, "poster": poster, "post": postFile, "mcpserver": serveExample, "mcptools": listTools})
 }
 
 // poster is a client of the API that is not hob: it prints the status of the daemon's response to
@@ -91,6 +91,11 @@ func poster() {
 // of the system's choice.
 func TestScripts(t *testing.T) {
 	model := llmtest.NewServer(t, llmtest.Options{Models: []string{"scripted", "tiny"}, Otherwise: &llmtest.Answer{Text: "Hi from the model."}})
+	services := exampleServices(t)
+	sdkScript, err := filepath.Abs("testdata/openai_sdk.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", ContinueOnError: true,
 		Setup: func(e *testscript.Env) error {
@@ -100,6 +105,9 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOB_HOME", filepath.Join(e.WorkDir, "hob"))
 			e.Setenv("TZ", "UTC")
 			e.Setenv("MODEL_URL", model.URL+"/v1") // an OpenAI-style server which always says hi
+			e.Setenv("SERVICES_URL", services) // see exampleServices
+			e.Setenv("OPENAI_SDK", openAISDK())
+			e.Setenv("OPENAI_SDK_SCRIPT", sdkScript)
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // else each command takes a second longer
 			e.Defer(func() { end(t, filepath.Join(e.WorkDir, "hob", "hob.lock")) })
@@ -107,6 +115,9 @@ func TestScripts(t *testing.T) {
 				if err := os.MkdirAll(d, 0o700); err != nil {
 					return err
 				}
+			}
+			if err := writeDocExamples(e.WorkDir); err != nil {
+				return err
 			}
 			conf := "[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n\n[web]\nlisten = \"127.0.0.1:0\"\n"
 			return os.WriteFile(filepath.Join(e.WorkDir, "hob", "config.toml"), []byte(conf), 0o600)
@@ -117,10 +128,14 @@ func TestScripts(t *testing.T) {
 				return raceDetector, nil
 			case "rego":
 				return rules.Rego(), nil
+			case "openai-sdk":
+				return openAISDK() != "", nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": code, "eventually": eventually},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"code": code, "eventually": eventually, "replace": replaceText, "capture": captureText, "endpoint": findEndpoint,
+		},
 	})
 }
 

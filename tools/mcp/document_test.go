@@ -183,16 +183,3 @@ func (s *shop) rowsAfterReload() map[string]api.MCPTool {
 	return s.rows()
 }
 
-// TestDocs_OpenAPIExample parses the example of docs/connectors.md.
-func TestDocs_OpenAPIExample(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "connectors.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(page), "```toml\n")
-	text, _, _ := strings.Cut(rest, "```")
-	cfg, err := config.Parse("config.toml", []byte(text))
-	if err != nil || len(cfg.MCPServers()) != 1 || cfg.MCPServers()[0].Document == "" {
-		t.Errorf("servers = %+v, %v", cfg.MCPServers(), err)
-	}
-}

@@ -494,23 +494,6 @@ func get(t *testing.T, address string) int {
 	return resp.StatusCode
 }
 
-func TestDocs_ExampleIsValid(t *testing.T) {
-	page, err := os.ReadFile("../../docs/mcp.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, ok := strings.Cut(string(page), "```toml\n[mcp.servers.")
-	example, _, _ := strings.Cut(rest, "```")
-	file := filepath.Join(t.TempDir(), "config.toml")
-	if err := os.WriteFile(file, []byte("[mcp.servers."+example), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := config.Load(file)
-	if err != nil || !ok || len(c.MCPServers()) != 2 || c.MCPServers()[0].Effects["read_text_file"] != "read" {
-		t.Errorf("the example of docs/mcp.md: %v, %+v", err, c)
-	}
-}
-
 func TestManager_PinsClientSecretToFirstLogin(t *testing.T) {
 	s := authorizationServer(t)
 	evil := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("another server got %s", r.URL) }))

@@ -1,10 +1,6 @@
 package app
 
 import (
-	"bytes"
-	"net/http"
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -18,30 +14,6 @@ func (h *house) a2aToken(name string) string {
 	out, err := h.d.service.CreateClient(h.t.Context(), api.NewClient{Kind: "a2a", Name: name})
 	fatal(h.t, err)
 	return out.Token
-}
-
-// The example of docs/a2a.md works as it stands there.
-func TestA2A_AnswersTheExampleOfItsPage(t *testing.T) {
-	page, err := os.ReadFile("../../../../docs/a2a.md")
-	fatal(t, err)
-	example := regexp.MustCompile("(?s)```json\n(.*?)```").FindSubmatch(page)
-	if example == nil {
-		t.Fatal("docs/a2a.md has no example")
-	}
-	h := open(t, "")
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+h.d.Addr()+"/a2a", bytes.NewReader(example[1]))
-	fatal(t, err)
-	req.Header.Set("Authorization", "Bearer "+h.a2aToken("colleague"))
-	req.Header.Set("A2A-Version", "1.0")
-	resp, err := http.DefaultClient.Do(req)
-	fatal(t, err)
-	defer resp.Body.Close()
-	var body bytes.Buffer
-	_, err = body.ReadFrom(resp.Body)
-	fatal(t, err)
-	if !strings.Contains(body.String(), `"state":"TASK_STATE_COMPLETED"`) || !strings.Contains(body.String(), "artifacts") {
-		t.Errorf("the example answers %s", body.String())
-	}
 }
 
 // One Hob delegates a task to another: it asks first, and the answer is untrusted.
