@@ -4,14 +4,12 @@ import "strings"
 
 func reminderBuilders() map[string]builder {
 	return map[string]builder{
-		"reminder.add":      addReminder,
-		"reminder.add.none": askReminder,
-		"reminder.before":   addBefore,
-		"reminder.list":     listReminders,
-		"reminder.cancel":   cancelReminder,
-		"reminder.cancel.none": func(*intentDraft) (plan, bool) {
-			return planQuestion("Which reminder should I cancel?", fillBetween("cancel the reminder", ""))
-		},
+		"reminder.add":         addReminder,
+		"reminder.add.none":    askReminder,
+		"reminder.before":      addBefore,
+		"reminder.list":        listReminders,
+		"reminder.cancel":      cancelReminder,
+		"reminder.cancel.none": whichReminder,
 	}
 }
 
@@ -257,10 +255,14 @@ func listReminders(w *intentDraft) (plan, bool) {
 	return noPlan()
 }
 
+func whichReminder(w *intentDraft) (plan, bool) {
+	return w.whichOne("Which reminder should I cancel?", "list_reminders", func(ref string) call { return call{"cancel_reminder", argsOf("reminder", ref)} })
+}
+
 func cancelReminder(w *intentDraft) (plan, bool) {
 	text := w.namedThing("text", "reminder", "alarm")
 	if isUnspecific(text) {
-		return planQuestion("Which reminder should I cancel?", fillBetween("cancel the reminder", ""))
+		return whichReminder(w)
 	}
 	return planCall("cancel_reminder", argsOf("reminder", text))
 }

@@ -6,19 +6,17 @@ import (
 
 func taskBuilders() map[string]builder {
 	return map[string]builder{
-		"task.add":      addTask,
-		"task.add.none": askTask,
-		"task.list":     listTasks,
-		"task.done":     doneTask,
-		"task.done.none": func(*intentDraft) (plan, bool) {
-			return planQuestion("Which task is done?", fillBetween("complete the task", ""))
-		},
-		"task.reopen":   reopenTask,
-		"task.delete":   deleteTask,
-		"task.move":     moveTask,
-		"task.rename":   renameTask,
-		"task.priority": rankTask,
-		"task.project":  fileTask,
+		"task.add":       addTask,
+		"task.add.none":  askTask,
+		"task.list":      listTasks,
+		"task.done":      doneTask,
+		"task.done.none": whichDone,
+		"task.reopen":    reopenTask,
+		"task.delete":    deleteTask,
+		"task.move":      moveTask,
+		"task.rename":    renameTask,
+		"task.priority":  rankTask,
+		"task.project":   fileTask,
 	}
 }
 
@@ -211,13 +209,17 @@ func (w *intentDraft) addFilter(c capture, args map[string]any) bool {
 	return false
 }
 
+func whichDone(w *intentDraft) (plan, bool) {
+	return w.whichOne("Which task is done?", "list_tasks", func(ref string) call { return call{"complete_task", argsOf("task", ref)} })
+}
+
 func doneTask(w *intentDraft) (plan, bool) {
 	task := w.namedThing("task", "task", "todo", "to-do")
 	if w.isAsking() {
 		return noPlan()
 	}
 	if isUnspecific(task) || !w.noLead() {
-		return planQuestion("Which task is done?", fillBetween("complete the task", ""))
+		return whichDone(w)
 	}
 	return planCall("complete_task", argsOf("task", task))
 }
@@ -233,7 +235,7 @@ func reopenTask(w *intentDraft) (plan, bool) {
 func deleteTask(w *intentDraft) (plan, bool) {
 	task := w.namedThing("task", "task", "todo", "to-do")
 	if isUnspecific(task) {
-		return planQuestion("Which task should I delete?", fillBetween("delete the task", ""))
+		return w.whichOne("Which task should I delete?", "list_tasks", func(ref string) call { return call{"delete_task", argsOf("task", ref)} })
 	}
 	return planCall("delete_task", argsOf("task", task))
 }

@@ -34,7 +34,6 @@ func TestFollowUps(t *testing.T) {
 		{"a well-known folder", []string{"search my files for invoice", "in my downloads folder"}, []string{`search_files{"path":"~/Downloads","query":"invoice"}`}, ""},
 		{"what to watch", []string{"watch a folder", "~/Downloads"}, []string{`create_watcher{"config":{"path":"~/Downloads"},"kind":"file"}`}, ""},
 		{"contents of a file", []string{"create a file ~/Documents/plan.txt", "buy paint"}, []string{`write_file{"content":"buy paint","path":"~/Documents/plan.txt"}`}, ""},
-		{"which reminder", []string{"cancel a reminder", "the stretch one"}, []string{`cancel_reminder{"reminder":"stretch one"}`}, ""},
 		{"yes to a reminder", []string{"call mum tomorrow at 9", "yes please"}, []string{`create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"call mum"}`}, ""},
 		{"no to a reminder", []string{"call mum tomorrow at 9", "no"}, nil, "changed nothing"},
 		{"one of two dates", []string{"add a task to pay by 03/04/2026", "3 April 2026"}, []string{`create_task{"due":"2026-04-03","title":"pay"}`}, ""},
@@ -157,5 +156,48 @@ func TestQuestionExpires(t *testing.T) {
 			}
 			want(t, c.hear("at 6pm"), tc.calls...)
 		})
+	}
+}
+
+// TestWhichOne: a question about a record lists the records, and takes only one of them as the answer.
+func TestWhichOne(t *testing.T) {
+	list := "2 reminders:\n- swimming (today at 18:30)\n- library (tomorrow at 12:00)"
+	for _, tc := range []struct {
+		answer string
+		calls  []string
+	}{
+		{"the second one", []string{`cancel_reminder{"reminder":"library"}`}},
+		{"swimming", []string{`cancel_reminder{"reminder":"swimming"}`}},
+		{"the library closes early on saturdays", nil},
+		{"what's 15% of 80", nil},
+		{"no", nil},
+	} {
+		c := talk(t)
+		want(t, c.hear("cancel the reminder"), `list_reminders{}`)
+		if got := c.result(list); !strings.HasSuffix(got.Text(), "2. library (tomorrow at 12:00)\nWhich reminder should I cancel?") {
+			t.Fatalf("asked %q", got.Text())
+		}
+		want(t, c.hear(tc.answer), tc.calls...)
+	}
+}
+
+func TestStatementAboutATask(t *testing.T) {
+	list := "2 open tasks:\n- water the plants\n- call the plumber (due today)"
+	c := talk(t)
+	c.hear("ive watered the plants")
+	got := c.result(list)
+	want(t, got.Calls(), `complete_task{"task":"water the plants"}`)
+	for _, other := range []string{"i've watered the lawn", "i have rung the plumber's wife", "i called the plumber tomorrow"} {
+		c = talk(t)
+		for _, call := range c.hear(other) {
+			if call.Name != "list_tasks" {
+				t.Errorf("%q led to %s", other, call.Name)
+			}
+		}
+		if len(c.messages[len(c.messages)-1].Parts) > 0 && c.messages[len(c.messages)-1].Parts[0].Call != nil {
+			if got = c.result(list); len(got.Calls()) > 0 {
+				t.Errorf("%q led to %v", other, got.Calls())
+			}
+		}
 	}
 }
