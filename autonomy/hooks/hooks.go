@@ -141,6 +141,7 @@ func Open(o Options) *Hooks {
 	h := &Hooks{o: o, pins: &pinFile{path: o.Pins, stamps: map[string]stampedDigest{}}}
 	if o.Store != nil { // this process holds the home: a program that still runs belongs to a killed one
 		killMarked(h.runMark())
+		killRecordedGroups(h.runFolder())
 	}
 	for _, c := range o.Hooks {
 		h.list = append(h.list, hook{Hook: c, args: expandArgs(c.Command)})

@@ -29,6 +29,9 @@ func (h *Hooks) runMark() string {
 	return markEnv + "=" + hex.EncodeToString(sum[:8]) + "."
 }
 
+// runFolder returns the folder for the records of running hooks.
+func (h *Hooks) runFolder() string { return h.o.Pins + ".runs" }
+
 // passedEnv lists the environment variables that hooks get. They contain none of Hob's keys.
 var passedEnv = []string{"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TEMP", "SystemRoot"}
 
@@ -57,7 +60,7 @@ func (h *Hooks) runHook(ctx context.Context, x hook, e Event) (r result) {
 	if err != nil {
 		return fail(fmt.Errorf("encode the event: %w", err))
 	}
-	out, err := runProgram(ctx, x, h.runMark()+rand.Text(), append(in, '\n'))
+	out, err := runProgram(ctx, x, h.runMark()+rand.Text(), h.runFolder(), append(in, '\n'))
 	if said, ok := errors.AsType[exitError](err); ok { // the program exited by itself with a non-zero status: a refusal
 		return result{refuse: cleanReason(said.Error(), "no reason given"), took: time.Since(began)}
 	}
@@ -72,15 +75,18 @@ func (h *Hooks) runHook(ctx context.Context, x hook, e Event) (r result) {
 }
 
 // runProgram runs the program without a shell and returns its output. When it returns, the program
-// and its descendants have ended. mark is the variable that marks them.
-func runProgram(ctx context.Context, x hook, mark string, in []byte) ([]byte, error) {
+// and its descendants have ended. mark is the variable that marks them, and runs the folder for the
+// record of their process group.
+func runProgram(ctx context.Context, x hook, mark, runs string, in []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, x.Timeout.Duration)
 	defer cancel()
 	cmd := exec.Command(x.args[0], x.args[1:]...) //nolint:gosec,noctx // the user configured the program; Output ends the whole process tree
 	cmd.Dir = filepath.Dir(x.args[0])
 	cmd.Env = append(osrun.Programs{Getenv: minimalEnv}.Env(), "HOB_HOOK="+x.On, system.Marker+"=hook", mark)
-	out, err := osrun.Output(ctx, cmd, in)
+	forget := func() {}
+	out, err := osrun.OutputOf(ctx, cmd, in, func(pid int) { forget = recordGroup(runs, pid, x.Timeout.Duration) })
 	killMarked(mark)
+	forget()
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, fmt.Errorf("no end within %s; raise timeout or make the hook faster", x.Timeout.Duration)
 	}

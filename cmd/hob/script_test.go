@@ -105,7 +105,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOB_HOME", filepath.Join(e.WorkDir, "hob"))
 			e.Setenv("TZ", "UTC")
 			e.Setenv("MODEL_URL", model.URL+"/v1") // an OpenAI-style server which always says hi
-			e.Setenv("SERVICES_URL", services) // see exampleServices
+			e.Setenv("SERVICES_URL", services)     // see exampleServices
 			e.Setenv("OPENAI_SDK", openAISDK())
 			e.Setenv("OPENAI_SDK_SCRIPT", sdkScript)
 			e.Setenv("NO_COLOR", "1")

@@ -182,4 +182,3 @@ func (s *shop) rowsAfterReload() map[string]api.MCPTool {
 	}
 	return s.rows()
 }
-

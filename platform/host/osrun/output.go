@@ -25,6 +25,12 @@ const linger = time.Second
 // program with all its descendants and returns ctx's error. The error of a failed program includes
 // its stderr.
 func Output(ctx context.Context, cmd *exec.Cmd, in []byte) (out []byte, err error) {
+	return OutputOf(ctx, cmd, in, func(int) {})
+}
+
+// OutputOf is like Output, and calls started with the pid of the program, which is also the id of
+// its process group on Unix.
+func OutputOf(ctx context.Context, cmd *exec.Cmd, in []byte, started func(pid int)) (out []byte, err error) {
 	var pipes [3][2]io.Closer
 	defer func() {
 		for _, p := range pipes {
@@ -56,6 +62,7 @@ func Output(ctx context.Context, cmd *exec.Cmd, in []byte) (out []byte, err erro
 	if err != nil {
 		return nil, err
 	}
+	started(tree.Pid())
 	var said []byte
 	var work sync.WaitGroup
 	work.Go(func() {
