@@ -74,7 +74,7 @@ func serveFake(in io.Reader, out io.Writer, dir string) {
 		result := map[string]any{}
 		switch r.Method {
 		case "initialize":
-			result = map[string]any{"protocolVersion": "2025-11-25", "capabilities": map[string]any{"tools": map[string]any{"listChanged": true}, "resources": map[string]any{}, "prompts": map[string]any{}}, "serverInfo": map[string]any{"name": "fake", "version": "1"}}
+			result = map[string]any{"protocolVersion": "2025-11-25", "capabilities": map[string]any{"tools": map[string]any{"listChanged": true}, "resources": map[string]any{}, "prompts": map[string]any{}, "completions": map[string]any{}}, "serverInfo": map[string]any{"name": "fake", "version": "1"}}
 		case "tools/list":
 			about := "Look up a zebra."
 			if b, err := os.ReadFile(filepath.Join(dir, "describe")); err == nil {
@@ -92,6 +92,8 @@ func serveFake(in io.Reader, out io.Writer, dir string) {
 			result["prompts"] = []any{map[string]any{"name": "feed", "arguments": []any{map[string]any{"name": "animal"}}}}
 		case "prompts/get":
 			result["messages"] = []any{map[string]any{"role": "user", "content": map[string]any{"type": "text", "text": fmt.Sprint("Feed ", r.Params["arguments"])}}}
+		case "completion/complete":
+			result["completion"] = map[string]any{"values": []any{fmt.Sprint(r.Params["ref"], r.Params["argument"]), "zorilla"}, "hasMore": true}
 		case "tools/call":
 			text := ""
 			switch r.Params["name"] {
@@ -237,7 +239,7 @@ func TestManager_ContainsHostileServer(t *testing.T) {
 		t.Errorf("%d tools before the first connection, want 0", n)
 	}
 	s, err := b.TestMCP(t.Context(), "fake")
-	if err != nil || s.State != "running" || s.Revision != "2025-11-25" || s.Tools != 8 {
+	if err != nil || s.State != "running" || s.Revision != "2025-11-25" || s.Tools != 9 {
 		t.Fatalf("TestMCP = %+v, %v", s, err)
 	}
 	r, err := b.call(t, "fake__lookup", `{"q": "stripes"}`)
@@ -249,6 +251,8 @@ func TestManager_ContainsHostileServer(t *testing.T) {
 		{"fake__list_resources", `{}`, "resource zoo://zebra zebra\nprompt feed(animal)"},
 		{"fake__read_resource", `{"uri": "zoo://zebra"}`, "(resource: zoo://zebra)\nstriped"},
 		{"fake__get_prompt", `{"name": "feed", "arguments": {"animal": "zebra"}}`, "user: Feed map[animal:zebra]"},
+		{"fake__complete_argument", `{"prompt": "feed", "argument": "animal", "value": "z"}`, "map[name:feed type:ref/prompt] map[name:animal value:z]\nzorilla\n(there are more; set a longer value)"},
+		{"fake__complete_argument", `{"template": "zoo://{animal}", "argument": "animal"}`, "map[type:ref/resource uri:zoo://{animal}] map[name:animal value:]\nzorilla\n(there are more; set a longer value)"},
 	} {
 		if r, err := b.call(t, tc.tool, tc.args); err != nil || r.Text != tc.want || r.Source != provenance.Outside {
 			t.Errorf("%s(%s) = %q from %s, %v, want %q", tc.tool, tc.args, r.Text, r.Source, err, tc.want)
@@ -263,6 +267,7 @@ func TestManager_ContainsHostileServer(t *testing.T) {
 		{"fake__fail", `{}`, tools.Failed, "reported an error"},
 		{"fake__lookup", `{"q": 5}`, tools.InvalidArguments, "q"},
 		{"fake__lookup", `[]`, tools.InvalidArguments, "not a JSON object"},
+		{"fake__complete_argument", `{"argument": "animal"}`, tools.InvalidArguments, "set either prompt or template"},
 		{"fake__die", `{}`, tools.OutcomeUnknown, "ended during the call"},
 	} {
 		_, err := b.call(t, tc.tool, tc.args)

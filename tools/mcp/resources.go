@@ -21,6 +21,7 @@ const (
 	listKind     = "list"
 	resourceKind = "resource"
 	promptKind   = "prompt"
+	completeKind = "complete"
 )
 
 // addedSpecs returns the tools that give access to the resources and prompts of a server.
@@ -42,6 +43,10 @@ func addedSpecs(caps *mcp.ServerCapabilities, own []toolSpec) []toolSpec {
 		add(promptKind, "get_prompt", "Get a prompt of this MCP server.",
 			`{"type":"object","properties":{"name":{"type":"string"},"arguments":{"type":"object","additionalProperties":{"type":"string"}}},"required":["name"]}`)
 	}
+	if caps.Completions != nil {
+		add(completeKind, "complete_argument", "List the values that this MCP server suggests for an argument of a prompt or of a resource template.",
+			`{"type":"object","properties":{"prompt":{"type":"string"},"template":{"type":"string"},"argument":{"type":"string"},"value":{"type":"string","description":"the beginning of the value"}},"required":["argument"]}`)
+	}
 	return out
 }
 
@@ -52,6 +57,10 @@ func (t *foreignTool) callAdded(ctx context.Context, ses *session, args json.Raw
 		URI       string            `json:"uri"`
 		Name      string            `json:"name"`
 		Arguments map[string]string `json:"arguments"`
+		Prompt    string            `json:"prompt"`
+		Template  string            `json:"template"`
+		Argument  string            `json:"argument"`
+		Value     string            `json:"value"`
 	}
 	if len(bytes.TrimSpace(args)) > 0 {
 		if err := json.Unmarshal(args, &in); err != nil {
@@ -65,6 +74,15 @@ func (t *foreignTool) callAdded(ctx context.Context, ses *session, args json.Raw
 		text, err = readResource(ctx, ses, in.URI)
 	case promptKind:
 		text, err = readPrompt(ctx, ses, in.Name, in.Arguments)
+	case completeKind:
+		ref := &mcp.CompleteReference{Type: "ref/prompt", Name: in.Prompt}
+		if in.Template != "" {
+			ref = &mcp.CompleteReference{Type: "ref/resource", URI: in.Template}
+		}
+		if (in.Prompt == "") == (in.Template == "") {
+			return out, tools.Errorf(tools.InvalidArguments, "%s: set either prompt or template", tools.Clean(t.spec.Name))
+		}
+		text, err = completeArgument(ctx, ses, ref, in.Argument, in.Value)
 	default:
 		text, err = listOffers(ctx, ses)
 	}
@@ -94,6 +112,27 @@ func readPrompt(ctx context.Context, ses *session, name string, args map[string]
 	var b strings.Builder
 	for _, m := range r.Messages {
 		fmt.Fprintf(&b, "%s: %s\n", m.Role, contentText(m.Content))
+	}
+	return strings.TrimSpace(b.String()), nil
+}
+
+// maxValues limits the suggested values of an argument.
+const maxValues = 100
+
+func completeArgument(ctx context.Context, ses *session, ref *mcp.CompleteReference, name, value string) (string, error) {
+	r, err := ses.Complete(ctx, &mcp.CompleteParams{Ref: ref, Argument: mcp.CompleteParamsArgument{Name: name, Value: value}})
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for i, v := range r.Completion.Values {
+		if i == maxValues {
+			break
+		}
+		b.WriteString(strings.Join(strings.Fields(cutText(v, 500)), " ") + "\n")
+	}
+	if r.Completion.HasMore || len(r.Completion.Values) > maxValues {
+		b.WriteString("(there are more; set a longer value)")
 	}
 	return strings.TrimSpace(b.String()), nil
 }
