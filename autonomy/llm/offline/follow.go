@@ -2,6 +2,7 @@ package offline
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 func followBuilders() map[string]builder {
 	return map[string]builder{
 		"follow.when":     followWhen,
+		"follow.hour":     followHour,
 		"follow.shift":    followShift,
 		"follow.priority": followPriority,
 		"follow.delete":   followDelete,
@@ -24,6 +26,7 @@ func followBuilders() map[string]builder {
 		"follow.text":     followText,
 		"follow.same":     followSame,
 		"follow.repeat":   followRepeat,
+		"follow.next_day": followNextDay,
 		"follow.more":     followMore,
 		"follow.resume":   func(w *intentDraft) (plan, bool) { return planReply(w.g.replyText("nothing-open")) },
 	}
@@ -169,6 +172,28 @@ func (w *intentDraft) moveItem(it item, t timing) (plan, bool) {
 	return noPlan()
 }
 
+// followHour handles "move it to 3", which has an hour without "at".
+func followHour(w *intentDraft) (plan, bool) {
+	hour, ok := w.numberOf("number")
+	if !ok || hour < 1 || hour > 24 || hour != math.Trunc(hour) || !w.noLead() || w.isQuestion() {
+		return noPlan()
+	}
+	spans := w.g.parseSentence("at "+strconv.Itoa(int(hour)), w.s.now).spans
+	if len(spans) != 1 {
+		return noPlan()
+	}
+	t, err := readMatch(spans[0].match, w.s.now)
+	if err != nil {
+		return noPlan()
+	}
+	return w.changeEach(func(it item) (plan, bool) {
+		if it.kind != "reminder" && it.kind != "task" {
+			return noPlan()
+		}
+		return w.moveItem(it, t)
+	})
+}
+
 // literalClock returns the time of day of a phrase on a later day.
 func (w *intentDraft) literalClock(t timing) time.Time {
 	if m, err := dateparse.Parse("1 January 2099 at "+t.phrase, w.s.now); err == nil {
@@ -193,7 +218,7 @@ func (w *intentDraft) isClockOnly(t timing) bool {
 		m, err := dateparse.Parse(day+" at "+t.phrase, w.s.now)
 		return err == nil && m.HasClock
 	}
-	if onDay("1 January 2030") && onDay("2 February 2031") && !strings.Contains(strings.ToLower(t.phrase), "in ") {
+	if onDay("1 January 2030") && onDay("2 February 2031") && !strings.HasPrefix(strings.ToLower(t.phrase), "in ") {
 		return true
 	}
 	return strings.Contains(strings.ToLower(t.phrase), "noon") || strings.Contains(strings.ToLower(t.phrase), "midnight")
@@ -344,6 +369,9 @@ func followText(w *intentDraft) (plan, bool) {
 // place, or fresh is a single name.
 func replaceTail(old, fresh string) (string, bool) {
 	was, now := strings.Fields(old), strings.Fields(fresh)
+	if len(was) == 1 && len(now) > 1 && len(now) <= 3 && strings.EqualFold(was[0], now[len(now)-1]) && !strings.ContainsAny(fresh, "0123456789,") {
+		return fresh, true // "cheese", "I mean cream cheese"
+	}
 	if len(now) == 0 || len(now) > 4 || len(now) >= len(was) || strings.ContainsAny(fresh, "0123456789") && len(now) == 1 {
 		return "", false
 	}
@@ -414,6 +442,26 @@ func (w *intentDraft) repeatAt(own string) (plan, bool) {
 		return noPlan()
 	}
 	p := alone.planRequests(text, w.s.now, w.depth)
+	return p, p.outcome == act || p.outcome == ask
+}
+
+// followNextDay repeats the last question for the day after its day.
+func followNextDay(w *intentDraft) (plan, bool) {
+	x, ok := w.g.talk.exchangeAgo(0)
+	if !ok || len(x.acts) == 0 || !w.beginsWithAnd() || x.acts[len(x.acts)-1].isEffectful() {
+		return noPlan()
+	}
+	alone := w.g.inDialogue(nil)
+	s := alone.parseSentence(x.own, w.s.now)
+	if len(s.spans) != 1 {
+		return noPlan()
+	}
+	day, err := readMatch(s.spans[0].match, w.s.now)
+	if err != nil || day.every != "" || day.vague {
+		return noPlan()
+	}
+	from, to := s.tokens[s.spans[0].from].start, s.tokens[s.spans[0].to-1].end
+	p := alone.planRequests(x.own[:from]+"on "+day.at.AddDate(0, 0, 1).Format(time.DateOnly)+x.own[to:], w.s.now, w.depth)
 	return p, p.outcome == act || p.outcome == ask
 }
 
