@@ -189,6 +189,7 @@ type Network struct {
 	Allow         []string `toml:"allow"`       // "host:port" entries inside the owner's network
 	Proxy         string   `toml:"proxy"`       // a URL or a reference to one; "" means none
 	ProxyResolves bool     `toml:"proxy_resolves"`
+	Rates         string   `toml:"rates"` // address of the exchange rates
 }
 
 // Client returns the HTTP client for public addresses. The configured proxy may be a reference to a

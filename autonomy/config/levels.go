@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/url"
 	"strings"
 
 	"hob/platform/text/lazyregexp"
@@ -58,6 +59,8 @@ func (k *checker) checkNetwork() {
 		n.AllowHosts[i] = strings.ToLower(strings.TrimSuffix(strings.TrimSpace(h), "."))
 		k.requireValid("network.allow_hosts", validHost.MatchString(n.AllowHosts[i]), `%q must be a host name such as "example.org" or "*.example.org", without a scheme or a path`, h)
 	}
+	u, err := url.Parse(n.Rates)
+	k.requireValid("network.rates", err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil, "must be an address such as %q", "https://www.ecb.europa.eu/stats/eurofxref/eurofxref-daily.xml")
 	for i, r := range k.c.Autonomy.Recipients {
 		r = strings.TrimSpace(r)
 		if strings.Contains(r, "@") {

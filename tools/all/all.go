@@ -86,6 +86,8 @@ type Deps struct {
 	Databases database.Deps
 	// Connect asks the user to connect services. Without a configuration, its tool is omitted.
 	Connect servers.ConnectDeps
+	// Rates fetches exchange rates. Without a network client, its tool is omitted.
+	Rates money.Rates
 	// Weather queries the forecast. Without a network client, its tool is omitted.
 	Weather weather.Deps
 	// Browser controls Hob's browser. Its tools are omitted if there is none.
@@ -140,6 +142,9 @@ func All(d Deps) []tools.Tool {
 	}
 	if d.Contacts.Books != nil {
 		out = append(out, contacts.Tools(d.Contacts)...)
+	}
+	if d.Rates.Network != nil {
+		out = append(out, d.Rates.Tools()...)
 	}
 	if d.Weather.Network != nil {
 		out = append(out, weather.Tools(d.Weather)...)

@@ -35,6 +35,7 @@ func accountCases() []toolstest.Case {
 		{Step: step("read_note", `{"note":"boiler"}`), Want: "The boiler is a Vaillant.", Outside: true},
 		{Step: step("read_note", `{"note":"groceries"}`), Before: []toolstest.Step{step("create_note", `{"text":"milk\neggs","title":"Groceries"}`)}, Want: "milk\neggs"},
 		{Step: step("search_contacts", `{"query":"ada"}`), Want: "- Ada; mail: ada@example.org", Outside: true},
+		{Step: step("convert_currency", `{"amount":50,"from":"USD","to":"EUR"}`), Want: "50 USD = 40.00 EUR (rates.example, rate of today)."},
 		{Step: step("get_weather", `{"location":"54.7,25.3"}`), Want: "- today: clear", Outside: true},
 		{Step: step("read_calendar", `{}`), Want: "There is no event in the calendar for today.", Outside: true},
 		{Step: step("read_emails", `{}`), Want: "From: Ada <ada@example.org>\nSubject: The invoice", Outside: true},

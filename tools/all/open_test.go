@@ -37,6 +37,7 @@ import (
 	"hob/tools/database"
 	"hob/tools/files"
 	"hob/tools/mcp/servers"
+	"hob/tools/money"
 	"hob/tools/toolstest"
 	"hob/tools/web"
 	"hob/watchers"
@@ -136,6 +137,7 @@ func open(t *testing.T) toolstest.Env {
 	d.Desktop = desktopDeps(t, docs)
 	d.Media = machineDeps(t, docs, &d.Desktop)
 	d.Weather.Network = client
+	d.Rates = money.Rates{Network: client, Store: st, URL: "http://rates.example/daily.xml"}
 	d.Mail.Accounts, d.Calendar.Accounts = accounts(t)
 	d.Browser = browser.Deps{Browser: &tabs{}, Own: owners{}, Network: client, Keep: func(name string, _ []byte) (string, error) { return "/pictures/" + name, nil }}
 	d.Web = web.Deps{Network: client, Search: web.Search{BaseURL: "http://search.example"}}
@@ -259,6 +261,10 @@ func same(t *testing.T, before, after map[string][]string) {
 func page(w http.ResponseWriter, r *http.Request) {
 	if strings.HasSuffix(r.Host, "open-meteo.com") {
 		_, _ = io.WriteString(w, `{"daily":{"time":["2094-03-10"],"weather_code":[0]}}`)
+		return
+	}
+	if r.URL.Path == "/daily.xml" {
+		_, _ = io.WriteString(w, `<Envelope><Cube><Cube time="2094-03-10"><Cube currency="USD" rate="1.25"/></Cube></Cube></Envelope>`)
 		return
 	}
 	if r.URL.Path == "/search" {

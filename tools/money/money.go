@@ -1,4 +1,4 @@
-// Package money provides log_expense and spending_summary. Amounts are exact decimals and stored as
+// Package money provides log_expense, spending_summary and convert_currency. Expenses are exact decimals and stored as
 // integers in the currency's smallest unit. Amounts in different currencies are never added.
 package money
 
@@ -43,7 +43,11 @@ CREATE TABLE expenses (
 	day TEXT NOT NULL,      -- YYYY-MM-DD in the owner's zone
 	provenance TEXT NOT NULL, created_at INTEGER NOT NULL
 ) WITHOUT ROWID;
-CREATE INDEX expenses_day ON expenses (day);`}}}
+CREATE INDEX expenses_day ON expenses (day);`, `
+CREATE TABLE currency_rates (
+	currency TEXT PRIMARY KEY, rate REAL NOT NULL, -- units per euro
+	day TEXT NOT NULL, fetched_at INTEGER NOT NULL, source TEXT NOT NULL
+) WITHOUT ROWID;`}}}
 }
 
 // Expense is one row.

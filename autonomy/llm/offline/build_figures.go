@@ -3,6 +3,7 @@ package offline
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,9 +13,21 @@ import (
 
 func figureBuilders() map[string]builder {
 	return map[string]builder{
-		"figure.sum":   tellSum,
-		"figure.units": tellUnits,
-		"figure.until": tellUntil,
+		"figure.sum":      tellSum,
+		"figure.units":    tellUnits,
+		"figure.until":    tellUntil,
+		"figure.percent":  tellPercent,
+		"figure.tip":      tellTip,
+		"figure.split":    tellShare,
+		"figure.several":  tellSeveral,
+		"figure.week":     tellWeek,
+		"figure.leap":     tellLeap,
+		"figure.length":   tellLength,
+		"figure.ago":      tellAgo,
+		"figure.away":     tellAway,
+		"figure.clock":    tellClock,
+		"figure.zone":     tellZone,
+		"figure.currency": convertCurrency,
 	}
 }
 
@@ -32,7 +45,8 @@ func tellSum(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	c, _ := w.captureOf("sum")
-	p := sumParser{words: splitSum(strings.TrimPrefix(strings.ToLower(w.slotString("sum")), "the "))}
+	text := strings.TrimPrefix(strings.ToLower(w.slotString("sum")), "the ")
+	p := sumParser{words: splitSum(w.g.spellFigures(text))}
 	if c.from == 0 && len(p.words) == 3 && strings.Contains("/-", p.words[1]) {
 		return noPlan() // "12/11" and "2020-2025" may be dates
 	}
@@ -48,7 +62,131 @@ func tellSum(w *intentDraft) (plan, bool) {
 	case v != 0 && math.Abs(v) < 1e-6:
 		return planReply("The result is smaller than 0.000001.")
 	}
-	return planReply(strings.Join(p.words, " ") + " = " + formatFigure(v, 6))
+	shown := strings.Join(p.words, " ")
+	if strings.ContainsAny(text, "abcdefghijklmnopqrstuvwxyz") {
+		shown = upperFirst(strings.TrimRight(text, "?!.= "))
+	}
+	return planReply(shown + " = " + formatFigure(v, 6))
+}
+
+// spellFigures replaces numbers and fractions in words: "two thirds of 60" becomes "(2/3) of 60".
+func (g *grammar) spellFigures(text string) string {
+	words := strings.Fields(text)
+	var out []string
+	for i := 0; i < len(words); i++ {
+		word := strings.TrimRight(words[i], "?!.,")
+		mark := words[i][len(word):]
+		n, isNumber := g.lex.meaningOf("numbers", word)
+		switch {
+		case i+1 < len(words) && g.fractionOf(words[i+1]) != "" && (isNumber || parsesAsFigure(word)):
+			if !isNumber {
+				n = word
+			}
+			out = append(out, "("+n+g.fractionOf(words[i+1])+")")
+			i++
+		case isNumber && i+1 < len(words) && strings.HasSuffix(n, "0") && len(n) == 2: // "twenty five"
+			if one, ok := g.lex.meaningOf("numbers", strings.TrimRight(words[i+1], "?!.,")); ok && len(one) == 1 {
+				out = append(out, n[:1]+one)
+				i++
+				continue
+			}
+			out = append(out, n+mark)
+		case isNumber && word != "a" && word != "an" && word != "half":
+			out = append(out, n+mark)
+		default:
+			out = append(out, words[i])
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// fractionOf returns the divisor of a fraction in words: "/3" for "thirds".
+func (g *grammar) fractionOf(word string) string {
+	if m, ok := g.lex.meaningOf("fractions", strings.TrimRight(word, "?!.,")); ok {
+		return "/" + m
+	}
+	return ""
+}
+
+func parsesAsFigure(s string) bool {
+	_, ok := parseFigure(s)
+	return ok
+}
+
+// figureIn parses a slot that holds one number, with or without a currency and "%".
+func (w *intentDraft) figureIn(slot string) (float64, bool) {
+	text := strings.ToLower(strings.TrimRight(strings.TrimSpace(w.slotString(slot)), "?!. "))
+	for _, tail := range []string{"%", " percent", " per cent", "€", "$", "£", " euros", " euro", " dollars", " pounds"} {
+		text = strings.TrimSuffix(text, tail)
+	}
+	text = strings.TrimLeft(strings.TrimPrefix(text, "a "), "€$£")
+	if m, ok := w.g.lex.meaningOf("numbers", text); ok {
+		text = m
+	}
+	return parseFigure(text)
+}
+
+func tellPercent(w *intentDraft) (plan, bool) {
+	part, ok := w.figureIn("part")
+	whole, known := w.figureIn("whole")
+	if !ok || !known || whole == 0 || !w.noLead() {
+		return noPlan()
+	}
+	return planReply(formatFigure(part, 6) + " is " + formatFigure(100*part/whole, 2) + "% of " + formatFigure(whole, 6) + ".")
+}
+
+func tellTip(w *intentDraft) (plan, bool) {
+	rate, ok := w.figureIn("rate")
+	bill, known := w.figureIn("bill")
+	if !ok || !known || !w.noLead() {
+		return noPlan()
+	}
+	tip := math.Round(bill*rate) / 100
+	return planReply(fmt.Sprintf("A tip of %s%% on %s is %.2f, so the total is %.2f.", formatFigure(rate, 2), formatFigure(bill, 2), tip, bill+tip))
+}
+
+func tellShare(w *intentDraft) (plan, bool) {
+	bill, ok := w.figureIn("bill")
+	n, known := w.numberOf("number")
+	if !ok || !known || n < 1 || !w.noLead() {
+		return noPlan()
+	}
+	return planReply(formatFigure(bill, 2) + " divided by " + formatFigure(n, 0) + " is " + formatFigure(bill/n, 2) + " each.")
+}
+
+func tellSeveral(w *intentDraft) (plan, bool) {
+	text := strings.NewReplacer(" and ", " ", ", ", " ", ";", " ").Replace(strings.ToLower(w.slotString("list")) + " ")
+	var list []float64
+	for _, f := range strings.Fields(w.g.spellFigures(text)) {
+		v, ok := parseFigure(f)
+		if !ok {
+			return noPlan()
+		}
+		list = append(list, v)
+	}
+	if len(list) < 2 || !w.noLead() {
+		return noPlan()
+	}
+	what := w.slotNorm("what")
+	sorted := slices.Sorted(slices.Values(list))
+	sum, product := 0.0, 1.0
+	for _, v := range list {
+		sum, product = sum+v, product*v
+	}
+	v := sum
+	switch what {
+	case "average", "mean":
+		v = sum / float64(len(list))
+	case "median":
+		v = (sorted[(len(list)-1)/2] + sorted[len(list)/2]) / 2
+	case "maximum", "largest", "biggest":
+		v = sorted[len(list)-1]
+	case "minimum", "smallest":
+		v = sorted[0]
+	case "product":
+		v = product
+	}
+	return planReply("The " + what + " is " + formatFigure(v, 6) + ".")
 }
 
 // splitSum splits a sum into numbers, operators and words.
@@ -145,7 +283,7 @@ func (p *sumParser) parseTerm() (float64, bool) {
 			ok = before == "%"
 			v = r * (1 - v)
 		case "of":
-			ok = before == "%" || before == "half"
+			ok = before == "%" || before == "half" || before == ")"
 			v *= r
 		default:
 			v *= r
@@ -264,6 +402,9 @@ func tellUnits(w *intentDraft) (plan, bool) {
 	v, ok := parseFigure(figure)
 	a, okA := w.g.findUnit(name)
 	b, okB := w.g.findUnit(w.slotString("few_unit"))
+	if ok && !okA { // "5 feet 11 inches"
+		v, a, okA = w.g.addSmallerUnit(v, name)
+	}
 	if !ok || !okA || !okB {
 		return noPlan()
 	}
@@ -279,12 +420,31 @@ func tellUnits(w *intentDraft) (plan, bool) {
 	return planReply(fmt.Sprintf("%s %s = %s %s", formatFigure(v, 6), a.name, formatFigure(result, min(digits, 12)), b.name))
 }
 
+// addSmallerUnit parses the rest of a measure in two units, as in "feet 11 inches" or "feet 11".
+func (g *grammar) addSmallerUnit(v float64, rest string) (float64, unit, bool) {
+	f := strings.Fields(strings.ReplaceAll(strings.ReplaceAll(rest, " and ", " "), "'", "feet "))
+	if len(f) < 2 || len(f) > 3 {
+		return 0, unit{}, false
+	}
+	a, ok := g.findUnit(f[0])
+	more, figure := parseFigure(strings.TrimRight(f[1], `"`))
+	smaller := map[string]string{"feet": "inches", "stone": "lb", "lb": "oz", "pounds": "ounces", "hours": "minutes"}[a.name]
+	if len(f) == 3 {
+		smaller = f[2]
+	}
+	b, known := g.findUnit(smaller)
+	if !ok || !figure || !known || a.dimension != b.dimension || b.factor >= a.factor || a.offset != 0 {
+		return 0, unit{}, false
+	}
+	return v + more*b.factor/a.factor, a, true
+}
+
 // parseDay parses text that is one day and nothing else.
 func (w *intentDraft) parseDay(slot string) (time.Time, bool) {
 	text := strings.Trim(w.slotString(slot), " ?.!")
 	for _, prefix := range []string{"", "on "} {
 		m, err := dateparse.Parse(strings.TrimPrefix(text, prefix), w.s.now)
-		if err == nil && m.Grain <= dateparse.Day {
+		if err == nil && m.Grain <= dateparse.Day && !m.HasClock {
 			return m.Time, true
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"hob/platform/pim/listfeed"
 	"hob/platform/pim/sources"
 	toolsall "hob/tools/all"
+	"hob/tools/money"
 	"hob/tools/weather"
 )
 
@@ -59,6 +60,7 @@ func (d *App) accountsOf(c *config.Config) config.AccountSet {
 func (d *App) personalDeps() toolsall.Deps {
 	out := toolsall.Deps{
 		Store: d.store, Files: d.files, Watchers: d.watchers, Weather: weather.Deps{Network: d.network, Place: d.opt.Config.Plan.Place},
+		Rates: money.Rates{Network: d.network, Store: d.store, URL: d.opt.Config.Network.Rates},
 	}
 	return out.WithSources(d.pim, d.localTime, notify.MailJudge(d.opt.Config.Notify, func(ctx context.Context) (func(name, address string) string, error) {
 		return d.graph.KnownPeople(d.store.Reader(ctx))

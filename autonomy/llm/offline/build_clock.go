@@ -1,0 +1,258 @@
+package offline
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"hob/platform/text/dateparse"
+)
+
+func tellWeek(w *intentDraft) (plan, bool) {
+	day := w.s.now
+	if w.hasSlot("day") {
+		var ok bool
+		if day, ok = w.parseDay("day"); !ok {
+			return noPlan()
+		}
+	}
+	_, week := day.ISOWeek()
+	return planReply(fmt.Sprintf("%s is in week %d (ISO 8601).", dayInWords(day), week))
+}
+
+func isLeap(year int) bool { return year%4 == 0 && year%100 != 0 || year%400 == 0 }
+
+// tellLeap answers whether a year is a leap year, or which one is the next.
+func tellLeap(w *intentDraft) (plan, bool) {
+	year := w.s.now.Year()
+	switch said := strings.Trim(strings.ToLower(w.slotString("year")), " ?"); {
+	case w.hasKeyword("next"):
+		for year++; !isLeap(year); year++ {
+		}
+		return planReply("The next leap year is " + strconv.Itoa(year) + ".")
+	case said == "next year":
+		year++
+	case said == "" || said == "this year" || said == "this":
+	default:
+		n, err := strconv.Atoi(said)
+		if err != nil || n < 1583 || n > 9999 { // the calendar of today began in 1582
+			return noPlan()
+		}
+		year = n
+	}
+	if isLeap(year) {
+		return planReply("Yes, " + strconv.Itoa(year) + " is a leap year.")
+	}
+	return planReply("No, " + strconv.Itoa(year) + " is not a leap year.")
+}
+
+// tellLength answers how many days a month or year has.
+func tellLength(w *intentDraft) (plan, bool) {
+	said := strings.Trim(strings.ToLower(w.slotString("month")), " ?")
+	if said == "a leap year" {
+		return planReply("A leap year has 366 days.")
+	}
+	if year, err := strconv.Atoi(said); err == nil && year > 1582 && year < 10000 {
+		return planReply(fmt.Sprintf("%d has %d days.", year, daysBetween(time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(year+1, 1, 1, 0, 0, 0, 0, time.UTC))))
+	}
+	name, rest, _ := strings.Cut(said, " ")
+	first, err := dateparse.Parse("1 "+name+" "+rest, w.s.now)
+	if err != nil || strings.ContainsAny(name, "0123456789") || first.Time.Day() != 1 {
+		return noPlan()
+	}
+	month := first.Time
+	return planReply(fmt.Sprintf("%s has %d days.", month.Format("January 2006"), daysBetween(month, month.AddDate(0, 1, 0))))
+}
+
+// tellAgo answers how long a day in the past is ago.
+func tellAgo(w *intentDraft) (plan, bool) {
+	day, ok := w.parseDay("day")
+	if !ok || !w.noLead() {
+		return noPlan()
+	}
+	for range 2 {
+		if day.After(w.s.now) {
+			day = day.AddDate(-1, 0, 0)
+		}
+	}
+	n := daysBetween(day, w.s.now)
+	if w.slotNorm("few_step") == "weeks" {
+		return planReply(fmt.Sprintf("%s was %d weeks and %d days ago.", dayInWords(day), n/7, n%7))
+	}
+	return planReply(fmt.Sprintf("%s was %d days ago.", dayInWords(day), n))
+}
+
+// parseClock parses a slot that holds one time of day.
+func (w *intentDraft) parseClock(slot string) (time.Time, bool) {
+	text := strings.Trim(w.slotString(slot), " ?.!")
+	for _, lead := range []string{"", "at "} {
+		if m, err := dateparse.Parse(lead+text, w.s.now); err == nil && m.HasClock {
+			return m.Time, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// tellAway answers how long it is until a time of day, or between two of them.
+func tellAway(w *intentDraft) (plan, bool) {
+	from, to := w.s.now, time.Time{}
+	var ok bool
+	if to, ok = w.parseClock("day"); !ok || !w.noLead() {
+		return noPlan()
+	}
+	lead := " until " + to.Format("15:04") + "."
+	if w.hasSlot("other") {
+		from = to
+		if to, ok = w.parseClock("other"); !ok {
+			return noPlan()
+		}
+		if to.Before(from) {
+			to = to.AddDate(0, 0, 1)
+		}
+		for to.Sub(from) >= 24*time.Hour {
+			to = to.AddDate(0, 0, -1)
+		}
+		lead = " from " + from.Format("15:04") + " to " + to.Format("15:04") + "."
+	} else if !sameDay(to, from) {
+		lead = " until " + to.Format("15:04") + " on " + dayInWords(to) + "."
+	}
+	return planReply(upperFirst(spellDuration(to.Sub(from)) + lead))
+}
+
+// spellDuration writes a duration of whole minutes: "2 days, 3 hours and 1 minute".
+func spellDuration(d time.Duration) string {
+	minutes := int(d.Round(time.Minute) / time.Minute)
+	var parts []string
+	for _, u := range []struct {
+		name string
+		n    int
+	}{{"day", minutes / (24 * 60)}, {"hour", minutes / 60 % 24}, {"minute", minutes % 60}} {
+		switch {
+		case u.n == 1:
+			parts = append(parts, "1 "+u.name)
+		case u.n > 1:
+			parts = append(parts, strconv.Itoa(u.n)+" "+u.name+"s")
+		}
+	}
+	if len(parts) == 0 {
+		return "less than a minute"
+	}
+	return joinAnd(parts)
+}
+
+// joinAnd joins a list with commas and "and".
+func joinAnd(list []string) string {
+	if n := len(list); n > 1 {
+		return strings.Join(list[:n-1], ", ") + " and " + list[n-1]
+	}
+	return strings.Join(list, "")
+}
+
+// tellClock answers "what time is it in 3 hours?".
+func tellClock(w *intentDraft) (plan, bool) {
+	said := strings.Trim(w.slotString("day"), " ?.!")
+	if t, err := dateparse.Parse(said, w.s.now); err == nil && t.HasClock && w.noLead() {
+		return planReply("It will be " + t.Time.Format("15:04") + " on " + dayInWords(t.Time) + ".")
+	}
+	return noPlan()
+}
+
+// findZone returns the time zone of a city, a country with one zone, or an IANA name.
+func (g *grammar) findZone(place string) (*time.Location, string, bool) {
+	said := bareName(strings.ToLower(strings.Trim(place, " ?.!,")))
+	said = strings.TrimSuffix(strings.TrimSuffix(said, " city"), " time")
+	name, ok := g.lex.meaningOf("zones", said)
+	if !ok {
+		if !strings.Contains(place, "/") {
+			return nil, "", false
+		}
+		name = strings.Trim(place, " ?.!")
+	}
+	zone, err := time.LoadLocation(name)
+	return zone, titleWords(said), err == nil
+}
+
+// titleWords returns a name in lower case with capital letters.
+func titleWords(name string) string {
+	words := strings.Fields(name)
+	for i, w := range words {
+		if words[i] = upperFirst(w); len(w) <= 3 && len(words) == 1 {
+			words[i] = strings.ToUpper(w)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// tellZone answers questions about the time in another zone.
+func tellZone(w *intentDraft) (plan, bool) {
+	zone, name, ok := w.g.findZone(w.slotString("place"))
+	if !ok {
+		if w.hasSlot("time") || !w.hasSlot("place") {
+			return noPlan()
+		}
+		return planRefusal("I do not know the time zone of " + quoteText(w.slotString("place")) + ". Name a large city, or a zone such as Europe/Vilnius.")
+	}
+	if c, has := w.captureOf("time"); has {
+		t, err := readMatch(c.span.match, w.s.now)
+		if err != nil || !t.clock || t.every != "" {
+			return noPlan()
+		}
+		if w.hasKeyword("here") || w.hasKeyword("my") || w.hasKeyword("our") {
+			if first := w.s.normalizedText(c.to, len(w.s.tokens)); !strings.HasPrefix(first, "here in") && !strings.HasPrefix(first, "here") && !strings.HasPrefix(first, "my time in") && !strings.HasPrefix(first, "my time to") { // "3pm in Tokyo my time"
+				there := time.Date(t.at.Year(), t.at.Month(), t.at.Day(), t.at.Hour(), t.at.Minute(), 0, 0, zone)
+				here := there.In(w.s.now.Location())
+				return planReply(fmt.Sprintf("%s in %s is %s here (%s).", there.Format("15:04"), name, here.Format("15:04"), dayInWords(here)))
+			}
+		}
+		there := t.at.In(zone)
+		return planReply(fmt.Sprintf("%s here is %s in %s (%s).", t.at.Format("15:04"), there.Format("15:04"), name, dayInWords(there)))
+	}
+	if len(w.lead) > 0 {
+		return noPlan()
+	}
+	there := w.s.now.In(zone)
+	_, a := w.s.now.Zone()
+	_, b := there.Zone()
+	difference := "the same time as here"
+	switch by := time.Duration(b-a) * time.Second; {
+	case by > 0:
+		difference = spellDuration(by) + " ahead of you"
+	case by < 0:
+		difference = spellDuration(-by) + " behind you"
+	}
+	return planReply(fmt.Sprintf("It is %s in %s (%s), %s.", there.Format("15:04"), name, dayInWords(there), difference))
+}
+
+// currencyOf returns the ISO code of a currency in words.
+func (w *intentDraft) currencyOf(slot string) (string, bool) {
+	said := strings.ToLower(bareName(w.slotString(slot)))
+	if code, ok := w.g.lex.meaningOf("currencies", said); ok {
+		return code, true
+	}
+	if code, ok := w.g.lex.meaningOf("more-currencies", said); ok {
+		return code, true
+	}
+	return strings.ToUpper(said), len(said) == 3 && w.g.lex.containsWord("currency-codes", said)
+}
+
+// convertCurrency converts an amount with the exchange rates of the tool.
+func convertCurrency(w *intentDraft) (plan, bool) {
+	to, ok := w.currencyOf("few_currency")
+	if !ok || !w.noLead() {
+		return noPlan()
+	}
+	if w.hasSlot("few_from") {
+		from, known := w.currencyOf("few_from")
+		if !known {
+			return noPlan()
+		}
+		return planCall("convert_currency", map[string]any{"amount": 1, "from": from, "to": to})
+	}
+	c, _ := w.captureOf("amount")
+	from := c.currency
+	if from == "" {
+		return noPlan()
+	}
+	return planCall("convert_currency", map[string]any{"amount": c.value, "from": from, "to": to})
+}
