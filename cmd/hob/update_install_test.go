@@ -69,7 +69,10 @@ func newReleaseServer(t *testing.T) *releaseServer {
 func (s *releaseServer) publishVersion(version string, program []byte, damage bool) {
 	s.t.Helper()
 	var archive bytes.Buffer
-	z := gzip.NewWriter(&archive)
+	z, err := gzip.NewWriterLevel(&archive, gzip.BestSpeed)
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	w := tar.NewWriter(z)
 	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "hob_" + version + "/hob", Mode: 0o755, Size: int64(len(program))}); err != nil {
 		s.t.Fatal(err)
