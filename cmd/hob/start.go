@@ -136,6 +136,7 @@ func (a *cli) runDaemonOnce(ctx context.Context, again *atomic.Bool) (err error)
 		stop()
 		return errors.Join(err, dropCancellations(<-ran))
 	}
+	a.confirmUpdate(p) // before `hob update` finds this daemon and stops watching it
 	at := system.Endpoint{PID: os.Getpid(), Address: e.Addr(), Version: a.version}
 	if d, ok := e.(interface{ Pin() string }); ok {
 		at.Pin = d.Pin()
@@ -143,7 +144,6 @@ func (a *cli) runDaemonOnce(ctx context.Context, again *atomic.Bool) (err error)
 	if err := system.WriteEndpoint(p.EndpointFile(), at); err != nil {
 		log.Error("endpoint file not written; commands cannot find this daemon", "err", err)
 	}
-	a.confirmUpdate(p)
 	log.Info("ready", "address", e.Addr(), "home", p.Home, "version", a.version)
 	ended := make(chan struct{})
 	var end error
