@@ -35,12 +35,14 @@ WATCHED := -gcflags='modernc.org/...=-race=false -d=checkptr=0'
 # packages of the linters and the program. -s -w: linking takes a third less time.
 # The longest come first.
 UNRACED := $(patsubst %,./cmd/hob/internal/%,redteam crash badinput) ./cmd/hob ./cmd/hob/internal/repo ./cmd/hob/internal/simulate
-# Many tests wait for servers, timeouts and processes: with one package more than cores, the cores
-# are busy meanwhile.
-PACKAGES := $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 4) + 1)
+# Many tests wait for servers, timeouts and processes: with one package more than cores, and with
+# twice as many parallel tests in each, the cores are busy meanwhile.
+CORES    := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 4)
+PACKAGES := $(shell expr $(CORES) + 1)
+PARALLEL := -p $(PACKAGES) -parallel $(shell expr $(CORES) \* 2)
 LINKED  := -ldflags='-s -w'
-PLAIN   := CGO_ENABLED=0 $(GO) test -p $(PACKAGES) -vet=off $(LINKED) -shuffle=on -timeout 15m
-RACED   := CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test -p $(PACKAGES) $(RACE) $(WATCHED) -vet=off $(LINKED) -shuffle=on -timeout 25m
+PLAIN   := CGO_ENABLED=0 $(GO) test $(PARALLEL) -vet=off $(LINKED) -shuffle=on -timeout 15m
+RACED   := CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test $(PARALLEL) $(RACE) $(WATCHED) -vet=off $(LINKED) -shuffle=on -timeout 25m
 # A program with the race detector sleeps for a second before it exits unless
 # atexit_sleep_ms says otherwise. `make check` runs vet.
 test: ## every test, shuffled, with the race detector where there is a C compiler; one of each kind of long test
@@ -54,7 +56,7 @@ test-unraced:
 
 test-virtual:
 	$(if $(RACE),$(PLAIN) -p 1 -run 'TestScenarios|TestFaults|TestGoldenRequests|TestMessageFlow|TestPromptCost|TestVirtualYear' ./cmd/hob/internal/app ./watchers)
-	CGO_ENABLED=0 $(GO) vet -tags rego ./autonomy/guard/rules && $(PLAIN) -tags rego ./autonomy/guard/rules
+	$(PLAIN) -tags rego ./autonomy/guard/rules
 
 test-long: ## the whole adversary, 500 kills, years, long fuzzing; writes docs/reports (PARTS="crash fuzz" chooses)
 	@sh .ci/long
@@ -65,6 +67,7 @@ check: lint-tools ## rules for commits, language, formatting, vet, linters (stat
 	@out=$$($(TOOLS)/gofumpt -l .); test -z "$$out" || { echo "not formatted (gofumpt -w):"; echo "$$out"; exit 1; }
 	@for os in $(SYSTEMS); do echo "build and vet for $$os"; \
 		GOOS=$$os CGO_ENABLED=0 $(GO) build -o /dev/null ./... && GOOS=$$os CGO_ENABLED=0 $(GO) vet ./... || exit 1; done
+	CGO_ENABLED=0 $(GO) vet -tags rego ./autonomy/guard/rules
 	@CGO_ENABLED=0 $(GO) build -ldflags=-dumpdep -o bin/size ./cmd/hob 2>bin/size.txt; kept=$$(grep -m1 'ReflectMethod>' bin/size.txt); rm -f bin/size bin/size.txt; \
 		test -z "$$kept" || { echo "something calls methods by name, so that the linker keeps all of them and Hob is 8 MB larger (platform/text/minitmpl): $$kept"; exit 1; }
 	CGO_ENABLED=0 $(TOOLS)/golangci-lint run ./...
