@@ -35,6 +35,7 @@ func (t *turn) composeAnswer(p plan) string {
 			parts = append(parts, formatSuccess(d, p))
 		}
 	}
+	parts = joinListParts(parts, p.listOf())
 	if _, missing := t.toToolCalls(p.calls); len(missing) > 0 && len(t.r.Tools) > 0 {
 		parts = append(parts, t.g.replyText("missing-tool", "{tool}", strings.Join(missing, ", ")))
 	}

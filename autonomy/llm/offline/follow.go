@@ -292,6 +292,9 @@ func followPriority(w *intentDraft) (plan, bool) {
 }
 
 func followDelete(w *intentDraft) (plan, bool) {
+	if w.hasKeyword("clear") && w.g.talk.openList() != "" { // the list, and not the item shown last
+		return noPlan()
+	}
 	return w.changeEach(func(it item) (plan, bool) {
 		switch it.kind {
 		case "task":

@@ -50,6 +50,7 @@ type grammar struct {
 	starters map[string]bool // first words of common requests
 	before   []node          // polite phrases and names allowed at the start
 	after    []node          // polite phrases allowed at the end
+	ending   []node          // phrases allowed at the end of a question
 	asking   []node          // polite phrases allowed at the end of a request that began politely
 	edges    []*intent       // parts that may be at the ends of free text
 
@@ -164,6 +165,16 @@ func (g *grammar) peelPolite(s *sentence) {
 		g.peelEnd(s, g.asking)
 		g.peelEnd(s, g.after)
 	}
+}
+
+// withoutEnding returns a question without a filler such as "now" at its end.
+func (g *grammar) withoutEnding(s *sentence) (*sentence, bool) {
+	if !g.lex.containsWord("questions", s.firstWord(0)) {
+		return s, false
+	}
+	part := *s
+	g.peelEnd(&part, g.ending)
+	return &part, len(part.tokens) < len(s.tokens)
 }
 
 func (g *grammar) peelFront(s *sentence) bool {

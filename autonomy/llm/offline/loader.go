@@ -203,6 +203,8 @@ func (l *loader) parseInside(line string) error {
 		l.g.before = append(l.g.before, n)
 	case "polite.after":
 		l.g.after = append(l.g.after, n)
+	case "polite.question":
+		l.g.ending = append(l.g.ending, n)
 	case "polite.asking":
 		l.g.asking = append(l.g.asking, n)
 	default:

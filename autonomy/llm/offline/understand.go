@@ -37,6 +37,13 @@ func (g *grammar) planRequests(text string, now time.Time, depth int) plan {
 func (g *grammar) planAll(text string, now time.Time, depth int) plan {
 	s := g.parseSentence(text, now)
 	whole := g.planSingle(s, depth, true)
+	if whole.intent == nil || whole.intent.rank < 0 {
+		if part, ok := g.withoutEnding(s); ok {
+			if p := g.planSingle(part, depth, true); p.intent != nil {
+				return p
+			}
+		}
+	}
 	// A follow-up explains all of the text, so that the "no" in "no, I meant 6pm" is not answered too.
 	correction := whole.intent != nil && whole.outcome == act && strings.HasPrefix(whole.intent.name, "follow.")
 	if len(s.tokens) > closely/2 || whole.joined || correction {
@@ -45,6 +52,11 @@ func (g *grammar) planAll(text string, now time.Time, depth int) plan {
 	sp := splitter{g: g, now: now, depth: depth, memo: map[string]plan{}}
 	if p, ok := sp.splitRequests(s, whole); ok {
 		return p
+	}
+	if whole.outcome == unknown && whole.say == "" {
+		if p, ok := g.planWithoutReason(s, depth); ok {
+			return p
+		}
 	}
 	return whole
 }
@@ -133,11 +145,13 @@ func (sp *splitter) splitRequests(s *sentence, whole plan) (plan, bool) {
 			continue
 		}
 		cuts++
-		left := sp.g.planSingle(sp.g.parseSentence(s.text[:s.tokens[i-1].end], sp.now), sp.depth, false)
+		before := sp.g.parseSentence(s.text[:s.tokens[i-1].end], sp.now)
+		left := sp.g.planSingle(before, sp.depth, false)
 		if left.outcome == unknown || left.intent.rank < 0 && left.intent.name != "schedule.add" && left.intent.name != "memory.state" {
 			continue
 		}
-		right, ok := sp.planFollowing(left, s.text[s.tokens[next].start:])
+		own := s.tokens[next].norm == "i" || s.tokens[next].norm == "we"
+		right, ok := sp.planFollowing(left, sp.carryDay(before, s.text[s.tokens[next].start:], own || left.outcome != act))
 		if ok && !sp.belongsToWhole(whole, right, s, next) {
 			return joinPlans(left, right), true
 		}

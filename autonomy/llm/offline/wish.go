@@ -11,7 +11,6 @@ type intentDraft struct {
 	// depth is the number of requests that contain this one: "every day at 8 brief me" contains
 	// "brief me".
 	depth int
-	list  string // the list that the conversation is about; see onLastList
 }
 
 // builder converts a reading to a plan, or declines it.
@@ -22,7 +21,7 @@ func builderTable() map[string]builder {
 	all := map[string]builder{}
 	for _, part := range []map[string]builder{
 		taskBuilders(), reminderBuilders(), scheduleBuilders(), memoryBuilders(), noteBuilders(), moneyBuilders(),
-		healthBuilders(), fileBuilders(), watchBuilders(), goalBuilders(), whyBuilders(), accountBuilders(), desktopBuilders(), machineBuilders(), browserBuilders(), dayBuilders(), chatBuilders(), pickBuilders(), followBuilders(), everydayBuilders(), figureBuilders(),
+		healthBuilders(), fileBuilders(), watchBuilders(), goalBuilders(), whyBuilders(), accountBuilders(), desktopBuilders(), machineBuilders(), browserBuilders(), dayBuilders(), chatBuilders(), pickBuilders(), followBuilders(), everydayBuilders(), listBuilders(), figureBuilders(),
 	} {
 		for name, b := range part {
 			all[name] = b
@@ -205,7 +204,7 @@ func argsOf(pairs ...any) map[string]any {
 // isUnspecific reports whether s does not name a specific item.
 func isUnspecific(s string) bool {
 	switch strings.ToLower(strings.TrimSpace(s)) {
-	case "", "my", "all my", "my own", "task", "todo", "reminder", "note", "habit", "schedules", "watchers", "reminders", "tasks", "all of them", "again", "it", "this", "that", "them", "something", "anything", "everything", "one", "all", "these", "those", "stuff", "me", "a", "the":
+	case "", "my", "all my", "my own", "task", "todo", "reminder", "note", "habit", "schedules", "watchers", "reminders", "tasks", "all of them", "again", "it", "this", "that", "them", "something", "anything", "everything", "one", "all", "these", "those", "stuff", "some", "some more", "me", "a", "the":
 		return true
 	}
 	return false

@@ -1,0 +1,326 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"hob/platform/text/lazyregexp"
+	"hob/platform/text/textnorm"
+)
+
+func listBuilders() map[string]builder {
+	return map[string]builder{
+		"list.add":   addToList,
+		"list.need":  needItems,
+		"list.empty": offerItems,
+		"list.show":  showList,
+		"list.tick":  tickOff,
+		"list.clear": func(w *intentDraft) (plan, bool) {
+			return planRefusal(w.g.replyText("clear-list", "{list}", w.listName()))
+		},
+		"list.more": addMoreItems,
+		"list.off":  takeItemsOff,
+		"list.left": showOpenList,
+		"list.wipe": func(w *intentDraft) (plan, bool) {
+			if name := w.g.talk.openList(); name != "" {
+				return planRefusal(w.g.replyText("clear-list", "{list}", name))
+			}
+			return noPlan()
+		},
+	}
+}
+
+// openList returns the named list that the conversation is about: the latest exchange that used a list
+// or a task decides.
+func (d *dialogue) openList() string {
+	for n := range recent {
+		x, ok := d.exchangeAgo(n)
+		if !ok {
+			return ""
+		}
+		for _, p := range slices.Backward(x.acts) {
+			if project := p.stringArg("project"); strings.HasSuffix(project, " list") {
+				return project
+			}
+		}
+		if len(x.acts) > 0 {
+			return ""
+		}
+	}
+	return ""
+}
+
+// listName returns the project that holds a named list. The names of a shopping list are one list.
+func (w *intentDraft) listName() string {
+	switch name := w.slotNorm("list"); name {
+	case "", "grocery", "groceries", "food", "supermarket":
+		return "shopping list"
+	default:
+		return name + " list"
+	}
+}
+
+func addToList(w *intentDraft) (plan, bool) {
+	if !w.noLead() {
+		return noPlan()
+	}
+	c, _ := w.captureOf("items")
+	if _, _, times := w.s.liftTimes(c.from, c.to); len(times) > 0 {
+		return planQuestion(w.g.replyText("list-time", "{list}", w.listName()), nil)
+	}
+	items := w.itemsIn("items")
+	if len(items) == 0 {
+		return planQuestion("What should I add to the "+w.listName()+"?", w.itemsAnswer(w.listName()))
+	}
+	return planItems("create_task", "title", w.listName(), items)
+}
+
+// itemsAnswer returns a function that completes the request to add something from an answer such as "milk"
+// or "add milk then".
+func (w *intentDraft) itemsAnswer(list string) func(string) (string, bool) {
+	return func(answer string) (string, bool) {
+		part := *w
+		part.s = w.g.parseSentence(answer, w.s.now)
+		items := capture{to: len(part.s.tokens)}
+		if slots, ok := part.tryEdge("prefix.items", items); ok {
+			items = slots["rest"]
+		}
+		text := part.s.originalText(items.from, items.to)
+		return "add " + text + " to my " + list, text != ""
+	}
+}
+
+// planItems returns the plan that calls a tool for each item of a list.
+func planItems(tool, arg, list string, items []string) (plan, bool) {
+	out := plan{outcome: act}
+	for _, item := range items {
+		out.calls = append(out.calls, call{tool, argsOf(arg, item, "project", list)})
+	}
+	return out, len(items) > 0
+}
+
+// maxItemWords is the number of words in an item that is not said to be one.
+const maxItemWords = 5
+
+// itemsIn returns the items that a slot enumerates, or none if one of them is unclear. A piece that only
+// holds an amount belongs to the item before it: "mince, 1.4 kg".
+func (w *intentDraft) itemsIn(slot string) (items []string) {
+	for _, item := range splitEnumeration(w.slotString(slot)) {
+		first, _, _ := strings.Cut(strings.ToLower(item), " ")
+		if first, _, _ = strings.Cut(first, "'"); len(items) > 0 && w.g.lex.containsWord("clause-starts", first) {
+			break // "take off the sugar, we have some"
+		}
+		item = listItem(item)
+		if w.isAmount(item) && len(items) > 0 {
+			items[len(items)-1] += ", " + item
+			continue
+		}
+		if isUnspecific(item) || w.mentionsOther(item) {
+			return nil
+		}
+		items = append(items, item)
+	}
+	return items
+}
+
+// isAmount reports whether s is a number with or without a unit.
+func (w *intentDraft) isAmount(s string) bool {
+	f := strings.Fields(strings.ToLower(s))
+	if len(f) == 0 || len(f) > 2 || !unicode.IsDigit(rune(f[0][0])) {
+		return false
+	}
+	_, unit := w.g.lex.meaningOf("measures", f[len(f)-1])
+	return len(f) == 1 || unit || w.g.lex.containsWord("units", f[1])
+}
+
+// goodsIn returns the items of a slot if each of them may be something to buy.
+func (w *intentDraft) goodsIn(slot string) []string {
+	c, ok := w.captureOf(slot)
+	if !ok || len(w.s.timesInside(c.from, c.to)) > 0 || w.isQuestion() {
+		return nil
+	}
+	items := w.itemsIn(slot)
+	for _, item := range items {
+		words := strings.Fields(strings.ToLower(item))
+		if len(words) > maxItemWords || slices.ContainsFunc(words, func(f string) bool { return w.g.lex.containsWord("no-goods", strings.Trim(f, ".,!")) }) {
+			return nil
+		}
+	}
+	return items
+}
+
+// needItems handles "i need eggs, flour and sugar" and "we have to buy milk and bread". A single item asks,
+// because "i need a break" is nothing to buy.
+func needItems(w *intentDraft) (plan, bool) {
+	items := w.goodsIn("items")
+	switch {
+	case len(items) == 0 || !w.noLead():
+		return noPlan()
+	case len(items) > 1:
+		return planItems("create_task", "title", "shopping list", items)
+	case w.hasKeyword("to"), w.hasKeyword("must"), w.hasKeyword("should"), w.hasArticle("items"):
+		return noPlan() // a task, or "i need a new phone"
+	}
+	return w.offerGoods(items)
+}
+
+// hasArticle reports whether a slot begins with "a" or another word for a single thing.
+func (w *intentDraft) hasArticle(slot string) bool {
+	first, _, _ := strings.Cut(w.slotNorm(slot), " ")
+	return bareName(first+" x") == "x"
+}
+
+// offerItems handles "we are out of milk".
+func offerItems(w *intentDraft) (plan, bool) {
+	items := w.goodsIn("items")
+	if len(items) == 0 || !w.noLead() {
+		return noPlan()
+	}
+	return w.offerGoods(items)
+}
+
+func (w *intentDraft) offerGoods(items []string) (plan, bool) {
+	return planQuestion("Should I add "+strings.Join(items, " and ")+" to your shopping list?", func(answer string) (string, bool) {
+		yes := w.g.lex.containsWord("yes", w.g.parseSentence(answer, w.s.now).firstWord(0))
+		return "add " + strings.Join(items, ", ") + " to my shopping list", yes
+	})
+}
+
+// addMoreItems continues a list: "and baking powder", "add mince then, 1.4 kg".
+func addMoreItems(w *intentDraft) (plan, bool) {
+	list := w.g.talk.openList()
+	told := w.hasKeyword("add") || w.hasKeyword("put")
+	if list == "" || !w.noLead() || !told && !w.beginsWithAnd() && !w.hasKeyword("too") && !w.hasKeyword("well") {
+		return noPlan()
+	}
+	items := w.goodsIn("items")
+	if len(items) == 0 {
+		return noPlan()
+	}
+	if !told {
+		alone := w.g.inDialogue(nil)
+		if p := alone.planSingle(alone.parseSentence(w.slotString("items"), w.s.now), 0, false); p.intent != nil && p.intent.rank >= 0 {
+			return noPlan()
+		}
+	}
+	return planItems("create_task", "title", list, items)
+}
+
+// takeItemsOff handles "take off the sugar" and "got the eggs" while a list is talked about.
+func takeItemsOff(w *intentDraft) (plan, bool) {
+	list := w.g.talk.openList()
+	if list == "" || !w.noLead() {
+		return noPlan()
+	}
+	return planItems("complete_task", "task", list, w.goodsIn("items"))
+}
+
+// showOpenList handles "what's left?" and "show me the list".
+func showOpenList(w *intentDraft) (plan, bool) {
+	list := w.g.talk.openList()
+	if list == "" || !w.noLead() {
+		return noPlan()
+	}
+	return w.planList(list)
+}
+
+// planList returns the plan that shows a list, or tells whether an item is on it.
+func (w *intentDraft) planList(list string) (plan, bool) {
+	p, ok := planCall("list_tasks", argsOf("project", list))
+	if name := listItem(w.slotString("item")); name != "" {
+		p.format = func(text string) string {
+			for _, it := range listedItems("list_tasks", text) {
+				if hasEveryWord(it.line, textnorm.FoldedWords(name)) {
+					return "Yes, " + quoteText(it.ref) + " is on your " + list + "."
+				}
+			}
+			return "No, " + quoteText(name) + " is not on your " + list + "."
+		}
+	}
+	return p, ok
+}
+
+// listItem returns an item without "some" and articles.
+func listItem(s string) string {
+	s = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(s), "some "), "of ")
+	for _, tail := range []string{" then", " too", " please", " as well", " again"} {
+		s = strings.TrimSuffix(s, tail)
+	}
+	return bareName(s)
+}
+
+// mentionsOther reports whether an item contains a word that changes the request, such as a
+// negation, a condition or a second request.
+func (w *intentDraft) mentionsOther(item string) bool {
+	return slices.ContainsFunc(strings.Fields(strings.ToLower(item)), func(f string) bool {
+		return w.g.lex.containsWord("item-breakers", f)
+	})
+}
+
+func showList(w *intentDraft) (plan, bool) {
+	if !w.noLead() {
+		return noPlan()
+	}
+	if w.hasKeyword("buy") { // and what is a task of its own, such as "buy a lamp"
+		return planCalls(call{"list_tasks", argsOf("project", w.listName())}, call{"list_tasks", argsOf("query", "buy")})
+	}
+	return w.planList(w.listName())
+}
+
+func tickOff(w *intentDraft) (plan, bool) {
+	if !w.noLead() {
+		return noPlan()
+	}
+	items := append(w.itemsIn("item"), w.itemsIn("few_item")...)
+	if len(items) == 0 {
+		return planQuestion("Which item on the "+w.listName()+"?", fillBetween("cross", "off my "+w.listName()))
+	}
+	return planItems("complete_task", "task", w.listName(), items)
+}
+
+var (
+	addedForm  = lazyregexp.New(`^Added task "(.+)", project (.+ list)\.$`)
+	listedForm = lazyregexp.New(`^(\d+ open tasks?|There are no open tasks) in the project "(.+ list)"[:.]`)
+	doneForm   = lazyregexp.New(`^Done: "(.+)"\. `)
+	noneForm   = lazyregexp.New(`^There are no open tasks about "buy"\.$`)
+)
+
+// joinListParts words the results for named lists as lists instead of tasks of a project. list is the
+// list that the request named, if any.
+func joinListParts(parts []string, list string) (out []string) {
+	var added []string
+	for i, part := range parts {
+		switch m, l := addedForm.FindStringSubmatch(part), listedForm.FindStringSubmatch(part); {
+		case m != nil:
+			added = append(added, m[1])
+			if next := i + 1; next < len(parts) {
+				if n := addedForm.FindStringSubmatch(parts[next]); n != nil && n[2] == m[2] {
+					continue
+				}
+			}
+			out = append(out, "Added to your "+m[2]+": "+strings.Join(added, ", ")+".")
+			added = nil
+		case list != "" && doneForm.MatchString(part):
+			out = append(out, "Off your "+list+": "+doneForm.FindStringSubmatch(part)[1]+".")
+		case l != nil && strings.HasPrefix(l[1], "There"):
+			out = append(out, "Your "+l[2]+" is empty.")
+		case l != nil:
+			out = append(out, "On your "+l[2]+":"+strings.ReplaceAll(part[len(l[0]):], " (project "+l[2]+")", ""))
+		case noneForm.MatchString(part) && len(parts) > 1:
+		default:
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// listOf returns the named list that the calls of a plan use, or "".
+func (p plan) listOf() string {
+	for _, c := range p.calls {
+		if name, _ := c.args["project"].(string); strings.HasSuffix(name, " list") {
+			return name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,86 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"hob/platform/text/dateparse"
+)
+
+// maxReason is the maximum number of words in a clause that only gives a reason.
+const maxReason = 10
+
+// planWithoutReason plans a message that consists of a request and a clause that gives the reason:
+// "clear the list, we're getting a takeaway", "Paul can't make it, cancel the lunch".
+func (g *grammar) planWithoutReason(s *sentence, depth int) (plan, bool) {
+	for i := 1; i < len(s.tokens)-1; i++ {
+		t := s.tokens[i]
+		if t.kind != punct && t.norm != "because" || t.kind == punct && !strings.Contains(",;.!-–—", t.norm) {
+			continue
+		}
+		next := s.skipPunctuation(i + 1)
+		if next >= len(s.tokens) {
+			return noPlan()
+		}
+		head, tail := s.text[s.tokens[0].start:s.tokens[i-1].end], s.text[s.tokens[next].start:]
+		request, from, to := head, next, len(s.tokens)
+		if !g.lex.containsWord("clause-starts", s.firstWord(next)) && t.norm != "because" {
+			request, from, to = tail, 0, i
+		}
+		if !g.isReason(s, from, to) {
+			continue
+		}
+		if p := g.planSingle(g.parseSentence(request, s.now), depth, false); p.intent != nil && (p.outcome != unknown || p.say != "") && p.intent.rank >= 0 {
+			return p, true
+		}
+	}
+	return noPlan()
+}
+
+// isReason reports whether the tokens [from, to) are a statement that changes nothing about the request
+// beside it. A time, a condition or a command may change it.
+func (g *grammar) isReason(s *sentence, from, to int) bool {
+	if to-from < 3 || to-from > maxReason || len(s.timesInside(from, to)) > 0 || strings.Contains(s.text, "?") {
+		return false
+	}
+	first := s.firstWord(from)
+	if g.lex.containsWord("questions", first) || g.lex.containsWord("no-reasons", first) || g.starters[first] && !g.lex.containsWord("clause-starts", first) {
+		return false
+	}
+	second := s.firstWord(s.skipPunctuation(from) + 1)
+	if !g.lex.containsWord("clause-starts", first) && !g.lex.containsWord("clause-verbs", second) { // "Paul can't make it"
+		return false
+	}
+	return !slices.ContainsFunc(s.tokens[from:to], func(t token) bool {
+		return t.kind == word && g.lex.containsWord("no-reasons", t.norm) || t.kind != word && t.kind != punct
+	})
+}
+
+// carryDay adds the day of the statement before a joint to the text after it, whose time of day has no day:
+// "I have a meeting at 2 tomorrow and then I pick up the kids at 4". A complete request has its own day.
+func (sp *splitter) carryDay(left *sentence, text string, statement bool) string {
+	if !statement || len(left.spans) == 0 {
+		return text
+	}
+	before, err := readMatch(left.spans[len(left.spans)-1].match, sp.now)
+	s := sp.g.parseSentence(text, sp.now)
+	if err != nil || before.every != "" || before.vague || before.at.IsZero() || sameDay(before.at, sp.now) || len(s.spans) != 1 {
+		return text
+	}
+	span := s.spans[0]
+	if span.match.Moment == nil || !isBareClock(span.originalPhrase(), sp.now) {
+		return text
+	}
+	clock := withoutPreposition(span.originalPhrase())
+	phrase := "on " + before.at.Format("2 January 2006") + " at " + clock
+	m, err := dateparse.Parse(phrase, sp.now)
+	if err != nil || !m.HasClock || m.Time.Sub(before.at) < 0 && before.clock {
+		return text
+	}
+	if m.Time.Sub(sp.now) > 400*24*time.Hour {
+		return text
+	}
+	from, to := s.tokens[span.from].start, s.tokens[span.to-1].end
+	return strings.TrimSpace(strings.TrimSuffix(strings.TrimRight(text[:from], " "), " at")) + " " + phrase + text[to:]
+}
