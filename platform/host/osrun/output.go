@@ -28,7 +28,7 @@ func Output(ctx context.Context, cmd *exec.Cmd, in []byte) (out []byte, err erro
 	return OutputOf(ctx, cmd, in, func(int) {})
 }
 
-// OutputOf is like Output, and calls started with the pid of the program, which is also the id of
+// OutputOf runs a program as Output does, and calls started with its pid, which is also the id of
 // its process group on Unix.
 func OutputOf(ctx context.Context, cmd *exec.Cmd, in []byte, started func(pid int)) (out []byte, err error) {
 	var pipes [3][2]io.Closer
