@@ -23,6 +23,7 @@ func chatBuilders() map[string]builder {
 
 		"help":       replyHelp,
 		"hello":      replyHello,
+		"privacy":    plain("privacy"),
 		"thanks":     plain("thanks"),
 		"bye":        plain("bye"),
 		"who":        plain("who"),

@@ -167,6 +167,12 @@ func (w *intentDraft) trimQuestion(c capture) string {
 func forgetMatching(w *intentDraft) (plan, bool) {
 	query := w.slotString("query")
 	lower := strings.ToLower(query)
+	switch w.s.firstWord(1) {
+	case "it": // "forget it, I already called" erases nothing
+		return planReply(w.g.replyText("forget-it"))
+	case "where", "who", "when", "why", "how", "which": // no fact is named
+		return planRefusal(w.g.replyText("forget-question"))
+	}
 	for _, head := range []string{"about ", "that ", "the fact that "} {
 		if strings.HasPrefix(lower, head) {
 			query, lower = query[len(head):], lower[len(head):]
