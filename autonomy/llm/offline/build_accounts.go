@@ -8,11 +8,8 @@ import (
 
 func accountBuilders() map[string]builder {
 	return map[string]builder{
-		"calendar.next": func(w *intentDraft) (plan, bool) { return planCall("read_calendar", argsOf("next", true)) },
-		"calendar.with": meetSomebody,
-		"contact.find":  findContact,
-		"calendar.free": freeAt,
-		"calendar.day":  calendarOf,
+		"contact.find": findContact,
+		"calendar.day": calendarOf,
 		"mail.new": func(w *intentDraft) (plan, bool) {
 			return planCall("read_emails", argsOf("unread", w.slotNorm("unread") == "new" || w.slotNorm("unread") == "unread"))
 		},
@@ -37,14 +34,6 @@ func accountBuilders() map[string]builder {
 			return planCall("search_emails", argsOf("query", bareName(w.slotString("about"))))
 		},
 	}
-}
-
-func meetSomebody(w *intentDraft) (plan, bool) {
-	who := bareName(w.slotString("who"))
-	if isUnspecific(who) {
-		return noPlan()
-	}
-	return planCall("read_calendar", argsOf("next", true, "query", who))
 }
 
 // findContact handles requests for contact data, such as "Anna's phone number" or "the address of
@@ -81,19 +70,6 @@ func isDescriptive(who string) bool {
 		who = strings.TrimPrefix(strings.ToLower(who), head)
 	}
 	return slices.Contains(strings.Fields("today yesterday tonight monday tuesday wednesday thursday friday saturday sunday work private personal last latest newest recent first next new old unread other another better second own any some a an every each all"), who)
-}
-
-// freeAt handles questions about whether the user is free. For a whole day it lists all events,
-// because "yes" or "no" would not answer the question.
-func freeAt(w *intentDraft) (plan, bool) {
-	t, err := w.joinTimes(w.allSpans())
-	switch {
-	case err != nil || t.none || t.every != "" || t.vague:
-		return noPlan()
-	case t.clock && !t.partOfDay():
-		return planCall("read_calendar", argsOf("at", t.rfc3339()))
-	}
-	return planCall("read_calendar", argsOf("date", t.at.Format(time.DateOnly)))
 }
 
 func calendarOf(w *intentDraft) (plan, bool) {

@@ -28,10 +28,8 @@ func briefToday(w *intentDraft) (plan, bool) {
 		return noPlan() // this is a request for a schedule
 	case t.none:
 		return planCall("daily_briefing", nil)
-	case t.vague:
-		return planQuestion("Which day? I can brief you on one day at a time.", w.timeAnswer(func(when string) string { return "brief me for " + when }))
-	case t.clock && !t.partOfDay():
-		return noPlan()
+	case t.vague, t.clock:
+		return showAgenda(w)
 	}
 	day := t.at.Format(time.DateOnly)
 	if day == w.s.now.Format(time.DateOnly) {

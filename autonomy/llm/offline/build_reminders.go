@@ -7,6 +7,7 @@ func reminderBuilders() map[string]builder {
 		"reminder.add":         addReminder,
 		"reminder.add.none":    askReminder,
 		"reminder.before":      addBefore,
+		"reminder.move":        moveReminder,
 		"reminder.list":        listReminders,
 		"reminder.cancel":      cancelReminder,
 		"reminder.cancel.none": whichReminder,
@@ -265,4 +266,38 @@ func cancelReminder(w *intentDraft) (plan, bool) {
 		return whichReminder(w)
 	}
 	return planCall("cancel_reminder", argsOf("reminder", text))
+}
+
+// moveReminder handles "push the dentist reminder to Friday at 3pm" and "snooze the dentist reminder
+// for 10 minutes".
+func moveReminder(w *intentDraft) (plan, bool) {
+	name := w.namedThing("text", "reminder", "alarm")
+	if isUnspecific(name) || w.isAsking() || !w.noLead() {
+		return noPlan()
+	}
+	if w.hasSlot("shift") {
+		by, ok := w.shiftOf("shift")
+		if !ok {
+			return noPlan()
+		}
+		if w.slotNorm("way") == "earlier" || w.hasKeyword("forward") {
+			by = -by
+		}
+		return planCall("update_reminder", argsOf("reminder", name, "shift", by.String()))
+	}
+	t, err := w.joinTimes(w.allSpans())
+	again := func(when string) string { return "move the " + name + " reminder to " + when }
+	switch {
+	case err != nil:
+		return w.askTime(err, "To which time?", again)
+	case t.none, t.vague, t.part && !t.clock:
+		return planQuestion("To which day and time exactly?", w.timeAnswer(again))
+	case t.every != "":
+		return planCall("update_reminder", argsOf("reminder", name, "every", t.every))
+	}
+	at := t.dueDate()
+	if t.clock && !t.part && w.isClockOnly(t) {
+		at = t.at.Format("15:04")
+	}
+	return planCall("update_reminder", argsOf("reminder", name, "at", at))
 }

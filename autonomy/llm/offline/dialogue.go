@@ -194,7 +194,7 @@ func (x *exchange) listItems() (list []item, found bool) {
 		case slices.Contains(removedKinds, p.tool):
 			found = true
 		default:
-			shown := slices.DeleteFunc(listedItems(p.tool, p.text), func(it item) bool { return !strings.Contains(x.reply, it.ref) })
+			shown := slices.DeleteFunc(listedItems(p.tool, p.text), func(it item) bool { return !strings.Contains(strings.ToLower(x.reply), strings.ToLower(it.ref)) })
 			list, found = append(list, shown...), found || len(shown) > 0
 		}
 	}
@@ -256,6 +256,11 @@ func listedItems(tool, text string) (out []item) {
 		ref := body
 		if i := strings.LastIndex(ref, " ("); i > 0 && strings.HasSuffix(ref, ")") {
 			ref = ref[:i]
+		}
+		if tool == "daily_briefing" { // "15:00 call with Otto"
+			if hour, title, ok := strings.Cut(ref, " "); ok && len(hour) == 5 && hour[2] == ':' {
+				ref = title
+			}
 		}
 		out = append(out, item{kind: k, ref: ref, line: body})
 	}

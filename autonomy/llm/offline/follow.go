@@ -82,6 +82,14 @@ func (w *intentDraft) changeEach(edit func(it item) (plan, bool)) (plan, bool) {
 		}
 		out.calls, out.then = append(out.calls, p.calls...), append(out.then, p.then...)
 	}
+	out.accounted = true // the names of the records are not the user's words
+	if len(list) > 2 {
+		lines := make([]record, len(list))
+		for i, it := range list {
+			lines[i] = record{title: it.ref}
+		}
+		return planConfirmation("That is "+countRecords(lines, list[0].kind)+". Should I do that?", out), len(out.then) == 0
+	}
 	return out, len(list) > 0 && (len(list) == 1 || len(out.then) == 0)
 }
 
@@ -242,16 +250,24 @@ func mergeRecurrence(old string, t timing) (string, bool) {
 	return "", false
 }
 
-func followShift(w *intentDraft) (plan, bool) {
-	c, _ := w.captureOf("shift")
-	words := w.s.originalText(c.from, c.to)
-	m, err := dateparse.Parse("in "+words, w.s.now)
-	if err != nil || !w.noLead() {
-		return noPlan()
+// shiftOf returns the duration in a slot.
+func (w *intentDraft) shiftOf(slot string) (time.Duration, bool) {
+	m, err := dateparse.Parse("in "+w.slotString(slot), w.s.now)
+	if err != nil {
+		return 0, false
 	}
 	by := m.Time.Sub(w.s.now)
 	if !m.HasClock {
 		by = by.Round(time.Hour)
+	}
+	return by, true
+}
+
+func followShift(w *intentDraft) (plan, bool) {
+	words := w.slotString("shift")
+	by, ok := w.shiftOf("shift")
+	if !ok || !w.noLead() {
+		return noPlan()
 	}
 	switch w.slotNorm("way") {
 	case "earlier":

@@ -24,7 +24,7 @@ func (t *turn) pendingQuestion() *question {
 	}
 	var q *question
 	age := 0
-	for _, x := range past[from:] {
+	for i, x := range past[from:] {
 		then := t.r.Now
 		if !x.at.IsZero() {
 			if then = x.at.In(then.Location()); t.r.Now.Sub(then) > questionAge {
@@ -32,7 +32,7 @@ func (t *turn) pendingQuestion() *question {
 				continue
 			}
 		}
-		p := t.g.answerTo(q, x.own, then)
+		p := t.g.inDialogue(&dialogue{past: past[:from+i]}).answerTo(q, x.own, then)
 		if p.next != nil {
 			p.calls = t.availableCalls(p.calls)
 			p, _ = p.afterLookup(x.doneCalls())
@@ -46,7 +46,7 @@ func (t *turn) pendingQuestion() *question {
 		case p.answered, p.intent != nil && p.intent.name == "nevermind", strings.HasSuffix(x.reply, "?"):
 			q = nil
 		}
-		if age++; age > unrelated {
+		if age++; age > unrelated || age > 1 && q != nil && q.agree != nil { // "yes" must follow the question
 			q = nil
 		}
 	}

@@ -132,7 +132,7 @@ func TestAnswerIsMadeOfResults(t *testing.T) {
 
 func TestSearchFollowsAnEmptyRecall(t *testing.T) {
 	c := talk(t)
-	want(t, c.hear("when is my dentist appointment?"), `recall{"query":"dentist appointment"}`)
+	want(t, c.hear("where is my dentist appointment?"), `recall{"query":"dentist appointment"}`)
 	next := c.result(`I remember nothing about "dentist appointment".`)
 	want(t, next.Calls(), `search_knowledge{"query":"dentist appointment"}`)
 	last := c.result("What I know about \"dentist appointment\":\n- task: dentist appointment (Fri 6 Mar)")
@@ -143,7 +143,7 @@ func TestSearchFollowsAnEmptyRecall(t *testing.T) {
 
 func TestSearchThatFindsNothingEnds(t *testing.T) {
 	c := talk(t)
-	c.hear("when is my dentist appointment?")
+	c.hear("where is my dentist appointment?")
 	c.result(`I remember nothing about "dentist appointment".`)
 	last := c.result(`I found nothing about "dentist appointment" in facts, notes, tasks or expenses.`)
 	if len(last.Calls()) > 0 || last.Text() != `I found nothing about "dentist appointment" in facts, notes, tasks or expenses.` {
@@ -154,7 +154,7 @@ func TestSearchThatFindsNothingEnds(t *testing.T) {
 func TestSecondStepNeedsItsTool(t *testing.T) {
 	c := talk(t)
 	c.tools = []string{"recall"}
-	c.hear("when is my dentist appointment?")
+	c.hear("where is my dentist appointment?")
 	got := c.result(`I remember nothing about "dentist appointment".`)
 	if len(got.Calls()) > 0 || !strings.HasPrefix(got.Text(), "I remember nothing") {
 		t.Errorf("got %q", got.Text())

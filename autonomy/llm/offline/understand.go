@@ -256,7 +256,12 @@ func (in *intent) canRepeat(text string) bool {
 
 func joinPlans(left, right plan) plan {
 	p := plan{outcome: act, intent: left.intent}
-	p.calls = append(left.calls[:len(left.calls):len(left.calls)], right.calls...)
+	p.calls = left.calls[:len(left.calls):len(left.calls)]
+	for _, c := range right.calls { // "morning! what's my day like?" asks for one briefing
+		if c.name != "daily_briefing" || !slices.ContainsFunc(left.calls, func(o call) bool { return o.name == c.name && string(o.encodeArgs()) == string(c.encodeArgs()) }) {
+			p.calls = append(p.calls, c)
+		}
+	}
 	p.say = strings.TrimSpace(left.say + "\n\n" + right.say)
 	p.question = left.question
 	if p.question == nil {

@@ -1,0 +1,248 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"hob/platform/text/dateparse"
+)
+
+func agendaBuilders() map[string]builder {
+	return map[string]builder{
+		"agenda":        showAgenda,
+		"calendar.next": nextRecord,
+		"calendar.free": freeAt,
+		"calendar.with": func(w *intentDraft) (plan, bool) { return w.whenIs(w.slotString("who"), nil) },
+		"calendar.when": whenIsRecord,
+	}
+}
+
+// rangeOf returns the range of a time: an hour for a time of day, otherwise its period or its day.
+func (w *intentDraft) rangeOf(spans []*span) (dateparse.Period, bool) {
+	if len(spans) == 0 {
+		day := startOfDay(w.s.now)
+		return dateparse.Period{From: day, To: day.AddDate(0, 0, 1), Text: "today"}, true
+	}
+	t, err := w.joinTimes(spans)
+	if err != nil || t.every != "" {
+		return dateparse.Period{}, false
+	}
+	p := spans[len(spans)-1].match.Period
+	switch {
+	case t.clock && !t.part:
+		return dateparse.Period{From: t.at, To: t.at.Add(time.Hour), Text: dateparse.Format(t.at, w.s.now)}, true
+	case len(spans) == 1 && p != nil && !p.From.IsZero() && !p.To.IsZero():
+		return dateparse.Period{From: p.From, To: p.To, Text: t.phrase}, true
+	case t.vague, t.part:
+		q, err := dateparse.ParsePeriod(t.phrase, w.s.now)
+		q.Text = t.phrase
+		return q, err == nil && !q.From.IsZero() && !q.To.IsZero()
+	}
+	day := startOfDay(t.at)
+	return dateparse.Period{From: day, To: day.AddDate(0, 0, 1), Text: dateparse.FormatDay(day, w.s.now)}, true
+}
+
+// isOneDay reports whether a range is a whole day.
+func isOneDay(p dateparse.Period) bool {
+	return p.From.Equal(startOfDay(p.From)) && p.To.Equal(p.From.AddDate(0, 0, 1))
+}
+
+// readRange returns the calls that list what is planned in a range.
+func readRange(p dateparse.Period) []call {
+	days := int(p.To.Add(-time.Second).Sub(startOfDay(p.From)).Hours()/24) + 1
+	return []call{
+		{"list_reminders", nil},
+		{"list_tasks", nil},
+		{"read_calendar", map[string]any{"date": p.From.Format(time.DateOnly), "days_ahead": min(max(days, 1), maxAhead)}},
+	}
+}
+
+// within keeps the records that lie in a range. A day without a time of day counts if the range is at
+// least a day.
+func (f foundRecords) within(p dateparse.Period) (out []record) {
+	whole := p.To.Sub(p.From) > 20*time.Hour
+	for _, r := range f.list {
+		switch {
+		case r.at.IsZero(), !r.clock && !whole:
+		case !r.end.IsZero() && r.at.Before(p.To) && r.end.After(p.From), !r.at.Before(p.From) && r.at.Before(p.To):
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// showAgenda handles "what am I doing on Friday afternoon?". A whole day is a briefing.
+func showAgenda(w *intentDraft) (plan, bool) {
+	p, ok := w.rangeOf(w.allSpans())
+	if !ok || w.hasWord("due") { // "anything due today?" asks for tasks
+		return noPlan()
+	}
+	if isOneDay(p) {
+		date := p.From.Format(time.DateOnly)
+		if sameDay(p.From, w.s.now) {
+			date = ""
+		}
+		return planCall("daily_briefing", argsOf("date", date))
+	}
+	return w.listRange(p, "Nothing is planned "+whenPhrase(p)+".")
+}
+
+// listRange plans the list of what is planned in a range.
+func (w *intentDraft) listRange(p dateparse.Period, nothing string) (plan, bool) {
+	return planLookup(func(results []done) plan {
+		f := readRecords(results, w.s.now)
+		list := f.within(p)
+		say := nothing
+		if len(list) > 0 {
+			say = "Planned " + whenPhrase(p) + ":" + listRecords(list)
+		}
+		return plan{outcome: chat, say: f.withNotes(say)}
+	}, readRange(p)...)
+}
+
+// whenPhrase returns the words of a range in a sentence.
+func whenPhrase(p dateparse.Period) string {
+	first, _, _ := strings.Cut(strings.ToLower(p.Text), " ")
+	if len(first) == 3 && strings.Contains("mon tue wed thu fri sat sun", first) || strings.HasSuffix(first, "day") && first != "today" {
+		return "on " + p.Text
+	}
+	return p.Text
+}
+
+// listRecords formats records as a list with the sections of the tools, so that "it" can refer to them.
+func listRecords(list []record) string {
+	var b strings.Builder
+	for _, r := range list {
+		b.WriteString("\n- " + r.line())
+	}
+	return b.String()
+}
+
+// withNotes adds what could not be read to an answer.
+func (f foundRecords) withNotes(say string) string {
+	if note := f.unreadText(); note != "" {
+		return say + "\n\n" + note
+	}
+	return say
+}
+
+// freeAt handles questions about whether the user is free.
+func freeAt(w *intentDraft) (plan, bool) {
+	p, ok := w.rangeOf(w.allSpans())
+	if !ok || len(w.allSpans()) == 0 {
+		return noPlan()
+	}
+	if p.To.Sub(p.From) > time.Hour {
+		return w.listRange(p, "Yes, you are free "+whenPhrase(p)+": nothing is planned.")
+	}
+	day := startOfDay(p.From)
+	return planLookup(func(results []done) plan {
+		f := readRecords(results, w.s.now)
+		f.list = slices.DeleteFunc(f.list, func(r record) bool { return !r.clock })
+		var busy []record
+		for _, r := range f.within(p) {
+			if r.kind != "event" || !r.at.After(p.From) { // an event that begins later leaves the time free until then
+				busy = append(busy, r)
+			}
+		}
+		if len(busy) > 0 {
+			return plan{outcome: chat, say: f.withNotes("No, " + p.Text + " is taken:" + listRecords(busy))}
+		}
+		say := "Yes, " + p.Text + " is free."
+		if later := f.within(dateparse.Period{From: p.From, To: day.AddDate(0, 0, 1)}); len(later) > 0 {
+			say += " Next: " + later[0].line() + "."
+		}
+		return plan{outcome: chat, say: f.withNotes(say)}
+	}, readRange(dateparse.Period{From: day, To: day.AddDate(0, 0, 1)})...)
+}
+
+// nextRecord handles "what is my next appointment?". An event of the calendar is a meeting; a reminder
+// is one if it says so.
+func nextRecord(w *intentDraft) (plan, bool) {
+	if !w.noLead() || len(w.allSpans()) > 0 {
+		return noPlan()
+	}
+	noun := w.slotNorm("noun")
+	return planLookup(func(results []done) plan {
+		f := readRecords(results, w.s.now)
+		f.list = slices.DeleteFunc(f.list, func(r record) bool { return r.at.IsZero() || !r.clock || !r.at.After(w.s.now) || r.kind == "task" })
+		named := slices.DeleteFunc(slices.Clone(f.list), func(r record) bool {
+			return r.kind != "event" && noun != "" && !strings.Contains(strings.ToLower(r.title), strings.TrimSuffix(noun, "s"))
+		})
+		switch {
+		case len(named) > 0:
+			return plan{outcome: chat, say: f.withNotes("Next: " + named[0].line() + ".")}
+		case len(f.list) > 0:
+			return plan{outcome: chat, say: f.withNotes("I found no " + noun + ". The next entry is: " + f.list[0].line() + ".")}
+		}
+		return plan{outcome: chat, say: f.withNotes("Nothing is coming up in your calendar and reminders.")}
+	}, call{"list_reminders", nil}, call{"read_calendar", map[string]any{"days_ahead": 31}})
+}
+
+// whenIsRecord handles "when is the dentist?" and "how long is the review?". Memory answers if no
+// record has that name.
+func whenIsRecord(w *intentDraft) (plan, bool) {
+	name := w.recordNameOf("text")
+	words := w.g.recordWords(name)
+	if !w.noLead() || len(words) == 0 || len(words) > 5 || slices.ContainsFunc(words, func(s string) bool { return w.g.lex.containsWord("memory-dates", s) }) {
+		return noPlan()
+	}
+	ask := "when is "
+	if w.hasSlot("length") {
+		ask = "how long is "
+	}
+	var fallback plan
+	for _, r := range w.g.allReadings(w.g.parseSentence(ask+name, w.s.now), false) {
+		if r.intent.name == "memory.ask" {
+			fallback, _ = w.g.build[r.intent.name](&intentDraft{interpretation: r, g: w.g})
+			fallback.intent = r.intent
+		}
+	}
+	return w.whenIs(name, &fallback)
+}
+
+// recordNameOf returns the name of a record in a slot.
+func (w *intentDraft) recordNameOf(slot string) string {
+	c, ok := w.captureOf(slot)
+	if !ok || len(w.s.timesInside(c.from, c.to)) > 0 {
+		return ""
+	}
+	return bareName(w.recordName(c.from, c.to))
+}
+
+// whenIs plans the answer to when a record is, or how long it takes.
+func (w *intentDraft) whenIs(name string, fallback *plan) (plan, bool) {
+	name = bareName(name)
+	if isUnspecific(name) || len(w.g.recordWords(name)) == 0 {
+		return noPlan()
+	}
+	return planLookup(func(results []done) plan {
+		f := readRecords(results, w.s.now)
+		var list []record
+		for _, r := range w.g.matchRecords(f.list, name, true) {
+			if !r.at.IsZero() && (r.at.After(w.s.now) || r.end.After(w.s.now) || r.kind == "task" || !r.clock) {
+				list = append(list, r)
+			}
+		}
+		switch {
+		case len(list) == 0 && fallback != nil && len(fallback.calls) > 0 && len(f.unread) == 0:
+			return *fallback
+		case len(list) == 0:
+			return plan{outcome: chat, say: f.withNotes("I found no " + quoteText(name) + " with a date in your reminders, tasks and calendar.")}
+		case w.hasSlot("length"):
+			return plan{outcome: chat, say: f.withNotes(list[0].lengthText())}
+		case len(list) == 1:
+			return plan{outcome: chat, say: f.withNotes(upperFirst(list[0].line()) + ".")}
+		}
+		return plan{outcome: chat, say: f.withNotes("I found:" + listRecords(list))}
+	}, w.g.lookupCalls(name)...)
+}
+
+// lengthText says how long an event takes.
+func (r record) lengthText() string {
+	if r.end.IsZero() {
+		return upperFirst(r.line()) + ". Its end is not known."
+	}
+	return upperFirst(r.line()) + " takes " + strings.TrimSuffix(strings.TrimSuffix(r.end.Sub(r.at).String(), "0s"), "0m") + ", until " + r.end.Format("15:04") + "."
+}
