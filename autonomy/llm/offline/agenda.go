@@ -15,6 +15,8 @@ func agendaBuilders() map[string]builder {
 		"calendar.free": freeAt,
 		"calendar.with": func(w *intentDraft) (plan, bool) { return w.whenIs(w.slotString("who"), nil) },
 		"calendar.when": whenIsRecord,
+		"day.did":       whatIDid,
+		"day.hobdid":    whatHobDid,
 	}
 }
 
@@ -245,4 +247,81 @@ func (r record) lengthText() string {
 		return upperFirst(r.line()) + ". Its end is not known."
 	}
 	return upperFirst(r.line()) + " takes " + strings.TrimSuffix(strings.TrimSuffix(r.end.Sub(r.at).String(), "0s"), "0m") + ", until " + r.end.Format("15:04") + "."
+}
+
+// whatIDid handles "what did I do today?" from finished tasks, expenses and habits.
+func whatIDid(w *intentDraft) (plan, bool) {
+	p, ok := w.rangeOf(w.allSpans())
+	if !ok || p.From.After(w.s.now) {
+		return noPlan()
+	}
+	period, today := p.Text, isOneDay(p) && sameDay(p.From, w.s.now)
+	if isOneDay(p) {
+		period = p.From.Format(time.DateOnly)
+	}
+	calls := []call{{"list_tasks", argsOf("status", "done")}, {"spending_summary", argsOf("period", period)}}
+	if today {
+		calls = append(calls, call{"habit_streak", nil})
+	}
+	return planLookup(func(results []done) plan {
+		var lines []string
+		for _, d := range results {
+			if d.result == nil || d.result.Error {
+				continue
+			}
+			switch d.name {
+			case "list_tasks":
+				for _, line := range listLines(d.result.Text) {
+					title, details := cutDetails(line)
+					day, _, _ := strings.Cut(strings.TrimPrefix(details, "done "), ", ")
+					if at, _, ok := dateparse.ParseFormatted(day, w.s.now); ok && !at.Before(p.From) && at.Before(p.To) {
+						lines = append(lines, "finished: "+title)
+					}
+				}
+			case "spending_summary":
+				if first, _, _ := strings.Cut(d.result.Text, "\n"); strings.HasPrefix(first, "You spent ") {
+					lines = append(lines, "spent: "+strings.TrimPrefix(first, "You spent "))
+				}
+			case "habit_streak":
+				for line := range strings.Lines(d.result.Text) {
+					name, rest, ok := strings.Cut(strings.TrimSpace(line), ": ")
+					if ok && strings.Contains(rest, " in a row") && !strings.Contains(rest, "Not done yet today") {
+						lines = append(lines, "habit: "+name)
+					}
+				}
+			}
+		}
+		if len(lines) == 0 {
+			return plan{outcome: chat, say: "I have no finished task, expense or habit of yours for " + p.Text + "."}
+		}
+		return plan{outcome: chat, say: upperFirst(p.Text) + ":\n- " + strings.Join(lines, "\n- ")}
+	}, calls...)
+}
+
+// whatHobDid handles "what did you do?" from the actions of this conversation.
+func whatHobDid(w *intentDraft) (plan, bool) {
+	p, ok := w.rangeOf(w.allSpans())
+	if !ok {
+		return noPlan()
+	}
+	var lines []string
+	for n := 0; ; n++ {
+		x, ok := w.g.talk.exchangeAgo(n)
+		if !ok {
+			break
+		}
+		if !x.at.IsZero() && (x.at.Before(p.From) || !x.at.Before(p.To)) {
+			continue
+		}
+		for _, act := range slices.Backward(x.acts) {
+			if !act.failed && (createdKinds[act.tool][0] != "" || slices.Contains(removedKinds, act.tool)) {
+				lines = append(lines, oneLine(act.text, 120))
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return planReply("I changed nothing in this conversation " + whenPhrase(p) + ". The command “hob audit list” shows all actions.")
+	}
+	slices.Reverse(lines)
+	return planReply("In this conversation " + whenPhrase(p) + ":\n- " + strings.Join(lines[max(0, len(lines)-10):], "\n- "))
 }
