@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 
 	"hob/knowledge"
 	"hob/platform/provenance"
@@ -38,6 +40,12 @@ func (d Deps) rememberTool() tools.Tool {
 		},
 		Summary: func(in rememberIn) string { return "Remember " + quoteLine(textnorm.Ellipsize(in.Text, 100)) },
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in rememberIn) (tools.Result, error) {
+			if kind := credential.Sensitive(in.Text); kind != "" && len(c.OwnerWords) > 0 && !asksToKeep(c.OwnerWords) {
+				return tools.Result{}, &tools.Error{
+					Source: provenance.Tool, Code: tools.PolicyDenied, Message: "remember: the text contains " + kind + ", and the user did not ask to keep it",
+					Remedy: "hob secret set NAME stores it encrypted; to keep it as plain text, the user says \"remember that ...\"",
+				}
+			}
 			r, err := d.Knowledge.RememberTx(tx, knowledge.Fact{Text: in.Text, Provenance: callProvenance(c), Origins: c.Origins, Event: c.Event, Realm: c.Realm, CreatedAt: c.Now})
 			if err != nil {
 				return tools.Result{}, classifyError(err)
@@ -78,5 +86,15 @@ func (d Deps) rememberTool() tools.Tool {
 			}
 			return "Removed the fact " + quoteLine(textnorm.Ellipsize(shown, 100)) + ".", err
 		},
+	})
+}
+
+// keepWords are folded words that ask to keep something, in the languages of package triples.
+var keepWords = strings.Fields("remember memorise memorize keep store save note forget write merk merke merken notiere speichere retiens souviens note enregistre recuerda anota guarda ricorda salva zapamietaj isimink")
+
+// asksToKeep reports whether one of the user's messages asks to keep something.
+func asksToKeep(messages []string) bool {
+	return slices.ContainsFunc(messages, func(m string) bool {
+		return slices.ContainsFunc(textnorm.FoldedWords(m), func(w string) bool { return slices.Contains(keepWords, w) })
 	})
 }
