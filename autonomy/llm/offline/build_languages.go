@@ -173,7 +173,7 @@ func (w *intentDraft) unaccounted(from, to int) string {
 
 // isTimeTypo reports whether a word is one letter different from a word of a time.
 func (g *grammar) isTimeTypo(norm string) bool {
-	if g.vocab[norm] || len(norm) < 4 {
+	if _, isNumber := g.lex.meaningOf("numbers", norm); g.vocab[norm] || isNumber || len(norm) < 4 || g.lex.containsWord("no typos", norm) {
 		return false
 	}
 	for w := range g.timeWords {
@@ -562,13 +562,19 @@ func (w *intentDraft) slotMeaning(slot, list string) string {
 // for the shopping list, which all languages share.
 func (w *intentDraft) localList() string {
 	name := cmp.Or(w.slotNorm("list"), w.g.lex.fold(w.g.replyText("shopping-list")))
-	if !w.g.vocab[name] {
+	words := strings.Fields(name)
+	for i, word := range words {
+		if w.g.vocab[word] {
+			continue
+		}
 		for _, known := range slices.Sorted(maps.Keys(w.g.vocab)) {
-			if isTypo(name, known) {
-				name = known
+			if isTypo(word, known) {
+				words[i] = known
+				break
 			}
 		}
 	}
+	name = strings.Join(words, " ")
 	if m, ok := w.g.lex.meaningOf("lists", name); ok {
 		return m
 	}

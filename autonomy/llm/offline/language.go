@@ -291,16 +291,13 @@ func firstPart(s string) string {
 func (g *grammar) cleanName(s string) string {
 	s = strings.Trim(strings.TrimSpace(s), `"'“”„«»‘’.!?,;: `)
 	for {
-		head, tail, ok := strings.Cut(s, " ")
-		if !ok {
-			for e := range g.lex.lists["elided articles"] {
-				if rest, cut := strings.CutPrefix(strings.ToLower(s), e); cut && rest != "" {
-					return s[len(e):]
-				}
+		for e := range g.lex.lists["elided articles"] {
+			if rest := s[min(len(e), len(s)):]; rest != "" && strings.EqualFold(s[:len(s)-len(rest)], e) {
+				s = rest
 			}
-			return s
 		}
-		if !g.lex.containsWord("articles", g.lex.fold(head)) {
+		head, tail, ok := strings.Cut(s, " ")
+		if !ok || !g.lex.containsWord("articles", g.lex.fold(head)) {
 			return s
 		}
 		s = strings.TrimSpace(tail)

@@ -60,6 +60,7 @@ func loadGrammar(o Options) (*grammar, error) {
 				delete(other.signals, other.lex.fold(w))
 			}
 		}
+		maps.DeleteFunc(other.signals, func(w string, _ bool) bool { return isDigit(w[0]) })
 	}
 	return l.g, l.checkBuilders()
 }
