@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-var languageCodes = []string{"de"}
+var languageCodes = []string{"de", "es", "fr"}
 
 // TestLanguageCorpora checks the sentences in testdata/languages, which have the form of corpus.tsv.
 func TestLanguageCorpora(t *testing.T) {
@@ -63,6 +63,20 @@ func TestLanguageDialogues(t *testing.T) {
 		{[]string{"erinnere mich nächsten Freitag um 10 an den Arzt", "die erste"}, []string{`create_reminder{"at":"2026-03-06T10:00:00+02:00","text":"Arzt"}`}, ""},
 		{[]string{"neue Aufgabe", "Bank anrufen"}, []string{`create_task{"title":"Bank anrufen"}`}, ""},
 		{[]string{"lösche eine Erinnerung", "Zahnarzt"}, []string{`cancel_reminder{"reminder":"Zahnarzt"}`}, ""},
+		{[]string{"rappelle-moi d'acheter du lait", "demain à 9h"}, []string{`create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"acheter du lait"}`}, ""},
+		{[]string{"rappelle-moi demain d'acheter du lait", "9h30"}, []string{`create_reminder{"at":"2026-03-05T09:30:00+02:00","text":"acheter du lait"}`}, ""},
+		{[]string{"rappelle-moi", "d'acheter du lait", "dans 20 minutes"}, []string{`create_reminder{"at":"2026-03-04T10:35:00+02:00","text":"acheter du lait"}`}, ""},
+		{[]string{"rappelle-moi demain à 6h de partir", "du matin"}, []string{`create_reminder{"at":"2026-03-05T06:00:00+02:00","text":"partir"}`}, ""},
+		{[]string{"rappelle-moi vendredi prochain à 10h d'appeler Paul", "le 13"}, []string{`create_reminder{"at":"2026-03-13T10:00:00+02:00","text":"appeler Paul"}`}, ""},
+		{[]string{"ajoute une tâche", "appeler la banque"}, []string{`create_task{"title":"appeler la banque"}`}, ""},
+		{[]string{"rappelle-moi d'acheter du lait", "non"}, nil, "rien changé"},
+		{[]string{"recuérdame comprar leche", "mañana a las 9"}, []string{`create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"comprar leche"}`}, ""},
+		{[]string{"recuérdame mañana comprar leche", "a las 9 y media"}, []string{`create_reminder{"at":"2026-03-05T09:30:00+02:00","text":"comprar leche"}`}, ""},
+		{[]string{"recuérdame", "comprar leche", "en 20 minutos"}, []string{`create_reminder{"at":"2026-03-04T10:35:00+02:00","text":"comprar leche"}`}, ""},
+		{[]string{"recuérdame mañana a las 6 salir", "de la mañana"}, []string{`create_reminder{"at":"2026-03-05T06:00:00+02:00","text":"salir"}`}, ""},
+		{[]string{"recuérdame el próximo viernes a las 10 llamar a Pablo", "el segundo"}, []string{`create_reminder{"at":"2026-03-13T10:00:00+02:00","text":"llamar a Pablo"}`}, ""},
+		{[]string{"añade una tarea", "llamar al banco"}, []string{`create_task{"title":"llamar al banco"}`}, ""},
+		{[]string{"recuérdame comprar leche", "no"}, nil, "No he cambiado nada"},
 		{[]string{"erinnere mich an die Milch", "nein"}, nil, "nichts geändert"},
 		{[]string{"erinnere mich an die Milch", "ich mag Schokolade"}, nil, "Wann soll ich"},
 		{[]string{"erinnere mich an die Milch", "was steht auf der Einkaufsliste?"}, []string{`list_tasks{"project":"shopping list"}`}, ""},
@@ -109,6 +123,26 @@ func TestLanguageFollowUps(t *testing.T) {
 			"neue Aufgabe: Bank anrufen bis Freitag", `Added task "Bank anrufen", due Fri 6 Mar.`, "Aufgabe hinzugefügt: „Bank anrufen“, fällig Fr. 6. März.",
 			"erledigt",
 			[]string{`complete_task{"task":"Bank anrufen"}`},
+		},
+		{
+			"rappelle-moi demain à 9h le dentiste", "I will remind you tomorrow at 09:00: le dentiste.", "Je te le rappellerai demain à 09:00 : le dentiste.",
+			"non, plutôt à 10h",
+			[]string{`update_reminder{"at":"10:00","reminder":"le dentiste"}`},
+		},
+		{
+			"ajoute du lait à ma liste de courses", `Added task "lait", project shopping list.`, "Tâche ajoutée : « lait », liste de courses.",
+			"annule ça",
+			[]string{`undo{}`},
+		},
+		{
+			"recuérdame cada lunes a las 9 sacar la basura", "I will remind you every Monday at 09:00: sacar la basura. Next: Mon 9 Mar at 09:00.", "Te lo recordaré cada lunes a las 09:00: sacar la basura. Próxima vez: lun 9 de marzo a las 09:00.",
+			"bórralo",
+			[]string{`cancel_reminder{"reminder":"sacar la basura"}`},
+		},
+		{
+			"nueva tarea: llamar al banco para el viernes", `Added task "llamar al banco", due Fri 6 Mar.`, "Tarea añadida: «llamar al banco», para vie 6 de marzo.",
+			"ya está hecho",
+			[]string{`complete_task{"task":"llamar al banco"}`},
 		},
 		{
 			"meine Aufgaben", "2 open tasks:\n- Bank anrufen (due tomorrow, high priority)\n- Milch (project shopping list)", "2 offene Aufgaben:\n- Bank anrufen (fällig morgen, hohe Priorität)\n- Milch (Einkaufsliste)",
