@@ -64,6 +64,8 @@ func (g *grammar) unexplained(s *sentence, timed bool) string {
 		case t.kind != word:
 		case i < last && g.lex.containsWord("prepositions", t.norm) && t.norm != "for" && g.startsTime(s.tokens[i+1]) && !s.isInTime(i+1):
 			return s.originalText(i, len(s.tokens))
+		case i > 0 && g.lex.containsWord("anchors", t.norm) && g.lex.containsWord("typo-units", s.tokens[i-1].norm): // "10 minutes before"
+			return s.originalText(i-1, len(s.tokens))
 		case !timed:
 		case g.lex.containsWord("day-words", t.norm) && !s.isInTime(i) && (i == 0 || !g.lex.containsWord("belonging", s.tokens[i-1].norm)):
 			return s.originalText(max(0, i-1), len(s.tokens))

@@ -136,6 +136,17 @@ func TestAnswersAreComplete(t *testing.T) {
 	}
 }
 
+// A time before the event in a free text is not part of the text.
+func TestALeadIsNotPartOfATask(t *testing.T) {
+	for _, said := range []string{"i need to leave at 4:45, let me know 10 mins before", "add a task to leave at 4:45, shout 10 minutes before", "put the oven on at 5, tell me 10 minutes before"} {
+		for _, call := range talk(t).hear(said) {
+			if call.Name == "create_task" {
+				t.Errorf("%q: %s", said, call.Args)
+			}
+		}
+	}
+}
+
 func TestSeveralReminders(t *testing.T) {
 	c := talk(t)
 	want(t, c.hear("remind me to call mum at 5pm and dad at 6pm"),
