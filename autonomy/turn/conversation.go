@@ -175,8 +175,8 @@ func (c *conversation) ownerWords() []string {
 	if !t.Private || !t.Attended || t.Guest || t.Depth > 0 || t.Source != provenance.Owner || len(t.Outside) > 0 || c.isTainted() {
 		return nil
 	}
-	if t.Call != nil { // the owner wrote the arguments
-		return jsonStrings(t.Call.Args)
+	if t.Call != nil { // the owner named the tool and wrote the arguments
+		return append(jsonStrings(t.Call.Args), t.Call.Name)
 	}
 	return append([]string{t.Text}, c.words...)
 }
