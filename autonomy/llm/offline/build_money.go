@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -66,13 +67,7 @@ func addExpense(w *intentDraft) (plan, bool) {
 
 // isDebt reports whether the sentence is about money that was not spent: a debt, a loan or income.
 func (w *intentDraft) isDebt() bool {
-	for _, t := range w.s.tokens {
-		switch t.norm {
-		case "owe", "owes", "owed", "earned", "earn", "lent", "borrowed", "received", "won", "saved", "refund", "refunded", "income", "salary", "not", "never":
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.s.tokens, func(t token) bool { return w.s.lex.containsWord("unspent", t.norm) })
 }
 
 // hasPriceForm reports whether the amount looks like a price, as in "groceries 35.20".

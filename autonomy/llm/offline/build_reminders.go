@@ -79,12 +79,7 @@ func addReminder(w *intentDraft) (plan, bool) {
 // isAppointment reports whether the time at the end belongs to the event instead of the reminder, as
 // in "remind me tomorrow that I have to be at the airport at 6".
 func (w *intentDraft) isAppointment(c capture) bool {
-	words := " " + w.s.normalizedText(0, c.to) + " "
-	clause := false
-	for _, verb := range []string{" have to be ", " need to be ", " must be ", " should be ", " am meeting ", " starts ", " begins ", " leaves ", " arrives ", " is at ", " lands ", " departs "} {
-		clause = clause || strings.Contains(words, verb)
-	}
-	if !clause || len(w.s.timesInside(0, c.to)) == 0 {
+	if !w.s.lex.containsPhrase("appointment-clauses", w.s.normalizedText(0, c.to)) || len(w.s.timesInside(0, c.to)) == 0 {
 		return false
 	}
 	_, _, tail := w.s.liftTimes(w.s.skipPunctuation(c.from), c.to)

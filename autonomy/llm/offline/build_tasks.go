@@ -41,7 +41,7 @@ func addTask(w *intentDraft) (plan, bool) {
 	if c, _ := w.captureOf("title"); w.isPlural(c) {
 		titles = splitEnumeration(d.text)
 	}
-	out := plan{outcome: act}
+	out := plan{outcome: act, joined: w.hasSlot("listed")} // "put it on my list" is no second request
 	for _, title := range titles {
 		out.calls = append(out.calls, call{"create_task", argsOf(
 			"title", title, "due", due, "priority", d.priority, "project", d.project)})

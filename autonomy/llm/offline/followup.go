@@ -128,17 +128,3 @@ func (g *grammar) chooseOption(q *question, text string) (plan, bool) {
 	p.answered = true
 	return p, true
 }
-
-// isQuestionText reports whether text is a question. "do the laundry" is not.
-func (g *grammar) isQuestionText(text string, now time.Time) bool {
-	s := g.parseSentence(text, now)
-	first := s.firstWord(0)
-	switch {
-	case strings.HasSuffix(strings.TrimSpace(text), "?"):
-		return true
-	case first == "do" || first == "have":
-		second := s.firstWord(s.skipPunctuation(0) + 1)
-		return second == "i" || second == "you" || second == "we"
-	}
-	return first != "if" && first != "unless" && g.lex.containsWord("questions", first)
-}

@@ -63,6 +63,16 @@ func (l *lexicon) containsWord(list, w string) bool {
 	return ok
 }
 
+// containsPhrase reports whether text contains a phrase of the map called list as whole words.
+func (l *lexicon) containsPhrase(list, text string) bool {
+	for phrase := range l.lists[list] {
+		if strings.Contains(" "+text+" ", " "+phrase+" ") {
+			return true
+		}
+	}
+	return false
+}
+
 // meaningOf returns the meaning of w in the map called list.
 func (l *lexicon) meaningOf(list, w string) (string, bool) {
 	m, ok := l.lists[list][w]

@@ -68,6 +68,7 @@ func (g *grammar) planSingle(s *sentence, depth int, forgiving bool) plan {
 		return plan{outcome: unknown}
 	}
 	var fallback []interpretation
+	class := g.classOf(s)
 	for _, loose := range []bool{false, true} {
 		if loose && (!forgiving || !g.hasSlip(s)) {
 			break
@@ -85,6 +86,9 @@ func (g *grammar) planSingle(s *sentence, depth int, forgiving bool) plan {
 			}
 			if p, ok := g.build[r.intent.name](&w); ok {
 				if loose && g.runsSomething(p) {
+					continue
+				}
+				if g.changesRecords(p) && !g.mayChange(class, s, r.intent) {
 					continue
 				}
 				p = w.accountFor(p)
