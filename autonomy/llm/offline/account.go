@@ -15,7 +15,7 @@ var timeArgs = []string{"at", "due", "every", "date"}
 // free text that may belong to the time or to the request itself (another time, a condition, a
 // negation, a second command, a misspelled time) mean that Hob asks.
 func (w *intentDraft) accountFor(p plan) plan {
-	if p.accounted || w.intent.verbatim || !w.g.changesRecords(p) || w.g.code != "" { // see unaccounted for other languages
+	if p.accounted || w.intent.verbatim || !w.g.changesRecords(p) || w.g.code != "" { // see unaccountedWords for other languages
 		return p
 	}
 	for _, c := range p.calls {
@@ -28,7 +28,7 @@ func (w *intentDraft) accountFor(p plan) plan {
 			if rest := w.spentOn(c, text); rest != "" {
 				return w.askAbout(c, text, rest)
 			}
-			if rest := w.g.unexplained(w.g.parseSentence(text, w.s.now), timed); rest != "" {
+			if rest := w.g.unexplainedText(w.g.parseSentence(text, w.s.now), timed); rest != "" {
 				return w.askAbout(c, text, rest)
 			}
 		}
@@ -50,9 +50,9 @@ func (w *intentDraft) isQuotedText(text string) bool {
 	return slices.ContainsFunc(w.s.tokens, func(t token) bool { return t.kind == quoted && t.inner == text })
 }
 
-// unexplained returns the part of a free text that may belong to the request instead, or "". timed
+// unexplainedText returns the part of a free text that may belong to the request instead, or "". timed
 // is true if a time was taken from the sentence.
-func (g *grammar) unexplained(s *sentence, timed bool) string {
+func (g *grammar) unexplainedText(s *sentence, timed bool) string {
 	last := len(s.tokens) - 1
 	for i, t := range s.tokens {
 		if g.startsCommand(s, i) {

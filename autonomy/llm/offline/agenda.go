@@ -60,9 +60,9 @@ func readRange(p dateparse.Period) []call {
 	}
 }
 
-// within keeps the records that lie in a range. A day without a time of day counts if the range is at
+// recordsWithin returns the records in a range. A day without a time of day counts if the range is at
 // least a day.
-func (f foundRecords) within(p dateparse.Period) (out []record) {
+func (f foundRecords) recordsWithin(p dateparse.Period) (out []record) {
 	whole := p.To.Sub(p.From) > 20*time.Hour
 	for _, r := range f.list {
 		switch {
@@ -94,7 +94,7 @@ func showAgenda(w *intentDraft) (plan, bool) {
 func (w *intentDraft) listRange(p dateparse.Period, nothing string) (plan, bool) {
 	return planLookup(func(results []done) plan {
 		f := readRecords(results, w.s.now)
-		list := f.within(p)
+		list := f.recordsWithin(p)
 		say := nothing
 		if len(list) > 0 {
 			say = "Planned " + whenPhrase(p) + ":" + listRecords(list)
@@ -116,7 +116,7 @@ func whenPhrase(p dateparse.Period) string {
 func listRecords(list []record) string {
 	var b strings.Builder
 	for _, r := range list {
-		b.WriteString("\n- " + r.line())
+		b.WriteString("\n- " + r.showLine())
 	}
 	return b.String()
 }
@@ -143,7 +143,7 @@ func freeAt(w *intentDraft) (plan, bool) {
 		f := readRecords(results, w.s.now)
 		f.list = slices.DeleteFunc(f.list, func(r record) bool { return !r.clock })
 		var busy []record
-		for _, r := range f.within(p) {
+		for _, r := range f.recordsWithin(p) {
 			if r.kind != "event" || !r.at.After(p.From) { // an event that begins later leaves the time free until then
 				busy = append(busy, r)
 			}
@@ -152,8 +152,8 @@ func freeAt(w *intentDraft) (plan, bool) {
 			return plan{outcome: chat, say: f.withNotes("No, " + p.Text + " is taken:" + listRecords(busy))}
 		}
 		say := "Yes, " + p.Text + " is free."
-		if later := f.within(dateparse.Period{From: p.From, To: day.AddDate(0, 0, 1)}); len(later) > 0 {
-			say += " Next: " + later[0].line() + "."
+		if later := f.recordsWithin(dateparse.Period{From: p.From, To: day.AddDate(0, 0, 1)}); len(later) > 0 {
+			say += " Next: " + later[0].showLine() + "."
 		}
 		return plan{outcome: chat, say: f.withNotes(say)}
 	}, readRange(dateparse.Period{From: day, To: day.AddDate(0, 0, 1)})...)
@@ -174,9 +174,9 @@ func nextRecord(w *intentDraft) (plan, bool) {
 		})
 		switch {
 		case len(named) > 0:
-			return plan{outcome: chat, say: f.withNotes("Next: " + named[0].line() + ".")}
+			return plan{outcome: chat, say: f.withNotes("Next: " + named[0].showLine() + ".")}
 		case len(f.list) > 0:
-			return plan{outcome: chat, say: f.withNotes("I found no " + noun + ". The next entry is: " + f.list[0].line() + ".")}
+			return plan{outcome: chat, say: f.withNotes("I found no " + noun + ". The next entry is: " + f.list[0].showLine() + ".")}
 		}
 		return plan{outcome: chat, say: f.withNotes("Nothing is coming up in your calendar and reminders.")}
 	}, call{"list_reminders", nil}, call{"read_calendar", map[string]any{"days_ahead": 31}})
@@ -235,7 +235,7 @@ func (w *intentDraft) whenIs(name string, fallback *plan) (plan, bool) {
 		case w.hasSlot("length"):
 			return plan{outcome: chat, say: f.withNotes(list[0].lengthText())}
 		case len(list) == 1:
-			return plan{outcome: chat, say: f.withNotes(upperFirst(list[0].line()) + ".")}
+			return plan{outcome: chat, say: f.withNotes(upperFirst(list[0].showLine()) + ".")}
 		}
 		return plan{outcome: chat, say: f.withNotes("I found:" + listRecords(list))}
 	}, w.g.lookupCalls(name)...)
@@ -244,9 +244,9 @@ func (w *intentDraft) whenIs(name string, fallback *plan) (plan, bool) {
 // lengthText says how long an event takes.
 func (r record) lengthText() string {
 	if r.end.IsZero() {
-		return upperFirst(r.line()) + ". Its end is not known."
+		return upperFirst(r.showLine()) + ". Its end is not known."
 	}
-	return upperFirst(r.line()) + " takes " + strings.TrimSuffix(strings.TrimSuffix(r.end.Sub(r.at).String(), "0s"), "0m") + ", until " + r.end.Format("15:04") + "."
+	return upperFirst(r.showLine()) + " takes " + strings.TrimSuffix(strings.TrimSuffix(r.end.Sub(r.at).String(), "0s"), "0m") + ", until " + r.end.Format("15:04") + "."
 }
 
 // whatIDid handles "what did I do today?" from finished tasks, expenses and habits.

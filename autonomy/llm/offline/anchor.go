@@ -61,7 +61,7 @@ func (w *intentDraft) planFromRecords(a anchor, f foundRecords) plan {
 	if len(found) == 0 && len(a.names) > 1 {
 		name = a.names[1]
 	}
-	if len(a.names) > 1 && name == a.names[0] { // "before the flight to Oslo" has no text of its own
+	if len(a.names) > 1 && name == a.names[0] { // "before the flight to Oslo" has no text besides the anchor
 		a.text = ""
 	}
 	again := func(when string) string { return "remind me " + when + " to " + w.anchorText(a, name) }
@@ -83,7 +83,7 @@ func (w *intentDraft) planFromRecords(a anchor, f foundRecords) plan {
 	}
 	options := make([]option, len(found))
 	for i, r := range found {
-		options[i] = option{r.line(), w.remindAround(a, r, name)}
+		options[i] = option{r.showLine(), w.remindAround(a, r, name)}
 	}
 	if len(options) == 1 {
 		return options[0].plan
@@ -164,7 +164,7 @@ func (w *intentDraft) remindOnce(own, text string, when time.Time, again func(st
 		return p
 	}
 	c := call{"create_reminder", argsOf("text", text, "at", when.Format(time.RFC3339))}
-	if rest := w.g.unexplained(w.g.parseSentence(own, w.s.now), true); own != "" && rest != "" {
+	if rest := w.g.unexplainedText(w.g.parseSentence(own, w.s.now), true); own != "" && rest != "" {
 		return w.askAbout(c, text, rest)
 	}
 	return plan{outcome: act, calls: []call{c}, accounted: true}

@@ -111,7 +111,7 @@ func (w *intentDraft) localText(slot string) localDetails {
 		} else if slot == "bare" && w.s.hasWordOf(from, to, "connectors") {
 			d.wrong = "times"
 		}
-		d.wrong = cmp.Or(w.unaccounted(from, to), d.wrong)
+		d.wrong = cmp.Or(w.unaccountedWords(from, to), d.wrong)
 	}
 	if slot == "thing" {
 		d.text = w.g.cleanName(d.text)
@@ -140,8 +140,8 @@ func joinsDayAndClock(a, b *span) bool {
 	return isDay(a) && hasClock(b) || hasClock(a) && isDay(b)
 }
 
-// unaccounted returns the reply for words in a text that change the meaning of the request.
-func (w *intentDraft) unaccounted(from, to int) string {
+// unaccountedWords returns the reply for words in a text that change the meaning of the request.
+func (w *intentDraft) unaccountedWords(from, to int) string {
 	for i := from; i < to; i++ {
 		t := w.s.tokens[i]
 		if t.kind != word {
@@ -451,7 +451,7 @@ func (w *intentDraft) localName(slot string) (string, bool) {
 		return "", false
 	}
 	name := w.g.cleanName(w.s.originalText(c.from, c.to))
-	return name, !w.isLocalUnspecific(name) && w.unaccounted(c.from, c.to) == "" && len(w.s.timesInside(c.from, c.to)) == 0
+	return name, !w.isLocalUnspecific(name) && w.unaccountedWords(c.from, c.to) == "" && len(w.s.timesInside(c.from, c.to)) == 0
 }
 
 // localCall returns the builder of a request that names one record.
@@ -610,7 +610,7 @@ func tickLocal(w *intentDraft) (plan, bool) {
 // eachListItem makes a call for each item of an enumeration.
 func (w *intentDraft) eachListItem(slot, unclear string, make func(name string) call) (plan, bool) {
 	c, _ := w.captureOf(slot)
-	if reply := w.unaccounted(c.from, c.to); reply != "" {
+	if reply := w.unaccountedWords(c.from, c.to); reply != "" {
 		return planRefusal(w.g.replyText(reply))
 	}
 	if !w.noLead() || len(w.s.timesInside(c.from, c.to)) > 0 {

@@ -262,7 +262,7 @@ func showList(w *intentDraft) (plan, bool) {
 	if !w.noLead() {
 		return noPlan()
 	}
-	if w.hasKeyword("buy") { // and what is a task of its own, such as "buy a lamp"
+	if w.hasKeyword("buy") { // and a task, such as "buy a lamp"
 		return planCalls(call{"list_tasks", argsOf("project", w.listName())}, call{"list_tasks", argsOf("query", "buy")})
 	}
 	return w.planList(w.listName())

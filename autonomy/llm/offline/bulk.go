@@ -93,7 +93,7 @@ func (w *intentDraft) planBulk(verb string, edit bulkEdit) (plan, bool) {
 			return !ok
 		})
 		if kind == "reminder" && !days.From.IsZero() {
-			f.list = f.within(days)
+			f.list = f.recordsWithin(days)
 		}
 		return f
 	}
@@ -104,12 +104,12 @@ func (w *intentDraft) planBulk(verb string, edit bulkEdit) (plan, bool) {
 		}
 		agreed, _ := planLookup(func(results []done) plan {
 			now := read(results)
-			if !slices.EqualFunc(now.list, f.list, func(a, b record) bool { return a.line() == b.line() }) {
+			if !slices.EqualFunc(now.list, f.list, func(a, b record) bool { return a.showLine() == b.showLine() }) {
 				return plan{outcome: chat, say: "The list has changed since I asked, so I changed nothing. Please ask again."}
 			}
 			out := plan{outcome: act, accounted: true}
 			for _, r := range now.list {
-				if c, ok := edit(r, r.selector(now.list)); ok {
+				if c, ok := edit(r, r.selectAmong(now.list)); ok {
 					out.calls = append(out.calls, c)
 				}
 			}

@@ -11,7 +11,7 @@ import (
 )
 
 // dateRule converts a part of a time in another language to English: "halb {clock}" becomes
-// "at {clock-30}". Rules stand in the section "dates" of a language's grammar.
+// "at {clock-30}". Rules are in the section "dates" of a language's grammar.
 type dateRule struct {
 	pattern
 	to []string // with several readings, "|" separates them
@@ -119,7 +119,7 @@ var dateSlot = regexp.MustCompile(`\{([a-z_]+)([-+]\d+)?\}`)
 func (r *run) fillDate(form string) string {
 	return dateSlot.ReplaceAllStringFunc(form, func(m string) string {
 		sub := dateSlot.FindStringSubmatch(m)
-		c, ok := r.captured(sub[1])
+		c, ok := r.captureNamed(sub[1])
 		if !ok {
 			return ""
 		}
@@ -127,10 +127,10 @@ func (r *run) fillDate(form string) string {
 		switch kindOf(sub[1]) {
 		case slotClock:
 			minutes := int(c.value) + shift
-			if n, ok := r.captured("number_before"); ok {
+			if n, ok := r.captureNamed("number_before"); ok {
 				minutes -= int(n.value)
 			}
-			if n, ok := r.captured("number_after"); ok {
+			if n, ok := r.captureNamed("number_after"); ok {
 				minutes += int(n.value)
 			}
 			minutes = (minutes + 24*60) % (24 * 60)
@@ -158,7 +158,7 @@ func ordinalForm(n int) string {
 	return strconv.Itoa(n) + tail
 }
 
-func (r *run) captured(name string) (capture, bool) {
+func (r *run) captureNamed(name string) (capture, bool) {
 	for _, c := range r.caps {
 		if c.name == name {
 			return c, true

@@ -151,7 +151,7 @@ func (w *intentDraft) moveItem(it item, t timing) (plan, bool) {
 		at := t.dueDate()
 		if onlyClock {
 			at = t.at.Format("15:04")
-			if it.made != nil && firstTen(it.made.stringArg("at")) > w.s.now.Format(time.DateOnly) { // the time of day need not be ahead today
+			if it.made != nil && firstTen(it.made.stringArg("at")) > w.s.now.Format(time.DateOnly) { // the time of day may be past today
 				at = w.literalClock(t).Format("15:04")
 			}
 		}

@@ -189,7 +189,7 @@ func (g *grammar) translateResult(text string) string {
 	for i, line := range lines {
 		for _, r := range g.results {
 			if m := r.from.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
-				lines[i] = r.apply(g, m[1:])
+				lines[i] = r.applyTo(g, m[1:])
 				break
 			}
 		}
@@ -197,7 +197,7 @@ func (g *grammar) translateResult(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-func (r resultRule) apply(g *grammar, values []string) string {
+func (r resultRule) applyTo(g *grammar, values []string) string {
 	var pairs []string
 	for i, name := range r.names {
 		v := values[i]

@@ -38,10 +38,10 @@ func choiceOf(wording string, list []record, edit func(ref string) call) plan {
 	var b strings.Builder
 	options := make([]option, len(list))
 	for i, r := range list {
-		options[i] = option{r.line(), plan{outcome: act, accounted: true, calls: []call{edit(r.selector(list))}}}
+		options[i] = option{r.showLine(), plan{outcome: act, accounted: true, calls: []call{edit(r.selectAmong(list))}}}
 		switch {
 		case i < maxListed:
-			b.WriteString(strconv.Itoa(i+1) + ". " + r.line() + "\n")
+			b.WriteString(strconv.Itoa(i+1) + ". " + r.showLine() + "\n")
 		case i == maxListed:
 			b.WriteString("... and " + strconv.Itoa(len(list)-i) + " more\n")
 		}
@@ -73,11 +73,11 @@ func dropNeedless(w *intentDraft) (plan, bool) {
 		}
 		if len(found) == 1 {
 			return planConfirmation("Should I delete the "+found[0].kind+" "+quoteText(found[0].title)+"?",
-				plan{outcome: act, accounted: true, calls: []call{deleteRecord(found[0], found[0].selector(found))}})
+				plan{outcome: act, accounted: true, calls: []call{deleteRecord(found[0], found[0].selectAmong(found))}})
 		}
 		options := make([]option, len(found))
 		for i, r := range found {
-			options[i] = option{r.kind + ": " + r.line(), plan{outcome: act, accounted: true, calls: []call{deleteRecord(r, r.selector(found))}}}
+			options[i] = option{r.kind + ": " + r.showLine(), plan{outcome: act, accounted: true, calls: []call{deleteRecord(r, r.selectAmong(found))}}}
 		}
 		return planChoice(options)
 	}, call{"list_tasks", argsOf("query", words)}, call{"list_reminders", argsOf("query", words)})
@@ -88,7 +88,7 @@ func dropNeedless(w *intentDraft) (plan, bool) {
 func doneByStatement(w *intentDraft) (plan, bool) {
 	verb, text := w.slotNorm("word_verb"), w.slotString("text")
 	base, ok := w.g.baseForm(verb)
-	if !ok || !w.noLead() || w.depth > 0 || w.isQuestion() || isUnspecific(text) || w.g.unexplained(w.g.parseSentence(text, w.s.now), true) != "" {
+	if !ok || !w.noLead() || w.depth > 0 || w.isQuestion() || isUnspecific(text) || w.g.unexplainedText(w.g.parseSentence(text, w.s.now), true) != "" {
 		return noPlan()
 	}
 	said := textnorm.FoldedWords(text)
@@ -109,7 +109,7 @@ func doneByStatement(w *intentDraft) (plan, bool) {
 		}
 		complete := func(ref string) call { return call{"complete_task", argsOf("task", ref)} }
 		if len(found) == 1 {
-			return plan{outcome: act, accounted: true, calls: []call{complete(found[0].selector(f.list))}}
+			return plan{outcome: act, accounted: true, calls: []call{complete(found[0].selectAmong(f.list))}}
 		}
 		return choiceOf("Which of these tasks is done?", found, complete)
 	}, call{"list_tasks", nil})

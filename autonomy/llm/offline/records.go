@@ -232,17 +232,17 @@ func datedFacts(text string, now time.Time) (out []record) {
 	return out
 }
 
-// line returns the record as one line of a list.
-func (r record) line() string {
+// showLine returns the record as one line of a list.
+func (r record) showLine() string {
 	if r.when == "" {
 		return r.title
 	}
 	return r.title + " (" + r.when + ")"
 }
 
-// selector returns the words with which the tools select the record. others are the records of the
+// selectAmong returns the words with which the tools select the record. others are the records of the
 // same list.
-func (r record) selector(others []record) string {
+func (r record) selectAmong(others []record) string {
 	same := slices.ContainsFunc(others, func(o record) bool {
 		return o.kind == r.kind && o.when != r.when && textnorm.EqualFolded(o.title, r.title)
 	})
@@ -253,7 +253,7 @@ func (r record) selector(others []record) string {
 }
 
 // matchRecords keeps the records that contain every word of name. If none does, words that only say
-// what kind of record it is, such as "appointment", need not match. loose accepts every event, because
+// what kind of record it is, such as "appointment", do not have to match. loose accepts every event, because
 // the calendar also searches notes and guests.
 func (g *grammar) matchRecords(list []record, name string, loose bool) (out []record) {
 	want := g.recordWords(name)

@@ -161,13 +161,13 @@ func Sensitive(text string) string {
 	case redact.Shapes(text) != text:
 		return "an API key"
 	case len(found) > 0:
-		return found[0].Kind.noun()
+		return found[0].Kind.nounPhrase()
 	}
 	return ""
 }
 
-// noun returns the kind as a noun phrase.
-func (k Kind) noun() string {
+// nounPhrase returns the kind as a noun phrase.
+func (k Kind) nounPhrase() string {
 	switch k {
 	case Password:
 		return "a password"

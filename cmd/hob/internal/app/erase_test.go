@@ -9,13 +9,14 @@ import (
 // noText lists the tables that cannot contain text of a person, or must not be changed, with the
 // reason.
 var noText = map[string]string{
-	"audit":         "append-only: contents stand there as keyed digests alone",
-	"channel_state": "where channels have read to: numbers and ids of platforms",
-	"drafts":        "ids of messages at platforms",
-	"guard_key":     "a key from before it was a file",
-	"migrations":    "the versions of the tables",
-	"outbox_shown":  "ids of deliveries and clients",
-	"pause":         "a time",
+	"audit":          "append-only: contents stand there as keyed digests alone",
+	"channel_state":  "where channels have read to: numbers and ids of platforms",
+	"currency_rates": "public exchange rates",
+	"drafts":         "ids of messages at platforms",
+	"guard_key":      "a key from before it was a file",
+	"migrations":     "the versions of the tables",
+	"outbox_shown":   "ids of deliveries and clients",
+	"pause":          "a time",
 }
 
 // TestEveryTableIsErased checks that each table declares how forgetting handles it.
