@@ -145,7 +145,7 @@ func prefixes(t testing.TB, m *llmtest.Scripted) {
 			t.Errorf("request %d is shorter than the one before", i)
 			continue
 		}
-		if d := cmp.Diff(asked[i-1].Messages, asked[i].Messages[:n]); d != "" {
+		if d := cmp.Diff(asked[i-1].Messages, asked[i].Messages[:n], sentParts); d != "" {
 			t.Errorf("request %d changes earlier messages:\n%s", i, d)
 		}
 	}

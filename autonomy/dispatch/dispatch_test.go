@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,6 +46,7 @@ type parts struct {
 	committer  *commit.Committer
 
 	running chan struct{} // closed when the running turn of the session ends; nil without one
+	mu      sync.Mutex    // guards offered
 	offered []bus.Event
 	spendAt time.Time // when the budget allows unattended turns again; zero: now
 }
@@ -71,12 +73,16 @@ func (p *parts) OfferSteering(ev bus.Event) <-chan struct{} {
 	if p.running == nil {
 		return nil
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.offered = append(p.offered, ev)
 	return p.running
 }
 
 // TakeSteering implements dispatch.Turns.
 func (p *parts) TakeSteering(string) []bus.Event {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	out := p.offered
 	p.offered = nil
 	return out

@@ -182,8 +182,7 @@ func offerItems(w *intentDraft) (plan, bool) {
 
 func (w *intentDraft) offerGoods(items []string) (plan, bool) {
 	return planQuestion("Should I add "+strings.Join(items, " and ")+" to your shopping list?", func(answer string) (string, bool) {
-		yes := w.g.lex.containsWord("yes", w.g.parseSentence(answer, w.s.now).firstWord(0))
-		return "add " + strings.Join(items, ", ") + " to my shopping list", yes
+		return "add " + strings.Join(items, ", ") + " to my shopping list", w.g.isYes(answer, w.s.now)
 	})
 }
 

@@ -1,6 +1,11 @@
 package offline
 
-import "strings"
+import (
+	"strings"
+	"time"
+
+	"hob/platform/text/dateparse"
+)
 
 func reminderBuilders() map[string]builder {
 	return map[string]builder{
@@ -36,6 +41,15 @@ func addReminder(w *intentDraft) (plan, bool) {
 	d.text = w.reminderText(d.text)
 	if w.hasKeyword("wake") || w.hasKeyword("wake-up") {
 		d.times = w.inTheMorning(d.times)
+	}
+	if w.hasKeyword("alarm") {
+		morning := w.inTheMorning(d.times)
+		if t, err := w.joinTimes(d.times); err == nil && t.at.YearDay() == w.s.now.YearDay() && len(morning) == 1 && morning[0] != d.times[0] {
+			hour := t.at.Format("15:04")
+			return w.askTime(&dateparse.AmbiguousError{Phrase: t.phrase, Choices: []string{"tomorrow at " + t.at.Add(-12*time.Hour).Format("15:04"), "today at " + hour}}, "",
+				func(when string) string { return "set an alarm for " + when })
+		}
+		d.times = morning
 	}
 	if c, ok := w.captureOf("timer"); ok {
 		d.times = w.timerTime(c)

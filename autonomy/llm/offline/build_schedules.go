@@ -3,6 +3,7 @@ package offline
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 func scheduleBuilders() map[string]builder {
@@ -73,20 +74,36 @@ func (w *intentDraft) cannotSchedule(d textDetails, action string) (plan, bool) 
 	if err != nil || t.none || t.every == "" && (!t.clock || !t.at.After(w.s.now)) || w.isQuestion() {
 		return noPlan()
 	}
-	first, _, _ := strings.Cut(strings.ToLower(action), " ")
-	if w.g.lex.containsWord("questions", first) || w.g.lex.containsWord("to-hob", first) {
+	named := w.eventName(action)
+	if !w.g.isDoable(named, w.s.now) || w.g.lex.containsWord("questions", strings.ToLower(strings.Fields(action)[0])) {
 		return noPlan()
 	}
-	action = w.eventName(action)
+	action = named
 	times := ""
 	for _, sp := range d.times {
 		times += " " + sp.originalPhrase()
 	}
 	return planQuestion("Should I remind you"+times+" of "+quoteText(action)+"?",
 		func(answer string) (string, bool) {
-			yes := w.g.lex.containsWord("yes", w.g.parseSentence(answer, w.s.now).firstWord(0)) || strings.EqualFold(strings.TrimSpace(answer), "please")
-			return "remind me" + times + " to " + action, yes
+			return "remind me" + times + " to " + action, w.g.isYes(answer, w.s.now)
 		})
+}
+
+// isDoable reports whether a text can be an action or an event to remind of, unlike "they called" and
+// "hmm, too early".
+func (g *grammar) isDoable(text string, now time.Time) bool {
+	s := g.parseSentence(text, now)
+	first := s.firstWord(0)
+	for _, list := range []string{"questions", "to-hob", "pronouns", "reactions"} {
+		if g.lex.containsWord(list, first) {
+			return false
+		}
+	}
+	if g.lex.containsWord("answer-fillers", first) && first != "the" && !g.lex.containsWord("articles", first) {
+		return false
+	}
+	isSentence := slices.ContainsFunc(s.tokens, func(t token) bool { return g.lex.containsWord("linking-verbs", t.norm) })
+	return !isSentence && first != "" && !g.lex.containsWord("prepositions", s.tokens[len(s.tokens)-1].norm)
 }
 
 // eventName returns the name of an event without the words that only say that it takes place: "i have a
@@ -116,8 +133,7 @@ func offerEvent(w *intentDraft) (plan, bool) {
 	}
 	text := w.eventName(w.s.originalText(c.from, at.from)) + " " + tail
 	return planQuestion("Should I remind you "+at.span.originalPhrase()+" of "+quoteText(text)+"?", func(answer string) (string, bool) {
-		yes := w.g.lex.containsWord("yes", w.g.parseSentence(answer, w.s.now).firstWord(0))
-		return "remind me " + at.span.originalPhrase() + " to " + text, yes
+		return "remind me " + at.span.originalPhrase() + " to " + text, w.g.isYes(answer, w.s.now)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hob/platform/text/dateparse"
+	"hob/platform/text/lazyregexp"
 )
 
 // followBuilders returns the builders of messages that refer to the conversation. Each of them
@@ -150,10 +151,7 @@ func (w *intentDraft) moveItem(it item, t timing) (plan, bool) {
 		}
 		at := t.dueDate()
 		if onlyClock {
-			at = t.at.Format("15:04")
-			if it.made != nil && firstTen(it.made.stringArg("at")) > w.s.now.Format(time.DateOnly) { // the time of day may be past today
-				at = w.literalClock(t).Format("15:04")
-			}
+			at = w.nearestClock(t, it).Format("15:04")
 		}
 		return planCall("update_reminder", argsOf("reminder", it.ref, "at", at))
 	case "task":
@@ -201,6 +199,47 @@ func followHour(w *intentDraft) (plan, bool) {
 		return w.moveItem(it, t)
 	})
 }
+
+// nearestClock returns the time of day to which a record is moved. Without am or pm, it is in the half
+// of the day that is nearer to the time so far: "no, 6:30" moves 7:00 to 6:30, and 17:00 to 18:30.
+func (w *intentDraft) nearestClock(t timing, it item) time.Time {
+	was, today := it.clockSoFar(w.s.now)
+	clock := t.at
+	if !today {
+		clock = w.literalClock(t) // the time of day may be past today
+	}
+	if was < 0 || hasHalfOfDay.MatchString(t.phrase) {
+		return clock
+	}
+	other := clock.Add(12 * time.Hour)
+	minutes := func(at time.Time) int { return at.Hour()*60 + at.Minute() }
+	far := func(at time.Time) int { return max(minutes(at)-was, was-minutes(at)) }
+	isPast := today && minutes(other) <= minutes(w.s.now)
+	if far(other) < far(clock) && !isPast {
+		return other
+	}
+	return clock
+}
+
+// clockSoFar returns the time of day in minutes that this conversation gave a record, or -1. today is
+// false if the record is due on another day.
+func (it item) clockSoFar(now time.Time) (minutes int, today bool) {
+	if it.made == nil {
+		return -1, true
+	}
+	at := it.made.stringArg("at")
+	if t, err := time.Parse(time.RFC3339, at); err == nil {
+		t = t.In(now.Location())
+		return t.Hour()*60 + t.Minute(), t.Format(time.DateOnly) <= now.Format(time.DateOnly)
+	}
+	if t, err := time.Parse("15:04", at); err == nil {
+		return t.Hour()*60 + t.Minute(), true
+	}
+	return -1, firstTen(at) <= now.Format(time.DateOnly)
+}
+
+// hasHalfOfDay matches times of day that can mean only one half of the day.
+var hasHalfOfDay = lazyregexp.New(`(?i)[ap]\.?m\b|noon|midnight|morning|afternoon|evening|night|\b(0\d|1[3-9]|2\d)(:|h|\b)`)
 
 // literalClock returns the time of day of a phrase on a later day.
 func (w *intentDraft) literalClock(t timing) time.Time {
