@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -16,18 +17,11 @@ func listBuilders() map[string]builder {
 		"list.empty": offerItems,
 		"list.show":  showList,
 		"list.tick":  tickOff,
-		"list.clear": func(w *intentDraft) (plan, bool) {
-			return planRefusal(w.g.replyText("clear-list", "{list}", w.listName()))
-		},
-		"list.more": addMoreItems,
-		"list.off":  takeItemsOff,
-		"list.left": showOpenList,
-		"list.wipe": func(w *intentDraft) (plan, bool) {
-			if name := w.g.talk.openList(); name != "" {
-				return planRefusal(w.g.replyText("clear-list", "{list}", name))
-			}
-			return noPlan()
-		},
+		"list.clear": func(w *intentDraft) (plan, bool) { return w.clearList(w.listName()) },
+		"list.more":  addMoreItems,
+		"list.off":   takeItemsOff,
+		"list.left":  showOpenList,
+		"list.wipe":  func(w *intentDraft) (plan, bool) { return w.clearList(w.g.talk.openList()) },
 	}
 }
 
@@ -43,6 +37,9 @@ func (d *dialogue) openList() string {
 			if project := p.stringArg("project"); strings.HasSuffix(project, " list") {
 				return project
 			}
+			if m := projectForm.FindStringSubmatch(p.text); m != nil && p.tool == "update_task" {
+				return m[1]
+			}
 		}
 		if len(x.acts) > 0 {
 			return ""
@@ -51,18 +48,47 @@ func (d *dialogue) openList() string {
 	return ""
 }
 
-// listName returns the project that holds a named list. The names of a shopping list are one list.
+// listName returns the project that holds a named list, or "" if the name is none. The names of a shopping
+// list are one list. "packing list for Greece" is the Greece packing list, and "packing list" is the one
+// that the conversation is about.
 func (w *intentDraft) listName() string {
-	switch name := w.slotNorm("list"); name {
-	case "", "grocery", "groceries", "food", "supermarket":
-		return "shopping list"
-	default:
-		return name + " list"
+	name := cmp.Or(w.slotNorm("list"), bareName(w.slotString("word_list")), bareName(w.slotString("few_name")))
+	switch lower := strings.ToLower(name); {
+	case w.g.lex.containsWord("no-lists", lower):
+		return ""
+	case lower == "", lower == "grocery", lower == "groceries", lower == "food", lower == "supermarket":
+		name = "shopping"
 	}
+	name = strings.TrimSuffix(name, " list") + " list"
+	if owner := w.slotString("few_for"); owner != "" && bareName(owner) == owner { // "for the trip" names nothing
+		return owner + " " + name
+	}
+	if open := w.g.talk.openList(); strings.HasSuffix(open, " "+name) {
+		return open
+	}
+	return name
+}
+
+// isNamedList reports whether the sentence names a list, and not a day for it.
+func (w *intentDraft) isNamedList() bool {
+	c, _ := w.captureOf("few_for")
+	return w.noLead() && w.listName() != "" && len(w.s.timesInside(c.from, c.to)) == 0
+}
+
+// clearList takes all items off a list after a confirmation.
+func (w *intentDraft) clearList(list string) (plan, bool) {
+	if list == "" || !w.noLead() || w.isAsking() {
+		return noPlan()
+	}
+	read := func(results []done) foundRecords { return readRecords(results, w.s.now) }
+	return confirmEach("item", "take %s off your "+list, "Your "+list+" is empty.", call{"list_tasks", argsOf("project", list)}, read,
+		func(_ record, ref string) (call, bool) {
+			return call{"complete_task", argsOf("task", ref, "project", list)}, true
+		})
 }
 
 func addToList(w *intentDraft) (plan, bool) {
-	if !w.noLead() {
+	if !w.isNamedList() {
 		return noPlan()
 	}
 	c, _ := w.captureOf("items")
@@ -73,7 +99,17 @@ func addToList(w *intentDraft) (plan, bool) {
 	if len(items) == 0 {
 		return planQuestion("What should I add to the "+w.listName()+"?", w.itemsAnswer(w.listName()))
 	}
-	return planItems("create_task", "title", w.listName(), items)
+	list := w.listName()
+	added, ok := planItems("create_task", "title", list, items)
+	if !w.hasSlot("word_list") {
+		return added, ok
+	}
+	return planLookup(func(results []done) plan { // any word may be the name of a list that exists
+		if len(results) > 0 && strings.HasPrefix(results[0].result.Text, "There are no open tasks") {
+			return planConfirmation("You have no "+list+" yet. Should I start one with "+strings.Join(items, ", ")+"?", added)
+		}
+		return added
+	}, call{"list_tasks", argsOf("project", list)})
 }
 
 // itemsAnswer returns a function that completes the request to add something from an answer such as "milk"
@@ -258,17 +294,48 @@ func (w *intentDraft) mentionsOther(item string) bool {
 }
 
 func showList(w *intentDraft) (plan, bool) {
-	if !w.noLead() {
+	if !w.isNamedList() {
 		return noPlan()
 	}
 	if w.hasKeyword("buy") { // and a task, such as "buy a lamp"
 		return planCalls(call{"list_tasks", argsOf("project", w.listName())}, call{"list_tasks", argsOf("query", "buy")})
 	}
-	return w.planList(w.listName())
+	list := w.listName()
+	if w.hasSlot("few_for") || list == "shopping list" {
+		return w.planList(list)
+	}
+	return planLookup(func(results []done) plan { // "packing list" may be the only "Greece packing list"
+		if len(results) > 0 && strings.HasPrefix(results[0].result.Text, "There are no open tasks") {
+			p, _ := planLookup(func(results []done) plan {
+				p, _ := w.planList(cmp.Or(onlyListNamed(results, list), list))
+				return p
+			}, call{"list_tasks", nil})
+			return p
+		}
+		p, _ := w.planList(list)
+		return p
+	}, call{"list_tasks", argsOf("project", list)})
+}
+
+// onlyListNamed returns the only list whose name ends with name, or "".
+func onlyListNamed(results []done, name string) (found string) {
+	if len(results) == 0 {
+		return ""
+	}
+	for _, m := range projectForm.FindAllStringSubmatch(results[0].result.Text, -1) {
+		switch {
+		case !strings.HasSuffix(m[1], " "+name) || m[1] == found:
+		case found != "":
+			return ""
+		default:
+			found = m[1]
+		}
+	}
+	return found
 }
 
 func tickOff(w *intentDraft) (plan, bool) {
-	if !w.noLead() {
+	if !w.isNamedList() {
 		return noPlan()
 	}
 	items := append(w.itemsIn("item"), w.itemsIn("few_item")...)
@@ -279,16 +346,17 @@ func tickOff(w *intentDraft) (plan, bool) {
 }
 
 var (
-	addedForm  = lazyregexp.New(`^Added task "(.+)", project (.+ list)\.$`)
-	listedForm = lazyregexp.New(`^(\d+ open tasks?|There are no open tasks) in the project "(.+ list)"[:.]`)
-	doneForm   = lazyregexp.New(`^Done: "(.+)"\. `)
-	noneForm   = lazyregexp.New(`^There are no open tasks about "buy"\.$`)
+	addedForm   = lazyregexp.New(`^Added task "(.+)", project (.+ list)\.$`)
+	listedForm  = lazyregexp.New(`^(\d+ open tasks?|There are no open tasks) in the project "(.+ list)"[:.]`)
+	doneForm    = lazyregexp.New(`^Done: "(.+)"\. `)
+	projectForm = lazyregexp.New(`project ([^,()\n]+ list)[,)]`)
+	noneForm    = lazyregexp.New(`^There are no open tasks about "buy"\.$`)
 )
 
 // joinListParts words the results for named lists as lists instead of tasks of a project. list is the
 // list that the request named, if any.
 func joinListParts(parts []string, list string) (out []string) {
-	var added []string
+	var added, off []string
 	for i, part := range parts {
 		switch m, l := addedForm.FindStringSubmatch(part), listedForm.FindStringSubmatch(part); {
 		case m != nil:
@@ -301,7 +369,11 @@ func joinListParts(parts []string, list string) (out []string) {
 			out = append(out, "Added to your "+m[2]+": "+strings.Join(added, ", ")+".")
 			added = nil
 		case list != "" && doneForm.MatchString(part):
-			out = append(out, "Off your "+list+": "+doneForm.FindStringSubmatch(part)[1]+".")
+			off = append(off, doneForm.FindStringSubmatch(part)[1])
+			if i+1 == len(parts) || !doneForm.MatchString(parts[i+1]) {
+				out = append(out, "Off your "+list+": "+strings.Join(off, ", ")+".")
+				off = nil
+			}
 		case l != nil && strings.HasPrefix(l[1], "There"):
 			out = append(out, "Your "+l[2]+" is empty.")
 		case l != nil:

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -33,6 +34,10 @@ func addTask(w *intentDraft) (plan, bool) {
 	if isUnspecific(d.text) {
 		return askTask(w)
 	}
+	pieces := w.separateTasks(d.text)
+	if len(pieces) > 1 && len(d.inner) > 0 {
+		return w.addEach(pieces, d)
+	}
 	due, p, ok := w.dueArgument(d)
 	if !ok {
 		return p, true
@@ -40,8 +45,10 @@ func addTask(w *intentDraft) (plan, bool) {
 	titles := []string{d.text}
 	if c, _ := w.captureOf("title"); w.isPlural(c) {
 		titles = splitEnumeration(d.text)
+	} else if len(pieces) > 1 {
+		titles = pieces
 	}
-	out := plan{outcome: act, joined: w.hasSlot("listed")} // "put it on my list" is no second request
+	out := plan{outcome: act, joined: w.hasSlot("listed") || len(titles) > 1} // "put it on my list" is no second request
 	for _, title := range titles {
 		out.calls = append(out.calls, call{"create_task", argsOf(
 			"title", title, "due", due, "priority", d.priority, "project", d.project)})
@@ -67,6 +74,69 @@ func (w *intentDraft) dueArgument(d textDetails) (string, plan, bool) {
 		return "", p, false
 	}
 	return t.dueDate(), plan{}, true
+}
+
+// separateTasks splits "clean the fridge, call the plumber and renew my passport" into separate tasks. Each
+// task must begin with a verb and name its object. The result is nil if one of them refers to another one
+// ("buy a card and send it to mum") or is a request to Hob. One or two words without a verb belong to the
+// text before them.
+func (w *intentDraft) separateTasks(text string) (tasks []string) {
+	for _, piece := range splitEnumeration(text) {
+		for len(strings.Fields(piece)) > 2 && w.g.lex.containsWord("joints", strings.ToLower(strings.Fields(piece)[0])) {
+			_, piece, _ = strings.Cut(piece, " ")
+		}
+		piece = strings.TrimPrefix(strings.TrimSpace(piece), "to ")
+		switch last := len(tasks) - 1; {
+		case w.isTaskText(piece):
+			if last >= 0 && w.refersBack(piece) {
+				return nil
+			}
+			tasks = append(tasks, piece)
+		case last >= 0 && len(strings.Fields(piece)) <= 2 && !w.refersBack(piece):
+			tasks[last] += " and " + piece
+		default:
+			return nil
+		}
+	}
+	return tasks
+}
+
+// isTaskText reports whether a text begins with a verb and its object and is no request to Hob.
+func (w *intentDraft) isTaskText(text string) bool {
+	words := strings.Fields(text)
+	if len(words) < 2 {
+		return false
+	}
+	verb, object := strings.ToLower(words[0]), strings.ToLower(words[1])
+	named := object != words[1] || w.g.lex.containsWord("articles", object) || bareName(object+" x") == "x"
+	if !w.g.lex.containsWord("task-verbs", verb) && !(named && w.g.lex.containsWord("task-nouns", verb)) {
+		return false
+	}
+	alone := w.g.inDialogue(nil)
+	p := alone.planSingle(alone.parseSentence(text, w.s.now), w.depth+1, false)
+	return p.intent == nil || p.intent.rank < 0 || p.outcome == unknown || p.intent.name == "task.done"
+}
+
+// refersBack reports whether a text contains a word such as "it".
+func (w *intentDraft) refersBack(text string) bool {
+	return slices.ContainsFunc(strings.Fields(strings.ToLower(text)), func(f string) bool { return w.g.lex.containsWord("back-references", strings.Trim(f, ".,!")) })
+}
+
+// addEach adds several tasks if some of them have their own time.
+func (w *intentDraft) addEach(pieces []string, d textDetails) (plan, bool) {
+	c, _ := w.captureOf("title")
+	out := plan{outcome: act, joined: true}
+	if slices.ContainsFunc(d.times, func(sp *span) bool { return sp.from < c.from }) {
+		return planQuestion("I see several times in that. Please send one task at a time.", nil)
+	}
+	for _, piece := range w.separateTasks(w.s.originalText(c.from, c.to)) {
+		p := w.g.inDialogue(nil).planRequests("add a task to "+piece, w.s.now, w.depth+1)
+		if p.outcome != act || len(p.calls) != 1 || p.calls[0].name != "create_task" {
+			return planQuestion("I see several times in that. Please send one task at a time.", nil)
+		}
+		out.calls = append(out.calls, p.calls[0])
+	}
+	return out, len(out.calls) == len(pieces)
 }
 
 // isPlural reports whether the words before the title refer to several tasks, as in "add tasks:

@@ -97,10 +97,16 @@ func (w *intentDraft) planBulk(verb string, edit bulkEdit) (plan, bool) {
 		}
 		return f
 	}
+	return confirmEach(kind, verb, "There is no such "+kind+", so I changed nothing.", list, read, edit)
+}
+
+// confirmEach returns the plan that asks whether edit should change each of the records that read finds in
+// the result of list. none is the answer if there are no records.
+func confirmEach(kind, verb, none string, list call, read func([]done) foundRecords, edit bulkEdit) (plan, bool) {
 	return planLookup(func(results []done) plan {
 		f := read(results)
 		if len(f.list) == 0 {
-			return plan{outcome: chat, say: f.withNotes("There is no such " + kind + ", so I changed nothing.")}
+			return plan{outcome: chat, say: f.withNotes(none)}
 		}
 		agreed, _ := planLookup(func(results []done) plan {
 			now := read(results)

@@ -10,6 +10,7 @@ import (
 
 	"hob/platform/text/dateparse"
 	"hob/platform/text/lazyregexp"
+	"hob/platform/text/textnorm"
 )
 
 // followBuilders returns the builders of messages that refer to the conversation. Each of them
@@ -387,20 +388,55 @@ func followAmount(w *intentDraft) (plan, bool) {
 
 // followSwap handles "it's Lina, not Lena": it replaces one text by another in the last record.
 func followSwap(w *intentDraft) (plan, bool) {
-	fresh, old := w.slotString("new"), w.slotString("old")
-	it, ok := w.g.talk.focusItem()
-	if !ok || old == "" || len(strings.Fields(fresh)) > len(strings.Fields(old))+1 { // such as "remember that I meant Kaunas, not Vilnius"
+	old, fresh, ok := w.swapTexts()
+	if !ok {
 		return noPlan()
 	}
-	text := it.ref
-	if it.kind == "note" {
-		return noPlan()
+	for n := range recent {
+		x, _ := w.g.talk.exchangeAgo(n)
+		list, _ := x.listItems()
+		list = slices.DeleteFunc(list, func(it item) bool {
+			return it.kind == "note" || !slices.Contains(textnorm.FoldedWords(it.ref), textnorm.FoldedWords(old)[0]) ||
+				len(strings.ToLower(it.ref)) != len(it.ref) || strings.Count(strings.ToLower(it.ref), strings.ToLower(old)) != 1
+		})
+		if len(list) == 1 {
+			it := list[0]
+			i := strings.Index(strings.ToLower(it.ref), strings.ToLower(old))
+			return w.updateText(it, it.ref[:i]+fresh+it.ref[i+len(old):])
+		}
+		if len(list) > 1 {
+			break
+		}
 	}
-	i := strings.Index(strings.ToLower(text), strings.ToLower(old))
-	if i < 0 || len(strings.ToLower(text)) != len(text) || strings.Count(strings.ToLower(text), strings.ToLower(old)) != 1 {
-		return noPlan()
+	return noPlan()
+}
+
+// swapTexts returns the old and the new text of a correction. Without a word between the two, a comma must
+// separate them, or each is one word.
+func (w *intentDraft) swapTexts() (old, fresh string, ok bool) {
+	a, _ := w.captureOf("old")
+	b, _ := w.captureOf("new")
+	if a.to == b.from || a.to < b.from && w.s.skipPunctuation(a.to) == b.from {
+		cut := -1
+		for i := a.from; i < b.to; i++ {
+			if w.s.tokens[i].kind != punct {
+				continue
+			}
+			if cut >= 0 {
+				return "", "", false
+			}
+			cut = i
+		}
+		if cut < 0 && b.to-a.from > 2 {
+			return "", "", false
+		}
+		if cut >= 0 {
+			a.to, b.from = cut, cut+1
+		}
 	}
-	return w.updateText(it, text[:i]+fresh+text[i+len(old):])
+	old, fresh = w.s.originalText(a.from, a.to), w.s.originalText(b.from, b.to)
+	// "remember that I meant Kaunas, not Vilnius" is no correction of one name
+	return old, fresh, len(textnorm.FoldedWords(old)) > 0 && fresh != "" && len(strings.Fields(fresh)) <= len(strings.Fields(old))+1
 }
 
 // followText handles "no, dad" and "sorry, green paint": it replaces the last words of the record
@@ -450,8 +486,12 @@ func replaceTail(old, fresh string) (string, bool) {
 // beginsWithAnd reports whether the message continues the previous one. "and" is a polite phrase, so
 // it is not in the tokens.
 func (w *intentDraft) beginsWithAnd() bool {
-	head, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(w.s.text)), " ")
-	return slices.Contains([]string{"and", "also", "plus", "what", "how", "then"}, strings.Trim(head, ","))
+	for _, word := range strings.Fields(strings.ToLower(w.s.text)) {
+		if word = strings.Trim(word, ",.!"); !w.g.lex.containsWord("interjections", word) {
+			return slices.Contains([]string{"and", "also", "plus", "what", "how", "then"}, word)
+		}
+	}
+	return false
 }
 
 // followSame repeats the last request, which created a record, for another time.
