@@ -122,7 +122,7 @@ func taskCases() []toolstest.Case {
 		{Step: step("list_tasks", `{"due":"this week","project":"home"}`), Before: []toolstest.Step{plumber, rent}, Want: "- pay the rent"},
 		{Step: step("list_tasks", `{"query":"plumbers"}`), Before: []toolstest.Step{plumber, rent}, Want: "- call the plumber"},
 		{Step: step("list_tasks", `{"status":"done"}`), Before: []toolstest.Step{plumber, step("complete_task", `{"task":"plumber"}`)}, Want: "- call the plumber (done today)"},
-		{Step: step("update_task", `{"task":"plumber","due":"Friday","priority":"high"}`), Before: []toolstest.Step{plumber}, Want: "call the plumber (due Fri 12 Mar, high priority)", Undone: "Restored the previous version"},
+		{Step: step("update_task", `{"task":"plumber","due":"Friday","priority":"high"}`), Before: []toolstest.Step{plumber}, Want: "call the plumber (due Fri 12 Mar at 09:00, high priority)", Undone: "Restored the previous version"},
 		{Step: step("update_task", `{"task":"rent","due":"none","project":"none"}`), Before: []toolstest.Step{rent}, Want: "pay the rent (high priority).", Undone: "Restored the previous version"},
 		{Step: step("update_task", `{"task":"rent","priority":"high"}`), Before: []toolstest.Step{rent}, Want: "already has these values"},
 		{Step: step("complete_task", `{"task":"the plumber"}`), Before: []toolstest.Step{plumber, rent}, Want: `Done: "call the plumber". 1 open task is left.`, Undone: "Restored the previous version"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"hob/platform/provenance"
 	"hob/platform/store"
@@ -14,7 +15,7 @@ import (
 type updateIn struct {
 	Task     string `json:"task" jsonschema:"id or words of the title"`
 	Title    string `json:"title,omitempty" jsonschema:"new title"`
-	Due      string `json:"due,omitempty" jsonschema:"none clears it"`
+	Due      string `json:"due,omitempty" jsonschema:"none clears it; a day alone keeps the time of day"`
 	Priority string `json:"priority,omitempty" jsonschema:"low, medium, high, critical or none"`
 	Project  string `json:"project,omitempty" jsonschema:"none clears it"`
 	Notes    string `json:"notes,omitempty" jsonschema:"none clears them"`
@@ -76,7 +77,7 @@ func applyUpdate(c tools.Call, t Task, in updateIn) (Task, error) {
 			return t, err
 		}
 	}
-	set(&t.Due, in.Due, func(s string) (string, error) { return dueField(s, c.Now) })
+	set(&t.Due, in.Due, func(s string) (string, error) { return movedDue(t.Due, s, c.Now) })
 	set(&t.Priority, in.Priority, priorityField)
 	set(&t.Project, in.Project, func(s string) (string, error) { return projectField(s), nil })
 	set(&t.Notes, in.Notes, notesField)
@@ -95,4 +96,16 @@ func applyUpdate(c tools.Call, t Task, in updateIn) (Task, error) {
 		return t, tools.Errorf(tools.InvalidArguments, "status must be open or done, not %q", tools.Clean(textnorm.Ellipsize(in.Status, 40)))
 	}
 	return t, nil
+}
+
+// movedDue parses a new due time. A day alone keeps the time of day of the old one.
+func movedDue(old, given string, now time.Time) (string, error) {
+	due, err := dueField(given, now)
+	was, noClock := time.Parse(time.RFC3339, old)
+	day, noDay := time.ParseInLocation(time.DateOnly, due, now.Location())
+	if err != nil || noClock != nil || noDay != nil {
+		return due, err
+	}
+	was = was.In(now.Location())
+	return time.Date(day.Year(), day.Month(), day.Day(), was.Hour(), was.Minute(), 0, 0, now.Location()).Format(time.RFC3339), nil
 }

@@ -322,7 +322,12 @@ func moveTask(w *intentDraft) (plan, bool) {
 	}
 	again := func(when string) string { return "move the task " + task + " to " + when }
 	if w.hasSlot("shift") && len(w.allSpans()) == 0 { // "by a week" is relative to a date that only the tool knows
-		return planQuestion("To which day should I move it?", w.timeAnswer(again))
+		by, _ := w.shiftOf("shift")
+		if w.slotNorm("way") == "earlier" || w.hasKeyword("forward") {
+			by = -by
+		}
+		unknown, _ := planQuestion("To which day should I move it?", w.timeAnswer(again))
+		return w.shiftRecord(task, by, unknown)
 	}
 	t, err := w.joinTimes(w.allSpans())
 	switch {

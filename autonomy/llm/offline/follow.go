@@ -2,7 +2,6 @@ package offline
 
 import (
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,12 @@ func followBuilders() map[string]builder {
 	return map[string]builder{
 		"follow.when":     followWhen,
 		"follow.hour":     followHour,
+		"follow.minutes":  followMinutes,
+		"follow.except":   followExcept,
+		"follow.left":     followLeft,
+		"follow.sum":      followSum,
+		"follow.figure":   followFigure,
+		"follow.unit":     followUnit,
 		"follow.shift":    followShift,
 		"follow.priority": followPriority,
 		"follow.delete":   followDelete,
@@ -160,6 +165,9 @@ func (w *intentDraft) moveItem(it item, t timing) (plan, bool) {
 			return noPlan()
 		}
 		due := t.dueDate()
+		if old, clock, _ := w.itemTime(it); clock && !t.clock { // a day alone keeps the time of day
+			due = atClock(t.at, old).Format(time.RFC3339)
+		}
 		if it.made != nil && onlyClock {
 			if day, err := time.ParseInLocation(time.DateOnly, firstTen(it.made.stringArg("due")), w.s.now.Location()); err == nil {
 				due = time.Date(day.Year(), day.Month(), day.Day(), t.at.Hour(), t.at.Minute(), 0, 0, w.s.now.Location()).Format(time.RFC3339)
@@ -177,28 +185,6 @@ func (w *intentDraft) moveItem(it item, t timing) (plan, bool) {
 		return w.redoLast(it, argsOf("date", day))
 	}
 	return noPlan()
-}
-
-// followHour handles "move it to 3", which has an hour without "at".
-func followHour(w *intentDraft) (plan, bool) {
-	hour, ok := w.numberOf("number")
-	if !ok || hour < 1 || hour > 24 || hour != math.Trunc(hour) || !w.noLead() || w.isQuestion() {
-		return noPlan()
-	}
-	spans := w.g.parseSentence("at "+strconv.Itoa(int(hour)), w.s.now).spans
-	if len(spans) != 1 {
-		return noPlan()
-	}
-	t, err := readMatch(spans[0].match, w.s.now)
-	if err != nil {
-		return noPlan()
-	}
-	return w.changeEach(func(it item) (plan, bool) {
-		if it.kind != "reminder" && it.kind != "task" {
-			return noPlan()
-		}
-		return w.moveItem(it, t)
-	})
 }
 
 // nearestClock returns the time of day to which a record is moved. Without am or pm, it is in the half
@@ -292,7 +278,11 @@ func mergeRecurrence(old string, t timing) (string, bool) {
 
 // shiftOf returns the duration in a slot.
 func (w *intentDraft) shiftOf(slot string) (time.Duration, bool) {
-	m, err := dateparse.Parse("in "+w.slotString(slot), w.s.now)
+	return w.durationOf(w.slotString(slot))
+}
+
+func (w *intentDraft) durationOf(words string) (time.Duration, bool) {
+	m, err := dateparse.Parse("in "+words, w.s.now)
 	if err != nil {
 		return 0, false
 	}
@@ -306,6 +296,12 @@ func (w *intentDraft) shiftOf(slot string) (time.Duration, bool) {
 func followShift(w *intentDraft) (plan, bool) {
 	words := w.slotString("shift")
 	by, ok := w.shiftOf("shift")
+	if n, counted := w.numberOf("number"); w.hasSlot("few_unit") { // "5 more minutes", "another hour"
+		if !counted {
+			n = 1
+		}
+		by, ok = w.durationOf(formatFigure(n, 2) + " " + w.slotNorm("few_unit"))
+	}
 	if !ok || !w.noLead() {
 		return noPlan()
 	}
@@ -528,6 +524,11 @@ func (w *intentDraft) repeatAt(own string) (plan, bool) {
 		phrase := c.span.originalPhrase()
 		was, err1 := readMatch(old.match, w.s.now)
 		next, err2 := readMatch(c.span.match, w.s.now)
+		if it, ok := w.g.talk.focusItem(); ok {
+			if at, clock, _ := w.itemTime(it); clock { // "wake me at 6" is in the morning
+				was.at = at
+			}
+		}
 		if err1 == nil && err2 == nil && was.clock && !was.part && !next.clock && next.every == "" && was.every == "" {
 			phrase = "on " + next.at.Format(time.DateOnly) + " at " + was.at.Format("15:04")
 		}

@@ -56,11 +56,17 @@ func (t *turn) pendingQuestion() *question {
 // answerTo interprets text as the answer to a question, unless it is clearly something else. All of
 // the text must be such an answer.
 func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
+	text = g.replaceSame(q, text, now)
 	if q == nil {
 		return g.planRequests(text, now, 0)
 	}
 	if p, ok := g.chooseOption(q, text); ok {
 		return p
+	}
+	if head, tail, ok := strings.Cut(text, ":"); ok && q.complete != nil { // "back to the ferry: tomorrow at 11"
+		if p := g.planSingle(g.parseSentence(head, now), 0, false); p.intent != nil && p.intent.name == "follow.resume" {
+			text = strings.TrimSpace(tail)
+		}
 	}
 	if q.complete == nil && q.agree == nil {
 		return g.planRequests(text, now, 0)

@@ -42,6 +42,7 @@ func TestFollowUps(t *testing.T) {
 		{"no to a reminder", []string{"call mum tomorrow at 9", "no"}, nil, "changed nothing"},
 		{"one of two dates", []string{"add a task to pay by 03/04/2026", "3 April 2026"}, []string{`create_task{"due":"2026-04-03","title":"pay"}`}, ""},
 		{"the second of two dates", []string{"add a task to pay by 03/04/2026", "the second one"}, []string{`create_task{"due":"2026-03-04","title":"pay"}`}, ""},
+		{"back to it", []string{"remind me to call mum", "back to mum: tomorrow at 9"}, []string{`create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"call mum"}`}, ""},
 		{"never mind", []string{"remind me to call mum", "never mind"}, nil, "changed nothing"},
 		{"something else", []string{"remind me to call mum", "list my tasks"}, []string{`list_tasks{}`}, ""},
 		{"a late answer", []string{"remind me to call mum", "soon", "at 5pm"}, []string{`create_reminder{"at":"2026-03-04T17:00:00+02:00","text":"call mum"}`}, ""},
@@ -87,6 +88,16 @@ func TestDialogue(t *testing.T) {
 		{"another time", "remind me to call mum at 5pm", "OK", "no, I meant 6pm", []string{`update_reminder{"at":"18:00","reminder":"call mum"}`}},
 		{"another day", "remind me tomorrow at 9 to call Steve", "OK", "oops, saturday not tomorrow", []string{`update_reminder{"at":"2026-03-07","reminder":"call Steve"}`}},
 		{"other days of a recurrence", "remind me every monday at 9 to send it off", "OK", "make it tuesdays instead", []string{`update_reminder{"every":"0 9 * * 2","reminder":"send it off"}`}},
+		{"a bare hour", "wake me at 6 tomorrow", "OK", "make it 7 please", []string{`update_reminder{"at":"07:00","reminder":"wake up"}`}},
+		{"a bare hour in the afternoon", "remind me at 5pm to call mum", "OK", "no, 6", []string{`update_reminder{"at":"18:00","reminder":"call mum"}`}},
+		{"a number of things", "remind me at 5pm to buy 5 eggs", "OK", "no, 6", nil},
+		{"no time to correct", "add a task to call the bank", "OK", "make it 6", nil},
+		{"the minutes", "remind me at 5pm to call mum", "OK", "make it half past", []string{`update_reminder{"at":"17:30","reminder":"call mum"}`}},
+		{"days off", "remind me every day at 8 to stretch", "OK", "not on sundays though", []string{`update_reminder{"every":"0 8 * * 1,2,3,4,5,6","reminder":"stretch"}`}},
+		{"more minutes", "set a timer for 10 minutes", "OK", "add 5 more minutes", []string{`update_reminder{"reminder":"timer","shift":"5m0s"}`}},
+		{"the same alarm", "wake me at 6 tomorrow", "OK", "and the same on tuesday", []string{`create_reminder{"at":"2026-03-10T06:00:00+02:00","text":"wake up"}`}},
+		{"the same time", "remind me on friday at 10:15 of the doctor", "OK", "they called, it's been moved to monday same time", []string{`update_reminder{"at":"2026-03-09T10:15:00+02:00","reminder":"the doctor"}`}},
+		{"a task keeps its time of day", "add a task to call the bank on friday at 3pm", "OK", "move it to monday", []string{`update_task{"due":"2026-03-09T15:00:00+02:00","task":"call the bank"}`}},
 		{"later", "remind me at 3pm to call Ed", "OK", "push it back by an hour", []string{`update_reminder{"reminder":"call Ed","shift":"1h0m0s"}`}},
 		{"a priority", "add a task to call the bank", "OK", "make it urgent", []string{`update_task{"priority":"critical","task":"call the bank"}`}},
 		{"another name", "remind me at 5pm to call mum", "OK", "no, dad", []string{`update_reminder{"reminder":"call mum","text":"call dad"}`}},
@@ -237,4 +248,26 @@ func TestStatementAboutATask(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestSumsGoOn: a message may calculate with the last result, or repeat the last sum with another figure or
+// unit.
+func TestSumsGoOn(t *testing.T) {
+	c := talk(t)
+	for _, tc := range [][2]string{
+		{"what is 20 percent of 350", "= 70"},
+		{"and 25?", "= 87.5"},
+		{"add those two together", "= 157.5"},
+		{"divide that by 3", "= 52.5"},
+		{"plus 10", "= 62.5"},
+		{"how many kilos is 200 pounds", "= 90.72 kg"},
+		{"and in stone?", "= 14.29 stone"},
+		{"what about in grams", "= 90718.47 g"},
+	} {
+		want(t, c.hear(tc[0]))
+		if !strings.HasSuffix(c.say(), tc[1]) {
+			t.Errorf("%q: %s", tc[0], c.say())
+		}
+	}
+	want(t, talk(t).hear("divide that by 3"))
 }

@@ -1,0 +1,118 @@
+package offline
+
+import (
+	"math"
+	"regexp"
+	"strings"
+)
+
+// exchangesBack is how many messages such as "and 25?" may follow a sum.
+const exchangesBack = 4
+
+var (
+	figureAtEnd = regexp.MustCompile(`(?:= | is )(-?[0-9.]*[0-9])[a-z ]*\.?$`)
+	figureInSum = regexp.MustCompile(`[0-9][0-9.,]*[0-9]|[0-9]`)
+)
+
+// resultAgo returns the result of the sum n exchanges ago.
+func (w *intentDraft) resultAgo(n int) (string, bool) {
+	x, ok := w.g.talk.exchangeAgo(n)
+	m := figureAtEnd.FindStringSubmatch(x.reply)
+	if !ok || m == nil || len(x.acts) > 0 {
+		return "", false
+	}
+	return m[1], true
+}
+
+// followSum calculates with the last result: "divide that by 3".
+func followSum(w *intentDraft) (plan, bool) {
+	last, ok := w.resultAgo(0)
+	step := w.meaningIn("sum-steps", "step")
+	if !ok || !w.noLead() {
+		return noPlan()
+	}
+	text := last + step
+	switch figure := strings.ToLower(w.slotString("few_figure")); {
+	case w.hasSlot("both"):
+		before, found := w.resultAgo(1)
+		if !found {
+			return noPlan()
+		}
+		text = before + " " + step + " " + last
+	case w.hasSlot("share"): // "20% of that"
+		text = figure + " " + w.slotNorm("share") + " " + last
+	case figure != "":
+		text = last + " " + step + " " + figure
+	}
+	return w.answerSum(text)
+}
+
+// answerSum evaluates a sum of several figures.
+func (w *intentDraft) answerSum(text string) (plan, bool) {
+	p := sumParser{words: splitSum(w.g.spellFigures(text))}
+	v, ok := p.parseSum()
+	if !ok || p.at != len(p.words) || p.operators == 0 || math.IsNaN(v) || math.Abs(v) >= maxExact {
+		return noPlan()
+	}
+	return planReply(strings.Join(p.words, " ") + " = " + formatFigure(v, 6))
+}
+
+// lastSum returns the last message that asked for a figure. Only messages that continue it may follow.
+func (w *intentDraft) lastSum() (own string, alone *grammar, ok bool) {
+	alone = w.g.inDialogue(nil)
+	for n := range exchangesBack {
+		x, found := w.g.talk.exchangeAgo(n)
+		if !found {
+			break
+		}
+		if p := alone.planRequests(x.own, w.s.now, 0); p.intent != nil && strings.HasPrefix(p.intent.name, "figure.") {
+			return x.own, alone, true
+		}
+		if s := w.g.parseSentence(x.own, w.s.now); !(&intentDraft{interpretation: interpretation{s: s}, g: w.g}).beginsWithAnd() {
+			break
+		}
+	}
+	return "", alone, false
+}
+
+// followFigure repeats the last sum with another figure: "what is 20% of 350", "and 25?".
+func followFigure(w *intentDraft) (plan, bool) {
+	own, alone, ok := w.lastSum()
+	given := figureInSum.FindString(w.g.spellFigures(strings.ToLower(w.slotString("few_figure"))))
+	all := figureInSum.FindAllStringIndex(own, -1)
+	if _, isFigure := w.figureIn("few_figure"); !ok || !isFigure || !w.beginsWithAnd() || len(all) == 0 || given == "" {
+		return noPlan()
+	}
+	at := all[len(all)-1]
+	rate := w.g.lex.containsPhrase("percents", strings.ReplaceAll(strings.ToLower(own), "%", " percent "))
+	if rate && !w.hasKeyword("of") { // the rate, and not the whole
+		at = all[0]
+	}
+	p := alone.planRequests(own[:at[0]]+given+own[at[1]:], w.s.now, 0)
+	return p, p.outcome == chat && p.intent != nil
+}
+
+// followUnit converts the last amount to another unit or currency: "and in stone?".
+func followUnit(w *intentDraft) (plan, bool) {
+	own, alone, ok := w.lastSum()
+	if !ok || !w.noLead() {
+		return noPlan()
+	}
+	for _, r := range alone.allReadings(alone.parseSentence(own, w.s.now), false) {
+		before := intentDraft{interpretation: r, g: alone}
+		was, ok := w.g.build[r.intent.name](&before)
+		switch to, known := w.currencyOf("few_unit"); {
+		case !ok:
+		case known && r.intent.name == "figure.currency" && len(was.calls) == 1:
+			args := was.calls[0].args
+			return planCall("convert_currency", map[string]any{"amount": args["amount"], "from": args["from"], "to": to})
+		case r.intent.name == "figure.units":
+			p := alone.planRequests("convert "+before.slotString("from")+" to "+w.slotString("few_unit"), w.s.now, 0)
+			return p, p.outcome == chat && p.intent == r.intent
+		}
+		if ok {
+			break
+		}
+	}
+	return noPlan()
+}
