@@ -180,13 +180,9 @@ func readField(name string, raw json.RawMessage) (formField, error) {
 }
 
 // secretStems are words for secrets that count even with other characters between their letters.
-//
-//nolint:gochecknoglobals // a constant
 var secretStems = []string{"password", "passwort", "passwd", "passphrase", "passcode", "kennwort", "motdepasse", "contrasena", "wachtwoord", "apikey", "secretkey", "privatekey", "seedphrase", "recoveryphrase", "accesstoken", "onetimecode", "creditcard", "debitcard", "cardnumber", "socialsecurity"}
 
 // lookAlikes are the letters that other characters imitate.
-//
-//nolint:gochecknoglobals // a constant
 var lookAlikes = strings.NewReplacer("0", "o", "1", "l", "3", "e", "4", "a", "@", "a", "5", "s", "$", "s", "а", "a", "е", "e", "о", "o", "р", "p", "с", "c", "ѕ", "s", "ԁ", "d", "ո", "n", "і", "i", "ј", "j", "у", "y", "х", "x", "ω", "w", "ο", "o", "α", "a", "ρ", "p", "ѡ", "w")
 
 // secretWord returns a word of the text that asks for a secret, or "".

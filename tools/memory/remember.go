@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"hob/knowledge"
 	"hob/platform/provenance"
@@ -90,11 +91,13 @@ func (d Deps) rememberTool() tools.Tool {
 }
 
 // keepWords are folded words that ask to keep something, in the languages of package triples.
-var keepWords = strings.Fields("remember memorise memorize keep store save note forget write merk merke merken notiere speichere retiens souviens note enregistre recuerda anota guarda ricorda salva zapamietaj isimink")
+var keepWords = sync.OnceValue(func() []string {
+	return strings.Fields("remember memorise memorize keep store save note forget write merk merke merken notiere speichere retiens souviens note enregistre recuerda anota guarda ricorda salva zapamietaj isimink")
+})
 
 // asksToKeep reports whether one of the user's messages asks to keep something.
 func asksToKeep(messages []string) bool {
 	return slices.ContainsFunc(messages, func(m string) bool {
-		return slices.ContainsFunc(textnorm.FoldedWords(m), func(w string) bool { return slices.Contains(keepWords, w) })
+		return slices.ContainsFunc(textnorm.FoldedWords(m), func(w string) bool { return slices.Contains(keepWords(), w) })
 	})
 }

@@ -96,9 +96,9 @@ func (w *intentDraft) parseClock(slot string) (time.Time, bool) {
 
 // tellAway answers how long it is until a time of day, or between two of them.
 func tellAway(w *intentDraft) (plan, bool) {
-	from, to := w.s.now, time.Time{}
-	var ok bool
-	if to, ok = w.parseClock("day"); !ok || !w.noLead() {
+	from := w.s.now
+	to, ok := w.parseClock("day")
+	if !ok || !w.noLead() {
 		return noPlan()
 	}
 	lead := " until " + to.Format("15:04") + "."

@@ -392,7 +392,9 @@ func (w *intentDraft) localAnswer(known, answer string) string {
 		if j := w.g.parseSentence(joined, w.s.now); len(j.spans) == 1 && (j.spans[0].match.Every != nil || j.spans[0].match.Moment != nil && j.spans[0].match.Moment.HasClock) {
 			return joined
 		}
-		return when
+		if when != "" {
+			return when
+		}
 	}
 	return ""
 }

@@ -170,13 +170,13 @@ func (w *intentDraft) isAmount(s string) bool {
 	return len(f) == 1 || unit || w.g.lex.containsWord("units", f[1])
 }
 
-// goodsIn returns the items of a slot if each of them may be something to buy.
-func (w *intentDraft) goodsIn(slot string) []string {
-	c, ok := w.captureOf(slot)
+// listedGoods returns the items of a request if each of them may be something to buy.
+func (w *intentDraft) listedGoods() []string {
+	c, ok := w.captureOf("items")
 	if !ok || len(w.s.timesInside(c.from, c.to)) > 0 || w.isQuestion() {
 		return nil
 	}
-	items := w.itemsIn(slot)
+	items := w.itemsIn("items")
 	for _, item := range items {
 		words := strings.Fields(strings.ToLower(item))
 		if len(words) > maxItemWords || slices.ContainsFunc(words, func(f string) bool { return w.g.lex.containsWord("no-goods", strings.Trim(f, ".,!")) }) {
@@ -189,7 +189,7 @@ func (w *intentDraft) goodsIn(slot string) []string {
 // needItems handles "i need eggs, flour and sugar" and "we have to buy milk and bread". A single item asks,
 // because "i need a break" is nothing to buy.
 func needItems(w *intentDraft) (plan, bool) {
-	items := w.goodsIn("items")
+	items := w.listedGoods()
 	switch {
 	case len(items) == 0 || !w.noLead():
 		return noPlan()
@@ -209,7 +209,7 @@ func (w *intentDraft) hasArticle(slot string) bool {
 
 // offerItems handles "we are out of milk".
 func offerItems(w *intentDraft) (plan, bool) {
-	items := w.goodsIn("items")
+	items := w.listedGoods()
 	if len(items) == 0 || !w.noLead() {
 		return noPlan()
 	}
@@ -229,7 +229,7 @@ func addMoreItems(w *intentDraft) (plan, bool) {
 	if list == "" || !w.noLead() || !told && !w.beginsWithAnd() && !w.hasKeyword("too") && !w.hasKeyword("well") {
 		return noPlan()
 	}
-	items := w.goodsIn("items")
+	items := w.listedGoods()
 	if len(items) == 0 {
 		return noPlan()
 	}
@@ -248,7 +248,7 @@ func takeItemsOff(w *intentDraft) (plan, bool) {
 	if list == "" || !w.noLead() {
 		return noPlan()
 	}
-	return planItems("complete_task", "task", list, w.goodsIn("items"))
+	return planItems("complete_task", "task", list, w.listedGoods())
 }
 
 // showOpenList handles "what's left?" and "show me the list".

@@ -55,16 +55,16 @@ func (s *sentence) searchableText() string {
 func (s *sentence) findTimes() {
 	s.spans = nil
 	for _, m := range dateparse.Find(s.searchableText(), s.now) {
-		if from, to, ok := s.coverTokens(m.Start, m.End); ok && !s.isOtherWord(from, to) {
+		if from, to, ok := s.coverTokens(m.Start, m.End); ok && !s.isOtherWord(to) {
 			s.spans = append(s.spans, span{owner: s, from: from, to: to, match: m})
 		}
 	}
 	slices.SortFunc(s.spans, func(a, b span) int { return a.from - b.from })
 }
 
-// isOtherWord reports whether the tokens [from, to) end with a word that is a day only if no noun
+// isOtherWord reports whether the tokens before to end with a word that is a day only if no noun
 // follows: "on sun cream".
-func (s *sentence) isOtherWord(from, to int) bool {
+func (s *sentence) isOtherWord(to int) bool {
 	if !s.lex.containsWord("ambiguous-days", s.tokens[to-1].norm) || to >= len(s.tokens) {
 		return false
 	}

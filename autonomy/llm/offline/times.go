@@ -40,8 +40,6 @@ func (t timing) dueDate() string {
 	return t.at.Format(time.DateOnly)
 }
 
-func (t timing) partOfDay() bool { return t.part }
-
 // originalPhrase returns the time as the user wrote it.
 func (sp *span) originalPhrase() string { return sp.match.Text }
 
