@@ -10,13 +10,14 @@ import (
 
 func agendaBuilders() map[string]builder {
 	return map[string]builder{
-		"agenda":        showAgenda,
-		"calendar.next": nextRecord,
-		"calendar.free": freeAt,
-		"calendar.with": func(w *intentDraft) (plan, bool) { return w.whenIs(w.slotString("who"), nil) },
-		"calendar.when": whenIsRecord,
-		"day.did":       whatIDid,
-		"day.hobdid":    whatHobDid,
+		"agenda":          showAgenda,
+		"calendar.next":   nextRecord,
+		"calendar.free":   freeAt,
+		"calendar.with":   func(w *intentDraft) (plan, bool) { return w.whenIs(w.slotString("who"), nil) },
+		"calendar.when":   whenIsRecord,
+		"follow.ask_when": followAskWhen,
+		"day.did":         whatIDid,
+		"day.hobdid":      whatHobDid,
 	}
 }
 
@@ -159,13 +160,45 @@ func freeAt(w *intentDraft) (plan, bool) {
 	}, readRange(dateparse.Period{From: day, To: day.AddDate(0, 0, 1)})...)
 }
 
+// followAskWhen handles "what time will that be?" about the record of which the conversation speaks.
+func followAskWhen(w *intentDraft) (plan, bool) {
+	items := w.findReferents()
+	if len(items) != 1 {
+		return noPlan()
+	}
+	it := items[0]
+	list := map[string]string{"reminder": "list_reminders", "task": "list_tasks"}[it.kind]
+	if list == "" {
+		return noPlan()
+	}
+	return planLookup(func(results []done) plan {
+		f := readRecords(results, w.s.now)
+		found := w.g.matchRecords(f.list, it.ref, true)
+		if same := slices.DeleteFunc(slices.Clone(found), func(r record) bool { return !strings.EqualFold(r.title, it.ref) }); len(same) > 0 {
+			found = same
+		}
+		switch {
+		case len(found) > 1:
+			return plan{outcome: chat, say: "I found:" + listRecords(found)}
+		case len(found) == 1 && found[0].at.IsZero():
+			return plan{outcome: chat, say: upperFirst(found[0].showLine()) + " has no date."}
+		case len(found) == 1:
+			return plan{outcome: chat, say: upperFirst(found[0].showLine()) + "."}
+		}
+		return plan{outcome: chat, say: f.withNotes("I found no open " + it.kind + " " + quoteText(it.ref) + ".")}
+	}, call{list, nil})
+}
+
 // nextRecord handles "what is my next appointment?". An event of the calendar is a meeting; a reminder
 // is one if it says so.
 func nextRecord(w *intentDraft) (plan, bool) {
 	if !w.noLead() || len(w.allSpans()) > 0 {
 		return noPlan()
 	}
-	noun := w.slotNorm("noun")
+	noun, calls := w.slotNorm("noun"), []call{{"list_reminders", nil}, {"read_calendar", map[string]any{"days_ahead": 31}}}
+	if !w.hasSlot("noun") && (w.hasSlot("kind") && w.slotNorm("kind") != "one" || w.hasKeyword("remind") || w.hasKeyword("wake")) {
+		calls = calls[:1]
+	}
 	return planLookup(func(results []done) plan {
 		f := readRecords(results, w.s.now)
 		f.list = slices.DeleteFunc(f.list, func(r record) bool { return r.at.IsZero() || !r.clock || !r.at.After(w.s.now) || r.kind == "task" })
@@ -178,8 +211,8 @@ func nextRecord(w *intentDraft) (plan, bool) {
 		case len(f.list) > 0:
 			return plan{outcome: chat, say: f.withNotes("I found no " + noun + ". The next entry is: " + f.list[0].showLine() + ".")}
 		}
-		return plan{outcome: chat, say: f.withNotes("Nothing is coming up in your calendar and reminders.")}
-	}, call{"list_reminders", nil}, call{"read_calendar", map[string]any{"days_ahead": 31}})
+		return plan{outcome: chat, say: f.withNotes(map[bool]string{true: "No reminder is coming up.", false: "Nothing is coming up in your calendar and reminders."}[len(calls) == 1])}
+	}, calls...)
 }
 
 // whenIsRecord handles "when is the dentist?" and "how long is the review?". Memory answers if no
@@ -304,6 +337,9 @@ func whatHobDid(w *intentDraft) (plan, bool) {
 	if !ok {
 		return noPlan()
 	}
+	if w.hasSlot("did") {
+		return w.whatChangedLast()
+	}
 	var lines []string
 	for n := 0; ; n++ {
 		x, ok := w.g.talk.exchangeAgo(n)
@@ -324,4 +360,21 @@ func whatHobDid(w *intentDraft) (plan, bool) {
 	}
 	slices.Reverse(lines)
 	return planReply("In this conversation " + whenPhrase(p) + ":\n- " + strings.Join(lines[max(0, len(lines)-10):], "\n- "))
+}
+
+// whatChangedLast handles "what did you just delete?": the latest exchange that changed a record.
+func (w *intentDraft) whatChangedLast() (plan, bool) {
+	for n := range recent {
+		x, _ := w.g.talk.exchangeAgo(n)
+		var lines []string
+		for _, act := range x.acts {
+			if !act.failed && (createdKinds[act.tool][0] != "" || slices.Contains(removedKinds, act.tool)) {
+				lines = append(lines, oneLine(act.text, 200))
+			}
+		}
+		if len(lines) > 0 {
+			return planReply(strings.Join(lines, "\n"))
+		}
+	}
+	return planReply("I changed nothing in the last messages.")
 }

@@ -74,19 +74,43 @@ func isDescriptive(who string) bool {
 
 func calendarOf(w *intentDraft) (plan, bool) {
 	t, err := w.joinTimes(w.allSpans())
+	var args map[string]any
 	switch {
 	case err != nil || t.every != "":
 		return noPlan()
 	case t.none:
-		return planCall("read_calendar", nil)
 	case t.vague:
-		return planCall("read_calendar", argsOf("days_ahead", 7))
+		args = argsOf("days_ahead", 7)
+	case !sameDay(t.at, w.s.now):
+		args = argsOf("date", t.at.Format(time.DateOnly))
 	}
-	day := t.at.Format(time.DateOnly)
-	if day == w.s.now.Format(time.DateOnly) {
-		return planCall("read_calendar", nil)
-	}
-	return planCall("read_calendar", argsOf("date", day))
+	p, ranged := w.rangeOf(w.allSpans())
+	return planLookup(func(results []done) plan {
+		switch d := results[0]; {
+		case d.result == nil:
+			return plan{outcome: chat, say: w.g.replyText("no-result", "{tool}", d.name)}
+		case !d.result.Error:
+			return plan{outcome: chat, say: formatSuccess(d, plan{})}
+		case !ranged || !isUnconnected(d):
+			return plan{outcome: chat, say: formatFailure(d.result.Text)}
+		}
+		const lead = "No calendar is connected, so I looked at your reminders and tasks. "
+		list, _ := w.listRange(p, lead+"Nothing is planned "+whenPhrase(p)+".")
+		list.calls = list.calls[:2]
+		say := list.next
+		list.next = func(results []done) plan {
+			out := say(results)
+			out.say = lead + strings.TrimPrefix(out.say, lead)
+			return out
+		}
+		return list
+	}, call{"read_calendar", args})
+}
+
+// isUnconnected reports whether a calendar could not be read because no account has one.
+func isUnconnected(d done) bool {
+	_, why := withoutCode(strings.TrimSpace(d.result.Text))
+	return strings.HasPrefix(why, "no account has calendars")
 }
 
 func mailSince(w *intentDraft) (plan, bool) {

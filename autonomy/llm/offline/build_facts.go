@@ -119,6 +119,15 @@ func askPerson(w *intentDraft) (plan, bool) {
 	}
 	p, _ := planCall("recall", argsOf("query", strings.Join(words, " ")))
 	p.keep = func(fact string) bool { return hasEveryWord(fact, words) }
+	if w.hasSlot("few_noun") { // "which school does Ella go to?": "Ella goes to Oak Hill" and "Ella's school is Oak Hill" answer it
+		name := textnorm.FoldedWords(w.slotString("query"))
+		verb, noun := w.slotNorm("word_verb"), textnorm.FoldedWords(w.slotString("few_noun"))
+		p.calls[0].args["query"] = strings.Join(name, " ")
+		p.keep = func(fact string) bool {
+			does := slices.ContainsFunc(textnorm.FoldedWords(fact), func(h string) bool { return strings.HasPrefix(h, verb) && len(h) <= len(verb)+2 })
+			return hasEveryWord(fact, name) && (does || hasEveryWord(fact, noun))
+		}
+	}
 	p.none = w.g.replyText("not-told", "{words}", quoteText(w.s.text))
 	return p, true
 }

@@ -42,6 +42,9 @@ func languageBuilders() map[string]builder {
 		"list.show":            func(w *intentDraft) (plan, bool) { return planCall("list_tasks", argsOf("project", w.localList())) },
 		"list.tick":            tickLocal,
 		"day":                  briefLocal,
+		"time":                 tellLocalTime,
+		"date":                 tellLocalDate,
+		"until":                tellLocalUntil,
 		"undo":                 func(*intentDraft) (plan, bool) { return planCall("undo", nil) },
 		"help":                 say("help"),
 		"hello":                say("hello"),
@@ -650,4 +653,38 @@ func followLocal(b builder) builder {
 		}
 		return b(w)
 	}
+}
+
+func tellLocalTime(w *intentDraft) (plan, bool) {
+	return planReply(w.g.replyText("clock", "{time}", w.s.now.Format("15:04")))
+}
+
+func tellLocalDate(w *intentDraft) (plan, bool) { return planReply(w.localDay("date", w.s.now)) }
+
+// localDay returns a reply that names a day with its year.
+func (w *intentDraft) localDay(title string, day time.Time, pairs ...string) string {
+	name := w.g.translateTime(day.Format("Mon 2 Jan")) + " " + strconv.Itoa(day.Year())
+	return w.g.replyText(title, append(pairs, "{day}", name)...)
+}
+
+// tellLocalUntil answers how many days are left until a day or a feast.
+func tellLocalUntil(w *intentDraft) (plan, bool) {
+	t, err := w.joinTimes(w.allSpans())
+	day := t.at
+	if c, ok := w.captureOf("of_feast"); ok {
+		said, _ := w.g.lex.meaningOf("feast", w.s.normalizedText(c.from, c.to))
+		m, wrong := dateparse.Parse(said, w.s.now)
+		day, err = m.Time, wrong
+	}
+	n := 0
+	if !day.IsZero() {
+		n = daysBetween(w.s.now, day)
+	}
+	switch {
+	case err != nil, day.IsZero(), t.every != "", t.vague, t.clock, n < 0:
+		return noPlan()
+	case n == 1:
+		return planReply(w.localDay("until-one", day))
+	}
+	return planReply(w.localDay("until", day, "{days}", strconv.Itoa(n)))
 }

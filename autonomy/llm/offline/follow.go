@@ -59,6 +59,10 @@ func (w *intentDraft) findReferents() []item {
 	case "it", "that", "this", "that one", "this one", "the last one":
 	case "the reminder", "that reminder", "this reminder", "the alarm", "that alarm":
 		list = slices.DeleteFunc(list, func(it item) bool { return it.kind != "reminder" })
+	case "the appointment":
+		list = slices.DeleteFunc(list, func(it item) bool {
+			return it.kind != "reminder" && (it.made == nil || it.made.stringArg("due") == "")
+		})
 	case "the task", "that task", "this task":
 		list = slices.DeleteFunc(list, func(it item) bool { return it.kind != "task" })
 	default:

@@ -50,7 +50,7 @@ func readRecords(results []done, now time.Time) (f foundRecords) {
 		}
 		text := d.result.Text
 		if d.result.Error {
-			if _, why := withoutCode(strings.TrimSpace(text)); !strings.HasPrefix(why, "no account has calendars") {
+			if _, why := withoutCode(strings.TrimSpace(text)); !isUnconnected(d) {
 				f.unread = append(f.unread, oneLine(why, 200))
 			}
 			continue
