@@ -81,7 +81,7 @@ func yesOn(t *testing.T, name string, p pad, private bool) {
 	p.write(c.Code)
 	until("pairing", said("that other people write or speak there"))
 	p.write("remember that the gate is green")
-	until("an answer", said(`remember "the gate is green"`))
+	until("an answer", said("Noted: the gate is green"))
 	p.write("forget about the gate")
 	until("the question", said("hob approve"))
 	until("a note that it was put", func() bool { // an earlier reply would be older than the question

@@ -73,7 +73,7 @@ password = %[2]q
 	if got := h.say("did Ada mail me?"); !strings.Contains(got, "Subject: The invoice") || strings.Contains(got, "statement") {
 		t.Error(got)
 	}
-	if got := h.say("am I free tomorrow at 12:10?"); !strings.Contains(got, "is free, and so is the rest of that day") || !strings.Contains(got, "account mute") {
+	if got := h.say("am I free tomorrow at 12:10?"); !strings.Contains(got, "tomorrow at 12:10 is free") || !strings.Contains(got, "account mute") {
 		t.Error(got)
 	}
 	if got := h.say("what's on today?"); !strings.Contains(got, "12:00 Call with Ada") || !strings.Contains(got, "The invoice") {
