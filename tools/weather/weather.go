@@ -87,7 +87,7 @@ func (d Deps) getWeather() tools.Tool {
 			place := d.requestedPlace(in)
 			switch {
 			case place == "":
-				return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.InvalidArguments, Message: "weather forecast: location is empty", Remedy: "name a town, or set a default location with: hob config set plan.place TOWN"}
+				return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.InvalidArguments, Message: "weather forecast: location is empty", Remedy: "name a town"}
 			case in.Days < 0 || in.Days > maxDays:
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "days must be 1 to %d", maxDays)
 			case in.Days == 0:

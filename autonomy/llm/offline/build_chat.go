@@ -1,6 +1,9 @@
 package offline
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 func chatBuilders() map[string]builder {
 	plain := func(name string) builder {
@@ -19,19 +22,43 @@ func chatBuilders() map[string]builder {
 		"scope.write":   refuse("scope.write"),
 		"scope.play":    refuse("scope.play"),
 		"scope.travel":  refuse("scope.travel"),
-		"scope.world":   refuse("scope.world"),
+		"scope.world":   refuseQuestion,
 
 		"help":       replyHelp,
 		"hello":      replyHello,
 		"privacy":    plain("privacy"),
 		"thanks":     plain("thanks"),
 		"bye":        plain("bye"),
+		"who.maker":  plain("maker"),
+		"who.cost":   plain("cost"),
 		"who":        plain("who"),
 		"nevermind":  plain("never-mind"),
 		"yes":        plain("yes"),
 		"correction": func(w *intentDraft) (plan, bool) { return planRefusal(w.g.replyText("correction")) },
 		"summarise":  func(w *intentDraft) (plan, bool) { return planRefusal(w.g.replyText("summarise")) },
 	}
+}
+
+// refuseQuestion explains why a question has no answer: it is a request that Hob cannot do, a question
+// about Hob, about the user or about the world.
+func refuseQuestion(w *intentDraft) (plan, bool) {
+	first, second := w.s.firstWord(0), w.s.firstWord(1)
+	has := func(list string) bool {
+		return slices.ContainsFunc(w.s.tokens, func(t token) bool { return w.g.lex.containsWord(list, t.norm) })
+	}
+	switch {
+	case first == "do" && second == "not":
+		return planRefusal(w.g.replyText("negated"))
+	case w.g.lex.containsWord("condition-words", first) && has("tell-words"):
+		return planRefusal(w.g.replyText("scope.condition"))
+	case first == "do" && !w.g.lex.containsWord("pronouns", second) && (!w.isQuestion() || w.s.tokens[0].start > 0):
+		return planRefusal(w.g.replyText("scope.cannot"))
+	case has("hob-words"):
+		return planRefusal(w.g.replyText("scope.self"))
+	case has("own") || has("open-references"):
+		return planRefusal(w.g.replyText("not-told", "{words}", quoteText(w.s.text)))
+	}
+	return planRefusal(w.g.replyText("scope.world"))
 }
 
 func replyHello(w *intentDraft) (plan, bool) {

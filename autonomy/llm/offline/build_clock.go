@@ -2,6 +2,7 @@ package offline
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -255,4 +256,38 @@ func convertCurrency(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	return planCall("convert_currency", map[string]any{"amount": c.value, "from": from, "to": to})
+}
+
+// tellAge answers how old someone is who was born on a day.
+func tellAge(w *intentDraft) (plan, bool) {
+	born, ok := w.parseDay("day")
+	if !ok || !w.noLead() || born.After(w.s.now) || !strings.Contains(w.slotString("day"), strconv.Itoa(born.Year())) {
+		return noPlan()
+	}
+	years := w.s.now.Year() - born.Year()
+	if born.AddDate(years, 0, 0).After(w.s.now) {
+		years--
+	}
+	return planReply(fmt.Sprintf("Someone born on %s is %d years old.", born.Format("2 January 2006"), years))
+}
+
+var daySpan = regexp.MustCompile(`(?i)\b(?:from|between)\s+(.{1,30}?)\s+(?:to|till|until|and)\s+(.{1,30}?)[.!?]*$`)
+
+// tellSpan answers how many days a period has that the message before named.
+func tellSpan(w *intentDraft) (plan, bool) {
+	x, _ := w.g.talk.exchangeAgo(0)
+	m := daySpan.FindStringSubmatch(x.own)
+	if m == nil {
+		return noPlan()
+	}
+	to, err := dateparse.Parse(m[2], w.s.now)
+	if _, month, ok := strings.Cut(m[2], " "); ok && parsesAsFigure(m[1]) { // "from 12 to 19 December"
+		m[1] += " " + month
+	}
+	from, wrong := dateparse.Parse(m[1], w.s.now)
+	if err != nil || wrong != nil || from.HasClock || to.HasClock || from.Grain > dateparse.Day || to.Grain > dateparse.Day || to.Time.Before(from.Time) {
+		return noPlan()
+	}
+	n := daysBetween(from.Time, to.Time)
+	return planReply(fmt.Sprintf("%d days with the first and the last day, %d nights: %s to %s.", n+1, n, dayInWords(from.Time), dayInWords(to.Time)))
 }

@@ -51,5 +51,33 @@ func showWeather(w *intentDraft) (plan, bool) {
 	if days < 1 || days > maxForecast {
 		return planRefusal("I have a weather forecast only for today and the next 15 days.")
 	}
-	return planCall("get_weather", argsOf("location", place, "days", days))
+	forecast := call{"get_weather", argsOf("location", place, "days", days)}
+	if place != "" {
+		return planCalls(forecast)
+	}
+	return planLookup(func(results []done) plan {
+		switch r := results[0].result; {
+		case r == nil:
+			return plan{outcome: unknown, say: w.g.replyText("no-result", "{tool}", forecast.name)}
+		case r.Error && strings.Contains(r.Text, "location is empty"):
+			p, _ := planQuestion("For which town should I look up the weather?", w.townAnswer(days))
+			return p
+		case r.Error:
+			return plan{outcome: unknown, say: formatFailure(r.Text)}
+		default:
+			return plan{outcome: chat, say: r.Text}
+		}
+	}, forecast)
+}
+
+// townAnswer combines a question about the weather with the town in the answer.
+func (w *intentDraft) townAnswer(days int) func(string) (string, bool) {
+	day := w.s.now.AddDate(0, 0, days-1).Format("2 January 2006")
+	return func(answer string) (string, bool) {
+		town := strings.Trim(answer, " .!")
+		for _, head := range []string{"in ", "for ", "at ", "near "} {
+			town = strings.TrimPrefix(town, head)
+		}
+		return "weather in " + town + " on " + day, town != "" && len(strings.Fields(town)) <= 4
+	}
 }

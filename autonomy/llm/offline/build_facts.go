@@ -45,6 +45,46 @@ func stateFact(w *intentDraft) (plan, bool) {
 	return noPlan()
 }
 
+// keepPlace stores a statement about where something is, who has it or who owes what. A time in it may
+// make it an appointment, and a place that is a record is a request.
+func keepPlace(w *intentDraft) (plan, bool) {
+	if w.isQuestion() || w.g.classOf(w.s) == aQuestion || !w.noLead() || w.depth > 0 || len(w.s.tokens) > 20 || w.isNegated() {
+		return noPlan()
+	}
+	has := func(list string, tokens []token) bool {
+		return slices.ContainsFunc(tokens, func(t token) bool { return w.g.lex.containsWord(list, t.norm) })
+	}
+	owned := func(name string) bool { // "my drill", "Tom's bike", "the keys"
+		c, ok := w.captureOf(name)
+		first := w.s.firstWord(c.from)
+		return !ok || w.g.lex.containsWord("owned-starts", first) || strings.HasSuffix(first, "'s") || w.isPerson(c)
+	}
+	if has("no-statement", w.s.tokens) || has("condition-words", w.s.tokens[1:]) || !owned("few_thing") {
+		return noPlan()
+	}
+	if c, ok := w.captureOf("few_thing"); ok && has("event-nouns", w.s.tokens[c.from:c.to]) {
+		return noPlan()
+	}
+	if c, ok := w.captureOf("place"); ok && (slices.ContainsFunc(w.s.allTimes(), func(sp *span) bool { return sp.to > c.from && sp.from < c.to }) || isUnspecific(w.slotString("place"))) {
+		return noPlan()
+	}
+	if c, ok := w.captureOf("few_who"); ok && !owned("few_who") || ok && w.isPerson(c) && w.hasOrdinaryWord(c) {
+		return noPlan()
+	}
+	if c, ok := w.captureOf("role"); ok {
+		if who, _ := w.captureOf("few_who"); c.to-c.from > 3 || len(w.s.timesInside(c.from, c.to)) > 0 || !w.isPerson(who) {
+			return noPlan()
+		}
+	}
+	if !owned("few_owner") {
+		return noPlan()
+	}
+	if w.hasSlot("few_key") && w.hasSlot("time") && !has("yearly-days", w.s.tokens) {
+		return noPlan()
+	}
+	return w.keepStatement(w.s.originalText(0, len(w.s.tokens)))
+}
+
 // statesSecret reports whether text begins like a statement, so that "open https://..." with a key is
 // not answered with the advice for secrets.
 func (w *intentDraft) statesSecret(text string) bool {
@@ -164,7 +204,7 @@ func amendFact(w *intentDraft) (plan, bool) {
 	if c, ok := w.captureOf("value"); ok {
 		value := w.s.originalText(c.from, c.to)
 		if fact == "" {
-			if subject := w.openSubject(x); subject != "" && len(strings.Fields(value)) <= 8 {
+			if subject := w.openSubject(x); subject != "" && len(strings.Fields(value)) <= 12 {
 				return w.keepStatement(subject + " is " + value)
 			}
 			return noPlan()
@@ -173,6 +213,13 @@ func amendFact(w *intentDraft) (plan, bool) {
 		if len(list) == 1 && list[0].Value != "" && strings.Count(fact, list[0].Value) == 1 && len(strings.Fields(value)) <= len(strings.Fields(list[0].Value))+3 {
 			return w.keepStatement(strings.Replace(fact, list[0].Value, value, 1))
 		}
+	}
+	if known := say.Read(fact+".", w.s.now); w.hasSlot("place") && len(known) == 1 && !known[0].Subject.Owner && known[0].Subject.Text != "" {
+		where := w.slotNorm("where")
+		if where == "to" || where == "into" {
+			where = "in"
+		}
+		return w.keepStatement(known[0].Subject.Text + " is " + where + " " + w.slotString("place"))
 	}
 	text := w.slotString("text")
 	if fact == "" || text == "" || !slices.Contains([]string{"he", "she", "they", "it"}, w.s.firstWord(w.textStart())) {

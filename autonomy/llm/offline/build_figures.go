@@ -17,6 +17,8 @@ func figureBuilders() map[string]builder {
 		"figure.units":    tellUnits,
 		"figure.until":    tellUntil,
 		"figure.percent":  tellPercent,
+		"figure.span":     tellSpan,
+		"figure.age":      tellAge,
 		"figure.tip":      tellTip,
 		"figure.split":    tellShare,
 		"figure.several":  tellSeveral,
@@ -480,6 +482,10 @@ func tellUntil(w *intentDraft) (plan, bool) {
 		from, to, lead = day, w.s.now, "since"
 	}
 	n := daysBetween(from, to)
+	if n < 0 && w.hasSlot("other") && !strings.Contains(w.slotString("other"), strconv.Itoa(to.Year())) {
+		to = to.AddDate(1, 0, 0) // "from March 3rd to June 12", said in May
+		n = daysBetween(from, to)
+	}
 	if n < 0 {
 		return noPlan()
 	}

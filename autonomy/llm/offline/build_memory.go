@@ -24,6 +24,7 @@ func memoryBuilders() map[string]builder {
 			return planCall("forget", argsOf("query", bareName(w.slotString("query")), "everything", true))
 		},
 		"memory.state":    stateFact,
+		"memory.kept":     keepPlace,
 		"memory.name":     learnName,
 		"memory.name.ask": tellName,
 		"memory.person":   askPerson,
@@ -89,6 +90,9 @@ func askMemory(w *intentDraft) (plan, bool) {
 	c, ok := w.captureOf("query")
 	if !ok || len(w.s.tokens) > 40 || !w.isPersonal(c) {
 		return noPlan()
+	}
+	if s := w.s; s.firstWord(0) == "do" && !w.g.lex.containsWord("pronouns", s.firstWord(1)) && (!w.isQuestion() || s.tokens[0].start > 0) {
+		return noPlan() // "can you do my taxes"
 	}
 	query := bareName(w.trimQuestion(c))
 	if isUnspecific(query) || w.onlyTime(c) || query == "I" || strings.HasPrefix(strings.ToLower(query), "if ") {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // sentenceClass is what kind of sentence the user wrote. It is decided before the sentence is read.
@@ -34,7 +36,7 @@ func (g *grammar) classOf(s *sentence) sentenceClass {
 			return aQuestion
 		}
 		return aRequest
-	case g.isNearly("questions", first):
+	case g.lex.containsWord("questions", first), g.isNearly("questions", first) && !(verb && isNamed(s, i)):
 		return aQuestion
 	}
 	return aRequest
@@ -57,4 +59,10 @@ func (g *grammar) mayChange(class sentenceClass, s *sentence, in *intent) bool {
 // isQuestionText reports whether text asks for information.
 func (g *grammar) isQuestionText(text string, now time.Time) bool {
 	return strings.HasSuffix(strings.TrimSpace(text), "?") || g.classOf(g.parseSentence(text, now)) == aQuestion
+}
+
+// isNamed reports whether token i is a name, which is no misspelled question word: "Dave is ...".
+func isNamed(s *sentence, i int) bool {
+	r, _ := utf8.DecodeRuneInString(s.originalText(i, i+1))
+	return unicode.IsUpper(r) && !strings.ContainsAny(strings.ToLower(string(r)), "wh")
 }

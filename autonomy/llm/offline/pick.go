@@ -105,7 +105,7 @@ func doneByStatement(w *intentDraft) (plan, bool) {
 			}
 		}
 		if len(found) == 0 {
-			return plan{outcome: chat, say: "I found no open task for " + quoteText(verb+" "+text) + ", so I changed nothing."}
+			return plan{outcome: chat, say: w.g.replyText("statement")}
 		}
 		complete := func(ref string) call { return call{"complete_task", argsOf("task", ref)} }
 		if len(found) == 1 {
