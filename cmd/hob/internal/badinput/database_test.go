@@ -33,7 +33,7 @@ func (h *house) sum() [32]byte {
 func TestNewerDatabase(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)
-	h.hob("ask", "remember that the code is 9911").works("remember")
+	h.hob("ask", "remember that the code is 9911").works("Noted")
 	for add, remove := range map[string]string{
 		"INSERT INTO migrations VALUES ('bus', 99, 0)":   "DELETE FROM migrations WHERE version = 99",
 		"INSERT INTO migrations VALUES ('future', 1, 0)": "DELETE FROM migrations WHERE owner = 'future'",
@@ -73,7 +73,7 @@ func TestDamagedDatabase(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t, offline)
-			h.hob("ask", "remember that the code is 9911").works("remember")
+			h.hob("ask", "remember that the code is 9911").works("Noted")
 			h.hob("backup").works(`snapshot-.*-manual`)
 			spoil(h)
 			damaged := h.sum()

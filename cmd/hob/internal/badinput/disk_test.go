@@ -103,7 +103,7 @@ func TestDiskIsFull(t *testing.T) {
 	}
 	d := smallDisk(t)
 	h := d.house(offline)
-	h.hob("ask", "remember that the code is 9911").works("remember")
+	h.hob("ask", "remember that the code is 9911").works("Noted")
 	before := h.files()
 	d.fill()
 	for _, args := range [][]string{{"ask", "hello"}, {"start"}, {"start", "--foreground"}, {"task", "list"}, {"backup"}} {

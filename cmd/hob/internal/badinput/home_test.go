@@ -15,7 +15,7 @@ import (
 func TestReadOnlyHome(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)
-	h.hob("ask", "remember that the code is 9911").works("remember")
+	h.hob("ask", "remember that the code is 9911").works("Noted")
 	before := h.files()
 	h.mode(".", 0o500)
 	const want = `cannot write to the folder .*: permission denied.*make it writable or set HOB_HOME`
@@ -90,7 +90,7 @@ func TestSecondDaemon(t *testing.T) {
 func TestClockSetBack(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)
-	h.hob("ask", "remember that the code is 9911").works("remember")
+	h.hob("ask", "remember that the code is 9911").works("Noted")
 	h.hob("schedule", "add", "brief me", "--every", "0 8 * * *").works("Scheduled")
 	later := time.Now().Add(48 * time.Hour) // as the files look when the clock was two days ahead
 	fatal(t, os.Chtimes(filepath.Join(h.home, "hob.db"), later, later))

@@ -126,7 +126,7 @@ func TestOddHomes(t *testing.T) {
 		h.write("config.toml", offline)
 		h.env[1] = "HOB_HOME=" + h.home
 		h.start()
-		h.hob("ask", "remember that the code is 9911").works("remember")
+		h.hob("ask", "remember that the code is 9911").works("Noted")
 		h.stop()
 		h.hob("ask", "what did I ask you to remember?").works("9911")
 	}
