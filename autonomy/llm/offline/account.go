@@ -18,6 +18,10 @@ func (w *intentDraft) accountFor(p plan) plan {
 	if p.accounted || w.intent.verbatim || !w.g.changesRecords(p) || w.g.code != "" { // see unaccountedWords for other languages
 		return p
 	}
+	if i := w.indefiniteRequest(); i > 0 && slices.ContainsFunc(p.calls, func(c call) bool { return c.name == "create_reminder" }) {
+		p, _ := planQuestion("I am not sure how to read "+quoteText(w.s.originalText(i, len(w.s.tokens)))+" in that. I changed nothing. Can you say one reminder at a time?", nil)
+		return p
+	}
 	for _, c := range p.calls {
 		timed := slices.ContainsFunc(timeArgs, func(name string) bool { return c.args[name] != nil })
 		for _, name := range freeArgs {
@@ -34,6 +38,17 @@ func (w *intentDraft) accountFor(p plan) plan {
 		}
 	}
 	return p
+}
+
+// indefiniteRequest returns the index of a second request that only refers to the first, such as "and
+// another for 5 minutes", or 0.
+func (w *intentDraft) indefiniteRequest() int {
+	for i := 1; i < len(w.s.tokens); i++ {
+		if next, ok := w.s.jointAt(i); ok && next > i && w.g.lex.containsWord("indefinite-requests", w.s.firstWord(next)) {
+			return next
+		}
+	}
+	return 0
 }
 
 // spentOn returns the first word of a category if the real category follows it: "12 uros on milk".
@@ -100,7 +115,8 @@ func (g *grammar) startsCommand(s *sentence, i int) bool {
 	if len(first) > 2 && !g.vocab[first] && g.isNearly("joint-words", first) && g.starters[s.firstWord(s.skipPunctuation(next)+1)] {
 		return true // "and alos add ..."
 	}
-	return i > 0 && (g.lex.containsWord("commands", first) || g.lex.containsWord("negations", first) || first == "do" && s.firstWord(s.skipPunctuation(next)+1) == "not")
+	second := s.firstWord(s.skipPunctuation(next) + 1)
+	return i > 0 && (second == "me" && g.lex.containsWord("telling-verbs", first) || g.lex.containsWord("commands", first) || g.lex.containsWord("negations", first) || first == "do" && second == "not")
 }
 
 // isTimeEdge reports whether a word next to a time may belong to it: "nxt" before "monday".

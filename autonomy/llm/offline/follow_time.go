@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hob/platform/text/dateparse"
+	"hob/platform/text/lazyregexp"
 )
 
 // itemTime returns the time of a record, from the call that created or changed it or else from its result.
@@ -274,4 +275,185 @@ func (g *grammar) replaceSame(q *question, text string, now time.Time) string {
 	}
 	i := strings.Index(" "+strings.ToLower(text)+" ", " "+found+" ")
 	return text[:i] + with + text[i+len(found):]
+}
+
+func followWhen(w *intentDraft) (plan, bool) {
+	c, _ := w.captureOf("time")
+	if c.span == nil || !w.noLead() || w.isQuestion() || w.beginsWithAnd() && !w.hasSlot("ref") {
+		return noPlan()
+	}
+	t, err := readMatch(c.span.match, w.s.now)
+	if err != nil || t.vague || t.none {
+		return noPlan()
+	}
+	return w.changeEach(func(it item) (plan, bool) { return w.moveItem(it, t) })
+}
+
+// moveItem returns the plan that moves a record to t. A time of day alone keeps the day, and a day
+// alone keeps the time of day.
+func (w *intentDraft) moveItem(it item, t timing) (plan, bool) {
+	onlyClock := t.clock && !t.part && w.isClockOnly(t)
+	switch it.kind {
+	case "reminder":
+		if every := w.recurrenceOf(it); every != "" || t.every != "" {
+			next, ok := mergeRecurrence(every, t)
+			if !ok {
+				return planQuestion("That reminder repeats. How often should I remind you, and at what time?", w.timeAnswer(func(when string) string { return "remind me " + when + " to " + it.ref }))
+			}
+			return planCall("update_reminder", argsOf("reminder", it.ref, "every", next))
+		}
+		at := t.dueDate()
+		if onlyClock {
+			at = w.nearestClock(t, it).Format("15:04")
+		}
+		return planCall("update_reminder", argsOf("reminder", it.ref, "at", at))
+	case "task":
+		if t.every != "" {
+			return noPlan()
+		}
+		due := t.dueDate()
+		if old, clock, _ := w.itemTime(it); clock && !t.clock { // a day alone keeps the time of day
+			due = atClock(t.at, old).Format(time.RFC3339)
+		}
+		if it.made != nil && onlyClock {
+			if day, err := time.ParseInLocation(time.DateOnly, firstTen(it.made.stringArg("due")), w.s.now.Location()); err == nil {
+				due = time.Date(day.Year(), day.Month(), day.Day(), t.at.Hour(), t.at.Minute(), 0, 0, w.s.now.Location()).Format(time.RFC3339)
+			}
+		}
+		return planCall("update_task", argsOf("task", it.ref, "due", due))
+	case "expense", "habit":
+		if t.every != "" || onlyClock {
+			return noPlan()
+		}
+		day, err := w.pastDay(w.s.timesInside(0, len(w.s.tokens)))
+		if err != nil {
+			return noPlan()
+		}
+		return w.redoLast(it, argsOf("date", day))
+	}
+	return noPlan()
+}
+
+// nearestClock returns the time of day to which a record is moved. Without am or pm, it is in the half
+// of the day that is nearer to the time so far: "no, 6:30" moves 7:00 to 6:30, and 17:00 to 18:30.
+func (w *intentDraft) nearestClock(t timing, it item) time.Time {
+	old, known, onDay := w.itemTime(it)
+	today := !onDay || old.Format(time.DateOnly) <= w.s.now.Format(time.DateOnly)
+	clock := t.at
+	if !today {
+		clock = w.literalClock(t) // the time of day may be past today
+	}
+	if !known || hasHalfOfDay.MatchString(t.phrase) {
+		return clock
+	}
+	other := clock.Add(12 * time.Hour)
+	minutes := func(at time.Time) int { return at.Hour()*60 + at.Minute() }
+	distance := func(at time.Time) int { return max(minutes(at)-minutes(old), minutes(old)-minutes(at)) }
+	isPast := today && minutes(other) <= minutes(w.s.now)
+	if distance(other) < distance(clock) && !isPast {
+		return other
+	}
+	return clock
+}
+
+// hasHalfOfDay matches times of day that can mean only one half of the day.
+var hasHalfOfDay = lazyregexp.New(`(?i)[ap]\.?m\b|noon|midnight|morning|afternoon|evening|night|\b(0\d|1[3-9]|2\d)(:|h|\b)`)
+
+// literalClock returns the time of day of a phrase on a later day.
+func (w *intentDraft) literalClock(t timing) time.Time {
+	if m, err := dateparse.Parse("1 January 2099 at "+t.phrase, w.s.now); err == nil {
+		return m.Time
+	}
+	return t.at
+}
+
+func firstTen(s string) string { return s[:min(10, len(s))] }
+
+// recurrenceOf returns the recurrence of a reminder that this conversation created.
+func (w *intentDraft) recurrenceOf(it item) string {
+	if it.made == nil {
+		return ""
+	}
+	return it.made.stringArg("every")
+}
+
+// isClockOnly reports whether the phrase names a time of day without a day.
+func (w *intentDraft) isClockOnly(t timing) bool {
+	onDay := func(day string) bool {
+		m, err := dateparse.Parse(day+" at "+t.phrase, w.s.now)
+		return err == nil && m.HasClock
+	}
+	if onDay("1 January 2030") && onDay("2 February 2031") && !strings.HasPrefix(strings.ToLower(t.phrase), "in ") {
+		return true
+	}
+	return strings.Contains(strings.ToLower(t.phrase), "noon") || strings.Contains(strings.ToLower(t.phrase), "midnight")
+}
+
+// mergeRecurrence combines a recurrence with new days or a new time of day.
+func mergeRecurrence(old string, t timing) (string, bool) {
+	was, now := strings.Fields(old), strings.Fields(t.every)
+	switch {
+	case t.every != "" && (old == "" || strings.ContainsAny(t.phrase, "0123456789") || strings.Contains(t.phrase, "morning") || strings.Contains(t.phrase, "evening")):
+		return t.every, true
+	case len(was) != 5:
+		return "", false
+	case len(now) == 5:
+		return strings.Join(append(slices.Clone(was[:2]), now[2:]...), " "), true
+	case t.every == "" && t.clock:
+		return strings.Join(append([]string{strconv.Itoa(t.at.Minute()), strconv.Itoa(t.at.Hour())}, was[2:]...), " "), true
+	case t.every == "":
+		return strings.Join([]string{was[0], was[1], "*", "*", strconv.Itoa(int(t.at.Weekday()))}, " "), was[4] != "*"
+	}
+	return "", false
+}
+
+// shiftOf returns the duration in a slot.
+func (w *intentDraft) shiftOf(slot string) (time.Duration, bool) {
+	return w.durationOf(w.slotString(slot))
+}
+
+func (w *intentDraft) durationOf(words string) (time.Duration, bool) {
+	m, err := dateparse.Parse("in "+words, w.s.now)
+	if err != nil {
+		return 0, false
+	}
+	by := m.Time.Sub(w.s.now)
+	if !m.HasClock {
+		by = by.Round(time.Hour)
+	}
+	return by, true
+}
+
+func followShift(w *intentDraft) (plan, bool) {
+	words := w.slotString("shift")
+	by, ok := w.shiftOf("shift")
+	if n, counted := w.numberOf("number"); w.hasSlot("few_unit") { // "5 more minutes", "another hour"
+		if !counted {
+			n = 1
+		}
+		by, ok = w.durationOf(formatFigure(n, 2) + " " + w.slotNorm("few_unit"))
+	}
+	if !ok || !w.noLead() {
+		return noPlan()
+	}
+	switch w.slotNorm("way") {
+	case "earlier":
+		by = -by
+	case "forward":
+		return planQuestion("Should it be "+words+" earlier, or "+words+" later?", fillBetween("move it "+words, ""))
+	}
+	return w.changeEach(func(it item) (plan, bool) {
+		if it.kind == "reminder" && w.recurrenceOf(it) == "" {
+			return planCall("update_reminder", argsOf("reminder", it.ref, "shift", by.String()))
+		}
+		if it.kind == "task" && it.made != nil && it.made.stringArg("due") != "" {
+			if due, err := time.Parse(time.RFC3339, it.made.stringArg("due")); err == nil {
+				return planCall("update_task", argsOf("task", it.ref, "due", due.Add(by).Format(time.RFC3339)))
+			}
+			if due, err := time.Parse(time.DateOnly, it.made.stringArg("due")); err == nil && by%(24*time.Hour) == 0 {
+				return planCall("update_task", argsOf("task", it.ref, "due", due.Add(by).Format(time.DateOnly)))
+			}
+		}
+		return planQuestion("To which day and time should I move it?", nil)
+	})
 }

@@ -158,6 +158,14 @@ func TestAnswersAreComplete(t *testing.T) {
 	}
 }
 
+func TestASecondRequestIsNotDropped(t *testing.T) {
+	for _, said := range []string{"set a timer for 12 minutes and another for 5 minutes", "remind me at 6 to call mum and another at 7", "remind me at 5 to go shopping and tell me what day it is", "can you remember things"} {
+		if calls := talk(t).hear(said); len(calls) > 0 {
+			t.Errorf("%q: %v", said, calls)
+		}
+	}
+}
+
 // A time before the event in a free text is not part of the text.
 func TestALeadIsNotPartOfATask(t *testing.T) {
 	for _, said := range []string{"i need to leave at 4:45, let me know 10 mins before", "add a task to leave at 4:45, shout 10 minutes before", "put the oven on at 5, tell me 10 minutes before"} {

@@ -122,15 +122,15 @@ func (g *grammar) languageOf(text string) (best *grammar, mostly bool) {
 	return best, 2*hits >= len(strings.Fields(text))
 }
 
-// countSignals counts the words of text that belong to the language and not to English.
+// countSignals counts the different words of text that belong to the language and not to English.
 func (g *grammar) countSignals(text string) int {
-	n := 0
+	found := map[string]bool{}
 	for _, t := range splitTokens(oneLine(text, 2000), g.lex) {
 		if t.kind != quoted && g.signals[t.norm] {
-			n++
+			found[t.norm] = true
 		}
 	}
-	return n
+	return len(found)
 }
 
 // resultRule translates one line of a tool's result.

@@ -1,0 +1,111 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// beginsWithAnd reports whether the message continues the previous one. "and" is a polite phrase, so
+// it is not in the tokens.
+func (w *intentDraft) beginsWithAnd() bool {
+	for _, word := range strings.Fields(strings.ToLower(w.s.text)) {
+		if word = strings.Trim(word, ",.!"); !w.g.lex.containsWord("interjections", word) {
+			return slices.Contains([]string{"and", "also", "plus", "what", "how", "then"}, word)
+		}
+	}
+	return false
+}
+
+// followSame repeats the last request, which created a record, for another time.
+func followSame(w *intentDraft) (plan, bool) {
+	x, ok := w.g.talk.exchangeAgo(0)
+	if !ok || len(x.acts) == 0 || !x.acts[len(x.acts)-1].isEffectful() {
+		return noPlan()
+	}
+	return w.repeatAt(x.own)
+}
+
+// followRepeat repeats the last question for another time.
+func followRepeat(w *intentDraft) (plan, bool) {
+	x, ok := w.g.talk.exchangeAgo(0)
+	if !ok || len(x.acts) == 0 || !w.beginsWithAnd() || slices.ContainsFunc(x.acts, func(p pastCall) bool { return createdKinds[p.tool][0] != "" || slices.Contains(removedKinds, p.tool) }) {
+		return noPlan()
+	}
+	return w.repeatAt(x.own)
+}
+
+// repeatAt plans an earlier message with another time.
+func (w *intentDraft) repeatAt(own string) (plan, bool) {
+	c, _ := w.captureOf("time")
+	if c.span == nil {
+		return noPlan()
+	}
+	alone := w.g.inDialogue(nil)
+	s := alone.parseSentence(own, w.s.now)
+	text := strings.TrimRight(own, "?!. ") + " " + c.span.originalPhrase()
+	switch len(s.spans) {
+	case 0:
+	case 1:
+		old := s.spans[0]
+		phrase := c.span.originalPhrase()
+		was, err1 := readMatch(old.match, w.s.now)
+		next, err2 := readMatch(c.span.match, w.s.now)
+		if it, ok := w.g.talk.focusItem(); ok {
+			if at, clock, _ := w.itemTime(it); clock { // "wake me at 6" is in the morning
+				was.at = at
+			}
+		}
+		if err1 == nil && err2 == nil && was.clock && !was.part && !next.clock && next.every == "" && was.every == "" {
+			phrase = "on " + next.at.Format(time.DateOnly) + " at " + was.at.Format("15:04")
+		}
+		from, to := s.tokens[old.from].start, s.tokens[old.to-1].end
+		if core := withoutPreposition(own[from:to]); !strings.HasPrefix(phrase, "on ") { // keeps the "on" of "what's on today"
+			from = to - len(core)
+		}
+		text = own[:from] + phrase + own[to:]
+	default:
+		return noPlan()
+	}
+	p := alone.planRequests(text, w.s.now, w.depth)
+	return p, p.outcome == act || p.outcome == ask
+}
+
+// followNextDay repeats the last question for the day after its day.
+func followNextDay(w *intentDraft) (plan, bool) {
+	x, ok := w.g.talk.exchangeAgo(0)
+	if !ok || len(x.acts) == 0 || !w.beginsWithAnd() || x.acts[len(x.acts)-1].isEffectful() {
+		return noPlan()
+	}
+	alone := w.g.inDialogue(nil)
+	s := alone.parseSentence(x.own, w.s.now)
+	if len(s.spans) != 1 {
+		return noPlan()
+	}
+	day, err := readMatch(s.spans[0].match, w.s.now)
+	if err != nil || day.every != "" || day.vague {
+		return noPlan()
+	}
+	from, to := s.tokens[s.spans[0].from].start, s.tokens[s.spans[0].to-1].end
+	p := alone.planRequests(x.own[:from]+"on "+day.at.AddDate(0, 0, 1).Format(time.DateOnly)+x.own[to:], w.s.now, w.depth)
+	return p, p.outcome == act || p.outcome == ask
+}
+
+// followMore continues the last request: "spent 8 on a sandwich", "and 3 on a coffee".
+func followMore(w *intentDraft) (plan, bool) {
+	x, ok := w.g.talk.exchangeAgo(0)
+	if !ok || len(x.acts) == 0 || w.isQuestion() || !w.beginsWithAnd() {
+		return noPlan()
+	}
+	alone := w.g.inDialogue(nil)
+	before := alone.planRequests(x.own, w.s.now, 0)
+	text := w.slotString("text")
+	if before.intent == nil || before.intent.again == "" || !before.intent.canRepeat(text) {
+		return noPlan()
+	}
+	if p := alone.planSingle(alone.parseSentence(text, w.s.now), 0, false); p.intent != nil && p.intent.rank >= 0 {
+		return noPlan()
+	}
+	p := alone.planRequests(before.intent.again+" "+text, w.s.now, 0)
+	return p, p.outcome == act && p.intent == before.intent
+}
