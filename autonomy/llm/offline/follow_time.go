@@ -11,11 +11,15 @@ import (
 	"hob/platform/text/lazyregexp"
 )
 
-// itemTime returns the time of a record, from the call that created or changed it or else from its result.
+// itemTime returns the time of a record, from the call that created or changed it, its result, or the line
+// that showed the record: "- the meeting with legal (tomorrow at 11:00)".
 // clock is false for a day without a time of day, and day is false for a time of day on an unknown day.
 func (w *intentDraft) itemTime(it item) (at time.Time, clock, day bool) {
 	if it.made == nil {
-		return time.Time{}, false, false
+		_, shown, _ := strings.Cut(it.line, "(")
+		shown, _, _ = strings.Cut(shown, ")")
+		at, clock, day = dateparse.ParseFormatted(strings.TrimPrefix(shown, "due "), w.s.now)
+		return at, clock && day, day
 	}
 	for _, name := range []string{"at", "due"} {
 		said := it.made.stringArg(name)
@@ -338,10 +342,10 @@ func (w *intentDraft) moveItem(it item, t timing) (plan, bool) {
 // of the day that is nearer to the time so far: "no, 6:30" moves 7:00 to 6:30, and 17:00 to 18:30.
 func (w *intentDraft) nearestClock(t timing, it item) time.Time {
 	old, known, onDay := w.itemTime(it)
-	today := !onDay || old.Format(time.DateOnly) <= w.s.now.Format(time.DateOnly)
+	today := onDay && old.Format(time.DateOnly) <= w.s.now.Format(time.DateOnly)
 	clock := t.at
 	if !today {
-		clock = w.literalClock(t) // the time of day may be past today
+		clock = w.literalClock(t) // on another day, the time of day may be earlier than now
 	}
 	if !known || hasHalfOfDay.MatchString(t.phrase) {
 		return clock

@@ -109,6 +109,7 @@ func TestDialogue(t *testing.T) {
 		{"a priority alone", "add a task to wash the car", "OK", "low priority", []string{`update_task{"priority":"low","task":"wash the car"}`}},
 		{"a more exact name", "put cheese on the shopping list", "OK", "I mean cream cheese", []string{`update_task{"task":"cheese","title":"cream cheese"}`}},
 		{"another color", "add a task to buy blue paint", "OK", "sorry, green paint", []string{`update_task{"task":"buy blue paint","title":"buy green paint"}`}},
+		{"a time of day that is past today", "when is the meeting with legal?", "1 reminder:\n- the meeting with legal (tomorrow at 11:00)", "move it to 9:30", []string{`update_reminder{"at":"09:30","reminder":"the meeting with legal"}`}},
 		{"the day after", "what do I have on Friday?", "Nothing.", "and the day after?", []string{`daily_briefing{"date":"2026-03-07"}`}},
 		{"not an hour", "remind me to phone the school at 2pm", "OK", "move it to 31", nil},
 		{"delete", "remind me at 5pm to call mum", "OK", "delete it", []string{`cancel_reminder{"reminder":"call mum"}`}},
