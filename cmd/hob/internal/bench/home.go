@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"hob/platform/host/system"
 	"hob/platform/retry"
 )
 
@@ -56,7 +58,7 @@ type home struct {
 	binary string
 	model  *model // nil means the built-in brain
 	dir    string
-	base   string
+	base   string // the URL of the running program
 	token  string
 	http   *http.Client
 	cmd    *exec.Cmd
@@ -72,21 +74,13 @@ func newHome(o Options, m *model) (*home, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends at once
-	if err != nil {
-		return nil, err
-	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
-		return nil, err
-	}
-	conf := fmt.Sprintf("[agent]\nmodel = %q\ntimezone = \"UTC\"\n[web]\nlisten = %q\n[files]\nallowed = [%q]\n", "offline", addr, filepath.Join(dir, "user"))
+	conf := fmt.Sprintf("[agent]\nmodel = %q\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n[files]\nallowed = [%q]\n", "offline", filepath.Join(dir, "user"))
 	if m != nil {
 		conf = strings.Replace(conf, `"offline"`, `"instant/instant"`, 1)
 		conf += fmt.Sprintf("[providers.instant]\nkind = \"openai\"\nbase_url = %q\nmodel = \"instant\"\n", "http://"+m.addr+"/v1")
 	}
 	conf += o.more
-	h := &home{binary: o.Binary, model: m, dir: dir, base: "http://" + addr}
+	h := &home{binary: o.Binary, model: m, dir: dir}
 	h.http = &http.Client{Timeout: askWait, Transport: &http.Transport{MaxIdleConnsPerHost: 2 * sessions}}
 	for _, d := range []string{"hob", "user"} {
 		if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
@@ -149,6 +143,11 @@ func (h *home) logTail() string {
 }
 
 func (h *home) checkReady(ctx context.Context) error {
+	at, found, err := system.ReadEndpoint(system.Paths{Data: filepath.Join(h.dir, "hob")}.EndpointFile(), h.processID())
+	if err != nil || !found {
+		return cmp.Or(err, errors.New("no address yet"))
+	}
+	h.base = "http://" + at.Address
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.base+"/readyz", nil)
 	if err != nil {
 		return err
