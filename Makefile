@@ -35,10 +35,10 @@ WATCHED := -gcflags='modernc.org/...=-race=false -d=checkptr=0'
 # packages of the linters and the program. -s -w: linking takes a third less time.
 # The longest come first.
 UNRACED := $(patsubst %,./cmd/hob/internal/%,redteam crash badinput) ./cmd/hob ./cmd/hob/internal/repo ./cmd/hob/internal/simulate
-# Many tests wait for servers, timeouts and processes: with one package more than cores, and with
+# Many tests wait for servers, timeouts and processes: with two packages more than cores, and with
 # twice as many parallel tests in each, the cores are busy meanwhile.
 CORES    := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 4)
-PACKAGES := $(shell expr $(CORES) + 1)
+PACKAGES := $(shell expr $(CORES) + 2)
 PARALLEL := -p $(PACKAGES) -parallel $(shell expr $(CORES) \* 2)
 LINKED  := -ldflags='-s -w'
 PLAIN   := CGO_ENABLED=0 $(GO) test $(PARALLEL) -vet=off $(LINKED) -shuffle=on -timeout 15m
