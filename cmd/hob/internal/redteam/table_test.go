@@ -22,25 +22,25 @@ type incident struct {
 
 // incidents are numbered from 1.
 var incidents = []incident{
-	{what: "A control page trusted an address in its own query, connected there and sent its stored token (CVE-2026-25253)", control: "the page takes no endpoint from its address; Hob checks Origin and Host on every request; the page stores no token; the page's content security policy allows connections to its own origin only"},
+	{what: "A control page trusted an address in its own query, connected there and sent its stored token (CVE-2026-25253)", control: "the page takes no endpoint from its address and stores no token; Hob checks Origin and Host on every request"},
 	{what: "Any web page could guess a password of a local WebSocket; a forged device token bypassed the rate limiter (\"ClawJacked\")", control: "Hob uses a random token of 256 bits; rate limits also apply on loopback, regardless of headers; pairing always needs your approval"},
 	{what: "A local `config.apply` without authentication set a command that then ran (CVE-2026-25593)", control: "every route except health and the page's files needs the token; the API cannot change settings that run programs"},
 	{what: "A token was accepted without verification; a client declared its own scope (CVE-2026-28472, CVE-2026-53821, CVE-2026-33577)", control: "each route compares the token in constant time; a client's rights come from Hob's database; a grant can only narrow them"},
 	{what: "Revoked tokens stayed valid on open sockets", control: "Hob checks authentication for each request; a revocation closes open connections"},
 	{what: "The master token was sent in probes of loopback ports (CVE-2026-22174)", control: "Hob sends the token to no other service; child processes and models never see it"},
-	{what: "A tool argument caused requests to internal addresses (CVE-2026-26322)", control: "for each request and redirect, one dialer resolves the name, rejects special address ranges and connects to the checked address; Hob checks proxies from the environment in the same way"},
-	{what: "\"Allow always\" stayed valid while the payload changed; shell expansion bypassed an allowlist; a here-document read secrets (CVE-2026-29607, CVE-2026-28463, CVE-2026-44115)", control: "Hob checks the syntax tree of a command; an approval is bound to the resolved program, its digest and its arguments; commands run without a shell if possible and in a clean environment; grants expire"},
+	{what: "A tool argument caused requests to internal addresses (CVE-2026-26322)", control: "for each request and redirect, one dialer resolves the name, rejects special address ranges and connects to the checked address"},
+	{what: "\"Allow always\" stayed valid while the payload changed; shell expansion bypassed an allowlist; a here-document read secrets (CVE-2026-29607, CVE-2026-28463, CVE-2026-44115)", control: "Hob checks the syntax tree of a command; an approval is bound to the program, its digest and its arguments; grants expire"},
 	{what: "Links were swapped between the check and the use; the input forged a flag that marks the user (CVE-2026-44112, CVE-2026-44113, CVE-2026-44118)", control: "Hob opens files below a root that links cannot leave; only the channel's proof identifies the user"},
 	{what: "An alternative name of a parameter bypassed the sandbox (2026.3.28; CVE-2026-32046)", control: "one check covers all file paths, regardless of the parameter name; a test tries each parameter of each tool"},
 	{what: "An empty caller or the suffix of a number was accepted; a list silently became open (CVE-2026-28446)", control: "Hob compares normalized addresses exactly; an empty list allows no one; an invalid setting is an error at start"},
-	{what: "Hundreds of malicious skills wrote persona and memory files (\"ClawHavoc\")", control: "no tool can write the persona, USER.md, MEMORY.md or settings, even after an approval; a template's skills are copied when the template is used, count as untrusted text and grant no rights; a template's schedules and watchers have only the rights of untrusted text"},
+	{what: "Hundreds of malicious skills wrote persona and memory files (\"ClawHavoc\")", control: "no tool can write the persona, USER.md, MEMORY.md or settings, even after an approval; the skills, schedules and watchers of a template have only the rights of untrusted text"},
 	{what: "An MCP server began to copy every email; a client ran what a server sent (postmark-mcp, CVE-2025-6514)", control: "Hob treats all text of a server as untrusted, ignores its claims about effects, asks before calls whose effects you did not configure, holds back changed tools, and runs programs in the sandbox"},
-	{what: "Look-alike installers and packages", control: "Hob has one official source and static, reproducible builds; `hob update` accepts a release only if its manifest is signed with the key that is built into the program", waits: "signed packages for each system; installations from other sources are not protected"},
+	{what: "Look-alike installers and packages", control: "builds are reproducible; `hob update` accepts a release only if its manifest is signed with the key in the program", waits: "signed packages for each system; installations from other sources are not protected"},
 	{what: "Hundreds of thousands of gateways open to the internet", control: "Hob listens only on loopback; it refuses any other address without TLS and a password"},
 	{what: "\"Do nothing until I say so\" was lost in a summary, a remote stop was ignored, 200 emails were deleted", control: "the rule is in code, not in a prompt; Hob asks before batches; you can undo changes; Hob handles /stop before queued messages and ends the running turn", waits: "one approval request for many consecutive email moves; you can already undo each move"},
 	{what: "Link previews of chat platforms fetched addresses that contained text from a model's context", control: "Hob sends without previews, and scans outgoing text for secrets and long opaque addresses"},
-	{what: "An invitation in a calendar caused a command to run (also EchoLeak, CVE-2025-32711)", control: "a turn that has read untrusted text runs and sends nothing without a new approval, whichever tools the model combines; this rule covers invitations, guests, contact cards, emails, pages in the browser, pictures and the screen"},
-	{what: "A messenger bridge listened on all addresses without authentication", control: "there is no bridge process: iMessage reads the Mac's own database and sends through scripts, and child processes use pipes", waits: "a private socket and a secret for each run, if Hob ever adds a bridge process"},
+	{what: "An invitation in a calendar caused a command to run (also EchoLeak, CVE-2025-32711)", control: "a turn that has read untrusted text runs and sends nothing without a new approval, whichever tools the model combines"},
+	{what: "A messenger bridge listened on all addresses without authentication", control: "there is no bridge process: iMessage reads the Mac's own database and sends through scripts", waits: "a private socket and a secret for each run, if Hob ever adds a bridge process"},
 	{what: "A batch runner skipped the guard; forged tool history filled the context (CVE-2026-9350, CVE-2026-14626 and others)", control: "every entry point uses the same policy check; a client's history is untrusted and bounded; Hob accepts tool results only from its own store"},
 	{what: "Models obeyed 40 to 75 % of injected instructions in measurements (ClawSafety, A3S-Bench)", control: "the tool boundary enforces the rules even if the model obeys every injected instruction"},
 }
@@ -51,17 +51,17 @@ type review struct{ did, control string }
 
 // reviews are numbered from 1.
 var reviews = []review{
-	{did: "Critical. After a hostile email the model started a background task, which asked for a command. You typed `hob ask ok` to answer something else, and the command ran. The same attack worked with an approval request from a trigger that an unknown sender fired", control: "\"Yes\" approves only the last question that was shown in that chat, asked by your own turn at most 5 minutes ago, with nothing after it. Every other question needs its id, its button or a reply to its own message. \"Ok\", \"sure\" and the like approve nothing. The guard treats the start of a task like the effects that the task may have"},
-	{did: "High. A commit message in `git log \\| hob ask` counted as your words: Hob recalled a secret, opened an address, wrote and trashed a file and made a schedule without a question", control: "Only text that you typed or spoke is yours. Standard input and long pastes are untrusted unless you vouch for them with `--mine`; `--yes` is refused with piped input"},
-	{did: "High. In 16 of 31 layouts the quoted or forwarded part of your email counted as your words, because Hob's word lists did not contain the quote header", control: "Text above the first boundary is yours. In a reply or forward without a recognized boundary, only the first paragraph is yours, at most 600 characters, and the turn counts as tainted. An approval by email must be a reply to the question"},
-	{did: "High without a sandbox. Commands counted as read-only wrote files (`xxd -bc 5 FILE`, `tree -Io zz FILE`) or read other folders and processes (`diff`, `jq --arg`, `ps -axeww`)", control: "A command runs without a question only if its argument form is listed for its program. It runs in a sandbox, unless the form reads only system information. The sandbox hides the environment of other processes"},
-	{did: "Medium. An approved command ran code that had changed after the question: `sh < job.sh`, `make -C tp`, `npm --prefix`, `xargs sh`, scripts over 1 MiB", control: "Hob stores a digest of every file that a command would read as code when it asks you, and compares the digest before the run. The question lists code that the approval does not cover. The same check applies to files, emails, events, pages and the clipboard behind a key press"},
-	{did: "Medium. Hob cut the middle of a question with more than 2,000 characters: `rm -rf` in the contents of a new file was invisible", control: "A question starts with the action and its reason. Hob splits long contents into pages or attaches them, and cuts nothing from the middle"},
+	{did: "Critical. After a hostile email the model started a background task, which asked for a command. You typed `hob ask ok` to answer something else, and the command ran", control: "\"Yes\" approves only the last question that was shown in that chat, asked by your own turn, with nothing after it; \"ok\" approves nothing. The guard treats the start of a task like the effects that the task may have"},
+	{did: "High. A commit message in `git log \\| hob ask` counted as your words: Hob recalled a secret, opened an address, wrote and trashed a file and made a schedule without a question", control: "Standard input and long pastes are untrusted unless you vouch for them with `--mine`"},
+	{did: "High. In 16 of 31 layouts the quoted or forwarded part of your email counted as your words, because Hob's word lists did not contain the quote header", control: "Text above the first boundary is yours. Without a recognized boundary, only the first paragraph is yours, and the turn counts as tainted. An approval by email must be a reply to the question"},
+	{did: "High without a sandbox. Commands counted as read-only wrote files (`xxd -bc 5 FILE`, `tree -Io zz FILE`) or read other folders and processes (`diff`, `jq --arg`, `ps -axeww`)", control: "A command runs without a question only if its argument form is listed for its program. The sandbox hides the environment of other processes"},
+	{did: "Medium. An approved command ran code that had changed after the question: `sh < job.sh`, `make -C tp`, `npm --prefix`, `xargs sh`, scripts over 1 MiB", control: "An approval is bound to a digest of every file that the command would read as code, and lists code that it does not cover. The same check applies to files, emails, events, pages and the clipboard"},
+	{did: "Medium. Hob cut the middle of a question with more than 2,000 characters: `rm -rf` in the contents of a new file was invisible", control: "A question starts with the action and its reason. Hob splits long contents into pages or attaches them"},
 	{did: "Medium. Files that Hob wrote without a question into the drop folder were read by other programs as instructions or formulas: CLAUDE.local.md, vercel.json, `.csv` with formulas, Markdown with remote images", control: "Hob renders the files that it writes there: it chooses their names, re-encodes text and tables, and disables links and images"},
 	{did: "Medium. A file from an unknown sender counted as your words after a move into a trusted folder", control: "Moved, copied, renamed or archived content keeps its provenance until you vouch for it"},
 	{did: "Medium. A nested multipart email of 578 kB stalled Hob for 13 s, 200,000 flat parts for 9 s", control: "One email parser with fixed limits reads all email, in the helper process that also reads PDF files"},
 	{did: "Low. A request signed with timestamps was accepted again with the body-only scheme; exports and lists printed control characters; a refusal advised to allow `~/.ssh`; a result without a source counted as Hob's own", control: "Each secret belongs to one signature scheme; Hob removes control characters from terminal output; advice names no protected folder; a result without a source counts as untrusted"},
-	{did: "From use. `hob ask --yes` approved every question without showing it; Hob advised `files.allowed = [\"~\"]`; a search returned a password that you had not asked for; Hob claimed that a reminder was set when none was", control: "`--yes` covers only its own turn and never an action that cannot be undone; advice names the folder that a call needs; rows that look like credentials are returned only when you ask for them by name; Hob checks its replies against the calls that ran"},
+	{did: "From use. `hob ask --yes` approved every question without showing it; Hob advised `files.allowed = [\"~\"]`; a search returned a password that you had not asked for; Hob claimed that a reminder was set when none was", control: "`--yes` covers only harmless requests of its own turn; advice names the folder that a call needs; credentials are found only by name; Hob checks its replies against the calls that ran"},
 }
 
 var (
@@ -171,9 +171,9 @@ func TestTheTableOfIncidents(t *testing.T) {
 
 const incidentsHead = `# Incidents
 
-This page lists incidents in other assistants and Hob's protections against them. The last column is generated from the names of existing tests
-(` + "`go test ./cmd/hob/internal/redteam -run Table -update`" + `), so the page cannot claim an untested protection. "waits for"
-names features that Hob does not have yet. [security.md](security.md) describes all threats.
+This page lists incidents in other assistants and Hob's protections against them. The last column is generated from the names of existing
+tests (` + "`go test ./cmd/hob/internal/redteam -run Table -update`" + `). "waits for" names features that Hob does not have yet.
+[Security](security.md) describes all threats.
 
 | | Incident elsewhere | Protection in Hob | Tests |
 |---|---|---|---|
@@ -182,7 +182,7 @@ names features that Hob does not have yet. [security.md](security.md) describes 
 const reviewsHead = `
 ## Review of b2fd773
 
-A reviewer with access to the source code attacked Hob at commit b2fd773. Each finding below has regression tests. The tests of finding 6 did not run on b2fd773.
+A reviewer with access to the source code attacked Hob at commit b2fd773. Each finding has regression tests.
 
 | | Finding | Protection now | Tests |
 |---|---|---|---|

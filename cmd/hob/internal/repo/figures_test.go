@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -77,6 +79,80 @@ func sourceLines(t *testing.T, dir string) (n int) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// maxDocWords is the maximum number of words in the documentation that people write.
+const maxDocWords = 35_000
+
+// generatedPages are the pages of docs that the program or a test writes completely.
+var generatedPages = []string{"cli.md", "configuration.md", "crash.md", "faults.md", "injection.md", "prompt-cost.md"}
+
+// notWritten matches the parts of a page that do not count: code blocks, parts between two
+// comments that a test writes, comments, and the names of tests in docs/incidents.md.
+var notWritten = regexp.MustCompile("(?ms)^ *```.*?^ *```$" +
+	"|<!-- (?:figures|families|everyday|recorded message flow) -->.*?<!-- end.*?-->" +
+	"|<!--.*?-->" +
+	"|`Test\\w+` \\([\\w/]+\\)(?:<br>)?")
+
+// TestDocs_StayShort counts the words of README.md, CONTRIBUTING.md, CHANGELOG.md and docs/*.md
+// except generatedPages and notWritten. A word is a run of characters without white space that
+// contains a letter or a digit. Help texts, setup texts and prompts are not documentation.
+func TestDocs_StayShort(t *testing.T) {
+	pages, err := filepath.Glob(root + "/docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	total, longest, most := 0, "", 0
+	for _, page := range append(pages, root+"/README.md", root+"/CONTRIBUTING.md", root+"/CHANGELOG.md") {
+		if slices.Contains(generatedPages, filepath.Base(page)) {
+			continue
+		}
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := countWords(string(text))
+		total += words
+		if words > most {
+			longest, most = filepath.Base(page), words
+		}
+		if testing.Verbose() {
+			t.Logf("%5d %s", words, filepath.Base(page))
+		}
+	}
+	t.Logf("%d words, %d pages", total, len(pages)+3-len(generatedPages))
+	if total > maxDocWords {
+		t.Errorf("the documentation has %d words, want at most %d: shorten or replace text (longest: %s, %d)", total, maxDocWords, longest, most)
+	}
+}
+
+// countWords counts the words that a person wrote on a page.
+func countWords(page string) (n int) {
+	for word := range strings.FieldsSeq(notWritten.ReplaceAllString(page, " ")) {
+		if strings.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestCountWords(t *testing.T) {
+	for name, c := range map[string]struct {
+		page string
+		want int
+	}{
+		"words, not table bars":   {"| Undo | 2 actions |\n|---|---|", 3},
+		"no code block":           {"Run it:\n\n```sh\nhob start\n```\n\nDone.", 3},
+		"no indented code block":  {"1. Run it:\n   ```sh\n   hob start\n   ```\n", 3},
+		"code in a sentence":      {"Run `hob start` now.", 4},
+		"no generated part":       {"Before. <!-- figures -->\n| 1 | 2 |\n<!-- end --> After.", 2},
+		"no names of tests":       {"| denied | `TestDenied` (autonomy/guard)<br>`TestAsked` (tools/all) |", 1},
+		"text after a code block": {"```\na b\n```\nc\n```\nd\n```\ne", 2},
+	} {
+		if got := countWords(c.page); got != c.want {
+			t.Errorf("%s: countWords(%q) = %d, want %d", name, c.page, got, c.want)
+		}
+	}
 }
 
 // maxMethods is the maximum number of methods of a type of the message flow.
