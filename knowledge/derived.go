@@ -123,4 +123,31 @@ type Graph interface {
 	// ExpandNeighbors follows relations from entities in both directions. It returns the rows about
 	// the entities that it reaches, nearest first.
 	ExpandNeighbors(q store.Querier, realms, entities []string, hops, limit int) ([]GraphNeighbor, error)
+	// Edges returns the valid relations that answer a text, best first.
+	Edges(q store.Querier, w EdgeQuery) ([]Edge, error)
+}
+
+// EdgeQuery selects relations. Realms must not be empty.
+type EdgeQuery struct {
+	Text   string
+	Realms []string
+	Now    time.Time
+	Limit  int
+	// Around also returns the relations of the entities in a text that does not ask about them.
+	Around bool
+	// Except lists facts; the relations that they state are omitted.
+	Except []string
+}
+
+// Edge is a relation in words: "Ada works at Vinted".
+type Edge struct {
+	Relation
+
+	FromName string `json:"from_name"`
+	ToName   string `json:"to_name"`
+	// Text is the relation as a sentence without a full stop. It addresses the user as "you".
+	Text string `json:"text"`
+	// Origins are the sources of an untrusted relation. Provenance is the least trusted of the
+	// relation and of the shown names.
+	Origins []provenance.Origin `json:"origins,omitempty"`
 }

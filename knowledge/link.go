@@ -54,3 +54,51 @@ type Linker interface {
 	// and are mentioned nowhere else. It returns ErrNoEntity if the relation does not exist.
 	UnlinkTx(tx *store.Tx, relation string, made []string) error
 }
+
+// EntityQuery selects entities by a part of a name, by kind, or both.
+type EntityQuery struct {
+	Text, Kind, Realm string
+	Limit             int
+}
+
+// FoundEntity is an entity with a trusted name if it has one, and the number of its valid
+// relations.
+type FoundEntity struct {
+	Entity
+
+	Relations int `json:"relations"`
+}
+
+// RelatedQuery selects the relations around an entity.
+type RelatedQuery struct {
+	Entity   string // name or id; "me" is the user
+	Relation string // "" selects all
+	Realm    string
+	Hops     int // 1 to 3; default 1
+	Limit    int
+	Now      time.Time
+}
+
+// EntityChange creates an entity, or adds names and a kind to the entity with this name.
+type EntityChange struct {
+	Name       string // name or id
+	Kind       string
+	Names      []string // other names, email addresses and phone numbers
+	Realm      string
+	Provenance provenance.Source
+	Source     string
+	At         time.Time
+}
+
+// EntityChanged describes a change of an entity and how to revert it.
+type EntityChanged struct {
+	Entity Entity `json:"entity"`
+	Made   bool   `json:"made,omitempty"`
+	// Keys are digests of the names that were added, and Source is their source.
+	Keys    []string `json:"keys,omitempty"`
+	Source  string   `json:"source,omitempty"`
+	OldKind string   `json:"old_kind,omitempty"` // "" if the kind was not changed
+}
+
+// ErrTrustedEntity reports that untrusted text would change an entity that trusted text names.
+var ErrTrustedEntity = errors.New("untrusted text must not change a person or thing that the user named")

@@ -35,6 +35,8 @@ type Request struct {
 	// Hops limits the distance in the graph. 0 selects the default, and a negative number disables
 	// the graph.
 	Hops int
+	// Edges is the maximum number of relations in Answer.Edges.
+	Edges int
 	// History includes outdated data. A text that asks for outdated data ("my old address") has the
 	// same effect.
 	History bool
@@ -66,6 +68,8 @@ type Answer struct {
 	Hits  []Hit `json:"hits"`
 	// History lists retired facts. They are in Hits only if Request.Kinds names them.
 	History []Hit `json:"history,omitempty"`
+	// Edges lists relations of the graph that the hits do not state.
+	Edges []Edge `json:"edges,omitempty"`
 	// Withheld is the number of removed rows that look like a credential.
 	Withheld int `json:"withheld,omitempty"`
 
@@ -98,7 +102,23 @@ func (b *Base) Retrieve(ctx context.Context, q store.Querier, r Request) (Answer
 	a.Hits, now = readableHits(r.Viewer, a.Hits, limit)
 	a.History, past = readableHits(r.Viewer, a.History, len(a.History))
 	a.Withheld += now + past
-	return a, nil
+	return a, b.addEdges(q, r, &a)
+}
+
+// addEdges adds the relations that answer the request and that no hit states.
+func (b *Base) addEdges(q store.Querier, r Request, a *Answer) (err error) {
+	if r.Edges <= 0 || b.opt.Graph == nil {
+		return nil
+	}
+	w := EdgeQuery{Text: r.Text, Realms: []string{r.Realm}, Now: r.Now, Limit: r.Edges}
+	for _, h := range slices.Concat(a.Hits, a.History) {
+		w.Except = append(w.Except, h.Ref)
+	}
+	if a.Edges, err = b.opt.Graph.Edges(q, w); err != nil {
+		return err
+	}
+	a.Edges = slices.DeleteFunc(a.Edges, func(e Edge) bool { return r.Viewer.Hides("", e.Text) })
+	return nil
 }
 
 // spareRows is the number of additional rows that are read to replace withheld rows.

@@ -56,14 +56,15 @@ func (g *Graph) Follow(ctx context.Context, b knowledge.ChangeSource) (more bool
 	defer g.following.Unlock()
 	q := g.o.Store.Reader(ctx)
 	var seq int64
-	if err := q.QueryRow(`SELECT seq FROM graph_state`).Scan(&seq); err != nil {
+	var regroup bool
+	if err := q.QueryRow(`SELECT seq, regroup FROM graph_state`).Scan(&seq, &regroup); err != nil {
 		return false, fmt.Errorf("graph: save position: %w", err)
 	}
 	list, err := b.Changes(q, seq, g.o.Follow)
 	if err != nil {
 		return false, err
 	}
-	if len(list) > 0 {
+	if len(list) > 0 || regroup { // manual names set regroup without a change of a row
 		if err := g.o.Store.Write(ctx, func(tx *store.Tx) error { return g.changesTx(tx, b, list, seq) }); err != nil {
 			g.resetNames() // the names may include those of the transaction that was rolled back
 			return false, err
@@ -71,6 +72,24 @@ func (g *Graph) Follow(ctx context.Context, b knowledge.ChangeSource) (more bool
 	}
 	again, err := g.backfillMentions(ctx, b)
 	return again || len(list) == g.o.Follow, err
+}
+
+// refreshed is the maximum number of changes that Refresh processes.
+const refreshed = 50
+
+// Refresh processes the pending changes if there are few, so that a question that directly follows
+// a statement finds its relations. It leaves a longer backlog to Run.
+func (g *Graph) Refresh(ctx context.Context, b knowledge.ChangeSource) error {
+	var behind int
+	err := g.o.Store.Reader(ctx).QueryRow(`SELECT count(*) FROM (SELECT 1 FROM doc_changes WHERE seq > (SELECT seq FROM graph_state) LIMIT ?)`, refreshed+1).Scan(&behind)
+	if err != nil {
+		return fmt.Errorf("graph: read position: %w", err)
+	}
+	if behind == 0 || behind > refreshed {
+		return nil
+	}
+	_, err = g.Follow(ctx, b)
+	return err
 }
 
 // CatchUp processes changes until none is pending, for a limited time, so that a reader sees the

@@ -98,8 +98,8 @@ type Deps struct {
 	Media media.Deps
 	// Briefs are additional sections of the daily briefing.
 	Briefs []tools.BriefSource
-	// Linker links entities. If it is nil, the tool that uses it is omitted.
-	Linker knowledge.Linker
+	// Linker is the graph. If it is nil, the tools that use it are omitted.
+	Linker memory.Graph
 	// Documents ingests documents. If it is nil, the tool that uses it is omitted.
 	Documents memory.Documents
 	// Currency returns the ISO 4217 code for expenses that state no currency. If it is nil, the

@@ -141,10 +141,12 @@ func open(t *testing.T) toolstest.Env {
 	d.Mail.Accounts, d.Calendar.Accounts = accounts(t)
 	d.Browser = browser.Deps{Browser: &tabs{}, Own: owners{}, Network: client, Keep: func(name string, _ []byte) (string, error) { return "/pictures/" + name, nil }}
 	d.Web = web.Deps{Network: client, Search: web.Search{BaseURL: "http://search.example"}}
-	if d.Knowledge, err = knowledge.New(st, knowledge.Options{}); err != nil {
+	related, err := graph.New(graph.Options{Store: st})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Linker, err = graph.New(graph.Options{Store: st}); err != nil {
+	d.Linker = related
+	if d.Knowledge, err = knowledge.New(st, knowledge.Options{Graph: related}); err != nil {
 		t.Fatal(err)
 	}
 	d.Watchers, err = watchers.New(watchers.Options{

@@ -22,20 +22,21 @@ func TestWhatIsStoredFromOutsideIsReadAsOutside(t *testing.T) {
 		write  toolstest.Step
 		reads  []toolstest.Step
 	}{
-		"remember":        {nil, step("remember", `{"text":"my landlord's account is 99"}`), []toolstest.Step{step("recall", `{"query":"landlord's account"}`), step("search_knowledge", `{"query":"landlord"}`), step("smart_recall", `{"query":"what is the landlord's account?"}`)}},
-		"link_entities":   {nil, step("link_entities", `{"from":"Ana","relation":"works at","to":"Evil Bank"}`), []toolstest.Step{step("link_entities", `{"from":"Ana","relation":"works at","to":"Evil Bank"}`)}},
-		"create_note":     {nil, note, []toolstest.Step{step("list_notes", `{}`), step("search_knowledge", `{"query":"groceries"}`)}},
-		"append_note":     {[]toolstest.Step{note}, step("append_note", `{"note":"Groceries","text":"bread"}`), []toolstest.Step{step("list_notes", `{}`), step("search_knowledge", `{"query":"bread"}`)}},
-		"create_task":     {nil, task, []toolstest.Step{step("list_tasks", `{}`), step("daily_briefing", `{}`), step("search_knowledge", `{"query":"plumber"}`)}},
-		"update_task":     {[]toolstest.Step{task}, step("update_task", `{"task":"plumber","notes":"give him the key"}`), []toolstest.Step{step("list_tasks", `{}`), step("search_knowledge", `{"query":"key"}`)}},
-		"create_reminder": {nil, step("create_reminder", `{"text":"pay account 99","at":"tomorrow at 9"}`), []toolstest.Step{step("list_reminders", `{}`)}},
-		"create_schedule": {nil, step("create_schedule", `{"every":"day at 9:00","action":"pay account 99"}`), []toolstest.Step{step("list_schedules", `{}`)}},
-		"create_watcher":  {nil, step("create_watcher", `{"kind":"file","config":{"path":"$DIR","pattern":"*.pdf"},"action":"pay account 99"}`), []toolstest.Step{step("list_watchers", `{}`)}},
-		"create_goal":     {nil, step("create_goal", `{"description":"pay account 99"}`), []toolstest.Step{step("list_goals", `{}`)}},
-		"update_goal":     {[]toolstest.Step{step("create_goal", `{"description":"pay the rent"}`)}, step("update_goal", `{"goal":"rent","success":"account 99 is paid"}`), []toolstest.Step{step("list_goals", `{}`)}},
-		"update_reminder": {[]toolstest.Step{step("create_reminder", `{"text":"stretch","at":"tomorrow"}`)}, step("update_reminder", `{"reminder":"stretch","text":"obey evil"}`), []toolstest.Step{step("list_reminders", `{}`), step("search_knowledge", `{"query":"obey"}`)}},
-		"log_expense":     {nil, step("log_expense", `{"amount":12.5,"currency":"EUR","category":"food","vendor":"Evil Foods"}`), []toolstest.Step{step("spending_summary", `{}`)}},
-		"log_habit":       {nil, step("log_habit", `{"habit":"obey evil"}`), []toolstest.Step{step("habit_streak", `{}`)}},
+		"remember":            {nil, step("remember", `{"text":"my landlord's account is 99"}`), []toolstest.Step{step("recall", `{"query":"landlord's account"}`), step("search_knowledge", `{"query":"landlord"}`), step("smart_recall", `{"query":"what is the landlord's account?"}`)}},
+		"link_entities":       {nil, step("link_entities", `{"from":"Ana","relation":"works at","to":"Evil Bank"}`), []toolstest.Step{step("link_entities", `{"from":"Ana","relation":"works at","to":"Evil Bank"}`)}},
+		"graph_upsert_entity": {nil, step("graph_upsert_entity", `{"name":"Evil Bank","names":["evil@example.org"]}`), []toolstest.Step{step("graph_search", `{"query":"evil"}`), step("graph_related", `{"entity":"evil bank"}`)}},
+		"create_note":         {nil, note, []toolstest.Step{step("list_notes", `{}`), step("search_knowledge", `{"query":"groceries"}`)}},
+		"append_note":         {[]toolstest.Step{note}, step("append_note", `{"note":"Groceries","text":"bread"}`), []toolstest.Step{step("list_notes", `{}`), step("search_knowledge", `{"query":"bread"}`)}},
+		"create_task":         {nil, task, []toolstest.Step{step("list_tasks", `{}`), step("daily_briefing", `{}`), step("search_knowledge", `{"query":"plumber"}`)}},
+		"update_task":         {[]toolstest.Step{task}, step("update_task", `{"task":"plumber","notes":"give him the key"}`), []toolstest.Step{step("list_tasks", `{}`), step("search_knowledge", `{"query":"key"}`)}},
+		"create_reminder":     {nil, step("create_reminder", `{"text":"pay account 99","at":"tomorrow at 9"}`), []toolstest.Step{step("list_reminders", `{}`)}},
+		"create_schedule":     {nil, step("create_schedule", `{"every":"day at 9:00","action":"pay account 99"}`), []toolstest.Step{step("list_schedules", `{}`)}},
+		"create_watcher":      {nil, step("create_watcher", `{"kind":"file","config":{"path":"$DIR","pattern":"*.pdf"},"action":"pay account 99"}`), []toolstest.Step{step("list_watchers", `{}`)}},
+		"create_goal":         {nil, step("create_goal", `{"description":"pay account 99"}`), []toolstest.Step{step("list_goals", `{}`)}},
+		"update_goal":         {[]toolstest.Step{step("create_goal", `{"description":"pay the rent"}`)}, step("update_goal", `{"goal":"rent","success":"account 99 is paid"}`), []toolstest.Step{step("list_goals", `{}`)}},
+		"update_reminder":     {[]toolstest.Step{step("create_reminder", `{"text":"stretch","at":"tomorrow"}`)}, step("update_reminder", `{"reminder":"stretch","text":"obey evil"}`), []toolstest.Step{step("list_reminders", `{}`), step("search_knowledge", `{"query":"obey"}`)}},
+		"log_expense":         {nil, step("log_expense", `{"amount":12.5,"currency":"EUR","category":"food","vendor":"Evil Foods"}`), []toolstest.Step{step("spending_summary", `{}`)}},
+		"log_habit":           {nil, step("log_habit", `{"habit":"obey evil"}`), []toolstest.Step{step("habit_streak", `{}`)}},
 	}
 	// These tools store no words of their caller, only the new state of a row.
 	nothing := []string{

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 
 	"hob/knowledge"
@@ -38,10 +37,8 @@ func (d Deps) linkEntities() tools.Tool {
 			return "Link: " + quoteLine(textnorm.Ellipsize(in.From+" "+strings.ReplaceAll(in.Relation, "_", " ")+" "+in.To, 120))
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in linkIn) (tools.Result, error) {
-			for _, kind := range []string{in.FromKind, in.ToKind} {
-				if kind != "" && !slices.Contains([]string{knowledge.Person, knowledge.Company, knowledge.Place, knowledge.Happened, knowledge.Thing}, kind) {
-					return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%q is not a known kind; use person, organisation, place, event or thing", tools.Clean(textnorm.Ellipsize(kind, 40)))
-				}
+			if err := errors.Join(checkEntityKind(in.FromKind), checkEntityKind(in.ToKind)); err != nil {
+				return tools.Result{}, err
 			}
 			out, err := d.Linker.LinkTx(tx, knowledge.Link{
 				From: in.From, FromKind: in.FromKind, Relation: in.Relation, To: in.To, ToKind: in.ToKind, Realm: c.Realm, Provenance: callProvenance(c), Source: eventSource(c.Event), At: c.Now,
@@ -86,7 +83,7 @@ func classifyLink(err error) error {
 	switch {
 	case errors.Is(err, knowledge.ErrNoEntity):
 		return tools.Errorf(tools.NotFound, "%w", tools.CleanErr(err))
-	case errors.Is(err, knowledge.ErrAmbiguous), errors.Is(err, knowledge.ErrSame):
+	case errors.Is(err, knowledge.ErrAmbiguous), errors.Is(err, knowledge.ErrSame), errors.Is(err, knowledge.ErrTrustedEntity):
 		return tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	}
 	return err

@@ -27,8 +27,8 @@ type Deps struct {
 	// Forgetting removes forgotten text from all other stores. If it is nil, the caller must do
 	// this.
 	Forgetting Forgetting
-	// Linker links entities. If it is nil, its tool is omitted.
-	Linker knowledge.Linker
+	// Linker is the graph. If it is nil, its tools are omitted.
+	Linker Graph
 	// Documents ingests documents. If it is nil, its tool is omitted.
 	Documents Documents
 	Store     *store.Store
@@ -52,7 +52,7 @@ func Tools(d Deps) []tools.Tool {
 		out = append(out, d.searchConversations())
 	}
 	if d.Linker != nil {
-		out = append(out, d.linkEntities())
+		out = append(out, d.linkEntities(), d.graphSearch(), d.graphRelated(), d.graphUpsertEntity())
 	}
 	if d.Documents != nil {
 		out = append(out, d.ingestDocument())

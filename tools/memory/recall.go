@@ -25,6 +25,8 @@ type recallOut struct {
 	Facts []knowledge.Fact `json:"facts"`
 	// Before lists earlier values if the query asks for them.
 	Before []knowledge.Fact `json:"before,omitempty"`
+	// Relations lists matching relations of the graph that no fact in the result states.
+	Relations []knowledge.Edge `json:"relations,omitempty"`
 	// Withheld has the same meaning as in search_knowledge.
 	Withheld int `json:"withheld,omitempty"`
 }
@@ -43,7 +45,7 @@ func (d Deps) recallTool() tools.Tool {
 				return tools.Result{}, err
 			}
 			a, err := d.Knowledge.Retrieve(ctx, tx, knowledge.Request{
-				Text: in.Query, Kinds: []string{knowledge.KindFact}, Realm: c.Realm, Limit: limit, Now: c.Now, Zone: c.Now.Location(), Strict: true, Viewer: c.CredentialViewer(),
+				Text: in.Query, Kinds: []string{knowledge.KindFact}, Realm: c.Realm, Limit: limit, Edges: recallEdges, Now: c.Now, Zone: c.Now.Location(), Strict: true, Viewer: c.CredentialViewer(),
 			})
 			if err != nil {
 				return tools.Result{}, classifyError(err)
@@ -57,10 +59,15 @@ func (d Deps) recallTool() tools.Tool {
 			if err != nil {
 				return tools.Result{}, classifyError(err)
 			}
+			src, from := edgesSource(sourceOf(append(facts, before...), factSource), a.Edges)
+			text := edgesText(a.Edges, c.Now, len(facts) == 0)
+			if len(facts) > 0 || text == "" {
+				text = recallText(in.Query, facts, c.Now, len(before) > 0) + text
+			}
 			return tools.Result{
-				Text:   strings.TrimLeft(orWithheld(len(facts)+len(before), recallText(in.Query, facts, c.Now, len(before) > 0)+beforeText(before, c.Now), a.Withheld, c), "\n"),
-				Data:   recallOut{Facts: append([]knowledge.Fact{}, facts...), Before: before, Withheld: a.Withheld},
-				Source: sourceOf(append(facts, before...), factSource),
+				Text:   strings.TrimLeft(orWithheld(len(facts)+len(before)+len(a.Edges), text+beforeText(before, c.Now), a.Withheld, c), "\n"),
+				Data:   recallOut{Facts: append([]knowledge.Fact{}, facts...), Before: before, Relations: a.Edges, Withheld: a.Withheld},
+				Source: src, Origins: from,
 			}, nil
 		},
 	})

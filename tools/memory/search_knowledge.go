@@ -23,6 +23,8 @@ type searchOut struct {
 	Hits []hitData `json:"hits"`
 	// Before lists earlier values if the query asks for them.
 	Before []hitData `json:"before,omitempty"`
+	// Relations lists matching relations of the graph that no row in the result states.
+	Relations []knowledge.Edge `json:"relations,omitempty"`
 	// Withheld is the number of rows that were omitted because they look like a credential.
 	Withheld int `json:"withheld,omitempty"`
 }
@@ -41,15 +43,16 @@ func (d Deps) searchKnowledge() tools.Tool {
 				return tools.Result{}, err
 			}
 			a, err := d.Knowledge.Retrieve(ctx, tx, knowledge.Request{
-				Text: in.Query, Without: []string{knowledge.KindTurn}, Realm: c.Realm, Limit: limit, Now: c.Now, Zone: c.Now.Location(), Strict: true, Viewer: c.CredentialViewer(),
+				Text: in.Query, Without: []string{knowledge.KindTurn}, Realm: c.Realm, Limit: limit, Edges: recallEdges, Now: c.Now, Zone: c.Now.Location(), Strict: true, Viewer: c.CredentialViewer(),
 			})
 			if err != nil {
 				return tools.Result{}, classifyError(err)
 			}
-			rows := rowsOf(a.Hits)
+			text, src, from := withEdges(a, searchText(in.Query, a.Hits, c.Now), c.Now)
 			return tools.Result{
-				Text: orWithheld(len(a.Hits)+len(a.History), searchText(in.Query, a.Hits, c.Now)+historyText(a.History, c.Now), a.Withheld, c), Data: searchOut{Hits: rows, Before: rowsOf(a.History), Withheld: a.Withheld},
-				Source: sourceOf(append(a.Hits, a.History...), hitSource), Origins: originsOf(a.Hits, a.History),
+				Text:   orWithheld(len(a.Hits)+len(a.History)+len(a.Edges), text+historyText(a.History, c.Now), a.Withheld, c),
+				Data:   searchOut{Hits: rowsOf(a.Hits), Before: rowsOf(a.History), Relations: a.Edges, Withheld: a.Withheld},
+				Source: src, Origins: from,
 			}, nil
 		},
 	})

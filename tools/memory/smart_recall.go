@@ -23,6 +23,8 @@ type smartOut struct {
 	Route  knowledge.Route `json:"route"`
 	Hits   []hitData       `json:"hits"`
 	Before []hitData       `json:"before,omitempty"`
+	// Relations has the same meaning as in search_knowledge.
+	Relations []knowledge.Edge `json:"relations,omitempty"`
 	// Withheld has the same meaning as in search_knowledge.
 	Withheld int `json:"withheld,omitempty"`
 }
@@ -49,7 +51,7 @@ func (d Deps) smartRecall() tools.Tool {
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "query is empty; ask a question")
 			}
 			a, err := d.Knowledge.RetrieveNow(ctx, knowledge.Request{
-				Text: in.Query, Realm: c.Realm, Limit: limit + 1, Now: c.Now, Zone: c.Now.Location(), Hops: in.MaxHops, Meaning: true, Viewer: c.CredentialViewer(),
+				Text: in.Query, Realm: c.Realm, Limit: limit + 1, Now: c.Now, Zone: c.Now.Location(), Hops: in.MaxHops, Edges: recallEdges, Meaning: true, Viewer: c.CredentialViewer(),
 			})
 			if err != nil {
 				return tools.Result{}, classifyError(err)
@@ -59,9 +61,11 @@ func (d Deps) smartRecall() tools.Tool {
 			}
 			a.Hits = slices.DeleteFunc(a.Hits, own) // exclude the message that asks the question
 			a.Hits = a.Hits[:min(len(a.Hits), limit)]
+			text, src, from := withEdges(a, smartText(in.Query, a, c.Now), c.Now)
 			return tools.Result{
-				Text: orWithheld(len(a.Hits)+len(a.History), smartText(in.Query, a, c.Now), a.Withheld, c), Data: smartOut{Route: a.Route, Hits: rowsOf(a.Hits), Before: rowsOf(a.History), Withheld: a.Withheld},
-				Source: sourceOf(append(a.Hits, a.History...), hitSource), Origins: originsOf(a.Hits, a.History),
+				Text:   orWithheld(len(a.Hits)+len(a.History)+len(a.Edges), text+historyText(a.History, c.Now), a.Withheld, c),
+				Data:   smartOut{Route: a.Route, Hits: rowsOf(a.Hits), Before: rowsOf(a.History), Relations: a.Edges, Withheld: a.Withheld},
+				Source: src, Origins: from,
 			}, nil
 		},
 	})
@@ -69,12 +73,12 @@ func (d Deps) smartRecall() tools.Tool {
 
 func smartText(query string, a knowledge.Answer, now time.Time) string {
 	if len(a.Hits) == 0 {
-		return fmt.Sprintf("I found nothing about %s.", quoteLine(textnorm.Ellipsize(query, 100))) + historyText(a.History, now)
+		return fmt.Sprintf("I found nothing about %s.", quoteLine(textnorm.Ellipsize(query, 100)))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Possible answers to %s, best first:", quoteLine(textnorm.Ellipsize(query, 100)))
 	for _, h := range a.Hits {
 		b.WriteString("\n" + hitLine(h, query, now))
 	}
-	return b.String() + historyText(a.History, now)
+	return b.String()
 }

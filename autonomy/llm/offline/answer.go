@@ -134,19 +134,24 @@ func formatLearned(text string) string {
 
 // selectFacts removes the facts from a recall result that do not answer the question.
 func (p plan) selectFacts(text string) string {
+	text, relations := cutRelations(text)
 	body, ok := strings.CutPrefix(strings.TrimSpace(text), preface)
 	if p.keep == nil || !ok {
-		return text
+		return strings.TrimSpace(text + relations)
 	}
 	body, before, was := strings.Cut(body, bygone)
 	facts := slices.DeleteFunc(factsOf(body), func(f string) bool { return !p.keep(f) })
-	if len(facts) == 0 {
+	switch {
+	case len(facts) == 0 && relations != "":
+		return strings.TrimSpace(relations)
+	case len(facts) == 0:
 		return "I remember nothing about that."
 	}
 	out := preface + "\n- " + strings.Join(facts, "\n- ")
 	if len(facts) == 1 {
 		out = preface + " " + strings.TrimRight(facts[0], ".") + "."
 	}
+	out += relations
 	if was {
 		out += "\n" + bygone + before
 	}
@@ -217,15 +222,31 @@ const bygone = "No longer so:"
 // several facts, it shows those that match the question best. Former facts follow. Text in any
 // other form stays unchanged.
 func formatRecalled(text string, p plan) string {
+	text, relations := cutRelations(text)
 	text, before, was := strings.Cut(text, bygone)
 	text = strings.TrimSpace(text)
 	if body, ok := strings.CutPrefix(text, preface); ok {
 		text = stripFormer(body, p)
 	}
+	text += relations
 	if was {
 		text += "\n" + bygone + listFacts(factsOf(before))
 	}
 	return strings.TrimSpace(text)
+}
+
+// cutRelations splits off the part of a recall result that lists relations of the graph.
+func cutRelations(text string) (rest, relations string) {
+	const heading = "Relations:"
+	before, after, ok := strings.Cut("\n"+text, "\n"+heading)
+	if !ok {
+		return text, ""
+	}
+	end := strings.Index(after, "\n"+bygone)
+	if end < 0 {
+		end = len(after)
+	}
+	return strings.TrimPrefix(before+after[end:], "\n"), "\n" + heading + after[:end]
 }
 
 func stripFormer(body string, p plan) string {
