@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -128,7 +130,9 @@ func buildWithFixtures(t *testing.T, dir string) string {
 }
 
 // bearerProxy adds the token of a program, because the suite cannot. It keeps Host and Origin, but
-// for the port.
+// for the port. It reads each request before it forwards it: net/http closes the body of a request
+// when its handler writes the response, and httputil.ReverseProxy, which may not yet have seen the
+// end of that body, then aborts the connection to the daemon in the middle of the response.
 func bearerProxy(t *testing.T, at, token string) *httptest.Server {
 	t.Helper()
 	to, err := url.Parse(at)
@@ -136,7 +140,7 @@ func bearerProxy(t *testing.T, at, token string) *httptest.Server {
 		t.Fatal(err)
 	}
 	var s *httptest.Server
-	s = httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+	forward := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
 		r.Out.URL.Scheme, r.Out.URL.Host = to.Scheme, to.Host
 		mine := strings.TrimPrefix(s.URL, "http://")
 		_, port, _ := strings.Cut(mine, ":")
@@ -145,6 +149,15 @@ func bearerProxy(t *testing.T, at, token string) *httptest.Server {
 			r.Out.Header.Set("Origin", strings.Replace(o, ":"+port, ":"+to.Port(), 1))
 		}
 		r.Out.Header.Set("Authorization", "Bearer "+token)
-	}, ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }})
+	}, ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }}
+	s = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		forward.ServeHTTP(w, r)
+	}))
 	return s
 }
