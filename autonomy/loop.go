@@ -154,7 +154,7 @@ func New(o Options) (*Loop, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	l := &Loop{o: o, running: newRunningTurns(o.Slots)}
+	l := &Loop{o: o, running: newRunningTurns(o.Slots, o.Bus.Inbox, o.Log)}
 	var err error
 	l.delivery, err = delivery.New(delivery.Options{Bus: o.Bus, Sessions: o.Sessions, Chats: o.Chats, Notices: o.Notices, Channel: o.Notify, Presence: o.Presence, Zone: o.Zone})
 	if err != nil {

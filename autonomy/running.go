@@ -2,9 +2,11 @@ package autonomy
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/commit"
@@ -17,7 +19,13 @@ type activeTurn struct {
 	cancel   context.CancelCauseFunc
 	steering []bus.Event   // messages from the owner to the turn; guarded by runningTurns.mu
 	done     chan struct{} // closed when the turn has ended
-	held     int           // number of questions for which the turn is waiting in memory; guarded by runningTurns.mu
+
+	// Guarded by runningTurns.mu.
+	held   int  // open questions for which the turn is waiting in memory
+	active int  // answered questions whose actions have not ended
+	parked bool // whether later events of the session may run
+
+	parking sync.Mutex // serializes the writes that change parked; locked before runningTurns.mu
 }
 
 // isQueued reports whether the turn runs in the queue of its conversation, unlike commands and text
@@ -27,16 +35,21 @@ func (t *activeTurn) isQueued() bool { return t.Event.Lane == t.Event.Session }
 // runningTurns holds the events in progress. It implements dispatch.Turns.
 type runningTurns struct {
 	slots int
+	inbox *bus.Inbox
+	log   *slog.Logger
 	freed chan struct{} // signals that a slot became free
 
 	mu        sync.Mutex
+	changed   chan struct{} // closed and replaced when a turn ends or is parked
 	draining  bool
 	byEvent   map[string]*activeTurn
 	cancelled map[string]bool // events that were stopped while they were waiting
 }
 
-func newRunningTurns(slots int) *runningTurns {
-	return &runningTurns{slots: slots, freed: make(chan struct{}, 1), byEvent: map[string]*activeTurn{}, cancelled: map[string]bool{}}
+func newRunningTurns(slots int, inbox *bus.Inbox, log *slog.Logger) *runningTurns {
+	return &runningTurns{
+		slots: slots, inbox: inbox, log: log, freed: make(chan struct{}, 1), changed: make(chan struct{}), byEvent: map[string]*activeTurn{}, cancelled: map[string]bool{},
+	}
 }
 
 // register adds turns before the first of them starts.
@@ -54,6 +67,7 @@ func (r *runningTurns) remove(t *activeTurn) {
 	if r.byEvent[t.Event.ID] == t { // the event may have been suspended, answered and claimed again in the meantime
 		delete(r.byEvent, t.Event.ID)
 	}
+	r.signalChanged()
 	r.mu.Unlock()
 	close(t.done)
 	r.signalFreed()
@@ -64,6 +78,13 @@ func (r *runningTurns) signalFreed() {
 	case r.freed <- struct{}{}:
 	default:
 	}
+}
+
+// signalChanged wakes the turns that wait until no other turn of their session runs. The caller
+// holds r.mu.
+func (r *runningTurns) signalChanged() {
+	close(r.changed)
+	r.changed = make(chan struct{})
 }
 
 // count returns the number of turns in progress.
@@ -150,42 +171,124 @@ func (r *runningTurns) WasCancelled(event string) bool {
 	return yes
 }
 
-// Hold returns a function that marks the turn of an event as waiting for the owner in memory.
-// release removes the mark. Until then, another turn may use the slot.
-func (r *runningTurns) Hold(event string) func() (release func()) {
-	return func() func() {
+// Hold returns the turn.Hold of an event's turn. While the turn waits, another turn may use its slot
+// and later events of its session may run.
+func (r *runningTurns) Hold(event string) turn.Hold {
+	return func() func(context.Context) func() {
 		r.mu.Lock()
 		t := r.byEvent[event]
 		r.mu.Unlock()
 		if t == nil {
-			return func() {}
+			return func(context.Context) func() { return func() {} }
 		}
-		return r.holdTurn(t)
+		r.addWaits(t, 1, 0)
+		return func(ctx context.Context) func() {
+			r.addWaits(t, -1, 1)
+			r.rejoinSession(ctx, t)
+			return sync.OnceFunc(func() { r.addWaits(t, 0, -1) })
+		}
 	}
 }
 
-func (r *runningTurns) holdTurn(t *activeTurn) (release func()) {
+// addWaits changes the numbers of open questions and of answered ones whose actions run. Then it
+// parks the turns that wait.
+func (r *runningTurns) addWaits(t *activeTurn, held, active int) {
 	r.mu.Lock()
-	t.held++
-	if r.draining {
+	t.held += held
+	t.active += active
+	if held > 0 && r.draining {
 		t.cancel(turn.ErrDraining)
 	}
-	r.mu.Unlock()
-	r.signalFreed()
-	return func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		t.held--
+	var waiting []*activeTurn
+	for _, t := range r.byEvent {
+		if t.held > 0 && t.active == 0 && !t.parked {
+			waiting = append(waiting, t)
+		}
 	}
+	r.mu.Unlock()
+	for _, t := range waiting {
+		r.parkTurn(t)
+	}
+	r.signalFreed()
+}
+
+// parkTurn lets later events of the turn's session run. Each parked turn keeps a process, so at most
+// as many turns are parked as there are slots; the sessions of further ones wait.
+func (r *runningTurns) parkTurn(t *activeTurn) {
+	t.parking.Lock()
+	defer t.parking.Unlock()
+	r.mu.Lock()
+	parked := 0
+	for _, x := range r.byEvent {
+		if x.parked {
+			parked++
+		}
+	}
+	may := t.held > 0 && t.active == 0 && !t.parked && parked < r.slots && !r.draining
+	r.mu.Unlock()
+	if !may {
+		return
+	}
+	ok, err := bus.ParkRunning(context.Background(), r.inbox, t.Event) // the turn itself does not depend on it
+	if err != nil {
+		r.log.Warn("cannot park a waiting turn; its session waits", "event", t.Event.ID, "err", err)
+	}
+	r.mu.Lock()
+	t.parked = ok && err == nil
+	r.signalChanged()
+	r.mu.Unlock()
+}
+
+// rejoinSession waits until no other turn of the session runs, and ends the parking of the turn. It
+// returns early if ctx ends.
+func (r *runningTurns) rejoinSession(ctx context.Context, t *activeTurn) {
+	for {
+		r.mu.Lock()
+		changed := r.changed // read before the check, so that no change is missed
+		r.mu.Unlock()
+		ok, err := r.unparkTurn(ctx, t)
+		if ok {
+			return
+		}
+		retryAt := (<-chan time.Time)(nil)
+		if err != nil && ctx.Err() == nil {
+			r.log.Warn("cannot continue a waiting turn; trying again", "event", t.Event.ID, "err", err)
+			retryAt = time.After(time.Second)
+		}
+		select {
+		case <-changed:
+		case <-retryAt:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (r *runningTurns) unparkTurn(ctx context.Context, t *activeTurn) (ok bool, err error) {
+	t.parking.Lock()
+	defer t.parking.Unlock()
+	r.mu.Lock()
+	parked := t.parked
+	r.mu.Unlock()
+	if !parked {
+		return true, nil
+	}
+	if ok, err = bus.ContinueParked(ctx, r.inbox, t.Event.ID); err != nil || !ok {
+		return false, err
+	}
+	r.mu.Lock()
+	t.parked = false
+	r.mu.Unlock()
+	return true, nil
 }
 
 // OfferSteering passes text to the running turn in the event's session. done is nil if no turn is
-// running.
+// running; a parked turn does not count.
 func (r *runningTurns) OfferSteering(ev bus.Event) (done <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, t := range r.byEvent {
-		if t.Event.Session == ev.Session && t.isQueued() {
+		if t.Event.Session == ev.Session && t.isQueued() && !t.parked {
 			t.steering = append(t.steering, ev)
 			return t.done
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // Claim claims the events that are due: the first open event of each queue that has no running
-// event, and the parked events of sessions that run none (see ParkTx). It claims at most n events
+// event, and the parked events of sessions that run none (see ParkTx and ParkRunning). It claims at most n events
 // and, in addition, all due commands. Among events with the same priority it prefers the queue
 // that was served longest ago, so that one busy session cannot use all slots. next is when the
 // earliest waiting event becomes due (zero: none).
@@ -37,7 +37,7 @@ func (in *Inbox) claimDue(ctx context.Context, n int, now time.Time) (events []E
 		events = events[:0]
 		for _, h := range some {
 			e, err := scanEvent(tx.QueryRow(`UPDATE inbox SET state = 'claimed', attempts = attempts + 1, settle_until = 0, lane = CASE WHEN command THEN lane ELSE session END
-				WHERE seq = ? AND state = 'pending' AND not_before <= ? AND (command OR NOT EXISTS (SELECT 1 FROM inbox r INDEXED BY inbox_running WHERE r.session = inbox.session AND r.state = 'claimed' AND r.command = 0))
+				WHERE seq = ? AND state = 'pending' AND not_before <= ? AND (command OR NOT EXISTS (SELECT 1 FROM inbox r INDEXED BY inbox_running WHERE r.session = inbox.session AND r.state = 'claimed' AND r.command = 0 AND r.lane = r.session))
 				RETURNING `+eventColumns, h.seq, now.UnixMilli()))
 			if errors.Is(err, sql.ErrNoRows) {
 				continue

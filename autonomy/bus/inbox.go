@@ -277,7 +277,8 @@ const schemaRunning = `CREATE INDEX inbox_running ON inbox(session) WHERE state 
 // heads finds the oldest open event in each queue by jumping from queue to queue in the partial
 // index, so its cost depends on the number of queues, not rows. The running event of a session is
 // not always the oldest of its queue: a parked event may continue while an older one waits for a
-// retry.
+// retry. A claimed event outside its session's queue does not run: its turn waits in memory for the
+// owner (see ParkRunning).
 const heads = `
 WITH RECURSIVE lanes(lane) AS (
 	SELECT min(lane) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed')
@@ -285,7 +286,7 @@ WITH RECURSIVE lanes(lane) AS (
 	SELECT (SELECT min(lane) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane > lanes.lane)
 	FROM lanes WHERE lanes.lane IS NOT NULL)
 SELECT h.seq, h.lane, h.session, h.kind, h.provenance, h.command, h.state, max(h.not_before, ` + held + `),
-	EXISTS (SELECT 1 FROM inbox r INDEXED BY inbox_running WHERE r.session = h.session AND r.state = 'claimed' AND r.command = 0) FROM lanes JOIN inbox h ON h.seq = (
+	EXISTS (SELECT 1 FROM inbox r INDEXED BY inbox_running WHERE r.session = h.session AND r.state = 'claimed' AND r.command = 0 AND r.lane = r.session) FROM lanes JOIN inbox h ON h.seq = (
 	SELECT seq FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = lanes.lane ORDER BY seq LIMIT 1)
 WHERE lanes.lane IS NOT NULL`
 

@@ -2,6 +2,8 @@ package bus
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,6 +62,51 @@ func (in *Inbox) ParkTx(tx *store.Tx, e Event, until time.Time) error {
 	return nil
 }
 
+// ParkRunning parks a claimed event whose turn waits in memory for the owner's answer, because a
+// process of the turn waits too. The event stays claimed, so after a crash Recover requeues it like
+// a running one. Later events of the session run, as after ParkTx, until ContinueParked returns
+// true. It returns false if the event cannot be parked.
+func ParkRunning(ctx context.Context, in *Inbox, e Event) (ok bool, err error) {
+	if !canPark(e) {
+		return false, nil
+	}
+	err = in.db.Write(ctx, func(tx *store.Tx) error {
+		res, err := tx.Exec(`UPDATE inbox SET lane = ?, not_before = 0 WHERE id = ? AND state = 'claimed' AND lane = session`, e.Session+parkedMark+e.ID, e.ID)
+		if err != nil {
+			return err
+		}
+		tx.AfterCommit(in.SignalWork)
+		n, err := res.RowsAffected()
+		ok = n == 1
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("bus: park event %s: %w", e.ID, err)
+	}
+	return ok, nil
+}
+
+// ContinueParked ends the wait of an event that ParkRunning parked. It returns false while another
+// event of the session runs; from then on no further event of the session starts, and the caller
+// tries again when the running one has ended or is parked.
+func ContinueParked(ctx context.Context, in *Inbox, id string) (ok bool, err error) {
+	var waits bool
+	err = in.db.Write(ctx, func(tx *store.Tx) error {
+		waits = false
+		err := tx.QueryRow(`UPDATE inbox SET not_before = ?, lane = CASE WHEN EXISTS (SELECT 1 FROM inbox r INDEXED BY inbox_running
+			WHERE r.session = inbox.session AND r.state = 'claimed' AND r.command = 0 AND r.lane = r.session) THEN lane ELSE session END
+			WHERE id = ? AND state = 'claimed' AND lane <> session RETURNING lane <> session`, resumed, id).Scan(&waits)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil // it is not parked
+		}
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("bus: continue event %s: %w", id, err)
+	}
+	return !waits, nil
+}
+
 // ParkWaitingTx parks an event that waits for the end of another one, such as a delegated task, because
 // the turn of that one waits for the owner. It does nothing if the event does not wait.
 func ParkWaitingTx(tx *store.Tx, in *Inbox, id string) error {
@@ -82,10 +129,13 @@ func (h queuedEvent) isParked() bool { return !h.command && h.lane != h.session 
 // becomes due (0: none). It returns at most one event of each session, and none while one is
 // running; commands do not count.
 func selectDue(heads []queuedEvent, now int64) (due []queuedEvent, earliest int64) {
-	parked := map[string]int{}
+	parked, answered := map[string]int{}, map[string]bool{}
 	for _, h := range heads {
 		if h.isParked() {
 			parked[h.session]++
+			if h.state == Claimed && h.notBefore == resumed { // ContinueParked waits for the running event
+				answered[h.session] = true
+			}
 		}
 	}
 	first := map[string]int64{} // the lowest seq of each session
@@ -98,7 +148,7 @@ func selectDue(heads []queuedEvent, now int64) (due []queuedEvent, earliest int6
 			}
 		case h.command:
 			due = append(due, h)
-		case h.busy, !h.isParked() && parked[h.session] >= parkedLimit(h.kind, h.from):
+		case h.busy, answered[h.session], !h.isParked() && parked[h.session] >= parkedLimit(h.kind, h.from):
 		default:
 			if seq, known := first[h.session]; !known || h.seq < seq {
 				first[h.session] = h.seq

@@ -181,3 +181,100 @@ func TestParkedEvents_NeverRunTogetherAfterAnAnswer(t *testing.T) {
 		})
 	}
 }
+
+// The turn of an external agent waits in memory: its event stays claimed, later events run, and the
+// answered event continues before further ones, but never together with another.
+func TestParkRunning_LetsLaterEventsRunWhileTheEventStaysClaimed(t *testing.T) {
+	f := newBus(t)
+	var ids []string
+	for i := range 4 {
+		ids = append(ids, f.put(bus.Event{Source: "s", Session: "a", Text: fmt.Sprint(i), Provenance: provenance.Owner}))
+	}
+	parkRunning := func(id string, want bool) {
+		t.Helper()
+		if ok, err := bus.ParkRunning(t.Context(), f.Inbox, f.get(id)); err != nil || ok != want {
+			t.Fatalf("ParkRunning: %v, %v", ok, err)
+		}
+	}
+	proceed := func(id string, want bool) {
+		t.Helper()
+		if ok, err := bus.ContinueParked(t.Context(), f.Inbox, id); err != nil || ok != want {
+			t.Fatalf("ContinueParked: %v, %v", ok, err)
+		}
+	}
+	parkRunning(ids[0], false) // it does not run
+	f.claim(9)
+	parkRunning(ids[0], true)
+	parkRunning(ids[0], false)
+	if e := f.get(ids[0]); e.Lane != "a" || e.State != bus.Claimed || e.Attempts != 1 {
+		t.Errorf("parked: %+v", e)
+	}
+	got, _ := f.claim(9)
+	f.want("the next", got, ids[1])
+	list, err := f.Inbox.ParkedSessions(t.Context())
+	fatal(t, err)
+	if len(list) != 1 || list[0] != (bus.OpenQuestions{Session: "a", Parked: 1}) {
+		t.Errorf("%+v", list)
+	}
+	parkRunning(ids[1], true)
+	got, _ = f.claim(9)
+	f.want("behind two open questions", got, ids[2])
+	proceed(ids[1], false) // the answer
+	f.finish(ids[2])
+	got, _ = f.claim(9)
+	f.want("before the answered one has continued", got)
+	proceed(ids[1], true)
+	proceed(ids[1], true)
+	proceed(ids[0], false)
+	got, _ = f.claim(9)
+	f.want("while the answered one runs", got)
+	f.finish(ids[1])
+	proceed(ids[0], true)
+	parkRunning(ids[0], true) // another question
+	got, _ = f.claim(9)
+	f.want("the last", got, ids[3])
+	f.restart()
+	if _, err := f.Inbox.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, _ = f.claim(9)
+	f.want("after a crash", got, ids[0])
+	f.finish(ids[0])
+	got, _ = f.claim(9)
+	f.want("after a crash, the later one", got, ids[3])
+	f.finish(ids[3])
+
+	f.put(bus.Event{Kind: bus.Goal, Source: "g", Session: "g"})
+	got, _ = f.claim(9)
+	parkRunning(got[0], false)
+}
+
+// Events that wait in memory count to the limit on open questions.
+func TestParkRunning_CountsToTheLimit(t *testing.T) {
+	f := newBus(t)
+	for range 7 {
+		f.put(bus.Event{Kind: bus.Watcher, Source: "s", Session: "a"})
+	}
+	var parked []string
+	for range 5 {
+		got, _ := f.claim(9)
+		if len(got) != 1 {
+			t.Fatalf("claimed %v after %d", got, len(parked))
+		}
+		if ok, err := bus.ParkRunning(t.Context(), f.Inbox, f.get(got[0])); err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		parked = append(parked, got[0])
+	}
+	got, _ := f.claim(9)
+	f.want("above the limit", got)
+	list, err := f.Inbox.ParkedSessions(t.Context())
+	fatal(t, err)
+	if len(list) != 1 || list[0] != (bus.OpenQuestions{Session: "a", Parked: 5, Blocked: 2}) {
+		t.Errorf("%+v", list)
+	}
+	f.finish(parked[3])
+	if got, _ = f.claim(9); len(got) != 1 {
+		t.Errorf("after an end: %v", got)
+	}
+}

@@ -47,7 +47,7 @@ func (l *Ledger) UndoneBy(ctx context.Context, event string) ([]Entry, error) {
 func (l *Ledger) AnsweredSince(ctx context.Context, session string, action Entry, before string) (yes bool, err error) {
 	err = l.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM inbox m WHERE session = ?1 AND kind = 'message' AND command = 0 AND id <> ?2
 		AND seq < (SELECT seq FROM inbox WHERE id = ?3)
-		AND (state = 'pending' AND lane <> session AND received_at >= ?4 OR done_at > ?4 OR done_at = ?4 AND seq > (SELECT seq FROM inbox WHERE id = ?2)))`,
+		AND (state IN ('pending', 'claimed') AND lane <> session AND received_at >= ?4 OR done_at > ?4 OR done_at = ?4 AND seq > (SELECT seq FROM inbox WHERE id = ?2)))`,
 		session, action.Event, before, store.Millis(action.StartedAt)).Scan(&yes)
 	if err != nil {
 		return false, fmt.Errorf("bus: %w", err)

@@ -33,9 +33,9 @@ const ownerPerson = "owner"
 type Turns interface {
 	// WasCancelled reports whether an event was stopped while it waited. It reports this only once.
 	WasCancelled(event string) bool
-	// Hold returns a function that a turn calls when it starts to wait in memory for the owner.
-	// That function returns another one, which ends the wait.
-	Hold(event string) func() (release func())
+	// Hold returns the function that the turn of an event calls when it starts to wait in memory
+	// for the owner.
+	Hold(event string) turn.Hold
 	// OfferSteering passes text to the running turn in the event's session. done is closed when
 	// that turn has ended; it is nil if no turn is running.
 	OfferSteering(ev bus.Event) (done <-chan struct{})

@@ -59,7 +59,7 @@ func (*parts) Run(_ context.Context, ev bus.Event) (commit.Outcome, error) {
 }
 
 func (*parts) WasCancelled(string) bool                { return false }
-func (*parts) Hold(string) func() func()               { return func() func() { return func() {} } }
+func (*parts) Hold(string) turn.Hold                   { return nil }
 func (*parts) TidyLater(bus.Event)                     {}
 func (*parts) IsFree() bool                            { return false }
 func (*parts) FlushTx(*store.Tx) error                 { return nil }

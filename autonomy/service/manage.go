@@ -190,7 +190,7 @@ func (sv *Service) addQueue(ctx context.Context, r *api.Status) error {
 			r.HeldSources = append(r.HeldSources, api.HeldSource{Session: p.Session, Requests: p.Parked, Waiting: p.Blocked})
 		}
 	}
-	for _, a := range waiting { // a turn of an external agent waits without being parked
+	for _, a := range waiting { // above a limit, a turn of an external agent waits without being parked
 		if listed[a.Session] || err != nil {
 			continue
 		}

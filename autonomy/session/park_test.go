@@ -72,3 +72,25 @@ func checkPieces(t *testing.T, msgs []llm.Message, without string) {
 		}
 	}
 }
+
+// A message whose turn has no answer yet is followed by a note, so that the next turn does not
+// answer it, and stands behind the later turns when its turn has ended.
+func TestHistory_NotesTurnsWithoutAnAnswer(t *testing.T) {
+	f := newSessions(t)
+	f.add("s", "t1", user("one"), says("first"))
+	f.add("s", "t2", user("two"))
+	before, recorded := f.same("s", "t3")
+	if got := texts(before); len(got) != 4 || !strings.HasPrefix(got[3], "assistant: [hob] No answer yet") || len(recorded) != 0 {
+		t.Errorf("before t3: %v", got)
+	}
+	f.add("s", "t3", user("three"), says("third"))
+	before, recorded = f.same("s", "t2")
+	if got := texts(before); !slices.Equal(got, []string{"user: one", "assistant: first", "user: three", "assistant: third"}) || len(recorded) != 1 {
+		t.Errorf("before t2: %v, it recorded %v", got, texts(recorded))
+	}
+	f.add("s", "t2", says("second"))
+	before, _ = f.same("s", "t4")
+	if got := texts(before); !slices.Equal(got, []string{"user: one", "assistant: first", "user: three", "assistant: third", "user: two", "assistant: second"}) {
+		t.Errorf("before t4: %v", got)
+	}
+}

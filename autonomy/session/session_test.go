@@ -244,7 +244,7 @@ func TestWhatWasTakenBackIsNotThere(t *testing.T) {
 // A returned window does not change when the turn continues.
 func TestAHandedOutWindowStaysAsItIs(t *testing.T) {
 	f := newSessions(t)
-	f.add("s", "t1", user("one"))
+	f.add("s", "t1", user("one"), says("first"))
 	before, _ := f.history("s", "t2")
 	_ = append(before, says("scribble"))
 	f.add("s", "t2", user("two"))
@@ -252,7 +252,7 @@ func TestAHandedOutWindowStaysAsItIs(t *testing.T) {
 	_ = append(recorded, says("scribble"))
 	f.add("s", "t2", says("three"))
 	before, recorded = f.same("s", "t2")
-	if diff := cmp.Diff([]string{"user: one", "user: two", "assistant: three"}, texts(append(before, recorded...))); diff != "" {
+	if diff := cmp.Diff([]string{"user: one", "assistant: first", "user: two", "assistant: three"}, texts(append(before, recorded...))); diff != "" {
 		t.Error(diff)
 	}
 }

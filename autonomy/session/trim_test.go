@@ -80,16 +80,16 @@ func TestTrimOfSmallThings(t *testing.T) {
 	fatal(t, f.Trim(t.Context(), "never seen"))
 	f.history("empty", "t1")
 	fatal(t, f.Trim(t.Context(), "empty"))
-	f.add("one", "t1", user(strings.Repeat("x", 2*session.MaxChars)))
+	f.add("one", "t1", user(strings.Repeat("x", 2*session.MaxChars)), says("y"))
 	f.history("one", "t1")
 	fatal(t, f.Trim(t.Context(), "one"))
-	if b, _ := f.same("one", "t2"); len(b) != 1 {
+	if b, _ := f.same("one", "t2"); len(b) != 2 {
 		t.Error("the only turn was cut")
 	}
-	f.add("one", "t2", user("small"))
+	f.add("one", "t2", user("small"), says("tiny"))
 	f.Sessions = session.New(f.store) // not in the cache
 	fatal(t, f.Trim(t.Context(), "one"))
-	if b, _ := f.same("one", "t3"); !slices.Equal(texts(b), []string{"user: small"}) {
+	if b, _ := f.same("one", "t3"); !slices.Equal(texts(b), []string{"user: small", "assistant: tiny"}) {
 		t.Errorf("%v", texts(b))
 	}
 }

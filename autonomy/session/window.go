@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"hob/autonomy/llm"
+	"hob/platform/provenance"
 	"hob/platform/store"
 )
 
@@ -105,7 +106,8 @@ func (w *window) firstIndex() int {
 }
 
 // History returns the window before the given turn, and all messages that the turn has recorded so
-// far, even if the conversation was reset in the meantime. A summary of older messages comes first,
+// far, even if the conversation was reset in the meantime. Other turns without an answer get
+// noAnswer in its place. A summary of older messages comes first,
 // as a separate message (see MergeSummary).
 func (s *Sessions) History(ctx context.Context, session, turn string) (before, recorded []llm.Message, err error) {
 	e, err := s.windowOf(ctx, session)
@@ -155,18 +157,45 @@ func (s *Sessions) splitAt(e *list.Element, turn string) (before, recorded []llm
 		n--
 	}
 	before, recorded, whole = w.msgs[:n:n], w.msgs[n:len(w.msgs):len(w.msgs)], w.first == 0
-	if n < len(w.msgs) || !slices.Contains(w.turns, turn) {
-		return before, recorded, whole
-	}
-	before, recorded = nil, nil
-	for i, m := range w.msgs {
-		if w.turns[i] == turn {
-			recorded = append(recorded, m)
-		} else {
-			before = append(before, m)
+	turns := w.turns[:n]
+	if n == len(w.msgs) && slices.Contains(w.turns, turn) {
+		before, recorded, turns = nil, nil, nil
+		for i, m := range w.msgs {
+			if w.turns[i] == turn {
+				recorded = append(recorded, m)
+			} else {
+				before, turns = append(before, m), append(turns, w.turns[i])
+			}
 		}
 	}
-	return before, recorded, whole
+	return answerOpenTurns(before, turns), recorded, whole
+}
+
+// noAnswer stands for the answer of a turn that has none. The turn of an external agent that waits
+// for the owner has recorded only the message; without an answer to it, the model would answer both
+// messages in the next turn.
+const noAnswer = "[hob] No answer yet: this message is handled separately, or was given up. Do not act on it."
+
+// answerOpenTurns adds noAnswer after each turn that consists only of messages from the user. It
+// does not change msgs.
+func answerOpenTurns(msgs []llm.Message, turns []string) []llm.Message {
+	var out []llm.Message
+	for i, m := range msgs {
+		if out != nil {
+			out = append(out, m)
+		}
+		if m.Role != llm.User || turns[i] == "" || i+1 < len(msgs) && turns[i+1] == turns[i] {
+			continue
+		}
+		if out == nil {
+			out = append(out, msgs[:i+1]...)
+		}
+		out = append(out, llm.Message{Role: llm.Assistant, At: m.At, Parts: []llm.Part{{Text: noAnswer, Source: provenance.Hob, Context: true}}})
+	}
+	if out == nil {
+		return msgs
+	}
+	return out
 }
 
 // HasContinued reports whether other turns of the conversation ran since a turn recorded its last

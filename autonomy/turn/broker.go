@@ -41,6 +41,7 @@ type pendingAction struct {
 	rule   string // rule stored in that row
 	shown  bool   // whether the live feed has shown the action
 	still  func() // stops the heartbeat in the live feed
+	rest   func() // ends the action that the owner approved; see Turn.Hold
 }
 
 // notAsked is the rule recorded for actions that an agent took without asking or before asking. The
@@ -160,14 +161,19 @@ func (d *permissionBroker) decideAction(ctx context.Context, s *pendingAction, a
 // awaitAnswer waits for the owner's answer and applies it to the step. If the turn ends first, the
 // question expires. The owner is notified after a shutdown, but not after /stop.
 func (d *permissionBroker) awaitAnswer(ctx context.Context, s *pendingAction, q guard.Approval) error {
+	resume := func(context.Context) func() { return func() {} }
 	if d.t.Hold != nil {
-		defer d.t.Hold()()
+		resume = d.t.Hold()
 	}
-	if _, err := d.o.Guard.Wait(ctx, q.ID); err != nil {
+	_, err := d.o.Guard.Wait(ctx, q.ID)
+	rest := resume(ctx)
+	if err = cmp.Or(err, ctx.Err()); err != nil {
+		rest()
 		return errors.Join(err, d.policy.lapseQuestion(ctx, q, errors.Is(context.Cause(d.ctx), ErrDraining)))
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	s.rest = rest
 	if d.closed {
 		return errBrokerClosed
 	}
@@ -261,6 +267,9 @@ func (d *permissionBroker) RecordAction(ctx context.Context, a llm.Action) {
 func (d *permissionBroker) recordEnd(ctx context.Context, s *pendingAction) error {
 	if s.still != nil {
 		s.still()
+	}
+	if s.rest != nil {
+		s.rest()
 	}
 	d.feed.publishResult(s.callStep)
 	if !s.stored { // recordStart did not record the action

@@ -246,12 +246,17 @@ type Turn struct {
 	// Said, if set, returns the messages that the owner sent to this turn since the previous call
 	// of Said.
 	Said func() []SteerMessage
-	// Hold marks the turn as waiting in memory for the owner until release is called. It may be nil
-	// and may be called concurrently.
-	Hold func() (release func())
+	// Hold marks the turn as waiting in memory for the owner, so that later events of its session may
+	// run. resume ends the wait: it returns when no other event of the session runs, or when ctx
+	// ends. The turn may wait again for its other questions after rest, which is called once when the
+	// answered action has ended. Hold may be nil. All three may be called concurrently.
+	Hold Hold
 	// Cancelled reports whether the owner stopped this turn while it waited for an answer.
 	Cancelled bool
 }
+
+// Hold is the type of Turn.Hold.
+type Hold func() (resume func(ctx context.Context) (rest func()))
 
 // Outcome is the result of a turn.
 type Outcome struct {

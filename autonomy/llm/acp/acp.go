@@ -9,8 +9,9 @@
 // tools, file system or terminal, gives it an environment without the secrets of Hob and other
 // providers, and treats all its output as untrusted text.
 //
-// Each conversation has its own child process and agent session. The history stores the session id
-// as the signature of the answer's text. After a restart the session is resumed if the agent
+// Each conversation has its own child process and agent session. A turn that runs while an earlier
+// one of the conversation waits for the user's permission gets a process and a session of its own.
+// The history stores the session id as the signature of the answer's text. After a restart the session is resumed if the agent
 // supports that. The daemon must Close a Model.
 package acp
 
@@ -57,8 +58,8 @@ type Options struct {
 	alive *runningChildren
 }
 
-// Model is an external agent. Its methods may be called concurrently; the calls in one conversation
-// run in sequence.
+// Model is an external agent. Its methods may be called concurrently. The calls in one conversation
+// run in sequence, except during permission requests.
 type Model struct {
 	o Options
 
@@ -66,7 +67,7 @@ type Model struct {
 	die  context.CancelFunc
 
 	mu     sync.Mutex
-	seats  map[string]*conversation // keyed by conversation
+	seats  map[string][]*conversation // keyed by conversation
 	closed bool
 	open   sync.WaitGroup // calls and idle timers that use a conversation
 }
@@ -77,7 +78,7 @@ func New(o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{o: o, seats: map[string]*conversation{}}
+	m := &Model{o: o, seats: map[string][]*conversation{}}
 	m.life, m.die = context.WithCancel(context.Background())
 	return m, nil
 }
@@ -148,7 +149,7 @@ func (m *Model) streamTurn(ctx context.Context, r llm.Request, yield func(llm.Ev
 			return &llm.Error{Kind: llm.Unauthorized, Provider: m.o.Provider, Message: err.Error(), Err: err}
 		}
 	}
-	s, err := m.acquireSeat(ctx, r.Session)
+	s, err := m.acquireSeat(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -156,5 +157,5 @@ func (m *Model) streamTurn(ctx context.Context, r llm.Request, yield func(llm.Ev
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(m.life, func() { cancel(context.Canceled) })()
-	return newTalk(m.o, s, r, yield).runPrompt(ctx)
+	return newTalk(m.o, s, r, m.usedElsewhere(s), yield).runPrompt(ctx)
 }

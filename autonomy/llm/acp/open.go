@@ -12,26 +12,26 @@ import (
 	"hob/autonomy/llm"
 )
 
-// openSession finds the agent's session for this conversation, or starts one. known is the number
-// of the request's messages that the session already has.
-func (t *promptTurn) openSession(ctx context.Context) (known int, first bool, err error) {
+// openSession finds the agent's session for this conversation, or starts one. fresh lists the
+// request's messages that the session does not have yet.
+func (t *promptTurn) openSession(ctx context.Context) (fresh []llm.Message, first bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.o.Start, errSlowStart)
 	defer cancel()
 	t.servers = t.toolServers()
-	id, known := lastMark(t.req.Messages, t.o.Provider, t.req.Session)
+	id, fresh := lastMark(t.req.Messages, t.o.Provider, t.req.Session, t.usedElsewhere)
 	t.id = sdk.SessionId(id)
 	switch {
 	case t.req.Session == "" || id == "" || t.id == t.seat.lost:
 	case t.child.loaded == t.id:
-		return known, false, nil
+		return fresh, false, nil
 	default:
 		ok, err := t.loadSession(ctx)
 		if err != nil || ok {
 			t.taken = ok
-			return known, false, err
+			return fresh, false, err
 		}
 	}
-	return 0, true, t.newSession(ctx)
+	return t.req.Messages, true, t.newSession(ctx)
 }
 
 // toolServers returns the MCP server with Hob's tools, if the agent can use it.

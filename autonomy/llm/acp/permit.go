@@ -46,6 +46,7 @@ func (t *promptTurn) requestPermission(ctx context.Context, u toolCall, options 
 	}
 	t.asks++
 	t.asked++
+	t.seat.asks.Add(1)
 	t.wait.Add(1)
 	turn := t.ctx
 	t.mu.Unlock()
@@ -56,6 +57,7 @@ func (t *promptTurn) requestPermission(ctx context.Context, u toolCall, options 
 	defer func() {
 		t.mu.Lock()
 		t.asks--
+		t.seat.asks.Add(-1)
 		t.mu.Unlock()
 		t.in.wakeReader()
 	}()

@@ -28,6 +28,9 @@ type sessionRef struct {
 	Provider string `json:"p"`
 	Session  string `json:"s"` // id of the conversation; a fork has a different one
 	ID       string `json:"id"`
+	// Seen is the newestTime of the request. While its turn waited for the user, other turns may
+	// have run in other agent sessions; their messages are newer. 0 in old histories.
+	Seen int64 `json:"at,omitempty"`
 }
 
 const markPrefix = "acp:"
@@ -40,22 +43,53 @@ func (m sessionRef) String() string {
 	return markPrefix + string(b)
 }
 
-// lastMark finds the agent's latest session in the history, and the number of messages that the
-// session has received.
-func lastMark(msgs []llm.Message, provider, session string) (id string, known int) {
-	for i, m := range slices.Backward(msgs) {
-		for _, p := range slices.Backward(m.Parts) {
-			text, ok := strings.CutPrefix(p.Signature, markPrefix)
-			var k sessionRef
-			if !ok || m.Role != llm.Assistant || json.Unmarshal([]byte(text), &k) != nil {
-				continue
-			}
-			if k.Provider == provider && k.Session == session && k.ID != "" {
-				return k.ID, i + 1
-			}
+// newestTime returns the time in Unix milliseconds at which the newest stored message was stored; at
+// least 1.
+func newestTime(msgs []llm.Message) int64 {
+	newest := int64(1)
+	for _, m := range msgs {
+		if !m.At.IsZero() {
+			newest = max(newest, m.At.UnixMilli())
 		}
 	}
-	return "", 0
+	return newest
+}
+
+// markOf returns the agent session of an answer; ok is false if the answer has none.
+func markOf(m llm.Message, provider, session string) (k sessionRef, ok bool) {
+	for _, p := range slices.Backward(m.Parts) {
+		text, found := strings.CutPrefix(p.Signature, markPrefix)
+		k = sessionRef{}
+		if found && m.Role == llm.Assistant && json.Unmarshal([]byte(text), &k) == nil && k.Provider == provider && k.Session == session && k.ID != "" {
+			return k, true
+		}
+	}
+	return k, false
+}
+
+// lastMark finds the agent's latest session in the history that no other turn uses, and the messages
+// that the session has not received yet. id is "" if there is none.
+func lastMark(msgs []llm.Message, provider, session string, isUsed func(id string) bool) (id string, fresh []llm.Message) {
+	for i, m := range slices.Backward(msgs) {
+		k, ok := markOf(m, provider, session)
+		if !ok || isUsed(k.ID) {
+			continue
+		}
+		start := i // of the messages of the marked turn
+		for start > 0 {
+			if own, ok := markOf(msgs[start-1], provider, session); msgs[start-1].Role != llm.User && (!ok || own.ID != k.ID) {
+				break
+			}
+			start--
+		}
+		for _, m := range msgs[:start] {
+			if k.Seen > 0 && !m.At.IsZero() && m.At.UnixMilli() > k.Seen {
+				fresh = append(fresh, m)
+			}
+		}
+		return k.ID, append(fresh, msgs[i+1:]...)
+	}
+	return "", msgs
 }
 
 // promptPreface holds the text before the message.
@@ -69,8 +103,7 @@ type promptPreface struct {
 
 // promptBlocks returns the prompt, which consists of the messages that the session does not have
 // yet.
-func (t *promptTurn) promptBlocks(known int, first bool) ([]sdk.ContentBlock, error) {
-	fresh := t.req.Messages[known:]
+func (t *promptTurn) promptBlocks(fresh []llm.Message, first bool) ([]sdk.ContentBlock, error) {
 	n := len(fresh)
 	for n > 0 && fresh[n-1].Role == llm.User {
 		n--

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -15,7 +16,7 @@ import (
 // maxIdle is the maximum number of idle children that are kept.
 const maxIdle = 3
 
-// conversation holds the child process for one conversation. The goroutine that has put a token
+// conversation holds a child process for one conversation. The goroutine that has put a token
 // into turn owns the fields below.
 type conversation struct {
 	name string // id of the conversation; "" for a call without one
@@ -25,28 +26,72 @@ type conversation struct {
 	lost  sdk.SessionId // a session that should be resumable but was unusable
 	spent tokens        // the agent's token counts for its session
 
+	session atomic.Value // sdk.SessionId that the child uses
+	asks    atomic.Int32 // number of open permission requests
+
 	// Guarded by Model.mu.
 	users int // number of users: the owner and the waiting callers
 	idle  *time.Timer
 	since time.Time // start of the idle time while there is a child
 }
 
-// acquireSeat waits for exclusive use of a conversation.
-func (m *Model) acquireSeat(ctx context.Context, name string) (*conversation, error) {
-	m.mu.Lock()
-	s := m.seats[name]
-	if s == nil || name == "" {
-		s = &conversation{name: name, turn: make(chan struct{}, 1)}
-		s.idle = time.AfterFunc(m.o.Idle, func() { m.endIdle(s) })
-		s.idle.Stop()
+// sessionID returns the id of the agent session that the child uses, or "".
+func (s *conversation) sessionID() string {
+	id, _ := s.session.Load().(sdk.SessionId)
+	return string(id)
+}
+
+// pickSeat returns the seat for a request: one that is free, preferably with the agent session that
+// the request continues, or a new one while the turns in all others wait for the user's permission.
+// A turn that does not wait is about to end, so the caller waits for its seat. The caller holds
+// m.mu.
+func (m *Model) pickSeat(r llm.Request) *conversation {
+	seats := m.seats[r.Session]
+	want, _ := lastMark(r.Messages, m.o.Provider, r.Session, func(id string) bool { return isUsed(seats, nil, id) })
+	var free *conversation
+	for _, s := range seats {
+		switch {
+		case s.users > 0 && s.asks.Load() == 0:
+			return s
+		case s.users == 0 && (free == nil || s.sessionID() == want):
+			free = s
+		}
 	}
+	if free != nil {
+		return free
+	}
+	s := &conversation{name: r.Session, turn: make(chan struct{}, 1)}
+	s.idle = time.AfterFunc(m.o.Idle, func() { m.endIdle(s) })
+	s.idle.Stop()
+	if r.Session != "" {
+		m.seats[r.Session] = append(seats, s)
+	}
+	return s
+}
+
+// isUsed reports whether a turn in one of the seats, except own, uses an agent session.
+func isUsed(seats []*conversation, own *conversation, id string) bool {
+	return slices.ContainsFunc(seats, func(s *conversation) bool { return s != own && s.users > 0 && s.sessionID() == id })
+}
+
+// usedElsewhere returns a function that reports whether a turn in another seat of the conversation
+// uses an agent session.
+func (m *Model) usedElsewhere(s *conversation) func(id string) bool {
+	return func(id string) bool {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return isUsed(m.seats[s.name], s, id)
+	}
+}
+
+// acquireSeat waits for exclusive use of a seat in the conversation.
+func (m *Model) acquireSeat(ctx context.Context, r llm.Request) (*conversation, error) {
+	m.mu.Lock()
 	if m.closed {
 		m.mu.Unlock()
 		return nil, m.o.newError(llm.Interrupted, nil, "Hob is shutting down", "")
 	}
-	if name != "" {
-		m.seats[name] = s
-	}
+	s := m.pickSeat(r)
 	s.users++
 	s.since = time.Time{}
 	s.idle.Stop()
@@ -68,7 +113,15 @@ func (m *Model) acquireSeat(ctx context.Context, name string) (*conversation, er
 // dropUser removes one user. If it was the last user and there is no child, it also removes the
 // conversation. The caller holds m.mu.
 func (m *Model) dropUser(s *conversation) {
-	if s.users--; s.users == 0 && s.since.IsZero() && m.seats[s.name] == s {
+	if s.users--; s.users == 0 && s.since.IsZero() {
+		m.removeSeat(s)
+	}
+}
+
+// removeSeat removes a seat, so that new callers get another one. The caller holds m.mu.
+func (m *Model) removeSeat(s *conversation) {
+	rest := slices.DeleteFunc(m.seats[s.name], func(x *conversation) bool { return x == s })
+	if m.seats[s.name] = rest; len(rest) == 0 {
 		delete(m.seats, s.name)
 	}
 }
@@ -84,7 +137,7 @@ func (m *Model) releaseSeat(s *conversation) {
 	<-s.turn
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if s.child == nil || s.users > 1 {
+	if s.users > 1 || s.child == nil {
 		m.dropUser(s)
 		return
 	}
@@ -93,7 +146,7 @@ func (m *Model) releaseSeat(s *conversation) {
 	s.idle.Reset(m.o.Idle)
 	var oldest *conversation
 	n := 0
-	for _, x := range m.seats {
+	for _, x := range m.allSeats() {
 		if x.since.IsZero() {
 			continue
 		}
@@ -106,6 +159,11 @@ func (m *Model) releaseSeat(s *conversation) {
 	}
 }
 
+// allSeats lists the seats of all conversations. The caller holds m.mu.
+func (m *Model) allSeats() []*conversation {
+	return slices.Concat(slices.Collect(maps.Values(m.seats))...)
+}
+
 // endIdle ends the child of an idle conversation.
 func (m *Model) endIdle(s *conversation) {
 	m.mu.Lock()
@@ -113,7 +171,7 @@ func (m *Model) endIdle(s *conversation) {
 		m.mu.Unlock()
 		return
 	}
-	delete(m.seats, s.name) // new callers get a new conversation object
+	m.removeSeat(s)
 	m.open.Add(1)
 	m.mu.Unlock()
 	defer m.open.Done()
@@ -140,7 +198,7 @@ func (m *Model) Close() error {
 	var wg sync.WaitGroup
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, s := range m.seats {
+	for _, s := range m.allSeats() {
 		s.idle.Stop()
 		wg.Go(s.endChild)
 	}

@@ -26,7 +26,9 @@ type promptTurn struct {
 	req   llm.Request
 	yield func(llm.Event, error) bool
 	id    sdk.SessionId // the agent's session id
-	taken bool          // whether the session was resumed for this prompt
+	// usedElsewhere reports whether another turn of the conversation uses an agent session.
+	usedElsewhere func(id string) bool
+	taken         bool // whether the session was resumed for this prompt
 	// servers lists the MCP servers for the agent's session; never nil.
 	servers []sdk.McpServer
 
@@ -50,8 +52,8 @@ type promptTurn struct {
 	wait  sync.WaitGroup
 }
 
-func newTalk(o Options, s *conversation, r llm.Request, yield func(llm.Event, error) bool) *promptTurn {
-	return &promptTurn{o: o, seat: s, req: r, yield: yield, calls: map[string]*call{}, grew: make(chan struct{}), in: queue{ready: make(chan struct{}, 1)}}
+func newTalk(o Options, s *conversation, r llm.Request, usedElsewhere func(string) bool, yield func(llm.Event, error) bool) *promptTurn {
+	return &promptTurn{o: o, seat: s, req: r, usedElsewhere: usedElsewhere, yield: yield, calls: map[string]*call{}, grew: make(chan struct{}), in: queue{ready: make(chan struct{}, 1)}}
 }
 
 // runPrompt returns the error to yield, or nil if Done was yielded or the consumer stopped.
@@ -61,11 +63,12 @@ func (t *promptTurn) runPrompt(ctx context.Context) error {
 		return err
 	}
 	t.child = c
-	known, first, err := t.openSession(ctx)
+	fresh, first, err := t.openSession(ctx)
 	if err != nil {
 		return err
 	}
-	blocks, err := t.promptBlocks(known, first)
+	t.seat.session.Store(t.id)
+	blocks, err := t.promptBlocks(fresh, first)
 	if err != nil {
 		return t.o.newError(llm.BadRequest, err, err.Error(), "")
 	}
@@ -221,7 +224,7 @@ func (t *promptTurn) answerSignature() string {
 	if t.req.Session == "" || len(t.id) > 512 {
 		return ""
 	}
-	return sessionRef{Provider: t.o.Provider, Session: t.req.Session, ID: string(t.id)}.String()
+	return sessionRef{Provider: t.o.Provider, Session: t.req.Session, ID: string(t.id), Seen: newestTime(t.req.Messages)}.String()
 }
 
 // emitEvent passes an event to the consumer. All output from an agent is untrusted, because it may

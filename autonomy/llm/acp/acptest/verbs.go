@@ -138,6 +138,16 @@ func verbTable() map[string]func(t *turn, rest string) error {
 			syscall.Exit(0)
 			return nil
 		},
+		"await": func(t *turn, rest string) error { // waits until a file exists in its folder
+			for t.ctx.Err() == nil {
+				if _, err := os.Stat(rest); err == nil {
+					t.sayText("Found.")
+					break
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			return nil
+		},
 		"hang":  func(t *turn, rest string) error { t.sayText(rest); <-t.ctx.Done(); return nil },
 		"stone": func(t *turn, rest string) error { t.sayText(rest); select {} },
 		"flood": func(t *turn, _ string) error {

@@ -1,0 +1,201 @@
+package app
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/autonomy/api"
+	"hob/autonomy/bus"
+)
+
+// send sends a message of the owner and does not wait for the answer.
+func (h *house) send(text string) (event string) {
+	h.t.Helper()
+	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"text": text, "async": true})
+	var r struct{ Event string }
+	if code != http.StatusAccepted || json.Unmarshal(body, &r) != nil {
+		h.t.Fatalf("%q: %d %s", text, code, body)
+	}
+	return r.Event
+}
+
+// openOf waits until n questions are open and returns the question of each event.
+func (h *house) openOf(n int) map[string]string {
+	h.t.Helper()
+	open := map[string]string{}
+	h.until("open questions", func() bool {
+		_, body := h.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
+		var list []struct{ ID, Event string }
+		fatal(h.t, json.Unmarshal(body, &list))
+		clear(open)
+		for _, a := range list {
+			open[a.Event] = a.ID
+		}
+		return len(list) == n
+	})
+	return open
+}
+
+// While an external agent waits for a permission, the owner's later messages are answered in another
+// session of the agent, and the waiting session gets them with its next prompt.
+func TestExternalAgent_AnswersLaterMessagesWhileItAsks(t *testing.T) {
+	h := agentHouse(t, "")
+	h.say("say Hello.")
+	first, question := h.ask("home", "do execute one")
+	got := h.say("heard")
+	if !strings.Contains(got, "user: say Hello.") || !strings.Contains(got, "user: do execute one\nassistant: [hob] No answer yet") || !strings.HasSuffix(got, "\n|heard") {
+		t.Errorf("a later prompt: %q", got)
+	}
+	if got := h.say("count"); !strings.HasPrefix(got, "prompt 2,") {
+		t.Errorf("the second later prompt: %q", got)
+	}
+	if got := h.say("yes"); !strings.Contains(got, question) {
+		t.Errorf("a bare yes behind later messages: %q", got)
+	}
+	s, err := h.d.service.Status(t.Context())
+	fatal(t, err)
+	if s.Questions != 1 || len(s.HeldSources) > 0 || h.work() != "" {
+		t.Errorf("%d questions, waiting %+v, it did %q", s.Questions, s.HeldSources, h.work())
+	}
+	h.approve(question, true)
+	if got := h.done(first); got.Answer != "It is done: one" || h.work() != "one" {
+		t.Errorf("%+v, it did %q", got, h.work())
+	}
+	got = h.say("heard")
+	// The answer to the first "heard" quotes the prompt of the second session.
+	if strings.Count(got, "say Hello.") != 1 || strings.Count(got, "user: count") != 1 || strings.Count(got, "do execute one") != 1 || !strings.HasSuffix(got, "\n|heard") {
+		t.Errorf("the next prompt of the first session: %q", got)
+	}
+	if got := h.say("count"); !strings.HasPrefix(got, "prompt 4,") {
+		t.Errorf("the first session does not continue: %q", got)
+	}
+}
+
+// Answers reach the turns that asked, in any order, also after the bare message that they resemble.
+func TestExternalAgent_GetsTheAnswerToItsOwnQuestion(t *testing.T) {
+	h := agentHouse(t, "")
+	first := h.send("do execute one")
+	h.openOf(1)
+	second := h.send("do execute two")
+	third := h.send("both three")
+	open := h.openOf(4)
+	if got := h.say("say Still here."); got != "Still here." {
+		t.Errorf("behind three turns that ask: %q", got)
+	}
+	h.approve(open[second], true)
+	if got := h.done(second); got.Answer != "It is done: two" {
+		t.Errorf("%+v", got)
+	}
+	h.approve(open[first], false)
+	if got := h.done(first); got.Answer != "I may not, it says no." || h.work() != "two" {
+		t.Errorf("%+v, it did %q", got, h.work())
+	}
+	_, body := h.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
+	var list []struct{ ID, Tool, Event string }
+	fatal(t, json.Unmarshal(body, &list))
+	slices.SortFunc(list, func(a, b struct{ ID, Tool, Event string }) int { return -strings.Compare(a.Tool, b.Tool) })
+	if len(list) != 2 || list[0].Tool != "agent_execute" || list[0].Event != third {
+		t.Fatalf("%s", body)
+	}
+	h.approve(list[0].ID, true) // one of two open questions
+	h.until("the action", func() bool { return h.work() == "two\nthree" })
+	if got := h.say("say And now?"); got != "And now?" {
+		t.Errorf("while the second question is open: %q", got)
+	}
+	h.approve(list[1].ID, false)
+	if got := h.done(third); !strings.Contains(got.Answer, "It is done: three") || !strings.Contains(got.Answer, "I may not") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// An answered turn continues when the running one has ended, and before the messages behind it.
+func TestExternalAgent_ContinuesWhenTheRunningTurnEnds(t *testing.T) {
+	h := agentHouse(t, "")
+	first, question := h.ask("home", "do execute one")
+	running := h.send("await file")
+	h.until("the second turn", func() bool {
+		e, err := h.d.bus.Inbox.Event(t.Context(), running)
+		return err == nil && e.State == bus.Claimed
+	})
+	h.approve(question, true)
+	time.Sleep(200 * time.Millisecond) // the answer must not pass the running turn
+	if h.work() != "" {
+		t.Errorf("two turns of the conversation run together: it did %q", h.work())
+	}
+	last := h.send("say Last.")
+	fatal(t, os.WriteFile(filepath.Join(h.home, "work", "file"), nil, 0o600))
+	for _, id := range []string{running, first, last} {
+		h.done(id)
+	}
+	var ended []time.Time
+	for _, id := range []string{running, first, last} {
+		e, err := h.d.bus.Inbox.Event(t.Context(), id)
+		fatal(t, err)
+		ended = append(ended, e.DoneAt)
+	}
+	if !slices.IsSortedFunc(ended, time.Time.Compare) || h.work() != "one" {
+		t.Errorf("ended at %v, it did %q", ended, h.work())
+	}
+}
+
+// The events of a trigger ask side by side, up to the limit; the others wait and are listed.
+func TestExternalAgent_AsksForEachEventOfATrigger(t *testing.T) {
+	h := agentHouse(t, "[triggers.door]\naction = \"do execute open\"\n")
+	var ids []string
+	for range 7 {
+		code, body := h.api(http.MethodPost, "/api/v1/triggers/door/fire", map[string]string{})
+		var r struct{ Event string }
+		if code >= 300 || json.Unmarshal(body, &r) != nil {
+			t.Fatalf("%d %s", code, body)
+		}
+		ids = append(ids, r.Event)
+	}
+	open := h.openOf(5)
+	s, err := h.d.service.Status(t.Context())
+	fatal(t, err)
+	if want := []api.HeldSource{{Session: "trigger:door", Requests: 5, Waiting: 2}}; !slices.Equal(s.HeldSources, want) {
+		t.Errorf("the waiting events are listed as %+v, want %+v", s.HeldSources, want)
+	}
+	if got := h.say("say Hello."); got != "Hello." {
+		t.Errorf("in a conversation: %q", got)
+	}
+	for _, id := range slices.Backward(ids[:5]) {
+		h.approve(open[id], true)
+		h.done(id)
+	}
+	for id, q := range h.openOf(2) {
+		h.approve(q, true)
+		h.done(id)
+	}
+	if got := strings.Fields(h.work()); len(got) != 7 {
+		t.Errorf("it did %q", got)
+	}
+}
+
+// /stop ends the running turn and the waiting ones of a conversation.
+func TestExternalAgent_StopsAllTurnsOfAConversation(t *testing.T) {
+	h := agentHouse(t, "")
+	first, _ := h.ask("home", "do execute one")
+	second := h.send("stone Wait")
+	h.until("the second turn", func() bool {
+		e, err := h.d.bus.Inbox.Event(t.Context(), second)
+		return err == nil && e.State == bus.Claimed
+	})
+	if got := h.say("/stop"); got != "Stopped." {
+		t.Errorf("%q", got)
+	}
+	for _, id := range []string{first, second} {
+		if got := h.done(id); !strings.Contains(got.Answer, "Stopped.") && !strings.Contains(got.Answer, "[interrupted]") {
+			t.Errorf("%+v", got)
+		}
+	}
+	if h.openOf(0); h.say("say again") != "again" || h.work() != "" {
+		t.Errorf("afterwards it did %q", h.work())
+	}
+}
