@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -28,7 +29,7 @@ func briefToday(w *intentDraft) (plan, bool) {
 		return noPlan() // this is a request for a schedule
 	case t.none:
 		return planCall("daily_briefing", nil)
-	case t.vague, t.clock:
+	case t.vague, t.clock, severalDays(w.allSpans()[0].match.Period):
 		return showAgenda(w)
 	}
 	day := t.at.Format(time.DateOnly)
@@ -50,12 +51,37 @@ func undoLast(w *intentDraft) (plan, bool) {
 		n, ok = map[bool]float64{true: 2, false: 3}[w.hasKeyword("two")], true
 	}
 	if !ok || n == 1 {
-		return planCall("undo", nil)
+		return w.undoAfterUnknown()
 	}
 	if n != float64(int(n)) || n < 1 || n > 100 {
 		return noPlan()
 	}
 	return planCall("undo", map[string]any{"last": int(n)})
+}
+
+// undoAfterUnknown undoes the last action. It asks first if Hob has not understood a later message, because
+// "that" may mean that message.
+func (w *intentDraft) undoAfterUnknown() (plan, bool) {
+	undo := call{"undo", nil}
+	missed := false
+	for n := range recent {
+		x, ok := w.g.talk.exchangeAgo(n)
+		if !ok {
+			break
+		}
+		for _, last := range slices.Backward(x.acts) {
+			if last.failed || createdKinds[last.tool][0] == "" && !slices.Contains(removedKinds, last.tool) {
+				continue
+			}
+			if !missed {
+				return planCalls(undo)
+			}
+			first, _, _ := strings.Cut(oneLine(last.text, 120), ". ")
+			return planConfirmation("The last thing I did was: "+strings.TrimRight(first, ".")+". Should I undo that?", plan{outcome: act, calls: []call{undo}}), true
+		}
+		missed = missed || len(x.acts) == 0 && w.g.inDialogue(nil).planRequests(x.own, w.s.now, 0).outcome == unknown
+	}
+	return planCalls(undo)
 }
 
 func tellTime(w *intentDraft) (plan, bool) {

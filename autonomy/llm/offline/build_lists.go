@@ -142,7 +142,7 @@ const maxItemWords = 5
 // itemsIn returns the items that a slot enumerates, or none if one of them is unclear. A piece that only
 // holds an amount belongs to the item before it: "mince, 1.4 kg".
 func (w *intentDraft) itemsIn(slot string) (items []string) {
-	for _, item := range splitEnumeration(w.slotString(slot)) {
+	for _, item := range w.g.splitEnumeration(w.slotString(slot)) {
 		first, _, _ := strings.Cut(strings.ToLower(item), " ")
 		if first, _, _ = strings.Cut(first, "'"); len(items) > 0 && w.g.lex.containsWord("clause-starts", first) {
 			break // "take off the sugar, we have some"

@@ -59,7 +59,11 @@ func addExpense(w *intentDraft) (plan, bool) {
 	}
 	day, err := w.pastDay(times)
 	if err != nil {
-		return w.askTime(err, "On which day was that?", func(when string) string { return w.s.text + " " + when })
+		said := w.s.text
+		if len(times) > 0 { // the answer replaces the day
+			said = strings.Replace(said, times[0].originalPhrase(), "", 1)
+		}
+		return w.askTime(err, "On which day was that?", func(when string) string { return said + " " + when })
 	}
 	return planCall("log_expense", argsOf("amount", c.value, "currency", c.currency, "category", b.category,
 		"vendor", b.vendor, "date", day))
@@ -147,6 +151,10 @@ func (w *intentDraft) pastDay(times []*span) (string, error) {
 	}
 	if t.every != "" || t.vague {
 		return "", errNoDay
+	}
+	if week := t.at.AddDate(0, 0, 7); strings.HasPrefix(strings.ToLower(t.phrase), "last ") && w.g.lex.containsWord("weekdays", strings.ToLower(t.phrase[len("last "):])) && week.Before(startOfDay(w.s.now)) {
+		choices := []string{week.Format("Monday 2 January"), t.at.Format("Monday 2 January")} // on a Sunday, "last Friday" may be the day before yesterday
+		return "", &dateparse.AmbiguousError{Phrase: t.phrase, Choices: choices}
 	}
 	day := t.at
 	for range 60 { // "on Monday" means last Monday, and "3 May" the last 3 May

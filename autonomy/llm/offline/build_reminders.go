@@ -1,6 +1,8 @@
 package offline
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +15,8 @@ func reminderBuilders() map[string]builder {
 		"reminder.add.none":    askReminder,
 		"reminder.before":      addBefore,
 		"reminder.move":        moveReminder,
+		"reminder.several":     severalTimers,
+		"follow.another":       followAnother,
 		"reminder.list":        listReminders,
 		"reminder.cancel":      cancelReminder,
 		"reminder.cancel.none": whichReminder,
@@ -42,6 +46,12 @@ func addReminder(w *intentDraft) (plan, bool) {
 	if w.hasKeyword("wake") || w.hasKeyword("wake-up") {
 		d.times = w.inTheMorning(d.times)
 	}
+	if c, ok := w.captureOf("hours"); ok { // "for 6", "half 6 tomorrow"
+		s := w.g.parseSentence("at "+w.s.originalText(c.from, c.to), w.s.now)
+		if d.times = s.allTimes(); len(d.times) == 0 || !s.onlyTimesAnd("prepositions") {
+			return noPlan()
+		}
+	}
 	if w.hasKeyword("alarm") {
 		morning := w.inTheMorning(d.times)
 		if t, err := w.joinTimes(d.times); err == nil && t.at.YearDay() == w.s.now.YearDay() && len(morning) == 1 && morning[0] != d.times[0] {
@@ -52,9 +62,7 @@ func addReminder(w *intentDraft) (plan, bool) {
 		d.times = morning
 	}
 	if c, ok := w.captureOf("timer"); ok {
-		d.times = w.timerTime(c)
-		d.text = "timer"
-		if len(d.times) == 0 {
+		if d.times, d.text = w.timerTime(c); len(d.times) == 0 {
 			return noPlan()
 		}
 	}
@@ -193,9 +201,83 @@ func (w *intentDraft) inTheMorning(times []*span) []*span {
 	return times
 }
 
-// timerTime parses "10 minute" in "a 10 minute timer".
-func (w *intentDraft) timerTime(c capture) []*span {
-	return w.g.parseSentence("in "+w.s.originalText(c.from, c.to), w.s.now).allTimes()
+// timerTime parses "10 minute" in "a 10 minute timer", and the name in "10 minutes for the pasta".
+func (w *intentDraft) timerTime(c capture) ([]*span, string) {
+	s := w.g.parseSentence("in "+w.s.originalText(c.from, c.to), w.s.now)
+	if len(s.spans) != 1 || s.spans[0].from > 1 {
+		return nil, ""
+	}
+	from := s.spans[0].to
+	if from >= len(s.tokens) {
+		return s.allTimes(), "timer"
+	}
+	name := bareName(s.originalText(from+1, len(s.tokens)))
+	second := slices.ContainsFunc(s.tokens[from:], func(t token) bool { return w.g.lex.containsWord("joints", t.norm) })
+	if second || !w.g.lex.containsWord("timer-joiners", s.tokens[from].norm) || name == "" {
+		return nil, ""
+	}
+	return s.allTimes(), name
+}
+
+// severalTimers handles "set two timers, one for 3 minutes and one for 8 minutes" and "set alarms for 6 and
+// 6:30".
+func severalTimers(w *intentDraft) (plan, bool) {
+	noun := strings.TrimSuffix(w.slotNorm("noun"), "s")
+	pieces := w.g.splitEnumeration(w.slotString("text"))
+	if n, ok := w.numberOf("number"); ok && int(n) != len(pieces) || len(pieces) < 2 || !w.noLead() || w.isQuestion() {
+		return noPlan()
+	}
+	_, unit, _ := strings.Cut(pieces[len(pieces)-1], " ")
+	out := plan{outcome: act, joined: true, accounted: true}
+	for _, piece := range pieces {
+		wish, ok := w.g.wishForAnother(piece, noun, "")
+		if !ok {
+			wish = "set a " + noun + " for " + piece
+		}
+		if parsesAsFigure(piece) && noun == "timer" { // "for 5 and 10 minutes"
+			wish += " " + unit
+		}
+		p := w.g.inDialogue(nil).planRequests(wish, w.s.now, w.depth+1)
+		if p.outcome != act || len(p.calls) != 1 || p.calls[0].name != "create_reminder" {
+			return planQuestion("I am not sure how to read "+quoteText(piece)+" in that. I changed nothing. Can you say one "+noun+" at a time?", nil)
+		}
+		out.calls = append(out.calls, p.calls[0])
+	}
+	return out, true
+}
+
+// wishForAnother returns the request that "another for 5 minutes" or "one at 7" stands for: the same kind of
+// reminder with the same text at another time.
+func (g *grammar) wishForAnother(said, noun, text string) (string, bool) {
+	w := intentDraft{g: g, interpretation: interpretation{s: &sentence{text: said, lex: g.lex, tokens: splitTokens(said, g.lex)}}}
+	slots, ok := w.tryEdge("prefix.another", capture{to: len(w.s.tokens)})
+	if !ok {
+		return "", false
+	}
+	rest := slots["rest"]
+	when := w.s.originalText(rest.from, rest.to)
+	if kind, ok := slots["noun"]; ok && w.s.normalizedText(kind.from, kind.to) != noun {
+		return "", false
+	}
+	if noun == "timer" || noun == "alarm" {
+		return "set a " + noun + " for " + when, true
+	}
+	return "remind me at " + when + " to " + strings.TrimSpace(text), text != ""
+}
+
+// followAnother handles "and another one for 7": it repeats the reminder that the conversation is about.
+func followAnother(w *intentDraft) (plan, bool) {
+	it, ok := w.g.talk.focusItem()
+	if !ok || it.kind != "reminder" || w.isQuestion() || !w.noLead() {
+		return noPlan()
+	}
+	noun, _ := w.g.lex.meaningOf("plain-reminders", strings.ToLower(it.ref))
+	wish, ok := w.g.wishForAnother(w.slotString("text"), cmp.Or(noun, "reminder"), quoteFree(it.ref))
+	if !ok {
+		return noPlan()
+	}
+	p := w.g.inDialogue(nil).planRequests(wish, w.s.now, w.depth)
+	return p, p.outcome == act || p.outcome == ask
 }
 
 // isRelative reports whether a time is relative to an unknown time, as in "10 minutes before the

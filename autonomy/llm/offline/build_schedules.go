@@ -75,7 +75,7 @@ func (w *intentDraft) cannotSchedule(d textDetails, action string) (plan, bool) 
 		return noPlan()
 	}
 	named := w.eventName(action)
-	if !w.g.isDoable(named, w.s.now) || w.g.lex.containsWord("questions", strings.ToLower(strings.Fields(action)[0])) {
+	if !w.g.isDoable(named, w.s.now) || w.g.lex.containsWord("order-verbs", strings.ToLower(strings.Fields(named)[0])) || w.g.lex.containsWord("questions", strings.ToLower(strings.Fields(action)[0])) {
 		return noPlan()
 	}
 	action = named

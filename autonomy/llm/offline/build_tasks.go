@@ -44,7 +44,7 @@ func addTask(w *intentDraft) (plan, bool) {
 	}
 	titles := []string{d.text}
 	if c, _ := w.captureOf("title"); w.isPlural(c) {
-		titles = splitEnumeration(d.text)
+		titles = w.g.splitEnumeration(d.text)
 	} else if len(pieces) > 1 {
 		titles = pieces
 	}
@@ -81,7 +81,7 @@ func (w *intentDraft) dueArgument(d textDetails) (string, plan, bool) {
 // ("buy a card and send it to mum") or is a request to Hob. One or two words without a verb belong to the
 // text before them.
 func (w *intentDraft) separateTasks(text string) (tasks []string) {
-	for _, piece := range splitEnumeration(text) {
+	for _, piece := range w.g.splitEnumeration(text) {
 		for len(strings.Fields(piece)) > 2 && w.g.lex.containsWord("joints", strings.ToLower(strings.Fields(piece)[0])) {
 			_, piece, _ = strings.Cut(piece, " ")
 		}
@@ -151,11 +151,20 @@ func (w *intentDraft) isPlural(title capture) bool {
 	return false
 }
 
-// splitEnumeration splits an enumeration such as "a, b and c".
-func splitEnumeration(s string) []string {
+// splitEnumeration splits an enumeration such as "a, b and c". A well-known pair such as "mac and cheese" is
+// one item.
+func (g *grammar) splitEnumeration(s string) []string {
 	var out []string
 	for _, line := range strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == ',' || r == ';' }) {
+		var parts []string
 		for _, part := range splitWord(line, " and ") {
+			if last := len(parts) - 1; last >= 0 && g.isFixedPair(parts[last], part) {
+				parts[last] += " and " + part
+				continue
+			}
+			parts = append(parts, part)
+		}
+		for _, part := range parts {
 			part = strings.Trim(part, " -*•\t.")
 			part = strings.TrimPrefix(part, "and ")
 			part = strings.TrimPrefix(part, "to ")
@@ -165,6 +174,16 @@ func splitEnumeration(s string) []string {
 		}
 	}
 	return out
+}
+
+// isFixedPair reports whether the last word of a and the first word of b are a well-known pair.
+func (g *grammar) isFixedPair(a, b string) bool {
+	head, tail := strings.Fields(strings.ToLower(a)), strings.Fields(strings.ToLower(b))
+	if len(head) == 0 || len(tail) == 0 {
+		return false
+	}
+	word := strings.Trim(tail[0], ".!?")
+	return g.lex.containsWord("fixed-pairs", head[len(head)-1]+" and "+word)
 }
 
 // splitWord splits s at a separator in any case.

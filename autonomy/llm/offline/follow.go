@@ -43,24 +43,20 @@ func (w *intentDraft) findReferents() []item {
 	if m, ok := w.g.lex.meaningOf("refs", ref); ok {
 		ref = m
 	}
+	if every, ok := strings.CutSuffix(ref, "s"); ok && (every == "task" || every == "reminder") {
+		return w.g.ofKind(list, every)
+	}
 	switch ref {
-	case "":
-	case "both", "both of them", "the both":
+	case "", "it":
+	case "both":
 		if len(list) != 2 {
 			return nil
 		}
 		return list
-	case "them", "all of them":
+	case "them":
 		return list
-	case "it", "that", "this", "that one", "this one", "the last one":
-	case "the reminder", "that reminder", "this reminder", "the alarm", "that alarm":
-		list = slices.DeleteFunc(list, func(it item) bool { return it.kind != "reminder" })
-	case "the appointment":
-		list = slices.DeleteFunc(list, func(it item) bool {
-			return it.kind != "reminder" && (it.made == nil || it.made.stringArg("due") == "")
-		})
-	case "the task", "that task", "this task":
-		list = slices.DeleteFunc(list, func(it item) bool { return it.kind != "task" })
+	case "reminder", "task", "note", "expense", "alarm", "timer", "appointment":
+		list = w.g.ofKind(list, ref)
 	default:
 		it, ok := w.g.pickItem(list, ref)
 		if !ok {
@@ -72,6 +68,30 @@ func (w *intentDraft) findReferents() []item {
 		return nil
 	}
 	return list
+}
+
+// ofKind returns the records of a kind. An alarm and a timer are reminders without a text, and
+// an appointment is a reminder of something else or a task with a time.
+func (g *grammar) ofKind(list []item, kind string) (out []item) {
+	for _, it := range list {
+		plain, _ := g.lex.meaningOf("plain-reminders", strings.ToLower(it.ref))
+		switch kind {
+		case "alarm", "timer":
+			if it.kind != "reminder" || plain != kind {
+				continue
+			}
+		case "appointment":
+			if it.kind == "reminder" && plain != "" || it.kind != "reminder" && (it.made == nil || it.made.stringArg("due") == "") {
+				continue
+			}
+		default:
+			if it.kind != kind {
+				continue
+			}
+		}
+		out = append(out, it)
+	}
+	return out
 }
 
 // changeEach returns the plan that applies edit to each referent. edit returns false for a record that
@@ -148,6 +168,9 @@ func followPriority(w *intentDraft) (plan, bool) {
 
 func followDelete(w *intentDraft) (plan, bool) {
 	if w.hasKeyword("clear") && w.g.talk.openList() != "" { // the list, and not the item shown last
+		return noPlan()
+	}
+	if w.hasKeyword("undo") && !w.hasKeyword("reminder") && !w.hasKeyword("task") { // the last action, and not the record
 		return noPlan()
 	}
 	return w.changeEach(func(it item) (plan, bool) {

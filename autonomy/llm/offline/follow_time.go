@@ -16,10 +16,14 @@ import (
 // clock is false for a day without a time of day, and day is false for a time of day on an unknown day.
 func (w *intentDraft) itemTime(it item) (at time.Time, clock, day bool) {
 	if it.made == nil {
-		_, shown, _ := strings.Cut(it.line, "(")
-		shown, _, _ = strings.Cut(shown, ")")
-		at, clock, day = dateparse.ParseFormatted(strings.TrimPrefix(shown, "due "), w.s.now)
-		return at, clock && day, day
+		read := listedReminders
+		if it.kind == "task" {
+			read = listedTasks
+		}
+		for _, r := range read("- "+it.line, w.s.now) {
+			return r.at, r.clock, !r.at.IsZero()
+		}
+		return time.Time{}, false, false
 	}
 	for _, name := range []string{"at", "due"} {
 		said := it.made.stringArg(name)
@@ -48,8 +52,7 @@ func (w *intentDraft) itemTime(it item) (at time.Time, clock, day bool) {
 	return t, false, err == nil
 }
 
-// followHour handles "move it to 3" and "no, 6": an hour without "at". It is in the half of the day that
-// is closer to the time of the record.
+// followHour handles "move it to 3" and "no, 6": an hour without "at".
 func followHour(w *intentDraft) (plan, bool) {
 	hour, ok := w.numberOf("number")
 	if !ok || hour < 1 || hour > 24 || hour != math.Trunc(hour) || !w.noLead() || w.isQuestion() {
@@ -59,32 +62,55 @@ func followHour(w *intentDraft) (plan, bool) {
 		if it.kind != "reminder" && it.kind != "task" {
 			return noPlan()
 		}
-		old, clock, day := w.itemTime(it)
+		_, clock, _ := w.itemTime(it)
 		if said := w.hasSlot("plain") || w.hasSlot("oops"); said && (!clock || strings.ContainsAny(it.ref, "0123456789")) {
 			return noPlan() // "make it 2" may mean a number of things
 		}
-		if !clock {
-			return w.moveToPhrase(it, "at "+strconv.Itoa(int(hour)))
-		}
-		next := nearestHour(old, int(hour))
-		if day && !atClock(old, next).After(w.s.now) && next.Hour() < 12 {
-			next = next.Add(12 * time.Hour)
-		}
-		return w.moveToPhrase(it, "at "+next.Format("3:04pm"))
+		return w.moveToPhrase(it, "at "+strconv.Itoa(int(hour)))
 	})
 }
 
-// nearestHour returns the time of day with the given hour that is closest to old. Of two that are
-// equally close, it returns the later one.
-func nearestHour(old time.Time, hour int) time.Time {
-	at := time.Date(2000, 1, 1, hour, 0, 0, 0, time.UTC)
-	if hour >= 12 {
-		return at
+// maxHalfGap is the distance in minutes from the time so far up to which the nearer half of the day is
+// meant without asking.
+const maxHalfGap = 4 * 60
+
+// halfOfDay returns the times of day that a time without am or pm may mean for a record at old: "no, 6:30"
+// moves 7:00 to 6:30, and 17:00 to 18:30. today is true if the record is today, so that a time that has
+// passed is not meant. It returns two times if neither is likely enough, as for 3 after 6:00.
+func (w *intentDraft) halfOfDay(hour, minute int, old time.Time, today bool) []time.Time {
+	at := time.Date(2000, 1, 1, hour, minute, 0, 0, time.UTC)
+	if hour == 0 || hour > 12 {
+		return []time.Time{at}
 	}
-	if later := hour + 12; math.Abs(float64(later*60-old.Hour()*60-old.Minute())) <= math.Abs(float64(hour*60-old.Hour()*60-old.Minute())) {
-		return at.Add(12 * time.Hour)
+	minutes := func(t time.Time) int { return t.Hour()*60 + t.Minute() }
+	distance := func(t time.Time) int { return max(minutes(t)-minutes(old), minutes(old)-minutes(t)) }
+	isPast := func(t time.Time) bool { return today && minutes(t) <= minutes(w.s.now) }
+	near, far := time.Date(2000, 1, 1, hour%12, minute, 0, 0, time.UTC), time.Date(2000, 1, 1, hour%12+12, minute, 0, 0, time.UTC)
+	if distance(far) <= distance(near) {
+		near, far = far, near
 	}
-	return at
+	const night = 5
+	switch {
+	case isPast(near) && !isPast(far):
+		return []time.Time{far}
+	case distance(near) > maxHalfGap && !isPast(far), near.Hour() < night && old.Hour() >= night && !isPast(far):
+		return []time.Time{near, far}
+	}
+	return []time.Time{near}
+}
+
+// askHalf asks in which half of the day a time is. move returns the plan for one of the times.
+func askHalf(times []time.Time, move func(time.Time) plan) plan {
+	slices.SortFunc(times, time.Time.Compare)
+	q := question{text: "At " + times[0].Format("15:04") + " or at " + times[1].Format("15:04") + "?"}
+	for _, t := range times {
+		part := "morning am night"
+		if t.Hour() >= 12 {
+			part = "afternoon evening pm"
+		}
+		q.options = append(q.options, option{t.Format("15:04 3:04pm 3pm 3 ") + part, move(t)})
+	}
+	return plan{outcome: ask, question: &q}
 }
 
 // moveToPhrase moves a record to a time in words.
@@ -300,29 +326,44 @@ func (w *intentDraft) moveItem(it item, t timing) (plan, bool) {
 	switch it.kind {
 	case "reminder":
 		if every := w.recurrenceOf(it); every != "" || t.every != "" {
+			if f := strings.Fields(every); onlyClock && len(f) == 5 {
+				return w.moveToClock(it, t, func(at time.Time) call {
+					f[0], f[1] = strconv.Itoa(at.Minute()), strconv.Itoa(at.Hour())
+					return call{"update_reminder", argsOf("reminder", it.ref, "every", strings.Join(f, " "))}
+				})
+			}
 			next, ok := mergeRecurrence(every, t)
 			if !ok {
 				return planQuestion("That reminder repeats. How often should I remind you, and at what time?", w.timeAnswer(func(when string) string { return "remind me " + when + " to " + it.ref }))
 			}
 			return planCall("update_reminder", argsOf("reminder", it.ref, "every", next))
 		}
-		at := t.dueDate()
-		if onlyClock {
-			at = w.nearestClock(t, it).Format("15:04")
+		if t.part { // "in the afternoon" keeps the day
+			old, _, day := w.itemTime(it)
+			m, err := dateparse.Parse(old.Format("2 January 2006 ")+"in the "+strings.TrimPrefix(strings.TrimPrefix(t.phrase, "in "), "the "), w.s.now)
+			if day && err == nil && m.HasClock && sameDay(m.Time, old) {
+				return planCall("update_reminder", argsOf("reminder", it.ref, "at", m.Time.Format(time.RFC3339)))
+			}
 		}
-		return planCall("update_reminder", argsOf("reminder", it.ref, "at", at))
+		if !onlyClock {
+			return planCall("update_reminder", argsOf("reminder", it.ref, "at", t.dueDate()))
+		}
+		return w.moveToClock(it, t, func(at time.Time) call {
+			return call{"update_reminder", argsOf("reminder", it.ref, "at", at.Format("15:04"))}
+		})
 	case "task":
 		if t.every != "" {
 			return noPlan()
 		}
+		old, clock, day := w.itemTime(it)
 		due := t.dueDate()
-		if old, clock, _ := w.itemTime(it); clock && !t.clock { // a day alone keeps the time of day
+		switch {
+		case clock && !t.clock: // a day alone keeps the time of day
 			due = atClock(t.at, old).Format(time.RFC3339)
-		}
-		if it.made != nil && onlyClock {
-			if day, err := time.ParseInLocation(time.DateOnly, firstTen(it.made.stringArg("due")), w.s.now.Location()); err == nil {
-				due = time.Date(day.Year(), day.Month(), day.Day(), t.at.Hour(), t.at.Minute(), 0, 0, w.s.now.Location()).Format(time.RFC3339)
-			}
+		case day && onlyClock: // a time of day alone keeps the day
+			return w.moveToClock(it, t, func(at time.Time) call {
+				return call{"update_task", argsOf("task", it.ref, "due", atClock(old, at).Format(time.RFC3339))}
+			})
 		}
 		return planCall("update_task", argsOf("task", it.ref, "due", due))
 	case "expense", "habit":
@@ -338,9 +379,17 @@ func (w *intentDraft) moveItem(it item, t timing) (plan, bool) {
 	return noPlan()
 }
 
-// nearestClock returns the time of day to which a record is moved. Without am or pm, it is in the half
-// of the day that is nearer to the time so far: "no, 6:30" moves 7:00 to 6:30, and 17:00 to 18:30.
-func (w *intentDraft) nearestClock(t timing, it item) time.Time {
+// moveToClock returns the plan that moves a record to a time of day, or asks for the half of the day.
+func (w *intentDraft) moveToClock(it item, t timing, move func(time.Time) call) (plan, bool) {
+	times := w.clocksFor(t, it)
+	if len(times) > 1 {
+		return askHalf(times, func(at time.Time) plan { return plan{outcome: act, accounted: true, calls: []call{move(at)}} }), true
+	}
+	return planCalls(move(times[0]))
+}
+
+// clocksFor returns the times of day to which a record is moved; see halfOfDay.
+func (w *intentDraft) clocksFor(t timing, it item) []time.Time {
 	old, known, onDay := w.itemTime(it)
 	today := onDay && old.Format(time.DateOnly) <= w.s.now.Format(time.DateOnly)
 	clock := t.at
@@ -348,16 +397,13 @@ func (w *intentDraft) nearestClock(t timing, it item) time.Time {
 		clock = w.literalClock(t) // on another day, the time of day may be earlier than now
 	}
 	if !known || hasHalfOfDay.MatchString(t.phrase) {
-		return clock
+		return []time.Time{clock}
 	}
-	other := clock.Add(12 * time.Hour)
-	minutes := func(at time.Time) int { return at.Hour()*60 + at.Minute() }
-	distance := func(at time.Time) int { return max(minutes(at)-minutes(old), minutes(old)-minutes(at)) }
-	isPast := today && minutes(other) <= minutes(w.s.now)
-	if distance(other) < distance(clock) && !isPast {
-		return other
+	hour := clock.Hour()
+	if hour > 12 {
+		hour -= 12
 	}
-	return clock
+	return w.halfOfDay(hour, clock.Minute(), old, today)
 }
 
 // hasHalfOfDay matches times of day that can mean only one half of the day.
@@ -373,12 +419,26 @@ func (w *intentDraft) literalClock(t timing) time.Time {
 
 func firstTen(s string) string { return s[:min(10, len(s))] }
 
-// recurrenceOf returns the recurrence of a reminder that this conversation created.
+// recurrenceOf returns the recurrence of a reminder, "" if it does not repeat: from the call that created
+// or changed it, its result, or the line that showed it.
 func (w *intentDraft) recurrenceOf(it item) string {
+	shown := ""
 	if it.made == nil {
-		return ""
+		_, shown, _ = strings.Cut(it.line, "(")
+		shown, _, _ = strings.Cut(shown, ", next ")
+	} else if every := it.made.stringArg("every"); every != "" {
+		return every
+	} else if _, rest, ok := strings.Cut(it.made.text, "remind you "); ok {
+		shown, _, _ = strings.Cut(rest, ": ")
 	}
-	return it.made.stringArg("every")
+	e, err := dateparse.ParseEvery(shown, w.s.now)
+	switch {
+	case err != nil:
+		return ""
+	case e.Cron == "" || e.Except != "":
+		return shown
+	}
+	return e.Cron
 }
 
 // isClockOnly reports whether the phrase names a time of day without a day.

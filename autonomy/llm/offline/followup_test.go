@@ -135,6 +135,17 @@ func TestDialogue(t *testing.T) {
 		{"no reference", "what reminders do I have?", "There are no reminders.", "delete it", nil},
 		{"two records", "list my tasks", "2 open tasks:\n- paint\n- dig", "delete it", nil},
 		{"a reaction", "add a task to buy blue paint", "OK", "sorry, my bad", nil},
+		{"a recurrence keeps its days", "remind me every wednesday at 19:00 about choir", "OK", "make it 19:30 instead", []string{`update_reminder{"every":"30 19 * * 3","reminder":"choir"}`}},
+		{"a shown recurrence keeps its days", "what reminders do I have?", "1 reminder:\n- choir (every Wednesday at 19:00, next today at 19:00, Wed 11 Mar at 19:00 and Wed 18 Mar at 19:00)", "make it 8", []string{`update_reminder{"every":"0 20 * * 3","reminder":"choir"}`}},
+		{"a changed recurrence keeps its days", "what reminders do I have?", "1 reminder:\n- pills (every day at 07:00, next tomorrow at 07:00, Fri 6 Mar at 07:00 and Sat 7 Mar at 07:00)", "move it to 6:30", []string{`update_reminder{"every":"30 6 * * *","reminder":"pills"}`}},
+		{"a part of the day keeps the day", "remind me tomorrow at 9 to call Ed", "OK", "move it to the afternoon", []string{`update_reminder{"at":"2026-03-05T14:00:00+02:00","reminder":"call Ed"}`}},
+		{"a time in the night", "wake me at 6 tomorrow", "OK", "make it 3", nil},
+		{"the nearer half", "wake me at 6 tomorrow", "OK", "make it half past 5", []string{`update_reminder{"at":"05:30","reminder":"wake up"}`}},
+		{"another alarm", "set an alarm for 6:30 tomorrow", "OK", "and another one for 7 tomorrow", []string{`create_reminder{"at":"2026-03-05T07:00:00+02:00","text":"alarm"}`}},
+		{"an alarm is no appointment", "set an alarm for 6:30 tomorrow", "OK", "delete the appointment", nil},
+		{"the alarm", "set an alarm for 6:30 tomorrow", "OK", "cancel the alarm", []string{`cancel_reminder{"reminder":"alarm"}`}},
+		{"forget it and delete it", "remind me at 5pm to call mum", "OK", "forget it, delete it", []string{`cancel_reminder{"reminder":"call mum"}`}},
+		{"delete it and forget it", "remind me at 5pm to call mum", "OK", "delete it, no, leave it", nil},
 		{"another statement", "remind me at 5pm to call mum", "OK", "sorry, I am late", nil},
 	}
 	for _, tc := range tests {
@@ -144,6 +155,57 @@ func TestDialogue(t *testing.T) {
 			c.result(tc.result)
 			want(t, c.hear(tc.second), tc.want...)
 		})
+	}
+}
+
+// TestHalfOfDay: if neither half of the day is likely enough, Hob asks.
+func TestHalfOfDay(t *testing.T) {
+	c := talk(t)
+	c.hear("wake me at 6 tomorrow")
+	c.result("I will remind you tomorrow at 06:00: wake up.")
+	if want(t, c.hear("make it 3")); c.say() != "At 03:00 or at 15:00?" {
+		t.Errorf("said %q", c.say())
+	}
+	want(t, c.hear("in the afternoon"), `update_reminder{"at":"15:00","reminder":"wake up"}`)
+}
+
+// TestUndoAfterSomethingElse: "undo that" does not reach back over a message that Hob did not understand.
+func TestUndoAfterSomethingElse(t *testing.T) {
+	c := talk(t)
+	c.hear("remind me at 5pm to call mum")
+	c.result("I will remind you today at 17:00: call mum.")
+	c.hear("blah blah zorp")
+	if want(t, c.hear("undo that")); !strings.HasSuffix(c.say(), "call mum. Should I undo that?") {
+		t.Errorf("said %q", c.say())
+	}
+	want(t, c.hear("yes"), "undo{}")
+	c = talk(t)
+	c.hear("remind me at 5pm to call mum")
+	c.result("I will remind you today at 17:00: call mum.")
+	want(t, c.hear("undo that"), "undo{}")
+}
+
+func TestFixedPairsAreOneItem(t *testing.T) {
+	for _, tc := range []struct{ said, items string }{
+		{"add bananas and mac and cheese to my shopping list", "bananas|mac and cheese"},
+		{"add mac and cheese and bananas to my shopping list", "mac and cheese|bananas"},
+		{"add fish and chips to the shopping list", "fish and chips"},
+		{"put milk, bread and salt and pepper on the shopping list", "milk|bread|salt and pepper"},
+		{"add ham and cheese sandwiches and crisps to the shopping list", "ham and cheese sandwiches|crisps"},
+		{"i need gin and tonic, ice and lemons", "gin and tonic|ice|lemons"},
+		{"add sour cream and onion crisps to the shopping list", "sour cream and onion crisps"},
+		{"shopping list: arts and crafts supplies, pens", "arts and crafts supplies|pens"},
+		{"add peanut butter and jelly and bread to the shopping list", "peanut butter and jelly|bread"},
+		{"add bread and butter to the shopping list", "bread|butter"},
+	} {
+		var items []string
+		for _, c := range talk(t).hear(tc.said) {
+			_, item, _ := strings.Cut(string(c.Args), `"title":"`)
+			items = append(items, strings.TrimSuffix(item, `"}`))
+		}
+		if got := strings.Join(items, "|"); got != tc.items {
+			t.Errorf("%q: got %s, want %s", tc.said, got, tc.items)
+		}
 	}
 }
 
@@ -160,9 +222,29 @@ func TestAnswersAreComplete(t *testing.T) {
 }
 
 func TestASecondRequestIsNotDropped(t *testing.T) {
-	for _, said := range []string{"set a timer for 12 minutes and another for 5 minutes", "remind me at 6 to call mum and another at 7", "remind me at 5 to go shopping and tell me what day it is", "can you remember things"} {
-		if calls := talk(t).hear(said); len(calls) > 0 {
-			t.Errorf("%q: %v", said, calls)
+	timer := func(at string) string { return `create_reminder{"at":"2026-03-04T` + at + `:00+02:00","text":"timer"}` }
+	for _, tc := range []struct {
+		said string
+		want []string
+		says string
+	}{
+		{"set a timer for 12 minutes and another for 5 minutes", []string{timer("10:27"), timer("10:20")}, ""},
+		{"set a timer for 12 minutes and another one for 5 minutes", []string{timer("10:27"), timer("10:20")}, ""},
+		{"timer for 12 mins, and one for 5 mins", []string{timer("10:27"), timer("10:20")}, ""},
+		{"start a 12 minute timer and a second one for 5 minutes", []string{timer("10:27"), timer("10:20")}, ""},
+		{"set two timers, one for 12 minutes and one for 5 minutes", []string{timer("10:27"), timer("10:20")}, ""},
+		{"set timers for 12 and 5 minutes", []string{timer("10:27"), timer("10:20")}, ""},
+		{"set a timer for 10 minutes for the pasta and one for 7 minutes for the eggs", []string{`create_reminder{"at":"2026-03-04T10:25:00+02:00","text":"pasta"}`, `create_reminder{"at":"2026-03-04T10:22:00+02:00","text":"eggs"}`}, ""},
+		{"remind me at 6 to call mum and another at 7", []string{`create_reminder{"at":"2026-03-04T18:00:00+02:00","text":"call mum"}`, `create_reminder{"at":"2026-03-04T19:00:00+02:00","text":"call mum"}`}, ""},
+		{"set a timer for 12 minutes and another", nil, ""},
+		{"set three timers, one for 12 minutes and one for 5 minutes", nil, ""},
+		{"set a timer for 10 minutes for the pasta and then stir it at 5", nil, ""},
+		{"remind me at 5 to go shopping and tell me what day it is", []string{`create_reminder{"at":"2026-03-04T17:00:00+02:00","text":"go shopping"}`}, ""},
+		{"can you remember things", nil, ""},
+	} {
+		c := talk(t)
+		if want(t, c.hear(tc.said), tc.want...); !strings.HasSuffix(c.say(), tc.says) {
+			t.Errorf("%q: said %q", tc.said, c.say())
 		}
 	}
 }

@@ -85,6 +85,9 @@ func readMatch(m dateparse.Match, now time.Time) (timing, error) {
 		t.clock = m.Moment.HasClock
 		t.part = t.clock && m.Period != nil
 		t.vague = !t.clock && m.Moment.Grain > dateparse.Day
+		if today := startOfDay(now); severalDays(m.Period) && t.at.Before(today) && m.Period.To.After(today) {
+			t.at = today // "this weekend" on a Sunday
+		}
 		return t, nil
 	case m.Period != nil:
 		return readPeriod(t, m, now)
@@ -117,6 +120,11 @@ func readPeriod(t timing, m dateparse.Match, now time.Time) (timing, error) {
 		t.vague = true
 	}
 	return t, nil
+}
+
+// severalDays reports whether a period is longer than a day, as a weekend is.
+func severalDays(p *dateparse.Period) bool {
+	return p != nil && !p.From.IsZero() && p.To.Sub(p.From) > 25*time.Hour
 }
 
 func withoutPreposition(s string) string {

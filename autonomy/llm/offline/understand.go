@@ -155,7 +155,7 @@ func (sp *splitter) splitRequests(s *sentence, whole plan) (plan, bool) {
 			continue
 		}
 		own := s.tokens[next].norm == "i" || s.tokens[next].norm == "we"
-		right, ok := sp.planFollowing(left, sp.carryDay(before, s.text[s.tokens[next].start:], own || left.outcome != act))
+		right, ok := sp.planFollowing(before, left, sp.carryDay(before, s.text[s.tokens[next].start:], own || left.outcome != act))
 		if ok && !sp.belongsToWhole(whole, right, s, next) {
 			return joinPlans(left, right), true
 		}
@@ -181,7 +181,10 @@ func (s *sentence) jointAt(i int) (next int, ok bool) {
 }
 
 // planFollowing plans the text after a joint if that text is a separate request.
-func (sp *splitter) planFollowing(left plan, text string) (plan, bool) {
+func (sp *splitter) planFollowing(before *sentence, left plan, text string) (plan, bool) {
+	if p, ok := sp.planAnother(before, left, text); ok {
+		return p, true
+	}
 	if p, ok := sp.planOwn(left, text); ok {
 		return p, true
 	}
@@ -193,6 +196,26 @@ func (sp *splitter) planFollowing(left plan, text string) (plan, bool) {
 	return p, p.outcome == act && p.intent == left.intent
 }
 
+// planAnother plans "another for 5 minutes" after a request for a reminder, an alarm or a timer.
+func (sp *splitter) planAnother(before *sentence, left plan, text string) (plan, bool) {
+	if left.outcome != act || len(left.calls) == 0 || left.calls[0].name != "create_reminder" {
+		return plan{}, false
+	}
+	noun := "reminder"
+	for _, t := range before.tokens {
+		if kind, ok := sp.g.lex.meaningOf("plain-reminders", t.norm); ok {
+			noun = kind
+		}
+	}
+	said, _ := left.calls[0].args["text"].(string)
+	wish, ok := sp.g.wishForAnother(text, noun, quoteFree(said))
+	if !ok {
+		return plan{}, false
+	}
+	p := sp.planRest(wish)
+	return p, p.outcome == act || p.outcome == ask
+}
+
 // planOwn plans text if it begins like a request.
 func (sp *splitter) planOwn(left plan, text string) (plan, bool) {
 	s := sp.g.parseSentence(text, sp.now)
@@ -201,6 +224,8 @@ func (sp *splitter) planOwn(left plan, text string) (plan, bool) {
 	}
 	p := sp.planRest(text)
 	switch {
+	case p.outcome == chat && p.intent.rank == 0 && left.intent.rank == 0 && !left.intent.verbatim && sp.g.asksSomething(s):
+		return p, true // "... and tell me what day it is"
 	case p.outcome != act && p.outcome != ask, p.intent.rank < 0:
 		return plan{}, false
 	case left.intent.verbatim && s.tokens[s.skipPunctuation(0)].norm == "i":
@@ -209,6 +234,12 @@ func (sp *splitter) planOwn(left plan, text string) (plan, bool) {
 		return plan{}, false
 	}
 	return p, true
+}
+
+// asksSomething reports whether a sentence asks a question, with or without "tell me" before it.
+func (g *grammar) asksSomething(s *sentence) bool {
+	first := s.firstWord(0)
+	return g.classOf(s) == aQuestion || g.lex.containsWord("telling-verbs", first) && g.lex.containsWord("questions", s.firstWord(2))
 }
 
 // planRest plans the remaining text, which may again contain several requests.
@@ -259,6 +290,15 @@ func (in *intent) canRepeat(text string) bool {
 }
 
 func joinPlans(left, right plan) plan {
+	for i, p := range []plan{left, right} {
+		if p.intent == nil || p.intent.name != "nevermind" {
+			continue
+		}
+		if i == 0 && (right.outcome == act || right.outcome == ask) { // "forget it, delete it"
+			return right
+		}
+		return p // "delete it, no, leave it"
+	}
 	p := plan{outcome: act, intent: left.intent}
 	p.calls = left.calls[:len(left.calls):len(left.calls)]
 	for _, c := range right.calls { // "morning! what's my day like?" asks for one briefing
