@@ -140,7 +140,7 @@ type Loop struct {
 // New returns a Loop after checking the options. It builds and connects the stages.
 func New(o Options) (*Loop, error) {
 	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Runner == nil || o.Explain == nil || o.Undo == nil || o.Intake == nil || o.Approvals == nil || o.Zone == nil {
-		return nil, errors.New("autonomy: a required option is missing")
+		return nil, errors.New("autonomy: Options needs Store, Bus, Guard, Sessions, Runner, Explain, Undo, Intake, Approvals and Zone")
 	}
 	if o.Tick <= 0 {
 		o.Tick = 30 * time.Second

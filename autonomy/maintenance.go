@@ -66,7 +66,7 @@ const gatherAfter = time.Second
 func (m *maintenance) runJobs(ctx context.Context) {
 	calm := time.NewTimer(calmAfter) // after startup, some memory is unused
 	defer calm.Stop()
-	gather := time.NewTimer(calmAfter / 2) // for messages that the previous process did not index
+	gather := time.NewTimer(calmAfter / 2) // index messages that the previous process did not index
 	defer gather.Stop()
 	for {
 		select {

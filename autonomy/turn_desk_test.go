@@ -65,7 +65,7 @@ func TestWhatTheGuardSaysToAnActingBrain(t *testing.T) {
 		want   string
 	}{
 		"a program":        {run("1"), "", guard.TimedOut, "allowed false, expired true, the approval request was not answered in time, <nil>"},
-		"a look":           {with(func(a *llm.Action) { a.Does = llm.Reads }), "", "", "allowed true, expired false, it only looks, <nil>"},
+		"a look":           {with(func(a *llm.Action) { a.Does = llm.Reads }), "", "", "allowed true, expired false, it only reads, <nil>"},
 		"a look elsewhere": {with(func(a *llm.Action) { a.Does, a.Beyond = llm.Reads, true }), "", guard.TimedOut, "allowed false, expired true, the approval request was not answered in time, <nil>"},
 		"a change":         {with(func(a *llm.Action) { a.Does = llm.Writes }), "", guard.TimedOut, "allowed false, expired true, the approval request was not answered in time, <nil>"},
 		"a change, trusted": {

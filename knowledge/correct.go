@@ -74,7 +74,7 @@ func (w *conflictCheck) sameText() error {
 	}
 	old, err := queryFacts(w.tx, `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 AND realm = ? AND same = ? ORDER BY n`, w.f.Realm, same)
 	if err != nil {
-		return fmt.Errorf("knowledge: remember: %w", err)
+		return fmt.Errorf("knowledge: store fact: %w", err)
 	}
 	for _, o := range old {
 		switch {
@@ -213,7 +213,7 @@ func (w *conflictCheck) retireAllTx() (retired []Fact, err error) {
 		o := &retired[len(retired)-1]
 		if later {
 			if _, err := w.tx.Exec(`UPDATE claimed SET next = ? WHERE fact = ?`, w.f.ID, id); err != nil {
-				return nil, fmt.Errorf("knowledge: retire: %w", err)
+				return nil, fmt.Errorf("knowledge: retire fact: %w", err)
 			}
 			o.ValidUntil = w.f.ValidFrom
 			continue
@@ -272,7 +272,7 @@ func (w *conflictCheck) storePartTx(old Fact, text string) error {
 		return err
 	}
 	if _, err := w.tx.Exec(`UPDATE claimed SET split = ? WHERE fact = ?`, w.f.ID, f.ID); err != nil {
-		return fmt.Errorf("knowledge: retire: %w", err)
+		return fmt.Errorf("knowledge: retire fact: %w", err)
 	}
 	return nil
 }

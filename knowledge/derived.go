@@ -43,7 +43,7 @@ type TermMatch struct {
 
 // WordAnswer is the result of an Index search, best match first.
 type WordAnswer struct {
-	Words   []QueryTerm // at most 64
+	Words   []QueryTerm // at most 64 terms
 	Rows    int         // number of rows searched
 	Matches []TermMatch
 }
@@ -94,7 +94,7 @@ type Relation struct {
 	Realm      string            `json:"realm,omitempty"`
 	Provenance provenance.Source `json:"provenance"`
 	Source     string            `json:"source,omitempty"`
-	ByHand     bool              `json:"by_hand,omitempty"` // as in Entity
+	ByHand     bool              `json:"by_hand,omitempty"` // has the same meaning as in Entity
 	// ValidFrom and ValidUntil are the validity period. Zero means unknown.
 	ValidFrom  time.Time `json:"valid_from,omitzero"`
 	ValidUntil time.Time `json:"valid_until,omitzero"`

@@ -31,7 +31,7 @@ var (
 	ErrQueryTooLong  = errors.New("the text to forget is too long")
 	ErrNoErasure     = errors.New("no such erasure")
 	ErrOneOf         = errors.New("give exactly one of id, query and source")
-	ErrNothingToGo   = errors.New("nothing matches")
+	ErrNothingToGo   = errors.New("no stored data matches")
 	ErrSourceUnknown = errors.New(`unknown source: use "event:ID", "session:ID", "mail:ID", "file:PATH", "url:URL", "import:NAME" or "browser:all"`)
 )
 
@@ -173,7 +173,7 @@ func (b *Base) planByID(q store.Querier, f ForgetRequest, id string, g *ErasureP
 	}
 	rows, rerr := queryChanges(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.ref = ? AND d.kind <> ? LIMIT 10`, id, KindTurn)
 	if rerr != nil {
-		return fmt.Errorf("knowledge: forget: %w", rerr)
+		return fmt.Errorf("knowledge: erase data: %w", rerr)
 	}
 	for _, c := range rows {
 		if f.mayErase(c.Doc.Kind, c.Doc.Realm) {
@@ -195,7 +195,7 @@ func (b *Base) withOlder(q store.Querier, f Fact, g *ErasurePlan) error {
 		g.Facts = append(g.Facts, queue[0])
 		old, err := queryFacts(q, `SELECT `+factColumns+` FROM facts WHERE retired_by = ?`, queue[0].ID)
 		if err != nil {
-			return fmt.Errorf("knowledge: forget: %w", err)
+			return fmt.Errorf("knowledge: erase data: %w", err)
 		}
 		queue = append(queue, old...)
 	}
@@ -224,7 +224,7 @@ func (b *Base) planByQuery(q store.Querier, f ForgetRequest, text string, g *Era
 	s := erase.NewScrubber(text)
 	all, err := queryFacts(q, `SELECT `+factColumns+` FROM facts ORDER BY n DESC`)
 	if err != nil {
-		return fmt.Errorf("knowledge: forget: %w", err)
+		return fmt.Errorf("knowledge: erase data: %w", err)
 	}
 	for _, one := range all {
 		if !f.mayErase(KindFact, one.Realm) || !s.Has(one.Text) && !hasAllWords(one.Text, words) {

@@ -54,11 +54,11 @@ func (b *Base) removeRowsTx(tx *store.Tx, e *Erasure, _ *Scrubber) (n Erased, er
 func deleteCounted(tx *store.Tx, stmt string, args ...any) (int, error) {
 	r, err := tx.Exec(stmt, args...)
 	if err != nil {
-		return 0, fmt.Errorf("knowledge: forget: %w", err)
+		return 0, fmt.Errorf("knowledge: erase data: %w", err)
 	}
 	n, err := r.RowsAffected()
 	if err != nil {
-		return 0, fmt.Errorf("knowledge: forget: %w", err)
+		return 0, fmt.Errorf("knowledge: erase data: %w", err)
 	}
 	return int(n), nil
 }
@@ -68,12 +68,12 @@ func (b *Base) recomputeWordsTx(tx *store.Tx, _ *Erasure, _ *Scrubber) (n Erased
 	b.notifyChanged(tx)
 	changed, err := queryFacts(tx, `SELECT `+factColumns+` FROM facts WHERE instr(text, ?) > 0`, erase.Mark)
 	if err != nil {
-		return n, fmt.Errorf("knowledge: forget: %w", err)
+		return n, fmt.Errorf("knowledge: erase data: %w", err)
 	}
 	for _, f := range changed {
 		head, _ := firstStatement(f.Text)
 		if _, err := tx.Exec(`UPDATE facts SET same = ?, head = ? WHERE id = ?`, strings.Join(textnorm.FoldedWords(f.Text), " "), head, f.ID); err != nil {
-			return n, fmt.Errorf("knowledge: forget: %w", err)
+			return n, fmt.Errorf("knowledge: erase data: %w", err)
 		}
 	}
 	return n, nil

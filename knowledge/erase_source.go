@@ -127,7 +127,7 @@ func (b *Base) inRealm(q store.Querier, realm, kind, name string) (bool, error) 
 	var all, others int
 	err := q.QueryRow(`SELECT count(*), coalesce(sum(realm <> ?), 0) FROM docs WHERE kind = ? AND `+column+` = ?`, realm, KindTurn, name).Scan(&all, &others)
 	if err != nil {
-		return false, fmt.Errorf("knowledge: forget: %w", err)
+		return false, fmt.Errorf("knowledge: erase data: %w", err)
 	}
 	return all > 0 && others == 0, nil
 }
@@ -136,7 +136,7 @@ func (b *Base) inRealm(q store.Querier, realm, kind, name string) (bool, error) 
 func (b *Base) rowsFrom(q store.Querier, f ForgetRequest, kind, name, source string, g *ErasurePlan) error {
 	rows, err := queryChanges(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.source = ? OR ? = 'session' AND d.grp = ? AND d.kind = ? ORDER BY d.n`, source, kind, name, KindTurn)
 	if err != nil {
-		return fmt.Errorf("knowledge: forget: %w", err)
+		return fmt.Errorf("knowledge: erase data: %w", err)
 	}
 	if b.opt.Parts != nil {
 		parts, err := b.opt.Parts(q, source)
@@ -146,7 +146,7 @@ func (b *Base) rowsFrom(q store.Querier, f ForgetRequest, kind, name, source str
 		for _, p := range parts {
 			more, err := queryChanges(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.kind = ? AND d.grp = ? ORDER BY d.n`, KindChunk, p)
 			if err != nil {
-				return fmt.Errorf("knowledge: forget: %w", err)
+				return fmt.Errorf("knowledge: erase data: %w", err)
 			}
 			rows = append(rows, more...)
 		}
@@ -184,7 +184,7 @@ func (b *Base) originLabels(kind, name string) (out []string) {
 func (b *Base) factsFrom(q store.Querier, f ForgetRequest, source string, g *ErasurePlan) error {
 	all, err := queryFacts(q, `SELECT `+factColumns+` FROM facts WHERE source = ? OR event <> '' ORDER BY n`, source)
 	if err != nil {
-		return fmt.Errorf("knowledge: forget: %w", err)
+		return fmt.Errorf("knowledge: erase data: %w", err)
 	}
 	for _, one := range all {
 		if one.Source != source && !slices.Contains(g.Erasure.Events, one.Event) || !f.mayErase(KindFact, one.Realm) {
@@ -203,7 +203,7 @@ func (b *Base) factsFrom(q store.Querier, f ForgetRequest, source string, g *Era
 func (b *Base) addDerivedRows(q store.Querier, f ForgetRequest, g *ErasurePlan, is func(provenance.Origin) bool) error {
 	made, err := withOrigin(q, is)
 	if err != nil {
-		return fmt.Errorf("knowledge: forget: %w", err)
+		return fmt.Errorf("knowledge: erase data: %w", err)
 	}
 	for _, m := range made {
 		switch m.kind {
@@ -235,7 +235,7 @@ func (b *Base) madeRow(q store.Querier, f ForgetRequest, ref string, g *ErasureP
 	}
 	rows, err := queryChanges(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.ref = ?`, ref)
 	if err != nil {
-		return fmt.Errorf("knowledge: forget: %w", err)
+		return fmt.Errorf("knowledge: erase data: %w", err)
 	}
 	for _, c := range rows {
 		if f.mayErase(c.Doc.Kind, c.Doc.Realm) && !slices.ContainsFunc(g.Docs, func(d Doc) bool { return d.Kind == c.Doc.Kind && d.Ref == c.Doc.Ref }) {

@@ -78,7 +78,7 @@ func (x *ErasureService) BeginTx(tx *store.Tx, b *Base, e Erasure, event string,
 	e.ID = shortid.New("e")
 	plan, err := json.Marshal(e)
 	if err != nil {
-		return "", fmt.Errorf("knowledge: forget: %w", err)
+		return "", fmt.Errorf("knowledge: erase data: %w", err)
 	}
 	n, err := b.removeRowsTx(tx, &e, nil)
 	if err != nil {
@@ -87,11 +87,11 @@ func (x *ErasureService) BeginTx(tx *store.Tx, b *Base, e Erasure, event string,
 	_, err = tx.Exec(`INSERT INTO erasures (id, event, state, plan, keep_backups, removed, begun_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		e.ID, event, EraseOpen, plan, keep, n.Rows, time.Now().UnixMilli())
 	if err != nil {
-		return "", fmt.Errorf("knowledge: forget: %w", err)
+		return "", fmt.Errorf("knowledge: erase data: %w", err)
 	}
 	sealed, err := json.Marshal(e.Seal(x.opt.Tombstones.Key()))
 	if err != nil {
-		return "", fmt.Errorf("knowledge: forget: %w", err)
+		return "", fmt.Errorf("knowledge: erase data: %w", err)
 	}
 	if err := x.opt.Tombstones.AddTx(tx, tombstone.Erasure, e.ID, sealed); err != nil {
 		return "", err
@@ -106,12 +106,12 @@ func (x *ErasureService) BeginTx(tx *store.Tx, b *Base, e Erasure, event string,
 func ReopenTx(tx *store.Tx, e Erasure) error {
 	plan, err := json.Marshal(e)
 	if err != nil {
-		return fmt.Errorf("knowledge: forget: %w", err)
+		return fmt.Errorf("knowledge: erase data: %w", err)
 	}
 	_, err = tx.Exec(`INSERT INTO erasures (id, event, state, plan, keep_backups, begun_at) VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT (id) DO NOTHING`,
 		e.ID, restoreEvent, EraseOpen, plan, time.Now().UnixMilli())
 	if err != nil {
-		return fmt.Errorf("knowledge: forget: %w", err)
+		return fmt.Errorf("knowledge: erase data: %w", err)
 	}
 	return nil
 }

@@ -47,14 +47,14 @@ func (x *ErasureService) runErasers(ctx context.Context, p pendingErasure, patie
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("knowledge: forget: %w", err)
+		return 0, fmt.Errorf("knowledge: erase data: %w", err)
 	}
 	failpoint.Hit("erase.swept")
 	n = Erased{}
 	for _, r := range x.opt.Erasers() {
 		m, err := r.Purge(ctx, &e, s)
 		if err != nil {
-			return 0, fmt.Errorf("knowledge: forget: %w", err)
+			return 0, fmt.Errorf("knowledge: erase data: %w", err)
 		}
 		n = n.Add(m)
 	}

@@ -53,7 +53,7 @@ func nextExpiry(q store.Querier) (time.Time, error) {
 	err := q.QueryRow(`SELECT coalesce(min(at), 0) FROM (SELECT min(valid_until) AS at FROM facts WHERE retired_at = 0 AND valid_until > 0
 		UNION ALL SELECT min(f.valid_from) FROM claimed c JOIN facts o ON o.id = c.fact JOIN facts f ON f.id = c.next WHERE c.next <> '' AND o.retired_at = 0 AND f.retired_at = 0)`).Scan(&due)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("knowledge: expire: %w", err)
+		return time.Time{}, fmt.Errorf("knowledge: retire expired facts: %w", err)
 	}
 	return store.Time(due), nil
 }
@@ -65,7 +65,7 @@ func (b *Base) ExpireTx(tx *store.Tx, now time.Time) (n int, next time.Time, err
 	replaced, err := queryFacts(tx, `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 AND id IN (
 		SELECT c.fact FROM claimed c JOIN facts f ON f.id = c.next WHERE c.next <> '' AND f.retired_at = 0 AND f.valid_from <= ?)`, ms)
 	if err != nil {
-		return 0, next, fmt.Errorf("knowledge: expire: %w", err)
+		return 0, next, fmt.Errorf("knowledge: retire expired facts: %w", err)
 	}
 	for _, f := range replaced {
 		if err := b.replaceTx(tx, f.ID, now); err != nil {
@@ -74,7 +74,7 @@ func (b *Base) ExpireTx(tx *store.Tx, now time.Time) (n int, next time.Time, err
 	}
 	over, err := queryFacts(tx, `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 AND valid_until > 0 AND valid_until <= ?`, ms)
 	if err != nil {
-		return 0, next, fmt.Errorf("knowledge: expire: %w", err)
+		return 0, next, fmt.Errorf("knowledge: retire expired facts: %w", err)
 	}
 	for _, f := range over {
 		if err := b.retireTx(tx, &f, "", f.ValidUntil); err != nil {
@@ -90,7 +90,7 @@ func (b *Base) ExpireTx(tx *store.Tx, now time.Time) (n int, next time.Time, err
 func (b *Base) replaceTx(tx *store.Tx, id string, now time.Time) error {
 	var by string
 	if err := tx.QueryRow(`SELECT next FROM claimed WHERE fact = ?`, id).Scan(&by); err != nil {
-		return fmt.Errorf("knowledge: expire: %w", err)
+		return fmt.Errorf("knowledge: retire expired facts: %w", err)
 	}
 	f, err := factByID(tx, by)
 	if err != nil {

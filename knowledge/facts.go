@@ -40,7 +40,7 @@ func (b *Base) RememberTx(tx *store.Tx, f Fact) (Remembered, error) {
 func (b *Base) RememberInferredTx(tx *store.Tx, f Fact) (Remembered, error) {
 	there, err := queryFacts(tx, `SELECT `+factColumns+` FROM facts WHERE event = ? AND event <> ''`, f.Event)
 	if err != nil {
-		return Remembered{}, fmt.Errorf("knowledge: learn: %w", err)
+		return Remembered{}, fmt.Errorf("knowledge: read facts: %w", err)
 	}
 	words := textnorm.FoldedWords(f.Text)
 	for _, o := range there {
@@ -117,7 +117,7 @@ func (b *Base) insertTx(tx *store.Tx, f Fact, list []say.Triple) error {
 	if _, err := tx.Exec(`INSERT INTO facts (id, text, same, head, provenance, event, realm, created_at, kind, source, valid_from, valid_until)
 		VALUES (?, ?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?)`, f.ID, f.Text, strings.Join(textnorm.FoldedWords(f.Text), " "), string(f.Provenance), f.Event, f.Realm,
 		store.Millis(f.CreatedAt), f.Kind, f.Source, store.Millis(f.ValidFrom), store.Millis(f.ValidUntil)); err != nil {
-		return fmt.Errorf("knowledge: remember: %w", err)
+		return fmt.Errorf("knowledge: store fact: %w", err)
 	}
 	if err := claimTx(tx, f, list); err != nil {
 		return err
@@ -156,7 +156,7 @@ func attributeSearchWords() map[string]string {
 func (b *Base) retireTx(tx *store.Tx, f *Fact, by string, at time.Time) error {
 	f.RetiredAt, f.RetiredBy = at, by
 	if _, err := tx.Exec(`UPDATE facts SET retired_at = ?, retired_by = ? WHERE id = ?`, store.Millis(at), by, f.ID); err != nil {
-		return fmt.Errorf("knowledge: retire: %w", err)
+		return fmt.Errorf("knowledge: retire fact: %w", err)
 	}
 	return b.moveTx(tx, KindFact, KindRetired, f.ID)
 }
@@ -200,7 +200,7 @@ func (b *Base) UndoRememberTx(tx *store.Tx, id string) error {
 
 func (b *Base) removeTx(tx *store.Tx, id string) error {
 	if _, err := tx.Exec(`DELETE FROM facts WHERE id = ?`, id); err != nil {
-		return fmt.Errorf("knowledge: forget: %w", err)
+		return fmt.Errorf("knowledge: erase data: %w", err)
 	}
 	if err := b.UnindexTx(tx, KindFact, id); err != nil {
 		return err

@@ -43,7 +43,7 @@ func (b *Base) UnindexTx(tx *store.Tx, kind, ref string) error {
 
 func (b *Base) moveTx(tx *store.Tx, from, to, ref string) error {
 	if _, err := tx.Exec(`UPDATE docs SET kind = ? WHERE kind = ? AND ref = ?`, to, from, ref); err != nil {
-		return fmt.Errorf("knowledge: index: %w", err)
+		return fmt.Errorf("knowledge: change indexed row: %w", err)
 	}
 	b.notifyChanged(tx)
 	return nil

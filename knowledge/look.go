@@ -44,13 +44,13 @@ type Count struct {
 func (b *Base) CountRows(q store.Querier) (out []Count, err error) {
 	rows, err := q.Query(`SELECT kind, realm, count(*) FROM docs GROUP BY kind, realm ORDER BY count(*) DESC, kind, realm`)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: count: %w", err)
+		return nil, fmt.Errorf("knowledge: count entries: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var c Count
 		if err := rows.Scan(&c.Kind, &c.Realm, &c.Rows); err != nil {
-			return nil, fmt.Errorf("knowledge: count: %w", err)
+			return nil, fmt.Errorf("knowledge: count entries: %w", err)
 		}
 		out = append(out, c)
 	}
@@ -60,7 +60,7 @@ func (b *Base) CountRows(q store.Querier) (out []Count, err error) {
 // CountGroups counts the conversations or documents that have rows of a kind.
 func (b *Base) CountGroups(q store.Querier, kind string) (n int, err error) {
 	if err := q.QueryRow(`SELECT count(DISTINCT grp) FROM docs WHERE kind = ? AND grp <> ''`, kind).Scan(&n); err != nil {
-		return 0, fmt.Errorf("knowledge: count: %w", err)
+		return 0, fmt.Errorf("knowledge: count entries: %w", err)
 	}
 	return n, nil
 }

@@ -132,7 +132,7 @@ func (b *Base) restoreRetiredTx(tx *store.Tx, f Fact, by string, at time.Time) (
 	same, err := queryFacts(tx, `SELECT `+factColumns+` FROM facts WHERE retired_at <> 0 AND realm = ? AND same = ? AND created_at = ?`,
 		f.Realm, strings.Join(textnorm.FoldedWords(f.Text), " "), store.Millis(f.CreatedAt))
 	if err != nil {
-		return Remembered{}, fmt.Errorf("knowledge: restore: %w", err)
+		return Remembered{}, fmt.Errorf("knowledge: import facts: %w", err)
 	}
 	if i := slices.IndexFunc(same, func(o Fact) bool { return o.Text == f.Text }); i >= 0 {
 		return Remembered{Fact: same[i], Known: true}, nil

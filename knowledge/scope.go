@@ -85,7 +85,7 @@ func (b *Base) lookupWords(q store.Querier, in []searchDomain, w TermQuery) (Wor
 		w.Kinds, w.Realms = d.kinds, d.realms
 		a, err := b.wordIndex().SearchTerms(q, w)
 		if err != nil {
-			return all, fmt.Errorf("knowledge: search: %w", err)
+			return all, fmt.Errorf("knowledge: search rows: %w", err)
 		}
 		if i == 0 {
 			all = a

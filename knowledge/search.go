@@ -157,14 +157,14 @@ func (b *Base) boostRecent(list []Hit, limit int) []Hit {
 func queryHits(q store.Querier, stmt string, args ...any) (out []Hit, err error) {
 	rows, err := q.Query(stmt, args...)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: search: %w", err)
+		return nil, fmt.Errorf("knowledge: search rows: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var h Hit
 		var at int64
 		if err := rows.Scan(&h.N, &h.Kind, &h.Ref, &h.Title, &h.Text, &at, &h.Provenance, &h.Realm, &h.Group, &h.Pos, &h.Speaker, &h.Source, &h.Score); err != nil {
-			return nil, fmt.Errorf("knowledge: search: %w", err)
+			return nil, fmt.Errorf("knowledge: search rows: %w", err)
 		}
 		h.At = store.Time(at)
 		out = append(out, h)

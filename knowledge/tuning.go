@@ -13,12 +13,12 @@ type Tuning struct {
 	B  float64 // BM25 length normalization (0.4)
 
 	// Weights of a word that does not occur in the row but in a row near it.
-	Answer float64 // in the question that precedes it (1)
+	Answer float64 // weight of words in the question that precedes the row (1)
 	Before float64 // in the row before it, if that is not a question (0.2)
-	After  float64 // in the row after it (0.3)
+	After  float64 // weight of words in the row after it (0.3)
 	Reply  float64 // in the row after it, if the row itself is a question (0.2)
-	Near   float64 // two rows away (0.15)
-	Window float64 // in any of the neighbors (0.3)
+	Near   float64 // weight of words two rows away (0.15)
+	Window float64 // weight of words in any of the neighbors (0.3)
 
 	Session  float64 // words that occur in the same conversation or document (0.35)
 	Spread   float64 // several different words instead of one repeated word (0.3)

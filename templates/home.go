@@ -54,7 +54,7 @@ type ApplyResult struct {
 type Resource struct {
 	What string `json:"what"`
 	ID   string `json:"id,omitempty"`
-	Text string `json:"text"` // for the owner
+	Text string `json:"text"` // text for the owner
 	Why  string `json:"why,omitempty"`
 }
 

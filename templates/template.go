@@ -236,7 +236,7 @@ func (s Schedule) validateFields() error {
 func (w Watcher) validateFields() error {
 	switch {
 	case w.Kind == "" || len(w.Kind) > 40:
-		return errors.New(`it needs a kind, such as "file"`)
+		return errors.New(`kind is missing; set one, such as "file"`)
 	case w.Kind == "cron" || w.Kind == "oneshot":
 		return errors.New("use a schedule for a fixed time")
 	case len(w.Do) > maxText:

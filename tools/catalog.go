@@ -32,7 +32,7 @@ type toolSet struct {
 	all     []Tool // by name
 	byName  map[string]Tool
 	index   func() *index // built on first use
-	version int           // of the catalog that holds the foreign tools
+	version int           // version of the catalog that holds the foreign tools
 }
 
 // NewCatalog checks that tool names are unique and drops tools that cannot run on this

@@ -32,7 +32,7 @@ var fields = [...]field{{3, 0.3}, {2, 0.5}, {1.5, 0.5}, {1, 0}, {0.4, 0.7}} //no
 // Probabilistic Relevance Framework", 2009). It is immutable.
 type index struct {
 	terms   map[string]*term
-	names   [][]*term // of each tool
+	names   [][]*term // terms of each tool's name
 	exact   map[string]int
 	lexicon lexicon
 	table   *synonyms

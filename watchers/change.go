@@ -90,7 +90,7 @@ func (m *Manager) insertWatcher(tx *store.Tx, made any, spec Spec, again bool) e
 func (m *Manager) checkCapacity(q store.Querier) error {
 	var n int
 	if err := q.QueryRow("SELECT count(*) FROM watchers WHERE state = ?", string(Active)).Scan(&n); err != nil {
-		return fmt.Errorf("watchers: count: %w", err)
+		return fmt.Errorf("watchers: count watchers: %w", err)
 	}
 	if n >= m.opt.Max {
 		return fmt.Errorf("%w: the limit of %d active watchers is reached; cancel or pause some", ErrInvalid, n)
@@ -106,7 +106,7 @@ func (m *Manager) CancelTx(tx *store.Tx, id string) (Spec, error) {
 		return Spec{}, err
 	}
 	if _, err := tx.Exec("DELETE FROM watchers WHERE id = ?", id); err != nil {
-		return Spec{}, fmt.Errorf("watchers: cancel: %w", err)
+		return Spec{}, fmt.Errorf("watchers: cancel watcher: %w", err)
 	}
 	if err := forgetPoll(tx, id); err != nil {
 		return Spec{}, err
@@ -229,7 +229,7 @@ func (m *Manager) putPace(tx *store.Tx, spec Spec) error {
 		return err
 	}
 	if _, err := tx.Exec("UPDATE watchers SET every = ?, active_hours = ?, per_day = ? WHERE id = ?", spec.Every, spec.Hours, spec.PerDay, spec.ID); err != nil {
-		return fmt.Errorf("watchers: change: %w", err)
+		return fmt.Errorf("watchers: change watcher: %w", err)
 	}
 	m.reloadAfterCommit(tx, spec.ID, true)
 	return nil
@@ -262,7 +262,7 @@ func (m *Manager) resumeWatcher(tx *store.Tx, r *row) error {
 	if r.State == Broken { // events that occurred before the failure still fire
 		m.checkDeferredAfterCommit(tx, r.ID)
 	} else if _, err := tx.Exec("DELETE FROM watcher_held WHERE watcher = ?", r.ID); err != nil {
-		return fmt.Errorf("watchers: resume: %w", err)
+		return fmt.Errorf("watchers: resume watcher: %w", err)
 	}
 	return m.beginWatcher(tx, made, r.Spec)
 }

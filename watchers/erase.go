@@ -52,18 +52,18 @@ func (m *Manager) eraseWatchersTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrub
 			continue
 		}
 		if _, err := m.CancelTx(tx, d.Ref); err != nil && !errors.Is(err, ErrNotFound) {
-			return n, fmt.Errorf("watchers: erase: %w", err)
+			return n, fmt.Errorf("watchers: erase watchers: %w", err)
 		}
 	}
 	m.silent.takeBuffered("") // suppressed items that are only in memory
 	for _, id := range e.Events {
 		if _, err := tx.Exec("DELETE FROM watcher_passed WHERE key = ?", keyDigest(id)); err != nil {
-			return n, fmt.Errorf("watchers: erase: %w", err)
+			return n, fmt.Errorf("watchers: erase watchers: %w", err)
 		}
 	}
 	redacted, err := watchersWith(tx, s)
 	if err != nil {
-		return n, fmt.Errorf("watchers: erase: %w", err)
+		return n, fmt.Errorf("watchers: erase watchers: %w", err)
 	}
 	for _, id := range redacted {
 		m.reloadAfterCommit(tx, id, true)

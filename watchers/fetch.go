@@ -85,7 +85,7 @@ func RetryAfter(h http.Header, now time.Time) (time.Time, bool) {
 
 // NetworkTargets lists the hosts that a watcher with a configuration would contact.
 type NetworkTargets struct {
-	URLs    []string // in the form in which they would be requested
+	URLs    []string // addresses in the form in which they would be requested
 	Secrets []string // references to the secrets that are sent to these URLs
 }
 

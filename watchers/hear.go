@@ -19,7 +19,7 @@ const listeners = `CREATE INDEX watchers_listeners ON watchers (id) WHERE kind =
 
 // Message is an inbound message, or a message in a conversation that Hob only reads.
 type Message struct {
-	// ID identifies the message permanently.
+	// ID is the permanent id of the message.
 	ID                      string
 	Channel, Chat, ChatName string
 	Session                 string // the conversation of the message
@@ -84,7 +84,7 @@ func (m *Manager) DispatchTx(tx *store.Tx, msg Message) ([]MessageSignal, error)
 		}
 		fired, at := countFiring(run, now)
 		if _, err := tx.Exec("UPDATE watchers SET fired = fired + ?, fired_at = max(fired_at, ?) WHERE id = ?", fired, at, h.Spec.ID); err != nil {
-			return nil, fmt.Errorf("watchers: store: %w", err)
+			return nil, fmt.Errorf("watchers: store watcher: %w", err)
 		}
 		if err := m.writeSilences(tx, h.Spec.ID); err != nil {
 			return nil, err

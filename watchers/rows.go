@@ -85,7 +85,7 @@ func (f Filter) whereClause() (string, []any) {
 func (m *Manager) selectRows(q store.Querier, tail string, args ...any) ([]row, error) {
 	rows, err := q.Query("SELECT "+columns+" FROM watchers"+tail, args...)
 	if err != nil {
-		return nil, fmt.Errorf("watchers: read: %w", err)
+		return nil, fmt.Errorf("watchers: read watchers: %w", err)
 	}
 	defer rows.Close()
 	var out []row
@@ -97,7 +97,7 @@ func (m *Manager) selectRows(q store.Querier, tail string, args ...any) ([]row, 
 		out = append(out, r)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("watchers: read: %w", err)
+		return nil, fmt.Errorf("watchers: read watchers: %w", err)
 	}
 	return out, nil
 }
@@ -118,7 +118,7 @@ func (m *Manager) scanRow(s interface{ Scan(...any) error }) (row, error) {
 		&r.State, &created, &fired, &r.Fired, &next, &last, &r.LastError, &r.Agent,
 		&r.Every, &r.Hours, &r.PerDay, &r.Source, &r.Zone)
 	if err != nil {
-		return row{}, fmt.Errorf("watchers: read: %w", err)
+		return row{}, fmt.Errorf("watchers: read watchers: %w", err)
 	}
 	r.Config, r.Timed = json.RawMessage(config), m.timed[r.Kind]
 	r.CreatedAt, r.FiredAt, r.NextAt, r.lastAt = store.Time(created), store.Time(fired), store.Time(next), store.Time(last)
@@ -131,7 +131,7 @@ func insertRow(tx *store.Tx, s Spec) error {
 		string(s.State), store.Millis(s.CreatedAt), store.Millis(s.FiredAt), s.Fired, store.Millis(s.NextAt), s.LastError, s.Agent,
 		s.Every, s.Hours, s.PerDay, s.Source, s.Zone)
 	if err != nil {
-		return fmt.Errorf("watchers: store: %w", err)
+		return fmt.Errorf("watchers: store watcher: %w", err)
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ var errGone = errors.New("the watcher was canceled or paused in the meantime")
 // requireRow returns errGone for an update that matched no row.
 func requireRow(r sql.Result, err error) error {
 	if err != nil {
-		return fmt.Errorf("watchers: store: %w", err)
+		return fmt.Errorf("watchers: store watcher: %w", err)
 	}
 	if n, err := r.RowsAffected(); err != nil || n == 0 {
 		return errors.Join(errGone, err)

@@ -79,7 +79,7 @@ type Registry struct {
 // New returns a Registry after checking the options.
 func New(o Options) (*Registry, error) {
 	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil {
-		return nil, errors.New("agents: a required option is missing")
+		return nil, errors.New("agents: Options needs Store, Bus, Guard and Sessions")
 	}
 	if o.Parallel <= 0 {
 		o.Parallel = 3

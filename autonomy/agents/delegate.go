@@ -72,7 +72,7 @@ func (c *Registry) BeginTx(ctx context.Context, tx *store.Tx, call tools.Call, w
 		_, err = tx.Exec(`INSERT INTO crew_tasks (id, call, n, parent, session, event, agent, task, background, state, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?)`,
 			o.ID, call.ID, n, who.Turn.Event.ID, who.Turn.Event.Session, ev.ID, o.Agent, w.Task, w.Background, state, time.Now().UnixMilli())
 		if err != nil {
-			return fmt.Errorf("agents: delegate: %w", err)
+			return fmt.Errorf("agents: store delegated tasks: %w", err)
 		}
 		c.publishTask(tx, Task{ID: o.ID, Parent: who.Turn.Event.ID, Session: who.Turn.Event.Session, Agent: o.Agent, State: state})
 	}

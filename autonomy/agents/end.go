@@ -35,7 +35,7 @@ func (c *Registry) EndTx(tx *store.Tx, ev bus.Event, e TaskOutcome) error {
 	}
 	var below struct{ rounds, tokens int }
 	if err := tx.QueryRow(`SELECT coalesce(sum(rounds), 0), coalesce(sum(tokens), 0) FROM crew_tasks WHERE parent = ?`, ev.ID).Scan(&below.rounds, &below.tokens); err != nil {
-		return fmt.Errorf("agents: end: %w", err)
+		return fmt.Errorf("agents: end task: %w", err)
 	}
 	e.Rounds, e.Tokens = e.Rounds+below.rounds, e.Tokens+below.tokens
 	if t.State.IsFinished() {
@@ -59,11 +59,11 @@ func (c *Registry) closeTx(tx *store.Tx, t Task, e TaskOutcome) error {
 	_, err := tx.Exec(`UPDATE crew_tasks SET state = ?, result = ?, source = ?, rounds = ?, tokens = ?, ended_at = ? WHERE id = ?`,
 		e.State, e.Answer, e.Source, e.Rounds, e.Tokens, time.Now().UnixMilli(), t.ID)
 	if err != nil {
-		return fmt.Errorf("agents: end: %w", err)
+		return fmt.Errorf("agents: end task: %w", err)
 	}
 	if e.Source.Tainted() {
 		if err := origins.KeepTx(tx, origins.Task, t.ID, e.Origins); err != nil {
-			return fmt.Errorf("agents: end: %w", err)
+			return fmt.Errorf("agents: end task: %w", err)
 		}
 	}
 	t.State = e.State
@@ -119,7 +119,7 @@ func (c *Registry) tellTx(tx *store.Tx, t Task, o taskPayload) error {
 	o.Follow = t.ID
 	var err error
 	if o.Origins, err = origins.Of(tx, origins.Task, t.ID); err != nil {
-		return fmt.Errorf("agents: end: %w", err)
+		return fmt.Errorf("agents: end task: %w", err)
 	}
 	payload, err := json.Marshal(o)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 func EventsOf(q store.Querier, parent string) (out []string, err error) {
 	rows, err := q.Query(`SELECT event FROM crew_tasks WHERE parent = ?`, parent)
 	if err != nil {
-		return nil, fmt.Errorf("agents: tasks of a turn: %w", err)
+		return nil, fmt.Errorf("agents: read tasks of a turn: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var event string
 		if err := rows.Scan(&event); err != nil {
-			return nil, fmt.Errorf("agents: tasks of a turn: %w", err)
+			return nil, fmt.Errorf("agents: read tasks of a turn: %w", err)
 		}
 		out = append(out, event)
 	}

@@ -165,7 +165,7 @@ func (c *Registry) Choose(ctx context.Context, event, session, name string) erro
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("agents: choose: %w", err)
+		return fmt.Errorf("agents: store chosen agent: %w", err)
 	}
 	return nil
 }

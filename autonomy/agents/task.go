@@ -120,14 +120,14 @@ func scanTask(r interface{ Scan(...any) error }) (t Task, err error) {
 
 func collectTasks(rows *sql.Rows, err error) ([]Task, error) {
 	if err != nil {
-		return nil, fmt.Errorf("agents: tasks: %w", err)
+		return nil, fmt.Errorf("agents: read tasks: %w", err)
 	}
 	defer rows.Close()
 	out := []Task{}
 	for rows.Next() {
 		t, err := scanTask(rows)
 		if err != nil {
-			return nil, fmt.Errorf("agents: tasks: %w", err)
+			return nil, fmt.Errorf("agents: read tasks: %w", err)
 		}
 		out = append(out, t)
 	}

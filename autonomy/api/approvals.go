@@ -130,7 +130,7 @@ type Grant struct {
 // TrustRecord names what the user trusted.
 type TrustRecord struct {
 	Kind  string        `json:"kind" schema:"enum=hook|skill"`
-	Items []TrustedItem `json:"items"` // at most 100
+	Items []TrustedItem `json:"items"` // at most 100 items
 }
 
 // TrustedItem is a program or a skill, with the digest of its content.

@@ -78,7 +78,7 @@ type GoalDetails struct {
 // Plan is the current daily plan.
 type Plan struct {
 	Date     string        `json:"date" schema:"format=date"`
-	Sections []PlanSection `json:"sections"` // without the empty sections
+	Sections []PlanSection `json:"sections"` // the sections that are not empty
 }
 
 // PlanSection holds the items that one source contributes to the plan.

@@ -51,7 +51,7 @@ type MCPTool struct {
 	// more) or refused.
 	State       string          `json:"state"`
 	Cause       string          `json:"cause,omitempty"`
-	Effects     []string        `json:"effects"` // what Hob assumes
+	Effects     []string        `json:"effects"` // effects that Hob assumes
 	Description string          `json:"description"`
 	Changed     string          `json:"changed,omitempty"` // the new description of a changed tool
 	Schema      json.RawMessage `json:"schema,omitempty"`
@@ -66,7 +66,7 @@ type MCPLogin struct {
 	Server string `json:"server"`
 	// State is open (the user has not signed in yet) or done.
 	State string `json:"state"`
-	URL   string `json:"url,omitempty"` // to open in a browser
+	URL   string `json:"url,omitempty"` // address to open in a browser
 }
 
 // MCPLogLine is one line of a server's log.

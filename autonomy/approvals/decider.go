@@ -38,7 +38,7 @@ type Decider struct{ o Options }
 // New returns a Decider after checking the options.
 func New(o Options) (*Decider, error) {
 	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Channels == nil {
-		return nil, errors.New("approvals: an option is missing")
+		return nil, errors.New("approvals: Options needs Store, Bus, Guard and Channels")
 	}
 	return &Decider{o: o}, nil
 }

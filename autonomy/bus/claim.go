@@ -50,7 +50,7 @@ func (in *Inbox) claimDue(ctx context.Context, n int, now time.Time) (events []E
 		return nil
 	})
 	if err != nil {
-		return nil, next, fmt.Errorf("bus: claim: %w", err)
+		return nil, next, fmt.Errorf("bus: claim events: %w", err)
 	}
 	in.mu.Lock()
 	for _, e := range events {
@@ -65,19 +65,19 @@ func (in *Inbox) peekDue(ctx context.Context, n int, now time.Time) (due []queue
 	commits := in.db.CommitCount() // read before the query, so that a later commit causes a new query
 	rows, err := in.db.Read().QueryContext(ctx, heads, now.UnixMilli())
 	if err != nil {
-		return nil, next, fmt.Errorf("bus: claim: %w", err)
+		return nil, next, fmt.Errorf("bus: claim events: %w", err)
 	}
 	defer rows.Close()
-	var first []queuedEvent // of each queue
+	var first []queuedEvent // the first event of each queue
 	for rows.Next() {
 		var h queuedEvent
 		if err := rows.Scan(&h.seq, &h.lane, &h.session, &h.kind, &h.from, &h.command, &h.state, &h.notBefore, &h.busy); err != nil {
-			return nil, next, fmt.Errorf("bus: claim: %w", err)
+			return nil, next, fmt.Errorf("bus: claim events: %w", err)
 		}
 		first = append(first, h)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, next, fmt.Errorf("bus: claim: %w", err)
+		return nil, next, fmt.Errorf("bus: claim events: %w", err)
 	}
 	due, earliest := selectDue(first, now.UnixMilli())
 	in.mu.Lock()

@@ -47,14 +47,14 @@ func (box *Outbox) Deliveries(ctx context.Context, session, state, before string
 		WHERE (? = '' OR session = ?) AND (? = '' OR state = ?) AND (? = '' OR seq < coalesce((SELECT seq FROM outbox WHERE id = ?), 0)) ORDER BY seq DESC LIMIT ?`,
 		session, session, state, state, before, before, limit)
 	if err != nil {
-		return nil, fmt.Errorf("bus: deliveries: %w", err)
+		return nil, fmt.Errorf("bus: read deliveries: %w", err)
 	}
 	defer rows.Close()
 	out := []Delivery{}
 	for rows.Next() {
 		d, err := scanDelivery(rows)
 		if err != nil {
-			return nil, fmt.Errorf("bus: deliveries: %w", err)
+			return nil, fmt.Errorf("bus: read deliveries: %w", err)
 		}
 		out = append(out, d)
 	}
@@ -75,14 +75,14 @@ func (box *Outbox) DeliveryEvent(ctx context.Context, id string) (string, error)
 func (box *Outbox) EventDeliveries(ctx context.Context, event string) ([]Delivery, error) {
 	rows, err := box.db.Read().QueryContext(ctx, `SELECT `+deliveryColumns+` FROM outbox WHERE event = ? ORDER BY n`, event)
 	if err != nil {
-		return nil, fmt.Errorf("bus: deliveries: %w", err)
+		return nil, fmt.Errorf("bus: read deliveries: %w", err)
 	}
 	defer rows.Close()
 	out := []Delivery{}
 	for rows.Next() {
 		d, err := scanDelivery(rows)
 		if err != nil {
-			return nil, fmt.Errorf("bus: deliveries: %w", err)
+			return nil, fmt.Errorf("bus: read deliveries: %w", err)
 		}
 		out = append(out, d)
 	}
@@ -123,7 +123,7 @@ func (box *Outbox) Notices(ctx context.Context, session, event string, n int) ([
 			SELECT received_at FROM inbox WHERE session = ?1 AND kind = 'message' AND seq < (SELECT seq FROM inbox WHERE id = ?2) ORDER BY seq DESC LIMIT 1), 0)
 		ORDER BY seq DESC LIMIT `+strconv.Itoa(n)+`) ORDER BY seq`, session, event)
 	if err != nil {
-		return nil, fmt.Errorf("bus: notices: %w", err)
+		return nil, fmt.Errorf("bus: read notices: %w", err)
 	}
 	defer rows.Close()
 	var out []Notice
@@ -131,7 +131,7 @@ func (box *Outbox) Notices(ctx context.Context, session, event string, n int) ([
 		var x Notice
 		var at int64
 		if err := rows.Scan(&x.ID, &x.Text, &x.Provenance, &at); err != nil {
-			return nil, fmt.Errorf("bus: notices: %w", err)
+			return nil, fmt.Errorf("bus: read notices: %w", err)
 		}
 		x.CreatedAt = store.Time(at)
 		out = append(out, x)
@@ -144,17 +144,17 @@ func (box *Outbox) AttachedPaths(ctx context.Context) (paths []string, err error
 	rows, err := box.db.Read().QueryContext(ctx, `SELECT files FROM outbox INDEXED BY outbox_files WHERE files <> '' AND state IN ('queued', 'sending', 'failed')
 		UNION ALL SELECT files FROM outbox INDEXED BY outbox_restored WHERE state = 'held' AND files <> ''`)
 	if err != nil {
-		return nil, fmt.Errorf("bus: files: %w", err)
+		return nil, fmt.Errorf("bus: read files of deliveries: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var raw string
 		var files []channels.Attachment
 		if err := rows.Scan(&raw); err != nil {
-			return nil, fmt.Errorf("bus: files: %w", err)
+			return nil, fmt.Errorf("bus: read files of deliveries: %w", err)
 		}
 		if err := json.Unmarshal([]byte(raw), &files); err != nil {
-			return nil, fmt.Errorf("bus: files: %w", err)
+			return nil, fmt.Errorf("bus: read files of deliveries: %w", err)
 		}
 		for _, f := range files {
 			paths = append(paths, f.Path)

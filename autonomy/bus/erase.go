@@ -73,7 +73,7 @@ func cancelErasedTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) error {
 	for column, ids := range map[string][]string{"event": e.Events, "session": e.Sessions, "call": e.Calls} {
 		for _, id := range ids {
 			if _, err := tx.Exec(strings.Replace(cancel, "AND call", "AND "+column, 1), id); err != nil {
-				return fmt.Errorf("bus: erase: %w", err)
+				return fmt.Errorf("bus: erase text of events: %w", err)
 			}
 		}
 	}
@@ -89,7 +89,7 @@ func scrubRows(tx *store.Tx, query string, s *erase.Scrubber, change string) err
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("bus: erase: %w", err)
+		return fmt.Errorf("bus: erase text of events: %w", err)
 	}
 	return nil
 }
@@ -130,13 +130,13 @@ func (f *Feed) eraseEvents(e *erase.Erasure, s *erase.Scrubber) {
 func queryIDs(q store.Querier, query string, args ...any) (out []string, err error) {
 	rows, err := q.Query(query, args...)
 	if err != nil {
-		return nil, fmt.Errorf("bus: events: %w", err)
+		return nil, fmt.Errorf("bus: read events: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var id string
 		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("bus: events: %w", err)
+			return nil, fmt.Errorf("bus: read events: %w", err)
 		}
 		out = append(out, id)
 	}

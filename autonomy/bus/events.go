@@ -188,7 +188,7 @@ func (in *Inbox) OpenTx(tx *store.Tx, lane string) (open bool, err error) {
 	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM inbox INDEXED BY inbox_open WHERE lane = ?1 AND state IN ('pending', 'claimed'))
 		OR EXISTS (SELECT 1 FROM inbox INDEXED BY inbox_restored WHERE lane = ?1 AND state = 'held')`, lane).Scan(&open)
 	if err != nil {
-		return false, fmt.Errorf("bus: open events: %w", err)
+		return false, fmt.Errorf("bus: read open events: %w", err)
 	}
 	return open, nil
 }

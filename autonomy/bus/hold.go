@@ -86,7 +86,7 @@ func StartHoldTx(tx *store.Tx, snapshot string) error {
 		{`INSERT OR REPLACE INTO restore_hold (one, snapshot, restored_at) VALUES (1, ?, ?)`, []any{snapshot, time.Now().UnixMilli()}},
 	} {
 		if _, err := tx.Exec(q.stmt, q.args...); err != nil {
-			return fmt.Errorf("bus: hold: %w", err)
+			return fmt.Errorf("bus: change held items: %w", err)
 		}
 	}
 	return nil
@@ -134,7 +134,7 @@ func (h *Hold) Status(ctx context.Context) (s HoldStatus, err error) {
 		return HoldStatus{}, nil
 	}
 	if err != nil {
-		return s, fmt.Errorf("bus: hold: %w", err)
+		return s, fmt.Errorf("bus: read held items: %w", err)
 	}
 	s.RestoredAt, s.Active = store.Time(at), ended == 0
 	return s, nil
@@ -149,7 +149,7 @@ func (h *Hold) Items(ctx context.Context) (out []HeldItem, err error) {
 		UNION ALL
 		SELECT * FROM (SELECT id, 'event', kind, channel, source, text, received_at, 0 FROM inbox INDEXED BY inbox_restored WHERE state = 'held' ORDER BY seq)`)
 	if err != nil {
-		return nil, fmt.Errorf("bus: hold: %w", err)
+		return nil, fmt.Errorf("bus: read held items: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	out = []HeldItem{}
@@ -157,7 +157,7 @@ func (h *Hold) Items(ctx context.Context) (out []HeldItem, err error) {
 		var x HeldItem
 		var at int64
 		if err := rows.Scan(&x.ID, &x.Type, &x.Kind, &x.Channel, &x.Target, &x.Text, &at, &x.MaybeRepeated); err != nil {
-			return nil, fmt.Errorf("bus: hold: %w", err)
+			return nil, fmt.Errorf("bus: read held items: %w", err)
 		}
 		x.At = store.Time(at)
 		out = append(out, x)
@@ -184,17 +184,17 @@ func (h *Hold) DecideTx(tx *store.Tx, id string, release bool) (n int, err error
 	} {
 		res, err := tx.Exec(stmt, id)
 		if err != nil {
-			return n, fmt.Errorf("bus: hold: %w", err)
+			return n, fmt.Errorf("bus: change held items: %w", err)
 		}
 		k, err := res.RowsAffected()
 		if err != nil {
-			return n, fmt.Errorf("bus: hold: %w", err)
+			return n, fmt.Errorf("bus: read held items: %w", err)
 		}
 		n += int(k)
 	}
 	if id == AllHeld {
 		if _, err := tx.Exec(`UPDATE restore_hold SET ended_at = ? WHERE ended_at = 0`, now); err != nil {
-			return n, fmt.Errorf("bus: hold: %w", err)
+			return n, fmt.Errorf("bus: change held items: %w", err)
 		}
 	} else if n == 0 {
 		return 0, fmt.Errorf("held item %q: %w", id, ErrNotFound)

@@ -61,7 +61,7 @@ func (in *Inbox) Recover(ctx context.Context) (dead []Event, err error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("bus: recover: %w", err)
+		return nil, fmt.Errorf("bus: recover events: %w", err)
 	}
 	return dead, nil
 }
@@ -189,7 +189,7 @@ func (in *Inbox) deadTx(tx *store.Tx, id, why string) error {
 func (in *Inbox) DropTx(tx *store.Tx, id, why string) (bool, error) {
 	res, err := tx.Exec(`UPDATE inbox SET state = 'dead', error = ?, done_at = ? WHERE id = ? AND state IN ('pending', 'held')`, why, in.now().UnixMilli(), id)
 	if err != nil {
-		return false, fmt.Errorf("bus: drop: %w", err)
+		return false, fmt.Errorf("bus: drop event: %w", err)
 	}
 	tx.AfterCommit(func() { in.notifyWaiters(id) })
 	n, err := res.RowsAffected()
@@ -203,7 +203,7 @@ func (in *Inbox) DropAll(ctx context.Context, why string) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("bus: drop: %w", err)
+		return fmt.Errorf("bus: drop event: %w", err)
 	}
 	return nil
 }

@@ -162,12 +162,12 @@ func (box *Outbox) SendTx(tx *store.Tx, event string, o OutboxItem) (Delivery, e
 	}
 	n, err := lastSaid(tx, event)
 	if err != nil {
-		return Delivery{}, fmt.Errorf("bus: send: %w", err)
+		return Delivery{}, fmt.Errorf("bus: queue send: %w", err)
 	}
 	o.Kind = channels.Send
 	d, err := box.enqueueDelivery(tx, event, n+1, o, false)
 	if err != nil {
-		return d, fmt.Errorf("bus: send: %w", err)
+		return d, fmt.Errorf("bus: queue send: %w", err)
 	}
 	tx.AfterCommit(func() { box.feed.Publish("delivery", event, d.Session, d) })
 	return d, nil

@@ -20,7 +20,7 @@ const parkedMark = "\x1fparked\x1f"
 // Limits on the open questions of one session while its later events may run. When a limit is
 // reached, the session's later events wait.
 const (
-	maxParkedMessages = 20 // for messages from the owner
+	maxParkedMessages = 20 // limit for messages from the owner
 	maxParkedSignals  = 5  // for events of a watcher, a schedule, a trigger or a task
 	maxParkedGuest    = 1  // for messages from other people: a guest must not flood the owner with questions
 )
@@ -173,14 +173,14 @@ func (in *Inbox) ParkedSessions(ctx context.Context) (out []OpenQuestions, err e
 	rows, err := in.db.Read().QueryContext(ctx, `SELECT session, sum(lane <> session), sum(lane = session), max(kind = 'message' AND provenance = 'owner'), max(kind = 'message')
 		FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND command = 0 GROUP BY session HAVING sum(lane <> session) > 0 ORDER BY session`)
 	if err != nil {
-		return nil, fmt.Errorf("bus: parked events: %w", err)
+		return nil, fmt.Errorf("bus: read parked events: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var q OpenQuestions
 		var owner, message bool
 		if err := rows.Scan(&q.Session, &q.Parked, &q.Blocked, &owner, &message); err != nil {
-			return nil, fmt.Errorf("bus: parked events: %w", err)
+			return nil, fmt.Errorf("bus: read parked events: %w", err)
 		}
 		limit := maxParkedSignals
 		if owner {
@@ -200,7 +200,7 @@ func (in *Inbox) ParkedSessions(ctx context.Context) (out []OpenQuestions, err e
 func CountBehind(q store.Querier, session, event string) (n int, err error) {
 	err = q.QueryRow(`SELECT count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ? AND state = 'pending' AND id <> ?`, session, event).Scan(&n)
 	if err != nil {
-		return 0, fmt.Errorf("bus: waiting events: %w", err)
+		return 0, fmt.Errorf("bus: read waiting events: %w", err)
 	}
 	return n, nil
 }

@@ -209,7 +209,7 @@ func (box *Outbox) Draft(ctx context.Context, event, channel, chat string) (id s
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("bus: draft: %w", err)
+		return "", fmt.Errorf("bus: read draft: %w", err)
 	}
 	return id, nil
 }
@@ -226,7 +226,7 @@ func (box *Outbox) KeepDraft(ctx context.Context, event, channel, chat, id strin
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("bus: draft: %w", err)
+		return fmt.Errorf("bus: store draft: %w", err)
 	}
 	return nil
 }

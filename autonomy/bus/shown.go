@@ -58,7 +58,7 @@ const questionColumns = `seq, id, event, session, channel, chat, state, asks, se
 
 func scanQuestions(rows *sql.Rows, err error) ([]Question, error) {
 	if err != nil {
-		return nil, fmt.Errorf("bus: questions: %w", err)
+		return nil, fmt.Errorf("bus: read open questions: %w", err)
 	}
 	defer rows.Close()
 	var out []Question
@@ -67,7 +67,7 @@ func scanQuestions(rows *sql.Rows, err error) ([]Question, error) {
 		var asks, receipt string
 		var sent int64
 		if err := rows.Scan(&q.After.Outbox, &q.Delivery, &q.Event, &q.Session, &q.Channel, &q.Chat, &q.State, &asks, &sent, &q.After.Inbox, &receipt); err != nil {
-			return nil, fmt.Errorf("bus: questions: %w", err)
+			return nil, fmt.Errorf("bus: read open questions: %w", err)
 		}
 		q.Asks, q.SentAt, q.Parts = strings.Fields(asks), store.Time(sent), partsOf(receipt)
 		out = append(out, q)
@@ -101,7 +101,7 @@ func (box *Outbox) ShownTo(ctx context.Context, delivery, client string) (at tim
 		return at, p, false, nil
 	}
 	if err != nil {
-		return at, p, false, fmt.Errorf("bus: shown: %w", err)
+		return at, p, false, fmt.Errorf("bus: read shown requests: %w", err)
 	}
 	return store.Time(ms), p, true, nil
 }
@@ -149,12 +149,12 @@ func (box *Outbox) MarkShown(ctx context.Context, client string, d Display) erro
 	return box.db.Write(ctx, func(tx *store.Tx) error {
 		now := box.now()
 		if _, err := tx.Exec(`DELETE FROM outbox_shown WHERE shown_at < ?`, now.Add(-keepShown).UnixMilli()); err != nil {
-			return fmt.Errorf("bus: shown: %w", err)
+			return fmt.Errorf("bus: record shown request: %w", err)
 		}
 		for _, id := range ids {
 			if _, err := tx.Exec(`INSERT INTO outbox_shown (delivery, client, shown_at, inbox_seq, outbox_seq)
 				VALUES (?,?,?,(SELECT coalesce(max(seq), 0) FROM inbox),(SELECT coalesce(max(seq), 0) FROM outbox)) ON CONFLICT (delivery, client) `+conflict, id, client, now.UnixMilli()); err != nil {
-				return fmt.Errorf("bus: shown: %w", err)
+				return fmt.Errorf("bus: record shown request: %w", err)
 			}
 		}
 		return nil
@@ -197,7 +197,7 @@ func (box *Outbox) RemoveDisplay(ctx context.Context, client string, d Display) 
 				continue
 			}
 			if _, err := tx.Exec(`DELETE FROM outbox_shown WHERE delivery = ? AND client = ?`, q.Delivery, client); err != nil {
-				return fmt.Errorf("bus: shown: %w", err)
+				return fmt.Errorf("bus: record shown request: %w", err)
 			}
 		}
 		return nil

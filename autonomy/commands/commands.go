@@ -84,7 +84,7 @@ type Commands struct{ o Options }
 // New returns Commands after checking the options.
 func New(o Options) (*Commands, error) {
 	if o.Store == nil || o.Guard == nil || o.Sessions == nil || o.Approvals == nil || o.Explain == nil || o.Undo == nil || o.Scheduler == nil || o.Zone == nil {
-		return nil, errors.New("commands: an option is missing")
+		return nil, errors.New("commands: Options needs Store, Guard, Sessions, Approvals, Explain, Undo, Scheduler and Zone")
 	}
 	return &Commands{o: o}, nil
 }

@@ -121,7 +121,7 @@ type Committer struct{ o Options }
 // New returns a Committer after checking the options.
 func New(o Options) (*Committer, error) {
 	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Delivery == nil || o.Notices == nil || o.Maintenance == nil || o.Zone == nil || o.Log == nil {
-		return nil, errors.New("commit: an option is missing")
+		return nil, errors.New("commit: Options needs Store, Bus, Guard, Sessions, Delivery, Notices, Maintenance, Zone and Log")
 	}
 	return &Committer{o: o}, nil
 }

@@ -16,7 +16,7 @@ import (
 // Account is one [accounts.NAME] section: email and calendars at a provider. CA is an absolute
 // path.
 type Account struct {
-	pim.Account        // without the secret
+	pim.Account        // the account without its secret
 	Password    string // a reference to the password, or the password itself
 }
 

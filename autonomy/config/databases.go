@@ -19,7 +19,7 @@ type Database struct {
 	CA       string   `toml:"ca"`       // absolute path of a PEM file; "" means the system's certificates
 	MaxRows  int      `toml:"max_rows"`
 	MaxBytes Size     `toml:"max_bytes"` // total size of the values of one result
-	Timeout  Duration `toml:"timeout"`   // of one call, including the connection
+	Timeout  Duration `toml:"timeout"`   // time limit of one call, including the connection
 }
 
 // IsPostgres reports whether the database is a PostgreSQL server, not an SQLite file.

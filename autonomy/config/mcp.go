@@ -46,7 +46,7 @@ type MCPServer struct {
 	ClientSecret string   `toml:"client_secret"`
 	Issuer       string   `toml:"issuer"` // the only authorization server that gets ClientSecret; "" means that of the first login
 	Scopes       []string `toml:"scopes"`
-	Timeout      Duration `toml:"timeout"` // of one call; default defaultMCPTimeout
+	Timeout      Duration `toml:"timeout"` // time limit of one call; default defaultMCPTimeout
 	// Env and Headers hold values or references to secrets. Effects holds the names of a tool's
 	// effects, joined by "+".
 	Env     map[string]string `toml:"env"`

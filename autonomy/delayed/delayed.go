@@ -67,7 +67,7 @@ const (
 // New returns a Sender after checking the options.
 func New(o Options) (*Sender, error) {
 	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Tool == nil || o.Notify == nil || o.Zone == nil {
-		return nil, errors.New("delayed: an option is missing")
+		return nil, errors.New("delayed: Options needs Store, Bus, Guard, Tool, Notify and Zone")
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -61,7 +61,7 @@ type Delivery struct{ o Options }
 // New returns a Delivery after checking the options.
 func New(o Options) (*Delivery, error) {
 	if o.Bus == nil || o.Sessions == nil || o.Zone == nil {
-		return nil, errors.New("delivery: an option is missing")
+		return nil, errors.New("delivery: Options needs Bus, Sessions and Zone")
 	}
 	return &Delivery{o: o}, nil
 }

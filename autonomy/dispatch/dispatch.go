@@ -115,7 +115,7 @@ type Dispatcher struct {
 // New returns a Dispatcher after checking the options.
 func New(o Options) (*Dispatcher, error) {
 	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Runner == nil || o.Undo == nil || o.Delivery == nil || o.Commands == nil || o.Turns == nil || o.Zone == nil || o.Log == nil {
-		return nil, errors.New("dispatch: an option is missing")
+		return nil, errors.New("dispatch: Options needs Store, Bus, Guard, Sessions, Runner, Undo, Delivery, Commands, Turns, Zone and Log")
 	}
 	asker, err := newQuestionRunner(o.Runner)
 	if err != nil {

@@ -70,7 +70,7 @@ type Explainer struct{ o Options }
 // New returns an Explainer after checking the options.
 func New(o Options) (*Explainer, error) {
 	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Zone == nil {
-		return nil, errors.New("explain: an option is missing")
+		return nil, errors.New("explain: Options needs Store, Bus, Guard and Zone")
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

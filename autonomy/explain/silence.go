@@ -210,7 +210,7 @@ func parseSince(about string, now time.Time) (words string, since time.Time, err
 }
 
 // ErrUnclear is wrapped if a question cannot be parsed.
-var ErrUnclear = errors.New("unclear question")
+var ErrUnclear = errors.New("question not understood")
 
 // fillers matches words that are meaningless for a search.
 var fillers = lazyregexp.New(`^(a|an|the|of|from|by|about|to|in|on|at|with|my|your|that|this|mail|mails|email|emails|message|messages|did|not|you|tell|told|me|why)$`)

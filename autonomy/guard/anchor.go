@@ -34,7 +34,7 @@ func (a anchor) computeMAC(key []byte) string {
 func (g *Guard) Head(ctx context.Context) (h ChainHead, err error) {
 	err = g.db.Read().QueryRowContext(ctx, `SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1`).Scan(&h.Lines, &h.Hash)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return h, fmt.Errorf("guard: audit: %w", err)
+		return h, fmt.Errorf("guard: read audit log: %w", err)
 	}
 	return h, nil
 }
@@ -76,7 +76,7 @@ func (g *Guard) Truncated(ctx context.Context) error {
 	case errors.Is(err, sql.ErrNoRows):
 		return &TamperError{Line: a.Lines, Why: "it is missing, although it existed on " + a.At.Format("2006-01-02 15:04")}
 	case err != nil:
-		return fmt.Errorf("guard: audit: %w", err)
+		return fmt.Errorf("guard: read audit log: %w", err)
 	case hash != a.Hash:
 		return &TamperError{Line: a.Lines, Why: "it differs from the line recorded on " + a.At.Format("2006-01-02 15:04")}
 	}

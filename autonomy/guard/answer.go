@@ -53,7 +53,7 @@ func (g *Guard) AnswerTx(tx *store.Tx, id string, ans Answer) (Approval, error) 
 		return a, fmt.Errorf("approval %q: %w", id, ErrNoApproval)
 	}
 	if err != nil {
-		return a, fmt.Errorf("guard: answer: %w", err)
+		return a, fmt.Errorf("guard: read approval request: %w", err)
 	}
 	now := time.Now()
 	if a.State != Pending {
@@ -81,7 +81,7 @@ func (g *Guard) AnswerTx(tx *store.Tx, id string, ans Answer) (Approval, error) 
 	_, err = tx.Exec(`UPDATE approvals SET state = ?, scope = ?, note = ?, decided_by = ?, decided_at = ? WHERE id = ?`,
 		a.State, a.Scope, a.Note, a.DecidedBy, store.Millis(now), id)
 	if err != nil {
-		return a, fmt.Errorf("guard: answer: %w", err)
+		return a, fmt.Errorf("guard: store answer: %w", err)
 	}
 	tx.AfterCommit(func() { g.notifyWaiters(id) })
 	return a, g.AuditTx(tx, Record{Actor: "owner", Action: "answer", Event: a.Event, Session: a.Session, Origin: ans.By, Tool: a.Tool, Call: a.Call, Verdict: string(a.State), Rule: "approval " + a.ID, Args: a.Arguments})
@@ -113,7 +113,7 @@ func (g *Guard) AnswerBatchTx(tx *store.Tx, batch string, ans Answer) ([]Approva
 	}
 	var n int
 	if err := tx.QueryRow(`SELECT count(*) FROM approvals WHERE batch = ? AND batch <> ''`, batch).Scan(&n); err != nil {
-		return nil, fmt.Errorf("guard: answer: %w", err)
+		return nil, fmt.Errorf("guard: read approval request: %w", err)
 	}
 	if n == 0 {
 		return nil, fmt.Errorf("batch %q: %w", batch, ErrNoApproval)
@@ -125,14 +125,14 @@ func openOfBatch(tx *store.Tx, batch string) ([]string, error) {
 	rows, err := tx.Query(`SELECT id FROM approvals WHERE batch = ? AND batch <> '' AND state = 'pending' AND expires_at > ? ORDER BY created_at, id`,
 		batch, time.Now().UnixMilli())
 	if err != nil {
-		return nil, fmt.Errorf("guard: answer: %w", err)
+		return nil, fmt.Errorf("guard: read approval request: %w", err)
 	}
 	defer rows.Close()
 	var ids []string
 	for rows.Next() {
 		var id string
 		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("guard: answer: %w", err)
+			return nil, fmt.Errorf("guard: read approval request: %w", err)
 		}
 		ids = append(ids, id)
 	}

@@ -32,7 +32,7 @@ const (
 
 // Errors returned by Answer.
 var (
-	ErrNoApproval = errors.New("question not found")
+	ErrNoApproval = errors.New("approval request not found")
 	ErrDecided    = errors.New("this approval request is no longer open; only its first answer counts")
 	ErrScope      = errors.New("use \"once\", \"session\" (the same call again in this conversation), \"task\" (until this task is done) or \"pattern\" (calls like this one in this conversation)")
 )
@@ -107,7 +107,7 @@ func (g *Guard) IsAnyPending(ctx context.Context, calls ...string) (bool, error)
 		case err == nil && a.State == Pending:
 			return true, nil
 		case err != nil && !errors.Is(err, sql.ErrNoRows):
-			return false, fmt.Errorf("guard: approvals: %w", err)
+			return false, fmt.Errorf("guard: read approval requests: %w", err)
 		}
 	}
 	return false, nil
@@ -120,7 +120,7 @@ func (g *Guard) Approval(ctx context.Context, id string) (Approval, error) {
 		return a, fmt.Errorf("approval %q: %w", id, ErrNoApproval)
 	}
 	if err != nil {
-		return a, fmt.Errorf("guard: approvals: %w", err)
+		return a, fmt.Errorf("guard: read approval requests: %w", err)
 	}
 	return a, nil
 }
@@ -152,7 +152,7 @@ func (g *Guard) AskAllTx(tx *store.Tx, questions []Question) ([]Approval, error)
 			continue
 		}
 		if !errors.Is(err, sql.ErrNoRows) {
-			return nil, fmt.Errorf("guard: ask: %w", err)
+			return nil, fmt.Errorf("guard: read approval request: %w", err)
 		}
 		out[i] = g.newApproval(q)
 		kind := [2]string{out[i].Tool, q.Rule}
@@ -206,7 +206,7 @@ func insertApproval(tx *store.Tx, a Approval) error {
 		a.ID, a.Event, a.Session, a.Call, a.Tool, []byte(a.Arguments), a.hash, a.Summary, a.Reason, a.Rule, a.Why, a.Exact,
 		a.Pattern, a.Batch, a.Provenance, a.Attended, a.State, store.Millis(a.CreatedAt), store.Millis(a.ExpiresAt), a.Effects, a.Source)
 	if err != nil {
-		return fmt.Errorf("guard: ask: %w", err)
+		return fmt.Errorf("guard: store approval request: %w", err)
 	}
 	return origins.KeepTx(tx, origins.Approval, a.ID, a.Origins)
 }
@@ -253,19 +253,19 @@ func (g *Guard) Approvals(ctx context.Context, state ApprovalState, session, eve
 	}
 	rows, err := g.db.Read().QueryContext(ctx, q+` ORDER BY created_at DESC, id LIMIT `+strconv.Itoa(limit), args...)
 	if err != nil {
-		return nil, fmt.Errorf("guard: approvals: %w", err)
+		return nil, fmt.Errorf("guard: read approval requests: %w", err)
 	}
 	defer rows.Close()
 	out := []Approval{}
 	for rows.Next() {
 		a, err := scanApproval(rows)
 		if err != nil {
-			return nil, fmt.Errorf("guard: approvals: %w", err)
+			return nil, fmt.Errorf("guard: read approval requests: %w", err)
 		}
 		out = append(out, a)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("guard: approvals: %w", err)
+		return nil, fmt.Errorf("guard: read approval requests: %w", err)
 	}
 	return out, g.addOrigins(ctx, out)
 }
@@ -279,20 +279,20 @@ func (g *Guard) WasAsked(ctx context.Context, tool, event string, match func(arg
 	rows, err := g.db.Read().QueryContext(ctx, `SELECT args FROM approvals WHERE tool = ? AND created_at > ? AND (event <> ? OR state NOT IN ('pending', 'approved'))`,
 		tool, store.Millis(time.Now().Add(-askedWithin)), event)
 	if err != nil {
-		return false, fmt.Errorf("guard: approvals: %w", err)
+		return false, fmt.Errorf("guard: read approval requests: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var args []byte
 		if err := rows.Scan(&args); err != nil {
-			return false, fmt.Errorf("guard: approvals: %w", err)
+			return false, fmt.Errorf("guard: read approval requests: %w", err)
 		}
 		if match(args) {
 			return true, nil
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return false, fmt.Errorf("guard: approvals: %w", err)
+		return false, fmt.Errorf("guard: read approval requests: %w", err)
 	}
 	return false, nil
 }
@@ -304,7 +304,7 @@ func (g *Guard) addOrigins(ctx context.Context, list []Approval) (err error) {
 			continue
 		}
 		if list[i].Origins, err = origins.Of(g.db.Reader(ctx), origins.Approval, a.ID); err != nil {
-			return fmt.Errorf("guard: approvals: %w", err)
+			return fmt.Errorf("guard: read approval requests: %w", err)
 		}
 	}
 	return nil

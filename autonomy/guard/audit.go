@@ -57,7 +57,7 @@ func (g *Guard) AuditTx(tx *store.Tx, r Record) error {
 	err = tx.QueryRow(`SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'audit'), 0), coalesce((SELECT max(seq) FROM audit), 0)) + 1,
 		coalesce((SELECT hash FROM audit ORDER BY seq DESC LIMIT 1), '')`).Scan(&r.Seq, &r.Prev)
 	if err != nil {
-		return fmt.Errorf("guard: audit: %w", err)
+		return fmt.Errorf("guard: read audit log: %w", err)
 	}
 	r.At = store.Time(time.Now().UnixMilli())
 	r.Digest = digest
@@ -66,7 +66,7 @@ func (g *Guard) AuditTx(tx *store.Tx, r Record) error {
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, r.Seq, store.Millis(r.At), r.Actor, r.Action, r.Event, r.Session, r.Origin, r.Tool, r.Call,
 		r.Effects, r.Verdict, r.Rule, r.Tainted, r.Outcome, r.Digest, r.From, r.Chain, r.Prev, r.Hash)
 	if err != nil {
-		return fmt.Errorf("guard: audit: %w", err)
+		return fmt.Errorf("guard: write audit log: %w", err)
 	}
 	return nil
 }
@@ -105,14 +105,14 @@ func (g *Guard) AuditLines(ctx context.Context, q AuditQuery) ([]Record, error) 
 		AND (?12 = 0 OR tainted) ORDER BY seq DESC LIMIT ?13`, q.Event, q.Session, q.Tool, q.Actor, q.Action, q.Verdict, q.Outcome, q.Call,
 		store.Millis(q.Since), store.Millis(q.Until), q.Before, q.Tainted, q.Limit)
 	if err != nil {
-		return nil, fmt.Errorf("guard: audit: %w", err)
+		return nil, fmt.Errorf("guard: read audit log: %w", err)
 	}
 	defer rows.Close()
 	out := []Record{}
 	for rows.Next() {
 		r, err := scanRecord(rows)
 		if err != nil {
-			return nil, fmt.Errorf("guard: audit: %w", err)
+			return nil, fmt.Errorf("guard: read audit log: %w", err)
 		}
 		out = append(out, r)
 	}

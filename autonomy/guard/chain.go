@@ -142,7 +142,7 @@ func (g *Guard) VerifyAll(ctx context.Context) (h ChainHead, err error) {
 	var last int64 // read the last line first, because other processes may add lines during verification
 	err = g.db.Read().QueryRowContext(ctx, `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'audit'), 0)`).Scan(&last)
 	if err != nil {
-		return h, fmt.Errorf("guard: audit: %w", err)
+		return h, fmt.Errorf("guard: read audit log: %w", err)
 	}
 	anchor, err := g.readAnchor()
 	if err != nil {
@@ -228,7 +228,7 @@ func (g *Guard) InitKeys(ctx context.Context) error {
 		return rows.Err()
 	})
 	if err != nil {
-		return fmt.Errorf("guard: key: %w", err)
+		return fmt.Errorf("guard: read audit key: %w", err)
 	}
 	g.mu.Lock()
 	g.key = key

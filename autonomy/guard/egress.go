@@ -87,7 +87,7 @@ func decideRemoteRead(r Request, seen EgressEvidence) Decision {
 			return askDecision("read, remote, tainted", "untrusted text is part of this conversation, and the service of this tool would receive arguments that are not your own words")
 		}
 	}
-	return Decision{Verdict: Allow, Rule: "read, remote, your own words", Reason: "it only looks, and the arguments are your own words, as you wrote them"}
+	return Decision{Verdict: Allow, Rule: "read, remote, your own words", Reason: "it only reads, and the arguments are your own words, as you wrote them"}
 }
 
 // decideFetch decides on requests to addresses.

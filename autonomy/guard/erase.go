@@ -34,7 +34,7 @@ func (g *Guard) Eraser(resume func(tx *store.Tx, event string) error) erase.Eras
 func (g *Guard) withdrawErased(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber, resume func(tx *store.Tx, event string) error) error {
 	changed, err := approvalsToErase(tx, e, s)
 	if err != nil {
-		return fmt.Errorf("guard: erase: %w", err)
+		return fmt.Errorf("guard: withdraw approval requests: %w", err)
 	}
 	for _, a := range changed {
 		_, err := tx.Exec(`UPDATE approvals SET args_hash = '', exact = '', pattern = '', 
@@ -44,7 +44,7 @@ func (g *Guard) withdrawErased(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber
 			tx.AfterCommit(func() { g.notifyWaiters(a.id) })
 		}
 		if err != nil {
-			return fmt.Errorf("guard: erase: %w", err)
+			return fmt.Errorf("guard: withdraw approval requests: %w", err)
 		}
 	}
 	return nil

@@ -46,7 +46,7 @@ func (g *Guard) Export(ctx context.Context, w io.Writer, format string, since, u
 	err := g.db.Read().QueryRowContext(ctx, `SELECT coalesce(min(seq), 0), coalesce(max(seq), 0) FROM audit WHERE at >= ?1 AND (?2 = 0 OR at < ?2)`,
 		store.Millis(since), store.Millis(until)).Scan(&from, &to)
 	if err != nil {
-		return s, fmt.Errorf("guard: export: %w", err)
+		return s, fmt.Errorf("guard: export audit log: %w", err)
 	}
 	out := lineWriter(w, format)
 	if to > 0 {
@@ -62,7 +62,7 @@ func (g *Guard) Export(ctx context.Context, w io.Writer, format string, since, u
 		s.MAC = s.computeMAC(g.opt.AuditKey)
 	}
 	if err = errors.Join(err, out.writeSeal(s)); err != nil {
-		return s, fmt.Errorf("guard: export: %w", err)
+		return s, fmt.Errorf("guard: export audit log: %w", err)
 	}
 	return s, nil
 }

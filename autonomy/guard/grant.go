@@ -112,14 +112,14 @@ func (g *Guard) findGrant(ctx context.Context, r Request) (string, error) {
 	rows, err := g.db.Read().QueryContext(ctx, `SELECT `+grantColumns+` FROM grants WHERE tool = ? AND session = ? AND `+live+`
 		AND (event = '' OR event = ?) AND (outside = 1 OR ? = 0) ORDER BY pattern, created_at`, name, r.Session, time.Now().UnixMilli(), r.Event, r.Tainted)
 	if err != nil {
-		return "", fmt.Errorf("guard: grants: %w", err)
+		return "", fmt.Errorf("guard: read grants: %w", err)
 	}
 	defer rows.Close()
 	same := hashCall(name, r.Args, r.judged.Exact)
 	for rows.Next() {
 		x, err := scanGrant(rows)
 		if err != nil {
-			return "", fmt.Errorf("guard: grants: %w", err)
+			return "", fmt.Errorf("guard: read grants: %w", err)
 		}
 		if x.Pattern == "" && x.hash == same || x.Pattern != "" && !grave && isPatternMatch(x.Pattern, r) {
 			return x.ID, nil
@@ -142,7 +142,7 @@ func (g *Guard) UseTx(tx *store.Tx, d Decision) error {
 	case errors.Is(err, sql.ErrNoRows):
 		return ErrGrantEnded
 	case err != nil:
-		return fmt.Errorf("guard: grant: %w", err)
+		return fmt.Errorf("guard: store grant: %w", err)
 	case limit == 0:
 		return nil
 	}
@@ -185,7 +185,7 @@ func (g *Guard) addTx(tx *store.Tx, x Grant, d time.Duration, by string) (Grant,
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, x.ID, x.Tool, x.hash, x.Pattern, x.Summary, x.Name, x.Session, x.Task, x.Outside, x.MaxUses, x.Approval,
 		store.Millis(x.ExpiresAt), store.Millis(now))
 	if err != nil {
-		return x, fmt.Errorf("guard: grant: %w", err)
+		return x, fmt.Errorf("guard: store grant: %w", err)
 	}
 	return x, g.AuditTx(tx, Record{
 		Actor: "owner", Action: "grant", Event: x.Task, Session: x.Session, Origin: by, Tool: x.Tool, Verdict: "allow", Rule: "grant " + x.ID,
@@ -246,7 +246,7 @@ func (g *Guard) RevokeTx(tx *store.Tx, id, by string) (Grant, error) {
 		return x, fmt.Errorf("grant %q: %w", id, ErrNoGrant)
 	}
 	if err != nil {
-		return x, fmt.Errorf("guard: revoke: %w", err)
+		return x, fmt.Errorf("guard: revoke grants: %w", err)
 	}
 	if err := g.Tombstones().AddTx(tx, tombstone.Grant, id, nil); err != nil {
 		return x, err
@@ -259,14 +259,14 @@ func (g *Guard) Grants(ctx context.Context, all bool, session string, limit int)
 	rows, err := g.db.Read().QueryContext(ctx, `SELECT `+grantColumns+` FROM grants WHERE (? OR `+live+`) AND (? = '' OR session = ?)
 		ORDER BY created_at DESC, id LIMIT ?`, all, time.Now().UnixMilli(), session, session, limit)
 	if err != nil {
-		return nil, fmt.Errorf("guard: grants: %w", err)
+		return nil, fmt.Errorf("guard: read grants: %w", err)
 	}
 	defer rows.Close()
 	out := []Grant{}
 	for rows.Next() {
 		x, err := scanGrant(rows)
 		if err != nil {
-			return nil, fmt.Errorf("guard: grants: %w", err)
+			return nil, fmt.Errorf("guard: read grants: %w", err)
 		}
 		out = append(out, x)
 	}

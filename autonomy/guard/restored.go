@@ -28,12 +28,12 @@ type Cut struct {
 // the closed requests.
 func (g *Guard) RestoreTx(tx *store.Tx, snapshot, origin string, replaced Cut) (closed []Approval, err error) {
 	if closed, err = pendingApprovals(tx); err != nil {
-		return nil, fmt.Errorf("guard: restore: %w", err)
+		return nil, fmt.Errorf("guard: close approval requests of a restore: %w", err)
 	}
 	_, err = tx.Exec(`UPDATE approvals SET state = ?, decided_by = 'restore', note = ?, decided_at = ? WHERE state = 'pending'`,
 		TimedOut, "closed because a backup was restored", time.Now().UnixMilli())
 	if err != nil {
-		return nil, fmt.Errorf("guard: restore: %w", err)
+		return nil, fmt.Errorf("guard: close approval requests of a restore: %w", err)
 	}
 	for _, a := range closed {
 		err := g.AuditTx(tx, Record{Actor: "hob", Action: "answer", Event: a.Event, Session: a.Session, Origin: origin, Tool: a.Tool, Call: a.Call, Verdict: string(TimedOut), Rule: "approval " + a.ID, Outcome: "restored", Args: a.Arguments})
@@ -100,7 +100,7 @@ func (g *Guard) Tombstones() *tombstone.Log {
 func RevokeRestoredTx(tx *store.Tx, id string) (found bool, err error) {
 	res, err := tx.Exec(`UPDATE grants SET revoked_at = ? WHERE id = ? AND revoked_at = 0`, time.Now().UnixMilli(), id)
 	if err != nil {
-		return false, fmt.Errorf("guard: revoke: %w", err)
+		return false, fmt.Errorf("guard: revoke grants: %w", err)
 	}
 	n, err := res.RowsAffected()
 	return n > 0, err

@@ -122,13 +122,13 @@ func (g *Guard) ShownWhole(ctx context.Context, id string) error {
 func (g *Guard) ofBatch(ctx context.Context, batch string) (out []Approval, err error) {
 	rows, err := g.db.Read().QueryContext(ctx, `SELECT `+approvalColumns+` FROM approvals WHERE batch = ? AND batch <> ''`, batch)
 	if err != nil {
-		return nil, fmt.Errorf("guard: approvals: %w", err)
+		return nil, fmt.Errorf("guard: read approval requests: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		a, err := scanApproval(rows)
 		if err != nil {
-			return nil, fmt.Errorf("guard: approvals: %w", err)
+			return nil, fmt.Errorf("guard: read approval requests: %w", err)
 		}
 		out = append(out, a)
 	}

@@ -17,7 +17,7 @@ func (g *Guard) applyTable(r Request) Decision {
 		if r.judged.Private && !r.Attended {
 			return askDecision("read, private, unattended", "it would read your screen or clipboard while you are away")
 		}
-		return Decision{Verdict: Allow, Rule: "read", Reason: "it only looks"}
+		return Decision{Verdict: Allow, Rule: "read", Reason: "it only reads"}
 	}
 	if g.effectiveLevel(r) == Watch {
 		return Decision{Verdict: Deny, Rule: "level watch", Reason: "Hob may only read ([autonomy] level = \"watch\")", Code: tools.PolicyDenied}

@@ -7,8 +7,8 @@ import (
 
 // groupRecord describes the process group of a run, whose id is the pid of the hook's program.
 type groupRecord struct {
-	Start time.Time     // of the program, with microseconds
-	Limit time.Duration // of the run
+	Start time.Time     // start of the program, with microseconds
+	Limit time.Duration // time limit of the run
 }
 
 // String returns the text that parseGroupRecord reads.

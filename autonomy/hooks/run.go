@@ -88,7 +88,7 @@ func runProgram(ctx context.Context, x hook, mark, runs string, in []byte) ([]by
 	killMarked(mark)
 	forget()
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil, fmt.Errorf("no end within %s; raise timeout or make the hook faster", x.Timeout.Duration)
+		return nil, fmt.Errorf("the hook did not end within %s; raise its timeout or make its program faster", x.Timeout.Duration)
 	}
 	failure, failed := errors.AsType[*osrun.Failure](err)
 	if !failed {

@@ -92,7 +92,7 @@ type Intake struct {
 // New returns an Intake after checking the options.
 func New(o Options) (*Intake, error) {
 	if o.Store == nil || o.Bus == nil || o.Sessions == nil || o.Channels == nil || o.Watchers == nil || o.Answers == nil {
-		return nil, errors.New("intake: an option is missing")
+		return nil, errors.New("intake: Options needs Store, Bus, Sessions, Channels, Watchers and Answers")
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -109,7 +109,7 @@ func (k *Intake) Receive(ctx context.Context, in channels.Inbound) (channels.Acc
 		return delivery.NotifyPositionTx(tx, k.o.Bus, ev, acc.Position, k.o.QueueNotices && k.o.Channels.Pushes(ev.Channel))
 	})
 	if err != nil {
-		err = fmt.Errorf("take message: %w", err)
+		err = fmt.Errorf("receive message: %w", err)
 		return channels.Accepted{}, err
 	}
 	if acc.Repeated {
@@ -239,7 +239,7 @@ func (k *Intake) newMessageEvent(ctx context.Context, in channels.Inbound) (bus.
 		Client: in.Client, ReplyTo: in.ReplyTo, Threaded: in.Threaded, OnlyReplies: in.OnlyReplies,
 	})
 	if err != nil {
-		return bus.Event{}, fmt.Errorf("take message: %w", err)
+		return bus.Event{}, fmt.Errorf("receive message: %w", err)
 	}
 	ev := bus.Event{
 		ID: bus.NewID(), Kind: bus.Message, Source: in.Channel, Session: in.Session, Channel: in.Channel, Chat: in.Chat, Sender: in.Sender,

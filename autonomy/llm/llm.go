@@ -223,10 +223,10 @@ const (
 	TextDelta      EventKind = iota + 1 // Text; Signature ends a text part, possibly without Text
 	ReasoningDelta                      // sets Text
 	CallStart                           // sets Call.ID and Call.Name
-	CallDelta                           // Call.ID, and Text with a piece of the arguments
-	CallDone                            // Call, which is complete or Truncated; Signature
-	ReasoningDone                       // sets the complete Reasoning
-	ImageDone                           // Image, which is complete; Signature
+	CallDelta                           // sets Call.ID, and Text to a piece of the arguments
+	CallDone                            // sets Call, which is complete or Truncated, and Signature
+	ReasoningDone                       // sets Reasoning, which is complete
+	ImageDone                           // sets Image, which is complete, and Signature
 	Done                                // sets Stop, Usage and Model
 )
 

@@ -180,7 +180,7 @@ func (n *Notifier) askTx(tx *store.Tx, r Notice) (State, error) {
 	if err != nil {
 		return Held, err
 	}
-	if _, err := tx.Exec(`UPDATE notices SET delivery = ? WHERE id = ?`, id, r.ID); err != nil { // to track its delivery
+	if _, err := tx.Exec(`UPDATE notices SET delivery = ? WHERE id = ?`, id, r.ID); err != nil { // store the delivery, so that it can be tracked
 		return Held, wrapError(err)
 	}
 	return Released, n.o.Bus.Outbox.EnqueueTx(tx, r.Event, bus.OutboxItem{Provenance: r.Provenance, Judged: true, Asks: asks, Delivery: channels.Delivery{

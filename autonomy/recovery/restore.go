@@ -24,7 +24,7 @@ import (
 // Options are the parameters of Restore. Free may be nil.
 type Options struct {
 	Paths      system.Paths
-	Migrations []store.MigrationSet // of this program
+	Migrations []store.MigrationSet // migrations of this program
 	Version    string
 	Snapshot   snapshot.Snapshot
 	// Free returns the free bytes of a folder's disk (default system.DiskFree).

@@ -132,7 +132,7 @@ func applyEntries(tx *store.Tx, o SyncOptions, missing []tombstone.Entry) (a App
 		case tombstone.Use:
 			var n int
 			if err := json.Unmarshal(e.Data, &n); err != nil {
-				return a, fmt.Errorf("uses of the grant %s: %w", e.Ref, err)
+				return a, fmt.Errorf("count the uses of the grant %s: %w", e.Ref, err)
 			}
 			found, err := guard.CountRestoredTx(tx, e.Ref, n)
 			if err != nil {

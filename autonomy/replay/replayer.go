@@ -41,7 +41,7 @@ type Replayer struct{ o Options }
 // New returns a Replayer after checking the options.
 func New(o Options) (*Replayer, error) {
 	if o.Store == nil || o.Bus == nil || o.Sessions == nil || o.Runner == nil {
-		return nil, errors.New("replay: a required option is missing")
+		return nil, errors.New("replay: Options needs Store, Bus, Sessions and Runner")
 	}
 	return &Replayer{o: o}, nil
 }

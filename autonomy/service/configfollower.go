@@ -25,8 +25,8 @@ import (
 // Intervals of the checks of config.toml. A change counts only after two checks
 // have seen the same file, because editors may write a file in pieces.
 const (
-	configSettle = time.Second     // after a change
-	configPoll   = time.Minute     // otherwise, if the system reports changes
+	configSettle = time.Second     // wait after a change
+	configPoll   = time.Minute     // interval of the checks if the system reports changes
 	configBlind  = 5 * time.Second // otherwise
 )
 
@@ -76,7 +76,7 @@ func (sv *Service) FollowConfig(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-watch.Events:
-			if err := retry.Sleep(ctx, configSettle); err != nil { // for further events of the same change
+			if err := retry.Sleep(ctx, configSettle); err != nil { // wait for further events of the same change
 				return err
 			}
 			for len(watch.Events) > 0 {

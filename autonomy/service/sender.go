@@ -101,7 +101,7 @@ func (s *Sender) Keep(ctx context.Context, m channels.OutgoingMessage) error {
 
 // spoolToolError converts an error from Spool.Put to a tool error.
 func spoolToolError(f channels.OutgoingFile, err error) error {
-	if e, ok := errors.AsType[*tools.Error](err); ok { // returned by OpenFile
+	if e, ok := errors.AsType[*tools.Error](err); ok { // OpenFile returned this error
 		return e
 	}
 	if e, ok := errors.AsType[*channels.SpoolFullError](err); ok {

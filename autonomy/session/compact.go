@@ -29,7 +29,7 @@ const (
 var ErrNothing = errors.New("the conversation cannot be shortened further")
 
 // errMoved means that the window was moved concurrently and the compaction is discarded.
-var errMoved = errors.New("the window was moved in the meantime")
+var errMoved = errors.New("the context window changed in the meantime")
 
 // Report describes a compaction.
 type Report struct {

@@ -42,7 +42,7 @@ func (s *Sessions) eraseMessagesTx(tx *store.Tx, base *knowledge.Base, e *erase.
 	tx.AfterCommit(s.dropWindows)
 	msgs, err := readStored(tx, `SELECT id, session, turn, message, 0, 0 FROM messages`)
 	if err != nil {
-		return n, fmt.Errorf("session: erase: %w", err)
+		return n, fmt.Errorf("session: erase messages: %w", err)
 	}
 	var whole []int64
 	for _, m := range msgs {
@@ -72,7 +72,7 @@ func changeMessageTx(tx *store.Tx, base *knowledge.Base, id int64, raw []byte, g
 		err = base.UnindexTx(tx, knowledge.KindTurn, MessageRef(id))
 	}
 	if err != nil {
-		return fmt.Errorf("session: erase: %w", err)
+		return fmt.Errorf("session: erase messages: %w", err)
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func changeMessageTx(tx *store.Tx, base *knowledge.Base, id int64, raw []byte, g
 func eraseSummariesTx(tx *store.Tx, whole []int64, e *erase.Erasure, s *erase.Scrubber) (n int, err error) {
 	sums, err := readStored(tx, `SELECT id, session, '', content, first, last FROM summaries`)
 	if err != nil {
-		return n, fmt.Errorf("session: erase: %w", err)
+		return n, fmt.Errorf("session: erase messages: %w", err)
 	}
 	for _, sum := range sums {
 		gone := e.Whole("", sum.session, "")
@@ -97,7 +97,7 @@ func eraseSummariesTx(tx *store.Tx, whole []int64, e *erase.Erasure, s *erase.Sc
 			continue
 		}
 		if _, err := tx.Exec(`UPDATE summaries SET content = ? WHERE id = ?`, raw, sum.id); err != nil {
-			return n, fmt.Errorf("session: erase: %w", err)
+			return n, fmt.Errorf("session: erase messages: %w", err)
 		}
 		n++
 	}

@@ -46,7 +46,7 @@ func (s *Sessions) Export(ctx context.Context, session, format string, zone *tim
 		return fmt.Errorf("unknown format %q; use %s or %s", format, Markdown, JSONLines)
 	}
 	if err := s.walkMessages(ctx, session, line); err != nil {
-		return fmt.Errorf("session: export: %w", err)
+		return fmt.Errorf("session: export conversation: %w", err)
 	}
 	return out.Flush()
 }

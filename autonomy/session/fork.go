@@ -38,23 +38,23 @@ func (s *Sessions) ForkTx(tx *store.Tx, from, to, at string) (Info, error) {
 	}
 	old, err := placeOf(tx, from)
 	if err != nil {
-		return i, fmt.Errorf("session: fork: %w", err)
+		return i, fmt.Errorf("session: fork conversation: %w", err)
 	}
-	if last < old.first { // before the summary or before a reset
+	if last < old.first { // the fork ends before the summary or before a reset
 		old = windowStart{}
 		err := tx.QueryRow(`SELECT coalesce(max(first), 0) FROM resets WHERE session = ? AND first <= ?`, from, last).Scan(&old.first)
 		if err != nil {
-			return i, fmt.Errorf("session: fork: %w", err)
+			return i, fmt.Errorf("session: fork conversation: %w", err)
 		}
 	}
 	if err := s.copyTx(tx, from, to, old, last); err != nil {
-		return i, fmt.Errorf("session: fork: %w", err)
+		return i, fmt.Errorf("session: fork conversation: %w", err)
 	}
 	now := time.Now().UnixMilli()
 	_, err = tx.Exec(`INSERT INTO sessions (id, channel, chat, turns, created_at, updated_at)
 		SELECT ?, 'web', '', count(DISTINCT turn), ?, ? FROM messages WHERE session = ? AND id <= ?`, to, now, now, from, last)
 	if err != nil {
-		return i, fmt.Errorf("session: fork: %w", err)
+		return i, fmt.Errorf("session: fork conversation: %w", err)
 	}
 	return scanInfo(tx.QueryRow(`SELECT id, channel, chat, turns, created_at, updated_at FROM sessions WHERE id = ?`, to))
 }
@@ -119,7 +119,7 @@ func lastMessageOf(tx *store.Tx, session, at string) (last int64, err error) {
 	case errors.Is(err, sql.ErrNoRows):
 		return 0, fmt.Errorf("%s: %w", at, ErrNoTurn)
 	case err != nil:
-		return 0, fmt.Errorf("session: fork: %w", err)
+		return 0, fmt.Errorf("session: fork conversation: %w", err)
 	}
 	return last, nil
 }

@@ -33,7 +33,7 @@ func (s *Sessions) ForEach(ctx context.Context, session func(api.Session) error,
 func (s *Sessions) eachMessage(ctx context.Context, id string, fn func(session, turn string, at time.Time, raw []byte) error) (err error) {
 	rows, err := s.db.Read().QueryContext(ctx, `SELECT turn, message, created_at FROM messages WHERE session = ? AND origin = 0 ORDER BY id`, id)
 	if err != nil {
-		return fmt.Errorf("session: export: %w", err)
+		return fmt.Errorf("session: export conversation: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
@@ -41,7 +41,7 @@ func (s *Sessions) eachMessage(ctx context.Context, id string, fn func(session, 
 		var raw []byte
 		var at int64
 		if err := rows.Scan(&turn, &raw, &at); err != nil {
-			return fmt.Errorf("session: export: %w", err)
+			return fmt.Errorf("session: export conversation: %w", err)
 		}
 		if err := fn(id, turn, store.Time(at), raw); err != nil {
 			return err
@@ -55,7 +55,7 @@ func (s *Sessions) eachMessage(ctx context.Context, id string, fn func(session, 
 func (s *Sessions) RestoreTx(tx *store.Tx, x api.Session) (id string, added bool, err error) {
 	var there int64
 	if err := tx.QueryRow(`SELECT coalesce(max(created_at), 0) FROM sessions WHERE id = ?`, x.ID).Scan(&there); err != nil {
-		return "", false, fmt.Errorf("session: restore: %w", err)
+		return "", false, fmt.Errorf("session: import conversation: %w", err)
 	}
 	if there != 0 && there != store.Millis(x.CreatedAt) {
 		x.ID, x.Channel, x.Chat = x.ID+"-imported", "web", ""
@@ -63,7 +63,7 @@ func (s *Sessions) RestoreTx(tx *store.Tx, x api.Session) (id string, added bool
 	r, err := tx.Exec(`INSERT INTO sessions (id, channel, chat, turns, created_at, updated_at) VALUES (?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
 		x.ID, x.Channel, x.Chat, x.Turns, store.Millis(x.CreatedAt), store.Millis(x.UpdatedAt))
 	if err != nil {
-		return "", false, fmt.Errorf("session: restore: %w", err)
+		return "", false, fmt.Errorf("session: import conversation: %w", err)
 	}
 	n, err := r.RowsAffected()
 	return x.ID, n > 0, err
@@ -77,7 +77,7 @@ func (s *Sessions) RestoreMessageTx(tx *store.Tx, session, turn string, at time.
 		return false, err
 	}
 	if raw, err = encodeMessage(m); err != nil {
-		return false, fmt.Errorf("session: restore: %w", err)
+		return false, fmt.Errorf("session: import conversation: %w", err)
 	}
 	var n int
 	err = tx.QueryRow(`SELECT count(*) FROM messages WHERE turn = ? AND session = ? AND created_at = ? AND message = ?`, turn, session, store.Millis(at), raw).Scan(&n)
@@ -86,7 +86,7 @@ func (s *Sessions) RestoreMessageTx(tx *store.Tx, session, turn string, at time.
 	}
 	_, err = tx.Exec(`INSERT INTO messages (session, turn, message, created_at) VALUES (?,?,?,?)`, session, turn, raw, store.Millis(at))
 	if err != nil {
-		return false, fmt.Errorf("session: restore: %w", err)
+		return false, fmt.Errorf("session: import conversation: %w", err)
 	}
 	return true, nil
 }
@@ -110,7 +110,7 @@ func (s *Sessions) OwnsRow(ref string) bool {
 // decodeStored decodes a stored message.
 func decodeStored(raw []byte) (m llm.Message, err error) {
 	if err := json.Unmarshal(raw, &m); err != nil {
-		return m, fmt.Errorf("session: message: %w", err)
+		return m, fmt.Errorf("session: read message: %w", err)
 	}
 	return m, nil
 }

@@ -81,13 +81,13 @@ func (l *MessageIndex) Search(ctx context.Context, q Query) ([]Found, error) {
 	r := l.s.db.Reader(ctx)
 	err := l.collectRows(ctx, r, &s)
 	if err != nil {
-		return nil, fmt.Errorf("session: search: %w", err)
+		return nil, fmt.Errorf("session: search messages: %w", err)
 	}
 	out := make([]Found, 0, len(s.all))
 	for _, d := range s.bestRows() {
 		f, err := toFound(r, s, d)
 		if err != nil {
-			return nil, fmt.Errorf("session: search: %w", err)
+			return nil, fmt.Errorf("session: search messages: %w", err)
 		}
 		out = append(out, f)
 	}

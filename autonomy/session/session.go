@@ -168,12 +168,12 @@ func (s *Sessions) AppendTx(tx *store.Tx, session, turn string, msgs []llm.Messa
 	for i, m := range msgs {
 		b, err := encodeMessage(m)
 		if err != nil {
-			return fmt.Errorf("session: encode: %w", err)
+			return fmt.Errorf("session: encode message: %w", err)
 		}
 		// The next request must be the same whether it is built from the cache or from the
 		// database.
 		if err := json.Unmarshal(b, &stored[i]); err != nil {
-			return fmt.Errorf("session: encode: %w", err)
+			return fmt.Errorf("session: encode message: %w", err)
 		}
 		r, err := tx.Exec(`INSERT INTO messages (session, turn, message, created_at) VALUES (?,?,?,?)`, session, turn, b, now)
 		stored[i].At = store.Time(now)
@@ -181,7 +181,7 @@ func (s *Sessions) AppendTx(tx *store.Tx, session, turn string, msgs []llm.Messa
 			ids[i], err = r.LastInsertId()
 		}
 		if err != nil {
-			return fmt.Errorf("session: append: %w", err)
+			return fmt.Errorf("session: append messages: %w", err)
 		}
 	}
 	tx.AfterCommit(func() { s.extendWindow(session, turn, ids, stored) })
@@ -202,14 +202,14 @@ func (s *Sessions) Messages(ctx context.Context, session string, before int64, l
 	rows, err := s.db.Read().QueryContext(ctx, `SELECT id, turn, message, created_at FROM messages
 		WHERE session = ? AND (? = 0 OR id < ?) ORDER BY id DESC LIMIT ?`, session, before, before, limit)
 	if err != nil {
-		return nil, fmt.Errorf("session: messages: %w", err)
+		return nil, fmt.Errorf("session: read messages: %w", err)
 	}
 	defer rows.Close()
 	out := []Row{}
 	for rows.Next() {
 		r, err := scanRow(rows)
 		if err != nil {
-			return nil, fmt.Errorf("session: messages: %w", err)
+			return nil, fmt.Errorf("session: read messages: %w", err)
 		}
 		out = append(out, r)
 	}

@@ -55,7 +55,7 @@ func (s *Sessions) StampTx(tx *store.Tx, session, turn string, st RequestFingerp
 			WHERE true ON CONFLICT (turn, session) DO NOTHING`, turn, session, st.System, id)
 	}
 	if err != nil {
-		return fmt.Errorf("session: stamp: %w", err)
+		return fmt.Errorf("session: record prompt: %w", err)
 	}
 	return nil
 }
@@ -80,14 +80,14 @@ func (s *Sessions) Recorded(ctx context.Context, session, turn string) (Recordin
 			return r, fmt.Errorf("%s: %w", session, ErrNoSession)
 		}
 		if err != nil {
-			return r, fmt.Errorf("session: recorded: %w", err)
+			return r, fmt.Errorf("session: read recorded prompt: %w", err)
 		}
 	}
 	var at windowStart
 	err := s.db.Read().QueryRowContext(ctx, `SELECT s.system, t.tools, s.first, s.summary, s.stubs FROM stamps s JOIN toolsets t ON t.id = s.tools
 		WHERE s.turn = ? AND s.session = ?`, r.Turn, session).Scan(&r.Stamp.System, &r.Stamp.Tools, &at.first, &at.summary, &at.stubs)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return r, fmt.Errorf("session: recorded: %w", err)
+		return r, fmt.Errorf("session: read recorded prompt: %w", err)
 	}
 	if r.Own, err = s.queryRows(ctx, `SELECT id, turn, message, created_at FROM messages INDEXED BY messages_turn WHERE turn = ? AND session = ? ORDER BY id`, r.Turn, session); err != nil {
 		return r, err
@@ -98,7 +98,7 @@ func (s *Sessions) Recorded(ctx context.Context, session, turn string) (Recordin
 	if at.summary != 0 {
 		sum, err := s.readSummary(ctx, session, at.summary)
 		if err != nil {
-			return r, fmt.Errorf("session: recorded: %w", err)
+			return r, fmt.Errorf("session: read recorded prompt: %w", err)
 		}
 		r.Before = append(r.Before, Row{Turn: "summary", Message: sum.Message()})
 	}
@@ -115,13 +115,13 @@ func (s *Sessions) Recorded(ctx context.Context, session, turn string) (Recordin
 func (s *Sessions) queryRows(ctx context.Context, query string, args ...any) (out []Row, err error) {
 	rows, err := s.db.Read().QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, fmt.Errorf("session: recorded: %w", err)
+		return nil, fmt.Errorf("session: read recorded prompt: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		r, err := scanRow(rows)
 		if err != nil {
-			return nil, fmt.Errorf("session: recorded: %w", err)
+			return nil, fmt.Errorf("session: read recorded prompt: %w", err)
 		}
 		out = append(out, r)
 	}

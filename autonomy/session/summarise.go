@@ -75,7 +75,7 @@ func (c *Compactor) commitSummary(ctx context.Context, p *plan, rep Report) erro
 	rep.Session, rep.Turn, rep.Before, rep.After = p.session, p.turn, p.whole, p.whole-p.gone+size
 	content, err := encodeSummary(&p.next)
 	if err != nil {
-		return fmt.Errorf("session: summary: %w", err)
+		return fmt.Errorf("session: store summary: %w", err)
 	}
 	failpoint.Hit("session.compact.before")
 	return c.s.db.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
@@ -89,11 +89,11 @@ func (c *Compactor) commitSummary(ctx context.Context, p *plan, rep Report) erro
 		r, err := tx.Exec(`INSERT INTO summaries (session, first, last, content, model, before_chars, after_chars, created_at) VALUES (?,?,?,?,?,?,?,?)`,
 			p.session, p.next.First, p.next.Last, content, rep.Model, rep.Before, rep.After, time.Now().UnixMilli())
 		if err != nil {
-			return fmt.Errorf("session: summary: %w", err)
+			return fmt.Errorf("session: store summary: %w", err)
 		}
 		id, err := r.LastInsertId()
 		if err != nil {
-			return fmt.Errorf("session: summary: %w", err)
+			return fmt.Errorf("session: store summary: %w", err)
 		}
 		if err := c.s.moveTx(tx, p.session, windowStart{first: p.first, summary: id, stubs: p.at.stubs}); err != nil {
 			return err

@@ -69,10 +69,10 @@ func (s *Sessions) End(ctx context.Context, session string) {
 func (s *Sessions) ResetTx(tx *store.Tx, session string) error {
 	var at windowStart
 	if err := tx.QueryRow(`SELECT coalesce(max(id), 0) + 1 FROM messages WHERE session = ?`, session).Scan(&at.first); err != nil {
-		return fmt.Errorf("session: reset: %w", err)
+		return fmt.Errorf("session: reset context: %w", err)
 	}
 	if _, err := tx.Exec(`INSERT INTO resets (session, first) VALUES (?, ?) ON CONFLICT DO NOTHING`, session, at.first); err != nil {
-		return fmt.Errorf("session: reset: %w", err)
+		return fmt.Errorf("session: reset context: %w", err)
 	}
 	return s.moveTx(tx, session, at)
 }

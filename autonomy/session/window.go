@@ -119,7 +119,7 @@ func (s *Sessions) History(ctx context.Context, session, turn string) (before, r
 		return before, recorded, nil
 	}
 	if recorded, err = s.recordedMessages(ctx, session, turn); err != nil {
-		return nil, nil, fmt.Errorf("session: history: %w", err)
+		return nil, nil, fmt.Errorf("session: read history: %w", err)
 	}
 	return before, recorded, nil
 }
@@ -223,7 +223,7 @@ func (s *Sessions) windowOf(ctx context.Context, session string) (*list.Element,
 		}
 		w, err := s.loadWindow(ctx, session)
 		if err != nil {
-			return nil, fmt.Errorf("session: history: %w", err)
+			return nil, fmt.Errorf("session: read history: %w", err)
 		}
 		if e = s.cacheWindow(w, moved); e != nil {
 			return e, nil

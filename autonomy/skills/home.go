@@ -102,8 +102,8 @@ type Candidate struct {
 
 // AddOptions are the options of Add.
 type AddOptions struct {
-	Replace bool // an existing skill with the same name
-	Trust   bool // also if the scan found something suspicious
+	Replace bool // replace an existing skill with the same name
+	Trust   bool // trust the skill even if the scan found something suspicious
 }
 
 // Add writes the candidate into HOB_HOME/skills. A skill without suspicious text becomes trusted.

@@ -68,8 +68,8 @@ type Library struct {
 	trust    fileStamp
 	template fileStamp
 	folders  map[string]loadedFolder
-	active   []*Skill          // of the template
-	list     []*Skill          // all, sorted by name
+	active   []*Skill          // skills of the template
+	list     []*Skill          // all skills, sorted by name
 	reported map[string]string // problems in the log
 }
 
@@ -173,7 +173,7 @@ func (l *Library) SkillPrompt(ctx context.Context, name string) (api.SkillPrompt
 	if !ok || !s.Trusted() {
 		return api.SkillPrompt{}, fmt.Errorf("skill %q: %w", shortValue(name), api.ErrNotFound)
 	}
-	return api.SkillPrompt{Name: s.Name, Description: s.Description, Text: s.text}, ctx.Err() // without the folder, which a client cannot read
+	return api.SkillPrompt{Name: s.Name, Description: s.Description, Text: s.text}, ctx.Err() // omit the folder, which a client cannot read
 }
 
 // bodyOf returns the instructions of a skill and the list of its files.

@@ -23,7 +23,7 @@ const (
 	maxCompatibility = 500
 	maxLicense       = 500
 	maxMetadata      = 50   // entries
-	maxValue         = 1024 // of a metadata value
+	maxValue         = 1024 // characters of a metadata value
 	maxTriggers      = 20
 	maxTrigger       = 100
 	maxAllowed       = 64 // tools

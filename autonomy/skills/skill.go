@@ -52,7 +52,7 @@ type Skill struct {
 	// Dir is the folder of the skill, "" if it has none. Files lists its other files, in order.
 	Dir    string
 	Files  []File
-	Digest string    // of all files
+	Digest string    // digest of all files
 	Added  time.Time // when the user trusted the skill, zero if they did not
 
 	text string // the instructions

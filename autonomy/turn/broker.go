@@ -282,7 +282,7 @@ func (d *permissionBroker) recordEnd(ctx context.Context, s *pendingAction) erro
 // closeActions stops a running tool and makes all later calls fail. Actions without a recorded end
 // have an unknown outcome.
 func (d *permissionBroker) closeActions(ctx context.Context) {
-	d.stop() // before the lock, which a running tool holds
+	d.stop() // stop before taking the lock, which a running tool holds
 	d.mu.Lock()
 	d.closed = true
 	if d.detach != nil {

@@ -44,7 +44,7 @@ func (l *turnBudget) limitMiddleware() middleware {
 		},
 		beforeTool: func(_ context.Context, s *callStep) error {
 			if l.loops.countAndCheck(s.toolAndArgs()) {
-				s.refuseCall("repeated", tools.Errorf(tools.Repeated, "this call was made again and again in this turn and is refused; use what you have or say what is in the way"))
+				s.refuseCall("repeated", tools.Errorf(tools.Repeated, "this call was repeated too often in this turn and is refused; use the results that you have, or report what is missing"))
 			}
 			return nil
 		},

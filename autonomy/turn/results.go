@@ -34,7 +34,7 @@ func (tc *toolCalls) appendResults(ctx context.Context) {
 		if len(p.Origins) > 0 {
 			p.Fenced = s.body
 			tc.in.ingestUntrusted(ctx, &p, s.call.ID)
-			s.result.Origins = p.Origins // with the marks, for the ledger row
+			s.result.Origins = p.Origins // origins with the marks, for the ledger row
 		}
 		m.Parts = append(m.Parts, p)
 	}

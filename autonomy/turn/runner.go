@@ -162,7 +162,7 @@ func New(o Options) (*Runner, error) {
 		}
 	}
 	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Catalog == nil || o.Prompt == nil || o.Models == nil || o.Zone == nil {
-		return nil, errors.New("turn: a required option is missing")
+		return nil, errors.New("turn: Options needs Store, Bus, Guard, Sessions, Catalog, Prompt, Models and Zone")
 	}
 	if o.Limits.Rounds <= 0 {
 		o.Limits.Rounds = 20

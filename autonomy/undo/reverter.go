@@ -48,7 +48,7 @@ type Reverter struct {
 // New returns a Reverter after checking the options.
 func New(o Options) (*Reverter, error) {
 	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Catalog == nil {
-		return nil, errors.New("undo: a required option is missing")
+		return nil, errors.New("undo: Options needs Store, Bus, Guard and Catalog")
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

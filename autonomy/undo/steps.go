@@ -203,7 +203,7 @@ func (rv *Reverter) cancelSend(ctx context.Context, r tools.UndoRequest, e bus.E
 			return tools.Errorf(tools.Conflict, "too late: it is being sent now")
 		case errors.Is(err, bus.ErrTooLate) && s.State == bus.SendAccepted:
 			return tools.Errorf(tools.Conflict, "too late: it was sent")
-		case errors.Is(err, bus.ErrTooLate) && s.State == bus.SendCancelled: // by a request at the same time
+		case errors.Is(err, bus.ErrTooLate) && s.State == bus.SendCancelled: // another request canceled it at the same time
 			return tools.Errorf(tools.Conflict, "already undone: it was canceled before")
 		case errors.Is(err, bus.ErrTooLate):
 			return tools.Errorf(tools.Conflict, "too late: it is %s", tools.Clean(s.State))

@@ -60,7 +60,7 @@ type notice struct{ key, text string }
 // New creates a Tracker over a store opened with Migrations. It does no I/O.
 func New(db *store.Store, o Options) (*Tracker, error) {
 	if db == nil || o.Prices == nil || o.Zone == nil {
-		return nil, errors.New("usage: a required option is missing")
+		return nil, errors.New("usage: New needs a store, and Options needs Prices and Zone")
 	}
 	if o.Caps == nil {
 		o.Caps = func(string) Caps { return Caps{} }

@@ -165,7 +165,7 @@ func mayCharge(err error) bool {
 
 const (
 	bytesPerToken  = 2.5  // used until the provider's count is known; tends to overestimate
-	tokensPerImage = 1600 // for the largest image that providers do not shrink
+	tokensPerImage = 1600 // estimate for the largest image that providers do not shrink
 )
 
 // requestMeasure holds the size of a request.

@@ -169,7 +169,7 @@ func (c *Channel) Send(_ context.Context, d channels.Delivery) (channels.Receipt
 
 // Hook implements channels.WebhookReceiver.
 func (c *Channel) Hook(ctx context.Context, p channels.WebhookRequest) channels.WebhookResponse {
-	ctx, cancel := context.WithTimeout(ctx, max(patience, c.wait)) // for the whole request
+	ctx, cancel := context.WithTimeout(ctx, max(patience, c.wait)) // time limit of the whole request
 	defer cancel()
 	now := c.now()
 	if err := c.proof.verifyRequest(ctx, p.Header, p.Body, now); err != nil {
@@ -298,7 +298,7 @@ func (c *Channel) speakQueued(ctx context.Context, q *request, event string) (re
 		if err != nil {
 			c.log.Warn("cannot check whether a spoken yes may answer a question", "error", err)
 		}
-		if bare != question { // from a background task
+		if bare != question { // the question comes from a background task
 			return speakAndListen(said+"\n\n"+byItsID, more), true
 		}
 		if c.hasOwnerVoice(q) || len(c.conf.Voices) > 0 && q.Context.System.Person.ID == "" { // Alexa may recognize the voice that answers

@@ -131,7 +131,7 @@ func Run(t *testing.T, ch channels.Channel, r channels.Receiver) (stop func()) {
 	}
 }
 
-// Until waits until holds returns true.
+// Until waits until the condition holds.
 func Until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !holds(); time.Sleep(2 * time.Millisecond) {

@@ -162,7 +162,7 @@ func (c *Channel) showNote(ctx context.Context, n desktop.Notification, what sho
 	if what.question != "" {
 		what.note = n
 	}
-	c.rememberShown(n.ID, what) // before it can be pressed
+	c.rememberShown(n.ID, what) // remember the note before the user can press it
 	if err := c.note.Notify(ctx, n); err != nil || what.question == "" {
 		return err
 	}

@@ -96,7 +96,7 @@ type interactionResponder struct {
 	busy chan struct{}
 
 	mu  sync.Mutex
-	ack map[string]chan bool // by command: receives whether the acknowledgement succeeded
+	ack map[string]chan bool // keyed by command; receives whether the acknowledgement succeeded
 }
 
 func newPresses(c *Channel) *interactionResponder {

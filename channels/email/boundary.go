@@ -16,12 +16,12 @@ import (
 type lineForm struct {
 	blank    bool
 	marked   bool // whether the line begins with a quote mark
-	indented bool // by at least 4 columns
+	indented bool // whether the line is indented by at least 4 columns
 	label    bool // whether the line has the form "Word: value"
 	head     int  // index in headWords of the label, or -1
 	closing  bool // whether the line ends with a colon
 	framed   bool // words within a separator: "----- Original message -----"
-	bare     bool // a separator without words
+	bare     bool // whether the line is a separator without words
 	address  bool // whether the line contains an email address
 	bracket  bool // whether the line contains an email address in brackets
 	date     bool // whether the line contains a year or a full date
@@ -279,7 +279,7 @@ func (s lineScan) announcementStart(i int, certain bool) int {
 	case s.answer || certain:
 		return s.sentenceStart(last)
 	}
-	return i // for example "Please translate this:"
+	return i // a line of the author, for example "Please translate this:"
 }
 
 // sentenceStart returns the first line of the sentence that ends at line i if a mail program
@@ -435,7 +435,7 @@ func (s lineScan) isAttribution(i int) bool {
 		seen.date, seen.clock = seen.date || f.date, seen.clock || f.clock
 		whole := seen.bracket && seen.date
 		switch {
-		case whole && seen.clock && k-i < 2: // without a colon: Lotus Notes
+		case whole && seen.clock && k-i < 2: // Lotus Notes writes no colon
 			return true
 		case !f.closing:
 		case whole, s.answer && k == i:

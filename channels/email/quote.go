@@ -17,8 +17,8 @@ type splitMail struct {
 
 // Limits for the sender's text without a recognized boundary, in characters.
 const (
-	maxParagraph = 600  // for a reply or forward, within its first paragraph
-	maxFresh     = 2000 // for an email that starts a conversation
+	maxParagraph = 600  // limit for a reply or forward, within its first paragraph
+	maxFresh     = 2000 // limit for an email that starts a conversation
 )
 
 // splitPlain splits plain text at the first boundary: only text above it counts as the sender's.

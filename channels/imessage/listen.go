@@ -158,7 +158,7 @@ func (l *listener) receiveNew(ctx context.Context) error {
 	if err := l.reopenDatabase(ctx); err != nil {
 		return err
 	}
-	l.notice.watchLog() // before reading, so that no change is missed
+	l.notice.watchLog() // watch before reading, so that no change is missed
 	last, highest, err := l.db.Last(ctx)
 	if err != nil {
 		return l.c.explainDBError(err)

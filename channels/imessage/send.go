@@ -138,7 +138,7 @@ func (c *Channel) sendOne(ctx context.Context, db *chatdb.DB, t target, it item)
 		c.removeStaleFiles()
 	}
 	e = entry{Key: it.key, Chat: hashText(t.key), Text: hashText(comparableText(it.text)), Long: isLong(it.text), Before: last.RowID, At: c.opt.Now().UTC(), State: begun}
-	if err := c.ledger.putEntry(ctx, e); err != nil { // before the echo can arrive
+	if err := c.ledger.putEntry(ctx, e); err != nil { // store the entry before the echo can arrive
 		return "", err
 	}
 	if err := c.handOver(ctx, t, in); err != nil {

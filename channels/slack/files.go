@@ -85,7 +85,7 @@ func (c *Channel) shareFiles(ctx context.Context, d channels.Delivery) error {
 	}
 	raw, err := json.Marshal(all)
 	if err != nil {
-		return channels.Errorf(channels.Permanent, "slack: files: %w", err)
+		return channels.Errorf(channels.Permanent, "slack: send files: %w", err)
 	}
 	channel, thread, _ := strings.Cut(d.Chat, "/")
 	args := url.Values{"files": {string(raw)}, "channel_id": {channel}}

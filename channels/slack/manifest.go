@@ -6,13 +6,13 @@ import "encoding/json"
 func botScopes() []string {
 	return []string{
 		"app_mentions:read", // receives mentions in channels
-		"channels:history",  // for threads and sent messages
+		"channels:history",  // reads threads and sent messages
 		"channels:read",     // reads channel names
 		"chat:write",        // sends answers and status messages
 		"commands",          // receives /hob
 		"files:read",        // reads incoming files
 		"files:write",       // sends outgoing files
-		"groups:history",    // for threads and sent messages in private channels
+		"groups:history",    // reads threads and sent messages in private channels
 		"groups:read",
 		"im:history", // receives direct messages
 		"im:read",    // lists direct chats after Hob was not running, to find missed messages

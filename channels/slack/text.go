@@ -18,7 +18,7 @@ func plainText(text, me string, name func(user string) string) (out string, ment
 			break
 		}
 		ref, after, closed := strings.Cut(rest, ">")
-		if !closed || strings.Contains(ref, "<") { // this is not a reference
+		if !closed || strings.Contains(ref, "<") { // a "<" that begins no reference
 			b.WriteByte('<')
 			text = rest
 			continue
@@ -26,7 +26,7 @@ func plainText(text, me string, name func(user string) string) (out string, ment
 		text = after
 		if id, is := strings.CutPrefix(ref, "@"); is && me != "" && before1(id) == me {
 			mentioned = true
-			// "hi <@U1>, look" becomes "hi, look".
+			// "hi <@U1>, look" becomes "hi, look"
 			if b.Len() == 0 || strings.HasSuffix(b.String(), " ") || strings.HasSuffix(b.String(), "\n") {
 				text = strings.TrimPrefix(strings.TrimLeft(strings.TrimLeft(text, " "), ":,"), " ")
 			}

@@ -11,7 +11,7 @@ import (
 // this machine would let any of them lock the owner out.
 const (
 	maxConns     = 256
-	maxConnsFrom = 32 // per address outside this machine
+	maxConnsFrom = 32 // connections per address outside this machine
 )
 
 // guardedListener is a listener with a limited number of connections. If there are too many, it

@@ -92,7 +92,7 @@ func (q responsesRequest) inputMessages() ([]chatMessage, error) {
 			m = chatMessage{Role: "assistant", Content: jsonText(fmt.Sprintf("[called %s %s]", item.Name, item.Arguments))}
 		case "function_call_output":
 			m = chatMessage{Role: "tool", Content: item.Output}
-		case "reasoning": // of another model
+		case "reasoning": // reasoning of another model
 			continue
 		default:
 			return nil, invalidFailure("input[%d]: items of type %q are not supported; send messages", i, item.Type)
@@ -303,7 +303,7 @@ func (r *response) setAnswer(text string, usage json.RawMessage) {
 type responseClient struct {
 	*sse
 	response *response
-	number   int // of the next event
+	number   int // number of the next event
 	text     strings.Builder
 }
 

@@ -285,7 +285,7 @@ func (s *Server) Run(ctx context.Context, _ channels.Receiver) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	return fmt.Errorf("web: serve: %w", err)
+	return fmt.Errorf("web: serve requests: %w", err)
 }
 
 // withServerLifetime returns a context that also ends when the server stops.

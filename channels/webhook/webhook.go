@@ -151,7 +151,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	}
 	raw, err := json.Marshal(deliveryBody{d.ID, d.Event, d.Kind, d.Session, d.Chat, d.Text, d.CreatedAt.UTC(), d.Previews})
 	if err != nil {
-		return channels.Receipt{}, channels.Errorf(channels.Permanent, "webhook: encode: %w", err)
+		return channels.Receipt{}, channels.Errorf(channels.Permanent, "webhook: encode message: %w", err)
 	}
 	header := http.Header{"Content-Type": {"application/json"}}
 	hooksig.Sign(header, c.secret, d.ID, raw, time.Now())

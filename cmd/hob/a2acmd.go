@@ -40,7 +40,7 @@ func (a *cli) a2aCmd() *cobra.Command {
 type a2aAgentRow struct {
 	Name  string `json:"name"`
 	URL   string `json:"url"`
-	Token string `json:"token,omitempty"` // the reference, or "set"
+	Token string `json:"token,omitempty"` // reference to the token, or "set"
 }
 
 func newA2AAgentRow(g config.A2AAgent) a2aAgentRow {
@@ -133,7 +133,7 @@ func (a *cli) addAgent(ctx context.Context, g config.A2AAgent, untested bool) er
 		return err
 	}
 	if _, ok := cfg.A2AAgent(g.Name); ok {
-		return &failure{code: exitFailed, cause: fmt.Sprintf("the agent %q already exists", g.Name), remedy: "choose another name, or edit it with: hob config edit"}
+		return &failure{code: exitFailed, cause: fmt.Sprintf("the agent %q already exists", g.Name), remedy: "choose another name, or edit the configuration file: hob config path"}
 	}
 	if g.Token != "" && !system.IsReference(g.Token) {
 		return usageErrorf("--token must be a reference such as keychain:NAME; other users could see a token in the process list")

@@ -165,7 +165,7 @@ func (ch *chat) interruptTurn(ctx context.Context) {
 	ch.turns.Go(func() {
 		_, err := ch.daemonClient().Stop(ctx, ch.session)
 		if err != nil && ctx.Err() == nil {
-			ch.screen.printNote(red, "Cannot stop it: "+err.Error())
+			ch.screen.printNote(red, "Cannot stop the answer: "+err.Error())
 		}
 	})
 }

@@ -213,7 +213,7 @@ func (a *cli) writeMCP(ctx context.Context, s servers.Server) (addedMCP, error) 
 	if err != nil {
 		return out, &failure{code: exitFailed, cause: s.Name + ": " + err.Error()}
 	}
-	if err := config.CanSet(p.ConfigFile(), values); err != nil { // before a secret is stored
+	if err := config.CanSet(p.ConfigFile(), values); err != nil { // check the values before a secret is stored
 		return out, err
 	}
 	kept := vault.SecretsFor(p)

@@ -187,7 +187,7 @@ func (a *cli) restoreSnapshot(ctx context.Context, name string, yes bool) error 
 	if held && h.Role == system.RoleDaemon {
 		return &failure{code: exitFailed, cause: fmt.Sprintf("the daemon (pid %d) is running", h.PID), remedy: "stop it first: hob stop"}
 	}
-	if err := s.Verify(ctx); err != nil { // before the question
+	if err := s.Verify(ctx); err != nil { // verify the snapshot before the question
 		return err
 	}
 	if !yes {

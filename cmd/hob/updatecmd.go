@@ -260,7 +260,7 @@ func (a *cli) programStarter(ctx context.Context, p system.Paths, program releas
 				}
 			}
 		}
-		return startProgram(ctx, program) // waits until the daemon is ready
+		return startProgram(ctx, program) // startProgram waits until the daemon is ready
 	}
 }
 

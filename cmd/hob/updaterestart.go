@@ -23,7 +23,7 @@ import (
 // whichever of the two processes is killed: the daemon needs no command, and the command starts a daemon
 // that is gone.
 type pendingUpdate struct {
-	Version   string    `json:"version"` // to be started
+	Version   string    `json:"version"` // version to start
 	Program   string    `json:"program"` // file to replace
 	From      string    `json:"from"`    // file of the other version
 	Requested time.Time `json:"requested"`
@@ -139,7 +139,7 @@ const (
 // awaitUpdate waits until the daemon that process pid ran is ready as another version. failed is the reason
 // why the current version runs again.
 func (a *cli) awaitUpdate(ctx context.Context, p system.Paths, pid int, version string) (failed string, err error) {
-	var free time.Time // no daemon since
+	var free time.Time // time since when no daemon has been running
 	began := time.Now()
 	for end := began.Add(updateStopWait); time.Now().Before(end); {
 		h, held, err := system.Probe(p.LockFile())

@@ -81,7 +81,7 @@ type Vectors struct {
 // New validates the options. It does not open the file.
 func New(o Options) (*Vectors, error) {
 	if o.Path == "" || o.Store == nil || o.Embedder == nil || o.Model == "" {
-		return nil, errors.New("embed: a required option is missing")
+		return nil, errors.New("embed: Options needs Path, Store, Embedder and Model")
 	}
 	if o.Chars <= 0 {
 		o.Chars = 6000

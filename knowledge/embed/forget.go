@@ -64,7 +64,7 @@ func (v *Vectors) Forget(ctx context.Context) (rows int, err error) {
 		}
 		if len(w.drops) > 0 {
 			if err := f.writeTx(ctx, func(tx *sql.Tx) error { return w.applyTx(ctx, tx) }); err != nil {
-				return rows, v.discardIfDamaged(fmt.Errorf("embed: forget: %w", err))
+				return rows, v.discardIfDamaged(fmt.Errorf("embed: erase vectors: %w", err))
 			}
 			rows += len(w.drops)
 		}

@@ -114,14 +114,14 @@ func (f *vectorFile) nearestRows(ctx context.Context, vector []byte, at partitio
 	}
 	rows, err := f.r.QueryContext(ctx, `SELECT n, vec_distance_cosine(v, ?) d FROM vectors WHERE `+within+` ORDER BY d, n LIMIT ?`, vector, p.limit)
 	if err != nil {
-		return nil, fmt.Errorf("embed: search: %w", err)
+		return nil, fmt.Errorf("embed: search vectors: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var n int64
 		var d float64
 		if err := rows.Scan(&n, &d); err != nil {
-			return nil, fmt.Errorf("embed: search: %w", err)
+			return nil, fmt.Errorf("embed: search vectors: %w", err)
 		}
 		out = append(out, knowledge.TermMatch{N: n, Score: 1 - d})
 	}
@@ -134,13 +134,13 @@ func (f *vectorFile) signCandidates(ctx context.Context, want []byte, at partiti
 	best := newClosest(want, limit)
 	rows, err := f.r.QueryContext(ctx, `SELECT ns, bits FROM chunks WHERE place IN (`+at.ids+`)`)
 	if err != nil {
-		return nil, fmt.Errorf("embed: first pass: %w", err)
+		return nil, fmt.Errorf("embed: run first pass: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	var ns, signs sql.RawBytes
 	for rows.Next() {
 		if err := rows.Scan(&ns, &signs); err != nil {
-			return nil, fmt.Errorf("embed: first pass: %w", err)
+			return nil, fmt.Errorf("embed: run first pass: %w", err)
 		}
 		best.scanChunk(ns, signs)
 	}

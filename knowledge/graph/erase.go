@@ -83,11 +83,11 @@ const (
 func execCounted(tx *store.Tx, stmt string, args ...any) (int, error) {
 	r, err := tx.Exec(stmt, args...)
 	if err != nil {
-		return 0, fmt.Errorf("graph: forget: %w", err)
+		return 0, fmt.Errorf("graph: erase entities: %w", err)
 	}
 	n, err := r.RowsAffected()
 	if err != nil {
-		return 0, fmt.Errorf("graph: forget: %w", err)
+		return 0, fmt.Errorf("graph: erase entities: %w", err)
 	}
 	return int(n), nil
 }

@@ -39,7 +39,7 @@ func (g *Graph) LinkTx(tx *store.Tx, l knowledge.Link) (out knowledge.Linked, er
 			return out, fmt.Errorf("%w: the fact is no longer valid", knowledge.ErrNoEntity)
 		}
 		if err != nil {
-			return out, fmt.Errorf("graph: link: %w", err)
+			return out, fmt.Errorf("graph: add relation: %w", err)
 		}
 	}
 	var ids [2]string
@@ -71,7 +71,7 @@ func (g *Graph) LinkTx(tx *store.Tx, l knowledge.Link) (out knowledge.Linked, er
 func relateTx(tx *store.Tx, l knowledge.Link, from, name, to string) (r knowledge.Relation, known bool, err error) {
 	list, err := scanRelations(tx.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.from_id = ? AND r.name = ? AND r.to_id = ? AND r.over = 0 AND r.doc = 0 AND r.fact IN ('', ?)`, from, name, to, l.Fact))
 	if err != nil {
-		return r, false, fmt.Errorf("graph: link: %w", err)
+		return r, false, fmt.Errorf("graph: add relation: %w", err)
 	}
 	if len(list) > 0 && (list[0].Provenance.Tainted() == l.Provenance.Tainted() || l.Provenance.Tainted()) {
 		return list[0].Relation, true, nil
@@ -82,7 +82,7 @@ func relateTx(tx *store.Tx, l knowledge.Link, from, name, to string) (r knowledg
 	}
 	if _, err := tx.Exec(`INSERT INTO relations (id, from_id, name, to_id, fact, realm, provenance, source, valid_from, valid_until, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.ID, r.From, r.Name, r.To, r.Fact, r.Realm, string(r.Provenance), r.Source, unixMillis(r.ValidFrom), unixMillis(r.ValidUntil), unixMillis(l.At)); err != nil {
-		return r, false, fmt.Errorf("graph: link: %w", err)
+		return r, false, fmt.Errorf("graph: add relation: %w", err)
 	}
 	return r, false, nil
 }
@@ -100,7 +100,7 @@ func (m *rowExtraction) resolveLinkEnd(name, kind string) (id string, made bool,
 	}
 	var there int
 	if err := m.tx.QueryRow(`SELECT count(*) FROM entities WHERE id = ? AND realm = ?`, name, m.d.Realm).Scan(&there); err != nil {
-		return "", false, fmt.Errorf("graph: link: %w", err)
+		return "", false, fmt.Errorf("graph: add relation: %w", err)
 	}
 	switch {
 	case there > 0 && m.doc == 0:
@@ -219,7 +219,7 @@ func (g *Graph) UnlinkTx(tx *store.Tx, relation string, made []string) error {
 		return knowledge.ErrNoEntity
 	}
 	if err != nil {
-		return fmt.Errorf("graph: unlink: %w", err)
+		return fmt.Errorf("graph: remove relation: %w", err)
 	}
 	if _, err := execCounted(tx, `DELETE FROM entity_aliases WHERE doc = 0 AND entity IN (?1, ?2) AND source = ?3 AND `+unlinked+` AND NOT EXISTS (SELECT 1 FROM entities WHERE id = entity AND by_hand = 1)`,
 		from, to, source); err != nil { // aliases that the link gave to existing entities

@@ -18,7 +18,7 @@ func (g *Graph) ForEach(q store.Querier, entity func(knowledge.Entity) error, re
 	for after := ""; ; {
 		ids, err := scanStrings(q.Query(`SELECT id FROM entities WHERE id > ? AND merged_into = '' ORDER BY id LIMIT ?`, after, page))
 		if err != nil {
-			return fmt.Errorf("graph: export: %w", err)
+			return fmt.Errorf("graph: export entities: %w", err)
 		}
 		list, err := g.loadEntities(q, ids)
 		if err != nil {
@@ -40,7 +40,7 @@ func (g *Graph) ForEach(q store.Querier, entity func(knowledge.Entity) error, re
 func eachRelation(q store.Querier, page int, fn func(knowledge.Relation) error) error {
 	merged, err := scanStrings(q.Query(`SELECT id || ' ' || merged_into FROM entities WHERE merged_into <> ''`))
 	if err != nil {
-		return fmt.Errorf("graph: export: %w", err)
+		return fmt.Errorf("graph: export entities: %w", err)
 	}
 	root := map[string]string{}
 	for _, s := range merged {
@@ -50,7 +50,7 @@ func eachRelation(q store.Querier, page int, fn func(knowledge.Relation) error) 
 	for after := ""; ; {
 		list, err := scanRelations(q.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.over = 0 AND r.id > ? ORDER BY r.id LIMIT ?`, after, page))
 		if err != nil {
-			return fmt.Errorf("graph: export: %w", err)
+			return fmt.Errorf("graph: export entities: %w", err)
 		}
 		for _, r := range list {
 			after = r.ID
@@ -72,7 +72,7 @@ func eachRelation(q store.Querier, page int, fn func(knowledge.Relation) error) 
 func (g *Graph) Count(q store.Querier) (entities, relations int, err error) {
 	err = q.QueryRow(`SELECT (SELECT count(*) FROM entities WHERE merged_into = ''), (SELECT count(*) FROM relations WHERE over = 0)`).Scan(&entities, &relations)
 	if err != nil {
-		return 0, 0, fmt.Errorf("graph: count: %w", err)
+		return 0, 0, fmt.Errorf("graph: count entities: %w", err)
 	}
 	return entities, relations, nil
 }
@@ -122,7 +122,7 @@ func (g *Graph) RestoreEntityTx(tx *store.Tx, e knowledge.Entity) (id string, ad
 func (g *Graph) freeID(tx *store.Tx, id string) (string, error) {
 	var n int
 	if err := tx.QueryRow(`SELECT count(*) FROM entities WHERE id = ?`, id).Scan(&n); err != nil {
-		return "", fmt.Errorf("graph: restore: %w", err)
+		return "", fmt.Errorf("graph: import entities: %w", err)
 	}
 	if n > 0 || id == "" || id == OwnerID || len(id) > 100 {
 		return newID(), nil
@@ -152,7 +152,7 @@ func (g *Graph) matchImported(tx *store.Tx, e knowledge.Entity) (string, error) 
 			WHERE a.key = ? AND a.kind = ? AND e.realm = ? AND (? = '' OR e.kind = ?) AND (? OR `+foreign+`) LIMIT 2`,
 			key, kind, e.Realm, e.Kind, e.Kind, !e.Provenance.Tainted()))
 		if err != nil {
-			return "", fmt.Errorf("graph: restore: %w", err)
+			return "", fmt.Errorf("graph: import entities: %w", err)
 		}
 		if len(ids) == 1 {
 			return ids[0], nil
@@ -182,14 +182,14 @@ func (g *Graph) RestoreRelationTx(tx *store.Tx, r knowledge.Relation) (bool, err
 		r.From, r.To, name).Scan(&ends, &there)
 	switch {
 	case err != nil:
-		return false, fmt.Errorf("graph: restore: %w", err)
+		return false, fmt.Errorf("graph: import entities: %w", err)
 	case there > 0:
 		return false, nil
 	case ends < 2 || r.From == r.To:
 		return false, knowledge.ErrNoEnd
 	}
 	if err := tx.QueryRow(`SELECT count(*) FROM relations WHERE id = ?`, r.ID).Scan(&there); err != nil {
-		return false, fmt.Errorf("graph: restore: %w", err)
+		return false, fmt.Errorf("graph: import entities: %w", err)
 	}
 	if there > 0 || r.ID == "" || len(r.ID) > 100 {
 		r.ID = shortid.New("r")
@@ -198,7 +198,7 @@ func (g *Graph) RestoreRelationTx(tx *store.Tx, r knowledge.Relation) (bool, err
 		VALUES (?, ?, ?, ?, coalesce((SELECT id FROM facts WHERE id = ? AND retired_at = 0), ''), ?, ?, ?, ?, ?, ?)`,
 		r.ID, r.From, name, r.To, r.Fact, r.Realm, string(r.Provenance), r.Source, store.Millis(r.ValidFrom), store.Millis(r.ValidUntil), store.Millis(r.CreatedAt))
 	if err != nil {
-		return false, fmt.Errorf("graph: restore: %w", err)
+		return false, fmt.Errorf("graph: import entities: %w", err)
 	}
 	return true, nil
 }

@@ -31,7 +31,7 @@ func sortWords(name string) string {
 
 // roleEntity returns the entity of "my sister" or "my sister Ana".
 func (m *rowExtraction) roleEntity(s say.Subject) (string, error) {
-	if s.Name == "" && s.Key != s.Role { // "my sister's dog"
+	if s.Name == "" && s.Key != s.Role { // a nested role, such as "my sister's dog"
 		return "", nil
 	}
 	key := "my " + s.Role

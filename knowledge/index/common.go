@@ -82,7 +82,7 @@ func (s *termSearch) samplePlaces(t api.TermFieldReader, most int) (out []int64,
 	for len(out) <= most {
 		d, err := t.Next(tfd.Reset())
 		if err != nil {
-			return nil, false, fmt.Errorf("index: search: %w", err)
+			return nil, false, fmt.Errorf("index: look up terms: %w", err)
 		}
 		if d == nil {
 			return out, false, nil
@@ -102,7 +102,7 @@ func (s *termSearch) samplePlaces(t api.TermFieldReader, most int) (out []int64,
 				d, err = t.Next(tfd.Reset())
 			}
 			if err != nil {
-				return nil, false, fmt.Errorf("index: search: %w", err)
+				return nil, false, fmt.Errorf("index: look up terms: %w", err)
 			}
 			if d == nil {
 				return out, true, nil
@@ -160,7 +160,7 @@ func (s *termSearch) openUnion(f *fieldSearch, i int, opened *[]api.TermFieldRea
 	for _, v := range s.words[i].Variants {
 		t, err := s.r.TermFieldReader(context.Background(), []byte(v.Term), f.name, false, false, false)
 		if err != nil {
-			return nil, fmt.Errorf("index: search: %w", err)
+			return nil, fmt.Errorf("index: look up terms: %w", err)
 		}
 		*opened = append(*opened, t)
 		if t.Count() > 0 {
@@ -186,7 +186,7 @@ func optimizeReaders(each []api.TermFieldReader, kind string) (api.TermFieldRead
 		}
 		var err error
 		if octx, err = o.Optimize(kind, octx); err != nil {
-			return nil, fmt.Errorf("index: search: %w", err)
+			return nil, fmt.Errorf("index: look up terms: %w", err)
 		}
 		if octx == nil {
 			return nil, fmt.Errorf("index: search: cannot combine postings with %s", kind)
@@ -194,7 +194,7 @@ func optimizeReaders(each []api.TermFieldReader, kind string) (api.TermFieldRead
 	}
 	out, err := octx.Finish()
 	if err != nil {
-		return nil, fmt.Errorf("index: search: %w", err)
+		return nil, fmt.Errorf("index: look up terms: %w", err)
 	}
 	t, ok := out.(api.TermFieldReader)
 	if !ok {

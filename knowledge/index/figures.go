@@ -77,7 +77,7 @@ func figuresOf(count func(term string) (int, error)) (fieldFigures, error) {
 func countOf(r reader, field, term string) (int, error) {
 	t, err := r.TermFieldReader(context.Background(), []byte(term), field, false, false, false)
 	if err != nil {
-		return 0, fmt.Errorf("index: read: %w", err)
+		return 0, fmt.Errorf("index: read index files: %w", err)
 	}
 	n := t.Count()
 	return int(n), t.Close()

@@ -95,7 +95,7 @@ func (x *Index) catchUp(ctx context.Context) error {
 	if g == nil {
 		return x.rebuildIndex(ctx, nil)
 	}
-	if err := g.removePlaceholder(); err != nil { // after a crash
+	if err := g.removePlaceholder(); err != nil { // a crash may have left the placeholder
 		return x.closeBroken(ctx, g, err)
 	}
 	if lost, err := x.hasLostChanges(ctx, g); err != nil || lost {

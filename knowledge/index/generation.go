@@ -75,17 +75,17 @@ func (g *generation) readKeys() error {
 	return recoverPanic(func() error {
 		r, err := g.ix.Reader()
 		if err != nil {
-			return fmt.Errorf("index: read: %w", err)
+			return fmt.Errorf("index: read index files: %w", err)
 		}
 		defer func() { _ = r.Close() }()
 		format, err := r.GetInternal([]byte(keyFormat))
 		if err != nil {
-			return fmt.Errorf("index: read: %w", err)
+			return fmt.Errorf("index: read index files: %w", err)
 		}
 		g.format = string(format)
 		nobody, err := r.GetInternal([]byte(keyNobody))
 		if err != nil {
-			return fmt.Errorf("index: read: %w", err)
+			return fmt.Errorf("index: read index files: %w", err)
 		}
 		g.nobody = len(nobody) > 0
 		if g.seq, err = readInternal(r, keySeq); err != nil {
@@ -124,14 +124,14 @@ func (g *generation) applyBatch(b *api.Batch) error {
 		select {
 		case err := <-done:
 			if err != nil {
-				return fmt.Errorf("index: write: %w", err)
+				return fmt.Errorf("index: write index files: %w", err)
 			}
 			return nil
 		case <-g.gone: // scorch would never finish the batch
 			return errGone
 		case <-t.C: // if scorch's own goroutine panics, the batch would never finish
 			if g.errorCount() > before {
-				return fmt.Errorf("index: write: %w", ErrDamaged)
+				return fmt.Errorf("index: write index files: %w", ErrDamaged)
 			}
 		}
 	}
@@ -149,7 +149,7 @@ func (g *generation) close() error {
 	err := recoverPanic(g.ix.Close)
 	g.queue.Close()
 	if err != nil {
-		return fmt.Errorf("index: close: %w", err)
+		return fmt.Errorf("index: close index files: %w", err)
 	}
 	return nil
 }

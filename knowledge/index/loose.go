@@ -27,7 +27,7 @@ func (s *termSearch) expandWord(field string, i int, slips bool) ([]analyzer.Ter
 	var out []analyzer.TermVariant
 	read := func(d api.FieldDict, err error) error {
 		if err != nil {
-			return fmt.Errorf("index: search: %w", err)
+			return fmt.Errorf("index: look up terms: %w", err)
 		}
 		defer func() { err = errors.Join(err, d.Close()) }()
 		for n := 0; n < mostSeen && len(out) < mostExpanded; n++ {

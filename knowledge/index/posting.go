@@ -77,7 +77,7 @@ func (s *termSearch) openWord(f *fieldSearch, i int) (int, error) {
 func (s *termSearch) openPosting(field, term string, weight float64) (*posting, error) {
 	t, err := s.r.TermFieldReader(context.Background(), []byte(term), field, false, false, false)
 	if err != nil {
-		return nil, fmt.Errorf("index: search: %w", err)
+		return nil, fmt.Errorf("index: look up terms: %w", err)
 	}
 	n := int(t.Count())
 	if n > 0 {
@@ -100,12 +100,12 @@ func (s *termSearch) openRareTerms(f *fieldSearch, i int) error {
 		p := &f.lists[i][k]
 		t, err := s.r.TermFieldReader(context.Background(), []byte(p.term), f.name, true, true, false)
 		if err != nil {
-			return fmt.Errorf("index: search: %w", err)
+			return fmt.Errorf("index: look up terms: %w", err)
 		}
 		err = p.rows.Close()
 		p.rows, p.exact, p.place = t, true, -1
 		if err != nil {
-			return fmt.Errorf("index: search: %w", err)
+			return fmt.Errorf("index: look up terms: %w", err)
 		}
 	}
 	return nil
@@ -140,7 +140,7 @@ func (p *posting) advanceTo(place int64) error {
 		d, err = p.rows.Advance(p.goal, &p.tfd)
 	}
 	if err != nil {
-		return fmt.Errorf("index: search: %w", err)
+		return fmt.Errorf("index: look up terms: %w", err)
 	}
 	if d == nil {
 		p.place = end

@@ -47,7 +47,7 @@ func (x *Index) prepareSearch(q store.Querier) error {
 	defer cancel()
 	x.work.Lock()
 	defer x.work.Unlock()
-	x.quiet = true // the caller may hold the write lock
+	x.quiet = true // do not write to the store: the caller may hold its write lock
 	defer func() { x.quiet = false }()
 	return x.catchUp(ctx)
 }

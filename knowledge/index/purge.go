@@ -124,7 +124,7 @@ func (g *generation) mergeSegments(ctx context.Context) error {
 	}
 	g.nobody = true
 	if err := g.ix.ForceMerge(ctx, nil); err != nil {
-		return fmt.Errorf("index: merge: %w", err)
+		return fmt.Errorf("index: merge index files: %w", err)
 	}
 	if err := g.removePlaceholder(); err != nil {
 		return err

@@ -82,7 +82,7 @@ func (x *Index) indexAllRows(ctx context.Context, g *generation, progress func(d
 	}
 	var total, done int
 	if err := q.QueryRow(`SELECT count(*) FROM docs`).Scan(&total); err != nil {
-		return fmt.Errorf("index: count: %w", err)
+		return fmt.Errorf("index: count rows: %w", err)
 	}
 	for after := int64(0); ; {
 		list, err := x.base.RowsAfter(x.st.Reader(ctx), after, x.batchRows())

@@ -209,7 +209,7 @@ func (s *termSearch) bestMatches() ([]knowledge.TermMatch, error) {
 	for _, c := range list[:min(len(list), 2*s.limit+mostTies)] {
 		ext, err := s.r.ExternalID(api.NewIndexInternalID(nil, uint64(c.place)))
 		if err != nil {
-			return nil, fmt.Errorf("index: search: %w", err)
+			return nil, fmt.Errorf("index: look up terms: %w", err)
 		}
 		row, err := parseRowKey(ext)
 		if err != nil {

@@ -73,7 +73,7 @@ func (x *Index) retireDamaged(g *generation, err error) {
 func (x *Index) searchGeneration(q store.Querier, w knowledge.TermQuery) (knowledge.WordAnswer, error) {
 	r, err := x.cur.ix.Reader()
 	if err != nil {
-		return knowledge.WordAnswer{}, fmt.Errorf("index: search: %w", err)
+		return knowledge.WordAnswer{}, fmt.Errorf("index: look up terms: %w", err)
 	}
 	defer func() { _ = r.Close() }() // a read-only snapshot cannot lose data
 	seq, err := readInternal(r, keySeq)
@@ -121,7 +121,7 @@ type fieldSearch struct {
 	known bool // the index contains the field
 	avg   float64
 	lists [][]posting // opened postings per word
-	found []candidate // sorted by place
+	found []candidate // sorted by position in the index
 	spare []candidate
 }
 
@@ -264,7 +264,7 @@ func (s *termSearch) stalePlaces() (out []int64, err error) {
 	for n := range s.fresh {
 		at, err := s.r.InternalID(rowKey(n))
 		if err != nil {
-			return nil, fmt.Errorf("index: search: %w", err)
+			return nil, fmt.Errorf("index: look up terms: %w", err)
 		}
 		if len(at) > 0 {
 			out = append(out, int64(at.Value()))
@@ -281,7 +281,7 @@ func (s *termSearch) staleTermCount(field, term string) (n int, err error) {
 	}
 	t, err := s.r.TermFieldReader(context.Background(), []byte(term), field, false, false, false)
 	if err != nil {
-		return 0, fmt.Errorf("index: search: %w", err)
+		return 0, fmt.Errorf("index: look up terms: %w", err)
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
 	p := posting{rows: t, place: -1}

@@ -57,13 +57,13 @@ func (l *Library) eraseSourcesTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubb
 func findErasedTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (out []forgottenSource, err error) {
 	rows, err := tx.Query(`SELECT n, realm, source, size, mtime FROM doc_sources`)
 	if err != nil {
-		return nil, fmt.Errorf("ingest: forget: %w", err)
+		return nil, fmt.Errorf("ingest: erase document: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var g forgottenSource
 		if err := rows.Scan(&g.n, &g.realm, &g.source, &g.size, &g.mtime); err != nil {
-			return nil, fmt.Errorf("ingest: forget: %w", err)
+			return nil, fmt.Errorf("ingest: erase document: %w", err)
 		}
 		if e.From(g.source, g.realm) || s.Has(g.source) {
 			out = append(out, g)
@@ -77,11 +77,11 @@ func eraseFoldersTx(tx *store.Tx, e *erase.Erasure) (n erase.Erased, err error) 
 	for _, source := range e.Sources {
 		r, err := tx.Exec(`DELETE FROM doc_folders WHERE 'file:' || path = ?1 AND (?2 = '' OR realm = ?2)`, source, e.Realm)
 		if err != nil {
-			return n, fmt.Errorf("ingest: forget: %w", err)
+			return n, fmt.Errorf("ingest: erase document: %w", err)
 		}
 		k, err := r.RowsAffected()
 		if err != nil {
-			return n, fmt.Errorf("ingest: forget: %w", err)
+			return n, fmt.Errorf("ingest: erase document: %w", err)
 		}
 		n.Rows += int(k)
 	}
@@ -112,7 +112,7 @@ type forgottenSource struct {
 func (l *Library) eraseSourceTx(tx *store.Tx, g forgottenSource) (n erase.Erased, err error) {
 	list, err := readParts(tx, g.n)
 	if err != nil {
-		return n, fmt.Errorf("ingest: forget: %w", err)
+		return n, fmt.Errorf("ingest: erase document: %w", err)
 	}
 	for _, p := range list {
 		if n, err = l.eraseDocumentTx(tx, p.id, n); err != nil {
@@ -121,7 +121,7 @@ func (l *Library) eraseSourceTx(tx *store.Tx, g forgottenSource) (n erase.Erased
 	}
 	for _, stmt := range []string{`DELETE FROM documents WHERE src = ?`, `DELETE FROM doc_sources WHERE n = ?`} {
 		if _, err := tx.Exec(stmt, g.n); err != nil {
-			return n, fmt.Errorf("ingest: forget: %w", err)
+			return n, fmt.Errorf("ingest: erase document: %w", err)
 		}
 		n.Rows++
 	}
@@ -131,7 +131,7 @@ func (l *Library) eraseSourceTx(tx *store.Tx, g forgottenSource) (n erase.Erased
 // blockSourceTx blocks a source until it changes.
 func blockSourceTx(tx *store.Tx, realm, source string, size, mtime int64) error {
 	if _, err := tx.Exec(`INSERT OR REPLACE INTO documents_forgotten (place, size, mtime) VALUES (?, ?, ?)`, hashSource(realm, source), size, mtime); err != nil {
-		return fmt.Errorf("ingest: forget: %w", err)
+		return fmt.Errorf("ingest: erase document: %w", err)
 	}
 	return nil
 }

@@ -25,13 +25,13 @@ type Folder struct {
 func (l *Library) Folders(ctx context.Context) (out []Folder, err error) {
 	rows, err := l.opt.Store.Reader(ctx).Query(`SELECT path, realm FROM doc_folders ORDER BY path, realm`)
 	if err != nil {
-		return nil, fmt.Errorf("ingest: folders: %w", err)
+		return nil, fmt.Errorf("ingest: read folders: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var f Folder
 		if err := rows.Scan(&f.Path, &f.Realm); err != nil {
-			return nil, fmt.Errorf("ingest: folders: %w", err)
+			return nil, fmt.Errorf("ingest: read folders: %w", err)
 		}
 		out = append(out, f)
 	}
@@ -50,7 +50,7 @@ func (l *Library) AddFolder(ctx context.Context, f Folder, now time.Time) (fresh
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("ingest: folder: %w", err)
+		return false, fmt.Errorf("ingest: read folder: %w", err)
 	}
 	return fresh, nil
 }
@@ -62,7 +62,7 @@ func (l *Library) RemoveFolder(ctx context.Context, f Folder) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("ingest: folder: %w", err)
+		return fmt.Errorf("ingest: change folder: %w", err)
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func (l *Library) RemoveAll(ctx context.Context, f Folder) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("ingest: folder: %w", err)
+		return fmt.Errorf("ingest: change folder: %w", err)
 	}
 	list, err := l.sourcesIn(ctx, f)
 	if err != nil {

@@ -25,7 +25,7 @@ func (l *Library) listDocuments(ctx context.Context, which string, limit int) (o
 			s.folder, s.realm, coalesce(d.provenance, ''), coalesce(d.chunks, 0), coalesce(d.at, 0), coalesce(d.added_at, 0), s.error
 		FROM doc_sources s LEFT JOIN documents d ON d.src = s.n WHERE `+which+` ORDER BY d.n IS NULL, d.n DESC, s.n DESC LIMIT ?`, limit)
 	if err != nil {
-		return nil, fmt.Errorf("ingest: list: %w", err)
+		return nil, fmt.Errorf("ingest: list documents: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	out = []api.Document{}
@@ -34,7 +34,7 @@ func (l *Library) listDocuments(ctx context.Context, which string, limit int) (o
 		var tags string
 		var at, added int64
 		if err := rows.Scan(&d.ID, &d.Title, &d.Kind, &d.Source, &d.Part, &d.Author, &d.Language, &tags, &d.Folder, &d.Realm, &d.Provenance, &d.Chunks, &at, &added, &d.Error); err != nil {
-			return nil, fmt.Errorf("ingest: list: %w", err)
+			return nil, fmt.Errorf("ingest: list documents: %w", err)
 		}
 		d.Tags = strings.Fields(tags)
 		if tags != "" {
@@ -63,7 +63,7 @@ func (l *Library) RestoreTx(tx *store.Tx, d api.Document) (added, parts bool, er
 	}
 	_, err = tx.Exec(`INSERT INTO doc_sources (realm, source, folder, size, mtime, digest, asked) VALUES (?, ?, '', 0, 0, x'', 1) ON CONFLICT DO NOTHING`, d.Realm, d.Source)
 	if err != nil {
-		return false, false, fmt.Errorf("ingest: restore: %w", err)
+		return false, false, fmt.Errorf("ingest: import document: %w", err)
 	}
 	var src int64
 	var whole bool
@@ -72,9 +72,9 @@ func (l *Library) RestoreTx(tx *store.Tx, d api.Document) (added, parts bool, er
 		FROM doc_sources WHERE realm = ? AND source = ?`, d.Part, d.ID, d.Realm, d.Source).Scan(&src, &whole, &there, &taken)
 	switch {
 	case err != nil:
-		return false, false, fmt.Errorf("ingest: restore: %w", err)
+		return false, false, fmt.Errorf("ingest: import document: %w", err)
 	case there != "":
-		return false, there == d.ID && !whole, nil // continue an interrupted import
+		return false, there == d.ID && !whole, nil // the row of an interrupted import is incomplete
 	case whole:
 		return false, false, nil // the current source does not contain this part
 	case taken != "":
@@ -83,7 +83,7 @@ func (l *Library) RestoreTx(tx *store.Tx, d api.Document) (added, parts bool, er
 	_, err = tx.Exec(`INSERT INTO documents (id, src, part, kind, title, author, language, tags, at, chunks, provenance, added_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		d.ID, src, d.Part, d.Kind, d.Title, d.Author, d.Language, strings.Join(d.Tags, "\n"), store.Millis(d.At), d.Chunks, string(d.Provenance), store.Millis(d.AddedAt))
 	if err != nil {
-		return false, false, fmt.Errorf("ingest: restore: %w", err)
+		return false, false, fmt.Errorf("ingest: import document: %w", err)
 	}
 	return true, true, nil
 }

@@ -55,13 +55,13 @@ func findMailParts(q store.Querier, source string) (out []mailPart, err error) {
 	rows, err := q.Query(`SELECT d.id, d.part, s.realm, s.source FROM documents d JOIN doc_sources s ON s.n = d.src
 		WHERE substr(d.part, 1, length(?1)) = ?1 OR substr(d.part, 1, length(?2)) = ?2 ORDER BY d.n`, source, document.MailPart(id))
 	if err != nil {
-		return nil, fmt.Errorf("ingest: forget: %w", err)
+		return nil, fmt.Errorf("ingest: erase document: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var p mailPart
 		if err := rows.Scan(&p.id, &p.part, &p.realm, &p.source); err != nil {
-			return nil, fmt.Errorf("ingest: forget: %w", err)
+			return nil, fmt.Errorf("ingest: erase document: %w", err)
 		}
 		if partOfMail(p.part, source) || partOfMail(p.part, document.MailPart(id)) {
 			out = append(out, p)
@@ -100,7 +100,7 @@ func (l *Library) mailsTx(tx *store.Tx, e *erase.Erasure) (n erase.Erased, err e
 				return n, err
 			}
 			if _, err := tx.Exec(`DELETE FROM documents WHERE id = ?`, p.id); err != nil {
-				return n, fmt.Errorf("ingest: forget: %w", err)
+				return n, fmt.Errorf("ingest: erase document: %w", err)
 			}
 			if err := blockSourceTx(tx, p.realm, partOf(p.source, basePartName(p.part)), 0, 0); err != nil {
 				return n, err
@@ -124,7 +124,7 @@ func (l *Library) forgetPeopleTx(tx *store.Tx, p mailPart) error {
 		return err
 	}
 	if _, err := tx.Exec(`UPDATE doc_sources SET digest = x'' WHERE realm = ? AND source = ?`, p.realm, p.source); err != nil {
-		return fmt.Errorf("ingest: forget: %w", err)
+		return fmt.Errorf("ingest: erase document: %w", err)
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ type DescriberOptions struct {
 	Model func(ctx context.Context) (llm.Model, error)
 	// Later is wrapped by errors that the image did not cause.
 	Later   error
-	Timeout time.Duration // per call, default 45 s
+	Timeout time.Duration // time limit per call (default 45 s)
 	// Pause is how long the model is not called after such an error (default 1 minute).
 	Pause time.Duration
 	Now   func() time.Time
@@ -56,7 +56,7 @@ type Describer struct {
 // NewDescriber validates the options.
 func NewDescriber(o DescriberOptions) (*Describer, error) {
 	if o.Model == nil || o.Later == nil {
-		return nil, errors.New("rerank: a required option is missing")
+		return nil, errors.New("rerank: DescriberOptions needs Model and Later")
 	}
 	o.Timeout = cmp.Or(o.Timeout, 45*time.Second)
 	o.Pause = cmp.Or(o.Pause, time.Minute)

@@ -46,7 +46,7 @@ type Options struct {
 	// Model returns the model. It is called for each request. The built-in model cannot judge
 	// results, so with it the results stay unchanged.
 	Model   func(ctx context.Context) (llm.Model, error)
-	Timeout time.Duration // per call, default 8 s
+	Timeout time.Duration // time limit per call (default 8 s)
 	Hits    int           // number of results in the prompt, default 20
 }
 

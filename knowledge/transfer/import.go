@@ -131,7 +131,7 @@ const (
 )
 
 // errDry rolls back a dry run.
-var errDry = errors.New("a dry run")
+var errDry = errors.New("dry run")
 
 // invalidRecordError is an error that affects only one record. The record is skipped.
 type invalidRecordError struct{ error }

@@ -35,7 +35,7 @@ func writeLine(w io.Writer, v any) error {
 		_, err = w.Write(append(b, '\n'))
 	}
 	if err != nil {
-		return fmt.Errorf("transfer: write: %w", err)
+		return fmt.Errorf("transfer: write export: %w", err)
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func scanError(in *bufio.Scanner) error {
 		err = ErrTooLong
 	}
 	if err != nil {
-		return fmt.Errorf("transfer: read: %w", err)
+		return fmt.Errorf("transfer: read file: %w", err)
 	}
 	return nil
 }

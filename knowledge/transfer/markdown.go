@@ -43,7 +43,7 @@ func (m *markdownWriter) writeComment(v any) error {
 		_, err = m.s.Write([]byte(open + string(b) + shut + "\n"))
 	}
 	if err != nil {
-		return fmt.Errorf("transfer: write: %w", err)
+		return fmt.Errorf("transfer: write export: %w", err)
 	}
 	return nil
 }
@@ -66,7 +66,7 @@ func (m *markdownWriter) Write(r Record) error {
 			return err
 		}
 		if _, err := fmt.Fprintf(m.s, "## %s\n\n", s); err != nil {
-			return fmt.Errorf("transfer: write: %w", err)
+			return fmt.Errorf("transfer: write export: %w", err)
 		}
 	}
 	bare, heading, text, item := m.splitText(r)
@@ -82,7 +82,7 @@ func (m *markdownWriter) Write(r Record) error {
 	}
 	_, err := m.s.Write([]byte(b.String() + "\n"))
 	if err != nil {
-		return fmt.Errorf("transfer: write: %w", err)
+		return fmt.Errorf("transfer: write export: %w", err)
 	}
 	return nil
 }

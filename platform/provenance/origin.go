@@ -29,7 +29,7 @@ type Origin struct {
 
 // Limits of stored origins.
 const (
-	MaxOrigins = 12  // in one list
+	MaxOrigins = 12  // origins in one list
 	MaxLabel   = 160 // maximum length of a label, in characters
 )
 

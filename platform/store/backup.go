@@ -311,7 +311,7 @@ func filesWithPrefix(path, more string) (out []string) {
 func CopyDatabase(ctx context.Context, path, dst string) error {
 	db, err := sql.Open("sqlite", "file:"+escapeURIPath(path)+"?mode=ro")
 	if err != nil {
-		return fmt.Errorf("store: copy: %w", err)
+		return fmt.Errorf("store: copy database: %w", err)
 	}
 	defer db.Close()
 	return vacuumInto(ctx, db, dst)

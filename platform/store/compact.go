@@ -16,11 +16,11 @@ func (s *Store) Compact(ctx context.Context) error {
 
 func (s *Store) compactDatabase(ctx context.Context) error {
 	if _, err := s.conn.ExecContext(ctx, "VACUUM"); err != nil {
-		return fmt.Errorf("store: compact: %w", classifyError(err))
+		return fmt.Errorf("store: compact database: %w", classifyError(err))
 	}
 	var busy, log, moved int
 	if err := s.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &moved); err != nil {
-		return fmt.Errorf("store: compact: %w", classifyError(err))
+		return fmt.Errorf("store: compact database: %w", classifyError(err))
 	}
 	if busy != 0 {
 		return errors.New("store: compact: a long read blocks the database; Hob will retry")

@@ -101,18 +101,18 @@ func (s *Store) applySets(ctx context.Context, table string, sets []MigrationSet
 		return classifyError(err)
 	}
 	if err := exec("BEGIN IMMEDIATE"); err != nil {
-		return fmt.Errorf("store: migrate: %w", err)
+		return fmt.Errorf("store: run migrations: %w", err)
 	}
 	fail := func(err error) error { return errors.Join(err, exec("ROLLBACK")) }
 	rows := map[string]int64{}
 	if len(have) > 0 {
 		var err error
 		if rows, err = countRows(ctx, s.conn); err != nil {
-			return fail(fmt.Errorf("store: migrate: %w", err))
+			return fail(fmt.Errorf("store: run migrations: %w", err))
 		}
 	}
 	if err := exec(table); err != nil {
-		return fail(fmt.Errorf("store: migrate: %w", err))
+		return fail(fmt.Errorf("store: run migrations: %w", err))
 	}
 	for _, set := range sets {
 		for v := have[set.Owner]; v < len(set.Steps); v++ {
@@ -130,12 +130,12 @@ func (s *Store) applySets(ctx context.Context, table string, sets []MigrationSet
 	}
 	if len(have) > 0 {
 		if err := s.verifyMigration(ctx, rows); err != nil {
-			return fail(fmt.Errorf("store: migrate: %w", err))
+			return fail(fmt.Errorf("store: run migrations: %w", err))
 		}
 	}
 	failpoint.Hit("migrate.commit.before")
 	if err := exec("COMMIT"); err != nil {
-		return fail(fmt.Errorf("store: migrate: %w", err))
+		return fail(fmt.Errorf("store: run migrations: %w", err))
 	}
 	failpoint.Hit("migrate.commit.after")
 	return nil

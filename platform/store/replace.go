@@ -184,7 +184,7 @@ func resumeReplacement(path string) error {
 // currentReplacement returns the unconfirmed replacement of an intact database, or nil.
 func currentReplacement(path string) (*Replacement, error) {
 	r, err := readReplacement(path)
-	if r != nil && fileExists(replacementCopy(path)) { // recorded, but not made
+	if r != nil && fileExists(replacementCopy(path)) { // the replacement was recorded but not made
 		return nil, DiscardReplacement(path)
 	}
 	return r, err
@@ -200,7 +200,7 @@ func readReplacement(path string) (*Replacement, error) {
 	}
 	r := &Replacement{}
 	if json.Unmarshal(b, r) != nil || r.ID == "" {
-		r = &Replacement{ID: "unknown"} // the data is still old
+		r = &Replacement{ID: "unknown"} // an unreadable record still means that the database was replaced
 	}
 	return r, nil
 }

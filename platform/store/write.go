@@ -133,7 +133,7 @@ func (s *Store) commitGroup(first *writeJob) {
 		return
 	}
 	if _, err := s.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-		first.finishJob(fmt.Errorf("store: begin: %w", classifyError(err)))
+		first.finishJob(fmt.Errorf("store: begin transaction: %w", classifyError(err)))
 		return
 	}
 	jobs := make([]*writeJob, 0, 8)
@@ -172,7 +172,7 @@ func (s *Store) commitGroup(first *writeJob) {
 	if err != nil {
 		_, _ = s.conn.ExecContext(ctx, "ROLLBACK")
 		for _, j := range jobs {
-			j.finishJob(fmt.Errorf("store: commit: %w", classifyError(err)))
+			j.finishJob(fmt.Errorf("store: commit transaction: %w", classifyError(err)))
 		}
 		return
 	}

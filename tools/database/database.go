@@ -31,7 +31,7 @@ type Deps struct {
 	// Secret resolves a reference to a password.
 	Secret func(ctx context.Context, ref string) (string, error)
 	// Home is the user's home folder, and Own lists Hob's own files and folders. Database files in
-	// protected places (platform/host/denypaths) are refused.
+	// protected paths (platform/host/denypaths) are refused.
 	Home string
 	Own  []string
 }

@@ -64,7 +64,7 @@ func openSQLite(ctx context.Context, c config.Database, places *denypaths.Places
 	return e, nil
 }
 
-// checkFile returns the real path of the database file. It refuses protected places, Hob's own
+// checkFile returns the real path of the database file. It refuses protected paths, Hob's own
 // files and everything that is not a regular file.
 func checkFile(c config.Database, places *denypaths.Places, own []string) (string, error) {
 	name := tools.Clean(c.Name)

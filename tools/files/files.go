@@ -67,7 +67,7 @@ type Files struct {
 	runs    sync.Map   // ids of the tracked runs; see TrackChanges
 
 	guidesMu sync.Mutex
-	guides   map[string]readGuide // by absolute path
+	guides   map[string]readGuide // keyed by absolute path
 }
 
 // New validates the options and returns the file tools.

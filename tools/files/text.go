@@ -89,7 +89,7 @@ var (
 	// of the folder.
 	ErrNotAllowed = errors.New("not in an allowed folder")
 	// ErrProtected means that the item contains keys, starts programs or belongs to Hob.
-	ErrProtected = errors.New("a protected place")
+	ErrProtected = errors.New("a protected path")
 	// ErrSpecial means that the item is a device, pipe or socket.
 	ErrSpecial = errors.New("not an ordinary file")
 	// ErrLinked means that the file has several hard links.

@@ -103,7 +103,7 @@ func FuzzResolve(f *testing.F) {
 			t.Fatalf("at(%q) is %q, which is really %q", path, s.abs, got)
 		}
 		if strings.HasPrefix(s.abs+"/", real+"/.ssh/") || strings.HasPrefix(s.abs+"/", real+"/hob/") {
-			t.Fatalf("at(%q) is %q, a protected place", path, s.abs)
+			t.Fatalf("at(%q) is %q, a protected path", path, s.abs)
 		}
 		if raw, err := s.readContent(100); err == nil && strings.Contains(string(raw), "canary") {
 			t.Fatalf("%q reads %q", path, raw)

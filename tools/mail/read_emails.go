@@ -59,14 +59,14 @@ type mailQuery struct {
 	either          string // words that must occur in the sender or the subject
 	limit           int
 	whole           bool
-	matters         func(pim.Message) string // nil: all do
+	matters         func(pim.Message) string // nil means that every message matters
 	until           time.Time
 }
 
 // letterOut is a message in Data.
 type letterOut struct {
 	Account string    `json:"account"`
-	ID      string    `json:"id,omitempty"` // for the tools that change or answer the message
+	ID      string    `json:"id,omitempty"` // id for the tools that change or answer the message
 	UID     uint32    `json:"uid"`
 	From    string    `json:"from"`
 	To      []string  `json:"to,omitempty"`

@@ -30,7 +30,7 @@ type documentServer struct {
 	base   *url.URL
 
 	mu      sync.Mutex
-	digest  [sha256.Size]byte // of the document whose operations are offered
+	digest  [sha256.Size]byte // digest of the document whose operations are offered
 	names   []string
 	skipped map[string]string
 }

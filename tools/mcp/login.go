@@ -31,7 +31,7 @@ type login struct {
 	open    sync.Once
 	ready   chan struct{} // closed when address is set
 	done    chan struct{} // closed when the login has ended
-	address string        // to open in a browser
+	address string        // address to open in a browser
 	err     error
 }
 
@@ -119,7 +119,7 @@ func (s *server) signIn(ctx context.Context, l *login) error {
 	serving.Go(func() { _ = web.Serve(at) }) // ends with Close
 	defer serving.Wait()
 	defer func() {
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second) // for the answer to the browser
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second) // time for the answer to the browser
 		defer cancel()
 		_ = web.Shutdown(last)
 	}()

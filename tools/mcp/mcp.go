@@ -176,7 +176,7 @@ const (
 // ends all connections when ctx ends.
 func (m *Manager) Run(ctx context.Context) error {
 	defer func() { _ = m.Close() }()
-	if retry.Sleep(ctx, firstSight) != nil { // after the start of Hob
+	if retry.Sleep(ctx, firstSight) != nil { // wait after the start of Hob
 		return nil
 	}
 	list, err := m.currentServers(ctx)

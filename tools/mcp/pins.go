@@ -27,7 +27,7 @@ type toolSpec struct {
 	Name        string          `json:"name"`
 	Title       string          `json:"title,omitempty"`
 	Description string          `json:"description,omitempty"`
-	Schema      json.RawMessage `json:"schema"` // with sorted keys
+	Schema      json.RawMessage `json:"schema"` // schema with sorted keys
 	Output      json.RawMessage `json:"output,omitempty"`
 }
 

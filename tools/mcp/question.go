@@ -23,8 +23,8 @@ import (
 const (
 	maxQuestions   = 20 // that wait for an answer, of one server
 	questionLife   = 24 * time.Hour
-	maxRequests    = 10 // in one call; further ones are declined
-	maxAtOnce      = 5  // in one result of revision 2026-07-28
+	maxRequests    = 10 // questions in one call; further ones are declined
+	maxAtOnce      = 5  // questions in one result of revision 2026-07-28
 	maxBusyRetries = 3
 )
 

@@ -20,9 +20,9 @@ import (
 // callRound collects the questions of one call, and holds the answers that the call may give.
 type callRound struct {
 	s         *server
-	given     map[string]map[string]any // by digest; each is given once
+	given     map[string]map[string]any // answers keyed by digest; each is given once
 	declined  map[string]bool           // by digest
-	responses mcp.InputResponseMap      // of a call that resumes
+	responses mcp.InputResponseMap      // answers of a call that resumes
 	state     string
 
 	ctx    context.Context //nolint:containedctx // the call continues while the user is asked
@@ -116,7 +116,7 @@ func (r *callRound) waitForUser(f form) *mcp.ElicitResult {
 	r.waiting = nil
 	r.limit.Reset(r.s.cfg.Timeout.Duration)
 	select {
-	case a := <-answer: // given in the meantime
+	case a := <-answer: // the answer was given in the meantime
 		return a
 	default:
 		return &mcp.ElicitResult{Action: "cancel"}

@@ -47,7 +47,7 @@ type server struct {
 	session    *session          // nil if there is no connection
 	connecting chan struct{}     // closed when the attempt has ended; nil if there is none
 	stopped    bool
-	login      *login   // the last one, or nil
+	login      *login   // the last login, or nil
 	scopes     []string // that a call was refused for; the next login requests them
 	failures   int
 	retryAt    time.Time
@@ -70,7 +70,7 @@ type session struct {
 	mu     sync.Mutex
 	stale  bool // the server announced a change of its tools
 	listed time.Time
-	rounds []*callRound // of the calls that run
+	rounds []*callRound // rounds of the calls in progress
 }
 
 func newServer(m *Manager, c config.MCPServer) *server {
@@ -251,7 +251,7 @@ func (s *server) dialRevision(ctx context.Context, revision string, limit time.D
 		ses.process.endProgram()
 	}
 	if handler != nil && ctx.Err() == nil {
-		return nil, err // of the login
+		return nil, err // an error of the login
 	}
 	return nil, s.explainConnect(ses, seen, err)
 }

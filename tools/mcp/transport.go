@@ -156,7 +156,7 @@ type messageReader struct {
 	file *os.File
 	r    *bufio.Reader
 	logs *logRing
-	rest []byte // of the current line
+	rest []byte // rest of the current line
 	open bool   // whether a line was only read in part
 
 	mu    sync.Mutex

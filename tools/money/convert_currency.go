@@ -24,7 +24,7 @@ const ECBRates = "https://www.ecb.europa.eu/stats/eurofxref/eurofxref-daily.xml"
 const (
 	maxRates  = 256 << 10       // bytes of the document
 	ratesAge  = 6 * time.Hour   // after which the rates are fetched again; the bank publishes them once per working day
-	ratesWait = 8 * time.Second // for the service
+	ratesWait = 8 * time.Second // time limit of the service
 )
 
 // Rates are the dependencies of convert_currency.

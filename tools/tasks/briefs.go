@@ -59,7 +59,7 @@ func (b TaskBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.Brief
 // ListBrief contributes due and overdue items of the to-do lists in the owner's accounts and apps.
 type ListBrief struct {
 	Lists func() []pim.Reminders
-	Now   func() time.Time // as in TaskBrief
+	Now   func() time.Time // has the same meaning as in TaskBrief
 }
 
 // BriefTitle implements tools.BriefSource.

@@ -160,7 +160,7 @@ func wallInstants(wall time.Time, loc *time.Location, realTime bool) (first, sec
 		old := wall.Add(-time.Duration(before) * time.Second)
 		fresh := wall.Add(-time.Duration(after) * time.Second)
 		switch {
-		case !old.Before(change) && fresh.Before(change): // in the gap
+		case !old.Before(change) && fresh.Before(change): // the time is in the gap
 			if realTime {
 				return old.In(loc), time.Time{}
 			}

@@ -245,7 +245,7 @@ func (b *box) awaitNews(ctx context.Context, seen int) (boxState, error) {
 	}
 }
 
-// mustReport reports whether the caller has to report the error of the box.
+// mustReport reports whether the caller has to report the mailbox's error.
 func (b *box) mustReport() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -79,7 +79,7 @@ func (d *Driver) Begin(tx *store.Tx, spec watchers.Spec) error {
 	// servers record the arrival time of a message with a resolution of 1 s
 	since := time.Now().Truncate(time.Second)
 	if _, err := tx.Exec("INSERT INTO email_watches (watcher, since) VALUES (?, ?)", spec.ID, store.Millis(since)); err != nil {
-		return fmt.Errorf("email: begin: %w", err)
+		return fmt.Errorf("email: start watcher: %w", err)
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (d *Driver) Begin(tx *store.Tx, spec watchers.Spec) error {
 func (*Driver) Forget(tx *store.Tx, watcher string) error {
 	for _, table := range []string{"email_watches", "email_told"} {
 		if _, err := tx.Exec("DELETE FROM "+table+" WHERE watcher = ?", watcher); err != nil {
-			return fmt.Errorf("email: forget: %w", err)
+			return fmt.Errorf("email: delete progress: %w", err)
 		}
 	}
 	return nil

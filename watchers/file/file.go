@@ -110,7 +110,7 @@ func (d *Driver) Begin(tx *store.Tx, spec watchers.Spec) error {
 	}
 	_, err := tx.Exec("INSERT INTO file_watches VALUES (?, ?, 0, 0)", spec.ID, time.Now().Add(-clockLag()).UnixNano())
 	if err != nil {
-		return fmt.Errorf("file: begin: %w", err)
+		return fmt.Errorf("file: start watcher: %w", err)
 	}
 	return nil
 }

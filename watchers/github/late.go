@@ -47,7 +47,7 @@ func (a *asker) lateRuns(ctx context.Context, at endpointCursor, n *endpointResu
 		switch {
 		case !there:
 		case it.open:
-			far = append(far, ask[0]) // after the runs that were not requested
+			far = append(far, ask[0]) // continue after the runs that were not requested
 		default:
 			n.items = append(n.items, it)
 		}

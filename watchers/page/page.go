@@ -28,7 +28,7 @@ const Kind = "page"
 // Limits of a page.
 const (
 	maxDecoded  = 10 << 20  // in UTF-8
-	maxText     = 200 << 10 // of the compared text, in bytes
+	maxText     = 200 << 10 // maximum size of the compared text in bytes
 	maxSelector = 1000
 	every       = time.Hour
 )

@@ -261,7 +261,7 @@ func (s *Store) Revoke(ctx context.Context, kind, which string) (c Client, err e
 func RevokeRestoredTx(tx *store.Tx, id string) (found bool, err error) {
 	res, err := tx.Exec(`DELETE FROM client_tokens WHERE id = ?`, id)
 	if err != nil {
-		return false, fmt.Errorf("clients: revoke: %w", err)
+		return false, fmt.Errorf("clients: revoke client: %w", err)
 	}
 	n, err := res.RowsAffected()
 	return n > 0, err

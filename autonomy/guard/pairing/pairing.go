@@ -28,7 +28,7 @@ import (
 
 const (
 	codeTime  = 10 * time.Minute
-	codeChars = 10 // of 5 bits each
+	codeChars = 10 // length of a code in characters of 5 bits each
 	maxTries  = 5  // attempts per code, after which the code is invalid
 	// alphabet contains 32 characters that people do not confuse.
 	alphabet = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"

@@ -120,11 +120,11 @@ func (t *promptTurn) promptBlocks(fresh []llm.Message, first bool) ([]sdk.Conten
 	}
 	tmpl, err := minitmpl.Parse(prefaceText)
 	if err != nil {
-		return nil, fmt.Errorf("acp: preface: %w", err)
+		return nil, fmt.Errorf("acp: write preface: %w", err)
 	}
 	var b strings.Builder
 	if err := tmpl.Execute(&b, p); err != nil {
-		return nil, fmt.Errorf("acp: preface: %w", err)
+		return nil, fmt.Errorf("acp: write preface: %w", err)
 	}
 	var out []sdk.ContentBlock
 	if text := strings.TrimSpace(b.String()); text != "" {
@@ -135,7 +135,7 @@ func (t *promptTurn) promptBlocks(fresh []llm.Message, first bool) ([]sdk.Conten
 			out = append(out, t.partBlocks(part)...)
 		}
 	}
-	if n == len(fresh) { // another model answered, so there is no new message
+	if n == len(fresh) { // the user sent nothing new: another model began this turn
 		out = append(out, sdk.TextBlock("[hob] Continue from here."))
 	}
 	return out, nil

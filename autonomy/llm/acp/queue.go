@@ -11,7 +11,7 @@ const maxQueued = 4 << 20
 
 // item is one piece of output from the agent.
 type item struct {
-	kind   llm.EventKind // for content: TextDelta, ReasoningDelta or ImageDone
+	kind   llm.EventKind // kind of the content: TextDelta, ReasoningDelta or ImageDone
 	text   []byte
 	image  llm.Image
 	action *llm.Action

@@ -11,7 +11,7 @@ import (
 // fields.
 type event struct {
 	Type    string          `json:"type"`
-	Index   int64           `json:"index"`         // of the block to which the event belongs
+	Index   int64           `json:"index"`         // index of the block to which the event belongs
 	Block   block           `json:"content_block"` // content_block_start
 	Delta   delta           `json:"delta"`         // content_block_delta, message_delta
 	Usage   json.RawMessage `json:"usage"`         // message_delta, complete answers
@@ -30,7 +30,7 @@ type block struct {
 	Text      string          `json:"text"`
 	Thinking  string          `json:"thinking"`
 	Signature string          `json:"signature"`
-	Data      string          `json:"data"` // of a redacted thought
+	Data      string          `json:"data"` // data of a redacted thought
 	Input     json.RawMessage `json:"input"`
 }
 

@@ -53,12 +53,12 @@ type content struct {
 	Text      string          `json:"text,omitempty"`
 	Thinking  *string         `json:"thinking,omitempty"` // required in a thinking block, and may be empty
 	Signature string          `json:"signature,omitempty"`
-	Data      string          `json:"data,omitempty"` // of a redacted thought
+	Data      string          `json:"data,omitempty"` // data of a redacted thought
 	ID        string          `json:"id,omitempty"`
 	Name      string          `json:"name,omitempty"`
 	Input     json.RawMessage `json:"input,omitempty"`
 	ToolUseID string          `json:"tool_use_id,omitempty"`
-	Content   []content       `json:"content,omitempty"` // of a tool result
+	Content   []content       `json:"content,omitempty"` // content of a tool result
 	IsError   bool            `json:"is_error,omitempty"`
 	Source    *imageSource    `json:"source,omitempty"`
 	Cache     *cacheMark      `json:"cache_control,omitempty"`

@@ -60,7 +60,7 @@ type stream struct {
 	*llm.AnswerStream
 	open   []*openBlock // blocks that are not complete yet; usually only one
 	blocks int
-	ids    map[string]bool // of the calls so far
+	ids    map[string]bool // ids of the calls so far
 	format string          // name of the tool whose arguments are the answer
 	// pending is a finished call that is withheld until another event shows that the token limit
 	// did not truncate it. Calls keep their position between thinking blocks, which the API wants

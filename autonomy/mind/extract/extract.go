@@ -68,7 +68,7 @@ type Extractor struct {
 // New returns an Extractor after checking the options.
 func New(o Options) (*Extractor, error) {
 	if o.Store == nil || o.Bus == nil || o.Base == nil {
-		return nil, errors.New("extract: a required option is missing")
+		return nil, errors.New("extract: Options needs Store, Bus and Base")
 	}
 	o.Mode = cmp.Or(o.Mode, Auto)
 	o.Turns = cmp.Or(o.Turns, 8)

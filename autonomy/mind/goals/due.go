@@ -25,13 +25,13 @@ func (g *Goals) enqueueDue(ctx context.Context, now time.Time) (next time.Time, 
 	}
 	for _, goal := range due {
 		if err := g.o.Store.Write(ctx, func(tx *store.Tx) error { return g.putTx(tx, goal.ID, now) }); err != nil {
-			return next, fmt.Errorf("goals: review: %w", err)
+			return next, fmt.Errorf("goals: start review: %w", err)
 		}
 	}
 	g.due.MarkCurrent() // the query below already includes the changes made by putTx
 	var at sql.NullInt64
 	if err := g.o.Store.Read().QueryRowContext(ctx, `SELECT min(next_at) FROM goals WHERE status = 'active'`).Scan(&at); err != nil {
-		return next, fmt.Errorf("goals: next review: %w", err)
+		return next, fmt.Errorf("goals: find next review: %w", err)
 	}
 	return store.Time(at.Int64), nil
 }

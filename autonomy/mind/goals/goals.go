@@ -108,7 +108,7 @@ type Goals struct {
 // New returns Goals that uses a store opened with Migrations. It does no I/O.
 func New(o Options) (*Goals, error) {
 	if o.Store == nil || o.Bus == nil {
-		return nil, errors.New("goals: a required option is missing")
+		return nil, errors.New("goals: Options needs Store and Bus")
 	}
 	if o.Max <= 0 {
 		o.Max = 50
@@ -180,7 +180,7 @@ func cleanText(s string) string {
 func (g *Goals) checkCapacity(q store.Querier) error {
 	var n int
 	if err := q.QueryRow(`SELECT count(*) FROM goals WHERE status IN ('active', 'paused', 'waiting')`).Scan(&n); err != nil {
-		return fmt.Errorf("goals: count: %w", err)
+		return fmt.Errorf("goals: count goals: %w", err)
 	}
 	if n >= g.o.Max {
 		return fmt.Errorf("%w: the limit of %d goals is reached ([autonomy] max_goals); complete or remove some first: hob goal list", ErrInvalid, n)
@@ -264,7 +264,7 @@ func (g *Goals) DropTx(tx *store.Tx, id string) (Goal, error) {
 		return Goal{}, err
 	}
 	if _, err := tx.Exec(`DELETE FROM goals WHERE id = ?`, id); err != nil {
-		return Goal{}, fmt.Errorf("goals: remove: %w", err)
+		return Goal{}, fmt.Errorf("goals: remove goal: %w", err)
 	}
 	if err := g.o.Bus.Inbox.ResumeTx(tx, goal.Event); err != nil {
 		return Goal{}, err

@@ -78,7 +78,7 @@ func OpenPlan(c *config.Config, o PlanOptions) (*Plan, error) {
 // NewPlan returns a Plan after checking the options.
 func NewPlan(o PlanOptions) (*Plan, error) {
 	if o.Store == nil || o.Bus == nil || o.Zone == nil {
-		return nil, errors.New("goals: a required option of the plan is missing")
+		return nil, errors.New("goals: PlanOptions needs Store, Bus and Zone")
 	}
 	if o.Late <= 0 {
 		o.Late = 6 * time.Hour

@@ -61,7 +61,7 @@ func shownAction(action string) string { return textnorm.Ellipsize(action, 300) 
 func QuestionArgs(goal Goal, d Decision) (json.RawMessage, error) {
 	b, err := json.Marshal(questionIn{Goal: goal.Name(), Decision: string(d.Verdict), Action: d.Action, Reason: d.Reason, Confidence: d.Confidence})
 	if err != nil {
-		return nil, fmt.Errorf("goals: question: %w", err)
+		return nil, fmt.Errorf("goals: store question: %w", err)
 	}
 	return b, nil
 }

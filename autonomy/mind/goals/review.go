@@ -312,7 +312,7 @@ func (g *Goals) noteTx(tx *store.Tx, ev bus.Event, goal Goal, e EventOutcome, p 
 		ev.ID, goal.ID, string(e.Order.Phase), store.Millis(e.Order.Due), store.Millis(e.Now), e.By, string(d.Verdict), d.Confidence, p.Bar, string(d.Risk), d.Reason, d.Action,
 		store.Millis(next), problem, then)
 	if err != nil {
-		return fmt.Errorf("goals: trace: %w", err)
+		return fmt.Errorf("goals: write trace: %w", err)
 	}
 	return nil
 }
@@ -333,7 +333,7 @@ func (g *Goals) Trace(ctx context.Context, event string) (*ReviewRecord, error) 
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("goals: trace: %w", err)
+		return nil, fmt.Errorf("goals: read trace: %w", err)
 	}
 	return &r, nil
 }
@@ -342,14 +342,14 @@ func (g *Goals) Trace(ctx context.Context, event string) (*ReviewRecord, error) 
 func (g *Goals) Reviews(ctx context.Context, goal string, limit int) (out []ReviewRecord, err error) {
 	rows, err := g.o.Store.Read().QueryContext(ctx, `SELECT `+reviewColumns+` FROM goal_reviews WHERE goal = ? ORDER BY at DESC, event DESC LIMIT ?`, goal, limit)
 	if err != nil {
-		return nil, fmt.Errorf("goals: reviews: %w", err)
+		return nil, fmt.Errorf("goals: read reviews: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	out = []ReviewRecord{}
 	for rows.Next() {
 		r, err := scanReview(rows)
 		if err != nil {
-			return nil, fmt.Errorf("goals: reviews: %w", err)
+			return nil, fmt.Errorf("goals: read reviews: %w", err)
 		}
 		out = append(out, r)
 	}

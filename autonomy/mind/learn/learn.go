@@ -47,7 +47,7 @@ type Learner struct {
 // New returns a Learner after checking the options.
 func New(o Options) (*Learner, error) {
 	if o.Store == nil || o.Bus == nil {
-		return nil, errors.New("learn: a required option is missing")
+		return nil, errors.New("learn: Options needs Store and Bus")
 	}
 	if o.Zone == nil {
 		o.Zone = func() *time.Location { return time.UTC }

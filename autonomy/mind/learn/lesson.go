@@ -95,7 +95,7 @@ const lessonColumns = `id, realm, kind, key, text, cue, failed, confidence, evid
 func lessonsOf(q store.Querier, where string, args ...any) ([]Lesson, error) {
 	rows, err := q.Query(`SELECT `+lessonColumns+` FROM lessons `+where+` ORDER BY seen_at DESC, id`, args...)
 	if err != nil {
-		return nil, fmt.Errorf("learn: lessons: %w", err)
+		return nil, fmt.Errorf("learn: read lessons: %w", err)
 	}
 	defer rows.Close()
 	out := []Lesson{}
@@ -106,7 +106,7 @@ func lessonsOf(q store.Querier, where string, args ...any) ([]Lesson, error) {
 		var created, seen, retired int64
 		if err := rows.Scan(&x.ID, &x.Realm, &x.Kind, &x.key, &x.Text, &cue, &x.failed, &x.Confidence, &x.Evidence, &x.Uses, &x.Provenance,
 			&x.Event, &x.Session, &x.usedIn, &created, &seen, &retired, &x.RetiredBy); err != nil {
-			return nil, fmt.Errorf("learn: lessons: %w", err)
+			return nil, fmt.Errorf("learn: read lessons: %w", err)
 		}
 		x.cue = strings.Fields(cue)
 		x.CreatedAt, x.SeenAt, x.RetiredAt = store.Time(created), store.Time(seen), store.Time(retired)
@@ -129,13 +129,13 @@ func (l *Learner) saveTx(tx *store.Tx, x Lesson) error {
 		x.ID, x.Realm, string(x.Kind), x.key, x.Text, strings.Join(x.cue, " "), x.failed, x.Confidence, x.Evidence, x.Uses, string(x.Provenance), x.Event,
 		x.Session, x.usedIn, store.Millis(x.CreatedAt), store.Millis(x.SeenAt), store.Millis(x.RetiredAt), x.RetiredBy)
 	if err != nil {
-		return fmt.Errorf("learn: lesson: %w", err)
+		return fmt.Errorf("learn: store lesson: %w", err)
 	}
 	l.changedTx(tx)
 	// Delete the weakest lessons first. The limit also applies to retired lessons.
 	for _, live := range []string{"retired_at = 0", "retired_at <> 0"} {
 		if _, err := tx.Exec(`DELETE FROM lessons WHERE id IN (SELECT id FROM lessons WHERE `+live+` ORDER BY confidence DESC, seen_at DESC, id LIMIT -1 OFFSET ?)`, maxLessons); err != nil {
-			return fmt.Errorf("learn: lessons: %w", err)
+			return fmt.Errorf("learn: store lessons: %w", err)
 		}
 	}
 	return nil

@@ -40,7 +40,7 @@ func (l *Learner) countTx(tx *store.Tx, t analyzedTurn) error {
 	at := t.At.In(zone)
 	if _, err := tx.Exec(`INSERT INTO user_hours (zone, weekday, hour, n) VALUES (?,?,?,1) ON CONFLICT (zone, weekday, hour) DO UPDATE SET n = n + 1`,
 		zone.String(), int(at.Weekday()), at.Hour()); err != nil {
-		return fmt.Errorf("learn: hours: %w", err)
+		return fmt.Errorf("learn: store usual hours: %w", err)
 	}
 	counts := [][2]string{{"channel", t.Channel}}
 	if t.language != "" {
@@ -82,16 +82,16 @@ func (l *Learner) wishTx(tx *store.Tx, p Preference) error {
 			continue
 		}
 		if _, err := tx.Exec(`DELETE FROM user_preferences WHERE id = ?`, old.ID); err != nil {
-			return fmt.Errorf("learn: preference: %w", err)
+			return fmt.Errorf("learn: store preference: %w", err)
 		}
 	}
 	if _, err := tx.Exec(`INSERT INTO user_preferences (id, key, text, cue, said_by, event, session, channel, at) VALUES (?,?,?,?,?,?,?,?,?)`,
 		p.ID, p.Key, p.Text, p.cue, p.SaidBy, p.Event, p.Session, p.Channel, store.Millis(p.At)); err != nil {
-		return fmt.Errorf("learn: preference: %w", err)
+		return fmt.Errorf("learn: store preference: %w", err)
 	}
 	l.changedTx(tx)
 	if _, err := tx.Exec(`DELETE FROM user_preferences WHERE id IN (SELECT id FROM user_preferences ORDER BY at DESC, id LIMIT -1 OFFSET ?)`, maxPreferences); err != nil {
-		return fmt.Errorf("learn: preference: %w", err)
+		return fmt.Errorf("learn: store preference: %w", err)
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func (l *Learner) wishTx(tx *store.Tx, p Preference) error {
 func preferencesOf(q store.Querier, id string) ([]Preference, error) {
 	rows, err := q.Query(`SELECT id, key, text, cue, said_by, event, session, channel, at FROM user_preferences WHERE ?1 = '' OR id = ?1 ORDER BY at DESC, id`, id)
 	if err != nil {
-		return nil, fmt.Errorf("learn: preferences: %w", err)
+		return nil, fmt.Errorf("learn: read preferences: %w", err)
 	}
 	defer rows.Close()
 	var out []Preference
@@ -107,7 +107,7 @@ func preferencesOf(q store.Querier, id string) ([]Preference, error) {
 		var p Preference
 		var at int64
 		if err := rows.Scan(&p.ID, &p.Key, &p.Text, &p.cue, &p.SaidBy, &p.Event, &p.Session, &p.Channel, &at); err != nil {
-			return nil, fmt.Errorf("learn: preferences: %w", err)
+			return nil, fmt.Errorf("learn: read preferences: %w", err)
 		}
 		p.At = store.Time(at)
 		out = append(out, p)

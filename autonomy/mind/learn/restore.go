@@ -61,7 +61,7 @@ func (l *Learner) Each(ctx context.Context, lesson, preference func(json.RawMess
 func passJSON(to func(json.RawMessage) error, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
-		return fmt.Errorf("learn: export: %w", err)
+		return fmt.Errorf("learn: export lessons: %w", err)
 	}
 	return to(b)
 }

@@ -56,7 +56,7 @@ func (p Preference) asEntry() Entry {
 func selectCounts(q store.Querier) ([]Entry, error) {
 	rows, err := q.Query(`SELECT what, name, n, last_at FROM user_counts ORDER BY what DESC, n DESC, name`)
 	if err != nil {
-		return nil, fmt.Errorf("learn: counts: %w", err)
+		return nil, fmt.Errorf("learn: read counts: %w", err)
 	}
 	defer rows.Close()
 	var out []Entry
@@ -65,7 +65,7 @@ func selectCounts(q store.Querier) ([]Entry, error) {
 		var name string
 		var at int64
 		if err := rows.Scan(&e.What, &name, &e.Messages, &at); err != nil {
-			return nil, fmt.Errorf("learn: counts: %w", err)
+			return nil, fmt.Errorf("learn: read counts: %w", err)
 		}
 		e.ID, e.Text, e.SaidBy, e.At = e.What+":"+name, name, "hob", store.Time(at)
 		out = append(out, e)
@@ -76,7 +76,7 @@ func selectCounts(q store.Querier) ([]Entry, error) {
 func activeHours(q store.Querier) ([]Entry, error) {
 	rows, err := q.Query(`SELECT zone, weekday, hour, n FROM user_hours ORDER BY zone, weekday, hour`)
 	if err != nil {
-		return nil, fmt.Errorf("learn: hours: %w", err)
+		return nil, fmt.Errorf("learn: read usual hours: %w", err)
 	}
 	defer rows.Close()
 	var out []Entry
@@ -84,7 +84,7 @@ func activeHours(q store.Querier) ([]Entry, error) {
 		var zone string
 		var day, hour, n int
 		if err := rows.Scan(&zone, &day, &hour, &n); err != nil {
-			return nil, fmt.Errorf("learn: hours: %w", err)
+			return nil, fmt.Errorf("learn: read usual hours: %w", err)
 		}
 		if len(out) == 0 || out[len(out)-1].Zone != zone {
 			out = append(out, Entry{ID: "hours:" + zone, What: "hours", SaidBy: "hob", Zone: zone, Hours: &[7][24]int{}})

@@ -39,7 +39,7 @@ type Router struct{ o Options }
 // New creates a Router over a store opened with Migrations. It does no I/O.
 func New(o Options) (*Router, error) {
 	if o.Store == nil || o.Pins == nil || o.Standing == nil || o.Named == nil {
-		return nil, errors.New("modelrouter: a required option is missing")
+		return nil, errors.New("modelrouter: Options needs Store, Pins, Standing and Named")
 	}
 	return &Router{o: o}, nil
 }

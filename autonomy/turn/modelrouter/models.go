@@ -33,7 +33,7 @@ type Models struct {
 // error that includes its configuration key.
 func OpenModels(o ModelsOptions) (*Models, error) {
 	if o.Store == nil || o.Config == nil || o.Source == nil || o.Meter == nil {
-		return nil, errors.New("models: a required option is missing")
+		return nil, errors.New("models: ModelsOptions needs Store, Config, Source and Meter")
 	}
 	m := &Models{o: o, pool: &modelPool{source: o.Source, meter: o.Meter, made: map[string]llm.Model{}}, pins: NewPins(o.Store), own: map[string]*AgentModels{}}
 	c := o.Config.Agent

@@ -23,7 +23,7 @@ func Eraser() erase.Eraser {
 // in each conversation gets the current block.
 func clearDigests(tx *store.Tx, _ *erase.Erasure, _ *erase.Scrubber) (n erase.Erased, err error) {
 	if _, err := tx.Exec(`UPDATE prompt_sessions SET first = '' WHERE first <> ''`); err != nil {
-		return n, fmt.Errorf("prompt: erase: %w", err)
+		return n, fmt.Errorf("prompt: erase stored prompts: %w", err)
 	}
 	return n, nil
 }

@@ -21,7 +21,7 @@ var files embed.FS
 type Layout struct {
 	Client   string // the mail program and the operation: "thunderbird-reply"
 	Language string // ISO 639-1 code, for example "hu"
-	Subject  string // with the prefix of the program and language
+	Subject  string // subject with the prefix of the program and language
 	Thread   bool   // whether the email has In-Reply-To and References
 	Flowed   bool   // whether the plain text is format=flowed
 	// Unseen marks languages whose layouts were not used to write the rules. Their results show how

@@ -134,7 +134,7 @@ func (s *Server) cancelTask(ctx context.Context, t taskRow) error {
 	if err != nil {
 		return err
 	}
-	defer s.signalWake() // for the push notification
+	defer s.signalWake() // send the push notification
 	return s.stopEvents(ctx, t)
 }
 

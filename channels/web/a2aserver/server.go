@@ -78,7 +78,7 @@ type Engine interface {
 type Options struct {
 	Store   *store.Store
 	Engine  Engine
-	Network *safehttp.Client // for push notifications
+	Network *safehttp.Client // client for push notifications
 	Name    string           // name of the agent
 	Version string
 	TLS     bool // whether the addresses in the card are https
@@ -92,13 +92,13 @@ type Server struct {
 	wake      chan struct{} // signals that a task needs to be followed
 
 	mu    sync.Mutex
-	calls map[string]int // waiting calls, by client
+	calls map[string]int // number of waiting calls, keyed by client
 }
 
 // New returns a server over a database opened with Migrations.
 func New(o Options) (*Server, error) {
 	if o.Store == nil || o.Engine == nil || o.Network == nil || o.Log == nil || o.Name == "" {
-		return nil, errors.New("a2aserver: an option is missing")
+		return nil, errors.New("a2aserver: Options needs Store, Engine, Network, Log and Name")
 	}
 	s := &Server{o: o, wake: make(chan struct{}, 1), calls: map[string]int{}}
 	options := []a2asrv.TransportOption{a2asrv.WithTransportKeepAlive(keepAlive), a2asrv.WithTransportPanicHandler(func(p any) error {

@@ -19,7 +19,7 @@ import (
 const (
 	maxLine   = 2 << 20 // bytes of one message of the program
 	maxReply  = 64 << 20
-	maxBridge = 16 // requests at once
+	maxBridge = 16 // requests at the same time
 	grace     = 2 * time.Second
 )
 
@@ -36,7 +36,7 @@ type Bridge struct {
 	mu       sync.Mutex
 	session  string
 	revision string                        // negotiated by initialize
-	running  map[string]context.CancelFunc // by the JSON of the request id
+	running  map[string]context.CancelFunc // keyed by the JSON of the request id
 	failed   error
 
 	out sync.Mutex

@@ -25,7 +25,7 @@ import (
 
 // Limits for one client. One program with a broken loop must not use up the machine.
 const (
-	maxSessions   = 32 // a further one ends the oldest
+	maxSessions   = 32 // sessions; a further one ends the oldest
 	sessionIdle   = 10 * time.Minute
 	maxInProgress = 64   // requests at once, besides one stream per session
 	perMinute     = 1200 // requests
@@ -49,7 +49,7 @@ type Server struct {
 	closing atomic.Bool
 
 	mu      sync.Mutex
-	clients map[string]*program // by client id
+	clients map[string]*program // keyed by client id
 }
 
 // New returns a server. It does no I/O.

@@ -54,7 +54,7 @@ func (t *tab) runOperation(ctx context.Context, op string, args jsonObject, out 
 			t.noteDialog("a script of the page did not end and was stopped")
 		case errors.Is(err, context.DeadlineExceeded):
 			return &Error{Kind: Busy, Message: "the page does not respond: its scripts keep running", Remedy: "close the tab"}
-		case isStaleDocument(err) && try < 3: // another document came
+		case isStaleDocument(err) && try < 3: // another document was loaded
 			t.mu.Lock()
 			t.world = 0
 			t.mu.Unlock()

@@ -50,7 +50,7 @@ type proxy struct {
 
 	mu      sync.Mutex
 	greeted bool
-	refused []refusedAddress // the last ones
+	refused []refusedAddress // the most recently refused addresses
 }
 
 // refusedAddress is an address that the proxy refused to connect to.

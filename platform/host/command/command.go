@@ -4,7 +4,7 @@
 // arguments, and reports the effects of the whole command. A command is listed (may run without
 // approval) if it only uses programs in the table (programs.txt) with arguments that are known to
 // be read-only, inside the user's folders. Everything that the judge cannot decide needs approval.
-// A command that names a protected place is refused.
+// A command that names a protected path is refused.
 //
 // The command that runs is exactly the judged one. The judge expands the words, and for pipelines
 // and lists of simple commands Hob starts the programs with the judged arguments, without a shell.
@@ -36,7 +36,7 @@ const (
 
 // Errors of the judge. A Refusal wraps them.
 var (
-	ErrProtected = errors.New("protected place")
+	ErrProtected = errors.New("protected path")
 	ErrInvalid   = errors.New("command cannot be parsed")
 	ErrOutside   = errors.New("outside the allowed folders")
 )
@@ -222,7 +222,7 @@ func (j *Analyzer) resolveDir(given string) (string, error) {
 
 func (j *Analyzer) protectedPlace(p pathTarget) *Refusal {
 	return &Refusal{
-		Err: ErrProtected, ProtectedPlace: p.abs, Message: p.abs + " is a protected place (" + p.protected + ")",
+		Err: ErrProtected, ProtectedPlace: p.abs, Message: p.abs + " is a protected path (" + p.protected + ")",
 		Remedy: "Hob runs no command that names it; the user can run it in a terminal",
 	}
 }

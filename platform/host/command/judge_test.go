@@ -130,7 +130,7 @@ func TestNotListed(t *testing.T) {
 	}
 }
 
-// A protected place is refused in every spelling.
+// A protected path is refused in every spelling.
 func TestProtectedPlaces(t *testing.T) {
 	b := house(t)
 	for _, text := range []string{
@@ -298,7 +298,7 @@ func TestAllowEntries(t *testing.T) {
 		}
 	}
 	if v := b.look("touch marks ~/.ssh/x"); !errors.Is(v.Refused, ErrProtected) {
-		t.Errorf("an allowed program in a protected place: %v", v.Refused)
+		t.Errorf("an allowed program in a protected path: %v", v.Refused)
 	}
 }
 

@@ -179,7 +179,7 @@ func (l *analysis) noteEnteredFolders(args []string) {
 	}
 }
 
-// refusesProtected refuses a command that names a protected place anywhere: in an expanded word, in
+// refusesProtected refuses a command that names a protected path anywhere: in an expanded word, in
 // a part of a word ("--file=~/.ssh/id"), in a string passed to another program, or in the possible
 // values of an unknown word.
 func (l *analysis) refusesProtected() bool {

@@ -272,7 +272,7 @@ func (l *analysis) checkReadable(dir, path string) string {
 	switch {
 	case p.protected != "":
 		l.refuseProtected(p)
-		return path + " is a protected place"
+		return path + " is a protected path"
 	case openToAll(p.abs):
 		return ""
 	case !p.inside:

@@ -40,7 +40,7 @@ func (r *Runner) Sandbox(ctx context.Context) sandbox {
 	return r.found
 }
 
-// maskedPlaces returns the existing protected places, folders and files separately.
+// maskedPlaces returns the existing protected paths, folders and files separately.
 func (j *Analyzer) maskedPlaces() (folders, files []string) {
 	for _, p := range j.opt.Places.List() {
 		info, err := os.Lstat(p.Path)

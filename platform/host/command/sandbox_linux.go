@@ -48,7 +48,7 @@ func (r *Runner) confineHelper(s sandbox, p Plan, temp string, j *helperJob) (ar
 	return r.opt.Helper, temp
 }
 
-// bubblewrapArgs returns arguments for a read-only system, empty protected places, private /tmp and
+// bubblewrapArgs returns arguments for a read-only system, empty protected paths, private /tmp and
 // /run, separate process and network namespaces, and one writable folder.
 func (r *Runner) bubblewrapArgs(s sandbox, p Plan) []string {
 	j := r.opt.Judge
@@ -135,7 +135,7 @@ func systemFolders() []string {
 }
 
 // landlockRules returns the Landlock rules, which can only allow access: to the system, to the
-// allowed folders without their protected places, and to one writable folder.
+// allowed folders without their protected paths, and to one writable folder.
 func (j *Analyzer) landlockRules(p Plan, temp, helper string) *landlockRuleset {
 	l := &landlockRuleset{Network: p.Network, Write: []string{temp}, Read: j.systemReads()}
 	for _, a := range j.allowed {
@@ -161,7 +161,7 @@ func (j *Analyzer) systemReads() (out []string) {
 	return out
 }
 
-// openBelow allows a folder, or its entries without the protected places.
+// openBelow allows a folder, or its entries without the protected paths.
 func (j *Analyzer) openBelow(path string, depth int) []string {
 	if j.opt.Places.ProtectionReason(path) != "" || depth == 0 {
 		return nil

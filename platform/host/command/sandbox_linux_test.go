@@ -70,7 +70,7 @@ func TestSandbox(t *testing.T) {
 				"it writes where it may":       {Plan{Shell: "echo hi > made && cat made", Writes: true}, "hi", ""},
 				"temporary files":              {Plan{Shell: "f=$(mktemp) && echo tmp > $f && cat $f"}, "tmp", ""},
 				"it writes nowhere else":       {Plan{Shell: "echo x > ../other/x.txt; echo x > " + b.home + "/new; cat ../other/x.txt", Writes: true}, "", ""},
-				"it only looks":                {Plan{Shell: "echo x > looked"}, "", ""},
+				"it only reads":                {Plan{Shell: "echo x > looked"}, "", ""},
 				"hooks of the repository":      {Plan{Shell: "echo evil >> .g''it/config; echo evil > .g''it/hooks/x", Dir: b.docs + "/repo", Writes: true}, "", ""},
 				"keys and Hob's home":          {Plan{Shell: secret, Writes: true, Network: true}, "", "canary"},
 				"environments of others":       {Plan{Shell: "cat /pr''oc/[0-9]*/env''iron | tr '\\0' '\\n' | grep CANARY_OF_HOB"}, "", "CANARY_OF_HOB="},

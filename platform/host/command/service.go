@@ -16,13 +16,13 @@ import (
 // as an MCP server. All paths are absolute.
 type Service struct {
 	Program string   // a name on the path, or an absolute path
-	Args    []string // without the name of the program
+	Args    []string // arguments without the name of the program
 	Env     []string // additional variables, "NAME=value"
 	// Home is an existing folder that belongs to the service: it may change files there.
 	Home string
 	Dir  string // the folder in which it starts; "" means Home
 	// Confine runs it in a sandbox, or not at all: it sees the system, its own program, the files and
-	// folders named in Args and those in Write, but no protected place. Network allows network access.
+	// folders named in Args and those in Write, but no protected path. Network allows network access.
 	Confine, Network bool
 	Write            []string // folders that it may change
 }

@@ -14,7 +14,7 @@ func (r *Runner) confineService(box sandbox, s Service, args []string) (line, en
 	for _, f := range j.serviceFiles(s, args[0]) {
 		fmt.Fprintf(&b, "(allow file-read* (subpath %s))", quoteProfileString(f))
 	}
-	for _, d := range append([]string{s.Home}, s.Write...) { // after the protected places, because the last rule decides
+	for _, d := range append([]string{s.Home}, s.Write...) { // after the protected paths, because the last rule decides
 		if real, ok := physicalPath(d); ok {
 			fmt.Fprintf(&b, "(allow file-read* file-write* (subpath %s))", quoteProfileString(real))
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A service in a sandbox sees its own files and what its arguments name, and no protected place.
+// A service in a sandbox sees its own files and what its arguments name, and no protected path.
 func TestServiceCommand_ConfinesProgram(t *testing.T) {
 	t.Setenv("HOB_OF_PARENT", "canary-variable")
 	b := house(t)

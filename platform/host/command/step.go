@@ -174,7 +174,7 @@ func (l *analysis) mayRead(dir, value string) string {
 	return l.checkReadable(dir, value)
 }
 
-// checkSearchFolders prevents recursive searches from reaching protected places.
+// checkSearchFolders prevents recursive searches from reaching protected paths.
 func (l *analysis) checkSearchFolders(dir string, paths []string) string {
 	if len(paths) == 0 {
 		paths = []string{"."}
@@ -185,7 +185,7 @@ func (l *analysis) checkSearchFolders(dir string, paths []string) string {
 			continue
 		}
 		if held := l.judge.opt.Places.ProtectedInside(p.abs); held != "" {
-			return "it goes through " + held + ", a protected place"
+			return "it goes through " + held + ", a protected path"
 		}
 	}
 	return ""

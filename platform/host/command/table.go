@@ -18,7 +18,7 @@ const (
 	flag     argumentKind = iota + 1 // option without a value
 	pathKind                         // is read
 	text                             // may be a path on systems that parse options differently
-	word                             // is never opened
+	word                             // word that is never opened
 	num                              // number with optional sign and unit
 	digits                           // decimal digits only
 )
@@ -55,7 +55,7 @@ const (
 type tableEntry struct {
 	name      string
 	style     optionStyle
-	options   map[string]option // by spelling, including dashes
+	options   map[string]option // keyed by spelling, including dashes
 	operands  []argumentKind
 	many      bool // the last operand may be repeated
 	number    bool // "-5" is an option

@@ -14,7 +14,7 @@ import (
 // Limits of the expansion of one command's words.
 const (
 	maxFields  = 2000
-	maxFolders = 200    // read for patterns
+	maxFolders = 200    // folders read for patterns
 	maxEntries = 50_000 // in them
 )
 

@@ -14,13 +14,13 @@ const (
 	isDevice = "it is a device"
 )
 
-// placeGroup is a list of places with a common reason.
+// placeGroup is a list of protected paths with the same reason.
 type placeGroup struct {
 	why    string
 	places []string
 }
 
-// atHome returns the protected places below the user's home. Each place includes everything below
+// atHome returns the protected paths below the user's home. Each place includes everything below
 // it.
 func atHome() []placeGroup {
 	return []placeGroup{
@@ -76,7 +76,7 @@ func atHome() []placeGroup {
 	}
 }
 
-// ofMachine returns the protected places of the system. "*" matches one path element.
+// ofMachine returns the protected paths of the system. "*" matches one path element.
 func ofMachine() []placeGroup {
 	return []placeGroup{{machine, []string{
 		"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/master.passwd", "/etc/spwd.db", "/etc/security/opasswd", "/etc/sudoers", "/etc/sudoers.d",

@@ -75,7 +75,7 @@ func (p *Places) ProtectionReason(abs string) string {
 	return specialFileKind(parts)
 }
 
-// ProtectedInside returns a protected place that exists inside the folder abs, or "" if there is
+// ProtectedInside returns a protected path that exists inside the folder abs, or "" if there is
 // none.
 func (p *Places) ProtectedInside(abs string) string {
 	parts := Split(abs)

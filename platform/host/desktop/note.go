@@ -55,7 +55,7 @@ type Reason uint8
 // Reasons; the first three have the values of the specification.
 const (
 	Expired   Reason = iota + 1
-	Dismissed        // by the user
+	Dismissed        // the user dismissed it
 	Withdrawn        // by us
 	Gone             // unknown: the server or the session ended
 )

@@ -94,7 +94,7 @@ func (b *dbusBackend) showNotification(ctx context.Context, n Notification) erro
 		if isDBusError(err, "InvalidArgs", "UnknownMethod", "AccessDenied", "InvalidSignature") {
 			return fmt.Errorf("desktop: notify: %w: %w", ErrRefused, err)
 		}
-		return fmt.Errorf("desktop: notify: %w", err)
+		return fmt.Errorf("desktop: show notification: %w", err)
 	}
 }
 

@@ -144,7 +144,7 @@ func toastError(a toastAnswer, err error) error {
 	case ok && (e.Kind == osrun.Timeout || e.Unknown):
 		return fmt.Errorf("desktop: %w: %w", ErrUnsure, err)
 	}
-	return fmt.Errorf("desktop: toast: %w", err)
+	return fmt.Errorf("desktop: show toast: %w", err)
 }
 
 // settingText describes a NotificationSetting of WinRT.

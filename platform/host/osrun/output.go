@@ -102,7 +102,7 @@ func readMost(r io.Reader, most int64) []byte {
 // Failure is the error of a program that failed.
 type Failure struct {
 	Program string
-	Said    string // on its stderr
+	Said    string // text on its stderr
 	Err     error
 }
 

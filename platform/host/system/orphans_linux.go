@@ -19,7 +19,7 @@ const mourning = time.Minute
 
 func keepOrphans(ctx context.Context) error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("keep orphans: %w", err)
+		return fmt.Errorf("adopt orphaned processes: %w", err)
 	}
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
@@ -70,7 +70,7 @@ func endReporters(of int) {
 		if err == nil && filepath.Dir(path) == home && strings.HasSuffix(path, "_crashpad_handler") {
 			_ = p.Kill() // the process may already have ended
 		}
-		_ = p.Release() // a handle alone
+		_ = p.Release() // releases only the handle
 	}
 }
 

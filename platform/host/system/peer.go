@@ -20,7 +20,7 @@ const (
 	ClientOwner           // a process of the same user that Hob did not start
 	ClientHob             // a process that Hob started, or a descendant of such a process
 	ClientStranger        // a process of another user
-	ClientRemote          // on another machine
+	ClientRemote          // a process on another machine
 )
 
 // Tree specifies the processes that belong to Hob.

@@ -74,7 +74,7 @@ func findSocketHolder(inode string, tree Tree) (Client, error) {
 			continue
 		}
 		parents := ancestorsOf(pid)
-		if parents == nil { // not the owner's merely because it ended
+		if parents == nil { // an ended process is not necessarily the owner's
 			continue
 		}
 		if by := findLauncher(pid, parents); by != "" {

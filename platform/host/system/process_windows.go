@@ -124,10 +124,10 @@ func keepOrphans(ctx context.Context) error {
 	}
 	h, err := windows.CreateJobObject(nil, name)
 	if err != nil {
-		return fmt.Errorf("keep orphans: %w", err)
+		return fmt.Errorf("adopt orphaned processes: %w", err)
 	}
 	if err := windows.AssignProcessToJobObject(h, windows.CurrentProcess()); err != nil {
-		return fmt.Errorf("keep orphans: %w", err)
+		return fmt.Errorf("adopt orphaned processes: %w", err)
 	}
 	<-ctx.Done() // keep the handle open until the process ends, because processes cannot leave a job
 	return nil

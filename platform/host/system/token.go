@@ -137,7 +137,7 @@ func ReadEndpoint(path string, pid int) (Endpoint, bool, error) {
 	}
 	var e Endpoint
 	if json.Unmarshal(b, &e) != nil || e.PID != pid || e.Address == "" {
-		return Endpoint{}, false, nil // an older daemon's
+		return Endpoint{}, false, nil // the file of an older daemon
 	}
 	return e, true, nil
 }

@@ -282,7 +282,7 @@ func (m *Menu) shownSince(question string) time.Time {
 	switch {
 	case slices.Contains(m.shown, question):
 		return m.moved
-	case m.asked[question]: // the positions have changed
+	case m.asked[question]: // the request is open, but the shown menu does not contain it
 		return time.Now()
 	}
 	return time.Time{}

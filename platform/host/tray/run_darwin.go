@@ -36,7 +36,7 @@ type statusBar struct {
 
 	mu   sync.Mutex
 	next View
-	keys map[int]string // by item tag
+	keys map[int]string // keyed by item tag
 	last int            // last tag; tags are never reused
 }
 

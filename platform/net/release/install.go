@@ -45,7 +45,7 @@ var (
 
 // Program is the installed program file.
 type Program struct {
-	Path string // without symbolic links
+	Path string // path without symbolic links
 	Kind Kind
 }
 

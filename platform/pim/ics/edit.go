@@ -16,7 +16,7 @@ import (
 type object struct {
 	root   *node
 	master *node
-	others []*node // with a RECURRENCE-ID
+	others []*node // components with a RECURRENCE-ID
 	x      *expander
 }
 

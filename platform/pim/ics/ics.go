@@ -74,7 +74,7 @@ func Events(data []byte, s Span) (out []pim.Event, err error) {
 // series is an event with its exceptions.
 type series struct {
 	master *component
-	others []*component // with a RECURRENCE-ID
+	others []*component // components with a RECURRENCE-ID
 }
 
 type expander struct {

@@ -29,7 +29,7 @@ import (
 
 // Limits of a session.
 const (
-	askWait  = time.Minute // for one answer
+	askWait  = time.Minute // wait for one answer
 	askBytes = 1 << 20     // bytes of one response that contains no messages
 )
 

@@ -44,7 +44,7 @@ type Query struct {
 	Unseen        bool
 	Flagged       bool
 	Since, Before time.Time // whole days, because servers do not compare times
-	From, Subject string    // in these header fields
+	From, Subject string    // text in these header fields
 	Text          string    // text anywhere in the message
 }
 

@@ -64,7 +64,7 @@ type Options struct {
 	Name   string // name of the list or folder
 	Keep   StateStore
 	Log    *slog.Logger
-	Every  time.Duration // between two looks
+	Every  time.Duration // interval between two polls
 	Settle time.Duration // how long an entry must be unchanged before it is received
 	Places func() ([]Source, error)
 }

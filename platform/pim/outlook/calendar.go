@@ -118,7 +118,7 @@ func (c *Calendar) CreateEvent(ctx context.Context, calendar string, e pim.NewEv
 	})
 }
 
-// occurrenceKey identifies an occurrence to the scripts.
+// occurrenceKey identifies an occurrence for the scripts.
 type occurrenceKey struct {
 	How string `json:"how"`
 	itemKey

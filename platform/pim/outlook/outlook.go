@@ -126,7 +126,7 @@ func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, er
 	return out, pim.Partial(warnings...)
 }
 
-// mailKey identifies an email to the scripts.
+// mailKey identifies an email for the scripts.
 type mailKey struct {
 	ID    string `json:"id"`
 	Store string `json:"store"`

@@ -137,7 +137,7 @@ func (r *Radicale) Requests() int {
 	return strings.Count(string(b), "response status")
 }
 
-// Delete removes one.
+// Delete removes an object.
 func (r *Radicale) Delete(calendar, name string) {
 	r.t.Helper()
 	r.sendRequest(http.MethodDelete, calendar+"/"+name+".ics", "")

@@ -37,7 +37,7 @@ type SMTP struct {
 	mail []Posted
 }
 
-// StartSMTP starts one.
+// StartSMTP starts an SMTP server.
 func StartSMTP(t testing.TB) *SMTP {
 	t.Helper()
 	ca, conf := Certificate(t)

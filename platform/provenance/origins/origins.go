@@ -15,7 +15,7 @@ import (
 	"hob/platform/store"
 )
 
-// Kinds of things.
+// Kinds of items that have origins.
 const (
 	Row      = "row"    // a fact, note, task, reminder, watcher or other item, by its id
 	Call     = "call"   // the context of a call when it was made

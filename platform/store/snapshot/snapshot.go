@@ -32,8 +32,8 @@ import (
 // The reasons for a snapshot. Prune applies its limit to each reason separately.
 const (
 	Manual  = "manual"  // requested by the user
-	Upgrade = "upgrade" // before a migration
-	Restore = "restore" // before a restore
+	Upgrade = "upgrade" // made before a migration
+	Restore = "restore" // made before a restore
 )
 
 const (
@@ -78,7 +78,7 @@ type Snapshot struct {
 // Options are the parameters of Create.
 type Options struct {
 	Paths   system.Paths
-	Version string // of this program
+	Version string // version of this program
 	Reason  string
 }
 

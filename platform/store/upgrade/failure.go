@@ -19,7 +19,7 @@ import (
 // Failure records the last upgrade that failed, so that commands can report it, and a service manager that
 // restarts Hob does not repeat the snapshot and the trial each time.
 type Failure struct {
-	Version string    `json:"version"` // of the program that failed
+	Version string    `json:"version"` // version of the program that failed
 	Config  string    `json:"config"`  // digest of the configuration file, which may be the cause
 	Reason  string    `json:"reason"`
 	At      time.Time `json:"at"`

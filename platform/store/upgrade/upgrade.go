@@ -31,7 +31,7 @@ import (
 // Options are the parameters of New. All but Free and Failed are required.
 type Options struct {
 	Paths   system.Paths
-	Sets    []store.MigrationSet // of this program
+	Sets    []store.MigrationSet // migrations of this program
 	Version string
 	// Trial opens the home at p, which is a migrated copy, and runs one turn in it. It must not
 	// contact accounts, channels or models.

@@ -15,7 +15,7 @@ var wordText string
 
 // lexicon is the parsed words.txt.
 type lexicon struct {
-	kinds     map[string]Kind // by the folded words, joined with spaces
+	kinds     map[string]Kind // keyed by the folded words, joined with spaces
 	loose     map[string]bool
 	longest   map[string]int // number of words of the longest kind that starts with a word, by that word
 	ends      map[string]Kind

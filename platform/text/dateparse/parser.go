@@ -31,8 +31,8 @@ type feastYear struct {
 }
 
 const (
-	maxSteps      = 20000  // for all readings that start at one token
-	maxTotalSteps = 200000 // for a sentence
+	maxSteps      = 20000  // limit for all readings that start at one token
+	maxTotalSteps = 200000 // limit for a sentence
 )
 
 // spendStep counts one step of work and reports whether the limit allows it.

@@ -12,11 +12,11 @@ const (
 	fDom                       // the 15th
 	fWeekday                   // Tuesday
 	fFeast                     // Christmas
-	fNth                       // the second Monday (of something)
+	fNth                       // an nth day: "the second Monday of ..."
 	fClock                     // 17:30
-	fPart                      // in the morning
+	fPart                      // a part of the day: "in the morning"
 	fZone                      // GMT
-	fInstant                   // in 20 minutes
+	fInstant                   // a point in time: "in 20 minutes"
 	fPick                      // use one day to represent the span: "end of March"
 )
 

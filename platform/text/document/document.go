@@ -102,7 +102,7 @@ type Person struct {
 
 // Section is a part of a document under one heading.
 type Section struct {
-	Heading []string // from the outermost
+	Heading []string // headings, outermost first
 	Place   string   // "page 3", "sheet Budget", "slide 4"; "" if there is none
 	Text    string
 	// Rows replace Text if the section is a table. Header must be repeated before each chunk of

@@ -126,7 +126,7 @@ func isDateFormat(code string) bool {
 	return strings.ContainsAny(strings.ToLower(plain.String()), "ymdhs") && !strings.Contains(strings.ToLower(plain.String()), "general")
 }
 
-// readSheet reads one.
+// readSheet reads a sheet.
 func (k *workbook) readSheet(part string) (t table, cut bool, err error) {
 	var cells []string
 	var value strings.Builder

@@ -151,7 +151,7 @@ func (m *Message) readPart(raw []byte, digest bool) (p Part, boundary string, ok
 	p.Kind, p.Params = MediaType(fields.First("content-type"))
 	switch {
 	case p.Kind != "":
-	case digest: // RFC 2046, 5.1.5
+	case digest: // the default type in a digest (RFC 2046, 5.1.5)
 		p.Kind = "message/rfc822"
 	default:
 		p.Kind = "text/plain"

@@ -58,7 +58,7 @@ func HTML(text string, base *url.URL) (*Page, error) {
 	}
 	p.Text = w.finishText()
 	p.Links = w.links
-	all := &writer{base: base, known: known} // also of menus
+	all := &writer{base: base, known: known} // collects the text of menus too
 	all.collectLinks(doc, &p.Links)
 	return p, nil
 }

@@ -9,7 +9,7 @@ import (
 
 // Limits of the schemas.
 const (
-	maxNodes       = 100_000 // of all schemas of a document
+	maxNodes       = 100_000 // nodes of all schemas of a document
 	maxSchemaDepth = 8
 	maxProperties  = 100
 	maxEnum        = 100

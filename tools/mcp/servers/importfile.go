@@ -140,7 +140,7 @@ func cleanName(s string) string {
 type converter struct {
 	env    Env
 	inputs map[string]string
-	hint   string // of the last value that only the user knows
+	hint   string // name of the last value that only the user knows
 }
 
 func (c *converter) convertServer(name string, raw json.RawMessage) (Server, error) {

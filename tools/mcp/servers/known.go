@@ -30,9 +30,9 @@ type Known struct {
 
 // KnownSecret is the secret that a server needs.
 type KnownSecret struct {
-	Env    string `toml:"env"`    // variable of the program, or
-	Header string `toml:"header"` // header of the requests
-	Prefix string `toml:"prefix"` // such as "Bearer "
+	Env    string `toml:"env"`    // variable of the program that receives the secret
+	Header string `toml:"header"` // or header of the requests that contains the secret
+	Prefix string `toml:"prefix"` // text before the secret, such as "Bearer "
 	Label  string `toml:"label"`
 	Page   string `toml:"page"` // where the user gets it
 }

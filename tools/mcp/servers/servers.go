@@ -25,7 +25,7 @@ import (
 // Server is a server to add.
 type Server struct {
 	Name    string
-	Command string // a program, or
+	Command string // the program; either Command or URL is set
 	URL     string // an address
 	Args    []string
 	Cwd     string
@@ -42,7 +42,7 @@ type Server struct {
 
 // Secret is a secret that must be stored.
 type Secret struct {
-	Name  string // of the stored secret
+	Name  string // name of the stored secret
 	Value string // "" if only the user knows it
 	Hint  string // what the user must store; for an empty Value
 }

@@ -54,7 +54,7 @@ done
 // startWithServers starts the program in turns without MCP servers and with 10 of them, whose tools
 // it knows from an earlier connection.
 func startWithServers(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
-	if runtime.GOOS == "windows" { // has no shell for the servers
+	if runtime.GOOS == "windows" { // Windows has no shell for the servers
 		return nil, nil
 	}
 	plain, err := newHome(o, nil)
@@ -62,7 +62,7 @@ func startWithServers(ctx context.Context, o Options, r benchRounds) ([]Figure, 
 		return nil, err
 	}
 	defer plain.removeDir()
-	if err := errors.Join(plain.startProgram(ctx), plain.stopProgram(ctx)); err != nil { // creates the database
+	if err := errors.Join(plain.startProgram(ctx), plain.stopProgram(ctx)); err != nil { // the first start creates the database
 		return nil, err
 	}
 	script, list := filepath.Join(plain.dir, "server.sh"), filepath.Join(plain.dir, "tools.json")

@@ -112,7 +112,7 @@ type Env struct {
 	Desktop, Starts bool
 	Getenv          func(string) string // nil means os.Getenv
 	Now             time.Time
-	HTTP            *http.Client // for model servers; nil means the default client
+	HTTP            *http.Client // client for model servers; nil means the default client
 
 	dates *dateRecorder
 }

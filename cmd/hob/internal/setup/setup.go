@@ -47,7 +47,7 @@ type Options struct {
 	Config  *config.Config
 	Secrets system.Secrets
 	Out     io.Writer
-	HTTP    *http.Client // for model servers; nil means the default client
+	HTTP    *http.Client // client for model servers; nil means the default client
 	// Servers are the local servers to probe. Nil means the default addresses.
 	Servers []llmall.Server
 	// DNS finds the servers for an email address that is not in the table. Nil disables the lookup.

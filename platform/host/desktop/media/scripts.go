@@ -25,7 +25,7 @@ func smtcScript() osrun.Script { return osrun.NewScript("desktop/media/smtc.ps1"
 // scriptRequest is the input of both scripts.
 type scriptRequest struct {
 	ID     string  `json:"id,omitempty"`
-	Action Action  `json:"action,omitempty"` // "": it looks
+	Action Action  `json:"action,omitempty"` // "" only reads the state
 	By     float64 `json:"by,omitempty"`     // seconds
 	Level  int     `json:"level"`
 }

@@ -21,7 +21,7 @@ type Window struct {
 	Title      string
 	App        string // class of the window, or name of its program, in lower case
 	Program    string // path of the program; "" if it is unknown
-	PID        int    // 0: not known
+	PID        int    // 0 means unknown
 	X, Y, W, H int
 	Active     bool // the window has the keyboard focus
 	Notice     bool // a notification, or the desktop background

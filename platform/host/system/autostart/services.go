@@ -72,7 +72,7 @@ func (m *Manager) Start(ctx context.Context) (err error) {
 	case Launchd:
 		_, err = m.o.Run(ctx, launchctl, "kickstart", launchdDomain()+"/"+Label)
 	case XDG, RunKey:
-		err = fmt.Errorf("autostart: start: %w", errors.ErrUnsupported)
+		err = fmt.Errorf("autostart: start service: %w", errors.ErrUnsupported)
 	}
 	return err
 }

@@ -31,7 +31,7 @@ type Text struct {
 const (
 	tagInt16 = 0x81
 	tagInt32 = 0x82
-	tagFirst = 0x80 // from here ...
+	tagFirst = 0x80 // first tag
 	tagLast  = 0x91 // bytes up to this value are tags instead of numbers
 	tagEnd   = 0x86
 )

@@ -33,7 +33,7 @@ type Form struct {
 	Out io.Writer
 }
 
-// over is the number of rows above the options.
+// over is the number of rows that the title takes above the options.
 const over = 2
 
 // tall is the number of list rows that are shown before the list scrolls.
