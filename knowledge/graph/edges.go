@@ -143,8 +143,8 @@ type edge struct {
 	from, to knowledge.Entity
 }
 
-// other returns the end of the edge that is not in ids.
-func (e edge) other(ids []string) string {
+// otherEnd returns the end of the edge that is not in ids.
+func (e edge) otherEnd(ids []string) string {
 	if containsString(ids, e.from.ID) {
 		return e.to.ID
 	}
@@ -192,7 +192,7 @@ func (g *Graph) followAsked(q store.Querier, w knowledge.EdgeQuery, ids []string
 					for u := range c.used {
 						used[u] = true
 					}
-					next = append(next, chain{append(slices.Clone(c.edges), e), e.other([]string{c.end}), used})
+					next = append(next, chain{append(slices.Clone(c.edges), e), e.otherEnd([]string{c.end}), used})
 				}
 			}
 		}
