@@ -35,7 +35,7 @@ func (b *Base) IndexTx(tx *store.Tx, d Doc) error {
 // UnindexTx removes a document from the index. An unknown document is not an error.
 func (b *Base) UnindexTx(tx *store.Tx, kind, ref string) error {
 	if _, err := tx.Exec(`DELETE FROM docs WHERE kind = ? AND ref = ?`, kind, ref); err != nil {
-		return fmt.Errorf("knowledge: unindex %s: %w", kind, err)
+		return fmt.Errorf("knowledge: remove %s from the index: %w", kind, err)
 	}
 	b.notifyChanged(tx)
 	return origins.DropTx(tx, origins.Row, ref)

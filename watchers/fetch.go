@@ -59,7 +59,7 @@ func StatusError(resp *safehttp.Response) error {
 	case s == http.StatusGone:
 		return fmt.Errorf("%w: %s reports that this address is permanently gone (410)", ErrPermanent, host)
 	case s == http.StatusTooManyRequests, s == http.StatusServiceUnavailable:
-		err := fmt.Errorf("%s is busy (%d)", host, s)
+		err := fmt.Errorf("%s is overloaded (HTTP status %d); Hob tries again later", host, s)
 		if until, ok := RetryAfter(resp.Header, time.Now()); ok {
 			return Later(until, err)
 		}

@@ -60,7 +60,7 @@ func selectPoll(q store.Querier, id string) (poll, error) {
 		FROM watcher_polls WHERE watcher = ?`, id).
 		Scan(&p.life, &begun, &p.based, &cursor, &before, &p.fails, &since, &p.told, &p.day, &p.fired, &p.left)
 	if errors.Is(err, sql.ErrNoRows) {
-		return p, fmt.Errorf("%w: %s has no progress", ErrNotFound, id)
+		return p, fmt.Errorf("%w: no poll state is stored for %s", ErrNotFound, id)
 	}
 	if err != nil {
 		return p, fmt.Errorf("watchers: read progress: %w", err)

@@ -103,7 +103,7 @@ func IsTaskEvent(ev bus.Event) bool { return ev.Kind == bus.Task && ev.Source ==
 
 func orderOf(ev bus.Event) (o taskPayload, err error) {
 	if err := json.Unmarshal(ev.Payload, &o); err != nil {
-		return o, fmt.Errorf("task of event %s: %w", ev.ID, err)
+		return o, fmt.Errorf("decode the task of event %s: %w", ev.ID, err)
 	}
 	return o, nil
 }

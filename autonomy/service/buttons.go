@@ -207,7 +207,7 @@ func (b *Buttons) Cancel(ctx context.Context, channel, event string) (string, er
 	}
 	var said []string
 	var failed error
-	for _, id := range ids { // one that is too late must not keep the others
+	for _, id := range ids { // an action that is too late must not prevent undoing the others
 		r, err := b.service().o.Undo.Undo(ctx, tools.UndoRequest{ID: id, Origin: channel})
 		if err != nil {
 			failed = errors.Join(failed, err)

@@ -132,7 +132,7 @@ func (h Home) Add(ctx context.Context, c *Candidate, o AddOptions) (trusted bool
 		if err != nil {
 			return err
 		}
-		if written.digestFiles() != c.Digest { // for example on a disk that does not distinguish letter case
+		if written.digestFiles() != c.Digest { // the disk changed the files, for example because it ignores letter case
 			return fmt.Errorf("%w: this disk cannot store the files unchanged; rename files that differ only in letter case", ErrInvalid)
 		}
 		failpoint.Hit("skill.staged")

@@ -109,7 +109,7 @@ func Session(id string) string { return eventSource(id) }
 // OrderOf parses the payload of an event for a goal.
 func OrderOf(ev bus.Event) (o EventPayload, err error) {
 	if err := json.Unmarshal(ev.Payload, &o); err != nil {
-		return o, fmt.Errorf("goal of event %s: %w", ev.ID, err)
+		return o, fmt.Errorf("decode the goal of event %s: %w", ev.ID, err)
 	}
 	return o, nil
 }

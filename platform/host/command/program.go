@@ -114,7 +114,7 @@ const (
 	maxHashed  = 512 << 20 // bytes
 )
 
-var errTooBig = errors.New("file is too large")
+var errTooBig = errors.New("file is larger than 512 MB")
 
 // fileDigest returns the SHA-256 of a file.
 func (j *Analyzer) fileDigest(path string) (string, error) {

@@ -252,7 +252,7 @@ func checkKeyStorage(ctx context.Context, e Env) []Check {
 	}
 	got, err := v.Get(ctx, "proof")
 	if err != nil || got != secret {
-		return failWithError(name, errors.Join(errors.New("a stored secret cannot be read again"), err), "")
+		return failWithError(name, errors.Join(errors.New("the secret that was just stored cannot be read"), err), "")
 	}
 	raw, err := os.ReadFile(file)
 	fi, statErr := os.Stat(file)
