@@ -31,7 +31,7 @@ func findOutdatedRows(q store.Querier, k *parsedQuestion, rows []*row, form floa
 	if err != nil {
 		return nil, fmt.Errorf("knowledge: read outdated facts: %w", err)
 	}
-	told := map[string]*row{} // by event, the joined text of the facts that the event stated
+	told := map[string]*row{} // keyed by event: the joined text of the facts that the event stated
 	for _, f := range list {
 		if told["event:"+f.Event] == nil {
 			told["event:"+f.Event] = &row{}

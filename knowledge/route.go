@@ -71,7 +71,7 @@ func (k *parsedQuestion) detectAnswerKind(text string) {
 		has("which", "day") || has("which", "year") || has("what", "year") || has("which", "month") || has("what", "month")
 	k.number = has("how", "many") || has("how", "much") || has("how", "often") || has("how", "old")
 	for _, words := range [][]string{{"used", "to"}, {"use", "to"}, {"until", "now"}, {"no", "longer"}, {"in", "the", "past"}} {
-		if has(words...) && (words[0] != "use" || has("did")) { // such as "where did I use to live"
+		if has(words...) && (words[0] != "use" || has("did")) { // "used to" in a question, such as "where did I use to live"
 			k.bygone = append(k.bygone, words...)
 		}
 	}

@@ -15,7 +15,7 @@ var synonymText string
 
 // synonyms is the parsed table of synonyms.txt. It is immutable.
 type synonyms struct {
-	exact   map[string][]termMeaning // by word; a word without terms is a stop word
+	exact   map[string][]termMeaning // keyed by word; a word without terms is a stop word
 	stems   map[string][]termMeaning // keyed by the stem of an English word
 	begin   map[string][]termMeaning // by prefix
 	phrases map[string][]termMeaning // phrases joined with spaces

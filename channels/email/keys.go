@@ -13,7 +13,7 @@ import (
 // key is still published half a day later.
 const (
 	keyRest = 12 * time.Hour
-	maxKeys = 40 // of up to 350 bytes each; the channel state holds at most 64 KiB
+	maxKeys = 40 // keys of up to 350 bytes each; the channel state holds at most 64 KiB
 )
 
 // errNewKey means that the signing key has not been known for long enough.

@@ -32,7 +32,7 @@ const (
 
 // form is one request of a server: values to enter, or an address to open.
 type form struct {
-	key      string // of the request in a result; revision 2025-11-25 has none
+	key      string // key of the request in a result; revision 2025-11-25 has none
 	digest   string
 	message  string
 	fields   []formField // by name

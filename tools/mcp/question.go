@@ -21,7 +21,7 @@ import (
 
 // Limits of the questions of a server.
 const (
-	maxQuestions   = 20 // that wait for an answer, of one server
+	maxQuestions   = 20 // questions of one server that wait for an answer
 	questionLife   = 24 * time.Hour
 	maxRequests    = 10 // questions in one call; further ones are declined
 	maxAtOnce      = 5  // questions in one result of revision 2026-07-28

@@ -48,13 +48,13 @@ type server struct {
 	connecting chan struct{}     // closed when the attempt has ended; nil if there is none
 	stopped    bool
 	login      *login   // the last login, or nil
-	scopes     []string // that a call was refused for; the next login requests them
+	scopes     []string // scopes for which a call was refused; the next login requests them
 	failures   int
 	retryAt    time.Time
 	cause      error // why there is no connection
 	progress   map[string]func(fraction float64, note string)
 	prompts    []tools.Prompt       // the prompts that serve as skills
-	questions  map[string]*question // that wait for an answer, by id; nil if the server never asked
+	questions  map[string]*question // questions that wait for an answer, keyed by id; nil if the server never asked
 }
 
 // session is one connection.

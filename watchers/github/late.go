@@ -12,7 +12,7 @@ import (
 // Limits of the requests for individual runs.
 const (
 	maxOpen      = 50
-	maxOpenPlain = 2 // per poll without a token, because the limit is 60 requests per hour
+	maxOpenPlain = 2 // requests per poll without a token, because the limit is 60 per hour
 )
 
 // lateRuns requests the runs that had not ended at the last poll and are no longer on a page that

@@ -75,7 +75,7 @@ func lastMark(msgs []llm.Message, provider, session string, isUsed func(id strin
 		if !ok || isUsed(k.ID) {
 			continue
 		}
-		start := i // of the messages of the marked turn
+		start := i // first of the messages of the marked turn
 		for start > 0 {
 			if own, ok := markOf(msgs[start-1], provider, session); msgs[start-1].Role != llm.User && (!ok || own.ID != k.ID) {
 				break

@@ -31,9 +31,9 @@ import (
 
 // Values of extraction in the [knowledge] section.
 const (
-	Auto  = "auto"  // by rules, and by a model if one is available
-	Rules = "rules" // only by rules
-	Model = "model" // only by a model
+	Auto  = "auto"  // extracts by rules, and with a model if one is available
+	Rules = "rules" // extracts only by rules
+	Model = "model" // extracts only with a model
 	Off   = "off"
 )
 

@@ -1,14 +1,14 @@
-// Package command judges shell commands by their syntax tree and runs them.
+// Package command analyzes shell commands by their syntax tree and runs them.
 //
-// The judge parses a command as Bash does, resolves each simple command to a program and its
+// The Analyzer parses a command as Bash does, resolves each simple command to a program and its
 // arguments, and reports the effects of the whole command. A command is listed (may run without
 // approval) if it only uses programs in the table (programs.txt) with arguments that are known to
-// be read-only, inside the user's folders. Everything that the judge cannot decide needs approval.
-// A command that names a protected path is refused.
+// be read-only, inside the user's folders. Everything that the Analyzer cannot decide needs
+// approval. A command that names a protected path is refused.
 //
-// The command that runs is exactly the judged one. The judge expands the words, and for pipelines
-// and lists of simple commands Hob starts the programs with the judged arguments, without a shell.
-// A shell runs only commands that the user has approved.
+// The command that runs is exactly the analyzed one. The Analyzer expands the words, and for
+// pipelines and lists of simple commands Hob starts the programs with the analyzed arguments,
+// without a shell. A shell runs only commands that the user has approved.
 //
 // On Windows, commands use other shells, which are not parsed, so no command is listed.
 package command
@@ -34,7 +34,7 @@ const (
 	MaxTimeout     = 10 * time.Minute
 )
 
-// Errors of the judge. A Refusal wraps them.
+// Errors of the Analyzer. A Refusal wraps them.
 var (
 	ErrProtected = errors.New("protected path")
 	ErrInvalid   = errors.New("command cannot be parsed")

@@ -42,7 +42,7 @@ type Runner struct {
 // NewRunner checks the options. It detects the sandbox later, when needed.
 func NewRunner(opt RunOptions) (*Runner, error) {
 	if opt.Judge == nil {
-		return nil, errors.New("command: Judge is required")
+		return nil, errors.New("command: RunOptions needs Judge")
 	}
 	switch opt.Sandbox {
 	case "":

@@ -57,7 +57,7 @@ func TestSandbox(t *testing.T) {
 		}
 	}()
 	_, port, _ := net.SplitHostPort(server.Addr().String())
-	// the judge cannot see a path written in two parts, as in a program
+	// the Analyzer cannot see a path written in two parts, as in a program
 	secret := "d=" + b.home + "; cat $d/.s''sh/id_ed''25519 $d/ho''b/to''ken; ls $d/.s''sh $d/ho''b"
 	reach := "exec 3<>/d''ev/tcp/127.0.0.1/" + port + " && head -1 <&3"
 	for kind, r := range sandboxes(t, b) {

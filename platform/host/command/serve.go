@@ -99,7 +99,7 @@ func (x *executor) runPlan() int {
 		if line.When == "&&" && status != 0 || line.When == "||" && status == 0 {
 			continue
 		}
-		if len(line.Steps) == 0 { // a cd, which the judge has already applied
+		if len(line.Steps) == 0 { // a cd, which the Analyzer has already applied
 			status = 0
 			continue
 		}
@@ -223,7 +223,7 @@ func (x *executor) prepareCommand(dir string, s Step, in, out, null *os.File) (*
 }
 
 // openFiles opens the inputs of a step: the redirected input and, without a sandbox, all files of
-// the step. It follows no links, because the judge has already resolved them.
+// the step. It follows no links, because the Analyzer has already resolved them.
 func (x *executor) openFiles(s Step, cmd *exec.Cmd) (opened []*os.File, err error) {
 	add := func(path string, folder bool) (*os.File, error) {
 		f, err := openPlain(path, folder)

@@ -176,8 +176,8 @@ func (o Options) runStep(ctx context.Context, s Step, ask Asker, number, of int)
 	return stateDone, o.applyResult(ctx, s.Name, d)
 }
 
-// runQuestions asks until a step has all answers and they work. It passes answers that fail to
-// mend, which returns whether to keep them anyway.
+// runQuestions asks until a step has all answers and they work. It calls mend with answers that do
+// not work. mend returns whether to keep them anyway.
 func (o Options) runQuestions(ctx context.Context, s Step, ask func([]Question) (Answers, error), mend func(*Problem) (bool, error)) (StepResult, error) {
 	a, was := Answers{}, Answers{}
 	for {

@@ -46,7 +46,7 @@ type comObject struct{ table *[32]uintptr }
 func (o *comObject) callMethod(method int, args ...uintptr) error {
 	all := append([]uintptr{uintptr(unsafe.Pointer(o))}, args...)
 	if hr, _, _ := syscall.SyscallN(o.table[method], all...); int32(hr) < 0 { //nolint:gosec // an HRESULT
-		return fmt.Errorf("Core Audio: 0x%08X", uint32(hr))
+		return fmt.Errorf("Core Audio: call failed with 0x%08X", uint32(hr))
 	}
 	return nil
 }
