@@ -25,6 +25,7 @@ import (
 	"testing"
 	"time"
 
+	"hob/autonomy/llm/acp/acptest"
 	"hob/autonomy/llm/llmtest"
 	"hob/platform/net/nettest"
 )
@@ -165,6 +166,7 @@ var program = sync.OnceValues(func() (string, error) {
 var workshop string
 
 func TestMain(m *testing.M) {
+	acptest.Main()
 	os.Exit(run(m))
 }
 

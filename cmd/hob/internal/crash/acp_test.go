@@ -1,0 +1,214 @@
+//go:build unix
+
+package crash
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hob/autonomy/llm/acp/acptest"
+)
+
+// agentWorld is a world whose model is an external agent: this test's own binary.
+type agentWorld struct{ *world }
+
+func newAgentWorld(t *testing.T) agentWorld {
+	t.Helper()
+	w := agentWorld{newWorld(t, uint64(number("HOB_CRASH_SEED", 1)))}
+	exe, err := os.Executable()
+	check(t, err)
+	args, err := json.Marshal(acptest.Args())
+	check(t, err)
+	config := filepath.Join(w.dir, "hob-home", "config.toml")
+	text, err := os.ReadFile(config)
+	check(t, err)
+	conf := strings.Replace(string(text), `model = "test/test"`, "model = \"tester\"\nfallback = [\"none\"]", 1)
+	conf += fmt.Sprintf("[providers.tester]\nkind = \"acp\"\ncommand = %q\nargs = %s\ncwd = %q\n", exe, args, filepath.Join(w.dir, "work"))
+	check(t, os.WriteFile(config, []byte(conf), 0o600))
+	return w
+}
+
+type openQuestion struct{ ID, Event, Session string }
+
+// questions returns the open questions; none while the daemon is down.
+func (w agentWorld) questions(ctx context.Context) (list []openQuestion) {
+	_ = w.call(ctx, http.MethodGet, "/api/v1/approvals?state=pending", nil, &list)
+	return list
+}
+
+// question waits for the open question of an event, except the one before a restart.
+func (w agentWorld) question(ctx context.Context, event, except string) (q openQuestion) {
+	w.settle(ctx, "a question of "+event, func() bool {
+		for _, q = range w.questions(ctx) {
+			if q.Event == event && q.ID != except {
+				return true
+			}
+		}
+		return false
+	})
+	return q
+}
+
+func (w agentWorld) approve(ctx context.Context, q openQuestion) error {
+	var out json.RawMessage
+	return w.call(ctx, http.MethodPost, "/api/v1/sessions/"+q.Session+"/approvals/"+q.ID, map[string]bool{"approved": true}, &out)
+}
+
+// state returns the state of an event.
+func (w agentWorld) state(ctx context.Context, event string) string {
+	var e struct{ State string }
+	_ = w.call(ctx, http.MethodGet, "/api/v1/inbox/"+event, nil, &e)
+	return e.State
+}
+
+// replies counts the replies to an event that the receiver got.
+func (w agentWorld) replies(event string) (n int) {
+	for _, d := range w.receiver.all() {
+		if d.Event == event && d.Kind == "reply" {
+			n++
+		}
+	}
+	return n
+}
+
+// actions counts what the agent did.
+func (w agentWorld) actions(t *testing.T) map[string]int {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(w.dir, "work", "done"))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	out := map[string]int{}
+	for _, l := range strings.Fields(string(b)) {
+		out[l]++
+	}
+	return out
+}
+
+// The daemon is killed while a turn of an external agent waits for an approval, at each stage of a
+// later turn of the conversation. Both turns are answered once, and no action happens twice.
+func TestExternalAgent_KilledWhileItAsks(t *testing.T) {
+	t.Parallel()
+	w := newAgentWorld(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	w.daemonUp()
+	for n, stage := range []string{"answered", "running", "asking", "running, the first is approved"} {
+		session, one, two, file := fmt.Sprint("webhook:stage", n), fmt.Sprint("one", n), fmt.Sprint("two", n), filepath.Join(w.dir, "work", fmt.Sprint("file", n))
+		first := w.sendTo(ctx, session, "do execute "+one)
+		asked, other := w.question(ctx, first, ""), openQuestion{}
+		text := map[string]string{"answered": "say Hello.", "asking": "do execute " + two}[stage]
+		if text == "" {
+			text = "await " + file
+		}
+		second := w.sendTo(ctx, session, text)
+		switch stage {
+		case "answered":
+			w.settle(ctx, "the second answer", func() bool { return w.done(ctx, second) })
+		case "asking":
+			other = w.question(ctx, second, "")
+		default:
+			w.settle(ctx, "the second turn", func() bool { return w.state(ctx, second) == "claimed" })
+			if strings.Contains(stage, "approved") {
+				check(t, w.approve(ctx, asked))
+			}
+		}
+		third := w.sendTo(ctx, session, "say Bye.")
+		if !w.kill() {
+			t.Fatal("the daemon had died")
+		}
+		w.daemonUp()
+		again := w.question(ctx, first, asked.ID)
+		if stage == "asking" {
+			check(t, w.approve(ctx, w.question(ctx, second, other.ID)))
+		}
+		check(t, os.WriteFile(file, nil, 0o600))
+		for _, id := range []string{second, third} { // they do not wait for the first
+			w.settle(ctx, "a later answer", func() bool { return w.done(ctx, id) })
+		}
+		if n := w.actions(t)[one]; n != 0 {
+			t.Errorf("%s: it acted %d times before the approval", stage, n)
+		}
+		check(t, w.approve(ctx, again))
+		w.settle(ctx, "the first answer", func() bool { return w.done(ctx, first) })
+		w.settle(ctx, "the replies", func() bool { return w.replies(first)*w.replies(second)*w.replies(third) > 0 })
+		if n := w.actions(t); n[one] != 1 || n[two] != map[bool]int{true: 1}[stage == "asking"] || w.replies(first)+w.replies(second)+w.replies(third) != 3 {
+			t.Errorf("%s: the agent did %v, replies %d, %d, %d", stage, n, w.replies(first), w.replies(second), w.replies(third))
+		}
+	}
+	w.stop()
+}
+
+// The daemon is killed at random instants while messages arrive that ask and messages that do not,
+// and all questions are approved. Each message is answered once, and no action happens more often
+// than it was approved.
+func TestExternalAgent_KilledAtAnyInstant(t *testing.T) {
+	t.Parallel()
+	w := newAgentWorld(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	w.daemonUp()
+	var mu sync.Mutex
+	events, approved := map[string]string{}, map[string]int{} // text -> event, event -> approvals
+	working, stop := context.WithCancel(ctx)
+	var workers sync.WaitGroup
+	workers.Go(func() { // the user approves
+		for ; working.Err() == nil; pauseFor(working, 30*time.Millisecond) {
+			for _, q := range w.questions(ctx) {
+				if err := w.approve(ctx, q); err == nil || !strings.Contains(err.Error(), "refused") { // unknown: it may count
+					mu.Lock()
+					approved[q.Event]++
+					mu.Unlock()
+				}
+			}
+		}
+	})
+	feeding, full := context.WithCancel(ctx)
+	var feeder sync.WaitGroup
+	feeder.Go(func() {
+		for n := 0; feeding.Err() == nil; n++ {
+			text := fmt.Sprintf("do execute n%d", n)
+			if n%3 > 0 {
+				text = fmt.Sprintf("say answer %d.", n)
+			}
+			event := w.sendTo(ctx, fmt.Sprint("webhook:chat", n%2), text)
+			mu.Lock()
+			events[text] = event
+			mu.Unlock()
+			pauseFor(feeding, 150*time.Millisecond)
+		}
+	})
+	kills := number("HOB_CRASH_AGENT_KILLS", 5)
+	for n := range kills {
+		w.killOnce(n)
+	}
+	w.daemonUp()
+	full()
+	feeder.Wait()
+	for _, event := range events {
+		w.settle(ctx, "event "+event, func() bool { return w.done(ctx, event) })
+		w.settle(ctx, "the reply to "+event, func() bool { return w.replies(event) > 0 })
+	}
+	stop()
+	workers.Wait()
+	acted := w.actions(t)
+	for text, event := range events {
+		if n := w.replies(event); n != 1 {
+			t.Errorf("%q was answered %d times", text, n)
+		}
+		action, isAction := strings.CutPrefix(text, "do execute ")
+		if n := acted[action]; isAction && (n == 0 || n > approved[event]) {
+			t.Errorf("%q happened %d times after %d approvals", action, n, approved[event])
+		}
+	}
+	t.Logf("%d kills, %d messages", kills, len(events))
+	w.stop()
+}
