@@ -70,6 +70,7 @@ func (r *runningTurns) remove(t *activeTurn) {
 	r.signalChanged()
 	r.mu.Unlock()
 	close(t.done)
+	r.parkWaiting()
 	r.signalFreed()
 }
 
@@ -94,15 +95,15 @@ func (r *runningTurns) count() int {
 	return len(r.byEvent)
 }
 
-// freeSlots returns the number of free slots. Commands need no slot. Up to a limit, turns that are
-// waiting for an answer need none either.
+// freeSlots returns the number of free slots. Commands and parked turns need no slot. Up to a limit,
+// other turns that are waiting for an answer need none either.
 func (r *runningTurns) freeSlots() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n, held := r.slots, 0
 	for _, t := range r.byEvent {
 		switch {
-		case !t.isQueued():
+		case !t.isQueued(), t.parked:
 		case t.held > 0 && held < r.slots:
 			held++
 		default:
@@ -199,7 +200,15 @@ func (r *runningTurns) addWaits(t *activeTurn, held, active int) {
 	if held > 0 && r.draining {
 		t.cancel(turn.ErrDraining)
 	}
+	r.mu.Unlock()
+	r.parkWaiting()
+	r.signalFreed()
+}
+
+// parkWaiting parks the turns that wait, within the limits.
+func (r *runningTurns) parkWaiting() {
 	var waiting []*activeTurn
+	r.mu.Lock()
 	for _, t := range r.byEvent {
 		if t.held > 0 && t.active == 0 && !t.parked {
 			waiting = append(waiting, t)
@@ -209,22 +218,25 @@ func (r *runningTurns) addWaits(t *activeTurn, held, active int) {
 	for _, t := range waiting {
 		r.parkTurn(t)
 	}
-	r.signalFreed()
 }
 
 // parkTurn lets later events of the turn's session run. Each parked turn keeps a process, so at most
-// as many turns are parked as there are slots; the sessions of further ones wait.
+// as many turns are parked as there are slots, and background work leaves one of these places to
+// conversations. The sessions of further turns wait.
 func (r *runningTurns) parkTurn(t *activeTurn) {
 	t.parking.Lock()
 	defer t.parking.Unlock()
 	r.mu.Lock()
-	parked := 0
+	parked, limit := 0, r.slots
+	if t.Event.Kind != bus.Message {
+		limit = max(1, limit-1)
+	}
 	for _, x := range r.byEvent {
-		if x.parked {
+		if x.parked && x.active == 0 { // an answered one is about to leave its place
 			parked++
 		}
 	}
-	may := t.held > 0 && t.active == 0 && !t.parked && parked < r.slots && !r.draining
+	may := t.held > 0 && t.active == 0 && !t.parked && parked < limit && !r.draining
 	r.mu.Unlock()
 	if !may {
 		return
@@ -248,6 +260,7 @@ func (r *runningTurns) rejoinSession(ctx context.Context, t *activeTurn) {
 		r.mu.Unlock()
 		ok, err := r.unparkTurn(ctx, t)
 		if ok {
+			r.parkWaiting() // another turn may have its place
 			return
 		}
 		retryAt := (<-chan time.Time)(nil)

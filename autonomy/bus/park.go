@@ -196,9 +196,11 @@ func (in *Inbox) ParkedSessions(ctx context.Context) (out []OpenQuestions, err e
 	return out, rows.Err()
 }
 
-// CountBehind returns the number of events that wait in a session's queue, without the given one.
+// CountBehind returns the number of events that wait in a session's queue behind the given one; 0 if
+// that one is parked or has ended.
 func CountBehind(q store.Querier, session, event string) (n int, err error) {
-	err = q.QueryRow(`SELECT count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ? AND state = 'pending' AND id <> ?`, session, event).Scan(&n)
+	err = q.QueryRow(`SELECT count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ?1 AND state = 'pending' AND id <> ?2
+		AND EXISTS (SELECT 1 FROM inbox e WHERE e.id = ?2 AND e.lane = e.session AND e.state IN ('pending', 'claimed'))`, session, event).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("bus: read waiting events: %w", err)
 	}

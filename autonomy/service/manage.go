@@ -185,19 +185,23 @@ func (sv *Service) addQueue(ctx context.Context, r *api.Status) error {
 	parked, err := sv.o.Bus.Inbox.ParkedSessions(ctx)
 	listed := map[string]bool{}
 	for _, p := range parked {
-		listed[p.Session] = true
 		if p.Blocked > 0 {
+			listed[p.Session] = true
 			r.HeldSources = append(r.HeldSources, api.HeldSource{Session: p.Session, Requests: p.Parked, Waiting: p.Blocked})
 		}
+	}
+	requests := map[string]int{}
+	for _, a := range waiting {
+		requests[a.Session]++
 	}
 	for _, a := range waiting { // above a limit, a turn of an external agent waits without being parked
 		if listed[a.Session] || err != nil {
 			continue
 		}
-		listed[a.Session] = true
 		n, berr := bus.CountBehind(sv.o.Store.Reader(ctx), a.Session, a.Event)
 		if err = berr; n > 0 {
-			r.HeldSources = append(r.HeldSources, api.HeldSource{Session: a.Session, Requests: 1, Waiting: n})
+			listed[a.Session] = true
+			r.HeldSources = append(r.HeldSources, api.HeldSource{Session: a.Session, Requests: requests[a.Session], Waiting: n})
 		}
 	}
 	return err
