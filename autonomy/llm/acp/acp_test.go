@@ -550,3 +550,86 @@ func TestAGuestIsTurnedAway(t *testing.T) {
 		t.Errorf("%v", o.err)
 	}
 }
+
+// While one stream waits for a permission, another stream of the conversation gets its own process
+// and session. The first session gets the missed messages with its next prompt, also in a new
+// process.
+func TestModel_OpensASecondSessionWhileTheFirstAsks(t *testing.T) {
+	dir := t.TempDir()
+	h := open(t, acp.Options{}, "load="+dir)
+	now := time.Now()
+	add := func(role llm.Role, parts ...llm.Part) { // as the history stores it
+		now = now.Add(time.Second)
+		h.msgs = append(h.msgs, llm.Message{Role: role, At: now, Parts: parts})
+	}
+	owner := func(text string) llm.Part { return llm.Part{Text: text, Source: provenance.Owner} }
+	ask := func(text string) string {
+		t.Helper()
+		add(llm.User, owner(text))
+		o := h.stream(t.Context(), "home")
+		if o.err != nil {
+			t.Fatalf("%s: %v", text, o.err)
+		}
+		add(llm.Assistant, o.Parts...)
+		return o.Text()
+	}
+	ask("say One.")
+	gate := &waitingDesk{desk: h.desk, asked: make(chan struct{}), answer: make(chan llm.PermissionResult)}
+	before := h.msgs
+	asking := append(slices.Clone(before), llm.Message{Role: llm.User, Parts: []llm.Part{owner("do execute two")}})
+	var first llm.Response
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for e, err := range h.Stream(t.Context(), llm.Request{Messages: asking, Session: "home", Broker: gate}) {
+			if err != nil {
+				t.Error(err)
+			}
+			first.Add(e)
+		}
+	})
+	<-gate.asked
+	if got := ask("heard"); !strings.Contains(got, "user: say One.") || !strings.HasSuffix(got, "\n|heard") {
+		t.Errorf("beside the waiting stream the prompt was %q", got)
+	}
+	if got := ask("count"); !strings.HasPrefix(got, "prompt 2,") {
+		t.Errorf("the second session does not continue: %q", got)
+	}
+	if n := len(h.Pids()); n != 2 {
+		t.Errorf("%d processes, want 2", n)
+	}
+	gate.answer <- llm.PermissionResult{Allowed: true}
+	wg.Wait()
+	if first.Text() != "It is done: two" {
+		t.Errorf("the first stream: %q", first.Text())
+	}
+	add(llm.User, owner("do execute two")) // the turn moves behind the later ones
+	add(llm.Assistant, first.Parts...)
+	h2 := open(t, acp.Options{Dir: h.dir}, "load="+dir)
+	h2.msgs = slices.Clone(h.msgs)
+	for _, x := range []*house{h, h2} {
+		got := x.say("heard").Text()
+		if !strings.Contains(got, "user: count\nassistant: prompt 2") || strings.Contains(got, "user: do execute two") || strings.Count(got, "say One.") != 1 {
+			t.Errorf("the next prompt of the first session was %q", got)
+		}
+		if got := x.say("heard").Text(); got != "heard" {
+			t.Errorf("the prompt after it was %q", got)
+		}
+	}
+}
+
+// waitingDesk answers a permission request when the test does.
+type waitingDesk struct {
+	*desk
+	asked  chan struct{}
+	answer chan llm.PermissionResult
+}
+
+func (d *waitingDesk) RequestPermission(ctx context.Context, _ llm.Action) (llm.PermissionResult, error) {
+	close(d.asked)
+	select {
+	case r := <-d.answer:
+		return r, nil
+	case <-ctx.Done():
+		return llm.PermissionResult{}, ctx.Err()
+	}
+}
