@@ -176,9 +176,9 @@ func (o Options) runStep(ctx context.Context, s Step, ask Asker, number, of int)
 	return stateDone, o.applyResult(ctx, s.Name, d)
 }
 
-// runQuestions asks until a step has all answers and they work. It calls mend with answers that do
-// not work. mend returns whether to keep them anyway.
-func (o Options) runQuestions(ctx context.Context, s Step, ask func([]Question) (Answers, error), mend func(*Problem) (bool, error)) (StepResult, error) {
+// runQuestions asks until a step has all answers and they work. It calls fix with answers that do
+// not work. fix returns whether to keep them anyway.
+func (o Options) runQuestions(ctx context.Context, s Step, ask func([]Question) (Answers, error), fix func(*Problem) (bool, error)) (StepResult, error) {
 	a, was := Answers{}, Answers{}
 	for {
 		qs, err := s.Next(ctx, o, a)
@@ -187,7 +187,7 @@ func (o Options) runQuestions(ctx context.Context, s Step, ask func([]Question) 
 			if err == nil {
 				return d, nil
 			}
-			if err := removeBadAnswers(ctx, a, err, mend); err != nil {
+			if err := removeBadAnswers(ctx, a, err, fix); err != nil {
 				return StepResult{}, err
 			}
 			continue
@@ -201,7 +201,7 @@ func (o Options) runQuestions(ctx context.Context, s Step, ask func([]Question) 
 			}
 			return StepResult{}, err
 		}
-		if err := removeBadAnswers(ctx, a, err, mend); err != nil {
+		if err := removeBadAnswers(ctx, a, err, fix); err != nil {
 			return StepResult{}, err
 		}
 	}
@@ -218,12 +218,12 @@ func withPreviousAnswers(qs []Question, was Answers) []Question {
 }
 
 // removeBadAnswers removes the rejected answers, so that setup asks for them again.
-func removeBadAnswers(ctx context.Context, a Answers, err error, mend func(*Problem) (bool, error)) error {
+func removeBadAnswers(ctx context.Context, a Answers, err error, fix func(*Problem) (bool, error)) error {
 	p, ok := errors.AsType[*Problem](err)
 	if !ok || ctx.Err() != nil {
 		return errors.Join(err, ctx.Err())
 	}
-	keep, err := mend(p)
+	keep, err := fix(p)
 	if err != nil {
 		return err
 	}
