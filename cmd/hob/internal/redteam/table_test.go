@@ -25,7 +25,7 @@ var incidents = []incident{
 	{what: "A control page trusted an address in its own query, connected there and sent its stored token (CVE-2026-25253)", control: "the page takes no endpoint from its address and stores no token; Hob checks Origin and Host on every request"},
 	{what: "Any web page could guess a password of a local WebSocket; a forged device token bypassed the rate limiter (\"ClawJacked\")", control: "Hob uses a random token of 256 bits; rate limits also apply on loopback, regardless of headers; pairing always needs your approval"},
 	{what: "A local `config.apply` without authentication set a command that then ran (CVE-2026-25593)", control: "every route except health and the page's files needs the token; the API cannot change settings that run programs"},
-	{what: "A token was accepted without verification; a client declared its own scope (CVE-2026-28472, CVE-2026-53821, CVE-2026-33577)", control: "each route compares the token in constant time; a client's rights come from Hob's database; a grant can only narrow them"},
+	{what: "An unverified token was accepted; a client declared its own scope (CVE-2026-28472, CVE-2026-53821, CVE-2026-33577)", control: "each route compares the token in constant time; a client's rights come from Hob's database; a grant can only narrow them"},
 	{what: "Revoked tokens stayed valid on open sockets", control: "Hob checks authentication for each request; a revocation closes open connections"},
 	{what: "The master token was sent in probes of loopback ports (CVE-2026-22174)", control: "Hob sends the token to no other service; child processes and models never see it"},
 	{what: "A tool argument caused requests to internal addresses (CVE-2026-26322)", control: "for each request and redirect, one dialer resolves the name, rejects special address ranges and connects to the checked address"},
@@ -33,11 +33,11 @@ var incidents = []incident{
 	{what: "Links were swapped between the check and the use; the input forged a flag that marks the user (CVE-2026-44112, CVE-2026-44113, CVE-2026-44118)", control: "Hob opens files below a root that links cannot leave; only the channel's proof identifies the user"},
 	{what: "An alternative name of a parameter bypassed the sandbox (2026.3.28; CVE-2026-32046)", control: "one check covers all file paths, regardless of the parameter name; a test tries each parameter of each tool"},
 	{what: "An empty caller or the suffix of a number was accepted; a list silently became open (CVE-2026-28446)", control: "Hob compares normalized addresses exactly; an empty list allows no one; an invalid setting is an error at start"},
-	{what: "Hundreds of malicious skills wrote persona and memory files (\"ClawHavoc\")", control: "no tool can write the persona, USER.md, MEMORY.md or settings, even after an approval; the skills, schedules and watchers of a template have only the rights of untrusted text"},
-	{what: "An MCP server began to copy every email; a client ran what a server sent (postmark-mcp, CVE-2025-6514)", control: "Hob treats all text of a server as untrusted, ignores its claims about effects, asks before calls whose effects you did not configure, holds back changed tools, and runs programs in the sandbox"},
-	{what: "Look-alike installers and packages", control: "builds are reproducible; `hob update` accepts a release only if its manifest is signed with the key in the program", waits: "signed packages for each system; installations from other sources are not protected"},
+	{what: "Hundreds of malicious skills wrote persona and memory files (\"ClawHavoc\")", control: "no tool can write the persona, USER.md, MEMORY.md or settings; the parts of a template have only the rights of untrusted text"},
+	{what: "An MCP server began to copy every email; a client ran what a server sent (postmark-mcp, CVE-2025-6514)", control: "all text of a server is untrusted; Hob asks before calls whose effects you did not configure, holds back changed tools, and runs programs in the sandbox"},
+	{what: "Look-alike installers and packages", control: "builds are reproducible; `hob update` accepts a release only if its manifest is signed with the key in the program", waits: "signed packages for each system"},
 	{what: "Hundreds of thousands of gateways open to the internet", control: "Hob listens only on loopback; it refuses any other address without TLS and a password"},
-	{what: "\"Do nothing until I say so\" was lost in a summary, a remote stop was ignored, 200 emails were deleted", control: "the rule is in code, not in a prompt; Hob asks before batches; you can undo changes; Hob handles /stop before queued messages and ends the running turn", waits: "one approval request for many consecutive email moves; you can already undo each move"},
+	{what: "\"Do nothing until I say so\" was lost in a summary, a remote stop was ignored, 200 emails were deleted", control: "the rule is in code; Hob asks before batches; you can undo changes; /stop ends the running turn", waits: "one approval request for many consecutive email moves"},
 	{what: "Link previews of chat platforms fetched addresses that contained text from a model's context", control: "Hob sends without previews, and scans outgoing text for secrets and long opaque addresses"},
 	{what: "An invitation in a calendar caused a command to run (also EchoLeak, CVE-2025-32711)", control: "a turn that has read untrusted text runs and sends nothing without a new approval, whichever tools the model combines"},
 	{what: "A messenger bridge listened on all addresses without authentication", control: "there is no bridge process: iMessage reads the Mac's own database and sends through scripts", waits: "a private socket and a secret for each run, if Hob ever adds a bridge process"},
@@ -51,16 +51,16 @@ type review struct{ did, control string }
 
 // reviews are numbered from 1.
 var reviews = []review{
-	{did: "Critical. After a hostile email the model started a background task, which asked for a command. You typed `hob ask ok` to answer something else, and the command ran", control: "\"Yes\" approves only the last question that was shown in that chat, asked by your own turn, with nothing after it; \"ok\" approves nothing. The guard treats the start of a task like the effects that the task may have"},
-	{did: "High. A commit message in `git log \\| hob ask` counted as your words: Hob recalled a secret, opened an address, wrote and trashed a file and made a schedule without a question", control: "Standard input and long pastes are untrusted unless you vouch for them with `--mine`"},
-	{did: "High. In 16 of 31 layouts the quoted or forwarded part of your email counted as your words, because Hob's word lists did not contain the quote header", control: "Text above the first boundary is yours. Without a recognized boundary, only the first paragraph is yours, and the turn counts as tainted. An approval by email must be a reply to the question"},
-	{did: "High without a sandbox. Commands counted as read-only wrote files (`xxd -bc 5 FILE`, `tree -Io zz FILE`) or read other folders and processes (`diff`, `jq --arg`, `ps -axeww`)", control: "A command runs without a question only if its argument form is listed for its program. The sandbox hides the environment of other processes"},
-	{did: "Medium. An approved command ran code that had changed after the question: `sh < job.sh`, `make -C tp`, `npm --prefix`, `xargs sh`, scripts over 1 MiB", control: "An approval is bound to a digest of every file that the command would read as code, and lists code that it does not cover. The same check applies to files, emails, events, pages and the clipboard"},
-	{did: "Medium. Hob cut the middle of a question with more than 2,000 characters: `rm -rf` in the contents of a new file was invisible", control: "A question starts with the action and its reason. Hob splits long contents into pages or attaches them"},
-	{did: "Medium. Files that Hob wrote without a question into the drop folder were read by other programs as instructions or formulas: CLAUDE.local.md, vercel.json, `.csv` with formulas, Markdown with remote images", control: "Hob renders the files that it writes there: it chooses their names, re-encodes text and tables, and disables links and images"},
+	{did: "Critical. `hob ask ok`, an answer to something else, approved a command of a background task that a hostile email had started", control: "\"Yes\" approves only the last question that was shown in that chat, asked by your own turn, with nothing after it; \"ok\" approves nothing"},
+	{did: "High. A commit message in `git log \\| hob ask` counted as your words", control: "Standard input and long pastes are untrusted unless you vouch for them with `--mine`"},
+	{did: "High. In 16 of 31 layouts the quoted or forwarded part of your email counted as your words", control: "Text above the first boundary is yours; without a recognized boundary, only the first paragraph is yours. An approval by email must be a reply to the question"},
+	{did: "High without a sandbox. Commands counted as read-only wrote files (`xxd -bc 5 FILE`) or read other folders and processes (`jq --arg`, `ps -axeww`)", control: "A command runs without a question only if its argument form is listed for its program. The sandbox hides the environment of other processes"},
+	{did: "Medium. An approved command ran code that had changed after the question: `sh < job.sh`, `make -C tp`, `xargs sh`", control: "An approval is bound to a digest of every file that the command would read as code, and lists code that it does not cover"},
+	{did: "Medium. Hob cut the middle of a question with more than 2,000 characters, so that `rm -rf` was invisible", control: "Hob splits long contents into pages or attaches them"},
+	{did: "Medium. Other programs read files in the drop folder as instructions or formulas (CLAUDE.local.md, `.csv`)", control: "Hob chooses the names of the files that it writes there, re-encodes text and tables, and disables links and images"},
 	{did: "Medium. A file from an unknown sender counted as your words after a move into a trusted folder", control: "Moved, copied, renamed or archived content keeps its provenance until you vouch for it"},
-	{did: "Medium. A nested multipart email of 578 kB stalled Hob for 13 s, 200,000 flat parts for 9 s", control: "One email parser with fixed limits reads all email, in the helper process that also reads PDF files"},
-	{did: "Low. A request signed with timestamps was accepted again with the body-only scheme; exports and lists printed control characters; a refusal advised to allow `~/.ssh`; a result without a source counted as Hob's own", control: "Each secret belongs to one signature scheme; Hob removes control characters from terminal output; advice names no protected folder; a result without a source counts as untrusted"},
+	{did: "Medium. A nested multipart email stalled Hob for 13 s", control: "One email parser with fixed limits reads all email, in a separate process"},
+	{did: "Low. A signed webhook request could be replayed; exports printed control characters; a refusal advised to allow `~/.ssh`; a result without a source counted as Hob's own", control: "Each secret belongs to one signature scheme; Hob removes control characters from terminal output; advice names no protected folder; a result without a source counts as untrusted"},
 	{did: "From use. `hob ask --yes` approved every question without showing it; Hob advised `files.allowed = [\"~\"]`; a search returned a password that you had not asked for; Hob claimed that a reminder was set when none was", control: "`--yes` covers only harmless requests of its own turn; advice names the folder that a call needs; credentials are found only by name; Hob checks its replies against the calls that ran"},
 }
 
@@ -171,8 +171,8 @@ func TestTheTableOfIncidents(t *testing.T) {
 
 const incidentsHead = `# Incidents
 
-This page lists incidents in other assistants and Hob's protections against them. The last column is generated from the names of existing
-tests (` + "`go test ./cmd/hob/internal/redteam -run Table -update`" + `). "waits for" names features that Hob does not have yet.
+This page lists incidents in other assistants and Hob's protections against them. The last column is generated from the tests
+(` + "`go test ./cmd/hob/internal/redteam -run Table -update`" + `). "waits for" names features that Hob does not have yet.
 [Security](security.md) describes all threats.
 
 | | Incident elsewhere | Protection in Hob | Tests |
@@ -182,7 +182,7 @@ tests (` + "`go test ./cmd/hob/internal/redteam -run Table -update`" + `). "wait
 const reviewsHead = `
 ## Review of b2fd773
 
-A reviewer with access to the source code attacked Hob at commit b2fd773. Each finding has regression tests.
+A reviewer with access to the source code attacked Hob at commit b2fd773.
 
 | | Finding | Protection now | Tests |
 |---|---|---|---|
