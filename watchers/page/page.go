@@ -174,7 +174,7 @@ func (p *page) Poll(ctx context.Context, at watchers.Progress) (watchers.Found, 
 
 // matchesChange reports whether a change contains one of the requested words.
 func (p *page) matchesChange(c cursor, text string) bool {
-	gone, come := changedLines(textLines(c.Text), textLines(text))
+	gone, come := watchers.ChangedLines(watchers.TextLines(c.Text), watchers.TextLines(text))
 	return len(p.Words) == 0 || p.Words.MatchesText(strings.Join(gone, "\n")+"\n"+strings.Join(come, "\n"))
 }
 
@@ -182,7 +182,7 @@ func (p *page) matchesChange(c cursor, text string) bool {
 // match. The key contains the start time and the number of changes, so that the same change fires
 // again after a pause.
 func (p *page) changeSignal(begun time.Time, c cursor, text, title string) (watchers.Signal, bool) {
-	gone, come := changedLines(textLines(c.Text), textLines(text))
+	gone, come := watchers.ChangedLines(watchers.TextLines(c.Text), watchers.TextLines(text))
 	if len(gone)+len(come) == 0 {
 		return watchers.Signal{}, false
 	}
@@ -191,7 +191,7 @@ func (p *page) changeSignal(begun time.Time, c cursor, text, title string) (watc
 		name = textnorm.Ellipsize(p.Address, 100)
 	}
 	payload, err := json.Marshal(map[string]any{
-		"url": p.Address, "title": title, "diff": formatDiff(gone, come), "removed": len(gone), "added": len(come),
+		"url": p.Address, "title": title, "diff": watchers.FormatDiff(gone, come), "removed": len(gone), "added": len(come),
 	})
 	if err != nil { // a programming error: all values are strings
 		panic(fmt.Sprintf("page: payload: %v", err))
@@ -199,6 +199,6 @@ func (p *page) changeSignal(begun time.Time, c cursor, text, title string) (watc
 	sum := sha256.Sum256([]byte(c.Text + "\x00" + text))
 	return watchers.Signal{
 		Key:  fmt.Sprintf("%d:%d:%s", begun.UnixMilli(), c.Changes, hex.EncodeToString(sum[:12])),
-		Text: "Changed: " + name + ": " + briefChange(gone, come), Payload: payload, Source: provenance.Outside,
+		Text: "Changed: " + name + ": " + watchers.BriefChange(gone, come), Payload: payload, Source: provenance.Outside,
 	}, true
 }

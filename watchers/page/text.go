@@ -17,14 +17,7 @@ import (
 
 	"hob/platform/net/safehttp"
 	"hob/platform/text/readability"
-	"hob/platform/text/textnorm"
-)
-
-// Limits of the description of a change.
-const (
-	maxLines = 40  // maximum lines of a diff
-	maxLine  = 300 // characters
-	maxTable = 4 << 20
+	"hob/watchers"
 )
 
 // readText returns the text to compare: the lines of the selected part of the page, without noise.
@@ -128,7 +121,7 @@ func (p *page) cutBetween(text string) (string, error) {
 	if p.From+p.To == "" {
 		return text, nil
 	}
-	flat := strings.Join(textLines(text), "\n")
+	flat := strings.Join(watchers.TextLines(text), "\n")
 	if p.From != "" {
 		_, end := locateText(flat, p.From)
 		if end < 0 {
@@ -156,17 +149,6 @@ func locateText(text, want string) (begin, end int) {
 	return i, i + len(want)
 }
 
-// textLines returns the non-empty lines of text.
-func textLines(text string) []string {
-	var out []string
-	for l := range strings.Lines(text) {
-		if l = readability.Squeeze(l); l != "" {
-			out = append(out, l)
-		}
-	}
-	return out
-}
-
 // noise matches text that changes without an edit of the page: relative times ("3 minutes ago") and
 // tokens.
 var noise = sync.OnceValue(func() *regexp.Regexp {
@@ -177,7 +159,7 @@ var noise = sync.OnceValue(func() *regexp.Regexp {
 // completely, because a change after the limit would be missed.
 func (p *page) removeNoise(text string) (string, error) {
 	var b strings.Builder
-	for _, l := range textLines(text) {
+	for _, l := range watchers.TextLines(text) {
 		if p.Ignore.MatchesText(l) {
 			continue
 		}
@@ -188,95 +170,4 @@ func (p *page) removeNoise(text string) (string, error) {
 		b.WriteString(l + "\n")
 	}
 	return b.String(), nil
-}
-
-// changedLines returns the removed and the added lines, each in their order.
-func changedLines(a, b []string) (gone, come []string) {
-	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
-		a, b = a[:len(a)-1], b[:len(b)-1]
-	}
-	if len(a) == 0 || len(b) == 0 || len(a)*len(b) > maxTable { // too many lines for a comparison in order
-		return subtractLines(a, b), subtractLines(b, a)
-	}
-	w := len(b) + 1
-	longest := make([]uint32, (len(a)+1)*w) // lengths of the common subsequences of the remaining lines
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
-				longest[i*w+j] = longest[(i+1)*w+j+1] + 1
-			} else {
-				longest[i*w+j] = max(longest[(i+1)*w+j], longest[i*w+j+1])
-			}
-		}
-	}
-	i, j := 0, 0
-	for i < len(a) && j < len(b) {
-		switch {
-		case a[i] == b[j]:
-			i, j = i+1, j+1
-		case longest[(i+1)*w+j] >= longest[i*w+j+1]:
-			gone = append(gone, a[i])
-			i++
-		default:
-			come = append(come, b[j])
-			j++
-		}
-	}
-	return append(gone, a[i:]...), append(come, b[j:]...)
-}
-
-// subtractLines returns the lines of a that are not in b. Duplicates count separately.
-func subtractLines(a, b []string) []string {
-	have := map[string]int{}
-	for _, l := range b {
-		have[l]++
-	}
-	var out []string
-	for _, l := range a {
-		if have[l]--; have[l] < 0 {
-			out = append(out, l)
-		}
-	}
-	return out
-}
-
-// formatDiff formats the lines as in a diff.
-func formatDiff(gone, come []string) string {
-	var b strings.Builder
-	for _, side := range []struct {
-		mark  string
-		lines []string
-	}{{"- ", gone}, {"+ ", come}} {
-		for i, l := range side.lines {
-			if i == maxLines {
-				fmt.Fprintf(&b, "%s(%d more lines)\n", side.mark, len(side.lines)-maxLines)
-				break
-			}
-			b.WriteString(side.mark + readability.CutRunes(l, maxLine) + "\n")
-		}
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// briefChange describes a change on one line.
-func briefChange(gone, come []string) string {
-	say := func(ls []string) string {
-		text := `"` + textnorm.Ellipsize(ls[0], 120) + `"`
-		if n := len(ls) - 1; n == 1 {
-			text += " and 1 more line"
-		} else if n > 1 {
-			text += fmt.Sprintf(" and %d more lines", n)
-		}
-		return text
-	}
-	switch {
-	case len(gone) == 0:
-		return "added " + say(come)
-	case len(come) == 0:
-		return "removed " + say(gone)
-	}
-	return say(gone) + " became " + say(come)
 }
