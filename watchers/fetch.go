@@ -87,6 +87,7 @@ func RetryAfter(h http.Header, now time.Time) (time.Time, bool) {
 type NetworkTargets struct {
 	URLs    []string // addresses in the form in which they would be requested
 	Secrets []string // references to the secrets that are sent to these URLs
+	Servers []string // names of MCP servers, which get values of the configuration
 }
 
 // HostLister is a Driver whose watchers contact other machines. The guard uses it when a call

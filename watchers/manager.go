@@ -54,6 +54,8 @@ type Options struct {
 	// Network and Secret are passed to the drivers.
 	Network *safehttp.Client
 	Secret  func(ref string) (string, error)
+	// Resources returns the resources of MCP servers. If it is nil, there are none.
+	Resources func() Resources
 	// Workers is the number of concurrent polls (default 4). MinEvery is the shortest poll interval
 	// (default 1m). PerDay limits the firings per day of an untimed watcher (default 200); the
 	// watcher's own limit takes precedence.
@@ -73,6 +75,7 @@ type Manager struct {
 
 	mu      sync.Mutex
 	running bool
+	poller  *poller         // of the current Run
 	dirty   map[string]bool // ids of rows that changed since the loop last checked; true means that the watcher restarts
 	healthy map[string]bool // ids of watchers whose last error no longer applies
 	holding map[string]bool // ids of watchers with signals that were deferred since the loop last checked
@@ -162,12 +165,16 @@ func (m *Manager) buildWith(s Spec, trouble func(context.Context, string, error)
 	if !ok {
 		return nil, fmt.Errorf("%w: unknown watcher kind %q; use one of %s", ErrPermanent, s.Kind, m.kindList())
 	}
-	made, err := d.New(s, Deps{
+	deps := Deps{
 		Store: m.opt.Store, Log: m.opt.Log.With("watcher", s.ID, "kind", s.Kind), Zone: m.opt.Zone,
 		AllowedRead: m.opt.AllowedRead, Account: m.opt.Account, Trouble: trouble, Network: m.opt.Network, Secret: m.opt.Secret,
 		Messages: m.opt.Messages, Called: m.opt.Called, DayOff: m.opt.DayOff,
 		passed: func(p SuppressedSignal) { p.Watcher = s.ID; m.silent.addPassed(p) },
-	})
+	}
+	if m.opt.Resources != nil {
+		deps.Resources = m.opt.Resources()
+	}
+	made, err := d.New(s, deps)
 	if err != nil {
 		return nil, err
 	}

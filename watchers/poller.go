@@ -40,10 +40,13 @@ type pollEntry struct {
 	due    time.Time
 	hours  activeHours
 	group  string
+	topic  string // see TopicPolled
 	told   *reportedErrors
 	cancel context.CancelFunc // cancels the poll in progress
 	gone   bool               // removed, or replaced by another entry
 	index  int                // index in the heap, or -1
+	began  time.Time          // when the last poll began
+	repeat bool               // poll again soon after the poll in progress
 }
 
 // pollGroup holds the waiting watchers of one group.
@@ -61,11 +64,10 @@ func newPoller(m *Manager) *poller {
 }
 
 // scheduleWatcher schedules a watcher that was started or changed.
-func (p *poller) scheduleWatcher(id string, h activeHours, groupName string, due time.Time, told *reportedErrors) {
+func (p *poller) scheduleWatcher(e *pollEntry) {
 	p.mu.Lock()
-	p.dropEntry(id)
-	e := &pollEntry{id: id, hours: h, group: groupName, due: due, told: told}
-	p.byID[id] = e
+	p.dropEntry(e.id)
+	p.byID[e.id] = e
 	heap.Push(&p.heap, e)
 	p.mu.Unlock()
 	p.wakePoller()
@@ -212,7 +214,7 @@ func (p *poller) startPoll(e *pollEntry, cancel context.CancelFunc) bool {
 	if e.gone {
 		return false
 	}
-	e.cancel = cancel
+	e.cancel, e.began, e.repeat = cancel, time.Now().Round(0), false
 	p.work++
 	p.busy[e.id] = true
 	if e.group != "" {
@@ -239,7 +241,9 @@ func (p *poller) finishPoll(e *pollEntry, v pollOutcome) {
 	case v.gone: // the loop reads the row again and decides whether to schedule the watcher
 		p.dropEntry(e.id)
 	default:
-		e.due = v.again.Round(0)
+		if e.due = v.again.Round(0); e.repeat {
+			e.due = earlierOf(e.due, laterOf(time.Now().Round(0), e.began.Add(announceGap)))
+		}
 		heap.Push(&p.heap, e)
 	}
 	p.mu.Unlock()

@@ -49,7 +49,7 @@ func (m *Manager) Run(ctx context.Context) error {
 		l.wg.Wait()
 		m.flushSilences(ctx)
 		m.mu.Lock()
-		m.running = false
+		m.running, m.poller = false, nil
 		clear(m.dirty)
 		clear(m.healthy)
 		clear(m.holding)
@@ -61,6 +61,9 @@ func (m *Manager) Run(ctx context.Context) error {
 		}
 		return err
 	}
+	m.mu.Lock()
+	m.poller = l.poller
+	m.mu.Unlock()
 	l.wg.Go(func() { l.poller.runPoller(ctx) })
 	l.runLoop(ctx)
 	return nil
@@ -208,11 +211,14 @@ func (l *loop) schedulePoll(ctx context.Context, r row, made Polled) {
 	if most := time.Now().Add(longestWish); p.notBefore.Before(most) { // ignore a later time, which was computed with a wrong clock
 		due = laterOf(due, p.notBefore)
 	}
-	group := ""
+	e := &pollEntry{id: r.ID, hours: checked.hours, due: due, told: l.told[r.ID]}
 	if g, ok := made.(Grouped); ok {
-		group = g.Group()
+		e.group = g.Group()
 	}
-	l.poller.scheduleWatcher(r.ID, checked.hours, group, due, l.told[r.ID])
+	if t, ok := made.(TopicPolled); ok {
+		e.topic = t.Topic()
+	}
+	l.poller.scheduleWatcher(e)
 }
 
 // runDue fires the due watchers. It returns how long to sleep, or -1 to sleep until a row changes.

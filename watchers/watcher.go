@@ -170,6 +170,8 @@ type Deps struct {
 	Called   func(q store.Querier, name string) []string
 	// Network is the HTTP client for sources. It is nil without network access.
 	Network *safehttp.Client
+	// Resources reads the resources of MCP servers. It is nil if there are none.
+	Resources Resources
 	// Secret resolves a reference to a secret, such as "keychain:github".
 	Secret func(ref string) (string, error)
 

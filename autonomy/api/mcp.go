@@ -14,6 +14,14 @@ type MCP interface {
 	// MCPTools lists the tools, resources and prompts of the servers, or only of Query.Of. It
 	// connects to servers whose tools are not known yet.
 	MCPTools(ctx context.Context, q Query) ([]MCPTool, error)
+	// MCPOffers lists the resources, the resource templates and the prompts of the server Query.Of. It
+	// connects to the server.
+	MCPOffers(ctx context.Context, q Query) ([]MCPOffer, error)
+	// MCPPrompt gets a prompt of a server. Its texts are untrusted.
+	MCPPrompt(ctx context.Context, name string, call MCPPromptCall) (MCPPromptText, error)
+	// MCPValues lists the values that a server suggests for an argument of a prompt. The list is empty
+	// if the server suggests none.
+	MCPValues(ctx context.Context, name string, q MCPValueQuery) ([]string, error)
 	// TestMCP connects to a server and lists its tools. The error names the cause and the remedy.
 	TestMCP(ctx context.Context, name string) (MCPServer, error)
 	// TrustMCP accepts the changed tools of a server whose Digest the user saw, and returns them. It
@@ -40,6 +48,8 @@ type MCPServer struct {
 	Held      int       `json:"held"`    // tools that changed and wait for `hob mcp trust NAME`
 	Sandbox   string    `json:"sandbox"` // sandbox of the program: bubblewrap, landlock, seatbelt or none; "" for a URL
 	StartedAt time.Time `json:"started_at,omitzero"`
+	// Watched lists the URIs of the resources that watchers follow, while Hob runs.
+	Watched []string `json:"watched,omitempty"`
 }
 
 // MCPTool describes one tool, resource or prompt of a server. Its texts are the server's.
@@ -59,6 +69,50 @@ type MCPTool struct {
 	NewSchema json.RawMessage `json:"new_schema,omitempty"`
 	// Digest identifies the new declaration of a changed tool, for TrustMCP.
 	Digest string `json:"digest,omitempty"`
+}
+
+// MCPOffer describes a resource, a resource template or a prompt of a server. Its texts are the
+// server's.
+type MCPOffer struct {
+	Server      string        `json:"server"`
+	Kind        string        `json:"kind"` // resource, template or prompt
+	Name        string        `json:"name"` // URI of a resource, URI template, or name of a prompt
+	Description string        `json:"description"`
+	Arguments   []MCPArgument `json:"arguments,omitempty"` // of a prompt
+	Watched     bool          `json:"watched"`             // whether a watcher follows the resource
+}
+
+// MCPArgument describes an argument of a prompt.
+type MCPArgument struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Required    bool   `json:"required"`
+}
+
+// MCPPromptCall selects a prompt with its arguments.
+type MCPPromptCall struct {
+	Prompt    string            `json:"prompt"`
+	Arguments map[string]string `json:"arguments,omitempty"`
+}
+
+// MCPPromptText is the text of a prompt.
+type MCPPromptText struct {
+	Description string             `json:"description"`
+	Messages    []MCPPromptMessage `json:"messages"`
+}
+
+// MCPPromptMessage is one message of a prompt.
+type MCPPromptMessage struct {
+	Role string `json:"role"` // user or assistant
+	Text string `json:"text"`
+}
+
+// MCPValueQuery asks for the values of an argument of a prompt that begin with Value.
+type MCPValueQuery struct {
+	Prompt   string            `json:"prompt"`
+	Argument string            `json:"argument"`
+	Value    string            `json:"value"`
+	Others   map[string]string `json:"others,omitempty"` // the values of the other arguments
 }
 
 // MCPLogin is the state of a login.

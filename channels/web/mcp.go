@@ -34,6 +34,23 @@ func (s *Server) mcpRoutes() []route {
 			params: []param{queryParam("id", "the server"), limitParam("200")}, endpoint: listEndpoint(s, s.backend.MCPLogs),
 		},
 		{
+			method: "GET", path: at + "offers", id: "mcp_offers", tag: "lists", summary: "List the resources and prompts of an MCP server; connects to it",
+			params: []param{queryParam("id", "the server")}, endpoint: listEndpoint(s, s.backend.MCPOffers),
+		},
+		{
+			method: "POST", path: at + "servers/{name}/prompt", id: "mcp_prompt", tag: "api", summary: "Get a prompt of a server", params: []param{name},
+			endpoint: actionEndpoint(s, func(r *http.Request, _ call, in api.MCPPromptCall) (api.MCPPromptText, error) {
+				return s.backend.MCPPrompt(r.Context(), r.PathValue("name"), in)
+			}),
+		},
+		{
+			method: "POST", path: at + "servers/{name}/values", id: "mcp_values", tag: "api", summary: "List the values that a server suggests for an argument of a prompt", params: []param{name},
+			endpoint: actionEndpoint(s, func(r *http.Request, _ call, in api.MCPValueQuery) ([]string, error) {
+				out, err := s.backend.MCPValues(r.Context(), r.PathValue("name"), in)
+				return notNil(out), err
+			}),
+		},
+		{
 			method: "POST", path: at + "servers/{name}/test", id: "mcp_test", tag: "api", summary: "Connect to a server and list its tools", params: []param{name},
 			endpoint: readEndpoint(s, func(r *http.Request, _ call) (api.MCPServer, error) {
 				return s.backend.TestMCP(r.Context(), r.PathValue("name"))

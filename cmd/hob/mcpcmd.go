@@ -23,7 +23,7 @@ func (a *cli) mcpCmd() *cobra.Command {
 		}),
 	})
 	tools := a.addJSONFlag(&cobra.Command{
-		Use: "tools [NAME]", Short: "List what the servers offer", Args: cobra.MaximumNArgs(1),
+		Use: "tools [NAME]", Short: "List what the servers offer", ValidArgsFunction: a.completeMCPNames, Args: cobra.MaximumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			return printFetched(c.Context(), a, func(cl *client) ([]api.MCPTool, error) {
 				return cl.MCPTools(c.Context(), api.Query{Of: strings.Join(args, "")})
@@ -75,7 +75,7 @@ func (a *cli) mcpCmd() *cobra.Command {
 		}),
 	})
 	logs.Flags().IntVarP(&most, "lines", "n", 50, "number of lines")
-	return a.commandGroup(&cobra.Command{Use: "mcp", Short: "Manage MCP servers and connect programs"}, append(a.mcpSetupCmds(), list, tools, test, trust, login, logs, a.mcpServeCmd(), a.clientTokenCmd("mcp"))...)
+	return a.commandGroup(&cobra.Command{Use: "mcp", Short: "Manage MCP servers and connect programs"}, append(a.mcpSetupCmds(), list, tools, a.mcpResourcesCmd(), a.mcpPromptCmd(), test, trust, login, logs, a.mcpServeCmd(), a.clientTokenCmd("mcp"))...)
 }
 
 // loginMCP shows the address of the login page and waits until the user has signed in.

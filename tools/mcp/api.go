@@ -40,9 +40,10 @@ func (m *Manager) MCPServers(ctx context.Context, q api.Query) ([]api.MCPServer,
 
 // describeServer returns the state of the server.
 func (s *server) describeServer() api.MCPServer {
+	watched := s.watchedURIs()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := api.MCPServer{Name: s.cfg.Name, State: "idle", Address: cmp.Or(s.cfg.URL, strings.Join(append([]string{s.cfg.Command}, s.cfg.Args...), " ")), StartedAt: s.session.startedAt()}
+	out := api.MCPServer{Name: s.cfg.Name, State: "idle", Address: cmp.Or(s.cfg.URL, strings.Join(append([]string{s.cfg.Command}, s.cfg.Args...), " ")), StartedAt: s.session.startedAt(), Watched: watched}
 	if s.cfg.Command != "" && !s.cfg.Sandbox {
 		out.Sandbox = "none"
 	}

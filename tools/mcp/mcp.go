@@ -60,8 +60,12 @@ type Options struct {
 	Dir string
 	// KeepPicture stores a picture of a result and returns its path.
 	KeepPicture func(name string, data []byte) (string, error)
-	Version     string
-	Log         *slog.Logger
+	// Watched reports whether a watcher follows a topic, and Changed announces a change of it (see
+	// package watchers). If Watched is nil, no resource is watched.
+	Watched func(topic string) bool
+	Changed func(topic string)
+	Version string
+	Log     *slog.Logger
 }
 
 // Manager connects to the servers. It implements api.MCP. Its methods may be called concurrently.
@@ -124,6 +128,7 @@ func (m *Manager) followConfig(ctx context.Context, c *config.Config) error {
 			return err
 		}
 		s.stopServer(errors.New("the configuration changed"))
+		s.renewSubscriptions(announceDelay, func(*subscription) bool { return true })
 	}
 	added := slices.DeleteFunc(slices.Clone(next), func(s *server) bool { return slices.Contains(m.servers, s) })
 	if len(added) > 0 {

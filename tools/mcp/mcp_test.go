@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -149,6 +150,8 @@ type bench struct {
 	secrets *memorySecrets
 	dir     string
 	open    func() *mcp.Manager
+	watched atomic.Bool
+	changed chan string // topics
 }
 
 // newBench opens a manager over the configuration. @EXE in text is the test program and @DIR a folder.
@@ -158,7 +161,7 @@ func newBench(t *testing.T, text string, allow ...string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{dir: t.TempDir(), secrets: &memorySecrets{all: map[string]string{}}}
+	b := &bench{dir: t.TempDir(), secrets: &memorySecrets{all: map[string]string{}}, changed: make(chan string, 1000)}
 	text = strings.NewReplacer("@EXE", exe, "@DIR", b.dir).Replace(text)
 	st, err := store.Open(t.Context(), filepath.Join(b.dir, "hob.db"), mcp.Migrations(), store.Options{})
 	if err != nil {
@@ -192,7 +195,8 @@ func newBench(t *testing.T, text string, allow ...string) *bench {
 		m, err := mcp.Open(t.Context(), mcp.Options{
 			Store: st, Catalog: b.catalog, Started: started, Config: func() *config.Config { c, _ := config.Load(file); return c }, Network: network, Runner: runner, Dir: filepath.Join(b.dir, "servers"),
 			Secret:   func(_ context.Context, ref string) (string, error) { return strings.TrimPrefix(ref, "env:"), nil },
-			Keychain: system.Secrets{Fallback: b.secrets, Getenv: func(string) string { return "" }}, Redact: func(...string) {}, Log: slog.New(slog.DiscardHandler),
+			Keychain: system.Secrets{Fallback: b.secrets, Getenv: func(string) string { return "" }}, Redact: func(...string) {},
+			Watched: func(string) bool { return b.watched.Load() }, Changed: func(topic string) { b.changed <- topic }, Log: slog.New(slog.DiscardHandler),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -231,6 +235,25 @@ command = "/nonexistent/server"
 command = "@EXE"
 enabled = false
 `
+
+func TestManager_ShowsOffers(t *testing.T) {
+	b := newBench(t, fakeConfig)
+	list, err := b.MCPOffers(t.Context(), api.Query{Of: "fake"})
+	if err != nil || len(list) != 2 || list[0].Kind != "resource" || list[0].Name != "zoo://zebra" || list[1].Name != "feed" || len(list[1].Arguments) != 1 {
+		t.Errorf("MCPOffers = %+v, %v", list, err)
+	}
+	p, err := b.MCPPrompt(t.Context(), "fake", api.MCPPromptCall{Prompt: "feed", Arguments: map[string]string{"animal": "zebra"}})
+	if err != nil || len(p.Messages) != 1 || p.Messages[0] != (api.MCPPromptMessage{Role: "user", Text: "Feed map[animal:zebra]"}) {
+		t.Errorf("MCPPrompt = %+v, %v", p, err)
+	}
+	values, err := b.MCPValues(t.Context(), "fake", api.MCPValueQuery{Prompt: "feed", Argument: "animal", Value: "z"})
+	if err != nil || len(values) != 2 || values[1] != "zorilla" {
+		t.Errorf("MCPValues = %q, %v", values, err)
+	}
+	if _, err := b.MCPPrompt(t.Context(), "none", api.MCPPromptCall{Prompt: "feed"}); !errors.Is(err, api.ErrNotFound) {
+		t.Errorf("a prompt of an unknown server: %v", err)
+	}
+}
 
 func TestManager_ContainsHostileServer(t *testing.T) {
 	t.Setenv("HOB_SECRET_OF_PARENT", "LEAK")

@@ -84,7 +84,7 @@ func (t *foreignTool) callAdded(ctx context.Context, ses *session, args json.Raw
 		}
 		text, err = completeArgument(ctx, ses, ref, in.Argument, in.Value)
 	default:
-		text, err = listOffers(ctx, ses)
+		text, err = t.s.listOffers(ctx, ses)
 	}
 	if out.Text = boundText(text); out.Text == "" {
 		out.Text = "(empty)"
@@ -133,50 +133,6 @@ func completeArgument(ctx context.Context, ses *session, ref *mcp.CompleteRefere
 	}
 	if r.Completion.HasMore || len(r.Completion.Values) > maxValues {
 		b.WriteString("(there are more; set a longer value)")
-	}
-	return strings.TrimSpace(b.String()), nil
-}
-
-// listOffers lists the resources, their templates and the prompts of a server.
-func listOffers(ctx context.Context, ses *session) (string, error) {
-	var b strings.Builder
-	line := func(kind, name, text string) {
-		if b.Len() < maxResult {
-			fmt.Fprintf(&b, "%s %s %s\n", kind, cutText(name, 500), strings.Join(strings.Fields(cutText(text, 300)), " "))
-		}
-	}
-	caps := ses.InitializeResult().Capabilities
-	if caps.Resources != nil {
-		for r, err := range ses.Resources(ctx, nil) {
-			if err != nil {
-				return "", err
-			}
-			if line("resource", r.URI, r.Name+" "+r.Description); b.Len() >= maxResult {
-				break
-			}
-		}
-		for r, err := range ses.ResourceTemplates(ctx, nil) {
-			if err != nil {
-				break // a server may offer resources and no templates
-			}
-			if line("template", r.URITemplate, r.Name+" "+r.Description); b.Len() >= maxResult {
-				break
-			}
-		}
-	}
-	if caps.Prompts != nil {
-		for p, err := range ses.Prompts(ctx, nil) {
-			if err != nil {
-				return "", err
-			}
-			var args []string
-			for _, a := range p.Arguments {
-				args = append(args, a.Name)
-			}
-			if line("prompt", p.Name+"("+strings.Join(args, ", ")+")", p.Description); b.Len() >= maxResult {
-				break
-			}
-		}
 	}
 	return strings.TrimSpace(b.String()), nil
 }

@@ -53,8 +53,9 @@ type server struct {
 	retryAt    time.Time
 	cause      error // why there is no connection
 	progress   map[string]func(fraction float64, note string)
-	prompts    []tools.Prompt       // the prompts that serve as skills
-	questions  map[string]*question // questions that wait for an answer, keyed by id; nil if the server never asked
+	prompts    []tools.Prompt           // the prompts that serve as skills
+	questions  map[string]*question     // questions that wait for an answer, keyed by id; nil if the server never asked
+	subscribed map[string]*subscription // subscriptions to watched resources, keyed by URI
 }
 
 // session is one connection.
@@ -74,7 +75,7 @@ type session struct {
 }
 
 func newServer(m *Manager, c config.MCPServer) *server {
-	return &server{m: m, cfg: c, pins: map[string]*pin{}, refused: map[string]string{}, progress: map[string]func(float64, string){}}
+	return &server{m: m, cfg: c, pins: map[string]*pin{}, refused: map[string]string{}, progress: map[string]func(float64, string){}, subscribed: map[string]*subscription{}}
 }
 
 // sourceName returns the name of the server in the catalog.
@@ -180,9 +181,11 @@ func (s *server) runAttempt() {
 		s.failures = 0
 	}
 	s.failLocked(err)
+	rests := time.Until(s.retryAt)
 	s.mu.Unlock()
 	close(ses.done)
 	s.logs.addLine(err.Error())
+	s.renewSubscriptions(rests+announceDelay, func(*subscription) bool { return true })
 }
 
 // failLocked records a failure. The caller holds s.mu.
@@ -275,6 +278,7 @@ func (s *server) newClient(ses *session) *mcp.Client {
 				s.m.work.Go(func() { s.refreshTools(ses) })
 			}
 		},
+		ResourceUpdatedHandler:      func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { s.announceUpdate(r.Params.URI) },
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { s.reportProgress(r.Params) },
 	})
 	c.AddSendingMiddleware(resumeCalls)

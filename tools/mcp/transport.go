@@ -221,6 +221,7 @@ func (m *messageReader) Close() error { return m.file.Close() }
 type seenStatus struct {
 	next http.RoundTripper
 	set  http.Header
+	seen func(*http.Request, *http.Response) // called for each response
 
 	mu     sync.Mutex
 	status int
@@ -239,6 +240,7 @@ func (t *seenStatus) RoundTrip(r *http.Request) (*http.Response, error) {
 		t.status = resp.StatusCode
 		t.login = t.login || t.status == http.StatusUnauthorized
 		t.mu.Unlock()
+		t.seen(r, resp)
 	}
 	return resp, err
 }
@@ -264,7 +266,7 @@ func (s *server) httpTransport(ctx context.Context, handler auth.OAuthHandler) (
 	if err != nil {
 		return nil, nil, fmt.Errorf("mcp.servers.%s.url: %w", s.cfg.Name, err)
 	}
-	seen := &seenStatus{next: &safehttp.Transport{Client: network, MaxLine: maxMessage, Wait: s.cfg.Timeout.Duration + connectTimeout}, set: http.Header{}}
+	seen := &seenStatus{next: &safehttp.Transport{Client: network, MaxLine: maxMessage, Wait: s.cfg.Timeout.Duration + connectTimeout}, set: http.Header{}, seen: s.followListen}
 	for name, ref := range s.cfg.Headers {
 		v, err := s.m.opt.Secret(ctx, ref)
 		if err != nil {

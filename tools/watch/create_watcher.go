@@ -145,6 +145,13 @@ func (d Deps) assessWatcher(own tools.Effects, kind string, config json.RawMessa
 			j.Why += " repeatedly"
 		}
 	}
+	if len(reach.Servers) > 0 { // without a URL that the guard could allow
+		j.Effects |= tools.Egress
+		j.Why = "reads from the MCP server " + strings.Join(reach.Servers, ", ")
+		if own == tools.Write {
+			j.Why += " repeatedly"
+		}
+	}
 	if len(reach.Secrets) > 0 {
 		j.Effects |= tools.Secret
 		j.Why += " with the secret " + strings.Join(reach.Secrets, ", ")

@@ -11,6 +11,7 @@ import (
 	"hob/watchers/feed"
 	"hob/watchers/file"
 	"hob/watchers/github"
+	"hob/watchers/mcpresource"
 	"hob/watchers/message"
 	"hob/watchers/oneshot"
 	"hob/watchers/page"
@@ -27,6 +28,7 @@ func Drivers() []watchers.Driver {
 		feed.New(),
 		page.New(),
 		github.New(),
+		mcpresource.New(),
 		cron.New(),
 		oneshot.New(),
 	}

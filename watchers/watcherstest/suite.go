@@ -49,6 +49,8 @@ type Suite struct {
 	Account func(name, server string) (pim.Account, error)
 	// Merges means that two events between two polls fire once, such as two changes of a page.
 	Merges bool
+	// Resources is also passed to the driver.
+	Resources watchers.Resources
 }
 
 // Run checks a driver against the contract.
@@ -108,7 +110,7 @@ func (s Suite) driverDeps(st *store.Store) watchers.Deps {
 	return watchers.Deps{
 		Store: st, Log: slog.New(slog.DiscardHandler), Zone: func() *time.Location { return time.UTC },
 		AllowedRead: func(string) error { return nil }, Trouble: func(context.Context, string, error) {},
-		Network: s.Network, Secret: s.Secret, Account: s.Account, Called: func(store.Querier, string) []string { return nil },
+		Network: s.Network, Secret: s.Secret, Account: s.Account, Called: func(store.Querier, string) []string { return nil }, Resources: s.Resources,
 	}
 }
 
@@ -256,6 +258,7 @@ func (b *bench) createWatcher() { b.spec = Create(b.t, b.st, b.m, b.s.testSpec(b
 func (b *bench) restartManager() {
 	opt := Options(b.st, b.sink, b.s.New())
 	opt.Network, opt.Secret, opt.Account = b.s.Network, b.s.Secret, b.s.Account
+	opt.Resources = func() watchers.Resources { return b.s.Resources }
 	m, err := watchers.New(opt)
 	if err != nil {
 		b.t.Fatal(err)

@@ -24,6 +24,21 @@ func (c *Client) MCPLogs(ctx context.Context, q api.Query) ([]api.MCPLogLine, er
 	return getValue[[]api.MCPLogLine](ctx, c, mcpPath+"/logs", listValues(q, "id", "state"))
 }
 
+// MCPOffers implements api.MCP.
+func (c *Client) MCPOffers(ctx context.Context, q api.Query) ([]api.MCPOffer, error) {
+	return getValue[[]api.MCPOffer](ctx, c, mcpPath+"/offers", listValues(q, "id", "state"))
+}
+
+// MCPPrompt implements api.MCP.
+func (c *Client) MCPPrompt(ctx context.Context, name string, call api.MCPPromptCall) (api.MCPPromptText, error) {
+	return postValue[api.MCPPromptText](ctx, c, inPath(mcpPath+"/servers", name)+"/prompt", call)
+}
+
+// MCPValues implements api.MCP.
+func (c *Client) MCPValues(ctx context.Context, name string, q api.MCPValueQuery) ([]string, error) {
+	return postValue[[]string](ctx, c, inPath(mcpPath+"/servers", name)+"/values", q)
+}
+
 // TestMCP implements api.MCP.
 func (c *Client) TestMCP(ctx context.Context, name string) (api.MCPServer, error) {
 	return postValue[api.MCPServer](ctx, c, inPath(mcpPath+"/servers", name)+"/test", struct{}{})

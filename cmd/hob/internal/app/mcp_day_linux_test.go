@@ -161,6 +161,21 @@ func (d *day) killProgram(modules, name string) {
 	}
 }
 
+// awaitNews waits until a list contains a text.
+func (d *day) awaitNews(what, list, want string) {
+	d.t.Helper()
+	for end := time.Now().Add(40 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		_, body := d.api(http.MethodGet, list, nil)
+		if strings.Contains(string(body), want) {
+			return
+		}
+		if time.Now().After(end) {
+			d.t.Errorf("%s the resource: %.500s does not contain %q", what, body, want)
+			return
+		}
+	}
+}
+
 // TestNPMServers_ScriptedDay uses 3 servers of the MCP project over a day: with approvals, a path
 // outside of the folder, the death of a program and a restart of Hob.
 func TestNPMServers_ScriptedDay(t *testing.T) {
@@ -191,6 +206,7 @@ get-structured-content = "read"
 get-tiny-image = "read"
 get-resource-links = "read"
 trigger-long-running-operation = "read"
+toggle-subscriber-updates = "read"
 `, node, npmServer(modules, "filesystem"), docs, effectsOf(t, modules, "filesystem"),
 		npmServer(modules, "memory"), graph, filepath.Join(graph, "graph.jsonl"), effectsOf(t, modules, "memory"), npmServer(modules, "everything"))
 	d := openDay(t, home, conf)
@@ -239,6 +255,18 @@ trigger-long-running-operation = "read"
 	d.asked("everything__read_resource", map[string]any{"uri": "demo://resource/dynamic/text/1"}, "demo://resource/dynamic/text/1")
 	d.asked("everything__get_prompt", map[string]any{"name": "simple-prompt"}, "simple prompt")
 
+	watch := map[string]any{"kind": "mcpresource", "config": map[string]string{"server": "everything", "uri": "demo://resource/dynamic/text/7"}}
+	if code, body := d.api(http.MethodPost, "/api/v1/tools/create_watcher", map[string]any{"arguments": watch}); code != http.StatusAccepted {
+		t.Errorf("create a watcher without approval: %d %s", code, body)
+	} else {
+		var r struct{ Approvals []struct{ ID string } }
+		fatal(t, json.Unmarshal(body, &r))
+		d.approve(r.Approvals[0].ID, true)
+	}
+	d.awaitNews("subscribed to", "/api/v1/mcp/servers", "demo://resource/dynamic/text/7")
+	d.free("everything__toggle-subscriber-updates", struct{}{}, "Started simulated resource updated notifications")
+	d.awaitNews("an update of", "/api/v1/notices", "Changed: demo://resource/dynamic/text/7 of everything")
+
 	d.killProgram(modules, "everything")
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
 		got, _, _ := d.send("everything__echo", map[string]any{"message": "back again"})
@@ -252,6 +280,7 @@ trigger-long-running-operation = "read"
 
 	d.stop()
 	d = openDay(t, home, conf)
+	d.awaitNews("subscribed after the restart to", "/api/v1/mcp/servers", "demo://resource/dynamic/text/7")
 	d.free("memory__open_nodes", map[string]any{"names": []string{"Zuri"}}, "likes hay")
 	d.free("filesystem__read_text_file", path(list), "hay")
 }

@@ -74,7 +74,7 @@ func (d *App) openTools(ctx context.Context) (err error) {
 		}
 	}
 	if d.catalog, err = tools.NewCatalog(d.tools...); err == nil {
-		d.mcp, err = mcp.Open(ctx, mcp.Options{Store: d.store, Catalog: d.catalog, Started: d.opt.Config, Config: d.latestConfig, Off: d.opt.Play != nil, Secret: d.secrets.ResolveContext, Keychain: d.secrets.Secrets(), Redact: d.redact.Add, Network: d.network, Runner: commands.Runner, Dir: filepath.Join(d.opt.Paths.Data, "mcp"), KeepPicture: turn.PictureFolder(d.opt.Paths.Pictures()).KeepPicture, Version: d.opt.Version, Log: d.opt.Log})
+		d.mcp, err = mcp.Open(ctx, mcp.Options{Store: d.store, Catalog: d.catalog, Started: d.opt.Config, Config: d.latestConfig, Off: d.opt.Play != nil, Secret: d.secrets.ResolveContext, Keychain: d.secrets.Secrets(), Redact: d.redact.Add, Network: d.network, Runner: commands.Runner, Dir: filepath.Join(d.opt.Paths.Data, "mcp"), KeepPicture: turn.PictureFolder(d.opt.Paths.Pictures()).KeepPicture, Watched: d.watchers.HasTopic, Changed: d.watchers.AnnounceChange, Version: d.opt.Version, Log: d.opt.Log})
 	}
 	return err
 }
