@@ -21,7 +21,7 @@ func (t *turn) composeAnswer(p plan) string {
 	}
 	for i, d := range made {
 		switch {
-		case d.isSuperseded(made[i+1:]):
+		case d.isSuperseded(p, made[i+1:]):
 		case d.result == nil:
 			parts = append(parts, t.g.replyText("no-result", "{tool}", d.name))
 		case p.lang != nil:
@@ -116,6 +116,8 @@ func formatSuccess(d done, p plan) string {
 		return formatRecalled(text, p)
 	case d.name == "remember":
 		return formatLearned(text)
+	case d.name == "search_knowledge" && p.pick != nil:
+		return p.selectHits(text)
 	}
 	return text
 }
@@ -136,16 +138,26 @@ func formatLearned(text string) string {
 func (p plan) selectFacts(text string) string {
 	text, relations := cutRelations(text)
 	body, ok := strings.CutPrefix(strings.TrimSpace(text), preface)
-	if p.keep == nil || !ok {
-		return strings.TrimSpace(text + relations)
+	whole := strings.TrimSpace(text + relations)
+	if p.keep == nil && p.pick == nil || !ok {
+		return whole
 	}
 	body, before, was := strings.Cut(body, bygone)
-	facts := slices.DeleteFunc(factsOf(body), func(f string) bool { return !p.keep(f) })
+	facts := factsOf(body)
+	all := len(facts)
+	if p.keep != nil {
+		facts = slices.DeleteFunc(facts, func(f string) bool { return !p.keep(f) })
+	}
+	if p.pick != nil {
+		facts = p.pick(facts)
+	}
 	switch {
 	case len(facts) == 0 && relations != "":
 		return strings.TrimSpace(relations)
 	case len(facts) == 0:
 		return "I remember nothing about that."
+	case len(facts) == all:
+		return whole
 	}
 	out := preface + "\n- " + strings.Join(facts, "\n- ")
 	if len(facts) == 1 {
@@ -156,6 +168,19 @@ func (p plan) selectFacts(text string) string {
 		out += "\n" + bygone + before
 	}
 	return out
+}
+
+// selectHits removes the lines of a search result that do not answer the question.
+func (p plan) selectHits(text string) string {
+	head, _, _ := strings.Cut(text, "\n")
+	lines := listLines(text)
+	if len(lines) == 0 {
+		return text
+	}
+	if lines = p.pick(lines); len(lines) == 0 {
+		return p.unanswered
+	}
+	return head + "\n- " + strings.Join(lines, "\n- ")
 }
 
 // secondStep returns the second step of a turn, if it needs one. If memory does not answer a
@@ -207,8 +232,8 @@ func foundNothing(text string) bool {
 }
 
 // isSuperseded reports whether memory had no result and a full search followed.
-func (d done) isSuperseded(later []done) bool {
-	return d.name == "recall" && d.result != nil && !d.result.Error && foundNothing(d.result.Text) &&
+func (d done) isSuperseded(p plan, later []done) bool {
+	return d.name == "recall" && d.result != nil && !d.result.Error && foundNothing(p.selectFacts(d.result.Text)) &&
 		len(later) == 1 && later[0].name == "search_knowledge" && later[0].result != nil && !later[0].result.Error
 }
 

@@ -10,19 +10,6 @@ import (
 	say "hob/platform/text/triples"
 )
 
-// keepStatement returns the plan that stores a statement that the user did not ask to store. A
-// secret is not stored.
-func (w *intentDraft) keepStatement(texts ...string) (plan, bool) {
-	out := plan{outcome: act}
-	for _, text := range texts {
-		if kind := credential.Sensitive(text); kind != "" {
-			return planRefusal(w.g.replyText("secret", "{kind}", kind))
-		}
-		out.calls = append(out.calls, call{"remember", argsOf("text", strings.TrimRight(text, " .,;!"))})
-	}
-	return out, len(out.calls) > 0
-}
-
 // stateFact stores a statement such as "my sister is Anna". Every part of the message must be such a
 // statement.
 func stateFact(w *intentDraft) (plan, bool) {
@@ -36,13 +23,16 @@ func stateFact(w *intentDraft) (plan, bool) {
 	if first, _, _ := strings.Cut(strings.ReplaceAll(text, "’", "'"), " "); strings.HasSuffix(first, "'s") && !w.g.lex.containsWord("not-names", strings.TrimSuffix(first, "'s")) {
 		text = upperFirst(text) // "anna's birthday"
 	}
-	if len(say.Lasting(text, w.s.now)) == 0 {
+	text = w.tidyStatement(text)
+	if len(say.Lasting(text, w.s.now)) == 0 && !w.g.vocab[w.s.firstWord(0)] && !w.g.lex.containsWord("not-names", w.s.firstWord(0)) {
+		text = upperFirst(text) // "dave lives in Leeds"
+	}
+	if len(say.Lasting(text, w.s.now)) == 0 || len(say.Unread(text, w.s.now)) > 0 {
 		return noPlan()
 	}
-	if len(say.Unread(text, w.s.now)) == 0 {
-		return w.keepStatement(text)
-	}
-	return noPlan()
+	p, ok := w.keepStatement(w.separateFacts(text)...)
+	p.accounted = true // package triples reads all of it
+	return p, ok
 }
 
 // keepPlace stores a statement about where something is, who has it or who owes what. A time in it may
@@ -65,6 +55,9 @@ func keepPlace(w *intentDraft) (plan, bool) {
 	if c, ok := w.captureOf("few_thing"); ok && has("event-nouns", w.s.tokens[c.from:c.to]) {
 		return noPlan()
 	}
+	if w.hasSlot("rest") && w.hasSlot("few_owner") && w.s.firstWord(w.restStart()) == "and" { // see statePair
+		return noPlan()
+	}
 	if c, ok := w.captureOf("place"); ok && (slices.ContainsFunc(w.s.allTimes(), func(sp *span) bool { return sp.to > c.from && sp.from < c.to }) || isUnspecific(w.slotString("place"))) {
 		return noPlan()
 	}
@@ -82,7 +75,25 @@ func keepPlace(w *intentDraft) (plan, bool) {
 	if w.hasSlot("few_key") && w.hasSlot("time") && !has("yearly-days", w.s.tokens) {
 		return noPlan()
 	}
+	if w.g.lex.containsWord("person-words", w.s.firstWord(0)) { // "her birthday is ..."
+		return w.asPersonStatement()
+	}
 	return w.keepStatement(w.s.originalText(0, len(w.s.tokens)))
+}
+
+func (w *intentDraft) restStart() int {
+	c, _ := w.captureOf("rest")
+	return c.from
+}
+
+// asPersonStatement reads the sentence as one that begins with a pronoun.
+func (w *intentDraft) asPersonStatement() (plan, bool) {
+	d := *w
+	d.caps = []capture{{name: "text", from: 0, to: len(w.s.tokens)}}
+	if d.g.talk == nil {
+		d.g = d.g.inDialogue(&dialogue{})
+	}
+	return stateAboutPerson(&d)
 }
 
 // statesSecret reports whether text begins like a statement, so that "open https://..." with a key is
@@ -221,18 +232,10 @@ func amendFact(w *intentDraft) (plan, bool) {
 		}
 		return w.keepStatement(known[0].Subject.Text + " is " + where + " " + w.slotString("place"))
 	}
-	text := w.slotString("text")
-	if fact == "" || text == "" || !slices.Contains([]string{"he", "she", "they", "it"}, w.s.firstWord(w.textStart())) {
+	if !w.hasSlot("text") {
 		return noPlan()
 	}
-	known := say.Read(fact+".", w.s.now)
-	var texts []string
-	for _, s := range say.Lasting(fact+". "+text, w.s.now) {
-		if !slices.ContainsFunc(known, func(k say.Triple) bool { return k.Text == s.Text }) {
-			texts = append(texts, s.Text)
-		}
-	}
-	return w.keepStatement(slices.Compact(texts)...)
+	return stateAboutPerson(w)
 }
 
 // forgetShown forgets the fact of the previous exchange. A fact that was just stored is undone, so the
@@ -247,11 +250,6 @@ func forgetShown(w *intentDraft) (plan, bool) {
 	default:
 		return planCall("forget", argsOf("query", fact))
 	}
-}
-
-func (w *intentDraft) textStart() int {
-	c, _ := w.captureOf("text")
-	return c.from
 }
 
 // shownFact returns the only fact that an exchange stored or showed.

@@ -25,6 +25,7 @@ func memoryBuilders() map[string]builder {
 		},
 		"memory.state":    stateFact,
 		"memory.kept":     keepPlace,
+		"memory.pair":     statePair,
 		"memory.name":     learnName,
 		"memory.name.ask": tellName,
 		"memory.person":   askPerson,
@@ -43,7 +44,7 @@ func addMemory(w *intentDraft) (plan, bool) {
 		if text == "" || w.isQuestion() || w.g.lex.containsWord("own-kinds", strings.ToLower(key)) || w.g.lex.containsWord("finished", strings.ToLower(text)) {
 			return noPlan()
 		}
-		return w.keepStatement(w.s.originalText(0, len(w.s.tokens)))
+		return w.keepStatement(w.separateFacts(w.tidyStatement(w.s.originalText(0, len(w.s.tokens))))...)
 	}
 	lower := strings.ToLower(text)
 	if strings.HasPrefix(lower, "to ") { // "remember to call mum"
@@ -98,7 +99,11 @@ func askMemory(w *intentDraft) (plan, bool) {
 	if isUnspecific(query) || w.onlyTime(c) || query == "I" || strings.HasPrefix(strings.ToLower(query), "if ") {
 		return noPlan()
 	}
-	return planCall("recall", argsOf("query", query))
+	p, _ := planCall("recall", argsOf("query", query))
+	q := w.factQuestionOf()
+	p.pick = func(facts []string) []string { return q.selectAnswers(facts, w.g) }
+	p.unanswered = w.g.replyText("not-told", "{words}", quoteText(w.s.text))
+	return p, true
 }
 
 // isPersonal reports whether a question is about the user's data: it contains "my" or "I", asks

@@ -8,22 +8,32 @@ import (
 	"unicode/utf8"
 )
 
-// sentenceClass is what kind of sentence the user wrote. It is decided before the sentence is read.
+// sentenceClass is what kind of sentence the user wrote. It is decided before the sentence is read, and
+// limits what the sentence can lead to.
 type sentenceClass uint8
 
 const (
-	aRequest   sentenceClass = iota // asks Hob to do something; the default
-	aQuestion                       // asks for information, so it never changes a record
-	aStatement                      // begins with a pronoun; changes a record only if its form is known
+	aRequest    sentenceClass = iota // asks Hob to do something; the default
+	aQuestion                        // asks for information, so it never changes a record
+	aStatement                       // begins with a pronoun; changes a record only if its form is known
+	anAnswer                         // only a time, a number, a choice, yes or no: it fills an open question
+	aCorrection                      // rejects an earlier message or action and gives the right value
+	aSmallTalk                       // a greeting, thanks, a mood: it gets a reply and nothing else
 )
 
-// classOf decides the class of a sentence by its first words. Politeness is not part of the tokens, so
-// "can you remind me" is a request.
+// classOf decides the class of a sentence. Politeness is not part of the tokens, so "can you remind me"
+// is a request.
 func (g *grammar) classOf(s *sentence) sentenceClass {
 	i := s.skipPunctuation(0)
 	first, second := s.firstWord(i), s.firstWord(i+1)
 	verb := g.lex.containsWord("question-verbs", second)
 	switch {
+	case g.isSmallTalk(s):
+		return aSmallTalk
+	case g.lex.containsWord("correction-starts", first) && second != "", first == "i" && g.lex.containsWord("correction-verbs", second):
+		return aCorrection
+	case g.isAnswer(s):
+		return anAnswer
 	case g.lex.containsWord("pronouns", first):
 		return aStatement
 	case first == "do" || first == "have" || first == "did": // "do the laundry", "did my yoga"
@@ -42,16 +52,68 @@ func (g *grammar) classOf(s *sentence) sentenceClass {
 	return aRequest
 }
 
-// mayChange reports whether a sentence of this class may change records through an intent. A question
-// may not. A statement needs a pattern that begins with its first word, because free text at the start
-// would take any statement.
-func (g *grammar) mayChange(class sentenceClass, s *sentence, in *intent) bool {
+// isSmallTalk reports whether an intent of small talk matches all of a sentence.
+func (g *grammar) isSmallTalk(s *sentence) bool {
+	try := matchAttempt{s: s, budget: maxSteps / 10}
+	first := s.firstWord(0)
+	for _, in := range g.intents {
+		if !in.talk || len(s.tokens) > maxTalk {
+			continue
+		}
+		for _, p := range in.patterns {
+			if p.firsts.allowsFirst(first) && g.betterReading(nil, in, p, &try, 0, nil) != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// maxTalk is the maximum number of tokens of small talk.
+const maxTalk = 16
+
+// isAnswer reports whether a sentence consists only of a time, a number, a choice, yes or no, and fillers.
+func (g *grammar) isAnswer(s *sentence) bool {
+	found := false
+	for i := 0; i < len(s.tokens); i++ {
+		t := s.tokens[i]
+		if t.kind == punct {
+			continue
+		}
+		if sp := s.spanAt(i); sp != nil && sp.from == i && sp.to > i {
+			found, i = true, sp.to-1
+			continue
+		}
+		_, number := g.lex.meaningOf("numbers", t.norm)
+		_, ordinal := ordinalOf(t.norm)
+		switch {
+		case t.kind != word, g.lex.containsWord("correction-starts", t.norm) && i < len(s.tokens)-1:
+			return false
+		case ordinal, number, isDigit(t.norm[0]) && len(t.norm) < 6, g.lex.containsWord("agreements", t.norm):
+			found = true
+		case !g.lex.containsWord("answer-fillers", t.norm) && !g.lex.containsWord("choice-words", t.norm):
+			return false
+		}
+	}
+	return found
+}
+
+// mayLeadTo reports whether a sentence of this class may lead to a plan of an intent. Questions, answers
+// and small talk change no record, except through an intent that continues the conversation. A statement or a
+// correction needs an intent for statements, or a pattern that begins with its first word, because
+// free text at the start would take any sentence.
+func (g *grammar) mayLeadTo(class sentenceClass, s *sentence, in *intent, p plan) bool {
+	changes := g.changesRecords(p)
 	switch class {
 	case aQuestion:
-		return false
-	case aStatement:
+		return !changes && !in.talk
+	case anAnswer:
+		return !changes || in.rank > 0
+	case aSmallTalk:
+		return !changes
+	case aStatement, aCorrection:
 		first := s.firstWord(0)
-		return in.rank > 0 || slices.ContainsFunc(in.patterns, func(p pattern) bool { return p.firsts.words[first] })
+		return !changes || in.rank > 0 || in.statement || slices.ContainsFunc(in.patterns, func(p pattern) bool { return p.firsts.words[first] })
 	}
 	return true
 }

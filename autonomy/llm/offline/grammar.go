@@ -23,6 +23,9 @@ type intent struct {
 	// verbatim means that the text is kept as written, so the next sentence counts as a separate
 	// request only if it is clearly one.
 	verbatim bool
+	// statement means that a sentence that begins like a statement may lead to this intent, and talk that
+	// its sentences are small talk. See classOf.
+	statement, talk bool
 	// again is prepended to the text after "and" if that text is not a complete request, as in
 	// "spent 5 on tea and 3 on cake".
 	again string
@@ -52,6 +55,7 @@ type grammar struct {
 	after    []node          // polite phrases allowed at the end
 	ending   []node          // phrases allowed at the end of a question
 	asking   []node          // polite phrases allowed at the end of a request that began politely
+	remarks  []node          // phrases at the end of a statement that are no part of it
 	edges    []*intent       // parts that may be at the ends of free text
 
 	languages []*grammar      // the other languages

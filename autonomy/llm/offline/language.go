@@ -234,6 +234,9 @@ func (g *grammar) localResult(d done, p plan) string {
 		}
 		return g.replyText("failed") + " " + g.translateResult(text)
 	}
+	if m := learnedForm.FindStringSubmatch(d.result.Text); d.name == "remember" && m != nil {
+		return g.replyText("noted", "{text}", m[1])
+	}
 	return g.translateResult(formatSuccess(d, p))
 }
 

@@ -157,6 +157,10 @@ func (l *loader) parseHead(line string) error {
 			l.now.timed, l.now.dated = true, true
 		case "verbatim":
 			l.now.verbatim = true
+		case "statement":
+			l.now.statement = true
+		case "talk":
+			l.now.talk = true
 		case "follow":
 			l.now.rank = 1
 		case "weak":
@@ -208,6 +212,8 @@ func (l *loader) parseInside(line string) error {
 		l.g.ending = append(l.g.ending, n)
 	case "polite.asking":
 		l.g.asking = append(l.g.asking, n)
+	case "polite.statement":
+		l.g.remarks = append(l.g.remarks, n)
 	default:
 		p := pattern{n, firstsOf(n)}
 		l.now.patterns = append(l.now.patterns, p)

@@ -45,11 +45,15 @@ func turnWord(w, previous string) string {
 	switch strings.ReplaceAll(w, "’", "'") {
 	case "my", "My":
 		to = "your"
+	case "our", "Our":
+		to = "your"
+	case "we", "We", "us":
+		to = "you"
 	case "mine", "Mine":
 		to = "yours"
 	case "myself", "Myself":
 		to = "yourself"
-	case "me", "Me", "I":
+	case "me", "Me", "I", "i":
 		to = "you"
 	case "I'm":
 		to = "you're"

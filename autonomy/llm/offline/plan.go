@@ -68,6 +68,10 @@ type plan struct {
 	// if no fact is left; "" means a search of all data.
 	keep func(fact string) bool
 	none string
+	// pick selects the remembered facts and search results that answer the question; nil selects all.
+	pick func(facts []string) []string
+	// unanswered is the answer if pick selects nothing.
+	unanswered string
 	// format converts the result of the only call to the answer; nil keeps it.
 	format func(result string) string
 }

@@ -105,7 +105,7 @@ func TestAnswerIsMadeOfResults(t *testing.T) {
 		{
 			"the best facts", "when is my sister's birthday?",
 			[]string{"I remember:\n- my sister's birthday is on 3 May (you told me today)\n- my birthday is on 4 June (you told me today)"},
-			"Your sister's birthday is on 3 May (you told me today)",
+			"Your sister's birthday is on 3 May (you told me today).",
 		},
 		{
 			"all facts", "what did I ask you to remember?",

@@ -24,6 +24,12 @@ func (g *grammar) planRequests(text string, now time.Time, depth int) plan {
 	if ok && p.outcome != act && p.outcome != ask {
 		return foreign
 	}
+	if state, ok := g.stateForeign(text, now); ok && (p.intent == nil || p.intent.name == "memory.state") {
+		return state
+	}
+	if p.outcome == act && p.intent.name == "memory.add" { // "remember that Mein Geburtstag ist am 3. Mai"
+		return p
+	}
 	// "ich mag Eier" must not be learned as an English statement.
 	if l, mostly := g.languageOf(text); l != nil && (mostly || p.intent == nil) {
 		if p.outcome == act || p.outcome == ask || p.outcome == unknown && p.say == "" {
@@ -88,7 +94,7 @@ func (g *grammar) planSingle(s *sentence, depth int, forgiving bool) plan {
 				if loose && g.runsSomething(p) {
 					continue
 				}
-				if g.changesRecords(p) && !g.mayChange(class, s, r.intent) {
+				if !g.mayLeadTo(class, s, r.intent, p) {
 					continue
 				}
 				p = w.accountFor(p)

@@ -98,9 +98,10 @@ func (x *Extractor) Eraser() erase.Eraser {
 }
 
 // Study marks a turn as pending. The returned function must run in the transaction that ends the
-// turn.
+// turn. It skips turns of the built-in brain, which itself stores the facts that it reads and tells the
+// user: what it declines must not be learned behind the user's back.
 func (x *Extractor) Study(t learn.Turn) func(tx *store.Tx) {
-	if x.o.Mode == Off || !t.Owner || !say.Tells(say.OwnWords(t.Text)) {
+	if x.o.Mode == Off || t.BuiltIn || !t.Owner || !say.Tells(say.OwnWords(t.Text)) {
 		return func(*store.Tx) {}
 	}
 	return func(tx *store.Tx) {

@@ -87,6 +87,7 @@ type Turn struct {
 	Tainted bool
 	At      time.Time // time of the message
 	Calls   bool      // whether the turn used tools
+	BuiltIn bool      // whether the built-in brain answered
 }
 
 // Study analyzes a message. The returned function stores the lessons and must run in the

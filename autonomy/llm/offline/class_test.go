@@ -1,0 +1,114 @@
+package offline
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestClassOf(t *testing.T) {
+	g := New(Options{}).grammar()
+	now := time.Date(2026, 11, 29, 13, 0, 0, 0, time.UTC)
+	for class, list := range map[sentenceClass][]string{
+		aRequest:    {"remind me to call mum", "can you add milk to the list", "do the laundry", "when it rains, tell me"},
+		aQuestion:   {"when is my sister's birthday", "what time is it", "do I have any tasks?", "is it raining", "how many days until christmas"},
+		aStatement:  {"she lives in Hamburg", "it's raining", "we still have butter", "i parked on level 2", "they moved"},
+		anAnswer:    {"tomorrow at 9", "at 6", "the second one", "yes please", "12", "the last one", "on friday then"},
+		aCorrection: {"no, York", "not Karen, Karin", "sorry, tomorrow I said", "i meant june", "wait, not the dentist", "oops, 6pm I meant"},
+		aSmallTalk:  {"thanks", "hello there", "good night", "i'm so tired today", "you are useless"},
+	} {
+		for _, text := range list {
+			if got := g.classOf(g.parseSentence(text, now)); got != class {
+				t.Errorf("classOf(%q) = %d, want %d", text, got, class)
+			}
+		}
+	}
+	if g.classOf(g.parseSentence("Dave moved to Leeds", now)) == aQuestion {
+		t.Error(`classOf("Dave moved to Leeds") = aQuestion, want a class that may be stored`)
+	}
+}
+
+func TestStatementsAreStoredWithTheirSubject(t *testing.T) {
+	g := New(Options{}).grammar()
+	now := time.Date(2026, 11, 29, 13, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		text string
+		want []string // nil: nothing is stored
+	}{
+		{"Dave moved to Leeds", []string{"Dave moved to Leeds"}},
+		{"dave lives in Leeds", []string{"Dave lives in Leeds"}},
+		{"we live at 14 Elm Road", []string{"we live at 14 Elm Road"}},
+		{"im allergic to penicillin", []string{"I'm allergic to penicillin"}},
+		{"i live in Leeds btw", []string{"I live in Leeds"}},
+		{"my mums birthday is 4 march", []string{"my mum's birthday is 4 march"}},
+		{"my sister's called Julia and her birthday is on 3 November", []string{"my sister's called Julia", "my sister Julia's birthday is on 3 November"}},
+		{"my brother's name is Tom and he lives in Leeds", []string{"my brother's name is Tom", "my brother Tom lives in Leeds"}},
+		{"my sister is Julia and she works at Bosch", []string{"my sister is Julia", "my sister Julia works at Bosch"}},
+		{"my wife's birthday is 4 march and my son's is 9 june", []string{"my wife's birthday is on 4 march", "my son's birthday is on 9 june"}},
+		{"meine Schwester heißt Julia", []string{"meine Schwester heißt Julia"}},
+		{"ma soeur s'appelle Claire", []string{"ma soeur s'appelle Claire"}},
+		{"mi hermana vive en Sevilla", []string{"mi hermana vive en Sevilla"}},
+		{"remember that Mein Geburtstag ist am 3. Mai", []string{"Mein Geburtstag ist am 3. Mai"}},
+		{"her birthday is on 3 November", nil},
+		{"she lives in Hamburg", nil},
+		{"where does Dave live", nil},
+		{"Dave might move to Leeds", nil},
+		{"wie heißt mein Bruder", nil},
+		{"ich mag Eier", nil},
+		{"it's raining", nil},
+	} {
+		p := g.planRequests(c.text, now, 0)
+		var got []string
+		for _, call := range p.calls {
+			if call.name == "remember" {
+				got = append(got, call.args["text"].(string))
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%q stores %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
+func TestFactsAnswerOnlyTheirQuestion(t *testing.T) {
+	g := New(Options{}).grammar()
+	now := time.Date(2026, 11, 29, 13, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		question, fact string
+		want           bool
+	}{
+		{"when is Julia's birthday?", "my sister is called Julia (you told me today)", false},
+		{"when is Julia's birthday?", "my sister Julia's birthday is on 3 November (you told me today)", true},
+		{"when is my sister's birthday?", "my sister Julia's birthday is on 3 November (you told me today)", true},
+		{"when is my birthday?", "my sister's birthday is on 3 November (you told me today)", false},
+		{"when is my birthday?", "my birthday is on 4 May (you told me today)", true},
+		{"where does my brother live?", "my brother's name is Tom (you told me today)", false},
+		{"where does my brother live?", "my brother Tom lives in Leeds (you told me today)", true},
+		{"how old is my daughter?", "my daughter is called Ella (you told me today)", false},
+		{"how old is my daughter?", "my daughter is 7 (you told me today)", true},
+		{"what does the plumber charge?", "my plumber is called Reg (you told me today)", false},
+		{"what is my phone number?", "my phone number is 07700 900123 (you told me today)", true},
+		{"what does my wife drive?", "my wife swapped the Golf for a Polo (you told me today)", true},
+		{"whats mias shoe size", "Mia's shoe size is 35 (you told me today)", true},
+		{"whats mias shoe size", "my shoe size is 42 (you told me today)", false},
+		{"who has my drill?", "I lent my drill to Martin (you told me today)", true},
+		{"what size shoes do i take?", "my shoe size is 42 (you told me today)", true},
+	} {
+		p := g.planRequests(c.question, now, 0)
+		if p.next != nil { // the records come first
+			p, _ = p.afterLookup([]done{{}, {}, {}})
+		}
+		got := true
+		if p.keep != nil {
+			got = p.keep(c.fact)
+		}
+		if p.pick != nil {
+			got = got && len(p.pick([]string{c.fact})) == 1
+		}
+		if p.keep == nil && p.pick == nil {
+			t.Errorf("%q selects no facts: %+v", c.question, p)
+		} else if got != c.want {
+			t.Errorf("%q is answered by %q: %v, want %v", c.question, c.fact, got, c.want)
+		}
+	}
+}
