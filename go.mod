@@ -54,7 +54,10 @@ require (
 	mvdan.cc/sh/v3 v3.14.1
 )
 
-require github.com/a2aproject/a2a-go/v2 v2.3.1
+require (
+	github.com/a2aproject/a2a-go/v2 v2.3.1
+	github.com/charmbracelet/x/vt v0.1.0
+)
 
 require (
 	github.com/jackc/pgpassfile v1.0.0 // indirect
