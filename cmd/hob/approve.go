@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hob/autonomy/api"
-	"hob/platform/provenance"
+	"hob/channels/terminal/chatui"
 )
 
 func (a *cli) approvalsCmd() *cobra.Command {
@@ -99,7 +99,7 @@ func approvalDetails(p api.Approval) (out [][2]string) {
 		b.Reset()
 		b.Write(p.Arguments)
 	}
-	for _, l := range [][2]string{{"in view", approvalOrigins(p)}, {"effect", p.Why}, {"exactly", p.Tool + " " + spellOutInvisible(b.String())}, {"which runs", p.Exact}} {
+	for _, l := range [][2]string{{"in view", chatui.Origins(p)}, {"effect", p.Why}, {"exactly", p.Tool + " " + spellOutInvisible(b.String())}, {"which runs", p.Exact}} {
 		if l[1] != "" {
 			out = append(out, l)
 		}
@@ -120,18 +120,6 @@ func spellOutInvisible(s string) string {
 		b.WriteString(q[1 : len(q)-1])
 	}
 	return b.String()
-}
-
-// approvalOrigins describes the origin of the untrusted text in the context.
-func approvalOrigins(p api.Approval) string {
-	var names []string
-	for _, o := range p.Origins {
-		names = append(names, strings.TrimSpace(o.Kind+" "+o.Label))
-	}
-	if len(names) == 0 && p.Provenance == provenance.Outside {
-		return "untrusted text"
-	}
-	return strings.Join(names, ", ")
 }
 
 // grantScope holds the flags that set the scope of a grant.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hob/autonomy/api"
+	"hob/channels/terminal/chatui"
 	"hob/channels/web/apiclient"
 	"hob/platform/host/system"
 	"hob/platform/retry"
@@ -33,8 +34,12 @@ func (ch *chat) followFeed(ctx context.Context, connected func()) {
 				break
 			}
 			connected()
+			if e.Type == apiclient.EventOpen {
+				ch.changeStatus(func(s *chatui.Status) { s.Offline = false })
+				ch.requestStatus()
+			}
 			if away {
-				ch.screen.printNote(dim, "Hob is running again.")
+				ch.screen.Note(chatui.Hint, "Hob is running again.")
 				ch.catchUp(ctx)
 			}
 			fails, away = 1, false
@@ -44,20 +49,23 @@ func (ch *chat) followFeed(ctx context.Context, connected func()) {
 			ch.showLiveEvent(ctx, e)
 		}
 		connected()
+		if ctx.Err() == nil && c.finish == nil {
+			ch.changeStatus(func(s *chatui.Status) { s.Offline = true })
+		}
 		if retry.Sleep(ctx, pauses.Delay(fails)) != nil {
 			return
 		}
 		crashed := ch.hasCrashed(c)
 		if crashed && !ch.noStart && !away {
 			away = true
-			ch.screen.printNote(amber, "Hob has stopped unexpectedly. Starting it again.")
+			ch.screen.Note(chatui.Warning, "Hob has stopped unexpectedly. Starting it again.")
 		}
 		if fails++; pauses.Delay(fails) > time.Second && !away {
 			away = true
-			ch.screen.printNote(amber, ch.stoppedText())
+			ch.screen.Note(chatui.Warning, ch.stoppedText())
 		}
 		if err := ch.replaceClient(ctx, c, crashed); err != nil && crashed && !ch.noStart && ctx.Err() == nil {
-			ch.screen.printNote(red, "Hob cannot be started: "+err.Error())
+			ch.screen.Note(chatui.Failure, "Hob cannot be started: "+err.Error())
 		}
 	}
 }
@@ -78,15 +86,38 @@ func (ch *chat) showDelivery(ctx context.Context, d api.Delivery) {
 	if known || !ch.isForThisChat(d) {
 		return
 	}
+	if d.Kind == "question" && ch.askDelivered(ctx, d) {
+		ch.reportShown(ctx, d.ID)
+		ch.saveLastSeen(d.CreatedAt)
+		return
+	}
 	text := sanitizePrintable(strings.TrimSpace(d.Text))
 	if d.Session != ch.session {
 		text = "[" + sanitizePrintable(d.Session) + "] " + text
 	}
-	ch.screen.printNote(green, text)
+	ch.screen.Note(chatui.Notice, text)
 	if d.Kind == "question" {
 		ch.reportShown(ctx, d.ID)
 	}
 	ch.saveLastSeen(d.CreatedAt)
+}
+
+// askDelivered shows the approval requests of a question, and reports whether there are any.
+func (ch *chat) askDelivered(ctx context.Context, d api.Delivery) bool {
+	ctx, cancel := context.WithTimeout(ctx, shownTimeout)
+	defer cancel()
+	pending, err := ch.daemonClient().Approvals(ctx, api.Query{State: "pending"})
+	if err != nil {
+		return false // the text of the question is shown instead
+	}
+	asked := false
+	for _, q := range pending {
+		if q.Event == d.Event && d.Event != "" {
+			asked = true
+			ch.askApproval(q)
+		}
+	}
+	return asked
 }
 
 // reportShown tells Hob that this terminal displays an approval request, so that "yes" can refer to
@@ -96,7 +127,7 @@ func (ch *chat) reportShown(ctx context.Context, delivery string) {
 		ctx, cancel := context.WithTimeout(ctx, shownTimeout)
 		defer cancel()
 		if err := ch.daemonClient().ReportShown(ctx, delivery); err != nil && ctx.Err() == nil {
-			ch.screen.printNote(dim, "\"yes\" does not answer this request here: "+err.Error())
+			ch.screen.Note(chatui.Hint, "\"yes\" does not answer this request here: "+err.Error())
 		}
 	})
 }
@@ -136,7 +167,7 @@ func (ch *chat) catchUp(ctx context.Context) {
 	all, err := ch.daemonClient().Deliveries(ctx, api.Query{Limit: 100})
 	if err != nil {
 		if ctx.Err() == nil {
-			ch.screen.printNote(red, "Cannot load the messages you missed: "+err.Error())
+			ch.screen.Note(chatui.Failure, "Cannot load the messages you missed: "+err.Error())
 		}
 		return
 	}
@@ -159,7 +190,7 @@ func (ch *chat) seenFile() string { return filepath.Join(ch.paths.Data, "chat.se
 
 func (ch *chat) saveLastSeen(t time.Time) {
 	if err := system.WriteFile(ch.seenFile(), []byte(t.UTC().Format(time.RFC3339Nano)+"\n")); err != nil {
-		ch.screen.printNote(red, "Cannot save your read position: "+err.Error())
+		ch.screen.Note(chatui.Failure, "Cannot save your read position: "+err.Error())
 	}
 }
 

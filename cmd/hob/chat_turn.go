@@ -9,22 +9,19 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy/api"
+	"hob/channels/terminal/chatui"
 	"hob/channels/web"
 	"hob/channels/web/apiclient"
 	"hob/platform/retry"
 )
 
-// sendMessage sends one message and shows the answer while it is generated. It calls received when
-// the daemon has stored the message, and settled when the turn is finished or is waiting for the
-// user. If the daemon ends, it sends the message to the next one, with the same key: a message that
-// was stored already is not stored again, and its answer follows.
-func (ch *chat) sendMessage(ctx context.Context, message web.Message, received, settled func()) {
-	defer settled()
-	ch.addRunning(1)
-	defer ch.addRunning(-1)
+// sendMessage sends the message of a turn and shows the answer while it is generated. If the daemon
+// ends, it sends the message to the next one, with the same key: a message that was stored already is
+// not stored again, and its answer follows.
+func (t *turn) sendMessage(ctx context.Context, message web.Message) {
+	ch := t.chat
 	message.DedupeKey = rand.Text()
-	t := &turn{chat: ch, received: received, settled: settled, text: ch.screen.newParagraph()}
-	defer t.text.endText()
 	pauses, since := retry.Backoff{First: feedPause, Max: feedMax}, time.Time{}
 	for fails := 1; ; fails++ {
 		c := ch.daemonClient()
@@ -35,7 +32,7 @@ func (ch *chat) sendMessage(ctx context.Context, message web.Message, received, 
 		if since.IsZero() || t.progressed {
 			since, fails = time.Now(), 1
 		}
-		if err != nil && !isLost(err) || c.finish != nil || !ch.tty && time.Since(since) > startWait {
+		if err != nil && !isLost(err) || c.finish != nil || !ch.attended && time.Since(since) > startWait {
 			t.showFailure(cmp.Or(err, errCutShort).Error())
 			return
 		}
@@ -80,9 +77,9 @@ func (t *turn) streamOnce(ctx context.Context, c *client, message web.Message) e
 
 // prepareRetry prepares for the events of a turn that a new daemon continues.
 func (t *turn) prepareRetry() {
-	t.text.endText()
+	t.view.EndText()
 	if t.said {
-		t.chat.screen.printNote(dim, "The answer was cut off and starts again.")
+		t.chat.screen.Note(chatui.Hint, "The answer was cut off and starts again.")
 	}
 	t.said = false
 }
@@ -103,10 +100,11 @@ func (ch *chat) claimEvent(event string) {
 // turn shows the answer of one turn.
 type turn struct {
 	chat *chat
-	// received is called when the daemon has stored the message.
+	// received is called when the daemon has stored the message, and settled when the turn is
+	// finished or is waiting for the user.
 	received   func()
 	settled    func()
-	text       paragraph
+	view       chatui.Turn
 	said       bool
 	stored     bool // the daemon has the message
 	progressed bool // the last stream had events
@@ -119,33 +117,29 @@ func (t *turn) handleEvent(d apiclient.TurnEvent) {
 		t.chat.claimEvent(d.Event)
 	case "content_delta":
 		t.said = true
-		t.text.addText(d.Text)
-	case "tool_result":
-		t.text.endText()
-		t.showToolCall(d)
+		t.view.AddText(d.Text)
+	case "tool_call_start":
+		t.view.StartTool(d.ID, d.Name)
+	case "tool_call_delta":
+		t.view.AddArguments(d.ID, d.Arguments)
 	case "tool_progress":
-		if t.chat.tty {
-			t.text.endText()
-			t.chat.screen.printNote(dim, "  … "+progressLine(d.Name, d.Progress))
-		}
+		t.view.ShowProgress(d.ID, d.Name, progressLine(d.Name, d.Progress))
+	case "tool_result":
+		t.showToolCall(d)
 	case "approval_required":
-		t.text.endText()
-		q := d.Approval
-		how := "Answer yes or no, or /yes " + q.ID + "."
-		if t.chat.piped { // do not read answers from a pipe
-			how = "Answer with: hob approve " + q.ID + "   or: hob deny " + q.ID
-		}
-		t.chat.screen.printNote(amber, "Hob asks: "+approvalText(q)+"  "+how)
+		t.view.EndText()
+		t.chat.askApproval(d.Approval)
 		t.settled()
 	case "message_end":
 		t.ended = true
 		if !t.said {
-			t.text.addText(d.Answer)
+			t.view.AddText(d.Answer)
 		}
-		t.text.endText()
+		t.view.EndText()
 		if d.Interrupted && d.Answer != "Stopped." { // a turn that was stopped before it showed text has the answer "Stopped."
-			t.chat.screen.printNote(dim, "(stopped)")
+			t.chat.screen.Note(chatui.Hint, "(stopped)")
 		}
+		t.chat.noteModel(d.Model)
 	case "error":
 		if d.Code == "stopping" { // the next daemon answers
 			return
@@ -159,24 +153,29 @@ func (t *turn) handleEvent(d apiclient.TurnEvent) {
 	}
 }
 
-// showToolCall prints a finished tool call on a terminal.
+// askApproval shows an approval request and how to answer it.
+func (ch *chat) askApproval(q api.Approval) {
+	how := "Answer yes or no, or /yes " + q.ID + "."
+	if ch.piped { // do not read answers from a pipe
+		how = "Answer with: hob approve " + q.ID + "   or: hob deny " + q.ID
+	}
+	ch.screen.Ask(q, how)
+	ch.requestStatus()
+}
+
+// showToolCall shows a finished tool call.
 func (t *turn) showToolCall(d apiclient.TurnEvent) {
-	if !t.chat.tty {
-		return
+	failure := ""
+	switch {
+	case d.Code == "cancelled":
+		failure = "stopped"
+	case d.OK != nil && !*d.OK:
+		failure = cmp.Or(strings.TrimPrefix(d.Text, d.Code+": "), "failed")
 	}
-	name := strings.ReplaceAll(d.Name, "_", " ")
-	if d.Code == "cancelled" {
-		t.chat.screen.printNote(dim, "  ✗ "+name)
-		return
-	}
-	if d.OK != nil && !*d.OK {
-		t.chat.screen.printNote(red, "  ✗ "+name+": "+oneLine(strings.TrimPrefix(d.Text, d.Code+": ")))
-		return
-	}
-	t.chat.screen.printNote(dim, "  ✓ "+name)
+	t.view.EndTool(d.ID, d.Name, failure, d.Text)
 }
 
 func (t *turn) showFailure(msg string) {
-	t.text.endText()
-	t.chat.screen.printNote(red, "Error: "+msg)
+	t.view.EndText()
+	t.chat.screen.Note(chatui.Failure, "Error: "+msg)
 }

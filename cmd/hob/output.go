@@ -103,15 +103,6 @@ func controlSequence(w io.Writer, sequence string) string {
 	return sequence
 }
 
-// trustControls returns text for a line editor on w's terminal. It keeps Hob's own control
-// sequences and makes all others visible.
-func trustControls(w io.Writer, text string) string {
-	if o, ok := w.(*output); ok {
-		return o.sanitizeText(text)
-	}
-	return text
-}
-
 // rawWriter returns the underlying writer for code that draws on the terminal itself, such as a
 // form or a line editor. The caller must sanitize untrusted text.
 func rawWriter(w io.Writer) io.Writer {

@@ -203,7 +203,7 @@ func TestReview10_ExportAndCompletionsAreVisibleInPipes(t *testing.T) {
 	}
 }
 
-// The answers of a chat appear above a line editor, which draws on the terminal itself.
+// The chat draws on the terminal itself.
 func TestReview10_ChatShowsOnlyVisibleText(t *testing.T) {
 	home := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(home, "user"), 0o700); err != nil {
@@ -219,14 +219,14 @@ func TestReview10_ChatShowsOnlyVisibleText(t *testing.T) {
 	t.Cleanup(func() { end(t, filepath.Join(home, "hob", "hob.lock")) }) // a chat starts the daemon
 	inPipe(t, home, "ask", "-s", "home", "--", "remember that "+hostileText)
 	s := sit(t, home, nil, "chat")
-	s.expect(">")
+	s.expectScreen("This is Hob.", ">")
 	s.press("what do you know about seven?\r")
-	s.expect("seven<<hidden")
+	s.expectScreen("seven<<hidden", "ready")
 	s.press("\x04")
 	s.ends()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, bad := range []string{"\x1b]", "\x1b[2J", "\u202e", "\u200b", "\u2060", "\ufeff", "\U000e0041", "\u009b", "\b\bseven"} {
+	for _, bad := range []string{"\x1b]0", "\x1b]52", "\u202e", "\u200b", "\u2060", "\ufeff", "\U000e0041", "\u009b", "\b\bseven"} {
 		if strings.Contains(string(s.shown), bad) {
 			t.Errorf("the chat lets %q through: %q", bad, s.shown)
 		}

@@ -5,14 +5,12 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -202,36 +200,6 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func TestWrapped(t *testing.T) {
-	tests := []struct {
-		name   string
-		pieces []string
-		want   string
-	}{
-		{"short", []string{"hello"}, "hello\n"},
-		{"breaks between words", []string{"one two three four"}, "one two\nthree four\n"},
-		{"keeps lines", []string{"one\ntwo", " and\n"}, "one\ntwo and\n"},
-		{"a word longer than a line", []string{"abcdefghijklmnop"}, "abcdefghijk\nlmnop\n"},
-		{"pieces of letters", []string{"o", "n", "e", " ", "t", "w", "o", " ", "t", "h", "r", "e", "e"}, "one two\nthree\n"},
-		{"control sequences", []string{"a\x1b[31mb\u202ec"}, "a[31mbc\n"},
-		{"more than ASCII", []string{"ąčęė šųū žžžž"}, "ąčęė šųū\nžžžž\n"},
-		{"nothing", []string{" "}, ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var out bytes.Buffer
-			w := &wrappedText{term: &out, width: 12}
-			for _, p := range tt.pieces {
-				w.addText(p)
-			}
-			w.endText()
-			if out.String() != tt.want {
-				t.Errorf("got %q, want %q", out.String(), tt.want)
-			}
-		})
-	}
-}
-
 // A server's words in an error do nothing to the terminal.
 func TestExplain(t *testing.T) {
 	var out bytes.Buffer
@@ -268,39 +236,5 @@ func TestTable(t *testing.T) {
 	out.Reset()
 	if err := printList[item](a, nil, "Nothing.", "ID", cells); err != nil || out.String() != "[]\n" {
 		t.Errorf("got %q %v", out.String(), err)
-	}
-}
-
-func TestCtrlC(t *testing.T) {
-	typed := make(chan struct{}, 1)
-	r := &ctrlC{in: strings.NewReader("ab\x03\x03c"), typed: typed}
-	b, err := io.ReadAll(r)
-	if string(b) != "ab\x15\x15c" || err != nil || len(typed) != 1 {
-		t.Errorf("%q %v %d", b, err, len(typed))
-	}
-}
-
-// TestPipes checks that notices never interrupt a line of an answer.
-func TestPipes(t *testing.T) {
-	var out bytes.Buffer
-	p := &pipeScreen{in: strings.NewReader("one\r\ntwo"), out: &out}
-	a := p.newParagraph()
-	a.addText("half")
-	p.printNote(dim, "a notice")
-	a.addText("an answer\n")
-	a.endText()
-	if want := "half\na notice\nan answer\n"; out.String() != want {
-		t.Errorf("got %q, want %q", out.String(), want)
-	}
-	var got []string
-	for l := range p.readInput(t.Context()) {
-		if l.err != nil {
-			got = append(got, l.err.Error())
-			break
-		}
-		got = append(got, l.text)
-	}
-	if s := strings.Join(got, ","); s != "one,two,EOF" {
-		t.Error(s)
 	}
 }

@@ -13,12 +13,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
@@ -33,9 +35,10 @@ type seat struct {
 	cmd  *exec.Cmd
 	more chan struct{}
 
-	mu    sync.Mutex
-	shown []byte
-	seen  int // of shown, without blanks
+	mu     sync.Mutex
+	shown  []byte
+	seen   int // of shown, without blanks
+	screen *vt.Emulator
 }
 
 var (
@@ -50,7 +53,9 @@ func bare(b []byte) string {
 // sit starts the program in a terminal.
 func sit(t *testing.T, home string, env []string, args ...string) *seat {
 	t.Helper()
-	s := &seat{t: t, cmd: exec.CommandContext(t.Context(), "hob", args...), more: make(chan struct{}, 1)}
+	s := &seat{t: t, cmd: exec.CommandContext(t.Context(), "hob", args...), more: make(chan struct{}, 1), screen: vt.NewEmulator(80, 24)}
+	go func() { _, _ = io.Copy(io.Discard, s.screen) }() // the answers to queries of the program
+	t.Cleanup(func() { _ = s.screen.Close() })
 	s.cmd.Env = append([]string{"HOME=" + filepath.Join(home, "user"), "HOB_HOME=" + filepath.Join(home, "hob"), "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "TZ=UTC"}, env...)
 	tty, err := pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 24, Cols: 80})
 	if err != nil {
@@ -71,6 +76,7 @@ func (s *seat) read() {
 		n, err := s.tty.Read(b)
 		s.mu.Lock()
 		s.shown = append(s.shown, b[:n]...)
+		_, _ = s.screen.Write(b[:n])
 		s.mu.Unlock()
 		select {
 		case s.more <- struct{}{}:
@@ -107,6 +113,30 @@ func (s *seat) expect(text string) {
 		case _, ok := <-s.more:
 			if !ok {
 				s.t.Fatalf("%q was not shown, and the program ended: %s", text, rest)
+			}
+		}
+	}
+}
+
+// expectScreen waits until the screen shows all texts at the same time.
+func (s *seat) expectScreen(texts ...string) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
+	defer cancel()
+	for {
+		s.mu.Lock()
+		text := s.screen.String()
+		s.mu.Unlock()
+		all := blanks.ReplaceAllString(text, "")
+		if !slices.ContainsFunc(texts, func(want string) bool { return !strings.Contains(all, blanks.ReplaceAllString(want, "")) }) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			s.t.Fatalf("%q was never shown:\n%s", texts, text)
+		case _, ok := <-s.more:
+			if !ok {
+				s.t.Fatalf("%q was not shown, and the program ended:\n%s", texts, text)
 			}
 		}
 	}

@@ -32,15 +32,6 @@ func approvalSummary(p api.Approval) string {
 	return sanitizePrintable(s)
 }
 
-// approvalText is like approvalSummary, but with the details, on one line.
-func approvalText(p api.Approval) string {
-	s := approvalSummary(p)
-	for _, l := range approvalDetails(p) {
-		s += "  " + l[0] + ": " + l[1]
-	}
-	return sanitizePrintable(s)
-}
-
 // callTool runs a tool through the guard as the owner and prints the result.
 func (a *cli) callTool(ctx context.Context, c *client, given priorApproval, tool string, args any) (api.ToolOutcome, error) {
 	raw, err := json.Marshal(args)

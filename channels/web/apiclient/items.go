@@ -1,6 +1,7 @@
 package apiclient
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -225,6 +226,22 @@ func (c *Client) AuditExport(ctx context.Context, w io.Writer, format string, si
 // Usage implements api.Usage.
 func (c *Client) Usage(ctx context.Context, q api.Query) ([]api.UsageRow, error) {
 	return getValue[[]api.UsageRow](ctx, c, "/api/v1/usage", listValues(q, "id", "state"))
+}
+
+// Metrics returns the current values of the metrics by name.
+func (c *Client) Metrics(ctx context.Context) (map[string]float64, error) {
+	var b bytes.Buffer
+	if err := c.copyBody(ctx, &b, "/metrics", nil); err != nil {
+		return nil, err
+	}
+	out := map[string]float64{}
+	for line := range strings.Lines(b.String()) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if v, err := strconv.ParseFloat(value, 64); err == nil {
+			out[name] = v
+		}
+	}
+	return out, nil
 }
 
 // Budget implements api.Usage.

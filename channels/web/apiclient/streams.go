@@ -28,11 +28,14 @@ type Progress struct {
 // TurnEvent is one event in a turn. Which fields are set depends on the type (see api.FeedEvent).
 type TurnEvent struct {
 	Type        string `json:"-"`
+	ID          string `json:"id"` // of the tool call
 	Event       string `json:"event"`
 	Text        string `json:"text"`
 	Answer      string `json:"answer"`
 	Interrupted bool   `json:"interrupted"`
 	Name        string `json:"name"`
+	Arguments   string `json:"arguments"` // a piece of the arguments of the tool call
+	Model       string `json:"model"`
 	OK          *bool  `json:"ok"`
 	Code        string `json:"code"`
 	Message     string `json:"message"`

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
 
 	"hob/autonomy/llm/llmtest"
@@ -300,7 +302,7 @@ func chatKilled(s *transcript) {
 
 	c.stop() // the message reaches no one
 	c.press("add a task: buy eggs\r")
-	c.expect("> add a task: buy eggs")
+	c.expect("› add a task: buy eggs")
 	time.Sleep(300 * time.Millisecond)
 	c.kill()
 	c.expect(`Added task "buy eggs"`)
@@ -322,25 +324,25 @@ type chatTerminal struct {
 	tty  *os.File
 	done chan error
 
-	mu    sync.Mutex
-	shown []byte
-	seen  int
+	mu sync.Mutex
+	em *vt.Emulator
 }
 
 func openChat(s *transcript) *chatTerminal {
 	s.t.Helper()
 	cmd := s.h.command(s.t.Context(), "chat")
-	cmd.Env = append(cmd.Env, "TERM=xterm", "NO_COLOR=1")
+	cmd.Env = append(cmd.Env, "TERM=xterm-256color")
 	tty, err := pty.StartWithAttrs(cmd, &pty.Winsize{Rows: 24, Cols: 120}, sysProcAttr(cmd.SysProcAttr))
 	fatal(s.t, err)
-	c := &chatTerminal{s: s, tty: tty, done: make(chan error, 1)}
-	s.t.Cleanup(func() { _ = cmd.Process.Kill(); _ = tty.Close() })
+	c := &chatTerminal{s: s, tty: tty, done: make(chan error, 1), em: vt.NewEmulator(120, 24)}
+	go func() { _, _ = io.Copy(io.Discard, c.em) }() // the answers to queries of the program
+	s.t.Cleanup(func() { _ = cmd.Process.Kill(); _ = tty.Close(); _ = c.em.Close() })
 	go func() {
 		b := make([]byte, 4096)
 		for {
 			n, err := tty.Read(b)
 			c.mu.Lock()
-			c.shown = append(c.shown, b[:n]...)
+			_, _ = c.em.Write(b[:n])
 			c.mu.Unlock()
 			if err != nil { // EIO when the program has ended
 				c.done <- cmd.Wait()
@@ -365,18 +367,10 @@ func (c *chatTerminal) press(keys string) {
 	fatal(c.s.t, err)
 }
 
-// expect waits until a text was written after the last expected one.
+// expect waits until the screen shows a text.
 func (c *chatTerminal) expect(text string) {
 	c.s.t.Helper()
-	c.s.h.eventually(fmt.Sprintf("%q in the chat", text), func() bool {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		i := strings.Index(string(c.shown[c.seen:]), text)
-		if i >= 0 {
-			c.seen += i + len(text)
-		}
-		return i >= 0
-	})
+	c.s.h.eventually(fmt.Sprintf("%q in the chat", text), func() bool { return strings.Contains(c.screen(), text) })
 }
 
 func (c *chatTerminal) ends() {
@@ -415,51 +409,13 @@ func (c *chatTerminal) stop() {
 
 func (c *chatTerminal) kill() { c.s.t.Helper(); c.signal(syscall.SIGKILL) }
 
-var terminalCode = regexp.MustCompile(`^\x1b\[([0-9;?]*)([A-Za-z])`)
-
-// screen renders the output as lines, with the movements of the line editor.
+// screen returns the lines that the terminal shows, without the status bar and the spinner.
 func (c *chatTerminal) screen() string {
 	c.mu.Lock()
-	text := string(c.shown)
-	c.mu.Unlock()
-	lines, row, col := [][]rune{{}}, 0, 0
-	for len(text) > 0 {
-		if m := terminalCode.FindStringSubmatch(text); m != nil {
-			n, _ := strconv.Atoi(m[1])
-			n = max(n, 1)
-			switch m[2] {
-			case "A":
-				row = max(row-n, 0)
-			case "C":
-				col += n
-			case "D":
-				col = max(col-n, 0)
-			case "K":
-				lines[row] = lines[row][:min(col, len(lines[row]))]
-			}
-			text = text[len(m[0]):]
-			continue
-		}
-		r := []rune(text)[0]
-		text = text[len(string(r)):]
-		switch r {
-		case '\r':
-			col = 0
-		case '\n':
-			if row++; row == len(lines) {
-				lines = append(lines, nil)
-			}
-		default:
-			for len(lines[row]) <= col {
-				lines[row] = append(lines[row], ' ')
-			}
-			lines[row][col] = r
-			col++
-		}
-	}
+	defer c.mu.Unlock()
 	var out strings.Builder
-	for _, l := range lines {
-		if s := strings.TrimRight(string(l), " "); s != "" && s != ">" {
+	for l := range strings.SplitSeq(strings.ReplaceAll(c.em.String(), "\r", ""), "\n") {
+		if s := strings.TrimRight(l, " "); s != "" && s != ">" && !strings.Contains(s, " · /help") && !strings.HasSuffix(s, "  Ctrl-C stops") {
 			out.WriteString(s + "\n")
 		}
 	}
