@@ -384,7 +384,7 @@ func (l *Loop) stopSettling(ctx context.Context, session string) (stopped bool, 
 	return stopped, err
 }
 
-// Running returns the number of turns in progress.
+// Running returns the number of turns in progress, without those that wait for the owner.
 func (l *Loop) Running() int {
 	return l.running.count()
 }

@@ -88,11 +88,16 @@ func (r *runningTurns) signalChanged() {
 	r.changed = make(chan struct{})
 }
 
-// count returns the number of turns in progress.
-func (r *runningTurns) count() int {
+// count returns the number of turns in progress, without the parked ones.
+func (r *runningTurns) count() (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.byEvent)
+	for _, t := range r.byEvent {
+		if !t.parked {
+			n++
+		}
+	}
+	return n
 }
 
 // freeSlots returns the number of free slots. Commands and parked turns need no slot. Up to a limit,

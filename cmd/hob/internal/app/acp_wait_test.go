@@ -58,6 +58,7 @@ func TestExternalAgent_AnswersLaterMessagesWhileItAsks(t *testing.T) {
 	if got := h.say("yes"); !strings.Contains(got, question) {
 		t.Errorf("a bare yes behind later messages: %q", got)
 	}
+	h.until("only the waiting turn is left", func() bool { return h.d.loop.Running() == 0 })
 	s, err := h.d.service.Status(t.Context())
 	fatal(t, err)
 	if s.Questions != 1 || len(s.HeldSources) > 0 || h.work() != "" {
