@@ -59,6 +59,9 @@ type ClientCalls interface {
 	ClientCall(ctx context.Context, c Client, tool string, args json.RawMessage) (ToolOutcome, error)
 	// ClientResource reads hob://tasks or hob://notes/ID for a client, with the tools behind them.
 	ClientResource(ctx context.Context, c Client, uri string) (ToolOutcome, error)
+	// ClientResourceVersion returns a value that changes with a resource that ClientResource reads, or
+	// ErrNotFound if the client may not read it. It starts no call.
+	ClientResourceVersion(ctx context.Context, c Client, uri string) (string, error)
 	// ClientPrompts lists the skills that a client may read as prompts, without their text.
 	ClientPrompts(ctx context.Context, c Client) ([]SkillPrompt, error)
 	// ClientPrompt returns a skill with its text, or ErrNotFound.

@@ -3,6 +3,8 @@ package service
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -183,6 +185,34 @@ func (sv *Service) ClientResource(ctx context.Context, ac api.Client, uri string
 		return api.ToolOutcome{}, err
 	}
 	return sv.callForClient(ctx, c, "list_notes", "read_note", args)
+}
+
+// ClientResourceVersion implements api.ClientCalls.
+func (sv *Service) ClientResourceVersion(ctx context.Context, ac api.Client, uri string) (string, error) {
+	id, isNote := strings.CutPrefix(uri, "hob://notes/")
+	tool, isNote := "list_tasks", isNote && id != ""
+	if isNote {
+		tool = "list_notes"
+	}
+	if !isNote && uri != "hob://tasks" || !slices.ContainsFunc(sv.clientTools(clients.Client(ac)), func(t tools.Tool) bool { return t.Spec().Name == tool }) {
+		return "", fmt.Errorf("resource %q: %w", uri, api.ErrNotFound)
+	}
+	if !isNote {
+		list, err := sv.Tasks(ctx, api.Query{})
+		return versionOf(list, err)
+	}
+	list, err := sv.Notes(ctx, api.Query{}) // the newest, so that a changed note is one of them
+	return versionOf(slices.DeleteFunc(list, func(n api.Note) bool { return n.ID != id }), err)
+}
+
+// versionOf returns a digest of a list.
+func versionOf[T any](list []T, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	b, err := json.Marshal(list)
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), err
 }
 
 // SkillPrompts provides the skills that external programs may read.

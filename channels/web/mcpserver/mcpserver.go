@@ -27,9 +27,10 @@ import (
 const (
 	maxSessions   = 32 // sessions; a further one ends the oldest
 	sessionIdle   = 10 * time.Minute
-	maxInProgress = 64   // requests at once, besides one stream per session
-	perMinute     = 1200 // requests
-	burst         = 400  // requests
+	sessionLife   = 24 * time.Hour // without a request; a subscriber may send none
+	maxInProgress = 64             // requests at once, besides one stream per session
+	perMinute     = 1200           // requests
+	burst         = 400            // requests
 	recheckEvery  = 15 * time.Second
 )
 
@@ -47,13 +48,17 @@ type Options struct {
 type Server struct {
 	o       Options
 	closing atomic.Bool
+	closed  chan struct{} // closed by Close
+	work    sync.WaitGroup
 
 	mu      sync.Mutex
 	clients map[string]*program // keyed by client id
 }
 
 // New returns a server. It does no I/O.
-func New(o Options) *Server { return &Server{o: o, clients: map[string]*program{}} }
+func New(o Options) *Server {
+	return &Server{o: o, closed: make(chan struct{}), clients: map[string]*program{}}
+}
 
 // program is the server's state for one client. Sessions belong to it, so that no other client can
 // use them.
@@ -70,11 +75,17 @@ type program struct {
 	open    int       // requests in progress
 	left    float64   // requests that may start now
 	at      time.Time // when left was computed
+
+	// subscribers holds the sessions that subscribed to a resource, and its last version, by URI.
+	subscribers map[string]*subscribers
+	following   bool // whether followResources runs
 }
 
 // Close ends all sessions. Calls that wait for the user stay open.
 func (s *Server) Close() {
-	s.closing.Store(true)
+	if !s.closing.Swap(true) {
+		close(s.closed)
+	}
 	s.mu.Lock()
 	all := s.clients
 	s.clients = map[string]*program{}
@@ -82,6 +93,7 @@ func (s *Server) Close() {
 	for _, p := range all {
 		p.endSessions()
 	}
+	s.work.Wait()
 }
 
 // endSessions ends the sessions of a client.
@@ -224,11 +236,11 @@ func (s *Server) programOf(c api.Client) *program {
 		return p
 	}
 	s.freeIdlePrograms(time.Now())
-	p := &program{s: s, client: c, left: burst, at: time.Now()}
+	p := &program{s: s, client: c, left: burst, at: time.Now(), subscribers: map[string]*subscribers{}}
 	p.mcp = mcp.NewServer(&mcp.Implementation{Name: "hob", Title: "Hob", Version: s.o.Version()}, p.serverOptions())
 	addFixtures(p.mcp)
 	get := func(*http.Request) *mcp.Server { return p.mcp }
-	common := mcp.StreamableHTTPOptions{Logger: slog.New(slog.DiscardHandler), SessionTimeout: sessionIdle, DisableLocalhostProtection: true} // web checks Host
+	common := mcp.StreamableHTTPOptions{Logger: slog.New(slog.DiscardHandler), SessionTimeout: sessionLife, DisableLocalhostProtection: true} // web checks Host
 	p.stateful = mcp.NewStreamableHTTPHandler(get, &common)
 	without := common
 	without.Stateless, without.PropagateRequestCancellation = true, true

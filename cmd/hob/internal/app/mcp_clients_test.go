@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // programCall calls a tool over /mcp (2026-07-28) and returns the HTTP status and the response.
@@ -157,4 +160,69 @@ func TestProgram_OpenCallSurvivesRestart(t *testing.T) {
 		}
 	}
 	t.Error("the approved call did not run after the restart")
+}
+
+// bearerTransport adds the token of a program to requests.
+type bearerTransport string
+
+func (b bearerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// A program that subscribes to the tasks or to a note is notified of changes.
+func TestProgram_FollowsResources(t *testing.T) {
+	h := agentHouse(t, "[mcp.server]\ntools = [\"list_tasks\", \"list_notes\"]\n")
+	token := h.programToken("laptop")
+	tool := func(name string, args any) []byte {
+		code, body := h.api(http.MethodPost, "/api/v1/tools/"+name, map[string]any{"arguments": args})
+		if code != http.StatusOK {
+			t.Fatalf("%s: %d %s", name, code, body)
+		}
+		return body
+	}
+	_, id, _ := strings.Cut(string(tool("create_note", map[string]string{"title": "Zebra", "text": "striped"})), `"id":"`)
+	id, _, _ = strings.Cut(id, `"`)
+	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
+		updates := make(chan string, 10)
+		client := mcp.NewClient(&mcp.Implementation{Name: "laptop", Version: "1"}, &mcp.ClientOptions{
+			ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { updates <- r.Params.URI },
+		})
+		session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: h.d.web.URL() + "/mcp", HTTPClient: &http.Client{Transport: bearerTransport(token)}}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
+		fatal(t, err)
+		if got := session.InitializeResult(); got.ProtocolVersion != revision || !got.Capabilities.Resources.Subscribe {
+			t.Errorf("%s: revision %s, %+v", revision, got.ProtocolVersion, got.Capabilities.Resources)
+		}
+		await := func(want string) {
+			t.Helper()
+			select {
+			case got := <-updates:
+				if got != want {
+					t.Errorf("%s: update of %s, want %s", revision, got, want)
+				}
+			case <-time.After(20 * time.Second):
+				t.Errorf("%s: no update of %s", revision, want)
+			}
+		}
+		fatal(t, session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "hob://tasks"}))
+		time.Sleep(500 * time.Millisecond) // in revision 2026-07-28, Subscribe does not wait for the server
+		tool("create_task", map[string]string{"title": "Feed the zebra " + revision})
+		await("hob://tasks")
+		fatal(t, session.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: "hob://tasks"}))
+		fatal(t, session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "hob://notes/" + id}))
+		time.Sleep(500 * time.Millisecond)
+		tool("create_task", map[string]string{"title": "Count stripes " + revision})
+		tool("append_note", map[string]string{"note": id, "text": "black and white " + revision})
+		await("hob://notes/" + id)
+		if revision == "2025-11-25" {
+			if err := session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "hob://secrets"}); err == nil {
+				t.Error("subscribed to an unknown resource")
+			}
+		}
+		fatal(t, session.Close())
+		if len(updates) > 0 {
+			t.Errorf("%s: unexpected update of %s", revision, <-updates)
+		}
+	}
 }
