@@ -17,7 +17,7 @@ import (
 const answerName = "answer_question"
 
 // answerTool answers a question of a server after the user's approval, and repeats or resumes the
-// call. Hob offers it once a server has asked.
+// call.
 type answerTool struct {
 	s    *server
 	spec tools.Spec
@@ -52,7 +52,7 @@ func (t *answerTool) readAnswer(args json.RawMessage) (q *question, in answerArg
 	}
 	q = t.s.findQuestion(in.Question)
 	if q == nil {
-		return nil, in, nil, nil, tools.Errorf(tools.NotFound, "there is no question %q of the MCP server %s; call its tool again", cutText(in.Question, 40), tools.Clean(t.s.cfg.Name))
+		return nil, in, nil, nil, tools.Errorf(tools.NotFound, "the question %q of the MCP server %s is no longer open, because it expired, was answered or Hob restarted; call the tool of the server again, so that it asks again", cutText(in.Question, 40), tools.Clean(t.s.cfg.Name))
 	}
 	content = map[string]map[string]any{}
 	if in.Decline {

@@ -87,7 +87,7 @@ func conversationOf(c tools.Call) string {
 	return c.Session
 }
 
-// keepQuestion stores a question and offers the tool that answers it. The id is keyed, so that a
+// keepQuestion stores a question. The id is keyed, so that a
 // server cannot compute another question with the same id.
 func (s *server) keepQuestion(q *question) {
 	mac := hmac.New(sha256.New, s.m.questionKey)
@@ -102,8 +102,7 @@ func (s *server) keepQuestion(q *question) {
 	}
 	q.id = hex.EncodeToString(mac.Sum(nil))[:12]
 	s.mu.Lock()
-	first := s.questions == nil
-	if first {
+	if s.questions == nil {
 		s.questions = map[string]*question{}
 	}
 	s.questions[q.id] = q
@@ -118,9 +117,6 @@ func (s *server) keepQuestion(q *question) {
 		delete(s.questions, oldest.id)
 	}
 	s.mu.Unlock()
-	if first {
-		s.publishTools()
-	}
 }
 
 // findQuestion returns the question with an id, or nil.

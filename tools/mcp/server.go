@@ -404,7 +404,8 @@ func (s *server) publishTools() {
 			list = append(list, newTool(s, p))
 		}
 	}
-	if s.questions != nil && len(list) > 0 {
+	// Always, because an answer may come after a restart of Hob, when the question is gone.
+	if s.cfg.Document == "" && len(list) > 0 {
 		list = append(list, newAnswerTool(s))
 	}
 	s.mu.Unlock()
