@@ -178,6 +178,7 @@ func (ch *chat) runLoop(ctx context.Context) error {
 	switch {
 	case ch.keys:
 		ch.turns.Go(func() { ch.followStatus(ctx) })
+		ch.askPending(ctx, api.Query{State: "pending", Of: ch.session}, "") // from an earlier chat
 		ch.screen.Note(chatui.Hint, "This is Hob. Say what you need, or /help. Ctrl-C stops an answer, Ctrl-D leaves, PgUp scrolls.")
 	case ch.attended:
 		ch.screen.Note(chatui.Hint, "This is Hob. Say what you need, or /help. Ctrl-C stops an answer, Ctrl-D leaves.")

@@ -102,22 +102,28 @@ func (ch *chat) showDelivery(ctx context.Context, d api.Delivery) {
 	ch.saveLastSeen(d.CreatedAt)
 }
 
-// askDelivered shows the approval requests of a question, and reports whether there are any.
+// askDelivered shows the approval requests of a question, and reports whether there are any. If they
+// cannot be loaded, the text of the question is shown instead.
 func (ch *chat) askDelivered(ctx context.Context, d api.Delivery) bool {
+	return d.Event != "" && ch.askPending(ctx, api.Query{State: "pending"}, d.Event) > 0
+}
+
+// askPending shows the pending approval requests that a query finds, of one event if event is not "".
+// It returns their number.
+func (ch *chat) askPending(ctx context.Context, query api.Query, event string) (n int) {
 	ctx, cancel := context.WithTimeout(ctx, shownTimeout)
 	defer cancel()
-	pending, err := ch.daemonClient().Approvals(ctx, api.Query{State: "pending"})
-	if err != nil {
-		return false // the text of the question is shown instead
+	pending, err := ch.daemonClient().Approvals(ctx, query)
+	if err != nil && event == "" && ctx.Err() == nil {
+		ch.screen.Note(chatui.Failure, "Cannot load the pending approval requests: "+err.Error())
 	}
-	asked := false
-	for _, q := range pending {
-		if q.Event == d.Event && d.Event != "" {
-			asked = true
+	for _, q := range slices.Backward(pending) {
+		if event == "" || q.Event == event {
+			n++
 			ch.askApproval(q)
 		}
 	}
-	return asked
+	return n
 }
 
 // reportShown tells Hob that this terminal displays an approval request, so that "yes" can refer to

@@ -13,6 +13,7 @@ import (
 
 	"hob/autonomy/api"
 	"hob/channels"
+	"hob/platform/text/markup"
 	"hob/platform/text/visible"
 )
 
@@ -142,7 +143,7 @@ func (t *linesTurn) AddText(text string) {
 
 func (t *linesTurn) EndText() {
 	t.mu.Lock()
-	text := strings.TrimSpace(t.text.String())
+	text := strings.TrimSpace(markup.Plain(t.text.String()))
 	t.text.Reset()
 	t.mu.Unlock()
 	if text != "" {

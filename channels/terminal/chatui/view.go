@@ -139,9 +139,7 @@ func (m *model) statusBar() string {
 	if m.ui.o.Session != "" {
 		fields = append(fields, "session "+oneLine(m.ui.o.Session))
 	}
-	for _, hint := range []string{"/help", "Ctrl-O tools", "Ctrl-R search"} {
-		fields = append(fields, hint)
-	}
+	fields = append(fields, "/help", "Ctrl-O tools", "Ctrl-R search")
 	bar := " " + fields[0]
 	for _, f := range fields[1:] {
 		if next := bar + " · " + f; ansi.StringWidth(next) < m.width {
