@@ -51,7 +51,7 @@ func TestModelsOnlyImprove(t *testing.T) {
 		reason string
 	}{
 		{"none", Options{}, "row 0 of tea", ""},
-		{"unavailable embedder", Options{Vectors: &near{err: away}}, "row 0 of tea", "searched by words only: by meaning: nobody answers"},
+		{"unavailable embedder", Options{Vectors: &near{err: away}}, "row 0 of tea", "searched by words only: search by meaning: nobody answers"},
 		{"second search", Options{Corrector: &reader{again: "garage"}}, "row 0 of tea", "second search for: garage"},
 		{"failed second search", Options{Corrector: &reader{err: away}}, "row 0 of tea", "no second search: nobody answers"},
 		{"failed reranker", Options{Reranker: &reader{err: away}}, "row 0 of tea", "not reranked: rerank: nobody answers"},

@@ -227,7 +227,7 @@ func (b *Base) byMeaning(ctx context.Context, g *candidateSet) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("by meaning: %w", err)
+		return fmt.Errorf("search by meaning: %w", err)
 	}
 	known := make(map[int64]bool, len(g.rows))
 	for n := range g.rows {

@@ -193,7 +193,7 @@ type WatcherSpec struct {
 	// "template:housekeeper".
 	Source string `json:"source,omitempty"`
 	Missed string `json:"missed,omitempty"`
-	// Provenance is Outside if untrusted text influenced its creation.
+	// Provenance is Outside if untrusted text influenced the creation of the watcher.
 	Provenance provenance.Source `json:"provenance"`
 	State      string            `json:"state"`
 	// Every is the poll interval, such as "30m", for polled kinds.

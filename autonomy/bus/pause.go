@@ -53,7 +53,7 @@ func (p *Pause) setEnd(ctx context.Context, until time.Time) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("bus: read pause: %w", err)
+		return fmt.Errorf("bus: read the state of the pause: %w", err)
 	}
 	return nil
 }
@@ -62,7 +62,7 @@ func (p *Pause) setEnd(ctx context.Context, until time.Time) error {
 func (p *Pause) Current(ctx context.Context) (until time.Time, on bool, err error) {
 	var ms int64
 	if err := p.db.Reader(ctx).QueryRow(`SELECT until FROM pause`).Scan(&ms); err != nil {
-		return until, false, fmt.Errorf("bus: read pause: %w", err)
+		return until, false, fmt.Errorf("bus: read the state of the pause: %w", err)
 	}
 	until = store.Time(ms)
 	return until, until.After(p.now()), nil

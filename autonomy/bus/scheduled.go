@@ -206,7 +206,7 @@ func (x *ScheduledSends) changeState(ctx context.Context, call, update string, a
 	})
 	switch {
 	case err != nil:
-		return fmt.Errorf("bus: delayed call %s: %w", call, err)
+		return fmt.Errorf("bus: update delayed call %s: %w", call, err)
 	case n == 0:
 		return ErrCancelled
 	}
@@ -219,7 +219,7 @@ func (x *ScheduledSends) EndTx(tx *store.Tx, call string, state SendState, why s
 	res, err := tx.Exec(`UPDATE scheduled_sends SET state = ?, error = ?, ended_at = ?, args = '{}', frozen = NULL WHERE call = ? AND state IN ('sending', 'committed', 'accepted')`,
 		state, x.clean(why), x.now().UnixMilli(), call)
 	if err != nil {
-		return fmt.Errorf("bus: delayed call %s: %w", call, err)
+		return fmt.Errorf("bus: end delayed call %s: %w", call, err)
 	}
 	if n, err := res.RowsAffected(); err != nil || n == 0 {
 		return errors.Join(err, ErrCancelled)

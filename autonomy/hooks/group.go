@@ -19,7 +19,7 @@ func (r groupRecord) String() string {
 func parseGroupRecord(text string) (groupRecord, error) {
 	var start, limit int64
 	if _, err := fmt.Sscanf(text, "%d %d\n", &start, &limit); err != nil {
-		return groupRecord{}, fmt.Errorf("hooks: process group of a run: %w", err)
+		return groupRecord{}, fmt.Errorf("hooks: parse the process group of a run: %w", err)
 	}
 	return groupRecord{Start: time.UnixMicro(start), Limit: time.Duration(limit) * time.Microsecond}, nil
 }

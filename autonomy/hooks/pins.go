@@ -339,7 +339,7 @@ func (p *pinFile) writePins(pins map[string]pin) error {
 // maxProgram is the maximum size of a program in bytes.
 const maxProgram = 256 << 20
 
-// digestOf returns the SHA-256 of a file. The caller holds mu.
+// digestOf returns the SHA-256 of a file. The caller has locked mu.
 func (p *pinFile) digestOf(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {

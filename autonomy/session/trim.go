@@ -83,7 +83,7 @@ func (s *Sessions) moveTx(tx *store.Tx, session string, at windowStart) error {
 		ON CONFLICT (session) DO UPDATE SET first = excluded.first, summary = excluded.summary, stubs = excluded.stubs`,
 		session, at.first, at.summary, at.stubs)
 	if err != nil {
-		return fmt.Errorf("session: move the window: %w", err)
+		return fmt.Errorf("session: store the start of the model's window: %w", err)
 	}
 	tx.AfterCommit(func() {
 		s.mu.Lock()

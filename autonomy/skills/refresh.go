@@ -14,7 +14,7 @@ import (
 	"hob/templates"
 )
 
-// refreshSkills reads what has changed. The caller must hold mu.
+// refreshSkills reads what has changed. The caller must have locked mu.
 func (l *Library) refreshSkills() {
 	top, trust, template := stampFile(l.o.Dir), stampFile(l.o.Trust), fileStamp{}
 	if l.o.Templates != "" {
@@ -134,7 +134,7 @@ func loadFolder(dir, name string, err error) *Skill {
 }
 
 // mergeLists combines the sources. If several skills have the same name, a trusted one is used, then
-// a folder before a template. The caller must hold mu.
+// a folder before a template. The caller must have locked mu.
 func (l *Library) mergeLists() {
 	best := map[string]*Skill{}
 	add := func(s *Skill) {
@@ -156,7 +156,7 @@ func (l *Library) mergeLists() {
 	l.list = list
 }
 
-// reportProblem logs a problem once. The caller must hold mu.
+// reportProblem logs a problem once. The caller must have locked mu.
 func (l *Library) reportProblem(what string, err error) {
 	if l.reported[what] != err.Error() {
 		l.reported[what] = err.Error()

@@ -127,7 +127,7 @@ func (p *progressReporter) reportProgress(fraction float64, note string) {
 	}
 }
 
-// publishProgress publishes the progress. The caller holds mu, so that no progress event is
+// publishProgress publishes the progress. The caller has locked mu, so that no progress event is
 // published after the end event.
 func (p *progressReporter) publishProgress() {
 	d := map[string]any{"id": p.call["id"], "name": p.call["name"], "seconds": int(time.Since(p.began).Seconds())}

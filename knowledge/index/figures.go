@@ -30,7 +30,7 @@ type language struct {
 }
 
 // loadSnapshotStats returns the statistics of a snapshot. They are computed once per snapshot. The
-// caller holds mu for reading.
+// caller has locked mu for reading.
 func (x *Index) loadSnapshotStats(r reader, seq int64) (*snapshotStats, error) {
 	x.figMu.Lock()
 	defer x.figMu.Unlock()

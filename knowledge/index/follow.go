@@ -127,7 +127,7 @@ func (x *Index) catchUp(ctx context.Context) error {
 }
 
 // hasLostChanges reports whether the store dropped changes that the index needs. If a search
-// created the index before any consumer was registered, it registers the index. The caller holds
+// created the index before any consumer was registered, it registers the index. The caller has locked
 // work.
 func (x *Index) hasLostChanges(ctx context.Context, g *generation) (bool, error) {
 	if x.quiet { // the caller is a search, which must neither write to the store nor start a rebuild
@@ -142,7 +142,7 @@ func (x *Index) hasLostChanges(ctx context.Context, g *generation) (bool, error)
 }
 
 // closeBroken closes an index after a failed write. The index is opened again with its last
-// complete batch, or rebuilt if it was retired. The caller holds work.
+// complete batch, or rebuilt if it was retired. The caller has locked work.
 func (x *Index) closeBroken(ctx context.Context, g *generation, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -191,7 +191,7 @@ func (x *Index) recordProgress(g *generation, seq int64) {
 	x.overlay.dropIndexed(seq)
 }
 
-// batchRows returns the number of rows to read next. The caller holds work.
+// batchRows returns the number of rows to read next. The caller has locked work.
 func (x *Index) batchRows() int {
 	if x.rows == 0 {
 		x.rows = batch
@@ -226,7 +226,7 @@ func (x *Index) fieldWeights() knowledge.Weights {
 }
 
 // ackChanges allows the store to drop the changes that the index has durably stored. The store
-// keeps later ones. The caller holds work.
+// keeps later ones. The caller has locked work.
 func (x *Index) ackChanges(ctx context.Context, seq int64) error {
 	if x.quiet {
 		return nil

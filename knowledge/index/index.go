@@ -136,7 +136,7 @@ func (x *Index) Close() error {
 	return x.closeCurrent()
 }
 
-// closeCurrent closes the open generation. The caller holds mu.
+// closeCurrent closes the open generation. The caller has locked mu.
 func (x *Index) closeCurrent() error {
 	g := x.cur
 	x.cur = nil
@@ -150,7 +150,7 @@ func (x *Index) closeCurrent() error {
 const reopenWait = 5 * time.Second
 
 // openCurrent returns the open generation and opens it if necessary. It returns nil if no complete
-// index exists. The caller holds mu but does not need work.
+// index exists. The caller has locked mu. A lock on work is not necessary.
 func (x *Index) openCurrent() (*generation, error) {
 	x.mu.RLock()
 	g, closed, trouble, tried := x.cur, x.closed, x.trouble, x.tried
@@ -178,7 +178,7 @@ func (x *Index) openCurrent() (*generation, error) {
 }
 
 // loadCurrent opens the active generation; it returns nil if it is incomplete or does not match the store.
-// The caller holds mu.
+// The caller has locked mu.
 func (x *Index) loadCurrent() (*generation, error) {
 	name, err := currentName(x.dir)
 	if err != nil || name == "" {
@@ -221,8 +221,8 @@ func (x *Index) matchesStore(g *generation) (bool, error) {
 // asideFolder receives a damaged index.
 const asideFolder = "damaged"
 
-// setAside moves a damaged index to asideFolder, where it replaces an earlier one. The caller holds
-// mu.
+// setAside moves a damaged index to asideFolder, where it replaces an earlier one. The caller has
+// locked mu.
 func (x *Index) setAside(path string, why error) error {
 	aside := filepath.Join(x.dir, asideFolder)
 	err := system.RemoveAll(aside)

@@ -53,7 +53,7 @@ func (x *Index) compactCurrent(ctx context.Context) error {
 }
 
 // removeUnusedFiles removes unused files that contain deleted data: a damaged index that was moved
-// aside, and the files that an interrupted rebuild left behind. The caller holds work.
+// aside, and the files that an interrupted rebuild left behind. The caller has locked work.
 func (x *Index) removeUnusedFiles() error {
 	if x.dir == "" {
 		return nil

@@ -26,7 +26,7 @@ func (x *Index) Reindex(ctx context.Context, progress func(done, total int)) err
 	return x.removeUnusedFiles() // the new index is intact, so no damaged one is needed
 }
 
-// rebuildIndex creates the next generation. The caller holds work, so that the store keeps the
+// rebuildIndex creates the next generation. The caller has locked work, so that the store keeps the
 // changes that the new generation needs.
 func (x *Index) rebuildIndex(ctx context.Context, progress func(done, total int)) error {
 	g, err := x.createGeneration()

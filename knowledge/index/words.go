@@ -69,7 +69,7 @@ func (x *Index) retireDamaged(g *generation, err error) {
 	x.Changed()
 }
 
-// searchGeneration searches the open generation. The caller holds mu for reading.
+// searchGeneration searches the open generation. The caller has locked mu for reading.
 func (x *Index) searchGeneration(q store.Querier, w knowledge.TermQuery) (knowledge.WordAnswer, error) {
 	r, err := x.cur.ix.Reader()
 	if err != nil {

@@ -30,11 +30,11 @@ func (s *Store) copyDatabase(ctx context.Context, dst string) error {
 		return fmt.Errorf("store: backup: %s already exists; choose another name", dst)
 	}
 	if err := os.MkdirAll(filepath.Dir(dst), 0o700); err != nil {
-		return fmt.Errorf("store: backup: %w; %s", err, remedyFolder)
+		return fmt.Errorf("store: create the backup: %w; %s", err, remedyFolder)
 	}
 	db, err := sql.Open("sqlite", dataSourceName(s.path, false))
 	if err != nil {
-		return fmt.Errorf("store: backup: %w", err)
+		return fmt.Errorf("store: open the database for a backup: %w", err)
 	}
 	defer db.Close()
 	return s.markIfDamaged(vacuumInto(ctx, db, dst))
@@ -77,16 +77,16 @@ func vacuumInto(ctx context.Context, db execer, dst string) (err error) {
 		}
 	}()
 	if err := ensureFile(tmp); err != nil { // VACUUM INTO accepts an empty file as its target: create it with mode 0600 first
-		return fmt.Errorf("store: backup: %w; %s", err, remedyFolder)
+		return fmt.Errorf("store: create the backup: %w; %s", err, remedyFolder)
 	}
 	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", tmp); err != nil {
-		return fmt.Errorf("store: backup to %s: %w", dst, classifyError(err))
+		return fmt.Errorf("store: write the backup %s: %w", dst, classifyError(err))
 	}
 	if err := syncFile(tmp); err != nil {
-		return fmt.Errorf("store: backup: %w", err)
+		return fmt.Errorf("store: sync the backup: %w", err)
 	}
 	if err := system.Rename(tmp, dst); err != nil {
-		return fmt.Errorf("store: backup: %w", err)
+		return fmt.Errorf("store: rename the backup: %w", err)
 	}
 	return nil
 }

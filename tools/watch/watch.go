@@ -106,7 +106,7 @@ func (f watcherFamily) findWatcher(q store.Querier, query string) (watchers.Spec
 	return s, tools.Quoting(err, sourceOf(list))
 }
 
-// listText formats the family as a list.
+// listText formats a list of watchers of the family.
 func (f watcherFamily) listText(list []watchers.Spec, now time.Time) string {
 	if len(list) == 0 {
 		return "There are no " + f.noun + "s."

@@ -85,7 +85,7 @@ func (h *hub) leaveHub(s *sub) {
 	h.mu.Unlock()
 }
 
-// openNotify starts the fsnotify instance. The caller holds ops.
+// openNotify starts the fsnotify instance. The caller has locked ops.
 func (h *hub) openNotify() error {
 	if h.fs != nil {
 		return nil
@@ -100,7 +100,7 @@ func (h *hub) openNotify() error {
 }
 
 // dropStale ends the watches of moved folders. Otherwise fsnotify would still report changes under
-// their old names. The caller holds ops.
+// their old names. The caller has locked ops.
 func (h *hub) dropStale() {
 	h.mu.Lock()
 	var drop []string
@@ -186,7 +186,7 @@ func (h *hub) handleEvent(ev fsnotify.Event) {
 }
 
 // markLost marks the watches of a folder and its subfolders to be dropped, and makes the watchers
-// of the folder scan again. The caller holds mu.
+// of the folder scan again. The caller has locked mu.
 func (h *hub) markLost(path string) {
 	h.stale = append(h.stale, path)
 	for dir, who := range h.dirs {
@@ -199,7 +199,7 @@ func (h *hub) markLost(path string) {
 }
 
 // reserveEntries adds the number of a folder's entries to the total, on systems with a limit. The
-// caller holds ops.
+// caller has locked ops.
 func (h *hub) reserveEntries(dir string) error {
 	if h.budget == 0 {
 		return nil
@@ -224,7 +224,7 @@ func (h *hub) reserveEntries(dir string) error {
 	return nil
 }
 
-// removeWatch ends fsnotify's watch of a folder. The caller holds ops.
+// removeWatch ends fsnotify's watch of a folder. The caller has locked ops.
 func (h *hub) removeWatch(dir string) {
 	delete(h.cost, dir)
 	if h.fs != nil {

@@ -117,7 +117,7 @@ func (p *Pairings) NewCode(ctx context.Context, channel, by string) (Code, error
 		return p.guard.AuditTx(tx, guard.Record{Actor: "owner", Action: "pairing code", Origin: by, Verdict: "allow", Rule: "channel " + channel})
 	})
 	if err != nil {
-		return Code{}, fmt.Errorf("pairing: %w", err)
+		return Code{}, fmt.Errorf("pairing: create a code: %w", err)
 	}
 	return c, nil
 }
@@ -159,7 +159,7 @@ func (p *Pairings) IsOwner(ctx context.Context, channel, sender string) (yes boo
 	}
 	err = p.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pairings WHERE channel = ? AND sender = ?)`, channel, sender).Scan(&yes)
 	if err != nil {
-		return false, fmt.Errorf("pairing: %w", err)
+		return false, fmt.Errorf("pairing: check the sender: %w", err)
 	}
 	return yes, nil
 }
@@ -172,7 +172,7 @@ func (p *Pairings) Pairs(ctx context.Context, in channels.Inbound) (open bool, e
 	err = p.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pairing_codes WHERE channel = ? AND expires_at > ? AND tries < ?)`,
 		in.Channel, time.Now().UnixMilli(), maxTries).Scan(&open)
 	if err != nil {
-		return false, fmt.Errorf("pairing: %w", err)
+		return false, fmt.Errorf("pairing: read the codes: %w", err)
 	}
 	return open, nil
 }
@@ -189,7 +189,7 @@ func (p *Pairings) Pair(ctx context.Context, in channels.Inbound) (paired bool, 
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("pairing: %w", err)
+		return false, fmt.Errorf("pairing: pair the account: %w", err)
 	}
 	return paired, nil
 }
@@ -300,14 +300,14 @@ func scanPairing(r interface{ Scan(...any) error }) (x Pairing, err error) {
 func (p *Pairings) List(ctx context.Context) ([]Pairing, error) {
 	rows, err := p.db.Read().QueryContext(ctx, `SELECT `+columns+` FROM pairings ORDER BY created_at DESC, id`)
 	if err != nil {
-		return nil, fmt.Errorf("pairing: %w", err)
+		return nil, fmt.Errorf("pairing: list the accounts: %w", err)
 	}
 	defer rows.Close()
 	out := []Pairing{}
 	for rows.Next() {
 		x, err := scanPairing(rows)
 		if err != nil {
-			return nil, fmt.Errorf("pairing: %w", err)
+			return nil, fmt.Errorf("pairing: list the accounts: %w", err)
 		}
 		out = append(out, x)
 	}

@@ -125,7 +125,7 @@ func (p *Plan) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	if !p.begun {
 		err := p.o.Store.Read().QueryRowContext(ctx, `SELECT coalesce(max(day), '') FROM plans`).Scan(&p.last)
 		if err != nil {
-			return now.Add(time.Second), fmt.Errorf("plan of the day: %w", err)
+			return now.Add(time.Second), fmt.Errorf("plan of the day: read the last day: %w", err)
 		}
 		p.begun = p.last != ""
 	}
@@ -134,7 +134,7 @@ func (p *Plan) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	}
 	err := p.o.Store.Write(ctx, func(tx *store.Tx) error { return p.settleTx(tx, local, at) })
 	if err != nil {
-		return now.Add(time.Second), fmt.Errorf("plan of the day: %w", err)
+		return now.Add(time.Second), fmt.Errorf("plan of the day: send the plan: %w", err)
 	}
 	p.begun = true
 	if !local.Before(at) {
@@ -240,11 +240,11 @@ func (p *Plan) Text(ctx context.Context, now time.Time) (string, provenance.Sour
 	}
 	tmpl, err := minitmpl.Parse(planText)
 	if err != nil {
-		return "", src, fmt.Errorf("plan of the day: %w", err)
+		return "", src, fmt.Errorf("plan of the day: parse the template: %w", err)
 	}
 	var b strings.Builder
 	if err := tmpl.Execute(&b, view); err != nil {
-		return "", src, fmt.Errorf("plan of the day: %w", err)
+		return "", src, fmt.Errorf("plan of the day: fill in the template: %w", err)
 	}
 	return strings.TrimSpace(b.String()), src, nil
 }

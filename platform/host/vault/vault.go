@@ -134,7 +134,7 @@ func (v *Vault) Remove(ctx context.Context, name string) error {
 func (v *Vault) updateSecrets(ctx context.Context, fn func(map[string]string) error) (err error) {
 	lock, err := system.Acquire(ctx, v.opt.Path+".lock", system.RoleCLI)
 	if err != nil {
-		return fmt.Errorf("secrets file: %w", err)
+		return fmt.Errorf("lock the secrets file: %w", err)
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
 	all, err := v.readSecrets()

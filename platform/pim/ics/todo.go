@@ -71,7 +71,7 @@ func (x *expander) readTodo(c *ical.Component) (pim.Reminder, error) {
 	}
 	due, err := x.dueTime(c)
 	if err != nil {
-		return r, fmt.Errorf("due time of %q: %w", pim.SanitizeLine(r.Title, 60), err)
+		return r, fmt.Errorf("read the due time of %q: %w", pim.SanitizeLine(r.Title, 60), err)
 	}
 	if due != nil {
 		r.Due, r.AllDay = due.toTime(), due.date

@@ -59,7 +59,7 @@ type lineError struct {
 // Error implements error.
 func (e lineError) Error() string { return e.line }
 
-// Unwrap returns the error.
+// Unwrap returns the unformatted error.
 func (e lineError) Unwrap() error { return e.err }
 
 // Refused reports whether the server rejected the credentials.

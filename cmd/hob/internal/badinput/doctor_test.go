@@ -31,7 +31,7 @@ type sick struct {
 	spoil func(t *testing.T, h *house)
 	code  int    // of hob doctor
 	says  string // in one line: "state name cause -> remedy"
-	mends string // the report of --fix; "" if only the owner can fix it
+	fixes string // the report of --fix; "" if only the owner can fix it
 }
 
 func sickHomes() []sick {
@@ -157,15 +157,15 @@ func TestSickHomes(t *testing.T) {
 			if before.code != s.code || !regexp.MustCompile(s.says).MatchString(finding) {
 				t.Fatalf("exit code %d, want %d; %q, want %q\n%s%s", before.code, s.code, finding, s.says, before.out, before.errs)
 			}
-			if s.mends == "" {
+			if s.fixes == "" {
 				if strings.Contains(finding, "fixed: ") || strings.Contains(h.hob("doctor", "--fix", s.probe).out, "fixed: ") {
 					t.Errorf("fixed something that only the user may change: %s", finding)
 				}
 				return
 			}
 			fixed := h.hob("doctor", "--fix")
-			if did := regexp.MustCompile(`(?m)fixed: (.*)$`).FindStringSubmatch(fixed.out); fixed.code != 0 || did == nil || !regexp.MustCompile(s.mends).MatchString(did[1]) {
-				t.Fatalf("exit code %d, it did %q, want %q\n%s%s", fixed.code, did, s.mends, fixed.out, fixed.errs)
+			if did := regexp.MustCompile(`(?m)fixed: (.*)$`).FindStringSubmatch(fixed.out); fixed.code != 0 || did == nil || !regexp.MustCompile(s.fixes).MatchString(did[1]) {
+				t.Fatalf("exit code %d, it did %q, want %q\n%s%s", fixed.code, did, s.fixes, fixed.out, fixed.errs)
 			}
 			after := h.hob("doctor")
 			if finding := after.of(s.probe); after.code != 0 || regexp.MustCompile(`^(warn|fail)`).MatchString(finding) || strings.Contains(after.out, "fixed: ") {

@@ -113,7 +113,7 @@ func (o *options) writeFiles() error {
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		out, err := exec.Command(hob, "completion", shell).Output() //nolint:noctx // ended by hand, as make is
 		if err != nil {
-			return fmt.Errorf("completions for %s: %w", shell, err)
+			return fmt.Errorf("create the completions for %s: %w", shell, err)
 		}
 		if err := o.writeOutput(out, "files", "completions", "hob."+shell); err != nil {
 			return err

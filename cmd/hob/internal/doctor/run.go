@@ -12,12 +12,12 @@ import (
 	"hob/autonomy/api"
 )
 
-// deadline is the time limit for one check, grace the additional time to react to it, and mendWait
+// deadline is the time limit for one check, grace the additional time to react to it, and fixTimeout
 // the time limit for the fixes of one probe.
 const (
-	deadline = 15 * time.Second
-	grace    = 2 * time.Second
-	mendWait = 5 * time.Minute
+	deadline   = 15 * time.Second
+	grace      = 2 * time.Second
+	fixTimeout = 5 * time.Minute
 )
 
 // ErrUnknown means that there is no check with this name.
@@ -80,15 +80,15 @@ func Run(ctx context.Context, e Env, o Options) ([]Check, error) {
 	}
 	wg.Wait()
 	if o.Fix {
-		if err := r.mendAll(ctx, probes, found); err != nil {
+		if err := r.fixAll(ctx, probes, found); err != nil {
 			return slices.Concat(found...), err
 		}
 	}
 	return slices.Concat(found...), nil
 }
 
-// mendAll applies fixes in the order of the list, because later checks depend on earlier ones.
-func (r *probeRun) mendAll(ctx context.Context, probes []Probe, found [][]Check) (err error) {
+// fixAll applies fixes in the order of the list, because later checks depend on earlier ones.
+func (r *probeRun) fixAll(ctx context.Context, probes []Probe, found [][]Check) (err error) {
 	well := make([]bool, len(probes))
 	for i, list := range found {
 		well[i] = allOK(list)
@@ -101,7 +101,7 @@ func (r *probeRun) mendAll(ctx context.Context, probes []Probe, found [][]Check)
 			}
 			defer func() { err = errors.Join(err, release()) }()
 		}
-		r.mendEach(ctx, probes, found, well)
+		r.fixEach(ctx, probes, found, well)
 	}
 	for i, list := range found {
 		if !well[i] {
@@ -111,9 +111,9 @@ func (r *probeRun) mendAll(ctx context.Context, probes []Probe, found [][]Check)
 	return nil
 }
 
-// mendEach applies fixes, and then repeats every check that found a problem, because one problem
+// fixEach applies fixes, and then repeats every check that found a problem, because one problem
 // may have caused another.
-func (r *probeRun) mendEach(ctx context.Context, probes []Probe, found [][]Check, well []bool) {
+func (r *probeRun) fixEach(ctx context.Context, probes []Probe, found [][]Check, well []bool) {
 	did := make([]fixResult, len(probes))
 	for i := range probes {
 		if isFixable(found[i]) {
@@ -245,7 +245,7 @@ func applyFixes(ctx context.Context, list []Check) (m fixResult) {
 		if c.fix == nil {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(ctx, mendWait)
+		ctx, cancel := context.WithTimeout(ctx, fixTimeout)
 		said, err := c.fix(ctx)
 		cancel()
 		if err != nil {

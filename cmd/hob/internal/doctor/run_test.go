@@ -108,12 +108,12 @@ func TestList(t *testing.T) {
 }
 
 func TestFix(t *testing.T) {
-	var mended atomic.Bool
+	var fixed atomic.Bool
 	sick := Probe{Name: "sick", Run: func(context.Context, Env) []Check {
-		if mended.Load() {
+		if fixed.Load() {
 			return okCheck("sick", "is well")
 		}
-		return withFix(func(context.Context) (string, error) { mended.Store(true); return "gave it tea", nil }, failCheck("sick", "it coughs", fixRemedy))
+		return withFix(func(context.Context) (string, error) { fixed.Store(true); return "gave it tea", nil }, failCheck("sick", "it coughs", fixRemedy))
 	}}
 	dead := Probe{Name: "dead", Run: func(context.Context, Env) []Check {
 		return withFix(func(context.Context) (string, error) { return "", errors.New("too late") }, failCheck("dead", "it is dead", fixRemedy))
@@ -124,22 +124,22 @@ func TestFix(t *testing.T) {
 		return func() error { inside--; return nil }, nil
 	}}
 	list, err := Run(t.Context(), Env{}, o)
-	if err != nil || !list[0].Fixable || list[0].Fixed != "" || mended.Load() || !Failed(list) {
+	if err != nil || !list[0].Fixable || list[0].Fixed != "" || fixed.Load() || !Failed(list) {
 		t.Errorf("without being asked: %+v, %v", list, err)
 	}
 	told := 0
 	o.Fix, o.Each = true, func(Check) { told++ }
 	list, err = Run(t.Context(), Env{}, o)
 	if err != nil || list[0].State != OK || list[0].Fixed != "gave it tea" || told != 3 || inside != 0 {
-		t.Errorf("mended: %+v, %v, told %d, %d inside", list, err, told, inside)
+		t.Errorf("fixed: %+v, %v, told %d, %d inside", list, err, told, inside)
 	}
 	if list[1].State != Fail || !strings.Contains(list[1].Cause, "the fix failed: too late") || list[1].Fixed != "" {
-		t.Errorf("not mended: %+v", list[1])
+		t.Errorf("not fixed: %+v", list[1])
 	}
-	mended.Store(false)
+	fixed.Store(false)
 	o.Alone = func(context.Context) (func() error, error) { return nil, errors.New("another one is at work") }
-	if _, err = Run(t.Context(), Env{}, o); err == nil || mended.Load() {
-		t.Errorf("it was mended beside another one: %v", err)
+	if _, err = Run(t.Context(), Env{}, o); err == nil || fixed.Load() {
+		t.Errorf("it was fixed beside another one: %v", err)
 	}
 }
 

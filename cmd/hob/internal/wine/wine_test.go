@@ -50,7 +50,7 @@ func start(t *testing.T) *windows {
 	if out, _, code := w.run("wineboot", "--init"); code != 0 {
 		t.Skipf("Wine makes no Windows here: %s", out)
 	}
-	w.mendRandom()
+	w.repairRandom()
 	return w
 }
 
@@ -69,8 +69,8 @@ func (w *windows) end() {
 	w.run(server, "--wait")
 }
 
-// mendRandom gives an older Wine the DLL with which Go's programs begin.
-func (w *windows) mendRandom() {
+// repairRandom gives an older Wine the DLL with which Go's programs begin.
+func (w *windows) repairRandom() {
 	path := filepath.Join(w.dir, "prefix", "drive_c", "windows", "system32", "bcryptprimitives.dll")
 	if _, err := os.Stat(path); err == nil {
 		return

@@ -38,7 +38,7 @@ func systemEvents() osrun.App {
 const (
 	scriptDepth  = 8
 	scriptMillis = 10_000
-	scriptWait   = 18 * time.Second // including the start of its engine
+	scriptWait   = 18 * time.Second // including the start of the script interpreter
 )
 
 type scriptRead struct {

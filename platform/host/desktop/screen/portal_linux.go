@@ -100,7 +100,7 @@ func parsePortalResponse(body []any) (string, error) {
 	var code uint32
 	var results map[string]dbus.Variant
 	if err := dbus.Store(body, &code, &results); err != nil {
-		return "", fmt.Errorf("the portal: %w", err)
+		return "", fmt.Errorf("decode the portal's response: %w", err)
 	}
 	switch code {
 	case answered:
