@@ -35,7 +35,7 @@ func (p *program) serverOptions() *mcp.ServerOptions {
 		Capabilities: &mcp.ServerCapabilities{
 			Tools: &mcp.ToolCapabilities{ListChanged: true}, Prompts: &mcp.PromptCapabilities{ListChanged: true},
 		},
-		SubscribeHandler: p.subscribe, UnsubscribeHandler: p.unsubscribe,
+		SubscribeHandler: p.subscribeSession, UnsubscribeHandler: p.unsubscribeSession,
 	}
 	addFixtureOptions(o)
 	return o

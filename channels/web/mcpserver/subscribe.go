@@ -25,8 +25,8 @@ type subscribers struct {
 	version  string
 }
 
-// subscribe records a subscription. The first one starts the comparison of versions.
-func (p *program) subscribe(ctx context.Context, req *mcp.SubscribeRequest) error {
+// subscribeSession records a subscription. The first one starts the comparison of versions.
+func (p *program) subscribeSession(ctx context.Context, req *mcp.SubscribeRequest) error {
 	uri := req.Params.URI
 	version, err := p.s.o.Backend.ClientResourceVersion(ctx, p.client, uri)
 	switch {
@@ -56,8 +56,8 @@ func (p *program) subscribe(ctx context.Context, req *mcp.SubscribeRequest) erro
 	return nil
 }
 
-// unsubscribe removes a subscription.
-func (p *program) unsubscribe(_ context.Context, req *mcp.UnsubscribeRequest) error {
+// unsubscribeSession removes a subscription.
+func (p *program) unsubscribeSession(_ context.Context, req *mcp.UnsubscribeRequest) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if sub := p.subscribers[req.Params.URI]; sub != nil {
