@@ -12,13 +12,21 @@ func chatBuilders() map[string]builder {
 	refuse := func(name string) builder {
 		return func(w *intentDraft) (plan, bool) { return planRefusal(w.g.replyText(name)) }
 	}
+	refuseUnlessStatement := func(name string) builder {
+		return func(w *intentDraft) (plan, bool) {
+			if len(w.s.tokens) > 2 && slices.ContainsFunc(w.s.tokens[1:min(len(w.s.tokens), 4)], func(t token) bool { return w.g.lex.containsWord("linking-verbs", t.norm) }) { // "book club is on Friday"
+				return noPlan()
+			}
+			return planRefusal(w.g.replyText(name))
+		}
+	}
 	return map[string]builder{
 		"feeling":       replyFeeling,
 		"complaint":     plain("complaint"),
 		"negated":       refuse("negated"),
 		"scope.home":    refuse("scope.home"),
-		"scope.order":   refuse("scope.order"),
-		"scope.contact": refuse("scope.contact"),
+		"scope.order":   refuseUnlessStatement("scope.order"),
+		"scope.contact": refuseUnlessStatement("scope.contact"),
 		"scope.write":   refuse("scope.write"),
 		"scope.play":    refuse("scope.play"),
 		"scope.travel":  refuse("scope.travel"),
@@ -28,6 +36,7 @@ func chatBuilders() map[string]builder {
 		"hello":      replyHello,
 		"privacy":    plain("privacy"),
 		"thanks":     plain("thanks"),
+		"ack":        plain("ack"),
 		"bye":        plain("bye"),
 		"who.maker":  plain("maker"),
 		"who.cost":   plain("cost"),
@@ -53,6 +62,10 @@ func refuseQuestion(w *intentDraft) (plan, bool) {
 		return planRefusal(w.g.replyText("scope.condition"))
 	case first == "do" && !w.g.lex.containsWord("pronouns", second) && (!w.isQuestion() || w.s.tokens[0].start > 0):
 		return planRefusal(w.g.replyText("scope.cannot"))
+	case first == "how" && w.g.lex.containsWord("question-verbs", second) && w.s.firstWord(2) == "you": // "how do you spell necessary"
+		return planRefusal(w.g.replyText("scope.world"))
+	case first == "should" && second == "i":
+		return planRefusal(w.g.replyText("scope.advice"))
 	case has("hob-words"):
 		return planRefusal(w.g.replyText("scope.self"))
 	case has("own") || has("open-references"):
@@ -79,6 +92,9 @@ func replyFeeling(w *intentDraft) (plan, bool) {
 // replyHelp shows the overview of the help text, or the part named by a topic.
 func replyHelp(w *intentDraft) (plan, bool) {
 	topic := bareName(w.slotString("topic"))
+	if w.hasKeyword("say") || w.hasKeyword("ask") {
+		return planReply(w.helpForMoment())
+	}
 	whole := w.g.replyText("help")
 	if topic == "" {
 		return planReply(whole)
@@ -90,6 +106,17 @@ func replyHelp(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	return planReply(whole)
+}
+
+// helpForMoment returns what the user can say next: about the record of the conversation, or some examples.
+func (w *intentDraft) helpForMoment() string {
+	short := w.g.replyText("help-short")
+	if it, ok := w.g.talk.focusItem(); ok {
+		if hint := w.g.replyText("help-" + it.kind); hint != "" {
+			return hint + "\n\n" + short
+		}
+	}
+	return short
 }
 
 // findSection finds the part of the help text whose title or first lines have a word in common with

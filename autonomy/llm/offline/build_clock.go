@@ -185,8 +185,35 @@ func titleWords(name string) string {
 	return strings.Join(words, " ")
 }
 
+// zoneReply matches the answer to a question about the time in another place.
+var zoneReply = regexp.MustCompile(`^It is \d\d:\d\d in ([^(]+) \(`)
+
+// followZone answers "and in Paris?" after the time in another place.
+func followZone(w *intentDraft) (plan, bool) {
+	x, _ := w.g.talk.exchangeAgo(0)
+	if _, _, ok := w.g.findZone(w.slotString("place")); !ok || !w.beginsWithAnd() || !zoneReply.MatchString(x.reply) {
+		return noPlan()
+	}
+	return tellZone(w)
+}
+
 // tellZone answers questions about the time in another zone.
 func tellZone(w *intentDraft) (plan, bool) {
+	if w.hasKeyword("there") && !w.hasSlot("place") {
+		for n := range recent {
+			x, _ := w.g.talk.exchangeAgo(n)
+			if m := zoneReply.FindStringSubmatch(x.reply); m != nil {
+				return w.g.inDialogue(nil).planSingle(w.g.parseSentence("what time is it in "+m[1], w.s.now), w.depth, false), true
+			}
+		}
+		return planQuestion("In which place?", func(answer string) (string, bool) {
+			place := strings.Trim(answer, " .!?")
+			for _, head := range []string{"in ", "for "} {
+				place = strings.TrimPrefix(place, head)
+			}
+			return "what time is it in " + place, w.g.isPlaceName(place)
+		})
+	}
 	zone, name, ok := w.g.findZone(w.slotString("place"))
 	if !ok {
 		if w.hasSlot("time") || !w.hasSlot("place") {

@@ -1,7 +1,9 @@
 package offline
 
 import (
+	"slices"
 	"strings"
+	"unicode"
 )
 
 func everydayBuilders() map[string]builder {
@@ -12,7 +14,8 @@ func everydayBuilders() map[string]builder {
 		"language.mixed": func(w *intentDraft) (plan, bool) {
 			return planRefusal(w.g.replyText("mixed-language"))
 		},
-		"weather.show": showWeather,
+		"weather.show":   showWeather,
+		"follow.weather": followWeather,
 	}
 }
 
@@ -47,6 +50,15 @@ func showWeather(w *intentDraft) (plan, bool) {
 		default:
 			return noPlan() // other words than a place may change the request
 		}
+		if w.g.lex.containsWord("near-places", strings.ToLower(place)) {
+			place = ""
+		}
+		if place != "" && !w.g.isPlaceName(place) {
+			return noPlan()
+		}
+	}
+	if place == "" {
+		place = w.recentTown()
 	}
 	if days < 1 || days > maxForecast {
 		return planRefusal("I have a weather forecast only for today and the next 15 days.")
@@ -78,6 +90,52 @@ func (w *intentDraft) townAnswer(days int) func(string) (string, bool) {
 		for _, head := range []string{"in ", "for ", "at ", "near "} {
 			town = strings.TrimPrefix(town, head)
 		}
-		return "weather in " + town + " on " + day, town != "" && len(strings.Fields(town)) <= 4
+		return "weather in " + town + " on " + day, w.g.isPlaceName(town)
 	}
+}
+
+// isPlaceName reports whether text may name a town: at most 4 words, none of which belongs to a sentence.
+func (g *grammar) isPlaceName(text string) bool {
+	words := strings.Fields(strings.ToLower(text))
+	for i, f := range words {
+		f = strings.Trim(f, ",.")
+		if f == "" || i == 0 && f == "the" && len(words) > 1 {
+			continue
+		}
+		letters := func(r rune) bool { return !unicode.IsLetter(r) && !strings.ContainsRune("-'’.", r) }
+		if strings.ContainsFunc(f, letters) || g.lex.containsWord("contractions", f) {
+			return false
+		}
+		for _, list := range []string{"questions", "pronouns", "own", "negations", "joints", "condition-words", "not-names", "agreements", "question-verbs", "interjections", "commands"} {
+			if g.lex.containsWord(list, f) {
+				return false
+			}
+		}
+	}
+	return len(words) > 0 && len(words) <= 4
+}
+
+// recentTown returns the town of the last forecast in the conversation, or "".
+func (w *intentDraft) recentTown() string {
+	for n := range recent {
+		x, _ := w.g.talk.exchangeAgo(n)
+		for _, p := range x.acts {
+			if town := p.stringArg("location"); p.tool == "get_weather" && town != "" {
+				return town
+			}
+		}
+	}
+	return ""
+}
+
+// followWeather repeats the last forecast for another day or town: "and on Saturday?".
+func followWeather(w *intentDraft) (plan, bool) {
+	if w.recentTown() == "" || !w.beginsWithAnd() {
+		return noPlan()
+	}
+	x, _ := w.g.talk.exchangeAgo(0)
+	if !slices.ContainsFunc(x.acts, func(p pastCall) bool { return p.tool == "get_weather" }) {
+		return noPlan()
+	}
+	return showWeather(w)
 }

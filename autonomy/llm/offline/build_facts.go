@@ -124,6 +124,16 @@ func learnName(w *intentDraft) (plan, bool) {
 	return w.keepStatement("my name is " + upperFirst(w.s.originalText(c.from, c.to)))
 }
 
+// amendName corrects the name of the user after Hob stored it or asked about it.
+func amendName(w *intentDraft) (plan, bool) {
+	x, _ := w.g.talk.exchangeAgo(0)
+	asked := strings.HasPrefix(x.reply, "Is “") && strings.HasSuffix(x.reply, "” your name?")
+	if !asked && !isAbout(x.shownFact(), "my", "name") {
+		return noPlan()
+	}
+	return learnName(w)
+}
+
 // hasOrdinaryWord reports whether a range contains a word that is no name.
 func (w *intentDraft) hasOrdinaryWord(c capture) bool {
 	return slices.ContainsFunc(w.s.tokens[c.from:c.to], func(t token) bool {
@@ -261,8 +271,13 @@ func (x *exchange) shownFact() string {
 	case "remember":
 		return p.stringArg("text")
 	case "recall":
-		body, ok := strings.CutPrefix(strings.TrimSpace(p.text), preface)
+		text, _ := cutRelations(p.text)
+		body, ok := strings.CutPrefix(strings.TrimSpace(text), preface)
 		facts := factsOf(body)
+		if len(facts) > 1 { // the answer shows those that fit the question
+			reply := strings.ToLower(x.reply)
+			facts = slices.DeleteFunc(facts, func(f string) bool { return !strings.Contains(reply, strings.ToLower(toOwner(factText(f)))) })
+		}
 		if !ok || len(facts) != 1 || strings.Contains(p.text, bygone) {
 			return ""
 		}

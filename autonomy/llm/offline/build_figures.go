@@ -29,6 +29,7 @@ func figureBuilders() map[string]builder {
 		"figure.away":     tellAway,
 		"figure.clock":    tellClock,
 		"figure.zone":     tellZone,
+		"follow.zone":     followZone,
 		"figure.currency": convertCurrency,
 	}
 }

@@ -12,16 +12,17 @@ import (
 
 func listBuilders() map[string]builder {
 	return map[string]builder{
-		"list.add":   addToList,
-		"list.need":  needItems,
-		"list.empty": offerItems,
-		"list.show":  showList,
-		"list.tick":  tickOff,
-		"list.clear": func(w *intentDraft) (plan, bool) { return w.clearList(w.listName()) },
-		"list.more":  addMoreItems,
-		"list.off":   takeItemsOff,
-		"list.left":  showOpenList,
-		"list.wipe":  func(w *intentDraft) (plan, bool) { return w.clearList(w.g.talk.openList()) },
+		"list.add":    addToList,
+		"list.need":   needItems,
+		"list.empty":  offerItems,
+		"list.show":   showList,
+		"list.tick":   tickOff,
+		"follow.have": askToTakeOff,
+		"list.clear":  func(w *intentDraft) (plan, bool) { return w.clearList(w.listName()) },
+		"list.more":   addMoreItems,
+		"list.off":    takeItemsOff,
+		"list.left":   showOpenList,
+		"list.wipe":   func(w *intentDraft) (plan, bool) { return w.clearList(w.g.talk.openList()) },
 	}
 }
 
@@ -249,6 +250,28 @@ func takeItemsOff(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	return planItems("complete_task", "task", list, w.listedGoods())
+}
+
+// askToTakeOff asks whether goods that the user still has should come off the list.
+func askToTakeOff(w *intentDraft) (plan, bool) {
+	list := w.g.talk.openList()
+	items := w.listedGoods()
+	if list == "" || len(items) == 0 || !w.noLead() || w.isQuestion() {
+		return noPlan()
+	}
+	said := ""
+	for n := range recent {
+		x, _ := w.g.talk.exchangeAgo(n)
+		said += " " + strings.ToLower(x.own+" "+x.reply)
+	}
+	if slices.ContainsFunc(items, func(it string) bool { return !strings.Contains(said, strings.ToLower(it)) }) {
+		return noPlan()
+	}
+	p, ok := planItems("complete_task", "task", list, items)
+	if !ok {
+		return noPlan()
+	}
+	return planConfirmation("Should I take "+strings.Join(items, " and ")+" off your "+list+"?", p), true
 }
 
 // showOpenList handles "what's left?" and "show me the list".

@@ -30,6 +30,8 @@ func memoryBuilders() map[string]builder {
 		"memory.name.ask": tellName,
 		"memory.person":   askPerson,
 		"follow.fact":     amendFact,
+		"follow.name":     amendName,
+		"follow.person":   askAboutPerson,
 		"follow.forget":   forgetShown,
 		"search.all":      searchAll,
 	}
@@ -152,7 +154,7 @@ func (w *intentDraft) trimQuestion(c capture) string {
 	from, to := c.from, c.to
 	for from < to-1 {
 		switch w.s.tokens[from].norm {
-		case "is", "are", "was", "were", "did", "do", "does", "has", "have", "i", "we", "me", "us", "about", "again", "the", "my", "our", "a", "an", "am", "it", "there", "call", "called", "where", "when", "who", "what", "which", "whose", "whether":
+		case "is", "are", "was", "were", "did", "do", "does", "has", "have", "i", "we", "me", "us", "about", "again", "the", "my", "our", "a", "an", "am", "it", "there", "got", "call", "called", "where", "when", "who", "what", "which", "whose", "whether":
 			from++
 			continue
 		}

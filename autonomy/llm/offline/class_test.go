@@ -2,6 +2,7 @@ package offline
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -109,6 +110,44 @@ func TestFactsAnswerOnlyTheirQuestion(t *testing.T) {
 			t.Errorf("%q selects no facts: %+v", c.question, p)
 		} else if got != c.want {
 			t.Errorf("%q is answered by %q: %v, want %v", c.question, c.fact, got, c.want)
+		}
+	}
+}
+
+func TestQuestionsBesideAnotherPart(t *testing.T) {
+	g := New(Options{}).grammar()
+	now := time.Date(2026, 11, 29, 13, 0, 0, 0, time.UTC)
+	for text, want := range map[string]string{
+		"never mind. what time is it in Madrid?":            "It is 14:00 in Madrid",
+		"hi, what's 12*12 and what day is it?":              "12 * 12 = 144\n\nToday is Sunday",
+		"thanks! and how many days till new year?":          "33 days",
+		"can you see my screen":                             "I act only on the messages",
+		"do you listen to everything i say":                 "I act only on the messages",
+		"tell me a joke about penguins":                     "I cannot chat",
+		"should i take the job":                             "I cannot decide that",
+		"what can i say?":                                   "For example:",
+		"how far ahead is tokyo":                            "It is 22:00 in Tokyo",
+		"what about 10 kg in pounds":                        "10 kg = 22.05 pounds",
+		"what time is it there":                             "In which place?",
+		"ok":                                                "OK.",
+		"lol":                                               "OK.",
+		"great, thanks":                                     "You are welcome.",
+		"book club is the last thursday of each month":      "",
+		"the weather in no idea":                            "",
+		"weather in the one i told you":                     "",
+		"whats the weather like in Bath and whats 5 plus 5": "5 plus 5 = 10",
+	} {
+		p := g.planRequests(text, now, 0)
+		if got := g.planText(p, text); want != "" && !strings.Contains(got, want) {
+			t.Errorf("%q is answered with %q, want %q", text, got, want)
+		}
+		for _, c := range p.calls {
+			if place, _ := c.args["location"].(string); place != "" && place != "Bath" {
+				t.Errorf("%q looks up the weather in %q", text, place)
+			}
+		}
+		if want == "" && strings.HasPrefix(p.say, "I cannot") {
+			t.Errorf("%q is answered with %q", text, p.say)
 		}
 	}
 }

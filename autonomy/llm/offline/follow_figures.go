@@ -10,8 +10,9 @@ import (
 const exchangesBack = 4
 
 var (
-	figureAtEnd = regexp.MustCompile(`(?:= | is )(-?[0-9.]*[0-9])[a-z ]*\.?$`)
-	figureInSum = regexp.MustCompile(`[0-9][0-9.,]*[0-9]|[0-9]`)
+	figureAtEnd    = regexp.MustCompile(`(?:= | is )(-?[0-9.]*[0-9])[a-z ]*\.?$`)
+	measureInReply = regexp.MustCompile(`^(-?[0-9.]*[0-9] [^=]*[a-zA-Z][^=]*) = [0-9.]+ [a-zA-Z°²]`)
+	figureInSum    = regexp.MustCompile(`[0-9][0-9.,]*[0-9]|[0-9]`)
 )
 
 // resultAgo returns the result of the sum n exchanges ago.
@@ -97,6 +98,11 @@ func followUnit(w *intentDraft) (plan, bool) {
 	own, alone, ok := w.lastSum()
 	if !ok || !w.noLead() {
 		return noPlan()
+	}
+	x, _ := w.g.talk.exchangeAgo(0)
+	if m := measureInReply.FindStringSubmatch(x.reply); m != nil && len(x.acts) == 0 {
+		p := alone.planRequests("convert "+m[1]+" to "+w.slotString("few_unit"), w.s.now, 0)
+		return p, p.outcome == chat && p.intent != nil && p.intent.name == "figure.units"
 	}
 	for _, r := range alone.allReadings(alone.parseSentence(own, w.s.now), false) {
 		before := intentDraft{interpretation: r, g: alone}

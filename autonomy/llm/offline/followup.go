@@ -87,12 +87,16 @@ func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
 		}
 		return g.planRequests(text, now, 0)
 	}
+	if direct.intent != nil && direct.intent.name == "help" && direct.lang == nil {
+		direct.say = g.replyText("help-question", "{question}", q.text)
+		return direct
+	}
 	if direct.intent != nil && direct.intent.rank >= 0 && direct.outcome != unknown && direct.intent.name != "yes" {
 		return direct
 	}
 	if !g.isQuestionText(text, now) {
 		if wish, ok := q.complete(strings.TrimSpace(text)); ok {
-			if p := alone.planRequests(wish, now, 0); p.outcome != unknown && p.outcome != chat {
+			if p := alone.planRequests(wish, now, 0); p.outcome != unknown && (p.outcome != chat || p.intent != nil && strings.HasPrefix(p.intent.name, "figure.")) {
 				p.answered = true
 				return p
 			}

@@ -224,6 +224,9 @@ func tellLocalUntil(w *intentDraft) (plan, bool) {
 		m, wrong := dateparse.Parse(said, w.s.now)
 		day, err = m.Time, wrong
 	}
+	if c, ok := w.captureOf("time"); ok && w.g.lex.containsWord("before-words", w.s.firstWord(c.from)) && !day.IsZero() {
+		day = day.AddDate(0, 0, 1) // "avant lundi" as a due date is the day before
+	}
 	n := 0
 	if !day.IsZero() {
 		n = daysBetween(w.s.now, day)

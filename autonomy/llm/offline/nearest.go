@@ -6,8 +6,8 @@ import (
 )
 
 // nearestExample returns the example sentence in the grammar that is most similar to said, or "" if
-// none is near: a near one has a third of the words of said that matter. Rare words have a higher
-// weight.
+// none is near: a near one has half of the words of said that matter and more than one, or a third of them
+// and the first one. Rare words have a higher weight.
 func (g *grammar) nearestExample(said string) string {
 	var toks []string
 	for _, t := range splitTokens(oneLine(said, 400), g.lex) {
@@ -39,7 +39,7 @@ func (g *grammar) nearestExample(said string) string {
 				score += like * weight
 			}
 			score /= math.Sqrt(float64(len(words)) + 3)
-			if score > bestScore && 3*common >= float64(len(toks)) {
+			if score > bestScore && (2*common >= float64(len(toks)) && common >= 1.5 || 3*common >= float64(len(toks)) && words[toks[0]]) {
 				best, bestScore = ex, score
 			}
 		}

@@ -191,6 +191,27 @@ func stateAboutPerson(w *intentDraft) (plan, bool) {
 	return planConfirmation("Should I remember that "+toOwner(full)+"?", p), true
 }
 
+// askAboutPerson answers a question about "he" or "her" for the person that the conversation is about.
+func askAboutPerson(w *intentDraft) (plan, bool) {
+	if w.g.classOf(w.s) != aQuestion || !w.noLead() || len(w.s.tokens) > 14 {
+		return noPlan()
+	}
+	at := slices.IndexFunc(w.s.tokens, func(t token) bool { return w.g.lex.containsWord("person-words", t.norm) })
+	if at < 1 || slices.ContainsFunc(w.s.tokens[at+1:], func(t token) bool { return w.g.lex.containsWord("person-words", t.norm) }) {
+		return noPlan()
+	}
+	pronoun := w.s.tokens[at]
+	who, _ := w.recentSubject(pronoun.norm)
+	form, ok := w.g.lex.meaningOf("person-pronouns", pronoun.norm)
+	if who == "" || !ok || form == "is" || form != "" && at+1 == len(w.s.tokens) { // "who lives with her"
+		return noPlan()
+	}
+	from := w.s.tokens[0].start
+	text := w.s.text[from:pronoun.start] + who + form + w.s.text[pronoun.end:]
+	p := w.g.inDialogue(nil).planAll(text, w.s.now, 0)
+	return p, p.outcome == act && p.intent != nil && strings.HasPrefix(p.intent.name, "memory.")
+}
+
 // isPlainStatement reports whether a statement has no doubt, condition or time that passes soon.
 func (w *intentDraft) isPlainStatement(text string) bool {
 	s := w.g.parseSentence(text, w.s.now)

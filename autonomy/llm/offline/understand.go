@@ -300,7 +300,8 @@ func joinPlans(left, right plan) plan {
 		if p.intent == nil || p.intent.name != "nevermind" {
 			continue
 		}
-		if i == 0 && (right.outcome == act || right.outcome == ask) { // "forget it, delete it"
+		if i == 0 && right.outcome != unknown { // "forget it, delete it", "never mind. What time is it?"
+			right.answered = true
 			return right
 		}
 		return p // "delete it, no, leave it"
