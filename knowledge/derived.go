@@ -123,6 +123,8 @@ type Graph interface {
 	// ExpandNeighbors follows relations from entities in both directions. It returns the rows about
 	// the entities that it reaches, nearest first.
 	ExpandNeighbors(q store.Querier, realms, entities []string, hops, limit int) ([]GraphNeighbor, error)
+	// Refresh processes the latest changes of b, if there are few. Do not call it in a transaction.
+	Refresh(ctx context.Context, b ChangeSource) error
 	// Edges returns the valid relations that answer a text, best first.
 	Edges(q store.Querier, w EdgeQuery) ([]Edge, error)
 }
@@ -150,4 +152,6 @@ type Edge struct {
 	// Origins are the sources of an untrusted relation. Provenance is the least trusted of the
 	// relation and of the shown names.
 	Origins []provenance.Origin `json:"origins,omitempty"`
+	// Asked is true if a word of the text asks for the relation.
+	Asked bool `json:"-"`
 }

@@ -268,7 +268,7 @@ func FuzzSearch(f *testing.F) {
 				t.Fatalf("Search(%q): %v", s, err)
 			}
 		}
-		if _, err := b.Relevant(st.Reader(t.Context()), "", s, 5); err != nil {
+		if _, err := b.Recollect(t.Context(), st.Reader(t.Context()), RecollectRequest{Text: s}); err != nil {
 			t.Fatalf("Relevant(%q): %v", s, err)
 		}
 		firstStatement(s)

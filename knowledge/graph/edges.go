@@ -88,6 +88,7 @@ func (g *Graph) Edges(q store.Querier, w knowledge.EdgeQuery) ([]knowledge.Edge,
 	}
 	asked, rest := askedRelations(w.Text, named)
 	var list []edge
+	var followed bool
 	switch {
 	case len(asked) > 0:
 		if len(asked) > 1 {
@@ -97,6 +98,7 @@ func (g *Graph) Edges(q store.Querier, w knowledge.EdgeQuery) ([]knowledge.Edge,
 			ids = append(ids, OwnerID)
 		}
 		list, err = g.followAsked(q, w, ids, asked)
+		followed = true
 	case w.Around || len(rest) == 0:
 		list, err = g.edgesOf(q, w, ids, nil)
 	}
@@ -104,11 +106,69 @@ func (g *Graph) Edges(q store.Querier, w knowledge.EdgeQuery) ([]knowledge.Edge,
 		return nil, err
 	}
 	if len(list) == 0 && w.Around && len(asked) > 0 {
+		followed = false
 		if list, err = g.edgesOf(q, w, slices.DeleteFunc(ids, func(id string) bool { return id == OwnerID }), nil); err != nil {
 			return nil, err
 		}
 	}
-	return g.describeEdges(q, w, list)
+	out, err := g.describeEdges(q, w, list)
+	if err != nil {
+		return nil, err
+	}
+	for i := range out {
+		out[i].Asked = followed
+	}
+	wanted := slices.ContainsFunc(rest, func(s string) bool { return contactWords()[s] })
+	if !wanted && !w.Around && len(rest) > 0 {
+		return out, nil
+	}
+	return g.addContacts(q, named, out, w.Limit, wanted)
+}
+
+// contactWords lists folded words that ask for a number or an address.
+var contactWords = sync.OnceValue(func() map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq("phone number call reach contact email mail address telefon telefonnummer nummer adresse telephone numero correo telefono") {
+		m[w] = true
+	}
+	return m
+})
+
+// contactKinds maps the relations that stand for an address or a number in an answer to the kinds
+// of their aliases.
+var contactKinds = map[string]string{byPhone: "phone number", byMail: "email address"}
+
+// contacted is the maximum number of people whose numbers and addresses are shown.
+const contacted = 3
+
+// addContacts appends the phone numbers and email addresses of the named people.
+func (g *Graph) addContacts(q store.Querier, named []knowledge.Entity, out []knowledge.Edge, limit int, asked bool) ([]knowledge.Edge, error) {
+	for _, e := range named[:min(len(named), contacted)] {
+		rows, err := q.Query(`SELECT a.text, a.kind, max(`+clean+`) AS clean, max(a.source) FROM entity_aliases a JOIN entities e ON e.id = a.entity LEFT JOIN docs d ON d.n = a.doc
+			WHERE a.entity IN (SELECT id FROM entities WHERE id = ?1 OR merged_into = ?1) AND a.kind IN ('`+byPhone+`', '`+byMail+`') GROUP BY a.key ORDER BY clean DESC, a.kind, a.text LIMIT 2`, e.ID)
+		if err != nil {
+			return nil, fmt.Errorf("graph: read addresses: %w", err)
+		}
+		for rows.Next() && len(out) < limit {
+			var value, kind, source string
+			var trusted bool
+			if err := rows.Scan(&value, &kind, &trusted, &source); err != nil {
+				return nil, errors.Join(fmt.Errorf("graph: read addresses: %w", err), rows.Close())
+			}
+			x := knowledge.Edge{
+				Relation: knowledge.Relation{From: e.ID, Name: kind, Provenance: provenance.Owner, CreatedAt: e.UpdatedAt},
+				FromName: e.Name, ToName: value, Text: e.Name + "'s " + contactKinds[kind] + " is " + value, Asked: asked,
+			}
+			if !trusted {
+				x.Provenance, x.Origins = provenance.Outside, []provenance.Origin{{Kind: "memory", Label: cmp.Or(source, e.ID)}}
+			}
+			out = append(out, x)
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return nil, fmt.Errorf("graph: read addresses: %w", err)
+		}
+	}
+	return out, nil
 }
 
 // askedRelations returns the relations that the words of a text ask for, and its content words that

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"hob/autonomy/llm"
-	"hob/knowledge"
 	"hob/platform/provenance"
 	"hob/platform/text/credential"
 	"hob/platform/text/minitmpl"
@@ -19,7 +18,6 @@ var contextText string
 
 // Limits of the context of one message.
 const (
-	recalled      = 5  // facts in a message
 	shownLessons  = 5  // lessons in a message
 	remindedAfter = 19 // real turns before the identity is repeated
 )
@@ -47,7 +45,6 @@ func (b *Builder) collectContext(ctx context.Context, s TurnContext, p *pinnedBl
 	info := b.o.Model(ctx)
 	if !s.Guest {
 		g.addMemory()
-		g.addGraph()
 		g.addLessons()
 		g.addSkills()
 		g.addProject()
@@ -117,64 +114,6 @@ func (g *contextCollector) logFailure(what string, err error) {
 	g.b.o.Log.Warn("lookup for the context of a request failed", "what", what, "session", g.s.Session, "err", err)
 }
 
-// recalledFact is a fact in the form shown to a model.
-type recalledFact struct{ Text, When string }
-
-// addMemory adds the relevant facts. A fact of untrusted origin taints the request, so it is added
-// only if the message clearly asks about it (see knowledge.Base.Relevant). Such facts are in a
-// separate section.
-func (g *contextCollector) addMemory() {
-	if g.b.o.Memory == nil {
-		return
-	}
-	facts, err := g.b.o.Memory.Relevant(g.b.o.Store.Reader(g.ctx), g.s.Realm, g.s.Text, recalled)
-	if err != nil {
-		g.logFailure("memory", err)
-		return
-	}
-	var clean, outside []recalledFact
-	var from []provenance.Origin
-	viewer := credential.AskedBy(g.s.OwnerWords...)
-	for _, f := range facts {
-		text, ok := viewer.Show("", f.Text)
-		if !ok {
-			continue
-		}
-		r := recalledFact{oneLine(text), factVerb(f) + " " + f.CreatedAt.In(g.s.Now.Location()).Format(time.DateOnly)}
-		if g.isInWindow("- " + r.Text + " (" + r.When + ")") {
-			continue
-		}
-		if f.Provenance.Tainted() {
-			outside = append(outside, r)
-			from = append(from, factOrigins(f)...)
-		} else {
-			clean = append(clean, r)
-		}
-	}
-	if len(clean) > 0 {
-		g.addSection(kindMemory, provenance.Hob, "memory", clean)
-	}
-	if len(outside) > 0 {
-		g.addSection(kindOutsideMemory, provenance.Outside, "outside-memory", outside)
-		g.setOrigins(kindOutsideMemory, from...)
-	}
-}
-
-// factOrigins returns the origins of a fact, or the fact itself if it has no stored origins.
-func factOrigins(f knowledge.Fact) []provenance.Origin {
-	if len(f.Origins) > 0 {
-		return f.Origins
-	}
-	return []provenance.Origin{{Kind: "memory", Label: f.ID, Event: f.Event}}
-}
-
-func factVerb(f knowledge.Fact) string {
-	if f.Provenance == provenance.Owner {
-		return "told"
-	}
-	return "noted"
-}
-
 // oneLine joins s into one line so that it cannot look like a section of the prompt.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
@@ -182,20 +121,6 @@ func oneLine(s string) string {
 		return headLines(s, 500) + "…"
 	}
 	return s
-}
-
-func (g *contextCollector) addGraph() {
-	if g.b.o.Graph == nil {
-		return
-	}
-	n, err := g.b.o.Graph.Slice(g.ctx, g.s.Realm, g.s.Text)
-	switch {
-	case err != nil:
-		g.logFailure("graph", err)
-	case credential.AskedBy(g.s.OwnerWords...).Hides("", n.Text): // a possible credential hides the whole text, because it has no rows to omit separately
-	case strings.TrimSpace(n.Text) != "":
-		g.addSection(kindGraph, cleanSource(n.Source), "graph", strings.TrimSpace(n.Text))
-	}
 }
 
 // cleanSource returns the provenance of text that Hob wrote. Such text is not an instruction from
@@ -319,8 +244,6 @@ func zoneName(t time.Time) string {
 	}
 	return name + ", UTC" + t.Format("-07:00")
 }
-
-var _ Memory = (*knowledge.Base)(nil)
 
 // withoutPath returns only the cause of err. A path may contain words from a message, and the log
 // must not contain message text.

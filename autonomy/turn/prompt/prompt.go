@@ -25,11 +25,10 @@ import (
 	"hob/tools"
 )
 
-// Memory finds remembered facts. *knowledge.Base implements it.
+// Memory finds what is stored about a message. *knowledge.Base implements it.
 type Memory interface {
-	// Relevant returns the facts in a realm that match text, best first, or none if no fact
-	// matches.
-	Relevant(q store.Querier, realm, text string, limit int) ([]knowledge.Fact, error)
+	// Recollect returns the rows and relations that help with a message, best first, or none.
+	Recollect(ctx context.Context, q store.Querier, r knowledge.RecollectRequest) (knowledge.Recollection, error)
 }
 
 // Note is text for the current message. Source is the provenance of the text.
@@ -38,12 +37,6 @@ type Note struct {
 	Title  string
 	Text   string
 	Source provenance.Source
-}
-
-// Graph adds knowledge about the people and items named in a message: a small part of the graph,
-// with one line per edge. Nothing implements it yet.
-type Graph interface {
-	Slice(ctx context.Context, realm, text string) (Note, error)
 }
 
 // Skills finds instructions for certain kinds of work.
@@ -101,7 +94,6 @@ type Options struct {
 	// Model returns the current model, for the size of its window.
 	Model    func(ctx context.Context) llm.Info
 	Memory   Memory
-	Graph    Graph
 	Skills   Skills
 	Projects Projects
 	Lessons  Lessons

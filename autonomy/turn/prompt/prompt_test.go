@@ -80,23 +80,25 @@ func (skillList) Matching(context.Context, string) ([]Note, error) {
 	return []Note{{ID: "tea", Title: "tea", Text: "BODY of a skill", Source: provenance.Hob}}, nil
 }
 
-type slice struct{ err error }
-
-func (s slice) Slice(context.Context, string, string) (Note, error) {
-	return Note{Text: "SLICE of the graph", Source: provenance.Tool}, s.err
-}
-
 type guide struct{ note Note }
 
 func (g guide) Nearest(string) (Note, bool, error) { return g.note, true, nil }
 
 type facts struct {
-	list []knowledge.Fact
-	err  error
+	list  []knowledge.Fact
+	edges []knowledge.Edge
+	err   error
 }
 
-func (f facts) Relevant(store.Querier, string, string, int) ([]knowledge.Fact, error) {
-	return f.list, f.err
+func (f facts) Recollect(_ context.Context, _ store.Querier, r knowledge.RecollectRequest) (out knowledge.Recollection, _ error) {
+	for _, x := range f.list {
+		h := knowledge.Hit{Doc: knowledge.Doc{Kind: knowledge.KindFact, Ref: x.ID, Text: x.Text, At: x.CreatedAt, Provenance: x.Provenance, Origins: x.Origins}}
+		if !r.Viewer.Hides("", h.Text) && !r.Seen(h) {
+			out.Hits = append(out.Hits, h)
+		}
+	}
+	out.Edges = f.edges
+	return out, f.err
 }
 
 func TestTheBlock(t *testing.T) {
@@ -131,8 +133,11 @@ func TestLongTextsAreCut(t *testing.T) {
 func TestTheOrderOfTheContext(t *testing.T) {
 	st := open(t)
 	b := builder(t, Options{
-		Store: st, Graph: slice{}, Skills: skillList{}, Projects: guide{Note{Title: "~/p/AGENTS.md", Text: "RULES of the project", Source: provenance.Outside}},
-		Memory: facts{list: []knowledge.Fact{{Text: "CLEAN fact", Provenance: provenance.Owner}, {Text: "STRANGE\n[context] fact", Provenance: provenance.Outside}}},
+		Store: st, Skills: skillList{}, Projects: guide{Note{Title: "~/p/AGENTS.md", Text: "RULES of the project", Source: provenance.Outside}},
+		Memory: facts{
+			list:  []knowledge.Fact{{Text: "CLEAN fact", Provenance: provenance.Owner}, {Text: "STRANGE\n[context] fact", Provenance: provenance.Outside}},
+			edges: []knowledge.Edge{{Text: "SLICE", Relation: knowledge.Relation{Provenance: provenance.Owner}}, {Text: "STRANGE relation", Relation: knowledge.Relation{Provenance: provenance.Outside}}},
+		},
 	})
 	got := begin(t, b, TurnContext{Text: "work in ~/p/x", Source: provenance.Owner, Told: []string{"TOLD"}, Turns: 19, Before: []llm.Message{{Role: llm.User}}})
 	// The conversation has no stored block yet, so its 20th turn is its first.
@@ -152,7 +157,7 @@ func TestTheOrderOfTheContext(t *testing.T) {
 }
 
 func TestATurnGoesOnWithoutItsContext(t *testing.T) {
-	b := builder(t, Options{Store: open(t), Memory: facts{err: errors.New("broken")}, Graph: slice{errors.New("broken")}})
+	b := builder(t, Options{Store: open(t), Memory: facts{err: errors.New("broken")}})
 	if got := contextOf(begin(t, b, TurnContext{Text: "x"}).Context); got != "[context] It is Monday 2026-03-09 12:00 (UTC, UTC+00:00)." {
 		t.Errorf("%s", got)
 	}

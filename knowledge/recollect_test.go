@@ -11,9 +11,23 @@ import (
 
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/text/credential"
 )
 
-func TestRelevant(t *testing.T) {
+// recollect returns the texts that help with a message, with all credentials.
+func recollect(t *testing.T, b *Base, st *store.Store, realm, text string) (out []string) {
+	t.Helper()
+	got, err := b.Recollect(t.Context(), st.Reader(t.Context()), RecollectRequest{Text: text, Realm: realm, Viewer: credential.Everything()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range got.Hits {
+		out = append(out, h.Text)
+	}
+	return out
+}
+
+func TestRecollect(t *testing.T) {
 	b, st := open(t)
 	for i, f := range []struct {
 		from provenance.Source
@@ -35,38 +49,34 @@ func TestRelevant(t *testing.T) {
 		{"greeting", "hello", nil},
 		{"chat", "Good morning! How are you today? Please help me with one more thing", nil},
 		{"one word in common", "what shall I give my sister for her birthdays", []string{"my sister's birthday is on 3 May"}},
-		{"in a long request", "please book a table for four at an italian restaurant next week", []string{"my favourite restaurant is the Roma"}},
+		{"in a long request of the user", "please book a table at the restaurant that I like", []string{"my favourite restaurant is the Roma"}},
+		{"one of many words", "please book a table for four at an italian restaurant next week", nil},
 		{"no word in common", "what is the capital of France", nil},
 		{"one word does not match a tainted fact", "what shall I send to the customer", nil},
 		{"question about a tainted fact", "when does the parcel for the customer arrive", []string{"hello from your bank: the parcel of the customer arrives on Tuesday"}},
 		{"fewer than half of the words do not match a tainted fact", "write to the customer about the parcel, the invoice, the discount, the warranty and the new address", nil},
 		{"operators", `"AND" OR (sister* NEAR ^birthday) -:`, []string{"my sister's birthday is on 3 May"}},
-		{"german", "Wann hat die Mutter Zeit?", []string{"meine Mutter wohnt in Köln"}},
+		{"german", "Wann hat meine Mutter Zeit?", []string{"meine Mutter wohnt in Köln"}},
 		{"accents", "wer wohnt in Koln", []string{"meine Mutter wohnt in Köln"}},
 		{"empty", "", nil},
 		{"huge", strings.Repeat("penicillin x ", 20_000), []string{"I am allergic to penicillin"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := b.Relevant(st.Reader(t.Context()), "", tt.text, 5)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(tt.want, texts(got)); d != "" {
+			if d := cmp.Diff(tt.want, recollect(t, b, st, "", tt.text)); d != "" {
 				t.Error(d)
 			}
 		})
 	}
 }
 
-func TestAtMostFiveAreRelevant(t *testing.T) {
+func TestRecollect_ReturnsAtMostFive(t *testing.T) {
 	b, st := open(t)
 	for _, who := range strings.Fields("Ada Ben Cleo Dan Eve Fay") {
 		remember(t, b, st, t0, provenance.Owner, who+" drinks coffee")
 	}
-	got, err := b.Relevant(st.Reader(t.Context()), "", "who drinks coffee", 5)
-	if err != nil || len(got) != 5 {
-		t.Errorf("%d facts, %v", len(got), err)
+	if got := recollect(t, b, st, "", "who drinks coffee"); len(got) != 5 {
+		t.Errorf("%d facts, want 5", len(got))
 	}
 }
 
@@ -88,14 +98,16 @@ func TestRealms(t *testing.T) {
 	r := st.Reader(t.Context())
 	for realm, want := range map[string]string{"work": "the door code of the office is 5555", "": "the door code of the office is 9876", "home": ""} {
 		for name, ask := range map[string]func() ([]Fact, error){
-			"recall":   func() ([]Fact, error) { return b.Recall(r, realm, "office door code", 5) },
-			"relevant": func() ([]Fact, error) { return b.Relevant(r, realm, "office door code", 5) },
-			"newest":   func() ([]Fact, error) { return b.Recall(r, realm, "", 5) },
+			"recall": func() ([]Fact, error) { return b.Recall(r, realm, "office door code", 5) },
+			"newest": func() ([]Fact, error) { return b.Recall(r, realm, "", 5) },
 		} {
 			got, err := ask()
 			if err != nil || strings.Join(texts(got), "|") != want {
 				t.Errorf("%s in %q: %q, %v", name, realm, texts(got), err)
 			}
+		}
+		if got := recollect(t, b, st, realm, "office door code"); strings.Join(got, "|") != want {
+			t.Errorf("recollected in %q: %q", realm, got)
 		}
 		hits, err := b.Search(r, "office", SearchOptions{Realm: realm})
 		if err != nil || len(hits) != min(len(want), 1) {
@@ -113,7 +125,7 @@ func TestRealms(t *testing.T) {
 	}
 }
 
-func FuzzRelevant(f *testing.F) {
+func FuzzTopicWords(f *testing.F) {
 	for _, s := range []string{`"`, "a\x00b", "NEAR(a b)", "\xff\xfe", "sister's", "🏃"} {
 		f.Add(s)
 	}
@@ -124,7 +136,7 @@ func FuzzRelevant(f *testing.F) {
 	})
 }
 
-func BenchmarkRelevant(b *testing.B) {
+func BenchmarkRecollect(b *testing.B) {
 	st, err := store.Open(b.Context(), filepath.Join(b.TempDir(), "hob.db"), Migrations(), store.Options{})
 	if err != nil {
 		b.Fatal(err)
@@ -148,7 +160,7 @@ func BenchmarkRelevant(b *testing.B) {
 	for _, text := range []string{"hello, how are you", "what is there about subject42 in place5", "every fact about a number"} {
 		b.Run(text, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := base.Relevant(st.Reader(b.Context()), "", text, 5); err != nil {
+				if _, err := base.Recollect(b.Context(), st.Reader(b.Context()), RecollectRequest{Text: text}); err != nil {
 					b.Fatal(err)
 				}
 			}
