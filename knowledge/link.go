@@ -100,5 +100,27 @@ type EntityChanged struct {
 	OldKind string   `json:"old_kind,omitempty"` // "" if the kind was not changed
 }
 
+// PairChange says that two people or things are the same, or are not.
+type PairChange struct {
+	First, Second string // names or ids; in a split, Second is a name of First
+	Realm         string
+	Provenance    provenance.Source
+	At            time.Time
+}
+
+// PairChanged describes such a change and how to revert it. An undo record keeps only ids.
+type PairChanged struct {
+	First  Entity `json:"first,omitzero"`
+	Second Entity `json:"second,omitzero"`
+	A      string `json:"a"`
+	B      string `json:"b"`
+	Was    string `json:"was,omitempty"` // the earlier decision: "same" or "apart"
+	// Made is the entity that a split created from a name of From. OldName is the digest of the
+	// name that From lost.
+	Made    string `json:"made,omitempty"`
+	From    string `json:"from,omitempty"`
+	OldName string `json:"old_name,omitempty"`
+}
+
 // ErrTrustedEntity reports that untrusted text would change an entity that trusted text names.
 var ErrTrustedEntity = errors.New("untrusted text must not change a person or thing that the user named")

@@ -13,7 +13,7 @@ import (
 func (a *cli) memoryCmd() *cobra.Command {
 	return a.commandGroup(
 		&cobra.Command{Use: "memory", Short: "Manage Hob's memory", SuggestFor: []string{"remember", "fact", "facts", "knowledge"}},
-		a.memoryListCmd(), a.memorySearchCmd(), a.memoryShowCmd(), a.memoryWhyCmd(), a.memoryAddCmd(), a.memoryLinkCmd(), a.memoryGraphCmd(), a.forgetCmd(),
+		a.memoryListCmd(), a.memorySearchCmd(), a.memoryShowCmd(), a.memoryWhyCmd(), a.memoryAddCmd(), a.memoryLinkCmd(), a.memoryMergeCmd(), a.memorySplitCmd(), a.memoryGraphCmd(), a.forgetCmd(),
 		a.memoryExportCmd(), a.memoryImportCmd(), a.memoryDocumentsCmd(), a.memoryStatsCmd(), a.memoryReindexCmd(), a.lessonsCmd(), a.userCmd(),
 	)
 }
@@ -123,6 +123,25 @@ func (a *cli) memoryLinkCmd() *cobra.Command {
 	c.Flags().String("from-kind", "", "kind of FROM: person, organisation, place, event or thing")
 	c.Flags().String("to-kind", "", "kind of TO: person, organisation, place, event or thing")
 	return c
+}
+
+func (a *cli) memoryMergeCmd() *cobra.Command {
+	return a.addJSONFlag(&cobra.Command{
+		Use: "merge NAME NAME", Short: "Merge two entries for the same person or thing", Args: cobra.ExactArgs(2), ValidArgsFunction: a.completeMemory,
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.runTool(c.Context(), false, "merge_entities", map[string]any{"first": args[0], "second": args[1]})
+		}),
+	})
+}
+
+func (a *cli) memorySplitCmd() *cobra.Command {
+	return a.addJSONFlag(&cobra.Command{
+		Use: "split NAME OTHER", Short: "Separate a name from an entry", Args: cobra.ExactArgs(2), ValidArgsFunction: a.completeMemory,
+		Long: "Separates OTHER, a name or address of the person or thing NAME, into a separate entry. Undo it with: hob undo",
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.runTool(c.Context(), false, "split_entity", map[string]any{"entity": args[0], "name": args[1]})
+		}),
+	})
 }
 
 // completeMemory completes the ids of facts and the names of entities.

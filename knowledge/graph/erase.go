@@ -16,7 +16,7 @@ func (g *Graph) Eraser() erase.Eraser {
 			{Name: "entity_aliases", Key: []string{"entity", "key", "doc", "source"}, Text: []string{"text"}, Names: []string{"key", "source"}},
 			{Name: "relations", Key: []string{"id"}, Names: []string{"source"}},
 		},
-		After: removeNamelessTx, Besides: []string{"mentions", "graph_state"}, Forgot: g.resetNames,
+		After: removeNamelessTx, Besides: []string{"mentions", "graph_state", "entity_pairs"}, Forgot: g.resetNames,
 	}
 }
 

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -80,7 +81,11 @@ func (g *Graph) regroupTx(tx *store.Tx) error {
 	if err != nil {
 		return err
 	}
-	into := groupEntities(list)
+	same, apart, err := loadPairs(tx)
+	if err != nil {
+		return err
+	}
+	into := groupEntities(list, same, apart)
 	if _, err := tx.Exec(`UPDATE entities SET merged_into = '' WHERE merged_into <> ''`); err != nil {
 		return fmt.Errorf("graph: merge entities: %w", err)
 	}
@@ -117,8 +122,9 @@ func loadIdentityKeys(q store.Querier) (out []identityKey, err error) {
 	return out, rows.Err()
 }
 
-// groupEntities maps each merged entity to the entity that represents it.
-func groupEntities(list []identityKey) map[string]string {
+// groupEntities maps each merged entity to the entity that represents it. The decisions of the user
+// come first: those that are the same are merged, and no group contains two that are apart.
+func groupEntities(list []identityKey, same []entityPair, apart map[entityPair]bool) map[string]string {
 	by := map[string][]identityKey{}
 	for _, s := range list {
 		if !s.clean && !s.outside {
@@ -144,15 +150,28 @@ func groupEntities(list []identityKey) map[string]string {
 		}
 		return id
 	}
-	for _, group := range by {
-		for _, p := range mergePairs(group) {
-			a, b := root(p[0]), root(p[1])
-			if rank[a] > rank[b] {
-				a, b = b, a
+	join := func(x, y string) {
+		a, b := root(x), root(y)
+		for p := range apart {
+			if l, r := root(p.a), root(p.b); l == a && r == b || l == b && r == a {
+				return
 			}
-			if a != b {
-				into[b] = a
-			}
+		}
+		ra, known := rank[a]
+		rb, also := rank[b]
+		if !known && also || known == also && (ra > rb || ra == rb && b < a) {
+			a, b = b, a
+		}
+		if a != b {
+			into[b] = a
+		}
+	}
+	for _, p := range same {
+		join(p.a, p.b)
+	}
+	for _, k := range slices.Sorted(maps.Keys(by)) {
+		for _, p := range mergePairs(by[k]) {
+			join(p[0], p[1])
 		}
 	}
 	for id := range into {

@@ -4,7 +4,7 @@ import "hob/platform/store"
 
 // Migrations returns the tables of this package. They refer to tables of package knowledge.
 func Migrations() store.MigrationSet {
-	return store.MigrationSet{Owner: "graph", RowChanges: map[int][]string{4: {"derived"}}, Steps: []string{schema1, schema2, schema3, schema4}}
+	return store.MigrationSet{Owner: "graph", RowChanges: map[int][]string{4: {"derived"}}, Steps: []string{schema1, schema2, schema3, schema4, schema5}}
 }
 
 // schema1: triggers delete the data derived from a row of docs when the row is deleted.
@@ -85,6 +85,15 @@ END;`
 
 // schema4: registers the graph as a consumer, so that changes that it has not processed are kept.
 const schema4 = `INSERT INTO derived (name, seq) SELECT '` + Name + `', seq FROM graph_state WHERE true ON CONFLICT (name) DO NOTHING;`
+
+// schema5: the user decides that two entities are the same, or are not.
+const schema5 = `
+CREATE TABLE entity_pairs (a TEXT NOT NULL, b TEXT NOT NULL, same INTEGER NOT NULL, created_at INTEGER NOT NULL, PRIMARY KEY (a, b)) WITHOUT ROWID;
+CREATE INDEX entity_pairs_b ON entity_pairs (b);
+CREATE TRIGGER entity_pairs_gone AFTER DELETE ON entities BEGIN
+	DELETE FROM entity_pairs WHERE a = old.id;
+	DELETE FROM entity_pairs WHERE b = old.id;
+END;`
 
 // Triggers that run when rows are deleted. They guarantee that no code that deletes rows omits
 // these steps.

@@ -41,7 +41,7 @@ func TestWhatIsStoredFromOutsideIsReadAsOutside(t *testing.T) {
 	// These tools store no words of their caller, only the new state of a row.
 	nothing := []string{
 		"forget", "delete_note", "complete_task", "delete_task", "cancel_reminder", "cancel_schedule", "cancel_watcher", "pause_schedule", "pause_watcher", "update_watcher",
-		"undo", "send_message", "send_file", "delegate_tasks", "pause_goal", "complete_goal", "delete_goal", "snooze_notice",
+		"undo", "send_message", "send_file", "delegate_tasks", "merge_entities", "split_entity", "pause_goal", "complete_goal", "delete_goal", "snooze_notice",
 	}
 	for name, tc := range stored {
 		t.Run(name, func(t *testing.T) {

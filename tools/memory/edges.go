@@ -22,6 +22,11 @@ type Graph interface {
 	// UpsertTx creates an entity or adds to it, and RevertUpsertTx reverts that.
 	UpsertTx(tx *store.Tx, e knowledge.EntityChange) (knowledge.EntityChanged, error)
 	RevertUpsertTx(tx *store.Tx, done knowledge.EntityChanged) error
+	// MergeTx and SplitTx record that two entities are the same, or are not, and RevertPairTx
+	// reverts that.
+	MergeTx(tx *store.Tx, c knowledge.PairChange) (knowledge.PairChanged, error)
+	SplitTx(tx *store.Tx, c knowledge.PairChange) (knowledge.PairChanged, error)
+	RevertPairTx(tx *store.Tx, done knowledge.PairChanged) error
 }
 
 // recallEdges is the maximum number of relations in a recall result.

@@ -52,7 +52,7 @@ func Tools(d Deps) []tools.Tool {
 		out = append(out, d.searchConversations())
 	}
 	if d.Linker != nil {
-		out = append(out, d.linkEntities(), d.graphSearch(), d.graphRelated(), d.graphUpsertEntity())
+		out = append(out, d.linkEntities(), d.graphSearch(), d.graphRelated(), d.graphUpsertEntity(), d.mergeEntities(), d.splitEntity())
 	}
 	if d.Documents != nil {
 		out = append(out, d.ingestDocument())
