@@ -2,6 +2,7 @@ package graph
 
 import (
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -182,8 +183,8 @@ func (m *rowExtraction) createLinkEntity(name, kind string) (string, error) {
 	return id, nil
 }
 
-// KeepTx deletes the links of a source except those with the given ids. It also deletes the
-// entities that were created for the deleted links and are mentioned nowhere else.
+// KeepTx deletes the links and the people of a source except those with the given ids. It also
+// deletes the entities that were created for them and are mentioned nowhere else.
 func (g *Graph) KeepTx(tx *store.Tx, realm, source string, keep []string) error {
 	ids, err := scanStrings(tx.Query(`SELECT id FROM relations WHERE realm = ? AND source = ? AND doc = 0`, realm, source))
 	if err != nil {
@@ -201,10 +202,31 @@ func (g *Graph) KeepTx(tx *store.Tx, realm, source string, keep []string) error 
 			return fmt.Errorf("graph: remove links of source: %w", err)
 		}
 	}
-	_, err = tx.Exec(`DELETE FROM entities WHERE realm = ? AND source = ? AND by_hand = 1 AND id <> 'owner' AND NOT EXISTS (SELECT 1 FROM mentions WHERE entity = entities.id)
-		AND NOT EXISTS (SELECT 1 FROM relations WHERE from_id = entities.id OR to_id = entities.id)`, realm, source)
+	kept, err := json.Marshal(append([]string{}, keep...))
 	if err != nil {
 		return fmt.Errorf("graph: remove links of source: %w", err)
+	}
+	named, err := scanStrings(tx.Query(`SELECT DISTINCT a.entity FROM entity_aliases a JOIN entities e ON e.id = a.entity WHERE a.doc = 0 AND a.source = ? AND e.realm = ?`, source, realm))
+	if err != nil {
+		return fmt.Errorf("graph: remove links of source: %w", err)
+	}
+	affected, err := json.Marshal(append([]string{}, named...))
+	if err != nil {
+		return fmt.Errorf("graph: remove links of source: %w", err)
+	}
+	const unrelated = ` AND id <> 'owner' AND NOT EXISTS (SELECT 1 FROM relations WHERE from_id = entities.id) AND NOT EXISTS (SELECT 1 FROM relations WHERE to_id = entities.id)`
+	for _, x := range []struct {
+		stmt string
+		args []any
+	}{
+		{`DELETE FROM entity_aliases WHERE doc = 0 AND source = ? AND entity IN (SELECT value FROM json_each(?)) AND entity NOT IN (SELECT value FROM json_each(?)) AND ` + unlinked, []any{source, string(affected), string(kept)}},
+		{`DELETE FROM entities WHERE realm = ? AND source = ? AND by_hand = 1 AND id NOT IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM mentions WHERE entity = entities.id)
+			AND NOT EXISTS (SELECT 1 FROM entity_aliases WHERE entity = entities.id AND doc = 0 AND source <> ?)` + unrelated, []any{realm, source, string(kept), source}},
+		{`DELETE FROM entities WHERE id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM entity_aliases WHERE entity = entities.id)` + unrelated, []any{string(affected)}},
+	} {
+		if _, err := tx.Exec(x.stmt, x.args...); err != nil {
+			return fmt.Errorf("graph: remove links of source: %w", err)
+		}
 	}
 	tx.AfterCommit(func() { g.resetNames(); g.Wake() })
 	return nil

@@ -3,6 +3,7 @@ package graph
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -141,11 +142,13 @@ func (g *Graph) aliasOf(name string) (key, kind string) {
 	return nameKey(name), byName
 }
 
-// matchImported returns the only existing entity that matches an imported one.
+// matchImported returns the only existing entity that matches an imported one. Addresses and numbers
+// come first. The first name of a sender does not identify anybody.
 func (g *Graph) matchImported(tx *store.Tx, e knowledge.Entity) (string, error) {
-	for _, name := range append([]string{e.Name}, e.Aliases...) {
+	addressed := slices.ContainsFunc(e.Aliases, func(s string) bool { _, kind := g.aliasOf(s); return kind != byName })
+	for _, name := range append(slices.Clone(e.Aliases), e.Name) {
 		key, kind := g.aliasOf(name)
-		if key == "" {
+		if key == "" || addressed && e.Provenance.Tainted() && kind == byName && !strings.Contains(key, " ") {
 			continue
 		}
 		ids, err := scanStrings(tx.Query(`SELECT DISTINCT CASE WHEN e.merged_into <> '' THEN e.merged_into ELSE e.id END FROM entity_aliases a JOIN entities e ON e.id = a.entity

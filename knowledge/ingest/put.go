@@ -279,7 +279,7 @@ func (w *sourceWriter) replaceSource(docs []document.Document, out *Outcome) err
 func (l *Library) planDocument(q store.Querier, in Input, d document.Document, id string) (documentPlan, error) {
 	p := documentPlan{doc: d, id: id}
 	if l.opt.Entities != nil {
-		p.people = slices.DeleteFunc(slices.Clone(d.People), func(x document.Person) bool { return x.Name == "" || x.Org == "" })
+		p.people = peopleOf(d)
 	}
 	var old []knowledge.Doc
 	if id == "" {
@@ -306,6 +306,28 @@ func (l *Library) planDocument(q store.Querier, in Input, d document.Document, i
 		p.gone = append(p.gone, ref)
 	}
 	return p, nil
+}
+
+// maxCorrespondents is the number of people in an email or event up to which all are stored; of more,
+// such as a mailing list, only the first is, who is the sender or the organizer.
+const maxCorrespondents = 12
+
+// peopleOf returns the people of a document that the graph stores: those with an employer, an
+// address or a number, without programs that send mail.
+func peopleOf(d document.Document) []document.Person {
+	list := d.People
+	if d.Kind != "cards" && len(list) > maxCorrespondents {
+		list = list[:1]
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(x document.Person) bool {
+		return x.Name == "" || strings.Contains(x.Name, "@") || x.Org == "" && len(x.Mails)+len(x.Phones) == 0 || slices.ContainsFunc(x.Mails, isAutomaticSender)
+	})
+}
+
+// isAutomaticSender reports whether an address belongs to a program.
+func isAutomaticSender(mail string) bool {
+	local, _, _ := strings.Cut(strings.ToLower(mail), "@")
+	return slices.ContainsFunc([]string{"noreply", "no-reply", "no_reply", "donotreply", "do-not-reply", "mailer-daemon", "newsletter", "notification", "bounce"}, func(s string) bool { return strings.HasPrefix(local, s) })
 }
 
 func isSameDoc(a, b knowledge.Doc) bool {

@@ -116,7 +116,7 @@ func readParts(q store.Querier, src int64) (out map[string]storedPart, err error
 // mayHavePeople reports whether the documents may have stored people in the graph.
 func mayHavePeople(list map[string]storedPart) bool {
 	for _, p := range list {
-		if p.kind == "cards" {
+		if p.kind == "cards" || p.kind == "mail" || p.kind == "calendar" {
 			return true
 		}
 	}

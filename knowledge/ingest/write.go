@@ -26,6 +26,7 @@ type sourceWriter struct {
 	// lists the relations in the current version.
 	people bool
 	told   []string
+	met    map[string]bool // people of this source that are stored
 }
 
 // mostTries is the maximum number of attempts to read a source that crashes the process.
@@ -161,7 +162,7 @@ func (w *sourceWriter) writeDocument(p *documentPlan) error {
 			return err
 		}
 	}
-	for list := range slices.Chunk(p.people, peopleAtOnce) {
+	for list := range slices.Chunk(w.newPeople(p.people), peopleAtOnce) {
 		if err := w.addStep(func(tx *store.Tx) error { return w.peopleTx(tx, list) }); err != nil {
 			return err
 		}
@@ -182,9 +183,25 @@ func (w *sourceWriter) chunkTx(tx *store.Tx, c knowledge.Doc) error {
 	return w.l.opt.Base.IndexTx(tx, c)
 }
 
+// newPeople returns the people that the source has not named yet. A mailbox names the same people
+// many times.
+func (w *sourceWriter) newPeople(list []document.Person) (out []document.Person) {
+	if w.met == nil {
+		w.met = map[string]bool{}
+	}
+	for _, x := range list {
+		key := strings.Join(slices.Concat([]string{x.Name, x.Org}, x.Mails, x.Phones), "\x00")
+		if !w.met[key] {
+			w.met[key] = true
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
 func (w *sourceWriter) peopleTx(tx *store.Tx, list []document.Person) error {
 	list = slices.DeleteFunc(slices.Clone(list), func(x document.Person) bool {
-		return w.r.redactForgotten(x.Name) != x.Name || w.r.redactForgotten(x.Org) != x.Org
+		return slices.ContainsFunc(slices.Concat([]string{x.Name, x.Org}, x.Mails, x.Phones), func(s string) bool { return w.r.redactForgotten(s) != s })
 	})
 	said, err := w.l.opt.Entities.PeopleTx(tx, list, w.sourceOrigin())
 	w.told = append(w.told, said...)
