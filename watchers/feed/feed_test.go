@@ -274,7 +274,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 		"gone":              {fail: 410, want: "permanently gone"},
 		"a login":           {fail: 401, want: "login"},
 		"busy":              {fail: 429, head: http.Header{"Retry-After": {"120"}}, want: "asked to wait until"},
-		"an endless list":   {fail: 503, want: "busy (503)"},
+		"an endless list":   {fail: 503, want: "overloaded (HTTP status 503)"},
 		"cut in the middle": {body: rss(entry{Title: "A"})[:60], want: "did not return a feed"},
 		"entities":          {body: `<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]><rss><channel><title>&b;</title></channel></rss>`},
 	} {
