@@ -180,6 +180,10 @@ func askPerson(w *intentDraft) (plan, bool) {
 	}
 	p, _ := planCall("recall", argsOf("query", strings.Join(words, " ")))
 	p.keep = func(fact string) bool { return hasEveryWord(fact, words) }
+	if first := w.s.firstWord(0); first == "where" || first == "when" || first == "how" { // another fact about the person is no answer
+		q := w.factQuestionOf()
+		p.pick = func(facts []string) []string { return q.selectAnswers(facts, w.g) }
+	}
 	if w.hasSlot("few_noun") { // "which school does Ella go to?": "Ella goes to Oak Hill" and "Ella's school is Oak Hill" answer it
 		name := textnorm.FoldedWords(w.slotString("query"))
 		verb, noun := w.slotNorm("word_verb"), textnorm.FoldedWords(w.slotString("few_noun"))

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ type factQuestion struct {
 	attrs   []string // relations of package triples, of which an answer states one
 	timed   bool     // whether the answer is a time
 	counted bool     // whether the answer is a number
+	aged    bool     // whether the answer is an age, which a birthday without a year is not
 	mine    bool     // whether the question names no other person
 	now     time.Time
 }
@@ -39,6 +41,10 @@ func (w *intentDraft) factQuestionOf() factQuestion {
 			q.attrs = append(q.attrs, strings.Fields(attrs)...)
 		}
 	}
+	if strings.HasPrefix(ask, "where ") { // a birthday is no place
+		q.attrs = slices.DeleteFunc(q.attrs, func(a string) bool { return a == "birthday" || a == "bday" })
+	}
+	q.aged = strings.HasPrefix(ask, "how old")
 	for i := c.from; i < c.to; i++ {
 		t := w.s.tokens[i]
 		bare := strings.TrimSuffix(strings.TrimSuffix(t.norm, "'s"), "’s")
@@ -61,6 +67,8 @@ func (w *intentDraft) factQuestionOf() factQuestion {
 	}
 	return q
 }
+
+var yearInFact = regexp.MustCompile(`\b(19|20)\d\d\b`)
 
 // isRole reports whether a word is a relation to a person, with or without the "s" of "my mums birthday".
 func (g *grammar) isRole(word string) bool {
@@ -119,6 +127,8 @@ func (q factQuestion) isAnsweredBy(fact string, same map[string][]string, g *gra
 	case q.timed && len(dateparse.Find(text, q.now)) == 0 && !strings.ContainsAny(text, "0123456789"):
 		return false
 	case q.counted && !strings.ContainsAny(text, "0123456789") && !slices.ContainsFunc(strings.Fields(text), func(f string) bool { _, ok := g.lex.meaningOf("numbers", f); return ok && len(f) > 2 }):
+		return false
+	case q.aged && hasEveryWord(text, []string{"birthday"}) && !yearInFact.MatchString(text):
 		return false
 	case q.hasOtherOwner(text, same, g):
 		return false
