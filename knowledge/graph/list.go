@@ -38,10 +38,12 @@ func (g *Graph) Entities(q store.Querier, f Filter) ([]knowledge.Entity, error) 
 	if f.Limit <= 0 {
 		f.Limit = 100
 	}
-	like := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.Join(textnorm.FoldedWords(f.Text), " ")) + "%"
+	escape := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
+	like := "%" + escape.Replace(strings.Join(textnorm.FoldedWords(f.Text), " ")) + "%"
+	address := "%" + escape.Replace(strings.ToLower(strings.TrimSpace(f.Text))) + "%" // the key of an address is not folded
 	ids, err := scanStrings(q.Query(`SELECT e.id FROM entities e WHERE e.merged_into = '' AND (?1 = '' OR e.kind = ?1) AND (?2 OR e.realm = ?3)
-		AND (?4 = '%%' OR e.id = ?5 OR EXISTS (SELECT 1 FROM entity_aliases a WHERE a.entity IN (SELECT id FROM entities WHERE id = e.id OR merged_into = e.id) AND a.key LIKE ?4 ESCAPE '\'))
-		ORDER BY e.updated_at DESC, e.id LIMIT ?6`, f.Kind, f.EveryRealm, f.Realm, like, strings.TrimSpace(f.Text), min(f.Limit, 10_000)))
+		AND (?4 = '%%' OR e.id = ?5 OR EXISTS (SELECT 1 FROM entity_aliases a WHERE a.entity IN (SELECT id FROM entities WHERE id = e.id OR merged_into = e.id) AND (a.key LIKE ?4 ESCAPE '\' OR a.kind = 'mail' AND a.key LIKE ?7 ESCAPE '\')))
+		ORDER BY e.updated_at DESC, e.id LIMIT ?6`, f.Kind, f.EveryRealm, f.Realm, like, strings.TrimSpace(f.Text), min(f.Limit, 10_000), address))
 	if err != nil {
 		return nil, fmt.Errorf("graph: list entities: %w", err)
 	}

@@ -36,6 +36,9 @@ func TestPeople_FromHeadersAndCalendars(t *testing.T) {
 	if got := h.edges(knowledge.EdgeQuery{Text: "what is Tom's email address?"}); len(got) != 2 || !strings.HasSuffix(got[0], "(outside)") {
 		t.Errorf("addresses: %q", got)
 	}
+	if found, err := h.g.FindEntities(h.st.Reader(t.Context()), knowledge.EntityQuery{Text: "example.net"}); err != nil || len(found) != 1 || !found[0].Provenance.Tainted() {
+		t.Errorf("found by a part of an address: %+v, %v", found, err)
+	}
 	// The same people in another source, and then no longer in the first.
 	h.people(provenance.Outside, "file:/year.ics", ada)
 	h.people(provenance.Outside, "file:/box.mbox")

@@ -16,7 +16,7 @@ import (
 )
 
 type recallIn struct {
-	Query string `json:"query" jsonschema:"question or words; empty: the newest"`
+	Query string `json:"query" jsonschema:"question or words; empty: newest"`
 	Limit int    `json:"limit,omitempty"`
 }
 
@@ -35,7 +35,7 @@ func (d Deps) recallTool() tools.Tool {
 	return tools.New(tools.Def[recallIn]{
 		Spec: tools.Spec{
 			Name: "recall", Category: "memory", Effects: tools.Read, Core: true,
-			Description: "Look up remembered facts.",
+			Description: "Look up facts.",
 			Keywords:    "what do you know remembered fact memory told you",
 		},
 		Summary: func(in recallIn) string { return "Recall " + quoteLine(textnorm.Ellipsize(in.Query, 100)) },
