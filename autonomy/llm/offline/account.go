@@ -73,6 +73,11 @@ func (g *grammar) unexplainedText(s *sentence, timed bool) string {
 		if g.startsCommand(s, i) {
 			return s.originalText(i, len(s.tokens))
 		}
+		if next := i + 1; i < last && (s.tokens[next].norm == "time" || s.tokens[next].norm == "timezone") && timed {
+			if _, ok := g.lex.meaningOf("zones", t.norm); ok {
+				return s.originalText(i, next+1)
+			}
+		}
 		switch {
 		case s.endsSentence(i) && i < last && g.isNearStarter(s.firstWord(i+1)):
 			return s.originalText(i+1, len(s.tokens))
@@ -88,6 +93,8 @@ func (g *grammar) unexplainedText(s *sentence, timed bool) string {
 			return s.originalText(i, len(s.tokens))
 		case (i == 0 || i == last) && g.isTimeEdge(t.norm):
 			return s.originalText(i, i+1)
+		case i == last && i > 1 && isDigit(t.norm[0]) && g.lex.containsWord("joints", s.tokens[i-1].norm): // "at 8 and 8"
+			return s.originalText(i-1, i+1)
 		case i == 0 && last > 0 && (isDigit(t.norm[0]) || g.lex.containsWord("prepositions", t.norm)), i == last && last > 0 && t.norm != "due" && g.lex.containsWord("prepositions", t.norm):
 			return s.originalText(i, i+1)
 		}

@@ -110,6 +110,9 @@ func whenPhrase(p dateparse.Period) string {
 	if len(first) == 3 && strings.Contains("mon tue wed thu fri sat sun", first) || strings.HasSuffix(first, "day") && first != "today" {
 		return "on " + p.Text
 	}
+	if first == "the" { // "for the weekend"
+		return "at " + p.Text
+	}
 	return p.Text
 }
 
@@ -137,7 +140,11 @@ func freeAt(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	if p.To.Sub(p.From) > time.Hour {
-		return w.listRange(p, "Yes, you are free "+whenPhrase(p)+": nothing is planned.")
+		yes := "Yes, you are free "
+		if w.slotNorm("free") == "busy" || w.slotNorm("free") == "booked" {
+			yes = "No, you are free "
+		}
+		return w.listRange(p, yes+whenPhrase(p)+": nothing is planned.")
 	}
 	day := startOfDay(p.From)
 	return planLookup(func(results []done) plan {
@@ -249,7 +256,7 @@ func (w *intentDraft) recordNameOf(slot string) string {
 // whenIs plans the answer to when a record is, or how long it takes.
 func (w *intentDraft) whenIs(name string, fallback *plan) (plan, bool) {
 	name = bareName(name)
-	if isUnspecific(name) || len(w.g.recordWords(name)) == 0 {
+	if w.g.isUnspecific(name) || len(w.g.recordWords(name)) == 0 {
 		return noPlan()
 	}
 	return planLookup(func(results []done) plan {

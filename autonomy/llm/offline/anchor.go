@@ -304,7 +304,7 @@ func (w *intentDraft) fillAnchor(a *anchor, c capture, from, at int) bool {
 	if a.isOpen() && len(a.day) > 0 || len(w.s.timesInside(start, end)) > 0 {
 		return false
 	}
-	if isUnspecific(a.text) {
+	if w.g.isUnspecific(a.text) {
 		a.text = ""
 	}
 	for _, other := range w.s.tokens[at:c.to] {
@@ -324,10 +324,10 @@ func (w *intentDraft) fillAnchor(a *anchor, c capture, from, at int) bool {
 	for _, to := range []int{c.to, stop} {
 		x, y, times := w.s.liftTimes(at, to)
 		name := w.recordName(x, y)
-		if it, ok := w.g.talk.focusItem(); ok && isUnspecific(name) && (it.kind == "reminder" || it.kind == "task" || it.kind == "event") {
+		if it, ok := w.g.talk.focusItem(); ok && w.g.isUnspecific(name) && (it.kind == "reminder" || it.kind == "task" || it.kind == "event") {
 			name = it.ref
 		}
-		if name == "" || isUnspecific(name) || slices.Contains(a.names, name) {
+		if name == "" || w.g.isUnspecific(name) || slices.Contains(a.names, name) {
 			continue
 		}
 		a.names, a.times = append(a.names, name), times

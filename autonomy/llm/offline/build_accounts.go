@@ -47,7 +47,7 @@ func findContact(w *intentDraft) (plan, bool) {
 	case "", "my", "your", "our", "the", "me", "you", "him", "her", "them", "his", "their", "its", "it", "this", "that":
 		return noPlan()
 	}
-	if isUnspecific(who) || w.hasSlot("few_who") && isDescriptive(who) {
+	if w.g.isUnspecific(who) || w.hasSlot("few_who") && isDescriptive(who) {
 		return noPlan()
 	}
 	find := call{"search_contacts", argsOf("query", who)}
@@ -127,7 +127,7 @@ func mailSince(w *intentDraft) (plan, bool) {
 
 func mailFrom(w *intentDraft) (plan, bool) {
 	who := bareName(w.slotString("who"))
-	if isUnspecific(who) {
+	if w.g.isUnspecific(who) {
 		return noPlan()
 	}
 	args := argsOf("from", who)
@@ -159,7 +159,7 @@ func (w *intentDraft) mailCall(pairs ...any) (plan, bool) {
 			}
 		}
 	}
-	if isUnspecific(text) {
+	if w.g.isUnspecific(text) {
 		return noPlan()
 	}
 	tool := "send_email"
@@ -188,7 +188,7 @@ func (w *intentDraft) dictatedText(slot string) string {
 
 func writeMail(w *intentDraft) (plan, bool) {
 	who := parseAddressees(w.slotString("who") + w.slotString("few_who"))
-	if len(who) == 0 || slices.ContainsFunc(who, func(x any) bool { return isUnspecific(x.(string)) || len(strings.Fields(x.(string))) > 4 }) {
+	if len(who) == 0 || slices.ContainsFunc(who, func(x any) bool { return w.g.isUnspecific(x.(string)) || len(strings.Fields(x.(string))) > 4 }) {
 		return noPlan()
 	}
 	return w.mailCall("to", who, "subject", upperFirst(strings.TrimSpace(w.slotString("about"))))
@@ -196,7 +196,7 @@ func writeMail(w *intentDraft) (plan, bool) {
 
 func answerMail(w *intentDraft) (plan, bool) {
 	which := bareName(w.slotString("which") + w.slotString("few_which"))
-	if isUnspecific(which) {
+	if w.g.isUnspecific(which) {
 		return noPlan()
 	}
 	return w.mailCall("answer", which)
@@ -204,7 +204,7 @@ func answerMail(w *intentDraft) (plan, bool) {
 
 func moveMail(w *intentDraft) (plan, bool) {
 	which, to := bareName(w.slotString("which")+w.slotString("few_which")), bareName(w.slotString("few_folder"))
-	if isUnspecific(which) {
+	if w.g.isUnspecific(which) {
 		return noPlan()
 	}
 	if w.hasSlot("trash") || to == "bin" {
@@ -219,7 +219,7 @@ func addEvent(w *intentDraft) (plan, bool) {
 	d := w.slotDetails("text", false)
 	d.times = append(w.allSpans(), d.times...)
 	title := strings.Trim(strings.TrimSpace(d.text), ".,:;")
-	if isUnspecific(title) {
+	if w.g.isUnspecific(title) {
 		return noPlan()
 	}
 	again := func(when string) string { return "put " + title + " " + when + " in my calendar" }
@@ -242,7 +242,7 @@ func addEvent(w *intentDraft) (plan, bool) {
 func moveEvent(w *intentDraft) (plan, bool) {
 	what := thingName(bareName(w.slotString("text")), "meeting", "appointment", "event")
 	t, err := w.joinTimes(w.allSpans())
-	if isUnspecific(what) || err != nil || t.none || t.every != "" || t.vague || !w.noLead() || strings.ContainsAny(what, "/.") {
+	if w.g.isUnspecific(what) || err != nil || t.none || t.every != "" || t.vague || !w.noLead() || strings.ContainsAny(what, "/.") {
 		return noPlan()
 	}
 	start := t.at.Format(time.DateOnly) + " " + t.at.Format("15:04")
@@ -258,7 +258,7 @@ func moveEvent(w *intentDraft) (plan, bool) {
 func deleteEvent(w *intentDraft) (plan, bool) {
 	d := w.slotDetails("text", false)
 	what := thingName(bareName(d.text), "meeting", "appointment", "event")
-	if isUnspecific(what) {
+	if w.g.isUnspecific(what) {
 		return noPlan()
 	}
 	t, err := w.joinTimes(d.times)

@@ -99,7 +99,7 @@ func changeWatcher(w *intentDraft) (plan, bool) {
 	if n, limited := w.numberOf("number"); limited && n >= 1 {
 		p, ok, fine = cadence{perDay: int(n)}, true, true
 	}
-	if !ok || !fine || isUnspecific(name) {
+	if !ok || !fine || w.g.isUnspecific(name) {
 		return noPlan()
 	}
 	return updateWatcher(name, p)

@@ -58,7 +58,7 @@ func keepPlace(w *intentDraft) (plan, bool) {
 	if w.hasSlot("rest") && w.hasSlot("few_owner") && w.s.firstWord(w.restStart()) == "and" { // see statePair
 		return noPlan()
 	}
-	if c, ok := w.captureOf("place"); ok && (slices.ContainsFunc(w.s.allTimes(), func(sp *span) bool { return sp.to > c.from && sp.from < c.to }) || isUnspecific(w.slotString("place"))) {
+	if c, ok := w.captureOf("place"); ok && (slices.ContainsFunc(w.s.allTimes(), func(sp *span) bool { return sp.to > c.from && sp.from < c.to }) || w.g.isUnspecific(w.slotString("place"))) {
 		return noPlan()
 	}
 	if c, ok := w.captureOf("few_who"); ok && !owned("few_who") || ok && w.isPerson(c) && w.hasOrdinaryWord(c) {

@@ -147,7 +147,7 @@ func searchFiles(w *intentDraft) (plan, bool) {
 
 func askFolder(w *intentDraft) (plan, bool) {
 	query := bareName(w.slotString("query"))
-	if isUnspecific(query) {
+	if w.g.isUnspecific(query) {
 		return noPlan()
 	}
 	return planQuestion("Which folder should I search, for example ~/Documents?", func(answer string) (string, bool) {

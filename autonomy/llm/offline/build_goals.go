@@ -38,7 +38,7 @@ func addGoal(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	text := strings.TrimLeft(w.slotString("text"), ":-– ")
-	if isUnspecific(text) {
+	if w.g.isUnspecific(text) {
 		return planQuestion("What is the goal?", fillBetween("set a goal:", ""))
 	}
 	return planCall("create_goal", argsOf("description", text))
@@ -48,7 +48,7 @@ func addGoal(w *intentDraft) (plan, bool) {
 func oneGoal(tool, which, again string, more ...any) builder {
 	return func(w *intentDraft) (plan, bool) {
 		name := bareName(w.slotString("text"))
-		if isUnspecific(name) {
+		if w.g.isUnspecific(name) {
 			return planQuestion(which, fillBetween(again, ""))
 		}
 		return planCall(tool, argsOf(append([]any{"goal", name}, more...)...))

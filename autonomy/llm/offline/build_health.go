@@ -25,7 +25,7 @@ func logHabit(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	habit, kind := w.habitName(d.text)
-	if isUnspecific(habit) {
+	if w.g.isUnspecific(habit) {
 		return noPlan()
 	}
 	day, err := w.pastDay(times)

@@ -3,6 +3,7 @@ package offline
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -23,6 +24,9 @@ func listBuilders() map[string]builder {
 		"list.off":    takeItemsOff,
 		"list.left":   showOpenList,
 		"list.wipe":   func(w *intentDraft) (plan, bool) { return w.clearList(w.g.talk.openList()) },
+		"list.buy":    offerItems,
+		"list.names":  showListNames,
+		"list.any":    showAnyList,
 	}
 }
 
@@ -57,6 +61,8 @@ func (w *intentDraft) listName() string {
 	switch lower := strings.ToLower(name); {
 	case w.g.lex.containsWord("no-lists", lower):
 		return ""
+	case lower == "" && w.hasSlot("few_name"):
+		return ""
 	case lower == "", lower == "grocery", lower == "groceries", lower == "food", lower == "supermarket":
 		name = "shopping"
 	}
@@ -74,6 +80,74 @@ func (w *intentDraft) listName() string {
 func (w *intentDraft) isNamedList() bool {
 	c, _ := w.captureOf("few_for")
 	return w.noLead() && w.listName() != "" && len(w.s.timesInside(c.from, c.to)) == 0
+}
+
+// listProjects returns the named lists of the listed tasks with the number of their items.
+func listProjects(results []done) (names []string, count map[string]int) {
+	count = map[string]int{}
+	if len(results) == 0 || results[0].result == nil || results[0].result.Error {
+		return nil, count
+	}
+	for _, m := range projectForm.FindAllStringSubmatch(results[0].result.Text, -1) {
+		if count[m[1]]++; count[m[1]] == 1 {
+			names = append(names, m[1])
+		}
+	}
+	return names, count
+}
+
+// theList returns the list that "the list" means: the one that the conversation is about, the only one, or
+// the shopping list.
+func (w *intentDraft) theList(results []done) string {
+	names, _ := listProjects(results)
+	if open := w.g.talk.openList(); open != "" || len(names) != 1 {
+		return cmp.Or(open, "shopping list")
+	}
+	return names[0]
+}
+
+// addToOpenList handles "add bread to the list" if bread is something to buy, and no task.
+func (w *intentDraft) addToOpenList() (plan, bool) {
+	part := *w
+	c, _ := w.captureOf("title")
+	part.caps = []capture{{name: "items", from: c.from, to: c.to}}
+	items := part.listedGoods()
+	if len(items) == 0 || !w.noLead() || slices.ContainsFunc(items, func(s string) bool {
+		verb, _, more := strings.Cut(strings.ToLower(s), " ")
+		return more && (w.g.lex.containsWord("task-verbs", verb) || w.g.lex.containsWord("task-nouns", verb))
+	}) {
+		return noPlan()
+	}
+	return planLookup(func(results []done) plan {
+		p, _ := planItems("create_task", "title", w.theList(results), items)
+		return p
+	}, call{"list_tasks", nil})
+}
+
+// showListNames handles "show my lists".
+func showListNames(w *intentDraft) (plan, bool) {
+	return planLookup(func(results []done) plan {
+		names, count := listProjects(results)
+		if len(names) == 0 {
+			return plan{outcome: chat, say: "You have no list with open items. To start one, say \"add milk to my shopping list\"."}
+		}
+		slices.Sort(names)
+		for i, name := range names {
+			names[i] = name + " (" + strconv.Itoa(count[name]) + ")"
+		}
+		return plan{outcome: chat, say: "Your lists: " + strings.Join(names, ", ") + "."}
+	}, call{"list_tasks", nil})
+}
+
+// showAnyList handles "is milk on the list?".
+func showAnyList(w *intentDraft) (plan, bool) {
+	if !w.noLead() {
+		return noPlan()
+	}
+	return planLookup(func(results []done) plan {
+		p, _ := w.planList(w.theList(results))
+		return p
+	}, call{"list_tasks", nil})
 }
 
 // clearList takes all items off a list after a confirmation.
@@ -153,7 +227,7 @@ func (w *intentDraft) itemsIn(slot string) (items []string) {
 			items[len(items)-1] += ", " + item
 			continue
 		}
-		if isUnspecific(item) || w.mentionsOther(item) {
+		if w.g.isUnspecific(item) || w.mentionsOther(item) {
 			return nil
 		}
 		items = append(items, item)
@@ -219,6 +293,10 @@ func offerItems(w *intentDraft) (plan, bool) {
 
 func (w *intentDraft) offerGoods(items []string) (plan, bool) {
 	return planQuestion("Should I add "+strings.Join(items, " and ")+" to your shopping list?", func(answer string) (string, bool) {
+		yes, more, ok := strings.Cut(" "+strings.ToLower(answer), " and ") // "and butter", "yes, and butter"
+		if ok && (strings.Trim(yes, " ,") == "" || w.g.isYes(yes, w.s.now)) && !w.mentionsOther(more) {
+			return "add " + strings.Join(items, ", ") + ", " + more + " to my shopping list", true
+		}
 		return "add " + strings.Join(items, ", ") + " to my shopping list", w.g.isYes(answer, w.s.now)
 	})
 }

@@ -31,7 +31,7 @@ func machineBuilders() map[string]builder {
 		"volume.mute": mute(true), "volume.unmute": mute(false),
 		"speech.speak": func(w *intentDraft) (plan, bool) {
 			text := strings.Trim(w.slotString("text")+w.slotString("quote"), "\"“”' ")
-			if isUnspecific(text) || text == "" {
+			if w.g.isUnspecific(text) || text == "" {
 				return noPlan()
 			}
 			return planCall("speak", argsOf("text", text))
@@ -89,7 +89,7 @@ func desktopBuilders() map[string]builder {
 
 func copyText(w *intentDraft) (plan, bool) {
 	text := bareName(w.slotString("text"))
-	if isUnspecific(text) {
+	if w.g.isUnspecific(text) {
 		return planQuestion("What should I copy?", func(answer string) (string, bool) {
 			return "copy " + answer + " to the clipboard", answer != ""
 		})
@@ -101,7 +101,7 @@ func copyText(w *intentDraft) (plan, bool) {
 // an application.
 func openApp(w *intentDraft) (plan, bool) {
 	name := bareName(w.slotString("few_app"))
-	if !w.noLead() || isUnspecific(name) || len(strings.Fields(name)) > 4 || strings.ContainsAny(name, "/\\@:") {
+	if !w.noLead() || w.g.isUnspecific(name) || len(strings.Fields(name)) > 4 || strings.ContainsAny(name, "/\\@:") {
 		return noPlan()
 	}
 	switch head, _, _ := strings.Cut(strings.ToLower(name), " "); head {

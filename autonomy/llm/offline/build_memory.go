@@ -52,7 +52,7 @@ func addMemory(w *intentDraft) (plan, bool) {
 	if strings.HasPrefix(lower, "to ") { // "remember to call mum"
 		return noPlan()
 	}
-	if isUnspecific(text) {
+	if w.g.isUnspecific(text) {
 		return planQuestion("What should I remember?", fillBetween("remember that", ""))
 	}
 	p, ok := planCall("remember", argsOf("text", text))
@@ -78,7 +78,7 @@ func aboutMemory(w *intentDraft) (plan, bool) {
 	case "you", "yourself", "hob":
 		return noPlan()
 	}
-	if isUnspecific(query) {
+	if w.g.isUnspecific(query) {
 		return planQuestion("About what?", fillBetween("what do you know about", ""))
 	}
 	if words := " " + w.slotNorm("query"); w.hasKeyword("remind") && (strings.Contains(words, " to ") || !w.isQuestion() && w.hasKeyword("when") && !strings.HasSuffix(words, " is")) {
@@ -98,7 +98,7 @@ func askMemory(w *intentDraft) (plan, bool) {
 		return noPlan() // "can you do my taxes"
 	}
 	query := bareName(w.trimQuestion(c))
-	if isUnspecific(query) || w.onlyTime(c) || query == "I" || strings.HasPrefix(strings.ToLower(query), "if ") {
+	if w.g.isUnspecific(query) || w.onlyTime(c) || query == "I" || strings.HasPrefix(strings.ToLower(query), "if ") {
 		return noPlan()
 	}
 	p, _ := planCall("recall", argsOf("query", query))
@@ -200,7 +200,7 @@ func forgetMatching(w *intentDraft) (plan, bool) {
 			return forgetFrom(strings.TrimSpace(query[len(head):]))
 		}
 	}
-	if isUnspecific(query) || strings.HasPrefix(lower, "to ") {
+	if w.g.isUnspecific(query) || strings.HasPrefix(lower, "to ") {
 		return noPlan()
 	}
 	if all {
@@ -241,7 +241,7 @@ func searchAll(w *intentDraft) (plan, bool) {
 			query, lower = bareName(query[len(head):]), lower[len(head):]
 		}
 	}
-	if isUnspecific(query) {
+	if w.g.isUnspecific(query) {
 		return planQuestion("What should I search for?", fillBetween("search for", ""))
 	}
 	if strings.Contains(lower, " on the web") || strings.HasPrefix(lower, "the web") || strings.HasPrefix(lower, "the internet") ||

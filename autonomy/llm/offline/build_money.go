@@ -34,6 +34,9 @@ func addExpense(w *intentDraft) (plan, bool) {
 	if w.isDebt() {
 		return planReply(w.g.replyText("debt"))
 	}
+	if said := w.s.originalText(c.from, c.to); c.currency == "" && !w.isSpending() && len(w.s.allTimes()) > 0 && isBareClock(said, w.s.now) && strings.ContainsAny(said, ".:") {
+		return noPlan() // "parents evening thursday 6.30"
+	}
 	if c.currency == "" && !w.isSpending() && !w.hasPriceForm(c) {
 		return noPlan()
 	}
@@ -221,7 +224,7 @@ func (w *intentDraft) periodAndCategory(c capture, args map[string]any) (p plan,
 	if strings.ContainsAny(words, "0123456789") {
 		return plan{}, true // "what did I spend 20 euros on?"
 	}
-	if words != "" && !isUnspecific(words) {
+	if words != "" && !w.g.isUnspecific(words) {
 		args["category"] = words
 	}
 	return plan{}, false

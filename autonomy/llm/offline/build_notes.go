@@ -24,7 +24,7 @@ func addNote(w *intentDraft) (plan, bool) {
 			break
 		}
 	}
-	if isUnspecific(text) {
+	if w.g.isUnspecific(text) {
 		return planQuestion("What should the note say?", fillBetween("note:", ""))
 	}
 	return planCall("create_note", argsOf("text", text))
@@ -61,17 +61,16 @@ func listNotes(w *intentDraft) (plan, bool) {
 func appendNote(w *intentDraft) (plan, bool) {
 	note := bareName(w.slotString("note") + w.slotString("few_note"))
 	if list := w.slotNorm("few_list"); list != "" {
-		switch list {
-		case "todo", "to-do", "to do", "task", "tasks", "reminder", "watch":
+		if w.g.lex.containsWord("no-note-lists", list) {
 			return noPlan()
 		}
 		note = w.slotString("few_list") + " list"
 	}
-	if isUnspecific(note) {
+	if w.g.isUnspecific(note) {
 		return noPlan()
 	}
 	text := w.slotString("text")
-	if isUnspecific(text) {
+	if w.g.isUnspecific(text) {
 		return planQuestion("What should I add?", func(answer string) (string, bool) {
 			return "add " + answer + " to the note " + note, answer != ""
 		})
@@ -81,7 +80,7 @@ func appendNote(w *intentDraft) (plan, bool) {
 
 func deleteNote(w *intentDraft) (plan, bool) {
 	note := bareName(w.slotString("note"))
-	if isUnspecific(note) {
+	if w.g.isUnspecific(note) {
 		return planQuestion("Which note should I delete?", fillBetween("delete the note", ""))
 	}
 	return planCall("delete_note", argsOf("note", note))

@@ -3,10 +3,12 @@ package offline
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 )
 
 func reminderBuilders() map[string]builder {
@@ -20,6 +22,9 @@ func reminderBuilders() map[string]builder {
 		"reminder.list":        listReminders,
 		"reminder.cancel":      cancelReminder,
 		"reminder.cancel.none": whichReminder,
+		"reminder.left":        timeLeft,
+		"reminder.longer":      lengthenReminder,
+		"follow.snooze":        followSnooze,
 	}
 }
 
@@ -45,6 +50,9 @@ func addReminder(w *intentDraft) (plan, bool) {
 	d.text = w.reminderText(d.text)
 	if w.hasKeyword("wake") || w.hasKeyword("wake-up") {
 		d.times = w.inTheMorning(d.times)
+		if t, err := w.joinTimes(d.times); err == nil && isAfternoonRule(t.every) && !hasHalfOfDay.MatchString(t.phrase) {
+			return w.askTime(nil, "At what time exactly should I wake you, in the morning?", func(when string) string { return "wake me " + when })
+		}
 	}
 	if c, ok := w.captureOf("hours"); ok { // "for 6", "half 6 tomorrow"
 		s := w.g.parseSentence("at "+w.s.originalText(c.from, c.to), w.s.now)
@@ -66,11 +74,11 @@ func addReminder(w *intentDraft) (plan, bool) {
 			return noPlan()
 		}
 	}
-	if isUnspecific(d.text) {
+	if w.g.isUnspecific(d.text) {
 		return askReminder(w)
 	}
-	switch first, _, _ := strings.Cut(strings.ToLower(d.text), " "); first {
-	case "except", "excluding", "unless": // "every weekday at 8:30 unless it rains to stand up"
+	// "every weekday at 8:30 unless it rains to stand up"
+	if first, _, _ := strings.Cut(strings.ToLower(d.text), " "); w.g.lex.containsWord("exception-heads", first) {
 		return planQuestion("I can only exclude days, such as Sundays, 24 December or holidays; pause the reminder for other exceptions. What should I remind you of, and when, without the exception?",
 			func(answer string) (string, bool) {
 				return "remind me " + strings.TrimPrefix(answer, "remind me "), answer != ""
@@ -142,9 +150,7 @@ func (w *intentDraft) reminderCall(d textDetails) (plan, bool) {
 // I get home". "Notify me when ..." is not a reminder.
 func (w *intentDraft) onEvent(d textDetails) (plan, bool) {
 	head, event, _ := strings.Cut(d.text, " ")
-	switch strings.ToLower(head) {
-	case "when", "if", "whenever", "once", "after", "before", "unless":
-	default:
+	if !w.g.lex.containsWord("event-heads", strings.ToLower(head)) {
 		return plan{}, false
 	}
 	if len(d.times) > 0 || len(d.inner) > 0 {
@@ -183,6 +189,16 @@ func (w *intentDraft) reminderText(text string) string {
 		}
 	}
 	return ""
+}
+
+// isAfternoonRule reports whether a recurrence is in the afternoon.
+func isAfternoonRule(every string) bool {
+	f := strings.Fields(every)
+	if len(f) != 5 {
+		return false
+	}
+	hour, err := strconv.Atoi(f[1])
+	return err == nil && hour >= 12
 }
 
 // inTheMorning interprets the time of a wake-up request as a time in the morning, because "wake me
@@ -238,12 +254,25 @@ func severalTimers(w *intentDraft) (plan, bool) {
 			wish += " " + unit
 		}
 		p := w.g.inDialogue(nil).planRequests(wish, w.s.now, w.depth+1)
+		if day := dayAfterClock(pieces[len(pieces)-1]); p.outcome != act && day != "" { // "at 6:50 and at 7:10 tomorrow"
+			p = w.g.inDialogue(nil).planRequests(wish+" "+day, w.s.now, w.depth+1)
+		}
 		if p.outcome != act || len(p.calls) != 1 || p.calls[0].name != "create_reminder" {
 			return planQuestion("I am not sure how to read "+quoteText(piece)+" in that. I changed nothing. Can you say one "+noun+" at a time?", nil)
 		}
 		out.calls = append(out.calls, p.calls[0])
 	}
 	return out, true
+}
+
+// dayAfterClock returns the words after the time of day: "tomorrow" of "one at 7:10 tomorrow".
+func dayAfterClock(piece string) string {
+	words := strings.Fields(piece)
+	i := slices.IndexFunc(words, func(s string) bool { return isDigit(s[0]) })
+	if i < 0 {
+		return ""
+	}
+	return strings.Join(words[i+1:], " ")
 }
 
 // wishForAnother returns the request that "another for 5 minutes" or "one at 7" stands for: the same kind of
@@ -271,7 +300,18 @@ func followAnother(w *intentDraft) (plan, bool) {
 	if !ok || it.kind != "reminder" || w.isQuestion() || !w.noLead() {
 		return noPlan()
 	}
-	noun, _ := w.g.lex.meaningOf("plain-reminders", strings.ToLower(it.ref))
+	noun, plain := w.g.lex.meaningOf("plain-reminders", strings.ToLower(it.ref))
+	for x, n := (exchange{}), 0; !plain && n < recent; n++ { // a timer with a name
+		if x, ok = w.g.talk.exchangeAgo(n); !ok || len(x.acts) > 0 {
+			for _, word := range textnorm.FoldedWords(x.own) {
+				noun, plain = w.g.lex.meaningOf("plain-nouns", word)
+				if plain {
+					break
+				}
+			}
+			break
+		}
+	}
 	wish, ok := w.g.wishForAnother(w.slotString("text"), cmp.Or(noun, "reminder"), quoteFree(it.ref))
 	if !ok {
 		return noPlan()
@@ -326,34 +366,159 @@ func (w *intentDraft) joinedByAnd(a, b *span) bool {
 	return false
 }
 
+// listReminders lists the reminders, or those of a day, with a text, or of a kind such as alarms.
 func listReminders(w *intentDraft) (plan, bool) {
 	if !w.noLead() {
 		return noPlan()
 	}
-	query := w.slotString("filter")
-	lower := strings.ToLower(query)
-	for _, head := range []string{"about ", "for ", "on ", "of ", "regarding ", "with "} {
-		if strings.HasPrefix(lower, head) {
-			query, lower = query[len(head):], ""
-		}
+	c, _ := w.captureOf("filter")
+	for c.from < c.to && w.g.lex.containsWord("reminder-filter-words", w.s.tokens[c.from].norm) {
+		c.from++
 	}
-	switch lower {
-	case "", "now", "right now", "do i have", "i have", "set", "do i have set", "have i got", "at the moment", "currently", "active", "pending", "i have set", "set up", "open":
-		if lower != "" {
-			query = ""
+	from, to, times := w.s.liftTimes(c.from, c.to)
+	query := ""
+	if from < to && !w.s.onlyWordsOf(from, to, "reminder-filter-words") {
+		head := w.s.firstWord(from)
+		if !w.g.lex.containsWord("reminder-filter-heads", head) || len(times) > 0 {
+			return noPlan()
 		}
-		return planCall("list_reminders", argsOf("query", bareName(query)))
+		query = bareName(w.s.originalText(from+1, to))
 	}
-	return noPlan()
+	kind := w.plainNoun()
+	if kind == "" && len(times) == 0 {
+		return planCall("list_reminders", argsOf("query", query))
+	}
+	days, ok := w.rangeOf(times)
+	if !ok || query != "" {
+		return noPlan()
+	}
+	return planLookup(func(results []done) plan {
+		f := readRecords(results, w.s.now)
+		if len(times) > 0 {
+			f.list = f.recordsWithin(days)
+		}
+		if kind != "" {
+			f.list = w.g.plainRecords(f.list, kind)
+		}
+		noun, when := cmp.Or(kind, "reminder"), ""
+		if len(times) > 0 {
+			when = " " + whenPhrase(days)
+		}
+		if len(f.list) == 0 {
+			return plan{outcome: chat, say: f.withNotes("There are no " + noun + "s" + when + ".")}
+		}
+		if len(f.list) > 1 {
+			noun += "s"
+		}
+		return plan{outcome: chat, say: f.withNotes(strconv.Itoa(len(f.list)) + " " + noun + when + ":" + listRecords(f.list))}
+	}, call{"list_reminders", nil})
 }
 
+// onlyWordsOf reports whether the tokens [from, to) are words of a list.
+func (s *sentence) onlyWordsOf(from, to int, list string) bool {
+	return !slices.ContainsFunc(s.tokens[from:to], func(t token) bool { return t.kind == word && !s.lex.containsWord(list, t.norm) })
+}
+
+// plainNoun returns "alarm" or "timer" if the sentence asks for reminders of that kind outside free text.
+func (w *intentDraft) plainNoun() string {
+	for _, t := range w.s.tokens {
+		if kind, ok := w.g.lex.meaningOf("plain-nouns", t.norm); ok && w.hasKeyword(t.norm) {
+			return kind
+		}
+	}
+	return ""
+}
+
+// plainRecords returns the alarms or the timers among reminders. A timer with a name is not among them.
+func (g *grammar) plainRecords(list []record, kind string) (out []record) {
+	for _, r := range list {
+		plain, _ := g.lex.meaningOf("plain-reminders", strings.ToLower(r.title))
+		if plain == kind {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// whichReminder asks which reminder to cancel. The only alarm or timer needs no question.
 func whichReminder(w *intentDraft) (plan, bool) {
-	return w.whichOne("Which reminder should I cancel?", "list_reminders", func(ref string) call { return call{"cancel_reminder", argsOf("reminder", ref)} })
+	cancel := func(ref string) call { return call{"cancel_reminder", argsOf("reminder", ref)} }
+	kind := w.plainNoun()
+	if kind == "" || w.depth > 0 {
+		return w.whichOne("Which reminder should I cancel?", "list_reminders", cancel)
+	}
+	return planLookup(func(results []done) plan {
+		f := readRecords(results, w.s.now)
+		switch list := w.g.plainRecords(f.list, kind); {
+		case len(list) == 1:
+			return plan{outcome: act, accounted: true, calls: []call{cancel(list[0].selectAmong(f.list))}}
+		case len(list) > 1:
+			return choiceOf("Which "+kind+" should I cancel?", list, cancel)
+		case len(f.list) == 0:
+			return plan{outcome: chat, say: f.withNotes("There is no " + kind + ", so I changed nothing.")}
+		}
+		return choiceOf("There is no "+kind+". Which of these reminders should I cancel?", f.list, cancel)
+	}, call{"list_reminders", nil})
+}
+
+// timeLeft handles "how long is left on the pasta?".
+func timeLeft(w *intentDraft) (plan, bool) {
+	name := bareName(w.slotString("text"))
+	kind, plain := w.g.lex.meaningOf("plain-nouns", strings.ToLower(name))
+	if !w.noLead() || len(w.allSpans()) > 0 || !plain && w.g.isUnspecific(name) {
+		return noPlan()
+	}
+	return planLookup(func(results []done) plan {
+		f := readRecords(results, w.s.now)
+		var list []record
+		if plain {
+			if list = w.g.plainRecords(f.list, kind); len(list) == 0 && kind == "timer" { // it may have a name
+				list = f.recordsWithin(dateparse.Period{From: w.s.now, To: w.s.now.Add(12 * time.Hour)})
+			}
+		} else {
+			list = w.g.matchRecords(f.list, name, false)
+		}
+		list = slices.DeleteFunc(list, func(r record) bool { return !r.clock || !r.at.After(w.s.now) })
+		if len(list) == 0 {
+			return plan{outcome: chat, say: f.withNotes("There is no timer or reminder for " + quoteText(name) + ".")}
+		}
+		var lines []string
+		for _, r := range list {
+			lines = append(lines, upperFirst(spellDuration(r.at.Sub(w.s.now)))+": "+r.showLine()+".")
+		}
+		return plan{outcome: chat, say: strings.Join(lines, "\n")}
+	}, call{"list_reminders", nil})
+}
+
+// lengthenReminder handles "add 2 minutes to the pasta".
+func lengthenReminder(w *intentDraft) (plan, bool) {
+	n, _ := w.numberOf("number")
+	by, ok := w.durationOf(formatFigure(n, 2) + " " + w.slotNorm("few_unit"))
+	name := w.slotString("few_item")
+	if !ok || !w.noLead() || w.isQuestion() || w.g.isUnspecific(name) {
+		return noPlan()
+	}
+	p, _ := planRefusal("I found no timer or reminder for " + quoteText(name) + ", so I changed nothing.")
+	return w.shiftRecord(thingName(name, "timer", "reminder", "alarm"), by, p)
+}
+
+// followSnooze handles "snooze that": it asks for how long.
+func followSnooze(w *intentDraft) (plan, bool) {
+	list := w.findReferents()
+	if len(list) != 1 || list[0].kind != "reminder" || !w.noLead() || w.isQuestion() {
+		return noPlan()
+	}
+	name := quoteFree(list[0].ref)
+	return planQuestion("For how long should I put off "+quoteText(name)+"?", func(answer string) (string, bool) {
+		words := strings.TrimPrefix(strings.TrimPrefix(strings.Trim(strings.ToLower(answer), " .!"), "for "), "by ")
+		_, ok := w.durationOf(words)
+		return "push the \"" + name + "\" reminder back by " + words, ok
+	})
 }
 
 func cancelReminder(w *intentDraft) (plan, bool) {
 	text := w.namedThing("text", "reminder", "alarm")
-	if isUnspecific(text) {
+	if w.g.isUnspecific(text) {
 		return whichReminder(w)
 	}
 	return planCall("cancel_reminder", argsOf("reminder", text))
@@ -363,7 +528,7 @@ func cancelReminder(w *intentDraft) (plan, bool) {
 // for 10 minutes".
 func moveReminder(w *intentDraft) (plan, bool) {
 	name := w.namedThing("text", "reminder", "alarm")
-	if isUnspecific(name) || w.isAsking() || !w.noLead() {
+	if w.g.isUnspecific(name) || w.isAsking() || !w.noLead() {
 		return noPlan()
 	}
 	if w.hasSlot("shift") {

@@ -37,7 +37,7 @@ func addSchedule(w *intentDraft) (plan, bool) {
 	switch {
 	case len(d.times) == 0 && !w.hasKeyword("schedule"):
 		return noPlan()
-	case action == "" || isUnspecific(action):
+	case action == "" || w.g.isUnspecific(action):
 		if !w.hasKeyword("schedule") {
 			return noPlan()
 		}
@@ -75,6 +75,9 @@ func (w *intentDraft) cannotSchedule(d textDetails, action string) (plan, bool) 
 		return noPlan()
 	}
 	named := w.eventName(action)
+	if w.g.unexplainedText(w.g.parseSentence(named, w.s.now), false) != "" { // it holds a second request
+		return noPlan()
+	}
 	if !w.g.isDoable(named, w.s.now) || w.g.lex.containsWord("order-verbs", strings.ToLower(strings.Fields(named)[0])) || w.g.lex.containsWord("questions", strings.ToLower(strings.Fields(action)[0])) {
 		return noPlan()
 	}
@@ -103,7 +106,11 @@ func (g *grammar) isDoable(text string, now time.Time) bool {
 		return false
 	}
 	isSentence := slices.ContainsFunc(s.tokens, func(t token) bool { return g.lex.containsWord("linking-verbs", t.norm) })
-	return !isSentence && first != "" && !g.lex.containsWord("prepositions", s.tokens[len(s.tokens)-1].norm)
+	if first == "" {
+		return false
+	}
+	last := s.tokens[len(s.tokens)-1].norm
+	return !isSentence && !g.lex.containsWord("prepositions", last) && !g.lex.containsWord("joiners", last) // "meeting moved to"
 }
 
 // eventName returns the name of an event without the words that only say that it takes place: "i have a
@@ -171,7 +178,7 @@ func pauseSchedule(w *intentDraft, resume bool) (plan, bool) {
 	if w.hasKeyword("brief") || w.hasKeyword("briefing") && text == "" {
 		text = "briefing"
 	}
-	if isUnspecific(text) || text == "schedule" {
+	if w.g.isUnspecific(text) || text == "schedule" {
 		verb := "pause"
 		if resume {
 			verb = "resume"
@@ -186,7 +193,7 @@ func cancelSchedule(w *intentDraft) (plan, bool) {
 	if text == "" && (w.hasKeyword("briefing") || w.hasKeyword("brief")) {
 		text = "briefing"
 	}
-	if isUnspecific(text) {
+	if w.g.isUnspecific(text) {
 		return planQuestion("Which schedule should I cancel?", fillBetween("cancel the schedule", ""))
 	}
 	return planCall("cancel_schedule", argsOf("schedule", text))

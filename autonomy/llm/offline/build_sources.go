@@ -85,11 +85,11 @@ func splitNames(s string, and bool) []any {
 }
 
 // parsePeople returns the named people. "Ada's" gives Ada, and "the bank" gives bank.
-func parsePeople(s string) []any {
+func (g *grammar) parsePeople(s string) []any {
 	var out []any
 	for _, p := range splitNames(s, true) {
 		name := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(p.(string), "'s"), "’s"), "'")
-		if !isUnspecific(name) {
+		if !g.isUnspecific(name) {
 			out = append(out, name)
 		}
 	}
@@ -123,7 +123,7 @@ func (v *source) setWords() bool {
 		return !v.pace.isEmpty()
 	}
 	words := splitNames(text, false)
-	if len(words) == 0 || len(words) == 1 && isUnspecific(words[0].(string)) {
+	if len(words) == 0 || len(words) == 1 && v.w.g.isUnspecific(words[0].(string)) {
 		return false
 	}
 	v.config["words"] = words
@@ -153,7 +153,7 @@ func watchMail(w *intentDraft) (plan, bool) {
 	}
 	v := w.newSource(watchers.Mail)
 	if who := v.freeText("few_who"); who != "" && !isNobody(who) {
-		from := parsePeople(who)
+		from := w.g.parsePeople(who)
 		if len(from) == 0 {
 			return noPlan()
 		}
@@ -215,7 +215,7 @@ func watchMessage(w *intentDraft) (plan, bool) {
 		}
 		v.config["own"] = false
 	case who != "":
-		from := parsePeople(v.cutPlace(who))
+		from := w.g.parsePeople(v.cutPlace(who))
 		if len(from) == 0 {
 			return noPlan()
 		}
@@ -234,7 +234,7 @@ func watchMessage(w *intentDraft) (plan, bool) {
 	}
 	if w.hasSlot("text") {
 		words := splitNames(v.cutPlace(v.freeText("text")), false)
-		if len(words) == 0 || len(words) == 1 && isUnspecific(words[0].(string)) {
+		if len(words) == 0 || len(words) == 1 && w.g.isUnspecific(words[0].(string)) {
 			return noPlan()
 		}
 		v.config["words"] = words

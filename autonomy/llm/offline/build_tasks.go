@@ -3,6 +3,7 @@ package offline
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 func taskBuilders() map[string]builder {
@@ -10,6 +11,8 @@ func taskBuilders() map[string]builder {
 		"task.add":       addTask,
 		"task.add.none":  askTask,
 		"task.list":      listTasks,
+		"task.first":     firstTask,
+		"record.cancel":  cancelNamed,
 		"task.done":      doneTask,
 		"task.done.none": whichDone,
 		"task.reopen":    reopenTask,
@@ -31,8 +34,13 @@ func addTask(w *intentDraft) (plan, bool) {
 	if level, ok := w.g.lex.meaningOf("levels", w.slotNorm("priority")); ok {
 		d.priority = level
 	}
-	if isUnspecific(d.text) {
+	if w.g.isUnspecific(d.text) {
 		return askTask(w)
+	}
+	if w.hasSlot("open") && len(d.times) == 0 {
+		if p, ok := w.addToOpenList(); ok {
+			return p, true
+		}
 	}
 	pieces := w.separateTasks(d.text)
 	if len(pieces) > 1 && len(d.inner) > 0 {
@@ -182,8 +190,8 @@ func (g *grammar) isFixedPair(a, b string) bool {
 	if len(head) == 0 || len(tail) == 0 {
 		return false
 	}
-	word := strings.Trim(tail[0], ".!?")
-	return g.lex.containsWord("fixed-pairs", head[len(head)-1]+" and "+word)
+	kind, ok := g.lex.meaningOf("fixed-pairs", head[len(head)-1]+" and "+strings.Trim(tail[0], ".!?"))
+	return ok && (kind == "name" || len(tail) > 1) // "ham and cheese sandwiches"
 }
 
 // splitWord splits s at a separator in any case.
@@ -217,28 +225,73 @@ func listTasks(w *intentDraft) (plan, bool) {
 			return noPlan()
 		}
 	}
+	if c, ok := w.captureOf("filter"); ok && w.hasSlot("anything") { // "anything left for friday" asks for reminders too
+		if _, _, times := w.s.liftTimes(c.from, c.to); len(times) > 0 {
+			p, ok := w.rangeOf(times)
+			if !ok || args["query"] != nil || args["project"] != nil {
+				return noPlan()
+			}
+			return w.listRange(p, "Nothing is planned "+whenPhrase(p)+".")
+		}
+	}
 	if w.hasSlot("level") {
 		return plan{outcome: act, calls: []call{{"list_tasks", args}}, say: w.g.replyText("no-priority")}, true
 	}
 	return planCall("list_tasks", args)
 }
 
+// firstTask handles "which task is the most important?": the first open task by priority and date.
+func firstTask(w *intentDraft) (plan, bool) {
+	if !w.noLead() || len(w.allSpans()) > 0 {
+		return noPlan()
+	}
+	return planLookup(func(results []done) plan {
+		f := readRecords(results, w.s.now)
+		list := slices.DeleteFunc(slices.Clone(f.list), func(r record) bool { return strings.Contains(r.details, " list") })
+		slices.SortStableFunc(list, func(a, b record) int { return a.rankUrgency(w.s.now) - b.rankUrgency(w.s.now) })
+		switch {
+		case len(list) == 0:
+			return plan{outcome: chat, say: f.withNotes("There are no open tasks.")}
+		case list[0].rankUrgency(w.s.now) == leastUrgent:
+			return plan{outcome: chat, say: "None of your tasks has a priority or a date:" + listRecords(list) + "\nTo rank one, say \"make ... urgent\"."}
+		}
+		return plan{outcome: chat, say: "The first one is: " + strings.TrimSuffix(list[0].title+" ("+list[0].details, " (") + map[bool]string{true: ")", false: ""}[list[0].details != ""] + "."}
+	}, call{"list_tasks", nil})
+}
+
+// leastUrgent is the urgency of a task without a priority and a date.
+const leastUrgent = 10
+
+// rankUrgency orders tasks: overdue and critical ones first, then by priority, then those with a date.
+func (r record) rankUrgency(now time.Time) int {
+	for i, words := range []string{"critical priority", "high priority"} {
+		if strings.Contains(r.details, words) {
+			return i
+		}
+	}
+	switch {
+	case !r.at.IsZero() && r.at.Before(now.AddDate(0, 0, 1)):
+		return 2
+	case !r.at.IsZero():
+		return 3
+	case strings.Contains(r.details, "medium priority"):
+		return 4
+	}
+	return leastUrgent
+}
+
 // taskFilter parses the conditions for a list of tasks.
 func (w *intentDraft) taskFilter(c capture, args map[string]any) bool {
-	switch text := w.s.normalizedText(c.from, c.to); text {
-	case "done", "completed", "complete", "finished", "finish", "closed":
-		args["status"] = "done"
-		return true
-	case "open", "pending", "unfinished", "incomplete", "outstanding", "remaining", "now", "right now", "at the moment", "currently", "to do", "left", "still open", "due":
-		return true
-	case "overdue", "late", "past due", "that are overdue", "which are overdue", "that are late":
-		args["due"] = "overdue"
-		return true
-	case "done and open", "open and done", "including done ones", "including completed ones", "including the done ones":
-		args["status"] = "all"
+	if meaning, ok := w.g.lex.meaningOf("task-filters", w.s.normalizedText(c.from, c.to)); ok {
+		if name, value, ok := strings.Cut(meaning, " "); ok {
+			args[name] = value
+		}
 		return true
 	}
 	from, to, times := w.s.liftTimes(c.from, c.to)
+	if len(times) > 0 && args["status"] == "done" { // a due date is not the day on which it was done
+		return false
+	}
 	if len(times) > 0 {
 		due, ok := w.filterDay(times)
 		if !ok {
@@ -255,13 +308,8 @@ func (w *intentDraft) taskFilter(c capture, args map[string]any) bool {
 
 // dropFilterWords removes words such as "that are due" around a day.
 func (w *intentDraft) dropFilterWords(from, to int) (int, int) {
-	for from < to {
-		switch w.s.tokens[from].norm {
-		case "that", "which", "are", "due", "i", "have", "to", "do", "for", "is", "must", "need", "on", "planned", "in", "should", "be", "done":
-			from++
-			continue
-		}
-		break
+	for from < to && w.g.lex.containsWord("task-filter-words", w.s.tokens[from].norm) {
+		from++
 	}
 	return from, to
 }
@@ -307,7 +355,7 @@ func doneTask(w *intentDraft) (plan, bool) {
 	if w.isAsking() {
 		return noPlan()
 	}
-	if isUnspecific(task) || !w.noLead() {
+	if w.g.isUnspecific(task) || !w.noLead() {
 		return whichDone(w)
 	}
 	return planCall("complete_task", argsOf("task", task))
@@ -315,7 +363,7 @@ func doneTask(w *intentDraft) (plan, bool) {
 
 func reopenTask(w *intentDraft) (plan, bool) {
 	task := w.namedThing("task", "task", "todo", "to-do")
-	if isUnspecific(task) {
+	if w.g.isUnspecific(task) {
 		return planQuestion("Which task should I reopen?", fillBetween("reopen the task", ""))
 	}
 	return planCall("update_task", argsOf("task", task, "status", "open"))
@@ -323,7 +371,7 @@ func reopenTask(w *intentDraft) (plan, bool) {
 
 func deleteTask(w *intentDraft) (plan, bool) {
 	task := w.namedThing("task", "task", "todo", "to-do")
-	if isUnspecific(task) {
+	if w.g.isUnspecific(task) {
 		return w.whichOne("Which task should I delete?", "list_tasks", func(ref string) call { return call{"delete_task", argsOf("task", ref)} })
 	}
 	return planCall("delete_task", argsOf("task", task))
@@ -334,7 +382,7 @@ func moveTask(w *intentDraft) (plan, bool) {
 	if task == "" || w.isAsking() {
 		return noPlan()
 	}
-	if isUnspecific(task) {
+	if w.g.isUnspecific(task) {
 		return planQuestion("Which task do you mean?", func(answer string) (string, bool) {
 			return "move the task " + answer + " to " + w.slotString("time"), true
 		})
@@ -355,12 +403,65 @@ func moveTask(w *intentDraft) (plan, bool) {
 	case t.every != "" || t.vague:
 		return planQuestion("To which day exactly?", w.timeAnswer(again))
 	}
-	return planCall("update_task", argsOf("task", task, "due", t.dueDate()))
+	if w.hasKeyword("task") || w.hasKeyword("todo") || w.hasKeyword("deadline") || w.hasKeyword("due") || w.depth > 0 {
+		return planCall("update_task", argsOf("task", task, "due", t.dueDate()))
+	}
+	return w.editNamed(task, func(it item) (plan, bool) { return w.moveItem(it, t) })
+}
+
+// editNamed plans a change of the task or the reminder that a name means; edit plans it for one of them.
+func (w *intentDraft) editNamed(name string, edit func(item) (plan, bool)) (plan, bool) {
+	calls := w.g.lookupCalls(name)
+	return planLookup(func(results []done) plan {
+		f := readRecords(results, w.s.now)
+		var options []option
+		for _, r := range w.g.matchRecords(f.list, name, false) {
+			p, ok := edit(item{kind: r.kind, ref: r.selectAmong(f.list), line: r.fullLine()})
+			if !ok {
+				continue
+			}
+			p.accounted = true // the name of the record is not the user's word
+			options = append(options, option{r.kind + ": " + r.showLine(), p})
+		}
+		switch len(options) {
+		case 0:
+			return plan{outcome: unknown, say: f.withNotes("I found no task or reminder for " + quoteText(name) + ", so I changed nothing.")}
+		case 1:
+			return options[0].plan
+		}
+		return planChoice(options)
+	}, calls[:2]...)
+}
+
+// fullLine returns the line of a record as its tool lists it.
+func (r record) fullLine() string {
+	if r.kind == "task" && r.details != "" {
+		return r.title + " (" + r.details + ")"
+	}
+	return r.showLine()
+}
+
+// cancelNamed handles "cancel the dentist", which may be a reminder or a task.
+func cancelNamed(w *intentDraft) (plan, bool) {
+	name := thingName(w.slotString("text"))
+	c, _ := w.captureOf("text")
+	unclear := slices.ContainsFunc(w.s.tokens[c.from:c.to], func(t token) bool {
+		return t.kind != word && t.kind != quoted || w.g.lex.containsWord("open-references", t.norm) || w.g.lex.containsWord("item-breakers", t.norm)
+	})
+	if _, isRef := w.g.lex.meaningOf("refs", strings.ToLower(name)); isRef || w.g.isOrdinal(name) || w.s.onlyWordsOf(c.from, c.to, "choice-words") {
+		return noPlan()
+	}
+	if unclear || w.depth > 0 || !w.noLead() || w.isQuestion() || w.g.isUnspecific(name) || len(strings.Fields(name)) > maxItemWords || len(w.s.timesInside(0, len(w.s.tokens))) > 0 {
+		return noPlan()
+	}
+	return w.editNamed(name, func(it item) (plan, bool) {
+		return planCalls(deleteRecord(record{kind: it.kind}, it.ref))
+	})
 }
 
 func renameTask(w *intentDraft) (plan, bool) {
 	task, title := thingName(w.slotString("task"), "task", "todo", "to-do"), w.slotString("title")
-	if isUnspecific(task) || title == "" || strings.ContainsAny(task, "/\\") {
+	if w.g.isUnspecific(task) || title == "" || strings.ContainsAny(task, "/\\") {
 		return noPlan()
 	}
 	return planCall("update_task", argsOf("task", task, "title", title))
@@ -375,7 +476,7 @@ func rankTask(w *intentDraft) (plan, bool) {
 	if !ok || w.isAsking() {
 		return noPlan()
 	}
-	if isUnspecific(task) {
+	if w.g.isUnspecific(task) {
 		return planQuestion("Which task do you mean?", fillBetween("make the task", level+" priority"))
 	}
 	return planCall("update_task", argsOf("task", task, "priority", level))
@@ -383,7 +484,7 @@ func rankTask(w *intentDraft) (plan, bool) {
 
 func fileTask(w *intentDraft) (plan, bool) {
 	task, project := thingName(w.slotString("task"), "task", "todo", "to-do"), bareName(w.slotString("few_project"))
-	if isUnspecific(task) || project == "" || strings.ContainsAny(task, "/\\") {
+	if w.g.isUnspecific(task) || project == "" || strings.ContainsAny(task, "/\\") {
 		return noPlan()
 	}
 	return planCall("update_task", argsOf("task", task, "project", project))

@@ -262,7 +262,7 @@ func (v *watching) setAction(w *intentDraft, c capture) (plan, bool) {
 
 func cancelWatcher(w *intentDraft) (plan, bool) {
 	name := w.watcherNamed()
-	if isUnspecific(name) {
+	if w.g.isUnspecific(name) {
 		return planQuestion("What should I stop watching?", fillBetween("stop watching", ""))
 	}
 	return planCall("cancel_watcher", argsOf("watcher", name))
@@ -292,7 +292,7 @@ func (w *intentDraft) watcherNamed() string {
 
 func pauseWatcher(w *intentDraft, resume bool) (plan, bool) {
 	name := w.watcherNamed()
-	if isUnspecific(name) {
+	if w.g.isUnspecific(name) {
 		verb := "pause"
 		if resume {
 			verb = "resume"

@@ -92,6 +92,9 @@ func (w *intentDraft) planBulk(verb string, edit bulkEdit) (plan, bool) {
 			_, ok := edit(r, r.title)
 			return !ok
 		})
+		if plain, ok := w.g.lex.meaningOf("plain-nouns", w.slotNorm("kind")); ok {
+			f.list = w.g.plainRecords(f.list, plain)
+		}
 		if kind == "reminder" && !days.From.IsZero() {
 			f.list = f.recordsWithin(days)
 		}

@@ -187,7 +187,7 @@ func (x *exchange) listItems() (list []item, found bool) {
 			if title := p.stringArg("title"); title != "" && it.kind == "task" {
 				it.ref = title
 			}
-			if text := p.stringArg("text"); text != "" && p.tool == "update_reminder" {
+			if text := p.stringArg("text"); text != "" && (p.tool == "update_reminder" || p.tool == "create_note" && it.ref == "") {
 				it.ref = text
 			}
 			list, found = append(list, it), true
@@ -301,6 +301,16 @@ func (g *grammar) pickItem(list []item, said string) (item, bool) {
 		return item{}, false
 	}
 	return found[0], true
+}
+
+// isOrdinal reports whether an answer names a record only by its position.
+func (g *grammar) isOrdinal(said string) bool {
+	words := slices.DeleteFunc(textnorm.FoldedWords(said), func(w string) bool { return g.lex.containsWord("choice-words", w) })
+	if len(words) != 1 {
+		return false
+	}
+	_, ok := ordinalOf(words[0])
+	return ok
 }
 
 // ordinalOf returns the position that a word names, counted from 1; -1 is the last one.

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -49,6 +50,10 @@ func (w *intentDraft) findReferents() []item {
 	switch ref {
 	case "", "it":
 	case "both":
+		for n := 0; len(list) != 2 && n < recent; n++ {
+			x, _ := w.g.talk.exchangeAgo(n)
+			list, _ = x.listItems()
+		}
 		if len(list) != 2 {
 			return nil
 		}
@@ -58,6 +63,9 @@ func (w *intentDraft) findReferents() []item {
 	case "reminder", "task", "note", "expense", "alarm", "timer", "appointment":
 		list = w.g.ofKind(list, ref)
 	default:
+		if w.g.isOrdinal(ref) {
+			list = w.g.talk.listAround(list)
+		}
 		it, ok := w.g.pickItem(list, ref)
 		if !ok {
 			return nil
@@ -68,6 +76,19 @@ func (w *intentDraft) findReferents() []item {
 		return nil
 	}
 	return list
+}
+
+// listAround returns the list from which the record of the last message was taken: "the first one" after "the
+// second one is done" is one of the same list. Without such a list, it returns the records themselves.
+func (d *dialogue) listAround(last []item) []item {
+	for n := 0; len(last) == 1 && n < recent; n++ {
+		x, _ := d.exchangeAgo(n)
+		list, _ := x.listItems()
+		if len(list) > 1 && slices.ContainsFunc(list, func(it item) bool { return it.kind == last[0].kind && it.ref == last[0].ref }) {
+			return list
+		}
+	}
+	return last
 }
 
 // ofKind returns the records of a kind. An alarm and a timer are reminders without a text, and
@@ -98,6 +119,9 @@ func (g *grammar) ofKind(list []item, kind string) (out []item) {
 // it cannot change.
 func (w *intentDraft) changeEach(edit func(it item) (plan, bool)) (plan, bool) {
 	list := w.findReferents()
+	if p, ok := w.chooseReferent(list, edit); ok {
+		return p, true
+	}
 	out := plan{outcome: act}
 	for _, it := range list {
 		p, ok := edit(it)
@@ -118,6 +142,30 @@ func (w *intentDraft) changeEach(edit func(it item) (plan, bool)) (plan, bool) {
 		return planConfirmation("That is "+countRecords(lines, list[0].kind)+". Should I do that?", out), len(out.then) == 0
 	}
 	return out, len(list) > 0 && (len(list) == 1 || len(out.then) == 0)
+}
+
+// chooseReferent asks which of the records that were mentioned last is meant, if "it" may be each of them.
+func (w *intentDraft) chooseReferent(list []item, edit func(it item) (plan, bool)) (plan, bool) {
+	said, ok := w.g.lex.meaningOf("refs", w.slotNorm("ref"))
+	if len(list) > 0 || w.depth > 0 || !(ok && said == "it") && !w.hasKeyword("due") {
+		return noPlan()
+	}
+	list = w.g.talk.mentionedItems()
+	if len(list) < 2 || len(list) > maxNamed {
+		return noPlan()
+	}
+	var options []option
+	for _, it := range list {
+		p, ok := edit(it)
+		if !ok || len(p.calls) == 0 || len(p.then) > 0 {
+			return noPlan()
+		}
+		p.accounted = true
+		options = append(options, option{cmp.Or(it.line, it.ref), p})
+	}
+	p := planChoice(options)
+	p.question.text = strings.Replace(p.question.text, "Several match:", "I am not sure which one:", 1)
+	return p, true
 }
 
 // redoLast returns the plan that replaces the last action by the same one with other arguments.
@@ -173,12 +221,18 @@ func followDelete(w *intentDraft) (plan, bool) {
 	if w.hasKeyword("undo") && !w.hasKeyword("reminder") && !w.hasKeyword("task") { // the last action, and not the record
 		return noPlan()
 	}
+	plainOnly := (w.hasKeyword("turn") || w.hasKeyword("switch")) && w.slotNorm("ref") == "it"
 	return w.changeEach(func(it item) (plan, bool) {
+		if _, plain := w.g.lex.meaningOf("plain-reminders", strings.ToLower(it.ref)); plainOnly && !plain {
+			return noPlan()
+		}
 		switch it.kind {
 		case "task":
 			return planCall("delete_task", argsOf("task", it.ref))
 		case "reminder":
 			return planCall("cancel_reminder", argsOf("reminder", it.ref))
+		case "note":
+			return planCall("delete_note", argsOf("note", it.ref))
 		}
 		if x, _ := w.g.talk.exchangeAgo(0); it.made != nil && len(x.acts) == 1 && it.made == &x.acts[0] {
 			return plan{outcome: act, calls: []call{it.made.undoCall()}}, true
@@ -211,7 +265,7 @@ func followAmount(w *intentDraft) (plan, bool) {
 // followSwap handles "it's Lina, not Lena": it replaces one text by another in the last record.
 func followSwap(w *intentDraft) (plan, bool) {
 	old, fresh, ok := w.swapTexts()
-	if !ok {
+	if b, _ := w.captureOf("new"); !ok || len(w.s.timesInside(b.from, b.to)) > 0 && !w.hasKeyword("not") { // "change the dentist to saturday"
 		return noPlan()
 	}
 	for n := range recent {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"hob/platform/text/dateparse"
 )
 
 // beginsWithAnd reports whether the message continues the previous one. "and" is a polite phrase, so
@@ -91,6 +93,36 @@ func followNextDay(w *intentDraft) (plan, bool) {
 	return p, p.outcome == act || p.outcome == ask
 }
 
+// remindOfMore handles "and insurance on the 5th" after "remind me to pay rent on the 1st at 9": it offers
+// the same reminder for another object and day.
+func (w *intentDraft) remindOfMore(before plan) (plan, bool) {
+	c, _ := w.captureOf("text")
+	from, to, times := w.s.liftTimes(c.from, c.to)
+	if before.outcome != act || before.question != nil || len(before.calls) != 1 || before.calls[0].name != "create_reminder" || to-from < 1 || to-from > 3 || len(times) != 1 || w.g.starters[w.s.firstWord(from)] {
+		return noPlan()
+	}
+	made := pastCall{args: before.calls[0].args}
+	was := made.stringArg("text")
+	at, err := time.Parse(time.RFC3339, made.stringArg("at"))
+	verb, _, more := strings.Cut(was, " ")
+	t, wrong := readMatch(times[0].match, w.s.now)
+	if err != nil || wrong != nil || !more || t.every != "" || t.vague || t.part {
+		return noPlan()
+	}
+	text := w.s.originalText(from, to)
+	if !t.clock {
+		t.at = atClock(t.at, at.In(w.s.now.Location()))
+	}
+	if verb == strings.ToLower(verb) && (w.g.lex.containsWord("task-verbs", verb) || w.g.lex.containsWord("task-nouns", verb)) {
+		text = verb + " " + text
+	}
+	if !t.at.After(w.s.now) || w.g.unexplainedText(w.g.parseSentence(text, w.s.now), true) != "" {
+		return noPlan()
+	}
+	return planConfirmation("Should I remind you "+dateparse.Format(t.at, w.s.now)+" of "+quoteText(text)+"?",
+		plan{outcome: act, accounted: true, calls: []call{{"create_reminder", argsOf("text", text, "at", t.at.Format(time.RFC3339))}}}), true
+}
+
 // followMore continues the last request: "spent 8 on a sandwich", "and 3 on a coffee".
 func followMore(w *intentDraft) (plan, bool) {
 	x, ok := w.g.talk.exchangeAgo(0)
@@ -100,6 +132,9 @@ func followMore(w *intentDraft) (plan, bool) {
 	alone := w.g.inDialogue(nil)
 	before := alone.planRequests(x.own, w.s.now, 0)
 	text := w.slotString("text")
+	if p, ok := w.remindOfMore(before); ok {
+		return p, true
+	}
 	if before.intent == nil || before.intent.again == "" || !before.intent.canRepeat(text) {
 		return noPlan()
 	}

@@ -37,8 +37,14 @@ func (w *intentDraft) itemTime(it item) (at time.Time, clock, day bool) {
 		}
 	}
 	_, shown, _ := strings.Cut(it.made.text, "remind you ")
-	if at, clock, ok := dateparse.ParseFormatted(strings.SplitN(shown, ": ", 2)[0], w.s.now); ok {
+	shown, _, _ = strings.Cut(shown, ": ")
+	if at, clock, ok := dateparse.ParseFormatted(shown, w.s.now); ok {
 		return at, clock, true
+	}
+	if i := strings.LastIndex(shown, " at "); i > 0 { // "every 3 days at 08:00"
+		if t, err := time.Parse("15:04", shown[i+len(" at "):]); err == nil {
+			return t, true, false
+		}
 	}
 	_, shown, _ = strings.Cut(it.made.text, "due ")
 	shown = shown[:max(0, strings.IndexAny(shown, ".,)"))]
@@ -151,10 +157,23 @@ func (w *intentDraft) meaningIn(list, slot string) string {
 // followExcept handles "not on sundays though": it removes days of the week from a recurrence.
 func followExcept(w *intentDraft) (plan, bool) {
 	c, _ := w.captureOf("time")
-	if c.span == nil || !w.noLead() || w.isQuestion() {
+	if !w.noLead() || w.isQuestion() {
+		return noPlan()
+	}
+	if w.hasSlot("once") {
+		return w.skipOccurrences(dateparse.Period{From: w.s.now, To: w.s.now.AddDate(0, 2, 0)}, 1)
+	}
+	if c.span == nil {
 		return noPlan()
 	}
 	t, err := readMatch(c.span.match, w.s.now)
+	if err == nil && t.every == "" {
+		p, ok := w.rangeOf([]*span{c.span})
+		if !ok || p.To.Sub(p.From) > 8*24*time.Hour {
+			return noPlan()
+		}
+		return w.skipOccurrences(p, 8)
+	}
 	off := strings.Fields(t.every)
 	if err != nil || len(off) != 5 || off[4] == "*" || off[2] != "*" {
 		return noPlan()
@@ -173,6 +192,30 @@ func followExcept(w *intentDraft) (plan, bool) {
 			days[i] = strconv.Itoa(d)
 		}
 		return planCall("update_reminder", argsOf("reminder", it.ref, "every", strings.Join(append(was[:4], strings.Join(days, ",")), " ")))
+	})
+}
+
+// skipOccurrences handles "not this week though" and "skip tomorrow": it excludes the days in a period, at
+// most limit of them, from a recurrence.
+func (w *intentDraft) skipOccurrences(p dateparse.Period, limit int) (plan, bool) {
+	return w.changeEach(func(it item) (plan, bool) {
+		cron := w.recurrenceOf(it)
+		f := strings.Fields(cron)
+		if it.kind != "reminder" || len(f) != 5 || f[2] != "*" || f[3] != "*" {
+			return noPlan()
+		}
+		var days []string
+		for day := startOfDay(p.From); day.Before(p.To) && len(days) < limit; day = day.AddDate(0, 0, 1) {
+			at, clock, _ := w.itemTime(it)
+			if slices.Contains(weekdaysOf(f[4]), int(day.Weekday())) && (!clock || atClock(day, at).After(w.s.now)) {
+				days = append(days, day.Format(time.DateOnly))
+			}
+		}
+		if len(days) == 0 {
+			return planReply("That reminder is not due then, so I changed nothing.")
+		}
+		every := dateparse.DescribeEvery(dateparse.Every{Cron: cron, Except: strings.Join(days, ",")})
+		return planCall("update_reminder", argsOf("reminder", it.ref, "every", every))
 	})
 }
 
@@ -309,11 +352,11 @@ func (g *grammar) replaceSame(q *question, text string, now time.Time) string {
 
 func followWhen(w *intentDraft) (plan, bool) {
 	c, _ := w.captureOf("time")
-	if c.span == nil || !w.noLead() || w.isQuestion() || w.beginsWithAnd() && !w.hasSlot("ref") {
+	if c.span == nil || !w.noLead() || w.isQuestion() || w.beginsWithAnd() && !w.hasSlot("ref") && !w.hasKeyword("instead") {
 		return noPlan()
 	}
 	t, err := readMatch(c.span.match, w.s.now)
-	if err != nil || t.vague || t.none {
+	if err != nil || t.vague || t.none || strings.HasSuffix(t.phrase, "later") || strings.HasSuffix(t.phrase, "earlier") { // see followShift
 		return noPlan()
 	}
 	return w.changeEach(func(it item) (plan, bool) { return w.moveItem(it, t) })
@@ -331,6 +374,9 @@ func (w *intentDraft) moveItem(it item, t timing) (plan, bool) {
 					f[0], f[1] = strconv.Itoa(at.Minute()), strconv.Itoa(at.Hour())
 					return call{"update_reminder", argsOf("reminder", it.ref, "every", strings.Join(f, " "))}
 				})
+			}
+			if next, ok := w.keepClock(it, t); ok {
+				return planCall("update_reminder", argsOf("reminder", it.ref, "every", next))
 			}
 			next, ok := mergeRecurrence(every, t)
 			if !ok {
@@ -451,6 +497,23 @@ func (w *intentDraft) isClockOnly(t timing) bool {
 		return true
 	}
 	return strings.Contains(strings.ToLower(t.phrase), "noon") || strings.Contains(strings.ToLower(t.phrase), "midnight")
+}
+
+// keepClock returns the recurrence t with the time of day of the record so far, if the words of t have none:
+// "make it every 4 days".
+func (w *intentDraft) keepClock(it item, t timing) (string, bool) {
+	old, clock, _ := w.itemTime(it)
+	if t.every == "" || !clock {
+		return "", false
+	}
+	e, err := dateparse.ParseEvery(t.phrase+" at "+old.Format("15:04"), w.s.now)
+	if err != nil {
+		return "", false
+	}
+	if e.Cron == "" || e.Except != "" {
+		return t.phrase + " at " + old.Format("15:04"), true
+	}
+	return e.Cron, true
 }
 
 // mergeRecurrence combines a recurrence with new days or a new time of day.

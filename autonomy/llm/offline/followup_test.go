@@ -142,10 +142,16 @@ func TestDialogue(t *testing.T) {
 		{"a time in the night", "wake me at 6 tomorrow", "OK", "make it 3", nil},
 		{"the nearer half", "wake me at 6 tomorrow", "OK", "make it half past 5", []string{`update_reminder{"at":"05:30","reminder":"wake up"}`}},
 		{"another alarm", "set an alarm for 6:30 tomorrow", "OK", "and another one for 7 tomorrow", []string{`create_reminder{"at":"2026-03-05T07:00:00+02:00","text":"alarm"}`}},
-		{"an alarm is no appointment", "set an alarm for 6:30 tomorrow", "OK", "delete the appointment", nil},
+		{"an alarm is no appointment", "set an alarm for 6:30 tomorrow", "OK", "delete the appointment", []string{`list_reminders{"query":"appointment"}`, `list_tasks{"query":"appointment"}`}},
 		{"the alarm", "set an alarm for 6:30 tomorrow", "OK", "cancel the alarm", []string{`cancel_reminder{"reminder":"alarm"}`}},
 		{"forget it and delete it", "remind me at 5pm to call mum", "OK", "forget it, delete it", []string{`cancel_reminder{"reminder":"call mum"}`}},
 		{"delete it and forget it", "remind me at 5pm to call mum", "OK", "delete it, no, leave it", nil},
+		{"a day is no text", "add a task to pay the bill", "OK", "change the bill to saturday", []string{`list_reminders{"query":"bill"}`, `list_tasks{"query":"bill"}`}},
+		{"later is a shift", "set an alarm for 6:30 tomorrow", "OK", "make my alarm 15 minutes later", []string{`update_reminder{"reminder":"alarm","shift":"15m0s"}`}},
+		{"another timer with a name", "set a timer for 8 minutes for the rice", "OK", "and one for 12 minutes for the chicken", []string{`create_reminder{"at":"2026-03-04T10:27:00+02:00","text":"chicken"}`}},
+		{"turn it off", "wake me at 6 tomorrow", "OK", "turn it off", []string{`cancel_reminder{"reminder":"wake up"}`}},
+		{"turn off no reminder", "remind me at 5pm to call mum", "OK", "turn it off", nil},
+		{"its urgent", "add a task to call the landlord", "OK", "its urgent", []string{`update_task{"priority":"critical","task":"call the landlord"}`}},
 		{"another statement", "remind me at 5pm to call mum", "OK", "sorry, I am late", nil},
 	}
 	for _, tc := range tests {
@@ -190,13 +196,14 @@ func TestFixedPairsAreOneItem(t *testing.T) {
 		{"add bananas and mac and cheese to my shopping list", "bananas|mac and cheese"},
 		{"add mac and cheese and bananas to my shopping list", "mac and cheese|bananas"},
 		{"add fish and chips to the shopping list", "fish and chips"},
-		{"put milk, bread and salt and pepper on the shopping list", "milk|bread|salt and pepper"},
+		{"put milk, bread and salt and pepper on the shopping list", "milk|bread|salt|pepper"},
 		{"add ham and cheese sandwiches and crisps to the shopping list", "ham and cheese sandwiches|crisps"},
-		{"i need gin and tonic, ice and lemons", "gin and tonic|ice|lemons"},
+		{"i need gin and tonic, ice and lemons", "gin|tonic|ice|lemons"},
 		{"add sour cream and onion crisps to the shopping list", "sour cream and onion crisps"},
 		{"shopping list: arts and crafts supplies, pens", "arts and crafts supplies|pens"},
-		{"add peanut butter and jelly and bread to the shopping list", "peanut butter and jelly|bread"},
+		{"add peanut butter and jelly and bread to the shopping list", "peanut butter|jelly|bread"},
 		{"add bread and butter to the shopping list", "bread|butter"},
+		{"start a shopping list with eggs, ham and cheese", "eggs|ham|cheese"},
 	} {
 		var items []string
 		for _, c := range talk(t).hear(tc.said) {
@@ -362,4 +369,140 @@ func TestSumsGoOn(t *testing.T) {
 		}
 	}
 	want(t, talk(t).hear("divide that by 3"))
+}
+
+// TestRecordsByName: a request without a kind finds the reminder or the task.
+func TestRecordsByName(t *testing.T) {
+	reminders := "2 reminders:\n- the dentist (tomorrow at 10:00)\n- choir (every Wednesday at 19:00, next today at 19:00, Wed 11 Mar at 19:00 and Wed 18 Mar at 19:00)"
+	tasks := "2 open tasks:\n- paint the fence (due Fri 6 Mar)\n- order wood"
+	for _, tc := range []struct{ said, want string }{
+		{"move the dentist to Monday", `update_reminder{"at":"2026-03-09","reminder":"the dentist"}`},
+		{"push the dentist to friday at 3pm", `update_reminder{"at":"2026-03-06T15:00:00+02:00","reminder":"the dentist"}`},
+		{"reschedule choir to 20:00", `update_reminder{"every":"0 20 * * 3","reminder":"choir"}`},
+		{"move paint the fence to saturday", `update_task{"due":"2026-03-07","task":"paint the fence"}`},
+		{"cancel the dentist", `cancel_reminder{"reminder":"the dentist"}`},
+		{"delete the fence", `delete_task{"task":"paint the fence"}`},
+		{"cancel dentist", `cancel_reminder{"reminder":"the dentist"}`},
+		{"move the party to monday", ""},
+		{"cancel the newspaper", ""},
+		{"cancel the dentist but not the fence", ""},
+	} {
+		c := talk(t)
+		calls := c.hear(tc.said)
+		if len(calls) == 0 {
+			if tc.want != "" {
+				t.Errorf("%q: %s", tc.said, c.say())
+			}
+			continue
+		}
+		r := c.result(reminders, tasks)
+		got := r.Calls()
+		if tc.want == "" {
+			if len(got) > 0 {
+				t.Errorf("%q: %v", tc.said, got)
+			}
+			continue
+		}
+		want(t, got, tc.want)
+	}
+}
+
+// TestQuestionsAboutReminders: a question names a kind or a day, and only these are shown.
+func TestQuestionsAboutReminders(t *testing.T) {
+	list := "3 reminders:\n- pasta (today at 10:20)\n- call mum (today at 17:00)\n- alarm (tomorrow at 06:45)"
+	for _, tc := range []struct{ said, says string }{
+		{"which alarms are set?", "1 alarm:\n- alarm (tomorrow at 06:45)"},
+		{"is there an alarm for tomorrow?", "1 alarm tomorrow:\n- alarm (tomorrow at 06:45)"},
+		{"any timers running?", "There are no timers."},
+		{"do i have any alarms set", "1 alarm:\n- alarm (tomorrow at 06:45)"},
+		{"how long is left on the pasta", "5 minutes: pasta (today at 10:20)."},
+		{"how long has the pasta got?", "5 minutes: pasta (today at 10:20)."},
+		{"how much time is left on my timer", "5 minutes: pasta (today at 10:20)."},
+		{"how long is left on the cake", "There is no timer or reminder for “cake”."},
+	} {
+		c := talk(t)
+		if calls := c.hear(tc.said); len(calls) != 1 || calls[0].Name != "list_reminders" {
+			t.Errorf("%q: %v %s", tc.said, calls, c.say())
+			continue
+		}
+		if got := c.result(list); !strings.HasPrefix(got.Text(), tc.says) {
+			t.Errorf("%q: %q", tc.said, got.Text())
+		}
+	}
+}
+
+func TestSeveralRequestsThatRead(t *testing.T) {
+	c := talk(t)
+	want(t, c.hear("add bread to the list, remind me at 5 to go shopping and tell me what day it is"), `list_tasks{}`)
+	got := c.result("1 open task:\n- nails (project diy list)")
+	want(t, got.Calls(), `create_task{"project":"diy list","title":"bread"}`, `create_reminder{"at":"2026-03-04T17:00:00+02:00","text":"go shopping"}`)
+	if got = c.result(`Added task "bread", project diy list.`, "OK"); !strings.HasSuffix(got.Text(), "Today is Wednesday, 4 March 2026.") {
+		t.Errorf("said %q", got.Text())
+	}
+}
+
+// TestSkipAnOccurrence: "not this week" excludes days of a recurrence.
+func TestSkipAnOccurrence(t *testing.T) {
+	for _, tc := range []struct{ said, want string }{
+		{"not this week though", `update_reminder{"every":"every Wednesday at 19:00, except on 4 March 2026","reminder":"choir"}`},
+		{"skip today", `update_reminder{"every":"every Wednesday at 19:00, except on 4 March 2026","reminder":"choir"}`},
+		{"but not next week", `update_reminder{"every":"every Wednesday at 19:00, except on 11 March 2026","reminder":"choir"}`},
+		{"skip the next one", `update_reminder{"every":"every Wednesday at 19:00, except on 4 March 2026","reminder":"choir"}`},
+		{"not tomorrow", ""},
+	} {
+		c := talk(t)
+		c.hear("remind me every wednesday at 19:00 about choir")
+		c.result("I will remind you every Wednesday at 19:00: choir. Next: today at 19:00, Wed 11 Mar at 19:00 and Wed 18 Mar at 19:00.")
+		calls := c.hear(tc.said)
+		if tc.want == "" {
+			want(t, calls)
+			continue
+		}
+		want(t, calls, tc.want)
+	}
+}
+
+// TestFirstOfTheList: a position refers to the list, and not to the record of the last message.
+func TestFirstOfTheList(t *testing.T) {
+	c := talk(t)
+	c.hear("list my tasks")
+	c.result("3 open tasks:\n- fix the tap\n- paint the door\n- ring Joe")
+	want(t, c.hear("the second one is done"), `complete_task{"task":"paint the door"}`)
+	c.result(`Done: "paint the door". 2 open tasks are left.`)
+	want(t, c.hear("move the first one to saturday"), `update_task{"due":"2026-03-07","task":"fix the tap"}`)
+	c.result(`Changed the task: fix the tap (due Sat 7 Mar).`)
+	want(t, c.hear("delete the last one"), `delete_task{"task":"ring Joe"}`)
+}
+
+// TestTimesThatAskOrStay: a part of a request that Hob cannot place leads to a question, and a recurrence
+// keeps its time of day.
+func TestTimesThatAskOrStay(t *testing.T) {
+	for _, tc := range []struct {
+		said string
+		want []string
+	}{
+		{"wake me at 5 on weekdays except friday", nil},
+		{"remind me to take my pill at 8 and 8", nil},
+		{"remind me at 9 pm tokyo time to call Haruki", nil},
+		{"add cucumbers, feta n olives to the shopping list", []string{`create_task{"project":"shopping list","title":"cucumbers"}`, `create_task{"project":"shopping list","title":"feta"}`, `create_task{"project":"shopping list","title":"olives"}`}},
+		{"i need to finish the report by friday, its important", []string{`create_task{"due":"2026-03-06","priority":"high","title":"finish the report"}`}},
+		{"set two alarms one at 6:50 and one at 7:10 tomorow", []string{`create_reminder{"at":"2026-03-05T06:50:00+02:00","text":"alarm"}`, `create_reminder{"at":"2026-03-05T07:10:00+02:00","text":"alarm"}`}},
+		{"are there any eggs on my shopping list", []string{`list_tasks{"project":"shopping list"}`}},
+		{"remove all the alarms", []string{`list_reminders{"in":"hob"}`}},
+		{"is there anything on my grocery list", []string{`list_tasks{"project":"shopping list"}`}},
+	} {
+		c := talk(t)
+		if want(t, c.hear(tc.said), tc.want...); tc.want == nil && !strings.HasSuffix(c.say(), "?") {
+			t.Errorf("%q: %s", tc.said, c.say())
+		}
+	}
+	for _, said := range []string{"parents evening thursday 6.30", "meeting w/ Tom moved to friday at 11"} {
+		if calls := talk(t).hear(said); len(calls) > 0 {
+			t.Errorf("%q: %v", said, calls)
+		}
+	}
+	c := talk(t)
+	c.hear("remind me every 3 days at 8 to water the fern")
+	c.result("I will remind you every 3 days at 08:00: water the fern. Next: tomorrow at 08:00.")
+	want(t, c.hear("make it every 4 days"), `update_reminder{"every":"every 4 days at 08:00","reminder":"water the fern"}`)
 }

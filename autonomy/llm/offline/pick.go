@@ -61,7 +61,7 @@ func deleteRecord(r record, ref string) call {
 // reminder, because the sentence is a statement.
 func dropNeedless(w *intentDraft) (plan, bool) {
 	name := w.slotString("text")
-	if !w.noLead() || w.depth > 0 || isUnspecific(name) || w.isQuestion() {
+	if !w.noLead() || w.depth > 0 || w.g.isUnspecific(name) || w.isQuestion() {
 		return noPlan()
 	}
 	words := strings.Join(w.g.recordWords(name), " ")
@@ -88,7 +88,7 @@ func dropNeedless(w *intentDraft) (plan, bool) {
 func doneByStatement(w *intentDraft) (plan, bool) {
 	verb, text := w.slotNorm("word_verb"), w.slotString("text")
 	base, ok := w.g.baseForm(verb)
-	if !ok || !w.noLead() || w.depth > 0 || w.isQuestion() || isUnspecific(text) || w.g.unexplainedText(w.g.parseSentence(text, w.s.now), true) != "" {
+	if !ok || !w.noLead() || w.depth > 0 || w.isQuestion() || w.g.isUnspecific(text) || w.g.unexplainedText(w.g.parseSentence(text, w.s.now), true) != "" {
 		return noPlan()
 	}
 	said := textnorm.FoldedWords(text)

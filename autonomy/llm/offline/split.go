@@ -55,7 +55,7 @@ func (w *intentDraft) severalReminders(c capture) (plan, bool) {
 		} else if len(strings.Fields(text)) == 1 && whole == text { // "and dad": the verb is shared
 			text = verb + " " + text
 		}
-		if isUnspecific(text) {
+		if w.g.isUnspecific(text) {
 			return w.askSeveral()
 		}
 		out.calls = append(out.calls, call{"create_reminder", argsOf("text", text, "at", m.Time.Format(time.RFC3339))})

@@ -180,7 +180,7 @@ func (w *intentDraft) completeChoice(choices []string, complete func(string) str
 				return complete(choices[i]), true
 			}
 		}
-		if m, err := dateparse.Parse(w.timeIn(answer), w.s.now); err == nil { // "3rd of April"
+		if m, err := dateparse.Parse(w.timeIn(answer), w.s.now); err == nil && !m.HasClock { // "3rd of April"
 			for _, c := range choices {
 				if n, err := dateparse.Parse(c, w.s.now); err == nil && n.Time.Month() == m.Time.Month() && n.Time.Day() == m.Time.Day() {
 					return complete(c), true

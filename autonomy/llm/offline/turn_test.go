@@ -277,7 +277,7 @@ func TestRequestsWithoutWords(t *testing.T) {
 
 func TestUnknownQuotesAndOffersTheNearest(t *testing.T) {
 	tests := []struct{ said, nearest string }{
-		{"buy milk", "add a task to buy milk"},
+		{"milk bought", "add a task to buy milk"},
 		{"briefing should be shorter", "pause the briefing"},
 		{"qwertz", ""},
 	}

@@ -18,6 +18,11 @@ func (g *grammar) repairTypos(text string) (string, []doubt) {
 	done := 0
 	toks := splitTokens(text, g.lex)
 	for i, t := range toks {
+		if i > 0 && i+1 < len(toks) && t.raw == "n" && toks[i-1].kind == word && toks[i+1].kind == word { // "feta n olives"
+			out.WriteString(text[done:t.start] + "and")
+			done = t.end
+			continue
+		}
 		if t.kind != word || len(t.norm) < 3 || t.raw == "" {
 			continue
 		}

@@ -295,6 +295,33 @@ func (in *intent) canRepeat(text string) bool {
 	return false
 }
 
+// joinLookups joins two plans of which at least one reads first.
+func joinLookups(left, right plan) plan {
+	p := plan{outcome: act, intent: left.intent}
+	for _, part := range []plan{left, right} {
+		if part.next != nil {
+			p.calls = append(p.calls, part.calls...)
+		}
+	}
+	p.next = func(results []done) plan {
+		after := func(part plan) plan {
+			if part.next == nil {
+				return part
+			}
+			n := len(part.calls)
+			made := results[:n:n]
+			results = results[n:]
+			intent := part.intent
+			part = part.next(made)
+			part.intent = intent
+			return part
+		}
+		first := after(left)
+		return joinPlans(first, after(right))
+	}
+	return p
+}
+
 func joinPlans(left, right plan) plan {
 	for i, p := range []plan{left, right} {
 		if p.intent == nil || p.intent.name != "nevermind" {
@@ -305,6 +332,9 @@ func joinPlans(left, right plan) plan {
 			return right
 		}
 		return p // "delete it, no, leave it"
+	}
+	if left.next != nil || right.next != nil {
+		return joinLookups(left, right)
 	}
 	p := plan{outcome: act, intent: left.intent}
 	p.calls = left.calls[:len(left.calls):len(left.calls)]

@@ -202,12 +202,9 @@ func argsOf(pairs ...any) map[string]any {
 }
 
 // isUnspecific reports whether s does not name a specific item.
-func isUnspecific(s string) bool {
-	switch strings.ToLower(strings.TrimSpace(s)) {
-	case "", "my", "all my", "my own", "task", "todo", "reminder", "note", "habit", "schedules", "watchers", "reminders", "tasks", "all of them", "again", "it", "this", "that", "them", "something", "anything", "everything", "one", "all", "these", "those", "stuff", "some", "some more", "me", "a", "the":
-		return true
-	}
-	return false
+func (g *grammar) isUnspecific(s string) bool {
+	lower := strings.ToLower(strings.TrimSpace(s))
+	return lower == "" || g.lex.containsWord("unspecific", lower)
 }
 
 // fillBetween returns a function that completes a question by inserting the answer between two
