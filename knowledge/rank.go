@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"hob/platform/text/textnorm"
 )
@@ -24,10 +25,12 @@ type row struct {
 	doc      Doc
 	length   float64 // number of content words
 	own      []float64
-	has      uint64 // bits from the index; see TermMatch.Has
+	lead     float64 // weight of the words that occur in the first leadWords words
+	has      uint64  // bits from the index; see TermMatch.Has
 	question bool
 	timed    bool
 	numbered bool
+	rule     bool // a standing instruction of the user
 	graph    float64
 	hops     int // distance in the graph; 0 if the row was not found through the graph
 	meaning  float64
@@ -72,9 +75,10 @@ const maxReaders = 4
 func (r *row) countTerms(k *parsedQuestion, form float64, scratch []string) []string {
 	l := loadQuestionWords()
 	r.own = make([]float64, len(k.terms))
+	var lead uint64 // bits by term
 	count := func(text string, times float64) {
-		scratch = appendTokens(scratch[:0], text)
-		for _, w := range scratch {
+		scratch = appendTokens(scratch[:0], truncateText(text))
+		for at, w := range scratch {
 			marks := l.marks[w]
 			if marks&tellsNothing == 0 {
 				r.length++
@@ -84,11 +88,20 @@ func (r *row) countTerms(k *parsedQuestion, form float64, scratch []string) []st
 			for i := range k.terms {
 				if v := k.terms[i].matchWeight(w, form); v > 0 {
 					r.own[i] += v * times
+					if at < leadWords {
+						lead |= 1 << i
+					}
 				}
 			}
 		}
 	}
 	count(r.doc.Text, 1)
+	r.rule = r.doc.Speaker == speakerUser && len(scratch) > 0 && l.marks[scratch[0]]&tellsRule != 0
+	for i := range k.terms {
+		if lead&(1<<i) != 0 {
+			r.lead += k.terms[i].weight
+		}
+	}
 	if r.doc.Title != "" {
 		count(r.doc.Title, 2)
 	}
@@ -102,8 +115,37 @@ func (r *row) countTerms(k *parsedQuestion, form float64, scratch []string) []st
 		}
 	}
 	r.question = endsWithQuestion(r.doc.Text)
+	if r.question && r.length <= shortQuestion { // it repeats the words of the request, and the next row has the answer
+		r.lead = 0
+	}
 	return scratch
 }
+
+// Reserved speakers of rows; see autonomy/session.
+const (
+	speakerUser = "owner"
+	speakerHob  = "hob"
+)
+
+// maxRanked limits the text of a row that is ranked, in bytes. It bounds the time of a search.
+const maxRanked = 6000
+
+func truncateText(text string) string {
+	if len(text) <= maxRanked {
+		return text
+	}
+	end := maxRanked
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
+}
+
+// leadWords is the length of the beginning of a row in words. Long messages state their subject first.
+const leadWords = 60
+
+// shortQuestion is the number of content words up to which a question tells nothing itself.
+const shortQuestion = 6
 
 // endsWithQuestion reports whether a text ends with a question. It ignores a final remark in
 // brackets, such as "[a photo]".
@@ -148,10 +190,6 @@ func (p groupPosition) rowAtDistance(by int) *row {
 // have nothing in common with the question.
 func (g *ranking) scoreRows() []*row {
 	g.normalizeCounts()
-	session := map[string]float64{}
-	for name, rows := range g.groups {
-		session[name] = g.sharedGroupWeight(rows)
-	}
 	newest := time.Time{}
 	for _, r := range g.rows {
 		if r.doc.At.After(newest) {
@@ -159,15 +197,15 @@ func (g *ranking) scoreRows() []*row {
 		}
 	}
 	for name, rows := range g.groups {
+		session := g.sharedGroupWeight(rows)
 		for i, r := range rows {
 			p := groupPosition{rows, i}
-			if name == "" {
+			if name == "" { // a fact or note is a group of its own
 				p = groupPosition{rows[i : i+1], 0}
+				session = g.sharedGroupWeight(p.group)
 			}
 			g.byWords(p)
-			if name != "" {
-				r.addScore("session", g.t.Session*session[name])
-			}
+			r.addScore("session", g.t.Session*session)
 			g.byFeatures(r, newest)
 		}
 	}
@@ -226,7 +264,9 @@ func (g *ranking) byWords(p groupPosition) {
 	if r.question {
 		weights[1].w = g.t.Reply
 	}
-	own, beside, window, spread := 0.0, 0.0, 0.0, 0.0
+	next := weights[1].row
+	answered := next != nil && next.doc.Speaker == speakerHob && r.doc.Speaker != speakerHob
+	own, beside, window, spread, exchange := 0.0, 0.0, 0.0, 0.0, 0.0
 	for i := range g.k.terms {
 		x := r.own[i]
 		saturated := func(x float64) float64 { return g.k.terms[i].weight * x * (g.t.K1 + 1) / (x + g.t.K1) }
@@ -237,6 +277,9 @@ func (g *ranking) byWords(p groupPosition) {
 			}
 		}
 		own, beside = own+first, beside+saturated(x)-first
+		if answered {
+			exchange += saturated(next.own[i])
+		}
 		if x > 0 {
 			spread += g.k.terms[i].weight
 		}
@@ -253,7 +296,14 @@ func (g *ranking) byWords(p groupPosition) {
 	r.addScore("words", own)
 	r.addScore("beside", beside)
 	r.addScore("window", g.t.Window*window)
-	r.addScore("spread", g.t.Spread*spread)
+	r.addScore("lead", g.t.Lead*r.lead)
+	r.addScore("exchange", g.t.Exchange*exchange)
+	if g.k.overview && r.doc.Group != "" {
+		r.addScore("opening", g.t.Opening*(own+beside)*math.Exp(-float64(r.doc.Pos)/20))
+	}
+	if r.rule {
+		r.addScore("rule", g.t.Rule*(own+beside))
+	}
 }
 
 // totalWeight returns the weight of all words.

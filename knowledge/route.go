@@ -23,6 +23,7 @@ type parsedQuestion struct {
 	called   []string // their folded names
 	time     bool     // the question asks for a time
 	number   bool     // the question asks for a number
+	overview bool     // the question asks for several items or a summary
 	history  bool     // the question asks for outdated data
 	bygone   []string // words that ask for outdated data
 	total    float64
@@ -70,6 +71,7 @@ func (k *parsedQuestion) detectAnswerKind(text string) {
 	k.time = len(t) > 0 && t[0] == "when" || has("how", "long") || has("what", "time") || has("what", "day") || has("what", "date") ||
 		has("which", "day") || has("which", "year") || has("what", "year") || has("which", "month") || has("what", "month")
 	k.number = has("how", "many") || has("how", "much") || has("how", "often") || has("how", "old")
+	k.overview = findPluralWord(t) != "" || slices.ContainsFunc([]string{"summary", "summarize", "summarise", "overview", "recap", "order"}, func(w string) bool { return has(w) })
 	for _, words := range [][]string{{"used", "to"}, {"use", "to"}, {"until", "now"}, {"no", "longer"}, {"in", "the", "past"}} {
 		if has(words...) && (words[0] != "use" || has("did")) { // "used to" in a question, such as "where did I use to live"
 			k.bygone = append(k.bygone, words...)

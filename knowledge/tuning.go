@@ -18,22 +18,25 @@ type Tuning struct {
 	After  float64 // weight of words in the row after it (0.3)
 	Reply  float64 // in the row after it, if the row itself is a question (0.2)
 	Near   float64 // weight of words two rows away (0.15)
-	Window float64 // weight of words in any of the neighbors (0.3)
+	Window float64 // weight of words in any of the neighbors (0.5)
 
-	Session  float64 // words that occur in the same conversation or document (0.35)
-	Spread   float64 // several different words instead of one repeated word (0.3)
+	Session  float64 // words that occur in the same conversation or document (0.6)
+	Opening  float64 // the question asks for several items or a summary, and the row opens a conversation (0.4)
+	Lead     float64 // words in the first 60 words of the row (0.7)
+	Exchange float64 // words in Hob's answer to the row (0.7)
+	Rule     float64 // the row is a standing instruction of the user (0.6)
 	Form     float64 // a word with a similar stem: "allergic" for "allergies" (0.4)
 	Little   float64 // words that occur in many questions (0.4)
-	Speaker  float64 // the row is by the named person (0.35)
-	Question float64 // penalty for a row that is a question (0.08)
-	Time     float64 // the row contains a time and the question asks for one (0.3)
-	Number   float64 // the row contains a number and the question asks for one (0.16)
-	Date     float64 // the row is from the named time (0.6)
+	Speaker  float64 // the row is by the named person (0.4)
+	Question float64 // penalty for a row that is a question (0.15)
+	Time     float64 // the row contains a time and the question asks for one (0.5)
+	Number   float64 // the row contains a number and the question asks for one (0.35)
+	Date     float64 // the row is from the named time (0.8)
 	Later    float64 // the row was written soon after the named time; a share of Date (0.5)
-	Recent   float64 // recent (0.02)
-	Fact     float64 // the row is a fact instead of a message (0.1)
-	Entity   float64 // the row is about a named entity (0.2)
-	Graph    float64 // the row is about a related entity; halved with each hop (0.3)
+	Recent   float64 // recent (0.03)
+	Fact     float64 // the row is a fact instead of a message (0.3)
+	Entity   float64 // the row is about a named entity (0.3)
+	Graph    float64 // the row is about a related entity; halved with each hop (0.4)
 	Hops     int     // maximum distance in the graph (2)
 	Leads    int     // maximum number of rows found through relations (20)
 	Share    float64 // minimum share of the words for Strict (0.5)
@@ -45,9 +48,10 @@ type Tuning struct {
 func DefaultTuning() Tuning {
 	return Tuning{
 		Candidates: 60, Neighbors: 4, K1: 0.9, B: 0.4,
-		Answer: 1, Before: 0.2, After: 0.3, Reply: 0.2, Near: 0.15, Window: 0.3,
-		Session: 0.35, Spread: 0.3, Form: 0.4, Little: 0.4, Speaker: 0.35, Question: 0.08, Time: 0.3, Number: 0.16,
-		Date: 0.6, Later: 0.5, Recent: 0.02, Fact: 0.1, Entity: 0.2, Graph: 0.3, Hops: 2, Leads: 20, Meaning: 60, Share: 0.5, Weak: 0.3,
+		Answer: 1, Before: 0.2, After: 0.3, Reply: 0.2, Near: 0.15, Window: 0.5,
+		Session: 0.6, Opening: 0.4, Lead: 0.7, Exchange: 0.7, Rule: 0.6,
+		Form: 0.4, Little: 0.4, Speaker: 0.4, Question: 0.15, Time: 0.5, Number: 0.35, Date: 0.8, Later: 0.5,
+		Recent: 0.03, Fact: 0.3, Entity: 0.3, Graph: 0.4, Hops: 2, Leads: 20, Meaning: 60, Share: 0.5, Weak: 0.3,
 	}
 }
 

@@ -14,7 +14,10 @@ type Ranking struct {
 	Near       float64  `toml:"near"`
 	Window     float64  `toml:"window"`
 	Session    float64  `toml:"session"`
-	Spread     float64  `toml:"spread"`
+	Opening    float64  `toml:"opening"`
+	Lead       float64  `toml:"lead"`
+	Exchange   float64  `toml:"exchange"`
+	Rule       float64  `toml:"rule"`
 	Form       float64  `toml:"form"`
 	Little     float64  `toml:"little"`
 	Speaker    float64  `toml:"speaker"`
@@ -51,7 +54,10 @@ func (k *checker) checkRanking() {
 		"near":     r.Near,
 		"window":   r.Window,
 		"session":  r.Session,
-		"spread":   r.Spread,
+		"opening":  r.Opening,
+		"lead":     r.Lead,
+		"exchange": r.Exchange,
+		"rule":     r.Rule,
 		"speaker":  r.Speaker,
 		"question": r.Question,
 		"time":     r.Time,

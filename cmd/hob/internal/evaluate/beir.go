@@ -66,6 +66,9 @@ func Read(dir string) (c Collection, err error) {
 			return fmt.Errorf("there are more than %d rows", maxRows)
 		}
 		known[r.ID] = true
+		if n := len(c.Rows); n > 0 {
+			r.continueSession(c.Rows[n-1])
+		}
 		c.Rows = append(c.Rows, r)
 		return nil
 	})
@@ -152,6 +155,30 @@ func readRow(line []byte) (Row, error) {
 		}
 	}
 	return r, nil
+}
+
+// continueSession adds the session and time of the previous row to a row that has only a speaker.
+// Some collections write them only in the first row of a session.
+func (r *Row) continueSession(previous Row) {
+	if r.Session != "" || r.Speaker == "" || previous.Session == "" {
+		return
+	}
+	r.Session = previous.Session
+	if r.Stamp == "" {
+		r.Stamp, r.At = previous.Stamp, previous.At
+	}
+}
+
+// author returns the name under which Hob stores the rows of a speaker. The two roles of a
+// conversation between a person and an assistant have reserved names.
+func (r *Row) author() string {
+	switch strings.ToLower(r.Speaker) {
+	case "user", "human":
+		return "owner"
+	case "assistant", "ai":
+		return "hob"
+	}
+	return r.Speaker
 }
 
 func readQuestion(line []byte) (Question, error) {
