@@ -200,7 +200,7 @@ func (g *ranking) scoreRows() []*row {
 		session := g.sharedGroupWeight(rows)
 		for i, r := range rows {
 			p := groupPosition{rows, i}
-			if name == "" { // a fact or note is a group of its own
+			if name == "" { // facts and notes have no neighbors
 				p = groupPosition{rows[i : i+1], 0}
 				session = g.sharedGroupWeight(p.group)
 			}

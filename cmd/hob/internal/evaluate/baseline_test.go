@@ -78,7 +78,7 @@ func (s *simpleRanking) best(question string) (out []string) {
 	score := make([]float64, n)
 	for i := range s.rows {
 		order[i], score[i] = i, own[i+1]
-		if s.context && s.rows[i].author() == "owner" {
+		if s.context && s.rows[i].storedSpeaker() == "owner" {
 			score[i] *= 1.6
 		}
 		if s.context {

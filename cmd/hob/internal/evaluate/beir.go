@@ -169,9 +169,9 @@ func (r *Row) continueSession(previous Row) {
 	}
 }
 
-// author returns the name under which Hob stores the rows of a speaker. The two roles of a
+// storedSpeaker returns the name under which Hob stores the rows of a speaker. The two roles of a
 // conversation between a person and an assistant have reserved names.
-func (r *Row) author() string {
+func (r *Row) storedSpeaker() string {
 	switch strings.ToLower(r.Speaker) {
 	case "user", "human":
 		return "owner"

@@ -172,7 +172,7 @@ func (b *tempMemory) fillCollection(ctx context.Context, realm string, c Collect
 			for _, r := range part {
 				d := knowledge.Doc{
 					Kind: knowledge.KindChunk, Ref: realm + "/" + r.ID, Title: r.Title, Text: r.Text, At: r.At, Provenance: provenance.Owner,
-					Realm: realm, Speaker: r.author(),
+					Realm: realm, Speaker: r.storedSpeaker(),
 				}
 				if r.Session != "" {
 					d.Kind, d.Group, d.Pos = knowledge.KindTurn, realm+"/"+r.Session, pos[r.Session]
