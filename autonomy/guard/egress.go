@@ -144,7 +144,7 @@ func allowVerbatim(r Request, seen EgressEvidence, list []string) Decision {
 	for _, raw := range r.judged.URLs {
 		place := placeOf(raw)
 		if n := countSite(opened, place); n > maxPerSite && !named[place] {
-			return askDecision("egress, many", fmt.Sprintf("it has already opened %d addresses on %s in this turn, a site that you did not name", n-1, abbreviateVisible(place, maxSummary)))
+			return askDecision("egress, many", fmt.Sprintf("in this turn, it has already opened %d addresses on %s, a site that you did not name", n-1, abbreviateVisible(place, maxSummary)))
 		}
 	}
 	return Decision{Verdict: Allow, Rule: Verbatim, Reason: "the exact address appears in your words, on a page or in search results of this turn"}

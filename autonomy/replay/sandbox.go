@@ -211,7 +211,8 @@ func recordedAnswers(own []session.Row) (out []llm.Message) {
 	return out
 }
 
-// comparableMessages returns those recorded messages after the question that are compared.
+// comparableMessages returns the recorded messages between the question and the next user message.
+// The replay ends there, so later messages are not compared.
 func (p *recordedModel) comparableMessages(own []session.Row) (out []llm.Message) {
 	for _, r := range own[1:] {
 		if r.Message.Role == llm.User {

@@ -297,7 +297,7 @@ func (a *cli) grantAddCmd() *cobra.Command {
 	var in api.NewGrant
 	var args string
 	add := a.addJSONFlag(&cobra.Command{
-		Use: "add TOOL", Short: "Grant calls of a tool in advance", Args: cobra.ExactArgs(1),
+		Use: "add TOOL", Short: "Approve calls to a tool in advance", Args: cobra.ExactArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, words []string) error {
 			in.Tool = words[0]
 			if args != "" {

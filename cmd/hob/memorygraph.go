@@ -81,7 +81,7 @@ func (a *cli) drawGraph(ctx context.Context, g api.MemoryGraph, dot bool, svg st
 		if err := newFile(svg, []byte(p.SVG())); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.out, "Drew %d people and items and %d relations to %s\n", len(p.Nodes), len(p.Edges), sanitizePrintable(svg))
+		fmt.Fprintf(a.out, "Saved a picture of %s and %s to %s\n", countText(len(p.Nodes), "entry", "entries"), countText(len(p.Edges), "relation", "relations"), sanitizePrintable(svg))
 		return ctx.Err()
 	}
 	fmt.Fprint(a.out, p.Tree(g.Root, func(n graphdraw.Node, text string) string {

@@ -349,7 +349,7 @@ func (a *cli) trustSkill(ctx context.Context, name string) error {
 	for _, f := range r.Findings {
 		a.printFinding(f)
 	}
-	fmt.Fprintf(a.out, "Trusted %s with its present files. A changed file makes it untrusted again.\n", r.Name)
+	fmt.Fprintf(a.out, "%s is now trusted. If any of its files changes, it becomes untrusted again.\n", r.Name)
 	return nil
 }
 

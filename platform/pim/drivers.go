@@ -418,8 +418,11 @@ func CheckPerson(p Person) error {
 	if !ok || local == "" || len(p.Address) > 254 || strings.ContainsFunc(local, odd) || !validHost(host) || !strings.Contains(host, ".") && !ThisMachine(host) {
 		return fmt.Errorf("%w: %q is not an email address", ErrInvalid, SanitizeLine(p.Address, 100))
 	}
-	if hasUnsafeRunes(p.Name) || len([]rune(p.Name)) > 120 {
-		return fmt.Errorf("%w: the name of %s contains invalid characters", ErrInvalid, p.Address)
+	if hasUnsafeRunes(p.Name) {
+		return fmt.Errorf("%w: the name of %s contains a line break or an invisible character", ErrInvalid, p.Address)
+	}
+	if len([]rune(p.Name)) > 120 {
+		return fmt.Errorf("%w: the name of %s is longer than 120 characters", ErrInvalid, p.Address)
 	}
 	return nil
 }
@@ -436,7 +439,7 @@ func hasUnsafeRunes(s string) bool {
 // sorted by its start.
 func ByDue(list []Reminder) { slices.SortStableFunc(list, CompareDue) }
 
-// CompareDue returns the comparison function of ByDue.
+// CompareDue compares two reminders in the order of ByDue.
 func CompareDue(a, b Reminder) int {
 	if a.Due.IsZero() != b.Due.IsZero() {
 		return cmp.Compare(b.Due.Unix(), a.Due.Unix()) // the zero time would be the smallest

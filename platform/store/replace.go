@@ -181,7 +181,9 @@ func resumeReplacement(path string) error {
 	return completeReplacement(path, r)
 }
 
-// currentReplacement returns the unconfirmed replacement of an intact database, or nil.
+// currentReplacement returns the recorded replacement that has not been confirmed yet, or nil. Its
+// caller has opened the database without errors, so it discards the record of a replacement that was
+// never made.
 func currentReplacement(path string) (*Replacement, error) {
 	r, err := readReplacement(path)
 	if r != nil && fileExists(replacementCopy(path)) { // the replacement was recorded but not made

@@ -52,7 +52,7 @@ func (d Deps) logHabit() tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
-			return tools.Result{Source: provenance.Tool, Text: logText(e, list, day, c.Now), Data: e, Undo: tools.NewUndo(fmt.Sprintf("remove the entry of %q", e.Habit), e)}, nil
+			return tools.Result{Source: provenance.Tool, Text: logText(e, list, day, c.Now), Data: e, Undo: tools.NewUndo(fmt.Sprintf("remove the entry for %q", e.Habit), e)}, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
 			var e Entry
@@ -66,7 +66,7 @@ func (d Deps) logHabit() tools.Tool {
 			if n, err := res.RowsAffected(); err != nil || n == 0 {
 				return "", tools.Errorf(tools.Conflict, "the entry no longer exists")
 			}
-			return fmt.Sprintf("Removed the entry of %q.", e.Habit), nil
+			return fmt.Sprintf("Removed the entry for %q.", e.Habit), nil
 		},
 	})
 }

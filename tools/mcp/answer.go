@@ -110,7 +110,7 @@ func (t *answerTool) Summary(args json.RawMessage) string {
 	case in.Decline:
 		return fmt.Sprintf("Decline the question of the MCP server %s, which asks: %s", t.s.cfg.Name, text)
 	case hosts != "":
-		return fmt.Sprintf("The MCP server %s asks you to open the address below (%s): %s Approve only after you have opened it yourself and finished there. Hob then repeats %s", t.s.cfg.Name, hosts, text, q.tool)
+		return fmt.Sprintf("The MCP server %s asks you to open the address below (%s). Its message: %s. Approve only after you have opened the address yourself and finished there; Hob then repeats %s", t.s.cfg.Name, hosts, text, q.tool)
 	}
 	if len(defaults) > 0 {
 		text += "; the server's own values: " + strings.Join(defaults, ", ")

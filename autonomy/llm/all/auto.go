@@ -125,7 +125,7 @@ func ResolveModel(name string, o AutoOptions) (llm.Model, error) {
 		}
 		m, why, err := o.configuredModel(p, model)
 		if err == nil && m == nil {
-			err = fmt.Errorf("model %q: %s", name, why)
+			err = fmt.Errorf("model %q: %s; run hob setup", name, why)
 		}
 		return m, err
 	}
@@ -210,7 +210,7 @@ func (o AutoOptions) probeServers(ctx context.Context) (llm.Model, Server, error
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // deferred before the wait, because later servers do not have to finish
+	defer cancel() // runs before wg.Wait, so that the remaining probes need not finish
 	servers := o.probeList()
 	found := make([]chan string, len(servers))
 	for i, s := range servers {

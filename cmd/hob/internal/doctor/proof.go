@@ -52,7 +52,7 @@ func checkRestore(ctx context.Context, e Env) []Check {
 	case err != nil:
 		return failWithError(name, err, "make the database readable")
 	case fi.Size() > maxProofDatabase:
-		return skipCheck(name, fmt.Sprintf("the database is %d MB, too large for a quick proof", fi.Size()>>20), "make a backup, which is verified: hob backup")
+		return skipCheck(name, fmt.Sprintf("the database is %d MB, too large for a quick test of the restore", fi.Size()>>20), "make a backup, which is verified: hob backup")
 	}
 	if free, err := system.DiskFree(e.Paths.Data); err == nil && free < spareProof+5*uint64(fi.Size()) {
 		return skipCheck(name, fmt.Sprintf("only %d MB are free, and a test of the restore needs %d MB", free>>20, (spareProof+5*fi.Size())>>20), "free some space")
