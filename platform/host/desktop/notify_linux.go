@@ -45,6 +45,9 @@ type serverConn struct {
 	conn *dbus.Conn
 	wg   sync.WaitGroup
 
+	// order is held while signals are handled, so that those in early come before later ones.
+	order sync.Mutex
+
 	mu    sync.Mutex
 	owner *serverOwner // the current server; nil if it is unknown or there is none
 	shown map[string]shownNote
@@ -129,16 +132,17 @@ func (l *serverConn) sendNotify(ctx context.Context, o *serverOwner, app string,
 // recordSent completes a send. It records the id of the accepted notification (0 if none was
 // accepted) and handles the signals that arrived before the answer.
 func (b *dbusBackend) recordSent(l *serverConn, o *serverOwner, note string, id uint32) {
-	var early []*dbus.Signal
+	l.order.Lock()
+	defer l.order.Unlock()
 	l.mu.Lock()
 	if id != 0 {
 		at := shownNote{o.unique, id}
 		maps.DeleteFunc(l.shown, func(_ string, s shownNote) bool { return s == at }) // the new notification replaces the one that has this id
 		l.shown[note] = at
 	}
-	if l.sending--; l.sending == 0 {
-		early, l.early = l.early, nil
-	}
+	l.sending--
+	early := l.early
+	l.early = nil // matchSignal keeps those of other sends
 	l.mu.Unlock()
 	for _, s := range early {
 		b.handleSignal(l, s)
@@ -290,7 +294,9 @@ func (b *dbusBackend) connectBus(ctx context.Context) (*serverConn, error) {
 // handleSignals handles the signals of a connection until it closes.
 func (b *dbusBackend) handleSignals(l *serverConn, signals <-chan *dbus.Signal) {
 	for s := range signals {
+		l.order.Lock()
 		b.handleSignal(l, s)
+		l.order.Unlock()
 	}
 	l.closeNotifications(b, "")
 }
