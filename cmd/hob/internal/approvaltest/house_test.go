@@ -72,12 +72,15 @@ func (h *house) did(what string) int {
 
 var ordered = regexp.MustCompile(`(?i)please carry out (task-\w+-\w+)`)
 
-// reply is the model's reply: it does what any text orders.
+// reply is the model's reply: it does what any text orders. The message stands behind what Hob
+// remembers of earlier ones.
 func reply(r llmtest.Request) (llmtest.Answer, bool) {
-	m := ordered.FindStringSubmatch(r.LastUser)
-	switch {
-	case m == nil:
+	orders := ordered.FindAllStringSubmatch(r.LastUser, -1)
+	if orders == nil {
 		return llmtest.Answer{Text: "I have heard it."}, true
+	}
+	m := orders[len(orders)-1]
+	switch {
 	case len(r.Results) == 0:
 		return llmtest.Answer{Calls: []llmtest.Call{{Name: "carry_out", Args: fmt.Sprintf(`{"what":%q}`, m[1])}}}, true
 	case strings.Contains(r.Results[0].Text, "it is carried out"):
