@@ -34,7 +34,7 @@ WATCHED := -gcflags='modernc.org/...=-race=false -d=checkptr=0'
 # A test without the detector runs without cgo, so that it shares the compiled
 # packages of the linters and the program. -s -w: linking takes a third less time.
 # The longest come first.
-UNRACED := $(patsubst %,./cmd/hob/internal/%,redteam crash badinput) ./cmd/hob ./cmd/hob/internal/repo ./cmd/hob/internal/simulate
+UNRACED := $(patsubst %,./cmd/hob/internal/%,redteam crash badinput) ./cmd/hob $(patsubst %,./cmd/hob/internal/%,repo simulate evaluate)
 # Many tests wait for servers, timeouts and processes: with two packages more than cores, and with
 # twice as many parallel tests in each, the cores are busy meanwhile.
 CORES    := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 4)
