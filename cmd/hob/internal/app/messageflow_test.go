@@ -36,7 +36,7 @@ const (
 func flowPoints() []struct{ what, function string } {
 	return []struct{ what, function string }{
 		{"The channel hands over the message", "intake.(*Intake).Receive"},
-		{"The message is a row of the inbox; only now is it acknowledged to the platform", "bus.(*Inbox).CoalesceTx"},
+		{"The message is a row of the inbox; only then is it acknowledged to the platform", "bus.(*Inbox).CoalesceTx"},
 		{"The loop claims the event", "bus.(*Inbox).Claim"},
 		{"The turn calls the model", "offline.(*Model).Stream"},
 		{"The guard decides about the tool call", "turn.(*policyCheck).askGuard"},

@@ -19,10 +19,12 @@ var goalWord = regexp.MustCompile(`aim (\d+)`)
 
 // goalReply decides to act on each goal, acts once, and reports it.
 func goalReply(r llmtest.Request) (llmtest.Answer, bool) {
-	m := goalWord.FindStringSubmatch(r.LastUser)
-	switch {
-	case m == nil:
+	aims := goalWord.FindAllStringSubmatch(r.LastUser, -1)
+	if aims == nil {
 		return llmtest.Answer{Text: "what?"}, true
+	}
+	m := aims[len(aims)-1] // behind what Hob remembers of other goals
+	switch {
 	case strings.Contains(r.LastUser, "This is the review"):
 		return llmtest.Answer{Text: fmt.Sprintf(`{"decision":"act","confidence":1,"reason":"it is due","action":"do aim %s","risk":"write"}`, m[1])}, true
 	case len(r.Results) > 0:
