@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -68,10 +69,51 @@ func refuseQuestion(w *intentDraft) (plan, bool) {
 		return planRefusal(w.g.replyText("scope.advice"))
 	case has("hob-words"):
 		return planRefusal(w.g.replyText("scope.self"))
-	case has("own") || has("open-references"):
-		return planRefusal(w.g.replyText("not-told", "{words}", quoteText(w.s.text)))
 	}
-	return planRefusal(w.g.replyText("scope.world"))
+	p, _ := planRefusal(w.g.replyText("scope.world"))
+	words := slices.DeleteFunc(w.contentWords(), func(f string) bool {
+		return w.g.lex.containsWord("open-references", f) || w.g.lex.containsWord("prepositions", f)
+	})
+	if len(words) > 0 && len(words) <= maxSearchWords {
+		p.search = strings.Join(words, " ")
+	}
+	if has("own") || has("open-references") {
+		p.say = w.g.replyText("question-unclear", "{words}", quoteText(w.s.text))
+		p.unanswered = w.g.replyText("not-told", "{words}", quoteText(w.s.text))
+	}
+	return p, true
+}
+
+// maxSearchWords is the maximum number of words for which a question that no intent reads is searched.
+const maxSearchWords = 6
+
+// searchBeforeDenial returns a plan that searches all data for the words of a question before it denies
+// the answer. A result must contain every word.
+func (g *grammar) searchBeforeDenial(p plan) plan {
+	if p.search == "" || p.outcome != unknown {
+		return p
+	}
+	words := strings.Fields(p.search)
+	look, _ := planLookup(func(results []done) plan {
+		p.search = ""
+		for _, d := range results {
+			if d.result == nil {
+				continue
+			}
+			if d.result.Error {
+				p.say = formatFailure(d.result.Text)
+				continue
+			}
+			p.say = cmp.Or(p.unanswered, p.say)
+			lines := slices.DeleteFunc(listLines(d.result.Text), func(line string) bool { return !hasEveryWord(line, words) })
+			if len(lines) > 0 {
+				p.outcome, p.say = chat, g.replyText("found", "{lines}", "- "+strings.Join(lines, "\n- "))
+			}
+		}
+		return p
+	}, call{"search_knowledge", argsOf("query", p.search)})
+	look.intent = p.intent
+	return look
 }
 
 func replyHello(w *intentDraft) (plan, bool) {

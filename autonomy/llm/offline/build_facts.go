@@ -81,6 +81,59 @@ func keepPlace(w *intentDraft) (plan, bool) {
 	return w.keepStatement(w.s.originalText(0, len(w.s.tokens)))
 }
 
+// keepTrait stores a statement about what a person is, such as "Jonas weighs 14 kilos".
+func keepTrait(w *intentDraft) (plan, bool) {
+	text := w.s.originalText(0, len(w.s.tokens))
+	who, named := w.captureOf("few_who")
+	value, valued := w.captureOf("value")
+	switch {
+	case !w.mayBeKept(), named && !w.isKnownPerson(who), !w.isPlainStatement(text), len(say.Lasting(text, w.s.now)) > 0: // see stateFact
+		return noPlan()
+	case w.hasKeyword("called") && w.g.lex.containsWord("not-names", w.s.firstWord(value.from)): // "our meeting is called off"
+		return noPlan()
+	case w.hasKeyword("weigh"), w.hasKeyword("weighs"), w.hasKeyword("size"):
+		if valued && !strings.ContainsAny(w.s.originalText(value.from, value.to), "0123456789") {
+			return noPlan() // "he weighs the flour"
+		}
+	}
+	if named && w.isPerson(who) {
+		text = upperFirst(text)
+	}
+	return w.keepStatement(text)
+}
+
+// offerHabit asks whether to store what a person usually does, such as "I take my coffee black".
+func offerHabit(w *intentDraft) (plan, bool) {
+	who, _ := w.captureOf("few_who")
+	verb, _ := w.captureOf("verb")
+	about := func(t token) bool { return w.g.lex.containsWord("hob-words", t.norm) }
+	if rest, ok := w.captureOf("rest"); !ok || slices.ContainsFunc(w.s.tokens[rest.from:], about) || !w.mayBeKept() || !w.isKnownPerson(who) || !w.isPlainStatement(w.s.originalText(who.from, who.to)+" "+w.s.originalText(verb.from, rest.to)) {
+		return noPlan()
+	}
+	text := w.s.originalText(0, len(w.s.tokens))
+	p, ok := w.keepStatement(text)
+	if !ok || p.outcome != act {
+		return p, ok
+	}
+	return planConfirmation("Should I remember that "+toOwner(w.tidyStatement(text))+"?", p), true
+}
+
+// mayBeKept reports whether a message is a whole statement and no question.
+func (w *intentDraft) mayBeKept() bool {
+	return !w.isQuestion() && w.g.classOf(w.s) != aQuestion && w.noLead() && w.depth == 0
+}
+
+// isKnownPerson reports whether a range is the user, a name, or a person, animal or thing of the user: "my mum".
+func (w *intentDraft) isKnownPerson(c capture) bool {
+	switch w.s.firstWord(c.from) {
+	case "i", "we":
+		return c.to == c.from+1
+	case "my", "our":
+		return c.to > c.from+1 && c.to <= c.from+4
+	}
+	return w.isPerson(c) && !w.hasOrdinaryWord(c)
+}
+
 func (w *intentDraft) restStart() int {
 	c, _ := w.captureOf("rest")
 	return c.from
@@ -235,6 +288,10 @@ func amendFact(w *intentDraft) (plan, bool) {
 			return noPlan()
 		}
 		list := say.Read(fact, w.s.now)
+		role := w.g.lex.containsWord("owned-starts", w.s.firstWord(c.from)) && w.g.isRole(w.s.firstWord(c.from+1)) // "he is my son" tells something else
+		if role {
+			return w.asPersonStatement()
+		}
 		if len(list) == 1 && list[0].Value != "" && strings.Count(fact, list[0].Value) == 1 && len(strings.Fields(value)) <= len(strings.Fields(list[0].Value))+3 {
 			return w.keepStatement(strings.Replace(fact, list[0].Value, value, 1))
 		}

@@ -25,6 +25,8 @@ func memoryBuilders() map[string]builder {
 		},
 		"memory.state":    stateFact,
 		"memory.kept":     keepPlace,
+		"memory.trait":    keepTrait,
+		"memory.habit":    offerHabit,
 		"memory.pair":     statePair,
 		"memory.name":     learnName,
 		"memory.name.ask": tellName,
@@ -101,6 +103,11 @@ func askMemory(w *intentDraft) (plan, bool) {
 	if w.g.isUnspecific(query) || w.onlyTime(c) || query == "I" || strings.HasPrefix(strings.ToLower(query), "if ") {
 		return noPlan()
 	}
+	for i := c.from; i < c.to; i++ { // memory is searched by words, so "Mias" does not find "Mia"
+		if owner := w.s.originalText(i, i+1); w.lacksApostrophe(i, c.to) {
+			query = strings.Replace(query, owner, strings.TrimSuffix(owner, "s")+"'s", 1)
+		}
+	}
 	p, _ := planCall("recall", argsOf("query", query))
 	q := w.factQuestionOf()
 	p.pick = func(facts []string) []string { return q.selectAnswers(facts, w.g) }
@@ -169,10 +176,11 @@ func (w *intentDraft) trimQuestion(c capture) string {
 		break
 	}
 	query := w.s.originalText(from, to)
+	query += " "
 	for _, aux := range []string{" called ", " named ", " did I ", " do I ", " have I ", " did we ", " do we ", " have we "} {
-		query = strings.Replace(query, aux, " ", 1) // "which level did I park on"
+		query = strings.Replace(strings.Replace(query, aux, " ", 1), strings.ToLower(aux), " ", 1) // "which level did I park on"
 	}
-	return query
+	return strings.TrimSpace(query)
 }
 
 func forgetMatching(w *intentDraft) (plan, bool) {

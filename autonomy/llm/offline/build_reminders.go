@@ -384,6 +384,9 @@ func listReminders(w *intentDraft) (plan, bool) {
 		}
 		query = bareName(w.s.originalText(from+1, to))
 	}
+	if about, ok := w.captureOf("few_about"); ok && len(w.s.timesInside(about.from, about.to)) == 0 {
+		query = bareName(w.s.originalText(about.from, about.to))
+	}
 	kind := w.plainNoun()
 	if kind == "" && len(times) == 0 {
 		return planCall("list_reminders", argsOf("query", query))

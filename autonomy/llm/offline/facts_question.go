@@ -23,6 +23,7 @@ type factQuestion struct {
 	counted bool     // whether the answer is a number
 	aged    bool     // whether the answer is an age, which a birthday without a year is not
 	mine    bool     // whether the question names no other person
+	holder  bool     // whether the question asks who or where, so that an answer may name another person
 	now     time.Time
 }
 
@@ -35,6 +36,7 @@ func (w *intentDraft) factQuestionOf() factQuestion {
 	}
 	ask := w.s.normalizedText(0, min(2, len(w.s.tokens)))
 	q.timed = strings.HasPrefix(ask, "when ")
+	q.holder = strings.HasPrefix(ask, "who ") || strings.HasPrefix(ask, "whose ") || strings.HasPrefix(ask, "where ")
 	q.counted = strings.HasPrefix(ask, "how many") || strings.HasPrefix(ask, "how much") || strings.HasPrefix(ask, "how old") || strings.HasPrefix(ask, "how tall")
 	for _, t := range w.s.tokens {
 		if attrs, ok := w.g.lex.meaningOf("asked-attributes", t.norm); ok && t.kind == word {
@@ -48,14 +50,16 @@ func (w *intentDraft) factQuestionOf() factQuestion {
 	for i := c.from; i < c.to; i++ {
 		t := w.s.tokens[i]
 		bare := strings.TrimSuffix(strings.TrimSuffix(t.norm, "'s"), "’s")
-		if one, plural := strings.CutSuffix(bare, "s"); plural && bare == t.norm && len(one) > 2 && !w.g.vocab[bare] && i+1 < c.to && w.s.tokens[i+1].kind == word && !w.g.lex.containsWord("question-words", w.s.tokens[i+1].norm) {
-			bare = one // "mias shoe size"
+		if w.lacksApostrophe(i, c.to) {
+			bare = strings.TrimSuffix(bare, "s")
 		}
 		r, _ := firstRune(w.s.originalText(i, i+1))
 		person := bare != t.norm || w.g.isRole(bare) || i > 0 && unicode.IsUpper(r)
 		for _, f := range textnorm.FoldedWords(bare) {
+			attrs, attribute := w.g.lex.meaningOf("asked-attributes", f)
+			asked := slices.ContainsFunc(strings.Fields(attrs), func(a string) bool { return slices.Contains(q.attrs, a) })
 			switch {
-			case t.kind == punct || w.g.lex.containsWord("question-words", f) || w.g.lex.containsWord("asked-attributes", f) && !w.g.lex.containsWord("private", f):
+			case t.kind == punct || w.g.lex.containsWord("question-words", f) || attribute && (asked || !w.g.lex.containsWord("private", f)):
 			case person:
 				q.people, q.mine = append(q.people, f), false
 			case w.g.lex.containsWord("private", f):
@@ -66,6 +70,12 @@ func (w *intentDraft) factQuestionOf() factQuestion {
 		}
 	}
 	return q
+}
+
+// lacksApostrophe reports whether token i is an owner without an apostrophe: "mias shoe size".
+func (w *intentDraft) lacksApostrophe(i, end int) bool {
+	norm := w.s.tokens[i].norm
+	return len(norm) > 3 && strings.HasSuffix(norm, "s") && !strings.ContainsAny(norm, "'’") && !w.g.vocab[norm] && i+1 < end && w.s.tokens[i+1].kind == word && !w.g.lex.containsWord("question-words", w.s.tokens[i+1].norm)
 }
 
 var yearInFact = regexp.MustCompile(`\b(19|20)\d\d\b`)
@@ -158,6 +168,7 @@ func (q factQuestion) statesAttribute(text string) bool {
 // hasOtherOwner reports whether the subject of a fact belongs to a person that the question does not
 // name: "my sister's birthday" does not answer "when is my birthday?".
 func (q factQuestion) hasOtherOwner(text string, same map[string][]string, g *grammar) bool {
+	held := q.holder && slices.ContainsFunc(strings.Fields(text), func(f string) bool { return g.lex.containsWord("holding-verbs", strings.ToLower(f)) })
 	for f := range strings.FieldsSeq(strings.ToLower(text)) {
 		f = strings.ReplaceAll(strings.Trim(f, ",.;:"), "’", "'")
 		if g.lex.containsWord("linking-verbs", f) {
@@ -165,7 +176,7 @@ func (q factQuestion) hasOtherOwner(text string, same map[string][]string, g *gr
 		}
 		bare, owner := strings.CutSuffix(f, "'s")
 		folded := textnorm.FoldedWords(bare)
-		if !owner && !q.mine || !owner && !g.isRole(bare) || len(folded) == 0 || g.lex.containsWord("not-names", bare) {
+		if !owner && (!q.mine || held) || !owner && !g.isRole(bare) || len(folded) == 0 || g.lex.containsWord("not-names", bare) {
 			continue
 		}
 		known := append(same[folded[0]], folded[0])

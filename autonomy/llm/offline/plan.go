@@ -70,8 +70,10 @@ type plan struct {
 	none string
 	// pick selects the remembered facts and search results that answer the question; nil selects all.
 	pick func(facts []string) []string
-	// unanswered is the answer if pick selects nothing.
+	// unanswered is the answer if pick or search selects nothing.
 	unanswered string
+	// search holds words to search for before the answer to a question that no intent reads is denied.
+	search string
 	// format converts the result of the only call to the answer; nil keeps it.
 	format func(result string) string
 }

@@ -216,7 +216,7 @@ func askAboutPerson(w *intentDraft) (plan, bool) {
 func (w *intentDraft) isPlainStatement(text string) bool {
 	s := w.g.parseSentence(text, w.s.now)
 	return len(s.tokens) <= 14 && len(s.allTimes()) == 0 && !slices.ContainsFunc(s.tokens, func(t token) bool {
-		return t.kind != word && t.kind != punct || w.g.lex.containsWord("condition-words", t.norm) || w.g.lex.containsWord("negations", t.norm) || w.g.lex.containsWord("no-statement", t.norm) || w.g.lex.containsWord("questions", t.norm) && !w.g.lex.containsWord("linking-verbs", t.norm) && t.norm != "has"
+		return t.kind != word && t.kind != punct || w.g.lex.containsWord("condition-words", t.norm) || w.g.lex.containsWord("negations", t.norm) || w.g.lex.containsWord("no-statement", t.norm) || w.g.lex.containsWord("questions", t.norm) && !w.g.lex.containsWord("linking-verbs", t.norm) && t.norm != "has" && t.norm != "am"
 	})
 }
 

@@ -87,6 +87,9 @@ func (t *turn) nextStep() (string, []llm.ToolCall) {
 		return t.reportSteps(made), nil
 	}
 	p := t.planTurn()
+	if len(t.outside) == 0 {
+		p = t.g.searchBeforeDenial(p)
+	}
 	if p.next != nil {
 		p.calls = t.availableCalls(p.calls)
 		all := len(made)

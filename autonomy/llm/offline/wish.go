@@ -102,7 +102,7 @@ func (w *intentDraft) isNegated() bool {
 		return false
 	}
 	for _, c := range w.caps {
-		if c.name == "oops" { // "no, dad"
+		if c.name == "oops" || c.name == "not" { // "no, dad", "I never eat fish"
 			continue
 		}
 		if w.g.lex.containsWord("negations", w.s.firstWord(c.from)) {
