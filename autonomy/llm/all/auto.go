@@ -210,7 +210,7 @@ func (o AutoOptions) probeServers(ctx context.Context) (llm.Model, Server, error
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // runs before wg.Wait, so that the remaining probes need not finish
+	defer cancel() // runs before wg.Wait and ends the remaining probes
 	servers := o.probeList()
 	found := make([]chan string, len(servers))
 	for i, s := range servers {
