@@ -19,10 +19,10 @@ var askedText string
 
 // questionWords holds the folded word lists used to interpret questions.
 type questionWords struct {
-	nothing, little, before, time, number, rule map[string]bool
-	marks                                       map[string]uint8    // bit mask of the lists that contain the word, so that one lookup is sufficient
-	base                                        map[string]string   // base form of an irregular form
-	forms                                       map[string][]string // all forms of a word, including the word itself
+	nothing, little, before, time, number, rule, asks map[string]bool
+	marks                                             map[string]uint8    // bit mask of the lists that contain the word, so that one lookup is sufficient
+	base                                              map[string]string   // base form of an irregular form
+	forms                                             map[string][]string // all forms of a word, including the word itself
 }
 
 // Bits in questionWords.marks.
@@ -34,8 +34,8 @@ const (
 )
 
 var loadQuestionWords = sync.OnceValue(func() questionWords {
-	l := questionWords{nothing: map[string]bool{}, little: map[string]bool{}, before: map[string]bool{}, time: map[string]bool{}, number: map[string]bool{}, rule: map[string]bool{}, base: map[string]string{}, forms: map[string][]string{}}
-	sets := map[string]map[string]bool{"[nothing]": l.nothing, "[little]": l.little, "[before]": l.before, "[time]": l.time, "[number]": l.number, "[rule]": l.rule}
+	l := questionWords{nothing: map[string]bool{}, little: map[string]bool{}, before: map[string]bool{}, time: map[string]bool{}, number: map[string]bool{}, rule: map[string]bool{}, asks: map[string]bool{}, base: map[string]string{}, forms: map[string][]string{}}
+	sets := map[string]map[string]bool{"[nothing]": l.nothing, "[little]": l.little, "[before]": l.before, "[time]": l.time, "[number]": l.number, "[rule]": l.rule, "[asks]": l.asks}
 	var set map[string]bool
 	for line := range strings.Lines(askedText) {
 		f := strings.Fields(line)

@@ -97,13 +97,13 @@ func (r *row) countTerms(k *parsedQuestion, form float64, scratch []string) []st
 	}
 	count(r.doc.Text, 1)
 	r.rule = r.doc.Speaker == speakerUser && len(scratch) > 0 && l.marks[scratch[0]]&tellsRule != 0
+	if r.doc.Title != "" {
+		count(r.doc.Title, 2)
+	}
 	for i := range k.terms {
 		if lead&(1<<i) != 0 {
 			r.lead += k.terms[i].weight
 		}
-	}
-	if r.doc.Title != "" {
-		count(r.doc.Title, 2)
 	}
 	for i, t := range k.terms {
 		switch {

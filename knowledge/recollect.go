@@ -58,6 +58,9 @@ var (
 	otherRelevance = relevance{fact: 0.55, row: 0.5, outside: 0.65, unknown: 0.7}
 )
 
+// never is more than any share.
+const never = 2
+
 // rareWord is the weight of a word that suffices alone, relative to a word in no row. In a memory
 // with fewer rows than fewestRows, words are weighed as if there were that many.
 const (
@@ -106,6 +109,9 @@ func (b *Base) Recollect(ctx context.Context, q store.Querier, r RecollectReques
 // affairs if it contains a word such as "my" or names a known person or organisation.
 func (b *Base) relevanceOf(q store.Querier, r RecollectRequest, a WordAnswer) (need relevance, err error) {
 	need = otherRelevance
+	if first := textnorm.FoldedWords(r.Text[:min(len(r.Text), maxAsked)]); !endsWithQuestion(r.Text) && (len(first) == 0 || !loadQuestionWords().asks[first[0]]) {
+		need.outside = never // an order needs no untrusted text, which would taint what it asks for
+	}
 	for _, w := range textnorm.FoldedWords(r.Text[:min(len(r.Text), maxAsked)]) {
 		if say.Mine(w) || slices.Contains(firstPersons, w) {
 			need = ownRelevance
