@@ -49,7 +49,7 @@ func addSchedule(w *intentDraft) (plan, bool) {
 	}
 	t, err := w.joinTimes(d.times)
 	switch {
-	case w.isAsking() && t.every == "": // "what did I do yesterday?"
+	case t.every == "" && (w.isAsking() || w.g.classOf(w.s) == aQuestion): // "what did I do yesterday?", "any alarms for tomorrow?"
 		return noPlan()
 	case err != nil:
 		return w.askTime(err, "When should I do that?", again)
@@ -86,10 +86,11 @@ func (w *intentDraft) cannotSchedule(d textDetails, action string) (plan, bool) 
 	for _, sp := range d.times {
 		times += " " + sp.originalPhrase()
 	}
-	return planQuestion("Should I remind you"+times+" of "+quoteText(action)+"?",
+	p, _ := planQuestion("Should I remind you"+times+" of "+quoteText(action)+"?",
 		func(answer string) (string, bool) {
 			return "remind me" + times + " to " + action, w.g.isYes(answer, w.s.now)
 		})
+	return w.withOffer(p, t, action)
 }
 
 // isDoable reports whether a text can be an action or an event to remind of, unlike "they called" and
@@ -139,9 +140,10 @@ func offerEvent(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	text := w.eventName(w.s.originalText(c.from, at.from)) + " " + tail
-	return planQuestion("Should I remind you "+at.span.originalPhrase()+" of "+quoteText(text)+"?", func(answer string) (string, bool) {
+	p, _ := planQuestion("Should I remind you "+at.span.originalPhrase()+" of "+quoteText(text)+"?", func(answer string) (string, bool) {
 		return "remind me " + at.span.originalPhrase() + " to " + text, w.g.isYes(answer, w.s.now)
 	})
+	return w.withOffer(p, t, text)
 }
 
 // planInner plans an action that is part of this request.

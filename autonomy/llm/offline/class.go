@@ -37,7 +37,7 @@ func (g *grammar) classOf(s *sentence) sentenceClass {
 	case g.lex.containsWord("pronouns", first):
 		return aStatement
 	case first == "do" || first == "have" || first == "did": // "do the laundry", "did my yoga"
-		if strings.HasSuffix(strings.TrimSpace(s.text), "?") || g.lex.containsWord("pronouns", second) {
+		if strings.HasSuffix(strings.TrimSpace(s.text), "?") || g.lex.containsWord("pronouns", second) && second != "it" { // "do it on Thursday"
 			return aQuestion
 		}
 		return aRequest
@@ -46,7 +46,7 @@ func (g *grammar) classOf(s *sentence) sentenceClass {
 			return aQuestion
 		}
 		return aRequest
-	case g.lex.containsWord("questions", first), g.isNearly("questions", first) && !(verb && isNamed(s, i)):
+	case g.lex.containsWord("questions", first), g.lex.containsWord("question-determiners", first), g.isNearly("questions", first) && !(verb && isNamed(s, i)):
 		return aQuestion
 	}
 	return aRequest

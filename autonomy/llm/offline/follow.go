@@ -322,7 +322,7 @@ func followText(w *intentDraft) (plan, bool) {
 	fresh := w.s.originalText(c.from, c.to)
 	x, _ := w.g.talk.exchangeAgo(0)
 	it, ok := w.g.talk.focusItem()
-	if !ok || it.made == nil || len(x.acts) == 0 || w.isQuestion() || len(w.s.timesInside(c.from, c.to)) > 0 || w.g.lex.containsWord("reactions", w.s.firstWord(c.from)) {
+	if !ok || it.made == nil || len(x.acts) == 0 || w.isQuestion() || len(w.s.timesInside(c.from, c.to)) > 0 || w.g.lex.containsWord("reactions", w.s.firstWord(c.from)) || w.g.isOnlyReference(fresh) {
 		return noPlan()
 	}
 	if p := w.g.inDialogue(nil).planSingle(w.g.parseSentence(fresh, w.s.now), 0, false); p.intent != nil && p.intent.rank >= 0 {

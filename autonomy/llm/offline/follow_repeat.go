@@ -4,16 +4,19 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"hob/platform/text/dateparse"
 )
 
 // beginsWithAnd reports whether the message continues the previous one. "and" is a polite phrase, so
 // it is not in the tokens.
 func (w *intentDraft) beginsWithAnd() bool {
+	return w.beginsWith("continuing-words")
+}
+
+// beginsWith reports whether the first word of the message, after interjections, is in a list.
+func (w *intentDraft) beginsWith(list string) bool {
 	for _, word := range strings.Fields(strings.ToLower(w.s.text)) {
 		if word = strings.Trim(word, ",.!"); !w.g.lex.containsWord("interjections", word) {
-			return slices.Contains([]string{"and", "also", "plus", "what", "how", "then"}, word)
+			return w.g.lex.containsWord(list, word)
 		}
 	}
 	return false
@@ -23,6 +26,9 @@ func (w *intentDraft) beginsWithAnd() bool {
 func followSame(w *intentDraft) (plan, bool) {
 	x, ok := w.g.talk.exchangeAgo(0)
 	if !ok || len(x.acts) == 0 || !x.acts[len(x.acts)-1].isEffectful() {
+		return noPlan()
+	}
+	if !w.beginsWith("additional-words") && !slices.ContainsFunc([]string{"same", "again", "too", "well", "also"}, w.hasKeyword) {
 		return noPlan()
 	}
 	return w.repeatAt(x.own)
@@ -58,6 +64,10 @@ func (w *intentDraft) repeatAt(own string) (plan, bool) {
 				was.at = at
 			}
 		}
+		if it, ok := w.g.talk.focusItem(); ok && err2 == nil && next.every != "" && it.kind == "reminder" { // "and the same every week"
+			at, clock, day := w.itemTime(it)
+			return w.repeatEvery(it, next, at, clock, day)
+		}
 		if err1 == nil && err2 == nil && was.clock && !was.part && !next.clock && next.every == "" && was.every == "" {
 			phrase = "on " + next.at.Format(time.DateOnly) + " at " + was.at.Format("15:04")
 		}
@@ -71,6 +81,18 @@ func (w *intentDraft) repeatAt(own string) (plan, bool) {
 	}
 	p := alone.planRequests(text, w.s.now, w.depth)
 	return p, p.outcome == act || p.outcome == ask
+}
+
+// repeatEvery plans a repeating reminder like an earlier one, at the same time of day.
+func (w *intentDraft) repeatEvery(it item, t timing, at time.Time, clock, day bool) (plan, bool) {
+	args, ok := w.mergeEvery(t, at, clock, day)
+	if !ok || it.made == nil {
+		return noPlan()
+	}
+	args["text"] = it.ref
+	p, _ := planCall("create_reminder", args)
+	p.accounted = true
+	return p, true
 }
 
 // followNextDay repeats the last question for the day after its day.
@@ -119,8 +141,10 @@ func (w *intentDraft) remindOfMore(before plan) (plan, bool) {
 	if !t.at.After(w.s.now) || w.g.unexplainedText(w.g.parseSentence(text, w.s.now), true) != "" {
 		return noPlan()
 	}
-	return planConfirmation("Should I remind you "+dateparse.Format(t.at, w.s.now)+" of "+quoteText(text)+"?",
-		plan{outcome: act, accounted: true, calls: []call{{"create_reminder", argsOf("text", text, "at", t.at.Format(time.RFC3339))}}}), true
+	if w.g.isOnlyReference(w.s.originalText(from, to)) {
+		return noPlan()
+	}
+	return w.offerAgain(offer{text, []map[string]any{argsOf("at", t.at.Format(time.RFC3339))}})
 }
 
 // followMore continues the last request: "spent 8 on a sandwich", "and 3 on a coffee".

@@ -334,7 +334,11 @@ func (g *grammar) replaceSame(q *question, text string, now time.Time) string {
 	}
 	w := intentDraft{g: g, interpretation: interpretation{s: g.parseSentence(text, now)}}
 	it, ok := g.talk.focusItem()
-	if q != nil && q.agree != nil && len(q.agree.calls) == 1 {
+	switch {
+	case q == nil:
+	case q.offer != nil && len(q.offer.times) == 1:
+		it, ok = offeredItem(q.offer.times[0]), true
+	case q.agree != nil && len(q.agree.calls) == 1:
 		c := q.agree.calls[0]
 		it, ok = item{made: &pastCall{tool: c.name, args: c.args}}, true
 	}

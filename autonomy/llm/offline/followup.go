@@ -46,7 +46,7 @@ func (t *turn) pendingQuestion() *question {
 		case p.answered, p.intent != nil && p.intent.name == "nevermind", strings.HasSuffix(x.reply, "?"):
 			q = nil
 		}
-		if age++; age > unrelated || age > 1 && q != nil && q.agree != nil { // "yes" must follow the question
+		if age++; age > unrelated || age > 1 && q != nil && q.agree != nil && q.offer == nil { // "yes" must follow the question
 			q = nil
 		}
 	}
@@ -71,6 +71,9 @@ func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
 	if q.complete == nil && q.agree == nil {
 		return g.planRequests(text, now, 0)
 	}
+	if p, ok := g.amendQuestion(q, text, now); ok {
+		return p
+	}
 	alone := g.inDialogue(nil)
 	direct := alone.planRequests(text, now, 0)
 	if q.lang != nil && (direct.lang == nil || direct.intent == nil) { // "no" is Spanish too
@@ -80,7 +83,7 @@ func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
 		}
 	}
 	if q.agree != nil {
-		if direct.intent != nil && direct.intent.name == "yes" && direct.outcome != act {
+		if direct.intent != nil && direct.intent.name == "yes" && direct.outcome != act || q.offer != nil && g.isYes(text, now) {
 			p := *q.agree
 			p.answered = true
 			return p

@@ -40,6 +40,7 @@ type question struct {
 	complete func(answer string) (wish string, ok bool)
 	agree    *plan
 	options  []option
+	offer    *offer   // the reminder that the question offers
 	lang     *grammar // of a question in another language than English
 }
 

@@ -1,0 +1,284 @@
+package offline
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hob/platform/text/dateparse"
+)
+
+// offer is a reminder that an open question offers. Until the user agrees or declines, messages can change
+// its times and its text. Each change asks again.
+type offer struct {
+	text  string
+	times []map[string]any // arguments of create_reminder: "at" or "every"
+}
+
+// withOffer attaches the reminder that a question offers at a time. A text that refers only to something
+// else, such as "the same", is never offered.
+func (w *intentDraft) withOffer(p plan, t timing, text string) (plan, bool) {
+	if w.g.isOnlyReference(text) || p.question == nil {
+		return noPlan()
+	}
+	args := argsOf("at", t.rfc3339())
+	if t.every != "" {
+		args = argsOf("every", t.every)
+	}
+	if t.every != "" || t.clock && !t.none {
+		p.question.offer = &offer{text: text, times: []map[string]any{args}}
+	}
+	return p, true
+}
+
+// isOnlyReference reports whether a text consists only of words that refer to something else, such as
+// "too", "the same" or "that one".
+func (g *grammar) isOnlyReference(text string) bool {
+	for _, f := range strings.Fields(strings.ToLower(text)) {
+		f = strings.Trim(f, `.,!?;:"“”`)
+		if f != "" && !g.lex.containsWord("reference-words", f) && !g.lex.containsWord("unspecific", f) {
+			return false
+		}
+	}
+	return true
+}
+
+// amendQuestion applies a message to the question of the last reply: it declines it, or changes the reminder
+// that the question offers.
+func (g *grammar) amendQuestion(q *question, text string, now time.Time) (plan, bool) {
+	if q.lang != nil || !g.isLatest(q) {
+		return noPlan()
+	}
+	w := &intentDraft{g: g, interpretation: interpretation{s: g.parseSentence(text, now)}}
+	if slots, ok := w.tryEdge("prefix.instead", capture{to: len(w.s.tokens)}); ok { // "Saturday instead of Friday"
+		w.s = g.parseSentence(w.s.originalText(slots["rest"].from, slots["rest"].to), now)
+	}
+	all := capture{to: len(w.s.tokens)}
+	if slots, ok := w.tryEdge("prefix.decline", all); ok && w.isSeparate(slots["rest"]) {
+		return w.declineQuestion(slots["rest"])
+	}
+	if q.offer == nil || g.classOf(w.s) == aQuestion && !g.lex.containsWord("asking-modals", w.s.firstWord(0)) {
+		return noPlan()
+	}
+	if slots, ok := w.tryEdge("prefix.lead", all); ok {
+		return w.addLead(*q.offer, slots)
+	}
+	if slots, ok := w.tryEdge("prefix.length", all); ok {
+		length := w.s.originalText(slots["length"].from, slots["length"].to)
+		if by, ok := w.durationOf(length); ok && by > 0 {
+			return w.offerAgain(offer{q.offer.text + " (" + length + ")", q.offer.times})
+		}
+		return noPlan()
+	}
+	if p, ok := w.moveOffer(*q.offer); ok {
+		return p, true
+	}
+	if slots, ok := w.tryEdge("prefix.detail", all); ok && len(w.s.allTimes()) == 0 {
+		way, detail := w.s.normalizedText(slots["way"].from, slots["way"].to), w.s.originalText(slots["few_detail"].from, slots["few_detail"].to)
+		if !g.isOnlyReference(detail) && !strings.Contains(" "+strings.ToLower(q.offer.text)+" ", " "+way+" ") {
+			return w.offerAgain(offer{q.offer.text + " " + way + " " + detail, q.offer.times})
+		}
+	}
+	return noPlan()
+}
+
+// isLatest reports whether a question is what the conversation is about: it is the last reply, or it offers
+// a reminder and the exchange since then mentioned no record.
+func (g *grammar) isLatest(q *question) bool {
+	last, _ := g.talk.exchangeAgo(0)
+	before, _ := g.talk.exchangeAgo(1)
+	if strings.HasSuffix(last.reply, q.text) {
+		return true
+	}
+	_, mentioned := last.listItems()
+	return q.offer != nil && !mentioned && strings.HasSuffix(before.reply, q.text)
+}
+
+// isSeparate reports whether the words after "cancel it" are a separate clause: "drop it at the post
+// office" and "cancel that gym contract" may be the text that Hob asked for.
+func (w *intentDraft) isSeparate(rest capture) bool {
+	if rest.from == rest.to {
+		return true
+	}
+	first := w.s.firstWord(rest.from)
+	return w.s.tokens[rest.from].kind == punct || w.s.tokens[rest.from-1].kind == punct || w.g.lex.containsWord("pronouns", first) || w.g.lex.containsWord("joints", first) || w.g.lex.containsWord("condition-words", first)
+}
+
+// declineQuestion handles "cancel it, I quit yoga". The rest is a reason or another request, but no time,
+// which would be a correction.
+func (w *intentDraft) declineQuestion(rest capture) (plan, bool) {
+	p := plan{outcome: chat, say: w.g.replyText("never-mind"), intent: w.g.intentNamed("nevermind"), accounted: true}
+	if rest.from < rest.to {
+		next := w.g.inDialogue(nil).planRequests(w.s.originalText(rest.from, len(w.s.tokens)), w.s.now, 0)
+		switch {
+		case next.intent != nil && next.intent.rank >= 0 && (next.outcome == act || next.outcome == ask) && !next.intent.statement:
+			p = next
+		case len(w.s.allTimes()) > 0:
+			return noPlan()
+		}
+	}
+	p.answered = true
+	return p, true
+}
+
+// offerAgain asks whether a changed offer is right.
+func (w *intentDraft) offerAgain(o offer) (plan, bool) {
+	agreed := plan{outcome: act, accounted: true}
+	var when []string
+	for _, args := range o.times {
+		args = maps.Clone(args)
+		args["text"] = o.text
+		agreed.calls = append(agreed.calls, call{"create_reminder", args})
+		made := pastCall{args: args}
+		if every := made.stringArg("every"); every != "" {
+			e, err := dateparse.ParseEvery(every, w.s.now)
+			if err != nil {
+				return noPlan()
+			}
+			when = append(when, dateparse.DescribeEvery(e))
+			continue
+		}
+		at, err := time.Parse(time.RFC3339, made.stringArg("at"))
+		if err != nil || !at.After(w.s.now) {
+			return noPlan()
+		}
+		when = append(when, dateparse.Format(at.In(w.s.now.Location()), w.s.now))
+	}
+	p := planConfirmation("Should I remind you "+strings.Join(when, " and ")+" of "+quoteText(o.text)+"?", agreed)
+	p.question.offer = &o
+	return p, true
+}
+
+// addLead handles "and add a reminder an hour before". A reminder that is not an additional one replaces the
+// offered one, and names the time of the event.
+func (w *intentDraft) addLead(o offer, slots map[string]capture) (plan, bool) {
+	by, ok := w.durationOf(w.s.originalText(slots["lead"].from, slots["lead"].to))
+	old, clock, day := w.itemTime(offeredItem(o.times[0]))
+	if !ok || by <= 0 || len(o.times) > 1 || !clock || !day {
+		return noPlan()
+	}
+	early := argsOf("at", old.Add(-by).Format(time.RFC3339))
+	if _, more := slots["more"]; more {
+		return w.offerAgain(offer{o.text, []map[string]any{early, o.times[0]}})
+	}
+	return w.offerAgain(offer{o.text + " (" + old.Format("15:04") + ")", []map[string]any{early}})
+}
+
+// offeredItem returns an offered reminder as a record of the conversation.
+func offeredItem(args map[string]any) item {
+	return item{kind: "reminder", made: &pastCall{tool: "create_reminder", args: args}}
+}
+
+// moveOffer handles "no, she can only do 11:30", "and the same every week" and "on Friday too".
+func (w *intentDraft) moveOffer(o offer) (plan, bool) {
+	t, more, ok := w.amendedTime(o.text)
+	if !ok || len(o.times) > 1 {
+		return noPlan()
+	}
+	next, ok := w.mergeTime(offeredItem(o.times[0]), t)
+	switch {
+	case !ok:
+		return noPlan()
+	case more && t.every == "":
+		return w.offerAgain(offer{o.text, []map[string]any{o.times[0], next}})
+	}
+	return w.offerAgain(offer{o.text, []map[string]any{next}})
+}
+
+// amendedTime returns the time in a message that says nothing else. more is true for an additional time.
+func (w *intentDraft) amendedTime(offered string) (t timing, more, ok bool) {
+	spans := w.s.allTimes()
+	inside := func(i int) bool {
+		return slices.ContainsFunc(spans, func(sp *span) bool { return i >= sp.from && i < sp.to })
+	}
+	isNot := func(i int) bool { return i >= 0 && w.g.lex.containsWord("negations", w.s.tokens[i].norm) }
+	spans = slices.DeleteFunc(slices.Clone(spans), func(sp *span) bool { return sp.from > 0 && w.s.tokens[sp.from-1].norm == "not" }) // "Friday, not Thursday"
+	named := strings.Fields(strings.ToLower(offered))
+	all := w.s.allTimes()
+	number := ""
+	for i, tok := range w.s.tokens {
+		switch {
+		case tok.kind == punct, inside(i), slices.Contains(named, tok.norm):
+		case slices.ContainsFunc(all, func(sp *span) bool { return i >= sp.from && i < sp.to }): // a rejected time
+		case isNot(i) && tok.norm != "no" && !slices.ContainsFunc(all, func(sp *span) bool { return sp.from == i+1 }):
+			return timing{}, false, false
+		case w.g.lex.containsWord("additional-words", tok.norm):
+			more = true
+		case isDigit(tok.norm[0]) && len(tok.norm) < 3 && number == "":
+			number = tok.norm
+		case !w.g.isAmendWord(tok.norm):
+			return timing{}, false, false
+		}
+	}
+	if len(spans) == 0 && number != "" {
+		spans, number = w.g.parseSentence("at "+number, w.s.now).allTimes(), ""
+	}
+	if len(spans) == 0 || number != "" {
+		return timing{}, false, false
+	}
+	t, err := w.joinTimes(spans)
+	return t, more, err == nil && !t.none && !t.vague
+}
+
+// isAmendWord reports whether a word may stand around a new time for an offer.
+func (g *grammar) isAmendWord(word string) bool {
+	return slices.ContainsFunc([]string{"amend-words", "answer-fillers", "reference-words", "pronouns", "interjections", "correction-starts", "prepositions", "please", "negations"}, func(list string) bool {
+		return g.lex.containsWord(list, word)
+	})
+}
+
+// mergeTime returns the arguments of a reminder at t: a day alone keeps the time of day, a time of day alone
+// the day, and a recurrence keeps the time of day, and the day of the week if it names none.
+func (w *intentDraft) mergeTime(it item, t timing) (map[string]any, bool) {
+	old, clock, day := w.itemTime(it)
+	cron := strings.Fields(it.made.stringArg("every"))
+	onlyClock := t.clock && !t.part && w.isClockOnly(t)
+	switch {
+	case t.every != "":
+		return w.mergeEvery(t, old, clock, day)
+	case t.part && day: // "in the evening" keeps the day
+		m, err := dateparse.Parse(old.Format("2 January 2006 ")+"in the "+strings.TrimPrefix(strings.TrimPrefix(t.phrase, "in "), "the "), w.s.now)
+		if err == nil && m.HasClock && sameDay(m.Time, old) {
+			return argsOf("at", m.Time.Format(time.RFC3339)), true
+		}
+		return argsOf("at", t.rfc3339()), true
+	case len(cron) == 5 && onlyClock:
+		at := w.clocksFor(t, it)[0]
+		cron[0], cron[1] = strconv.Itoa(at.Minute()), strconv.Itoa(at.Hour())
+		return argsOf("every", strings.Join(cron, " ")), true
+	case len(cron) > 0:
+		next, ok := mergeRecurrence(strings.Join(cron, " "), t)
+		return argsOf("every", next), ok
+	case onlyClock && day:
+		return argsOf("at", atClock(old, w.clocksFor(t, it)[0]).Format(time.RFC3339)), true
+	case !t.clock && clock:
+		return argsOf("at", atClock(t.at, old).Format(time.RFC3339)), true
+	}
+	return argsOf("at", t.rfc3339()), t.clock
+}
+
+// mergeEvery returns the recurrence t with the time of day and the day of the week of a record so far.
+func (w *intentDraft) mergeEvery(t timing, old time.Time, clock, day bool) (map[string]any, bool) {
+	tries := []string{t.phrase}
+	if clock {
+		tries = slices.Insert(tries, 0, t.phrase+" at "+old.Format("15:04"))
+	}
+	if _, bare := w.g.lex.meaningOf("bare-weeks", strings.ToLower(t.phrase)); bare && day {
+		tries[0] = "every " + old.Format("Monday") + strings.TrimPrefix(tries[0], t.phrase)
+	} else if strings.HasSuffix(strings.ToLower(t.phrase), " weeks") && day {
+		tries = slices.Insert(tries, 0, t.phrase+" on "+old.Format("Monday at 15:04"))
+	}
+	for _, try := range tries {
+		e, err := dateparse.ParseEvery(try, w.s.now)
+		switch {
+		case err != nil:
+		case e.Cron == "" || e.Except != "":
+			return argsOf("every", try), true
+		default:
+			return argsOf("every", e.Cron), true
+		}
+	}
+	return nil, false
+}

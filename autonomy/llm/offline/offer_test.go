@@ -1,0 +1,198 @@
+package offline
+
+import (
+	"strings"
+	"testing"
+)
+
+// hearAll sends messages that must cause no calls, and then the last one, whose calls it returns.
+func (c *conversation) hearAll(t *testing.T, messages ...string) []string {
+	t.Helper()
+	for _, s := range messages[:len(messages)-1] {
+		if calls := c.hear(s); len(calls) > 0 {
+			t.Fatalf("%q called %v", s, calls)
+		}
+	}
+	var out []string
+	for _, call := range c.hear(messages[len(messages)-1]) {
+		out = append(out, call.Name+string(call.Args))
+	}
+	return out
+}
+
+func TestAnOfferIsChangedBeforeTheUserAgrees(t *testing.T) {
+	const offered = "coffee with Nadja on friday at 10"
+	tests := []struct {
+		changes string // messages, joined by "; "
+		asks    string
+		want    []string
+	}{
+		{"hm no she can only do 11:30", "Fri 6 Mar at 11:30 of “coffee with Nadja”", []string{`{"at":"2026-03-06T11:30:00+02:00","text":"coffee with Nadja"}`}},
+		{"no, at 11", "Fri 6 Mar at 11:00 of", []string{`{"at":"2026-03-06T11:00:00+02:00","text":"coffee with Nadja"}`}},
+		{"make it 11", "Fri 6 Mar at 11:00 of", []string{`{"at":"2026-03-06T11:00:00+02:00","text":"coffee with Nadja"}`}},
+		{"can we make it 11:30?", "Fri 6 Mar at 11:30 of", []string{`{"at":"2026-03-06T11:30:00+02:00","text":"coffee with Nadja"}`}},
+		{"saturday not friday", "Sat 7 Mar at 10:00 of", []string{`{"at":"2026-03-07T10:00:00+02:00","text":"coffee with Nadja"}`}},
+		{"saturday instead of friday", "Sat 7 Mar at 10:00 of", []string{`{"at":"2026-03-07T10:00:00+02:00","text":"coffee with Nadja"}`}},
+		{"sorry, I meant monday at 9", "Mon 9 Mar at 09:00 of", []string{`{"at":"2026-03-09T09:00:00+02:00","text":"coffee with Nadja"}`}},
+		{"same time on monday", "Mon 9 Mar at 10:00 of", []string{`{"at":"2026-03-09T10:00:00+02:00","text":"coffee with Nadja"}`}},
+		{"do it on saturday instead", "Sat 7 Mar at 10:00 of", []string{`{"at":"2026-03-07T10:00:00+02:00","text":"coffee with Nadja"}`}},
+		{"in the evening", "Fri 6 Mar at 18:00 of", []string{`{"at":"2026-03-06T18:00:00+02:00","text":"coffee with Nadja"}`}},
+		{"and the same every week please", "every Friday at 10:00 of", []string{`{"every":"0 10 * * 5","text":"coffee with Nadja"}`}},
+		{"actually make it every week", "every Friday at 10:00 of", []string{`{"every":"0 10 * * 5","text":"coffee with Nadja"}`}},
+		{"every two weeks please", "every 2 weeks on Friday at 10:00 of", []string{`{"every":"every two weeks on Friday at 10:00","text":"coffee with Nadja"}`}},
+		{"on saturday too", "Fri 6 Mar at 10:00 and Sat 7 Mar at 10:00 of", []string{`{"at":"2026-03-06T10:00:00+02:00","text":"coffee with Nadja"}`, `{"at":"2026-03-07T10:00:00+02:00","text":"coffee with Nadja"}`}},
+		{"and add a reminder an hour before", "Fri 6 Mar at 09:00 and Fri 6 Mar at 10:00 of", []string{`{"at":"2026-03-06T09:00:00+02:00","text":"coffee with Nadja"}`, `{"at":"2026-03-06T10:00:00+02:00","text":"coffee with Nadja"}`}},
+		{"remind me an hour before", "Fri 6 Mar at 09:00 of “coffee with Nadja (10:00)”", []string{`{"at":"2026-03-06T09:00:00+02:00","text":"coffee with Nadja (10:00)"}`}},
+		{"it takes 75 minutes", "Fri 6 Mar at 10:00 of “coffee with Nadja (75 minutes)”", []string{`{"at":"2026-03-06T10:00:00+02:00","text":"coffee with Nadja (75 minutes)"}`}},
+		{"it's at Luigi's", "Fri 6 Mar at 10:00 of “coffee with Nadja at Luigi's”", []string{`{"at":"2026-03-06T10:00:00+02:00","text":"coffee with Nadja at Luigi's"}`}},
+		{"she can only do 11:30; another reminder 30 minutes before", "Fri 6 Mar at 11:00 and Fri 6 Mar at 11:30 of", []string{`{"at":"2026-03-06T11:00:00+02:00","text":"coffee with Nadja"}`, `{"at":"2026-03-06T11:30:00+02:00","text":"coffee with Nadja"}`}},
+	}
+	for _, tc := range tests {
+		t.Run(tc.changes, func(t *testing.T) {
+			c := talk(t)
+			if calls := c.hearAll(t, append([]string{offered}, strings.Split(tc.changes, "; ")...)...); len(calls) > 0 {
+				t.Fatalf("the change called %v", calls)
+			}
+			if got := c.say(); !strings.Contains(got, "Should I remind you "+tc.asks) || !strings.HasSuffix(got, "?") {
+				t.Fatalf("asked %q", got)
+			}
+			var expected []string
+			for _, args := range tc.want {
+				expected = append(expected, "create_reminder"+args)
+			}
+			want(t, c.hear("yes"), expected...)
+		})
+	}
+}
+
+func TestAnOpenQuestionIsDeclined(t *testing.T) {
+	for _, asked := range []string{"yoga class on tuesday at 18:30", "remind me to call mum", "add a task"} {
+		for _, no := range []string{
+			"cancel it, i quit yoga", "cancel it", "forget it", "never mind", "nevermind then", "drop it please", "oh no, it's cancelled",
+			"i don't need that any more", "no need", "scratch that", "actually, forget about it", "I changed my mind",
+		} {
+			t.Run(asked+"/"+no, func(t *testing.T) {
+				c := talk(t)
+				if calls := c.hearAll(t, asked, no); len(calls) > 0 || strings.HasSuffix(c.say(), "?") {
+					t.Fatalf("declined with %v %q", calls, c.say())
+				}
+				if calls := c.hear("yes"); len(calls) > 0 {
+					t.Errorf("yes called %v", calls)
+				}
+			})
+		}
+	}
+}
+
+func TestTheTextThatHobAskedForIsNoRefusal(t *testing.T) {
+	for said, expected := range map[string]string{
+		"cancel that gym contract":          "cancel that gym contract",
+		"drop it at the post office":        "drop it at the post office",
+		"stop that noise of the neighbours": "stop that noise of the neighbours",
+	} {
+		if got := talk(t).hearAll(t, "remind me tomorrow at 9", said); strings.Join(got, " ") != `create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"`+expected+`"}` {
+			t.Errorf("%q called %v", said, got)
+		}
+	}
+}
+
+func TestADeclinedOfferMayBeFollowedByARequest(t *testing.T) {
+	for said, expected := range map[string]string{
+		"never mind, add milk to the shopping list":        `create_task{"project":"shopping list","title":"milk"}`,
+		"cancel it, remind me tomorrow at 9 to call Nadja": `create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"call Nadja"}`,
+		"cancel the dentist reminder":                      `cancel_reminder{"reminder":"dentist"}`,
+		"remind me tomorrow at 9 to call mum":              `create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"call mum"}`,
+		"spent 12 on lunch":                                `log_expense{"amount":12,"category":"lunch"}`,
+		"add a task to buy a mat":                          `create_task{"title":"buy a mat"}`,
+		"what are my tasks?":                               `list_tasks{}`,
+		"remember that Nadja likes tea":                    `remember{"text":"Nadja likes tea"}`,
+		"wake me at 6 tomorrow":                            `create_reminder{"at":"2026-03-05T06:00:00+02:00","text":"wake up"}`,
+		"note: the boiler hums":                            `create_note{"text":"the boiler hums"}`,
+	} {
+		if got := talk(t).hearAll(t, "coffee with Nadja on friday at 10", said); strings.Join(got, " ") != expected {
+			t.Errorf("%q called %v, want %s", said, got, expected)
+		}
+	}
+}
+
+func TestCancelItMeansTheRecordIfAnotherAnswerCameBetween(t *testing.T) {
+	c := talk(t)
+	c.hear("remind me on tuesday at 18:30 of yoga")
+	c.result("OK")
+	c.hear("remind me to call mum")
+	c.hear("what time is it?")
+	want(t, c.hear("cancel it"), `cancel_reminder{"reminder":"yoga"}`)
+}
+
+func TestAnOfferStaysOpenWhileTheUserAsksSomething(t *testing.T) {
+	for said, expected := range map[string]string{
+		"cancel it, i quit yoga": "", "forget it": "",
+		"make it 19:00 then": "every Tuesday at 19:00", "on thursdays": "every Thursday at 18:30", "it takes 75 minutes": "(75 minutes)",
+	} {
+		c := talk(t)
+		c.hearAll(t, "yoga class on tuesday at 18:30", "and the same every week please", "what time is it?")
+		if calls := c.hear(said); len(calls) > 0 || !strings.Contains(c.say(), expected) || strings.Contains(c.say(), "Should I") == (expected == "") {
+			t.Errorf("%q: %v %q", said, calls, c.say())
+		}
+	}
+}
+
+func TestATextThatOnlyRefersIsNeverOffered(t *testing.T) {
+	for _, said := range []string{
+		"and on friday too", "and the same every week please", "that one on friday at 9", "the same tomorrow at 8", "it on monday at 9",
+		"too tomorrow at 9", "the other one on friday at 10", "this again tomorrow at 7", "another one on sunday at 10", "both tomorrow at 9", "on friday at 9 as well",
+	} {
+		for _, before := range []string{"", "what time is it?"} {
+			c := talk(t)
+			if before != "" {
+				c.hear(before)
+			}
+			if calls := c.hear(said); len(calls) > 0 || strings.Contains(c.say(), "Should I") {
+				t.Errorf("%q after %q: %v %q", said, before, calls, c.say())
+			}
+		}
+	}
+}
+
+func TestTheSameReminderAtAnotherTime(t *testing.T) {
+	tests := []struct{ first, second, want string }{
+		{"wake me at 6:20 tomorrow", "and on friday too", `{"at":"2026-03-06T06:20:00+02:00","text":"wake up"}`},
+		{"wake me at 6:20 tomorrow", "also on friday", `{"at":"2026-03-06T06:20:00+02:00","text":"wake up"}`},
+		{"wake me at 6:20 tomorrow", "and friday as well", `{"at":"2026-03-06T06:20:00+02:00","text":"wake up"}`},
+		{"wake me at 6:20 tomorrow", "the same on friday", `{"at":"2026-03-06T06:20:00+02:00","text":"wake up"}`},
+		{"remind me on tuesday at 18:30 of yoga", "and the same every week please", `{"every":"30 18 * * 2","text":"yoga"}`},
+		{"remind me on tuesday at 18:30 of yoga", "and the same every day", `{"every":"30 18 * * *","text":"yoga"}`},
+		{"remind me on tuesday at 18:30 of yoga", "also on thursday", `{"at":"2026-03-05T18:30:00+02:00","text":"yoga"}`},
+		{"remind me on tuesday at 18:30 of yoga", "on thursday too please", `{"at":"2026-03-05T18:30:00+02:00","text":"yoga"}`},
+		{"remind me every weekday at 8 to take my pill", "also on saturdays", `{"every":"0 8 * * 6","text":"take my pill"}`},
+		{"remind me every weekday at 8 to take my pill", "hm wait, also saturdays", `{"every":"0 8 * * 6","text":"take my pill"}`},
+	}
+	for _, tc := range tests {
+		c := talk(t)
+		c.hear(tc.first)
+		c.result("OK")
+		want(t, c.hear(tc.second), "create_reminder"+tc.want)
+	}
+}
+
+func TestAQuestionAboutAlarmsSetsNone(t *testing.T) {
+	for _, said := range []string{
+		"any alarms set for tomorrow?", "any alarms set for tomorrow", "any alarm set for tomorrow morning?", "any alarms tomorrow?", "any timers running?",
+		"any reminders for friday?", "are there any alarms for tomorrow?", "is there an alarm set for tomorrow?", "any reminders set for today?", "do i have any alarms set for tomorrow?", "any alarms on for monday?",
+	} {
+		c := talk(t)
+		want(t, c.hear(said), "list_reminders{}")
+	}
+}
+
+func TestThanksInMoreWords(t *testing.T) {
+	for _, said := range []string{
+		"thanks a bunch", "thanks a million", "thanks heaps", "thanks a ton", "thank you for listening", "thanks for everything", "thank you for your help",
+		"thanks for asking", "thanks for reminding me", "thank you so much for your time", "cheers for that",
+	} {
+		c := talk(t)
+		if calls := c.hear(said); len(calls) > 0 || c.say() != "You are welcome." {
+			t.Errorf("%q: %v %q", said, calls, c.say())
+		}
+	}
+}
