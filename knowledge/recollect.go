@@ -109,10 +109,11 @@ func (b *Base) Recollect(ctx context.Context, q store.Querier, r RecollectReques
 // affairs if it contains a word such as "my" or names a known person or organisation.
 func (b *Base) relevanceOf(q store.Querier, r RecollectRequest, a WordAnswer) (need relevance, err error) {
 	need = otherRelevance
-	if first := textnorm.FoldedWords(r.Text[:min(len(r.Text), maxAsked)]); !endsWithQuestion(r.Text) && (len(first) == 0 || !loadQuestionWords().asks[first[0]]) {
+	words := textnorm.FoldedWords(r.Text[:min(len(r.Text), maxAsked)])
+	if asks := loadQuestionWords().asks; !endsWithQuestion(r.Text) && !slices.ContainsFunc(words, func(w string) bool { return asks[w] }) {
 		need.outside = never // an order needs no untrusted text, which would taint what it asks for
 	}
-	for _, w := range textnorm.FoldedWords(r.Text[:min(len(r.Text), maxAsked)]) {
+	for _, w := range words {
 		if say.Mine(w) || slices.Contains(firstPersons, w) {
 			need = ownRelevance
 		}
