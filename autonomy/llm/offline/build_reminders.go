@@ -50,7 +50,7 @@ func addReminder(w *intentDraft) (plan, bool) {
 	d.text = w.reminderText(d.text)
 	if w.hasKeyword("wake") || w.hasKeyword("wake-up") {
 		d.times = w.inTheMorning(d.times)
-		if t, err := w.joinTimes(d.times); err == nil && isAfternoonRule(t.every) && !hasHalfOfDay.MatchString(t.phrase) {
+		if w.isUnlikelyAfternoon(d.times) {
 			return w.askTime(nil, "At what time exactly should I wake you, in the morning?", func(when string) string { return "wake me " + when })
 		}
 	}
@@ -67,7 +67,9 @@ func addReminder(w *intentDraft) (plan, bool) {
 			return w.askTime(&dateparse.AmbiguousError{Phrase: t.phrase, Choices: []string{"tomorrow at " + t.at.Add(-12*time.Hour).Format("15:04"), "today at " + hour}}, "",
 				func(when string) string { return "set an alarm for " + when })
 		}
-		d.times = morning
+		if d.times = morning; w.isUnlikelyAfternoon(morning) {
+			return w.askTime(nil, "At what time exactly, and is it am or pm?", func(when string) string { return "set an alarm for " + when })
+		}
 	}
 	if c, ok := w.captureOf("timer"); ok {
 		if d.times, d.text = w.timerTime(c); len(d.times) == 0 {
@@ -104,6 +106,13 @@ func addReminder(w *intentDraft) (plan, bool) {
 		return p, true
 	}
 	return w.reminderCall(d)
+}
+
+// isUnlikelyAfternoon reports whether a recurrence was read as in the afternoon without being told so:
+// "an alarm for 5:45 on weekdays" hardly means 17:45.
+func (w *intentDraft) isUnlikelyAfternoon(times []*span) bool {
+	t, err := w.joinTimes(times)
+	return err == nil && isAfternoonRule(t.every) && !hasHalfOfDay.MatchString(t.phrase)
 }
 
 // isAppointment reports whether the time at the end belongs to the event instead of the reminder, as

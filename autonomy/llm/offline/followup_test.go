@@ -482,6 +482,8 @@ func TestTimesThatAskOrStay(t *testing.T) {
 		want []string
 	}{
 		{"wake me at 5 on weekdays except friday", nil},
+		{"alarm 5:45 on weekdays", nil},
+		{"set an alarm for half 6 every weekday", nil},
 		{"remind me to take my pill at 8 and 8", nil},
 		{"remind me at 9 pm tokyo time to call Haruki", nil},
 		{"add cucumbers, feta n olives to the shopping list", []string{`create_task{"project":"shopping list","title":"cucumbers"}`, `create_task{"project":"shopping list","title":"feta"}`, `create_task{"project":"shopping list","title":"olives"}`}},
