@@ -51,12 +51,11 @@ type relevance struct {
 	named uint64
 }
 
-// Messages about the user's own affairs or about known people, and all others. Questions about the
+// relevances returns those of messages about the user's own affairs or about known people, and of all others. Questions about the
 // world and instructions share words with rows by chance.
-var (
-	ownRelevance   = relevance{fact: 0.3, row: 0.45, outside: 0.5, unknown: 0.4}
-	otherRelevance = relevance{fact: 0.55, row: 0.5, outside: 0.65, unknown: 0.7}
-)
+func relevances() (own, other relevance) {
+	return relevance{fact: 0.3, row: 0.45, outside: 0.5, unknown: 0.4}, relevance{fact: 0.55, row: 0.5, outside: 0.65, unknown: 0.7}
+}
 
 // never is more than any share.
 const never = 2
@@ -108,14 +107,15 @@ func (b *Base) Recollect(ctx context.Context, q store.Querier, r RecollectReques
 // relevanceOf returns how much of a message a row must contain. A message is about the user's own
 // affairs if it contains a word such as "my" or names a known person or organisation.
 func (b *Base) relevanceOf(q store.Querier, r RecollectRequest, a WordAnswer) (need relevance, err error) {
-	need = otherRelevance
+	own, other := relevances()
+	need = other
 	words := textnorm.FoldedWords(r.Text[:min(len(r.Text), maxAsked)])
 	if asks := loadQuestionWords().asks; !endsWithQuestion(r.Text) && !slices.ContainsFunc(words, func(w string) bool { return asks[w] }) {
 		need.outside = never // an order needs no untrusted text, which would taint what it asks for
 	}
 	for _, w := range words {
 		if say.Mine(w) || slices.Contains(firstPersons, w) {
-			need = ownRelevance
+			need = own
 		}
 	}
 	if b.opt.Graph == nil {
@@ -127,7 +127,7 @@ func (b *Base) relevanceOf(q store.Querier, r RecollectRequest, a WordAnswer) (n
 			continue
 		}
 		if need.named == 0 {
-			need = ownRelevance
+			need = own
 		}
 		names := textnorm.FoldedWords(strings.Join(append([]string{e.Name}, e.Aliases...), " "))
 		for i, w := range a.Words {

@@ -144,31 +144,38 @@ const contacted = 3
 // addContacts appends the phone numbers and email addresses of the named people.
 func (g *Graph) addContacts(q store.Querier, named []knowledge.Entity, out []knowledge.Edge, limit int, asked bool) ([]knowledge.Edge, error) {
 	for _, e := range named[:min(len(named), contacted)] {
-		rows, err := q.Query(`SELECT a.text, a.kind, max(`+clean+`) AS clean, max(a.source) FROM entity_aliases a JOIN entities e ON e.id = a.entity LEFT JOIN docs d ON d.n = a.doc
-			WHERE a.entity IN (SELECT id FROM entities WHERE id = ?1 OR merged_into = ?1) AND a.kind IN ('`+byPhone+`', '`+byMail+`') GROUP BY a.key ORDER BY clean DESC, a.kind, a.text LIMIT 2`, e.ID)
-		if err != nil {
-			return nil, fmt.Errorf("graph: read addresses: %w", err)
-		}
-		for rows.Next() && len(out) < limit {
-			var value, kind, source string
-			var trusted bool
-			if err := rows.Scan(&value, &kind, &trusted, &source); err != nil {
-				return nil, errors.Join(fmt.Errorf("graph: read addresses: %w", err), rows.Close())
-			}
-			x := knowledge.Edge{
-				Relation: knowledge.Relation{From: e.ID, Name: kind, Provenance: provenance.Owner, CreatedAt: e.UpdatedAt},
-				FromName: e.Name, ToName: value, Text: e.Name + "'s " + contactKinds[kind] + " is " + value, Asked: asked,
-			}
-			if !trusted {
-				x.Provenance, x.Origins = provenance.Outside, []provenance.Origin{{Kind: "memory", Label: cmp.Or(source, e.ID)}}
-			}
-			out = append(out, x)
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		var err error
+		if out, err = addContactsOf(q, e, out, limit, asked); err != nil {
 			return nil, fmt.Errorf("graph: read addresses: %w", err)
 		}
 	}
 	return out, nil
+}
+
+// addContactsOf appends the phone numbers and email addresses of one person.
+func addContactsOf(q store.Querier, e knowledge.Entity, out []knowledge.Edge, limit int, asked bool) ([]knowledge.Edge, error) {
+	rows, err := q.Query(`SELECT a.text, a.kind, max(`+clean+`) AS clean, max(a.source) FROM entity_aliases a JOIN entities e ON e.id = a.entity LEFT JOIN docs d ON d.n = a.doc
+		WHERE a.entity IN (SELECT id FROM entities WHERE id = ?1 OR merged_into = ?1) AND a.kind IN ('`+byPhone+`', '`+byMail+`') GROUP BY a.key ORDER BY clean DESC, a.kind, a.text LIMIT 2`, e.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() && len(out) < limit {
+		var value, kind, source string
+		var trusted bool
+		if err := rows.Scan(&value, &kind, &trusted, &source); err != nil {
+			return nil, err
+		}
+		x := knowledge.Edge{
+			Relation: knowledge.Relation{From: e.ID, Name: kind, Provenance: provenance.Owner, CreatedAt: e.UpdatedAt},
+			FromName: e.Name, ToName: value, Text: e.Name + "'s " + contactKinds[kind] + " is " + value, Asked: asked,
+		}
+		if !trusted {
+			x.Provenance, x.Origins = provenance.Outside, []provenance.Origin{{Kind: "memory", Label: cmp.Or(source, e.ID)}}
+		}
+		out = append(out, x)
+	}
+	return out, rows.Err()
 }
 
 // askedRelations returns the relations that the words of a text ask for, and its content words that

@@ -95,7 +95,7 @@ func (g *Graph) MergeTx(tx *store.Tx, c knowledge.PairChange) (out knowledge.Pai
 	if err := decideTx(tx, newPair(a.ID, b.ID), true, c.At, &out); err != nil {
 		return out, err
 	}
-	return out, g.afterPairTx(tx, c, a.ID, &out)
+	return out, g.afterPairTx(tx, a.ID, &out)
 }
 
 // SplitTx records that the second name does not belong to the first entity. If the name belongs to
@@ -129,7 +129,7 @@ func (g *Graph) SplitTx(tx *store.Tx, c knowledge.PairChange) (out knowledge.Pai
 			if err := decideTx(tx, newPair(rest[0], with[0]), false, c.At, &out); err != nil {
 				return out, err
 			}
-			return out, g.afterPairTx(tx, c, a.ID, &out)
+			return out, g.afterPairTx(tx, a.ID, &out)
 		}
 		return out, fmt.Errorf("%w: %q belongs to several merged entries; give the id of one: %s", knowledge.ErrAmbiguous, textnorm.Ellipsize(c.Second, 60), strings.Join(append(with, rest...), ", "))
 	}
@@ -174,11 +174,11 @@ func (g *Graph) splitNameTx(tx *store.Tx, c knowledge.PairChange, a knowledge.En
 			return err
 		}
 	}
-	return g.afterPairTx(tx, c, a.ID, out)
+	return g.afterPairTx(tx, a.ID, out)
 }
 
 // afterPairTx recomputes which entities are merged, and returns the resulting entities in out.
-func (g *Graph) afterPairTx(tx *store.Tx, c knowledge.PairChange, first string, out *knowledge.PairChanged) (err error) {
+func (g *Graph) afterPairTx(tx *store.Tx, first string, out *knowledge.PairChanged) (err error) {
 	tx.AfterCommit(func() { g.resetNames(); g.Wake() })
 	if err := g.regroupNowTx(tx); err != nil {
 		return err

@@ -51,7 +51,7 @@ func (p *program) subscribeSession(ctx context.Context, req *mcp.SubscribeReques
 	}
 	if !p.following && !p.s.closing.Load() {
 		p.following = true
-		p.s.work.Go(p.followResources) //nolint:contextcheck // it ends with the last subscription
+		p.s.work.Go(p.followResources)
 	}
 	return nil
 }
