@@ -51,9 +51,10 @@ type relevance struct {
 	named uint64
 }
 
-// relevances returns those of messages about the user's own affairs or about known people, and of all others. Questions about the
-// world and instructions share words with rows by chance.
-func relevances() (own, other relevance) {
+// relevanceLimits returns the relevance that a row needs for messages about the user's own affairs
+// or about known people, and for all others. Questions about the world and instructions share words
+// with rows by chance.
+func relevanceLimits() (own, other relevance) {
 	return relevance{fact: 0.3, row: 0.45, outside: 0.5, unknown: 0.4}, relevance{fact: 0.55, row: 0.5, outside: 0.65, unknown: 0.7}
 }
 
@@ -107,7 +108,7 @@ func (b *Base) Recollect(ctx context.Context, q store.Querier, r RecollectReques
 // relevanceOf returns how much of a message a row must contain. A message is about the user's own
 // affairs if it contains a word such as "my" or names a known person or organisation.
 func (b *Base) relevanceOf(q store.Querier, r RecollectRequest, a WordAnswer) (need relevance, err error) {
-	own, other := relevances()
+	own, other := relevanceLimits()
 	need = other
 	words := textnorm.FoldedWords(r.Text[:min(len(r.Text), maxAsked)])
 	if asks := loadQuestionWords().asks; !endsWithQuestion(r.Text) && !slices.ContainsFunc(words, func(w string) bool { return asks[w] }) {
