@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"hob/knowledge"
 	"hob/platform/provenance"
@@ -35,7 +34,7 @@ func (d Deps) mergeEntities() tools.Tool {
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in mergeIn) (tools.Result, error) {
 			done, err := d.Linker.MergeTx(tx, pairOf(c, in.First, in.Second))
-			return pairResult(done, err, fmt.Sprintf("%s and %s are the same now: %%s.", quoteLine(textnorm.Ellipsize(in.First, 60)), quoteLine(textnorm.Ellipsize(in.Second, 60))))
+			return pairResult(done, err, quoteLine(textnorm.Ellipsize(in.First, 60))+" and "+quoteLine(textnorm.Ellipsize(in.Second, 60))+" are the same now: ", ".")
 		},
 		UndoTx: d.revertPair,
 	})
@@ -53,7 +52,7 @@ func (d Deps) splitEntity() tools.Tool {
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in splitIn) (tools.Result, error) {
 			done, err := d.Linker.SplitTx(tx, pairOf(c, in.Entity, in.Name))
-			return pairResult(done, err, "These are different now: %s; "+entityLine(done.Second)+".")
+			return pairResult(done, err, "These are different now: ", "; "+entityLine(done.Second)+".")
 		},
 		UndoTx: d.revertPair,
 	})
@@ -63,14 +62,15 @@ func pairOf(c tools.Call, first, second string) knowledge.PairChange {
 	return knowledge.PairChange{First: first, Second: second, Realm: c.Realm, Provenance: callProvenance(c), At: c.Now}
 }
 
-// pairResult returns the result of a merge or a split. format has a place for the first entity.
-func pairResult(done knowledge.PairChanged, err error, format string) (tools.Result, error) {
+// pairResult returns the result of a merge or a split. The line of the first entity stands between
+// before and after.
+func pairResult(done knowledge.PairChanged, err error, before, after string) (tools.Result, error) {
 	if err != nil {
 		return tools.Result{}, classifyLink(err)
 	}
 	list := []knowledge.FoundEntity{{Entity: done.First}, {Entity: done.Second}}
 	res := tools.Result{
-		Text: fmt.Sprintf(format, entityLine(done.First)), Data: done, Origins: entityOrigins(list),
+		Text: before + entityLine(done.First) + after, Data: done, Origins: entityOrigins(list),
 		Source: sourceOf(list, func(e knowledge.FoundEntity) provenance.Source { return e.Provenance }),
 	}
 	done.First, done.Second = knowledge.Entity{}, knowledge.Entity{} // the journal must not keep names
