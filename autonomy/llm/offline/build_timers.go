@@ -1,0 +1,158 @@
+package offline
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"hob/platform/text/textnorm"
+)
+
+// timerTime parses "10 minute" in "a 10 minute timer", and the name in "10 minutes for the pasta".
+func (w *intentDraft) timerTime(c capture) ([]*span, string) {
+	s := w.g.parseSentence("in "+w.s.originalText(c.from, c.to), w.s.now)
+	if len(s.spans) != 1 || s.spans[0].from > 1 {
+		return nil, ""
+	}
+	from := s.spans[0].to
+	if from >= len(s.tokens) {
+		return s.allTimes(), "timer"
+	}
+	name := bareName(s.originalText(from+1, len(s.tokens)))
+	second := slices.ContainsFunc(s.tokens[from:], func(t token) bool { return w.g.lex.containsWord("joints", t.norm) })
+	if second || !w.g.lex.containsWord("timer-joiners", s.tokens[from].norm) || name == "" {
+		return nil, ""
+	}
+	return s.allTimes(), name
+}
+
+// severalTimers handles "set two timers, one for 3 minutes and one for 8 minutes" and "set alarms for 6 and
+// 6:30".
+func severalTimers(w *intentDraft) (plan, bool) {
+	noun := strings.TrimSuffix(w.slotNorm("noun"), "s")
+	pieces := w.g.splitEnumeration(w.slotString("text"))
+	if n, ok := w.numberOf("number"); ok && int(n) != len(pieces) || len(pieces) < 2 || !w.noLead() || w.isQuestion() {
+		return noPlan()
+	}
+	_, unit, _ := strings.Cut(pieces[len(pieces)-1], " ")
+	out := plan{outcome: act, joined: true, accounted: true}
+	for _, piece := range pieces {
+		wish, ok := w.g.wishForAnother(piece, noun, "")
+		if !ok {
+			wish = "set a " + noun + " for " + piece
+		}
+		if parsesAsFigure(piece) && noun == "timer" { // "for 5 and 10 minutes"
+			wish += " " + unit
+		}
+		p := w.g.inDialogue(nil).planRequests(wish, w.s.now, w.depth+1)
+		if day := dayAfterClock(pieces[len(pieces)-1]); p.outcome != act && day != "" { // "at 6:50 and at 7:10 tomorrow"
+			p = w.g.inDialogue(nil).planRequests(wish+" "+day, w.s.now, w.depth+1)
+		}
+		if p.outcome != act || len(p.calls) != 1 || p.calls[0].name != "create_reminder" {
+			return planQuestion("I am not sure how to read "+quoteText(piece)+" in that. I changed nothing. Can you say one "+noun+" at a time?", nil)
+		}
+		out.calls = append(out.calls, p.calls[0])
+	}
+	return out, true
+}
+
+// dayAfterClock returns the words after the time of day: "tomorrow" of "one at 7:10 tomorrow".
+func dayAfterClock(piece string) string {
+	words := strings.Fields(piece)
+	i := slices.IndexFunc(words, func(s string) bool { return isDigit(s[0]) })
+	if i < 0 {
+		return ""
+	}
+	return strings.Join(words[i+1:], " ")
+}
+
+// wishForAnother returns the request that "another for 5 minutes" or "one at 7" stands for: the same kind of
+// reminder with the same text at another time.
+func (g *grammar) wishForAnother(said, noun, text string) (string, bool) {
+	w := intentDraft{g: g, interpretation: interpretation{s: &sentence{text: said, lex: g.lex, tokens: splitTokens(said, g.lex)}}}
+	slots, ok := w.tryEdge("prefix.another", capture{to: len(w.s.tokens)})
+	if !ok {
+		return "", false
+	}
+	rest := slots["rest"]
+	when := w.s.originalText(rest.from, rest.to)
+	if kind, ok := slots["noun"]; ok && w.s.normalizedText(kind.from, kind.to) != noun {
+		return "", false
+	}
+	if noun == "timer" || noun == "alarm" {
+		return "set a " + noun + " for " + when, true
+	}
+	return "remind me at " + when + " to " + strings.TrimSpace(text), text != ""
+}
+
+// followAnother handles "and another one for 7": it repeats the reminder that the conversation is about.
+func followAnother(w *intentDraft) (plan, bool) {
+	it, ok := w.g.talk.focusItem()
+	if !ok || it.kind != "reminder" || w.isQuestion() || !w.noLead() {
+		return noPlan()
+	}
+	noun, plain := w.g.lex.meaningOf("plain-reminders", strings.ToLower(it.ref))
+	for x, n := (exchange{}), 0; !plain && n < recent; n++ { // a timer with a name
+		if x, ok = w.g.talk.exchangeAgo(n); !ok || len(x.acts) > 0 {
+			for _, word := range textnorm.FoldedWords(x.own) {
+				noun, plain = w.g.lex.meaningOf("plain-nouns", word)
+				if plain {
+					break
+				}
+			}
+			break
+		}
+	}
+	wish, ok := w.g.wishForAnother(w.slotString("text"), cmp.Or(noun, "reminder"), quoteFree(it.ref))
+	if !ok {
+		return noPlan()
+	}
+	p := w.g.inDialogue(nil).planRequests(wish, w.s.now, w.depth)
+	return p, p.outcome == act || p.outcome == ask
+}
+
+// isRelative reports whether a time is relative to an unknown time, as in "10 minutes before the
+// meeting".
+func (w *intentDraft) isRelative(d textDetails) bool {
+	for _, sp := range d.times {
+		next := w.s.skipPunctuation(sp.to)
+		if sp.owner == w.s && next < len(w.s.tokens) && sp.to == next {
+			switch w.s.tokens[next].norm {
+			case "before", "after":
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// severalTimes creates one reminder for each time: "at 9 and at 18:00" means two reminders.
+func (w *intentDraft) severalTimes(d textDetails) (plan, bool) {
+	if len(d.times) < 2 {
+		return plan{}, false
+	}
+	out := plan{outcome: act}
+	for i, sp := range d.times {
+		if i > 0 && !w.joinedByAnd(d.times[i-1], sp) {
+			return plan{}, false
+		}
+		t, err := w.joinTimes([]*span{sp})
+		if err != nil || !t.clock || t.every != "" || !t.at.After(w.s.now) {
+			return plan{}, false
+		}
+		out.calls = append(out.calls, call{"create_reminder", argsOf("text", d.text, "at", t.rfc3339())})
+	}
+	return out, true
+}
+
+func (w *intentDraft) joinedByAnd(a, b *span) bool {
+	if a.owner != w.s || b.owner != w.s {
+		return false
+	}
+	for _, t := range w.s.tokens[min(a.to, b.from):b.from] {
+		if t.norm == "and" {
+			return true
+		}
+	}
+	return false
+}

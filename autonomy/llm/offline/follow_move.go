@@ -1,0 +1,183 @@
+package offline
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hob/platform/text/dateparse"
+	"hob/platform/text/lazyregexp"
+)
+
+// moveItem returns the plan that moves a record to t. A time of day alone keeps the day, and a day
+// alone keeps the time of day.
+func (w *intentDraft) moveItem(it item, t timing) (plan, bool) {
+	onlyClock := t.clock && !t.part && w.isClockOnly(t)
+	switch it.kind {
+	case "reminder":
+		if every := w.recurrenceOf(it); every != "" || t.every != "" {
+			if f := strings.Fields(every); onlyClock && len(f) == 5 {
+				return w.moveToClock(it, t, func(at time.Time) call {
+					f[0], f[1] = strconv.Itoa(at.Minute()), strconv.Itoa(at.Hour())
+					return call{"update_reminder", argsOf("reminder", it.ref, "every", strings.Join(f, " "))}
+				})
+			}
+			if next, ok := w.keepClock(it, t); ok {
+				return planCall("update_reminder", argsOf("reminder", it.ref, "every", next))
+			}
+			next, ok := mergeRecurrence(every, t)
+			if !ok {
+				return planQuestion("That reminder repeats. How often should I remind you, and at what time?", w.timeAnswer(func(when string) string { return "remind me " + when + " to " + it.ref }))
+			}
+			return planCall("update_reminder", argsOf("reminder", it.ref, "every", next))
+		}
+		if t.part { // "in the afternoon" keeps the day
+			old, _, day := w.itemTime(it)
+			m, err := dateparse.Parse(old.Format("2 January 2006 ")+"in the "+strings.TrimPrefix(strings.TrimPrefix(t.phrase, "in "), "the "), w.s.now)
+			if day && err == nil && m.HasClock && sameDay(m.Time, old) {
+				return planCall("update_reminder", argsOf("reminder", it.ref, "at", m.Time.Format(time.RFC3339)))
+			}
+		}
+		if !onlyClock {
+			return planCall("update_reminder", argsOf("reminder", it.ref, "at", t.dueDate()))
+		}
+		return w.moveToClock(it, t, func(at time.Time) call {
+			return call{"update_reminder", argsOf("reminder", it.ref, "at", at.Format("15:04"))}
+		})
+	case "task":
+		if t.every != "" {
+			return noPlan()
+		}
+		old, clock, day := w.itemTime(it)
+		due := t.dueDate()
+		switch {
+		case clock && !t.clock: // a day alone keeps the time of day
+			due = atClock(t.at, old).Format(time.RFC3339)
+		case day && onlyClock: // a time of day alone keeps the day
+			return w.moveToClock(it, t, func(at time.Time) call {
+				return call{"update_task", argsOf("task", it.ref, "due", atClock(old, at).Format(time.RFC3339))}
+			})
+		}
+		return planCall("update_task", argsOf("task", it.ref, "due", due))
+	case "expense", "habit":
+		if t.every != "" || onlyClock {
+			return noPlan()
+		}
+		day, err := w.pastDay(w.s.timesInside(0, len(w.s.tokens)))
+		if err != nil {
+			return noPlan()
+		}
+		return w.redoLast(it, argsOf("date", day))
+	}
+	return noPlan()
+}
+
+// moveToClock returns the plan that moves a record to a time of day, or asks for the half of the day.
+func (w *intentDraft) moveToClock(it item, t timing, move func(time.Time) call) (plan, bool) {
+	times := w.clocksFor(t, it)
+	if len(times) > 1 {
+		return askHalf(times, func(at time.Time) plan { return plan{outcome: act, accounted: true, calls: []call{move(at)}} }), true
+	}
+	return planCalls(move(times[0]))
+}
+
+// clocksFor returns the times of day to which a record is moved; see halfOfDay.
+func (w *intentDraft) clocksFor(t timing, it item) []time.Time {
+	old, known, onDay := w.itemTime(it)
+	today := onDay && old.Format(time.DateOnly) <= w.s.now.Format(time.DateOnly)
+	clock := t.at
+	if !today {
+		clock = w.literalClock(t) // on another day, the time of day may be earlier than now
+	}
+	if !known || hasHalfOfDay.MatchString(t.phrase) {
+		return []time.Time{clock}
+	}
+	hour := clock.Hour()
+	if hour > 12 {
+		hour -= 12
+	}
+	return w.halfOfDay(hour, clock.Minute(), old, today)
+}
+
+// hasHalfOfDay matches times of day that can mean only one half of the day.
+var hasHalfOfDay = lazyregexp.New(`(?i)[ap]\.?m\b|noon|midnight|morning|afternoon|evening|night|\b(0\d|1[3-9]|2\d)(:|h|\b)`)
+
+// literalClock returns the time of day of a phrase on a later day.
+func (w *intentDraft) literalClock(t timing) time.Time {
+	if m, err := dateparse.Parse("1 January 2099 at "+t.phrase, w.s.now); err == nil {
+		return m.Time
+	}
+	return t.at
+}
+
+func firstTen(s string) string { return s[:min(10, len(s))] }
+
+// recurrenceOf returns the recurrence of a reminder, "" if it does not repeat: from the call that created
+// or changed it, its result, or the line that showed it.
+func (w *intentDraft) recurrenceOf(it item) string {
+	shown := ""
+	if it.made == nil {
+		_, shown, _ = strings.Cut(it.line, "(")
+		shown, _, _ = strings.Cut(shown, ", next ")
+	} else if every := it.made.stringArg("every"); every != "" {
+		return every
+	} else if _, rest, ok := strings.Cut(it.made.text, "remind you "); ok {
+		shown, _, _ = strings.Cut(rest, ": ")
+	}
+	e, err := dateparse.ParseEvery(shown, w.s.now)
+	switch {
+	case err != nil:
+		return ""
+	case e.Cron == "" || e.Except != "":
+		return shown
+	}
+	return e.Cron
+}
+
+// isClockOnly reports whether the phrase names a time of day without a day.
+func (w *intentDraft) isClockOnly(t timing) bool {
+	onDay := func(day string) bool {
+		m, err := dateparse.Parse(day+" at "+t.phrase, w.s.now)
+		return err == nil && m.HasClock
+	}
+	if onDay("1 January 2030") && onDay("2 February 2031") && !strings.HasPrefix(strings.ToLower(t.phrase), "in ") {
+		return true
+	}
+	return strings.Contains(strings.ToLower(t.phrase), "noon") || strings.Contains(strings.ToLower(t.phrase), "midnight")
+}
+
+// keepClock returns the recurrence t with the time of day of the record so far, if the words of t have none:
+// "make it every 4 days".
+func (w *intentDraft) keepClock(it item, t timing) (string, bool) {
+	old, clock, _ := w.itemTime(it)
+	if t.every == "" || !clock {
+		return "", false
+	}
+	e, err := dateparse.ParseEvery(t.phrase+" at "+old.Format("15:04"), w.s.now)
+	if err != nil {
+		return "", false
+	}
+	if e.Cron == "" || e.Except != "" {
+		return t.phrase + " at " + old.Format("15:04"), true
+	}
+	return e.Cron, true
+}
+
+// mergeRecurrence combines a recurrence with new days or a new time of day.
+func mergeRecurrence(old string, t timing) (string, bool) {
+	was, now := strings.Fields(old), strings.Fields(t.every)
+	switch {
+	case t.every != "" && (old == "" || strings.ContainsAny(t.phrase, "0123456789") || strings.Contains(t.phrase, "morning") || strings.Contains(t.phrase, "evening")):
+		return t.every, true
+	case len(was) != 5:
+		return "", false
+	case len(now) == 5:
+		return strings.Join(append(slices.Clone(was[:2]), now[2:]...), " "), true
+	case t.every == "" && t.clock:
+		return strings.Join(append([]string{strconv.Itoa(t.at.Minute()), strconv.Itoa(t.at.Hour())}, was[2:]...), " "), true
+	case t.every == "":
+		return strings.Join([]string{was[0], was[1], "*", "*", strconv.Itoa(int(t.at.Weekday()))}, " "), was[4] != "*"
+	}
+	return "", false
+}
