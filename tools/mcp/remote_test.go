@@ -20,7 +20,7 @@ func TestNewTool_MarksToolsWhoseServerPassesArgumentsOn(t *testing.T) {
 		"an OpenAPI document":       {config.MCPServer{Name: "x", Document: "x.json"}, "", true},
 		"a program":                 {program, "", true},
 		"a program without network": {offline, "", false},
-		"a program without sandbox": {trusted, "", true},
+		"a program without sandbox": {trusted, "", false},
 		"a resource":                {program, resourceKind, true},
 		"the list of resources":     {program, listKind, false},
 	} {

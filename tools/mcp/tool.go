@@ -62,9 +62,10 @@ func newTool(s *server, p *pin) *foreignTool {
 	return t
 }
 
-// passesOn reports whether a server could send the arguments of calls elsewhere. Only a sandboxed
-// program without network cannot. A program without a sandbox can, even with network = false.
-func passesOn(c config.MCPServer) bool { return c.Command == "" || !c.Sandbox || c.Network }
+// passesOn reports whether a server may send the arguments of calls elsewhere, although the user
+// declares the tool as read. A sandboxed program without network cannot. A program without a sandbox
+// is believed, because it can already read and send the files of the user, who trusts it.
+func passesOn(c config.MCPServer) bool { return c.Command == "" || c.Sandbox && c.Network }
 
 // effectsOf returns the effects of a tool that the user configured, or the default.
 func effectsOf(c config.MCPServer, spec toolSpec) tools.Effects {
