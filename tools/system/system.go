@@ -77,7 +77,7 @@ func FormatStatus(r api.Status, now time.Time) string {
 	}
 	fmt.Fprintf(&b, "; level %s", r.Level)
 	for _, p := range r.Problems {
-		b.WriteString("\nProblem: " + formatProblem(p, now))
+		b.WriteString("\nProblem" + formatProblem(p, now))
 	}
 	if r.Paused {
 		fmt.Fprintf(&b, "\nPaused %s: no background work starts", r.PausedText)
@@ -119,20 +119,28 @@ func FormatStatus(r api.Status, now time.Time) string {
 	return b.String()
 }
 
+// addSentence appends a sentence to one that has no full stop and may be a question.
+func addSentence(s, next string) string {
+	if strings.HasSuffix(s, "?") {
+		return s + " " + next
+	}
+	return s + ". " + next
+}
+
 // formatProblem formats a problem as one line.
 func formatProblem(p api.Problem, now time.Time) string {
-	s := p.Text
+	s := ": " + p.Text
 	if !p.Since.IsZero() {
-		s += ", since " + dateparse.Format(p.Since.In(now.Location()), now)
+		s = " since " + dateparse.Format(p.Since.In(now.Location()), now) + s
 	}
 	switch {
 	case p.Next.After(now):
-		s += ". Hob tries again with the first message after " + p.Next.In(now.Location()).Format(time.TimeOnly)
+		s = addSentence(s, "Hob tries again with the first message after "+p.Next.In(now.Location()).Format(time.TimeOnly))
 	case !p.Next.IsZero():
-		s += ". Hob tries again with the next message"
+		s = addSentence(s, "Hob tries again with the next message")
 	}
 	if p.Remedy != "" {
-		s += ". " + strings.ToUpper(p.Remedy[:1]) + p.Remedy[1:]
+		s = addSentence(s, strings.ToUpper(p.Remedy[:1])+p.Remedy[1:])
 	}
 	return s
 }

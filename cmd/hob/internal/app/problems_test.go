@@ -30,7 +30,7 @@ func TestStatus_ShowsProblems(t *testing.T) {
 				t.Errorf("problem %s = %+v, want %q", name, s.Problems[i], text)
 			}
 		}
-		if got := h.tool("status", "{}").Text; !strings.Contains(got, "Problem: "+s.Problems[i].Text) {
+		if got := h.tool("status", "{}").Text; !strings.Contains(got, ": "+s.Problems[i].Text) {
 			t.Errorf("hob status lacks the problem %s:\n%s", name, got)
 		}
 	}

@@ -229,14 +229,14 @@ func configBroken(s *transcript) {
 	broken := strings.Replace(offline, "model", "modle", 1)
 	s.note("You edit config.toml while Hob runs, and mistype a key.")
 	s.h.write("config.toml", broken)
-	s.until("Problem: the configuration", true, "status")
+	s.until("Problem since .*: the configuration", true, "status")
 	s.run(`config.toml:2: agent.modle: unknown key`, "Problem", "status")
 	notices := s.h.deliveries("notice")
 	if len(notices) != 1 || !strings.Contains(notices[0].Text, "config.toml:2: agent.modle: unknown key") {
 		s.t.Errorf("the notifications: %+v", notices)
 	}
 	s.run("fail +config", "config.toml:", "doctor")
-	s.note("Hob is stopped and started. It uses the last valid configuration, with its level.")
+	s.note("Hob is stopped and started. It uses the last valid configuration, including its autonomy level.")
 	s.h.stop()
 	s.run("warning: .*agent.modle.*last valid configuration", "", "start")
 	s.run("level watch", "level", "status")
@@ -256,10 +256,11 @@ func diskFull(s *transcript) {
 	d.fill()
 	s.run("the disk is full", "", "ask", "add a task: buy bread")
 	const message = `{"text":"add a task: buy eggs","dedupe_key":"eggs"}`
+	s.note("Another program sends \"add a task: buy eggs\" through the API, and gets an error.")
 	if code, body := s.h.api(http.MethodPost, "/api/v1/sessions/home/messages", message); code != http.StatusInsufficientStorage {
 		s.t.Errorf("a message: %d %s", code, body)
 	}
-	s.note("There is space again. Programs that got no acknowledgement send their messages again.")
+	s.note("There is space again. The other program sends its message again, twice.")
 	d.free()
 	for range 2 {
 		if code, body := s.h.api(http.MethodPost, "/api/v1/sessions/home/messages", message); code != http.StatusOK {

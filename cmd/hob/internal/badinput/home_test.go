@@ -79,7 +79,7 @@ func TestSecondDaemon(t *testing.T) {
 	if other.base == h.base {
 		t.Errorf("both listen on %s", h.base)
 	}
-	other.hob("status").works("Problem: another program uses " + strings.TrimPrefix(h.base, "http://") + ", so Hob listens on " + strings.TrimPrefix(other.base, "http://"))
+	other.hob("status").works("Problem since .*: another program uses " + strings.TrimPrefix(h.base, "http://") + ", so Hob listens on " + strings.TrimPrefix(other.base, "http://"))
 	other.hob("ask", "hello").works("Hello")
 	other.hob("open", "--print").works(other.base + `/login\?code=`)
 	other.stop()
