@@ -112,7 +112,7 @@ func (b *Base) relevanceOf(q store.Querier, r RecollectRequest, a WordAnswer) (n
 	need = other
 	words := textnorm.FoldedWords(r.Text[:min(len(r.Text), maxAsked)])
 	if asks := loadQuestionWords().asks; !endsWithQuestion(r.Text) && !slices.ContainsFunc(words, func(w string) bool { return asks[w] }) {
-		need.outside = never // an order needs no untrusted text, which would taint what it asks for
+		own.outside, need.outside = never, never // an order needs no untrusted text, which would taint what it asks for
 	}
 	for _, w := range words {
 		if say.Mine(w) || slices.Contains(firstPersons, w) {

@@ -55,6 +55,7 @@ func TestRecollect(t *testing.T) {
 		{"one word does not match a tainted fact", "what shall I send to the customer", nil},
 		{"question about a tainted fact", "when does the parcel for the customer arrive", []string{"hello from your bank: the parcel of the customer arrives on Tuesday"}},
 		{"fewer than half of the words do not match a tainted fact", "write to the customer about the parcel, the invoice, the discount, the warranty and the new address", nil},
+		{"an order about own affairs does not match a tainted fact", "put the parcel of my customer on the list", nil},
 		{"operators", `"AND" OR (sister* NEAR ^birthday) -:`, []string{"my sister's birthday is on 3 May"}},
 		{"german", "Wann hat meine Mutter Zeit?", []string{"meine Mutter wohnt in Köln"}},
 		{"accents", "wer wohnt in Koln", []string{"meine Mutter wohnt in Köln"}},
