@@ -30,11 +30,12 @@ WATCHED := -gcflags='modernc.org/...=-race=false -d=checkptr=0'
 # take eight times as long with it, and the code under them is raced by other tests.
 # Weeks and years of virtual time can crash the detector itself (golang/go#78156).
 # The commands, their bad inputs and the kills start hundreds of processes whose code is raced
-# in its own packages; `make test-long` races them as well.
+# in its own packages; `make test-long` races them as well. The sentences of the built-in brain are
+# calculated on one goroutine each; turns that use it are raced in app.
 # A test without the detector runs without cgo, so that it shares the compiled
 # packages of the linters and the program. -s -w: linking takes a third less time.
 # The longest come first.
-UNRACED := $(patsubst %,./cmd/hob/internal/%,redteam crash badinput) ./cmd/hob $(patsubst %,./cmd/hob/internal/%,repo simulate evaluate)
+UNRACED := $(patsubst %,./cmd/hob/internal/%,redteam crash badinput) ./cmd/hob $(patsubst %,./cmd/hob/internal/%,repo simulate evaluate) ./autonomy/llm/offline
 # Many tests wait for servers, timeouts and processes: with two packages more than cores, and with
 # twice as many parallel tests in each, the cores are busy meanwhile.
 CORES    := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 4)
