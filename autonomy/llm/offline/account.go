@@ -154,7 +154,7 @@ func (g *grammar) isNearStarter(norm string) bool {
 }
 
 // isNearly reports whether a word is in a list, or one letter away from a word in it. Short words
-// need a common start or end, and common words are no typos.
+// must share the start or the end with that word, and common words are not treated as typos.
 func (g *grammar) isNearly(list, norm string) bool {
 	if g.lex.containsWord(list, norm) {
 		return true

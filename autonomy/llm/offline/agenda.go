@@ -75,7 +75,8 @@ func (f foundRecords) recordsWithin(p dateparse.Period) (out []record) {
 	return out
 }
 
-// showAgenda handles "what am I doing on Friday afternoon?". A whole day is a briefing.
+// showAgenda handles "what am I doing on Friday afternoon?". For a whole day, the answer is a
+// briefing.
 func showAgenda(w *intentDraft) (plan, bool) {
 	p, ok := w.rangeOf(w.allSpans())
 	if !ok || w.hasWord("due") { // "anything due today?" asks for tasks
@@ -116,7 +117,8 @@ func whenPhrase(p dateparse.Period) string {
 	return p.Text
 }
 
-// listRecords formats records as a list with the sections of the tools, so that "it" can refer to them.
+// listRecords formats records as a list in the format of the tools, so that the user can then refer
+// to them with "it".
 func listRecords(list []record) string {
 	var b strings.Builder
 	for _, r := range list {
@@ -125,7 +127,7 @@ func listRecords(list []record) string {
 	return b.String()
 }
 
-// withNotes adds what could not be read to an answer.
+// withNotes adds a note about the data that could not be read to an answer.
 func (f foundRecords) withNotes(say string) string {
 	if note := f.unreadText(); note != "" {
 		return say + "\n\n" + note
@@ -167,7 +169,7 @@ func freeAt(w *intentDraft) (plan, bool) {
 	}, readRange(dateparse.Period{From: day, To: day.AddDate(0, 0, 1)})...)
 }
 
-// followAskWhen handles "what time will that be?" about the record of which the conversation speaks.
+// followAskWhen handles "what time will that be?" about the record that the conversation is about.
 func followAskWhen(w *intentDraft) (plan, bool) {
 	items := w.findReferents()
 	if len(items) != 1 {
@@ -196,8 +198,8 @@ func followAskWhen(w *intentDraft) (plan, bool) {
 	}, call{list, nil})
 }
 
-// nextRecord handles "what is my next appointment?". An event of the calendar is a meeting; a reminder
-// is one if it says so.
+// nextRecord handles "what is my next appointment?". Every calendar event counts as an appointment;
+// a reminder counts only if its text says so.
 func nextRecord(w *intentDraft) (plan, bool) {
 	if !w.noLead() || len(w.allSpans()) > 0 {
 		return noPlan()
@@ -281,7 +283,7 @@ func (w *intentDraft) whenIs(name string, fallback *plan) (plan, bool) {
 	}, w.g.lookupCalls(name)...)
 }
 
-// lengthText says how long an event takes.
+// lengthText returns the text that states how long an event takes.
 func (r record) lengthText() string {
 	if r.end.IsZero() {
 		return upperFirst(r.showLine()) + ". Its end is not known."

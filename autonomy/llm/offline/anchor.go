@@ -16,7 +16,7 @@ type anchor struct {
 	names  []string
 	before bool
 	same   bool          // whether the lead is a part of the day of the record itself
-	lead   time.Duration // 0 with none of days and part: no lead
+	lead   time.Duration // if lead, days and part are not set, there is no lead
 	days   int
 	part   string  // "morning" or another part of the day
 	daily  bool    // whether the name may mean something that happens every day, such as "lunch"
@@ -91,7 +91,7 @@ func (w *intentDraft) planFromRecords(a anchor, f foundRecords) plan {
 	return planChoice(options)
 }
 
-// futureRecords keeps the records that have a time in the future, each of them once.
+// futureRecords returns the records that have a time in the future, without duplicates.
 func (w *intentDraft) futureRecords(list []record, a anchor) (out []record) {
 	day, err := w.joinTimes(a.day)
 	for _, r := range list {
@@ -149,7 +149,7 @@ func (w *intentDraft) remindAround(a anchor, r record, name string) plan {
 	return w.remindOnce(a.text, text, day.Add(time.Duration(sign)*a.lead), again)
 }
 
-// anchoredTitle returns the text of a reminder that a record gives its name.
+// anchoredTitle returns the text of a reminder that is named after the record.
 func (r record) anchoredTitle() string {
 	if !r.clock || r.named {
 		return bareName(r.title)
@@ -157,7 +157,7 @@ func (r record) anchoredTitle() string {
 	return bareName(r.title) + " at " + r.at.Format("15:04")
 }
 
-// remindOnce plans a reminder at a known time. own is the part of its text that the user gave.
+// remindOnce plans a reminder at a known time. own is the part of the text that the user wrote.
 func (w *intentDraft) remindOnce(own, text string, when time.Time, again func(string) string) plan {
 	if !when.After(w.s.now) {
 		p, _ := planQuestion(dateparse.Format(when, w.s.now)+" has already passed. When should I remind you?", w.timeAnswer(again))
@@ -293,8 +293,8 @@ func (w *intentDraft) parseLead(s string) (anchor, bool) {
 	return anchor{lead: by.Round(time.Minute)}, by >= time.Minute
 }
 
-// fillAnchor parses the words around an anchor: the text before it, and after it the name of the
-// record, optionally with its time and with the text.
+// fillAnchor parses the words around an anchor word: before it the text of the reminder, and after
+// it the name of the record. The record's time and the text of the reminder may follow the name.
 func (w *intentDraft) fillAnchor(a *anchor, c capture, from, at int) bool {
 	start, end, day := w.s.liftTimes(c.from, from)
 	for start < end && w.g.lex.containsWord("lead-words", w.s.tokens[end-1].norm) {
@@ -344,8 +344,8 @@ func (w *intentDraft) fillAnchor(a *anchor, c capture, from, at int) bool {
 	return len(a.names) > 0
 }
 
-// beginsAction reports whether the words from token i on can say what to do: "to Oslo" and "to the
-// airport" belong to the name of a record.
+// beginsAction reports whether the words from token i on can state an action. "to Oslo" and "to the
+// airport" cannot: they belong to the name of a record.
 func (w *intentDraft) beginsAction(i int) bool {
 	first := w.s.originalText(i, i+1)
 	return first == strings.ToLower(first) && !w.g.lex.containsWord("belonging", first)

@@ -30,7 +30,7 @@ func (t *turn) composeAnswer(p plan) string {
 			parts = append(parts, formatChoices(choicesIn(d.result.Text)))
 		case d.result.Error:
 			parts = append(parts, formatFailure(d.result.Text))
-		case d.name == "undo" && len(p.then) > 0 && i < len(made)-1: // the next result replaces it
+		case d.name == "undo" && len(p.then) > 0 && i < len(made)-1: // the next result replaces this one
 		default:
 			parts = append(parts, formatSuccess(d, p))
 		}
@@ -122,10 +122,11 @@ func formatSuccess(d done, p plan) string {
 	return text
 }
 
-// learnedForm matches the result of remember: the fact, and what it replaces.
+// learnedForm matches the result of the tool remember: the stored fact, and the fact that it
+// replaces.
 var learnedForm = lazyregexp.New(`(?s)^I will remember "(.*?)"\.(.*)$`)
 
-// formatLearned says what was learned in the second person: "Noted: your sister is Anna."
+// formatLearned formats the stored fact in the second person: "Noted: your sister is Anna."
 func formatLearned(text string) string {
 	m := learnedForm.FindStringSubmatch(text)
 	if m == nil {

@@ -42,8 +42,8 @@ func TestQuestionsFindTheFactsThatAnswerThem(t *testing.T) {
 	}
 }
 
-// TestUnreadQuestionsAreSearchedBeforeTheyAreDenied: a question that no intent reads is searched for, and
-// only a result with all of its words is an answer.
+// TestUnreadQuestionsAreSearchedBeforeTheyAreDenied: Hob searches all data for a question that
+// matches no intent, and only a result with all words of the question is an answer.
 func TestUnreadQuestionsAreSearchedBeforeTheyAreDenied(t *testing.T) {
 	const found = "What I know about that:\n- note: the rent share is 115\n- task: share the photos\n- note: Priya borrowed the ladder\n- note: the boiler was serviced in May"
 	tests := []struct{ question, want, not string }{

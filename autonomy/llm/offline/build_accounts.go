@@ -108,7 +108,7 @@ func calendarOf(w *intentDraft) (plan, bool) {
 	}, call{"read_calendar", args})
 }
 
-// isUnconnected reports whether a calendar could not be read because no account has one.
+// isUnconnected reports whether a calendar could not be read because no account has a calendar.
 func isUnconnected(d done) bool {
 	_, why := withoutCode(strings.TrimSpace(d.result.Text))
 	return strings.HasPrefix(why, "no account has calendars")

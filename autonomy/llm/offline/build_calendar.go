@@ -88,7 +88,7 @@ func leadOf(s string) (string, bool) {
 	return "", false
 }
 
-// changeWatcher handles requests to change when and how often a watcher works.
+// changeWatcher handles requests to change when and how often a watcher runs.
 func changeWatcher(w *intentDraft) (plan, bool) {
 	name := w.pathOf("link")
 	if name == "" {

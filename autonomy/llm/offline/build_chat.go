@@ -49,7 +49,7 @@ func chatBuilders() map[string]builder {
 	}
 }
 
-// refuseQuestion explains why a question has no answer: it is a request that Hob cannot do, a question
+// refuseQuestion explains why a question has no answer: Hob cannot do what it requests, or it is
 // about Hob, about the user or about the world.
 func refuseQuestion(w *intentDraft) (plan, bool) {
 	first, second := w.s.firstWord(0), w.s.firstWord(1)
@@ -84,7 +84,8 @@ func refuseQuestion(w *intentDraft) (plan, bool) {
 	return p, true
 }
 
-// maxSearchWords is the maximum number of words for which a question that no intent reads is searched.
+// maxSearchWords is the maximum number of words in a question for which Hob searches if the
+// question matches no intent.
 const maxSearchWords = 6
 
 // searchBeforeDenial returns a plan that searches all data for the words of a question before it denies

@@ -24,7 +24,7 @@ func tellWeek(w *intentDraft) (plan, bool) {
 
 func isLeap(year int) bool { return year%4 == 0 && year%100 != 0 || year%400 == 0 }
 
-// tellLeap answers whether a year is a leap year, or which one is the next.
+// tellLeap answers whether a year is a leap year, or which year is the next leap year.
 func tellLeap(w *intentDraft) (plan, bool) {
 	year := w.s.now.Year()
 	switch said := strings.Trim(strings.ToLower(w.slotString("year")), " ?"); {
@@ -66,7 +66,7 @@ func tellLength(w *intentDraft) (plan, bool) {
 	return planReply(fmt.Sprintf("%s has %d days.", month.Format("January 2006"), daysBetween(month, month.AddDate(0, 1, 0))))
 }
 
-// tellAgo answers how long a day in the past is ago.
+// tellAgo answers how long ago a day was.
 func tellAgo(w *intentDraft) (plan, bool) {
 	day, ok := w.parseDay("day")
 	if !ok || !w.noLead() {
@@ -95,7 +95,7 @@ func (w *intentDraft) parseClock(slot string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// tellAway answers how long it is until a time of day, or between two of them.
+// tellAway answers how long it is until a time of day, or between two times of day.
 func tellAway(w *intentDraft) (plan, bool) {
 	from := w.s.now
 	to, ok := w.parseClock("day")
@@ -285,7 +285,7 @@ func convertCurrency(w *intentDraft) (plan, bool) {
 	return planCall("convert_currency", map[string]any{"amount": c.value, "from": from, "to": to})
 }
 
-// tellAge answers how old someone is who was born on a day.
+// tellAge answers how old a person is who was born on a given day.
 func tellAge(w *intentDraft) (plan, bool) {
 	born, ok := w.parseDay("day")
 	if !ok || !w.noLead() || born.After(w.s.now) || !strings.Contains(w.slotString("day"), strconv.Itoa(born.Year())) {
@@ -300,7 +300,7 @@ func tellAge(w *intentDraft) (plan, bool) {
 
 var daySpan = regexp.MustCompile(`(?i)\b(?:from|between)\s+(.{1,30}?)\s+(?:to|till|until|and)\s+(.{1,30}?)[.!?]*$`)
 
-// tellSpan answers how many days a period has that the message before named.
+// tellSpan answers how many days the period in the previous message has.
 func tellSpan(w *intentDraft) (plan, bool) {
 	x, _ := w.g.talk.exchangeAgo(0)
 	m := daySpan.FindStringSubmatch(x.own)

@@ -94,7 +94,8 @@ func (w *intentDraft) townAnswer(days int) func(string) (string, bool) {
 	}
 }
 
-// isPlaceName reports whether text may name a town: at most 4 words, none of which belongs to a sentence.
+// isPlaceName reports whether text may name a town: at most 4 words, none of which is an ordinary
+// word of a sentence.
 func (g *grammar) isPlaceName(text string) bool {
 	words := strings.Fields(strings.ToLower(text))
 	for i, f := range words {

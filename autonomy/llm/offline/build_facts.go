@@ -31,12 +31,12 @@ func stateFact(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	p, ok := w.keepStatement(w.separateFacts(text)...)
-	p.accounted = true // package triples reads all of it
+	p.accounted = true // package triples parses the complete text
 	return p, ok
 }
 
-// keepPlace stores a statement about where something is, who has it or who owes what. A time in it may
-// make it an appointment, and a place that is a record is a request.
+// keepPlace stores a statement about where something is, who has it or who owes what. It declines
+// if the place is vague, or contains a time and may therefore be an appointment.
 func keepPlace(w *intentDraft) (plan, bool) {
 	if w.isQuestion() || w.g.classOf(w.s) == aQuestion || !w.noLead() || w.depth > 0 || len(w.s.tokens) > 20 || w.isNegated() {
 		return noPlan()
@@ -118,12 +118,13 @@ func offerHabit(w *intentDraft) (plan, bool) {
 	return planConfirmation("Should I remember that "+toOwner(w.tidyStatement(text))+"?", p), true
 }
 
-// mayBeKept reports whether a message is a whole statement and no question.
+// mayBeKept reports whether a message is a complete statement and not a question.
 func (w *intentDraft) mayBeKept() bool {
 	return !w.isQuestion() && w.g.classOf(w.s) != aQuestion && w.noLead() && w.depth == 0
 }
 
-// isKnownPerson reports whether a range is the user, a name, or a person, animal or thing of the user: "my mum".
+// isKnownPerson reports whether a range is the user, a name, or a person, animal or thing with a
+// possessive: "my mum".
 func (w *intentDraft) isKnownPerson(c capture) bool {
 	switch w.s.firstWord(c.from) {
 	case "i", "we":
@@ -139,7 +140,7 @@ func (w *intentDraft) restStart() int {
 	return c.from
 }
 
-// asPersonStatement reads the sentence as one that begins with a pronoun.
+// asPersonStatement handles the sentence like a statement that begins with a pronoun.
 func (w *intentDraft) asPersonStatement() (plan, bool) {
 	d := *w
 	d.caps = []capture{{name: "text", from: 0, to: len(w.s.tokens)}}
@@ -156,8 +157,8 @@ func (w *intentDraft) statesSecret(text string) bool {
 	return say.Mine(first) || slices.Contains([]string{"the", "password", "pin", "iban", "here"}, strings.Trim(first, ":"))
 }
 
-// learnName stores the name of the user. A name consists of at most 3 words that are no other words
-// of a request.
+// learnName stores the name of the user. A name has at most 3 words, none of which has another
+// meaning in requests.
 func learnName(w *intentDraft) (plan, bool) {
 	if w.isQuestion() || !w.noLead() {
 		return noPlan()
@@ -187,7 +188,7 @@ func amendName(w *intentDraft) (plan, bool) {
 	return learnName(w)
 }
 
-// hasOrdinaryWord reports whether a range contains a word that is no name.
+// hasOrdinaryWord reports whether a range contains a word that is not a name.
 func (w *intentDraft) hasOrdinaryWord(c capture) bool {
 	return slices.ContainsFunc(w.s.tokens[c.from:c.to], func(t token) bool {
 		return t.kind != word || w.g.lex.containsWord("not-names", t.norm) || strings.IndexFunc(t.norm, unicode.IsDigit) >= 0
@@ -202,16 +203,16 @@ func tellName(w *intentDraft) (plan, bool) {
 	return p, true
 }
 
-// isAbout reports whether a fact states the attribute of the user and not that of another person:
-// "my wife's name is Julia" does not tell the name of the user.
+// isAbout reports whether a fact states the attribute of the user and not of another person: "my
+// wife's name is Julia" does not state the name of the user.
 func isAbout(fact, owner, attr string) bool {
 	words := strings.Fields(strings.ToLower(fact))
 	i := slices.Index(words, attr)
 	return i > 0 && strings.Trim(words[i-1], ".,") == owner || i > 1 && words[i-2] == owner && !strings.Contains(words[i-1], "'") && !strings.Contains(words[i-1], "’")
 }
 
-// askPerson answers questions about people and what belongs to them from memory. Facts without the
-// words of the question do not answer it, and the world outside memory is unknown.
+// askPerson answers questions about people and their belongings from memory. A fact answers a
+// question only if it contains the words of the question.
 func askPerson(w *intentDraft) (plan, bool) {
 	c, ok := w.captureOf("query")
 	if ok && (w.onlyTime(c) || len(w.s.timesInside(c.from, c.to)) > 0) {
@@ -222,7 +223,7 @@ func askPerson(w *intentDraft) (plan, bool) {
 			return noPlan()
 		}
 	}
-	for _, t := range w.s.tokens { // questions with "my" and "I" are those of memory.ask
+	for _, t := range w.s.tokens { // the intent memory.ask handles questions with "my" and "I"
 		if w.g.lex.containsWord("own", t.norm) {
 			return noPlan()
 		}
@@ -233,7 +234,7 @@ func askPerson(w *intentDraft) (plan, bool) {
 	}
 	p, _ := planCall("recall", argsOf("query", strings.Join(words, " ")))
 	p.keep = func(fact string) bool { return hasEveryWord(fact, words) }
-	if first := w.s.firstWord(0); first == "where" || first == "when" || first == "how" { // another fact about the person is no answer
+	if first := w.s.firstWord(0); first == "where" || first == "when" || first == "how" { // another fact about the person is not an answer
 		q := w.factQuestionOf()
 		p.pick = func(facts []string) []string { return q.selectAnswers(facts, w.g) }
 	}
@@ -262,7 +263,7 @@ func (w *intentDraft) contentWords() (out []string) {
 	return out
 }
 
-// hasEveryWord reports whether a fact contains all words, in another form too: "lives" for "live".
+// hasEveryWord reports whether a fact contains all words. Similar forms count: "lives" for "live".
 func hasEveryWord(fact string, words []string) bool {
 	have := textnorm.FoldedWords(fact)
 	return !slices.ContainsFunc(words, func(w string) bool {
@@ -288,7 +289,7 @@ func amendFact(w *intentDraft) (plan, bool) {
 			return noPlan()
 		}
 		list := say.Read(fact, w.s.now)
-		role := w.g.lex.containsWord("owned-starts", w.s.firstWord(c.from)) && w.g.isRole(w.s.firstWord(c.from+1)) // "he is my son" tells something else
+		role := w.g.lex.containsWord("owned-starts", w.s.firstWord(c.from)) && w.g.isRole(w.s.firstWord(c.from+1)) // "he is my son" states a different fact
 		if role {
 			return w.asPersonStatement()
 		}
@@ -335,7 +336,7 @@ func (x *exchange) shownFact() string {
 		text, _ := cutRelations(p.text)
 		body, ok := strings.CutPrefix(strings.TrimSpace(text), preface)
 		facts := factsOf(body)
-		if len(facts) > 1 { // the answer shows those that fit the question
+		if len(facts) > 1 { // the answer shows only the facts that match the question
 			reply := strings.ToLower(x.reply)
 			facts = slices.DeleteFunc(facts, func(f string) bool { return !strings.Contains(reply, strings.ToLower(toOwner(factText(f)))) })
 		}

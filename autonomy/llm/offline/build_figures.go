@@ -233,7 +233,7 @@ func (g *grammar) addSmallerUnit(v float64, rest string) (float64, unit, bool) {
 	return v + more*b.factor/a.factor, a, true
 }
 
-// parseDay parses text that is one day and nothing else.
+// parseDay parses a slot that contains exactly one day.
 func (w *intentDraft) parseDay(slot string) (time.Time, bool) {
 	text := strings.Trim(w.slotString(slot), " ?.!")
 	for _, prefix := range []string{"", "on "} {

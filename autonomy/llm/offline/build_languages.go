@@ -11,8 +11,8 @@ import (
 	"hob/platform/text/dateparse"
 )
 
-// languageBuilders maps the intents of the grammars in grammar/languages to their builders. Builders
-// of English requests that look at no words are shared.
+// languageBuilders maps the intents of the grammars in grammar/languages to their builders. English
+// builders that do not look at words are shared.
 func languageBuilders() map[string]builder {
 	say := func(title string) builder {
 		return func(w *intentDraft) (plan, bool) { return planReply(w.g.replyText(title)) }
@@ -188,8 +188,8 @@ func addLocalReminder(w *intentDraft) (plan, bool) {
 	return w.localReminder(d)
 }
 
-// askLocalEvent asks for the time of a reminder whose text has the time of an event: "that I have to
-// be at the airport at 6".
+// askLocalEvent asks for the time of a reminder whose text contains the time of the event: "that I
+// have to be at the airport at 6".
 func askLocalEvent(w *intentDraft) (plan, bool) {
 	text := quoteFree(w.slotString("event"))
 	return w.askLocal("ask-when", func(answer string) (string, bool) {
@@ -198,7 +198,7 @@ func askLocalEvent(w *intentDraft) (plan, bool) {
 	})
 }
 
-// isLocalUnspecific reports whether a text names nothing, such as "das".
+// isLocalUnspecific reports whether a text is too vague to remind of, such as "das".
 func (w *intentDraft) isLocalUnspecific(text string) bool {
 	norm := w.g.lex.fold(text)
 	return norm == "" || w.g.lex.containsWord("unspecific", norm) || w.g.lex.containsWord("articles", norm)
@@ -451,7 +451,8 @@ func briefLocal(w *intentDraft) (plan, bool) {
 	return planCall("daily_briefing", argsOf("date", t.at.Format(time.DateOnly)))
 }
 
-// followLocal returns a builder that a language shares with English. It needs a conversation.
+// followLocal returns the English builder b for use in another language. It declines if the
+// conversation has mentioned no record.
 func followLocal(b builder) builder {
 	return func(w *intentDraft) (plan, bool) {
 		if w.g.talk == nil || len(w.g.talk.mentionedItems()) == 0 {

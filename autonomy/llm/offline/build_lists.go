@@ -53,9 +53,9 @@ func (d *dialogue) openList() string {
 	return ""
 }
 
-// listName returns the project that holds a named list, or "" if the name is none. The names of a shopping
-// list are one list. "packing list for Greece" is the Greece packing list, and "packing list" is the one
-// that the conversation is about.
+// listName returns the project that holds a named list, or "" if the name is not a list. All names
+// of the shopping list mean the same list. "packing list for Greece" is the Greece packing list,
+// and "packing list" is the packing list that the conversation is about.
 func (w *intentDraft) listName() string {
 	name := cmp.Or(w.slotNorm("list"), bareName(w.slotString("word_list")), bareName(w.slotString("few_name")))
 	switch lower := strings.ToLower(name); {
@@ -67,7 +67,7 @@ func (w *intentDraft) listName() string {
 		name = "shopping"
 	}
 	name = strings.TrimSuffix(name, " list") + " list"
-	if owner := w.slotString("few_for"); owner != "" && bareName(owner) == owner { // "for the trip" names nothing
+	if owner := w.slotString("few_for"); owner != "" && bareName(owner) == owner { // "the trip" is not a name
 		return owner + " " + name
 	}
 	if open := w.g.talk.openList(); strings.HasSuffix(open, " "+name) {
@@ -76,7 +76,7 @@ func (w *intentDraft) listName() string {
 	return name
 }
 
-// isNamedList reports whether the sentence names a list, and not a day for it.
+// isNamedList reports whether the sentence names a list and gives no day after "for".
 func (w *intentDraft) isNamedList() bool {
 	c, _ := w.captureOf("few_for")
 	return w.noLead() && w.listName() != "" && len(w.s.timesInside(c.from, c.to)) == 0
@@ -106,7 +106,7 @@ func (w *intentDraft) theList(results []done) string {
 	return names[0]
 }
 
-// addToOpenList handles "add bread to the list" if bread is something to buy, and no task.
+// addToOpenList handles "add bread to the list" if bread is something to buy and not a task.
 func (w *intentDraft) addToOpenList() (plan, bool) {
 	part := *w
 	c, _ := w.captureOf("title")
@@ -211,7 +211,7 @@ func planItems(tool, arg, list string, items []string) (plan, bool) {
 	return out, len(items) > 0
 }
 
-// maxItemWords is the number of words in an item that is not said to be one.
+// maxItemWords is the maximum number of words in something to buy.
 const maxItemWords = 5
 
 // itemsIn returns the items that a slot enumerates, or none if one of them is unclear. A piece that only
@@ -261,8 +261,8 @@ func (w *intentDraft) listedGoods() []string {
 	return items
 }
 
-// needItems handles "i need eggs, flour and sugar" and "we have to buy milk and bread". A single item asks,
-// because "i need a break" is nothing to buy.
+// needItems handles "i need eggs, flour and sugar" and "we have to buy milk and bread". For a
+// single item, Hob asks first, because the item may not be something to buy: "i need a break".
 func needItems(w *intentDraft) (plan, bool) {
 	items := w.listedGoods()
 	switch {
@@ -321,7 +321,8 @@ func addMoreItems(w *intentDraft) (plan, bool) {
 	return planItems("create_task", "title", list, items)
 }
 
-// takeItemsOff handles "take off the sugar" and "got the eggs" while a list is talked about.
+// takeItemsOff handles "take off the sugar" and "got the eggs" while the conversation is about a
+// list.
 func takeItemsOff(w *intentDraft) (plan, bool) {
 	list := w.g.talk.openList()
 	if list == "" || !w.noLead() {
@@ -361,7 +362,7 @@ func showOpenList(w *intentDraft) (plan, bool) {
 	return w.planList(list)
 }
 
-// planList returns the plan that shows a list, or tells whether an item is on it.
+// planList returns the plan that shows a list, or answers whether an item is on it.
 func (w *intentDraft) planList(list string) (plan, bool) {
 	p, ok := planCall("list_tasks", argsOf("project", list))
 	if name := listItem(w.slotString("item")); name != "" {
@@ -454,8 +455,8 @@ var (
 	noneForm    = lazyregexp.New(`^There are no open tasks about "buy"\.$`)
 )
 
-// joinListParts words the results for named lists as lists instead of tasks of a project. list is the
-// list that the request named, if any.
+// joinListParts formats the results for named lists as changes to lists instead of tasks of a
+// project. list is the list that the request named, if any.
 func joinListParts(parts []string, list string) (out []string) {
 	var added, off []string
 	for i, part := range parts {

@@ -107,8 +107,8 @@ func addReminder(w *intentDraft) (plan, bool) {
 	return w.reminderCall(d)
 }
 
-// isUnlikelyAfternoon reports whether a recurrence was read as in the afternoon without being told so:
-// "an alarm for 5:45 on weekdays" hardly means 17:45.
+// isUnlikelyAfternoon reports whether a recurrence was parsed as an afternoon time although the
+// user did not write so: "an alarm for 5:45 on weekdays" probably does not mean 17:45.
 func (w *intentDraft) isUnlikelyAfternoon(times []*span) bool {
 	t, err := w.joinTimes(times)
 	return err == nil && isAfternoonRule(t.every) && !hasHalfOfDay.MatchString(t.phrase)
@@ -225,7 +225,8 @@ func (w *intentDraft) inTheMorning(times []*span) []*span {
 	return times
 }
 
-// listReminders lists the reminders, or those of a day, with a text, or of a kind such as alarms.
+// listReminders lists all reminders, or the reminders of a day, with a given text, or of a kind
+// such as alarms.
 func listReminders(w *intentDraft) (plan, bool) {
 	if !w.noLead() {
 		return noPlan()
@@ -291,7 +292,7 @@ func (w *intentDraft) plainNoun() string {
 	return ""
 }
 
-// plainRecords returns the alarms or the timers among reminders. A timer with a name is not among them.
+// plainRecords returns the alarms or the timers among reminders. It omits timers that have a name.
 func (g *grammar) plainRecords(list []record, kind string) (out []record) {
 	for _, r := range list {
 		plain, _ := g.lex.meaningOf("plain-reminders", strings.ToLower(r.title))
@@ -302,7 +303,7 @@ func (g *grammar) plainRecords(list []record, kind string) (out []record) {
 	return out
 }
 
-// whichReminder asks which reminder to cancel. The only alarm or timer needs no question.
+// whichReminder asks which reminder to cancel. It does not ask if there is only one alarm or timer.
 func whichReminder(w *intentDraft) (plan, bool) {
 	cancel := func(ref string) call { return call{"cancel_reminder", argsOf("reminder", ref)} }
 	kind := w.plainNoun()
@@ -334,7 +335,7 @@ func timeLeft(w *intentDraft) (plan, bool) {
 		f := readRecords(results, w.s.now)
 		var list []record
 		if plain {
-			if list = w.g.plainRecords(f.list, kind); len(list) == 0 && kind == "timer" { // it may have a name
+			if list = w.g.plainRecords(f.list, kind); len(list) == 0 && kind == "timer" { // the timer may have a name
 				list = f.recordsWithin(dateparse.Period{From: w.s.now, To: w.s.now.Add(12 * time.Hour)})
 			}
 		} else {

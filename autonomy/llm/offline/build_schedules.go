@@ -75,7 +75,7 @@ func (w *intentDraft) cannotSchedule(d textDetails, action string) (plan, bool) 
 		return noPlan()
 	}
 	named := w.eventName(action)
-	if w.g.unexplainedText(w.g.parseSentence(named, w.s.now), false) != "" { // it holds a second request
+	if w.g.unexplainedText(w.g.parseSentence(named, w.s.now), false) != "" { // the text contains a second request
 		return noPlan()
 	}
 	if !w.g.isDoable(named, w.s.now) || w.g.lex.containsWord("order-verbs", strings.ToLower(strings.Fields(named)[0])) || w.g.lex.containsWord("questions", strings.ToLower(strings.Fields(action)[0])) {
@@ -114,8 +114,8 @@ func (g *grammar) isDoable(text string, now time.Time) bool {
 	return !isSentence && !g.lex.containsWord("prepositions", last) && !g.lex.containsWord("joiners", last) // "meeting moved to"
 }
 
-// eventName returns the name of an event without the words that only say that it takes place: "i have a
-// meeting with Lisa" is a meeting with Lisa.
+// eventName returns the name of an event without the words that only state that it takes place: "i
+// have a meeting with Lisa" becomes "meeting with Lisa".
 func (w *intentDraft) eventName(action string) string {
 	part := *w
 	part.s = w.g.parseSentence(action, w.s.now)
@@ -125,8 +125,8 @@ func (w *intentDraft) eventName(action string) string {
 	return action
 }
 
-// offerEvent asks about an appointment whose time is in the middle, as in "dinner with Sarah on Friday
-// at 7pm at Luigi's". An appointment belongs in a calendar, or else Hob can remind of it.
+// offerEvent offers a reminder of an appointment whose time is in the middle, as in "dinner with
+// Sarah on Friday at 7pm at Luigi's".
 func offerEvent(w *intentDraft) (plan, bool) {
 	c, _ := w.captureOf("event")
 	at, ok := w.captureOf("time")

@@ -21,7 +21,7 @@ func (w *intentDraft) newSource(subject watchers.Subject) *source {
 	return &source{w: w, kind: w.g.kinds[subject], config: map[string]any{}}
 }
 
-// parseTail parses the text that follows. It returns false if that text contains more than a
+// parseTail parses the rest of the sentence. It returns false if the rest contains more than a
 // cadence.
 func (v *source) parseTail() bool {
 	c, ok := v.w.captureOf("tail")

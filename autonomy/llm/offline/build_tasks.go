@@ -56,7 +56,7 @@ func addTask(w *intentDraft) (plan, bool) {
 	} else if len(pieces) > 1 {
 		titles = pieces
 	}
-	out := plan{outcome: act, joined: w.hasSlot("listed") || len(titles) > 1} // "put it on my list" is no second request
+	out := plan{outcome: act, joined: w.hasSlot("listed") || len(titles) > 1} // "put it on my list" is not a second request
 	for _, title := range titles {
 		out.calls = append(out.calls, call{"create_task", argsOf(
 			"title", title, "due", due, "priority", d.priority, "project", d.project)})
@@ -84,10 +84,10 @@ func (w *intentDraft) dueArgument(d textDetails) (string, plan, bool) {
 	return t.dueDate(), plan{}, true
 }
 
-// separateTasks splits "clean the fridge, call the plumber and renew my passport" into separate tasks. Each
-// task must begin with a verb and name its object. The result is nil if one of them refers to another one
-// ("buy a card and send it to mum") or is a request to Hob. One or two words without a verb belong to the
-// text before them.
+// separateTasks splits "clean the fridge, call the plumber and renew my passport" into separate
+// tasks. Each task must begin with a verb and name its object. The result is nil if a task refers
+// to another task ("buy a card and send it to mum") or is a request to Hob. One or two words
+// without a verb belong to the text before them.
 func (w *intentDraft) separateTasks(text string) (tasks []string) {
 	for _, piece := range w.g.splitEnumeration(text) {
 		for len(strings.Fields(piece)) > 2 && w.g.lex.containsWord("joints", strings.ToLower(strings.Fields(piece)[0])) {
@@ -109,7 +109,7 @@ func (w *intentDraft) separateTasks(text string) (tasks []string) {
 	return tasks
 }
 
-// isTaskText reports whether a text begins with a verb and its object and is no request to Hob.
+// isTaskText reports whether a text begins with a verb and its object and is not a request to Hob.
 func (w *intentDraft) isTaskText(text string) bool {
 	words := strings.Fields(text)
 	if len(words) < 2 {
@@ -289,7 +289,7 @@ func (w *intentDraft) taskFilter(c capture, args map[string]any) bool {
 		return true
 	}
 	from, to, times := w.s.liftTimes(c.from, c.to)
-	if len(times) > 0 && args["status"] == "done" { // a due date is not the day on which it was done
+	if len(times) > 0 && args["status"] == "done" { // a due date is not the day on which the task was done
 		return false
 	}
 	if len(times) > 0 {
@@ -409,7 +409,8 @@ func moveTask(w *intentDraft) (plan, bool) {
 	return w.editNamed(task, func(it item) (plan, bool) { return w.moveItem(it, t) })
 }
 
-// editNamed plans a change of the task or the reminder that a name means; edit plans it for one of them.
+// editNamed plans a change to the task or reminder that a name means. edit returns the plan for
+// that record.
 func (w *intentDraft) editNamed(name string, edit func(item) (plan, bool)) (plan, bool) {
 	calls := w.g.lookupCalls(name)
 	return planLookup(func(results []done) plan {

@@ -56,7 +56,7 @@ func severalTimers(w *intentDraft) (plan, bool) {
 	return out, true
 }
 
-// dayAfterClock returns the words after the time of day: "tomorrow" of "one at 7:10 tomorrow".
+// dayAfterClock returns the words after the time of day: "tomorrow" for "one at 7:10 tomorrow".
 func dayAfterClock(piece string) string {
 	words := strings.Fields(piece)
 	i := slices.IndexFunc(words, func(s string) bool { return isDigit(s[0]) })

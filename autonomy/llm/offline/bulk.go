@@ -33,10 +33,12 @@ func bulkBuilders() map[string]builder {
 	}
 }
 
-// bulkEdit returns the call that changes one record. The bool result is false if it cannot be changed.
+// bulkEdit returns the call that changes one record. The bool result is false if the record cannot
+// be changed.
 type bulkEdit func(r record, ref string) (call, bool)
 
-// planBulk plans a change of every record that the sentence selects. It asks before it changes them.
+// planBulk plans a change to every record that the sentence selects. It asks before it changes
+// them.
 func (w *intentDraft) planBulk(verb string, edit bulkEdit) (plan, bool) {
 	if !w.noLead() || w.isAsking() {
 		return noPlan()
@@ -132,7 +134,7 @@ func (w *intentDraft) askBulk() (plan, bool) {
 	return planQuestion("Which of them exactly? I changed nothing.", nil)
 }
 
-// maxNamed is the number of records that a question names.
+// maxNamed is the maximum number of records that a question names.
 const maxNamed = 5
 
 // countRecords counts records and names the first ones.

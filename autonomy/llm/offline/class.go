@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// sentenceClass is what kind of sentence the user wrote. It is decided before the sentence is read, and
-// limits what the sentence can lead to.
+// sentenceClass is the kind of a sentence. It is determined before the sentence is parsed, and
+// limits the plans to which the sentence can lead.
 type sentenceClass uint8
 
 const (
@@ -21,8 +21,8 @@ const (
 	aSmallTalk                       // a greeting, thanks, a mood: it gets a reply and nothing else
 )
 
-// classOf decides the class of a sentence. Politeness is not part of the tokens, so "can you remind me"
-// is a request.
+// classOf returns the class of a sentence. Polite phrases are not part of the tokens, so "can you
+// remind me" is a request.
 func (g *grammar) classOf(s *sentence) sentenceClass {
 	i := s.skipPunctuation(0)
 	first, second := s.firstWord(i), s.firstWord(i+1)
@@ -98,10 +98,10 @@ func (g *grammar) isAnswer(s *sentence) bool {
 	return found
 }
 
-// mayLeadTo reports whether a sentence of this class may lead to a plan of an intent. Questions, answers
-// and small talk change no record, except through an intent that continues the conversation. A statement or a
-// correction needs an intent for statements, or a pattern that begins with its first word, because
-// free text at the start would take any sentence.
+// mayLeadTo reports whether a sentence of this class may lead to a plan of an intent. Questions,
+// answers and small talk change no record, except through an intent that continues the
+// conversation. A statement or a correction needs an intent for statements, or a pattern that
+// begins with its first word, because free text at the start would match any sentence.
 func (g *grammar) mayLeadTo(class sentenceClass, s *sentence, in *intent, p plan) bool {
 	changes := g.changesRecords(p)
 	switch class {
@@ -123,7 +123,7 @@ func (g *grammar) isQuestionText(text string, now time.Time) bool {
 	return strings.HasSuffix(strings.TrimSpace(text), "?") || g.classOf(g.parseSentence(text, now)) == aQuestion
 }
 
-// isNamed reports whether token i is a name, which is no misspelled question word: "Dave is ...".
+// isNamed reports whether token i is a name, and not a misspelled question word: "Dave is ...".
 func isNamed(s *sentence, i int) bool {
 	r, _ := utf8.DecodeRuneInString(s.originalText(i, i+1))
 	return unicode.IsUpper(r) && !strings.ContainsAny(strings.ToLower(string(r)), "wh")

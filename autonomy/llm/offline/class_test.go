@@ -102,7 +102,7 @@ func TestFactsAnswerOnlyTheirQuestion(t *testing.T) {
 		{"what size shoes do i take?", "my shoe size is 42 (you told me today)", true},
 	} {
 		p := g.planRequests(c.question, now, 0)
-		if p.next != nil { // the records come first
+		if p.next != nil { // the plan first reads the records
 			p, _ = p.afterLookup([]done{{}, {}, {}})
 		}
 		got := true

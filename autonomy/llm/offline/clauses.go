@@ -38,8 +38,8 @@ func (g *grammar) planWithoutReason(s *sentence, depth int) (plan, bool) {
 	return noPlan()
 }
 
-// isReason reports whether the tokens [from, to) are a statement that changes nothing about the request
-// beside it. A time, a condition or a command may change it.
+// isReason reports whether the tokens [from, to) are a statement that does not affect the adjacent
+// request. A time, a condition or a command may affect it.
 func (g *grammar) isReason(s *sentence, from, to int) bool {
 	if to-from < 3 || to-from > maxReason || len(s.timesInside(from, to)) > 0 || strings.Contains(s.text, "?") {
 		return false
@@ -57,8 +57,9 @@ func (g *grammar) isReason(s *sentence, from, to int) bool {
 	})
 }
 
-// carryDay adds the day of the statement before a joint to the text after it, whose time of day has no day:
-// "I have a meeting at 2 tomorrow and then I pick up the kids at 4". A complete request has its own day.
+// carryDay adds the day of a statement to the text after the connector if the time of day in that
+// text has no day: "I have a meeting at 2 tomorrow and then I pick up the kids at 4". A complete
+// request has its own day.
 func (sp *splitter) carryDay(left *sentence, text string, statement bool) string {
 	if !statement || len(left.spans) == 0 {
 		return text

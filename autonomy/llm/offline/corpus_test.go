@@ -68,7 +68,7 @@ func readCorpus(t *testing.T, name string) []sample {
 	return out
 }
 
-// check describes the error in the model's answer, "" if it is correct.
+// check describes the error in the model's answer, or returns "" if the answer is correct.
 func (s sample) check(t *testing.T, b *Model) string {
 	t.Helper()
 	now := at(t)

@@ -115,7 +115,7 @@ func (g *grammar) longestDatePart(s *sentence, i int) (datePart, bool) {
 var dateSlot = regexp.MustCompile(`\{([a-z_]+)([-+]\d+)?\}`)
 
 // fillDate fills the slots of an English form. {clock-30} is 30 minutes before the time of day in
-// the slot, {clock+number} so many minutes after it.
+// the slot. The slots number_before and number_after also move that time by minutes.
 func (r *run) fillDate(form string) string {
 	return dateSlot.ReplaceAllStringFunc(form, func(m string) string {
 		sub := dateSlot.FindStringSubmatch(m)
@@ -203,7 +203,7 @@ var (
 	partForm     = regexp.MustCompile(`morning|noon|evening|night`)
 )
 
-// wholeMatch resolves English text that is a time as a whole.
+// wholeMatch resolves English text that consists only of a time.
 func wholeMatch(s *sentence, text string) (dateparse.Match, bool) {
 	for _, m := range dateparse.Find(text, s.now) {
 		if m.Start == 0 && m.End == len(text) {

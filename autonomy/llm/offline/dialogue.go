@@ -31,7 +31,7 @@ type pastCall struct {
 	args   map[string]any
 	text   string // the result
 	failed bool
-	lookup bool // whether a later step of the same turn followed, which used the result
+	lookup bool // whether a later step of the same turn used the result
 }
 
 // item is a record that the conversation mentioned.

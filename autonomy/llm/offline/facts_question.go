@@ -12,11 +12,11 @@ import (
 	say "hob/platform/text/triples"
 )
 
-// factQuestion is what a remembered fact must contain to answer a question. Memory is searched by words,
-// so it also finds other facts about the same person.
+// factQuestion describes what a remembered fact must contain to answer a question. Memory is
+// searched by words, so it also finds other facts about the same person.
 type factQuestion struct {
-	people  []string // words for people that each answer has, or the name or role of the same person
-	must    []string // other words that each answer has
+	people  []string // words for people: each answer has these words, or the name or role of the same person
+	must    []string // other words that each answer must have
 	some    []string // other words; a third of them may be missing
 	attrs   []string // relations of package triples, of which an answer states one
 	timed   bool     // whether the answer is a time
@@ -43,7 +43,7 @@ func (w *intentDraft) factQuestionOf() factQuestion {
 			q.attrs = append(q.attrs, strings.Fields(attrs)...)
 		}
 	}
-	if strings.HasPrefix(ask, "where ") { // a birthday is no place
+	if strings.HasPrefix(ask, "where ") { // a birthday is not a place
 		q.attrs = slices.DeleteFunc(q.attrs, func(a string) bool { return a == "birthday" || a == "bday" })
 	}
 	q.aged = strings.HasPrefix(ask, "how old")
@@ -146,8 +146,8 @@ func (q factQuestion) isAnsweredBy(fact string, same map[string][]string, g *gra
 	return len(q.attrs) == 0 || q.statesAttribute(text)
 }
 
-// statesChange reports whether a fact says that something was replaced or is over. Memory finds it by the
-// replaced fact, so its own words may differ from those of the question.
+// statesChange reports whether a fact says that something was replaced or is over. Memory finds
+// such a fact through the replaced fact, so its words may differ from the words of the question.
 func statesChange(text string, now time.Time) bool {
 	return slices.ContainsFunc(say.Read(text, now), func(t say.Triple) bool {
 		return t.Ended && t.Attr != "likes" || t.Old != "" || t.Attr == "switched" || t.Attr == "replaced"

@@ -9,8 +9,8 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// followBuilders returns the builders of messages that refer to the conversation. Each of them
-// declines if there is nothing to refer to.
+// followBuilders returns the builders of messages that refer to the conversation. Each builder
+// declines if the conversation contains nothing to refer to.
 func followBuilders() map[string]builder {
 	return map[string]builder{
 		"follow.when":     followWhen,
@@ -36,8 +36,8 @@ func followBuilders() map[string]builder {
 	}
 }
 
-// findReferents returns the records that the slot "ref" names; without the slot, the record that the
-// conversation mentioned last.
+// findReferents returns the records that the slot "ref" names. Without that slot, it returns the
+// record that the conversation mentioned last.
 func (w *intentDraft) findReferents() []item {
 	list := w.g.talk.mentionedItems()
 	ref := w.slotNorm("ref")
@@ -78,8 +78,9 @@ func (w *intentDraft) findReferents() []item {
 	return list
 }
 
-// listAround returns the list from which the record of the last message was taken: "the first one" after "the
-// second one is done" is one of the same list. Without such a list, it returns the records themselves.
+// listAround returns the list from which the record of the last message was taken: after "the
+// second one is done", "the first one" refers to the same list. Without such a list, it returns the
+// records themselves.
 func (d *dialogue) listAround(last []item) []item {
 	for n := 0; len(last) == 1 && n < recent; n++ {
 		x, _ := d.exchangeAgo(n)
@@ -144,7 +145,8 @@ func (w *intentDraft) changeEach(edit func(it item) (plan, bool)) (plan, bool) {
 	return out, len(list) > 0 && (len(list) == 1 || len(out.then) == 0)
 }
 
-// chooseReferent asks which of the records that were mentioned last is meant, if "it" may be each of them.
+// chooseReferent asks which record is meant if "it" may refer to several records that were
+// mentioned last.
 func (w *intentDraft) chooseReferent(list []item, edit func(it item) (plan, bool)) (plan, bool) {
 	said, ok := w.g.lex.meaningOf("refs", w.slotNorm("ref"))
 	if len(list) > 0 || w.depth > 0 || !(ok && said == "it") && !w.hasKeyword("due") {
@@ -168,7 +170,7 @@ func (w *intentDraft) chooseReferent(list []item, edit func(it item) (plan, bool
 	return p, true
 }
 
-// redoLast returns the plan that replaces the last action by the same one with other arguments.
+// redoLast returns the plan that replaces the last action by the same action with other arguments.
 func (w *intentDraft) redoLast(it item, args map[string]any) (plan, bool) {
 	x, _ := w.g.talk.exchangeAgo(0)
 	if it.made == nil || len(x.acts) != 1 || it.made != &x.acts[0] {
@@ -179,8 +181,8 @@ func (w *intentDraft) redoLast(it item, args map[string]any) (plan, bool) {
 	return plan{outcome: act, calls: []call{it.made.undoCall()}, then: []call{{it.made.tool, changed}}}, true
 }
 
-// undoCall returns the call that undoes p, and only p: the last action of the conversation may be
-// another one, and p may have been undone already.
+// undoCall returns the call that undoes only p. An undo without an id would undo the last action of
+// the conversation, which may be a different one, or undone already.
 func (p *pastCall) undoCall() call { return call{"undo", argsOf("id", p.id)} }
 
 // updateText returns the plan that gives a record another text.
@@ -287,8 +289,8 @@ func followSwap(w *intentDraft) (plan, bool) {
 	return noPlan()
 }
 
-// swapTexts returns the old and the new text of a correction. Without a word between the two, a comma must
-// separate them, or each is one word.
+// swapTexts returns the old and the new text of a correction. If no word such as "not" separates
+// the two texts, a comma must separate them, or each must be a single word.
 func (w *intentDraft) swapTexts() (old, fresh string, ok bool) {
 	a, _ := w.captureOf("old")
 	b, _ := w.captureOf("new")
@@ -311,7 +313,7 @@ func (w *intentDraft) swapTexts() (old, fresh string, ok bool) {
 		}
 	}
 	old, fresh = w.s.originalText(a.from, a.to), w.s.originalText(b.from, b.to)
-	// "remember that I meant Kaunas, not Vilnius" is no correction of one name
+	// "remember that I meant Kaunas, not Vilnius" does not correct a single name
 	return old, fresh, len(textnorm.FoldedWords(old)) > 0 && fresh != "" && len(strings.Fields(fresh)) <= len(strings.Fields(old))+1
 }
 
@@ -359,7 +361,8 @@ func replaceTail(old, fresh string) (string, bool) {
 	return strings.Join(append(slices.Clone(was[:len(was)-len(now)]), now...), " "), true
 }
 
-// chooseOne applies the last request, which several records match, to the one that the user names.
+// chooseOne applies the last request, which several records match, to the record that the user
+// names.
 func (g *grammar) chooseOne(text string) (plan, bool) {
 	if g.talk == nil {
 		return noPlan()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// exchangesBack is how many messages such as "and 25?" may follow a sum.
+// exchangesBack is the maximum number of messages such as "and 25?" after a sum.
 const exchangesBack = 4
 
 var (
@@ -86,7 +86,7 @@ func followFigure(w *intentDraft) (plan, bool) {
 	}
 	at := all[len(all)-1]
 	rate := w.g.lex.containsPhrase("percents", strings.ReplaceAll(strings.ToLower(own), "%", " percent "))
-	if rate && !w.hasKeyword("of") { // the rate, and not the whole
+	if rate && !w.hasKeyword("of") { // the figure replaces the percentage, not the amount
 		at = all[0]
 	}
 	p := alone.planRequests(own[:at[0]]+given+own[at[1]:], w.s.now, 0)

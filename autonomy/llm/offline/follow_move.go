@@ -147,8 +147,8 @@ func (w *intentDraft) isClockOnly(t timing) bool {
 	return strings.Contains(strings.ToLower(t.phrase), "noon") || strings.Contains(strings.ToLower(t.phrase), "midnight")
 }
 
-// keepClock returns the recurrence t with the time of day of the record so far, if the words of t have none:
-// "make it every 4 days".
+// keepClock adds the current time of day of a record to the recurrence t, as in "make it every 4
+// days". It returns false if the two cannot be combined.
 func (w *intentDraft) keepClock(it item, t timing) (string, bool) {
 	old, clock, _ := w.itemTime(it)
 	if t.every == "" || !clock {

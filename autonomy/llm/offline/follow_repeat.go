@@ -95,7 +95,7 @@ func (w *intentDraft) repeatEvery(it item, t timing, at time.Time, clock, day bo
 	return p, true
 }
 
-// followNextDay repeats the last question for the day after its day.
+// followNextDay repeats the last question for the following day.
 func followNextDay(w *intentDraft) (plan, bool) {
 	x, ok := w.g.talk.exchangeAgo(0)
 	if !ok || len(x.acts) == 0 || !w.beginsWithAnd() || x.acts[len(x.acts)-1].isEffectful() {

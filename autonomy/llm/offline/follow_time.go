@@ -69,19 +69,20 @@ func followHour(w *intentDraft) (plan, bool) {
 		}
 		_, clock, _ := w.itemTime(it)
 		if said := w.hasSlot("plain") || w.hasSlot("oops"); said && (!clock || strings.ContainsAny(it.ref, "0123456789")) {
-			return noPlan() // "make it 2" may mean a number of things
+			return noPlan() // "make it 2" may mean a number instead of a time
 		}
 		return w.moveToPhrase(it, "at "+strconv.Itoa(int(hour)))
 	})
 }
 
-// maxHalfGap is the distance in minutes from the time so far up to which the nearer half of the day is
-// meant without asking.
+// maxHalfGap is the maximum distance in minutes between the current and the new time of a record at
+// which Hob chooses the nearer half of the day without asking.
 const maxHalfGap = 4 * 60
 
-// halfOfDay returns the times of day that a time without am or pm may mean for a record at old: "no, 6:30"
-// moves 7:00 to 6:30, and 17:00 to 18:30. today is true if the record is today, so that a time that has
-// passed is not meant. It returns two times if neither is likely enough, as for 3 after 6:00.
+// halfOfDay returns the times of day that a time without am or pm may mean for a record at old:
+// "no, 6:30" moves 7:00 to 6:30, and 17:00 to 18:30. today is true if the record is today, which
+// rules out a time that has passed. It returns two times if neither is likely enough, as for 3
+// after 6:00.
 func (w *intentDraft) halfOfDay(hour, minute int, old time.Time, today bool) []time.Time {
 	at := time.Date(2000, 1, 1, hour, minute, 0, 0, time.UTC)
 	if hour == 0 || hour > 12 {
@@ -104,7 +105,7 @@ func (w *intentDraft) halfOfDay(hour, minute int, old time.Time, today bool) []t
 	return []time.Time{near}
 }
 
-// askHalf asks in which half of the day a time is. move returns the plan for one of the times.
+// askHalf asks which half of the day is meant. move returns the plan for one of the times.
 func askHalf(times []time.Time, move func(time.Time) plan) plan {
 	slices.SortFunc(times, time.Time.Compare)
 	q := question{text: "At " + times[0].Format("15:04") + " or at " + times[1].Format("15:04") + "?"}
@@ -304,8 +305,8 @@ func (w *intentDraft) shiftRecord(name string, by time.Duration, unknown plan) (
 	}, calls[:2]...)
 }
 
-// shiftedBy returns the call that moves a record by a duration. It needs a time, and a time of day for less
-// than a day.
+// shiftedBy returns the call that moves a record by a duration. The record must have a date, and a
+// time of day if the duration is less than a day.
 func (r record) shiftedBy(by time.Duration, others []record) (call, bool) {
 	switch {
 	case r.at.IsZero(), r.repeats:
@@ -319,8 +320,8 @@ func (r record) shiftedBy(by time.Duration, others []record) (call, bool) {
 	return call{}, false
 }
 
-// replaceSame replaces "the same time" and "the same day" by those of the record that the conversation is
-// about, or of the one that the open question offers.
+// replaceSame replaces "the same time" and "the same day" by the time or day of the record that the
+// conversation is about, or of the reminder that the open question offers.
 func (g *grammar) replaceSame(q *question, text string, now time.Time) string {
 	found := ""
 	for phrase := range g.lex.lists["same-times"] {

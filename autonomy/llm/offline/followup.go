@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A question stays open for remembered exchanges at most, for unrelated exchanges that do not
-// answer it, and for questionAge.
+// These limits determine how long a question stays open: the number of exchanges after it, the
+// number of exchanges that do not answer it, and its age.
 const (
 	remembered  = 6
 	unrelated   = 2
@@ -53,8 +53,8 @@ func (t *turn) pendingQuestion() *question {
 	return q
 }
 
-// answerTo interprets text as the answer to a question, unless it is clearly something else. All of
-// the text must be such an answer.
+// answerTo interprets text as the answer to a question, unless the text is clearly something else.
+// The complete text must be part of the answer.
 func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
 	text = g.replaceSame(q, text, now)
 	if q == nil {

@@ -12,8 +12,8 @@ func TestFollowUps(t *testing.T) {
 	tests := []struct {
 		name    string
 		said    []string // all but the last must be answered with a question
-		want    []string // calls of the last one
-		answers string   // instead of calls: a part of the last answer
+		want    []string // calls for the last message
+		answers string   // if there are no calls: a part of the last answer
 	}{
 		{"time of a reminder", []string{"remind me to call mum", "tomorrow at 9"}, []string{`create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"call mum"}`}, ""},
 		{"time in a sentence", []string{"remind me to call mum", "oh, in 20 minutes please"}, []string{`create_reminder{"at":"2026-03-04T10:35:00+02:00","text":"call mum"}`}, ""},
@@ -175,7 +175,8 @@ func TestHalfOfDay(t *testing.T) {
 	want(t, c.hear("in the afternoon"), `update_reminder{"at":"15:00","reminder":"wake up"}`)
 }
 
-// TestUndoAfterSomethingElse: "undo that" does not reach back over a message that Hob did not understand.
+// TestUndoAfterSomethingElse: after a message that Hob did not understand, "undo that" asks before
+// it undoes an earlier action.
 func TestUndoAfterSomethingElse(t *testing.T) {
 	c := talk(t)
 	c.hear("remind me at 5pm to call mum")
@@ -256,7 +257,7 @@ func TestASecondRequestIsNotDropped(t *testing.T) {
 	}
 }
 
-// A time before the event in a free text is not part of the text.
+// A lead such as "10 minutes before" at the end of a free text is not part of a task.
 func TestALeadIsNotPartOfATask(t *testing.T) {
 	for _, said := range []string{"i need to leave at 4:45, let me know 10 mins before", "add a task to leave at 4:45, shout 10 minutes before", "put the oven on at 5, tell me 10 minutes before"} {
 		for _, call := range talk(t).hear(said) {
@@ -278,8 +279,8 @@ func TestSeveralReminders(t *testing.T) {
 	want(t, c.hear("remind me 15 minutes before my dentist appointment at 3pm"), `create_reminder{"at":"2026-03-04T14:45:00+02:00","text":"dentist appointment at 15:00"}`)
 }
 
-// TestQuestionExpires: an answer counts for 10 minutes and for two other messages, and "back to the
-// reminder" repeats the question.
+// TestQuestionExpires: a question accepts an answer for 10 minutes and after at most one other
+// message, and "back to the reminder" repeats the question.
 func TestQuestionExpires(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -306,7 +307,8 @@ func TestQuestionExpires(t *testing.T) {
 	}
 }
 
-// TestWhichOne: a question about a record lists the records, and takes only one of them as the answer.
+// TestWhichOne: a question about a record lists the records, and accepts only one of them as the
+// answer.
 func TestWhichOne(t *testing.T) {
 	list := "2 reminders:\n- swimming (today at 18:30)\n- library (tomorrow at 12:00)"
 	for _, tc := range []struct {
@@ -349,7 +351,7 @@ func TestStatementAboutATask(t *testing.T) {
 	}
 }
 
-// TestSumsGoOn: a message may calculate with the last result, or repeat the last sum with another figure or
+// TestSumsGoOn: a message may continue the last calculation, or repeat it with another figure or
 // unit.
 func TestSumsGoOn(t *testing.T) {
 	c := talk(t)
@@ -407,7 +409,8 @@ func TestRecordsByName(t *testing.T) {
 	}
 }
 
-// TestQuestionsAboutReminders: a question names a kind or a day, and only these are shown.
+// TestQuestionsAboutReminders: a question names a kind or a day, and the answer lists only the
+// matching reminders.
 func TestQuestionsAboutReminders(t *testing.T) {
 	list := "3 reminders:\n- pasta (today at 10:20)\n- call mum (today at 17:00)\n- alarm (tomorrow at 06:45)"
 	for _, tc := range []struct{ said, says string }{

@@ -50,7 +50,8 @@ var generatedFacts = []string{"the boiler code is on the lid", "Anna likes peoni
 var generatedItems = []string{"milk", "eggs", "rye bread", "olive oil", "tomatoes", "dog food", "batteries", "sun cream"}
 
 // generatedWish is a sentence with the calls that it must lead to. No calls means that the sentence
-// must not change anything. A typo is made only outside the objects, which stand for {1}, {2}.
+// must not change anything. The objects replace {1} and {2} in the sentence after a typo was added,
+// so they contain no typo.
 type generatedWish struct {
 	class, text string
 	objects     []string
@@ -73,8 +74,8 @@ func taskCall(title, due, project string) call {
 	return call{"create_task", argsOf("title", title, "due", due, "project", project)}
 }
 
-// fixedWishes makes sentences of templates with {object}, {time}, {rule}, {day} and {item}. want gets the
-// phrases of the sentence.
+// fixedWishes makes sentences from templates with {object}, {time}, {rule}, {day} and {item}. want
+// gets the phrases of the sentence.
 func fixedWishes(class string, want func(x phrases) []call, templates ...string) wishMaker {
 	return wishMaker{class, func(r *rand.Rand) generatedWish {
 		x := phrases{pickOne(r, generatedObjects), pickOne(r, generatedItems), pickOne(r, generatedItems), pickOne(r, generatedFacts), pickOne(r, generatedTimes), pickOne(r, generatedRules), pickOne(r, generatedDays)}
@@ -241,7 +242,7 @@ func (x generatedWish) grade(p plan) string {
 		return "asked"
 	case len(changes) == 0:
 		return "missed"
-	case len(changes) < len(x.want) && (p.question != nil || len(changes) < len(p.calls)): // one part is done, and Hob asks about the other
+	case len(changes) < len(x.want) && (p.question != nil || len(changes) < len(p.calls)): // one part is executed, and Hob asks about the other
 		return x.gradePart(changes)
 	case len(changes) != len(x.want) || p.question != nil:
 		return "wrong"
@@ -254,8 +255,8 @@ func (x generatedWish) grade(p plan) string {
 	return "right"
 }
 
-// namesNothing reports whether a call that needs a record of that name has further words, so that the
-// tool finds no record. A fact and a note keep what was said.
+// namesNothing reports whether a call has further words besides the wanted name or text. The tool
+// then finds no record, or stores a fact or a note with these words.
 func namesNothing(got, want call) bool {
 	for tool, key := range map[string]string{"complete_task": "task", "cancel_reminder": "reminder", "append_note": "note", "remember": "text", "create_note": "text"} {
 		if got.name != tool || got.name != want.name && tool != "append_note" {
@@ -268,7 +269,7 @@ func namesNothing(got, want call) bool {
 	return false
 }
 
-// gradePart accepts calls that are each wanted.
+// gradePart grades a plan that executes only a part of the request: each call must be a wanted one.
 func (x generatedWish) gradePart(changes []call) string {
 	for _, got := range changes {
 		if !slices.ContainsFunc(x.want, func(w call) bool { return sameCall(got, w) }) {

@@ -49,17 +49,17 @@ type grammar struct {
 	lex      *lexicon
 	intents  []*intent
 	build    map[string]builder
-	vocab    map[string]bool // words that are no typos
+	vocab    map[string]bool // words that are not treated as typos
 	starters map[string]bool // first words of common requests
 	before   []node          // polite phrases and names allowed at the start
 	after    []node          // polite phrases allowed at the end
 	ending   []node          // phrases allowed at the end of a question
 	asking   []node          // polite phrases allowed at the end of a request that began politely
-	remarks  []node          // phrases at the end of a statement that are no part of it
-	edges    []*intent       // parts that may be at the ends of free text
+	remarks  []node          // phrases at the end of a statement that are not part of it
+	edges    []*intent       // phrases that may be at the start or end of free text
 
 	languages []*grammar      // the other languages
-	code      string          // of another language: "de"; "" for English
+	code      string          // code of a language such as "de"; "" for English
 	texts     string          // replies; "" for English
 	dates     []dateRule      // see dateRule
 	timeWords map[string]bool // words of times

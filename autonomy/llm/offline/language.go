@@ -74,7 +74,7 @@ func loadLanguage(code string, o Options) (*grammar, error) {
 		}
 	}
 	maps.Copy(g.vocab, g.timeWords)
-	maps.DeleteFunc(g.timeWords, func(w string, _ bool) bool { // common words are like many others
+	maps.DeleteFunc(g.timeWords, func(w string, _ bool) bool { // these common words are similar to many others
 		return len(w) < 5 || lex.containsWord("articles", w) || lex.containsWord("numbers", w) || lex.containsWord("prepositions", w)
 	})
 	g.signals = maps.Clone(g.vocab)
@@ -91,7 +91,7 @@ var letterFolds = strings.NewReplacer("ä", "a", "ö", "o", "ü", "u", "ß", "ss
 	"í", "i", "î", "i", "ï", "i", "ó", "o", "ô", "o", "ú", "u", "ù", "u", "û", "u", "ñ", "n", "ç", "c", "œ", "oe", "’", "'", "¿", "", "¡", "")
 
 // planForeign plans a message in a language other than English. The bool result is false if no
-// language reads all of the message.
+// language matches the complete message.
 func (g *grammar) planForeign(text string, now time.Time) (plan, bool) {
 	var best plan
 	hits := 0
@@ -110,8 +110,9 @@ func (g *grammar) planForeign(text string, now time.Time) (plan, bool) {
 	return best, hits > 0
 }
 
-// languageOf returns the language of a text that no grammar reads: the one with at least two words
-// that English does not have, or nil. mostly is true if these are half of the words.
+// languageOf guesses the language of a text that no grammar matches. It returns the language with
+// the most words in the text that English does not have, if these are at least two, or nil. mostly
+// is true if they are at least half of all words.
 func (g *grammar) languageOf(text string) (best *grammar, mostly bool) {
 	hits := 1
 	for _, l := range g.languages {
@@ -179,8 +180,8 @@ type timeRule struct {
 	to   string
 }
 
-// translateResult translates the lines of a tool's result that the catalogue knows. Other lines, for
-// example errors, stay in English.
+// translateResult translates the lines of a tool's result for which the language has a translation.
+// Other lines, for example errors, stay in English.
 func (g *grammar) translateResult(text string) string {
 	if g == nil || len(g.results) == 0 {
 		return text

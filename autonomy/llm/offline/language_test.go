@@ -46,7 +46,7 @@ func TestAccentsAreOptional(t *testing.T) {
 func TestLanguageDialogues(t *testing.T) {
 	tests := []struct {
 		said  []string // all but the last must be answered with a question
-		want  []string // calls of the last one
+		want  []string // calls for the last message
 		reply string   // a part of the last answer
 	}{
 		{[]string{"erinnere mich an die Milch", "morgen um 9"}, []string{`create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"Milch"}`}, ""},

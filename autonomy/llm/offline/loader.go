@@ -195,7 +195,7 @@ func (l *loader) parseInside(line string) error {
 		l.now.again, l.now.againWith = lead, strings.Fields(with)
 		return nil
 	}
-	if strings.HasPrefix(l.now.name, "language.") { // words of other languages are no typos of English ones
+	if strings.HasPrefix(l.now.name, "language.") { // words of other languages are not typos of English words
 		defer func(v map[string]bool) { l.c.vocab = v }(l.c.vocab)
 		l.c.vocab = map[string]bool{}
 	}

@@ -10,8 +10,7 @@ import (
 	"hob/platform/text/dateparse"
 )
 
-// joinsDayAndClock reports whether of two times that stand apart one is a day and the other a time
-// of day.
+// joinsDayAndClock reports whether one of two separate times is a day and the other a time of day.
 func joinsDayAndClock(a, b *span) bool {
 	hasClock := func(sp *span) bool { return sp.match.Moment != nil && sp.match.Moment.HasClock }
 	isDay := func(sp *span) bool {
@@ -215,7 +214,7 @@ func (w *intentDraft) localDay(title string, day time.Time, pairs ...string) str
 	return w.g.replyText(title, append(pairs, "{day}", name)...)
 }
 
-// tellLocalUntil answers how many days are left until a day or a feast.
+// tellLocalUntil answers how many days are left until a day or a holiday.
 func tellLocalUntil(w *intentDraft) (plan, bool) {
 	t, err := w.joinTimes(w.allSpans())
 	day := t.at

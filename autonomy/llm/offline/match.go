@@ -37,7 +37,7 @@ type capture struct {
 const (
 	maxSteps  = 300_000 // an ordinary sentence needs a few thousand steps
 	maxTypos  = 2
-	maxInside = 60 // maximum tokens in a free slot that another piece follows
+	maxInside = 60 // maximum number of tokens in a free slot before another piece
 )
 
 // tryMatch matches all of tokens [from, end).
@@ -280,7 +280,7 @@ func (r *run) pathSlot(c capture, next func(int) bool) bool {
 
 // isTypo reports whether typed is want with one typo: two adjacent letters swapped, one letter
 // extra or missing, or (in words of six letters and more) one letter replaced. Short words must
-// match exactly, because "mote" is not "note". A plural is another form and no typo.
+// match exactly, because "mote" is not "note". A plural is a different form and not a typo.
 func isTypo(typed, want string) bool {
 	if len(want) < 4 || len(typed) < 4 || len(typed) > len(want)+1 || len(want) > len(typed)+1 || typed == want+"s" {
 		return false

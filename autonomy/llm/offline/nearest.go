@@ -6,8 +6,9 @@ import (
 )
 
 // nearestExample returns the example sentence in the grammar that is most similar to said, or "" if
-// none is near: a near one has half of the words of said that matter and more than one, or a third of them
-// and the first one. Rare words have a higher weight.
+// none is similar enough. An example is similar enough if it contains half of the significant words
+// of said and more than one of them, or a third of them including the first. Rare words have a
+// higher weight.
 func (g *grammar) nearestExample(said string) string {
 	var toks []string
 	for _, t := range splitTokens(oneLine(said, 400), g.lex) {

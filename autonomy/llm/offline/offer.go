@@ -84,8 +84,8 @@ func (g *grammar) amendQuestion(q *question, text string, now time.Time) (plan, 
 	return noPlan()
 }
 
-// isLatest reports whether a question is what the conversation is about: it is the last reply, or it offers
-// a reminder and the exchange since then mentioned no record.
+// isLatest reports whether the conversation is still about a question: the question is the last
+// reply, or it offers a reminder and the exchange since then mentioned no record.
 func (g *grammar) isLatest(q *question) bool {
 	last, _ := g.talk.exchangeAgo(0)
 	before, _ := g.talk.exchangeAgo(1)
@@ -106,8 +106,8 @@ func (w *intentDraft) isSeparate(rest capture) bool {
 	return w.s.tokens[rest.from].kind == punct || w.s.tokens[rest.from-1].kind == punct || w.g.lex.containsWord("pronouns", first) || w.g.lex.containsWord("joints", first) || w.g.lex.containsWord("condition-words", first)
 }
 
-// declineQuestion handles "cancel it, I quit yoga". The rest is a reason or another request, but no time,
-// which would be a correction.
+// declineQuestion handles "cancel it, I quit yoga". The rest may be a reason or another request. A
+// rest with a time is declined, because it may be a correction.
 func (w *intentDraft) declineQuestion(rest capture) (plan, bool) {
 	p := plan{outcome: chat, say: w.g.replyText("never-mind"), intent: w.g.intentNamed("nevermind"), accounted: true}
 	if rest.from < rest.to {
@@ -151,8 +151,8 @@ func (w *intentDraft) offerAgain(o offer) (plan, bool) {
 	return p, true
 }
 
-// addLead handles "and add a reminder an hour before". A reminder that is not an additional one replaces the
-// offered one, and names the time of the event.
+// addLead handles "and add a reminder an hour before". If the reminder is not additional, it
+// replaces the offered reminder, and its text contains the time of the event.
 func (w *intentDraft) addLead(o offer, slots map[string]capture) (plan, bool) {
 	by, ok := w.durationOf(w.s.originalText(slots["lead"].from, slots["lead"].to))
 	old, clock, day := w.itemTime(offeredItem(o.times[0]))
@@ -187,7 +187,8 @@ func (w *intentDraft) moveOffer(o offer) (plan, bool) {
 	return w.offerAgain(offer{o.text, []map[string]any{next}})
 }
 
-// amendedTime returns the time in a message that says nothing else. more is true for an additional time.
+// amendedTime returns the time in a message that contains nothing else. more is true for an
+// additional time.
 func (w *intentDraft) amendedTime(offered string) (t timing, more, ok bool) {
 	spans := w.s.allTimes()
 	inside := func(i int) bool {
@@ -222,15 +223,16 @@ func (w *intentDraft) amendedTime(offered string) (t timing, more, ok bool) {
 	return t, more, err == nil && !t.none && !t.vague
 }
 
-// isAmendWord reports whether a word may stand around a new time for an offer.
+// isAmendWord reports whether a word may accompany a new time for an offer.
 func (g *grammar) isAmendWord(word string) bool {
 	return slices.ContainsFunc([]string{"amend-words", "answer-fillers", "reference-words", "pronouns", "interjections", "correction-starts", "prepositions", "please", "negations"}, func(list string) bool {
 		return g.lex.containsWord(list, word)
 	})
 }
 
-// mergeTime returns the arguments of a reminder at t: a day alone keeps the time of day, a time of day alone
-// the day, and a recurrence keeps the time of day, and the day of the week if it names none.
+// mergeTime returns the arguments of a reminder at t. A day alone keeps the time of day, and a time
+// of day alone keeps the day. A recurrence keeps the time of day, and also the day of the week
+// unless it names one.
 func (w *intentDraft) mergeTime(it item, t timing) (map[string]any, bool) {
 	old, clock, day := w.itemTime(it)
 	cron := strings.Fields(it.made.stringArg("every"))
@@ -259,7 +261,7 @@ func (w *intentDraft) mergeTime(it item, t timing) (map[string]any, bool) {
 	return argsOf("at", t.rfc3339()), t.clock
 }
 
-// mergeEvery returns the recurrence t with the time of day and the day of the week of a record so far.
+// mergeEvery returns the recurrence t with the current time of day and day of the week of a record.
 func (w *intentDraft) mergeEvery(t timing, old time.Time, clock, day bool) (map[string]any, bool) {
 	tries := []string{t.phrase}
 	if clock {

@@ -30,7 +30,8 @@ func (w *intentDraft) whichOne(question, tool string, edit func(ref string) call
 	}, call{tool, nil})
 }
 
-// maxListed is the number of records that a question lists. Others can be named.
+// maxListed is the maximum number of records that a question lists. The user may also name a record
+// that is not listed.
 const maxListed = 12
 
 // choiceOf returns a question that lists records, each of which edit changes.
