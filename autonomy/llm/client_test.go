@@ -9,7 +9,7 @@ import (
 )
 
 // An unexpectedly compressed answer is decompressed once, also by a client derived from another
-// one.
+// client.
 func TestClientOfAClient(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")

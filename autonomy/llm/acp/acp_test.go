@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// house is an agent with a conversation.
+// house is an agent with one conversation.
 type house struct {
 	*acp.Model
 	t    *testing.T
@@ -256,7 +256,7 @@ func TestASessionIsTakenUpAgain(t *testing.T) {
 	if got := useless.stream(t.Context(), "home").Text(); !strings.Contains(got, "assistant: prompt 1") {
 		t.Errorf("at the second try it heard %q", got)
 	}
-	// So does an agent that has lost its session, and one that cannot load sessions.
+	// An agent that has lost its session, or cannot load sessions, also gets the history as text.
 	for name, options := range map[string][]string{"lost": {"load=" + t.TempDir()}, "cannot": nil} {
 		h3 := open(t, acp.Options{Dir: h.dir}, options...)
 		h3.msgs = h.msgs
@@ -284,7 +284,7 @@ func TestPermissions(t *testing.T) {
 		},
 		"expired": {
 			ruling: llm.PermissionResult{Expired: true}, prompt: "do delete x", states: "delete , delete failed", does: llm.Destroys,
-			want: "(You did not answer in time whether tester may do this, so it was not allowed: innocent words)",
+			want: "(Not allowed, because you did not answer the request of tester in time: innocent words)",
 		},
 		"the question was not stored": {
 			err: context.Canceled, prompt: "do fetch x", want: "(tester was interrupted.)", states: "fetch , fetch failed", does: llm.Fetches,
@@ -440,7 +440,7 @@ func TestStop(t *testing.T) {
 			var err error
 			for _, err = range h.Stream(ctx, llm.Request{Messages: h.msgs, Session: "home", Broker: stopping{h.desk, cancel}}) {
 				if err == nil {
-					cancel() // at its first text
+					cancel() // at the first text of the answer
 				}
 			}
 			if llm.KindOf(err) != llm.Interrupted {
@@ -602,7 +602,7 @@ func TestModel_OpensASecondSessionWhileTheFirstAsks(t *testing.T) {
 	if first.Text() != "It is done: two" {
 		t.Errorf("the first stream: %q", first.Text())
 	}
-	add(llm.User, owner("do execute two")) // the turn moves behind the later ones
+	add(llm.User, owner("do execute two")) // the turn is stored after the later turns
 	add(llm.Assistant, first.Parts...)
 	h2 := open(t, acp.Options{Dir: h.dir}, "load="+dir)
 	h2.msgs = slices.Clone(h.msgs)

@@ -129,7 +129,7 @@ func (c *child) releaseSlot() {
 	}
 }
 
-// singleLine returns s, which comes from outside, as one line of at most max runes.
+// singleLine returns the untrusted text s as one line of at most max runes.
 func singleLine(s string, max int) string {
 	s = strings.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' || r == '\r' {

@@ -41,10 +41,10 @@ func (s *conversation) sessionID() string {
 	return string(id)
 }
 
-// pickSeat returns the seat for a request: one that is free, preferably with the agent session that
-// the request continues, or a new one while the turns in all others wait for the user's permission.
-// A turn that does not wait is about to end, so the caller waits for its seat. The caller holds
-// m.mu.
+// pickSeat returns the seat for a request: a free one, preferably with the agent session that the
+// request continues. If the turns in all seats wait for the user's permission, it returns a new
+// seat. A turn that does not wait is about to end, so the caller waits for its seat. The caller
+// holds m.mu.
 func (m *Model) pickSeat(r llm.Request) *conversation {
 	seats := m.seats[r.Session]
 	want, _ := lastMark(r.Messages, m.o.Provider, r.Session, func(id string) bool { return isUsed(seats, nil, id) })

@@ -199,7 +199,7 @@ func (t *promptTurn) addNotice(why sdk.StopReason) bool {
 	text := ""
 	switch {
 	case lapse != "":
-		text = fmt.Sprintf("(You did not answer in time whether %s may do this, so it was not allowed: %s)", t.o.Provider, lapse)
+		text = fmt.Sprintf("(Not allowed, because you did not answer the request of %s in time: %s)", t.o.Provider, lapse)
 	case why == sdk.StopReasonCancelled:
 		text = "(" + t.o.Provider + " was interrupted.)"
 	case why == sdk.StopReasonMaxTurnRequests:

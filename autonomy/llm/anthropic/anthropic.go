@@ -1,7 +1,7 @@
 // Package anthropic is the driver for Anthropic's Messages API and compatible servers. It streams
 // answers, returns thinking blocks with their signature, marks what the provider should cache, and
-// converts every failure to an *llm.Error. It is a thin client over net/http: of Anthropic's SDK
-// only the JSON types would be used, and it adds 6 MB to the program.
+// converts every failure to an *llm.Error. It is a thin client over net/http. It does not use
+// Anthropic's SDK, because it would need only the JSON types, and the SDK adds 6 MB to the program.
 //
 // It reads nothing from the environment except the proxy settings of net/http. It does not retry
 // (llm.Retry does), track usage or choose models. autonomy/llm/all creates it.

@@ -86,7 +86,7 @@ func (s *stream) updateUsage(raw json.RawMessage) {
 }
 
 // setStop records the stop reason. Some servers send "end_turn" with calls, or reasons that are not
-// defined, so llm.AnswerStream tells a call from the end of the turn.
+// defined, so llm.AnswerStream distinguishes a call from the end of the turn.
 func (s *stream) setStop(reason string) {
 	if reason == "" {
 		return

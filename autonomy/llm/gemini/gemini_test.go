@@ -130,7 +130,7 @@ func TestRefusals(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, message string
-		gone, there   string // in the next request
+		gone, there   string // what the next request must not contain, and what it must contain
 	}{
 		{"tools", "Function calling is not enabled for models/gemini-2.5-flash-image", `functionDeclarations`, `(I used add with {\"a\":1}.)`},
 		{"pictures", "Image input modality is not enabled for models/gemma-3-1b-it", `inlineData`, "cannot see"},

@@ -38,7 +38,7 @@ func (t *turn) connectTools() (*mcp.ClientSession, error) {
 	return nil, errors.New("the session has no MCP server")
 }
 
-// listHobTools says the names of Hob's tools.
+// listHobTools sends the names of Hob's tools as text.
 func (t *turn) listHobTools(string) error {
 	s, err := t.connectTools()
 	if err != nil {
@@ -58,7 +58,7 @@ func (t *turn) listHobTools(string) error {
 	return nil
 }
 
-// callHobTool calls a tool, given as NAME JSON, and says its result.
+// callHobTool calls a tool, given as NAME JSON, and sends its result as text.
 func (t *turn) callHobTool(rest string) error {
 	name, args, _ := strings.Cut(rest, " ")
 	s, err := t.connectTools()
@@ -85,15 +85,15 @@ func (t *turn) callOver(s *mcp.ClientSession, name, args string) string {
 	return text
 }
 
-// stealServers writes the MCP servers of the session, with their tokens, into the file servers and
-// says them.
+// stealServers writes the MCP servers of the session, with their tokens, into the file "servers"
+// and sends them as text.
 func (t *turn) stealServers(string) error {
 	b, err := json.Marshal(t.servers)
 	if err == nil {
 		err = os.WriteFile("servers", b, 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("servers: %w", err)
+		return fmt.Errorf("write the file servers: %w", err)
 	}
 	t.sayText(string(b))
 	return nil
