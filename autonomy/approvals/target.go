@@ -53,7 +53,7 @@ func placeOfAnswer(ev bus.Event) (answerPlace, error) {
 type answerTarget struct {
 	// decides lists the requests that a bare yes or no decides: a single one, or those in a batch.
 	decides []guard.Approval
-	// open lists the requests waiting here that only an answer with an id decides.
+	// open lists the waiting requests that only an answer with an id can decide.
 	open []guard.Approval
 	// asks lists the ids of the displayed requests, which a reminder shows again.
 	asks []string
@@ -183,9 +183,9 @@ func (d *Decider) openOf(ctx context.Context, q bus.Question) (out []guard.Appro
 	return out, nil
 }
 
-// openHere lists the requests to which a bare answer in a chat may refer: those that block the
-// conversation, the latest one, and those of the last minutes. An older request from a background
-// task does not block a conversation.
+// openHere lists the requests to which a bare answer in a chat may refer: the requests that block
+// the conversation, the latest request, and requests from the last minutes. An older request from a
+// background task does not block a conversation.
 func (d *Decider) openHere(ctx context.Context, p answerPlace, list []bus.Question) (out []guard.Approval, err error) {
 	last, err := d.o.Bus.Outbox.LastSaid(ctx, func(x bus.Passed) bool { return d.seenHere(p, x) }, p.taken)
 	if err != nil {

@@ -28,7 +28,7 @@ imap = "imap.example.com"
 address = "ada@example.com"
 `
 
-// accountSet has the accounts above; passwords are "secret of REFERENCE".
+// accountSet returns an AccountSet with the accounts above. Each password is "secret of REFERENCE".
 func accountSet(t *testing.T) config.AccountSet {
 	t.Helper()
 	c, err := config.Parse("c.toml", []byte(accounts))
@@ -38,7 +38,8 @@ func accountSet(t *testing.T) config.AccountSet {
 	return config.AccountSet{Config: c, Secret: func(_ context.Context, ref string) (string, error) { return "secret of " + ref, nil }}
 }
 
-// TestAccountSet_Find: a tool that names no account gets the only one that fits, and never guesses.
+// TestAccountSet_Find: a tool that names no account gets the only matching account, and an error if
+// several match.
 func TestAccountSet_Find(t *testing.T) {
 	s := accountSet(t)
 	for _, tt := range []struct{ name, account, server, want, err string }{

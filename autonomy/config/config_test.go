@@ -33,8 +33,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestTemplate: the file that init writes is short, means the defaults, and shows
-// keys that exist with their defaults.
+// TestTemplate: the file that `hob init` writes is short, changes no default, and shows only
+// existing keys with their defaults.
 func TestTemplate(t *testing.T) {
 	want, err := Default()
 	if err != nil {
@@ -249,7 +249,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestQuietHours checks the forms with one section and with several.
+// TestQuietHours checks quiet_hours as one section and as a list of sections.
 func TestQuietHours(t *testing.T) {
 	one := QuietWindow{Start: "22:30", End: "07:30"}
 	two := QuietWindow{Start: "00:00", End: "24:00", Days: []string{"sat", "sun"}, Zone: "UTC"}
@@ -479,7 +479,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// The keys that every channel has are not the driver's.
+// The keys that all channels have are not passed to the driver.
 func TestKeysOfAllChannels(t *testing.T) {
 	c, err := Parse("c.toml", []byte("[channels.a]\nmention = false\nstream = false\nsettle = \"0s\"\nurl = \"x\"\n[channels.b]\n"))
 	if err != nil {

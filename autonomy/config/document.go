@@ -48,7 +48,7 @@ func (e *entry) isHeader() bool { return e.kind == unstable.Table || e.kind == u
 func parseDocument(file string, text []byte) (*document, error) {
 	d := &document{file: file, text: text}
 	if len(text) > maxSize {
-		return nil, &Error{File: file, Msg: fmt.Sprintf("the file is larger than %d KB; it is not a configuration", maxSize>>10)}
+		return nil, &Error{File: file, Msg: fmt.Sprintf("the file is larger than %d KB, which is the limit; move the file elsewhere, then run: hob init", maxSize>>10)}
 	}
 	if bytes.HasPrefix(text, []byte{0xff, 0xfe}) || bytes.HasPrefix(text, []byte{0xfe, 0xff}) {
 		return nil, &Error{File: file, Msg: "the file is written in UTF-16; save it as UTF-8"}

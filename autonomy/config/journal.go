@@ -56,8 +56,8 @@ func (c Revisions) Keep() (string, error) {
 	return name, nil
 }
 
-// Put replaces the file with the stored version called to. It returns ErrEdited if the file is not
-// in the version called from.
+// Put replaces the file with the stored version called to. It returns ErrEdited if the content of
+// the file is not the version called from.
 func (c Revisions) Put(from, to string) error {
 	now, err := c.Keep()
 	if err != nil {

@@ -91,7 +91,7 @@ func TestRevisions_LoadTheLastValidText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.MarkValid(none); err != nil { // a missing file is no valid text
+	if err := c.MarkValid(none); err != nil { // a missing file is not a valid text
 		t.Fatal(err)
 	}
 	put(broken)

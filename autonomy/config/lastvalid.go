@@ -11,15 +11,15 @@ import (
 	"hob/platform/host/system"
 )
 
-// These files, in the folder of the revisions, name texts of config.toml: the newest one that every
-// check found valid, and the newest one that Hob has started with.
+// These files, in the folder of the revisions, identify texts of config.toml: the newest text that
+// every check found valid, and the newest text with which Hob has started.
 const (
 	lastValidFile  = "last-valid"
 	lastOpenedFile = "last-opened"
 )
 
 // MarkValid stores the text of a configuration as the last valid one. A missing file is not a valid
-// text: an editor that replaces the file must not bring the defaults into force.
+// text: while an editor replaces the file, the defaults must not apply.
 func (c Revisions) MarkValid(valid *Config) error { return c.markText(lastValidFile, valid) }
 
 // MarkOpened stores the text like MarkValid, and also as one with which Hob can start.

@@ -44,8 +44,8 @@ level = "supervised"
 	}
 }
 
-// I11: a rule that widens the level, matches no one or is empty is an error at the start, and
-// so is a list with entries that match more than they say.
+// I11: a rule that widens the level, matches no one or is empty is an error at startup. So is a
+// list entry with a pattern that would match more than one host or recipient.
 func TestIncidentI11BoundsOnlyNarrow(t *testing.T) {
 	for text, want := range map[string]string{
 		"[[levels]]\nchannel = \"web\"\nlevel = \"trusted\"\n":                                 "config.toml:3: levels.level: \"trusted\": must not allow more than",

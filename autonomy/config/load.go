@@ -52,7 +52,7 @@ func readConfigFile(path string) ([]byte, fs.FileInfo, error) {
 		return nil, nil, Errors{{File: path, Msg: "not a file; move it elsewhere, then run: hob init"}}
 	}
 	if err == nil && fi.Size() > maxSize { // do not read a huge file just to report this error
-		return nil, nil, Errors{{File: path, Msg: fmt.Sprintf("the file is larger than %d KB; it is not a configuration", maxSize>>10)}}
+		return nil, nil, Errors{{File: path, Msg: fmt.Sprintf("the file is larger than %d KB, which is the limit; move the file elsewhere, then run: hob init", maxSize>>10)}}
 	}
 	var text []byte
 	if err == nil {

@@ -44,7 +44,7 @@ type MCPServer struct {
 	URL          string   `toml:"url"`
 	ClientID     string   `toml:"client_id"` // OAuth client; "" means that Hob registers itself
 	ClientSecret string   `toml:"client_secret"`
-	Issuer       string   `toml:"issuer"` // the only authorization server that gets ClientSecret; "" means that of the first login
+	Issuer       string   `toml:"issuer"` // the only authorization server that gets ClientSecret; "" means the authorization server of the first login
 	Scopes       []string `toml:"scopes"`
 	Timeout      Duration `toml:"timeout"` // time limit of one call; default defaultMCPTimeout
 	// Env and Headers hold values or references to secrets. Effects holds the names of a tool's
@@ -129,7 +129,7 @@ func (c *Config) indexMCP() {
 			o.Document = abs
 		}
 		c.file.OpenAPI[n] = o
-		// A section without a document is an error, which checkMCP reports under its own name.
+		// A section without a document is an error, which checkMCP reports for the section.
 		c.mcpServers = append(c.mcpServers, MCPServer{Name: n, Enabled: o.Enabled, URL: o.URL, Timeout: o.Timeout, Headers: o.Headers, Effects: o.Effects, Document: cmp.Or(o.Document, "?"), Query: o.Query})
 	}
 }

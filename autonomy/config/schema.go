@@ -293,8 +293,8 @@ func editDistance(a, b string) int {
 	return prev[len(b)]
 }
 
-// isSecretPath reports whether the value at a path is a credential: by its name, or as a variable,
-// header or parameter of an MCP server or OpenAPI service whose name says so.
+// isSecretPath reports whether the value at a path is a credential, judging by the name of the key,
+// or of the variable, header or parameter of an MCP server or OpenAPI service.
 func isSecretPath(path []string) bool {
 	last := path[len(path)-1]
 	server := len(path) == 5 && path[0] == "mcp" && (path[3] == "env" || path[3] == "headers")

@@ -73,7 +73,7 @@ func (s Section) Decode(v any) error {
 	place := whole.Elem().Field(0).Field(0)
 	place.Set(reflect.ValueOf(v).Elem())
 	if err := toml.Unmarshal(s.doc.text, whole.Interface()); err != nil {
-		return Errors{s.doc.syntaxError(err).(*Error)} //nolint:errorlint,forcetypeassert // malformed makes no other
+		return Errors{s.doc.syntaxError(err).(*Error)} //nolint:errorlint,forcetypeassert // syntaxError returns no other type
 	}
 	reflect.ValueOf(v).Elem().Set(place)
 	return nil

@@ -16,7 +16,7 @@ import (
 type Change struct {
 	Key     string
 	Old     string // the old value as written; "" if it was not in the file
-	New     string // content as it would be written now
+	New     string // the new value as it is written in the file
 	Warning string // set if the value is valid but risky
 }
 

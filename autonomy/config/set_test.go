@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// checked is an edit with the validation of SetAll.
+// checked edits text and validates the result like SetAll.
 func checked(text []byte, key, value string) ([]byte, error) {
 	_, before := Parse("c.toml", text)
 	out, _, err := editText("c.toml", text, key, value)
@@ -77,7 +77,7 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// TestEditTemplate sets every key in the file of init, and finds each there.
+// TestEditTemplate sets every key in the file that `hob init` writes, and reads the values back.
 func TestEditTemplate(t *testing.T) {
 	values := map[string]string{"agent.timezone": "UTC", "agent.model": "offline", "web.listen": "127.0.0.1:0", "log.level": "warn", "autonomy.level": "watch", "notify.channel": "web"}
 	text := Template()
@@ -143,7 +143,7 @@ func TestSet(t *testing.T) {
 
 func TestSetAll(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.toml")
-	// The model comes before the kind without which it would be a mistake.
+	// The values are checked together: a model without the provider's kind would be an error.
 	ch, err := SetAll(path, []Value{{"providers.x.model", "m"}, {"providers.x.kind", "openai"}, {"agent.name", "R"}})
 	if err != nil || len(ch) != 3 {
 		t.Fatal(ch, err)

@@ -269,7 +269,7 @@ func (k *checker) checkEgress() {
 		k.requireValid("guard.guardian", g.Guardian == "off" || provider != "" && model != "", `must be "off" or "provider/model"`)
 	}
 	k.oneOf("search.provider", s.Provider, "auto", "tavily", "brave", "searxng", "duckduckgo")
-	k.requireValid("search.base_url", s.Provider != "searxng" || s.BaseURL != "", "SearXNG runs at an address of your choice; set search.base_url")
+	k.requireValid("search.base_url", s.Provider != "searxng" || s.BaseURL != "", "SearXNG needs the address of an instance; set search.base_url")
 	if s.BaseURL != "" {
 		u, err := url.Parse(s.BaseURL)
 		k.requireValid("search.base_url", err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", `must be an address such as "http://127.0.0.1:8888"`)

@@ -23,7 +23,7 @@ const maxAddress = 2048
 func hostAndPort(u *url.URL) string {
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	if host == "" || !isASCII(host) {
-		return "" // lookalike names cannot be distinguished here
+		return "" // names with lookalike characters cannot be compared
 	}
 	port := u.Port()
 	if strings.Contains(host, ":") && (port == "" || u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443") {
@@ -134,7 +134,8 @@ func wordEndings(word string) []string {
 }
 
 // isBareDomain reports whether a word is a web address without a scheme, such as "example.org/a". A
-// file name is not one, although some file extensions are also country domains (see fileEndings).
+// file name is not an address, although some file extensions are also country domains (see
+// fileEndings).
 func isBareDomain(word string) bool {
 	host, _, _ := strings.Cut(word, "/")
 	host, _, _ = strings.Cut(host, "?")

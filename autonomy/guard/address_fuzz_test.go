@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzAddresses checks for any text and any request: an address that counts as written contacts
-// a written host, and sends only a part of the written text.
+// FuzzAddresses checks for any text and any request: an address that counts as written in the text
+// contacts only a host in the text and sends only a part of the text.
 func FuzzAddresses(f *testing.F) {
 	for _, s := range [][2]string{
 		{"see https://a.example/b?c=d#e, please", "https://a.example/b?c=d"},

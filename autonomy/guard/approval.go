@@ -62,8 +62,8 @@ type Approval struct {
 	Effects string `json:"effects,omitempty"`
 	// Origins lists the sources of the untrusted text in context, if any.
 	Origins []provenance.Origin `json:"origins,omitempty"`
-	// Pattern is what a grant with the scope "pattern" would cover, or "" if only identical
-	// arguments can be granted.
+	// Pattern describes the calls that a grant with the scope "pattern" would cover, or is "" if
+	// only identical arguments can be granted.
 	Pattern string `json:"pattern,omitempty"`
 	// Batch is the id shared by similar requests from one answer of the model, or "" for a single
 	// request. A batch never grows.
@@ -273,8 +273,9 @@ func (g *Guard) Approvals(ctx context.Context, state ApprovalState, session, eve
 // askedWithin is how long WasAsked remembers a request.
 const askedWithin = 30 * 24 * time.Hour
 
-// WasAsked reports whether the user was asked in the last 30 days to approve a call of a tool whose
-// arguments match. An open or approved request of event does not count: it is for the call itself.
+// WasAsked reports whether the user was asked in the last 30 days to approve a call of the tool
+// with matching arguments. An open or approved request of event does not count, because it is for
+// the call itself.
 func (g *Guard) WasAsked(ctx context.Context, tool, event string, match func(args json.RawMessage) bool) (bool, error) {
 	rows, err := g.db.Read().QueryContext(ctx, `SELECT args FROM approvals WHERE tool = ? AND created_at > ? AND (event <> ? OR state NOT IN ('pending', 'approved'))`,
 		tool, store.Millis(time.Now().Add(-askedWithin)), event)
@@ -317,7 +318,7 @@ func (a Approval) OriginText() string {
 		return ""
 	}
 	if len(a.Origins) == 0 {
-		return "text from outside"
+		return "untrusted text"
 	}
 	return "text from " + provenance.Told(a.Origins, 4)
 }
@@ -334,13 +335,13 @@ func (g *Guard) OpenIn(q store.Querier, event, text string) (ids []string, err e
 	rows, err := q.Query(`SELECT id FROM approvals WHERE event = ? AND state = 'pending' AND expires_at > ? AND instr(?, id) > 0 ORDER BY id`,
 		event, time.Now().UnixMilli(), text)
 	if err != nil {
-		return nil, fmt.Errorf("guard: %w", err)
+		return nil, fmt.Errorf("guard: read approval requests: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var id string
 		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("guard: %w", err)
+			return nil, fmt.Errorf("guard: read approval requests: %w", err)
 		}
 		ids = append(ids, id)
 	}

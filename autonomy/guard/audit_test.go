@@ -145,7 +145,7 @@ func everyChange(t *testing.T, opt guard.Options, tests map[string]string) {
 			if _, err := f.Verify(t.Context()); err == nil || !strings.Contains(err.Error(), "altered") && !strings.Contains(err.Error(), "key is missing") {
 				t.Errorf("not found: %v", err)
 			}
-			f.audit(2) // nor does it grow over
+			f.audit(2) // later lines do not hide the change
 			if _, err := f.Verify(t.Context()); err == nil {
 				t.Error("not found when more was recorded")
 			}

@@ -51,7 +51,7 @@ func TestReview11_BeforehandCoversTheCleanTurnAlone(t *testing.T) {
 			if !errors.Is(err, guard.ErrBeforehand) || !strings.Contains(err.Error(), tc.reason) {
 				t.Errorf("got %v, want a refusal with %q", err, tc.reason)
 			}
-			// The question is still open, and an answer to itself counts.
+			// The request is still open, and a direct answer to it counts.
 			if got, err := f.answer(a.ID, guard.Answer{Approved: true, By: "cli"}); err != nil || got.State != guard.Approved {
 				t.Errorf("afterwards: %s, %v", got.State, err)
 			}

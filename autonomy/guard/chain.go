@@ -175,7 +175,7 @@ func (g *Guard) VerifyAll(ctx context.Context) (h ChainHead, err error) {
 		err = &TamperError{Line: h.Lines, Why: fmt.Sprintf("%d lines are missing after it", last-h.Lines)}
 	}
 	if err != nil {
-		return h, fmt.Errorf("guard: %w", err)
+		return h, fmt.Errorf("guard: verify audit log: %w", err)
 	}
 	return h, nil
 }
@@ -184,13 +184,13 @@ func (g *Guard) VerifyAll(ctx context.Context) (h ChainHead, err error) {
 func (g *Guard) eachLine(ctx context.Context, from, to int64, fn func(Record) error) error {
 	rows, err := g.db.Read().QueryContext(ctx, `SELECT `+auditColumns+` FROM audit WHERE seq >= ?1 AND (?2 = 0 OR seq <= ?2) ORDER BY seq`, from, to)
 	if err != nil {
-		return fmt.Errorf("audit: %w", err)
+		return fmt.Errorf("read lines: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		r, err := scanRecord(rows)
 		if err != nil {
-			return fmt.Errorf("audit: %w", err)
+			return fmt.Errorf("read lines: %w", err)
 		}
 		if err := fn(r); err != nil {
 			return err

@@ -117,7 +117,7 @@ func TestALogThatLostItsEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f.sql(query)
-			for range 2 { // nor when it has grown again
+			for range 2 { // also after the log has grown again
 				if err := f.Truncated(t.Context()); !altered(err) {
 					t.Errorf("not noticed: %v", err)
 				}

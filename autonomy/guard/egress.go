@@ -74,7 +74,7 @@ func (g *Guard) decideSearch(r Request, seen EgressEvidence) Decision {
 	case r.Attended:
 		return askDecision("search, tainted", "untrusted text is part of this conversation, and the search words are not your own")
 	case g.opt.Research && !r.Tainted:
-		return Decision{Verdict: Allow, Rule: "search, unattended, research granted", Reason: "you let it search while you are away ([network] research)"}
+		return Decision{Verdict: Allow, Rule: "search, unattended, research granted", Reason: "you allowed web searches while you are away ([network] research)"}
 	}
 	return askDecision("search, unattended", "it would search the web while you are away")
 }

@@ -167,7 +167,7 @@ func TestVerbatimMeansVerbatim(t *testing.T) {
 	}
 }
 
-// How people write addresses into their sentences.
+// Addresses are found in sentences as people write them.
 func TestAddressesInWords(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	for text, url := range map[string]string{

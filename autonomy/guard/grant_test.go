@@ -137,7 +137,7 @@ func TestNoAnswerNoGrant(t *testing.T) {
 	}
 }
 
-// A call that cannot be undone needs a live answer each time while the owner is away.
+// While the owner is away, no grant covers a call that cannot be undone.
 func TestAGrantDestroysNothingUnattended(t *testing.T) {
 	for _, e := range []tools.Effects{tools.Destroy, tools.Secret, tools.Write | tools.Destroy} {
 		f := newGuard(t, guard.Options{})

@@ -88,7 +88,7 @@ func (f *fixture) answer(id string, ans guard.Answer) (a guard.Approval, err err
 	return a, err
 }
 
-// tool is a tool that never runs here.
+// tool is a tool that these tests never run.
 type tool struct {
 	spec tools.Spec
 	undo bool

@@ -7,7 +7,7 @@ import (
 	"hob/tools"
 )
 
-// A level that a request names can only narrow the guard's own.
+// The level of a request can only restrict the guard's level.
 func TestALevelOnlyNarrows(t *testing.T) {
 	tests := []struct {
 		own, asked guard.Level

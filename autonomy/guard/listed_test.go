@@ -18,7 +18,7 @@ func (l listed) Judge(context.Context, json.RawMessage) tools.CallAssessment {
 	return tools.CallAssessment{Effects: l.effects, Listed: true}
 }
 
-// The row of exec for a command that is known to look only.
+// The exec rows of the table for commands that are known to be read-only.
 func TestListedCommands(t *testing.T) {
 	const a, k, d = guard.Allow, guard.Ask, guard.Deny
 	for _, c := range []struct {

@@ -15,7 +15,7 @@ func (g *Guard) EventOf(ctx context.Context, id string) (event string, ok bool, 
 		return "", false, nil
 	}
 	if err != nil {
-		return "", false, fmt.Errorf("guard: %w", err)
+		return "", false, fmt.Errorf("guard: find approval request: %w", err)
 	}
 	return event, true, nil
 }

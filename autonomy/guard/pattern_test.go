@@ -14,7 +14,8 @@ import (
 	"hob/tools"
 )
 
-// claiming is a tool with an assessment from its arguments, and with the files that they name.
+// claiming is a tool whose assessment of a call, and its list of files, are in the arguments of the
+// call.
 type claiming struct{ tool }
 
 func (claiming) Judge(_ context.Context, args json.RawMessage) tools.CallAssessment {
@@ -235,7 +236,8 @@ func TestAGrantForOneTask(t *testing.T) {
 	}
 }
 
-// An owner who saw that untrusted text is in context has approved that.
+// If the owner saw that untrusted text is in context, the grant also covers calls with untrusted
+// text in context.
 func TestAGrantMadeInViewOfOutsideText(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	r := request("c1", `{}`)

@@ -9,12 +9,12 @@ import (
 )
 
 // maxArguments is the number of arguments of a remote read that do not count as text. The choice of
-// arguments tells the service a few bits.
+// arguments reveals a few bits to the service.
 const maxArguments = 16
 
 // assessRemote assesses a read by a remote tool (tools.Spec.Remote) while untrusted text is in
-// context: it is an egress of the arguments. The guard does this itself, because it ignores what
-// foreign tools say about their calls.
+// context: it is an egress of the arguments. The guard does this itself, because it ignores the
+// assessments by third-party tools.
 func (r *Request) assessRemote() {
 	s := r.Tool.Spec()
 	if !s.Remote || !r.Tainted || !r.callEffects().ReadOnly() {
@@ -25,7 +25,7 @@ func (r *Request) assessRemote() {
 }
 
 // sentTexts returns the texts in arguments: each value and name, except for names in the schema and
-// for truth values of the arguments themselves. It is never nil.
+// for booleans at the top level. It is never nil.
 func sentTexts(schema, args json.RawMessage) []string {
 	out := []string{}
 	if len(bytes.TrimSpace(args)) == 0 {

@@ -106,8 +106,8 @@ func RevokeRestoredTx(tx *store.Tx, id string) (found bool, err error) {
 	return n > 0, err
 }
 
-// CountRestoredTx adds the uses of a restored grant after the backup: it was used used times in total.
-// It reports whether the database contains the grant with fewer uses.
+// CountRestoredTx adds the uses of a restored grant after the backup. used is the total number of
+// uses. It reports whether the database contains the grant with fewer uses.
 func CountRestoredTx(tx *store.Tx, id string, used int) (found bool, err error) {
 	res, err := tx.Exec(`UPDATE grants SET used = ? WHERE id = ? AND used < ?`, used, id, used)
 	if err != nil {
@@ -117,7 +117,7 @@ func CountRestoredTx(tx *store.Tx, id string, used int) (found bool, err error) 
 	return n > 0, err
 }
 
-// ReportAltered records that the file of revocations was changed; CheckStart returns it.
+// ReportAltered records that the file of revocations was changed. CheckStart then returns err.
 func (g *Guard) ReportAltered(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

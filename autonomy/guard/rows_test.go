@@ -103,8 +103,8 @@ func TestIncidentI16BatchesAskFirst(t *testing.T) {
 	}
 }
 
-// I4: a request's own scope can only restrict: no level, words or count in it leads to a milder
-// verdict than the guard's options.
+// I4: a request can only restrict: no level, words or count in a request leads to a milder verdict
+// than the guard's options.
 func TestIncidentI4ScopeOnlyNarrows(t *testing.T) {
 	order := []guard.Level{guard.Watch, guard.Supervised, guard.Trusted}
 	list := []tool{
@@ -128,8 +128,8 @@ func TestIncidentI4ScopeOnlyNarrows(t *testing.T) {
 	}
 }
 
-// I18: with untrusted text in context, nothing runs or leaves without a new approval, at any
-// level, regardless of the owner's lists.
+// I18: with untrusted text in context, no call runs a program or sends data without a new approval,
+// at any level, regardless of the owner's lists.
 func TestIncidentI18TaintedTurnsAsk(t *testing.T) {
 	f := newGuard(t, guard.Options{Level: guard.Trusted, Hosts: []string{"listed.example"}, Recipients: []string{"ada@example.org"}, Research: true})
 	for _, x := range []judged{

@@ -33,7 +33,8 @@ type RuleInput struct {
 	// or "" for none). Origin is the entry point.
 	Agent  string `json:"agent"`
 	Person string `json:"person"`
-	// Roles are the roles of the person, AgentRoles those of the agent. The rules add them.
+	// Roles holds the roles of the person, and AgentRoles the roles of the agent. Package rules
+	// fills them in.
 	Roles      []string `json:"roles"`
 	AgentRoles []string `json:"agent_roles"`
 	Channel    string   `json:"channel"`

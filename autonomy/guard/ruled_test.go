@@ -26,7 +26,7 @@ func (s saying) Judge(_ context.Context, f guard.RuleInput) (guard.RuleVerdict, 
 	return s.o, s.err
 }
 
-// The owner's rules make every verdict as strict as they say, and none milder.
+// Rules can make a verdict stricter, but never milder.
 func TestRulesOnlyTighten(t *testing.T) {
 	const a, k, d = guard.Allow, guard.Ask, guard.Deny
 	for _, tt := range []struct {
@@ -55,8 +55,8 @@ func TestRulesOnlyTighten(t *testing.T) {
 	}
 }
 
-// An approval or a grant does not override a rule that denies; if a rule asks, only an answer to
-// that very question settles it, not a grant.
+// An approval or a grant does not override a rule that denies. If a rule requires approval, only an
+// answer to that request counts, not a grant.
 func TestARuleGoesBeforeAnswersAndGrants(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	r := request("c1", `{"to":"ada"}`)

@@ -69,7 +69,7 @@ func decideStart(r Request) Decision {
 }
 
 // stricterDecision combines the decisions on a call with several effects. The call is allowed only
-// if both decisions allow it; otherwise the first one that does not is returned.
+// if both decisions allow it. Otherwise stricterDecision returns the first decision that does not.
 func stricterDecision(a, b Decision) Decision {
 	if b.Verdict < a.Verdict || a.Verdict == Allow && b.Verdict == Allow && (a.Rule == "" || b.Rule == Verbatim) {
 		return b

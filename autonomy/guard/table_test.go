@@ -91,7 +91,7 @@ func TestTheTable(t *testing.T) {
 			t.Errorf("what is private, %d: %s (%s), want %s", i, got.Verdict, got.Rule, want)
 		}
 	}
-	for i, want := range []guard.Verdict{k, k, d, d} { // typing into his windows
+	for i, want := range []guard.Verdict{k, k, d, d} { // typing into the owner's windows
 		hands := judged{effects(tools.Exec | tools.Destroy), tools.CallAssessment{Private: true}}
 		if got := newGuard(t, guard.Options{Level: guard.Trusted}).decide(guard.Request{Tool: hands, Args: []byte(`{}`), Call: "c", Attended: i < 2, Tainted: i%2 == 1}); got.Verdict != want {
 			t.Errorf("typing, %d: %s (%s), want %s", i, got.Verdict, got.Rule, want)

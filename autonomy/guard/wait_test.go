@@ -61,7 +61,7 @@ func TestWait(t *testing.T) {
 			if o.a.State != c.want {
 				t.Errorf("it is %s, want %s", o.a.State, c.want)
 			}
-			if c.want != guard.Pending { // of the same event, and still there unless the turn was stopped
+			if c.want != guard.Pending { // the event's other request is still open, unless the turn was stopped
 				if _, err := f.answer(other.ID, guard.Answer{Approved: true}); (err == nil) == (name == "stopped") {
 					t.Errorf("the other question: %v", err)
 				}

@@ -25,8 +25,8 @@ func parseGroupRecord(text string) (groupRecord, error) {
 }
 
 // isGroup reports whether the processes of the group pgid, by pid with their start times, belong to
-// the run. The id may belong to another group since: its program started at another time, or, if
-// only descendants are left, they started after the run's time limit.
+// the run. The system may have reused the id for another group. Then the group's program started at
+// another time or, if only descendants are left, they started after the run's time limit.
 func (r groupRecord) isGroup(pgid int, started map[int]time.Time) bool {
 	if at, ok := started[pgid]; ok {
 		return at.Equal(r.Start)

@@ -139,7 +139,7 @@ func Open(o Options) *Hooks {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	h := &Hooks{o: o, pins: &pinFile{path: o.Pins, stamps: map[string]stampedDigest{}}}
-	if o.Store != nil { // this process holds the home: a program that still runs belongs to a killed one
+	if o.Store != nil { // this process owns the home, so a hook that still runs was started by a process that was killed
 		killMarked(h.runMark())
 		killRecordedGroups(h.runFolder())
 	}
@@ -271,7 +271,7 @@ type reply struct {
 // errReply is the error of output that is not a reply.
 var errReply = errors.New(`invalid output: print nothing, plain text, or an object with "refuse" (a reason) or "add" (a text)`)
 
-// parseReply parses the output of a hook that ended with status 0. Output that is no JSON is
+// parseReply parses the output of a hook that ended with status 0. Output that is not JSON is
 // ignored.
 func parseReply(out []byte) (r result, err error) {
 	text := strings.TrimSpace(string(out))

@@ -101,7 +101,7 @@ func TestRun_SelectsHooksByEventAndTool(t *testing.T) {
 	}
 }
 
-// Hostile hooks end, with everything that they started, and refuse.
+// A hostile hook refuses the action, and Hob ends it together with its descendants.
 func TestRun_EndsHostileHooks(t *testing.T) {
 	for name, script := range map[string]string{
 		"sleeps":                      "sleep 600",
@@ -137,7 +137,7 @@ func TestRun_EndsHostileHooks(t *testing.T) {
 	}
 }
 
-// marked lists the processes of hooks in a folder that still run.
+// marked lists the running processes of hooks in a folder.
 func marked(t *testing.T, dir string) string {
 	t.Helper()
 	var out []string
@@ -267,7 +267,7 @@ func TestList_PinsCodeInArguments(t *testing.T) {
 	}
 }
 
-// A damaged pin file trusts nothing.
+// If the pin file is damaged, no program is trusted.
 func TestList_RefusesWithoutPins(t *testing.T) {
 	pins := filepath.Join(t.TempDir(), "hooks.pins")
 	fatal(t, os.WriteFile(pins, []byte("{"), 0o600))

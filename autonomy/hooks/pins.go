@@ -133,7 +133,7 @@ var interpreters = []string{
 	"awk", "gawk", "mawk", "nawk", "sed", "make", "gmake", "java", "groovy", "rscript", "julia", "elixir", "escript", "pwsh", "powershell", "osascript", "env", "go", "npx", "uv", "uvx",
 }
 
-// moduleOptions are options of interpreters that load code from the place in their value.
+// moduleOptions are options of interpreters that load code from the location in their value.
 var moduleOptions = []string{"-r", "-m", "-M", "-I", "-C", "-S", "-f", "-l", "--require", "--import", "--loader", "--experimental-loader", "--include", "--directory", "--makefile", "--file", "-cp", "-classpath", "-jar"}
 
 // isInterpreter reports whether the program runs code from files in its arguments.

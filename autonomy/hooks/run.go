@@ -19,8 +19,8 @@ import (
 	"hob/platform/host/system"
 )
 
-// markEnv is the environment variable that marks the processes of one run, so that those that left
-// their process group are found.
+// markEnv is the environment variable that marks the processes of one run, so that processes that
+// left their process group are found.
 const markEnv = "HOB_HOOK_RUN"
 
 // runMark returns the beginning of the mark of all runs with this home's pins.

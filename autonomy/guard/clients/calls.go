@@ -26,7 +26,7 @@ var ErrTooManyCalls = errors.New("too many calls are waiting for the user's answ
 func (s *Store) JoinCallTx(tx *store.Tx, c Client, hash string, isOpen func(event string) (bool, error), start func() (string, error)) (event string, err error) {
 	now := time.Now()
 	if _, err := tx.Exec(`DELETE FROM client_calls WHERE at <= ?`, now.Add(-keepCalls).UnixMilli()); err != nil {
-		return "", fmt.Errorf("clients: %w", err)
+		return "", fmt.Errorf("clients: remove old calls: %w", err)
 	}
 	err = tx.QueryRow(`SELECT event FROM client_calls WHERE client = ? AND hash = ?`, c.ID, hash).Scan(&event)
 	if err == nil {
@@ -35,11 +35,11 @@ func (s *Store) JoinCallTx(tx *store.Tx, c Client, hash string, isOpen func(even
 			return event, err
 		}
 	} else if !errors.Is(err, sql.ErrNoRows) {
-		return "", fmt.Errorf("clients: %w", err)
+		return "", fmt.Errorf("clients: find call: %w", err)
 	}
 	var n int
 	if err := tx.QueryRow(`SELECT count(*) FROM client_calls WHERE client = ?`, c.ID).Scan(&n); err != nil {
-		return "", fmt.Errorf("clients: %w", err)
+		return "", fmt.Errorf("clients: count open calls: %w", err)
 	}
 	if n >= maxCalls {
 		return "", fmt.Errorf("%w: %d of %s; answer or deny them, or revoke the client", ErrTooManyCalls, n, c.Person())
@@ -48,7 +48,7 @@ func (s *Store) JoinCallTx(tx *store.Tx, c Client, hash string, isOpen func(even
 		return "", err
 	}
 	if _, err := tx.Exec(`INSERT OR REPLACE INTO client_calls (client, hash, event, at) VALUES (?,?,?,?)`, c.ID, hash, event, store.Millis(now)); err != nil {
-		return "", fmt.Errorf("clients: %w", err)
+		return "", fmt.Errorf("clients: store call: %w", err)
 	}
 	return event, nil
 }
@@ -71,13 +71,13 @@ func (s *Store) EndCall(ctx context.Context, c Client, event string) error {
 func (s *Store) OpenCalls(ctx context.Context, c Client) (events []string, err error) {
 	rows, err := s.db.Read().QueryContext(ctx, `SELECT event FROM client_calls WHERE client = ? ORDER BY at`, c.ID)
 	if err != nil {
-		return nil, fmt.Errorf("clients: %w", err)
+		return nil, fmt.Errorf("clients: read open calls: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var event string
 		if err := rows.Scan(&event); err != nil {
-			return nil, fmt.Errorf("clients: %w", err)
+			return nil, fmt.Errorf("clients: read open calls: %w", err)
 		}
 		events = append(events, event)
 	}

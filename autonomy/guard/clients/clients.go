@@ -102,8 +102,8 @@ func Eraser() erase.Eraser { return erase.Owned{Besides: []string{"client_tokens
 
 var validName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`)
 
-// reservedNames are names that policies and the audit log use for others: "mcp:local" is a program
-// with the API token.
+// reservedNames are names that policies and the audit log use for other callers: "mcp:local" is a
+// program with the API token.
 var reservedNames = []string{"local", "owner", "hob"}
 
 // Create stores a client and returns its token, which cannot be read again. expires is when the
@@ -208,13 +208,13 @@ func (s *Store) List(ctx context.Context, kind string) ([]Client, error) {
 func (s *Store) listClients(ctx context.Context, kind string) (out []Client, hashes [][]byte, err error) {
 	rows, err := s.db.Read().QueryContext(ctx, `SELECT id, kind, name, tools, expires_at, created_at, hash FROM client_tokens WHERE kind = ? ORDER BY created_at DESC, id`, kind)
 	if err != nil {
-		return nil, nil, fmt.Errorf("clients: %w", err)
+		return nil, nil, fmt.Errorf("clients: list clients: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		c, hash, err := scanClient(rows)
 		if err != nil {
-			return nil, nil, fmt.Errorf("clients: %w", err)
+			return nil, nil, fmt.Errorf("clients: list clients: %w", err)
 		}
 		out, hashes = append(out, c), append(hashes, hash)
 	}

@@ -118,7 +118,8 @@ func TestACodeThatIsGuessedAtIsDead(t *testing.T) {
 	}
 }
 
-// Another reader in a group must not be faster than the owner.
+// A code that was written in a group is invalid, so that another member cannot use it before the
+// owner does.
 func TestACodeThatWasWrittenInAGroupIsDead(t *testing.T) {
 	p := open(t)
 	c, err := p.NewCode(t.Context(), "chat", "cli")

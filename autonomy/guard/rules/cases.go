@@ -63,7 +63,7 @@ func ParseCases(name string, text []byte) ([]Case, error) {
 	err := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&f)
 	if e, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(e.Errors) > 0 {
 		line, _ := e.Errors[0].Position()
-		return nil, fmt.Errorf("%s:%d: unknown key %s; docs/policy.md lists them", name, line, strings.Join(e.Errors[0].Key(), "."))
+		return nil, fmt.Errorf("%s:%d: unknown key %s; docs/policy.md lists the keys", name, line, strings.Join(e.Errors[0].Key(), "."))
 	}
 	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, _ := e.Position()

@@ -61,7 +61,7 @@ func TestRegoErrors(t *testing.T) {
 	}
 }
 
-// Rego is a language in which a rule can take for ever.
+// A Rego rule that runs too long is canceled.
 func TestRegoIsCutOff(t *testing.T) {
 	dir := folder(t, map[string]string{"a.rego": "package hob\n\ndeny contains \"x\" if {\n\tsome a in numbers.range(1, 3000)\n\tsome b in numbers.range(1, 3000)\n\tsome c in numbers.range(1, 3000)\n\ta * b * c < 0\n}\n"})
 	if _, err := rules.New(dir, rules.Options{Budget: time.Second}).Judge(t.Context(), facts(nil)); err == nil || !matches("took longer than", err.Error()) {

@@ -89,7 +89,7 @@ type Roles interface {
 	AgentRoles(name string) []string
 }
 
-// addRoles adds the roles to the input, unless it has some.
+// addRoles adds the roles to the input, unless the input already has roles.
 func (r *Rules) addRoles(f guard.RuleInput) guard.RuleInput {
 	if r.opt.Roles == nil {
 		return f

@@ -107,7 +107,7 @@ func TestCedar(t *testing.T) {
 	}
 }
 
-// Whatever goes wrong denies: the guard makes a denial of the error.
+// Every problem with the rules is an error, and the guard denies the call.
 func TestErrors(t *testing.T) {
 	long := strings.Repeat(`forbid(principal, action, resource) when { context.args.content like "*a*b*c*d*e*f*g*" };`, 400)
 	tests := []struct {
@@ -151,8 +151,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// A change of the folder counts from the next call on, and a broken file breaks
-// all: nothing is allowed by the rules that were there before.
+// A change to the folder takes effect at the next call. If a file is broken, every call fails, and
+// the earlier rules do not apply.
 func TestTheFolderIsReadAnew(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "policy")
 	r := rules.New(dir, rules.Options{Budget: time.Minute})
@@ -203,7 +203,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// I11: rules that this build cannot read are no rules that do not exist.
+// I11: rules that this build cannot read cause an error and are not skipped.
 func TestIncidentI11RulesAreNotSkipped(t *testing.T) {
 	if rules.Rego() {
 		t.Skip("this build reads Rego")
