@@ -60,7 +60,8 @@ func chatEngine(t *testing.T) *engine {
 	return start(t, setup{model: sender(), pushes: map[string]bool{"pigeon": true}})
 }
 
-// writes has the owner write in his chat with Hob, as a reply to a message where one is named.
+// writes sends a message from the owner in the private chat, as a reply to the message replyTo if
+// it is given.
 func (e *engine) writes(text string, replyTo ...string) string {
 	e.t.Helper()
 	acc, err := e.intake.Receive(e.t.Context(), channels.Inbound{Channel: "pigeon", Chat: "ada", Sender: "ada", FromOwner: true, Text: text, ReplyTo: replyTo, At: time.Now()})
@@ -68,7 +69,8 @@ func (e *engine) writes(text string, replyTo ...string) string {
 	return acc.Event
 }
 
-// deliver makes the platform accept the queued texts; each text becomes two messages.
+// deliver reports the queued texts as accepted by the platform, which splits each text into two
+// messages.
 func (e *engine) deliver() {
 	e.t.Helper()
 	out := e.bus.Outbox
@@ -117,8 +119,8 @@ func TestReview1_QuestionIsShownOnceThePlatformAcceptsIt(t *testing.T) {
 	}
 }
 
-// A reply to a question's own message answers that question, whichever turn asked it; a reply
-// to any other message answers none.
+// A reply to the message with a question answers that question, regardless of which turn asked it.
+// A reply to any other message answers no question.
 func TestReview1_ReplyAnswersTheQuestionItRepliesTo(t *testing.T) {
 	e := chatEngine(t)
 	hello := e.writes("hello")
@@ -146,7 +148,7 @@ func TestReview1_ReplyAnswersTheQuestionItRepliesTo(t *testing.T) {
 		e.deliver()
 	}
 	other := channels.Inbound{Channel: "pigeon", Chat: "elsewhere", Sender: "ada", FromOwner: true, Text: "yes", ReplyTo: []string{"m2-" + question.ID}, At: time.Now()}
-	acc, err := e.intake.Receive(t.Context(), other) // the same number is another message there
+	acc, err := e.intake.Receive(t.Context(), other) // in another chat, the same id identifies a different message
 	fatal(t, err)
 	e.settle(acc.Event)
 	if len(e.effects.sent) != 0 {
@@ -161,7 +163,7 @@ func TestReview1_ReplyAnswersTheQuestionItRepliesTo(t *testing.T) {
 	}
 }
 
-// A question that no chat shows completely cannot be approved there.
+// A question that is too long for a chat cannot be approved in a chat.
 func TestReview6_LongQuestionIsNotApprovedInAChat(t *testing.T) {
 	long := strings.Repeat("fine; ", 3000) + "rm -rf ~"
 	m := llmtest.NewScripted(llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
@@ -184,13 +186,13 @@ func TestReview6_LongQuestionIsNotApprovedInAChat(t *testing.T) {
 			t.Errorf("%s: %q, sent %d", text, got, len(e.effects.sent))
 		}
 	}
-	e.answer(a.ID, true) // the command line and the page show it completely
+	e.answer(a.ID, true) // the command line and the page show the complete question
 	if e.await(id); len(e.effects.sent) != 1 {
 		t.Errorf("sent %d", len(e.effects.sent))
 	}
 }
 
-// A question that fits is shown from its first character to its last.
+// A question that fits into a chat is shown completely, including its middle.
 func TestReview6_ChatShowsTheMiddleOfAQuestion(t *testing.T) {
 	text := strings.Repeat("fine; ", 400) + "rm -rf ~/thesis; " + strings.Repeat("fine; ", 400)
 	m := llmtest.NewScripted(llmtest.Options{Reply: func(llmtest.Request) (llmtest.Answer, bool) {

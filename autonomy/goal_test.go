@@ -16,7 +16,7 @@ import (
 	"hob/platform/store"
 )
 
-// withGoals starts an engine that keeps goals.
+// withGoals starts an engine with goals.
 func withGoals(t *testing.T, dir string, model llm.Model, more ...func(*autonomy.Options)) (*engine, *goals.Goals) {
 	t.Helper()
 	var kept *goals.Goals
@@ -59,8 +59,8 @@ func (e *engine) reviewed(g goals.Goal) goals.Goal {
 
 const deferring = `{"decision":"defer","confidence":1,"reason":"nothing is new"}`
 
-// While no goal is due, Hob makes no call: a week passes without one. A due goal is reviewed
-// once for each time, regardless of restarts.
+// While no goal is due, Hob makes no model call. A due goal is reviewed once for each due time,
+// regardless of restarts.
 func TestGoalsCostNothingWhileNoneIsDue(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestGoalsCostNothingWhileNoneIsDue(t *testing.T) {
 		}
 		synctest.Wait()
 		time.Sleep(time.Minute)
-		// Due after 24 h, and then 1, 2, 4, 8 and 8 hours after each other.
+		// The reviews are due after 24 h, and then at intervals of 1, 2, 4, 8 and 8 h.
 		asleep, err := goals.Get(e.store.Reader(t.Context()), asleep.ID)
 		fatal(t, err)
 		n := len(m.Requests())
@@ -102,7 +102,7 @@ func TestGoalsCostNothingWhileNoneIsDue(t *testing.T) {
 }
 
 // Hob asks before every action of a goal that untrusted text created, even if the model is
-// confident; the owner's goal writes without a question.
+// confident. A write for a goal of the owner needs no approval.
 func TestAGoalFromOutsideGetsNoMoreRights(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -156,7 +156,7 @@ func TestAReasonFromOutsideStaysOutside(t *testing.T) {
 	}
 }
 
-// knows is a world in which one fact is known.
+// knows is a goals.Facts with one known fact.
 type knows struct {
 	goals.Facts
 	fact goals.Fact
@@ -165,7 +165,7 @@ type knows struct {
 func (k knows) Known(context.Context, string) (goals.Fact, bool, error) { return k.fact, true, nil }
 func (knows) Understands(string) bool                                   { return true }
 
-// noModels are agents without a model.
+// noModels reports that no agent has a model.
 type noModels struct{}
 
 func (noModels) IsOffline(context.Context, string) bool { return true }

@@ -33,8 +33,7 @@ import (
 	"hob/watchers"
 )
 
-// engine is the real loop over a real store, with a model and tools of the
-// test's own.
+// engine is the real loop over a real store, with the model and the tools of a test.
 type engine struct {
 	t         testing.TB
 	path      string
@@ -57,7 +56,7 @@ type engine struct {
 type effects struct {
 	mu   sync.Mutex
 	sent []string
-	hold chan struct{} // change_file waits for it when not nil
+	hold chan struct{} // if not nil, change_file waits until it is closed
 	held chan struct{} // closed when change_file waits
 }
 
@@ -136,11 +135,11 @@ type setup struct {
 	hooks    []turn.Hook
 	results  turn.Results
 	guard    guard.Options
-	watchers explain.Watchers      // they explain their silence
+	watchers explain.Watchers      // explains why watchers are silent
 	inbox    func(*intake.Options) // changes the options of the intake
-	// choose makes the chooser of models, instead of one model for all turns.
+	// choose creates the model router. Nil means that all turns use model.
 	choose func(*store.Store) *modelrouter.Router
-	quiet  []notify.QuietWindow // notices are deferred then
+	quiet  []notify.QuietWindow // quiet hours, in which notices are deferred
 	chars  int                  // limit for a summary, 0 = the default
 	delay  time.Duration        // how long a send waits, 0 = not at all
 }
@@ -274,7 +273,7 @@ func (watcherRecords) DispatchTx(*store.Tx, watchers.Message) ([]watchers.Messag
 	return nil, nil
 }
 
-// pushChannels are the channels that send by themselves.
+// pushChannels contains the push channels.
 type pushChannels map[string]bool
 
 func (p pushChannels) Pushes(channel string) bool { return p[channel] }

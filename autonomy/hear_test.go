@@ -16,7 +16,7 @@ import (
 	"hob/watchers"
 )
 
-// ears fire for each message with "launch", and for unknown senders if configured.
+// ears fires for each message with "launch", and for unknown senders if configured.
 type ears struct {
 	watcherRecords
 	strangers bool
@@ -39,7 +39,7 @@ func (e *ears) DispatchTx(_ *store.Tx, m watchers.Message) ([]watchers.MessageSi
 	}}, nil
 }
 
-// noticed are the events of watchers.
+// noticed returns the texts of the events from watchers.
 func (e *engine) noticed() (out []string) {
 	e.t.Helper()
 	list, err := e.bus.Inbox.List(e.t.Context(), "", "", 100)

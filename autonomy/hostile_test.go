@@ -66,7 +66,7 @@ func TestAQuotedRowTaintsTheTurn(t *testing.T) {
 	}
 }
 
-// A bare yes never answers another question than the intended one.
+// A bare yes never answers a question other than the intended one.
 func TestABareYesAmongSeveralDecidesNothing(t *testing.T) {
 	m := llmtest.NewScripted(llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
 		if len(r.Results) > 0 {
@@ -157,7 +157,8 @@ func TestAGuestLearnsNothingWithoutTheOwner(t *testing.T) {
 	}
 }
 
-// Hob never sends a report to a guest's conversation, regardless of the report_to of a model.
+// Hob never sends a report to a guest's conversation, regardless of the report_to that a model
+// sets.
 func TestNoReportsToAStranger(t *testing.T) {
 	m := scripted(llmtest.Answer{Text: "hello bob"}, llmtest.Answer{Text: "hello owner"})
 	e := start(t, setup{model: m, pushes: map[string]bool{"mail": true}})
@@ -183,7 +184,7 @@ func TestNoReportsToAStranger(t *testing.T) {
 	t.Error("no notice")
 }
 
-// A brain that breaks over one message fails that message only.
+// A model that panics on one message fails only that message.
 func TestAPanicEndsOnlyItsTurn(t *testing.T) {
 	m := llmtest.NewScripted(llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
 		last := r.Messages[len(r.Messages)-1].Parts

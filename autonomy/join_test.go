@@ -25,7 +25,7 @@ func (e *engine) hears(settle time.Duration, key, text string) channels.Accepted
 }
 
 // The process dies right after a message was accepted, before the platform gets the acknowledgment,
-// so it delivers all messages again. Each is in exactly one turn.
+// so the platform delivers all messages again. Each message is in exactly one turn.
 func TestJoinedMessagesOutliveACrash(t *testing.T) {
 	texts := []string{"one", "two", "three"}
 	e := start(t, setup{idle: true, model: scripted(), pushes: map[string]bool{"chat": true}})
@@ -138,8 +138,8 @@ func (v *view) Reset()          { v.add("<reset>") }
 func (v *view) Break()          { v.add("<break>") }
 func (v *view) Stop()           { v.add("<stop>") }
 
-// The display of a turn shows the text of its last step; a question ends it, and nothing
-// remains when the turn has ended.
+// The display of a turn shows the text of its last step. A question ends the display, and the end
+// of the turn removes it.
 func TestWhatIsShownOfATurn(t *testing.T) {
 	v := &view{}
 	m := reply(func(r llmtest.Request) llmtest.Answer {
@@ -184,7 +184,7 @@ func TestWhatIsShownOfATurn(t *testing.T) {
 	}
 }
 
-// Where each untrusted text came from is still known once two messages are one.
+// After two messages were merged, the origin of each untrusted text is still known.
 func TestReview2_JoinedPartsKeepTheirOrigins(t *testing.T) {
 	e := start(t, setup{idle: true, model: scripted(), pushes: map[string]bool{"chat": true}})
 	var id string

@@ -108,8 +108,8 @@ func (c *Registry) StopTx(_ context.Context, tx *store.Tx, call tools.Call, id s
 	return tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Stopped the task %s.", t.ID), Data: map[string]string{"id": t.ID, "state": string(Cancelled)}}, nil
 }
 
-// Due ends background tasks that exceed the time limit. It returns the time at which the next task
-// will exceed it.
+// Due ends background tasks that exceed the time limit. It returns when the next task will exceed
+// the limit.
 func (c *Registry) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	return c.due.Due(ctx, now, false, c.giveUp)
 }

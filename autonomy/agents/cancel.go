@@ -106,7 +106,7 @@ func (c *Registry) DecideHeldTx(tx *store.Tx, id string, release bool) (n int, e
 		if err != nil {
 			return n, err
 		}
-		if ok && !t.State.IsFinished() { // a task above it may have ended it
+		if ok && !t.State.IsFinished() { // the end of a parent task may already have ended this one
 			if err := c.cutTx(tx, t, Cancelled, "dropped after the restore"); err != nil {
 				return n, err
 			}

@@ -91,7 +91,7 @@ func (c *Registry) checkLimits(tx *store.Tx, who turn.Caller, n int) error {
 	}
 	open := 0
 	if err := tx.QueryRow(`SELECT count(*) FROM crew_tasks INDEXED BY crew_tasks_open WHERE state IN ('queued', 'open')`).Scan(&open); err != nil {
-		return fmt.Errorf("agents: %w", err)
+		return fmt.Errorf("agents: count open tasks: %w", err)
 	}
 	if open+n > maxOpen {
 		return tools.Errorf(tools.Conflict, "%d tasks are already queued or running, and the limit is %d; wait until some have ended, or cancel some (list them with: hob agent tasks)", open, maxOpen)
@@ -130,7 +130,7 @@ func (c *Registry) newPayload(who turn.Caller, w tools.TaskRequest, n int) (task
 	}, nil
 }
 
-// maxWords is the maximum size in bytes of the owner's words that are passed to a task.
+// maxWords is the maximum size in bytes of the owner's messages that are passed to a task.
 const maxWords = 8000
 
 // limitWords returns the leading words that together fit into maxWords bytes.
@@ -190,7 +190,7 @@ func (c *Registry) taskEvent(who turn.Caller, w tools.TaskRequest, o taskPayload
 	}
 	payload, err := json.Marshal(o)
 	if err != nil {
-		return bus.Event{}, fmt.Errorf("agents: %w", err)
+		return bus.Event{}, fmt.Errorf("agents: encode task: %w", err)
 	}
 	return bus.Event{
 		ID: bus.NewID(), Kind: bus.Task, Source: Source, Session: who.Turn.Event.Session + "/" + o.ID, Channel: o.Channel, Chat: o.Chat,

@@ -121,7 +121,7 @@ func (f *fixture) end(id string, e agents.TaskOutcome) {
 	}))
 }
 
-// outcome is what the call returns to the delegating turn now.
+// outcome returns the result that the delegating turn would get now.
 func (f *fixture) outcome() (out tools.Outcome) {
 	f.t.Helper()
 	fatal(f.t, f.store.Write(f.t.Context(), func(tx *store.Tx) (err error) {
@@ -192,7 +192,8 @@ func TestDelegationLimits(t *testing.T) {
 	})
 }
 
-// A failed delegate frees its slot, and the call reports its failure beside the other results.
+// A failed delegate frees its slot, and the call reports its failure together with the other
+// results.
 func TestTasks_ReportFailureOfDelegate(t *testing.T) {
 	f := newFixture(t, 2)
 	fatal(t, f.begin(caller(), requests(4)...))
@@ -291,8 +292,9 @@ func TestJob_HasAtMostTheRightsOfItsParent(t *testing.T) {
 	}
 }
 
-// A restored background task does not exceed its time limit while it is on hold: its end would start a
-// turn of the model. A release starts its time, and dropping it or its parent ends its row.
+// The time limit does not end a restored background task while the task is on hold, because its end
+// would start a turn of the model. A release restarts the time limit. Dropping the task or its
+// parent ends the task.
 func TestDecideHeldTx(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -17,7 +17,7 @@ var soulText string
 // other agents. changed reports that the agent was just assigned.
 func (c *Registry) Describe(who Member, changed bool) string {
 	t, err := minitmpl.Parse(agentsText)
-	if err != nil { // the tests parse the template
+	if err != nil { // cannot happen: the tests parse the template
 		panic(err)
 	}
 	var b strings.Builder

@@ -84,7 +84,7 @@ func (c *Registry) closeTx(tx *store.Tx, t Task, e TaskOutcome) error {
 func (c *Registry) nextTx(tx *store.Tx, call string) error {
 	var open int
 	if err := tx.QueryRow(`SELECT count(*) FROM crew_tasks WHERE call = ? AND state = 'open'`, call).Scan(&open); err != nil {
-		return fmt.Errorf("agents: %w", err)
+		return fmt.Errorf("agents: count running tasks: %w", err)
 	}
 	next, err := tasksTx(tx, `call = ? AND state = 'queued' ORDER BY n LIMIT ?`, call, max(0, c.o.Parallel-open))
 	if err != nil {
@@ -92,7 +92,7 @@ func (c *Registry) nextTx(tx *store.Tx, call string) error {
 	}
 	for _, t := range next {
 		if _, err := tx.Exec(`UPDATE crew_tasks SET state = 'open' WHERE id = ?`, t.ID); err != nil {
-			return fmt.Errorf("agents: %w", err)
+			return fmt.Errorf("agents: start queued task: %w", err)
 		}
 		if err := c.o.Bus.Inbox.ResumeTx(tx, t.Event); err != nil {
 			return err
@@ -123,7 +123,7 @@ func (c *Registry) tellTx(tx *store.Tx, t Task, o taskPayload) error {
 	}
 	payload, err := json.Marshal(o)
 	if err != nil {
-		return fmt.Errorf("agents: %w", err)
+		return fmt.Errorf("agents: encode task: %w", err)
 	}
 	_, err = c.o.Bus.Inbox.PutTx(tx, bus.Event{
 		Kind: bus.Task, Source: Source, Session: t.Session, Channel: o.Channel, Chat: o.Chat, Sender: t.Agent, Text: text, Payload: payload,

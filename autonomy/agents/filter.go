@@ -33,7 +33,8 @@ func fitsAny(patterns []string, s *tools.Spec) bool {
 
 // FilterTools returns an agent's tools: the allowed ones (all, if allow is empty) minus the denied
 // ones. A pattern that matches no tool is an error, because a typo in the deny list would leave a
-// tool available. Patterns for foreign tools, which may come later, always match.
+// tool available. Patterns for tools of external servers always match, because these tools may be
+// registered later.
 func FilterTools(all []tools.Tool, allow, deny []string) ([]tools.Tool, error) {
 	for _, p := range slices.Concat(allow, deny) {
 		if !isForeignPattern(p) && !slices.ContainsFunc(all, func(t tools.Tool) bool { return matchesTool(p, t.Spec()) }) {
@@ -53,8 +54,8 @@ func isAllowedTool(s *tools.Spec, allow, deny []string) bool {
 	return (len(allow) == 0 || s.Category == engine || fitsAny(allow, s)) && !fitsAny(deny, s)
 }
 
-// isForeignPattern reports whether a pattern is for tools of other people's servers, such as
-// "github__*" or "category:mcp".
+// isForeignPattern reports whether a pattern is for tools of external servers, such as "github__*"
+// or "category:mcp".
 func isForeignPattern(pattern string) bool {
 	return strings.Contains(pattern, tools.ForeignSeparator) || pattern == category+"mcp"
 }

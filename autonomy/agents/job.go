@@ -66,13 +66,13 @@ func (c *Registry) waitingParents(ctx context.Context, event string) (out []stri
 			UNION SELECT t.parent FROM crew_tasks t JOIN up ON t.event = up.event WHERE t.background = 0)
 		SELECT event FROM up`, event)
 	if err != nil {
-		return nil, fmt.Errorf("agents: %w", err)
+		return nil, fmt.Errorf("agents: read waiting turns: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var id string
 		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("agents: %w", err)
+			return nil, fmt.Errorf("agents: read waiting turns: %w", err)
 		}
 		out = append(out, id)
 	}

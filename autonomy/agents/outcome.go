@@ -62,7 +62,7 @@ func (c *Registry) OutcomeTx(ctx context.Context, tx *store.Tx, call tools.Call)
 			ids = append(ids, t.ID)
 		}
 		if out.Result.Origins, err = origins.Of(tx, origins.Task, ids...); err != nil {
-			return tools.Outcome{}, fmt.Errorf("agents: %w", err)
+			return tools.Outcome{}, fmt.Errorf("agents: read origins of results: %w", err)
 		}
 	}
 	return out, nil
@@ -174,7 +174,7 @@ func (c *Registry) ReadTx(_ context.Context, tx *store.Tx, call tools.Call, id s
 	}
 	from, err := origins.Of(tx, origins.Task, t.ID)
 	if err != nil {
-		return tools.Result{}, fmt.Errorf("agents: %w", err)
+		return tools.Result{}, fmt.Errorf("agents: read origins of a result: %w", err)
 	}
 	return tools.Result{Text: text, Data: t, Source: provenance.Worst(provenance.Tool, t.Source), Origins: from}, nil
 }

@@ -42,7 +42,7 @@ func (c *Registry) loadOwners(ctx context.Context) error {
 	}
 	rows, err := c.o.Store.Read().QueryContext(ctx, `SELECT session, agent, chosen, since, before FROM crew_sessions`)
 	if err != nil {
-		return fmt.Errorf("agents: %w", err)
+		return fmt.Errorf("agents: read chosen agents: %w", err)
 	}
 	defer rows.Close()
 	all := map[string]sessionOwner{}
@@ -50,12 +50,12 @@ func (c *Registry) loadOwners(ctx context.Context) error {
 		var session string
 		var o sessionOwner
 		if err := rows.Scan(&session, &o.agent, &o.chosen, &o.since, &o.before); err != nil {
-			return fmt.Errorf("agents: %w", err)
+			return fmt.Errorf("agents: read chosen agents: %w", err)
 		}
 		all[session] = o
 	}
 	if err := rows.Err(); err != nil {
-		return fmt.Errorf("agents: %w", err)
+		return fmt.Errorf("agents: read chosen agents: %w", err)
 	}
 	c.owners = all
 	return nil

@@ -19,11 +19,11 @@ func Scaffold(dir, name, about string) (made []string, err error) {
 	}
 	t, err := minitmpl.Parse(soulText)
 	if err != nil {
-		return nil, fmt.Errorf("agents: %w", err)
+		return nil, fmt.Errorf("agents: parse the template of SOUL.md: %w", err)
 	}
 	var soul strings.Builder
 	if err := t.Execute(&soul, struct{ Name, About string }{strings.ToUpper(name[:1]) + name[1:], strings.TrimSpace(about)}); err != nil {
-		return nil, fmt.Errorf("agents: %w", err)
+		return nil, fmt.Errorf("agents: fill in the template of SOUL.md: %w", err)
 	}
 	for _, f := range [][2]string{{"SOUL.md", soul.String()}, {"USER.md", ""}, {"MEMORY.md", ""}} {
 		path := filepath.Join(dir, f[0])

@@ -167,7 +167,7 @@ func taskTx(tx *store.Tx, where string, arg any) (Task, bool, error) {
 		return t, false, nil
 	}
 	if err != nil {
-		return t, false, fmt.Errorf("agents: %w", err)
+		return t, false, fmt.Errorf("agents: read task: %w", err)
 	}
 	return t, true, nil
 }
@@ -178,7 +178,7 @@ func (c *Registry) byEvent(ctx context.Context, event string) (Task, bool, error
 		return t, false, nil
 	}
 	if err != nil {
-		return t, false, fmt.Errorf("agents: %w", err)
+		return t, false, fmt.Errorf("agents: read task: %w", err)
 	}
 	return t, true, nil
 }

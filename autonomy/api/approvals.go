@@ -83,8 +83,8 @@ type Approval struct {
 	Effects string `json:"effects,omitempty"`
 	// Origins lists the sources of the untrusted text in context, if any.
 	Origins []provenance.Origin `json:"origins,omitempty"`
-	// Pattern is what a grant with the scope "pattern" would cover, or "" if only identical
-	// arguments can be granted.
+	// Pattern describes the calls that a grant with the scope "pattern" would cover, or is "" if
+	// only identical arguments can be granted.
 	Pattern string `json:"pattern,omitempty"`
 	// Batch is the id shared by similar requests from one answer of the model, or "" for a single
 	// request. A batch never grows.
@@ -146,8 +146,8 @@ type Audit interface {
 	AuditLine(ctx context.Context, seq int64) (AuditLine, error)
 	// AuditVerify checks the complete log. It returns ErrConflict if the log was altered.
 	AuditVerify(ctx context.Context) (AuditHead, error)
-	// RecordTrust records that the user trusted programs of hooks, or skills. The commands do that
-	// in files, so that they also work while a hook stops every turn.
+	// RecordTrust records that the user trusted programs of hooks, or skills. The commands store
+	// the trust itself in files, so that they also work while a hook stops every turn.
 	RecordTrust(ctx context.Context, t TrustRecord) (TrustRecord, error)
 	// AuditExport writes a time range as "jsonl" or "csv". If the request is invalid, it returns an
 	// error before it writes anything.

@@ -55,9 +55,10 @@ type ClientCalls interface {
 	ClientTools(ctx context.Context, c Client) ([]Tool, error)
 	// ClientCall runs a tool for a client through the guard. The arguments are untrusted text. If
 	// the call needs the user's approval, ClientCall returns the open requests. When the client
-	// repeats exactly this call, it gets the outcome of the first one, once.
+	// repeats exactly this call, it gets the outcome of the first call, once.
 	ClientCall(ctx context.Context, c Client, tool string, args json.RawMessage) (ToolOutcome, error)
-	// ClientResource reads hob://tasks or hob://notes/ID for a client, with the tools behind them.
+	// ClientResource reads hob://tasks or hob://notes/ID for a client. It requires that the client
+	// may call the tools that read these records.
 	ClientResource(ctx context.Context, c Client, uri string) (ToolOutcome, error)
 	// ClientResourceVersion returns a value that changes with a resource that ClientResource reads, or
 	// ErrNotFound if the client may not read it. It starts no call.

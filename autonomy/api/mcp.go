@@ -52,13 +52,13 @@ type MCPServer struct {
 	Watched []string `json:"watched,omitempty"`
 }
 
-// MCPTool describes one tool, resource or prompt of a server. Its texts are the server's.
+// MCPTool describes one tool, resource or prompt of a server. Its texts come from the server.
 type MCPTool struct {
 	Name   string `json:"name"` // NAME__TOOL for a tool
 	Server string `json:"server"`
 	Kind   string `json:"kind"` // tool, resource or prompt
-	// State is ready, changed (held back until `hob mcp trust NAME`), gone (the server offers it no
-	// more) or refused.
+	// State is ready, changed (held back until `hob mcp trust NAME`), gone (the server no longer
+	// offers it) or refused.
 	State       string          `json:"state"`
 	Cause       string          `json:"cause,omitempty"`
 	Effects     []string        `json:"effects"` // effects that Hob assumes
@@ -71,8 +71,8 @@ type MCPTool struct {
 	Digest string `json:"digest,omitempty"`
 }
 
-// MCPOffer describes a resource, a resource template or a prompt of a server. Its texts are the
-// server's.
+// MCPOffer describes a resource, a resource template or a prompt of a server. Its texts come from
+// the server.
 type MCPOffer struct {
 	Server      string        `json:"server"`
 	Kind        string        `json:"kind"` // resource, template or prompt
@@ -107,7 +107,7 @@ type MCPPromptMessage struct {
 	Text string `json:"text"`
 }
 
-// MCPValueQuery asks for the values of an argument of a prompt that begin with Value.
+// MCPValueQuery asks for the values of a prompt's argument that begin with Value.
 type MCPValueQuery struct {
 	Prompt   string            `json:"prompt"`
 	Argument string            `json:"argument"`

@@ -75,8 +75,8 @@ type FoundMessage struct {
 	At      time.Time         `json:"at"`
 	Snippet string            `json:"snippet"` // text in which matches are in [brackets]
 	Source  provenance.Source `json:"source"`
-	// Withheld reports whether the message looks like a credential that the query did not name.
-	// Snippet then says so.
+	// Withheld reports whether Snippet omits the text because it looks like a credential that the
+	// query did not name.
 	Withheld bool `json:"withheld,omitempty"`
 	// Origins lists the origins of the untrusted text in the message.
 	Origins []provenance.Origin `json:"origins,omitempty"`
@@ -108,7 +108,7 @@ type Turns interface {
 	// Wait returns when the event is done or dead, or as soon as it is waiting for the user. In the
 	// latter case, Approvals lists the requests.
 	Wait(ctx context.Context, id string) (EventStatus, error)
-	// Inbox lists the events, or only those of the session Query.Of if it is set.
+	// Inbox lists the events, or only the events of the session Query.Of if it is set.
 	Inbox(ctx context.Context, q Query) ([]Event, error)
 	// Stop ends the running turn of a session.
 	Stop(ctx context.Context, session string) (Stopped, error)

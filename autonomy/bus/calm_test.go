@@ -27,7 +27,7 @@ func TestIdleTicksCostNothing(t *testing.T) {
 	}
 	idle("something waits for its time")
 	f.now = f.now.Add(time.Minute)
-	if list, _, err := f.Inbox.Claim(t.Context(), 0); len(list) != 0 || err != nil { // there is no room
+	if list, _, err := f.Inbox.Claim(t.Context(), 0); len(list) != 0 || err != nil { // no free slot
 		t.Errorf("%v %v", list, err)
 	}
 	list, _, err := f.Inbox.Claim(t.Context(), 4)
@@ -40,7 +40,7 @@ func TestIdleTicksCostNothing(t *testing.T) {
 	idle("all is done")
 }
 
-// Writes of another process are found a little later.
+// After a delay, Claim finds events that another process has written.
 func TestAnotherProcessWrites(t *testing.T) {
 	f := newBus(t)
 	id, err := f.Inbox.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "web", Session: "s", Channel: "web", Text: "once", Provenance: provenance.Owner})
@@ -61,7 +61,7 @@ func TestAnotherProcessWrites(t *testing.T) {
 	}
 }
 
-// A channel that polls an empty outbox does not write either.
+// A channel that polls an empty outbox causes no writes.
 func TestAnEmptyOutboxIsNotWrittenTo(t *testing.T) {
 	f := newBus(t)
 	f.say("e1", out("push", "a", "a1"), out("push", "a", "a2"))

@@ -94,7 +94,7 @@ func TestNotBefore(t *testing.T) {
 	f.finish(late)
 	got, _ = f.claim(9)
 	f.want("what waited behind it", got, behind)
-	f.now = f.now.Add(-24 * time.Hour) // the clock is set back: later, not lost
+	f.now = f.now.Add(-24 * time.Hour) // if the clock is set back, the event is claimed later but not lost
 	got, next = f.claim(9)
 	f.want("the clock set back", got)
 	f.now = next

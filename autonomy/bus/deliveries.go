@@ -95,13 +95,13 @@ func (box *Outbox) WaitingTx(tx *store.Tx) (out []Delivery, err error) {
 	rows, err := tx.Query(`SELECT ` + deliveryColumns + ` FROM outbox INDEXED BY outbox_open
 		WHERE state IN ('queued', 'sending', 'failed') AND kind IN ('notice', 'question') ORDER BY seq`)
 	if err != nil {
-		return nil, fmt.Errorf("bus: %w", err)
+		return nil, fmt.Errorf("bus: read waiting deliveries: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		d, err := scanDelivery(rows)
 		if err != nil {
-			return nil, fmt.Errorf("bus: %w", err)
+			return nil, fmt.Errorf("bus: read waiting deliveries: %w", err)
 		}
 		out = append(out, d)
 	}

@@ -102,7 +102,7 @@ func TestWhatIsKeptNoMoreIsSaid(t *testing.T) {
 	if last := show(got[len(got)-1:])[0]; last != fmt.Sprint("status", n) {
 		t.Errorf("the last is %s", last)
 	}
-	// A reader that continues from the drop event misses nothing more.
+	// A reader that continues after the "dropped" event misses no further events.
 	s2 := f.Feed.Subscribe(got[0].ID)
 	defer s2.Close()
 	if next := read(s2); len(next) != len(got)-1 {

@@ -17,7 +17,7 @@ type Inbox struct {
 	db   *store.Store
 	now  func() time.Time
 	wake chan struct{}
-	// route tells local channels from push channels; see Options.Route.
+	// route distinguishes local channels from push channels; see Options.Route.
 	route func(channel, chat string) (string, string, bool)
 
 	mu      sync.Mutex
@@ -147,7 +147,7 @@ func (in *Inbox) DoneTx(tx *store.Tx, e Event) error {
 	}
 	_, err := tx.Exec(`UPDATE inbox SET state = 'done', done_at = ? WHERE id = ?`, in.now().UnixMilli(), e.ID)
 	if err != nil {
-		return fmt.Errorf("bus: %w", err)
+		return fmt.Errorf("bus: mark event as done: %w", err)
 	}
 	return nil
 }

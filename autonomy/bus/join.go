@@ -117,13 +117,13 @@ func (in *Inbox) FlushDebounceTx(tx *store.Tx, session string) (events []string,
 	rows, err := tx.Query(`UPDATE inbox INDEXED BY inbox_open SET settle_until = 0, not_before = ?
 		WHERE state IN ('pending', 'claimed') AND lane = ? AND state = 'pending' AND settle_until > 0 RETURNING id`, resumed, session)
 	if err != nil {
-		return nil, fmt.Errorf("bus: %w", err)
+		return nil, fmt.Errorf("bus: end the wait for further messages: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var id string
 		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("bus: %w", err)
+			return nil, fmt.Errorf("bus: end the wait for further messages: %w", err)
 		}
 		events = append(events, id)
 	}
@@ -152,7 +152,7 @@ func (in *Inbox) FindCoalesced(ctx context.Context, source, key string) (event s
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("bus: %w", err)
+		return "", fmt.Errorf("bus: find merged message: %w", err)
 	}
 	return event, nil
 }

@@ -34,7 +34,7 @@ func (f *fixture) join(e bus.Event, settle time.Duration) (acc channels.Accepted
 	return acc
 }
 
-// claimed are the texts of the turns that could begin now.
+// claimed claims all due events and returns their texts.
 func (f *fixture) claimed() (texts []string) {
 	f.t.Helper()
 	evs, _, err := f.Inbox.Claim(f.t.Context(), 9)
@@ -177,8 +177,8 @@ func TestADeliveryKnowsItsMessageAndDraft(t *testing.T) {
 	}
 }
 
-// A question asked during a turn appears below the text shown before it; the answer must not
-// replace that text above the question.
+// A question asked during a turn appears below the draft of the answer. The final answer must then
+// be a new message below the question, not an edit of the draft above it.
 func TestAQuestionEndsADraft(t *testing.T) {
 	f := newBus(t)
 	acc := f.join(said("ada", "1", "hello"), 0)

@@ -113,7 +113,7 @@ func TestNoMoreThanAsked(t *testing.T) {
 func TestAPulledTextIsThereAtOnce(t *testing.T) {
 	f := newBus(t)
 	o := out("web", "", "hello")
-	o.NotBefore = f.now.Add(time.Hour) // nothing would release it
+	o.NotBefore = f.now.Add(time.Hour) // on a pull channel, nothing would release a delayed message
 	f.say("e", out("web", "", "first"), o)
 	for _, text := range []string{"first", "hello"} {
 		if d := f.row(text); d.State != channels.Sent || !d.SentAt.Equal(f.now) {

@@ -26,7 +26,7 @@ func (m *OwnerMessages) LastPrivateChat(ctx context.Context) (session, channel, 
 		return "", "", "", at, nil
 	}
 	if err != nil {
-		return "", "", "", at, fmt.Errorf("bus: %w", err)
+		return "", "", "", at, fmt.Errorf("bus: read the owner's last private chat: %w", err)
 	}
 	return session, channel, chat, store.Time(ms), nil
 }
@@ -38,7 +38,7 @@ func OwnerChat(q store.Querier, channel string) (chat string, err error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("bus: %w", err)
+		return "", fmt.Errorf("bus: read the owner's chat: %w", err)
 	}
 	return chat, nil
 }
@@ -48,7 +48,7 @@ func (m *OwnerMessages) HasWritten(ctx context.Context, session string) (yes boo
 	err = m.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ? AND kind = ? AND provenance = ?)`,
 		session, Message, provenance.Owner).Scan(&yes)
 	if err != nil {
-		return false, fmt.Errorf("bus: %w", err)
+		return false, fmt.Errorf("bus: read the owner's messages: %w", err)
 	}
 	return yes, nil
 }
@@ -59,7 +59,7 @@ func (m *OwnerMessages) RevokeTx(tx *store.Tx, channel, sender string) error {
 	_, err := tx.Exec(`UPDATE inbox SET provenance = ? WHERE kind = ? AND channel = ? AND sender = ? AND provenance = ?`,
 		provenance.Outside, Message, channel, sender, provenance.Owner)
 	if err != nil {
-		return fmt.Errorf("bus: %w", err)
+		return fmt.Errorf("bus: revoke the owner's messages: %w", err)
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (m *OwnerMessages) PrivateChatSender(ctx context.Context, channel, chat str
 		AND NOT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 AND kind = ?2 AND (provenance <> ?3 OR coalesce(CAST(payload AS TEXT) ->> '$.shared', 0)))`,
 		channel+":"+chat, Message, provenance.Owner, channel, chat).Scan(&senders, &sender)
 	if err != nil {
-		return "", false, fmt.Errorf("bus: %w", err)
+		return "", false, fmt.Errorf("bus: read the sender of a private chat: %w", err)
 	}
 	return sender, senders == 1, nil
 }

@@ -97,7 +97,7 @@ func ContinueParked(ctx context.Context, in *Inbox, id string) (ok bool, err err
 			WHERE r.session = inbox.session AND r.state = 'claimed' AND r.command = 0 AND r.lane = r.session) THEN lane ELSE session END
 			WHERE id = ? AND state = 'claimed' AND lane <> session RETURNING lane <> session`, resumed, id).Scan(&waits)
 		if errors.Is(err, sql.ErrNoRows) {
-			return nil // it is not parked
+			return nil // the event is not parked
 		}
 		return err
 	})
@@ -107,8 +107,9 @@ func ContinueParked(ctx context.Context, in *Inbox, id string) (ok bool, err err
 	return !waits, nil
 }
 
-// ParkWaitingTx parks an event that waits for the end of another one, such as a delegated task, because
-// the turn of that one waits for the owner. It does nothing if the event does not wait.
+// ParkWaitingTx parks an event that waits for the end of another event, such as a delegated task,
+// when that event's turn waits for the owner. It does nothing if the event with the given id does
+// not wait.
 func ParkWaitingTx(tx *store.Tx, in *Inbox, id string) error {
 	e, err := in.EventTx(tx, id)
 	if err != nil || !canPark(e) {
@@ -125,9 +126,9 @@ func ParkWaitingTx(tx *store.Tx, in *Inbox, id string) error {
 // isParked reports whether the event is parked in its own queue, outside its session's queue.
 func (h queuedEvent) isParked() bool { return !h.command && h.lane != h.session }
 
-// selectDue returns the heads that may be claimed now, and the earliest time at which another one
-// becomes due (0: none). It returns at most one event of each session, and none while one is
-// running; commands do not count.
+// selectDue returns the heads that may be claimed now, and the earliest time at which another head
+// becomes due (0: none). It returns at most one event of each session, and none of a session that
+// runs an event. These limits do not apply to commands.
 func selectDue(heads []queuedEvent, now int64) (due []queuedEvent, earliest int64) {
 	parked, answered := map[string]int{}, map[string]bool{}
 	for _, h := range heads {
@@ -196,8 +197,8 @@ func (in *Inbox) ParkedSessions(ctx context.Context) (out []OpenQuestions, err e
 	return out, rows.Err()
 }
 
-// CountBehind returns the number of events that wait in a session's queue behind the given one; 0 if
-// that one is parked or has ended.
+// CountBehind returns the number of events in a session's queue that wait behind the given event,
+// or 0 if that event is parked or has ended.
 func CountBehind(q store.Querier, session, event string) (n int, err error) {
 	err = q.QueryRow(`SELECT count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ?1 AND state = 'pending' AND id <> ?2
 		AND EXISTS (SELECT 1 FROM inbox e WHERE e.id = ?2 AND e.lane = e.session AND e.state IN ('pending', 'claimed'))`, session, event).Scan(&n)
@@ -212,7 +213,7 @@ func parkedCount(q store.Querier, e Event) (n int, err error) {
 	if !canPark(e) {
 		return 0, nil
 	}
-	// The index holds the lane, so a range of it counts the parked events of one session.
+	// The index contains the lane, so a range scan counts the parked events of one session.
 	err = q.QueryRow(`SELECT count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane > ? AND lane < ?`,
 		e.Session+parkedMark, e.Session+parkedMark+"\x7f").Scan(&n)
 	if n < parkedLimit(e.Kind, e.Provenance) {

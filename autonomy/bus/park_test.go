@@ -124,7 +124,7 @@ func TestParkWaitingTx_LetsLaterEventsRun(t *testing.T) {
 	first := f.put(bus.Event{Kind: bus.Watcher, Source: "s", Session: "a"})
 	second := f.put(bus.Event{Kind: bus.Watcher, Source: "s", Session: "a"})
 	f.claim(9)
-	f.write(func(tx *store.Tx) error { return bus.ParkWaitingTx(tx, f.Inbox, first) }) // it runs: nothing changes
+	f.write(func(tx *store.Tx) error { return bus.ParkWaitingTx(tx, f.Inbox, first) }) // the event runs, so it is not parked
 	got, _ := f.claim(9)
 	f.want("while it runs", got)
 	f.write(func(tx *store.Tx) error { return f.Inbox.SuspendTx(tx, first, f.now.Add(time.Hour)) })
@@ -183,7 +183,7 @@ func TestParkedEvents_NeverRunTogetherAfterAnAnswer(t *testing.T) {
 }
 
 // The turn of an external agent waits in memory: its event stays claimed, later events run, and the
-// answered event continues before further ones, but never together with another.
+// answered event continues before further ones, but never together with another event.
 func TestParkRunning_LetsLaterEventsRunWhileTheEventStaysClaimed(t *testing.T) {
 	f := newBus(t)
 	var ids []string
@@ -202,7 +202,7 @@ func TestParkRunning_LetsLaterEventsRunWhileTheEventStaysClaimed(t *testing.T) {
 			t.Fatalf("ContinueParked: %v, %v", ok, err)
 		}
 	}
-	parkRunning(ids[0], false) // it does not run
+	parkRunning(ids[0], false) // an event that does not run cannot be parked
 	f.claim(9)
 	parkRunning(ids[0], true)
 	parkRunning(ids[0], false)
@@ -249,7 +249,7 @@ func TestParkRunning_LetsLaterEventsRunWhileTheEventStaysClaimed(t *testing.T) {
 	parkRunning(got[0], false)
 }
 
-// Events that wait in memory count to the limit on open questions.
+// Events that wait in memory count toward the limit on open questions.
 func TestParkRunning_CountsToTheLimit(t *testing.T) {
 	f := newBus(t)
 	for range 7 {

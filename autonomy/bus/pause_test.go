@@ -14,7 +14,7 @@ func TestPause(t *testing.T) {
 	if err := f.Pause.Start(t.Context(), until); err != nil {
 		t.Fatal(err)
 	}
-	f.restart() // it outlives the process
+	f.restart() // the pause survives a restart
 	fire := func(kind bus.Kind, name, payload string) string {
 		return f.put(bus.Event{Kind: kind, Source: name, Session: name, Payload: []byte(payload)})
 	}

@@ -72,8 +72,8 @@ type ScheduledSend struct {
 	Error      string
 }
 
-// ScheduledSends are the delayed calls. A row is added in the transaction that records its call as
-// done. Its methods may be called concurrently.
+// ScheduledSends stores the delayed calls. A row is added in the transaction that records its call
+// as done. Its methods may be called concurrently.
 type ScheduledSends struct {
 	db    *store.Store
 	now   func() time.Time

@@ -95,8 +95,8 @@ func (f *fixture) arrived(id string) {
 	fatal(f.t, f.Outbox.Delivered(f.t.Context(), id, channels.Receipt{}))
 }
 
-// A reply cannot be canceled, and a text to another person never goes to the owner if its
-// channel is missing.
+// A reply cannot be canceled. If the channel of a text to another person does not exist, the text
+// is not sent to the owner instead.
 func TestOnlySendsAreCalledBackAndGoWhereTheyBelong(t *testing.T) {
 	f := newBus(t)
 	f.say("e", out("push", "c", "a reply"))

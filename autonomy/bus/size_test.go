@@ -8,7 +8,7 @@ import (
 	"hob/platform/store"
 )
 
-// many is how long the long queues are.
+// many is the length of a long queue.
 const many = 10_000
 
 const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) `
@@ -22,7 +22,7 @@ func (f *fixture) fillInbox(n int) {
 	})
 }
 
-// neverReads fails if a query scans an entire table.
+// neverReads fails the test if a query scans an entire table.
 func (f *fixture) neverReads(table, query string, args ...any) {
 	f.t.Helper()
 	rows, err := f.store.Read().QueryContext(f.t.Context(), "EXPLAIN QUERY PLAN "+query, args...)

@@ -50,7 +50,7 @@ func (l *Ledger) AnsweredSince(ctx context.Context, session string, action Entry
 		AND (state IN ('pending', 'claimed') AND lane <> session AND received_at >= ?4 OR done_at > ?4 OR done_at = ?4 AND seq > (SELECT seq FROM inbox WHERE id = ?2)))`,
 		session, action.Event, before, store.Millis(action.StartedAt)).Scan(&yes)
 	if err != nil {
-		return false, fmt.Errorf("bus: %w", err)
+		return false, fmt.Errorf("bus: read later messages: %w", err)
 	}
 	return yes, nil
 }
@@ -85,8 +85,8 @@ type TakenBack struct {
 }
 
 // TakenBack lists the actions in a conversation that were undone since its last message before the
-// given event. It omits those that the conversation's own messages undid, because the conversation
-// already contains these undos.
+// given event. It omits the actions that the conversation's own messages undid, because the
+// conversation already contains these undos.
 func (l *Ledger) TakenBack(ctx context.Context, session, event string) ([]TakenBack, error) {
 	rows, err := l.db.Read().QueryContext(ctx, `SELECT call, undo_label, source, undone_at FROM ledger INDEXED BY ledger_undone
 		WHERE undone_at > 0 AND session = ?1 AND undone_at > coalesce((SELECT received_at FROM inbox WHERE session = ?1 AND kind = 'message' AND lane = session
@@ -122,8 +122,8 @@ func (x *ScheduledSends) IsOpenTx(tx *store.Tx, session string) (open bool, err 
 	return open, nil
 }
 
-// PromoteTx moves the next waiting event of a session to the queue of commands if match returns true
-// for it. It then runs now, not after the running event.
+// PromoteTx moves the next waiting event of a session to the queue of commands if match returns
+// true for it. The event then runs now, not after the running event.
 func (in *Inbox) PromoteTx(tx *store.Tx, session string, match func(Event) bool) error {
 	e, err := scanEvent(tx.QueryRow(`SELECT `+eventColumns+` FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ? AND state = 'pending' ORDER BY seq LIMIT 1`, session))
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !match(e) {

@@ -25,8 +25,8 @@ import (
 	"hob/platform/store"
 )
 
-// parts are a Committer over a real database. It is the UsageBook, whose write is the last one before
-// the traces, and the store of tasks.
+// parts holds a Committer over a real database. It also implements UsageBook, whose write is the
+// last one before the traces, and Tasks.
 type parts struct {
 	t         *testing.T
 	store     *store.Store
@@ -96,12 +96,12 @@ func (p *parts) claim(e bus.Event) commit.Claim {
 	return commit.Claim{Event: list[0], Tick: "tick", Since: time.Now()}
 }
 
-// message is a message of the owner on a chat platform.
+// message returns a message event from the owner on a chat platform.
 func message(text string) bus.Event {
 	return bus.Event{Kind: bus.Message, Source: "telegram", Session: "telegram:7", Lane: "telegram:7", Channel: "telegram", Chat: "7", Text: text, Provenance: provenance.Owner}
 }
 
-// reply is the outcome of a turn that answered a message.
+// reply returns the outcome of a turn that answered a message.
 func reply(ev bus.Event, answer string) commit.Outcome {
 	res := commit.NewReply(ev, "turn")
 	res.Answer, res.Source = answer, provenance.Hob
@@ -112,8 +112,8 @@ func reply(ev bus.Event, answer string) commit.Outcome {
 	return res
 }
 
-// state is what a person or a restarted process would find: the state of the event, the texts that
-// channels send for it, and the number of messages in the conversation.
+// state describes what a person or a restarted process would find: the state of the event, the
+// texts that channels send for it, and the number of messages in the conversation.
 func (p *parts) state(event string) string {
 	p.t.Helper()
 	ev, err := p.bus.Inbox.Event(p.t.Context(), event)
@@ -131,8 +131,8 @@ func (p *parts) state(event string) string {
 	return fmt.Sprintf("%s, texts %q, %d messages, %d traces", ev.State, texts, len(log), turns)
 }
 
-// TestCommit_EndsTurnWithItsReplyInOneTransaction: after a crash, an event has all of its outcome or
-// nothing of it, so that no answer is lost and none is sent twice.
+// TestCommit_EndsTurnWithItsReplyInOneTransaction: after a crash, an event has its complete outcome
+// or none of it, so that no answer is lost and none is sent twice.
 func TestCommit_EndsTurnWithItsReplyInOneTransaction(t *testing.T) {
 	p := open(t)
 	c := p.claim(message("hello"))
@@ -166,7 +166,7 @@ func TestCommit_EndsTurnWithItsReplyInOneTransaction(t *testing.T) {
 	}
 }
 
-// TestCommit_RejectsLateFinish: a turn whose event was ended or given back in the meantime, such as
+// TestCommit_RejectsLateFinish: a turn whose event was ended or released in the meantime, such as
 // after a restart, must not answer a second time.
 func TestCommit_RejectsLateFinish(t *testing.T) {
 	for _, tc := range []struct {
@@ -196,7 +196,7 @@ func TestCommit_RejectsLateFinish(t *testing.T) {
 	}
 }
 
-// TestCommit_OutlivesItsContext: a turn that has ended is stored even if its caller has gone, for
+// TestCommit_OutlivesItsContext: the end of a turn is stored even if its context was canceled, for
 // example during shutdown.
 func TestCommit_OutlivesItsContext(t *testing.T) {
 	p := open(t)
@@ -246,7 +246,8 @@ func TestFail(t *testing.T) {
 	}
 }
 
-// TestFail_RetriesLaterEachTime: an overloaded server is not asked again and again.
+// TestFail_RetriesLaterEachTime: the delay grows with each retry, so that Hob does not flood an
+// overloaded server.
 func TestFail_RetriesLaterEachTime(t *testing.T) {
 	p := open(t)
 	c := p.claim(bus.Event{Kind: bus.Watcher, Source: "watcher:w", Session: "main", Text: "A file appeared", Provenance: provenance.Hob, Payload: []byte(`{"watcher":"w"}`)})

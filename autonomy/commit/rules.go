@@ -58,7 +58,7 @@ func ruleOf(ev bus.Event, res Outcome) string {
 		if res.Goal.By == goals.Rule {
 			model = "by its rule, without a model"
 		}
-		return fmt.Sprintf("the goal %s, %s of it %s", res.Goal.Order.Goal, res.Goal.Order.Phase, model)
+		return fmt.Sprintf("the goal %s, phase %s, %s", res.Goal.Order.Goal, res.Goal.Order.Phase, model)
 	case bus.Task:
 		if agents.IsTaskEvent(ev) {
 			return "a delegated task, done " + model

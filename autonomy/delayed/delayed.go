@@ -424,7 +424,7 @@ func (x *Sender) settleInterrupted(ctx context.Context, s bus.ScheduledSend) {
 		if sent {
 			return x.recordOutcome(ctx, s, bus.SendSent, tools.Result{Text: upperFirst(s.What) + " was sent, but Hob was interrupted before it could record the result.", Source: s.Provenance}, nil)
 		}
-		return x.recordOutcome(ctx, s, bus.SendUnknown, tools.Result{}, tools.Errorf(tools.OutcomeUnknown, "Hob was interrupted while sending and did not try again. Check whether it arrived before you retry"))
+		return x.recordOutcome(ctx, s, bus.SendUnknown, tools.Result{}, tools.Errorf(tools.OutcomeUnknown, "Hob was interrupted while sending and did not try again. Check whether the message arrived before you retry"))
 	})
 }
 
@@ -437,7 +437,7 @@ func (x *Sender) wasSentBeforeRestore(ctx context.Context, s bus.ScheduledSend) 
 	}
 	sent, err := x.wasSent(ctx, s)
 	if err != nil {
-		return false, fmt.Errorf("check whether it was sent before the restore: %w", err)
+		return false, fmt.Errorf("check whether the call was sent before the restore: %w", err)
 	}
 	return sent, nil
 }

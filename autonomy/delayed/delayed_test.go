@@ -34,7 +34,7 @@ func fatal(t *testing.T, err error) {
 	}
 }
 
-// fixture is a sender over a real store, whose tool does what the test says.
+// fixture is a Sender over a real store. Each test defines what its tool does.
 type fixture struct {
 	*Sender
 	t *testing.T
@@ -106,7 +106,7 @@ func (f *fixture) delay(call, tool string) {
 	}))
 }
 
-// runUntil runs the sender until is is true for the row of a call.
+// runUntil runs the sender until is returns true for the row of a call.
 func (f *fixture) runUntil(call string, is func(s bus.ScheduledSend) bool) (bus.ScheduledSend, bus.Entry) {
 	f.t.Helper()
 	ctx, stop := context.WithCancel(f.t.Context())
@@ -211,7 +211,7 @@ func TestSender_TriesAgainWhileOffline(t *testing.T) {
 	}
 }
 
-// Before the commit nothing was sent, so only errors that stay are final.
+// Before the commit nothing was sent, so only permanent errors end the call.
 func TestSender_RetriesBeforeTheCommit(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err   error
@@ -254,7 +254,7 @@ func TestSender_GivesUp(t *testing.T) {
 	}
 }
 
-// dueNow ends the wait for the next attempt.
+// dueNow makes the next attempt due immediately.
 func (f *fixture) dueNow() {
 	f.t.Helper()
 	fatal(f.t, f.o.Store.Write(f.t.Context(), func(tx *store.Tx) error {
@@ -278,7 +278,7 @@ func TestSender_ACancelStopsASendBeforeItsCommit(t *testing.T) {
 	}
 }
 
-// A stop of Hob interrupts a call that has reached no one, and waits for the end of a committed one.
+// A shutdown interrupts a call that has not reached anyone, and waits for a committed call.
 func TestSender_Shutdown(t *testing.T) {
 	f := newFixture(t)
 	f.send = func(ctx context.Context, _ tools.Call) (tools.Result, error) {
@@ -329,7 +329,8 @@ func TestSender_InterruptedAfterTheAcceptance(t *testing.T) {
 	}
 }
 
-// A failure after the acceptance, such as that of the copy, does not make the outcome unknown.
+// An error after the acceptance, such as a failure to save the copy of a sent email, does not make
+// the outcome unknown.
 func TestSender_ReportsAFailureAfterTheAcceptance(t *testing.T) {
 	f := newFixture(t)
 	f.send = func(_ context.Context, c tools.Call) (tools.Result, error) {
@@ -343,8 +344,8 @@ func TestSender_ReportsAFailureAfterTheAcceptance(t *testing.T) {
 	}
 }
 
-// One call at a time is transferred; the next one waits before its transfer, and only until the
-// first was accepted.
+// Only one call at a time is transferred. The next call waits until the first one was accepted, but
+// not until it has ended.
 func TestSender_TransfersOneCallAtATime(t *testing.T) {
 	f := newFixture(t)
 	steps, goOn := make(chan string), make(chan struct{})
@@ -398,7 +399,8 @@ func TestSender_TransfersOneCallAtATime(t *testing.T) {
 	fatal(t, <-done)
 }
 
-// A call that was delayed before the snapshot may have been sent after it: a release asks first.
+// A call that was delayed before the snapshot may have been sent after it, so a released call first
+// checks whether it was sent.
 func TestSender_AReleasedCallAsksWhetherItWasSent(t *testing.T) {
 	for _, was := range []bool{true, false} {
 		f, ctx := newFixture(t), t.Context()

@@ -13,7 +13,7 @@ import (
 	"hob/platform/store"
 )
 
-// here is the channel on which the owner is.
+// here is a Presence that always returns the same channel.
 type here string
 
 func (h here) Channel(context.Context) string { return string(h) }

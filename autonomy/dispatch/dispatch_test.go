@@ -34,8 +34,8 @@ import (
 	"hob/tools"
 )
 
-// parts are a Dispatcher over a real database, with a scripted model. They are its Commands and its
-// Turns.
+// parts holds a Dispatcher over a real database, with a scripted model. It also implements Commands
+// and Turns.
 type parts struct {
 	t          *testing.T
 	store      *store.Store
@@ -149,7 +149,7 @@ func (p *parts) claim() []bus.Event {
 	return list
 }
 
-// only claims the only due event.
+// only claims the due event and fails the test if there is not exactly one.
 func (p *parts) only() bus.Event {
 	p.t.Helper()
 	list := p.claim()
@@ -204,8 +204,8 @@ func TestAnswer_UsesModelOnlyForTurns(t *testing.T) {
 	}
 }
 
-// TestAnswer_PostponesUnattendedWorkWithoutBudget: a spent budget stops what nobody waits for, does
-// not count as an attempt, and never stops the owner.
+// TestAnswer_PostponesUnattendedWorkWithoutBudget: an exhausted budget postpones unattended turns
+// without counting an attempt, and never affects the owner's messages.
 func TestAnswer_PostponesUnattendedWorkWithoutBudget(t *testing.T) {
 	p := open(t, llmtest.Answer{Text: "Hi.", Times: -1})
 	p.spendAt = time.Now().Add(time.Hour).Truncate(time.Millisecond)
@@ -235,7 +235,7 @@ func TestAnswer_RejectsUnknownKind(t *testing.T) {
 	}
 }
 
-// steering is text to the running turn of a conversation.
+// steering returns the event of a text for the running turn of a conversation.
 func (p *parts) steering(text string) bus.Event {
 	e := message("home", "/steer "+text)
 	e.Lane = "home\x1fsteer\x1f1" // as intake chooses

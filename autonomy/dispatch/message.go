@@ -88,9 +88,9 @@ func undoResult(ev bus.Event, r undo.Reply) commit.Outcome {
 	return res
 }
 
-// undoBeforeTurnEnds handles "undo that" while a turn of the conversation may run. The conversation's
-// history belongs to that turn, so it does not get the reply. If the meaning is ambiguous, the
-// message waits for the turn.
+// undoBeforeTurnEnds handles "undo that" while a turn of the conversation may run. The
+// conversation's history belongs to that turn, so the reply is not added to the history. If the
+// meaning is ambiguous, the message waits for the turn.
 func (h messageHandler) undoBeforeTurnEnds(ctx context.Context, ev bus.Event) (commit.Outcome, error) {
 	m, err := payload.ParseMessage(ev)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"hob/watchers"
 )
 
-// fixedModel is the model and the cost of every event.
+// fixedModel returns the same model and cost for every event.
 type fixedModel struct {
 	name  string
 	calls int
@@ -167,7 +167,7 @@ func TestExplainEvent_ShowsModelAndCost(t *testing.T) {
 	}
 }
 
-// An explanation that quotes untrusted text must say so: a model reads it.
+// An explanation that quotes untrusted text must be marked as untrusted, because a model reads it.
 func TestSource_TaintsQuotedText(t *testing.T) {
 	outside := bus.Event{Provenance: provenance.Outside}
 	for name, c := range map[string]struct {

@@ -37,7 +37,8 @@ type SilenceReport struct {
 	Goals  []GoalSilence               `json:"goals"`
 	// Events lists the events without a notice.
 	Events []SuppressedEvent `json:"events"`
-	// Deliveries lists messages that have not reached the owner yet, and Told those that have.
+	// Deliveries lists messages that have not reached the owner yet, and Told the messages that
+	// have.
 	Deliveries []bus.Delivery `json:"deliveries"`
 	Told       []bus.Delivery `json:"told"`
 	// Notices lists the deferred or dropped notices.

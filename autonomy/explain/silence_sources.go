@@ -91,7 +91,8 @@ func (x *Explainer) unsaidRule(ctx context.Context, ev bus.Event) (string, error
 	return "[nothing_to_say] its turn ended without a message", nil
 }
 
-// collectUndelivered collects the messages that did not reach the owner, and those that did.
+// collectUndelivered collects the messages to the owner and separates those that arrived from those
+// that did not.
 func (x *Explainer) collectUndelivered(ctx context.Context, words []string, s *SilenceReport) error {
 	list, err := x.o.Bus.Outbox.Deliveries(ctx, "", "", "", looksBack)
 	if err != nil {

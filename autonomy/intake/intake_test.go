@@ -16,8 +16,8 @@ import (
 	"hob/watchers"
 )
 
-// outside plays what the intake asks: channels whose clients pull, no watchers, and questions
-// that wait where waits says.
+// outside implements the dependencies of the intake: pull channels, no watchers, and an open
+// question if waits is set.
 type outside struct{ waits bool }
 
 func (outside) Pushes(string) bool { return false }
@@ -77,13 +77,13 @@ func TestReceive_ChoosesTheQueue(t *testing.T) {
 	}
 }
 
-// "Undo that" overtakes a running turn only while a send of the last message can be canceled: it is gone
-// when the turn ends.
+// "Undo that" overtakes a running turn only while a send of the last message can be canceled,
+// because this is no longer possible when the turn ends.
 func TestReceive_HastensUndoWhileASendWaits(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text          string
 		owner, waits  bool
-		later, queued bool // another message was received after the one that sends; it has its own queue
+		later, queued bool // later: another message follows the one that sends; queued: the undo is in the queue of commands
 	}{
 		"undo":                    {text: "undo that", owner: true, waits: true, queued: true},
 		"undo with a polite word": {text: "please undo that", owner: true, waits: true, queued: true},

@@ -192,8 +192,8 @@ func (k *Intake) Known(ctx context.Context, in channels.Inbound) (channels.Accep
 	return acc, acc.Repeated, err
 }
 
-// isOtherText reports whether an event does not contain the text of a message with its key. An event
-// can contain several messages.
+// isOtherText reports whether an event lacks the text of a message with the same key. An event can
+// contain several messages.
 func (k *Intake) isOtherText(ctx context.Context, event, text string) (bool, error) {
 	ev, err := k.o.Bus.Inbox.Event(ctx, event)
 	return !strings.Contains(ev.Text, text), err
@@ -207,7 +207,7 @@ func (k *Intake) dropUnknownSender(ctx context.Context, in channels.Inbound, ev 
 	}
 	_, err := k.o.Agents.CurrentAgent(ctx, agents.MessageOrigin{Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Name: in.ChatName, Server: in.Server})
 	if errors.Is(err, agents.ErrNobody) {
-		k.o.Log.Info("message dropped: no agent answers there", "channel", ev.Channel, "chat", ev.Chat, "sender", ev.Sender)
+		k.o.Log.Info("message dropped: no agent answers in this chat", "channel", ev.Channel, "chat", ev.Chat, "sender", ev.Sender)
 		return fmt.Errorf("%w: %w", channels.ErrStranger, err)
 	}
 	return err

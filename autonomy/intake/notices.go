@@ -107,8 +107,8 @@ func (k *Intake) reportHold(ctx context.Context) error {
 }
 
 // ReportStart notifies the owner of problems that Hob found at startup. audit is the error from the
-// audit log check, or nil if the log is intact. db tells whether a backup replaced the database;
-// ReportStart confirms that.
+// audit log check, or nil if the log is intact. If a backup replaced the database db, ReportStart
+// marks the replacement as reported.
 func (k *Intake) ReportStart(ctx context.Context, audit error, db *store.Store) error {
 	if audit != nil {
 		k.o.Log.Error("audit log check failed", "err", audit)

@@ -8,7 +8,7 @@ import (
 	"hob/platform/text/lazyregexp"
 )
 
-// Answer is the meaning of a message, which is not a command, as the answer to a question.
+// Answer is the meaning of a message as the answer to a question. The message is not a command.
 type Answer struct {
 	Yes, All bool
 	// Talk reports conversational agreement, such as "ok", which decides nothing.
