@@ -70,7 +70,7 @@ func (w *intentDraft) undoAfterUnknown() (plan, bool) {
 			break
 		}
 		for _, last := range slices.Backward(x.acts) {
-			if last.failed || createdKinds[last.tool][0] == "" && !slices.Contains(removedKinds, last.tool) {
+			if !last.changesRecords() {
 				continue
 			}
 			if !missed {

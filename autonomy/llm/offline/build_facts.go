@@ -64,6 +64,9 @@ func keepPlace(w *intentDraft) (plan, bool) {
 	if c, ok := w.captureOf("few_who"); ok && !owned("few_who") || ok && w.isPerson(c) && w.hasOrdinaryWord(c) {
 		return noPlan()
 	}
+	if c, ok := w.captureOf("few_debtor"); ok && !w.isPerson(c) && !w.g.lex.containsWord("owned-starts", w.s.firstWord(c.from)) && (c.to-c.from > 2 || w.hasOrdinaryWord(c)) {
+		return noPlan()
+	}
 	if c, ok := w.captureOf("role"); ok {
 		if who, _ := w.captureOf("few_who"); c.to-c.from > 3 || len(w.s.timesInside(c.from, c.to)) > 0 || !w.isPerson(who) {
 			return noPlan()

@@ -31,6 +31,9 @@ func addExpense(w *intentDraft) (plan, bool) {
 	if !ok || w.isQuestion() {
 		return noPlan()
 	}
+	if w.s.lex.containsPhrase("owed-to-user", w.s.normalizedText(0, len(w.s.tokens))) { // see keepPlace
+		return noPlan()
+	}
 	if w.isDebt() {
 		return planReply(w.g.replyText("debt"))
 	}

@@ -142,6 +142,17 @@ func (p *pastCall) isEffectful() bool {
 	return !p.failed && createdKinds[p.tool][0] != ""
 }
 
+// changesRecords reports whether the call created, changed or removed a record.
+func (p pastCall) changesRecords() bool {
+	return p.isEffectful() || !p.failed && slices.Contains(removedKinds, p.tool)
+}
+
+// onlyAsked reports whether Hob answered the previous message with a question and changed no record.
+func (d *dialogue) onlyAsked() bool {
+	x, ok := d.exchangeAgo(0)
+	return ok && strings.HasSuffix(x.reply, "?") && !slices.ContainsFunc(x.acts, pastCall.changesRecords)
+}
+
 // exchangeAgo returns the exchange n exchanges ago; 0 is the previous one.
 func (d *dialogue) exchangeAgo(n int) (exchange, bool) {
 	if d == nil || n >= len(d.past) {

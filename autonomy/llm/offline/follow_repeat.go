@@ -64,9 +64,14 @@ func (w *intentDraft) repeatAt(own string) (plan, bool) {
 				was.at = at
 			}
 		}
-		if it, ok := w.g.talk.focusItem(); ok && err2 == nil && next.every != "" && it.kind == "reminder" { // "and the same every week"
-			at, clock, day := w.itemTime(it)
-			return w.repeatEvery(it, next, at, clock, day)
+		if it, ok := w.g.talk.focusItem(); ok && err2 == nil && it.kind == "reminder" {
+			if next.every != "" { // "and the same every week"
+				at, clock, day := w.itemTime(it)
+				return w.repeatEvery(it, next, at, clock, day)
+			}
+			if rule := w.recurrenceOf(it); rule != "" && w.isClockOnly(next) { // "also at 8pm" after "every day at 8am"
+				return w.repeatRule(it, rule, next)
+			}
 		}
 		if err1 == nil && err2 == nil && was.clock && !was.part && !next.clock && next.every == "" && was.every == "" {
 			phrase = "on " + next.at.Format(time.DateOnly) + " at " + was.at.Format("15:04")
@@ -91,6 +96,17 @@ func (w *intentDraft) repeatEvery(it item, t timing, at time.Time, clock, day bo
 	}
 	args["text"] = it.ref
 	p, _ := planCall("create_reminder", args)
+	p.accounted = true
+	return p, true
+}
+
+// repeatRule plans a repeating reminder like an earlier one, at another time of day.
+func (w *intentDraft) repeatRule(it item, rule string, t timing) (plan, bool) {
+	every, ok := mergeRecurrence(rule, t)
+	if !ok {
+		return noPlan()
+	}
+	p, _ := planCall("create_reminder", map[string]any{"text": it.ref, "every": every})
 	p.accounted = true
 	return p, true
 }

@@ -82,6 +82,9 @@ func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
 			direct = p
 		}
 	}
+	if direct.intent != nil && direct.intent.name == "undo" && g.talk.onlyAsked() && len(direct.calls) == 1 && direct.calls[0].args == nil { // "undo that" means the question
+		return g.planNeverMind()
+	}
 	if q.agree != nil {
 		if direct.intent != nil && direct.intent.name == "yes" && direct.outcome != act || q.offer != nil && g.isYes(text, now) {
 			p := *q.agree

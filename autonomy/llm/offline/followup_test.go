@@ -44,6 +44,7 @@ func TestFollowUps(t *testing.T) {
 		{"the second of two dates", []string{"add a task to pay by 03/04/2026", "the second one"}, []string{`create_task{"due":"2026-03-04","title":"pay"}`}, ""},
 		{"back to it", []string{"remind me to call mum", "back to mum: tomorrow at 9"}, []string{`create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"call mum"}`}, ""},
 		{"never mind", []string{"remind me to call mum", "never mind"}, nil, "changed nothing"},
+		{"undo means the question", []string{"remind me to call mum", "undo that"}, nil, "changed nothing"},
 		{"something else", []string{"remind me to call mum", "list my tasks"}, []string{`list_tasks{}`}, ""},
 		{"a late answer", []string{"remind me to call mum", "soon", "at 5pm"}, []string{`create_reminder{"at":"2026-03-04T17:00:00+02:00","text":"call mum"}`}, ""},
 		{"no answer at all", []string{"remind me to call mum", "the blue one"}, nil, "When should I remind you?"},

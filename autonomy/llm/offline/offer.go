@@ -106,10 +106,15 @@ func (w *intentDraft) isSeparate(rest capture) bool {
 	return w.s.tokens[rest.from].kind == punct || w.s.tokens[rest.from-1].kind == punct || w.g.lex.containsWord("pronouns", first) || w.g.lex.containsWord("joints", first) || w.g.lex.containsWord("condition-words", first)
 }
 
+// planNeverMind drops Hob's question.
+func (g *grammar) planNeverMind() plan {
+	return plan{outcome: chat, say: g.replyText("never-mind"), intent: g.intentNamed("nevermind"), accounted: true, answered: true}
+}
+
 // declineQuestion handles "cancel it, I quit yoga". The rest may be a reason or another request. A
 // rest with a time is declined, because it may be a correction.
 func (w *intentDraft) declineQuestion(rest capture) (plan, bool) {
-	p := plan{outcome: chat, say: w.g.replyText("never-mind"), intent: w.g.intentNamed("nevermind"), accounted: true}
+	p := w.g.planNeverMind()
 	if rest.from < rest.to {
 		next := w.g.inDialogue(nil).planRequests(w.s.originalText(rest.from, len(w.s.tokens)), w.s.now, 0)
 		switch {

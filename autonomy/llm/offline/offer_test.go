@@ -160,6 +160,7 @@ func TestTheSameReminderAtAnotherTime(t *testing.T) {
 		{"wake me at 6:20 tomorrow", "also on friday", `{"at":"2026-03-06T06:20:00+02:00","text":"wake up"}`},
 		{"wake me at 6:20 tomorrow", "and friday as well", `{"at":"2026-03-06T06:20:00+02:00","text":"wake up"}`},
 		{"wake me at 6:20 tomorrow", "the same on friday", `{"at":"2026-03-06T06:20:00+02:00","text":"wake up"}`},
+		{"remind me every day at 8am to take my pill", "also at 8pm", `{"every":"0 20 * * *","text":"take my pill"}`},
 		{"remind me on tuesday at 18:30 of yoga", "and the same every week please", `{"every":"30 18 * * 2","text":"yoga"}`},
 		{"remind me on tuesday at 18:30 of yoga", "and the same every day", `{"every":"30 18 * * *","text":"yoga"}`},
 		{"remind me on tuesday at 18:30 of yoga", "also on thursday", `{"at":"2026-03-05T18:30:00+02:00","text":"yoga"}`},

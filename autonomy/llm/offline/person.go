@@ -55,13 +55,13 @@ func turnWord(w, previous string) string {
 		to = "yourself"
 	case "me", "Me", "I", "i":
 		to = "you"
-	case "I'm":
+	case "I'm", "i'm":
 		to = "you're"
-	case "I've":
+	case "I've", "i've":
 		to = "you've"
-	case "I'd":
+	case "I'd", "i'd":
 		to = "you'd"
-	case "I'll":
+	case "I'll", "i'll":
 		to = "you'll"
 	case "am":
 		if previous == "i" {

@@ -232,7 +232,7 @@ func (sp *splitter) planOwn(left plan, text string) (plan, bool) {
 	switch {
 	case p.outcome == chat && p.intent.rank == 0 && left.intent.rank == 0 && !left.intent.verbatim && sp.g.asksSomething(s):
 		return p, true // "... and tell me what day it is"
-	case p.outcome != act && p.outcome != ask, p.intent.rank < 0:
+	case p.outcome != act && p.outcome != ask, p.intent.rank < 0, p.intent.name == "memory.add.none": // "I cannot eat nuts, remember that"
 		return plan{}, false
 	case left.intent.verbatim && s.tokens[s.skipPunctuation(0)].norm == "i":
 		return plan{}, false // the text to remember contains a statement
