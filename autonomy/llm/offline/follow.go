@@ -50,14 +50,7 @@ func (w *intentDraft) findReferents() []item {
 	switch ref {
 	case "", "it":
 	case "both":
-		for n := 0; len(list) != 2 && n < recent; n++ {
-			x, _ := w.g.talk.exchangeAgo(n)
-			list, _ = x.listItems()
-		}
-		if len(list) != 2 {
-			return nil
-		}
-		return list
+		return w.g.talk.lastTwo()
 	case "them":
 		return list
 	case "reminder", "task", "note", "expense", "alarm", "timer", "appointment":
@@ -76,6 +69,27 @@ func (w *intentDraft) findReferents() []item {
 		return nil
 	}
 	return list
+}
+
+// lastTwo returns the two records that "both" refers to: those that the last two messages created, or the
+// last two that were mentioned together.
+func (d *dialogue) lastTwo() []item {
+	var created []item
+	for n := range recent {
+		x, _ := d.exchangeAgo(n)
+		list, _ := x.listItems()
+		switch {
+		case len(list) == 2 && len(created) == 0:
+			return list
+		case len(list) == 1 && len(created) == n && n < 2 && list[0].made != nil && strings.HasPrefix(list[0].made.tool, "create_"):
+			created = append(created, list[0])
+		}
+	}
+	if len(created) == 2 && created[0].kind == created[1].kind {
+		slices.Reverse(created)
+		return created
+	}
+	return nil
 }
 
 // listAround returns the list from which the record of the last message was taken: after "the

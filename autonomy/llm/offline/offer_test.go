@@ -197,3 +197,25 @@ func TestThanksInMoreWords(t *testing.T) {
 		}
 	}
 }
+
+func TestBoth(t *testing.T) {
+	for name, tc := range map[string]struct {
+		said []string
+		want []string
+	}{
+		"two created one after the other": {[]string{"add a task to buy paint", "add a task to buy brushes", "delete both"}, []string{`delete_task{"task":"buy paint"}`, `delete_task{"task":"buy brushes"}`}},
+		"the same one, changed":           {[]string{"add a task to buy paint", "make it urgent", "delete both"}, nil},
+		"records of two kinds":            {[]string{"add a task to buy paint", "remind me at 5pm to stretch", "delete both"}, nil},
+		"another message between the two": {[]string{"add a task to buy paint", "what time is it?", "add a task to buy brushes", "delete both"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := talk(t)
+			for _, s := range tc.said[:len(tc.said)-1] {
+				for range c.hear(s) {
+					c.result("OK")
+				}
+			}
+			want(t, c.hear(tc.said[len(tc.said)-1]), tc.want...)
+		})
+	}
+}
