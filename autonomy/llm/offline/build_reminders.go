@@ -141,6 +141,9 @@ func (w *intentDraft) reminderCall(d textDetails) (plan, bool) {
 	case t.none:
 		return planQuestion("When should I remind you?", w.timeAnswer(again))
 	case t.every != "":
+		if period, tail := w.g.barePeriod(t.phrase); (period == "month" || period == "year") && (tail == "" || strings.HasPrefix(tail, "at ")) { // any day would be a guess
+			return planQuestion("On which day of the "+period+" should I remind you?", w.dayAnswer("every "+period+" on ", tail, again))
+		}
 		return planCall("create_reminder", argsOf("text", d.text, "every", t.every))
 	case t.vague:
 		return planQuestion("On which day, and at what time, should I remind you?", w.timeAnswer(again))
@@ -152,6 +155,20 @@ func (w *intentDraft) reminderCall(d textDetails) (plan, bool) {
 		return planQuestion("That time has already passed. When should I remind you?", w.timeAnswer(again))
 	}
 	return planCall("create_reminder", argsOf("text", d.text, "at", t.rfc3339()))
+}
+
+// dayAnswer returns a function that completes a recurrence from an answer with a day, such as "the 1st" or "3
+// May at 10". tail is the time of day, if the request has one.
+func (w *intentDraft) dayAnswer(head, tail string, complete func(string) string) func(string) (string, bool) {
+	return func(answer string) (string, bool) {
+		every := head + withoutPreposition(w.timeIn(answer))
+		for _, try := range []string{every + " " + tail, every} {
+			if e, err := dateparse.ParseEvery(strings.TrimSpace(try), w.s.now); err == nil && e.Cron != "" {
+				return complete(strings.TrimSpace(try)), true
+			}
+		}
+		return "", false
+	}
 }
 
 // onEvent handles reminders that depend on an event that Hob cannot detect, such as "remind me when

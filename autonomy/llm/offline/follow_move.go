@@ -23,6 +23,9 @@ func (w *intentDraft) moveItem(it item, t timing) (plan, bool) {
 					return call{"update_reminder", argsOf("reminder", it.ref, "every", strings.Join(f, " "))}
 				})
 			}
+			if example := map[string]string{"month": "every month on the 1st", "year": "every year on 3 May"}[w.unknownDay(it, t)]; example != "" {
+				return planReply("I changed nothing, because the day is missing. Say, for example, “make it " + example + "”.")
+			}
 			if next, ok := w.keepClock(it, t); ok {
 				return planCall("update_reminder", argsOf("reminder", it.ref, "every", next))
 			}
@@ -147,19 +150,33 @@ func (w *intentDraft) isClockOnly(t timing) bool {
 	return strings.Contains(strings.ToLower(t.phrase), "noon") || strings.Contains(strings.ToLower(t.phrase), "midnight")
 }
 
+// unknownDay returns the period of a recurrence, such as "every month", if neither its words nor the record
+// name a day in it.
+func (w *intentDraft) unknownDay(it item, t timing) string {
+	period, tail := w.g.barePeriod(t.phrase)
+	if _, _, day := w.itemTime(it); day || tail != "" && !strings.HasPrefix(tail, "at ") {
+		return ""
+	}
+	return period
+}
+
 // keepClock adds the current time of day of a record to the recurrence t, as in "make it every 4
 // days". It returns false if the two cannot be combined.
 func (w *intentDraft) keepClock(it item, t timing) (string, bool) {
-	old, clock, _ := w.itemTime(it)
+	old, clock, day := w.itemTime(it)
 	if t.every == "" || !clock {
 		return "", false
 	}
-	e, err := dateparse.ParseEvery(t.phrase+" at "+old.Format("15:04"), w.s.now)
+	phrase := t.phrase + " at " + old.Format("15:04")
+	if day {
+		phrase = w.g.recurrenceOn(phrase, old)
+	}
+	e, err := dateparse.ParseEvery(phrase, w.s.now)
 	if err != nil {
 		return "", false
 	}
 	if e.Cron == "" || e.Except != "" {
-		return t.phrase + " at " + old.Format("15:04"), true
+		return phrase, true
 	}
 	return e.Cron, true
 }

@@ -266,15 +266,38 @@ func (w *intentDraft) mergeTime(it item, t timing) (map[string]any, bool) {
 	return argsOf("at", t.rfc3339()), t.clock
 }
 
+// recurrenceOn adds the day to a recurrence that names none: "every month at 9" becomes "every month on the
+// 1st at 9".
+func (g *grammar) recurrenceOn(phrase string, day time.Time) string {
+	period, tail := g.barePeriod(phrase)
+	if period == "" || tail != "" && !strings.HasPrefix(tail, "at ") {
+		return phrase
+	}
+	head := map[string]string{"week": "every " + day.Format("Monday"), "month": "every month on the " + ordinalForm(day.Day()), "year": "every year on " + day.Format("2 January")}[period]
+	return strings.TrimSpace(head + " " + tail)
+}
+
+// barePeriod splits a recurrence that starts with "every week", "every month" or "every year".
+func (g *grammar) barePeriod(phrase string) (period, tail string) {
+	words := strings.Fields(strings.ToLower(phrase))
+	for n := len(words); n > 0; n-- {
+		if period, ok := g.lex.meaningOf("bare-periods", strings.Join(words[:n], " ")); ok {
+			return period, strings.Join(words[n:], " ")
+		}
+	}
+	return "", ""
+}
+
 // mergeEvery returns the recurrence t with the current time of day and day of the week of a record.
 func (w *intentDraft) mergeEvery(t timing, old time.Time, clock, day bool) (map[string]any, bool) {
 	tries := []string{t.phrase}
 	if clock {
 		tries = slices.Insert(tries, 0, t.phrase+" at "+old.Format("15:04"))
 	}
-	if _, bare := w.g.lex.meaningOf("bare-weeks", strings.ToLower(t.phrase)); bare && day {
-		tries[0] = "every " + old.Format("Monday") + strings.TrimPrefix(tries[0], t.phrase)
-	} else if strings.HasSuffix(strings.ToLower(t.phrase), " weeks") && day {
+	if day {
+		tries[0] = w.g.recurrenceOn(tries[0], old)
+	}
+	if strings.HasSuffix(strings.ToLower(t.phrase), " weeks") && day {
 		tries = slices.Insert(tries, 0, t.phrase+" on "+old.Format("Monday at 15:04"))
 	}
 	for _, try := range tries {

@@ -165,6 +165,7 @@ func TestTheSameReminderAtAnotherTime(t *testing.T) {
 		{"remind me on tuesday at 18:30 of yoga", "and the same every day", `{"every":"30 18 * * *","text":"yoga"}`},
 		{"remind me on tuesday at 18:30 of yoga", "also on thursday", `{"at":"2026-03-05T18:30:00+02:00","text":"yoga"}`},
 		{"remind me on tuesday at 18:30 of yoga", "on thursday too please", `{"at":"2026-03-05T18:30:00+02:00","text":"yoga"}`},
+		{"remind me on the 1st of april at 9 to pay rent", "and the same every month", `{"every":"0 9 1 * *","text":"pay rent"}`},
 		{"remind me every weekday at 8 to take my pill", "also on saturdays", `{"every":"0 8 * * 6","text":"take my pill"}`},
 		{"remind me every weekday at 8 to take my pill", "hm wait, also saturdays", `{"every":"0 8 * * 6","text":"take my pill"}`},
 	}
@@ -217,5 +218,22 @@ func TestBoth(t *testing.T) {
 			}
 			want(t, c.hear(tc.said[len(tc.said)-1]), tc.want...)
 		})
+	}
+}
+
+func TestARecurrenceKeepsTheDay(t *testing.T) {
+	for first, want1 := range map[string]string{
+		"remind me on the 1st of april at 9 to pay rent": `update_reminder{"every":"0 9 1 * *","reminder":"pay rent"}`,
+		"remind me every monday at 9 to pay rent":        "",
+	} {
+		c := talk(t)
+		c.hear(first)
+		c.result("OK")
+		calls := c.hear("make it every month")
+		if want1 != "" {
+			want(t, calls, want1)
+		} else if len(calls) > 0 || !strings.Contains(c.say(), "the day is missing") {
+			t.Errorf("after %q: %v %q", first, calls, c.say())
+		}
 	}
 }

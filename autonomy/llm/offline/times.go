@@ -220,7 +220,7 @@ func (w *intentDraft) clockAnswer(day timing, complete func(string) string) func
 		if m, err := dateparse.Parse(joined, w.s.now); err == nil && m.HasClock {
 			return complete("on " + joined), true
 		}
-		return complete(phrase), true
+		return complete(w.g.recurrenceOn(phrase, day.at)), true
 	}
 }
 
