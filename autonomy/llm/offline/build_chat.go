@@ -42,11 +42,22 @@ func chatBuilders() map[string]builder {
 		"who.maker":  plain("maker"),
 		"who.cost":   plain("cost"),
 		"who":        plain("who"),
-		"nevermind":  plain("never-mind"),
+		"nevermind":  neverMind,
 		"yes":        plain("yes"),
 		"correction": func(w *intentDraft) (plan, bool) { return planRefusal(w.g.replyText("correction")) },
 		"summarise":  func(w *intentDraft) (plan, bool) { return planRefusal(w.g.replyText("summarise")) },
 	}
+}
+
+// neverMind drops what was said. Right after an action, the user may want to undo it.
+func neverMind(w *intentDraft) (plan, bool) {
+	if x, ok := w.g.talk.exchangeAgo(0); ok && len(x.acts) > 0 && !strings.HasSuffix(x.reply, "?") {
+		acts := slices.DeleteFunc(slices.Clone(x.acts), func(p pastCall) bool { return !p.changesRecords() })
+		if len(acts) > 0 {
+			return confirmUndo(acts), true
+		}
+	}
+	return planReply(w.g.replyText("never-mind"))
 }
 
 // refuseQuestion explains why a question has no answer: Hob cannot do what it requests, or it is

@@ -62,7 +62,6 @@ func undoLast(w *intentDraft) (plan, bool) {
 // undoAfterUnknown undoes the last action. It asks first if Hob has not understood a later message, because
 // "that" may mean that message.
 func (w *intentDraft) undoAfterUnknown() (plan, bool) {
-	undo := call{"undo", nil}
 	missed := false
 	for n := range recent {
 		x, ok := w.g.talk.exchangeAgo(n)
@@ -74,14 +73,25 @@ func (w *intentDraft) undoAfterUnknown() (plan, bool) {
 				continue
 			}
 			if !missed {
-				return planCalls(undo)
+				return planCall("undo", nil)
 			}
-			first, _, _ := strings.Cut(oneLine(last.text, 120), ". ")
-			return planConfirmation("The last thing I did was: "+strings.TrimRight(first, ".")+". Should I undo that?", plan{outcome: act, calls: []call{undo}}), true
+			return confirmUndo([]pastCall{last}), true
 		}
 		missed = missed || len(x.acts) == 0 && w.g.inDialogue(nil).planRequests(x.own, w.s.now, 0).outcome == unknown
 	}
-	return planCalls(undo)
+	return planCall("undo", nil)
+}
+
+// confirmUndo asks whether to undo actions of the same message.
+func confirmUndo(acts []pastCall) plan {
+	var did []string
+	p := plan{outcome: act}
+	for _, last := range acts {
+		first, _, _ := strings.Cut(oneLine(last.text, 120), ". ")
+		did = append(did, strings.TrimRight(first, "."))
+		p.calls = append(p.calls, last.undoCall())
+	}
+	return planConfirmation("The last thing I did was: "+strings.Join(did, "; ")+". Should I undo that?", p)
 }
 
 func tellTime(w *intentDraft) (plan, bool) {

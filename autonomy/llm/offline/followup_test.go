@@ -183,13 +183,13 @@ func TestHalfOfDay(t *testing.T) {
 // it undoes an earlier action.
 func TestUndoAfterSomethingElse(t *testing.T) {
 	c := talk(t)
-	c.hear("remind me at 5pm to call mum")
+	made := c.hear("remind me at 5pm to call mum")
 	c.result("I will remind you today at 17:00: call mum.")
 	c.hear("blah blah zorp")
 	if want(t, c.hear("undo that")); !strings.HasSuffix(c.say(), "call mum. Should I undo that?") {
 		t.Errorf("said %q", c.say())
 	}
-	want(t, c.hear("yes"), "undo{}")
+	want(t, c.hear("yes"), `undo{"id":"`+made[0].ID+`"}`)
 	c = talk(t)
 	c.hear("remind me at 5pm to call mum")
 	c.result("I will remind you today at 17:00: call mum.")

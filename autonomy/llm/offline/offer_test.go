@@ -237,3 +237,13 @@ func TestARecurrenceKeepsTheDay(t *testing.T) {
 		}
 	}
 }
+
+func TestNeverMindAfterAnActionAsks(t *testing.T) {
+	c := talk(t)
+	made := c.hear("remind me at 5pm to call mum")
+	c.result("I will remind you today at 17:00: call mum.")
+	if calls := c.hear("actually don't"); len(calls) > 0 || !strings.HasSuffix(c.say(), "call mum. Should I undo that?") {
+		t.Errorf("calls %v, said %q", calls, c.say())
+	}
+	want(t, c.hear("yes"), `undo{"id":"`+made[0].ID+`"}`)
+}

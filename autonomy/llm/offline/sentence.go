@@ -54,12 +54,30 @@ func (s *sentence) searchableText() string {
 
 func (s *sentence) findTimes() {
 	s.spans = nil
-	for _, m := range dateparse.Find(s.searchableText(), s.now) {
-		if from, to, ok := s.coverTokens(m.Start, m.End); ok && !s.isOtherWord(to) {
+	s.addTimes(0, len(s.searchableText()))
+	slices.SortFunc(s.spans, func(a, b span) int { return a.from - b.from })
+}
+
+// addTimes adds the times in text[start:end].
+func (s *sentence) addTimes(start, end int) {
+	for _, m := range dateparse.Find(s.text[start:end], s.now) {
+		m.Start, m.End = m.Start+start, m.End+start
+		from, to, ok := s.coverTokens(m.Start, m.End)
+		switch {
+		case !ok || s.isOtherWord(to):
+		case s.endsName(from):
+			if from+1 < to {
+				s.addTimes(s.tokens[from+1].start, m.End)
+			}
+		default:
 			s.spans = append(s.spans, span{owner: s, from: from, to: to, match: m})
 		}
 	}
-	slices.SortFunc(s.spans, func(a, b span) int { return a.from - b.from })
+}
+
+// endsName reports whether a token is the last word of an event's name, as in "parents evening on the 10th".
+func (s *sentence) endsName(i int) bool {
+	return i > 0 && s.lex.containsWord("named-parts", s.tokens[i].norm) && s.lex.containsWord("part-names", s.tokens[i-1].norm)
 }
 
 // isOtherWord reports whether the tokens before to end with a word that is a day only if no noun

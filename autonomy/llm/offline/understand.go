@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -163,11 +164,31 @@ func (sp *splitter) splitRequests(s *sentence, whole plan) (plan, bool) {
 		own := s.tokens[next].norm == "i" || s.tokens[next].norm == "we"
 		right, ok := sp.planFollowing(before, left, sp.carryDay(before, s.text[s.tokens[next].start:], own || left.outcome != act))
 		if ok && !sp.belongsToWhole(whole, right, s, next) {
+			if !own {
+				left = shareDate(before, left, right)
+			}
 			return joinPlans(left, right), true
 		}
 		i = next - 1
 	}
 	return plan{}, false
+}
+
+// shareDate gives the expenses before a joint the day after it: "4 on coffee and 12 on lunch yesterday".
+func shareDate(before *sentence, left, right plan) plan {
+	expenses := func(p plan) bool {
+		return len(p.calls) > 0 && !slices.ContainsFunc(p.calls, func(c call) bool { return c.name != "log_expense" })
+	}
+	if len(before.allTimes()) > 0 || !expenses(left) || !expenses(right) || right.calls[0].args["date"] == nil {
+		return left
+	}
+	left.calls = slices.Clone(left.calls)
+	for i, c := range left.calls {
+		args := maps.Clone(c.args)
+		args["date"] = right.calls[0].args["date"]
+		left.calls[i] = call{c.name, args}
+	}
+	return left
 }
 
 // jointAt reports whether a request may end before token i, and where the next request would begin.
