@@ -50,7 +50,7 @@ func languageBuilders() map[string]builder {
 		"thanks":               say("thanks"),
 		"bye":                  say("bye"),
 		"yes":                  say("yes"),
-		"nevermind":            say("never-mind"),
+		"nevermind":            undoMentioned(say("never-mind")),
 		"negated":              refuse("negation"),
 		"bulk":                 refuse("bulk"),
 		"reminder.event":       askLocalEvent,
@@ -449,6 +449,23 @@ func briefLocal(w *intentDraft) (plan, bool) {
 		return planRefusal(w.g.replyText("one-day"))
 	}
 	return planCall("daily_briefing", argsOf("date", t.at.Format(time.DateOnly)))
+}
+
+// undoMentioned returns a builder that undoes what Hob did for the previous message, and otherwise calls b.
+func undoMentioned(b builder) builder {
+	return func(w *intentDraft) (plan, bool) {
+		x, _ := w.g.talk.exchangeAgo(0)
+		p := plan{outcome: act}
+		for _, a := range x.acts {
+			if a.changesRecords() {
+				p.calls = append(p.calls, a.undoCall())
+			}
+		}
+		if len(p.calls) == 0 || strings.HasSuffix(x.reply, "?") {
+			return b(w)
+		}
+		return p, true
+	}
 }
 
 // followLocal returns the English builder b for use in another language. It declines if the

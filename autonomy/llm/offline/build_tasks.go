@@ -51,15 +51,22 @@ func addTask(w *intentDraft) (plan, bool) {
 		return p, true
 	}
 	titles := []string{d.text}
-	if c, _ := w.captureOf("title"); w.isPlural(c) {
+	c, _ := w.captureOf("title")
+	switch {
+	case w.isPlural(c):
 		titles = w.g.splitEnumeration(d.text)
-	} else if len(pieces) > 1 {
+	case len(pieces) > 1:
 		titles = pieces
+	case c.from > 0 && w.s.tokens[c.from-1].norm == ":" && strings.Contains(d.text, ","): // "add to my list: call bank, email tom"
+		listed := strings.Split(d.text, ",")
+		if !slices.ContainsFunc(listed, func(piece string) bool { return !w.startsWithVerb(piece) }) {
+			titles = listed
+		}
 	}
 	out := plan{outcome: act, joined: w.hasSlot("listed") || len(titles) > 1} // "put it on my list" is not a second request
 	for _, title := range titles {
 		out.calls = append(out.calls, call{"create_task", argsOf(
-			"title", title, "due", due, "priority", d.priority, "project", d.project)})
+			"title", strings.TrimSpace(title), "due", due, "priority", d.priority, "project", d.project)})
 	}
 	return out, true
 }

@@ -128,3 +128,9 @@ func isNamed(s *sentence, i int) bool {
 	r, _ := utf8.DecodeRuneInString(s.originalText(i, i+1))
 	return unicode.IsUpper(r) && !strings.ContainsAny(strings.ToLower(string(r)), "wh")
 }
+
+// startsWithVerb reports whether a text of several words begins with the verb of a task.
+func (w *intentDraft) startsWithVerb(text string) bool {
+	words := strings.Fields(strings.ToLower(text))
+	return len(words) > 1 && (w.g.lex.containsWord("task-verbs", words[0]) || w.g.lex.containsWord("task-nouns", words[0]))
+}
