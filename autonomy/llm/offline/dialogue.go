@@ -142,6 +142,12 @@ func (p *pastCall) isEffectful() bool {
 	return !p.failed && createdKinds[p.tool][0] != ""
 }
 
+// containsOnly reports whether all words of a text are in a list.
+func (g *grammar) containsOnly(list, text string) bool {
+	words := textnorm.FoldedWords(text)
+	return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !g.lex.containsWord(list, w) })
+}
+
 // changesRecords reports whether the call created, changed or removed a record.
 func (p pastCall) changesRecords() bool {
 	return p.isEffectful() || !p.failed && slices.Contains(removedKinds, p.tool)

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -163,6 +164,22 @@ func (w *intentDraft) remindOfMore(before plan) (plan, bool) {
 	return w.offerAgain(offer{text, []map[string]any{argsOf("at", t.at.Format(time.RFC3339))}})
 }
 
+// repeatWith repeats a call with another end of its title: "one for Anna" after "buy a present for Tom".
+func repeatWith(made pastCall, tail string) (plan, bool) {
+	key := createdKinds[made.tool][1]
+	title := made.stringArg(key)
+	preposition, _, _ := strings.Cut(strings.ToLower(tail), " ")
+	i := strings.LastIndex(strings.ToLower(title), " "+preposition+" ")
+	if i < 0 || !made.isEffectful() || !strings.HasPrefix(made.tool, "create_") {
+		return noPlan()
+	}
+	args := maps.Clone(made.args)
+	args[key] = title[:i+1] + tail
+	p, _ := planCall(made.tool, args)
+	p.accounted = true
+	return p, true
+}
+
 // followMore continues the last request: "spent 8 on a sandwich", "and 3 on a coffee".
 func followMore(w *intentDraft) (plan, bool) {
 	x, ok := w.g.talk.exchangeAgo(0)
@@ -174,6 +191,9 @@ func followMore(w *intentDraft) (plan, bool) {
 	text := w.slotString("text")
 	if p, ok := w.remindOfMore(before); ok {
 		return p, true
+	}
+	if one, tail, _ := strings.Cut(text, " "); w.g.lex.containsWord("one-words", strings.ToLower(one)) {
+		return repeatWith(x.acts[len(x.acts)-1], tail)
 	}
 	if before.intent == nil || before.intent.again == "" || !before.intent.canRepeat(text) {
 		return noPlan()

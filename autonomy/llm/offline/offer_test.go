@@ -247,3 +247,16 @@ func TestNeverMindAfterAnActionAsks(t *testing.T) {
 	}
 	want(t, c.hear("yes"), `undo{"id":"`+made[0].ID+`"}`)
 }
+
+func TestOneForSomebodyElse(t *testing.T) {
+	for said, calls := range map[string][]string{
+		"and one for Anna":     {`create_task{"title":"buy a present for Anna"}`},
+		"and another for Anna": {`create_task{"title":"buy a present for Anna"}`},
+		"and one from Anna":    nil,
+	} {
+		c := talk(t)
+		c.hear("add a task to buy a present for Tom")
+		c.result(`Added task "buy a present for Tom".`)
+		want(t, c.hear(said), calls...)
+	}
+}

@@ -24,7 +24,7 @@ func (w *intentDraft) severalReminders(c capture) (plan, bool) {
 	}
 	lead := w.leadPhrase(c)
 	out := plan{outcome: act, joined: true}
-	verb, day := "", ""
+	first, verb, day := "", "", ""
 	for i, piece := range pieces {
 		s := w.g.parseSentence(piece, w.s.now)
 		phrase, text := lead, strings.TrimSpace(piece)
@@ -48,10 +48,13 @@ func (w *intentDraft) severalReminders(c capture) (plan, bool) {
 		whole := text
 		text = withoutTo(text)
 		if i == 0 {
+			first = text
 			verb, _, _ = strings.Cut(text, " ")
 			if !sameDay(m.Time, w.s.now) {
 				day = m.Time.Format(time.DateOnly)
 			}
+		} else if w.g.containsOnly("repeat-words", text) { // "and again at 10"
+			text = first
 		} else if len(strings.Fields(text)) == 1 && whole == text { // "and dad": the verb is shared
 			text = verb + " " + text
 		}
