@@ -37,7 +37,7 @@ func main() {
 }
 
 // run measures both programs alternately, so that slow drifts of the machine affect both equally,
-// and writes a table. args are passed to `hob bench`.
+// and writes a table, even if a later round fails. args are passed to `hob bench`.
 func run(ctx context.Context, out, progress io.Writer, base, head string, rounds int, args []string) error {
 	if base == "" || rounds < 1 {
 		return errors.New("the program to compare with or the number of rounds is missing; use -base PROGRAM -rounds N")
@@ -53,7 +53,7 @@ func run(ctx context.Context, out, progress io.Writer, base, head string, rounds
 			fmt.Fprintf(progress, "round %d of %d: %s\n", round+1, rounds, program)
 			figures, err := measure(ctx, program, args)
 			if err != nil {
-				return err
+				return errors.Join(writeTable(out, list), err)
 			}
 			for _, f := range figures {
 				c := byName[f.Name]

@@ -53,3 +53,14 @@ func TestRun_NamesTheProgramThatFails(t *testing.T) {
 		t.Error("run without a base succeeds")
 	}
 }
+
+func TestRun_ShowsTheRoundsBeforeAFailure(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the programs are shell scripts")
+	}
+	var out strings.Builder
+	err := run(t.Context(), &out, &strings.Builder{}, program(t, "10", "20"), program(t, "11"), 2, []string{"--quick"})
+	if err == nil || !strings.Contains(out.String(), "turn    10    11    1.100") {
+		t.Errorf("run = %v, table:\n%s", err, out.String())
+	}
+}
