@@ -38,8 +38,8 @@ func askReminder(w *intentDraft) (plan, bool) {
 		if reading := w.g.allReadings(s, false); len(reading) > 0 && reading[0].intent.name == "reminder.add" {
 			return answer, true
 		}
-		answer = strings.TrimPrefix(strings.TrimPrefix(answer, "to "), "about ")
-		return "remind me" + times + " to " + answer, answer != ""
+		answer = strings.TrimPrefix(answer, "to ")
+		return "remind me" + times + w.objectOf(answer), answer != ""
 	})
 }
 
@@ -131,7 +131,7 @@ func (w *intentDraft) isAppointment(c capture) bool {
 
 // reminderCall creates the call when the text and the time are known.
 func (w *intentDraft) reminderCall(d textDetails) (plan, bool) {
-	again := func(when string) string { return "remind me " + when + " to " + d.text }
+	again := func(when string) string { return "remind me " + when + w.objectOf(d.text) }
 	t, err := w.joinTimes(d.times)
 	switch {
 	case err != nil:
@@ -155,6 +155,18 @@ func (w *intentDraft) reminderCall(d textDetails) (plan, bool) {
 		return planQuestion("That time has already passed. When should I remind you?", w.timeAnswer(again))
 	}
 	return planCall("create_reminder", argsOf("text", d.text, "at", t.rfc3339()))
+}
+
+// objectOf returns what to remind of as the end of a request: " to call mum", " about the dentist".
+func (w *intentDraft) objectOf(text string) string {
+	first, tail, _ := strings.Cut(text, " ")
+	switch first = strings.ToLower(first); {
+	case w.g.lex.containsWord("owned-starts", first):
+		return " about " + text
+	case first == "for" || first == "about" || first == "of":
+		return " about " + tail
+	}
+	return " to " + text
 }
 
 // dayAnswer returns a function that completes a recurrence from an answer with a day, such as "the 1st" or "3
