@@ -49,7 +49,7 @@ func chatBuilders() map[string]builder {
 	}
 }
 
-// neverMind drops what was said. Right after an action, the user may want to undo it.
+// neverMind drops the request. Right after an action, the user may want to undo it.
 func neverMind(w *intentDraft) (plan, bool) {
 	if x, ok := w.g.talk.exchangeAgo(0); ok && len(x.acts) > 0 && !strings.HasSuffix(x.reply, "?") {
 		acts := slices.DeleteFunc(slices.Clone(x.acts), func(p pastCall) bool { return !p.changesRecords() })
