@@ -1,5 +1,4 @@
-// Package assets embeds the files of the chat page. It does not depend on the
-// server.
+// Package assets embeds the files of the dashboard. It does not depend on the server.
 package assets
 
 import (
@@ -10,8 +9,7 @@ import (
 //go:embed web
 var files embed.FS
 
-// Web returns the files of the chat page: index.html, app.js, pastes.js, things.js, health.js,
-// channels.js, style.css and icon.svg.
+// Web returns the files of the dashboard. The folder vendor contains files of others, unchanged.
 func Web() fs.FS {
 	sub, err := fs.Sub(files, "web")
 	if err != nil { // cannot happen: the path is constant and valid
