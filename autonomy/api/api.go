@@ -3,7 +3,8 @@
 // wire format of the HTTP API. A field without omitempty or omitzero is always present, in requests
 // and in responses. The tag "schema" holds the parts of openapi.json that a Go type cannot express.
 // autonomy/service implements the interfaces, channels/web serves them over HTTP, and the commands
-// decode the structs. The package contains no behavior.
+// decode the structs. The only behavior in this package is the text of an approval request, which is
+// the same in every channel.
 //
 // Every method may be called concurrently and returns when ctx ends. Errors are classified by
 // ErrNotFound, ErrConflict, ErrDenied, ErrInvalid and ErrFull; other errors are failures. An

@@ -43,9 +43,18 @@ func scanDelivery(s scanner) (d Delivery, err error) {
 
 // Deliveries lists outbox rows, newest first; empty filters match all.
 func (box *Outbox) Deliveries(ctx context.Context, session, state, before string, limit int) ([]Delivery, error) {
-	rows, err := box.db.Read().QueryContext(ctx, `SELECT `+deliveryColumns+` FROM outbox
-		WHERE (? = '' OR session = ?) AND (? = '' OR state = ?) AND (? = '' OR seq < coalesce((SELECT seq FROM outbox WHERE id = ?), 0)) ORDER BY seq DESC LIMIT ?`,
+	return box.queryDeliveries(ctx, `WHERE (? = '' OR session = ?) AND (? = '' OR state = ?) AND (? = '' OR seq < coalesce((SELECT seq FROM outbox WHERE id = ?), 0)) ORDER BY seq DESC LIMIT ?`,
 		session, session, state, state, before, before, limit)
+}
+
+// MessagesBetween lists replies, notices and sends that were created in a period, newest first.
+func (box *Outbox) MessagesBetween(ctx context.Context, since, until time.Time, limit int) ([]Delivery, error) {
+	return box.queryDeliveries(ctx, `WHERE created_at >= ? AND created_at < ? AND kind IN ('reply', 'notice', 'send') ORDER BY seq DESC LIMIT ?`,
+		store.Millis(since), store.Millis(until), limit)
+}
+
+func (box *Outbox) queryDeliveries(ctx context.Context, where string, args ...any) ([]Delivery, error) {
+	rows, err := box.db.Read().QueryContext(ctx, `SELECT `+deliveryColumns+` FROM outbox `+where, args...)
 	if err != nil {
 		return nil, fmt.Errorf("bus: read deliveries: %w", err)
 	}

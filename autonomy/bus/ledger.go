@@ -158,6 +158,13 @@ func (l *Ledger) queryEntries(ctx context.Context, where string, args ...any) ([
 	return out, rows.Err()
 }
 
+// CallsBetween lists calls that started in a period, newest first. reads selects the calls that only
+// read, denied the ones that were not allowed.
+func (l *Ledger) CallsBetween(ctx context.Context, since, until time.Time, reads, denied bool, limit int) ([]Entry, error) {
+	return l.queryEntries(ctx, `WHERE started_at >= ? AND started_at < ? AND (state = 'denied') = ? AND (? OR (effects = 'read') = ?) ORDER BY seq DESC LIMIT ?`,
+		store.Millis(since), store.Millis(until), denied, denied, reads, limit)
+}
+
 // Calls returns the calls in an event, in order.
 func (l *Ledger) Calls(ctx context.Context, event string) ([]Entry, error) {
 	return l.queryEntries(ctx, `WHERE event = ? ORDER BY seq`, event)

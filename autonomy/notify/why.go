@@ -27,6 +27,12 @@ func (n *Notifier) List(ctx context.Context, state, before string, limit int) ([
 		AND (?2 = '' OR seq < coalesce((SELECT seq FROM notices WHERE id = ?2), 0)) ORDER BY seq DESC LIMIT ?3`, state, before, limit)
 }
 
+// UnsentBetween returns the notices of a period that were deferred or not sent, newest first.
+func (n *Notifier) UnsentBetween(ctx context.Context, since, until time.Time, limit int) ([]Notice, error) {
+	return listNotices(n.o.Store.Reader(ctx), `WHERE created_at >= ? AND created_at < ? AND state NOT IN ('told', 'checking') ORDER BY created_at DESC, seq DESC LIMIT ?`,
+		store.Millis(since), store.Millis(until), limit)
+}
+
 // NoticeText returns the text of a notice from where it is stored: the row of a deferred notice,
 // the outbox for a sent notice, or the notice that it repeats. It returns "" if the text was
 // deleted.

@@ -28,21 +28,43 @@ func (sv *Service) Sessions(ctx context.Context, q api.Query) ([]api.Session, er
 	return ConvertEach(list, apiSession), Classify(err)
 }
 
-// Messages implements api.Sessions. It merges received and sent messages.
+// Messages implements api.Sessions. It merges received and sent messages. The two lists have
+// separate ids, so it reads more of both until it finds enough rows after Query.Before.
 func (sv *Service) Messages(ctx context.Context, q api.Query) ([]api.ChatLine, error) {
-	heard, err := sv.o.Bus.Inbox.List(ctx, q.Of, "", q.Limit)
-	if err != nil {
-		return nil, Classify(err)
+	for n := q.Limit; ; n *= 4 {
+		out, complete, err := sv.mergedMessages(ctx, q.Of, n)
+		if err != nil {
+			return nil, Classify(err)
+		}
+		at := 0
+		if q.Before != "" {
+			at = slices.IndexFunc(out, func(l api.ChatLine) bool { return l.ID == q.Before }) + 1
+			if at == 0 && complete {
+				return []api.ChatLine{}, nil
+			}
+		}
+		if complete || at+q.Limit <= n && (at > 0 || q.Before == "") {
+			return out[at:min(len(out), at+q.Limit)], nil
+		}
 	}
-	said, err := sv.o.Bus.Outbox.Deliveries(ctx, q.Of, "", "", q.Limit)
+}
+
+// mergedMessages returns at least the newest n messages in a session, newest first. complete reports
+// whether there are no others.
+func (sv *Service) mergedMessages(ctx context.Context, session string, n int) (out []api.ChatLine, complete bool, err error) {
+	heard, err := sv.o.Bus.Inbox.List(ctx, session, "", n)
 	if err != nil {
-		return nil, Classify(err)
+		return nil, false, err
 	}
-	out, err := sv.forkedLines(ctx, q.Of)
+	said, err := sv.o.Bus.Outbox.Deliveries(ctx, session, "", "", n)
 	if err != nil {
-		return nil, Classify(err)
+		return nil, false, err
 	}
-	out = append([]api.ChatLine{}, out...)
+	copied, err := sv.forkedLines(ctx, session)
+	if err != nil {
+		return nil, false, err
+	}
+	out = append([]api.ChatLine{}, copied...)
 	for _, e := range heard {
 		from := "owner"
 		if e.Provenance.Tainted() || agents.IsTaskEvent(e) { // the task was delegated by another agent
@@ -54,12 +76,7 @@ func (sv *Service) Messages(ctx context.Context, q api.Query) ([]api.ChatLine, e
 		out = append(out, api.ChatLine{ID: d.ID, Event: d.Event, From: "hob", Kind: string(d.Kind), Text: d.Text, State: string(d.State), At: d.CreatedAt})
 	}
 	slices.SortStableFunc(out, func(x, y api.ChatLine) int { return y.At.Compare(x.At) })
-	if q.Before != "" {
-		if i := slices.IndexFunc(out, func(l api.ChatLine) bool { return l.ID == q.Before }); i >= 0 {
-			out = out[i+1:]
-		}
-	}
-	return out[:min(len(out), q.Limit)], nil
+	return out, len(heard) < n && len(said) < n, nil
 }
 
 // forkedLines returns the lines that a fork copied from its original conversation.

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"hob/autonomy/api"
-	"hob/channels/terminal/chatui"
 )
 
 func (a *cli) approvalsCmd() *cobra.Command {
@@ -99,7 +98,7 @@ func approvalDetails(p api.Approval) (out [][2]string) {
 		b.Reset()
 		b.Write(p.Arguments)
 	}
-	for _, l := range [][2]string{{"in view", chatui.Origins(p)}, {"effect", p.Why}, {"exactly", p.Tool + " " + spellOutInvisible(b.String())}, {"which runs", p.Exact}} {
+	for _, l := range [][2]string{{"in view", p.OriginNames()}, {"effect", p.Why}, {"exactly", p.Tool + " " + spellOutInvisible(b.String())}, {"which runs", p.Exact}} {
 		if l[1] != "" {
 			out = append(out, l)
 		}

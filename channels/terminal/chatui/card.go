@@ -26,7 +26,7 @@ type card struct {
 }
 
 func newCard(q api.Approval) *card {
-	return &card{request: q, sentence: Sentence(q), consequence: Consequence(q), created: time.Now()}
+	return &card{request: q, sentence: q.Sentence(), consequence: explainRequest(q), created: time.Now()}
 }
 
 // maxUnread is the length of details, in characters, up to which a request can be approved without

@@ -65,8 +65,8 @@ func (p *Lines) endLine() {
 // Ask implements Screen. It prints all three parts, because there is no key to unfold the details.
 func (p *Lines) Ask(q api.Approval, how string) {
 	var b strings.Builder
-	b.WriteString("Hob asks: " + Sentence(q))
-	if c := Consequence(q); c != "" {
+	b.WriteString("Hob asks: " + q.Sentence())
+	if c := explainRequest(q); c != "" {
 		b.WriteString("\n  " + c)
 	}
 	if p.Details != nil {

@@ -1,0 +1,132 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hob/autonomy/api"
+	"hob/autonomy/bus"
+	"hob/platform/text/textnorm"
+	"hob/tools"
+)
+
+const (
+	// maxTimelineText is the maximum length of the text of an entry, in characters.
+	maxTimelineText = 500
+	// sameTime is the number of additional rows that are read, because the rows of one millisecond
+	// cannot be divided by the time in a cursor.
+	sameTime = 200
+)
+
+// Timeline implements api.Timeline.
+func (sv *Service) Timeline(ctx context.Context, q api.TimelineQuery) ([]api.TimelineEntry, error) {
+	since, until := q.Since, q.Until
+	if until.IsZero() {
+		until = time.Now().Add(time.Hour)
+	}
+	if q.Before != "" {
+		at, err := timelineCursor(q.Before)
+		if err != nil {
+			return nil, err
+		}
+		if next := at.Add(time.Millisecond); next.Before(until) {
+			until = next
+		}
+	}
+	limit := q.Limit + sameTime
+	var out []api.TimelineEntry
+	for _, kind := range []string{api.TimelineAction, api.TimelineLookup, api.TimelineDenied, api.TimelineMessage, api.TimelineNotice} {
+		if q.Kind != kind && (q.Kind != "" || kind == api.TimelineLookup) {
+			continue
+		}
+		list, err := sv.timelineOf(ctx, kind, since, until, limit)
+		if err != nil {
+			return nil, Classify(err)
+		}
+		out = append(out, list...)
+	}
+	if err := oneOf(q.Kind, api.TimelineAction, api.TimelineLookup, api.TimelineDenied, api.TimelineMessage, api.TimelineNotice); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(out, func(x, y api.TimelineEntry) int { return cmp.Or(y.At.Compare(x.At), cmp.Compare(y.ID, x.ID)) })
+	if q.Before != "" {
+		at, _ := timelineCursor(q.Before) // checked above
+		out = slices.DeleteFunc(out, func(e api.TimelineEntry) bool { return e.At.Equal(at) && e.ID >= q.Before })
+	}
+	return out[:min(len(out), q.Limit)], nil
+}
+
+// timelineID returns the id of an entry. It begins with the time of the entry in milliseconds.
+func timelineID(at time.Time, id string) string {
+	return strconv.FormatInt(at.UnixMilli(), 10) + "." + id
+}
+
+func timelineCursor(id string) (time.Time, error) {
+	ms, _, _ := strings.Cut(id, ".")
+	n, err := strconv.ParseInt(ms, 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%w: before=%q is not the id of an entry; use the id of the last entry", api.ErrInvalid, id)
+	}
+	return time.UnixMilli(n).UTC(), nil
+}
+
+// timelineOf returns the entries of one kind.
+func (sv *Service) timelineOf(ctx context.Context, kind string, since, until time.Time, limit int) (out []api.TimelineEntry, err error) {
+	switch kind {
+	case api.TimelineMessage:
+		list, err := sv.o.Bus.Outbox.MessagesBetween(ctx, since, until, limit)
+		for _, d := range list {
+			out = append(out, api.TimelineEntry{
+				ID: timelineID(d.CreatedAt, d.ID), Kind: kind, At: d.CreatedAt, Event: d.Event, Session: d.Session, Channel: d.Channel,
+				Text: textnorm.Ellipsize(d.Text, maxTimelineText), State: string(d.State), Reason: d.Error,
+			})
+		}
+		return out, err
+	case api.TimelineNotice:
+		list, err := sv.o.Notices.UnsentBetween(ctx, since, until, limit)
+		for _, n := range list {
+			text, err := sv.o.Notices.NoticeText(ctx, n)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, api.TimelineEntry{
+				ID: timelineID(n.CreatedAt, n.ID), Kind: kind, At: n.CreatedAt, Event: n.Event, Session: n.Session,
+				Text: textnorm.Ellipsize(cmp.Or(text, n.Subject), maxTimelineText), State: string(n.State), Reason: n.Why, Provenance: n.Provenance,
+			})
+		}
+		return out, err
+	}
+	list, err := sv.o.Bus.Ledger.CallsBetween(ctx, since, until, kind == api.TimelineLookup, kind == api.TimelineDenied, limit)
+	for _, e := range list {
+		out = append(out, sv.timelineCall(kind, e))
+	}
+	return out, err
+}
+
+// timelineCall returns the entry of a tool call.
+func (sv *Service) timelineCall(kind string, e bus.Entry) api.TimelineEntry {
+	out := api.TimelineEntry{
+		ID: timelineID(e.StartedAt, e.Call), Kind: kind, At: e.StartedAt, Event: e.Event, Session: e.Session, State: string(e.State), Provenance: e.Source,
+		Text: strings.ReplaceAll(e.Tool, "_", " "),
+	}
+	if t, ok := sv.o.Catalog.Get(e.Tool); ok {
+		if s, ok := t.(tools.Summarizer); ok {
+			out.Text = cmp.Or(s.Summary(e.Args), out.Text)
+		}
+	}
+	out.Text = textnorm.Ellipsize(out.Text, maxTimelineText)
+	switch {
+	case e.Code != "":
+		out.Reason = textnorm.Ellipsize(e.Result, maxTimelineText)
+	case !e.UndoneAt.IsZero():
+		out.State = "undone"
+	case e.UndoLabel != "" && e.State == bus.CallDone:
+		out.Undo = e.Call
+	}
+	return out
+}
