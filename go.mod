@@ -65,6 +65,7 @@ require (
 	github.com/segmentio/encoding v0.5.4 // indirect
 	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
 	golang.org/x/time v0.16.0 // indirect
+	maragu.dev/gomponents v1.2.0 // indirect
 )
 
 require (
