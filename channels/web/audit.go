@@ -49,6 +49,24 @@ func (s *Server) auditRecords(r *http.Request, _ call) ([]api.AuditRecord, error
 	return notNil(out), err
 }
 
+// timelineEntries lists entries of the timeline.
+func (s *Server) timelineEntries(r *http.Request, c call) ([]api.TimelineEntry, error) {
+	q, err := parseQuery(r.URL.RawQuery, c.query)
+	if err != nil {
+		return nil, err
+	}
+	t := api.TimelineQuery{Kind: q.State, Before: q.Before, Limit: q.Limit}
+	for name, at := range map[string]*time.Time{"since": &t.Since, "until": &t.Until} {
+		if v := r.URL.Query().Get(name); v != "" {
+			if *at, err = ParseTimestamp(name, v); err != nil {
+				return nil, err
+			}
+		}
+	}
+	out, err := s.backend.Timeline(r.Context(), t)
+	return notNil(out), err
+}
+
 func (s *Server) auditLine(r *http.Request, _ call) (api.AuditLine, error) {
 	n, err := strconv.ParseInt(r.PathValue("line"), 10, 64)
 	if err != nil || n < 1 {

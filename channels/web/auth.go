@@ -57,7 +57,13 @@ func (s *Server) checkCredential(r *http.Request, cred *credential) (authMethod,
 	}
 	c, err := r.Cookie(s.cookieName(r))
 	if err == nil && cred.isCookie(c.Value, time.Now()) {
-		return byCookie, nil
+		ended, err := s.logouts.hasEnded(c.Value)
+		if err == nil && !ended {
+			return byCookie, nil
+		}
+		if err != nil {
+			s.log.Error("rejected a login cookie", "error", err)
+		}
 	}
 	f := newFailure(http.StatusUnauthorized, "unauthorised", "run `hob open`, or send the token from the file HOB_HOME/token as Authorization: Bearer", "this request needs the token of this Hob")
 	if s.opt.Password != "" {

@@ -41,6 +41,7 @@ type Backend interface {
 	api.Notices
 	api.Sessions
 	api.Tasks
+	api.Timeline
 	api.Tools
 	api.Triggers
 	api.Turns

@@ -20,7 +20,7 @@ import (
 // and sent its token there.
 func TestIncidentI1(t *testing.T) {
 	h := newHouse(t, nil)
-	page := h.send(t, "GET", "/app.js", "", "Authorization", "").body + h.send(t, "GET", "/things.js", "", "Authorization", "").body
+	page := h.send(t, "GET", "/assets/dashboard.js", "", "Authorization", "").body + h.send(t, "GET", "/assets/chat.js", "", "Authorization", "").body
 	for _, bad := range []string{"location.search", "URLSearchParams", "WebSocket(", "EventSource(\"http", "fetch(\"http", "gatewayUrl", "localStorage"} {
 		if strings.Contains(page, bad) {
 			t.Errorf("the page uses %s", bad)

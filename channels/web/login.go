@@ -3,6 +3,7 @@ package web
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"mime"
 	"net"
 	"net/http"
 	"net/netip"
@@ -43,7 +44,7 @@ func (s *Server) useLogin(w http.ResponseWriter, r *http.Request) error {
 				return f
 			}
 		}
-		http.Redirect(w, r, "/#login-failed", http.StatusSeeOther)
+		http.Redirect(w, r, "/chat?failed", http.StatusSeeOther)
 		return nil
 	}
 	http.SetCookie(w, s.newCookie(r, time.Now()))
@@ -69,8 +70,31 @@ func sameMachine(r *http.Request) bool {
 	return err == nil && at.Addr().Unmap() == from.Addr().Unmap()
 }
 
-// passwordLogin gives a browser its cookie in exchange for the password, if one is set.
+// passwordLogin gives a browser its cookie in exchange for the password, if one is set. The page
+// sends a form.
 func (s *Server) passwordLogin(w http.ResponseWriter, r *http.Request) error {
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/x-www-form-urlencoded" {
+		if err := s.checkPassword(w, r, func(in *PasswordRequest) error { return s.readJSONBody(w, r, in) }); err != nil {
+			return err
+		}
+		s.writeJSON(w, http.StatusOK, struct{}{})
+		return nil
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+	err := s.checkPassword(w, r, func(in *PasswordRequest) error {
+		in.Password = r.PostFormValue("password")
+		return nil
+	})
+	if err != nil {
+		s.writePageError(w, r, err)
+		return nil
+	}
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+	return nil
+}
+
+// checkPassword sets the login cookie if the request contains the password.
+func (s *Server) checkPassword(w http.ResponseWriter, r *http.Request, read func(*PasswordRequest) error) error {
 	if s.opt.Password == "" {
 		return newFailure(http.StatusNotFound, "not_found", "run `hob open`", "no password is set, so the page needs a login link")
 	}
@@ -83,7 +107,7 @@ func (s *Server) passwordLogin(w http.ResponseWriter, r *http.Request) error {
 		return f
 	}
 	var in PasswordRequest
-	if err := s.readJSONBody(w, r, &in); err != nil {
+	if err := read(&in); err != nil {
 		return err
 	}
 	got, want := sha256.Sum256([]byte(in.Password)), sha256.Sum256([]byte(s.opt.Password))
@@ -91,6 +115,5 @@ func (s *Server) passwordLogin(w http.ResponseWriter, r *http.Request) error {
 		return s.doors.countFailure(r, newFailure(http.StatusUnauthorized, "password_required", "", "the password is wrong"))
 	}
 	http.SetCookie(w, s.newCookie(r, time.Now()))
-	s.writeJSON(w, http.StatusOK, struct{}{})
 	return nil
 }

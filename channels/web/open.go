@@ -58,6 +58,7 @@ func Open(ctx context.Context, o OpenOptions) (*Server, error) {
 		return nil, err
 	}
 	s.pin, s.tokenFile, s.redact = pin, o.TokenFile, o.Redact
+	s.logouts.file = logoutsFile(o.TokenFile)
 	return s, nil
 }
 

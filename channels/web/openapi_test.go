@@ -36,7 +36,11 @@ func object(pairs ...any) openapigen.Object {
 // generateDocument makes openapi.json of the route table.
 func generateDocument(t *testing.T) []byte {
 	t.Helper()
-	s := &Server{page: map[string]asset{}, backend: nobody{}}
+	s := &Server{page: map[string]asset{}, backend: nobody{}, log: slog.New(slog.DiscardHandler)}
+	var err error
+	if s.pages, err = s.newDashboard(); err != nil {
+		t.Fatal(err)
+	}
 	doc := openapigen.Document{
 		Root: "../..", Module: "hob", Plain: []string{"hob/autonomy/api", "hob/channels/web"}, Error: reflect.TypeFor[api.ErrorBody](),
 		Head: object(

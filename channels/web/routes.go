@@ -45,6 +45,7 @@ type paramSchema struct {
 type endpoint struct {
 	open    func(w http.ResponseWriter, r *http.Request) error
 	owner   func(w http.ResponseWriter, r *http.Request, c call) error
+	html    bool         // whether errors are pages
 	request *requestBody // nil if there is no body
 	replies []reply
 }
@@ -173,7 +174,11 @@ func (s *Server) newMux() *http.ServeMux {
 		}
 		mux.HandleFunc(rt.method+" "+rt.path, func(w http.ResponseWriter, r *http.Request) {
 			err := open(w, r)
-			if err != nil {
+			switch {
+			case err == nil:
+			case rt.html:
+				s.writePageError(w, r, err)
+			default:
 				s.writeError(w, r, err)
 			}
 		})

@@ -12,7 +12,7 @@ import (
 // routeTable returns every route. openapi.json is generated from it.
 func (s *Server) routeTable() []route {
 	return slices.Concat(
-		s.healthRoutes(), s.pageRoutes(), s.messageRoutes(), s.feedRoutes(), s.sessionRoutes(), s.approvalRoutes(), s.channelRoutes(), s.clientRoutes(),
+		s.healthRoutes(), s.pageRoutes(), s.dashboardRoutes(), s.messageRoutes(), s.feedRoutes(), s.sessionRoutes(), s.approvalRoutes(), s.channelRoutes(), s.clientRoutes(),
 		s.triggerRoutes(), s.toolRoutes(), s.mcpRoutes(), s.goalRoutes(), s.watcherRoutes(), s.noticeRoutes(), s.agentRoutes(), s.memoryRoutes(),
 		s.forgetRoutes(), s.learnedRoutes(), s.auditRoutes(), s.usageRoutes(), s.manageRoutes(), s.doctorRoutes(), s.openAIRoutes(), s.programRoutes(),
 	)
@@ -99,7 +99,7 @@ func (s *Server) pageRoutes() []route {
 	for _, file := range pageFiles() {
 		path := "/" + file
 		if file == "index.html" {
-			path = "/{$}"
+			path = "/old" // until each of its cards has a page
 		}
 		media, _, _ := strings.Cut(pageMediaType(file), ";")
 		t = append(t, route{
@@ -115,8 +115,12 @@ func (s *Server) pageRoutes() []route {
 			endpoint: endpoint{open: s.useLogin, replies: []reply{{status: http.StatusSeeOther, text: "redirects to the page"}}},
 		},
 		route{
-			method: "POST", path: "/login", id: "passwordLogin", tag: "page", summary: "Log in with the password, if one is configured",
+			method: "POST", path: "/login", id: "passwordLogin", tag: "page", summary: "Log in with the password, if one is configured; a form is redirected to the page",
 			endpoint: endpoint{open: s.passwordLogin, request: bodyOf[PasswordRequest](), replies: okJSON(reflect.TypeFor[struct{}]())},
+		},
+		route{
+			method: "POST", path: "/logout", id: "logout", tag: "page", summary: "End the login of this browser",
+			endpoint: endpoint{html: true, owner: s.logOut, replies: []reply{{status: http.StatusSeeOther, text: "redirects to the page"}}},
 		},
 		route{
 			method: "POST", path: "/api/v1/login", id: "newLogin", tag: "page", grave: true, summary: "Create a login link that works once within two minutes",

@@ -31,6 +31,13 @@ func (s *Server) toolRoutes() []route {
 			}},
 		},
 		{
+			method: "GET", path: "/api/v1/timeline", id: "timeline", tag: "lists", endpoint: readEndpoint(s, s.timelineEntries),
+			summary: "List what Hob did, sent and held back, newest first",
+			params: append(pageParams(
+				queryParam("kind", "only entries of this kind: action, lookup, denied, message or notice; without it, all except lookup"),
+			), sincePeriod()...),
+		},
+		{
 			method: "GET", path: "/api/v1/undo", id: "undo", tag: "lists", summary: "List the actions that can be undone, newest first",
 			params: pageParams(), endpoint: listEndpoint(s, s.backend.Undoable),
 		},

@@ -36,7 +36,7 @@ func TestWhoGetsIn(t *testing.T) {
 		{"unknown path", "GET", "/api/v1/nope", "", nil, 404, "not_found"},
 		{"wrong method", "DELETE", msg, "", nil, 405, "method_not_allowed"},
 		{"health without token", "GET", "/healthz", "", []string{"Authorization", ""}, 200, ""},
-		{"page without token", "GET", "/", "", []string{"Authorization", ""}, 200, ""},
+		{"page without token", "GET", "/", "", []string{"Authorization", ""}, 401, ""},
 		{"foreign host", "GET", list, "", []string{"Host", "evil.example:7717"}, 421, "wrong_host"},
 		{"foreign host, health", "GET", "/healthz", "", []string{"Host", "evil.example:7717"}, 421, "wrong_host"},
 		{"loopback name as part of a name", "GET", list, "", []string{"Host", "localhost.evil.example:7717"}, 421, "wrong_host"},
@@ -51,7 +51,7 @@ func TestWhoGetsIn(t *testing.T) {
 		{"own origin", "POST", msg, `{"text":"x"}`, []string{"Origin", "http://127.0.0.1:7717"}, 200, ""},
 		{"another site", "POST", msg, `{"text":"x"}`, []string{"Sec-Fetch-Site", "cross-site"}, 403, "wrong_origin"},
 		{"another port of this machine", "GET", list, "", []string{"Sec-Fetch-Site", "same-site"}, 403, "wrong_origin"},
-		{"a link to the page", "GET", "/", "", []string{"Sec-Fetch-Site", "cross-site", "Authorization", ""}, 200, ""},
+		{"a link to the page", "GET", "/", "", []string{"Sec-Fetch-Site", "cross-site", "Authorization", ""}, 401, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHouse(t, nil)
@@ -153,7 +153,7 @@ func TestLoginLink(t *testing.T) {
 		if got := in(); got != 200 {
 			t.Errorf("the cookie gives %d", got)
 		}
-		if r := h.follow(t, path); cookieOf(t, r) != nil || r.header.Get("Location") != "/#login-failed" {
+		if r := h.follow(t, path); cookieOf(t, r) != nil || r.header.Get("Location") != "/chat?failed" {
 			t.Errorf("the link works twice: %d to %s", r.code, r.header.Get("Location"))
 		}
 		again := newHouse(t, nil) // a restart
@@ -241,7 +241,8 @@ func TestReady(t *testing.T) {
 func TestPage(t *testing.T) {
 	h := newHouse(t, nil)
 	for path, mime := range map[string]string{
-		"/": "text/html", "/app.js": "text/javascript", "/pastes.js": "text/javascript", "/things.js": "text/javascript", "/health.js": "text/javascript", "/channels.js": "text/javascript", "/style.css": "text/css", "/icon.svg": "image/svg+xml",
+		"/assets/dashboard.js": "text/javascript", "/assets/chat.js": "text/javascript", "/assets/dashboard.css": "text/css", "/icon.svg": "image/svg+xml",
+		"/assets/manifest.webmanifest": "application/manifest+json", "/assets/vendor/htmx.min.js": "text/javascript",
 	} {
 		r := h.send(t, "GET", path, "", "Authorization", "")
 		if r.code != 200 || !strings.HasPrefix(r.header.Get("Content-Type"), mime) || r.body == "" {
@@ -250,10 +251,56 @@ func TestPage(t *testing.T) {
 		if r := h.send(t, "GET", path, "", "If-None-Match", r.header.Get("ETag")); r.code != 304 || r.body != "" {
 			t.Errorf("%s again: %d", path, r.code)
 		}
+		if strings.Contains(path, "vendor") {
+			continue
+		}
 		for _, bad := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "<script>", "style=\"", " onclick=\""} {
 			if strings.Contains(r.body, bad) {
 				t.Errorf("%s holds %s", path, bad)
 			}
 		}
+	}
+	if r := h.follow(t, "/"); r.code != 303 || r.header.Get("Location") != "/chat" {
+		t.Errorf("the root: %d %q", r.code, r.header.Get("Location"))
+	}
+}
+
+// A browser that is not logged in gets a page that says how to log in, and nothing else.
+func TestPages_NeedLogin(t *testing.T) {
+	h := newHouse(t, nil)
+	for _, path := range []string{"/chat", "/today", "/timeline", "/approvals", "/chat/asked", "/live"} {
+		r := h.send(t, "GET", path, "", "Authorization", "")
+		if r.code != 401 || !strings.HasPrefix(r.header.Get("Content-Type"), "text/html") || !strings.Contains(r.body, "hob open") {
+			t.Errorf("%s: %d %s", path, r.code, r.body)
+		}
+	}
+	for _, path := range []string{"/approvals/answer", "/today/add", "/chat/send", "/logout"} {
+		const form = "application/x-www-form-urlencoded"
+		if r := h.send(t, "POST", path, "id=a1&approved=true&title=x&text=x", "Authorization", "", "Content-Type", form); r.code != 401 {
+			t.Errorf("%s: %d", path, r.code)
+		}
+		if r := h.send(t, "POST", path, "id=a1&approved=true&title=x&text=x", "Content-Type", form, "Sec-Fetch-Site", "cross-site"); r.code != 403 {
+			t.Errorf("%s from another site: %d", path, r.code)
+		}
+	}
+	if len(h.e.answers) != 0 || len(h.e.heard) != 0 {
+		t.Error("a form without login changed something")
+	}
+}
+
+// Logging out ends the login of one browser, also after a restart.
+func TestLogout_EndsOnlyThisLogin(t *testing.T) {
+	h := newHouse(t, nil)
+	one, two := cookieOf(t, h.follow(t, h.link(t))), cookieOf(t, h.follow(t, h.link(t)))
+	as := func(c *http.Cookie) []string { return []string{"Authorization", "", "Cookie", c.Name + "=" + c.Value} }
+	const list = "/api/v1/inbox/e1"
+	if r := h.send(t, "POST", "/logout", "", as(one)...); r.code != 303 {
+		t.Fatalf("%d %s", r.code, r.body)
+	}
+	if r := h.send(t, "GET", list, "", as(one)...); r.code != 401 {
+		t.Errorf("after the logout: %d", r.code)
+	}
+	if r := h.send(t, "GET", list, "", as(two)...); r.code == 401 {
+		t.Error("the other login has ended")
 	}
 }

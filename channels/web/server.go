@@ -23,6 +23,7 @@ import (
 	"hob/assets"
 	"hob/autonomy/api"
 	"hob/channels"
+	"hob/channels/web/dashboard"
 	"hob/channels/web/mcpserver"
 )
 
@@ -74,6 +75,8 @@ type Options struct {
 	Protocols []Protocol
 	// Ping is the interval between two pings in a stream (default 15 s).
 	Ping time.Duration
+	// Zone returns the user's time zone, in which the pages show times (default UTC).
+	Zone func() *time.Location
 }
 
 // Protocol is an endpoint of another protocol, for programs that are not the owner's clients.
@@ -92,6 +95,8 @@ type Server struct {
 	cred    atomic.Pointer[credential]
 	mux     *http.ServeMux
 	page    map[string]asset
+	pages   *dashboard.Dashboard
+	logouts logouts
 	buffers buffers
 	doors   loginGuard
 	hooks   hooks
@@ -138,6 +143,9 @@ func New(o Options) (*Server, error) {
 	s.doors.init()
 	s.hooks.init()
 	s.mcp = mcpserver.New(mcpserver.Options{Backend: o.Backend, Version: s.buildVersion, Log: o.Log})
+	if s.pages, err = s.newDashboard(); err != nil {
+		return nil, err
+	}
 	s.mux = s.newMux()
 	return s, nil
 }
@@ -357,7 +365,7 @@ func pageMediaType(name string) string {
 
 // pageFiles lists the page's files.
 func pageFiles() []string {
-	return []string{"index.html", "app.js", "pastes.js", "things.js", "health.js", "channels.js", "style.css", "icon.svg"}
+	return []string{"index.html", "app.js", "pastes.js", "things.js", "health.js", "channels.js", "style.css"}
 }
 
 func loadPage(files fs.FS) (map[string]asset, error) {
