@@ -25,6 +25,7 @@ func testChannels(t *testing.T, b *browser) {
 	w := b.window(t)
 	w.do(chromedp.EmulateViewport(1000, 900))
 	w.enter(h)
+	w.visit(h, "/old")
 	w.click("#channels summary")
 	const loaded = `document.querySelector("#channels[data-state=loaded]")`
 	w.until(loaded)
@@ -60,8 +61,7 @@ func testChannels(t *testing.T, b *browser) {
 	if !f.Say(t.Context(), "7", "ada", code, false) {
 		t.Fatal("the code is not taken")
 	}
-	w.do(chromedp.Reload())
-	w.until(live)
+	w.visit(h, "/old")
 	w.click("#channels summary")
 	w.until(`document.querySelector('` + at("pigeon") + ` .unpair')`)
 	if s := shown("pigeon"); !strings.Contains(s, "you: ada") {

@@ -11,6 +11,7 @@ func testHealth(t *testing.T, b *browser) {
 	h := open(t, offline+"[browser]\nenabled = false\n[channels.webhook]\nurl = \"https://hook.example.org\"\nsecret = \"env:NO_SUCH_SECRET\"\n")
 	w := b.window(t)
 	w.enter(h)
+	w.visit(h, "/old")
 	w.click("#health summary")
 	w.until(`document.querySelector("#health[data-state=loaded]")`)
 	shown := get[[]string](w, `Array.from(document.querySelectorAll("#checks .thing"), e => e.dataset.state + " " + e.dataset.name)`)

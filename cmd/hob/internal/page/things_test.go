@@ -14,6 +14,7 @@ func testThings(t *testing.T, b *browser) {
 	var made any
 	h.post("/api/v1/tools/create_schedule", map[string]any{"arguments": map[string]any{"every": "day at 8:00", "action": "tell me <b>the weather</b>"}}, &made)
 	h.post("/api/v1/tools/create_watcher", map[string]any{"arguments": map[string]any{"kind": "file", "config": map[string]any{"path": "~/Downloads", "pattern": "*.pdf"}}}, &made)
+	w.visit(h, "/old")
 	w.click("#things summary")
 	w.until(`document.querySelector("#things[data-state=loaded]")`)
 	const first = `document.querySelectorAll(".thing")[0]`

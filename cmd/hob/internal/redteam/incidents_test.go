@@ -89,10 +89,15 @@ func TestIncidentI1_NoEndpointFromAnAddress(t *testing.T) {
 			t.Errorf("%s hands out a token", q)
 		}
 	}
-	_, script, _ := w.raw("GET", "/app.js", "", "", nil)
-	for _, word := range []string{"gatewayUrl", "localStorage", "sessionStorage", "WebSocket("} {
-		if strings.Contains(script, word) {
-			t.Errorf("the page's program says %q", word)
+	for _, path := range []string{"/assets/dashboard.js", "/assets/chat.js"} {
+		c, script, _ := w.raw("GET", path, "", "", nil)
+		if c != http.StatusOK {
+			t.Errorf("%s: %d", path, c)
+		}
+		for _, word := range []string{"gatewayUrl", "localStorage", "sessionStorage", "WebSocket("} {
+			if strings.Contains(script, word) {
+				t.Errorf("%s says %q", path, word)
+			}
 		}
 	}
 	auth := map[string]string{"Authorization": "Bearer " + w.token}

@@ -1,0 +1,377 @@
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// pages lists the addresses in the sidebar.
+func (w *window) pages() []string {
+	w.t.Helper()
+	return get[[]string](w, `Array.from(document.querySelectorAll("#nav a"), a => a.getAttribute("href"))`)
+}
+
+// axe returns the source of axe-core, or "" where npm cannot install it.
+func axe(t *testing.T) string {
+	t.Helper()
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	dir := t.TempDir()
+	cmd := exec.CommandContext(ctx, npm, "install", "--prefix", dir, "--no-audit", "--no-fund", "--ignore-scripts", "axe-core@4.14.1")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Logf("accessibility is not checked: %v: %.200s", err, out)
+		return ""
+	}
+	js, err := os.ReadFile(filepath.Join(dir, "node_modules", "axe-core", "axe.min.js"))
+	fatal(t, err)
+	return string(js)
+}
+
+// fill makes something for each page to show.
+func (h *house) fill() {
+	h.t.Helper()
+	var made any
+	call := func(tool string, args map[string]any) {
+		h.post("/api/v1/tools/"+tool, map[string]any{"arguments": args}, &made)
+	}
+	for i := range 3 {
+		call("create_task", map[string]any{"title": fmt.Sprintf("water plant %d", i), "due": "today", "priority": "high", "project": "home"})
+	}
+	call("create_task", map[string]any{"title": "unbroken" + strings.Repeat("x", 300)})
+	call("create_reminder", map[string]any{"text": "call Ada", "at": "tomorrow at 9"})
+	call("create_note", map[string]any{"title": "Boiler", "text": "The valve is behind the shelf."})
+	call("create_schedule", map[string]any{"every": "day at 8:00", "action": "tell me the weather"})
+	call("create_goal", map[string]any{"description": "learn Lithuanian"})
+	call("remember", map[string]any{"text": "Ada Lovelace works at Vinted"})
+}
+
+func testPages(t *testing.T, b *browser) {
+	h := open(t, offline)
+	h.fill()
+	w := b.window(t)
+	w.enter(h)
+	w.say("remember that the code is 99")
+	w.say("forget the code")
+	w.until(`document.querySelector(".approval")`)
+	source := axe(t)
+	for _, page := range w.pages() {
+		for _, name := range []string{"light", "dark"} {
+			w.do(scheme(name), chromedp.EmulateViewport(1280, 800))
+			w.visit(h, page)
+			for _, width := range []int64{1280, 780, 360} {
+				w.do(chromedp.EmulateViewport(width, 800))
+				if over := get[int](w, `Math.max(document.documentElement.scrollWidth, document.body.scrollWidth) - document.documentElement.clientWidth`); over > 0 {
+					t.Errorf("%s is %d pixels too wide at %d", page, over, width)
+				}
+				w.picture(fmt.Sprintf("%s-%s-%d", strings.TrimPrefix(page, "/"), name, width))
+			}
+			if source == "" {
+				continue
+			}
+			w.do(chromedp.EmulateViewport(1280, 800), chromedp.Evaluate[chromedp.Void](source+";void 0"))
+			get[bool](w, `(axe.run(document, { runOnly: { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }, resultTypes: ["violations"] })
+				.then(r => { window.found = r.violations.map(v => v.id + ": " + v.nodes[0].target.join(" ") + " " + (v.nodes[0].any[0] || {}).message); }), true)`)
+			w.until(`window.found`)
+			if found := get[[]string](w, `window.found`); len(found) > 0 {
+				t.Errorf("%s in %s: %s", page, name, strings.Join(found, "\n"))
+			}
+		}
+	}
+	w.do(scheme("light"), chromedp.EmulateViewport(780, 437))
+	for page, selectors := range map[string][]string{"/chat": {"#input", "#send"}, "/approvals": {".approval .yes", ".approval .no"}} {
+		w.visit(h, page)
+		for _, s := range selectors {
+			w.until(fmt.Sprintf(`document.querySelector(%q)`, s))
+			if !get[bool](w, fmt.Sprintf(`(r => r.top >= 0 && r.bottom <= innerHeight && r.left >= 0 && r.right <= innerWidth)(document.querySelector(%q).getBoundingClientRect())`, s)) {
+				t.Errorf("%s: %s is out of view at 780 x 437", page, s)
+			}
+		}
+	}
+}
+
+func testHostile(t *testing.T, b *browser) {
+	h := open(t, offline)
+	w := b.window(t)
+	w.enter(h)
+	hostile := []string{
+		"<script>window.ran=1</script> buy milk", `<img src=x onerror="window.ran=2"> feed the cat`, "[press me](javascript:window.ran=3) pay rent",
+		"photo \u202egpj.exe\u202c of the garden", `"><svg onload=window.ran=4> water`,
+	}
+	var made any
+	for _, text := range hostile {
+		for tool, args := range map[string]map[string]any{
+			"create_task": {"title": text, "due": "today"}, "create_note": {"text": text}, "create_reminder": {"text": text, "at": "tomorrow at 9"},
+			"remember": {"text": text}, "create_goal": {"description": text},
+		} {
+			h.post("/api/v1/tools/"+tool, map[string]any{"arguments": args}, &made)
+		}
+	}
+	for _, page := range w.pages() {
+		w.visit(h, page)
+		found := get[string](w, `(() => {
+			const bad = [];
+			if (window.ran) bad.push("a text ran: " + window.ran);
+			for (const e of document.querySelectorAll("*")) for (const a of e.attributes) {
+				if (/^on/i.test(a.name)) bad.push(e.tagName + " " + a.name);
+				if (/^\s*(javascript|data|vbscript):/i.test(a.value) && ["href", "src", "action"].includes(a.name)) bad.push(a.value);
+			}
+			for (const i of document.images) if (!i.src.startsWith(location.origin)) bad.push(i.src);
+			const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+			while (texts.nextNode()) if (/[\u202a-\u202e\u2066-\u2069]/.test(texts.currentNode.data)) bad.push("bidi: " + texts.currentNode.data);
+			return bad.join("; ");
+		})()`)
+		if found != "" {
+			t.Errorf("%s: %s", page, found)
+		}
+		if page == "/today" && !strings.Contains(w.shown(), "<script>window.ran=1</script> buy milk") {
+			t.Error("the text itself is not shown")
+		}
+	}
+}
+
+// ctrlK presses Ctrl-K.
+func ctrlK() chromedp.Action[chromedp.Void] {
+	return chromedp.KeyEvent("k", chromedp.KeyModifiers(kb.ModifierCtrl))
+}
+
+func testPalette(t *testing.T, b *browser) {
+	h := open(t, offline)
+	w := b.window(t)
+	w.enter(h)
+	w.visit(h, "/today")
+	w.do(ctrlK())
+	w.until(`document.querySelector("#palette[open]") && document.activeElement.closest("#palette")`)
+	w.do(chromedp.KeyEvent("timel"))
+	w.until(`document.querySelectorAll("#palette li:not([hidden])").length === 1`)
+	w.do(chromedp.KeyEvent(kb.Escape))
+	w.until(`!document.querySelector("#palette[open]")`)
+	w.do(ctrlK(), chromedp.KeyEvent("timel"), enterKey())
+	w.until(`location.pathname === "/timeline"`)
+	w.until(live)
+	w.do(chromedp.KeyEvent("?"))
+	w.until(`document.querySelector("#help[open]")`)
+	get[bool](w, `(document.querySelector("#single-keys").click(), true)`) // off
+	w.do(chromedp.KeyEvent(kb.Escape))
+	w.until(`!document.querySelector("#help[open]")`)
+	w.do(chromedp.KeyEvent("?"))
+	if get[bool](w, `!!document.querySelector("#help[open]")`) {
+		t.Error("a single key works although it is off")
+	}
+}
+
+func testApprovalsPage(t *testing.T, b *browser) {
+	h := open(t, offline)
+	w := b.window(t)
+	w.enter(h)
+	w.say("remember that the code is 99")
+	w.say("forget the code")
+	w.until(`document.querySelector(".approval")`)
+	w.visit(h, "/approvals")
+	w.until(`document.querySelector("main .approval")`)
+	if first := get[string](w, `document.querySelector(".approval").innerText.trim().split("\n")[0]`); strings.ContainsAny(first, "{}") || len(strings.Fields(first)) < 3 {
+		t.Errorf("the request begins with %q", first)
+	}
+	if get[bool](w, `document.querySelector(".approval").innerText.includes("Arguments")`) {
+		t.Error("the arguments are shown before the details are opened")
+	}
+	if n := get[string](w, `document.querySelector("#nav .count").firstChild.textContent`); n != "1" {
+		t.Errorf("the sidebar counts %q", n)
+	}
+	w.click(".approval summary")
+	w.until(`document.querySelector(".approval").innerText.includes("Arguments")`)
+	w.click(".approval .yes")
+	w.until(`!document.querySelector(".approval") && document.querySelector("main .badge.good")?.innerText === "approved" && !document.querySelector("#nav .count")`)
+	w.visit(h, "/chat")
+	w.say("what is the code?")
+	if a := w.last("assistant"); strings.Contains(a, "99") {
+		t.Errorf("after the approval it says %q", a)
+	}
+}
+
+func testTimeline(t *testing.T, b *browser) {
+	h := open(t, offline)
+	h.fill()
+	w := b.window(t)
+	w.enter(h)
+	w.visit(h, "/timeline")
+	const row = `Array.from(document.querySelectorAll("main li")).find(e => e.innerText.includes("water plant 1"))`
+	w.until(row)
+	for address, want := range map[string]bool{
+		"?kind=action": true, "?kind=message": false, "?day=2001-01-01": false, "?day=" + time.Now().UTC().Format(time.DateOnly): true,
+	} {
+		w.visit(h, "/timeline"+address)
+		if got := get[bool](w, "!!"+row); got != want {
+			t.Errorf("%s shows the task: %v", address, got)
+		}
+	}
+	w.visit(h, "/timeline")
+	w.do(chromedp.Evaluate[chromedp.Void](row + `.querySelector("a[href*=why]").click()`))
+	w.until(`document.querySelector("#drawer[open] pre")?.innerText.includes("create_task")`)
+	w.visit(h, "/timeline")
+	w.do(chromedp.Evaluate[chromedp.Void](row + `.querySelector("form button").click()`))
+	w.until(`Array.from(document.querySelectorAll("main li")).some(e => e.innerText.includes("water plant 1") && e.innerText.includes("undone"))`)
+	var tasks []struct{ Title string }
+	h.get("/api/v1/tasks", &tasks)
+	if len(tasks) != 3 || slices.ContainsFunc(tasks, func(x struct{ Title string }) bool { return x.Title == "water plant 1" }) {
+		t.Errorf("after the undo there are %v", tasks)
+	}
+}
+
+// noScripts turns JavaScript of the page off.
+func noScripts() chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+		_, err := cdp.Call(ctx, tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+		return err
+	})
+}
+
+func testWithoutScripts(t *testing.T, b *browser) {
+	h := open(t, offline)
+	w := b.window(t)
+	w.do(noScripts(), chromedp.Navigate(h.link()))
+	w.do(chromedp.SendKeys(chromedp.CSS("#input"), "add a task to water the ficus"), chromedp.Click(chromedp.CSS("#send")))
+	w.until(`document.querySelectorAll(".message.assistant").length === 1`)
+	w.do(chromedp.Navigate(h.url + "/today"))
+	w.until(`document.querySelector("main").innerText.includes("water the ficus")`)
+	w.do(chromedp.SendKeys(chromedp.CSS("[name=title]"), "pay <b>rent"), chromedp.Click(chromedp.CSS("[name=title] ~ button")))
+	w.until(`document.querySelector(".flash") && document.querySelector("main").innerText.includes("pay <b>rent")`)
+	w.do(chromedp.Click(chromedp.CSS(".tick button")))
+	w.until(`document.querySelectorAll(".tick").length === 1`)
+}
+
+func testLostConnection(t *testing.T, b *browser) {
+	h := open(t, offline)
+	w := b.window(t)
+	w.enter(h)
+	w.do(chromedp.SendKeys(chromedp.CSS("#input"), "half a sentence"))
+	get[bool](w, `(state.feed.dispatchEvent(new Event("error")), true)`)
+	w.until(`document.querySelector("#lost").checkVisibility() && document.querySelector("#state[data-state=away]")`)
+	w.do(chromedp.Reload())
+	w.until(live)
+	if v := get[string](w, `document.querySelector("#input").value`); v != "half a sentence" {
+		t.Errorf("after a reload the input holds %q", v)
+	}
+	if get[bool](w, `document.querySelector("#lost").checkVisibility()`) {
+		t.Error("the banner is shown although the page is connected")
+	}
+}
+
+func testLogout(t *testing.T, b *browser) {
+	h := open(t, offline)
+	w, other := b.window(t), b.window(t)
+	w.enter(h)
+	other.enter(h)
+	w.visit(h, "/today")
+	w.click("#log-out button")
+	w.until(`document.querySelector("#login")`)
+	w.do(chromedp.Navigate(h.url + "/today"))
+	w.until(`document.querySelector("#login")`)
+	w.takeComplaints() // status 401
+	other.visit(h, "/today")
+}
+
+func testFiles(t *testing.T, b *browser) {
+	h := open(t, offline)
+	w := b.window(t)
+	w.enter(h)
+	get[bool](w, `(() => {
+		const d = new DataTransfer();
+		d.items.add(new File(["buy milk\nand more"], "list.txt", { type: "text/plain" }));
+		d.items.add(new File([new Uint8Array([0, 1, 2, 255])], "x.bin", { type: "application/octet-stream" }));
+		document.querySelector("#log").dispatchEvent(new DragEvent("drop", { dataTransfer: d, bubbles: true, cancelable: true }));
+		return true;
+	})()`)
+	w.until(`document.querySelectorAll("#pastes .paste").length === 1`)
+	w.arrives("status", "x.bin is not a text file or a picture.")
+	w.say("summarise this")
+	if s := w.last("user"); s != "summarise this\n[list.txt]" {
+		t.Errorf("it was sent as %q", s)
+	}
+	if s := w.last("assistant"); !strings.Contains(s, "This text is from another source") {
+		t.Errorf("the answer is %q", s)
+	}
+}
+
+// get decodes the response of the API.
+func (h *house) get(path string, out any) {
+	h.t.Helper()
+	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.url+path, nil)
+	fatal(h.t, err)
+	req.Header.Set("Authorization", "Bearer "+h.token)
+	res, err := http.DefaultClient.Do(req)
+	fatal(h.t, err)
+	defer res.Body.Close()
+	fatal(h.t, json.NewDecoder(res.Body).Decode(out))
+}
+
+// The first page costs at most 100 KB on the wire, and nothing in it comes from another host.
+func TestPage_FirstVisitIsSmall(t *testing.T) {
+	h := open(t, offline)
+	total := 0
+	fetch := func(path string) string {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+path, nil)
+		fatal(t, err)
+		req.Header.Set("Authorization", "Bearer "+h.token)
+		req.Header.Set("Accept-Encoding", "gzip")
+		res, err := http.DefaultTransport.RoundTrip(req)
+		fatal(t, err)
+		defer res.Body.Close()
+		n, err := io.Copy(io.Discard, res.Body)
+		fatal(t, err)
+		if res.StatusCode != http.StatusOK || n > 1<<10 && res.Header.Get("Content-Encoding") != "gzip" {
+			t.Errorf("%s: %s, encoding %q", path, res.Status, res.Header.Get("Content-Encoding"))
+		}
+		total += int(n)
+		return res.Header.Get("Content-Security-Policy")
+	}
+	policy := fetch("/chat")
+	for _, bad := range []string{"unsafe", "http:", "https:", "*"} {
+		if strings.Contains(policy, bad) {
+			t.Errorf("the policy allows %s: %s", bad, policy)
+		}
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+"/chat", nil)
+	fatal(t, err)
+	req.Header.Set("Authorization", "Bearer "+h.token)
+	res, err := http.DefaultClient.Do(req)
+	fatal(t, err)
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	fatal(t, err)
+	for part := range strings.SplitSeq(string(body), `"`) {
+		u, err := url.Parse(part)
+		switch {
+		case err != nil || strings.ContainsAny(part, " \n"):
+		case u.Host != "":
+			t.Errorf("the page names another host: %s", part)
+		case strings.HasPrefix(part, "/assets/"), part == "/icon.svg":
+			fetch(part)
+		}
+	}
+	if total > 100<<10 {
+		t.Errorf("the first visit transfers %d bytes, want at most %d", total, 100<<10)
+	}
+	t.Logf("the first visit transfers %d bytes", total)
+}
