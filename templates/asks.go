@@ -51,7 +51,7 @@ func (t *Template) Asks() []string {
 		add("goal (priority %d%s): %s%s", g.Priority, every, g.Description, until)
 	}
 	if len(t.Skills) > 0 {
-		as := ", as untrusted text"
+		as := " as untrusted text"
 		if t.Origin == Builtin {
 			as = ""
 		}

@@ -22,8 +22,8 @@ func TestEdits(t *testing.T) {
 		name       string
 		edit       func(w *world)
 		conf, soul string
-		conflict   string // in a key or a text; "" is none
-		kept       string // a text that a kept file must hold
+		conflict   string // text that the reported conflicts must contain; "" for no conflict
+		kept       string // text that a saved copy must contain
 	}{
 		{name: "nothing", edit: func(*world) {}, conf: conf, soul: "Mine.\n"},
 		{
@@ -127,13 +127,13 @@ func TestChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// points returns the steps at which a process may die.
+// points returns the steps at which the tests simulate a crash.
 func points() []string {
 	return []string{"template.begin", "template.journal", "template.things", "template.config", "template.soul", "template.state"}
 }
 
-// TestCrash checks that after a kill at any point the next command finishes the change, or nothing
-// has changed.
+// TestCrash kills the process at each step. The next command must finish the change, or no file has
+// changed.
 func TestCrash(t *testing.T) {
 	if dir := os.Getenv("TEMPLATES_CRASH_DIR"); dir != "" {
 		crash(t, dir)
@@ -181,7 +181,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// crash simulates the process that dies.
+// crash runs in a child process and kills this process at the configured step.
 func crash(t *testing.T, dir string) {
 	w := &world{t: t, dir: dir, shop: &shop{}, step: func(name string) {
 		if name != os.Getenv("TEMPLATES_CRASH_AT") {
@@ -201,8 +201,8 @@ func crash(t *testing.T, dir string) {
 	w.use(x)
 }
 
-// TestEditedAfterACrash: edits between the crash and the next command stay,
-// whether the file had been changed before it or not.
+// TestEditedAfterACrash checks that edits made between a crash and the next command are kept,
+// whether or not the file was changed before the crash.
 func TestEditedAfterACrash(t *testing.T) {
 	for _, point := range points()[1:] {
 		t.Run(point, func(t *testing.T) {
@@ -241,7 +241,7 @@ func TestEditedAfterACrash(t *testing.T) {
 }
 
 // TestEditedTooClose checks an edit after a crash that conflicts with the pending text: the
-// edit stays whole, and the conflict is reported.
+// complete edit is kept, and the conflict is reported.
 func TestEditedTooClose(t *testing.T) {
 	w := newWorld(t, "[agent]\nname = \"Robin\"\n", "")
 	w.step = func(name string) {

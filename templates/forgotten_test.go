@@ -7,8 +7,8 @@ import (
 	"hob/autonomy/config"
 )
 
-// TestForgotten checks that forgotten text is removed from the copies, whatever their content is
-// then. A reset still works; an invalid copy is not used.
+// TestForgotten checks that a reset works after forgotten text was redacted in the saved copies. If
+// the redaction made a copy invalid, the reset does not use the copy.
 func TestForgotten(t *testing.T) {
 	const conf = "[agent]\nname = \"Robin\"\ntimezone = \"Europe/Berlin\"\n"
 	for name, c := range map[string]struct{ phrase, edit string }{
@@ -47,7 +47,7 @@ func TestForgotten(t *testing.T) {
 	}
 }
 
-// TestForgottenBefore tests forgotten text that only the former text of the file contains.
+// TestForgottenBefore tests forgotten text that only the saved original of the file contains.
 func TestForgottenBefore(t *testing.T) {
 	w := newWorld(t, "[autonomy]\ntick = \"17s\"\n", "")
 	w.use(builtin(t, "housekeeper"))

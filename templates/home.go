@@ -119,7 +119,7 @@ type fileChange struct {
 	After  *string `json:"after"`
 }
 
-// journal describes one change. It is written before anything is changed. When the change is
+// journal describes one change. It is written before the first file is changed. When the change is
 // complete, its State becomes the new state.
 type journal struct {
 	State  State        `json:"state"`
@@ -210,7 +210,7 @@ func (h *Installation) putFile(path string, s *string) error {
 }
 
 // Finish completes a change that a crash interrupted, and reports whether there was one. It also
-// returns the paths of the copies that it saved of files that were edited after the crash.
+// returns the paths of the saved copies of files that were edited after the crash.
 func (h *Installation) Finish(ctx context.Context) (kept []string, there bool, err error) {
 	var j journal
 	there, err = readJSON(h.journalPath(), &j)

@@ -17,7 +17,7 @@ import (
 	"hob/templates"
 )
 
-// shop replaces the database: it stores the last Wanted.
+// shop is a fake ResourceStore that stores the last DesiredState.
 type shop struct{ now templates.DesiredState }
 
 func (s *shop) Reconcile(_ context.Context, w templates.DesiredState) (templates.ApplyResult, error) {
@@ -27,7 +27,7 @@ func (s *shop) Reconcile(_ context.Context, w templates.DesiredState) (templates
 	return templates.ApplyResult{}, nil
 }
 
-// world is a home with a configuration and a personality; "" means no file.
+// world is a home folder with a configuration file and a personality file.
 type world struct {
 	t    *testing.T
 	dir  string
@@ -93,7 +93,7 @@ func (w *world) home() *templates.Installation {
 	return h
 }
 
-// use uses a template, or resets with nil.
+// use installs t, or resets the template in use if t is nil.
 func (w *world) use(t *templates.Template) (*templates.Plan, []string) {
 	w.t.Helper()
 	h := w.home()
@@ -120,7 +120,7 @@ func builtin(t *testing.T, name string) *templates.Template {
 	return x
 }
 
-// made returns a template that sets the keys.
+// made returns a template that sets the keys in conf.
 func made(t *testing.T, name, soul, conf string) *templates.Template {
 	t.Helper()
 	x, err := templates.Parse([]byte("[template]\nname = \""+name+"\"\ndescription = \"x\"\n"+conf), []byte(soul))
@@ -176,8 +176,8 @@ func TestResetRestoresToTheByte(t *testing.T) {
 	}
 }
 
-// TestRoundTrips checks that every edit the owner makes while templates come and go is
-// there in the end, as if no template had ever been used.
+// TestRoundTrips installs and resets templates between edits. After the last reset, the files must
+// contain every edit, as in a home folder in which no template was ever used.
 func TestRoundTrips(t *testing.T) {
 	names := slices.Sorted(func(yield func(string) bool) {
 		for n := range configs() {
@@ -193,9 +193,9 @@ func TestRoundTrips(t *testing.T) {
 	for seed := range rounds {
 		name := names[seed%len(names)]
 		t.Run(fmt.Sprintf("%d %s", seed, name), func(t *testing.T) {
-			r := rand.New(rand.NewPCG(uint64(seed), 7)) //nolint:gosec // a test that can be repeated
+			r := rand.New(rand.NewPCG(uint64(seed), 7)) //nolint:gosec // a fixed seed makes the test repeatable
 			w := newWorld(t, configs()[name], []string{"", "I am mine.\n", "I am mine.\nAnd so on."}[r.IntN(3)])
-			alone := newWorld(t, w.read("config.toml"), w.read("SOUL.md")) // the same owner without templates
+			alone := newWorld(t, w.read("config.toml"), w.read("SOUL.md")) // gets the same edits, but no templates
 			inUse := false
 			for range 3 + r.IntN(10) {
 				switch n := r.IntN(10); {
@@ -267,7 +267,7 @@ func pick(t *testing.T, r *rand.Rand) *templates.Template {
 	return all[r.IntN(len(all))]
 }
 
-// edit makes the same edit in both worlds.
+// edit makes the same edit in all worlds.
 func edit(t *testing.T, r *rand.Rand, worlds ...*world) {
 	t.Helper()
 	n := r.IntN(1000)
@@ -288,7 +288,7 @@ func edit(t *testing.T, r *rand.Rand, worlds ...*world) {
 				w.write("config.toml", strings.TrimRight(w.read("config.toml"), "\r\n")+fmt.Sprintf("\n# note %d\n", n))
 			}
 		}
-	case 3: // add a line to the personality; without a file, to the built-in one
+	case 3: // add a line to the personality; if the file does not exist, to the built-in personality
 		for i, w := range worlds {
 			soul := w.read("SOUL.md")
 			if i == 0 && soul == "" {

@@ -108,7 +108,7 @@ func TestArchives(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		members []member
-		want    string // "" is good
+		want    string // text in the error; "" for a valid template
 	}{
 		{"at the top", []member{good, soul}, ""},
 		{"in a folder", below, ""},
@@ -152,7 +152,7 @@ func TestArchives(t *testing.T) {
 		t.Errorf("a hard link: %v", err)
 	}
 	lying := zipped(t, good, member{name: "SOUL.md", text: strings.Repeat("a", 1<<20)})
-	lying = bytes.ReplaceAll(lying, []byte{0, 0, 0x10, 0}, []byte{1, 0, 0, 0}) // the header declares 1 byte for 1 MB
+	lying = bytes.ReplaceAll(lying, []byte{0, 0, 0x10, 0}, []byte{1, 0, 0, 0}) // the header declares 1 byte, but the content has 1 MB
 	if _, err := load(t, "owl.zip", lying); err == nil {
 		t.Error("a zip that lies about its size is taken")
 	}
@@ -283,7 +283,7 @@ func FuzzArchive(f *testing.F) {
 	})
 }
 
-// FuzzDiff: texts that differ have a difference, and others none.
+// FuzzDiff checks that Diff returns "" exactly if the texts are equal.
 func FuzzDiff(f *testing.F) {
 	f.Add("a\nb\nc\n", "a\nx\nc")
 	f.Add("", "a")

@@ -36,7 +36,7 @@ func tableLeaves(table map[string]any) []tableLeaf {
 func flattenKeys(text string) (map[string]string, error) {
 	var table map[string]any
 	if err := toml.Unmarshal([]byte(strings.TrimPrefix(text, "\ufeff")), &table); err != nil {
-		return nil, fmt.Errorf("configuration cannot be read: %w; fix it first: hob config check", err)
+		return nil, fmt.Errorf("configuration cannot be read: %w; fix the file; to check it, run: hob config check", err)
 	}
 	out := map[string]string{}
 	for _, l := range tableLeaves(table) {
@@ -52,8 +52,8 @@ func flattenKeys(text string) (map[string]string, error) {
 	return out, nil
 }
 
-// quotePart quotes a part of a key that contains a dot, because it would otherwise look like two
-// parts.
+// quotePart quotes a part of a key if the part contains a dot, because it would otherwise look like
+// two parts.
 func quotePart(p string) string {
 	if strings.ContainsAny(p, `."`) {
 		b, _ := json.Marshal(p) // encoding cannot fail, because every string can be encoded
@@ -62,8 +62,8 @@ func quotePart(p string) string {
 	return p
 }
 
-// keys3 merges two sets of changes to base: those in ours and those in theirs. If both changed a
-// key differently, it keeps the value in ours and reports the key as a conflict.
+// keys3 merges the changes from base to ours with the changes from base to theirs. If both changed
+// a key differently, it keeps the value in ours and reports the key as a conflict.
 func keys3(base, ours, theirs map[string]string) (merged map[string]string, conflicts []string) {
 	merged = map[string]string{}
 	all := maps.Clone(base)

@@ -25,8 +25,8 @@ func splitLines(text string) []string {
 	return out
 }
 
-// maxEdits limits the search for the smallest difference. If more edits are necessary, everything
-// between the common beginning and the common end becomes one change.
+// maxEdits limits the search for the smallest difference. If more edits are necessary, all lines
+// between the common beginning and the common end become one change.
 const maxEdits = 2000
 
 // diffLines returns the hunks that change a into b, in order. It uses the greedy algorithm of E.
@@ -196,7 +196,7 @@ func Diff(name, a, b string, around int) string {
 }
 
 // writeHunkGroup writes adjacent changes as one hunk of the diff. It returns the offset between the
-// line numbers of the two texts after it.
+// line numbers of the two texts after the hunk.
 func writeHunkGroup(out *strings.Builder, x []string, hunks []hunk, around, shift int) int {
 	from, to := max(hunks[0].from-around, 0), min(hunks[len(hunks)-1].to+around, len(x))
 	grown := 0

@@ -61,7 +61,7 @@ func (f files) parseTemplate(origin Origin, from string) (*Template, error) {
 		t.Skills = append(t.Skills, s.Name)
 	}
 	if origin != Builtin && IsBuiltin(t.Name) {
-		return nil, fmt.Errorf("%w: the name %q belongs to a built-in template; change it in %s", ErrInvalid, t.Name, manifestFile)
+		return nil, fmt.Errorf("%w: the name %q belongs to a built-in template; choose another name in %s", ErrInvalid, t.Name, manifestFile)
 	}
 	return t, nil
 }

@@ -25,7 +25,7 @@ type Plan struct {
 
 	state  State
 	wanted DesiredState
-	keep   map[string]string // text of each copy to save, by file name
+	keep   map[string]string // text of each copy to save, keyed by file name
 }
 
 // FilePlan describes the planned change of one file.

@@ -24,8 +24,8 @@ type Listed struct {
 	Err error
 }
 
-// List returns the built-in templates and those in Hob's folder, sorted by name. For an unreadable
-// template, the entry contains an error and the name of the folder.
+// List returns the built-in templates and the templates in Hob's folder, sorted by name. For an
+// unreadable template, the entry contains an error and the name of the folder.
 func (s Registry) List() ([]Listed, error) {
 	all, err := Builtins()
 	if err != nil {

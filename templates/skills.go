@@ -26,7 +26,7 @@ type Skill struct {
 // contains a description (https://agentskills.io/specification).
 func parseSkill(name string, raw []byte) (Skill, error) {
 	if err := CheckName(name); err != nil {
-		return Skill{}, fmt.Errorf("skills: %w", err)
+		return Skill{}, fmt.Errorf("skill name: %w", err)
 	}
 	if !utf8.Valid(raw) {
 		return Skill{}, fmt.Errorf("%w: the skill %s is not UTF-8 text", ErrInvalid, name)

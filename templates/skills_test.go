@@ -29,7 +29,7 @@ func folder(t *testing.T, skills map[string]string) string {
 	return dir
 }
 
-// Skills come with their template and go with it.
+// TestSkills checks that skills are installed and removed together with their template.
 func TestSkills(t *testing.T) {
 	x, err := templates.Load(folder(t, map[string]string{
 		"expense-report": "---\nname: other\ndescription: \"How expense reports for clients are written\"\n---\n# Steps\n1. Collect the receipts.\n",

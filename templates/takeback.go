@@ -114,7 +114,7 @@ func (h *Installation) byKey(now string, base, ours, theirs map[string]string) s
 		}
 		next, err := edit()
 		if err != nil {
-			return now // keep the text, because the caller will notice the wrong values
+			return now // return the text unchanged; the caller detects that it has the wrong values
 		}
 		out = next
 	}
@@ -182,7 +182,7 @@ func (h *Installation) takeBackSoul(s State, p *Plan) (*string, error) {
 		name := filepath.Base(h.opt.Soul)
 		p.keep[name] = *now
 		p.Conflicts = append(p.Conflicts, Conflict{
-			File: name, Text: "you changed lines of the template's personality; they are removed with it, and a copy of your version was saved",
+			File: name, Text: "you changed lines of the template's personality; your changes are removed together with the template, and a copy of your version was saved",
 		})
 	}
 	if s.Soul.Before == nil && out == before {

@@ -49,7 +49,7 @@ type Template struct {
 	Bodies []Skill `json:"-"`
 }
 
-// Origin states where a template comes from.
+// Origin is the origin of a template.
 type Origin string
 
 // The origins of templates. Only built-in templates are trusted text.
@@ -84,17 +84,17 @@ type Schedule struct {
 	Missed string `json:"missed,omitempty" toml:"missed"`
 }
 
-// Watcher notices something.
+// Watcher is a watcher that a template creates.
 type Watcher struct {
 	Kind   string         `json:"kind" toml:"kind"`
-	Config map[string]any `json:"config" toml:"config"`   // the kind's own
+	Config map[string]any `json:"config" toml:"config"`   // configuration of the kind
 	Do     string         `json:"do,omitempty" toml:"do"` // empty: notify only
 }
 
 // Setting is one key of the configuration and its value.
 type Setting struct {
 	Key   string `json:"key"`   // dotted
-	Value string `json:"value"` // as TOML
+	Value string `json:"value"` // in TOML syntax
 }
 
 // manifest is the layout of template.toml.

@@ -8,7 +8,7 @@ import (
 type opening struct {
 	toks            []tok
 	sure, now, more bool
-	skip            bool // the clause does not state anything by the speaker
+	skip            bool // the clause is not a statement by the speaker
 }
 
 // readOpening removes the introductory words of a statement and determines its certainty.
@@ -46,13 +46,13 @@ type clause struct {
 	verb verbMatch
 }
 
-// verbMatch is a verb in a clause. Its name is empty for a form of "be".
+// verbMatch is a verb in a clause. The name of the verb is empty for a form of "be".
 type verbMatch struct {
 	verb
 
 	at, n int
 	was   bool
-	gap   []tok // "live NOW in"
+	gap   []tok // small words inside the form: "now" in "live now in"
 }
 
 // splitClauses splits a sentence into clauses with one verb each. If there is no boundary between
@@ -81,13 +81,12 @@ func newClause(toks []tok, v verbMatch, start int) clause {
 	return clause{toks: toks, verb: v}
 }
 
-// cut is the index of the token before which a clause ends.
+// cut is the index of the first token after a clause, or -1 if there is no boundary.
 type cut int
 
 func (c cut) endIndex() int { return int(c) }
 
-// startIndex returns the index of the first token of the next clause, which follows the joining
-// word.
+// startIndex returns the index of the first token of the next clause, after the joining word.
 func (c cut) startIndex(toks []tok) int {
 	if slices.Contains(joining, toks[c].w) {
 		return int(c) + 1
@@ -98,7 +97,7 @@ func (c cut) startIndex(toks []tok) int {
 var joining = []string{"and", "but", "und", "aber", "et", "mais", "y", "pero", "e", "ma", "o", "bet", "ir", "ale", "while", "whereas", "so"}
 
 // findBoundary finds the end of a clause, or returns -1 if there is none. The boundary is a comma,
-// or a joining word after which a new verb follows.
+// or a joining word that a new verb follows.
 func findBoundary(toks []tok, from, to int) cut {
 	comma := -1
 	for i := to - 1; i >= from; i-- {
@@ -141,8 +140,7 @@ func verbsOf(toks []tok) []verbMatch {
 			out = append(out, verbMatch{at: i, n: 1, was: isListed("was", w)})
 		}
 	}
-	// in "is called", "was moved to" and "does live in", the first verb is only an auxiliary, so
-	// drop it
+	// drop auxiliaries: the first verb in "is called", "was moved to" and "does live in"
 	var kept []verbMatch
 	for i, v := range out {
 		if v.name == "" && i+1 < len(out) && out[i+1].name != "" && onlyBetween(toks[v.at+1:out[i+1].at]) {

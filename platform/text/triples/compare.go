@@ -122,8 +122,8 @@ type quantity struct {
 	kind string
 }
 
-// measureUnits returns the quantity that a unit measures, and the size of the unit in the smallest
-// unit of that quantity.
+// measureUnits returns the quantity that a unit measures, such as length, and the size of the unit
+// in the smallest unit of this quantity.
 func measureUnits(u string) (kind string, factor float64) {
 	switch u {
 	case "mm", "millimetre", "millimetres":

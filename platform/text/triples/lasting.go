@@ -10,7 +10,7 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// maxOwn is the maximum length of the analyzed part of a message in bytes.
+// maxOwn is the maximum length in bytes of the part of a message that OwnWords analyzes.
 const maxOwn = 1500
 
 var quotedText = lazyregexp.New("(?s)```.*?(```|$)|`[^`\n]*`|\"[^\"]*(\"|$)|“[^”]*(”|$)|«[^»]*(»|$)|„[^“”]*([“”]|$)")
@@ -68,8 +68,8 @@ var storedAttributes = []string{
 // stored.
 var hedgeWords = []string{"maybe", "perhaps", "probably", "think", "guess", "might", "vielleicht", "peutetre", "quizas", "forse", "if", "would", "tomorrow", "today", "yesterday", "tonight"}
 
-// Lasting returns the statements in words that are worth storing without a request. They are about the owner,
-// or about a person with a name or a role.
+// Lasting returns the statements in words that are worth storing without a request. These
+// statements are about the owner, or about a person with a name or a role.
 func Lasting(words string, at time.Time) (out []Triple) {
 	for _, s := range Read(words, at) {
 		about := s.Subject.Owner || s.Subject.Role != "" || s.Subject.Name != "" || s.Attr == ""
@@ -90,8 +90,8 @@ func Lasting(words string, at time.Time) (out []Triple) {
 	return out[:min(len(out), 6)]
 }
 
-// lastingPossessions lists words for possessions that are worth storing, unlike the one in "I have
-// a headache".
+// lastingPossessions lists words for possessions that are worth storing. Other possessions, as in
+// "I have a headache", are not stored.
 var lastingPossessions = sync.OnceValue(func() []string {
 	return strings.Fields(`own owns bought house flat apartment car bike bicycle motorbike boat dog cat horse garden cabin van camper piano guitar daughter son sister brother
 	child children kids company shop farm pet parrot rabbit hamster twins`)

@@ -83,7 +83,8 @@ func (r *reader) isValidValue(st *Triple, flags map[string]bool, v value, left [
 		return !st.Subject.Owner
 	}
 	if len(v.toks) == 0 || len(v.toks) > maxValue {
-		// in "I no longer work", the verb has no value, and the statement as a whole has ended
+		// in "I no longer work", the verb has no value, and the complete statement is no longer
+		// true
 		return len(v.toks) == 0 && st.Ended && st.Sure
 	}
 	first := v.toks[0].w
@@ -165,7 +166,7 @@ func (r *reader) readSubject(left []tok, elided Subject) (Subject, bool) {
 		return elided, elided.Key != ""
 	}
 	s, ok := subjectOf(left)
-	if ok && s.Key == "" { // "she"
+	if ok && s.Key == "" { // a pronoun such as "she"
 		if elided.Key != "" && !elided.Owner {
 			return elided, true
 		}

@@ -3,9 +3,9 @@
 // detect that a newer statement corrects an older one, and to fill the knowledge graph.
 //
 // The package prefers missing a statement to misreading one. Hedged, reported or postponed
-// statements and questions yield no triple, or a triple that corrects nothing. The package stores
-// nothing and calls no model. Its vocabulary is in words.txt. Package knowledge, its graph and the
-// extraction after a turn use it.
+// statements and questions yield no triple, or a triple that corrects no other statement. The
+// package stores no data and calls no model. Its vocabulary is in words.txt. Package knowledge, its
+// graph and the extraction after a turn use it.
 package triples
 
 import (
@@ -21,7 +21,7 @@ type Triple struct {
 	Subject Subject
 	// Attr is the relation: a verb of words.txt ("lives_in"), a noun ("password"), or one of When,
 	// Where, Is, Called and Any. Attr and the subject are empty if the text only corrects a value
-	// (Value, not Old).
+	// ("VALUE, not OLD").
 	Attr  string
 	Value string // the value as written, without the time
 	Old   string // the value that is no longer true: "not OLD but VALUE", "from OLD to VALUE"
@@ -30,16 +30,17 @@ type Triple struct {
 	Ended bool
 	// One is true if the subject can have only one value at a time.
 	One bool
-	// More is true if the statement adds a value or is uncertain. It then corrects nothing.
+	// More is true if the statement adds a value or is uncertain. It then corrects no other
+	// statement.
 	More bool
 	// Now is true if the text says that the statement is new ("now", "new", "moved"). Sure is true
 	// if the statement explicitly contradicts an earlier one ("actually", "I meant", "no longer",
 	// "not X but Y").
 	Now, Sure bool
-	// Past is true if the statement was only true in the past. It corrects nothing and cannot be
-	// corrected.
+	// Past is true if the statement was only true in the past. It corrects no other statement and
+	// cannot be corrected.
 	Past        bool
-	From, Until time.Time // validity as stated
+	From, Until time.Time // period of validity in the text
 	// Text is the part of the sentence that contains the statement, including its subject.
 	Text string
 }
@@ -70,7 +71,7 @@ type Subject struct {
 // Owner is the key of the owner.
 const Owner = "owner"
 
-// Limits of the text that is read.
+// Limits of the text that Read parses.
 const (
 	maxText       = 4000 // bytes
 	maxStatements = 16
@@ -99,7 +100,7 @@ type reader struct {
 	text string
 	now  time.Time
 	out  []Triple
-	last Subject // for "she"
+	last Subject // subject that "she" and similar words refer to
 	said []textSpan
 }
 
@@ -202,9 +203,9 @@ func ClassOf(value string, now time.Time) Class {
 	return Other
 }
 
-// blankQuotes replaces long quotations by spaces, because their words are other people's. It keeps
-// the length of the text, so that positions stay valid, and short quotations, because they may be
-// names.
+// blankQuotes replaces long quotations by spaces, because they contain other people's words. It
+// keeps short quotations, because they may be names. It keeps the length of the text, so that
+// positions stay valid.
 func blankQuotes(s string) string {
 	return quotes.ReplaceAllStringFunc(s, func(q string) string {
 		if len(strings.Fields(q)) <= 3 {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// sunday is the time of the texts.
+// sunday is the current time when Read parses the texts.
 var sunday = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 
 // short formats a statement for comparison: "ana lives_in Kaunas".

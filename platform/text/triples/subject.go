@@ -35,7 +35,7 @@ type noun struct {
 	his   bool // the phrase belongs to the current subject ("his", "her")
 	old   bool // "my old ..."
 	fresh bool // "my new ..."
-	bad   bool // no noun phrase
+	bad   bool // the words are not a noun phrase
 	known bool // the phrase has a determiner or a name
 	role  string
 	name  string

@@ -26,8 +26,8 @@ func truncateText(s string) string {
 	return strings.ToValidUTF8(s[:maxText], "")
 }
 
-// splitSentences splits text into tokenized sentences. It omits questions, and long quotations,
-// because their words are other people's.
+// splitSentences splits text into tokenized sentences. It omits questions. It also omits long
+// quotations, because they contain other people's words.
 func splitSentences(text string) [][]tok {
 	var out [][]tok
 	var cur []tok

@@ -18,9 +18,9 @@ type verb struct {
 }
 
 type lexicon struct {
-	verbs        map[string][]verb // verb forms by their first word, the longest first
+	verbs        map[string][]verb // verb forms keyed by their first word, the longest first
 	sets         map[string]map[string]bool
-	phrases      map[string][][]string // the longest first
+	phrases      map[string][][]string // sorted by length, longest first
 	alternatives []map[string]bool
 }
 
