@@ -37,7 +37,7 @@ func newAnswerTool(s *server) *answerTool {
 // Spec implements tools.Tool.
 func (t *answerTool) Spec() *tools.Spec { return &t.spec }
 
-// answerArgs are the arguments of an answer.
+// answerArgs contains the arguments of an answer.
 type answerArgs struct {
 	Question string         `json:"question"`
 	Answers  map[string]any `json:"answers"`
@@ -45,14 +45,15 @@ type answerArgs struct {
 	Decline  bool           `json:"decline"`
 }
 
-// readAnswer returns the question of a call and the complete content for each form, by digest.
+// readAnswer returns the question of a call and the complete content for each form, keyed by
+// digest.
 func (t *answerTool) readAnswer(args json.RawMessage) (q *question, in answerArgs, content map[string]map[string]any, defaults []string, err error) {
 	if err := json.Unmarshal(args, &in); err != nil {
 		return nil, in, nil, nil, tools.Errorf(tools.InvalidArguments, "%s: %v", tools.Clean(t.spec.Name), tools.CleanErr(err))
 	}
 	q = t.s.findQuestion(in.Question)
 	if q == nil {
-		return nil, in, nil, nil, tools.Errorf(tools.NotFound, "the question %q of the MCP server %s is no longer open, because it expired, was answered or Hob restarted; call the tool of the server again, so that it asks again", cutText(in.Question, 40), tools.Clean(t.s.cfg.Name))
+		return nil, in, nil, nil, tools.Errorf(tools.NotFound, "the question %q of the MCP server %s is no longer open, because it expired, was answered or Hob restarted; call the tool of the server again, so that the server asks again", cutText(in.Question, 40), tools.Clean(t.s.cfg.Name))
 	}
 	content = map[string]map[string]any{}
 	if in.Decline {
@@ -76,7 +77,7 @@ func (t *answerTool) readAnswer(args json.RawMessage) (q *question, in answerArg
 	return q, in, content, defaults, nil
 }
 
-// maxShown is the size of a summary that approval requests show in full, in characters.
+// maxShown is the maximum size in characters of a summary that approval requests show in full.
 const maxShown = 590
 
 // Check implements tools.Checker.
@@ -110,7 +111,7 @@ func (t *answerTool) Summary(args json.RawMessage) string {
 	case in.Decline:
 		return fmt.Sprintf("Decline the question of the MCP server %s, which asks: %s", t.s.cfg.Name, text)
 	case hosts != "":
-		return fmt.Sprintf("The MCP server %s asks you to open the address below (%s). Its message: %s. Approve only after you have opened the address yourself and finished there; Hob then repeats %s", t.s.cfg.Name, hosts, text, q.tool)
+		return fmt.Sprintf("The MCP server %s asks you to open the address below (%s). Its message: %s. Approve only after you have opened the address yourself and finished on that page; Hob then repeats %s", t.s.cfg.Name, hosts, text, q.tool)
 	}
 	if len(defaults) > 0 {
 		text += "; the server's own values: " + strings.Join(defaults, ", ")
@@ -126,7 +127,7 @@ func (t *answerTool) Call(ctx context.Context, c tools.Call) (tools.Result, erro
 	}
 	p := t.s.pinOf(q.tool)
 	if q.session != conversationOf(c) {
-		return tools.Result{}, tools.Errorf(tools.NotFound, "the MCP server %s asked this question in another conversation; answer it there", tools.Clean(t.s.cfg.Name))
+		return tools.Result{}, tools.Errorf(tools.NotFound, "the MCP server %s asked this question in another conversation; answer in that conversation", tools.Clean(t.s.cfg.Name))
 	}
 	if p == nil {
 		return tools.Result{}, tools.Errorf(tools.NotFound, "the MCP server %s no longer offers %s", tools.Clean(t.s.cfg.Name), tools.Clean(q.tool))

@@ -16,7 +16,7 @@ import (
 
 var _ api.MCP = (*Manager)(nil)
 
-// selectServers returns the server called of, or all.
+// selectServers returns the server with the name of, or all servers if of is empty.
 func (m *Manager) selectServers(ctx context.Context, of string) ([]*server, error) {
 	if of == "" {
 		return m.currentServers(ctx)
@@ -79,7 +79,7 @@ func (s *server) describeServer() api.MCPServer {
 		out.State, out.Cause = "failed", s.cause.Error()
 	}
 	if out.Held > 0 && out.Cause == "" {
-		out.Cause = fmt.Sprintf("%d tools changed and are held back; compare them with hob mcp tools %s, then: hob mcp trust %s", out.Held, s.cfg.Name, s.cfg.Name)
+		out.Cause = fmt.Sprintf("%d tools changed and are held back; compare them with hob mcp tools %s, then run: hob mcp trust %s", out.Held, s.cfg.Name, s.cfg.Name)
 	}
 	for name, why := range s.refused {
 		if out.Cause == "" {
@@ -110,7 +110,7 @@ func (m *Manager) MCPTools(ctx context.Context, q api.Query) ([]api.MCPTool, err
 	return out, nil
 }
 
-// listNow lists the tools of the server now, if it can be reached.
+// listNow updates the list of the server's tools. It logs an error if the server cannot be reached.
 func (s *server) listNow(ctx context.Context) {
 	ses, err := s.connectServer(ctx)
 	if err == nil {
@@ -121,7 +121,7 @@ func (s *server) listNow(ctx context.Context) {
 	}
 }
 
-// toolRows describes the tools of the server, by name.
+// toolRows describes the tools of the server, sorted by name.
 func (s *server) toolRows() (out []api.MCPTool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,10 +133,10 @@ func (s *server) toolRows() (out []api.MCPTool) {
 		}
 		switch {
 		case p.gone:
-			r.State, r.Cause = "gone", "the server no longer offers it"
+			r.State, r.Cause = "gone", "the server no longer offers this tool"
 		case p.next != nil:
 			r.State, r.Changed, r.Digest = "changed", p.next.Description, p.next.specDigest()
-			r.Cause = fmt.Sprintf("changed since it was first seen, so it is held back; accept it with: hob mcp trust %s", s.cfg.Name)
+			r.Cause = fmt.Sprintf("changed since Hob first saw this tool, so the tool is held back; to accept the change, run: hob mcp trust %s", s.cfg.Name)
 			if string(p.next.Schema) != string(p.spec.Schema) {
 				r.NewSchema = p.next.Schema
 			}

@@ -12,7 +12,7 @@ import (
 	"hob/tools/mcp"
 )
 
-// BenchmarkOpen measures what 10 servers with 30 known tools each add to the start of Hob.
+// BenchmarkOpen measures the time that 10 servers with 30 known tools each add to the start of Hob.
 func BenchmarkOpen(b *testing.B) {
 	dir := b.TempDir()
 	st, err := store.Open(b.Context(), filepath.Join(dir, "hob.db"), mcp.Migrations(), store.Options{})

@@ -59,8 +59,8 @@ func (s *server) documentTransport(ctx context.Context, ses *session) (mcp.Trans
 	return near, nil
 }
 
-// reloadDocument reads the document and offers its operations. It returns the unusable operations
-// by name, with the reasons.
+// reloadDocument reads the document and offers its operations. It returns the reasons why
+// operations are unusable, keyed by their names.
 func (d *documentServer) reloadDocument(ctx context.Context) (map[string]string, error) {
 	text, err := d.readDocument(ctx)
 	if err != nil {
@@ -81,7 +81,7 @@ func (d *documentServer) reloadDocument(ctx context.Context) (map[string]string,
 	taken := map[string]string{}
 	for _, o := range list {
 		if other := taken[tools.Confusable(o.Name)]; other != "" {
-			skipped[o.Name] = "its name is that of another operation or looks like it: " + other
+			skipped[o.Name] = "its name equals or resembles the name of another operation: " + other
 			continue
 		}
 		taken[tools.Confusable(o.Name)] = o.Method + " " + o.Path

@@ -35,7 +35,7 @@ paths:
 // shop is a service with an OpenAPI document.
 type shop struct {
 	t       *testing.T
-	path    string // of the document
+	path    string // path of the document
 	catalog *tools.Catalog
 	manager *Manager
 
@@ -96,7 +96,7 @@ func (s *shop) writeDocument(text string) {
 	}
 }
 
-// rows returns the tools by name.
+// rows returns the tools, keyed by name.
 func (s *shop) rows() map[string]api.MCPTool {
 	s.t.Helper()
 	list, err := s.manager.MCPTools(s.t.Context(), api.Query{Of: "shop"})
@@ -174,7 +174,7 @@ func TestDocument_HoldsBackChanges(t *testing.T) {
 	}
 }
 
-// rowsAfterReload lists the tools as if the last list were old.
+// rowsAfterReload tests the connection, which reloads the document, and returns the tools.
 func (s *shop) rowsAfterReload() map[string]api.MCPTool {
 	s.t.Helper()
 	if _, err := s.manager.TestMCP(s.t.Context(), "shop"); err != nil {

@@ -32,13 +32,13 @@ const (
 
 // form is one request of a server: values to enter, or an address to open.
 type form struct {
-	key      string // key of the request in a result; revision 2025-11-25 has none
+	key      string // key of the request in a result; "" in revision 2025-11-25
 	digest   string
 	message  string
-	fields   []formField // by name
+	fields   []formField // sorted by name
 	schema   *jsonschema.Resolved
 	url      string
-	hostText string // the host of url and how it relates to the server
+	hostText string // description of the host of url and of its relation to the server
 }
 
 type formField struct {
@@ -76,14 +76,14 @@ func (s *server) readForm(key string, p *mcp.ElicitParams) (form, error) {
 		return form{}, err
 	}
 	h := sha256.New()
-	for _, part := range []string{modeOf(p), p.Message, string(raw), p.URL} { // map keys are sorted in raw
+	for _, part := range []string{modeOf(p), p.Message, string(raw), p.URL} { // raw has sorted keys, so the digest is stable
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
 	f.digest = hex.EncodeToString(h.Sum(nil))
 	return f, nil
 }
 
-// visibleLine returns a server's text on one line, without characters that show nothing.
+// visibleLine returns a server's text on one line, without invisible characters.
 func visibleLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -97,7 +97,7 @@ func visibleLine(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// readSchema reads the fields. A schema of the protocol is flat.
+// readSchema reads the fields. The protocol allows only flat schemas.
 func (f *form) readSchema(raw json.RawMessage) error {
 	var in struct {
 		Type       string                     `json:"type"`
@@ -179,7 +179,8 @@ func readField(name string, raw json.RawMessage) (formField, error) {
 	return formField{name: name, text: text}, nil
 }
 
-// secretStems are words for secrets that count even with other characters between their letters.
+// secretStems are words for secrets. secretWord also finds them with other characters between their
+// letters.
 var secretStems = []string{"password", "passwort", "passwd", "passphrase", "passcode", "kennwort", "motdepasse", "contrasena", "wachtwoord", "apikey", "secretkey", "privatekey", "seedphrase", "recoveryphrase", "accesstoken", "onetimecode", "creditcard", "debitcard", "cardnumber", "socialsecurity"}
 
 // lookAlikes are the letters that other characters imitate.
@@ -205,16 +206,16 @@ func secretWord(text string) string {
 }
 
 func secretError(word string) error {
-	return fmt.Errorf("it asks for a secret (%q), which Hob gives to no server", cutText(word, 40))
+	return fmt.Errorf("it asks for a secret (%q), which Hob never sends to a server", cutText(word, 40))
 }
 
-// checkOpenURL checks an address that the user is asked to open. It returns what to say about the
-// host.
+// checkOpenURL checks an address that the user is asked to open. It returns a description of the
+// host for the user.
 func (s *server) checkOpenURL(raw string) (string, error) {
 	u, err := url.Parse(raw)
 	odd := func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }
 	if err != nil || len(raw) > maxURL || strings.ContainsFunc(raw, odd) || u.Hostname() == "" || u.Opaque != "" {
-		return "", errors.New("its address is invalid, too long, or has characters that can deceive")
+		return "", errors.New("its address is invalid, too long, or contains misleading characters")
 	}
 	own, _ := url.Parse(s.cfg.URL)
 	host := strings.ToLower(u.Hostname())
@@ -226,20 +227,20 @@ func (s *server) checkOpenURL(raw string) (string, error) {
 	isNumber := ipErr == nil || strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x")
 	switch {
 	case u.User != nil:
-		return "", errors.New("its address contains a name before the host, which can deceive")
+		return "", errors.New("its address contains a user name before the host, which can mislead")
 	case isLocal(host) && mayBeLocal && (u.Scheme == "http" || u.Scheme == "https"):
 		return "host " + u.Host + ", this computer", nil
 	case u.Scheme != "https":
 		return "", errors.New("its address does not begin with https://")
 	case isNumber && !isOwn || host == "localhost" || strings.HasSuffix(host, ".localhost") || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".internal") || !strings.Contains(host, ".") && !isOwn:
-		return "", errors.New("its address is a number, or in your network")
+		return "", errors.New("its address has a number as host or is in your network")
 	}
 	text := "host " + u.Host
 	switch {
 	case isOwn:
-		text += ", that of the server"
+		text += ", the host of the server"
 	case own != nil && own.Host != "":
-		text += ", not that of the server, " + own.Host
+		text += ", not the host of the server, " + own.Host
 	}
 	if strings.Contains(host, "xn--") {
 		text += "; xn-- stands for letters that can imitate another name"
@@ -247,7 +248,8 @@ func (s *server) checkOpenURL(raw string) (string, error) {
 	return text, nil
 }
 
-// completeAnswers checks the answers and adds the server's default values (SEP-1034). added lists those.
+// completeAnswers checks the answers and adds the server's default values (SEP-1034). added lists
+// these defaults.
 func (f form) completeAnswers(answers map[string]any) (full map[string]any, added []string, err error) {
 	if f.url != "" {
 		return nil, nil, nil
@@ -279,7 +281,8 @@ func (f form) completeAnswers(answers map[string]any) (full map[string]any, adde
 	return full, added, nil
 }
 
-// describeForm returns the request in text for a model. Names are only shown if there are several.
+// describeForm returns the request in text for a model. named is true if there are several
+// requests, so that the text must name each of them.
 func (f form) describeForm(named bool) string {
 	var b strings.Builder
 	if named && f.key != "" {

@@ -51,10 +51,10 @@ func TestReadForm_RefusesSecretsAndDeceptiveAddresses(t *testing.T) {
 		}
 	}
 	for want, address := range map[string]string{
-		"host mcp.example.org, that of the server":                                                                                "https://mcp.example.org/login?id=1",
-		"host login.example.com, not that of the server, mcp.example.org":                                                         "https://login.example.com/",
-		"host xn--exmple-4nf.org, not that of the server, mcp.example.org; xn-- stands for letters that can imitate another name": "https://xn--exmple-4nf.org/",
-		"host bad.cafe, not that of the server, mcp.example.org":                                                                  "https://bad.cafe/",
+		"host mcp.example.org, the host of the server":                                                                                "https://mcp.example.org/login?id=1",
+		"host login.example.com, not the host of the server, mcp.example.org":                                                         "https://login.example.com/",
+		"host xn--exmple-4nf.org, not the host of the server, mcp.example.org; xn-- stands for letters that can imitate another name": "https://xn--exmple-4nf.org/",
+		"host bad.cafe, not the host of the server, mcp.example.org":                                                                  "https://bad.cafe/",
 	} {
 		if f, err := s.readForm("", &mcp.ElicitParams{Mode: "url", Message: "Sign in with your password there", URL: address}); err != nil || f.hostText != want {
 			t.Errorf("readForm(%s) says %q, %v, want %q", address, f.hostText, err, want)

@@ -23,7 +23,7 @@ import (
 	"hob/platform/net/safehttp"
 )
 
-// loginTimeout is how long the user has to sign in.
+// loginTimeout is the time limit for the user to sign in.
 const loginTimeout = 10 * time.Minute
 
 // login is the last login to a server.
@@ -209,7 +209,7 @@ func (s *server) loginHandler(ctx context.Context, l *login, redirect string, pa
 		return s.withRefusedScopes(named)
 	}
 	isDocument := strings.HasPrefix(s.cfg.ClientID, "https://")
-	if isDocument { // for authorization servers that support it; Hob registers itself with others
+	if isDocument { // some authorization servers support a client ID document; Hob registers itself with other servers
 		c.ClientIDMetadataDocumentConfig = &auth.ClientIDMetadataDocumentConfig{URL: s.cfg.ClientID}
 	}
 	if s.cfg.ClientID != "" && !isDocument {
@@ -229,8 +229,9 @@ func (s *server) loginHandler(ctx context.Context, l *login, redirect string, pa
 	return auth.NewAuthorizationCodeHandler(c)
 }
 
-// readLogin returns the stored login to the URL, or one without a token. It returns an error if the
-// keychain cannot be read, because the login may then be pinned.
+// readLogin returns the stored login for the URL. If there is none, it returns a login without a
+// token. It returns an error if the keychain cannot be read, because the stored login may pin the
+// authorization server.
 func (s *server) readLogin(ctx context.Context) (savedLogin, error) {
 	text, err := s.m.opt.Keychain.Resolve(ctx, "keychain:"+s.secretName())
 	if errors.Is(err, system.ErrNoSecret) {
@@ -247,7 +248,8 @@ func (s *server) readLogin(ctx context.Context) (savedLogin, error) {
 }
 
 // pinnedToken sends token requests, which contain the client secret, only to the token endpoint of
-// the first login. An MCP server chooses the authorization server and could name its own.
+// the first login. An MCP server chooses the authorization server, so it could name a server that it
+// controls.
 type pinnedToken struct {
 	next             http.RoundTripper
 	server, tokenURL string
@@ -260,14 +262,14 @@ func (p *pinnedToken) RoundTrip(r *http.Request) (*http.Response, error) {
 		if r.Body != nil {
 			_ = r.Body.Close()
 		}
-		p.refusal = fmt.Errorf("the server names another authorization server (%s) than at the first login (%s), which does not get the client secret; if you trust it, set mcp.servers.%s.issuer to its address", r.URL.Host, p.tokenURL, p.server)
+		p.refusal = fmt.Errorf("the server names another authorization server (%s) than at the first login (%s), so Hob did not send the client secret; if you trust the new authorization server, set mcp.servers.%s.issuer to its address", r.URL.Host, p.tokenURL, p.server)
 		return nil, p.refusal
 	}
 	return p.next.RoundTrip(r)
 }
 
-// authClient returns the HTTP client for the authorization server, whose address the MCP server
-// chose. The client connects only to public addresses and to the MCP server's own address, and
+// authClient returns the HTTP client for the authorization server. Because the MCP server chose the
+// address, the client connects only to public addresses and to the MCP server's own address, and
 // follows no redirects.
 func (s *server) authClient() (*http.Client, error) {
 	network, err := s.m.opt.Network.Named(s.cfg.URL)
@@ -313,7 +315,7 @@ func (p *callbackPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default: // answered before
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = w.Write([]byte(text)) // the browser may be gone
+	_, _ = w.Write([]byte(text)) // fails if the browser has closed the connection
 }
 
 func (s *server) secretName() string { return "mcp-" + s.cfg.Name }
@@ -327,7 +329,7 @@ func (s *server) saveLogin(ctx context.Context, saved savedLogin) error {
 	return err
 }
 
-// storedHandler returns the handler with the stored token, or one without a token.
+// storedHandler returns the handler with the stored token, or a handler without a token.
 func (s *server) storedHandler(ctx context.Context) (auth.OAuthHandler, error) {
 	h := &storedToken{s: s}
 	saved, err := s.readLogin(ctx)
@@ -420,7 +422,7 @@ func (s *server) refusedScopes(header http.Header, granted []string) error {
 	return &loginError{fmt.Sprintf("the login has too few rights for this call, it needs %s; run: hob mcp login %s", strings.Join(more, ", "), s.cfg.Name)}
 }
 
-// withRefusedScopes adds the scopes that calls were refused for.
+// withRefusedScopes adds the scopes for which calls were refused.
 func (s *server) withRefusedScopes(named []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

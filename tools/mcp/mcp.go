@@ -1,20 +1,20 @@
 // Package mcp makes the tools of other people's MCP servers ([mcp.servers.NAME]) available as
-// foreign tools called NAME__TOOL. It speaks the revisions 2026-07-28 and 2025-11-25 over standard
-// input and output and over streamable HTTP.
+// foreign tools called NAME__TOOL. It supports the revisions 2026-07-28 and 2025-11-25 over
+// standard input and output and over streamable HTTP.
 //
 // A server is hostile until proven otherwise. Its descriptions and results are untrusted text of
 // bounded size, its annotations are ignored, and a tool whose definition changed is held back until
 // the user trusts the new definition. Programs run in the sandbox with only the configured
-// environment variables. Servers can use no model (sampling) and list no folders (roots).
+// environment variables. Servers can neither use a model (sampling) nor list folders (roots).
 //
-// A server may ask the user a question during a call (elicitation). The call then ends with the error
-// InputRequired, and answer_question continues it after the user's approval. In revision 2025-11-25 the
-// server waits for a limited time; after that Hob repeats the call and gives the answer only if the
-// server asks the same question again. In revision 2026-07-28 the question is a result, and the answer
-// goes with the server's state (SEP-2322).
+// A server may ask the user a question during a call (elicitation). The call then ends with the
+// error InputRequired, and answer_question continues it after the user's approval. In revision
+// 2025-11-25 the server waits for a limited time; after that Hob repeats the call and gives the
+// answer only if the server asks the same question again. In revision 2026-07-28 the question is a
+// result, and Hob sends the answer together with the server's state (SEP-2322).
 //
 // The manager starts a server when a call first needs it. The catalog contains the tools that the
-// server offered earlier, so Hob can start without starting any server.
+// server offered earlier, so Hob can start before any server runs.
 package mcp
 
 import (
@@ -56,12 +56,12 @@ type Options struct {
 	Network *safehttp.Client
 	// Runner starts the programs. If it is nil, no program starts.
 	Runner *command.Runner
-	// Dir holds a folder for each program.
+	// Dir is the folder that contains a working folder for each program.
 	Dir string
 	// KeepPicture stores a picture of a result and returns its path.
 	KeepPicture func(name string, data []byte) (string, error)
-	// Watched reports whether a watcher follows a topic, and Changed announces a change of it (see
-	// package watchers). If Watched is nil, no resource is watched.
+	// Watched reports whether a watcher watches a topic, and Changed announces a change of the
+	// topic (see package watchers). If Watched is nil, no resource is watched.
 	Watched func(topic string) bool
 	Changed func(topic string)
 	Version string
@@ -73,12 +73,12 @@ type Manager struct {
 	opt  Options
 	life context.Context //nolint:containedctx // the lifetime of all connections
 	end  context.CancelFunc
-	// questionKey is the key of the ids of questions.
+	// questionKey is the secret key from which the ids of questions are computed.
 	questionKey []byte
 	work        sync.WaitGroup
 
 	mu      sync.Mutex
-	servers []*server // in file order
+	servers []*server // in the order of the configuration file
 	closed  bool
 }
 
@@ -97,8 +97,8 @@ func Open(ctx context.Context, opt Options) (*Manager, error) {
 	return m, nil
 }
 
-// followConfig adds the servers that were added to the configuration and ends those that were
-// changed or removed.
+// followConfig applies changes of the configuration: it adds new servers, and stops servers that
+// were changed or removed.
 func (m *Manager) followConfig(ctx context.Context, c *config.Config) error {
 	var want []config.MCPServer
 	if !m.opt.Off {

@@ -12,10 +12,10 @@ import (
 	"hob/autonomy/api"
 )
 
-// Limits of what a server offers.
+// Limits of the resources and prompts of a server.
 const (
 	maxOffers    = 1000
-	maxArguments = 50 // of a prompt
+	maxArguments = 50 // arguments of a prompt
 )
 
 // errAsks means that a server asks a question although no chat can answer it.
@@ -93,7 +93,8 @@ func (s *server) listOffers(ctx context.Context, ses *session) (string, error) {
 	return strings.TrimSpace(b.String()), err
 }
 
-// withServer calls use with the connection to a server, within the time limit of its calls.
+// withServer calls the function use with the connection to a server, within the time limit for
+// calls.
 func (m *Manager) withServer(ctx context.Context, name string, use func(ctx context.Context, s *server, ses *session) error) error {
 	s, err := m.findServer(ctx, name)
 	if err != nil {

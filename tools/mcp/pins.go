@@ -14,7 +14,7 @@ import (
 	"hob/platform/store/erase"
 )
 
-// Limits of what a server declares.
+// Limits of a server's tool declarations.
 const (
 	maxTools       = 256      // tools of one server
 	maxDescription = 4 << 10  // bytes of a description
@@ -59,10 +59,10 @@ CREATE TABLE mcp_tools (
 	PRIMARY KEY (server, tool)) WITHOUT ROWID;`}}
 }
 
-// Eraser returns the eraser of the table, which contains only what servers declare about tools.
+// Eraser returns the eraser of the table, which contains only the servers' declarations of tools.
 func Eraser() erase.Eraser { return erase.Owned{Besides: []string{"mcp_tools"}} }
 
-// readPins reads the pins of all servers, by server and tool.
+// readPins reads the pins of all servers, keyed by server and tool.
 func (m *Manager) readPins(ctx context.Context) (map[string]map[string]*pin, error) {
 	rows, err := m.opt.Store.Read().QueryContext(ctx, `SELECT server, tool, spec, new_spec, gone FROM mcp_tools`)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *server) trustTools(ctx context.Context, digests []string) error {
 	s.mu.Unlock()
 	for _, d := range digests {
 		if !found[d] {
-			return fmt.Errorf("%w: the server %s changed its tools again, nothing was accepted; compare them with: hob mcp tools %s", api.ErrConflict, s.cfg.Name, s.cfg.Name)
+			return fmt.Errorf("%w: the server %s changed its tools again, so no change was accepted; compare the tools with: hob mcp tools %s", api.ErrConflict, s.cfg.Name, s.cfg.Name)
 		}
 	}
 	return s.storePins(ctx, next)

@@ -16,8 +16,8 @@ const (
 	maxPromptText = 256 << 10 // bytes
 )
 
-// Prompts returns the prompts of the servers to which Hob has connected, as SERVER__NAME. They serve
-// as skills; their texts are untrusted. Prompts that need arguments are left out.
+// Prompts returns the prompts of the servers to which Hob has connected, as SERVER__NAME. They
+// serve as skills; their texts are untrusted. Prompts that need arguments are omitted.
 func (m *Manager) Prompts() (out []tools.Prompt) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -31,7 +31,8 @@ func (m *Manager) Prompts() (out []tools.Prompt) {
 	return out
 }
 
-// listPrompts reads the list of prompts. A server that fails to list them keeps its tools.
+// listPrompts reads the list of prompts. If the server fails to list prompts, its tools remain
+// available.
 func (s *server) listPrompts(ctx context.Context, ses *session) {
 	var list []tools.Prompt
 	if caps := ses.InitializeResult().Capabilities; caps != nil && caps.Prompts != nil {

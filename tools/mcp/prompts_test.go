@@ -17,8 +17,8 @@ import (
 	"hob/tools/mcp"
 )
 
-// The prompts of a server are known after the first connection and are loaded on demand. Those that
-// need arguments are left out.
+// The prompts of a server are known after the first connection and are loaded on demand. Prompts
+// that need arguments are omitted.
 func TestPromptsServeAsSkills(t *testing.T) {
 	srv := sdk.NewServer(&sdk.Implementation{Name: "review", Version: "1"}, nil)
 	say := func(context.Context, *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {

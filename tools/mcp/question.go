@@ -28,7 +28,8 @@ const (
 	maxBusyRetries = 3
 )
 
-// question is what a server asked during a call (elicitation). Hob keeps it until the user answers.
+// question is a request for input that a server sent during a call (elicitation). Hob keeps it
+// until the user answers.
 type question struct {
 	id      string
 	session string // conversation of the call
@@ -36,10 +37,11 @@ type question struct {
 	tool    string // name on the server
 	args    json.RawMessage
 	forms   []form
-	// given are the answers, by digest, to the questions that the server asked before this one.
-	// Revision 2025-11-25 asks them again when the call is repeated.
+	// given contains the answers to earlier questions of the server, keyed by digest. A server of
+	// revision 2025-11-25 asks these questions again when the call is repeated.
 	given map[string]map[string]any
-	// state continues the call in revision 2026-07-28 (SEP-2322). resumes is false in the former one.
+	// state continues the call in revision 2026-07-28 (SEP-2322). resumes is false in the former
+	// revision.
 	state   string
 	resumes bool
 	// open is the call of the former revision, which waits for the answer for a limited time. After
@@ -130,8 +132,8 @@ func (s *server) findQuestion(id string) *question {
 	return q
 }
 
-// describeQuestion returns the text of a question for a model. reply is what the server answered
-// when its question was cancelled.
+// describeQuestion returns the text of a question for a model. reply is the server's answer after
+// its question was canceled.
 func (s *server) describeQuestion(q *question, reply string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s%s%s is not complete, because the MCP server asks a question (question %s).\n", s.cfg.Name, tools.ForeignSeparator, q.tool, q.id)

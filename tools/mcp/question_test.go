@@ -18,13 +18,13 @@ import (
 	"hob/tools"
 )
 
-// askingServer is a server whose tools ask questions. For revision 2025-11-25, the SDK asks them
-// during the call; in the next one, they are results.
+// askingServer is a server whose tools ask questions. In revision 2025-11-25, the SDK sends the
+// questions during the call; in revision 2026-07-28, the questions are results.
 type askingServer struct {
 	*httptest.Server
 	mu      sync.Mutex
 	calls   int
-	message string // the question of order
+	message string // the question that the tool order asks
 	got     []string
 }
 
@@ -104,7 +104,7 @@ func TestManager_AsksQuestionsOfServers(t *testing.T) {
 			if err != nil || s.Revision != revision {
 				t.Fatalf("TestMCP = %+v, %v", s, err)
 			}
-			// an answer that comes after a restart of Hob, which forgets the questions
+			// the answer to a question that Hob lost at a restart
 			if _, err := b.call(t, "web__answer_question", `{"question": "0123456789ab", "answers": {"city": "Oslo"}}`); tools.CodeOf(err) != tools.NotFound || !strings.Contains(err.Error(), "no longer open, because it expired, was answered or Hob restarted; call the tool of the server again") {
 				t.Errorf("an answer to a forgotten question: %v", err)
 			}
@@ -145,7 +145,7 @@ func TestManager_AsksQuestionsOfServers(t *testing.T) {
 			_, err = b.call(t, "web__order", `{}`)
 			id = questionID(t, err)
 			a.set("Which country?")
-			if r, err := b.call(t, "web__plain", `{}`); err != nil || r.Text != "plain" { // ends the wait of the former revision
+			if r, err := b.call(t, "web__plain", `{}`); err != nil || r.Text != "plain" { // in the former revision, this call ends the call that waits for an answer
 				t.Errorf("plain = %+v, %v", r, err)
 			}
 			if revision == "2025-11-25" {
@@ -167,7 +167,7 @@ func TestManager_AsksQuestionsOfServers(t *testing.T) {
 
 			_, err = b.call(t, "web__link", `{}`)
 			id = questionID(t, err)
-			if !strings.Contains(err.Error(), "https://login.example.com/x?id=7 (host login.example.com, not that of the server") {
+			if !strings.Contains(err.Error(), "https://login.example.com/x?id=7 (host login.example.com, not the host of the server") {
 				t.Errorf("an address: %v", err)
 			}
 			if _, err := b.call(t, "web__answer_question", answer(`, "url": "https://login.example.com/"`)); tools.CodeOf(err) != tools.InvalidArguments {

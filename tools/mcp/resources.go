@@ -15,7 +15,7 @@ import (
 	"hob/tools"
 )
 
-// The kinds of tools that Hob adds for a server with resources or prompts. A server's own tool of
+// The kinds of tools that Hob adds for a server with resources or prompts. A server's own tool with
 // the same name takes precedence.
 const (
 	listKind     = "list"
@@ -132,7 +132,7 @@ func completeArgument(ctx context.Context, ses *session, ref *mcp.CompleteRefere
 		b.WriteString(strings.Join(strings.Fields(cutText(v, 500)), " ") + "\n")
 	}
 	if r.Completion.HasMore || len(r.Completion.Values) > maxValues {
-		b.WriteString("(there are more; set a longer value)")
+		b.WriteString("(more values exist; set a longer value)")
 	}
 	return strings.TrimSpace(b.String()), nil
 }

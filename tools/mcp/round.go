@@ -17,11 +17,11 @@ import (
 	"hob/tools"
 )
 
-// callRound collects the questions of one call, and holds the answers that the call may give.
+// callRound collects the questions of one call, and contains the answers that the call may send.
 type callRound struct {
 	s         *server
-	given     map[string]map[string]any // answers keyed by digest; each is given once
-	declined  map[string]bool           // by digest
+	given     map[string]map[string]any // answers keyed by digest; each answer is sent once
+	declined  map[string]bool           // keyed by digest
 	responses mcp.InputResponseMap      // answers of a call that resumes
 	state     string
 
@@ -36,15 +36,16 @@ type callRound struct {
 	limit   *time.Timer // ends the call; stopped while a question waits
 	report  func(fraction float64, note string)
 	count   int
-	forms   []form                 // the unanswered question; the server gets nothing after it
-	waiting chan *mcp.ElicitResult // for the answer to it; nil if the server no longer waits
+	forms   []form                 // the unanswered question; Hob cancels all further questions of the call
+	waiting chan *mcp.ElicitResult // receives the answer to the question; nil if the server no longer waits
 	next    string                 // state of a call that can resume
 	resumes bool
 	used    map[string]map[string]any
 	notes   []string // why Hob declined questions
 }
 
-// startRound starts the call. It goes on after the caller's turn while a question waits.
+// startRound starts the call. While a question waits for its answer, the call continues after the
+// caller's turn has ended.
 func (t *foreignTool) startRound(ctx context.Context, ses *session, c tools.Call, r *callRound) {
 	r.s, r.used, r.report = t.s, map[string]map[string]any{}, c.Progress
 	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -90,18 +91,18 @@ func (t *foreignTool) awaitRound(ctx context.Context, c tools.Call, r *callRound
 // errCallTimeout ends a call that the server did not answer in time.
 var errCallTimeout = fmt.Errorf("no answer of the server: %w", context.DeadlineExceeded)
 
-// maxWaiting is how long a call of revision 2025-11-25 waits for an answer of the user.
+// maxWaiting is the time for which a call of revision 2025-11-25 waits for the user's answer.
 const maxWaiting = 5 * time.Minute
 
-// waitForUser holds the request of the server until the user answers. The caller holds r.mu, which
-// waitForUser unlocks.
+// waitForUser delays the response to the request of the server until the user answers. The caller
+// holds r.mu, which waitForUser unlocks.
 func (r *callRound) waitForUser(f form) *mcp.ElicitResult {
 	answer := make(chan *mcp.ElicitResult, 1)
 	r.forms, r.waiting = []form{f}, answer
 	r.limit.Stop()
 	r.mu.Unlock()
 	r.asked <- struct{}{} // one question at a time
-	// An idle stream ends after the time limit of calls and a minute.
+	// The transport ends an idle stream one minute after the time limit of calls.
 	timer := time.NewTimer(min(maxWaiting, r.s.cfg.Timeout.Duration))
 	defer timer.Stop()
 	select {
@@ -123,7 +124,7 @@ func (r *callRound) waitForUser(f form) *mcp.ElicitResult {
 	}
 }
 
-// giveAnswer passes the answer to a call that waits for it. It reports whether it does.
+// giveAnswer passes the answer to the call if the call waits for it. It returns false otherwise.
 func (r *callRound) giveAnswer(digest string, a *mcp.ElicitResult, report func(float64, string)) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,7 +164,7 @@ func (ses *session) endWaiting() {
 
 type roundKey struct{}
 
-// beginRound makes questions of the server reach r until the returned function is called.
+// beginRound passes the questions of the server to r until the returned function is called.
 func (ses *session) beginRound(ctx context.Context, r *callRound) (context.Context, func()) {
 	ses.mu.Lock()
 	ses.rounds = append(ses.rounds, r)
@@ -175,8 +176,8 @@ func (ses *session) beginRound(ctx context.Context, r *callRound) (context.Conte
 	}
 }
 
-// answerElicitation answers a request of the server. Requests do not name the call that caused them,
-// so Hob cancels them while several calls run.
+// answerElicitation answers a request of the server. Requests do not name the call that caused
+// them, so Hob cancels all requests while several calls run.
 func (s *server) answerElicitation(ses *session, p *mcp.ElicitParams) *mcp.ElicitResult {
 	ses.mu.Lock()
 	rounds := slices.Clone(ses.rounds)
@@ -198,8 +199,8 @@ func (r *callRound) addNote(text string) {
 	}
 }
 
-// answerRequest gives the stored answer to exactly this question. It declines what Hob refuses, and
-// cancels everything else.
+// answerRequest gives the stored answer to exactly this question. It declines requests that Hob
+// refuses, and cancels all other requests.
 func (r *callRound) answerRequest(p *mcp.ElicitParams) *mcp.ElicitResult {
 	f, err := r.s.readForm("", p)
 	if err != nil {
@@ -239,7 +240,8 @@ type refusal struct{ text string }
 func (e *refusal) Error() string { return e.text }
 
 // resumeCalls passes answers to calls that resume, and collects the questions in results (revision
-// 2026-07-28). It is a sending middleware. That of the SDK would answer the questions at once.
+// 2026-07-28). It is a sending middleware. The SDK's own middleware would answer the questions
+// immediately.
 func resumeCalls(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		r, ok := ctx.Value(roundKey{}).(*callRound)
@@ -274,7 +276,7 @@ func resumeCalls(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// readRequests keeps the questions in a result.
+// readRequests stores the questions in a result.
 func (r *callRound) readRequests(requests mcp.InputRequestMap, state string) error {
 	if len(requests) > maxAtOnce {
 		return &refusal{fmt.Sprintf("the server asks %d questions at once, at most %d are allowed", len(requests), maxAtOnce)}
@@ -283,7 +285,7 @@ func (r *callRound) readRequests(requests mcp.InputRequestMap, state string) err
 	for _, key := range slices.Sorted(maps.Keys(requests)) {
 		p, ok := requests[key].(*mcp.ElicitParams)
 		if !ok {
-			return &refusal{"the server asks for the output of a model or for a list of folders, which Hob does not give"}
+			return &refusal{"the server asks for the output of a model or for a list of folders, which Hob does not provide"}
 		}
 		f, err := r.s.readForm(key, p)
 		if err != nil {
@@ -297,7 +299,7 @@ func (r *callRound) readRequests(requests mcp.InputRequestMap, state string) err
 	return nil
 }
 
-// readURLError keeps the question in an error that demands to open an address first.
+// readURLError stores the question in an error that requires the user to open an address first.
 func (r *callRound) readURLError(err error) error {
 	wire, ok := errors.AsType[*jsonrpc.Error](err)
 	if !ok || wire.Code != mcp.CodeURLElicitationRequired {
@@ -322,7 +324,7 @@ func (r *callRound) readURLError(err error) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.forms = forms[:1] // the server asks for the others when the call is repeated
+	r.forms = forms[:1] // the server asks for the other addresses when the call is repeated
 	return errAsked
 }
 
@@ -338,7 +340,7 @@ func setInput(p mcp.Params, answers mcp.InputResponseMap, state string) {
 	}
 }
 
-// neededInput returns what a result asks for.
+// neededInput returns the requests for input in a result.
 func neededInput(res mcp.Result) (requests mcp.InputRequestMap, state string, asks bool) {
 	switch res := res.(type) {
 	case *mcp.CallToolResult:

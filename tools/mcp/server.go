@@ -22,7 +22,7 @@ import (
 
 // The time limits of a connection.
 const (
-	modernTimeout  = 20 * time.Second // with the newest protocol revision; then Hob tries the former revision
+	modernTimeout  = 20 * time.Second // limit for connecting with the newest protocol revision; then Hob tries the former revision
 	connectTimeout = time.Minute      // npx may first download the program
 	listTimeout    = 30 * time.Second
 	staleAfter     = 10 * time.Minute // a list of tools is read again before a call
@@ -43,7 +43,7 @@ type server struct {
 
 	mu         sync.Mutex
 	pins       map[string]*pin
-	refused    map[string]string // why a tool of the server is not used, by name
+	refused    map[string]string // reasons why tools of the server are not used, keyed by name
 	session    *session          // nil if there is no connection
 	connecting chan struct{}     // closed when the attempt has ended; nil if there is none
 	stopped    bool
@@ -62,11 +62,11 @@ type server struct {
 type session struct {
 	*mcp.ClientSession
 	process *process // nil for a URL
-	// reload reads the OpenAPI document again and returns, by name, why operations cannot be used.
-	// It is nil for a server.
+	// reload reads the OpenAPI document again and returns the reasons why operations cannot be
+	// used, keyed by name. It is nil for an MCP server.
 	reload func(ctx context.Context) (skipped map[string]string, err error)
 	since  time.Time
-	done   chan struct{} // closed when it has ended
+	done   chan struct{} // closed when the session has ended
 
 	mu     sync.Mutex
 	stale  bool // the server announced a change of its tools
@@ -140,7 +140,8 @@ func (e *pausedError) Error() string {
 
 func (e *pausedError) Unwrap() error { return e.cause }
 
-// forgetFailures makes the next connect try at once.
+// forgetFailures ends the pause after a failure, so that the next connection attempt starts
+// immediately.
 func (s *server) forgetFailures() {
 	s.mu.Lock()
 	s.failures, s.retryAt = 0, time.Time{}
@@ -200,7 +201,7 @@ func (s *server) failLocked(err error) {
 // hangUp closes a connection and ends its program.
 func (s *server) hangUp(ses *session) {
 	closed := make(chan struct{})
-	go func() { // a server that ignores its end must not delay the end of its program
+	go func() { // closing can block if the server does not react, but must not delay the end of the program
 		defer close(closed)
 		_ = ses.Close() // the connection is closed in any case
 	}()
@@ -313,7 +314,7 @@ func (s *server) listTools(ctx context.Context, ses *session) error {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	ses.mu.Lock()
-	ses.stale, ses.listed = false, time.Now() // a change during the listing makes it stale again
+	ses.stale, ses.listed = false, time.Now() // a change during the listing makes the list stale again
 	ses.mu.Unlock()
 	var skipped map[string]string
 	if ses.reload != nil {
@@ -348,8 +349,8 @@ func (s *server) listTools(ctx context.Context, ses *session) error {
 	return s.recordTools(ctx, specs)
 }
 
-// readSpecs checks the server's tool declarations. It returns the usable tools and, by name, the
-// reasons why other tools are unusable.
+// readSpecs checks the server's tool declarations. It returns the usable tools, and the reasons why
+// other tools are unusable, keyed by name.
 func readSpecs(all []*mcp.Tool) (specs []toolSpec, refused map[string]string) {
 	refused = map[string]string{}
 	names := map[string]bool{}
@@ -367,7 +368,7 @@ func readSpecs(all []*mcp.Tool) (specs []toolSpec, refused map[string]string) {
 		case key == tools.Confusable(answerName):
 			why = "its name is reserved for answers to the server's questions"
 		case names[key]:
-			why = "another tool of the server has the same name or one that looks like it"
+			why = "its name equals or resembles the name of another tool of the server"
 		case len(specs) == maxTools:
 			why = fmt.Sprintf("the server offers more than %d tools", maxTools)
 		case err != nil || outputErr != nil || json.Unmarshal(schema, &object) != nil || object.Type != "object":
@@ -395,7 +396,7 @@ func validTool(name string) bool {
 	})
 }
 
-// publishTools puts the known tools into the catalog.
+// publishTools adds the known tools to the catalog.
 func (s *server) publishTools() {
 	var list []tools.Tool
 	s.mu.Lock()
@@ -404,7 +405,8 @@ func (s *server) publishTools() {
 			list = append(list, newTool(s, p))
 		}
 	}
-	// Always, because an answer may come after a restart of Hob, when the question is gone.
+	// Add the tool even without an open question: an answer may come after a restart of Hob, when
+	// the question is lost.
 	if s.cfg.Document == "" && len(list) > 0 {
 		list = append(list, newAnswerTool(s))
 	}
@@ -442,14 +444,14 @@ func (s *server) explainConnect(ses *session, seen *seenStatus, err error) error
 	case status >= 300 && status < 400:
 		return fmt.Errorf("the server redirects to another address (HTTP %d); set %s.url to the final address", status, key)
 	case status >= 400:
-		return fmt.Errorf("the address does not answer as an MCP server (HTTP %d); check %s.url", status, key)
+		return fmt.Errorf("no MCP server answers at the address (HTTP %d); check %s.url", status, key)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("the server does not answer: %w; check %s.url and the network", err, key)
 	}
 	return fmt.Errorf("connect: %w; check %s.url", err, key)
 }
 
-// loginError means that the server needs (another) token.
+// loginError means that the server requires a token or rejected the token.
 type loginError struct{ text string }
 
 func (e *loginError) Error() string { return e.text }

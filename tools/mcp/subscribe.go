@@ -21,15 +21,15 @@ import (
 
 // Limits of subscriptions. Resources beyond maxSubscriptions are only read at the watchers' intervals.
 const (
-	maxSubscriptions = 100 // per server
+	maxSubscriptions = 100 // subscriptions per server
 	subscribeTimeout = 10 * time.Second
-	announceDelay    = time.Second     // collects further announcements
-	renewDelay       = 5 * time.Second // before a lost subscription is renewed
+	announceDelay    = time.Second     // time to collect further announcements
+	renewDelay       = 5 * time.Second // wait before a lost subscription is renewed
 )
 
 // subscription is the subscription to a watched resource. server.mu guards it.
 type subscription struct {
-	on      *session // the connection that has it, nil if it must be (re)newed
+	on      *session // the connection with the subscription; nil if it must be created or renewed
 	stream  int      // number of its stream (revision 2026-07-28 over HTTP)
 	pending bool     // an announcement is about to be passed on
 }
@@ -68,7 +68,7 @@ func (m *Manager) WatchResource(ctx context.Context, name, uri string) (watchers
 	return digestContents(r.Contents), nil
 }
 
-// digestContents converts the contents of a resource.
+// digestContents converts the contents of a resource to its text, size and digest.
 func digestContents(contents []*mcp.ResourceContents) (out watchers.Resource) {
 	sum := sha256.New()
 	var text strings.Builder
@@ -92,8 +92,8 @@ func digestContents(contents []*mcp.ResourceContents) (out watchers.Resource) {
 	return out
 }
 
-// subscribeTo subscribes to a resource unless the connection already does. A failure only means that
-// changes are found later.
+// subscribeTo subscribes to a resource unless the connection already has a subscription to it. A
+// failure only means that changes are found later.
 func (s *server) subscribeTo(ctx context.Context, ses *session, uri string) {
 	s.mu.Lock()
 	sub, ok := s.subscribed[uri]
@@ -116,7 +116,7 @@ func (s *server) subscribeTo(ctx context.Context, ses *session, uri string) {
 		ctx, cancel := context.WithTimeout(s.m.life, subscribeTimeout)
 		defer cancel()
 		if renews { // the SDK does not know that the stream ended
-			_ = ses.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: uri}) // there may be none
+			_ = ses.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: uri}) // fails if there is no subscription
 		}
 		done <- ses.Subscribe(ctx, &mcp.SubscribeParams{URI: uri})
 	})
@@ -138,8 +138,8 @@ func (s *server) subscribeTo(ctx context.Context, ses *session, uri string) {
 	}
 }
 
-// announceUpdate passes an announcement of the server on, if it is about a watched resource or a part
-// of it.
+// announceUpdate passes an announcement of the server to the watchers if a watched resource, or a
+// part of one, has changed.
 func (s *server) announceUpdate(uri string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +151,7 @@ func (s *server) announceUpdate(uri string) {
 	}
 }
 
-// passOn makes the watchers of a resource read it. Without such a watcher it ends the subscription.
+// passOn makes the watchers of a resource poll it. If no watcher is left, it ends the subscription.
 func (s *server) passOn(uri string, sub *subscription, delay time.Duration) {
 	if retry.Sleep(s.m.life, delay) != nil {
 		return
@@ -176,7 +176,8 @@ func (s *server) passOn(uri string, sub *subscription, delay time.Duration) {
 }
 
 // renewSubscriptions makes the watchers read their resources after the connection, or the stream of
-// one subscription, ended. That renews the subscriptions and finds changes since the last reading.
+// one subscription, ended. This also renews the subscriptions and finds changes since the last
+// reading.
 func (s *server) renewSubscriptions(delay time.Duration, lost func(*subscription) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,7 +199,8 @@ func (s *server) watchedURIs() []string {
 	})
 }
 
-// listenBody is the body of a response that announces changes. The SDK does not report its end.
+// listenBody is the body of a response that announces changes. The SDK does not report the end of
+// the body.
 type listenBody struct {
 	io.ReadCloser
 	ended func()

@@ -54,7 +54,7 @@ func newMemoServer(t *testing.T, revision string) *memoServer {
 	}))
 	t.Cleanup(func() {
 		m.web.Close()
-		for ss := range s.Sessions() { // of connections that broke
+		for ss := range s.Sessions() { // sessions whose connection broke remain open
 			_ = ss.Close()
 		}
 	})

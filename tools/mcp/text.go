@@ -16,7 +16,7 @@ const (
 	logLine  = 500 // bytes
 )
 
-// logRing holds the last lines of a server's log: the server's own lines and Hob's.
+// logRing contains the last lines of a server's log, which the server and Hob wrote.
 type logRing struct {
 	mu    sync.Mutex
 	lines []api.MCPLogLine
@@ -41,8 +41,8 @@ func (l *logRing) lastLines(n int) []api.MCPLogLine {
 	return append([]api.MCPLogLine{}, l.lines[max(0, len(l.lines)-n):]...)
 }
 
-// cutText returns at most limit bytes of a server's text, without control characters other than
-// line breaks and tabs, and valid UTF-8.
+// cutText returns at most limit bytes of a server's text as valid UTF-8, without control characters
+// other than line breaks and tabs.
 func cutText(s string, limit int) string {
 	cut := len(s) > limit
 	if cut {

@@ -34,7 +34,7 @@ type foreignTool struct {
 	kind  string // "" for a tool of the server
 	spec  tools.Spec
 	held  bool
-	check func() *jsonschema.Resolved // nil if the schema cannot be used here
+	check func() *jsonschema.Resolved // nil if Hob cannot use the schema to validate arguments
 }
 
 func newTool(s *server, p *pin) *foreignTool {
@@ -42,7 +42,7 @@ func newTool(s *server, p *pin) *foreignTool {
 		Name: s.cfg.Name + tools.ForeignSeparator + p.spec.Name, Category: Category, Description: p.spec.Description, Effects: effectsOf(s.cfg, p.spec),
 		Foreign: true, Remote: passesOn(s.cfg), Timeout: s.cfg.Timeout.Duration + modernTimeout + connectTimeout + listTimeout, Schema: func() json.RawMessage { return p.spec.Schema },
 	}}
-	if p.spec.Kind == listKind { // the call sends nothing that the model chose
+	if p.spec.Kind == listKind { // the call sends no data that the model chose
 		t.spec.Effects, t.spec.Remote = tools.Read, false
 	}
 	if t.spec.Description == "" {
@@ -63,8 +63,9 @@ func newTool(s *server, p *pin) *foreignTool {
 }
 
 // passesOn reports whether a server may send the arguments of calls elsewhere, although the user
-// declares the tool as read. A sandboxed program without network cannot. A program without a sandbox
-// is believed, because it can already read and send the files of the user, who trusts it.
+// declares the tool as read. A sandboxed program without network access cannot send them. For a
+// program without a sandbox, Hob believes the declaration, because it can already read and send the
+// files of the user, who trusts it.
 func passesOn(c config.MCPServer) bool { return c.Command == "" || c.Sandbox && c.Network }
 
 // effectsOf returns the effects of a tool that the user configured, or the default.
@@ -122,7 +123,7 @@ func (t *foreignTool) Check(args json.RawMessage) error {
 }
 
 func (t *foreignTool) heldError() error {
-	return tools.Errorf(tools.PolicyDenied, "%s has changed since it was first seen and is held back; the user can compare it with hob mcp tools %s, and accept it with: hob mcp trust %s",
+	return tools.Errorf(tools.PolicyDenied, "%s has changed since Hob first saw this tool, so it is held back; the user can see the change with hob mcp tools %s, and accept it with: hob mcp trust %s",
 		tools.Clean(t.spec.Name), tools.Clean(t.s.cfg.Name), tools.Clean(t.s.cfg.Name))
 }
 
@@ -131,7 +132,7 @@ func (t *foreignTool) Call(ctx context.Context, c tools.Call) (tools.Result, err
 	return t.callServer(ctx, c, &callRound{}, func() {})
 }
 
-// callServer makes a call that may give the answers in r. It calls begin before it sends the call.
+// callServer makes a call that may send the answers in r. It calls begin before it sends the call.
 func (t *foreignTool) callServer(ctx context.Context, c tools.Call, r *callRound, begin func()) (tools.Result, error) {
 	ses, err := t.s.connectServer(ctx)
 	if err != nil {
@@ -194,7 +195,7 @@ func (t *foreignTool) callError(ctx context.Context, err error) error {
 		return tools.Errorf(tools.Failed, "%s: the MCP server %s refused the call: %w", name, server, login)
 	}
 	code := tools.OutcomeUnknown
-	unknown := "; it is unknown whether it took effect, so check before you repeat it"
+	unknown := "; it is unknown whether the call took effect, so check before you repeat it"
 	if t.spec.Effects.ReadOnly() {
 		code, unknown = tools.Failed, ""
 	}
@@ -263,7 +264,7 @@ const (
 	maxPicture  = 8 << 20 // bytes
 )
 
-// resultOf converts a result. All of it is untrusted.
+// resultOf converts a result. The complete result is untrusted.
 func (t *foreignTool) resultOf(c tools.Call, res *mcp.CallToolResult) (tools.Result, error) {
 	var b strings.Builder
 	pictures := 0
@@ -344,7 +345,7 @@ func contentText(part mcp.Content) string {
 	return "(content of an unknown kind)"
 }
 
-// startedAt returns when the connection began, or the zero time.
+// startedAt returns the start time of the connection, or the zero time if there is none.
 func (ses *session) startedAt() time.Time {
 	if ses == nil {
 		return time.Time{}

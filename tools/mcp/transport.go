@@ -61,7 +61,7 @@ type process struct {
 func (s *server) startProcess(ctx context.Context) (*process, error) {
 	key := "mcp.servers." + s.cfg.Name
 	if s.m.opt.Runner == nil {
-		return nil, errors.New("programs cannot be started here; use the running Hob")
+		return nil, errors.New("this command cannot start programs; use the running Hob")
 	}
 	home := filepath.Join(s.m.opt.Dir, s.cfg.Name)
 	if err := os.MkdirAll(home, 0o700); err != nil {
@@ -81,7 +81,7 @@ func (s *server) startProcess(ctx context.Context) (*process, error) {
 	})
 	switch {
 	case errors.Is(err, command.ErrNotFound):
-		return nil, fmt.Errorf("%w; install it, or set %s.command to its full path", err, key)
+		return nil, fmt.Errorf("%w; install the program, or set %s.command to its full path", err, key)
 	case errors.Is(err, command.ErrNoSandbox):
 		return nil, fmt.Errorf("not started without a sandbox: %w; or trust the program and set %s.sandbox = false", err, key)
 	case err != nil:
@@ -126,7 +126,7 @@ func (p *process) endProgram() {
 	}()
 	select {
 	case <-done:
-	case <-time.After(patience): // a process that left the tree holds the output open
+	case <-time.After(patience): // a process that left the process tree keeps the output open
 	}
 	_ = p.out.Close()
 }
@@ -157,7 +157,7 @@ type messageReader struct {
 	r    *bufio.Reader
 	logs *logRing
 	rest []byte // rest of the current line
-	open bool   // whether a line was only read in part
+	open bool   // true if only a part of the line was read
 
 	mu    sync.Mutex
 	stray int
@@ -190,7 +190,7 @@ func (m *messageReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// skipLine logs a line that is not a message, and reads the rest of it.
+// skipLine logs a line that is not a message, and reads the rest of the line.
 func (m *messageReader) skipLine(text string, more bool) error {
 	m.open = false
 	if text != "" {
@@ -225,7 +225,7 @@ type seenStatus struct {
 
 	mu     sync.Mutex
 	status int
-	login  bool // whether a request needed (another) token
+	login  bool // true if a request failed because of a missing or rejected token
 }
 
 // RoundTrip implements http.RoundTripper.

@@ -4,7 +4,7 @@
 //
 // A document is hostile: its size, depth and texts are limited, references are resolved only inside
 // it, and it cannot choose where requests go. All requests go to the base URL that the user
-// configured, with the secrets that the user configured; arguments cannot set those.
+// configured, with the secrets that the user configured; arguments cannot set the secrets.
 package openapi
 
 import (
@@ -38,7 +38,7 @@ type Operation struct {
 	Name        string
 	Method      string // in upper case
 	Path        string // with placeholders: /pets/{id}
-	Description string // begins with the method and the path, so that a change of them is a change
+	Description string // begins with the method and the path, so that a change of either changes the description
 	Schema      json.RawMessage
 	Parameters  []Parameter
 	BodyType    string // media type of the argument "body"; "" means that there is no body
@@ -55,7 +55,8 @@ type Parameter struct {
 // ReadOnly reports whether the method only reads (RFC 9110, section 9.2.1).
 func (o Operation) ReadOnly() bool { return o.Method == http.MethodGet || o.Method == http.MethodHead }
 
-// Reserved names what only the configuration may set, in lower case.
+// Reserved lists the headers and query parameters that only the configuration may set, in lower
+// case.
 type Reserved struct{ Headers, Query []string }
 
 // object is a JSON object.
@@ -67,8 +68,8 @@ type document struct {
 	nodes int // schema nodes that may still be converted
 }
 
-// Parse returns the operations of a document in JSON or YAML, by path and method. The operations
-// that cannot be used are in skipped, with the reason, by name.
+// Parse returns the operations of a document in JSON or YAML, sorted by path and method. skipped
+// contains the reasons why other operations cannot be used, keyed by their names.
 func Parse(text []byte, reserved Reserved) (list []Operation, skipped map[string]string, err error) {
 	root, err := decodeDocument(text)
 	if err != nil {
@@ -129,7 +130,7 @@ func decodeDocument(text []byte) (object, error) {
 	return o, nil
 }
 
-// maxDepth is the nesting at which a document is cut.
+// maxDepth is the nesting depth at which a document is truncated.
 const maxDepth = 100
 
 // normalizeYAML returns a value of YAML with the types of JSON.
@@ -162,7 +163,8 @@ func normalizeYAML(v any, depth int) any {
 	return fmt.Sprint(v) // a date
 }
 
-// resolveObject returns the object at a place, after at most 10 references inside the document.
+// resolveObject returns v or, if v is a reference inside the document, its target. It follows at
+// most 10 references, and returns nil if the result is not an object.
 func (d *document) resolveObject(v any) object {
 	for range 10 {
 		o, ok := v.(object)
@@ -197,7 +199,7 @@ func (d *document) lookupReference(ref string) any {
 
 var nameRuns = lazyregexp.New(`[^A-Za-z0-9_.-]+`)
 
-// operationName returns the operationId, or a name made of the method and the path.
+// operationName returns the operationId, or a name built from the method and the path.
 func operationName(raw object, method, path string) string {
 	id, _ := raw["operationId"].(string)
 	name := strings.Trim(nameRuns.ReplaceAllString(cmp.Or(id, method+path), "_"), "_")
@@ -240,7 +242,7 @@ func (d *document) readOperation(o *Operation, item, raw object, reserved Reserv
 	return err
 }
 
-// arguments are the arguments of an operation.
+// arguments collects the arguments of an operation.
 type arguments struct {
 	properties object
 	required   []any
@@ -255,8 +257,8 @@ func pathPlaceholders(path string) (out []string) {
 	return out
 }
 
-// readParameters reads the parameters of the path and of the operation; those of the operation
-// replace others with the same name and place.
+// readParameters reads the parameters of the path and of the operation; a parameter of the
+// operation replaces a parameter of the path with the same name and location.
 func (d *document) readParameters(o *Operation, from []object, reserved Reserved, out *arguments) error {
 	byKey, order := map[string]object{}, []string{}
 	for _, f := range from {
@@ -334,7 +336,7 @@ func isReserved(in, name string, own Reserved) bool {
 	return false
 }
 
-// readBody reads the request body. The media types that Hob can send, in order of preference:
+// Media types of request bodies that Hob can send, in order of preference.
 const (
 	jsonType = "application/json"
 	formType = "application/x-www-form-urlencoded"

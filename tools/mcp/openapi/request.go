@@ -26,7 +26,7 @@ const (
 	maxURL      = 8_000
 )
 
-// Target is where the requests of a document go.
+// Target contains the address, the client and the secrets for the requests of a document.
 type Target struct {
 	Base *url.URL
 	// Client follows no redirects.
@@ -36,7 +36,8 @@ type Target struct {
 }
 
 // Call sends the request of an operation and returns the response as text. The arguments are valid
-// according to the operation's schema. An error of the service is an error.
+// according to the operation's schema. If the service answers with an error status, Call returns an
+// error.
 func (t Target) Call(ctx context.Context, o Operation, args map[string]any) (string, error) {
 	r, err := t.buildRequest(ctx, o, args)
 	if err != nil {
@@ -44,7 +45,7 @@ func (t Target) Call(ctx context.Context, o Operation, args map[string]any) (str
 	}
 	resp, err := t.Client.Do(r)
 	if err != nil {
-		if ue, ok := errors.AsType[*url.Error](err); ok { // its text contains the address, which may contain a secret
+		if ue, ok := errors.AsType[*url.Error](err); ok { // the text of ue contains the address, which may contain a secret
 			err = ue.Err
 		}
 		unknown := ""
@@ -68,7 +69,7 @@ func (t Target) Call(ctx context.Context, o Operation, args map[string]any) (str
 	return cmp.Or(text, fmt.Sprintf("HTTP %d, no content", resp.StatusCode)), nil
 }
 
-// buildRequest returns the request of a call. It goes below the base URL.
+// buildRequest returns the request of a call. Its address is below the base URL.
 func (t Target) buildRequest(ctx context.Context, o Operation, args map[string]any) (*http.Request, error) {
 	path, query, header := o.Path, url.Values{}, http.Header{}
 	for _, p := range o.Parameters {

@@ -18,7 +18,7 @@ const (
 
 // convertSchema returns the JSON Schema of an OpenAPI schema with its references resolved. It keeps
 // only keywords that help to write arguments. Where the document is cyclic, too deep or too large,
-// any value is accepted: the service validates it.
+// the schema accepts any value, because the service validates it.
 func (d *document) convertSchema(v any, depth int, seen []string) object {
 	in, ok := v.(object)
 	if d.nodes--; !ok || depth > maxSchemaDepth || d.nodes < 0 {
@@ -75,7 +75,7 @@ func (d *document) convertSchema(v any, depth int, seen []string) object {
 			parts = append(parts, d.convertSchema(x, depth+1, seen))
 		}
 		if key == "oneOf" {
-			key = "anyOf" // alternatives that were cut may overlap
+			key = "anyOf" // truncated alternatives may overlap
 		}
 		out[key] = parts
 	}

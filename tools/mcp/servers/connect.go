@@ -16,7 +16,7 @@ import (
 
 // ConnectDeps are the dependencies of the tool. Without Config, the tool is omitted.
 type ConnectDeps struct {
-	// Config returns the configuration in the file now.
+	// Config returns the current configuration in the file.
 	Config func() *config.Config
 	// Asked reports whether the user was asked before to approve a call of a tool whose arguments
 	// match. Open and approved requests of the event do not count.
@@ -56,7 +56,7 @@ func ConnectTool(d ConnectDeps) []tools.Tool {
 	})}
 }
 
-// serviceWords lists the names of the services, not those of local helpers.
+// serviceWords lists the names of the services. It omits servers that only work on this machine.
 func serviceWords() (out []string) {
 	for _, k := range knownList() {
 		if k.URL != "" || k.Secret != nil {
@@ -82,7 +82,8 @@ func unknownService(s string) error {
 	return tools.Errorf(tools.NotFound, "%q is not a service that Hob knows; tell the user that hob mcp add NAME URL connects any MCP server", tools.Clean(textnorm.Ellipsize(s, 60)))
 }
 
-// assessConnect refuses services that are unknown or connected, and a question that was asked before.
+// assessConnect refuses a call if the service is unknown or already connected, or if the user was
+// asked before.
 func (d ConnectDeps) assessConnect(ctx context.Context, in connectIn) tools.CallAssessment {
 	k, ok := findService(in.Service)
 	if !ok {

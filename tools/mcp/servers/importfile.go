@@ -44,8 +44,8 @@ type fileInput struct {
 	Description string `json:"description"`
 }
 
-// importFile has the places at which the programs keep their servers. Sections that are not about
-// servers are ignored.
+// importFile has the sections in which the programs store their servers. Sections that are not
+// about servers are ignored.
 type importFile struct {
 	MCPServers map[string]json.RawMessage `json:"mcpServers"` // Claude, Cursor
 	Servers    map[string]json.RawMessage `json:"servers"`    // VS Code: mcp.json
@@ -59,7 +59,7 @@ type importFile struct {
 	} `json:"projects"`
 }
 
-// Env resolves what a file refers to.
+// Env resolves the variables and folders that a file refers to.
 type Env struct {
 	Home string
 	// Lookup returns a variable of the environment.
@@ -72,8 +72,8 @@ type Imported struct {
 	Err error
 }
 
-// Parse reads a file of Claude, VS Code or Cursor. It returns the servers by name; a server that
-// cannot be added has an error and does not affect the others.
+// Parse reads a file of Claude, VS Code or Cursor. It returns the servers sorted by name. A server
+// that cannot be added has an error and does not affect other servers.
 func Parse(text []byte, env Env) ([]Imported, error) {
 	if len(text) > MaxFile {
 		return nil, errors.New("the file is larger than 4 MB")
@@ -103,7 +103,7 @@ func Parse(text []byte, env Env) ([]Imported, error) {
 	}
 	switch {
 	case len(found) == 0:
-		return nil, errors.New(`the file contains no MCP servers; Claude and Cursor keep them in "mcpServers", VS Code in "servers"`)
+		return nil, errors.New(`the file contains no MCP servers; Claude and Cursor store servers in "mcpServers", VS Code in "servers"`)
 	case len(found) > maxServers:
 		return nil, fmt.Errorf("the file contains %d servers, at most %d are allowed", len(found), maxServers)
 	}
@@ -154,7 +154,7 @@ func (c *converter) convertServer(name string, raw json.RawMessage) (Server, err
 		return Server{}, err
 	}
 	s.URL = cmp.Or(in.URL, in.ServerURL)
-	if placeholder.MatchString(s.URL) { // a variable may hold a secret
+	if placeholder.MatchString(s.URL) { // a variable may contain a secret
 		return Server{}, errors.New("its address contains a variable; add the server with hob mcp add NAME URL")
 	}
 	if s.Cwd, err = c.plainText(in.Cwd); err != nil {
@@ -171,7 +171,7 @@ func (c *converter) convertServer(name string, raw json.RawMessage) (Server, err
 		s.URL = ""
 	}
 	if in.Type == "sse" {
-		s.Notes = append(s.Notes, "the file uses the old SSE transport, which Hob does not speak; if it fails, ask the service for its streamable HTTP address")
+		s.Notes = append(s.Notes, "the file uses the old SSE transport, which Hob does not support; if the connection fails, use the service's streamable HTTP address")
 	}
 	if in.EnvFile != "" {
 		s.Notes = append(s.Notes, "variables of its envFile are not read; set them in [mcp.servers."+name+".env]")
@@ -244,7 +244,8 @@ func (c *converter) plainText(s string) (string, error) {
 var placeholder = lazyregexp.New(`\$\{([^{}]*)\}`)
 
 // expandText replaces placeholders. A value that only the user knows becomes a hint if secret is
-// true, and an error otherwise. A value that consists of one variable stays a reference to it.
+// true, and an error otherwise. A value that consists of one variable remains a reference to the
+// variable.
 func (c *converter) expandText(s string, secret bool) (string, error) {
 	if m := placeholder.FindStringSubmatch(s); secret && m != nil && m[0] == s {
 		if name, ok := envName(m[1]); ok {
@@ -283,7 +284,7 @@ func (c *converter) expandText(s string, secret bool) (string, error) {
 			fail = fmt.Errorf("the variable %s is not set; set the variable and import again", name)
 			return ""
 		}
-		fail = fmt.Errorf("it depends on %s, which Hob does not know; add the server with hob mcp add", textnorm.Ellipsize(m, 60))
+		fail = fmt.Errorf("a value depends on %s, which Hob does not know; add the server with hob mcp add", textnorm.Ellipsize(m, 60))
 		return ""
 	})
 	return out, fail

@@ -22,7 +22,7 @@ type Known struct {
 	Words   []string          `toml:"words"`  // other names of the service, in lower case
 	URL     string            `toml:"url"`
 	Command string            `toml:"command"`
-	Args    []string          `toml:"args"`   // {folder} stands for a folder that the user chooses
+	Args    []string          `toml:"args"`   // {folder} is a placeholder for a folder that the user chooses
 	OAuth   bool              `toml:"oauth"`  // the user signs in with `hob mcp login`
 	Secret  *KnownSecret      `toml:"secret"` // nil if none is needed
 	Effects map[string]string `toml:"effects"`
@@ -34,13 +34,13 @@ type KnownSecret struct {
 	Header string `toml:"header"` // or header of the requests that contains the secret
 	Prefix string `toml:"prefix"` // text before the secret, such as "Bearer "
 	Label  string `toml:"label"`
-	Page   string `toml:"page"` // where the user gets it
+	Page   string `toml:"page"` // page on which the user gets the secret
 }
 
-// Folder stands for a folder in the arguments of a known server.
+// Folder is the placeholder for a folder in the arguments of a known server.
 const Folder = "{folder}"
 
-// List returns the known servers, by name.
+// List returns the known servers, sorted by name.
 func List() []Known { return slices.Clone(knownList()) }
 
 // Find returns the known server called name.
@@ -76,9 +76,9 @@ var knownList = sync.OnceValue(func() []Known {
 // NeedsFolder reports whether the user must choose a folder.
 func (k Known) NeedsFolder() bool { return slices.Contains(k.Args, Folder) }
 
-// Server returns the server to add under a name. secret is the secret or a reference to it; without
-// one, the server is added with a reference to a secret that the user stores later. A reference
-// must include the prefix of the secret, such as "Bearer ".
+// Server returns the server to add under a name. secret is the secret or a reference to it; if it
+// is empty, the server is added with a reference to a secret that the user stores later. A
+// reference must include the prefix of the secret, such as "Bearer ".
 func (k Known) Server(name, secret string, isReference bool, folders []string) Server {
 	s := Server{Name: name, URL: k.URL, Command: k.Command, Effects: k.Effects, Folders: folders, Notes: []string{k.Advice}}
 	for _, a := range k.Args {

@@ -1,7 +1,7 @@
 // Package servers prepares [mcp.servers.NAME] sections: it knows some well-known MCP servers (the
 // files in known), reads the MCP configuration of Claude, VS Code and Cursor, and returns the
 // configuration values of a server. Secrets never become configuration values, only references to
-// them. The package starts no server and asks nothing; cmd/hob calls it.
+// them. The package starts no server and does not ask the user; cmd/hob calls it.
 package servers
 
 import (
@@ -30,9 +30,9 @@ type Server struct {
 	Args    []string
 	Cwd     string
 	Folders []string          // folders that the sandboxed program may change
-	Env     map[string]string // values, secrets in plain text, or references
+	Env     map[string]string // plain values, secrets in plain text, or references to secrets
 	Headers map[string]string
-	Effects map[string]string // by tool
+	Effects map[string]string // keyed by tool
 	Off     bool              // added, but not enabled
 	// Missing lists the variables and headers whose secret is unknown, with a hint for the user.
 	Missing map[string]string
@@ -44,7 +44,7 @@ type Server struct {
 type Secret struct {
 	Name  string // name of the stored secret
 	Value string // "" if only the user knows it
-	Hint  string // what the user must store; for an empty Value
+	Hint  string // what the user must store if Value is ""
 }
 
 // SecretName returns the name of the stored secret for a variable or header of a server.
@@ -110,17 +110,18 @@ func encodeTOML(v any) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil { // text and lists of text always encode
+	if err := enc.Encode(v); err != nil { // text and lists of text can always be encoded
 		panic(err)
 	}
 	return strings.TrimSpace(b.String())
 }
 
-// plainSetting matches values that are no secrets: paths, addresses, numbers, switches, versions,
+// plainSetting matches values that are not secrets: paths, addresses, numbers, switches, versions,
 // and short lower-case words.
 var plainSetting = lazyregexp.New(`^([~/.][^\s]*|[A-Za-z]:\\[^\s]*|https?://[^\s@?]*|[0-9.,:-]+|true|false|yes|no|on|off|[a-z][a-z_-]{0,15}|[a-z]{2}[-_][A-Z]{2})$`)
 
-// looksSecret reports whether a variable or header should be stored as a secret. In doubt it should.
+// looksSecret reports whether a variable or header should be stored as a secret. It returns true in
+// case of doubt.
 func looksSecret(key, value string) bool {
 	k := strings.ToLower(key)
 	for _, part := range []string{"key", "token", "secret", "pass", "auth", "cookie", "cred", "dsn", "session"} {
@@ -131,13 +132,13 @@ func looksSecret(key, value string) bool {
 	return !plainSetting.MatchString(value) || redact.Shapes(value) != value
 }
 
-// secretFlag matches flags that take a secret.
+// secretFlag matches command-line flags whose value is a secret.
 var secretFlag = lazyregexp.New(`(?i)^--?[a-z0-9_-]*(api[-_]?key|token|secret|passw|auth|cookie|cred|connection[-_]?string)[a-z0-9_-]*(=|$)`)
 
 // checkArguments refuses secrets in arguments and addresses, because config.toml and the process
 // list would show them.
 func (s Server) checkArguments() error {
-	remedy := "remove it and pass it as a variable (--env NAME=keychain:SECRET) or header (--header NAME=keychain:SECRET)"
+	remedy := "remove the secret and pass it as a variable (--env NAME=keychain:SECRET) or header (--header NAME=keychain:SECRET)"
 	for i, a := range s.Args {
 		flag := secretFlag.FindString(a)
 		next := i+1 < len(s.Args) && !strings.HasPrefix(s.Args[i+1], "-")
