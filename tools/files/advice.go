@@ -38,7 +38,7 @@ func (f *Files) refuseOutside(abs, folder, why string) error {
 		}
 		msg += "; allowed: " + strings.Join(shown, ", ")
 	}
-	remedy := "use a file in an allowed folder, or copy the file there"
+	remedy := "use a file in an allowed folder, or copy the file to an allowed folder"
 	if list := f.allowedWith(folder); list != "" && why == "" {
 		remedy = "allow exactly this folder with: hob config set files.allowed '" + list + "'"
 	}

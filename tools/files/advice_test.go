@@ -36,7 +36,7 @@ func remedyOf(t *testing.T, err error) (remedy string, protected bool) {
 	return e.Remedy, errors.Is(err, ErrProtected)
 }
 
-// The advice of a refusal names the folder that the call needs and no other.
+// The advice of a refusal names only the folder that the call needs.
 func TestReview11_AdviceNamesExactlyTheNeededFolder(t *testing.T) {
 	b := newBench(t, nil)
 	b.put("Downloads/a.txt", "a")
@@ -77,8 +77,8 @@ func TestReview11_AdviceNamesExactlyTheNeededFolder(t *testing.T) {
 	}
 }
 
-// The refusal of a protected path never says how to allow it, whichever name leads to the
-// path.
+// The refusal of a protected path never says how to allow the path, regardless of the name under
+// which it was requested.
 func TestReview10_RefusalNeverAdvisesProtectedPlace(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(".ssh/id_ed25519", "key")

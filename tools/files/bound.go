@@ -87,7 +87,7 @@ func (s *openPath) folderDigest(ctx context.Context) string {
 		info, err := d.Info()
 		if err != nil {
 			fmt.Fprintf(h, "%q gone\n", path)
-			return nil //nolint:nilerr // an entry that has just been removed is part of the state
+			return nil //nolint:nilerr // the digest also covers an entry that has just been removed
 		}
 		size := info.Size()
 		if d.IsDir() {
@@ -123,7 +123,7 @@ func (s *openPath) guardedRepository() error {
 // holdsProtected returns an error if a folder to be moved contains a protected location.
 func (s *openPath) holdsProtected() error {
 	if place := s.f.places.ProtectedInside(s.abs); place != "" {
-		return protectedPathError(s.errorLabel(), s.f.displayPath(place)+" is in it")
+		return protectedPathError(s.errorLabel(), "the folder contains "+s.f.displayPath(place))
 	}
 	return s.guardedRepository()
 }

@@ -83,7 +83,7 @@ func (c untrustedMove) untrustedMoveNote(s *openPath) string {
 	if !c {
 		return ""
 	}
-	return fmt.Sprintf(" Its text still counts as untrusted. To vouch for it, run: hob file trust %q", s.displayName())
+	return fmt.Sprintf(" Its text still counts as untrusted. To vouch for the text, run: hob file trust %q", s.displayName())
 }
 
 // carryMarks records, before a move, which items will be untrusted at the destination: marked

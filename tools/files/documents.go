@@ -17,7 +17,7 @@ import (
 // Document is a complete file with the provenance of its text.
 type Document struct {
 	Path     string // absolute, links resolved
-	Hidden   bool   // the file is hidden, or a folder above it within the allowed folder is
+	Hidden   bool   // the file is hidden, or is in a hidden folder within the allowed folder
 	Size     int64
 	Modified time.Time
 }

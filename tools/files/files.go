@@ -2,10 +2,10 @@
 // search_files, move_file and trash_file.
 //
 // The tools access only the allowed folders. A path is resolved component by component below an
-// os.Root, including links. Then the parent folder is opened through the same components. If one of
-// them has become a link in the meantime, the call fails. All work uses the handle of the parent
-// folder. Locations that contain keys or start programs cannot be read or written, even inside an
-// allowed folder. The guard decides whether a call needs approval.
+// os.Root, including links. Then the parent folder is opened through the same components. If a
+// component has become a link in the meantime, the call fails. All file operations use the handle
+// of the parent folder. Locations that contain keys or start programs cannot be read or written,
+// even inside an allowed folder. The guard decides whether a call needs approval.
 package files
 
 import (
@@ -85,7 +85,7 @@ func New(opt Options) (*Files, error) {
 	if opt.Trash == nil {
 		can, err := trash.New(trash.Options{Home: opt.Home})
 		if err != nil {
-			return nil, fmt.Errorf("files: %w", err)
+			return nil, fmt.Errorf("files: open the trash: %w", err)
 		}
 		opt.Trash = can
 	}

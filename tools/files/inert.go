@@ -32,8 +32,8 @@ func isInertPath(s *openPath) bool {
 
 // judgeWrite decides whether a write may create a document in the drop folder without approval. If
 // the conversation contains untrusted text, the document is rendered under a name that Hob chooses
-// (see runDrop), and Exact binds the call to this. A folder whose files count as the owner's own
-// words is never a drop folder.
+// (see runDrop), and Exact binds the call to this form. A folder whose files count as the owner's
+// own words is never a drop folder.
 func (f *Files) judgeWrite(ctx context.Context, in writeIn) tools.CallAssessment {
 	p, err := f.Inspect(in.Path)
 	if err != nil || !p.Drop || !p.Inert || p.Trusted || p.Exists || in.Append || strings.HasSuffix(in.Path, "/") {
@@ -53,8 +53,8 @@ const newFileMark = "new file "
 
 func newFile(abs string) string { return newFileMark + abs }
 
-// asJudged returns an error if a new file was approved but the write would go elsewhere or
-// overwrite a file.
+// asJudged returns an error if the approval is for a new file, but the write would create a file at
+// another path or overwrite a file.
 func (f *Files) asJudged(s *openPath, exact string) error {
 	if !strings.HasPrefix(exact, newFileMark) || s.info == nil && exact == newFile(s.abs) {
 		return nil

@@ -79,7 +79,8 @@ func TestInertWrites(t *testing.T) {
 	}
 }
 
-// Between the guard's look and the write something may come to the place.
+// Another program may create a file or a link at the path between the guard's assessment and the
+// write.
 func TestAnInertWriteIsHeldToItsWord(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Drop = "~/Documents/Hob" })
 	b.put("Documents/Hob/keep.txt", "x")

@@ -127,8 +127,8 @@ func TestDropFolderIsMade(t *testing.T) {
 	}
 }
 
-// A file in a hidden folder is hidden even if its own name is not; a folder that the owner
-// allowed by name is not hidden.
+// A file in a hidden folder is hidden even if its own name is not; a hidden folder that
+// files.allowed names does not count as hidden.
 func TestADocumentIsHidden(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Allowed = []string{"~/Documents", "~/.plans"} })
 	for rel, want := range map[string]bool{

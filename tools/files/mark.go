@@ -20,9 +20,9 @@ import (
 // because of its path. Copies and renamed files are untrusted because of their digest. If the
 // column name is set, only the name of the file is untrusted.
 //
-// outside_trees are folders in which everything is untrusted: a folder that was moved as a whole,
-// and, while a command runs, the trusted folders, with the id of the call. vouched_contents are
-// contents for which the owner vouched.
+// outside_trees lists folders whose complete content is untrusted: folders that were moved into a
+// trusted folder and, while a command runs, the trusted folders with the id of the call.
+// vouched_contents are contents for which the owner vouched.
 func Migrations() []store.MigrationSet {
 	return []store.MigrationSet{{Owner: "files", Steps: []string{`
 CREATE TABLE outside_paths (path TEXT PRIMARY KEY, list TEXT NOT NULL, name INTEGER NOT NULL) WITHOUT ROWID;
@@ -33,8 +33,8 @@ CREATE TABLE vouched_contents (digest TEXT PRIMARY KEY, at INTEGER NOT NULL) WIT
 `}}}
 }
 
-// provenanceMarks reads and writes the tables of this package. Without a store no marks are stored,
-// and no folder may be trusted.
+// provenanceMarks reads and writes the tables of this package. Without a store, no marks are
+// recorded, and no folder may be trusted.
 type provenanceMarks struct{ st *store.Store }
 
 // markContent durably records that a path will contain untrusted content. Call it before writing
@@ -113,7 +113,7 @@ func (m provenanceMarks) clearReplaced(ctx context.Context, path string, former 
 	})
 }
 
-// moveMarks moves the marks of a path and of everything below it. It first copies the marks, and
+// moveMarks moves the marks of a path and of all paths below it. It first copies the marks, and
 // done removes the originals, so that no mark is missing in between.
 func (m provenanceMarks) moveMarks(ctx context.Context, from, to string) (done func() error, err error) {
 	if _, any, err := m.treeOrigins(ctx, from); err != nil || !any {
@@ -134,7 +134,7 @@ func (m provenanceMarks) moveMarks(ctx context.Context, from, to string) (done f
 	return func() error { return m.dropTree(ctx, from) }, err
 }
 
-// dropTree removes the marks of a path and of everything below it, except the marks of running
+// dropTree removes the marks of a path and of all paths below it, except the marks of running
 // commands.
 func (m provenanceMarks) dropTree(ctx context.Context, path string) error {
 	path = markKey(path)
@@ -165,7 +165,7 @@ func (m provenanceMarks) contentOrigins(ctx context.Context, path string) ([]pro
 	return m.enclosingTreeOrigins(ctx, path)
 }
 
-// copyOf returns the origins of content, independent of its path.
+// copyOf returns the origins that are recorded for content under any path.
 func (m provenanceMarks) copyOf(ctx context.Context, content []byte) ([]provenance.Origin, bool, error) {
 	return m.copyOfSum(ctx, contentDigest(content))
 }
@@ -174,7 +174,7 @@ func (m provenanceMarks) copyOfSum(ctx context.Context, sum string) ([]provenanc
 	return m.queryOrigins(ctx, `SELECT list FROM outside_contents WHERE digest = ? AND digest NOT IN (SELECT digest FROM vouched_contents)`, sum)
 }
 
-// treeOrigins returns the origins of everything at or below a path, including names.
+// treeOrigins returns the origins of the contents and names at or below a path.
 func (m provenanceMarks) treeOrigins(ctx context.Context, path string) ([]provenance.Origin, bool, error) {
 	low, high := descendantRange(markKey(path))
 	list, found, err := m.queryOrigins(ctx, `SELECT list FROM outside_paths WHERE path = ?1 OR path >= ?2 AND path < ?3
@@ -261,7 +261,7 @@ func (f *Files) markWrite(ctx context.Context, c tools.Call, s *openPath, in wri
 	list := c.Origins
 	if !provenance.Worst(c.Provenance).Tainted() {
 		known, marked, err := f.marks.contentOrigins(ctx, s.abs)
-		if err != nil || !marked || !in.Append { // see overwritten
+		if err != nil || !marked || !in.Append { // clearOverwritten handles a replaced file
 			return err
 		}
 		list = known // the earlier content remains in the file

@@ -12,7 +12,7 @@ import (
 	"hob/tools"
 )
 
-// What Hob writes with untrusted text in the context is untrusted when it is read again:
+// A file that Hob writes with untrusted text in the context is untrusted when it is read again:
 // from a trusted folder, under another name, as a copy, in a list, and after undo and redo.
 func TestWhatWasWrittenFromOutsideStaysOutside(t *testing.T) {
 	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), Migrations(), store.Options{})

@@ -93,7 +93,7 @@ func (f *Files) runMove(ctx context.Context, c tools.Call, in moveIn) (tools.Res
 }
 
 // checkRemovable checks whether an item may be moved or put in the trash. done is the participle of
-// that action for the error message.
+// the action for the error message, such as "moved".
 func (f *Files) checkRemovable(s *openPath, done string) error {
 	switch {
 	case s.info == nil:
@@ -101,7 +101,7 @@ func (f *Files) checkRemovable(s *openPath, done string) error {
 	case s.rel == ".":
 		return tools.Errorf(tools.PolicyDenied, "%s is itself an allowed folder and cannot be %s", s.errorLabel(), tools.Clean(done))
 	case s.linked:
-		return tools.Errorf(tools.Unsupported, "this is a link to %s and cannot be %s; name the file itself", s.errorLabel(), tools.Clean(done))
+		return tools.Errorf(tools.Unsupported, "%s is a link and cannot be %s; name the file that the link points to", s.errorLabel(), tools.Clean(done))
 	case !s.info.IsDir() && !s.info.Mode().IsRegular():
 		return specialFileError(s.errorLabel())
 	}
@@ -141,8 +141,8 @@ func (f *Files) resolveDestination(from *openPath, path string) (*openPath, erro
 	return to, nil
 }
 
-// movePath renames from to to. Untrusted items remain untrusted at the destination. It completes u:
-// Own becomes the digest of a trusted item.
+// movePath renames from to to. Untrusted items remain untrusted at the destination. It sets u.Own
+// to the digest of a trusted item.
 func (f *Files) movePath(ctx context.Context, from, to *openPath, u *moveUndo) (marked untrustedMove, err error) {
 	src, _, err := from.openParent(false)
 	if err != nil {
@@ -185,7 +185,7 @@ func (f *Files) moveAcrossDevices(ctx context.Context, from *openPath, src *os.R
 	if from.info.IsDir() {
 		return &tools.Error{
 			Code: tools.Unsupported, Source: provenance.Tool, Message: from.displayName() + " is a folder, and " + to.displayName() + " is on another file system",
-			Remedy: "move its files one by one",
+			Remedy: "move the files in the folder one by one",
 		}
 	}
 	_, old := from.dirName()
@@ -261,7 +261,7 @@ func (f *Files) undoMove(ctx context.Context, data json.RawMessage) (string, err
 	}
 	defer back.Close()
 	if back.info != nil {
-		return "", tools.Errorf(tools.Conflict, "%s now holds another file; undo would overwrite it", back.errorLabel())
+		return "", tools.Errorf(tools.Conflict, "another file now exists at %s; undo would overwrite that file", back.errorLabel())
 	}
 	made := u.Made
 	marked, err := f.movePath(ctx, now, back, &u)

@@ -205,7 +205,7 @@ func checkComponent(c string) bool {
 }
 
 // Watchable returns an error if a folder that the owner named must not be watched. All folders
-// except protected ones may be watched, including folders outside the allowed ones.
+// except protected folders may be watched, including folders outside the allowed folders.
 func (f *Files) Watchable(path string) error {
 	abs, err := f.expandHome(path)
 	if err != nil {

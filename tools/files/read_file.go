@@ -79,7 +79,7 @@ func (f *Files) runRead(ctx context.Context, _ tools.Call, in readIn) (tools.Res
 	return r, err
 }
 
-// selectLines returns the requested lines. It adds a note if they are not the whole file.
+// selectLines returns the requested lines. It adds a note if the result is not the complete file.
 func selectLines(text, note string, in readIn, out *readOut) (string, error) {
 	lines := strings.SplitAfter(text, "\n")
 	if lines[len(lines)-1] == "" {

@@ -13,7 +13,7 @@ import (
 
 // Files that Hob writes to the drop folder without approval are rendered: the text of a document or
 // the cells of a table are encoded again, so that a program that opens, indexes or reads the file
-// finds nothing to download, calculate or follow.
+// finds no content to download, calculate or follow.
 
 // Limits of rendering. Larger content needs approval.
 const (
@@ -102,8 +102,8 @@ func renderText(s string) string {
 	return strings.TrimRight(s, "\n") + "\n"
 }
 
-// markdownSigns escapes the inline markup characters of Markdown and its dialects, except those
-// of emphasis. Headings, lists and table pipes are kept.
+// markdownSigns escapes the inline markup characters of Markdown and its dialects, except the
+// characters for emphasis. Headings, lists and table pipes are kept.
 var markdownSigns = strings.NewReplacer(
 	`\`, `\\`, "&", "&amp;", "<", "&lt;", ">", "&gt;", "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`,
 	"`", "\\`", "~", `\~`, "$", `\$`, "%", `\%`, "^", `\^`, ":::", ": : :",
@@ -169,7 +169,7 @@ func isSeparatorLine(line string) bool {
 }
 
 // delimiterOf returns the declared delimiter of a table or, if none is declared, the most frequent
-// one.
+// delimiter.
 func delimiterOf(ext, content string) rune {
 	first, _, _ := strings.Cut(content, "\n")
 	if isSeparatorLine(first) {
@@ -203,9 +203,8 @@ const formulaSigns = "=+-@＝＋－＠﹢﹣﹦﹫−"
 // any dialect.
 const mark = '’'
 
-// renderCell returns a cell that every program reads as text or as a number. A program may use
-// another delimiter than a comma, so renderCell searches for formulas after every possible
-// delimiter.
+// renderCell returns a cell that every program reads as text or as a number. A program may use a
+// delimiter other than a comma, so renderCell searches for formulas after every possible delimiter.
 func renderCell(cell string) string {
 	cell = strings.Join(strings.Fields(visibleText(cell)), " ")
 	if plainNumber.MatchString(cell) {

@@ -22,7 +22,7 @@ import (
 // activeHTML matches HTML that a viewer would fetch, run or make clickable.
 var activeHTML = regexp.MustCompile(`(?i)<(a|img|script|iframe|object|embed|link|meta|style|svg|video|audio|source|form|input|base|picture|details)[\s>/]`)
 
-// asHTML renders Markdown with everything that viewers understand, raw HTML included.
+// asHTML renders Markdown with all extensions that viewers support, including raw HTML.
 func asHTML(t testing.TB, text string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -33,7 +33,7 @@ func asHTML(t testing.TB, text string) string {
 	return b.String()
 }
 
-// wantInertMarkdown fails if something in a Markdown text is active.
+// wantInertMarkdown fails if a Markdown text contains active content.
 func wantInertMarkdown(t testing.TB, text string) {
 	t.Helper()
 	if got := asHTML(t, text); activeHTML.MatchString(got) || strings.Contains(got, "language-") {
@@ -59,8 +59,8 @@ func wantVisible(t testing.TB, text string) {
 	}
 }
 
-// wantInertTable fails if a spreadsheet would calculate a cell, whichever delimiter
-// it takes.
+// wantInertTable fails if a spreadsheet would calculate a cell, whichever delimiter the spreadsheet
+// uses.
 func wantInertTable(t testing.TB, text string) {
 	t.Helper()
 	wantVisible(t, text)
@@ -195,7 +195,7 @@ func TestReview7_NamesInTheDropFolderAreGenerated(t *testing.T) {
 		}
 		j := tools.JudgmentOf(t.Context(), b.by["write_file"], args)
 		if !j.Inert {
-			continue // it needs approval
+			continue // the write needs approval
 		}
 		c := tools.Call{ID: "c", Args: args, Now: now, Provenance: provenance.Outside, Exact: j.Exact}
 		r, err := b.by["write_file"].Call(t.Context(), c)

@@ -104,7 +104,7 @@ func (r *search) searchPath(ctx context.Context, path string, pattern glob) erro
 		if s != nil {
 			s.Close()
 		}
-		return nil //nolint:nilerr // see above
+		return nil //nolint:nilerr // skipped paths are not counted
 	}
 	defer s.Close()
 	if r.outOfSight(s.rel) || s.info.Mode()&(fs.ModeDevice|fs.ModeNamedPipe|fs.ModeSocket) != 0 {
@@ -122,8 +122,8 @@ func (r *search) searchPath(ctx context.Context, path string, pattern glob) erro
 	}
 	before, read := len(r.out.Matches), r.out.Searched
 	err = r.searchEntry(ctx, e)
-	// The index may match a file because of another form of the word, so a file that does not
-	// contain the text also counts as a match.
+	// The index may match another form of the word, so a file that does not contain the exact text
+	// also counts as a match.
 	if err == nil && len(r.out.Matches) == before && r.out.Searched == read && !r.names && s.info.Mode().IsRegular() && oneName(dir, name, s.errorLabel(), s.info, "") == nil {
 		r.out.Matches = append(r.out.Matches, searchMatch{Path: e.rel, Text: "(match in the text, reported by the index)"})
 	}
@@ -138,7 +138,7 @@ func (r *search) outOfSight(rel string) bool {
 	})
 }
 
-// walkAll walks the allowed folders. The limits apply to all of them together.
+// walkAll walks the allowed folders. The limits apply to all folders together.
 func (r *search) walkAll(ctx context.Context, pattern glob) error {
 	left := map[string]int{}
 	for _, root := range r.f.resolvedRoots() {
@@ -180,8 +180,8 @@ func (r *search) walkAll(ctx context.Context, pattern glob) error {
 	return nil
 }
 
-// matchSources returns the provenance of the matches. They are trusted only if all of them are in
-// trusted folders.
+// matchSources returns the provenance of the matches. The result is trusted only if all matches are
+// in trusted folders.
 func (r *search) matchSources(ctx context.Context) (provenance.Source, []provenance.Origin) {
 	source, list := provenance.Owner, []provenance.Origin(nil)
 	for _, root := range r.f.resolvedRoots() {

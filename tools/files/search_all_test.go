@@ -14,7 +14,7 @@ import (
 	"hob/tools"
 )
 
-// catalog is an index with the results that a test needs.
+// catalog is a fake Index that returns the results of the test case.
 type catalog struct {
 	found fileindex.Found
 	err   error

@@ -143,7 +143,7 @@ func (r *search) searchLines(ctx context.Context, e walkEntry) error {
 	}
 	if err != nil {
 		r.w.left["unreadable item"]++
-		return nil //nolint:nilerr // said in the result
+		return nil //nolint:nilerr // the result mentions unreadable items
 	}
 	r.scanned += int64(len(b))
 	text, _, ok := decodeText(b)

@@ -45,8 +45,8 @@ func TestSpecialFiles(t *testing.T) {
 	}
 }
 
-// TestSwappedFolder reads and writes while another process replaces a folder in the path by
-// a link to a protected one.
+// TestSwappedFolder reads and writes while another process replaces a folder in the path by a link
+// to a protected folder.
 func TestSwappedFolder(t *testing.T) {
 	b := newBench(t, nil)
 	b.put("Documents/.ssh/x", "canary")

@@ -45,7 +45,7 @@ func (f *Files) locateSpot(path string, isFolder bool) (*openPath, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &tools.Error{
 			Code: tools.NotFound, Source: provenance.Tool, Err: err, Message: "the allowed folder " + f.displayPath(folder) + " does not exist",
-			Remedy: "create it, or remove it from files.allowed",
+			Remedy: "create the folder, or remove it from files.allowed",
 		}
 	}
 	if err != nil {
@@ -218,7 +218,7 @@ func readAndClose(file *os.File, limit int64) ([]byte, error) {
 }
 
 // openIn opens a regular file in the open folder dir. It checks the file before and after opening
-// it, and does not wait for the other end of a pipe.
+// it. If the file has become a pipe, opening does not block.
 func openIn(dir *os.Root, name string, label any, limit int64) (*os.File, error) {
 	before, err := dir.Lstat(name)
 	if err != nil {

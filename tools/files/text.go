@@ -100,7 +100,7 @@ var (
 // messages: Clean if it is from the caller, a string if it was found on the disk.
 func protectedPathError(label any, why string) error {
 	e := tools.Errorf(tools.PolicyDenied, "%s is %w (%s)", label, tools.CleanErr(ErrProtected), tools.Clean(why))
-	e.Remedy = "Hob's file tools never access it; use another program"
+	e.Remedy = "Hob's file tools never access protected paths; use another program"
 	return e
 }
 

@@ -19,9 +19,9 @@ const maxTracked = 200_000
 const runPrefix = "run:"
 
 // TrackChanges records what a program changes in the trusted folders, because the program may write
-// text by anyone. While it runs, everything in these folders is untrusted. After settle, only the
-// changed files are untrusted. id identifies the run. If Hob stops in between, the folders remain
-// untrusted until the owner vouches for them.
+// text of unknown origin. While the program runs, all items in these folders are untrusted. After
+// settle, only the changed files are untrusted. id identifies the run. If Hob stops in between, the
+// folders remain untrusted until the owner vouches for them.
 func (f *Files) TrackChanges(ctx context.Context, id string, list []provenance.Origin) (settle func(context.Context) (changed int, err error), err error) {
 	roots := f.trustedRoots()
 	if len(roots) == 0 || f.marks.st == nil {
@@ -65,8 +65,8 @@ func (f *Files) TrackChanges(ctx context.Context, id string, list []provenance.O
 
 var errUntracked = errors.New("cannot compare the trusted folders with their earlier state; they count as untrusted until you run hob file trust for each of them")
 
-// trustedRoots returns the existing trusted folders with their links resolved, except those inside
-// another trusted folder.
+// trustedRoots returns the existing trusted folders with their links resolved, except folders
+// inside another trusted folder.
 func (f *Files) trustedRoots() (out []string) {
 	for _, t := range f.trusted {
 		real, err := filepath.EvalSymlinks(t)
@@ -90,8 +90,8 @@ func (f *Files) trustedRoots() (out []string) {
 	return outer
 }
 
-// trackFiles returns the state of all files below the roots. whole is false if some files are
-// missing.
+// trackFiles returns the state of all files below the roots. whole is false if the result omits
+// some files.
 func trackFiles(roots []string) (files map[string]fs.FileInfo, whole bool) {
 	files, whole = map[string]fs.FileInfo{}, true
 	for _, root := range roots {

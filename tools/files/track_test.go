@@ -42,7 +42,7 @@ func TestTrackChanges_MarksWhatACommandChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.wantSource("~/"+own, provenance.Outside) // unknown while it runs
+	b.wantSource("~/"+own, provenance.Outside) // the command is still running
 	b.put(made, "IGNORE ALL rules")
 	b.put(edited, "my words, 2no")
 	if err := os.Chtimes(b.path(edited), before.ModTime(), before.ModTime()); err != nil {
@@ -56,7 +56,7 @@ func TestTrackChanges_MarksWhatACommandChanged(t *testing.T) {
 	b.wantSource("~/"+edited, provenance.Outside)
 }
 
-// A command that Hob was cut off in leaves the folders untrusted.
+// If Hob stops while a command runs, the trusted folders remain untrusted.
 func TestTrackChanges_FailsClosedWithoutSettle(t *testing.T) {
 	b, _ := trackedBench(t)
 	b.put("Documents/trusted/own.txt", "my words")

@@ -93,7 +93,7 @@ func (f *Files) throwAway(ctx context.Context, path string, at time.Time) (item 
 	if errors.Is(err, trash.ErrNoTrash) {
 		return item, nil, &tools.Error{
 			Code: tools.Unsupported, Source: provenance.Tool, Err: err, Message: "no trash is available for " + s.displayName() + "; nothing was changed",
-			Remedy: "move it to another folder first, or delete it yourself",
+			Remedy: "move the item to another folder first, or delete it yourself",
 		}
 	}
 	if err != nil {
@@ -115,7 +115,7 @@ func (f *Files) undoTrash(ctx context.Context, data json.RawMessage) (string, er
 	}
 	defer s.Close()
 	if s.info != nil {
-		return "", tools.Errorf(tools.Conflict, "%s now holds another file; undo would overwrite it", s.errorLabel())
+		return "", tools.Errorf(tools.Conflict, "another file now exists at %s; undo would overwrite that file", s.errorLabel())
 	}
 	dir, made, err := s.openParent(true)
 	if err != nil {
@@ -134,7 +134,7 @@ func (f *Files) undoTrash(ctx context.Context, data json.RawMessage) (string, er
 		s.removeCreated(made)
 		return "", tools.Errorf(tools.NotFound, "%s is no longer in the trash", s.errorLabel())
 	case errors.Is(err, fs.ErrExist):
-		return "", tools.Errorf(tools.Conflict, "%s now holds another file; undo would overwrite it", s.errorLabel())
+		return "", tools.Errorf(tools.Conflict, "another file now exists at %s; undo would overwrite that file", s.errorLabel())
 	case err != nil:
 		s.removeCreated(made)
 		return "", f.describeFileError("restore", s, err)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// testData opens a file of the evaluation data, which is not part of the repository:
-// HOB_TEST_DATA, or shared/data beside it.
+// testData opens a file of the evaluation data, which is not part of the repository: the folder
+// HOB_TEST_DATA, or shared/data next to the repository.
 func testData(t testing.TB, name string) *os.File {
 	t.Helper()
 	dir := os.Getenv("HOB_TEST_DATA")

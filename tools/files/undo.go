@@ -137,7 +137,7 @@ func (f *Files) redoMove(ctx context.Context, data json.RawMessage) (string, jso
 	}
 	defer to.Close()
 	if to.info != nil {
-		return "", nil, tools.Errorf(tools.Conflict, "%s now holds another file; redo would overwrite it", to.errorLabel())
+		return "", nil, tools.Errorf(tools.Conflict, "another file now exists at %s; redo would overwrite that file", to.errorLabel())
 	}
 	marked, err := f.movePath(ctx, from, to, &u)
 	if err != nil {
@@ -147,7 +147,7 @@ func (f *Files) redoMove(ctx context.Context, data json.RawMessage) (string, jso
 	return fmt.Sprintf("Moved %s to %s again.", from.displayName(), to.displayName()) + marked.untrustedMoveNote(to), data, err
 }
 
-// redoTrash moves an item to the trash again that undoTrash restored.
+// redoTrash moves an item that undoTrash restored to the trash again.
 func (f *Files) redoTrash(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error) {
 	var item trashUndo
 	if err := json.Unmarshal(data, &item); err != nil {

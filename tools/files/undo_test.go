@@ -18,8 +18,8 @@ func (b *bench) redo(name string, r *tools.Result) error {
 	return err
 }
 
-// Incident 57 (undo destroyed newer content): whatever happened to a file since, undo and
-// redo change nothing of it and report that.
+// Incident 57 (undo destroyed newer content): if a file has changed since the call, undo and redo
+// leave the file unchanged and report a conflict.
 func TestIncident57UndoDestroysNothingNewer(t *testing.T) {
 	write := map[string]any{"path": "notes.txt", "content": "by hob"}
 	for name, tc := range map[string]struct {
@@ -109,7 +109,7 @@ func TestDoneAgain(t *testing.T) {
 			}
 			before := b.get("Documents/notes.txt") + b.get(tc.path)
 			switch err := b.redo(tc.tool, &r); {
-			case tc.tool == "trash_file": // from which it is restored
+			case tc.tool == "trash_file": // redo may move the newer file to the trash, from which it can be restored
 			case tools.CodeOf(err) != tools.Conflict || b.get("Documents/notes.txt")+b.get(tc.path) != before:
 				t.Errorf("onto something newer: %v", err)
 			}
@@ -117,7 +117,8 @@ func TestDoneAgain(t *testing.T) {
 	}
 }
 
-// A forged undo record reaches no other file: its path is resolved like any other path.
+// A forged undo record cannot reach other files: the path in the record is resolved like any other
+// path.
 func TestAnUndoRecordReachesNoFurther(t *testing.T) {
 	b := newBench(t, nil)
 	b.put("secret.txt", "canary")

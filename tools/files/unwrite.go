@@ -63,7 +63,7 @@ func (f *Files) redoWrite(ctx context.Context, data json.RawMessage) (string, js
 	defer s.Close()
 	if u.Created {
 		if s.info != nil {
-			return "", nil, tools.Errorf(tools.Conflict, "%s now holds another file; redo would overwrite it", s.errorLabel())
+			return "", nil, tools.Errorf(tools.Conflict, "another file now exists at %s; redo would overwrite that file", s.errorLabel())
 		}
 	} else if _, err := f.stillIs(s, u.Before); err != nil {
 		return "", nil, err
@@ -97,7 +97,7 @@ func (f *Files) openWritten(data json.RawMessage) (u writeUndo, s *openPath, err
 	return u, s, nil
 }
 
-// stillIs returns the content of the file. It fails if the content no longer has the digest sum.
+// stillIs returns the content of the file. It fails if the digest of the content is not sum.
 func (f *Files) stillIs(s *openPath, sum string) ([]byte, error) {
 	now, err := s.readContent(f.opt.MaxFile)
 	if errors.Is(err, errTooLarge) {

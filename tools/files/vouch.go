@@ -18,8 +18,8 @@ func (m provenanceMarks) isVouched(ctx context.Context, sum string) (bool, error
 }
 
 // Vouch records that the owner vouches for the current content of a file, or of the files below a
-// folder. In a trusted folder they then count as the owner's words. record writes an audit entry in
-// the same transaction.
+// folder. In a trusted folder, this content then counts as the owner's words. record writes an
+// audit entry in the same transaction.
 func (f *Files) Vouch(ctx context.Context, path string, now time.Time, record func(*store.Tx) error) (api.TrustedFiles, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -33,7 +33,7 @@ func (f *Files) Vouch(ctx context.Context, path string, now time.Time, record fu
 		return api.TrustedFiles{}, f.describeFileError("find", s, fs.ErrNotExist)
 	case !f.isTrusted(s.abs):
 		e := tools.Errorf(tools.Unsupported, "%s is not in a trusted folder", s.errorLabel())
-		e.Remedy = "move it into a folder of files.trusted first"
+		e.Remedy = "move the item into a folder of files.trusted first"
 		return api.TrustedFiles{}, e
 	}
 	files, whole, err := f.treeDigests(ctx, s)
@@ -54,7 +54,7 @@ func (f *Files) Vouch(ctx context.Context, path string, now time.Time, record fu
 		return record(tx)
 	})
 	if err != nil || !whole {
-		return out, err // keep the marks of paths, because some content was not vouched for
+		return out, err // keep the marks of paths, because the owner did not vouch for all content
 	}
 	if err := f.dropStale(ctx, s.abs); err != nil {
 		return out, err

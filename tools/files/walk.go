@@ -44,7 +44,7 @@ type treeWalk struct {
 	seen    int
 	left    map[string]int // number of omitted entries by reason
 	heavies []string
-	stopped string // reason for an early end; "" if there was none
+	stopped string // reason why the walk ended early; "" if it did not
 }
 
 var errStop = errors.New("stop")
@@ -144,7 +144,7 @@ func (w *treeWalk) descendInto(ctx context.Context, e walkEntry, depth int) erro
 	sub, err := openSubfolder(e.dir, e.name)
 	if err != nil {
 		w.left["unreadable item"]++
-		return nil //nolint:nilerr // said in the result
+		return nil //nolint:nilerr // the result mentions unreadable items
 	}
 	defer func() { _ = sub.Close() }()
 	if _, err := sub.Lstat("CACHEDIR.TAG"); err == nil { // https://bford.info/cachedir/

@@ -12,7 +12,7 @@ import (
 	"hob/tools"
 )
 
-// program is a mail program of this machine.
+// program is a fake of the local mail program.
 type program struct {
 	pim.Mailer
 	mails []pim.Message
@@ -40,8 +40,8 @@ func (p program) ReadMail(_ context.Context, ref string) (pim.Message, error) {
 	return pim.Message{}, pim.ErrNotFound
 }
 
-// An owner without an account gets the mails of the local mail program and the limits of
-// the search.
+// Without an account, the tools read the emails of the local mail program, and the result mentions
+// the limits of the search.
 func TestPrograms(t *testing.T) {
 	now := time.Date(2026, 11, 10, 8, 0, 0, 0, time.UTC)
 	mail := func(ref, from, topic string, ago time.Duration) pim.Message {

@@ -15,7 +15,7 @@ import (
 
 // Limits of a briefing.
 const (
-	lookedAt = 100                // number of newest unread messages that are checked per account
+	lookedAt = 100                // maximum number of unread messages that are checked per account, newest first
 	asOld    = 7 * 24 * time.Hour // maximum age of an unread message in a briefing
 	named    = 8                  // maximum number of listed messages per account
 )

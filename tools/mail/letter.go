@@ -33,12 +33,12 @@ type letterIn struct {
 type composedMail struct {
 	pim.OutgoingMail
 	from  pim.Mailer
-	reply bool     // part of the text or of the recipients comes from a message or an address book
+	reply bool     // some of the text or recipients come from a message or an address book
 	notes []string // notes about the recipients for the owner
 }
 
 // composeLetter composes a message from the arguments. It reads the answered message, the address
-// book and the files, and changes nothing.
+// book and the files. It has no other effects.
 func (d Deps) composeLetter(ctx context.Context, in letterIn) (composedMail, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookWait)
 	defer cancel()
@@ -165,8 +165,8 @@ func (l composedMail) recipientText() string {
 	return strings.Join(out, "; ")
 }
 
-// approvalBinding returns the approval binding: everything that would be written in addition to the
-// arguments.
+// approvalBinding returns the approval binding: all parts of the email that the arguments do not
+// contain.
 func (l composedMail) approvalBinding() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "from %s (%s) to %s", cmp.Or(tools.WholePerson(l.from.From()), "you"), l.from.Name(), cmp.Or(l.recipientText(), "nobody yet"))

@@ -40,8 +40,8 @@ type Deps struct {
 	// returns "" if it does not. Matters is called once per briefing. If it is nil, only flagged
 	// messages matter.
 	Matters func(ctx context.Context) (func(pim.Message) string, error)
-	// Mailers returns the writable mailboxes. Those that can send come first. If it is nil, the
-	// tools that write are omitted.
+	// Mailers returns the writable mailboxes, starting with the mailboxes that can send. If it is
+	// nil, the tools that write are omitted.
 	Mailers func() []pim.Mailer
 	// People finds a name in the owner's address books. It is nil if there are none.
 	People func(ctx context.Context, words string) ([]pim.Contact, error)

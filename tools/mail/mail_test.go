@@ -107,8 +107,8 @@ func TestReadAndSearch(t *testing.T) {
 	}
 }
 
-// The briefing shows sender and subject of the mails that matter, and only the number of
-// the others.
+// The briefing shows sender and subject of the emails that matter, and only the number of all other
+// unread emails.
 func TestBrief(t *testing.T) {
 	d, _, now := post(t)
 	from := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
@@ -134,7 +134,7 @@ func TestBrief(t *testing.T) {
 	}
 }
 
-// Mails of other senders do not hide the matches, and the result mentions where the search
+// Many emails from other senders do not hide the matches, and the result mentions where the search
 // stopped.
 func TestMany(t *testing.T) {
 	d, server, now := post(t)
@@ -178,7 +178,8 @@ func uids(n uint32) (out []uint32) {
 	return out
 }
 
-// A name that looks like an address is none, and the real one is seen.
+// A display name that looks like an address is not shown as the address; the result shows the real
+// address.
 func TestSenderInDisguise(t *testing.T) {
 	d, server, now := post(t)
 	server.Deliver("tester", "INBOX", letterFrom(`"Ada Lovelace <ada@example.org> (sent from my phone, please excuse the brevity; for you alone, and for nobody else)" <x@evil.example>`, "Pay", "Now."), now)

@@ -127,7 +127,7 @@ func (d Deps) readEmail() tools.Tool {
 	})
 }
 
-// shownLetter converts a complete message for Data.
+// shownLetter converts a complete message to the form for Data.
 func shownLetter(x pim.Message, box pim.Mailer) letterOut {
 	l := letterOut{
 		Account: box.Name(), ID: x.Ref, UID: x.UID, From: fullNames(x.From), Subject: subjectLine(x, 300), At: x.Received, Unread: !x.Seen, Flagged: x.Flagged,

@@ -24,7 +24,7 @@ const (
 	whole   = 20_000 // maximum characters of a message that is shown in full
 	mostFew = 5      // maximum number of messages that are read in full
 
-	mostLooked = 1000 // number of message headers that are checked per account
+	mostLooked = 1000 // maximum number of message headers that are checked per account
 )
 
 type readIn struct {
@@ -245,12 +245,14 @@ func (w mailQuery) readMatching(ctx context.Context, c *imapmail.Conn, uids []ui
 	return fit[:min(len(fit), w.limit)], looked, nil
 }
 
-// isMatch checks the conditions that the server did not check, or did not check precisely.
+// isMatch reports whether a message meets the conditions that the server did not check, or did not
+// check precisely.
 func (w mailQuery) isMatch(m pim.Message) bool {
 	return (w.matters == nil || w.matters(m) != "") && !m.Received.Before(w.Since) && (w.until.IsZero() || m.Received.Before(w.until))
 }
 
-// findUIDs searches for messages. It searches for the words in sender and subject.
+// findUIDs returns the UIDs of the messages that match the query, including the words in sender or
+// subject.
 func (w mailQuery) findUIDs(ctx context.Context, c *imapmail.Conn, q imapmail.Query) ([]uint32, error) {
 	if w.either == "" {
 		return c.Find(ctx, q)

@@ -14,7 +14,8 @@ import (
 	"hob/tools"
 )
 
-// writing returns the mailbox of post with a server that sends, and an address book.
+// writing returns the tools for the mailbox of post with an SMTP server and an address book, the
+// SMTP server, and a function that lists the emails in a folder.
 func writing(t *testing.T) (map[string]tools.Tool, *pimtest.SMTP, func(folder string) []pim.Message) {
 	t.Helper()
 	d, server, now := post(t)
@@ -55,7 +56,7 @@ func writing(t *testing.T) (map[string]tools.Tool, *pimtest.SMTP, func(folder st
 	}
 }
 
-// judged calls a tool as the guard does: judged first, and bound to that.
+// judged assesses a call and then runs it bound to the assessment, as the engine does.
 func judged(t *testing.T, x tools.Tool, args string) (tools.CallAssessment, tools.Result, error) {
 	t.Helper()
 	j := tools.JudgmentOf(t.Context(), x, json.RawMessage(args))
@@ -128,7 +129,7 @@ func TestSend(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if got := len(s.Mails()); got != before+1 { // the mail with the unknown outcome
+	if got := len(s.Mails()); got != before+1 { // only the email with the unknown outcome was sent
 		t.Errorf("%d mails went out", got-before)
 	}
 	if _, err := send.Call(t.Context(), tools.Call{Args: json.RawMessage(`{"to":["ada@example.org"],"text":"x"}`), Exact: "another", Now: time.Now()}); tools.CodeOf(err) != tools.Conflict {

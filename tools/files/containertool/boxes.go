@@ -102,8 +102,8 @@ func (b *Boxes) Contain(s config.Member, all *tools.Catalog) (*tools.Catalog, fu
 	}, err
 }
 
-// Run tests each agent's container, removes what a crash left behind, and waits until ctx ends. It
-// notifies the user if a container does not work.
+// Run tests each agent's container, removes containers that a crash left behind, and waits until
+// ctx ends. It notifies the user if a container does not work.
 func (b *Boxes) Run(ctx context.Context) error {
 	start := time.Now().UnixMilli()
 	for _, x := range b.list {
@@ -115,7 +115,7 @@ func (b *Boxes) Run(ctx context.Context) error {
 			continue
 		}
 		b.Log.Error("agent cannot run", "agent", x.agent, "err", err)
-		text := fmt.Sprintf("The agent %s cannot run in its container: %v. It does nothing until this is fixed.", x.agent, err)
+		text := fmt.Sprintf("The agent %s cannot run in its container: %v. It runs no tasks until this is fixed.", x.agent, err)
 		if err := b.Notify(ctx, fmt.Sprintf("box:%s:%d", x.agent, start), text); err != nil && ctx.Err() == nil {
 			b.Log.Error("cannot notify the user of an agent error", "agent", x.agent, "err", err)
 		}
@@ -133,7 +133,7 @@ func boxProgram(given string) (string, error) {
 		return given, nil
 	}
 	if runtime.GOOS != "linux" {
-		return "", fmt.Errorf("this is a %s build of hob, but containers need a Linux build; set the path of one here", runtime.GOOS)
+		return "", fmt.Errorf("this is a %s build of hob, but containers need a Linux build; set the path of a Linux build", runtime.GOOS)
 	}
 	self, err := os.Executable()
 	if err != nil {

@@ -97,8 +97,8 @@ func (t *Tool) Summary(args json.RawMessage) string {
 }
 
 // Judge implements tools.CallAssessor. The guard must not use the tool's assessment, which is about
-// files on this machine, because the container contains other files. Only the number of changed
-// items is taken from it.
+// files on this machine, because the container contains other files. Judge uses only the number of
+// changed items from the tool's assessment.
 func (t *Tool) Judge(ctx context.Context, args json.RawMessage) tools.CallAssessment {
 	return tools.CallAssessment{Items: tools.JudgmentOf(ctx, t.inner, args).Items}
 }

@@ -21,8 +21,8 @@ import (
 	"hob/tools/files/containertool"
 )
 
-// inside is a container without a container: it serves each call in this process, from and to bytes,
-// as the program in the container does.
+// inside is a fake Runner. It serves each call in this process and passes requests and answers as
+// bytes, as the program in a container does.
 type inside struct {
 	out []byte // replaces the output
 	err error
@@ -47,7 +47,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// hostTools are the file tools of the machine, which may access only a folder that no test uses.
+// hostTools returns the file tools of the machine. They may access only a folder that no test uses.
 func hostTools(t *testing.T) map[string]tools.Tool {
 	t.Helper()
 	home := t.TempDir()
@@ -69,8 +69,8 @@ func call(t *testing.T, x tools.Tool, args map[string]any) (tools.Result, error)
 	return x.Call(t.Context(), tools.Call{ID: "1", Args: raw, Now: time.Now(), Provenance: provenance.Owner, Progress: func(float64, string) {}})
 }
 
-// TestTool_WorksInWorkspaceOnly: an isolated agent reads and writes its workspace, and the error about
-// any other path names the workspace.
+// TestTool_WorksInWorkspaceOnly checks that an isolated agent can read and write only its
+// workspace. The error for any other path names the workspace.
 func TestTool_WorksInWorkspaceOnly(t *testing.T) {
 	host, workspace := hostTools(t), t.TempDir()
 	write := containertool.New(host["write_file"], inside{}, "/home/ada", workspace, time.Minute)
@@ -97,8 +97,8 @@ func TestTool_WorksInWorkspaceOnly(t *testing.T) {
 	}
 }
 
-// TestTool_ReportsBrokenContainer: a container that does not answer is an error with its cause, never
-// an empty result.
+// TestTool_ReportsBrokenContainer checks that a call fails with the cause if the container does not
+// answer, and never returns an empty result.
 func TestTool_ReportsBrokenContainer(t *testing.T) {
 	host := hostTools(t)
 	for _, tt := range []struct {
@@ -124,7 +124,8 @@ func TestTool_ReportsBrokenContainer(t *testing.T) {
 	}
 }
 
-// TestServe_RunsFileToolsOnly: the program in the container does nothing else, whatever it is sent.
+// TestServe_RunsFileToolsOnly checks that the program in the container runs only file tools,
+// whatever request it receives.
 func TestServe_RunsFileToolsOnly(t *testing.T) {
 	workspace := t.TempDir()
 	for _, tt := range []struct{ name, request, want string }{
@@ -146,8 +147,8 @@ func TestServe_RunsFileToolsOnly(t *testing.T) {
 	}
 }
 
-// TestBoxes_ContainAgent: an agent in a container has no tool that runs a program on the machine, and
-// its workspace does not contain Hob's own files.
+// TestBoxes_ContainAgent checks that an agent in a container has no tool that runs a program on the
+// machine, and that its workspace must not contain Hob's own files.
 func TestBoxes_ContainAgent(t *testing.T) {
 	dir := t.TempDir()
 	paths := system.Paths{Home: dir, Data: dir, Logs: dir, Runtime: dir}
