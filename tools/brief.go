@@ -26,8 +26,8 @@ type BriefItem struct {
 
 // BriefSource contributes a section to the daily briefing: tasks, reminders, calendars, email,
 // habits or spending. An error means that the source, or part of it, could not be read; the
-// briefing then says so in addition to the items that were found. An empty list means that there
-// are no items. Brief must return soon even if a server does not respond, and must not write
+// briefing then shows the error in addition to the items that were found. An empty list means that
+// there are no items. Brief must return soon even if a server does not respond, and must not write
 // anything.
 type BriefSource interface {
 	BriefTitle() string

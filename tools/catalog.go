@@ -15,24 +15,24 @@ import (
 
 // Catalog contains the tools of this process that can run on this platform: Hob's own tools, which
 // never change, and the foreign tools of sources such as MCP servers, which SetForeign replaces at
-// any time. It is safe for concurrent use. A slice that it returns is never changed later.
+// any time. It is safe for concurrent use. Its methods return slices that never change later.
 type Catalog struct {
-	own    []Tool // by name
+	own    []Tool // sorted by name
 	parent *Catalog
 	keep   func(*Spec) bool // selects the foreign tools of parent
 
 	mu      sync.Mutex
-	foreign map[string][]Tool // by source
-	now     *toolSet          // cached result; nil after a change
-	version int               // number of changes of foreign
+	foreign map[string][]Tool // keyed by source
+	now     *toolSet          // cached content; nil after a change
+	version int               // number of changes of the field foreign
 }
 
 // toolSet is the content of a catalog at one time.
 type toolSet struct {
-	all     []Tool // by name
+	all     []Tool // sorted by name
 	byName  map[string]Tool
 	index   func() *index // built on first use
-	version int           // version of the catalog that holds the foreign tools
+	version int           // version of the catalog that contains the foreign tools
 }
 
 // NewCatalog checks that tool names are unique and drops tools that cannot run on this
@@ -84,7 +84,7 @@ func (c *Catalog) Following(keep func(*Spec) bool, list ...Tool) (*Catalog, erro
 	return f, nil
 }
 
-// isForeign reports whether the catalog holds a tool of SetForeign with this name.
+// isForeign reports whether the catalog contains a tool with this name that SetForeign added.
 func (c *Catalog) isForeign(name string) bool {
 	_, fixed := slices.BinarySearchFunc(c.own, name, func(t Tool, name string) int { return strings.Compare(t.Spec().Name, name) })
 	_, ok := c.Get(name)
@@ -98,18 +98,18 @@ const ForeignSeparator = "__"
 var validForeign = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9-]*(_[A-Za-z0-9-]+)*__[A-Za-z0-9_.-]{1,128}$`)
 
 // SetForeign replaces the tools of a source, such as "mcp:github"; an empty list removes them. The
-// tools must be foreign and not core, and be named SOURCE__TOOL. No tool may have the name of
-// another one or look like it (see Confusable). If a tool is invalid, SetForeign changes nothing,
-// and its error describes all invalid tools.
+// tools must be foreign and not core, and be named SOURCE__TOOL. No name may equal or resemble the
+// name of another tool (see Confusable). If a tool is invalid, SetForeign changes nothing, and its
+// error describes all invalid tools.
 func (c *Catalog) SetForeign(source string, list []Tool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.parent != nil {
-		return errors.New("tools: foreign tools belong to the catalog that others follow")
+		return errors.New("tools: this catalog follows another catalog; call SetForeign on the followed catalog")
 	}
 	taken := map[string]string{}
 	for _, t := range c.own {
-		if strings.Contains(t.Spec().Name, ForeignSeparator) { // the others cannot be confused
+		if strings.Contains(t.Spec().Name, ForeignSeparator) { // names without the separator do not resemble foreign names
 			taken[Confusable(t.Spec().Name)] = t.Spec().Name
 		}
 	}
@@ -130,7 +130,7 @@ func (c *Catalog) SetForeign(source string, list []Tool) error {
 		case !s.Foreign:
 			errs = append(errs, fmt.Errorf("tools: %q is not marked as a third-party tool", s.Name))
 		case dup:
-			errs = append(errs, fmt.Errorf("tools: %q has the name of %q or looks like it", s.Name, other))
+			errs = append(errs, fmt.Errorf("tools: the name %q equals or resembles the name %q of another tool", s.Name, other))
 		default:
 			errs = append(errs, checkCatalogSpec(s))
 		}
@@ -234,7 +234,7 @@ func (c *Catalog) Get(name string) (Tool, bool) {
 func (c *Catalog) All() []Tool { return c.currentTools().all }
 
 // Own returns the tools that never change, ordered by name. The slice must not be changed. Text
-// that must stay the same during a conversation lists only these.
+// that must stay the same during a conversation lists only these tools.
 func (c *Catalog) Own() []Tool { return c.own }
 
 // Core returns the tools that are offered in every request, ordered by name.

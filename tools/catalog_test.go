@@ -11,7 +11,7 @@ import (
 	"hob/tools"
 )
 
-// simple is a tool that New did not make.
+// simple is a tool that was not built with New.
 type simple struct{ spec tools.Spec }
 
 func (s simple) Spec() *tools.Spec { return &s.spec }

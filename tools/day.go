@@ -9,9 +9,9 @@ import (
 )
 
 // ParsePastDay parses the day of a past activity: "yesterday", "last Friday", "3 May", or a date.
-// An empty string means today. A weekday or a date without a year means the latest one that has
-// started. ParsePastDay returns the start of the day in now's zone. A range of days or a future day
-// is an InvalidArguments error.
+// An empty string means today. A weekday or a date without a year means its latest occurrence that
+// has started. ParsePastDay returns the start of the day in now's zone. A range of days or a future
+// day is an InvalidArguments error.
 func ParsePastDay(words string, now time.Time) (time.Time, error) {
 	words = strings.TrimSpace(words)
 	day := now

@@ -15,11 +15,11 @@ type Delayer interface {
 	// of this tool never wait.
 	Waiting(args json.RawMessage) string
 	// Freeze returns what the call will send, for Call.Frozen. If it returns nil, Call itself
-	// resolves the arguments after the delay, and refuses anything that differs from the approved
+	// resolves the arguments after the delay, and fails if the result differs from the approved
 	// Exact.
 	Freeze(ctx context.Context, c Call) (json.RawMessage, error)
-	// WasSent reports whether a call that was interrupted after Commit took effect. False can also
-	// mean that this is unknown.
+	// WasSent reports whether a call that was interrupted after Commit took effect. It also returns
+	// false if this is unknown.
 	WasSent(ctx context.Context, c Call) (bool, error)
 }
 

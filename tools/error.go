@@ -17,8 +17,8 @@ type Error struct {
 	Remedy  string // optional
 	Err     error  // optional cause
 	// Source is the provenance of Message and Remedy. It is mandatory: Tool for Hob's own text and
-	// repeated arguments of the call; Outside if the message quotes anything else, such as a file
-	// name or a server's answer. The zero value is invalid, and SourceOf treats it as Outside.
+	// repeated arguments of the call; Outside if the message quotes other text, such as a file name
+	// or a server's answer. The zero value is invalid, and SourceOf treats it as Outside.
 	Source provenance.Source
 }
 
@@ -100,8 +100,8 @@ func Quoting(err error, sources ...provenance.Source) error {
 }
 
 // SourceOf returns the provenance of an error's text. The default is Outside, unless the Source of
-// an *Error or CleanErr specifies another one. An error that wraps such an error and adds text is
-// untrusted, because the added text has no provenance.
+// an *Error or CleanErr specifies another provenance. An error that wraps such an error and adds
+// text is untrusted, because the added text has no provenance.
 func SourceOf(err error) provenance.Source {
 	for err != nil {
 		switch e := err.(type) { //nolint:errorlint // only if the text is from this error itself, not from one that it wraps
@@ -113,7 +113,7 @@ func SourceOf(err error) provenance.Source {
 		case cleanError:
 			return provenance.Tool
 		}
-		if err == context.Canceled || err == context.DeadlineExceeded || err == errors.ErrUnsupported { //nolint:errorlint // as above
+		if err == context.Canceled || err == context.DeadlineExceeded || err == errors.ErrUnsupported { //nolint:errorlint // only if err itself is the sentinel, see above
 			return provenance.Tool
 		}
 		inner := errors.Unwrap(err)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The weights of the search, tuned on testdata/search/development.txt.
+// Weights of the search. They are tuned on testdata/search/development.txt.
 const (
 	saturation = 1.2  // k1 of BM25: limits the effect of repetitions of a word
 	others     = 0.3  // weight of the other terms of a word, relative to the word's best term
@@ -25,7 +25,8 @@ const maxWords = 100
 // BM25).
 type field struct{ weight, dilution float64 }
 
-// fields are the name, keywords, description, category and arguments of a spec.
+// fields contains the weights for the name, keywords, description, category and arguments of a
+// spec.
 var fields = [...]field{{3, 0.3}, {2, 0.5}, {1.5, 0.5}, {1, 0}, {0.4, 0.7}} //nolint:gochecknoglobals // a constant
 
 // index ranks tools with BM25F: Okapi BM25 with weighted fields (Robertson & Zaragoza, "The

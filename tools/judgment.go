@@ -10,14 +10,14 @@ import (
 // be computed by Hob's own code, for example from a command's syntax tree, and never come from a
 // model's text. Foreign tools are not assessed.
 //
-// A CallAssessor only reads (files, programs on the path), returns quickly, and fails closed: for
-// everything that it cannot assess, the declaration of the Spec applies.
+// A CallAssessor only reads (files, programs on the path), returns quickly, and fails closed: if it
+// cannot assess a call, the declaration of the Spec applies.
 type CallAssessor interface {
 	Judge(ctx context.Context, args json.RawMessage) CallAssessment
 }
 
-// Owner represents the owner in CallAssessment.To. It cannot be mistaken for an address: those
-// contain a colon, an "@" or a "+".
+// Owner represents the owner in CallAssessment.To. It cannot be mistaken for an address, because
+// addresses contain a colon, an "@" or a "+".
 const Owner = "owner"
 
 // CallAssessment assesses one call. The zero value keeps the declarations of the Spec.
@@ -56,9 +56,9 @@ type CallAssessment struct {
 	// Pattern describes similar calls that a grant would cover: "git status *", "host:example.org";
 	// "" if only identical arguments may be granted.
 	Pattern string
-	// Exact names what would really run or be sent beyond the arguments: the resolved
-	// program, its digest, digests of files read at run time. An approval is bound to it,
-	// and Call.Exact passes it to the tool, which refuses everything else.
+	// Exact describes what the call would run or send beyond the arguments: the resolved program,
+	// its digest, and digests of files read at run time. An approval is bound to it, and Call.Exact
+	// passes it to the tool, which refuses any other binding.
 	Exact string
 }
 
@@ -85,7 +85,7 @@ func WithAsked(ctx context.Context, exact func() string) context.Context {
 
 // ApprovedForm returns the Exact of the approval request for this call, as the owner saw it, or ""
 // if there was none. The call is thus assessed with the same binding before and after the answer.
-// Its content is checked again in any case.
+// The content of the call is checked again in any case.
 func ApprovedForm(ctx context.Context) string {
 	if exact, ok := ctx.Value(askedKey{}).(func() string); ok {
 		return exact()

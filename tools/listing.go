@@ -9,7 +9,7 @@ import (
 // Category is a group of tools. Its name is the name of its folder.
 type Category struct {
 	Name  string
-	Tools []Tool // by name
+	Tools []Tool // sorted by name
 }
 
 // Categories returns all categories, sorted by name.
@@ -26,12 +26,12 @@ func (c *Catalog) Categories() []Category {
 	return out
 }
 
-// asking lists words that occur in requests for a list and do not name a category.
+// asking lists words that occur in requests for a list of tools but do not name a category.
 const asking = " all list show every which everything available category categories overview possible capabilities able use "
 
-// MatchCategory returns the category that the whole request is about, as in "what can you do with
-// files?". It returns all categories if the request names none ("what can you do?"), and none if
-// the request contains other words.
+// MatchCategory returns the category that the complete request is about, as in "what can you do
+// with files?". It returns all categories if the request names none ("what can you do?"), and none
+// if the request contains other words.
 func (c *Catalog) MatchCategory(query string) []Category {
 	var left []string
 	for _, w := range splitWords(query) {
@@ -44,7 +44,7 @@ func (c *Catalog) MatchCategory(query string) []Category {
 	}
 	if len(left) == 0 {
 		if len(splitWords(query)) == 0 {
-			return nil // the word is not known
+			return nil // the request contains an unknown word
 		}
 		return c.Categories()
 	}
@@ -57,7 +57,7 @@ func (c *Catalog) MatchCategory(query string) []Category {
 }
 
 // Nearest returns all categories, the most similar first. It compares the names of their tools with
-// the words of a request that matches nothing.
+// the words of a request that matches no tool.
 func (c *Catalog) Nearest(query string) []Category {
 	out := c.Categories()
 	asked := letterPairs(query)

@@ -40,8 +40,8 @@ type Def[In any] struct {
 	Summary func(in In) string
 	// Judge assesses a call with the given arguments (see CallAssessor). It is optional.
 	Judge func(ctx context.Context, in In) CallAssessment
-	// Arguments contains descriptions of arguments by name, if they depend on more than In. It is
-	// optional.
+	// Arguments contains descriptions of arguments, keyed by name, if they depend on more than In.
+	// It is optional.
 	Arguments map[string]string
 }
 
@@ -49,7 +49,7 @@ var validName = lazyregexp.New(`^[a-z][a-z0-9_]{0,63}$`)
 
 // New validates the definition and returns the tool. It panics if the definition can never work
 // (invalid name, no effects, no body). This is a programming error that the first test finds. The
-// compiler generates New for each In, so the code that does not depend on In is in typed.
+// compiler generates code for each In, so all code that does not depend on In is in typed.
 func New[In any](d Def[In]) Tool {
 	t := &typed{args: reflect.TypeFor[In](), argTexts: d.Arguments, spec: d.Spec, undo: d.Undo, undoTx: d.UndoTx, redo: d.Redo}
 	if d.Run != nil {
@@ -265,7 +265,7 @@ func (t *ownTyped) Call(context.Context, Call) (Result, error) {
 // Prepare implements Preparer.
 func (t *ownTyped) Prepare(ctx context.Context, c Call) (any, error) {
 	if t.prepare == nil {
-		return nil, nil //nolint:nilnil // nothing to prepare, and nothing is wrong
+		return nil, nil //nolint:nilnil // the tool has no Prepare
 	}
 	in, err := t.decodeArguments(c.Args)
 	if err != nil {

@@ -38,7 +38,7 @@ func spec() tools.Spec {
 	return tools.Spec{Name: "say", Category: "test", Description: "Say it.", Effects: tools.Write}
 }
 
-// echo keeps what it was called with.
+// echo returns a tool that stores its arguments in got.
 func echo(got *args) tools.Tool {
 	return tools.New(tools.Def[args]{Spec: spec(), Run: func(_ context.Context, _ tools.Call, in args) (tools.Result, error) {
 		*got = in
@@ -80,7 +80,7 @@ func TestArguments(t *testing.T) {
 	tests := []struct {
 		name, args string
 		want       args
-		says       string // of the error
+		says       string // text in the error
 	}{
 		{name: "the least", args: `{"text":"a"}`, want: args{Text: "a"}},
 		{name: "everything", args: `{"text":"ä🏠","count":2,"amount":1.5,"loud":true,"where":{"city":"x","tags":["a"]},"many":[{"city":"y"}],"config":{"k":[1,"2"]}}`, want: args{

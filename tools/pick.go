@@ -18,7 +18,8 @@ const listed = 6
 // Pick finds the item that the owner or a model names: by its id, four or more characters at the
 // start of its id, its title, or words of its title. noun is the term for an item ("open task").
 // key returns the id and title of an item. If no item matches, the error is NotFound and names
-// similar titles. If several match, it is InvalidArguments, lists them and wraps ErrAmbiguous.
+// similar titles. If several items match, the error is InvalidArguments, lists the items and wraps
+// ErrAmbiguous.
 func Pick[T any](noun, query string, list []T, key func(T) (id, title string)) (T, error) {
 	var zero T
 	query = strings.TrimSpace(query)

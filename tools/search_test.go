@@ -13,7 +13,8 @@ import (
 	"hob/tools/toolstest"
 )
 
-// fixture returns a catalog of 164 plausible tools; above that, copies under other names.
+// fixture returns a catalog of at least n plausible tools: the 164 tools in the file, and copies of
+// them under other names.
 func fixture(tb testing.TB, n int) *tools.Catalog {
 	list := toolstest.Fixture(tb, "testdata/search/specs.txt")
 	for i := 0; len(list) < n; i++ {

@@ -14,7 +14,7 @@ const (
 )
 
 // Signature returns a one-line description of the tool for a model: name, arguments, effects and
-// description. It is about a third of the size of the schema.
+// description. The signature has about a third of the size of the schema.
 //
 //	log_expense(amount: number "such as 12.50", vendor?: string) [write] Log money that was spent.
 func (s *Spec) Signature() string {

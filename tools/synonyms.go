@@ -17,7 +17,7 @@ var synonymText string
 type synonyms struct {
 	exact   map[string][]termMeaning // keyed by word; a word without terms is a stop word
 	stems   map[string][]termMeaning // keyed by the stem of an English word
-	begin   map[string][]termMeaning // by prefix
+	begin   map[string][]termMeaning // keyed by prefix
 	phrases map[string][]termMeaning // phrases joined with spaces
 	longest int                      // number of words of the longest phrase
 }
@@ -77,8 +77,8 @@ func (s *synonyms) addSynonyms(said string, terms []termMeaning) {
 	}
 }
 
-// mergeMeanings adds terms to those that other lines define for the same word. A stop word of one
-// language may have a meaning in another.
+// mergeMeanings adds terms to the terms that other lines define for the same word. A stop word of
+// one language may have a meaning in another language.
 func mergeMeanings(m map[string][]termMeaning, word string, terms []termMeaning) {
 	m[word] = joinMeanings(m[word], terms)
 }

@@ -1,10 +1,9 @@
 // Package tools defines what a tool is (Tool, Spec), builds tools from Go structs (New)
 // with their declared effects, and finds them (Catalog).
 //
-// A tool never decides whether it may run: the engine asks the guard, writes the ledger and
-// only then calls it. A tool that touches only Hob's own database is "own": it runs inside
-// the transaction that records it as done, so it runs exactly once even if the process is
-// killed.
+// A tool never decides whether it may run: the engine asks the guard, writes the ledger and only
+// then calls the tool. A tool that touches only Hob's own database is "own": it runs inside the
+// transaction that records the call as done, so it runs exactly once even if the process is killed.
 package tools
 
 import (
@@ -26,7 +25,7 @@ type Effects uint8
 
 // The effects that a tool may declare. docs/guard.md lists how the guard treats each of them.
 const (
-	Read    Effects = 1 << iota // looks only
+	Read    Effects = 1 << iota // only reads
 	Write                       // changes something on this machine and can be reverted
 	Send                        // sends something to a person or a service
 	Egress                      // sends a request whose address or body the model chose
@@ -123,7 +122,7 @@ type Call struct {
 	Origins []provenance.Origin
 	// OwnerWords are the user's messages in this turn if the user is alone with Hob in the
 	// conversation, can answer, and no untrusted text is in context. It is nil in all other turns:
-	// those of guests, groups, sub-agents, watchers and schedules, and tainted ones. See
+	// turns of guests, groups, sub-agents, watchers and schedules, and tainted turns. See
 	// CredentialViewer.
 	OwnerWords []string
 	// Exact is the approved binding in addition to the arguments (see CallAssessment). A tool that
@@ -133,9 +132,9 @@ type Call struct {
 	Prepared any
 	// Frozen is the return value of Freeze if the call was delayed (see Delayer); else nil.
 	Frozen json.RawMessage
-	// SendHooks, never nil, are for tools that reach other people. After an error of Commit the call
-	// ends with that error and sends nothing: the user has canceled it. Reserve and Accepted are
-	// optional.
+	// SendHooks are for tools that reach other people. The hooks are never nil. If Commit returns
+	// an error, the user has canceled the call: the tool sends nothing and returns the error. A
+	// tool does not have to call Reserve and Accepted.
 	pim.SendHooks
 	// Progress reports the progress of a long call: a fraction from 0 to 1 (negative if unknown)
 	// and a short note. It is never nil.
@@ -148,8 +147,8 @@ func (c Call) CredentialViewer() credential.Viewer { return credential.AskedBy(c
 
 // Result is the result of a call for the model and the owner.
 type Result struct {
-	// Text is complete, readable prose or a list. Models read it, and the built-in brain shows it
-	// to the owner unchanged.
+	// Text is complete prose or a list in plain language. Models read it, and the built-in brain
+	// shows it to the owner unchanged.
 	Text string
 	// Data contains the same information as values, for --json and programs. It is optional. Stored
 	// rows include their "id" and "provenance", because the origins of a row's text are stored with
@@ -188,7 +187,7 @@ func NewUndo(label string, v any) *Undo {
 	return &Undo{Label: label, Data: b}
 }
 
-// Prompt is a text of a third party that serves as a skill, such as a prompt of an MCP server.
+// Prompt is a text by a third party that serves as a skill, such as a prompt of an MCP server.
 type Prompt struct {
 	Server            string
 	Name, Description string
@@ -207,7 +206,7 @@ type UndoRequest struct {
 	// Redo selects the action that was undone last, or the action called ID, to be repeated.
 	Redo bool
 	// Session is the conversation that sent the request. Actions and notices of this conversation
-	// take precedence over others. "" means no precedence.
+	// take precedence over actions and notices of other conversations. "" means no precedence.
 	Session string
 	// By is the event that requested the undo, and Origin its entry point. An empty By means a
 	// model, which may undo only the actions that it could take itself.
@@ -233,7 +232,7 @@ type Code string
 const (
 	InvalidArguments Code = "invalid_arguments" // arguments that violate the schema or contradict each other
 	NotFound         Code = "not_found"
-	Conflict         Code = "conflict" // the state has changed; the call did nothing
+	Conflict         Code = "conflict" // the state has changed; the call had no effect
 	Unsupported      Code = "unsupported"
 	Failed           Code = "failed"
 	TimedOut         Code = "timeout"
@@ -241,7 +240,7 @@ const (
 	PolicyDenied     Code = "policy_denied"
 	ApprovalTimeout  Code = "approval_timeout"
 	DeniedByOwner    Code = "denied_by_owner"
-	OutcomeUnknown   Code = "outcome_unknown" // Hob stopped while the call ran
+	OutcomeUnknown   Code = "outcome_unknown" // it is unknown whether the call took effect
 	TruncatedCall    Code = "truncated_arguments"
 	Repeated         Code = "repeated_call"
 	TooManyCalls     Code = "too_many_calls" // too many calls in one answer of a model
@@ -270,8 +269,8 @@ func CodeOf(err error) Code {
 
 // Tool is one action that Hob can perform. Call may run concurrently with other calls of the same
 // tool. It returns soon after ctx ends. It returns an *Error if the caller can handle the failure.
-// If the error is not nil, nothing is half done. Own tools also implement TxTool; the engine never
-// uses their Call method.
+// If the error is not nil, no action is partly done. Own tools also implement TxTool; the engine
+// never uses their Call method.
 type Tool interface {
 	Spec() *Spec
 	Call(ctx context.Context, c Call) (Result, error)
@@ -294,7 +293,7 @@ type Preparer interface {
 
 // Undoer reverts an action of the tool. It describes what it restored. If it would overwrite newer
 // changes, it changes nothing and returns a Conflict error. The engine uses exactly one of the two
-// methods: UndoTx for own tools, Undo for the others.
+// methods: UndoTx for own tools, Undo for all other tools.
 type Undoer interface {
 	CanUndo() bool
 	Undo(ctx context.Context, data json.RawMessage) (string, error)
@@ -315,7 +314,7 @@ type Pather interface {
 }
 
 // Summarizer describes in one line what a call would do, for an approval request: "Move invoice.pdf
-// to Documents/2026". The summary must not contain the model's prose.
+// to Documents/2026". The summary must not contain prose written by the model.
 type Summarizer interface {
 	Summary(args json.RawMessage) string
 }

@@ -2,7 +2,7 @@ package tools
 
 import "unicode/utf8"
 
-// lexicon holds the correct words that a mistyped word may stand for.
+// lexicon contains the correctly spelled words that can replace a mistyped word.
 type lexicon struct {
 	words []string
 	masks []uint32 // bit set of the letters of each word, to skip most words quickly

@@ -12,9 +12,9 @@ import (
 // maxBytes is the maximum length of an indexed word.
 const maxBytes = 64
 
-// splitWords splits a text at anything but letters and digits, and inside camelCase, and returns
-// lower-case words without accents. It leaves out numbers, single letters and overlong words: they
-// do not distinguish tools.
+// splitWords splits a text at all characters except letters and digits, and inside camelCase. It
+// returns lower-case words without accents. It omits numbers, single letters and overlong words,
+// because they do not distinguish tools.
 func splitWords(s string) []string {
 	var out []string
 	var b strings.Builder

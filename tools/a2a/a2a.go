@@ -1,10 +1,10 @@
-// Package a2a provides the tool delegate_to_agent, which gives a task to another agent over A2A 1.0
-// (https://a2a-protocol.org). Models can select only configured agents and no other address. All
-// text from an agent is untrusted.
+// Package a2a provides the tool delegate_to_agent, which delegates a task to another agent over A2A
+// 1.0 (https://a2a-protocol.org). Models can select only configured agents and no other address.
+// All text from an agent is untrusted.
 //
 // A call is a row of a2a_calls (see tools.Waiter): the turn waits in the database, and Run does the
-// work. After a restart, Run continues with the task's id at the agent. A message whose arrival is
-// unknown is not sent again.
+// work. After a restart, Run continues with the id of the task at the agent. If it is unknown
+// whether a message arrived, Run does not send it again.
 package a2a
 
 import (
@@ -31,9 +31,9 @@ import (
 const (
 	maxTask  = 100_000 // bytes of a task
 	maxOpen  = 16      // calls at the same time
-	maxText  = 200_000 // bytes of an answer that are kept
+	maxText  = 200_000 // maximum bytes of an answer that are kept
 	callTime = time.Hour
-	keepTime = 30 * 24 * time.Hour // how long ended calls are kept
+	keepTime = 30 * 24 * time.Hour // time for which ended calls are kept
 )
 
 // toolName is the name of the tool.
@@ -93,12 +93,12 @@ const (
 	stateSending = "sending" // a crash in this state leaves the outcome unknown
 	stateOpen    = "open"    // the agent has the task, whose id is stored
 	stateDone    = "done"
-	stateInput   = "input" // the agent asks something; the next call continues the task
+	stateInput   = "input" // the agent asked a question; the next call continues the task
 	stateFailed  = "failed"
 	stateStopped = "stopped"
 )
 
-// openStates is the SQL condition for calls that have not ended.
+// openStates is an SQL condition that selects the calls that have not ended.
 const openStates = `state IN ('new', 'sending', 'open')`
 
 // callRow is a call.
@@ -108,7 +108,7 @@ type callRow struct {
 	state, result                     string
 	outside                           bool // whether result contains text of the agent
 	code                              tools.Code
-	canceling                         bool // whether the agent must be told that the task was canceled
+	canceling                         bool // whether Hob must still cancel the task at the agent
 	created                           time.Time
 }
 
@@ -150,7 +150,7 @@ type delegateTool struct {
 
 var _ tools.Waiter = delegateTool{}
 
-// Tools returns the tool, or nothing if no agent is configured.
+// Tools returns the tool. It returns nil if no agent is configured.
 func (c *Client) Tools() []tools.Tool {
 	if c == nil || len(c.o.Agents) == 0 {
 		return nil
@@ -254,7 +254,7 @@ func (c *Client) beginTx(ctx context.Context, tx *store.Tx, call tools.Call, in 
 	return nil
 }
 
-// outcomeTx returns the outcome of a call. A call that takes too long ends as failed.
+// outcomeTx returns the outcome of a call. A call that exceeds the time limit fails.
 func (c *Client) outcomeTx(ctx context.Context, tx *store.Tx, call tools.Call) (tools.Outcome, error) {
 	list, err := selectCalls(ctx, tx, `call = ?`, call.ID)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// bench is a client with one agent, whose server is handler.
+// bench has a client that knows one agent.
 type bench struct {
 	t      *testing.T
 	db     *store.Store
@@ -96,7 +96,8 @@ func (b *bench) outcome(call string) (out tools.Outcome) {
 	}
 }
 
-// agent answers the methods of JSON-RPC; card is its card, with HOST for its own host.
+// agent returns the handler of an A2A agent. reply answers the JSON-RPC methods. In card, HOST
+// stands for the host of the server.
 func agent(card string, reply func(method string, w http.ResponseWriter, r *http.Request) string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, cardPath) {

@@ -17,7 +17,7 @@ import (
 	"hob/tools"
 )
 
-// Limits of what an agent sends.
+// Limits of an agent's responses.
 const (
 	maxCard     = 256 << 10
 	maxResponse = 8 << 20
@@ -102,7 +102,7 @@ func readCard(ctx context.Context, client *http.Client, home *url.URL) (*a2a.Age
 	var card a2a.AgentCard
 	d := json.NewDecoder(http.MaxBytesReader(nil, resp.Body, maxCard))
 	if err := d.Decode(&card); err != nil {
-		return nil, fmt.Errorf("read the agent card: it is not a valid card of A2A 1.0; check the url of the agent")
+		return nil, fmt.Errorf("read the agent card: not a valid card of A2A 1.0; check the url of the agent")
 	}
 	return &card, nil
 }
@@ -135,12 +135,13 @@ func usableInterfaces(card *a2a.AgentCard, home *url.URL) (out []*a2a.AgentInter
 	case len(out) > 0:
 		return out, nil
 	case elsewhere != "":
-		return nil, fmt.Errorf("the card points to another host, %q; if you trust it, set the url of the agent to that host", elsewhere)
+		return nil, fmt.Errorf("the card points to another host, %q; if you trust this host, use it in the url of the agent", elsewhere)
 	}
 	return nil, errors.New("the agent offers neither JSON-RPC nor REST of A2A 1.0")
 }
 
-// transport sends requests through safehttp, with the token except for the card.
+// transport sends requests through safehttp. It adds the token to all requests except the request
+// for the card.
 type transport struct {
 	network *safehttp.Transport
 	token   string
@@ -164,11 +165,11 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	default:
 		return resp, nil
 	}
-	_ = resp.Body.Close() // only an error is of interest
+	_ = resp.Body.Close() // the body of an error is not needed
 	return nil, err
 }
 
-// Test reads the card of an agent and checks its token with a request that does nothing.
+// Test reads the card of an agent and checks its token with a request that has no effect.
 func (c *Client) Test(ctx context.Context, name string) (*Connection, error) {
 	conn, err := c.Connect(ctx, name)
 	if err != nil {
@@ -183,8 +184,8 @@ func (c *Client) Test(ctx context.Context, name string) (*Connection, error) {
 	return conn, nil
 }
 
-// answerText returns the text of a task's answer, at most maxText bytes. Files are named, not
-// fetched.
+// answerText returns the text of a task's answer, at most maxText bytes. It names files but does
+// not fetch them.
 func answerText(t *a2a.Task) string {
 	var parts []string
 	for _, a := range t.Artifacts {

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	lookTime     = 10 * time.Second // interval of checks for work without a signal
-	streamTime   = 5 * time.Minute  // how long one stream is read before the task is read again
+	lookTime     = 10 * time.Second // interval at which Run checks for work if no signal arrives
+	streamTime   = 5 * time.Minute  // time for which one stream is read before the task is read again
 	cancelTime   = 10 * time.Second // time limit for canceling a task at the agent
 	cancelTries  = 3
 	progressTime = time.Second // minimum interval of progress reports
@@ -66,7 +66,8 @@ func (c *Client) Run(ctx context.Context) error {
 	}
 }
 
-// claimCall reports whether no goroutine works on a call yet.
+// claimCall marks a call as in progress. It returns false if another goroutine already works on the
+// call.
 func (c *Client) claimCall(call string, cancel context.CancelFunc) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,7 +82,7 @@ func (c *Client) releaseCall(call string) {
 	c.mu.Lock()
 	delete(c.running, call)
 	c.mu.Unlock()
-	c.signalWake() // the call may have been stopped, so that the agent must be told
+	c.signalWake() // the call may have been stopped, so its task must be canceled at the agent
 }
 
 // endInterrupted ends the calls whose message may or may not have arrived.
@@ -124,13 +125,13 @@ func (c *Client) performCall(ctx context.Context, row callRow) {
 	}
 	var state, text string
 	var err error
-	if row.state == stateSending { // an error of the database interrupted the call
+	if row.state == stateSending { // a database error interrupted the call
 		err = unknownOutcome(row)
 	} else {
 		state, text, err = c.deliverTask(ctx, &row)
 	}
 	if ctx.Err() != nil {
-		return // stopped, or continued after the restart
+		return // the call was stopped, or continues after the restart
 	}
 	if f, ok := errors.AsType[*failedCall](err); ok {
 		err = c.endCall(ctx, row, stateFailed, f.text, f.code, f.outside)
@@ -178,7 +179,7 @@ func (c *Client) setState(ctx context.Context, row *callRow, state string) error
 		if err != nil || n > 0 {
 			return err
 		}
-		ended = true // the user stopped the call while it was sent, so the agent must be told
+		ended = true // the user stopped the call while it was sent, so its task must be canceled at the agent
 		_, err = tx.Exec(`UPDATE a2a_calls SET remote = ?, canceling = 1 WHERE call = ? AND remote = '' AND ? <> ''`, row.remote, row.call, row.remote)
 		return err
 	})
@@ -305,9 +306,9 @@ func taskOutcome(row callRow, t *a2a.Task) (state, text string, err error) {
 		}
 		return stateDone, text, nil
 	case a2a.TaskStateInputRequired:
-		return stateInput, "The agent asks (answer it with another call of " + toolName + "):\n" + text, nil
+		return stateInput, "The agent asks (answer with another call of " + toolName + "):\n" + text, nil
 	case a2a.TaskStateAuthRequired:
-		return "", "", fail("the agent " + row.agent + " needs the user to sign in somewhere; the user must do that there")
+		return "", "", fail("the agent " + row.agent + " requires a sign-in; the user must sign in at the agent, then call the tool again")
 	case a2a.TaskStateFailed:
 		return "", "", fail("the agent " + row.agent + " failed")
 	case a2a.TaskStateRejected:
@@ -343,7 +344,7 @@ func (c *Client) describeError(row callRow, err error, sent bool) error {
 	return &failedCall{code: tools.Failed, text: textnorm.Ellipsize(err.Error(), 1000), outside: true}
 }
 
-// cancelRemote tells the agent that a task was canceled. It tries a few times.
+// cancelRemote cancels a task at the agent. It tries cancelTries times.
 func (c *Client) cancelRemote(ctx context.Context, row callRow) {
 	backoff := pollBackoff()
 	for try := 1; row.remote != "" && try <= cancelTries; try++ {

@@ -131,10 +131,10 @@ func mailServer(t *testing.T) (address, ca string) {
 	return l.Addr().String(), ca
 }
 
-// shelf is a server of one calendar.
+// shelf is a server with one calendar.
 type shelf struct {
 	mu   sync.Mutex
-	all  map[string]string // by path
+	all  map[string]string // events keyed by path
 	tags map[string]string
 	n    int
 }

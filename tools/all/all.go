@@ -82,7 +82,7 @@ type Deps struct {
 	// NewReminders and NewNotes select the store for new items: "" or "hob" selects Hob's own
 	// store.
 	NewReminders, NewNotes string
-	// Databases are the databases that may be read. Without one, the tools are omitted.
+	// Databases are the databases that may be read. If there are none, the tools are omitted.
 	Databases database.Deps
 	// Connect asks the user to connect services. Without a configuration, its tool is omitted.
 	Connect servers.ConnectDeps
@@ -98,7 +98,7 @@ type Deps struct {
 	Media media.Deps
 	// Briefs are additional sections of the daily briefing.
 	Briefs []tools.BriefSource
-	// Linker is the graph. If it is nil, the tools that use it are omitted.
+	// Linker is the knowledge graph. If it is nil, the tools that use it are omitted.
 	Linker memory.Graph
 	// Documents ingests documents. If it is nil, the tool that uses it is omitted.
 	Documents memory.Documents

@@ -14,8 +14,9 @@ func TestConformance(t *testing.T) {
 	toolstest.Run(t, toolstest.Suite{Open: open, Cases: cases, Ignore: []string{"watchers.next_at", "file_watches.since"}})
 }
 
-// maxCore limits the size that the tools offered in every request add to its prompt, in bytes of
-// name, description and schema: a quarter of it are tokens, of the 2,000 that "hello" may cost.
+// maxCore limits the total size of the core tools, which every prompt contains: the bytes of their
+// names, descriptions and schemas. Four bytes are about one token, and the prompt of "hello" may
+// have 2,000 tokens.
 const maxCore = 4500
 
 func TestCoreIsLean(t *testing.T) {

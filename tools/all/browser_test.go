@@ -9,7 +9,7 @@ import (
 	"hob/tools/toolstest"
 )
 
-// tabs are a browser without one.
+// tabs is a fake browser that only stores a list of tabs.
 type tabs struct{ list []browser.Tab }
 
 func (b *tabs) Tabs(context.Context) []browser.Tab { return b.list }
@@ -108,7 +108,7 @@ func (b *tabs) Dialogs(string) []string { return nil }
 
 func (b *tabs) Notes() []string { return nil }
 
-// owners are the tabs of the owner's browsers without a Mac.
+// owners is a fake for the user's browsers, so that the tests do not need a Mac.
 type owners struct{}
 
 func (owners) List(context.Context, apps.App) (apps.List, error) {

@@ -25,7 +25,7 @@ func accountCases() []toolstest.Case {
 		{Step: step("update_calendar_event", `{"event":"dentist","start":"16:00"}`), Want: `Moved "Dentist" from `, Outside: true, Undone: "Restored the event"},
 		{Step: step("answer_invitation", `{"event":"review","answer":"decline"}`), Want: `Declined: "Review", Tue 30 Mar at 14:30. It is unknown whether the server notifies ada@example.org; no email was sent.`, Outside: true, Undone: "Restored the invitation in your calendar"},
 		{Step: step("delete_calendar_event", `{"event":"dentist"}`), Want: `Removed "Dentist" (`, Outside: true, Undone: "Restored the event"},
-		{Step: step("create_reminder", `{"text":"Milk","at":"Friday","in":"home"}`), Want: `Added "Milk" to the list home: Fri 12 Mar.`, Undone: "Removed it from the list."},
+		{Step: step("create_reminder", `{"text":"Milk","at":"Friday","in":"home"}`), Want: `Added "Milk" to the list home: Fri 12 Mar.`, Undone: "Removed the item from the list."},
 		{Step: step("list_reminders", `{}`), Before: []toolstest.Step{step("create_reminder", `{"text":"Milk","at":"Friday","in":"home"}`)}, Want: "- Pay rent (tomorrow; high priority; home)\n- Milk (Fri 12 Mar; home)", Outside: true},
 		{Step: step("list_reminders", `{"query":"rent"}`), Before: []toolstest.Step{step("create_reminder", `{"text":"stretch","at":"at 18:00"}`)}, Want: "To do, on the lists of home:\n- Pay rent", Outside: true},
 		{Step: step("list_reminders", `{"in":"hob"}`), Want: "There are no reminders."},

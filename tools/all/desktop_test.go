@@ -17,7 +17,7 @@ import (
 	"hob/tools/toolstest"
 )
 
-// desk is a desktop whose clipboard is a file and on which an editor is installed.
+// desk is a fake desktop. Its clipboard is a file, and an editor is installed.
 type desk struct{ clip string }
 
 func (d *desk) Read(ctx context.Context) (clipboard.Content, error) {

@@ -19,7 +19,7 @@ import (
 	"hob/tools/toolstest"
 )
 
-// machine keeps its state in files, so that the tests can compare it.
+// machine is a fake for players and sound. Its state is in files, so that the suite can compare it.
 type machine struct{ dir string }
 
 func (m machine) read(ctx context.Context, name string) (int, error) {

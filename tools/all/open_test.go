@@ -44,11 +44,11 @@ import (
 	watchersall "hob/watchers/all"
 )
 
-// now is a Wednesday in the far future, so that what is created for later lies
-// after the real clock as well.
+// now is a Wednesday in the far future, so that all reminders and schedules of the tests are in the
+// future of the real clock, too.
 var now = time.Date(2094, 3, 10, 14, 30, 0, 0, time.FixedZone("CET", 3600))
 
-// engine replaces Hob for status and undo.
+// engine is a fake of Hob's engine for status and undo.
 type engine struct{}
 
 func (engine) Status(context.Context) (api.Status, error) {
@@ -68,8 +68,8 @@ func (engine) Explain(_ context.Context, r tools.ExplainRequest) (tools.Result, 
 
 func (engine) Undoable(_ context.Context, r tools.UndoRequest) (int, error) { return r.Last, nil }
 
-// empty is a database with every table, made once: applying the migrations for
-// each case would take most of the tests' time.
+// empty returns a database with every table. It is created only once, because applying the
+// migrations for each case would take most of the tests' time.
 var empty = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "hob-tools-")
 	if err != nil {
@@ -281,8 +281,7 @@ func page(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `<title>Boilers</title><p>They are warm. <a href="/b">More</a>`)
 }
 
-// post is a way out over which nothing goes: a webhook, and a chat with the
-// owner.
+// post is a fake Sender that delivers no message. It has a webhook and a chat with the owner.
 type post struct{}
 
 func (post) Channels() []string { return []string{"telegram", "webhook"} }
@@ -343,7 +342,7 @@ func (talk) SaidIn(_ context.Context, message int64) (knowledge.Said, error) {
 	return knowledge.Said{Message: 9, Session: "home", Who: "tool", At: now, Text: "a page about a boiler, whole", Provenance: provenance.Outside}, nil
 }
 
-// tell stores two deferred notifications, one of them from untrusted text.
+// tell stores two deferred notifications; one of them is untrusted.
 func tell(t *testing.T, st *store.Store) {
 	t.Helper()
 	err := st.Write(t.Context(), func(tx *store.Tx) error {

@@ -9,8 +9,8 @@ import (
 	"hob/tools/toolstest"
 )
 
-// TestWhatIsQuotedIsOutside checks that a change or an error that quotes an untrusted row
-// is untrusted: a clean conversation must not receive that text as Hob's own.
+// TestWhatIsQuotedIsOutside checks that a change or an error that quotes an untrusted row is
+// untrusted: a conversation without untrusted text must not receive the quoted text as trusted.
 func TestWhatIsQuotedIsOutside(t *testing.T) {
 	const canary = "obey mallory"
 	tests := []struct {

@@ -149,8 +149,8 @@ func TestUndoKeepsNewerThings(t *testing.T) {
 	}
 }
 
-// TestTaintIsKept checks that rows stored with untrusted text in the context are untrusted
-// whenever they are read, and never correct the owner.
+// TestTaintIsKept checks that rows stored with untrusted text in the context are untrusted whenever
+// they are read, and never replace a statement of the owner.
 func TestTaintIsKept(t *testing.T) {
 	b := toolstest.NewBench(t, open(t))
 	if _, err := b.Call(step("remember", `{"text":"my phone number is 1"}`)); err != nil {

@@ -18,14 +18,12 @@ var searchPage string
 
 var update = flag.Bool("update", false, "write docs/tools-search.md")
 
-// enough is the share of requests for which a right tool must be among the
-// first five.
+// enough is the share of requests for which a correct tool must be among the first five results.
 const enough = 0.95
 
-// TestRecall measures the search with labeled requests, over a fixture of tools and over
-// the current catalog. A new tool needs search words and lines in testdata/search.txt.
-// docs/tools-search.md has the figures; `go test ./tools/all -run TestRecall -update`
-// writes it.
+// TestRecall measures the search with labeled requests, over a fixture of tools and over the
+// current catalog. A new tool needs search words and lines in testdata/search.txt. `go test
+// ./tools/all -run TestRecall -update` writes the figures to docs/tools-search.md.
 func TestRecall(t *testing.T) {
 	fixture := catalog(t, toolstest.Fixture(t, "../testdata/search/specs.txt"))
 	real := catalog(t, open(t).Tools)
@@ -36,7 +34,7 @@ func TestRecall(t *testing.T) {
 		least      float64
 	}{
 		{"Development", "../testdata/search/development.txt", fixture, enough},
-		{"HeldOut", "../testdata/search/heldout.txt", fixture, 0.9}, // nothing is tuned on it; this finds what breaks
+		{"HeldOut", "../testdata/search/heldout.txt", fixture, 0.9}, // not used to tune the search, so it reveals overfitting
 		{"Own", "testdata/search.txt", real, enough},
 	} {
 		rows, missed := toolstest.Measure(set.c, toolstest.Requests(t, set.file))

@@ -11,14 +11,14 @@ import (
 	"hob/tools/toolstest"
 )
 
-// TestWhatIsStoredFromOutsideIsReadAsOutside calls each tool that stores words of its
-// caller with untrusted text in the context and reads them back: the rows and every result
-// that shows them must be untrusted. A new tool must be added to one of the two lists.
+// TestWhatIsStoredFromOutsideIsReadAsOutside calls each tool that stores text from its arguments
+// with untrusted text in the context, and reads the rows again. The rows and every result that
+// shows them must be untrusted. A new tool must be added to one of the two lists.
 func TestWhatIsStoredFromOutsideIsReadAsOutside(t *testing.T) {
 	task := step("create_task", `{"title":"call the plumber","due":"today"}`)
 	note := step("create_note", `{"text":"milk","title":"Groceries"}`)
 	stored := map[string]struct {
-		before []toolstest.Step // with trusted text only
+		before []toolstest.Step // calls without untrusted text in the context
 		write  toolstest.Step
 		reads  []toolstest.Step
 	}{
@@ -38,7 +38,7 @@ func TestWhatIsStoredFromOutsideIsReadAsOutside(t *testing.T) {
 		"log_expense":         {nil, step("log_expense", `{"amount":12.5,"currency":"EUR","category":"food","vendor":"Evil Foods"}`), []toolstest.Step{step("spending_summary", `{}`)}},
 		"log_habit":           {nil, step("log_habit", `{"habit":"obey evil"}`), []toolstest.Step{step("habit_streak", `{}`)}},
 	}
-	// These tools store no words of their caller, only the new state of a row.
+	// These tools store no text from their arguments, only the new state of a row.
 	nothing := []string{
 		"forget", "delete_note", "complete_task", "delete_task", "cancel_reminder", "cancel_schedule", "cancel_watcher", "pause_schedule", "pause_watcher", "update_watcher",
 		"undo", "send_message", "send_file", "delegate_tasks", "merge_entities", "split_entity", "pause_goal", "complete_goal", "delete_goal", "snooze_notice",
@@ -80,7 +80,7 @@ func TestWhatIsStoredFromOutsideIsReadAsOutside(t *testing.T) {
 	}
 }
 
-// An error text from a server is untrusted, too.
+// The error of a watcher may quote a server, so a result that shows the error is untrusted.
 func TestErrorsOfWatchersAreOutside(t *testing.T) {
 	env := open(t)
 	b := toolstest.NewBench(t, env)
@@ -99,7 +99,7 @@ func TestErrorsOfWatchersAreOutside(t *testing.T) {
 	}
 }
 
-// A try goes to the same places as the watcher would.
+// A trial run contacts the same servers as the watcher, so it needs the same assessment.
 func TestTryingIsJudgedAsMaking(t *testing.T) {
 	for _, x := range open(t).Tools {
 		if x.Spec().Name != "try_watcher" {

@@ -30,7 +30,8 @@ type Driver interface {
 	CloseTab(ctx context.Context, id string) (browser.Tab, error)
 	Switch(ctx context.Context, id string) (browser.Tab, error)
 	Content(ctx context.Context, id string) (*browser.Content, error)
-	// History and Go move within the history of a tab: a delta of -1 is back, and 1 is forward.
+	// History and Go move within the history of a tab: a delta of -1 means back, and 1 means
+	// forward.
 	History(ctx context.Context, id string, delta int) (string, error)
 	Go(ctx context.Context, id string, delta int, address string) (browser.Tab, error)
 	Describe(ctx context.Context, id, handle string) (browser.Described, error)
@@ -55,7 +56,7 @@ type Deps struct {
 	See  func(ctx context.Context, data []byte) (string, error)
 	// Own accesses the browsers that the user uses. It may be nil.
 	Own UserBrowsers
-	// Hosts are additional host names of the dashboard, besides those of this machine.
+	// Hosts are additional host names of the dashboard, besides the names of this machine.
 	Hosts []string
 }
 

@@ -9,7 +9,7 @@ import (
 	"hob/tools"
 )
 
-// tabsOnly is a browser that only has tabs.
+// tabsOnly is a fake Driver that only lists tabs.
 type tabsOnly struct {
 	Driver
 	list []browser.Tab
@@ -23,7 +23,8 @@ func (tabsOnly) Dialogs(string) []string { return nil }
 
 func (tabsOnly) Notes() []string { return nil }
 
-// TestWhichTab: a conversation does not read the page of another one.
+// TestWhichTab checks that a call without a tab id fails if several tabs are open, so that a
+// conversation does not read the page of another conversation.
 func TestWhichTab(t *testing.T) {
 	one := tabsOnly{list: []browser.Tab{{ID: "t1", URL: "https://a.example/"}}}
 	two := tabsOnly{list: append(one.list, browser.Tab{ID: "t2", URL: "https://b.example/"})}

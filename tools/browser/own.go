@@ -88,8 +88,8 @@ func (d Deps) inOwn(ctx context.Context, name, tab string, effects tools.Effects
 // askedForm matches the beginning of an approval binding, which names the browser and the tab.
 var askedForm = lazyregexp.New(`^\{"browser":"(\w+)","tab":"([^"\\]+)"`)
 
-// askedOf returns the tab that the approval request named. Without it, "the active tab" would
-// become a different one as soon as the owner approves on a page in that browser.
+// askedOf returns the tab that the approval request named. Otherwise "the active tab" would mean a
+// different tab as soon as the owner approves on a page in the same browser.
 func askedOf(exact string, a apps.App) string {
 	if m := askedForm.FindStringSubmatch(exact); m != nil && m[1] == a.Name {
 		return m[2]
@@ -142,8 +142,8 @@ func (d Deps) findApprovedTab(ctx context.Context, name, tab, exact string) (app
 	return a, t, nil
 }
 
-// acting is the set of effects of a script in the owner's browser, which can do everything that the
-// owner can.
+// acting is the set of effects of a script in the owner's browser. Such a script can do everything
+// that the owner can.
 const acting = tools.Exec | tools.Send | tools.Destroy
 
 // openingOwn assesses the opening of an address in the owner's browser. The request bypasses Hob's

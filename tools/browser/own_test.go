@@ -14,8 +14,8 @@ import (
 	"hob/tools"
 )
 
-// mine is a browser of the owner's with one tab, or another one in front, and an error for
-// all actions.
+// mine is a fake of the owner's browser with one tab. If front is set, a second tab with this
+// address is active. If err is set, all actions fail.
 type mine struct {
 	at    string
 	front string
@@ -63,7 +63,7 @@ func tool(t *testing.T, d Deps, name string) tools.Tool {
 }
 
 // TestOwn checks that in the owner's browser every action except reading the open tabs needs
-// approval, is bound to the current page, and runs on no other one.
+// approval, is bound to the current page, and runs on no other page.
 func TestOwn(t *testing.T) {
 	net, err := safehttp.New(safehttp.Options{})
 	if err != nil {
@@ -124,8 +124,8 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// TestAskedOnHobsPage checks that an approval given on the dashboard in the same browser
-// applies to the tab that was in front before.
+// TestAskedOnHobsPage checks that an approval given on the dashboard in the same browser applies to
+// the tab that was active at the time of the request.
 func TestAskedOnHobsPage(t *testing.T) {
 	for name, args := range map[string]string{"browser_get_page_content": `{"browser":"chrome"}`, "browser_execute_js": `{"browser":"chrome","script":"x"}`, "browser_close_tab": `{"browser":"chrome"}`} {
 		m := &mine{at: "https://one.example/"}

@@ -149,7 +149,7 @@ func closeTab(d Deps) tools.Tool {
 				return tools.CallAssessment{Refused: classifyError(err, in.Tab)}
 			}
 			j := tools.CallAssessment{Exact: t.ID}
-			if t.Own { // such a tab does not contain the owner's data
+			if t.Own { // Hob opened the tab and did not use it since, so no data is lost
 				j.Effects = tools.Read
 			}
 			return j

@@ -54,7 +54,7 @@ func (d Deps) findInvitation(ctx context.Context, in answerIn, now time.Time) (f
 	own := d.ownAddress(f.in.Name())
 	switch {
 	case !ok:
-		return f, nil, "", tools.Errorf(tools.Unsupported, "Hob cannot answer invitations in %s; answer them there", tools.Clean(f.in.Name()))
+		return f, nil, "", tools.Errorf(tools.Unsupported, "Hob cannot answer invitations in %s; the user must answer in that calendar", tools.Clean(f.in.Name()))
 	case own == "":
 		return f, nil, "", tools.Errorf(tools.Unsupported, "the account %s has no address for the user; set its address", tools.Clean(f.in.Name()))
 	case len(f.Guests) < ics.MaxGuests && !slices.ContainsFunc(f.Guests, func(p pim.Person) bool { return strings.EqualFold(p.Address, own) }) || strings.EqualFold(f.Organizer.Address, own):

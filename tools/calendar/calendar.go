@@ -66,7 +66,7 @@ func Tools(d Deps) []tools.Tool {
 
 // readEvents returns the events of all calendars of the accounts, sorted and without canceled
 // events. It returns events even with an error, which names the sources that could not be read. The
-// events are nil if nothing could be read.
+// events are nil if no calendar could be read.
 func (d Deps) readEvents(ctx context.Context, accounts []pim.Account, s ics.Span) ([]pim.Event, error) {
 	var apps []pim.Calendars
 	if len(accounts) == 0 { // no account is configured, because accountsNamed rejects an unknown name
@@ -103,8 +103,8 @@ func (d Deps) readEvents(ctx context.Context, accounts []pim.Account, s ics.Span
 	return all, tools.JoinSourceErrors(failed)
 }
 
-// appWait is the time limit for a local program. It is long because macOS may first ask the owner
-// for a permission.
+// appWait is the time limit for a local program. The limit is long because macOS may first ask the
+// owner for a permission.
 const appWait = 50 * time.Second
 
 func (d Deps) calendarApps() []pim.Calendars {
@@ -137,8 +137,8 @@ func readAccount(ctx context.Context, a pim.Account, s ics.Span) (out []pim.Even
 	return out, bad
 }
 
-// inOrder sorts events. It drops canceled events and duplicates, which occur if several calendars
-// contain the same invitation.
+// inOrder sorts events and drops canceled events. It also drops duplicates, which occur if several
+// calendars contain the same invitation.
 func inOrder(all []pim.Event) []pim.Event {
 	type same struct {
 		uid, title string

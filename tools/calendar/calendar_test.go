@@ -103,7 +103,7 @@ func TestReadCalendar(t *testing.T) {
 	}
 }
 
-// A server that does not respond is named; the others are still read.
+// The error names a server that does not respond; the other servers are still read.
 func TestBrief(t *testing.T) {
 	d := family(t)
 	from := now(t).Add(-8 * time.Hour)
@@ -162,8 +162,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// With more events than the limit, the result names the omitted ones, and no time among
-// them is called free.
+// If there are more events than the limit, the result mentions the omitted events and reports no
+// time as free at which one of them may take place.
 func TestFair(t *testing.T) {
 	at := now(t)
 	var all []pim.Event

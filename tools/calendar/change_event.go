@@ -32,7 +32,7 @@ type changedOut struct {
 	Start   time.Time   `json:"start"`
 }
 
-// undoData is what is needed to undo a calendar change.
+// undoData holds the data needed to undo a calendar change.
 type undoData struct {
 	Account string `json:"account"`
 	Undo    []byte `json:"undo"`
@@ -151,7 +151,7 @@ func (d Deps) findEvent(ctx context.Context, words, on, account string, now time
 	for _, f := range fit[:min(len(fit), 8)] {
 		fmt.Fprintf(&b, "\n- %s, %s", eventLabel(f.Event), dateparse.Format(f.Start.In(now.Location()), now))
 	}
-	return foundEvent{}, tools.Quoting(tools.Errorf(tools.InvalidArguments, "%d events match %q; give more of the title, or the day:%s", len(fit), tools.Clean(textnorm.Ellipsize(words, 80)), b.String()), provenance.Outside)
+	return foundEvent{}, tools.Quoting(tools.Errorf(tools.InvalidArguments, "%d events match %q; give more words of the title, or the day. Matching events:%s", len(fit), tools.Clean(textnorm.Ellipsize(words, 80)), b.String()), provenance.Outside)
 }
 
 // guestAddresses returns the addresses of the people, other than the owner, who may be notified of
@@ -222,8 +222,8 @@ func (d Deps) ownAddress(account string) string {
 
 var clockAlone = lazyregexp.New(`(?i)^\s*(at\s+)?(\d{1,2}([:.]\d{2})?\s*(am|pm|h|o'clock)?|noon|midnight)\s*$`)
 
-// parseMoment parses a time. A time without a date falls on the day of ref, unless ref is zero.
-// clock reports whether words contain a time of day.
+// parseMoment parses a time. A time without a date is on the day of ref, unless ref is zero. clock
+// reports whether words contain a time of day.
 func parseMoment(words string, ref, now time.Time) (t time.Time, clock bool, err error) {
 	base := now
 	if !ref.IsZero() && clockAlone.MatchString(words) {
@@ -236,10 +236,10 @@ func parseMoment(words string, ref, now time.Time) (t time.Time, clock bool, err
 	return m.Time.In(now.Location()), m.HasClock, nil
 }
 
-// timeBinding returns the approval binding of a time. It is t or, if the words are relative to now,
-// the quoted words, because the time that they mean changes every minute. If people will be
-// notified of the time (told is true), relative words are an error, because the guests must receive
-// exactly the approved time.
+// timeBinding returns the approval binding of a time. The binding is t or, if the words are
+// relative to now, the quoted words, because the meaning of such words changes every minute. If
+// people will be notified of the time (told is true), relative words are an error, because the
+// guests must receive exactly the approved time.
 func timeBinding(words string, t, now time.Time, told bool) (string, error) {
 	a, err := dateparse.Parse(words, now)
 	b, later := dateparse.Parse(words, now.Add(time.Minute))

@@ -224,8 +224,8 @@ func isPlainName(name string) bool {
 	return name != "" && len(name) <= 24 && len(strings.Fields(name)) <= 2 && !strings.ContainsFunc(name, odd)
 }
 
-// invitationSender returns the mailbox that sends the invitations to the events of a calendar, or nil, and a clause
-// with the address that it must have.
+// invitationSender returns the mailbox that sends the invitations to the events of a calendar, or
+// nil if there is none. as is a phrase for messages that names the required sender address.
 func (d Deps) invitationSender(in pim.Calendars) (box pim.Mailer, as string) {
 	box = d.mailerOf(d.ownAddress(in.Name()))
 	switch own := d.ownAddress(in.Name()); {

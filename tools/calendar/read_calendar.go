@@ -66,7 +66,7 @@ func (d Deps) answerQuery(ctx context.Context, c tools.Call, in calendarIn) (too
 	if err != nil && events == nil {
 		return tools.Result{}, err
 	}
-	all := events // free time depends on all events, including those that do not match
+	all := events // free time also depends on events that do not match
 	if want := textnorm.FoldedWords(in.Query); len(want) > 0 {
 		events = slices.DeleteFunc(slices.Clone(events), func(e pim.Event) bool { return !isQueryMatch(e, want) })
 	}
@@ -154,7 +154,7 @@ func formatEventTime(e pim.Event, loc *time.Location) string {
 	return start.Format("15:04") + "-" + end.Format("15:04")
 }
 
-// noEventsText states that there is no event, or none that matches the query.
+// noEventsText states that there is no event, or no event that matches the query.
 func noEventsText(query, stretch string) string {
 	if query = strings.TrimSpace(query); query != "" {
 		return fmt.Sprintf("No event in the calendar for %[2]s matches %[1]q.", textnorm.Ellipsize(query, 80), stretch)

@@ -12,7 +12,7 @@ import (
 	"hob/tools"
 )
 
-// postbox keeps the letters that go out in the name of an address.
+// postbox is a fake mailbox that records the emails sent from its address.
 type postbox struct {
 	pim.Mailer
 	address string
@@ -50,7 +50,7 @@ func telling(t *testing.T, from string) (*world, *postbox) {
 
 const own = "ORGANIZER:mailto:tester@test.local\nATTENDEE:mailto:tester@test.local"
 
-// Guests receive the event as it is now.
+// Guests receive the event with its new time, title and place.
 func TestGuestsReadTheNewTime(t *testing.T) {
 	w, box := telling(t, "tester@test.local")
 	w.r.Put("Work", "review", "SUMMARY:Review\nLOCATION:Room 1\nDTSTART:20261110T120000Z\nDTEND:20261110T130000Z\nATTENDEE:mailto:ada@example.org\n"+own)
@@ -63,8 +63,8 @@ func TestGuestsReadTheNewTime(t *testing.T) {
 	}
 }
 
-// More guests than one mail allows get several mails; guests that were not read are
-// mentioned.
+// If one email cannot have all guests as recipients, Hob sends several emails. The result mentions
+// that guests beyond the limit of the calendar reader were not notified.
 func TestManyGuestsAreTold(t *testing.T) {
 	for n, want := range map[int][]int{25: {20, 5}, 60: {20, 20, 10}} {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
@@ -91,7 +91,8 @@ func TestManyGuestsAreTold(t *testing.T) {
 	}
 }
 
-// Guests would not accept later changes of an invitation sent from another address.
+// Hob sends no invitation from another address, because the guests' calendars would not accept
+// later changes.
 func TestNobodyElseInvites(t *testing.T) {
 	w, box := telling(t, "other@example.net")
 	_, r, err := w.call("create_calendar_event", `{"title":"Tea","start":"2026-11-13 16:00","guests":["ada@example.org"]}`, 0)
@@ -100,7 +101,8 @@ func TestNobodyElseInvites(t *testing.T) {
 	}
 }
 
-// Of a large meeting not all guests are read.
+// The user can answer the invitation to a large meeting, although Hob does not read all of its
+// guests.
 func TestALargeMeetingIsAnswered(t *testing.T) {
 	w, box := telling(t, "tester@test.local")
 	lines := ""

@@ -15,15 +15,16 @@ import (
 	"hob/tools"
 )
 
-// frozenChange describes a delayed change, so that WasSent can look for its traces. The call itself
-// resolves its arguments again.
+// frozenChange describes a delayed change, so that WasSent can check whether it was made. The call
+// itself resolves its arguments again.
 type frozenChange struct {
 	Account    string
 	UID        string
 	Occurrence string // "" for a change of the whole series
 	From, To   time.Time
 	Change     *pim.EventChange // nil for a deletion
-	// Mails are the Message-IDs of the mails to the guests; nil if the server notifies them.
+	// Mails contains the Message-IDs of the emails to the guests; nil if the server notifies the
+	// guests.
 	Mails []string
 }
 
@@ -71,9 +72,10 @@ func mailID(sum [sha256.Size]byte, from string) string {
 	return hex.EncodeToString(sum[:16]) + "@" + cmp.Or(host, "localhost")
 }
 
-// errPartlySent reports that a change is in the calendar, but it is unknown whether its mails were sent.
+// errPartlySent returns the error for a change that is in the calendar, if it is unknown whether
+// its emails were sent.
 func errPartlySent() error {
-	return tools.Errorf(tools.OutcomeUnknown, "the calendar contains the change, but it is unknown whether all guests were notified; ask them before you retry")
+	return tools.Errorf(tools.OutcomeUnknown, "the calendar contains the change, but it is unknown whether all guests were notified; ask the guests before you retry")
 }
 
 // wasChangeSent implements Delayer.WasSent for changes and deletions.
@@ -96,7 +98,8 @@ func (d Deps) wasChangeSent(ctx context.Context, c tools.Call) (bool, error) {
 	return applied, nil
 }
 
-// wereMailsSent looks for mails in the folders of sent mails. partly reports that it found only some.
+// wereMailsSent looks for mails in the folders of sent mails. partly is true if it found only some
+// of them.
 func (d Deps) wereMailsSent(ctx context.Context, ids []string) (all, partly bool, err error) {
 	if d.Mailers == nil {
 		return false, false, nil

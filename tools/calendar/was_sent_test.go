@@ -21,18 +21,19 @@ func (s *sentFolder) WasSent(_ context.Context, id string) (bool, error) {
 	return !s.deleted && slices.ContainsFunc(s.letters, func(l pim.OutgoingMail) bool { return l.ID == id }), nil
 }
 
-// notifying hides that a calendar does not notify guests itself.
+// notifying hides the optional methods of a calendar, so that its server counts as one that
+// notifies guests.
 type notifying struct{ pim.Calendars }
 
-// A call that was carried out after a backup is recognized when the backup is restored, by its mails or by
-// the state of the calendar.
+// If a call was carried out after a backup and the backup is restored, WasSent recognizes the call
+// by its emails or by the state of the calendar.
 func TestWasSent_RecognizesCarriedOutCalls(t *testing.T) {
 	const invited = "\nORGANIZER:mailto:eve@example.org\nATTENDEE:mailto:tester@test.local"
 	for name, tc := range map[string]struct {
 		tool, args, event string
 		servers           bool // the server notifies the guests
 		mails             int
-		deleted           tools.Code // of WasSent if the mails are gone
+		deleted           tools.Code // error code of WasSent if the emails were deleted
 	}{
 		"an invitation":               {tool: "create_calendar_event", args: `{"title":"Review","start":"2026-11-12 10:00","guests":["ada@example.org"]}`, mails: 1, deleted: tools.OutcomeUnknown},
 		"an invitation by the server": {tool: "create_calendar_event", args: `{"title":"Review","start":"2026-11-12 10:00","guests":["ada@example.org"]}`, servers: true},

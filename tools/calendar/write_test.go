@@ -12,8 +12,7 @@ import (
 	"hob/tools"
 )
 
-// world is a calendar at a real server that is written to, at a time that can be
-// turned on.
+// world is a writable calendar on a real server, with a clock that tests can advance.
 type world struct {
 	t     *testing.T
 	r     *pimtest.Radicale
@@ -116,7 +115,7 @@ func TestChangesOfDays(t *testing.T) {
 	}
 }
 
-// At three in the afternoon the stand-up that is called off is tomorrow's.
+// At 15:00, canceling the daily stand-up cancels tomorrow's occurrence, because today's is over.
 func TestTheNextIsMeant(t *testing.T) {
 	w := writing(t)
 	w.clock = w.clock.Add(7 * time.Hour)
@@ -127,7 +126,7 @@ func TestTheNextIsMeant(t *testing.T) {
 	}
 }
 
-// The name that others gave a calendar is not quoted as Hob's own words.
+// A calendar name that another person may have chosen is not quoted in trusted text.
 func TestForeignNames(t *testing.T) {
 	w := writing(t)
 	_, r, err := w.call("create_calendar_event", `{"title":"Tea","start":"tomorrow at 10"}`, 0)

@@ -26,7 +26,7 @@ const maxSQL = 20_000
 
 // Deps are the dependencies of the tools.
 type Deps struct {
-	// Databases are the [databases.NAME] sections; without one, there are no tools.
+	// Databases are the [databases.NAME] sections; if there are none, there are no tools.
 	Databases []config.Database
 	// Secret resolves a reference to a password.
 	Secret func(ctx context.Context, ref string) (string, error)
@@ -179,9 +179,9 @@ func (d Deps) describeDatabase(ctx context.Context, places *denypaths.Places, in
 	case err != nil:
 		return tools.Result{}, withTimeout(err, ctx, c)
 	case len(out.Rows) == 0 && in.Table != "":
-		return tools.Result{}, tools.Errorf(tools.NotFound, "the database %s has no table %q that its user may read; call describe_database without a table to list them", tools.Clean(c.Name), tools.Clean(textnorm.Ellipsize(in.Table, 80)))
+		return tools.Result{}, tools.Errorf(tools.NotFound, "the database %s has no table %q that the database user may read; call describe_database without a table to list them", tools.Clean(c.Name), tools.Clean(textnorm.Ellipsize(in.Table, 80)))
 	case len(out.Rows) == 0:
-		return d.buildResult(c, "describe_database", out, "The database "+c.Name+" has no tables that its user may read."), nil
+		return d.buildResult(c, "describe_database", out, "The database "+c.Name+" has no tables that the database user may read."), nil
 	}
 	return d.buildResult(c, "describe_database", out, ""), nil
 }

@@ -56,7 +56,7 @@ func (b bench) query(sql string, params ...string) (tools.Result, error) {
 	return b.call("query_database", map[string]any{"sql": sql, "params": params})
 }
 
-// makeSQLite creates a small shop.
+// makeSQLite creates a small database of a shop.
 func makeSQLite(t *testing.T, path string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+strings.ReplaceAll(path, "?", "%3f"))
@@ -102,7 +102,7 @@ func TestSQLite_ReadsTables(t *testing.T) {
 	}
 }
 
-// TestSQLite_RefusesWrites also bypasses the check of statements: the database itself refuses.
+// TestSQLite_RefusesWrites bypasses parseStatement, so that SQLite itself must refuse the writes.
 func TestSQLite_RefusesWrites(t *testing.T) {
 	home := t.TempDir()
 	path := filepath.Join(home, "shop.db")

@@ -56,14 +56,14 @@ func postgresConfig(c config.Database, password string) (*pgconn.Config, error) 
 		return nil, tools.Errorf(tools.Failed, "databases.%s.url is not an address", tools.Clean(c.Name))
 	}
 	mode := c.SSLMode()
-	if os.Getenv("PGSERVICE") != "" { // the driver would look the service up in a file
-		return nil, tools.Errorf(tools.Failed, "the environment variable PGSERVICE is set, which could redirect the database %s; start Hob without it", tools.Clean(c.Name))
+	if os.Getenv("PGSERVICE") != "" { // the driver would read the service from a file
+		return nil, tools.Errorf(tools.Failed, "the environment variable PGSERVICE is set, which could redirect the database %s; start Hob without this variable", tools.Clean(c.Name))
 	}
 	q := url.Values{"sslmode": {"disable"}, "passfile": {os.DevNull}, "servicefile": {os.DevNull}, "target_session_attrs": {"any"}, "application_name": {"hob"}}
 	plain := &url.URL{Scheme: "postgres", User: url.UserPassword(u.User.Username(), "x"), Host: u.Host, Path: u.Path, RawQuery: q.Encode()}
 	pc, err := pgconn.ParseConfig(plain.String())
 	if err != nil {
-		return nil, tools.Errorf(tools.Failed, "databases.%s.url is not valid; write it as postgres://user@host:5432/name", tools.Clean(c.Name))
+		return nil, tools.Errorf(tools.Failed, "databases.%s.url is not valid; use the form postgres://user@host:5432/name", tools.Clean(c.Name))
 	}
 	pc.Password, pc.Fallbacks, pc.ConnectTimeout = password, nil, connectTimeout
 	pc.RuntimeParams = map[string]string{"application_name": "hob"}
@@ -76,7 +76,7 @@ func postgresConfig(c config.Database, password string) (*pgconn.Config, error) 
 // tlsConfig returns the TLS settings for a mode; nil means no TLS.
 func tlsConfig(c config.Database, mode, host string) (*tls.Config, error) {
 	if mode == "disable" {
-		return nil, nil //nolint:nilnil // no TLS is what the user configured
+		return nil, nil //nolint:nilnil // the user disabled TLS
 	}
 	out := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
 	if c.CA != "" {
@@ -103,7 +103,7 @@ func connectError(c config.Database, err error) error {
 		case strings.HasPrefix(pe.Code, "28"):
 			return tools.Errorf(tools.Failed, "the database %s refused the sign-in (%s); check the user in databases.%s.url and the password", name, tools.Clean(sqlState(pe.Code)), name)
 		case pe.Code == "3D000":
-			return tools.Errorf(tools.NotFound, "the server has no database of the name in databases.%s.url; correct it", name)
+			return tools.Errorf(tools.NotFound, "the database in databases.%s.url does not exist on the server; correct the url", name)
 		}
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
@@ -120,8 +120,9 @@ func sqlState(code string) string {
 	return "?????"
 }
 
-// beginReadOnly starts the read-only transaction and refuses a role that could leave it. The first query
-// takes the snapshot; after that, the transaction can no longer be made writable.
+// beginReadOnly starts the read-only transaction and refuses a role that could leave the
+// transaction. The first query takes the snapshot; after that, the transaction can no longer be
+// made writable.
 func (e *postgresEngine) beginReadOnly(ctx context.Context, timeout time.Duration) error {
 	ms := timeout.Milliseconds()
 	setup := fmt.Sprintf("BEGIN READ ONLY; SET LOCAL statement_timeout = %d; SET LOCAL lock_timeout = %d; SET LOCAL idle_in_transaction_session_timeout = %d; "+
@@ -198,7 +199,7 @@ func harmlessVolatile() []string {
 }
 
 // refuseVolatile refuses functions that the database declares as volatile, because a read-only
-// transaction does not prevent what such a function does outside of the database.
+// transaction does not prevent effects of such a function outside of the database.
 func (e *postgresEngine) refuseVolatile(ctx context.Context, calls []string) error {
 	if len(calls) == 0 {
 		return nil
@@ -270,7 +271,7 @@ func (e *postgresEngine) classifyError(err error) error {
 	name := tools.Clean(e.name)
 	switch {
 	case pe.Code == "25006" || pe.Code == "42501": // read_only_sql_transaction, insufficient_privilege
-		return tools.Errorf(tools.PolicyDenied, "the database %s refused the query: %w; it is read-only, and its user may read only what you granted", name, errors.New(pe.Message))
+		return tools.Errorf(tools.PolicyDenied, "the database %s refused the query: %w; the connection is read-only, and the database user may read only granted tables", name, errors.New(pe.Message))
 	case pe.Code == "57014": // query_canceled
 		return context.DeadlineExceeded
 	case pe.Code == "55P03": // lock_not_available

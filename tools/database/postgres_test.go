@@ -20,7 +20,7 @@ func noPlaces(home string) *denypaths.Places {
 	return denypaths.New(denypaths.Options{Home: home})
 }
 
-// postgresServer is a PostgreSQL of this machine with a data folder of its own.
+// postgresServer is a PostgreSQL server that the test starts with its own data folder.
 type postgresServer struct {
 	t              *testing.T
 	bin, dir       string
@@ -163,7 +163,7 @@ func TestPostgres(t *testing.T) {
 		}
 	})
 
-	// The server refuses what the check of statements would refuse before.
+	// These statements bypass parseStatement, so that the server itself must refuse them.
 	t.Run("is read-only in the server", func(t *testing.T) {
 		cfg, err := config.Parse("config.toml", []byte(s.section("reader", "")))
 		if err != nil {
@@ -202,7 +202,7 @@ func TestPostgres(t *testing.T) {
 	for name, tc := range map[string]struct{ section, password, want string }{
 		"a superuser":          {s.section("root_like", ""), s.password, "CREATE ROLE hob_reader"},
 		"a wrong password":     {s.section("reader", ""), "wrong", "refused the sign-in (28P01)"},
-		"an unknown name":      {strings.Replace(s.section("reader", ""), "/postgres\"", "/none\"", 1), s.password, "no database of the name"},
+		"an unknown name":      {strings.Replace(s.section("reader", ""), "/postgres\"", "/none\"", 1), s.password, "does not exist on the server"},
 		"a server that left":   {strings.Replace(s.section("reader", ""), s.port, "1", 1), s.password, "no connection"},
 		"a server without TLS": {strings.Replace(s.section("reader", ""), "/postgres\"", "/postgres?sslmode=verify-full\"", 1), s.password, "TLS"},
 	} {

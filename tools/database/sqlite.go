@@ -19,8 +19,8 @@ import (
 	"hob/tools"
 )
 
-// Limits of a connection (https://www.sqlite.org/c3ref/c_limit_attached.html). No attached database
-// means that neither ATTACH nor VACUUM INTO can open or create another file.
+// Limits of a connection (https://www.sqlite.org/c3ref/c_limit_attached.html). With the limit 0 for
+// attached databases, neither ATTACH nor VACUUM INTO can open or create another file.
 const (
 	limitLength, maxLength     = 0, 20 << 20
 	limitDepth, maxDepth       = 3, 200
@@ -88,17 +88,17 @@ func checkFile(c config.Database, places *denypaths.Places, own []string) (strin
 	}
 	switch {
 	case why != "":
-		return "", tools.Errorf(tools.PolicyDenied, "the database %s is not opened: %s; use a copy in another folder", name, tools.Clean(why))
+		return "", tools.Errorf(tools.PolicyDenied, "the file of the database %s is protected: %s; use a copy in another folder", name, tools.Clean(why))
 	case !info.Mode().IsRegular():
 		return "", tools.Errorf(tools.Unsupported, "the database %s is not a file: %s; correct databases.%s.url", name, tools.Clean(c.URL), name)
 	}
 	return real, nil
 }
 
-// isOwnFile reports whether a file is one of the databases in own, also as a hard link.
+// isOwnFile reports whether a file is one of the databases in own, or a hard link to one of them.
 func isOwnFile(info os.FileInfo, own []string) bool {
 	for _, dir := range own {
-		files, _ := filepath.Glob(filepath.Join(dir, "*.db*")) // only a malformed pattern is an error; then nothing matches
+		files, _ := filepath.Glob(filepath.Join(dir, "*.db*")) // the only error is a malformed pattern, which matches no file
 		for _, f := range append(files, dir) {
 			if mine, err := os.Stat(f); err == nil && os.SameFile(info, mine) {
 				return true
@@ -225,7 +225,7 @@ func (e *sqliteEngine) classifyError(err error) error {
 	case 11, 26: // SQLITE_CORRUPT, SQLITE_NOTADB
 		return tools.Errorf(tools.Failed, "the file of the database %s is damaged or not an SQLite database: %w", tools.Clean(e.name), err)
 	case 18: // SQLITE_TOOBIG
-		return tools.Errorf(tools.InvalidArguments, "a value in the database %s is larger than 20 MB; leave its column out", tools.Clean(e.name))
+		return tools.Errorf(tools.InvalidArguments, "a value in the database %s is larger than 20 MB; omit the column", tools.Clean(e.name))
 	}
 	return tools.Errorf(tools.InvalidArguments, "the database %s: %w", tools.Clean(e.name), err)
 }

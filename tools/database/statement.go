@@ -37,8 +37,8 @@ func readingVerbs(postgres bool) []string {
 }
 
 // parseStatement checks that text is one statement of a kind that only reads. The database enforces
-// the same, but not for everything: a second statement could end the read-only transaction, and
-// PRAGMA, COPY and some functions act outside of it.
+// this, too, but with gaps: a second statement could end the read-only transaction, and PRAGMA,
+// COPY and some functions act outside of it.
 func parseStatement(text string, postgres bool) (statement, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxSQL || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
@@ -73,7 +73,7 @@ func parseStatement(text string, postgres bool) (statement, error) {
 	if !postgres && slices.ContainsFunc(list, func(t token) bool {
 		return t.kind == wordToken && (t.text == "pragma" || t.text == "attach" || t.text == "vacuum")
 	}) {
-		return statement{}, tools.Errorf(tools.PolicyDenied, "PRAGMA, ATTACH and VACUUM are refused, because they can change more than the database; use SELECT, and quote a column of that name")
+		return statement{}, tools.Errorf(tools.PolicyDenied, "PRAGMA, ATTACH and VACUUM are refused, because they can change more than the database; use SELECT, and put a column with one of these names in quotes")
 	}
 	s := statement{text: text}
 	for i := range len(list) - 1 {
@@ -95,12 +95,12 @@ func parseStatement(text string, postgres bool) (statement, error) {
 }
 
 func refuseFunction(name string) error {
-	return tools.Errorf(tools.PolicyDenied, "the function %s is refused, because it can act outside of the query; leave it out", tools.Clean(textnorm.Ellipsize(name, 60)))
+	return tools.Errorf(tools.PolicyDenied, "the function %s is refused, because it can act outside of the query; remove it from the query", tools.Clean(textnorm.Ellipsize(name, 60)))
 }
 
 // isRefusedFunction reports whether a function reads files, loads code, opens other connections, or
-// runs a statement that is given as text. The volatile ones of PostgreSQL are refused in addition
-// (see postgres.refuseVolatile).
+// runs a statement that is given as text. PostgreSQL's volatile functions are refused in addition
+// (see postgresEngine.refuseVolatile).
 func isRefusedFunction(name string) bool {
 	name = strings.ToLower(name)
 	if slices.Contains([]string{"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit", "ts_stat"}, name) {

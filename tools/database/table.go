@@ -40,7 +40,7 @@ func (t *table) setColumns(names []string) {
 	}
 }
 
-// addRow appends a row and reports whether another one fits.
+// addRow appends a row and reports whether another row fits.
 func (t *table) addRow(row []*string) bool {
 	limit := t.maxRows
 	if limit <= 0 {
@@ -67,7 +67,7 @@ func (t *table) addRow(row []*string) bool {
 	return true
 }
 
-// cleanCell returns a value in one line, without control characters and not longer than maxCell.
+// cleanCell returns a value on one line, without control characters and truncated to maxCell.
 func cleanCell(s string) string {
 	if len(s) > 4*maxCell {
 		s = s[:4*maxCell]

@@ -127,7 +127,7 @@ func isLikelySecret(s string) bool {
 	if local, host, ok := strings.Cut(s, "@"); ok && local != "" && strings.Contains(host, ".") && !strings.Contains(host, "@") {
 		return false // an address
 	}
-	return lower+upper+min(digit, 1)+other >= 3 || n >= 16 && turns >= 4 // or a token
+	return lower+upper+min(digit, 1)+other >= 3 || n >= 16 && turns >= 4 // mixed characters, or a token
 }
 
 type setIn struct {

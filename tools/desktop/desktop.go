@@ -57,7 +57,7 @@ type Deps struct {
 	// Reach resolves the path of a file to be opened or shown. It rejects files that Hob may not
 	// access. If it is nil, no file can be opened.
 	Reach func(path string) (string, error)
-	// Focus reports whether do-not-disturb is on, and where that information comes from.
+	// Focus reports whether do-not-disturb is on, and the source of this information.
 	Focus func(ctx context.Context) (desk.Focus, string, error)
 	// Notes shows notifications.
 	Notes NotificationClient
@@ -71,8 +71,8 @@ type Deps struct {
 	// desktop tools must not type or click in that browser, because this would give access to menus
 	// and pages that the browser tools never use.
 	Driven func() int
-	// Key is the secret key for digests, in approvals, of text that may be secret. The digests are
-	// keyed so that no one can guess the text from them.
+	// Key is the secret key for digests of text that may be secret. Approvals contain these
+	// digests, which are keyed so that no one can guess the text from them.
 	Key []byte
 }
 

@@ -129,8 +129,8 @@ func TestUndoOfACopy(t *testing.T) {
 	}
 }
 
-// Starting an app like a click in the menu needs no approval; a program of this account, or
-// one that raises permissions or ends the session, does.
+// Starting an app needs no approval if it equals a click in the menu. It needs approval if the
+// program is installed for this account only, raises permissions or ends the session.
 func TestWhatIsOpenedWithoutAsking(t *testing.T) {
 	m := &menuOf{apps: []apps.App{
 		{ID: "ff", Name: "Firefox", Command: []string{"firefox"}, Shared: true},

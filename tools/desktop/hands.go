@@ -117,20 +117,20 @@ func (d Deps) findWindow(ctx context.Context, name string) (window.Window, error
 // conversation contains untrusted text, a terminal.
 func (d Deps) checkInputAllowed(ctx context.Context, w window.Window, tainted bool) error {
 	deny := func(why string) error {
-		return tools.Errorf(tools.PolicyDenied, "Hob does not type or click there: %s", tools.Clean(why))
+		return tools.Errorf(tools.PolicyDenied, "Hob does not type or click in this window: %s", tools.Clean(why))
 	}
 	exe, _ := os.Executable() // ignore the error, because an empty path does not match any window
 	switch k := w.Kind(); {
 	case w.PID == os.Getpid() || exe != "" && w.Program == exe:
 		return deny("the window is Hob's own")
 	case d.Driven != nil && w.PID != 0 && w.PID == d.Driven():
-		return deny("the browser_... tools control this browser; use them")
+		return deny("this is the browser that the browser_... tools control; use these tools")
 	case k == window.Notice:
-		return deny("it may be an approval request of Hob, which only the user may answer")
+		return deny("the window may be an approval request of Hob, which only the user may answer")
 	case k == window.Prompt:
-		return deny("it asks for a password or for permissions")
+		return deny("the window asks for a password or for permissions")
 	case isHobWindow(w.Title):
-		return deny("its title looks like a window of Hob")
+		return deny("the title looks like a window of Hob")
 	case k == window.Browser && strings.TrimSpace(w.Title) == "": // macOS does not always report the title
 		return deny("the page in the browser is unknown; use the browser_... tools, which control Hob's own browser")
 	case w.PID == 0 && w.App == "":
@@ -159,7 +159,8 @@ func windowBinding(w window.Window) string {
 	return "window " + hex.EncodeToString(sum[:12])
 }
 
-// acting is the set of effects of typing and clicking, which can do everything that a person can.
+// acting is the set of effects of typing and clicking, which can do everything that a person can do
+// at the computer.
 const acting = tools.Exec | tools.Send | tools.Destroy
 
 // assessWindowAction assesses an action in a window.

@@ -47,7 +47,7 @@ func (d *display) Click(_ context.Context, w window.Window, _, _ int, _ string, 
 
 func (d *display) Focus(_ context.Context, w window.Window, ok input.Check) error { return d.do(w, ok) }
 
-// A model that may type does not answer for the owner.
+// A model that may type must not be able to answer approval requests.
 func TestWhereNothingIsTyped(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -98,8 +98,8 @@ func TestWhereNothingIsTyped(t *testing.T) {
 	}
 }
 
-// The title identifies the page in a browser: a page that changes at the first key gets no
-// more text. An editor may change its title.
+// The title of a browser window identifies the page: if the title changes after the first key, Hob
+// stops typing. The title of an editor window may change.
 func TestAPageThatChangesMeanwhile(t *testing.T) {
 	for app, stops := range map[string]bool{"firefox": true, "microsoft edge": true, "gedit": false} {
 		s := &display{list: []window.Window{{ID: 1, Title: "Forum", App: app, PID: 4}}}
@@ -113,7 +113,7 @@ func TestAPageThatChangesMeanwhile(t *testing.T) {
 	}
 }
 
-// turning changes a window's title before anything is typed there.
+// turning is a display that changes the title of a window before it types into the window.
 type turning struct{ *display }
 
 func (d turning) Type(ctx context.Context, w window.Window, text string, ok input.Check) error {
@@ -142,7 +142,7 @@ func TestAWindowThatChanged(t *testing.T) {
 	}
 }
 
-// fields is a window with a field, a password and a button.
+// fields is a fake window with a text field, a password field and a button.
 type fields struct {
 	list      []a11y.Node
 	did       string
@@ -163,8 +163,8 @@ func (f *fields) Fill(_ context.Context, n a11y.Node, text string) error {
 	return nil
 }
 
-// A field gets exactly the approved text in the approved window; never a password field,
-// and not where pressing is refused.
+// fill_element enters exactly the approved text in the approved window. It never fills in a
+// password field or a window in which Hob must not press elements.
 func TestFields(t *testing.T) {
 	f := &fields{}
 	asking := false
@@ -247,8 +247,8 @@ func TestWhatAProgramSaysInAnError(t *testing.T) {
 	}
 }
 
-// The keyboard focus moves at once at the owner's direct request. With untrusted text in
-// the context it needs approval, and it never moves into Hob's own windows.
+// The keyboard focus moves without approval if the owner directly requests it. With untrusted text
+// in the context it needs approval, and it never moves into Hob's own windows.
 func TestFocus(t *testing.T) {
 	s := &display{list: []window.Window{{ID: 1, Title: "letter", App: "gedit", PID: 4}, {ID: 2, Title: "Hob", App: "firefox", PID: 5}}}
 	d := Deps{Windows: s, Hands: s, Asking: func(context.Context) (bool, error) { return false, nil }}
@@ -270,7 +270,8 @@ func TestFocus(t *testing.T) {
 	}
 }
 
-// A model that gets only a path is told that no model has described the picture.
+// If no model can describe the picture, the result says so, so that the calling model does not
+// claim to know its content.
 func TestAPictureThatNobodySaw(t *testing.T) {
 	c := camera{}
 	keep := func(name string, _ []byte) (string, error) { return "/p/" + name, nil }

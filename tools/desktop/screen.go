@@ -90,8 +90,8 @@ func (d Deps) runCapture(ctx context.Context, c tools.Call, in captureIn) (tools
 	return r, nil
 }
 
-// retried is the suffix of describer errors about pictures in documents. It is removed here,
-// because the screen will have changed by then.
+// retried is the suffix of describer errors about pictures in documents. Screenshots are not
+// described again later, so the suffix is removed.
 const retried = "retrying later"
 
 // captureFallbackText instructs a model that got only a path not to claim that it has seen the

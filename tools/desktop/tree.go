@@ -232,7 +232,7 @@ func (d Deps) findElement(ctx context.Context, in elementIn, fits func(a11y.Node
 	}
 	switch len(found) {
 	case 0:
-		return a11y.Node{}, tools.Errorf(tools.NotFound, "no such element is called %q in the window; read_screen lists the elements and what they accept", tools.Clean(textnorm.Ellipsize(in.Name, 60)))
+		return a11y.Node{}, tools.Errorf(tools.NotFound, "the window has no element %q that allows this action; read_screen lists the elements and what they accept", tools.Clean(textnorm.Ellipsize(in.Name, 60)))
 	case 1:
 		return found[0], nil
 	}

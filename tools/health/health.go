@@ -68,7 +68,7 @@ func insertEntry(tx *store.Tx, e Entry) error {
 	_, err := tx.Exec(`INSERT INTO habits (id, habit, name, day, value, unit, note, provenance, created_at) VALUES (?,?,?,?,?,?,?,?,?)`,
 		e.ID, e.Habit, foldName(e.Habit), e.Day, e.Value, e.Unit, e.Note, string(e.Provenance), store.Millis(e.CreatedAt))
 	if err != nil {
-		return fmt.Errorf("habits: %w", err)
+		return fmt.Errorf("habits: add entry: %w", err)
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func insertEntry(tx *store.Tx, e Entry) error {
 func queryEntries(q store.Querier, tail string, args ...any) (out []Entry, err error) {
 	rows, err := q.Query(`SELECT id, habit, day, value, unit, note, provenance, created_at FROM habits `+tail, args...)
 	if err != nil {
-		return nil, fmt.Errorf("habits: %w", err)
+		return nil, fmt.Errorf("habits: read entries: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	out = []Entry{}
@@ -84,7 +84,7 @@ func queryEntries(q store.Querier, tail string, args ...any) (out []Entry, err e
 		var e Entry
 		var created int64
 		if err := rows.Scan(&e.ID, &e.Habit, &e.Day, &e.Value, &e.Unit, &e.Note, &e.Provenance, &created); err != nil {
-			return nil, fmt.Errorf("habits: %w", err)
+			return nil, fmt.Errorf("habits: read entries: %w", err)
 		}
 		e.CreatedAt = store.Time(created)
 		out = append(out, e)

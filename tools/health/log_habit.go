@@ -61,7 +61,7 @@ func (d Deps) logHabit() tools.Tool {
 			}
 			res, err := tx.Exec(`DELETE FROM habits WHERE id = ?`, e.ID)
 			if err != nil {
-				return "", fmt.Errorf("habits: %w", err)
+				return "", fmt.Errorf("habits: delete entry: %w", err)
 			}
 			if n, err := res.RowsAffected(); err != nil || n == 0 {
 				return "", tools.Errorf(tools.Conflict, "the entry no longer exists")

@@ -145,7 +145,7 @@ func choosePlayer(list []media.Player, name string) (media.Player, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return media.Player{}, outsideError(tools.Errorf(tools.NotFound, "no player with that name is running; running: %s", tools.Clean(strings.Join(names, ", "))))
+	return media.Player{}, outsideError(tools.Errorf(tools.NotFound, "no player with that name is running; running players: %s", tools.Clean(strings.Join(names, ", "))))
 }
 
 // awaitPlayerState returns the player once it reports the requested state, or its current state after
@@ -153,7 +153,7 @@ func choosePlayer(list []media.Player, name string) (media.Player, error) {
 func (d Deps) awaitPlayerState(ctx context.Context, was media.Player, a media.Action) media.Player {
 	now := was
 	for range looks {
-		list, _ := d.Player.Players(ctx) // the outcome is known; this only adds the state
+		list, _ := d.Player.Players(ctx) // ignore the error: the outcome is known, and the list only adds the state
 		i := slices.IndexFunc(list, func(p media.Player) bool { return p.ID == was.ID })
 		if i >= 0 {
 			now = list[i]

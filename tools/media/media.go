@@ -1,6 +1,6 @@
 // Package media provides tools for sound and pictures: music players, volume, speech and text
-// recognition. platform/host/desktop and platform/host/system implement them for each system; this
-// package defines the tools' arguments and effects.
+// recognition. platform/host/desktop and platform/host/system implement these functions for each
+// system; this package defines the tools' arguments and effects.
 package media
 
 import (

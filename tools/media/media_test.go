@@ -16,7 +16,7 @@ import (
 	"hob/tools"
 )
 
-// deck has the players that a test needs.
+// deck is a fake PlayerControl with a list of players.
 type deck struct {
 	list []media.Player
 	err  error
@@ -58,7 +58,7 @@ func TestNothingPlaysOrNobodyKnows(t *testing.T) {
 		deck deck
 		want string
 		code tools.Code
-		// theirs: the error may contain text of a player.
+		// theirs is true if the error may contain text of a player.
 		theirs bool
 	}{
 		"no player":         {deck{}, "Nothing is playing: no media player is running.", "", false},
@@ -141,7 +141,7 @@ func TestUndo(t *testing.T) {
 	if _, err := undo(t.Context(), r.Undo.Data); err != nil || d.list[0].State != media.Playing {
 		t.Errorf("%v, %s", err, d.list[0].State)
 	}
-	if _, err := undo(t.Context(), r.Undo.Data); tools.CodeOf(err) != tools.Conflict { // the owner resumes playback
+	if _, err := undo(t.Context(), r.Undo.Data); tools.CodeOf(err) != tools.Conflict { // the state has changed since the call
 		t.Errorf("used since: %v", err)
 	}
 	d.list = nil
@@ -150,7 +150,7 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// loud is a mixer.
+// loud is a fake Mixer.
 type loud struct{ sound.Level }
 
 func (l *loud) Set(_ context.Context, percent int) (sound.Level, error) {

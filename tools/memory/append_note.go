@@ -82,7 +82,8 @@ func noteDigest(n Note) string {
 	return hex.EncodeToString(h[:12])
 }
 
-// left returns the state of the note after the call, which decodeUnchanged compares with the note.
+// left returns the undo data with the state of the note after the call, which decodeUnchanged
+// compares with the current note.
 func (u noteUndo) left() noteUndo { return u }
 
 // decodeUnchanged decodes undo data. It returns the data with the note if the note has not changed

@@ -11,19 +11,19 @@ import (
 	"hob/platform/text/dateparse"
 )
 
-// Graph is the graph of people and things.
+// Graph is the knowledge graph of people and things.
 type Graph interface {
 	knowledge.Linker
 	// FindEntities returns the entities that a query matches.
 	FindEntities(q store.Querier, w knowledge.EntityQuery) ([]knowledge.FoundEntity, error)
 	// Related returns the relations of an entity. It returns knowledge.ErrNoEntity or
-	// knowledge.ErrAmbiguous if the name does not identify one.
+	// knowledge.ErrAmbiguous if the name does not identify one entity.
 	Related(q store.Querier, w knowledge.RelatedQuery) (knowledge.Entity, []knowledge.Edge, error)
-	// UpsertTx creates an entity or adds to it, and RevertUpsertTx reverts that.
+	// UpsertTx creates an entity or adds data to it, and RevertUpsertTx reverts this change.
 	UpsertTx(tx *store.Tx, e knowledge.EntityChange) (knowledge.EntityChanged, error)
 	RevertUpsertTx(tx *store.Tx, done knowledge.EntityChanged) error
-	// MergeTx and SplitTx record that two entities are the same, or are not, and RevertPairTx
-	// reverts that.
+	// MergeTx records that two entities are the same, SplitTx that they are different, and
+	// RevertPairTx reverts either.
 	MergeTx(tx *store.Tx, c knowledge.PairChange) (knowledge.PairChanged, error)
 	SplitTx(tx *store.Tx, c knowledge.PairChange) (knowledge.PairChanged, error)
 	RevertPairTx(tx *store.Tx, done knowledge.PairChanged) error
@@ -44,7 +44,8 @@ func edgeLine(e knowledge.Edge, now time.Time) string {
 	return s + " (" + factSourceText(knowledge.Fact{Provenance: e.Provenance, CreatedAt: e.CreatedAt}, now) + ")"
 }
 
-// edgesText describes the relations that follow other results. first is true if there are none.
+// edgesText describes the relations that follow other results. first is true if there are no other
+// results.
 func edgesText(list []knowledge.Edge, now time.Time, first bool) string {
 	switch {
 	case len(list) == 0:

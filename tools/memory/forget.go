@@ -65,14 +65,14 @@ func (d Deps) judgeForget(ctx context.Context, in forgetIn) tools.CallAssessment
 	switch {
 	case errors.Is(err, knowledge.ErrTooCommon), errors.Is(err, knowledge.ErrQueryTooLong), errors.Is(err, knowledge.ErrSourceUnknown):
 		return tools.CallAssessment{Refused: classifyError(err)}
-	case err != nil: // the call itself reports the error, for its own namespace
+	case err != nil: // the call itself reports the error for its memory namespace
 		return tools.CallAssessment{}
 	}
 	return tools.CallAssessment{Items: g.Items(), Why: summarizeErasure(g), Exact: "forget:" + g.Digest()}
 }
 
 // planForget returns the data that the call would delete. If a query matches several facts, the
-// call must confirm that all of them are meant. f specifies for which agent the plan is made.
+// call must confirm that it means all of them. f specifies the agent for which the plan is made.
 func (d Deps) planForget(q store.Querier, in forgetIn, f knowledge.ForgetRequest) (knowledge.ErasurePlan, error) {
 	f.ID, f.Query, f.Everything, f.Source = in.ID, in.Query, in.Everything, in.Source
 	g, err := d.Knowledge.PlanErasure(q, f)

@@ -64,8 +64,8 @@ func hitLine(h knowledge.Hit, query string, now time.Time) string {
 	return fmt.Sprintf("- %s: %s (%s)", kind, text, day)
 }
 
-// withheldText states how many rows were omitted because they look like a credential, and how the
-// user can get them.
+// withheldText states how many rows were omitted because they look like credentials, and how the
+// user can get these rows.
 func withheldText(n int, c tools.Call) string {
 	if n == 0 {
 		return ""

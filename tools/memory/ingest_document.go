@@ -19,7 +19,7 @@ type Documents interface {
 	// CheckURL returns an address in the form in which it would be requested. It does no DNS
 	// lookup.
 	CheckURL(raw string) (*url.URL, error)
-	// Ingest reads a file, a page, or a folder. A folder is kept in sync from then on.
+	// Ingest reads a file, a page, or a folder. After that, a folder is kept in sync.
 	Ingest(ctx context.Context, c tools.Call, want knowledge.DocumentRequest) (knowledge.DocumentResult, error)
 	// Forget undoes Ingest.
 	Forget(ctx context.Context, realm string, taken knowledge.DocumentResult) error
@@ -66,7 +66,8 @@ func (d Deps) ingestDocument() tools.Tool {
 	})
 }
 
-// judgeIngest assesses a call. Reading a file stays on this machine; a page must be requested.
+// judgeIngest assesses a call. Reading a file sends no data, but a page must be requested over the
+// network.
 func (d Deps) judgeIngest(in ingestIn) tools.CallAssessment {
 	if (strings.TrimSpace(in.Path) == "") == (strings.TrimSpace(in.URL) == "") {
 		return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "give exactly one of path and url")}
@@ -105,11 +106,11 @@ func takenText(t knowledge.DocumentResult) string {
 	var b strings.Builder
 	switch fresh := t.Documents; {
 	case fresh == 0 && len(t.Skipped) == 0:
-		b.WriteString("There was nothing to ingest.")
+		b.WriteString("There are no documents to ingest.")
 	case fresh == 0:
 		b.WriteString("Nothing could be ingested.")
 	case t.Unchanged > 0 && t.Unchanged >= t.Documents:
-		b.WriteString("It was ingested before and has not changed.")
+		b.WriteString("The document was ingested before and has not changed.")
 	default:
 		fmt.Fprintf(&b, "Ingested %s in %s.", textnorm.CountNoun(t.Documents, "document", "documents"), textnorm.CountNoun(t.Chunks, "part", "parts"))
 	}

@@ -58,7 +58,7 @@ func (d Deps) runListNotes(ctx context.Context, c tools.Call, in listNotesIn) (t
 		}
 		var total int
 		if err := q.QueryRow("SELECT count(*) FROM notes").Scan(&total); err != nil {
-			return tools.Result{}, fmt.Errorf("notes: %w", err)
+			return tools.Result{}, fmt.Errorf("notes: count: %w", err)
 		}
 		out.Notes, withheld = readableNotes(out.Notes, c.CredentialViewer())
 		parts, r.Source = append(parts, notesText(in.Query, out.Notes, total, c.Now)), sourceOf(out.Notes, noteSource)
@@ -128,7 +128,7 @@ func (d Deps) findNotes(tx store.Querier, query string, limit int) ([]Note, erro
 	return out, nil
 }
 
-// notesText formats one note in full, and several notes by their beginnings.
+// notesText formats one note in full. Of several notes, it shows only the beginning of each.
 func notesText(query string, list []Note, total int, now time.Time) string {
 	switch {
 	case total == 0:

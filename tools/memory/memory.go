@@ -27,7 +27,7 @@ type Deps struct {
 	// Forgetting removes forgotten text from all other stores. If it is nil, the caller must do
 	// this.
 	Forgetting Forgetting
-	// Linker is the graph. If it is nil, its tools are omitted.
+	// Linker is the knowledge graph. If it is nil, its tools are omitted.
 	Linker Graph
 	// Documents ingests documents. If it is nil, its tool is omitted.
 	Documents Documents

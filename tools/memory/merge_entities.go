@@ -62,8 +62,8 @@ func pairOf(c tools.Call, first, second string) knowledge.PairChange {
 	return knowledge.PairChange{First: first, Second: second, Realm: c.Realm, Provenance: callProvenance(c), At: c.Now}
 }
 
-// pairResult returns the result of a merge or a split. The line of the first entity stands between
-// before and after.
+// pairResult returns the result of a merge or a split. The text consists of before, the line of the
+// first entity, and after.
 func pairResult(done knowledge.PairChanged, err error, before, after string) (tools.Result, error) {
 	if err != nil {
 		return tools.Result{}, classifyLink(err)

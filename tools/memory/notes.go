@@ -109,14 +109,14 @@ func Notes(ctx context.Context, st *store.Store, limit int) ([]Note, error) {
 func queryNotes(q store.Querier, tail string, args ...any) (out []Note, err error) {
 	rows, err := q.Query("SELECT id, title, text, provenance, created_at, updated_at FROM notes "+tail, args...)
 	if err != nil {
-		return nil, fmt.Errorf("notes: %w", err)
+		return nil, fmt.Errorf("notes: read: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	out = []Note{}
 	for rows.Next() {
 		n, err := scanNote(rows)
 		if err != nil {
-			return nil, fmt.Errorf("notes: %w", err)
+			return nil, fmt.Errorf("notes: read: %w", err)
 		}
 		out = append(out, n)
 	}
@@ -156,7 +156,7 @@ func (d Deps) putNote(tx *store.Tx, n Note) error {
 	_, err := tx.Exec("INSERT INTO notes (id, title, text, provenance, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
 		n.ID, n.Title, n.Text, string(n.Provenance), store.Millis(n.CreatedAt), store.Millis(n.UpdatedAt))
 	if err != nil {
-		return fmt.Errorf("notes: %w", err)
+		return fmt.Errorf("notes: add: %w", err)
 	}
 	return d.indexNote(tx, n)
 }
@@ -165,14 +165,14 @@ func (d Deps) changeNote(tx *store.Tx, n Note) error {
 	_, err := tx.Exec("UPDATE notes SET title = ?, text = ?, provenance = ?, updated_at = ? WHERE id = ?",
 		n.Title, n.Text, string(n.Provenance), store.Millis(n.UpdatedAt), n.ID)
 	if err != nil {
-		return fmt.Errorf("notes: %w", err)
+		return fmt.Errorf("notes: update: %w", err)
 	}
 	return d.indexNote(tx, n)
 }
 
 func (d Deps) dropNote(tx *store.Tx, id string) error {
 	if _, err := tx.Exec("DELETE FROM notes WHERE id = ?", id); err != nil {
-		return fmt.Errorf("notes: %w", err)
+		return fmt.Errorf("notes: delete: %w", err)
 	}
 	return d.Knowledge.UnindexTx(tx, kindNote, id)
 }

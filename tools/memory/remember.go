@@ -60,7 +60,7 @@ func (d Deps) rememberTool() tools.Tool {
 			out.Text = "I will remember " + quoteLine(r.Fact.Text) + "."
 			for _, o := range r.Retired {
 				if o.RetiredAt.IsZero() { // the old value remains valid until the new one starts
-					out.Text += " From " + dateparse.FormatDay(o.ValidUntil.In(c.Now.Location()), c.Now) + " on it replaces " + quoteLine(o.Text) + "."
+					out.Text += " From " + dateparse.FormatDay(o.ValidUntil.In(c.Now.Location()), c.Now) + " on, it replaces " + quoteLine(o.Text) + "."
 					continue
 				}
 				out.Text += " It replaces " + quoteLine(o.Text) + "."

@@ -80,7 +80,7 @@ func (d Deps) findMessages(ctx context.Context, c tools.Call, in conversationsIn
 	}
 	if c.Realm != "" { // another agent may read only its own conversation
 		if in.Session != "" && in.Session != c.Session {
-			return nil, tools.Errorf(tools.PolicyDenied, "here you can read only this conversation")
+			return nil, tools.Errorf(tools.PolicyDenied, "this agent can read only its own conversation")
 		}
 		in.Session = c.Session
 	}

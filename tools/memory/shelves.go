@@ -65,7 +65,7 @@ func findAppNotes(ctx context.Context, shelves []pim.Notes, words string, limit 
 	return out[:min(len(out), limit)], tools.JoinSourceErrors(failed)
 }
 
-// resolveNoteApp finds a notes app by its name ("apple"), or by its name and that of one of its
+// resolveNoteApp finds a notes app by its name ("apple"), or by the names of the app and one of its
 // folders ("apple/Work").
 func (d Deps) resolveNoteApp(in string) (s pim.Notes, folder string, err error) {
 	where, folder, _ := strings.Cut(strings.TrimSpace(in), "/")
@@ -164,7 +164,7 @@ func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
 			n.Ref = r.ID
 			res := tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Wrote the note %s in %s.", quoteLine(n.Title), strings.Trim(s.Name()+"/"+folder, "/")), Data: AppNote{n, s.Name()}}
 			if len(r.Undo) > 0 {
-				res.Undo = tools.NewUndo("remove the note "+quoteLine(n.Title)+" away", shelfUndo{s.Name(), r.Undo})
+				res.Undo = tools.NewUndo("remove the note "+quoteLine(n.Title), shelfUndo{s.Name(), r.Undo})
 			}
 			return res, nil
 		},
@@ -182,7 +182,7 @@ func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
 	})
 }
 
-// leavesText formats notes of the owner's apps by their beginnings.
+// leavesText formats notes of the owner's apps. It shows only the beginning of each note.
 func leavesText(query string, list []AppNote, shelves []pim.Notes, err error, now time.Time) string {
 	var names []string
 	for _, s := range shelves {

@@ -23,7 +23,7 @@ const ECBRates = "https://www.ecb.europa.eu/stats/eurofxref/eurofxref-daily.xml"
 
 const (
 	maxRates  = 256 << 10       // bytes of the document
-	ratesAge  = 6 * time.Hour   // after which the rates are fetched again; the bank publishes them once per working day
+	ratesAge  = 6 * time.Hour   // age at which rates are fetched again; the bank publishes new rates once per working day
 	ratesWait = 8 * time.Second // time limit of the service
 )
 
@@ -31,13 +31,13 @@ const (
 type Rates struct {
 	// Network fetches the rates; required.
 	Network *safehttp.Client
-	// Store keeps the last rates; required.
+	// Store stores the last rates; required.
 	Store *store.Store
 	// URL is the address of the rates in the format of ECBRates; "" means ECBRates.
 	URL string
 }
 
-// Tools returns the tool of the exchange rates.
+// Tools returns convert_currency.
 func (d Rates) Tools() []tools.Tool {
 	if d.URL == "" {
 		d.URL = ECBRates
@@ -59,7 +59,7 @@ type convertOut struct {
 	Source string  `json:"source"`
 }
 
-// dayRates are the rates of one day: how much of each currency a euro buys.
+// dayRates contains the rates of one day: the amount of each currency that equals one euro.
 type dayRates struct {
 	day     string // YYYY-MM-DD
 	fetched time.Time

@@ -46,7 +46,7 @@ func (d Deps) logExpense() tools.Tool {
 			_, err = tx.Exec(`INSERT INTO expenses (id, minor, currency, category, vendor, note, day, provenance, created_at) VALUES (?,?,?,?,?,?,?,?,?)`,
 				e.ID, e.minor, e.Currency, e.Category, e.Vendor, e.Note, e.Day, string(e.Provenance), store.Millis(e.CreatedAt))
 			if err != nil {
-				return tools.Result{}, fmt.Errorf("expenses: %w", err)
+				return tools.Result{}, fmt.Errorf("expenses: add: %w", err)
 			}
 			doc := knowledge.Doc{Kind: kindExpense, Ref: e.ID, Title: e.Category + " " + e.Vendor, Text: fmt.Sprintf("%s %s %s %s %s", e.Amount, e.Currency, e.Category, e.Vendor, e.Note), At: e.CreatedAt, Provenance: e.Provenance}
 			if err := d.Knowledge.IndexTx(tx, doc); err != nil {
@@ -71,7 +71,7 @@ func (d Deps) logExpense() tools.Tool {
 				return "", tools.Errorf(tools.Conflict, "the expense no longer exists")
 			}
 			if _, err := tx.Exec(`DELETE FROM expenses WHERE id = ?`, id); err != nil {
-				return "", fmt.Errorf("expenses: %w", err)
+				return "", fmt.Errorf("expenses: delete: %w", err)
 			}
 			return fmt.Sprintf("Removed the expense of %s %s.", found[0].Amount, found[0].Currency), d.Knowledge.UnindexTx(tx, kindExpense, id)
 		},

@@ -50,7 +50,7 @@ CREATE TABLE currency_rates (
 ) WITHOUT ROWID;`}}}
 }
 
-// Expense is one row.
+// Expense is one stored expense.
 type Expense struct {
 	ID         string            `json:"id"`
 	Amount     string            `json:"amount"` // exact decimal: "12.50"
@@ -96,7 +96,8 @@ func parseCurrency(s, otherwise string) (string, error) {
 		return otherwise, nil
 	}
 	if c, ok := currencySymbols[strings.ToLower(s)]; ok {
-		// the user's own dollar or pound takes precedence over the best-known one
+		// the user's own dollar or pound takes precedence over the best-known currency with this
+		// name
 		if ambiguousSymbols[otherwise] == c {
 			return otherwise, nil
 		}
@@ -144,7 +145,7 @@ func formatDecimal(minor int64, currency string) string {
 func queryExpenses(q store.Querier, tail string, args ...any) (out []Expense, err error) {
 	rows, err := q.Query(`SELECT id, minor, currency, category, vendor, note, day, provenance, created_at FROM expenses `+tail, args...)
 	if err != nil {
-		return nil, fmt.Errorf("expenses: %w", err)
+		return nil, fmt.Errorf("expenses: read: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	out = []Expense{}
@@ -152,7 +153,7 @@ func queryExpenses(q store.Querier, tail string, args ...any) (out []Expense, er
 		var e Expense
 		var created int64
 		if err := rows.Scan(&e.ID, &e.minor, &e.Currency, &e.Category, &e.Vendor, &e.Note, &e.Day, &e.Provenance, &created); err != nil {
-			return nil, fmt.Errorf("expenses: %w", err)
+			return nil, fmt.Errorf("expenses: read: %w", err)
 		}
 		e.Amount, e.CreatedAt = formatDecimal(e.minor, e.Currency), store.Time(created)
 		out = append(out, e)

@@ -7,7 +7,7 @@ import (
 	"hob/tools"
 )
 
-// An amount is declared as a number and refused as anything else.
+// The schema declares the amount as a number. Calls with any other type are rejected.
 func TestTheAmountIsANumber(t *testing.T) {
 	for _, x := range Tools(Deps{}) {
 		if x.Spec().Name != "log_expense" {

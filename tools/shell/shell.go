@@ -130,7 +130,7 @@ func (s shell) runCommand(ctx context.Context, c tools.Call, in runIn) (tools.Re
 	if err != nil {
 		return tools.Result{}, err
 	}
-	v := s.Judge.Judge(in.commandOf()).Within(s.Runner.Sandbox(ctx)) // Exact differs if the sandbox is not the one of the assessment
+	v := s.Judge.Judge(in.commandOf()).Within(s.Runner.Sandbox(ctx)) // Exact differs if the sandbox has changed since the assessment
 	if v.Refused != nil {
 		return tools.Result{}, refusalError(v.Refused)
 	}
@@ -156,7 +156,7 @@ func (s shell) runCommand(ctx context.Context, c tools.Call, in runIn) (tools.Re
 	case errors.Is(err, command.ErrNoSandbox):
 		return tools.Result{}, &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Err: err, Message: err.Error(), Remedy: "install a sandbox, or run: hob config set shell.sandbox auto"}
 	case errors.Is(err, command.ErrNoHelper):
-		return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Err: err, Message: "commands cannot run here", Remedy: "start Hob with the hob program: hob start"}
+		return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Err: err, Message: "this process cannot run commands", Remedy: "start Hob with the hob program: hob start"}
 	case err != nil:
 		return tools.Result{}, err
 	}
@@ -171,7 +171,7 @@ func (s shell) runCommand(ctx context.Context, c tools.Call, in runIn) (tools.Re
 }
 
 // trackChanges starts to record the changes that the command makes in the trusted folders. It does
-// not track a command that writes nothing.
+// not track a command that writes no files.
 func (s shell) trackChanges(ctx context.Context, c tools.Call, in runIn, v command.Verdict) (settle func(context.Context) (int, error), err error) {
 	if s.Track == nil || !v.Plan.Writes {
 		return func(context.Context) (int, error) { return 0, nil }, nil

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == command.Helper {
-		syscall.Exit(command.Serve(os.Stdin, os.Stdout, os.Stderr)) // os.Exit takes the race detector a second
+		syscall.Exit(command.Serve(os.Stdin, os.Stdout, os.Stderr)) // with the race detector, os.Exit takes a second
 	}
 	os.Exit(m.Run())
 }
@@ -79,7 +79,7 @@ func (b *bench) get(name string) string {
 }
 
 func args(in runIn) json.RawMessage {
-	raw, _ := json.Marshal(in) // strings and numbers always encode
+	raw, _ := json.Marshal(in) // strings and numbers can always be encoded
 	return raw
 }
 
@@ -178,10 +178,10 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// I8 (CVE-2026-29607): an approval of a wrapper stayed valid after the wrapped program was
-// changed. Here an approval is for the resolved arguments and the digests of what runs;
-// CVE-2026-28463: the shell expanded arguments that were approved unexpanded;
-// CVE-2026-44115: the bodies of here-documents expanded secrets.
+// I8 (CVE-2026-29607): an approval of a wrapper stayed valid after the wrapped program was changed.
+// In Hob, an approval covers the resolved arguments and the digests of the programs and scripts.
+// CVE-2026-28463: the shell expanded arguments that were approved unexpanded; CVE-2026-44115: the
+// bodies of here-documents expanded secrets.
 func TestIncidentI8ApprovalsOfCommands(t *testing.T) {
 	b := newBench(t, command.Auto)
 	b.put("Documents/job.sh", "echo harmless\n")
@@ -216,8 +216,8 @@ func TestIncidentI8ApprovalsOfCommands(t *testing.T) {
 	}
 }
 
-// I9: between the check and the use a file was replaced by a link. The files that a command
-// would read are checked again right before it runs.
+// I9: a file was replaced by a link between the check and the use. Hob checks the files that a
+// command would read again right before the command runs.
 func TestIncidentI9SwappedFiles(t *testing.T) {
 	b := newBench(t, command.Auto)
 	in := runIn{Command: "cat notes.txt"}
@@ -233,8 +233,8 @@ func TestIncidentI9SwappedFiles(t *testing.T) {
 	}
 }
 
-// I10: an alias of a parameter bypassed the check. Each parameter has one name, others are
-// rejected; different names for a folder resolve to one path.
+// I10: an alias of a parameter bypassed the check. In Hob, each parameter has one name, and calls
+// with other names are rejected. Different names for a folder resolve to one path.
 func TestIncidentI10Aliases(t *testing.T) {
 	b := newBench(t, command.Auto)
 	for _, raw := range []string{`{"cmd":"ls"}`, `{"command":"ls","dir":"/etc"}`, `{"command":"ls","workdir":"/etc"}`, `{"command":"ls","Cwd":"/etc"}`, `{"command":"ls","env":{"LD_PRELOAD":"x"}}`, `{"command":["ls"]}`} {

@@ -11,8 +11,8 @@ import (
 	"hob/tools"
 )
 
-// The script of a skill runs after a question that is bound to its content. It cannot change its
-// folder, and the rest of Hob's home stays protected.
+// A script of a skill runs after an approval that is bound to its content. The script cannot change
+// the folder of the skill, and the rest of Hob's home stays protected.
 func TestScriptsOfSkills(t *testing.T) {
 	b := newBench(t, command.Auto)
 	home := filepath.Join(b.home, "hob")

@@ -29,7 +29,7 @@ func sendFile(p Sender) tools.Tool {
 		Paths: func(in fileIn) []string { return []string{in.Path} },
 		Summary: func(in fileIn) string {
 			if in.To == "" {
-				return fmt.Sprintf("Send the file %s here", in.Path)
+				return fmt.Sprintf("Send the file %s in this conversation", in.Path)
 			}
 			return fmt.Sprintf("Send the file %s to %s", in.Path, in.To)
 		},
@@ -118,7 +118,7 @@ func (in fileIn) assessFile(ctx context.Context, p Sender, event string) (channe
 	return m, j
 }
 
-// assessRecipients assesses which people a message with a file would reach at the moment.
+// assessRecipients assesses a message with a file by the people that it would reach at the moment.
 func assessRecipients(ctx context.Context, p Sender, m channels.OutgoingMessage, f channels.OutgoingFile) tools.CallAssessment {
 	if m.Channel == "" {
 		return tools.CallAssessment{Effects: tools.Read, Why: "the file is shown in this conversation only", Exact: "here " + f.Digest}

@@ -1,5 +1,5 @@
 // Package social provides the tools that send messages to other people: send_message and send_file,
-// which use the channels. A message to others is sent after a delay during which it can be
+// which use the channels. A message to other people is sent after a delay during which it can be
 // canceled. The guard decides whether it may be sent at all.
 package social
 

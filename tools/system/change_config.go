@@ -17,7 +17,7 @@ func ChangeConfig(c config.Revisions) tools.Tool {
 		if errors.Is(err, config.ErrEdited) {
 			return "", tools.Errorf(tools.Conflict, "%w; undo would overwrite the change", tools.CleanErr(err))
 		}
-		return "Restored the previous configuration. Hob reads it at the next start.", err
+		return "Restored the previous configuration. Hob uses it from the next start on.", err
 	}
 	return tools.New(tools.Def[struct{}]{
 		Spec: tools.Spec{

@@ -144,7 +144,7 @@ func (b ClockBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.Brie
 			text = o.Spec.Title
 		}
 		if seen[o.Spec.ID] == maxOccurrences {
-			text += " (and later again)"
+			text += " (and again later)"
 		}
 		out = append(out, tools.BriefItem{At: o.At, Text: text, Source: o.Spec.Provenance})
 	}

@@ -40,7 +40,7 @@ func (d Deps) completeTask() tools.Tool {
 			}
 			var open int
 			if err := tx.QueryRow("SELECT count(*) FROM tasks WHERE status = ?", statusOpen).Scan(&open); err != nil {
-				return tools.Result{}, fmt.Errorf("tasks: %w", err)
+				return tools.Result{}, fmt.Errorf("tasks: count open tasks: %w", err)
 			}
 			return tools.Result{
 				Text: fmt.Sprintf("Done: %q. %s.", t.Title, openTasksText(open)), Data: t, Source: tasksProvenance(t),

@@ -51,7 +51,7 @@ func priorityField(s string) (string, error) {
 	return "", tools.Errorf(tools.InvalidArguments, "priority must be low, medium, high or critical, not %q", tools.Clean(textnorm.Ellipsize(s, 40)))
 }
 
-// dueField parses a time in plain words and returns it in the stored form.
+// dueField parses a time in plain words and returns the time in the stored form.
 func dueField(s string, now time.Time) (string, error) {
 	s = strings.TrimSpace(s)
 	if s == "" {

@@ -159,7 +159,7 @@ func listText(in listIn, list []Task, now time.Time) string {
 	fmt.Fprintf(&b, "%d %s%s:", len(list), what, which)
 	for i, t := range list {
 		if i == maxListed {
-			fmt.Fprintf(&b, "\n(%d more; narrow it by due, project or query.)", len(list)-maxListed)
+			fmt.Fprintf(&b, "\n(%d more; narrow the list by due, project or query.)", len(list)-maxListed)
 			break
 		}
 		b.WriteString("\n- ")

@@ -89,7 +89,7 @@ func (d Deps) resolveList(in string) (l pim.Reminders, name string, err error) {
 }
 
 // reminderTarget returns the store for a new reminder: the requested one, or the configured one. A
-// repeating reminder goes to Hob's own store unless another one is requested.
+// repeating reminder goes to Hob's own store unless the request names another store.
 func (d Deps) reminderTarget(in remindIn) string {
 	if strings.TrimSpace(in.In) == "" && strings.TrimSpace(in.Every) != "" {
 		return own
@@ -256,7 +256,7 @@ func (d Deps) createErrand(spec tools.Spec) tools.Tool {
 			if err := d.takeBack(ctx, data); err != nil {
 				return "", err
 			}
-			return "Removed it from the list.", nil
+			return "Removed the item from the list.", nil
 		},
 	})
 }

@@ -75,14 +75,14 @@ const columns = "id, title, status, due, priority, project, notes, provenance, c
 func queryTasks(q store.Querier, tail string, args ...any) (out []Task, err error) {
 	rows, err := q.Query("SELECT "+columns+" FROM tasks "+tail, args...)
 	if err != nil {
-		return nil, fmt.Errorf("tasks: %w", err)
+		return nil, fmt.Errorf("tasks: read: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	out = []Task{}
 	for rows.Next() {
 		t, err := scanTask(rows)
 		if err != nil {
-			return nil, fmt.Errorf("tasks: %w", err)
+			return nil, fmt.Errorf("tasks: read: %w", err)
 		}
 		out = append(out, t)
 	}
@@ -147,7 +147,7 @@ func (d Deps) insertTaskRow(tx *store.Tx, t Task) error {
 		t.ID, t.Title, t.Status, t.Due, t.Priority, t.Project, t.Notes, string(t.Provenance),
 		store.Millis(t.CreatedAt), store.Millis(t.UpdatedAt), store.Millis(t.DoneAt))
 	if err != nil {
-		return fmt.Errorf("tasks: %w", err)
+		return fmt.Errorf("tasks: add: %w", err)
 	}
 	return d.indexTaskRow(tx, t)
 }
@@ -156,14 +156,14 @@ func (d Deps) updateTaskRow(tx *store.Tx, t Task) error {
 	_, err := tx.Exec("UPDATE tasks SET title = ?, status = ?, due = ?, priority = ?, project = ?, notes = ?, provenance = ?, updated_at = ?, done_at = ? WHERE id = ?",
 		t.Title, t.Status, t.Due, t.Priority, t.Project, t.Notes, string(t.Provenance), store.Millis(t.UpdatedAt), store.Millis(t.DoneAt), t.ID)
 	if err != nil {
-		return fmt.Errorf("tasks: %w", err)
+		return fmt.Errorf("tasks: update: %w", err)
 	}
 	return d.indexTaskRow(tx, t)
 }
 
 func (d Deps) deleteTaskRow(tx *store.Tx, id string) error {
 	if _, err := tx.Exec("DELETE FROM tasks WHERE id = ?", id); err != nil {
-		return fmt.Errorf("tasks: %w", err)
+		return fmt.Errorf("tasks: delete: %w", err)
 	}
 	return d.Knowledge.UnindexTx(tx, kindTask, id)
 }

@@ -25,7 +25,7 @@ type moveReminderIn struct {
 	Shift    string `json:"shift,omitempty" jsonschema:"how much later, such as 1h30m; negative means earlier"`
 }
 
-// moveUndo holds the reminder before a change, and the id of the one that replaced it.
+// moveUndo holds the reminder before a change, and the id of the new reminder that replaced it.
 type moveUndo struct {
 	Before watchers.Spec `json:"before"`
 	ID     string        `json:"id"`
@@ -142,7 +142,7 @@ func (d Deps) pickReminder(tx *store.Tx, query string, now time.Time) (watchers.
 		return s.ID, textnorm.Ellipsize(s.Action, 60) + ", " + d.whenWords(s, now)
 	})
 	if terr == nil || errors.Is(err, tools.ErrAmbiguous) && errors.Is(terr, tools.ErrAmbiguous) {
-		s, err = timed, terr // the times distinguish equal reminders
+		s, err = timed, terr // the time in the query distinguishes reminders with the same text
 	}
 	if err != nil {
 		return watchers.Spec{}, tools.Quoting(err, specSources(list)...)

@@ -98,7 +98,7 @@ func applyUpdate(c tools.Call, t Task, in updateIn) (Task, error) {
 	return t, nil
 }
 
-// movedDue parses a new due time. A day alone keeps the time of day of the old one.
+// movedDue parses a new due time. A day alone keeps the time of day of the old due time.
 func movedDue(old, given string, now time.Time) (string, error) {
 	due, err := dueField(given, now)
 	was, noClock := time.Parse(time.RFC3339, old)

@@ -13,7 +13,7 @@ import (
 )
 
 // Dump returns the rows of all tables. It omits the row numbers that SQLite assigns (columns named
-// n), the ignored columns ("table.column") and the index's internal tables.
+// n), the ignored columns ("table.column") and the internal tables of the search index.
 func Dump(t *testing.T, st *store.Store, ignore ...string) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
@@ -34,8 +34,8 @@ func Dump(t *testing.T, st *store.Store, ignore ...string) map[string][]string {
 	return out
 }
 
-// bookkeepingTables returns the tables that record changes to other tables, to which an undo adds rows,
-// and those that keep public data of the network.
+// bookkeepingTables returns the tables that an undo does not restore: tables that record changes of
+// other tables, and tables that cache public data from the network.
 func bookkeepingTables() []string { return []string{"migrations", "doc_changes", "currency_rates"} }
 
 func queryColumn(t *testing.T, st *store.Store, query string) []string {

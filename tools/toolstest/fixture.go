@@ -35,14 +35,14 @@ func Fixture(t testing.TB, file string) []tools.Tool {
 	return out
 }
 
-// SpecOnly returns a tool that is never called.
+// SpecOnly returns a tool without an implementation.
 func SpecOnly(spec tools.Spec) tools.Tool { return specOnlyTool{spec} }
 
 type specOnlyTool struct{ spec tools.Spec }
 
 func (i specOnlyTool) Spec() *tools.Spec { return &i.spec }
 func (i specOnlyTool) Call(context.Context, tools.Call) (tools.Result, error) {
-	return tools.Result{}, tools.Errorf(tools.Unsupported, "%s is a specimen", tools.Clean(i.spec.Name))
+	return tools.Result{}, tools.Errorf(tools.Unsupported, "%s has only a specification and cannot be called", tools.Clean(i.spec.Name))
 }
 
 func parseEffects(t testing.TB, s string) tools.Effects {
@@ -114,8 +114,8 @@ func dataLines(t testing.TB, file string) []string {
 	return slices.DeleteFunc(lines, func(s string) bool { return strings.TrimSpace(s) == "" || strings.HasPrefix(s, "#") })
 }
 
-// Recall counts the requests for which the first result was a correct tool, and those for which one
-// of the first five results was.
+// Recall counts the requests of a kind (N), the requests with a correct tool as the first result
+// (First), and the requests with a correct tool among the first five results (Top).
 type Recall struct {
 	Kind          string
 	N, First, Top int

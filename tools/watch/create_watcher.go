@@ -124,7 +124,7 @@ func (d Deps) kindKeywords() string {
 }
 
 // assessWatcher assesses the creation of a watcher. A local kind needs only the effects in own. A
-// kind that queries a server also contacts the server and sends it the named secret.
+// kind that queries a server also contacts the server and sends the named secret to this server.
 func (d Deps) assessWatcher(own tools.Effects, kind string, config json.RawMessage) tools.CallAssessment {
 	reach, err := d.Manager.Reach(kind, config)
 	if err != nil {
@@ -145,7 +145,7 @@ func (d Deps) assessWatcher(own tools.Effects, kind string, config json.RawMessa
 			j.Why += " repeatedly"
 		}
 	}
-	if len(reach.Servers) > 0 { // without a URL that the guard could allow
+	if len(reach.Servers) > 0 { // an MCP server has no URL that the guard could allow
 		j.Effects |= tools.Egress
 		j.Why = "reads from the MCP server " + strings.Join(reach.Servers, ", ")
 		if own == tools.Write {

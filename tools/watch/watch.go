@@ -149,7 +149,7 @@ func (f watcherFamily) statusText(s watchers.Spec, now time.Time) string {
 type watcherRow struct {
 	watchers.Spec
 	Description string `json:"description"`
-	// Coming lists the next three times of a schedule.
+	// Coming contains the next three times of a schedule.
 	Coming []time.Time `json:"coming,omitempty"`
 }
 

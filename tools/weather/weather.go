@@ -76,7 +76,7 @@ func (d Deps) getWeather() tools.Tool {
 			return "Look up the weather in " + textnorm.Ellipsize(d.requestedPlace(in), 80)
 		},
 		Judge: func(_ context.Context, in weatherIn) tools.CallAssessment {
-			if strings.TrimSpace(in.Location) == "" { // the text that is sent comes from the configuration, not from the model
+			if strings.TrimSpace(in.Location) == "" { // the service receives the place in the configuration, not text from the model
 				return tools.CallAssessment{Effects: tools.Read}
 			}
 			return tools.CallAssessment{

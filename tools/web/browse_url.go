@@ -111,7 +111,7 @@ func displayAddress(c *safehttp.Client, raw string) string {
 	return strings.TrimPrefix(u.String(), "https://")
 }
 
-// addressHost returns the host of an address, followed by its original spelling if that differs.
+// addressHost returns the host of an address, followed by the original spelling if it differs.
 func addressHost(u *url.URL, raw string) string {
 	if !strings.Contains(u.Host, "xn--") {
 		return u.Host
@@ -134,7 +134,7 @@ func checkStatus(r *safehttp.Response) error {
 	case http.StatusNotFound, http.StatusGone:
 		e.Code, e.Remedy = tools.NotFound, "the page does not exist; search for it"
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusPaymentRequired:
-		e.Remedy = "the page needs a login or blocks programs; open it in a browser"
+		e.Remedy = "the page needs a login or blocks programs; open the page in a browser"
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		e.Remedy = retryAdvice(r.Header, time.Now())
 	default:

@@ -108,7 +108,7 @@ func requireKey(who, key string) (string, error) {
 		return "", &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: who + " needs a key, and none is set", Remedy: `set key in [search], best as a reference such as "keychain:search" (hob secret set search), or provider = "duckduckgo", which needs none`}
 	}
 	if strings.ContainsAny(key, "\r\n\x00") {
-		return "", &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: "the key of " + who + " contains a line break", Remedy: "store it again"}
+		return "", &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: "the key of " + who + " contains a line break", Remedy: "store the key again"}
 	}
 	return key, nil
 }
@@ -153,9 +153,9 @@ func (e *engine) sendRequest(ctx context.Context, r safehttp.Request) (*safehttp
 		out.Remedy = "check [search] key"
 		switch e.name {
 		case "searxng":
-			out.Remedy = "enable JSON: add json to search.formats in its settings.yml"
+			out.Remedy = "enable JSON: add json to search.formats in the settings.yml of the server"
 		case "duckduckgo":
-			out.Remedy = "it blocks programs at the moment; configure a key for Tavily or Brave, or a SearXNG server, in [search]"
+			out.Remedy = "the service blocks programs at the moment; configure a key for Tavily or Brave, or a SearXNG server, in [search]"
 		}
 	case http.StatusTooManyRequests:
 		out.Remedy = "too many searches; " + e.waitAdvice(resp.Header)
@@ -173,7 +173,7 @@ func (e *engine) sendRequest(ctx context.Context, r safehttp.Request) (*safehttp
 }
 
 // waitAdvice states when to retry. Brave sends the wait in X-RateLimit-Reset: one number of seconds
-// for each of its limits, the shortest first.
+// for each of its limits, the shortest limit first.
 func (e *engine) waitAdvice(h http.Header) string {
 	if s, _, _ := strings.Cut(h.Get("X-RateLimit-Reset"), ","); h.Get("Retry-After") == "" {
 		if n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 31); err == nil && n > 0 {
@@ -261,7 +261,7 @@ func (e *engine) searchSearxng(ctx context.Context, query string) ([]Result, err
 		return nil, markOutside(&tools.Error{
 			Source: provenance.Outside,
 			Code:   tools.Failed, Message: fmt.Sprintf("%s found nothing, but %d of its engines did not respond (%.200s)", e.displayName(), len(out.Unresponsive), engineNames(out.Unresponsive)),
-			Remedy: "try again later, or check its engines",
+			Remedy: "try again later, or check the engines of the server",
 		})
 	}
 	var found []Result

@@ -47,7 +47,7 @@ func readFeed(b []byte, base *url.URL) *page {
 	return p
 }
 
-// readXML parses a feed or a page. It returns anything else as plain text.
+// readXML parses a feed or a page. It returns other XML as plain text.
 func readXML(b []byte, contentType string, base *url.URL) *page {
 	switch rootElement(b) {
 	case "html":

@@ -25,7 +25,7 @@ const maxLinks = 300
 func readHTML(text string, base *url.URL) (*page, error) {
 	p, err := readability.HTML(text, base)
 	if err != nil {
-		return nil, &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: "the page of " + base.Host + " has a structure that cannot be parsed", Remedy: "open it in a browser", Err: err}
+		return nil, &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: "the page of " + base.Host + " has a structure that cannot be parsed", Remedy: "open the page in a browser", Err: err}
 	}
 	return &page{kind: "page", title: p.Title, body: p.Text, links: p.Links}, nil
 }

@@ -43,7 +43,7 @@ func Tools(d Deps) []tools.Tool { return []tools.Tool{browseTool(d), searchTool(
 func classifyError(err error, asked string) error {
 	e, ok := errors.AsType[*safehttp.Error](err)
 	if !ok {
-		return err // the context's
+		return err // the error of the context
 	}
 	out := &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: e.Message, Remedy: e.Remedy, Err: err}
 	switch {

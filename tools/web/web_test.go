@@ -40,7 +40,7 @@ func call(t *testing.T, d Deps, name string, in any) (tools.Result, error) {
 	return tools.Result{}, nil
 }
 
-// answer serves one body of a type to everybody.
+// answer returns a handler that answers every request with the same body.
 func answer(kind, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header()["Content-Type"] = nil
@@ -150,7 +150,7 @@ func TestBrowseFails(t *testing.T) {
 		{"pdf", "paper.example/a.pdf", answer("application/pdf", "%PDF-1.7"), tools.Unsupported, "find the same text as a web page"},
 		{"picture", "http://paper.example/", answer("image/png", "\x89PNG\r\n\x1a\n"), tools.Unsupported, "use a page, a feed or a text file"},
 		{"not there", "http://paper.example/", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, tools.NotFound, "404 Not Found"},
-		{"login", "http://paper.example/", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }, tools.Failed, "open it in a browser"},
+		{"login", "http://paper.example/", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }, tools.Failed, "open the page in a browser"},
 		{"busy", "http://paper.example/", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Retry-After", "90"); w.WriteHeader(429) }, tools.Failed, "try again in 1m30s"},
 		{"deep", "http://paper.example/", answer("text/html", strings.Repeat("<div>", 5000)), tools.Unsupported, "cannot be parsed"},
 	} {
@@ -196,7 +196,7 @@ func TestBrowseJudgment(t *testing.T) {
 	}
 }
 
-// A truncated page has a note about it.
+// The result for a truncated page says that the page was truncated.
 func TestBrowseLong(t *testing.T) {
 	n := safehttptest.New(t, answer("text/plain", strings.Repeat("word ", 3<<20)))
 	r, err := call(t, Deps{Network: n.Client(t)}, "browse_url", browseIn{URL: "http://paper.example/"})
@@ -223,7 +223,7 @@ func TestErrorsOfPages(t *testing.T) {
 	}
 }
 
-// FuzzPage checks that reading ends for every response and offers only valid addresses.
+// FuzzPage checks that reading ends for every response and returns only valid addresses.
 func FuzzPage(f *testing.F) {
 	for _, s := range []string{article, `<rss><channel><item><title>x</title></item></channel></rss>`, `{"version":"https://jsonfeed.org/version/1","items":[{}]}`, "<p>\xff", "<a href='//a.b/\\c'>"} {
 		for _, kind := range []string{"text/html", "application/xml", "application/json", "text/plain; charset=utf-16"} {
@@ -301,7 +301,7 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// ask runs web_search against one server behind every name.
+// ask runs web_search in a fake internet in which h serves every host.
 func ask(t *testing.T, s Search, h http.HandlerFunc) (*safehttptest.Internet, tools.Result, error) {
 	t.Helper()
 	n := safehttptest.New(t, h)

@@ -35,7 +35,7 @@ func TestListsAreWritten(t *testing.T) {
 	if got := h.say("remind me to buy milk tomorrow at 9"); !strings.Contains(got, `Added "buy milk" to the list home/Shopping: tomorrow at 09:00.`) || there() != "Shopping: buy milk" {
 		t.Fatal(got, there())
 	}
-	if got := h.say("undo that"); !strings.Contains(got, "Removed it from the list.") || there() != "" {
+	if got := h.say("undo that"); !strings.Contains(got, "Removed the item from the list.") || there() != "" {
 		t.Error(got, there())
 	}
 	if got := h.tool("create_reminder", `{"text":"stretch","every":"every day at 8"}`); !strings.Contains(got.Text, "I will remind you every day") || there() != "" {
