@@ -55,8 +55,8 @@ func (m *Manager) CreateTx(tx *store.Tx, spec Spec) (Spec, error) {
 	return spec, m.insertWatcher(tx, made, spec, false)
 }
 
-// RestoreTx stores a watcher that CancelTx returned. For timed watchers, occurrences since then
-// count as missed. Event-driven watchers ignore events since then.
+// RestoreTx stores a watcher that CancelTx returned. For timed watchers, occurrences since the
+// cancellation count as missed. Event-driven watchers ignore events since the cancellation.
 func (m *Manager) RestoreTx(tx *store.Tx, spec Spec) error {
 	if err := checkSpec(spec); err != nil {
 		return err
@@ -149,9 +149,9 @@ func (m *Manager) SetStateTx(tx *store.Tx, id string, state State) (Spec, error)
 	return r.Spec, nil
 }
 
-// ResetEvents restarts all active watchers except timed ones, as if they had been paused: they
-// forget their positions and ignore earlier events. It is called in a copy of Hob's home folder,
-// whose watchers observe other sources.
+// ResetEvents restarts all active watchers except timed ones, as if they had been paused: the
+// watchers forget their positions and ignore earlier events. It is called in a copy of Hob's home
+// folder, whose watchers observe other sources.
 func (m *Manager) ResetEvents(ctx context.Context) error {
 	list, err := m.List(ctx, Filter{States: []State{Active}})
 	if err != nil {
@@ -172,8 +172,9 @@ func (m *Manager) ResetEvents(ctx context.Context) error {
 	})
 }
 
-// SetPaceTx changes when and how often a watcher works. Empty fields of change keep their values.
-// The watcher keeps its position, so it neither loses an event nor fires one twice.
+// SetPaceTx changes the pace of a watcher: its interval, its active hours and its daily limit.
+// Empty fields of change keep their values. The watcher keeps its position, so it neither loses an
+// event nor fires an event twice.
 func (m *Manager) SetPaceTx(tx *store.Tx, id string, change PollPolicy) (before, after Spec, err error) {
 	if change.PerDay < AnyPerDay {
 		return Spec{}, Spec{}, fmt.Errorf("%w: \"per_day\" must be at least 1, or %d for no limit", ErrInvalid, AnyPerDay)

@@ -16,7 +16,7 @@ const (
 	// because time daemons adjust the clock slowly.
 	smallJump = 2 * time.Second
 	// wrongClock detects that the clock was wrong earlier: the last handled occurrence is more than
-	// this ahead of now. The schedule then restarts from now instead of waiting for years.
+	// wrongClock ahead of now. The schedule then restarts from now instead of waiting for years.
 	// Occurrences that already fired keep their keys and do not fire again. The value exceeds 26 h,
 	// the difference between the outermost time zones.
 	wrongClock = 27 * time.Hour
@@ -26,7 +26,7 @@ const (
 type timer struct {
 	spec  Spec
 	timed Timed
-	next  time.Time      // nominal time of the next occurrence, which runs at this time or later
+	next  time.Time      // nominal time of the next occurrence, which runs at or after this time
 	last  time.Time      // nominal time of the newest handled occurrence
 	zone  *time.Location // zone in which next and last were computed
 	retry time.Time      // earliest time of the next attempt after a failure
@@ -74,7 +74,7 @@ func (c *clock) firstDue(now time.Time) *timer {
 	return c.heap[0]
 }
 
-// sleepTime returns how long to sleep, counted from now. It is negative if nothing is scheduled.
+// sleepTime returns the time to sleep, counted from now. It is negative if nothing is scheduled.
 func (c *clock) sleepTime(now time.Time) time.Duration {
 	if len(c.heap) == 0 {
 		return -1
@@ -116,7 +116,7 @@ func nextOccurrence(timed Timed, t time.Time) (time.Time, bool) {
 	return n, n.After(t)
 }
 
-// clockJump returns how far the wall clock moved relative to the monotonic clock between two
+// clockJump returns the movement of the wall clock relative to the monotonic clock between two
 // checks. The result is positive after a suspend or if the clock was set forward.
 func clockJump(before, now time.Time) time.Duration {
 	return now.Round(0).Sub(before.Round(0)) - now.Sub(before)

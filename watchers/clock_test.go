@@ -146,7 +146,7 @@ func TestSignalTexts(t *testing.T) {
 	}
 }
 
-// However many occurrences were missed, the user gets one line.
+// The user gets one line, regardless of the number of missed occurrences.
 func TestManyMissedAreOneLine(t *testing.T) {
 	now := hoursAfter(300)
 	for policy, want := range map[MisfirePolicy]string{
@@ -161,8 +161,8 @@ func TestManyMissedAreOneLine(t *testing.T) {
 	}
 }
 
-// The wall clock runs, jumps forward and is set back, with restarts at random times: no
-// occurrence is handled twice, and each is handled once the wall clock has passed it.
+// TestClockJumps lets the wall clock run, jump forward and jump back, with restarts at random
+// times. Each occurrence must be handled exactly once, after the wall clock has passed it.
 func TestClockJumps(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 7))
@@ -212,8 +212,8 @@ func TestClockJumps(t *testing.T) {
 }
 
 func TestClockWasWrong(t *testing.T) {
-	// The clock showed 2030 temporarily: occurrences handled then must not silence the schedule
-	// until 2030.
+	// The clock showed 2030 temporarily: the occurrences that were handled at that time must not
+	// silence the schedule until 2030.
 	c := newClock()
 	wrong := hoursAfter(8).AddDate(4, 0, 0)
 	tm := &timer{spec: Spec{ID: "w"}, timed: every{step: 24 * time.Hour}, next: wrong.Add(24 * time.Hour), last: wrong}
@@ -231,8 +231,8 @@ func TestClockOrder(t *testing.T) {
 	for _, h := range []float64{3, 1, 2} {
 		c.setTimer(&timer{spec: Spec{ID: fmt.Sprint(h)}, timed: every{step: time.Hour}, next: hoursAfter(h)})
 	}
-	c.setTimer(&timer{spec: Spec{ID: "2"}, timed: every{step: time.Hour}, next: hoursAfter(5)}) // replaces
-	c.byID["1"].retry = hoursAfter(4)                                                           // failed
+	c.setTimer(&timer{spec: Spec{ID: "2"}, timed: every{step: time.Hour}, next: hoursAfter(5)}) // replaces the timer
+	c.byID["1"].retry = hoursAfter(4)                                                           // retry after a failure
 	c.fixTimer(c.byID["1"])
 	var got []string
 	for t := c.firstDue(hoursAfter(10)); t != nil; t = c.firstDue(hoursAfter(10)) {
@@ -264,12 +264,12 @@ func TestDecode(t *testing.T) {
 	for in, want := range map[string]string{
 		``:                "",
 		`{"path":"x"}`:    "",
-		`{"pth":"x"}`:     `configuration: unknown field "pth"; its keys are path, many, below`,
+		`{"pth":"x"}`:     `configuration: unknown field "pth"; the allowed keys are path, many, below`,
 		`{"path":7}`:      `configuration: "path" must be text, not number`,
 		`{"many":"x"}`:    `configuration: "many" must be a list, not string`,
 		`{"below":"x"}`:   `configuration: "below" must be true or false, not string`,
 		`{"path":"x"} {}`: "configuration: must be one JSON object with nothing after it",
-		`{"path":`:        "configuration: unexpected EOF; its keys are path, many, below",
+		`{"path":`:        "configuration: unexpected EOF; the allowed keys are path, many, below",
 	} {
 		err := Decode(json.RawMessage(in), &v)
 		if (want == "") != (err == nil) || (err != nil && err.Error() != want) {

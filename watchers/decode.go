@@ -22,7 +22,7 @@ func Decode(config json.RawMessage, v any) error {
 		if bad, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return fmt.Errorf("configuration: %q must be %s, not %s", bad.Field, plainType(bad.Type), bad.Value)
 		}
-		return fmt.Errorf("configuration: %s; its keys are %s", strings.TrimPrefix(err.Error(), "json: "), keysOf(v))
+		return fmt.Errorf("configuration: %s; the allowed keys are %s", strings.TrimPrefix(err.Error(), "json: "), keysOf(v))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("configuration: must be one JSON object with nothing after it")

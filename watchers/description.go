@@ -9,17 +9,17 @@ type Description struct {
 	// Options lists the configuration keys for the model in a short form, with a question mark
 	// after optional keys: "url, words?".
 	Options string
-	// Keywords help the tool search to find the tool that creates watchers. They are words for the
-	// source and its events.
+	// Keywords are words for the source and its events. With them, the tool search finds the tool
+	// that creates watchers.
 	Keywords string
 	// Subject is what the kind watches, for the built-in brain, which has phrases for each subject.
-	// The first kind of a subject gets its requests. Subject is "" if the built-in brain cannot
-	// request the kind.
+	// Requests about a subject create a watcher of the first kind with this subject. Subject is ""
+	// if the built-in brain cannot request the kind.
 	Subject Subject
 	// Site is the site of a Repository in phrases and addresses: "forge" for forge.example.
 	Site string
-	// Timed is true if watchers of the kind implement Timed. Tools create them as schedules or
-	// reminders.
+	// Timed is true if watchers of the kind implement Timed. Tools create such watchers as
+	// schedules or reminders.
 	Timed bool
 	// Polled is true if watchers of the kind implement Polled. Their configuration may contain
 	// "every".

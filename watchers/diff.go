@@ -10,7 +10,7 @@ import (
 
 // Limits of the description of a change.
 const (
-	maxDiffLines = 40  // per side
+	maxDiffLines = 40  // removed lines and added lines each
 	maxDiffLine  = 300 // characters
 	maxDiffTable = 4 << 20
 )
@@ -34,7 +34,7 @@ func ChangedLines(a, b []string) (gone, come []string) {
 	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
 		a, b = a[:len(a)-1], b[:len(b)-1]
 	}
-	if len(a) == 0 || len(b) == 0 || len(a)*len(b) > maxDiffTable { // too many lines for a comparison in order
+	if len(a) == 0 || len(b) == 0 || len(a)*len(b) > maxDiffTable { // too many lines to compare in order
 		return subtractLines(a, b), subtractLines(b, a)
 	}
 	w := len(b) + 1
@@ -79,7 +79,7 @@ func subtractLines(a, b []string) []string {
 	return out
 }
 
-// FormatDiff formats the lines as in a diff.
+// FormatDiff formats the removed and added lines as in a diff.
 func FormatDiff(gone, come []string) string {
 	var b strings.Builder
 	for _, side := range []struct {

@@ -9,10 +9,10 @@ import (
 	"hob/platform/store/erase"
 )
 
-// Eraser returns the eraser of watchers, schedules and reminders. It removes phrases from them, and
-// they keep running. A watcher that the erasure names is deleted completely. The eraser cannot
-// search the keys of polled watchers, which are stored as digests. Drivers with tables erase their
-// own tables; see DriverEraser.
+// Eraser returns the eraser of watchers, schedules and reminders. It removes phrases from the
+// watchers, which keep running. A watcher that the erasure names is deleted completely. The eraser
+// cannot search the keys of polled watchers, which are stored as digests. Drivers with tables erase
+// their own tables; see DriverEraser.
 func (m *Manager) Eraser() erase.Eraser {
 	return erase.Owned{
 		Before: m.eraseWatchersTx,
@@ -55,7 +55,7 @@ func (m *Manager) eraseWatchersTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrub
 			return n, fmt.Errorf("watchers: erase watchers: %w", err)
 		}
 	}
-	m.silent.takeBuffered("") // suppressed items that are only in memory
+	m.silent.takeBuffered("") // drop suppressed items that are only in memory
 	for _, id := range e.Events {
 		if _, err := tx.Exec("DELETE FROM watcher_passed WHERE key = ?", keyDigest(id)); err != nil {
 			return n, fmt.Errorf("watchers: erase watchers: %w", err)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Hand is the loop of a manager that a test runs at chosen wall-clock times, which synctest
-// cannot change.
+// Hand runs the loop of a manager at wall-clock times that a test chooses, because synctest cannot
+// make the wall clock jump.
 type Hand struct {
 	l   *loop
 	now time.Time

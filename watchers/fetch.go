@@ -32,7 +32,7 @@ func Fetch(ctx context.Context, c *safehttp.Client, r safehttp.Request) (*safeht
 
 // classifyUnreachable classifies the error of an address that cannot be requested. A refusal is
 // permanent only if the address itself is refused. The target of a name or a redirect depends on
-// the current network, such as that of a hotel.
+// the current network, such as the network of a hotel.
 func classifyUnreachable(c *safehttp.Client, address string, err error) error {
 	e, ok := errors.AsType[*safehttp.Error](err)
 	switch {
@@ -122,7 +122,8 @@ func (m *Manager) Reach(kind string, config json.RawMessage) (NetworkTargets, er
 	return reach, nil
 }
 
-// ParseAddress parses and checks the address of a watcher: it must be public or allowed by the user.
+// ParseAddress parses and checks the address of a watcher. The address must be public or allowed by
+// the user.
 func ParseAddress(c *safehttp.Client, address string) (*url.URL, error) {
 	if c == nil {
 		return safehttp.Canonical(address)
@@ -174,7 +175,7 @@ func FilterReason(words, except Words) string {
 }
 
 // MatchesText reports whether text contains one of the words, ignoring case and accents. It
-// compares whole words or sequences of words. In scripts without spaces it compares substrings.
+// compares complete words or sequences of words. In scripts without spaces it compares substrings.
 func (w Words) MatchesText(text string) bool {
 	if len(w) == 0 {
 		return false

@@ -45,8 +45,8 @@ type MessageWatcher interface {
 // MismatchExplainer is a MessageWatcher that can explain why a message did not match.
 type MismatchExplainer interface {
 	MessageWatcher
-	// Unheard explains why Hear returned false for a message. It returns false if users would not
-	// expect the message to match.
+	// Unheard explains why Hear returned false for a message. It returns false if the user would
+	// not expect the message to match.
 	Unheard(m Message) (SuppressedSignal, bool)
 }
 

@@ -22,8 +22,8 @@ CREATE INDEX watcher_held_of ON watcher_held (watcher, seq)`
 // heldAtOnce is the number of deferred signals that are fired per transaction.
 const heldAtOnce = 200
 
-// splitByHours separates the signals into those to fire now and those to defer until the active
-// hours begin. With the policy Skip it drops signals outside the active hours.
+// splitByHours returns the signals to fire now and the signals to defer until the active hours
+// begin. With the policy Skip it drops signals outside the active hours.
 func (m *Manager) splitByHours(spec Spec, run []Signal, now time.Time) (fire, hold []Signal) {
 	p, err := spec.PollPolicy.parsePace()
 	if err != nil || p.hours.containsTime(now.In(m.opt.Zone())) {
@@ -151,7 +151,7 @@ func (l *loop) fireDeferred(ctx context.Context, now time.Time) time.Duration {
 		switch here := now.In(l.zone); {
 		case !h.containsTime(here):
 			pause = min(h.nextOpening(here).Sub(now), longestSleep)
-		case l.told[id] == nil: // the watcher has ended since
+		case l.told[id] == nil: // the watcher has ended in the meantime
 			delete(l.held, id)
 			continue
 		default:

@@ -14,7 +14,7 @@ import (
 )
 
 // Events at night fire once in the morning, also after a restart; with the policy skip they are
-// dropped. The days begin at midnight, when the test does.
+// dropped. The test starts at midnight.
 func TestActiveHoursOfEvents(t *testing.T) {
 	for _, c := range []struct {
 		name, config   string
@@ -74,8 +74,8 @@ func TestActiveHoursOfEvents(t *testing.T) {
 	}
 }
 
-// Deferred signals are deleted with their watcher, and after a pause none remain. Messages are
-// deferred too.
+// Deferred signals are deleted when their watcher is canceled or paused. Signals of message
+// watchers are deferred, too.
 func TestHeldMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, message.New())
@@ -125,7 +125,7 @@ func TestHeldMessages(t *testing.T) {
 	})
 }
 
-// Signals deferred when a watcher broke fire once it works again.
+// Signals that were deferred before a watcher broke fire when the watcher works again.
 func TestHeldOverABreak(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &scripted{live: func(ctx context.Context, n int, _ watchers.Deps, fire fireFunc) error {

@@ -60,7 +60,7 @@ func (m *Manager) Find(ctx context.Context, words string, f Filter) (Spec, error
 func (m *Manager) FindIn(q store.Querier, words string, f Filter) (Spec, error) {
 	words = strings.TrimSpace(words)
 	if words == "" {
-		return Spec{}, fmt.Errorf("%w: name one by its id or some of its words", ErrNotFound)
+		return Spec{}, fmt.Errorf("%w: name a watcher by its id or by words of its description", ErrNotFound)
 	}
 	if len(f.States) == 0 {
 		f.States = []State{Active, Paused, Broken}

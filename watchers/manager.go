@@ -33,7 +33,7 @@ type Options struct {
 	Drivers []Driver
 	// Sink receives the signals. Only Run requires it.
 	Sink Sink
-	Log  *slog.Logger // default: discards
+	Log  *slog.Logger // default: discard all records
 	// Zone returns the user's zone (default UTC). The manager calls it repeatedly.
 	Zone func() *time.Location
 	// AllowedRead returns an error if Hob may not read a folder. If it is nil, Hob may read no
@@ -46,7 +46,7 @@ type Options struct {
 	// Called returns the other names, addresses and numbers of a person. If it is nil, there are no
 	// other names.
 	Called func(q store.Querier, name string) []string
-	// Messages calls each for the messages since a time, oldest first, except for those that Hob
+	// Messages calls each for the messages since a time, oldest first, except for messages that Hob
 	// did not answer. If it is nil, there are no messages.
 	Messages func(ctx context.Context, since time.Time, each func(Message) error) error
 	// Max is the maximum number of active watchers (default 1000).
@@ -75,7 +75,7 @@ type Manager struct {
 
 	mu      sync.Mutex
 	running bool
-	poller  *poller         // of the current Run
+	poller  *poller         // poller of the current Run
 	dirty   map[string]bool // ids of rows that changed since the loop last checked; true means that the watcher restarts
 	healthy map[string]bool // ids of watchers whose last error no longer applies
 	holding map[string]bool // ids of watchers with signals that were deferred since the loop last checked
@@ -149,8 +149,8 @@ func AllMigrations(drivers []Driver) []store.MigrationSet {
 	return sets
 }
 
-// justPassed is how far in the past a requested single time may be, because the request may have
-// waited in a queue or for a restart. The watcher then fires immediately.
+// justPassed limits how far in the past a requested single time may be, because the request may
+// have waited in a queue or for a restart. The watcher then fires immediately.
 const justPassed = 2 * time.Minute
 
 // buildWatcher creates the driver's part of a watcher. The driver checks the configuration.

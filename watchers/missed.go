@@ -11,8 +11,8 @@ import (
 
 // Limits for running missed occurrences.
 const (
-	// maxRunAll is the maximum number of missed occurrences that the policy RunAll runs. Older ones
-	// are dropped and reported as skipped.
+	// maxRunAll is the maximum number of missed occurrences that the policy RunAll runs. Older
+	// occurrences are dropped and reported as skipped.
 	maxRunAll = 100
 	// maxCount is the largest number of missed occurrences that is counted exactly.
 	maxCount = 10_000
@@ -58,11 +58,12 @@ func planBatch(timed Timed, policy MisfirePolicy, next, now time.Time) dueBatch 
 	return b
 }
 
-// misfireRun collects the due occurrences: their number, the newest ones, and the first future one.
+// misfireRun collects the due occurrences: their number, the newest due occurrences, and the first
+// future occurrence.
 type misfireRun struct {
 	first time.Time
 	total int
-	tail  []time.Time // newest maxRunAll+1 occurrences, so that the newest dropped one is known
+	tail  []time.Time // newest maxRunAll+1 occurrences, so that the newest dropped occurrence is known
 	prior time.Time   // the occurrence before tail
 	next  time.Time
 }

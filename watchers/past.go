@@ -16,7 +16,7 @@ const maxPast = 1000
 var ErrNoPast = errors.New("the source has no history")
 
 // Past returns the signals that a watcher would have fired in [since, until), oldest first. The
-// watcher does not have to be stored. Past writes nothing.
+// watcher does not have to be stored. Past does not write to the database.
 func (m *Manager) Past(ctx context.Context, s Spec, since, until time.Time) (out []Signal, err error) {
 	defer func() {
 		if x := recover(); x != nil {

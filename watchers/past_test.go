@@ -24,7 +24,7 @@ func (teller) Past(_ context.Context, since time.Time) (out []watchers.Signal, e
 	return out, nil
 }
 
-// tellers creates tellers, and kinds that panic.
+// tellers is a driver that creates tellers. It panics if the configuration says so.
 type tellers struct{ source }
 
 func (*tellers) Describe() watchers.Description          { return watchers.Description{Kind: "teller"} }

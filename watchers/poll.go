@@ -36,7 +36,7 @@ const (
 	ahead = time.Minute
 )
 
-// pollOutcome is the result of one poll that the poller needs.
+// pollOutcome is the part of the result of a poll that the poller needs.
 type pollOutcome struct {
 	gone  bool      // do not poll again: the watcher was removed or restarts
 	again time.Time // time of the next poll
@@ -170,8 +170,8 @@ func (m *Manager) commitPoll(ctx context.Context, spec Spec, p poll, fresh []Sig
 type firing struct {
 	signals   []Signal
 	at        time.Time
-	lastError *string               // nil leaves it
-	save      func(*store.Tx) error // writes the other state of the watcher
+	lastError *string               // nil leaves the stored error unchanged
+	save      func(*store.Tx) error // writes the rest of the watcher's state
 }
 
 // commitFiring fires the signals of an active watcher and writes its state in one transaction. If
@@ -188,7 +188,8 @@ func (m *Manager) commitFiring(ctx context.Context, id string, f firing) error {
 	})
 }
 
-// countFiring returns the number of signals that are not notices. at is 0 if there are none.
+// countFiring returns the number of signals that are not notices. at is 0 if there are no such
+// signals.
 func countFiring(run []Signal, now time.Time) (n int, at int64) {
 	for _, s := range run {
 		if !s.Notice {

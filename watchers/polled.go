@@ -24,8 +24,8 @@ type Polled interface {
 }
 
 // Grouped is a Polled that shares a server with other watchers. Only one watcher of a group is
-// polled at a time. If one of them returns Later, all of them wait. A good group name is a host, or
-// a host and an account.
+// polled at a time. If the poll of one watcher returns Later, the whole group waits. A good group
+// name is a host, or a host and an account.
 type Grouped interface {
 	Group() string
 }
@@ -43,7 +43,7 @@ type Progress struct {
 
 // Found is the result of a Poll.
 //
-// Signals may repeat: each key fires at most once per watcher, so a kind can return everything that
+// Signals may repeat: each key fires at most once per watcher, so a kind can return all items that
 // it finds. At the first Poll, a signal fires only if its At is after Progress.Begun and not in the
 // future; the keys of the other signals are stored as known. If the source has no times, leave At
 // zero. At then becomes the time of the Poll, and such signals are not new at the first Poll.
@@ -73,8 +73,8 @@ func (f Found) nextPoll(again, now time.Time) time.Time {
 	return again
 }
 
-// ErrOffline is wrapped by errors caused by a missing network of this machine. The poll is retried
-// soon, and the user is notified only after a day.
+// ErrOffline is wrapped by errors that occur because this machine has no network. The poll is
+// retried soon, and the user is notified only after a day.
 var ErrOffline = errors.New("this machine seems to have no network")
 
 // LaterError reports that the source requested a delay, see Later.
@@ -88,14 +88,14 @@ type LaterError struct {
 func Later(until time.Time, err error) error { return &LaterError{until, err} }
 
 func (e *LaterError) Error() string {
-	return fmt.Sprintf("%v (asked to wait until %s)", e.Err, e.Until.UTC().Format("15:04 MST on 2 Jan"))
+	return fmt.Sprintf("%v (the source asked to wait until %s)", e.Err, e.Until.UTC().Format("15:04 MST on 2 Jan"))
 }
 
 func (e *LaterError) Unwrap() error { return e.Err }
 
 // Historian is a Polled or a Watcher whose source has a history of past events.
 type Historian interface {
-	// Past returns the signals that would have fired since a time, oldest first. It changes
-	// nothing.
+	// Past returns the signals that would have fired since a time, oldest first. It has no side
+	// effects.
 	Past(ctx context.Context, since time.Time) ([]Signal, error)
 }

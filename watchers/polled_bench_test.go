@@ -13,8 +13,8 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-// BenchmarkPolledIdle measures 1,000 watchers polled every 15 minutes: memory and goroutines of
-// each, and the cost of an idle second.
+// BenchmarkPolledAtRest measures 1,000 watchers polled every 15 minutes: memory and goroutines per
+// watcher, and the cost of an idle second.
 func BenchmarkPolledAtRest(b *testing.B) {
 	const n = 1000
 	s := &source{}
@@ -38,7 +38,7 @@ func BenchmarkPolledAtRest(b *testing.B) {
 	}
 	memory, goroutines := used()
 	stop := watcherstest.Start(b, m)
-	for s.count() < n { // the baselines
+	for s.count() < n { // wait for the baselines
 		<-time.After(10 * time.Millisecond)
 	}
 	<-time.After(200 * time.Millisecond)

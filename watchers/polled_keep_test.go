@@ -119,7 +119,7 @@ func TestPolledTooManyKeys(t *testing.T) {
 	})
 }
 
-// Text erased from a cursor does not return with a failing poll.
+// A poll that fails does not restore text that was erased from the cursor during the poll.
 func TestPolledFailureKeepsCursor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}

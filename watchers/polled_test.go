@@ -31,7 +31,7 @@ type source struct {
 	most   int
 	take   time.Duration // duration of a poll
 	extra  watchers.Found
-	blind  watchers.Found // with err
+	blind  watchers.Found // returned together with err
 	firsts int
 }
 
@@ -307,7 +307,7 @@ func TestPolledWake(t *testing.T) {
 	})
 }
 
-// The keys of the pace may appear among those of the kind.
+// The keys of a PollPolicy may appear among the configuration keys of a kind.
 func TestPaceInConfig(t *testing.T) {
 	h := newHouse(t, &source{})
 	s := h.create("source", `{"name":"x","every":"2h","active_hours":"Mon-Fri 08:00-18:00","per_day":3}`)
@@ -342,7 +342,7 @@ func TestPolledActiveHours(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // begins on Sat 1 Jan 2000 at 00:00 UTC
 		s := &source{}
 		h := newHouse(t, s)
-		h.travel(zone(t, "Europe/Vilnius")) // +2
+		h.travel(zone(t, "Europe/Vilnius")) // UTC+2
 		h.start()
 		h.create("source", `{}`, func(s *watchers.Spec) { s.Hours = "mon-fri 08:00-18:00" })
 		time.Sleep(14 * 24 * time.Hour)
@@ -362,13 +362,13 @@ func TestPolledActiveHours(t *testing.T) {
 	})
 }
 
-// Outside of the hours no item is lost.
+// Items that appear outside of the active hours fire when the hours begin.
 func TestPolledFindsAfterTheNight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newHouse(t, s)
 		h.start()
-		h.create("source", `{}`, func(s *watchers.Spec) { s.Hours = "22:00-02:00" }) // over midnight: now it is 00:00
+		h.create("source", `{}`, func(s *watchers.Spec) { s.Hours = "22:00-02:00" }) // the hours include midnight; the test starts at 00:00
 		time.Sleep(3 * time.Hour)
 		s.add("in the day", time.Time{})
 		time.Sleep(18*time.Hour + 59*time.Minute)
@@ -524,7 +524,8 @@ func TestPolledPanics(t *testing.T) {
 	})
 }
 
-// Few workers poll, one watcher per group at a time, and a whole group waits after Later.
+// A few workers poll all watchers. Only one watcher of a group is polled at a time, and after Later
+// the whole group waits.
 func TestPolledTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		alone := &source{take: time.Second}
@@ -619,7 +620,7 @@ func TestPolledEndsWhileAsking(t *testing.T) {
 	})
 }
 
-// Signals of a watcher whose source is unavailable fire once, at their time.
+// A watcher whose source is unavailable fires its known signals once, at their time.
 func TestPolledKnowsWhileItsSourceIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}

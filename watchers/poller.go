@@ -45,7 +45,7 @@ type pollEntry struct {
 	cancel context.CancelFunc // cancels the poll in progress
 	gone   bool               // removed, or replaced by another entry
 	index  int                // index in the heap, or -1
-	began  time.Time          // when the last poll began
+	began  time.Time          // start time of the last poll
 	repeat bool               // poll again soon after the poll in progress
 }
 
@@ -281,8 +281,7 @@ func (p *poller) releaseGroup(name string) {
 	}
 }
 
-// sleepTime returns how long to sleep. It is negative if nothing can be done until a worker is
-// free.
+// sleepTime returns the time to sleep. It is negative if no poll can start until a worker is free.
 func (p *poller) sleepTime(now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

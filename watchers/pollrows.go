@@ -48,8 +48,8 @@ type poll struct {
 	since     time.Time
 	told      bool // true after the user was notified of the failure
 	day       string
-	fired     int // number of firings on that day
-	left      int // number of signals dropped on that day
+	fired     int // number of firings on the day in the field day
+	left      int // number of signals dropped on the day in the field day
 }
 
 func selectPoll(q store.Querier, id string) (poll, error) {

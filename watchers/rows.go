@@ -16,7 +16,7 @@ import (
 var ErrNotFound = errors.New("watcher not found")
 
 // tables is the schema of the manager. For timed kinds, next_at is the next nominal time that has
-// not been handled, and last_at is the newest one that has.
+// not been handled, and last_at is the newest nominal time that has been handled.
 const tables = `CREATE TABLE watchers (
 	id TEXT PRIMARY KEY,
 	kind TEXT NOT NULL,

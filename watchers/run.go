@@ -187,7 +187,7 @@ func (l *loop) startRow(ctx context.Context, r row) {
 		return
 	}
 	if _, timed := made.(Timed); !timed && r.NextAt.IsZero() && !errors.Is(err, ErrPermanent) {
-		l.startRunner(ctx, r.Spec) // also if New failed, because superviseWatcher calls New again
+		l.startRunner(ctx, r.Spec) // start it even if New failed, because superviseWatcher calls New again
 		return
 	}
 	l.m.markBroken(ctx, r.Spec, err)
@@ -221,7 +221,7 @@ func (l *loop) schedulePoll(ctx context.Context, r row, made Polled) {
 	l.poller.scheduleWatcher(e)
 }
 
-// runDue fires the due watchers. It returns how long to sleep, or -1 to sleep until a row changes.
+// runDue fires the due watchers. It returns the time to sleep, or -1 to sleep until a row changes.
 func (l *loop) runDue(ctx context.Context) time.Duration {
 	now := time.Now()
 	jump := clockJump(l.looked, now)
@@ -230,7 +230,7 @@ func (l *loop) runDue(ctx context.Context) time.Duration {
 	return l.clock.sleepTime(time.Now())
 }
 
-// runAt runs the work that is due at now. jump is how far the wall clock moved beyond the time
+// runAt runs the work that is due at now. jump is the movement of the wall clock beyond the time
 // elapsed since the last check.
 func (l *loop) runAt(ctx context.Context, now time.Time, jump time.Duration) {
 	l.compareClock(ctx, now, jump)

@@ -36,8 +36,8 @@ func (r *runner) hasEnded() bool {
 	}
 }
 
-// startRunner runs a watcher in its own goroutine. It waits until the watcher that it replaces has
-// ended.
+// startRunner runs a watcher in its own goroutine. It waits until the previous goroutine of this
+// watcher has ended.
 func (l *loop) startRunner(ctx context.Context, spec Spec) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &runner{cancel: cancel, done: make(chan struct{})}
@@ -239,7 +239,7 @@ func (t *reportedErrors) keepPartial() {
 	t.mu.Unlock()
 }
 
-// countLost counts a failure to store results. Another method, kept, resets the count.
+// countLost counts a failure to store results. The method kept resets the count.
 func (t *reportedErrors) countLost() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -265,7 +265,8 @@ func (t *reportedErrors) resetErrors() bool {
 	return true
 }
 
-// markRecovered records that everything works again. It reports whether an error had been reported.
+// markRecovered records that all parts of the watcher work again. It reports whether an error had
+// been reported.
 func (t *reportedErrors) markRecovered() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

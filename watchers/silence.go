@@ -29,7 +29,7 @@ const (
 	RulePerDay    Rule = "per_day"   // the daily limit was reached
 )
 
-// Rules that silence a whole watcher.
+// Rules that silence a watcher completely.
 const (
 	RulePaused  Rule = "paused"
 	RuleBroken  Rule = "broken"
@@ -82,7 +82,7 @@ func newSilences() *silences {
 	return &silences{wait: map[string][]SuppressedSignal{}, looks: map[string]pollResult{}}
 }
 
-// addPassed adds suppressed items, oldest first. If there are too many, it keeps the newest.
+// addPassed adds suppressed items, oldest first. If there are too many items, it keeps the newest.
 func (s *silences) addPassed(list ...SuppressedSignal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,8 +153,8 @@ func (s *silences) lookOf(id string) (pollResult, bool) {
 	return l, ok
 }
 
-// notePoll records the items that a poll found but that did not become signals: those that the
-// driver suppressed and those at the baseline. It keeps only the newest.
+// notePoll records the items of a poll that did not become signals: items that the driver
+// suppressed and items that existed at the baseline. It keeps only the newest.
 func (m *Manager) notePoll(ctx context.Context, spec Spec, p poll, found Found, fresh []Signal, now time.Time) {
 	m.silent.setLastPoll(spec.ID, pollResult{at: now, seen: len(found.Signals) + len(found.Passed), new: len(fresh)})
 	passed := found.Passed

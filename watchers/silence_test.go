@@ -37,7 +37,8 @@ func (h *house) wantHold(id string, want watchers.Rule) {
 	}
 }
 
-// Silence names the rule that silences a watcher, for each rule.
+// TestWhyAWatcherSaysNothing checks that Silence names the rule that silences a watcher. It covers
+// each rule.
 func TestWhyAWatcherSaysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
@@ -65,7 +66,7 @@ func TestWhyAWatcherSaysNothing(t *testing.T) {
 		}
 		h.stop()
 
-		h.start() // the silences survive a restart
+		h.start() // suppressed items survive a restart
 		if _, again := h.rulesOf(spec.ID); len(again[watchers.RulePerDay]) != 1 || len(again[watchers.RuleCondition]) != 1 || len(again[watchers.RuleBaseline]) != 1 {
 			t.Errorf("suppressed items after a restart: %v", again)
 		}
@@ -83,8 +84,8 @@ func TestWhyAWatcherSaysNothing(t *testing.T) {
 	})
 }
 
-// Stored silences are bounded and without duplicates, and are erased with their watcher and by
-// phrase.
+// The number of stored suppressed items is limited, and they contain no duplicates. They are erased
+// with their watcher, and if they contain an erased phrase.
 func TestSilencesAreBoundedAndForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}

@@ -11,8 +11,9 @@ import (
 // maxSite limits the response of a site, in bytes.
 const maxSite = 5 << 20
 
-// Site is an address, such as that of a feed or a page, that a Polled requests over HTTP. Requests
-// send the validators of the last response, so that an unchanged site costs one small request.
+// Site is the address of a source, such as a feed or a page, that a Polled requests over HTTP.
+// Requests send the validators of the last response, so that an unchanged site costs one small
+// request.
 type Site struct {
 	Address string
 

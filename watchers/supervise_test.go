@@ -28,7 +28,7 @@ func TestSupervision(t *testing.T) {
 		name     string
 		live     func(ctx context.Context, n int) error
 		for_     time.Duration
-		lives    [2]int // at least, at most
+		lives    [2]int // minimum and maximum number of runs
 		troubles int
 		state    watchers.State
 		lastErr  string
@@ -290,7 +290,8 @@ func TestTroubleUntilItIsOver(t *testing.T) {
 	})
 }
 
-// The daily limit applies to events that anyone can send, also across restarts.
+// The daily limit applies to event-driven watchers, whose events anyone can cause, also across
+// restarts.
 func TestEventsHaveALimitADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next := 0

@@ -91,9 +91,10 @@ func TestMissed(t *testing.T) {
 	}
 }
 
-// TestADayThatBecomesADayOff: the next time was computed before the day was marked as off.
+// TestADayThatBecomesADayOff checks that an occurrence does not fire if its day becomes a day off
+// after the occurrence was computed.
 func TestADayThatBecomesADayOff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // it is Saturday, 1 January 2000
+	synctest.Test(t, func(t *testing.T) { // begins on Saturday, 1 January 2000
 		h := newHouse(t)
 		var leave atomic.Value
 		leave.Store("")

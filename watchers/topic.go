@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// announceGap is the shortest time between two polls of a watcher that announcements cause, so that
-// a server that announces endlessly costs little.
+// announceGap is the shortest time between two polls that announcements cause for one watcher. It
+// limits the cost of a server that announces changes endlessly.
 const announceGap = 10 * time.Second
 
 // TopicPolled is a Polled whose source announces changes of a topic. Announcements only make polls
-// earlier: one may get lost, so the watcher is also polled at its interval.
+// earlier. An announcement may get lost, so the watcher is also polled at its interval.
 type TopicPolled interface {
 	Polled
 	// Topic names the source, such as a resource of a server.
@@ -24,15 +24,15 @@ type Resources interface {
 	CheckServer(name string) error
 	// WatchResource reads a resource. If the server can announce changes of the resource, it
 	// subscribes, so that Manager.AnnounceChange is called with ResourceTopic while a watcher has
-	// this topic. A server that rests after a failure gives a LaterError.
+	// this topic. If the server is paused after a failure, it returns a LaterError.
 	WatchResource(ctx context.Context, server, uri string) (Resource, error)
 }
 
 // Resource is the content of a resource.
 type Resource struct {
-	Text   string // at most MaxResourceText bytes of valid UTF-8; data is described
-	Size   int    // of the complete content, in bytes
-	Digest string // of the complete content
+	Text   string // at most MaxResourceText bytes of valid UTF-8; binary data is replaced by a description
+	Size   int    // size of the complete content, in bytes
+	Digest string // digest of the complete content
 }
 
 // MaxResourceText is the maximum size of Resource.Text, in bytes.
@@ -81,7 +81,7 @@ func (p *poller) countTopic(topic string, each func(e *pollEntry)) (n int) {
 }
 
 // hastenPoll schedules an earlier poll. A poll in progress may have missed the change, so another
-// one follows it. The caller holds p.mu.
+// poll follows. The caller holds p.mu.
 func (p *poller) hastenPoll(e *pollEntry, now time.Time) {
 	due := laterOf(now, e.began.Add(announceGap))
 	switch {

@@ -34,10 +34,10 @@ type ZoneChangeSink interface {
 	Moved(ctx context.Context, move ZoneChange, save func(*store.Tx) error) error
 }
 
-// moveZone converts the timers that follow the user's clock to the current zone. Each calendar day
-// has exactly one occurrence: an occurrence that already fired on that day does not repeat, and an
-// occurrence that the change skipped is due immediately, as missed. It returns the timers whose
-// times changed, and those that follow the wall clock.
+// moveZone converts the timers that follow the user's time zone to the current zone. Each calendar
+// day has exactly one occurrence: an occurrence that already fired on that day does not repeat, and
+// an occurrence that the change skipped is due immediately, as missed. changed lists all converted
+// timers, and carried the timers whose next occurrence moved.
 func (c *clock) moveZone(zone *time.Location, now time.Time) (changed, carried []*timer) {
 	for _, t := range c.byID {
 		if t.zone == nil || sameZone(t.zone, zone) {
@@ -99,12 +99,12 @@ func (l *loop) formerZone() *time.Location {
 
 // describeMove describes a change of zone.
 func (m *Manager) describeMove(from, to *time.Location, carried []*timer, now time.Time) ZoneChange {
-	what := "Your schedule follows"
+	what := "Your schedule uses"
 	if len(carried) > 1 {
-		what = fmt.Sprintf("%d schedules and reminders follow", len(carried))
+		what = fmt.Sprintf("%d schedules and reminders use", len(carried))
 	}
 	source := provenance.Hob
-	text := fmt.Sprintf("The time zone is now %s (it was %s). %s your clock.", to, from, what)
+	text := fmt.Sprintf("The time zone is now %s (it was %s). %s the new zone.", to, from, what)
 	var first *timer
 	for _, t := range carried {
 		if t.next.After(now) && (first == nil || t.next.Before(first.next)) {
@@ -128,7 +128,8 @@ func saveTimes(tx *store.Tx, timers []*timer) error {
 	return nil
 }
 
-// inOneZone runs compute, again if the user's zone changed in the meantime, and returns the zone.
+// inOneZone runs compute and returns the user's zone. If the zone changed in the meantime, it runs
+// compute again.
 func (m *Manager) inOneZone(compute func()) *time.Location {
 	for {
 		zone := m.opt.Zone()

@@ -21,7 +21,7 @@ func TestTravel(t *testing.T) {
 		name, config  string
 		policy        watchers.MisfirePolicy
 		from, to      string
-		leave, arrive string // UTC; the machine is off in between if they differ
+		leave, arrive string // times in UTC; if they differ, the machine is off in between
 		want          []string
 		moves         int
 	}{
@@ -96,7 +96,7 @@ func TestTravel(t *testing.T) {
 					h.start()
 				}
 				time.Sleep(time.Minute)
-				h.stop() // and again in the new zone, without another notice
+				h.stop() // a restart in the new zone causes no second notice
 				h.start()
 				time.Sleep(time.Until(time.Date(2026, 6, 12, 20, 0, 0, 0, h.zone())))
 				synctest.Wait()
@@ -163,15 +163,15 @@ func TestTravelIsTold(t *testing.T) {
 		for _, m := range h.sink.Moves() {
 			got = append(got, m.Text)
 		}
-		want := []string{"The time zone is now Asia/Tokyo (it was Europe/Berlin). 2 schedules and reminders follow your clock. Next: pills, tomorrow at 08:00."}
+		want := []string{"The time zone is now Asia/Tokyo (it was Europe/Berlin). 2 schedules and reminders use the new zone. Next: pills, tomorrow at 08:00."}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Error(d)
 		}
 	})
 }
 
-// Two months of travel, with the machine off sometimes: a time of day occurs once on each
-// calendar day.
+// During two months of travel with a machine that is sometimes off, a time of day occurs once on
+// each calendar day.
 func TestTravelAtRandom(t *testing.T) {
 	places := []string{"Europe/Berlin", "America/Los_Angeles", "Asia/Kolkata", "Pacific/Kiritimati", "Pacific/Pago_Pago", "America/Havana", "Australia/Lord_Howe"}
 	for seed := range uint64(6) {
@@ -255,7 +255,7 @@ func TestWallClockJumps(t *testing.T) {
 				switch {
 				case p.Skipped > 0:
 					text = fmt.Sprint("skipped ", p.Skipped)
-				case p.Missed >= 10000: // the count stops there
+				case p.Missed >= 10000: // larger numbers are not exact
 					text += " for more than 10000"
 				case p.Missed > 0:
 					text += fmt.Sprint(" for ", p.Missed)

@@ -11,8 +11,8 @@ import (
 	"hob/watchers/message"
 )
 
-// Messages that match no watcher are recorded with the reason. The user's own messages and
-// those that Hob does not answer are not.
+// Messages that match no watcher are recorded with the reason, except for the user's own messages
+// and messages that Hob does not answer.
 func TestUnheardMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, message.New())
@@ -55,14 +55,14 @@ func TestUnheardMessages(t *testing.T) {
 			}
 		}
 		check()
-		h.stop() // data in memory is kept
+		h.stop() // writes the data that is only in memory
 		h.fresh(0)
 		h.start()
 		check()
 		if heard != 1 {
 			t.Errorf("%d messages matched, want 1", heard)
 		}
-		// Erasing a message also erases its record here.
+		// Erasing a message also erases the record of its mismatch.
 		err := h.write(func(tx *store.Tx) error {
 			_, err := h.m.Eraser().EraseTx(tx, &erase.Erasure{Events: []string{"m3"}}, erase.NewScrubber())
 			return err

@@ -76,9 +76,9 @@ type Spec struct {
 	State      State             `json:"state"`
 	PollPolicy
 	CreatedAt time.Time `json:"created_at"`
-	FiredAt   time.Time `json:"fired_at,omitzero"` // last time
+	FiredAt   time.Time `json:"fired_at,omitzero"` // time of the last firing
 	Fired     int       `json:"fired"`
-	NextAt    time.Time `json:"next_at,omitzero"` // timed kinds only
+	NextAt    time.Time `json:"next_at,omitzero"` // time of the next occurrence; only for timed kinds
 	// Zone is the user's zone in which NextAt was computed; "" means the current zone.
 	Zone      string `json:"zone,omitempty"`
 	LastError string `json:"last_error,omitempty"`
@@ -100,7 +100,8 @@ type Signal struct {
 	At time.Time
 	// Late is the delay after the nominal time; 0 if on time.
 	Late time.Duration
-	// Note describes the delay in words, such as "ran late, was due at 08:00". Text includes it.
+	// Note describes the delay in words, such as "ran late, was due at 08:00". Text includes this
+	// note.
 	Note string
 	// Skipped is the number of occurrences dropped by the policy Skip or by the limit of RunAll. If
 	// it is not 0, the action must not run; the user only gets Text.
@@ -111,9 +112,9 @@ type Signal struct {
 }
 
 // Sink receives signals. Each batch is committed together with the watcher's progress: save runs in
-// the same transaction, and the call returns when both are durable. After an error neither is
-// stored. Fire must wrap an error of save. A signal with a known key is dropped, but save still
-// runs. A batch contains at least one signal.
+// the same transaction, and the call returns when the signals and the progress are durable. After
+// an error, none of them is stored. Fire must wrap an error of save. A signal with a known key is
+// dropped, but save still runs. A batch contains at least one signal.
 type Sink interface {
 	Fire(ctx context.Context, watcher string, signals []Signal, save func(*store.Tx) error) error
 	// ReportError reports that a watcher stopped working (once per kind of error).
@@ -168,7 +169,7 @@ type Deps struct {
 	// Messages and Called are described in Options.
 	Messages func(ctx context.Context, since time.Time, each func(Message) error) error
 	Called   func(q store.Querier, name string) []string
-	// Network is the HTTP client for sources. It is nil without network access.
+	// Network is the HTTP client for sources. It is nil if network access is not configured.
 	Network *safehttp.Client
 	// Resources reads the resources of MCP servers. It is nil if there are none.
 	Resources Resources

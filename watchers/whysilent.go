@@ -25,7 +25,7 @@ type Silence struct {
 	Passed []SuppressedSignal `json:"passed"`
 }
 
-// Hold is a rule that currently silences a whole watcher.
+// Hold is a rule that currently silences a watcher completely.
 type Hold struct {
 	Rule Rule `json:"rule"`
 	// Text explains the rule. Error is the error of the watcher's source or configuration; it is
@@ -69,7 +69,8 @@ func (m *Manager) Silence(ctx context.Context, id string) (Silence, error) {
 	return s, err
 }
 
-// Passed finds suppressed items since a time whose text contains all of the words, newest first.
+// Passed returns the items that were suppressed since a time and whose text contains all of the
+// words, newest first.
 func (m *Manager) Passed(ctx context.Context, words []string, since time.Time, limit int) ([]SuppressedSignal, error) {
 	return m.passedItems(m.opt.Store.Reader(ctx), "", words, since, limit)
 }
@@ -157,8 +158,8 @@ func (m *Manager) pollHolds(s Spec, p poll, now time.Time) (out []Hold) {
 	return out
 }
 
-// hoursHold explains that a watcher is outside its active hours. It returns nil if it is within
-// them.
+// hoursHold explains that the current time is outside the active hours of a watcher. It returns nil
+// if it is within them.
 func (m *Manager) hoursHold(s Spec, now time.Time) []Hold {
 	zone := m.opt.Zone()
 	checked, err := s.PollPolicy.parsePace()
@@ -166,9 +167,9 @@ func (m *Manager) hoursHold(s Spec, now time.Time) []Hold {
 		return nil
 	}
 	opens := checked.hours.nextOpening(now.In(zone))
-	text := "it works only " + s.Hours + " (active_hours); what happens until then is reported " + formatFuture(opens, now, zone)
+	text := "it is active only " + s.Hours + " (active_hours); earlier events are reported when the active hours begin, " + formatFuture(opens, now, zone)
 	if s.Missed == Skip {
-		text = "it works only " + s.Hours + " (active_hours), again " + formatFuture(opens, now, zone) + "; what happens until then is skipped"
+		text = "it is active only " + s.Hours + " (active_hours), again " + formatFuture(opens, now, zone) + "; earlier events are skipped"
 	}
 	return []Hold{{Rule: RuleHours, Text: text, Until: opens}}
 }

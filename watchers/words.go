@@ -10,7 +10,7 @@ import (
 	"hob/platform/text/dateparse"
 )
 
-// Kinds that fire at set times. Their drivers are in packages of the same names.
+// Kinds that fire at set times. Their drivers are in packages with the same names.
 const (
 	KindCron    = "cron"
 	KindOneshot = "oneshot"

@@ -19,22 +19,22 @@ var virtualYears = []struct {
 	year  int
 	zones []string
 }{
-	{2010, []string{"America/St_Johns"}},                      // a minute past midnight
-	{2011, []string{"Pacific/Apia"}},                          // has no 30 December
-	{2018, []string{"America/Sao_Paulo", "America/Asuncion"}}, // at midnight
+	{2010, []string{"America/St_Johns"}},                      // the clocks change at 00:01
+	{2011, []string{"Pacific/Apia"}},                          // the zone skipped 30 December
+	{2018, []string{"America/Sao_Paulo", "America/Asuncion"}}, // the clocks change at midnight
 	{2024, []string{
 		"Europe/Berlin", "Australia/Lord_Howe", "Asia/Kolkata", "Asia/Kathmandu", "Africa/Casablanca", "Antarctica/Troll",
 		"America/Havana", "Australia/Sydney", "America/Los_Angeles",
 	}},
 }
 
-// A year of schedules in many zones, on a machine that sleeps and restarts at random: each
-// occurrence fires once, or is accounted for as its policy requires, and no occurrence is late
-// while Hob runs. HOB_TEST_LONG=1 plays all years with 20 seeds, otherwise two years with some
-// of the zones; HOB_TEST_SEEDS sets the number of seeds.
+// TestVirtualYear simulates a year of schedules in many zones, on a machine that sleeps and
+// restarts at random. Each occurrence must fire once or be handled as its policy requires, and no
+// occurrence may be late while Hob runs. HOB_TEST_LONG=1 simulates all years with 20 seeds; the
+// default is two years with some of the zones. HOB_TEST_SEEDS sets the number of seeds.
 func TestVirtualYear(t *testing.T) {
 	if raceDetector {
-		t.Skip("a year in a bubble now and then ends the race detector itself (golang/go#78156); make test plays it without")
+		t.Skip("a virtual year sometimes crashes the race detector (golang/go#78156); make test runs this test without the race detector")
 	}
 	years, seeds := slices.Clone(virtualYears[2:]), 1
 	if os.Getenv("HOB_TEST_LONG") != "" {
@@ -57,7 +57,7 @@ func TestVirtualYear(t *testing.T) {
 // span is a period in which the machine was on.
 type span struct{ from, to time.Time }
 
-// tracked is a schedule with the occurrences expected by an independent calculation.
+// tracked is a schedule with its expected occurrences from an independent calculation.
 type tracked struct {
 	spec watchers.Spec
 	name string
@@ -77,7 +77,7 @@ func liveAYear(t *testing.T, year int, zones []string, seed uint64) {
 		r := readZone(zone(t, name), begin, end)
 		changes = append(changes, r.changes()...)
 		tz := name
-		if i == 0 { // the user's zone: their schedules name no zone
+		if i == 0 { // the first zone is the user's, so its schedules name no zone
 			h.travel(r.loc)
 			tz = ""
 		}
@@ -126,8 +126,8 @@ func liveAYear(t *testing.T, year int, zones []string, seed uint64) {
 	}
 }
 
-// account strikes off the occurrences that each signal covers, in order; "" means that all of
-// them are accounted for.
+// account checks that the signals cover all expected occurrences, in order. It returns "" if they
+// do, or a description of the first difference.
 func account(w tracked, signals []watchers.Signal, on []span) string {
 	left := w.want
 	for _, s := range signals {
@@ -162,10 +162,10 @@ func account(w tracked, signals []watchers.Signal, on []span) string {
 	return ""
 }
 
-// entry is a cron expression with an independent calculation of it.
+// entry is a cron expression with an independent calculation of its occurrences.
 type entry struct {
 	cron string
-	h, m int // h < 0: each hour
+	h, m int // if h < 0, the entry occurs each hour
 	day  func(date time.Time) bool
 }
 
@@ -193,7 +193,8 @@ type segment struct {
 	offset   time.Duration
 }
 
-// zoneRead is a zone as its clocks show it, determined without its rules.
+// zoneRead contains the UTC offsets of a zone over time. readZone determines them by checking the
+// clock, without the zone's rules.
 type zoneRead struct {
 	loc  *time.Location
 	segs []segment
@@ -252,7 +253,8 @@ func (r zoneRead) expect(e entry, begin, end time.Time) []time.Time {
 	return slices.DeleteFunc(out, func(t time.Time) bool { return !t.After(begin) || t.After(end) })
 }
 
-// first returns when the clocks show wall for the first time, or are set past it.
+// first returns the time at which the clocks show wall for the first time, or at which they skip
+// wall.
 func (r zoneRead) first(wall time.Time) time.Time {
 	for _, s := range r.segs {
 		if at := wall.Add(-s.offset); at.Before(s.to) {
@@ -265,7 +267,8 @@ func (r zoneRead) first(wall time.Time) time.Time {
 	return time.Time{}
 }
 
-// each returns all times at which the clocks show wall, and the time at which they skip it.
+// each returns all times at which the clocks show wall. If the clocks skip wall, it returns the
+// time at which an unchanged clock would show wall.
 func (r zoneRead) each(wall time.Time) []time.Time {
 	var out []time.Time
 	for i, s := range r.segs {

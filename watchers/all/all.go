@@ -1,4 +1,5 @@
-// Package all lists the kinds of watchers and contains nothing else. Each kind is one line here.
+// Package all lists the kinds of watchers and contains nothing else. A new kind adds one line to
+// Drivers.
 package all
 
 import (

@@ -1,10 +1,10 @@
 // Package calendar implements watchers that fire before an event of the user's calendars starts,
 // and when an event is changed, moved or canceled.
 //
-// The kind is polled. The cursor contains the upcoming events as of the last poll, and differences
-// from it fire. The watcher requests a poll at the time of the next reminder. Thus it reads the
-// calendar just before it fires, and an event that was moved a minute ago fires only at its new
-// time.
+// The kind is polled. The cursor contains the upcoming events of the last poll. Differences between
+// the cursor and the current events fire. The watcher requests a poll at the time of the next
+// reminder. Thus it reads the calendar just before it fires, and an event that was moved a minute
+// ago fires only at its new time.
 //
 // The UID identifies an event. An occurrence of a recurring event is identified also by its
 // original time according to the recurrence rule, which does not change when the occurrence is

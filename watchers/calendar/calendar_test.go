@@ -146,7 +146,7 @@ func TestWhatIsTold(t *testing.T) {
 	w.waitNotice("New in your calendar: Lunch")
 	r.Put("Work", "soon", "SUMMARY:Call\nDTSTART:"+formatUTC(now.Add(13*time.Minute))) // fires again, at its real start
 	w.waitNotice("Call was moved to")
-	w.waitNotice("Call starts in 1") // both
+	w.waitNotice("Call starts in 1") // the reminder fires, too
 	w.stop()
 	r.Stop()
 	r.Start()

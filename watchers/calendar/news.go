@@ -48,7 +48,7 @@ func (w *watch) startingSoon(events []pim.Event, p watchers.Progress, now time.T
 	return out, wake
 }
 
-// reminderTimes returns when an event must fire, earliest first.
+// reminderTimes returns the times at which an event must fire, earliest first.
 func (w *watch) reminderTimes(e pim.Event) (out []time.Time) {
 	if e.AllDay { // The start in the cursor has an offset but no zone, so compute the time from the date.
 		y, m, d := e.Start.Date()
@@ -69,7 +69,7 @@ func isTooLate(e pim.Event, now time.Time) bool {
 }
 
 // changedEvents compares the cursor with the current events. If several occurrences of a series
-// have the same change, it fires once.
+// have the same change, this change fires once.
 func (w *watch) changedEvents(was, is cursor, now time.Time) (out []watchers.Signal) {
 	told := map[string]bool{}
 	add := func(what string, e pim.Event, key, before string) {

@@ -45,7 +45,7 @@ func TestSoon(t *testing.T) {
 		name, config string
 		e            pim.Event
 		now          time.Time
-		text, wake   string // in Berlin
+		text, wake   string // times in the zone of Berlin
 	}{
 		{"long before", `{}`, timed, start.Add(-2 * time.Hour), "", "08:45"},
 		{"its time", `{}`, timed, start.Add(-15 * time.Minute), "Call starts in 15 minutes (today at 09:00), Room 1", ""},
@@ -56,7 +56,7 @@ func TestSoon(t *testing.T) {
 		{"it goes on", `{}`, timed, start.Add(20 * time.Minute), "Call started 20 minutes ago (today at 09:00), Room 1", ""},
 		{"it is over", `{}`, timed, start.Add(61 * time.Minute), "", ""},
 		{"cancelled", `{}`, gone, start.Add(-5 * time.Minute), "", ""},
-		{"not asked for", `{"tell":["moved"]}`, timed, start.Add(-5 * time.Minute), "Call starts in 5 minutes (today at 09:00), Room 1", ""}, // Poll asks
+		{"not asked for", `{"tell":["moved"]}`, timed, start.Add(-5 * time.Minute), "Call starts in 5 minutes (today at 09:00), Room 1", ""}, // Poll checks "tell"
 		{"a whole day, at night", `{}`, whole, whole.Start.Add(time.Hour), "", "08:00"},
 		{"a whole day, in the morning", `{}`, whole, whole.Start.Add(8 * time.Hour), "Birthday is today", ""},
 		{"a whole day that is over", `{}`, whole, whole.End, "", ""},
@@ -79,8 +79,8 @@ func TestSoon(t *testing.T) {
 	}
 }
 
-// TestAnotherZone: a change of the zone fires nothing if only the display changes, and an
-// all-day event stays on its day.
+// TestAnotherZone checks that a change of the user's zone fires no event if only the display
+// changes, and that an all-day event stays on its day.
 func TestAnotherZone(t *testing.T) {
 	berlin, tokyo := loadZone(t, "Europe/Berlin"), loadZone(t, "Asia/Tokyo")
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
@@ -158,8 +158,8 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestRemindersWithoutTheServer: known events fire although the server does not answer, and the
-// watcher requests a poll at the time of the next one.
+// TestRemindersWithoutTheServer checks that known events fire although the server does not answer,
+// and that the watcher requests a poll at the time of the next event.
 func TestRemindersWithoutTheServer(t *testing.T) {
 	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "36000")
@@ -196,8 +196,9 @@ func TestRemindersWithoutTheServer(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeReadIsNotGone: an incomplete answer cancels no event, and adds none once the
-// answer is complete again. Events missing in a complete answer fire as canceled.
+// TestWhatCannotBeReadIsNotGone checks that events missing from an incomplete answer do not fire as
+// canceled, nor as added when the answer is complete again. Events missing from a complete answer
+// fire as canceled.
 func TestWhatCannotBeReadIsNotGone(t *testing.T) {
 	now := time.Now()
 	event := func(name, uid, data string) string {
@@ -255,8 +256,8 @@ func TestWhatCannotBeReadIsNotGone(t *testing.T) {
 	}
 }
 
-// TestTheDayTheClocksChange: an all-day event fires at 8:00 wall-clock time, though its
-// midnight had another offset.
+// TestTheDayTheClocksChange checks that an all-day event fires at 8:00 wall-clock time, even if the
+// UTC offset changed between midnight and 8:00.
 func TestTheDayTheClocksChange(t *testing.T) {
 	berlin := loadZone(t, "Europe/Berlin")
 	for _, date := range []string{"2026-10-25", "2026-03-29"} {

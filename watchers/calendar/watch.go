@@ -19,8 +19,8 @@ import (
 	"hob/watchers"
 )
 
-// horizon is how far ahead changes are detected. behind is how long events in progress stay in the
-// cursor after they started.
+// horizon limits the future period in which changes are detected. behind is the time for which
+// events in progress stay in the cursor after they started.
 const (
 	horizon = 14 * 24 * time.Hour
 	behind  = 24 * time.Hour
@@ -110,13 +110,13 @@ func (w *watch) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, 
 // announceOffline announces known events that start soon, although the server cannot be reached.
 func (w *watch) announceOffline(was *cursor, p watchers.Progress, cause error) (f watchers.Found, err error) {
 	if was != nil && w.isEnabled(starts) {
-		f.Signals, f.Wake = w.startingSoon(was.Events, p, time.Now()) // not the time of the poll, because the failed request may have taken a long time
+		f.Signals, f.Wake = w.startingSoon(was.Events, p, time.Now()) // use the current time, because the failed request may have taken a long time
 	}
 	return f, pollError(cause, f.Wake)
 }
 
 // pollError converts an error of a poll for the manager. A busy server causes a LaterError with the
-// retry time of the server, or wake if that is earlier. A missing network causes ErrOffline.
+// retry time of the server, or with wake if wake is earlier. A missing network causes ErrOffline.
 func pollError(err error, wake time.Time) error {
 	if b, is := errors.AsType[*pim.BusyError](err); is {
 		until := b.Until
@@ -192,7 +192,7 @@ func (w *watch) readCalendars(ctx context.Context, was *cursor, now time.Time) (
 }
 
 // unreadEvents returns the known events of a calendar that could not be read and may still exist.
-// They stay unchanged.
+// These events stay unchanged in the cursor.
 func (c *cursor) unreadEvents(calendar string, part *caldav.PartialError, is []pim.Event) (out []pim.Event) {
 	if c == nil {
 		return nil

@@ -2,8 +2,8 @@
 // given by a five-field cron expression, or at a fixed interval of real time. The manager owns the
 // clock, stores firings and handles missed times. This package only computes the next time.
 //
-// robfig/cron parses the expression. Its own Next method skips or repeats times when the clocks
-// change. Next in this package does not; see schedule.
+// robfig/cron parses the expression. Its Next method skips or repeats times when the clocks change,
+// but Next in this package does not; see schedule.
 package cron
 
 import (

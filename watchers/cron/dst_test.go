@@ -11,7 +11,7 @@ import (
 	"hob/watchers"
 )
 
-// rule is a cron expression with an independent calculation of it.
+// rule is a cron expression with an independent calculation of its occurrences.
 type rule struct {
 	name     string
 	text     string
@@ -83,7 +83,7 @@ func (r rule) expectedWalk(walls []time.Time, from time.Time) []time.Time {
 	return slices.CompactFunc(out, time.Time.Equal)
 }
 
-// A year of schedules that fire a few times a day.
+// TestYear compares a year of occurrences with expectedWalk.
 func TestYear(t *testing.T) {
 	for _, name := range []string{"Europe/Vilnius", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"} {
 		t.Run(name, func(t *testing.T) {
@@ -100,7 +100,8 @@ func TestYear(t *testing.T) {
 	}
 }
 
-// All minutes in the days around each clock change.
+// TestChanges compares the next occurrence after each minute with expectedWalk, in the days around
+// each clock change.
 func TestChanges(t *testing.T) {
 	for _, c := range []struct {
 		zone    string
@@ -109,12 +110,12 @@ func TestChanges(t *testing.T) {
 	}{
 		{"Europe/Vilnius", 2026, 2},
 		{"America/New_York", 2026, 2},
-		{"Australia/Lord_Howe", 2026, 2}, // half an hour
-		{"America/Havana", 2026, 2},      // at midnight
-		{"Antarctica/Troll", 2026, 2},    // two hours
-		{"Africa/Casablanca", 2026, 2},   // around Ramadan
-		{"America/St_Johns", 2010, 2},    // a minute past midnight
-		{"Pacific/Apia", 2011, 3},        // without a 30 December
+		{"Australia/Lord_Howe", 2026, 2}, // changes by half an hour
+		{"America/Havana", 2026, 2},      // changes at midnight
+		{"Antarctica/Troll", 2026, 2},    // changes by two hours
+		{"Africa/Casablanca", 2026, 2},   // changes around Ramadan
+		{"America/St_Johns", 2010, 2},    // the clocks change at 00:01
+		{"Pacific/Apia", 2011, 3},        // the zone skipped 30 December
 	} {
 		t.Run(c.zone, func(t *testing.T) {
 			loc := zone(t, c.zone)
@@ -189,8 +190,8 @@ func parseTimed(t testing.TB, text string, loc *time.Location) watchers.Timed {
 	return made.(watchers.Timed)
 }
 
-// The changes of 2026 in Vilnius: 29 March 03:00 becomes 04:00, 25 October
-// 04:00 becomes 03:00.
+// The clock changes of 2026 in Vilnius: on 29 March 03:00 becomes 04:00, and on 25 October 04:00
+// becomes 03:00.
 func TestChangeDays(t *testing.T) {
 	for _, c := range []struct{ name, text, after, want string }{
 		{"in the gap", "30 3 * * *", "2026-03-28T12:00:00+02:00", "2026-03-29T04:00:00+03:00"},

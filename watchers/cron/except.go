@@ -43,8 +43,8 @@ type exceptionSchedule struct {
 	off    func(day time.Time) bool // the user's days off
 }
 
-// mostSpared limits the consecutive excluded occurrences that are skipped. If all are excluded,
-// there is no next time.
+// mostSpared limits the consecutive excluded occurrences that are skipped. If all these occurrences
+// are excluded, there is no next time.
 const mostSpared = 1500
 
 // Next implements watchers.Timed.

@@ -88,7 +88,7 @@ func expandDescriptor(text string) (string, bool) {
 	return text, false
 }
 
-// parseStandard calls the library's parser and recovers its panics, because it panics on some
+// parseStandard calls the library's parser. It recovers panics, because the parser panics on some
 // expressions.
 func parseStandard(text string) (spec *cron.SpecSchedule, err error) {
 	defer func() {
@@ -143,7 +143,8 @@ func expandSteps(from, step byte, text string) string {
 
 const starBit = 1 << 63 // same value as in spec.go of robfig/cron
 
-// whyNever explains why a schedule has no occurrence. It returns "" if there is one.
+// whyNever explains why a schedule has no occurrence. It returns "" if the schedule has an
+// occurrence.
 func (f *fields) whyNever() string {
 	s := f.spec
 	for _, field := range []struct {

@@ -109,7 +109,7 @@ func (s *schedule) Next(t time.Time) (time.Time, bool) {
 	return s.nextNearChange(t, wall.Add(-shift-time.Minute), max(shift, changeAt(end)))
 }
 
-// changeAt returns by how much the UTC offset changes at t. It returns 0 for the zero time.
+// changeAt returns the change of the UTC offset at t. It returns 0 for the zero time.
 func changeAt(t time.Time) time.Duration {
 	if t.IsZero() {
 		return 0
@@ -145,7 +145,7 @@ func (s *schedule) nextNearChange(t, wall time.Time, change time.Duration) (time
 	}
 }
 
-// wallInstants returns the instants at which a clock in loc shows wall. If that time does not
+// wallInstants returns the instants at which a clock in loc shows wall. If the time wall does not
 // exist, first is the end of the gap or, with realTime, the instant at which an unchanged clock
 // would show wall. second is set if wall occurs twice and realTime is set.
 func wallInstants(wall time.Time, loc *time.Location, realTime bool) (first, second time.Time) {
@@ -165,7 +165,7 @@ func wallInstants(wall time.Time, loc *time.Location, realTime bool) (first, sec
 				return old.In(loc), time.Time{}
 			}
 			return change.In(loc), time.Time{}
-		case old.Before(change) && !fresh.Before(change): // repeated time
+		case old.Before(change) && !fresh.Before(change): // the time occurs twice
 			if realTime {
 				return old.In(loc), fresh.In(loc)
 			}

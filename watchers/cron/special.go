@@ -18,8 +18,8 @@ type nth struct {
 }
 
 // parseSpecial parses fields that the library does not support: "L" as the day of the month, and
-// "1#2" and "5L" as the day of the week. It replaces them with plain fields and stores the
-// condition for fitsSpecial.
+// "1#2" and "5L" as the day of the week. It replaces these fields with plain fields and stores the
+// conditions for fitsSpecial.
 func parseSpecial(parts []string) (*fields, error) {
 	f := &fields{}
 	text := strings.Join(parts, " ")

@@ -12,8 +12,8 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-// TestAbsenceIsToldOnce: a server that is unreachable for a day is reported once, and stays the
-// watcher's error.
+// TestAbsenceIsToldOnce checks that a server that is unreachable for a day is reported only once,
+// and that the error remains the watcher's last error.
 func TestAbsenceIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := watcherstest.Open(t, New())

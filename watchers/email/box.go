@@ -39,8 +39,8 @@ type box struct {
 
 	mu      sync.Mutex
 	online  bool
-	untold  bool          // a watcher must report news.err
-	asks    []connRequest // nil while offline
+	untold  bool          // true if a watcher must still report news.err
+	asks    []connRequest // pending requests; nil while offline
 	changed chan struct{} // closed and replaced each time news changes
 	news    boxState
 }
@@ -49,7 +49,7 @@ type box struct {
 type boxState struct {
 	count    int // incremented with each change
 	validity uint32
-	next     uint32 // the UID after that of the newest message
+	next     uint32 // the UID of the next message: 1 + the UID of the newest message
 	// recent contains the newest messages: all with UID >= from.
 	recent []pim.Message
 	from   uint32
@@ -130,7 +130,7 @@ func (b *box) serveConnection(ctx context.Context) (err error) {
 	return nil
 }
 
-// nextUID returns the UID after that of the newest message.
+// nextUID returns the UID of the newest message plus 1.
 func nextUID(ctx context.Context, c *imapmail.Conn, from uint32) (uint32, error) {
 	all, err := c.After(ctx, from)
 	if err != nil || len(all) == 0 {
@@ -166,7 +166,7 @@ func (b *box) answerRequests(ctx context.Context, c *imapmail.Conn) error {
 	return nil
 }
 
-// recoverPanic converts a panic to an error. Nothing else recovers panics of this goroutine.
+// recoverPanic converts a panic to an error. No other function recovers panics of this goroutine.
 func (b *box) recoverPanic(do func() error) error {
 	err := retry.Recover(do)
 	if p, ok := errors.AsType[*retry.PanicError](err); ok {

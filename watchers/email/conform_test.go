@@ -183,7 +183,7 @@ func TestFiltersShareOneConnection(t *testing.T) {
 func TestNothingIsLostWhenTheServerGoesOrRenumbers(t *testing.T) {
 	t.Parallel()
 	d := pimtest.StartDovecot(t, "")
-	for n := range 60 { // an old mailbox
+	for n := range 60 { // fill the mailbox with old emails
 		d.Deliver("tester", "INBOX", mail(fmt.Sprint("old", n), "ada@test.local", "old", "x"), time.Now().AddDate(0, 0, -10))
 	}
 	w := newWorld(t, d)
@@ -210,8 +210,8 @@ func TestNothingIsLostWhenTheServerGoesOrRenumbers(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce: more mails than fit in a page or in the connection's memory, while the manager is
-// killed repeatedly.
+// TestManyAtOnce delivers more emails than fit in a page or in the memory of a box, and stops the
+// manager repeatedly. Each email must fire exactly once, in order.
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	d := pimtest.StartDovecot(t, "")
@@ -240,7 +240,7 @@ func TestManyAtOnce(t *testing.T) {
 			t.Fatalf("signal %d = %s", n, k)
 		}
 	}
-	if got, err := w.m.Get(t.Context(), s.ID); err != nil || got.Fired != most { // a sink drops a known key
+	if got, err := w.m.Get(t.Context(), s.ID); err != nil || got.Fired != most { // the sink drops repeated keys, so also check the count
 		t.Errorf("fired %d times, %v", got.Fired, err)
 	}
 }

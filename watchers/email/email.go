@@ -5,7 +5,7 @@
 // (IDLE), or the box polls the server. Each watcher has a cursor, which consists of the next UID
 // and its UIDVALIDITY. The Message-ID identifies a signal. Thus no message is lost or reported
 // twice if a server renumbers its messages: the watcher reads all messages since the last check
-// again and skips those that it has reported.
+// again and skips the messages that it has reported.
 //
 // Only messages that arrive after the creation of the watcher are reported. The watcher does not
 // change the mailbox: messages that it reads stay unread.
@@ -27,7 +27,7 @@ import (
 const Kind = "email"
 
 // tables: email_watches has one row per watcher with its start time and cursor; validity is 0
-// before the first check. email_told has digests of the ids of reported messages.
+// before the first check. email_told contains digests of the ids of reported messages.
 const tables = `CREATE TABLE email_watches (
 	watcher TEXT PRIMARY KEY,
 	since INTEGER NOT NULL,
@@ -94,7 +94,8 @@ func (*Driver) Forget(tx *store.Tx, watcher string) error {
 	return nil
 }
 
-// Eraser returns an eraser that does nothing, because the tables contain only numbers and digests.
+// Eraser returns an eraser that erases no rows, because the tables contain only numbers and
+// digests.
 func (*Driver) Eraser() erase.Eraser {
 	return erase.Owned{Besides: []string{"email_watches", "email_told"}}
 }

@@ -59,8 +59,8 @@ func (b *box) fetchHeaders(ctx context.Context, uids []uint32) ([]pim.Message, e
 // message is skipped.
 const maxTries = 3
 
-// readHeaders reads the headers of messages. An unreadable message does not block the others; it is
-// returned as refused.
+// readHeaders reads the headers of messages. An unreadable message does not prevent reading other
+// messages; it is returned as refused.
 func (b *box) readHeaders(ctx context.Context, c *imapmail.Conn, uids []uint32) ([]pim.Message, error) {
 	mails, err := c.Headers(ctx, uids)
 	if !errors.Is(err, pim.ErrRefused) {
@@ -96,7 +96,7 @@ func (b *box) countUnreadable(uid uint32, err error) bool {
 	return true
 }
 
-// loadText loads the text of a message. It is loaded only once for all watchers.
+// loadText loads the text of a message, but only once for all watchers.
 func (b *box) loadText(ctx context.Context, m *pim.Message) error {
 	if m.Text != "" || b.fillFromRecent(m) {
 		return nil
@@ -116,7 +116,7 @@ func (b *box) loadText(ctx context.Context, m *pim.Message) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if i := b.recentIndex(m.UID); i >= 0 && len(m.Text) <= maxKept {
-		b.news.recent = slices.Clone(b.news.recent) // readers of the old list still use it
+		b.news.recent = slices.Clone(b.news.recent) // other goroutines may still read the old list
 		b.news.recent[i].Text, b.news.recent[i].Cut, b.news.recent[i].Files = m.Text, m.Cut, m.Files
 	}
 	return nil

@@ -25,7 +25,7 @@ type filter struct {
 	Account string `json:"account,omitempty"` // [accounts.NAME]; required if there are several
 	Folder  string `json:"folder,omitempty"`  // default INBOX; the name of a folder, or its role such as "archive"
 	From    list   `json:"from,omitempty"`    // names, addresses or domains; one must match the sender
-	To      list   `json:"to,omitempty"`      // like From; one must match a recipient
+	To      list   `json:"to,omitempty"`      // names, addresses or domains; one must match a recipient
 	Subject list   `json:"subject,omitempty"` // one of these must occur in the subject
 	Words   list   `json:"words,omitempty"`   // all of these must occur in the subject or the text
 }
@@ -92,7 +92,7 @@ func (f filter) withAliases(called func(name string) []string) filter {
 		var more list
 		for _, name := range *l {
 			if !strings.ContainsAny(name, " \t") && strings.ContainsAny(name, "@.") {
-				continue // do not add aliases for an address or domain, because anyone may use that person's name
+				continue // do not add aliases for an address or domain, because anyone may send under the person's name
 			}
 			more = append(more, called(name)...)
 		}
@@ -101,7 +101,7 @@ func (f filter) withAliases(called func(name string) []string) filter {
 	return f
 }
 
-// headerMismatch returns the name of the header field that does not match.
+// headerMismatch describes the header field that does not match.
 func (f filter) headerMismatch(m pim.Message) string {
 	switch {
 	case len(f.From) > 0 && !matchesAnyone(m.From, f.From):

@@ -32,7 +32,7 @@ type hub struct {
 	marks map[folderRef]failureMark
 }
 
-// failureMark is the failure state of a folder without a connection.
+// failureMark is the failure state of a folder whose connection failed.
 type failureMark struct {
 	down  time.Time // start of the failure
 	again time.Time // time of the next attempt
@@ -49,7 +49,7 @@ func (h *hub) joinBox(a pim.Account, folder string, log *slog.Logger) *box {
 	defer h.mu.Unlock()
 	b := h.boxes[at]
 	if b == nil {
-		ctx, cancel := context.WithCancel(context.Background()) // the mailbox may be watched longer than by its first watcher
+		ctx, cancel := context.WithCancel(context.Background()) // the box may outlive its first watcher
 		b = &box{hub: h, at: at, account: a, log: log, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), wake: make(chan struct{}, 1), refusals: map[uint32]int{}}
 		h.boxes[at] = b
 		go b.runBox(ctx)
@@ -58,7 +58,8 @@ func (h *hub) joinBox(a pim.Account, folder string, log *slog.Logger) *box {
 	return b
 }
 
-// leaveBox stops the box when its last watcher leaves, and waits until it has ended.
+// leaveBox removes a watcher from the box. When the last watcher leaves, it stops the box and waits
+// until the box has ended.
 func (h *hub) leaveBox(b *box) {
 	h.mu.Lock()
 	b.users--

@@ -62,7 +62,7 @@ func markReported(tx *store.Tx, watcher string, name []byte) error {
 }
 
 // nameOf returns a permanent id of a message: its Message-ID, or a digest of its content, or its
-// position if the others are unknown.
+// position if both are unknown.
 func (b *box) nameOf(m pim.Message) string {
 	if m.Refused != "" {
 		b.mu.Lock()

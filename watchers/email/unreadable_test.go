@@ -15,7 +15,8 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-// TestAMailThatTheServerRefuses: the user is notified of it, and of the later mails.
+// TestAMailThatTheServerRefuses checks that the user is notified of a message that the server
+// refuses to send, and of later messages.
 func TestAMailThatTheServerRefuses(t *testing.T) {
 	t.Parallel()
 	for what, refuses := range map[string]func(command string) bool{
@@ -89,7 +90,8 @@ func fetched(uid, command string) string {
 		time.Now().Add(time.Second).UTC().Format("02-Jan-2006 15:04:05 -0700"), len(text), section, len(text), text)
 }
 
-// TestPanicsAreErrors: a panic of the mail parser ends its connection, not the program.
+// TestPanicsAreErrors checks that a panic of the mail parser ends only its connection, not the
+// program.
 func TestPanicsAreErrors(t *testing.T) {
 	t.Parallel()
 	d := pimtest.StartDovecot(t, "")

@@ -22,8 +22,8 @@ const (
 	// message that counts as new, because clocks differ. Messages with an earlier date were moved
 	// to the folder, for example from an archive.
 	older = 24 * time.Hour
-	// again determines where the watcher starts to read a renumbered folder again: this long before
-	// the last check.
+	// again is the time span before the last check from which the watcher reads a renumbered folder
+	// again.
 	again = 48 * time.Hour
 	// maxTold is the maximum length of a message's text in its signal, in characters.
 	maxTold = 4000
@@ -103,8 +103,8 @@ func (w *watch) catchUp(ctx context.Context, b *box, n boxState, at *cursor, fir
 }
 
 // rescanMails reads all messages since the last check or, if the cursor has no valid UID, since the
-// creation of the watcher. It moves the cursor at the end, so that the work is repeated after a
-// crash. It skips messages that were reported.
+// creation of the watcher. It moves the cursor only at the end, so that a crash repeats the work.
+// It skips messages that were reported.
 func (w *watch) rescanMails(ctx context.Context, b *box, at *cursor, end cursor, fire fire) error {
 	from, not := at.since, at.since
 	renumbered := at.validity != 0 && at.box == end.box
@@ -113,7 +113,7 @@ func (w *watch) rescanMails(ctx context.Context, b *box, at *cursor, end cursor,
 		if from = at.looked.Add(-again); from.Before(not) {
 			from = not
 		}
-	} else if at.validity != 0 { // the watcher uses another account now
+	} else if at.validity != 0 { // the watcher now uses another account
 		from, not = at.looked, at.looked
 	}
 	uids, err := b.uidsSince(ctx, from, end.next)
@@ -205,7 +205,7 @@ func (w *watch) fireMatches(ctx context.Context, b *box, mails []pim.Message, t 
 	})
 }
 
-// resolvedFilter returns the filter, extended by the known aliases of the people that it names.
+// resolvedFilter returns the filter with the known aliases of the people in it.
 func (w *watch) resolvedFilter(ctx context.Context) filter {
 	return w.filter.withAliases(func(name string) []string { return w.deps.Called(w.deps.Store.Reader(ctx), name) })
 }

@@ -1,6 +1,6 @@
 // Package feed implements watchers that fire for new entries of a feed (RSS, Atom or JSON Feed).
-// The user may limit them to entries with certain words. A request sends the validators of the last
-// response, so that an unchanged feed costs only one small request.
+// The user may limit the watchers to entries with certain words. A request sends the validators of
+// the last response, so that an unchanged feed costs only one small request.
 //
 // The manager decides by key which entries are new. This package assigns stable keys to the
 // entries; see assignKeys.
@@ -135,7 +135,7 @@ func (f *feed) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, e
 	}
 	raw, err := json.Marshal(c)
 	if err != nil {
-		return watchers.Found{}, fmt.Errorf("feed: %w", err)
+		return watchers.Found{}, fmt.Errorf("feed: encode the cursor: %w", err)
 	}
 	found := watchers.Found{Cursor: raw}
 	top := firstRecent(items, c.Oldest)

@@ -28,8 +28,8 @@ type site struct {
 	feeds  map[string]string
 	fail   int
 	header http.Header
-	gave   int // complete answers
-	same   int // "not modified"
+	gave   int // number of complete answers
+	same   int // number of "not modified" answers
 }
 
 func (s *site) set(name, body string) {
@@ -139,7 +139,7 @@ func TestConforms(t *testing.T) {
 	})
 }
 
-// follow polls a feed through its versions and returns the signals after the first one.
+// follower polls a feed through its versions and knows the keys of earlier polls.
 type follower struct {
 	t     *testing.T
 	s     *site
@@ -189,7 +189,7 @@ func TestWhatIsNew(t *testing.T) {
 		name     string
 		config   string
 		versions []string
-		want     []string // of the last version
+		want     []string // new entries of the last version
 	}{
 		{"a new entry", "", []string{
 			rss(entry{Title: "A", GUID: "1"}), rss(entry{Title: "A", GUID: "1"}, entry{Title: "B <b>bold</b> &amp; more", GUID: "2", Link: "/b"}),
@@ -296,8 +296,8 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}
 }
 
-// Every feed of the shared data can be watched: its entries get unique keys that are the same
-// at the next poll.
+// Every feed in the shared data can be watched: its entries get unique keys that do not change at
+// the next poll.
 func TestSharedFeeds(t *testing.T) {
 	root := os.Getenv("HOB_TEST_DATA")
 	if root == "" {

@@ -49,8 +49,8 @@ func readFeed(body []byte, base *url.URL) (items []item, title string, err error
 }
 
 // assignKeys assigns the keys of the entries. A key is the id in the feed, or the link, or a hash
-// of the content. If several entries share a key, the oldest keeps it and the others get keys built
-// from their links and titles.
+// of the content. If several entries share a key, the oldest entry keeps the key, and the other
+// entries get keys built from their links and titles.
 func assignKeys(items []item) {
 	same := map[string][]int{}
 	for i, it := range items {

@@ -18,7 +18,7 @@ import (
 // These tests run without notifications of the system, in virtual time: only scans find
 // changes.
 
-// runVirtual runs f in a synctest bubble with a blind place.
+// runVirtual runs f in a synctest bubble with a folder for which the system sends no notifications.
 func runVirtual(t *testing.T, f func(p *watchedFolder)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestFilesSinceCreationAreNew(t *testing.T) {
 	runVirtual(t, func(p *watchedFolder) {
 		p.putFile("before", "x")
 		time.Sleep(time.Hour)
-		p.createWatcher(config{}) // and no manager runs
+		p.createWatcher(config{}) // the manager does not run yet
 		time.Sleep(time.Hour)
 		p.putFile("since", "x")
 		p.writeNamed("future", "x") // its modification time is real time, decades ahead
@@ -99,10 +99,10 @@ func TestRestlessFiles(t *testing.T) {
 		grow("log", patience/2)
 		p.expectAfter(0)
 		grow("log", patience)
-		p.expectAfter(0, "modified log") // it is never quiet
+		p.expectAfter(0, "modified log") // the file changes continuously, so it is reported after patience
 		p.expectAfter(time.Minute, "modified log", "modified log")
 		grow("download", 3*patience)
-		p.expectAfter(0, "modified log", "modified log") // but new files are reported when they are complete
+		p.expectAfter(0, "modified log", "modified log") // a new file is reported only when it is complete
 		p.expectAfter(time.Minute, "created download", "modified log", "modified log")
 	})
 }

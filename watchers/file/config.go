@@ -125,7 +125,7 @@ func rejectPath(path, home string) error {
 		return fmt.Errorf("file: cannot watch %s: it is a virtual file system", plainText(path))
 	}
 	if samePlace(path, home) {
-		return fmt.Errorf("file: %s is Hob's own folder; watch another one", plainText(path))
+		return fmt.Errorf("file: %s is Hob's own folder; watch another folder", plainText(path))
 	}
 	return nil
 }

@@ -1,15 +1,15 @@
 // Package file implements watchers that detect new, changed and removed files in a folder, or
 // changes of one file. It reads only names, sizes and times; it never opens a file.
 //
-// All watchers of a driver share one fsnotify instance (hub). A system notification is only a hint
-// that a path may have changed. The watcher checks the path after a quiet period and compares it
-// with the table file_seen, which contains every file as last reported. Thus an editor that writes
-// a temporary file and renames it causes one change, and a download fires when it is complete. The
-// watcher detects changes made while Hob was not running at the next start. Each change fires
+// All watchers of a driver share one fsnotify instance (hub). A system notification only means that
+// a path may have changed. The watcher checks the path after a quiet period and compares it with
+// the table file_seen, which contains every file as last reported. Thus an editor that writes a
+// temporary file and renames it causes one change, and a download fires when it is complete. At the
+// next start, the watcher detects the changes made while Hob was not running. Each change fires
 // exactly once: its signal is committed together with the row that records it.
 //
 // The watcher skips the following files and folders: unfinished downloads, editors' swap and backup
-// files and hidden files, unless the pattern names them; hidden folders below the watched one;
+// files and hidden files, unless the pattern names them; hidden folders below the watched folder;
 // Hob's own folder; and targets of links to folders. If the system provides no notifications (its
 // limit of watched folders is reached, or a folder cannot be watched), the watcher scans the folder
 // every 30 s instead and notifies the user. It also scans network disks every 30 s. A full scan
@@ -56,7 +56,7 @@ CREATE TABLE file_seen (
 // Driver creates file watchers. They share the driver's hub.
 type Driver struct {
 	hub     *hub
-	mapPath func(path string) string // see WithoutSystem; nil: the path itself
+	mapPath func(path string) string // see WithoutSystem; if nil, paths are not replaced
 }
 
 // New returns the driver.

@@ -8,7 +8,7 @@ import (
 )
 
 // isRemote reports whether a folder is on a network disk. It always returns false, because this is
-// unknown on these systems. The periodic full scan must suffice.
+// unknown on these systems. The watcher then relies on the periodic full scans.
 func isRemote(string) bool { return false }
 
 // clockLag returns the maximum delay of file times relative to the clock. Windows updates file

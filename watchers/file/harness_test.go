@@ -52,7 +52,8 @@ func newPlace(t testing.TB, blind bool) *watchedFolder {
 	return p
 }
 
-// restartManager ends the process and starts the next one.
+// restartManager stops the manager and creates a new driver and manager, as a restart of the
+// process does.
 func (p *watchedFolder) restartManager() {
 	p.stop()
 	p.d = New()
@@ -75,7 +76,7 @@ func (p *watchedFolder) createWatcher(c config) watchers.Spec {
 		c.Path = p.dir
 	}
 	if !p.blind {
-		<-time.After(4 * clockTick) // earlier writes are older
+		<-time.After(4 * clockTick) // so that the files written before have an earlier modification time
 	}
 	p.spec = watcherstest.Create(p.t, p.st, p.m, watchers.Spec{Kind: Kind, Config: encodeConfig(p.t, c), Report: "main"})
 	return p.spec

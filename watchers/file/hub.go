@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxDirty is the maximum number of changed paths per watcher. Above it, the watcher runs a
-	// full scan instead.
+	// maxDirty is the maximum number of changed paths per watcher. If there are more, the watcher
+	// runs a full scan instead.
 	maxDirty = 4096
 	// rootCheck is the interval at which watchers check that their root still exists, because the
 	// system does not report a removed disk. All watchers check at the same time, so that an idle
@@ -26,8 +26,8 @@ const (
 )
 
 // hub shares one fsnotify instance among the watchers of a driver. The instance and the goroutine
-// that reads its events exist while at least one watcher is joined. The last watcher that leaves
-// waits until the goroutine has ended.
+// that reads its events exist while at least one watcher is joined. When the last watcher leaves
+// the hub, leaveHub waits until the goroutine has ended.
 //
 // The reading goroutine never calls fsnotify and never locks ops, because fsnotify may hold its own
 // lock while it delivers an error.
@@ -228,7 +228,7 @@ func (h *hub) reserveEntries(dir string) error {
 func (h *hub) removeWatch(dir string) {
 	delete(h.cost, dir)
 	if h.fs != nil {
-		_ = h.fs.Remove(dir) // usually already removed
+		_ = h.fs.Remove(dir) // fails if the watch was already removed
 	}
 }
 

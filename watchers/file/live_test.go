@@ -209,7 +209,7 @@ func TestRootComesAndGoes(t *testing.T) {
 	p.writeNamed("far/down/Downloads/two.pdf", "x")
 	want := []string{"created far/down/Downloads/one.pdf", "created far/down/Downloads/two.pdf"}
 	p.expectEvents(want...)
-	p.removeFile("far") // a removed disk removes no files
+	p.removeFile("far") // the root may be on a removed disk, so its files do not count as removed
 	p.expectEvents(want...)
 	p.writeNamed("far/down/Downloads/three.pdf", "x")
 	want = append(want, "created far/down/Downloads/three.pdf", "removed far/down/Downloads/one.pdf", "removed far/down/Downloads/two.pdf")
@@ -318,9 +318,9 @@ func TestLinks(t *testing.T) {
 	p.createWatcher(config{Path: p.filePath("alias"), Recursive: true})
 	p.createWatcher(config{Path: p.filePath("real"), Recursive: true})
 	p.waitKnown()
-	link(p.dir, "real/up")          // a loop
-	link("self", "real/self")       // to itself
-	link(outside, "real/elsewhere") // a folder outside the watched one
+	link(p.dir, "real/up")          // a link to a parent folder
+	link("self", "real/self")       // a link to itself
+	link(outside, "real/elsewhere") // a link to a folder outside of the watched folder
 	link(filepath.Join(outside, "target"), "real/linked")
 	p.writeNamed("real/new", "x")
 	writeFile(t, filepath.Join(outside, "more"), "x")

@@ -14,7 +14,7 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-// Files arrive while the process restarts and while commits fail: each is reported exactly
+// Files arrive while the process restarts and while commits fail: each file is reported exactly
 // once.
 func TestStorm(t *testing.T) {
 	t.Parallel()
@@ -49,7 +49,7 @@ func TestStorm(t *testing.T) {
 	p.expectEvents(files...)
 }
 
-// More simultaneous changes than the list of changed paths holds.
+// TestThousands changes more files at the same time than maxDirty.
 func TestThousands(t *testing.T) {
 	t.Parallel()
 	const n = 2*maxDirty + 100
@@ -81,7 +81,7 @@ func TestFiftyWatchersAreCheap(t *testing.T) {
 		want = append(want, "created f3/x")
 	}
 	p.expectEvents(want...)
-	// One watcher leaves, the others stay.
+	// After one watcher is canceled, the other watchers still fire.
 	if err := p.st.Write(t.Context(), func(tx *store.Tx) error { _, err := p.m.CancelTx(tx, p.sink.Fired()[0].Watcher); return err }); err != nil {
 		t.Fatal(err)
 	}

@@ -177,8 +177,8 @@ func isUnfinished(name string) bool {
 	return false
 }
 
-// rowKey returns the form in which file_seen contains a path. It is normalized on file systems that
-// treat two forms of a name as equal, and otherwise unchanged.
+// rowKey returns the form in which file_seen contains a path. On file systems that treat two forms
+// of a name as equal, the path is normalized.
 func rowKey(rel string) string {
 	if (runtime.GOOS == "darwin" || runtime.GOOS == "ios") && utf8.ValidString(rel) {
 		return norm.NFC.String(rel)

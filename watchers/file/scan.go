@@ -22,9 +22,9 @@ const maxDirs = 20_000
 // scan is the state of one full scan.
 type scan struct {
 	r     *run
-	dirs  map[string]struct{} // watched, absolute
+	dirs  map[string]struct{} // absolute paths of the watched folders
 	blind []string            // relative paths of folders that could not be read
-	fresh bool                // taking the baseline
+	fresh bool                // true if the scan takes the baseline
 	rows  map[string]stamp    // known files that the scan has not found yet
 	base  []entry             // files for the baseline
 	now   time.Time
@@ -123,7 +123,7 @@ func (s *scan) walkDirs(ctx context.Context, dir, rel string) error {
 		at := stack[len(stack)-1].rel
 		stack = stack[:len(stack)-1]
 		if len(s.dirs) >= maxDirs {
-			s.r.reportOnce(ctx, fmt.Errorf("more than %d folders are below %s, so the rest is not watched; watch a narrower folder", maxDirs, tildePath(s.r.cfg.root)))
+			s.r.reportOnce(ctx, fmt.Errorf("more than %d folders are below %s, so some of them are not watched; watch a smaller folder", maxDirs, tildePath(s.r.cfg.root)))
 			s.blind = append(s.blind, at)
 			continue
 		}
@@ -231,8 +231,8 @@ func (s *scan) flushKnown(ctx context.Context, last bool) error {
 }
 
 // markMissing makes the known files pending that the scan did not find, except in unreadable
-// folders. If the root does not exist, it does so only for a watched single file, because a folder
-// may be on a removed disk.
+// folders. If the root does not exist, markMissing does this only for a watched single file,
+// because a folder may be on a removed disk.
 func (s *scan) markMissing(present bool) {
 	for rel := range s.rows {
 		hidden := !present && rel != "."
@@ -280,7 +280,7 @@ func (s *scan) watchDir(ctx context.Context, dir string) {
 	if runtime.GOOS == "linux" && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EMFILE)) {
 		remedy = "; for immediate notices, raise fs.inotify.max_user_watches and fs.inotify.max_user_instances with sysctl"
 	}
-	s.r.reportOnce(ctx, fmt.Errorf("the system reports no changes in %s, so I check it every %s%s: %w", tildePath(dir), pollEvery, remedy, err))
+	s.r.reportOnce(ctx, fmt.Errorf("the system reports no changes in %s, so I check this folder every %s%s: %w", tildePath(dir), pollEvery, remedy, err))
 }
 
 func (s *scan) markUnreadable(ctx context.Context, rel string, err error) {
@@ -288,7 +288,7 @@ func (s *scan) markUnreadable(ctx context.Context, rel string, err error) {
 		return // the folder was deleted; the scan of its parent reports the deletion
 	}
 	s.blind = append(s.blind, rel)
-	s.r.reportOnce(ctx, fmt.Errorf("cannot read %s, so changes in it are missed; allow reading it: %w", tildePath(s.r.absPath(rel)), err))
+	s.r.reportOnce(ctx, fmt.Errorf("cannot read %s, so I miss changes in this folder; allow Hob to read the folder: %w", tildePath(s.r.absPath(rel)), err))
 }
 
 // reportOnce reports an error that does not stop the watcher. It reports each kind of error once.

@@ -86,7 +86,7 @@ func (r *run) checkPending(rel string, before stamp, known bool, now time.Time) 
 	case state == unknown:
 		return c, true // a later scan detects the file when it is visible again
 	case (state == gone) != p.gone || (s != p.stamp && !restless):
-		r.waitQuiet(rel, s, state == gone, now) // still changing
+		r.waitQuiet(rel, s, state == gone, now) // the file is still changing
 		return c, false
 	case p.quietAt().After(now) && !restless:
 		p.at = p.quietAt()

@@ -72,8 +72,8 @@ func (s *sub) keepOnly(dirs map[string]struct{}) {
 	}
 }
 
-// news describes reported changes: changed paths, a change of everything, or a possible change of
-// the root.
+// news describes reported changes: changed paths, a change of the complete tree, or a possible
+// change of the root.
 type news struct {
 	paths map[string]struct{}
 	all   bool
@@ -106,7 +106,7 @@ func (s *sub) pushPath(path string) {
 	s.wakeRun()
 }
 
-// markAll marks the whole tree as changed. The caller holds hub.mu.
+// markAll marks the complete tree as changed. The caller holds hub.mu.
 func (s *sub) markAll() {
 	s.rescan = true
 	clear(s.dirty)

@@ -155,8 +155,8 @@ func (r *run) rootMoved() bool {
 	return r.root.IsDir() != fi.IsDir() || (fi.IsDir() && !os.SameFile(fi, r.root))
 }
 
-// scheduleScan schedules a full scan. It limits the frequency, so that scans do not use all the
-// time.
+// scheduleScan schedules a full scan. It limits the frequency of scans, so that the watcher does
+// not scan all the time.
 func (r *run) scheduleScan(now time.Time, delay time.Duration) {
 	at := now.Add(delay)
 	if least := r.scanned.Add(10 * r.took); !r.scanned.IsZero() && least.After(at) {
@@ -259,7 +259,7 @@ func (p *pending) quietAt() time.Time {
 type presence int
 
 const (
-	unknown presence = iota // not visible, or not a file
+	unknown presence = iota // the item is not visible, or is not a file
 	there
 	gone
 )

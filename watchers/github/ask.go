@@ -56,7 +56,7 @@ type endpointResult struct {
 	items []item
 	stand endpointCursor
 	same  bool // the first page is unchanged
-	left  bool // there are more pages than allowed
+	left  bool // there are more pages than Hob reads
 }
 
 // listItems requests one endpoint, page by page, for the changes since the cursor. It returns no
@@ -101,7 +101,7 @@ func (a *asker) listItems(ctx context.Context, what string, at endpointCursor, b
 			seen = begun.Add(a.skew)
 		}
 		if next = a.nextPage(resp); oldest.IsZero() || oldest.Before(seen.Add(-overlap)) {
-			break // the other items are known
+			break // all further items are already known
 		}
 	}
 	if what == runs {

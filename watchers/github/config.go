@@ -58,7 +58,7 @@ func parseConfig(raw json.RawMessage) (config, error) {
 	return c, c.resolveBase()
 }
 
-// resolveBase sets the API address to GitHub's own, or to that of a GitHub Enterprise Server with
+// resolveBase sets the API address: GitHub's API, or the address of a GitHub Enterprise Server with
 // the path /api/v3.
 func (c *config) resolveBase() error {
 	if c.Base = strings.TrimRight(strings.TrimSpace(c.Base), "/"); c.Base == "" {
@@ -82,7 +82,7 @@ func (c *config) resolveBase() error {
 }
 
 // endpointList returns the endpoints to request, without duplicates: workflow runs and failures use
-// the same one.
+// the same endpoint.
 func (c config) endpointList() []string {
 	var out []string
 	for _, w := range c.What {

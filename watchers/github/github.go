@@ -152,8 +152,8 @@ type cursor struct {
 type endpointCursor struct {
 	ETag   string    `json:"etag,omitempty"`
 	Newest time.Time `json:"newest,omitzero"`
-	// Near lists the unfinished runs on the first page, and Far those on later pages. See
-	// asker.lateRuns.
+	// Near lists the unfinished runs on the first page, and Far the unfinished runs on later pages.
+	// See asker.lateRuns.
 	Near []int64 `json:"near,omitempty"`
 	Far  []int64 `json:"far,omitempty"`
 }

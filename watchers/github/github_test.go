@@ -196,7 +196,7 @@ func TestReleasesRunsEvents(t *testing.T) {
 	}
 }
 
-// A long run fires also if newer ones have moved it off the first page.
+// A long run fires even if newer runs have moved it off the first page.
 func TestRunThatEndsLate(t *testing.T) {
 	const path = "/repos/o/r/actions/runs"
 	h := newHub()
@@ -270,7 +270,7 @@ func TestLimits(t *testing.T) {
 		name   string
 		set    func(*hub)
 		config string
-		later  time.Duration // about
+		later  time.Duration // approximate delay
 		want   string
 	}{
 		{"primary", func(h *hub) { h.limit = 0 }, "", time.Hour, "a token raises the limit"},
@@ -313,7 +313,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// GitHub's clock decides, also if the local clock is wrong.
+// GitHub's clock determines which items are new, so a wrong local clock has no effect.
 func TestClocks(t *testing.T) {
 	for _, skew := range []time.Duration{-time.Hour, time.Hour} {
 		h := newHub()

@@ -67,7 +67,7 @@ func parseList(what string, body []byte) (items []item, oldest, newest time.Time
 		err = json.Unmarshal(body, &list)
 	}
 	if err != nil {
-		return nil, oldest, newest, errors.New("the response is not the expected list; is this the address of the API?")
+		return nil, oldest, newest, errors.New("the response is not the expected list; check that base_url is the address of the API")
 	}
 	read := map[string]func(json.RawMessage) ([]item, time.Time, error){issues: readIssue, pulls: readPull, releases: readRelease, runs: readRun, events: readEvent}[what]
 	for _, raw := range list {

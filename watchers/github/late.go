@@ -17,7 +17,7 @@ const (
 
 // lateRuns requests the runs that had not ended at the last poll and are no longer on a page that
 // is read, because the list is sorted by start time. It does not request runs on the first page,
-// which the list contains.
+// because the poll has read them.
 func (a *asker) lateRuns(ctx context.Context, at endpointCursor, n *endpointResult) error {
 	ask, far := slices.Clone(at.Far), []int64(nil)
 	if !n.same {
@@ -61,7 +61,7 @@ func (a *asker) lateRuns(ctx context.Context, at endpointCursor, n *endpointResu
 	return nil
 }
 
-// getRun requests one run. there is false if the run was deleted.
+// getRun requests one run. The result there is false if the run was deleted.
 func (a *asker) getRun(ctx context.Context, id int64) (it item, there bool, err error) {
 	address, _, _ := strings.Cut(a.r.endpointURL(runs), "?")
 	resp, err := a.getPage(ctx, address+"/"+strconv.FormatInt(id, 10), "")

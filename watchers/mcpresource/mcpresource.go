@@ -27,7 +27,7 @@ const maxURI = 2000
 // config is the configuration of a watcher.
 type config struct {
 	Server string         `json:"server"`          // the name in [mcp.servers.NAME]
-	URI    string         `json:"uri"`             // of the resource
+	URI    string         `json:"uri"`             // URI of the resource
 	Words  watchers.Words `json:"words,omitempty"` // fire only if a changed line contains one of these
 }
 
@@ -74,7 +74,7 @@ func (*Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
 		return nil, err
 	}
 	if deps.Resources == nil {
-		return nil, errors.New("mcpresource: MCP servers are not available here")
+		return nil, errors.New("mcpresource: MCP servers are not configured")
 	}
 	if err := deps.Resources.CheckServer(c.Server); err != nil {
 		return nil, fmt.Errorf("mcpresource: %w", err)
@@ -161,6 +161,6 @@ func (r *resource) changeSignal(begun time.Time, c cursor, now watchers.Resource
 	})
 	return watchers.Signal{
 		Key:  fmt.Sprintf("%d:%d:%.24s", begun.UnixMilli(), c.Changes, now.Digest),
-		Text: "Changed: " + textnorm.Ellipsize(r.URI, 100) + " of " + r.Server + ": " + cmp.Or(brief, fmt.Sprintf("other content of %d bytes", now.Size)), Payload: payload, Source: provenance.Outside,
+		Text: "Changed: " + textnorm.Ellipsize(r.URI, 100) + " of " + r.Server + ": " + cmp.Or(brief, fmt.Sprintf("new content of %d bytes", now.Size)), Payload: payload, Source: provenance.Outside,
 	}, len(r.Words) == 0 || r.Words.MatchesText(strings.Join(gone, "\n")+"\n"+strings.Join(come, "\n")), err
 }

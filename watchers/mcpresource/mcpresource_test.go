@@ -16,7 +16,7 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-// shelf holds resources by URI.
+// shelf is a fake of watchers.Resources with the resources keyed by URI.
 type shelf struct {
 	mu    sync.Mutex
 	texts map[string]string
@@ -103,7 +103,7 @@ func TestPoll(t *testing.T) {
 	}
 }
 
-// Announcements cause a poll at once, but not more often than every 10 s.
+// Announcements cause an immediate poll, but at most one poll every 10 s.
 func TestAnnouncements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shelf{}

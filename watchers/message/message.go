@@ -136,7 +136,8 @@ func (w *watch) Unheard(m watchers.Message) (watchers.SuppressedSignal, bool) {
 	return watchers.SuppressedSignal{Text: messageSignal(m).Text, Why: why, At: m.At}, true
 }
 
-// matchesMessage reports whether a message matches all conditions except that for the sender.
+// matchesMessage reports whether a message matches all conditions except the condition on the
+// sender.
 func (w *watch) matchesMessage(m watchers.Message) bool {
 	switch {
 	case m.Ignored && !w.Strangers, m.Owner && !w.ownWords(m):

@@ -83,7 +83,7 @@ func TestHear(t *testing.T) {
 			if ok != x.want {
 				t.Fatalf("fires: %v", ok)
 			}
-			owners := x.m.Owner && x.m.ChatName == "" // others choose the name of a chat freely
+			owners := x.m.Owner && x.m.ChatName == "" // other people may have chosen the name of a chat
 			if ok && (s.Source == provenance.Outside) == owners {
 				t.Errorf("source %q", s.Source)
 			}
@@ -101,7 +101,8 @@ func TestSignalOfOthers(t *testing.T) {
 	}
 }
 
-// FuzzNumbers: the comparison of numbers is symmetric, and a few digits never match.
+// FuzzNumbers checks that sameNumber is symmetric, and that numbers with only a few digits never
+// match.
 func FuzzNumbers(f *testing.F) {
 	f.Add("+49 170 5550199", "0170/5550199")
 	f.Fuzz(func(t *testing.T, a, b string) {

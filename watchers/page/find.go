@@ -15,14 +15,14 @@ const (
 	maxDepth    = 128
 )
 
-// finder finds elements in an untrusted page, whose author may have made it slow to search.
+// finder finds elements in an untrusted page, which its author may have made slow to search.
 type finder struct {
 	want  cascadia.SelectorGroup
 	seen  int
 	depth int
 }
 
-// findIn appends the matching elements in n to found, except those inside another match.
+// findIn appends the matching elements in n to found, except elements inside another match.
 func (f *finder) findIn(ctx context.Context, n *html.Node, found []*html.Node) (_ []*html.Node, err error) {
 	if f.depth++; f.depth > maxDepth {
 		return nil, fmt.Errorf("find part of the page: elements are nested more than %d deep", maxDepth)

@@ -1,5 +1,6 @@
 // Package page implements watchers that fire when a web page, or a part of it, changes. They
-// compare the visible text line by line. The HTML often changes with every request.
+// compare the visible text line by line. They do not compare the HTML, because it often changes
+// with every request.
 package page
 
 import (
@@ -27,7 +28,7 @@ const Kind = "page"
 
 // Limits of a page.
 const (
-	maxDecoded  = 10 << 20  // in UTF-8
+	maxDecoded  = 10 << 20  // maximum size of the page in UTF-8, in bytes
 	maxText     = 200 << 10 // maximum size of the compared text in bytes
 	maxSelector = 1000
 	every       = time.Hour

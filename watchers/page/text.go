@@ -81,7 +81,7 @@ func (p *page) extractPart(ctx context.Context, body string) (text, title string
 	}
 	want, err := cascadia.ParseGroup(p.Select)
 	if err != nil {
-		return "", "", fmt.Errorf("page: %w", err)
+		return "", "", fmt.Errorf("page: parse \"select\": %w", err)
 	}
 	found, err := (&finder{want: want}).findIn(ctx, doc, nil)
 	if err != nil {
@@ -93,7 +93,7 @@ func (p *page) extractPart(ctx context.Context, body string) (text, title string
 	var b strings.Builder
 	for _, n := range found {
 		if b.Len() > maxText {
-			break // too long; removeNoise returns the error
+			break // the text is too long, and removeNoise returns the error
 		}
 		var part bytes.Buffer
 		if err := html.Render(&part, n); err != nil {
@@ -105,7 +105,7 @@ func (p *page) extractPart(ctx context.Context, body string) (text, title string
 }
 
 // tableFragment returns the HTML of an element. It puts table cells and rows into a table, because
-// they are valid only there.
+// they are valid only inside a table.
 func tableFragment(n *html.Node, s string) string {
 	switch n.Data {
 	case "td", "th":
@@ -140,7 +140,7 @@ func (p *page) cutBetween(text string) (string, error) {
 }
 
 // locateText finds the one-line string want in text, which may have several lines. It returns the
-// begin and end of the match, or -1. Line breaks match spaces.
+// begin and end of the match, or -1 if there is no match. Line breaks match spaces.
 func locateText(text, want string) (begin, end int) {
 	i := strings.Index(strings.ReplaceAll(text, "\n", " "), want)
 	if i < 0 {

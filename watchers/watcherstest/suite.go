@@ -23,8 +23,9 @@ import (
 type Suite struct {
 	// New creates a new driver, as a new process does.
 	New func() watchers.Driver
-	// Config returns a valid configuration whose events do not fire for another one, since watchers
-	// are tested at the same time. Watched files are in t.TempDir(). It is called by one goroutine.
+	// Config returns a valid configuration. Each configuration needs a separate source of events,
+	// because watchers are tested at the same time. Watched files are in t.TempDir(). Config is not
+	// called concurrently.
 	Config func(t *testing.T) json.RawMessage
 	// Bad lists configurations that must be rejected. An unknown key is always tested.
 	Bad []string
@@ -68,8 +69,8 @@ func Run(t *testing.T, s Suite) {
 	}
 }
 
-// testEvents tests watchers with events, all at the same time, because these tests mostly wait for
-// signals that must not come. No goroutine may be left afterwards.
+// testEvents tests watchers with events, all at the same time, because these tests mostly wait to
+// check that no further signals fire. No goroutine may remain afterwards.
 func (s Suite) testEvents(t *testing.T) {
 	var mu sync.Mutex
 	config := s.Config
@@ -196,7 +197,7 @@ func (s Suite) testForward(t *testing.T) {
 			return
 		}
 		if !next.After(at) {
-			t.Fatalf("Next(%s) = %s, which is not after it", at, next)
+			t.Fatalf("Next(%s) = %s, want a later time", at, next)
 		}
 		if same, _ := timed.Next(at); !same.Equal(next) {
 			t.Fatalf("Next(%s) = %s, then %s", at, next, same)
