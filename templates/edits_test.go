@@ -35,7 +35,7 @@ func TestEdits(t *testing.T) {
 			conf: strings.Replace(conf, "10s", "1m", 1), soul: "Mine.\n", conflict: "autonomy.tick", kept: "10s",
 		},
 		{
-			name: "a key in a section that the template made", edit: func(w *world) { set(t, w, "budget.monthly_usd", "20.0") },
+			name: "a key in a section added by the template", edit: func(w *world) { set(t, w, "budget.monthly_usd", "20.0") },
 			conf: conf + "\n[budget]\nmonthly_usd = 20.0\n", soul: "Mine.\n",
 		},
 		{
@@ -49,7 +49,7 @@ func TestEdits(t *testing.T) {
 		{name: "the personality is empty", edit: func(w *world) { w.write("SOUL.md", "") }, conf: conf, soul: "Mine.\n"},
 		{name: "the configuration is empty", edit: func(w *world) { w.write("config.toml", "") }, conf: "", soul: "Mine.\n", conflict: "autonomy.tick", kept: "10s"},
 		{
-			name: "all in another order",
+			name: "everything in another order",
 			edit: func(w *world) {
 				w.write("config.toml", "[budget]\ndaily_usd = 2.0\n[autonomy]\nlevel = \"watch\"\ntick = \"5m\"\n[agent]\nname = \"Wren\"\n")
 			},
@@ -150,7 +150,7 @@ func TestCrash(t *testing.T) {
 				cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCrash$") //nolint:gosec // this test itself
 				cmd.Env = append(os.Environ(), "TEMPLATES_CRASH_DIR="+w.dir, "TEMPLATES_CRASH_AT="+point, "TEMPLATES_CRASH_ACT="+act)
 				if out, err := cmd.CombinedOutput(); err == nil {
-					t.Fatalf("it did not die: %s", out)
+					t.Fatalf("the process did not crash: %s", out)
 				}
 				h := w.home()
 				if _, _, err := h.Finish(t.Context()); err != nil {
@@ -301,6 +301,6 @@ func TestCreateAndRemove(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := s.Find("night-owl"); !errors.Is(err, templates.ErrNotFound) {
-		t.Errorf("it is there: %v", err)
+		t.Errorf("the template exists: %v", err)
 	}
 }

@@ -12,11 +12,11 @@ import (
 func TestForgotten(t *testing.T) {
 	const conf = "[agent]\nname = \"Robin\"\ntimezone = \"Europe/Berlin\"\n"
 	for name, c := range map[string]struct{ phrase, edit string }{
-		"a value of before":   {"Berlin", ""},
-		"and edited":          {"Berlin", "EUR"},
-		"a key":               {"timezone = ", ""},
-		"a key, edited":       {"timezone = ", "EUR"},
-		"what no longer ends": {"Berlin\\\"", "EUR"},
+		"an earlier value":        {"Berlin", ""},
+		"and edited":              {"Berlin", "EUR"},
+		"a key":                   {"timezone = ", ""},
+		"a key, edited":           {"timezone = ", "EUR"},
+		"a string without an end": {"Berlin\\\"", "EUR"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, conf, "Mine.\n")
@@ -26,7 +26,7 @@ func TestForgotten(t *testing.T) {
 			}
 			state := w.read("state/state.json")
 			if !strings.Contains(state, c.phrase) {
-				t.Fatalf("the state does not hold it: %s", state)
+				t.Fatalf("the state does not contain it: %s", state)
 			}
 			w.write("state/state.json", strings.ReplaceAll(state, c.phrase, "[forgotten]"))
 			now := w.read("config.toml")

@@ -113,14 +113,14 @@ func TestArchives(t *testing.T) {
 		{"at the top", []member{good, soul}, ""},
 		{"in a folder", below, ""},
 		{"with a dot", []member{{name: "./template.toml", text: manifest}, {name: "./SOUL.md", text: "Whoo."}}, ""},
-		{"of a Mac", append([]member{{name: "__MACOSX/owl/._template.toml", text: "x"}, {name: "__MACOSX/._owl", text: "x"}}, below...), ""},
-		{"of a Mac, at the top", []member{good, soul, {name: "__MACOSX/", mode: fs.ModeDir}, {name: "__MACOSX/._SOUL.md", text: "x"}}, ""},
-		{"of a Mac, leads up", []member{good, {name: "__MACOSX/../../evil", text: "x"}}, "outside the archive"},
-		{"of a Mac, a bomb", []member{good, {name: "__MACOSX/z", text: strings.Repeat("\x00", 9<<20)}}, "is larger than 8 MB"},
-		{"of a Mac, too many", append([]member{good}, mac...), "more than 1000 entries"},
-		{"none in it", []member{soul}, "template.toml is missing"},
+		{"made on a Mac", append([]member{{name: "__MACOSX/owl/._template.toml", text: "x"}, {name: "__MACOSX/._owl", text: "x"}}, below...), ""},
+		{"made on a Mac, at the top", []member{good, soul, {name: "__MACOSX/", mode: fs.ModeDir}, {name: "__MACOSX/._SOUL.md", text: "x"}}, ""},
+		{"made on a Mac, a path with ..", []member{good, {name: "__MACOSX/../../evil", text: "x"}}, "outside the archive"},
+		{"made on a Mac, a bomb", []member{good, {name: "__MACOSX/z", text: strings.Repeat("\x00", 9<<20)}}, "is larger than 8 MB"},
+		{"made on a Mac, too many files", append([]member{good}, mac...), "more than 1000 entries"},
+		{"no template in the archive", []member{soul}, "template.toml is missing"},
 		{"leads up", []member{good, {name: "../../evil", text: "x"}}, "outside the archive"},
-		{"leads up within", []member{good, {name: "a/../../evil", text: "x"}}, "outside the archive"},
+		{"a path with .. inside the archive", []member{good, {name: "a/../../evil", text: "x"}}, "outside the archive"},
 		{"absolute", []member{good, {name: "/etc/passwd", text: "x"}}, "outside the archive"},
 		{"backslashes", []member{good, {name: "..\\evil", text: "x"}}, "outside the archive"},
 		{"a drive", []member{good, {name: "C:/evil", text: "x"}}, "outside the archive"},
@@ -129,7 +129,7 @@ func TestArchives(t *testing.T) {
 		{"twice", []member{good, {name: "Template.toml", text: "x"}, {name: "template.TOML", text: "y"}}, "twice"},
 		{"a large text", []member{good, {name: "SOUL.md", text: strings.Repeat("a", 70<<10)}}, "larger than 64 KB"},
 		{"a bomb", []member{good, {name: "zeros", text: strings.Repeat("\x00", 9<<20)}}, "is larger than 8 MB"},
-		{"a bomb of many", []member{good, {name: "z1", text: strings.Repeat("\x00", 5<<20)}, {name: "z2", text: strings.Repeat("\x00", 5<<20)}}, "is larger than 8 MB"},
+		{"a bomb of many files", []member{good, {name: "z1", text: strings.Repeat("\x00", 5<<20)}, {name: "z2", text: strings.Repeat("\x00", 5<<20)}}, "is larger than 8 MB"},
 		{"too many", append([]member{good}, many...), "more than 1000 entries"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestArchives(t *testing.T) {
 	lying := zipped(t, good, member{name: "SOUL.md", text: strings.Repeat("a", 1<<20)})
 	lying = bytes.ReplaceAll(lying, []byte{0, 0, 0x10, 0}, []byte{1, 0, 0, 0}) // the header declares 1 byte, but the content has 1 MB
 	if _, err := load(t, "owl.zip", lying); err == nil {
-		t.Error("a zip that lies about its size is taken")
+		t.Error("a zip with a wrong size is accepted")
 	}
 	for _, b := range [][]byte{nil, []byte("PK\x03\x04"), {0x1f, 0x8b}} {
 		for _, name := range []string{"a.zip", "a.tar.gz"} {
@@ -208,16 +208,16 @@ func TestForbidden(t *testing.T) {
 		{"a provider", manifest + "[config.providers.x]\nbase_url = \"http://evil\"\n", "may not set"},
 		{"an account", manifest + "[config.accounts.x]\nimap = \"evil\"\n", "may not set"},
 		{"a channel", manifest + "[config.channels.webhook]\nurl = \"http://evil\"\n", "may not set"},
-		{"where notices go", manifest + "[config.notify]\nchannel = \"webhook\"\n", "may not set"},
+		{"a target for notices", manifest + "[config.notify]\nchannel = \"webhook\"\n", "may not set"},
 		{"recipients", manifest + "[config.autonomy]\nrecipients = [\"evil@example.org\"]\n", "may not set"},
-		{"folders that are remembered", manifest + "[config.knowledge]\nfolders = [\"/\"]\n", "may not set"},
+		{"folders that are ingested", manifest + "[config.knowledge]\nfolders = [\"/\"]\n", "may not set"},
 		{"the web", manifest + "[config.web]\nlisten = \"0.0.0.0:1\"\n", "may not set"},
 		{"an agent", manifest + "[config.agents.x]\nlevel = \"trusted\"\n", "may not set"},
 		{"a whole section", manifest + "[[config.levels]]\nlevel = \"trusted\"\n", "may not set"},
 		{"a dotted key", manifest + "[config]\n\"shell.allow\" = [\"rm\"]\n", "may not set"},
 		{"a list", manifest + "[config.autonomy]\ntick = [\"1s\"]\n", "must be a string"},
 		{"lines", manifest + "[config.agent]\nname = \"a\\n[shell]\\nallow = [1]\"\n", "one line"},
-		{"a key that is none", manifest + "hooks = [\"x\"]\n", "unknown key"},
+		{"an unknown key", manifest + "hooks = [\"x\"]\n", "unknown key"},
 		{"a schedule as a watcher", manifest + "[[watchers]]\nkind = \"cron\"\n", "use a schedule"},
 		{"a schedule without a time", manifest + "[[schedules]]\nsay = \"x\"\n", "exactly one of"},
 		{"a schedule that does two things", manifest + "[[schedules]]\nevery = \"day\"\nsay = \"x\"\ndo = \"y\"\n", "exactly one of"},

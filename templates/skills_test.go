@@ -66,7 +66,7 @@ func TestSkills(t *testing.T) {
 		"empty":         {"x": "---\ndescription: y\n---\n"},
 		"no UTF-8":      {"x": "a\xff"},
 		"a bad name":    {"Not A Name": "x"},
-		"much too much": {"a": strings.Repeat("x ", 32<<10-1), "b": strings.Repeat("x ", 32<<10-1), "c": strings.Repeat("x ", 32<<10-1), "d": strings.Repeat("x ", 32<<10-1), "e": strings.Repeat("x ", 100)},
+		"much too long": {"a": strings.Repeat("x ", 32<<10-1), "b": strings.Repeat("x ", 32<<10-1), "c": strings.Repeat("x ", 32<<10-1), "d": strings.Repeat("x ", 32<<10-1), "e": strings.Repeat("x ", 100)},
 	} {
 		if _, err := templates.Load(folder(t, bad)); err == nil {
 			t.Errorf("%s: it is taken", name)

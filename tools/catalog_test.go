@@ -53,7 +53,7 @@ func TestTheCatalog(t *testing.T) {
 		}
 	}
 	if _, err := tools.NewCatalog(named("a", "", ""), named("a", "", "")); err == nil || !strings.Contains(err.Error(), `"a"`) {
-		t.Errorf("two of one name: %v", err)
+		t.Errorf("two tools with the same name: %v", err)
 	}
 	if _, err := tools.NewCatalog(simple{tools.Spec{Name: "x"}}); err == nil || !strings.Contains(err.Error(), "no effects") {
 		t.Errorf("no effects: %v", err)
@@ -120,7 +120,7 @@ func TestCatalog_ReplacesForeignTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(before) != 2 {
-		t.Error("a list that was handed out has changed")
+		t.Error("a returned list has changed")
 	}
 	if diff := cmp.Diff([]string{"core_a", "other__lookup", "read_file", "zoo__feed", "zoo__lookup"}, names(c.All())); diff != "" {
 		t.Error(diff)
@@ -135,17 +135,17 @@ func TestCatalog_ReplacesForeignTools(t *testing.T) {
 		t.Error(diff)
 	}
 	for name, list := range map[string][]tools.Tool{
-		"without a source":        {foreign("lookup", "")},
-		"an own tool's name":      {foreign("core_a", "")},
-		"another source's name":   {foreign("other__lookup", "")},
-		"a look-alike":            {foreign("other__l00kup", "")},
-		"two that look alike":     {foreign("zoo__new", ""), foreign("zoo__n_e_w", "")},
-		"other characters":        {foreign("zoo__l\u043eokup", "")},
-		"a line break":            {foreign("zoo__a\nb", "")},
-		"one not marked":          {named("zoo__x", "", "")},
-		"no effects":              {simple{tools.Spec{Name: "zoo__x", Foreign: true}}},
-		"core":                    {simple{tools.Spec{Name: "zoo__x", Foreign: true, Core: true, Effects: tools.Read}}},
-		"one good and one broken": {foreign("zoo__good", ""), foreign("bad", "")},
+		"without a source":          {foreign("lookup", "")},
+		"an own tool's name":        {foreign("core_a", "")},
+		"another source's name":     {foreign("other__lookup", "")},
+		"a look-alike":              {foreign("other__l00kup", "")},
+		"two names that look alike": {foreign("zoo__new", ""), foreign("zoo__n_e_w", "")},
+		"other characters":          {foreign("zoo__l\u043eokup", "")},
+		"a line break":              {foreign("zoo__a\nb", "")},
+		"one not marked":            {named("zoo__x", "", "")},
+		"no effects":                {simple{tools.Spec{Name: "zoo__x", Foreign: true}}},
+		"core":                      {simple{tools.Spec{Name: "zoo__x", Foreign: true, Core: true, Effects: tools.Read}}},
+		"one good and one broken":   {foreign("zoo__good", ""), foreign("bad", "")},
 	} {
 		if err := c.SetForeign("mcp:zoo", list); err == nil {
 			t.Errorf("%s: no error", name)

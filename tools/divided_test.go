@@ -49,7 +49,7 @@ func TestDivided(t *testing.T) {
 		t.Error("an own call would be made outside of the transaction")
 	}
 	if _, err := d.(tools.TxTool).CallTx(t.Context(), nil, tools.Call{Args: there}); err == nil {
-		t.Error("a call for elsewhere was made in a transaction")
+		t.Error("a call outside of the database was made in a transaction")
 	}
 	if s, err := d.(tools.Undoer).Undo(t.Context(), there); s != "other" || err != nil {
 		t.Errorf("%q, %v", s, err)

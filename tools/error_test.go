@@ -72,6 +72,6 @@ func TestSourceOf_IsOutsideUnlessNamed(t *testing.T) {
 		t.Errorf("CleanErr(nil) = %v", err)
 	}
 	if base := errors.New("x"); !errors.Is(tools.CleanErr(base), base) {
-		t.Error("CleanErr hides what it wraps")
+		t.Error("CleanErr hides the wrapped error")
 	}
 }

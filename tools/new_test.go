@@ -91,7 +91,7 @@ func TestArguments(t *testing.T) {
 		{name: "nested null", args: `{"text":"a","where":{"city":"x","zip":null},"config":{"k":null}}`, want: args{Text: "a", Where: &place{City: "x"}, Config: map[string]any{}}},
 		{name: "null in a list", args: `{"text":"a","many":[null]}`, says: "many"},
 		{name: "a required null", args: `{"text":null}`, says: "text"},
-		{name: "a nested required one", args: `{"text":"a","where":{"zip":"1"}}`, says: "where"},
+		{name: "a nested required field", args: `{"text":"a","where":{"zip":"1"}}`, says: "where"},
 		{name: "missing", args: `{}`, says: "text"},
 		{name: "no arguments", args: ``, says: "text"},
 		{name: "null arguments", args: ` null `, says: "text"},
@@ -107,19 +107,19 @@ func TestArguments(t *testing.T) {
 		{name: "object for list", args: `{"text":"a","many":{"city":"x"}}`, says: "many"},
 		{name: "a whole number as 2.0", args: `{"text":"a","count":2.0}`, want: args{Text: "a", Count: 2}},
 		{name: "a whole number as 2e3", args: `{"text":"a","count":2e3}`, want: args{Text: "a", Count: 2000}},
-		{name: "half a count", args: `{"text":"a","count":2.5}`, says: "count"},
+		{name: "a fraction for an integer", args: `{"text":"a","count":2.5}`, says: "count"},
 		{name: "all digits of a large number", args: `{"text":"a","count":9007199254740993}`, want: args{Text: "a", Count: 9007199254740993}},
 		{name: "the largest", args: `{"text":"a","count":9223372036854775807}`, want: args{Text: "a", Count: math.MaxInt64}},
 		{name: "too large to count", args: `{"text":"a","count":9223372036854775808}`, says: "count"},
 		{name: "whole amount", args: `{"text":"a","amount":3}`, want: args{Text: "a", Amount: ptr(3)}},
 		{name: "large amount", args: `{"text":"a","amount":1e300}`, want: args{Text: "a", Amount: ptr(1e300)}},
-		{name: "no float at all", args: `{"text":"a","amount":1e400}`, says: "too large"},
-		{name: "no float in a config", args: `{"text":"a","config":{"k":[-1e400]}}`, says: "too large"},
+		{name: "number beyond float64", args: `{"text":"a","amount":1e400}`, says: "too large"},
+		{name: "number beyond float64 in a config", args: `{"text":"a","config":{"k":[-1e400]}}`, says: "too large"},
 		{name: "the last of two", args: `{"text":"a","text":"b"}`, want: args{Text: "b"}},
 		{name: "a list", args: `["a"]`, says: "not a JSON object"},
 		{name: "a string", args: `"{\"text\":\"a\"}"`, says: "not a JSON object"},
 		{name: "half", args: `{"text":"a`, says: "not a JSON object"},
-		{name: "more behind it", args: `{"text":"a"} {"text":"b"}`, says: "not a JSON object"},
+		{name: "text after the arguments", args: `{"text":"a"} {"text":"b"}`, says: "not a JSON object"},
 		{name: "not JSON", args: `text=a`, says: "not a JSON object"},
 	}
 	for _, tc := range tests {
@@ -187,7 +187,7 @@ func TestBadDefinitionsPanic(t *testing.T) {
 		"two bodies":                      func(d *tools.Def[args]) { d.RunTx = runTx },
 		"the wrong undo":                  func(d *tools.Def[args]) { d.UndoTx = undoTx },
 		"an own tool with the wrong undo": func(d *tools.Def[args]) { d.Run, d.RunTx, d.Undo = nil, runTx, undo },
-		"undo of a look":                  func(d *tools.Def[args]) { d.Effects, d.Undo = tools.Read, undo },
+		"undo of a tool that only reads":  func(d *tools.Def[args]) { d.Effects, d.Undo = tools.Read, undo },
 	}
 	for name, spoil := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -201,7 +201,7 @@ func TestBadDefinitionsPanic(t *testing.T) {
 			tools.New(d)
 		})
 	}
-	t.Run("arguments that are no struct", func(t *testing.T) {
+	t.Run("arguments that are not a struct", func(t *testing.T) {
 		defer func() {
 			if recover() == nil {
 				t.Error("taken")
@@ -226,11 +226,11 @@ func TestWhatAToolCan(t *testing.T) {
 		Paths:   func(in args) []string { return []string{in.Text} },
 	})
 	if _, ok := plain.(tools.TxTool); ok || plain.Spec().Own {
-		t.Error("a plain tool is own")
+		t.Error("a plain tool counts as Hob's own")
 	}
 	o, ok := own.(tools.TxTool)
 	if !ok || !own.Spec().Own {
-		t.Fatal("an own tool is not own")
+		t.Fatal("Hob's own tool does not count as Hob's own")
 	}
 	if _, err := own.Call(t.Context(), tools.Call{}); err == nil {
 		t.Error("an own tool ran outside a transaction")

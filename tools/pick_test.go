@@ -54,6 +54,6 @@ func TestPick(t *testing.T) {
 		})
 	}
 	if _, err := Pick("task", "x", nil, key); CodeOf(err) != NotFound {
-		t.Fatalf("Pick in nothing: %v", err)
+		t.Fatalf("Pick without items: %v", err)
 	}
 }

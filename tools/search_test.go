@@ -36,13 +36,13 @@ func TestSearchFirst(t *testing.T) {
 	tests := []struct{ name, query, want string }{
 		{"an exact name", "log_expense", "log_expense"},
 		{"a name in a sentence", "use sessions_send to create a reminder", "sessions_send"},
-		{"a name in other writing", "listTasks", "list_tasks"},
+		{"a name in camel case", "listTasks", "list_tasks"},
 		{"a name with spaces", "get open ports", "get_open_ports"},
 		{"a name of one word", "Recall", "recall"},
 		{"an inflected form", "setting reminders", "create_reminder"},
 		{"accents", "Prévisions MÉTÉO", "get_weather"},
 		{"a compound", "Wettervorhersage", "get_weather"},
-		{"two words as one", "emptytrash", "empty_trash"},
+		{"two words written as one", "emptytrash", "empty_trash"},
 		{"a typing error", "wheater", "get_weather"},
 		{"swapped letters", "batetry", "get_battery_status"},
 		{"another script", "погода", "get_weather"},
@@ -104,7 +104,7 @@ func TestSignature(t *testing.T) {
 		{"choices", `{"properties":{"a":{"enum":["x","y",1]}}}`, `(a?: "x"|"y"|1)`},
 		{"nested", `{"properties":{"a":{"type":"array","items":{"type":"object","properties":{"c":{"type":"boolean"}},"required":["c"]}}}}`, `(a?: {c: boolean}[])`},
 		{"anything", `{"properties":{"a":{}}}`, "(a?: any)"},
-		{"too much for it", `{"anyOf":[{"type":"object"}]}`, `({"anyOf":[{"type":"object"}]})`},
+		{"a schema that cannot be shortened", `{"anyOf":[{"type":"object"}]}`, `({"anyOf":[{"type":"object"}]})`},
 		{"no schema", `not json`, "(not json)"},
 	}
 	for _, tt := range tests {
@@ -117,7 +117,7 @@ func TestSignature(t *testing.T) {
 	}
 	long := tools.Spec{Name: "x", Effects: tools.Read, Description: strings.Repeat("ä", 4000), Schema: func() json.RawMessage { return []byte(`{"properties":{"` + strings.Repeat("ö", 4000) + `":{}}}`) }}
 	if n := len(long.Signature()); n > 2000 {
-		t.Errorf("a foreign tool shows %d bytes", n)
+		t.Errorf("the description of a foreign tool has %d bytes", n)
 	}
 }
 

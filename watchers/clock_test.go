@@ -49,8 +49,8 @@ func TestPlan(t *testing.T) {
 		{name: "missed and now due, one run", policy: RunOnce, next: hoursAfter(8), now: hoursAfter(12), run: []time.Time{hoursAfter(12)}, folded: 4, after: hoursAfter(13)},
 		{name: "one missed, skipped", policy: Skip, next: hoursAfter(8), now: hoursAfter(8.5), drops: 1, skipped: []time.Time{hoursAfter(8), hoursAfter(8)}, after: hoursAfter(9)},
 		{name: "several skipped", policy: Skip, next: hoursAfter(8), now: hoursAfter(12.5), drops: 5, skipped: []time.Time{hoursAfter(8), hoursAfter(12)}, after: hoursAfter(13)},
-		{name: "skipped, and the one now due", policy: Skip, next: hoursAfter(8), now: hoursAfter(12), run: []time.Time{hoursAfter(12)}, drops: 4, skipped: []time.Time{hoursAfter(8), hoursAfter(11)}, after: hoursAfter(13)},
-		{name: "each, oldest first", policy: RunAll, next: hoursAfter(8), now: hoursAfter(10.5), run: []time.Time{hoursAfter(8), hoursAfter(9), hoursAfter(10)}, after: hoursAfter(11)},
+		{name: "skipped, except the one that is due now", policy: Skip, next: hoursAfter(8), now: hoursAfter(12), run: []time.Time{hoursAfter(12)}, drops: 4, skipped: []time.Time{hoursAfter(8), hoursAfter(11)}, after: hoursAfter(13)},
+		{name: "each missed one, oldest first", policy: RunAll, next: hoursAfter(8), now: hoursAfter(10.5), run: []time.Time{hoursAfter(8), hoursAfter(9), hoursAfter(10)}, after: hoursAfter(11)},
 		{name: "the last one", policy: RunOnce, next: hoursAfter(8), now: hoursAfter(10.5), until: hoursAfter(9), run: []time.Time{hoursAfter(9)}, folded: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -226,7 +226,7 @@ func TestClockWasWrong(t *testing.T) {
 func TestClockOrder(t *testing.T) {
 	c := newClock()
 	if c.sleepTime(hoursAfter(0)) != -1 || c.firstDue(hoursAfter(0)) != nil {
-		t.Error("an empty clock has something to do")
+		t.Error("a clock without timers reports a time")
 	}
 	for _, h := range []float64{3, 1, 2} {
 		c.setTimer(&timer{spec: Spec{ID: fmt.Sprint(h)}, timed: every{step: time.Hour}, next: hoursAfter(h)})
@@ -251,7 +251,7 @@ func TestKindOf(t *testing.T) {
 		t.Errorf("%q and %q are two kinds", errorKind(a), errorKind(b))
 	}
 	if errorKind(errors.New("x")) == errorKind(fmt.Errorf("y: %w", errors.New("z"))) {
-		t.Error("two kinds are one")
+		t.Error("different errors have the same kind")
 	}
 }
 

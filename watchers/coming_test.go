@@ -27,7 +27,7 @@ func TestNextWords(t *testing.T) {
 		}
 		daily.State = watchers.Paused
 		if got := h.m.NextWords(daily, time.Now()); got != "" {
-			t.Errorf("a paused one comes %s", got)
+			t.Errorf("the text for a paused watcher is %s", got)
 		}
 	})
 }

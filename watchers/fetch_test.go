@@ -26,10 +26,10 @@ func TestFetchPermanent(t *testing.T) {
 		name, url string
 		permanent bool
 	}{
-		{"a network that answers every name with itself", "https://captive.example.com/feed", false},
+		{"a network that resolves every name to itself", "https://captive.example.com/feed", false},
 		{"a host that redirects to itself", "http://news.example.com/moved", false},
 		{"an address that is refused", "http://10.0.0.1/feed", true},
-		{"one that is gone", "http://news.example.com/gone", true},
+		{"a host that no longer exists", "http://news.example.com/gone", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := watchers.Fetch(t.Context(), web.Client(t), safehttp.Request{URL: c.url})
@@ -48,9 +48,9 @@ func TestFetchOffline(t *testing.T) {
 		name, address string
 		offline       bool
 	}{
-		{"in a network", "192.168.1.7/24", false},
-		{"only this machine", "127.0.0.1/8", true},
-		{"a cable that leads nowhere", "fe80::1/64", true},
+		{"in the local network", "192.168.1.7/24", false},
+		{"only the loopback address", "127.0.0.1/8", true},
+		{"a connection without a route", "fe80::1/64", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			opt := web.Options()

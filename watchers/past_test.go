@@ -70,7 +70,7 @@ func TestPast(t *testing.T) {
 		})
 	}
 	if _, err := h.m.Past(t.Context(), watchers.Spec{Kind: "teller", Config: json.RawMessage(`{"panic":true}`)}, until, until); err == nil {
-		t.Error("a panic is no error")
+		t.Error("a panic is not reported as an error")
 	}
 	if rows := len(h.sink.Fired()); rows != 0 {
 		t.Errorf("fired %d times", rows)

@@ -48,7 +48,7 @@ func TestWhyAWatcherSaysNothing(t *testing.T) {
 		spec := h.create("source", `{}`, func(s *watchers.Spec) { s.PerDay = 1 })
 		synctest.Wait()
 		if _, passed := h.rulesOf(spec.ID); len(passed[watchers.RuleBaseline]) != 1 {
-			t.Errorf("the baseline is not accounted for: %v", passed)
+			t.Errorf("the baseline is not counted: %v", passed)
 		}
 		time.Sleep(15 * time.Minute)
 		h.wantHold(spec.ID, watchers.RuleKnown)

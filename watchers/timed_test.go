@@ -233,7 +233,7 @@ func TestUpcoming(t *testing.T) {
 		h := newHouse(t)
 		ctx := context.Background()
 		if _, ok := h.m.Next(ctx); ok {
-			t.Error("something is next in an empty house")
+			t.Error("a manager without watchers reports a next time")
 		}
 		h.create("cron", `{"cron":"0 8,20 * * *"}`, remind("pills"))
 		h.create("oneshot", `{"at":"2000-01-02T12:00:00Z"}`, remind("lunch"))

@@ -131,9 +131,9 @@ func TestDelegate_SurvivesHostileAgents(t *testing.T) {
 		handler http.Handler
 		want    string
 	}{
-		"a card that points elsewhere": {agent(strings.ReplaceAll(plainCard, "http://HOST", other.URL), none), "points to another host"},
-		"a card of an older version":   {agent(strings.ReplaceAll(plainCard, `"1.0"`, `"0.3"`), none), "neither JSON-RPC nor REST"},
-		"a card that never ends":       {agent(strings.Repeat(" ", maxCard)+plainCard, none), "not a valid card"},
+		"a card with the address of another host": {agent(strings.ReplaceAll(plainCard, "http://HOST", other.URL), none), "points to another host"},
+		"a card of an older version":              {agent(strings.ReplaceAll(plainCard, `"1.0"`, `"0.3"`), none), "neither JSON-RPC nor REST"},
+		"an endless card":                         {agent(strings.Repeat(" ", maxCard)+plainCard, none), "not a valid card"},
 		"a card that redirects": {http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 		}), "redirects to another address"},
@@ -239,7 +239,7 @@ func TestStop_CancelsAtTheAgent(t *testing.T) {
 	}
 	for end := time.Now().Add(10 * time.Second); canceled.Load() == 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("the agent was not told")
+			t.Fatal("the agent received no cancellation")
 		}
 	}
 }

@@ -91,7 +91,7 @@ func TestOwn(t *testing.T) {
 				t.Fatalf("%+v", j)
 			}
 			if tc.effects != 0 && !strings.Contains(j.Why, "your own") {
-				t.Errorf("he is asked %q", j.Why)
+				t.Errorf("the owner is asked %q", j.Why)
 			}
 			if tc.bound {
 				m.at = "https://two.example/"
@@ -106,7 +106,7 @@ func TestOwn(t *testing.T) {
 			}
 			m.err = &osrun.Error{Kind: osrun.Timeout, App: "Safari", Unknown: true}
 			if _, err := x.Call(t.Context(), tools.Call{Args: args, Exact: j.Exact}); tools.CodeOf(err) != tools.OutcomeUnknown {
-				t.Errorf("an outcome that nobody knows: %v", err)
+				t.Errorf("an unknown outcome: %v", err)
 			}
 			if j := tools.JudgmentOf(t.Context(), tool(t, Deps{Browser: tabsOnly{}, Network: net}, name), args); tools.CodeOf(j.Refused) != tools.Unsupported || !strings.Contains(j.Refused.Error(), "macOS only") {
 				t.Errorf("on another system: %v", j.Refused)

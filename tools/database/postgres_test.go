@@ -200,11 +200,11 @@ func TestPostgres(t *testing.T) {
 	})
 
 	for name, tc := range map[string]struct{ section, password, want string }{
-		"a superuser":          {s.section("root_like", ""), s.password, "CREATE ROLE hob_reader"},
-		"a wrong password":     {s.section("reader", ""), "wrong", "refused the sign-in (28P01)"},
-		"an unknown name":      {strings.Replace(s.section("reader", ""), "/postgres\"", "/none\"", 1), s.password, "does not exist on the server"},
-		"a server that left":   {strings.Replace(s.section("reader", ""), s.port, "1", 1), s.password, "no connection"},
-		"a server without TLS": {strings.Replace(s.section("reader", ""), "/postgres\"", "/postgres?sslmode=verify-full\"", 1), s.password, "TLS"},
+		"a superuser":           {s.section("root_like", ""), s.password, "CREATE ROLE hob_reader"},
+		"a wrong password":      {s.section("reader", ""), "wrong", "refused the sign-in (28P01)"},
+		"an unknown name":       {strings.Replace(s.section("reader", ""), "/postgres\"", "/none\"", 1), s.password, "does not exist on the server"},
+		"an unreachable server": {strings.Replace(s.section("reader", ""), s.port, "1", 1), s.password, "no connection"},
+		"a server without TLS":  {strings.Replace(s.section("reader", ""), "/postgres\"", "/postgres?sslmode=verify-full\"", 1), s.password, "TLS"},
 	} {
 		t.Run("refuses "+name, func(t *testing.T) {
 			_, err := newBench(t, t.TempDir(), tc.section, tc.password).query("SELECT 1")

@@ -28,7 +28,7 @@ func TestParseStatement_RefusesWhatMayWrite(t *testing.T) {
 		{"rejects an empty text", " ; ", false, tools.InvalidArguments},
 		{"rejects only parentheses", "((", false, tools.InvalidArguments},
 		{"rejects two statements", "select 1; delete from t", true, tools.InvalidArguments},
-		{"rejects what follows a comment that does not nest", "/* a /* b */ ; delete from t -- */ select 1", false, tools.InvalidArguments},
+		{"rejects text after a comment that is not nested", "/* a /* b */ ; delete from t -- */ select 1", false, tools.InvalidArguments},
 		{"rejects an unclosed string", "select 'x", false, tools.InvalidArguments},
 		{"rejects an unclosed comment", "select 1 /* x", false, tools.InvalidArguments},
 		{"accepts a backslash quote in one string", `select E'\'; delete from t --'`, true, ""},

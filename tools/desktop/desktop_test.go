@@ -92,7 +92,7 @@ func TestSecretsOnTheClipboard(t *testing.T) {
 				t.Errorf("%+v", j)
 			}
 			if tc.secret && (strings.Contains(j.Exact+j.Why, tc.held.Text) || j.Exact == "") {
-				t.Errorf("the question holds it: %+v", j)
+				t.Errorf("the question contains the secret: %+v", j)
 			}
 			if _, err := call(t, x, `{}`, j.Exact); err != nil {
 				t.Error(err)
@@ -176,22 +176,22 @@ func TestWhatIsOpenedWith(t *testing.T) {
 		app, item, opened string
 		url               bool
 	}{
-		"a page":                    {"Firefox", "https://example.org/a?b=c", "https://example.org/a?b=c", true},
-		"a page in capitals":        {"Firefox", "HTTP://example.org", "http://example.org", true},
-		"a mail":                    {"Firefox", "mailto:ada@example.org?subject=Hello", "mailto:ada@example.org?subject=Hello", false},
-		"a file":                    {"Editor", "letter.txt", "/home/x/letter.txt", false},
-		"a mail with a file":        {"Firefox", "mailto:ada@example.org?attach=/etc/passwd", "", false},
-		"a file out of reach":       {"Editor", "/etc/shadow", "", false},
-		"a file by an address":      {"Firefox", "file:///etc/passwd", "", false},
-		"a script":                  {"Firefox", "javascript:alert(1)", "", false},
-		"settings":                  {"Firefox", "x-apple.systempreferences:com.apple.preference.security", "", false},
-		"a handler of Windows":      {"Firefox", "ms-msdt:/id", "", false},
-		"an address with a secret":  {"Firefox", "https://ada:pw@example.org", "", false},
-		"no host":                   {"Firefox", "https:///x", "", false},
-		"an option":                 {"Firefox", "--profile=/tmp", "", false},
-		"an address that is broken": {"Firefox", "https://[::1", "", false},
-		"several lines":             {"Firefox", "https://x.org\n--x", "", false},
-		"it opens no addresses":     {"Editor", "https://example.org", "", false},
+		"a page":                                {"Firefox", "https://example.org/a?b=c", "https://example.org/a?b=c", true},
+		"a page in capitals":                    {"Firefox", "HTTP://example.org", "http://example.org", true},
+		"a mail":                                {"Firefox", "mailto:ada@example.org?subject=Hello", "mailto:ada@example.org?subject=Hello", false},
+		"a file":                                {"Editor", "letter.txt", "/home/x/letter.txt", false},
+		"a mail with a file":                    {"Firefox", "mailto:ada@example.org?attach=/etc/passwd", "", false},
+		"a file outside of the allowed folders": {"Editor", "/etc/shadow", "", false},
+		"a file URL":                            {"Firefox", "file:///etc/passwd", "", false},
+		"a script":                              {"Firefox", "javascript:alert(1)", "", false},
+		"settings":                              {"Firefox", "x-apple.systempreferences:com.apple.preference.security", "", false},
+		"a handler of Windows":                  {"Firefox", "ms-msdt:/id", "", false},
+		"an address with a secret":              {"Firefox", "https://ada:pw@example.org", "", false},
+		"no host":                               {"Firefox", "https:///x", "", false},
+		"an option":                             {"Firefox", "--profile=/tmp", "", false},
+		"an invalid address":                    {"Firefox", "https://[::1", "", false},
+		"several lines":                         {"Firefox", "https://x.org\n--x", "", false},
+		"an app that opens no addresses":        {"Editor", "https://example.org", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m.started = nil
@@ -201,7 +201,7 @@ func TestWhatIsOpenedWith(t *testing.T) {
 			}
 			if j.Refused != nil {
 				if _, err := call(t, x, args(tc.app, tc.item), j.Exact); err == nil || m.started != nil {
-					t.Errorf("it is opened anyway: %q", m.started)
+					t.Errorf("the call opened it: %q", m.started)
 				}
 				return
 			}
@@ -210,7 +210,7 @@ func TestWhatIsOpenedWith(t *testing.T) {
 			}
 			plain := tools.JudgmentOf(t.Context(), x, json.RawMessage(args(tc.app, "")))
 			if _, err := call(t, x, args(tc.app, tc.item), plain.Exact); tools.CodeOf(err) != tools.Conflict {
-				t.Errorf("an approval for %s alone opens it: %v", tc.app, err)
+				t.Errorf("an approval for %s alone allows access: %v", tc.app, err)
 			}
 		})
 	}

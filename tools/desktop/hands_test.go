@@ -58,22 +58,22 @@ func TestWhereNothingIsTyped(t *testing.T) {
 		before bool // refused before the approval request
 		then   bool // refused at the call with untrusted text in the context
 	}{
-		"an editor":            {window.Window{Title: "letter", App: "gedit", PID: 1}, false, false},
-		"a hobby":              {window.Window{Title: "my hobby", App: "gedit", PID: 1}, false, false},
-		"Hob's page":           {window.Window{Title: "Hob - Mozilla Firefox", App: "navigator firefox", PID: 1}, true, true},
-		"a page of no title":   {window.Window{Title: " ", App: "safari", PID: 1}, true, true},
-		"the chat":             {window.Window{Title: "root: hob chat", App: "xterm", PID: 1}, true, true},
-		"Hob's browser":        {window.Window{Title: "Page - Chromium", App: "chromium", PID: 77}, true, true},
-		"Hob itself":           {window.Window{Title: "x", App: "x", PID: os.Getpid()}, true, true},
-		"another Hob":          {window.Window{Title: "x", App: "x", PID: 1, Program: self}, true, true},
-		"a note":               {window.Window{Title: "x", App: "dunst dunst", PID: 1}, true, true},
-		"a note of another":    {window.Window{Title: "x", App: "x", PID: 1, Notice: true}, true, true},
-		"rights are asked for": {window.Window{Title: "Authenticate", App: "polkit-gnome-authentication-agent-1", PID: 1}, true, true},
-		"a shell's question":   {window.Window{Title: "x", App: "gnome-shell", PID: 1}, true, true},
-		"a portal's question":  {window.Window{Title: "Share", App: "xdg-desktop-portal-gtk", PID: 1}, true, true},
-		"a password":           {window.Window{Title: "x", App: "gcr-prompter", PID: 1}, true, true},
-		"nobody's":             {window.Window{Title: "x"}, true, true},
-		"a terminal":           {window.Window{Title: "sh", App: "xterm xterm", PID: 1}, false, true},
+		"an editor":                   {window.Window{Title: "letter", App: "gedit", PID: 1}, false, false},
+		"a hobby":                     {window.Window{Title: "my hobby", App: "gedit", PID: 1}, false, false},
+		"Hob's page":                  {window.Window{Title: "Hob - Mozilla Firefox", App: "navigator firefox", PID: 1}, true, true},
+		"a page without a title":      {window.Window{Title: " ", App: "safari", PID: 1}, true, true},
+		"the chat":                    {window.Window{Title: "root: hob chat", App: "xterm", PID: 1}, true, true},
+		"Hob's browser":               {window.Window{Title: "Page - Chromium", App: "chromium", PID: 77}, true, true},
+		"Hob itself":                  {window.Window{Title: "x", App: "x", PID: os.Getpid()}, true, true},
+		"another Hob":                 {window.Window{Title: "x", App: "x", PID: 1, Program: self}, true, true},
+		"a note":                      {window.Window{Title: "x", App: "dunst dunst", PID: 1}, true, true},
+		"a notice of another program": {window.Window{Title: "x", App: "x", PID: 1, Notice: true}, true, true},
+		"rights are asked for":        {window.Window{Title: "Authenticate", App: "polkit-gnome-authentication-agent-1", PID: 1}, true, true},
+		"a shell's question":          {window.Window{Title: "x", App: "gnome-shell", PID: 1}, true, true},
+		"a portal's question":         {window.Window{Title: "Share", App: "xdg-desktop-portal-gtk", PID: 1}, true, true},
+		"a password":                  {window.Window{Title: "x", App: "gcr-prompter", PID: 1}, true, true},
+		"nobody's":                    {window.Window{Title: "x"}, true, true},
+		"a terminal":                  {window.Window{Title: "sh", App: "xterm xterm", PID: 1}, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.w.ID = 9
@@ -138,7 +138,7 @@ func TestAWindowThatChanged(t *testing.T) {
 	}
 	d.Asking = func(context.Context) (bool, error) { return false, errors.New("unreadable") }
 	if j := tools.JudgmentOf(t.Context(), named(t, d, "click"), json.RawMessage(`{"window":"2","x":1,"y":1}`)); j.Refused == nil {
-		t.Error("it is allowed where nobody knows whether a question is open")
+		t.Error("it is allowed without a list of open questions")
 	}
 }
 
@@ -192,15 +192,15 @@ func TestFields(t *testing.T) {
 		args string
 		code tools.Code
 	}{
-		"another text":             {func() {}, `{"window":"shop","name":"street","text":"Elm 6"}`, tools.Conflict},
-		"another window":           {func() { f.list[0].Window = "pay" }, "", tools.Conflict},
-		"another field":            {func() { f.list[0].Ref = "0.9" }, "", tools.Conflict},
-		"a question has come":      {func() { asking = true }, "", tools.PolicyDenied},
-		"the window became Hob's":  {func() { f.list[0].PID = os.Getpid() }, "", tools.Conflict},
-		"a password":               {func() {}, `{"window":"shop","name":"PIN","text":"1234"}`, tools.NotFound},
-		"a button takes no text":   {func() {}, `{"window":"shop","name":"Buy","text":"1234"}`, tools.NotFound},
-		"two fields of that name":  {func() { f.list[2] = f.list[0] }, "", tools.InvalidArguments},
-		"it takes no text anymore": {func() { f.list[0].Takes = false }, "", tools.NotFound},
+		"another text":                     {func() {}, `{"window":"shop","name":"street","text":"Elm 6"}`, tools.Conflict},
+		"another window":                   {func() { f.list[0].Window = "pay" }, "", tools.Conflict},
+		"another field":                    {func() { f.list[0].Ref = "0.9" }, "", tools.Conflict},
+		"a question appeared":              {func() { asking = true }, "", tools.PolicyDenied},
+		"the window now belongs to Hob":    {func() { f.list[0].PID = os.Getpid() }, "", tools.Conflict},
+		"a password":                       {func() {}, `{"window":"shop","name":"PIN","text":"1234"}`, tools.NotFound},
+		"a button takes no text":           {func() {}, `{"window":"shop","name":"Buy","text":"1234"}`, tools.NotFound},
+		"two fields with the same name":    {func() { f.list[2] = f.list[0] }, "", tools.InvalidArguments},
+		"the field no longer accepts text": {func() { f.list[0].Takes = false }, "", tools.NotFound},
 	} {
 		reset()
 		change.do()
@@ -215,7 +215,7 @@ func TestFields(t *testing.T) {
 	reset()
 	f.list[0].Window = "Hob"
 	if j := tools.JudgmentOf(t.Context(), x, json.RawMessage(`{"window":"hob","name":"street","text":"yes"}`)); tools.CodeOf(j.Refused) != tools.PolicyDenied {
-		t.Errorf("a field of Hob's: %+v", j)
+		t.Errorf("a field that belongs to Hob: %+v", j)
 	}
 }
 
@@ -228,12 +228,12 @@ func TestWhatAProgramSaysInAnError(t *testing.T) {
 		code      tools.Code
 		theirs    bool
 	}{
-		"it answers with an error": {nil, says, tools.OutcomeUnknown, true},
-		"nothing was done":         {nil, fmt.Errorf("%w: %w", a11y.ErrNot, says), tools.Failed, true},
-		"it has gone":              {nil, fmt.Errorf("%w: %w", a11y.ErrGone, says), tools.Conflict, true},
-		"it cannot be read":        {says, nil, tools.Failed, true},
-		"accessibility is off":     {fmt.Errorf("%w: %w", a11y.ErrNone, says), nil, tools.Unsupported, true},
-		"there is no desktop":      {session.ErrNone, nil, tools.Unsupported, false},
+		"the driver returns an error": {nil, says, tools.OutcomeUnknown, true},
+		"the action had no effect":    {nil, fmt.Errorf("%w: %w", a11y.ErrNot, says), tools.Failed, true},
+		"the element has disappeared": {nil, fmt.Errorf("%w: %w", a11y.ErrGone, says), tools.Conflict, true},
+		"the field cannot be read":    {says, nil, tools.Failed, true},
+		"accessibility is off":        {fmt.Errorf("%w: %w", a11y.ErrNone, says), nil, tools.Unsupported, true},
+		"there is no desktop":         {session.ErrNone, nil, tools.Unsupported, false},
 	} {
 		f := &fields{list: []a11y.Node{{Ref: "0.3", App: "Shop", PID: 1, Window: "shop", Role: "button", Name: "Buy", Does: "press"}}}
 		d := Deps{Tree: f, Asking: func(context.Context) (bool, error) { return false, nil }}
@@ -280,8 +280,8 @@ func TestAPictureThatNobodySaw(t *testing.T) {
 		want     string
 		seen     bool
 	}{
-		"pictures are off": {nil, "No model has described it ([knowledge] pictures is off): do not claim to know its content. read_screen reads", false},
-		"no model sees": {func(context.Context, []byte) (string, error) {
+		"screenshots are disabled": {nil, "No model has described it ([knowledge] pictures is off): do not claim to know its content. read_screen reads", false},
+		"no model can read pictures": {func(context.Context, []byte) (string, error) {
 			return "", tools.CleanErr(errors.New("no model with image input is configured; retrying later"))
 		}, "(no model with image input is configured): do not claim", false},
 		"a provider fails": {func(context.Context, []byte) (string, error) {

@@ -55,8 +55,8 @@ func TestReview11_AdviceNamesExactlyTheNeededFolder(t *testing.T) {
 		{"home", "list_directory", "~", ""},
 		{"above home", "list_directory", filepath.Dir(b.home), ""},
 		{"the root", "list_directory", "/", ""},
-		{"a file of home", "read_file", "~/loose.txt", ""},
-		{"a file of the system", "read_file", "/etc/hostname", ""},
+		{"a file in the home folder", "read_file", "~/loose.txt", ""},
+		{"a system file", "read_file", "/etc/hostname", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if runtime.GOOS == "windows" {

@@ -38,7 +38,7 @@ func TestReadFile(t *testing.T) {
 		{"tilde", map[string]any{"path": "~/Documents/notes.txt"}, "one\ntwo\nthree\n", ""},
 		{"some lines", map[string]any{"path": "notes.txt", "offset": 2, "limit": 1}, "two\n[lines 2 to 2 of 3; continue with offset 3]", ""},
 		{"last lines", map[string]any{"path": "notes.txt", "offset": 2}, "two\nthree\n[lines 2 to 3 of 3]", ""},
-		{"past the end", map[string]any{"path": "notes.txt", "offset": 9}, "only 3 lines", tools.InvalidArguments},
+		{"after the end", map[string]any{"path": "notes.txt", "offset": 9}, "only 3 lines", tools.InvalidArguments},
 		{"empty", map[string]any{"path": "empty"}, "~/Documents/empty is empty.", ""},
 		{"picture", map[string]any{"path": "pic.png"}, "~/Documents/pic.png is not text but image/png, 16 bytes; it is not shown.", ""},
 		{"latin 1", map[string]any{"path": "latin.txt"}, strings.Repeat("plain text ", 5) + "caf\uFFFD\n[1 bytes were not UTF-8 and are shown as \uFFFD]", ""},

@@ -55,16 +55,16 @@ func TestGuide(t *testing.T) {
 	}
 	tests := []struct{ name, path, want string }{
 		{"the repository's", "~/Documents/repo/deep/er/main.go", "of the repository"},
-		{"the nearest wins", "~/Documents/repo/own/x/y.go", "of a part"},
+		{"the nearest file takes precedence", "~/Documents/repo/own/x/y.go", "of a part"},
 		{"a folder itself", "~/Documents/repo/own", "of a part"},
 		{"a file that does not exist yet", "~/Documents/repo/own/new/z.go", "of a part"},
-		{"not past the repository", "~/Documents/bare/main.go", ""},
+		{"not above the repository", "~/Documents/bare/main.go", ""},
 		{"outside of repositories", "~/Documents/plain/a.txt", "of all documents"},
 		{"never above the allowed folder", "~/Documents", "of all documents"},
 		{"not allowed", "~/elsewhere/x", ""},
 		{"dots", "~/Documents/repo/../../x", ""},
 		{"20 levels and no more", "~/Documents/" + strings.Repeat("d/", 30) + "f", ""},
-		{"an empty one counts as none", "~/Documents/empty", ""},
+		{"an empty file counts as missing", "~/Documents/empty", ""},
 		{"a link that leads out", "~/Documents/outward/x", ""},
 		{"a link to itself", "~/Documents/loop/x", ""},
 		{"a path through a loop", "~/Documents/loop2/x", ""},
@@ -74,7 +74,7 @@ func TestGuide(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			want := tt.want
-			if tt.name == "an empty one counts as none" || tt.name == "not a text" {
+			if tt.name == "an empty file counts as missing" || tt.name == "not a text" {
 				want = "of all documents"
 			}
 			g, ok, err := f.Guide(tt.path)

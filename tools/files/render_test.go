@@ -130,11 +130,11 @@ func TestReview7_MarkdownIsInert(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, ok := renderFile(".md", text)
 			if !ok {
-				t.Fatal("it is not rendered")
+				t.Fatal("the text is not rendered")
 			}
 			wantInertMarkdown(t, got)
 			if strings.Contains(got, "vim:") {
-				t.Errorf("it sets up an editor: %s", got)
+				t.Errorf("the text contains settings for an editor: %s", got)
 			}
 		})
 	}
@@ -169,7 +169,7 @@ func TestReview7_TablesAreInert(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, ok := renderFile(tc.ext, tc.text)
 			if !ok {
-				t.Fatal("it is not rendered")
+				t.Fatal("the text is not rendered")
 			}
 			wantInertTable(t, got)
 		})

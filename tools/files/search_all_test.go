@@ -64,7 +64,7 @@ func TestSearchEverywhere(t *testing.T) {
 	}
 	for _, secret := range []string{"Private", ".ssh", ".cache", "node_modules", "gone", "away", "twin", "secret"} {
 		if strings.Contains(r.Text, secret) {
-			t.Errorf("it tells of %s:\n%s", secret, r.Text)
+			t.Errorf("the result mentions %s:\n%s", secret, r.Text)
 		}
 	}
 	if strings.Join(index.asked, " ") != "Invoice "+filepath.Join(home, "Documents") {

@@ -41,7 +41,7 @@ func TestSpecialFiles(t *testing.T) {
 		}
 	}
 	if got := b.get("outside/secret.txt"); got != "canary" {
-		t.Errorf("the linked file holds %q", got)
+		t.Errorf("the linked file contains %q", got)
 	}
 }
 

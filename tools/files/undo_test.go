@@ -29,15 +29,15 @@ func TestIncident57UndoDestroysNothingNewer(t *testing.T) {
 		path  string // path that must keep its later content
 		want  string
 	}{
-		"a replaced file was edited": {"write_file", write, func(b *bench) { b.put("Documents/notes.txt", "by hob, and more") }, "Documents/notes.txt", "by hob, and more"},
-		"of the same length":         {"write_file", write, func(b *bench) { b.put("Documents/notes.txt", "BY HOB") }, "Documents/notes.txt", "BY HOB"},
+		"a replaced file was edited":     {"write_file", write, func(b *bench) { b.put("Documents/notes.txt", "by hob, and more") }, "Documents/notes.txt", "by hob, and more"},
+		"new content of the same length": {"write_file", write, func(b *bench) { b.put("Documents/notes.txt", "BY HOB") }, "Documents/notes.txt", "BY HOB"},
 		"a new file was edited": {
 			"write_file", map[string]any{"path": "new.txt", "content": "x"}, func(b *bench) { b.put("Documents/new.txt", "mine") }, "Documents/new.txt", "mine",
 		},
 		"a new file grew too large": {
 			"write_file", map[string]any{"path": "new.txt", "content": "x"}, func(b *bench) { b.put("Documents/new.txt", string(make([]byte, 1<<20+1))) }, "Documents/new.txt", string(make([]byte, 1<<20+1)),
 		},
-		"something is where it was moved from": {
+		"another file at the original path": {
 			"move_file", map[string]any{"source": "notes.txt", "destination": "old.txt"}, func(b *bench) { b.put("Documents/notes.txt", "newer") }, "Documents/notes.txt", "newer",
 		},
 		"a new file at the original path of a trashed one": {
@@ -52,7 +52,7 @@ func TestIncident57UndoDestroysNothingNewer(t *testing.T) {
 				t.Errorf("undo: %v", err)
 			}
 			if got := b.get(tc.path); got != tc.want {
-				t.Errorf("it holds %.20q now", got)
+				t.Errorf("the content is now %.20q", got)
 			}
 		})
 	}

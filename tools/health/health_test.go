@@ -17,7 +17,7 @@ func TestStreaks(t *testing.T) {
 		{"none", nil, Streak{Habit: "run"}},
 		{"today only", []string{"2026-03-04"}, Streak{Habit: "run", Current: 1, Longest: 1, Total: 1, Last: "2026-03-04", Today: true}},
 		{"yesterday counts", []string{"2026-03-02", "2026-03-03"}, Streak{Habit: "run", Current: 2, Longest: 2, Total: 2, Last: "2026-03-03", Today: false}},
-		{"two days ago does not", []string{"2026-03-01", "2026-03-02"}, Streak{Habit: "run", Current: 0, Longest: 2, Total: 2, Last: "2026-03-02", Today: false}},
+		{"two days ago does not count", []string{"2026-03-01", "2026-03-02"}, Streak{Habit: "run", Current: 0, Longest: 2, Total: 2, Last: "2026-03-02", Today: false}},
 		{"the longest is kept", []string{"2026-01-01", "2026-01-02", "2026-01-03", "2026-03-04"}, Streak{Habit: "run", Current: 1, Longest: 3, Total: 4, Last: "2026-03-04", Today: true}},
 		{"over a month's end and a leap day", []string{"2024-02-28", "2024-02-29", "2024-03-01"}, Streak{Habit: "run", Current: 0, Longest: 3, Total: 3, Last: "2024-03-01", Today: false}},
 	} {

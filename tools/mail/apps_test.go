@@ -72,7 +72,7 @@ func TestPrograms(t *testing.T) {
 	}
 	p.mails, p.err = nil, pim.ErrRefused
 	if _, err := call(0, `{}`); err == nil {
-		t.Error("nothing could be read, and that is not said")
+		t.Error("the result does not say that nothing could be read")
 	}
 	p.err = pim.ErrNoServer // an account that sends only
 	if _, err := call(0, `{}`); tools.CodeOf(err) != tools.Unsupported || !strings.Contains(err.Error(), "hob account add") {

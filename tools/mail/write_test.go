@@ -81,7 +81,7 @@ func TestSend(t *testing.T) {
 	if list := in("sent"); len(list) != 1 || list[0].Subject != "Report" {
 		t.Errorf("%+v", list)
 	}
-	t.Run("an answer goes where the mail wants it, and that is said", func(t *testing.T) {
+	t.Run("an answer goes to the Reply-To address, and the result says so", func(t *testing.T) {
 		j, _, err := judged(t, send, `{"answer":"lunch","text":"Yes."}`)
 		if err != nil || j.Why != "it reaches eve@evil.example; the sender Bob <bob@example.org> requests replies to that address" || j.Pattern != "mail:eve@evil.example" {
 			t.Errorf("%+v, %v", j, err)
@@ -93,7 +93,7 @@ func TestSend(t *testing.T) {
 			}
 		}
 	})
-	t.Run("an answer to a mail with a name and a subject that are odd", func(t *testing.T) {
+	t.Run("an answer to a mail with an odd name and subject", func(t *testing.T) {
 		_, _, err := judged(t, send, `{"answer":"preheader","text":"Yes."}`)
 		if err != nil {
 			t.Fatal(err)
@@ -123,7 +123,7 @@ func TestSend(t *testing.T) {
 		"no such account":           {`{"to":["ada@example.org"],"text":"x","account":"other"}`, tools.NotFound},
 		"a reply to a missing mail": {`{"answer":"nothing of the kind","text":"x"}`, tools.NotFound},
 		"nobody knows":              {`{"to":["mute@example.org"],"text":"x"}`, tools.OutcomeUnknown},
-		"one is refused":            {`{"to":["ada@example.org","refuse@example.org"],"text":"x"}`, tools.Failed},
+		"one recipient is refused":  {`{"to":["ada@example.org","refuse@example.org"],"text":"x"}`, tools.Failed},
 	} {
 		if _, _, err := judged(t, send, tc.args); tools.CodeOf(err) != tc.code {
 			t.Errorf("%s: %v", name, err)

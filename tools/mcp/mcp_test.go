@@ -300,7 +300,7 @@ func TestManager_ContainsHostileServer(t *testing.T) {
 	}
 	time.Sleep(50 * time.Millisecond) // wait until the manager notices that the program has ended
 	if _, err := b.call(t, "fake__lookup", `{}`); err != nil && !strings.Contains(err.Error(), "exit status 3") {
-		t.Errorf("after the death: %v", err)
+		t.Errorf("after the process ended: %v", err)
 	}
 	if _, err := b.TestMCP(t.Context(), "fake"); err != nil {
 		t.Fatal(err)
@@ -481,7 +481,7 @@ func TestManager_SignsInWithOAuth(t *testing.T) {
 		t.Errorf("LoginMCP = %+v, %v", l, err)
 	}
 	if !strings.Contains(b.secrets.all["mcp-web"], "tok-1") {
-		t.Fatalf("the keychain holds %v", b.secrets.all)
+		t.Fatalf("the keychain contains %v", b.secrets.all)
 	}
 	_ = b.Close()
 	b.Manager = b.open()
@@ -551,7 +551,7 @@ func TestManager_PinsClientSecretToFirstLogin(t *testing.T) {
 			t.Errorf("signIn = %v", err)
 		}
 	})
-	t.Run("another issuer than the configured one", func(t *testing.T) {
+	t.Run("an issuer other than the configured one", func(t *testing.T) {
 		b := newBench(t, text+"issuer = \"https://login.example.org\"\n")
 		if err := signIn(b); err == nil || !strings.Contains(err.Error(), "does not match") {
 			t.Errorf("signIn = %v", err)

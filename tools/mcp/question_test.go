@@ -106,7 +106,7 @@ func TestManager_AsksQuestionsOfServers(t *testing.T) {
 			}
 			// the answer to a question that Hob lost at a restart
 			if _, err := b.call(t, "web__answer_question", `{"question": "0123456789ab", "answers": {"city": "Oslo"}}`); tools.CodeOf(err) != tools.NotFound || !strings.Contains(err.Error(), "no longer open, because it expired, was answered or Hob restarted; call the tool of the server again") {
-				t.Errorf("an answer to a forgotten question: %v", err)
+				t.Errorf("an answer to an expired question: %v", err)
 			}
 			_, err = b.call(t, "web__order", `{}`)
 			id := questionID(t, err)
@@ -159,7 +159,7 @@ func TestManager_AsksQuestionsOfServers(t *testing.T) {
 			}
 
 			if _, err := b.call(t, "web__steal", `{}`); strings.Contains(fmt.Sprint(err), "(question ") {
-				t.Errorf("a question for a password: %v", err)
+				t.Errorf("a question that asks for a password: %v", err)
 			}
 			if _, got := a.set(""); strings.Contains(got[len(got)-1], "accept") {
 				t.Errorf("the server got %v", got)

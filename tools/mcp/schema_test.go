@@ -18,15 +18,15 @@ func TestHasBoundedRefs(t *testing.T) {
 		schema string
 		want   bool
 	}{
-		"plain":               {`{"type":"object","properties":{"x":{"type":"string"}}}`, true},
-		"definition":          {`{"type":"object","properties":{"x":{"$ref":"#/$defs/a~1b"}},"$defs":{"a/b":{"type":"string"}}}`, true},
-		"itself":              {`{"type":"object","$ref":"#"}`, false},
-		"cycle":               {`{"type":"object","$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`, false},
-		"exponential":         {wide, false},
-		"another document":    {`{"type":"object","$ref":"https://example.org/schema"}`, false},
-		"an anchor":           {`{"type":"object","$dynamicRef":"#node"}`, false},
-		"a missing pointer":   {`{"type":"object","$ref":"#/$defs/none"}`, false},
-		"a property so named": {`{"type":"object","properties":{"$ref":{"type":"string"}}}`, true},
+		"plain":                 {`{"type":"object","properties":{"x":{"type":"string"}}}`, true},
+		"definition":            {`{"type":"object","properties":{"x":{"$ref":"#/$defs/a~1b"}},"$defs":{"a/b":{"type":"string"}}}`, true},
+		"itself":                {`{"type":"object","$ref":"#"}`, false},
+		"cycle":                 {`{"type":"object","$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`, false},
+		"exponential":           {wide, false},
+		"another document":      {`{"type":"object","$ref":"https://example.org/schema"}`, false},
+		"an anchor":             {`{"type":"object","$dynamicRef":"#node"}`, false},
+		"a missing pointer":     {`{"type":"object","$ref":"#/$defs/none"}`, false},
+		"a property named $ref": {`{"type":"object","properties":{"$ref":{"type":"string"}}}`, true},
 	} {
 		if got := hasBoundedRefs(json.RawMessage(tc.schema)); got != tc.want {
 			t.Errorf("%s: %v", name, got)

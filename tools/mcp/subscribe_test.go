@@ -142,7 +142,7 @@ func TestWatchResource(t *testing.T) {
 			}
 			srv.web.CloseClientConnections()
 			if _, err := b.WatchResource(t.Context(), "memo", "memo://x"); err == nil {
-				t.Error("a server that ended: no error")
+				t.Error("no error for a server that ended")
 			}
 		})
 	}

@@ -61,12 +61,12 @@ func TestNothingPlaysOrNobodyKnows(t *testing.T) {
 		// theirs is true if the error may contain text of a player.
 		theirs bool
 	}{
-		"no player":         {deck{}, "Nothing is playing: no media player is running.", "", false},
-		"stopped":           {deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Stopped}}}, "Nothing is playing.", "", false},
-		"no session":        {deck{err: fmt.Errorf("%w: x", session.ErrNone)}, "", tools.Unsupported, false},
-		"a player hangs":    {deck{err: hung}, "", tools.Failed, true},
-		"one of two hangs":  {deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Stopped}}, err: hung}, "(Another player did not respond.)", "", false},
-		"not allowed (Mac)": {deck{err: &osrun.Error{Kind: osrun.Denied, Cause: "macOS has not let Hob use it"}}, "", tools.Failed, true},
+		"no player":                {deck{}, "Nothing is playing: no media player is running.", "", false},
+		"stopped":                  {deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Stopped}}}, "Nothing is playing.", "", false},
+		"no session":               {deck{err: fmt.Errorf("%w: x", session.ErrNone)}, "", tools.Unsupported, false},
+		"a player hangs":           {deck{err: hung}, "", tools.Failed, true},
+		"one of two players hangs": {deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Stopped}}, err: hung}, "(Another player did not respond.)", "", false},
+		"not allowed (Mac)":        {deck{err: &osrun.Error{Kind: osrun.Denied, Cause: "macOS has not let Hob use it"}}, "", tools.Failed, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := call(t, Deps{Player: &tc.deck}.currentTrack(), `{}`)
@@ -95,13 +95,13 @@ func TestControl(t *testing.T) {
 		code       tools.Code
 		done       media.Request
 	}{
-		"the one that plays": {`{"action":"pause"}`, "Paused.", "", media.Request{Player: "spotify", Action: media.Pause}},
-		"by name":            {`{"action":"play","player":"vl"}`, "It is playing.", "", media.Request{Player: "vlc", Action: media.Play}},
-		"back ten seconds":   {`{"action":"seek","amount":-10}`, "Moved by -10 seconds", "", media.Request{Player: "spotify", Action: media.Seek, By: -10e9}},
-		"its volume":         {`{"action":"volume","amount":30}`, "volume is 30%", "", media.Request{Player: "spotify", Action: media.Volume, Level: 30}},
-		"another word":       {`{"action":"explode"}`, "", tools.InvalidArguments, media.Request{}},
-		"a volume of 256":    {`{"action":"volume","amount":256}`, "", tools.InvalidArguments, media.Request{}},
-		"a name nobody has":  {`{"action":"pause","player":"winamp"}`, "", tools.NotFound, media.Request{}},
+		"the active player": {`{"action":"pause"}`, "Paused.", "", media.Request{Player: "spotify", Action: media.Pause}},
+		"by name":           {`{"action":"play","player":"vl"}`, "It is playing.", "", media.Request{Player: "vlc", Action: media.Play}},
+		"back ten seconds":  {`{"action":"seek","amount":-10}`, "Moved by -10 seconds", "", media.Request{Player: "spotify", Action: media.Seek, By: -10e9}},
+		"its volume":        {`{"action":"volume","amount":30}`, "volume is 30%", "", media.Request{Player: "spotify", Action: media.Volume, Level: 30}},
+		"another word":      {`{"action":"explode"}`, "", tools.InvalidArguments, media.Request{}},
+		"a volume of 256":   {`{"action":"volume","amount":256}`, "", tools.InvalidArguments, media.Request{}},
+		"an unknown name":   {`{"action":"pause","player":"winamp"}`, "", tools.NotFound, media.Request{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := two()

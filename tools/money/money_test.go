@@ -52,6 +52,6 @@ func TestCurrencies(t *testing.T) {
 		}
 	}
 	if _, err := parseCurrency("magic beans", "EUR"); err == nil {
-		t.Error("magic beans are money")
+		t.Error("magic beans count as an amount of money")
 	}
 }

@@ -93,7 +93,7 @@ func TestReview5_RefusesWhenCodeChangesAfterTheQuestion(t *testing.T) {
 				t.Fatalf("refused %v, listed %v", j.Refused, j.Listed)
 			}
 			if again := b.judge(in); again.Exact != j.Exact {
-				t.Fatalf("nothing changed, and yet:\n%s\n%s", j.Exact, again.Exact)
+				t.Fatalf("two judgments of the same call differ:\n%s\n%s", j.Exact, again.Exact)
 			}
 			b.put("Documents/"+p.file, p.after)
 			if b.judge(in).Exact == j.Exact {

@@ -147,13 +147,13 @@ func TestResults(t *testing.T) {
 		want   string
 		source provenance.Source
 	}{
-		"files are untrusted text": {runIn{Command: "cat notes.txt"}, "one", provenance.Outside},
-		"its own words":            {runIn{Command: "echo hello"}, "hello", provenance.Tool},
-		"nothing":                  {runIn{Command: "true"}, "It printed no output.", provenance.Tool},
-		"status":                   {runIn{Command: "ls nothing"}, "exit status", provenance.Outside},
-		"another folder":           {runIn{Command: "pwd", Cwd: "~/Documents"}, b.docs, provenance.Outside},
-		"no sandbox is said":       {runIn{Command: "touch x"}, "without a sandbox", provenance.Outside},
-		"too long":                 {runIn{Command: "sleep 60", Timeout: 1}, "ran longer than 1s and was stopped", provenance.Tool},
+		"files are untrusted text":  {runIn{Command: "cat notes.txt"}, "one", provenance.Outside},
+		"the output of the command": {runIn{Command: "echo hello"}, "hello", provenance.Tool},
+		"nothing":                   {runIn{Command: "true"}, "It printed no output.", provenance.Tool},
+		"status":                    {runIn{Command: "ls nothing"}, "exit status", provenance.Outside},
+		"another folder":            {runIn{Command: "pwd", Cwd: "~/Documents"}, b.docs, provenance.Outside},
+		"the result mentions the missing sandbox": {runIn{Command: "touch x"}, "without a sandbox", provenance.Outside},
+		"too long": {runIn{Command: "sleep 60", Timeout: 1}, "ran longer than 1s and was stopped", provenance.Tool},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := b.run(c.in)
@@ -166,7 +166,7 @@ func TestResults(t *testing.T) {
 	cancel()
 	in := runIn{Command: "sleep 60"}
 	if _, err := b.tool.Call(ctx, tools.Call{Args: args(in), Exact: b.judge(in).Exact}); !errors.Is(err, context.Canceled) {
-		t.Errorf("a stopped one: %v", err)
+		t.Errorf("a canceled command: %v", err)
 	}
 }
 

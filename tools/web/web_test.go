@@ -192,7 +192,7 @@ func TestBrowseJudgment(t *testing.T) {
 		}
 	}
 	if len(n.Heard()) != 0 {
-		t.Error("a judgement asked somebody")
+		t.Error("a judgment asked the user")
 	}
 }
 

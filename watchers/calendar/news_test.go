@@ -50,13 +50,13 @@ func TestSoon(t *testing.T) {
 		{"long before", `{}`, timed, start.Add(-2 * time.Hour), "", "08:45"},
 		{"its time", `{}`, timed, start.Add(-15 * time.Minute), "Call starts in 15 minutes (today at 09:00), Room 1", ""},
 		{"the first of two times", `{"before":["1h","10m"]}`, timed, start.Add(-time.Hour), "Call starts in 1 hour (today at 09:00), Room 1", "08:50"},
-		{"both have passed", `{"before":["1h","10m"]}`, timed, start.Add(-5 * time.Minute), "Call starts in 5 minutes (today at 09:00), Room 1", ""},
+		{"both times have passed", `{"before":["1h","10m"]}`, timed, start.Add(-5 * time.Minute), "Call starts in 5 minutes (today at 09:00), Room 1", ""},
 		{"the day before", `{"before":["1d"]}`, timed, start.AddDate(0, 0, -1), "Call starts in 1 day (tomorrow at 09:00), Room 1", ""},
-		{"a moment late", `{}`, timed, start.Add(time.Minute), "Call starts now, Room 1", ""},
-		{"it goes on", `{}`, timed, start.Add(20 * time.Minute), "Call started 20 minutes ago (today at 09:00), Room 1", ""},
-		{"it is over", `{}`, timed, start.Add(61 * time.Minute), "", ""},
+		{"slightly late", `{}`, timed, start.Add(time.Minute), "Call starts now, Room 1", ""},
+		{"the event is in progress", `{}`, timed, start.Add(20 * time.Minute), "Call started 20 minutes ago (today at 09:00), Room 1", ""},
+		{"the event is over", `{}`, timed, start.Add(61 * time.Minute), "", ""},
 		{"cancelled", `{}`, gone, start.Add(-5 * time.Minute), "", ""},
-		{"not asked for", `{"tell":["moved"]}`, timed, start.Add(-5 * time.Minute), "Call starts in 5 minutes (today at 09:00), Room 1", ""}, // Poll checks "tell"
+		{"not requested", `{"tell":["moved"]}`, timed, start.Add(-5 * time.Minute), "Call starts in 5 minutes (today at 09:00), Room 1", ""}, // Poll checks "tell"
 		{"a whole day, at night", `{}`, whole, whole.Start.Add(time.Hour), "", "08:00"},
 		{"a whole day, in the morning", `{}`, whole, whole.Start.Add(8 * time.Hour), "Birthday is today", ""},
 		{"a whole day that is over", `{}`, whole, whole.End, "", ""},
@@ -135,14 +135,14 @@ func TestDifferences(t *testing.T) {
 	}{
 		{"nothing", look(14, one("1", "", 3)), look(14, one("1", "", 3)), ""},
 		{"new", look(14), look(14, one("1", "", 3)), "New in your calendar: Standup, on Tue 3 Nov at 09:00"},
-		{"only now within sight", look(14), look(16, one("1", "", 15)), ""},
-		{"no longer within sight", look(16, one("1", "", 15)), look(14), ""},
+		{"newly in the period", look(14), look(16, one("1", "", 15)), ""},
+		{"no longer in the period", look(16, one("1", "", 15)), look(14), ""},
 		{"gone", look(14, one("1", "", 3)), look(14), "Standup was canceled (on Tue 3 Nov at 09:00)"},
-		{"over, and gone", cursor{To: at(14), Calendars: []seen{{Name: "Work"}}, Events: []pim.Event{one("1", "", 1)}}, look(14), ""},
+		{"over and deleted", cursor{To: at(14), Calendars: []seen{{Name: "Work"}}, Events: []pim.Event{one("1", "", 1)}}, look(14), ""},
 		{"a calendar that is no longer watched", look(14, one("1", "", 3)), cursor{To: at(14)}, ""},
 		{"moved", look(14, one("1", "", 3)), look(14, one("1", "", 4)), "Standup was moved to Wed 4 Nov at 09:00 (it was on Tue 3 Nov at 09:00)"},
 		{"a whole series moved", look(14, series(0)...), look(14, series(1)...), "Standup was moved to tomorrow at 10:00 (it was tomorrow at 09:00)"},
-		{"it recurs from now on", look(14, one("1", "", 3)), look(14, one("1", "20261103T090000Z", 3)), ""},
+		{"the event recurs from now on", look(14, one("1", "", 3)), look(14, one("1", "20261103T090000Z", 3)), ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -211,12 +211,12 @@ func TestWhatCannotBeReadIsNotGone(t *testing.T) {
 	tests := []struct {
 		name, answer, want string
 	}{
-		{"only a part", a + "<response><href>/cal/</href><status>HTTP/1.1 507 Insufficient Storage</status></response>", ""},
+		{"incomplete answer", a + "<response><href>/cal/</href><status>HTTP/1.1 507 Insufficient Storage</status></response>", ""},
 		{"an event that is not listed", a + c + "<response><href>/cal/b.ics</href><status>HTTP/1.1 404 Not Found</status></response>", ""},
-		{"one that fails", a + c + "<response><href>/cal/b.ics</href><propstat><status>HTTP/1.1 500 Oops</status><prop><c:calendar-data/></prop></propstat></response>", ""},
+		{"one calendar fails", a + c + "<response><href>/cal/b.ics</href><propstat><status>HTTP/1.1 500 Oops</status><prop><c:calendar-data/></prop></propstat></response>", ""},
 		{"an event that cannot be read", a + c + event("b", "b", "SUMMARY:Party\nDTSTART:soon"), ""},
 		{"an event that cannot be read, and another that was deleted", a + event("b", "b", "SUMMARY:Party\nDTSTART:soon"), "Lunch was canceled"},
-		{"one is gone", a + c + "<response><href>/cal/</href><propstat><status>HTTP/1.1 404 Not Found</status><prop><c:calendar-data/></prop></propstat></response>", "Party was canceled"},
+		{"one event was deleted", a + c + "<response><href>/cal/</href><propstat><status>HTTP/1.1 404 Not Found</status><prop><c:calendar-data/></prop></propstat></response>", "Party was canceled"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -197,7 +197,7 @@ func TestWhatIsNew(t *testing.T) {
 		{"an edited entry is not new", "", []string{
 			rss(entry{Title: "A", GUID: "1"}), rss(entry{Title: "A, corrected", GUID: "1", Text: "other"}),
 		}, nil},
-		{"nor is an entry whose edit adds the word", `,"words":["Rust"]`, []string{
+		{"an edit that adds the word is not new", `,"words":["Rust"]`, []string{
 			rss(entry{Title: "A", GUID: "1", At: time.Now().Add(time.Hour)}), rss(entry{Title: "A about Rust", GUID: "1", At: time.Now().Add(time.Hour)}),
 		}, nil},
 		{"without ids the link counts", "", []string{
@@ -206,7 +206,7 @@ func TestWhatIsNew(t *testing.T) {
 		{"without ids and links the content counts", "", []string{
 			rss(entry{Title: "A", Text: "x"}), rss(entry{Title: "A", Text: "x"}, entry{Title: "A", Text: "y"}),
 		}, []string{"New in The Daily: A"}},
-		{"one id for all", "", []string{
+		{"the same id for all entries", "", []string{
 			rss(entry{Title: "A", GUID: "home", Link: "/a", At: day(1)}),
 			rss(entry{Title: "A", GUID: "home", Link: "/a", At: day(1)}, entry{Title: "B", GUID: "home", Link: "/b", At: day(2)}),
 		}, []string{"New in The Daily: B (https://news.example.com/b)"}},
@@ -214,7 +214,7 @@ func TestWhatIsNew(t *testing.T) {
 			rss(entry{Title: "C", GUID: "3", At: day(3)}, entry{Title: "D", GUID: "4", At: day(4)}),
 			rss(entry{Title: "A", GUID: "1", At: day(1)}, entry{Title: "B", GUID: "2", At: day(2)}, entry{Title: "C", GUID: "3", At: day(3)}, entry{Title: "D", GUID: "4", At: day(4)}),
 		}, nil},
-		{"an old date on top is news", "", []string{
+		{"a first entry with an old date is new", "", []string{
 			rss(entry{Title: "C", GUID: "3", At: day(3)}), rss(entry{Title: "C", GUID: "3", At: day(3)}, entry{Title: "from the drawer", GUID: "0", At: day(1)}),
 		}, []string{"New in The Daily: from the drawer"}},
 		{"only with the words", `,"words":["Rust","go 1.26"],"except":"jobs"`, []string{
@@ -223,7 +223,7 @@ func TestWhatIsNew(t *testing.T) {
 				entry{Title: "Rust jobs", GUID: "4"}, entry{Title: "go 2", GUID: "5"},
 			),
 		}, []string{"New in The Daily: News", "New in The Daily: RUST in the kernel"}},
-		{"words without blanks", `,"words":["天気"]`, []string{rss(), rss(entry{Title: "明日の天気予報", GUID: "1"})}, []string{"New in The Daily: 明日の天気予報"}},
+		{"words without spaces", `,"words":["天気"]`, []string{rss(), rss(entry{Title: "明日の天気予報", GUID: "1"})}, []string{"New in The Daily: 明日の天気予報"}},
 		{"an empty feed, then one entry", "", []string{rss(), rss(entry{Title: "A"})}, []string{"New in The Daily: A"}},
 		{"JSON Feed", "", []string{
 			`{"version":"https://jsonfeed.org/version/1.1","title":"J","items":[{"id":"1","content_text":"one"}]}`,
@@ -262,21 +262,21 @@ func TestAnswersThatAreNone(t *testing.T) {
 		head http.Header
 		want string
 	}{
-		"a page":            {body: "<html><body>hello</body></html>", want: "not an RSS, Atom or JSON feed"},
-		"nothing":           {body: " ", want: "empty"},
-		"garbage":           {body: "\x00\xff\xfe not a feed", want: "did not return a feed"},
-		"deep":              {body: "<rss><channel><item>" + deep, want: "too deep"},
-		"deep and sly":      {body: "<rss><channel><item>" + strings.Repeat(`<a b="/>">`, 500_000), want: "too deep"},
-		"deep directives":   {body: "<rss><channel><item>" + strings.Repeat(`<a><!x "> </a>">`, 100_000), want: "too deep"},
-		"deep, and hidden":  {body: "<rss><channel>\x01<x:a>" + deep, want: "too deep"},
-		"too large":         {body: "<rss>" + strings.Repeat(" ", 6<<20), want: "sends more than"},
-		"not there":         {fail: 404, want: "no page at this address"},
-		"gone":              {fail: 410, want: "permanently gone"},
-		"a login":           {fail: 401, want: "login"},
-		"busy":              {fail: 429, head: http.Header{"Retry-After": {"120"}}, want: "asked to wait until"},
-		"an endless list":   {fail: 503, want: "overloaded (HTTP status 503)"},
-		"cut in the middle": {body: rss(entry{Title: "A"})[:60], want: "did not return a feed"},
-		"entities":          {body: `<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]><rss><channel><title>&b;</title></channel></rss>`},
+		"a page":                          {body: "<html><body>hello</body></html>", want: "not an RSS, Atom or JSON feed"},
+		"nothing":                         {body: " ", want: "empty"},
+		"garbage":                         {body: "\x00\xff\xfe not a feed", want: "did not return a feed"},
+		"deep":                            {body: "<rss><channel><item>" + deep, want: "too deep"},
+		"deep, with a false end of a tag": {body: "<rss><channel><item>" + strings.Repeat(`<a b="/>">`, 500_000), want: "too deep"},
+		"deep directives":                 {body: "<rss><channel><item>" + strings.Repeat(`<a><!x "> </a>">`, 100_000), want: "too deep"},
+		"deeply nested and hidden":        {body: "<rss><channel>\x01<x:a>" + deep, want: "too deep"},
+		"too large":                       {body: "<rss>" + strings.Repeat(" ", 6<<20), want: "sends more than"},
+		"not there":                       {fail: 404, want: "no page at this address"},
+		"gone":                            {fail: 410, want: "permanently gone"},
+		"a login":                         {fail: 401, want: "login"},
+		"busy":                            {fail: 429, head: http.Header{"Retry-After": {"120"}}, want: "asked to wait until"},
+		"an endless list":                 {fail: 503, want: "overloaded (HTTP status 503)"},
+		"cut in the middle":               {body: rss(entry{Title: "A"})[:60], want: "did not return a feed"},
+		"entities":                        {body: `<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]><rss><channel><title>&b;</title></channel></rss>`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := follow(t, "")

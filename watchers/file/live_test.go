@@ -46,7 +46,7 @@ func TestEditors(t *testing.T) {
 			<-time.After(quiet / 2)
 			p.writeNamed("notes.txt", "new text")
 		}},
-		{"written in pieces", func(p *watchedFolder) {
+		{"written in parts", func(p *watchedFolder) {
 			for i := range 5 {
 				p.writeNamed("notes.txt", strings.Repeat("text", i+1))
 				<-time.After(quiet / 3)
@@ -125,7 +125,7 @@ func TestFolders(t *testing.T) {
 		do   func(p *watchedFolder)
 		want []string
 	}{
-		{"a tree at once", config{Recursive: true}, func(p *watchedFolder) {
+		{"a tree created at once", config{Recursive: true}, func(p *watchedFolder) {
 			p.writeNamed("a/b/c/deep.txt", "x")
 			p.writeNamed("a/top.txt", "x")
 		}, []string{"created a/b/c/deep.txt", "created a/top.txt"}},
@@ -149,7 +149,7 @@ func TestFolders(t *testing.T) {
 				p.t.Fatal(err)
 			}
 		}, []string{"created tree/one.txt", "created tree/sub/two.txt"}},
-		{"a renamed folder and what is below", config{Recursive: true, Events: all}, func(p *watchedFolder) {
+		{"a renamed folder and its contents", config{Recursive: true, Events: all}, func(p *watchedFolder) {
 			p.writeNamed("old/sub/file.txt", "x")
 			p.waitEvents(1)
 			p.renameFile("old", "fresh")

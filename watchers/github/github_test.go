@@ -226,7 +226,7 @@ func TestRunThatEndsLate(t *testing.T) {
 	h.do(func() { h.asked = nil })
 	w.want()
 	if len(h.asked) != 1 {
-		t.Errorf("asked %v when all have ended", h.asked)
+		t.Errorf("polled %v after all watchers ended", h.asked)
 	}
 }
 
@@ -275,7 +275,7 @@ func TestLimits(t *testing.T) {
 	}{
 		{"primary", func(h *hub) { h.limit = 0 }, "", time.Hour, "a token raises the limit"},
 		{"secondary", func(h *hub) { h.retry = "90" }, "", 90 * time.Second, "requests a lower request rate"},
-		{"a token that is wrong", func(h *hub) { h.token = "s3cret" }, `,"token":"env:OLD"`, 0, "rejected the token"},
+		{"a wrong token", func(h *hub) { h.token = "s3cret" }, `,"token":"env:OLD"`, 0, "rejected the token"},
 		{"a private repository without a token", func(h *hub) { h.token = "s3cret" }, "", 0, "for a private one, configure a token"},
 		{"a secret that does not exist", func(*hub) {}, `,"token":"env:NONE"`, 0, "is empty or invalid"},
 		{"no such repository", func(h *hub) { clear(h.lists) }, `,"token":"env:GOOD"`, 0, "that the token may read"},

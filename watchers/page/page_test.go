@@ -211,14 +211,14 @@ func TestChangeAfterAPause(t *testing.T) {
 
 func TestAnswersThatAreNone(t *testing.T) {
 	for name, c := range map[string]struct{ kind, body, config, want string }{
-		"a picture":            {"image/png", "\x89PNG", "", "which is not text"},
-		"a selector in a text": {"text/plain", "5", `,"select":"p"`, "CSS selectors need HTML"},
-		"nothing":              {"text/html", "", "", "answered with an empty page"},
-		"too deep":             {"text/html", strings.Repeat("<div>", 100_000), "", "cannot parse the page"},
-		"too many elements":    {"text/html", strings.Repeat("<b></b>", 60_000), `,"select":"#price"`, "more than 50000 elements"},
-		"too deep for a part":  {"text/html", strings.Repeat("<div>", 300) + "<p>x", `,"select":"#a div div p"`, "128 deep"},
-		"too long":             {"text/html", strings.Repeat("<p>a line of it</p>", 20_000), "", `name a part of it with "select"`},
-		"a part too long":      {"text/html", strings.Repeat("<p>a line of it</p>", 20_000), `,"select":"p"`, "more than 200 KiB"},
+		"a picture":                         {"image/png", "\x89PNG", "", "which is not text"},
+		"a selector in a text":              {"text/plain", "5", `,"select":"p"`, "CSS selectors need HTML"},
+		"nothing":                           {"text/html", "", "", "answered with an empty page"},
+		"too deep":                          {"text/html", strings.Repeat("<div>", 100_000), "", "cannot parse the page"},
+		"too many elements":                 {"text/html", strings.Repeat("<b></b>", 60_000), `,"select":"#price"`, "more than 50000 elements"},
+		"too deeply nested for a selection": {"text/html", strings.Repeat("<div>", 300) + "<p>x", `,"select":"#a div div p"`, "128 deep"},
+		"too long":                          {"text/html", strings.Repeat("<p>a line of it</p>", 20_000), "", `name a part of it with "select"`},
+		"a selection that is too long":      {"text/html", strings.Repeat("<p>a line of it</p>", 20_000), `,"select":"p"`, "more than 200 KiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := see(t, &site{kind: c.kind}, c.config, c.body); err == nil || !strings.Contains(err.Error(), c.want) {

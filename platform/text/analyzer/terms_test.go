@@ -63,11 +63,11 @@ func TestQuery(t *testing.T) {
 		{"one character", "火", "会議は毎週火曜日です", false, true},
 		{"other word", "wedding", "the birthday of Ana", true, false},
 		{"beginning", "penic", "penicillin", true, true},
-		{"beginning only when loose", "penic", "penicillin", false, false},
+		{"prefixes only in a loose search", "penic", "penicillin", false, false},
 		{"root", "allergies", "allergic to nuts", true, true},
 		{"slip", "plummer", "the plumber", true, true},
-		{"numbers have no slips", "4711", "4712", true, false},
-		{"short words have no slips", "cat", "car", true, false},
+		{"no typing errors in numbers", "4711", "4712", true, false},
+		{"no typing errors in short words", "cat", "car", true, false},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

@@ -140,7 +140,7 @@ func TestEveryNext(t *testing.T) {
 		{"across the change of clocks", days, time.Date(2026, 3, 29, 9, 0, 0, 0, loc), "2026-03-31T09:00:00+03:00"},
 		{"hours are exact", hours, hours.Anchor, "2026-03-29T04:00:00+03:00"},
 		{"years later", days, time.Date(2029, 1, 1, 12, 0, 0, 0, loc), "2029-01-02T09:00:00+02:00"},
-		{"a cron line has none", Every{Cron: "0 9 * * *"}, days.Anchor, "0001-01-01T00:00:00Z"},
+		{"a cron line has no anchor", Every{Cron: "0 9 * * *"}, days.Anchor, "0001-01-01T00:00:00Z"},
 	} {
 		if got := c.e.Next(c.after).Format(time.RFC3339); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)

@@ -117,7 +117,7 @@ func dataFolder(t *testing.T) string {
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
-			t.Skip("no go.mod above the test")
+			t.Skip("no folder above the test has a go.mod")
 		}
 		dir = up
 	}

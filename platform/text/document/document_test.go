@@ -164,10 +164,10 @@ func TestHostile(t *testing.T) {
 		{"missing part", "a.docx", zipped(t, map[string]string{"[Content_Types].xml": "<Types/>", "word/document.xml": ""}), Limits{}, ErrNoText},
 		{"torn PDF", "a.pdf", []byte("%PDF-1.4\nnothing"), Limits{}, ErrBroken},
 		{"PDF bomb", "a.pdf", append([]byte("%PDF-1.4\n1 0 obj<</Length 9>>stream\n"), z.Bytes()...), Limits{}, ErrTooLarge},
-		{"PDF that states objects for more memory than there is", "a.pdf", stating("8000000000"), Limits{}, ErrBroken},
-		{"PDF that states objects for much memory", "a.pdf", stating("40000000"), Limits{}, ErrBroken},
+		{"PDF that declares objects larger than the memory", "a.pdf", stating("8000000000"), Limits{}, ErrBroken},
+		{"PDF that declares large objects", "a.pdf", stating("40000000"), Limits{}, ErrBroken},
 		{"locked PDF", "a.pdf", []byte("%PDF-1.4\n/Encrypt 1 0 R\nstartxref\n0\n%%EOF"), Limits{}, ErrEncrypted},
-		{"mail in mail in mail", "a.eml", []byte(strings.Repeat(nested, 8) + "end"), Limits{}, nil},
+		{"nested mails", "a.eml", []byte(strings.Repeat(nested, 8) + "end"), Limits{}, nil},
 		{"deep JSON", "a.json", []byte(strings.Repeat("[", 20000)), Limits{}, ErrBroken},
 	}
 	for _, tt := range tests {

@@ -44,7 +44,7 @@ func check(t *testing.T, b []byte) {
 func TestHostile(t *testing.T) {
 	for name, body := range map[string]string{
 		"nothing": " ", "a page": "<html><body>hello</body></html>", "deep": "<rss><channel>" + strings.Repeat("<a>", 100_000),
-		"deep, and hidden": "<rss><channel>\x01<x:a>" + strings.Repeat("<a>", 500_000), "deep, in wide letters": wide("<rss><channel><x:a>" + strings.Repeat("<a>", 300_000)),
+		"deeply nested and hidden": "<rss><channel>\x01<x:a>" + strings.Repeat("<a>", 500_000), "deep, in wide letters": wide("<rss><channel><x:a>" + strings.Repeat("<a>", 300_000)),
 	} {
 		if items, _, err := Read([]byte(body), base()); err == nil {
 			t.Errorf("%s was parsed as %d items", name, len(items))

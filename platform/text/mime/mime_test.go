@@ -59,16 +59,16 @@ func TestParse(t *testing.T) {
 		{"plain", "Subject: x\r\n\r\nhello", []string{"text/plain: hello"}},
 		{"no header", "\nhello", []string{"text/plain: hello"}},
 		{"quoted-printable", "Content-Type: text/plain; charset=iso-8859-1\nContent-Transfer-Encoding: quoted-printable\n\nM=E4rz =\ntwo  \nthree=3D=ZZ=4", []string{"text/plain: März two\nthree==ZZ=4"}},
-		{"Base64 with dirt", "Content-Transfer-Encoding: base64\n\naGVs!!\nbG8=\n", []string{"text/plain: hello"}},
+		{"Base64 with invalid characters", "Content-Transfer-Encoding: base64\n\naGVs!!\nbG8=\n", []string{"text/plain: hello"}},
 		{"two parts, no end", mixed + "--b\n\none\n--b\nContent-Type: text/html\n\ntwo", []string{"text/plain: one", "text/html: two"}},
 		{"a preamble and an epilogue", mixed + "before\n--b\n\none\n--b--\nafter\n--b\n\nthree", []string{"text/plain: one"}},
 		{"a boundary within another", "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: multipart/mixed; boundary=bb\n\n--bb\n\none\n--bb--\n--b\n\ntwo\n--b--\n", []string{"text/plain: one", "text/plain: two"}},
-		{"an inner part that does not end", "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: multipart/mixed; boundary=c\n\n--c\n\none\n--b\n\ntwo\n--b--\n", []string{"text/plain: one", "text/plain: two"}},
-		{"no boundary named", "Content-Type: multipart/mixed\n\nwhat is it", []string{"text/plain: what is it"}},
-		{"no boundary there", mixed + "what is it", []string{"text/plain: what is it"}},
+		{"an inner part without an end", "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: multipart/mixed; boundary=c\n\n--c\n\none\n--b\n\ntwo\n--b--\n", []string{"text/plain: one", "text/plain: two"}},
+		{"no boundary in the header", "Content-Type: multipart/mixed\n\nwhat is it", []string{"text/plain: what is it"}},
+		{"boundary missing from the body", mixed + "what is it", []string{"text/plain: what is it"}},
 		{"a digest", "Content-Type: multipart/digest; boundary=b\n\n--b\n\nSubject: x\n--b--", []string{"message/rfc822: Subject: x"}},
 		{"an unknown charset", "Content-Type: text/plain; charset=nonsense\n\nabc", []string{"text/plain: abc"}},
-		{"bytes of no set", "\nM\xe4rz", []string{"text/plain: März"}},
+		{"bytes of an unknown charset", "\nM\xe4rz", []string{"text/plain: März"}},
 	} {
 		m := Parse([]byte(c.mail), Limits{})
 		var got []string

@@ -27,15 +27,15 @@ func TestKnown(t *testing.T) {
 	s := known(secret, "short", "password", "longer than a word", "line one is secret-1\nline two is secret-2")
 	html, _ := json.Marshal(secret)
 	for _, tc := range []struct{ name, text, want string }{
-		{"as it stands", "a " + secret + " b", "a [redacted] b"},
+		{"the unchanged secret", "a " + secret + " b", "a [redacted] b"},
 		{"twice", secret + secret, "[redacted][redacted]"},
 		{"hex", hex.EncodeToString([]byte(secret)), "[redacted]"},
 		{"hex in capitals", strings.ToUpper(hex.EncodeToString([]byte(secret))), "[redacted]"},
 		{"query", "https://h/?q=" + url.QueryEscape(secret), "https://h/?q=[redacted]"},
 		{"path", "https://h/" + url.PathEscape(secret) + "/x", "https://h/[redacted]/x"},
 		{"JSON", string(html), `"[redacted]"`},
-		{"too short to tell", "a short one", "a short one"},
-		{"a mere word", "your password here", "your password here"},
+		{"too short for a secret", "a short one", "a short one"},
+		{"a single word", "your password here", "your password here"},
 		{"a line of a file", "x line two is secret-2 y", "x [redacted] y"},
 		{"nothing", "nothing to see", "nothing to see"},
 	} {
@@ -70,7 +70,7 @@ func TestHolds(t *testing.T) {
 	r := []byte(secret)
 	slices.Reverse(r)
 	for name, text := range map[string]string{
-		"as it stands": `{"body":"` + secret + `"}`, "escaped twice": double, "spread": strings.Join(strings.Split(secret, ""), " "),
+		"the unchanged secret": `{"body":"` + secret + `"}`, "escaped twice": double, "spread": strings.Join(strings.Split(secret, ""), " "),
 		"dashes": strings.Join(strings.Split(secret, ""), "-"), "backwards": string(r), "other case": strings.ToLower(secret),
 		"hex spread": strings.Join(strings.Split(hex.EncodeToString([]byte(secret)), ""), ":"), "zero width": strings.Join(strings.Split(secret, ""), "\u200b"),
 	} {
