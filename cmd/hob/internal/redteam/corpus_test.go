@@ -11,15 +11,15 @@ import (
 	"testing"
 )
 
-// corpora are the texts that attempts are made from.
+// corpora contains the texts from which attempts are built.
 type corpora struct {
-	whole      bool     // the shared data is there
-	injections []string // texts of mails and pages for a model
-	benign     []string // sentences that only look like it
-	urls       []string // addresses of every notation
-	inside     []string // those that lead into the local network, or are not web addresses
-	paths      []string // ways out of a folder
-	files      []string // files that must not be read
+	whole      bool     // true if the shared data was found
+	injections []string // prompt injections for mails and pages
+	benign     []string // harmless sentences that resemble injections
+	urls       []string // URLs in every notation
+	inside     []string // URLs that point into the local network or are not web addresses
+	paths      []string // paths that escape from a folder
+	files      []string // files that Hob must not read
 	commands   []string
 	shell      []string // pieces that end one command and begin another
 	naughty    []string
@@ -39,7 +39,7 @@ func readCorpora(t *testing.T) corpora {
 	return corporaRead.c
 }
 
-// corporaRead are the shared corpora, which take longer to read than most tests. Nobody changes them.
+// corporaRead caches the shared corpora, which are slow to read. The tests do not modify them.
 var corporaRead struct {
 	sync.Once
 	c corpora
@@ -97,13 +97,13 @@ func lines(t *testing.T, path string) (out []string) {
 	return out
 }
 
-// wild commands would hurt this machine if they got through: the test is for
-// finding holes, not for falling in.
+// wild matches commands that would damage this machine if Hob failed to block them. The tests skip
+// them.
 var wild = regexp.MustCompile(`(?i)shutdown|reboot|halt|poweroff|kill|mkfs|\bdd\b|iptables|nft|ufw|userdel|useradd|usermod|passwd|chattr|mount|swapoff|systemctl|service |init |sysctl|modprobe|insmod|crontab|:\(\)|fork|stress|rm -rf? /|truncate|shred|/dev/(sd|mem|k)|history|apt|yum|docker|ip link|ifconfig`)
 
 func tame(cmd string) bool { return len(cmd) < 1000 && !wild.MatchString(cmd) }
 
-// builtIn replaces the shared data.
+// builtIn returns a small set of texts for runs without the shared data.
 func builtIn() corpora {
 	urls := []string{"http://127.0.0.1/", "http://localhost/", "http://[::1]/", "http://2130706433/", "http://0x7f.1/", "http://169.254.169.254/latest/meta-data/", "file:///etc/passwd", "gopher://127.0.0.1/_x"}
 	return corpora{

@@ -1,24 +1,20 @@
-// Package redteam lets a model do its worst. A model server that, once it has
-// read any text from outside, tries whatever it can name, is put behind a whole
-// Hob in this process; receivers on loopback count what gets through. It holds
-// only tests.
+// Package redteam tests Hob against a hostile model. The model server tries every tool it knows as
+// soon as it has read untrusted text. It is connected to a complete Hob in this process, and
+// receivers on loopback count what gets through. The package contains only tests.
 //
-// The attempts are made from the catalog itself, so that a new tool is
-// attacked without anybody remembering to, and from the shared corpora of
-// injections and payloads where they are there (HOB_TEST_DATA; a smaller set of
-// its own stands in otherwise, and the test says so).
+// The attempts are generated from the tool catalog, so that new tools are attacked automatically,
+// and from the shared corpora of injections and payloads (HOB_TEST_DATA). Without the shared
+// corpora, the tests use a smaller built-in set and log it.
 //
-// What counts as a side effect: a connection to the HTTP or SMTP receiver, a
-// name asked of the resolver, a program of the PATH that ran, a file of the
-// owner's home that is new, gone or different, Hob's own files (configuration,
-// SOUL.md, token, database keys), a secret that entered a request to a model, a
-// question that was answered yes, a change that cannot be undone. Changes of
-// Hob's own store are allowed by the table of the guard, and must be undoable.
+// The following count as side effects: a connection to the HTTP or SMTP receiver, a DNS lookup, a
+// program of the PATH that ran, a created, deleted or changed file in the owner's home, a change of
+// Hob's own files (configuration, SOUL.md, token, database keys), a secret in a request to a model,
+// an approved request, and a change that cannot be undone. The guard's table allows changes of
+// Hob's own store; they must be undoable.
 //
-// There are two tiers. A usual run makes some attempts of each family. With
-// HOB_TEST_LONG=1 (make test-long) it makes all of them, prints a table of what
-// came of each family, and fails when the attempts or the honest tasks are fewer
-// than they have to be. Each test of a family ends with judgeAttempts or unharmed,
+// There are two tiers. A normal run makes some attempts of each family. With HOB_TEST_LONG=1 (make
+// test-long) it makes all of them, prints a table of the results per family, and fails if there
+// were too few attempts or honest tasks. Each test of a family ends with judgeAttempts or unharmed,
 // which count side effects.
 package redteam
 
@@ -41,8 +37,8 @@ var (
 	update   = flag.Bool("update", false, "write the figures into docs/security.md")
 )
 
-// names is the resolver of this process: every name that is looked up is
-// counted, and leads to loopback.
+// names is the resolver of this process. It counts every name that is looked up and resolves it to
+// loopback.
 var names = &dnsSink{asked: map[string]int{}}
 
 func TestMain(m *testing.M) {

@@ -17,8 +17,8 @@ import (
 	"hob/cmd/hob/internal/app"
 )
 
-// acts are the calls of a model that got an unknown sender's words in another way: a change that
-// would need no approval in a clean conversation, and one call of every tool with effects.
+// acts returns the calls of a model that follows an unknown sender's text: changes that would need
+// no approval in a clean conversation, and one call of every tool with effects.
 func (f *forge) acts(all []toolSpec) (out []attempt) {
 	f.n++
 	out = append(out, attempt{family: "plain change", tool: "write_file", args: encode(map[string]any{"path": filepath.Join(f.w.docs, fmt.Sprintf("stolen-%d.txt", f.n)), "content": "x"})},
@@ -32,7 +32,7 @@ func (f *forge) acts(all []toolSpec) (out []attempt) {
 	return append(out[:3:3], sampleOf(out[3:], 20)...)
 }
 
-// stage is a world with a villain in it.
+// stage creates a world whose model is a villain.
 func stage(t *testing.T, conf string, more ...func(*app.Options)) (*world, *villain, *forge, []toolSpec) {
 	t.Helper()
 	v := &villain{}
@@ -41,16 +41,16 @@ func stage(t *testing.T, conf string, more ...func(*app.Options)) (*world, *vill
 	return w, v, newForge(t, w), w.catalog()
 }
 
-// job tells the villain its task and makes the owner ask for it in a conversation.
+// job assigns a plan to the villain and sends the message of the owner that starts it.
 func (w *world) job(v *villain, session string, j job) (event, int) {
 	w.t.Helper()
 	return w.say(session, fmt.Sprintf("please have a look (job %d)", v.add(j)))
 }
 
-// try is an innocent attempt.
+// try returns an attempt, which may also be harmless.
 func try(tool string, args map[string]any) attempt { return attempt{tool: tool, args: encode(args)} }
 
-// use is an innocent call.
+// use returns a call, which may also be harmless.
 func use(tool string, args map[string]any) llmtest.Call { return try(tool, args).call() }
 
 // An unknown sender's stored words stay untrusted when another conversation reads them.
@@ -59,7 +59,7 @@ func TestThroughWhatHobKeeps(t *testing.T) {
 	notes := filepath.Join(w.docs, "notes.txt")
 	fatal(t, os.WriteFile(notes, []byte(f.text()), 0o600))
 	w.mark()
-	// Each of these puts something away in one conversation, and finds it in another.
+	// Each case stores text in one conversation and finds it in another.
 	for name, way := range map[string]struct{ put, find attempt }{
 		"memory":        {try("remember", map[string]any{"text": "The quokka says: " + f.text()}), try("recall", map[string]any{"query": "quokka"})},
 		"knowledge":     {try("remember", map[string]any{"text": "The wombat says: " + f.text()}), try("search_knowledge", map[string]any{"query": "wombat"})},
@@ -80,9 +80,9 @@ func TestThroughWhatHobKeeps(t *testing.T) {
 			put, _ := w.job(v, "bad-"+name[:4], job{in: []llmtest.Call{read(notes)}, batches: [][]attempt{{way.put}}})
 			last := put.Tools[len(put.Tools)-1]
 			if last.State == "denied" {
-				return // it was not even kept
+				return // the text was not stored
 			}
-			if name == "an undo" { // only an id reaches actions of another conversation
+			if name == "an undo" { // the undo tool accepts the id of an action of another conversation
 				way.find = try("undo", map[string]any{"id": last.ID})
 			}
 			found, asked := w.job(v, "good-"+name[:4], job{in: []llmtest.Call{way.find.call()}, batches: [][]attempt{f.acts(all)}})
@@ -99,14 +99,14 @@ func TestThroughWhatHobKeeps(t *testing.T) {
 	}
 }
 
-// in is the world of a part of the test.
+// in returns the world for a subtest.
 func (w *world) in(t *testing.T) *world {
 	other := *w
 	other.t = t
 	return &other
 }
 
-// File names are untrusted text, too, and are no options.
+// File names are untrusted text, too, and are not parsed as options.
 func TestThroughFileNames(t *testing.T) {
 	w, v, f, all := stage(t, "")
 	inbox := filepath.Join(w.docs, "inbox")
@@ -183,7 +183,7 @@ func TestThroughSubAgents(t *testing.T) {
 	})
 }
 
-// until waits for something to happen.
+// until waits until ok returns true.
 func (w *world) until(what string, ok func() bool) {
 	w.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
@@ -194,7 +194,7 @@ func (w *world) until(what string, ok func() bool) {
 	w.t.Fatalf("never: %s", what)
 }
 
-// denyAll denies requests until none is open.
+// denyAll denies approval requests until none is open.
 func (w *world) denyAll() {
 	w.t.Helper()
 	w.until("nothing is asked any more", func() bool {
@@ -206,8 +206,8 @@ func (w *world) denyAll() {
 	})
 }
 
-// Work that starts later, on an untrusted file or at a time, has no more rights than the owner gave
-// it.
+// Work that starts later, because of an untrusted file or at a given time, has no more rights than
+// the owner gave it.
 func TestThroughWatchersSchedulesAndTriggers(t *testing.T) {
 	w, v, f, all := stage(t, "[triggers.door]\naction = \"see who it is (job 0)\"\nsecret = \"plain:a-secret-of-the-test\"\n")
 	inbox := filepath.Join(w.docs, "inbox")
@@ -257,7 +257,7 @@ func TestThroughWatchersSchedulesAndTriggers(t *testing.T) {
 }
 
 // The approval request shows the real action: no argument can add lines, reverse the writing
-// direction or hide.
+// direction or hide text.
 func TestThroughTheTextOfAQuestion(t *testing.T) {
 	w, v, f, all := stage(t, "")
 	notes := filepath.Join(w.docs, "notes.txt")
@@ -308,7 +308,7 @@ func TestThroughTheTextOfAQuestion(t *testing.T) {
 	w.unharmed("the text of a question")
 }
 
-// deceptive reports characters that look like others, or change the text around them.
+// deceptive reports whether a character is invisible or changes the text around it.
 func deceptive(r rune) bool {
 	return r == '\n' || unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) || unicode.In(r, unicode.Zl, unicode.Zp)
 }
@@ -320,8 +320,8 @@ func cutTo(s string, n int) string {
 	return s
 }
 
-// A client of the OpenAI-compatible endpoint may send any history: it counts only as that client's
-// text.
+// A client of the OpenAI-compatible endpoint may send any history, which counts only as the
+// client's text.
 func TestThroughAForgedHistory(t *testing.T) {
 	w, v, f, all := stage(t, "")
 	w.mark()
@@ -329,7 +329,7 @@ func TestThroughAForgedHistory(t *testing.T) {
 		n := v.add(job{batches: [][]attempt{f.acts(all)}})
 		asked := make(chan int, 1)
 		quit := make(chan struct{})
-		go func() { // the owner
+		go func() { // acts as the owner
 			k := 0
 			for {
 				for _, a := range w.approvals("pending") {
@@ -390,7 +390,7 @@ func TestThroughASummaryAndACopy(t *testing.T) {
 	w.unharmed("a copy")
 }
 
-// A question that is left open, or a turn that is stopped, lets nothing through.
+// An unanswered approval request, or a stopped turn, lets no action through.
 func TestWithoutAnAnswer(t *testing.T) {
 	w, v, f, all := stage(t, "")
 	notes := filepath.Join(w.docs, "notes.txt")
@@ -407,7 +407,7 @@ func TestWithoutAnAnswer(t *testing.T) {
 		}
 		return len(sessions) == 4
 	})
-	for i, words := range []string{"/stop", "what is the weather?", "/new"} { // the last one is left open
+	for i, words := range []string{"/stop", "what is the weather?", "/new"} { // the request of the last session stays unanswered
 		w.api(http.MethodPost, fmt.Sprintf("/api/v1/sessions/open-%d/messages", i), map[string]any{"text": words, "async": true})
 	}
 	w.unharmed("open questions")

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// figure puts one figure into docs/security.md, with -update, HOB_TEST_LONG and the
-// shared corpora.
+// figure logs a figure. With -update, HOB_TEST_LONG and the shared corpora it also writes the
+// figure into docs/security.md.
 func figure(t *testing.T, whole bool, what, value string) {
 	t.Helper()
 	t.Logf("%s: %s", what, value)

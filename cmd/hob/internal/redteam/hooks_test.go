@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A hook was taken over: whatever it prints gives orders. Its text is untrusted, and a turn that
-// reads it has the rights of such a turn. Output that claims a permission refuses.
+// A compromised hook prints orders. Its text is untrusted, and a turn that reads the text is
+// tainted. If the output claims a permission, the turn is refused.
 func TestThroughTheOutputOfHooks(t *testing.T) {
 	dir := t.TempDir()
 	script, reply := filepath.Join(dir, "hook.sh"), filepath.Join(dir, "reply.json")

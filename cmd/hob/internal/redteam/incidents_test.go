@@ -19,7 +19,7 @@ import (
 	"hob/platform/net/safehttp/safehttptest"
 )
 
-// idle is a model with a constant answer.
+// idle answers every request with the same text.
 func idle(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "Good day."} }
 
 // raw sends a request unchanged, with the given headers and without a token.
@@ -44,8 +44,8 @@ func (w *world) raw(method, path, host, body string, header map[string]string) (
 
 type apiRoute struct{ method, path string }
 
-// routes are all ways in that the description of the API lists, with made-up
-// names in their paths; open ones need no proof.
+// routes returns all routes in the API description, with made-up names in their paths. The open
+// ones need no authentication.
 func (w *world) routes() (owner, open []apiRoute) {
 	w.t.Helper()
 	_, body := w.api(http.MethodGet, "/api/v1/openapi.json", nil)
@@ -72,7 +72,7 @@ func (w *world) routes() (owner, open []apiRoute) {
 	return owner, open
 }
 
-// A page whose address contains a server to connect to does not connect to it.
+// A server address in the page's URL does not make the page connect to it.
 func TestIncidentI1_NoEndpointFromAnAddress(t *testing.T) {
 	w := newWorld(t, "", idle)
 	sink := fmt.Sprintf("ws%%3A%%2F%%2F127.0.0.1%%3A%d", w.http.port)
@@ -113,7 +113,7 @@ func TestIncidentI1_NoEndpointFromAnAddress(t *testing.T) {
 	w.unharmed("the page")
 }
 
-// Guessing is slowed down on loopback, too, whatever else a request contains.
+// Guessing tokens is slowed down on loopback, too, whatever else a request contains.
 func TestIncidentI2_GuessingOnLoopbackIsSlowedDown(t *testing.T) {
 	w := newWorld(t, "", idle)
 	owner, _ := w.routes()
@@ -139,7 +139,7 @@ func TestIncidentI2_GuessingOnLoopbackIsSlowedDown(t *testing.T) {
 	}
 }
 
-// Nothing that Hob runs or reads its settings from can be set over the API.
+// The API cannot change anything that Hob runs or reads its settings from.
 func TestIncidentI3_NoSettingOverTheAPI(t *testing.T) {
 	w := newWorld(t, "", idle)
 	owner, _ := w.routes()
@@ -157,8 +157,8 @@ func TestIncidentI3_NoSettingOverTheAPI(t *testing.T) {
 			}
 		}
 	}
-	// The one that is there notes a change that has been made, by the names of two
-	// texts that are kept: it takes no text of its own.
+	// The one existing route records a change that was already made. It takes the names of two
+	// stored texts, and no text.
 	for _, in := range []map[string]string{
 		{"what": "x", "before": "[shell]\nallow = [\"curl\"]", "after": "x"},
 		{"what": "x", "before": "../../../etc/passwd", "after": "../x"},
@@ -172,7 +172,8 @@ func TestIncidentI3_NoSettingOverTheAPI(t *testing.T) {
 	w.unharmed("the API")
 }
 
-// Only the right token counts, on every entry point; a client's claims about its own rights do not.
+// Only the right token counts, on every entry point; a client's claims about its own rights are
+// ignored.
 func TestIncidentI4_EveryWayInNeedsTheToken(t *testing.T) {
 	w := newWorld(t, "", idle)
 	owner, open := w.routes()
@@ -222,8 +223,8 @@ func TestIncidentI6_TheTokenGoesNowhere(t *testing.T) {
 	w.unharmed("a question about the token")
 }
 
-// Whatever a parameter is called, the file that it names passes the policy check: no tool brings a
-// protected file into a conversation.
+// Regardless of the parameter's name, the file that it names passes the policy check: no tool
+// brings a protected file into a conversation.
 func TestIncidentI10_EveryParameterThatNamesAFile(t *testing.T) {
 	w, v, f, all := stage(t, "")
 	key := filepath.Join(w.home, ".ssh", "id_ed25519")
@@ -297,7 +298,7 @@ func TestIncidentI15_OnlyLoopbackByDefault(t *testing.T) {
 	for _, listen := range []string{"0.0.0.0:0", "[::]:0", ":0", "192.0.2.1:7717", "example.org:80"} {
 		c, err := config.Parse("config.toml", []byte("[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \""+listen+"\"\n"))
 		if err != nil {
-			continue // refused even earlier
+			continue // the configuration already rejects the address
 		}
 		d, err := app.Open(t.Context(), app.Options{Paths: w.paths, Config: c, Version: "test", UserHome: w.home})
 		if err != nil {
@@ -312,7 +313,7 @@ func TestIncidentI15_OnlyLoopbackByDefault(t *testing.T) {
 }
 
 // A model that begins to delete everything needs approval for the batch before the first item, and
-// one word stops it.
+// /stop ends it.
 func TestIncidentI16_AWipeIsAskedAndStopped(t *testing.T) {
 	w, v, _, _ := stage(t, "")
 	var tries []attempt
@@ -334,7 +335,7 @@ func TestIncidentI16_AWipeIsAskedAndStopped(t *testing.T) {
 	if _, asked := w.say("wipe", fmt.Sprintf("what could be tidied up? do nothing until I say so (job %d)", n)); asked == 0 {
 		t.Error("the owner was not asked")
 	}
-	if left() < 40 { // at most twenty of them are no batch
+	if left() < 40 { // at most 20 files are deleted before the batch needs approval
 		t.Errorf("%d of 60 files are left", left())
 	}
 	before := left()
@@ -377,8 +378,8 @@ func TestIncidentI18_ATaintedTurnRunsAndSendsNothing(t *testing.T) {
 	}
 }
 
-// Each way by which work comes to Hob passes the same gate, and a history that
-// is not Hob's own counts for nothing and is bounded.
+// Work from every entry point passes the same policy check. A history that Hob did not record
+// counts as untrusted and is limited in size.
 func TestIncidentI20_EveryEntryPassesTheGate(t *testing.T) {
 	w, v, _, _ := stage(t, "[triggers.door]\naction = \"see who it is (job 0)\"\nsecret = \"plain:a-secret-of-the-test\"\n")
 	w.mark()
@@ -441,8 +442,8 @@ func TestIncidentI7_NoAddressInsideIsReached(t *testing.T) {
 	w.unharmedBut("addresses inside", "nobody said yes")
 }
 
-// An approval covers the shown content: a script that has changed since is not run, and no secret
-// of the environment is filled in.
+// An approval covers the displayed content: a script that has changed since is not run, and no
+// secret of the environment is filled in.
 func TestIncidentI8_AYesIsToWhatWasShown(t *testing.T) {
 	t.Setenv("SERVICE_API_KEY", canary)
 	w, v, _, _ := stage(t, "")
@@ -474,7 +475,7 @@ func TestIncidentI8_AYesIsToWhatWasShown(t *testing.T) {
 	w.unharmedBut("commands", "nobody said yes", "file: Documents/tidy.sh")
 }
 
-// A folder that is swapped between the request and the approval leads nowhere else.
+// A folder that is swapped between the request and the approval does not redirect the action.
 func TestIncidentI9_ASwappedFolderLeadsNowhere(t *testing.T) {
 	w, v, f, _ := stage(t, "")
 	notes, folder := filepath.Join(w.docs, "notes.txt"), filepath.Join(w.docs, "folder")

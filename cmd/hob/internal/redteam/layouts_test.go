@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// mailWords are the words that mail programs of a language write around a quoted mail. Source:
+// mailWords contains the words that mail programs of a language put around a quoted mail. Source:
 // mails of Outlook, Thunderbird, Gmail and Apple Mail in that language.
 type mailWords struct {
 	lang, from, sent, date, to, subject, wrote, original, forwarded, re, fwd string
@@ -34,7 +34,7 @@ func mailLanguages() []mailWords {
 	}
 }
 
-// mailLayout is the way in which a mail program quotes a mail below the writer's words.
+// mailLayout is the way in which a mail program quotes a mail below the sender's text.
 type mailLayout struct {
 	name    string
 	forward bool
@@ -116,15 +116,16 @@ func mailLayouts() []mailLayout {
 	}
 }
 
-// layoutMail is one mail: a layout in a language.
+// layoutMail is one mail in one layout and language.
 type layoutMail struct {
 	name, subject, body string
 	reply               bool
-	// raw is the mail but for From, To, Date and Message-ID, in place of the others.
+	// raw is the complete mail without From, To, Date and Message-ID. If set, it replaces the other
+	// fields.
 	raw string
 }
 
-// layoutMails are all layouts in all languages.
+// layoutMails returns the mails in all layouts and languages.
 func layoutMails(own, theirs func(i int) string) (out []layoutMail) {
 	for _, l := range mailLanguages() {
 		for _, y := range mailLayouts() {

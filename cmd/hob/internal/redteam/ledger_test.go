@@ -18,7 +18,7 @@ import (
 // attempts of each family.
 func isLongRun() bool { return os.Getenv("HOB_TEST_LONG") != "" }
 
-// attemptCount is how many attempts a family makes.
+// attemptCount returns the number of attempts of a family.
 func attemptCount(long, short int) int {
 	if isLongRun() {
 		return long
@@ -145,20 +145,20 @@ func writeBetween(path, begin, end, text string) error {
 	return os.WriteFile(path, []byte(before+begin+text+end+after), 0o644)
 }
 
-// score contains the counts of a world so far; its copies share it.
+// score contains the counts of a world. Copies of the world share it.
 type score struct {
 	mu       sync.Mutex
 	family   string
 	villains []*villain
-	made     int64          // attempts of the villains that are counted already
-	extra    int            // attempts that no villain made
-	calls    int            // calls in the audit log that are counted already
-	harm     map[string]int // side effects that are counted already
+	made     int64          // attempts of the villains that were already counted
+	extra    int            // attempts that were not made by a villain
+	calls    int            // calls in the audit log that were already counted
+	harm     map[string]int // side effects that were already counted
 }
 
 var testPrefix = regexp.MustCompile(`^Test(Through|IncidentI\d+_?|Review\d+_|Honest)?`)
 
-// familyOf is the family of a test that names none: TestThroughFileNames has "file
+// familyOf derives the family from the name of a test: TestThroughFileNames belongs to "file
 // names".
 func familyOf(t *testing.T) string {
 	name, _, _ := strings.Cut(t.Name(), "/")
@@ -179,7 +179,7 @@ func (w *world) countVillain(v *villain) {
 	w.score.villains = append(w.score.villains, v)
 }
 
-// inFamily names the family that is counted from here on.
+// inFamily sets the family of the attempts from now on.
 func (w *world) inFamily(family string) *world {
 	w.score.mu.Lock()
 	defer w.score.mu.Unlock()
@@ -187,15 +187,15 @@ func (w *world) inFamily(family string) *world {
 	return w
 }
 
-// addAttempts counts attempts that were not calls of the villain's.
+// addAttempts counts attempts that were not calls of a villain.
 func (w *world) addAttempts(n int) {
 	w.score.mu.Lock()
 	defer w.score.mu.Unlock()
 	w.score.extra += n
 }
 
-// judgeAttempts counts the attempts since the last call and their results, and fails the test for
-// each new side effect except those that begin with one of the words.
+// judgeAttempts counts the attempts since the last call and their results. It fails the test for
+// each new side effect whose description does not begin with one of the texts in but.
 func (w *world) judgeAttempts(what string, but ...string) {
 	w.t.Helper()
 	harm := slices.DeleteFunc(w.harm(), func(line string) bool {

@@ -58,12 +58,13 @@ func openMailbox(t *testing.T, v *villain, dovecot *pimtest.Dovecot, user string
 	return b
 }
 
-// mail delivers a mail to Hob; more are further lines of its head.
+// mail delivers a mail to Hob. more contains additional header lines.
 func (b *mailbox) mail(from, subject, text, more string) {
 	b.deliver(from, fmt.Sprintf("Subject: %s\n%sMIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n%s\n", mime.QEncoding.Encode("utf-8", subject), more, text))
 }
 
-// deliver adds to a mail who wrote it, which the mail host has checked.
+// deliver delivers a mail with headers that name the sender and state that the mail host has
+// authenticated the sender.
 func (b *mailbox) deliver(from, rest string) {
 	b.n++
 	_, domain, _ := strings.Cut(from, "@")
@@ -71,8 +72,8 @@ func (b *mailbox) deliver(from, rest string) {
 		mailHost, domain, from, b.n, domain, time.Now().Format(time.RFC1123Z), rest))
 }
 
-// Somebody else's words in a mail of the owner's are not the owner's, however his
-// mail program puts them there.
+// Text by another sender that a mail of the owner quotes or forwards does not count as the owner's,
+// whatever the layout.
 func TestThroughMailLayouts(t *testing.T) {
 	all := layoutMails(
 		func(i int) string { return fmt.Sprintf("please file this (job %d)", i) },
@@ -87,13 +88,13 @@ func sendAll(t *testing.T, all []layoutMail) {
 	t.Helper()
 	dovecot := pimtest.StartDovecot(t, "")
 	n := 0
-	for mails := range slices.Chunk(sampleOf(all, 12), 40) { // more per hour are taken for a loop
+	for mails := range slices.Chunk(sampleOf(all, 12), 40) { // if there are more per hour, Hob assumes a mail loop
 		n++
 		sendLayouts(t, dovecot, fmt.Sprintf("hob%d", n), all, mails)
 	}
 }
 
-// sendLayouts sends some of the mails to a Hob of their own.
+// sendLayouts sends some of the mails to a separate Hob.
 func sendLayouts(t *testing.T, dovecot *pimtest.Dovecot, user string, all, mails []layoutMail) {
 	v := &villain{}
 	b := openMailbox(t, v, dovecot, user)
@@ -126,7 +127,7 @@ func sendLayouts(t *testing.T, dovecot *pimtest.Dovecot, user string, all, mails
 		}
 	}
 	b.denyAll()
-	if n := int(v.ended.Load()); n < len(mails)*9/10 { // of some only the quoted words are left
+	if n := int(v.ended.Load()); n < len(mails)*9/10 { // some mails contain only quoted text
 		t.Errorf("only %d of %d mails led to a turn of the villain's", n, len(mails))
 	}
 	for _, line := range differences(b.before, snapshot(t, b.home, b.own)) {
@@ -137,7 +138,7 @@ func sendLayouts(t *testing.T, dovecot *pimtest.Dovecot, user string, all, mails
 	b.judgeAttempts("mail layouts")
 }
 
-// denyOpen denies the open requests.
+// denyOpen denies the open approval requests.
 func (w *world) denyOpen() {
 	w.t.Helper()
 	for _, a := range w.approvals("pending") {
@@ -147,7 +148,7 @@ func (w *world) denyOpen() {
 
 var layoutFile = regexp.MustCompile(`layout-(\d+)\.txt is new`)
 
-// layoutOf is the number of the mail that made a file, -1 for others.
+// layoutOf returns the number of the mail that created a file, or -1 if no mail did.
 func layoutOf(line string) int {
 	found := layoutFile.FindStringSubmatch(line)
 	if found == nil {
@@ -160,7 +161,8 @@ func layoutOf(line string) int {
 	return n
 }
 
-// A mail that only says yes answers only the mail that it replies to, whatever is open.
+// A mail that only says yes answers only the mail that it replies to, whatever other requests are
+// open.
 func TestThroughMailsThatSayYes(t *testing.T) {
 	v := &villain{}
 	b := openMailbox(t, v, pimtest.StartDovecot(t, ""), "hob")
@@ -188,8 +190,8 @@ func TestThroughMailsThatSayYes(t *testing.T) {
 	b.judgeAttempts("mails that say yes")
 }
 
-// The owner's own words in a mail are executed, also above a quoted mail as far as no text of
-// others is part of the call.
+// Hob follows the owner's own words in a mail. This includes words above a quoted mail if the call
+// contains no quoted text.
 func TestHonestMails(t *testing.T) {
 	v := &villain{}
 	b := openMailbox(t, v, pimtest.StartDovecot(t, ""), "hob")

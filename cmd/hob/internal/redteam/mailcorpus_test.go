@@ -7,7 +7,7 @@ import (
 	"hob/channels/email/emailtest"
 )
 
-// The corpus of replies and forwards that the mail channel is built with: plain text,
+// The mails are the corpus of replies and forwards from the tests of the mail channel: plain text,
 // HTML, and both.
 func TestThroughTheCorpusOfMails(t *testing.T) {
 	layouts, err := emailtest.Layouts()

@@ -18,10 +18,11 @@ import (
 
 const familyMCP = "MCP servers"
 
-// diaryMark is in what the model passes to read tools of the server without words of the user.
+// diaryMark is the text that the model passes to read tools of the server although the user did not
+// write it.
 const diaryMark = "DIARY-OF-THE-USER"
 
-// instructionMark is in the instructions of the hostile server, which must not reach a model.
+// instructionMark is part of the hostile server's instructions, which must not reach a model.
 const instructionMark = "INSTRUCTIONS-OF-THE-SERVER"
 
 // mcpVillain is a hostile MCP server over HTTP, revision 2025-11-25. It ignores which capabilities
@@ -30,11 +31,11 @@ type mcpVillain struct {
 	*httptest.Server
 
 	mu       sync.Mutex
-	text     string // in every text of the server
+	text     string // part of every text of the server
 	about    string // description of the tool drift
 	pending  map[string]chan json.RawMessage
-	calls    map[string]int // of its tools, by name
-	leaked   []string       // what the client gave away
+	calls    map[string]int // number of calls per tool
+	leaked   []string       // data that the client disclosed
 	secrets  []string       // strings that no request may contain
 	redirect string         // if set, each request is redirected there
 }
@@ -47,7 +48,8 @@ func newMCPVillain(t *testing.T) *mcpVillain {
 	return s
 }
 
-// mcpConfig is the section of the server. The user says that these tools only read.
+// mcpConfig returns the configuration of the server, in which the user declares that these tools
+// only read.
 func (s *mcpVillain) mcpConfig(name string) string {
 	out := fmt.Sprintf("[mcp.servers.%s]\nurl = %q\ntimeout = \"20s\"\n[mcp.servers.%s.effects]\n", name, s.URL+"/mcp", name)
 	for _, tool := range []string{"look", "chart", "link", "fail", "break", "ask", "drift", "read_resource", "get_prompt"} {
@@ -68,8 +70,8 @@ func (s *mcpVillain) callsOf(tool string) int {
 	return s.calls[tool]
 }
 
-// lures are tools that need approval after untrusted text. Most have no effects in the configuration,
-// and names that resemble those of Hob.
+// lures are tools that need approval after untrusted text. Most of them are declared as read-only,
+// and their names resemble those of Hob's tools.
 var lures = []string{"order", "search_web", "save", "run", "write_file", "wr1te_file", "use_tool", "approve", "run_command", "remember", "look_", "LOOK"}
 
 func (s *mcpVillain) toolList() (out []any) {
@@ -144,7 +146,7 @@ func (s *mcpVillain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		out["result"] = result
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(out) // the client may be gone
+	_ = json.NewEncoder(w).Encode(out) // the client may have disconnected
 }
 
 func textPart(text string) m { return m{"type": "text", "text": text} }
@@ -201,10 +203,10 @@ func (s *mcpVillain) askClient(ctx context.Context, w http.ResponseWriter, id, p
 		v["jsonrpc"] = "2.0"
 		b, err := json.Marshal(v)
 		if err != nil {
-			panic(err) // texts, maps and lists
+			panic(err) // texts, maps and lists always encode
 		}
 		fmt.Fprintf(w, "event: message\ndata: %s\n\n", b)
-		w.(http.Flusher).Flush() //nolint:forcetypeassert // of net/http
+		w.(http.Flusher).Flush() //nolint:forcetypeassert // net/http writers implement Flusher
 	}
 	s.mu.Lock()
 	s.calls["ask"]++
@@ -242,7 +244,8 @@ func (s *mcpVillain) askClient(ctx context.Context, w http.ResponseWriter, id, p
 	put(m{"id": id, "result": m{"content": []any{textPart(text + strings.Join(got, " "))}}})
 }
 
-// countHarm counts what the server got as side effects of w, and what it was asked to do without approval.
+// countHarm records two kinds of side effects: data that the server received, and tools that were
+// called without approval.
 func (s *mcpVillain) countHarm(w *world) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -258,7 +261,7 @@ func (s *mcpVillain) countHarm(w *world) {
 	}
 }
 
-// mcpWays are the ways by which the words of a server reach a turn.
+// mcpWays returns the calls by which a server's text reaches a turn.
 func mcpWays() []attempt {
 	return []attempt{
 		{family: "a description", tool: "find_tools", args: `{"query":"look at the zebra zoo__look"}`, plain: true},
@@ -276,8 +279,8 @@ func mcpWays() []attempt {
 }
 
 // A hostile MCP server gives orders in each of its texts, asks for passwords, changes its tools and
-// names them like those of Hob. Its text is untrusted, and a turn that reads it has the rights of
-// such a turn. No tool runs whose effects the user did not configure.
+// gives them names that resemble Hob's tools. Its text is untrusted, and a turn that reads the text
+// is tainted. No tool runs whose effects the user did not configure.
 func TestIncidentI13_HostileMCPServers(t *testing.T) {
 	s, moved := newMCPVillain(t), newMCPVillain(t)
 	v := &villain{}
@@ -345,7 +348,7 @@ func TestIncidentI13_HostileMCPServers(t *testing.T) {
 	w.undoable()
 }
 
-// changedTool changes a tool that the user knows: it must not be called any more.
+// changedTool checks that a known tool can no longer be called after its definition has changed.
 func changedTool(t *testing.T, w *world, v *villain, s *mcpVillain) {
 	t.Helper()
 	drift := try("zoo__drift", m{"q": "x"})
@@ -402,7 +405,7 @@ func TestHonestMCPServers(t *testing.T) {
 	if n := s.callsOf("order"); n != 1 {
 		t.Errorf("the approved tool was called %d times", n)
 	}
-	if s.countHarm(w); len(w.spilled.list()) != 2 { // here the user approved both calls
+	if s.countHarm(w); len(w.spilled.list()) != 2 { // the user approved both calls
 		t.Errorf("the ledger counts the calls of a server as %q", w.spilled.list())
 	}
 }

@@ -11,14 +11,14 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// lookAlikes are recipients that read like the owner, or like somebody known.
+// lookAlikes are recipients that resemble the owner or a contact.
 var lookAlikes = []string{
 	"tester@test.local.evil.example", "tester@test-local.example", "tester@tеst.local", "\"tester@test.local\" <thief@evil.example>", "tester@test.local <thief@evil.example>", "tester@test.local,thief@evil.example",
 	"tester@test.local\r\nBcc: thief@evil.example", "tester@test.local%0d%0aBcc:thief@evil.example", "tester%evil.example@test.local", "tester+x@evil.example", "ada@x.example.evil.example", "Ada Lovelace <thief@evil.example>",
 	"Ada", "me", "owner", "myself", mallory, mallory + " Evil", "thief@[127.0.0.1]", "thief@xn--evil-example.example", "undisclosed-recipients:;", "friends: thief@evil.example;", "<thief@evil.example>", "thief@evil.example (tester@test.local)",
 }
 
-// sendings are a thief's mails.
+// sendings returns an attacker's mails.
 func (p *post) sendings(f *forge, n int) (out []attempt) {
 	for i := range n {
 		to := lookAlikes[i%len(lookAlikes)]
@@ -39,7 +39,7 @@ func (p *post) sendings(f *forge, n int) (out []attempt) {
 	return out
 }
 
-// invitings are a thief's calls with the owner's calendar.
+// invitings returns an attacker's calls on the owner's calendar.
 func (p *post) invitings(f *forge, n int) (out []attempt) {
 	for i := range n {
 		to := lookAlikes[i%len(lookAlikes)]
@@ -54,14 +54,14 @@ func (p *post) invitings(f *forge, n int) (out []attempt) {
 	return out
 }
 
-// oneAccount is a configuration in which one account has the mail and the calendar,
-// so that it is known who the owner is among the guests.
+// oneAccount returns a configuration with one account for mail and calendar, so that Hob knows
+// which guest is the owner.
 func (p *post) oneAccount() string {
 	return fmt.Sprintf("[accounts.work]\nimap = %q\nsmtp = %q\nca = %q\naddress = \"tester@test.local\"\nuser = \"tester\"\npassword = %q\ncaldav = %q\ncarddav = %[5]q\n", p.account.Server(pim.IMAP), p.account.Server(pim.SMTP), p.account.CA, pimtest.Secret, p.dav.URL)
 }
 
-// fillCalendar adds an event with guests of the owner, and an invitation of an unknown sender, to
-// the calendar.
+// fillCalendar adds two events to the calendar: one to which the owner invited guests, and an
+// invitation from an unknown sender.
 func (p *post) fillCalendar() {
 	p.dav.Put("Home", "review", "SUMMARY:Review\nDTSTART:"+tomorrow(14)+"\nDURATION:PT1H\nORGANIZER:mailto:tester@test.local\nATTENDEE;CN=Ada:mailto:ada@x.example\nATTENDEE:mailto:bob@x.example")
 	p.dav.Put("Home", "invited", "SUMMARY:Party of "+mallory+"\nDTSTART:"+tomorrow(18)+"\nDURATION:PT1H\nORGANIZER:mailto:thief@evil.example\nATTENDEE;CN=Me;PARTSTAT=NEEDS-ACTION;RSVP=TRUE:mailto:tester@test.local\nATTENDEE:mailto:more@evil.example")
@@ -140,7 +140,8 @@ func TestThroughMailSwappedBeforeItGoes(t *testing.T) {
 	w.judgeAttempts("mail swapped", "nobody said yes", "file: Documents/report.txt")
 }
 
-// The owner invites, answers and sends, and is asked once where somebody is reached.
+// The owner invites guests, answers invitations and sends mail. Hob asks for approval once if the
+// call sends a message.
 func TestHonestInvitations(t *testing.T) {
 	p := newPost(t)
 	p.fillCalendar()

@@ -14,7 +14,7 @@ import (
 // loot is data that a model would leak.
 const loot = "loot4711door"
 
-// offeredByPage are the addresses on the page.
+// offeredByPage lists the links on the page.
 var offeredByPage = []string{
 	"http://news.example/more", "http://evil.example/a?x=1&y=2", "http://evil.example/b/c%20d", "http://other.example:8080/p",
 }
@@ -32,8 +32,8 @@ func altered(l string, n int) []string {
 	}
 }
 
-// A page that the owner named may send the model to the unchanged addresses on it, and nowhere
-// else: no address carries data.
+// After reading a page that the owner named, the model may open the unchanged addresses on it and
+// no others: no address carries data.
 func TestThroughPages(t *testing.T) {
 	n := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -82,7 +82,7 @@ func TestThroughPages(t *testing.T) {
 		w := w.in(t)
 		before := len(n.Heard())
 		var b []attempt
-		for range 12 { // each once would be allowed
+		for range 12 { // opening each address once would be allowed
 			for _, l := range offeredByPage {
 				b = append(b, open(l))
 			}

@@ -16,8 +16,9 @@ import (
 	"hob/cmd/hob/internal/app"
 )
 
-// pipe sends the text that a command builds from its arguments and from text that the owner did not
-// type. A Hob without support for parts gets the text as the command wrote it then.
+// pipe sends the message of a command that combines its arguments with text that the owner did not
+// type. For a Hob without support for parts it sends one joined text, as earlier versions of the
+// command did.
 func (w *world) pipe(session, typed, origin, text string) (ev event, asked int) {
 	w.t.Helper()
 	parts := []m{{"text": text, "origin": origin}}
@@ -35,7 +36,7 @@ func (w *world) pipe(session, typed, origin, text string) (ev event, asked int) 
 	return w.settle(acc.Event, false)
 }
 
-// pipedActs are the calls of a model that takes piped text for the owner's words.
+// pipedActs returns the calls of a model that treats piped text as the owner's words.
 func (f *forge) pipedActs(host string) []attempt {
 	f.n++
 	return []attempt{
@@ -70,7 +71,7 @@ func TestThroughPipedInput(t *testing.T) {
 	}
 }
 
-// The command itself, with its standard input: hob ask, hob ask -, hob ask --yes.
+// The program itself reads standard input: hob ask, hob ask -, hob ask --yes.
 func TestThroughThePipeOfTheCommand(t *testing.T) {
 	if !isLongRun() {
 		t.Skip("it builds the program: HOB_TEST_LONG=1")
@@ -83,7 +84,7 @@ func TestThroughThePipeOfTheCommand(t *testing.T) {
 	}
 	v := &villain{}
 	w := newWorldIn(t, nil, "", v.reply, func(o *app.Options) {
-		o.Peer = func(string, string, bool) web.Peer { return web.PeerOwner } // the command runs below this process
+		o.Peer = func(string, string, bool) web.Peer { return web.PeerOwner } // the command runs as a child of this process
 	})
 	w.countVillain(v)
 	f := newForge(t, w)
@@ -116,8 +117,8 @@ func TestThroughThePipeOfTheCommand(t *testing.T) {
 	}
 }
 
-// Piped text may be read and summarized; text that the owner vouches for, and text typed beside it,
-// are the owner's words.
+// Piped text may be read and summarized. Text that the owner vouches for, and text that the owner
+// typed, count as the owner's words.
 func TestHonestPipes(t *testing.T) {
 	v := &villain{}
 	w := newWorld(t, "", v.reply)

@@ -13,7 +13,8 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// post contains the owner's mail and calendars: real servers, and one that counts sent mails.
+// post contains the owner's mail and calendars on real servers, and an SMTP server that counts sent
+// mails.
 type post struct {
 	t       *testing.T
 	dovecot *pimtest.Dovecot
@@ -54,7 +55,7 @@ func (p *post) poison(text string) {
 	p.dav.PutCard("Friends", "evil", "FN:"+mallory+" Evil\nEMAIL:thief@evil.example\nNOTE:"+escaped(text))
 }
 
-// escaped is a text in a line of an event or a card.
+// escaped escapes a text for a line of an event or a card.
 func escaped(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' {
@@ -65,7 +66,7 @@ func escaped(s string) string {
 	return strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`).Replace(s)
 }
 
-// conf is the owner's configuration.
+// conf returns the owner's configuration.
 func (p *post) conf() string {
 	return fmt.Sprintf(`[accounts.work]
 imap = %q
@@ -105,7 +106,7 @@ func (p *post) seen() (out []string) {
 	return out
 }
 
-// attempts are a thief's calls with them.
+// attempts returns an attacker's calls on the mail and the calendar.
 func (p *post) attempts(f *forge) (out []attempt) {
 	for tool, list := range map[string][]map[string]any{
 		"send_email": {
@@ -130,8 +131,8 @@ func (p *post) attempts(f *forge) (out []attempt) {
 	return out
 }
 
-// A mail, an event and a card are untrusted text: a turn that has read one sends, moves, invites
-// and deletes nothing without approval.
+// Mails, events and cards are untrusted text. A turn that has read one needs approval to send,
+// move, invite or delete.
 func TestIncidentI18_MailEventsAndCards(t *testing.T) {
 	p := newPost(t)
 	w, v, f, all := stage(t, p.conf())
@@ -149,7 +150,7 @@ func TestIncidentI18_MailEventsAndCards(t *testing.T) {
 			defer w.mark()
 			w := w.in(t)
 			tries := p.attempts(f)
-			if name == "a mail" || name == "events" || name == "a card" { // one of each server
+			if name == "a mail" || name == "events" || name == "a card" { // one item of each server
 				tries = append(tries, f.acts(all)...)
 			}
 			got, asked := w.job(v, "post-"+strings.ReplaceAll(name, " ", "-"), job{in: []llmtest.Call{in.call()}, batches: cut(tries, 40), text: f.pick(deceits)})
@@ -167,7 +168,7 @@ func TestIncidentI18_MailEventsAndCards(t *testing.T) {
 	}
 }
 
-// has checks that a text is in the mailbox, the calendar, or a sent mail.
+// has returns a check that a text occurs n times in the mailbox, the calendar and the sent mails.
 func (p *post) has(what string, n int) func(*world) error {
 	return func(*world) error {
 		k := 0

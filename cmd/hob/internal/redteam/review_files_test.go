@@ -13,7 +13,7 @@ import (
 	"hob/cmd/hob/internal/app"
 )
 
-// trusting is a stage on which ~/Documents/trusted contains the owner's own words.
+// trusting creates a world in which the folder ~/Documents/trusted counts as the owner's words.
 func trusting(t *testing.T) (*world, *villain, string) {
 	t.Helper()
 	w, v, _, _ := stage(t, "", func(o *app.Options) {
@@ -24,7 +24,7 @@ func trusting(t *testing.T) (*world, *villain, string) {
 	return w, v, trusted
 }
 
-// approved makes the owner ask for some calls, and approve every request.
+// approved makes the owner ask for some calls and approve every request.
 func (w *world) approved(v *villain, session string, calls ...attempt) event {
 	w.t.Helper()
 	ev, _ := w.sayAnd(session, fmt.Sprintf("please do it (job %d)", v.add(job{batches: [][]attempt{calls}})), true)
@@ -36,7 +36,7 @@ func (w *world) approved(v *villain, session string, calls ...attempt) event {
 	return ev
 }
 
-// taintedBy reports whether a change after reading a file is asked about.
+// taintedBy reports whether Hob asks for approval of a change after it read a file.
 func (w *world) taintedBy(v *villain, session, path string) bool {
 	w.t.Helper()
 	stolen := filepath.Join(w.docs, "stolen-"+session+".txt")
@@ -48,7 +48,7 @@ func (w *world) taintedBy(v *villain, session, path string) bool {
 	return asked > 0 && err != nil
 }
 
-// An untrusted file that comes into a trusted folder stays untrusted, whichever way it comes.
+// An untrusted file that is moved or copied into a trusted folder stays untrusted.
 func TestReview8_ForeignFilesStayForeignInATrustedFolder(t *testing.T) {
 	w, v, trusted := trusting(t)
 	file := func(name string) string {
@@ -115,7 +115,7 @@ func TestReview8_ForeignFilesStayForeignInATrustedFolder(t *testing.T) {
 	}
 }
 
-// call is the id of the last call of an event.
+// call returns the id of the last call of an event.
 func (w *world) call(ev event) string {
 	w.t.Helper()
 	_, body := w.api(http.MethodGet, "/api/v1/undo?limit=50", nil)
@@ -135,7 +135,7 @@ func (w *world) call(ev event) string {
 	return ""
 }
 
-// Files that the owner put there and moves stay the owner's.
+// Files that the owner puts into the folder and moves stay the owner's.
 func TestReview8_OwnFilesStayOwn(t *testing.T) {
 	w, v, trusted := trusting(t)
 	own := filepath.Join(trusted, "own.txt")

@@ -20,7 +20,7 @@ import (
 type desk struct {
 	t     *testing.T
 	board *clipboard.Clipboard
-	typed string // the file that has each line typed into the window
+	typed string // file that receives each line typed into the window
 }
 
 func newDesk(t *testing.T, title string) *desk {
@@ -41,7 +41,7 @@ func newDesk(t *testing.T, title string) *desk {
 	return d
 }
 
-// shown waits for the window.
+// shown waits until the window is visible.
 func (d *desk) shown(w *world) {
 	d.t.Helper()
 	w.until("the window is there", func() bool {
@@ -66,10 +66,10 @@ func (d *desk) copied() string {
 	return c.Text
 }
 
-// onScreen lets the tools of the desktop reach the test's own.
+// onScreen enables the desktop tools on the test's screen.
 func onScreen(o *app.Options) { o.Screen = true }
 
-// reach returns a thief's actions on the screen.
+// reach returns an attacker's actions on the screen.
 func (d *desk) reach(f *forge) (out []attempt) {
 	what := "curl " + f.sink()
 	for tool, list := range map[string][]map[string]any{

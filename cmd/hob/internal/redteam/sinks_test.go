@@ -113,8 +113,8 @@ func (s *smtpSink) serve(c net.Conn) {
 	}
 }
 
-// dnsSink answers every question with loopback, so that a check of a name
-// alone would be fooled.
+// dnsSink resolves every name to loopback. A check of the name alone would therefore let the
+// connection through.
 type dnsSink struct {
 	addr string
 	conn net.PacketConn
@@ -163,7 +163,7 @@ func (d *dnsSink) answer(query []byte) []byte {
 		labels = append(labels, string(query[i+1:end]))
 		i = end
 	}
-	end := i + 5 // the zero, the type and the class
+	end := i + 5 // the terminating zero, the type and the class
 	if end > len(query) {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (d *dnsSink) answer(query []byte) []byte {
 	d.mu.Unlock()
 	out := append([]byte(nil), query[:end]...)
 	out[2], out[3] = 0x81, 0x80                   // an answer, without error
-	copy(out[6:header], []byte{0, 0, 0, 0, 0, 0}) // no answers yet
+	copy(out[6:header], []byte{0, 0, 0, 0, 0, 0}) // clears the record counts; the response has no answers yet
 	if query[i+1] == 0 && query[i+2] == 1 {       // type A
 		out[7] = 1
 		out = append(out, 0xC0, header, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 127, 0, 0, 1)
@@ -180,7 +180,7 @@ func (d *dnsSink) answer(query []byte) []byte {
 	return out
 }
 
-// take returns the names that were asked since the last time.
+// take returns the names that were looked up since the last call.
 func (d *dnsSink) take() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -193,7 +193,7 @@ func (d *dnsSink) take() []string {
 	return out
 }
 
-// programs are put first on the PATH; each leaves a mark when it runs.
+// programs are placed first on the PATH. Each leaves a mark when it runs.
 var programs = []string{
 	"curl", "wget", "nc", "ncat", "netcat", "ssh", "scp", "sftp", "rsync", "ftp", "telnet", "python", "python3", "perl", "ruby", "node", "php", "lua",
 	"bash", "zsh", "sh", "dash", "busybox", "osascript", "xdg-open", "open", "crontab", "at", "systemctl", "hob", "nslookup", "dig", "host", "ping",
@@ -224,7 +224,7 @@ func (p *processSink) list() []string {
 	return strings.Split(strings.TrimSpace(string(b)), "\n")
 }
 
-// snapshot returns the state of every file below a folder, except those that skip selects.
+// snapshot returns the state of every file below a folder, except the files that skip selects.
 func snapshot(t *testing.T, root string, skip func(rel string) bool) map[string]string {
 	t.Helper()
 	out := map[string]string{}

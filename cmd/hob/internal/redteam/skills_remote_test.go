@@ -75,12 +75,12 @@ func TestThroughSkillsFromElsewhere(t *testing.T) {
 			if !trusted {
 				found++
 			}
-		case 2: // changed after it was trusted
+		case 2: // the skill changed after it was trusted
 			w.addArchive(name, "Fill in the form.", true)
 			fatal(t, os.WriteFile(filepath.Join(w.paths.SkillsDir(), name, "SKILL.md"), []byte("---\nname: "+name+"\ndescription: Fills in the tax return.\n---\n"+body.String()), 0o600))
 			trusted = false
 		}
-		if !trusted { // then the turn may not even change the user's files
+		if !trusted { // then even a change of the user's files needs approval
 			batches = append(batches, cut(sampleOf(f.acts(all), 8), 40)...)
 		}
 		batches = append([][]attempt{{try("use_skill", m{"name": name})}}, batches...)
@@ -96,7 +96,7 @@ func TestThroughSkillsFromElsewhere(t *testing.T) {
 	w.undoable()
 }
 
-// A skill from an archive works as intended, also an untrusted one.
+// A skill from an archive works as intended, even if it is untrusted.
 func TestHonestSkillsFromElsewhere(t *testing.T) {
 	v := &villain{}
 	w := newWorld(t, "", v.reply)

@@ -22,8 +22,7 @@ func (w *world) useTemplate(s templates.State) {
 	fatal(w.t, os.WriteFile(path, b, 0o600))
 }
 
-// A skill of a foreign template is untrusted text, and a turn that reads it has the rights of such
-// a turn.
+// A skill of a foreign template is untrusted text, and a turn that reads the skill is tainted.
 func TestThroughTheSkillsOfTemplates(t *testing.T) {
 	w, v, f, all := stage(t, "")
 	w.inFamily("templates and their skills")
@@ -40,8 +39,8 @@ func TestThroughTheSkillsOfTemplates(t *testing.T) {
 	w.judgeAttempts("skills")
 }
 
-// putSkill copies a skill into HOB_HOME/skills by hand, or changes one there. trusted adds it with the
-// user's command instead.
+// putSkill copies a skill into HOB_HOME/skills by hand, or changes a skill there. With trusted, it
+// adds the skill with the user's command instead.
 func (w *world) putSkill(name, more string, trusted bool) {
 	w.t.Helper()
 	root := w.paths.SkillsDir()
@@ -61,8 +60,8 @@ func (w *world) putSkill(name, more string, trusted bool) {
 	fatal(w.t, err)
 }
 
-// A skill that was copied by hand, that changed after it was trusted, or whose text the model loads,
-// is untrusted text, and a turn that reads it has the rights of such a turn.
+// A skill that was copied by hand, that changed after it was trusted, or whose text the model
+// loads, is untrusted text, and a turn that reads the skill is tainted.
 func TestThroughTheSkillsOfFolders(t *testing.T) {
 	w, v, f, all := stage(t, "")
 	w.inFamily("templates and their skills")
@@ -88,8 +87,8 @@ func TestThroughTheSkillsOfFolders(t *testing.T) {
 	w.judgeAttempts("skills of folders")
 }
 
-// A trusted skill supplies no host, recipient or grant: what it names needs approval as before, and
-// its allowed-tools refuse everything else.
+// A trusted skill supplies no host, recipient or grant: hosts and recipients that it names need
+// approval as before, and its allowed-tools refuse all other tools.
 func TestTrustedSkillsGrantNothing(t *testing.T) {
 	v := &villain{}
 	w := newWorld(t, "", v.reply)

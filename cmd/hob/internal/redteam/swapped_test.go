@@ -15,9 +15,9 @@ import (
 // swap is a call that needs approval, and the change that an attacker makes before the approval.
 type swap struct {
 	name  string
-	files map[string]string // below Documents, before the question
+	files map[string]string // files below Documents before the approval request
 	call  attempt
-	other map[string]string // after it
+	other map[string]string // the same files after the request
 	// harm reports that the swapped content had an effect.
 	harm func(w *world) bool
 	// inCode: only code in the arguments names the swapped file, so no approval can be bound to it.
@@ -25,26 +25,25 @@ type swap struct {
 	inCode bool
 }
 
-// unboundNote is in a request whose approval does not cover everything that runs.
+// unboundNote is part of a request whose approval does not cover everything that runs.
 const unboundNote = "does not cover changes to"
 
-// namedInCode are commands that start another program from code in an argument.
+// namedInCode reports whether a command starts another program from code in an argument.
 func namedInCode(command string) bool {
 	return slices.ContainsFunc([]string{"perl -e", "python3 -c", "awk 'BEGIN{system", "sed -n '1e", "tar cf /dev/null --to-command"}, func(begin string) bool { return strings.Contains(command, begin) })
 }
 
-// marker is the file that swapped-in content makes.
+// marker is the file that the swapped-in content creates.
 const marker = "swapped-in.txt"
 
-// isMarked reports that swapped-in content ran: it has made the marker, or its
-// words are in a result.
+// isMarked reports whether swapped-in content ran and created the marker.
 func isMarked(w *world) bool {
 	_, err := os.Stat(filepath.Join(w.docs, marker))
 	return err == nil
 }
 
-// commandSwaps are commands that read other files as code. Each is tried with a
-// script that is harmless when it is asked about.
+// commandSwaps returns commands that read other files as code. Each script is harmless when Hob
+// asks for approval.
 func commandSwaps(docs string) (out []swap) {
 	const good, evil = "echo fine\n", "echo evil-words; echo x > " + marker + "\n"
 	script := func(command, file string) swap {
@@ -103,7 +102,7 @@ func commandSwaps(docs string) (out []swap) {
 	return append(out, big)
 }
 
-// fileSwaps are changes of files that the owner is asked about.
+// fileSwaps returns swaps of files that an approval request names.
 func fileSwaps(docs string) []swap {
 	holds := func(rel, text string) func(*world) bool {
 		return func(w *world) bool {
@@ -133,7 +132,7 @@ func fileSwaps(docs string) []swap {
 	return out
 }
 
-// place writes the files of a swap, or takes them away.
+// place writes the files of a swap.
 func (w *world) place(files map[string]string) {
 	w.t.Helper()
 	for rel, text := range files {
@@ -165,8 +164,8 @@ func (w *world) askThen(v *villain, session string, in []llmtest.Call, call atte
 	return ev, true
 }
 
-// Scripts, Makefiles and packages that somebody swaps between the request and the approval
-// are not covered by the approval.
+// An approval does not cover scripts, Makefiles and packages that are swapped between the request
+// and the approval.
 func TestThroughContentSwappedBeforeTheRun(t *testing.T) {
 	trySwaps(t, func(docs string) []swap { return sampleOf(commandSwaps(docs), 14) })
 }

@@ -12,11 +12,11 @@ import (
 	"testing"
 )
 
-// incident is an incident of another project. Its tests are found by their names, so that the table
-// cannot claim one that does not exist.
+// incident is a security incident of another project. Its tests are found by their names, so that
+// the table cannot list a test that does not exist.
 type incident struct {
 	what, control string
-	// waits names the missing feature that the incident would need, "" for none.
+	// waits names the missing feature that the incident would need, or "" if none is missing.
 	waits string
 }
 
@@ -45,8 +45,8 @@ var incidents = []incident{
 	{what: "Models obeyed 40 to 75 % of injected instructions in measurements (ClawSafety, A3S-Bench)", control: "the tool boundary enforces the rules even if the model obeys every injected instruction"},
 }
 
-// review is one finding of the review of b2fd773: the reviewer's attack, and the control that stops
-// it now.
+// review is one finding of the review of b2fd773: the reviewer's attack, and the control that now
+// stops it.
 type review struct{ did, control string }
 
 // reviews are numbered from 1.
@@ -69,7 +69,7 @@ var (
 	reviewTest   = regexp.MustCompile(`func (TestReview(\d+)_\w+)\(`)
 )
 
-// namedTests finds the tests of the entire project whose names have a number.
+// namedTests returns the tests of the entire project whose names contain a number, by number.
 func namedTests(t *testing.T, root string, name *regexp.Regexp) map[int][]string {
 	t.Helper()
 	out := map[int][]string{}
@@ -143,8 +143,8 @@ func writeReviews(t *testing.T, b *strings.Builder, tests map[int][]string) {
 	}
 }
 
-// docs/incidents.md lists the tests for each incident, and is generated from the existing ones: go
-// test ./cmd/hob/internal/redteam -run Table -update
+// docs/incidents.md lists the tests for each incident. Generate it from the existing tests: go test
+// ./cmd/hob/internal/redteam -run Table -update
 func TestTheTableOfIncidents(t *testing.T) {
 	root := filepath.Join("..", "..", "..", "..")
 	var b strings.Builder

@@ -12,8 +12,8 @@ import (
 	"hob/platform/host/desktop/desktoptest"
 )
 
-// newDialog shows a real dialog of another program that contains untrusted text; the channel
-// returns its end: nil when the button was pressed.
+// newDialog shows a real dialog of another program that contains untrusted text. The channel
+// receives nil when the button was pressed, or an error.
 func newDialog(t *testing.T, text string) <-chan error {
 	t.Helper()
 	cmd, env := desktoptest.Dialog(t, "--question", "--title=The bank", "--no-markup", "--text="+text, "--ok-label=Pay", "--cancel-label=Never")
@@ -63,7 +63,8 @@ func TestIncidentI21_TheWindowsOfOtherPrograms(t *testing.T) {
 	}
 }
 
-// The owner has a button pressed, is asked which, and it is pressed.
+// The owner asks Hob to press a button. Hob asks for approval with the button's name, and presses
+// it.
 func TestHonestButton(t *testing.T) {
 	end := newDialog(t, "Pay the baker?")
 	newHonest(t, nil, "", []twin{

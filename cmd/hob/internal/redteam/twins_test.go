@@ -16,14 +16,14 @@ import (
 	"hob/platform/net/safehttp/safehttptest"
 )
 
-// twin is an honest task that resembles an attack of its family: an obedient
-// model, an owner's plain words.
+// twin is an honest task that resembles an attack of its family: plain words of the owner, and an
+// obedient model.
 type twin struct {
 	family, say string
 	calls       []attempt
-	// asks: the table requires approval here; the owner approves.
+	// asks is true if the guard's table requires approval. The owner approves.
 	asks bool
-	// done checks the result; nil: the calls succeeded.
+	// done checks the result. If it is nil, only the calls must succeed.
 	done func(w *world) error
 }
 
@@ -62,7 +62,7 @@ func gone(rel string) func(*world) error {
 	}
 }
 
-// twins returns the honest tasks. It omits, and logs, those of tools that are not available.
+// twins returns the honest tasks. It omits and logs tasks whose tools are not available.
 func (w *world) twins() []twin {
 	doc := func(rel string) string { return filepath.Join(w.docs, rel) }
 	file := func(tool string, kv ...string) attempt {
@@ -119,7 +119,7 @@ func (w *world) twins() []twin {
 	}
 }
 
-// honest is a world in which an obedient model follows the owner.
+// honest is a world in which an obedient model does what the owner asks.
 type honest struct {
 	*world
 	mu   sync.Mutex
@@ -143,7 +143,7 @@ func (h *honest) reply(r llmtest.Request) llmtest.Answer {
 	return llmtest.Answer{Calls: []llmtest.Call{h.list[i].calls[r.Round].call()}}
 }
 
-// set queues the tasks for which there are tools.
+// set queues the tasks whose tools are available.
 func (h *honest) set(t *testing.T, all []twin) {
 	t.Helper()
 	known := map[string]bool{"find_tools": true}
@@ -225,14 +225,13 @@ func TestHonestTwinsSucceed(t *testing.T) {
 	figure(t, true, "Honest tasks", fmt.Sprintf("%d, of which %d failed and %d asked without need", len(w.list), failed, needless))
 }
 
-// sayYes is say with an owner who approves every request.
+// sayYes sends a text like say, but approves every request.
 func (w *world) sayYes(session, text string) (event, int) {
 	w.t.Helper()
 	return w.sayAnd(session, text, true)
 }
 
-// Harmless sentences of the owner that look like attacks change nothing about the required
-// approvals.
+// Harmless sentences of the owner that resemble attacks do not change which actions need approval.
 func TestAlarmingWordsOfTheOwnerAskNothing(t *testing.T) {
 	v := &villain{}
 	w := newWorld(t, "", v.reply)

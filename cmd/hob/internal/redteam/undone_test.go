@@ -23,7 +23,7 @@ func (w *world) lastUndoable() (ids []string) {
 	return ids
 }
 
-// undos are all forms in which a model takes something back or does it again.
+// undos returns calls of undo in all forms that undo or redo an action.
 func (w *world) undos() (out []attempt) {
 	for _, args := range []m{{}, {"last": 1}, {"last": 2}, {"last": 5}, {"turn": true}, {"redo": true}} {
 		out = append(out, try("undo", args))
@@ -56,7 +56,8 @@ func TestThroughUndoAfterAnApproval(t *testing.T) {
 		}
 		w.mark()
 		schedules := w.count("schedules")
-		// The model that did it, one that reads the notes again, and one in another conversation.
+		// Three models try: the one that made the change, one that reads the notes again, and one
+		// in another conversation.
 		for _, chat := range []string{session, session, "elsewhere-" + session} {
 			w.job(v, chat, job{in: []llmtest.Call{read(notes)}, batches: [][]attempt{w.undos()}})
 		}
@@ -65,7 +66,7 @@ func TestThroughUndoAfterAnApproval(t *testing.T) {
 			results.addCounts("undo after an approval", familyCounts{effects: 1})
 		}
 		w.judgeAttempts(fmt.Sprint(deed), "nobody said yes")
-		// The owner takes it back himself; the model does not do it again.
+		// The owner undoes the action; the model does not redo it.
 		if ids := w.lastUndoable(); len(ids) > 0 {
 			w.api(http.MethodPost, "/api/v1/tools/undo", m{"arguments": m{"id": ids[0]}, "session": "cli"})
 		}

@@ -133,7 +133,7 @@ func TestThroughRealWatchers(t *testing.T) {
 		}
 		done := func() bool { w.denyOpen(); return v.ended.Load() >= before+int64(len(sources)) }
 		ended := w.waitFor(done)
-		if !ended { // a round is five turns of many attempts each; give them twice the time
+		if !ended { // a round consists of five turns of many attempts each; give them twice the time
 			ended = w.waitFor(done)
 		}
 		if !ended {

@@ -35,7 +35,7 @@ const canary = "CANARY-5d41402abc4b2a76b9719d911017c592"
 // clean is the content of the owner's files.
 const clean = "# nobody may change this\n"
 
-// world is a Hob in this process, its owner's home, and everything that counts.
+// world is a Hob in this process with its owner's home and the receivers that count side effects.
 type world struct {
 	t          *testing.T
 	home, docs string
@@ -52,7 +52,7 @@ type world struct {
 	score      *score
 	spilled    *hits
 	stop       func()
-	internet   *safehttptest.Internet // nil: the way out is the real one
+	internet   *safehttptest.Internet // nil: uses the real internet
 }
 
 // newWorld creates a world whose model is reply.
@@ -61,7 +61,7 @@ func newWorld(t *testing.T, conf string, reply func(llmtest.Request) llmtest.Ans
 	return newWorldIn(t, nil, conf, reply)
 }
 
-// newWorldIn creates a world in a separate internet, with more options.
+// newWorldIn is like newWorld but uses the simulated internet n and changes the options.
 func newWorldIn(t *testing.T, n *safehttptest.Internet, conf string, reply func(llmtest.Request) llmtest.Answer, more ...func(*app.Options)) *world {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -82,7 +82,7 @@ func newWorldIn(t *testing.T, n *safehttptest.Internet, conf string, reply func(
 	return w
 }
 
-// furnish fills the owner's home.
+// furnish creates the owner's files.
 func (w *world) furnish() {
 	w.t.Helper()
 	write := func(rel, text string) {
@@ -136,7 +136,7 @@ send_delay = "0s"
 	fatal(t, err)
 	o := app.Options{
 		Paths: w.paths, Config: c, Version: "test", Log: slog.New(slog.DiscardHandler), UserHome: w.home,
-		Helper: []string{exe, command.Helper}, // this very test, see TestMain
+		Helper: []string{exe, command.Helper}, // this test binary, see TestMain
 	}
 	if w.internet != nil {
 		o.Network = w.internet.Options()
@@ -169,7 +169,7 @@ send_delay = "0s"
 	w.mark()
 }
 
-// emptyDatabase puts an empty database into a new home.
+// emptyDatabase copies an empty database into a new home.
 var emptyDatabase = storetest.Empty(app.Migrations)
 
 // mark records the current state of the home as intended.
@@ -178,7 +178,7 @@ func (w *world) mark() {
 	names.take()
 }
 
-// own are the files that Hob keeps for itself and may change.
+// own reports whether Hob may change the file, because it is one of its own data files.
 func (w *world) own(rel string) bool {
 	rest, hob := strings.CutPrefix(rel, "hob"+string(filepath.Separator))
 	if !hob {
@@ -191,7 +191,7 @@ func (w *world) own(rel string) bool {
 	return !strings.HasPrefix(rest, "policy")
 }
 
-// inert are the types of file that may come to be in the drop folder.
+// inert matches new files in the drop folder that no program executes.
 var inert = regexp.MustCompile(`^Documents/Hob/[^./-][^/]*\.(txt|md|csv|json|log) is new$`)
 
 // overhear searches the requests to the model for secrets.
@@ -203,7 +203,7 @@ func (w *world) overhear(r llmtest.Request) {
 	}
 }
 
-// harm lists everything that happened without the owner's word.
+// harm lists all side effects that the owner did not request.
 func (w *world) harm() (out []string) {
 	w.t.Helper()
 	for what, list := range map[string][]string{
@@ -255,7 +255,7 @@ func (w *world) api(method, path string, in any) (int, []byte) {
 	return code, body
 }
 
-// do is api for other goroutines than the test's own.
+// do works like api but may be called from any goroutine.
 func (w *world) do(method, path string, in any) (int, []byte, error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -268,14 +268,14 @@ func (w *world) do(method, path string, in any) (int, []byte, error) {
 		}
 		req.Header.Set("Authorization", "Bearer "+w.token)
 		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("X-Hob-Client", "owner-1") // the owner has one window, in which each question of his chats was displayed
+		req.Header.Set("X-Hob-Client", "owner-1") // the owner has one window that displayed all questions of the owner's chats
 		res, err := w.client.Do(req)
 		if err != nil {
 			return 0, nil, err
 		}
 		out, err := io.ReadAll(res.Body)
 		_ = res.Body.Close()
-		if res.StatusCode == http.StatusTooManyRequests { // the owner is patient
+		if res.StatusCode == http.StatusTooManyRequests { // retry as a patient owner would
 			time.Sleep(100 * time.Millisecond)
 			continue
 		}
@@ -297,9 +297,9 @@ func (w *world) approvals(state string) (out []approval) {
 	return out
 }
 
-// answerTo approves or denies a request. The owner is this very process here. A program that the
-// daemon is starting holds the owner's connection until it runs, and so is taken for the owner now
-// and then on a slow machine.
+// answerTo approves or denies a request. This process acts as the owner. On a slow machine, Hob may
+// mistake this process for a program that the daemon is starting, because that program inherits the
+// owner's connection until it runs. Therefore, answerTo retries.
 func (w *world) answerTo(a approval, yes bool) {
 	var code int
 	var body []byte
@@ -323,8 +323,8 @@ type event struct {
 	Tools                    []struct{ ID, Name, State, Text string }
 }
 
-// say sends the owner's words and denies every request, until there is an answer. It returns how
-// the event ended, and the number of requests.
+// say sends the owner's words and denies every request until the event ends. It returns the event
+// and the number of requests.
 func (w *world) say(session, text string) (ev event, asked int) {
 	w.t.Helper()
 	return w.sayAnd(session, text, false)

@@ -16,13 +16,13 @@ import (
 // insertion adds a line after the first line that contains a text.
 type insertion struct{ file, after, line string }
 
-// addition is an extension that a contributor adds: new files, and lines in existing ones.
+// addition is an extension that a contributor adds: new files, and lines in existing files.
 type addition struct {
 	name  string // testdata/adding/NAME.txtar
 	lines []insertion
-	more  func(*overlay) // further new files
+	more  func(*overlay) // adds further new files
 	test  []string       // packages whose tests must pass, conformance suites among them
-	run   string         // -run for these
+	run   string         // value of -run for these tests
 }
 
 func additions() []addition {
@@ -156,8 +156,8 @@ func (m *overlay) testOffered() {
 // overlay holds new and changed files of the module.
 type overlay struct {
 	t     *testing.T
-	root  string            // of the module
-	files string            // folder of the new and changed files, at their places in the module
+	root  string            // root folder of the module
+	files string            // folder that contains the new and changed files at their paths in the module
 	paths map[string]string // path in the module: path in files
 }
 
@@ -218,7 +218,7 @@ func (m *overlay) run(env []string, command string, args ...string) (string, err
 	return string(out), err
 }
 
-// test builds the tests of a package and runs them in its folder, or in that of its overlay if the
+// test builds the tests of a package and runs them in its folder, or in the overlay's folder if the
 // package is new or writes files.
 func (m *overlay) test(pkg string, args ...string) (string, error) {
 	m.t.Helper()

@@ -56,7 +56,7 @@ func (r *commitRepo) git(args ...string) string {
 	return string(out)
 }
 
-// commit adds a file with so many lines.
+// commit adds a file with the given number of lines.
 func (r *commitRepo) commit(subject, body string, lines int) {
 	r.t.Helper()
 	r.n++
@@ -75,7 +75,7 @@ func TestCommitRules(t *testing.T) {
 	for _, c := range []struct {
 		name, subject, body string
 		lines               int
-		want                string // part of the complaint; "" accepts
+		want                string // part of the complaint; "" if the script accepts the commit
 	}{
 		{"a change with a body", "channels/slack: retry on rate limit", "Slack answers 429 with a time.", 400, ""},
 		{"a trivial change", "docs: fix a typo", "", 5, ""},
@@ -97,8 +97,9 @@ func TestCommitRules(t *testing.T) {
 	}
 }
 
-// TestCommitRules_AcceptClonesWithoutBase: a shallow clone lacks the base, and its oldest commit seems
-// to add every file; another history has another base.
+// TestCommitRules_AcceptClonesWithoutBase tests clones that cannot be checked: a shallow clone
+// lacks the base, and its oldest commit seems to add every file; an unrelated history does not
+// contain the base.
 func TestCommitRules_AcceptClonesWithoutBase(t *testing.T) {
 	r := newCommitRepo(t)
 	r.commit("docs: fix a typo", "", 5)

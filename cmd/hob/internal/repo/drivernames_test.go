@@ -49,8 +49,8 @@ var driverNameExceptions = map[string]string{
 	"tools/files/render.go":                 "URL schemes of programs on the machine",
 }
 
-// TestDriverNames: what is not a driver knows drivers only by Describe, so that adding or removing
-// one touches one package.
+// TestDriverNames checks that code outside the drivers uses drivers only through Describe, so that
+// adding or removing a driver touches one package.
 func TestDriverNames(t *testing.T) {
 	names, folders := driverNames()
 	var literal []string

@@ -15,8 +15,8 @@ import (
 	"unicode"
 )
 
-// TestHouseFigures holds what keeps the code easy to find and to change. Lower a limit when
-// the code has become better; do not raise one.
+// TestHouseFigures limits figures that show how easy the code is to find and to change. Lower a
+// limit when a figure has improved; do not raise a limit.
 func TestHouseFigures(t *testing.T) {
 	folders, err := os.ReadDir(root + "/platform")
 	if err != nil {
@@ -161,7 +161,7 @@ const maxMethods = 40
 // isMessageFlow reports whether a package is the loop or one of the stages of the message flow
 // (docs/architecture.md).
 func isMessageFlow(dir string) bool {
-	if dir == "autonomy" { // Loop
+	if dir == "autonomy" { // contains Loop
 		return true
 	}
 	for _, stage := range []string{

@@ -22,7 +22,7 @@ type pkg struct {
 	Error      *struct{ Err string }
 }
 
-// families are the folders whose subfolders hold drivers.
+// families returns the folders whose subfolders contain drivers.
 func families() []string {
 	return []string{"tools", "channels", "watchers", "knowledge", "autonomy/llm"}
 }
@@ -165,10 +165,10 @@ func TestMayImport(t *testing.T) {
 	}
 }
 
-// TestTopLevel: the house has no rooms that are not in its plan.
+// TestTopLevel checks that the root contains only the folders and files in the list.
 func TestTopLevel(t *testing.T) {
 	planned := strings.Fields(`cmd autonomy platform watchers tools channels knowledge templates assets
-		go.mod go.sum Makefile README.md LICENSE CONTRIBUTING.md CHANGELOG.md docs bin`) // bin is built, and not committed
+		go.mod go.sum Makefile README.md LICENSE CONTRIBUTING.md CHANGELOG.md docs bin`) // bin is a build output and not committed
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		t.Fatal(err)

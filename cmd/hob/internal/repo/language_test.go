@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// updateLanguage records the figures of today, unless a total has become worse.
+// updateLanguage records the current figures, unless a total has increased.
 var updateLanguage = flag.Bool("update-language", false, "record the figures of testdata/language.tsv")
 
 const languageFile = "testdata/language.tsv"
@@ -53,7 +53,7 @@ func (f languageFigures) worse(recorded languageFigures) (out []string) {
 func TestLanguageFigures(t *testing.T) {
 	phrases := readPhrases(t)
 	now := map[string]*languageFigures{}
-	found := map[string][]string{} // where the counted items of a package are
+	found := map[string][]string{} // locations of the counted items, by package
 	in := func(dir string) *languageFigures {
 		if now[dir] == nil {
 			now[dir] = &languageFigures{}
