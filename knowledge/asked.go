@@ -1,7 +1,7 @@
 package knowledge
 
 import (
-	_ "embed" // the word lists
+	_ "embed" // embeds the word lists
 	"slices"
 	"strings"
 	"sync"
@@ -69,9 +69,9 @@ var loadQuestionWords = sync.OnceValue(func() questionWords {
 
 // term is one word of a search query.
 type term struct {
-	text   string // folded
+	text   string // folded word
 	stem   string
-	forms  []string // irregular ones
+	forms  []string // irregular forms
 	dense  bool     // the word is in a script without spaces between words
 	whole  bool     // a name with punctuation; its parts are separate terms, and only the index can match the complete name
 	weight float64  // inverse document frequency

@@ -14,7 +14,7 @@ import (
 // told is one block of testdata/corrections.txt.
 type told struct {
 	name         string
-	said         []string // with its mark, + or x
+	said         []string // messages with their marks, + or x
 	ask, has, no string
 }
 
@@ -62,8 +62,8 @@ func (x told) tell(t *testing.T, b *Base, st *store.Store) (retired int) {
 	return retired
 }
 
-// TestContradictions: a fact that is no longer valid is retired, kept as history and not returned
-// as an answer.
+// TestContradictions checks that a fact that is no longer valid is retired, kept as history, and
+// not returned as an answer.
 func TestContradictions(t *testing.T) {
 	list := readTold(t, "testdata/corrections.txt")
 	if len(list) < 50 {
@@ -96,7 +96,7 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
-// TestAgreements: an apparent contradiction retires nothing.
+// TestAgreements checks that statements that only seem to contradict each other retire nothing.
 func TestAgreements(t *testing.T) {
 	list := readTold(t, "testdata/agreements.txt")
 	if len(list) < 50 {

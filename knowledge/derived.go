@@ -87,7 +87,7 @@ type Entity struct {
 // "works at" "Initech".
 type Relation struct {
 	ID         string            `json:"id"`
-	From       string            `json:"from"` // ids
+	From       string            `json:"from"` // entity ids
 	Name       string            `json:"name"`
 	To         string            `json:"to"`
 	Fact       string            `json:"fact,omitempty"` // id of the fact that states the relation

@@ -203,8 +203,7 @@ func TestForgettingAFileBelowTheHome(t *testing.T) {
 	}
 }
 
-// An approval covers what was shown. It stays valid while the requesting turn continues, and covers
-// nothing else.
+// An approval covers the displayed plan only. It stays valid while the requesting turn continues.
 func TestTheYesIsForWhatWasShown(t *testing.T) {
 	h := newHouse(t)
 	events, calls := map[string][]string{"here": {"e1", "asks"}, "there": {"e5"}}, map[string][]string{"e1": {"c1"}, "asks": {"c2"}}

@@ -116,7 +116,7 @@ func (b *Base) addConversation(q store.Querier, f ForgetRequest, kind, name stri
 	return true, nil
 }
 
-// inRealm reports whether a turn or conversation exists and belongs to the realm as a whole.
+// inRealm reports whether a turn or conversation exists and all its rows belong to the realm.
 func (b *Base) inRealm(q store.Querier, realm, kind, name string) (bool, error) {
 	column := "source"
 	if kind == "session" {

@@ -190,7 +190,7 @@ type pendingErasure struct {
 }
 
 // advanceAll advances every open erasure until none of them can make progress. left reports whether
-// one of them must wait for turns to end.
+// an erasure must wait for turns to end.
 func (x *ErasureService) advanceAll(ctx context.Context, patient bool) (left bool, err error) {
 	x.working.Lock()
 	defer x.working.Unlock()

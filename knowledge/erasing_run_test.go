@@ -78,7 +78,7 @@ func TestATurnThatBeganMeanwhileIsWaitedFor(t *testing.T) {
 	swept := make(chan struct{})
 	var once sync.Once
 	late := &turns{}
-	late.seen = func(r *turns) { r.list = []string{"late"} } // it starts right after the check
+	late.seen = func(r *turns) { r.list = []string{"late"} } // the turn starts right after the check
 	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Running: late.running, Erasers: func() []knowledge.Eraser {
 		return []knowledge.Eraser{h.base.Eraser(), erase.Owned{Forgot: func() { once.Do(func() { close(swept) }) }}}
 	}})
@@ -96,7 +96,7 @@ func TestATurnThatBeganMeanwhileIsWaitedFor(t *testing.T) {
 	}
 }
 
-// Data read between the two sweeps must be rejected after the second one.
+// The erasure mark changes with each sweep, so that text read between two sweeps is rejected.
 func TestTheMarkMovesWithEachSweep(t *testing.T) {
 	h := newHouse(t)
 	running := &turns{list: []string{"other"}}
@@ -152,7 +152,7 @@ func TestAnErasureThatCannotBeFinishedSaysWhy(t *testing.T) {
 	}
 }
 
-// failing is an eraser that cannot remove one phrase.
+// failing is an eraser that fails for one phrase.
 type failing struct {
 	erase.Owned
 	err *error

@@ -21,9 +21,9 @@ const (
 type ErasureStatus struct {
 	ID       string `json:"id"`
 	State    string `json:"state"`
-	Rows     int    `json:"rows"`     // removed
+	Rows     int    `json:"rows"`     // number of removed rows
 	Scrubbed int    `json:"scrubbed"` // number of rows and files that were redacted
-	Files    int    `json:"files"`    // removed
+	Files    int    `json:"files"`    // number of removed files
 	Backups  int    `json:"backups"`  // number of older backups that were replaced by a new one
 	// Trouble is the error of the last attempt.
 	Trouble string    `json:"trouble,omitempty"`

@@ -13,7 +13,7 @@ import (
 	"hob/platform/store"
 )
 
-// house is a base with facts, whose files can be searched for bytes.
+// house is a base with facts. Its files can be searched for text.
 type house struct {
 	st   *store.Store
 	base *knowledge.Base
@@ -45,7 +45,7 @@ func newHouse(t *testing.T, texts ...string) house {
 	return h
 }
 
-// forget runs a request as the program does.
+// forget runs an erasure request in the same way as the program.
 func (h house) forget(t *testing.T, f knowledge.ForgetRequest) knowledge.ErasureStatus {
 	t.Helper()
 	g, err := h.base.PlanErasure(h.st.Reader(t.Context()), f)

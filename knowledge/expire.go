@@ -96,7 +96,7 @@ func (b *Base) replaceTx(tx *store.Tx, id string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	old, err := factByID(tx, id) // including its origins
+	old, err := factByID(tx, id) // reads the fact with its origins
 	if err != nil {
 		return err
 	}

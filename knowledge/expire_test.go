@@ -12,7 +12,7 @@ import (
 	"hob/platform/store"
 )
 
-// t0 is a Monday.
+// The test starts at t0, which is a Monday.
 func TestFactsHoldForATime(t *testing.T) {
 	b, st := open(t)
 	now := func(texts ...string) {

@@ -125,8 +125,7 @@ func (b *Base) addHistory(ctx context.Context, q store.Querier, r Request, a *An
 // chainTop is the number of hits whose replaced facts are added to the history.
 const chainTop = 3
 
-// supersededChain returns the facts that the best hits replaced and, transitively, the facts that
-// those replaced.
+// supersededChain returns the facts that the best hits replaced, directly or transitively.
 func (b *Base) supersededChain(q store.Querier, list []Hit) ([]Hit, error) {
 	var ids []any
 	for _, h := range list[:min(len(list), chainTop)] {

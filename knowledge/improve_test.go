@@ -79,7 +79,7 @@ func TestTheModelOrdersMoreThanAreAskedFor(t *testing.T) {
 	}
 }
 
-// A row found only by its meaning has no rank by words.
+// A row that was found only by its meaning has no rank by words.
 func TestMeaningLeadsToRowsWithoutAWord(t *testing.T) {
 	v := &near{}
 	b, st := filled(t, Options{Vectors: v})

@@ -111,7 +111,7 @@ func TestCorrection(t *testing.T) {
 	tests := []struct {
 		name, old, new string
 		from           provenance.Source
-		want           []string // facts that "" recalls, newest first
+		want           []string // facts that Recall returns for an empty query, newest first
 	}{
 		{"a date", "my sister's birthday is on 3 May", "my sister's birthday is on 4 May", "owner", []string{"my sister's birthday is on 4 May"}},
 		{"reversed order", "Kestrel-9981 is the wifi password of the cabin", "the cabin wifi password is now Heron-1234", "owner", []string{"the cabin wifi password is now Heron-1234"}},

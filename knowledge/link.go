@@ -100,7 +100,7 @@ type EntityChanged struct {
 	OldKind string   `json:"old_kind,omitempty"` // "" if the kind was not changed
 }
 
-// PairChange says that two people or things are the same, or are not.
+// PairChange states whether two people or things are the same.
 type PairChange struct {
 	First, Second string // names or ids; in a split, Second is a name of First
 	Realm         string

@@ -75,7 +75,7 @@ const maxReaders = 4
 func (r *row) countTerms(k *parsedQuestion, form float64, scratch []string) []string {
 	l := loadQuestionWords()
 	r.own = make([]float64, len(k.terms))
-	var lead uint64 // bits by term
+	var lead uint64 // bits of the terms among the first leadWords words
 	count := func(text string, times float64) {
 		scratch = appendTokens(scratch[:0], truncateText(text))
 		for at, w := range scratch {
@@ -115,7 +115,7 @@ func (r *row) countTerms(k *parsedQuestion, form float64, scratch []string) []st
 		}
 	}
 	r.question = endsWithQuestion(r.doc.Text)
-	if r.question && r.length <= shortQuestion { // it repeats the words of the request, and the next row has the answer
+	if r.question && r.length <= shortQuestion { // a short question repeats the words of the request, and the next row has the answer
 		r.lead = 0
 	}
 	return scratch
@@ -144,7 +144,8 @@ func truncateText(text string) string {
 // leadWords is the length of the beginning of a row in words. Long messages state their subject first.
 const leadWords = 60
 
-// shortQuestion is the number of content words up to which a question tells nothing itself.
+// shortQuestion is the maximum number of content words in a question that itself gives no
+// information.
 const shortQuestion = 6
 
 // endsWithQuestion reports whether a text ends with a question. It ignores a final remark in

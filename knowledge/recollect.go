@@ -3,7 +3,7 @@ package knowledge
 import (
 	"cmp"
 	"context"
-	_ "embed" // the word list
+	_ "embed" // embeds the word list
 	"fmt"
 	"math/bits"
 	"slices"
@@ -30,7 +30,7 @@ type RecollectRequest struct {
 	Rows, Edges int
 }
 
-// Recollection contains what helps with a message.
+// Recollection contains the rows and relations that help with a message.
 type Recollection struct {
 	Hits  []Hit
 	Edges []Edge
@@ -38,31 +38,31 @@ type Recollection struct {
 	Topics []string
 }
 
-const recollected = 20 // hits of each search to judge
+const recollected = 20 // hits of each search to evaluate
 
-// relevance is how much of a message a row must contain to be shown without a request: shares of
-// the weight of the content words.
+// relevance contains the minimum shares of a message's content words, by weight, that a row must
+// contain to be shown without a request.
 type relevance struct {
 	fact, row, outside float64
 	// unknown is the weight of a word that no row contains, relative to a word in one row. Such a
 	// word is a sign that the message is about something else.
 	unknown float64
-	// named has the bits of the words that name known people and organisations.
+	// named contains the bits of the words that name known people and organisations.
 	named uint64
 }
 
-// relevanceLimits returns the relevance that a row needs for messages about the user's own affairs
-// or about known people, and for all others. Questions about the world and instructions share words
-// with rows by chance.
+// relevanceLimits returns the relevance that a row needs: own for messages about the user's own
+// affairs or about known people, and other for all other messages. Instructions and general
+// questions share words with rows by chance.
 func relevanceLimits() (own, other relevance) {
 	return relevance{fact: 0.3, row: 0.45, outside: 0.5, unknown: 0.4}, relevance{fact: 0.55, row: 0.5, outside: 0.65, unknown: 0.7}
 }
 
-// never is more than any share.
+// never is a share that no row reaches.
 const never = 2
 
-// rareWord is the weight of a word that suffices alone, relative to a word in no row. In a memory
-// with fewer rows than fewestRows, words are weighed as if there were that many.
+// rareWord is the minimum weight at which a single matching word suffices, relative to a word that
+// no row contains. A memory with fewer rows than fewestRows is weighed as if it had fewestRows.
 const (
 	rareWord   = 0.5
 	fewestRows = 1000
@@ -70,8 +70,9 @@ const (
 
 // Recollect returns the rows of all kinds and the relations that help with a message, best first,
 // so that they can be shown without a request. It is stricter than Retrieve, because it is better
-// to show nothing than an unrelated row. An untrusted row taints the request that includes it, so
-// it needs two matching words, and an untrusted relation a word that asks for it. Do not call it in a transaction.
+// to show nothing than an unrelated row. An untrusted row taints the request that includes it.
+// Therefore, an untrusted row needs two matching words, and an untrusted relation needs a word that
+// asks for it. Do not call it in a transaction.
 func (b *Base) Recollect(ctx context.Context, q store.Querier, r RecollectRequest) (out Recollection, err error) {
 	if r.Rows <= 0 {
 		r.Rows = 5
@@ -112,7 +113,7 @@ func (b *Base) relevanceOf(q store.Querier, r RecollectRequest, a WordAnswer) (n
 	need = other
 	words := textnorm.FoldedWords(r.Text[:min(len(r.Text), maxAsked)])
 	if asks := loadQuestionWords().asks; !endsWithQuestion(r.Text) && !slices.ContainsFunc(words, func(w string) bool { return asks[w] }) {
-		own.outside, need.outside = never, never // an order needs no untrusted text, which would taint what it asks for
+		own.outside, need.outside = never, never // untrusted text would taint the calls of an instruction
 	}
 	for _, w := range words {
 		if say.Mine(w) || slices.Contains(firstPersons, w) {
@@ -187,7 +188,7 @@ func (b *Base) recollectRows(ctx context.Context, q store.Querier, r RecollectRe
 		return cmp.Or(cmp.Compare(named(y), named(x)), cmp.Compare(share[y.N], share[x.N]))
 	})
 	facts := slices.DeleteFunc(slices.Clone(out), func(h Hit) bool { return h.Kind != KindFact })
-	out = slices.DeleteFunc(out, func(h Hit) bool { // the message that stated a fact
+	out = slices.DeleteFunc(out, func(h Hit) bool { // drop the message that stated a fact among the hits
 		return h.Kind == KindTurn && slices.ContainsFunc(facts, func(f Hit) bool { return strings.Contains(h.Text, f.Text) })
 	})
 	out = out[:min(len(out), r.Rows)]
@@ -214,8 +215,8 @@ func (b *Base) directHits(q store.Querier, r RecollectRequest, a WordAnswer, nee
 	return out, nil
 }
 
-// shareOf returns the share of the weight of the words that has contains, and whether one of them is
-// rare.
+// shareOf returns the share of the words, by weight, whose bits are set in has, and whether one of
+// these words is rare.
 func (need relevance) shareOf(a WordAnswer, has uint64) (share float64, rare bool) {
 	var sum, got float64
 	n := max(a.Rows, fewestRows)
@@ -233,11 +234,11 @@ func (need relevance) shareOf(a WordAnswer, has uint64) (share float64, rare boo
 	return got / max(sum, 1e-9), rare
 }
 
-// mayRecollect reports whether a hit shares enough with a message to be shown without a request.
-// has contains the bits of the words that it contains.
+// mayRecollect reports whether a hit shares enough words with a message to be shown without a
+// request. has contains the bits of the words in the hit.
 func (h Hit) mayRecollect(a WordAnswer, has uint64, need relevance) (share float64, ok bool) {
 	if h.Kind == KindTurn && h.Speaker == ByOwner && endsWithQuestion(h.Text) {
-		return 0, false // a question of the past answers nothing
+		return 0, false // an earlier question contains no answer
 	}
 	share, rare := need.shareOf(a, has)
 	n := bits.OnesCount64(has)
@@ -250,7 +251,7 @@ func (h Hit) mayRecollect(a WordAnswer, has uint64, need relevance) (share float
 		return share, share >= need.fact && (rare || n >= 2)
 	}
 	if need.named != 0 && has&need.named == need.named && share >= need.fact {
-		return share, true // everybody who is named
+		return share, true // the row contains all named people and organisations
 	}
 	return share, share >= need.row && (n >= 2 || len(a.Words) == 1 && rare)
 }

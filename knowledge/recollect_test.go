@@ -81,7 +81,7 @@ func TestRecollect_ReturnsAtMostFive(t *testing.T) {
 	}
 }
 
-// The memory of an agent with its own realm is invisible to others.
+// Other agents cannot see the memory of an agent with its own realm.
 func TestRealms(t *testing.T) {
 	b, st := open(t)
 	keep := func(realm, text string) Remembered {
@@ -95,7 +95,7 @@ func TestRealms(t *testing.T) {
 	}
 	keep("work", "the door code of the office is 1234")
 	keep("", "the door code of the office is 9876")
-	keep("work", "the door code of the office is 5555") // corrects only its own realm
+	keep("work", "the door code of the office is 5555") // corrects only the fact in the same realm
 	r := st.Reader(t.Context())
 	for realm, want := range map[string]string{"work": "the door code of the office is 5555", "": "the door code of the office is 9876", "home": ""} {
 		for name, ask := range map[string]func() ([]Fact, error){

@@ -75,7 +75,7 @@ func TestWhatWasCancelledReplacesNothing(t *testing.T) {
 	}
 }
 
-// A fact that expired before the program checked again still replaced the earlier one.
+// A fact replaces an earlier fact even if it expired before ExpireTx ran.
 func TestReplacedByWhatIsOver(t *testing.T) {
 	b, st := open(t)
 	remember(t, b, st, t0, provenance.Owner, "I work at Initech")
@@ -100,7 +100,8 @@ func TestTheRestKeepsItsTimes(t *testing.T) {
 	}
 }
 
-// Every statement of a new fact must be known; one known statement is not counted twice.
+// A new fact counts as known only if all its statements are known. One matching fact does not count
+// for two statements.
 func TestKnownIsAllOfIt(t *testing.T) {
 	b, st := open(t)
 	remember(t, b, st, t0, provenance.Owner, "My sister Ana lives in Kaunas and my sister Ana works at Acme")
@@ -140,7 +141,7 @@ func TestTakingBackWhatWasBuiltUpon(t *testing.T) {
 	}
 }
 
-// The uncorrected part of an untrusted fact stays untrusted, with the same origin.
+// The remaining part of a corrected untrusted fact stays untrusted and keeps its origin.
 func TestTheRestKeepsItsOrigin(t *testing.T) {
 	from := []provenance.Origin{{Kind: "mail", Label: "m1"}}
 	for name, later := range map[string]string{"at once": "I moved to Kaunas", "when the new one begins": "From Friday I live in Kaunas"} {

@@ -125,7 +125,7 @@ func (b *Base) addEdges(q store.Querier, r Request, a *Answer) (err error) {
 const spareRows = 10
 
 // readableHits returns at most limit rows that the viewer may read, and the number of withheld rows
-// that precede the last of them.
+// that rank before the last returned row.
 func readableHits(v credential.Viewer, hits []Hit, limit int) (out []Hit, withheld int) {
 	out = hits[:0:0]
 	for _, h := range hits {

@@ -12,7 +12,7 @@ import (
 	"hob/platform/store"
 )
 
-// A small conversation over a year, with typical questions.
+// Asks typical questions about a small conversation that lasts a year.
 func TestRetrieve(t *testing.T) {
 	b, st := open(t)
 	say := func(group string, at time.Time, lines ...string) {
@@ -80,7 +80,7 @@ func TestNamesWithPunctuation(t *testing.T) {
 		"What is at 192.168.0.17?":            "the printer is at 192.168.0.17",
 		"what did I write to Ana@Example.com": "write to ana@example.com about the roof",
 		"is invoice-4711.pdf paid?":           "invoice-4711.pdf is paid",
-		"is invoice-4712.pdf there?":          "the invoice 4712.pdf has the number 4711", // matches its parts
+		"is invoice-4712.pdf there?":          "the invoice 4712.pdf has the number 4711", // contains the parts of the name
 	} {
 		a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: ask, Now: t0, Strict: true})
 		if err != nil || len(a.Hits) == 0 || a.Hits[0].Text != want {
@@ -89,7 +89,7 @@ func TestNamesWithPunctuation(t *testing.T) {
 	}
 }
 
-// Outdated data is returned if the question asks for it, in any wording, and otherwise not.
+// Outdated data is returned only if the question asks for it, in any wording.
 func TestAskedForBefore(t *testing.T) {
 	b, st := open(t)
 	for i, s := range []string{"my address is 5 Elm Road", "I live in Kaunas", "my address is 7 Oak Lane", "I moved to Vilnius"} {
@@ -125,7 +125,7 @@ func TestAskedForBefore(t *testing.T) {
 	}
 }
 
-// The same text occurs on many days: the named day comes first.
+// If the same text occurs on many days, the row from the named day comes first.
 func TestNamedTimes(t *testing.T) {
 	b, st := open(t)
 	now := time.Date(2026, 9, 1, 9, 0, 0, 0, time.UTC) // a Tuesday
@@ -149,7 +149,7 @@ func TestNamedTimes(t *testing.T) {
 		"Where did we walk the day after 3 May?":               "2026-05-04",
 		"Where did we walk the week before Christmas?":         "2025-12-20",
 		"Where did we walk last Christmas?":                    "2025-12-26",
-		"Where shall we walk next week?":                       "2026-08-31", // no row is from then: the newest
+		"Where shall we walk next week?":                       "2026-08-31", // no row is from that week, so the newest row comes first
 		"Where shall we walk this Friday?":                     "2026-08-31",
 	} {
 		a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: ask, Now: now})
@@ -191,8 +191,8 @@ func TestSpeakersOfARealm(t *testing.T) {
 	}
 }
 
-// A message with a fact that was corrected later is not an answer about that fact, but is one about
-// its other statements.
+// A message that states a corrected fact does not answer questions about that fact, but still
+// answers questions about its other statements.
 func TestMessagesOfCorrectedFacts(t *testing.T) {
 	b, st := open(t)
 	for i, m := range []struct {

@@ -189,8 +189,8 @@ func subjectKeys(q store.Querier, realm string, s say.Subject, clean bool) ([]st
 	return slices.Compact(out), nil
 }
 
-// swapName returns key with the words of from replaced by those of to. It returns "" if key does
-// not contain the words of from.
+// swapName returns key with the words of from replaced by the words of to. It returns "" if key
+// does not contain the words of from.
 func swapName(key, from, to string) []string {
 	words, part := strings.Fields(key), strings.Fields(from)
 	for _, p := range part {

@@ -30,7 +30,7 @@ func (c *chunk) appendRow(n int64, bits []byte) (slot int) {
 	return c.slotCount() - 1
 }
 
-// removeSlot frees a slot. moved is the row that now has the slot, or 0.
+// removeSlot frees a slot. moved is the row that was moved to the slot, or 0.
 func (c *chunk) removeSlot(slot int) (moved int64) {
 	width, last := len(c.bits)/c.slotCount(), c.slotCount()-1
 	if slot != last {

@@ -64,7 +64,7 @@ type Vectors struct {
 	queries *queryCache
 	wake    chan struct{}
 	// stepping is held by Run or CatchUp. writing is held by writers, but not during a call to the
-	// embedder; turn counts the writers that ran during that call.
+	// embedder. A writer that runs during the call increments turn.
 	stepping, writing sync.Mutex
 	turn              int
 	// reading is held for reading while a search reads the file, and for writing while the file is

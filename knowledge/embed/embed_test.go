@@ -268,7 +268,7 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			b[63] = 99 // https://www.sqlite.org/fileformat.html#user_version_number
+			b[63] = 99 // changes user_version, see https://www.sqlite.org/fileformat.html#user_version_number
 			return os.WriteFile(path, b, 0o600)
 		},
 	} {
@@ -292,7 +292,8 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// A restored older vector file misses dropped changes; all rows are scanned again.
+// A restored older vector file lacks changes that the store has dropped, so all rows are scanned
+// again.
 func TestAnOlderFile(t *testing.T) {
 	w := newWorld(t, embedtest.Options{})
 	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"})
@@ -314,7 +315,7 @@ func TestAnOlderFile(t *testing.T) {
 	}
 }
 
-// A restored older store that continued has other changes with the same numbers.
+// A restored older store has different changes with the same numbers if it was used since then.
 func TestAnOlderStore(t *testing.T) {
 	for name, f := range map[string]func(*world) error{
 		"followed":  func(*world) error { return nil },
@@ -374,7 +375,7 @@ func TestAnotherModel(t *testing.T) {
 	if got := w.find("tea", notes, mine, 1); !slices.Equal(got, []string{"tea"}) {
 		t.Errorf("got %v", got)
 	}
-	// The same model name with another vector length.
+	// The model returns vectors of another length under the same name.
 	w.srv.Numbers(32)
 	w.put(knowledge.Doc{Ref: "bike", Text: "a bike"})
 	if _, err := w.Nearest(t.Context(), w.st.Reader(t.Context()), "bike", notes, mine, 1); err == nil || !strings.Contains(err.Error(), "hob memory reindex") {
@@ -451,7 +452,7 @@ func TestTextsThatTheModelRefuses(t *testing.T) {
 	}
 }
 
-// An embedder that rejects everything has failed; the texts are not the cause.
+// If the embedder rejects every text, the embedder has failed, and no text counts as rejected.
 func TestAnEmbedderThatRefusesEverything(t *testing.T) {
 	w := newWorld(t, embedtest.Options{Longest: 1})
 	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"}, knowledge.Doc{Ref: "car", Text: "a car"})
@@ -502,7 +503,7 @@ func TestForgetWhileMadeAnew(t *testing.T) {
 	fatal(t, w.Reindex(t.Context()))
 	secret.Text = "something else"
 	w.put(secret)
-	fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error { // as if another consumer had followed too
+	fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error { // as if another consumer had processed the changes too
 		_, err := tx.Exec(`DELETE FROM doc_changes`)
 		return err
 	}))

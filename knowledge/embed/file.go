@@ -13,7 +13,7 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
-	_ "modernc.org/sqlite/vec" // vec_distance_cosine
+	_ "modernc.org/sqlite/vec" // registers vec_distance_cosine
 )
 
 // version is the schema version. A file with another version is rebuilt.
@@ -35,30 +35,30 @@ type vectorFile struct {
 	w, r *sql.DB
 }
 
-// pragmas: the rollback journal is truncated after each transaction, so it contains no deleted
-// data. A write-ahead log would contain deleted data until a checkpoint. secure_delete overwrites
-// deleted data in the file itself.
+// pragmas makes deletions permanent: the rollback journal is truncated after each transaction, so
+// it contains no deleted data. A write-ahead log would contain deleted data until a checkpoint.
+// secure_delete overwrites deleted data in the file itself.
 const pragmas = "?_pragma=busy_timeout(10000)&_pragma=page_size(16384)&_pragma=cache_size(-1024)&_pragma=journal_mode(TRUNCATE)" +
 	"&_pragma=synchronous(FULL)&_pragma=secure_delete(1)&_pragma=temp_store(MEMORY)"
 
 func openFile(ctx context.Context, path string) (_ *vectorFile, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("embed: %w", err)
+		return nil, fmt.Errorf("embed: create the folder of the vector file: %w", err)
 	}
 	made, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("embed: open the vector file: %w; check the permissions and free space of the folder", err)
 	}
 	if err := made.Close(); err != nil {
-		return nil, fmt.Errorf("embed: %w", err)
+		return nil, fmt.Errorf("embed: create the vector file: %w", err)
 	}
 	f := &vectorFile{}
 	name := "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(path)) + pragmas
 	if f.w, err = sql.Open("sqlite", name+"&_txlock=immediate"); err != nil {
-		return nil, fmt.Errorf("embed: %w", err)
+		return nil, fmt.Errorf("embed: open the vector file: %w", err)
 	}
 	if f.r, err = sql.Open("sqlite", name+"&_pragma=query_only(1)"); err != nil {
-		return nil, errors.Join(fmt.Errorf("embed: %w", err), f.w.Close())
+		return nil, errors.Join(fmt.Errorf("embed: open the vector file: %w", err), f.w.Close())
 	}
 	f.w.SetMaxOpenConns(1)
 	f.r.SetMaxOpenConns(2)
@@ -98,7 +98,7 @@ func (f *vectorFile) prepareSchema(ctx context.Context) error {
 func (f *vectorFile) writeTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	tx, err := f.w.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("embed: %w", err)
+		return fmt.Errorf("embed: write vectors: %w", err)
 	}
 	if err := fn(tx); err != nil {
 		return errors.Join(fmt.Errorf("embed: write vectors: %w", err), tx.Rollback())

@@ -366,7 +366,7 @@ func (f *vectorFile) vanishedRows(ctx context.Context, from int64, after syncSta
 	}
 	ns, err := queryInts(ctx, f.w, stmt, args...)
 	if err != nil {
-		return nil, fmt.Errorf("embed: %w", err)
+		return nil, fmt.Errorf("embed: find removed rows: %w", err)
 	}
 	for _, n := range ns {
 		if !slices.ContainsFunc(rows, func(c knowledge.Change) bool { return c.N == n }) {

@@ -27,7 +27,7 @@ import (
 // test kills.
 const childEnv = "HOB_VECTORS_CHILD"
 
-// child reports whether this is the process to kill.
+// child reports whether this is the process that the test kills.
 func child() bool {
 	part := strings.Split(os.Getenv(childEnv), "|")
 	if len(part) != 3 {
@@ -38,7 +38,7 @@ func child() bool {
 	return true
 }
 
-// placed is a store with vectors in a folder.
+// placed contains a store and its vectors, both in one folder.
 type placed struct {
 	st   *store.Store
 	base *knowledge.Base
@@ -122,7 +122,7 @@ func scribble(ctx context.Context, p placed, seed uint64) error {
 	}
 }
 
-// After a kill at any instant the vectors resume correctly: their content equals that of a rebuild.
+// After a kill at any time, the vectors resume correctly: their content equals that of a rebuild.
 func TestKilled(t *testing.T) {
 	kills := 12
 	if s := os.Getenv("HOB_KILLS"); s != "" {
@@ -155,16 +155,16 @@ func kill(t *testing.T, dir, url string, seed uint64, after time.Duration) {
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil && !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
-	time.Sleep(after) // at a random instant
+	time.Sleep(after) // at a random time
 	fatal(t, cmd.Process.Kill())
 	_, _ = io.Copy(io.Discard, out) // the process has ended
-	_ = cmd.Wait()                  // killed
+	_ = cmd.Wait()                  // the error reports the kill
 	if stderr.Len() > 0 {
 		t.Fatalf("the process exited by itself: %s", stderr.String())
 	}
 }
 
-// asNew compares the vectors with those rebuilt from the rows.
+// asNew compares the vectors with vectors that are rebuilt from the rows.
 func asNew(t *testing.T, dir, url string) {
 	t.Helper()
 	digest := func(file string) (string, int) {

@@ -84,7 +84,7 @@ func (f *vectorFile) findPartitions(ctx context.Context, kinds, realms []string)
 	}
 	rows, err := f.r.QueryContext(ctx, `SELECT p.id, p.realm, p.kind, coalesce((SELECT sum(used) FROM chunks WHERE place = p.id), 0) FROM places p`)
 	if err != nil {
-		return s, at, fmt.Errorf("embed: %w", err)
+		return s, at, fmt.Errorf("embed: read the partitions: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	var ids []int64
@@ -93,7 +93,7 @@ func (f *vectorFile) findPartitions(ctx context.Context, kinds, realms []string)
 		var p partition
 		var n int
 		if err := rows.Scan(&id, &p.realm, &p.kind, &n); err != nil {
-			return s, at, fmt.Errorf("embed: %w", err)
+			return s, at, fmt.Errorf("embed: read the partitions: %w", err)
 		}
 		if n > 0 && slices.Contains(kinds, p.kind) && slices.Contains(realms, p.realm) {
 			ids, at.rows = append(ids, id), at.rows+n
@@ -128,8 +128,8 @@ func (f *vectorFile) nearestRows(ctx context.Context, vector []byte, at partitio
 	return out, rows.Err()
 }
 
-// signCandidates runs the first pass. It returns at most limit rows: those whose sign bits differ
-// from those of the query in the fewest positions.
+// signCandidates runs the first pass. It returns at most limit rows whose sign bits have the
+// smallest Hamming distances to the sign bits of the query.
 func (f *vectorFile) signCandidates(ctx context.Context, want []byte, at partitionSet, limit int) (_ []int64, err error) {
 	best := newClosest(want, limit)
 	rows, err := f.r.QueryContext(ctx, `SELECT ns, bits FROM chunks WHERE place IN (`+at.ids+`)`)
@@ -238,7 +238,7 @@ func filterMatches(q store.Querier, matches []knowledge.TermMatch, kinds, realms
 	}
 	rows, err := q.Query(`SELECT n, kind, realm FROM docs WHERE n IN (` + joinInts(ns) + `)`)
 	if err != nil {
-		return nil, fmt.Errorf("embed: %w", err)
+		return nil, fmt.Errorf("embed: check the matches: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	there := map[int64]bool{}
@@ -246,12 +246,12 @@ func filterMatches(q store.Querier, matches []knowledge.TermMatch, kinds, realms
 		var n int64
 		var kind, realm string
 		if err := rows.Scan(&n, &kind, &realm); err != nil {
-			return nil, fmt.Errorf("embed: %w", err)
+			return nil, fmt.Errorf("embed: check the matches: %w", err)
 		}
 		there[n] = slices.Contains(kinds, kind) && slices.Contains(realms, realm)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("embed: %w", err)
+		return nil, fmt.Errorf("embed: check the matches: %w", err)
 	}
 	for _, m := range matches {
 		if there[m.N] && len(out) < limit {

@@ -28,7 +28,7 @@ type queryCache struct {
 	o Options
 
 	mu    sync.Mutex
-	kept  []keptQuery       // newest last
+	kept  []keptQuery       // cached queries, newest last
 	texts map[string][]byte // vectors of the texts of Similarities
 	slow  int
 	until time.Time

@@ -38,7 +38,7 @@ func truncateBytes(s string, n int) string {
 	return s[:n]
 }
 
-// errDims is returned if the length of new vectors differs from that of the stored ones.
+// errDims is returned if new vectors differ in length from the stored vectors.
 var errDims = errors.New("embed: the vector length of the model changed")
 
 // computeVectors fills in the vectors. dims is their length.

@@ -104,7 +104,7 @@ func TestASharedAddressJoins(t *testing.T) {
 	one := []string{"Ana Silva works_at Acme", "Ana Silva works_at Initech"}
 	for _, tc := range []struct {
 		name         string
-		first, third provenance.Source // provenance of the facts and of the last one
+		first, third provenance.Source // provenance of the first two facts, and of the third one
 		want         []string
 	}{
 		{"trusted text merges", provenance.Owner, provenance.Owner, one},
@@ -131,8 +131,8 @@ func TestASharedAddressJoins(t *testing.T) {
 	}
 }
 
-// An entity without a name gets the name that a role is called by, as long as that statement
-// exists.
+// If a statement such as "my sister is called Ana" gives the name of a role, the entity without a
+// name gets this name while the statement is valid.
 func TestTheOneWhoIsCalledSo(t *testing.T) {
 	h := open(t)
 	h.remember(provenance.Owner, "My sister lives in Vilnius")
@@ -153,7 +153,7 @@ func TestTheOneWhoIsCalledSo(t *testing.T) {
 	}
 }
 
-// Two entities with one name do not multiply with every fact.
+// Two entities with the same name do not lead to further entities with each fact.
 func TestNamesakes(t *testing.T) {
 	h := open(t)
 	h.remember(provenance.Owner, "My friend Ana Silva lives in Kaunas")
@@ -180,9 +180,9 @@ func TestForgettingLeavesWhatOthersSay(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		make   func(h *house) knowledge.ForgetRequest
-		want   []string // entities that remain
+		want   []string // remaining entities
 		gone   string   // must not occur anywhere
-		around []string // around Ana
+		around []string // relations around Ana
 	}{
 		{"source with an independent fact", func(h *house) knowledge.ForgetRequest {
 			h.tx(func(tx *store.Tx) error {
@@ -267,7 +267,7 @@ func TestForgettingAConversation(t *testing.T) {
 	}
 }
 
-// A link that a fact caused is valid as long as the fact.
+// A link that belongs to a fact is valid as long as the fact.
 func TestLinkOfAFact(t *testing.T) {
 	h := open(t)
 	f := h.remember(provenance.Owner, "Uwe lives in Riga").Fact
@@ -308,7 +308,7 @@ func TestUnlinkLeavesWhatWasThere(t *testing.T) {
 	}
 }
 
-// An id from another realm is unknown here.
+// An id of an entity in another realm counts as unknown.
 func TestLinkKeepsToItsMemory(t *testing.T) {
 	h := open(t)
 	ana := h.link(knowledge.Link{From: "Ana", Relation: "knows", To: "Otto"}).From
@@ -338,7 +338,7 @@ func TestWhatARowMentions(t *testing.T) {
 	}
 }
 
-// stopping is a base whose search fails, like a process killed at that point.
+// stopping is a base whose search fails after some calls, as if the process had been killed.
 type stopping struct {
 	*knowledge.Base
 
@@ -352,8 +352,8 @@ func (s *stopping) Search(q store.Querier, text string, opt knowledge.SearchOpti
 	return s.Base.Search(q, text, opt)
 }
 
-// New names are searched in earlier rows, regardless of their number and source, and after a crash
-// too.
+// Earlier rows are searched for new names, regardless of the number and source of the names, and
+// even after a crash.
 func TestEveryNewNameIsLookedFor(t *testing.T) {
 	const many = 45
 	name := func(i int) string { return fmt.Sprintf("Ana%c%c Quark", 'a'+i/26, 'a'+i%26) }
@@ -439,7 +439,7 @@ func TestAnOlderGraph(t *testing.T) {
 	}
 }
 
-// Changes are kept until the graph has processed them, even if all other consumers have.
+// The store keeps changes until the graph has processed them, even if all other consumers have.
 func TestTheGraphIsBehind(t *testing.T) {
 	h := open(t)
 	h.tx(func(tx *store.Tx) error {

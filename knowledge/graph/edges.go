@@ -25,8 +25,8 @@ const (
 	maxEdgeHop = 3   // relations in a chain such as "Ada's husband's employer"
 )
 
-// relationWords maps folded words of a question to the relations that they ask for. The words for
-// roles, such as "sister", are those of byRoles.
+// relationWords maps folded words of a question to the relations that they ask for. It adds the
+// words for roles, such as "sister", from byRoles.
 var relationWords = sync.OnceValue(func() map[string][]string {
 	m := map[string][]string{}
 	for names, words := range map[string]string{
@@ -178,8 +178,8 @@ func addContactsOf(q store.Querier, e knowledge.Entity, out []knowledge.Edge, li
 	return out, rows.Err()
 }
 
-// askedRelations returns the relations that the words of a text ask for, and its content words that
-// are neither such words nor names.
+// askedRelations returns the relations that the words of a text ask for, and the remaining content
+// words, which are neither relation words nor names.
 func askedRelations(text string, named []knowledge.Entity) (asked map[string][]string, rest []string) {
 	asked = map[string][]string{}
 	names := map[string]bool{}
@@ -218,8 +218,8 @@ func (e edge) otherEnd(ids []string) string {
 	return e.from.ID
 }
 
-// followAsked follows the asked relations, each once. A chain that uses all of them answers the
-// question alone; otherwise every relation of the first step does.
+// followAsked follows each asked relation once. If a chain uses all of them, it returns only this
+// chain, and otherwise every relation of the first step.
 func (g *Graph) followAsked(q store.Querier, w knowledge.EdgeQuery, ids []string, asked map[string][]string) ([]edge, error) {
 	all := map[string]bool{}
 	for _, list := range asked {
@@ -233,7 +233,7 @@ func (g *Graph) followAsked(q store.Querier, w knowledge.EdgeQuery, ids []string
 	type chain struct {
 		edges []edge
 		end   string
-		used  map[string]bool // words
+		used  map[string]bool // asked words that the chain uses
 	}
 	front := make([]chain, 0, len(ids))
 	for _, id := range ids {
@@ -390,7 +390,7 @@ func edgeText(from, relation, to string) string {
 	}
 	last := words[len(words)-1]
 	switch {
-	case strings.HasSuffix(words[0], "s") && words[0] != "is" && last != "of": // "works at", "owns"
+	case strings.HasSuffix(words[0], "s") && words[0] != "is" && last != "of": // such as "works at" and "owns"
 	case words[0] == "is" || words[0] == "part" || last == "to" && words[0] != "reports" || words[0] == "located" || words[0] == "born" || words[0] == "made" || words[0] == "from":
 		words = append([]string{"is"}, slices.DeleteFunc(words, func(s string) bool { return s == "is" })...)
 	case last == "of":

@@ -80,7 +80,7 @@ func TestEdges_AreBounded(t *testing.T) {
 	}
 }
 
-// A name that an unknown sender gave to a person never replaces the name from the user.
+// A name from an unknown sender never replaces the name that the user gave a person.
 func TestEdges_ShowTrustedNames(t *testing.T) {
 	h := open(t)
 	h.remember(provenance.Outside, "Ada works at Evilcorp")

@@ -23,8 +23,8 @@ const (
 	retryAfter = 30 * time.Second
 )
 
-// moment is how long a reader waits at most for the latest changes. atOnce is the maximum number of
-// new names that are searched for in one step.
+// moment is the maximum time that a reader waits for the latest changes. atOnce is the maximum
+// number of new names to search for in one step.
 const (
 	moment = 2 * time.Second
 	atOnce = 20

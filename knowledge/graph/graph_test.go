@@ -129,7 +129,7 @@ func TestFactsMakeAGraph(t *testing.T) {
 	}
 }
 
-// A named speaker is an entity; another program or its user is not.
+// A speaker with a name becomes an entity; another program or its user does not.
 func TestWhoSpeaksIsSomebody(t *testing.T) {
 	h := open(t)
 	for i, who := range []string{"owner", knowledge.ByYou, knowledge.ByChatGPT, knowledge.ByClaude, "Claude Martin"} {

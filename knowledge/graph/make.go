@@ -28,7 +28,7 @@ type entityName struct{ entity, key string }
 
 func (m *rowExtraction) execSQL(stmt string, args ...any) error {
 	if _, err := m.tx.Exec(stmt, args...); err != nil {
-		return fmt.Errorf("graph: %w", err)
+		return fmt.Errorf("graph: update the graph of a row: %w", err)
 	}
 	return nil
 }

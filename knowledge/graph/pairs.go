@@ -46,7 +46,8 @@ func loadPairs(q store.Querier) (same []entityPair, apart map[entityPair]bool, e
 	return same, apart, rows.Err()
 }
 
-// checkTrust refuses a change by untrusted text of entities that trusted text names.
+// checkTrust returns ErrTrustedEntity if the change comes from untrusted text but trusted text
+// names one of the entities.
 func checkTrust(q store.Querier, c knowledge.PairChange, ids ...string) error {
 	if !c.Provenance.Tainted() && c.Provenance != "" {
 		return nil
@@ -99,8 +100,8 @@ func (g *Graph) MergeTx(tx *store.Tx, c knowledge.PairChange) (out knowledge.Pai
 }
 
 // SplitTx records that the second name does not belong to the first entity. If the name belongs to
-// an entity that was merged, that one is separated. Otherwise the name, the rows that use only it,
-// and their relations go to a new entity.
+// a merged entity, it separates that entity. Otherwise it moves the name, the rows that use only
+// this name, and their relations to a new entity.
 func (g *Graph) SplitTx(tx *store.Tx, c knowledge.PairChange) (out knowledge.PairChanged, err error) {
 	a, err := g.resolveEntity(tx, c.Realm, c.First)
 	if err != nil {

@@ -50,7 +50,7 @@ func TestMergeAndSplit(t *testing.T) {
 	if got := h.edges(knowledge.EdgeQuery{Text: "who is Bob?"}); len(got) != 2 {
 		t.Errorf("Bob has the relations %q, want both", got)
 	}
-	h.remember(provenance.Owner, "Dan works at Initech") // the decision survives changes
+	h.remember(provenance.Owner, "Dan works at Initech") // the decision is kept when the graph changes
 	if got := h.entities(); strings.Count(got, "=") != 1 {
 		t.Errorf("later: %s", got)
 	}

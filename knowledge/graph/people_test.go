@@ -39,7 +39,7 @@ func TestPeople_FromHeadersAndCalendars(t *testing.T) {
 	if found, err := h.g.FindEntities(h.st.Reader(t.Context()), knowledge.EntityQuery{Text: "example.net"}); err != nil || len(found) != 1 || !found[0].Provenance.Tainted() {
 		t.Errorf("found by a part of an address: %+v, %v", found, err)
 	}
-	// The same people in another source, and then no longer in the first.
+	// Another source names the same people, and then the first source no longer does.
 	h.people(provenance.Outside, "file:/year.ics", ada)
 	h.people(provenance.Outside, "file:/box.mbox")
 	if got := h.entities(); got != "Ada Reed Ada Reed=ada@example.org" {

@@ -1,7 +1,7 @@
 package graph
 
 import (
-	_ "embed" // the calling codes
+	_ "embed" // embeds the calling codes
 	"slices"
 	"strings"
 	"sync"

@@ -79,8 +79,8 @@ func (g *Graph) Count(q store.Querier) (entities, relations int, err error) {
 }
 
 // RestoreEntityTx imports an entity as a manual one and returns its id. If an entity with the same
-// names exists, that one is used, unless it is trusted and the import is not. Thus an untrusted
-// address is never added to a person that the user named.
+// names exists, it uses that entity, unless only that entity is trusted. Thus an untrusted address
+// is never added to a person that the user named.
 func (g *Graph) RestoreEntityTx(tx *store.Tx, e knowledge.Entity) (id string, added bool, err error) {
 	e.Name = strings.TrimSpace(strings.ToValidUTF8(e.Name, "\uFFFD"))
 	if nameKey(e.Name) == "" || len(e.Name) > 500 {
@@ -142,8 +142,8 @@ func (g *Graph) aliasOf(name string) (key, kind string) {
 	return nameKey(name), byName
 }
 
-// matchImported returns the only existing entity that matches an imported one. Addresses and numbers
-// come first. The first name of a sender does not identify anybody.
+// matchImported returns the only existing entity that matches an imported one. Addresses and
+// numbers come first. The first name of a sender is not sufficient.
 func (g *Graph) matchImported(tx *store.Tx, e knowledge.Entity) (string, error) {
 	addressed := slices.ContainsFunc(e.Aliases, func(s string) bool { _, kind := g.aliasOf(s); return kind != byName })
 	for _, name := range append(slices.Clone(e.Aliases), e.Name) {

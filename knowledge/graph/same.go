@@ -122,8 +122,8 @@ func loadIdentityKeys(q store.Querier) (out []identityKey, err error) {
 	return out, rows.Err()
 }
 
-// groupEntities maps each merged entity to the entity that represents it. The decisions of the user
-// come first: those that are the same are merged, and no group contains two that are apart.
+// groupEntities maps each merged entity to the entity that represents it. The user's decisions take
+// precedence: pairs in same are merged, and no group contains a pair in apart.
 func groupEntities(list []identityKey, same []entityPair, apart map[entityPair]bool) map[string]string {
 	by := map[string][]identityKey{}
 	for _, s := range list {
@@ -186,7 +186,7 @@ func mergePairs(group []identityKey) (out [][2]string) {
 	if k := group[0].kind; k == byRole || k == byCall {
 		called := slices.DeleteFunc(slices.Clone(group), func(s identityKey) bool { return s.kind != byCall })
 		if len(called) == 0 || slices.ContainsFunc(called, func(s identityKey) bool { return s.entity != called[0].entity }) {
-			return nil // two sisters
+			return nil // there are several sisters
 		}
 		one = called[0].entity
 		group = slices.DeleteFunc(slices.Clone(group), func(s identityKey) bool { return s.named })

@@ -45,8 +45,8 @@ CREATE TRIGGER entities_gone AFTER DELETE ON entities BEGIN
 END;`
 
 // schema2: earlier rows are searched for new names (fresh). A name is deleted with the last row
-// that contains it, and an entity when it has no names left. The links of a fact are deleted with
-// the fact. merged_into is derived from the aliases and recomputed after they change (regroup).
+// that contains it, and an entity with its last name. The links of a fact are deleted with the
+// fact. merged_into is derived from the aliases and recomputed after they change (regroup).
 const schema2 = `
 ALTER TABLE entity_aliases ADD COLUMN fresh INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX entity_aliases_fresh ON entity_aliases (text) WHERE fresh = 1;
@@ -95,8 +95,7 @@ CREATE TRIGGER entity_pairs_gone AFTER DELETE ON entities BEGIN
 	DELETE FROM entity_pairs WHERE b = old.id;
 END;`
 
-// Triggers that run when rows are deleted. They guarantee that no code that deletes rows omits
-// these steps.
+// Triggers that run when rows change. They cover all code that changes rows.
 const (
 	aliasesMade = `
 CREATE TRIGGER aliases_made AFTER INSERT ON entity_aliases WHEN new.kind IN ('mail', 'phone', 'role', 'called') BEGIN

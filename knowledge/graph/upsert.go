@@ -126,7 +126,7 @@ func (g *Graph) Related(q store.Querier, w knowledge.RelatedQuery) (e knowledge.
 		for _, x := range step {
 			list = append(list, x)
 			for _, id := range []string{x.from.ID, x.to.ID} {
-				if !seen[id] && id != OwnerID { // the user is related to everybody
+				if !seen[id] && id != OwnerID { // the user is related to all entities
 					seen[id] = true
 					front = append(front, id)
 				}
@@ -146,8 +146,8 @@ func (g *Graph) Related(q store.Querier, w knowledge.RelatedQuery) (e knowledge.
 }
 
 // UpsertTx creates an entity, or adds names and a kind to the entity with the name. Untrusted text
-// must not change an entity that trusted text names, and trusted text does not extend an entity
-// that only untrusted text names: it creates another one.
+// must not change an entity that trusted text names. If only untrusted text names the existing
+// entity, trusted text creates another entity.
 func (g *Graph) UpsertTx(tx *store.Tx, c knowledge.EntityChange) (out knowledge.EntityChanged, err error) {
 	c.Name = strings.TrimSpace(strings.ToValidUTF8(c.Name, "\uFFFD"))
 	if c.Provenance == provenance.Unknown {
@@ -209,7 +209,7 @@ func (g *Graph) UpsertTx(tx *store.Tx, c knowledge.EntityChange) (out knowledge.
 }
 
 // RevertUpsertTx reverts a change. An entity that was created is deleted, unless something else
-// mentions it by now. It returns knowledge.ErrNoEntity if nothing of the change is left.
+// mentions it by now. It returns knowledge.ErrNoEntity if the change no longer has any effect.
 func (g *Graph) RevertUpsertTx(tx *store.Tx, done knowledge.EntityChanged) error {
 	id := done.Entity.ID
 	if _, err := g.Entity(tx, id); err != nil {

@@ -12,7 +12,7 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// viewHops is how many relations away from an entity the entities shown around it may be.
+// viewHops is the maximum number of relations between an entity and the entities shown around it.
 const viewHops = 2
 
 // nearRows is the maximum number of rows about an entity that are shown.
@@ -25,8 +25,8 @@ type view struct {
 }
 
 // Overview returns at most limit entities with the relations between them: the newest entities or,
-// if name is set, those around the entity with that id or name. It returns api.ErrNotFound if there
-// is no such entity.
+// if name is set, the entities around the entity with that id or name. It returns api.ErrNotFound
+// if no entity has this id or name.
 func (g *Graph) Overview(q store.Querier, name string, limit int) (api.MemoryGraph, error) {
 	v := view{api.MemoryGraph{Entities: []api.Entity{}, Relations: []api.GraphEdge{}}, map[string]bool{}}
 	if name == "" {

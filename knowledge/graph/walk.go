@@ -13,18 +13,19 @@ import (
 	say "hob/platform/text/triples"
 )
 
-// Limits of a walk. They also limit the cost of entities with many relations.
+// Limits of a search from entity to entity. They also limit the cost of entities with many
+// relations.
 const (
 	maxWords  = 64 // words of a text to search for names
 	maxName   = 4  // words in a name
 	maxNamed  = 12
 	maxFan    = 48 // relations to follow per entity
-	maxAround = 20 // rows
+	maxAround = 20 // maximum number of rows in the result
 	hopWeight = 0.5
 )
 
-// Named implements knowledge.Graph. It never returns the user's own entity, because all others are
-// related to it.
+// Named implements knowledge.Graph. It never returns the user's own entity, because all other
+// entities are related to it.
 func (g *Graph) Named(q store.Querier, realms []string, text string) ([]knowledge.Entity, error) {
 	keys := nameCandidates(text)
 	if len(keys) == 0 || len(realms) == 0 {
@@ -96,7 +97,7 @@ func nameCandidates(text string) []string {
 	return slices.Compact(out)
 }
 
-// mergedMembers returns the ids of an entity and of those merged into it.
+// mergedMembers returns the given ids and the ids of the entities that were merged into them.
 func mergedMembers(q store.Querier, ids []string) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -119,7 +120,7 @@ func mergedMembers(q store.Querier, ids []string) ([]string, error) {
 }
 
 // ExpandNeighbors implements knowledge.Graph. It never follows relations of the user's own entity,
-// because that entity is related to all others.
+// because it is related to all other entities.
 func (g *Graph) ExpandNeighbors(q store.Querier, realms, entities []string, hops, limit int) ([]knowledge.GraphNeighbor, error) {
 	if limit <= 0 || limit > maxAround {
 		limit = maxAround

@@ -11,7 +11,7 @@ const (
 	// apart is the preferred distance between connected nodes, in pixels. It leaves room for a
 	// label.
 	apart = 170.0
-	// number of layout rounds; more make no visible difference
+	// rounds is the number of layout rounds. More rounds make no visible difference.
 	rounds = 400
 	// exact is the maximum number of nodes for which all pairs repel each other. The cost of a
 	// round increases with the square of the number of nodes.
@@ -102,7 +102,7 @@ func (g Graph) separateBoxes(at []point) {
 	}
 }
 
-// moveIn shifts the picture so that its left and top margins are correct.
+// moveIn shifts the picture so that it has the intended left and top margins.
 func (g Graph) moveIn(at []point) []point {
 	left, top := math.Inf(1), math.Inf(1)
 	for i, p := range at {

@@ -55,7 +55,7 @@ func TestDOT(t *testing.T) {
 	}
 }
 
-// wellFormed reads a picture as XML and fails on elements that could run or load something.
+// wellFormed parses a picture as XML and fails on elements that could run code or load resources.
 func wellFormed(t *testing.T, svg string) {
 	t.Helper()
 	for d := xml.NewDecoder(strings.NewReader(svg)); ; {
@@ -107,8 +107,7 @@ func many(n int) Graph {
 	return g
 }
 
-// However large a graph is, no two boxes lie on each other for the most part,
-// and every node has a place.
+// In graphs of any size, few boxes overlap much, and every node has a position.
 func TestLayout(t *testing.T) {
 	for _, n := range []int{1, 2, 5, 60, 150, 500} {
 		g := many(n)

@@ -31,7 +31,7 @@ func word(n uint64) string {
 }
 
 // zipf creates rows of 20 to 59 words. As in real texts, the most frequent word occurs in almost
-// every row and most words in few.
+// every row, and most words occur in few rows.
 func zipf(w *world, b testing.TB, n int) *rand.Zipf {
 	r := rand.New(rand.NewPCG(1, 2))
 	z := rand.NewZipf(r, 1.1, 2, vocabulary)

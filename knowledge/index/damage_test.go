@@ -12,7 +12,7 @@ import (
 	"hob/knowledge/index"
 )
 
-// A search that finds a damaged segment retires the index at any instant. No writer may block
+// A search that finds a damaged segment may retire the index at any time. No writer may block
 // forever.
 func TestTakenOutOfUse(t *testing.T) {
 	w := open(t)
@@ -62,7 +62,7 @@ func TestBatchOfAClosedIndex(t *testing.T) {
 }
 
 // A damaged index that was moved aside, and the remains of an interrupted rebuild, contain deleted
-// data: erasing and rebuilding must remove them.
+// data. Erasing and rebuilding must remove both.
 func TestNothingIsLeftAside(t *testing.T) {
 	for name, f := range map[string]func(*world) func(context.Context) error{
 		"compact": func(w *world) func(context.Context) error { return w.ix.Compact },
@@ -76,7 +76,7 @@ func TestNothingIsLeftAside(t *testing.T) {
 				w.put(t, knowledge.Doc{Ref: "secret", Text: "zzyzxqwerty"}, knowledge.Doc{Ref: "a", Text: "milk"})
 				fatal(t, w.ix.CatchUp(t.Context()))
 				fatal(t, w.ix.Close())
-				fatal(t, os.CopyFS(filepath.Join(w.dir, "77"), os.DirFS(filepath.Join(w.dir, "1")))) // an interrupted rebuild
+				fatal(t, os.CopyFS(filepath.Join(w.dir, "77"), os.DirFS(filepath.Join(w.dir, "1")))) // remains of an interrupted rebuild
 				if !sound {
 					spoil(t, w, "root.bolt", []byte("no index at all"))
 				}

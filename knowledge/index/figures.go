@@ -98,7 +98,7 @@ func readLanguages(r reader) ([]language, error) {
 		if e == nil {
 			break
 		}
-		n, err := countOf(r, languages, e.Term) // excluding removed rows
+		n, err := countOf(r, languages, e.Term) // the number excludes removed rows
 		if err != nil {
 			return nil, err
 		}

@@ -27,7 +27,7 @@ func currentName(dir string) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("index: %w; check the permissions of the folder", err)
+		return "", fmt.Errorf("index: read the active generation: %w; check the permissions of the folder", err)
 	}
 	name := strings.TrimSpace(string(b))
 	if _, err := strconv.Atoi(name); err != nil { // reject a path, which another program must have written
@@ -49,14 +49,14 @@ func setCurrent(dir, name string) error {
 	tmp := filepath.Join(dir, currentFile+".new")
 	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
-		return fmt.Errorf("index: %w", err)
+		return fmt.Errorf("index: activate a generation: %w", err)
 	}
 	_, err = f.WriteString(name + "\n")
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("index: %w", err)
+		return fmt.Errorf("index: activate a generation: %w", err)
 	}
 	if err := system.Rename(tmp, filepath.Join(dir, currentFile)); err != nil {
-		return fmt.Errorf("index: %w", err)
+		return fmt.Errorf("index: activate a generation: %w", err)
 	}
 	syncFolder(dir)
 	return nil
@@ -74,7 +74,7 @@ func syncFolder(dir string) {
 func removeOldGenerations(dir, keep string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return fmt.Errorf("index: %w", err)
+		return fmt.Errorf("index: list the generations: %w", err)
 	}
 	var errs []error
 	for _, e := range entries {
@@ -89,7 +89,7 @@ func removeOldGenerations(dir, keep string) error {
 func nextName(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return "", fmt.Errorf("index: %w", err)
+		return "", fmt.Errorf("index: list the generations: %w", err)
 	}
 	most := 0
 	for _, e := range entries {

@@ -53,7 +53,7 @@ func (x *Index) Run(ctx context.Context) error {
 			return nil
 		case <-x.wake:
 		}
-		if retry.Sleep(ctx, wait) != nil { // collects further changes
+		if retry.Sleep(ctx, wait) != nil { // collect further changes before indexing
 			return nil
 		}
 		select { // the next round reads all changes, so drop a signal that arrived before the round
@@ -88,7 +88,7 @@ func (x *Index) catchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	g, err := x.openCurrent() //nolint:contextcheck // a search also opens the index, and has no context to cancel it
+	g, err := x.openCurrent() //nolint:contextcheck // searches share the open index, so ctx must not cancel opening it
 	if err != nil {
 		return err
 	}

@@ -14,10 +14,10 @@ import (
 
 // Internal keys, written with each batch.
 const (
-	keySeq    = "seq"    // last indexed change
-	keyMark   = "mark"   // its mark
+	keySeq    = "seq"    // Seq of the last indexed change
+	keyMark   = "mark"   // mark of the last indexed change
 	keyFormat = "format" // version of the analysis; set only if the index is complete
-	keyNobody = "nobody" // the placeholder row exists
+	keyNobody = "nobody" // set if the placeholder row exists
 )
 
 // generation is one index on disk. A rebuild creates the next generation in a separate folder.
@@ -65,7 +65,7 @@ func openGeneration(path, name string) (*generation, error) {
 func recoverPanic(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("index: %w: %v", ErrDamaged, r)
+			err = fmt.Errorf("index: read index files: %w: %v", ErrDamaged, r)
 		}
 	}()
 	return f()
@@ -104,7 +104,7 @@ func readInternal(r api.IndexReader, key string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(string(v), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("index: %w: %s is %q", ErrDamaged, key, v)
+		return 0, fmt.Errorf("index: read index files: %w: %s is %q", ErrDamaged, key, v)
 	}
 	return n, nil
 }

@@ -41,7 +41,7 @@ func open(t testing.TB) *world {
 	return w
 }
 
-// restore replaces the database by a copy.
+// restore replaces the database with a copy.
 func (w *world) restore(t testing.TB, copied string) {
 	t.Helper()
 	path := w.st.Path()

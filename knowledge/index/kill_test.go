@@ -106,7 +106,7 @@ func scribble(ctx context.Context, st *store.Store, base *knowledge.Base, seed u
 	}
 }
 
-// After a kill at any instant the index resumes correctly: its content equals that of a rebuild.
+// After a kill at any time, the index resumes correctly: its content equals that of a rebuild.
 func TestKilled(t *testing.T) {
 	kills := 12
 	if s := os.Getenv("HOB_KILLS"); s != "" {

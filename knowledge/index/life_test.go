@@ -37,7 +37,7 @@ func holds(t *testing.T, dir, text string) []string {
 }
 
 func TestCompact(t *testing.T) {
-	for _, rows := range []int{1, 40, 1500} { // one segment, several segments, more than a batch
+	for _, rows := range []int{1, 40, 1500} { // one segment; several segments; more rows than fit in a batch
 		t.Run(fmt.Sprint(rows), func(t *testing.T) {
 			w := open(t)
 			for i := 0; i < rows; i += 10 {
@@ -131,7 +131,7 @@ func spoil(t *testing.T, w *world, pattern string, with []byte) {
 	}
 }
 
-// A mismatching index is rebuilt and never searched.
+// An index that does not match the store is rebuilt and never searched.
 func TestMadeAnew(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -218,7 +218,7 @@ func TestMadeAnew(t *testing.T) {
 	}
 }
 
-// A second process neither waits nor fails: it scans the rows.
+// If another process uses the index, a search neither waits nor fails: it scans the rows.
 func TestBusy(t *testing.T) {
 	w := open(t)
 	w.put(t, knowledge.Doc{Ref: "a", Text: "milk and eggs"})
@@ -238,7 +238,8 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// In a new home the index is being built, or is built on first use; it is never unusable.
+// In a new home, Stats reports that the index is being built, or that the first use will build it,
+// but never an error.
 func TestStatsOfANewHome(t *testing.T) {
 	for name, running := range map[string]bool{"without a daemon": false, "with one": true} {
 		t.Run(name, func(t *testing.T) {
@@ -301,8 +302,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A search builds the index before anything follows. Rows written after that, and registered by
-// others before the index follows, are found too.
+// A search builds the index before Run starts. It also finds rows that are written after the
+// search, and rows that another consumer has acknowledged before the index follows.
 func TestASearchComesFirst(t *testing.T) {
 	for _, held := range []int64{1, 2} {
 		t.Run(fmt.Sprintf("%d of 2 changes are held by others", held), func(t *testing.T) {
@@ -326,8 +327,8 @@ func TestASearchComesFirst(t *testing.T) {
 	}
 }
 
-// The weight of a word, which decides about dropping weak answers, does not depend on whether the
-// last changes are indexed: previous versions of rows do not count.
+// The weight of a word, on which dropping weak results depends, is the same whether or not the last
+// changes are indexed: previous versions of rows do not count.
 func TestChangesWeighAtOnce(t *testing.T) {
 	w := open(t)
 	w.put(t, knowledge.Doc{Ref: "a", Text: "my address is 5 Elm Road"}, knowledge.Doc{Ref: "b", Text: "the cat is called Rex"},

@@ -18,9 +18,9 @@ const (
 // errNotYet reports that the index is still being built.
 var errNotYet = errors.New("the index is being built")
 
-// prepareSearch opens the index for a search. If nothing follows the changes in the background, it
-// updates the index, provided that this is quick. It does not update the index within a
-// transaction, because transactions must not wait.
+// prepareSearch opens the index for a search. If no background process follows the changes and an
+// update is quick, it updates the index. It does not update the index within a transaction, because
+// transactions must not wait.
 func (x *Index) prepareSearch(q store.Querier) error {
 	g, err := x.openCurrent()
 	if err != nil || g != nil && x.running.Load() {

@@ -30,7 +30,7 @@ func (x *Index) compactCurrent(ctx context.Context) error {
 	if err := x.catchUp(ctx); err != nil {
 		return err
 	}
-	g, err := x.openCurrent() //nolint:contextcheck // a search also opens the index, and has no context to cancel it
+	g, err := x.openCurrent() //nolint:contextcheck // searches share the open index, so ctx must not cancel opening it
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (x *Index) removeUnusedFiles() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if err := system.RemoveAll(filepath.Join(x.dir, asideFolder)); err != nil {
-		return fmt.Errorf("index: %w", err)
+		return fmt.Errorf("index: remove the damaged index: %w", err)
 	}
 	name, err := currentName(x.dir)
 	if err != nil {
@@ -94,7 +94,7 @@ func (g *generation) isClean() (clean bool, err error) {
 func (g *generation) checkSegments() (bool, error) {
 	r, err := g.ix.Reader()
 	if err != nil {
-		return false, fmt.Errorf("index: %w", err)
+		return false, fmt.Errorf("index: read index files: %w", err)
 	}
 	defer func() { _ = r.Close() }()
 	list := snapshotSegments(r)

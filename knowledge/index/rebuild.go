@@ -17,7 +17,7 @@ import (
 func (x *Index) Reindex(ctx context.Context, progress func(done, total int)) error {
 	x.work.Lock()
 	defer x.work.Unlock()
-	if _, err := x.openCurrent(); err != nil && !errors.Is(err, ErrDamaged) { //nolint:contextcheck // a search also opens the index, and has no context to cancel it
+	if _, err := x.openCurrent(); err != nil && !errors.Is(err, ErrDamaged) { //nolint:contextcheck // searches share the open index, so ctx must not cancel opening it
 		return err
 	}
 	if err := x.rebuildIndex(ctx, progress); err != nil {
@@ -53,7 +53,7 @@ func (x *Index) createGeneration() (*generation, error) {
 		return openGeneration("", "")
 	}
 	if err := x.createFolder(); err != nil {
-		return nil, fmt.Errorf("index: %w; check the permissions and free space of the folder", err)
+		return nil, fmt.Errorf("index: create the folder: %w; check the permissions and free space of the folder", err)
 	}
 	name, err := currentName(x.dir)
 	if err == nil {

@@ -17,7 +17,7 @@ const (
 	all         = "\x00"
 	lengthBits  = 20
 	maxLength   = 1<<lengthBits - 1
-	languages   = "\x00languages" // a field
+	languages   = "\x00languages" // field with the languages of the rows
 	idField     = "_id"
 	fieldJoiner = "\x00"
 )

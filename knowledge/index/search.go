@@ -213,7 +213,7 @@ func (s *termSearch) bestMatches() ([]knowledge.TermMatch, error) {
 		}
 		row, err := parseRowKey(ext)
 		if err != nil {
-			return nil, fmt.Errorf("index: %w: invalid row id %q", ErrDamaged, ext)
+			return nil, fmt.Errorf("index: look up terms: %w: invalid row id %q", ErrDamaged, ext)
 		}
 		if _, newer := s.fresh[row]; !newer {
 			out = append(out, knowledge.TermMatch{N: row, Score: c.score, Has: c.has})

@@ -12,7 +12,7 @@ import (
 // Stats describes the state of the index.
 type Stats struct {
 	Rows      int            `json:"rows"`
-	Seq       int64          `json:"seq"`    // last indexed change
+	Seq       int64          `json:"seq"`    // Seq of the last indexed change
 	Behind    int64          `json:"behind"` // pending changes; searches still see the newest of them
 	Segments  int            `json:"segments"`
 	Bytes     int64          `json:"bytes"` // size on disk
@@ -48,7 +48,7 @@ func (x *Index) DerivedStats(ctx context.Context) (api.DerivedStats, error) {
 // cannot be opened, Trouble contains the reason.
 func (x *Index) Stats(ctx context.Context) (Stats, error) {
 	q := x.st.Reader(ctx)
-	oerr := x.prepareSearch(q) //nolint:contextcheck // a search also opens the index, and has no context to cancel it
+	oerr := x.prepareSearch(q) //nolint:contextcheck // searches share the open index, so ctx must not cancel opening it
 	s := Stats{Languages: map[string]int{}}
 	last, err := x.base.LastChange(q)
 	if err != nil {
@@ -71,7 +71,7 @@ func (x *Index) Stats(ctx context.Context) (Stats, error) {
 	if s.Seq, err = readInternal(r, keySeq); err != nil {
 		return s, err
 	}
-	fig, err := x.loadSnapshotStats(r, s.Seq) //nolint:contextcheck // likewise
+	fig, err := x.loadSnapshotStats(r, s.Seq) //nolint:contextcheck // searches share the statistics, so ctx must not cancel loading them
 	if err != nil {
 		return s, err
 	}
@@ -89,7 +89,7 @@ func (x *Index) Stats(ctx context.Context) (Stats, error) {
 
 func folderSize(dir string) (n int64) {
 	entries, err := os.ReadDir(dir)
-	if err != nil { // in memory
+	if err != nil { // an index in memory has no folder
 		return 0
 	}
 	for _, e := range entries {

@@ -111,7 +111,7 @@ type termSearch struct {
 	limit  int
 
 	rows   int       // number of rows that were searched
-	df     []int     // rows per word
+	df     []int     // number of rows per word
 	weight []float64 // weight per word
 }
 

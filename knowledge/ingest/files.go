@@ -58,7 +58,7 @@ type FileOptions struct {
 	Dry    bool
 	Trust  bool // the user vouches for the content
 	Now    time.Time
-	// Provenance and Origins are those of the request's context. A title chosen in that context is
+	// Provenance and Origins describe the request's context. A title chosen in that context is
 	// untrusted if the context is.
 	Provenance provenance.Source
 	Origins    []provenance.Origin

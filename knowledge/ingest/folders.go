@@ -96,13 +96,13 @@ const inQuery = `SELECT source FROM doc_sources WHERE folder = ? AND folder <> '
 func (l *Library) sourcesIn(ctx context.Context, f Folder) (out []string, err error) {
 	rows, err := l.opt.Store.Reader(ctx).Query(inQuery, f.Path, f.Realm)
 	if err != nil {
-		return nil, fmt.Errorf("ingest: %w", err)
+		return nil, fmt.Errorf("ingest: list the sources of a folder: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var s string
 		if err := rows.Scan(&s); err != nil {
-			return nil, fmt.Errorf("ingest: %w", err)
+			return nil, fmt.Errorf("ingest: list the sources of a folder: %w", err)
 		}
 		out = append(out, s)
 	}

@@ -12,7 +12,7 @@ import (
 	"hob/platform/store/erase"
 )
 
-// meddling is a disk that runs a function while a file is read.
+// meddling is a disk that calls a function while a file is read.
 type meddling struct {
 	*world
 	during func()
@@ -37,12 +37,12 @@ func (w *world) forget(e *erase.Erasure) {
 	}))
 }
 
-// Data erased while a file is read does not return with its content.
+// Data that is erased while a file is read is not stored again with the file's content.
 func TestForgottenWhileItIsRead(t *testing.T) {
 	const secret = "Kestrel-9981 is the password.\n\nThe bins go out on Monday."
 	tests := []struct {
 		name  string
-		known bool // it was ingested before and has changed
+		known bool // the file was ingested before and has changed since
 		e     erase.Erasure
 		want  string // stored text
 	}{
@@ -90,7 +90,7 @@ func TestForgottenWhileItIsRead(t *testing.T) {
 	}
 }
 
-// An erasure works at any point while a long source is written.
+// An erasure at any point while a long source is written removes the data.
 func TestForgottenWhileItIsWritten(t *testing.T) {
 	var b strings.Builder
 	for i := range 1200 {

@@ -17,7 +17,7 @@ func (n notThere) Unwrap() error { return n.error }
 
 func sorted(m map[string]knowledge.File) []string { return slices.Sorted(maps.Keys(m)) }
 
-// tiring is a context that ends after a number of checks.
+// tiring is a context that is canceled after a number of checks.
 type tiring struct {
 	context.Context
 	left atomic.Int64

@@ -130,8 +130,8 @@ type Input struct {
 	Dry bool
 }
 
-// Trust is the reason why text counts as the user's own. When the reason no longer applies, the
-// text is no longer trusted.
+// Trust is the reason why text counts as the user's own. The text is trusted only while the reason
+// applies.
 type Trust string
 
 // Reasons for trust.
@@ -159,8 +159,8 @@ type Outcome struct {
 
 // Migrations returns the tables of this package. documents_forgotten contains only digests, so that
 // no name of an erased source remains. In doc_sources, trying and tries record which content is
-// being read and how often this was started, trust records why the text counts as the user's own,
-// and asked records whether the user explicitly requested this item.
+// being read and how many attempts were started, trust records why the text counts as the user's
+// own, and asked records whether the user explicitly requested this item.
 func Migrations() []store.MigrationSet {
 	return []store.MigrationSet{{Owner: "ingest", Steps: []string{`
 CREATE TABLE doc_sources (

@@ -164,7 +164,7 @@ func TestFolderInStep(t *testing.T) {
 	if _, err := w.l.Reconcile(t.Context(), Folder{Path: "/f"}, nil); !errors.Is(err, ErrFolderGone) {
 		t.Errorf("Reconcile of a missing folder: %v", err)
 	}
-	w.root = true // an empty mount point
+	w.root = true // the folder is empty, like the mount point of a disconnected disk
 	if _, err := w.l.Reconcile(t.Context(), Folder{Path: "/f"}, nil); !errors.Is(err, ErrFolderGone) || w.texts() != all {
 		t.Errorf("Reconcile of an empty folder: %v, %s", err, w.texts())
 	}
@@ -176,8 +176,8 @@ func (w *world) ids() (out string) {
 	return out
 }
 
-// TestLargeIsResumed: the next scan finishes an interrupted source without writing the stored
-// chunks again.
+// TestLargeIsResumed checks that the next scan finishes an interrupted source without writing the
+// stored chunks again.
 func TestLargeIsResumed(t *testing.T) {
 	w := open(t)
 	var b strings.Builder
@@ -185,7 +185,7 @@ func TestLargeIsResumed(t *testing.T) {
 		fmt.Fprintf(&b, "Paragraph %d says that the number of this paragraph is %d and that nothing else of interest stands in it; so that it is long enough, a little more follows. %s\n\n", i, i, strings.Repeat("word ", 120))
 	}
 	w.put("/f/large.txt", b.String())
-	for left := 2; w.changes() == 0; left++ { // until part of it is written
+	for left := 2; w.changes() == 0; left++ { // until a part of the source is written
 		if _, err := w.l.Reconcile(tiringAfter(t.Context(), left), Folder{Path: "/f"}, nil); err == nil {
 			t.Fatal("the first scan was not interrupted")
 		}
@@ -234,8 +234,8 @@ func TestForgottenStaysAway(t *testing.T) {
 	}
 }
 
-// A mail of a mailbox is erased with its attachments, by Message-ID or by the listed id, and does
-// not return when other mails arrive.
+// A mail in a mailbox can be erased by Message-ID or by its listed id. Its attachments are erased
+// too, and the mail stays erased when other mails arrive.
 func TestAForgottenMailStaysAway(t *testing.T) {
 	mail := func(id, text string) string {
 		return "From ana@example.org Sat Jan  3 10:00:00 2026\nFrom: Ana <ana@example.org>\nSubject: the " + id + "\nMessage-ID: <" + id + "@example.org>\nMIME-Version: 1.0\n" +
@@ -376,7 +376,7 @@ func manyRows(n int) []string {
 	return out
 }
 
-// FuzzSplit: no text is lost and no chunk is too long.
+// FuzzSplit checks that no text is lost and no chunk is too long.
 func FuzzSplit(f *testing.F) {
 	f.Add("One. Two.\n\nThree 👨‍👩‍👧 four", 50, 10, false)
 	f.Fuzz(func(t *testing.T, text string, size, overlap int, code bool) {
@@ -409,8 +409,8 @@ func (p people) KeepTx(_ *store.Tx, _, source string, ids []string) error {
 	return nil
 }
 
-// The person on a card attached to an erased mail is erased with it; those of the mailbox's other
-// mails stay.
+// Erasing a mail also erases the person on its attached card, but not people on the cards of other
+// mails in the mailbox.
 func TestPeopleOfAForgottenMail(t *testing.T) {
 	mail := func(id, name string) string {
 		return "From ana@example.org Sat Jan  3 10:00:00 2026\nFrom: Ana <ana@example.org>\nSubject: " + id + "\nMessage-ID: <" + id + "@example.org>\nMIME-Version: 1.0\n" +

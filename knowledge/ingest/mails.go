@@ -11,7 +11,7 @@ import (
 	"hob/platform/text/document"
 )
 
-// partOf returns the name of an erased part of a source.
+// partOf returns the name under which an erased part of a source is recorded.
 func partOf(source, part string) string { return source + "\x00" + part }
 
 // isPartForgotten reports whether a part of a source was erased. An erased message stays erased,

@@ -69,7 +69,7 @@ func TestPictureIsTriedAgain(t *testing.T) {
 	}
 }
 
-// An image that cannot be described is skipped until it changes or the user asks for it.
+// An image that cannot be described is skipped until it changes or the user requests it.
 func TestPictureThatIsBad(t *testing.T) {
 	w := open(t)
 	see := &eye{bad: true}

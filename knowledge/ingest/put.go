@@ -122,7 +122,7 @@ func (l *Library) updateFileTimes(ctx context.Context, k *storedSource, in Input
 	q := l.opt.Store.Reader(ctx)
 	err := q.QueryRow(`SELECT count(*), coalesce(sum(chunks), 0), coalesce(min(title), ''), coalesce(min(kind), '') FROM documents WHERE src = ?`, k.n).Scan(&out.Documents, &out.Chunks, &out.Title, &out.Kind)
 	if err != nil {
-		return out, fmt.Errorf("ingest: %w", err)
+		return out, fmt.Errorf("ingest: read the documents of a source: %w", err)
 	}
 	folder, asked := cmp.Or(k.folder, in.Folder), k.asked || in.Folder == ""
 	if in.Dry || k.size == in.Size && k.mtime == unixNanos(in.Modified) && k.folder == folder && k.asked == asked {
@@ -226,8 +226,8 @@ func originOf(source string) provenance.Origin {
 type documentPlan struct {
 	doc    document.Document
 	id     string
-	chunks []knowledge.Doc // to write
-	gone   []string        // to remove
+	chunks []knowledge.Doc // chunks to write
+	gone   []string        // refs of the chunks to remove
 	people []document.Person
 	total  int
 }
@@ -237,7 +237,7 @@ func (w *sourceWriter) replaceSource(docs []document.Document, out *Outcome) err
 	q := w.l.opt.Store.Reader(w.ctx)
 	have, err := readParts(q, w.src)
 	if err != nil {
-		return fmt.Errorf("ingest: %w", err)
+		return fmt.Errorf("ingest: read the documents of a source: %w", err)
 	}
 	w.people = mayHavePeople(have)
 	var plans []documentPlan
@@ -308,12 +308,13 @@ func (l *Library) planDocument(q store.Querier, in Input, d document.Document, i
 	return p, nil
 }
 
-// maxCorrespondents is the number of people in an email or event up to which all are stored; of more,
-// such as a mailing list, only the first is, who is the sender or the organizer.
+// maxCorrespondents is the maximum number of people in an email or event for which all people are
+// stored. If there are more, for example on a mailing list, only the first is stored: the sender or
+// the organizer.
 const maxCorrespondents = 12
 
-// peopleOf returns the people of a document that the graph stores: those with an employer, an
-// address or a number, without programs that send mail.
+// peopleOf returns the people of a document to store in the graph: people with an employer, an
+// address or a number. It omits automatic senders.
 func peopleOf(d document.Document) []document.Person {
 	list := d.People
 	if d.Kind != "cards" && len(list) > maxCorrespondents {
@@ -324,7 +325,7 @@ func peopleOf(d document.Document) []document.Person {
 	})
 }
 
-// isAutomaticSender reports whether an address belongs to a program.
+// isAutomaticSender reports whether an email address belongs to a program.
 func isAutomaticSender(mail string) bool {
 	local, _, _ := strings.Cut(strings.ToLower(mail), "@")
 	return slices.ContainsFunc([]string{"noreply", "no-reply", "no_reply", "donotreply", "do-not-reply", "mailer-daemon", "newsletter", "notification", "bounce"}, func(s string) bool { return strings.HasPrefix(local, s) })

@@ -172,7 +172,7 @@ func (x Requests) Forget(ctx context.Context, realm string, t knowledge.Document
 	}
 	for _, s := range t.Fresh {
 		if err := x.Library.Remove(ctx, realm, s); err != nil && !errors.Is(err, ErrNotFound) {
-			return fmt.Errorf("documents: %w", err)
+			return fmt.Errorf("remove the document: %w", err)
 		}
 	}
 	return nil

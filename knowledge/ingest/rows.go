@@ -55,7 +55,7 @@ func readSource(q store.Querier, realm, name string) (*storedSource, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("ingest: %w", err)
+		return nil, fmt.Errorf("ingest: read a source: %w", err)
 	}
 	return k, nil
 }
@@ -75,7 +75,7 @@ func (l *Library) findMovedSource(ctx context.Context, in *Input, sum []byte) (*
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("ingest: %w", err)
+		return nil, fmt.Errorf("ingest: find a moved file: %w", err)
 	}
 	path, ok := strings.CutPrefix(old, "file:")
 	if there, err := l.opt.Files.Exists(path); !ok || err != nil || there {
@@ -86,7 +86,7 @@ func (l *Library) findMovedSource(ctx context.Context, in *Input, sum []byte) (*
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("ingest: %w", err)
+		return nil, fmt.Errorf("ingest: rename a moved file: %w", err)
 	}
 	return readSource(l.opt.Store.Reader(ctx), in.Realm, in.Source) // the digest is removed, so that the file is read again and its rows get the new name
 }
@@ -137,7 +137,7 @@ func (l *Library) Remove(ctx context.Context, realm, name string) error {
 	}
 	list, err := readParts(l.opt.Store.Reader(ctx), k.n)
 	if err != nil {
-		return fmt.Errorf("ingest: %w", err)
+		return fmt.Errorf("ingest: read the documents of a source: %w", err)
 	}
 	w := &sourceWriter{l: l, ctx: ctx, in: Input{Source: name, Realm: realm}, r: &activeReading{}, src: k.n, people: mayHavePeople(list)}
 	for _, p := range list {
@@ -167,7 +167,7 @@ func isSourceForgotten(q store.Querier, realm, source string, size, mtime int64)
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("ingest: %w", err)
+		return false, fmt.Errorf("ingest: check for an erased source: %w", err)
 	}
 	return s == size && m == mtime, nil
 }

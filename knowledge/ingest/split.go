@@ -19,7 +19,7 @@ const (
 // atom is an indivisible piece of text, including trailing whitespace.
 type atom struct {
 	text string
-	n    int // characters
+	n    int // length in characters
 	cut  int
 }
 

@@ -15,8 +15,8 @@ import (
 	"hob/tools"
 )
 
-// A file that was being read during two crashes is broken; one crash is not enough, and a request
-// by the user retries it.
+// A file counts as broken if the process crashed twice while reading it. One crash is not enough. A
+// request by the user retries the file.
 func TestReadingThatEndsTheProcess(t *testing.T) {
 	w := open(t)
 	w.put("/f/a.txt", "The valve opens at three bar.")
@@ -25,7 +25,7 @@ func TestReadingThatEndsTheProcess(t *testing.T) {
 		e := w.disk["/f/a.txt"]
 		one := &sourceWriter{l: w.l, ctx: t.Context(), r: &activeReading{}, in: Input{Source: "file:/f/a.txt", Name: "a.txt", Folder: "/f", Content: []byte(w.text["/f/a.txt"]), Size: e.Size, Modified: e.Modified}}
 		one.sum = sum(one.in.Content)
-		fatal(t, one.beginSource()) // crash here
+		fatal(t, one.beginSource()) // simulates a crash after the source was marked as being read
 	}
 	dies()
 	if r := w.reconcile(); r.Documents != 1 || len(r.Skipped) > 0 {
@@ -63,7 +63,8 @@ func (f *failing) ReadDocument(ctx context.Context, path string, limit int64) (k
 	return f.world.ReadDocument(ctx, path, limit)
 }
 
-// A file that the disk or database temporarily refused is ingested later, without a change.
+// A file that could not be read or stored because of a temporary error is ingested later, even if
+// the file does not change.
 func TestTroubleIsOver(t *testing.T) {
 	t.Run("retries a file that is temporarily unreadable", func(t *testing.T) {
 		w := open(t)
@@ -120,7 +121,7 @@ func TestManyChangesAreAllNoticed(t *testing.T) {
 	tests := []struct {
 		name string
 		do   func(n *pendingPaths)
-		want int // number of paths
+		want int // number of reported paths
 		all  bool
 	}{
 		{"some", func(n *pendingPaths) { n.addPath("/f/a"); n.addPath("/f/b") }, 2, false},
@@ -149,7 +150,7 @@ func many(n *pendingPaths, count int) {
 	}
 }
 
-// The partial indexes for scans over all files are used.
+// Scans over all files use the partial indexes.
 func TestIndexesServe(t *testing.T) {
 	w := open(t)
 	for query, index := range map[string]string{movedQuery: "doc_sources_digest", inQuery: "doc_sources_folder"} {

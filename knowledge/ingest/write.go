@@ -22,7 +22,7 @@ type sourceWriter struct {
 	sum   []byte
 	whole bool
 	todo  []func(*store.Tx) error
-	// people is true if the graph contains people of this source or this write adds some. told
+	// people is true if the graph contains people of this source or this write adds people. told
 	// lists the relations in the current version.
 	people bool
 	told   []string
@@ -105,7 +105,7 @@ func (w *sourceWriter) commitTx(fn func(*store.Tx) error) error {
 		return fn(tx)
 	})
 	if err != nil {
-		return fmt.Errorf("ingest: %w", err)
+		return fmt.Errorf("ingest: store a source: %w", err)
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func (w *sourceWriter) flushSteps() error {
 func (w *sourceWriter) writeDocument(p *documentPlan) error {
 	err := w.addStep(func(tx *store.Tx) error {
 		d := p.doc
-		if gone, err := isPartForgotten(tx, w.in, d.Part); err != nil || gone { // erased since
+		if gone, err := isPartForgotten(tx, w.in, d.Part); err != nil || gone { // the document was erased since
 			return err
 		}
 		title, author, tags := w.r.redactForgotten(d.Title), w.r.redactForgotten(d.Author), w.r.redactForgotten(strings.Join(w.in.Tags, "\n"))

@@ -3,7 +3,7 @@ package rerank
 import (
 	"cmp"
 	"context"
-	_ "embed" // the text
+	_ "embed" // embeds the text
 	"errors"
 	"fmt"
 	"net/http"
@@ -25,8 +25,8 @@ var describeText string
 // Limits of a description and its input.
 const (
 	maxPicture   = 3_750_000 // in bytes; all providers accept this size
-	maxDescribe  = 1200      // tokens
-	maxDescribed = 8000      // characters
+	maxDescribe  = 1200      // in tokens
+	maxDescribed = 8000      // in characters
 )
 
 // ErrNoVision reports that no configured model supports images.

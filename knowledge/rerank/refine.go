@@ -12,7 +12,7 @@ package rerank
 import (
 	"cmp"
 	"context"
-	_ "embed" // the texts
+	_ "embed" // embeds the texts
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,7 +35,7 @@ var rerankText string
 
 const (
 	perHit     = 700  // characters per result in the prompt
-	maxAnswer  = 600  // tokens
+	maxAnswer  = 600  // in tokens
 	maxQuery   = 2000 // bytes of the question
 	maxAgain   = 300  // characters of the new search text
 	answerSize = 8000 // bytes of the answer to parse

@@ -14,7 +14,7 @@ import (
 	"hob/knowledge"
 )
 
-// says is a model with a constant answer.
+// says is a model that always returns the same answer.
 type says struct {
 	info   llm.Info
 	answer string
@@ -92,7 +92,7 @@ func TestCorrect(t *testing.T) {
 func TestRerank(t *testing.T) {
 	for _, tt := range []struct {
 		name, answer string
-		want         string // refs in order, "" for an error
+		want         string // refs in order; "" if an error is expected
 	}{
 		{"all", `{"order": [3, 1, 2]}`, "cab"},
 		{"some", `{"order": [2]}`, "bac"},
@@ -143,7 +143,8 @@ func TestOnlySoManyAreShown(t *testing.T) {
 	}
 }
 
-// Search results are data: they are in a fence that they cannot close, and the model has no tools.
+// Search results are untrusted data: the prompt fences them so that they cannot close the fence,
+// and the model has no tools.
 func TestFindingsAreFenced(t *testing.T) {
 	m := &says{answer: `{"answered": true, "search": ""}`}
 	c, err := NewCorrector(with(m))

@@ -212,7 +212,7 @@ func (im *importer) isHobExport() bool {
 
 // sourceRef returns the source of an item. The user can erase the item by naming this source.
 func (im *importer) sourceRef(said string) string {
-	if im.isHobExport() && im.isTrustedSource() { // restored unchanged
+	if im.isHobExport() && im.isTrustedSource() { // the original source is kept
 		return said
 	}
 	return "import:" + im.name

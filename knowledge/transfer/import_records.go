@@ -142,7 +142,7 @@ func (p batchImport) putDoc(d knowledge.Doc, kind string) (bool, error) {
 	}
 	d.Kind, d.Ref = kind, im.recordID("i", d.Ref)
 	if kind == knowledge.KindTurn && im.Conversations.OwnsRow(d.Ref) {
-		return false, invalidRecordError{errors.New("its id belongs to one of your messages")}
+		return false, invalidRecordError{errors.New("the id of the record belongs to one of your messages")}
 	}
 	d.Source = im.sourceRef(d.Source)
 	d.Provenance, d.Origins = im.limitTrust(d.Provenance, d.Origins)

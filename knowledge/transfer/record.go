@@ -110,7 +110,7 @@ var (
 
 // exportHeader is the first line of a Hob export.
 type exportHeader struct {
-	Hob     string    `json:"hob"` // "memory"
+	Hob     string    `json:"hob"` // always "memory"
 	Version int       `json:"version"`
 	At      time.Time `json:"at"`
 }

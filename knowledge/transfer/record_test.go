@@ -46,7 +46,7 @@ func read(t testing.TB, path string, key []byte) (s *Source, out []Record, skipp
 	return s, out, skipped
 }
 
-// anything returns text with difficult characters.
+// anything returns random text with characters that are difficult to encode.
 func anything(r *rand.Rand) string {
 	pieces := []string{"a", "Ana", " ", "  ", "\n", "\n\n", "- ", "# ", "### x", "<!-- hob:{} -->", "-->", "<", ">", "&", "&amp;", "&lt;", "&#13;", "\r", "\t", "é", "日本", "\u2028", "🫖", `"`, `\`, "{", "|", "*", "```", "\u0085", "x"}
 	var b strings.Builder
@@ -87,7 +87,7 @@ func object(text string) json.RawMessage {
 
 // Random records survive a round trip in both formats, with a valid seal.
 func TestRoundTrip(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test
+	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test needs no secure random numbers
 	formats := map[string]func(w io.Writer) (Writer, error){
 		"x.jsonl": func(w io.Writer) (Writer, error) { return NewJSONL(w, key, time.Unix(1e9, 0)) },
 		"x.md":    func(w io.Writer) (Writer, error) { return NewMarkdown(w, key, time.Unix(1e9, 0), time.UTC) },
@@ -154,7 +154,7 @@ func TestSealOfAChangedFile(t *testing.T) {
 	}
 }
 
-// Data swapped after the check of the seal is not returned.
+// If data changes after the seal was checked, the reader does not return it.
 func TestSwappedFile(t *testing.T) {
 	path := file(t, "x.jsonl", export(t, Record{Fact: &knowledge.Fact{ID: "f1", Text: "the key is here"}}))
 	s, err := Open(path, key)
@@ -325,7 +325,8 @@ func TestRecognize(t *testing.T) {
 	}
 }
 
-// Any input is read to its end, with or without an error, and with a limited number of records.
+// The reader accepts any input. It stops at the end or with an error, and returns a limited number
+// of records.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(chatGPTFile))
 	f.Add([]byte(claudeFile))

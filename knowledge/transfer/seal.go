@@ -98,7 +98,7 @@ func (s *sealCheck) Read(b []byte) (int, error) {
 		at := int64(s.at) * block
 		next := make([]byte, min(block, s.size-at))
 		if _, err := s.r.ReadAt(next, at); err != nil && !errors.Is(err, io.EOF) {
-			return 0, fmt.Errorf("transfer: %w", err)
+			return 0, fmt.Errorf("transfer: read the file: %w", err)
 		}
 		if sha256.Sum256(next) != s.blocks[s.at] {
 			return 0, ErrChanged

@@ -47,7 +47,7 @@ type Source struct {
 func Open(name string, key []byte) (_ *Source, err error) {
 	s := &Source{Path: name, Format: Document}
 	if s.f, err = os.Open(name); err != nil {
-		return nil, fmt.Errorf("transfer: %w", err)
+		return nil, fmt.Errorf("transfer: open the import: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -56,7 +56,7 @@ func Open(name string, key []byte) (_ *Source, err error) {
 	}()
 	fi, err := s.f.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("transfer: %w", err)
+		return nil, fmt.Errorf("transfer: open the import: %w", err)
 	}
 	if fi.IsDir() {
 		s.Format, err = folderFormat(name)
@@ -68,7 +68,7 @@ func Open(name string, key []byte) (_ *Source, err error) {
 	s.Size = fi.Size()
 	begin := make([]byte, min(s.Size, 256<<10))
 	if _, err := s.f.ReadAt(begin, 0); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("transfer: %w", err)
+		return nil, fmt.Errorf("transfer: detect the format: %w", err)
 	}
 	if bytes.HasPrefix(begin, []byte("PK\x03\x04")) {
 		return s, s.scanArchive()
@@ -118,7 +118,8 @@ func detectFormat(b []byte) Format {
 	return Document
 }
 
-// scanArchive searches a zip file for conversations. Other archives are documents.
+// scanArchive searches a zip file for conversations. An archive without conversations is a
+// document.
 func (s *Source) scanArchive() error {
 	z, err := zip.NewReader(s.f, s.Size)
 	if err != nil {
@@ -139,7 +140,7 @@ func (s *Source) scanArchive() error {
 		if f.UncompressedSize64 > maxArchive {
 			return fmt.Errorf("transfer: %s is larger than 16 GB when unpacked", f.Name)
 		}
-		s.Size += int64(f.UncompressedSize64) //nolint:gosec // bounded above
+		s.Size += int64(f.UncompressedSize64) //nolint:gosec // maxArchive limits the value
 	}
 	r, err := s.entries[0].Open()
 	if err != nil {
@@ -162,7 +163,7 @@ func folderFormat(name string) (Format, error) {
 	}
 	linked, err := hasLinks(name)
 	if err != nil {
-		return Folder, fmt.Errorf("transfer: %w", err)
+		return Folder, fmt.Errorf("transfer: detect the format: %w", err)
 	}
 	if linked {
 		return Vault, nil
@@ -226,7 +227,7 @@ func (s *Source) readFormat(r io.Reader, t recordFunc) error {
 	case VCard:
 		return readVCard(r, t)
 	}
-	return fmt.Errorf("transfer: %w: a %s contains no records", ErrFormat, s.Format)
+	return fmt.Errorf("transfer: read the import: %w: a %s contains no records", ErrFormat, s.Format)
 }
 
 // reader adapts a function to io.Reader.

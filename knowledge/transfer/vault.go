@@ -22,8 +22,9 @@ import (
 const (
 	maxNotes = 100_000
 	maxNote  = 4 << 20 // bytes; longer notes are truncated
-	maxLinks = 500     // per note
-	// looked is the number of notes that are read to distinguish a vault from a folder.
+	maxLinks = 500     // links per note
+	// looked is the maximum number of notes to read in order to distinguish a vault from other
+	// folders.
 	looked = 200
 )
 
@@ -65,7 +66,7 @@ func hasLinks(dir string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer root.Close() //nolint:errcheck // it was read only
+	defer root.Close() //nolint:errcheck // the folder was only read
 	list, err := listNotes(root)
 	if err != nil {
 		return false, err
@@ -83,12 +84,12 @@ func hasLinks(dir string) (bool, error) {
 func readVault(dir string, t recordFunc) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return fmt.Errorf("transfer: %w", err)
+		return fmt.Errorf("transfer: read the notes: %w", err)
 	}
-	defer root.Close() //nolint:errcheck // it was read only
+	defer root.Close() //nolint:errcheck // the folder was only read
 	list, err := listNotes(root)
 	if err != nil {
-		return fmt.Errorf("transfer: %w", err)
+		return fmt.Errorf("transfer: read the notes: %w", err)
 	}
 	v := vault{known: map[string]string{}, made: map[string]bool{}}
 	for _, name := range list {

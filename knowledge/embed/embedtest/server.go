@@ -122,7 +122,7 @@ func (s *Server) serveEmbeddings(w http.ResponseWriter, r *http.Request) {
 func writeError(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": "server_error"}}) // as above
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": "server_error"}}) // a write error means that the client disconnected
 }
 
 // Packed returns the vector of a text in its stored form: normalized, as little-endian 32-bit
