@@ -4,7 +4,7 @@
 //	go build -ldflags "-X hob/platform/failpoint.enabled=yes"
 //
 // The crash test links such a program, which then reads the environment variables that control it.
-// A build tag would compile every package twice that depends on this one.
+// A build tag would compile every package that depends on this package twice.
 package failpoint
 
 import (
@@ -17,7 +17,7 @@ import (
 	"syscall"
 )
 
-// Only the linker writes it.
+// enabled is set only by the linker.
 var enabled string
 
 // Enabled reports whether this program can kill itself at a failpoint.

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// TestMain runs the program of the test instead if the variable is set.
+// TestMain runs hitPoints instead of the tests if the variable is set.
 func TestMain(m *testing.M) {
 	if os.Getenv(programVar) != "" {
 		hitPoints()
@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 
 const programVar = "HOB_TEST_FAILPOINT_PROGRAM"
 
-// hitPoints hits three points from many goroutines and says so. It does what the linker does in the
-// program of the crash test, which fails if the program does not die.
+// hitPoints hits three points from many goroutines and prints a message. It enables failpoints, as
+// the linker does for the program of the crash test. The test fails if the process is not killed.
 func hitPoints() {
 	enabled = "yes"
 	Hit("a.before")

@@ -29,12 +29,13 @@ import (
 	"hob/platform/pim/outlook"
 )
 
-// errMissing means that something is missing that the user can provide.
+// errMissing marks the lack of something that the user can provide, such as a permission or a
+// program.
 var errMissing = errors.New("missing")
 
 const wait = 5 * time.Second
 
-// mechanisms names what a system provides for each ability.
+// mechanisms contains the names of the system services for each ability.
 type mechanisms struct{ notifications, tray, keychain, clipboard, screen, windows, elements, speech, ocr, presence string }
 
 func (o Options) mechanismsOf() mechanisms {
@@ -55,7 +56,7 @@ func (o Options) Abilities() []Ability {
 		for _, p := range permission.List() {
 			out = append(out, Ability{Name: "permission " + p.Name, Mechanism: "macOS privacy", Try: func(context.Context) (string, error) {
 				if !p.Given {
-					return "", fmt.Errorf("not granted to %s (%w); enable it in System Settings, Privacy & Security", p.For, errMissing)
+					return "", fmt.Errorf("not granted to %s (%w); enable the permission in System Settings, Privacy & Security", p.For, errMissing)
 				}
 				return "granted", nil
 			}})

@@ -28,7 +28,7 @@ import (
 // Result is the result of a test.
 type Result string
 
-// The results.
+// Possible results.
 const (
 	Works      Result = "works"
 	Fails      Result = "fails"    // the ability should work on this system
@@ -41,7 +41,7 @@ const (
 const (
 	tryTime   = 10 * time.Second
 	askTime   = 2 * time.Minute // includes the time to answer a dialog of the system
-	maxDetail = 200             // bytes
+	maxDetail = 200             // in bytes
 )
 
 // Row is the outcome for one ability.
@@ -57,13 +57,14 @@ type Row struct {
 // Ability is a capability of Hob on this machine.
 type Ability struct {
 	Name, Mechanism string
-	// Effect says what the user notices; "" if nothing. Asks names the permission that the system
-	// may request in a dialog; "" if none.
+	// Effect describes an effect that the user notices, or is "" if there is none. Asks names the
+	// permission that the system may request in a dialog, or is "".
 	Effect, Asks string
-	// Quiet runs instead of Try if the effect is not allowed; nil skips the ability.
+	// Quiet runs instead of Try if the user has not allowed the effect. If it is nil, the ability
+	// is skipped.
 	Quiet func(context.Context) (said string, err error)
-	// Try is nil if the system does not offer the ability, or, with Unused, if Hob does not use the
-	// system for it; Instead then names the reason or an alternative.
+	// Try tests the ability. It is nil if the system does not offer the ability or, with Unused, if
+	// Hob does not use the system for it. Instead then contains the reason or an alternative.
 	Try     func(context.Context) (said string, err error)
 	Instead string
 	Unused  bool
@@ -127,7 +128,7 @@ func (o Options) tryAbility(ctx context.Context, a Ability, clean func(string) s
 	}
 	if (a.Effect != "" || a.Asks != "") && (o.Allow == nil || !o.Allow(a)) {
 		if try = a.Quiet; try == nil {
-			r.Detail, r.Remedy = "it needs your consent: "+strings.TrimSpace(a.Effect+" "+a.Asks), "hob selftest --yes"
+			r.Detail, r.Remedy = "requires your consent: "+strings.TrimSpace(a.Effect+" "+a.Asks), "hob selftest --yes"
 			return r
 		}
 	}

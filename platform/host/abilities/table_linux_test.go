@@ -9,7 +9,7 @@ import (
 	"hob/platform/host/desktop/desktoptest"
 )
 
-// The abilities of Linux against a private bus with a notification server and a private display.
+// Tests the abilities of Linux with a private bus, a notification server and a private display.
 func TestRun_TriesTheDesktopOfThisMachine(t *testing.T) {
 	if _, err := exec.LookPath("Xvfb"); err != nil {
 		t.Skip("there is no Xvfb here")
@@ -18,7 +18,7 @@ func TestRun_TriesTheDesktopOfThisMachine(t *testing.T) {
 	server := desktoptest.NewServer(t, b, "body", "actions")
 	o := options(t, map[string]string{"DISPLAY": desktoptest.Display(t), "DBUS_SESSION_BUS_ADDRESS": b.Address, "PATH": os.Getenv("PATH"), "HOME": t.TempDir()})
 	o.System = "linux"
-	t.Setenv("DBUS_SESSION_BUS_ADDRESS", b.Address) // the keychain's library reads it itself
+	t.Setenv("DBUS_SESSION_BUS_ADDRESS", b.Address) // the keychain library reads the variable directly
 	rows := byName(abilities.Run(t.Context(), o))
 	for name, want := range map[string]abilities.Result{
 		"notifications": abilities.Works, "clipboard": abilities.Works, "screenshot": abilities.Works, "keychain": abilities.Works,

@@ -36,7 +36,7 @@ func byName(rows []abilities.Row) map[string]abilities.Row {
 	return out
 }
 
-// Without consent nothing is shown, said or stored.
+// Without consent, Run shows, speaks and stores nothing.
 func TestRun_DryHasNoEffect(t *testing.T) {
 	o := options(t, nil)
 	o.Allow = nil
@@ -50,8 +50,8 @@ func TestRun_DryHasNoEffect(t *testing.T) {
 	}
 }
 
-// The scripts of a Mac through the harness: calendars and reminders answer, the apps are missing.
-// The texts of the user do not reach the table.
+// Runs the scripts for macOS in the test harness. Calendars and reminders answer; the other apps
+// are missing. The user's text does not appear in the table.
 func TestRun_TriesTheScriptsOfAMac(t *testing.T) {
 	o := options(t, nil)
 	o.System, o.Scripts = "darwin", osruntest.NewMac(t, map[string]any{"eventkit": map[string]any{

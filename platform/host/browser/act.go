@@ -280,7 +280,7 @@ func (t *tab) awaitOutcome(ctx context.Context, begin time.Time, was string, out
 // maxValue limits the length of a script's value, in bytes.
 const maxValue = 20_000
 
-// telling converts a script's value to text, in Hob's isolated world.
+// telling is a function that converts a script's value to text. It runs in Hob's isolated world.
 const telling = `function (most) {
 	const seen = new Set();
 	let s;

@@ -61,7 +61,7 @@ func kindOf(err error) Kind {
 }
 
 func TestPages(t *testing.T) {
-	t.Parallel() // most of it is waiting
+	t.Parallel() // the test mostly waits
 	w := newWorld(t, Options{MaxTabs: 12})
 	w.put("plain.example/shop", shop)
 	w.put("plain.example/next", `<title>Next</title><p>The next page.</p>`)
@@ -295,7 +295,7 @@ func testScripts(t *testing.T, w *world) {
 	}{
 		{"nothing.there", Script},
 		{"throw new Error('hunter2-secret')", Script},
-		{"'x'.repeat(5e7)", 0}, // more than a message may have
+		{"'x'.repeat(5e7)", 0}, // exceeds the maximum size of a message
 		{"await new Promise(() => {})", Busy},
 		{"for (;;);", Script},
 	} {

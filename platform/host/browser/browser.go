@@ -60,7 +60,7 @@ type Browser struct {
 
 	mu     sync.Mutex
 	proc   *process
-	tabs   map[string]*tab // by target
+	tabs   map[string]*tab // keyed by target id
 	active *tab
 	count  int // number of tabs opened since the start, so that handles are unique
 	used   time.Time
@@ -350,7 +350,8 @@ func (b *Browser) prepareProfile() error {
 	if _, err := os.Stat(prefs); err == nil {
 		return nil
 	}
-	// Settings for which there is no switch: disable predictions and the password manager.
+	// These settings have no command-line switch. They disable predictions, the password manager
+	// and other features that contact servers or store data.
 	const first = `{"webrtc":{"ip_handling_policy":"disable_non_proxied_udp","multiple_routes_enabled":false,"nonproxied_udp_enabled":false},` +
 		`"net":{"network_prediction_options":2},"credentials_enable_service":false,"profile":{"password_manager_enabled":false},` +
 		`"search":{"suggest_enabled":false},"history":{"saving_disabled":true},"alternate_error_pages":{"enabled":false},"safebrowsing":{"enabled":false},"signin":{"allowed":false}}`
@@ -378,7 +379,7 @@ func writeStubPrograms(dir string) error {
 		return err
 	}
 	for _, name := range []string{"xdg-open", "xdg-email", "xdg-settings", "xdg-mime"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nexit 3\n"), 0o700); err != nil { //nolint:gosec // a program
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nexit 3\n"), 0o700); err != nil { //nolint:gosec // the file must be executable
 			return err
 		}
 	}

@@ -19,14 +19,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is one browser in an internet of the test's own.
+// world is a browser with a separate simulated internet.
 type world struct {
 	*Browser
 	net   *safehttptest.Internet
 	pages sync.Map // "host/path" -> HTML
 }
 
-// put sets what an address, "host/path", answers: a page, or "-> " and where to.
+// put sets the response of an address "host/path": a page, or "-> " and the target of a redirect.
 func (w *world) put(address, page string) { w.pages.Store(address, page) }
 
 func newWorld(t *testing.T, opt Options) *world {
@@ -75,7 +75,7 @@ func newWorld(t *testing.T, opt Options) *world {
 	return w
 }
 
-// within sets the limits until the returned function is called.
+// within applies the limits until the returned function is called.
 func (w *world) within(l limits) func() {
 	was := w.limits
 	w.limits.load, w.limits.answer = cmp.Or(l.load, was.load), cmp.Or(l.answer, was.answer)
@@ -90,7 +90,7 @@ func (w *world) ctx(t *testing.T) context.Context {
 }
 
 func TestBrowser(t *testing.T) {
-	t.Parallel() // most of it is waiting
+	t.Parallel() // the test mostly waits
 	w := newWorld(t, Options{})
 	w.put("plain.example/", `<title>Plain</title><h1>Hello</h1><p>A <b>plain</b> page. <a href="/next?a=1">Next</a></p>`)
 	ctx := w.ctx(t)

@@ -10,7 +10,7 @@ type Kind uint8
 
 // Kinds of errors.
 const (
-	NotInstalled Kind = iota + 1 // no browser
+	NotInstalled Kind = iota + 1 // no browser is installed
 	NotStarted                   // the browser did not start properly
 	NoTab                        // the tab does not exist, or there are no tabs
 	NotFound                     // the element does not exist on the page
@@ -20,7 +20,7 @@ const (
 	Crashed                      // the page or the browser crashed
 	Unreachable                  // the server at the address did not respond
 	Script                       // the caller's script failed
-	TooMany                      // tabs
+	TooMany                      // too many tabs are open
 )
 
 // Error is the error of a call.

@@ -7,7 +7,7 @@ import (
 
 // Found is an installed browser.
 type Found struct {
-	Name string // "Google Chrome"
+	Name string // display name, such as "Google Chrome"
 	Path string
 }
 

@@ -14,7 +14,7 @@ import (
 
 // TestHostilePages tests pages that try to deceive Hob.
 func TestHostilePages(t *testing.T) {
-	t.Parallel() // most of it is waiting
+	t.Parallel() // the test mostly waits
 	w := newWorld(t, Options{MaxTabs: 12})
 	w.put("plain.example/next", `<title>Next</title><p>The next page.</p>`)
 	for _, tc := range []struct {
@@ -119,9 +119,9 @@ func testPrograms(t *testing.T, w *world) {
 	}
 }
 
-// TestForget: data of sites is removed, and the user stays signed in.
+// TestForget checks that Forget removes the data of sites and keeps the user signed in.
 func TestForget(t *testing.T) {
-	t.Parallel() // most of it is waiting
+	t.Parallel() // the test mostly waits
 	w := newWorld(t, Options{})
 	w.put("plain.example/", `<title>Plain</title><p>Text.</p>`)
 	w.page(t, "http://plain.example/")

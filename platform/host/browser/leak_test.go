@@ -73,7 +73,7 @@ func (in *inside) quiet(t *testing.T) {
 	}
 }
 
-// hostile tries all ways in that scripts of a page know.
+// hostile is a page that tries to reach the local network in every way that a page can.
 const hostile = `<!doctype html><title>Friendly</title>
 <link rel="dns-prefetch" href="http://localhost:WEB/"><link rel="preconnect" href="http://127.0.0.1:WEB/"><link rel="prefetch" href="http://127.0.0.1:WEB/prefetch">
 <link rel="stylesheet" href="http://127.0.0.1:WEB/style.css"><img src="http://localhost:WEB/img"><iframe src="http://127.0.0.1:WEB/frame"></iframe>
@@ -110,7 +110,7 @@ Promise.all(tried).then((all) => { document.getElementById("out").textContent = 
 </script>`
 
 func TestNothingInsideIsReached(t *testing.T) {
-	t.Parallel() // most of it is waiting
+	t.Parallel() // the test mostly waits
 	w := newWorld(t, Options{})
 	defer w.within(limits{load: 2 * time.Second})()
 	in := newInside(t)

@@ -16,7 +16,7 @@ const pdf = "%PDF-1.1\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type
 
 // TestOddPages tests invalid and unfinished pages: no call hangs, and the errors are accurate.
 func TestOddPages(t *testing.T) {
-	t.Parallel() // most of it is waiting
+	t.Parallel() // the test mostly waits
 	slow := make(chan struct{})
 	w := newWorld(t, Options{MaxTabs: 12})
 	net := safehttptest.New(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -45,7 +45,7 @@ func TestOddPages(t *testing.T) {
 			fmt.Fprint(rw, "<title>Plain</title><p>Text.</p>")
 		}
 	}))
-	t.Cleanup(func() { close(slow) }) // before the server waits for its answers
+	t.Cleanup(func() { close(slow) }) // runs before the server waits for its handlers
 	w.opt.Network = net.Client(t)
 	ctx := w.ctx(t)
 	t.Run("a password of the site", func(t *testing.T) {

@@ -21,7 +21,7 @@ type remoteObject struct {
 	Unusual     string   `json:"unserializableValue"`
 }
 
-// evaluateResult is the browser's result of a script.
+// evaluateResult is the result of a script in the protocol.
 type evaluateResult struct {
 	Result    remoteObject `json:"result"`
 	Exception *struct {
@@ -142,7 +142,7 @@ func (t *tab) acquireTab(ctx context.Context) (func(), error) {
 
 // Element is an element of a page that can be clicked or filled in. Its text is untrusted.
 type Element struct {
-	Handle   string   `json:"handle"` // "e7"; never reused
+	Handle   string   `json:"handle"` // such as "e7"; never reused
 	Kind     string   `json:"kind"`
 	Name     string   `json:"name,omitempty"`
 	Value    string   `json:"value,omitempty"`

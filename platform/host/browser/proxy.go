@@ -161,7 +161,7 @@ func (p *proxy) writeBrokenError(w http.ResponseWriter, err error) {
 
 func (p *proxy) serveTunnel(w http.ResponseWriter, r *http.Request) {
 	scheme := "https"
-	if _, port, _ := net.SplitHostPort(r.Host); port == "80" { // ws://
+	if _, port, _ := net.SplitHostPort(r.Host); port == "80" { // WebSocket without TLS
 		scheme = "http"
 	}
 	out, err := p.network.Connect(r.Context(), scheme, r.Host)
@@ -179,7 +179,7 @@ func (p *proxy) serveTunnel(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	defer in.Close() //nolint:errcheck // as above
+	defer in.Close() //nolint:errcheck // closing ends the connection; errors do not matter
 	stop := context.AfterFunc(p.ctx, func() { _, _ = in.Close(), out.Close() })
 	defer stop()
 	if _, err := io.WriteString(in, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {

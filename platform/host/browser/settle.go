@@ -90,13 +90,13 @@ func (b *Browser) answerGreeting(p *process, t *tab, e cdpEvent) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		if e.Method == "Fetch.requestPaused" {
-			_ = t.callCommand(ctx, "Fetch.continueRequest", jsonObject{"requestId": q.RequestID}, nil) // greet checks the outcome
+			_ = t.callCommand(ctx, "Fetch.continueRequest", jsonObject{"requestId": q.RequestID}, nil) // authenticateProxy checks the outcome
 			return
 		}
 		answer := jsonObject{"response": "CancelAuth"}
 		if q.AuthChallenge.Source == "Proxy" {
 			answer = jsonObject{"response": "ProvideCredentials", "username": "hob", "password": p.proxy.secret}
 		}
-		_ = t.callCommand(ctx, "Fetch.continueWithAuth", jsonObject{"requestId": q.RequestID, "authChallengeResponse": answer}, nil) // as above
+		_ = t.callCommand(ctx, "Fetch.continueWithAuth", jsonObject{"requestId": q.RequestID, "authChallengeResponse": answer}, nil) // authenticateProxy checks the outcome
 	})
 }

@@ -15,7 +15,7 @@ import (
 
 // Tab is the current state of a tab. Title and URL are untrusted text from the page.
 type Tab struct {
-	ID     string `json:"id"` // "t3"; never reused
+	ID     string `json:"id"` // such as "t3"; never reused
 	Title  string `json:"title,omitempty"`
 	URL    string `json:"url"`
 	Active bool   `json:"active,omitempty"` // used if a call names no tab

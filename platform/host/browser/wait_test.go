@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// TestWaitsForItsPage: the browser reports a page before the page's own process does, and events
-// of the previous page may come last. Neither must be taken for the new page.
+// TestWaitsForItsPage checks that events of the previous page are not attributed to the new page:
+// the browser reports a page before the page's own process does, and events of the previous page
+// may arrive last.
 func TestWaitsForItsPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tab := &tab{b: &Browser{limits: defaultLimits()}, target: "T", gone: make(chan struct{})}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestWithout: a page controls the content of its password fields.
+// TestWithout checks redacted results, because a page controls the content of its password fields.
 func TestWithout(t *testing.T) {
 	many := make([]string, 100)
 	for i := range many {

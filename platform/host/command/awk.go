@@ -56,7 +56,7 @@ func awkProgram(src string) string {
 		return "the awk program continues a line with a backslash"
 	}
 	if !strings.ContainsAny(src, "|>") {
-		return "" // nothing in the program could open a file or run a program
+		return "" // the program contains no character that opens a file or runs a program
 	}
 	return awkCompares(src)
 }

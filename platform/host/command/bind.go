@@ -15,7 +15,7 @@ import (
 
 // Limits of the code that one approval covers.
 const (
-	maxBound  = 2000     // files
+	maxBound  = 2000     // files per approval
 	maxTree   = 64 << 20 // total bytes in folders that are bound completely
 	maxNested = 5        // shells inside shells
 	maxBases  = 16       // base folders of relative paths
@@ -87,7 +87,7 @@ func (b *binding) bindFile(path string) {
 	sum, err := b.look.judge.fileDigest(path)
 	if err != nil {
 		sum = unreadable
-		b.noteUnbound("what is in " + filepath.Base(path) + " (" + describeReadError(err) + ")")
+		b.noteUnbound("the content of " + filepath.Base(path) + " (" + describeReadError(err) + ")")
 	}
 	b.addDigest(path, sum, true)
 }

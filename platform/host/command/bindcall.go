@@ -91,7 +91,7 @@ func (b *binding) bindInterpreted(args []boundWord, dirs []string) {
 	case startsCommands(name):
 		b.noteUnbound("the commands and files that the program of " + name + " starts or reads")
 	case name == "xargs" || name == "parallel":
-		b.noteUnbound("the names that " + name + " is given")
+		b.noteUnbound("the names that " + name + " reads")
 	case name == "ssh" || name == "docker" || name == "podman" || name == "kubectl":
 		b.noteUnbound("programs that run on the other side of " + name)
 	}

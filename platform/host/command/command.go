@@ -29,7 +29,7 @@ import (
 
 // Limits of a command.
 const (
-	MaxText        = 1000 // characters
+	MaxText        = 1000 // in characters
 	DefaultTimeout = 30 * time.Second
 	MaxTimeout     = 10 * time.Minute
 )
@@ -43,12 +43,12 @@ var (
 
 // Options of New.
 type Options struct {
-	Home string // the owner's; required
+	Home string // the owner's home; required
 	// Allowed are the folders in which commands may run and from which listed commands may read.
 	Allowed []string
 	Places  *denypaths.Places // required
-	// Readable are the folders that Places exempts (see denypaths.Options). A command that names one
-	// needs approval, and in the sandbox it cannot change them.
+	// Readable are the folders that Places exempts (see denypaths.Options). A command that names
+	// such a folder needs approval, and no command in the sandbox can change the folder.
 	Readable []string
 	// Allow are the user's own entries. An entry is a program followed by its first arguments, such
 	// as "npm test".

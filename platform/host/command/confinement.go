@@ -44,7 +44,7 @@ func (v Verdict) Within(s sandbox) Verdict {
 	}
 	why := "the program opens paths itself, and no sandbox confines it: " + s.missing
 	if v.Plan.Needs == NeedIsolation {
-		why = "it shows the arguments of other programs, including passwords"
+		why = "the command shows the arguments of other programs, including passwords"
 	}
 	v.Listed, v.Own, v.Pattern, v.Plan.Needs = false, false, "", NeedNothing
 	v.Why = append(slices.Clone(v.Why), why)

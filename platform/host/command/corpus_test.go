@@ -65,9 +65,8 @@ func shared(t *testing.T, name string) *bufio.Scanner {
 	return s
 }
 
-// harmless are commands of the hostile corpus that may be listed, and why: each
-// is the first look of an intruder, and a first look like any owner's. They print
-// what kind of machine this is, and nothing leaves it.
+// harmless maps commands of the hostile corpus that may be listed to the reason. Intruders start
+// with these commands, but users also run them. They only print facts about the machine.
 var harmless = map[string]string{
 	"users\nw\nwho":    "who is logged in",
 	"uname -srm":       "which system this is",

@@ -15,10 +15,11 @@ import (
 )
 
 // TestListedFormsTouchNothingElse is a differential test of the table: it generates commands from
-// its forms with hostile operands and runs them. A listed command must write nothing, contact no
-// machine and open nothing outside the allowed folder and the system. Forms that need a sandbox
-// run without one here: those that read outside run again in each sandbox, where they must print
-// nothing of it. HOB_TEST_LONG=1 runs 5,000 commands (minutes).
+// the table's forms with hostile operands and runs them. A listed command must write nothing,
+// contact no machine and open nothing outside the allowed folder and the system. Forms that need a
+// sandbox first run without one. The commands among them that read other files run again in each
+// sandbox, where they must print nothing from these files. HOB_TEST_LONG=1 runs 5,000 commands,
+// which takes minutes.
 func TestListedFormsTouchNothingElse(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
@@ -97,7 +98,7 @@ func scratch(t *testing.T) *bench {
 	return b
 }
 
-// trace runs commands under strace and gives each its lines.
+// trace runs commands under strace and assigns the lines of output to the commands.
 func (b *bench) trace(t *testing.T, strace string, list []traced) {
 	t.Helper()
 	dir := t.TempDir()
@@ -150,7 +151,8 @@ var (
 	quoted1  = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`)
 )
 
-// violations returns the calls that changed something and those that read outside.
+// violations returns the calls that changed something, and the calls that read outside the allowed
+// folders.
 func (b *bench) violations(lines []string) (wrote, read []string) {
 	for _, line := range joinUnfinished(lines) {
 		m := callName.FindStringSubmatch(line)
@@ -172,7 +174,7 @@ func (b *bench) violations(lines []string) (wrote, read []string) {
 				wrote = append(wrote, line)
 			}
 		case "connect", "bind":
-			if !strings.Contains(line, "AF_UNIX") && !strings.Contains(line, "AF_NETLINK") { // the kernel, or a service of this machine
+			if !strings.Contains(line, "AF_UNIX") && !strings.Contains(line, "AF_NETLINK") { // these sockets reach the kernel or a service of this machine
 				wrote = append(wrote, line)
 			}
 		default:
@@ -184,8 +186,7 @@ func (b *bench) violations(lines []string) (wrote, read []string) {
 	return wrote, read
 }
 
-// joinUnfinished puts the two halves of calls together that another thread
-// interrupted.
+// joinUnfinished joins the two halves of calls that another thread interrupted.
 func joinUnfinished(lines []string) []string {
 	var out []string
 	open := map[string]string{}

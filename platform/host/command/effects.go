@@ -37,7 +37,7 @@ func (l *analysis) noteEffects(args []string) {
 	case name == "." || name == "source" || name == "eval" || name == "exec":
 		l.noteObjection(name + " runs other programs named in its arguments")
 	case name == "alias":
-		l.noteObjection("it gives a program an alias")
+		l.noteObjection("the command defines an alias")
 	}
 }
 

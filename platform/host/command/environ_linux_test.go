@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// No sandbox lets a command read the environment of an outside process: neither from /proc nor by
-// ps, and not as root either, which kernels from 6.15 let past Landlock (CAP_PERFMON).
+// No sandbox lets a command read the environment of a process outside the sandbox, neither from
+// /proc nor with ps. This also applies to root, although kernels from 6.15 exempt root from this
+// check of Landlock (CAP_PERFMON).
 func TestReview4_SandboxesHideEnvironmentsOfOtherProcesses(t *testing.T) {
 	b := house(t)
 	other := exec.CommandContext(t.Context(), "sleep", "600")
@@ -17,7 +18,7 @@ func TestReview4_SandboxesHideEnvironmentsOfOtherProcesses(t *testing.T) {
 	if err := other.Start(); err != nil {
 		t.Skip(err)
 	}
-	defer func() { _, _ = other.Process.Kill(), other.Wait() }() // it was killed
+	defer func() { _, _ = other.Process.Kill(), other.Wait() }() // Wait returns an error, because the process was killed
 	proc := fmt.Sprintf("/pr''oc/%d/env''iron", other.Process.Pid)
 	for kind, r := range sandboxes(t, b) {
 		for _, text := range []string{

@@ -71,9 +71,9 @@ func (b *bench) missing(text string) bool {
 	return false
 }
 
-// TestTwoHundredEverydayCommands counts which of them run without a question, and
-// shows that those do what they should: with each sandbox of this machine, and
-// with files that Hob opens. -update writes the figures into docs/commands.md.
+// TestTwoHundredEverydayCommands counts which of the commands run without approval, and checks
+// their results in each sandbox of this machine and with files that Hob opens. -update writes the
+// figures into docs/commands.md.
 func TestTwoHundredEverydayCommands(t *testing.T) {
 	b := desk(t)
 	list := everydayCommands()
@@ -109,7 +109,7 @@ func TestTwoHundredEverydayCommands(t *testing.T) {
 	}
 }
 
-// Commands that run without approval give the same output as in Bash.
+// Commands that run without approval print the same output as in Bash.
 func TestEverydayCommandsDoWhatBashDoes(t *testing.T) {
 	b := desk(t)
 	runners := map[string]*Runner{"without a sandbox": b.runner(t, Off)}
@@ -123,7 +123,7 @@ func TestEverydayCommandsDoWhatBashDoes(t *testing.T) {
 	list := everydayCommands()
 	for i := 0; i < len(list); i += step {
 		text := list[i]
-		// what changes from one moment or sandbox to the next
+		// the output differs between runs or sandboxes
 		changes := strings.HasPrefix(text, "ps") || strings.ContainsAny(text[:1], "w") || strings.Contains(text, "/proc/")
 		for _, word := range []string{"date", "df", "uptime", "free", "env", "lsblk", "top", "pgrep", "hostname", "shuf", "ls -l", "id", "lscpu", "users", "du "} {
 			changes = changes || strings.HasPrefix(text, word)
@@ -148,8 +148,8 @@ func TestEverydayCommandsDoWhatBashDoes(t *testing.T) {
 	}
 }
 
-// sameText compares outputs, in which a file that Hob opened has another name and
-// a search its own order.
+// sameText compares two outputs. It ignores the names of files that Hob opened, and the order of
+// search results.
 func sameText(got, want string) bool {
 	return got == stripTerminalCodes(want) || strings.Contains(got, "/dev/") || len(strings.Fields(got)) == len(strings.Fields(want)) || strings.HasPrefix(want, strings.TrimSpace(got))
 }

@@ -19,9 +19,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// FuzzJudge: a listed command has no part that is known only when it runs, stays the same when its
-// tree is printed and judged again, runs only programs of the table, and changes nothing when it
-// really runs, in a sandbox that would allow changes.
+// FuzzJudge checks the properties of a listed command: no part of it is known only when it runs; it
+// stays listed when its tree is printed and analyzed again; it runs only programs of the table; and
+// it changes nothing when it runs in a sandbox that would allow changes.
 func FuzzJudge(f *testing.F) {
 	if runtime.GOOS == "windows" {
 		f.Skip("commands of Windows are not parsed")
@@ -69,8 +69,7 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
-// printed judges the tree as the printer writes it. Comments and bounds may make
-// it too long.
+// printed analyzes the printed tree. Comments and limits may make the printed form too long.
 func (b *bench) printed(t *testing.T, file *syntax.File, v Verdict) {
 	var out bytes.Buffer
 	if err := syntax.NewPrinter().Print(&out, file); err != nil {
@@ -87,8 +86,8 @@ func (b *bench) printed(t *testing.T, file *syntax.File, v Verdict) {
 	}
 }
 
-// boxed returns a runner in bubblewrap, nil if it is not available: fuzzed commands never run
-// without it.
+// boxed returns a runner that uses bubblewrap, or nil if bubblewrap is not available. Fuzzed
+// commands never run without it.
 func (b *bench) boxed(tb testing.TB) *Runner {
 	exe, err := os.Executable()
 	if err != nil {
@@ -111,7 +110,7 @@ func (b *bench) unchanged(t *testing.T, r *Runner, text string, v Verdict) {
 	}
 	before := b.snapshot(t)
 	plan := v.Plan
-	plan.Writes, plan.Hidden = true, false // it is up to the command to change nothing
+	plan.Writes, plan.Hidden = true, false // allow changes, because the command itself must make none
 	if _, err := r.Run(t.Context(), plan, 3*time.Second, func(int64) {}); err != nil && !errors.Is(err, ErrTimeout) {
 		t.Fatalf("%q: %v", text, err)
 	}

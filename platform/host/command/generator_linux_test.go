@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// generator makes commands from the forms of the table.
+// generator generates commands from the forms of the table.
 type generator struct {
 	rand  *rand.Rand
 	table *commandTable
@@ -14,7 +14,7 @@ type generator struct {
 
 func (g *generator) pick(list ...string) string { return list[g.rand.IntN(len(list))] }
 
-// operands that programs have been led astray with.
+// path returns an operand that has misled programs before.
 func (g *generator) path() string {
 	return g.pick("notes.txt", "data.json", "victim.txt", "thesis.txt", "5", "zz", "x", "one", "with space.txt", "./-rf", "-rf", "-o", "--output=zz", "-exec", "@args", "./@args", "x=1", "[a].txt", "$(id).txt", "a;b", "sub", ".", "./sub/../notes.txt",
 		"dirA", "dirB", "dirA/key", "dirB/n", "dirB/key", "sub/out", "sub/a.txt", "inward", "outward", "outdir", "a.tgz", "a.tar", "zz.gz", "nothing", "-", "00Tree.html", "args", "/etc/os-release", "sub/deep", "..", "/etc/passwd", "repo")
@@ -35,11 +35,11 @@ func (g *generator) value(k argumentKind) string {
 	return g.pick("x", "zz", "victim.txt", ",", "-", "5", "%s", "1,2", "auto", "name", "-o", "--output=zz", "../other/x.txt", "/etc/passwd", "a b", "w zz", "long", "@args", "")
 }
 
-// command returns a command of a random program, which may not be listed.
+// command returns a command with a random program. It may not be listed.
 func (g *generator) command() string {
 	names := make([]string, 0, len(g.table.entries))
 	for name := range g.table.entries {
-		if !slices.Contains([]string{"sleep", "vmstat", "top"}, name) { // they wait
+		if !slices.Contains([]string{"sleep", "vmstat", "top"}, name) { // these programs wait
 			names = append(names, name)
 		}
 	}
@@ -68,18 +68,19 @@ func (g *generator) command() string {
 	switch g.rand.IntN(6) {
 	case 0:
 		args = append(append(args, "--"), operands...)
-	case 1: // behind the operands
+	case 1: // options after the operands
 		args = append(operands, args...)
 	default:
 		args = append(args, operands...)
 	}
 	if all := strings.Join(args, " "); e.name == "free" && strings.Contains(all, "s") || e.name == "shuf" && strings.Contains(all, "r") {
-		return "" // they repeat themselves
+		return "" // the program would repeat its output
 	}
 	return g.join(strings.Replace(e.name, "-list", " list", 1), args)
 }
 
-// join writes a command. A word with a pattern stays one now and then.
+// join joins the words of a command and quotes them. It sometimes leaves a word with a pattern
+// unquoted.
 func (g *generator) join(name string, args []string) string {
 	for _, a := range args {
 		if strings.ContainsAny(a, "*[") && !strings.ContainsAny(a, " $;(") && g.rand.IntN(2) == 0 {
@@ -105,7 +106,7 @@ func (g *generator) option(e *tableEntry) []string {
 	o := e.options[name]
 	v := g.value(o.kind)
 	switch {
-	case o.kind == flag && len(name) == 2 && g.rand.IntN(2) == 0: // a bundle
+	case o.kind == flag && len(name) == 2 && g.rand.IntN(2) == 0: // bundle two flags
 		other := g.pick(names...)
 		if len(other) != 2 {
 			return []string{name}
@@ -126,7 +127,8 @@ func (g *generator) option(e *tableEntry) []string {
 	return []string{name, v}
 }
 
-// checked returns commands of programs whose forms are in code: their words in any order.
+// checked returns commands of programs whose forms are defined in code, with their words in random
+// order.
 func (g *generator) checked(e *tableEntry) string {
 	words := map[string][]string{
 		"find":  {".", "sub", "dirB", "-name", "*.txt", "-type", "f", "-maxdepth", "2", "-newer", "notes.txt", "-print", "-print0", "-ls", "-empty", "-size", "+1k", "(", ")", "-o", "!", "-printf", "%p", "-mtime", "-7", "-delete", "-exec", "-fprint", "zz", "-samefile", "outward", "-path", "-prune", "-L", "-perm", "-u+x", "-regex", ".*"},

@@ -117,7 +117,7 @@ func harmlessSettings() map[string][]string {
 	}
 }
 
-const maxSettings = 256 << 10 // bytes
+const maxSettings = 256 << 10 // in bytes
 
 // gitConfig parses the settings of a repository strictly. It rejects unknown syntax.
 func gitConfig(gitDir string) string {

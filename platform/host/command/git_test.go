@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Real git in a repository whose attributes, hooks and submodule try to run programs: no listed
-// command runs any of them.
+// Runs real git in a repository whose attributes, hooks and submodule try to run programs. No
+// listed command runs any of these programs.
 func TestHostileRepositoryWithRealGit(t *testing.T) {
 	b := house(t)
 	if _, err := exec.LookPath("git"); err != nil {

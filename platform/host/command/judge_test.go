@@ -26,7 +26,7 @@ func (b *bench) link(t testing.TB, target, name string) {
 	}
 }
 
-// here skips a case whose program is not on this machine.
+// here reports whether the programs of a case are installed.
 func here(text string) bool {
 	for _, name := range []string{"git", "jq", "rg", "tree", "unzip", "file", "xxd", "gawk"} {
 		if strings.Contains(text, name+" ") {
@@ -212,7 +212,7 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// A foreign repository names programs in its settings.
+// An untrusted repository names programs in its settings.
 func TestHostileRepository(t *testing.T) {
 	for name, settings := range map[string]string{
 		"fsmonitor":       "[core]\n\tfsmonitor = touch canary\n",
@@ -262,7 +262,7 @@ func TestHostileRepository(t *testing.T) {
 	})
 }
 
-// What a command prints is Hob's own only when no file had a part in it.
+// The output of a command counts as Hob's own text only if it contains no data from files.
 func TestOwnWords(t *testing.T) {
 	b := house(t)
 	for text, want := range map[string]bool{

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// All processes of a command end with it, also those that started a new session and ignore
+// When a command ends, all its processes end, even those that started a new session and ignore
 // signals.
 func TestNothingIsLeft(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil {

@@ -27,7 +27,7 @@ func applyLimits(b resourceLimits) error {
 		if err := syscall.Getrlimit(l.what, &have); err != nil {
 			return fmt.Errorf("set the limit of %s: %w", l.name, err)
 		}
-		want := min(l.value, uint64(have.Max)) //nolint:unconvert // its type differs by system
+		want := min(l.value, uint64(have.Max)) //nolint:unconvert // the type of Max differs by system
 		set := have
 		setLimit(&set, want)
 		if err := syscall.Setrlimit(l.what, &set); err != nil {

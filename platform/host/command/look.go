@@ -42,7 +42,7 @@ func (l *analysis) analyzeCommand() {
 	l.bases, l.assigned, l.expanded = []string{l.dir}, map[string]bool{}, map[string]string{}
 	l.verdict.Egress = l.cmd.Network
 	if l.cmd.Network {
-		l.noteObjection("it requests network access")
+		l.noteObjection("the command requests network access")
 	}
 	l.surveyTree()
 	if l.refusesProtected() {
@@ -80,10 +80,10 @@ func (l *analysis) surveyTree() {
 			l.noteCall(n)
 		case *syntax.Stmt:
 			if n.Background || n.Coprocess || n.Disown {
-				l.noteObjection("it continues in the background")
+				l.noteObjection("the command continues in the background")
 			}
 		case *syntax.FuncDecl:
-			l.noteObjection("it defines a function")
+			l.noteObjection("the command defines a function")
 		}
 		return true
 	})
@@ -95,11 +95,11 @@ func (l *analysis) noteAssignment(name string) {
 	switch {
 	case strings.HasPrefix(up, "LD_"), strings.HasPrefix(up, "DYLD_"), up == "PATH", up == "IFS", up == "BASH_ENV", up == "ENV", up == "PROMPT_COMMAND", up == "SHELLOPTS", strings.HasPrefix(up, "GIT_"),
 		strings.HasSuffix(up, "PAGER"), strings.HasSuffix(up, "EDITOR"), strings.HasSuffix(up, "PATH"), strings.HasSuffix(up, "OPTIONS"), strings.HasSuffix(up, "OPTS"), up == "BROWSER", up == "LESSOPEN":
-		l.noteObjection("it sets " + name + ", which makes programs run other code")
+		l.noteObjection("the command sets " + name + ", which makes programs run other code")
 	case strings.HasSuffix(up, "_PROXY"):
-		l.noteObjection("it sets " + name + ", which redirects programs to another address")
+		l.noteObjection("the command sets " + name + ", which redirects programs to another address")
 	default:
-		l.noteObjection("it sets the variable " + name)
+		l.noteObjection("the command sets the variable " + name)
 	}
 }
 
@@ -112,7 +112,7 @@ func (l *analysis) noteRedirection(r *syntax.Redirect) {
 		}
 	case syntax.Hdoc, syntax.DashHdoc:
 		if r.Hdoc != nil && l.dynamicReason(r.Hdoc.Parts, false) != "" {
-			l.noteObjection("the shell expands a here-document in it")
+			l.noteObjection("the shell expands a here-document in the command")
 		}
 		return
 	default:
@@ -127,7 +127,7 @@ func (l *analysis) noteRedirection(r *syntax.Redirect) {
 	if err == nil && len(words) == 1 {
 		target = words[0]
 	}
-	l.noteObjection("it writes to " + target)
+	l.noteObjection("the command writes to " + target)
 }
 
 func isFD(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" || s == "-" }

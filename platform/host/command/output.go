@@ -116,7 +116,7 @@ func checkText(text string) error {
 	}
 	for _, r := range text {
 		if isHiddenRune(r) {
-			return bad(fmt.Sprintf("the command contains an invisible character (%U)", r), "remove it")
+			return bad(fmt.Sprintf("the command contains an invisible character (%U)", r), "remove the character")
 		}
 	}
 	return nil
@@ -140,7 +140,7 @@ func isHiddenRune(r rune) bool {
 func parseBash(text string) (*syntax.File, error) {
 	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
 	if err != nil {
-		return nil, &Refusal{Err: ErrInvalid, Message: "the command is not valid shell syntax: " + err.Error(), Remedy: "correct it"}
+		return nil, &Refusal{Err: ErrInvalid, Message: "the command is not valid shell syntax: " + err.Error(), Remedy: "correct the syntax"}
 	}
 	return f, nil
 }

@@ -15,7 +15,7 @@ type pathTarget struct {
 	regular   bool
 	many      bool   // the file has more than one hard link
 	inside    bool   // the path is inside an allowed folder
-	protected string // why
+	protected string // reason why the path is protected, or ""
 }
 
 // maxLinks limits the links in one path.

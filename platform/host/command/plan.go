@@ -72,7 +72,7 @@ func (l *analysis) planCommand() {
 	}
 	if direct && !slices.ContainsFunc(lines, func(n Line) bool { return len(n.Steps) > 0 }) {
 		direct = false
-		l.noteObjection("it runs no program")
+		l.noteObjection("the command runs no program")
 	}
 	patterns, own := []string{}, direct
 	if direct {
@@ -120,12 +120,12 @@ func ownWords(s Step) bool {
 // planStatement adds the pipelines of a statement. dir is updated by "cd".
 func (l *analysis) planStatement(s *syntax.Stmt, when string, dir *string, out *[]Line) (bool, string) {
 	if s.Background || s.Coprocess || s.Disown {
-		return false, "it continues in the background"
+		return false, "the command continues in the background"
 	}
 	b, ok := s.Cmd.(*syntax.BinaryCmd)
 	if ok && (b.Op == syntax.AndStmt || b.Op == syntax.OrStmt) {
 		if s.Negated || len(s.Redirs) > 0 {
-			return false, "it needs a shell"
+			return false, "the command needs a shell"
 		}
 		if ok, why := l.planStatement(b.X, when, dir, out); !ok {
 			return false, why
@@ -151,14 +151,14 @@ func (l *analysis) planCd(s *syntax.Stmt, c *syntax.CallExpr, when string, dir *
 	}
 	f, err := l.expandFields(*dir, c.Args[1])
 	if err != nil || len(f) != 1 || f[0] == "" || strings.HasPrefix(f[0], "-") {
-		return false, "the folder of cd is known only when it runs"
+		return false, "the folder of cd is known only when the command runs"
 	}
 	p := l.judge.resolvePlace(*dir, f[0])
 	if p.protected != "" {
 		l.refuseProtected(p)
 	}
 	if !p.inside || !p.folder {
-		return false, "it enters " + f[0] + ", which is outside the allowed folders"
+		return false, "the command enters " + f[0] + ", which is outside the allowed folders"
 	}
 	*dir = p.abs
 	*out = append(*out, Line{When: strings.TrimPrefix(when, ";"), Dir: p.abs})
@@ -170,7 +170,7 @@ func (l *analysis) planPipeline(s *syntax.Stmt, dir string, line *Line, first bo
 	switch c := s.Cmd.(type) {
 	case *syntax.BinaryCmd:
 		if c.Op != syntax.Pipe || len(s.Redirs) > 0 || !first && s.Negated {
-			return false, "it needs a shell"
+			return false, "the command needs a shell"
 		}
 		if ok, why := l.planPipeline(c.X, dir, line, first); !ok {
 			return false, why
@@ -178,26 +178,26 @@ func (l *analysis) planPipeline(s *syntax.Stmt, dir string, line *Line, first bo
 		return l.planPipeline(c.Y, dir, line, false)
 	case *syntax.CallExpr:
 		if s.Background || s.Coprocess || s.Disown || s.Negated && !first {
-			return false, "it needs a shell"
+			return false, "the command needs a shell"
 		}
 		return l.planSimple(s, c, dir, line)
 	}
-	return false, "it uses shell syntax that cannot be analyzed"
+	return false, "the command uses shell syntax that cannot be analyzed"
 }
 
 func (l *analysis) planSimple(s *syntax.Stmt, c *syntax.CallExpr, dir string, line *Line) (bool, string) {
 	if len(c.Assigns) > 0 {
-		return false, "it sets a variable"
+		return false, "the command sets a variable"
 	}
 	if len(c.Args) == 0 {
-		return false, "it runs no program"
+		return false, "the command runs no program"
 	}
 	args, err := l.expandFields(dir, c.Args...)
 	if err != nil {
 		return false, expansionReason(err)
 	}
 	if len(args) == 0 || args[0] == "" {
-		return false, "the program is known only when it runs"
+		return false, "the program is known only when the command runs"
 	}
 	if inShell(args[0]) {
 		return false, args[0] + " is a shell builtin"
@@ -221,10 +221,10 @@ func inShell(name string) bool {
 	}, name)
 }
 
-// planRedirect accepts redirections that do not need a shell: to /dev/null, from a file, and of one
-// output to the other. Other redirections have already been recorded as writes.
+// planRedirect accepts redirections that do not need a shell: to /dev/null, from a file, and
+// between the two outputs. All other redirections have already been recorded as writes.
 func (l *analysis) planRedirect(r *syntax.Redirect, dir string, s *Step) (bool, string) {
-	const needs = "it needs a shell for its redirections"
+	const needs = "the command needs a shell for its redirections"
 	fd := "1"
 	if r.N != nil {
 		fd = r.N.Value
@@ -234,7 +234,7 @@ func (l *analysis) planRedirect(r *syntax.Redirect, dir string, s *Step) (bool, 
 	}
 	words, err := l.expandFields(dir, r.Word)
 	if err != nil || len(words) != 1 {
-		return false, "the target of a redirection is known only when it runs"
+		return false, "the target of a redirection is known only when the command runs"
 	}
 	target := words[0]
 	switch {

@@ -111,7 +111,7 @@ type fileID struct {
 
 const (
 	maxDigests = 512
-	maxHashed  = 512 << 20 // bytes
+	maxHashed  = 512 << 20 // in bytes
 )
 
 var errTooBig = errors.New("file is larger than 512 MB")

@@ -23,7 +23,7 @@ func killDescendants() {
 		for _, pid := range below {
 			_ = unix.Kill(pid, unix.SIGKILL) // the process may have ended
 		}
-		for { // adopted orphans
+		for { // reap the adopted orphans
 			pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
 			if pid <= 0 || err != nil {
 				break

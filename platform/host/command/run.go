@@ -17,7 +17,7 @@ import (
 // Modes of a sandbox.
 const (
 	Auto    = "auto"    // the available sandbox; if there is none, Missing contains the reason
-	Off     = "off"     // none
+	Off     = "off"     // no sandbox
 	Require = "require" // commands run only in a sandbox
 )
 
@@ -66,7 +66,7 @@ var (
 type Outcome struct {
 	Status  int    // exit status of the command
 	Output  string // combined output in order; truncated in the middle
-	Cut     int64  // omitted bytes
+	Cut     int64  // number of omitted bytes
 	Sandbox string // sandbox that confined the command; "" if there was none
 	// Missing is the reason if no sandbox confined the command although one was configured.
 	Missing string

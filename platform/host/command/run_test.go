@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == Helper {
-		syscall.Exit(Serve(os.Stdin, os.Stdout, os.Stderr)) // os.Exit takes the race detector a second
+		syscall.Exit(Serve(os.Stdin, os.Stdout, os.Stderr)) // with the race detector, os.Exit takes a second longer
 	}
 	if plans := os.Getenv(traceEnv); plans != "" && len(os.Args) == 1 {
 		syscall.Exit(runTraced(plans))
@@ -90,7 +90,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// No key or token of Hob's environment reaches a command.
+// No key or token in Hob's environment reaches a command.
 func TestScrubbedEnvironment(t *testing.T) {
 	for _, name := range []string{"ANTHROPIC_API_KEY", "HTTPS_PROXY", "LD_PRELOAD_X", "HOB_TOKEN", "BASH_ENV", "GIT_SSH_COMMAND", "BASH_FUNC_ls%%", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS"} {
 		t.Setenv(name, "canary")
@@ -112,7 +112,7 @@ func TestOutputIsBounded(t *testing.T) {
 	}
 }
 
-// Only the judged code runs: a script that changed since then does not run.
+// Only the analyzed code runs: a script that has changed since the analysis does not run.
 func TestAChangedScriptIsNotRun(t *testing.T) {
 	b := house(t)
 	v := b.look("./ls")

@@ -25,7 +25,7 @@ const Helper = "command-run"
 // helperEnv is set only in the helper process, not when a user starts the hidden command.
 const helperEnv = "HOB_COMMAND_RUN"
 
-// Exit statuses of the helper. They are the same as those of a shell.
+// Exit statuses of the helper, which equal the exit statuses of a shell.
 const (
 	statusNotRun   = 126
 	statusNotFound = 127

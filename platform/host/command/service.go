@@ -17,14 +17,15 @@ import (
 type Service struct {
 	Program string   // a name on the path, or an absolute path
 	Args    []string // arguments without the name of the program
-	Env     []string // additional variables, "NAME=value"
-	// Home is an existing folder that belongs to the service: it may change files there.
+	Env     []string // additional variables as "NAME=value"
+	// Home is an existing folder that belongs to the service. The service may change files in it.
 	Home string
-	Dir  string // the folder in which it starts; "" means Home
-	// Confine runs it in a sandbox, or not at all: it sees the system, its own program, the files and
-	// folders named in Args and those in Write, but no protected path. Network allows network access.
+	Dir  string // the folder in which the service starts; "" means Home
+	// Confine runs the service in a sandbox, and never without one. The service sees the system,
+	// its own program, the files and folders named in Args, and the folders in Write, but no
+	// protected path. Network allows network access.
 	Confine, Network bool
-	Write            []string // folders that it may change
+	Write            []string // folders in which the service may change files
 }
 
 // ServiceCommand returns the command that starts a service and the kind of its sandbox ("" if it
@@ -99,7 +100,7 @@ func (j *Analyzer) serviceEnviron(programs, home, temp string) []string {
 }
 
 // serviceFiles returns the files and folders besides the system that a service needs: its program
-// with the libraries next to it, and what its arguments name.
+// with the libraries next to it, and the files and folders named in its arguments.
 func (j *Analyzer) serviceFiles(s Service, program string) []string {
 	var out []string
 	add := func(path string) {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// A service in a sandbox sees its own files and what its arguments name, and no protected path.
+// A service in a sandbox sees its own files and the files named in its arguments, but no protected
+// path.
 func TestServiceCommand_ConfinesProgram(t *testing.T) {
 	t.Setenv("HOB_OF_PARENT", "canary-variable")
 	b := house(t)

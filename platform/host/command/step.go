@@ -185,7 +185,7 @@ func (l *analysis) checkSearchFolders(dir string, paths []string) string {
 			continue
 		}
 		if held := l.judge.opt.Places.ProtectedInside(p.abs); held != "" {
-			return "it goes through " + held + ", a protected path"
+			return "the search includes " + held + ", a protected path"
 		}
 	}
 	return ""

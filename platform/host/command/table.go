@@ -16,7 +16,7 @@ type argumentKind uint8
 
 const (
 	flag     argumentKind = iota + 1 // option without a value
-	pathKind                         // is read
+	pathKind                         // path that the program reads
 	text                             // may be a path on systems that parse options differently
 	word                             // word that is never opened
 	num                              // number with optional sign and unit
@@ -45,7 +45,7 @@ type fileOpening uint8
 
 const (
 	opensPaths   fileOpening = iota // the program opens them itself
-	opensNothing                    // no files
+	opensNothing                    // the program opens no files
 	opensFiles                      // Hob opens regular files, and the program gets /dev/fd/N
 	opensInput                      // like opensFiles; a single file becomes standard input
 	opensEntries                    // Hob opens the folder, and the operands are names in it

@@ -15,8 +15,8 @@ func valueOf(k argumentKind) string {
 	return map[argumentKind]string{pathKind: "notes.txt", text: "one", word: "x", num: "1", digits: "1"}[k]
 }
 
-// usages returns commands for an entry of the table: alone, with several files, and with each of
-// its options if all is set.
+// usages returns commands for an entry of the table: without arguments, with several files and, if
+// all is set, with each of its options.
 func usages(e *tableEntry, all bool) []string {
 	if len(e.only) > 0 {
 		return []string{e.name + " " + e.only[0]}
@@ -49,8 +49,9 @@ func usages(e *tableEntry, all bool) []string {
 	return out
 }
 
-// Listed commands change nothing: each installed program of the table runs where it could change
-// something, with HOB_TEST_LONG=1 with each of its options (minutes).
+// Listed commands change nothing. The test runs each installed program of the table in a folder
+// that it could change. With HOB_TEST_LONG=1 it runs each program with each of its options, which
+// takes minutes.
 func TestTheTableChangesNothing(t *testing.T) {
 	onUnix(t)
 	b := newBench(t, nil)
@@ -79,7 +80,7 @@ func TestTheTableChangesNothing(t *testing.T) {
 		plan.Lines, names = nil, nil
 	}
 	for _, e := range b.judge.table().entries {
-		if slices.Contains([]string{"sleep", "free", "vmstat"}, e.name) { // they wait
+		if slices.Contains([]string{"sleep", "free", "vmstat"}, e.name) { // these programs wait
 			continue
 		}
 		for _, usage := range usages(e, os.Getenv("HOB_TEST_LONG") != "") {

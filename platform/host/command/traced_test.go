@@ -10,15 +10,15 @@ import (
 // traceEnv names the file with the plans that this binary runs one by one under strace.
 const traceEnv = "HOB_TEST_TRACED_PLANS"
 
-// traced is a listed command and what strace saw of it.
+// traced is a listed command and its lines of strace output.
 type traced struct {
 	Text  string
 	Plan  Plan
 	lines []string
 }
 
-// runTraced runs the plans of a file without a sandbox, as a runner would, with a
-// mark before each that strace shows.
+// runTraced runs the plans in a file without a sandbox, as a Runner would. Before each plan it
+// makes a call that marks the plan in the output of strace.
 func runTraced(path string) int {
 	raw, err := os.ReadFile(path)
 	var list []traced
@@ -33,7 +33,7 @@ func runTraced(path string) int {
 	becomeSubreaper()
 	defer killDescendants()
 	for i, c := range list {
-		_, _ = os.Open(fmt.Sprintf("/hob-mark/%d", i)) // it does not exist
+		_, _ = os.Open(fmt.Sprintf("/hob-mark/%d", i)) // the path does not exist; the call is the mark in the output of strace
 		x := &executor{job: helperJob{Plan: c.Plan, Env: os.Environ(), Hand: true}, out: null, err: null}
 		done := make(chan struct{})
 		go func() {

@@ -15,7 +15,7 @@ import (
 const (
 	maxFields  = 2000
 	maxFolders = 200    // folders read for patterns
-	maxEntries = 50_000 // in them
+	maxEntries = 50_000 // names read in these folders
 )
 
 // unknownWordError is the error for a word whose value is known only when the command runs.
@@ -50,7 +50,7 @@ func (l *analysis) expandFields(dir string, words ...*syntax.Word) ([]string, er
 			return nil, &unknownWordError{"expansion failed: " + err.Error()}
 		}
 		if len(out) >= maxFields {
-			return nil, &unknownWordError{"it expands to too many words"}
+			return nil, &unknownWordError{"the command expands to too many words"}
 		}
 		for _, r := range f {
 			if isHiddenRune(r) || r == '\uFFFD' {
@@ -103,13 +103,13 @@ func (l *analysis) dynamicReason(parts []syntax.WordPart, outer bool) string {
 				return why
 			}
 		case *syntax.CmdSubst:
-			return "the output of a command inside $( ) is known only when it runs"
+			return "the output of a command inside $( ) is known only when the command runs"
 		case *syntax.ProcSubst:
-			return "it runs a command inside <( )"
+			return "the command runs another command inside <( )"
 		case *syntax.ArithmExp:
-			return "the result of a calculation is known only when it runs"
+			return "the result of a calculation is known only when the command runs"
 		default:
-			return "a part of it is known only when it runs"
+			return "a part of the command is known only when it runs"
 		}
 	}
 	return ""
@@ -129,7 +129,7 @@ func (l *analysis) parameterReason(p *syntax.ParamExp) string {
 	if p.Param != nil {
 		name = "$" + p.Param.Value
 	}
-	return "the value of " + name + " is known only when it runs"
+	return "the value of " + name + " is known only when the command runs"
 }
 
 // wordPattern converts a word to a file pattern in which unknown parts match everything.

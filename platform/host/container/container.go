@@ -45,7 +45,7 @@ type Options struct {
 	// Home identifies the containers of this installation.
 	Home    string
 	Name    string // name of the agent
-	Memory  string // "256m", the default
+	Memory  string // memory limit, default "256m"
 	CPUs    float64
 	PIDs    int
 	Network bool
@@ -197,7 +197,7 @@ func (b *Box) removeContainer(ctx context.Context, engine, name string) {
 	_, _ = runEngine(ctx, engine, nil, "rm", "--force", name) // the container may already be removed; otherwise RemoveStale removes it later
 }
 
-// engineArgs returns the arguments of the engine that precede those of the program.
+// engineArgs returns the engine's arguments, which precede the program's arguments.
 func (b *Box) engineArgs(engine, name string) []string {
 	o := b.o
 	network := "none"

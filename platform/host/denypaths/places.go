@@ -2,13 +2,13 @@ package denypaths
 
 // Reasons that are shown to users.
 const (
-	keys     = "it holds keys or passwords"
+	keys     = "it contains keys or passwords"
 	starts   = "programs in it start automatically"
 	shell    = "a shell or a tool runs it at startup"
 	browser  = "it is a browser profile"
-	words    = "it holds private messages or passwords"
-	machine  = "it holds passwords or boot files of this machine"
-	either   = "it holds keys or starts programs"
+	words    = "it contains private messages or passwords"
+	machine  = "it contains passwords or boot files of this machine"
+	either   = "it contains keys or starts programs"
 	own      = "it belongs to Hob"
 	process  = "it is internal data of a process"
 	isDevice = "it is a device"

@@ -16,7 +16,7 @@ import (
 
 // Options are the options of New. All paths are absolute.
 type Options struct {
-	Home string   // the owner's
+	Home string   // the owner's home
 	Own  []string // Hob's own folders
 	// Allowed are the folders that the user allows Hob to use. If one of them is inside a protected
 	// place of the system, such as /root for the user root, that place is not protected as a whole:
@@ -90,7 +90,7 @@ func (p *Places) ProtectedInside(abs string) string {
 	return ""
 }
 
-// ofProcess returns the names of the files in a folder /proc/PID that contain nothing private.
+// ofProcess returns the names of the files in a folder /proc/PID that contain no private data.
 func ofProcess() []string {
 	return []string{"stat", "status", "statm", "comm", "limits", "cgroup", "mounts", "mountinfo", "io", "uptime", "sched", "oom_score"}
 }

@@ -64,7 +64,8 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// The owner of a machine on which everything is done as root has a home there.
+// If the user is root, the home folder /root is a protected path of the system, but Hob must still
+// be able to use it.
 func TestAHomeInAPlaceOfTheMachine(t *testing.T) {
 	p := New(Options{Home: "/root"})
 	if got := p.ProtectionReason("/root/notes.txt"); got != "" {
@@ -104,8 +105,8 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// Sensitive files from published attack lists: logs and server settings are for the user to allow;
-// keys, environments and registries are not.
+// Tests sensitive files from published attack lists. Keys, environments and registries are
+// protected. Logs and server settings are not, because the user decides about them.
 func TestSensitiveFiles(t *testing.T) {
 	dir := os.Getenv("HOB_TEST_DATA")
 	if dir == "" {

@@ -78,7 +78,7 @@ func detectPresence(ctx context.Context, _ Options) (Presence, error) {
 		return p, err
 	}
 	p.IdleKnown = true
-	if out, err := osrun.Output(ctx, exec.Command(ioreg, "-n", "Root", "-d1", "-a"), nil); err == nil { //nolint:noctx // likewise
+	if out, err := osrun.Output(ctx, exec.Command(ioreg, "-n", "Root", "-d1", "-a"), nil); err == nil { //nolint:noctx // Output ends the whole process tree
 		p.Locked, p.LockKnown = readLocked(out)
 	}
 	return p, nil

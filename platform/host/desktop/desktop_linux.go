@@ -58,7 +58,7 @@ func lookFocus(ctx context.Context, o Options) (Focus, string, error) {
 	if err != nil {
 		return FocusUnknown, "", err
 	}
-	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	defer conn.Close() //nolint:errcheck // no data can be lost
 	for _, p := range [][3]string{{notesName, "Inhibited", "the notification server"}, {"org.dunstproject.cmd0", "paused", "dunst"}} {
 		var v dbus.Variant // do not start a service to query it
 		call := conn.Object(notesName, notesPath).CallWithContext(ctx, "org.freedesktop.DBus.Properties.Get", dbus.FlagNoAutoStart, p[0], p[1])
@@ -87,7 +87,7 @@ func (n *NotificationClient) Open(ctx context.Context, address string) error {
 	defer cancel()
 	l, err := b.connectBus(ctx)
 	if err != nil {
-		return fmt.Errorf("desktop: %w", err)
+		return fmt.Errorf("desktop: open the browser: connect to the session bus: %w", err)
 	}
 	portal, err := l.findPortal(ctx, b.opt.Trust)
 	if err != nil {

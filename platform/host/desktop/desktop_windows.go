@@ -72,7 +72,7 @@ func (n *NotificationClient) Open(_ context.Context, address string) error {
 // lastInputInfo is LASTINPUTINFO (winuser.h).
 type lastInputInfo struct {
 	size uint32
-	time uint32 // GetTickCount, in milliseconds
+	time uint32 // GetTickCount at the last input, in milliseconds
 }
 
 const desktopReadObjects = 1 // DESKTOP_READOBJECTS

@@ -12,8 +12,8 @@ import (
 	"hob/platform/host/desktop/desktoptest"
 )
 
-// TestDunst shows a notification with a widely used notification server on a private display,
-// which the bus starts when it is first needed.
+// TestDunst shows a notification with dunst on a private display. The bus starts dunst when it is
+// first needed.
 func TestDunst(t *testing.T) {
 	for _, p := range []string{"Xvfb", "dunst", "dunstctl", "dbus-send"} {
 		if _, err := exec.LookPath(p); err != nil {
@@ -32,7 +32,7 @@ func TestDunst(t *testing.T) {
 		t.Fatalf("server %+v, %v", srv, err)
 	}
 	q := question("q1")
-	q.Body, q.Actions = "rm <i>-rf</i> & more", q.Actions[:1] // with several dunst opens a menu
+	q.Body, q.Actions = "rm <i>-rf</i> & more", q.Actions[:1] // with several actions dunst opens a menu
 	if err := n.Notify(t.Context(), q); err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func TestFocus(t *testing.T) {
 			}
 			if tc.gnome != "" {
 				env["XDG_CURRENT_DESKTOP"] = "ubuntu:GNOME"
-				if err := os.WriteFile(filepath.Join(dir, "gsettings"), []byte("#!/bin/sh\necho "+tc.gnome+"\n"), 0o700); err != nil { //nolint:gosec // it is a program
+				if err := os.WriteFile(filepath.Join(dir, "gsettings"), []byte("#!/bin/sh\necho "+tc.gnome+"\n"), 0o700); err != nil { //nolint:gosec // the file must be executable
 					t.Fatal(err)
 				}
 			}

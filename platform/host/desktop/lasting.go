@@ -12,7 +12,7 @@ type LastingNotifier struct {
 	client *NotificationClient
 
 	mu   sync.Mutex
-	stop context.CancelFunc // nil: no connection
+	stop context.CancelFunc // nil if there is no connection
 	done chan struct{}
 }
 

@@ -15,7 +15,7 @@ import (
 
 func TestScripts(t *testing.T) { osruntest.Check(t, apps.Scripts()...) }
 
-// TestABrokenScriptIsFound: the linter detects each broken script.
+// TestABrokenScriptIsFound checks that the linter detects each broken script.
 func TestABrokenScriptIsFound(t *testing.T) {
 	for _, s := range apps.Scripts() {
 		s.Text = strings.Replace(s.Text, "main(request) {", "main(request)", 1)
@@ -35,15 +35,15 @@ func app(name string) apps.App {
 	return a
 }
 
-// shown and secrets are the scripts of tabs.js as a page gets them.
+// shown and secrets are scripts of tabs.js in the form in which a page receives them.
 const (
 	shown   = `(function () { var b = document.body; return b ? b.innerText.slice(0, 400000) : ""; })()`
 	secrets = `(function () { var out = [], all = document.querySelectorAll("input[type=password]"); for (var i = 0; i < all.length && i < 50; i++) if (all[i].value) out.push(all[i].value.slice(0, 1000)); return JSON.stringify(out); })()`
 )
 
-// safari is the used part of Safari's dictionary: a tab has a name, an index and its text, a
-// window has a current tab; the settings window has no tabs (developer.apple.com, Safari.sdef).
-// "do JavaScript" fails with 8 if it is disabled.
+// safari returns the part of Safari's dictionary that the scripts use: a tab has a name, an index
+// and text, and a window has a current tab. The settings window has no tabs (developer.apple.com,
+// Safari.sdef). "do JavaScript" fails with error 8 if it is disabled.
 func safari(windows ...obj) obj {
 	return obj{"running": true, "root": obj{"windows": windows}, "dict": obj{
 		"Application": obj{"properties": []string{"name"}, "elements": obj{"windows": "Window", "documents": "Document"}, "commands": []string{"doJavaScript"}},
@@ -54,9 +54,9 @@ func safari(windows ...obj) obj {
 	}}
 }
 
-// chrome is the dictionary of Chromium (chrome/browser/ui/cocoa/applescript/scripting.sdef): tabs
-// and windows have ids, a window its mode. "execute" fails with 12 if it is disabled
-// (error_applescript.h).
+// chrome returns the dictionary of Chromium (chrome/browser/ui/cocoa/applescript/scripting.sdef):
+// tabs and windows have ids, and a window has a mode. "execute" fails with error 12 if it is
+// disabled (error_applescript.h).
 func chrome(windows ...obj) obj {
 	return obj{"running": true, "root": obj{"windows": windows}, "dict": obj{
 		"Application": obj{"properties": []string{"name"}, "elements": obj{"windows": "Window"}},
@@ -82,8 +82,8 @@ func tab(id, title, url string) obj {
 	}}
 }
 
-// mac returns a Mac with both browsers: a private window is in front of Chrome, a settings
-// window in front of Safari.
+// mac returns a Mac with both browsers. Chrome's front window is private, and Safari's front window
+// shows the settings.
 func mac(t *testing.T) (*osruntest.Mac, *apps.Apps) {
 	m := osruntest.NewMac(t, obj{"apps": obj{
 		"com.apple.Safari":  safari(obj{"__class": "Settings", "id": 4}, window(5, "", 2, tab("", "Eins", "https://one.example/"), tab("", "Zwei", "https://two.example/?s=1")), window(6, "", 1, tab("", "Drei", "https://three.example/"))),
@@ -92,7 +92,7 @@ func mac(t *testing.T) (*osruntest.Mac, *apps.Apps) {
 	return m, apps.New(m, apps.Options{})
 }
 
-// TestSecretsOfLetters: a page that fills its password fields with the letters of "[secret]"
+// TestSecretsOfLetters checks that a page whose password fields contain the letters of "[secret]"
 // cannot make the result of a script grow without limit.
 func TestSecretsOfLetters(t *testing.T) {
 	page := tab("11", "A", "https://a.example/")
@@ -140,14 +140,14 @@ func TestListing(t *testing.T) {
 	if got, err := a.Get(t.Context(), app("chrome"), "2.11"); err != nil || got.Title != "A" {
 		t.Error(got, err)
 	}
-	for _, id := range []string{"1.9", "2.13", "nonsense"} { // a private one among them
+	for _, id := range []string{"1.9", "2.13", "nonsense"} { // the second one is private
 		if got, err := a.Get(t.Context(), app("chrome"), id); osrun.KindOf(err) != osrun.NotFound {
 			t.Error(id, got, err)
 		}
 	}
 }
 
-// TestFront: the tab in front is that of the front window with pages.
+// TestFront checks that an empty id selects the active tab of the front window that shows pages.
 func TestFront(t *testing.T) {
 	_, a := mac(t)
 	for name, want := range map[string]string{"safari": "Zwei", "chrome": "B"} {
@@ -224,7 +224,7 @@ func TestActs(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestOpensAWindow: with only private windows, and when the browser does not run.
+// TestOpensAWindow opens a page when the browser is not running or has only private windows.
 func TestOpensAWindow(t *testing.T) {
 	for name, world := range map[string]obj{"safari": safari(), "chrome": chrome(), "arc": chrome(window(1, "incognito", 1, tab("9", "x", "https://x.example/")))} {
 		world["running"] = false
@@ -249,8 +249,8 @@ func quoted(s string) []byte {
 	return b
 }
 
-// TestFailures: errors are in English whatever the system's language, and a failed read is never
-// an empty list.
+// TestFailures checks that errors are in English in every system language, and that a failed read
+// never returns an empty list.
 func TestFailures(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fault string
@@ -301,8 +301,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestNoAnswer: a browser that does not respond blocks no one forever, and the outcome of the
-// call is reported as unknown.
+// TestNoAnswer checks that a browser that does not respond blocks no call forever, and that the
+// outcome of the call is reported as unknown.
 func TestNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, a := mac(t)

@@ -2,7 +2,7 @@ package a11y
 
 import (
 	"context"
-	_ "embed" // the scripts
+	_ "embed" // embeds the scripts
 	"errors"
 	"fmt"
 	"time"

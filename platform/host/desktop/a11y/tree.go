@@ -35,7 +35,7 @@ type Node struct {
 	Ref    string // location of the element, for Do
 	App    string
 	PID    int
-	Window string // the title
+	Window string // title of the window
 	Depth  int
 	Role   string
 	Name   string

@@ -28,7 +28,7 @@ const (
 	stateShowing  = 25
 )
 
-const rolePassword = 40 // AtspiRole
+const rolePassword = 40 // value of AtspiRole
 
 // atspiConn is a connection to the accessibility bus.
 type atspiConn struct{ conn *dbus.Conn }
@@ -47,7 +47,7 @@ func (r *Reader) openLink(ctx context.Context) (*atspiConn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", session.ErrNone, err)
 	}
-	defer desk.Close() //nolint:errcheck // nothing was to be kept
+	defer desk.Close() //nolint:errcheck // no data can be lost
 	var address string
 	if err := session.Call(ctx, desk, "org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus.GetAddress", nil, &address); err != nil {
 		return nil, fmt.Errorf("%w: %w; install at-spi2-core", ErrNone, err)
@@ -68,7 +68,7 @@ func (r *Reader) checkReady(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer l.conn.Close() //nolint:errcheck // nothing was to be kept
+	defer l.conn.Close() //nolint:errcheck // no data can be lost
 	if _, err := session.Property[int32](ctx, l.conn, registry, root, accessible, "ChildCount"); err != nil {
 		return fmt.Errorf("%w: %w", ErrNone, err)
 	}
@@ -111,7 +111,7 @@ func (r *Reader) readElements(ctx context.Context, words string) (list []Node, m
 	if err != nil {
 		return nil, false, err
 	}
-	defer l.conn.Close() //nolint:errcheck // nothing was to be kept
+	defer l.conn.Close() //nolint:errcheck // no data can be lost
 	var apps []objectRef
 	if err := session.Call(ctx, l.conn, registry, root, accessible+".GetChildren", nil, &apps); err != nil {
 		return nil, false, fmt.Errorf("%w: %w", ErrNone, err)
@@ -205,7 +205,7 @@ func (r *Reader) performAction(ctx context.Context, n Node) error {
 	if err != nil {
 		return err
 	}
-	defer l.conn.Close() //nolint:errcheck // nothing was to be kept
+	defer l.conn.Close() //nolint:errcheck // no data can be lost
 	if now.Does == "" {
 		return ErrGone
 	}
@@ -217,7 +217,7 @@ func (r *Reader) setText(ctx context.Context, n Node, text string) error {
 	if err != nil {
 		return err
 	}
-	defer l.conn.Close() //nolint:errcheck // nothing was to be kept
+	defer l.conn.Close() //nolint:errcheck // no data can be lost
 	if !now.Takes {
 		return ErrGone
 	}

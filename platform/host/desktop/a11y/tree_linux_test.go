@@ -12,7 +12,7 @@ import (
 	"hob/platform/host/desktop/desktoptest"
 )
 
-// zenity asks for something in a window on a bus and a display of the test's own.
+// zenity shows a dialog on a private bus and a private display.
 func zenity(t *testing.T, args ...string) (getenv func(string) string, cmd *exec.Cmd) {
 	t.Helper()
 	cmd, env := desktoptest.Dialog(t, append(args, "--title=The question", "--text=Shall it be?", "--ok-label=Yes please", "--cancel-label=Never")...)
@@ -60,8 +60,8 @@ func TestReadsAndPressesARealButton(t *testing.T) {
 	}
 }
 
-// A text goes into a real field, whatever window is in front; a field for a password
-// takes none, and is not read.
+// Fill sets the text of a real field, even if another window is in front. It neither fills nor
+// reads a password field.
 func TestFillsARealField(t *testing.T) {
 	for kind, secret := range map[string]bool{"--entry": false, "--password": true} {
 		t.Run(kind, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"hob/platform/host/osrun"
 )
 
-// windowsOf is a Windows whose PowerShell answers with a text.
+// windowsOf is a fake runner for PowerShell scripts that returns a fixed answer.
 type windowsOf struct {
 	answer string
 	err    error

@@ -1,5 +1,5 @@
 // Package apps finds the applications of this desktop by name and starts them. It applies no
-// policy: callers decide whether an application may be started, and with which item.
+// policy: callers decide which application may be started and which item it opens.
 //
 // On Linux it reads desktop entries and starts them without a shell, if possible through the user's
 // service manager, so that they outlive this process. On macOS it uses the application folders and
@@ -53,7 +53,7 @@ type Opens uint8
 const (
 	Nothing Opens = iota
 	Files
-	Addresses // and files
+	Addresses // addresses and files
 )
 
 // Takes reports whether an application can open item, a file or an address, when it starts.
@@ -146,9 +146,9 @@ func (f *Finder) Start(ctx context.Context, a App, item string) error {
 	return nil
 }
 
-// findAppByName returns the best match for name: an application with this name or id, then one with
-// this search word, then a name that begins with it, then one that contains it as a word, then one
-// that contains it at all (at least 4 bytes).
+// findAppByName returns the best match for name. It tries these criteria in order: the application
+// has this name or id; it has this search word; its name begins with name; its name contains name
+// as a word; its name contains name anywhere (at least 4 bytes).
 func findAppByName(all []App, name string) (App, error) {
 	want := strings.ToLower(name)
 	for _, fits := range []func(App) bool{

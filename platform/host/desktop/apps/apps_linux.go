@@ -192,7 +192,7 @@ func (f *Finder) startTransientUnit(ctx context.Context, bus string, a App, comm
 	if err != nil {
 		return false, nil //nolint:nilerr // then this process starts the application
 	}
-	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	defer conn.Close() //nolint:errcheck // no data can be lost
 	const manager = "org.freedesktop.systemd1"
 	var there bool
 	if session.Call(ctx, conn, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.NameHasOwner", []any{manager}, &there) != nil || !there {

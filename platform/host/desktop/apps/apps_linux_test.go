@@ -120,11 +120,11 @@ func TestWithoutADesktop(t *testing.T) {
 	}
 }
 
-// An entry of all users' may name a program by its bare name: one of the user's own
-// that comes first in PATH is not what the administrator has put there.
+// A shared entry may name a program without a path. A program of the user with the same name that
+// comes first in PATH is not the program that the administrator installed.
 func TestAProgramOfTheUsersOwn(t *testing.T) {
 	own := t.TempDir()
-	if err := os.WriteFile(filepath.Join(own, "nice"), []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(filepath.Join(own, "nice"), []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // the file must be executable
 		t.Fatal(err)
 	}
 	for name, tc := range map[string]struct {

@@ -3,7 +3,7 @@ package apps
 import (
 	"bufio"
 	"context"
-	_ "embed" // the script
+	_ "embed" // embeds the script
 	"errors"
 	"io"
 	"os"
@@ -33,7 +33,7 @@ func parseEntry(id string, r io.Reader, locale string) (App, error) {
 		line := strings.TrimSpace(lines.Text())
 		if strings.HasPrefix(line, "[") {
 			if within {
-				break // actions follow
+				break // the remaining groups describe actions
 			}
 			within = line == "[Desktop Entry]"
 			continue
@@ -118,8 +118,8 @@ func splitExec(s string) (out []string, err error) {
 	return out, nil
 }
 
-// expandExec replaces field codes with their values. It removes those for files and addresses and
-// returns the position of the first one.
+// expandExec replaces field codes with their values. It removes field codes for files and addresses
+// and returns the position of the first of them.
 func expandExec(words []string, name, icon string) (out []string, at int, what Opens) {
 	for i, w := range words {
 		switch {
@@ -154,7 +154,7 @@ func expandExec(words []string, name, icon string) (out []string, at int, what O
 }
 
 // listBundles lists the applications in a folder on macOS. It uses the names on disk, which differ
-// from the displayed names only if those are translated.
+// from the displayed names only if the displayed names are translated.
 func listBundles(dir string) (out []App) {
 	list, err := os.ReadDir(dir)
 	if err != nil {

@@ -11,7 +11,7 @@ package clipboard
 
 import (
 	"context"
-	_ "embed" // the script
+	_ "embed" // embeds the script
 	"errors"
 	"fmt"
 	"os"
@@ -207,7 +207,7 @@ type pasteAnswer struct {
 	Hidden bool     `json:"hidden"`
 }
 
-// readPasteboard reads the pasteboard.
+// readPasteboard reads the pasteboard with pasteScript.
 func readPasteboard(ctx context.Context, r osrun.Runner, o Options) (Content, error) {
 	var a pasteAnswer
 	if err := r.Run(ctx, osrun.Call{Script: pasteScript(), In: struct{}{}, Wait: o.Wait}, &a); err != nil {

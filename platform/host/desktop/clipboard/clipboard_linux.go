@@ -46,7 +46,7 @@ func (d *osClipboard) detectSession(ctx context.Context) (session.Env, *wlClipbo
 	case e.Display == "":
 		return e, nil, err
 	}
-	return e, nil, nil // through Xwayland
+	return e, nil, nil // use the X display of Xwayland
 }
 
 // canUseLibrary reports whether atotto/clipboard uses the same session and one of the programs that
@@ -119,8 +119,8 @@ func pickTextFormat(formats []string) string {
 	return ""
 }
 
-// readableFormats returns up to 8 formats with MIME type names, because people do not understand
-// the others.
+// readableFormats returns up to 8 formats with MIME type names. Users do not understand other
+// names.
 func readableFormats(formats []string) (out []string) {
 	for _, f := range formats {
 		if strings.Contains(f, "/") && len(out) < 8 {

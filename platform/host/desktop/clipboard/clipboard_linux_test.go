@@ -13,8 +13,8 @@ import (
 	"hob/platform/host/desktop/session"
 )
 
-// patience is the time limit of one access on a busy machine. The X server and the programs pass a long
-// text on in many small pieces.
+// patience is the time limit of one access. It allows for a busy machine, because the X server and
+// the programs transfer a long text in many small pieces.
 const patience = time.Minute
 
 // board returns the clipboard of a private display. With library, this process's environment
@@ -45,7 +45,7 @@ func board(t *testing.T, library bool) (*Clipboard, func(key string) string) {
 	return b, getenv
 }
 
-// xclip copies or pastes with another program.
+// xclip copies or pastes text with the program xclip.
 func xclip(t *testing.T, getenv func(string) string, in string, args ...string) string {
 	t.Helper()
 	program, err := exec.LookPath("xclip")
@@ -56,7 +56,7 @@ func xclip(t *testing.T, getenv func(string) string, in string, args ...string) 
 	cmd.Env = []string{"DISPLAY=" + getenv("DISPLAY")}
 	if in != "" {
 		cmd.Stdin = strings.NewReader(in)
-		if err := cmd.Run(); err != nil { // it leaves a process behind that holds the text
+		if err := cmd.Run(); err != nil { // xclip leaves a process behind that provides the text
 			t.Fatal(err)
 		}
 		return ""
@@ -68,8 +68,8 @@ func xclip(t *testing.T, getenv func(string) string, in string, args ...string) 
 	return string(out)
 }
 
-// until reads until the text that another program copied is available: the program reports success
-// earlier.
+// until reads the clipboard until its content fits, because xclip exits before its text is
+// available.
 func until(t *testing.T, b *Clipboard, fits func(Content) bool) {
 	t.Helper()
 	for end := time.Now().Add(2 * patience); ; time.Sleep(2 * time.Millisecond) {
@@ -114,8 +114,8 @@ func TestTextGoesBothWays(t *testing.T) {
 	}
 }
 
-// A program that held the text would keep running as a child of this process, and clicks of
-// such programs do not count as the user's.
+// Copying starts no helper program that provides the text: it would keep running as a child of this
+// process, and clicks in the windows of such a program do not count as the user's.
 func TestACopyStartsNoProgram(t *testing.T) {
 	b, env := board(t, true)
 	if err := b.Write(t.Context(), "mine"); err != nil {
@@ -126,7 +126,7 @@ func TestACopyStartsNoProgram(t *testing.T) {
 	until(t, other, func(c Content) bool { return c.Text == "" })
 }
 
-// A long text arrives in pieces.
+// A long text from another program arrives in pieces.
 func TestLongTextOfAnother(t *testing.T) {
 	b, env := board(t, false)
 	long := strings.Repeat("0123456789", 70_000)
@@ -142,16 +142,16 @@ func TestWhatIsNoText(t *testing.T) {
 	until(t, b, func(c Content) bool { return c.Text == "" && len(c.Formats) == 1 && c.Formats[0] == "image/png" })
 }
 
-// A password manager offers a mark beside the text. xclip offers only one format, so here the
-// clipboard contains the mark alone.
+// A password manager offers a mark in addition to the text. xclip offers only one format, so in
+// this test the clipboard contains only the mark.
 func TestPasswordsAreKnown(t *testing.T) {
 	b, env := board(t, false)
 	xclip(t, env, "secret", "-target", passwordHint)
 	until(t, b, func(c Content) bool { return c.Hidden })
 }
 
-// On a real compositor: Read returns what another program copies, and a program can paste what
-// Write wrote.
+// On a real compositor, Read returns text that another program copied, and another program can
+// paste text from Write.
 func TestWayland(t *testing.T) {
 	for _, p := range []string{"wl-copy", "wl-paste"} {
 		if _, err := exec.LookPath(p); err != nil {
@@ -202,8 +202,7 @@ func TestWithoutADesktop(t *testing.T) {
 	}
 }
 
-// The display of a service that was started before it is known to the service
-// manager alone.
+// If the display starts after the service, only the service manager knows it.
 func TestTheDisplayOfALaterSession(t *testing.T) {
 	_, env := board(t, false)
 	bus := desktoptest.NewBus(t)

@@ -12,8 +12,8 @@ import (
 	"hob/platform/host/osrun/osruntest"
 )
 
-// The pasteboard of macOS with the shape of its bridge: what stringForType gives
-// is wrapped, and undefined once unwrapped where there is no such type.
+// Simulates the pasteboard of macOS and the scripting bridge: stringForType returns a wrapped
+// value, which is undefined after unwrapping if the type is missing.
 func TestPasteScript(t *testing.T) {
 	for name, tc := range map[string]struct {
 		world string
@@ -51,7 +51,7 @@ func TestPasteScript(t *testing.T) {
 	osruntest.Check(t, pasteScript())
 }
 
-// engine runs main of a script, as osrun does on a Mac.
+// engine runs the function main of a script, as osrun does on macOS.
 type engine struct{ vm *goja.Runtime }
 
 func (e engine) Run(_ context.Context, c osrun.Call, out any) error {

@@ -26,7 +26,7 @@ func (f *Manager) revealPath(ctx context.Context, path string) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", session.ErrNone, err)
 	}
-	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	defer conn.Close() //nolint:errcheck // no data can be lost
 	err = session.Call(ctx, conn, manager, managerPath, manager+".ShowItems", []any{[]string{fileURL(path)}, ""})
 	if session.IsDBusError(err, "ServiceUnknown", "NameHasNoOwner", "UnknownMethod", "UnknownInterface") {
 		return fmt.Errorf("%w (%s); install one, such as nautilus, dolphin or thunar: %w", ErrNone, manager, errors.Join(errors.ErrUnsupported, err))

@@ -2,7 +2,7 @@ package input
 
 import (
 	"context"
-	_ "embed" // the script
+	_ "embed" // embeds the script
 	"errors"
 	"fmt"
 	"time"

@@ -19,8 +19,8 @@ type fakeDesk struct {
 	windows []window.Window
 	did     []string
 	before  func(what string) // called before each action
-	held    error             // who has the keyboard
-	raises  bool              // raising a window succeeds
+	held    error             // error of checkKeyboardFree
+	raises  bool              // true if raising a window succeeds
 	fails   error
 }
 
@@ -61,7 +61,7 @@ func (d *fakeDesk) raiseWindow(context.Context) error {
 	return err
 }
 
-// front lets another window come to the front.
+// front brings another window to the front.
 func (d *fakeDesk) front(id uint64) {
 	for i := range d.windows {
 		d.windows[i].Active = d.windows[i].ID == id
@@ -85,7 +85,7 @@ func TestLooks(t *testing.T) {
 		do   func(ctx context.Context, a windowAction) error
 		did  string
 		errs []error
-		sure bool // nothing was done for certain
+		sure bool // true if the error must not be ErrUnsure
 	}{
 		"it is in front":                     {nil, func(ctx context.Context, a windowAction) error { return a.typeText(ctx, two) }, "text 0123456789abcdef,text rest", nil, true},
 		"it lies behind":                     {func(w *world) { w.front(2); w.raises = true }, func(ctx context.Context, a windowAction) error { return a.typeText(ctx, "x") }, "raise,text x", nil, true},
@@ -132,7 +132,7 @@ func TestLooks(t *testing.T) {
 
 func yesWindow(window.Window) error { return nil }
 
-// Letters with modifiers are pressed where the Mac's own layout has them.
+// Letters with modifiers are pressed on the keys that have them in the Mac's layout.
 func TestKeystroke(t *testing.T) {
 	osruntest.Check(t, keystrokeScript())
 	world := map[string]any{"apps": map[string]any{"com.apple.systemevents": map[string]any{"running": true, "root": map[string]any{}, "dict": map[string]any{}}}}

@@ -48,7 +48,7 @@ func (macBackend) checkKeyboardFree(context.Context) error {
 }
 
 func (m macBackend) raiseWindow(context.Context) error {
-	return quartz.Raise(m.w.PID, uint32(m.w.ID)) //nolint:gosec // a CGWindowID
+	return quartz.Raise(m.w.PID, uint32(m.w.ID)) //nolint:gosec // window ids on macOS have 32 bits
 }
 
 // typeRunes types characters independently of the keyboard layout. Line ends and tabs need real

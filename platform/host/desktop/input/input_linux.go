@@ -256,7 +256,7 @@ func (s *x11Backend) movePointer(_ context.Context, x, y int) error {
 		robot.Move(x, y)
 		return nil
 	}
-	xtest.FakeInput(s.x.X, xproto.MotionNotify, 0, 0, s.x.Root, int16(x), int16(y), 0) //nolint:gosec // within a window
+	xtest.FakeInput(s.x.X, xproto.MotionNotify, 0, 0, s.x.Root, int16(x), int16(y), 0) //nolint:gosec // coordinates within a window fit
 	s.x.X.Sync()
 	return nil
 }
@@ -266,7 +266,7 @@ func (s *x11Backend) clickButton(_ context.Context, _, _ int, button string, twi
 		defer robot.Close()
 		return robot.Click(map[string]string{"left": "left", "middle": "center", "right": "right"}[button], twice)
 	}
-	n := byte(slices.Index([]string{"left", "middle", "right"}, button) + 1) //nolint:gosec // 1 to 3
+	n := byte(slices.Index([]string{"left", "middle", "right"}, button) + 1) //nolint:gosec // buttons have the numbers 1 to 3
 	for range map[bool]int{false: 1, true: 2}[twice] {
 		s.fakeInput(xproto.ButtonPress, n)
 		s.fakeInput(xproto.ButtonRelease, n)

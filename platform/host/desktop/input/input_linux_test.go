@@ -18,7 +18,7 @@ import (
 
 func yes(window.Window) error { return nil }
 
-// terminal shows a window that writes each line typed there into a file.
+// terminal shows a window that writes each typed line into a file.
 func terminal(t *testing.T, inherited bool) (getenv func(string) string, out string) {
 	t.Helper()
 	program, err := exec.LookPath("xterm")
@@ -81,7 +81,7 @@ func TestTypesIntoARealWindow(t *testing.T) {
 			if w.Kind() != window.Terminal {
 				t.Errorf("%+v is a %d", w, w.Kind())
 			}
-			reads(t, out, "") // the shell is there
+			reads(t, out, "") // the shell is ready
 			h := New(Options{Getenv: getenv})
 			text := `Hello, World: a+b=c "quoted" é ü ж 漢 €` + "\n"
 			if err := h.Type(t.Context(), w, text, yes); err != nil {
@@ -144,8 +144,8 @@ func TestStopsWhereItMayNot(t *testing.T) {
 	}
 }
 
-// A screen lock or a question for a password grabs the keyboard: what is typed goes
-// there, whatever window is in front.
+// A screen lock or a password prompt grabs the keyboard and receives all input, whatever window is
+// in front. Typing therefore stops.
 func TestStopsWhereTheKeyboardIsGrabbed(t *testing.T) {
 	getenv, out := terminal(t, false)
 	w := shown(t, getenv)

@@ -67,7 +67,7 @@ func (windowsBackend) typeRunes(ctx context.Context, some []rune) error {
 }
 
 func (windowsBackend) pressChord(_ context.Context, key string, held []string) error {
-	with := make([]any, len(held)) // pass separate arguments, because robotgo ignores a list here
+	with := make([]any, len(held)) // pass each key as a separate argument, because robotgo ignores a slice here
 	for k, m := range held {
 		with[k] = m
 	}

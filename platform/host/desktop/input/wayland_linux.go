@@ -21,7 +21,7 @@ type swayBackend struct {
 	sway  *swayipc.Conn
 	w     window.Window
 	wtype string
-	first []string // arguments that precede those of each call
+	first []string // arguments of wtype before the arguments of each call
 	env   []string
 }
 
@@ -64,7 +64,7 @@ func (d *swayBackend) runWtype(ctx context.Context, in string, args ...string) e
 	cmd := exec.Command(d.wtype, slices.Concat(d.first, args)...) //nolint:noctx // Output ends the whole process tree
 	cmd.Env = d.env
 	if _, err := osrun.Output(ctx, cmd, []byte(in)); err != nil {
-		return fmt.Errorf("wtype: %w", err)
+		return fmt.Errorf("run wtype: %w", err)
 	}
 	return nil
 }

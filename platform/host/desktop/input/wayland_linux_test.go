@@ -28,8 +28,7 @@ func titled(t *testing.T, getenv func(string) string, title string) window.Windo
 	}
 }
 
-// Text goes into the allowed window and no other one, on a real compositor and into real
-// windows.
+// On a real compositor, text reaches only the allowed window.
 func TestTypesOnWayland(t *testing.T) {
 	for name, keyboard := range map[string]bool{"with a keyboard": true, "on a seat without one": false} {
 		t.Run(name, func(t *testing.T) { typesOnWayland(t, keyboard) })
@@ -51,7 +50,7 @@ func typesOnWayland(t *testing.T, keyboard bool) {
 		titled(t, s.Getenv, "the "+name)
 	}
 	for _, name := range []string{"first", "second"} {
-		reads(t, file(name), "") // the shells are there
+		reads(t, file(name), "") // the shells are ready
 	}
 	first := titled(t, s.Getenv, "the first")
 	if first.Kind() != window.Terminal || first.Active || !strings.HasSuffix(first.Program, "/foot") || first.W < 100 {
@@ -81,7 +80,7 @@ func typesOnWayland(t *testing.T, keyboard bool) {
 	}
 	reads(t, file("second"), "x!\n")
 
-	// Another window comes to the front in the middle of a text.
+	// Another window comes to the front while text is being typed.
 	looks := 0
 	err := h.Type(t.Context(), first, strings.Repeat("y", 40)+"\n", func(window.Window) error {
 		if looks++; looks == 1 {
@@ -104,7 +103,7 @@ func typesOnWayland(t *testing.T, keyboard bool) {
 	}
 }
 
-// focus lets another window come to the front, as its owner would.
+// focus brings another window to the front, as the user would.
 func (h *Controller) focus(t *testing.T, getenv func(string) string, w window.Window) error {
 	t.Helper()
 	return New(Options{Getenv: getenv}).Focus(t.Context(), w, yes)
