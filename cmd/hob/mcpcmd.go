@@ -111,7 +111,8 @@ func mcpToolCells(t api.MCPTool) []any {
 	return []any{t.Name, t.Kind, t.State, t.Effects, text}
 }
 
-// trustMCP accepts the changed tools that it shows, or those with the given digests.
+// trustMCP accepts the changed tools with the given digests or, without digests, the changed tools
+// that it displays.
 func (a *cli) trustMCP(ctx context.Context, cl *client, name string, digests []string) error {
 	list, err := cl.MCPTools(ctx, api.Query{Of: name})
 	if err != nil {
@@ -158,6 +159,6 @@ func (a *cli) printChange(t api.MCPTool) {
 	if len(t.NewSchema) > 0 {
 		fmt.Fprintf(a.out, "  arguments: %s\n        now: %s\n", sanitizePrintable(string(t.Schema)), sanitizePrintable(string(t.NewSchema)))
 	} else if t.Description == t.Changed {
-		fmt.Fprintln(a.out, "  another title or schema of results")
+		fmt.Fprintln(a.out, "  the title or the schema of the results changed")
 	}
 }

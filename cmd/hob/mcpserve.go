@@ -22,7 +22,7 @@ func (a *cli) mcpServeCmd() *cobra.Command {
 			}
 			b := &mcpserver.Bridge{Do: cl.Do, URL: cl.Address() + "/mcp", In: a.in, Out: a.out}
 			if err := b.Run(c.Context()); err != nil {
-				return &failure{code: exitNotRunning, cause: err.Error(), remedy: "check it with: hob status", err: err}
+				return &failure{code: exitNotRunning, cause: err.Error(), remedy: "check the daemon with: hob status", err: err}
 			}
 			return nil
 		}),
@@ -61,7 +61,7 @@ func (a *cli) clientTokenCmd(kind string) *cobra.Command {
 	return c
 }
 
-// createClient creates a token and prints what it opens. The token is the last line.
+// createClient creates a token and prints its access rights. The token is the last line.
 func (a *cli) createClient(ctx context.Context, n api.NewClient) error {
 	_, cfg, err := a.loadHome()
 	if err != nil {
@@ -79,9 +79,9 @@ func (a *cli) createClient(ctx context.Context, n api.NewClient) error {
 		if cl.pid != 0 {
 			at = cl.Address()
 		}
-		fmt.Fprintf(a.out, "This token opens %s/%s and nothing else. The program is the person %s:%s; it never acts as you.\n", at, n.Kind, n.Kind, n.Name)
+		fmt.Fprintf(a.out, "This token gives access to %s/%s only. Hob treats the program as the person %s:%s, never as you.\n", at, n.Kind, n.Kind, n.Name)
 		if n.Kind == "mcp" {
-			fmt.Fprintf(a.out, "It can call: %s. Calls that need your approval wait for it.\n", cmp.Or(strings.Join(out.Callable, ", "), "no tools; see [mcp.server] tools"))
+			fmt.Fprintf(a.out, "The program can call: %s. Calls that need your approval wait until you approve them.\n", cmp.Or(strings.Join(out.Callable, ", "), "no tools; see [mcp.server] tools"))
 		}
 		fmt.Fprintf(a.out, "The token %s. Revoke it with: hob %s token --revoke %s\n%s\n", a.expiryText(out.Client), n.Kind, n.Name, out.Token)
 		return nil

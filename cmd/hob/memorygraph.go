@@ -97,7 +97,7 @@ func (a *cli) drawGraph(ctx context.Context, g api.MemoryGraph, dot bool, svg st
 func newFile(path string, data []byte) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return &failure{code: exitFailed, cause: path + " exists already", remedy: "choose another name, or remove it first", err: err}
+		return &failure{code: exitFailed, cause: path + " exists already", remedy: "choose another name, or remove the file first", err: err}
 	}
 	if err != nil {
 		return err

@@ -158,7 +158,7 @@ func (a *cli) spoolInput(ending string) (path, name string, clean func(), err er
 	case err == nil && n > mostPiped:
 		err = &failure{code: exitFailed, cause: "standard input is longer than " + bytesText(mostPiped), remedy: "save it to a file and import that"}
 	case err == nil && n == 0:
-		err = &failure{code: exitFailed, cause: "standard input is empty", remedy: "pipe a file into it, or give its path"}
+		err = &failure{code: exitFailed, cause: "standard input is empty", remedy: "pipe a file into the command, or give the path of the file"}
 	}
 	if err != nil {
 		clean()

@@ -40,7 +40,7 @@ func (a *cli) memoryWhyCmd() *cobra.Command {
 func (a *cli) printWhy(w api.ExplainedSearch, only string) error {
 	rank := slices.IndexFunc(w.Hits, func(h api.MemoryRow) bool { return h.ID == only })
 	if only != "" && rank < 0 {
-		return &failure{code: exitFailed, cause: fmt.Sprintf("%q is not among the %d results of this search", only, len(w.Hits)), remedy: "show it with: hob memory show " + shellWord(only)}
+		return &failure{code: exitFailed, cause: fmt.Sprintf("%q is not among the %d results of this search", only, len(w.Hits)), remedy: "show the item with: hob memory show " + shellWord(only)}
 	}
 	if a.asJSON {
 		return a.printJSON(w)

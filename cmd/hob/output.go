@@ -25,11 +25,11 @@ type output struct {
 	file *os.File
 
 	filtered bool
-	json     func() bool // whether hidden characters are written as \uXXXX
+	json     func() bool // reports whether hidden characters are written as \uXXXX
 	frame    string
 
 	mu    sync.Mutex
-	parts []byte // bytes of a character that the last write split
+	parts []byte // bytes of a character that is split between two writes
 	err   error
 }
 

@@ -17,7 +17,7 @@ func TestPicturesBecomeFiles(t *testing.T) {
 	var out bytes.Buffer
 	p := &pictureExtractor{to: &out, dir: filepath.Join(dir, "pics"), beside: dir}
 	const text = "# a\n\n![picture](data:image/png;base64,cG5n)\n````\n![picture](data:image/png;base64,cG5n)\n```\n````\nend ![picture](data:image/png;base64,cG5n)\n![picture](data:image/gif;base64,Z2lm)\nlast"
-	for i := 0; i < len(text); i += 7 { // as it comes
+	for i := 0; i < len(text); i += 7 { // write the text in small pieces
 		if _, err := p.Write([]byte(text[i:min(i+7, len(text))])); err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func TestProgressLine(t *testing.T) {
 	}
 }
 
-// A value is a text unless its syntax is that of another type.
+// A value is a string unless it has the syntax of another type.
 func TestWatcherOf(t *testing.T) {
 	for set, want := range map[string]string{
 		`from=100`:        `{"from":"100"}`,

@@ -81,20 +81,20 @@ func (p *pictureExtractor) savePicture(kind string, data []byte) (string, error)
 		return "", fmt.Errorf("export: decode a picture: %w", err)
 	}
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
-		return "", fmt.Errorf("export: %w", err)
+		return "", fmt.Errorf("export: create the folder for pictures: %w", err)
 	}
 	p.n++
 	path := filepath.Join(p.dir, fmt.Sprintf("picture-%d.%s", p.n, kind))
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return "", fmt.Errorf("export: %w; choose an empty folder", err)
+		return "", fmt.Errorf("export: create a picture: %w; choose an empty folder", err)
 	}
 	if _, err = f.Write(raw[:n]); err != nil {
 		_ = f.Close()
-		return "", fmt.Errorf("export: %w", err)
+		return "", fmt.Errorf("export: write a picture: %w", err)
 	}
 	if err := f.Close(); err != nil {
-		return "", fmt.Errorf("export: %w", err)
+		return "", fmt.Errorf("export: write a picture: %w", err)
 	}
 	if name, err := filepath.Rel(p.beside, path); err == nil {
 		return name, nil

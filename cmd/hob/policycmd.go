@@ -135,7 +135,7 @@ func (a *cli) printOutcomes(out []rules.Outcome) error {
 	return nil
 }
 
-// effectsOf sets the tool effects of the cases that specify none.
+// effectsOf sets the effects in the cases that do not specify effects.
 func (a *cli) effectsOf(ctx context.Context, cases []rules.Case) error {
 	if !slices.ContainsFunc(cases, func(c rules.Case) bool { return len(c.Effects) == 0 }) {
 		return nil

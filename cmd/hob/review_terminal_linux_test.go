@@ -13,15 +13,15 @@ import (
 	"github.com/creack/pty"
 )
 
-// hostileText is text of an unknown sender in the store: it clears the screen, sets the title,
-// copies to the clipboard, changes the writing direction, and hides words.
+// hostileText is stored text from an unknown sender. It clears the screen, sets the title, writes
+// to the clipboard, changes the writing direction, and hides words.
 const hostileText = "one\x1b[2J\x1b]0;evil\x07\x1b]52;c;ZXZpbA==\x07 two\u202egnp\u202c three\u200bfour\u2060\ufeff five\U000e0041\U000e007f six\u009b31m\u0085\x7f\x08\x08seven\r<<hidden>>"
 
 // ownSequences are the sequences that Hob itself may write: colors, and the beginning of an empty
 // line.
 var ownSequences = regexp.MustCompile("\x1b\\[(0|1|2|31|32|33)m|\r\x1b\\[K|\r\n")
 
-// hiddenIn returns the characters of a terminal's output that may not be there.
+// hiddenIn returns the forbidden characters in a terminal's output.
 func hiddenIn(shown string) (out []rune) {
 	for _, r := range ownSequences.ReplaceAllString(shown, "\n") {
 		switch {
@@ -33,7 +33,7 @@ func hiddenIn(shown string) (out []rune) {
 	return out
 }
 
-// onTerminal runs a command in a terminal and returns all that it shows.
+// onTerminal runs a command in a terminal and returns the complete output.
 func onTerminal(t *testing.T, home string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "hob", args...)
@@ -48,11 +48,11 @@ func onTerminal(t *testing.T, home string, args ...string) string {
 	for {
 		n, err := tty.Read(buf)
 		b.Write(buf[:n])
-		if err != nil { // EIO when the program has ended
+		if err != nil { // EIO means that the program has ended
 			break
 		}
 	}
-	_ = cmd.Wait() // several of the commands fail on purpose
+	_ = cmd.Wait() // several of the commands are expected to fail
 	return b.String()
 }
 
@@ -72,7 +72,7 @@ func inPipe(t *testing.T, home string, args ...string) string {
 	return string(out)
 }
 
-// fillHostile keeps the text in everything that has rows.
+// fillHostile stores hostileText in every kind of item.
 func fillHostile(t *testing.T, home string) {
 	t.Helper()
 	call := func(tool string, args map[string]any) {
@@ -96,13 +96,13 @@ func fillHostile(t *testing.T, home string) {
 	inPipe(t, home, "schedule", "add", hostileText, "--every", "every day at 9:00")
 }
 
-// naughtyStrings are strings that are known to upset programs.
+// naughtyStrings returns strings that are known to break programs.
 func naughtyStrings() []string {
 	return []string{"\u2066test\u2067", "Ṱ̺̺̕o͞ ̷i̲̬͇̪͙n̝̗͕v̟̜̘̦͟o̶̙̰̠kè͚̮̺̪̹̱̤", "\ufeff", "\u180e\u2005\u2006", "\u001b[31mroot\u001b[0m", "%n%s%x"}
 }
 
 // No command that prints stored text lets a control or invisible character through to the terminal,
-// in its table, its text, its JSON or its errors.
+// neither in tables, text and JSON nor in errors.
 func TestReview10_NoCommandPrintsHiddenCharactersToTerminal(t *testing.T) {
 	home := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(home, "user"), 0o700); err != nil {
@@ -182,7 +182,8 @@ func TestReview10_NoCommandPrintsHiddenCharactersToTerminal(t *testing.T) {
 	}
 }
 
-// Completions, which a shell displays, go through a pipe, and so does an export that is read later.
+// The shell displays completions that it reads from a pipe, and an export may be displayed later.
+// Both contain only visible characters.
 func TestReview10_ExportAndCompletionsAreVisibleInPipes(t *testing.T) {
 	home := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(home, "user"), 0o700); err != nil {
@@ -203,7 +204,7 @@ func TestReview10_ExportAndCompletionsAreVisibleInPipes(t *testing.T) {
 	}
 }
 
-// The chat draws on the terminal itself.
+// The chat, which draws on the terminal itself, shows only visible text.
 func TestReview10_ChatShowsOnlyVisibleText(t *testing.T) {
 	home := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(home, "user"), 0o700); err != nil {

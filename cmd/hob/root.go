@@ -191,7 +191,7 @@ func countWords(c *cobra.Command) {
 		if operands == "" {
 			return usageErrorf("%s takes no arguments, but got %q", c.CommandPath(), strings.Join(args, " "))
 		}
-		return usageErrorf("write it as: %s %s", c.CommandPath(), operands)
+		return usageErrorf("wrong number of arguments; use: %s %s", c.CommandPath(), operands)
 	}
 }
 

@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == document.Helper {
-		syscall.Exit(document.Serve(os.Stdin, os.Stdout)) // os.Exit takes the race detector a second
+		syscall.Exit(document.Serve(os.Stdin, os.Stdout)) // with the race detector, os.Exit takes a second longer
 	}
 	if len(os.Args) == 2 && os.Args[1] == command.Helper {
 		syscall.Exit(command.Serve(os.Stdin, os.Stdout, os.Stderr))
@@ -37,9 +37,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"hob": main, "poster": poster, "post": postFile, "mcpserver": serveExample, "mcptools": listTools, driverName: conformanceDriver})
 }
 
-// poster is a client of the API that is not hob: it prints the status of the daemon's response to
-// the token. -approve approves all open requests, -hook posts its arguments to the webhook, in
-// order.
+// poster is an API client other than hob. It posts with the daemon's token and prints the response
+// status. With -approve it approves all open requests. With -hook it posts its arguments to the
+// webhook, in order.
 func poster() {
 	p, err := system.DefaultPaths()
 	if err != nil {
@@ -85,8 +85,8 @@ func poster() {
 	}
 }
 
-// TestScripts runs testdata/script/*.txtar: each with its own home, the built-in brain and a port
-// of the system's choice.
+// TestScripts runs testdata/script/*.txtar. Each script has its own home, the built-in brain and a
+// port that the system chooses.
 func TestScripts(t *testing.T) {
 	model := llmtest.NewServer(t, llmtest.Options{Models: []string{"scripted", "tiny"}, Otherwise: &llmtest.Answer{Text: "Hi from the model."}})
 	services := exampleServices(t)
@@ -102,12 +102,12 @@ func TestScripts(t *testing.T) {
 			e.Setenv("USERPROFILE", home)
 			e.Setenv("HOB_HOME", filepath.Join(e.WorkDir, "hob"))
 			e.Setenv("TZ", "UTC")
-			e.Setenv("MODEL_URL", model.URL+"/v1") // an OpenAI-style server which always says hi
+			e.Setenv("MODEL_URL", model.URL+"/v1") // an OpenAI-compatible server that always answers "hi"
 			e.Setenv("SERVICES_URL", services)     // see exampleServices
 			e.Setenv("OPENAI_SDK", openAISDK())
 			e.Setenv("OPENAI_SDK_SCRIPT", sdkScript)
 			e.Setenv("NO_COLOR", "1")
-			e.Setenv("GORACE", "atexit_sleep_ms=0") // else each command takes a second longer
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // otherwise each command takes a second longer
 			e.Defer(func() { end(t, filepath.Join(e.WorkDir, "hob", "hob.lock")) })
 			for _, d := range []string{home, filepath.Join(e.WorkDir, "hob")} {
 				if err := os.MkdirAll(d, 0o700); err != nil {
@@ -146,7 +146,7 @@ func end(t *testing.T, lock string) {
 	if !held {
 		return
 	}
-	if h.PID != 0 { // otherwise it is ending: it has removed its name and still has the lock
+	if h.PID != 0 { // otherwise it is stopping: it has removed its name but still holds the lock
 		if err := system.Terminate(h.PID); err != nil && system.ProcessExists(h.PID) {
 			t.Error(err)
 		}
@@ -161,7 +161,7 @@ func end(t *testing.T, lock string) {
 	}
 }
 
-// code runs a program and wants the exit code: code 3 hob status.
+// code runs a program and checks the exit code, for example: code 3 hob status.
 func code(ts *testscript.TestScript, neg bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	if neg || err != nil || len(args) < 2 {
@@ -169,7 +169,7 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	got := 0
 	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		x, ok := err.(*exec.ExitError) //nolint:errorlint // Exec returns it bare
+		x, ok := err.(*exec.ExitError) //nolint:errorlint // Exec does not wrap the error
 		if !ok {
 			ts.Fatalf("%v", err)
 		}
@@ -180,7 +180,7 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// eventually runs a program until its output matches: eventually RE program args...
+// eventually repeats a program until its output matches: eventually RE program args...
 func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: eventually regexp program args...")
@@ -200,7 +200,7 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// A server's words in an error do nothing to the terminal.
+// Control sequences in an error text from a server do not reach the terminal.
 func TestExplain(t *testing.T) {
 	var out bytes.Buffer
 	a := &cli{err: &out}

@@ -81,7 +81,7 @@ func (a *cli) secretText(name string) (string, error) {
 	} else {
 		line, err := bufio.NewReader(io.LimitReader(a.in, 64<<10)).ReadString('\n')
 		if err != nil && line == "" {
-			return "", usageErrorf("no secret on standard input; pipe it to this command")
+			return "", usageErrorf("no secret on standard input; pipe the secret to this command")
 		}
 		text = line
 	}

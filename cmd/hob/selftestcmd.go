@@ -70,7 +70,8 @@ func (a *cli) printTry(r abilities.Row) {
 	fmt.Fprintf(a.out, "%-16s  %-28s  %-8s  %6d  %s\n", r.Ability, r.Mechanism, r.Result, r.Time, sanitizePrintable(detail))
 }
 
-// allowTry asks once whether an ability may be tried; anything but yes or an empty line means no.
+// allowTry asks once whether an ability may be tried. Any answer other than yes or an empty line
+// means no.
 func (a *cli) allowTry(in *bufio.Reader, x abilities.Ability) bool {
 	fmt.Fprintf(a.err, "Try %s (%s)? [Y/n] ", x.Name, strings.TrimSpace(x.Effect+" "+x.Asks))
 	line, err := in.ReadString('\n')

@@ -172,7 +172,7 @@ func (a *cli) serviceStatus(ctx context.Context, kind string) error {
 		fmt.Fprintln(a.out, "The entry is disabled, so Hob will not start at login.")
 	}
 	if s.Running {
-		fmt.Fprintln(a.out, "It runs.")
+		fmt.Fprintln(a.out, "The service is running.")
 	}
 	if s.Note != "" {
 		fmt.Fprintln(a.out, "Note: "+sanitizePrintable(s.Note))
@@ -187,7 +187,7 @@ func (a *cli) setAutostart(ctx context.Context, on bool) error {
 	}
 	m, e, err := a.findService(ctx, "")
 	if err != nil {
-		return nil //nolint:nilerr // where nothing can be installed, nothing is
+		return nil //nolint:nilerr // without a service manager no entry exists
 	}
 	if s, err := m.Status(ctx, e); err != nil || !s.Same { // do not change the entry of another program or home
 		return err

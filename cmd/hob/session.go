@@ -155,7 +155,7 @@ func (a *cli) exportSession(ctx context.Context, c *client, session string, how 
 	}
 	f, err := os.CreateTemp(filepath.Dir(to), ".hob-export-*")
 	if err != nil {
-		return fmt.Errorf("export: %w", err)
+		return fmt.Errorf("export: create a temporary file: %w", err)
 	}
 	defer func() { _ = os.Remove(f.Name()) }() // on success the file has been renamed, so this removes nothing
 	var out io.Writer = f
@@ -169,7 +169,7 @@ func (a *cli) exportSession(ctx context.Context, c *client, session string, how 
 		return err
 	}
 	if err := system.Rename(f.Name(), to); err != nil {
-		return fmt.Errorf("export: %w", err)
+		return fmt.Errorf("export: rename the temporary file: %w", err)
 	}
 	fmt.Fprintf(a.err, "Wrote %s.\n", to)
 	return nil

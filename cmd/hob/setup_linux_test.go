@@ -27,8 +27,8 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// seat is a terminal that runs the program, with its own home. Output is compared without blanks
-// and control sequences, because a screen is painted in pieces.
+// seat is a terminal that runs the program, with its own home. Output is compared without white
+// space and control sequences, because the program draws the screen in pieces.
 type seat struct {
 	t    *testing.T
 	tty  *os.File
@@ -37,7 +37,7 @@ type seat struct {
 
 	mu     sync.Mutex
 	shown  []byte
-	seen   int // of shown, without blanks
+	seen   int // number of bytes of the output without white space that expect has consumed
 	screen *vt.Emulator
 }
 
@@ -54,7 +54,7 @@ func bare(b []byte) string {
 func sit(t *testing.T, home string, env []string, args ...string) *seat {
 	t.Helper()
 	s := &seat{t: t, cmd: exec.CommandContext(t.Context(), "hob", args...), more: make(chan struct{}, 1), screen: vt.NewEmulator(80, 24)}
-	go func() { _, _ = io.Copy(io.Discard, s.screen) }() // the answers to queries of the program
+	go func() { _, _ = io.Copy(io.Discard, s.screen) }() // the emulator's answers to terminal queries
 	t.Cleanup(func() { _ = s.screen.Close() })
 	s.cmd.Env = append([]string{"HOME=" + filepath.Join(home, "user"), "HOB_HOME=" + filepath.Join(home, "hob"), "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "TZ=UTC"}, env...)
 	tty, err := pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 24, Cols: 80})
@@ -63,7 +63,7 @@ func sit(t *testing.T, home string, env []string, args ...string) *seat {
 	}
 	s.tty = tty
 	t.Cleanup(func() {
-		_ = s.cmd.Process.Kill() // it has ended, as a rule
+		_ = s.cmd.Process.Kill() // usually the process has already ended
 		_ = tty.Close()
 	})
 	go s.read()
@@ -82,14 +82,14 @@ func (s *seat) read() {
 		case s.more <- struct{}{}:
 		default:
 		}
-		if err != nil { // EIO when the program has ended
+		if err != nil { // EIO means that the program has ended
 			close(s.more)
 			return
 		}
 	}
 }
 
-// expect waits until a text is shown after the last expected one.
+// expect waits until the text appears in the output after the text of the previous call.
 func (s *seat) expect(text string) {
 	s.t.Helper()
 	want := blanks.ReplaceAllString(text, "")
@@ -153,7 +153,7 @@ func (s *seat) press(keys string) {
 // ends waits for the program and returns its exit code.
 func (s *seat) ends() int {
 	s.t.Helper()
-	for range s.more { // until all is read
+	for range s.more { // wait until all output is read
 	}
 	err := s.cmd.Wait()
 	if x, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -173,7 +173,7 @@ const (
 	down   = "\x1b[B"
 )
 
-// homeOf is a fresh home for a terminal.
+// homeOf creates a new home for a terminal.
 func homeOf(t *testing.T) string {
 	home := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(home, "user", "Documents"), 0o700); err != nil {
@@ -182,7 +182,7 @@ func homeOf(t *testing.T) string {
 	return home
 }
 
-// says runs a command to its end.
+// says runs a command and returns its output.
 func says(t *testing.T, home string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "hob", args...)
@@ -213,8 +213,8 @@ func holds(t *testing.T, dir, secret string) (out []string) {
 	return out
 }
 
-// From a fresh home to the first answer: a server with a key; the setup is killed in the middle,
-// continued, and then a question is answered.
+// From a new home to the first answer: the test configures a server with a key, kills the setup,
+// continues it, and then asks a question.
 func TestSetupInATerminal(t *testing.T) {
 	const key = "sk-terminal-0123456789"
 	model := llmtest.NewServer(t, llmtest.Options{Models: []string{"scripted", "tiny"}, Otherwise: &llmtest.Answer{Text: "Hi from the model."}})
@@ -229,7 +229,7 @@ func TestSetupInATerminal(t *testing.T) {
 	s.press(key + enter)
 	s.expect("Which model?")
 	s.press(enter)
-	s.expect("It answers.")
+	s.expect("The model answers.")
 	s.expect("You and Hob 2/")
 	if err := s.cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -275,7 +275,7 @@ func TestSetupInATerminal(t *testing.T) {
 	}
 }
 
-// Ctrl-C at each step leaves a valid home, and the next set-up begins at that step.
+// Ctrl-C at any step leaves a valid home, and the next setup begins at that step.
 func TestCtrlCAtEachStep(t *testing.T) {
 	home := homeOf(t)
 	s := sit(t, home, nil, "setup")
@@ -311,7 +311,7 @@ func TestCtrlCAtEachStep(t *testing.T) {
 	}
 }
 
-// Ctrl-C while a server is waited for leaves the set-up, too.
+// Ctrl-C also stops the setup while it waits for a server.
 func TestCtrlCWhileAServerIsAsked(t *testing.T) {
 	quiet := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	t.Cleanup(quiet.Close)
@@ -332,8 +332,7 @@ func TestCtrlCWhileAServerIsAsked(t *testing.T) {
 	says(t, home, "config", "check")
 }
 
-// Line by line, a key is not shown, and Ctrl-C while it is typed gives the terminal
-// back as it was.
+// In line mode, the key is not displayed, and Ctrl-C during the input restores the terminal.
 func TestSetupLineByLine(t *testing.T) {
 	const key = "sk-plain-0123456789"
 	model := llmtest.NewServer(t, llmtest.Options{Models: []string{"scripted", "tiny"}, Otherwise: &llmtest.Answer{Text: "Hi from the model."}})
@@ -360,7 +359,7 @@ func TestSetupLineByLine(t *testing.T) {
 		s.press(key + "\n")
 		s.expect("2 tiny")
 		s.press("tiny\n")
-		s.expect("It answers.")
+		s.expect("The model answers.")
 		if code := s.ends(); code != 0 || strings.Contains(string(s.shown), key) {
 			t.Error(code, string(s.shown))
 		}
@@ -373,8 +372,8 @@ func TestSetupLineByLine(t *testing.T) {
 	}
 }
 
-// On a terminal a channel can be used as soon as it was added: Hob is started, and the code is
-// shown. A running Hob is restarted, and an unpaired owner gets the code too.
+// On a terminal a channel can be used as soon as it has been added: the command starts or restarts
+// Hob and shows the pairing code if the account is not paired.
 func TestAChannelIsTakenUp(t *testing.T) {
 	home := t.TempDir()
 	for _, dir := range []string{"user", "hob", "vault/Hob"} {

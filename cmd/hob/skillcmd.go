@@ -67,7 +67,7 @@ func completeSkills(_ *cobra.Command, args []string, _ string) ([]string, cobra.
 	return out, cobra.ShellCompDirectiveDefault
 }
 
-// skillRow is a skill with --json.
+// skillRow is the output for one skill with --json.
 type skillRow struct {
 	Name          string            `json:"name"`
 	Description   string            `json:"description"`
@@ -188,7 +188,7 @@ func (a *cli) showSkill(ctx context.Context, name string) error {
 
 // printSkill shows what a skill is and what it may do.
 func (a *cli) printSkill(r skillRow) {
-	tools := "not narrowed by this skill; your rules and approvals apply"
+	tools := "not restricted by this skill; your rules and approvals apply"
 	if r.AllowedTools != nil {
 		tools = "only " + strings.Join(r.AllowedTools, " ") + "; your rules and approvals apply"
 	}

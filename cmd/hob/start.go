@@ -277,7 +277,7 @@ func (a *cli) startDeadline(ctx context.Context, p system.Paths) (context.Contex
 			if _, err := os.Stat(openingFile(p)); err == nil && time.Since(began) < openWait {
 				end = time.Now().Add(startWait)
 				if time.Since(began) > startWait {
-					work = "Hob is opening its data; this can take several minutes."
+					work = "Opening Hob's data; this can take several minutes."
 				}
 			}
 			if upgrade.InProgress(p) {
@@ -358,7 +358,7 @@ func (a *cli) stopDaemon(ctx context.Context, wait time.Duration) error {
 			return nil
 		}
 		if retry.Sleep(ctx, 20*time.Millisecond) != nil {
-			return &failure{code: exitFailed, cause: fmt.Sprintf("the daemon (pid %d) did not stop in %s", h.PID, wait), remedy: fmt.Sprintf("it may be busy; stop it with: %s", system.KillCommand(h.PID))}
+			return &failure{code: exitFailed, cause: fmt.Sprintf("the daemon (pid %d) did not stop in %s", h.PID, wait), remedy: fmt.Sprintf("the daemon may be busy; stop it with: %s", system.KillCommand(h.PID))}
 		}
 	}
 }

@@ -10,7 +10,8 @@ import (
 	"hob/platform/host/system"
 )
 
-// The time in which the daemon opens the home does not count as a failed start, up to openWait.
+// The time in which the daemon opens the home, up to openWait, does not count against the start
+// deadline.
 func TestStartDeadline_WaitsWhileHomeIsOpened(t *testing.T) {
 	for name, tt := range map[string]struct{ opens, want time.Duration }{
 		"already open":    {0, startWait},
@@ -36,7 +37,7 @@ func TestStartDeadline_WaitsWhileHomeIsOpened(t *testing.T) {
 				if took := time.Since(began); took < tt.want-time.Second || took > tt.want+time.Second {
 					t.Errorf("the start ended after %s, want %s", took, tt.want)
 				}
-				time.Sleep(tt.opens) // the goroutine ends
+				time.Sleep(tt.opens) // wait until the goroutine ends
 			})
 		})
 	}

@@ -21,8 +21,7 @@ import (
 	"hob/watchers"
 )
 
-// createTemplate creates a template from those parts of the current state that a template may
-// contain.
+// createTemplate creates a template from the parts of the current state that templates support.
 func (a *cli) createTemplate(ctx context.Context, name, about string) error {
 	if about == "" {
 		about = "How " + name + " was set up."

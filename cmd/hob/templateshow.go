@@ -142,9 +142,9 @@ func (a *cli) printForeignNotice(t *templates.Template) {
 	if !isForeign(t) {
 		return
 	}
-	fmt.Fprintf(a.out, "It is not built in (%s). The actions of its schedules, watchers and goals count as untrusted text. Its SOUL.md\nbecomes part of every conversation: read it.\n", sanitizePrintable(t.Path))
+	fmt.Fprintf(a.out, "The template is not built in (%s). The actions of its schedules, watchers and goals count as untrusted text.\nIts SOUL.md becomes part of every conversation: read the file.\n", sanitizePrintable(t.Path))
 	if m := suspiciousPatterns(t); len(m) > 0 {
-		fmt.Fprintf(a.out, "%s its text looks like an attack on the model: %s\n", a.colorize(a.out, red, "careful:"), strings.Join(m, ", "))
+		fmt.Fprintf(a.out, "%s the text of the template looks like an attack on the model: %s\n", a.colorize(a.out, red, "careful:"), strings.Join(m, ", "))
 	}
 	fmt.Fprintln(a.out)
 }

@@ -95,18 +95,18 @@ func (a *cli) carryOut(ctx context.Context, p system.Paths, h *templates.Install
 // personality that looks like an attack would become part of every conversation, so a single key
 // press is not sufficient.
 func (a *cli) confirmPlan(ctx context.Context, plan *templates.Plan, doubtful bool) (bool, error) {
-	what := "Use " + plan.Template + "?"
+	what := "Apply the template " + plan.Template + "?"
 	if plan.Template == "" {
-		what = "Take " + plan.Was + " back?"
+		what = "Reset the template " + plan.Was + "?"
 	}
 	ask := a.yesOrNo
 	if doubtful {
-		what = "Its SOUL.md looks like an attack on the model. " + what
+		what = "The SOUL.md of the template looks like an attack on the model. " + what
 		ask = a.typedYes
 	}
 	ok, asked, err := ask(ctx, what)
 	if err == nil && !asked && doubtful {
-		return false, &failure{code: exitDenied, cause: "nothing was changed: its SOUL.md looks like an attack on the model, and --yes alone does not accept it", remedy: "read the file; if you trust it, add --yes --trust to hob template use"}
+		return false, &failure{code: exitDenied, cause: "nothing was changed: the SOUL.md of the template looks like an attack on the model, and --yes alone does not accept it", remedy: "read the file; if you trust it, add --yes --trust to hob template use"}
 	}
 	if err == nil && !asked {
 		return false, &failure{code: exitDenied, cause: "nothing was changed, because confirmation needs a terminal", remedy: "check the preview above and confirm with: --yes"}

@@ -165,13 +165,14 @@ func TestUpdateInstalls(t *testing.T) {
 	expect(true, "hob v1.0.0", "version")
 	s.publishVersion("v1.1.0", []byte("#!/bin/sh\necho '{\"version\": \"v0.9.0\"}'\n"), false)
 	expect(false, `the downloaded program is version "v0.9.0"`, "update")
-	// A version that cannot start: the running one is restored and runs again.
+	// If a version cannot start, the running version is restored and runs again.
 	s.publishVersion("v1.1.0", []byte("#!/bin/sh\n[ \"$1\" = version ] || { echo broken; exit 1; }\necho '{\"version\": \"v1.1.0\"}'\n"), false)
 	expect(false, "did not start, so the current version was restored", "update")
 	expect(true, "hob v1.0.0", "version")
 	expect(true, "Hob was already running", "start")
 
-	// A version that migrates the database and then fails, before or after it confirmed the upgrade.
+	// The new version migrates the database and then fails, before or after it confirmed the
+	// upgrade.
 	for _, confirm := range []string{"", "confirm"} {
 		s.publishVersion("v1.1.0", fmt.Appendf(nil, "#!/bin/sh\n[ \"$1\" = version ] || { HOB_TEST_FAILING_VERSION=%s HOB_TEST_CONFIRM=%s exec %s -test.run='^TestHelperFailingVersion$'; }\necho '{\"version\": \"v1.1.0\"}'\n", home, confirm, os.Args[0]), false)
 		expect(false, "did not start, so the current version was restored and runs again", "update")
@@ -180,8 +181,8 @@ func TestUpdateInstalls(t *testing.T) {
 	}
 
 	s.publishVersion("v1.1.0", second, false)
-	// A kill at each step of the command. Hob runs again as the old or the new version, and the next
-	// update or rollback works.
+	// The command is killed at each of its steps. Then Hob runs again as the old or the new
+	// version, and the next update or rollback works.
 	for _, tc := range []struct {
 		point   string
 		stopped bool   // no daemon runs, so the command itself replaces the program
@@ -219,7 +220,7 @@ func TestUpdateInstalls(t *testing.T) {
 	expect(true, "Rolled back Hob from v1.1.0 to v1.0.0.\nHob runs again.", "update", "--rollback")
 	expect(true, "hob v1.0.0", "version")
 	expect(true, "Rolled back Hob from v1.0.0 to v1.1.0.", "update", "--rollback")
-	// A replacement that fails after Hob was stopped: Hob runs again.
+	// If the replacement fails after Hob was stopped, Hob runs again.
 	write(bin+".previous", []byte("#!/bin/sh\nmkdir -p $(dirname $0)/hob.old/x\necho '{\"version\": \"v1.0.0\", \"schema\": {}}'\n"), 0o755)
 	expect(false, "finish an interrupted update", "update", "--rollback")
 	expect(true, "Hob was already running", "start")
@@ -229,7 +230,7 @@ func TestUpdateInstalls(t *testing.T) {
 	write(bin+".previous", first, 0o755)
 	expect(true, "stopped", "stop")
 
-	// A database that the previous version cannot open.
+	// The previous version cannot open the migrated database.
 	p := system.Paths{Home: home, Data: home, Logs: filepath.Join(home, "logs"), Runtime: filepath.Join(home, "run")}
 	snap, err := snapshot.Create(t.Context(), snapshot.Options{Paths: p, Version: "v1.0.0", Reason: snapshot.Upgrade})
 	if err != nil {
@@ -241,7 +242,7 @@ func TestUpdateInstalls(t *testing.T) {
 	expect(true, "hob v1.0.0", "version")
 }
 
-// TestHelperFailingVersion is a program that migrates the database and then fails.
+// TestHelperFailingVersion acts as a program that migrates the database and then fails.
 func TestHelperFailingVersion(t *testing.T) {
 	home := os.Getenv("HOB_TEST_FAILING_VERSION")
 	if home == "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestUpdate runs `hob update --check` against a server with TLS, with valid and invalid answers.
+// TestUpdate runs `hob update --check` against a TLS server with valid and invalid answers.
 func TestUpdate(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("a certificate of the test's own is trusted by a variable on Linux alone")
@@ -46,9 +46,9 @@ func TestUpdate(t *testing.T) {
 	answers["/forged.json"], answers["/forged.json.minisig"] = answers["/new.json"], answers["/same.json.minisig"]
 	answers["/older.json"] = manifest("v998.0.0", time.Hour)
 	answers["/older.json.minisig"] = minisign.Sign(priv, answers["/older.json"])
-	asked := atomic.Int32{} // its signature comes first
+	asked := atomic.Int32{} // number of requests for /replayed.json; the first one is for the signature
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if what, ok := strings.CutPrefix(r.URL.Path, "/replayed.json"); ok { // the newest, and then the one before
+		if what, ok := strings.CutPrefix(r.URL.Path, "/replayed.json"); ok { // serves the newest version first, and then an older one
 			r.URL.Path = "/new.json" + what
 			if asked.Add(1) > 2 {
 				r.URL.Path = "/older.json" + what

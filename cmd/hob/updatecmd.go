@@ -83,7 +83,7 @@ func (a *cli) checkUpdate(ctx context.Context) error {
 
 // updateResult is the result of an update or a rollback.
 type updateResult struct {
-	Version   string `json:"version"`            // installed now
+	Version   string `json:"version"`            // version that is now installed
 	Previous  string `json:"previous"`           // version that --rollback restores
 	Restarted bool   `json:"restarted"`          // whether a running daemon was restarted
 	Snapshot  string `json:"snapshot,omitempty"` // snapshot to restore, because the installed version cannot open the database
@@ -175,7 +175,7 @@ func (a *cli) swapProgram(ctx context.Context, program release.Program, from, ve
 			dropPendingUpdate(p)
 			return false, a.putBack(ctx, p, program, start, err)
 		default:
-			return false, &failure{code: exitFailed, cause: fmt.Sprintf("the daemon (pid %d) did not stop within %s; nothing was replaced", h.PID, updateStopWait), remedy: fmt.Sprintf("it may be busy; when it has stopped, it continues as %s; stop it with: %s", version, system.KillCommand(h.PID))}
+			return false, &failure{code: exitFailed, cause: fmt.Sprintf("the daemon (pid %d) did not stop within %s; nothing was replaced", h.PID, updateStopWait), remedy: fmt.Sprintf("the daemon may be busy; when it has stopped, it continues as %s; stop it with: %s", version, system.KillCommand(h.PID))}
 		}
 	}
 	if err != nil {
@@ -202,12 +202,13 @@ func (a *cli) stopForUpdate(ctx context.Context) error {
 	return err
 }
 
-// putBack reinstalls and starts this program after the other version failed to start with the error
-// failed. If that version migrated the database, putBack also restores the earlier data.
+// putBack reinstalls and starts this program after the other version failed to start. failed is the
+// error of that start. If that version migrated the database, putBack also restores the earlier
+// data.
 func (a *cli) putBack(ctx context.Context, p system.Paths, program release.Program, start func(context.Context) error, failed error) error {
 	_, err := a.stopIfRunning(ctx, p)
 	if err = errors.Join(err, program.Swap(program.Previous())); err != nil {
-		return &failure{code: exitFailed, err: errors.Join(failed, err), cause: fmt.Sprintf("the other version did not start: %v; the current version could not be restored: %v", failed, err), remedy: "go back with: hob update --rollback, then run: hob start"}
+		return &failure{code: exitFailed, err: errors.Join(failed, err), cause: fmt.Sprintf("the other version did not start: %v; the current version was not restored either: %v", failed, err), remedy: "go back with: hob update --rollback, then run: hob start"}
 	}
 	text, err := a.restoreMigrated(ctx, p)
 	if err == nil {

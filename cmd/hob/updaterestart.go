@@ -18,10 +18,10 @@ import (
 )
 
 // pendingUpdate is a request of `hob update` to a running daemon: after an orderly stop, the daemon
-// replaces the program and continues as the other version, in the same process. If that version does not
-// become ready, it puts this program back and continues as this version. So Hob never stays stopped,
-// whichever of the two processes is killed: the daemon needs no command, and the command starts a daemon
-// that is gone.
+// replaces the program and continues as the other version, in the same process. If that version
+// does not become ready, it puts this program back and continues as this version. Hob therefore
+// runs again even if one of the two processes is killed: the daemon does not depend on the command,
+// and the command starts a daemon that has ended.
 type pendingUpdate struct {
 	Version   string    `json:"version"` // version to start
 	Program   string    `json:"program"` // file to replace
@@ -35,7 +35,8 @@ type pendingUpdate struct {
 // deletion.
 const updateStopWait = 5 * time.Minute
 
-// maxPending is the time in which the daemon obeys a request whose command was killed.
+// maxPending is the maximum age of an update request. The daemon ignores older requests, which a
+// killed command may have left.
 const maxPending = time.Hour
 
 func pendingUpdateFile(p system.Paths) string { return filepath.Join(p.Data, "update-pending.json") }
@@ -129,8 +130,8 @@ func (a *cli) requestUpdate(ctx context.Context, p system.Paths, pid int, u pend
 // errDaemonGone means that the daemon ended without continuing as another version.
 var errDaemonGone = errors.New("the daemon has ended")
 
-// The time without a daemon after which it counts as gone, if its process exists or not. A process that
-// replaces its program holds no lock for a moment.
+// The time without a lock holder after which the daemon counts as gone: replaceWait if its process
+// still exists, otherwise goneWait. A process that replaces its program holds no lock for a moment.
 const (
 	replaceWait = 15 * time.Second
 	goneWait    = time.Second

@@ -47,7 +47,7 @@ func showFailedUpgrade(ctx context.Context, getenv func(string) string, failed e
 	n := desktop.New(desktop.Options{Getenv: getenv})
 	err := n.Notify(ctx, desktop.Notification{ID: "upgrade-failed", Title: "Hob could not be upgraded", Body: failed.Error(), Urgency: desktop.Critical})
 	cancel()
-	return errors.Join(err, n.Run(ctx, nil)) // closes the connection
+	return errors.Join(err, n.Run(ctx, nil)) // Run closes the connection
 }
 
 // openDaemon opens the daemon's engine. It first upgrades an older home; if the upgrade fails, it

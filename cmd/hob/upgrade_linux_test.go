@@ -14,8 +14,8 @@ import (
 	"hob/platform/store/upgrade"
 )
 
-// The user of a daemon that a service manager starts sees a failed upgrade on the desktop and in
-// `hob status`, not only in the log.
+// If a service manager starts the daemon, the user sees a failed upgrade on the desktop and in `hob
+// status`, not only in the log.
 func TestUpgrade_ShowsFailure(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("HOB_HOME", dir)

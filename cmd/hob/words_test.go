@@ -19,8 +19,8 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// victim is a home whose model obeys the text it reads: the first request of a turn gets the calls
-// that obey returns, every later one a text.
+// victim is a home whose model obeys the text that it reads. The first request of a turn is
+// answered with the call in obey, and every later request with text.
 type victim struct {
 	t       *testing.T
 	home    string
@@ -32,8 +32,8 @@ type victim struct {
 	session int
 }
 
-// victimScript are the calls of a turn, one after the other, and the call of a task that
-// the turn hands on.
+// victimScript contains the calls of a turn, in order, and the call of the task that the turn
+// delegates.
 type victimScript struct {
 	calls []llmtest.Call
 	part  *llmtest.Call
@@ -59,7 +59,7 @@ func (v *victim) reply(r llmtest.Request) llmtest.Answer {
 	return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: fmt.Sprintf(`{"name":%q,"arguments":%s}`, next.Name, next.Args)}}}
 }
 
-// in is the same for a part of the test.
+// in uses t for the duration of a subtest.
 func (v *victim) in(t *testing.T) *victim {
 	whole := v.t
 	t.Cleanup(func() { v.t = whole })
@@ -118,7 +118,7 @@ func (v *victim) hob(stdin string, args ...string) (stdout, stderr string, code 
 	return v.hobIn(v.t.Context(), stdin, args...)
 }
 
-// hobFor ends the command after some seconds: it may wait for a question that is open.
+// hobFor stops the command after some seconds, because it may wait for an open approval request.
 func (v *victim) hobFor(seconds int, stdin string, args ...string) (stdout, stderr string, code int) {
 	v.t.Helper()
 	ctx, cancel := context.WithTimeout(v.t.Context(), time.Duration(seconds)*time.Second)
@@ -175,8 +175,8 @@ func (v *victim) damage() (out []string) {
 	return out
 }
 
-// orders are the calls of a model that obeys a hostile text. No tool of them asks when the
-// owner wants it himself, except for the command.
+// orders returns the calls of a model that obeys a hostile text. Except for the command, none of
+// them needs approval if the owner requests it.
 func (v *victim) orders() []llmtest.Call {
 	arguments := func(m map[string]any) string {
 		b, err := json.Marshal(m)
@@ -236,7 +236,7 @@ func TestReview2_PipedTextIsNotTheOwnersWords(t *testing.T) {
 	}
 }
 
-// Vouched for, or given as an argument, the same words are the user's own.
+// The same text is the user's own if it is given with --mine or as an argument.
 func TestReview2_MineVouchesForPipedText(t *testing.T) {
 	v := newVictim(t)
 	write := v.orders()[0]
@@ -259,7 +259,7 @@ func TestReview2_MineVouchesForPipedText(t *testing.T) {
 	}
 }
 
-// Text from a pipe answers no question and gives no command.
+// Text from a pipe neither answers an approval request nor acts as a command.
 func TestReview2_CommandsAndAnswersNeverComeFromAPipe(t *testing.T) {
 	v := newVictim(t)
 	run := v.orders()[4]
@@ -280,7 +280,7 @@ func TestReview2_CommandsAndAnswersNeverComeFromAPipe(t *testing.T) {
 		word, session string
 		seconds       int
 	}{
-		{"yes", cliSession, 3}, // waits behind the question
+		{"yes", cliSession, 3}, // waits for the open request
 		{"/yes " + id, "other", 60},
 		{"!no " + id, "other", 60},
 		{"/undo", "other", 60},
@@ -298,7 +298,8 @@ func TestReview2_CommandsAndAnswersNeverComeFromAPipe(t *testing.T) {
 	if hurt := v.damage(); len(hurt) > 0 {
 		t.Errorf("without an answer: %s", strings.Join(hurt, "; "))
 	}
-	// An argument is the user's word. It is refused beside a pipe, with which it might be read together.
+	// An argument is the user's own text. The command refuses it together with piped text, because
+	// the two could be read as one message.
 	if _, errs, code := v.hob("9f2c1d7 fix\n", "ask", "/yes "+id); code == 0 || !strings.Contains(errs, "send it without that text") {
 		t.Errorf("an answer beside a pipe: %d %s", code, errs)
 	}

@@ -32,11 +32,11 @@ func TestReview11_AskYesCoversItsOwnTurnAlone(t *testing.T) {
 	evil := filepath.Join(v.docs, "evil.txt")
 	for _, tc := range []struct {
 		name    string
-		calls   []llmtest.Call // of the turn, one after the other
-		part    *llmtest.Call  // of the task that it hands on
+		calls   []llmtest.Call // the calls of the turn, in order
+		part    *llmtest.Call  // the call of the delegated task
 		want    int            // exit code; -1 for any
 		covered bool
-		reason  string // in words on stderr
+		reason  string // text that stderr must contain
 	}{
 		{"a command in a clean turn", []llmtest.Call{run}, nil, exitOK, true, "Approved by --yes: "},
 		{"a command after a file of others was read", []llmtest.Call{read, run}, nil, exitDenied, false, "untrusted text"},
@@ -67,8 +67,8 @@ func TestReview11_AskYesCoversItsOwnTurnAlone(t *testing.T) {
 	}
 }
 
-// A question that another turn of the conversation asked before is not answered: it stays open while
-// the new message is answered.
+// --yes does not answer an approval request of another turn of the conversation. The request stays
+// open while Hob answers the new message.
 func TestReview11_AskYesLeavesAnEarlierQuestion(t *testing.T) {
 	v := newVictim(t)
 	run := v.orders()[4]

@@ -55,7 +55,7 @@ func nextOfAccount(ctx context.Context, o Options, a Answers) ([]Question, error
 	if a["mail"] == "" {
 		return nil, nil
 	}
-	if !a.isGiven("servers") && !areServersGiven(a) { // retry a DNS lookup that failed
+	if !a.isGiven("servers") && !areServersGiven(a) { // the DNS lookup failed before; try it again
 		delete(a, shown)
 	}
 	found, err := o.foundFor(ctx, a)
@@ -86,7 +86,7 @@ func nextOfAccount(ctx context.Context, o Options, a Answers) ([]Question, error
 	return nil, nil
 }
 
-// shown is the key of the answer that holds the servers shown to the user.
+// shown is the key of the answer that records which servers the user saw.
 const shown = "servers_shown"
 
 // foundFor returns the servers for the address as they were first shown. A later DNS answer must

@@ -44,7 +44,7 @@ func TestAnAccountIsAskedFor(t *testing.T) {
 		"mail": {"no address", "tester@cal.example", "tester@cal.example"}, "caldav": {r.URL, r.URL},
 		"mail_password": {"wrong", pimtest.Secret}, "what_now": {"again", "again", "keep"},
 	}}
-	// radicale knows its user by another name than the address
+	// radicale knows the user by a name other than the address
 	if err := Run(t.Context(), o, ask, "account"); err != nil || len(ask.left()) > 0 {
 		t.Fatal(err, out.String(), ask.left())
 	}
@@ -60,7 +60,7 @@ func TestAnAccountIsAskedFor(t *testing.T) {
 func TestAnAccountThatWorks(t *testing.T) {
 	d := pimtest.StartDovecot(t, "")
 	o, out := desk(t)
-	t.Setenv("SSL_CERT_FILE", d.CA) // this test's only authority
+	t.Setenv("SSL_CERT_FILE", d.CA) // the only certificate authority of this test
 	ask := &script{answers: map[string][]string{"mail": {"tester@test.local"}, "imap": {d.IMAPS}, "mail_password": {pimtest.Secret}}}
 	if err := Run(t.Context(), o, ask, "account"); err != nil || len(ask.left()) > 0 {
 		t.Fatal(err, ask.asked, out.String())
@@ -70,7 +70,7 @@ func TestAnAccountThatWorks(t *testing.T) {
 	}
 }
 
-// Address books are an account's as well, and who signs in may be named.
+// An account may have address books, and the user name may differ from the address.
 func TestAnAccountWithAddressBooks(t *testing.T) {
 	r := pimtest.StartRadicale(t)
 	r.Make("Work")
@@ -87,7 +87,8 @@ func TestAnAccountWithAddressBooks(t *testing.T) {
 	}
 }
 
-// An answers file needs no servers if the table knows them, and its password is stored safely.
+// An account in an answers file needs no servers if its provider is known, and its password is
+// stored safely.
 func TestAnAccountAmongTheAnswers(t *testing.T) {
 	o, _ := desk(t)
 	path := filepath.Join(t.TempDir(), "answers.toml")
@@ -110,7 +111,7 @@ func TestAnAccountAmongTheAnswers(t *testing.T) {
 	}
 }
 
-// fickle names other servers with each lookup, or none any more.
+// fickle returns different servers for each lookup, or none.
 type fickle struct {
 	targets []string
 	asked   *int
@@ -132,7 +133,8 @@ func (fickle) LookupMX(context.Context, string) ([]*net.MX, error) {
 	return nil, errors.New("no such name")
 }
 
-// A password is sent only to the servers that the owner was shown, whatever the DNS returns later.
+// A password is sent only to the servers that setup showed the user, whatever the DNS returns
+// later.
 func TestThePasswordGoesWhereItWasSaid(t *testing.T) {
 	for _, later := range []string{"imap.thief.test.", "mail.thief.example.org.", ""} {
 		o, _ := desk(t)
@@ -154,7 +156,7 @@ func TestThePasswordGoesWhereItWasSaid(t *testing.T) {
 	}
 }
 
-// If the DNS did not respond at first, it is queried again with the address.
+// If a DNS lookup failed, setup retries it when the user enters the address again.
 func TestServersAreLookedForAnew(t *testing.T) {
 	o, _ := desk(t)
 	o.DNS = fickle{[]string{"", "mail.example.org."}, new(int)}

@@ -17,13 +17,13 @@ import (
 	"hob/platform/pim"
 )
 
-// fromStdin is an answer that stands for the next line of standard input.
+// fromStdin is an answer that is replaced by the next line of standard input.
 const fromStdin = "stdin"
 
 // FromFile reads the answers from a TOML file: answers by their question keys, and any
-// configuration keys. It runs the same tests as on a terminal, unless "untested" is true. Either
-// all answers are written, or none. "model" without a brain sets agent.model. An account needs only
-// its address if the provider is known.
+// configuration keys. It tests the answers in the same way as on a terminal, unless "untested" is
+// true. Either all answers are written, or none. "model" without a brain sets agent.model. An
+// account needs only its address if the provider is known.
 func FromFile(ctx context.Context, o Options, path string) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -44,7 +44,7 @@ func FromFile(ctx context.Context, o Options, path string) error {
 	for _, d := range done {
 		sum.Secrets, sum.Values = append(sum.Secrets, d.Secrets...), append(sum.Values, d.Values...)
 	}
-	changes, err := o.writeResult(ctx, "the set-up", sum)
+	changes, err := o.writeResult(ctx, "the setup", sum)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (o Options) takeAnswers(all map[string]any) (Answers, error) {
 			return nil, fmt.Errorf("%s: %w", k, err)
 		}
 		if b, ok := all[k].(bool); !ok && (k == untested || k == "autostart" || k == "permissions") {
-			return nil, fmt.Errorf("%s: must be true or false", k)
+			return nil, fmt.Errorf("%s: must be true or false, not %v", k, all[k])
 		} else if ok && k == "permissions" && b {
 			return nil, errors.New("permissions: must be granted manually; run on a terminal: hob setup permissions")
 		}

@@ -11,7 +11,7 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// fromFile applies a file with these answers.
+// fromFile applies an answers file with this text.
 func fromFile(t *testing.T, o Options, text string) error {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "answers.toml")
@@ -21,7 +21,7 @@ func fromFile(t *testing.T, o Options, text string) error {
 	return FromFile(t.Context(), o, path)
 }
 
-// A secret in any section of the file is kept where it is safe.
+// A secret in any section of the answers file is stored in the secret store.
 func TestSecretsInSectionsAreKept(t *testing.T) {
 	o, out := desk(t)
 	err := fromFile(t, o, `
@@ -56,7 +56,7 @@ secret = "env:HOOK"
 	}
 }
 
-// Where the configuration refuses one answer no secret is changed either.
+// If the configuration rejects one answer, no secret is changed either.
 func TestAllOfTheAnswersOrNone(t *testing.T) {
 	o, _ := desk(t)
 	if err := o.Secrets.Store(t.Context(), "openai", "sk-old"); err != nil {

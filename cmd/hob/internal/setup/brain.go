@@ -15,11 +15,11 @@ import (
 	llmall "hob/autonomy/llm/all"
 )
 
-// Answers other than the names of known providers.
+// Answers that are not the name of a known provider.
 const (
 	byItself = "auto"
 	builtIn  = llm.Offline
-	asItIs   = "keep" // a model from another section, or an agent
+	asItIs   = "keep" // keep a model that another section sets, or an agent
 	other    = "server"
 )
 
@@ -125,7 +125,7 @@ func (o Options) askBrain(ctx context.Context) (Question, error) {
 	return q, nil
 }
 
-// probeServers requests the lists of models from the servers on this machine in parallel.
+// probeServers requests the lists of models from the local servers in parallel.
 func (o Options) probeServers(ctx context.Context) [][]string {
 	out := make([][]string, len(o.localServers()))
 	var wg sync.WaitGroup
@@ -240,7 +240,7 @@ func (o Options) askModel(models []string, usual string) Question {
 func parseAmount(s string) (float64, error) {
 	usd, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(s), "$"), 64)
 	if err != nil || !(usd >= 0 && usd <= 1_000_000) {
-		return 0, errors.New("not an amount; write it as 2 or 0.50")
+		return 0, fmt.Errorf("%q is not an amount; enter a number such as 2 or 0.50", s)
 	}
 	return usd, nil
 }
@@ -267,7 +267,7 @@ func applyBrain(ctx context.Context, o Options, a Answers) (StepResult, error) {
 		if err := o.tryModel(ctx, p, key, a["model"]); err != nil {
 			return d, newProblem(err, true, "key", "model", "server")
 		}
-		d.Said = append(d.Said, "It answers.")
+		d.Said = append(d.Said, "The model answers.")
 	}
 	d.Values = o.valuesOf(p, ref, a["model"])
 	if usd, err := parseAmount(a["daily_usd"]); err == nil && usd != o.Config.Budget.DailyUSD {

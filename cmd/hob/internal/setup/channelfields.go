@@ -74,7 +74,8 @@ func (c channelSetup) nextQuestions(o Options, a Answers) (out []Question) {
 	return out
 }
 
-// allQuestions returns the questions for all settings that apply, including those that setup skips.
+// allQuestions returns the questions for all settings that apply, including questions that setup
+// skips.
 func (c channelSetup) allQuestions(o Options, a Answers) (out []Question) {
 	for _, f := range c.Settings {
 		if c.isShown(o, f, a) {

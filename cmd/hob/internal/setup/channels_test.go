@@ -11,7 +11,7 @@ import (
 	"hob/platform/text/settings"
 )
 
-// Tokens of the right form that open nothing.
+// Tokens that have the right form but are not valid.
 var (
 	aDiscordToken  = "MTIzNDU2Nzg5MDEyMzQ1Njc4." + "GaBcDe." + strings.Repeat("x", 38)
 	aSlackBot      = "xoxb-" + "0000000000-" + strings.Repeat("A", 24)
@@ -89,7 +89,7 @@ func TestAddChannel(t *testing.T) {
 	for _, tt := range []struct {
 		name, channel, before string
 		given                 map[string]string
-		answers               map[string][]string // nil: no questions
+		answers               map[string][]string // nil if no questions are expected
 		want                  func(s section) bool
 		said, err             string
 		secret                string
@@ -176,7 +176,7 @@ func TestSlackManifest(t *testing.T) {
 	}
 }
 
-// A question states, in two lines, where the owner gets the value.
+// A question explains in at most two lines where to get the value.
 func TestWhereToGetIt(t *testing.T) {
 	for _, c := range channelSetups() {
 		lines := strings.Split(c.Intro, "\n")
@@ -189,7 +189,7 @@ func TestWhereToGetIt(t *testing.T) {
 	}
 }
 
-// A configured channel is tested after it is written, and a failure blocks nothing.
+// Setup tests a configured channel after writing it. A failed test does not stop setup.
 func TestStepTriesChannels(t *testing.T) {
 	o, out := desk(t)
 	o.Offered = func(string) bool { return true }

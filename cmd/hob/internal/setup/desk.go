@@ -73,7 +73,7 @@ func (o Options) checkFolders(list []string) error {
 func quietStep() Step {
 	return Step{
 		Name: "quiet", Title: "Quiet hours", Keys: []string{"quiet_hours"},
-		About: "Hob holds notifications that are not critical and sends them as one digest afterwards.",
+		About: "Hob defers notifications that are not critical and sends them as one digest afterwards.",
 		Next: func(_ context.Context, o Options, a Answers) ([]Question, error) {
 			if a.isGiven("quiet_hours") {
 				return nil, nil

@@ -176,7 +176,7 @@ func (d *Plain) readContext(ctx context.Context, from func() (string, error)) (s
 		text string
 		err  error
 	}
-	state, _ := term.GetState(d.FD) // without a terminal there is no state
+	state, _ := term.GetState(d.FD) // without a terminal, state is nil
 	got := make(chan line, 1)
 	go func() {
 		s, err := from()

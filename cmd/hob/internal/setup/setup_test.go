@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// desk is a home without a keychain, with the encrypted file in its place, and no
-// model server beside it.
+// desk returns the options for a home without a keychain, with an encrypted file instead, and
+// without local model servers.
 func desk(t *testing.T) (Options, *bytes.Buffer) {
 	t.Helper()
 	dir := t.TempDir()
@@ -48,8 +48,8 @@ func desk(t *testing.T) (Options, *bytes.Buffer) {
 	return Options{Paths: p, Config: c, Out: &out, Secrets: secrets, Servers: []llmall.Server{}}, &out
 }
 
-// script answers by the keys of questions, in order; a question without an answer keeps its
-// default. "!skip" and "!leave" press these keys instead.
+// script contains answers by question key, in order. A question without an answer keeps its
+// default. The answers "!skip" and "!leave" press these keys.
 type script struct {
 	answers map[string][]string
 	asked   []string
@@ -90,7 +90,7 @@ func (s *script) left() (out []string) {
 	return out
 }
 
-// after is the configuration that was written.
+// after returns the written configuration.
 func after(t *testing.T, o Options) *config.Config {
 	t.Helper()
 	c, err := config.Load(o.Paths.ConfigFile())
@@ -121,7 +121,7 @@ func nowhere(t *testing.T, dir, secret string) {
 	}
 }
 
-// models is a server that lists its models for one key, and talks for it.
+// models starts a server that lists its models and answers requests if the key is right.
 func models(t *testing.T, names ...string) string {
 	s := llmtest.NewServer(t, llmtest.Options{Models: names, Otherwise: &llmtest.Answer{Text: "OK"}})
 	address, err := url.Parse(s.URL)
@@ -215,7 +215,7 @@ func TestBrain(t *testing.T) {
 	}
 }
 
-// A local server is found, and needs no key.
+// Setup finds a local server, which needs no key.
 func TestLocalServersAreOffered(t *testing.T) {
 	o, _ := desk(t)
 	s := llmtest.NewServer(t, llmtest.Options{Models: []string{"llama", "nomic-embed-text"}})
@@ -233,7 +233,7 @@ func TestLocalServersAreOffered(t *testing.T) {
 	}
 }
 
-// Enter changes nothing, also where another section or an agent thinks.
+// Pressing Enter changes nothing, even if another section or an agent sets the model.
 func TestTheBrainStaysAsItIs(t *testing.T) {
 	o, _ := desk(t)
 	const text = "[agent]\nmodel = \"work/large\"\n\n[providers.work] # mine\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\n"
@@ -249,8 +249,7 @@ func TestTheBrainStaysAsItIs(t *testing.T) {
 	}
 }
 
-// A key in the environment is used where it is, and another provider's key there is
-// no key of this one.
+// A key in the environment is used without storing it, and the key of another provider is not used.
 func TestAKeyInTheEnvironment(t *testing.T) {
 	o, _ := desk(t)
 	o.Secrets.Getenv = func(name string) string { return map[string]string{"OPENAI_API_KEY": "sk-env"}[name] }
@@ -303,12 +302,12 @@ func TestTheCapIsAskedFor(t *testing.T) {
 	}
 }
 
-// The small steps: the answers, and the configuration that they cause.
+// Each of the small steps writes its answers to the configuration.
 func TestSteps(t *testing.T) {
 	there := t.TempDir()
 	for _, tt := range []struct {
 		step, name string
-		before     string // the configuration
+		before     string // configuration before the step
 		answers    map[string][]string
 		want       map[string]any
 		err        string
@@ -368,7 +367,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// A service without a key, or with a wrong one, is rejected.
+// Setup rejects a search service without a key or with a wrong key.
 func TestSearchIsTried(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, `{"results":[]}`) }))
 	t.Cleanup(s.Close)
@@ -382,7 +381,7 @@ func TestSearchIsTried(t *testing.T) {
 	}
 }
 
-// A setup that is stopped at any step continues there, with the answers kept.
+// A setup that is stopped at any step continues at that step and keeps the answers.
 func TestItGoesOnWhereItWas(t *testing.T) {
 	o, _ := desk(t)
 	o.Templates = func() ([]Option, string, error) { return []Option{{"coach", "coach"}}, "", nil }
@@ -398,7 +397,7 @@ func TestItGoesOnWhereItWas(t *testing.T) {
 	before := ""
 	for _, name := range Names() {
 		key, asked := first[name]
-		if !asked { // permissions, which this system does not have
+		if !asked { // the permissions step, which this system does not have
 			continue
 		}
 		ask := &script{answers: map[string][]string{"name": {"Robin"}, "template": {"coach"}, "quiet_hours": {"22-7"}}}
@@ -429,7 +428,7 @@ func TestItGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
-// Each step can be left out, and then nothing is changed.
+// Each step can be skipped without changing anything.
 func TestEachStepCanBeLeftOut(t *testing.T) {
 	o, out := desk(t)
 	o.Templates = func() ([]Option, string, error) { return []Option{{"coach", "coach"}}, "", nil }
@@ -449,7 +448,7 @@ func TestEachStepCanBeLeftOut(t *testing.T) {
 	}
 }
 
-// On a Mac each permission is looked at again after its pane was opened.
+// On macOS, setup checks each permission again after it opened the settings.
 func TestPermissions(t *testing.T) {
 	o, out := desk(t)
 	access := permission.Permission{ID: "accessibility", Name: "Accessibility", Why: "Hob clicks.", Pane: "pane:a", For: "iTerm"}
@@ -480,7 +479,7 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// Other interfaces can rely on this: each question has a unique key, which a file with answers may
+// Other interfaces can rely on this: each question has a unique key, which an answers file may
 // contain.
 func TestKeysOfQuestions(t *testing.T) {
 	all := questionKeys()
@@ -510,7 +509,7 @@ func TestAKeyGoesToItsOwnServer(t *testing.T) {
 	for _, tt := range []struct {
 		name, before string
 		answers      map[string][]string
-		auth, key    string // that the server receives; that is stored then
+		auth, key    string // the key that the server receives and that is then stored
 	}{
 		{"another server has its own, or none", "[providers.server]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\napi_key = \"env:K\"\n", map[string][]string{"brain": {"server"}, "server": {at}}, "", ""},
 		{"the same server keeps its own", "[providers.server]\nkind = \"openai\"\nbase_url = \"" + at + "\"\napi_key = \"env:K\"\n", map[string][]string{"brain": {"server"}}, "Bearer sk-k", "env:K"},
@@ -524,7 +523,7 @@ func TestAKeyGoesToItsOwnServer(t *testing.T) {
 			}
 			o.Config, got = after(t, o), nil
 			name := tt.answers["brain"][0]
-			if err := Run(t.Context(), o, &script{answers: tt.answers}, "brain"); err != nil || !strings.Contains(out.String(), "It answers.") {
+			if err := Run(t.Context(), o, &script{answers: tt.answers}, "brain"); err != nil || !strings.Contains(out.String(), "The model answers.") {
 				t.Fatal(err, out)
 			}
 			p, _ := after(t, o).Provider(name)

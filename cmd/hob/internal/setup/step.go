@@ -125,7 +125,7 @@ type Step struct {
 	// Keys lists the keys of all questions in the step. An answers file completes the step if it
 	// contains the first key.
 	Keys []string
-	// Shown reports whether the step applies here. Nil means that it does.
+	// Shown reports whether the step applies on this system. If it is nil, the step always applies.
 	Shown func(ctx context.Context, o Options) bool
 	// Next returns the next questions for the given answers, or none if the step is complete. It
 	// may call servers. It returns a *Problem for rejected answers.

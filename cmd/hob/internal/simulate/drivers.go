@@ -9,9 +9,9 @@ import (
 	watchersall "hob/watchers/all"
 )
 
-// watcherDrivers returns the available drivers. Drivers that the operating system notifies watch
-// copies of the user's folders and get their events from the script, because the operating system
-// uses real time.
+// watcherDrivers returns the available drivers. Drivers that rely on notifications from the
+// operating system watch copies of the user's folders. They get their events from the script,
+// because the operating system uses real time.
 func (p *play) watcherDrivers() []watchers.Driver {
 	p.notify = nil
 	list := watchersall.Drivers()

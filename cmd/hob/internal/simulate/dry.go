@@ -73,7 +73,7 @@ func (d dryRunTool) CanUndo() bool {
 	return ok && u.CanUndo()
 }
 
-// Undo implements tools.Undoer. It does nothing, because nothing was done.
+// Undo implements tools.Undoer. It does nothing, because the tool had no effect.
 func (d dryRunTool) Undo(context.Context, json.RawMessage) (string, error) { return "nothing", nil }
 
 // UndoTx implements tools.Undoer.

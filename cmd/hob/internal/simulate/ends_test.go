@@ -40,7 +40,7 @@ func TestAFeedOnAnotherPort(t *testing.T) {
 	}
 }
 
-// Nothing of the day after the end is played, though Hob is away until then.
+// Events after the end of the simulation are not simulated, even if Hob is away until then.
 func TestAwayPastTheEnd(t *testing.T) {
 	r := simulated(t, "-- day 1 09:00 message --\nremind me tomorrow at 7 to call Bob\n-- day 1 20:00 away 24h --\n", func(o *Options) { o.Days = 1 })
 	got := told(r)
@@ -106,7 +106,7 @@ func TestAChannelThatDoesNotWork(t *testing.T) {
 	}
 }
 
-// refusing takes the third message.
+// refusing rejects the first two messages and accepts the third.
 type refusing struct{ n int }
 
 func (r *refusing) Receive(context.Context, channels.Inbound) (channels.Accepted, error) {
@@ -136,8 +136,7 @@ func TestARoomStaysOpen(t *testing.T) {
 	}
 }
 
-// Other items in the home besides files cause no error, and the folder of a container is not
-// copied.
+// Items in the home other than files cause no error, and a container's folder is not copied.
 func TestAHomeWithOtherThings(t *testing.T) {
 	var made string
 	simulated(t, "", func(o *Options) {

@@ -5,7 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
-	"log" //nolint:depguard // the server asks for one
+	"log" //nolint:depguard // the IMAP server's options require a *log.Logger
 	"net/mail"
 	"strings"
 	"time"

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// The configuration's name for the model that returns the script's answers.
+// The names and the address of the model that returns the script's answers.
 const (
 	scriptProvider = "script"
 	scriptModel    = scriptProvider + "/model"

@@ -26,7 +26,7 @@ type outside struct {
 	limit func(host string) time.Duration // maximum time without output from a server
 	way   *http.Transport
 	slots chan *outsideRequest
-	over  chan struct{} // closed by the method close
+	over  chan struct{} // stopServing closes this channel
 	ended chan struct{}
 }
 
@@ -48,7 +48,7 @@ const (
 	// maxAnswer is the maximum size of a response in bytes. A response is forwarded when it is
 	// complete.
 	maxAnswer = 64 << 20
-	// insists is the number of retries for a busy model; waiting takes no time in the bubble.
+	// insists is the number of retries for a busy model. Waiting takes no time in the bubble.
 	// longestBusy is the maximum real waiting time.
 	insists     = 3
 	longestBusy = time.Minute
@@ -64,7 +64,7 @@ func newOutside(limit func(string) time.Duration, roots *x509.CertPool) *outside
 	return o
 }
 
-// serveSlots provides request slots until the bubble ends.
+// serveSlots provides requests on o.slots and sends each to its model, until the bubble ends.
 func (o *outside) serveSlots() {
 	defer close(o.ended)
 	defer o.way.CloseIdleConnections()
@@ -75,7 +75,7 @@ func (o *outside) serveSlots() {
 		case o.slots <- s:
 			go func() {
 				defer s.cancel(nil)
-				res, err := o.exchangeWithRetry(s, <-s.ask) //nolint:bodyclose // whoever is answered closes it
+				res, err := o.exchangeWithRetry(s, <-s.ask) //nolint:bodyclose // the receiver of the response closes it
 				s.answer <- outsideResponse{res, err}
 			}()
 		case <-o.over:

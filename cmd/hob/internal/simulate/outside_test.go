@@ -19,20 +19,20 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// asked is a script in which a model of the configuration is asked for something.
+// asked returns a script in which one message is sent to a configured model.
 func asked(kind, url, more string) string {
 	return fmt.Sprintf("-- config --\n[agent]\nmodel = \"far/scripted\"\n[providers.far]\nkind = %q\nbase_url = %q\nmodel = \"scripted\"\napi_key = \"env:FAR\"\n%s\n"+
 		"-- day 1 09:00 message --\nplease see to the flowers\n", kind, url, more)
 }
 
-// real lets the models of the configuration be asked.
+// real makes the simulation use the configured models.
 func real(o *Options) {
 	o.Model, o.Days = Configured, 1
 	o.Start = time.Date(2027, 3, 20, 0, 0, 0, 0, time.UTC)
 	o.Secret = keyOf
 }
 
-// saidBy returns the lines of a timeline of some kinds.
+// saidBy returns the lines of a timeline that have one of the kinds.
 func saidBy(r *Result, kinds ...Kind) string {
 	var b strings.Builder
 	for _, e := range r.Timeline {
@@ -64,8 +64,8 @@ func TestAConfiguredModelIsReallyAsked(t *testing.T) {
 	}
 }
 
-// A model that accepts a request and sends nothing ends the simulation: its time is stopped, so
-// that nothing else could.
+// A model that accepts a request and sends nothing ends the simulation, because simulated time does
+// not advance during the request.
 func TestASilentModelEndsThePlay(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -78,8 +78,8 @@ func TestASilentModelEndsThePlay(t *testing.T) {
 	}
 }
 
-// The simulated time differs from the time of the certificates, and waiting for a busy model takes
-// none of it.
+// Certificates are checked against the real time, and waiting for a busy model takes no simulated
+// time.
 func TestModelsAreAskedInTheRealTime(t *testing.T) {
 	srv := llmtest.NewServer(t, llmtest.Options{}, llmtest.Answer{Status: http.StatusTooManyRequests, Header: map[string]string{"Retry-After": "1"}}, llmtest.Answer{Text: "Gladly.", Times: -1})
 	cert, roots := brief(t)
@@ -96,7 +96,7 @@ func TestModelsAreAskedInTheRealTime(t *testing.T) {
 	}
 }
 
-// brief is a certificate that is good now, and in no other hour.
+// brief returns a certificate that is valid only around the current real time.
 func brief(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -124,7 +124,7 @@ func TestWhichModelsCanBeAsked(t *testing.T) {
 	for name, c := range map[string]struct {
 		script string
 		replay bool
-		says   string // "": it is played
+		says   string // part of the error; "" if the simulation runs
 	}{
 		"an external agent":         {script: "-- config --\n[agent]\nmodel = \"auto\"\n[providers.code]\nkind = \"acp\"\ncommand = \"agent\"\n", says: "[providers.code] is an external agent"},
 		"answers of the script":     {script: "-- model --\nhello\n", says: "remove --model configured"},

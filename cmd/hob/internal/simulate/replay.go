@@ -109,7 +109,7 @@ func recordedAnswers(list []journal) (out []*recordedTurn) {
 	return out
 }
 
-// ownWords returns up to 200 characters from the start of a message, without text that Hob added.
+// ownWords returns up to 200 characters of the first text in a message that Hob did not add.
 func ownWords(m llm.Message) string {
 	for _, part := range m.Parts {
 		if text := strings.TrimSpace(part.Text); text != "" && !part.Context {
@@ -132,7 +132,8 @@ func messageAnswer(m llm.Message) (a answer) {
 	return a
 }
 
-// nextRecorded returns the recorded answer to a request, for the last question in the request.
+// nextRecorded returns the next recorded answer of the turn whose question occurs last in the
+// request.
 func nextRecorded(list []*recordedTurn, body []byte) (answer, bool) {
 	best, at := -1, -1
 	for i, a := range list {
@@ -201,7 +202,7 @@ func reissueEvent(e bus.Event) bus.Event {
 	}
 }
 
-// compareReplies adds the replies that differ from those on that day.
+// compareReplies adds the replies that differ from the recorded replies.
 func (p *play) compareReplies(id string, w explain.Why) bool {
 	old, ok := strings.CutPrefix(w.Event.Key, replayed)
 	if p.past == nil || !ok {

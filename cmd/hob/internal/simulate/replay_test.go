@@ -11,7 +11,8 @@ import (
 	"hob/tools"
 )
 
-// A replayed day contains Hob's own notes, but not a foreign page.
+// In a replay, tools that read Hob's own data run if no result was recorded. Tools that read a page
+// do not run.
 func TestOwnThingsAreLookedAtAgain(t *testing.T) {
 	p := &play{past: &journalDay{}}
 	p.past.loadJournals([]journal{{Why: explain.Why{Calls: []bus.Entry{{Tool: "list_notes", Args: json.RawMessage(`{"in":"then"}`), State: bus.CallDone, Result: "as it was"}}}}})

@@ -16,7 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"          //nolint:depguard // testing/synctest needs a *testing.T; no test runs, and no flag is defined
-	"testing/synctest" //nolint:depguard // the same
+	"testing/synctest" //nolint:depguard // for the same reason
 	"time"
 
 	"hob/autonomy/config"
@@ -181,7 +181,7 @@ func (p *play) loadDaemon(ctx context.Context) (*app.App, error) {
 		return nil, err
 	}
 	p.d = d
-	p.stop = func() error { //nolint:contextcheck // closing is never given up
+	p.stop = func() error { //nolint:contextcheck // closing must not be canceled
 		p.stop = nil
 		return d.Close()
 	}
@@ -202,7 +202,7 @@ func (p *play) openDaemon(ctx context.Context, first bool) error {
 	life, cancel := context.WithCancel(ctx)
 	ran := make(chan error, 1)
 	go func() { ran <- d.Run(life) }()
-	p.stop = func() error { //nolint:contextcheck // the same
+	p.stop = func() error { //nolint:contextcheck // closing must not be canceled
 		p.stop = nil
 		p.line.ticks += countTicks(d.Parts())
 		cancel()

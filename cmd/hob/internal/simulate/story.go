@@ -76,8 +76,8 @@ func readJournals(ctx context.Context, d app.Parts, from, until time.Time) (out 
 	return out, nil
 }
 
-// knownEvents returns the ids of the completed events that arrived or ended since a time. If open
-// is set, it also returns the events that are not complete.
+// knownEvents returns the ids of the events that arrived or ended since a time. If open is not set,
+// it omits the events that are not completed.
 func knownEvents(ctx context.Context, d app.Parts, since time.Time, open bool) (map[string]bool, error) {
 	list, err := d.Bus.Inbox.Since(ctx, since)
 	out := map[string]bool{}

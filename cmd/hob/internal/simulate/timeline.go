@@ -53,7 +53,7 @@ type Entry struct {
 	Session string `json:"session,omitempty"`
 	Channel string `json:"channel,omitempty"`
 	Tool    string `json:"tool,omitempty"`
-	// Rule is the guard's rule, or who decided.
+	// Rule is the guard's rule, or the name of the decision maker.
 	Rule       string   `json:"rule,omitempty"`
 	ModelCalls int      `json:"model_calls,omitempty"`
 	CostUSD    *float64 `json:"cost_usd,omitempty"`

@@ -19,16 +19,17 @@ import (
 
 var update = flag.Bool("update", false, "write the golden timeline anew")
 
-// approvalID: ids are drawn by chance.
+// approvalID matches the random ids of approval requests.
 var approvalID = regexp.MustCompile(`approval [0-9a-f]{8}`)
 
-// A deadlocked bubble cannot be ended (TestRunVirtual_FailsInADeadlock).
+// A goroutine in a deadlocked bubble cannot be ended (TestRunVirtual_FailsInADeadlock), so the
+// check for leaks ignores it.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("testing/synctest.testingSynctestTest"),
 		goleak.IgnoreTopFunction("hob/cmd/hob/internal/simulate.TestRunVirtual_FailsInADeadlock.func1"))
 }
 
-// simulated plays a script over an empty home.
+// simulated runs a script on an empty home.
 func simulated(t *testing.T, script string, change func(*Options)) *Result {
 	t.Helper()
 	out, err := simulation(t, script, change)
@@ -61,8 +62,8 @@ func simulation(t *testing.T, script string, change func(*Options)) (*Result, er
 	return out, err
 }
 
-// told renders a timeline so that two runs can be compared: watchers poll at partly random times,
-// so their findings are listed by day.
+// told formats a timeline so that two runs can be compared. Watchers poll at partly random times,
+// so their findings are grouped by day.
 func told(r *Result) string {
 	byDay := map[string][]string{}
 	for _, e := range r.Timeline {
@@ -92,7 +93,7 @@ func told(r *Result) string {
 	return b.String()
 }
 
-// week returns a script of 400 events in a week, with the watchers that notice them.
+// week returns a script of 400 events in a week and of the watchers that detect them.
 func week() string {
 	var b strings.Builder
 	add := func(head, body string, args ...any) {
@@ -161,7 +162,7 @@ func week() string {
 		}
 	}
 	add("day 3 20:30 message", "forget my notes")
-	if n++; n != 402 { // two are there from the start
+	if n++; n != 402 { // two inputs exist from the start
 		panic(fmt.Sprint(n, " inputs"))
 	}
 	return b.String()
@@ -202,7 +203,7 @@ func TestIdleDays(t *testing.T) {
 	if r.ModelCalls != 0 || r.CostUSD != 0 {
 		t.Errorf("%d model calls for $%f in idle days", r.ModelCalls, r.CostUSD)
 	}
-	if plans != 2 { // on the day of the task, and on the next one, when it is overdue
+	if plans != 2 { // one on the day of the task, and one on the next day, when the task is overdue
 		t.Errorf("%d plans of the day were told", plans)
 	}
 }

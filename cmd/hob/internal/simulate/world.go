@@ -11,7 +11,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"io"
-	"log" //nolint:depguard // the server asks for one
+	"log" //nolint:depguard // http.Server.ErrorLog requires a *log.Logger
 	"math/big"
 	"net"
 	"net/http"
@@ -249,7 +249,7 @@ func (t testAuthority) serverConfig(protos ...string) *tls.Config {
 
 func (t testAuthority) certificateFor(name string) (*tls.Certificate, error) {
 	if c, ok := t.made.Load(name); ok {
-		return c.(*tls.Certificate), nil //nolint:forcetypeassert // of this very function
+		return c.(*tls.Certificate), nil //nolint:forcetypeassert // the function above returns only this type
 	}
 	tmpl := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotBefore: t.cert.NotBefore, NotAfter: t.cert.NotAfter,

@@ -14,16 +14,16 @@ import (
 // held counts the resources that the process retains, and the turns it has run.
 type held struct {
 	turns      int64
-	heap       uint64 // live bytes after a collection
+	heap       uint64 // live bytes after a garbage collection
 	objects    uint64
-	resident   int // bytes; -1 where the system does not say
+	resident   int // resident set in bytes; -1 if the system does not report it
 	goroutines int
-	files      int // open ones; -1 where the system does not say
+	files      int // number of open files; -1 if the system does not report it
 	database   int64
 }
 
-// measure waits until the daemon is idle, and measures it. The number of idle connections is
-// random, so they are closed.
+// measure waits until the daemon is idle, and then counts its resources. It closes idle
+// connections, because their number is random.
 func (w *world) measure(ctx context.Context) held {
 	for last, calm := -1, 0; calm < 20 && ctx.Err() == nil; {
 		w.client.CloseIdleConnections()
@@ -36,7 +36,7 @@ func (w *world) measure(ctx context.Context) held {
 		}
 		last, calm = n, 0
 	}
-	debug.FreeOSMemory() // collects twice, so that pools are empty
+	debug.FreeOSMemory() // run a second collection, so that sync.Pools are empty
 	debug.FreeOSMemory()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -61,14 +61,14 @@ func (w *world) measure(ctx context.Context) held {
 	return h
 }
 
-// Margins: allowed growth at the end, for caches that were not full.
+// Allowed growth of the resources, for caches that were not full at the first measurement.
 const (
 	moreHeap       = 3 << 20
 	moreGoroutines = 4
 	moreFiles      = 6
 )
 
-// judge compares. The heap may not grow with the number of turns.
+// judge compares the two measurements. The heap must not grow with the number of turns.
 func (w *world) judge(first, last held) {
 	if w.summaries.Load() == 0 {
 		w.t.Error("no conversation was ever summarised")

@@ -16,12 +16,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-// talkers is how many conversations go on at once.
+// talkers is the number of concurrent conversations.
 const talkers = 8
 
-// TestSoak runs HOB_SOAK_TURNS turns (default 400): plain ones, some with tools of every sort,
-// /new, /stop, errors of the model, messages so long that the history is summarized. The resources
-// after the first fifth, when caches are warm, must grow only a little until the end.
+// TestSoak runs HOB_SOAK_TURNS turns (default 400): plain turns, turns with tools of every kind,
+// /new, /stop, model errors, and messages so long that the history is summarized. The caches are
+// warm after the first fifth of the turns. From then on, the resources may grow only a little.
 func TestSoak(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	turns := number("HOB_SOAK_TURNS", 400)
@@ -47,7 +47,7 @@ func number(env string, def int) int {
 	return def
 }
 
-// talk runs the turns from..to, each talker in a separate conversation.
+// talk runs the turns with the numbers from..to. Each talker uses a separate conversation.
 func (w *world) talk(ctx context.Context, from, to int) {
 	var next atomic.Int64
 	next.Store(int64(from))
@@ -72,12 +72,12 @@ func (w *world) talk(ctx context.Context, from, to int) {
 	}
 }
 
-// A kind of turn, and how many of a hundred are of it.
+// kinds lists the kinds of turns. share is the number of turns of the kind per hundred turns.
 var kinds = []struct {
 	name  string
 	share int
 	words string // the owner's message; %d is the number of the turn
-	sure  bool   // the model's answer must come, and no other one
+	sure  bool   // the reply must be exactly the model's answer
 }{
 	{"plain", 46, "hello %d", true},
 	{"own tool", 16, "task %d", true},
@@ -106,7 +106,7 @@ func kindOf(i int) int {
 	return 0
 }
 
-// turn has one turn, and makes sure that it is answered.
+// turn runs one turn and checks the answer.
 func (w *world) turn(ctx context.Context, session string, i int) {
 	k := kinds[kindOf(i)]
 	text := k.words
@@ -127,7 +127,7 @@ func (w *world) turn(ctx context.Context, session string, i int) {
 	}
 }
 
-// interrupted stops a turn while the model is still talking.
+// interrupted stops a turn while the model is still sending its answer.
 func (w *world) interrupted(ctx context.Context, session string, i int, text string) {
 	asked := w.asked(i)
 	var wg sync.WaitGroup

@@ -24,7 +24,7 @@ import (
 	"hob/platform/host/system"
 )
 
-// world is a daemon in this process, and the model it asks.
+// world is a daemon in this process and the model that it uses.
 type world struct {
 	t       *testing.T
 	d       *app.App
@@ -33,15 +33,15 @@ type world struct {
 	client  *http.Client
 	model   *llmtest.Server
 	stop    func()
-	ballast string // of a long message
+	ballast string // text that makes a message long
 	counts  [32]atomic.Int64
 	calls   atomic.Int64 // requests to the model
 
 	summaries atomic.Int64 // number of requests for the summary of a long conversation
 
 	mu      sync.Mutex
-	waiting map[string]chan struct{} // closed when the model is asked
-	failed  map[string]bool          // messages that had their error
+	waiting map[string]chan struct{} // closed when the model receives the request of the turn
+	failed  map[string]bool          // messages whose request has already failed once
 }
 
 func newWorld(t *testing.T) *world {
@@ -131,14 +131,14 @@ func (w *world) once(message string) bool {
 	first := !w.failed[message]
 	w.failed[message] = true
 	if !first {
-		delete(w.failed, message) // it is asked for twice at most
+		delete(w.failed, message) // a message is requested at most twice
 	}
 	return first
 }
 
 var word = regexp.MustCompile(`(hello|task|file|search|many|wrong|long|retry|refuse|overflow|slow) (\d+)`)
 
-// reply is the model. It takes all it needs from the request.
+// reply is the model. It derives the answer from the request alone.
 func (w *world) reply(r llmtest.Request) (llmtest.Answer, bool) {
 	w.calls.Add(1)
 	if strings.HasPrefix(r.System, "You shorten the older part") {

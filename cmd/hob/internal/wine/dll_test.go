@@ -2,13 +2,13 @@ package wine
 
 import "encoding/binary"
 
-// forwarder is a DLL for 64 bits with one function, which another DLL has under
-// another name: headers, and one section that holds the table of exports.
+// forwarder returns a 64-bit DLL that exports one function and forwards it to a function of another
+// DLL. The file consists of headers and one section with the export table.
 func forwarder(dll, function, to string) []byte {
 	const (
 		page, block  = 0x1000, 0x200
 		pe, optional = 0x40, 240
-		functions    = page + 0x28 // arrays of one, after the table
+		functions    = page + 0x28 // arrays with one element each, after the table
 		names        = page + 0x2c
 		ordinals     = page + 0x30
 		text         = page + 0x40
@@ -22,11 +22,11 @@ func forwarder(dll, function, to string) []byte {
 	le.PutUint16(file[0:], 0x8664) // amd64
 	le.PutUint16(file[2:], 1)      // one section
 	le.PutUint16(file[16:], optional)
-	le.PutUint16(file[18:], 0x2022) // a DLL, executable, of large addresses
+	le.PutUint16(file[18:], 0x2022) // flags: DLL, executable, large addresses
 	opt := file[20:]
 	le.PutUint16(opt[0:], 0x20b) // PE32+
 	le.PutUint32(opt[8:], block)
-	le.PutUint64(opt[24:], 0x180000000) // where it wants to be
+	le.PutUint64(opt[24:], 0x180000000) // preferred base address
 	le.PutUint32(opt[32:], page)
 	le.PutUint32(opt[36:], block)
 	le.PutUint16(opt[40:], 6)
@@ -34,12 +34,12 @@ func forwarder(dll, function, to string) []byte {
 	le.PutUint32(opt[56:], 2*page)
 	le.PutUint32(opt[60:], block)
 	le.PutUint16(opt[68:], 3)     // for the console
-	le.PutUint16(opt[70:], 0x100) // it may be moved: nothing in it is an address
+	le.PutUint16(opt[70:], 0x100) // flag: relocatable, because the file contains no absolute addresses
 	for at, size := range map[int]uint64{72: 0x100000, 80: page, 88: 0x100000, 96: page} {
-		le.PutUint64(opt[at:], size) // of stack and heap
+		le.PutUint64(opt[at:], size) // sizes of stack and heap
 	}
 	le.PutUint32(opt[108:], 16)
-	le.PutUint32(opt[112:], page) // the table of exports; what points into it is a forward
+	le.PutUint32(opt[112:], page) // export table; an entry that points into the table is a forward
 	le.PutUint32(opt[116:], block)
 	section := opt[optional:]
 	copy(section, ".rdata")
@@ -47,7 +47,7 @@ func forwarder(dll, function, to string) []byte {
 	le.PutUint32(section[12:], page)
 	le.PutUint32(section[16:], block)
 	le.PutUint32(section[20:], block)
-	le.PutUint32(section[36:], 0x40000040) // data, to be read
+	le.PutUint32(section[36:], 0x40000040) // flags: initialized data, readable
 	data := b[block:]
 	at := uint32(text)
 	put := func(s string) uint32 {

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// patience is the time limit of one command under Wine, on a busy machine.
+// patience is the timeout of one command under Wine. It allows for a busy machine.
 const patience = 90 * time.Second
 
-// windows is a Windows of the test's own: a folder that Wine takes for drive C.
+// windows is a separate Windows installation for a test: a folder that Wine uses as drive C.
 type windows struct {
 	t    *testing.T
 	dir  string
@@ -54,10 +54,10 @@ func start(t *testing.T) *windows {
 	return w
 }
 
-// end ends all processes there, and waits until they have written their data, because the folder is
-// deleted.
+// end ends all processes in the installation and waits until they have written their data, because
+// the test deletes the folder.
 func (w *windows) end() {
-	server := "/usr/lib/wine/wineserver" // Debian's place, outside PATH
+	server := "/usr/lib/wine/wineserver" // Debian's path, which is not on PATH
 	if path, err := exec.LookPath("wineserver"); err == nil {
 		server = path
 	}
@@ -69,7 +69,7 @@ func (w *windows) end() {
 	w.run(server, "--wait")
 }
 
-// repairRandom gives an older Wine the DLL with which Go's programs begin.
+// repairRandom adds a DLL that all Go programs load and that older versions of Wine lack.
 func (w *windows) repairRandom() {
 	path := filepath.Join(w.dir, "prefix", "drive_c", "windows", "system32", "bcryptprimitives.dll")
 	if _, err := os.Stat(path); err == nil {
@@ -80,7 +80,8 @@ func (w *windows) repairRandom() {
 	}
 }
 
-// run runs a program there. It writes to files, because a remaining process would hold a pipe open.
+// run runs a program in the installation. The output goes to files, because a remaining process
+// would keep a pipe open.
 func (w *windows) run(name string, args ...string) (stdout, stderr string, code int) {
 	w.t.Helper()
 	w.last++
@@ -135,7 +136,7 @@ func (w *windows) json(into any, args ...string) {
 	}
 }
 
-// log is the daemon's.
+// log returns the log of the daemon.
 func (w *windows) log() string {
 	found, _ := filepath.Glob(filepath.Join(w.dir, "prefix", "drive_c", "users", "*", "AppData", "*", "*", "logs", "hob.log"))
 	if len(found) == 0 {
@@ -202,7 +203,7 @@ func TestWine(t *testing.T) {
 	w.want(0, "Not installed", "service", "status")
 }
 
-// sound runs the doctor's checks that work the same under Wine and Windows.
+// sound runs the doctor checks that work the same under Wine and Windows, and fails on an error.
 func (w *windows) sound() {
 	w.t.Helper()
 	var checks []struct{ Name, State, Cause string }
@@ -235,7 +236,7 @@ func (w *windows) tasks(want ...string) {
 	}
 }
 
-// conversation checks the messages in the conversation of the command line.
+// conversation checks that the conversation of the command line contains the messages.
 func (w *windows) conversation(said ...string) {
 	w.t.Helper()
 	text := w.want(0, "", "session", "show", "cli")

@@ -33,7 +33,7 @@ type Form struct {
 	Out io.Writer
 }
 
-// over is the number of rows that the title takes above the options.
+// over is the number of rows above the options, which contain the title.
 const over = 2
 
 // tall is the number of list rows that are shown before the list scrolls.
@@ -168,9 +168,9 @@ func keyMap() *huh.KeyMap {
 	return k
 }
 
-// formTheme returns a theme that uses only those of the terminal's 16 colors that are readable on
-// light and dark backgrounds, so it does not need to detect the background. Symbols repeat the
-// meaning for users who see no colors.
+// formTheme returns a theme for light and dark backgrounds. It uses only terminal colors that are
+// readable on both, so it does not need to detect the background. Symbols repeat the meaning for
+// users who see no colors.
 func formTheme(bool) *huh.Styles {
 	t := huh.ThemeBase(true)
 	bold, faint, plain := lipgloss.NewStyle().Bold(true), lipgloss.NewStyle().Faint(true), lipgloss.NewStyle()

@@ -68,7 +68,7 @@ const tokens = 600
 
 var rows int
 
-// put stores a row as its owner in the product does.
+// put stores a row in the same way as the package that owns its kind.
 func put(tx *store.Tx, b *knowledge.Base, r Row) error {
 	rows++
 	src := provenance.Owner

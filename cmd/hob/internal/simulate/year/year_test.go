@@ -21,7 +21,7 @@ type Row struct {
 	Kind    string // fact, note, turn, chunk (a document or an email) or task
 	Title   string
 	Text    string
-	Speaker string // of a turn: owner or hob
+	Speaker string // author of a turn: owner or hob
 	Group   string
 	Pos     int
 	At      time.Time
@@ -117,7 +117,7 @@ func (g *generator) spread(n int) (out []Question) {
 
 func (g *generator) pick(list []string) string { return list[g.IntN(len(list))] }
 
-// day returns a moment of the year between two shares of it.
+// day returns a random time in a part of the year. from and to are fractions of the year.
 func (g *generator) day(from, to float64) time.Time {
 	x := from + (to-from)*g.Float64()
 	return g.start.Add(time.Duration(x * 365 * 24 * float64(time.Hour))).Truncate(time.Minute)
@@ -160,7 +160,7 @@ func (g *generator) called(p string) string {
 	return p
 }
 
-// value returns a value for a placeholder such as {city}, and whether the placeholder is one.
+// value returns a value for a placeholder such as {city}, or "" for an unknown placeholder.
 func (g *generator) value(name string) string {
 	switch name {
 	case "date":
@@ -311,7 +311,7 @@ func (g *generator) addNotesAndDocuments() {
 	}
 }
 
-// talk adds a conversation in which the user says something in passing.
+// talk adds a conversation in which the user mentions the lines in passing.
 func (g *generator) talk(at time.Time, lines ...string) {
 	g.group++
 	for i, s := range lines {
