@@ -77,11 +77,11 @@ type Options struct {
 	// Agents selects the agent for a message and stores the agents' tasks. Nil means that only the
 	// default agent exists.
 	Agents *agents.Registry
-	// Remote stops the tasks that a conversation gave to agents elsewhere. It is optional.
+	// Remote stops the tasks that a conversation delegated to remote agents. It is optional.
 	Remote interface {
 		Stop(ctx context.Context, session string) (stopped bool, err error)
 	}
-	// Models reports which models the agents use. Nil means that every agent has one.
+	// Models reports which models the agents use. Nil means that every agent has a model.
 	Models Models
 	// Tool finds the tool of a delayed call. Sends reports whether this process runs delayed calls.
 	Tool  func(name string) (tools.Tool, bool)
@@ -219,7 +219,7 @@ func newDispatcher(o Options, l *Loop) (*dispatch.Dispatcher, error) {
 	return dispatch.New(d)
 }
 
-// Run processes events until ctx ends and everything that it started has ended.
+// Run processes events until ctx ends. It returns after all work that it started has ended.
 func (l *Loop) Run(ctx context.Context) error {
 	if err := l.recoverFromCrash(context.WithoutCancel(ctx)); err != nil {
 		return err
@@ -316,7 +316,7 @@ func (l *Loop) drainTurns(stop context.CancelCauseFunc) {
 // Stop ends the running turn of a session and cancels a turn that is waiting for an answer or for
 // the next message. It reports whether there was such a turn.
 func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
-	stopped, full := l.stopSettling(ctx, session) // done first, because the turn for a waiting message may start now
+	stopped, full := l.stopSettling(ctx, session) // done first, because stopping the running turn may start the turn of a waiting message
 	stopped = l.running.stop(session) || stopped
 	below, err := l.stopBelow(ctx, session)
 	if err = errors.Join(full, err); err != nil {
@@ -343,8 +343,9 @@ func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
 	return stopped, nil
 }
 
-// CancelEvent ends one event: an event that waits is dropped without an answer, and the turn of a
-// running one ends. It reports whether the event was open. Other events of the conversation go on.
+// CancelEvent cancels one event. A waiting event is dropped without an answer; a running event's
+// turn is stopped. It reports whether the event was open. Other events of the conversation
+// continue.
 func (l *Loop) CancelEvent(ctx context.Context, id string) (open bool, err error) {
 	err = l.o.Store.Write(ctx, func(tx *store.Tx) error {
 		if err := l.o.Guard.CloseTx(tx, id, guard.Cancelled); err != nil {
@@ -384,12 +385,12 @@ func (l *Loop) stopSettling(ctx context.Context, session string) (stopped bool, 
 	return stopped, err
 }
 
-// Running returns the number of turns in progress, without those that wait for the owner.
+// Running returns the number of turns in progress, not counting turns that wait for the owner.
 func (l *Loop) Running() int {
 	return l.running.count()
 }
 
-// Ticks returns the number of ticks since the start, and the number of those with an input.
+// Ticks returns the number of ticks since the start, and how many of them had an input.
 func (l *Loop) Ticks() (all, withInput int64) { return l.ticks.Load(), l.inputs.Load() }
 
 // stopBelow stops the tasks delegated by a conversation, and the turns that are waiting for these

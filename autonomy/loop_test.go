@@ -78,7 +78,7 @@ func TestToolsRunAndAreRecorded(t *testing.T) {
 // sentParts compares messages by what is sent to a model.
 var sentParts = cmpopts.IgnoreFields(llm.Message{}, "At")
 
-// The next request begins with the bytes of the one before.
+// Each request begins with the bytes of the previous request.
 func TestRequestsGrowByAppending(t *testing.T) {
 	m := scripted(
 		llmtest.Answer{Calls: []llmtest.Call{{Name: "add_item", Args: `{"text":"milk"}`}}},
@@ -134,7 +134,7 @@ func TestASendWaitsForTheOwner(t *testing.T) {
 	}
 }
 
-// await waits for the event's very end.
+// await waits until the event is done or dead.
 func (e *engine) await(id string) bus.Event {
 	e.t.Helper()
 	deadline := time.After(60 * time.Second)
@@ -154,7 +154,7 @@ func (e *engine) await(id string) bus.Event {
 	}
 }
 
-// A question outlives the process; the first answer counts, a changed call is refused.
+// A pending approval survives a restart. The first answer counts, and a changed call is refused.
 func TestApprovalsSurviveARestart(t *testing.T) {
 	dir, eff := t.TempDir(), &effects{}
 	m := scripted(
@@ -184,7 +184,7 @@ func TestApprovalsSurviveARestart(t *testing.T) {
 	}
 }
 
-// Untrusted text in context turns an allowed change into a question.
+// If the context contains untrusted text, an allowed change needs approval.
 func TestOutsideTextMakesAChangeAQuestion(t *testing.T) {
 	m := scripted(
 		llmtest.Answer{Calls: []llmtest.Call{{Name: "read_page", Args: `{"text":"cats"}`}}},
@@ -244,7 +244,7 @@ func TestStopCancelsAQuestion(t *testing.T) {
 	if got := e.say("s", "next"); got != "fine" {
 		t.Errorf("the next turn: %q", got)
 	}
-	for _, r := range m.Asked()[1:] { // no call may stand without its result
+	for _, r := range m.Asked()[1:] { // every call must have a result
 		open := map[string]bool{}
 		for _, msg := range r.Messages {
 			for _, p := range msg.Parts {
@@ -296,12 +296,12 @@ func TestAnUnknownOutcomeIsNotRepeated(t *testing.T) {
 	e.await(id)
 }
 
-// Two crashes in one turn: the text about a call's unknown outcome is Hob's own in the second
-// run and in the third, so the turn continues without a question.
+// After two crashes in one turn, the text about a call's unknown outcome counts as Hob's own text
+// in both later runs, so that the turn continues without an approval request.
 func TestAnUnknownOutcomeTaintsNothing(t *testing.T) {
 	change := llmtest.Call{Name: "use_tool", Args: `{"name":"change_file","arguments":{"text":"x"}}`}
 	m := scripted(
-		llmtest.Answer{Calls: []llmtest.Call{change, change}}, // one is cut off in each of two lives
+		llmtest.Answer{Calls: []llmtest.Call{change, change}}, // one call is interrupted in each of the first two runs
 		llmtest.Answer{Result: "outcome_unknown", Calls: []llmtest.Call{change}},
 		llmtest.Answer{Text: "done"})
 	dir, id := t.TempDir(), ""
@@ -346,7 +346,7 @@ func TestOneChattySessionLeavesRoom(t *testing.T) {
 	for _, id := range chatty {
 		e.await(id)
 	}
-	// In order, never in parallel.
+	// The messages are answered in order and never in parallel.
 	asked := m.Asked()
 	n := 0
 	for _, r := range asked {
@@ -455,7 +455,7 @@ func TestModelErrorsBecomeOneSentence(t *testing.T) {
 	}
 }
 
-// One write, by every way in: the same gate, the same audit fields.
+// A write passes the same policy check and leaves the same audit fields at every entry point.
 func TestEveryEntryMeetsTheSameGate(t *testing.T) {
 	m := llmtest.NewScripted(llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
 		if len(r.Results) > 0 {

@@ -80,7 +80,7 @@ func TestReplayOfTheSame(t *testing.T) {
 	}
 }
 
-// Later changes are visible: tools, verdicts, limits.
+// A replay shows later changes of tools, verdicts and limits.
 func TestReplayShowsWhatChanged(t *testing.T) {
 	dir := t.TempDir()
 	e := start(t, setup{dir: dir, model: scripted(
@@ -112,7 +112,7 @@ func TestReplayShowsWhatChanged(t *testing.T) {
 	if after := e.rows(); after != before || len(e.effects.sent) != 0 {
 		t.Errorf("a trace was left:\n%s\n%s", before, after)
 	}
-	// The first turn differs in its tools alone.
+	// The first turn differs only in its tools.
 	first, err := e.replayer().Replay(t.Context(), "s", e.firstTurn("s"))
 	fatal(t, err)
 	if got := whats(first); !slices.Equal(got, []string{"tools write_poem"}) {

@@ -196,8 +196,8 @@ func (r *runningTurns) Hold(event string) turn.Hold {
 	}
 }
 
-// addWaits changes the numbers of open questions and of answered ones whose actions run. Then it
-// parks the turns that wait.
+// addWaits changes the number of open questions, and the number of answered questions whose actions
+// are still running. Then it parks the turns that wait.
 func (r *runningTurns) addWaits(t *activeTurn, held, active int) {
 	r.mu.Lock()
 	t.held += held
@@ -225,9 +225,9 @@ func (r *runningTurns) parkWaiting() {
 	}
 }
 
-// parkTurn lets later events of the turn's session run. Each parked turn keeps a process, so at most
-// as many turns are parked as there are slots, and background work leaves one of these places to
-// conversations. The sessions of further turns wait.
+// parkTurn lets later events of the turn's session run. Each parked turn occupies a process, so the
+// number of parked turns is limited to the number of slots, of which background work may not use
+// the last one. The sessions of further turns wait.
 func (r *runningTurns) parkTurn(t *activeTurn) {
 	t.parking.Lock()
 	defer t.parking.Unlock()
@@ -237,7 +237,7 @@ func (r *runningTurns) parkTurn(t *activeTurn) {
 		limit = max(1, limit-1)
 	}
 	for _, x := range r.byEvent {
-		if x.parked && x.active == 0 { // an answered one is about to leave its place
+		if x.parked && x.active == 0 { // an answered turn is about to end its parking
 			parked++
 		}
 	}
@@ -246,9 +246,9 @@ func (r *runningTurns) parkTurn(t *activeTurn) {
 	if !may {
 		return
 	}
-	ok, err := bus.ParkRunning(context.Background(), r.inbox, t.Event) // the turn itself does not depend on it
+	ok, err := bus.ParkRunning(context.Background(), r.inbox, t.Event) // the turn does not depend on this write
 	if err != nil {
-		r.log.Warn("cannot park a waiting turn; its session waits", "event", t.Event.ID, "err", err)
+		r.log.Warn("cannot park a waiting turn; later events of its session wait", "event", t.Event.ID, "err", err)
 	}
 	r.mu.Lock()
 	t.parked = ok && err == nil
@@ -265,7 +265,7 @@ func (r *runningTurns) rejoinSession(ctx context.Context, t *activeTurn) {
 		r.mu.Unlock()
 		ok, err := r.unparkTurn(ctx, t)
 		if ok {
-			r.parkWaiting() // another turn may have its place
+			r.parkWaiting() // another turn may be parked instead
 			return
 		}
 		retryAt := (<-chan time.Time)(nil)

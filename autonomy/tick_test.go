@@ -75,8 +75,8 @@ func (e *engine) tells(question string, parts ...string) {
 	}
 }
 
-// Each tick with an input can be explained: the event, the decision and the action. A tick
-// without one is only counted.
+// Each tick with an input can be explained: the event, the decision and the action. A tick without
+// an input is only counted.
 func TestEachTickWithAnInputLeavesATrace(t *testing.T) {
 	e := start(t, setup{model: scripted(llmtest.Answer{Text: "Good morning."}), watchers: silent{}})
 	e.tells("tick", "No tick has had an input yet")
@@ -102,7 +102,7 @@ func TestEachTickWithAnInputLeavesATrace(t *testing.T) {
 	}
 }
 
-// A tick that failed leaves a trace, too, and old ones go.
+// A failed tick also leaves a trace, and old traces are deleted.
 func TestTracesOfFailedTicks(t *testing.T) {
 	e := start(t, setup{watchers: silent{}})
 	e.specs["w-1"] = watchers.Spec{ID: "w-1", Kind: "feed", Title: "the news", Mode: watchers.Do, Action: "summarise it", Report: "main", Provenance: provenance.Owner}
@@ -120,8 +120,8 @@ func TestTracesOfFailedTicks(t *testing.T) {
 	e.tells("silence the mail from Bob", "Nothing about", "was held back")
 }
 
-// An event not reported because another watcher reported it is found by its words, which are
-// stored with the notice.
+// An event that was not reported because another watcher had reported it is found by the words in
+// its text, which are stored with the notice.
 func TestSilenceOfWhatWasToldAlready(t *testing.T) {
 	e := start(t, setup{quiet: []notify.QuietWindow{}, watchers: silent{}})
 	for i, id := range []string{"w-2", "w-3"} {
@@ -135,7 +135,8 @@ func TestSilenceOfWhatWasToldAlready(t *testing.T) {
 	e.tells("silence the asteroid", "Nothing about")
 }
 
-// A digest has the origins of all its notices, and their traces are pruned with those of ticks.
+// A digest has the origins of all its notices. Traces of notices are pruned together with traces of
+// ticks.
 func TestOriginsOfADigest(t *testing.T) {
 	e := start(t, setup{quiet: []notify.QuietWindow{{Start: 0, End: 24 * 60}}, watchers: silent{}})
 	for _, id := range []string{"w-2", "w-3"} {
@@ -157,7 +158,7 @@ func TestOriginsOfADigest(t *testing.T) {
 	e.tells("event "+digest[0].ID, "it contains: text from", "news of w-2", "news of w-3")
 }
 
-// Whatever wakes the loop without an input writes nothing.
+// A tick without an input writes nothing, whatever woke the loop.
 func TestIdleTicksWriteNothing(t *testing.T) {
 	e := start(t, setup{change: func(o *autonomy.Options) { o.Tick = time.Millisecond }})
 	e.waitUntil("20 ticks", func() bool {
@@ -214,14 +215,15 @@ func TestWhatDidNotArriveIsNotTold(t *testing.T) {
 	}
 }
 
-// A review with an unreadable answer is an error, not a wrong answer.
+// If the stored review of a goal cannot be read, the explanation fails instead of giving a wrong
+// answer.
 func TestAReviewThatCannotBeRead(t *testing.T) {
 	e, kept := withGoals(t, t.TempDir(), scripted(llmtest.Answer{Text: deferring, Times: -1}))
 	e.reviewed(e.goal(kept, goals.Goal{Description: "wake me", Provenance: provenance.Owner, NextAt: time.Now()}))
 	e.tells("silence", "decision of the last review")
 	fatal(t, e.store.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.Exec(`UPDATE goal_reviews SET confidence = 'damaged'`)
-		if err == nil { // the goal itself is not asked about
+		if err == nil { // the goal's own row must not answer the question
 			_, err = tx.Exec(`UPDATE goals SET event = ''`)
 		}
 		return err

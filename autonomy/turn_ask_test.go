@@ -94,7 +94,7 @@ func TestSeveralQuestionsArePutOnce(t *testing.T) {
 	}
 }
 
-// The conversation is restarted while a turn waits: completed actions stay, and the approval
+// If the conversation is restarted while a turn waits, completed actions stay, and the approval
 // still refers to the question.
 func TestAFreshConversationWhileATurnWaits(t *testing.T) {
 	m := reply(func(r llmtest.Request) llmtest.Answer {
@@ -203,7 +203,7 @@ func TestErrorsCanTaint(t *testing.T) {
 	}
 }
 
-// A tool that breaks down is a failed call, not the end of the daemon.
+// A panic in a tool fails the call, but does not end the daemon.
 func TestAToolThatPanics(t *testing.T) {
 	spec := func(name string, e tools.Effects) tools.Spec {
 		return tools.Spec{Name: name, Category: "test", Description: "Break.", Effects: e, Core: true}
@@ -281,7 +281,8 @@ func TestATurnThatWasGivenUpIsMended(t *testing.T) {
 	}
 }
 
-// The first message is too long for the model: one sentence, not the end.
+// If the first message is too long for the model, the owner gets one sentence about it, and later
+// messages are answered.
 func TestAnOverflowOnTheFirstMessage(t *testing.T) {
 	m := llmtest.NewScripted(llmtest.Options{},
 		llmtest.Answer{Match: "long", Status: 400, Body: `{"error":{"code":"context_length_exceeded","message":"maximum context length is 10 tokens"}}`, Times: -1},

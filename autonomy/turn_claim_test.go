@@ -60,8 +60,8 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// Statements in the present and the future are held to the calls as well, and a text
-// behind an introduction is the answer's own unless the user asked for one.
+// Claims in the present and the future also need a call that supports them. A text after an
+// introduction counts as Hob's own claim, unless the user asked for a text.
 func TestReview11_StatementsNeedACallThatBearsThemOut(t *testing.T) {
 	quiet := pathTool(func(context.Context, string) error { return nil })
 	const taken = "I have set no reminder."
@@ -112,7 +112,7 @@ func TestReview11_StatementsNeedACallThatBearsThemOut(t *testing.T) {
 	}
 }
 
-// Streamed text cannot be withdrawn: the correction follows.
+// Streamed text cannot be withdrawn, so the correction follows it.
 func TestTheCorrectionFollowsInTheStream(t *testing.T) {
 	e := start(t, setup{model: scripted(text("I've sent it."), text("I've sent it!"))})
 	sub := e.bus.Feed.Subscribe(0)
@@ -151,7 +151,7 @@ func prefixes(t testing.TB, m *llmtest.Scripted) {
 	}
 }
 
-// The one extra model call of a turn is not made again after a crash.
+// The additional model call of a turn is made only once, even after a crash.
 func TestTheHintAboutAClaimIsGivenOnceOverACrash(t *testing.T) {
 	snaps := &snapshots{t: t}
 	quiet := pathTool(func(context.Context, string) error { return nil })

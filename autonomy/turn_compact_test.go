@@ -17,12 +17,12 @@ import (
 	"hob/platform/provenance"
 )
 
-// summaryAsked reports whether a request is one for a summary.
+// summaryAsked reports whether a request asks for a summary.
 func summaryAsked(r llmtest.Request) bool {
 	return strings.Contains(r.LastUser, "# What was said since")
 }
 
-// summary is the answer to one; quotes are pinned as constraints.
+// summary returns a model's summary, in which quotes are pinned as constraints.
 func summary(state string, quotes ...string) llmtest.Answer {
 	pins := []map[string]string{}
 	for _, q := range quotes {
@@ -35,8 +35,8 @@ func summary(state string, quotes ...string) llmtest.Answer {
 	return llmtest.Answer{Text: string(b)}
 }
 
-// compacted waits until the conversation was compacted n times, and returns the
-// lines about it, newest first.
+// compacted waits until the conversation was compacted n times, and returns the audit records about
+// that, newest first.
 func (e *engine) compacted(session string, n int) (out []guard.Record) {
 	e.t.Helper()
 	deadline := time.Now().Add(60 * time.Second)
@@ -57,8 +57,8 @@ func overflow() llmtest.Answer {
 	return llmtest.Answer{Status: 400, Body: `{"error":{"message":"This model's maximum context length is 8192 tokens.","code":"context_length_exceeded"}}`}
 }
 
-// An answer is out before its conversation is summarized; the next turn has the
-// summary and the newest messages.
+// An answer is sent before its conversation is summarized. The next turn has the summary and the
+// newest messages.
 func TestASummaryComesAfterTheAnswer(t *testing.T) {
 	gate := make(chan struct{})
 	m := reply(func(r llmtest.Request) llmtest.Answer {
@@ -102,8 +102,8 @@ func textsOf(ms []llm.Message) string {
 	return b.String()
 }
 
-// If a model rejects the conversation as too long, it is called again once, in the same turn,
-// with a shorter one.
+// If a model rejects the conversation as too long, it is called again once, in the same turn, with
+// a shorter conversation.
 func TestOverflowCompactsOnce(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
@@ -152,11 +152,10 @@ func TestOverflowCompactsOnce(t *testing.T) {
 	}
 }
 
-// A turn with many long results is kept within the model's window, each call
-// with its result.
+// A turn with many long results stays within the model's window, and each call keeps its result.
 func TestALongTurnStaysInTheWindow(t *testing.T) {
 	const rounds = 40
-	var longest atomic.Int64 // requests of other turns come at the same time
+	var longest atomic.Int64 // requests of other turns run concurrently
 	m := llmtest.NewScripted(llmtest.Options{
 		Info: llm.Info{Provider: "p", Model: "m", Context: 20_000, Tools: true},
 		Reply: func(r llmtest.Request) (llmtest.Answer, bool) {

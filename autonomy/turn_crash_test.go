@@ -18,7 +18,8 @@ import (
 	"hob/tools"
 )
 
-// paired fails if a call has no result or a result no call: providers reject such a history.
+// paired fails if a call has no result or a result has no call, because providers reject such a
+// history.
 func paired(t testing.TB, m *llmtest.Scripted) {
 	t.Helper()
 	for i, r := range m.Asked() {
@@ -93,8 +94,8 @@ func pay(effect func(), hook func(at string)) tools.Tool {
 	})
 }
 
-// The process dies at every instant of a turn with a write, a payment and a read; nothing is
-// lost and nothing is done twice.
+// If the process dies at any instant of a turn with a write, a payment and a read, no data is lost
+// and no effect is repeated.
 func TestATurnGoesOnAfterACrashAtAnyInstant(t *testing.T) {
 	brain := func(hook func(at string)) *llmtest.Scripted {
 		return reply(func(r llmtest.Request) llmtest.Answer {
@@ -124,7 +125,7 @@ func TestATurnGoesOnAfterACrashAtAnyInstant(t *testing.T) {
 	path, snaps.path = e.path, e.path
 	id := e.put("s", "go", "")
 	snaps.take("the message was taken")
-	// The feed speaks right after commits.
+	// The feed publishes events right after commits.
 	sub := e.bus.Feed.Subscribe(0)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -193,7 +194,8 @@ func callIDs(t testing.TB, e *engine, event string) (out []string) {
 	return out
 }
 
-// Ids are assigned by Hob, independent of the model's, and unique over all turns.
+// Hob assigns the ids of calls. They do not depend on the model's ids and are unique across all
+// turns.
 func TestIDsOfCallsAreUnique(t *testing.T) {
 	m := reply(func(r llmtest.Request) llmtest.Answer {
 		if r.Round == 2 {

@@ -19,7 +19,8 @@ import (
 	"hob/tools"
 )
 
-// acting is an external agent; the test defines its actions at the desk.
+// acting is an external agent. The test defines the actions that it requests from the permission
+// broker.
 type acting struct {
 	do func(ctx context.Context, d llm.PermissionBroker) string
 }
@@ -103,7 +104,7 @@ func TestAnActingBrainIsBookedAndTaints(t *testing.T) {
 	m := acting{func(ctx context.Context, d llm.PermissionBroker) string {
 		look, sneak := run("look"), run("sneak")
 		look.Kind, look.Does = "read", llm.Reads
-		for _, s := range []llm.ActionState{llm.Planned, llm.Begun, llm.Ended, llm.Begun, llm.Failed} { // it has ended: later reports do not count
+		for _, s := range []llm.ActionState{llm.Planned, llm.Begun, llm.Ended, llm.Begun, llm.Failed} { // reports after the end of an action are ignored
 			look.State, sneak.State, sneak.Result = s, s, "gone"
 			d.RecordAction(ctx, look)
 			d.RecordAction(ctx, sneak)
@@ -149,7 +150,8 @@ func TestAnActingBrainWorksForTheOwnerAlone(t *testing.T) {
 	}
 }
 
-// The process dies while a question waits and another action has started.
+// The process dies while a question is open and another action has started. The next run learns
+// about both.
 func TestWhatAnActingBrainLeavesBehind(t *testing.T) {
 	e := start(t, setup{model: acting{func(ctx context.Context, d llm.PermissionBroker) string {
 		pay := run("pay")

@@ -10,9 +10,9 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// The first model of a chain is down for a while: the second answers, at last
-// without a moment's delay, and when the rest of the first is over one message
-// tries it again.
+// While the first model of a chain fails, the second one answers. After several failures the first
+// model is no longer called. After the pause, one message tries the first model again; if that
+// fails, another pause begins.
 func TestTheFirstModelIsBackWhenItIsWell(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestTheFirstModelIsBackWhenItIsWell(t *testing.T) {
 	})
 }
 
-// Without another model, the owner gets one sentence.
+// Without a fallback model, the owner gets one sentence about the failure.
 func TestAFailureIsOneSentence(t *testing.T) {
 	m := llmtest.NewScripted(llmtest.Options{Info: llm.Info{Provider: "work", Model: "m", Tools: true}}, llmtest.Answer{Status: 400, Body: `{"error":{"message":"bad schema","code":"x"}}`})
 	e := start(t, setup{model: m})

@@ -18,8 +18,8 @@ func (e *engine) hear(sender, text string, owner bool) (session, answer string) 
 	return ev.Session, ev.Answer
 }
 
-// A message of one group member is not in the context of another, including the owner, also
-// after a restart; in a shared conversation it is.
+// A message of one group member is not in the context of another member, including the owner, even
+// after a restart. In a shared conversation it is in the context of all members.
 func TestMembersOfAGroup(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		dir := t.TempDir()
@@ -44,7 +44,7 @@ func TestMembersOfAGroup(t *testing.T) {
 		}
 		m = run(func(e *engine) {
 			e.hear("me", "and you?", true)
-			// The owner continues the conversation from elsewhere by its name, and the answer
+			// The owner continues the conversation by its name from another channel, and the answer
 			// goes to the group.
 			if shared {
 				return

@@ -75,7 +75,7 @@ func TestTheRoundsRunOut(t *testing.T) {
 	}
 }
 
-// flaky fails while its argument begins with "bad".
+// flaky returns a tool that fails if its argument begins with "bad".
 func flaky() tools.Tool {
 	return tools.New(tools.Def[textArgs]{
 		Spec: tools.Spec{Name: "flaky", Category: "test", Description: "Sometimes works.", Effects: tools.Read, Core: true},
@@ -104,7 +104,7 @@ func TestANudgeAfterThreeFailures(t *testing.T) {
 	}
 }
 
-// lastResults lists the last results of each request, without the text after them.
+// lastResults lists the results at the end of each request, up to the first colon.
 func lastResults(m *llmtest.Scripted) (out []string) {
 	for _, r := range m.Asked() {
 		for _, p := range r.Messages[len(r.Messages)-1].Parts {
@@ -179,7 +179,7 @@ func TestCircles(t *testing.T) {
 	}
 }
 
-// Reads of one answer run side by side; their results keep order and ids.
+// Reads in one answer run in parallel. Their results keep their order and ids.
 func TestReadsRunTogether(t *testing.T) {
 	const n = 4
 	var mu sync.Mutex

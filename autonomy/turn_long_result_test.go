@@ -17,7 +17,7 @@ import (
 
 var readRest = regexp.MustCompile(`use_tool (\{"name":"read_result","arguments":\{"id":"call_[^"]*","offset":\d+\}\})`)
 
-// withResults is an engine that keeps long results, with a tool that has one.
+// withResults returns an engine that stores long results and has a tool with a long result.
 func withResults(t *testing.T, dir string, m *llmtest.Scripted) *engine {
 	t.Helper()
 	k, err := results.New(results.Options{Dir: filepath.Join(dir, "results")})
@@ -34,8 +34,8 @@ func withResults(t *testing.T, dir string, m *llmtest.Scripted) *engine {
 	return e
 }
 
-// The cut text explains how to read the rest, in the same turn, in a later one and after a
-// restart; other conversations cannot read it.
+// The shortened text explains how to read the rest: in the same turn, in a later turn and after a
+// restart. Other conversations cannot read it.
 func TestTheRestOfALongResultCanBeRead(t *testing.T) {
 	dir := t.TempDir()
 	var rest string

@@ -11,8 +11,8 @@ import (
 	"hob/platform/store"
 )
 
-// A turn ends with the model with which it began, although the small model was
-// switched off while it waited over a restart; the next turn has the other one.
+// A turn ends with the model with which it started, even if the small model was disabled while the
+// turn waited across a restart. The next turn uses the default model.
 func TestATurnKeepsItsModelOverARestart(t *testing.T) {
 	scriptedAs := func(name string, answers ...llmtest.Answer) *llmtest.Scripted {
 		return llmtest.NewScripted(llmtest.Options{Info: llm.Info{Provider: "p", Model: name, Tools: true}}, answers...)

@@ -26,8 +26,8 @@ func userTexts(r llm.Request) (out []string) {
 	return out
 }
 
-// A message is answered while a question is open, and the answered turn continues with it in view,
-// also after a restart and a crash.
+// A message is answered while a question is open. When the question is answered, its turn continues
+// with that message in its context, also after a restart and a crash.
 func TestConversation_ContinuesWhileAQuestionIsOpen(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		t.Run(fmt.Sprint("restart ", restart), func(t *testing.T) {
@@ -95,8 +95,8 @@ func TestConversation_ContinuesWhileAQuestionIsOpen(t *testing.T) {
 	}
 }
 
-// Later signals of a watcher run while its questions are open, up to a limit; the others wait and
-// are counted.
+// Later signals of a watcher run while its questions are open, up to a limit. Further signals wait
+// and are counted.
 func TestWatcher_RunsWhileItsQuestionsAreOpen(t *testing.T) {
 	m := reply(func(r llmtest.Request) llmtest.Answer {
 		if r.Round > 0 {

@@ -65,7 +65,7 @@ func (c chatSigns) Show(_ context.Context, _, channel, _ string) channels.LiveDr
 	return c.show(channel)
 }
 
-// The sign is shown in the chat of a turn while it runs, and in no other.
+// The typing sign is shown in the chat of a turn while the turn runs, and in no other chat.
 func TestATurnShowsThatItIsAtWork(t *testing.T) {
 	var mu sync.Mutex
 	var seen []string

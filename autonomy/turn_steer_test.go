@@ -14,7 +14,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// aside sends a message to the running turn and returns when it is queued there.
+// aside sends a message to the running turn and returns when the message is queued.
 func (e *engine) aside(session, text string) string {
 	e.t.Helper()
 	sub := e.bus.Feed.Subscribe(0)
@@ -133,8 +133,8 @@ func TestAGuestDoesNotSteer(t *testing.T) {
 	}
 }
 
-// The process dies while the words wait, or after the turn read them: they appear exactly once,
-// and both senders get exactly one answer.
+// If the process dies while the message waits, or after the turn has read it, the message appears
+// exactly once, and both senders get exactly one answer.
 func TestSteerSurvivesACrash(t *testing.T) {
 	snaps := &snapshots{t: t}
 	var e *engine

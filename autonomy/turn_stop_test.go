@@ -55,7 +55,7 @@ func TestAStoppedTurnForgetsNothing(t *testing.T) {
 	}
 }
 
-// The word to stop a waiting turn outlives the process.
+// A request to stop a waiting turn survives a restart.
 func TestAStopSurvivesARestart(t *testing.T) {
 	dir, eff := t.TempDir(), &effects{}
 	m := reply(func(r llmtest.Request) llmtest.Answer {

@@ -21,7 +21,7 @@ type pathArgs struct {
 
 func change(path string) llmtest.Call { return call("change_path", fmt.Sprintf(`{"path":%q}`, path)) }
 
-// pathTool changes a path: run is the change.
+// pathTool returns a tool that calls run to change a path.
 func pathTool(run func(ctx context.Context, path string) error) tools.Tool {
 	return tools.New(tools.Def[pathArgs]{
 		Spec:  tools.Spec{Name: "change_path", Category: "test", Description: "Change a path.", Effects: tools.Write, Core: true},
@@ -68,7 +68,7 @@ func TestCallsOnDisjointPathsRunTogether(t *testing.T) {
 	}
 }
 
-// Calls that meet keep their order.
+// Calls whose paths overlap run in order.
 func TestCallsThatMeetRunInOrder(t *testing.T) {
 	var mu sync.Mutex
 	var order []string

@@ -12,8 +12,8 @@ import (
 	"hob/platform/store"
 )
 
-// An event whose end can never be written is tried three times, not forever: each attempt calls
-// a model.
+// An event whose end can never be written is tried only three times, because each attempt calls a
+// model.
 func TestAnEndThatCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := llmtest.NewScripted(llmtest.Options{Otherwise: &llmtest.Answer{Text: "hello"}})
@@ -32,7 +32,7 @@ func TestAnEndThatCannotBeWritten(t *testing.T) {
 	})
 }
 
-// A full disk loses nothing and does not count as an attempt, regardless of its duration.
+// While the disk is full, no event is lost and no attempt is counted, however long that lasts.
 func TestAFullDiskIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := llmtest.NewScripted(llmtest.Options{Otherwise: &llmtest.Answer{Text: strings.Repeat("a long answer ", 10_000)}})
@@ -67,8 +67,8 @@ func (e *engine) sql(query string) {
 	}))
 }
 
-// limit sets how many pages the file may have, as a disk does, or (0) counts
-// those it has.
+// limit sets the maximum number of pages of the database, to simulate a full disk. If n is 0, it
+// reads the current number of pages instead. It stores the number in pages.
 func (e *engine) limit(n int, pages *int) {
 	e.t.Helper()
 	fatal(e.t, e.store.Write(e.t.Context(), func(tx *store.Tx) error {

@@ -41,7 +41,7 @@ func TestABatchUndoThatStopsInTheMiddle(t *testing.T) {
 	e.settle(id)
 	calls, err := e.bus.Ledger.Calls(t.Context(), id)
 	fatal(t, err)
-	fatal(t, e.store.Write(t.Context(), func(tx *store.Tx) error { // its record cannot be read any more
+	fatal(t, e.store.Write(t.Context(), func(tx *store.Tx) error { // make the record of the action unreadable
 		_, err := tx.Exec(`UPDATE ledger SET undo = 'nonsense' WHERE call = ?`, calls[1].Call)
 		return err
 	}))
@@ -91,7 +91,7 @@ func TestUndoInAConversation(t *testing.T) {
 	}
 }
 
-// A guest's "undo that" undoes nothing, nor do attached texts.
+// "Undo that" undoes nothing if it comes from a guest or is in attached text.
 func TestOnlyTheOwnerTakesBack(t *testing.T) {
 	e := start(t, setup{model: scripted(
 		llmtest.Answer{Calls: []llmtest.Call{add("milk")}}, llmtest.Answer{Text: "done"}, llmtest.Answer{Text: "I ask the owner"}, llmtest.Answer{Text: "I ask the owner"},
@@ -110,7 +110,8 @@ func TestOnlyTheOwnerTakesBack(t *testing.T) {
 	}
 }
 
-// A crash between two steps undoes nothing twice, and nothing besides the request.
+// After a crash between two steps, no action is undone twice, and only the requested actions are
+// undone.
 func TestTakingBackGoesOnAfterACrash(t *testing.T) {
 	dir := t.TempDir()
 	e := start(t, setup{idle: true, dir: dir, model: scripted()})
@@ -187,9 +188,10 @@ func letterTool() tools.Tool {
 	})
 }
 
-// "Undo that" does not wait for the end of the turn that sends: the send would be gone by then.
+// "Undo that" does not wait for the end of the turn that sends, because then it would be too late
+// to cancel the send.
 func TestUndoThat_CancelsASendOfARunningTurn(t *testing.T) {
-	for _, before := range []bool{true, false} { // is it said before the turn sends, or after?
+	for _, before := range []bool{true, false} { // whether the user sends it before the call
 		t.Run(fmt.Sprint("said before the send: ", before), func(t *testing.T) {
 			asked, goOn := make(chan int), make(chan struct{})
 			m := reply(func(r llmtest.Request) llmtest.Answer {
@@ -235,7 +237,8 @@ func TestUndoThat_CancelsASendOfARunningTurn(t *testing.T) {
 	}
 }
 
-// A message behind the one that sends changes the subject, so "undo that" waits for its answer.
+// A message after the one that sends changes the subject, so "undo that" waits for the answer to
+// that message.
 func TestUndoThat_WaitsForTheMessageBeforeIt(t *testing.T) {
 	asked, goOn := make(chan struct{}), make(chan struct{})
 	m := reply(func(r llmtest.Request) llmtest.Answer {

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// waysOut lists the functions with which a program accesses the network, or resolves names: a
-// lookup alone sends the name to its owner.
+// waysOut lists the functions with which a program accesses the network or resolves names. A DNS
+// lookup alone sends the name to the servers of its domain.
 func waysOut() map[string][]string {
 	return map[string][]string{
 		"net": {
@@ -29,9 +29,9 @@ func waysOut() map[string][]string {
 	}
 }
 
-// mayGoOut lists the files that may create connections, and why no text can change their target.
-// Requests to an address that a model, a page or a message chose use platform/net/safehttp, and are
-// not on this list.
+// mayGoOut lists the files that may create connections, and why text from outside cannot change
+// their targets. Requests to an address from a model, a page or a message use
+// platform/net/safehttp, and are not on this list.
 func mayGoOut() map[string]string {
 	return map[string]string{
 		"autonomy/llm/watch.go":                       "to the model servers that the owner configured",
@@ -52,7 +52,8 @@ func mayGoOut() map[string]string {
 	}
 }
 
-// harmless are types that are fine to name: a field that holds a client makes none.
+// harmless reports whether an expression only names a type, such as the type of a field, and
+// creates no value of it.
 func harmless(pkg, name string, parents []ast.Node) bool {
 	if pkg != "net/http" || name != "Client" && name != "Transport" {
 		return false
@@ -96,7 +97,8 @@ func TestOneWayOut(t *testing.T) {
 	}
 }
 
-// playsTheWeb is the file that plays the web of a simulation, which has no other.
+// playsTheWeb is the file that simulates the web for a simulation, which has no access to the real
+// web.
 const playsTheWeb = "cmd/hob/internal/simulate/world.go"
 
 // TestSeamsAreForTests checks that only tests and the simulation replace the resolver and the
@@ -131,8 +133,8 @@ func mapsValues(m map[string]string) func(func(string) bool) {
 	}
 }
 
-// eachFile parses the files of the program: no tests, none of the packages that
-// help them, and not the way out itself.
+// eachFile calls do for each file of the program, except tests, packages of test helpers, and the
+// package that may access the network.
 func eachFile(t *testing.T, do func(name string, file *ast.File, pos *token.FileSet)) {
 	t.Helper()
 	err := filepath.WalkDir("..", func(p string, d fs.DirEntry, err error) error {
@@ -180,7 +182,7 @@ func importsOf(file *ast.File) map[string]string {
 	return out
 }
 
-// visit calls f for each node with the nodes around it, the innermost last.
+// visit calls f for each node with its ancestors, the nearest one last.
 func visit(root ast.Node, f func(n ast.Node, parents []ast.Node)) {
 	var stack []ast.Node
 	ast.Inspect(root, func(n ast.Node) bool {

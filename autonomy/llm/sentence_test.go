@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Each kind becomes one sentence with the provider and a remedy.
+// Each kind of error becomes one sentence with the provider and a remedy.
 func TestEveryKindIsASentence(t *testing.T) {
 	w := Endpoint{Provider: "work", BaseURL: "https://api.example/v1", Key: "sk-secret"}
 	for _, tt := range []struct {

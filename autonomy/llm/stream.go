@@ -43,7 +43,7 @@ type AnswerStream struct {
 	Usage   Usage
 	Watch   *StallTimer
 
-	ctx     context.Context // context of the one call that this AnswerStream exists for
+	ctx     context.Context // context of the call that this AnswerStream reads
 	stall   time.Duration
 	yield   func(Event, error) bool
 	visible bool // whether text or a picture was yielded

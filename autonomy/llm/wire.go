@@ -43,7 +43,7 @@ func NewWire(provider, baseURL, standard, key string) (Endpoint, *url.URL, error
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return Endpoint{}, nil, fmt.Errorf("base_url of [providers.%s] is not an http or https address; use one such as http://localhost:11434/v1", provider)
+		return Endpoint{}, nil, fmt.Errorf("base_url of [providers.%s] is not an http or https address; use an address such as http://localhost:11434/v1", provider)
 	}
 	u.Fragment, u.RawPath = "", ""
 	u.Path = strings.TrimRight(u.Path, "/")
@@ -110,7 +110,7 @@ func (w Endpoint) StatusError(status int, h http.Header, code, message string) *
 	}
 	e.Message = text
 	if status >= 300 && status < 400 {
-		e.Message = fmt.Sprintf("the server redirects (%d) to %s; Hob does not follow the redirect, because that would send the key there",
+		e.Message = fmt.Sprintf("the server redirects (%d) to %s; Hob does not follow the redirect, because that would send the key to that host",
 			status, w.SanitizeForUser(h.Get("Location")))
 		e.Remedy = fmt.Sprintf("set base_url of [providers.%s] to the final address", w.Provider)
 	}

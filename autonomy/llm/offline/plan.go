@@ -11,7 +11,7 @@ type requestOutcome uint8
 const (
 	act     requestOutcome = iota + 1 // calls tools
 	ask                               // information is missing or ambiguous
-	chat                              // is answered without tools
+	chat                              // a reply that needs no tool
 	unknown                           // not understood, or not possible
 )
 
@@ -33,15 +33,15 @@ func (c call) encodeArgs() json.RawMessage {
 	return b
 }
 
-// question asks for missing information. complete combines the request with the user's answer; agree
-// is what "yes" does, and options are the numbered choices, each with what it does.
+// question asks for missing information. complete combines the request with the user's answer.
+// agree is the plan that "yes" executes. options are the numbered choices.
 type question struct {
 	text     string
 	complete func(answer string) (wish string, ok bool)
 	agree    *plan
 	options  []option
 	offer    *offer   // the reminder that the question offers
-	lang     *grammar // of a question in another language than English
+	lang     *grammar // the language of the question if it is not English
 }
 
 // option is one numbered choice of a question.
@@ -55,25 +55,26 @@ type plan struct {
 	outcome requestOutcome
 	intent  *intent
 	calls   []call
-	then    []call // calls that follow one by one if all calls before them succeeded
-	// next plans the rest of the turn from the results of calls, which only read. The results are not
-	// shown.
+	then    []call // calls to make one at a time if all calls before them succeeded
+	// next plans the rest of the turn from the results of calls. These calls only read, and their
+	// results are not shown.
 	next      func(results []done) plan
-	say       string    // the answer if there are no calls, otherwise a remark after the results
+	say       string    // the answer if there are no calls, otherwise text to add after the results
 	question  *question // set if outcome is ask
 	accounted bool      // whether every word has been accounted for
 	joined    bool      // whether the calls are the parts of one sentence, which must not be split again
 	answered  bool      // whether the message answered the open question
 	lang      *grammar  // the language of the message if it is not English
-	// keep selects the remembered facts that answer the question; nil selects all. none is the answer
-	// if no fact is left; "" means a search of all data.
+	// keep selects the remembered facts that answer the question; nil selects all. none is the
+	// answer if keep selects no fact; "" means that all data is searched.
 	keep func(fact string) bool
 	none string
 	// pick selects the remembered facts and search results that answer the question; nil selects all.
 	pick func(facts []string) []string
 	// unanswered is the answer if pick or search selects nothing.
 	unanswered string
-	// search holds words to search for before the answer to a question that no intent reads is denied.
+	// search holds the words of a question that no intent matches. All data is searched for them
+	// before Hob replies that it has no answer.
 	search string
 	// format converts the result of the only call to the answer; nil keeps it.
 	format func(result string) string
@@ -115,8 +116,8 @@ func planConfirmation(text string, agreed plan) plan {
 	return plan{outcome: ask, question: &question{text: text, agree: &agreed}}
 }
 
-// afterLookup replaces a plan whose lookups have returned by the plan for the rest of the turn. rest
-// are the calls that follow the lookups.
+// afterLookup returns the plan for the rest of the turn if the lookups in p have returned, and
+// otherwise p. rest are the calls made after the lookups.
 func (p plan) afterLookup(made []done) (next plan, rest []done) {
 	for p.next != nil && len(made) >= len(p.calls) {
 		n := len(p.calls)

@@ -21,7 +21,7 @@ type record struct {
 	details string // what else the list shows: a priority, a project, a place
 }
 
-// maxAhead is the number of days in which an event of the calendar is searched for.
+// maxAhead is the number of days, from today, in which a lookup searches the calendar.
 const maxAhead = 92
 
 // lookupCalls returns the calls that find the records that a name may mean.
@@ -113,7 +113,7 @@ func listedReminders(text string, now time.Time) (out []record) {
 		r := record{kind: "reminder"}
 		r.title, r.when = cutDetails(line)
 		when := r.when
-		if head, tail, ok := strings.Cut(when, "; "); ok { // an item of a list in an account
+		if head, tail, ok := strings.Cut(when, "; "); ok { // a list item from an account
 			when, r.details = head, tail
 		}
 		if _, next, ok := strings.Cut(when, ", next "); ok {
@@ -202,8 +202,8 @@ func atClock(day, hour time.Time) time.Time {
 	return time.Date(day.Year(), day.Month(), day.Day(), hour.Hour(), hour.Minute(), 0, 0, day.Location())
 }
 
-// datedFacts returns the remembered facts that hold one date. The date of a birthday or an
-// anniversary is its next one.
+// datedFacts returns the remembered facts that contain exactly one date. For a birthday or an
+// anniversary, the date is the next one.
 func datedFacts(text string, now time.Time) (out []record) {
 	text, _, _ = strings.Cut(text, bygone)
 	body, ok := strings.CutPrefix(strings.TrimSpace(text), preface)

@@ -80,8 +80,8 @@ func (s *sentence) endsName(i int) bool {
 	return i > 0 && s.lex.containsWord("named-parts", s.tokens[i].norm) && s.lex.containsWord("part-names", s.tokens[i-1].norm)
 }
 
-// isOtherWord reports whether the tokens before to end with a word that is a day only if no noun
-// follows: "on sun cream".
+// isOtherWord reports whether the token before index to is a word that means a day only if no noun
+// follows it: "sun" in "on sun cream" is not a day.
 func (s *sentence) isOtherWord(to int) bool {
 	if !s.lex.containsWord("ambiguous-days", s.tokens[to-1].norm) || to >= len(s.tokens) {
 		return false

@@ -125,7 +125,7 @@ func trimPreposition(s string) string {
 	return s
 }
 
-// onlyTimes reports whether the tokens [from, to) hold times and nothing else: "at 9 and at 18:00".
+// onlyTimes reports whether the tokens [from, to) consist only of times, as in "at 9 and at 18:00".
 func (w *intentDraft) onlyTimes(from, to int) bool {
 	a, b, times := w.s.liftTimes(from, to)
 	return len(times) > 0 && a >= b
@@ -142,7 +142,7 @@ func withoutTo(text string) string {
 
 func sameDay(a, b time.Time) bool { return a.Format(time.DateOnly) == b.Format(time.DateOnly) }
 
-// isBareClock reports whether a phrase names a time of day and no day.
+// isBareClock reports whether a phrase names a time of day but no day.
 func isBareClock(phrase string, now time.Time) bool {
 	m, err := dateparse.Parse("2031-03-10 at "+withoutPreposition(phrase), now)
 	return err == nil && m.HasClock && m.Time.Year() == 2031

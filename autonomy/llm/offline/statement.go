@@ -55,7 +55,7 @@ func (w *intentDraft) separateFacts(text string) []string {
 		if named, ok := replacePronoun(w.g, full, who); ok && who != "" {
 			full, replaced = named, true
 		} else if rest, ok := strings.CutPrefix(full, t.Subject.Text+" "); ok && who != "" && t.Subject.Role == role && !strings.Contains(text, full) {
-			full, replaced = who+" "+rest, true // package triples put the subject of the fact before it there
+			full, replaced = who+" "+rest, true // package triples inserted the subject of the previous fact
 		}
 		if !slices.Contains(out, full) {
 			out = append(out, full)
@@ -103,8 +103,9 @@ func capitalizedAs(words, text string) string {
 	return words
 }
 
-// replacePronoun replaces the pronoun at the start of text by a person: "her birthday is ..." becomes "my
-// sister's birthday is ...". The bool result is false if text does not start with one.
+// replacePronoun replaces the pronoun at the start of text by a person: "her birthday is ..."
+// becomes "my sister's birthday is ...". The bool result is false if text does not start with a
+// pronoun.
 func replacePronoun(g *grammar, text, who string) (string, bool) {
 	first, rest, _ := strings.Cut(strings.ReplaceAll(text, "’", "'"), " ")
 	form, ok := g.lex.meaningOf("person-pronouns", strings.ToLower(first))
@@ -117,8 +118,9 @@ func replacePronoun(g *grammar, text, who string) (string, bool) {
 	return who + form + " " + rest, true
 }
 
-// recentSubject returns the person that the conversation was about last, if a pronoun can mean it. An
-// exchange that did something else ends the search.
+// recentSubject returns the person that the most recent exchanges were about, if the pronoun can
+// refer to that person, and how many exchanges ago. The search ends at an exchange that called
+// tools but stored or showed no fact.
 func (w *intentDraft) recentSubject(pronoun string) (who string, ago int) {
 	for n := range recent {
 		x, ok := w.g.talk.exchangeAgo(n)
@@ -145,8 +147,9 @@ func (w *intentDraft) recentSubject(pronoun string) (who string, ago int) {
 	return "", 0
 }
 
-// stateAboutPerson handles a statement that begins with "she" or "her": the conversation says who is meant, or
-// Hob asks. A statement of no known form is only stored if the user agrees.
+// stateAboutPerson handles a statement that begins with "she" or "her". The conversation determines
+// who is meant; otherwise Hob asks. A statement of an unknown form is stored only if the user
+// agrees.
 func stateAboutPerson(w *intentDraft) (plan, bool) {
 	if w.isQuestion() || w.isAsking() || !w.noLead() || len(w.s.tokens) > 20 {
 		return noPlan()
@@ -212,7 +215,8 @@ func askAboutPerson(w *intentDraft) (plan, bool) {
 	return p, p.outcome == act && p.intent != nil && strings.HasPrefix(p.intent.name, "memory.")
 }
 
-// isPlainStatement reports whether a statement has no doubt, condition or time that passes soon.
+// isPlainStatement reports whether a statement is short and contains no doubt, condition, negation,
+// question or time.
 func (w *intentDraft) isPlainStatement(text string) bool {
 	s := w.g.parseSentence(text, w.s.now)
 	return len(s.tokens) <= 14 && len(s.allTimes()) == 0 && !slices.ContainsFunc(s.tokens, func(t token) bool {

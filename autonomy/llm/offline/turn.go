@@ -126,8 +126,8 @@ func (t *turn) planTurn() plan {
 	return p
 }
 
-// chooseForeign interprets the answer to a choice between records that a message in another language
-// led to.
+// chooseForeign interprets the answer to a question that lists several records, if the message that
+// led to the question was in another language.
 func (t *turn) chooseForeign(g *grammar) (plan, bool) {
 	x, _ := g.talk.exchangeAgo(0)
 	if _, list := g.talk.openChoices(); len(list) == 0 || len(g.languages) == 0 {

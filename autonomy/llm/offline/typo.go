@@ -7,11 +7,12 @@ import (
 	"unicode"
 )
 
-// doubt is a word that may be a typo of a word that decides what a request means.
+// doubt is a possible typo: a typed word, and the deciding word that may be meant. A deciding word
+// is one that decides what a request means.
 type doubt struct{ typed, meant string }
 
-// repairTypos corrects each certain typo of a deciding word, also inside free text: "tomrorow" is
-// part of no reminder. It returns the words about which Hob must ask.
+// repairTypos corrects each certain typo of a deciding word, also inside free text, because a
+// reminder must not contain "tomrorow". It returns the words about which Hob must ask.
 func (g *grammar) repairTypos(text string) (string, []doubt) {
 	var doubts []doubt
 	var out strings.Builder
@@ -40,7 +41,7 @@ func (g *grammar) repairTypos(text string) (string, []doubt) {
 }
 
 // meantWord returns the deciding word of which token i is a typo, or "". Words in the grammar and
-// common words that look alike are no typos. certain is false if the word may be a name.
+// common words that look similar are not typos. certain is false if the word may be a name.
 func (g *grammar) meantWord(toks []token, i int) (meant string, certain bool) {
 	t := toks[i]
 	if right, ok := g.lex.meaningOf("misspellings", t.norm); ok {
@@ -81,7 +82,7 @@ func (g *grammar) meantWord(toks []token, i int) (meant string, certain bool) {
 			switch {
 			case rank > best:
 				meant, best, certain = w, rank, isTypo(t.norm, w)
-			case rank == best: // several words are as near
+			case rank == best: // several words are equally near
 				meant, certain = min(meant, w), false
 			}
 		}
@@ -128,7 +129,7 @@ func (g *grammar) askTypo(p plan, text string, now time.Time) plan {
 	return q
 }
 
-// isYes reports whether an answer agrees, and says nothing else.
+// isYes reports whether an answer agrees and contains nothing else.
 func (g *grammar) isYes(answer string, now time.Time) bool {
 	s := g.parseSentence(answer, now)
 	for _, t := range s.tokens {

@@ -8,8 +8,9 @@ import (
 )
 
 // planRequests interprets text, which contains one request, or several joined by "and", commas and
-// full stops. depth is above 0 for a request inside another one. The language is the one that reads
-// all of the text; English is the last one. A text that none reads is declined in its language.
+// full stops. depth is above 0 for a request inside another one. planRequests uses the first
+// language that can interpret all of text, and tries English last. If no language can, the reply is
+// in the language of text.
 func (g *grammar) planRequests(text string, now time.Time, depth int) plan {
 	if depth > 2 {
 		return plan{outcome: unknown}
@@ -51,7 +52,8 @@ func (g *grammar) planAll(text string, now time.Time, depth int) plan {
 			}
 		}
 	}
-	// A follow-up explains all of the text, so that the "no" in "no, I meant 6pm" is not answered too.
+	// A follow-up covers all of the text, so that the "no" in "no, I meant 6pm" is not also treated
+	// as an answer.
 	correction := whole.intent != nil && whole.outcome == act && strings.HasPrefix(whole.intent.name, "follow.")
 	if len(s.tokens) > closely/2 || whole.joined || correction {
 		return whole
@@ -113,8 +115,8 @@ func (g *grammar) planSingle(s *sentence, depth int, forgiving bool) plan {
 	return plan{outcome: unknown}
 }
 
-// runsSomething reports whether a plan starts an app, opens a page, sends, erases or schedules something.
-// A corrected typo is too little for that.
+// runsSomething reports whether a plan starts an app, opens a page, sends, erases or schedules
+// something. Such a plan must not depend on a corrected typo.
 func (g *grammar) runsSomething(p plan) bool {
 	return slices.ContainsFunc(p.calls, func(c call) bool { return g.lex.containsWord("run-tools", c.name) })
 }

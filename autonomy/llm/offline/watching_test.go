@@ -81,7 +81,7 @@ func TestPaceAfterwards(t *testing.T) {
 	}
 }
 
-// testOptions has the kinds of the program.
+// testOptions returns options with all of the program's channels and kinds of watchers.
 func testOptions(name string) Options {
 	return Options{Name: name, Channels: channels.Descriptions(channelsall.Drivers()), Watchers: watchersall.Kinds()}
 }

@@ -76,7 +76,7 @@ func (d *discoveredModel) findModel(ctx context.Context) (*Model, error) {
 		return nil, &llm.Error{
 			Kind: llm.NotFound, Provider: d.asker.Info().Provider,
 			Message: "the server has no chat model",
-			Remedy:  "install one there (for Ollama: ollama pull llama3.2), or set model in [providers." + d.asker.Info().Provider + "]",
+			Remedy:  "install a chat model on the server (for Ollama: ollama pull llama3.2), or set model in [providers." + d.asker.Info().Provider + "]",
 		}
 	}
 	if m, err = New(o); err != nil {
