@@ -109,7 +109,7 @@ func aboutTx(q store.Querier, o bus.OutboxItem, event string) (noticeContext, er
 		return a, nil
 	}
 	if err != nil {
-		return a, fmt.Errorf("notify: %w", err)
+		return a, fmt.Errorf("notify: read the event of a notice: %w", err)
 	}
 	var c eventFields
 	_ = json.Unmarshal(payload, &c) // if the payload is invalid, the fields stay empty

@@ -57,7 +57,7 @@ func readMuteMode(q store.Querier) (held bool, until time.Time, err error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, time.Time{}, nil
 	}
-	return held, store.Time(ms), wrapError(err)
+	return held, store.Time(ms), wrapError("read the mute mode", err)
 }
 
 // Mute defers notices until the given time, like quiet hours. It returns the time when the muting
@@ -98,7 +98,7 @@ func (n *Notifier) Unmute(ctx context.Context) (was bool, err error) {
 
 func setMode(tx *store.Tx, held bool, until time.Time) error {
 	_, err := tx.Exec(`INSERT INTO quiet_mode (one, held, until) VALUES (1, ?1, ?2) ON CONFLICT (one) DO UPDATE SET held = ?1, until = ?2`, held, until.UnixMilli())
-	return wrapError(err)
+	return wrapError("store the mute mode", err)
 }
 
 // Quiet reports whether notices are muted now, and returns until when and why.
@@ -112,14 +112,14 @@ func (n *Notifier) Release(ctx context.Context, id string) (k int, err error) {
 	err = n.o.Store.Write(ctx, func(tx *store.Tx) error {
 		res, err := tx.Exec(`UPDATE notices SET state = 'held', held_by = 'asked', until = ?1 WHERE state = 'held' AND (?2 = '' OR id = ?2) OR state = 'refused' AND id = ?2`, time.Now().UnixMilli(), id)
 		if err != nil {
-			return wrapError(err)
+			return wrapError("release deferred notices", err)
 		}
 		went, err := res.RowsAffected()
 		if k = int(went); err == nil && k == 0 && id != "" {
 			return fmt.Errorf("%s is not deferred: %w", id, ErrNotFound)
 		}
 		n.due.InvalidateTx(tx, n.o.Bus.Inbox)
-		return wrapError(err)
+		return wrapError("release deferred notices", err)
 	})
 	return k, err
 }

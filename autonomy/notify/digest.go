@@ -81,11 +81,11 @@ func (n *Notifier) composeDigest(rows []Notice, more int) (string, error) {
 	}
 	tmpl, err := minitmpl.Parse(digestText, minitmpl.Funcs{"join": strings.Join})
 	if err != nil {
-		return "", wrapError(err)
+		return "", wrapError("parse the template of a digest", err)
 	}
 	var b strings.Builder
 	if err := tmpl.Execute(&b, view); err != nil {
-		return "", wrapError(err)
+		return "", wrapError("compose a digest", err)
 	}
 	return strings.TrimSpace(b.String()), nil
 }

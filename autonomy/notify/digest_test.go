@@ -9,8 +9,8 @@ import (
 	"hob/platform/store"
 )
 
-// Each of many notices is sent, once and in order, though one digest does not hold them, and
-// across restarts.
+// Each of many notices is sent once and in order, across restarts, even if they do not fit into one
+// digest.
 func TestManyLines(t *testing.T) {
 	runVirtual(t, Options{Quiet: []QuietWindow{nightWindow(nil)}}, func(t *testing.T, h *notifierFixture) {
 		time.Sleep(11 * time.Hour)
@@ -44,8 +44,8 @@ func TestManyLines(t *testing.T) {
 	})
 }
 
-// Lines beyond the first digest wait if quiet hours begin in between, and notices similar to a
-// line need no line.
+// Lines that do not fit into the first digest are deferred if quiet hours begin in between. A
+// notice similar to one with a line needs no line of its own.
 func TestManyLinesAtNight(t *testing.T) {
 	runVirtual(t, Options{Quiet: []QuietWindow{nightWindow(nil)}}, func(t *testing.T, h *notifierFixture) {
 		time.Sleep(11 * time.Hour)
@@ -117,7 +117,7 @@ func TestDigestGivenUp(t *testing.T) {
 		time.Sleep(9 * time.Hour)
 		giveUp()
 		for range 3 {
-			h.runDue() // it is not retried endlessly
+			h.runDue() // the failed digest is not retried endlessly
 		}
 		if got := h.sentTexts(); len(got) > 0 {
 			t.Fatal(got)

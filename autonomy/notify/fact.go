@@ -119,5 +119,5 @@ func (n *Notifier) raisedTx(tx *store.Tx, now time.Time) (k int, since time.Time
 func countNotices(q store.Querier, where string, args ...any) (k int, since time.Time, err error) {
 	var ms int64
 	err = q.QueryRow(`SELECT count(*), coalesce(min(told_at), 0) FROM notices WHERE `+where, args...).Scan(&k, &ms)
-	return k, store.Time(ms), wrapError(err)
+	return k, store.Time(ms), wrapError("count notices", err)
 }

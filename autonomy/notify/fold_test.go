@@ -77,8 +77,8 @@ func TestSameFact(t *testing.T) {
 	})
 }
 
-// "All is well" from two sources counts as two facts despite the same text; an error is
-// reported once, whoever found it.
+// "All is well" from two sources counts as two facts despite the same text. An error is reported
+// once, regardless of its source.
 func TestSameWordsOfTwoSources(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -114,8 +114,8 @@ func TestSameWordsOfTwoSources(t *testing.T) {
 	}
 }
 
-// A notice of high urgency does not wait with a less urgent one, and the digest does not repeat
-// what it replaces.
+// A notice of high urgency is not deferred together with a less urgent one, and the digest does not
+// contain the notice that the urgent one replaces.
 func TestHighOvertakesWhatIsHeld(t *testing.T) {
 	o := Options{Digests: []TimeOfDay{18 * 60}, Rules: []Rule{{Watchers: []string{"w1"}, Urgency: Low}, {Watchers: []string{"w2"}, Urgency: High}}}
 	runVirtual(t, o, func(t *testing.T, h *notifierFixture) {
@@ -134,7 +134,7 @@ func TestHighOvertakesWhatIsHeld(t *testing.T) {
 	})
 }
 
-// A repetition of another day names the day.
+// The text about a repetition names the day if the first notice was sent on another day.
 func TestSameAgainNamesTheDay(t *testing.T) {
 	for after, want := range map[time.Duration]string{time.Hour: "since 12:00", 3 * 24 * time.Hour: "since Sat 12:00", 40 * 24 * time.Hour: "since 1 Jan 12:00", 400 * 24 * time.Hour: "since 1 Jan 2000 12:00"} {
 		runVirtual(t, Options{}, func(t *testing.T, h *notifierFixture) {
@@ -150,7 +150,7 @@ func TestSameAgainNamesTheDay(t *testing.T) {
 	}
 }
 
-// Notices timed by the user repeat as scheduled, and critical ones repeat too.
+// Repeated notices are sent if the user chose their time or if they are critical.
 func TestSameFactOfTheOwner(t *testing.T) {
 	runVirtual(t, Options{PerHour: 1, Rules: []Rule{{Words: []string{"ring"}, Urgency: Critical}}}, func(t *testing.T, h *notifierFixture) {
 		remind := event{kind: bus.Schedule, payload: map[string]any{"mode": "remind", "made": "owner", "watcher": "c1"}}
@@ -205,8 +205,8 @@ func TestCap(t *testing.T) {
 	})
 }
 
-// Notices of low urgency are sent twice a day, once each, and without notices no digest is
-// sent. Quiet hours come first.
+// Notices of low urgency are sent once each, in two digests a day. An empty digest is not sent.
+// Quiet hours take precedence.
 func TestDigests(t *testing.T) {
 	o := Options{Digests: []TimeOfDay{8 * 60, 18 * 60}, Quiet: []QuietWindow{{Start: 22 * 60, End: 9 * 60}}, Rules: []Rule{{Words: []string{"small"}, Urgency: Low}}}
 	runVirtual(t, o, func(t *testing.T, h *notifierFixture) {
@@ -351,8 +351,8 @@ func TestParseUntil(t *testing.T) {
 	}
 }
 
-// Records of notices are kept for a limited time; deferred ones, and those that wait for their
-// channel, stay.
+// Records of notices are deleted after a limited time, except those of deferred notices and of
+// notices that wait for their channels.
 func TestPrune(t *testing.T) {
 	o := Options{Digests: []TimeOfDay{18 * 60}, Rules: []Rule{{Words: []string{"small"}, Urgency: Low}}}
 	runVirtual(t, o, func(t *testing.T, h *notifierFixture) {

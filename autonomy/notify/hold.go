@@ -33,11 +33,11 @@ func (n *Notifier) judgeTx(tx *store.Tx, o bus.OutboxItem, a noticeContext, j ra
 		case found && overtakes: // the urgent notice is sent now and replaces the deferred notice, which is less urgent
 			_, err := tx.Exec(`UPDATE notices SET state = 'repeated', digest = ?, why = 'it repeats ' || ? || ', which is more urgent' WHERE id = ?`, row.ID, row.ID, first.ID)
 			if err != nil {
-				return verdict{}, wrapError(err)
+				return verdict{}, wrapError("replace a deferred notice", err)
 			}
 		case found:
 			_, err := tx.Exec(`UPDATE notices SET again = again + 1 WHERE id = ?`, first.ID)
-			return verdict{state: Repeated, of: first.ID, why: fmt.Sprintf("it repeats %s within %s (notify.same_within)", first.ID, shortDuration(n.o.SameWithin))}, wrapError(err)
+			return verdict{state: Repeated, of: first.ID, why: fmt.Sprintf("it repeats %s within %s (notify.same_within)", first.ID, shortDuration(n.o.SameWithin))}, wrapError("count a repeated notice", err)
 		}
 	}
 	until, why, on, err := n.quietAt(tx, row.CreatedAt)

@@ -51,8 +51,8 @@ func MailRelevance(rules []Rule, known func(name, address string) string) func(p
 	}
 }
 
-// MailJudge returns a function that returns the result of MailRelevance for the rules in the
-// configuration. known returns a function that returns the name of a known person.
+// MailJudge returns a function that calls MailRelevance with the rules in the configuration. known
+// returns the function that MailRelevance uses to find known people.
 func MailJudge(c config.Notify, known func(context.Context) (func(name, address string) string, error)) func(context.Context) (func(pim.Message) string, error) {
 	return func(ctx context.Context) (func(pim.Message) string, error) {
 		people, err := known(ctx)

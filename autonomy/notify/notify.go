@@ -53,11 +53,11 @@ type Options struct {
 	// Pushes reports whether a channel actively notifies the user. Other channels, which the user
 	// must open, are not searched. Nil means that all channels push.
 	Pushes func(channel string) bool
-	// Recent is how long after a message on a channel the user counts as present there. 0 means
-	// never.
+	// Recent is how long after a message on a channel the user counts as present on that channel. 0
+	// means never.
 	Recent time.Duration
-	// Waiting returns the approvals for an event that text asks for and that still need an answer.
-	// Nil means that there is at least one.
+	// Waiting returns the ids of those approval requests for an event that are mentioned in text
+	// and that still need an answer. Nil means that there is at least one.
 	Waiting func(q store.Querier, event, text string) (asks []string, err error)
 	// Model returns the model that RateUrgency calls to rate a notice. Nil means that no model is
 	// called. Wait is the timeout (default 5 seconds). Room reports whether the budget allows a
@@ -176,10 +176,10 @@ func (n *Notifier) FilterNotice(tx *store.Tx, event string, o bus.OutboxItem) (b
 // newID returns a notice id that is short enough to type.
 func newID() string { return "n-" + strings.ToLower(rand.Text()[:8]) }
 
-// wrapError adds the package name to an error.
-func wrapError(err error) error {
+// wrapError adds the failed operation to an error. It returns nil for nil.
+func wrapError(operation string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("notify: %w", err)
+	return fmt.Errorf("notify: %s: %w", operation, err)
 }

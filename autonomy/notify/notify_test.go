@@ -20,7 +20,7 @@ import (
 	"hob/platform/store/erase"
 )
 
-// notifierFixture is a notifier over a real store and bus; the test plays the part of the loop.
+// notifierFixture is a notifier over a real store and bus. The test does the work of the loop.
 type notifierFixture struct {
 	t    *testing.T
 	dir  string
@@ -111,7 +111,7 @@ func (h *notifierFixture) endWithText(ev event, out bus.OutboxItem) string {
 	return id
 }
 
-// runDue runs the due work and plays the loop's part of a digest.
+// runDue runs the due work and then, like the loop, delivers a digest.
 func (h *notifierFixture) runDue() time.Time {
 	h.t.Helper()
 	ctx := h.t.Context()
@@ -169,8 +169,8 @@ func zone(t *testing.T, name string) *time.Location {
 	return loc
 }
 
-// A week around a clock change: each notice is sent once, immediately by day and in one digest
-// after the night, across restarts.
+// A week around a clock change: by day each notice is sent immediately, and after the night in one
+// digest. Each is sent once, across restarts.
 func TestQuietWeek(t *testing.T) {
 	for _, tc := range []struct {
 		zone       string
@@ -179,7 +179,7 @@ func TestQuietWeek(t *testing.T) {
 	}{
 		{"Europe/Vilnius", time.Date(2000, 3, 23, 12, 0, 0, 0, time.UTC), "22:30", "07:30"},
 		{"Europe/Vilnius", time.Date(2000, 10, 26, 12, 0, 0, 0, time.UTC), "22:30", "03:30"},   // which occurs twice
-		{"America/New_York", time.Date(2000, 3, 30, 12, 0, 0, 0, time.UTC), "23:00", "02:30"},  // which does not exist
+		{"America/New_York", time.Date(2000, 3, 30, 12, 0, 0, 0, time.UTC), "23:00", "02:30"},  // 02:30 does not exist on one day
 		{"America/New_York", time.Date(2000, 10, 26, 12, 0, 0, 0, time.UTC), "00:00", "06:00"}, // not over midnight
 		{"Australia/Lord_Howe", time.Date(2000, 3, 23, 12, 0, 0, 0, time.UTC), "21:00", "01:45"},
 	} {
@@ -234,7 +234,7 @@ func TestQuietWeek(t *testing.T) {
 	}
 }
 
-// Which notices are deferred and which never are.
+// TestHeld checks which notices are deferred and which never are.
 func TestHeld(t *testing.T) {
 	owner := map[string]any{"made": "owner", "watcher": "c1", "title": "Backup"}
 	with := func(more map[string]any) map[string]any {
@@ -307,8 +307,8 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// Deferred notices are sent once, at whatever moment Hob is killed, and also if it was off at
-// the end of the quiet hours.
+// Deferred notices are sent once, even if Hob is killed at any moment or is not running at the end
+// of the quiet hours.
 func TestReleaseOnce(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -384,14 +384,14 @@ func TestDigestInTheNextNight(t *testing.T) {
 	})
 }
 
-// After a change of the quiet hours or the zone, deferred notices follow.
+// A change of the quiet hours or of the time zone also applies to deferred notices.
 func TestHoursChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)
 		h := newHouse(t, Options{Quiet: []QuietWindow{nightWindow(nil)}})
 		h.endWithNotice(watcherEvent("one"), "one")
 		h.runDue()
-		h.opt.Zone = func() *time.Location { return time.FixedZone("east", 9*3600) } // there it is 08:00
+		h.opt.Zone = func() *time.Location { return time.FixedZone("east", 9*3600) } // a zone in which it is 08:00
 		h.restartNotifier()
 		h.runDue()
 		if got := h.sentTexts(); len(got) != 1 {
@@ -401,7 +401,8 @@ func TestHoursChange(t *testing.T) {
 	})
 }
 
-// A question is deferred unchanged; if it was answered in the meantime it is not sent.
+// A question is deferred without changing its text. If it was answered in the meantime, it is not
+// sent.
 func TestQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)
@@ -433,8 +434,8 @@ func TestQuestions(t *testing.T) {
 	})
 }
 
-// Deferred notices are erased like other texts, and a digest has no better provenance than the
-// texts it quotes.
+// Deferred notices are erased like other texts, and the provenance of a digest is the worst of the
+// texts that it quotes.
 func TestForgetHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)

@@ -30,8 +30,8 @@ type Presence struct {
 }
 
 // Channel returns the channel for notifications that should reach the user at their current
-// location. It is the channel of this machine while the user is there, and "" for the conversation
-// that a notification comes from.
+// location. It returns the channel of this machine while the user is at this machine, and "" if the
+// notification should go to the conversation that it comes from.
 func (p Presence) Channel(ctx context.Context) string {
 	if !p.Has(p.Machine) {
 		return ""

@@ -37,8 +37,8 @@ func (n *Notifier) signalPrograms() {
 	}
 }
 
-// Run passes the notices that wait for the user's hooks to them until ctx ends. At the start it
-// continues with those of the last run.
+// Run passes the notices that wait for the user's hooks to them until ctx ends. It starts with the
+// notices that were still waiting when the last run ended.
 func (n *Notifier) Run(ctx context.Context) error {
 	for {
 		if err := n.checkNotices(ctx); err != nil && ctx.Err() == nil {
@@ -88,10 +88,10 @@ func (n *Notifier) checkNotice(ctx context.Context, r Notice) error {
 		}
 		res, err := tx.Exec(`DELETE FROM notices WHERE id = ? AND state = 'checking'`, r.ID)
 		if err != nil {
-			return wrapError(err)
+			return wrapError("delete a checked notice", err)
 		}
 		if k, err := res.RowsAffected(); err != nil || k == 0 { // deleted in the meantime
-			return wrapError(err)
+			return wrapError("delete a checked notice", err)
 		}
 		return n.o.Bus.Outbox.EnqueueTx(tx, r.Event, o)
 	})
@@ -100,7 +100,7 @@ func (n *Notifier) checkNotice(ctx context.Context, r Notice) error {
 // refuseTx keeps a notice that a hook refused, and reports it.
 func (n *Notifier) refuseTx(tx *store.Tx, r Notice, why string) error {
 	if _, err := tx.Exec(`UPDATE notices SET state = 'refused', why = ? WHERE id = ? AND state = 'checking'`, why, r.ID); err != nil {
-		return wrapError(err)
+		return wrapError("store a refused notice", err)
 	}
 	if n.o.Refused == nil {
 		return nil

@@ -64,7 +64,7 @@ func TestPrograms_KeepARefusedNoticeUntilItIsReleased(t *testing.T) {
 	if got := h.sentTexts(); len(got) != 2 || !strings.Contains(got[0]+got[1], "question") || !strings.Contains(got[0]+got[1], "warning") {
 		t.Errorf("sent before the hook ran: %q", got)
 	}
-	h.restartNotifier() // a kill loses none of them
+	h.restartNotifier() // a kill loses no notice
 	h.checkWaiting()
 	got := strings.Join(h.sentTexts(), "|")
 	if !strings.Contains(got, "a plain notice") || !strings.Contains(got, "scan this\n\n[added by the hook check]\nscanned") || strings.Contains(got, "a secret notice") {
@@ -99,7 +99,7 @@ func TestPrograms_KeepARefusedNoticeUntilItIsReleased(t *testing.T) {
 
 func TestPrograms_SendOneOfTwoEqualNotices(t *testing.T) {
 	h, _ := newHookedHouse(t)
-	for _, w := range []string{"w1", "w2"} { // two watchers report the same
+	for _, w := range []string{"w1", "w2"} { // two watchers report the same fact
 		ev := watcherEvent("a")
 		ev.source, ev.payload["watcher"], ev.payload["data"] = "watcher:"+w, w, map[string]string{"id": "mail-1"}
 		h.endWithNotice(ev, "a plain notice")

@@ -54,7 +54,7 @@ func (n *Notifier) Due(ctx context.Context, now time.Time) (time.Time, error) {
 func orphansTx(tx *store.Tx, now time.Time) error {
 	_, err := tx.Exec(`UPDATE notices SET state = 'held', digest = '', until = ? WHERE state = 'due' AND digest <> ''
 		AND NOT EXISTS (SELECT 1 FROM inbox WHERE id = notices.digest AND state IN ('pending', 'claimed'))`, now.UnixMilli())
-	return wrapError(err)
+	return wrapError("defer the notices of a failed digest", err)
 }
 
 // againTx recomputes how long quiet hours and digests defer the notices.
@@ -67,14 +67,14 @@ func (n *Notifier) againTx(tx *store.Tx, now time.Time) error {
 		until = now
 	}
 	if _, err := tx.Exec(`UPDATE notices SET until = ? WHERE state = 'held' AND held_by = 'quiet'`, store.Millis(until)); err != nil {
-		return wrapError(err)
+		return wrapError("defer notices", err)
 	}
 	next, there := n.digestAt(now)
 	if !there {
 		next = now
 	}
 	_, err = tx.Exec(`UPDATE notices SET until = ?1 WHERE state = 'held' AND held_by = 'digest' AND until > ?2`, store.Millis(next), now.UnixMilli())
-	return wrapError(err)
+	return wrapError("defer notices", err)
 }
 
 // userTimed selects notices whose time the user chose. Quiet hours do not defer them.
@@ -88,21 +88,21 @@ func (n *Notifier) dueTx(tx *store.Tx, now time.Time) error {
 	}
 	if on {
 		if _, err := tx.Exec(`UPDATE notices SET until = ? WHERE state = 'held' AND until <= ? AND NOT `+userTimed, store.Millis(until), now.UnixMilli()); err != nil {
-			return wrapError(err)
+			return wrapError("defer notices", err)
 		}
 	}
 	id := bus.NewID()
 	res, err := tx.Exec(`UPDATE notices SET state = 'due', digest = ? WHERE state = 'held' AND until <= ?`, id, now.UnixMilli())
 	if err != nil {
-		return wrapError(err)
+		return wrapError("assign notices to a digest", err)
 	}
 	if k, err := res.RowsAffected(); err != nil || k == 0 {
-		return wrapError(err)
+		return wrapError("assign notices to a digest", err)
 	}
 	_, err = n.o.Bus.Inbox.PutTx(tx, bus.Event{
 		ID: id, Kind: bus.System, Source: Source, Session: Source, Text: "Deferred notices", Provenance: provenance.Hob, Key: "digest:" + id,
 	})
-	return wrapError(err)
+	return wrapError("enqueue a digest", err)
 }
 
 // Target says where a message is sent.
@@ -121,9 +121,9 @@ func (n *Notifier) CommonTarget(ctx context.Context, event string) (p Target, on
 	return p, len(rows) > 0, err
 }
 
-// DigestTx returns the text of a digest, or "" if there is none. It sends deferred questions that
-// still need an answer unchanged. Notices that do not fit go into another digest immediately after
-// this one. DigestTx must be called in the transaction that ends the event.
+// DigestTx returns the text of a digest, or "" if there is none. It sends each deferred question
+// that still needs an answer, with unchanged text. Notices that do not fit go into another digest
+// immediately after this one. DigestTx must be called in the transaction that ends the event.
 func (n *Notifier) DigestTx(tx *store.Tx, event string) (string, provenance.Source, error) {
 	rows, err := listNotices(tx, `WHERE digest = ? AND state = 'due' ORDER BY seq`, event)
 	if err != nil || len(rows) == 0 {
@@ -136,7 +136,7 @@ func (n *Notifier) DigestTx(tx *store.Tx, event string) (string, provenance.Sour
 	}
 	if on { // quiet hours apply again, because Hob was not running when the last ones ended
 		if _, err := tx.Exec(`UPDATE notices SET state = 'held', digest = '', until = ? WHERE digest = ? AND state = 'due' AND NOT `+userTimed, store.Millis(until), event); err != nil {
-			return "", "", wrapError(err)
+			return "", "", wrapError("defer notices", err)
 		}
 		n.due.InvalidateTx(tx, n.o.Bus.Inbox)
 		rows = slices.DeleteFunc(rows, func(r Notice) bool { return r.HeldBy != BySnooze && r.HeldBy != ByAsked })
@@ -152,13 +152,13 @@ func (n *Notifier) DigestTx(tx *store.Tx, event string) (string, provenance.Sour
 			told = append(told, r)
 		}
 		if _, err := tx.Exec(`UPDATE notices SET state = ?, told_at = ? WHERE id = ?`, state, now.UnixMilli(), r.ID); err != nil {
-			return "", "", wrapError(err)
+			return "", "", wrapError("store the state of a notice", err)
 		}
 	}
 	told, rest := splitDigest(told)
 	for _, r := range rest {
 		if _, err := tx.Exec(`UPDATE notices SET state = 'held', digest = '', until = ?, told_at = 0 WHERE id = ?`, now.UnixMilli(), r.ID); err != nil {
-			return "", "", wrapError(err)
+			return "", "", wrapError("defer notices", err)
 		}
 		n.due.InvalidateTx(tx, n.o.Bus.Inbox)
 	}
@@ -181,7 +181,7 @@ func (n *Notifier) askTx(tx *store.Tx, r Notice) (State, error) {
 		return Held, err
 	}
 	if _, err := tx.Exec(`UPDATE notices SET delivery = ? WHERE id = ?`, id, r.ID); err != nil { // store the delivery, so that it can be tracked
-		return Held, wrapError(err)
+		return Held, wrapError("store the delivery of a notice", err)
 	}
 	return Released, n.o.Bus.Outbox.EnqueueTx(tx, r.Event, bus.OutboxItem{Provenance: r.Provenance, Judged: true, Asks: asks, Delivery: channels.Delivery{
 		Kind: r.Kind, Session: r.Session, Channel: r.Channel, Chat: r.Chat, Text: r.Text,

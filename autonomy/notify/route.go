@@ -16,7 +16,7 @@ import (
 )
 
 // ActiveChannel returns the channel and chat in which the user last wrote, if that was recently and
-// on a channel other than the one of the notice.
+// not on the notice's channel.
 func (n *Notifier) ActiveChannel(ctx context.Context, channel string) (p Target, elsewhere bool, err error) {
 	if n.o.Recent <= 0 {
 		return p, false, nil
@@ -47,7 +47,7 @@ func (n *Notifier) pickTx(tx *store.Tx, o bus.OutboxItem, a noticeContext) (bus.
 	case n.o.Channel != "" && n.o.Channel != "origin":
 		return o, "notify.channel", nil
 	case a.Report != "" && a.Report == o.Session:
-		return o, "the watcher, schedule or goal was created there", nil
+		return o, "the watcher, schedule or goal was created in this conversation", nil
 	}
 	return o, "you are using this channel now, or used it last", nil
 }
@@ -89,7 +89,7 @@ func (n *Notifier) elsewhereTx(tx *store.Tx, r Notice, why string) (bool, error)
 		return false, nil
 	}
 	if err != nil {
-		return false, wrapError(err)
+		return false, wrapError("read a delivery", err)
 	}
 	var asks []string
 	if r.Kind == channels.Question { // the user can also answer by replying on the new channel
@@ -103,7 +103,7 @@ func (n *Notifier) elsewhereTx(tx *store.Tx, r Notice, why string) (bool, error)
 	}
 	_, err = tx.Exec(`UPDATE notices SET channel = ?, chat = ?, delivery = ?, tried = ?, place = ? WHERE id = ?`, next.Channel, next.Chat, id, strings.Join(tried, " "), why+" (notify.fallback)", r.ID)
 	if err != nil {
-		return false, wrapError(err)
+		return false, wrapError("redirect a notice", err)
 	}
 	return true, n.o.Bus.Outbox.EnqueueTx(tx, r.Event, bus.OutboxItem{Provenance: src, Judged: true, Asks: asks, Delivery: channels.Delivery{
 		Kind: r.Kind, Session: session, Channel: next.Channel, Chat: next.Chat, Text: text,
@@ -144,11 +144,11 @@ func (n *Notifier) strandedTx(tx *store.Tx, now time.Time) (next time.Time, err 
 			return next, err
 		case went:
 			err = n.o.Bus.Outbox.WithdrawTx(tx, d.ID, "sent on another channel")
-		default: // no other channel is available, so the notice waits for its own
+		default: // no other channel is available, so the notice keeps waiting for its channel
 			_, err = tx.Exec(`UPDATE notices SET stuck = 1 WHERE id = ?`, rows[0].ID)
 		}
 		if err != nil {
-			return next, wrapError(err)
+			return next, wrapError("redirect a waiting notice", err)
 		}
 	}
 	return next, nil

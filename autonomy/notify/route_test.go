@@ -51,7 +51,7 @@ func (h *notifierFixture) expectChannels(want ...string) {
 func TestFallback(t *testing.T) {
 	o := Options{Fallback: []string{"mail", "telegram", "matrix", "web"}, Usable: func(c string) bool { return c != "mail" }}
 	runVirtual(t, o, func(t *testing.T, h *notifierFixture) {
-		h.recordMessage("matrix", "room", true) // others read this chat
+		h.recordMessage("matrix", "room", true) // a chat that other people read
 		h.recordMessage("telegram", "42", false)
 		lose := func(channel string) {
 			t.Helper()
@@ -76,7 +76,7 @@ func TestFallback(t *testing.T) {
 	})
 }
 
-// A channel that is unreachable for long, and a stopped one.
+// TestUnreachable checks a channel that is unreachable for a long time, and a stopped channel.
 func TestUnreachable(t *testing.T) {
 	stopped := ""
 	o := Options{Fallback: []string{"telegram"}, Unreachable: 15 * time.Minute, Usable: func(c string) bool { return c != stopped }}
@@ -91,7 +91,7 @@ func TestUnreachable(t *testing.T) {
 		failOn(t, err)
 		time.Sleep(16 * time.Minute)
 		h.runDue()
-		h.expectChannels("sending signal : one") // it may be arriving right now
+		h.expectChannels("sending signal : one") // the channel may be delivering the notice at this moment
 		failOn(t, h.bus.Outbox.Retry(t.Context(), rows[0].ID, time.Now().Add(time.Minute), "no network", false))
 		time.Sleep(time.Minute)
 		h.runDue()
@@ -101,13 +101,13 @@ func TestUnreachable(t *testing.T) {
 		h.expectChannels("cancelled signal : one", "queued telegram 42: one", "queued telegram 42: two")
 		time.Sleep(time.Hour)
 		h.runDue()
-		h.runDue() // there is no other channel: they wait
+		h.runDue() // without another channel, the notices wait
 		h.expectChannels("cancelled signal : one", "queued telegram 42: one", "queued telegram 42: two")
 	})
 }
 
-// A deferred question whose channel is unavailable uses another one, like other notices, and
-// blocks nothing behind it.
+// A deferred question whose channel is unavailable is sent on another channel, like other notices,
+// and does not block later notices.
 func TestReleasedQuestionFallsBack(t *testing.T) {
 	o := Options{Fallback: []string{"telegram"}, Unreachable: 15 * time.Minute, Quiet: []QuietWindow{nightWindow(nil)}, Usable: func(string) bool { return true }}
 	runVirtual(t, o, func(t *testing.T, h *notifierFixture) {

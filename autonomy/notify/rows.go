@@ -117,7 +117,7 @@ func Eraser() erase.Eraser {
 // notice's text.
 func clearContentKeys(tx *store.Tx, _ *erase.Erasure, _ *erase.Scrubber) (n erase.Erased, err error) {
 	_, err = tx.Exec(`UPDATE notices SET fact = '', shape = '' WHERE fact <> ''`)
-	return n, wrapError(err)
+	return n, wrapError("clear the content keys", err)
 }
 
 const columns = `id, event, kind, cause, subject, session, channel, chat, text, provenance, urgency, rule, state, why, held_by, until, digest, delivery, created_at, told_at, fact, shape, again, watcher, place, tried, stuck, weighed`
@@ -126,7 +126,7 @@ func insertTx(tx *store.Tx, r Notice) error {
 	_, err := tx.Exec(`INSERT INTO notices (`+columns+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		r.ID, r.Event, r.Kind, r.Cause, r.Subject, r.Session, r.Channel, r.Chat, r.Text, r.Provenance, r.Urgency.String(), r.Rule, r.State, r.Why, r.HeldBy,
 		store.Millis(r.Until), r.Of, r.Delivery, store.Millis(r.CreatedAt), store.Millis(r.ToldAt), r.Fact, r.Shape, r.Again, r.Watcher, r.Place, r.Tried, r.Stuck, r.Weighed)
-	return wrapError(err)
+	return wrapError("store a notice", err)
 }
 
 func scanNotice(s interface{ Scan(...any) error }) (r Notice, err error) {
@@ -146,17 +146,17 @@ func scanNotice(s interface{ Scan(...any) error }) (r Notice, err error) {
 func listNotices(q store.Querier, where string, args ...any) (out []Notice, err error) {
 	rows, err := q.Query(`SELECT `+columns+` FROM notices `+where, args...)
 	if err != nil {
-		return nil, wrapError(err)
+		return nil, wrapError("list notices", err)
 	}
-	defer func() { err = errors.Join(err, wrapError(rows.Close())) }()
+	defer func() { err = errors.Join(err, wrapError("list notices", rows.Close())) }()
 	for rows.Next() {
 		r, err := scanNotice(rows)
 		if err != nil {
-			return nil, wrapError(err)
+			return nil, wrapError("list notices", err)
 		}
 		out = append(out, r)
 	}
-	return out, wrapError(rows.Err())
+	return out, wrapError("list notices", rows.Err())
 }
 
 // firstDue returns the earliest time at which a deferred notice is due.
@@ -164,7 +164,7 @@ func firstDue(q store.Querier) (time.Time, error) {
 	var ms sql.NullInt64
 	err := q.QueryRow(`SELECT min(until) FROM notices INDEXED BY notices_held WHERE state = 'held'`).Scan(&ms)
 	if err != nil || !ms.Valid {
-		return time.Time{}, wrapError(err)
+		return time.Time{}, wrapError("find the next deferred notice", err)
 	}
 	return store.Time(ms.Int64), nil
 }
@@ -176,10 +176,10 @@ func (n *Notifier) Prune(ctx context.Context, before time.Time) error {
 		AND NOT EXISTS (SELECT 1 FROM outbox WHERE id = notices.delivery AND state IN ('queued', 'sending', 'failed')) LIMIT 5000`
 	var some bool
 	if err := n.o.Store.Reader(ctx).QueryRow(`SELECT EXISTS (`+old+`)`, before.UnixMilli()).Scan(&some); err != nil || !some {
-		return wrapError(err)
+		return wrapError("find old notices", err)
 	}
 	return n.o.Store.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(`DELETE FROM notices WHERE seq IN (`+old+`)`, before.UnixMilli())
-		return wrapError(err)
+		return wrapError("delete old notices", err)
 	})
 }

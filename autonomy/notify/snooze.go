@@ -47,7 +47,7 @@ func (n *Notifier) SnoozeTx(tx *store.Tx, id, session string, until time.Time) (
 		return out, nil, err
 	}
 	if len(rows) == 0 && id == "" {
-		return out, nil, fmt.Errorf("no notification was sent here: %w", ErrNotFound)
+		return out, nil, fmt.Errorf("no notification was sent in this conversation: %w", ErrNotFound)
 	}
 	if len(rows) == 0 {
 		return out, nil, fmt.Errorf("%q: %w", id, ErrNotFound)
@@ -74,18 +74,18 @@ func (n *Notifier) SnoozeTx(tx *store.Tx, id, session string, until time.Time) (
 		out = again[0] // already snoozed, so change the time
 	}
 	if back, err = json.Marshal(snoozeUndo{ID: out.ID, Set: until, Until: out.Until, By: out.HeldBy, Why: out.Why}); err != nil {
-		return out, nil, wrapError(err)
+		return out, nil, wrapError("encode the undo of a snooze", err)
 	}
 	_, err = tx.Exec(`UPDATE notices SET until = ?, held_by = 'snooze', why = ? WHERE id = ?`, until.UnixMilli(), snoozed, out.ID)
 	out.Until, out.HeldBy, out.Why = until, BySnooze, snoozed
-	return out, back, wrapError(err)
+	return out, back, wrapError("snooze a notice", err)
 }
 
 // UnsnoozeTx undoes SnoozeTx. If the notice would already have been sent, it is sent now.
 func (n *Notifier) UnsnoozeTx(tx *store.Tx, back json.RawMessage) error {
 	var u snoozeUndo
 	if err := json.Unmarshal(back, &u); err != nil {
-		return wrapError(err)
+		return wrapError("decode the undo of a snooze", err)
 	}
 	const mine = ` WHERE id = ? AND state = 'held' AND held_by = 'snooze' AND until = ?`
 	var res sql.Result
@@ -96,10 +96,10 @@ func (n *Notifier) UnsnoozeTx(tx *store.Tx, back json.RawMessage) error {
 		res, err = tx.Exec(`UPDATE notices SET until = ?, held_by = ?, why = ?`+mine, u.Until.UnixMilli(), u.By, u.Why, u.ID, u.Set.UnixMilli())
 	}
 	if err != nil {
-		return wrapError(err)
+		return wrapError("undo a snooze", err)
 	}
 	if k, err := res.RowsAffected(); err != nil || k == 0 {
-		return errors.Join(wrapError(err), ErrChanged)
+		return errors.Join(wrapError("undo a snooze", err), ErrChanged)
 	}
 	n.due.InvalidateTx(tx, n.o.Bus.Inbox)
 	return nil

@@ -101,7 +101,7 @@ func (n *Notifier) askModel(ctx context.Context, m llm.Model, a noticeContext, e
 		Account:  llm.Account{Purpose: llm.ForUrgency, Event: event, Unattended: true},
 	}))
 	if err != nil {
-		return "", "", wrapError(err)
+		return "", "", wrapError("rate a notice", err)
 	}
 	answer := resp.Text()
 	begin, to := strings.IndexByte(answer, '{'), strings.LastIndexByte(answer, '}')
@@ -110,7 +110,7 @@ func (n *Notifier) askModel(ctx context.Context, m llm.Model, a noticeContext, e
 		Reason  string `json:"reason"`
 	}
 	if begin < 0 || to < begin || json.Unmarshal([]byte(answer[begin:to+1]), &out) != nil {
-		return "", "", wrapError(errWeighed)
+		return "", "", wrapError("rate a notice", errWeighed)
 	}
 	if _, err := ParseUrgency(out.Urgency); err != nil {
 		return "", "", fmt.Errorf("%w: %w", errWeighed, err)

@@ -93,7 +93,7 @@ func TestAModelJudges(t *testing.T) {
 	}
 }
 
-// No model is called if the urgency is already decided or nothing depends on it.
+// No model is called if the urgency is already decided or cannot change the decision.
 func TestNoModelIsAsked(t *testing.T) {
 	rule := []Rule{{Words: []string{"text"}, Urgency: Normal}}
 	for _, c := range []struct {
@@ -149,8 +149,8 @@ func TestAModelThatFailsRests(t *testing.T) {
 	})
 }
 
-// A sender may make a model answer "high". This gains no more than the user allows: the mails
-// do not replace deferred ones, pass quiet hours or exceed the hourly limit.
+// A sender may manipulate a model into answering "high". The effect is limited: the emails do not
+// replace deferred notices, pass quiet hours or exceed the hourly limit.
 func TestTalkedIntoHigh(t *testing.T) {
 	loud := ratingAnswer("critical", "it says URGENT")
 	loud.Times = -1

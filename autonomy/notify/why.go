@@ -50,7 +50,7 @@ func saysIn(q store.Querier, r Notice) (text string, err error) {
 			if errors.Is(err, sql.ErrNoRows) {
 				err = nil
 			}
-			return text, wrapError(err)
+			return text, wrapError("read the text of a notice", err)
 		}
 		rows, err := listNotices(q, `WHERE id = ?`, r.Of)
 		if err != nil || r.State != Repeated || len(rows) == 0 {

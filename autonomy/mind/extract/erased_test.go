@@ -23,8 +23,8 @@ func (s slow) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, er
 	return s.Model.Stream(ctx, r)
 }
 
-// Text erased while a model reads it is not stored, and the rest of the same turns is read
-// again without it.
+// Text that is erased while a model reads it is not stored. The rest of the turns is read again
+// without it.
 func TestForgottenMeanwhile(t *testing.T) {
 	h := openFixture(t)
 	st, base, b := h.st, h.base, h.bus

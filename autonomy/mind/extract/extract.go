@@ -98,8 +98,8 @@ func (x *Extractor) Eraser() erase.Eraser {
 }
 
 // Study marks a turn as pending. The returned function must run in the transaction that ends the
-// turn. It skips turns of the built-in brain, which itself stores the facts that it reads and tells the
-// user: what it declines must not be learned behind the user's back.
+// turn. It skips turns of the built-in brain, which stores facts itself and tells the user.
+// Extraction must not store facts that the built-in brain declined.
 func (x *Extractor) Study(t learn.Turn) func(tx *store.Tx) {
 	if x.o.Mode == Off || t.BuiltIn || !t.Owner || !say.Tells(say.OwnWords(t.Text)) {
 		return func(*store.Tx) {}
@@ -147,7 +147,7 @@ func (x *Extractor) Run(ctx context.Context) error {
 	}
 }
 
-// processUnlessHeld processes the pending turns, but does nothing after a backup was restored until
+// processUnlessHeld processes the pending turns. After a backup was restored, it does nothing until
 // the user ends the hold.
 func (x *Extractor) processUnlessHeld(ctx context.Context) (wait time.Duration, err error) {
 	s, err := x.o.Bus.Hold.Status(ctx)
@@ -201,7 +201,7 @@ func (x *Extractor) processPending(ctx context.Context) (time.Duration, error) {
 func (x *Extractor) nextPostponed(ctx context.Context) (time.Duration, error) {
 	var next int64
 	if err := x.o.Store.Reader(ctx).QueryRow(`SELECT coalesce(min(not_before), 0) FROM extractions WHERE ruled = 1`).Scan(&next); err != nil {
-		return 0, fmt.Errorf("extract: %w", err)
+		return 0, fmt.Errorf("extract: find the next postponed turn: %w", err)
 	}
 	if next == 0 {
 		return idle, nil
@@ -215,7 +215,7 @@ func (x *Extractor) selectPending(ctx context.Context, ruled, limit int) ([]pend
 	rows, err := x.o.Store.Reader(ctx).Query(`SELECT event, realm, tainted, at, tries FROM extractions WHERE ruled = ? AND not_before <= ? ORDER BY at, event LIMIT ?`,
 		ruled, time.Now().UnixMilli(), limit)
 	if err != nil {
-		return nil, fmt.Errorf("extract: %w", err)
+		return nil, fmt.Errorf("extract: read pending turns: %w", err)
 	}
 	defer rows.Close()
 	var out []pendingTurn
@@ -223,7 +223,7 @@ func (x *Extractor) selectPending(ctx context.Context, ruled, limit int) ([]pend
 		var t pendingTurn
 		var at int64
 		if err := rows.Scan(&t.event, &t.realm, &t.tainted, &at, &t.tries); err != nil {
-			return nil, fmt.Errorf("extract: %w", err)
+			return nil, fmt.Errorf("extract: read pending turns: %w", err)
 		}
 		t.at = store.Time(at)
 		out = append(out, t)
@@ -296,7 +296,7 @@ func (x *Extractor) ruleTx(tx *store.Tx, mark string, t pendingTurn) error {
 		next = `DELETE FROM extractions WHERE event = ?`
 	}
 	if _, err := tx.Exec(next, t.event); err != nil {
-		return fmt.Errorf("extract: %w", err)
+		return fmt.Errorf("extract: update a pending turn: %w", err)
 	}
 	return nil
 }

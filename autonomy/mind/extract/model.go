@@ -99,7 +99,7 @@ func (x *Extractor) callModel(ctx context.Context, m llm.Model, list []pendingTu
 	}
 	text, err := json.Marshal(said)
 	if err != nil {
-		return "", fmt.Errorf("extract: %w", err)
+		return "", fmt.Errorf("extract: encode the request: %w", err)
 	}
 	resp, err := llm.Collect(m.Stream(ctx, llm.Request{
 		System: strings.TrimSpace(systemText), MaxTokens: maxAnswer, NoTools: true, Format: &llm.Format{Name: "items", Schema: schema},
@@ -107,7 +107,7 @@ func (x *Extractor) callModel(ctx context.Context, m llm.Model, list []pendingTu
 		Account:  llm.Account{Purpose: llm.ForLesson, Event: list[len(list)-1].event, Unattended: true},
 	}))
 	if err != nil {
-		return "", fmt.Errorf("extract: %w", err)
+		return "", fmt.Errorf("extract: call the model: %w", err)
 	}
 	return resp.Text(), nil
 }
@@ -140,7 +140,7 @@ func (x *Extractor) keepTx(tx *store.Tx, mark string, list, read []pendingTurn, 
 	for i, t := range read {
 		var there int
 		if err := tx.QueryRow(`SELECT count(*) FROM extractions WHERE event = ?`, t.event).Scan(&there); err != nil {
-			return fmt.Errorf("extract: %w", err)
+			return fmt.Errorf("extract: find a pending turn: %w", err)
 		}
 		gone[i] = there == 0 // erased in the meantime
 	}
@@ -268,7 +268,7 @@ func (x *Extractor) dropTurns(ctx context.Context, list []pendingTurn) error {
 func dropTx(tx *store.Tx, list []pendingTurn) error {
 	for _, t := range list {
 		if _, err := tx.Exec(`DELETE FROM extractions WHERE event = ?`, t.event); err != nil {
-			return fmt.Errorf("extract: %w", err)
+			return fmt.Errorf("extract: remove a pending turn: %w", err)
 		}
 	}
 	return nil
@@ -284,7 +284,7 @@ func (x *Extractor) postponeTurns(ctx context.Context, list []pendingTurn, cause
 		for _, t := range list {
 			wait := again * time.Duration(1<<t.tries)
 			if _, err := tx.Exec(`UPDATE extractions SET tries = tries + 1, not_before = ? WHERE event = ?`, time.Now().Add(wait).UnixMilli(), t.event); err != nil {
-				return fmt.Errorf("extract: %w", err)
+				return fmt.Errorf("extract: postpone a turn: %w", err)
 			}
 		}
 		_, err := tx.Exec(`DELETE FROM extractions WHERE tries >= ?`, maxTries)

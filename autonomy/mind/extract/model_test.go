@@ -121,8 +121,8 @@ func TestPutOff(t *testing.T) {
 	})
 }
 
-// An answer belongs to the turns of its request, also if one of them was erased in the
-// meantime.
+// The facts in an answer are attributed to the right turns, even if one of the turns in the request
+// was erased in the meantime.
 func TestATurnThatWentMeanwhile(t *testing.T) {
 	h := openFixture(t)
 	m := slow{llmtest.NewScripted(llmtest.Options{}, llmtest.Answer{Text: `{"items":[
@@ -146,8 +146,8 @@ func TestATurnThatWentMeanwhile(t *testing.T) {
 	}
 }
 
-// A relation found by a model depends on its fact: it ends with the fact, and is not stored
-// without it.
+// A relation found by a model depends on its fact: it is no longer current when the fact is not,
+// and it is not stored without the fact.
 func TestRelationsEndWithTheirFacts(t *testing.T) {
 	h := openFixture(t)
 	m := llmtest.NewScripted(llmtest.Options{}, llmtest.Answer{Text: `{"items":[

@@ -117,7 +117,7 @@ func OrderOf(ev bus.Event) (o EventPayload, err error) {
 func newEvent(goal Goal, o EventPayload, text string) (bus.Event, error) {
 	payload, err := json.Marshal(o)
 	if err != nil {
-		return bus.Event{}, fmt.Errorf("goals: %w", err)
+		return bus.Event{}, fmt.Errorf("goals: encode the event of a goal: %w", err)
 	}
 	return bus.Event{
 		ID: bus.NewID(), Kind: bus.Goal, Source: eventSource(goal.ID), Session: Session(goal.ID), Text: text, Payload: payload, Provenance: goal.Provenance,

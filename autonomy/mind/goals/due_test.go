@@ -59,7 +59,7 @@ func TestDueOnce(t *testing.T) {
 	for i, tc := range []struct {
 		name string
 		at   time.Duration
-		end  bool // the review before has ended
+		end  bool // whether the previous review has ended
 		want int
 	}{
 		{"at once", 0, false, 1},
@@ -184,7 +184,7 @@ func TestRoomAndProvenance(t *testing.T) {
 	}
 }
 
-// After an undo a goal does not wait for the answer of a question that no longer exists.
+// After an undo, a goal does not wait for the answer to a question that no longer exists.
 func TestPutBackOneThatWaited(t *testing.T) {
 	for state, want := range map[bus.State]Status{bus.Pending: Waiting, bus.Done: Active} {
 		t.Run(string(state), func(t *testing.T) {

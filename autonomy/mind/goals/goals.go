@@ -44,7 +44,7 @@ const (
 	MinEvery     = time.Minute
 	MaxEvery     = 366 * 24 * time.Hour
 	maxText      = 4000 // maximum bytes of a description or of success criteria
-	// NormalPriority is the priority of a goal without one.
+	// NormalPriority is the default priority of a goal.
 	NormalPriority = 3
 )
 

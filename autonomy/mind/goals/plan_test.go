@@ -56,8 +56,8 @@ func zone(t *testing.T, name string) *time.Location {
 	return loc
 }
 
-// A year in zones with various clock changes: one plan a day, at its time, across repeated
-// restarts.
+// The plan is sent once a day at its time, during a year in zones with various clock changes and
+// across repeated restarts.
 func TestPlanOnceADay(t *testing.T) {
 	for _, tc := range []struct {
 		zone string
@@ -107,7 +107,8 @@ func TestPlanOnceADay(t *testing.T) {
 	}
 }
 
-// Unusual days: a late start, a start during the day, travel in both directions, a wrong clock.
+// TestPlanDays checks unusual days: a late start, a start during the day, travel in both
+// directions, a wrong clock.
 func TestPlanDays(t *testing.T) {
 	at := func(loc *time.Location, day, hour int) time.Time {
 		return time.Date(2026, 3, day, hour, 0, 0, 0, loc)
@@ -186,7 +187,7 @@ func TestPlanText(t *testing.T) {
 	}
 }
 
-// A plan that would be sent after its day is not sent: the next day has its own.
+// A plan that could only be sent after its day is not sent, because the next day has its own plan.
 func TestPlanOfADayThatIsOver(t *testing.T) {
 	st, _ := openReusable(t)
 	b := bus.New(st, bus.Options{})

@@ -252,8 +252,8 @@ func eventTitle(p Phase, goal Goal) string {
 	return `Review of the goal "` + goal.Name() + `"`
 }
 
-// nextReview returns the time of the next review. It is the time in the decision. After several
-// reviews without a change, it is not before the time that intervalNext returns.
+// nextReview returns the time of the next review, which is usually the time in the decision. After
+// several reviews without a change, it is not before the time that intervalNext returns.
 func (g *Goals) nextReview(goal Goal, d Decision, e EventOutcome) time.Time {
 	own := g.intervalNext(goal, e.Now)
 	switch {
@@ -265,9 +265,9 @@ func (g *Goals) nextReview(goal Goal, d Decision, e EventOutcome) time.Time {
 	return d.Next
 }
 
-// intervalNext returns now plus the review interval. After the first review without a change, each
-// further consecutive one doubles the interval, up to the factor Options.Backoff. The result is at
-// most furthest after now, unless the goal's own interval is longer.
+// intervalNext returns now plus the review interval. From the second consecutive review without a
+// change on, each one doubles the interval, up to the factor Options.Backoff. The result is at most
+// furthest after now, unless the goal's own interval is longer.
 func (g *Goals) intervalNext(goal Goal, now time.Time) time.Time {
 	every, factor := goal.EveryDuration(), 1
 	for range max(0, goal.Quiet-1) {

@@ -31,8 +31,8 @@ func endEvent(t *testing.T, st *store.Store, g *Goals, event string, e EventOutc
 	})
 }
 
-// A decision about a former text of a goal is not executed for its new text: the goal is
-// reviewed instead.
+// A decision about an earlier text of a goal is not executed for the new text. The goal is reviewed
+// again instead.
 func TestAGoalThatIsChangedDuringItsReview(t *testing.T) {
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 	st, g, as := newGoal(t, now)
@@ -62,8 +62,8 @@ func TestARuleWhoseActionFailed(t *testing.T) {
 	}
 }
 
-// Consecutive investigations are limited, but a goal at the limit is investigated again at its
-// next regular review.
+// The number of consecutive investigations is limited. A goal at the limit is investigated again at
+// its next regular review.
 func TestInvestigations(t *testing.T) {
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 	st, g, goal := newGoal(t, now)

@@ -62,7 +62,7 @@ func scanGoal(row interface{ Scan(...any) error }) (g Goal, err error) {
 func (g *Goals) insertGoal(tx *store.Tx, goal Goal) error {
 	_, err := tx.Exec(`INSERT INTO goals (`+columns+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, goalValues(goal)...)
 	if err != nil {
-		return fmt.Errorf("goals: %w", err)
+		return fmt.Errorf("goals: store a goal: %w", err)
 	}
 	g.due.InvalidateTx(tx, g.o.Bus.Inbox)
 	return nil
@@ -72,7 +72,7 @@ func (g *Goals) updateGoal(tx *store.Tx, goal Goal) error {
 	_, err := tx.Exec(`UPDATE goals SET description = ?2, priority = ?3, success = ?4, every = ?5, next_at = ?6, status = ?7, source = ?8, provenance = ?9, report = ?10, agent = ?11,
 		quiet = ?12, looked = ?13, seen = ?14, reviewed = ?15, last_at = ?16, last = ?17, reason = ?18, event = ?19, created_at = ?20, updated_at = ?21, reason_source = ?22 WHERE id = ?1`, goalValues(goal)...)
 	if err != nil {
-		return fmt.Errorf("goals: %w", err)
+		return fmt.Errorf("goals: update a goal: %w", err)
 	}
 	g.due.InvalidateTx(tx, g.o.Bus.Inbox)
 	return nil
@@ -85,7 +85,7 @@ func Get(q store.Querier, id string) (Goal, error) {
 		return Goal{}, fmt.Errorf("goal %q: %w", id, ErrNotFound)
 	}
 	if err != nil {
-		return Goal{}, fmt.Errorf("goals: %w", err)
+		return Goal{}, fmt.Errorf("goals: read a goal: %w", err)
 	}
 	return goal, nil
 }
@@ -99,14 +99,14 @@ func ListIn(q store.Querier, all bool) ([]Goal, error) {
 func listGoals(q store.Querier, tail string, args ...any) (out []Goal, err error) {
 	rows, err := q.Query(`SELECT `+columns+` FROM goals `+tail, args...)
 	if err != nil {
-		return nil, fmt.Errorf("goals: %w", err)
+		return nil, fmt.Errorf("goals: list goals: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	out = []Goal{}
 	for rows.Next() {
 		goal, err := scanGoal(rows)
 		if err != nil {
-			return nil, fmt.Errorf("goals: %w", err)
+			return nil, fmt.Errorf("goals: list goals: %w", err)
 		}
 		out = append(out, goal)
 	}

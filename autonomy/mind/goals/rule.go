@@ -149,7 +149,7 @@ const unable = "told"
 // unsupportedDecision returns the decision for a goal that needs a model. The user is told only
 // once.
 func unsupportedDecision(goal Goal, r rule, whenOK bool, d Decision) Decision {
-	part := "I do not understand " + strconv.Quote(textnorm.Ellipsize(r.do, 120)) + " as something that I can do"
+	part := "I do not know how to do " + strconv.Quote(textnorm.Ellipsize(r.do, 120))
 	if !whenOK {
 		part = "I cannot check whether " + strconv.Quote(textnorm.Ellipsize(r.when, 120))
 	}
@@ -203,7 +203,7 @@ func evalCondition(ctx context.Context, words string, goal Goal, facts Facts, no
 			continue
 		}
 		h, err := c.look(ctx, m, l)
-		if err == errNotThis { //nolint:errorlint // a mark of this file, never wrapped
+		if err == errNotThis { //nolint:errorlint // internal to this file and never wrapped
 			continue
 		}
 		h.from = cmp.Or(h.from, provenance.Hob)

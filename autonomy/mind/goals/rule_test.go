@@ -9,7 +9,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// world is the test data that the rules read.
+// world holds the data that the rules read.
 type world struct {
 	tasks []Task
 	fired time.Time
@@ -59,7 +59,7 @@ func TestFollow(t *testing.T) {
 		{"success", "list my tasks", "all tasks are done", none, "", 0, Complete, "all tasks are done"},
 		{"success in unsupported words", "list my tasks", "I am happy", none, "", 0, DoIt, "list"},
 		{"beyond the condition", "when the moon is blue then tell me", "", none, "", 0, Defer, "cannot check whether"},
-		{"beyond the action", "find a cheaper phone contract", "", none, "", 0, Defer, "do not understand"},
+		{"beyond the action", "find a cheaper phone contract", "", none, "", 0, Defer, "do not know how to do"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			g := Goal{Description: tc.goal, Success: tc.success, Seen: tc.seen, Every: 3600, CreatedAt: made}

@@ -33,7 +33,7 @@ func Text(goal Goal, o EventPayload, now time.Time) (string, error) {
 	name := map[Phase]string{Review: "review", Act: "act", Look: "look"}[o.Phase]
 	var b strings.Builder
 	if err := templates().ExecuteTemplate(&b, name+".md.tmpl", view); err != nil {
-		return "", fmt.Errorf("goals: %w", err)
+		return "", fmt.Errorf("goals: fill in a prompt: %w", err)
 	}
 	return strings.TrimSpace(b.String()), nil
 }

@@ -91,8 +91,8 @@ type Turn struct {
 }
 
 // Study analyzes a message. The returned function stores the lessons and must run in the
-// transaction that ends the turn. All other work is done before, because other writers wait during
-// that transaction.
+// transaction that ends the turn. Study does all other work beforehand, because other writers wait
+// during that transaction.
 func (l *Learner) Study(t Turn) func(tx *store.Tx) {
 	r := analyzedTurn{Turn: t}
 	if t.Owner {

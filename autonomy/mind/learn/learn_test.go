@@ -249,7 +249,7 @@ func TestAMistakeIsLearned(t *testing.T) {
 	if got := w.relevantTexts("what is the capital of France"); len(got) != 0 {
 		t.Errorf("it applies to any text: %q", got)
 	}
-	// The call works after all: the lesson was wrong.
+	// The call succeeds after all, so the lesson was wrong.
 	for range 2 {
 		w.endTurn(remind, goodCall("create_reminder", `{"text":"x","at":"later"}`))
 	}
@@ -331,8 +331,8 @@ func TestAgeing(t *testing.T) {
 	}
 }
 
-// A lesson unused for a month applies only if its keywords match, and after three months not at
-// all; use resets its age.
+// A lesson that was unused for a month applies only if its keywords match. After three months it no
+// longer applies. Use resets its age.
 func TestAgeingInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openFixture(t)

@@ -158,8 +158,8 @@ type Change struct {
 	Delete  bool   // whether to delete the entry permanently
 }
 
-// ChangeLesson applies one change and returns the new lesson. A lesson that the user reworded is in
-// force again, with a confidence of at least minConfidence+perCorrection.
+// ChangeLesson applies one change and returns the new lesson. If the user rewords a lesson, it
+// becomes active again, with a confidence of at least minConfidence+perCorrection.
 func (l *Learner) ChangeLesson(ctx context.Context, id string, c Change) (Lesson, error) {
 	var x Lesson
 	err := l.o.Store.Write(ctx, func(tx *store.Tx) error {

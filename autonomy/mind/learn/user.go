@@ -169,7 +169,7 @@ func (l *Learner) changeUserTx(tx *store.Tx, id string, c Change) (Entry, error)
 		}
 		res, err := tx.Exec(statement.sql, statement.args...)
 		if err != nil {
-			return Entry{}, fmt.Errorf("learn: %w", err)
+			return Entry{}, fmt.Errorf("learn: delete an entry: %w", err)
 		}
 		if n, err := res.RowsAffected(); err != nil || n > 0 {
 			l.changedTx(tx)

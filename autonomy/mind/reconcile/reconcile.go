@@ -2,8 +2,7 @@
 // desired state. Their ids are derived from their contents, so that applying a state twice changes
 // nothing and changes by the user are detected. Items that the user has changed stay and no longer
 // belong to the template. The same applies to items that the user has paused and that the template
-// no longer contains. The API calls this package. The packages templates and watchers do the
-// remaining work.
+// no longer contains. The API calls this package.
 package reconcile
 
 import (

@@ -49,7 +49,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// coach is the state of a template with a goal, a schedule, a reminder and a watcher of folder.
+// coach returns the desired state of a template with a goal, a schedule, a reminder and a watcher
+// of folder.
 func coach(folder string) templates.DesiredState {
 	return templates.DesiredState{
 		Source: templates.SourceOf("coach"), Trusted: true,
@@ -67,7 +68,7 @@ func (h *home) apply(w templates.DesiredState) (templates.ApplyResult, string) {
 	return done, fmt.Sprintf("made %d, removed %d, kept %d, failed %d", len(done.Made), len(done.Removed), len(done.Kept), len(done.Failed))
 }
 
-// items lists what exists, with its source.
+// items lists the stored items, each with its source.
 func (h *home) items() (out []string) {
 	h.t.Helper()
 	list, err := h.Watchers.List(h.t.Context(), watchers.Filter{States: []watchers.State{watchers.Active, watchers.Paused}})
@@ -84,8 +85,8 @@ func (h *home) items() (out []string) {
 	return out
 }
 
-// TestApply_IsIdempotent: applying the same state again, as each start with a template may do, makes
-// nothing twice and resets nothing.
+// TestApply_IsIdempotent: applying the same state again, as each start with a template may do,
+// creates no duplicates and resets nothing.
 func TestApply_IsIdempotent(t *testing.T) {
 	h, folder := open(t), t.TempDir()
 	dry := coach(folder)
@@ -105,8 +106,8 @@ func TestApply_IsIdempotent(t *testing.T) {
 	}
 }
 
-// TestApply_RemovesItemsOfOldTemplate: switching to another template removes what the old one made,
-// and nothing that the user made.
+// TestApply_RemovesItemsOfOldTemplate: switching to another template removes the items of the old
+// template, but none of the user's own items.
 func TestApply_RemovesItemsOfOldTemplate(t *testing.T) {
 	h := open(t)
 	_, _ = h.apply(coach(t.TempDir()))
@@ -126,7 +127,8 @@ func TestApply_RemovesItemsOfOldTemplate(t *testing.T) {
 	}
 }
 
-// TestApply_KeepsWhatUserChanged: what the user paused or changed stays and is theirs from then on.
+// TestApply_KeepsWhatUserChanged: items that the user paused or changed stay, and no longer belong
+// to the template.
 func TestApply_KeepsWhatUserChanged(t *testing.T) {
 	h := open(t)
 	first, _ := h.apply(coach(t.TempDir()))
@@ -172,8 +174,8 @@ func TestApply_KeepsWhatUserChanged(t *testing.T) {
 	}
 }
 
-// TestApply_ReportsInvalidItems: one bad line of a template does not hide the others, and the source of
-// a template cannot be forged.
+// TestApply_ReportsInvalidItems: invalid items of a template are reported, and its valid items are
+// still created. A source that is not a template is rejected.
 func TestApply_ReportsInvalidItems(t *testing.T) {
 	h := open(t)
 	w := coach(t.TempDir())
