@@ -124,8 +124,8 @@ func SourceName(ev bus.Event) string {
 	return fmt.Sprintf("%s %q", kind, s.Title)
 }
 
-// ClientSource is the source of events for tool calls by external programs. Their sender is the
-// program as a person.
+// ClientSource is the source of events for tool calls by external programs. The sender of such an
+// event identifies the program.
 const ClientSource = "client"
 
 // ToolCall is the payload of a tool call that the owner or an external program made directly.

@@ -40,13 +40,13 @@ func migrations() []store.MigrationSet {
 // events is the number of open events of a home.
 const events = 60
 
-// home is a home whose snapshot contains events; line 5 and the following ones of the audit log, a
-// revocation and the files with the text "new" are newer.
+// home is a home whose snapshot contains events. The following items are newer than the snapshot:
+// the audit log from line 5 on, a revocation, and the files with the text "new".
 type home struct {
 	t        *testing.T
 	p        system.Paths
 	snapshot snapshot.Snapshot
-	lines    int64 // of the audit log
+	lines    int64 // number of lines in the audit log
 }
 
 func newHome(t *testing.T) *home {
@@ -95,7 +95,7 @@ func (h *home) checkFiles(dir, want string) {
 	}
 }
 
-// open opens the database and the guard like a start until recovery.Open.
+// open opens the database and the guard in the same way as a start of Hob, including recovery.Open.
 func (h *home) open() (*store.Store, *guard.Guard) {
 	h.t.Helper()
 	st, err := store.Open(h.t.Context(), h.p.Database(), migrations(), store.Options{BackupDir: h.p.Backups()})
@@ -126,7 +126,7 @@ func (h *home) audit(st *store.Store, g *guard.Guard, lines int) {
 	}
 }
 
-// damages lists what happens to the database.
+// damages maps each kind of damage to a function that damages the database file.
 var damages = map[string]func(path string) error{
 	"a page of noise": func(path string) error { return overwritePage(path, 0xA5) },
 	"a page of zeros": func(path string) error { return overwritePage(path, 0) },
@@ -139,7 +139,8 @@ var damages = map[string]func(path string) error{
 	"missing":      os.Remove,
 }
 
-// overwritePage overwrites a page with events. Only a check of the whole file finds that.
+// overwritePage overwrites a page with events. Only a check of the complete file detects this
+// damage.
 func overwritePage(path string, with byte) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -216,7 +217,7 @@ func TestRestore_SavesIntactState(t *testing.T) {
 	}
 }
 
-// An altered file of revocations is repaired and reported; it does not prevent a restore.
+// An altered file of revocations is repaired and reported. It does not prevent a restore.
 func TestRestore_RepairsAlteredTombstones(t *testing.T) {
 	for name, damage := range map[string]func(path string) error{"intact database": func(string) error { return nil }, "damaged database": damages["another file"]} {
 		t.Run(name, func(t *testing.T) {
@@ -234,8 +235,8 @@ func TestRestore_RepairsAlteredTombstones(t *testing.T) {
 	}
 }
 
-// The work of a backup that replaced the database waits for the user, even if the first start after the
-// replacement ends at any step.
+// If a backup replaced the database, the pending work waits for the user, even if the first start
+// after the replacement is interrupted at any step.
 func TestOpen_HoldsReplacedDatabaseAfterCrash(t *testing.T) {
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
@@ -284,7 +285,8 @@ func TestRestore_DiscardsReplacement(t *testing.T) {
 	})
 }
 
-// Uses of a grant with a limit stay counted, even those of a database that was damaged later.
+// The uses of a limited grant remain counted after a restore, even those recorded only in a
+// database that was damaged later.
 func TestRestore_CountsUsesSinceTheBackup(t *testing.T) {
 	for name, damage := range map[string]func(path string) error{"intact database": func(string) error { return nil }, "damaged database": damages["another file"]} {
 		t.Run(name, func(t *testing.T) {

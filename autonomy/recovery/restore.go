@@ -63,7 +63,7 @@ type journal struct {
 	Aside string `json:"aside,omitempty"`
 }
 
-// The names in the staging folder.
+// Names in the staging folder.
 const (
 	stagedDatabase = "hob.db"
 	stagedAnchor   = "audit.anchor"
@@ -77,13 +77,13 @@ func Restore(ctx context.Context, o Options) (r Report, err error) {
 	p, s := o.Paths, o.Snapshot
 	r = Report{Snapshot: s.Name, Created: s.Manifest.Created}
 	if err := s.Verify(ctx); err != nil {
-		return r, fmt.Errorf("restore: %w", err)
+		return r, fmt.Errorf("restore: verify the snapshot: %w", err)
 	}
 	if err := checkSpace(o); err != nil {
 		return r, err
 	}
 	if err := system.RemoveAll(stagingDir(p)); err != nil {
-		return r, fmt.Errorf("restore: %w", err)
+		return r, fmt.Errorf("restore: empty the staging folder: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -96,11 +96,11 @@ func Restore(ctx context.Context, o Options) (r Report, err error) {
 	}
 	failpoint.Hit("restore.saved")
 	if err := stageFiles(ctx, o); err != nil {
-		return r, fmt.Errorf("restore: %w", err)
+		return r, fmt.Errorf("restore: stage the files: %w", err)
 	}
 	failpoint.Hit("restore.staged")
 	if err := prepareDatabase(ctx, o, &r); err != nil {
-		return r, fmt.Errorf("restore: %w", err)
+		return r, fmt.Errorf("restore: prepare the database: %w", err)
 	}
 	failpoint.Hit("restore.prepared")
 	for _, f := range s.Manifest.Files {
@@ -113,7 +113,7 @@ func Restore(ctx context.Context, o Options) (r Report, err error) {
 		return r, err
 	}
 	if err := system.WriteFile(journalFile(p), b); err != nil {
-		return r, fmt.Errorf("restore: %w", err)
+		return r, fmt.Errorf("restore: write the journal: %w", err)
 	}
 	failpoint.Hit("restore.committed")
 	if r.Aside, err = completeRestore(context.WithoutCancel(ctx), p, j); err != nil {
@@ -128,7 +128,7 @@ func Restore(ctx context.Context, o Options) (r Report, err error) {
 // discardStaging removes the staging folder of a restore that was not committed.
 func discardStaging(p system.Paths) error {
 	if _, err := os.Stat(journalFile(p)); err == nil {
-		return nil // the next start completes it
+		return nil // the next start completes the restore
 	}
 	return system.RemoveAll(stagingDir(p))
 }
@@ -175,10 +175,10 @@ func saveCurrent(ctx context.Context, o Options, r *Report) (aside string, err e
 		aside = store.AsidePath(db)
 		r.Warnings = append(r.Warnings, "the current database is damaged: no snapshot of it was created, and the file is kept")
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("restore: %w", err)
+		return "", fmt.Errorf("restore: find the current database: %w", err)
 	}
 	if r.Files, err = snapshot.SaveFiles(o.Paths); err != nil {
-		return "", fmt.Errorf("restore: %w", err)
+		return "", fmt.Errorf("restore: save the current files: %w", err)
 	}
 	return aside, nil
 }
@@ -298,7 +298,7 @@ func recordReplaced(o Options, g *guard.Guard, r *Report) (guard.Cut, error) {
 // warnAltered adds a warning about an altered file of revocations, unless err is nil.
 func warnAltered(r *Report, err error) {
 	if err != nil {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%v; Hob repaired it from the database and kept the changed file beside it; check the grants and pairings: hob grant list, hob channel list", err))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%v; Hob repaired the file from the database and kept the changed version in the same folder; check the grants and pairings: hob grant list, hob channel list", err))
 	}
 }
 
@@ -325,7 +325,7 @@ func Resume(ctx context.Context, p system.Paths) (name string, err error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("restore: %w", err)
+		return "", fmt.Errorf("restore: read the journal: %w", err)
 	}
 	var j journal
 	if err := json.Unmarshal(b, &j); err != nil {
@@ -337,8 +337,9 @@ func Resume(ctx context.Context, p system.Paths) (name string, err error) {
 	return j.Snapshot, err
 }
 
-// completeRestore copies the staged files into the home, replaces the database last and removes the journal.
-// The caller removes the staging folder. It can be repeated after a crash at any instant.
+// completeRestore copies the staged files into the home, replaces the database last and removes the
+// journal. The caller removes the staging folder. completeRestore can be repeated after a crash at
+// any instant.
 func completeRestore(ctx context.Context, p system.Paths, j journal) (aside string, err error) {
 	dir := stagingDir(p)
 	db := filepath.Join(dir, stagedDatabase)
@@ -349,27 +350,27 @@ func completeRestore(ctx context.Context, p system.Paths, j journal) (aside stri
 				continue
 			}
 			if err := copyFile(filepath.Join(dir, stagedFiles, filepath.FromSlash(f.Name)), to, f.Executable); err != nil {
-				return "", fmt.Errorf("restore %s: %w; the next start completes it", f.Name, err)
+				return "", fmt.Errorf("restore: copy %s into the home: %w; the next start completes the restore", f.Name, err)
 			}
 			failpoint.Hit("restore.file")
 		}
 		err := copyFile(filepath.Join(dir, stagedAnchor), p.AuditAnchorFile(), false)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("restore: %w; the next start completes it", err)
+			return "", fmt.Errorf("restore: copy the audit anchor: %w; the next start completes the restore", err)
 		}
 		failpoint.Hit("restore.files")
 		if aside, err = store.Replace(ctx, p.Database(), db, j.Aside, j.Aside != ""); err != nil {
-			return aside, fmt.Errorf("restore: %w; the next start completes it", err)
+			return aside, fmt.Errorf("restore: replace the database: %w; the next start completes the restore", err)
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("restore: %w", err)
+		return "", fmt.Errorf("restore: find the staged database: %w", err)
 	}
 	failpoint.Hit("restore.replaced")
 	if err := errors.Join(upgrade.Discard(p), store.DiscardReplacement(p.Database())); err != nil {
 		return aside, err
 	}
 	if err := os.Remove(journalFile(p)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return aside, fmt.Errorf("restore: %w", err)
+		return aside, fmt.Errorf("restore: remove the journal: %w", err)
 	}
 	failpoint.Hit("restore.done")
 	return aside, nil

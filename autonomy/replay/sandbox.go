@@ -40,7 +40,7 @@ func newSandbox(ctx context.Context, rec session.Recording, ev bus.Event) (_ *re
 	ev.Attempts, ev.Crashes = 1, 0
 	s := &replaySandbox{rec: rec, ev: ev, player: &recordedModel{rec: recordedAnswers(rec.Own)}}
 	if s.dir, err = os.MkdirTemp("", "hob-replay-"); err != nil {
-		return nil, fmt.Errorf("replay: %w", err)
+		return nil, fmt.Errorf("replay: create a temporary folder: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -49,7 +49,7 @@ func newSandbox(ctx context.Context, rec session.Recording, ev bus.Event) (_ *re
 	}()
 	sets := []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), origins.Migrations(), trace.Migrations()}
 	if s.store, err = store.Open(ctx, filepath.Join(s.dir, "replay.db"), sets, store.Options{SkipCheck: true}); err != nil {
-		return nil, fmt.Errorf("replay: %w", err)
+		return nil, fmt.Errorf("replay: open the temporary store: %w", err)
 	}
 	s.bus = bus.New(s.store, bus.Options{Route: func(channel, chat string) (string, string, bool) { return channel, chat, true }})
 	s.sessions = session.New(s.store)
@@ -109,12 +109,12 @@ func (s *replaySandbox) replayTurn(ctx context.Context, as *turn.Runner, ledger 
 	d.compareVerdicts(ledger, played)
 	switch {
 	case res.Suspended:
-		d.addIfDifferent("end", "", "it went on", "it asks you")
+		d.addIfDifferent("end", "", "the turn continued", "the turn asks you for approval")
 	case errors.Is(err, errRecording) && len(s.player.comparableMessages(s.rec.Own)) < len(s.rec.Own)-1: // the owner sent messages to the running turn, and the replay ends at the first of them
 	case errors.Is(err, errRecording):
-		d.addIfDifferent("end", "", "it ended with an answer", "it calls the model again")
+		d.addIfDifferent("end", "", "the turn ended with an answer", "the turn calls the model again")
 	case err != nil:
-		d.addIfDifferent("end", "", "it ended with an answer", "it fails: "+err.Error())
+		d.addIfDifferent("end", "", "the turn ended with an answer", "the turn fails: "+err.Error())
 	}
 	out.ModelCalls, out.Calls, out.Same = s.player.next, len(played), len(out.Differences) == 0
 	return out, nil

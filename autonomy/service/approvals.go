@@ -150,7 +150,7 @@ func (sv *Service) RecordTrust(ctx context.Context, t api.TrustRecord) (api.Trus
 	return t, Classify(err)
 }
 
-// graphicText returns the visible characters of a text, at most n.
+// graphicText removes the invisible characters from a text and shortens it to n characters.
 func graphicText(s string, n int) string {
 	return textnorm.Ellipsize(strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) {

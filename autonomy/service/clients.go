@@ -103,8 +103,8 @@ func (sv *Service) ClientTools(_ context.Context, c api.Client) ([]api.Tool, err
 	return ConvertEach(sv.clientTools(clients.Client(c)), apiTool), nil
 }
 
-// clientTools returns the tools that a client may call: those in the configuration that exist here
-// and that its token allows.
+// clientTools returns the tools that a client may call: those in the configuration that exist and
+// that its token allows.
 func (sv *Service) clientTools(c clients.Client) (out []tools.Tool) {
 	if c.Kind != clients.MCP {
 		return nil
@@ -201,7 +201,7 @@ func (sv *Service) ClientResourceVersion(ctx context.Context, ac api.Client, uri
 		list, err := sv.Tasks(ctx, api.Query{})
 		return versionOf(list, err)
 	}
-	list, err := sv.Notes(ctx, api.Query{}) // the newest, so that a changed note is one of them
+	list, err := sv.Notes(ctx, api.Query{}) // the list contains the newest notes first, so a changed note is in it
 	return versionOf(slices.DeleteFunc(list, func(n api.Note) bool { return n.ID != id }), err)
 }
 
@@ -262,8 +262,8 @@ func (sv *Service) canJoinCall(ctx context.Context, event string, readOnly bool)
 	return !readOnly, nil
 }
 
-// clientOutcome returns the outcome of a client's call. A final outcome is handed out once, except
-// for a denial by the user, which stays in force for a time.
+// clientOutcome returns the outcome of a client's call. A final outcome is returned only once,
+// except for a denial by the user, which applies for keepDenial.
 func (sv *Service) clientOutcome(ctx context.Context, c clients.Client, s api.EventStatus) (api.ToolOutcome, error) {
 	out, err := sv.callOutcome(ctx, s)
 	if data := json.RawMessage(sv.o.Redact.Text(string(out.Data))); json.Valid(data) { // the text of results is redacted where it is stored

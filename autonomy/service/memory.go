@@ -21,9 +21,9 @@ import (
 type Graph interface {
 	// CatchUp processes the pending changes to the memory, for a limited time.
 	CatchUp(ctx context.Context, b knowledge.ChangeSource) error
-	// Overview returns at most limit entities with their relations. They are the newest entities
-	// or, if name is set, those around the entity with that id or name. It returns api.ErrNotFound
-	// if there is no such entity.
+	// Overview returns at most limit entities with their relations: the newest entities or, if name
+	// is set, the entities around the entity with that id or name. It returns api.ErrNotFound if no
+	// such entity exists.
 	Overview(q store.Querier, name string, limit int) (api.MemoryGraph, error)
 	// EntityItem returns the entity with the given id or name, its relations, and the numbers of
 	// the rows that mention it. It returns api.ErrNotFound if there is no such entity.

@@ -85,7 +85,7 @@ type Options struct {
 	Restart func()
 	// Problems lists the faults that other parts of the process work around.
 	Problems func(ctx context.Context) []api.Problem
-	// CheckConfig finds the mistakes that only drivers know.
+	// CheckConfig finds the mistakes in a configuration that only the drivers can detect.
 	CheckConfig func(ctx context.Context, c *config.Config) error
 	Undo        *undo.Reverter
 	Triggers    map[string]intake.Trigger
@@ -130,7 +130,7 @@ func Classify(err error) error {
 	case errors.Is(err, session.ErrNoSession):
 		return fmt.Errorf("%w: %w; see: hob session list", api.ErrNotFound, err)
 	case errors.Is(err, session.ErrNoTurn):
-		return fmt.Errorf("%w: %w; see: hob session show SESSION --json, or export it", api.ErrNotFound, err)
+		return fmt.Errorf("%w: %w; list the messages and turns with: hob session show SESSION --json", api.ErrNotFound, err)
 	case errors.Is(err, replay.ErrNotReplayed):
 		return fmt.Errorf("%w: %w; see: hob why", api.ErrInvalid, err)
 	case errors.Is(err, session.ErrExists):

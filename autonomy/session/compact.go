@@ -127,7 +127,7 @@ func (c *Compactor) CompactIfNeeded(ctx context.Context, session, turn string, u
 }
 
 // canSummarize reports whether a model can write summaries. External agents cannot, because they
-// could not request permissions here.
+// cannot request permissions during a compaction.
 func canSummarize(i llm.Info) bool { return i.Provider != "offline" && !i.Acts }
 
 // windowLimit returns the maximum size of a window in bytes for a model.

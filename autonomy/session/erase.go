@@ -78,7 +78,7 @@ func changeMessageTx(tx *store.Tx, base *knowledge.Base, id int64, raw []byte, g
 }
 
 // eraseSummariesTx empties each summary that covers a completely erased message or belongs to a
-// completely erased conversation, and removes the erased text from the others.
+// completely erased conversation, and removes the erased text from the other summaries.
 func eraseSummariesTx(tx *store.Tx, whole []int64, e *erase.Erasure, s *erase.Scrubber) (n int, err error) {
 	sums, err := readStored(tx, `SELECT id, session, '', content, first, last FROM summaries`)
 	if err != nil {

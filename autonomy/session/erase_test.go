@@ -13,7 +13,8 @@ import (
 	"hob/platform/store/erase"
 )
 
-// forget erases a phrase from the conversations as the program does; with dry it only previews.
+// forget erases a phrase from the conversations in the same way as the program. If dry is true, it
+// only previews the erasure.
 func (f *fixture) forget(phrase string, dry bool) {
 	f.t.Helper()
 	base, err := knowledge.New(f.store, knowledge.Options{})
@@ -57,7 +58,8 @@ func TestForgettingWhileASummaryIsMade(t *testing.T) {
 	}
 }
 
-// Whatever arguments a model gave, an erasure terminates and the conversation can continue.
+// An erasure terminates and the conversation can continue, regardless of the arguments in a model's
+// calls.
 func TestForgettingWithinArguments(t *testing.T) {
 	for args, want := range map[string]string{
 		`{"pin":4711,"door":"of 4711"}`: `{"pin":0,"door":"of ` + erase.Mark + `"}`,

@@ -145,13 +145,13 @@ func (s *Sessions) FreeTx(tx *store.Tx, name string) (string, error) {
 func (s *Sessions) ForEachCopied(ctx context.Context, session string, fn func(Row)) error {
 	rows, err := s.db.Read().QueryContext(ctx, `SELECT id, turn, message, created_at FROM messages WHERE session = ? AND origin <> 0 ORDER BY id`, session)
 	if err != nil {
-		return fmt.Errorf("session: %w", err)
+		return fmt.Errorf("session: read copied messages: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		r, err := scanRow(rows)
 		if err != nil {
-			return fmt.Errorf("session: %w", err)
+			return fmt.Errorf("session: read copied messages: %w", err)
 		}
 		fn(r)
 	}

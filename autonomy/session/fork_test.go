@@ -71,7 +71,8 @@ func TestFork(t *testing.T) {
 			t.Errorf("%v: %v", tc, err)
 		}
 	}
-	// A copy is not found twice, and is found in its own conversation.
+	// A search of all conversations finds a copied message only once, and a search of the fork
+	// finds the copy.
 	for id, want := range map[string]int{"": 1, "s": 1, "to the end": 1} {
 		found, err := f.library().Search(t.Context(), session.Query{Text: `"question 4"`, Session: id})
 		if err != nil || len(found) != want {

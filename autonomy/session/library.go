@@ -22,7 +22,8 @@ const batch = 200
 // LibraryOptions holds functions that return information that conversations do not contain. Both
 // are optional.
 type LibraryOptions struct {
-	// Realm returns the memory namespace of a conversation. Nil means that of the main agent.
+	// Realm returns the memory namespace of a conversation. Nil means the namespace of the main
+	// agent.
 	Realm func(ctx context.Context, session string) (string, error)
 	// About returns the origin of a turn. Nil means that origins are unknown.
 	About func(ctx context.Context, turn string) (About, error)
@@ -92,7 +93,7 @@ func (l *MessageIndex) Index(ctx context.Context) error {
 func (l *MessageIndex) Behind(ctx context.Context) (n int, err error) {
 	err = l.s.db.Read().QueryRowContext(ctx, `SELECT count(*) FROM messages WHERE id > (SELECT last FROM indexed)`).Scan(&n)
 	if err != nil {
-		return 0, fmt.Errorf("session: %w", err)
+		return 0, fmt.Errorf("session: count the messages to index: %w", err)
 	}
 	return n, nil
 }

@@ -35,8 +35,8 @@ func (f *fixture) shelves() []shelf {
 	return out
 }
 
-// Each message becomes a row of its conversation in order, with speaker and realm; copies in a
-// fork do not.
+// Each message becomes a row of its conversation, in order, with speaker and realm. The copies in a
+// fork do not become rows.
 func TestMessagesBecomeRows(t *testing.T) {
 	f := newSessions(t)
 	f.add("home", "t1", user("The plumber comes on Friday"), says("Noted."))
@@ -88,7 +88,7 @@ func TestNamesOfStrangers(t *testing.T) {
 	}
 }
 
-// After interruptions at any batch, the rows are the same as without.
+// Interruptions after any batch do not change the resulting rows.
 func TestRowsAfterInterruptions(t *testing.T) {
 	fill := func(f *fixture, from, to int) {
 		f.write(func(tx *store.Tx) error {

@@ -11,8 +11,8 @@ import (
 	"hob/autonomy/session"
 )
 
-// Turns that wait for the owner and continue later stay in one piece, in the cache and in the
-// file, over restarts, resets and trims.
+// The messages of a turn that waits for the owner and continues later stay contiguous, in the cache
+// and in the file, across restarts, resets and trims.
 func TestHistory_KeepsParkedTurnsInOnePiece(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -57,7 +57,8 @@ func TestHistory_KeepsParkedTurnsInOnePiece(t *testing.T) {
 	}
 }
 
-// checkPieces checks that each call with a result is followed by it, and that no turn is split.
+// checkPieces checks that each result directly follows its call and each call its message, and that
+// the history does not contain the turn without.
 func checkPieces(t *testing.T, msgs []llm.Message, without string) {
 	t.Helper()
 	for i, m := range msgs {
@@ -73,8 +74,8 @@ func checkPieces(t *testing.T, msgs []llm.Message, without string) {
 	}
 }
 
-// A message whose turn has no answer yet is followed by a note, so that the next turn does not
-// answer it, and stands behind the later turns when its turn has ended.
+// If the turn of a message has no answer yet, a note follows the message, so that the next turn
+// does not answer it. When the turn has ended, the message moves behind the later turns.
 func TestHistory_NotesTurnsWithoutAnAnswer(t *testing.T) {
 	f := newSessions(t)
 	f.add("s", "t1", user("one"), says("first"))

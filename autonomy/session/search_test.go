@@ -34,7 +34,7 @@ func TestSearch(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		q    session.Query
-		want []string // who in which turn
+		want []string // speakers and turns of the results
 	}{
 		{"a word in all conversations", session.Query{Text: "plumber"}, []string{"hob t1", "owner t1", "tool t3"}},
 		{"of one conversation", session.Query{Text: "plumber", Session: "home"}, []string{"hob t1", "owner t1"}},

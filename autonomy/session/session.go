@@ -59,7 +59,7 @@ type Sessions struct {
 
 // Options holds the options of Open.
 type Options struct {
-	// Ending is called before a conversation ends. Nil calls nothing.
+	// Ending, if set, is called before a conversation ends.
 	Ending func(ctx context.Context, session string)
 }
 
@@ -119,7 +119,7 @@ func (s *Sessions) TouchTx(tx *store.Tx, id, channel, chat string, newTurn bool)
 	_, err := tx.Exec(`INSERT INTO sessions (id, channel, chat, turns, created_at, updated_at) VALUES (?,?,?,?,?,?)
 		ON CONFLICT (id) DO UPDATE SET turns = turns + excluded.turns, updated_at = excluded.updated_at`, id, channel, chat, n, now, now)
 	if err != nil {
-		return fmt.Errorf("session: %w", err)
+		return fmt.Errorf("session: store a conversation: %w", err)
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func (s *Sessions) Get(ctx context.Context, id string) (info Info, ok bool, err 
 		return info, false, nil
 	}
 	if err != nil {
-		return info, false, fmt.Errorf("session: %w", err)
+		return info, false, fmt.Errorf("session: read a conversation: %w", err)
 	}
 	return info, true, nil
 }
@@ -140,14 +140,14 @@ func (s *Sessions) Get(ctx context.Context, id string) (info Info, ok bool, err 
 func (s *Sessions) List(ctx context.Context, limit int) ([]Info, error) {
 	rows, err := s.db.Read().QueryContext(ctx, `SELECT id, channel, chat, turns, created_at, updated_at FROM sessions ORDER BY updated_at DESC LIMIT ?`, limit)
 	if err != nil {
-		return nil, fmt.Errorf("session: %w", err)
+		return nil, fmt.Errorf("session: list conversations: %w", err)
 	}
 	defer rows.Close()
 	out := []Info{}
 	for rows.Next() {
 		i, err := scanInfo(rows)
 		if err != nil {
-			return nil, fmt.Errorf("session: %w", err)
+			return nil, fmt.Errorf("session: list conversations: %w", err)
 		}
 		out = append(out, i)
 	}

@@ -83,7 +83,7 @@ func (f *fixture) history(id, turn string) (before, recorded []llm.Message) {
 	return before, recorded
 }
 
-// same checks that the cache and the file agree, and returns the messages.
+// same checks that the cache and the file contain the same messages, and returns these messages.
 func (f *fixture) same(id, turn string) (before, recorded []llm.Message) {
 	f.t.Helper()
 	before, recorded = f.history(id, turn)
@@ -102,7 +102,8 @@ func (f *fixture) same(id, turn string) (before, recorded []llm.Message) {
 	return before, recorded
 }
 
-// ignoreTime leaves out when a message was stored, which its author does not know.
+// ignoreTime ignores the time at which a message was stored, because the expected messages do not
+// contain it.
 func ignoreTime() cmp.Option { return cmpopts.IgnoreFields(llm.Message{}, "At") }
 
 func equal(a, b []llm.Message) bool {
@@ -184,7 +185,7 @@ func TestHistoryIsWhatWasStored(t *testing.T) {
 		{Role: llm.Assistant, Parts: []llm.Part{{Reasoning: &llm.Reasoning{Text: "hm", Signature: "sig", Redacted: "red"}}}},
 		call, result, says("done"),
 	}
-	f.history("s", "t1") // so that it is in the cache
+	f.history("s", "t1") // load the window into the cache
 	f.add("s", "t1", all[:2]...)
 	f.add("s", "t1", all[2:]...)
 	if before, recorded := f.same("s", "t1"); len(before) != 0 || !cmp.Equal(all, recorded, ignoreTime()) {
@@ -277,8 +278,8 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// A turn that waits for approval keeps its messages if the conversation is reset in the
-// meantime, and leaves no part of itself in the new window.
+// A turn that waits for approval keeps its messages if the conversation is reset in the meantime,
+// but none of them are in the new window.
 func TestResetWhileATurnWaits(t *testing.T) {
 	f := newSessions(t)
 	call, result := calls("c1")

@@ -19,8 +19,8 @@ func chars(ms []llm.Message) (n int) {
 	return n
 }
 
-// A model that rejects the size of a conversation gets a shorter one: a summary, or without one
-// the first lines of the messages.
+// If a model rejects a conversation as too long, older messages are replaced by a summary or,
+// without a summary, by their first lines.
 func TestShrinkInATurn(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -98,7 +98,7 @@ func TestShrinkWhatCannotBe(t *testing.T) {
 	if err := c.CompactForOverflow(t.Context(), m, "s", "now", 1000); err != session.ErrNothing { //nolint:errorlint // it comes bare
 		t.Errorf("%v", err)
 	}
-	// When the turn has ended it can be summarized, and the conversation continues.
+	// After the turn has ended, it can be summarized, and the conversation continues.
 	f.add("s", "now", says("that is too much"))
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", "now", false))
 	if w, _ := f.same("s", "next"); !summarized(w) || chars(w) > 10_000 {
@@ -206,7 +206,7 @@ func (h *random) turn(n int) {
 		h.reset("s")
 		h.taint = 0
 	}
-	_ = h.c.CompactIfNeeded(h.t.Context(), "s", id, false) // it may fail because the model does
+	_ = h.c.CompactIfNeeded(h.t.Context(), "s", id, false) // CompactIfNeeded may fail because the model fails
 	h.check("next", n, 0)
 }
 

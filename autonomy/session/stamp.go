@@ -14,7 +14,7 @@ import (
 )
 
 // RequestFingerprint identifies the system prompt and the tools in the requests of a turn. It
-// contains only digests, so that text which the owner removed from a file is not stored here.
+// contains only digests, so that it does not preserve text that the owner removed from a file.
 type RequestFingerprint struct {
 	System string `json:"system"` // digest of the system block
 	Tools  string `json:"tools"`  // one line "name digest" for each offered tool

@@ -49,7 +49,7 @@ func TestTrimKeepsWholeTurns(t *testing.T) {
 				fatal(t, f.Trim(t.Context(), "s"))
 				window, _ := f.same("s", "next")
 				wellFormed(t, window)
-				// It is a sequence of whole turns that ends with the newest.
+				// The window is a sequence of complete turns that ends with the newest turn.
 				start, chars := len(all), 0
 				for rest := len(window); rest > 0 && start > from; start-- {
 					rest -= len(all[start-1].msgs)
@@ -87,7 +87,7 @@ func TestTrimOfSmallThings(t *testing.T) {
 		t.Error("the only turn was cut")
 	}
 	f.add("one", "t2", user("small"), says("tiny"))
-	f.Sessions = session.New(f.store) // not in the cache
+	f.Sessions = session.New(f.store) // the window is not in the cache of the new Sessions
 	fatal(t, f.Trim(t.Context(), "one"))
 	if b, _ := f.same("one", "t3"); !slices.Equal(texts(b), []string{"user: small", "assistant: tiny"}) {
 		t.Errorf("%v", texts(b))

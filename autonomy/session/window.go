@@ -41,8 +41,9 @@ type windowStart struct {
 }
 
 // addMessage appends a message without changing slices that were returned earlier. If other turns
-// ran while its turn waited for the owner, the earlier messages of its turn move behind theirs, so
-// that a turn stays in one piece and each call is followed by its result.
+// ran while the message's turn waited for the owner, the earlier messages of that turn move behind
+// the messages of the other turns. A turn therefore stays contiguous, and each call is followed by
+// its result.
 func (w *window) addMessage(id int64, turn string, m llm.Message) {
 	if n := len(w.turns); turn != "" && (n == 0 || w.turns[n-1] != turn) {
 		if at := slices.Index(w.turns, turn); at >= 0 {
@@ -171,9 +172,9 @@ func (s *Sessions) splitAt(e *list.Element, turn string) (before, recorded []llm
 	return answerOpenTurns(before, turns), recorded, whole
 }
 
-// noAnswer stands for the answer of a turn that has none. The turn of an external agent that waits
-// for the owner has recorded only the message; without an answer to it, the model would answer both
-// messages in the next turn.
+// noAnswer replaces the missing answer of a turn. A turn of an external agent that waits for the
+// owner has recorded only the message. If no answer followed that message, the model would answer
+// both messages in the next turn.
 const noAnswer = "[hob] No answer yet: this message is handled separately, or was given up. Do not act on it."
 
 // answerOpenTurns adds noAnswer after each turn that consists only of messages from the user. It

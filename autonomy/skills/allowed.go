@@ -129,7 +129,7 @@ func (a AllowedTool) permitsCall(tool string, args json.RawMessage) bool {
 	var in struct {
 		Command string `json:"command"`
 	}
-	if json.Unmarshal(args, &in) != nil || strings.ContainsAny(in.Command, ";&|<>`$(){}\n\\") { // a second command, or one that another command writes
+	if json.Unmarshal(args, &in) != nil || strings.ContainsAny(in.Command, ";&|<>`$(){}\n\\") { // the shell could run a second command or expand variables
 		return false
 	}
 	rest, ok := strings.CutPrefix(strings.TrimSpace(in.Command), a.Command)
@@ -137,7 +137,7 @@ func (a AllowedTool) permitsCall(tool string, args json.RawMessage) bool {
 }
 
 // CheckTool returns a typed denial if the skill in force does not allow the call. It implements
-// turn.Skills. A skill that no longer exists limits nothing.
+// turn.Skills. It allows every call if the skill no longer exists.
 func (l *Library) CheckTool(skill, tool string, args json.RawMessage) error {
 	s, ok := l.findUsable(skill)
 	if !ok || !s.Limited || slices.ContainsFunc(s.Allowed, func(a AllowedTool) bool { return a.permitsCall(tool, args) }) {

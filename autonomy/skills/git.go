@@ -76,7 +76,7 @@ func (s Source) readRepository(ctx context.Context, address string) (c unpack.Co
 	if c, err = unpack.Tar(bytes.NewReader(b), unpackLimits()); err != nil {
 		return c, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	c.Top = "" // the folders of a repository are its own
+	c.Top = "" // a repository has no enclosing folder, unlike an archive
 	return c, nil
 }
 

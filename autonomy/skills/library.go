@@ -37,7 +37,7 @@ type Options struct {
 	Templates string // folder in which the templates keep their state, "" for none
 	// Similar finds skills by meaning if no trigger and no words match. Nil disables that.
 	Similar Similarity
-	// Remote returns the prompts of MCP servers, at once and from memory. It may be nil.
+	// Remote returns the prompts of MCP servers from memory, without waiting. It may be nil.
 	Remote func() []tools.Prompt
 	Log    *slog.Logger
 }
@@ -52,8 +52,8 @@ const (
 	maxListed   = 30    // files
 )
 
-// rescanAfter is how long the files of known skills are not compared again. Added, removed and
-// trusted skills are seen at once.
+// rescanAfter is the minimum interval between two comparisons of the files of known skills. Added,
+// removed and trusted skills are detected immediately.
 const rescanAfter = 500 * time.Millisecond
 
 // Library holds the skills that a model can use. It follows changes of the files while Hob runs. Its

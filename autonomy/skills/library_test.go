@@ -66,7 +66,7 @@ func matching(t *testing.T, l *Library, text string) string {
 	return strings.Join(out, "|")
 }
 
-// A skill is found by a trigger or by its words. It is trusted until a file of it changes.
+// A skill is found by a trigger or by its words. It stays trusted until one of its files changes.
 func TestLibrary_FollowsTheFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHome(t)
@@ -166,7 +166,7 @@ func TestLibrary_TrustsNothingByItself(t *testing.T) {
 	}
 }
 
-// The index stays within its size and refers to the search for the rest.
+// The index does not exceed its maximum size. It refers to the search for skills that do not fit.
 func TestLibrary_IndexIsBounded(t *testing.T) {
 	h := newHome(t)
 	src := t.TempDir()

@@ -13,8 +13,8 @@ import (
 	"hob/platform/text/visible"
 )
 
-// Limits of a SKILL.md file. Those of the specification (https://agentskills.io/specification) count
-// characters.
+// Limits of a SKILL.md file. The limits of the specification (https://agentskills.io/specification)
+// count characters.
 const (
 	maxManifest      = 256 << 10 // bytes of the file
 	maxFront         = 16 << 10  // bytes of the front matter
@@ -249,7 +249,7 @@ func metadataField(n *yaml.Node) (map[string]string, error) {
 			continue // read by metadataTriggers
 		}
 		v := n.Content[i+1]
-		if v.Kind != yaml.ScalarNode { // other programs keep lists there, which Hob ignores
+		if v.Kind != yaml.ScalarNode { // other programs store lists in metadata, which Hob ignores
 			continue
 		}
 		if out[key], err = textField(field+"."+key, v, maxValue); err != nil {

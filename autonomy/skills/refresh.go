@@ -14,7 +14,7 @@ import (
 	"hob/templates"
 )
 
-// refreshSkills reads what has changed. The caller must have locked mu.
+// refreshSkills reads the files that have changed. The caller must have locked mu.
 func (l *Library) refreshSkills() {
 	top, trust, template := stampFile(l.o.Dir), stampFile(l.o.Trust), fileStamp{}
 	if l.o.Templates != "" {

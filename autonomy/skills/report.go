@@ -23,8 +23,8 @@ type Report struct {
 
 	// Body is the text of the instructions.
 	Body string
-	// Scripts are its programs. Hosts are the hosts of the addresses in its files; naming them
-	// grants nothing.
+	// Scripts lists the skill's programs. Hosts lists the hosts of the addresses in its files,
+	// which does not grant access to them.
 	Scripts, Hosts []string
 	Findings       []Finding
 }
@@ -36,7 +36,8 @@ type Finding struct {
 	What string `json:"what"`
 }
 
-// ReadFolder validates a skill in a folder, whose name must be that of the skill, and inspects it.
+// ReadFolder validates and inspects the skill in a folder. The folder must have the name of the
+// skill.
 func ReadFolder(dir string) (Report, error) {
 	c, err := readCandidate(dir)
 	if err != nil {
@@ -46,7 +47,7 @@ func ReadFolder(dir string) (Report, error) {
 	return c.Report, nil
 }
 
-// readCandidate reads a folder whose name must be that of the skill.
+// readCandidate reads a skill from a folder, which must have the name of the skill.
 func readCandidate(dir string) (*Candidate, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {

@@ -29,7 +29,7 @@ const (
 const (
 	StateTrusted   = "trusted"
 	StateUntrusted = "untrusted"
-	StateChanged   = "changed" // its files differ from those that the user trusted
+	StateChanged   = "changed" // the files differ from the files that the user trusted
 	StateInvalid   = "invalid"
 )
 

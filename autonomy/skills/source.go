@@ -31,9 +31,9 @@ const (
 	maxEntries = 10_000
 )
 
-// Read reads the skill at a place: a folder, an archive (.zip, .tar.gz, .tgz) or the https address of
-// a git repository. within is the folder of the skill inside the archive or repository; it may be ""
-// if there is only one skill.
+// Read reads a skill from place, which is a folder, an archive (.zip, .tar.gz, .tgz) or the https
+// address of a git repository. within is the folder of the skill inside the archive or repository;
+// it may be "" if there is only one skill.
 func (s Source) Read(ctx context.Context, place, within string) (*Candidate, error) {
 	within = strings.Trim(path.Clean("/"+filepath.ToSlash(within)), "/")
 	if strings.Contains(place, "://") || strings.HasPrefix(place, "git@") {
@@ -88,8 +88,8 @@ func unpackLimits() unpack.Limits {
 	return unpack.Limits{Unpacked: maxRepo, Entries: maxEntries}
 }
 
-// candidateFrom selects the skill in an archive. The top folder of an archive usually has another
-// name than the skill; every other folder must have the skill's name.
+// candidateFrom selects the skill in an archive. The top folder of an archive may have a different
+// name than the skill, but any other folder must have the skill's name.
 func candidateFrom(c unpack.Contents, within, from string) (*Candidate, error) {
 	files := c.Within()
 	var folders []string
@@ -106,11 +106,11 @@ func candidateFrom(c unpack.Contents, within, from string) (*Candidate, error) {
 	switch {
 	case slices.Contains(folders, at):
 	case len(folders) == 0:
-		return nil, fmt.Errorf("%w: it contains no SKILL.md; choose another archive or repository", ErrInvalid)
+		return nil, fmt.Errorf("%w: the archive or repository contains no SKILL.md file; choose another archive or repository", ErrInvalid)
 	case within == "" && len(folders) == 1:
 		at = folders[0]
 	case within == "":
-		return nil, fmt.Errorf("%w: it contains %d skills (%s); choose one with --path", ErrInvalid, len(folders), shortList(folders))
+		return nil, fmt.Errorf("%w: the archive or repository contains %d skills (%s); choose one with --path", ErrInvalid, len(folders), shortList(folders))
 	default:
 		return nil, fmt.Errorf("%w: %s contains no SKILL.md; choose one of: %s", ErrInvalid, shortValue(within), shortList(folders))
 	}

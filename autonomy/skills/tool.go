@@ -12,8 +12,8 @@ import (
 	"hob/tools"
 )
 
-// useSkill is the name of the tool that loads a skill. Package turn knows it too: the skill is in
-// force from then on.
+// useSkill is the name of the tool that loads a skill. Package turn has the same constant, because
+// the call puts the skill in force.
 const useSkill = "use_skill"
 
 type useIn struct {
@@ -33,7 +33,7 @@ func (l *Library) Tool() tools.Tool {
 			Keywords:    "skill skills instructions how to procedure",
 		},
 		Judge: func(_ context.Context, in useIn) tools.CallAssessment {
-			if s, ok := l.findUsable(strings.TrimSpace(in.Name)); ok && s.load != nil { // its server learns which skill is loaded
+			if s, ok := l.findUsable(strings.TrimSpace(in.Name)); ok && s.load != nil { // the MCP server learns which skill is loaded
 				return tools.CallAssessment{Effects: tools.Egress, Query: s.Name}
 			}
 			return tools.CallAssessment{}

@@ -106,7 +106,7 @@ func checkSizes(name string, n int, size, total int64) error {
 	case size > maxFile:
 		return fmt.Errorf("%w: %s is larger than %d MB; remove or shorten it", ErrInvalid, shortValue(name), maxFile>>20)
 	case total > maxTotal:
-		return fmt.Errorf("%w: its files are larger than %d MB together; remove those that the skill does not need", ErrInvalid, maxTotal>>20)
+		return fmt.Errorf("%w: the files of the skill are larger than %d MB together; remove files that the skill does not need", ErrInvalid, maxTotal>>20)
 	}
 	return nil
 }

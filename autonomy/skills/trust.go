@@ -11,7 +11,7 @@ import (
 	"hob/platform/host/system"
 )
 
-// trustRecord is what the user trusted.
+// trustRecord records which files of a skill the user trusted, and when.
 type trustRecord struct {
 	Digest string    `json:"digest"`
 	From   string    `json:"from,omitempty"`
@@ -27,7 +27,7 @@ type trustFile struct {
 // maxTrustFile is the maximum size of the file in bytes.
 const maxTrustFile = 1 << 20
 
-// readTrust reads the trusted digests. Without the file nothing is trusted.
+// readTrust reads the trusted digests. If the file does not exist, no skill is trusted.
 func readTrust(path string) (trustFile, error) {
 	t := trustFile{Skills: map[string]trustRecord{}}
 	fi, err := os.Stat(path)
