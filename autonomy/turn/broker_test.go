@@ -35,7 +35,7 @@ func TestBroker_StopsARunningToolAtTheEnd(t *testing.T) {
 	called := make(chan struct{})
 	go func() {
 		defer close(called)
-		_, _ = d.callTool(t.Context(), "slow", []byte("{}")) // its outcome depends on what ends first
+		_, _ = d.callTool(t.Context(), "slow", []byte("{}")) // the outcome depends on whether the tool or the turn ends first
 	}()
 	<-started
 	leave()

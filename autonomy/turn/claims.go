@@ -106,8 +106,8 @@ func (k *claimChecker) isBorneOut(c actionclaims.Claim, deeds []actionclaims.Act
 	return c.IsSupportedBy(results)
 }
 
-// resultTexts returns the tool results and the messages from other people in this turn. If whole is
-// true, it returns those in the entire context.
+// resultTexts returns the tool results and the messages from other people in this turn or, if whole
+// is true, in the entire context.
 func (k *claimChecker) resultTexts(whole bool) []string {
 	from := k.conv.own
 	if whole {

@@ -26,7 +26,7 @@ type conversation struct {
 	stored int           // number of messages in this turn that are stored
 	words  []string      // messages from the owner that arrived while the turn ran
 	// continued reports whether other turns ran while this one was waiting for the owner and the
-	// model has not been told so yet.
+	// model has not been informed of that yet.
 	continued bool
 	// external reports whether an external agent is running and has read text that Hob has not
 	// seen. actor is that agent, or the model of the turn.

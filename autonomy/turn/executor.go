@@ -108,8 +108,8 @@ func (x *toolExecutor) performOwn(ctx context.Context, s *callStep, own tools.Tx
 	return nil
 }
 
-// waitsForUndo reports whether the call is a send that the user can cancel for a short time. An "undo
-// that" behind this turn must then not wait for the end of the turn.
+// waitsForUndo reports whether the call is a send that the user can cancel for a short time. The
+// message "undo that" after such a call must not wait for the end of the turn.
 func (s *callStep) waitsForUndo() bool {
 	return s.result.Undo != nil && tools.ReachesOthers(s.tool.Spec(), s.dec.Judgment)
 }

@@ -70,7 +70,7 @@ func (x *externalAgent) settleLeftovers(ctx context.Context) error {
 		}
 		for _, e := range lost {
 			s := &callStep{call: llm.ToolCall{ID: e.Call}, tool: externalTool{spec: tools.Spec{Name: e.Tool, Effects: unclear}}, args: e.Args}
-			s.err = tools.Errorf(tools.OutcomeUnknown, "Hob was interrupted while the agent did this, so it is not known whether it took effect")
+			s.err = tools.Errorf(tools.OutcomeUnknown, "Hob was interrupted while the agent performed this action, so it is unknown whether the action took effect")
 			if err := x.rec.recordEndTx(tx, s, unknownEntry(e, s.err)); err != nil {
 				return err
 			}

@@ -24,7 +24,7 @@ func TestPulse(t *testing.T) {
 		{"cancelled while it runs", func(_ *progressReporter, end, cancel func()) {
 			time.Sleep(20 * time.Second)
 			cancel()
-			time.Sleep(time.Minute) // it does not listen
+			time.Sleep(time.Minute) // the tool ignores the cancellation
 			end()
 		}, []string{"15s"}},
 		{"it reports", func(p *progressReporter, end, _ func()) {

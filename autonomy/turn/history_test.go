@@ -8,7 +8,7 @@ import (
 	"hob/tools"
 )
 
-// A page that repeats its own address offers no address into which the model could have put
+// If a page repeats its own address, the model may not open an address into which it could have put
 // data.
 func TestAnEchoIsNotOffered(t *testing.T) {
 	page := []string{

@@ -14,8 +14,8 @@ type fileArgs struct {
 	Path string `json:"path"`
 }
 
-// fileTool touches the path it is given, which it resolves like a shell in
-// /work would.
+// fileTool returns a tool that accesses the path in its arguments. It resolves the path like a
+// shell in /work.
 func fileTool(name string, effects tools.Effects) tools.Tool {
 	return tools.New(tools.Def[fileArgs]{
 		Spec: tools.Spec{Name: name, Category: "test", Description: "Test.", Effects: effects},

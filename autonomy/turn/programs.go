@@ -53,7 +53,7 @@ func hookEvent(o *Options, t *Turn, on string) hooks.Event {
 }
 
 // programMiddleware runs the user's hooks before and after each call. It comes before the policy,
-// so that a hook that lets a call pass gives no permission.
+// so that a hook that accepts a call does not authorize the call.
 func (hc *hookChain) programMiddleware() middleware {
 	l := middleware{name: "hooks"}
 	if hc.o.Programs.Has(config.ToolBefore) {
@@ -72,8 +72,8 @@ func (hc *hookChain) programMiddleware() middleware {
 	return l
 }
 
-// passesPrograms reports whether the hooks let a call pass about which Hob is about to ask the user.
-// They run again before the call itself.
+// passesPrograms reports whether the hooks accept a call for which Hob is about to ask the user.
+// The hooks run again before the call itself.
 func (hc *hookChain) passesPrograms(ctx context.Context, s *callStep) bool {
 	_, err := hc.o.Programs.Run(ctx, hc.callEvent(config.ToolBefore, s))
 	return err == nil

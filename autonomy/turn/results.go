@@ -13,7 +13,7 @@ import (
 	"hob/tools"
 )
 
-// continuedHint follows the first results of a turn if other turns ran while it was waiting.
+// continuedHint follows the first results of a turn if other turns ran while the turn was waiting.
 const continuedHint = "\n[hint] The user answered this request later. The messages before it are newer."
 
 // appendResults passes the results of the calls back through the middleware chain and adds them to

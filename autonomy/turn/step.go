@@ -26,7 +26,8 @@ type callStep struct {
 	// decided reports whether the call has passed the middleware chain. The call may not have run
 	// yet.
 	decided bool
-	// delayed: the call waits in the database so that the user can cancel it; see delayedCall.
+	// delayed reports whether the call waits in the database so that the user can cancel it; see
+	// delayedCall.
 	delayed bool
 	took    time.Duration
 	text    string // the part that the model reads

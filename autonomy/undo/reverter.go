@@ -40,8 +40,8 @@ type Options struct {
 // Reverter reverts actions. Its methods may be called concurrently.
 type Reverter struct {
 	o Options
-	// mu serializes undos, so that no action is reverted twice. A cancel of a send does not need it:
-	// it is one transaction, and must not wait for the undo of something else.
+	// mu serializes undos, so that no action is reverted twice. Canceling a send does not need mu,
+	// because it is one transaction, and must not wait for the undo of another action.
 	mu sync.Mutex
 }
 
@@ -212,7 +212,7 @@ func (b *batch) recordLeft(list []bus.Entry, err error) {
 func (rv *Reverter) notUndone(r tools.UndoRequest, e bus.Entry, list []bus.Entry, err error, src provenance.Source) error {
 	text := fmt.Sprintf("I could not %s: %v", e.UndoLabel, err)
 	if r.Redo {
-		text = fmt.Sprintf("I could not redo it: %v", err)
+		text = fmt.Sprintf("I could not redo the action: %v", err)
 	}
 	if len(list) > 1 {
 		text += fmt.Sprintf("; none of the %d actions was undone", len(list))

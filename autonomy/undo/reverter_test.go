@@ -182,7 +182,8 @@ func TestUndo_RecordsFailures(t *testing.T) {
 	}
 }
 
-// A command of the user can be undone by the user, but not by a model: no model could have done it.
+// A command of the user can be undone by the user, but not by a model, because no model could have
+// run the command.
 func TestJournal_OnlyTheUserUndoesACommand(t *testing.T) {
 	f := newFixture(t)
 	fatal(t, f.Journal(t.Context(), "change_config", "Changed the configuration", tools.NewUndo("restore the configuration", "before")))
@@ -194,7 +195,7 @@ func TestJournal_OnlyTheUserUndoesACommand(t *testing.T) {
 	}
 }
 
-// send records a mail that waits, and commits it if it is too late to cancel it.
+// send records a delayed email. If late is true, the send can no longer be canceled.
 func (f *fixture) send(call, event, session string, late bool) {
 	f.t.Helper()
 	now := time.Now()
@@ -224,7 +225,8 @@ func (f *fixture) sendState(call string) bus.SendState {
 	return s.State
 }
 
-// A send that is too late, and an action that cannot be undone, must not keep the other sends.
+// A send that is too late, and an action that cannot be undone, do not prevent the cancellation of
+// the other sends.
 func TestUndo_CancelsAllSendsOfARequest(t *testing.T) {
 	f := newFixture(t)
 	_, err := f.bus.Inbox.Put(t.Context(), bus.Event{ID: "a", Kind: bus.Message, Source: "web", Session: "s"})
@@ -260,13 +262,14 @@ These were not undone:
 	}
 }
 
-// A request that another one overtakes is not told that the send went out: it was canceled.
+// If another request cancels a send first, this request reports that the send was canceled, not
+// that it was sent.
 func TestUndo_ReportsASendThatAnotherRequestCanceled(t *testing.T) {
 	f := newFixture(t)
 	_, err := f.bus.Inbox.Put(t.Context(), bus.Event{ID: "a", Kind: bus.Message, Source: "web", Session: "s"})
 	fatal(t, err)
 	f.send("m1", "a", "s", false)
-	fatal(t, f.store.Write(t.Context(), func(tx *store.Tx) error { // as if after the first check of this request
+	fatal(t, f.store.Write(t.Context(), func(tx *store.Tx) error { // the other request cancels the send after this request has selected it
 		_, err := f.bus.Scheduled.CancelTx(tx, "m1", "canceled by the user")
 		return err
 	}))
@@ -276,8 +279,7 @@ func TestUndo_ReportsASendThatAnotherRequestCanceled(t *testing.T) {
 	}
 }
 
-// The time in which a send can be canceled is short, so a cancel does not wait for the undo of
-// something slow.
+// The time in which a send can be canceled is short, so canceling does not wait for a slow undo.
 func TestUndo_CancelsASendWhileAnotherUndoRuns(t *testing.T) {
 	f := newFixture(t)
 	f.slow = make(chan struct{})
@@ -309,7 +311,7 @@ func TestUndo_CancelsASendWhileAnotherUndoRuns(t *testing.T) {
 	fatal(t, <-done)
 }
 
-// Of two requests for the last action, the second one undoes the action before it.
+// If two requests undo the last action, the second one undoes the action before it.
 func TestUndo_SecondRequestSelectsAgain(t *testing.T) {
 	f := newFixture(t)
 	f.slow = make(chan struct{})
@@ -342,8 +344,8 @@ func TestUndoByMessage_RefersToTheLastAction(t *testing.T) {
 	const action = 10 * time.Second // after the start
 	for name, tc := range map[string]struct {
 		received, done time.Duration // of the other message
-		parked         bool          // it waits for an answer
-		first          bool          // it arrived before the event of the action
+		parked         bool          // whether the action waits for an answer
+		first          bool          // whether the other message arrived before the event of the action
 		want           bool
 	}{
 		"a message answered before the action":                 {received: 5 * time.Second, done: 8 * time.Second, want: true},

@@ -30,7 +30,7 @@ func (rv *Reverter) Undoable(ctx context.Context, r tools.UndoRequest) ([]bus.En
 	if r.Session != "" {
 		list, err = rv.o.Bus.Ledger.UndoableIn(ctx, r.Session, n)
 	}
-	if err == nil && len(list) == 0 && (r.Session == "" || r.Origin != "") { // a model stays in its conversation
+	if err == nil && len(list) == 0 && (r.Session == "" || r.Origin != "") { // a model may undo only actions of this conversation
 		list, err = rv.o.Bus.Ledger.Undoable(ctx, n)
 	}
 	if err != nil || !r.Turn || len(list) == 0 {

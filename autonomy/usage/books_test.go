@@ -58,7 +58,7 @@ func (f *fake) callCount() int {
 	return len(f.limits)
 }
 
-// usageFixture is a Books over a file, with caps that may change.
+// usageFixture is a Tracker over a database file, with caps that may change.
 type usageFixture struct {
 	*Tracker
 	t    testing.TB
@@ -89,7 +89,8 @@ func (d *usageFixture) toldSentences() []string {
 	return out
 }
 
-// openBooks opens the books at path; told holds the messages the user got before.
+// openBooks opens the tracker over the database at path. d.told holds the messages that the user
+// has already received.
 func openBooks(t testing.TB, path string, d *usageFixture) *usageFixture {
 	t.Helper()
 	var err error
@@ -126,7 +127,7 @@ func openBooks(t testing.TB, path string, d *usageFixture) *usageFixture {
 	return d
 }
 
-// closeBooks stops the Books as an orderly shutdown does.
+// closeBooks stops the tracker like an orderly shutdown.
 func (d *usageFixture) closeBooks() {
 	d.t.Helper()
 	if err := errors.Join(d.Flush(context.Background()), d.db.Close()); err != nil {
@@ -193,8 +194,8 @@ func TestEveryCallIsBooked(t *testing.T) {
 	}
 }
 
-// Rows are stored in other transactions, exactly once even if a transaction is rolled back or
-// two transactions carry them.
+// Rows are stored in other transactions, exactly once even if a transaction is rolled back or two
+// transactions contain them.
 func TestRowsRideAlong(t *testing.T) {
 	d := openBooks(t, dbPath(t), &usageFixture{})
 	defer d.closeBooks()
@@ -221,7 +222,7 @@ func TestRowsRideAlong(t *testing.T) {
 	}
 }
 
-// Run stores the remaining rows one second later.
+// Run stores the remaining rows after one second.
 func TestRunStoresTheRest(t *testing.T) {
 	path := dbPath(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -54,7 +54,7 @@ func TestParallelCallsStayUnderTheCap(t *testing.T) {
 	})
 }
 
-// Near the cap the answer is limited to the rest.
+// Near the cap, the length of an answer is limited by the remaining budget.
 func TestTheLastAnswerIsBounded(t *testing.T) {
 	d := openBooks(t, dbPath(t), &usageFixture{caps: Caps{Daily: Dollars(0.05)}})
 	defer d.closeBooks()
@@ -111,7 +111,7 @@ func TestCaps(t *testing.T) {
 				want = 1
 			}
 			if tt.name == "money for a model without a price" {
-				want = 2 // and that its price is not known
+				want = 2 // one of them says that the price is unknown
 			}
 			if len(said) != want || !strings.Contains(strings.Join(said, "\n"), tt.told) {
 				t.Errorf("told: %q", said)

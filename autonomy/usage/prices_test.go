@@ -80,7 +80,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// The price list is data; only this test checks it.
+// The price list is data, and only this test checks it.
 func TestPriceList(t *testing.T) {
 	p := newPrices(t, nil)
 	day, err := time.Parse(time.DateOnly, p.AsOf())

@@ -33,7 +33,7 @@ func (b *Tracker) Days(ctx context.Context, n int) ([]Day, error) {
 	}
 	rows, err := b.db.Read().QueryContext(ctx, `SELECT at, provider, model, event, input, output, cache_read, cache_write, known, cost, local FROM model_calls ORDER BY at DESC, id DESC`)
 	if err != nil {
-		return nil, fmt.Errorf("usage: %w", err)
+		return nil, fmt.Errorf("usage: read model calls: %w", err)
 	}
 	defer rows.Close()
 	var out []Day
@@ -44,7 +44,7 @@ func (b *Tracker) Days(ctx context.Context, n int) ([]Day, error) {
 		var c Call
 		var at int64
 		if err := rows.Scan(&at, &c.Provider, &c.Model, &c.Account.Event, &c.Usage.Input, &c.Usage.Output, &c.Usage.CacheRead, &c.Usage.CacheWrite, &c.Usage.Known, &c.Cost, &c.Local); err != nil {
-			return nil, fmt.Errorf("usage: %w", err)
+			return nil, fmt.Errorf("usage: read model calls: %w", err)
 		}
 		day, _ := dayOf(store.Time(at), zone)
 		key := [2]string{day, c.modelName()}
@@ -125,7 +125,7 @@ func (b *Tracker) Periods(ctx context.Context) ([]Period, error) {
 		err := b.db.Read().QueryRowContext(ctx, `SELECT coalesce(sum(cost),0), coalesce(sum(counted),0), count(*) - count(cost), count(*), coalesce(sum(CASE local WHEN 0 THEN input + output ELSE 0 END),0)
 			FROM model_calls WHERE at >= ?`, store.Millis(p.From)).Scan(&p.Cost, &p.Counted, &p.Unpriced, &p.Calls, &p.Tokens)
 		if err != nil {
-			return nil, fmt.Errorf("usage: %w", err)
+			return nil, fmt.Errorf("usage: sum the calls of a period: %w", err)
 		}
 	}
 	return out, nil
@@ -140,7 +140,7 @@ func (b *Tracker) Of(ctx context.Context, event string) (calls int, cost *Micros
 	var sum sql.NullInt64
 	err = b.db.Read().QueryRowContext(ctx, `SELECT count(*), CASE WHEN count(cost) = count(*) THEN sum(cost) END FROM model_calls WHERE event = ?`, event).Scan(&calls, &sum)
 	if err != nil {
-		return 0, nil, fmt.Errorf("usage: %w", err)
+		return 0, nil, fmt.Errorf("usage: sum the calls of an event: %w", err)
 	}
 	if sum.Valid {
 		m := Micros(sum.Int64)

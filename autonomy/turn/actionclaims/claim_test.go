@@ -24,7 +24,7 @@ type sample struct {
 	kind  string
 	marks string
 	text  string
-	// request is the user's message, after " || ".
+	// request is the user's message, which follows " || " in a line.
 	request string
 }
 
@@ -48,8 +48,8 @@ func samples(t testing.TB, set string) (out []sample) {
 
 func names(k Kind) string { return [...]string{"none", "sent", "changed", "deleted"}[k] }
 
-// A false positive costs a model call, a missed claim does not: no sentence of the set is
-// misread, and few are missed.
+// A false positive costs a model call, a missed claim does not. Therefore no sentence of the set
+// may be a false positive, and few claims may be missed.
 func TestFindLabeled(t *testing.T) {
 	m := measure(t, labeled)
 	t.Logf("%s", m)
@@ -58,8 +58,8 @@ func TestFindLabeled(t *testing.T) {
 	}
 }
 
-// The same for sentences that were not used for tuning: the expected rate for a model's own
-// text.
+// TestFindHeldOut is like TestFindLabeled, but its sentences were not used for tuning. The result
+// is the rate to expect for a model's own text.
 func TestFindHeldOut(t *testing.T) {
 	m := measure(t, heldout)
 	t.Logf("%s", m)
@@ -68,7 +68,8 @@ func TestFindHeldOut(t *testing.T) {
 	}
 }
 
-// Claims in the present, the future and the passive, and texts behind an introduction.
+// TestReview11_FindsStatementsAndTextsBehindIntroductions checks claims in the present, the future
+// and the passive, and texts after an introduction.
 func TestReview11_FindsStatementsAndTextsBehindIntroductions(t *testing.T) {
 	m := measure(t, states)
 	t.Logf("%s", m)
@@ -77,8 +78,8 @@ func TestReview11_FindsStatementsAndTextsBehindIntroductions(t *testing.T) {
 	}
 }
 
-// The same for sentences that were written after the words: no false alarm and most
-// claims found.
+// The sentences were written after the word lists: there is no false alarm, and most claims are
+// found.
 func TestReview11_FindsUnseenStatements(t *testing.T) {
 	m := measure(t, statesUnseen)
 	t.Logf("%s", m)

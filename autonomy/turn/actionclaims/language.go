@@ -19,7 +19,7 @@ type language struct {
 	openers [][]string      // words that begin a claim, such as "i have"
 	leads   map[string]bool // words that may precede a claim, such as "done" and "and"
 	fillers map[string]bool // words that may be between the opener and the verb
-	free    bool            // whether any words may be between them, because the verb comes last
+	free    bool            // whether any words may be between the opener and the verb, because the verb comes last
 	strong  map[string]Kind // verbs that make a claim without a known object
 	weak    map[string]Kind // verbs that make a claim only with an object from things
 	things  map[string]bool // items that outlast the answer, such as a file or a reminder

@@ -55,7 +55,7 @@ func (c *Checker) IsHostile(ctx context.Context, who llm.Account, text string) (
 	defer cancel()
 	m, err := c.model(ctx)
 	if err != nil {
-		return false, fmt.Errorf("guardian: %w", err)
+		return false, fmt.Errorf("guardian: create the model: %w", err)
 	}
 	if n := len(text); n > guardianBytes {
 		text = strings.ToValidUTF8(text[:guardianBytes/2]+"\n[...]\n"+text[n-guardianBytes/2:], "")
@@ -66,7 +66,7 @@ func (c *Checker) IsHostile(ctx context.Context, who llm.Account, text string) (
 		Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: promptfence.Wrap(promptfence.New(text), text, "", ""), Source: provenance.Outside}}}},
 	}))
 	if err != nil {
-		return false, fmt.Errorf("guardian: %w", err)
+		return false, fmt.Errorf("guardian: check a text: %w", err)
 	}
 	word := strings.Trim(strings.ToUpper(strings.TrimSpace(resp.Text())), ".!*\"'` ")
 	switch {

@@ -125,8 +125,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// A turn that resumes after a crash keeps the model with which it started, whatever the
-// configuration is then.
+// A turn that resumes after a crash keeps the model with which it started, regardless of the
+// current configuration.
 func TestAResumedTurnKeepsItsModel(t *testing.T) {
 	db := openStore(t)
 	ask := TurnInfo{Session: "s", Event: "e", Text: "hello", Bare: true, Attended: true}

@@ -137,7 +137,7 @@ func (c *Router) Lookup(ctx context.Context, event string) (model, reason string
 		return "", "", false, nil
 	}
 	if err != nil {
-		return "", "", false, fmt.Errorf("modelrouter: %w", err)
+		return "", "", false, fmt.Errorf("modelrouter: read the model of a turn: %w", err)
 	}
 	return model, reason, true, nil
 }

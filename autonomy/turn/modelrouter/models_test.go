@@ -62,7 +62,7 @@ func ask(t *testing.T, m llm.Model) string {
 	return got.Text()
 }
 
-// TestOpenModels_ReportsUnknownNames: a mistyped model is an error with its line at the start, not at
+// TestOpenModels_ReportsUnknownNames: a mistyped model is reported with its line at startup, not at
 // the first message.
 func TestOpenModels_ReportsUnknownNames(t *testing.T) {
 	db := openStore(t)
@@ -99,8 +99,8 @@ func TestModels_AnswerWithFallback(t *testing.T) {
 	}
 }
 
-// TestModels_AgentsShareProviders: an agent has its own model and fallbacks, or those of the default
-// agent, and a provider that one agent has found broken is not called by the others.
+// TestModels_AgentsShareProviders: an agent uses its own model and fallbacks, or those of the
+// default agent. If a provider fails for one agent, the other agents do not call it either.
 func TestModels_AgentsShareProviders(t *testing.T) {
 	broken := script("work", "")
 	s := &source{models: map[string]llm.Model{"work/m": broken, "home/m": script("home", "from home"), builtIn: script(builtIn, "plain")}}
@@ -147,10 +147,10 @@ func TestModels_AgentsShareProviders(t *testing.T) {
 	}
 }
 
-// TestModels_AutoFindsServerThatStartsLater: Hob without a model looks once a minute for one, and keeps
-// the one that it has found.
+// TestModels_AutoFindsServerThatStartsLater: without a model, Hob searches for a model server once
+// a minute, and keeps the model that it finds.
 func TestModels_AutoFindsServerThatStartsLater(t *testing.T) {
-	db := openStore(t) // its goroutines must not be in the bubble
+	db := openStore(t) // the goroutines of the store must not be in the synctest bubble
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{models: map[string]llm.Model{"ollama": script("ollama", "from ollama"), builtIn: script(builtIn, "plain")}, detected: builtIn}
 		m, err := openModels(t, db, s, "model = \"auto\"\n")

@@ -38,14 +38,14 @@ func (p *SessionModels) Of(ctx context.Context, session string) (string, error) 
 func (p *SessionModels) readPins(ctx context.Context) (map[string]string, error) {
 	rows, err := p.db.Read().QueryContext(ctx, `SELECT session, model FROM session_models`)
 	if err != nil {
-		return nil, fmt.Errorf("modelrouter: %w", err)
+		return nil, fmt.Errorf("modelrouter: read the models of conversations: %w", err)
 	}
 	defer rows.Close()
 	out := map[string]string{}
 	for rows.Next() {
 		var session, model string
 		if err := rows.Scan(&session, &model); err != nil {
-			return nil, fmt.Errorf("modelrouter: %w", err)
+			return nil, fmt.Errorf("modelrouter: read the models of conversations: %w", err)
 		}
 		out[session] = model
 	}
@@ -65,7 +65,7 @@ func (p *SessionModels) setPin(ctx context.Context, session, model string) error
 				ON CONFLICT (session) DO UPDATE SET model = excluded.model, chosen_at = excluded.chosen_at`, session, model, time.Now().UnixMilli())
 		}
 		if err != nil {
-			return fmt.Errorf("modelrouter: %w", err)
+			return fmt.Errorf("modelrouter: store the model of a conversation: %w", err)
 		}
 		tx.AfterCommit(func() {
 			p.mu.Lock()

@@ -34,7 +34,8 @@ const (
 // standInState is the state that all chains of a pool share.
 type standInState struct {
 	mu sync.Mutex
-	// told maps a session to the start of the outage that the user was last informed about there.
+	// told maps each session to the start of the last outage that the user was informed about in
+	// that session.
 	told map[string]time.Time
 	// started holds the events whose turns the built-in brain started with tool calls.
 	started map[string]bool
@@ -68,7 +69,7 @@ func (p *modelPool) newStandIn(first, brain llm.Model, more []string) (llm.Model
 		}
 		next, err := p.modelNamed(name)
 		if err != nil {
-			return nil, fmt.Errorf("fallback: %w", err)
+			return nil, fmt.Errorf("create a fallback model: %w", err)
 		}
 		all = append(all, next)
 	}

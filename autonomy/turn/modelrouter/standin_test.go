@@ -82,7 +82,7 @@ func TestStandIn(t *testing.T) {
 		answer  llmtest.Answer
 		more    []string
 		change  func(*llm.Request)
-		want    string // "" = the error
+		want    string // "" means that the call must fail
 		kind    llm.ErrorKind
 		explain bool
 	}{
@@ -116,7 +116,7 @@ func TestStandIn(t *testing.T) {
 }
 
 // The model is not called during the pause after a failure, and it is used again as soon as it
-// answers. Each conversation reads the explanation once for each outage.
+// answers. Each conversation contains the explanation once per outage.
 func TestOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := scriptedModel("x", llmtest.Answer{Status: 503, Times: 6}, llmtest.Answer{Text: "back", Times: 1}, llmtest.Answer{Status: 503, Times: 3})
@@ -149,8 +149,8 @@ func TestOutage(t *testing.T) {
 	})
 }
 
-// A turn that a model began is not done again: its steps are reported. A turn that the built-in brain
-// began is ended by it, although the model is back.
+// If a model started a turn, the built-in brain does not repeat the turn, but reports its steps. If
+// the built-in brain started a turn, it finishes the turn, even if the model is available again.
 func TestStandInWithinATurn(t *testing.T) {
 	tools := []llm.Tool{{Name: "create_task"}}
 	result := func(name, text string) llm.Message {
@@ -191,7 +191,7 @@ func TestStandInWithinATurn(t *testing.T) {
 	})
 }
 
-// A status ends an outage of the network when the server lists its models again.
+// A status request ends a network outage as soon as the server lists its models again.
 func TestProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := &listedModel{Model: scriptedModel("x", llmtest.Answer{Fault: llmtest.Reset, Times: 3}, llmtest.Answer{Text: "back", Times: -1}), err: &llm.Error{Kind: llm.Network}}

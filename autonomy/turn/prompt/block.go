@@ -131,7 +131,7 @@ func (b *Builder) toolCategories() string {
 func Persona(name string) (string, error) {
 	t, err := minitmpl.Parse(soulText)
 	if err != nil {
-		return "", fmt.Errorf("prompt: %w", err)
+		return "", fmt.Errorf("prompt: parse the persona: %w", err)
 	}
 	s, err := executeTemplate(t, struct{ Name string }{name})
 	return s + "\n", err
@@ -140,7 +140,7 @@ func Persona(name string) (string, error) {
 func executeTemplate(t *minitmpl.Template, data any) (string, error) {
 	var b strings.Builder
 	if err := t.Execute(&b, data); err != nil {
-		return "", fmt.Errorf("prompt: %w", err)
+		return "", fmt.Errorf("prompt: fill in a template: %w", err)
 	}
 	return strings.TrimSpace(b.String()), nil
 }

@@ -57,7 +57,7 @@ func (b *Builder) RenderManual() (string, error) {
 	slices.SortFunc(m.Groups, func(x, y group) int { return strings.Compare(x.Name, y.Name) })
 	t, err := minitmpl.Parse(manualText)
 	if err != nil {
-		return "", fmt.Errorf("prompt: %w", err)
+		return "", fmt.Errorf("prompt: parse the template of AGENTS.md: %w", err)
 	}
 	text, err := executeTemplate(t, m)
 	return text + "\n", err

@@ -105,18 +105,18 @@ func (b *Builder) recordPin(s TurnContext, p pinnedBlock, lessons []string) func
 func (p pinnedBlock) storeTx(tx *store.Tx, session string) error {
 	_, err := tx.Exec(`INSERT INTO prompt_blocks (id, guidance, identity, text) VALUES (?,?,?,?) ON CONFLICT (id) DO NOTHING`, p.contentID(), p.guidance, p.identity, p.text)
 	if err != nil {
-		return fmt.Errorf("prompt: %w", err)
+		return fmt.Errorf("prompt: store a prompt block: %w", err)
 	}
 	_, err = tx.Exec(`INSERT INTO prompt_sessions (session, block, first, told, base) VALUES (?,?,?,?,?)
 		ON CONFLICT (session) DO UPDATE SET block = excluded.block, first = excluded.first, told = excluded.told, base = excluded.base`,
 		session, p.contentID(), p.first, p.told, p.base)
 	if err != nil {
-		return fmt.Errorf("prompt: %w", err)
+		return fmt.Errorf("prompt: store the prompt block of a conversation: %w", err)
 	}
 	// Delete unused blocks, because they may contain text that the owner has removed.
 	_, err = tx.Exec(`DELETE FROM prompt_blocks WHERE id NOT IN (SELECT block FROM prompt_sessions)`)
 	if err != nil {
-		return fmt.Errorf("prompt: %w", err)
+		return fmt.Errorf("prompt: delete unused prompt blocks: %w", err)
 	}
 	return nil
 }

@@ -137,7 +137,7 @@ func New(o Options) (*Builder, error) {
 	}{{&b.system, systemText}, {&b.soul, soulText}, {&b.texts, contextText}} {
 		var err error
 		if *t.to, err = minitmpl.Parse(t.text); err != nil {
-			return nil, fmt.Errorf("prompt: %w", err)
+			return nil, fmt.Errorf("prompt: parse a template: %w", err)
 		}
 	}
 	_, err := b.renderBlock(blockTexts{Texts: b.o.Texts(), Name: b.o.Name}) // the skills are read at the first turn

@@ -59,8 +59,7 @@ func contextOf(parts []llm.Part) string {
 	return strings.Join(out, "\n")
 }
 
-// inOrder reports the first of the marks that does not come after the one
-// before it.
+// inOrder returns the first mark that does not occur in text after the mark before it.
 func inOrder(text string, marks ...string) string {
 	at := -1
 	for _, m := range marks {
@@ -167,8 +166,8 @@ func TestATurnGoesOnWithoutItsContext(t *testing.T) {
 	}
 }
 
-// A conversation keeps its block until its window has another start. It gets a changed identity
-// once, and a reminder of it from its 20th turn.
+// A conversation keeps its block until its window starts with a different message. It receives a
+// changed identity once, and a reminder of that identity from its 20th turn on.
 func TestABlockStays(t *testing.T) {
 	st := open(t)
 	texts := Texts{Soul: "OLD"}
@@ -258,7 +257,7 @@ func TestNamedPaths(t *testing.T) {
 		{"what is in /etc/hosts?", []string{"/etc/hosts"}},
 		{`open "My Files/a b.txt" and src/main.go.`, []string{"My Files/a b.txt", "src/main.go"}},
 		{"see https://example.org/a/b and http://x.y/", nil},
-		{"yes and/or no", []string{"and/or"}}, // leads nowhere, which costs one look
+		{"yes and/or no", []string{"and/or"}}, // not an existing path; this costs one lookup
 		{"hello", nil},
 		{"C:\\Users\\me\\proj is mine", []string{`C:\Users\me\proj`}},
 		{"", nil},
@@ -399,8 +398,8 @@ func TestBuilder_DoesNotListForeignTools(t *testing.T) {
 	}
 }
 
-// A skill rides in the message that it matches. While its text is in the window, a later message only
-// names it, and the skill is in force there too.
+// The text of a skill is part of the message that it matches. While the text is in the window, a
+// later message only names the skill, and the skill is in force for that message too.
 func TestASkillIsShownOnce(t *testing.T) {
 	b := builder(t, Options{Skills: skillList{}})
 	first := begin(t, b, TurnContext{Text: "tea"})

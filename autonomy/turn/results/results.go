@@ -86,7 +86,7 @@ func (k *Store) Put(call, text string) error {
 	}
 	text = text[:min(int64(len(text)), k.o.MaxFile)]
 	if err := writeFile(k.o.Dir, path, text); err != nil {
-		return fmt.Errorf("results: %w", err)
+		return fmt.Errorf("results: store a result: %w", err)
 	}
 	k.mu.Lock()
 	k.since += int64(len(text))
@@ -130,7 +130,7 @@ func (k *Store) Get(call string) (string, error) {
 		return "", ErrGone
 	}
 	if err != nil {
-		return "", fmt.Errorf("results: %w", err)
+		return "", fmt.Errorf("results: read a result: %w", err)
 	}
 	return string(b), nil
 }
@@ -146,7 +146,7 @@ func (k *Store) Sweep() error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("results: %w", err)
+		return fmt.Errorf("results: list old results: %w", err)
 	}
 	infos := make([]fs.FileInfo, 0, len(entries))
 	for _, e := range entries {
@@ -167,7 +167,7 @@ func (k *Store) Sweep() error {
 		}
 	}
 	if failed != nil {
-		return fmt.Errorf("results: %w", failed)
+		return fmt.Errorf("results: remove old results: %w", failed)
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func TestShorten(t *testing.T) {
 	}
 }
 
-// At any cut, no text is invented and no rune is split.
+// Wherever the text is cut, no text is added and no rune is split.
 func TestShorten_KeepsRunesWhole(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	alphabet := []rune("aé語🏠\n error")
