@@ -71,9 +71,9 @@ func (a *QuestionTracker) Since(ctx context.Context, question, message string, o
 	return otherwise
 }
 
-// Watch removes the buttons of each question that is answered, here or elsewhere, until ctx ends.
-// It calls bare to remove the buttons of one question and retries several times, first after pause.
-// Without Buttons it does nothing.
+// Watch removes the buttons of each question that is answered, on this channel or elsewhere, until
+// ctx ends. It calls bare to remove the buttons of one question and retries several times, first
+// after pause. Without Buttons it does nothing.
 func (a *QuestionTracker) Watch(ctx context.Context, pause time.Duration, bare func(context.Context, PostedQuestion) error) {
 	if a.buttons == nil {
 		return

@@ -13,8 +13,8 @@ import (
 	"hob/channels/channelstest"
 )
 
-// TestAsked: buttons go when their question has ended. Where the platform is out of reach
-// then, they go after the next start.
+// TestAsked: the buttons of a question are removed when the question has ended. If the platform
+// cannot be reached at that time, they are removed after the next start.
 func TestAsked(t *testing.T) {
 	keep, buttons := &channelstest.Keeper{}, &channelstest.Buttons{Owner: "o", Question: "q"}
 	open := func() *channels.QuestionTracker {

@@ -41,9 +41,9 @@ type ButtonHandler interface {
 	// Open is like Asked, but for channels whose platform authenticates the person who presses.
 	Open(ctx context.Context, d Delivery) (question string, err error)
 	// Spoken records that a delivery was spoken to the owner in the conversation identified by
-	// client. It returns the only question that a spoken yes or no may answer there. It returns ""
-	// under the conditions of Open, and if the question belongs to another turn or is not the
-	// newest.
+	// client. It returns the only question that a spoken yes or no may answer in that conversation.
+	// It returns "" under the conditions of Open, and if the question belongs to another turn or is
+	// not the newest.
 	Spoken(ctx context.Context, client string, d Delivery) (question string, err error)
 	// Press is like Answer, but the platform has authenticated the sender. It returns ErrNotOwner
 	// for senders who are not paired as the owner.

@@ -131,8 +131,8 @@ type DuplicateChecker interface {
 }
 
 // SenderFilter is a Receiver that tells a channel whether to spend effort on verifying a sender.
-// AdmitsSender reports whether the message would be accepted if Sender were proven. This is so for
-// the owner, for allowed senders, and while the owner may be pairing.
+// AdmitsSender reports whether the message would be accepted if Sender were proven. This applies to
+// the owner and to allowed senders, and to any sender while the owner may be pairing.
 type SenderFilter interface {
 	AdmitsSender(ctx context.Context, in Inbound) (bool, error)
 }

@@ -55,7 +55,7 @@ type retryState struct {
 	of       int // number of text parts; an additional part reports files
 	sent     int // number of parts that arrived
 	first    Receipt
-	ids      []string // platform ids of those parts
+	ids      []string // platform ids of the parts that arrived
 	unsure   bool     // whether the next part may have arrived
 	failures int
 	since    time.Time // time of the first failure
@@ -301,7 +301,7 @@ func (d *deliverer) sendPart(ctx context.Context, row Delivery, t *retryState) (
 		if t.unsure && d.find != nil && p.Draft == "" {
 			switch r, found, err := d.find.Find(ctx, p); {
 			case err != nil:
-				return r, fmt.Errorf("check whether it arrived: %w", err)
+				return r, fmt.Errorf("check whether the message arrived: %w", err)
 			case found:
 				return r, nil
 			}

@@ -34,8 +34,8 @@ type Description struct {
 	// no paired account.
 	FixedRecipient bool
 	// ReadsReminders and ReadsNotes report whether messages are entries of the user's task lists or
-	// notes. Text that tools write there is recorded, so that it does not count as the user's
-	// words.
+	// notes. Text that tools write into these lists or notes is recorded, so that it does not count
+	// as the user's words.
 	ReadsReminders, ReadsNotes bool
 	// NotesFolder reads, from the channel's section, the name of the channel's folder within [pim]
 	// notes_folder. File tools and commands must not access the folder. Nil means that the channel
@@ -55,7 +55,7 @@ type Permission struct {
 // AllowSetting returns the setting for additional accepted senders. Setup does not ask for it: by
 // default Hob accepts only the user. ids describes the ids of senders.
 func AllowSetting(ids string) settings.Setting {
-	return settings.Setting{Key: "allow", Kind: settings.Text, List: true, Optional: true, Unasked: true, Title: "Who else may write to Hob there? " + ids}
+	return settings.Setting{Key: "allow", Kind: settings.Text, List: true, Optional: true, Unasked: true, Title: "Who else may write to Hob on this channel? " + ids}
 }
 
 // NotesFolders lists the folders of the enabled channels within [pim] notes_folder. It omits

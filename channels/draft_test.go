@@ -70,7 +70,7 @@ func TestShortAndFastAnswersHaveNoDraft(t *testing.T) {
 	})
 }
 
-// Between two steps of a turn nothing is known of the answer: the current text stays.
+// Between two steps of a turn, no text of the answer is known. The draft keeps its current text.
 func TestNoDraftIsEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, f, _ := drafting(t, channels.Options{})
@@ -159,7 +159,7 @@ func TestADraftGoesOnAfterACrash(t *testing.T) {
 	})
 }
 
-// Text before a question stays above it, complete; text after the answer is shown below.
+// Text before a question stays above the question, complete. Text after the answer is shown below.
 func TestAQuestionEndsWhatIsShown(t *testing.T) {
 	for _, suspended := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -207,9 +207,9 @@ func TestASlowPlatformIsAskedLess(t *testing.T) {
 	})
 }
 
-// The platform accepted the first draft, and Hob crashed or got no response before it could record
-// the message: the message is found again, whether the turn continues to draft its answer or is
-// answered at once.
+// If the platform accepted the first draft, but Hob crashed or got no response before it could
+// record the message, the message is found again, whether the turn continues to draft its answer or
+// is answered immediately.
 func TestADraftThatNobodyKnowsIsFoundAgain(t *testing.T) {
 	for _, how := range []string{"shown on", "answered", "unheard", "cannot be told"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -258,8 +258,7 @@ func TestADraftThatNobodyKnowsIsFoundAgain(t *testing.T) {
 	}
 }
 
-// The message in which an answer has grown was deleted by its reader: the answer comes
-// as a new one.
+// If a reader deletes the message with the draft, the answer is sent as a new message.
 func TestALostDraftLosesNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, f, _ := drafting(t, channels.Options{})
@@ -272,8 +271,8 @@ func TestALostDraftLosesNoAnswer(t *testing.T) {
 	})
 }
 
-// An answer that was cut off while it replaced its draft replaces it again, and is
-// marked as nothing.
+// If Hob was interrupted while it replaced a draft by the answer, it replaces the draft again and
+// does not mark the answer as repeated.
 func TestACutOffAnswerReplacesItsDraftAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &channelstest.Drafting{Fake: &channelstest.Fake{}}

@@ -55,7 +55,7 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 
 // Options holds test settings. The zero value is used in production.
 type Options struct {
-	Roots *x509.CertPool // root certificates; nil means those of the system
+	Roots *x509.CertPool // root certificates; nil means the system's root certificates
 	Now   func() time.Time
 	Wait  time.Duration // maximum wait for an answer (6.5 s)
 	Slow  time.Duration // wait after which Alexa says that the answer takes a moment (2 s)
@@ -75,7 +75,7 @@ type Channel struct {
 	wait  time.Duration
 	slow  time.Duration
 
-	buttons channels.ButtonHandler // nil if approval requests cannot be answered here
+	buttons channels.ButtonHandler // nil if approval requests cannot be answered on this channel
 	spoke   questions
 
 	mu    sync.Mutex

@@ -40,21 +40,21 @@ const (
 	chainAt = "https://s3.amazonaws.com/echo.api/echo-api-cert-13.pem"
 )
 
-// amazon signs as Amazon does: a root, one between, and the signer.
+// amazon signs requests like Amazon, with a root, an intermediate and a signer's certificate.
 type amazon struct {
 	t     *testing.T
 	root  *x509.Certificate
 	roots *x509.CertPool
-	keys  [2]*rsa.PrivateKey // of those who vouch, and of the signer
+	keys  [2]*rsa.PrivateKey // keys of the certificate authorities, and of the signer
 	now   time.Time
 
 	mu    sync.Mutex
 	files map[string][]byte
-	told  []string // what was posted to it
+	told  []string // the progressive responses that were posted to Amazon
 	net   *safehttptest.Internet
 }
 
-// keys are made once: it takes a while.
+// keys are generated once, because that is slow.
 var keys = sync.OnceValue(func() (k [2]*rsa.PrivateKey) {
 	for i := range k {
 		k[i], _ = rsa.GenerateKey(rand.Reader, 2048)
@@ -97,7 +97,8 @@ var serial = func() func() int64 {
 	}
 }()
 
-// certificate makes one around a time; without names it vouches for others.
+// certificate creates a certificate that is valid around a time. Without names, it is the
+// certificate of an authority.
 func (a *amazon) certificate(name string, names []string, parent *x509.Certificate, at time.Time) *x509.Certificate {
 	a.t.Helper()
 	c := &x509.Certificate{
@@ -139,7 +140,7 @@ func (a *amazon) serve(path string, b []byte) {
 	a.files[path] = b
 }
 
-// signed is a body with Amazon's signature.
+// signed returns a request with a body and Amazon's signature.
 func (a *amazon) signed(body string) channels.WebhookRequest {
 	a.t.Helper()
 	sum := sha256.Sum256([]byte(body))
@@ -160,7 +161,7 @@ type asked struct {
 	at                                        time.Time
 }
 
-// body is a request as Alexa writes it.
+// body returns a request in Alexa's format.
 func (q asked) body() string {
 	type obj = map[string]any
 	or := func(s, usual string) string {
@@ -188,7 +189,7 @@ func (q asked) body() string {
 	return string(b)
 }
 
-// ear takes messages and answers them.
+// ear is a receiver that answers messages.
 type ear struct {
 	channelstest.Inbox
 	mu    sync.Mutex
@@ -311,7 +312,7 @@ func TestWhoIsNotAmazon(t *testing.T) {
 	ch, _ := open(t, a, "", long, e)
 	other := newAmazon(t)
 	other.keys = [2]*rsa.PrivateKey{a.keys[1], a.keys[0]}
-	nobody := &amazon{t: t, keys: [2]*rsa.PrivateKey{a.keys[1], a.keys[1]}, now: a.now} // signs with Amazon's key, and vouches for it himself
+	nobody := &amazon{t: t, keys: [2]*rsa.PrivateKey{a.keys[1], a.keys[1]}, now: a.now} // signs with Amazon's key, but with its own root certificate
 	nobody.root = nobody.certificate("Root", nil, nil, a.now)
 	with := func(name, value string) channels.WebhookRequest {
 		p := a.signed(asked{text: "x"}.body())
@@ -382,8 +383,8 @@ func withURL(a *amazon, url string) channels.WebhookRequest {
 	return p
 }
 
-// TestFetchesAreBounded: whoever has no signature makes Hob ask for few chains, and
-// stands in nobody's way.
+// TestFetchesAreBounded: requests without a signature cause only a few downloads of certificates
+// and do not block signed requests.
 func TestFetchesAreBounded(t *testing.T) {
 	a := newAmazon(t)
 	ch, _ := open(t, a, "", long, &ear{})
@@ -398,8 +399,8 @@ func TestFetchesAreBounded(t *testing.T) {
 	}
 }
 
-// TestTheAnswerComesLater: it is kept, over a new start too, and spoken once, to who
-// asked.
+// TestTheAnswerComesLater: a late answer is stored, also across restarts, and spoken once, to the
+// user who asked.
 func TestTheAnswerComesLater(t *testing.T) {
 	a, e, dir := newAmazon(t), &ear{}, filepath.Join(t.TempDir(), "alexa")
 	ch, stop := open(t, a, dir, 50*time.Millisecond, e)
@@ -440,8 +441,8 @@ func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 const question = "May I send it? Answer /yes q1 or /no q1."
 
-// TestAYesIsToTheQuestionThatWasSpoken: it binds to nothing else, and counts by a voice
-// that the owner has named, of which Alexa is sure.
+// TestAYesIsToTheQuestionThatWasSpoken: a spoken yes answers only the question that was spoken, and
+// only if Alexa is sure that the voice is one that the owner configured.
 func TestAYesIsToTheQuestionThatWasSpoken(t *testing.T) {
 	a, e := newAmazon(t), &ear{}
 	b := &channelstest.Buttons{Owner: account, Question: "q1"}
@@ -494,10 +495,10 @@ func TestAYesIsToTheQuestionThatWasSpoken(t *testing.T) {
 	if got := b.Pressed(); len(got) != 1 || !got[0].Yes || got[0].Question != "q1" || got[0].Sender != account || got[0].Shown.IsZero() {
 		t.Errorf("%+v", got)
 	}
-	says("it waits no more", owner, "still working on it") // for what comes of it
+	says("it waits no more", owner, "still working on it") // the approved action has no answer yet
 }
 
-// TestAQuestionThatIsAnsweredElsewhere is spoken once at most.
+// TestAQuestionThatIsAnsweredElsewhere is spoken at most once.
 func TestAQuestionThatIsAnsweredElsewhere(t *testing.T) {
 	a := newAmazon(t)
 	b := &channelstest.Buttons{Owner: account, Question: "q1"}
@@ -521,8 +522,8 @@ func TestAQuestionThatIsAnsweredElsewhere(t *testing.T) {
 	}
 }
 
-// TestOneMoment: when the answer takes a while, Amazon is asked to say so, and nobody
-// else.
+// TestOneMoment: if an answer takes a moment, Hob asks Amazon to say so, and contacts no other
+// host.
 func TestOneMoment(t *testing.T) {
 	a := newAmazon(t)
 	e := &ear{}
@@ -562,7 +563,7 @@ func TestOneMoment(t *testing.T) {
 	}
 }
 
-// TestARequestThatComesTwice: whoever has seen one gets no answers with it.
+// TestARequestThatComesTwice: a repeated request gets no answers.
 func TestARequestThatComesTwice(t *testing.T) {
 	a, e := newAmazon(t), &ear{}
 	ch, _ := open(t, a, "", 50*time.Millisecond, e)
@@ -584,7 +585,8 @@ func TestARequestThatComesTwice(t *testing.T) {
 	}
 }
 
-// TestATextFullOfMarkup is spoken whole, though it grows.
+// TestATextFullOfMarkup: a text full of markup is spoken completely, although escaping makes it
+// longer.
 func TestATextFullOfMarkup(t *testing.T) {
 	a := newAmazon(t)
 	ch, _ := open(t, a, "", 50*time.Millisecond, &ear{})
@@ -666,7 +668,7 @@ func TestModel(t *testing.T) {
 				t.Errorf("%q is said for two things", s)
 			}
 			samples[s] = true
-			// A phrase with AMAZON.SearchQuery has more than the slot, and no second one.
+			// A phrase with an AMAZON.SearchQuery slot needs further words and has no second slot.
 			if len(i.Slots) > 0 && (len(i.Slots) > 1 || i.Slots[0].Type != "AMAZON.SearchQuery" || strings.Count(s, "{text}") != 1 || s == "{text}") {
 				t.Errorf("%s: %q", i.Name, s)
 			}
@@ -675,7 +677,7 @@ func TestModel(t *testing.T) {
 	const page = "../../docs/alexa-model.json"
 	if have, err := os.ReadFile(page); err != nil || !bytes.Equal(have, append(b, '\n')) {
 		if os.Getenv("UPDATE_DOCS") != "" {
-			err = os.WriteFile(page, append(b, '\n'), 0o644) //nolint:gosec // a page for everybody
+			err = os.WriteFile(page, append(b, '\n'), 0o644) //nolint:gosec // everyone may read this page
 		}
 		t.Errorf("%s is not this model; run the test with UPDATE_DOCS=1 (%v)", page, err)
 	}

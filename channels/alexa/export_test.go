@@ -2,7 +2,7 @@ package alexa
 
 import "time"
 
-// Understand reads a body as Hook does after its proof.
+// Understand parses a body in the same way as Hook does after it has verified the signature.
 func Understand(b []byte) {
 	q, err := parseRequest(b)
 	if err != nil {
@@ -15,7 +15,7 @@ func Understand(b []byte) {
 	_ = speakAndListen(text, more)
 }
 
-// ReadChain reads a chain and its address.
+// ReadChain parses a certificate chain and its URL.
 func ReadChain(b []byte, url string) (at string, ok bool) {
 	_, _ = parseChain(b, time.Now())
 	at, err := chainURL(url)

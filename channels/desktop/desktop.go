@@ -168,7 +168,7 @@ func (c *Channel) showNote(ctx context.Context, n desktop.Notification, what sho
 	}
 	select {
 	case c.asked <- shownQuestion{n.ID, what.question}:
-	default: // too many: the notification stays, and a press reports that the question was already answered
+	default: // the limit is reached: the notification stays, and a press reports that the question was already answered
 	}
 	return nil
 }

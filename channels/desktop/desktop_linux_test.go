@@ -22,14 +22,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// engine is Buttons with questions of its own.
+// engine is a Buttons with its own questions.
 type engine struct {
 	mu       sync.Mutex
 	open     string
 	answered []string
-	slow     int // presses that come too quickly
+	slow     int // number of presses that come too quickly
 	err      error
-	ended    map[string]chan struct{} // by question; closed: it was answered elsewhere
+	ended    map[string]chan struct{} // keyed by question; closed when the question is answered elsewhere
 }
 
 func (e *engine) Asked(context.Context, channels.Delivery) (string, error) { return e.open, nil }
@@ -89,7 +89,7 @@ func (e *engine) decided() []string {
 	return slices.Clone(e.answered)
 }
 
-// screen is a desktop with the channel on it.
+// screen is a desktop on which the channel runs.
 type screen struct {
 	*desktoptest.Server
 	bus *desktoptest.Bus
@@ -185,8 +185,8 @@ func TestAQuestionIsAnsweredByAPress(t *testing.T) {
 	}
 }
 
-// A question that is answered elsewhere, or has run out, goes off the screen, and
-// no other note with it.
+// A question that is answered elsewhere or has expired is removed from the screen, and no other
+// notification is.
 func TestAnsweredElsewhere(t *testing.T) {
 	e := &engine{open: "1a2b3c4d", ended: map[string]chan struct{}{"1a2b3c4d": make(chan struct{}), "5e6f7a8b": make(chan struct{})}}
 	s := open(t, desktop.Config{}, e, "actions")
@@ -204,8 +204,8 @@ func TestAnsweredElsewhere(t *testing.T) {
 	}
 }
 
-// A press after a restart would reach nobody: when Hob stops, a question keeps its
-// place on the screen and says where it can be answered, without buttons.
+// When Hob stops, a question stays on the screen without buttons and says where it can be answered,
+// because a press after that would have no effect.
 func TestStoppedHobLeavesNoButtons(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	s := &screen{Server: desktoptest.NewServer(t, bus, "actions"), bus: bus}
@@ -230,8 +230,9 @@ func TestStoppedHobLeavesNoButtons(t *testing.T) {
 	}
 }
 
-// TestOtherPressesDecideNothing: keys that were not shown, those of another
-// question, of a note that is no question, and of another program.
+// TestOtherPressesDecideNothing: a press has no effect if its key was not shown, if it is on
+// another question or on a notification that is not a question, or if it comes from another
+// program.
 func TestOtherPressesDecideNothing(t *testing.T) {
 	e := &engine{open: "1a2b3c4d"}
 	s := open(t, desktop.Config{}, e, "actions")
@@ -245,7 +246,7 @@ func TestOtherPressesDecideNothing(t *testing.T) {
 	}
 	s.Only(n.ID, "yes 1a2b3c4d")
 	s.Only(99, "yes 1a2b3c4d")
-	s.Only(q.ID, "no 1a2b3c4d") // the only one that counts
+	s.Only(q.ID, "no 1a2b3c4d") // the only press that counts
 	s.Last(t, 3)
 	if got := e.decided(); !slices.Equal(got, []string{"desktop 1a2b3c4d false"}) {
 		t.Errorf("decided %q", got)
@@ -259,8 +260,8 @@ func emit(t *testing.T, c *dbus.Conn, id uint32, key string) {
 	}
 }
 
-// TestNoApprovalOfWhatIsNotSeen: a button is there only when everything that is
-// asked stands in the note, and a single question is open.
+// TestNoApprovalOfWhatIsNotSeen: a notification has buttons only if it contains the complete
+// question and only one question is open.
 func TestNoApprovalOfWhatIsNotSeen(t *testing.T) {
 	off := false
 	for name, c := range map[string]struct {
@@ -299,8 +300,8 @@ func TestAPressThatCountsForNothingSaysWhy(t *testing.T) {
 	}
 }
 
-// TestAQuickPress: a press that came before anybody could have read is none, and the
-// question comes back.
+// TestAQuickPress: a press before a person could have read the question does not count, and the
+// question is shown again.
 func TestAQuickPress(t *testing.T) {
 	e := &engine{open: "1a2b3c4d", slow: 2}
 	s := open(t, desktop.Config{}, e, "actions")
@@ -330,7 +331,7 @@ func TestLater(t *testing.T) {
 	}
 }
 
-// portal is the desktop's own way to open addresses.
+// portal is the desktop's own service for opening addresses.
 type portal struct{ opened chan string }
 
 func (p portal) OpenURI(_, address string, _ map[string]dbus.Variant) (dbus.ObjectPath, *dbus.Error) {
@@ -379,7 +380,7 @@ func TestBurst(t *testing.T) {
 			fold = n
 		}
 	}
-	if len(ids) != 5 { // three, what is folded, and the question
+	if len(ids) != 5 { // three separate notifications, the combined one and the question
 		t.Errorf("%d bubbles", len(ids))
 	}
 	if fold.Title != "Hob: 47 more notifications" || fold.Body != "• news 45\n• news 46\n• news 47\n• news 48\n• news 49\nand 42 earlier" {
@@ -421,7 +422,7 @@ func TestBurstIsChecked(t *testing.T) {
 	}
 }
 
-// TestAtRest: without anything to show, nothing runs but Run itself.
+// TestAtRest: while there is nothing to show, no goroutine runs except that of Run.
 func TestAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch, err := desktop.New(desktop.Config{}, channels.Deps{}, desktop.Options{Getenv: func(string) string { return "" }})
@@ -436,7 +437,7 @@ func TestAtRest(t *testing.T) {
 	})
 }
 
-// A text about a send that still waits has a button that cancels it.
+// A notification about a send that can still be canceled has a button for that.
 func TestCancelSending(t *testing.T) {
 	s := open(t, desktop.Config{}, &engine{}, "actions")
 	s.send(t, "d1", channels.Reply, "an answer")

@@ -14,14 +14,14 @@ import (
 	"hob/platform/host/desktop/desktoptest"
 )
 
-// Notices are read aloud where the owner wants that; answers never.
+// Notices are read aloud if the owner enabled that. Answers are never read aloud.
 func TestSpeak(t *testing.T) {
 	for name, speak := range map[string]bool{"wanted": true, "not wanted": false} {
 		t.Run(name, func(t *testing.T) {
 			bus, dir := desktoptest.NewBus(t), t.TempDir()
 			desktoptest.NewServer(t, bus, "body")
 			said := filepath.Join(dir, "said")
-			if err := os.WriteFile(filepath.Join(dir, "espeak-ng"), []byte("#!/bin/sh\n/bin/cat >>"+said+"\necho >>"+said+"\n"), 0o700); err != nil { //nolint:gosec // it is a program
+			if err := os.WriteFile(filepath.Join(dir, "espeak-ng"), []byte("#!/bin/sh\n/bin/cat >>"+said+"\necho >>"+said+"\n"), 0o700); err != nil { //nolint:gosec // the file is a program
 				t.Fatal(err)
 			}
 			ch, err := desktop.New(desktop.Config{Speak: speak}, channels.Deps{}, desktop.Options{Getenv: bus.Environ(map[string]string{"PATH": dir})})
@@ -38,13 +38,13 @@ func TestSpeak(t *testing.T) {
 			}
 			var text string
 			for deadline := time.Now().Add(60 * time.Second); speak && !strings.HasSuffix(text, "\n") && time.Now().Before(deadline); {
-				b, _ := os.ReadFile(said) // until it is there
+				b, _ := os.ReadFile(said) // the file may not exist yet
 				text = string(b)
 				time.Sleep(10 * time.Millisecond)
 			}
 			cancel()
 			run.Wait()
-			b, _ := os.ReadFile(said) // it is not there where nothing was said
+			b, _ := os.ReadFile(said) // the file does not exist if nothing was read aloud
 			if want := map[bool]string{true: "The backup is done.\n"}[speak]; string(b) != want {
 				t.Errorf("said %q", b)
 			}

@@ -29,5 +29,5 @@ func (c *Channel) Events(raw []byte) {
 	_, _ = c.gatewayURL(string(raw))
 }
 
-// Nonce is how a delivery is known.
+// Nonce returns the nonce of a delivery.
 func Nonce(id string) string { return deliveryNonce(id) }

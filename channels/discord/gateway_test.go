@@ -22,7 +22,7 @@ func texts(in *channelstest.Inbox) []string {
 	return out
 }
 
-// once returns the texts whose key is new.
+// once returns the received texts, without repetitions of the same key.
 func once(in *channelstest.Inbox) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -77,8 +77,8 @@ func TestResume(t *testing.T) {
 	channelstest.Until(t, "a resumed session", func() bool { _, re := counts(w); return re == 2 && w.Connected() })
 }
 
-// TestZombie: a connection that acknowledges no heartbeat is left, and the session is
-// resumed on another one ("Heartbeat ACK", zombied connections).
+// TestZombie: a connection that does not acknowledge heartbeats is closed, and the session is
+// resumed on a new connection ("Heartbeat ACK", zombied connections).
 func TestZombie(t *testing.T) {
 	w, in := discordtest.New(t), &channelstest.Inbox{}
 	w.Every, w.Deaf = 30, true
@@ -177,7 +177,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestTokenRevoked: the API reports it first.
+// TestTokenRevoked: the API is the first to report that the token was revoked.
 func TestTokenRevoked(t *testing.T) {
 	w := discordtest.New(t)
 	w.FailsAll = true
@@ -197,7 +197,7 @@ func TestTokenRevoked(t *testing.T) {
 	}
 }
 
-// TestGatewayElsewhere: a gateway that is not at Discord's is not spoken to.
+// TestGatewayElsewhere: Hob does not connect to a gateway outside of Discord's domains.
 func TestGatewayElsewhere(t *testing.T) {
 	for _, at := range []string{"ws://evil.example.com", "ws://gateway.example.com.evil.example.com", "ws://gateway.example.com@evil.example.com", "http://gateway.example.com", "", "::"} {
 		w := discordtest.New(t)
@@ -211,7 +211,7 @@ func TestGatewayElsewhere(t *testing.T) {
 	}
 }
 
-// TestGatewayIsEncrypted: somebody else with the name of the gateway is not spoken to.
+// TestGatewayIsEncrypted: Hob sends nothing to a server whose certificate is not trusted.
 func TestGatewayIsEncrypted(t *testing.T) {
 	w := discordtest.New(t)
 	w.Gateway = "wss://gateway.example.com" // with an untrusted certificate
@@ -237,8 +237,8 @@ func TestSilentGateway(t *testing.T) {
 	}
 }
 
-// TestMissed checks that messages sent while Hob was off are received after its return, in order,
-// page after page; messages from before its first start are not.
+// TestMissed checks that messages sent while Hob was off are received after it has started, in
+// order, page after page. Messages from before the first start are not received.
 func TestMissed(t *testing.T) {
 	w, in := discordtest.New(t), &channelstest.Inbox{}
 	w.Lock()
@@ -283,7 +283,7 @@ func TestMissed(t *testing.T) {
 			t.Errorf("the mention of a role was heard as %+v", m)
 		}
 	}
-	// A session that cannot be resumed is the same.
+	// A session that cannot be resumed does not lose messages either.
 	stop = channelstest.Running(t, w.Open(), in)
 	channelstest.Until(t, "a connection", w.Connected)
 	w.Lock()
@@ -295,9 +295,9 @@ func TestMissed(t *testing.T) {
 	_ = stop()
 }
 
-// TestBegun checks that first messages to Hob sent while it was off are received after its return:
-// mentions in a server, and direct messages of allowed senders. Messages from before the first
-// start are not, and none is received twice.
+// TestBegun checks that first messages to Hob sent while it was off are received after it has
+// started: mentions in a server, and direct messages of allowed senders. Messages from before the
+// first start are not received, and no message is received twice.
 func TestBegun(t *testing.T) {
 	w, in := discordtest.New(t), &channelstest.Inbox{}
 	w.Allow = []string{"8", "9"}
@@ -351,7 +351,7 @@ func TestBegun(t *testing.T) {
 	channelstest.Until(t, "what is said now", func() bool { return slices.Contains(texts(in), "at last") })
 }
 
-// TestNotTaken: a message that Hob could not make durable comes again.
+// TestNotTaken: a message that Hob could not make durable is received again.
 func TestNotTaken(t *testing.T) {
 	w, in := discordtest.New(t), &channelstest.Inbox{}
 	ch := w.Open()
@@ -371,12 +371,12 @@ func TestNotTaken(t *testing.T) {
 		t.Fatalf("Run: %v", err)
 	}
 	in.Refuse(nil)
-	channelstest.Running(t, ch, in) // as the manager does
+	channelstest.Running(t, ch, in) // restart Run, as the manager does
 	channelstest.Until(t, "both messages", func() bool { return len(in.Heard()) >= 2 })
 	if got := once(in); !slices.Equal(got, []string{"one", "two"}) {
 		t.Errorf("heard %q", got)
 	}
-	// Unknown senders are forgotten.
+	// A message from an unknown sender is not received again.
 	in.Refuse(channels.ErrStranger)
 	w2.Person("d9", "9", "psst", false, nil)
 	w2.Person("d9", "9", "hello?", false, nil)

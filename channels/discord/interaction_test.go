@@ -64,7 +64,7 @@ func TestSlashCommands(t *testing.T) {
 	if got, want := w.Told(), []string{"that is, much 4", fmt.Sprint("still ", 4|64)}; !slices.Equal(got, want) {
 		t.Errorf("followed by %q, want %q", got, want)
 	}
-	// After a restart Discord knows that there was an answer.
+	// After a restart, Discord still knows that the interaction was answered.
 	again := w.Open()
 	if _, err := again.Send(t.Context(), channels.Delivery{ID: "d5", Chat: "g1", Text: "late", Cause: heard[0].Payload}); err != nil {
 		t.Fatal(err)
@@ -77,8 +77,8 @@ func TestSlashCommands(t *testing.T) {
 	}
 }
 
-// TestInteractionOver checks that after 15 minutes an answer is an ordinary message, and that a
-// private one is sent to that person alone.
+// TestInteractionOver checks that an answer after more than 15 minutes is an ordinary message, and
+// that a private answer is sent as a direct message.
 func TestInteractionOver(t *testing.T) {
 	w := discordtest.New(t)
 	ch := w.Open()
@@ -88,7 +88,7 @@ func TestInteractionOver(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A token that Discord does not take any more is the same.
+	// The same applies if Discord no longer accepts the token.
 	w.Lock()
 	w.FailsAll = true
 	w.Fails = append(w.Fails, discordtest.AnswerWith(401, `{"message":"Invalid Webhook Token","code":50027}`))
@@ -120,8 +120,8 @@ func TestStrangersCommand(t *testing.T) {
 	if w.Original(id)["flags"].(int)&64 == 0 {
 		t.Error("everybody sees it")
 	}
-	// The answer would be visible to all: the acknowledgment is removed, and only the sender is
-	// told.
+	// A public refusal would be visible to all, so the acknowledgment is removed, and only the
+	// sender sees the refusal.
 	id = w.Command("ask", "who are you?", "666", true)
 	channelstest.Until(t, "a word", func() bool { return len(w.Told()) == 1 })
 	if got := w.Told()[0]; w.Original(id) != nil || !strings.HasPrefix(got, "I only talk to my owner") || !strings.HasSuffix(got, fmt.Sprint(" ", 4|64)) {
@@ -129,7 +129,8 @@ func TestStrangersCommand(t *testing.T) {
 	}
 }
 
-// TestCommandsAreMadeKnownOnce: not at each start.
+// TestCommandsAreMadeKnownOnce: an unchanged list of commands is not registered again at each
+// start.
 func TestCommandsAreMadeKnownOnce(t *testing.T) {
 	w := discordtest.New(t)
 	puts := func() (out []discordtest.Request) {
@@ -158,8 +159,8 @@ func TestCommandsAreMadeKnownOnce(t *testing.T) {
 	}
 }
 
-// TestButtons checks that the owner answers a question by a press; an unknown person is refused and
-// changes nothing. Then the buttons are removed.
+// TestButtons checks that the owner answers a question by pressing a button, and that the press of
+// an unknown person is refused. Then the buttons are removed.
 func TestButtons(t *testing.T) {
 	for _, yes := range []bool{true, false} {
 		t.Run(fmt.Sprint(yes), func(t *testing.T) {
@@ -214,8 +215,8 @@ func TestButtons(t *testing.T) {
 	}
 }
 
-// TestAnsweredElsewhere checks that the buttons of a question that was answered on another channel,
-// while Hob was off here, are removed after its return.
+// TestAnsweredElsewhere checks that if a question was answered on another channel while this
+// channel was not running, its buttons are removed when the channel runs again.
 func TestAnsweredElsewhere(t *testing.T) {
 	w := discordtest.New(t)
 	b := &channelstest.Buttons{Owner: "7", Question: "q1"}
@@ -241,8 +242,8 @@ func TestAnsweredElsewhere(t *testing.T) {
 	}
 }
 
-// TestPressInServer: in a server, the buttons of a question are the owner's alone, too. A
-// press that Discord does not know any more has no effect.
+// TestPressInServer: in a server, too, only the owner can use the buttons of a question. A press
+// that Discord no longer knows has no effect.
 func TestPressInServer(t *testing.T) {
 	w := discordtest.New(t)
 	b := &channelstest.Buttons{Owner: "7", Question: "q1"}
@@ -252,7 +253,7 @@ func TestPressInServer(t *testing.T) {
 	press := func(sender string) {
 		w.PressOn("g1", "hob:yes:q1", sender, object{"id": "5", "timestamp": "2026-01-02T03:04:05.000000+00:00"}, true)
 	}
-	for known := false; !known; time.Sleep(time.Millisecond) { // nothing else is asked afterwards, which could fail in place of the press
+	for known := false; !known; time.Sleep(time.Millisecond) { // wait for the last request of the start, so that the next failing request is that of the press
 		w.Lock()
 		known = slices.ContainsFunc(w.Requests, func(r discordtest.Request) bool { return r.Method == "PUT" })
 		w.Unlock()
@@ -282,7 +283,7 @@ func TestPressInServer(t *testing.T) {
 	}
 }
 
-// slow is a receiver that takes its time with messages.
+// slow is a receiver that blocks on messages.
 type slow struct {
 	channelstest.Inbox
 	wait chan struct{}

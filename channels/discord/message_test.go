@@ -23,7 +23,7 @@ func TestHeard(t *testing.T) {
 		group bool
 		text  string
 		more  object
-		want  string // "" with none: it is not received
+		want  string // "" with a nil check means that the message is not received
 		check func(in channels.Inbound) bool
 	}{
 		{"a direct message", false, "hello", nil, "hello", func(in channels.Inbound) bool {
@@ -94,7 +94,7 @@ func TestFilesOnlyFromDiscord(t *testing.T) {
 		"": false,
 	} {
 		w := discordtest.New(t)
-		w.Deps.Network = w.Net.Impatient(t) // a large file takes longer than any other request may
+		w.Deps.Network = w.Net.Impatient(t) // a large file takes longer than other requests are allowed to
 		raw, _ := json.Marshal(object{"id": "5", "channel_id": "c", "author": object{"id": "7"}, "attachments": []object{{"filename": "f", "url": at, "size": 10}}})
 		in, ok := w.Open().Inbound(raw)
 		if !ok || len(in.Files) != 1 {

@@ -89,7 +89,7 @@ func (c *Channel) getJSON(ctx context.Context, what, path string, into any) erro
 	return c.doRequest(ctx, apiCall{what: what, method: http.MethodGet, path: path}, into)
 }
 
-// getPatiently is like get, but waits for rate limits.
+// getPatiently is like getJSON, but waits for rate limits.
 func (c *Channel) getPatiently(ctx context.Context, what, path string, into any) error {
 	for {
 		err := c.getJSON(ctx, what, path, into)

@@ -167,8 +167,8 @@ func (s *readState) hasDirectChat(user string) bool {
 // pageSize is the page size of "Get Channel Messages".
 const pageSize = 100
 
-// catchUp fetches the messages in a server's chats since the last one received there, or direct
-// messages if guild is "". Duplicates are dropped by their keys.
+// catchUp fetches the messages in a server's chats that arrived after the last received one, or
+// direct messages if guild is "". Duplicates are dropped by their keys.
 func (c *Channel) catchUp(ctx context.Context, r channels.Receiver, guild string) error {
 	c.caught[guild] = false
 	before := c.seen.chatsOfGuild(guild)

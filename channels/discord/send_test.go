@@ -47,7 +47,7 @@ func TestSent(t *testing.T) {
 	}
 }
 
-// TestDraft checks that an answer is written in one message and stays there; a deleted one is
+// TestDraft checks that an answer is written in one message, which stays. A deleted message is
 // posted again.
 func TestDraft(t *testing.T) {
 	w := discordtest.New(t)
@@ -83,10 +83,10 @@ func TestDraft(t *testing.T) {
 	}
 }
 
-// TestFiles: files go along, ten in a message.
+// TestFiles: files are sent with the text, ten in a message.
 func TestFiles(t *testing.T) {
 	w := discordtest.New(t)
-	w.Deps.Network = w.Net.Impatient(t) // a large file takes longer than any other request may
+	w.Deps.Network = w.Net.Impatient(t) // a large file takes longer than other requests are allowed to
 	ch := w.Open()
 	dir := t.TempDir()
 	var files []channels.Attachment
@@ -129,8 +129,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestFind checks that a text is found by its nonce however old it is, and by its words if Discord
-// does not show the nonce.
+// TestFind checks that a text is found by its nonce regardless of its age, and by its content if
+// Discord does not show the nonce.
 func TestFind(t *testing.T) {
 	w := discordtest.New(t)
 	ch := w.Open()

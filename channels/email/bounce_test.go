@@ -11,7 +11,8 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// bounced is a report as mail servers write it (RFC 3464, with the example in appendix E).
+// bounced returns a report in the format of mail servers (RFC 3464, with the example in appendix
+// E).
 func bounced(i int, id, action, status, to string) string {
 	return fmt.Sprintf(`Return-Path: <>
 From: Mail Delivery System <MAILER-DAEMON@mail.example.org>
@@ -58,7 +59,7 @@ func testComesBack(t *testing.T, sv servers) {
 		t.Fatal(err)
 	}
 	for i, m := range []string{
-		bounced(1, nameOf("made up", hashOf("x"), 0, "test.local"), "failed", "5.1.1", ada), // no such mail was sent
+		bounced(1, nameOf("made up", hashOf("x"), 0, "test.local"), "failed", "5.1.1", ada), // no mail with this id was sent
 		bounced(2, "other@test.local", "failed", "5.1.1", ada),
 		bounced(3, r.ID, "delayed", "4.4.7", ada),
 		bounced(4, r.ID, "failed", "5.1.1; eve", ada),
@@ -90,7 +91,7 @@ func testComesBack(t *testing.T, sv servers) {
 	}
 	w.until("they were looked at", func() bool { return strings.Contains(ch.DescribeStatus(), fmt.Sprint(maxReports+5, " emails ignored")) })
 	if s := ch.DescribeStatus(); !strings.Contains(s, fmt.Sprint(maxReports+2, " sent emails bounced")) && time.Now().Minute() > 2 {
-		t.Error(s) // but when the hour has turned meanwhile
+		t.Error(s) // the limit starts again if the hour has changed in the meantime
 	}
 	if len(w.mails()) != 1 || len(w.in.all()) != 0 {
 		t.Errorf("%d mails went out, %d were heard", len(w.mails()), len(w.in.all()))

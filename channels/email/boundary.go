@@ -248,9 +248,9 @@ func findBoundary(lines []string, answer bool) int {
 	return -1
 }
 
-// announcementStart returns the line in the paragraph directly above i where the announcement of
-// the quotation at i begins. certain means that line i is certainly quoted, so that any line that
-// ends with a colon announces it.
+// announcementStart returns the first line of the announcement of the quotation at line i, which is
+// in the paragraph directly above i, or i if there is no announcement. certain means that line i is
+// certainly quoted, so that any line that ends with a colon announces it.
 func (s lineScan) announcementStart(i int, certain bool) int {
 	last := i - 1
 	for last >= 0 && i-last <= 4 && s.forms[last].blank {

@@ -19,8 +19,7 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// platform is a mailbox in the form that the suite knows: its chat "c" is a thread with
-// Ada.
+// platform adapts a mailbox to the suite: the suite's chat "c" is a thread with Ada.
 type platform struct {
 	*world
 	channelstest.Stalls
@@ -33,7 +32,7 @@ type platform struct {
 	last  string
 }
 
-// at puts a delivery of the suite's into a thread.
+// at sends the suite's deliveries in a thread.
 type at struct{ *Channel }
 
 func (a at) to(d channels.Delivery) channels.Delivery {
@@ -64,7 +63,7 @@ func (p *platform) Arrived() (out []string) {
 
 func (p *platform) Fail(c channels.Class, n int) bool {
 	if c == channels.Later {
-		return false // SMTP names no time
+		return false // SMTP cannot request a time for the retry
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,7 +73,7 @@ func (p *platform) Fail(c channels.Class, n int) bool {
 	return true
 }
 
-// via connects, and fails as the suite requests, but not for the connections of Run.
+// via connects, and fails as the suite requests, except for the connections of Run.
 func (p *platform) via(ctx context.Context, addr string) (net.Conn, error) {
 	p.mu.Lock()
 	down := p.down
@@ -126,7 +125,7 @@ func (p *platform) Up() {
 	p.down = false
 }
 
-// Again implements channelstest.Repeater: the mail lies there a second time.
+// Again implements channelstest.Repeater: it puts the last mail into the mailbox a second time.
 func (p *platform) Again(context.Context) bool {
 	p.put(p.last)
 	return true
@@ -138,8 +137,8 @@ func (p *platform) Reopen(*testing.T) channels.Channel { return at{p.channel(p.c
 // Secrets implements channelstest.Secrets.
 func (p *platform) Secrets() []string { return []string{pimtest.Secret} }
 
-// Rendered implements channelstest.Renderer: it finds content that a mail program would do more
-// with than display.
+// Rendered implements channelstest.Renderer: it lists content that a mail program would not only
+// display.
 func (p *platform) Rendered() (out []string) {
 	for _, m := range p.mails() {
 		doc, err := html.Parse(strings.NewReader(m.html))
@@ -163,7 +162,7 @@ func (p *platform) Rendered() (out []string) {
 	return out
 }
 
-// shown are the elements of words and their looks.
+// shown lists the elements that only structure or format text.
 var shown = strings.Fields("html head body p br a b i u s em strong del code pre blockquote ul ol li h1 h2 h3 h4 h5 h6 hr table thead tbody tr th td div span sup sub")
 
 func (p *platform) Say(_ context.Context, chat, sender, text string, group bool) bool {
@@ -184,7 +183,7 @@ func testConformance(t *testing.T, sv servers) {
 	channelstest.Conform(t, func(t *testing.T) (channels.Channel, channelstest.Platform) {
 		w := sv.world(t)
 		p := &platform{world: w}
-		w.run(w.channel(w.config()))() // later mails are new
+		w.run(w.channel(w.config()))() // messages from before the first start are not received
 		w.acc.Via = p.via
 		return at{w.channel(w.config())}, p
 	})

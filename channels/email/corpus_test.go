@@ -18,7 +18,7 @@ import (
 	"hob/platform/pim"
 )
 
-// corpus are the awkward mails of the shared data, where they are.
+// corpus returns the unusual mails of the shared data. If the data is missing, it skips the test.
 func corpus(t testing.TB) map[string][]byte {
 	root := os.Getenv("HOB_TEST_DATA")
 	if root == "" {
@@ -39,7 +39,8 @@ func corpus(t testing.TB) map[string][]byte {
 	return out
 }
 
-// whole reads a mail as Run does, with its files; it fails the test for results that are unusable.
+// whole parses a mail with its files in the same way as Run. It fails the test if the results are
+// unusable.
 func whole(t *testing.T, name string, raw []byte) (*parsedMail, channels.Inbound) {
 	t.Helper()
 	ch := &Channel{address: hob, trusted: trusted}
@@ -66,7 +67,7 @@ func whole(t *testing.T, name string, raw []byte) (*parsedMail, channels.Inbound
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		b, _ := io.ReadAll(r) // as far as it is complete
+		b, _ := io.ReadAll(r) // an incomplete file counts up to the error
 		if int64(len(b)) != f.Size {
 			t.Errorf("%s: %s has %d bytes, not %d", name, f.Name, len(b), f.Size)
 		}
@@ -74,7 +75,7 @@ func whole(t *testing.T, name string, raw []byte) (*parsedMail, channels.Inbound
 	return l, in
 }
 
-// TestCorpus reads every mail of the shared data, and compares the content of known ones.
+// TestCorpus parses every mail of the shared data, and compares the content of known mails.
 func TestCorpus(t *testing.T) {
 	mails := corpus(t)
 	texts := map[string]string{
@@ -111,13 +112,13 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// mutations are mails of the shared data in which something was changed.
+// mutations returns n mails of the shared data with random changes.
 func mutations(mails map[string][]byte, n int) (out [][]byte) {
 	var all [][]byte
 	for _, name := range slices.Sorted(maps.Keys(mails)) {
 		all = append(all, mails[name])
 	}
-	rnd := rand.New(rand.NewPCG(8, 2026)) //nolint:gosec // it is to be the same each time
+	rnd := rand.New(rand.NewPCG(8, 2026)) //nolint:gosec // the mutations must be the same in each run
 	for range n {
 		raw := bytes.Clone(all[rnd.IntN(len(all))])
 		for range 1 + rnd.IntN(8) {
@@ -130,19 +131,19 @@ func mutations(mails map[string][]byte, n int) (out [][]byte) {
 				raw[at] = byte(rnd.IntN(256))
 			case 1: // cut off
 				raw = raw[:at]
-			case 2: // a part is missing
+			case 2: // remove a part
 				raw = append(raw[:at], raw[min(len(raw), at+rnd.IntN(200)):]...)
-			case 3: // a piece is there twice
+			case 3: // repeat a part
 				end := min(len(raw), at+rnd.IntN(400))
 				raw = append(raw[:end:end], raw[at:]...)
-			case 4: // a piece of another mail
+			case 4: // insert a part of another mail
 				other := all[rnd.IntN(len(all))]
 				from := rnd.IntN(len(other))
 				raw = append(raw[:at:at], append(bytes.Clone(other[from:min(len(other), from+300)]), raw[at:]...)...)
 			case 5:
 				words := []string{"\r\n\r\n", "\x00", "Content-Type: multipart/mixed; boundary=\"x\"\r\n", "--x\r\n", "Content-Transfer-Encoding: base64\r\n", "=?utf-7?b?+/v8=?=", "From: a@b.c\r\n", "<", "\"", "("}
 				raw = append(raw[:at:at], append([]byte(words[rnd.IntN(len(words))]), raw[at:]...)...)
-			case 6: // another kind of line ends
+			case 6: // change the line endings
 				raw = bytes.ReplaceAll(raw, []byte("\r\n"), []byte([]string{"\n", "\r", "\n\r"}[rnd.IntN(3)]))
 			}
 		}
@@ -151,7 +152,7 @@ func mutations(mails map[string][]byte, n int) (out [][]byte) {
 	return out
 }
 
-// TestMutations reads 400 mails of the shared data in which something was changed.
+// TestMutations parses 400 mails of the shared data with random changes.
 func TestMutations(t *testing.T) {
 	for _, raw := range mutations(corpus(t), 400) {
 		if err := recoverPanic(func() { whole(t, "a mutation", raw) }); err != nil {
@@ -161,7 +162,7 @@ func TestMutations(t *testing.T) {
 }
 
 // testCorpus fetches every mail of the shared data, and 400 modified ones, from a real server, and
-// receives or ignores each; a last one is received after all of them.
+// receives or ignores each mail. A final mail is received after all of them.
 func testCorpus(t *testing.T, sv servers) {
 	mails := corpus(t)
 	w := sv.world(t)

@@ -27,7 +27,7 @@ func (Driver) Describe() channels.Description {
 				Key: "account", Kind: settings.Choice, Title: "Which mailbox should Hob use?", Default: "",
 				Shown: func(e settings.Env, _ func(string) string) bool { return len(e.Accounts) > 0 },
 				Options: func(e settings.Env) []settings.Option {
-					out := []settings.Option{{Value: "", Title: "a separate one, entered now"}}
+					out := []settings.Option{{Value: "", Title: "a separate mailbox, entered now"}}
 					for _, a := range e.Accounts {
 						out = append(out, settings.Option{Value: a.Value, Title: "the account " + a.Value + " (" + a.Title + ")"})
 					}
@@ -46,7 +46,7 @@ func (Driver) Describe() channels.Description {
 			{Key: "folder", Kind: settings.Text, Optional: true, Unasked: true, Default: "INBOX", Title: "Folder in which emails to Hob arrive"},
 			{Key: "subject_prefix", Kind: settings.Text, Optional: true, Unasked: true, Title: "Required beginning of the subject of emails to Hob"},
 			{Key: "drafts", Kind: settings.YesNo, Optional: true, Unasked: true, Default: "false", Title: "Should answers be saved in Drafts instead of sent?"},
-			{Key: "allow", Kind: settings.Text, List: true, Optional: true, Unasked: true, Check: checkAddress, Title: "Who else may write to Hob there? Addresses"},
+			{Key: "allow", Kind: settings.Text, List: true, Optional: true, Unasked: true, Check: checkAddress, Title: "Who else may write to Hob on this channel? Addresses"},
 		},
 		Pairs: true,
 	}

@@ -26,7 +26,7 @@ import (
 // key signs mails.
 type key struct {
 	crypto.Signer
-	record string // the record that its host publishes
+	record string // the key record in the DNS
 }
 
 func rsaKey(t testing.TB, bits int) key {
@@ -51,7 +51,8 @@ func edKey(t testing.TB) key {
 	return key{k, "v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(pub)}
 }
 
-// signedFields are the fields that a large host signs, each once more than it occurs.
+// signedFields lists the fields that a large host signs. Each name is listed once more than the
+// field occurs.
 var signedFields = strings.Fields("From From To To Cc Subject Subject Date Date Message-ID Message-ID In-Reply-To References Content-Type Content-Transfer-Encoding")
 
 // sign signs a mail as the host of domain does.
@@ -101,7 +102,7 @@ func crlf(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
 }
 
-// plain returns a mail without checks.
+// plain returns a mail without Authentication-Results.
 func plain(id, from, subject, text string, more ...string) string {
 	_, mail, _ := strings.Cut(letterTo(id, from, subject, text, more...), "\n")
 	return mail
@@ -109,8 +110,8 @@ func plain(id, from, subject, text string, more ...string) string {
 
 func anyKey(keyID) error { return nil }
 
-// TestSignatures: a valid signature of the sender's host over a mail to Hob proves who
-// wrote it, and none other does, however valid it is.
+// TestSignatures: a valid signature of the sender's host on a mail to Hob proves its author. No
+// other signature does, even if it is valid.
 func TestSignatures(t *testing.T) {
 	ed, old := edKey(t), rsaKey(t, 2048)
 	t.Setenv("GODEBUG", "rsa1024min=0")
@@ -135,7 +136,7 @@ func TestSignatures(t *testing.T) {
 	copied := strings.Replace(plain("a@example.org", ada, "Lunch", "at noon", "Cc: =?x-none?q?Hob?= <"+hob+">", "Content-Type: text/plain"), "To: "+hob, "To: bob@example.org", 1)
 	for _, c := range []struct {
 		name, raw string
-		why       string // "": it proves who wrote it
+		why       string // "" means that the signature proves the author
 		zone      map[string][]string
 	}{
 		{name: "ed25519", raw: signed},
@@ -230,8 +231,9 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// testSigned checks that at a mailbox whose host reports nothing, the owner's mail counts as the
-// owner's, and pairs; nothing is looked up for other senders, or if the host reports a forgery.
+// testSigned checks that if the mailbox's host reports nothing, a signed mail of the owner counts
+// as the owner's, and pairs. No key is looked up for other senders, or if the host reports a
+// forgery.
 func testSigned(t *testing.T, sv servers) {
 	w := sv.world(t)
 	k := rsaKey(t, 2048)
@@ -283,7 +285,7 @@ func testSigned(t *testing.T, sv servers) {
 	if in := w.heard(6)[5]; in.Sender != ada {
 		t.Errorf("%+v", in)
 	}
-	// Another key of the domain counts when it has stayed.
+	// A new key of the domain counts only after some time.
 	next := edKey(t)
 	z.mu.Lock()
 	z.records["s1._domainkey.example.org"] = []string{next.record}
@@ -311,8 +313,8 @@ func testSigned(t *testing.T, sv servers) {
 	}
 }
 
-// testNameServersDown checks that mails whose keys cannot be looked up wait, also over a restart,
-// and do not delay others; in the end they have no known sender.
+// testNameServersDown checks that mails whose keys cannot be looked up wait, also across a restart,
+// and do not delay other mails. After the last attempt, their sender is unknown.
 func testNameServersDown(t *testing.T, sv servers) {
 	w := sv.world(t)
 	k := edKey(t)
@@ -385,7 +387,7 @@ func TestANewKeyWaits(t *testing.T) {
 	}
 	step(one, 0, true) // the first one
 	step(changed, 0, true)
-	s.confirmKey(one) // who was let in has used it
+	s.confirmKey(one) // an accepted mail was signed with this key
 	step(one, 0, true)
 	step(two, 0, false)
 	step(changed, time.Hour, false)
@@ -417,7 +419,7 @@ func TestWhatIsReadOfAMailThatWaits(t *testing.T) {
 		read bool
 	}{
 		{[]signatureCheck{is}, firstTry, true},
-		{[]signatureCheck{none}, firstTry, true}, // nothing is read for it: it is proved to be none
+		{[]signatureCheck{none}, firstTry, true}, // the key does not exist, so the lookup is conclusive
 		{[]signatureCheck{fails}, firstTry, false},
 		{[]signatureCheck{fails, none}, firstTry, false},
 		{[]signatureCheck{fails, is}, firstTry, true},
@@ -444,7 +446,7 @@ func TestWhatIsReadOfAMailThatWaits(t *testing.T) {
 	}
 }
 
-// FuzzSignatures checks that a modified mail or key record proves nothing but the signed content.
+// FuzzSignatures checks that a modified mail or key record proves only the signed content.
 func FuzzSignatures(f *testing.F) {
 	seed := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)) // the same in all processes
 	k := key{seed, "v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(seed.Public().(ed25519.PublicKey))}

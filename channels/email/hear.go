@@ -399,8 +399,8 @@ func (h *receiver) skipUnreadable(ctx context.Context, uid uint32, err error) er
 	return nil
 }
 
-// recoverPanic converts a panic into an error, so that a message that breaks the parser affects
-// nothing else.
+// recoverPanic converts a panic into an error, so that a message that breaks the parser does not
+// affect other messages.
 func recoverPanic(do func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -156,7 +156,7 @@ func (c *Channel) explainDBError(err error) error {
 	case errors.Is(err, chatdb.ErrNotMessages): // also occurs after the file is created and before its tables are
 		return channels.Errorf(channels.Temporary, "%w; check channels.imessage.db", err)
 	}
-	return fmt.Errorf("imessage: %w", err)
+	return fmt.Errorf("imessage: read the Messages database: %w", err)
 }
 
 // Test implements channels.Tester.

@@ -143,7 +143,7 @@ type deliveryBody struct {
 func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
 	switch taken, err := c.in.offerAnswer(ctx, d, c.url == ""); {
 	case err != nil:
-		return channels.Receipt{}, channels.Errorf(channels.Temporary, "webhook: %w", err)
+		return channels.Receipt{}, channels.Errorf(channels.Temporary, "webhook: pass the answer to a waiting request: %w", err)
 	case taken:
 		return channels.Receipt{}, nil
 	case c.url == "":
