@@ -243,7 +243,7 @@ func (*knowing) Known(context.Context, channels.Inbound) (channels.Accepted, boo
 	return channels.Accepted{Event: "e1"}, true, nil
 }
 
-// wary is a receiver that will take nothing.
+// wary is a receiver that announces that it will reject every message.
 type wary struct{ channelstest.Inbox }
 
 func (*wary) Known(_ context.Context, in channels.Inbound) (channels.Accepted, bool, error) {
@@ -266,7 +266,7 @@ func TestFilesOfWhatIsNotTakenAreNotFetched(t *testing.T) {
 	}
 }
 
-// askFirst hands a message with a file, which must not be fetched, to a receiver.
+// askFirst passes a message with a file to a receiver. The file must not be fetched.
 func askFirst(t *testing.T, to channels.Receiver, key string) *talker {
 	t.Helper()
 	k := &talker{say: channels.Inbound{Chat: "7", Sender: "ada", FromOwner: true, Key: key, Files: []channels.File{{Name: "x", Open: func(context.Context) (io.ReadCloser, error) {

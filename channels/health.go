@@ -99,7 +99,7 @@ func (m *Manager) noteState(name, state string, err error) {
 	defer m.mu.Unlock()
 	h := m.state[name]
 	if h.State == "stopped" {
-		return // the other half of the channel must not hide this state
+		return // the other half of the channel is running but must not replace this state
 	}
 	if h.State != state {
 		h.Since = time.Now().UTC()

@@ -20,7 +20,8 @@ type Options struct {
 	Log      *slog.Logger
 	// Owners identifies paired owners. Nil means that no one is paired.
 	Owners Owners
-	// Channels maps names to channels. The name is also that of the configuration section.
+	// Channels maps names to channels. A channel's name is also the name of its configuration
+	// section.
 	Channels map[string]Channel
 	// Failed maps the names of channels that could not be created to their errors, for Status.
 	Failed map[string]error

@@ -173,7 +173,7 @@ func TestLargeFilesTakeTheirTime(t *testing.T) {
 	}
 }
 
-// A guest who makes Hob write much keeps no answer and no question from the owner.
+// Long answers to guests do not delay the owner's messages and questions.
 func TestGuestsLeaveTheOwnerHisShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &channelstest.Fake{Limit: channels.Limits{PerMinute: 4, MaxText: 100}}
@@ -210,7 +210,7 @@ func TestGuestsLeaveTheOwnerHisShare(t *testing.T) {
 	})
 }
 
-// A text of three parts whose second part fails continues where it stopped.
+// If the second of three parts of a text fails, the retry continues with that part.
 func TestPartsAreNotRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &channelstest.Fake{Limit: channels.Limits{MaxText: 100}}
@@ -237,7 +237,7 @@ func TestPartsAreNotRepeated(t *testing.T) {
 	})
 }
 
-// picky is a platform that takes files, and not every one.
+// picky is a platform that accepts files but rejects some of them.
 type picky struct{ *channelstest.Fake }
 
 func (picky) Attaches() {}
@@ -327,7 +327,7 @@ func TestTimedOutSend(t *testing.T) {
 	}
 }
 
-// carrier is a channel on which files go along.
+// carrier is a channel that accepts files.
 type carrier struct{ *channelstest.Fake }
 
 func (carrier) Attaches() {}
@@ -376,7 +376,7 @@ func TestStopWhileSending(t *testing.T) {
 	})
 }
 
-// bad is a channel that fails in Run, by error or by panic.
+// bad is a channel whose Run fails with an error or a panic.
 type bad struct {
 	channelstest.Fake
 	runs  atomic.Int32
@@ -439,7 +439,7 @@ func TestBrokenChannelsHurtNobody(t *testing.T) {
 	})
 }
 
-// remote is a channel that cannot be reached until it is up.
+// remote is a channel that cannot be reached until up is set.
 type remote struct {
 	bad
 	up atomic.Bool
@@ -452,7 +452,7 @@ func (r *remote) Send(ctx context.Context, d channels.Delivery) (channels.Receip
 	return r.bad.Send(ctx, d)
 }
 
-// A machine without a network for a night continues soon after the network is back.
+// After a night without a network, delivery continues soon after the network is back.
 func TestAfterANightWithoutANetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		offline := fmt.Errorf("chat: connect: %w", &net.OpError{Op: "dial", Err: errors.New("network is unreachable")})
@@ -471,7 +471,7 @@ func TestAfterANightWithoutANetwork(t *testing.T) {
 	})
 }
 
-// talker hands one message to its receiver and keeps the answer.
+// talker passes one message to its receiver and records the result.
 type talker struct {
 	channelstest.Fake
 	allow []string
@@ -553,7 +553,7 @@ func TestPullChannelsAreNotDelivered(t *testing.T) {
 	})
 }
 
-// flaky is an outbox that cannot write for some time after a text was sent.
+// flaky is an outbox that cannot record outcomes for some time after a text was sent.
 type flaky struct {
 	*channelstest.Outbox
 	bad atomic.Int32

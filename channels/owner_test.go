@@ -24,8 +24,8 @@ func TestSenderID(t *testing.T) {
 	}
 }
 
-// CVE-2026-28446: an empty caller and a suffix of a number were let in, and a
-// list that could not be used let everybody in.
+// CVE-2026-28446: an empty caller id and a suffix of an allowed number were admitted, and an
+// invalid allow list admitted everyone.
 func TestIncidentI11(t *testing.T) {
 	for name, c := range map[string]struct {
 		allow  []string
@@ -61,7 +61,7 @@ func TestIncidentI11(t *testing.T) {
 	}
 }
 
-// doorman asks for each sender whether its messages would be admitted.
+// doorman is a channel that asks for each sender in ask whether messages would be admitted.
 type doorman struct {
 	allow []string
 	ask   []string
@@ -97,7 +97,8 @@ func (pairs) Pairs(_ context.Context, in channels.Inbound) (bool, error) {
 	return in.Text == "code", nil
 }
 
-// TestWhoWouldBeLetIn: a channel learns whether it matters who wrote a message.
+// TestWhoWouldBeLetIn checks that AdmitsSender admits the owner, allowed senders and pairing codes,
+// and no one else.
 func TestWhoWouldBeLetIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &doorman{allow: []string{"guest"}, ask: []string{"me", "guest", "eve", "eve code", ""}, got: map[string]bool{}}
@@ -110,8 +111,8 @@ func TestWhoWouldBeLetIn(t *testing.T) {
 	})
 }
 
-// TestNoWords checks that a mention alone, or only forwarded text, is a message. If it were
-// rejected, it would be delivered again without end.
+// TestNoWords checks that a mention alone, or only forwarded text, is accepted as a message. The
+// platform would redeliver a rejected message forever.
 func TestNoWords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &talker{allow: []string{"ada"}, say: channels.Inbound{Chat: "7", Sender: "ada", Group: true, Mentioned: true, Outside: []string{"Bob: hello"}}}

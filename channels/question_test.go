@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A question that is too long for one message is sent in several, without loss, and the last one
-// explains how to answer.
+// A question that is too long for one message is split into several messages without loss, and the
+// last one explains how to answer.
 func TestReview6_LongQuestionIsSplitWithoutLoss(t *testing.T) {
 	text := "May I do this? Write build.sh\n  exactly: write_file " + strings.Repeat("echo `fine`; ", 250) + "rm -rf ~/thesis; " + strings.Repeat("x", 5000) + " 😀😀\n  reply yes or no, or: hob approve 1a2b3c4d"
 	for _, lim := range []Limits{{MaxText: 2000}, {MaxText: 4096, UTF16: true}, {MaxText: 300}, {}} {

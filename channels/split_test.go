@@ -72,7 +72,7 @@ func FuzzSplit(f *testing.F) {
 			}
 		}
 		if strings.ContainsAny(text, "`~|") {
-			return // fences are closed and opened again, heads of tables repeated: parts hold more
+			return // the parts contain more than the text: reopened code blocks and repeated table headers
 		}
 		if got, want := solid(strings.Join(parts, "")), solid(text); got != want {
 			t.Fatalf("lost text: %q became %q", want, got)

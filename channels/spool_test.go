@@ -20,7 +20,7 @@ func fileOf(data string) OutgoingFile {
 	return OutgoingFile{Name: "a.txt", Size: int64(len(data)), Digest: hex.EncodeToString(sum[:])}
 }
 
-// A copy is complete or does not exist, and the start removes incomplete ones left by a crash.
+// A copy is complete or does not exist. The start removes incomplete copies left by a crash.
 func TestCopiesOfFilesThatGoOut(t *testing.T) {
 	o := NewSpool(SpoolOptions{Dir: filepath.Join(t.TempDir(), "outgoing"), Max: 1 << 20, Started: time.Now(), Waiting: func(context.Context) ([]string, error) { return nil, nil }})
 	put := func(f OutgoingFile, r io.Reader) error {
@@ -63,8 +63,8 @@ func TestCopiesOfFilesThatGoOut(t *testing.T) {
 	}
 }
 
-// The copies have a total limit: sent ones are removed for new ones, oldest first, and waiting ones
-// never.
+// The copies have a total limit. New copies replace sent ones, oldest first, but never copies that
+// are waiting to be sent.
 func TestCopiesOfFilesHaveABound(t *testing.T) {
 	var waiting []string
 	o := NewSpool(SpoolOptions{Dir: filepath.Join(t.TempDir(), "outgoing"), Max: 30, Started: time.Now(), Waiting: func(context.Context) ([]string, error) { return waiting, nil }})

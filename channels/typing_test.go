@@ -19,7 +19,7 @@ func TestTypingSigns(t *testing.T) {
 		name  string
 		shown func(string) error
 		run   func(ctx context.Context, h *house)
-		want  int // signs in all
+		want  int // number of typing indicators sent
 	}{
 		{"an answer that comes at once", nil, func(ctx context.Context, h *house) {
 			h.Typing(ctx, "x", "c")()

@@ -46,7 +46,7 @@ func TestAConnectionBeginsAnewWhenTheMachineWakes(t *testing.T) {
 		}
 		ch.fail.Store(true)
 		h.HandleWake()
-		time.Sleep(2 * time.Hour) // it waits long by now
+		time.Sleep(2 * time.Hour) // by now, the channel waits long between attempts
 		ch.fail.Store(false)
 		n := ch.runs.Load()
 		h.HandleWake()
@@ -88,7 +88,7 @@ func TestAnOutageOfAnHourLosesNothing(t *testing.T) {
 	})
 }
 
-// linked connects again by itself.
+// linked is a channel that reconnects by itself.
 type linked struct {
 	channelstest.Fake
 	err atomic.Pointer[error]

@@ -53,7 +53,7 @@ func testWhatIsHeard(t *testing.T, sv servers) {
 // mails.
 func testRenumbered(t *testing.T, sv servers) {
 	w := sv.world(t)
-	w.put = func(mail string) { w.d.Deliver(w.acc.User, "INBOX", mail, time.Time{}) } // no connection outlives its server
+	w.put = func(mail string) { w.d.Deliver(w.acc.User, "INBOX", mail, time.Time{}) } // a direct delivery needs no open connection, so it works after a server stop
 	for i := range 5 {
 		w.put(letterTo(fmt.Sprintf("old%d@x.org", i), ada, "", "old"))
 	}
@@ -70,7 +70,7 @@ func testRenumbered(t *testing.T, sv servers) {
 	stop()
 	w.put(letterTo("off@x.org", ada, "", "while it was off"))
 	w.d.Renumber(w.acc.User)
-	w.in.keys = map[string]bool{} // accepting them has no effect
+	w.in.keys = map[string]bool{} // forget the accepted messages
 	stop = w.run(w.channel(w.config()))
 	w.until("the one that is new", func() bool { return len(w.in.all()) > 5 })
 	w.put(letterTo("after@x.org", ada, "", "after it"))
@@ -81,8 +81,8 @@ func testRenumbered(t *testing.T, sv servers) {
 	}
 }
 
-// testMoved checks that mails that were moved or deleted while Hob was off are not received, while
-// their neighbors are; so is one that comes back.
+// testMoved checks that mails that were moved or deleted while Hob was off are not received, but
+// the mails before and after them are, and so is a mail that is moved back.
 func testMoved(t *testing.T, sv servers) {
 	w := sv.world(t)
 	w.d.Create(w.acc.User, "Elsewhere")
@@ -115,7 +115,7 @@ func testMoved(t *testing.T, sv servers) {
 		t.Errorf("%q, %q", got[1].Text, got[2].Text)
 	}
 	stop()
-	// A mail that is moved back has a new number, and is received now.
+	// A mail that is moved back gets a new number, so it is received.
 	if m, err = imapmail.Open(t.Context(), w.acc); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func testNotTaken(t *testing.T, sv servers) {
 	w.heard(1)
 }
 
-// testWhoWrites checks that without a result of the owner's host no sender is known.
+// testWhoWrites checks that no sender is verified without a result of the owner's mail host.
 func testWhoWrites(t *testing.T, sv servers) {
 	w := sv.world(t)
 	w.run(w.channel(w.config()))
@@ -186,7 +186,8 @@ func testWhoWrites(t *testing.T, sv servers) {
 	}
 }
 
-// testGroup checks that a mail to several people is a group, and the answer goes to its sender.
+// testGroup checks that a mail to several people is a group, and that the answer goes only to its
+// sender.
 func testGroup(t *testing.T, sv servers) {
 	w := sv.world(t)
 	ch := w.channel(w.config())
@@ -242,8 +243,8 @@ func testSubjectPrefix(t *testing.T, sv servers) {
 	}
 }
 
-// testFilesComeAlong checks that files are fetched unchanged, also those of a large mail; of one
-// that is too large only the text is read.
+// testFilesComeAlong checks that files are fetched unchanged, also from a large mail, and that of a
+// mail above the size limit only the text is read.
 func testFilesComeAlong(t *testing.T, sv servers) {
 	w := sv.world(t)
 	ch := w.channel(w.config())
@@ -282,7 +283,8 @@ func testFilesComeAlong(t *testing.T, sv servers) {
 	}
 }
 
-// testUnreadableMail: a mail that the server cannot give stops none that follow it.
+// testUnreadableMail checks that a mail that the server fails to deliver does not block later
+// mails.
 func testUnreadableMail(t *testing.T, sv servers) {
 	w := sv.world(t)
 	bad := "FETCH 2 "
@@ -333,11 +335,11 @@ func testUnreadableMail(t *testing.T, sv servers) {
 	}
 }
 
-// testOffline checks that mails are received after an hour without a network, failed lookups after
-// the machine wakes, and a server restart.
+// testOffline checks that mails are received after an hour without a network, after failed lookups
+// following a wake-up, and after a restart of the server.
 func testOffline(t *testing.T, sv servers) {
 	w := sv.world(t)
-	w.put = func(mail string) { w.d.Deliver(w.acc.User, "INBOX", mail, time.Time{}) } // no connection outlives its server
+	w.put = func(mail string) { w.d.Deliver(w.acc.User, "INBOX", mail, time.Time{}) } // a direct delivery needs no open connection, so it works after a server stop
 	var down atomic.Bool
 	var mu sync.Mutex
 	var conns []net.Conn
@@ -361,7 +363,7 @@ func testOffline(t *testing.T, sv servers) {
 	down.Store(true)
 	w.d.Stop()
 	mu.Lock()
-	for _, c := range conns { // its processes live a little longer
+	for _, c := range conns { // the server's processes outlive Stop briefly
 		_ = c.Close()
 	}
 	mu.Unlock()
@@ -386,7 +388,8 @@ func testOffline(t *testing.T, sv servers) {
 	w.heard(1)
 }
 
-// testWrongPassword: the channel needs its owner.
+// testWrongPassword checks that a rejected password is reported as Unauthorized, with the command
+// that fixes it.
 func testWrongPassword(t *testing.T, sv servers) {
 	w := sv.world(t)
 	w.acc.Secret = func(context.Context) (string, error) { return "not-the-password", nil }

@@ -12,8 +12,8 @@ import (
 )
 
 // ownID matches the Message-IDs of Hob's emails. They contain a digest of the delivery's id, the
-// thread, and the number of Hob's earlier emails in the thread. A reply therefore leads to its
-// thread even if the mail program references only one earlier email, and the count is preserved.
+// thread, and the number of Hob's earlier emails in the thread. A reply can therefore be assigned
+// to its thread, with the count, even if the mail program references only one earlier email.
 var ownID = lazyregexp.New(`^hob\.([a-z2-7]{26})\.([0-9a-f]{16})\.([0-9]{1,4})@`)
 
 func isOwnMessageID(id string) bool { return ownID.MatchString(id) }

@@ -22,8 +22,9 @@ import (
 	"hob/platform/pim"
 )
 
-// testKills kills a process that receives and answers mails at any instant: no mail is lost, and a
-// second copy of an answer has the same Message-ID. HOB_CRASH_KILLS sets the number (default 6).
+// testKills kills, at random moments, a process that receives and answers mails. No mail is lost,
+// and a second copy of an answer has the same Message-ID. HOB_CRASH_KILLS sets the number of kills
+// (default 6).
 func testKills(t *testing.T, sv servers) {
 	kills := 6
 	if n, err := strconv.Atoi(os.Getenv("HOB_CRASH_KILLS")); err == nil && n > 0 {
@@ -51,10 +52,10 @@ func testKills(t *testing.T, sv servers) {
 	w.until("it begins", func() bool { _, err := os.Stat(p.path(stateKey)); return err == nil })
 	kill()
 	mails := 4 * kills
-	rnd := rand.New(rand.NewPCG(8, 100)) //nolint:gosec // it is to be the same each time
+	rnd := rand.New(rand.NewPCG(8, 100)) //nolint:gosec // a fixed seed makes runs reproducible
 	put := w.d.Appender(w.acc.User, "INBOX")
 	for i := range kills {
-		who := fmt.Sprintf("ada%d@example.org", i%20) // a single sender would be taken for a loop
+		who := fmt.Sprintf("ada%d@example.org", i%20) // many mails from a single sender would look like a loop
 		for n := range mails / kills / 2 {
 			put(letterTo(fmt.Sprintf("k%d.%d@x.org", i, n), who, "", fmt.Sprintf("mail %d.%d", i, n)))
 		}
@@ -85,7 +86,7 @@ func testKills(t *testing.T, sv servers) {
 
 const childEnv = "HOB_EMAIL_PROGRAM"
 
-// program is a process with a channel: a manager and its stores in a few lines.
+// program is a child process with an email channel, a minimal manager and its stores.
 type program struct {
 	IMAP, SMTP, CA, User, Dir string
 
@@ -162,7 +163,7 @@ func (p program) Receive(_ context.Context, in channels.Inbound) (channels.Accep
 	return channels.Accepted{}, p.add("inbox", string(raw))
 }
 
-// live receives and answers until it is killed.
+// live runs the channel, and receives and answers mails until the process is killed.
 func (p program) live() error {
 	p.mu = &sync.Mutex{}
 	acc := pim.Account{Name: "work", Address: hob, User: p.User, Servers: pim.Servers{pim.IMAP: p.IMAP, pim.SMTP: p.SMTP}, CA: p.CA, Secret: func(context.Context) (string, error) { return "secret", nil }}
@@ -218,7 +219,7 @@ func (p program) answer(ctx context.Context, ch *Channel, in message, unsure boo
 	return p.add("done", in.Key)
 }
 
-// child lives as a program when this process was started to be one.
+// child runs the program and exits if this process was started as its child process.
 func child() {
 	conf := os.Getenv(childEnv)
 	if conf == "" {

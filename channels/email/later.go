@@ -51,8 +51,8 @@ func (h *receiver) collectSignatures(ctx context.Context, l *parsedMail, in chan
 }
 
 // lookupKeys looks up the keys of signatures before the complete email is read. errLater means that
-// a lookup failed and the email should be deferred; on the first try, this is so only if no other
-// signature can be checked.
+// a lookup failed and the email should be deferred; on the first try, lookupKeys returns it only if
+// no other signature can be checked.
 func (h *receiver) lookupKeys(ctx context.Context, l *parsedMail, list []signatureCheck, n keyAttempt) (lookup, error) {
 	domain := addressDomain(l.from)
 	if n != lastTry && time.Now().Before(h.mute[domain]) {

@@ -23,7 +23,7 @@ func (w *world) answer(ch *Channel, from int) int {
 	return len(all)
 }
 
-// automatic are mails that no program may answer.
+// automatic returns a mail that a program must not answer; i selects the kind.
 func automatic(i int) string {
 	from := func(address string, more ...string) string {
 		return letterTo(fmt.Sprintf("auto%d@x.org", i), address, "Re: x", "I am away", more...)
@@ -65,8 +65,8 @@ func automatic(i int) string {
 	return kinds[i%len(kinds)]()
 }
 
-// testStorms checks that mails of programs, mail servers and lists are neither received nor
-// answered.
+// testStorms checks that mails from programs, mail servers and mailing lists are neither received
+// nor answered.
 func testStorms(t *testing.T, sv servers) {
 	w := sv.world(t)
 	ch := w.channel(w.config())
@@ -85,8 +85,8 @@ func testStorms(t *testing.T, sv servers) {
 
 var hobs = regexp.MustCompile(`(?m)^(Auto-Submitted|X-Hob|X-Hob-Hops|X-Auto-Response-Suppress): .*\n`)
 
-// answering is a program that answers each mail of Hob without marking its mails as automatic.
-// named: it names the answered mail.
+// answering returns the answer of a program that does not mark its mails as automatic. named
+// reports whether the answer references the answered mail.
 func answering(p posted, i int, named bool) string {
 	more := ""
 	if named {
@@ -95,8 +95,8 @@ func answering(p posted, i int, named bool) string {
 	return letterTo(fmt.Sprintf("robot%d@x.org", i), "robot@example.org", p.subject(), "Your mail is important to us", more)
 }
 
-// testLoops checks that a conversation also ends with programs that do not mark their mails, by the
-// hour and by the thread; a restart does not reset the count.
+// testLoops checks that a conversation with a program that does not mark its mails ends at the
+// hourly limit, which survives a restart, and at the limit per thread.
 func testLoops(t *testing.T, sv servers) {
 	w := sv.world(t)
 	ch := w.channel(w.config())
@@ -111,7 +111,7 @@ func testLoops(t *testing.T, sv servers) {
 		}
 		put(answering(posted{}, i, false))
 	}
-	// The hour may have turned meanwhile.
+	// A new hour may have begun, so the limits of two hours may apply.
 	w.until("they are all heard or left", func() bool {
 		ch.mu.Lock()
 		defer ch.mu.Unlock()
@@ -121,7 +121,7 @@ func testLoops(t *testing.T, sv servers) {
 		t.Errorf("%d answers to %d mails", len(w.mails()), n)
 	}
 	stop()
-	// A slow loop ends with its thread.
+	// A loop that stays below the hourly limit ends at the limit of its thread.
 	ch = &Channel{address: hob, host: "test.local", trusted: trusted}
 	last := ""
 	for i := 0; ; i++ {
@@ -141,8 +141,8 @@ func testLoops(t *testing.T, sv servers) {
 	}
 }
 
-// testTwoHobs checks that two Hobs that write to each other stop, also if a server on the way
-// removes their marks.
+// testTwoHobs checks that two Hobs stop writing to each other, even if a server between them
+// removes their headers.
 func testTwoHobs(t *testing.T, sv servers) {
 	a, b := sv.world(t), sv.world(t)
 	b.acc.Address = "hob@other.local"
@@ -166,7 +166,7 @@ func testTwoHobs(t *testing.T, sv servers) {
 	if n := len(b.in.all()); n != 0 {
 		t.Errorf("%d were heard", n)
 	}
-	// The rate belongs to the hour in which a mail arrived.
+	// A mail counts toward the hour in which it arrived.
 	var s state
 	s.Rates = map[string]hourlyRate{}
 	at := time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)

@@ -59,8 +59,8 @@ func (c *Channel) toInbound(l *parsedMail) (in channels.Inbound, why string) {
 		if address == "" {
 			address = l.claimed
 		}
-		// Set Forwarded, because the author of Text is unknown. A pairing code in it pairs no
-		// sender.
+		// Set Forwarded, because the author of Text is unknown. A pairing code in the text is
+		// ignored.
 		address = unverified + address
 		in.Sender, in.Forwarded = address, true
 	}

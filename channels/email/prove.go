@@ -76,7 +76,7 @@ func (s signatureCheck) keyName() string { return s.selector + "._domainkey." + 
 // verifySignature verifies one signature and returns its key.
 func (s signatureCheck) verifySignature(ctx context.Context, network lookup, raw []byte) (by keyID, why string, err error) {
 	var later error
-	whole := false // the key is for exactly this domain
+	whole := false // the key applies only to exactly this domain
 	at := s.keyName()
 	key := func(name string) ([]string, error) {
 		if !strings.EqualFold(name, at) {

@@ -10,7 +10,8 @@ import (
 	"hob/platform/pim"
 )
 
-// TestQuotes: the sender's own words in the forms of the large mail programs.
+// TestQuotes checks that the sender's own words are found in the quotation styles of large mail
+// programs.
 func TestQuotes(t *testing.T) {
 	for _, c := range []struct{ name, text, own, theirs string }{
 		{"nothing quoted", "Hello Hob\n\nhow are you?", "Hello Hob\n\nhow are you?", ""},
@@ -120,8 +121,9 @@ func TestQuotesInHTML(t *testing.T) {
 	}
 }
 
-// TestTwoForms checks that text that a mail's HTML marks as quoted, or hides, is not the sender's
-// in its plain text either; and that no part of a mail hides another.
+// TestTwoForms checks mails with a text and an HTML version: text that the HTML version hides or
+// marks as quoted does not count as the sender's in the plain text either, and no part of a mail
+// hides another part.
 func TestTwoForms(t *testing.T) {
 	const head = "MIME-Version: 1.0\nContent-Type: multipart/%s; boundary=b\n\n"
 	part := func(kind, words string) string { return "--b\nContent-Type: text/" + kind + "\n\n" + words + "\n" }
@@ -144,7 +146,8 @@ func TestTwoForms(t *testing.T) {
 	}
 }
 
-// TestSubjects: a subject is the sender's word only in a mail that begins something.
+// TestSubjects checks that the subject counts as the sender's words only in a mail that starts a
+// conversation.
 func TestSubjects(t *testing.T) {
 	const attached = "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\n%s\n--b\nContent-Type: message/rfc822\n\nSubject: x\n\ny\n--b--\n"
 	for _, c := range []struct {
@@ -175,7 +178,8 @@ func TestFlowed(t *testing.T) {
 	}
 }
 
-// FuzzQuotes checks that no text is invented, and that text marked as quoted is never the sender's.
+// FuzzQuotes checks that lines marked as quoted never count as the sender's, and that the output is
+// not much longer than the input.
 func FuzzQuotes(f *testing.F) {
 	f.Add("Yes\n\nOn 2 Nov 2026, Hob wrote:\n> Shall I?\n-- \nAda", true)
 	f.Add("<div class=gmail_quote>x</div>y<blockquote>", false)
@@ -194,8 +198,8 @@ func FuzzQuotes(f *testing.F) {
 	})
 }
 
-// FuzzForms checks that text of another person never becomes the words of the sender who quotes it
-// in a mail whose HTML marks it.
+// FuzzForms checks that text of another person never counts as the sender's words if the mail's
+// HTML version marks it as quoted.
 func FuzzForms(f *testing.F) {
 	f.Add("Send all to Eve.\n-- \nnow <x@y> [z] https://a/b")
 	f.Add("On 2 Nov 2026, Eve wrote:\n\n> x\nyes\n\n--b\n")

@@ -80,8 +80,8 @@ func TestWhoIsVouchedFor(t *testing.T) {
 	}
 }
 
-// TestWhatTheHostSays checks that a signature may prove the author only if the mailbox's host has
-// not reported a forgery.
+// TestWhatTheHostSays checks the verdict of the mail host for different results. A signature may
+// prove the author only if the host has not reported a forgery.
 func TestWhatTheHostSays(t *testing.T) {
 	for value, want := range map[string]verdict{
 		"mx.test.local; dmarc=pass header.from=example.org":                                          vouches,
@@ -127,10 +127,11 @@ func TestTheAuthorIsOneAddress(t *testing.T) {
 		"Sender: ada@example.org\n\n":                                        "",
 		"\n\nFrom: ada@example.org\n\n":                                      "",
 		"From: ada@example.org" + strings.Repeat("x", 300) + "@evil.org\n\n": "",
-		// A From that was put above so many fields that the one which was checked is not seen.
+		// Mails whose headers exceed the limits: a second From could be beyond the part that is
+		// read.
 		"From: ada@example.org\n" + strings.Repeat("X:\n", mime.MaxFields) + "From: eve@example.org\n\n":      "",
 		"From: ada@example.org\n" + strings.Repeat("X: y"+strings.Repeat("\n z", 70000), 2) + "\nFrom: e\n\n": "",
-		// Programs that end lines at CRLF alone see the second From only.
+		// Programs that accept only CRLF as a line end see only the second From.
 		"X: y\nFrom: ada@example.org\n\nwords\r\nFrom: eve@example.org\r\n\r\n": "",
 		"X: y\r\nFrom: ada@example.org\n\r\nFrom: eve@example.org\r\n\r\n":      "",
 		"X: y\rFrom: eve@example.org\nFrom: ada@example.org\n\n":                "",
@@ -144,8 +145,8 @@ func TestTheAuthorIsOneAddress(t *testing.T) {
 	}
 }
 
-// FuzzResults checks that no field after another host's name, or with invalid syntax, proves a
-// sender, and that duplicates give the same result.
+// FuzzResults checks that no field that names another host or has invalid syntax proves a sender,
+// and that an added comment does not change the result.
 func FuzzResults(f *testing.F) {
 	f.Add(`mx.test.local; dmarc=pass (p=none) header.from=example.org`)
 	f.Add(`"mx.test.local" 1; dkim=pass reason="a\"" header.i=@example.org; spf=pass smtp.mailfrom="ada b"@example.org`)
@@ -168,7 +169,7 @@ func FuzzResults(f *testing.F) {
 	})
 }
 
-// FuzzHead checks that any header has at most one author, whose address is in it.
+// FuzzHead checks that a header yields at most one author, with a well-formed address.
 func FuzzHead(f *testing.F) {
 	f.Add([]byte("From: Ada <ada@example.org>\r\n (x)\r\nFrom: b\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {

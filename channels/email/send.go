@@ -51,7 +51,7 @@ type outgoingMail struct {
 func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
 	n, err := c.newOutgoingMail(d)
 	if err != nil {
-		return channels.Receipt{}, &channels.Error{Class: channels.Permanent, Err: fmt.Errorf("email: %w", err)}
+		return channels.Receipt{}, &channels.Error{Class: channels.Permanent, Err: fmt.Errorf("email: create the message: %w", err)}
 	}
 	raw, err := c.encodeMail(n)
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Receipt, bool, error) {
 	n, err := c.newOutgoingMail(d)
 	if err != nil {
-		return channels.Receipt{}, false, &channels.Error{Class: channels.Permanent, Err: fmt.Errorf("email: %w", err)}
+		return channels.Receipt{}, false, &channels.Error{Class: channels.Permanent, Err: fmt.Errorf("email: create the message: %w", err)}
 	}
 	found := false
 	err = c.withFolder(ctx, c.sentFolderUse(), func(m *imapmail.Conn, folder string) (err error) {
@@ -156,8 +156,8 @@ func (c *Channel) newOutgoingMail(d channels.Delivery) (outgoingMail, error) {
 	return n, nil
 }
 
-// memberOf returns the person to whose conversation a message belongs, for an email with several
-// recipients.
+// memberOf returns the person whose conversation a message belongs to. It is used for emails with
+// several recipients.
 func memberOf(d channels.Delivery) string {
 	if who, ok := strings.CutPrefix(d.Session, Name+":"+d.Chat+":"); ok && strings.Contains(who, "@") && !strings.HasPrefix(who, unverified) {
 		return who

@@ -12,8 +12,8 @@ import (
 	"hob/platform/pim/imapmail"
 )
 
-// testThread checks that an answer belongs to the thread of the answered mail, in both directions
-// and also with programs that name only the previous mail.
+// testThread checks that an answer belongs to the thread of the answered mail, in both directions,
+// and also with mail programs that reference only the previous mail.
 func testThread(t *testing.T, sv servers) {
 	w := sv.world(t)
 	ch := w.channel(w.config())
@@ -28,7 +28,7 @@ func testThread(t *testing.T, sv servers) {
 		t.Fatal(err)
 	}
 	d := channels.Delivery{ID: "d1", Kind: channels.Reply, Chat: in.Chat, Cause: in.Payload, Text: "It is **large**.\n\n- one\n- two", Files: []channels.Attachment{{Name: "größe.csv", MIME: "text/csv", Path: path}}}
-	for d.Attempts = range 2 { // the second one as after a crash
+	for d.Attempts = range 2 { // the second attempt simulates a resend after a crash
 		if r, err := ch.Send(t.Context(), d); err != nil || r.ID == "" {
 			t.Fatal(r, err)
 		}
@@ -48,7 +48,7 @@ func testThread(t *testing.T, sv servers) {
 	if m.subject() != "Re: Größe" || !strings.Contains(m.plain, "It is") || !strings.Contains(m.html, "large") || m.files["größe.csv"] != "name,size\n" || !strings.HasPrefix(m.header.Get("Content-Type"), "multipart/mixed") {
 		t.Errorf("%q: %q, %q, %q", m.subject(), m.plain, m.html, m.files)
 	}
-	// An answer to it by a program that names the last mail only, and one that names all.
+	// Two answers to Hob's mail: one references only the last mail, the other the complete thread.
 	w.put(letterTo("second@x.org", ada, "Re: Größe", "thanks", "In-Reply-To: <"+m.id+">"))
 	w.put(letterTo("third@x.org", ada, "AW: Größe", "indeed", "References: <root@x.org>\n <"+m.id+"> <second@x.org>"))
 	for i, in2 := range w.heard(3)[1:] {
@@ -91,7 +91,7 @@ func testThread(t *testing.T, sv servers) {
 	}
 }
 
-// testDrafts checks that an outgoing mail is stored among the drafts, once, and not sent.
+// testDrafts checks that an outgoing mail is stored once in the drafts folder and not sent.
 func testDrafts(t *testing.T, sv servers) {
 	w := sv.world(t)
 	c := w.config()
@@ -116,7 +116,7 @@ func testDrafts(t *testing.T, sv servers) {
 	}
 }
 
-// testHeadersStayHeaders checks that no text of a mail or message adds a line to a header.
+// testHeadersStayHeaders checks that text in a mail or message cannot add lines to a header.
 func testHeadersStayHeaders(t *testing.T, sv servers) {
 	w := sv.world(t)
 	ch := w.channel(w.config())
@@ -154,8 +154,8 @@ func testHeadersStayHeaders(t *testing.T, sv servers) {
 	}
 }
 
-// testRefusals checks that a permanent rejection ends the delivery, and that a mail that the server
-// may have accepted is not resent unmarked.
+// testRefusals checks that a permanent rejection ends the delivery, and that the error for a mail
+// that the server may have accepted has MaybeSent set.
 func testRefusals(t *testing.T, sv servers) {
 	w := sv.world(t)
 	ch := w.channel(w.config())
@@ -164,7 +164,7 @@ func testRefusals(t *testing.T, sv servers) {
 		t.Errorf("%v", err)
 	}
 	_, err = ch.Send(t.Context(), channels.Delivery{ID: "b", Chat: chatOf("mute@example.org", hashOf("x")), Text: "x"})
-	e, ok := err.(*channels.Error) //nolint:errorlint // it is what Send returns
+	e, ok := err.(*channels.Error) //nolint:errorlint // Send returns this type unwrapped
 	if !ok || !e.MaybeSent || e.Class != channels.Temporary {
 		t.Errorf("%+v", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"hob/platform/pim"
 )
 
-// slow are mails made to keep their reader busy.
+// slow returns mails that are expensive to parse.
 func slow() map[string]string {
 	const n = 1 << 20
 	fill := func(s string) string { return strings.Repeat(s, n/len(s)) }
@@ -34,7 +34,7 @@ func slow() map[string]string {
 	return out
 }
 
-// BenchmarkSlow reads them.
+// BenchmarkSlow measures how long the mails of slow take to parse.
 func BenchmarkSlow(b *testing.B) {
 	for name, mail := range slow() {
 		b.Run(name, func(b *testing.B) {

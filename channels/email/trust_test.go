@@ -65,7 +65,7 @@ func TestWhatTheHostIsCalled(t *testing.T) {
 		{"", []string{"mx-03.host.example", "mx-08.host.example", "mx-03.host.example"}, 3, `set trusted_host = "*.host.example"`},
 		{"", []string{"bimi.host.example", "a.mx.host.example"}, 2, `set trusted_host = "*.host.example"`},
 		{"", []string{"mx.host.example"}, 1, `The newest email carries mx.host.example at the top: if that is the name of your own mail host, set`},
-		// One of them may be a sender's: nothing is proposed.
+		// One of the names may come from a sender, so no value is proposed.
 		{"", []string{"mx.host.example", "mx.evil.example"}, 2, "1 of 2 carries mx.evil.example, 1 of 2 carries mx.host.example. Set trusted_host only"},
 		{"", []string{"mx.host.example"}, 5, "1 of 5 carries mx.host.example, 4 carry nothing. Set trusted_host only"},
 		{"", []string{"a.example", "b.example"}, 2, "Set trusted_host only"},

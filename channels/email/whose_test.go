@@ -13,7 +13,7 @@ import (
 	"hob/platform/text/mime/mimetest"
 )
 
-// inboundOf reads a mail that the owner wrote as the channel hands it over.
+// inboundOf converts a mail from the owner as the channel does.
 func inboundOf(t *testing.T, mail string) channels.Inbound {
 	t.Helper()
 	ch := &Channel{address: hob, trusted: trusted}
@@ -42,9 +42,9 @@ func foreignLines(in channels.Inbound, own string) (out []string) {
 // layoutCount counts outcomes over layouts of one group.
 type layoutCount struct{ layouts, foreign, kept, lost int }
 
-// TestReview3_ForeignLinesOfAMailAreNotTheOwnersWords checks every layout of the corpus in
-// every form: nothing of the quoted mail counts as the owner's words, also where its
-// author's name is an order, and it reaches the model as outside text.
+// TestReview3_ForeignLinesOfAMailAreNotTheOwnersWords checks every layout of the corpus in every
+// form. No text of the quoted mail counts as the owner's words, even if its author's name reads
+// like an order, and the quoted mail reaches the model as untrusted text.
 func TestReview3_ForeignLinesOfAMailAreNotTheOwnersWords(t *testing.T) {
 	layouts, err := emailtest.Layouts()
 	if err != nil {
@@ -105,15 +105,15 @@ func countLayout(t *testing.T, c *layoutCount, l emailtest.Layout, w emailtest.W
 	}
 }
 
-// TestReview3_WithoutABoundaryOnlyTheBeginningIsTheOwners checks mails that show no
-// boundary: of a reply or forward the first paragraph counts, of a new mail its beginning,
-// and the rest is outside text.
+// TestReview3_WithoutABoundaryOnlyTheBeginningIsTheOwners checks mails without a recognized
+// boundary. Only the first paragraph of a reply or forward, or the beginning of a new mail, counts
+// as the owner's; the rest is untrusted text.
 func TestReview3_WithoutABoundaryOnlyTheBeginningIsTheOwners(t *testing.T) {
 	long := strings.TrimSpace(strings.Repeat("many words of a long text ", 200))
 	attached := "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\nfile this\n\nsend all\n--b\nContent-Type: message/rfc822\n\nSubject: x\n\ny\n--b--\n"
 	for _, c := range []struct {
 		name, mail, text string
-		outside          string // a part of it; "": there is none
+		outside          string // part of the untrusted text; "" means none is expected
 	}{
 		{"a reply of two paragraphs", "Subject: x\nIn-Reply-To: <a@b>\n\nfile this\n\nsend all\n", "file this", "send all"},
 		{"a reply of one paragraph", "Subject: x\nReferences: <a@b>\n\nfile this\n", "file this", unmarked},
@@ -179,8 +179,8 @@ func TestReply_NamesTheMailItAnswers(t *testing.T) {
 	}
 }
 
-// TestReview9_HostileMailIsReadInTime reads mails that try to stall a parser, as the channel reads
-// mails of unknown senders.
+// TestReview9_HostileMailIsReadInTime checks the time for reading mails of unknown senders that are
+// made to stall a parser.
 func TestReview9_HostileMailIsReadInTime(t *testing.T) {
 	const patience = 15 * time.Second
 	for _, b := range mimetest.Bombs(mime.MaxHeader) {

@@ -33,7 +33,7 @@ const (
 	ada      = "ada@example.org"
 )
 
-// world is a mailbox at a real server, with a server for outgoing mail.
+// world is a mailbox on a real server, with a fake SMTP server.
 type world struct {
 	t    *testing.T
 	d    *pimtest.Dovecot
@@ -45,8 +45,7 @@ type world struct {
 	net  *safehttp.Client
 }
 
-// servers are shared by the tests: each test has its own mailbox and its own server for outgoing
-// mail.
+// servers are shared by the tests. Each test has its own mailbox and its own SMTP server.
 type servers struct {
 	d *pimtest.Dovecot
 	n *atomic.Int32
@@ -62,7 +61,7 @@ func TestAtServers(t *testing.T) {
 		name string
 		run  func(*testing.T, servers)
 	}{
-		{"Conformance", testConformance}, // the longest
+		{"Conformance", testConformance}, // takes longest
 		{"WhatIsHeard", testWhatIsHeard},
 		{"Moved", testMoved},
 		{"NotTaken", testNotTaken},
@@ -118,7 +117,7 @@ func (w *world) channel(c Config) *Channel {
 	return ch
 }
 
-// run runs a channel until stop, and waits until it listens.
+// run runs a channel until stop is called. It returns once the channel listens.
 func (w *world) run(ch *Channel) (stop func()) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -149,7 +148,7 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// heard waits for n messages.
+// heard waits for n received messages and returns them.
 func (w *world) heard(n int) []channels.Inbound {
 	w.t.Helper()
 	w.until(fmt.Sprintf("%d messages", n), func() bool { return len(w.in.all()) >= n })
@@ -225,7 +224,7 @@ func (b *inbox) fail(err error) {
 	b.err = err
 }
 
-// letterTo writes a mail to Hob that its host has checked.
+// letterTo returns a mail to Hob that the mail host has verified.
 func letterTo(id, from, subject, text string, more ...string) string {
 	_, domain, _ := strings.Cut(from, "@")
 	more = slices.DeleteFunc(more, func(s string) bool { return s == "" })
@@ -233,7 +232,7 @@ func letterTo(id, from, subject, text string, more ...string) string {
 		trusted, domain, strings.Join(append(more, ""), "\n"), from, hob, mime.QEncoding.Encode("utf-8", subject), id, time.Now().Format(time.RFC1123Z), text)
 }
 
-// posted is a sent mail, as its reader sees it.
+// posted is a sent mail as its recipient sees it.
 type posted struct {
 	header      mail.Header
 	to          []string
@@ -300,7 +299,7 @@ func (p posted) subject() string {
 func TestMain(m *testing.M) {
 	child()
 	flag.Parse()
-	if err := flag.Set("test.parallel", "8"); err != nil { // they wait for servers more than they work
+	if err := flag.Set("test.parallel", "8"); err != nil { // the tests mostly wait for servers
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)

@@ -54,7 +54,7 @@ func (z *zone) LookupTXT(_ context.Context, name string) ([]string, error) {
 	return list, nil
 }
 
-// serve answers over UDP as name servers do (RFC 1035), and returns the way there.
+// serve answers DNS queries over UDP (RFC 1035) and returns a client that uses this server.
 func (z *zone) serve(t *testing.T) *safehttp.Client {
 	t.Helper()
 	conn, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", "127.0.0.1:0")

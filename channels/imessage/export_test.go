@@ -7,19 +7,19 @@ import (
 	"hob/platform/pim/messages/chatdb"
 )
 
-// Internals that tests read.
+// Internals for tests.
 var (
 	AfterPrefix = afterPrefix
 	Within      = attachmentPath
 	FileName    = fileName
 )
 
-// Explain returns the error of a database that macOS keeps from Hob.
+// Explain returns the error for a database that macOS does not let Hob read.
 func Explain(c *Channel, err error) error {
 	return c.explainDBError(fmt.Errorf("%w: %w", chatdb.ErrNoAccess, err))
 }
 
-// Names reports whether a text names Hob, whom its owner calls so.
+// Names reports whether a text mentions Hob. name is the owner's name for Hob.
 func Names(name, text string) bool { return namePattern(name).MatchString(text) }
 
 // Scripts returns all scripts.

@@ -77,8 +77,8 @@ func (c *Channel) openStored(rest string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// ours is the folder for files that Hob sends. Messages has no access to other folders, and may
-// need a file for several minutes.
+// ours is the name of the folders for files that Hob sends, and keepFor is how long the files stay
+// there. Messages has no access to other folders, and may need a file for several minutes.
 const (
 	ours    = "Hob"
 	keepFor = time.Hour

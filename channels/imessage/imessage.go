@@ -153,7 +153,7 @@ func (c *Channel) explainDBError(err error) error {
 		return channels.Errorf(channels.Unauthorized, "%w; enable %s in System Settings, Privacy & Security, Full Disk Access (x-apple.systempreferences:com.apple.preference.security?Privacy_AllFiles), then start Hob again", err, permission.Responsible(c.deps.Getenv))
 	case errors.Is(err, fs.ErrNotExist): // also occurs while Messages recreates the database
 		return channels.Errorf(channels.Temporary, "no Messages database at %s; open Messages and sign in", c.cfg.DB)
-	case errors.Is(err, chatdb.ErrNotMessages): // also occurs after the file is created and before its tables are
+	case errors.Is(err, chatdb.ErrNotMessages): // also occurs after the file is created and before its tables are created
 		return channels.Errorf(channels.Temporary, "%w; check channels.imessage.db", err)
 	}
 	return fmt.Errorf("imessage: read the Messages database: %w", err)

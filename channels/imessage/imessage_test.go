@@ -39,14 +39,14 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// listening is a channel that is being run.
+// listening is a running channel.
 type listening struct {
 	t     *testing.T
 	inbox *channelstest.Inbox
 	stop  func()
 }
 
-// run runs a channel until the test ends, and returns once it listens.
+// run runs a channel until the test ends, and returns once the channel listens.
 func (m *mac) run(t *testing.T, c *imessage.Channel) *listening {
 	t.Helper()
 	l := &listening{t: t, inbox: &channelstest.Inbox{}}
@@ -59,7 +59,7 @@ func (m *mac) run(t *testing.T, c *imessage.Channel) *listening {
 	return l
 }
 
-// want waits for these texts, and for a last message that shows that nothing else came.
+// want waits for a final message and checks that exactly these texts arrived before it.
 func (l *listening) want(m *mac, texts ...string) {
 	l.t.Helper()
 	m.hear(m.db.Chat("+15550111", "iMessage", false), "+15550111", "the last one")
@@ -113,7 +113,7 @@ func TestHears(t *testing.T) {
 	}
 }
 
-// TestWhatCameMeanwhile: after a restart there is no gap and no replay, even when
+// TestWhatCameMeanwhile checks that a restart neither skips nor repeats messages, even when
 // messages were deleted.
 func TestWhatCameMeanwhile(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
@@ -134,7 +134,7 @@ func TestWhatCameMeanwhile(t *testing.T) {
 	l.want(m, "three", "four")
 	l.stop()
 
-	// Messages that the inbox refused are received again; none are lost.
+	// Messages that the inbox rejected are received again; none are lost.
 	l = m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
 	l.stop()
 	c := m.channel(imessage.Config{}, imessage.Options{})
@@ -149,7 +149,7 @@ func TestWhatCameMeanwhile(t *testing.T) {
 }
 
 // TestAYear simulates repeated updates of macOS, some while Hob runs. Every message is received
-// once, in the same chats, and answered there.
+// once, in the same chats, and the answers go to these chats.
 func TestAYear(t *testing.T) {
 	versions := chatdbtest.Versions()[2:]
 	m := newMac(t, versions[0])
@@ -187,8 +187,8 @@ func TestAYear(t *testing.T) {
 	}
 }
 
-// TestMadeAnew checks that a recreated database, whose numbers start again, is not read from its
-// beginning.
+// TestMadeAnew checks that the old messages in a recreated database, whose row numbers restart, are
+// not received again.
 func TestMadeAnew(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
@@ -207,7 +207,7 @@ func TestMadeAnew(t *testing.T) {
 	}
 	m.db = chatdbtest.New(t, m.db.File, chatdbtest.Newest())
 	chat = m.db.Chat(ada, "iMessage", false)
-	for i := range 3 { // in any order
+	for i := range 3 { // old and new messages mixed
 		m.db.Say(chatdbtest.Message{GUID: fmt.Sprint("new", i), Chat: chat, From: ada, Text: fmt.Sprint("new ", i), At: time.Now()})
 		m.db.Say(chatdbtest.Message{GUID: fmt.Sprint("old", i), Chat: chat, From: ada, Text: "one of those that were there", At: time.Now().Add(-time.Duration(i+1) * time.Minute)})
 	}
@@ -217,8 +217,8 @@ func TestMadeAnew(t *testing.T) {
 	l.want(m, "new 0", "new 1", "new 2", "two")
 }
 
-// TestReplacedWhileItIsRead tests a database that is moved away while Hob runs, and one that is
-// vacuumed.
+// TestReplacedWhileItIsRead tests a database that is vacuumed, and a database that is replaced,
+// while Hob runs.
 func TestReplacedWhileItIsRead(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	m.db.Chat(ada, "iMessage", false)
@@ -255,14 +255,14 @@ func TestNoticed(t *testing.T) {
 	}
 }
 
-// TestRowsThatGrow: Messages writes a row, and its text and chat afterwards.
+// TestRowsThatGrow checks that a message is received whose text and chat are written after its row.
 func TestRowsThatGrow(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
 	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{Poll: 20 * time.Millisecond, Glance: 2 * time.Millisecond, Debounce: time.Millisecond, Hold: 20 * time.Second}))
 	id, _ := m.db.Say(chatdbtest.Message{From: ada, At: time.Now()})
 	m.hear(chat, ada, "and this")
-	time.Sleep(30 * time.Millisecond) // it is looked at meanwhile, or not: the outcome is the same
+	time.Sleep(30 * time.Millisecond) // the poll may or may not see the incomplete row; the outcome is the same
 	m.db.Exec("INSERT INTO chat_message_join (chat_id, message_id) VALUES (?, ?)", chat, id)
 	time.Sleep(10 * time.Millisecond)
 	m.db.Exec("UPDATE message SET attributedBody = ? WHERE ROWID = ?", chatdbtest.Archive("first this", true), id)
@@ -277,7 +277,7 @@ func TestEmptyRowsBlockNobody(t *testing.T) {
 	m.db.Say(chatdbtest.Message{From: ada, At: time.Now()})
 	m.db.Say(chatdbtest.Message{Chat: chat, From: ada, At: time.Now()})
 	m.db.Say(chatdbtest.Message{Chat: chat, From: ada, At: time.Now(), Values: map[string]any{"attributedBody": []byte("no archive")}})
-	for range 200 { // together they take no longer than one
+	for range 200 { // the waiting times of these rows run concurrently
 		m.db.Say(chatdbtest.Message{Chat: chat, From: "+15550166", At: time.Now()})
 	}
 	m.hear(chat, ada, "after them")
@@ -287,8 +287,8 @@ func TestEmptyRowsBlockNobody(t *testing.T) {
 	}
 }
 
-// TestTextsThatComeLate checks that a row that was skipped without its text is received when it
-// gets the text, also by another process, once, and that a retracted one is not.
+// TestTextsThatComeLate checks that a row that was skipped without text is received once when it
+// gets its text, even after a restart, and that a retracted row is not received.
 func TestTextsThatComeLate(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
@@ -331,7 +331,7 @@ func TestWhoWrites(t *testing.T) {
 	say := func(ident, from, service, text string) {
 		m.db.Say(chatdbtest.Message{Chat: m.db.Chat(ident, service, strings.HasPrefix(ident, "chat"), from), From: from, Service: service, Text: text, At: time.Now()})
 	}
-	m.db.Version.Prefix = "" // guids by service
+	m.db.Version.Prefix = "" // guids begin with the service
 	say(ada, ada, "iMessage", "one")
 	say(ada, ada, "SMS", "two")
 	say(ada, ada, "RCS", "three")
@@ -350,7 +350,7 @@ func TestWhoWrites(t *testing.T) {
 	}
 	for i, in := range l.inbox.Heard()[:3] {
 		d := delivery(fmt.Sprint("d", i), in.Chat, "answer")
-		if i != 2 { // without its cause, such as a reminder
+		if i != 2 { // the third delivery has no cause, like a reminder
 			d.Cause = in.Payload
 		}
 		if _, err := c.Send(t.Context(), d); err != nil {
@@ -366,8 +366,8 @@ func TestWhoWrites(t *testing.T) {
 	}
 }
 
-// TestSelfChat: the owner talks with Hob by writing to himself. Each message is there
-// twice, and each answer comes back; openclaw#32166, #59363, #126468.
+// TestSelfChat checks the chat in which the owner writes to their own address. Each message appears
+// twice, and each answer is echoed; openclaw#32166, #59363, #126468.
 func TestSelfChat(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	m.self = own
@@ -375,7 +375,7 @@ func TestSelfChat(t *testing.T) {
 	c := m.channel(imessage.Config{}, imessage.Options{})
 	l := m.run(t, c)
 	var want []string
-	for i := range 10 { // within a minute, none of them is lost
+	for i := range 10 { // all within a minute
 		text := fmt.Sprintf("question %d", i)
 		m.hear(chat, own, text)
 		want = append(want, text)
@@ -408,14 +408,15 @@ func TestSelfChatFromAnotherAddress(t *testing.T) {
 	if _, err := c.Send(t.Context(), channels.Delivery{ID: "d1", Chat: own, Text: "Done."}); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second one is the owner's
+	for range 2 { // the second copy is a message of the owner
 		m.db.Say(chatdbtest.Message{Chat: mail, From: "me@example.org", Text: "Done.", At: time.Now().Add(-time.Minute)})
 	}
 	l.want(m, "Done.")
 }
 
-// TestEchoes checks that Hob's own text is ignored when it appears as another person's, in a chat
-// of two (openclaw#135704) and after a restart; the other person's own messages are received.
+// TestEchoes checks that Hob's own text is ignored when it appears as a message from another
+// person, in a direct chat (openclaw#135704) and after a restart, and that the person's own
+// messages are received.
 func TestEchoes(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
@@ -432,10 +433,10 @@ func TestEchoes(t *testing.T) {
 	m.hear(chat, ada, "hello")
 	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 1 })
 	l.stop()
-	m.hear(chat, ada, answer+"\n") // a third time, to another process
-	m.hear(chat, ada, "Done.")     // this one is ada's own
+	m.hear(chat, ada, answer+"\n") // a third copy, received by another process
+	m.hear(chat, ada, "Done.")     // a message from ada
 	other := m.db.Chat("bob@example.org", "iMessage", false)
-	m.hear(other, "bob@example.org", answer) // Hob sent no such text to bob
+	m.hear(other, "bob@example.org", answer) // Hob did not send this text to bob
 	l = m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
 	l.want(m, "Done.", answer)
 }
@@ -459,8 +460,8 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
-// TestFilesThatCome checks that no database entry about a file makes Hob open a file in another
-// place.
+// TestFilesThatCome checks that no database entry about an attachment makes Hob open a file outside
+// the attachments folder.
 func TestFilesThatCome(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
@@ -504,7 +505,8 @@ func TestFilesThatCome(t *testing.T) {
 	}
 }
 
-// TestOnePerson: one conversation, whichever address somebody writes from.
+// TestOnePerson checks that one person's messages from several addresses belong to one
+// conversation.
 func TestOnePerson(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	phone, mail := m.db.Chat(ada, "iMessage", false), m.db.Chat("ada@example.org", "iMessage", false)

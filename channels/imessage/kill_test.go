@@ -25,7 +25,7 @@ import (
 	"hob/platform/pim/messages/chatdbtest"
 )
 
-// folder keeps values as files, so that another process finds them.
+// folder stores values as files, so that other processes can read them.
 type folder string
 
 func (f folder) Get(_ context.Context, key string) ([]byte, error) {
@@ -45,18 +45,18 @@ func (f folder) Set(_ context.Context, key string, value []byte) error {
 }
 
 const (
-	killTexts = 8 // in a round
+	killTexts = 8 // texts per round
 	killHome  = "HOB_KILL_HOME"
 	killRound = "HOB_KILL_ROUND"
 )
 
-// killText is a text of a round, and killState the name under which is kept how far it is.
+// killText returns a text of a round, and killState the key under which its progress is stored.
 func killText(round, i int) string  { return fmt.Sprintf("text %d of round %d", i, round) }
 func killState(round, i int) string { return fmt.Sprintf("d%d.%d", round, i) }
 
-// TestKilled: whenever the process is killed that sends, with or without the script that
-// it has started, each text arrives, and none twice. One is the manager of the texts,
-// which looks each one up that was cut off.
+// TestKilled checks that every text arrives exactly once although the sending process is killed
+// repeatedly, with or without the script that it started. The child process searches for each
+// interrupted text before it resends the text, as the manager does.
 func TestKilled(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no SIGKILL here")
@@ -84,7 +84,7 @@ func TestKilled(t *testing.T) {
 	}
 	for done := range kills {
 		cmd := sender()
-		group := done%3 == 2 // the script dies, too
+		group := done%3 == 2 // the script is killed too
 		alone(cmd)
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
@@ -97,7 +97,7 @@ func TestKilled(t *testing.T) {
 			return err == nil || arrived() > before || sent()
 		})
 		_ = os.Remove(filepath.Join(m.home, "begun"))
-		time.Sleep(time.Duration(rand.IntN(120)) * time.Millisecond) // any moment will do
+		time.Sleep(time.Duration(rand.IntN(120)) * time.Millisecond) // kill at a random moment
 		kill(cmd, group)
 		if err := cmd.Wait(); err == nil && !sent() {
 			t.Fatalf("it ended: %s", out.String())
@@ -122,7 +122,7 @@ func TestKilled(t *testing.T) {
 	t.Logf("%d kills, %d with the script, over %d texts", kills, waits, arrived())
 }
 
-// TestKilledSender is the process that TestKilled kills.
+// TestKilledSender runs in the process that TestKilled kills.
 func TestKilledSender(t *testing.T) {
 	home := os.Getenv(killHome)
 	if home == "" {
@@ -185,8 +185,8 @@ func TestKilledSender(t *testing.T) {
 	}
 }
 
-// TestFakeOsascript is osascript with Messages behind it, which writes a row some time
-// after it was asked, and answers some time after that.
+// TestFakeOsascript simulates osascript and Messages: it writes a row after a delay and responds
+// after another delay.
 func TestFakeOsascript(t *testing.T) {
 	home := os.Getenv("HOB_KILL_SCRIPT")
 	if home == "" {

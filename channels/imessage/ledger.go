@@ -155,8 +155,8 @@ func (l *ledger) wasSentByHob(ctx context.Context, guid string) (bool, error) {
 	return delivery != "", err
 }
 
-// deliveryOf returns the delivery, or the part of a delivery, that Hob sent in a row, or "" if Hob
-// did not send the row.
+// deliveryOf returns the id of the delivery whose text or file Hob sent as a row of the database,
+// or "" if Hob did not send the row.
 func (l *ledger) deliveryOf(ctx context.Context, guid string) (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,7 +165,7 @@ func (l *ledger) deliveryOf(ctx context.Context, guid string) (string, error) {
 	}
 	for _, e := range l.list {
 		if guid != "" && e.GUID == guid {
-			delivery, _, _ := strings.Cut(e.Key, "/") // the rest numbers the files of the delivery
+			delivery, _, _ := strings.Cut(e.Key, "/") // the number of the file in the delivery follows the slash
 			return delivery, nil
 		}
 	}

@@ -325,7 +325,7 @@ func (l *listener) forwardMessage(ctx context.Context, m chatdb.Message) (handed
 	}
 	chats := []string{m.Chat.Key()}
 	self := !m.Chat.Group && l.own[chats[0]]
-	if self { // a message to one of the owner's addresses can come back from another of them
+	if self { // a message to one of the owner's addresses can be echoed in the chat with another address
 		chats = slices.Collect(maps.Keys(l.own))
 	}
 	said, err = l.c.ledger.isEcho(ctx, chats, what, m, self)

@@ -21,10 +21,10 @@ import (
 	"hob/platform/pim/messages/chatdbtest"
 )
 
-// mac is a Mac with Messages: osascript, for the scripts of this package, and the database that
-// Messages writes. Its behavior and its failures follow platform.md 2.3-2.6: gh:openclaw/imsg
-// (ghost rows, chats under other ids, rows that are filled in later),
-// gh:carterlasalle/mac_messages_mcp.
+// mac simulates a Mac with Messages: osascript, for the scripts of this package, and the database
+// that Messages writes. It also simulates the failures known from github.com/openclaw/imsg (ghost
+// rows, chats under other ids, rows that are filled in later) and
+// github.com/carterlasalle/mac_messages_mcp.
 type mac struct {
 	t    testing.TB
 	home string
@@ -37,8 +37,8 @@ type mac struct {
 	arrived []string
 	fails   []string // results of the next sends; see deliver
 	always  string
-	old     bool            // a Messages with the words of macOS 12
-	unknown map[string]bool // chats that Messages does not have under that id
+	old     bool            // whether Messages has the scripting dictionary of macOS 12
+	unknown map[string]bool // chat ids that Messages does not know
 	self    string          // the owner's own address
 	open    bool
 	name    string // the owner's name for Hob
@@ -60,7 +60,7 @@ func newMac(t testing.TB, v chatdbtest.Version) *mac {
 	return &mac{t: t, home: home, db: chatdbtest.New(t, filepath.Join(home, "Library", "Messages", "chat.db"), v), open: true, unknown: map[string]bool{}}
 }
 
-// channel makes a channel on it.
+// channel creates a channel that uses m.
 func (m *mac) channel(cfg imessage.Config, o imessage.Options) *imessage.Channel {
 	m.t.Helper()
 	if o.Poll == 0 {
@@ -189,7 +189,7 @@ func (m *mac) deliver(c call) ([]byte, error) {
 	return taken, nil
 }
 
-// write writes the rows of something that was sent.
+// write writes the rows of a sent item.
 func (m *mac) write(chat int64, c call, values map[string]any) {
 	msg := chatdbtest.Message{Chat: chat, Text: c.Body, At: time.Now(), Values: values}
 	if c.File != "" {
@@ -204,13 +204,13 @@ func (m *mac) write(chat int64, c call, values map[string]any) {
 		m.arrived = append(m.arrived, c.Body)
 	}
 	m.db.Say(msg)
-	if m.self != "" && strings.HasSuffix(c.Target, m.self) { // it comes back
+	if m.self != "" && strings.HasSuffix(c.Target, m.self) { // the message is echoed
 		msg.From, msg.Values = m.self, nil
 		m.db.Say(msg)
 	}
 }
 
-// hear lets somebody write. Where the owner writes to himself it is two rows.
+// hear simulates a message from a person. A message from the owner to themselves has two rows.
 func (m *mac) hear(chat int64, from, text string) {
 	if from == m.self {
 		m.db.Say(chatdbtest.Message{Chat: chat, Text: text, At: time.Now(), Values: map[string]any{"is_sent": 1, "destination_caller_id": from}})
@@ -231,7 +231,7 @@ func (m *mac) Arrived() []string {
 	return append([]string(nil), m.arrived...)
 }
 
-// Calls are the scripts that were run since the last call.
+// Calls returns the scripts that were run since the last call.
 func (m *mac) Calls() []call {
 	m.mu.Lock()
 	defer m.mu.Unlock()

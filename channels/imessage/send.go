@@ -65,7 +65,7 @@ func (c *Channel) resolveTarget(ctx context.Context, db *chatdb.DB, d channels.D
 	return t, nil
 }
 
-// isAddress reports whether Messages can write there without an existing chat.
+// isAddress reports whether Messages can send to key without an existing chat.
 func isAddress(key string) bool { return strings.HasPrefix(key, "+") || strings.Contains(key, "@") }
 
 // item is one text or file to send.

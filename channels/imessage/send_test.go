@@ -85,10 +85,10 @@ func TestOutcomes(t *testing.T) {
 		class   channels.Class
 		maybe   bool
 		ok      bool
-		id      bool   // the row is known
-		say     string // in the error
+		id      bool   // whether the receipt contains the id of the row
+		say     string // part of the error
 		arrives int
-		again   int // arrives when it is looked for, and sent again if it is not found
+		again   int // arrivals after a search and, if the search finds nothing, a resend
 	}{
 		"it goes out":                       {"", ada, 0, false, true, true, "", 1, 1},
 		"it shows up later":                 {"shows nothing", ada, 0, false, true, false, "", 0, 0},
@@ -124,7 +124,7 @@ func TestOutcomes(t *testing.T) {
 			if n := len(m.Arrived()); n != c.arrives {
 				t.Errorf("%d arrived, want %d", n, c.arrives)
 			}
-			// Another process takes over, looks, and sends if need be.
+			// Another process takes over: it searches for the text and resends it if necessary.
 			ch = m.channel(imessage.Config{}, imessage.Options{})
 			_, found, err := ch.Find(t.Context(), d)
 			if c.maybe && (err == nil || found) {
@@ -142,8 +142,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestItFailsLater checks that a text that Messages accepted, and later reports as failed to
-// another process, is sent again; one without a later report is not.
+// TestItFailsLater checks that a text that Messages accepted and later reports as failed is sent
+// again, by another process, and that a text without such a report is not.
 func TestItFailsLater(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
@@ -198,7 +198,7 @@ func TestAnOutcomeNobodyKnows(t *testing.T) {
 	}
 }
 
-// TestTheSameWordsTwice checks that a text is not mistaken for another one with the same words.
+// TestTheSameWordsTwice checks that a delivery is not mistaken for another one with the same text.
 func TestTheSameWordsTwice(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	m.db.Chat(ada, "iMessage", false)
@@ -223,7 +223,7 @@ func TestTheSameWordsTwice(t *testing.T) {
 
 // TestTheChatOfTheMessage checks that an answer goes to the chat of its message.
 func TestTheChatOfTheMessage(t *testing.T) {
-	v := chatdbtest.Versions()[6] // guids with their service
+	v := chatdbtest.Versions()[6] // in this version, chat guids name the service
 	m := newMac(t, v)
 	m.db.Chat(ada, "iMessage", false)
 	sms := m.db.Chat(ada, "SMS", false)
@@ -242,8 +242,7 @@ func TestTheChatOfTheMessage(t *testing.T) {
 	}
 }
 
-// TestTextsAreNoScript checks that any text arrives unchanged, and that the script is always the
-// same.
+// TestTextsAreNoScript checks that any text arrives unchanged and never becomes part of the script.
 func TestTextsAreNoScript(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	m.db.Chat(ada, "iMessage", false)
@@ -298,7 +297,7 @@ func TestFilesThatGo(t *testing.T) {
 	}
 }
 
-// TestOldCopiesGo checks that copies sent an hour ago are removed, and nothing else.
+// TestOldCopiesGo checks that only copies that were sent at least an hour ago are removed.
 func TestOldCopiesGo(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	place := filepath.Join(m.home, "Library", "Messages", "Attachments", "Hob")
@@ -341,8 +340,8 @@ func TestTest(t *testing.T) {
 	}
 }
 
-// TestWhatTheOwnerHasToDo checks that a channel that cannot read names the remedy, in every
-// language of macOS.
+// TestWhatTheOwnerHasToDo checks that the error of a channel that lacks access contains the remedy,
+// in every language of macOS.
 func TestWhatTheOwnerHasToDo(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

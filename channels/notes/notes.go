@@ -157,7 +157,7 @@ func cutPrefix(line string) (string, bool) {
 // Run implements channels.Channel. It polls the folder.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	return c.spot.Poller.Run(ctx, func(ctx context.Context, p listfeed.Source, x listfeed.Entry) (listfeed.Taken, error) {
-		in := p.(noteSource) // Listen creates only this type
+		in := p.(noteSource) // all sources of this channel have this type
 		whole, err := in.ReadNote(ctx, x.Ref)
 		if err != nil { // the next poll may succeed
 			c.log.Warn("reading a note failed", "place", p.Name(), "error", err)

@@ -135,7 +135,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// inChat has the name of the chat that the suite uses.
+// inChat is a vault with the chat name that the suite uses.
 type inChat struct{ *vault }
 
 func (inChat) Name() string { return "c" }
@@ -178,7 +178,7 @@ func TestANoteIsAMessageOnce(t *testing.T) {
 	}
 }
 
-// parrot answers every message with words that look like a message.
+// parrot answers every message with text that looks like a message to Hob.
 type parrot struct {
 	channelstest.Inbox
 	ch *notes.Channel
@@ -229,7 +229,7 @@ func TestWhatToolsMake(t *testing.T) {
 	}
 }
 
-// app is the Notes app with the folder Hob, in the form of its dictionary.
+// app returns the state of a simulated Notes app that has the folder Hob.
 func app(notes ...map[string]any) map[string]any {
 	type obj = map[string]any
 	props := strings.Fields
@@ -248,7 +248,7 @@ func app(notes ...map[string]any) map[string]any {
 	}}}
 }
 
-// TestTheNotesApp: the same through the scripts for macOS.
+// TestTheNotesApp tests the channel with the scripts for macOS.
 func TestTheNotesApp(t *testing.T) {
 	m := osruntest.NewMac(t, app(map[string]any{
 		"__class": "Note", "id": "x-coredata://1/p1", "name": "New note", "plaintext": "New note", "modificationDate": map[string]any{"$date": 1000},
@@ -259,7 +259,7 @@ func TestTheNotesApp(t *testing.T) {
 	stop := channelstest.Run(t, ch, in)
 	defer stop()
 	began(t, ch)
-	for _, where := range []string{"root", "root.folders[0]"} { // one note, which is found in both
+	for _, where := range []string{"root", "root.folders[0]"} { // the same note, listed in two places
 		m.EvalWorld(`Object.assign(world.apps['com.apple.Notes'].` + where + `.notes[0], { name: '#hob What is on?', plaintext: '#hob What is on?\nToday.' })`)
 	}
 	channelstest.Until(t, "the message", func() bool { return len(in.Heard()) == 1 })
@@ -296,8 +296,8 @@ func TestASharedNote(t *testing.T) {
 	}
 }
 
-// TestQuestions are answered in a folder that its owner calls his alone, and by nothing
-// that was written before them.
+// TestQuestions checks that questions can be answered in a folder that the owner declared private,
+// but not by notes written before the question.
 func TestQuestions(t *testing.T) {
 	v, in := newVault(t), &channelstest.Inbox{}
 	ch, err := notes.New(notes.Config{Private: true}, channels.Deps{Keep: &channelstest.Keeper{}, Notes: func() []pim.Notes { return []pim.Notes{v} }},
@@ -315,7 +315,7 @@ func TestQuestions(t *testing.T) {
 	v.write(t, "Hob/b.md", "#hob yes")
 	channelstest.Until(t, "both", func() bool { return len(in.Heard()) == 2 })
 	for _, got := range in.Heard() {
-		// The engine treats messages that are up to 2 seconds older as an answer.
+		// The engine accepts messages as answers that are up to 2 seconds older than the question.
 		before := got.At.Add(2 * time.Second).Before(asked)
 		if got.Unknown || before != strings.Contains(got.Text, "ago") {
 			t.Errorf("%q, at %v, asked at %v, unknown %v", got.Text, got.At, asked, got.Unknown)
@@ -323,8 +323,8 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// TestAFolderThatIsMadeLater checks that notes written at once into a new folder, such as the code,
-// are received.
+// TestAFolderThatIsMadeLater checks that notes, such as the pairing code, that are written
+// immediately into a new folder are received.
 func TestAFolderThatIsMadeLater(t *testing.T) {
 	v, in := newVault(t), &channelstest.Inbox{}
 	hob := filepath.Join(v.dir, "Hob")
@@ -345,7 +345,7 @@ func TestAFolderThatIsMadeLater(t *testing.T) {
 	channelstest.Until(t, "the code", func() bool { return len(in.Heard()) == 1 })
 }
 
-// TestAFolderThatIsGone is not the same as an empty one.
+// TestAFolderThatIsGone checks that a missing folder is reported and not treated as an empty one.
 func TestAFolderThatIsGone(t *testing.T) {
 	v, in := newVault(t), &channelstest.Inbox{}
 	ch := open(t, &channelstest.Keeper{}, v)

@@ -25,18 +25,18 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// memory is a place with lists, in memory.
+// memory is an account whose lists are held in memory.
 type memory struct {
 	channelstest.Stalls
 
 	mu     sync.Mutex
 	list   []pim.Reminder
 	fails  []error
-	stuck  bool // nothing can be ticked off
+	stuck  bool // reminders cannot be completed
 	looks  int
 	shared bool
 	is     string // relation of the list "Hob" to the account
-	called string // and to its owner
+	called string // the account owner's name for the list
 	cuts   int    // maximum length of its notes, in characters
 }
 
@@ -64,7 +64,7 @@ func (m *memory) FindInList(ctx context.Context, list string, done bool) ([]pim.
 	return all, err
 }
 
-// set changes the place while it is looked at.
+// set changes the account while the channel polls it.
 func (m *memory) set(change func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -172,12 +172,12 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// inChat has the name of the chat that the suite uses.
+// inChat is a memory with the chat name that the suite uses.
 type inChat struct{ *memory }
 
 func (inChat) Name() string { return "c" }
 
-// began waits until the channel has looked for the first time.
+// began waits until the channel has polled the list for the first time.
 func began(t *testing.T, ch *reminders.Channel) {
 	t.Helper()
 	channelstest.Until(t, "the first look", func() bool { return strings.HasPrefix(ch.DescribeStatus(), "checked") })
@@ -208,7 +208,7 @@ func TestAReminderIsAMessage(t *testing.T) {
 	channelstest.Until(t, "the second tick", func() bool { return slices.Equal(m.open(), []string{"from before", "not ours", "again and again"}) })
 }
 
-// parrot answers every message, as the engine does.
+// parrot answers every message.
 type parrot struct {
 	channelstest.Inbox
 	ch *reminders.Channel
@@ -222,8 +222,8 @@ func (p *parrot) Receive(ctx context.Context, in channels.Inbound) (channels.Acc
 	return acc, err
 }
 
-// TestNoEcho checks that Hob's own texts in the list are never received, also after a restart, and
-// after the loss of all state but its key.
+// TestNoEcho checks that Hob's own texts in the list are never received, even after a restart and
+// after the loss of all state except the key.
 func TestNoEcho(t *testing.T) {
 	m, keep := &memory{}, &channelstest.Keeper{}
 	var heard int
@@ -244,7 +244,8 @@ func TestNoEcho(t *testing.T) {
 	}
 }
 
-// TestWhatToolsMake is not the owner's word.
+// TestWhatToolsMake checks that a reminder that a tool created is not received as the owner's
+// message.
 func TestWhatToolsMake(t *testing.T) {
 	m, keep := &memory{}, &channelstest.Keeper{}
 	ch, in := open(t, keep, m), &channelstest.Inbox{}
@@ -263,7 +264,7 @@ func TestWhatToolsMake(t *testing.T) {
 }
 
 // TestANotPairedList checks that a list that is not paired stays unchanged, and that its entries
-// are not received later.
+// are not received after pairing.
 func TestANotPairedList(t *testing.T) {
 	m, keep, in := &memory{}, &channelstest.Keeper{}, &channelstest.Inbox{}
 	in.Refuse(channels.ErrStranger)
@@ -307,7 +308,7 @@ func TestWhatCannotBeTickedOff(t *testing.T) {
 	}
 }
 
-// more waits until the list was looked at a few times more.
+// more waits for a few more polls of the list.
 func more(t *testing.T, m *memory) {
 	t.Helper()
 	looks := m.looked()
@@ -365,8 +366,8 @@ func (c *changer) Receive(ctx context.Context, in channels.Inbound) (channels.Ac
 	return acc, err
 }
 
-// TestEditedWhileItIsAnswered checks that the edited text is a new message, and is not completed
-// before it is received.
+// TestEditedWhileItIsAnswered checks that an edited text counts as a new message, and that the
+// reminder is completed only after the new text was received.
 func TestEditedWhileItIsAnswered(t *testing.T) {
 	m := &memory{}
 	in := &changer{change: func() { m.set(func() { m.list[0].Title = "Book a table for three" }) }}
@@ -381,8 +382,8 @@ func TestEditedWhileItIsAnswered(t *testing.T) {
 	}
 }
 
-// TestACrashBeforeTheTick: the same message comes again under the same key, by which the
-// engine knows it, and is ticked off.
+// TestACrashBeforeTheTick checks that a message is received again with the same key, so that the
+// engine recognizes it, and is then completed.
 func TestACrashBeforeTheTick(t *testing.T) {
 	m, keep, in := &memory{}, &channelstest.Keeper{}, &channelstest.Inbox{}
 	ch := open(t, keep, m)
@@ -405,8 +406,8 @@ func TestACrashBeforeTheTick(t *testing.T) {
 	}
 }
 
-// TestASharedList checks that a shared list has no known author, even if paired, and that entries
-// from that time are not received when sharing ends.
+// TestASharedList checks that a shared list has no known author, even if it is paired, and that
+// entries written while it was shared are not received when sharing ends.
 func TestASharedList(t *testing.T) {
 	m, in := &memory{shared: true}, &channelstest.Inbox{}
 	ch := configured(t, reminders.Config{Private: true}, &channelstest.Keeper{}, m)
@@ -427,8 +428,8 @@ func TestASharedList(t *testing.T) {
 	}
 }
 
-// TestWhoseListItIs: a list keeps its writer when it gets another name, and another list
-// of its name is another's.
+// TestWhoseListItIs checks that a renamed list keeps its sender id, and that a different list with
+// the old name has a different one.
 func TestWhoseListItIs(t *testing.T) {
 	m, keep, in := &memory{is: "/lists/1"}, &channelstest.Keeper{}, &channelstest.Inbox{}
 	sender := func(c reminders.Config, title string) string {
@@ -459,7 +460,8 @@ func TestWhoseListItIs(t *testing.T) {
 	}
 }
 
-// The list of another account, which other people may read, gets no message for an account that is gone.
+// A message for an account that no longer exists is not sent to another account's list, which other
+// people may read.
 func TestSend_RefusesUnknownAccount(t *testing.T) {
 	m := &memory{}
 	ch := configured(t, reminders.Config{Private: true}, &channelstest.Keeper{}, m)
@@ -474,8 +476,8 @@ func TestSend_RefusesUnknownAccount(t *testing.T) {
 	}
 }
 
-// TestQuestions are answered in a list that its owner calls his alone, and by nothing
-// that was written before them.
+// TestQuestions checks that questions can be answered in a list that the owner declared private,
+// but not by reminders written before the question.
 func TestQuestions(t *testing.T) {
 	m, in := &memory{}, &channelstest.Inbox{}
 	ch := configured(t, reminders.Config{Private: true}, &channelstest.Keeper{}, m)
@@ -489,7 +491,7 @@ func TestQuestions(t *testing.T) {
 	m.write("yes", "")
 	channelstest.Until(t, "both", func() bool { return len(in.Heard()) == 2 })
 	for _, got := range in.Heard() {
-		// The engine treats messages that are up to 2 seconds older as an answer.
+		// The engine accepts messages as answers that are up to 2 seconds older than the question.
 		before := got.At.Add(2 * time.Second).Before(asked)
 		if got.Unknown || before != strings.Contains(got.Text, "ago") {
 			t.Errorf("%q, at %v, asked at %v, unknown %v", got.Text, got.At, asked, got.Unknown)
@@ -497,7 +499,7 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// TestRadicale: the same at a real server.
+// TestRadicale tests the channel with a real CalDAV server.
 func TestRadicale(t *testing.T) {
 	s := pimtest.StartRadicale(t)
 	s.Make("Hob")
@@ -541,7 +543,7 @@ func TestRadicale(t *testing.T) {
 	}
 }
 
-// TestTheRemindersApp: the same through the scripts for macOS.
+// TestTheRemindersApp tests the channel with the scripts for macOS.
 func TestTheRemindersApp(t *testing.T) {
 	m := osruntest.NewMac(t, map[string]any{"eventkit": map[string]any{
 		"status": []int{3, 3}, "calendars": []map[string]any{{"id": "l1", "title": "Hob", "entity": 1}}, "events": []any{}, "reminders": []any{},

@@ -14,7 +14,7 @@ func (c *Channel) Fetch(ctx context.Context, token, address string) (io.ReadClos
 	return c.fetchFile(ctx, file{Name: "x", URL: address})
 }
 
-// MailScope is an optional scope, which the owner may grant.
+// MailScope is an optional scope that the owner may grant.
 const MailScope = mailScope
 
 // Scopes returns the scopes of the bot.

@@ -66,7 +66,7 @@ func FuzzCut(f *testing.F) {
 	})
 }
 
-// TestAsSlackGo: slack-go reads the events of these tests as this package does.
+// TestAsSlackGo checks that slack-go parses the events of these tests as this package does.
 func TestAsSlackGo(t *testing.T) {
 	raw := []byte(`{"token":"x","team_id":"T1","type":"event_callback","event_id":"Ev1","event":{"type":"message","subtype":"thread_broadcast","channel":"C1","channel_type":"channel","user":"U1","text":"hi",
 		"ts":"1700000000.000100","thread_ts":"1600000000.000001","parent_user_id":"U2","user_team":"T2","source_team":"T2"}}`)

@@ -34,7 +34,7 @@ func TestHear(t *testing.T) {
 	tests := []struct {
 		name string
 		m    object
-		want *channels.Inbound // nil: nothing is received
+		want *channels.Inbound // nil if no message is received
 	}{
 		{
 			"a direct message",
@@ -140,7 +140,7 @@ func TestBothEvents(t *testing.T) {
 	}
 }
 
-// gated is a Receiver that waits before it takes a message.
+// gated is a Receiver that waits before it accepts a message.
 type gated struct {
 	channelstest.Inbox
 	gate chan error
@@ -161,7 +161,7 @@ func (g *gated) Receive(ctx context.Context, in channels.Inbound) (channels.Acce
 }
 
 // TestAcknowledged checks that only messages that were accepted or permanently rejected are
-// acknowledged. Others are received again from the history, in order.
+// acknowledged. Other messages are received again from the history, in order.
 func TestAcknowledged(t *testing.T) {
 	d := slacktest.New(t)
 	g := &gated{gate: make(chan error, 8), in: make(chan struct{}, 8)}
@@ -204,7 +204,7 @@ func TestAcknowledged(t *testing.T) {
 }
 
 // TestMissed checks that messages sent while Hob was off are received once, in order, over pages of
-// history; messages from before its first start are not.
+// history; and that messages from before Hob's first start are not received.
 func TestMissed(t *testing.T) {
 	d := slacktest.New(t)
 	dm := func(ch, text string) object {
@@ -258,8 +258,8 @@ func TestMissed(t *testing.T) {
 	}
 }
 
-// TestMissedAtLast checks that a search for missed messages may fail in the middle: the first
-// message of an unknown chat is received at the next attempt.
+// TestMissedAtLast checks that the first message of an unknown chat is received at the next attempt
+// if the search for missed messages fails partway.
 func TestMissedAtLast(t *testing.T) {
 	d := slacktest.New(t)
 	inbox := &channelstest.Inbox{}
@@ -273,7 +273,7 @@ func TestMissedAtLast(t *testing.T) {
 	first["channel"] = "D2"
 	d.Write(first)
 	d.Write(dm("later than that"))
-	// The known chat is checked first, then a request fails.
+	// The known chat is searched first; then a request fails.
 	d.Failing("conversations.history", slacktest.Failure{}, slacktest.Failure{Status: 500})
 	ctx, cancel := context.WithCancel(t.Context())
 	c := d.Open()
@@ -290,7 +290,8 @@ func TestMissedAtLast(t *testing.T) {
 	}
 }
 
-// TestAllow: somebody of this workspace is let in by the id of the member alone.
+// TestAllow checks that ids without a workspace are allowed only for members of Hob's own
+// workspace.
 func TestAllow(t *testing.T) {
 	d := slacktest.New(t)
 	d.Allow = []string{"U1", "T9/U9"}
@@ -360,7 +361,7 @@ func TestFilesIn(t *testing.T) {
 	if raw, err := io.ReadAll(r); err != nil || string(raw) != "content of a.pdf" {
 		t.Errorf("read %q, %v", raw, err)
 	}
-	d.Deps.Network = d.Net.Impatient(t) // a large file takes longer than any other request may
+	d.Deps.Network = d.Net.Impatient(t) // downloads must not use the short timeout of other requests
 	if r, err := d.Open().Fetch(t.Context(), slacktest.BotToken, "http://files.example.com/files-pri/a.pdf"); err != nil {
 		t.Errorf("a file is fetched in the time of a short answer: %v", err)
 	} else {

@@ -19,8 +19,8 @@ func isMail(s string) bool {
 	return ok && name != "" && host != "" && len(s) <= 254 && !strings.ContainsAny(s, " ,;<>\"") && !strings.Contains(host, "@") && channels.SenderID(s) != ""
 }
 
-// resolveMembers resolves the email addresses in allow to member ids. It ignores addresses without
-// a member and lists them in nobody, for the channel status.
+// resolveMembers resolves the email addresses in allow to member ids. Addresses without a member
+// are ignored; nobody describes them, for the channel status.
 func (c *Channel) resolveMembers(ctx context.Context, me identity) (in []string, nobody string, err error) {
 	for _, mail := range c.mails {
 		id, err := c.memberByMail(ctx, me, mail)

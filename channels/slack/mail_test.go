@@ -11,8 +11,7 @@ import (
 	"hob/channels/slack/slacktest"
 )
 
-// TestAddresses checks that addresses in allow match only members of Hob's own workspace who have
-// them.
+// TestAddresses checks that addresses in allow match only members of Hob's own workspace.
 func TestAddresses(t *testing.T) {
 	d := slacktest.New(t)
 	who := func(id, mail string, more object) object {

@@ -101,7 +101,7 @@ func (c *Channel) trackQuestion(ctx context.Context, question string, a *postedQ
 	}
 }
 
-// forgetAsked removes a question from the stored ones.
+// forgetAsked removes a question from the stored questions.
 func (c *Channel) forgetAsked(ctx context.Context, question string) {
 	c.mu.Lock()
 	_, known := c.asked[question]

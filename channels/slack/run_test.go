@@ -25,8 +25,8 @@ func texts(b *channelstest.Inbox) (out []string) {
 	return out
 }
 
-// TestRenewed checks that on "refresh_requested" and "warning" a new connection is opened before
-// the old one is closed, whose remaining messages are received.
+// TestRenewed checks that after "refresh_requested" and "warning" a new connection is opened before
+// the old one is closed, and that the remaining messages of the old connection are received.
 func TestRenewed(t *testing.T) {
 	for _, reason := range []string{"refresh_requested", "warning"} {
 		t.Run(reason, func(t *testing.T) {
@@ -58,8 +58,8 @@ func TestRenewed(t *testing.T) {
 	}
 }
 
-// TestLost checks that a broken connection and a silent one are replaced, and that messages from
-// the gap are received.
+// TestLost checks that broken and silent connections are replaced, and that messages from the gap
+// are received.
 func TestLost(t *testing.T) {
 	t.Run("cut", func(t *testing.T) {
 		d := slacktest.New(t)
@@ -123,7 +123,7 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// lines contains the logged lines.
+// lines collects the log.
 type lines struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -141,8 +141,8 @@ func (l *lines) String() string {
 	return l.b.String()
 }
 
-// TestNotAlone checks that of two Hobs with the same tokens each receives a part, and that the
-// second one reports it.
+// TestNotAlone checks that the second of two Hobs with the same tokens reports the other
+// connection.
 func TestNotAlone(t *testing.T) {
 	d := slacktest.New(t)
 	var log lines
@@ -157,7 +157,7 @@ func TestNotAlone(t *testing.T) {
 	}
 }
 
-// TestSlowedDown: Retry-After is honored when connecting.
+// TestSlowedDown checks that connecting honors Retry-After.
 func TestSlowedDown(t *testing.T) {
 	d := slacktest.New(t)
 	d.Failing("apps.connections.open", slacktest.Failure{Status: 429, After: "1"}, slacktest.Failure{Status: 500}, slacktest.Failure{Code: "internal_error"})
@@ -171,7 +171,8 @@ func TestSlowedDown(t *testing.T) {
 	}
 }
 
-// TestElsewhere: a socket that is not Slack's is not opened.
+// TestElsewhere checks that sockets and files are opened only on Slack's own hosts, and only
+// encrypted.
 func TestElsewhere(t *testing.T) {
 	c := slacktest.New(t).Open()
 	for address, want := range map[string]bool{

@@ -56,7 +56,7 @@ func TestDraft(t *testing.T) {
 	}
 	first := say("draft", "D1", "")
 	first.CreatedAt = time.Now()
-	if r, found, err := c.Find(t.Context(), first); err != nil || !found || r.ID != id { // as after a crash
+	if r, found, err := c.Find(t.Context(), first); err != nil || !found || r.ID != id { // Find, as after a crash
 		t.Errorf("the draft %s is found as %q, %v, %v", id, r.ID, found, err)
 	}
 	if again, err := c.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "D1", Draft: id, Text: "An answer " + strings.Repeat("<", 3400)}); err != nil || again != id {
@@ -99,7 +99,8 @@ func TestDraft(t *testing.T) {
 	}
 }
 
-// A draft that has to stay above the complete answer does not look like that answer.
+// A draft that cannot be deleted is replaced by a note, so that it does not look like the complete
+// answer.
 func TestADraftThatStays(t *testing.T) {
 	d := slacktest.New(t)
 	c := d.Open()
@@ -118,8 +119,8 @@ func TestADraftThatStays(t *testing.T) {
 	}
 }
 
-// TestDraftsLeaveRoom checks that drafts in many chats leave some of the rate limit to complete
-// texts, and that a complete text is posted at once if Slack would delay its edit.
+// TestDraftsLeaveRoom checks that drafts in many chats leave part of the rate limit for complete
+// texts, and that a complete text is posted as a new message if Slack would delay its edit.
 func TestDraftsLeaveRoom(t *testing.T) {
 	d := slacktest.New(t)
 	c := d.Open()
@@ -155,7 +156,8 @@ func TestDraftsLeaveRoom(t *testing.T) {
 	}
 }
 
-// TestFind checks that a text that Slack stored despite an error is found, in chats and threads.
+// TestFind checks that Find finds a text, in chats and threads, that Slack stored although the call
+// failed.
 func TestFind(t *testing.T) {
 	d := slacktest.New(t)
 	c := d.Open()
@@ -174,7 +176,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: another one was found: %v", chat, err)
 		}
 	}
-	// Somebody else's message with Hob's mark is not Hob's.
+	// Another person's message with Hob's metadata does not count as Hob's.
 	d.Write(object{"channel": "D1", "user": "U1", "text": "x", "metadata": object{"event_type": "hob", "event_payload": object{"id": "forged"}}})
 	if _, found, _ := c.Find(t.Context(), say("forged", "D1", "x")); found {
 		t.Error("a forged mark was believed")
@@ -239,7 +241,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// buttons returns the buttons of a message, as slack-go parses them.
+// buttons checks that slack-go finds the buttons Approve and Deny in a message.
 func buttons(t *testing.T, m object) {
 	t.Helper()
 	raw, _ := json.Marshal(m["blocks"])
@@ -260,7 +262,7 @@ func buttons(t *testing.T, m object) {
 	}
 }
 
-// bare reports whether a message has no buttons, and returns the note below it.
+// bare reports whether a message has no buttons, and returns its blocks as JSON.
 func bare(m object) (note string, ok bool) {
 	raw, _ := json.Marshal(m["blocks"])
 	return string(raw), !strings.Contains(string(raw), "actions")
@@ -322,8 +324,8 @@ func TestButtons(t *testing.T) {
 	}
 }
 
-// TestEndedElsewhere: buttons go when the question was answered elsewhere, also when Hob
-// was off meanwhile.
+// TestEndedElsewhere checks that buttons are removed after the question was answered elsewhere,
+// even while Hob was off.
 func TestEndedElsewhere(t *testing.T) {
 	for _, off := range []bool{false, true} {
 		d := slacktest.New(t)
@@ -358,7 +360,7 @@ func TestEndedElsewhere(t *testing.T) {
 	}
 }
 
-// TestManifest: slack-go reads the manifest as it is meant.
+// TestManifest checks the manifest as slack-go parses it.
 func TestManifest(t *testing.T) {
 	var m slackgo.Manifest
 	if err := json.Unmarshal([]byte(slack.Manifest("Hob <x>")), &m); err != nil {

@@ -88,7 +88,7 @@ type Channel struct {
 	keep     channels.StateStore
 	buttons  channels.ButtonHandler
 	at       Options
-	asks     chan *postedQuestion // questions to watch
+	asks     chan *postedQuestion // newly posted questions
 	seen     readState            // only Run uses seen and behind
 	behind   bool                 // whether missed messages are being fetched
 

@@ -18,7 +18,7 @@ func plainText(text, me string, name func(user string) string) (out string, ment
 			break
 		}
 		ref, after, closed := strings.Cut(rest, ">")
-		if !closed || strings.Contains(ref, "<") { // a "<" that begins no reference
+		if !closed || strings.Contains(ref, "<") { // a "<" that does not begin a reference
 			b.WriteByte('<')
 			text = rest
 			continue

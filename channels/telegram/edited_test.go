@@ -10,7 +10,7 @@ import (
 	"hob/channels/telegram/telegramtest"
 )
 
-// heardAfter waits for a last message, and returns the texts before it.
+// heardAfter waits for a final message and returns the texts before it.
 func heardAfter(t *testing.T, a *telegramtest.Server, in *channelstest.Inbox) []string {
 	t.Helper()
 	n := len(in.Heard())
@@ -30,7 +30,7 @@ func TestCorrections(t *testing.T) {
 	listening(t, a)
 	m := telegramtest.Private("Remind me at five")
 	a.Add("message", m)
-	a.Edit(m, "Remind me at five", 3) // nothing but its looks
+	a.Edit(m, "Remind me at five", 3) // only the formatting changes
 	if got := heardAfter(t, a, in); !slices.Equal(got, []string{"Remind me at five"}) {
 		t.Fatalf("heard %q", got)
 	}
@@ -54,8 +54,8 @@ func TestCorrections(t *testing.T) {
 	}
 	_ = end()
 
-	// While Hob is off, an already received message is edited, and so is a new one, which is
-	// received in its final form. Neither is an answer.
+	// While Hob is off, a message that was already received is edited, and so is a new message,
+	// which is received in its final form. Neither of them may answer a question.
 	a.Edit(m, "Remind me at seven", 9)
 	late := telegramtest.Private("no")
 	a.Add("message", late)
@@ -67,8 +67,8 @@ func TestCorrections(t *testing.T) {
 	}
 }
 
-// TestCorrectionsOfOthers checks that an edit does not turn a rejected message, or an update that
-// is no message, into a message.
+// TestCorrectionsOfOthers checks that an edit does not turn a rejected message, or an update
+// without a message, into a message.
 func TestCorrectionsOfOthers(t *testing.T) {
 	a, in := telegramtest.New(t), &channelstest.Inbox{}
 	in.Refuse(channels.ErrStranger)

@@ -92,7 +92,8 @@ func TestWhatIsHeard(t *testing.T) {
 	}
 }
 
-// TestAlbum: pictures that were sent together are one message, wherever a poll ends.
+// TestAlbum checks that pictures that were sent together become one message, even if they arrive in
+// several polls.
 func TestAlbum(t *testing.T) {
 	a := telegramtest.New(t)
 	inbox, patient := &channelstest.Inbox{}, a.Options()

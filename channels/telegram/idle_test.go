@@ -25,7 +25,7 @@ import (
 	"hob/platform/net/safehttp"
 )
 
-// serve connects to a server that answers with the return value of result.
+// serve returns a client for a server that responds with the result of the function.
 func serve(t *testing.T, result func(method string, body []byte) string) *safehttp.Client {
 	t.Helper()
 	network, err := safehttp.New(safehttp.Options{Dial: func(context.Context, netip.AddrPort) (net.Conn, error) {
@@ -51,8 +51,8 @@ func serve(t *testing.T, result func(method string, body []byte) string) *safeht
 	return network
 }
 
-// TestIdle checks that a server that holds each poll for the requested time, and an hour without
-// messages, cause no error.
+// TestIdle checks that an hour without messages, on a server that holds each poll for the requested
+// time, causes no error.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var polls atomic.Int64
@@ -64,7 +64,7 @@ func TestIdle(t *testing.T) {
 				polls.Add(1)
 				var p struct{ Timeout int }
 				_ = json.Unmarshal(body, &p)
-				time.Sleep(time.Duration(p.Timeout)*time.Second + 300*time.Millisecond) // and the way back
+				time.Sleep(time.Duration(p.Timeout)*time.Second + 300*time.Millisecond) // plus the time for the response to arrive
 				return "[]"
 			}
 			return "true"
@@ -91,11 +91,12 @@ func TestIdle(t *testing.T) {
 		if n := polls.Load(); n > 240 {
 			t.Errorf("%d polls in an hour", n)
 		}
-		time.Sleep(time.Minute) // for connections that are let go
+		time.Sleep(time.Minute) // so that idle connections close
 	})
 }
 
-// TestSlowLine checks that the upload of a large file may take as long as its sender waits.
+// TestSlowLine checks that the upload of a large file may take as long as the caller of Send
+// allows.
 func TestSlowLine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "film.mp4")
 	if err := os.WriteFile(file, make([]byte, 1<<20), 0o600); err != nil {
@@ -122,6 +123,6 @@ func TestSlowLine(t *testing.T) {
 		if n := ch.Limits().MaxFile; n != 50<<20 { // https://core.telegram.org/bots/api#senddocument
 			t.Errorf("files of %d bytes go along", n)
 		}
-		time.Sleep(time.Minute) // for connections that are let go
+		time.Sleep(time.Minute) // so that idle connections close
 	})
 }

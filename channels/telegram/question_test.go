@@ -14,7 +14,7 @@ import (
 func press(from int, data string, msg int) object {
 	return object{
 		"id": "cb1", "from": object{"id": from}, "data": data,
-		"message": object{"message_id": msg, "date": time.Now().Add(time.Hour).Unix(), // its clock is wrong
+		"message": object{"message_id": msg, "date": time.Now().Add(time.Hour).Unix(), // the server's clock is wrong
 			"chat": object{"id": telegramtest.Owner, "type": "private"}},
 	}
 }
@@ -75,8 +75,8 @@ func TestApprove(t *testing.T) {
 	}
 }
 
-// TestAnsweredElsewhere: buttons go also when the question was answered while Hob was
-// off.
+// TestAnsweredElsewhere checks that the buttons of a question that was answered while Hob was off
+// are removed.
 func TestAnsweredElsewhere(t *testing.T) {
 	a := telegramtest.New(t)
 	buttons := &channelstest.Buttons{Owner: "7", Question: "q1"}

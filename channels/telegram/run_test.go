@@ -60,12 +60,12 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// dying is a Keeper and a Receiver of a process that is killed at some moment: from
-// then on nothing of it is written.
+// dying simulates a process that is killed after a number of operations: as Keeper and Receiver it
+// stores nothing afterwards.
 type dying struct {
 	*channelstest.Keeper
 	mu    sync.Mutex
-	left  int // operations until it dies
+	left  int // operations until the kill
 	dead  func()
 	keys  map[string]bool
 	order *[]string
@@ -254,7 +254,7 @@ func TestNeedsItsOwner(t *testing.T) {
 	a := telegramtest.New(t)
 	a.With(func() { a.Webhook = "https://other.example/hook/with/secret" })
 	ch := a.Open()
-	// A webhook from before Hob's first start is removed when the channel starts, and not before.
+	// A webhook from before Hob's first start is removed when the channel starts, but not by Test.
 	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, "a webhook at other.example") || strings.Contains(said, "with/secret") || a.Called("deleteWebhook") != 0 {
 		t.Errorf("Test: %q, %v", said, err)
 	}
@@ -267,7 +267,7 @@ func TestNeedsItsOwner(t *testing.T) {
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
-	// A later one is for the owner to judge.
+	// The owner must decide about a webhook that was set later.
 	a.With(func() { a.Webhook = "https://other.example/hook/with/secret" })
 	err := ch.Run(t.Context(), inbox)
 	if err == nil || !strings.Contains(err.Error(), "deleteWebhook") || a.Called("deleteWebhook") != 1 {

@@ -80,7 +80,7 @@ func TestDraft(t *testing.T) {
 			t.Errorf("shown: %q", text)
 		}
 	}
-	d.ID, d.Draft = "d2", "424242" // somebody deleted it
+	d.ID, d.Draft = "d2", "424242" // the draft was deleted
 	if r, err = ch.Send(t.Context(), d); err != nil || r.ID == "424242" || len(a.Arrived()) != 2 {
 		t.Error(r, err)
 	}
@@ -109,7 +109,7 @@ func TestMigration(t *testing.T) {
 			t.Errorf("sent to %s", s.Chat)
 		}
 	}
-	// An answer to a message of the old group names no message of the new one.
+	// An answer to a message in the old group does not reply to a message in the new one.
 	d := note("d10", "-5", "hi")
 	d.Cause = []byte(`{"m":3,"g":true,"c":-5}`)
 	if _, err := ch.Send(t.Context(), d); err != nil {
@@ -118,7 +118,7 @@ func TestMigration(t *testing.T) {
 	if s := a.Posts(); s[len(s)-1].Params["reply_parameters"] != nil {
 		t.Error("it answers another message")
 	}
-	// The group reports its new id itself, and its conversation continues.
+	// A message from the supergroup belongs to the conversation of the original group.
 	inbox := &channelstest.Inbox{}
 	channelstest.Running(t, ch, inbox)
 	listening(t, a)

@@ -47,7 +47,7 @@ func TestConfiguration(t *testing.T) {
 		}
 	}
 	ch, err := telegram.Driver{}.New(func(v any) error {
-		v.(*telegram.Config).Token = "env:TG" //nolint:forcetypeassert // it is
+		v.(*telegram.Config).Token = "env:TG" //nolint:forcetypeassert // the driver's own type
 		return nil
 	}, channels.Deps{Secret: func(string) (string, error) { return telegramtest.Token, nil }})
 	if err != nil || ch == nil {
@@ -55,7 +55,7 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-// TestSecrets checks that the token is in every address, and in no message or log.
+// TestSecrets checks that every URL contains the token, and no error or log does.
 func TestSecrets(t *testing.T) {
 	a := telegramtest.New(t)
 	var logged bytes.Buffer
@@ -135,7 +135,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestCommands checks that the announced commands equal those of the engine.
+// TestCommands checks that the channel announces the same commands as the engine.
 func TestCommands(t *testing.T) {
 	list, err := os.ReadFile("commands.txt")
 	if err != nil {

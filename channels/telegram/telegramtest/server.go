@@ -1,5 +1,5 @@
-// Package telegramtest is a Bot API server (https://core.telegram.org/bots/api) for the tests of
-// the channel and of the daemon. A channel with the token Token uses this server. Driver returns a
+// Package telegramtest implements a Bot API server (https://core.telegram.org/bots/api) for tests
+// of the channel and the daemon. A channel with the token Token uses this server. Driver returns a
 // driver that creates such channels.
 package telegramtest
 
