@@ -26,7 +26,7 @@ const (
 	maxPlaces   = 1024
 )
 
-// authMethod is how a request was authenticated as the owner's.
+// authMethod is the way in which a request was authenticated as the owner's.
 type authMethod string
 
 const (
@@ -70,7 +70,7 @@ func (s *Server) checkCredential(r *http.Request, cred *credential) (authMethod,
 		f.Code = "password_required"
 	}
 	if err != nil {
-		return "", f // no credential was sent, so there is nothing to slow down
+		return "", f // no credential was sent, so this is not a failed attempt
 	}
 	return "", s.doors.countFailure(r, f)
 }

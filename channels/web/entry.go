@@ -40,7 +40,7 @@ func (s *Server) recoverHandler(w http.ResponseWriter, r *http.Request) {
 	if p == nil {
 		return
 	}
-	if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so, too
+	if p == http.ErrAbortHandler { //nolint:errorlint // net/http also compares with ==
 		panic(p)
 	}
 	s.log.Error("handler panicked", "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))

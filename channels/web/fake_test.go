@@ -28,7 +28,7 @@ const token = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
 // engine is a Backend whose turns are functions of the test.
 type engine struct {
-	web.Backend // nil: a call that a test does not expect panics
+	web.Backend // nil, so that a call that the test does not expect panics
 
 	turn func(e *engine, in channels.Inbound, st *api.EventStatus) // runs when a message arrives; nil echoes
 
@@ -514,7 +514,7 @@ func (e *engine) Problems(context.Context) []api.Problem {
 func (e *engine) Metrics() []byte { return []byte("hob_up 1\n") }
 func (e *engine) Version() string { return "1.2.3" }
 
-// house is a server with its engine, reached without a socket.
+// house is a server with its engine, reached in-process.
 type house struct {
 	*web.Server
 	e *engine
@@ -543,8 +543,8 @@ type reply struct {
 	body   string
 }
 
-// send makes a request as the owner; header pairs are set on top, and an empty
-// value removes one.
+// send sends a request as the owner. Header pairs replace the default headers; an empty value
+// removes a header.
 func (h *house) send(t testing.TB, method, path, body string, header ...string) reply {
 	t.Helper()
 	resp, err := h.c.Do(h.request(t, method, path, body, header...))

@@ -134,7 +134,7 @@ func (s *Server) serveHook(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(ctx, hookTime)
 	defer cancel()
 	// The owner's tunnel may run under another user's account, so such a post is not rejected. The
-	// channel is told that the sender is unknown.
+	// request says that the sender is unknown.
 	a := ch.Hook(ctx, channels.WebhookRequest{Header: r.Header, Body: body, Unknown: who != PeerOwner})
 	if a.Status == http.StatusUnauthorized {
 		return s.hooks.doors.countFailure(r, unsignedFailure(r))

@@ -14,7 +14,7 @@ import (
 	"hob/channels/web"
 )
 
-// porch is a channel to which somebody posts: its proof is a word in the header.
+// porch is a webhook channel whose proof is a word in a header.
 type porch struct {
 	mu    sync.Mutex
 	posts []channels.WebhookRequest
@@ -98,7 +98,8 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// TestHooksAndWhoPosts: nothing that Hob has started; who is not known decides nothing.
+// TestHooksAndWhoPosts checks that posts from programs that Hob started are rejected, and that
+// unknown senders are reported to the channel.
 func TestHooksAndWhoPosts(t *testing.T) {
 	for who, want := range map[web.Peer]int{web.PeerOwner: 202, web.PeerOther: 202, web.PeerUnknown: 202, web.PeerHob: 403} {
 		h, p := hooked(t, func(o *web.Options) {
@@ -131,7 +132,7 @@ func served(t *testing.T, h *house) (end func()) {
 	}
 }
 
-// postRight posts with the right proof.
+// postRight posts with a valid proof and returns the status.
 func postRight(t *testing.T, h *house) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.Server.URL()+"/hooks/porch", strings.NewReader("x"))
@@ -148,7 +149,7 @@ func postRight(t *testing.T, h *house) int {
 	return resp.StatusCode
 }
 
-// TestSlowPosts checks that slow senders, however many, block no other sender.
+// TestSlowPosts checks that any number of slow senders cannot block other senders.
 func TestSlowPosts(t *testing.T) {
 	h, p := hooked(t, func(o *web.Options) {
 		o.Listen = "127.0.0.1:0"
@@ -166,7 +167,7 @@ func TestSlowPosts(t *testing.T) {
 		if _, err := io.WriteString(conn, "POST /hooks/porch HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
-		b := make([]byte, 12) // "HTTP/1.1 100": it waits for the body
+		b := make([]byte, 12) // part of "HTTP/1.1 100 Continue": the server waits for the body
 		_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
 		if _, err := io.ReadFull(conn, b); err != nil || string(b) != "HTTP/1.1 100" {
 			t.Fatalf("%d: %q, %v", i, b, err)
@@ -177,8 +178,8 @@ func TestSlowPosts(t *testing.T) {
 	}
 }
 
-// TestHooksAreBounded checks that invalid proofs are slowed down, without effect on valid ones or
-// on the owner's login, and that valid ones have a rate limit.
+// TestHooksAreBounded checks that posts with invalid proofs are slowed down without affecting posts
+// with valid proofs or the owner's login, and that posts with valid proofs have a rate limit.
 func TestHooksAreBounded(t *testing.T) {
 	h, _ := hooked(t, func(o *web.Options) { o.Password = "correct horse battery" })
 	last := 0

@@ -52,8 +52,8 @@ func TestIncidentI1(t *testing.T) {
 	}
 }
 
-// ClawJacked: any page guesses at a server on loopback; a made-up device token
-// beside the guess got around the limit.
+// ClawJacked: any web page could guess the password of a server on loopback, and an invented device
+// token in the request bypassed the limit for guesses.
 func TestIncidentI2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, nil)
@@ -77,8 +77,8 @@ func TestIncidentI2(t *testing.T) {
 	})
 }
 
-// CVE-2026-25593: a path that was then run could be set over the API. There is
-// no way to write the configuration over it at all.
+// CVE-2026-25593: the API could set a path that was then executed. Hob's API cannot write the
+// configuration.
 func TestIncidentI3(t *testing.T) {
 	h := newHouse(t, nil)
 	for _, path := range []string{"/api/v1/config", "/api/v1/config/apply", "/api/v1/manage/config", "/api/v1/providers", "/api/v1/manage/update", "/api/v1/settings"} {
@@ -166,7 +166,7 @@ func TestIncidentI5(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, r := range map[string]*http.Response{"token": byToken, "cookie": byCookie} {
-		if _, err := io.ReadAll(r.Body); err != nil { // it ends, or this test does
+		if _, err := io.ReadAll(r.Body); err != nil { // the connection must end; otherwise the test times out
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -186,7 +186,7 @@ func TestIncidentI5(t *testing.T) {
 	}
 }
 
-// Exposed gateways: other machines are let in with TLS and a password only.
+// Exposed gateways: other machines get access only with TLS and a password.
 func TestIncidentI15(t *testing.T) {
 	for name, c := range map[string]struct {
 		listen, password string
@@ -214,8 +214,8 @@ func TestIncidentI15(t *testing.T) {
 	}
 }
 
-// CVE-2026-14626: a made-up history of tool results was believed. Only the last
-// message of the user is the owner's, all else a client sends is outside text.
+// CVE-2026-14626: an invented history of tool results was believed. In Hob, only the user's last
+// message counts as the owner's text; everything else that a client sends is untrusted text.
 func TestIncidentI20(t *testing.T) {
 	h := newHouse(t, nil)
 	h.send(t, "POST", "/v1/chat/completions", `{"model":"hob","messages":[
@@ -232,8 +232,8 @@ func TestIncidentI20(t *testing.T) {
 	}
 }
 
-// A process that Hob has started cannot act as the owner, whatever token it has; an unknown process
-// decides nothing.
+// A process that Hob has started cannot act as the owner, regardless of the token it has; an
+// unknown process cannot decide requests.
 func TestWhoIsBehindAConnection(t *testing.T) {
 	for name, c := range map[string]struct {
 		who         web.Peer
@@ -283,7 +283,7 @@ func TestWhoIsBehindAConnection(t *testing.T) {
 	}
 }
 
-// Connections that say nothing do not shut the owner out.
+// Idle connections do not lock the owner out.
 func TestManyConnections(t *testing.T) {
 	h := newHouse(t, func(o *web.Options) { o.Listen = "127.0.0.1:0" })
 	defer h.run(t)()

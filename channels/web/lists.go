@@ -40,7 +40,7 @@ func parseQuery(raw string, params []string) (api.Query, error) {
 		switch k {
 		case "limit":
 			if q.Limit, err = strconv.Atoi(v); err != nil || q.Limit < 1 {
-				return q, invalidFailure("limit must be a number from 1 to %d", MaxLimit)
+				return q, invalidFailure("limit must be a number from 1 to %d, not %q", MaxLimit, v)
 			}
 			q.Limit = min(q.Limit, MaxLimit)
 		case "before":

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestALinkForThisMachine: a link that is given to a browser here is worth nothing
-// elsewhere, and is not spent there.
+// TestALinkForThisMachine checks that a link for a browser on this machine cannot be used, or used
+// up, from another machine.
 func TestALinkForThisMachine(t *testing.T) {
 	for name, tc := range map[string]struct {
 		from, to string

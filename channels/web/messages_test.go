@@ -211,7 +211,7 @@ func TestLists(t *testing.T) {
 	for _, c := range []struct {
 		name, path string
 		want       int
-		asked      string // by the backend
+		asked      string // expected call of the backend
 		body       string
 	}{
 		{"sessions", "/api/v1/sessions", 200, "list sessions {Of: Limit:1000 Before: State: Text: All:false}", `"id":"x"`},
@@ -316,7 +316,7 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// benchmarkMessages measures the API's own cost of a message over a socket.
+// BenchmarkMessages measures the time that the API itself adds to a message over a socket.
 func BenchmarkMessages(b *testing.B) {
 	h := newHouse(b, func(o *web.Options) { o.Listen = "127.0.0.1:0" })
 	stop := h.run(b)

@@ -24,7 +24,7 @@ import (
 
 var update = flag.Bool("update", false, "write openapi.json")
 
-// object makes an object of names and values.
+// object returns an object from pairs of a name and a value.
 func object(pairs ...any) openapigen.Object {
 	var o openapigen.Object
 	for i := 0; i < len(pairs); i += 2 {
@@ -33,7 +33,7 @@ func object(pairs ...any) openapigen.Object {
 	return o
 }
 
-// generateDocument makes openapi.json of the route table.
+// generateDocument generates openapi.json from the route table.
 func generateDocument(t *testing.T) []byte {
 	t.Helper()
 	s := &Server{page: map[string]asset{}, backend: nobody{}, log: slog.New(slog.DiscardHandler)}
@@ -154,7 +154,7 @@ func hasRequiredField(t reflect.Type) bool {
 func TestOpenAPI_IsCurrent(t *testing.T) {
 	got := generateDocument(t)
 	if *update {
-		if err := os.WriteFile("openapi.json", got, 0o644); err != nil { //nolint:gosec // it is a source file
+		if err := os.WriteFile("openapi.json", got, 0o644); err != nil { //nolint:gosec // a source file, readable by everyone
 			t.Fatal(err)
 		}
 		return
@@ -165,7 +165,7 @@ func TestOpenAPI_IsCurrent(t *testing.T) {
 }
 
 // The golden list holds every route that clients rely on, with its access and parameters. A route
-// or parameter in it must not disappear. Add new ones.
+// or parameter in it must not disappear. Add new routes and parameters to it.
 func TestOpenAPI_MatchesGoldenRoutes(t *testing.T) {
 	golden, err := os.ReadFile("testdata/routes.golden")
 	if err != nil {
@@ -294,7 +294,7 @@ func collectRefs(v any) (refs []string) {
 	return refs
 }
 
-// A route that filters accepts each documented parameter and rejects all others.
+// A route with filters accepts each documented parameter and rejects all others.
 func TestRoutes_RejectUndocumentedParameters(t *testing.T) {
 	s, err := New(Options{Token: strings.Repeat("0", 64), Backend: nobody{}, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -134,7 +134,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// The official client judges the server, with both revisions.
+// The official MCP client works with the server, in both revisions of the protocol.
 func TestMCP_ServesTheOfficialClient(t *testing.T) {
 	for _, revision := range []string{oldRevision, newRevision} {
 		t.Run(revision, func(t *testing.T) {

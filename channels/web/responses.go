@@ -128,7 +128,7 @@ func (s *Server) responseSession(r *http.Request, previous string) (string, erro
 		return "", unknown
 	}
 	if err == nil && named != "" && named != st.Session {
-		return "", invalidFailure("response %q belongs to another session than %q", previous, named)
+		return "", invalidFailure("response %q does not belong to the session %q", previous, named)
 	}
 	return st.Session, err
 }

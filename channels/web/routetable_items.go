@@ -158,8 +158,8 @@ func memoryParams() []param {
 	return append(p, flagParam("history", "include former values"), flagParam("meaning", "allow the search to use the embedder and the model"))
 }
 
-// memoryRoutes returns the routes of the memory. Importing a file reads the file as the owner, so
-// that route is grave.
+// memoryRoutes returns the routes of the memory. The import route is grave, because it reads a file
+// with the owner's permissions.
 func (s *Server) memoryRoutes() []route {
 	const at = "/api/v1/memory"
 	return []route{
@@ -213,7 +213,7 @@ func (s *Server) forgetRoutes() []route {
 			params: []param{
 				queryParam("id", "a fact, note, task or other row"), queryParam("q", "the text to delete"),
 				queryParam("source", "delete what came from this source: event:ID, session:ID, mail:ID, file:PATH, url:URL, import:NAME"),
-				flagParam("all", "also a single plain word wherever it occurs"),
+				flagParam("all", "also delete a single plain word wherever it occurs"),
 			},
 		},
 		{
@@ -262,7 +262,7 @@ func (s *Server) auditRoutes() []route {
 			endpoint: readEndpoint(s, func(r *http.Request, _ call) (api.AuditHead, error) { return s.backend.AuditVerify(r.Context()) }),
 		},
 		{
-			method: "POST", path: "/api/v1/audit/trust", id: "audit_trust", tag: "api", grave: true, summary: "Record that you trusted programs of hooks, or skills",
+			method: "POST", path: "/api/v1/audit/trust", id: "audit_trust", tag: "api", grave: true, summary: "Record that you trusted hook programs or skills",
 			endpoint: actionEndpoint(s, func(r *http.Request, _ call, in api.TrustRecord) (api.TrustRecord, error) {
 				return s.backend.RecordTrust(r.Context(), in)
 			}),

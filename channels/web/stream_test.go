@@ -199,7 +199,7 @@ func TestStreamThatWaitsForTheOwner(t *testing.T) {
 				}
 				e.answered("a1")
 				e.change(func() { st.Approvals = nil })
-				time.Sleep(6 * time.Second) // the tool works
+				time.Sleep(6 * time.Second) // the tool is running
 				e.text(st, "Gone.")
 				e.finish(st, "Gone.")
 			}
@@ -285,12 +285,12 @@ func TestServe(t *testing.T) {
 	if err := second.Listen(t.Context()); err != nil || second.Addr() == h.Addr() || len(second.Problems()) != 1 || !strings.HasPrefix(second.Problems()[0].Text, "another program uses "+h.Addr()) {
 		t.Errorf("a second server: %s, %+v, %v", second.Addr(), second.Problems(), err)
 	}
-	// A request too large to be read is answered all the same.
+	// A request that is too large gets an error response.
 	r := h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"`+strings.Repeat("x", 20<<20)+`"}`)
 	if r.code != 413 || !strings.Contains(r.body, "16 MB") {
 		t.Errorf("20 MB: %d %s", r.code, r.body)
 	}
-	// Requests that wait end with the server, and say that nothing is lost.
+	// Waiting requests end with the server, and the error says that the message is stored.
 	release := make(chan struct{})
 	h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 		<-release

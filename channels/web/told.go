@@ -131,8 +131,8 @@ func (f *follower) finishStream(st api.EventStatus) error {
 }
 
 // missingText compares the streamed text with the answer. It returns the missing end of the answer.
-// replaced reports that the answer differs otherwise, because of a correction or text lost in the
-// middle.
+// replaced reports that the answer differs in another way, because of a correction or text lost in
+// the middle.
 func (f *follower) missingText(answer string) (tail string, replaced bool) {
 	all, part := f.all.String(), f.part.String()
 	switch {

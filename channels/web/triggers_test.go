@@ -18,7 +18,7 @@ func signature(secret, body string) string {
 	return "sha256=" + hex.EncodeToString(m.Sum(nil))
 }
 
-// stamped is a request of the form whose time and key are signed.
+// stamped returns the headers of a request to a trigger whose time and key are signed.
 func stamped(secret string, at time.Time, key, body string, more ...string) []string {
 	stamp := strconv.FormatInt(at.Unix(), 10)
 	m := hmac.New(sha256.New, []byte(secret))
@@ -107,7 +107,8 @@ func TestTrigger(t *testing.T) {
 	}
 }
 
-// A recorded timestamped request must not fire the trigger again as a body-only one.
+// A recorded request with a signed timestamp must not fire the trigger again as a request that
+// signs only the body.
 func TestReview10_TriggerRefusesReplayInWeakerScheme(t *testing.T) {
 	const body = `{"ref":"main"}`
 	now := time.Now()

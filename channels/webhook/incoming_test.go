@@ -19,7 +19,8 @@ import (
 	"hob/channels/webhook"
 )
 
-// ear accepts messages as the manager does: each key once, and none of unknown senders.
+// ear is a receiver that accepts messages as the manager does: each key once, and no messages from
+// unknown senders.
 type ear struct {
 	mu    sync.Mutex
 	heard []channels.Inbound
@@ -89,12 +90,12 @@ func mac(text string) string {
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// signed is a post whose key follows from the body.
+// signed returns a post with a valid signature and a key derived from the body.
 func signed(body string) channels.WebhookRequest {
 	return stamped(body, mac(body)[:32], time.Now())
 }
 
-// bodyOnly is a post in the format of older versions.
+// bodyOnly returns a post in the format of older versions, which sign only the body.
 func bodyOnly(body string) channels.WebhookRequest {
 	return channels.WebhookRequest{Header: http.Header{"X-Hob-Signature": {"sha256=" + mac(body)}}, Body: []byte(body)}
 }
@@ -217,7 +218,8 @@ func TestRefusedPosts(t *testing.T) {
 	}
 }
 
-// TestTakenOnce checks that a replayed post is a duplicate, whatever is added to it.
+// TestTakenOnce checks that a post with the key or id of an accepted post is a duplicate, and that
+// a different text with the same key or id is rejected.
 func TestTakenOnce(t *testing.T) {
 	e := &ear{}
 	ch := listening(t, webhook.Config{}, e)
@@ -329,7 +331,8 @@ func TestQuestionWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestNoAnswerInTime: the request ends, and the answer is had by asking again.
+// TestNoAnswerInTime checks that a waiting request ends after 25 s, and that the same request then
+// gets the answer.
 func TestNoAnswerInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &ear{}
@@ -350,15 +353,15 @@ func TestNoAnswerInTime(t *testing.T) {
 	})
 }
 
-// TestAskedAgain: with an address, too, a post that waited in vain gets the answer when it
-// is sent again, and the address gets it once.
+// TestAskedAgain checks that, with a URL configured, a post whose wait was cut short gets the
+// answer when it is repeated, and that the URL gets the answer once.
 func TestAskedAgain(t *testing.T) {
 	r := newReceiver(t)
 	e := &ear{}
 	ch := listening(t, webhook.Config{URL: r.srv.URL}, e)
 	post := signed(`{"text":"slow","wait":true}`)
 	ctx, cancel := context.WithCancel(t.Context())
-	e.after = func(string) { cancel() } // who posts has no more time
+	e.after = func(string) { cancel() } // the client gives up waiting
 	if a := ch.Hook(ctx, post); a.Status != http.StatusAccepted {
 		t.Fatalf("%+v", a)
 	}

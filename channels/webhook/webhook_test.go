@@ -30,8 +30,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const secret = "s3cret"
 
-// receiver is a webhook's other side: it checks signatures, drops second
-// copies by their key, and can fail.
+// receiver simulates the server that gets the posts: it checks signatures, drops duplicates by
+// their key, and can fail.
 type receiver struct {
 	t       *testing.T
 	srv     *httptest.Server
@@ -119,7 +119,7 @@ func (r *receiver) Stall() func() {
 	return sync.OnceFunc(func() { close(c) })
 }
 
-// open makes a channel whose connections are closed with the test.
+// open creates a channel whose connections are closed at the end of the test.
 func open(t *testing.T, r *receiver) *webhook.Channel {
 	t.Helper()
 	ch, err := webhook.New(webhook.Config{URL: r.srv.URL + "/hook?token=abc", Secret: secret}, nil)
@@ -148,7 +148,7 @@ func TestAnswers(t *testing.T) {
 		code  int
 		after string
 		class channels.Class
-		at    time.Time // for Later: the exact time; zero means the manager chooses
+		at    time.Time // expected time for the class Later; zero means that the manager chooses it
 		says  string
 	}{
 		{"server error", 500, "", channels.Temporary, time.Time{}, "500 Internal Server Error: not now"},
@@ -229,8 +229,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestIncidentI7ReceiverLeadsInside: the name of a receiver begins to lead into
-// the owner's network. Nothing is posted there, and it is not tried again.
+// TestIncidentI7ReceiverLeadsInside checks that nothing is posted, and nothing retried, when a
+// receiver's name starts to resolve to an address in the owner's network.
 func TestIncidentI7ReceiverLeadsInside(t *testing.T) {
 	n := safehttptest.New(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	n.Name("hooks.example.com", safehttptest.Public, "10.0.0.1")

@@ -20,8 +20,8 @@ type card struct {
 	deciding              bool
 	failure               string
 	created               time.Time
-	shown                 time.Time // when all of it was visible for the first time
-	began                 bool      // whether its beginning was visible
+	shown                 time.Time // when the whole card was first visible
+	began                 bool      // whether the beginning of the card was visible
 	line                  *item     // the line in the transcript about the decision
 }
 

@@ -20,7 +20,7 @@ type Options struct {
 	In       io.Reader // the terminal
 	Out      io.Writer // the terminal; text that is written to it is already visible text
 	Environ  []string
-	Session  string // name of the conversation, or "" for the usual one
+	Session  string // name of the conversation, or "" for the default one
 	Home     string // the user's home folder, for paths that begin with ~
 	Folder   string // the folder for relative paths
 	Commands []Command

@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden screens")
 
-// bench is a chat on a terminal emulator, in virtual time.
+// bench runs a chat on a terminal emulator, with virtual time.
 type bench struct {
 	t      *testing.T
 	ui     *UI
@@ -32,7 +32,7 @@ type bench struct {
 	ended  chan error
 }
 
-// screenEmulator is a terminal emulator that several goroutines use.
+// screenEmulator is a terminal emulator for concurrent use.
 type screenEmulator struct {
 	mu sync.Mutex
 	em *vt.Emulator
@@ -51,7 +51,7 @@ func onScreen(t *testing.T, columns, rows int, test func(b *bench)) {
 	synctest.Test(t, func(t *testing.T) {
 		keys, typed := io.Pipe()
 		b := &bench{t: t, keys: typed, screen: &screenEmulator{em: vt.NewEmulator(columns, rows)}, ended: make(chan error, 1)}
-		go func() { _, _ = io.Copy(io.Discard, b.screen.em) }() // the answers to queries of the program
+		go func() { _, _ = io.Copy(io.Discard, b.screen.em) }() // the emulator's responses to queries of the program
 		ctx, cancel := context.WithCancel(t.Context())
 		b.ui = New(ctx, Options{
 			In: keys, Out: b.screen, Environ: []string{"TERM=xterm-256color", "COLORTERM=truecolor"}, Home: "/home/ada", Folder: t.TempDir(),
@@ -70,17 +70,17 @@ func onScreen(t *testing.T, columns, rows int, test func(b *bench)) {
 		_ = b.screen.em.Close()
 		_ = typed.Close()
 		_ = keys.Close()
-		time.Sleep(time.Minute) // the program's timers end
+		time.Sleep(time.Minute) // so that the program's timers end
 	})
 }
 
-// settle lets the time pass.
+// settle advances the time and waits until all goroutines are blocked.
 func (b *bench) settle(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// press types keys, and waits until they are shown.
+// press types keys and waits for the screen after each of them.
 func (b *bench) press(keys ...string) {
 	for _, k := range keys {
 		if _, err := io.WriteString(b.keys, k); err != nil {

@@ -64,10 +64,10 @@ func (h *history) newerMessage() (string, bool) {
 type historySearch struct {
 	query  string
 	before string // the input before the search
-	at     int    // index of the match; len(entries) without one
+	at     int    // index of the match; len(entries) if there is none
 }
 
-// findMatch moves to the newest match that is not newer than index from. Without one, it stays.
+// findMatch moves to the newest match at or before index from. If there is none, it does not move.
 func (s *historySearch) findMatch(entries []string, from int) {
 	for i := min(from, len(entries)-1); i >= 0; i-- {
 		if strings.Contains(strings.ToLower(entries[i]), strings.ToLower(s.query)) {

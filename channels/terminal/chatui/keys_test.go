@@ -254,7 +254,7 @@ func TestUI_FollowsResize(t *testing.T) {
 	})
 }
 
-// Text of others cannot control the terminal, and a long text stays readable.
+// Untrusted text cannot control the terminal, and a long text stays readable.
 func TestUI_ShowsHostileTextHarmlessly(t *testing.T) {
 	hostile := "one\x1b[2J\x1b]0;evil\x07\x1b]52;c;ZXZpbA==\x07 two\u202egnp\u202c three\u200bfour five\u009b31m\x08seven\r [link](javascript:alert(1)) <script>x</script> `\x1b[5m`"
 	onScreen(t, 80, 24, func(b *bench) {

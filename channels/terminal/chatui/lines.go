@@ -62,7 +62,8 @@ func (p *Lines) endLine() {
 	}
 }
 
-// Ask implements Screen. It prints all three parts, because there is no key to unfold the details.
+// Ask implements Screen. It prints all three parts of the request, because there is no key to show
+// the details.
 func (p *Lines) Ask(q api.Approval, how string) {
 	var b strings.Builder
 	b.WriteString("Hob asks: " + q.Sentence())

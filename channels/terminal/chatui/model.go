@@ -29,7 +29,7 @@ type model struct {
 
 	status  Status
 	running map[int]*activity
-	frame   int  // of the spinner
+	frame   int  // frame of the spinner
 	ticking bool // whether a tick is scheduled
 	armed   bool // whether the last key was Ctrl-C
 	leaving bool
@@ -185,7 +185,7 @@ func (m *model) showCard() {
 	}
 }
 
-// closeCard removes a card that was decided here.
+// closeCard removes a card that was decided on this screen.
 func (m *model) closeCard(d decidedMsg) {
 	for i, c := range m.cards {
 		if c.request.ID != d.id {
@@ -212,8 +212,9 @@ func (m *model) removeCard(i int) {
 	}
 }
 
-// addDecision adds a line about a decision to the running turn, or at the end. The waiting time does
-// not count as the time of the tool.
+// addDecision adds a line about a decision to the block of the running turn or, if no turn runs, at
+// the end of the transcript. It restarts the timers of running tools, so that the wait for the
+// decision does not count.
 func (m *model) addDecision(text string) *item {
 	it := &item{kind: noteItem, note: Hint, text: text}
 	first := m.oldestTurn()

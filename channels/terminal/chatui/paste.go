@@ -72,8 +72,8 @@ func (plainInput) Close() error                { return nil }
 func (plainInput) Fd() uintptr                 { return ^uintptr(0) }
 
 // pasteGuard reads a terminal and ends a paste whose end is missing when the user presses Ctrl-C.
-// Otherwise everything that is typed would become part of the paste. A Ctrl-C inside a paste is text:
-// it would turn the rest of the paste into keys.
+// Otherwise everything that is typed would become part of the paste. A Ctrl-C inside a complete
+// paste counts as text; otherwise the rest of the paste would be read as keys.
 type pasteGuard struct {
 	terminal
 

@@ -105,7 +105,7 @@ func wrapPlain(text string, width int) []string {
 	return strings.Split(ansi.Wrap(text, max(width, 4), ""), "\n")
 }
 
-// prefixLines puts first before the first line and spaces before the others.
+// prefixLines puts first before the first line and spaces before the other lines.
 func prefixLines(lines []string, first, style string) []string {
 	out := make([]string, len(lines))
 	for i, l := range lines {
@@ -235,8 +235,8 @@ func (b *block) endText() {
 	}
 }
 
-// toolOf returns the tool call with an id, or the oldest one with that name that is not done, or a
-// new one.
+// toolOf returns the tool call with this id, otherwise the oldest unfinished call with this name,
+// otherwise a new call.
 func (b *block) toolOf(id, name string) *item {
 	var same *item
 	for _, it := range b.items {
@@ -286,7 +286,7 @@ func (m *model) visibleLines(n int) []string {
 			if spaced {
 				height++
 			}
-			if m.scroll > 0 && items[j].laid != height { // keep the place while text arrives below
+			if m.scroll > 0 && items[j].laid != height { // keep the scroll position while text arrives below
 				m.scroll += height - items[j].laid
 			}
 			items[j].laid = height

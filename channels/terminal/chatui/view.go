@@ -76,7 +76,7 @@ func (m *model) oldestTurn() (first int) {
 	return first
 }
 
-// oldestActivity returns what Hob is working on. While it waits for an approval, that is nothing.
+// oldestActivity returns what Hob is working on, or nil if it is idle or waits for an approval.
 func (m *model) oldestActivity() *activity {
 	if len(m.cards) > 0 && !m.cards[0].deciding {
 		return nil

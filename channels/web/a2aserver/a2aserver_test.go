@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fakeEngine is an inbox whose events the test ends.
+// fakeEngine is an engine whose events end when the test decides.
 type fakeEngine struct {
 	mu     sync.Mutex
 	n      int
@@ -98,7 +98,7 @@ func (e *fakeEngine) AuthenticateClient(_ context.Context, kind, token string) (
 	if valid, _ := e.IsClientValid(context.Background(), kind, "id-"+name); !valid {
 		return api.Client{}, fmt.Errorf("%w: revoked", api.ErrDenied)
 	}
-	id := "id-" + name // "peer#2" is a second client with the name "peer"
+	id := "id-" + name // "peer#2" is another client with the name "peer"
 	name, _, _ = strings.Cut(name, "#")
 	return api.Client{ID: id, Kind: kind, Name: name}, nil
 }
@@ -367,7 +367,7 @@ func TestServer_CancelsAndLists(t *testing.T) {
 	for i := range 5 {
 		tasks = append(tasks, b.send("peer", fmt.Sprint("m", i), "hello", ""))
 	}
-	time.Sleep(2 * time.Millisecond) // the times of changes are in milliseconds
+	time.Sleep(2 * time.Millisecond) // change times have a resolution of 1 ms
 	if _, code := b.rpc("peer", "CancelTask", `{"id":"`+tasks[2]+`"}`); code != 0 {
 		t.Errorf("CancelTask: code %d", code)
 	}

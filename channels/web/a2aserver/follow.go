@@ -169,8 +169,8 @@ func (s *Server) dropInvalidClients(ctx context.Context) error {
 	return nil
 }
 
-// dropClient removes what belongs to a client. A task whose events have not ended yet is removed at
-// the next call.
+// dropClient removes the data of a client. A task whose events have not ended yet is removed at the
+// next call.
 func (s *Server) dropClient(ctx context.Context, client string) error {
 	err := s.o.Store.Write(ctx, func(tx *store.Tx) error {
 		for _, q := range []string{

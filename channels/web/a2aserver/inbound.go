@@ -24,10 +24,10 @@ const (
 
 var validContext = lazyregexp.New(`^[A-Za-z0-9._-]{1,64}$`)
 
-// newInbound converts a message of a client into a message of the guest "a2a:NAME". The key contains
-// the id, so that a later client of the same name gets no task of an earlier one. Its metadata
-// and the texts of other fields are ignored. Files are only accepted as images in the message: Hob
-// fetches no address that a client chose.
+// newInbound converts a message of a client into a message of the guest "a2a:NAME". The key
+// contains the id, so that a later client of the same name gets no task of an earlier client.
+// Metadata and text in other fields of the message are ignored. Files are only accepted as images
+// in the message: Hob fetches no address that a client chose.
 func newInbound(c caller, r *a2a.SendMessageRequest) (channels.Inbound, error) {
 	in := channels.Inbound{Channel: Channel, Chat: c.name, Sender: c.name, SenderName: Channel + ":" + c.name}
 	m := r.Message
@@ -100,8 +100,8 @@ func partContent(p *a2a.Part) (string, *channels.Image, error) {
 	return "", nil, a2a.NewError(a2a.ErrUnsupportedContentType, "addresses of files are not fetched; send text, data or an image")
 }
 
-// storedMessage returns what the history of a task shows of a message: its texts and data. Images
-// are not stored a second time, and fields that Hob ignores not at all.
+// storedMessage returns the part of a message that is shown in the history of a task: its texts and
+// data. It omits images, which the inbox stores, and fields that Hob ignores.
 func storedMessage(m *a2a.Message) *a2a.Message {
 	out := &a2a.Message{ID: m.ID, Role: m.Role}
 	for _, p := range m.Parts {

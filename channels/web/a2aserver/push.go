@@ -207,7 +207,8 @@ func (s *Server) pushTask(ctx context.Context, task *a2a.Task) error {
 	})
 }
 
-// isPushValid reports whether a configuration still exists and its client may have the answer.
+// isPushValid reports whether a configuration still exists and its client may still receive the
+// answer.
 func (s *Server) isPushValid(ctx context.Context, p pushConfig) (bool, error) {
 	var client string
 	err := s.o.Store.Read().QueryRowContext(ctx, `SELECT t.client FROM a2a_tasks t JOIN a2a_push p ON p.task = t.id WHERE p.task = ? AND p.id = ?`, p.task, p.id).Scan(&client)

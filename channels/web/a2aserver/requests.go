@@ -180,8 +180,8 @@ func (q requests) SendMessage(ctx context.Context, r *a2a.SendMessageRequest) (a
 	return q.s.taskOrError(q.s.renderTask(ctx, t, history, true))
 }
 
-// awaitTask waits until a task has ended or waits for its client, but not while the user is asked,
-// and at most blockTime.
+// awaitTask waits for at most blockTime until a task has ended, or until its client or the user
+// must answer.
 func (s *Server) awaitTask(ctx context.Context, t taskRow) error {
 	end, err := s.beginCall(t.client)
 	if err != nil {

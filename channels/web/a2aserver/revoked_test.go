@@ -21,7 +21,7 @@ func waitFor(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// A revoked client gets no more answers, also not by push notifications.
+// A revoked client gets no more answers and no push notifications.
 func TestServer_StopsTasksOfRevokedClients(t *testing.T) {
 	receiver := &pushReceiver{}
 	web := httptest.NewServer(receiver)
@@ -76,7 +76,7 @@ func (p *pushReceiver) clear() {
 	p.body = nil
 }
 
-// A new client with the name of a revoked one is another client.
+// A new client with the name of a revoked client cannot see that client's tasks.
 func TestServer_GivesNoTasksToANewClientOfTheSameName(t *testing.T) {
 	b := newBench(t)
 	task := b.send("peer", "m1", "hello", `,"contextId":"shared"`)
@@ -94,7 +94,7 @@ func TestServer_GivesNoTasksToANewClientOfTheSameName(t *testing.T) {
 	}
 }
 
-// A page of large tasks is cut, and images are not stored with the task.
+// A page of large tasks contains fewer tasks, and images are not stored with a task.
 func TestServer_BoundsPages(t *testing.T) {
 	b := newBench(t)
 	image := base64.StdEncoding.EncodeToString(append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, 1<<20)...))

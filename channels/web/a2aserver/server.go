@@ -31,8 +31,8 @@ import (
 	"hob/platform/store"
 )
 
-// Channel is the name of the channel of all A2A clients. The person of the client NAME is
-// "a2a:NAME".
+// Channel is the name of the channel of all A2A clients. The sender of messages from the client
+// NAME is "a2a:NAME".
 const Channel = "a2a"
 
 // The paths of the server.
@@ -154,7 +154,7 @@ func (s *Server) agentCard(host string) *a2a.AgentCard {
 
 // caller is an authenticated client in the context of its request.
 type caller struct {
-	id      string // owns the tasks; a later client of the same name has another one
+	id      string // owner of the tasks; a later client of the same name has a different id
 	name    string
 	token   string
 	version error // not nil if the client speaks another version of the protocol
@@ -199,8 +199,8 @@ func writeFailure(w http.ResponseWriter, status int, code, message, remedy strin
 	_ = json.NewEncoder(w).Encode(api.ErrorBody{Error: api.Error{Code: code, Message: message, Remedy: remedy}})
 }
 
-// checkVersion checks the version of the protocol. A client that names none speaks 0.3
-// (specification, section 3.6).
+// checkVersion checks the version of the protocol. A missing version means 0.3 (specification,
+// section 3.6).
 func checkVersion(r *http.Request) error {
 	v := r.Header.Get(a2a.SvcParamVersion)
 	if v == "" {
@@ -278,7 +278,7 @@ type rpcError struct {
 
 func (e *rpcError) Error() string { return e.Message }
 
-// checkEnvelope checks what the SDK's handler does not check, or reports with another code: the
+// checkEnvelope makes the checks that the SDK's handler omits or reports with a different code: the
 // types of the envelope's fields and of the parameters. It returns the request for the handler, and
 // the id of the request for an error.
 func checkEnvelope(b []byte) (checked []byte, id json.RawMessage, err error) {

@@ -16,9 +16,9 @@ import (
 	"hob/platform/store/erase"
 )
 
-// Migrations returns the package's tables. state is ” while the task is open. stopping is 1 until
-// the events of a canceled task have ended. A message is one that the client sent, and event the
-// event that answers it.
+// Migrations returns the package's tables. The column state is empty while the task is open, and
+// stopping is 1 until the events of a canceled task have ended. In a2a_messages, message is a
+// message from the client, and event is the id of the event that answers it.
 func Migrations() store.MigrationSet {
 	return store.MigrationSet{Owner: "a2aserver", Steps: []string{`
 CREATE TABLE a2a_tasks (
@@ -267,8 +267,8 @@ func (s *Server) renderTask(ctx context.Context, t taskRow, history *int, artifa
 	return out, nil
 }
 
-// stateOf returns the state of a task whose last event has the given status. While the user is
-// asked, the task is working: the client does not learn what the user is asked.
+// stateOf returns the state of a task whose last event has the given status. While an approval
+// request is pending, the task is working, so that the client learns nothing about the request.
 func stateOf(st api.EventStatus) a2a.TaskState {
 	switch {
 	case st.State == "dead":

@@ -19,7 +19,7 @@ import (
 	"hob/templates"
 )
 
-// The client implements the API as far as HTTP offers it in the same form.
+// The client implements the interfaces of package api that the HTTP API offers in the same form.
 var (
 	_ api.Agents       = (*apiclient.Client)(nil)
 	_ api.Approvals    = (*apiclient.Client)(nil)

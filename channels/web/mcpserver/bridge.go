@@ -42,7 +42,7 @@ type Bridge struct {
 	out sync.Mutex
 }
 
-// message holds what the bridge reads of a JSON-RPC message.
+// message holds the fields of a JSON-RPC message that the bridge reads.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -137,8 +137,7 @@ func (b *Bridge) currentFailure() error {
 	return b.failed
 }
 
-// cancelRequest ends a request of a revision without sessions, whose cancellation is the end of
-// the HTTP request.
+// cancelRequest cancels a request of a revision without sessions by ending its HTTP request.
 func (b *Bridge) cancelRequest(m message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -241,7 +240,7 @@ func (b *Bridge) followSession(ctx context.Context) {
 	}
 	resp, err := b.sendRequest(ctx, http.MethodGet, message{}, nil)
 	if err != nil {
-		return // the next request reports it
+		return // the next request reports the error
 	}
 	defer resp.Body.Close()
 	_, _ = b.relayResponse(resp, message{}) // the stream may end at any time

@@ -41,8 +41,8 @@ func (p *program) serverOptions() *mcp.ServerOptions {
 	return o
 }
 
-// addTool registers a tool. The SDK rejects a schema that is not an object by a panic; such a tool
-// is left out.
+// addTool registers a tool. The SDK panics if a schema is not an object; addTool then omits the
+// tool.
 func (p *program) addTool(t api.Tool) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -98,7 +98,7 @@ func (p *program) awaitUser(ctx context.Context, req *mcp.CallToolRequest, out a
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
 	for n := 1.0; ; n++ {
-		_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ // a client that is gone ends ctx
+		_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ // if the client has disconnected, ctx ends
 			ProgressToken: token, Progress: n, Message: "waiting for the user's approval: " + approvalIDs(out),
 		})
 		select {

@@ -20,7 +20,7 @@ func (noTools) ClientTools(context.Context, api.Client) ([]api.Tool, error) { re
 
 func (noTools) ClientPrompts(context.Context, api.Client) ([]api.SkillPrompt, error) { return nil, nil }
 
-// The state of clients that are gone is freed, but not that of a client with a session.
+// The state of idle clients is freed, except for clients with a session.
 func TestServer_FreesIdleClients(t *testing.T) {
 	s := New(Options{Backend: noTools{}, Version: func() string { return "1" }, Log: slog.New(slog.DiscardHandler)})
 	defer s.Close()

@@ -12,7 +12,7 @@ import (
 	"hob/autonomy/api"
 )
 
-// Resources. Reading one runs the tool behind it, so the policy, the audit log and the limits of the
+// Resources. Reading a resource runs its tool, so the policy, the audit log and the limits of the
 // token apply.
 const (
 	tasksURI = "hob://tasks"

@@ -19,7 +19,7 @@ const (
 	followTimeout = 10 * time.Second
 )
 
-// subscribers are the sessions that subscribed to a resource. program.mu guards them.
+// subscribers holds the sessions that subscribed to a resource. program.mu guards them.
 type subscribers struct {
 	sessions []*mcp.ServerSession
 	version  string
@@ -87,7 +87,7 @@ func (p *program) followResources() {
 }
 
 // subscribedURIs removes the subscriptions of ended sessions and returns the versions of the other
-// resources. If there are none, the caller must end.
+// resources. If there are none, the caller must return.
 func (p *program) subscribedURIs() map[string]string {
 	open := slices.Collect(p.mcp.Sessions())
 	p.mu.Lock()

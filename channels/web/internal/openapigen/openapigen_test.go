@@ -11,7 +11,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// Inner is embedded: its fields count as those of Outer.
+// Inner is embedded, so its fields belong to the JSON object of Outer.
 type Inner struct {
 	ID string `json:"id"`
 }
