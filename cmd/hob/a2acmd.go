@@ -72,7 +72,7 @@ func (a *cli) listAgents() error {
 	return nil
 }
 
-// a2aCard is what a test shows of an agent's card, whose texts are untrusted.
+// a2aCard holds the parts of an agent's card that a test shows. Their text is untrusted.
 type a2aCard struct {
 	Agent       string   `json:"agent"`
 	Name        string   `json:"name"`

@@ -110,9 +110,9 @@ func (a *cli) benchMemoryCmd() *cobra.Command {
 }
 
 func (a *cli) printGrowth(list []bench.Growth, vectors bool) {
-	titles := "ROWS|P50 MS|P95 MS|CPU MS|FOUND|STORED/S|INDEXED/S|DATABASE|INDEX|AT REST|FROM FILES"
+	titles := "ROWS|P50 MS|P95 MS|CPU MS|FOUND|STORED/S|INDEXED/S|DATABASE|INDEX|ANONYMOUS|FILE-BACKED"
 	if vectors {
-		titles += "|VECTORS/S|VECTORS|EXACT P95|FIRST PASS P95|OF THE NEAREST"
+		titles += "|VECTORS/S|VECTORS|EXACT P95|FIRST PASS P95|RECALL"
 	}
 	printTable(a, list, titles, func(g bench.Growth) []any {
 		cells := []any{

@@ -84,9 +84,9 @@ func trafficText(c api.Channel, zone *time.Location) string {
 		}
 		parts = append(parts, s)
 	}
-	add(c.Heard, "heard", c.HeardAt)
+	add(c.Heard, "received", c.HeardAt)
 	add(c.Sent, "sent", c.SentAt)
 	add(c.Queued, "waiting to be sent", time.Time{})
-	add(c.Refused, "from unknown senders ignored", time.Time{})
+	add(c.Refused, "ignored from unknown senders", time.Time{})
 	return strings.Join(parts, ", ")
 }

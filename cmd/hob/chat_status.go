@@ -12,7 +12,8 @@ import (
 	"hob/platform/retry"
 )
 
-// Times for the status bar: how often it is updated without a reason, and the pause after an update.
+// Times for the status bar: the interval of regular updates, and the minimum pause between two
+// updates.
 const (
 	statusEvery = 15 * time.Second
 	statusPause = 300 * time.Millisecond

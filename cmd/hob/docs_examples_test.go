@@ -119,7 +119,8 @@ func findEndpoint(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("HOB_TOKEN", d.token.Reveal())
 }
 
-// postFile is a program that posts a file and prints the answer: post URL FILE TOKEN [NAME:VALUE]...
+// postFile implements a program that posts a file and prints the response: post URL FILE TOKEN
+// [NAME:VALUE]...
 func postFile() {
 	body, err := os.Open(os.Args[2])
 	if err != nil {
@@ -156,14 +157,15 @@ func exampleServer() *mcp.Server {
 	return s
 }
 
-// serveExample is a program: an MCP server on its standard input and output.
+// serveExample implements a program that runs the example MCP server on standard input and output.
 func serveExample() {
 	if err := exampleServer().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 }
 
-// listTools is a program that starts the servers in a file with mcpServers and prints their tools.
+// listTools implements a program that starts the servers in a file with mcpServers and prints their
+// tools.
 func listTools() {
 	var file struct {
 		Servers map[string]struct {
@@ -195,7 +197,8 @@ func listTools() {
 	}
 }
 
-// exampleServices starts an MCP server at /mcp, which wants the token "tracker-token", and a shop with one order.
+// exampleServices starts an MCP server at /mcp, which requires the token "tracker-token", and a
+// shop with one order.
 func exampleServices(t *testing.T) string {
 	mux := http.NewServeMux()
 	served := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return exampleServer() }, nil)

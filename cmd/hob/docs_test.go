@@ -19,15 +19,15 @@ import (
 	channelsall "hob/channels/all"
 )
 
-// channelsText describes the keys that all channels have. config.md in each driver's folder
-// describes its own.
+// channelsText describes the keys that all channels have. The file config.md in each driver's
+// folder describes the driver's own keys.
 //
 //go:embed testdata/channels.md
 var channelsText string
 
 var update = flag.Bool("update", false, "write docs/cli.md and docs/configuration.md")
 
-// TestDocs keeps the pages that are made from the code true.
+// TestDocs checks that the pages generated from the code are up to date; -update writes them.
 func TestDocs(t *testing.T) {
 	drivers, err := driverPages()
 	if err != nil {
@@ -76,8 +76,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// driverPages returns config.md of each driver, and an error for one that does not describe all of
-// the driver's settings.
+// driverPages returns config.md of each driver, and an error if a page does not describe all
+// settings of its driver.
 func driverPages() (string, error) {
 	var b strings.Builder
 	for _, d := range channelsall.Drivers() {

@@ -88,7 +88,7 @@ func (a *cli) listHooks() error {
 		}
 	}
 	if unusable > 0 {
-		return &failure{code: exitFailed, cause: fmt.Sprintf("%d of %d hooks cannot run", unusable, len(list)), remedy: "until then, Hob refuses what a hook with \"before\" or \"received\" in its event should check"}
+		return &failure{code: exitFailed, cause: fmt.Sprintf("%d of %d hooks cannot run", unusable, len(list)), remedy: "fix the problems above; until then, Hob refuses the messages and actions that a hook with \"received\" or \"before\" in its event must check"}
 	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// A server that was only found is omitted if it does not work; a server that the owner named must
-// work.
+// A server that was found, but that the user did not name, is omitted if it does not work. A server
+// that the user named must work.
 func TestTry(t *testing.T) {
 	d, r := pimtest.StartDovecot(t, ""), pimtest.StartRadicale(t)
 	r.Make("Work")
@@ -37,7 +37,7 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// A mistyped password loses no server that was found.
+// A mistyped password does not remove servers that were found.
 func TestTryAgain(t *testing.T) {
 	d, r := pimtest.StartDovecot(t, ""), pimtest.StartRadicale(t)
 	r.Make("Work")

@@ -16,7 +16,7 @@ func (h *house) a2aToken(name string) string {
 	return out.Token
 }
 
-// One Hob delegates a task to another: it asks first, and the answer is untrusted.
+// One Hob delegates a task to another Hob. It requests approval first, and the answer is untrusted.
 func TestA2A_DelegatesToAnotherHob(t *testing.T) {
 	other := openScripted(t, t.TempDir(), llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
 		return llmtest.Answer{Text: "PEER-ANSWER to " + words(r)}, true

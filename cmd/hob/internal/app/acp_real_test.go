@@ -11,16 +11,16 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// realAgent is a program that can be had, with a model of the test's own behind
-// it. The environment names the program; without it the test is skipped.
+// realAgent is an external agent that others publish; the test provides its model. The environment
+// variable env contains the path of the program; without it the test is skipped.
 type realAgent struct {
-	env     string // names the program
+	env     string // name of the environment variable with the path
 	args    []string
-	section string                       // further lines of [providers.NAME]
-	vars    func(url string) []string    // its env
-	prepare func(home, url string) error // its own configuration
-	tool    string                       // its tool for commands
-	input   func(command string) string  // and that tool's arguments
+	section string                       // additional lines in [providers.NAME]
+	vars    func(url string) []string    // environment variables of the program
+	prepare func(home, url string) error // writes the program's own configuration
+	tool    string                       // name of its tool for commands
+	input   func(command string) string  // arguments of that tool
 }
 
 func realAgents() map[string]realAgent {
@@ -65,8 +65,8 @@ func put(path, text string) error {
 	return os.WriteFile(path, []byte(text), 0o600)
 }
 
-// This test covers the claims of docs/acp.md: a greeting, a command that the owner allows, one that
-// the owner denies, and a session that continues after a restart.
+// TestRealAgents covers the claims of docs/acp.md: a greeting, a command that the owner allows, one
+// that the owner denies, and a session that continues after a restart.
 func TestRealAgents(t *testing.T) {
 	for name, a := range realAgents() {
 		t.Run(name, func(t *testing.T) {
@@ -80,9 +80,9 @@ func TestRealAgents(t *testing.T) {
 			model := llmtest.NewServer(
 				t, llmtest.Options{Otherwise: &llmtest.Answer{Text: "Something aside."}},
 				llmtest.Answer{Match: `(?s)still know`, Text: "I do.", Times: -1},
-				llmtest.Answer{Match: `(?s)greet me`, Text: "Hello from the script.", Times: -1}, // its title is asked for, too
+				llmtest.Answer{Match: `(?s)greet me`, Text: "Hello from the script.", Times: -1}, // the agent also requests a title
 				llmtest.Answer{Result: `.`, Text: "That is what came of it.", Times: -1},
-				llmtest.Answer{Match: `(?s)first command`, Calls: []llmtest.Call{{Name: a.tool, Args: a.input("echo first > first.txt")}}, Times: -1}, // it may first ask a small model for the topic
+				llmtest.Answer{Match: `(?s)first command`, Calls: []llmtest.Call{{Name: a.tool, Args: a.input("echo first > first.txt")}}, Times: -1}, // the agent may first ask a small model for the topic
 				llmtest.Answer{Match: `(?s)second command`, Calls: []llmtest.Call{{Name: a.tool, Args: a.input("echo second > second.txt")}}, Times: -1},
 			)
 			fatal(t, a.prepare(home, model.URL))

@@ -15,7 +15,7 @@ import (
 	"hob/autonomy/llm/acp/acptest"
 )
 
-// agentHouse is a Hob whose brain is an external agent: this test's own binary.
+// agentHouse starts a Hob whose model is an external agent: this test's own binary.
 func agentHouse(t *testing.T, more string, options ...string) *house {
 	t.Helper()
 	home := t.TempDir()
@@ -33,8 +33,8 @@ func agentConfig(t *testing.T, home string, options ...string) string {
 	return fmt.Sprintf("[providers.tester]\nkind = \"acp\"\ncommand = %q\nargs = %s\ncwd = %q\n", exe, args, filepath.Join(home, "work"))
 }
 
-// ask sends words that lead to a question, and returns the event and the id of
-// the question.
+// ask sends a message that leads to an approval request, and returns the ids of the event and of
+// the request.
 func (h *house) ask(session, text string) (event, approval string) {
 	h.t.Helper()
 	code, body := h.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]string{"text": text})
@@ -51,7 +51,7 @@ func (h *house) ask(session, text string) (event, approval string) {
 	return r.Event, r.Approvals[0].ID
 }
 
-// done waits until an event has ended and returns its state in the API.
+// done waits until an event has ended and returns its state from the API.
 func (h *house) done(event string) (out struct {
 	State, Answer string
 	Tools         []struct{ Name, State, Result string }
@@ -76,7 +76,7 @@ func (h *house) approve(id string, yes bool) {
 	}
 }
 
-// pending waits for a question and returns its id.
+// pending waits for an approval request and returns its id.
 func (h *house) pending() string {
 	h.t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
@@ -246,7 +246,7 @@ func TestAShutdownEndsAQuestionOfAnExternalAgent(t *testing.T) {
 	h.stop()
 	h = openAtModel(t, home, "tester", agentConfig(t, home))
 	h.wait("notice", "My question "+question+" has expired")
-	again := h.pending() // the turn has restarted, and so has the agent
+	again := h.pending() // the turn and the agent have restarted
 	if code, _ := h.api(http.MethodPost, "/api/v1/sessions/home/approvals/"+question, map[string]bool{"approved": true}); code != http.StatusConflict {
 		t.Errorf("the lapsed question takes an answer: %d", code)
 	}
@@ -284,7 +284,7 @@ func TestAnExternalAgentThatFails(t *testing.T) {
 	}
 }
 
-// An agent runs as its owner and can read the token.
+// An agent runs under the owner's account and can read the token, but cannot act as the owner.
 func TestAnExternalAgentCannotSpeakForTheOwner(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the process behind a connection is found on Linux alone")
@@ -294,13 +294,13 @@ func TestAnExternalAgentCannotSpeakForTheOwner(t *testing.T) {
 	if !strings.HasPrefix(got, "403") {
 		t.Errorf("an agent that speaks as the owner hears %q", got)
 	}
-	if got := h.say("say x"); got != "x" { // the owner's message is received
+	if got := h.say("say x"); got != "x" { // the owner's own messages still work
 		t.Errorf("%q", got)
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+h.d.Addr()+"/api/v1/sessions", nil)
 	fatal(t, err)
 	req.Header.Set("Authorization", "Bearer "+h.token)
-	resp, err := h.d.Client().Do(req) // and so is a command that works without a daemon
+	resp, err := h.d.Client().Do(req) // and so does a client in the daemon's own process
 	fatal(t, err)
 	fatal(t, resp.Body.Close())
 	if resp.StatusCode != http.StatusOK {

@@ -14,7 +14,7 @@ import (
 	"hob/autonomy/bus"
 )
 
-// send sends a message of the owner and does not wait for the answer.
+// send sends a message from the owner and does not wait for the answer.
 func (h *house) send(text string) (event string) {
 	h.t.Helper()
 	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"text": text, "async": true})
@@ -25,7 +25,7 @@ func (h *house) send(text string) (event string) {
 	return r.Event
 }
 
-// openOf waits until n questions are open and returns the question of each event.
+// openOf waits until n approval requests are open and returns the request of each event.
 func (h *house) openOf(n int) map[string]string {
 	h.t.Helper()
 	open := map[string]string{}
@@ -42,8 +42,8 @@ func (h *house) openOf(n int) map[string]string {
 	return open
 }
 
-// While an external agent waits for a permission, the owner's later messages are answered in another
-// session of the agent, and the waiting session gets them with its next prompt.
+// While an external agent waits for a permission, the owner's later messages are answered in
+// another session of the agent, and the waiting session gets the messages with its next prompt.
 func TestExternalAgent_AnswersLaterMessagesWhileItAsks(t *testing.T) {
 	h := agentHouse(t, "")
 	h.say("say Hello.")
@@ -69,7 +69,8 @@ func TestExternalAgent_AnswersLaterMessagesWhileItAsks(t *testing.T) {
 		t.Errorf("%+v, it did %q", got, h.work())
 	}
 	got = h.say("heard")
-	// The answer to the first "heard" quotes the prompt of the second session.
+	// The answer to the first message that contains "heard" quotes the prompt of the second
+	// session.
 	if strings.Count(got, "say Hello.") != 1 || strings.Count(got, "user: count") != 1 || strings.Count(got, "do execute one") != 1 || !strings.HasSuffix(got, "\n|heard") {
 		t.Errorf("the next prompt of the first session: %q", got)
 	}
@@ -78,7 +79,8 @@ func TestExternalAgent_AnswersLaterMessagesWhileItAsks(t *testing.T) {
 	}
 }
 
-// Answers reach the turns that asked, in any order, also after the bare message that they resemble.
+// Answers reach the turns that asked, in any order, even after a message whose text looks like an
+// answer.
 func TestExternalAgent_GetsTheAnswerToItsOwnQuestion(t *testing.T) {
 	h := agentHouse(t, "")
 	first := h.send("do execute one")
@@ -104,7 +106,7 @@ func TestExternalAgent_GetsTheAnswerToItsOwnQuestion(t *testing.T) {
 	if len(list) != 2 || list[0].Tool != "agent_execute" || list[0].Event != third {
 		t.Fatalf("%s", body)
 	}
-	h.approve(list[0].ID, true) // one of two open questions
+	h.approve(list[0].ID, true) // one of two open approval requests
 	h.until("the action", func() bool { return h.work() == "two\nthree" })
 	if got := h.say("say And now?"); got != "And now?" {
 		t.Errorf("while the second question is open: %q", got)
@@ -115,7 +117,7 @@ func TestExternalAgent_GetsTheAnswerToItsOwnQuestion(t *testing.T) {
 	}
 }
 
-// An answered turn continues when the running one has ended, and before the messages behind it.
+// An approved turn continues after the running turn, and before the messages queued behind it.
 func TestExternalAgent_ContinuesWhenTheRunningTurnEnds(t *testing.T) {
 	h := agentHouse(t, "")
 	first, question := h.ask("home", "do execute one")
@@ -125,7 +127,7 @@ func TestExternalAgent_ContinuesWhenTheRunningTurnEnds(t *testing.T) {
 		return err == nil && e.State == bus.Claimed
 	})
 	h.approve(question, true)
-	time.Sleep(200 * time.Millisecond) // the answer must not pass the running turn
+	time.Sleep(200 * time.Millisecond) // the approved turn must not overtake the running turn
 	if h.work() != "" {
 		t.Errorf("two turns of the conversation run together: it did %q", h.work())
 	}
@@ -145,7 +147,8 @@ func TestExternalAgent_ContinuesWhenTheRunningTurnEnds(t *testing.T) {
 	}
 }
 
-// The events of a trigger ask side by side, up to the limit; the others wait and are listed.
+// The events of a trigger run concurrently up to the limit, each with its own approval request. The
+// other events wait and are listed.
 func TestExternalAgent_AsksForEachEventOfATrigger(t *testing.T) {
 	h := agentHouse(t, "[triggers.door]\naction = \"do execute open\"\n")
 	var ids []string
@@ -179,7 +182,7 @@ func TestExternalAgent_AsksForEachEventOfATrigger(t *testing.T) {
 	}
 }
 
-// /stop ends the running turn and the waiting ones of a conversation.
+// /stop ends the running turn and the waiting turns of a conversation.
 func TestExternalAgent_StopsAllTurnsOfAConversation(t *testing.T) {
 	h := agentHouse(t, "")
 	first, _ := h.ask("home", "do execute one")

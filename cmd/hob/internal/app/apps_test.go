@@ -41,7 +41,7 @@ func TestMailApp(t *testing.T) {
 	}
 }
 
-// TestCalendarApp: without an account the calendars of macOS are read and written.
+// TestCalendarApp checks that without an account the calendar of macOS is read.
 func TestCalendarApp(t *testing.T) {
 	mac := osruntest.NewMac(t, map[string]any{"eventkit": map[string]any{
 		"status": []int{3, 0}, "calendars": []map[string]any{{"id": "c1", "title": "Home"}}, "reminders": []any{},
@@ -61,7 +61,7 @@ func TestCalendarApp(t *testing.T) {
 	}
 }
 
-// TestContactsApp: without an account the address book of macOS is looked into.
+// TestContactsApp checks that without an account the address book of macOS is searched.
 func TestContactsApp(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string

@@ -11,15 +11,15 @@ import (
 	"hob/platform/store"
 )
 
-// useTool is an answer that calls a tool of the catalog.
+// useTool returns an answer that calls a tool of the catalog.
 func useTool(name string, args map[string]any) llmtest.Answer {
 	b, _ := json.Marshal(map[string]any{"name": name, "arguments": args})
 	return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: string(b)}}}
 }
 
-// spawning is a Hob whose model starts the task "the long part" in the background at the word
-// "begin", reports its progress at "how far", and ends it at "end". The task itself first lists the
-// tasks.
+// spawning returns a scripted model. It starts the background task "the long part" at the word
+// "begin", reports its progress at "how far", and stops it at "end". The task itself first lists
+// the tasks.
 func spawning(gate chan struct{}) func(r llmtest.Request) llmtest.Answer {
 	id := regexp.MustCompile(`t[0-9a-z]{9}`)
 	return func(r llmtest.Request) llmtest.Answer {
@@ -43,7 +43,7 @@ func spawning(gate chan struct{}) func(r llmtest.Request) llmtest.Answer {
 	}
 }
 
-// A background task reports its progress and can be ended, and has no further effect then.
+// A background task reports its progress, can be stopped, and has no effect after that.
 func TestBackgroundTask(t *testing.T) {
 	gate := make(chan struct{})
 	h := crewHouse(t, "", spawning(gate))
@@ -68,7 +68,7 @@ func TestBackgroundTask(t *testing.T) {
 	}
 }
 
-// A background task continues after a restart, and one that takes too long is ended and reported.
+// A background task continues after a restart, and the user is notified of its result.
 func TestBackgroundTaskOverARestart(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
@@ -77,13 +77,13 @@ func TestBackgroundTaskOverARestart(t *testing.T) {
 	h := openScripted(t, home, model.URL, playWay{api: llmtest.OpenAI}, "")
 	h.say("begin")
 	eventually(t, "it works", func() bool { return strings.Contains(h.say("how far?"), "the last one was list_tasks") })
-	h.stop() // in the middle of it
+	h.stop() // while the task runs
 	close(gate)
 	h = openScripted(t, home, model.URL, playWay{api: llmtest.OpenAI}, "")
 	h.wait("notice", `The task "the long part" .* has ended: done\nthe long part is done`)
 }
 
-// While the owner is asked, the time of a task does not count.
+// The time that a task waits for an approval does not count against its time limit.
 func TestBackgroundTaskThatAsks(t *testing.T) {
 	gate := make(chan struct{})
 	h := crewHouse(t, "[crew]\nbackground_timeout = \"30m\"\n", spawning(gate))
@@ -102,7 +102,7 @@ func TestBackgroundTaskThatAsks(t *testing.T) {
 	}
 }
 
-// Also where Hob does not act by itself.
+// The time limit also applies if [autonomy] is disabled.
 func TestBackgroundTaskThatTakesTooLong(t *testing.T) {
 	gate := make(chan struct{})
 	h := crewHouse(t, "[crew]\nbackground_timeout = \"30m\"\n\n[autonomy]\nenabled = false\n", spawning(gate))

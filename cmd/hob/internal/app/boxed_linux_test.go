@@ -18,8 +18,8 @@ import (
 	"hob/platform/net/safehttp/safehttptest"
 )
 
-// TestButtonsWhileTheBrowserRuns checks that a browser in its sandbox does not disable buttons,
-// while one without a sandbox does, and so does any other program started beside it.
+// TestButtonsWhileTheBrowserRuns checks that a sandboxed browser does not disable buttons, and that
+// an unsandboxed browser and any other program started by Hob do.
 func TestButtonsWhileTheBrowserRuns(t *testing.T) {
 	web := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<title>Page</title>") }))
 	b, err := browser.New(browser.Options{Profile: t.TempDir(), Network: web.Client(t), Headless: true})
@@ -41,7 +41,7 @@ func TestButtonsWhileTheBrowserRuns(t *testing.T) {
 		t.Skip("a program of another test runs below this process")
 	}
 	defer b.Close()
-	orphans, stop := context.WithCancel(t.Context()) // as the daemon's, below which everything stays
+	orphans, stop := context.WithCancel(t.Context()) // as in the daemon: orphaned processes stay below this process
 	kept := make(chan error, 1)
 	go func() { kept <- system.KeepOrphans(orphans) }()
 	defer func() {
@@ -50,11 +50,11 @@ func TestButtonsWhileTheBrowserRuns(t *testing.T) {
 	}()
 	_, err = b.Open(t.Context(), "http://plain.example/")
 	fatal(t, err)
-	boxed := !b.RunsUnsandboxed() // root has no sandbox
+	boxed := !b.RunsUnsandboxed() // a browser that runs as root has no sandbox
 	until := func(want bool) {
 		t.Helper()
 		for deadline := time.Now().Add(60 * time.Second); alone() != want; time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(deadline) { // its helper processes have ended by then
+			if time.Now().After(deadline) { // long after the browser's short-lived helper processes have ended
 				t.Fatalf("sandbox %v, and presses count: %v", boxed, !want)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"hob/platform/host/browser"
 )
 
-// TestBrowserTalks are scenarios with a real browser.
+// TestBrowserTalks runs scenarios with a real browser.
 func TestBrowserTalks(t *testing.T) {
 	b, err := browser.New(browser.Options{Profile: t.TempDir(), Network: browser.Nowhere{}})
 	fatal(t, err)

@@ -10,7 +10,7 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// TestEventsAreTold tests a watcher of calendars with the complete program and a real server.
+// TestEventsAreTold tests a calendar watcher with the complete program and a real server.
 func TestEventsAreTold(t *testing.T) {
 	r := pimtest.StartRadicale(t)
 	r.Make("Work")

@@ -10,8 +10,8 @@ import (
 	"hob/platform/store"
 )
 
-// The owner's words determine who a person is; a mail that claims to be from that person has no
-// effect.
+// Only the owner's words determine who a person is. A mail that claims to be from that person has
+// no effect.
 func TestKnownByTheOwnersWordsAlone(t *testing.T) {
 	h := open(t, "")
 	tell := func(src provenance.Source, texts ...string) {

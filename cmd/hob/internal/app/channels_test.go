@@ -21,8 +21,7 @@ import (
 	"hob/tools"
 )
 
-// pigeon is a chat platform that can do everything: it joins messages, takes files
-// along and shows answers growing.
+// pigeon is a chat platform that supports debouncing, files and drafts.
 type pigeon struct {
 	*channelstest.Drafting
 
@@ -44,7 +43,7 @@ func (p *pigeon) Run(ctx context.Context, r channels.Receiver) error {
 	return nil
 }
 
-// hear hands a message of the owner in.
+// hear passes a message from the owner to the receiver.
 func (p *pigeon) hear(t *testing.T, in channels.Inbound) channels.Accepted {
 	t.Helper()
 	in.Chat, in.Sender = "7", "ada"
@@ -63,7 +62,7 @@ func (p *pigeon) hear(t *testing.T, in channels.Inbound) channels.Accepted {
 	}
 }
 
-// reply waits for a text of the kind.
+// reply waits for a delivery that contains a text.
 func (p *pigeon) reply(t *testing.T, part string) channels.Delivery {
 	t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
@@ -88,14 +87,14 @@ func pigeonHouse(t *testing.T, p *pigeon, conf string, reply func(llmtest.Reques
 	}
 	p.hear(t, channels.Inbound{Text: c.Code})
 	p.reply(t, "This account is paired")
-	for h.wait("notice", "on pigeon is now paired").State != "sent" { // or it takes the failure of a later delivery
+	for h.wait("notice", "on pigeon is now paired").State != "sent" { // otherwise this delivery could get the failure that is meant for a later one
 		time.Sleep(5 * time.Millisecond)
 	}
 	return h
 }
 
-// Several short messages are one turn, whose answer belongs to the last of them; its inbox has one
-// event, and a repeat of any of them counts as a duplicate.
+// Several short messages become one turn, whose answer replies to the last message. The inbox has
+// one event, and a repetition of any of the messages counts as a duplicate.
 func TestShortMessagesAreAnsweredTogether(t *testing.T) {
 	p := newPigeon(400 * time.Millisecond)
 	h := pigeonHouse(t, p, "", func(r llmtest.Request) llmtest.Answer {
@@ -132,8 +131,8 @@ func TestShortMessagesAreAnsweredTogether(t *testing.T) {
 	}
 }
 
-// A message that can never be accepted is not offered forever: the channel drops it and continues.
-// A message without text counts if it mentions Hob or forwards something.
+// A message that can never be accepted is dropped, and the channel continues. A message without
+// text is accepted if it mentions Hob or forwards something.
 func TestMessagesWithoutWords(t *testing.T) {
 	p := newPigeon(0)
 	h := pigeonHouse(t, p, "", func(r llmtest.Request) llmtest.Answer {
@@ -153,7 +152,7 @@ func TestMessagesWithoutWords(t *testing.T) {
 	}
 }
 
-// A command does not wait, and messages of another person are not merged into it.
+// A command is not delayed, and messages of another person are not merged into it.
 func TestWhatIsNotJoinedWaitsForNothing(t *testing.T) {
 	p := newPigeon(time.Hour)
 	pigeonHouse(t, p, "", func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "at once"} })
@@ -164,8 +163,8 @@ func TestWhatIsNotJoinedWaitsForNothing(t *testing.T) {
 	p.reply(t, "running")
 }
 
-// "What is this about?" and the message forwarded with it are one question, in which the other
-// person's words stay untrusted.
+// "What is this about?" and a message forwarded after it become one turn, in which the forwarded
+// text stays untrusted.
 func TestWhatIsPassedOnBelongsToTheWordsAboutIt(t *testing.T) {
 	p := newPigeon(400 * time.Millisecond)
 	var body string
@@ -193,8 +192,8 @@ func TestWhatIsPassedOnBelongsToTheWordsAboutIt(t *testing.T) {
 	}
 }
 
-// A file of a message is stored in the owner's folder, and the model gets its path and content; it
-// sees a picture.
+// A file in a message is stored in the owner's folder, and the model gets its path and content; the
+// model sees a picture.
 func TestFilesComeAlong(t *testing.T) {
 	p := newPigeon(0)
 	var seen string
@@ -234,7 +233,7 @@ func sendsFile(path string) func(llmtest.Request) llmtest.Answer {
 	}
 }
 
-// "Send me the report": Hob sends its own copy.
+// A file that the owner requests is sent from Hob's own copy.
 func TestTheOwnerGetsAFile(t *testing.T) {
 	p := newPigeon(0)
 	h := pigeonHouse(t, p, "", sendsFile("~/Documents/report.pdf"))
@@ -257,15 +256,15 @@ func TestTheOwnerGetsAFile(t *testing.T) {
 	}
 	old := time.Now().Add(-2 * time.Hour)
 	fatal(t, os.Chtimes(held, old, old))
-	h.until("the copy goes", func() bool { // after the delivery is recorded
+	h.until("the copy goes", func() bool { // the copy is removed after the delivery is recorded
 		fatal(t, h.d.spool.RemoveUnused(t.Context()))
 		_, err := os.Stat(held)
 		return errors.Is(err, fs.ErrNotExist)
 	})
 }
 
-// A file that is too large for the channel, or that its platform refuses, is not lost in
-// silence: the owner reads where it lies, or that it could not go along.
+// If a file is too large for the channel, or the platform rejects it, the answer says where the
+// file is, or that it could not be sent.
 func TestAFileThatCannotGoAlong(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -319,8 +318,8 @@ func TestFilesThatAreNotSent(t *testing.T) {
 	}
 }
 
-// An answer is shown while it is written, and its final text is in the same message. A question in
-// mid-turn is a separate message.
+// An answer is shown while it is written, and its final text replaces the draft in the same
+// message. An approval request during the turn is a separate message.
 func TestAnAnswerGrowsInItsMessage(t *testing.T) {
 	p := newPigeon(0)
 	long := strings.Repeat("a rather long answer ", 20)

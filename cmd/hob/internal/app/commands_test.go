@@ -33,14 +33,14 @@ call: use_tool {"name":"run_command","arguments":{"command":"sh run.sh now","tim
 		t.Skip(err)
 	}
 	fatal(t, os.WriteFile(filepath.Join(docs, "run.sh"), []byte("setsid sleep 600 &\nsetsid sh -c 'trap \"\" TERM; echo $$ > told; exec sleep 600' &\nwait\n"), 0o600))
-	// without a namespace of its own, so that the test sees the same process ids
+	// without a PID namespace, so that the test sees the same process ids
 	h := openScripted(t, home, model.URL, playWay{api: llmtest.OpenAI}, "[shell]\nallow = [\"sh run.sh now\"]\nsandbox = \"off\"\n")
 	answered := make(chan string, 1)
 	go func() {
 		_, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": "run my script"})
 		answered <- string(body)
 	}()
-	pid, err := os.ReadFile(told) // it comes once the command runs
+	pid, err := os.ReadFile(told) // blocks until the command runs
 	fatal(t, err)
 	if _, body := h.post("home", "/stop"); !strings.Contains(body, "Stopped") {
 		t.Fatal(body)

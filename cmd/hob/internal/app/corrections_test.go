@@ -84,8 +84,8 @@ func contradict(t *testing.T, lines []string) {
 	}
 }
 
-// retired checks that no current fact and no answer matches a pattern, and that the history
-// contains it.
+// retired checks that the answer contains no retired fact that matches a pattern, and that such a
+// fact is kept as history.
 func (h *house) retired(t *testing.T, pattern, answer string) {
 	t.Helper()
 	old := regexp.MustCompile(pattern)

@@ -11,14 +11,14 @@ import (
 	"hob/autonomy/usage"
 )
 
-// bill is the size of a conversation that a provider charges for, in bytes.
+// bill counts the bytes of a conversation by what a provider charges for.
 type bill struct {
 	requests, sent, before    int
 	read, write, rest, answer int
 	calls                     []llm.Usage // in tokens
 }
 
-// share is how much of all that was sent had been sent before.
+// share returns the share of the sent bytes that the previous request already contained.
 func (b bill) share() float64 { return float64(b.before) / float64(b.sent) }
 
 func (b bill) rows(model string, p usage.Price) string {
@@ -44,7 +44,7 @@ func (b bill) rows(model string, p usage.Price) string {
 	return out.String()
 }
 
-// block is one piece of a request as the cache sees it.
+// block is a part of a request that the cache treats as one unit.
 type block struct {
 	text   string
 	marked bool
@@ -58,12 +58,12 @@ const lookBack = 20
 func account(t *testing.T, all []llmtest.Request) bill {
 	t.Helper()
 	b := bill{requests: len(all)}
-	cached := map[string]bool{} // texts up to a mark
+	cached := map[string]bool{} // texts up to a cache mark
 	last := ""
 	for _, r := range all {
 		blocks := blocksOf(t, r)
 		var text string
-		ends := make([]int, len(blocks)) // of each block in text
+		ends := make([]int, len(blocks)) // the end of each block in text
 		for i, x := range blocks {
 			text += x.text
 			ends[i] = len(text)
@@ -91,8 +91,8 @@ func account(t *testing.T, all []llmtest.Request) bill {
 	return b
 }
 
-// marks finds the longest cached text, up to a mark or up to 20 blocks before it, and caches the
-// text up to each mark.
+// marks returns the sizes of the longest cached prefix that ends at most 20 blocks before a mark,
+// and of the text after it up to the last mark. It caches the text up to each mark.
 func marks(blocks []block, ends []int, text string, cached map[string]bool) (read, write int) {
 	end := 0
 	for i, x := range blocks {
@@ -160,7 +160,7 @@ func blocksOf(t *testing.T, r llmtest.Request) []block {
 	return out
 }
 
-// cut takes the mark out of a block: it is no content.
+// cut removes the cache mark from a block, because the mark is not part of the content.
 func cut(raw json.RawMessage) block {
 	const mark = `"cache_control":{"type":"ephemeral"}`
 	s := string(raw)

@@ -19,13 +19,13 @@ import (
 
 var update = flag.Bool("update", false, "write docs/prompt-cost.md and the golden requests")
 
-// maxHello is the maximum cost of "hello", in tokens of four bytes.
+// maxHello is the maximum size of the request for "hello", in tokens of four bytes.
 const maxHello = 1800
 
-// TestPromptCost measures what a request costs, and what a conversation of 50
-// turns does with and without the provider's cache. docs/prompt-cost.md has
-// the figures; `go test ./cmd/hob/internal/app -run TestPromptCost -update`
-// writes it. They move by a few bytes with the time of day that a prompt names.
+// TestPromptCost measures what a request costs, and what a conversation of 50 turns does with and
+// without the provider's cache. docs/prompt-cost.md has the figures; `go test
+// ./cmd/hob/internal/app -run TestPromptCost -update` writes the page. The figures vary by a few
+// bytes with the time of day in the prompt.
 func TestPromptCost(t *testing.T) {
 	skipRaced(t)
 	page := costPage
@@ -62,7 +62,7 @@ func TestPromptCost(t *testing.T) {
 	}
 }
 
-// specimens are the tools of the fixture that Hob does not have.
+// specimens returns the tools of the fixture that Hob does not have.
 func specimens(t *testing.T) []tools.Tool {
 	t.Helper()
 	home := t.TempDir()
@@ -140,7 +140,7 @@ func helloCost(t *testing.T, extra []tools.Tool) (rows string, total int) {
 	return b.String(), len(r.Body) / 4
 }
 
-// talk is how many turns the measured conversation has.
+// talk is the number of turns in the measured conversation.
 const talk = 50
 
 // converse runs a conversation with tools and returns the requests to the model.
@@ -170,7 +170,8 @@ func converse(t *testing.T, api llmtest.API) []llmtest.Request {
 	return model.Requests()
 }
 
-// conversation maps the owner's last word to the calls of the scripted model, in order.
+// conversation maps the last word of the owner's message to the calls of the scripted model, in
+// order.
 var conversation = map[string][]llmtest.Call{
 	"news":    nil,
 	"plants":  {{Name: "create_task", Args: `{"title":"water the plants","due":"tomorrow"}`}},

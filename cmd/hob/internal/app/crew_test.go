@@ -21,20 +21,20 @@ import (
 	"hob/platform/host/system"
 )
 
-// crewHouse is a Hob whose model is a function of the request.
+// crewHouse starts a Hob whose scripted model computes its answer from the request.
 func crewHouse(t *testing.T, conf string, reply func(llmtest.Request) llmtest.Answer) *house {
 	t.Helper()
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) { return reply(r), true }})
 	return openScripted(t, t.TempDir(), model.URL, playWay{api: llmtest.OpenAI}, conf)
 }
 
-// delegate is an answer that hands tasks on.
+// delegate returns an answer that delegates tasks.
 func delegate(tasks ...map[string]any) llmtest.Answer {
 	b, _ := json.Marshal(map[string]any{"name": "delegate_tasks", "arguments": map[string]any{"tasks": tasks}})
 	return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: string(b)}}}
 }
 
-// words returns the question, without Hob's own context before it.
+// words returns the last line of the user's text, which follows Hob's own context.
 func words(r llmtest.Request) string {
 	all := strings.Split(strings.TrimSpace(r.LastUser), "\n")
 	return all[len(all)-1]
@@ -65,7 +65,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Fatalf("never: %s", what)
 }
 
-// Tasks of one call run at the same time, but not more than crew.parallel.
+// Tasks of one call run at the same time, but at most crew.parallel of them.
 func TestTasksRunSideBySide(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -82,7 +82,7 @@ func TestTasksRunSideBySide(t *testing.T) {
 		mu.Lock()
 		now++
 		if most = max(most, now); now == 3 {
-			full.Do(func() { close(gate) }) // each of the first three waits for the two others
+			full.Do(func() { close(gate) }) // the first three tasks wait for each other
 		}
 		mu.Unlock()
 		<-gate
@@ -102,8 +102,8 @@ func TestTasksRunSideBySide(t *testing.T) {
 	}
 }
 
-// Turns that wait for tasks hold no place: as many of them as there are places
-// do not block their own tasks.
+// Turns that wait for tasks do not count against the limit of sessions, so they cannot block their
+// own tasks.
 func TestWaitingTurnsHoldNoPlace(t *testing.T) {
 	t.Parallel()
 	h := crewHouse(t, "[autonomy]\nsessions = 2\n", func(r llmtest.Request) llmtest.Answer {
@@ -126,7 +126,7 @@ func TestWaitingTurnsHoldNoPlace(t *testing.T) {
 	wg.Wait()
 }
 
-// The agent of a task may delegate parts of it as far as the depth allows.
+// The agent of a task may delegate parts of the task up to the configured depth.
 func TestDepth(t *testing.T) {
 	t.Parallel()
 	h := crewHouse(t, "[crew]\ndepth = 2\n", func(r llmtest.Request) llmtest.Answer {
@@ -145,8 +145,8 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// /stop ends the turn that waits, its tasks and those below them; one task can
-// be ended alone, and its failure has a name.
+// /stop stops the waiting turn, its tasks and their subtasks. A single task can be canceled, and
+// its result says so.
 func TestStopAndCancel(t *testing.T) {
 	t.Parallel()
 	h := crewHouse(t, "[crew]\ndepth = 2\n", func(r llmtest.Request) llmtest.Answer {
@@ -162,7 +162,7 @@ func TestStopAndCancel(t *testing.T) {
 		}
 		return delegate(map[string]any{"task": "deep"}, map[string]any{"task": "quick"})
 	})
-	bottom := func() (id string) { // of the task that hangs
+	bottom := func() (id string) { // id of the task that hangs
 		for _, d := range h.delegations() {
 			if d.Task == "hang" && d.State == "open" {
 				id = d.ID
@@ -207,8 +207,8 @@ func TestStopAndCancel(t *testing.T) {
 	}
 }
 
-// The question of a task is shown to the clients that wait for the turn, and is answered by its id in the
-// parent's conversation, which goes on meanwhile.
+// An approval request of a task is shown to the clients that wait for the turn. It is answered by
+// its id in the parent's conversation, which can continue in the meantime.
 func TestAQuestionOfATask(t *testing.T) {
 	t.Parallel()
 	h := crewHouse(t, "", func(r llmtest.Request) llmtest.Answer {
@@ -235,13 +235,13 @@ func TestAQuestionOfATask(t *testing.T) {
 	if q.Session != "home" {
 		t.Errorf("asked in %q", q.Session)
 	}
-	h.post("home", "yes") // a task asks, so its id has to be named
+	h.post("home", "yes") // ambiguous: the answer must name the id of a task's request
 	h.wait("reply", "I did not understand that as an answer to this request")
 	h.post("home", "/yes "+questionID.FindString(q.Text[strings.LastIndexByte(q.Text, '\n')+1:]))
 	h.wait("reply", "(?i)got .*permanently deleted")
 }
 
-// A task that does not end is cancelled by its name, and the turn continues.
+// A task that exceeds its time limit is canceled, and the turn continues.
 func TestATaskThatHangs(t *testing.T) {
 	t.Parallel()
 	h := crewHouse(t, "[crew]\ntimeout = \"1s\"\n", func(r llmtest.Request) llmtest.Answer {
@@ -258,8 +258,8 @@ func TestATaskThatHangs(t *testing.T) {
 	}
 }
 
-// The daemon ends in the middle of a turn's tasks; at the next start they go on
-// and the turn gets its results, each once.
+// The daemon stops while a turn's tasks run. After the next start the tasks continue, and the turn
+// gets each result once.
 func TestARestartInTheMiddleOfTasks(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -306,8 +306,8 @@ func TestARestartInTheMiddleOfTasks(t *testing.T) {
 	}
 }
 
-// A message of an unknown sender is dropped where no agent answers, without a notice; the owner is
-// told why there is no answer.
+// A message from an unknown sender is dropped without a notice if no agent is assigned to the chat;
+// the owner gets the reason as the answer.
 func TestNobodyAnswers(t *testing.T) {
 	t.Parallel()
 	h := crewHouse(t, "[agents.desk]\nabout = \"the front desk\"\n[[routes]]\nserver = \"T1\"\nagent = \"desk\"\n[crew]\ndefault = \"\"\n", func(r llmtest.Request) llmtest.Answer {
@@ -332,7 +332,7 @@ func TestNobodyAnswers(t *testing.T) {
 	}
 }
 
-// A standing order runs with the rights of the agent that set it up.
+// A schedule runs with the permissions of the agent that created it.
 func TestAStandingOrderKeepsItsMaker(t *testing.T) {
 	t.Parallel()
 	h := crewHouse(t, "[agents.clerk]\ntools = [\"create_schedule\"]\n[[routes]]\nchat = \"desk\"\nagent = \"clerk\"\n", func(r llmtest.Request) llmtest.Answer {
@@ -361,7 +361,7 @@ func TestPatternsOfToolsMustFit(t *testing.T) {
 	}
 }
 
-// A tool that starts a task takes the effects that the task may cause.
+// A tool that starts a task has all effects that the task may cause.
 func TestReview1_ToolThatStartsATaskTakesItsEffects(t *testing.T) {
 	t.Parallel()
 	h := crewHouse(t, "", func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "hello"} })
@@ -386,8 +386,8 @@ func TestReview1_ToolThatStartsATaskTakesItsEffects(t *testing.T) {
 	}
 }
 
-// The later events of a trigger run while a delegated task of an earlier one waits for an approval. After
-// the answer, the earlier one continues with the result of the task.
+// Later events of a trigger are processed while a delegated task of an earlier event waits for an
+// approval. After the answer, the earlier event continues with the result of the task.
 func TestTriggersRunWhileADelegatedTaskAsks(t *testing.T) {
 	t.Parallel()
 	h := crewHouse(t, "[triggers.door]\naction = \"see who it is\"\n", func(r llmtest.Request) llmtest.Answer {

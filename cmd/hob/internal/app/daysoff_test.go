@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A schedule "except holidays" leaves out the days of the owner's calendar, and is refused with a
-// remedy if there is none.
+// A schedule "except holidays" omits the days in the owner's calendar, and is rejected with a
+// remedy if there is no calendar.
 func TestDaysOff(t *testing.T) {
 	const wish = "remind me every day at 8:30 except holidays to stand up"
 	h := open(t, "")

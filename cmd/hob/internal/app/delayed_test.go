@@ -17,7 +17,7 @@ import (
 	"hob/platform/store"
 )
 
-// delayedConfig is the configuration of an account that sends mail, with a delay.
+// delayedConfig returns the configuration of an account that sends mail with a delay.
 func delayedConfig(s *pimtest.SMTP, delay string) string {
 	return fmt.Sprintf("[autonomy]\nsend_delay = %q\n[files]\nallowed = [\"~\"]\n[accounts.work]\nsmtp = %q\nca = %q\naddress = \"tester@test.local\"\nuser = \"tester\"\npassword = %q\n", delay, s.URL, s.CA, pimtest.Secret)
 }
@@ -67,8 +67,8 @@ func TestDelay_MailIsCancelledAfterARestart(t *testing.T) {
 	}
 }
 
-// TestDelay_SendsWhatWasApproved checks that the mail of the approval is sent although its file has
-// changed since, and that an undo is too late then.
+// TestDelay_SendsWhatWasApproved checks that the approved mail is sent even if its file has changed
+// since, and that it cannot be undone afterwards.
 func TestDelay_SendsWhatWasApproved(t *testing.T) {
 	s := pimtest.StartSMTP(t)
 	h := open(t, delayedConfig(s, "700ms"))
@@ -115,7 +115,8 @@ func TestDelay_ReportsFailures(t *testing.T) {
 	}
 }
 
-// TestDelay_OwnAddressIsNotDelayed: only the user reads such a mail.
+// TestDelay_OwnAddressIsNotDelayed checks that an email to the user's own address is sent
+// immediately.
 func TestDelay_OwnAddressIsNotDelayed(t *testing.T) {
 	s := pimtest.StartSMTP(t)
 	h := open(t, delayedConfig(s, "1h"))
@@ -124,8 +125,8 @@ func TestDelay_OwnAddressIsNotDelayed(t *testing.T) {
 	}
 }
 
-// TestDelay_Calendar checks with a real calendar server that an event waits if it has guests, and
-// only then.
+// TestDelay_Calendar checks with a real calendar server that an event is delayed only if it has
+// guests.
 func TestDelay_Calendar(t *testing.T) {
 	r, s := pimtest.StartRadicale(t), pimtest.StartSMTP(t)
 	r.Make("Home")
@@ -200,8 +201,8 @@ func TestDelay_ButtonCancels(t *testing.T) {
 	}
 }
 
-// TestDelay_ButtonCancelsAllSends checks that a send that can no longer be canceled does not keep the
-// others of the answer.
+// TestDelay_ButtonCancelsAllSends checks that the button cancels the other sends of an answer even
+// if one of them can no longer be canceled.
 func TestDelay_ButtonCancelsAllSends(t *testing.T) {
 	s := pimtest.StartSMTP(t)
 	h := open(t, delayedConfig(s, "1h"))

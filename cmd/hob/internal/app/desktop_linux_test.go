@@ -14,7 +14,7 @@ import (
 	"hob/platform/host/desktop/desktoptest"
 )
 
-// A notification that the owner requests is shown at once, and names its sender.
+// A notification that the owner requests is shown at once, with Hob as its sender.
 func TestSendNotification(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	screen := desktoptest.NewServer(t, bus, "actions", "body")
@@ -29,8 +29,8 @@ func TestSendNotification(t *testing.T) {
 	}
 }
 
-// Hob asks for approval of its own actions on the desktop, and a press there answers; but not while
-// a program that Hob has started runs.
+// Hob shows the approval requests for its own actions on the desktop, and a click there answers
+// them, except while a program that Hob started is running.
 func TestDesktop(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	screen := desktoptest.NewServer(t, bus, "actions", "body")
@@ -95,8 +95,9 @@ func TestDesktop(t *testing.T) {
 	}
 }
 
-// With notify.channel = "auto" a notice is shown on the desktop while its owner is
-// there, and told in the conversation while he writes, is away or has locked it.
+// With notify.channel = "auto", a notice is shown on the desktop while the owner is at the
+// computer. It is sent to the conversation while the owner writes there, is away, or has locked the
+// screen.
 func TestNoticesFollowTheOwner(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	screen := desktoptest.NewServer(t, bus)
@@ -141,7 +142,7 @@ func TestNoticesFollowTheOwner(t *testing.T) {
 			t.Errorf("shown %q, want %q", n.Body, step.text)
 		}
 	}
-	h.say("hello") // he writes on the page
+	h.say("hello") // the owner writes on the page
 	tell("while you write")
 	h.wait("notice", "while you write")
 	if n := len(screen.All()); n != shown {

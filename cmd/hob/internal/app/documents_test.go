@@ -16,7 +16,7 @@ import (
 	"hob/platform/host/system"
 )
 
-// library lists the documents of the API, one line for each: "name: title".
+// library lists the documents in the API, one per line: "name: title".
 func (h *house) library() string {
 	h.t.Helper()
 	code, body := h.api(http.MethodGet, "/api/v1/documents?limit=100", nil)
@@ -51,7 +51,7 @@ func (h *house) until(what string, is func() bool) {
 	}
 }
 
-// found reports whether a search comes to a part with these words.
+// found reports whether a search for query finds a document chunk with this text.
 func (h *house) found(query, text string) bool {
 	h.t.Helper()
 	code, body := h.api(http.MethodGet, "/api/v1/memory?kind=chunk&q="+query, nil)
@@ -62,7 +62,7 @@ func (h *house) found(query, text string) bool {
 }
 
 func TestFolderStaysInStep(t *testing.T) {
-	home, err := filepath.EvalSymlinks(t.TempDir()) // as sources are named
+	home, err := filepath.EvalSymlinks(t.TempDir()) // sources are named by their resolved path
 	fatal(t, err)
 	notes := filepath.Join(home, "Notes")
 	start := func() *house {
@@ -109,7 +109,7 @@ func TestFolderStaysInStep(t *testing.T) {
 	h.until("what comes after a restart", is("after.md: After", "kept.md: Kept", "late.md: Late"))
 }
 
-// The built-in brain answers from a document as from anything else that is kept.
+// The built-in brain answers from a document as from other stored text.
 func TestBuiltInBrainKnowsDocuments(t *testing.T) {
 	h := open(t, "")
 	manual := filepath.Join(h.home, "manual.md")

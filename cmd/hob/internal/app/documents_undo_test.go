@@ -15,10 +15,10 @@ import (
 	"hob/tools"
 )
 
-// documentsHouse has a folder Notes, of which files are given, and starts Hob.
+// documentsHouse creates the folder Notes with these files and starts Hob.
 func documentsHouse(t *testing.T, conf string, notes map[string]string) *house {
 	t.Helper()
-	home, err := filepath.EvalSymlinks(t.TempDir()) // as sources are named
+	home, err := filepath.EvalSymlinks(t.TempDir()) // sources are named by their resolved path
 	fatal(t, err)
 	for name, text := range notes {
 		path := filepath.Join(home, "Notes", name)
@@ -36,7 +36,7 @@ func documentsStart(t *testing.T, home, conf string) *house {
 	return openWith(t, home, Options{Paths: paths, UserHome: home}, "[agent]\nmodel = \"offline\"\n[web]\nlisten = \"127.0.0.1:0\"\n"+conf)
 }
 
-// ingest is the tool's call.
+// ingest ingests a path as the tool does.
 func (h *house) ingest(path string) knowledge.DocumentResult {
 	h.t.Helper()
 	got, err := ingest.Requests{Library: h.d.documents, Sync: h.d.folders, Files: h.d.files, Network: h.d.network}.Ingest(h.t.Context(), tools.Call{Now: time.Now(), Progress: func(float64, string) {}}, knowledge.DocumentRequest{Path: filepath.Join(h.home, "Notes", path)})
@@ -92,7 +92,7 @@ func TestFolderIsTakenBack(t *testing.T) {
 	}
 }
 
-// A scan of the folder that runs during the undo adds nothing afterwards.
+// A scan of the folder that runs during the undo does not add documents again.
 func TestFolderIsTakenBackWhileItIsRead(t *testing.T) {
 	notes := map[string]string{}
 	for i := range 300 {
@@ -102,12 +102,12 @@ func TestFolderIsTakenBackWhileItIsRead(t *testing.T) {
 	path := filepath.Join(h.home, "Notes")
 	taken, err := ingest.Requests{Library: h.d.documents, Sync: h.d.folders, Files: h.d.files, Network: h.d.network}.Ingest(t.Context(), tools.Call{Now: time.Now(), Progress: func(done float64, _ string) {
 		if done == 0 {
-			h.d.folders.Wake() // the background begins with it as well
+			h.d.folders.Wake() // start the background scan at the same time
 		}
 	}}, knowledge.DocumentRequest{Path: path})
 	fatal(t, err)
 	taken.Fresh = nil
-	for i := range 300 { // so that there is something to do
+	for i := range 300 { // so that the scan takes some time
 		fatal(t, os.WriteFile(filepath.Join(path, fmt.Sprintf("%d.txt", i)), []byte(fmt.Sprintf("Another note %d.", i)), 0o600))
 	}
 	h.d.folders.RescanAll()
@@ -122,7 +122,8 @@ func TestFolderIsTakenBackWhileItIsRead(t *testing.T) {
 	}
 }
 
-// The provenance of a document follows the owner's trust settings, without a change of the file.
+// The provenance of a document follows changes of the owner's trust settings even if the file stays
+// the same.
 func TestTrustInDocumentsFollows(t *testing.T) {
 	const kept = "[knowledge]\nfolders = [{notes}]\n[files]\nallowed = [{notes}]\n"
 	h := documentsHouse(t, kept+"trusted = [{notes}]\n", map[string]string{"key.txt": "The spare key is with Ana."})

@@ -31,7 +31,7 @@ import (
 func TestMain(m *testing.M) {
 	acptest.Main()
 	if len(os.Args) == 2 && os.Args[1] == document.Helper {
-		os.Exit(document.Serve(os.Stdin, os.Stdout)) // with the status of the race detector
+		os.Exit(document.Serve(os.Stdin, os.Stdout)) // os.Exit reports the data races that the race detector found
 	}
 	if len(os.Args) == 2 && os.Args[1] == command.Helper {
 		syscall.Exit(command.Serve(os.Stdin, os.Stdout, os.Stderr))
@@ -68,8 +68,8 @@ func openAtModel(t *testing.T, home, model, conf string) *house {
 	return openWith(t, home, Options{Paths: paths}, "[agent]\nmodel = \""+model+"\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n"+conf)
 }
 
-// openWith reads nothing from the environment when o.Paths and o.UserHome say
-// where everything is.
+// openWith opens a Hob on home. It reads nothing from the environment if o.Paths and o.UserHome are
+// set.
 func openWith(t *testing.T, home string, o Options, conf string) *house {
 	t.Helper()
 	c, err := config.Parse("config.toml", []byte(conf))
@@ -112,7 +112,7 @@ func openWith(t *testing.T, home string, o Options, conf string) *house {
 	return h
 }
 
-// furnish puts an empty database into a new home.
+// furnish creates an empty database in a new home.
 var furnish = storetest.Empty(Migrations)
 
 func fatal(t *testing.T, err error) {
@@ -152,7 +152,7 @@ func (h *house) apiCtx(ctx context.Context, method, path string, body []byte) (i
 	return res.StatusCode, out
 }
 
-// say sends the owner's words and returns the answer.
+// say sends a message from the owner and returns the answer.
 func (h *house) say(text string) string {
 	h.t.Helper()
 	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": text})
@@ -165,8 +165,8 @@ func (h *house) say(text string) string {
 
 type said struct{ ID, Kind, Text, Session, State string }
 
-// wait returns the first delivery of the kind whose text fits. A question is reported as
-// displayed, as hob chat does.
+// wait returns the first delivery of the kind whose text matches pattern. Like hob chat, it reports
+// a question as displayed.
 func (h *house) wait(kind, pattern string) said {
 	h.t.Helper()
 	re := regexp.MustCompile(pattern)
@@ -192,7 +192,7 @@ func (h *house) wait(kind, pattern string) said {
 	return said{}
 }
 
-// The first five minutes of a new owner, without a configuration.
+// The first five minutes of a new user, without a configuration.
 func TestTheFirstFiveMinutes(t *testing.T) {
 	h := open(t, "")
 	downloads := filepath.Join(h.home, "Downloads")
@@ -230,7 +230,7 @@ func TestTheFirstFiveMinutes(t *testing.T) {
 	h.wait("notice", `(?i)stretch`)
 }
 
-// A question is asked in the chat, and yes lets it happen.
+// Forgetting requires approval in the chat; "yes" approves it.
 func TestForgettingIsAsked(t *testing.T) {
 	h := open(t, "")
 	h.say("remember that the code is 9911")
@@ -246,8 +246,8 @@ func TestForgettingIsAsked(t *testing.T) {
 	}
 }
 
-// An open question whose text was erased is withdrawn, and its conversation continues at once: it
-// does not wait for an answer that cannot be given.
+// An open approval request whose text was erased is withdrawn. Its conversation continues at once
+// instead of waiting for an answer that can no longer be given.
 func TestAForgottenQuestionHoldsNothing(t *testing.T) {
 	h := open(t, "")
 	h.say("remember that the code is Kestrel-9911")
@@ -266,13 +266,14 @@ func TestAForgottenQuestionHoldsNothing(t *testing.T) {
 	}
 }
 
-// Messages survive a restart, and a reminder that became due in the meantime arrives late.
+// A stop directly after the start is not an error.
 func TestStoppedWhileStarting(t *testing.T) {
 	for range 10 {
 		open(t, "").stop() // fails the test when Run returns an error
 	}
 }
 
+// Messages survive a restart, and a reminder that became due in the meantime arrives late.
 func TestARestartLosesNothing(t *testing.T) {
 	h := open(t, "")
 	h.say("remember that the code is 9911")
@@ -286,8 +287,8 @@ func TestARestartLosesNothing(t *testing.T) {
 	}
 }
 
-// A message after a question is answered while the question stays open; a bare answer then names
-// the question.
+// A message after an approval request is answered while the request stays open. After that, an
+// answer must name the request.
 func TestAMessageBehindAQuestion(t *testing.T) {
 	h := open(t, "")
 	h.say("remember that the code is 9911")
@@ -312,8 +313,9 @@ func TestAMessageBehindAQuestion(t *testing.T) {
 	}
 }
 
-// skipRaced skips a test that compares a deterministic run with a committed file and is many times
-// slower with the race detector. make test runs it without the detector.
+// skipRaced skips a test if the race detector is on. It is for tests that compare a deterministic
+// run with a committed file and are many times slower with the detector. make test runs them
+// without it.
 func skipRaced(t *testing.T) {
 	t.Helper()
 	if raceDetector {

@@ -11,7 +11,7 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// TestMailIsTold tests a watcher of mail with the complete program and a real mail server, with
+// TestMailIsTold tests a mail watcher with the complete program and a real mail server, with
 // restarts of both.
 func TestMailIsTold(t *testing.T) {
 	d := pimtest.StartDovecot(t, "")

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// noText lists the tables that cannot contain text of a person, or must not be changed, with the
+// noText lists the tables that cannot contain personal text, or that must not be changed, with the
 // reason.
 var noText = map[string]string{
 	"audit":          "append-only: contents stand there as keyed digests alone",
@@ -46,7 +46,7 @@ func TestEveryTableIsErased(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range all {
-		if base, _, shadow := strings.Cut(name, "_fts"); shadow && owned[base] { // follows its table by triggers
+		if base, _, shadow := strings.Cut(name, "_fts"); shadow && owned[base] { // triggers keep the index in step with its table
 			continue
 		}
 		if !owned[name] && noText[name] == "" {

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// remembered returns the facts after all turns were searched for facts and erased text is gone.
+// remembered returns the facts, after facts were extracted from all turns and forgotten text was
+// erased.
 func (s *scene) remembered() string {
 	s.t.Helper()
 	s.drained()
@@ -31,13 +32,13 @@ func (s *scene) remembered() string {
 	return b.String()
 }
 
-// drained waits until every turn was read.
+// drained waits until facts were extracted from every turn.
 func (h *house) drained() {
 	h.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; {
 		var n int
 		where := "ruled = 0"
-		if h.d.opt.Config.Knowledge.ExtractionTurns == 1 { // the model does not wait for more
+		if h.d.opt.Config.Knowledge.ExtractionTurns == 1 { // the model extracts after each turn
 			where = "1"
 		}
 		fatal(h.t, h.d.store.Reader(h.t.Context()).QueryRow(`SELECT count(*) FROM extractions WHERE tries = 0 AND `+where).Scan(&n))

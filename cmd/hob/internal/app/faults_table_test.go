@@ -20,7 +20,7 @@ tool with effects ran at most once. The test generates this page.
 |---|---|---|---|
 `
 
-// faults is the table.
+// faults returns all tested faults.
 func faults() []fault {
 	return slicesConcat(statusFaults(), lineFaults(), answerFaults(), callFaults())
 }
@@ -55,7 +55,7 @@ func statusFaults() []fault {
 	}
 }
 
-// lineFaults are about the connection and the bytes on it.
+// lineFaults returns faults of the connection and of the bytes on it.
 func lineFaults() []fault {
 	page := llmtest.Answer{Fault: llmtest.HTML}
 	return []fault{
@@ -88,7 +88,7 @@ func lineFaults() []fault {
 	}
 }
 
-// answerFaults are faults in the content of an answer.
+// answerFaults returns faults in the content of an answer.
 func answerFaults() []fault {
 	return []fault{
 		{name: "an empty answer, once", answers: oneAnswer(llmtest.Answer{}), does: "asks again", sees: well, calls: 2},
@@ -104,7 +104,7 @@ func answerFaults() []fault {
 	}
 }
 
-// callFaults are about calls of tools.
+// callFaults returns faults in tool calls.
 func callFaults() []fault {
 	two := llmtest.Answer{Calls: []llmtest.Call{
 		{ID: "c1", Name: "create_task", Args: `{"title":"tea"}`}, {ID: "c2", Name: "create_task", Args: `{"title":"coffee"}`},
@@ -130,7 +130,7 @@ func callFaults() []fault {
 	}
 }
 
-// standsIn matches an answer of the built-in brain and the cause in its explanation.
+// standsIn returns a pattern for an answer of the built-in brain that explains the cause.
 func standsIn(cause string) string {
 	return `(?is)^Hello! I am Hob.*\n\n\(My built-in brain answered, because .*` + cause + `.*\)$`
 }

@@ -24,22 +24,22 @@ import (
 // fault is a fault of a model API, and its effect.
 type fault struct {
 	name string
-	// answers are the server's answers, in order; later requests succeed.
+	// answers returns the server's answers, in order; later requests succeed.
 	answers func(p playWay) []llmtest.Answer
-	down    error  // of every attempt to connect
+	down    error  // error of every attempt to connect
 	only    string // see playWay.wanted
 	does    string // Hob's reaction, for the documentation
-	sees    string // regular expression which the answer to the owner fits
+	sees    string // pattern that the answer to the owner matches
 	calls   int    // requests that reach the server
-	tasks   int    // tasks that were really added
+	tasks   int    // number of tasks that were added
 }
 
 // well is the server's default answer.
 const well = "All is well."
 
-// TestFaults sends each fault through the complete program over each API, in a bubble in which time
-// costs nothing, and checks the owner's view. With the race detector, which is six times as slow,
-// it tests each fault over one API.
+// TestFaults sends each fault through the complete program over each API, with virtual time, and
+// checks what the owner sees. With the race detector, which is six times as slow, it tests each
+// fault over one API.
 func TestFaults(t *testing.T) {
 	seen := make([]map[string]string, len(plays()))
 	t.Run("all", func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// modelAddress is not this machine's: that is how most owners have it.
+// modelAddress is an address on another machine, as most model servers have.
 const modelAddress = "http://model.example"
 
 func playFaults(t *testing.T, p playWay, seen map[string]string) {
@@ -118,7 +118,7 @@ func (f *fault) check(t *testing.T, answer string) {
 	}
 }
 
-// wire is the way to the server, which may be down.
+// wire is a transport to the server that can simulate a failed connection.
 type wire struct {
 	next http.RoundTripper
 	down atomic.Pointer[error]
@@ -160,7 +160,7 @@ func oneAnswer(a llmtest.Answer) func(playWay) []llmtest.Answer {
 }
 
 func everyTry(a llmtest.Answer) func(playWay) []llmtest.Answer {
-	a.Times = 3 // Hob's tries
+	a.Times = 3 // number of Hob's attempts
 	return oneAnswer(a)
 }
 
@@ -175,14 +175,14 @@ func faulty(a llmtest.Answer, f llmtest.Fault, after int) llmtest.Answer {
 	return a
 }
 
-// greeting returns an answer in words, addsTask one that adds a task.
+// greeting returns an answer with text, and addsTask an answer that adds a task.
 func greeting() llmtest.Answer { return llmtest.Answer{Text: "Good morning. How are you?"} }
 
 func addsTask() llmtest.Answer {
 	return llmtest.Answer{Calls: []llmtest.Call{{ID: "c1", Name: "create_task", Args: `{"title":"tea"}`}}}
 }
 
-// rawAnswer is a proper answer in words as bytes, changed by a function.
+// rawAnswer returns a valid text answer as bytes, modified by change.
 func rawAnswer(header map[string]string, change func(string) string) func(playWay) []llmtest.Answer {
 	return func(p playWay) []llmtest.Answer {
 		body := llmtest.Render(p.api, !p.whole, llmtest.Answer{Text: well, Pieces: 1})
@@ -193,7 +193,7 @@ func rawAnswer(header map[string]string, change func(string) string) func(playWa
 func gzipped(s string) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	_, _ = w.Write([]byte(s)) // to memory
+	_, _ = w.Write([]byte(s)) // cannot fail in memory
 	_ = w.Close()
 	return b.String()
 }
@@ -209,7 +209,7 @@ func documented(t *testing.T, seen []map[string]string) {
 	const file = "../../../../docs/faults.md"
 	got, err := os.ReadFile(file)
 	fatal(t, err)
-	_, rest, _ := strings.Cut(string(got), "\n\n## ") // of TestFaultTranscripts
+	_, rest, _ := strings.Cut(string(got), "\n\n## ") // the part that TestFaultTranscripts writes
 	want := b.String() + "\n## " + rest
 	if *update {
 		fatal(t, os.WriteFile(file, []byte(want), 0o644))
@@ -218,7 +218,7 @@ func documented(t *testing.T, seen []map[string]string) {
 	}
 }
 
-// cell returns the owner's text at the first API that has the fault.
+// cell returns the text that the owner saw, from the first API to which the fault applies.
 func cell(seen []map[string]string, name string) string {
 	i := slices.IndexFunc(seen, func(m map[string]string) bool { return m[name] != "" })
 	if i < 0 {

@@ -11,7 +11,7 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// goal waits until the only goal fits.
+// goal waits until there is exactly one goal and it satisfies fits.
 func (h *house) goal(fits func(g api.GoalDetails) bool) api.GoalDetails {
 	h.t.Helper()
 	deadline := time.Now().Add(60 * time.Second)
@@ -30,7 +30,7 @@ func (h *house) goal(fits func(g api.GoalDetails) bool) api.GoalDetails {
 	return api.GoalDetails{}
 }
 
-// A goal without a model follows its rule, reports its actions and stops when it should.
+// A goal without a model follows its rule, reports its actions and ends when its condition is met.
 func TestGoalByRule(t *testing.T) {
 	h := open(t, "")
 	h.say("add a task to pay the rent due 2020-01-01")
@@ -50,12 +50,12 @@ func TestGoalByRule(t *testing.T) {
 		t.Errorf("%s", why)
 	}
 	h.say("I finished pay the rent")
-	h.say("check the goal about overdue every 2 hours") // it is looked at again at once
+	h.say("check the goal about overdue every 2 hours") // a changed goal is reviewed at once
 	h.wait("notice", `The goal .* has been reached: there is no open task`)
 	h.goal(func(g api.GoalDetails) bool { return g.Status == "done" })
 }
 
-// The built-in brain executes the actions that it can, and reports the result.
+// The built-in brain carries out the actions that it supports, and reports the result.
 func TestGoalActsByRule(t *testing.T) {
 	h := open(t, "")
 	h.say("add a task to pay the rent due 2020-01-01")
@@ -71,7 +71,7 @@ func TestGoalActsByRule(t *testing.T) {
 	h.wait("notice", `I will keep the goal "be happy", but I can work on it only with a language model`)
 }
 
-// An answer that is no decision defers, with the reason in the trace.
+// A model answer that is not a decision defers the goal, with the reason in the trace.
 func TestGoalMalformed(t *testing.T) {
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "I would rather buy milk."}})
 	h := openScripted(t, t.TempDir(), model.URL, plays()[0], "")
@@ -91,8 +91,8 @@ func TestGoalMalformed(t *testing.T) {
 	}
 }
 
-// The plan of the day is sent once, to the owner's current place; a day without entries gets no
-// plan, and the reason is recorded.
+// The plan of the day is sent once, to the channel that the owner is using. A day without entries
+// gets no plan, and the reason is recorded.
 func TestPlanOfTheDay(t *testing.T) {
 	h := open(t, "")
 	eventually(t, "the first day is noted", func() bool {
@@ -116,7 +116,7 @@ func TestPlanOfTheDay(t *testing.T) {
 	})
 	h.say("add a task to pay the rent due today")
 	h.say("set a goal: be happy")
-	h.wait("notice", "I will keep the goal") // it has been looked at
+	h.wait("notice", "I will keep the goal") // the goal has been reviewed
 	plan(2)
 	plan(2)
 	h.wait("notice", `Your plan for .*\n\nTasks\n- pay the rent`)

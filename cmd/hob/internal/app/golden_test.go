@@ -20,11 +20,11 @@ import (
 )
 
 // The golden files contain complete requests as sent over the wire, in order, with placeholders for
-// parts that differ between runs. All but hello omit the tools and the system block if they equal
-// those of hello.
+// parts that differ between runs. All files except hello omit the tools and the system block if
+// these equal those in hello.
 var golden = []struct {
 	name   string
-	files  map[string]string // created below the home first
+	files  map[string]string // created below the home before the start
 	before []string          // messages before the recorded requests
 	say    []string
 }{
@@ -56,7 +56,7 @@ func TestGoldenRequests(t *testing.T) {
 	skipRaced(t)
 	for _, p := range plays() {
 		if p.whole {
-			continue // the same but for the word stream
+			continue // differs from the streamed request only in the stream field
 		}
 		var hello []byte
 		for _, g := range golden {
@@ -124,7 +124,7 @@ func normal(body []byte) string {
 	return s
 }
 
-// leftOut replaces the parts that the request of hello contains as well.
+// leftOut replaces the parts of a request that equal those in hello.
 func leftOut(t *testing.T, api llmtest.API, body, hello []byte) []byte {
 	t.Helper()
 	was, is := stableParts(t, api, hello), stableParts(t, api, body)
@@ -136,7 +136,7 @@ func leftOut(t *testing.T, api llmtest.API, body, hello []byte) []byte {
 	return body
 }
 
-// stableParts cuts the tools and the system block out of a request.
+// stableParts returns the tools and the system block of a request.
 func stableParts(t *testing.T, api llmtest.API, body []byte) map[string][]byte {
 	t.Helper()
 	var r struct {
@@ -156,8 +156,8 @@ func stableParts(t *testing.T, api llmtest.API, body []byte) map[string][]byte {
 	return out
 }
 
-// The owner's texts are read again after a change: a new conversation begins with them; a running
-// one gets a note once and keeps its block, also after a restart.
+// The owner's identity files are read again after a change. A new conversation begins with the new
+// text; a running conversation gets one note and keeps its system block, even after a restart.
 func TestEditedIdentity(t *testing.T) {
 	model := goldenModel(t)
 	home := t.TempDir()
@@ -187,8 +187,8 @@ func TestEditedIdentity(t *testing.T) {
 	}
 }
 
-// AGENTS.md describes the home, is rewritten when the home changes, and is left alone if the owner
-// wrote it.
+// Hob writes AGENTS.md, which describes the home, and rewrites it when the home changes, unless the
+// owner wrote the file.
 func TestTheManual(t *testing.T) {
 	h := open(t, "")
 	path := filepath.Join(h.home, "hob", "AGENTS.md")
@@ -215,8 +215,8 @@ func TestTheManual(t *testing.T) {
 	}
 }
 
-// A fact from outside does not taint a greeting; asked for, it does, and is
-// marked.
+// An untrusted fact does not taint a greeting. If the user asks for the fact, it is marked in the
+// request and taints the turn.
 func TestATaintedFact(t *testing.T) {
 	model := goldenModel(t)
 	home := t.TempDir()

@@ -7,8 +7,8 @@ import (
 	"hob/tools"
 )
 
-// handTools replace the tools that click and type: they have the same assessment, are refused while
-// a question is open, and do nothing.
+// handTools returns replacements for the tools that click and type. They have the same assessment
+// and are refused while an approval request is open, but do nothing.
 func handTools(asking func(context.Context) (bool, error)) []tools.Tool {
 	type in struct {
 		Window string `json:"window"`

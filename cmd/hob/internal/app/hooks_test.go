@@ -26,7 +26,7 @@ import (
 	"hob/platform/net/safehttp/safehttptest"
 )
 
-// hook posts as a program elsewhere does, through a tunnel that keeps its own name.
+// hook sends a post as a program on another machine does, through a tunnel with its own host name.
 func (h *house) hook(path string, body []byte, header map[string]string) (int, string) {
 	h.t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -41,13 +41,14 @@ func (h *house) hook(path string, body []byte, header map[string]string) (int, s
 		out, err := io.ReadAll(res.Body)
 		fatal(h.t, err)
 		_ = res.Body.Close()
-		if res.StatusCode != http.StatusServiceUnavailable || time.Now().After(deadline) { // it is still starting
+		if res.StatusCode != http.StatusServiceUnavailable || time.Now().After(deadline) { // 503 while Hob is still starting
 			return res.StatusCode, string(out)
 		}
 	}
 }
 
-// A program posts to the webhook: the owner's words by its secret, and other people's.
+// A program posts to the webhook: the owner's text, which the secret proves, and text of other
+// people.
 func TestWebhookIn(t *testing.T) {
 	h := open(t, "[channels.webhook]\nsecret = \"whsec\"\nallow = [\"ada@example.org\"]\n")
 	signed := func(body string) (int, string) {
@@ -79,7 +80,7 @@ func TestWebhookIn(t *testing.T) {
 	}
 }
 
-// Alexa: a skill that is paired by a code, and answers.
+// An Alexa skill is paired with a code and speaks the answers.
 func TestAlexa(t *testing.T) {
 	const skill, account = "amzn1.ask.skill.1", "amzn1.ask.account.AB12"
 	root, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -126,7 +127,7 @@ func TestAlexa(t *testing.T) {
 		}
 		return out
 	}
-	h.say("hello") // the owner's own place
+	h.say("hello") // a conversation outside Alexa
 	if out := says("WordWhatIntent", "is on today"); !strings.Contains(out, "account is not paired") {
 		t.Errorf("a stranger: %s", out)
 	}

@@ -11,8 +11,8 @@ import (
 	"hob/autonomy/bus"
 )
 
-// interject runs a proxy before the model: it sends the messages that belong to an open request,
-// and passes the request on once they have arrived in the queue.
+// interject starts a proxy in front of the model. It holds back a request until the messages that
+// the scenario sends during that request are in the queue.
 func (s *scene) interject(t *testing.T, model, talk string) string {
 	if !strings.Contains("\n"+talk, "\n& ") {
 		return model
@@ -51,7 +51,7 @@ func (s *scene) onceBegun(text string) {
 	})
 }
 
-// sayAside puts a message without waiting for its answer.
+// sayAside sends a message without waiting for its answer.
 func (s *scene) sayAside(text string) {
 	sub := s.d.bus.Feed.Subscribe(0)
 	defer sub.Close()

@@ -16,7 +16,8 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// decoded is a mail with its parts readable: folded lines joined, transfers undone.
+// decoded returns the body of a mail in readable form: with folded lines joined and transfer
+// encodings decoded.
 func decoded(t *testing.T, raw string) string {
 	t.Helper()
 	m, err := mail.ReadMessage(strings.NewReader(raw))
@@ -35,7 +36,7 @@ func decoded(t *testing.T, raw string) string {
 	return strings.NewReplacer("\r\n ", "", "\n ", "").Replace(text)
 }
 
-// shown returns the approval request of a call; the owner denies it.
+// shown makes a call, denies its approval requests, and returns the list of requests.
 func (h *house) shown(name, args string) string {
 	h.t.Helper()
 	var c called
@@ -51,8 +52,9 @@ func (h *house) shown(name, args string) string {
 	return fmt.Sprintf("%+v", rows)
 }
 
-// TestAnInvitationIsAnswered tests the complete program with a calendar server that notifies no one
-// and one that accepts mail: the organizer is shown in the approval request, and gets the reply.
+// TestAnInvitationIsAnswered tests the complete program with a calendar server that does not notify
+// the organizer, and with one that accepts mail. The approval request shows the organizer, who gets
+// the reply.
 func TestAnInvitationIsAnswered(t *testing.T) {
 	r, s := pimtest.StartRadicale(t), pimtest.StartSMTP(t)
 	r.Make("Home")
@@ -89,8 +91,8 @@ func TestAnInvitationIsAnswered(t *testing.T) {
 	}
 }
 
-// TestGuestsByName checks that a name is looked up in the address book, the address is shown, and
-// Hob asks about an ambiguous one.
+// TestGuestsByName checks that a guest's name is looked up in the address book, that the address is
+// shown, and that Hob asks which person is meant if the name is ambiguous.
 func TestGuestsByName(t *testing.T) {
 	r, s := pimtest.StartRadicale(t), pimtest.StartSMTP(t)
 	r.Make("Home")

@@ -68,7 +68,7 @@ func (d *App) openEmbedder() (llm.Embedder, error) {
 	return d.usage.OpenEmbedder(raw, d.providers.Host)
 }
 
-// openDescriber creates the describer of pictures. It returns nil if that is disabled.
+// openDescriber creates the describer of pictures. It returns nil if descriptions are disabled.
 func (d *App) openDescriber() (*rerank.Describer, error) {
 	return rerank.OpenDescriber(d.opt.Config.Knowledge, d.visionModel, ingest.ErrLater)
 }

@@ -15,8 +15,8 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// TestListsAreWritten tests tasks on a real server with the complete program: the list of a new
-// one, listing, completing, undo, and the error for a server that is unreachable.
+// TestListsAreWritten tests tasks on a real server with the complete program: choosing the list for
+// a new task, listing, completing, undo, and the error for an unreachable server.
 func TestListsAreWritten(t *testing.T) {
 	r := pimtest.StartRadicale(t)
 	r.Make("Home")
@@ -107,7 +107,7 @@ func TestRemindersApp(t *testing.T) {
 }
 
 // TestAFullList checks that a repeating reminder ends with its last occurrence, and that a briefing
-// lists today's reminders however many are overdue.
+// lists today's reminders even if many are overdue.
 func TestAFullList(t *testing.T) {
 	r := pimtest.StartRadicale(t)
 	r.Make("Home")
@@ -130,8 +130,8 @@ func TestAFullList(t *testing.T) {
 	}
 }
 
-// TestAFullFolder: a note is found by its folder and by its title, however many newer
-// ones mention it.
+// TestAFullFolder checks that a note is found by its folder and by its title, even if many newer
+// notes mention them.
 func TestAFullFolder(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name, text string, age time.Duration) {

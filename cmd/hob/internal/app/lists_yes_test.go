@@ -26,16 +26,16 @@ import (
 	"hob/tools/shell"
 )
 
-// pad is a list or a folder in which a person writes and reads.
+// pad is a list or a folder that the owner and Hob both write to and read.
 type pad interface {
 	write(text string)
 	read() string
-	share(with bool) bool // false: the place cannot tell
+	share(with bool) bool // share changes sharing; it returns false if the pad does not report sharing
 	channel(private bool) (channels.Channel, error)
 }
 
-// TestAYesInAListOrAFolder answers a question where the owner is alone, and nowhere
-// else.
+// TestAYesInAListOrAFolder checks that an approval request can be answered only in a list or folder
+// that the owner declared private.
 func TestAYesInAListOrAFolder(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T) pad{
 		reminders.Name: func(*testing.T) pad { return &jotter{} },
@@ -84,7 +84,7 @@ func yesOn(t *testing.T, name string, p pad, private bool) {
 	until("an answer", said("Noted: the gate is green"))
 	p.write("forget about the gate")
 	until("the question", said("hob approve"))
-	until("a note that it was put", func() bool { // an earlier reply would be older than the question
+	until("a note that it was put", func() bool { // otherwise the answer could be dated before the question
 		return slices.ContainsFunc(h.deliveries(channels.Question), func(d bus.Delivery) bool { return d.State == channels.Sent })
 	})
 	if open() != 1 {
@@ -112,8 +112,8 @@ func yesOn(t *testing.T, name string, p pad, private bool) {
 	until("thanks", said("Thank you"))
 }
 
-// TestCommandsDoNotSpeakForTheOwner: the folder in which he talks with Hob is out of
-// their reach.
+// TestCommandsDoNotSpeakForTheOwner checks that commands cannot write to the folder in which the
+// owner talks with Hob.
 func TestCommandsDoNotSpeakForTheOwner(t *testing.T) {
 	home := t.TempDir()
 	fatal(t, os.MkdirAll(filepath.Join(home, "vault", "Hob"), 0o700))
@@ -197,7 +197,7 @@ func (j *jotter) share(with bool) bool {
 	return true
 }
 
-// more reports whether it was looked at a few times since it was shared.
+// more reports whether the list was polled several times since sharing changed.
 func (j *jotter) more() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

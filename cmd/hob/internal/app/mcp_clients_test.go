@@ -103,7 +103,7 @@ func TestProgram_DenialAndRevocationHold(t *testing.T) {
 	fatal(t, os.MkdirAll(filepath.Join(h.home, "Documents"), 0o700))
 	h.programCall(token, "write_file", args("a"))
 	h.approve(h.pending(), false)
-	for i := range 3 { // the first may come before the end of the turn
+	for i := range 3 { // the first repetition may arrive before the turn ends
 		if _, got := h.programCall(token, "write_file", args("a")); i == 2 && !strings.Contains(got, "denied_by_owner") {
 			t.Errorf("after the denial: %s", got)
 		}

@@ -62,8 +62,8 @@ func effectsOf(t *testing.T, modules, name string) string {
 	return lines
 }
 
-// day is a Hob whose model makes the call that a message names ("TOOL ARGUMENTS") and answers with
-// the result.
+// day is a Hob whose model makes the tool call in a message ("TOOL ARGUMENTS") and answers with the
+// result.
 type day struct {
 	*house
 	session string // the conversation of the calls; empty means a new one for each call
@@ -86,8 +86,7 @@ func openDay(t *testing.T, home, conf string) *day {
 	return &day{house: openScripted(t, home, model.URL, plays()[0], conf)}
 }
 
-// send makes a call. It returns the answer, or the event that waits
-// for approval.
+// send makes a call. It returns the answer, or the ids of the event and the approval request.
 func (d *day) send(tool string, args any) (answer, event, approval string) {
 	d.t.Helper()
 	d.turn++
@@ -118,7 +117,7 @@ func (d *day) free(tool string, args any, want ...string) {
 	d.contains(tool, got, want)
 }
 
-// asked makes a call that needs an approval, gives it and checks that the result contains want.
+// asked makes a call that needs an approval, approves it, and checks that the result contains want.
 func (d *day) asked(tool string, args any, want ...string) {
 	d.t.Helper()
 	got, event, approval := d.send(tool, args)
@@ -176,8 +175,8 @@ func (d *day) awaitNews(what, list, want string) {
 	}
 }
 
-// TestNPMServers_ScriptedDay uses 3 servers of the MCP project over a day: with approvals, a path
-// outside of the folder, the death of a program and a restart of Hob.
+// TestNPMServers_ScriptedDay uses 3 servers of the MCP project over a day, with approvals, a path
+// outside the allowed folder, a killed server program and a restart of Hob.
 func TestNPMServers_ScriptedDay(t *testing.T) {
 	modules, node := npmServers(t)
 	home := t.TempDir()
@@ -222,7 +221,7 @@ toggle-subscriber-updates = "read"
 	plan, list := filepath.Join(docs, "plan.txt"), filepath.Join(docs, "list.txt")
 	path := func(p string) map[string]any { return map[string]any{"path": p} }
 
-	d.session = "morning" // its first result is untrusted text, so that writing needs an approval
+	d.session = "morning" // the first result taints the session, so writing needs an approval
 	d.free("filesystem__list_directory", path(docs), "plan.txt")
 	d.free("filesystem__read_text_file", path(plan), "feed the okapi")
 	d.free("filesystem__read_text_file", path(filepath.Join(home, "private.txt")), "reported an error", "outside allowed directories")

@@ -24,15 +24,15 @@ import (
 
 var updateFlow = flag.Bool("update-flow", false, "write the recorded message flow to docs/architecture.md")
 
-// flowDoc is the page with the list, between flowBegin and flowEnd.
+// flowDoc is the page with the list, which is between flowBegin and flowEnd.
 const (
 	flowDoc   = "../../../../docs/architecture.md"
 	flowBegin = "<!-- recorded message flow -->\n"
 	flowEnd   = "<!-- end of the recorded message flow -->"
 )
 
-// flowPoints are the functions whose callers the page lists, in the order of the flow. Each one
-// makes something durable, or calls what is outside Hob.
+// flowPoints lists the functions whose callers the page shows, in the order of the flow. Each of
+// them stores something durably or calls something outside Hob.
 func flowPoints() []struct{ what, function string } {
 	return []struct{ what, function string }{
 		{"The channel hands over the message", "intake.(*Intake).Receive"},
@@ -48,9 +48,9 @@ func flowPoints() []struct{ what, function string } {
 	}
 }
 
-// TestMessageFlow_IsListedInTheArchitecture records which functions one Telegram message passes. It
-// reads them from the profile of allocations, in which every call that allocates appears, so that
-// nothing in the program has to know of the recording.
+// TestMessageFlow_IsListedInTheArchitecture records which functions a Telegram message passes
+// through. It reads them from the allocation profile, which contains every call that allocates, so
+// that the program needs no code for the recording.
 func TestMessageFlow_IsListedInTheArchitecture(t *testing.T) {
 	skipRaced(t)
 	home := t.TempDir()
@@ -92,7 +92,7 @@ func TestMessageFlow_IsListedInTheArchitecture(t *testing.T) {
 			stacks = append(stacks, n.functions)
 		}
 	}
-	if path := os.Getenv("HOB_FLOW_STACKS"); path != "" { // to choose points
+	if path := os.Getenv("HOB_FLOW_STACKS"); path != "" { // for choosing the points manually
 		var all []string
 		for _, s := range stacks {
 			all = append(all, strings.Join(s, " > "))
@@ -125,7 +125,7 @@ func describeFlow(t *testing.T, stacks [][]string) string {
 		var best []string
 		for _, s := range stacks {
 			i := slices.Index(s, p.function)
-			if i < 1 { // 0: called by a closure, which does not show its caller
+			if i < 1 { // a caller of 0 is a closure, which does not show the function that calls it
 				continue
 			}
 			if chain := s[:i+1]; best == nil || len(chain) < len(best) || len(chain) == len(best) && slices.Compare(chain, best) < 0 {
@@ -148,14 +148,14 @@ type recordedStack struct {
 var (
 	profileHead  = regexp.MustCompile(`^\d+: \d+ \[(\d+): \d+\] @(.*)$`)
 	profileFrame = regexp.MustCompile(`^#\t0x[0-9a-f]+\t(hob/\S+?)\+0x[0-9a-f]+\t`)
-	inlinedName  = regexp.MustCompile(`^(\w+\.).*\.(\(\*\w+\)\.\w+)$`) // of a closure that was inlined elsewhere
+	inlinedName  = regexp.MustCompile(`^(\w+\.).*\.(\(\*\w+\)\.\w+)$`) // matches a closure that was inlined elsewhere
 	closureName  = regexp.MustCompile(`(\.func\d+|\.gowrap\d+|\.\d+|-range\d+)+$`)
 )
 
-// allocationStacks reads the stacks that have allocated, by their addresses.
+// allocationStacks returns the stacks that have allocated memory, keyed by their addresses.
 func allocationStacks(t *testing.T) map[string]recordedStack {
 	t.Helper()
-	for range 3 { // the profile is that of the last complete cycle
+	for range 3 { // so that the profile contains all allocations
 		runtime.GC()
 	}
 	var b bytes.Buffer
@@ -181,7 +181,7 @@ func allocationStacks(t *testing.T) map[string]recordedStack {
 	for key, s := range out {
 		slices.Reverse(s.functions)
 		seen := map[string]bool{}
-		s.functions = slices.DeleteFunc(s.functions, func(name string) bool { // its closure again
+		s.functions = slices.DeleteFunc(s.functions, func(name string) bool { // skip closures of a function already listed
 			again := seen[name]
 			seen[name] = true
 			return again
@@ -191,8 +191,8 @@ func allocationStacks(t *testing.T) map[string]recordedStack {
 	return out
 }
 
-// isPlumbing reports whether a function only runs others: the store's writer, a supervisor, a
-// recover.
+// isPlumbing reports whether a function only runs other functions: the store's writer, a
+// supervisor, a recover.
 func isPlumbing(name string) bool {
 	return strings.HasPrefix(name, "store.") || strings.HasPrefix(name, "retry.") || name == "channels.recoverPanic"
 }

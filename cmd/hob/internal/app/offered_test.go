@@ -8,8 +8,8 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// The tools offered to a model never change within a conversation, whatever a search found, and
-// whether Hob was restarted: otherwise a provider drops its cache of the conversation.
+// The tools offered to a model never change within a conversation, regardless of searches and
+// restarts. Otherwise a provider would drop its cache of the conversation.
 func TestOfferedToolsAcrossRestarts(t *testing.T) {
 	for _, p := range plays() {
 		t.Run(p.String(), func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestOfferedToolsAcrossRestarts(t *testing.T) {
 	}
 }
 
-// offeredIn cuts the array of tools out of a request, as it was sent.
+// offeredIn returns the array of tools in a request, as it was sent.
 func offeredIn(t *testing.T, body []byte) []byte {
 	t.Helper()
 	var r struct {

@@ -49,7 +49,7 @@ type Options struct {
 	// Network controls access to untrusted addresses. The configuration fills in the unset options.
 	// Tests set their own resolver and connections.
 	Network safehttp.Options
-	// Tools are added to those of tools/all.
+	// Tools are added to the tools in tools/all.
 	Tools []tools.Tool
 	// Peer identifies the process behind an API connection. If it is nil, the process is identified
 	// as described in docs/approvals.md. Tests whose browser is a child process set it.

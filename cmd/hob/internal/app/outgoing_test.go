@@ -13,7 +13,7 @@ import (
 	"hob/tools"
 )
 
-// A tool prepares a file outside a transaction: other writers do not wait for it.
+// A tool prepares a file outside a transaction, so that other writers do not wait.
 func TestNobodyWaitsForAFileThatIsCopied(t *testing.T) {
 	p := newPigeon(0)
 	var h *house

@@ -10,7 +10,7 @@ import (
 )
 
 // TestOwnTabs checks that the tabs of the owner's own browser are listed without approval, and
-// without the parts of their addresses that may be secret; a script there needs the owner's
+// without the parts of their addresses that may be secret; and that a script in a tab needs
 // approval.
 func TestOwnTabs(t *testing.T) {
 	type obj = map[string]any
@@ -58,7 +58,7 @@ func TestOwnTabs(t *testing.T) {
 	}
 	mac.EvalWorld(page + ".url = 'https://bank.example/account'")
 	event, question = h.asked("pay the second bill in my chrome")
-	// The owner approves on Hob's page, in that very window.
+	// The owner approves on Hob's page, which is a tab in the same window.
 	mac.EvalWorld("world.apps['com.google.Chrome'].root.windows[0].tabs.push({__class: 'Tab', id: '99', title: 'Hob', url: 'http://127.0.0.1:7717/'})")
 	mac.EvalWorld("world.apps['com.google.Chrome'].root.windows[0].activeTabIndex = " + mac.EvalWorld("world.apps['com.google.Chrome'].root.windows[0].tabs.length"))
 	h.approve(question, true)

@@ -16,7 +16,7 @@ import (
 )
 
 // An account of a channel becomes the owner's only by the code that the owner was shown elsewhere,
-// whatever a message contains.
+// regardless of what messages contain.
 func TestPairing(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -40,7 +40,7 @@ func TestPairing(t *testing.T) {
 		}
 		return false
 	}
-	h.say("hello") // the owner's own place
+	h.say("hello") // a conversation outside the channel
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline) && !listening(h, "pigeon"); {
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -120,7 +120,7 @@ func TestPairing(t *testing.T) {
 	}
 }
 
-// A "yes" answers only a question that its chat was asked before.
+// A "yes" answers only a question that was shown in the same chat before.
 func TestAYesBeforeTheQuestionArrived(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -158,16 +158,16 @@ func TestAYesBeforeTheQuestionArrived(t *testing.T) {
 	says("forget about the gate")
 	until("the question", func() bool { return open() == 1 })
 	says("yes")
-	h.say("yes") // of another chat, which was asked nothing
+	h.say("yes") // from another chat, in which no question was shown
 	release()
 	until("the question's arrival", said("hob approve"))
 	if open() != 1 {
 		t.Fatal("a yes from before, or from elsewhere, was taken for the answer")
 	}
-	until("a note that it was put", func() bool { // an earlier reply would be older than the question
+	until("a note that it was put", func() bool { // otherwise the answer could be dated before the question
 		return slices.ContainsFunc(h.deliveries(channels.Question), func(d bus.Delivery) bool { return d.Chat == "7" && d.State == channels.Sent })
 	})
-	says("yes") // another message followed the question
+	says("yes") // not an answer, because another message followed the question
 	until("the id to use", func() bool {
 		return strings.Count(strings.Join(f.Arrived(), "\n"), "I did not understand that as an answer") >= 2
 	})

@@ -13,9 +13,9 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// TestMailIsWritten tests plain requests of the owner with the complete program and real servers: a
+// TestMailIsWritten tests simple requests about mail with the complete program and real servers: a
 // draft and its undo, a mail that is shown before it is sent, a reply whose recipients are shown,
-// and the archive.
+// and archiving.
 func TestMailIsWritten(t *testing.T) {
 	d, s := pimtest.StartDovecot(t, ""), pimtest.StartSMTP(t)
 	a := d.Account("tester")
@@ -57,7 +57,7 @@ func TestMailIsWritten(t *testing.T) {
 	if got := send("reply to the mail from Bob saying yes", "it reaches eve@evil.example; the sender Bob <bob@x.org> requests replies to that address"); !strings.Contains(got, "Sent to eve@evil.example: Re: Lunch.") {
 		t.Error(got)
 	}
-	event, id := h.asked("archive the mail from Bob") // his words are in view now
+	event, id := h.asked("archive the mail from Bob") // the turn's context contains the mail's untrusted text
 	h.approve(id, true)
 	h.done(event)
 	if len(in("archive")) != 1 || len(in("")) != 0 {
@@ -65,7 +65,8 @@ func TestMailIsWritten(t *testing.T) {
 	}
 }
 
-// TestCalendarIsWritten: likewise, with a real server for calendars.
+// TestCalendarIsWritten tests requests about events with the complete program and a real calendar
+// server.
 func TestCalendarIsWritten(t *testing.T) {
 	r, s := pimtest.StartRadicale(t), pimtest.StartSMTP(t)
 	r.Make("Home")
@@ -107,7 +108,7 @@ func TestCalendarIsWritten(t *testing.T) {
 	}
 }
 
-// asked sends a message that leads to a question.
+// asked sends a message that leads to an approval request.
 func (h *house) asked(say string) (event, approval string) {
 	h.t.Helper()
 	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": say})

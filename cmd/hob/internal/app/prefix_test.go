@@ -13,9 +13,8 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// Whatever is said, remembered, learned, edited or looked up, and however often Hob restarts: a
-// request starts with the bytes of the previous one, until the conversation is restarted or
-// summarized.
+// Each request starts with the bytes of the previous one until the conversation is restarted or
+// summarized, regardless of messages, tool calls, memories, edited files and restarts.
 func TestEachRequestIsAPrefixOfTheNext(t *testing.T) {
 	for i, p := range plays() {
 		if p.whole {
@@ -55,7 +54,7 @@ var sayings = []string{
 
 var wanted = regexp.MustCompile(`(?s)use (\w+) (\{.*\})$`)
 
-// chatter calls the tool that the owner names, and then answers with text.
+// chatter returns the tool call that the message names, and text for other requests.
 func chatter(r llmtest.Request) (llmtest.Answer, bool) {
 	if m := wanted.FindStringSubmatch(r.LastUser); m != nil && r.Round == 0 {
 		return llmtest.Answer{Calls: []llmtest.Call{{Name: m[1], Args: m[2]}}}, true
@@ -63,8 +62,7 @@ func chatter(r llmtest.Request) (llmtest.Answer, bool) {
 	return llmtest.Answer{Text: "Well, <that> & \"this\" it is. \u2028"}, true
 }
 
-// cacheMarks move with the end of the request; the provider does not count them
-// as content.
+// cacheMarks matches cache marks, which move with the end of the request and are not content.
 var cacheMarks = regexp.MustCompile(`,"cache_control":\{[^}]*\}`)
 
 func prefixes(t *testing.T, api llmtest.API, all []llmtest.Request) {
@@ -85,7 +83,7 @@ func prefixes(t *testing.T, api llmtest.API, all []llmtest.Request) {
 	}
 }
 
-// messagesIn is the array of messages as it was sent, still open.
+// messagesIn returns the array of messages as it was sent, without the closing bracket.
 func messagesIn(t *testing.T, api llmtest.API, body []byte) []byte {
 	t.Helper()
 	var r struct {
@@ -99,5 +97,6 @@ func messagesIn(t *testing.T, api llmtest.API, body []byte) []byte {
 	return bytes.TrimSuffix(r.Messages, []byte("]"))
 }
 
-// aloneConfig prevents requests outside of turns to a model whose requests are compared.
+// aloneConfig disables model requests outside of turns, because the test compares all requests of
+// the model.
 const aloneConfig = "[knowledge]\nextraction = \"rules\"\n"

@@ -10,7 +10,7 @@ import (
 	"hob/autonomy/api"
 )
 
-// The status and the tray show faults that otherwise only the log and the doctor name.
+// The status and the tray also show faults that are reported by the log and the doctor.
 func TestStatus_ShowsProblems(t *testing.T) {
 	h := open(t, "[triggers.door]\naction = \"see who it is\"\nsecret = \"file:/no/such/file\"\n[triggers.open]\naction = \"see who it is\"\n")
 	fatal(t, os.WriteFile(filepath.Join(h.d.opt.Paths.Data, "upgrade-failed.json"), []byte(`{"version":"v9.9.9","reason":"boom","at":"2026-11-01T10:00:00Z","tries":1}`), 0o600))

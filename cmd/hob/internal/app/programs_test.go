@@ -15,8 +15,8 @@ import (
 	"hob/platform/provenance"
 )
 
-// A hook checks an answer before anyone reads it: neither the live feed nor the history contains the
-// answer that it refused. The reason of a hook counts as untrusted text.
+// A hook checks an answer before anyone reads it: neither the live feed nor the history contains an
+// answer that the hook refused. The reason of a hook counts as untrusted text.
 func TestHooks_HideARefusedAnswerAndTaintTheReason(t *testing.T) {
 	home := t.TempDir()
 	script := filepath.Join(home, "check.sh")

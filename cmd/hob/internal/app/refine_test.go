@@ -13,7 +13,7 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// A model that may read search results returns further searches and sorts the results; an invalid
+// A model that may read search results requests further searches and sorts the results. An invalid
 // answer changes nothing, and without the setting the model is not called.
 func TestAModelLooksAtFindings(t *testing.T) {
 	var asked atomic.Int32

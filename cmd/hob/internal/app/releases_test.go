@@ -15,8 +15,8 @@ import (
 	"hob/platform/net/safehttp/safehttptest"
 )
 
-// TestReleases checks that an owner who enabled it is notified once of a newer version, and that
-// otherwise no request is sent.
+// TestReleases checks that a user who enabled update checks is notified once of a newer version,
+// and that no request is sent if they are disabled.
 func TestReleases(t *testing.T) {
 	pub, priv, err := minisign.GenerateKey(nil)
 	fatal(t, err)
@@ -63,7 +63,7 @@ func TestReleases(t *testing.T) {
 	eventually(t, "the owner is told", func() bool { return told(h) == 1 })
 	h.stop()
 	asked := len(n.Heard())
-	h = open("true") // the same day
+	h = open("true") // a restart on the same day
 	if k := told(h); k != 1 || len(n.Heard()) != asked {
 		t.Errorf("told %d times, %d further requests", k, len(n.Heard())-asked)
 	}

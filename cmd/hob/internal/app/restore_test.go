@@ -31,9 +31,10 @@ const restoreConfig = "timezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n[aut
 // secretPhrase is erased after the backup.
 const secretPhrase = "Kestrel-9981"
 
-// A backup is restored that contains queued texts, open approval requests, pending events, due
-// reminders, a background task, a grant and a pairing that ended since, and text that was deleted since: nothing is sent
-// or run by itself, and nothing that ended comes back.
+// TestRestore_SendsAndRunsNothingByItself restores a backup with queued texts, open approval
+// requests, pending events, due reminders, a background task, a grant and a pairing that were later
+// ended, and text that was later deleted. Nothing is sent or run without the user's decision, and
+// nothing that was ended or deleted comes back.
 func TestRestore_SendsAndRunsNothingByItself(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -85,7 +86,8 @@ func letTaskExpire(t *testing.T, p system.Paths) {
 	fatal(t, st.Close())
 }
 
-// liveThenBackUp uses a home, backs it up, and ends what the backup contains. It returns the backup.
+// liveThenBackUp creates the data in a home, backs up the home, and then ends or deletes the data.
+// It returns the backup.
 func liveThenBackUp(t *testing.T, home string, p system.Paths, dated bool) (backup string) {
 	t.Helper()
 	f := &channelstest.Fake{}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The refusal in a complete turn suggests the requested folder, besides the allowed ones, and never
-// a wider or a protected one.
+// The refusal in a complete turn suggests the requested folder, besides the allowed folders, and
+// never a parent folder or a protected one.
 func TestReview11_RefusalAdvisesTheFolderAskedFor(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("paths of Unix")

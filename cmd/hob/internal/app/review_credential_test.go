@@ -30,8 +30,8 @@ func furnishCredentials(t *testing.T, h *house) {
 	h.tool("create_task", `{"title":"print a card: wifi password is hunter2","due":"today"}`)
 }
 
-// A search for something else does not return a password, and reports that a row was left out; a
-// question that names it gets it.
+// A search for something else does not return a password, and reports that a row was omitted. A
+// question that names the password returns it.
 func TestReview11_SearchDoesNotVolunteerCredential(t *testing.T) {
 	h := openOffline(t)
 	furnishCredentials(t, h)
@@ -83,8 +83,8 @@ func TestReview11_SearchDoesNotVolunteerCredential(t *testing.T) {
 	}
 }
 
-// The user's words decide, not the model's: a model that searches for the password on its own gets
-// nothing, nor is it in the prompt.
+// Only the user's words can request a credential. A model that searches for the password on its own
+// does not get it, and it is not in the prompt.
 func TestReview11_ModelCannotAskForCredentialByItself(t *testing.T) {
 	model := llmtest.NewServer(
 		t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "Done."}},
@@ -113,7 +113,7 @@ func TestReview11_ModelCannotAskForCredentialByItself(t *testing.T) {
 	}
 }
 
-// Only the user gets it, in a private chat without untrusted text.
+// Only the user gets a credential, in a private chat without untrusted text.
 func TestReview11_CredentialNeedsTheOwnersCleanChat(t *testing.T) {
 	const ask = "what is the wifi password?"
 	search := []llmtest.Call{{Name: "recall", Args: `{"query":"wifi password"}`}}

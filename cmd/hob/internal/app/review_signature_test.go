@@ -13,14 +13,14 @@ import (
 	"hob/platform/net/hooksig"
 )
 
-// hexMAC is the signature that a program computes over text.
+// hexMAC returns the signature that a program computes over text.
 func hexMAC(secret, text string) string {
 	m := hmac.New(sha256.New, []byte(secret))
 	m.Write([]byte(text))
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// signedHook holds the headers of a post whose key follows from the body.
+// signedHook returns the headers of a post whose key is derived from the body.
 func signedHook(secret, body string) map[string]string {
 	h := http.Header{}
 	hooksig.Sign(h, []byte(secret), hexMAC("key", body)[:32], []byte(body), time.Now())

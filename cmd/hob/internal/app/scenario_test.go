@@ -26,39 +26,47 @@ import (
 	"hob/tools"
 )
 
-// Each file of testdata is a conversation through the whole program, with a
-// scripted model behind each of the real wire formats, streamed and in one piece
-// (see llmtest.ParseScript for the sections model/NAME). The section talk holds,
-// line by line,
+// Each file in testdata is a conversation that TestScenarios runs through the whole program. A
+// scripted model answers in each of the real wire formats, both streamed and in one piece (see
+// llmtest.ParseScript for the sections model/NAME). The section talk holds one step per line. A
+// pattern is a regular expression.
 //
-//	> what the owner says
-//	>NAME what the owner says in another conversation
-//	< a regular expression which the answer fits
-//	? a regular expression which the question to the owner fits; {id} in a later line is
-//	  its id
-//	! a regular expression which a notice fits
-//	~ a regular expression which a reply fits that comes later
-//	@ a regular expression which the last request of a turn to the model fits
-//	^ what the owner says once the next answer has begun to come
-//	& what the owner says while the next request to the model is open
-//	- a regular expression which it does not fit
-//	% how many times the conversation has been made shorter by then
-//	* what was asked for on the web by then, one "GET http://host/path" after
-//	  the other, as a regular expression
-//	= PATH: what a file below the home comes to hold, or nothing if there is none then
-//	# the title that the window has from then on (see window)
-//	+ what is remembered once what was said in passing is read fits this: a fact
-//	  a line, as "PROVENANCE [KIND] [was] TEXT"; what was forgotten is gone then
-//	/ a regular expression which it does not fit
+//	> message from the owner
+//	>NAME message from the owner in the conversation NAME
+//	< pattern that the answer matches
+//	? pattern that the approval request matches; {id} in a later line is its id
+//	! pattern that a notice matches
+//	~ pattern that a later reply matches
+//	@ pattern that the last request of a turn to the model matches
+//	- pattern that this request does not match
+//	^ message that the owner sends once the next answer has begun to arrive
+//	& message that the owner sends while the next request to the model is open
+//	% number of times that the conversation has been compacted so far
+//	* pattern for all web requests so far, as "GET http://host/path" one after the other
+//	= PATH: content that a file below the home gets; empty if the file must not exist
+//	# new title of the window (see window)
+//	+ pattern for the facts, one per line as "PROVENANCE [KIND] [was] TEXT", after facts were
+//	  extracted from all turns and forgotten text was erased
+//	/ pattern that these facts do not match
 //
-// Other sections: web/HOST/PATH is what the web has at that address (see
-// webOf), several of one name what it has the first time, the second and from then on, and dns says where names lead. home/PATH is a file that is there beforehand, home64/PATH one in base64. config, with {home} for that home, is put at
-// the end of the configuration, and its lines before the first [section] into
-// [agent], provider at the end of the section of the model. tools: web adds open_page and look_up, which reach no network, hands adds tap and fill_in, which act on no screen. window is the title of a terminal on a screen of its own, whose lines go into the file typed below the home. only names the plays, in words, for what cannot
-// be said in all of them: openai anthropic gemini streamed whole. Every scenario with calls of tools is
-// also played by an external agent over ACP, whose own model is the scripted one, unless notOverACP names it. The agent calls
-// Hob's tools over MCP. Its context counts as untrusted, so that a call before a line < is approved; where that leads to
-// other questions, talk/acp holds what is said instead of talk. A section session is what players, battery and sound server there are (see sessionOf).
+// Other sections:
+//
+//	web/HOST/PATH, dns  the web pages and the addresses of hosts (see webOf)
+//	home/PATH           a file that exists at the start; home64/PATH is the same in base64
+//	config              added to the end of the configuration; lines before the first [section]
+//	                    are added to [agent]; {home} is the home
+//	provider            added to the section of the model's provider
+//	tools               web adds open_page and look_up, which contact no network; hands adds tap
+//	                    and fill_in, which act on no screen
+//	window              title of a terminal on a separate screen; lines typed in the terminal are
+//	                    written to the file typed below the home
+//	only                limits the wire formats and modes: openai anthropic gemini streamed whole
+//	session             the players, battery and sound server (see sessionOf)
+//
+// An external agent whose own model is the scripted one also runs each scenario with tool calls
+// over ACP, unless notOverACP contains the scenario. The agent calls Hob's tools over MCP. Its
+// context counts as untrusted, so calls before a line < are approved automatically. If that leads
+// to other approval requests, the section talk/acp replaces talk.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	fatal(t, err)
@@ -68,7 +76,7 @@ func TestScenarios(t *testing.T) {
 		ways := slices.DeleteFunc(append(plays(), playWay{api: acpWay}), func(p playWay) bool {
 			return p.api == acpWay && !playsOverACP(a, file) || p.api != acpWay && !p.wanted(section(a, "only"))
 		})
-		if raceDetector && len(ways) > 0 { // six times as long; all ways are played without it
+		if raceDetector && len(ways) > 0 { // six times as long; the run without the detector covers all ways
 			ways = ways[i%len(ways):][:1]
 		}
 		for _, p := range ways {
@@ -80,7 +88,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// playWay is one way in which a model can be asked.
+// playWay is a combination of wire format and streaming mode.
 type playWay struct {
 	api   llmtest.API
 	whole bool
@@ -94,7 +102,7 @@ func (p playWay) String() string {
 	return string(p.api) + "/streamed"
 }
 
-// plays lists all ways.
+// plays returns all combinations.
 func plays() []playWay {
 	var out []playWay
 	for _, api := range []llmtest.API{llmtest.OpenAI, llmtest.Anthropic, llmtest.Gemini} {
@@ -106,7 +114,7 @@ func plays() []playWay {
 // acpWay selects an external agent whose own model is the scripted one.
 const acpWay llmtest.API = "acp"
 
-// notOverACP names the scenarios with calls that an external agent cannot play, with the reason.
+// notOverACP lists the scenarios with calls that an external agent cannot run, with the reason.
 var notOverACP = map[string]string{
 	"agents": "external agents have no agents of Hob", "delegate": "external agents have no agents of Hob", "delegate_background": "external agents have no agents of Hob",
 	"delegate_taint": "external agents have no agents of Hob", "guard_delegate": "external agents have no agents of Hob",
@@ -121,13 +129,14 @@ var notOverACP = map[string]string{
 	"signature": "the wire format of a model", "small_model": "the wire format of a model", "thoughts": "the wire format of a model",
 }
 
-// playsOverACP reports whether a scenario has calls and an external agent can play it.
+// playsOverACP reports whether a scenario has calls and an external agent can run it.
 func playsOverACP(a *txtar.Archive, file string) bool {
 	_, not := notOverACP[strings.TrimSuffix(filepath.Base(file), ".txtar")]
 	return !not && strings.Contains(string(txtar.Format(a)), "\ncall: ")
 }
 
-// wanted: each kind of word that is there must name this way.
+// wanted reports whether the section only allows this combination. A section that names no wire
+// format, or no mode, allows all of them.
 func (p playWay) wanted(only string) bool {
 	apis, modes := 0, 0
 	api, mode := false, false
@@ -144,7 +153,7 @@ func (p playWay) wanted(only string) bool {
 	return (apis == 0 || api) && (modes == 0 || mode)
 }
 
-// provider is the section of the configuration that names the model server.
+// provider returns the section of the configuration that names the model server.
 func (p playWay) provider(url, keyFile string) string {
 	switch p.api {
 	case llmtest.OpenAI:
@@ -152,7 +161,7 @@ func (p playWay) provider(url, keyFile string) string {
 	case acpWay:
 		exe, err := os.Executable()
 		if err != nil {
-			panic(err) // this test is running from it
+			panic(err) // cannot happen: this test runs from the working directory
 		}
 		args, _ := json.Marshal(acptest.Args("http", "script="+url)) // strings always encode
 		return fmt.Sprintf("[providers.test]\nkind = \"acp\"\ncommand = %q\nargs = %s\nenv = [%q]\n", exe, args, acptest.KeyVariable+"=file:"+keyFile) + p.more
@@ -218,7 +227,7 @@ func playTalk(t *testing.T, a *txtar.Archive, p playWay) {
 	}
 }
 
-// openScripted opens a Hob whose only model is the one at url. It reads nothing from the
+// openScripted opens a Hob whose only model is served at url. It reads nothing from the
 // environment, so that tests can run in parallel.
 func openScripted(t *testing.T, home, url string, p playWay, more string, extra ...tools.Tool) *house {
 	t.Helper()
@@ -252,7 +261,7 @@ func cutSection(conf string) (before, after string) {
 	return conf, ""
 }
 
-// questionID is the id with which a question is answered.
+// questionID matches the id of an approval request.
 var questionID = regexp.MustCompile(`\b(all-)?[0-9a-f]{8}\b`)
 
 type scene struct {
@@ -261,18 +270,18 @@ type scene struct {
 	net    *safehttptest.Internet
 	window *shownWindow
 	answer string
-	asked  string // the id in the last question that fitted
+	asked  string // id of the approval request that matched last
 
-	external bool // what an external agent asks for now is approved
+	external bool // whether requests of an external agent are approved automatically
 
 	aside sync.WaitGroup // messages sent besides the talk
 
 	mu   sync.Mutex
-	said []string // to be sent while the next request is open
+	said []string // messages to send while the next request is open
 }
 
-// lastRequest returns the last request of a turn, without the later one that extracts facts from
-// it.
+// lastRequest returns the last request of a turn, ignoring the later request that extracts facts
+// from the turn.
 func (s *scene) lastRequest() (body string) {
 	for _, r := range s.model.Requests() {
 		if !strings.Contains(string(r.Body), "You note what a user says in passing") {
@@ -356,8 +365,9 @@ func (s *scene) line(line string) {
 	}
 }
 
-// approveAll approves what a message led to, until there is an answer, and returns the event. The
-// context of an external agent is untrusted, so that it needs approvals that no other model needs.
+// approveAll approves all requests of a message until there is an answer, and returns the event.
+// The context of an external agent is untrusted, so it needs approvals that other models do not
+// need.
 func (s *scene) approveAll(body []byte) string {
 	s.t.Helper()
 	var sent struct{ Event string }
@@ -375,7 +385,7 @@ func (s *scene) approveAll(body []byte) string {
 		_, open := s.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
 		fatal(s.t, json.Unmarshal(open, &e.Approvals))
 		for _, q := range e.Approvals {
-			if q.Event == sent.Event { // not the open questions of goals and watchers
+			if q.Event == sent.Event { // skip the requests of goals and watchers
 				s.approve(q.ID, true)
 			}
 		}
@@ -384,7 +394,7 @@ func (s *scene) approveAll(body []byte) string {
 	return ""
 }
 
-// shortened waits until the log reports that number of compactions.
+// shortened waits until the log reports this number of compactions.
 func (s *scene) shortened(times string) {
 	s.t.Helper()
 	deadline := time.Now().Add(60 * time.Second)

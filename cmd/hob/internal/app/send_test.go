@@ -13,7 +13,7 @@ import (
 	"hob/channels"
 )
 
-// receiver is somebody else's end of the webhook channel.
+// receiver starts the server that the webhook channel posts to.
 func receiver(t *testing.T) (url string, got chan string) {
 	t.Helper()
 	got = make(chan string, 16)
@@ -32,7 +32,7 @@ type called struct {
 	Approvals                     []struct{ ID, Session, Event, Summary string }
 }
 
-// tool makes a call as `hob tool call` does, with the owner's yes.
+// tool makes a call as `hob tool call` does and approves its requests.
 func (h *house) tool(name, args string) called {
 	h.t.Helper()
 	var c called
@@ -78,7 +78,7 @@ func TestASendGoesOutAfterItsTimeAndTooLateSaysSo(t *testing.T) {
 	if m := <-got; m != "send: hello" {
 		t.Errorf("arrived: %q", m)
 	}
-	for h.deliveries(channels.Send)[0].State != channels.Sent { // the receiver knows it first
+	for h.deliveries(channels.Send)[0].State != channels.Sent { // the receiver gets the message before the state is recorded
 		time.Sleep(5 * time.Millisecond)
 	}
 	u := h.tool("undo", `{"id":"`+c.Call+`"}`)
@@ -127,7 +127,7 @@ func TestASendIsCalledBackAfterARestart(t *testing.T) {
 	}
 }
 
-// The webhook is not the owner, and a channel that does not exist reaches no one.
+// A message on a channel that is not configured is rejected.
 func TestASendToNowhereIsRefused(t *testing.T) {
 	h := open(t, "")
 	if c := h.tool("send_message", `{"channel":"webhook","text":"hello"}`); !strings.Contains(c.Error, "no channel that can send is configured") {

@@ -62,7 +62,7 @@ func (d *App) configCopies() config.Revisions {
 // StatusText implements commands.Status.
 func (d *App) StatusText(ctx context.Context) (string, error) {
 	r, err := d.Status(ctx)
-	r.Running = max(0, r.Running-1) // the turn that asks is not counted
+	r.Running = max(0, r.Running-1) // do not count the turn that requests the status
 	return toolsystem.FormatStatus(r, time.Now().In(d.zone())), err
 }
 

@@ -12,7 +12,7 @@ import (
 	"hob/platform/host/desktop/desktoptest"
 )
 
-// wpctl is a fake of PipeWire's program.
+// wpctl is a script that simulates the PipeWire program of this name.
 const wpctl = `#!/bin/sh
 at=%s
 case $1 in
@@ -47,7 +47,7 @@ func sessionOf(t *testing.T, a *txtar.Archive) func(string) string {
 		case len(f) == 2 && f[0] == "volume":
 			at := filepath.Join(dir, "volume")
 			fatal(t, os.WriteFile(at, []byte(f[1]), 0o600))
-			fatal(t, os.WriteFile(filepath.Join(dir, "wpctl"), fmt.Appendf(nil, wpctl, at), 0o700)) //nolint:gosec // it is a program
+			fatal(t, os.WriteFile(filepath.Join(dir, "wpctl"), fmt.Appendf(nil, wpctl, at), 0o700)) //nolint:gosec // an executable script
 		default:
 			t.Fatalf("session: %s", line)
 		}

@@ -11,8 +11,8 @@ import (
 	"hob/templates"
 )
 
-// A skill of the active template is in the requests that it fits, as untrusted text if the template
-// is not the owner's, and in no others.
+// A skill of the active template is added to the requests that match it, and to no others. It is
+// untrusted text if the template is not the owner's.
 func TestSkillsAreRead(t *testing.T) {
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "Well."}})
 	h := openScripted(t, t.TempDir(), model.URL, plays()[0], "")
@@ -43,7 +43,7 @@ func TestSkillsAreRead(t *testing.T) {
 		t.Errorf("it is not there as outside text: %s", got)
 	}
 	use(templates.State{})
-	if n := strings.Count(asked("write the expense report for April"), steps); n > 1 { // the history keeps it
+	if n := strings.Count(asked("write the expense report for April"), steps); n > 1 { // the history still contains the first copy
 		t.Errorf("a template that is gone: %d times", n)
 	}
 }

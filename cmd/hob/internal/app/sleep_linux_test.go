@@ -8,8 +8,8 @@ import (
 	"hob/platform/host/desktop/desktoptest"
 )
 
-// TestWaking: a machine that wakes makes the loop look at once, and not at its next
-// tick.
+// TestWaking checks that the loop looks for due work as soon as the machine wakes, and not only at
+// the next tick.
 func TestWaking(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	login := desktoptest.NewLogin(t, bus, -1, 0)
@@ -22,11 +22,11 @@ func TestWaking(t *testing.T) {
 		return r.Ticks
 	}
 	before := ticks()
-	for deadline := time.Now().Add(time.Minute); ticks() < before+25; { // some come with the start
+	for deadline := time.Now().Add(time.Minute); ticks() < before+25; { // the start also causes some ticks
 		if time.Now().After(deadline) {
 			t.Fatal("the loop was not told")
 		}
-		login.Sleep(false) // until somebody listens
+		login.Sleep(false) // repeat until Hob listens
 		time.Sleep(20 * time.Millisecond)
 	}
 	h.stop()

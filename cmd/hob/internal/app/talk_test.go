@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestTalk plays the conversations of testdata/talk.txt with the built-in brain. A line "> TEXT" is a
-// message, "= REGEXP" matches its answer, and "! REGEXP" does not.
+// TestTalk runs the conversations of testdata/talk.txt with the built-in brain. A line "> TEXT" is
+// a message, "= REGEXP" matches its answer, and "! REGEXP" does not.
 func TestTalk(t *testing.T) {
 	raw, err := os.ReadFile("testdata/talk.txt")
 	fatal(t, err)

@@ -14,7 +14,7 @@ import (
 	"hob/platform/host/system"
 )
 
-// The owner pairs his account with a bot, and is answered there.
+// The owner pairs an account with a bot and gets answers there.
 func TestTelegram(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -48,6 +48,6 @@ func TestTelegram(t *testing.T) {
 	}
 	says("/start "+c.Code, "This account is paired")
 	says("remember that the gate is green", "gate is green")
-	api.Edit(api.Last(), "/stop", 2) // it is answered, and nothing is done
+	api.Edit(api.Last(), "/stop", 2) // an edit gets an answer but is not executed as a command
 	arrived("(edited) /stop")
 }

@@ -40,8 +40,9 @@ func (h *house) watching() []watchers.Spec {
 	return all
 }
 
-// TestTemplatesComeAndGo checks that after any sequence of templates, with any pauses, resumes and
-// cancellations by the owner in between, only the resources that the owner made or changed remain.
+// TestTemplatesComeAndGo checks that after switching between templates in any order, with pauses,
+// resumes and cancellations by the owner in between, only the resources that the owner created or
+// changed remain.
 func TestTemplatesComeAndGo(t *testing.T) {
 	h := open(t, "")
 	fatal(t, os.MkdirAll(filepath.Join(h.home, "Documents"), 0o700))
@@ -53,7 +54,7 @@ func TestTemplatesComeAndGo(t *testing.T) {
 	}
 	all, err := templates.Builtins()
 	fatal(t, err)
-	r := rand.New(rand.NewPCG(3, 9)) //nolint:gosec // a test that can be repeated
+	r := rand.New(rand.NewPCG(3, 9)) //nolint:gosec // a fixed seed makes the test reproducible
 	touched := map[string]bool{}
 	for range 60 {
 		switch r.IntN(5) {
@@ -107,8 +108,8 @@ func TestTemplatesComeAndGo(t *testing.T) {
 	}
 }
 
-// TestTemplatesAgainLater checks that neither the day on which a template is used again nor the
-// owner's zone matters; the owner's changes of a schedule do.
+// TestTemplatesAgainLater checks that applying a template again changes nothing, on any day and in
+// any time zone, except where the owner changed a schedule.
 func TestTemplatesAgainLater(t *testing.T) {
 	h := open(t, "")
 	w := templates.DesiredState{Source: "template:mine", Trusted: true}
@@ -146,7 +147,8 @@ func TestTemplatesAgainLater(t *testing.T) {
 }
 
 // TestTemplatesWorkOffline checks that the built-in brain can execute each request of each built-in
-// template, that each time occurs, and that templates made for it need nothing else.
+// template, that each schedule has a next occurrence, and that templates made for it need nothing
+// else.
 func TestTemplatesWorkOffline(t *testing.T) {
 	h := open(t, "")
 	fatal(t, os.MkdirAll(filepath.Join(h.home, "Documents"), 0o700))

@@ -13,8 +13,8 @@ import (
 	"hob/platform/host/tray/traytest"
 )
 
-// The menu shows the open requests, and the owner's clicks there have their effect; clicks that
-// decide do so only while no program started by Hob runs.
+// The menu shows the pending approval requests, and the owner's clicks take effect. Clicks that
+// decide a request count only while no program started by Hob runs.
 func TestTray(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	panel := traytest.NewPanel(t, bus.Conn(t))
@@ -95,7 +95,7 @@ func TestTray(t *testing.T) {
 	says("End quiet")
 	icon.Choose(t, "End quiet")
 	says("Quiet for 2 hours")
-	icon.Choose(t, "Ask") // no portal is there
+	icon.Choose(t, "Ask") // there is no desktop portal
 	says("cannot open the browser")
 	panel.Leave(t)
 	doctor("no panel in this session shows icons")

@@ -39,7 +39,7 @@ func openMeant(t *testing.T, more string) *meant {
 	return m
 }
 
-// start starts it, or starts it again with another model.
+// start starts Hob, or restarts it with another embedding model.
 func (m *meant) start(t *testing.T, model string) {
 	t.Helper()
 	if m.house != nil {
@@ -70,7 +70,7 @@ func (m *meant) remember(text string) {
 	}
 }
 
-// held waits until that number of texts have vectors.
+// held waits until this number of texts have vectors.
 func (m *meant) held(want int) embed.Stats {
 	m.t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
@@ -104,7 +104,7 @@ func (m *meant) troubled(want string) {
 	}
 }
 
-// search runs the search of the owner's command.
+// search runs the same search as hob memory why.
 func (m *meant) search(text string) (best, reasons string) {
 	m.t.Helper()
 	code, body := m.api(http.MethodGet, "/api/v1/memory/why?meaning=1&q="+url.QueryEscape(text), nil)
@@ -242,15 +242,15 @@ func TestSwitchedOffNothingIsLeft(t *testing.T) {
 	}
 }
 
-// embedded is the stored form of a text's vector, but for its length.
+// embedded returns the stored form of a text's vector without the length.
 func embedded(text string) []byte { return embedtest.Packed(text, synonyms()) }
 
-// holding names a file of the home with a part of the bytes.
+// holding returns a file in the home that contains part of the bytes, or "".
 func (m *meant) holding(b []byte) (where string) {
 	m.t.Helper()
 	fatal(m.t, filepath.WalkDir(m.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
-			return nil // it was deleted meanwhile
+			return nil // the file was deleted in the meantime
 		}
 		have, err := os.ReadFile(path)
 		if err != nil {

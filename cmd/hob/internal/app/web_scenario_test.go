@@ -17,12 +17,12 @@ import (
 	"hob/platform/net/safehttp/safehttptest"
 )
 
-// webOf is the web of a scenario. A section web/HOST/PATH answers at that
-// address, by the type that its ending names; one that begins with "HTTP/1.1 "
-// is the whole answer, head and all; of several with one name each answers once,
-// and the last from then on. Everything else is not there. In the
-// section dns, "NAME: 1.2.3.4 5.6.7.8, 10.0.0.1" says what the name resolves to
-// first and from then on; all other names lead to one public address.
+// webOf simulates the web for a scenario. A section web/HOST/PATH is the content at that address;
+// the extension determines the media type. A section that begins with "HTTP/1.1 " is a complete
+// response with headers. If several sections have the same name, each of them is returned once, and
+// the last one from then on. Other addresses return 404. In the section dns, "NAME: 1.2.3.4
+// 5.6.7.8, 10.0.0.1" lists the addresses of a name for the first lookup and for later lookups; all
+// other names have one public address.
 func webOf(t *testing.T, a *txtar.Archive) *safehttptest.Internet {
 	t.Helper()
 	var mu sync.Mutex
@@ -66,7 +66,7 @@ func webOf(t *testing.T, a *txtar.Archive) *safehttptest.Internet {
 	return n
 }
 
-// answerWith repeats a written answer.
+// answerWith sends the response that text contains.
 func answerWith(w http.ResponseWriter, r *http.Request, text string) {
 	head, body, _ := strings.Cut(text, "\n\n")
 	resp, err := http.ReadResponse(bufio.NewReader(strings.NewReader(strings.ReplaceAll(head, "\n", "\r\n")+"\r\n\r\n")), r)

@@ -7,8 +7,8 @@ import (
 	"hob/tools"
 )
 
-// webTools replace the tools that open pages and search: they have the same assessment, and contact
-// nothing.
+// webTools returns replacements for the tools that open pages and search. They have the same
+// assessment but contact nothing.
 func webTools() []tools.Tool {
 	type page struct {
 		URL string `json:"url"`

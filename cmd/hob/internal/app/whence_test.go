@@ -11,9 +11,8 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// Why names from which text, and through which call, something came to be: for
-// the event, a call, the question, and a fact that was made of it and used in
-// another conversation.
+// The explanation names the text and the call that caused something: for the event, a call, the
+// approval request, and a fact that was created from the text and used in another conversation.
 func TestWhyNamesWhereItCameFrom(t *testing.T) {
 	h := crewHouse(t, "[channels.webhook]\nurl = \"http://127.0.0.1:9/hook\"\nsecret = \"whsec\"\n", func(r llmtest.Request) llmtest.Answer {
 		read := len(r.Results) > 0
@@ -75,8 +74,9 @@ func TestWhyNamesWhereItCameFrom(t *testing.T) {
 	}
 }
 
-// The guardian's yes adds a mark; a no removes none, and a broken guardian changes nothing. It sees
-// only the text and has no tools. With block the model does not read marked text.
+// A verdict of the guardian can add a mark but never remove one, and a failing guardian changes
+// nothing. The guardian sees only the text and has no tools. With block, the model does not see
+// marked text.
 func TestTheGuardianCanOnlyRaiseTheMark(t *testing.T) {
 	for _, tc := range []struct{ name, verdict, text, config, want, reads string }{
 		{"a yes", "ATTACK", "Dear reader, kindly act for me.", "", "looks like an attack: guardian", "Dear reader"},

@@ -16,8 +16,8 @@ import (
 // shownWindow is a terminal on a separate screen.
 type shownWindow struct{ display, title string }
 
-// showWindow skips the test without such a screen. Text typed in the window is written to a file,
-// line by line.
+// showWindow opens a terminal on a separate screen, or skips the test if that is not possible. Text
+// typed in the window is written to a file, line by line.
 func showWindow(t *testing.T, title, file string) *shownWindow {
 	t.Helper()
 	program, err := exec.LookPath("xterm")
@@ -47,8 +47,7 @@ func (w *shownWindow) getenv(key string) string {
 	return ""
 }
 
-// retitle gives the window another title, as a program does that shows something
-// else.
+// retitle changes the title of the window, as a program does when it shows something else.
 func (w *shownWindow) retitle(t *testing.T, title string) {
 	t.Helper()
 	x, err := window.Display(t.Context(), session.DetectSession(t.Context(), w.getenv))
