@@ -23,8 +23,8 @@ import (
 	"hob/platform/net/safehttp/safehttptest"
 )
 
-// speech is a fake Echo with its Amazon service: it posts spoken text with a signature ("Host a
-// Custom Skill as a Web Service" of Amazon's documentation), and speaks the answers.
+// speech simulates an Echo and its Amazon service: it posts signed requests with spoken text ("Host
+// a Custom Skill as a Web Service" in Amazon's documentation) and collects the spoken answers.
 type speech struct {
 	t   *testing.T
 	p   *place
@@ -39,13 +39,13 @@ const (
 	skill     = "amzn1.ask.skill.0a1b2c3d-1234-1234-1234-0a1b2c3d4e5f"
 	signerURL = "https://s3.amazonaws.com/echo.api/echo-api-cert.pem"
 	voice     = "amzn1.ask.person.OWNER"
-	// room is somebody else who speaks to the owner's own Echo.
+	// room is another person who speaks to the owner's own Echo.
 	room   = "somebody in the room"
 	forger = "forger"
 )
 
-// openAlexa opens the owner's skill. The owner's voice is known, so only the owner's words count,
-// not those of other people in the room.
+// openAlexa opens the owner's skill. It recognizes the owner's voice, so text from other people in
+// the room does not count as the owner's.
 func openAlexa(t *testing.T) *place {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	fatal(t, err)
@@ -81,7 +81,7 @@ func openAlexa(t *testing.T) *place {
 
 func account(who string) string { return "amzn1.ask.account." + strings.ToUpper(who) }
 
-// say posts a spoken text, and records the spoken answer.
+// say posts spoken text and records the spoken answer.
 func (s *speech) say(who string, _ bool, text string) bool {
 	intent := "AskIntent"
 	switch text {
@@ -90,7 +90,7 @@ func (s *speech) say(who string, _ bool, text string) bool {
 	case "no":
 		intent = "AMAZON.NoIntent"
 	}
-	if who == owner && intent != "AskIntent" { // somebody else has spoken in his room since
+	if who == owner && intent != "AskIntent" { // the question must be spoken again, because another person in the room has spoken since
 		until(s.t, "the question is spoken again", func() bool {
 			said, _ := s.post(owner, "AnswerIntent", "")
 			s.keep(said)
@@ -113,7 +113,7 @@ func (s *speech) keep(text string) {
 	s.spoken = append(s.spoken, text)
 }
 
-// saw queries texts that were not spoken yet.
+// saw reports whether a text with this part was spoken. It fetches texts that were not spoken yet.
 func (s *speech) saw(part string) bool {
 	s.mu.Lock()
 	known := strings.Contains(strings.Join(s.spoken, "\n"), part)
@@ -139,7 +139,7 @@ func (s *speech) post(who, intent, text string) (answer string, status int) {
 	if who == owner || who == forger {
 		system["person"] = object{"personId": voice, "authenticationConfidenceLevel": object{"level": 300}}
 	}
-	if who == forger || who == room && intent != "AskIntent" { // he calls his yes into what the owner is asked
+	if who == forger || who == room && intent != "AskIntent" { // the yes or no is spoken in the owner's session
 		session = "session of " + owner
 	}
 	body, err := json.Marshal(object{

@@ -1,6 +1,6 @@
-// Package approvaltest makes a complete Hob ask for approval on every channel, each with its
-// platform as far as one machine can provide it, and checks whose answers count: only the owner's,
-// once. It contains only tests.
+// Package approvaltest makes a complete Hob ask for approval on every channel, each with a real or
+// simulated platform, and checks whose answers count: only the owner's, and only once. It contains
+// only tests.
 package approvaltest
 
 import (
@@ -24,59 +24,62 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if err := flag.Set("test.parallel", "4"); err != nil { // the platforms are waited for more than they work
+	if err := flag.Set("test.parallel", "4"); err != nil { // the tests mostly wait for the platforms
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// owner is the paired sender. Each place names the others; the guest is on its allow list.
+// owner is the paired sender, and guest a sender on the allow list. Each place names other senders.
 const (
 	owner = "owner"
 	guest = "guest"
 )
 
-// place is a channel with its platform.
+// place is a channel and its simulated platform.
 type place struct {
-	// channel is the channel's name; "": the name of the test.
+	// channel is the name of the channel; "" means the name of the test.
 	channel string
-	// section is the channel's part of the configuration, more the rest of it.
+	// section is the section of the channel in the configuration, and more the rest of the
+	// configuration.
 	section, more string
-	driver        channels.Driver // nil: the driver in channels/all
+	driver        channels.Driver // nil means the driver in channels/all
 	network       safehttp.Options
-	// proven: the owner need not be paired.
+	// proven is set if the owner needs no pairing.
 	proven bool
-	// groups: questions are asked in a group as well.
+	// groups is set if questions are also tested in a group.
 	groups bool
-	// others are those who try to answer, besides the guest (with guests).
+	// others lists the senders who try to answer, in addition to the guest if guests is set.
 	others []string
 	guests bool
 
-	// say makes somebody write, in a group with a mention of Hob. It returns false if the platform
-	// rejects the sender at once.
+	// say sends a message from a person; in a group, the message mentions Hob. It returns false if
+	// the platform rejects the sender immediately.
 	say func(who string, group bool, text string) bool
-	// press has somebody press; nil: there are no buttons.
+	// press simulates a button press by a person. It is nil if there are no buttons.
 	press func(who string, group bool, question string, yes bool)
-	// saw reports whether a text with this part has come to the owner.
+	// saw reports whether the owner received a text with this part.
 	saw func(part string) bool
-	// sayAlone has the owner write a message that replies to nothing, where say replies.
+	// sayAlone sends a message from the owner that is not a reply. It is set if messages sent with
+	// say are replies.
 	sayAlone func(text string)
-	// ask has the owner ask for something; nil: say.
+	// ask sends a request from the owner. If it is nil, say is used.
 	ask func(text string)
-	// trial: hob channel test NAME --send is seen to arrive.
+	// trial is set if the test message of hob channel test NAME --send must arrive.
 	trial bool
-	// powerless: the owner's messages are received there, but answer no approval request.
+	// powerless is set if the owner's messages are received there but cannot answer approval
+	// requests.
 	powerless bool
-	// mute: a second answer is answered by nothing that could be waited for.
+	// mute is set if a second answer causes no message that the test could wait for.
 	mute bool
-	// between: messages of others in a group are answered there, so that a bare word of the owner
-	// no longer refers to the request.
+	// between is set if Hob also answers messages from other people in the group, so that a bare
+	// yes or no from the owner no longer refers to the request.
 	between bool
-	// reply is the model's reply; nil: the reply of all places. tools are additional tools.
+	// reply computes the model's reply; nil means the function reply. tools are additional tools.
 	reply func(llmtest.Request) (llmtest.Answer, bool)
 	tools []tools.Tool
-	// mail delivers a mail of the owner's, of which From, To, Date and Message-ID are
-	// added; nil where there is no mailbox.
+	// mail delivers a mail from the owner and adds From, To, Date and Message-ID. It is nil if
+	// there is no mailbox.
 	mail func(raw string)
 
 	h *house
@@ -108,10 +111,9 @@ func places() []struct {
 	}
 }
 
-// TestWhoseAnswersCount checks on every channel that an answer of an unknown sender changes
-// nothing, written or pressed, in private or in a group, and neither does that of an allowed guest.
-// The owner's "no" denies, the owner's "yes" runs the action once, and later answers of the owner
-// change nothing.
+// TestWhoseAnswersCount checks on every channel, in private chats and groups, that answers and
+// button presses of unknown senders and allowed guests change nothing. The owner's "no" denies, the
+// owner's "yes" runs the action once, and later answers of the owner change nothing.
 func TestWhoseAnswersCount(t *testing.T) {
 	for _, c := range places() {
 		t.Run(c.name, func(t *testing.T) {
@@ -133,7 +135,7 @@ func TestWhoseAnswersCount(t *testing.T) {
 	}
 }
 
-// pair makes the owner known, by the code that only he was shown.
+// pair pairs the owner with the code that only the owner was shown.
 func (p *place) pair(t *testing.T) {
 	t.Helper()
 	h := p.h
@@ -145,7 +147,7 @@ func (p *place) pair(t *testing.T) {
 	h.post("/api/v1/channels/"+h.channel+"/pair", struct{}{}, &c)
 	said := time.Time{}
 	until(t, "the owner is paired", func() bool {
-		if time.Since(said) > time.Second { // a message sent before the channel listened does not reach Hob
+		if time.Since(said) > time.Second { // repeat the code, because messages sent before the channel listens are lost
 			p.say(owner, false, c.Code)
 			said = time.Now()
 		}
@@ -153,7 +155,7 @@ func (p *place) pair(t *testing.T) {
 	})
 }
 
-// arrives has Hob send the owner a text, as hob channel test NAME --send does.
+// arrives sends the owner a test message, as hob channel test NAME --send does, and waits for it.
 func (p *place) arrives(t *testing.T) {
 	t.Helper()
 	var out struct {
@@ -167,7 +169,7 @@ func (p *place) arrives(t *testing.T) {
 	until(t, "the test has arrived", func() bool { return p.saw("This is a test: Hob can reach you on " + p.h.channel) })
 }
 
-// round is one question and its answer.
+// round tests one approval request and its answer.
 func (p *place) round(t *testing.T, group, yes bool) {
 	t.Helper()
 	h := p.h
@@ -219,7 +221,7 @@ func (p *place) round(t *testing.T, group, yes bool) {
 			t.Fatalf("%s: a bare %s made it %s", mark, answer, now.State)
 		}
 		p.say(owner, group, "/"+answer+" "+q.ID)
-	case group && p.guests: // Hob's reply to a guest may reach the group before or after the owner's word
+	case group && p.guests: // Hob's reply to a guest may reach the group before or after the owner's answer
 		p.say(owner, group, answer)
 		until(t, mark+": the owner's word is taken, or he is told to name the question", func() bool {
 			return h.question(q.ID).State == state || p.saw("/yes "+q.ID+" or /no "+q.ID+":")
@@ -233,7 +235,7 @@ func (p *place) round(t *testing.T, group, yes bool) {
 	until(t, mark+": the owner's answer is taken", func() bool { return h.question(q.ID).State == state })
 	until(t, mark+": Hob says what came of it", func() bool { return p.saw(word + mark) })
 
-	// Later answers are too late.
+	// Later answers have no effect.
 	if p.press != nil {
 		p.press(owner, group, q.ID, true)
 	}
@@ -246,7 +248,7 @@ func (p *place) round(t *testing.T, group, yes bool) {
 	}
 }
 
-// attempts has everybody else answer, and returns once Hob has dealt with all of it.
+// attempts makes all other people answer and waits until Hob has processed their answers.
 func (p *place) attempts(t *testing.T, group bool, id string, yes bool) {
 	t.Helper()
 	h := p.h
@@ -311,7 +313,7 @@ func (h *house) question(id string) question {
 	return list[i]
 }
 
-// sent reports whether a text with this part is known to have arrived.
+// sent reports whether a delivery with this text has the state sent.
 func (h *house) sent(part string) bool {
 	h.t.Helper()
 	var list []struct{ Text, State string }
@@ -324,7 +326,7 @@ func (h *house) sent(part string) bool {
 	return false
 }
 
-// hasSentAll reports whether no text waits to be sent.
+// hasSentAll reports whether no delivery is waiting to be sent.
 func (h *house) hasSentAll() bool {
 	h.t.Helper()
 	var list []struct{ State string }
@@ -361,10 +363,10 @@ func (h *house) row() channelRow {
 	return channelRow{}
 }
 
-// patience is how long is waited for anything.
+// patience is the time limit for each wait.
 const patience = 60 * time.Second
 
-// until waits for a condition that takes time on a busy machine.
+// until waits for a condition, with a time limit that suits a busy machine.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !ok(); <-time.After(10 * time.Millisecond) {
@@ -374,7 +376,8 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// refusedBy reports whether a status means that a sender is rejected, and fails on any other error.
+// refusedBy reports whether a status means that a sender is rejected. It fails the test on any
+// other error status.
 func refusedBy(t *testing.T, status int) bool {
 	t.Helper()
 	switch {

@@ -15,10 +15,10 @@ import (
 	"hob/channels/telegram/telegramtest"
 )
 
-// seen reports whether one of the texts has a part.
+// seen reports whether one of the texts contains part.
 func seen(texts []string, part string) bool { return strings.Contains(strings.Join(texts, "\n"), part) }
 
-// openTelegram is a bot, which talks to people alone and in a group.
+// openTelegram opens a bot with private chats and a group.
 func openTelegram(t *testing.T) *place {
 	s := telegramtest.New(t)
 	ids := map[string]int{owner: 7, guest: 8, "stranger": 9}
@@ -48,7 +48,7 @@ func openTelegram(t *testing.T) *place {
 	}
 }
 
-// openDiscord is a bot in a server, which is written to directly as well.
+// openDiscord opens a bot in a server, which also receives direct messages.
 func openDiscord(t *testing.T) *place {
 	s := discordtest.New(t)
 	ids := map[string]string{owner: "4200000000000000101", guest: "4200000000000000102", "stranger": "4200000000000000103"}
@@ -76,7 +76,7 @@ func openDiscord(t *testing.T) *place {
 	}
 }
 
-// openSlack is an app in a workspace, which is written to directly and in a thread.
+// openSlack opens an app in a workspace, which receives direct messages and messages in a thread.
 func openSlack(t *testing.T) *place {
 	s := slacktest.New(t)
 	const thread = "1600000000.000001"

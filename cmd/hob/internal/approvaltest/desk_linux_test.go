@@ -10,8 +10,8 @@ import (
 	"hob/platform/host/desktop/desktoptest"
 )
 
-// openDesktop opens a desktop that shows notifications. Nothing can be written there: a trigger
-// causes the request.
+// openDesktop opens a desktop that shows notifications. The user cannot send messages there, so a
+// trigger causes the request.
 func openDesktop(t *testing.T) *place {
 	bus := desktoptest.NewBus(t)
 	screen := desktoptest.NewServer(t, bus, "actions", "body")

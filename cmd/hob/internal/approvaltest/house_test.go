@@ -63,7 +63,7 @@ func (h *house) errand() tools.Tool {
 	})
 }
 
-// did counts how often something was carried out.
+// did returns how often an action was carried out.
 func (h *house) did(what string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -72,8 +72,8 @@ func (h *house) did(what string) int {
 
 var ordered = regexp.MustCompile(`(?i)please carry out (task-\w+-\w+)`)
 
-// reply is the model's reply: it does what any text orders. The message stands behind what Hob
-// remembers of earlier ones.
+// reply returns the model's answer. The model follows any order in the text; the last order counts,
+// because the message comes after Hob's own context.
 func reply(r llmtest.Request) (llmtest.Answer, bool) {
 	orders := ordered.FindAllStringSubmatch(r.LastUser, -1)
 	if orders == nil {
@@ -89,7 +89,7 @@ func reply(r llmtest.Request) (llmtest.Answer, bool) {
 	return llmtest.Answer{Text: "Left: " + m[1]}, true
 }
 
-// heard reports whether the model was given a text.
+// heard reports whether the model received a text.
 func (h *house) heard(text string) bool {
 	return slices.ContainsFunc(h.model.Requests(), func(r llmtest.Request) bool { return strings.Contains(r.LastUser, text) })
 }
@@ -115,7 +115,7 @@ func openHouse(t *testing.T, channel string, p *place) *house {
 	}
 	d, err := app.Open(t.Context(), app.Options{
 		Paths: paths, Config: c, Version: "test", UserHome: h.home, Tools: append([]tools.Tool{h.errand()}, p.tools...), Drivers: drivers, Network: p.network, Quick: 1,
-		Peer:    func(string, string, bool) web.Peer { return web.PeerOwner }, // a test is all of them in one process
+		Peer:    func(string, string, bool) web.Peer { return web.PeerOwner }, // all clients run in the test process
 		Started: func() (bool, error) { return false, nil }, Session: func(string) string { return "" },
 	})
 	fatal(t, err)
@@ -148,7 +148,7 @@ func fatal(t *testing.T, err error) {
 	}
 }
 
-// call asks the API, with the headers given.
+// call sends a request to the API with the given headers.
 func (h *house) call(method, path string, body []byte, header http.Header) (int, []byte) {
 	h.t.Helper()
 	req, err := http.NewRequestWithContext(h.t.Context(), method, h.url+path, bytes.NewReader(body))
@@ -162,7 +162,7 @@ func (h *house) call(method, path string, body []byte, header http.Header) (int,
 	return res.StatusCode, out
 }
 
-// keyed are the headers of somebody with a token.
+// keyed returns the headers of a client with a token.
 func keyed(token, channel string) http.Header {
 	h := http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}}
 	if channel != "" {
@@ -192,7 +192,7 @@ func (h *house) read(method, path string, body []byte, out any) {
 	fatal(h.t, json.Unmarshal(b, out))
 }
 
-// made is a driver whose channel uses a fake platform of the test.
+// made is a driver whose channel uses a simulated platform.
 type made struct {
 	name string
 	make func(decode func(any) error, deps channels.Deps) (channels.Channel, error)
@@ -205,7 +205,7 @@ func (m made) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	return m.make(decode, deps)
 }
 
-// unhurried is a driver whose channel has no rate limit: the limit is not tested here, and would
+// unhurried returns a driver whose channel has no rate limit, because waiting for the limit would
 // take minutes.
 func unhurried(d channels.Driver, free func(channels.Channel) channels.Channel) channels.Driver {
 	return made{d.Describe().Name, func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
@@ -217,7 +217,7 @@ func unhurried(d channels.Driver, free func(channels.Channel) channels.Channel) 
 	}}
 }
 
-// free takes away how many texts may go out in a minute.
+// free removes the limit of messages per minute.
 func free(l channels.Limits) channels.Limits {
 	l.PerMinute = 0
 	return l

@@ -19,7 +19,7 @@ import (
 func openNotes(t *testing.T) *place { return inNotes(t, true) }
 
 // openSharedNotes opens a folder that the owner has not declared private: messages there are
-// received, and answer no question.
+// received but cannot answer questions.
 func openSharedNotes(t *testing.T) *place { return inNotes(t, false) }
 
 func inNotes(t *testing.T, private bool) *place {

@@ -15,10 +15,10 @@ import (
 	"hob/platform/net/hooksig"
 )
 
-// openPage opens the page and the API: the holder of the token is the owner.
+// openPage opens the page and the API, where everyone with the token is the owner.
 func openPage(t *testing.T) *place { return overAPI(t, "") }
 
-// openTerminal is hob chat, which talks to the same API.
+// openTerminal opens the channel of hob chat, which uses the same API.
 func openTerminal(t *testing.T) *place { return overAPI(t, "terminal") }
 
 func overAPI(t *testing.T, channel string) *place {
@@ -31,7 +31,7 @@ func overAPI(t *testing.T, channel string) *place {
 			return k
 		case "a wrong token":
 			return keyed(strings.Repeat("0", len(p.h.token)), channel)
-		case "another page": // of the owner's browser
+		case "another page": // a page of another site in the owner's browser
 			k := keyed(p.h.token, channel)
 			k.Set("Origin", "https://example.org")
 			return k
@@ -68,8 +68,8 @@ func overAPI(t *testing.T, channel string) *place {
 
 const hookKey = "not-a-real-secret"
 
-// openWebhook opens a webhook for a program of the owner that posts texts, signed with the shared
-// secret; a sender in a post is that person.
+// openWebhook opens the webhook of a program of the owner, which posts texts signed with the shared
+// secret. If a post names a sender, that person is the sender.
 func openWebhook(t *testing.T) *place {
 	var mu sync.Mutex
 	var texts []string
@@ -117,7 +117,7 @@ func openWebhook(t *testing.T) *place {
 	return p
 }
 
-// signedBy are the headers of a post that is signed with a secret.
+// signedBy returns the headers of a post signed with key.
 func signedBy(key, body string) http.Header {
 	h := http.Header{}
 	hooksig.Sign(h, []byte(key), rand.Text(), []byte(body), time.Now())

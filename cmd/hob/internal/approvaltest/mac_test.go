@@ -75,8 +75,8 @@ func (m *mac) saw(part string) bool {
 	return strings.Contains(strings.Join(m.texts, "\n"), part)
 }
 
-// output is osascript: the script to a chat finds it by its guid, the one to a person
-// by the address.
+// output simulates osascript. A script that sends to a chat finds the chat by its guid, and a
+// script that sends to a person uses the address.
 func (m *mac) output(_ context.Context, cmd *exec.Cmd, in []byte) ([]byte, error) {
 	var c struct{ Target, Service, BodyText string }
 	if err := json.Unmarshal(in, &c); err != nil {

@@ -41,7 +41,7 @@ func openMail(t *testing.T) *place {
 	})
 }
 
-// openSignedMail opens a mailbox whose host reports nothing: the senders' hosts sign their mails
+// openSignedMail opens a mailbox whose host reports no results. The senders' hosts sign their mails
 // (DKIM, RFC 6376).
 func openSignedMail(t *testing.T) *place {
 	public, key, err := ed25519.GenerateKey(nil)
@@ -74,7 +74,7 @@ func openSignedMail(t *testing.T) *place {
 	return p
 }
 
-// publishes is the key record of all domains.
+// publishes is a DNS that returns the same key record for all domains.
 type publishes string
 
 func (publishes) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
@@ -85,9 +85,8 @@ func (p publishes) LookupTXT(context.Context, string) ([]string, error) {
 	return []string{string(p)}, nil
 }
 
-// openMailbox opens a mailbox of Hob at a real server, with one for outgoing mail. proved builds a
-// mail as the host delivers it; forged lists the kinds of mails that falsely claim to be from the
-// owner.
+// openMailbox opens Hob's mailbox on a real server, with an SMTP server. proved returns a mail as
+// the host delivers it; forged lists the kinds of mails that falsely claim to be from the owner.
 func openMailbox(t *testing.T, host string, forged []string, proved func(how, mail string) string) *place {
 	d, s := pimtest.StartDovecot(t, ""), pimtest.StartSMTP(t)
 	const mailbox = "hob@test.local"
@@ -115,7 +114,7 @@ func openMailbox(t *testing.T, host string, forged []string, proved func(how, ma
 		if group {
 			to += ", bob@example.org"
 		}
-		thread := "" // a text without an order answers the last mail to the owner
+		thread := "" // a text that is not an order replies to the last mail to the owner
 		if !alone && !ordered.MatchString(text) {
 			for _, m := range s.Mails() {
 				if id := messageID.FindStringSubmatch(m.Mail); id != nil && slices.Contains(m.To, "owner@example.org") {

@@ -15,8 +15,8 @@ import (
 	"hob/tools"
 )
 
-// filing is a tool that changes something outside Hob's own store: a call runs at once
-// when only the owner's words are in view, and is a question otherwise.
+// filing is a tool that changes data outside Hob's own store. A call runs at once if the context
+// contains only the owner's words, and needs approval otherwise.
 type filing struct {
 	mu  sync.Mutex
 	ran []string
@@ -46,7 +46,7 @@ func (f *filing) did(what string) bool {
 
 var settingOrder = regexp.MustCompile(`change the setting (\w+) now`)
 
-// obeyOrders is a model that follows any order in the last message.
+// obeyOrders returns the answer of a model that follows any order in the last message.
 func obeyOrders(r llmtest.Request) (llmtest.Answer, bool) {
 	m := settingOrder.FindStringSubmatch(r.LastUser)
 	if m == nil || len(r.Results) > 0 {
@@ -55,9 +55,9 @@ func obeyOrders(r llmtest.Request) (llmtest.Answer, bool) {
 	return llmtest.Answer{Calls: []llmtest.Call{{Name: "change_setting", Args: fmt.Sprintf(`{"what":%q}`, m[1])}}}, true
 }
 
-// TestReview3_AnOrderInAQuotedMailIsAskedAbout makes the owner reply to and forward hostile mail in
-// layouts that were once taken for the owner's own words, and checks that an order in the quoted
-// mail needs approval. The owner's own order runs.
+// TestReview3_AnOrderInAQuotedMailIsAskedAbout sends replies and forwards from the owner that quote
+// hostile mail, in layouts in which quoted text once counted as the owner's, and checks that an
+// order in the quoted mail needs approval. The owner's own order runs.
 func TestReview3_AnOrderInAQuotedMailIsAskedAbout(t *testing.T) {
 	var f filing
 	p := openMail(t)

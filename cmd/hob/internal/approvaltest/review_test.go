@@ -14,7 +14,7 @@ import (
 	"hob/tools"
 )
 
-// hostileMail is a tool whose result is a mail of an unknown sender.
+// hostileMail returns a tool whose result is a mail from an unknown sender.
 func hostileMail() tools.Tool {
 	return tools.New(tools.Def[struct{}]{
 		Spec: tools.Spec{Name: "fetch_mail", Category: "test", Description: "Fetch the newest mail.", Effects: tools.Read, Core: true},
@@ -24,7 +24,7 @@ func hostileMail() tools.Tool {
 	})
 }
 
-// obedient is a model that follows orders of mail, triggers and users.
+// obedient returns the answer of a model that follows orders in mail, triggers and messages.
 func obedient(r llmtest.Request) (llmtest.Answer, bool) {
 	spawn := func(task string) llmtest.Answer {
 		return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: fmt.Sprintf(`{"name":"spawn_background_task","arguments":{"task":%q}}`, task)}}}
@@ -42,7 +42,7 @@ func obedient(r llmtest.Request) (llmtest.Answer, bool) {
 	return reply(r)
 }
 
-// client posts to the API as one program of the owner's: the page, or hob ask.
+// apiClient posts to the API as one of the owner's programs: the page, or hob ask.
 type apiClient struct {
 	h    *house
 	id   string
@@ -81,7 +81,7 @@ func openReview(t *testing.T) *house {
 	return openHouse(t, "web", p)
 }
 
-// pending waits for a question about a tool whose arguments contain a part.
+// pending waits for an approval request whose arguments contain part.
 func (h *house) pending(part string) (q question) {
 	h.t.Helper()
 	until(h.t, "Hob asks about "+part, func() bool {
@@ -95,7 +95,7 @@ func (h *house) pending(part string) (q question) {
 	return q
 }
 
-// stays fails if a request was decided, or its action was executed.
+// stays fails the test if a request was decided or its action was executed.
 func (h *house) stays(q question, mark, after string) {
 	h.t.Helper()
 	if now := h.question(q.ID); now.State != "pending" || h.did(mark) != 0 {
@@ -103,7 +103,7 @@ func (h *house) stays(q question, mark, after string) {
 	}
 }
 
-// bareWords are words that people say about something other than a request that they have not seen.
+// bareWords returns short texts that people send in a conversation without having seen the request.
 func bareWords() []string {
 	return []string{"ok", "yes", "Ja.", "okay", "sure", "go ahead", "yes to all"}
 }
@@ -179,7 +179,7 @@ func TestReview1_BareYesAnswersOnlyTheLastShownQuestion(t *testing.T) {
 	page := apiClient{h, "page-1", ""}
 	page.say("home", "please carry out task-first-shown")
 	q := h.pending("task-first-shown")
-	// "ok" is conversation: it decides nothing, and Hob repeats the request.
+	// "ok" does not decide the request, and Hob repeats it.
 	if _, answer, _ := page.say("home", "ok"); !strings.Contains(answer, "Reply yes to approve or no to deny: carry out task-first-shown") {
 		t.Errorf("ok is answered %q", answer)
 	}
@@ -204,7 +204,8 @@ func TestReview1_BareYesAnswersOnlyTheLastShownQuestion(t *testing.T) {
 	h.stays(third, "task-third-shown", "a yes in another conversation")
 }
 
-// A mail approves an action only as a reply to the mail with the request, whatever else it names.
+// A mail approves an action only as a reply to the mail with the request, regardless of other ids
+// in the mail.
 func TestReview1_MailAnswersOnlyAsAReply(t *testing.T) {
 	t.Parallel()
 	p := openMail(t)

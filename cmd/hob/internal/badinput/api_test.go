@@ -12,12 +12,12 @@ import (
 	"testing"
 )
 
-// refusal is the body of a refused request.
+// refusal is the body of a rejected request.
 type refusal struct {
 	Error struct{ Code, Message, Remedy string }
 }
 
-// The HTTP API rejects invalid requests and stores nothing of them.
+// The HTTP API rejects invalid requests and stores nothing from them.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)
@@ -95,7 +95,7 @@ func TestRequests(t *testing.T) {
 			t.Fatal(list, code, body)
 		}
 		for _, r := range rows {
-			if r.Text != "create_task" { // the call with invalid arguments is recorded
+			if r.Text != "create_task" { // the tool call with invalid arguments is recorded
 				t.Errorf("%s holds %+v", list, r)
 			}
 		}

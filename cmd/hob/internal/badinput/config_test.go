@@ -10,7 +10,7 @@ import (
 )
 
 // Every command that reads the configuration reports a mistake with its line, and nothing starts
-// with half of it.
+// with a partial configuration.
 func TestConfigurations(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, "")
@@ -57,12 +57,12 @@ func TestConfigurations(t *testing.T) {
 	}
 }
 
-// Channels and triggers without their secret.
+// Missing secrets of channels and triggers are reported.
 func TestMissingSecrets(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline+"[channels.webhook]\nurl = \"http://127.0.0.1:1/\"\nsecret = \"env:NOT_SET\"\n")
 	h.hob("config", "check").fails(1, `channels.webhook: the secret: the environment variable NOT_SET is not set.*set it`)
-	h.start() // one channel that cannot be used does not keep the others from work
+	h.start() // a channel that cannot be used does not stop the others
 	h.hob("ask", "hello").works("Hello")
 	h.hob("status").works("webhook.*NOT_SET")
 	h.stop()
@@ -71,7 +71,7 @@ func TestMissingSecrets(t *testing.T) {
 	h.hob("doctor", "trigger").works0(1, `fail +trigger x.*NOT_SET is not set`)
 }
 
-// Files of the home that are something else than they should be.
+// Files in the home that have the wrong type or form are reported.
 func TestOddFiles(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)
@@ -109,7 +109,7 @@ func TestOddFiles(t *testing.T) {
 	}
 }
 
-// The token is private, and the target of a link in its place stays unchanged.
+// The token file is made private. If it is a link, the target of the link is not changed.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)

@@ -29,7 +29,7 @@ func (h *house) sum() [32]byte {
 	return sha256.Sum256(b)
 }
 
-// A database of a newer Hob is not touched.
+// A database of a newer version of Hob stays unchanged.
 func TestNewerDatabase(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)
@@ -52,8 +52,8 @@ func TestNewerDatabase(t *testing.T) {
 	h.hob("ask", "what did I ask you to remember?").works("9911")
 }
 
-// A damaged database is moved aside and reported; Hob continues with the newest backup, or without
-// one with a new database.
+// A damaged database is moved aside and reported. Hob continues with the newest backup or, if there
+// is no backup, with a new database.
 func TestDamagedDatabase(t *testing.T) {
 	t.Parallel()
 	noise := strings.Repeat("not a page of a database ", 400)
@@ -109,7 +109,7 @@ func TestDamagedDatabase(t *testing.T) {
 	})
 }
 
-// aside wants the damaged file beside the new one, unchanged.
+// aside checks that the damaged file was kept unchanged next to the new one.
 func (h *house) aside(damaged [32]byte) {
 	h.t.Helper()
 	for _, f := range h.files() {

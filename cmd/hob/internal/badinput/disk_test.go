@@ -19,8 +19,8 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// alone runs a test again in a separate mount namespace, where it may mount a small disk that no
-// other process sees and that disappears with it. It reports true there.
+// alone reruns a test in a separate mount namespace, where the test may mount a small disk that no
+// other process sees. It returns true in that namespace.
 func alone(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(workshopVar) != "" {
@@ -69,13 +69,13 @@ func smallDisk(t *testing.T) *disk {
 func (d *disk) house(conf string) *house {
 	d.t.Helper()
 	dir := filepath.Join(d.dir, "house")
-	fatal(d.t, os.Mkdir(dir, 0o755)) //nolint:gosec // nobody has to get in
+	fatal(d.t, os.Mkdir(dir, 0o755)) //nolint:gosec // the user nobody must be able to enter
 	h := houseIn(d.t, dir, conf)
 	h.log = filepath.Join(d.t.TempDir(), "daemon.log")
 	return h
 }
 
-// fill leaves no room for another byte.
+// fill fills the disk completely.
 func (d *disk) fill() {
 	f, err := os.OpenFile(filepath.Join(d.dir, "fill"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -95,8 +95,7 @@ func (d *disk) fill() {
 
 func (d *disk) free() { fatal(d.t, os.Remove(filepath.Join(d.dir, "fill"))) }
 
-// On a full disk nothing starts, and everything is as it was once there is
-// room.
+// On a full disk nothing starts. Once there is space, everything is as before.
 func TestDiskIsFull(t *testing.T) {
 	if !alone(t) {
 		return
@@ -120,7 +119,7 @@ func TestDiskIsFull(t *testing.T) {
 	h.hob("ask", "what did I ask you to remember?").works("9911")
 }
 
-// A message that finds no room is refused and can be sent again.
+// A message that does not fit on the disk is rejected and can be sent again.
 func TestDiskFillsUp(t *testing.T) {
 	if !alone(t) {
 		return
@@ -158,7 +157,7 @@ func TestDiskFillsUp(t *testing.T) {
 	h.stop()
 }
 
-// A turn during which the disk becomes full continues when there is room: each action runs once,
+// A turn during which the disk becomes full continues when there is space: each action runs once,
 // and unknown outcomes are reported.
 func TestDiskFillsUpDuringATurn(t *testing.T) {
 	if !alone(t) {
@@ -220,7 +219,7 @@ func TestDiskFillsUpDuringATurn(t *testing.T) {
 	h.stop()
 }
 
-// Work that becomes due while the disk is full runs when there is room, once, and a text that a
+// Work that becomes due while the disk is full runs once when there is space, and a text that a
 // receiver has accepted is not sent again.
 func TestDiskFillsUpBetween(t *testing.T) {
 	if !alone(t) {

@@ -20,18 +20,18 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// noBrowser keeps the doctor from starting one in each of these homes.
+// noBrowser disables the browser, so that the doctor does not start one in each of these homes.
 const noBrowser = offline + "[browser]\nenabled = false\n"
 
-// sick is a home with something wrong.
+// sick describes a home with a problem and the expected findings.
 type sick struct {
 	name  string
 	probe string
-	conf  string // noBrowser when it is ""
+	conf  string // "" means noBrowser
 	spoil func(t *testing.T, h *house)
-	code  int    // of hob doctor
-	says  string // in one line: "state name cause -> remedy"
-	fixes string // the report of --fix; "" if only the owner can fix it
+	code  int    // exit code of hob doctor
+	says  string // pattern of the finding on one line: "state name cause -> remedy"
+	fixes string // pattern of the report of --fix; "" if only the user can fix the problem
 }
 
 func sickHomes() []sick {
@@ -77,7 +77,7 @@ func sickHomes() []sick {
 		{"a missing database with a backup", "database", "", func(t *testing.T, h *house) {
 			h.hob("backup").works("snapshot-")
 			fatal(t, os.Remove(filepath.Join(h.home, "hob.db")))
-		}, 0, `warn +database +it is missing -> the next start uses the newest good backup`, ""},
+		}, 0, `warn +database +the database file is missing -> the next start uses the newest good backup`, ""},
 		{"no folder for the log", "files", "", func(t *testing.T, h *house) { fatal(t, os.RemoveAll(filepath.Join(h.home, "logs"))) }, 0, `warn +files +missing: .*logs -> hob doctor --fix`, `made .*logs`},
 		{"a folder that leads nowhere", "files", "", func(t *testing.T, h *house) {
 			fatal(t, os.RemoveAll(filepath.Join(h.home, "logs")))
@@ -87,7 +87,7 @@ func sickHomes() []sick {
 		{"a folder in a place of everybody's", "files", "", func(t *testing.T, h *house) {
 			open := filepath.Join(h.dir, "open")
 			fatal(t, os.Mkdir(open, 0o700))
-			fatal(t, os.Chmod(open, 0o777)) //nolint:gosec // that is the point
+			fatal(t, os.Chmod(open, 0o777)) //nolint:gosec // the test needs a folder that everyone can change
 			fatal(t, os.Symlink(open, filepath.Join(h.home, "policy")))
 			h.own(open, filepath.Join(h.home, "policy"))
 		}, 1, `fail +files .*policy is a link to .*open, which other users can change \(mode 0777\) -> run: chmod go-w`, ""},
@@ -128,18 +128,18 @@ func sickHomes() []sick {
 			b, err := os.ReadFile(path)
 			fatal(t, err)
 			fatal(t, os.WriteFile(path, []byte(strings.ReplaceAll(strings.ReplaceAll(string(b), program(), "/gone/hob"), h.home, h.user)), 0o600))
-		}, 1, `fail +autostart .*hob.desktop starts /gone/hob, which does not exist, with another home .* -> to start this program instead: hob service install`, ""},
+		}, 1, `fail +autostart .*hob.desktop was written for another home .* starts /gone/hob, which does not exist -> to start this program instead: hob service install`, ""},
 		{"files of somebody else", "files", "", func(t *testing.T, h *house) {
 			if !superuser() {
 				t.Skip("only the superuser can give files away")
 			}
-			fatal(t, os.Mkdir(filepath.Join(h.home, "policy"), 0o755)) //nolint:gosec // somebody else's
+			fatal(t, os.Mkdir(filepath.Join(h.home, "policy"), 0o755)) //nolint:gosec // stays the superuser's
 		}, 1, `fail +files .*policy belongs to another user on this machine -> take ownership: sudo chown`, ""},
 	}
 }
 
 // Each broken home is reported with its cause and its remedy. Fixable problems are fixed, and the
-// next run finds none; the owner's own settings are left unchanged.
+// next run finds none; settings of the user stay unchanged.
 func TestSickHomes(t *testing.T) {
 	for _, s := range sickHomes() {
 		t.Run(s.name, func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestSickHomes(t *testing.T) {
 	}
 }
 
-// A daemon that hangs is reported among all other problems, and nothing is fixed beside it.
+// A daemon that hangs is reported like other problems, and nothing is fixed while it runs.
 func TestAHangingDaemon(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, noBrowser)
@@ -192,7 +192,7 @@ func TestAHangingDaemon(t *testing.T) {
 	}
 }
 
-// An older daemon, which knows no doctor, keeps its home to itself.
+// While an older daemon without a doctor runs, nothing is fixed.
 func TestAnOlderDaemon(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, noBrowser)
@@ -216,7 +216,7 @@ func TestAnOlderDaemon(t *testing.T) {
 
 var indented = regexp.MustCompile(`\n {19} `)
 
-// of are the findings of a name, each with its remedy, in one line.
+// of returns the findings of a check, each with its remedy, on one line.
 func (r result) of(name string) string {
 	var out []string
 	for line := range strings.Lines(indented.ReplaceAllString(r.out, " ")) {
@@ -227,7 +227,7 @@ func (r result) of(name string) string {
 	return strings.Join(out, " ")
 }
 
-// model is a configuration with a model at a server.
+// model returns a configuration with a model on a server.
 func model(url string) string {
 	return strings.Replace(noBrowser, `model = "offline"`, `model = "far/m1"`, 1) + fmt.Sprintf("[providers.far]\nkind = \"openai\"\nbase_url = %q\napi_key = \"k\"\n", url)
 }
@@ -238,7 +238,7 @@ func (h *house) server(t *testing.T, answer http.HandlerFunc) string {
 	return s.URL + "/v1"
 }
 
-// dirs makes folders within HOB_HOME.
+// dirs creates folders in HOB_HOME.
 func (h *house) dirs(name string) {
 	h.t.Helper()
 	at := h.home

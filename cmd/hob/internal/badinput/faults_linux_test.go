@@ -28,14 +28,14 @@ var update = flag.Bool("update", false, "rewrite the transcripts in docs/faults.
 
 const faultsFile = "../../../../docs/faults.md"
 
-// faultsHead begins the part of docs/faults.md that TestFaultTranscripts generates.
+// faultsHead is the beginning of the part of docs/faults.md that TestFaultTranscripts generates.
 const faultsHead = `## When this machine misbehaves
 
 TestFaultTranscripts recorded these transcripts with the real program. In each case, Hob keeps working and recovers on its own.
 `
 
-// TestFaultTranscripts takes away what Hob needs while it runs, checks how it continues, and
-// compares what the user sees with docs/faults.md.
+// TestFaultTranscripts removes resources that Hob needs while Hob runs, checks how Hob continues,
+// and compares what the user sees with docs/faults.md.
 func TestFaultTranscripts(t *testing.T) {
 	if !alone(t) {
 		return
@@ -84,7 +84,7 @@ type transcript struct {
 	t *testing.T
 	h *house
 	b strings.Builder
-	// names are parts of the output that differ in each run, and their names in the transcript.
+	// names maps parts of the output that differ in each run to their names in the transcript.
 	names []string
 }
 
@@ -92,7 +92,7 @@ func (s *transcript) String() string { return s.b.String() }
 
 var loopback = regexp.MustCompile(`127\.0\.0\.1:\d{4,5}\b`)
 
-// replaced are further parts of the output that differ in each run.
+// replaced lists other parts of the output that differ in each run.
 var replaced = []struct {
 	old *regexp.Regexp
 	new string
@@ -124,8 +124,8 @@ func (s *transcript) show(text string) {
 // note adds a comment.
 func (s *transcript) note(text string) { s.show("# " + text) }
 
-// run runs a command whose output must contain a pattern, and shows both. With only, it shows the
-// lines that contain that text.
+// run runs a command whose output must match pattern, and adds both to the transcript. If only is
+// not "", it shows only the lines that contain that text.
 func (s *transcript) run(pattern, only string, args ...string) {
 	s.t.Helper()
 	r := s.h.hob(args...)
@@ -158,7 +158,7 @@ func (s *transcript) run(pattern, only string, args ...string) {
 	s.show(line + "\n" + out)
 }
 
-// until runs a command until its output matches a pattern, or no longer does.
+// until runs a command until its output matches a pattern or, if matches is false, no longer does.
 func (s *transcript) until(pattern string, matches bool, args ...string) {
 	s.t.Helper()
 	re := regexp.MustCompile(pattern)
@@ -301,7 +301,7 @@ func chatKilled(s *transcript) {
 	s.note("The daemon is killed with kill -9 while you type \"add a task: buy bread\".")
 	s.show("$ hob chat\n" + c.screen())
 
-	c.stop() // the message reaches no one
+	c.stop() // the daemon is suspended, so the message does not reach it
 	c.press("add a task: buy eggs\r")
 	c.expect("› add a task: buy eggs")
 	time.Sleep(300 * time.Millisecond)
@@ -336,7 +336,7 @@ func openChat(s *transcript) *chatTerminal {
 	tty, err := pty.StartWithAttrs(cmd, &pty.Winsize{Rows: 24, Cols: 120}, sysProcAttr(cmd.SysProcAttr))
 	fatal(s.t, err)
 	c := &chatTerminal{s: s, tty: tty, done: make(chan error, 1), em: vt.NewEmulator(120, 24)}
-	go func() { _, _ = io.Copy(io.Discard, c.em) }() // the answers to queries of the program
+	go func() { _, _ = io.Copy(io.Discard, c.em) }() // the emulator's responses to queries of the program
 	s.t.Cleanup(func() { _ = cmd.Process.Kill(); _ = tty.Close(); _ = c.em.Close() })
 	go func() {
 		b := make([]byte, 4096)
@@ -398,7 +398,7 @@ func (c *chatTerminal) signal(sig syscall.Signal) int {
 	return pid
 }
 
-// stop suspends the daemon, and waits until it is: its threads continue until one takes the signal.
+// stop suspends the daemon and waits until all its threads have stopped.
 func (c *chatTerminal) stop() {
 	c.s.t.Helper()
 	pid := c.signal(syscall.SIGSTOP)

@@ -40,7 +40,7 @@ func TestReadOnlyHome(t *testing.T) {
 	h.hob("ask", "hello").fails(1, `HOME is not set.*set HOB_HOME`)
 }
 
-// works0 wants an exit code and output.
+// works0 checks the exit code and the output.
 func (r result) works0(code int, pattern string) {
 	r.t.Helper()
 	if r.code != code {
@@ -50,7 +50,7 @@ func (r result) works0(code int, pattern string) {
 	r.works(pattern)
 }
 
-// A home that becomes read-only under a running daemon loses nothing.
+// If a home becomes read-only while the daemon runs, no data is lost.
 func TestHomeBecomesReadOnly(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)
@@ -66,7 +66,7 @@ func TestHomeBecomesReadOnly(t *testing.T) {
 	h.stop()
 }
 
-// One home has one daemon, and one port one listener.
+// A home can have only one daemon, and a port only one listener.
 func TestSecondDaemon(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)
@@ -86,13 +86,13 @@ func TestSecondDaemon(t *testing.T) {
 	h.stop()
 }
 
-// A clock that was set back is noticed, and hinders nothing.
+// A clock that was set back is reported, and Hob keeps working.
 func TestClockSetBack(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)
 	h.hob("ask", "remember that the code is 9911").works("Noted")
 	h.hob("schedule", "add", "brief me", "--every", "0 8 * * *").works("Scheduled")
-	later := time.Now().Add(48 * time.Hour) // as the files look when the clock was two days ahead
+	later := time.Now().Add(48 * time.Hour) // the clock was two days ahead when the file was written
 	fatal(t, os.Chtimes(filepath.Join(h.home, "hob.db"), later, later))
 	h.hob("doctor").works("warn +clock.*in the future: the clock was set back.*-> set this machine's clock")
 	h.start()

@@ -21,8 +21,8 @@ type hook struct {
 	first func() // called with the first request
 
 	mu    sync.Mutex
-	codes []int             // one answer each; afterwards 200
-	asked int               // requests that came
+	codes []int             // one status per request; afterwards 200
+	asked int               // number of requests
 	took  map[string]string // texts that were answered with 200, by key
 }
 
@@ -60,7 +60,7 @@ func (k *hook) state() (asked int, took []string) {
 	return k.asked, took
 }
 
-// listen starts the receiver at an address, "" for a free one.
+// listen starts the receiver at an address; "" means a free port.
 func (k *hook) listen(t *testing.T, addr string) {
 	t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", addr)
@@ -84,7 +84,7 @@ func withHook(url string) string {
 	return offline + fmt.Sprintf("[notify]\nchannel = \"webhook\"\n[channels.webhook]\nurl = %q\nsecret = \"s\"\n", url)
 }
 
-// ring creates a notice for the receiver.
+// ring creates a reminder, whose notice is sent to the receiver.
 func (h *house) ring() { h.t.Helper(); h.say("remind me in 1 second to stretch") }
 
 func (h *house) notice() delivery {
@@ -110,8 +110,8 @@ func TestReceiverInTrouble(t *testing.T) {
 	h.stop()
 }
 
-// A receiver that is permanently gone gets no further requests, and the owner can see the state of
-// the text.
+// A receiver that responds with 410 (gone) gets no further requests, and the user can see the state
+// of the text.
 func TestReceiverGone(t *testing.T) {
 	t.Parallel()
 	k := newHook(t, 410)
@@ -154,13 +154,12 @@ func TestReceiverRefuses(t *testing.T) {
 		t.Errorf("%d requests, and it took %q", asked, took)
 	}
 	h.stop()
-	h.start() // now the secret is right
+	h.start() // the receiver now accepts the secret
 	h.eventually("the notice arrives", func() bool { return h.notice().State == "sent" })
 	h.stop()
 }
 
-// A receiver that is down gets the text when it is up again, after a restart,
-// too.
+// A receiver that is down gets the text once it is up again, even after a restart of Hob.
 func TestReceiverDown(t *testing.T) {
 	t.Parallel()
 	k := newHook(t)

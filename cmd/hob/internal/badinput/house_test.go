@@ -26,21 +26,21 @@ import (
 	"time"
 )
 
-// nobody runs the program if the tests run as the superuser, who may write everywhere: no test is
-// worth a file of the machine.
+// nobody is the user that runs the program if the tests run as the superuser, because the superuser
+// could write to any file of the machine.
 const nobody = 65534
 
-// house is a home with its own user, in which the program is run.
+// house is a home with its own user, in which the program runs.
 type house struct {
 	t      *testing.T
-	dir    string // everything of this house
-	log    string // of the daemon
+	dir    string // contains all files of this house
+	log    string // the daemon's log
 	user   string // HOME
 	home   string // HOB_HOME
 	env    []string
 	daemon *exec.Cmd
 	exited chan struct{}
-	base   string // of the running daemon's API
+	base   string // URL of the running daemon
 
 	relayMu sync.Mutex
 	relays  map[string]string // see relayTo
@@ -48,15 +48,15 @@ type house struct {
 
 const offline = "[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n"
 
-// workshop is the folder with the program and the homes; see TestMain.
-var workshop string // made once, by TestMain
+// workshop is the folder with the program and the homes.
+var workshop string // set by TestMain
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 // The environment of a test that runs again in a mount namespace; see alone.
 const (
-	workshopVar = "HOB_BADINPUT_WORKSHOP" // the program is there already
-	mappedVar   = "HOB_BADINPUT_MAPPED"   // the superuser is one in name only
+	workshopVar = "HOB_BADINPUT_WORKSHOP" // the folder with the program, which is already built
+	mappedVar   = "HOB_BADINPUT_MAPPED"   // set if the test is the superuser only inside the namespace
 )
 
 func run(m *testing.M) int {
@@ -76,7 +76,7 @@ func run(m *testing.M) int {
 	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", program(), "hob/cmd/hob")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
-	if err = errors.Join(err, os.Chmod(dir, 0o755), copySelf()); err != nil { //nolint:gosec // nobody has to get through
+	if err = errors.Join(err, os.Chmod(dir, 0o755), copySelf()); err != nil { //nolint:gosec // the user nobody must be able to enter
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
 		return 1
 	}
@@ -104,7 +104,7 @@ func houseIn(t *testing.T, dir, conf string) *house {
 	h.env = []string{"HOME=" + h.user, "HOB_HOME=" + h.home, "TZ=UTC", "PATH=" + os.Getenv("PATH")}
 	t.Cleanup(func() {
 		h.kill()
-		_ = h.command(context.Background(), "stop").Run() // stop a daemon that a command left running
+		_ = h.command(context.Background(), "stop").Run() // stop a daemon that a command may have started
 		if b, err := os.ReadFile(h.log); err == nil && t.Failed() {
 			t.Logf("the end of the daemon's log:\n%s", b[max(0, len(b)-4000):])
 		}
@@ -119,7 +119,7 @@ func houseIn(t *testing.T, dir, conf string) *house {
 	return h
 }
 
-// own gives files to the user who runs the program.
+// own makes the user who runs the program the owner of these files.
 func (h *house) own(paths ...string) {
 	h.t.Helper()
 	for _, p := range paths {
@@ -129,7 +129,7 @@ func (h *house) own(paths ...string) {
 	}
 }
 
-// write puts a file into HOB_HOME.
+// write writes a file in HOB_HOME.
 func (h *house) write(name, text string) {
 	h.t.Helper()
 	path := filepath.Join(h.home, name)
@@ -160,7 +160,7 @@ func fatal(t testing.TB, err error) {
 	}
 }
 
-// command is the program with arguments; ctx bounds it.
+// command returns a command that runs the program until ctx ends.
 func (h *house) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program(), args...)
 	cmd.Dir, cmd.Env = h.user, h.env
@@ -171,7 +171,7 @@ func (h *house) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// result is how a command ended.
+// result is the result of a command.
 type result struct {
 	t         *testing.T
 	what      string
@@ -182,7 +182,7 @@ type result struct {
 // hob runs a command without input.
 func (h *house) hob(args ...string) result { h.t.Helper(); return h.fed(nil, args...) }
 
-// fed runs a command with input.
+// fed runs a command with in as standard input.
 func (h *house) fed(in io.Reader, args ...string) result {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), time.Minute)
@@ -201,7 +201,7 @@ func (h *house) fed(in io.Reader, args ...string) result {
 
 var remedyLine = regexp.MustCompile(`(?m)^     \S`)
 
-// remedyInJSON is the same with --json.
+// remedyInJSON matches an error with a remedy, as printed with --json.
 var remedyInJSON = regexp.MustCompile(`^{"error":".+","remedy":".+","exit":\d+}\n$`)
 
 // fails checks the exit code and that the error's cause and remedy, on separate lines, match the
@@ -224,7 +224,7 @@ func (r result) fails(code int, pattern string) {
 	}
 }
 
-// works wants success, and output that fits the pattern.
+// works checks that the command succeeded and its output matches the pattern.
 func (r result) works(pattern string) {
 	r.t.Helper()
 	if r.code != 0 || !regexp.MustCompile(`(?s)`+pattern).MatchString(r.out) {
@@ -268,7 +268,7 @@ func (h *house) begin(cmd *exec.Cmd) {
 	})
 }
 
-// stop ends the daemon in order.
+// stop stops the daemon normally.
 func (h *house) stop() {
 	h.t.Helper()
 	fatal(h.t, h.daemon.Process.Signal(syscall.SIGTERM))
@@ -291,7 +291,7 @@ func (h *house) kill() {
 	}
 }
 
-// eventually waits for something to become true.
+// eventually waits for a condition.
 func (h *house) eventually(what string, ok func() bool) {
 	h.t.Helper()
 	deadline := time.Now().Add(25 * time.Second)
@@ -327,7 +327,7 @@ func (h *house) post(method, path, kind string, body io.Reader) (int, string) {
 	return res.StatusCode, string(b)
 }
 
-// say sends the owner's words and returns the answer.
+// say sends a message from the owner and returns the answer.
 func (h *house) say(text string) string {
 	h.t.Helper()
 	body, err := json.Marshal(map[string]string{"text": text})

@@ -13,13 +13,13 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// withModel returns a configuration with a model, a test server, whose errors are reported: the built-in brain does
-// not answer instead.
+// withModel returns a configuration with a model on a test server. The built-in brain does not
+// replace the model, so its errors are reported.
 func withModel(s *llmtest.Server) string {
 	return strings.Replace(offline, `"offline"`, "\"test/m\"\nfallback = [\"none\"]", 1) + fmt.Sprintf("[providers.test]\nkind = \"openai\"\nbase_url = \"%s/v1\"\nmodel = \"m\"\n", s.URL)
 }
 
-// asked returns the owner's text, without the context that Hob adds before it.
+// asked returns the owner's message, without the context that Hob adds before it.
 func asked(r llmtest.Request) string { return r.LastUser[strings.LastIndex(r.LastUser, "\n")+1:] }
 
 // If a model fails in any way, Hob sends one clear sentence, and answers the next message as usual.
@@ -31,7 +31,7 @@ func TestModels(t *testing.T) {
 	tests := []struct {
 		name   string
 		answer llmtest.Answer
-		want   string // of the answer, a regular expression
+		want   string // pattern that the answer matches
 	}{
 		{"garbage", llmtest.Answer{Text: "x", Fault: llmtest.Garbage, Body: "\xff\xfe<<<{{{"}, `not from a chat model.*; .*check that base_url`},
 		{"half an event", llmtest.Answer{Text: "x", Fault: llmtest.HalfJSON}, `ended in the middle of an event.*tried 3 times.*; `},
@@ -113,8 +113,8 @@ func TestSilentModel(t *testing.T) {
 	h.stop()
 }
 
-// The largest message there may be reaches the model, or is refused in a
-// sentence; it does not stop the conversation.
+// The largest allowed message reaches the model or is rejected with a sentence, and the
+// conversation continues.
 func TestLargestMessage(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewServer(t, llmtest.Options{Keep: 1, Reply: func(r llmtest.Request) (llmtest.Answer, bool) {

@@ -14,7 +14,7 @@ import (
 )
 
 // File names are bytes on Linux. Names that are not UTF-8 are reported as well as possible, and do
-// not hide the others.
+// not hide other files.
 func TestFileNames(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)

@@ -16,7 +16,7 @@ import (
 	"syscall"
 )
 
-// relayVar makes this program a relay to the address in it.
+// relayVar makes this program a relay. Its value is the address of the relay's target.
 const relayVar = "HOB_BADINPUT_RELAY"
 
 // relay forwards connections to an address until its input ends. The daemon trusts only its own
@@ -60,7 +60,7 @@ func pass(in net.Conn, to string) {
 
 func relayProgram() string { return filepath.Join(workshop, "relay") }
 
-// copySelf puts this program where every user may run it.
+// copySelf copies this program to a folder from which every user can run it.
 func copySelf() error {
 	self, err := os.Executable()
 	if err != nil {
@@ -70,7 +70,7 @@ func copySelf() error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(relayProgram(), b, 0o755) //nolint:gosec // nobody has to run it
+	return os.WriteFile(relayProgram(), b, 0o755) //nolint:gosec // the user nobody must be able to run it
 }
 
 // dial connects to the daemon as its own user.
@@ -81,7 +81,7 @@ func (h *house) dial(ctx context.Context, network, addr string) (net.Conn, error
 	return (&net.Dialer{}).DialContext(ctx, network, addr)
 }
 
-// relayTo starts a relay, which ends with the test.
+// relayTo starts a relay that ends with the test.
 func (h *house) relayTo(addr string) string {
 	h.t.Helper()
 	h.relayMu.Lock()
@@ -99,7 +99,7 @@ func (h *house) relayTo(addr string) string {
 	fatal(h.t, cmd.Start())
 	h.t.Cleanup(func() {
 		_ = in.Close()
-		_ = cmd.Wait() // the context may have ended it first
+		_ = cmd.Wait() // fails if the context has ended the relay
 	})
 	at, err := bufio.NewReader(out).ReadString('\n')
 	fatal(h.t, err)

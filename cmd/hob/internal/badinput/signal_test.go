@@ -15,7 +15,7 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// A message whose turn SIGTERM interrupts is answered after the next start, once.
+// A message whose turn is interrupted by SIGTERM is answered once, after the next start.
 func TestTerminatedTurn(t *testing.T) {
 	t.Parallel()
 	var awake atomic.Bool
@@ -71,7 +71,8 @@ func TestTerminatedTurn(t *testing.T) {
 	h.stop()
 }
 
-// A chat ends when its input is closed. A message that follows a stop of the daemon starts it again.
+// A chat ends when its input is closed. A message after the daemon was stopped starts the daemon
+// again.
 func TestChatEnds(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)
@@ -99,11 +100,12 @@ func TestChatEnds(t *testing.T) {
 		t.Errorf("after a stop the chat says %q", lines.Text())
 	}
 	fatal(t, out.Close())
-	_ = cmd.Wait() // it ended; with which code is not asked
+	_ = cmd.Wait() // the exit code does not matter
 	h.hob("stop").works("Hob has stopped")
 }
 
-// The daemon continues when its log has no reader any more, and without any stream.
+// The daemon keeps running when its log no longer has a reader, and when it has no standard
+// streams.
 func TestDaemonWithoutStreams(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)
@@ -115,7 +117,7 @@ func TestDaemonWithoutStreams(t *testing.T) {
 	fatal(t, w.Close())
 	fatal(t, r.Close())
 	h.mode(".", 0o500)
-	for range 3 { // each is worth a line in the log
+	for range 3 { // each failed backup writes to the log
 		if code, body := h.api(http.MethodPost, "/api/v1/manage/backup", "{}"); code != http.StatusInternalServerError && superuser() {
 			t.Errorf("a backup into a read-only folder: %d %s", code, body)
 		}
@@ -124,13 +126,13 @@ func TestDaemonWithoutStreams(t *testing.T) {
 	h.hob("ask", "hello").works("Hello")
 	h.stop()
 	closed := h.command(t.Context(), "start")
-	fatal(t, closed.Run()) // its streams are /dev/null
+	fatal(t, closed.Run()) // standard streams are /dev/null
 	h.hob("ask", "hello").works("Hello")
 	h.hob("stop").works("stopped")
 	h.hob("stop").fails(3, "not running")
 }
 
-// Ctrl-C at a command that waits ends it, and not the daemon.
+// Ctrl-C stops a waiting command but not the daemon.
 func TestInterruptedCommand(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewServer(t, llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {

@@ -75,13 +75,12 @@ func TestArguments(t *testing.T) {
 	h.fed(strings.NewReader("hello\ncaf\xe9\nhelp\n"), "chat", "--no-start", "--mine").works("Hello.*not valid UTF-8.*remind")
 	h.hob(append([]string{"ask"}, strings.Fields(strings.Repeat("word ", 20_000))...)...).works("did not understand")
 	h.hob("memory", "search", strings.Repeat("x", 100_000)).works("Nothing matches")
-	h.hob("watch", "list").works("No watchers") // none was made on the way
+	h.hob("watch", "list").works("No watchers") // the wrong arguments above created no watcher
 	h.hob("task", "list").works("No open tasks")
 	h.hob("schedule", "list").works("No schedules")
 }
 
-// Output that cannot be written is no success, and a reader that has enough is
-// no reason to break.
+// A command fails if its output cannot be written, but not if the reader closes the pipe early.
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)
@@ -112,14 +111,14 @@ func TestOutput(t *testing.T) {
 	h.hob("ask", "hello").works("Hello")
 }
 
-// Homes with odd names are homes like others.
+// Homes with unusual names work.
 func TestOddHomes(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)
 	for _, name := range []string{"with space", "Käse 日本 🏠", "100%41", "a#b?c=d&e", "new\nline", "bad\xff", "'quoted' \"twice\"", "-dash"} {
 		h.home = filepath.Join(h.dir, name)
 		if err := os.Mkdir(h.home, 0o700); err != nil {
-			t.Logf("%q: %v", name, err) // not a name on this file system
+			t.Logf("%q: %v", name, err) // the file system does not allow this name
 			continue
 		}
 		h.own(h.home)

@@ -31,13 +31,13 @@ func GrowthChart(list []Growth) string {
 		return func(g Growth) float64 { return float64(v(g)) / 1e6 }
 	}
 	panels := []panel{
-		{"a search", "ms", []line{
+		{"search time", "ms", []line{
 			{"words, p95", "#b3261e", func(g Growth) float64 { return g.P95 }},
 			{"words, p50", "#e8923a", func(g Growth) float64 { return g.P50 }},
 			{"vectors, exact p95", "#5b7fbf", func(g Growth) float64 { return g.Exact95 }},
 			{"with a first pass, p95", "#1f8a5b", func(g Growth) float64 { return g.First95 }},
 		}, [][2]float64{{1e5, 10}, {1e6, 50}}},
-		{"memory at rest and files", "MB", []line{
+		{"idle memory and files", "MB", []line{
 			{"anonymous memory", "#b3261e", mb(func(g Growth) int64 { return g.Anonymous })},
 			{"mapped from files", "#e8923a", mb(func(g Growth) int64 { return g.Files })},
 			{"database", "#5b7fbf", mb(func(g Growth) int64 { return g.Database })},

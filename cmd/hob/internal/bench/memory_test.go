@@ -61,7 +61,7 @@ func TestTheChartIsSVG(t *testing.T) {
 	}
 }
 
-// Texts with the same words are nearer than others.
+// Texts with common words have nearer vectors than other texts.
 func TestHashing(t *testing.T) {
 	v, _, err := hashEmbedder(256).Embed(t.Context(), []string{"the kettle whistles", "whistles the kettle.", "a garden in spring"})
 	if err != nil {

@@ -51,8 +51,8 @@ const mcpScript = `while read -r line; do
 done
 `
 
-// startWithServers starts the program in turns without MCP servers and with 10 of them, whose tools
-// it knows from an earlier connection.
+// startWithServers alternately starts the program without MCP servers and with 10 servers whose
+// tools the program knows from an earlier connection.
 func startWithServers(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
 	if runtime.GOOS == "windows" { // Windows has no shell for the servers
 		return nil, nil

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// program writes a program that answers `bench --json` with one of three values in turn.
+// program writes a script that answers `bench --json` with one value after the other.
 func program(t *testing.T, values ...string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -25,7 +25,7 @@ func parsed(t *testing.T, text string) *config.Config {
 	return c
 }
 
-// Every driver is a kind, so that the lists name it.
+// Kinds lists every driver.
 func TestDriversAreKinds(t *testing.T) {
 	for _, d := range channelsall.Drivers() {
 		if k, ok := Find(d.Describe().Name); !ok || k.Title == "" || k.Always {
@@ -140,7 +140,7 @@ type tester func(context.Context) (string, error)
 
 func (f tester) Test(ctx context.Context) (string, error) { return f(ctx) }
 
-// A driver that panics is reported as one that does not work.
+// A driver that panics is reported as failed.
 func TestTryGuards(t *testing.T) {
 	_, err := runTester(t.Context(), tester(func(context.Context) (string, error) { panic("oh") }))
 	if err == nil || !strings.Contains(err.Error(), "oh") {
@@ -167,7 +167,7 @@ func TestAPITypes(t *testing.T) {
 	apitest.SameJSON(t, func(x Tested) api.ChannelTest { return api.ChannelTest(x) })
 }
 
-// TestCheckTargets: a notification must have a channel that exists, with or without a section.
+// TestCheckTargets checks that notifications need a channel that exists, with or without a section.
 func TestCheckTargets(t *testing.T) {
 	const hook = "[channels.webhook]\nurl = \"https://example.org\"\nsecret = \"env:X\"\n"
 	for _, tt := range []struct{ name, conf, want string }{
@@ -189,8 +189,8 @@ func TestCheckTargets(t *testing.T) {
 	}
 }
 
-// TestSet_RejectsMistakesThatDependOnDrivers: hob config set writes nothing that Hob would reject at
-// its next start.
+// TestSet_RejectsMistakesThatDependOnDrivers checks that hob config set writes nothing that Hob
+// would reject at its next start.
 func TestSet_RejectsMistakesThatDependOnDrivers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.toml")
 	if _, err := config.Set(path, "notify.channel", "pigeon", CheckTargets); err == nil || !strings.Contains(err.Error(), "there is no [channels.pigeon]") {

@@ -15,7 +15,8 @@ import (
 
 const top = "../../../.."
 
-// TestRecipe checks that the files named by the packages exist, or are created by files.
+// TestRecipe checks that every file in the Linux packages exists or is created by `dist -only
+// files`.
 func TestRecipe(t *testing.T) {
 	r, err := readRecipe(filepath.Join(top, ".goreleaser.yaml"))
 	if err != nil {
@@ -44,7 +45,7 @@ func TestRecipe(t *testing.T) {
 	}
 }
 
-// TestPlists: they are XML, and nothing without which macOS refuses is missing.
+// TestPlists checks that the property lists are valid XML and contain all keys that macOS requires.
 func TestPlists(t *testing.T) {
 	for _, text := range []string{infoPlist, string(entitlements)} {
 		d := xml.NewDecoder(strings.NewReader(text))
@@ -65,7 +66,7 @@ func TestPlists(t *testing.T) {
 	}
 }
 
-// TestApp: a bundle has its parts, the same each time, and an icon that is one.
+// TestApp checks that a bundle contains its files, is reproducible, and has a valid icon.
 func TestApp(t *testing.T) {
 	icon, err := encodeICNS(16, 32)
 	if err != nil || !bytes.HasPrefix(icon, []byte("icns")) || int(icon[7])|int(icon[6])<<8|int(icon[5])<<16 != len(icon) {

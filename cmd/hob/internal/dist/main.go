@@ -111,7 +111,7 @@ func (o *options) writeFiles() error {
 		return err
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
-		out, err := exec.Command(hob, "completion", shell).Output() //nolint:noctx // ended by hand, as make is
+		out, err := exec.Command(hob, "completion", shell).Output() //nolint:noctx // ends when the user interrupts the build
 		if err != nil {
 			return fmt.Errorf("create the completions for %s: %w", shell, err)
 		}
@@ -139,7 +139,7 @@ func (o *options) buildProgram(t target) (string, error) {
 }
 
 func runCommand(env []string, name string, args ...string) error {
-	c := exec.Command(name, args...) //nolint:noctx // ended by hand, as make is
+	c := exec.Command(name, args...) //nolint:noctx // ends when the user interrupts the build
 	c.Env = append(os.Environ(), env...)
 	c.Stdout, c.Stderr = os.Stderr, os.Stderr
 	if err := c.Run(); err != nil {

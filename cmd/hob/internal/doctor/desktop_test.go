@@ -7,7 +7,7 @@ import (
 	"hob/platform/host/permission"
 )
 
-// A permission that macOS denies Hob is reported with the place where it can be granted.
+// The finding for a permission that macOS denies Hob says where to grant it.
 func TestPermissions(t *testing.T) {
 	access := permission.Permission{ID: "accessibility", Name: "Accessibility", Why: "Hob clicks.", Pane: "pane:a", For: "iTerm"}
 	disk := permission.Permission{ID: "disk", Name: "Full Disk Access", Why: "Hob reads Mail.", Pane: "pane:d", For: "iTerm", Restart: true}

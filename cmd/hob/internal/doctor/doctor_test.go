@@ -23,7 +23,7 @@ import (
 	"hob/platform/store"
 )
 
-// healthy is a home in which nothing is wrong.
+// healthy returns the environment of a home without problems.
 func healthy(t *testing.T) Env {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "hob")
@@ -86,7 +86,7 @@ func modelServer(t *testing.T, answer http.HandlerFunc) string {
 	return s.URL + "/v1"
 }
 
-// embeddings is a configuration with an embedder at a local server.
+// embeddings returns a configuration with an embedder on a local server.
 func embeddings(url string) string {
 	return fmt.Sprintf("[knowledge]\nembeddings = \"local/nomic\"\n[providers.local]\nkind = \"openai\"\nbase_url = %q\n", url)
 }
@@ -135,7 +135,7 @@ func TestChecks(t *testing.T) {
 		}, Warn, "cannot check their addresses", false},
 		{"a browser that is not there", "browser", func(t *testing.T, e Env) Env { return conf(t, e, "[browser]\npath = \"/nowhere/chrome\"\n") }, Fail, "no browser at /nowhere/chrome", false},
 		{"open home", "home", func(t *testing.T, e Env) Env {
-			if err := os.Chmod(e.Paths.Home, 0o755); err != nil { //nolint:gosec // that is the point
+			if err := os.Chmod(e.Paths.Home, 0o755); err != nil { //nolint:gosec // the test needs an open home
 				t.Fatal(err)
 			}
 			return e
@@ -153,7 +153,7 @@ func TestChecks(t *testing.T) {
 			return e
 		}, Fail, "file is damaged", false},
 		{"database of a newer Hob", "database", func(_ *testing.T, e Env) Env {
-			e.Tables = nil // as if this program knew none
+			e.Tables = nil // simulates a program that knows no migrations
 			return e
 		}, Fail, "update Hob", false},
 		{"database is a folder", "database", func(t *testing.T, e Env) Env {
@@ -285,7 +285,7 @@ func TestHealthy(t *testing.T) {
 	}
 }
 
-// TestEmpty: before the first start there is nothing, and nothing is wrong.
+// TestEmpty checks that no check fails before the first start, and that the doctor creates nothing.
 func TestEmpty(t *testing.T) {
 	e := healthy(t)
 	dir := filepath.Join(t.TempDir(), "not", "there", "yet")

@@ -62,7 +62,7 @@ func checkFolder(path string) []Check {
 		defer func() { _ = dir.Close() }()
 		var info fs.FileInfo
 		if info, err = dir.Stat(); err == nil && !info.IsDir() {
-			return warnCheck("documents", path+" is not a folder", "use its folder instead: [knowledge] folders")
+			return warnCheck("documents", path+" is not a folder", "list the file's folder instead in [knowledge] folders")
 		}
 	}
 	if err == nil {

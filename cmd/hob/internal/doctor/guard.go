@@ -21,8 +21,8 @@ func checkPolicy(_ context.Context, e Env) []Check {
 	return okCheck("policy", fmt.Sprintf("%d policy rules", len(list)))
 }
 
-// checkHooks checks the programs of the hooks. Until a problem is fixed, Hob refuses what a hook
-// before an action should check.
+// checkHooks checks the programs of the hooks. Until a problem is fixed, Hob refuses the actions
+// that the hook should check.
 func checkHooks(_ context.Context, e Env) (out []Check) {
 	for _, s := range hooks.Open(hooks.Options{Hooks: e.Config.Hooks, Files: e.Config.Files, Pins: e.Paths.HookPins()}).List() {
 		if s.State != hooks.Ready {

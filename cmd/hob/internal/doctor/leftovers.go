@@ -68,7 +68,7 @@ func cutOff(e Env) []Check {
 	c := warnCheck("leftovers", fmt.Sprintf("%s (pid %d, since %s) was interrupted; leftovers: the lock file%s", what, dead.PID, dead.Since.Local().Format("2006-01-02 15:04"), e.alsoLeft()),
 		fixRemedy+"; the next start also clears them")
 	return withFix(func(ctx context.Context) (string, error) {
-		said := []string{fmt.Sprintf("cleared the lock of pid %d", dead.PID)} // the fix itself holds the lock, which has overwritten the old one
+		said := []string{fmt.Sprintf("cleared the lock of pid %d", dead.PID)} // the fix has taken the lock, which overwrote the old one
 		if err := os.Remove(e.Paths.EndpointFile()); err == nil {
 			said = append(said, "removed "+e.Paths.EndpointFile())
 		} else if !errors.Is(err, fs.ErrNotExist) {
@@ -147,7 +147,7 @@ func oldFiles(e Env) []Check {
 	if e.Paths.Data != e.Paths.Home {
 		add(e.Paths.Data, temporary.MatchString)
 	}
-	if _, err := os.Stat(e.Paths.Database() + "-replaced"); errors.Is(err, fs.ErrNotExist) { // otherwise the next start needs it
+	if _, err := os.Stat(e.Paths.Database() + "-replaced"); errors.Is(err, fs.ErrNotExist) { // otherwise the next start needs the file
 		add(e.Paths.Data, func(name string) bool { return name == filepath.Base(e.Paths.Database())+".restored" })
 	}
 	add(e.Paths.Backups(), func(name string) bool {

@@ -127,7 +127,7 @@ func checkDisk(_ context.Context, e Env) []Check {
 // spaceRemedy says where to free space, and names the largest entries of Hob's data folder.
 func spaceRemedy(dir string) string {
 	list, err := os.ReadDir(dir)
-	if err != nil { // it does not exist yet
+	if err != nil { // the folder does not exist yet
 		return "delete other files on the disk of " + dir
 	}
 	type entry struct {
@@ -137,7 +137,7 @@ func spaceRemedy(dir string) string {
 	var large []entry
 	for _, x := range list {
 		e := entry{name: x.Name()}
-		_ = filepath.WalkDir(filepath.Join(dir, x.Name()), func(_ string, d fs.DirEntry, err error) error { // what cannot be read counts as empty
+		_ = filepath.WalkDir(filepath.Join(dir, x.Name()), func(_ string, d fs.DirEntry, err error) error { // unreadable entries count as empty
 			if err != nil || !d.Type().IsRegular() {
 				return nil //nolint:nilerr // see above
 			}
@@ -196,7 +196,7 @@ func checkDatabase(ctx context.Context, e Env) []Check {
 	path := e.Paths.Database()
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if list, _ := snapshot.List(e.Paths.Backups()); len(list) > 0 { // checkBackup reports an unreadable folder
-			return warnCheck("database", "it is missing", "the next start uses the newest good backup; to choose another one: hob restore NAME")
+			return warnCheck("database", "the database file is missing", "the next start uses the newest good backup; to choose another one: hob restore NAME")
 		}
 		return okCheck("database", "the first start creates it")
 	}

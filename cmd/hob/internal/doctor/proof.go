@@ -30,7 +30,8 @@ import (
 )
 
 const (
-	// proofTime limits one proof, maxProofDatabase the size of the database that fits into it.
+	// proofTime is the time limit of the restore test, and maxProofDatabase the maximum size of a
+	// database that can be tested in that time.
 	proofTime        = 8 * time.Second
 	maxProofDatabase = 256 << 20 // bytes
 	spareProof       = 64 << 20  // bytes that a restore leaves free
@@ -69,7 +70,7 @@ func checkRestore(ctx context.Context, e Env) []Check {
 	return okCheck(name, "a backup was made, verified and restored into a temporary home: "+proof)
 }
 
-// proveRestore describes what it compared.
+// proveRestore makes, verifies and restores a backup, and describes what it compared.
 func proveRestore(ctx context.Context, e Env) (proof string, err error) {
 	if err := os.MkdirAll(e.Paths.Backups(), privateDir); err != nil {
 		return "", err
@@ -302,7 +303,7 @@ func checkUpdates(_ context.Context, e Env) []Check {
 func checkUnproven(_ context.Context, e Env) []Check {
 	out := "delivery on channels (hob channel test NAME), the functions of the desktop (hob selftest), the update server (hob update --check), and a copy of the backup on another disk"
 	if runtime.GOOS != "linux" {
-		out += "; the clock, which has no second local source here"
+		out += "; the time, because this system has no second time source to compare with"
 	}
 	if e.Daemon == 0 {
 		out += "; the permissions of the background process, which is not running"

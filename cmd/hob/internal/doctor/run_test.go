@@ -25,8 +25,8 @@ func says(name string, state State) Probe {
 	}}
 }
 
-// A probe that ignores its deadline does not block the others: their findings are reported at once,
-// with one about the probe that could not finish.
+// A probe that ignores its deadline does not block the other probes. Their findings are reported at
+// once, together with a finding about the probe that did not finish.
 func TestHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
@@ -91,7 +91,7 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// Every probe has a unique name and a purpose, and comes after the probes that it waits for.
+// Every probe has a unique name and a purpose, and comes after the probes in After.
 func TestList(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range Probes() {
@@ -143,7 +143,7 @@ func TestFix(t *testing.T) {
 	}
 }
 
-// The clock is compared with the time of the model's server, which is contacted in any case; no
+// The clock is compared with the time of the model's server, which another check contacts. No
 // server is contacted only for the time.
 func TestSkew(t *testing.T) {
 	for _, tc := range []struct {

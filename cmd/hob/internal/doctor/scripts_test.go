@@ -8,8 +8,8 @@ import (
 	"hob/platform/host/osrun/osruntest"
 )
 
-// A Mac on which Mail refuses, Notes does not answer, Contacts does not run and
-// reminders are not allowed.
+// TestScripts checks the findings on a Mac on which Mail rejects scripts, Notes does not respond,
+// Contacts is not running, and access to reminders is denied.
 func TestScripts(t *testing.T) {
 	dict := map[string]any{"Application": map[string]any{"properties": []string{}, "elements": map[string]string{"accounts": "Account", "folders": "Folder"}}}
 	world := map[string]any{

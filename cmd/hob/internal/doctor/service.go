@@ -38,7 +38,7 @@ func checkAutostart(ctx context.Context, e Env) []Check {
 		was := entry
 		was.Program = s.Program
 		if was, err := m.Status(ctx, was); err != nil || !was.Same { // the program may be on a disk that is not connected
-			return failCheck(name, fmt.Sprintf("%s starts %s, which does not exist, with another home or an older version of Hob", s.Place, s.Program), "to start this program instead: "+again)
+			return failCheck(name, fmt.Sprintf("%s was written for another home or by an older version of Hob, and starts %s, which does not exist", s.Place, s.Program), "to start this program instead: "+again)
 		}
 		c := failCheck(name, fmt.Sprintf("%s starts %s, which no longer exists", s.Place, s.Program), fixRemedy+", or: "+again)
 		return withFix(func(ctx context.Context) (string, error) {
@@ -49,7 +49,7 @@ func checkAutostart(ctx context.Context, e Env) []Check {
 	case s.Program != entry.Program:
 		return warnCheck(name, fmt.Sprintf("%s starts %s, but this program is %s", s.Place, s.Program, entry.Program), "to start this program instead: "+again)
 	case !s.Same:
-		return warnCheck(name, s.Place+" starts Hob with another home, or was written by an older version", "to start this program instead: "+again)
+		return warnCheck(name, s.Place+" was written for another home or by an older version of Hob", "to start this program instead: "+again)
 	case !s.Enabled:
 		return warnCheck(name, s.Place+" is disabled"+noteSuffix(s.Note), "enable it: "+again)
 	case s.Note != "":

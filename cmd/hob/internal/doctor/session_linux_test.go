@@ -7,7 +7,8 @@ import (
 	"hob/platform/host/desktop/desktoptest"
 )
 
-// A real screen without an accessibility service.
+// TestSession checks the findings without a desktop, and with a real screen without an
+// accessibility service.
 func TestSession(t *testing.T) {
 	e := healthy(t)
 	if got := checkSession(t.Context(), e); got != nil {

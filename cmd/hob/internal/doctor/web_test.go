@@ -11,8 +11,8 @@ import (
 	"hob/platform/host/system"
 )
 
-// While the daemon's browser runs none is started beside it: that one would count as a
-// program that Hob has started, and the owner's presses would be refused meanwhile.
+// While the daemon's browser runs, the doctor does not start another one, because the owner's
+// button presses would be refused while a program started by Hob is running.
 func TestBrowserThatRuns(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a script is no program there")

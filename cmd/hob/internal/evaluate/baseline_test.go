@@ -62,7 +62,7 @@ func newSimpleRanking(c Collection, context bool) *simpleRanking {
 // best returns the ids of the best rows for a question.
 func (s *simpleRanking) best(question string) (out []string) {
 	n := len(s.rows)
-	own := make([]float64, n+2) // with an empty row before the first and after the last
+	own := make([]float64, n+2) // padded with an empty row at both ends
 	asked := stemsOf(question)
 	slices.Sort(asked)
 	for _, w := range slices.Compact(asked) {
@@ -92,8 +92,8 @@ func (s *simpleRanking) best(question string) (out []string) {
 	return out
 }
 
-// signFlipP returns the two-sided p value of a sign-flip permutation test: how often the mean of
-// the paired differences is as large by chance.
+// signFlipP returns the two-sided p value of a sign-flip permutation test, which is the probability
+// that the mean of the paired differences is as large by chance.
 func signFlipP(differences []float64) float64 {
 	sum := func(flip func() bool) (s float64) {
 		for _, d := range differences {

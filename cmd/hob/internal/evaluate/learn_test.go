@@ -29,14 +29,14 @@ var learnedParts = []string{
 }
 
 // TestLearnWeights learns the weights of the ranking over all collections together and prints
-// them. Each conversation is measured with weights that were learned without it:
+// them. Each conversation is measured with weights learned from the others:
 //
 //	go test ./cmd/hob/internal/evaluate -run TestLearnWeights -learn [-ablate] -v
 func TestLearnWeights(t *testing.T) {
 	if !*learnWeights {
 		t.Skip("needs -learn")
 	}
-	var list []example // in the order of the sets and their questions
+	var list []example // ordered by collection and question
 	for _, set := range []string{"beam", "locomo"} {
 		list = append(list, readExamples(t, set)...)
 	}
@@ -142,7 +142,7 @@ func newExample(set, conversation string, q Question, hits []knowledge.Hit, pref
 		most = max(most, parts[0])
 		e.ids, e.parts = append(e.ids, h.Ref[prefix:]), append(e.parts, parts)
 	}
-	for _, parts := range e.parts { // makes questions of different length comparable
+	for _, parts := range e.parts { // normalize, so that questions of different length are comparable
 		for i := range parts {
 			parts[i] /= most
 		}
@@ -160,7 +160,8 @@ func (e *example) scores(w []float64) []float64 {
 	return out
 }
 
-// heldOut returns the weights for each question, learned from w without its conversation.
+// heldOut returns the weights for each question. They are learned, starting from w, from all
+// conversations except the question's own.
 func heldOut(list []example, use []int, w []float64) func(example) []float64 {
 	by := map[string][]float64{}
 	for _, e := range list {
