@@ -17,7 +17,7 @@ import (
 	"hob/autonomy/llm/acp/acptest"
 )
 
-// agentWorld is a world whose model is an external agent: this test's own binary.
+// agentWorld is a world whose model is an external agent, which is this test's own binary.
 type agentWorld struct{ *world }
 
 func newAgentWorld(t *testing.T) agentWorld {
@@ -38,13 +38,14 @@ func newAgentWorld(t *testing.T) agentWorld {
 
 type openQuestion struct{ ID, Event, Session string }
 
-// questions returns the open questions; none while the daemon is down.
+// questions returns the pending approval requests, or none while the daemon is not running.
 func (w agentWorld) questions(ctx context.Context) (list []openQuestion) {
 	_ = w.call(ctx, http.MethodGet, "/api/v1/approvals?state=pending", nil, &list)
 	return list
 }
 
-// question waits for the open question of an event, except the one before a restart.
+// question waits for a pending approval request of an event. It ignores the request except, from
+// before a restart.
 func (w agentWorld) question(ctx context.Context, event, except string) (q openQuestion) {
 	w.settle(ctx, "a question of "+event, func() bool {
 		for _, q = range w.questions(ctx) {
@@ -79,7 +80,7 @@ func (w agentWorld) replies(event string) (n int) {
 	return n
 }
 
-// actions counts what the agent did.
+// actions returns how often the agent performed each action.
 func (w agentWorld) actions(t *testing.T) map[string]int {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(w.dir, "work", "done"))
@@ -93,8 +94,9 @@ func (w agentWorld) actions(t *testing.T) map[string]int {
 	return out
 }
 
-// The daemon is killed while a turn of an external agent waits for an approval, at each stage of a
-// later turn of the conversation. Both turns are answered once, and no action happens twice.
+// TestExternalAgent_KilledWhileItAsks kills the daemon while a turn of an external agent waits for
+// an approval, at each stage of a later turn of the conversation. Both turns are answered once, and
+// no action happens twice.
 func TestExternalAgent_KilledWhileItAsks(t *testing.T) {
 	t.Parallel()
 	w := newAgentWorld(t)
@@ -131,7 +133,7 @@ func TestExternalAgent_KilledWhileItAsks(t *testing.T) {
 			check(t, w.approve(ctx, w.question(ctx, second, other.ID)))
 		}
 		check(t, os.WriteFile(file, nil, 0o600))
-		for _, id := range []string{second, third} { // they do not wait for the first
+		for _, id := range []string{second, third} { // later turns do not wait for the first
 			w.settle(ctx, "a later answer", func() bool { return w.done(ctx, id) })
 		}
 		if n := w.actions(t)[one]; n != 0 {
@@ -147,9 +149,9 @@ func TestExternalAgent_KilledWhileItAsks(t *testing.T) {
 	w.stop()
 }
 
-// The daemon is killed at random instants while messages arrive that ask and messages that do not,
-// and all questions are approved. Each message is answered once, and no action happens more often
-// than it was approved.
+// TestExternalAgent_KilledAtAnyInstant kills the daemon at random instants while messages arrive,
+// some of which need approval. All requests are approved. Each message is answered once, and no
+// action happens more often than it was approved.
 func TestExternalAgent_KilledAtAnyInstant(t *testing.T) {
 	t.Parallel()
 	w := newAgentWorld(t)
@@ -157,13 +159,13 @@ func TestExternalAgent_KilledAtAnyInstant(t *testing.T) {
 	defer cancel()
 	w.daemonUp()
 	var mu sync.Mutex
-	events, approved := map[string]string{}, map[string]int{} // text -> event, event -> approvals
+	events, approved := map[string]string{}, map[string]int{} // keyed by text, and by event
 	working, stop := context.WithCancel(ctx)
 	var workers sync.WaitGroup
 	workers.Go(func() { // the user approves
 		for ; working.Err() == nil; pauseFor(working, 30*time.Millisecond) {
 			for _, q := range w.questions(ctx) {
-				if err := w.approve(ctx, q); err == nil || !strings.Contains(err.Error(), "refused") { // unknown: it may count
+				if err := w.approve(ctx, q); err == nil || !strings.Contains(err.Error(), "refused") { // if the outcome is unknown, the approval may count
 					mu.Lock()
 					approved[q.Event]++
 					mu.Unlock()

@@ -23,25 +23,25 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// chatPoints are the places at which the daemon is killed while people chat with it.
+// chatPoints lists the failpoints at which the daemon is killed while people chat with it.
 var chatPoints = []string{
 	"channel.draft.after", "file.received.half", "file.outgoing.half", "store.commit.before", "message.fetched", "channel.draft.before", "channel.send.after",
 	"file.outgoing.kept", "store.commit.after", "channel.send.before", "loop.claimed",
 }
 
-// Who writes on Telegram, each in a chat with Hob alone.
+// The people who write on Telegram, each in a private chat with Hob.
 const (
-	fetcher = 7  // has files sent
-	hasty   = 8  // writes in several short messages
+	fetcher = 7  // requests files from Hob
+	hasty   = 8  // sends several short messages at a time
 	giver   = 10 // sends files
 )
 
-// waitsFor is the owner's settle in this test.
+// waitsFor is the configured debounce time (settle).
 const waitsFor = 400 * time.Millisecond
 
-// People chat with Hob over Telegram, Slack and Discord while it is killed again and
-// again: short messages that become one, answers that are seen growing, files in both
-// directions. HOB_CRASH_CHAT_KILLS (default 5).
+// TestChatsOverKills kills the daemon repeatedly while people chat with Hob over Telegram, Slack
+// and Discord: with short messages that are merged, answers that are shown while they grow, and
+// files in both directions. HOB_CRASH_CHAT_KILLS sets the number of kills (default 5).
 func TestChatsOverKills(t *testing.T) {
 	t.Parallel()
 	kills := number("HOB_CRASH_CHAT_KILLS", 5)
@@ -85,7 +85,7 @@ token = "secret"
 	w.stop()
 }
 
-// pair makes the owner of three accounts on Telegram.
+// pair pairs the owner with three accounts on Telegram.
 func (w *world) pair(ctx context.Context, p *platforms) {
 	w.settle(ctx, "Telegram to be heard", func() bool { return p.held.Load() }) // ignore earlier messages
 	for _, who := range []int{fetcher, hasty, giver} {
@@ -98,10 +98,10 @@ func (w *world) pair(ctx context.Context, p *platforms) {
 	}
 }
 
-// killChat starts the daemon and kills it, at a point two times of three.
+// killChat starts the daemon and kills it, in two of three cases at a failpoint.
 func (w *world) killChat(n int) {
 	w.kill()
-	point, life := "", time.Duration(1500+w.rnd.IntN(2500))*time.Millisecond // an answer grows for two seconds
+	point, life := "", time.Duration(1500+w.rnd.IntN(2500))*time.Millisecond // an answer takes two seconds
 	if n%3 != 2 {
 		name := chatPoints[(n-n/3)%len(chatPoints)]
 		most := 4
@@ -129,7 +129,7 @@ var (
 	noteLine = regexp.MustCompile(`^note (\d+)$`)
 )
 
-// chatting is the model.
+// chatting returns the model's answer.
 func chatting(r llmtest.Request) (llmtest.Answer, bool) {
 	all := chatWord.FindAllStringSubmatch(r.LastUser, -1)
 	if all == nil {
@@ -163,15 +163,15 @@ func chatting(r llmtest.Request) (llmtest.Answer, bool) {
 	return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: args}}}, true
 }
 
-// chat contains the written messages and their files.
+// chat records the messages and their files.
 type chat struct {
 	*world
 	p *platforms
 
 	mu            sync.Mutex
-	written       int            // notes
-	told          map[string]int // stories, by where
-	looked, asked int            // files that came, and that were asked for
+	written       int            // number of notes
+	told          map[string]int // number of stories, by platform
+	looked, asked int            // number of files sent to Hob, and requested from Hob
 	files         map[string][]byte
 }
 
@@ -182,7 +182,7 @@ func pauseFor(ctx context.Context, d time.Duration) {
 	}
 }
 
-// notes come one, two or three at a time.
+// notes sends one, two or three notes at a time.
 func (c *chat) notes(feeding context.Context) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for feeding.Err() == nil {
@@ -198,7 +198,7 @@ func (c *chat) notes(feeding context.Context) {
 	}
 }
 
-// looks sends one file after the other: short ones, which the model reads completely.
+// looks sends short files one after the other, which the model reads completely.
 func (c *chat) looks(feeding context.Context) {
 	for n := 0; feeding.Err() == nil; n++ {
 		name := fmt.Sprintf("scan-%d.txt", n)
@@ -215,7 +215,7 @@ func (c *chat) looks(feeding context.Context) {
 	}
 }
 
-// fetches asks for one file after the other.
+// fetches requests one file after the other.
 func (c *chat) fetches(feeding context.Context) {
 	rnd := rand.NewChaCha8([32]byte{1})
 	for n := 0; feeding.Err() == nil; n++ {
@@ -234,7 +234,7 @@ func (c *chat) fetches(feeding context.Context) {
 	}
 }
 
-// stories asks for one long answer after the other.
+// stories requests one long answer after the other.
 func (c *chat) stories(feeding, ctx context.Context, at string) {
 	platform, _, _ := strings.Cut(at, ":")
 	for n := 0; feeding.Err() == nil; n++ {
@@ -249,7 +249,7 @@ func (c *chat) stories(feeding, ctx context.Context, at string) {
 	}
 }
 
-// until waits for a text of Hob's, and a little longer.
+// until waits for a text from Hob, and then a little longer.
 func (c *chat) until(feeding context.Context, platform, text string) {
 	for feeding.Err() == nil && !c.p.has(platform, text) {
 		pauseFor(feeding, 10*time.Millisecond)
@@ -259,8 +259,8 @@ func (c *chat) until(feeding context.Context, platform, text string) {
 
 const repeated = "(possibly repeated) "
 
-// tally counts how a text arrived: once, more than once with the mark of a repetition, or
-// not at all.
+// tally returns how many extra copies of a text arrived. It is an error if the text did not arrive,
+// or if a repeated copy is not marked.
 func (c *chat) tally(what, platform, text string) (copies int) {
 	plain, marked := 0, 0
 	for _, m := range c.p.all() {
@@ -338,9 +338,9 @@ func (c *chat) wait(ctx context.Context) {
 	time.Sleep(time.Second) // time for messages that must not arrive
 }
 
-// verifyJoined looks at the events: each note is a part of one, and two are apart when
-// the first one's wait was over as the second came to be durable. An id is made a little
-// earlier, so that on a busy machine a few seem to have come too soon.
+// verifyJoined checks that each note is part of exactly one event, and that notes are in different
+// events only if the debounce time had passed in between. An event id is created slightly before
+// its event is stored, so a few events may appear to be too early on a busy machine.
 func (c *chat) verifyJoined(ctx context.Context) (joined int) {
 	var events []struct{ ID, Session, Text string }
 	check(c.t, c.call(ctx, http.MethodGet, "/api/v1/inbox?limit=100000", nil, &events))
@@ -373,7 +373,7 @@ func (c *chat) verifyJoined(ctx context.Context) (joined int) {
 	return joined
 }
 
-// bornAt is the time in a UUIDv7 (RFC 9562, section 5.7).
+// bornAt returns the time in a UUIDv7 (RFC 9562, section 5.7).
 func bornAt(id string) time.Time {
 	b, err := hex.DecodeString(strings.ReplaceAll(id, "-", ""))
 	if err != nil || len(b) < 8 {
@@ -382,8 +382,8 @@ func bornAt(id string) time.Time {
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(b) >> 16))
 }
 
-// verifyFiles checks the files: each received file exists once and completely, with no others, and
-// each sent file is a requested one.
+// verifyFiles checks the files: each received file exists exactly once and is complete, there are
+// no other files, and only requested files were sent.
 func (c *chat) verifyFiles() {
 	dir := filepath.Join(filepath.Dir(c.effectsLog), "Hob", "Received")
 	entries, err := os.ReadDir(dir)

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// failpoints are the places at which the daemon can be killed (see
-// hob/platform/failpoint), with the range of hits after which it is.
+// failpoints lists the failpoints at which the daemon can be killed (see hob/platform/failpoint).
+// upTo is the maximum number of hits before the kill.
 var failpoints = []struct {
 	name string
 	upTo int
@@ -33,15 +33,15 @@ var failpoints = []struct {
 	{"channel.send.after", 6},
 }
 
-// Promise 1 of the architecture: nothing is lost and nothing is done twice.
-// HOB_CRASH_KILLS (default 12) and HOB_CRASH_SEED choose the run;
-// HOB_CRASH_REPORT names a file for the report.
+// TestKilledAtAnyInstant checks promise 1 of the architecture: nothing is lost and nothing is done
+// twice. HOB_CRASH_KILLS (default 12) and HOB_CRASH_SEED choose the run; HOB_CRASH_REPORT names a
+// file for the report.
 func TestKilledAtAnyInstant(t *testing.T) {
 	t.Parallel()
 	kills := number("HOB_CRASH_KILLS", 12)
 	seed := number("HOB_CRASH_SEED", 1)
 	w := newWorld(t, uint64(seed))
-	w.configure("[watchers]\nper_day = 100000\n") // on a slow machine many files come between two kills
+	w.configure("[watchers]\nper_day = 100000\n") // on a slow machine many files are created between two kills
 	began := time.Now()
 	if !w.start("") {
 		t.Fatal("the daemon does not start")
@@ -76,8 +76,8 @@ func number(env string, def int) int {
 	return def
 }
 
-// killOnce starts the daemon and kills it: at a failpoint two times of three,
-// else at a random instant of its life.
+// killOnce starts the daemon and kills it: in two of three cases at a failpoint, otherwise at a
+// random instant.
 func (w *world) killOnce(n int) {
 	w.kill()
 	if n%3 == 2 {
@@ -106,8 +106,8 @@ func (w *world) daemonUp() {
 	}
 }
 
-// mostOpen bounds the inputs that wait for their deliveries: hundreds of kills on a slow
-// machine take minutes, in which more would come than can ever be answered in the end.
+// mostOpen limits the inputs that wait for their deliveries. Hundreds of kills on a slow machine
+// take minutes; without a limit, more inputs would arrive than Hob can answer in the end.
 const mostOpen = 300
 
 // inputs lists the inputs that were sent and acknowledged.
@@ -118,7 +118,7 @@ type inputs struct {
 	pdfs  []string
 }
 
-// backlog returns how many deliveries are still to come.
+// backlog returns the number of expected deliveries that have not arrived.
 func (in *inputs) backlog(w *world) int {
 	in.mu.Lock()
 	want := len(in.jobs) + 2*len(in.rings) + len(in.pdfs)
@@ -188,7 +188,7 @@ func (w *world) done(ctx context.Context, event string) bool {
 	return w.call(ctx, http.MethodGet, "/api/v1/inbox/"+event, nil, &s) == nil && s.State == "done"
 }
 
-// settle waits until ok, and fails the test when it never is.
+// settle waits until ok returns true, and fails the test after a minute.
 func (w *world) settle(ctx context.Context, what string, ok func() bool) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
@@ -204,7 +204,7 @@ func (w *world) settle(ctx context.Context, what string, ok func() bool) {
 }
 
 // verify waits until everything has arrived, then a little longer for messages that must not
-// arrive, and counts.
+// arrive, and checks the numbers.
 func (w *world) verify(ctx context.Context, in *inputs) {
 	t := w.t
 	ticks := w.ticks(ctx)
@@ -215,7 +215,7 @@ func (w *world) verify(ctx context.Context, in *inputs) {
 	}
 	w.settle(ctx, "a quiet part of a minute", func() bool { return time.Now().Second() > 1 && time.Now().Second() < 55 })
 	time.Sleep(2 * time.Second)
-	if more := w.ticks(ctx); more != ticks { // a minute began meanwhile
+	if more := w.ticks(ctx); more != ticks { // a new minute has begun
 		want, ticks = want+more-ticks, more
 	}
 	replies, notices := map[string]int{}, map[string]int{}
@@ -262,7 +262,7 @@ func (w *world) verify(ctx context.Context, in *inputs) {
 	w.verifyEffects(ctx, in, answer)
 }
 
-// ticks counts the minutes that began since the schedule of every minute was made.
+// ticks returns the number of minutes that have begun since the every-minute schedule was created.
 func (w *world) ticks(ctx context.Context) int {
 	var list []struct {
 		Action    string

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Turns whose tasks run when the daemon dies still get their results: each answer once, each task
-// once, and no effect of a task twice.
+// TestKilledInTheMiddleOfTasks checks that turns get their results although the daemon is killed
+// while their tasks run: each answer once, each task once, and no effect of a task twice.
 func TestKilledInTheMiddleOfTasks(t *testing.T) {
 	t.Parallel()
 	kills := number("HOB_CRASH_CREW_KILLS", 5)

@@ -20,7 +20,8 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// delayPoints are the failpoints around the moment of sending, with the range of hits.
+// delayPoints lists the failpoints around the moment of sending, each with the maximum number of
+// hits.
 var delayPoints = []struct {
 	name string
 	upTo int
@@ -46,7 +47,8 @@ type delayedSend struct {
 	maybe     bool // the user was told that an earlier attempt may have arrived
 }
 
-// delayWorld sends mails over SMTP and messages over the webhook channel, and cancels a third.
+// delayWorld sends mails over SMTP and messages over the webhook channel, and cancels a third of
+// them.
 type delayWorld struct {
 	*world
 	smtp *pimtest.SMTP
@@ -55,9 +57,9 @@ type delayWorld struct {
 	sends []delayedSend
 }
 
-// TestDelayOverKills kills the daemon around the moment at which delayed sends are due: no send is
-// lost, none is doubled, none that was canceled is sent. A mail whose outcome cannot be known is
-// reported and not repeated. HOB_CRASH_DELAY_KILLS (default 6).
+// TestDelayOverKills kills the daemon around the time at which delayed sends are due. No send is
+// lost or repeated, and no canceled send is sent. A mail with an unknown outcome is reported and
+// not repeated. HOB_CRASH_DELAY_KILLS sets the number of kills (default 6).
 func TestDelayOverKills(t *testing.T) {
 	t.Parallel()
 	kills := number("HOB_CRASH_DELAY_KILLS", 6)
@@ -99,7 +101,7 @@ password = %q
 
 var sendWord = regexp.MustCompile(`(mail|hook) (\d+)`)
 
-// sendingModel is the model: it sends what the user asks for.
+// sendingModel returns the answer of a model that sends what the user requests.
 func sendingModel(r llmtest.Request) (llmtest.Answer, bool) {
 	all := sendWord.FindAllStringSubmatch(r.LastUser, -1)
 	if all == nil {
@@ -118,8 +120,8 @@ func sendingModel(r llmtest.Request) (llmtest.Answer, bool) {
 	return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: string(b)}}}, true
 }
 
-// killAroundSending starts the daemon and kills it: at a failpoint three times of four, otherwise at
-// a random instant.
+// killAroundSending starts the daemon and kills it: in three of four cases at a failpoint,
+// otherwise at a random instant.
 func (w *delayWorld) killAroundSending(n int) {
 	w.kill()
 	point := ""
@@ -148,7 +150,7 @@ func (w *delayWorld) killAroundSending(n int) {
 
 var undoCall = regexp.MustCompile(`hob undo (\S+)`)
 
-// feedSends requests one send after the other and cancels every third.
+// feedSends requests one send after the other and cancels about a third of them.
 func (w *delayWorld) feedSends(feeding, ctx context.Context, word string, feeder int) {
 	rnd := rand.New(rand.NewPCG(5, uint64(feeder)))
 	for n := feeder; feeding.Err() == nil; n += 10 {
@@ -206,7 +208,7 @@ func (w *delayWorld) cancelSend(ctx context.Context, call string) (cancelled, ma
 	return false, false
 }
 
-// mailOutcome returns what the ledger records about the mail of an event.
+// mailOutcome returns the ledger's record of the mail of an event.
 func (w *delayWorld) mailOutcome(ctx context.Context, event string) (state, text string) {
 	var s struct {
 		Tools []struct{ Text, State string }
@@ -251,7 +253,7 @@ func (w *delayWorld) verifySends(ctx context.Context, kills int, took time.Durat
 		MaybeRepeated bool `json:"maybe_repeated"`
 	}
 	check(t, w.call(ctx, http.MethodGet, "/api/v1/deliveries?limit=100000&state=cancelled", nil, &rows))
-	warned := map[string]bool{} // the user was told so, perhaps in an answer that a kill cut off
+	warned := map[string]bool{} // sends that were reported to the user, possibly in an answer that a kill interrupted
 	for _, r := range rows {
 		warned[r.Event] = r.MaybeRepeated
 	}

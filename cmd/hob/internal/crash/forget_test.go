@@ -25,13 +25,14 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// erasePoints are the instants of an erasure at which the daemon is killed.
+// erasePoints lists the failpoints of an erasure at which the daemon is killed.
 var erasePoints = []string{"erase.swept", "erase.purged", "erase.cleared", "erase.compacted", "store.commit.after", "store.commit.before"}
 
-// Forgetting leaves no byte in the home: messages, actions, undos and summaries with random phrases
-// are created, then one phrase is forgotten in one of three ways, sometimes with a kill in the
-// middle. After a clean stop no file of the home contains it in any encoding, nor does the log.
-// HOB_FORGET_ROUNDS (default 4) and HOB_FORGET_SEED choose the run.
+// TestForgettingLeavesNoTrace checks that forgotten text remains nowhere in the home. It creates
+// messages, actions, undos and summaries with random phrases, and forgets one phrase in one of
+// three ways, sometimes with a kill in the middle. After a clean stop no file of the home contains
+// the phrase in any encoding, nor does the log. HOB_FORGET_ROUNDS (default 4) and HOB_FORGET_SEED
+// choose the run.
 func TestForgettingLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	rounds := number("HOB_FORGET_ROUNDS", 4)
@@ -61,10 +62,11 @@ type forgetful struct {
 	docs  string
 	did   []string
 	died  bool
-	known map[string]bool // erasures of former rounds
+	known map[string]bool // erasures of earlier rounds
 }
 
-// round makes phrases, lives with them, forgets one and looks for it.
+// round creates phrases, uses them in random actions, forgets one of them and searches for its
+// traces.
 func (f *forgetful) round(ctx context.Context, n int) {
 	f.t.Helper()
 	f.did, f.died = nil, false
@@ -79,7 +81,7 @@ func (f *forgetful) round(ctx context.Context, n int) {
 	}
 	how := []string{"query", "query", "id", "source"}[n%4]
 	gone := phrases[0]
-	if how == "id" { // another fact with the same text would stay
+	if how == "id" { // an erasure by id keeps other facts with the same text
 		gone = f.phrase()
 	}
 	f.tool(ctx, session, "remember", map[string]any{"text": fmt.Sprintf("the code of house %d is %s", n, gone)})
@@ -88,7 +90,7 @@ func (f *forgetful) round(ctx context.Context, n int) {
 		f.say(ctx, session, "say:: so it is "+gone+", is it")
 		f.say(ctx, session, "do:: create_note "+encoded(map[string]any{"text": "for the house: " + gone}))
 	}
-	if how == "source" { // text that occurs only there
+	if how == "source" { // text that occurs only in this conversation
 		gone = f.phrase()
 		session = fmt.Sprintf("only%d", n)
 		for range 4 {
@@ -107,7 +109,7 @@ func (f *forgetful) round(ctx context.Context, n int) {
 	}
 	f.forget(ctx, n, how, session, gone)
 	if point != "" {
-		time.Sleep(time.Duration(f.rnd.IntN(400)) * time.Millisecond) // killed at any instant, if it was not yet
+		time.Sleep(time.Duration(f.rnd.IntN(400)) * time.Millisecond) // a kill at a random instant, unless the failpoint was hit before
 		f.died = f.died || !f.alive()
 		f.daemonUp()
 	}
@@ -142,10 +144,10 @@ func (f *forgetful) phrase() string {
 	}[f.rnd.IntN(6)]
 }
 
-// said are the things that leave nothing which stays when a conversation goes.
+// said lists the actions whose traces are all removed with the conversation.
 var said = []int{1, 2, 9, 12, 14}
 
-// act performs one action with a phrase in it.
+// act performs a random action with a phrase.
 func (f *forgetful) act(ctx context.Context, session, p string) {
 	f.do(ctx, session, p, f.rnd.IntN(19))
 }
@@ -211,7 +213,7 @@ func (f *forgetful) note(format string, args ...any) {
 	f.did = append(f.did, time.Now().UTC().Format("05.000 ")+fmt.Sprintf(format, args...))
 }
 
-// say waits for the answer; a daemon that died meanwhile has none.
+// say sends a message and returns the answer, or none if the daemon was killed.
 func (f *forgetful) say(ctx context.Context, session, text string) string {
 	var out map[string]any
 	err := f.call(ctx, http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]any{"text": text}, &out)
@@ -222,7 +224,7 @@ func (f *forgetful) say(ctx context.Context, session, text string) string {
 	return fmt.Sprint(out["answer"])
 }
 
-// asks is the result of an action that waits for approval.
+// asks is the result of say for an action that waits for approval.
 const asks = "?"
 
 func (f *forgetful) post(ctx context.Context, path string, in any) map[string]any {
@@ -232,14 +234,14 @@ func (f *forgetful) post(ctx context.Context, path string, in any) map[string]an
 	return out
 }
 
-// get reads data that may exist; a daemon that has died returns none.
+// get reads data in order to leave traces; errors of a killed daemon are ignored.
 func (f *forgetful) get(ctx context.Context, path string) {
 	var out any
 	err := f.call(ctx, http.MethodGet, path, nil, &out)
 	f.note("GET %s: %.150v %v", path, out, err)
 }
 
-// tool runs a tool as the owner, who approves it.
+// tool runs a tool as the owner and approves its requests.
 func (f *forgetful) tool(ctx context.Context, session, name string, args map[string]any) {
 	out := f.post(ctx, "/api/v1/tools/"+name, map[string]any{"arguments": args, "session": session})
 	asked, _ := out["approvals"].([]any)
@@ -249,7 +251,7 @@ func (f *forgetful) tool(ctx context.Context, session, name string, args map[str
 	}
 }
 
-// forget does so in one of three ways, as the owner or through the model.
+// forget erases the phrase in one of three ways, as the owner or through the model.
 func (f *forgetful) forget(ctx context.Context, n int, how, session, p string) {
 	args := map[string]any{"query": p, "everything": true}
 	switch how {
@@ -271,7 +273,7 @@ func (f *forgetful) forget(ctx context.Context, n int, how, session, p string) {
 		f.say(ctx, "other", "do:: forget "+encoded(args))
 		f.say(ctx, "other", "/approve")
 	}
-	for range 5 { // an approval that was lost with the process is given again
+	for range 5 { // repeat the request if the kill lost the approval
 		f.died = f.died || !f.alive()
 		if f.begun(ctx) {
 			return
@@ -334,11 +336,11 @@ func (f *forgetful) erased(ctx context.Context) bool {
 	return len(list) > 0
 }
 
-// goesOn checks the features that forgetting must not break.
+// goesOn checks features that an erasure must not break.
 func (f *forgetful) goesOn(ctx context.Context, session string) {
 	for _, s := range []string{session, "other"} {
 		got := f.say(ctx, s, "say:: are you there")
-		if got == asks { // a question from before the kill stands before it
+		if got == asks { // a request from before the kill is still pending
 			f.say(ctx, s, "/deny all")
 			got = f.say(ctx, s, "say:: are you there")
 		}
@@ -378,7 +380,7 @@ func (p *parrot) reply(r llmtest.Request) (llmtest.Answer, bool) {
 	if len(r.Results) > 0 {
 		return llmtest.Answer{Text: fmt.Sprintf("It says: %.3000s", r.Results[len(r.Results)-1].Text)}, true
 	}
-	// The owner's words come last; recalled text before them may contain earlier orders.
+	// The owner's message comes last; recalled text before them may contain earlier orders.
 	said := r.LastUser[max(0, strings.LastIndex(r.LastUser, "\n\n")):]
 	if m := order.FindStringSubmatch(said); m != nil {
 		args, err := json.Marshal(map[string]any{"name": m[1], "arguments": json.RawMessage(m[2])})
@@ -403,7 +405,7 @@ func (p *parrot) seen() string {
 	return p.held
 }
 
-// traces lists the files of a folder that contain a phrase in some encoding. It shares no code with
+// traces lists the files in a folder that contain a phrase in some encoding. It shares no code with
 // the erasure.
 func traces(t *testing.T, dir, phrase string) (out []string) {
 	t.Helper()
@@ -451,7 +453,7 @@ func forms(p string) map[string][]byte {
 		little, big = append(little, byte(u), byte(u>>8)), append(big, byte(u>>8), byte(u))
 	}
 	out["UTF-16"], out["UTF-16 big"] = little, big
-	for shift := range 3 { // without the signs that others have a part in
+	for shift := range 3 { // omit the characters that also depend on neighboring text
 		text := append(bytes.Repeat([]byte{'x'}, shift), p...)
 		text = text[:len(text)/3*3]
 		enc := base64.StdEncoding.EncodeToString(text)

@@ -23,7 +23,7 @@ func goalReply(r llmtest.Request) (llmtest.Answer, bool) {
 	if aims == nil {
 		return llmtest.Answer{Text: "what?"}, true
 	}
-	m := aims[len(aims)-1] // behind what Hob remembers of other goals
+	m := aims[len(aims)-1] // the last match; earlier ones come from Hob's context about other goals
 	switch {
 	case strings.Contains(r.LastUser, "This is the review"):
 		return llmtest.Answer{Text: fmt.Sprintf(`{"decision":"act","confidence":1,"reason":"it is due","action":"do aim %s","risk":"write"}`, m[1])}, true

@@ -17,7 +17,7 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// hookReply makes one task for each message.
+// hookReply creates one task for each message.
 func hookReply(r llmtest.Request) (llmtest.Answer, bool) {
 	if len(r.Results) > 0 {
 		return llmtest.Answer{Text: "hooked answer"}, true
@@ -45,7 +45,7 @@ func TestHooksOverKills(t *testing.T) {
 			defer cancel()
 			w.daemonUp()
 			sent := make(chan string, 1)
-			go func() { sent <- w.send(ctx, "hooked message") }() // message.received runs before the acknowledgment
+			go func() { sent <- w.send(ctx, "hooked message") }() // the hook message.received runs before the message is acknowledged
 			w.settle(ctx, "the first run", func() bool { return len(runPids(t, runs)) > 0 && len(hookProcesses(script)) > 1 })
 			if !w.kill() {
 				t.Fatal("the daemon had died")
@@ -55,7 +55,7 @@ func TestHooksOverKills(t *testing.T) {
 			w.settle(ctx, "the event", func() bool { return w.done(ctx, event) })
 			w.settle(ctx, "the end of the hook's programs", func() bool { return len(hookProcesses(script)) == 0 })
 			w.settle(ctx, "the answer", func() bool { return w.receiver.count() > 0 })
-			time.Sleep(time.Second) // for answers that must not arrive
+			time.Sleep(time.Second) // time for answers that must not arrive
 			answers := 0
 			for _, d := range w.receiver.all() {
 				if strings.Contains(d.Text, "hooked answer") {
@@ -86,7 +86,7 @@ func runPids(t *testing.T, file string) (pids []int) {
 	return pids
 }
 
-// hookProcesses returns the running processes in the folder of a hook that Hob started for it.
+// hookProcesses returns the processes that Hob started in the folder of a hook.
 func hookProcesses(script string) (pids []int) {
 	list, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is valid
 	for _, f := range list {

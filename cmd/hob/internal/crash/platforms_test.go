@@ -19,24 +19,24 @@ import (
 
 type object = map[string]any
 
-// posted is a message of Hob on one of the platforms, in its current form.
+// posted is a message from Hob on one of the platforms, in its current form.
 type posted struct {
 	platform, chat, id, text string
-	mark                     string // the id of ours that the platform keeps with it
+	mark                     string // Hob's own id for the message, stored by the platform
 	file                     []byte
 	name                     string
 	at                       time.Time
 }
 
-// platforms are Telegram, Slack and Discord as far as Hob needs them to talk. They take a
-// message at once, and say so a moment later, so that a kill can come in between.
+// platforms simulates the parts of Telegram, Slack and Discord that Hob needs for chats. It
+// responds shortly after it has stored a message, so that a kill can occur in between.
 type platforms struct {
 	srv  *httptest.Server
-	held atomic.Bool // Telegram got a poll for updates
+	held atomic.Bool // whether Telegram received a poll for updates
 
 	mu      sync.Mutex
 	posts   []*posted
-	updates []object // of Telegram, not confirmed yet
+	updates []object // Telegram updates that are not confirmed yet
 	news    chan struct{}
 	n       int
 	files   map[string][]byte
@@ -56,7 +56,7 @@ func newPlatforms(t *testing.T) *platforms {
 	return p
 }
 
-// env leads a program with failpoints here.
+// env returns the variables that make a program with failpoints use these platforms.
 func (p *platforms) env() []string {
 	return []string{
 		"HOB_FAILPOINT_AT_TELEGRAM=" + p.srv.URL + "/tg", "HOB_FAILPOINT_AT_SLACK=" + p.srv.URL + "/slack/", "HOB_FAILPOINT_AT_DISCORD=" + p.srv.URL + "/discord",
@@ -83,8 +83,8 @@ func (p *platforms) has(platform, text string) bool {
 	return false
 }
 
-// post takes a new message, or finds the one with the same id where the platform drops
-// second copies.
+// post stores a new message. If drops is set, it returns an existing message with the same mark
+// instead.
 func (p *platforms) post(m posted, drops bool) posted {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,7 +104,7 @@ func (p *platforms) post(m posted, drops bool) posted {
 	return m
 }
 
-// change changes a message in place.
+// change edits a message in place.
 func (p *platforms) change(platform, id, text, mark string) (posted, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,12 +121,12 @@ func (p *platforms) change(platform, id, text, mark string) (posted, bool) {
 }
 
 func say(w http.ResponseWriter, v any) {
-	time.Sleep(5 * time.Millisecond) // it is taken, and nobody knows yet
+	time.Sleep(5 * time.Millisecond) // the message is stored but the response is not sent yet
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// write lets a person write to the bot.
+// write simulates a message from a person to the bot.
 func (p *platforms) write(who int, text, file string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -200,7 +200,7 @@ func (m posted) number() int {
 	return n
 }
 
-// uploaded reads a message with a file; false when it was cut off.
+// uploaded reads a message with a file. It returns false if the upload was cut off.
 func uploaded(r *http.Request) (posted, bool) {
 	if r.ParseMultipartForm(32<<20) != nil {
 		return posted{}, false
@@ -255,7 +255,7 @@ func (p *platforms) slack(w http.ResponseWriter, r *http.Request) {
 			ID string `json:"id"`
 		} `json:"event_payload"`
 	}
-	_ = json.Unmarshal([]byte(r.FormValue("metadata")), &mark) // none in most calls
+	_ = json.Unmarshal([]byte(r.FormValue("metadata")), &mark) // most calls have no metadata
 	chat, text := r.FormValue("channel"), r.FormValue("text")
 	switch path.Base(r.URL.Path) {
 	case "apps.connections.open":

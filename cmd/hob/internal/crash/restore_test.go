@@ -17,14 +17,15 @@ import (
 	"time"
 )
 
-// restorePoints are the instants of a restore at which the command is killed.
+// restorePoints lists the failpoints of a restore at which the command is killed.
 var restorePoints = []string{
 	"snapshot.begun", "snapshot.database", "snapshot.verified", "snapshot.done", "restore.saved", "restore.staged", "store.commit.before:1", "store.commit.after:1",
 	"store.commit.before:2", "store.commit.after:2", "store.commit.after:3", "restore.prepared", "restore.committed", "restore.file", "restore.file:2", "restore.files", "replace.log", "replace.done", "restore.replaced", "restore.done",
 }
 
-// A restore that is killed at any instant leaves the old home or the new one, with the database and the
-// configuration of the same state, a sound audit log, and without what was revoked since the backup.
+// TestRestore_KilledAtAnyInstantLeavesOldOrNew checks that a restore that is killed at any instant
+// leaves the old home or the new one: with the database and the configuration of the same state, an
+// intact audit log, and without grants and pairings that were revoked since the backup.
 // HOB_RESTORE_ROUNDS (default 5) and HOB_RESTORE_SEED choose the kills at random instants.
 func TestRestore_KilledAtAnyInstantLeavesOldOrNew(t *testing.T) {
 	t.Parallel()
@@ -64,14 +65,16 @@ func TestRestore_KilledAtAnyInstantLeavesOldOrNew(t *testing.T) {
 	}
 }
 
-// replacementPoints are the instants at which the first start with a damaged database is killed.
+// replacementPoints lists the failpoints at which the first start with a damaged database is
+// killed.
 var replacementPoints = []string{
 	"replacement.copied", "replacement.recorded", "replacement.aside", "replacement.done", "store.commit.before", "store.commit.after", "store.commit.before:2",
 	"store.commit.after:2", "store.commit.before:3", "store.commit.after:3", "store.commit.after:4",
 }
 
-// A start that replaces a damaged or missing database and is killed at any instant loses neither the
-// damaged file nor the hold: the next start uses the backup, on hold, and never an empty home.
+// TestReplacement_KilledAtAnyInstantIsOnHold kills a start that replaces a damaged or missing
+// database. Neither the damaged file nor the hold is lost: the next start uses the backup, on hold,
+// and never an empty home.
 func TestReplacement_KilledAtAnyInstantIsOnHold(t *testing.T) {
 	t.Parallel()
 	bin, err := program()
@@ -100,7 +103,7 @@ func TestReplacement_KilledAtAnyInstantIsOnHold(t *testing.T) {
 		if out := w.run(-1, point, "task", "list"); !w.killed {
 			t.Errorf("%s: the start was not killed: %s", point, out)
 		}
-		w.run(-1, "store.commit.before:1", "task", "list") // killed again, at the first commit of the next start
+		w.run(-1, "store.commit.before:1", "task", "list") // a second kill, at the first commit of the next start
 		tasks := w.run(0, "", "task", "list")
 		if !strings.Contains(tasks, "oldtask") || strings.Contains(tasks, "newtask") {
 			t.Errorf("%s: tasks %q, want those of the backup", point, tasks)
@@ -128,7 +131,7 @@ func TestReplacement_KilledAtAnyInstantIsOnHold(t *testing.T) {
 	}
 }
 
-// restoredHome is a home that is used by commands only.
+// restoredHome is a home in which only commands run, not the daemon.
 type restoredHome struct {
 	t               *testing.T
 	bin, user, home string
@@ -159,7 +162,7 @@ func (h *restoredHome) command(point string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run runs a command and checks its exit code, any for -1.
+// run runs a command and checks its exit code; -1 accepts any.
 func (h *restoredHome) run(code int, point string, args ...string) string {
 	h.t.Helper()
 	cmd := h.command(point, args...)
@@ -180,11 +183,12 @@ func (h *restoredHome) killAfter(d time.Duration, args ...string) {
 	cmd := h.command("", args...)
 	check(h.t, cmd.Start())
 	timer := time.AfterFunc(d, func() { _ = cmd.Process.Kill() })
-	_ = cmd.Wait() // killed, or done before
+	_ = cmd.Wait() // an error means that the command was killed
 	timer.Stop()
 }
 
-// verify uses the home after the kill and checks that it is completely old or completely new.
+// verify uses the home after the kill and checks that it is either the old or the new one,
+// completely.
 func (h *restoredHome) verify(how, snapshot string, old, restored *int) {
 	h.t.Helper()
 	tasks := h.run(0, "", "task", "list")

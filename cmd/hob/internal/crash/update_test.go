@@ -25,7 +25,7 @@ const (
 	oldVersion, newVersion = "v1.0.0", "v1.1.0"
 )
 
-// releases makes both programs with their failpoints.
+// releases builds both programs with their failpoints.
 var releases = sync.OnceValues(func() (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for _, v := range []string{oldVersion, newVersion} {
@@ -66,7 +66,7 @@ func newUpdatedHome(t *testing.T) *updatedHome {
 	return h
 }
 
-// command returns a command. env is one more variable, or "".
+// command returns a command. env is an additional variable, or "".
 func (h *updatedHome) command(env string, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	h.t.Cleanup(cancel)
@@ -82,7 +82,7 @@ func (h *updatedHome) start(env string) {
 	}
 }
 
-// settle waits until a daemon is ready whose version is that of the program, and returns the version.
+// settle waits until a daemon with the version of the program is ready, and returns the version.
 func (h *updatedHome) settle() string {
 	h.t.Helper()
 	p := system.Paths{Home: h.home, Data: h.home, Logs: filepath.Join(h.home, "logs"), Runtime: filepath.Join(h.home, "run")}
@@ -114,7 +114,7 @@ func (h *updatedHome) settle() string {
 func TestUpdate_KilledAtAnyInstantLeavesOldOrNewRunning(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		daemon, command string // where each is killed
+		daemon, command string // failpoints at which the daemon and the command are killed
 		fails           bool   // the new version does not become ready
 		want            string // "" for either
 	}{
@@ -130,7 +130,7 @@ func TestUpdate_KilledAtAnyInstantLeavesOldOrNewRunning(t *testing.T) {
 		{daemon: "update.confirmed", want: newVersion},
 		{fails: true, want: oldVersion},
 		{fails: true, command: "update.requested", want: oldVersion},
-		{fails: true, daemon: "update.failed", want: newVersion}, // the command starts it without the failure
+		{fails: true, daemon: "update.failed", want: newVersion}, // the command restarts the daemon without the simulated failure
 	} {
 		t.Run(fmt.Sprintf("daemon %s command %s fails %v", tc.daemon, tc.command, tc.fails), func(t *testing.T) {
 			h := newUpdatedHome(t)
@@ -165,7 +165,7 @@ func TestUpdate_KilledAtAnyInstantLeavesOldOrNewRunning(t *testing.T) {
 	}
 }
 
-// finish checks that another exchange works after a kill, and that a stopped daemon stays stopped.
+// finish checks that a rollback works after a kill, and that a stopped daemon stays stopped.
 func (h *updatedHome) finish() {
 	h.t.Helper()
 	if out, err := h.command("", "stop").CombinedOutput(); err != nil {
@@ -179,7 +179,8 @@ func (h *updatedHome) finish() {
 	}
 }
 
-// HOB_UPDATE_ROUNDS (default 2) and HOB_UPDATE_SEED choose the kills of the command at random instants.
+// TestUpdate_CommandKilledAtRandomInstants kills the command at random instants. HOB_UPDATE_ROUNDS
+// (default 2) and HOB_UPDATE_SEED choose the kills.
 func TestUpdate_CommandKilledAtRandomInstants(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(uint64(number("HOB_UPDATE_SEED", 1)), 3))

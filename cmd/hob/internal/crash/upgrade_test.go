@@ -30,13 +30,14 @@ import (
 	"hob/platform/store/snapshot"
 )
 
-// The archives in testdata/homes are homes that old versions made, one for each schema since commit
-// b2fd773; the name is the commit that made it. TestUpgrade_HasHomeOfCurrentSchema fails after a new
-// migration until -update has added one. Add rows to its new tables before you commit it.
+// The archives in testdata/homes are homes created by old versions, one for each schema since
+// commit b2fd773; an archive is named after the commit that created it.
+// TestUpgrade_HasHomeOfCurrentSchema fails after a new migration until -update has added an
+// archive. Add rows to the migration's new tables before you commit the archive.
 
 var updateHomes = flag.Bool("update", false, "write a home with the current schema to testdata/homes")
 
-// archivedFiles are the files of an archive, missing ones included.
+// archivedFiles lists the files in an archive; some may be missing.
 var archivedFiles = []string{"hob.db", "config.toml", "SOUL.md", "USER.md", "MEMORY.md", "audit.key", "audit.anchor", "tombstones"}
 
 func TestUpgrade_HasHomeOfCurrentSchema(t *testing.T) {
@@ -103,8 +104,9 @@ func packHome(dir, archive string) error {
 // brokenConfig makes the program fail after it has migrated the database.
 const brokenConfig = "[agents.x]\nmodel = \"nosuch/x\"\n"
 
-// Each kill ends in the old or the new home, and the next start finishes the upgrade or undoes it.
-// HOB_UPGRADE_KILLS (default 8; 300 with HOB_TEST_LONG) and HOB_CRASH_SEED choose the run.
+// TestUpgrade_KilledAtAnyStep checks that each kill leaves the old or the new home, and that the
+// next start finishes the upgrade or undoes it. HOB_UPGRADE_KILLS (default 8; 300 with
+// HOB_TEST_LONG) and HOB_CRASH_SEED choose the run.
 func TestUpgrade_KilledAtAnyStep(t *testing.T) {
 	t.Parallel()
 	kills := 8
@@ -149,17 +151,18 @@ func TestUpgrade_KilledAtAnyStep(t *testing.T) {
 	r.report(len(cases)/2, kills, time.Since(began))
 }
 
-// oldHome is an unpacked archive, with what an upgrade without a kill does to it.
+// oldHome is an unpacked archive, with the results of an upgrade without a kill.
 type oldHome struct {
 	name   string
 	dir    string
 	broken bool
 	schema map[string]int
-	points []string // failpoints of an upgrade in order
+	points []string // failpoints of an upgrade, in order
 	took   time.Duration
 }
 
-// chooseHit returns the number of a hit. Each failpoint has the same chance, however often it is hit.
+// chooseHit returns the number of a random hit. Each failpoint has the same chance, regardless of
+// its number of hits.
 func (h *oldHome) chooseHit(rnd *rand.Rand) int {
 	names := slices.Compact(slices.Sorted(slices.Values(h.points)))
 	name := names[rnd.IntN(len(names))]
@@ -172,7 +175,7 @@ func (h *oldHome) chooseHit(rnd *rand.Rand) int {
 	return hits[rnd.IntN(len(hits))]
 }
 
-// upgradeKill is one kill: at the failpoint with number hit, or after a time.
+// upgradeKill is one kill: at a failpoint hit with this number, or after a time.
 type upgradeKill struct {
 	of    *oldHome
 	hit   int
@@ -202,7 +205,7 @@ func (r *upgradeRun) openArchive(archive, config string) *oldHome {
 	h.schema, err = store.SchemaOf(t.Context(), filepath.Join(h.dir, "hob.db"))
 	check(t, err)
 	if maps.Equal(h.schema, store.Versions(app.Migrations())) {
-		return nil // until the next migration
+		return nil // the home has the current schema
 	}
 	dir, log := t.TempDir(), filepath.Join(t.TempDir(), "points")
 	check(t, os.CopyFS(dir, os.DirFS(h.dir)))
@@ -249,7 +252,7 @@ func unpackHome(archive, dir string) error {
 	}
 }
 
-// taskCommand returns a command that opens the home, and so upgrades it.
+// taskCommand returns a command that opens the home and thereby upgrades it.
 func (r *upgradeRun) taskCommand(ctx context.Context, dir string, env ...string) (*exec.Cmd, *bytes.Buffer) {
 	cmd := exec.CommandContext(ctx, r.bin, "task", "list", "--json")
 	cmd.Env = append(append(os.Environ(), "HOB_HOME="+dir, "HOME="+dir, "TZ=UTC"), env...)
@@ -308,7 +311,7 @@ func (r *upgradeRun) kill(k upgradeKill, dir string) string {
 		if ee, ok := errors.AsType[*exec.ExitError](err); ok && ee.Sys().(syscall.WaitStatus).Signaled() {
 			return k.of.points[k.hit-1]
 		}
-		if err == nil == k.of.broken { // it ended before the failpoint, whose number depends on the scheduling
+		if err == nil == k.of.broken { // the upgrade ended before this hit, because the number of hits depends on scheduling
 			r.t.Errorf("%s: %v: %s", k.of.name, err, out)
 		}
 		return "(ended)"
@@ -324,7 +327,7 @@ func (r *upgradeRun) kill(k upgradeKill, dir string) string {
 	return "(any instant)"
 }
 
-// stateOf returns "old" or "new", and what is wrong with the database.
+// stateOf returns "old", "new" or "damaged", and the problem with the database if there is one.
 func (r *upgradeRun) stateOf(h *oldHome, dir string) (state, problem string) {
 	c, err := store.Inspect(r.t.Context(), filepath.Join(dir, "hob.db"))
 	if err != nil {
@@ -398,8 +401,8 @@ func TestUpgrade_MigrationsKeepEveryRow(t *testing.T) {
 	}
 }
 
-// TestUpgrade_DeclaresRowChanges upgrades step by step, so that each step finds the tables that earlier
-// ones made: a step that drops one of them must declare it.
+// TestUpgrade_DeclaresRowChanges upgrades step by step, so that each step finds the tables that
+// earlier steps created. A step that drops such a table must declare the row changes.
 func TestUpgrade_DeclaresRowChanges(t *testing.T) {
 	t.Parallel()
 	unguarded := func(context.Context, store.Migration) error { return nil }
@@ -411,7 +414,7 @@ func TestUpgrade_DeclaresRowChanges(t *testing.T) {
 			more = more || len(set.Steps) > n
 			sets[i].Steps = set.Steps[:min(n, len(set.Steps))]
 		}
-		if more { // this one needs the last step of knowledge
+		if more { // the migrations of claims need the last step of knowledge
 			sets = slices.DeleteFunc(sets, func(set store.MigrationSet) bool { return set.Owner == "claims" })
 		}
 		st, err := store.Open(t.Context(), path, sets, store.Options{BeforeMigration: unguarded})
@@ -422,16 +425,16 @@ func TestUpgrade_DeclaresRowChanges(t *testing.T) {
 	}
 }
 
-// rowComparison says which columns of the old rows must be there.
+// rowComparison says which columns of the old rows must be kept.
 type rowComparison int
 
 const (
 	wholeRow rowComparison = iota
-	keyOnly                // the state changes with the time
-	noRow                  // rows are removed with the time, or follow from others
+	keyOnly                // other columns change over time
+	noRow                  // rows are removed over time or derived from other data
 )
 
-// comparisonWhileRunning returns what a start of the program keeps of a table.
+// comparisonWhileRunning returns which columns of a table must be kept when the program starts.
 func comparisonWhileRunning(table string) rowComparison {
 	switch {
 	case slices.Contains([]string{"tasks", "notes", "facts", "claims", "docs", "expenses", "habits", "messages", "audit", "guard_key", "ledger", "migrations"}, table):
@@ -442,8 +445,8 @@ func comparisonWhileRunning(table string) rowComparison {
 	return keyOnly
 }
 
-// lostRows names the first table that lacks a row of the old database, compared in the columns of the old
-// table.
+// lostRows returns the first table that lacks a row of the old database. It compares the columns of
+// the old table.
 func lostRows(ctx context.Context, before, after string, compare func(table string) rowComparison) (string, error) {
 	db, err := sql.Open("sqlite", "file:"+after+"?mode=ro")
 	if err != nil {

@@ -18,21 +18,21 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// source is a watched source: earlier items must never be reported, new ones must be reported once.
+// source is a watched source. Items from before the watcher must never be reported, and new items
+// must be reported once.
 type source struct {
 	name string
-	conf string         // its part of the configuration
-	args map[string]any // of create_watcher
+	conf string         // its section in the configuration
+	args map[string]any // arguments of create_watcher
 	add  func(n int)
-	// based is closed, or reports true, when the watcher has looked for the first
-	// time.
+	// based reports whether the watcher has completed its first check.
 	based func() bool
 	told  *regexp.Regexp // matches the number of an item in a notice
 }
 
-// Feeds, mail and calendars are watched while the daemon is killed repeatedly: earlier items are
-// never reported, new ones are reported once, whether they arrive while the daemon runs or not.
-// HOB_CRASH_WATCHER_KILLS (default 4) is for each kind.
+// TestWatchersOverKills kills the daemon repeatedly while it watches feeds, mail and calendars.
+// Earlier items are never reported, and new items are reported once, whether they arrive while the
+// daemon runs or not. HOB_CRASH_WATCHER_KILLS (default 4) is the number of kills for each kind.
 func TestWatchersOverKills(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(*testing.T) source{"feed": openFeed, "email": openMail, "calendar": openCalendar} {
@@ -51,7 +51,7 @@ func watchOverKills(t *testing.T, s source) {
 	defer cancel()
 	w.daemonUp()
 	s.args["config"].(map[string]any)["every"] = "1s"
-	if s.name == "email" { // the server reports it
+	if s.name == "email" { // the mail server pushes new mail, so there is no interval
 		delete(s.args["config"].(map[string]any), "every")
 	}
 	var made struct{ Text, Code, Error string }
@@ -63,7 +63,7 @@ func watchOverKills(t *testing.T, s source) {
 	for n := range kills {
 		came = s.comes(w, came)
 		w.killLife(n, func() { came = s.comes(w, came) })
-		came = s.comes(w, came) // while it is dead
+		came = s.comes(w, came) // while the daemon is not running
 	}
 	w.daemonUp()
 	came = s.comes(w, came)
@@ -105,7 +105,7 @@ func watchOverKills(t *testing.T, s source) {
 	w.stop()
 }
 
-// comes adds one or two items.
+// comes adds one or two items to the source and returns the new total.
 func (s source) comes(w *world, came int) int {
 	for range 1 + w.rnd.IntN(2) {
 		came++
@@ -114,8 +114,8 @@ func (s source) comes(w *world, came int) int {
 	return came
 }
 
-// killLife starts the daemon and kills it, at a failpoint or after a random time,
-// in the middle of which something happens.
+// killLife starts the daemon, calls meanwhile, and kills the daemon at a failpoint or after a
+// random time.
 func (w *world) killLife(n int, meanwhile func()) {
 	w.kill()
 	points := []string{"store.commit.before", "store.commit.after", "loop.claimed", "channel.send.before", "channel.send.after"}
@@ -181,7 +181,7 @@ func openFeed(t *testing.T) source {
 		name: "feed", conf: fmt.Sprintf("[network]\nallow = [%q]\n", strings.TrimPrefix(srv.URL, "http://")),
 		args: map[string]any{"kind": "feed", "config": map[string]any{"url": srv.URL + "/feed.xml"}},
 		add:  func(n int) { add(fmt.Sprintf("thing %d.", n)) },
-		based: func() bool { // it reports the items that it has seen
+		based: func() bool { // the ETag in the request shows that the watcher has stored the first items
 			mu.Lock()
 			defer mu.Unlock()
 			return again
@@ -190,7 +190,7 @@ func openFeed(t *testing.T) source {
 	}
 }
 
-// openMail opens a mailbox of a real server, which reports new mails by IDLE.
+// openMail opens a mailbox on a real server, which announces new mail with IDLE.
 func openMail(t *testing.T) source {
 	d := pimtest.StartDovecot(t, "")
 	letter := func(what string) string {
@@ -206,12 +206,12 @@ func openMail(t *testing.T) source {
 		conf:  fmt.Sprintf("[accounts.work]\nimap = %q\nca = %q\naddress = \"tester@test.local\"\npassword = %q\n", d.IMAPS, d.CA, pimtest.Secret),
 		args:  map[string]any{"kind": "email", "config": map[string]any{"from": "Ada"}},
 		add:   func(n int) { put(letter(fmt.Sprint(n))) },
-		based: func() bool { return true }, // it counts from the second in which it was made
+		based: func() bool { return true }, // the watcher reports mail that arrives after its creation
 		told:  regexp.MustCompile(`letter (\w+)\.`),
 	}
 }
 
-// openCalendar is a calendar of a real server.
+// openCalendar opens a calendar on a real server.
 func openCalendar(t *testing.T) source {
 	r := pimtest.StartRadicale(t)
 	r.Make("Work")
@@ -226,7 +226,7 @@ func openCalendar(t *testing.T) source {
 		name: "calendar", conf: fmt.Sprintf("[accounts.home]\ncaldav = %q\nuser = \"tester\"\npassword = %q\n", r.URL, pimtest.Secret),
 		args: map[string]any{"kind": "calendar", "config": map[string]any{"tell": []string{"added"}}},
 		add:  func(n int) { put(fmt.Sprint(n)) },
-		based: func() bool { // each look takes several requests; after two the first is kept
+		based: func() bool { // each check takes several requests; after two checks the first result is stored
 			return r.Requests() > before+14
 		},
 		told: regexp.MustCompile(`event (\w+)\.`),

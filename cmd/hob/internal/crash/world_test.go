@@ -38,7 +38,7 @@ type delivery struct {
 	Text  string `json:"text"`
 }
 
-// receiver keeps the first copy of each key, as the contract asks of it.
+// receiver stores the first copy for each key, as the webhook protocol requires.
 type receiver struct {
 	mu      sync.Mutex
 	byKey   map[string]delivery
@@ -82,7 +82,7 @@ func (r *receiver) all() []delivery {
 	return out
 }
 
-// world is one daemon with everything around it.
+// world is a daemon with its environment.
 type world struct {
 	t          *testing.T
 	bin, dir   string
@@ -98,8 +98,8 @@ type world struct {
 	starts     int
 	effectsLog string
 	drop       string
-	env        []string                                     // of the daemon, besides its own
-	replies    func(llmtest.Request) (llmtest.Answer, bool) // in place of reply
+	env        []string                                     // additional environment of the daemon
+	replies    func(llmtest.Request) (llmtest.Answer, bool) // replaces reply if set
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
@@ -151,18 +151,18 @@ secret = "a-secret-of-the-test"
 	return w
 }
 
-// program makes the program with its failpoints, once for all tests.
+// program builds the program with its failpoints, once for all tests.
 var program = sync.OnceValues(func() (string, error) {
 	bin := filepath.Join(workshop, "hob")
 	cmd := exec.Command("go", "build", "-ldflags", "-s -w -X hob/platform/failpoint.enabled=yes", "-o", bin, "hob/cmd/hob")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is shipped
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as in a release
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}
 	return bin, nil
 })
 
-// workshop is where the program lies.
+// workshop is the folder of the program.
 var workshop string
 
 func TestMain(m *testing.M) {
@@ -200,8 +200,8 @@ func (w *world) serve() string {
 
 var jobWord = regexp.MustCompile(`(job|ring|watch|tick|crew|part) (\d+)`)
 
-// reply is the model: it derives everything from the conversation, so that a killed turn continues
-// as if it had not been interrupted.
+// reply returns the model's answer. It depends only on the conversation, so that a killed turn
+// continues as if it had not been interrupted.
 func (w *world) reply(r llmtest.Request) (llmtest.Answer, bool) {
 	if w.replies != nil {
 		return w.replies(r)
@@ -210,7 +210,7 @@ func (w *world) reply(r llmtest.Request) (llmtest.Answer, bool) {
 	if all == nil {
 		return llmtest.Answer{Text: "what?"}, true
 	}
-	m := all[len(all)-1] // the words follow Hob's own context
+	m := all[len(all)-1] // the message follows Hob's own context
 	word, n := m[1], m[2]
 	if len(r.Results) > 0 {
 		var texts []string
@@ -224,7 +224,7 @@ func (w *world) reply(r llmtest.Request) (llmtest.Answer, bool) {
 		return llmtest.Call{Name: "use_tool", Args: string(b)}
 	}
 	switch word {
-	case "crew": // one call that hands on two tasks, each with an effect outside the database
+	case "crew": // one call that delegates two tasks, each with an effect outside the database
 		tasks := []map[string]string{{"task": "part " + n + "1"}, {"task": "part " + n + "2"}}
 		return llmtest.Answer{Calls: []llmtest.Call{use("delegate_tasks", map[string]any{"tasks": tasks})}}, true
 	case "part":
@@ -248,8 +248,8 @@ func (w *world) reply(r llmtest.Request) (llmtest.Answer, bool) {
 	})}}, true
 }
 
-// start runs the daemon, with a failpoint armed when point is not "", and
-// reports whether it came up before it died.
+// start starts the daemon, with a failpoint if point is not "", and reports whether the daemon
+// became ready.
 func (w *world) start(point string) bool {
 	w.starts++
 	cmd := exec.Command(w.bin, "start", "--foreground")
@@ -282,7 +282,7 @@ func (w *world) start(point string) bool {
 	}
 }
 
-// kill ends the daemon with SIGKILL; false when it had died by itself.
+// kill kills the daemon with SIGKILL. It returns false if the daemon had already ended.
 func (w *world) kill() bool {
 	if w.daemon == nil {
 		return false
@@ -298,7 +298,7 @@ func (w *world) kill() bool {
 	return true
 }
 
-// stop ends the daemon in order.
+// stop stops the daemon normally.
 func (w *world) stop() {
 	check(w.t, w.daemon.Process.Signal(syscall.SIGTERM))
 	select {
@@ -327,7 +327,7 @@ func (w *world) call(ctx context.Context, method, path string, in, out any) erro
 	}
 	q.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	q.Header.Set("Content-Type", "application/json")
-	q.Header.Set("X-Hob-Client", "crash-test") // a bare answer counts only from the client that displayed the question
+	q.Header.Set("X-Hob-Client", "crash-test") // a bare yes or no counts only from the client that displayed the question
 	res, err := w.client.Do(q)
 	if err != nil {
 		return err

@@ -1,6 +1,6 @@
-// Package page contains the tests of the chat page: they drive it in a real Chromium against a
-// complete Hob in this process. It contains no program. The tests are skipped without Chromium,
-// except with CI=true.
+// Package page contains the tests of the chat page: they drive the page in a real Chromium against
+// a complete Hob in this process. The package contains only tests. The tests are skipped without
+// Chromium, except with CI=true.
 package page
 
 import (
@@ -29,10 +29,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is how long anything may take, on a busy machine.
+// patience is the time limit for each wait, which suits a busy machine.
 const patience = 60 * time.Second
 
-// chromium returns the path of the browser, or ends the test.
+// chromium returns the path of the browser. It skips the test if there is none, or fails it with
+// CI=true.
 func chromium(t *testing.T) string {
 	t.Helper()
 	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"}
@@ -65,7 +66,7 @@ func launch(t *testing.T) *browser {
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 	)
 	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox) // Chromium refuses its sandbox to root
+		options = append(options, chromedp.NoSandbox) // Chromium does not support its sandbox for root
 	}
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, _ = chromedp.NewContext(ctx) // ended by Cancel below
@@ -106,7 +107,7 @@ func (b *browser) window(t *testing.T) *window {
 	return w
 }
 
-// hear keeps warnings, errors, exceptions and violations of the page's policy.
+// hear records warnings, errors, exceptions and violations of the page's content security policy.
 func (w *window) hear(event any) {
 	var text string
 	switch e := event.(type) {
@@ -153,7 +154,7 @@ func (w *window) click(selector string) {
 	w.do(chromedp.Click(chromedp.CSS(selector)))
 }
 
-// until waits for an expression to be true.
+// until waits until an expression is true.
 func (w *window) until(expression string) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
@@ -166,14 +167,14 @@ func (w *window) until(expression string) {
 			return
 		}
 		select {
-		case <-tick.C: // an error may come of a page that is loading
+		case <-tick.C: // a page that is loading may return errors
 		case <-ctx.Done():
 			w.t.Fatalf("it never came true (%v): %s\nthe page shows:\n%s", err, expression, w.shown())
 		}
 	}
 }
 
-// get is the value of an expression.
+// get returns the value of an expression.
 func get[T any](w *window, expression string) T {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
@@ -195,7 +196,7 @@ func (w *window) shown() string {
 	return strings.TrimSpace(text)
 }
 
-// scheme sets the owner's choice between "light" and "dark".
+// scheme sets the user's preference for "light" or "dark".
 func scheme(name string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
 		_, err := cdp.Call(ctx, tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
@@ -205,9 +206,8 @@ func scheme(name string) chromedp.Action[chromedp.Void] {
 	})
 }
 
-// enterKey presses Enter as a keyboard does: one event that brings its
-// character along, which the page can refuse. (kb.Enter sends the character by
-// itself.)
+// enterKey presses Enter as a keyboard does, with one event that contains the character and that
+// the page can cancel. (kb.Enter sends the character separately.)
 func enterKey(modifiers ...kb.Modifier) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
 		p := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: "Enter", Code: "Enter", Text: "\r", WindowsVirtualKeyCode: 13}

@@ -13,12 +13,13 @@ import (
 	"hob/channels/channelstest"
 )
 
-// fails is a channel that its platform does not let in.
+// fails is a channel that cannot connect to its platform.
 type fails struct{ *channelstest.Fake }
 
 func (fails) DescribeStatus() string { return "<b>not</b> connected" }
 
-// The card shows how channels do, and pairs an account with a code that is shown once.
+// The channels card shows the status of each channel, and pairs an account with a code that is
+// shown once.
 func testChannels(t *testing.T, b *browser) {
 	f := &channelstest.Fake{}
 	h := openWith(t, offline+"[channels.webhook]\nurl = \"https://hook.example.org\"\nsecret = \"env:NO_SUCH_SECRET\"\n", map[string]channels.Channel{"pigeon": f, "owl": fails{&channelstest.Fake{}}})

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The card shows the doctor's findings, worst first.
+// The health card shows the doctor's findings, worst first.
 func testHealth(t *testing.T, b *browser) {
 	h := open(t, offline+"[browser]\nenabled = false\n[channels.webhook]\nurl = \"https://hook.example.org\"\nsecret = \"env:NO_SUCH_SECRET\"\n")
 	w := b.window(t)

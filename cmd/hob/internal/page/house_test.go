@@ -28,7 +28,7 @@ type house struct {
 
 func open(t *testing.T, conf string) *house { return openWith(t, conf, nil) }
 
-// openWith opens a house with channels of a test's own.
+// openWith opens a house with additional channels.
 func openWith(t *testing.T, conf string, own map[string]channels.Channel) *house {
 	t.Helper()
 	home := t.TempDir()
@@ -41,7 +41,7 @@ func openWith(t *testing.T, conf string, own map[string]channels.Channel) *house
 	fatal(t, err)
 	d, err := app.Open(t.Context(), app.Options{
 		Paths: paths, Config: c, Version: "test", Channels: own,
-		Peer: func(string, string, bool) web.Peer { return web.PeerOwner }, // the browser runs below this test, which is the daemon
+		Peer: func(string, string, bool) web.Peer { return web.PeerOwner }, // the browser is a child process of this test, which is also the daemon
 	})
 	fatal(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -87,7 +87,7 @@ func (h *house) post(path string, in, out any) {
 	fatal(h.t, json.NewDecoder(res.Body).Decode(out))
 }
 
-// link is a new login link, as `hob open` makes one.
+// link returns a new login link, as `hob open` does.
 func (h *house) link() string {
 	h.t.Helper()
 	var out struct{ URL string }

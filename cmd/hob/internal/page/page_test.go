@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// live is true once the page is loaded and connected to the live feed.
+// live is an expression that is true once the page is loaded and connected to the live feed.
 const live = `document.querySelector("#state[data-state=live]")`
 
 // enter opens the page with a login link.
@@ -30,8 +30,7 @@ func (w *window) visit(h *house, path string) {
 	w.until(live)
 }
 
-// say types a text, sends it with Enter and waits until it is answered or waits
-// for the owner.
+// say types a text, sends it with Enter, and waits until Hob has answered or waits for approval.
 func (w *window) say(text string) {
 	w.t.Helper()
 	before := get[int](w, `document.querySelectorAll(".message.user").length`)
@@ -40,7 +39,7 @@ func (w *window) say(text string) {
 	w.until(`document.querySelector("#log[aria-busy=false], .approval")`)
 }
 
-// texts lists the messages of a kind, oldest first; "" is all of them.
+// texts lists the messages of a kind, oldest first; "" means all kinds.
 func (w *window) texts(kind string) []string {
 	w.t.Helper()
 	if kind != "" {
@@ -172,7 +171,7 @@ func testToday(t *testing.T, b *browser) {
 }
 
 func testNotices(t *testing.T, b *browser) {
-	// A file name is untrusted text.
+	// File names are untrusted text, so this one contains HTML.
 	h := open(t, offline+"[notify]\nmorning = \"00:00\"\n[[notify.rules]]\nwords = [\"advert\"]\nurgency = \"low\"\n")
 	inbox := filepath.Join(h.home, "inbox")
 	fatal(t, os.Mkdir(inbox, 0o700))
@@ -184,7 +183,7 @@ func testNotices(t *testing.T, b *browser) {
 	w.arrives("notice", "stretch")
 	held := `Array.from(document.querySelectorAll("#told li[data-state=held]")).find(li => li.querySelector(".text").textContent.includes("advert <b>x.pdf"))`
 	w.visit(h, "/today")
-	w.until(`(htmx.trigger("#feed", "changed"), ` + held + `)`) // a deferred notice is no delivery, so the page gets no event
+	w.until(`(htmx.trigger("#feed", "changed"), ` + held + `)`) // a deferred notice is not a delivery, so the page gets no event
 	if why := get[string](w, held+`.querySelector(".why").textContent`); !strings.HasPrefix(why, "low, your rule 1 (words advert); deferred until ") {
 		t.Errorf("it says why: %q", why)
 	}
@@ -278,7 +277,7 @@ func testInjection(t *testing.T, b *browser) {
 	w.until(`document.querySelector(".approval")`)
 	w.click(".approval .no")
 	w.until(`document.querySelector("#log[aria-busy=false]")`)
-	if runtime.GOOS != "windows" { // which has no such names
+	if runtime.GOOS != "windows" { // Windows does not allow such file names
 		inbox := filepath.Join(h.home, "inbox")
 		fatal(t, os.Mkdir(inbox, 0o700))
 		w.say("watch ~/inbox and tell me")
@@ -300,7 +299,7 @@ func testInjection(t *testing.T, b *browser) {
 	w.do(chromedp.Reload())
 	w.until(live)
 	check()
-	// The name of a conversation comes from the address.
+	// The session name in the URL must not be interpreted as HTML.
 	w.do(chromedp.Navigate("about:blank"), chromedp.Navigate(h.url+"/chat?session=%3Cimg%20src%3Dx%20onerror%3Ddocument.title%3D1%3E"))
 	w.until(`document.readyState === "complete" && document.querySelector("#sessions option")`)
 	if n := get[int](w, `document.querySelectorAll("main img, select img").length`); n != 0 || get[string](w, "document.title") != "Chat · Hob" {
@@ -336,7 +335,7 @@ func testLooks(t *testing.T, b *browser) {
 	w := b.window(t)
 	w.enter(h)
 	w.say("note: " + strings.Repeat("averylongword", 30))
-	// bright is the mean of a color's parts, 0 to 255.
+	// bright returns the mean of the color's components, from 0 to 255.
 	bright := func(selector, property string) float64 {
 		t.Helper()
 		return get[float64](w, fmt.Sprintf(`(p => (p[0]+p[1]+p[2])/3)(getComputedStyle(document.querySelector(%q)).%s.match(/[\d.]+/g).map(Number))`, selector, property))

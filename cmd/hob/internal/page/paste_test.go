@@ -66,7 +66,7 @@ func testPaste(t *testing.T, b *browser) {
 
 	w.paste(long)
 	w.until(chips + ` === 1`)
-	w.do(chromedp.Focus(chromedp.CSS("#input")), enterKey()) // without a word
+	w.do(chromedp.Focus(chromedp.CSS("#input")), enterKey()) // without a message
 	w.until(`document.querySelectorAll(".message.user").length === 2`)
 	w.until(`document.querySelector("#log[aria-busy=false]")`)
 	w.arrives("assistant", "This text is from another source")

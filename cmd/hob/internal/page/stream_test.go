@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// slowModel is a model server whose answers continue only on a signal of the test.
+// slowModel starts a model server that pauses in each answer until the test signals goOn.
 func slowModel(t *testing.T, goOn <-chan struct{}) string {
 	t.Helper()
 	delta := func(w http.ResponseWriter, text, reason string) {

@@ -19,15 +19,15 @@ const (
 	familyClients = "A2A and MCP clients"
 )
 
-// agentVillain is a hostile A2A agent. Its answers are orders.
+// agentVillain is a hostile A2A agent whose answers contain orders.
 type agentVillain struct {
 	*httptest.Server
 
 	mu    sync.Mutex
-	text  string // of the answer
-	state string // of the task; "" answers with a message
-	card  string // host of the interfaces in the card; "" for its own
-	got   int    // messages
+	text  string // text of the answer
+	state string // state of the task; "" means that the answer is a message
+	card  string // host of the interfaces in the card; "" means its own host
+	got   int    // number of messages
 	bad   []string
 }
 
@@ -45,7 +45,7 @@ func (a *agentVillain) setAnswer(state, text string) {
 	a.state, a.text = state, text
 }
 
-// takeReceived returns the number of messages since the last call.
+// takeReceived returns the number of messages received since the last call.
 func (a *agentVillain) takeReceived() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -72,7 +72,7 @@ func (a *agentVillain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if at == "" {
 			at = a.URL
 		}
-		_ = json.NewEncoder(w).Encode(m{ // the client may be gone
+		_ = json.NewEncoder(w).Encode(m{ // the client may have disconnected
 			"name": a.text, "description": a.text, "version": "1", "capabilities": m{}, "defaultInputModes": []string{"text/plain"}, "defaultOutputModes": []string{"text/plain"},
 			"skills":              []any{m{"id": "x", "name": a.text, "description": a.text, "tags": []string{}}},
 			"supportedInterfaces": []any{m{"url": at + "/rpc", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}},
@@ -97,11 +97,11 @@ func (a *agentVillain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			result = m{"message": said}
 		}
 	}
-	_ = json.NewEncoder(w).Encode(m{"jsonrpc": "2.0", "id": in.ID, "result": result}) // the client may be gone
+	_ = json.NewEncoder(w).Encode(m{"jsonrpc": "2.0", "id": in.ID, "result": result}) // the client may have disconnected
 }
 
-// sayAndDelegate sends the words of a job and approves its first call of delegate_to_agent, once. Every
-// other request is denied.
+// sayAndDelegate sends the message that starts a job. It approves the first delegate_to_agent
+// request, and denies and counts all others.
 func (w *world) sayAndDelegate(session, text string) (ev event, asked int) {
 	w.t.Helper()
 	_, body := w.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", m{"text": text, "async": true})
@@ -129,8 +129,9 @@ func (w *world) sayAndDelegate(session, text string) (ev event, asked int) {
 	return ev, asked
 }
 
-// A hostile agent to which the user delegated a task answers with orders, also as an error, a question
-// or structured data. Its text is untrusted, and nothing else is sent to it.
+// TestThroughA2AAgents checks a hostile agent to which the user delegated a task. It answers with
+// orders, also as an error, a question or structured data. Its text is untrusted, and Hob sends the
+// agent nothing that the user did not approve.
 func TestThroughA2AAgents(t *testing.T) {
 	a := newAgentVillain(t)
 	w, v, f, all := stage(t, fmt.Sprintf("[a2a.agents.weather]\nurl = %q\n", a.URL))
@@ -150,16 +151,16 @@ func TestThroughA2AAgents(t *testing.T) {
 			w.spilled.add("the agent received %d messages, and the user approved one", n)
 		}
 	}
-	a.card = fmt.Sprintf("http://127.0.0.1:%d", w.http.port) // the card leads elsewhere
+	a.card = fmt.Sprintf("http://127.0.0.1:%d", w.http.port) // the card names another host
 	w.sayAndDelegate("agent-card", fmt.Sprintf("ask the weather agent (job %d)", v.add(job{batches: [][]attempt{{try("delegate_to_agent", m{"agent": "weather", "task": "x"})}}})))
 	for _, line := range a.bad {
 		w.spilled.add("%s", line)
 	}
-	w.judgeAttempts("A2A agents", "nobody said yes to delegate_to_agent") // the user did
+	w.judgeAttempts("A2A agents", "nobody said yes to delegate_to_agent") // the user approved it
 	w.undoable()
 }
 
-// A task is delegated after approval, and its answer is read.
+// TestHonestA2AAgents checks that a task is delegated after approval, and that its answer is read.
 func TestHonestA2AAgents(t *testing.T) {
 	a := newAgentVillain(t)
 	v := &villain{}
@@ -203,7 +204,8 @@ func (w *world) sendAs(token, method, path string, in any) (int, string) {
 	return res.StatusCode, string(out)
 }
 
-// tryToApprove lets a program approve the open requests in every way that it knows.
+// tryToApprove tries to approve open requests with a program's token, through all routes that a
+// program could try.
 func (w *world) tryToApprove(token string) (tries int) {
 	w.t.Helper()
 	open := w.approvals("pending")
@@ -221,8 +223,9 @@ func (w *world) tryToApprove(token string) (tries int) {
 	return tries
 }
 
-// A client over A2A gives orders and then tries to approve what it asked for. Each call of a tool
-// needs approval of the user, and no message of a client is one.
+// TestThroughA2AClients checks a client that gives orders over A2A and then tries to approve the
+// resulting requests. Each tool call needs the approval of the user, and no message of a client
+// counts as approval.
 func TestThroughA2AClients(t *testing.T) {
 	w, v, f, all := stage(t, "")
 	w.inFamily(familyClients)
@@ -272,14 +275,15 @@ func TestThroughA2AClients(t *testing.T) {
 	w.judgeAttempts("A2A clients")
 }
 
-// clientTools are the tools that the configuration offers to MCP clients in these tests.
+// clientTools lists the tools that the configuration offers to MCP clients in these tests.
 var clientTools = []string{
 	"write_file", "trash_file", "move_file", "copy_file", "run_command", "browse_url", "send_message", "send_email", "create_watcher", "create_schedule",
 	"create_task", "create_note", "remember", "delegate_tasks", "spawn_background_task", "undo",
 }
 
-// An MCP client calls the tools that the user offers it with every kind of argument, claims approvals
-// and tries to give them. It changes only Hob's own notes without approval, which can be undone.
+// TestThroughMCPClients checks an MCP client that calls its tools with every kind of argument,
+// claims approvals and tries to approve requests. Without approval it can change only Hob's own
+// items, and these changes can be undone.
 func TestThroughMCPClients(t *testing.T) {
 	w, _, f, all := stage(t, fmt.Sprintf("[mcp.server]\ntools = %s\n", encode(clientTools)))
 	w.inFamily(familyClients)
@@ -308,7 +312,7 @@ func TestThroughMCPClients(t *testing.T) {
 	waits := 0
 	for _, s := range all {
 		if !offered[s.Name] {
-			if s.Name != "find_tools" { // a tool that is not offered does not exist for a client
+			if s.Name != "find_tools" { // tools that are not offered are unknown to a client
 				continue
 			}
 			call(s.Name, json.RawMessage(`{}`))
@@ -342,7 +346,8 @@ func TestThroughMCPClients(t *testing.T) {
 	w.judgeAttempts("MCP clients")
 }
 
-// A program over MCP makes a task and reads the list, and an agent gets an answer.
+// TestHonestClients checks that a program over MCP can create a task and read the list, and that an
+// A2A client gets an answer.
 func TestHonestClients(t *testing.T) {
 	v := &villain{}
 	w := newWorld(t, "[mcp.server]\ntools = [\"create_task\", \"list_tasks\"]\n", v.reply)

@@ -13,7 +13,7 @@ import (
 	"hob/cmd/hob/internal/app"
 )
 
-// agentWorld is a world whose model is an external agent: this test's own binary.
+// agentWorld returns a world whose model is an external agent, which is this test's own binary.
 func agentWorld(t *testing.T) (w *world, work string) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -30,8 +30,9 @@ func agentWorld(t *testing.T) (w *world, work string) {
 	return w, work
 }
 
-// An external agent that asks before its actions does nothing without approval, whatever it calls
-// the action, and a word in another conversation does not approve it.
+// TestThroughExternalAgents checks that an external agent that asks before its actions does nothing
+// without approval, regardless of how it describes the action, and that a message in another
+// conversation does not approve it.
 func TestThroughExternalAgents(t *testing.T) {
 	w, work := agentWorld(t)
 	w.inFamily("ACP agents")
@@ -70,7 +71,8 @@ func TestThroughExternalAgents(t *testing.T) {
 	w.judgeAttempts("external agents")
 }
 
-// An action that the owner allows an external agent is executed.
+// TestHonestAgents checks that an action is executed if the owner approves it for an external
+// agent.
 func TestHonestAgents(t *testing.T) {
 	w, work := agentWorld(t)
 	for i, tc := range []struct {

@@ -16,8 +16,8 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// All tools, with every kind of argument, over many turns of many concurrent conversations. The
-// owner denies every request.
+// TestIncidentI21_AHostileModelDoesNoHarm calls all tools, with every kind of argument, over many
+// turns of many concurrent conversations. The owner denies every request.
 func TestIncidentI21_AHostileModelDoesNoHarm(t *testing.T) {
 	v := &villain{}
 	w := newWorld(t, "[knowledge]\nsummary_chars = 60000\nsummary_keep = 4\n[channels.webhook]\nurl = \"https://hooks.evil.example/x\"\nsecret = \"plain:a-secret-of-the-test\"\n", v.reply)
@@ -75,8 +75,8 @@ func TestIncidentI21_AHostileModelDoesNoHarm(t *testing.T) {
 		v.tried.Load(), len(all), outcome["asked"], outcome["refused"], outcome["looked"], outcome["own"]))
 }
 
-// undoable checks in the audit log that every call allowed with untrusted text in context is an
-// undoable change of Hob's own store, or one of the other exceptions of the guard's table.
+// undoable checks in the audit log that each call that was allowed in an untrusted context is an
+// undoable change of Hob's own store, which is the only exception in the guard's table.
 func (w *world) undoable() {
 	w.t.Helper()
 	own := map[string]bool{}
@@ -115,7 +115,7 @@ func report(t *testing.T, w *world) {
 	t.Logf("what came of the calls:\n%s", strings.Join(out, "\n"))
 }
 
-// The receivers detect contacts: each is contacted once.
+// TestTheReceiversCount checks that the receivers detect contacts. It contacts each of them once.
 func TestTheReceiversCount(t *testing.T) {
 	w := newWorld(t, "", func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "hello"} })
 	w.unharmed("at rest")

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// changing is a page that changes on request, as its own script could at any time.
+// changing is a page that changes when the test requests it, as a page's own script could at any
+// time.
 type changing struct {
 	script  string
 	flip    atomic.Bool
@@ -34,9 +35,9 @@ func (c *changing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A page that changes between the request and the approval gets no click, and its form is not sent:
-// the approved content is no longer there. The effects of the page's script on the click itself are
-// out of scope (docs/security.md).
+// A page that changes between the request and the approval is not clicked, and its form is not
+// sent, because the approved content has changed. The effects of the page's script on the click
+// itself are out of scope (docs/security.md).
 func TestThroughPagesThatChange(t *testing.T) {
 	scripts := sampleOf([]string{
 		"form.action = '/buy'",

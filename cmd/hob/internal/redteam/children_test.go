@@ -14,18 +14,18 @@ import (
 	"time"
 )
 
-// speaker is the first argument that makes this program send a request as the owner: a method, an
-// address, a body, and the file of the token.
+// speaker is the first argument that makes this program send a request as the owner. The other
+// arguments are a method, a URL, a body, and the path of the token file.
 const speaker = "adversary-speak"
 
-// speak prints the response: "said 403".
+// speak sends the request and prints the status, such as "said 403".
 func speak(args []string) int {
 	if len(args) != 4 {
 		return 2
 	}
 	token, err := os.ReadFile(args[3])
 	if err != nil {
-		fmt.Println("no token") // it continues: the daemon's response matters
+		fmt.Println("no token") // continue without a token: the daemon's response matters
 		token = []byte(os.Getenv("SPEAK_TOKEN"))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -46,9 +46,9 @@ func speak(args []string) int {
 	return 0
 }
 
-// A command that the owner allowed, even one that has the token, cannot approve in the owner's
-// place: not itself, not by a child that leaves it, not without the mark in its environment, and
-// not after Hob has ended it.
+// TestACommandDoesNotSpeakForTheOwner checks that a command that the owner approved cannot approve
+// requests, even if it has the token. Neither can its detached child processes, a command without
+// Hob's mark in its environment, or a process that runs after Hob has stopped the command.
 func TestACommandDoesNotSpeakForTheOwner(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the command here is written for Linux")
@@ -60,7 +60,7 @@ func TestACommandDoesNotSpeakForTheOwner(t *testing.T) {
 			w.countVillain(v)
 			exe, err := os.Executable()
 			fatal(t, err)
-			program := filepath.Join(w.docs, "speak.bin") // where a sandbox lets it be read
+			program := filepath.Join(w.docs, "speak.bin") // a folder that the sandbox lets the command read
 			b, err := os.ReadFile(exe)
 			fatal(t, err)
 			fatal(t, os.WriteFile(program, b, 0o700))
