@@ -56,7 +56,7 @@ type Reason uint8
 const (
 	Expired   Reason = iota + 1
 	Dismissed        // the user dismissed it
-	Withdrawn        // by us
+	Withdrawn        // closed by Hob
 	Gone             // unknown: the server or the session ended
 )
 
@@ -73,8 +73,8 @@ type Server struct {
 var (
 	// ErrNoSession means that this process has no desktop, or none yet.
 	ErrNoSession = session.ErrNone
-	// ErrNoServer means that nothing shows notifications: there is no server, or the system does not let
-	// Hob use it.
+	// ErrNoServer means that notifications cannot be shown, because there is no notification server
+	// or the system does not let Hob use it.
 	ErrNoServer = errors.New("notifications cannot be shown")
 	// ErrRefused means that the server rejected the notification permanently.
 	ErrRefused = errors.New("notification server rejected the notification")
@@ -84,8 +84,8 @@ var (
 
 // sanitizeText makes s safe for other programs. The result is valid UTF-8 (a bus disconnects
 // senders of invalid bytes) without control characters, except line breaks and tabs, and without
-// characters that change the text direction. If most is not 0, the result is at most that many
-// characters long.
+// characters that change the text direction. If most is not 0, it limits the length of the result
+// in characters.
 func sanitizeText(s string, most int) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
 	s = strings.Map(func(r rune) rune {
@@ -109,8 +109,8 @@ func sanitizeText(s string, most int) string {
 	return s
 }
 
-// Limits of a notification. Callers that can tell the user that text is missing should truncate it
-// themselves.
+// Limits of a notification. A caller that can tell the user that text is missing should truncate
+// the text itself.
 const (
 	maxTitle   = 200
 	maxBody    = 4000

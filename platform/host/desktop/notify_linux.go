@@ -45,14 +45,15 @@ type serverConn struct {
 	conn *dbus.Conn
 	wg   sync.WaitGroup
 
-	// order is held while signals are handled, so that those in early come before later ones.
+	// order is locked while signals are handled, so that the signals in early are handled before
+	// later ones.
 	order sync.Mutex
 
 	mu    sync.Mutex
 	owner *serverOwner // the current server; nil if it is unknown or there is none
 	shown map[string]shownNote
-	// early contains signals received during a send, which may arrive before the answer that
-	// contains their id.
+	// early contains signals received during a send. They may arrive before the answer that
+	// contains their notification id.
 	early   []*dbus.Signal
 	sending int
 }
@@ -142,7 +143,7 @@ func (b *dbusBackend) recordSent(l *serverConn, o *serverOwner, note string, id 
 	}
 	l.sending--
 	early := l.early
-	l.early = nil // matchSignal keeps those of other sends
+	l.early = nil // matchSignal stores signals of other sends again
 	l.mu.Unlock()
 	for _, s := range early {
 		b.handleSignal(l, s)
@@ -219,7 +220,7 @@ func (l *serverConn) findOwner(ctx context.Context, trust func(int) error) (*ser
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: there is no notification server (%w); start one, such as dunst, mako or the one of your desktop", ErrNoServer, err)
+		return nil, fmt.Errorf("%w: there is no notification server (%w); start one, such as dunst or mako", ErrNoServer, err)
 	}
 	var pid uint32
 	err = callMethod(ctx, l.conn, busName, busPath, busName+".GetConnectionUnixProcessID", []any{o.unique}, &pid)
@@ -301,8 +302,8 @@ func (b *dbusBackend) handleSignals(l *serverConn, signals <-chan *dbus.Signal) 
 	l.closeNotifications(b, "")
 }
 
-// closeNotifications reports that the notifications of a server are gone. If server is "", it does
-// so for all servers.
+// closeNotifications reports that the notifications of a server, or of all servers if server is "",
+// are gone.
 func (l *serverConn) closeNotifications(b *dbusBackend, server string) {
 	var lost []string
 	l.mu.Lock()

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// open returns a Notifier on the bus, with a channel for its events.
+// open returns a NotificationClient on the bus, with a channel for its events.
 func open(t *testing.T, b *desktoptest.Bus, o desktop.Options) (*desktop.NotificationClient, <-chan desktop.Event) {
 	t.Helper()
 	if o.Getenv == nil {
@@ -42,7 +42,7 @@ func next(t *testing.T, events <-chan desktop.Event) desktop.Event {
 	case e := <-events:
 		return e
 	case <-time.After(60 * time.Second):
-		t.Fatal("no event came")
+		t.Fatal("no event was received")
 		return desktop.Event{}
 	}
 }
@@ -51,7 +51,7 @@ func none(t *testing.T, events <-chan desktop.Event) {
 	t.Helper()
 	select {
 	case e := <-events:
-		t.Errorf("an event came: %+v", e)
+		t.Errorf("unexpected event: %+v", e)
 	default:
 	}
 }
@@ -98,7 +98,7 @@ func TestReplacingAndWithdrawing(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := s.Last(t, i+1)
-		if got.ID != 1 || got.Body != note.Body || len(got.Actions) > 0 { // neither markup nor buttons here
+		if got.ID != 1 || got.Body != note.Body || len(got.Actions) > 0 { // this server supports neither markup nor buttons
 			t.Errorf("shown %+v of %+v", got, note)
 		}
 	}
@@ -114,8 +114,8 @@ func TestReplacingAndWithdrawing(t *testing.T) {
 	}
 }
 
-// TestNobodyElsePresses: other programs of the session send the same signals with every id and
-// key, also after they took over the server's name.
+// TestNobodyElsePresses checks that signals from other programs of the session are ignored, for
+// every id and key, even after a program took over the server's name.
 func TestNobodyElsePresses(t *testing.T) {
 	b := desktoptest.NewBus(t)
 	s := desktoptest.NewServer(t, b, "actions")
@@ -135,7 +135,7 @@ func TestNobodyElsePresses(t *testing.T) {
 	if e := next(t, events); e != (desktop.Event{Note: "q1", Closed: desktop.Gone}) {
 		t.Errorf("event %+v, want only that the notification is gone", e)
 	}
-	s.Press(id, "yes") // it is no longer the server
+	s.Press(id, "yes") // s no longer owns the server's name
 	if err := n.Notify(t.Context(), question("q2")); err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestTheServerComesAndGoes(t *testing.T) {
 	b := desktoptest.NewBus(t)
 	n, events := open(t, b, desktop.Options{})
 	if err := n.Notify(t.Context(), question("q0")); !errors.Is(err, desktop.ErrNoServer) || !strings.Contains(err.Error(), "dunst") {
-		t.Fatalf("nobody there: %v, want ErrNoServer with a remedy", err)
+		t.Fatalf("no server: %v, want ErrNoServer with a remedy", err)
 	}
 	for i := range 3 {
 		s := desktoptest.NewServer(t, b, "actions")
@@ -220,8 +220,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestServerOfHob: a program that shows a button can also press it, and a program that Hob has
-// started may take the server's name.
+// TestServerOfHob checks that a notification server started by Hob is rejected: it could press the
+// buttons that it shows.
 func TestServerOfHob(t *testing.T) {
 	b := desktoptest.NewBus(t)
 	desktoptest.NewServer(t, b, "actions")

@@ -18,8 +18,8 @@ func (b browser) OpenURI(_, address string, _ map[string]dbus.Variant) (dbus.Obj
 	return "/handle", nil
 }
 
-// An address that lets its reader in goes to the portal, and to none that a program
-// of Hob's offers.
+// TestOpen checks that an address with a sign-in token is passed to the portal, but not to a portal
+// that Hob started.
 func TestOpen(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	conn := bus.Conn(t)
@@ -42,9 +42,9 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := n.Open(t.Context(), "http://x/2"); !errors.Is(err, no) || asked != os.Getpid() || len(b.opened) != 0 {
-		t.Errorf("one of Hob's own: %v", err)
+		t.Errorf("portal that Hob started: %v", err)
 	}
 	if err := New(Options{Getenv: bus.Getenv}).Open(t.Context(), "http://x/3"); err != nil || <-b.opened != "http://x/3" {
-		t.Errorf("it is not opened: %v", err)
+		t.Errorf("the address was not opened: %v", err)
 	}
 }

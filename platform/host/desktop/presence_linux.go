@@ -52,7 +52,7 @@ func lookSession(ctx context.Context, o Options, p *Presence) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	defer conn.Close() //nolint:errcheck // closing loses no data
 	ask := func(dest, path, method string, out any) bool {
 		call := conn.Object(dest, dbus.ObjectPath(path)).CallWithContext(ctx, method, dbus.FlagNoAutoStart) // do not start a service to query it
 		return call.Store(out) == nil
@@ -87,7 +87,7 @@ func lookLogin(ctx context.Context, o Options, p *Presence) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	defer conn.Close() //nolint:errcheck // closing loses no data
 	path, err := session.Seat(ctx, conn)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func lookLogin(ctx context.Context, o Options, p *Presence) error {
 		return err
 	}
 	if !idle { // a desktop that reports nothing to logind cannot be distinguished from this state
-		return errors.New("logind does not report the session as idle, but many desktops never tell logind that it is")
+		return errors.New("logind does not report the session as idle, but many desktops never report idle sessions to logind")
 	}
 	since, err := readProperty[uint64](ctx, conn, loginName, path, loginSession, "IdleSinceHint")
 	if err != nil || since > math.MaxInt64 {

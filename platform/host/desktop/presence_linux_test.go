@@ -15,7 +15,7 @@ import (
 	"hob/platform/host/desktop/desktoptest"
 )
 
-// session returns an environment whose system bus is also the private one.
+// session returns options whose session bus and system bus are both the private bus b.
 func session(b *desktoptest.Bus, more map[string]string) desktop.Options {
 	return desktop.Options{Getenv: func(key string) string {
 		if key == "DBUS_SYSTEM_BUS_ADDRESS" && b != nil {
@@ -118,8 +118,8 @@ func TestLookAtLogind(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	hints.SetMust("org.freedesktop.login1.Session", "IdleHint", false)
-	if p, err := desktop.DetectPresence(t.Context(), o); !errors.Is(err, desktop.ErrUnseen) { // nor does a desktop that never sets it
-		t.Errorf("not idle by a hint alone: %+v, %v", p, err)
+	if p, err := desktop.DetectPresence(t.Context(), o); !errors.Is(err, desktop.ErrUnseen) { // a desktop that never sets the hint looks the same
+		t.Errorf("idle hint false: %+v, %v; want ErrUnseen", p, err)
 	}
 	hints.SetMust("org.freedesktop.login1.Session", "LockedHint", true)
 	p, err = desktop.DetectPresence(t.Context(), o)
@@ -128,7 +128,7 @@ func TestLookAtLogind(t *testing.T) {
 	}
 }
 
-// TestLookAtX asks a real X server, whose mouse is then moved.
+// TestLookAtX queries a real X server, moves the mouse and queries it again.
 func TestLookAtX(t *testing.T) {
 	display := desktoptest.Display(t)
 	o := session(nil, map[string]string{"DISPLAY": display, "HOME": t.TempDir(), "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nowhere"})
@@ -144,7 +144,7 @@ func TestLookAtX(t *testing.T) {
 	}
 	xdotool, err := exec.LookPath("xdotool")
 	if err != nil {
-		t.Skip("there is no xdotool here to move the mouse")
+		t.Skip("xdotool is not installed")
 	}
 	before := time.Now()
 	first := p.Idle

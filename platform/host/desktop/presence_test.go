@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// As ioreg prints them; the keys around differ between versions.
+// Output of ioreg. The keys other than those that are read differ between versions.
 const (
 	ioregIdleOut = `+-o IOHIDSystem  <class IOHIDSystem, id 0x100000397, registered, matched, active, busy 0 (0 ms), retain 27>
     {

@@ -48,13 +48,13 @@ func bannerError(err error) error {
 	case err == nil:
 		return nil
 	case !ok:
-		return fmt.Errorf("desktop: %w", err)
+		return fmt.Errorf("desktop: show the notification: %w", err)
 	case e.Kind == osrun.Denied:
 		return fmt.Errorf("desktop: %w: Script Editor may not show notifications (error %d); allow it in System Settings, Notifications, Script Editor", ErrNoServer, e.Number)
 	case e.Kind == osrun.Timeout || e.Unknown:
 		return fmt.Errorf("desktop: %w: %w", ErrUnsure, err)
 	}
-	return fmt.Errorf("desktop: %w", err)
+	return fmt.Errorf("desktop: show the notification: %w", err)
 }
 
 // aumid is the application id (AppUserModelID) of Hob's toasts.

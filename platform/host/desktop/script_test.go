@@ -18,7 +18,7 @@ import (
 
 const hostile = "\"'`); doShellScript('x') \\ <b>&</b> $(x) %s é 世界 👋\nsecond"
 
-// banner shows a note on a Mac.
+// banner shows a notification on a simulated Mac.
 func banner(m *osruntest.Mac, n Notification) error {
 	return bannerError(m.Run(context.Background(), osrun.Call{Script: bannerScript(), In: newBanner("Hob", n), Write: true, Wait: time.Second}, nil))
 }

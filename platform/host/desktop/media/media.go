@@ -56,8 +56,8 @@ const (
 	Next     Action = "next"
 	Previous Action = "previous"
 	Stop     Action = "stop"
-	Seek     Action = "seek"   // by Request.By
-	Volume   Action = "volume" // to Request.Level
+	Seek     Action = "seek"   // moves by Request.By
+	Volume   Action = "volume" // sets Request.Level
 )
 
 // Actions returns all actions.

@@ -21,7 +21,8 @@ const (
 	mprisPath   = dbus.ObjectPath("/org/mpris/MediaPlayer2")
 	mprisRoot   = "org.mpris.MediaPlayer2"
 	mprisPlayer = "org.mpris.MediaPlayer2.Player"
-	// mprisTwin is a helper that exposes the last used player a second time, under its own name.
+	// mprisTwin is the bus name of playerctld, a helper that exposes the last used player a second
+	// time.
 	mprisTwin = mpris + "playerctld"
 )
 
@@ -49,7 +50,7 @@ func (b *mprisBackend) listPlayers(ctx context.Context) ([]Player, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	defer conn.Close() //nolint:errcheck // closing loses no data
 	names, err := listPlayerNames(ctx, conn)
 	if err != nil {
 		return nil, err
@@ -175,7 +176,7 @@ func (b *mprisBackend) sendRequest(ctx context.Context, r Request) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	defer conn.Close() //nolint:errcheck // closing loses no data
 	name := mpris + r.Player
 	names, err := listPlayerNames(ctx, conn)
 	if err != nil {

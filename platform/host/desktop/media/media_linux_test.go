@@ -49,7 +49,8 @@ func TestMPRIS(t *testing.T) {
 	}
 }
 
-// A failed action reports whether it may have been done, and no button is pressed twice.
+// TestMPRISErrors checks that an error says whether the action may have been performed, and that no
+// action is sent twice.
 func TestMPRISErrors(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	d := New(Options{Getenv: bus.Getenv})
@@ -75,7 +76,8 @@ func TestMPRISErrors(t *testing.T) {
 	}
 }
 
-// A player that hangs is not "nothing is playing", and does not hide the others.
+// TestMPRISSilent checks that a player that does not respond is reported as an error, and that the
+// other players are still listed.
 func TestMPRISSilent(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	d := New(Options{Getenv: bus.Getenv, Wait: 300 * time.Millisecond})
@@ -95,7 +97,7 @@ func TestMPRISSilent(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := d.Players(ended); err == nil {
-		t.Error("a look that was cancelled says that nothing plays")
+		t.Error("a canceled query returned no error")
 	}
 }
 

@@ -15,7 +15,8 @@ import (
 	"hob/platform/host/osrun/osruntest"
 )
 
-// macWorld returns the players of a Mac, with names from the dictionaries of Music and Spotify.
+// macWorld returns the world of an osruntest.Mac with the players Music and Spotify, whose names
+// are from the dictionaries of these apps.
 func macWorld(music, spotify string) map[string]any {
 	dict := map[string]any{
 		"Application": map[string]any{

@@ -25,7 +25,7 @@ const (
 )
 
 // ErrSession means that this process has no screen, as over ssh.
-var ErrSession = errors.New("this process has no macOS screen")
+var ErrSession = errors.New("this process has no access to the macOS screen")
 
 // Windows lists the windows from the front to the back. Titles and the focused window are known
 // only if Trusted returns true.

@@ -41,7 +41,7 @@ func portalScreenshot(ctx context.Context, e session.Env, part image.Rectangle) 
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	defer conn.Close() //nolint:errcheck // closing loses no data
 	began := time.Now()
 	uri, err := requestScreenshot(ctx, conn)
 	if err != nil {

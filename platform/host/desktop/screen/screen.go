@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Limits of a picture. Models accept pictures within these limits, and larger ones are not useful
-// to them.
+// Limits of a picture. Models accept pictures within these limits and do not benefit from larger
+// pictures.
 const (
 	MaxBytes = 3_500_000
 	MaxSide  = 2000 // pixels

@@ -13,7 +13,7 @@ import (
 	"hob/platform/host/desktop/window"
 )
 
-// seen states whether a black picture is an error: here it only means that the screen is black.
+// seen states whether a black picture is an error: on Linux it only means that the screen is black.
 const seen = false
 
 // strip is the number of rows per request. It is limited because answers of an X server are limited
@@ -54,7 +54,7 @@ func (c *Capturer) captureScreen(ctx context.Context, part image.Rectangle) (ima
 		for i := range part.Dx() * n {
 			v := xgb.Get32(r.Data[4*i:])
 			o := out.PixOffset(i%part.Dx(), y+i/part.Dx())
-			out.Pix[o], out.Pix[o+1], out.Pix[o+2], out.Pix[o+3] = byte(v>>16), byte(v>>8), byte(v), 0xff //nolint:gosec // its bytes
+			out.Pix[o], out.Pix[o+1], out.Pix[o+2], out.Pix[o+3] = byte(v>>16), byte(v>>8), byte(v), 0xff //nolint:gosec // keeps the low byte
 		}
 	}
 	return out, nil

@@ -25,7 +25,7 @@ func TestTakesWhatIsShown(t *testing.T) {
 	paint := func(name string) {
 		program, err := exec.LookPath("xsetroot")
 		if err != nil {
-			t.Skip("there is no xsetroot here")
+			t.Skip("xsetroot is not installed")
 		}
 		cmd := exec.CommandContext(t.Context(), program, "-solid", name)
 		cmd.Env = []string{"DISPLAY=" + display}
@@ -61,7 +61,8 @@ func TestTakesWhatIsShown(t *testing.T) {
 	}
 }
 
-// A picture that cannot be packed is made smaller until a model takes it.
+// TestBounds checks that a picture that does not compress well is scaled down until it is within
+// the limits.
 func TestBounds(t *testing.T) {
 	img := image.NewRGBA(image.Rect(0, 0, 3000, 1500))
 	r := rand.New(rand.NewPCG(1, 2))
@@ -81,11 +82,11 @@ func TestBounds(t *testing.T) {
 func TestBlack(t *testing.T) {
 	img := image.NewRGBA(image.Rect(0, 0, 5, 5))
 	if !isBlack(img) {
-		t.Error("nothing is on it")
+		t.Error("a black picture was not detected")
 	}
 	img.SetRGBA(4, 4, color.RGBA{B: 1, A: 0xff})
 	if isBlack(img) {
-		t.Error("one point is")
+		t.Error("a picture with one colored pixel is reported as black")
 	}
 	file := filepath.Join(t.TempDir(), "x.png")
 	for name, data := range map[string][]byte{"no picture": []byte("<svg>"), "a bomb": bomb(t)} {

@@ -8,7 +8,7 @@ import (
 	"image"
 )
 
-// seen states whether a black picture is an error: here it only means that the screen is black.
+// seen states whether a black picture is an error: on these systems it only means that the screen is black.
 const seen = false
 
 func (c *Capturer) captureScreen(context.Context, image.Rectangle) (image.Image, error) {

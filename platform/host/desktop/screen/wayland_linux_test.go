@@ -21,7 +21,7 @@ import (
 
 func TestTakesWhatWaylandShows(t *testing.T) {
 	if _, err := exec.LookPath("grim"); err != nil {
-		t.Skip("there is no grim here")
+		t.Skip("grim is not installed")
 	}
 	s := desktoptest.NewWayland(t)
 	s.Run(t, "swaybg", "-c", "#10a0f0")
@@ -37,7 +37,7 @@ func TestTakesWhatWaylandShows(t *testing.T) {
 			break
 		}
 		if time.Now().After(end) {
-			t.Fatalf("it shows %v", img.At(400, 300))
+			t.Fatalf("the pixel is %v", img.At(400, 300))
 		}
 	}
 	if img, err := c.Capture(t.Context(), image.Rect(10, 20, 40, 60)); err != nil || img.Bounds().Dx() != 30 || img.Bounds().Dy() != 40 || color.RGBAModel.Convert(img.At(5, 5)) != want {
@@ -48,7 +48,7 @@ func TestTakesWhatWaylandShows(t *testing.T) {
 	}
 }
 
-// portalOf is a portal that answers with a code and a file.
+// portalOf simulates a screenshot portal that answers with a code and a file.
 type portalOf struct {
 	conn *dbus.Conn
 	mu   sync.Mutex
@@ -72,7 +72,7 @@ func (p *portalOf) Screenshot(m dbus.Message, _ string, options map[string]dbus.
 	return path, nil
 }
 
-// set changes how it answers.
+// set changes the answer of the portal.
 func (p *portalOf) set(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,7 +104,7 @@ func TestPortal(t *testing.T) {
 	}
 	c := New(Options{Getenv: getenv, Wait: 5 * time.Second})
 	if _, err := c.Capture(t.Context(), image.Rectangle{}); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "xdg-desktop-portal") || !strings.Contains(err.Error(), "grim") {
-		t.Errorf("nobody takes pictures: %v", err)
+		t.Errorf("without grim and portal: %v", err)
 	}
 	p := &portalOf{conn: bus.Conn(t), uri: "file://" + strings.ReplaceAll(picture, " ", "%20")}
 	if err := p.conn.Export(p, portalPath, "org.freedesktop.portal.Screenshot"); err != nil {
@@ -119,7 +119,7 @@ func TestPortal(t *testing.T) {
 		t.Fatalf("%v %v", img, err)
 	}
 	if _, err := os.Stat(picture); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the portal's picture stays: %v", err)
+		t.Errorf("the portal's picture was not removed: %v", err)
 	}
 	paint()
 	if _, err := c.Capture(t.Context(), image.Rect(100, 0, 110, 10)); !errors.Is(err, ErrEmpty) {
@@ -153,6 +153,6 @@ func TestPortal(t *testing.T) {
 	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	if _, err := c.Capture(short, image.Rectangle{}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("it is silent: %v", err)
+		t.Errorf("silent portal: %v", err)
 	}
 }

@@ -59,7 +59,7 @@ func serviceManagerEnv(ctx context.Context, bus string) map[string]string {
 	if err != nil {
 		return nil
 	}
-	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	defer conn.Close() //nolint:errcheck // closing loses no data
 	var there bool
 	const name = "org.freedesktop.systemd1"
 	if Call(ctx, conn, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.NameHasOwner", []any{name}, &there) != nil || !there {

@@ -14,11 +14,11 @@ import (
 	"hob/platform/host/osrun"
 )
 
-// macWith returns a Mac whose shortcuts program calls do.
+// macWith returns a Library whose shortcuts program is replaced by do.
 func macWith(t *testing.T, do func(args []string) ([]byte, error)) Library {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "shortcuts")
-	if err := os.WriteFile(file, nil, 0o700); err != nil { //nolint:gosec // it is a program
+	if err := os.WriteFile(file, nil, 0o700); err != nil { //nolint:gosec // it must be executable
 		t.Fatal(err)
 	}
 	return Library{Program: file, Run: osrun.Programs{Output: func(_ context.Context, cmd *exec.Cmd, _ []byte) ([]byte, error) { return do(cmd.Args[1:]) }}}
@@ -49,7 +49,7 @@ func TestProgram(t *testing.T) {
 		return nil, &osrun.Failure{Said: "Fehler", Err: errors.New("exit status 1")}
 	})
 	if _, err := l.Start(t.Context(), "Morning", ""); !errors.Is(err, ErrUnsure) {
-		t.Errorf("one that fails: %v", err)
+		t.Errorf("failing shortcut: %v", err)
 	}
 }
 

@@ -65,14 +65,14 @@ func (c *Conn) sendMessage(ctx context.Context, kind uint32, text string, out an
 	if err := c.net.SetDeadline(end); err != nil {
 		return err
 	}
-	b := binary.NativeEndian.AppendUint32([]byte(magic), uint32(len(text))) //nolint:gosec // commands of ours
+	b := binary.NativeEndian.AppendUint32([]byte(magic), uint32(len(text))) //nolint:gosec // Hob's commands are short
 	b = append(binary.NativeEndian.AppendUint32(b, kind), text...)
 	if _, err := c.net.Write(b); err != nil {
-		return fmt.Errorf("sway: %w", err)
+		return fmt.Errorf("sway: send the request: %w", err)
 	}
 	head := make([]byte, len(magic)+8)
 	if _, err := io.ReadFull(c.net, head); err != nil {
-		return fmt.Errorf("sway: %w", err)
+		return fmt.Errorf("sway: read the answer: %w", err)
 	}
 	n := binary.NativeEndian.Uint32(head[len(magic):])
 	if string(head[:len(magic)]) != magic || binary.NativeEndian.Uint32(head[len(magic)+4:]) != kind || n > maxAnswer {
@@ -80,10 +80,10 @@ func (c *Conn) sendMessage(ctx context.Context, kind uint32, text string, out an
 	}
 	body := make([]byte, n)
 	if _, err := io.ReadFull(c.net, body); err != nil {
-		return fmt.Errorf("sway: %w", err)
+		return fmt.Errorf("sway: read the answer: %w", err)
 	}
 	if err := json.Unmarshal(body, out); err != nil {
-		return fmt.Errorf("sway: %w", err)
+		return fmt.Errorf("sway: decode the answer: %w", err)
 	}
 	return nil
 }

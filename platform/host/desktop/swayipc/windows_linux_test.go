@@ -13,7 +13,8 @@ import (
 	"hob/platform/host/desktop/session"
 )
 
-// compositor answers each kind of message with a text; "" ends the connection.
+// compositor simulates sway: it answers each kind of message with a text; for "" it closes the
+// connection.
 func compositor(t *testing.T, answers map[uint32]string) session.Env {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
@@ -49,7 +50,7 @@ func serve(c net.Conn, answers map[uint32]string) {
 		if text == "" {
 			return
 		}
-		size := uint32(len(text)) //nolint:gosec // of a test
+		size := uint32(len(text)) //nolint:gosec // test answers are short
 		if text == "huge" {
 			size = 1 << 31
 		}
@@ -141,7 +142,7 @@ func TestOddAnswers(t *testing.T) {
 	}
 	defer c.Close()
 	if err := c.Focus(t.Context(), 1); err == nil {
-		t.Error("it says that it did")
+		t.Error("Focus returned no error")
 	}
 	for _, e := range []session.Env{{}, {Sway: "/nowhere"}, {RuntimeDir: t.TempDir()}} {
 		if _, err := Dial(t.Context(), e); !errors.Is(err, ErrNone) {

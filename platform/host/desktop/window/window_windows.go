@@ -57,7 +57,7 @@ func (w *Windows) listWindows(context.Context) ([]Window, error) {
 		_, _, _ = rect.Call(uintptr(h), uintptr(unsafe.Pointer(&box))) //nolint:gosec // required by the calling convention of Windows
 		v.X, v.Y, v.W, v.H = int(box.Left), int(box.Top), int(box.Right-box.Left), int(box.Bottom-box.Top)
 		name := make([]uint16, 512)
-		_, _, _ = text.Call(uintptr(h), uintptr(unsafe.Pointer(&name[0])), uintptr(len(name))) //nolint:gosec // the same
+		_, _, _ = text.Call(uintptr(h), uintptr(unsafe.Pointer(&name[0])), uintptr(len(name))) //nolint:gosec // required by the calling convention of Windows
 		v.Title = windows.UTF16ToString(name)
 		var pid uint32
 		if _, err := windows.GetWindowThreadProcessId(h, &pid); err == nil {
@@ -71,7 +71,7 @@ func (w *Windows) listWindows(context.Context) ([]Window, error) {
 
 // Program returns the path of a process's program, "" if unknown.
 func Program(pid int) string {
-	p, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid)) //nolint:gosec // a number of a process
+	p, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid)) //nolint:gosec // a process id is not negative
 	if err != nil {
 		return ""
 	}

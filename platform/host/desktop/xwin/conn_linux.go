@@ -101,7 +101,7 @@ func (c *Conn) Atom(name string) (xproto.Atom, error) {
 	if ok {
 		return a, nil
 	}
-	r, err := xproto.InternAtom(c.X, false, uint16(len(name)), name).Reply() //nolint:gosec // names of ours
+	r, err := xproto.InternAtom(c.X, false, uint16(len(name)), name).Reply() //nolint:gosec // Hob's names are short
 	if err != nil {
 		return 0, fmt.Errorf("atom %s: %w", name, err)
 	}
