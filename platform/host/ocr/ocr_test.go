@@ -31,7 +31,7 @@ func blank(t *testing.T) []byte {
 // TestTesseract uses the real tesseract.
 func TestTesseract(t *testing.T) {
 	if _, err := exec.LookPath("tesseract"); err != nil {
-		t.Skip("there is no tesseract here")
+		t.Skip("tesseract is not installed")
 	}
 	r := Reader{tesseract{osrun.Programs{Getenv: os.Getenv}}}
 	picture, err := os.ReadFile("testdata/invoice.png")
@@ -62,8 +62,8 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// The shape of Vision through JXA's bridge: counts are numbers or texts, and a line
-// is an object with js.
+// TestVision simulates Vision as JXA's bridge returns it: counts are numbers or strings, and a line
+// is an object with the property js.
 func TestVision(t *testing.T) {
 	for name, tc := range map[string]struct{ world, want, kind string }{
 		"two lines":          {`{lines: ['Grüße', 'Invoice 99']}`, "Grüße\nInvoice 99", ""},

@@ -22,11 +22,11 @@ func (s *Scripts) scriptCommand(script Script, in []byte) (*exec.Cmd, []byte, er
 	case JavaScript:
 		cmd = exec.Command(s.opt.OSAScript, "-l", "JavaScript", "-e", script.FullText()) //nolint:noctx // Output ends the whole process tree
 	case AppleScript:
-		cmd = exec.Command(s.opt.OSAScript, "-e", script.FullText()) //nolint:noctx // likewise
+		cmd = exec.Command(s.opt.OSAScript, "-e", script.FullText()) //nolint:noctx // Output ends the whole process tree
 	case PowerShell:
 		var args []string
 		args, in = powerShell(script.FullText(), in)
-		cmd = exec.Command(s.opt.PowerShell, args...) //nolint:noctx // likewise
+		cmd = exec.Command(s.opt.PowerShell, args...) //nolint:noctx // Output ends the whole process tree
 	default:
 		return nil, nil, fmt.Errorf("script %q: no engine selected", script.Name)
 	}

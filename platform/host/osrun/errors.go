@@ -22,7 +22,7 @@ const (
 	Changed       Kind = "changed"           // the item changed since it was read; nothing was done
 	Timeout       Kind = "timeout"           // no answer in time
 	Busy          Kind = "busy"              // the app is busy; retry later
-	Cancelled     Kind = "cancelled"         // the user pressed cancel
+	Cancelled     Kind = "cancelled"         // the user canceled the action
 	Invalid       Kind = "invalid_input"     // the request is invalid
 	Internal      Kind = "internal"          // a bug in Hob, or an unknown error
 )

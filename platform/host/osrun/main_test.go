@@ -20,7 +20,7 @@ import (
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 1 && os.Args[1] == "linger":
-		time.Sleep(time.Hour) // it is ended by the test
+		time.Sleep(time.Hour) // the test kills this process
 	case len(os.Args) == 5 && os.Args[1] == "-l" && os.Args[2] == "JavaScript" && os.Args[3] == "-e":
 		engine(os.Args[4])
 	case len(os.Args) == 3 && os.Args[1] == "-e":
@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// engine does what the script's line "mode: ..." says, and exits: os.Exit takes
-// the race detector a second.
+// engine executes the instruction in the line "mode: ..." of the script and exits. It uses
+// syscall.Exit, because os.Exit takes a second with the race detector.
 func engine(script string) {
 	_, mode, _ := strings.Cut(script, "mode: ")
 	mode, _, _ = strings.Cut(mode, "\n")
@@ -42,7 +42,7 @@ func engine(script string) {
 	}
 	verb, rest, _ := strings.Cut(strings.TrimSpace(mode), " ")
 	switch verb {
-	case "tell": // what it was given
+	case "tell": // reports the arguments, the environment and the input
 		out, err := json.Marshal(map[string]any{"ok": true, "data": map[string]any{"args": os.Args[1:], "env": os.Environ(), "in": string(in)}})
 		if err != nil {
 			syscall.Exit(9)
@@ -61,8 +61,8 @@ func engine(script string) {
 			}
 		}
 	case "hang":
-		time.Sleep(time.Hour) // it is ended before
-	case "fork": // a child that leaves the group and holds the pipes
+		time.Sleep(time.Hour) // the test kills this process earlier
+	case "fork": // starts a child that leaves the process group and keeps the pipes open
 		child := exec.Command(os.Args[0], "linger")
 		child.Stdout, child.Stderr, child.Stdin = os.Stdout, os.Stderr, os.Stdin
 		leave(child)

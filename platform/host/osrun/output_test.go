@@ -14,7 +14,7 @@ import (
 	"hob/platform/host/osrun"
 )
 
-// TestHelperOutput is the helper program of the tests of Output.
+// TestHelperOutput is the program that the tests of Output run.
 func TestHelperOutput(t *testing.T) {
 	switch os.Getenv("OSRUN_OUTPUT") {
 	case "":
@@ -29,7 +29,7 @@ func TestHelperOutput(t *testing.T) {
 			_, _ = os.Stdout.Write(bytes.Repeat([]byte("x"), 64<<10))
 		}
 	case "hang":
-		time.Sleep(time.Hour) // it is ended before
+		time.Sleep(time.Hour) // the test kills this process earlier
 	}
 	os.Exit(0)
 }

@@ -25,8 +25,8 @@ type Programs struct {
 // usual is the default PATH, if the environment has none.
 const usual = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
-// passedEnv lists the environment variables that programs get: those of the session, and none of Hob's keys
-// or tokens.
+// passedEnv lists the environment variables that programs get: the variables of the session,
+// without Hob's keys and tokens.
 var passedEnv = []string{
 	"HOME", "USER", "LOGNAME", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_DATA_DIRS", "XDG_CACHE_HOME", "XDG_CURRENT_DESKTOP", "XDG_SESSION_TYPE", "DBUS_SESSION_BUS_ADDRESS",
 	"DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "PULSE_SERVER", "PULSE_COOKIE", "PULSE_RUNTIME_PATH", "PIPEWIRE_RUNTIME_DIR", "SystemRoot", "ESPEAK_DATA_PATH", "TESSDATA_PREFIX",

@@ -88,7 +88,7 @@ func TestWhatEnginesAreGiven(t *testing.T) {
 				}
 			}
 			if all := strings.Join(got.Env, " "); strings.Contains(all, "secret") || strings.Contains(all, "seven") {
-				t.Errorf("the environment holds what is not its: %q", got.Env)
+				t.Errorf("the environment contains other variables: %q", got.Env)
 			}
 		})
 	}
@@ -117,8 +117,8 @@ func TestOSAScriptIsGiven(t *testing.T) {
 	}
 }
 
-// TestErrors checks the meaning of each number. Sources are beside the constants; the localized
-// texts are those of BlueBubblesApp/bluebubbles-server#777 (Chinese),
+// TestErrors checks the meaning of each number. Sources are next to the constants; the localized
+// texts are from BlueBubblesApp/bluebubbles-server#777 (Chinese),
 // motschel123/Mac-Contact-Sync-Obsidian#8 (French) and joshuayoes/ios-simulator-mcp#44.
 func TestErrors(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -150,14 +150,15 @@ func TestErrors(t *testing.T) {
 				t.Errorf("%s: %v", osrun.KindOf(err), err)
 			}
 			if osrun.IsUncertain(err) {
-				t.Error("a read was said to be uncertain")
+				t.Error("a read was reported as uncertain")
 			}
 		})
 	}
 }
 
-// TestHResults uses winerror.h and mapicode.h, with reports of users who got them:
-// NetOfficeFw/NetOffice#7 and #260, PowerShell/PowerShell#24005, phw198/OutlookGoogleCalendarSync#268.
+// TestHResults uses HRESULTs of winerror.h and mapicode.h that users have reported:
+// NetOfficeFw/NetOffice#7 and #260, PowerShell/PowerShell#24005,
+// phw198/OutlookGoogleCalendarSync#268.
 func TestHResults(t *testing.T) {
 	for name, c := range map[string]struct {
 		number uint32
@@ -252,12 +253,12 @@ func TestOneAtATime(t *testing.T) {
 	})
 }
 
-// TestWhoIsStarted: a read starts no app; a write starts its app in the background, and is repeated
-// only if nothing had begun.
+// TestWhoIsStarted checks that a read starts no app, and that a write starts its app in the
+// background and is repeated only if it had changed nothing.
 func TestWhoIsStarted(t *testing.T) {
 	for name, c := range map[string]struct {
 		write   bool
-		said    []string // the last one repeats
+		said    []string // outputs of the runs; the last output repeats
 		opened  bool
 		runs    int
 		kind    osrun.Kind
@@ -293,7 +294,8 @@ func TestWhoIsStarted(t *testing.T) {
 	}
 }
 
-// TestAGrandchildHoldsNothingUp: one that left the process group keeps the pipes open.
+// TestAGrandchildHoldsNothingUp checks that a run ends although a grandchild that left the process
+// group keeps the pipes open.
 func TestAGrandchildHoldsNothingUp(t *testing.T) {
 	var got struct{ Pid int }
 	if err := fake(t).Run(t.Context(), call("x.js", "fork"), &got); err != nil {

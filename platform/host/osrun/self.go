@@ -23,8 +23,8 @@ func SelfScripts() []Script {
 	return []Script{NewScript("self/engine.js", selfJS), NewScript("self/engine.ps1", selfPS), NewScript("self/app.js", selfApp), NewScript("self/kit.js", selfKit)}
 }
 
-// selfText contains characters that transports often break: quotes, a line end, a letter
-// beyond ASCII and one beyond 16 bits.
+// selfText contains characters that transports often break: quotes, a line end, a non-ASCII letter
+// and a character beyond 16 bits.
 const selfText = "a \"b\" 'c'\n\u0105 \U0001F50C"
 
 // selfWait is the timeout of one self-test call; a system dialog may be open.

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// script starts a shell that prints the id of its child, which holds the output open.
+// script starts a shell that prints the id of its child, which keeps the output open.
 func script(t *testing.T, text string) (*Tree, *bufio.Reader) {
 	t.Helper()
 	r, w, err := Pipe()
@@ -44,7 +44,7 @@ func line(t *testing.T, r *bufio.Reader) string {
 	return strings.TrimSpace(s)
 }
 
-// gone waits until no process holds the pipe: the whole tree has ended.
+// gone waits until the pipe is closed, which means that the whole tree has ended.
 func gone(t *testing.T, r *bufio.Reader) {
 	t.Helper()
 	for {
@@ -59,7 +59,7 @@ func TestKillEndsTheDescendants(t *testing.T) {
 	line(t, out)
 	tree.Kill()
 	<-tree.Done()
-	gone(t, out) // the descendant held the pipe, and has ended
+	gone(t, out) // the descendant, which kept the pipe open, has ended
 	if !strings.Contains(DescribeExit(tree.Err()), "killed") {
 		t.Errorf("it ended by %q", DescribeExit(tree.Err()))
 	}
@@ -86,7 +86,7 @@ func TestEndIsPatientThenNot(t *testing.T) {
 			tree, out := script(t, c.text)
 			line(t, out)
 			patience := 50 * time.Millisecond
-			if name == "by itself" { // it reads an empty input
+			if name == "by itself" { // the program exits when its input ends
 				patience = time.Minute
 			}
 			tree.End(patience)

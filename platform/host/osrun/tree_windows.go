@@ -46,7 +46,7 @@ func assignToJob(job windows.Handle, p *os.Process) error {
 	if err != nil {
 		return err
 	}
-	defer windows.CloseHandle(h) //nolint:errcheck // nothing to do about it
+	defer windows.CloseHandle(h) //nolint:errcheck // an error cannot be handled
 	return windows.AssignProcessToJobObject(job, h)
 }
 

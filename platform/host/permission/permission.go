@@ -31,7 +31,7 @@ type Permission struct {
 
 // Options of List; all are required.
 type Options struct {
-	Home   string // the owner's folder
+	Home   string // the user's home folder
 	Getenv func(string) string
 	// Trusted and MayCapture query the system. If one returns an error, List omits its permission.
 	Trusted, MayCapture func() (bool, error)

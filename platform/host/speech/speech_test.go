@@ -24,12 +24,12 @@ func TestSpoken(t *testing.T) {
 	}
 }
 
-// The text is on the input and nowhere else.
+// TestPrograms checks that the text is passed on standard input only.
 func TestPrograms(t *testing.T) {
 	for program, want := range map[string]string{"spd-say": "--wait --pipe-mode --application-name hob --language de", "espeak-ng": "-b 1 --stdin -v de"} {
 		t.Run(program, func(t *testing.T) {
 			dir := t.TempDir()
-			fatal(t, os.WriteFile(filepath.Join(dir, program), nil, 0o700)) //nolint:gosec // it is a program
+			fatal(t, os.WriteFile(filepath.Join(dir, program), nil, 0o700)) //nolint:gosec // it must be executable
 			v := newVoice(unixVoice{osrun.Programs{Getenv: func(string) string { return dir }, Output: func(_ context.Context, cmd *exec.Cmd, in []byte) ([]byte, error) {
 				if got := strings.Join(cmd.Args[1:], " "); got != want || strings.TrimSpace(string(in)) != "--help Grüße" {
 					t.Errorf("ran %s with %q", got, in)
@@ -55,7 +55,7 @@ func TestPrograms(t *testing.T) {
 
 func TestMac(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "say")
-	fatal(t, os.WriteFile(file, nil, 0o700)) //nolint:gosec // it is a program
+	fatal(t, os.WriteFile(file, nil, 0o700)) //nolint:gosec // it must be executable
 	v := newVoice(sayVoice{osrun.Programs{Output: func(_ context.Context, cmd *exec.Cmd, in []byte) ([]byte, error) {
 		if got := strings.Join(cmd.Args[1:], " "); got != "-f -" || string(in) != "slnc 9000 Grüße" {
 			t.Errorf("ran %s with %q", got, in)
@@ -68,14 +68,14 @@ func TestMac(t *testing.T) {
 	}
 }
 
-// Text cannot contain commands for the speech dispatcher.
+// TestAnOrder checks that text cannot contain commands for speech-dispatcher.
 func TestAnOrder(t *testing.T) {
 	dir := t.TempDir()
-	fatal(t, os.WriteFile(filepath.Join(dir, "spd-say"), nil, 0o700)) //nolint:gosec // it is a program
+	fatal(t, os.WriteFile(filepath.Join(dir, "spd-say"), nil, 0o700)) //nolint:gosec // it must be executable
 	v := newVoice(unixVoice{osrun.Programs{Getenv: func(string) string { return dir }, Output: func(_ context.Context, _ *exec.Cmd, in []byte) ([]byte, error) {
 		for line := range strings.Lines(string(in)) {
 			if strings.HasPrefix(line, "!") {
-				t.Errorf("it was told %q", in)
+				t.Errorf("the input contains a command: %q", in)
 			}
 		}
 		return nil, nil
@@ -91,7 +91,7 @@ func (r reader) sayText(context.Context, string, string) error {
 	return nil
 }
 
-// A call that waits for its turn ends with its context.
+// TestWaiting checks that a queued call returns when its context ends.
 func TestWaiting(t *testing.T) {
 	r := reader{make(chan struct{}), make(chan struct{})}
 	v, first := newVoice(r), make(chan error)
@@ -106,10 +106,10 @@ func TestWaiting(t *testing.T) {
 	fatal(t, <-first)
 }
 
-// A reading is ended with its program.
+// TestStopping checks that the end of the context kills the program that reads aloud.
 func TestStopping(t *testing.T) {
 	dir := t.TempDir()
-	fatal(t, os.WriteFile(filepath.Join(dir, "espeak-ng"), []byte("#!/bin/sh\nexec /bin/sleep 600\n"), 0o700)) //nolint:gosec // it is a program
+	fatal(t, os.WriteFile(filepath.Join(dir, "espeak-ng"), []byte("#!/bin/sh\nexec /bin/sleep 600\n"), 0o700)) //nolint:gosec // it must be executable
 	v := newVoice(unixVoice{osrun.Programs{Getenv: func(string) string { return dir }}})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -121,7 +121,7 @@ func TestStopping(t *testing.T) {
 // TestEspeak uses the real espeak-ng and writes the sound to a file.
 func TestEspeak(t *testing.T) {
 	if _, err := exec.LookPath("espeak-ng"); err != nil {
-		t.Skip("there is no espeak-ng here")
+		t.Skip("espeak-ng is not installed")
 	}
 	file := filepath.Join(t.TempDir(), "said.wav")
 	v := newVoice(unixVoice{osrun.Programs{

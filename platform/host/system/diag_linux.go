@@ -30,7 +30,7 @@ func lookUp(from, to netip.AddrPort) (inode string, uid int, err error) {
 	if err != nil {
 		return "", 0, err
 	}
-	defer unix.Close(fd) //nolint:errcheck // nothing was written that could be lost
+	defer unix.Close(fd) //nolint:errcheck // closing loses no data
 	wait := unix.NsecToTimeval(int64(time.Second))
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &wait); err != nil {
 		return "", 0, err

@@ -32,7 +32,7 @@ func WriteFrom(path string, r io.Reader) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return writeFailure(path, err)
 	}
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*") // made with 0600
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*") // CreateTemp uses mode 0600
 	if err != nil {
 		return writeFailure(path, err)
 	}
@@ -59,8 +59,8 @@ func fillFile(f *os.File, r io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-// syncDir makes a rename durable on systems that can sync folders. Windows cannot; there the
-// journal of NTFS makes it durable.
+// syncDir makes a rename durable on systems that can sync folders. Windows cannot; on Windows the
+// NTFS journal makes renames durable.
 func syncDir(dir string) {
 	d, err := os.Open(dir)
 	if err != nil {

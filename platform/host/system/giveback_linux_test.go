@@ -17,12 +17,13 @@ func fileMemory(t *testing.T) int {
 	_, rest, ok := strings.Cut(string(b), "RssFile:")
 	kb, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(strings.SplitN(rest, "\n", 2)[0]), "kB")))
 	if !ok || err != nil {
-		t.Skipf("this system does not say how much of a process is of files: %v", err)
+		t.Skipf("this system does not report file-backed memory: %v", err)
 	}
 	return kb
 }
 
-// The program's mapped pages leave its memory, and it keeps running.
+// TestGiveBack checks that the mapped pages of the program are released and that the program keeps
+// running.
 func TestGiveBack(t *testing.T) {
 	before := fileMemory(t)
 	ReleaseProgramPages()

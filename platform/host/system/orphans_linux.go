@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mourning is the time that other code has to wait for a child that has exited. After that, the
-// child is regarded as an adopted one, for which no code waits, and is reaped.
+// mourning is the time in which other code can wait for a child that has exited. After that, Hob
+// assumes that it adopted the child, for which no code waits, and reaps it.
 const mourning = time.Minute
 
 func keepOrphans(ctx context.Context) error {

@@ -75,8 +75,8 @@ func plainAddr(a netip.AddrPort) netip.AddrPort {
 // error wraps errors.ErrUnsupported.
 func Running(tree Tree) (bool, error) { return isTreeRunning(tree) }
 
-// StartedByHob reports whether Hob started a process, usually this one. It did if the process has
-// the Marker or if one of its ancestors is the process daemon (0 means none).
+// StartedByHob reports whether Hob started a process, usually this one: the process has the Marker,
+// or one of its ancestors is the process daemon (0 means none).
 func StartedByHob(pid, daemon int) bool {
 	var tree Tree
 	if daemon > 0 {

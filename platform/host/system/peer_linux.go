@@ -61,8 +61,8 @@ func lookAt(from, to netip.AddrPort, tree Tree, thorough bool) (c Client, inode 
 	return c, inode, err
 }
 
-// findSocketHolder searches all processes for one that has the socket open. Several processes may
-// have it open; it is sufficient that one of them is Hob's.
+// findSocketHolder searches all processes for one that has the socket open. If several processes
+// have the socket open, it is sufficient that one of them belongs to Hob.
 func findSocketHolder(inode string, tree Tree) (Client, error) {
 	pids, err := listPIDs()
 	if err != nil {
@@ -74,7 +74,7 @@ func findSocketHolder(inode string, tree Tree) (Client, error) {
 			continue
 		}
 		parents := ancestorsOf(pid)
-		if parents == nil { // an ended process is not necessarily the owner's
+		if parents == nil { // a process that has ended cannot be identified
 			continue
 		}
 		if by := findLauncher(pid, parents); by != "" {
@@ -310,7 +310,7 @@ func statOf(pid int) []string {
 	if err != nil {
 		return nil
 	}
-	defer unix.Close(fd) //nolint:errcheck // nothing was written that could be lost
+	defer unix.Close(fd) //nolint:errcheck // closing loses no data
 	var buf [1024]byte   // 52 numbers and a name of at most 64 bytes, see proc_pid_stat(5)
 	n, err := retryInterrupted(func() (int, error) { return unix.Read(fd, buf[:]) })
 	if err != nil {
@@ -343,7 +343,8 @@ func descendsFromTree(pid int, parents map[int]int, tree Tree) bool {
 	return false
 }
 
-// belongsToTree reports whether a process descends from the tree, or it or an ancestor has the Marker.
+// belongsToTree reports whether a process descends from the tree, or whether the process or one of
+// its ancestors has the Marker.
 func belongsToTree(pid int, parents map[int]int, tree Tree) bool {
 	if descendsFromTree(pid, parents, tree) {
 		return true
@@ -378,9 +379,9 @@ func startedBy(pid int, tree Tree) bool {
 	return false
 }
 
-// findLauncher returns the name of a program that starts other programs on request, if a process
-// descends from one, because a process of Hob may have made the request. A launcher in Hob's own
-// unit is exempt, because the user started both Hob and the launcher there.
+// findLauncher returns the name of the launcher from which a process descends, or "". Launchers
+// start programs on request, and a process of Hob may have made the request. A launcher in Hob's
+// own unit is exempt, because the user started both Hob and the launcher there.
 func findLauncher(pid int, parents map[int]int) string {
 	if unit := transientUnit(pid); unit != "" && unit != transientUnit(os.Getpid()) {
 		return "the unit " + unit
@@ -430,7 +431,7 @@ func holdsSocket(pid int, inode string) bool {
 	if err != nil {
 		return false
 	}
-	defer unix.Close(dir) //nolint:errcheck // nothing was written that could be lost
+	defer unix.Close(dir) //nolint:errcheck // closing loses no data
 	want := "socket:[" + inode + "]"
 	var entries [8192]byte
 	var target [64]byte // longer targets are no sockets

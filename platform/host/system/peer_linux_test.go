@@ -68,18 +68,19 @@ func TestClientOf(t *testing.T) {
 	}
 	elsewhere := listen(t).Addr().String()
 	if got, err := ClientOf(client, elsewhere, Tree{}, true); err == nil || got != ClientUnknown {
-		t.Errorf("the same port towards another place: %v, %v", got, err)
+		t.Errorf("the same port with another server address: %v, %v", got, err)
 	}
 	c.Close()
 	if got, err := ClientOf(client, server, Tree{PID: os.Getpid()}, false); err == nil || got != ClientUnknown {
 		t.Errorf("closed connection: %v without an error, want an error", got)
 	}
 	if _, err := ClientOf("in-process", server, Tree{}, true); err == nil {
-		t.Error("no address, and no error")
+		t.Error("an invalid address was accepted")
 	}
 }
 
-// A child, one that changed its environment, and one of another tree that carries the marker.
+// TestAChildIsFound checks a child of the tree, a child that changed its environment, and a process
+// outside of the tree that has the marker.
 func TestAChildIsFound(t *testing.T) {
 	for name, x := range map[string]struct {
 		env      []string
@@ -110,7 +111,7 @@ func TestAChildIsFound(t *testing.T) {
 			}
 			defer func() {
 				conn.Close()
-				_ = cmd.Wait() // it has nothing to report
+				_ = cmd.Wait() // its exit status does not matter
 			}()
 			if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 				t.Fatal(err)
@@ -126,8 +127,8 @@ func TestAChildIsFound(t *testing.T) {
 	}
 }
 
-// A child that has not executed its own program yet briefly holds its parent's socket. One that
-// keeps it is identified as itself.
+// A child that has not executed its own program yet briefly holds its parent's socket. A child that
+// keeps the socket is identified as the client.
 func TestAChildThatHoldsTheSocketOfItsParent(t *testing.T) {
 	ln := listen(t)
 	c, err := net.Dial("tcp", ln.Addr().String())
@@ -187,12 +188,12 @@ func TestProcAddr(t *testing.T) {
 	}
 }
 
-// Both ways to find a socket find the same one.
+// TestSocketLookups checks that both lookups find the same socket.
 func TestSocketLookups(t *testing.T) {
 	for _, addr := range []string{"127.0.0.1:0", "[::1]:0"} {
 		ln, err := net.Listen("tcp", addr)
 		if err != nil {
-			t.Logf("%s: %v", addr, err) // a machine without IPv6
+			t.Logf("%s: %v", addr, err) // this machine has no IPv6
 			continue
 		}
 		defer ln.Close()
@@ -211,7 +212,7 @@ func TestSocketLookups(t *testing.T) {
 			t.Errorf("%s: sock_diag: %s %d %v, want %s", addr, fast, uid, err, slow)
 		}
 		if _, _, err := lookUp(to, netip.MustParseAddrPort("127.0.0.1:1")); err == nil {
-			t.Error("a listener is taken for a connection")
+			t.Error("a listener was reported as a connection")
 		}
 	}
 }

@@ -95,7 +95,7 @@ func sameUser(pid int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer windows.CloseHandle(p) //nolint:errcheck // nothing to do about it
+	defer windows.CloseHandle(p) //nolint:errcheck // an error cannot be handled
 	var t windows.Token
 	if err := windows.OpenProcessToken(p, windows.TOKEN_QUERY, &t); err != nil {
 		return false, err
@@ -143,7 +143,7 @@ func parentPIDs() (map[int]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer windows.CloseHandle(snap) //nolint:errcheck // nothing to do about it
+	defer windows.CloseHandle(snap) //nolint:errcheck // an error cannot be handled
 	e := windows.ProcessEntry32{Size: uint32(unsafe.Sizeof(windows.ProcessEntry32{}))}
 	out := map[int]int{}
 	for err = windows.Process32First(snap, &e); err == nil; err = windows.Process32Next(snap, &e) {
@@ -167,7 +167,7 @@ func startTime(pid int) (int64, bool) {
 	if err != nil {
 		return 0, false
 	}
-	defer windows.CloseHandle(p) //nolint:errcheck // nothing to do about it
+	defer windows.CloseHandle(p) //nolint:errcheck // an error cannot be handled
 	var made, ended, kernel, user windows.Filetime
 	if windows.GetProcessTimes(p, &made, &ended, &kernel, &user) != nil {
 		return 0, false
@@ -193,7 +193,7 @@ func inJob(pid, hob int) bool {
 	if h == 0 {
 		return false
 	}
-	defer windows.CloseHandle(windows.Handle(h))                                         //nolint:errcheck // nothing to do about it
+	defer windows.CloseHandle(windows.Handle(h))                                         //nolint:errcheck // an error cannot be handled
 	p, err := windows.OpenProcess(windows.PROCESS_QUERY_INFORMATION, false, uint32(pid)) // older systems and Wine require this access right
 	if err != nil {
 		p, err = windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
@@ -201,7 +201,7 @@ func inJob(pid, hob int) bool {
 	if err != nil {
 		return true
 	}
-	defer windows.CloseHandle(p) //nolint:errcheck // nothing to do about it
+	defer windows.CloseHandle(p) //nolint:errcheck // an error cannot be handled
 	var in int32
 	ok, _, _ := kernel.NewProc("IsProcessInJob").Call(uintptr(p), h, uintptr(unsafe.Pointer(&in)))
 	return ok == 0 || in != 0

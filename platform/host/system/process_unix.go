@@ -22,8 +22,8 @@ func ProcessExists(pid int) bool {
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// Terminate asks a process to exit (SIGTERM). It refuses ids below 1, which kill(2) takes for a
-// group of processes: 0 is the caller's own.
+// Terminate asks a process to exit (SIGTERM). It refuses ids below 1, because kill(2) interprets
+// them as process groups; 0 is the caller's group.
 func Terminate(pid int) error {
 	if pid <= 0 {
 		return fmt.Errorf("end process %d: no process has this id", pid)
@@ -36,7 +36,7 @@ func Terminate(pid int) error {
 func Reexec() error {
 	exe, err := os.Executable()
 	if err == nil {
-		err = syscall.Exec(exe, os.Args, os.Environ()) //nolint:gosec // the program itself
+		err = syscall.Exec(exe, os.Args, os.Environ()) //nolint:gosec // starts the same program
 	}
 	return fmt.Errorf("start the program again: %w; start it with: hob start", err)
 }

@@ -30,7 +30,7 @@ func ProcessExists(pid int) bool {
 	if err != nil {
 		return err == windows.ERROR_ACCESS_DENIED //nolint:errorlint // OpenProcess returns a bare errno
 	}
-	defer windows.CloseHandle(h) //nolint:errcheck // nothing to do about it
+	defer windows.CloseHandle(h) //nolint:errcheck // an error cannot be handled
 	var code uint32
 	return windows.GetExitCodeProcess(h, &code) == nil && code == stillActive
 }

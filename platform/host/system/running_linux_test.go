@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestSpare: a spared program and its own programs below it do not count; every other program
-// below or beside it does.
+// TestSpare checks that Running ignores a spared program and its descendants from the same folder,
+// but no other process.
 func TestSpare(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"sh", "sleep"} {
@@ -22,7 +22,7 @@ func TestSpare(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), b, 0o700); err != nil { //nolint:gosec // a program
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o700); err != nil { //nolint:gosec // it must be executable
 			t.Fatal(err)
 		}
 	}
@@ -30,7 +30,8 @@ func TestSpare(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	// run starts a shell of the folder, which has started what it was to, and returns its number.
+	// run starts a shell from dir, waits until it has started the program what, and returns its
+	// process id.
 	run := func(t *testing.T, what string) int {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "sh"), "-c", `"$1" 60 & while :; do r=$(/bin/readlink -f /proc/$!/exe); [ "$r" = "$(/bin/readlink -f "$1")" ] && break; done; echo there; wait`, "sh", what)

@@ -48,7 +48,7 @@ func keychainState(ctx context.Context, getenv func(string) string) (known bool,
 	if err != nil {
 		return true, fmt.Errorf("%w: %w", ErrNoKeychain, err)
 	}
-	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	defer conn.Close() //nolint:errcheck // closing loses no data
 	all, err := session.Property[[]dbus.ObjectPath](ctx, conn, secretService, secretPath, "org.freedesktop.Secret.Service", "Collections")
 	switch {
 	case session.IsDBusError(err, "ServiceUnknown", "NameHasNoOwner") || err != nil && strings.Contains(err.Error(), "was not provided"):

@@ -153,14 +153,14 @@ func TestEnsureToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c, err := EnsureToken(path); err != nil || c == a || len(c.Reveal()) != 64 {
-		t.Fatal("a damaged token stays", err)
+		t.Fatal("a damaged token was not replaced", err)
 	}
 }
 
 func TestEnsureTokenLeavesOtherFilesAlone(t *testing.T) {
 	dir := t.TempDir()
 	other, path := filepath.Join(dir, "precious"), filepath.Join(dir, "token")
-	if err := os.WriteFile(other, []byte("mine"), 0o644); err != nil { //nolint:gosec // its mode must stay, too
+	if err := os.WriteFile(other, []byte("mine"), 0o644); err != nil { //nolint:gosec // the mode must not change either
 		t.Fatal(err)
 	}
 	if err := os.Symlink(other, path); err != nil {
@@ -169,7 +169,7 @@ func TestEnsureTokenLeavesOtherFilesAlone(t *testing.T) {
 	_, err := EnsureToken(path)
 	wantErr(t, err, "remove the link")
 	if b, err := os.ReadFile(other); string(b) != "mine" || err != nil {
-		t.Errorf("what the link led to is now %q (%v)", b, err)
+		t.Errorf("the target of the link is now %q (%v)", b, err)
 	}
 	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
 		t.Fatal(err)
@@ -222,7 +222,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestStaleHolder: the name of a dead daemon in the file does not block the lock.
+// TestStaleHolder checks that a dead daemon's name in the file does not block the lock.
 func TestStaleHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hob.lock")
 	if err := os.WriteFile(path, fmt.Appendf(nil, `{"pid":%d,"role":"daemon"}`, os.Getpid()), 0o600); err != nil {
@@ -240,7 +240,7 @@ func TestStaleHolder(t *testing.T) {
 	}
 }
 
-// TestMain lets the test binary play the detached program.
+// TestMain lets the test binary act as the detached program.
 func TestMain(m *testing.M) {
 	switch os.Getenv("HOB_TEST_DETACHED") {
 	case "ready":
@@ -248,12 +248,12 @@ func TestMain(m *testing.M) {
 		if err := os.WriteFile(os.Args[len(os.Args)-1], nil, 0o600); err != nil {
 			os.Exit(1)
 		}
-		time.Sleep(time.Minute) // until the test ends it
+		time.Sleep(time.Minute) // the test kills this process earlier
 		os.Exit(0)
 	case "fail":
 		fmt.Println("config.toml:3: bad")
 		os.Exit(1)
-	case "connect": // and say that it has
+	case "connect": // connects and reports the connection
 		c, err := net.Dial("tcp", os.Getenv("CONNECT_TO"))
 		if err != nil {
 			os.Exit(1)
@@ -277,7 +277,7 @@ func TestDetach(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !ProcessExists(pid) {
-			t.Error("it is not there")
+			t.Error("a running process was not found")
 		}
 		p, _ := os.FindProcess(pid)
 		if err := p.Kill(); err != nil {
@@ -285,7 +285,7 @@ func TestDetach(t *testing.T) {
 		}
 		_, _ = p.Wait()
 		if ProcessExists(pid) {
-			t.Error("it is still there")
+			t.Error("an ended process was found")
 		}
 	})
 	t.Run("ends while starting", func(t *testing.T) {
@@ -386,7 +386,7 @@ func TestZone(t *testing.T) {
 		}
 	}
 	if _, err := windowsZone("Moon Standard Time"); err == nil {
-		t.Error("the moon has a zone")
+		t.Error("an unknown Windows zone was accepted")
 	}
 }
 
@@ -409,7 +409,7 @@ func TestEndpoint(t *testing.T) {
 		t.Fatal(got, ok, err)
 	}
 	if _, ok, err := ReadEndpoint(path, 43); ok || err != nil {
-		t.Fatal("another daemon's address was taken", err)
+		t.Fatal("another daemon's address was accepted", err)
 	}
 }
 

@@ -99,8 +99,8 @@ func LocalZone() (string, error) {
 	return name, nil
 }
 
-// windowsZones has a line "Windows name=IANA name" for each zone of Windows,
-// after windowsZones.xml of the Unicode CLDR (territory 001).
+// windowsZones has a line "Windows name=IANA name" for each Windows zone, from windowsZones.xml of
+// the Unicode CLDR (territory 001).
 //
 //go:embed zone_windows.txt
 var windowsZones string

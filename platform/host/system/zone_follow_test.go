@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The machine's zone is followed while the program runs, from names to copies of rules and
-// back; an unreadable zone changes nothing.
+// TestFollowZone checks that changes of the machine's zone are detected at run time, between zone
+// names and copies of zone rules, and that an unreadable zone keeps the previous one.
 func TestFollowZone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		name, nameErr := "Europe/Berlin", error(nil)
@@ -57,10 +57,10 @@ func TestFollowZone(t *testing.T) {
 	})
 }
 
-// tzif returns the rules of a zone with one offset, tzfile(5).
+// tzif returns zone rules with one offset in the format of tzfile(5).
 func tzif(hours int) []byte {
 	b := append([]byte("TZif"), make([]byte, 16)...)
-	for _, n := range []uint32{0, 0, 0, 0, 1, 4} { // counts of everything: one type, four letters
+	for _, n := range []uint32{0, 0, 0, 0, 1, 4} { // the counts in the header: one type, four characters
 		b = append(b, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
 	}
 	s := uint32(int32(hours * 3600))
@@ -73,6 +73,6 @@ func TestFollowFixedZone(t *testing.T) {
 		t.Errorf("following a fixed zone: %v", err)
 	}
 	if _, err := FollowZone("Mars/Olympus"); err == nil {
-		t.Error("a zone that does not exist is followed")
+		t.Error("an unknown zone was accepted")
 	}
 }

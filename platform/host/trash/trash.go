@@ -44,7 +44,7 @@ func New(opt Options) (*Store, error) {
 	if opt.Home == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return nil, fmt.Errorf("trash: %w; set HOME", err)
+			return nil, fmt.Errorf("trash: find the home folder: %w; set HOME", err)
 		}
 		opt.Home = home
 	}
@@ -71,7 +71,7 @@ func (c *Store) Put(dir *os.Root, name string, at time.Time) (Item, error) {
 		return Item{}, fmt.Errorf("trash: %q is not a file name", name)
 	}
 	if _, err := dir.Lstat(name); err != nil {
-		return Item{}, fmt.Errorf("trash: %w", err)
+		return Item{}, fmt.Errorf("trash: find the file: %w", err)
 	}
 	item, err := c.moveToTrash(dir, name, at)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"hob/platform/host/osrun"
 )
 
-// Check runs the linter on scripts and parses those for PowerShell.
+// Check runs the linter on scripts and parses the PowerShell scripts.
 func Check(t *testing.T, scripts ...osrun.Script) {
 	t.Helper()
 	var ps []osrun.Script

@@ -93,7 +93,7 @@ func lintAS(text string, bad func(string)) {
 		case word == "end":
 			what := strings.TrimSpace(strings.TrimPrefix(line, "end"))
 			if len(open) == 0 || what != "" && what != open[len(open)-1] {
-				bad("this closes nothing: " + line)
+				bad("this line closes no block: " + line)
 				return
 			}
 			open = open[:len(open)-1]
@@ -123,18 +123,18 @@ var (
 
 func lintPS(text string, bad func(string)) {
 	if len(mainPS.FindAllString(text, -1)) != 1 {
-		bad("it has not exactly one function Main($in)")
+		bad("must define Main($in) exactly once")
 	}
 	if m := oddPS.FindString(text); m != "" && !strings.HasPrefix(strings.TrimSpace(m), "foreach (") {
-		bad("it holds " + strings.TrimSpace(m))
+		bad("contains " + strings.TrimSpace(m))
 	}
 	if !cmdPS.MatchString(text) {
-		bad("it never answers")
+		bad("never calls Answer")
 	}
 	bare := psString.ReplaceAllString(psComment.ReplaceAllString(text, ""), "''")
 	for _, pair := range []string{"{}", "()", "[]"} {
 		if strings.Count(bare, pair[:1]) != strings.Count(bare, pair[1:]) {
-			bad("its " + pair + " do not match")
+			bad("unbalanced " + pair)
 		}
 	}
 }

@@ -83,7 +83,7 @@ func (m *Mac) evalScript(text string) string {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	m.vm.GlobalObject().Delete("world") //nolint:errcheck // the name exists
+	m.vm.GlobalObject().Delete("world") //nolint:errcheck // cannot fail: the name exists
 	if goja.IsUndefined(v) {
 		return ""
 	}

@@ -9,7 +9,7 @@ import (
 	"hob/platform/host/osrun/osruntest"
 )
 
-// TestLintFindsWhatIsBroken: the linter detects a broken script of each kind.
+// TestLintFindsWhatIsBroken checks that the linter detects a broken script of each kind.
 func TestLintFindsWhatIsBroken(t *testing.T) {
 	for name, c := range map[string]struct{ file, text, want string }{
 		"JXA in order":            {"x.js", "function main(r) { return r; }", ""},
@@ -21,13 +21,13 @@ func TestLintFindsWhatIsBroken(t *testing.T) {
 		"JXA that runs itself":    {"x.js", "function main(r) {}\nfunction run() {}", "run"},
 		"AppleScript in order":    {"x.applescript", "on main(request)\n\ttell application id \"com.apple.mail\"\n\t\tif x then return 1\n\t\tif x then\n\t\t\ttry\n\t\t\t\tset y to 1\n\t\t\ton error\n\t\t\t\tset y to 2\n\t\t\tend try\n\t\tend if\n\tend tell\nend main\n", ""},
 		"AppleScript, reserved":   {"x.applescript", "on main(request)\n\trepeat with item in x\n\tend repeat\nend main\n", "variable"},
-		"AppleScript, open":       {"x.applescript", "on main(request)\n\tif x then\n\t\treturn 1\nend main\n", "closes nothing"},
+		"AppleScript, open":       {"x.applescript", "on main(request)\n\tif x then\n\t\treturn 1\nend main\n", "closes no block"},
 		"AppleScript, a shell":    {"x.applescript", "on main(request)\n\tdo shell script \"x\"\nend main\n", "shell"},
 		"PowerShell in order":     {"x.ps1", "function Main($in) {\n  foreach ($x in $in.list) { $y = $x }\n  Answer @{ y = $y }\n}", ""},
 		"PowerShell, a brace":     {"x.ps1", "function Main($in) {\n  if ($x) {\n  Answer @{ y = 1 }\n}", "{}"},
 		"PowerShell, iex":         {"x.ps1", "function Main($in) {\n  iex $in.x\n  Answer 1\n}", "iex"},
 		"PowerShell, null right":  {"x.ps1", "function Main($in) {\n  if ($x -eq $null) { }\n  Answer 1\n}", "-eq $null"},
-		"PowerShell, no answer":   {"x.ps1", "function Main($in) {\n}", "answers"},
+		"PowerShell, no answer":   {"x.ps1", "function Main($in) {\n}", "calls Answer"},
 		"no engine":               {"x.sh", "echo", "engine"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +67,8 @@ func notes(n int) map[string]any {
 	}}}
 }
 
-// TestTheShape: typical mistakes of JXA scripts fail here too.
+// TestTheShape checks that the simulation handles objects as JXA does, and that typical mistakes of
+// JXA scripts fail.
 func TestTheShape(t *testing.T) {
 	for name, c := range map[string]struct{ main, want string }{
 		"a property is read by calling it":      {"return typeof a.notes[0].name + a.notes[0].name()", `"functionEinkäufe"`},
@@ -110,7 +111,8 @@ func jsonText(t *testing.T, v any) string {
 	return string(b)
 }
 
-// TestAnAppIsNotStarted: every Apple event starts an app; running() does not.
+// TestAnAppIsNotStarted checks that a script does not start an app. On a Mac every Apple event
+// starts the app; only running() does not.
 func TestAnAppIsNotStarted(t *testing.T) {
 	world := notes(1)
 	world["apps"].(map[string]any)["com.apple.Notes"].(map[string]any)["running"] = false

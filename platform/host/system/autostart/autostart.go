@@ -71,7 +71,7 @@ type Run func(ctx context.Context, name string, args ...string) (string, error)
 // Options are the options of New. The zero value selects this machine.
 type Options struct {
 	Kind    Kind   // "" selects the best available mechanism
-	UserDir string // the owner's folder
+	UserDir string // the user's home folder
 	Getenv  func(string) string
 	Run     Run
 	// Look finds a program; nil means exec.LookPath.
@@ -89,7 +89,7 @@ type Manager struct {
 // runWait is the timeout of a system program.
 const runWait = 20 * time.Second
 
-// maxFile is a size in bytes that no autostart file exceeds.
+// maxFile is the maximum size of an autostart file that Hob wrote, in bytes.
 const maxFile = 64 << 10
 
 // New detects the autostart mechanism of this system.
@@ -109,7 +109,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	if o.UserDir == "" {
 		dir, err := os.UserHomeDir()
 		if err != nil {
-			return nil, fmt.Errorf("autostart: %w", err)
+			return nil, fmt.Errorf("autostart: find the home folder: %w", err)
 		}
 		o.UserDir = dir
 	}
@@ -118,7 +118,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		m.kind = m.detectKind(ctx)
 	}
 	if m.kind == "" {
-		return nil, fmt.Errorf("autostart: %w", errors.ErrUnsupported)
+		return nil, fmt.Errorf("autostart: no mechanism found on this system: %w", errors.ErrUnsupported)
 	}
 	return m, nil
 }
@@ -238,7 +238,7 @@ func (m *Manager) Uninstall(ctx context.Context) (bool, error) {
 		}
 	}
 	if err := os.Remove(place); err != nil {
-		return false, fmt.Errorf("autostart: %w", err)
+		return false, fmt.Errorf("autostart: remove the entry: %w", err)
 	}
 	if m.kind == Systemd && m.checkSystemd(ctx) == nil {
 		return true, m.reloadUnits(ctx)
@@ -311,11 +311,11 @@ func readOwnFile(path string) (string, error) {
 		err = fmt.Errorf("%s was not written by Hob; move the file elsewhere", path)
 	}
 	if err != nil {
-		return "", fmt.Errorf("autostart: %w", err)
+		return "", fmt.Errorf("autostart: read the entry: %w", err)
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return "", fmt.Errorf("autostart: %w", err)
+		return "", fmt.Errorf("autostart: read the entry: %w", err)
 	}
 	return string(b), nil
 }
@@ -325,20 +325,20 @@ func writeFileAtomic(path, text string) error {
 	if old, err := readOwnFile(path); err != nil || old == text {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // the system's usual right to these folders
-		return fmt.Errorf("autostart: %w", err)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // the usual mode of these folders
+		return fmt.Errorf("autostart: create the folder of the entry: %w", err)
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".hob-*")
 	if err != nil {
-		return fmt.Errorf("autostart: %w", err)
+		return fmt.Errorf("autostart: write the entry: %w", err)
 	}
 	defer os.Remove(f.Name()) //nolint:errcheck // does nothing after a successful rename
 	_, err = bytes.NewBufferString(text).WriteTo(f)
 	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil { //nolint:gosec // the entry contains no secret, and service managers must be able to read it
-		return fmt.Errorf("autostart: %w", err)
+		return fmt.Errorf("autostart: write the entry: %w", err)
 	}
 	if err := os.Rename(f.Name(), path); err != nil {
-		return fmt.Errorf("autostart: %w", err)
+		return fmt.Errorf("autostart: write the entry: %w", err)
 	}
 	return nil
 }

@@ -84,18 +84,19 @@ func wellFormed(t *testing.T, text string) {
 	}
 }
 
-// systemd itself reads the unit, with a program at a path full of signs.
+// TestVerify checks with systemd-analyze that systemd accepts the unit of a program whose path
+// contains special characters.
 func TestVerify(t *testing.T) {
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {
-		t.Skip("there is no systemd-analyze here")
+		t.Skip("systemd-analyze is not installed")
 	}
 	dir := filepath.Join(t.TempDir(), `50% "new" $HOME b\c`)
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	program := filepath.Join(dir, "hob")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // it is to be a program
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // it must be executable
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), unitName)
@@ -117,14 +118,14 @@ func TestVerify(t *testing.T) {
 		}
 	}
 	if out := verify(strings.Replace(text, "Type=exec", "Type=nonsense", 1)); !strings.Contains(out, unitName) {
-		t.Errorf("a broken unit is taken: %q", out)
+		t.Errorf("a broken unit was accepted: %q", out)
 	}
 }
 
-// system is a service manager that answers as the test wants and records its calls.
+// system simulates the system's programs: it returns the answers of the test and records the calls.
 type system struct {
 	told []string
-	says map[string]string // by how the call begins
+	says map[string]string // answers by prefix of the command line
 	bad  map[string]bool
 }
 
@@ -193,7 +194,7 @@ func TestSystemd(t *testing.T) {
 	}
 }
 
-// The unit of a package is seen where systemd starts it, and switched off there.
+// TestPackagedUnit checks that Status finds the unit of a package and that Uninstall disables it.
 func TestPackagedUnit(t *testing.T) {
 	text, err := os.ReadFile("../../../../cmd/hob/internal/dist/files/hob.service")
 	if err != nil {
@@ -219,7 +220,7 @@ func TestPackagedUnit(t *testing.T) {
 		}
 	}
 	if was, err := m.Uninstall(t.Context()); was || err == nil || !strings.Contains(err.Error(), "--global disable") {
-		t.Errorf("it still starts: %v %v", was, err)
+		t.Errorf("the unit is still enabled: %v %v", was, err)
 	}
 	m.o.Run = func(ctx context.Context, name string, args ...string) (string, error) {
 		if slices.Contains(args, "disable") {
@@ -237,7 +238,7 @@ func TestPackagedUnit(t *testing.T) {
 		t.Errorf("%+v %v", st, err)
 	}
 	if _, err := os.Stat(place); err != nil {
-		t.Error("the package's file is the package's", err)
+		t.Error("the file of the package was removed:", err)
 	}
 }
 
@@ -273,7 +274,7 @@ func TestXDG(t *testing.T) {
 		t.Fatal(err)
 	}
 	if st, err := m.Status(t.Context(), odd()); err != nil || st.Enabled || st.Current {
-		t.Errorf("switched off by its owner: %+v %v", st, err)
+		t.Errorf("disabled by the user: %+v %v", st, err)
 	}
 	if was, err := m.Uninstall(t.Context()); err != nil || !was {
 		t.Error(was, err)
@@ -284,7 +285,7 @@ func TestLaunchd(t *testing.T) {
 	s := &system{says: map[string]string{"launchctl print gui": "\tstate = running\n", "launchctl print-disabled": `"local.hob.assistant" => enabled`}}
 	m, _ := manager(t, Launchd, s)
 	if err := m.Install(t.Context(), odd(), true); err == nil || !strings.Contains(err.Error(), "did not unload") {
-		t.Errorf("launchd never lets go of the agent: %v", err)
+		t.Errorf("launchd does not unload the agent: %v", err)
 	}
 	s.bad, s.told = map[string]bool{"launchctl print gui": true}, nil
 	if err := m.Install(t.Context(), odd(), true); err != nil {
@@ -303,7 +304,7 @@ func TestLaunchd(t *testing.T) {
 	}
 }
 
-// Two terminals write entries that differ only in PATH: both are for the same program.
+// Entries written from two terminals that differ only in PATH start the same program.
 func TestFromAnotherTerminal(t *testing.T) {
 	for _, k := range []Kind{Systemd, Launchd} {
 		m, _ := manager(t, k, &system{bad: map[string]bool{"launchctl print gui": true}})
@@ -323,10 +324,10 @@ func TestFromAnotherTerminal(t *testing.T) {
 	}
 }
 
-// Uninstall finds the installed entry, whichever service manager responds.
+// Uninstall finds the installed entry, even if another service manager responds.
 func TestDetectWhatIsThere(t *testing.T) {
 	if systemKind() != "" {
-		t.Skip("there is only one way here")
+		t.Skip("this system has only one mechanism")
 	}
 	for kind, bad := range map[Kind]map[string]bool{XDG: nil, Systemd: {"systemctl": true}} {
 		first, dir := manager(t, kind, &system{})
@@ -347,7 +348,7 @@ func TestDetectWhatIsThere(t *testing.T) {
 
 func TestDetect(t *testing.T) {
 	if systemKind() != "" {
-		t.Skip("there is only one way here")
+		t.Skip("this system has only one mechanism")
 	}
 	for want, bad := range map[Kind]map[string]bool{Systemd: nil, XDG: {"systemctl": true}} {
 		m, err := New(t.Context(), Options{UserDir: "/home/ann", Run: (&system{bad: bad}).run, Look: func(n string) (string, error) { return "/usr/bin/" + n, nil }})

@@ -85,8 +85,8 @@ func (m *Manager) disableUnit(ctx context.Context) error {
 	return err
 }
 
-// packagedUnit returns the enabled unit of a package, which systemd starts although Hob installed
-// nothing. place is "" if there is none.
+// packagedUnit returns the enabled unit that a package installed, which systemd starts without an
+// entry by Hob. place is "" if there is none.
 func (m *Manager) packagedUnit(ctx context.Context) (place, text string) {
 	if m.kind != Systemd {
 		return "", ""

@@ -166,7 +166,7 @@ func programOf(k Kind, text string) string {
 		_, rest, _ := strings.Cut(text, "\nExecStart=")
 		rest, env := strings.CutPrefix(rest, byEnv)
 		word, _ := parseQuoted(rest)
-		if !strings.HasPrefix(rest, `"`) { // a package's
+		if !strings.HasPrefix(rest, `"`) { // the unit of a package does not quote the path
 			word, _, _ = strings.Cut(strings.TrimSpace(strings.SplitN(rest, "\n", 2)[0]), " ")
 		}
 		if env {

@@ -85,7 +85,7 @@ func (d linuxDisplay) setBrightness(ctx context.Context, percent int) error {
 	if err != nil {
 		return fmt.Errorf("set the brightness: %w", err)
 	}
-	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	defer conn.Close() //nolint:errcheck // closing loses no data
 	seat, err := session.Seat(ctx, conn)
 	if err != nil {
 		return fmt.Errorf("set the brightness: %w", err)
@@ -129,7 +129,7 @@ func (d linuxDisplay) askPortal(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	defer conn.Close() //nolint:errcheck // closing loses no data
 	var v dbus.Variant
 	const settings = "org.freedesktop.portal.Settings"
 	err = session.Call(ctx, conn, portal, portalPath, settings+".ReadOne", []any{appearance, "color-scheme"}, &v)

@@ -58,11 +58,11 @@ func (s settings) Read(_, _ string) (dbus.Variant, *dbus.Error) {
 
 func TestDark(t *testing.T) {
 	bus := desktoptest.NewBus(t)
-	dir := t.TempDir() // of programs
+	dir := t.TempDir() // contains the programs
 	env := bus.Environ(map[string]string{"PATH": dir})
 	d := New(Options{Getenv: env})
 	if _, err := d.Dark(t.Context()); !errors.Is(err, ErrUnsaid) {
-		t.Errorf("nobody says: %v", err)
+		t.Errorf("no appearance reported: %v", err)
 	}
 	conn := bus.Conn(t)
 	_, err := conn.RequestName(portal, 0)
@@ -74,7 +74,7 @@ func TestDark(t *testing.T) {
 		}
 	}
 	file := filepath.Join(dir, "set")
-	fatal(t, os.WriteFile(filepath.Join(dir, "gsettings"), []byte("#!/bin/sh\necho \"$@\" >"+file+"\n"), 0o700)) //nolint:gosec // it is a program
+	fatal(t, os.WriteFile(filepath.Join(dir, "gsettings"), []byte("#!/bin/sh\necho \"$@\" >"+file+"\n"), 0o700)) //nolint:gosec // it must be executable
 	if _, err := d.SetDark(t.Context(), true); err != nil {
 		t.Error(err)
 	}

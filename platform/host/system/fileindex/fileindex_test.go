@@ -40,7 +40,8 @@ func TestBelow(t *testing.T) {
 	}
 }
 
-// Arguments of the programs: the text is an operand, whatever it begins with.
+// TestPrograms checks the arguments of the programs: the search text is always an operand, even if
+// it begins with a hyphen.
 func TestPrograms(t *testing.T) {
 	for program, tc := range map[string]struct {
 		says, want string
@@ -53,7 +54,7 @@ func TestPrograms(t *testing.T) {
 	} {
 		t.Run(program, func(t *testing.T) {
 			dir := t.TempDir()
-			fatal(t, os.WriteFile(filepath.Join(dir, program), nil, 0o700)) //nolint:gosec // it is a program
+			fatal(t, os.WriteFile(filepath.Join(dir, program), nil, 0o700)) //nolint:gosec // it must be executable
 			var ran string
 			x := Index{1e10, unixIndex{osrun.Programs{Getenv: func(string) string { return dir }, Output: func(_ context.Context, cmd *exec.Cmd, _ []byte) ([]byte, error) {
 				ran = strings.Join(cmd.Args[1:], " ")
@@ -70,7 +71,8 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// If one program fails, the next one is tried; no program is not the same as no result.
+// TestFallingBack checks that the next program is tried if one fails, and that a missing program is
+// not reported as an empty result.
 func TestFallingBack(t *testing.T) {
 	dir := t.TempDir()
 	env := func(string) string { return dir }
@@ -83,11 +85,11 @@ func TestFallingBack(t *testing.T) {
 	if _, err := x.Find(t.Context(), "x", []string{"/r"}); !errors.Is(err, ErrNone) || !errors.Is(err, osrun.ErrNoProgram) {
 		t.Errorf("nothing installed: %v", err)
 	}
-	fatal(t, os.WriteFile(filepath.Join(dir, "tracker3"), nil, 0o700)) //nolint:gosec // it is a program
+	fatal(t, os.WriteFile(filepath.Join(dir, "tracker3"), nil, 0o700)) //nolint:gosec // it must be executable
 	if _, err := x.Find(t.Context(), "x", []string{"/r"}); !errors.Is(err, ErrNone) {
-		t.Errorf("one that fails: %v", err)
+		t.Errorf("failing program: %v", err)
 	}
-	fatal(t, os.WriteFile(filepath.Join(dir, "plocate"), nil, 0o700)) //nolint:gosec // it is a program
+	fatal(t, os.WriteFile(filepath.Join(dir, "plocate"), nil, 0o700)) //nolint:gosec // it must be executable
 	if f, err := x.Find(t.Context(), "x", []string{"/r"}); err != nil || len(f.Paths) != 0 || f.By != "plocate" {
 		t.Errorf("nothing found: %+v, %v", f, err)
 	}
@@ -112,7 +114,7 @@ func TestSpotlight(t *testing.T) {
 	s := spotlight{osrun.Programs{Getenv: func(string) string { return dir }}}
 	x := Index{1e10, s}
 	if _, err := os.Stat("/usr/bin/mdfind"); err == nil {
-		t.Skip("there is a real one here")
+		t.Skip("Spotlight is available on this system")
 	}
 	if _, err := x.Find(t.Context(), "x", []string{"/r"}); !errors.Is(err, ErrNone) {
 		t.Errorf("without mdfind: %v", err)
@@ -126,7 +128,7 @@ func TestSpotlight(t *testing.T) {
 func TestPlocate(t *testing.T) {
 	updatedb, err := exec.LookPath("updatedb.plocate")
 	if err != nil {
-		t.Skip("there is no plocate here")
+		t.Skip("plocate is not installed")
 	}
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	fatal(t, err)

@@ -74,7 +74,7 @@ func ReadBattery(ctx context.Context, o Options) (Battery, error) {
 	defer cancel()
 	b, err := readBattery(ctx, o)
 	if err != nil {
-		return b, fmt.Errorf("battery: %w", err)
+		return b, fmt.Errorf("read the battery: %w", err)
 	}
 	b.Percent = max(0, min(100, b.Percent))
 	if b.Left < 0 || b.Left > 7*24*time.Hour {

@@ -40,7 +40,7 @@ func askUPower(ctx context.Context, o Options) (b Battery, err error) {
 	if err != nil {
 		return b, err
 	}
-	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	defer conn.Close() //nolint:errcheck // closing loses no data
 	var props map[string]dbus.Variant
 	if err := session.Call(ctx, conn, upower, upowerDisplay, "org.freedesktop.DBus.Properties.GetAll", []any{upowerDevice}, &props); err != nil {
 		return b, err
@@ -109,8 +109,8 @@ func readSupplies(dir string) (b Battery, err error) {
 	return b, nil
 }
 
-// sysState returns the state of the battery after another one with the sysfs state s was read. A
-// battery in use takes precedence.
+// sysState returns the combined state of the batteries read before and a battery with the sysfs
+// state s. A battery in use takes precedence.
 func sysState(s string, before State) State {
 	now := Unknown
 	switch s {
@@ -150,7 +150,7 @@ func listenPrepareForSleep(ctx context.Context, o Options, on func(Event)) error
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	defer conn.Close() //nolint:errcheck // closing loses no data
 	var there bool
 	if err := session.Call(ctx, conn, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.NameHasOwner", []any{session.Login}, &there); err != nil {
 		return err

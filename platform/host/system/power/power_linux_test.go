@@ -33,14 +33,14 @@ func TestUPower(t *testing.T) {
 	}
 }
 
-// Without UPower the kernel is queried; without both the state is unknown.
+// Without UPower, sysfs is read. Without both, the state is unknown.
 func TestSupplies(t *testing.T) {
 	none := func(k string) string {
 		return map[string]string{"DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent/bus"}[k]
 	}
 	sys := t.TempDir()
 	if _, err := ReadBattery(t.Context(), Options{Getenv: none, Sys: sys}); !errors.Is(err, ErrUnseen) {
-		t.Errorf("nothing there: %v", err)
+		t.Errorf("no battery: %v", err)
 	}
 	put := func(dev string, files map[string]string) {
 		dir := filepath.Join(sys, "class", "power_supply", dev)
@@ -65,7 +65,7 @@ func TestSupplies(t *testing.T) {
 	}
 }
 
-// TestSleep: signals of logind are reported, signals of other senders are not.
+// TestSleep checks that signals of logind are reported and signals of other senders are ignored.
 func TestSleep(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -78,7 +78,7 @@ func TestSleep(t *testing.T) {
 	go func() { ended <- WatchSleep(ctx, o, func(e Event) { events <- e }) }()
 	liar := bus.Conn(t)
 	for _, want := range []Event{Sleeps, Wakes} {
-		for told := false; !told; { // until it listens
+		for told := false; !told; { // repeat until WatchSleep listens
 			_ = liar.Emit("/org/freedesktop/login1", "org.freedesktop.login1.Manager.PrepareForSleep", !bool(want))
 			login.Sleep(bool(want))
 			select {

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// Lines of "pmset -g batt" as macOS 12 to 15 write them.
+// TestReadPmset uses the output of "pmset -g batt" of macOS 12 to 15.
 func TestReadPmset(t *testing.T) {
 	for name, tc := range map[string]struct {
 		in   string
@@ -32,7 +32,7 @@ func TestReadPmset(t *testing.T) {
 	}
 }
 
-// learn.microsoft.com, "SYSTEM_POWER_STATUS structure".
+// The values are from learn.microsoft.com, "SYSTEM_POWER_STATUS structure".
 func TestWindowsStatus(t *testing.T) {
 	if unsafe.Sizeof(systemPower{}) != 12 {
 		t.Errorf("SYSTEM_POWER_STATUS has %d bytes", unsafe.Sizeof(systemPower{}))

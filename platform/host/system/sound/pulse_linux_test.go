@@ -12,12 +12,12 @@ import (
 func TestPulseAudio(t *testing.T) {
 	program, err := exec.LookPath("pulseaudio")
 	if err != nil {
-		t.Skip("there is no pulseaudio here")
+		t.Skip("pulseaudio is not installed")
 	}
 	if _, err := exec.LookPath("pactl"); err != nil {
-		t.Skip("there is no pactl here")
+		t.Skip("pactl is not installed")
 	}
-	dir, err := os.MkdirTemp("", "pulse") // a socket's path is short
+	dir, err := os.MkdirTemp("", "pulse") // the path of a socket must be short
 	fatal(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	env := map[string]string{"HOME": dir, "XDG_RUNTIME_DIR": dir, "PATH": os.Getenv("PATH"), "PULSE_SERVER": "unix:" + filepath.Join(dir, "sock"), "PULSE_COOKIE": filepath.Join(dir, "cookie")}
@@ -30,14 +30,14 @@ func TestPulseAudio(t *testing.T) {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	m := New(Options{Getenv: func(k string) string { return env[k] }})
 	var l Level
-	for range 100 { // until it has started
+	for range 100 { // until PulseAudio has started
 		if l, err = m.Level(t.Context()); err == nil {
 			break
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 	if err != nil {
-		t.Skip("pulseaudio does not start here: ", err)
+		t.Skip("pulseaudio does not start: ", err)
 	}
 	if l, err = m.Set(t.Context(), 30); err != nil || l.Percent != 30 || l.Muted {
 		t.Errorf("%+v, %v", l, err)

@@ -41,7 +41,7 @@ func TestReadingPrograms(t *testing.T) {
 
 func pulse(out string) (Level, error) { return readPercent("pactl", out) }
 
-// Commands that the programs get, one after another.
+// TestPrograms checks the commands that each program gets, in order.
 func TestPrograms(t *testing.T) {
 	for program, tc := range map[string]struct{ says, want string }{
 		"wpctl":  {"Volume: 0.30", "wpctl get-volume @DEFAULT_AUDIO_SINK@; wpctl set-volume @DEFAULT_AUDIO_SINK@ 30%; wpctl set-mute @DEFAULT_AUDIO_SINK@ 1"},
@@ -50,13 +50,13 @@ func TestPrograms(t *testing.T) {
 	} {
 		t.Run(program, func(t *testing.T) {
 			dir := t.TempDir()
-			fatal(t, os.WriteFile(filepath.Join(dir, program), []byte("#!/bin/sh\n"), 0o700)) //nolint:gosec // it is a program
+			fatal(t, os.WriteFile(filepath.Join(dir, program), []byte("#!/bin/sh\n"), 0o700)) //nolint:gosec // it must be executable
 			var ran []string
 			p := osrun.Programs{
 				Getenv: func(k string) string { return map[string]string{"PATH": dir, "OPENAI_API_KEY": "secret"}[k] },
 				Output: func(_ context.Context, cmd *exec.Cmd, _ []byte) ([]byte, error) {
 					if strings.Contains(strings.Join(cmd.Env, " "), "secret") {
-						t.Error("a key went along")
+						t.Error("the environment contains a key")
 					}
 					line := program + " " + strings.Join(cmd.Args[1:], " ")
 					if len(ran) == 0 || !strings.Contains(strings.Join(ran, "; "), line) && !strings.Contains(line, "get-sink-mute") {
@@ -81,7 +81,7 @@ func TestPrograms(t *testing.T) {
 		t.Errorf("without programs: %v", err)
 	}
 	if _, err := none.Set(t.Context(), 256); err == nil {
-		t.Error("256 % was taken")
+		t.Error("256 % was accepted")
 	}
 }
 

@@ -64,15 +64,15 @@ func withEndpointVolume(do func(v *comObject) error) error {
 	if int32(hr) < 0 || enum == nil { //nolint:gosec // an HRESULT
 		return fmt.Errorf("open the sound device list: 0x%08X", uint32(hr))
 	}
-	defer enum.callMethod(release) //nolint:errcheck // a count of references
+	defer enum.callMethod(release) //nolint:errcheck // returns a reference count, not an error
 	if err := enum.callMethod(defaultEndpoint, render, media, uintptr(unsafe.Pointer(&device))); err != nil {
 		return fmt.Errorf("no sound output device: %w", err)
 	}
-	defer device.callMethod(release) //nolint:errcheck // likewise
+	defer device.callMethod(release) //nolint:errcheck // returns a reference count, not an error
 	if err := device.callMethod(activate, uintptr(unsafe.Pointer(&iidVolume)), clsctxAll, 0, uintptr(unsafe.Pointer(&volume))); err != nil {
 		return fmt.Errorf("%w: %w", ErrFixed, err)
 	}
-	defer volume.callMethod(release) //nolint:errcheck // likewise
+	defer volume.callMethod(release) //nolint:errcheck // returns a reference count, not an error
 	return do(volume)
 }
 
