@@ -39,7 +39,8 @@ func TestTray_TypeChecksOnMacOSWithCgo(t *testing.T) {
 		}
 		files = append(files, file)
 	}
-	// The imports are those of this system: their functions have the same types.
+	// The imports are loaded for this system, on which their functions have the same types as on
+	// macOS.
 	conf := types.Config{Importer: importer.ForCompiler(set, "source", nil), Error: func(err error) { t.Error(err) }}
 	_, _ = conf.Check("hob/platform/host/tray", set, files, nil)
 }

@@ -23,8 +23,7 @@ const (
 // Look is the style of the icon.
 type Look string
 
-// The styles of the icon: in color, for light and dark panels, or in a single color for one of
-// them.
+// The styles of the icon: in color for all panels, or in a single color for light or dark panels.
 const (
 	Color Look = "colour"
 	Light Look = "light" // a dark icon for light panels

@@ -21,7 +21,8 @@ func differ(a, b *image.NRGBA) float64 {
 	return float64(n) / float64(len(a.Pix)/4)
 }
 
-// States differ in shape alone, at the size of a panel.
+// TestShapesDiffer checks that the states' icons differ in shape, not only in color, at the size of
+// a panel.
 func TestShapesDiffer(t *testing.T) {
 	for _, l := range []Look{Light, Dark} {
 		for i, a := range States() {
@@ -37,7 +38,7 @@ func TestShapesDiffer(t *testing.T) {
 func TestICO(t *testing.T) {
 	b := encodeICO(DrawIcon(Idle, Color, 16), DrawIcon(Idle, Color, 32))
 	if binary.LittleEndian.Uint16(b[4:]) != 2 {
-		t.Fatal("it does not hold two pictures")
+		t.Fatal("the icon does not contain two pictures")
 	}
 	end := 6 + 32
 	for i := range 2 {
@@ -52,8 +53,8 @@ func TestICO(t *testing.T) {
 	}
 }
 
-// TestSheet writes all icons on light and on dark ground to the file that
-// HOB_TRAY_SHEET names: it is the picture of docs/tray.md.
+// TestSheet writes all icons on a light and on a dark background to the file named by
+// HOB_TRAY_SHEET, for the picture in docs/tray.md.
 func TestSheet(t *testing.T) {
 	path := os.Getenv("HOB_TRAY_SHEET")
 	if path == "" {

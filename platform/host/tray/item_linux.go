@@ -81,7 +81,7 @@ func (i *trayIcon) registerItem(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
 	if _, err := i.conn.RequestName(itemBusName(), dbus.NameFlagDoNotQueue); err != nil {
-		return fmt.Errorf("tray: %w", err)
+		return fmt.Errorf("tray: request the bus name: %w", err)
 	}
 	err := i.conn.Object(watcher, "/StatusNotifierWatcher").CallWithContext(ctx, watcher+".RegisterStatusNotifierItem", dbus.FlagNoAutoStart, itemBusName()).Err
 	var e dbus.Error

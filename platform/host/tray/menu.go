@@ -33,7 +33,7 @@ type Question struct {
 // Notice is a notification that was sent.
 type Notice struct{ ID, Session, Text string }
 
-// Template is a template; one of them is in use.
+// Template is a template that the menu lists. Used is true for the template in use.
 type Template struct {
 	Name string
 	Used bool
@@ -111,9 +111,9 @@ type Menu struct {
 	failed bool   // the last turn ended in an error
 	said   string // the result of the last click
 	saidAt time.Time
-	asked  map[string]bool // requests for whose answer a goroutine is waiting
-	shown  []string        // the requests in the menu, and the time since when they have been at their positions
-	moved  time.Time
+	asked  map[string]bool // requests whose answers a goroutine is waiting for
+	shown  []string        // the requests in the menu
+	moved  time.Time       // time of the last change of shown
 }
 
 // NewMenu returns a menu. It shows nothing before Run.
@@ -273,9 +273,9 @@ func (m *Menu) watchQuestions(ctx context.Context, wg *sync.WaitGroup, open []Qu
 	}
 }
 
-// shownSince returns the time since when a request has been at its position in the menu. That time
-// is new after another request was answered, because the later requests then move up. If the
-// request is missing, it has ended, which the caller reports.
+// shownSince returns the time when a request reached its position in the menu. When another request
+// is answered, later requests move up and their times restart. The zero time means that the request
+// has ended, which the caller reports.
 func (m *Menu) shownSince(question string) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()

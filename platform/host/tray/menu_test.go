@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// When a question is answered the next one moves up, under a pointer that was meant for
-// the first.
+// TestTrayMovesUp checks that the time of a request restarts when it moves up in the menu: the user
+// may have meant to click the request that was there before.
 func TestTrayMovesUp(t *testing.T) {
 	m := &Menu{o: MenuOptions{Assistant: noQuestions{}}, poke: make(chan struct{}, 1), asked: map[string]bool{}}
 	var open []Question
@@ -20,23 +20,23 @@ func TestTrayMovesUp(t *testing.T) {
 	show := func(open []Question) {
 		var wg sync.WaitGroup
 		m.watchQuestions(t.Context(), &wg, open)
-		wg.Wait() // there are no such questions: none is waited for
+		wg.Wait() // noQuestions reports that all questions have ended, so this returns immediately
 	}
 	show(open)
 	long := time.Now().Add(-time.Hour)
 	m.moved = long
 	show(open)
 	if !m.shownSince("a").Equal(long) || !m.shownSince("e").Equal(long) {
-		t.Error("the menu is as it was, and counts as changed")
+		t.Error("an unchanged menu was reported as changed")
 	}
 	show(open[1:])
 	for _, id := range []string{"b", "f"} {
 		if time.Since(m.shownSince(id)) > time.Minute {
-			t.Errorf("%s came under the pointer, and counts as having stood there", id)
+			t.Errorf("%s moved up, but its time did not restart", id)
 		}
 	}
 	if !m.shownSince("a").IsZero() {
-		t.Error("what has ended is said to be too quick, in place of that")
+		t.Error("an ended request still has a time")
 	}
 }
 
@@ -58,12 +58,12 @@ func findItem(items []Item, key string) (Item, bool) {
 	return Item{}, false
 }
 
-// A request that does not fit into a menu cannot be approved there.
+// A request that does not fit into the menu cannot be approved in the menu.
 func TestQuestionLines(t *testing.T) {
 	long := strings.Repeat("rm -rf /tmp/x; ", 200)
 	items := questionItems([]Question{{ID: "a1", Summary: "run this", Runs: long}}, true)
 	if _, ok := findItem(items, "yes a1"); ok {
-		t.Error("nobody read it, and it can be approved")
+		t.Error("a truncated request can be approved")
 	}
 	if _, ok := findItem(items, "no a1"); !ok {
 		t.Error("it cannot be denied")
@@ -74,8 +74,8 @@ func TestQuestionLines(t *testing.T) {
 	}
 }
 
-// If Hob cannot tell whether one of its programs runs, the menu offers nothing that would have to
-// be refused.
+// If Hob cannot detect whether one of its own programs is running, the menu offers no action that
+// Hob would have to refuse.
 func TestTrayThatDecidesNothing(t *testing.T) {
 	items := questionItems([]Question{{ID: "a1", Session: "s", Summary: "run this"}}, false)
 	items = append(items, pauseItems(false, true, "07:00", false, "")...)

@@ -40,8 +40,8 @@ const panelConfig = `<?xml version="1.0" encoding="UTF-8"?>
 </channel>
 `
 
-// desk is a real desktop: a screen, a bus and Xfce's panel, whose plugin is what
-// icons are registered with and what shows them.
+// desk is a real desktop: a screen, a bus and Xfce's panel, with the panel plugin that registers
+// and shows icons.
 type desk struct {
 	t     *testing.T
 	bus   *desktoptest.Bus
@@ -53,7 +53,7 @@ func newDesk(t *testing.T, dark bool) *desk {
 	t.Helper()
 	for _, p := range []string{"xfce4-panel", "xdotool", "import"} {
 		if _, err := exec.LookPath(p); err != nil {
-			t.Skip("there is no " + p + " here")
+			t.Skip(p + " is not installed")
 		}
 	}
 	home := t.TempDir()
@@ -139,7 +139,7 @@ func (d *desk) find(c color.NRGBA) (x, y int, ok bool) {
 
 func near(a, b uint8) bool { return max(a, b)-min(a, b) <= 6 }
 
-// shot keeps a picture for the documents, in the folder that HOB_TRAY_PICTURES names.
+// shot saves a screenshot for the documentation in the folder that HOB_TRAY_PICTURES names.
 func (d *desk) shot(name string, crop image.Rectangle) {
 	d.t.Helper()
 	dir := os.Getenv("HOB_TRAY_PICTURES")
@@ -188,8 +188,8 @@ func shownMenu(s State, line string, asks bool) View {
 	)}
 }
 
-// A real panel shows each state, opens the menu, and its clicks arrive; also after it
-// was killed and started again.
+// TestRealPanel checks that a real panel shows each state, opens the menu and reports clicks, also
+// after the panel was killed and restarted.
 func TestRealPanel(t *testing.T) {
 	d := newDesk(t, os.Getenv("HOB_TRAY_DARK") != "")
 	tr, got, _ := begin(t, d.bus)
@@ -205,7 +205,7 @@ func TestRealPanel(t *testing.T) {
 	traytest.Eventually(t, "the icon is there", func() (ok bool) { _, _, ok = d.find(amber); return ok })
 	before := d.screen()
 	tries := 0
-	traytest.Eventually(t, "a click arrives", func() bool { // a panel that is slow misses keys, and moves its icons
+	traytest.Eventually(t, "a click arrives", func() bool { // a slow panel misses keys and moves its icons
 		if tries++; tries%3 == 0 { // on a busy machine the menu sometimes never accepts keys
 			d.stop()
 			traytest.Eventually(t, "the panel is gone", func() bool { return d.owner(traytest.Name) == "" })
@@ -224,16 +224,16 @@ func TestRealPanel(t *testing.T) {
 		}
 		menu := d.screen()
 		d.shot("tray-menu", image.Rect(0, 0, 800, 420))
-		d.xdotool("key", "--delay", "200", "Down", "Right") // the first line that can be chosen is the question
+		d.xdotool("key", "--delay", "200", "Down", "Right") // selects the question, the first enabled line
 		if !wait(func() bool { return differs(menu, d.screen()) }) {
 			return false
 		}
 		d.shot("tray-question", image.Rect(0, 0, 800, 420))
-		d.xdotool("key", "Return") // its first line that can be chosen: yes
+		d.xdotool("key", "Return") // selects Approve, the first enabled line of the question
 		return wait(func() bool { return got.all() != "" })
 	})
 	if all := got.all(); !strings.HasPrefix(all, "yes a1") {
-		t.Errorf("what arrives is %s", all)
+		t.Errorf("clicks: %s", all)
 	}
 
 	if p, err := Shown(t.Context(), os.Getenv, os.Getpid()); err != nil || !p.Host || !p.Item || !p.Menu {
@@ -251,7 +251,7 @@ func TestRealPanel(t *testing.T) {
 	traytest.Eventually(t, "a click arrives", func() bool { return strings.HasSuffix(got.all(), ",pause 1h") })
 }
 
-// wait waits a little for something.
+// wait waits until is returns true, for at most 5 s.
 func wait(is func() bool) bool {
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if is() {

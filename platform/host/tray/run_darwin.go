@@ -118,7 +118,7 @@ func (b *statusBar) createStatusItem() (app objc.ID, err error) {
 		{Cmd: selectorNamed("hobRefresh:"), Fn: func(_ objc.ID, _ objc.SEL, _ objc.ID) { b.refreshView() }},
 	})
 	if err != nil {
-		return 0, fmt.Errorf("tray: %w", err)
+		return 0, fmt.Errorf("tray: register the Objective-C class: %w", err)
 	}
 	b.target = objc.ID(c).Send(selectorNamed("alloc")).Send(selectorNamed("init"))
 	app = classNamed("NSApplication").Send(selectorNamed("sharedApplication"))

@@ -17,7 +17,7 @@ const (
 	watcher = "org.kde.StatusNotifierWatcher"
 	// connectWait is the timeout of a bus connection.
 	connectWait = 5 * time.Second
-	// lookAgain is the interval of the search for a session.
+	// lookAgain is the interval between two searches for a session.
 	lookAgain = 30 * time.Second
 )
 

@@ -19,7 +19,7 @@ func checkGraphicalSession() error {
 	}
 	var session func() uintptr
 	purego.RegisterFunc(&session, at)
-	if session() == 0 { // any other result is a small number, and the call is made only once
+	if session() == 0 { // do not release another result: it is small, and this runs only once
 		return errors.New("no graphical session")
 	}
 	return nil

@@ -22,7 +22,7 @@ func Shown(ctx context.Context, getenv func(string) string, pid int) (p Panel, e
 	if err != nil {
 		return p, err
 	}
-	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	defer conn.Close() //nolint:errcheck // closing loses no data
 	var owner string
 	if err := session.Call(ctx, conn, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.GetNameOwner", []any{watcher}, &owner); err != nil {
 		if session.IsDBusError(err, "NameHasNoOwner") {

@@ -12,7 +12,7 @@ import (
 // menuNode is a shown item.
 type menuNode struct {
 	item   Item
-	native *systray.MenuItem // nil: a separator
+	native *systray.MenuItem // nil for a separator
 	done   chan struct{}     // closed when the item is removed
 	kids   []*menuNode
 }

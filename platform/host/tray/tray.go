@@ -35,7 +35,7 @@ type Options struct {
 // Tray is the icon and its menu. A process has one at a time.
 type Tray struct {
 	o      Options
-	views  chan View // the newest one
+	views  chan View // holds the newest view
 	clicks chan string
 	// lead passes functions to the main thread; see Main.
 	lead chan func()

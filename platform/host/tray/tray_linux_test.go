@@ -50,7 +50,7 @@ func begin(t *testing.T, bus *desktoptest.Bus) (tr *Tray, c *clicks, stop func()
 	return tr, c, stop
 }
 
-// A process that is not trusted clicks in vain.
+// TestTrust checks that clicks of an untrusted process are ignored.
 func TestTrust(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	panel := traytest.NewPanel(t, bus.Conn(t))
@@ -94,9 +94,9 @@ func TestTray(t *testing.T) {
 	yes, _ := traytest.Find(menu, "Approve")
 	icon.Click(t, menu[0].ID) // does nothing
 	icon.Click(t, yes.ID)
-	traytest.Eventually(t, "a click is heard", func() bool { return got.all() == "yes 1" })
+	traytest.Eventually(t, "a click arrives", func() bool { return got.all() == "yes 1" })
 
-	// Another question takes its place: a click on what was there means nothing.
+	// After another question has replaced the first one, a click on the old item has no effect.
 	_, old := icon.Pixels(t)
 	tr.Show(view(NeedsYou, Item{Title: "Hob: one question"}, Item{Separator: true},
 		Item{Title: "? other", Items: []Item{{Key: "yes 2", Title: "Approve"}}}, Item{Key: "quit", Title: "Quit"}))
@@ -110,24 +110,25 @@ func TestTray(t *testing.T) {
 	panel.Leave(t)
 	panel = traytest.NewPanel(t, conn)
 	panel.Icon(t, 1).Choose(t, "Quit")
-	traytest.Eventually(t, "a click is heard", func() bool { return got.all() == "yes 1,quit,quit" })
+	traytest.Eventually(t, "a click arrives", func() bool { return got.all() == "yes 1,quit,quit" })
 	stop()
 	if err := goleak.Find(before); err != nil {
 		t.Error(err)
 	}
 }
 
-// A panel that is there later, and a session that ends and another one.
+// TestSessions checks a panel that starts after the tray, and a new session after the previous one
+// has ended.
 func TestSessions(t *testing.T) {
-	for range 2 { // one after another in one process
+	for range 2 { // two sessions in one process
 		bus := desktoptest.NewBus(t)
 		tr, got, stop := begin(t, bus)
 		tr.Show(view(Idle, Item{Key: "old", Title: "Old"}))
 		tr.Show(view(Paused, Item{Key: "quit", Title: "Quit"}))
 		panel := traytest.NewPanel(t, bus.Conn(t))
 		panel.Icon(t, 1).Choose(t, "Quit")
-		traytest.Eventually(t, "a click is heard", func() bool { return got.all() == "quit" })
-		bus.Stop() // under a shown icon
+		traytest.Eventually(t, "a click arrives", func() bool { return got.all() == "quit" })
+		bus.Stop() // while the icon is shown
 		tr.Show(view(Failing, Item{Key: "quit", Title: "Quit!"}))
 		stop()
 	}
@@ -136,7 +137,7 @@ func TestSessions(t *testing.T) {
 func TestNoSession(t *testing.T) {
 	none := func(string) string { return "" }
 	if _, err := session.Bus(none); err == nil {
-		t.Error("there is a bus")
+		t.Error("a bus was found without a session")
 	}
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "bus"), nil, 0o600); err != nil {
@@ -150,7 +151,7 @@ func TestNoSession(t *testing.T) {
 		t.Error("a bus over the network is used")
 	}
 	tr := New(Options{Getenv: none})
-	for range 100 { // no receiver reads them
+	for range 100 { // no receiver reads the views
 		tr.Show(view(Idle))
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -32,7 +32,7 @@ func TestSecretService(t *testing.T) {
 		"none":     `exec "$0" -test.run=TestSecretService -test.v`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			home, err := os.MkdirTemp("/tmp", "hob-keyring-") // a socket's path is short
+			home, err := os.MkdirTemp("/tmp", "hob-keyring-") // the path of a socket must be short
 			must(t, err)
 			exe, err := os.Executable()
 			must(t, err)
@@ -92,7 +92,7 @@ func insideASession(t *testing.T) {
 	}
 	if kind == "locked" {
 		if err == nil || !strings.Contains(err.Error(), "hob secret set hob-test --file") {
-			t.Errorf("kept in %q: %v", where, err)
+			t.Errorf("stored in %q: %v", where, err)
 		}
 		secretless(t, err)
 		if where, err := s.Keep(t.Context(), "hob-test", canary, true); where != system.InFile || err != nil {
@@ -101,7 +101,7 @@ func insideASession(t *testing.T) {
 		return
 	}
 	if err != nil || where != want {
-		t.Fatalf("kept in %q, want %q: %v", where, want, err)
+		t.Fatalf("stored in %q, want %q: %v", where, want, err)
 	}
 	if v, err := s.Resolve(ctx, "keychain:hob-test"); err != nil || v.Reveal() != canary {
 		t.Errorf("read: %v", err)
@@ -111,12 +111,11 @@ func insideASession(t *testing.T) {
 	}
 	must(t, s.Forget(ctx, "hob-test"))
 	if _, err := s.Resolve(ctx, "keychain:hob-test"); err == nil {
-		t.Error("still there")
+		t.Error("the removed secret still exists")
 	}
 }
 
-// keep tries until the keyring, which registers itself in its own time, is on the
-// bus.
+// keep retries until the keyring has registered on the bus.
 func keep(ctx context.Context, s system.Secrets, kind string) (where string, err error) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

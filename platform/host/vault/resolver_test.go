@@ -20,8 +20,8 @@ func newResolver(t *testing.T, instead func(context.Context, string) (string, er
 	return NewSecretResolver(system.Paths{Home: dir, Data: dir, Logs: dir, Runtime: dir}, known, instead), known, dir
 }
 
-// TestSecretResolver_RedactsWhatItResolves: a secret that Hob has read appears in no text of Hob, even
-// if a server repeats it in an error.
+// TestSecretResolver_RedactsWhatItResolves checks that a secret that Hob has read appears in none
+// of its output, even if a server repeats the secret in an error.
 func TestSecretResolver_RedactsWhatItResolves(t *testing.T) {
 	const fromEnv, fromFile, byName = "sk-env-0123456789abcdef", "file-secret-0123456789", "named-0123456789abcdef"
 	r, known, dir := newResolver(t, nil)
@@ -44,8 +44,8 @@ func TestSecretResolver_RedactsWhatItResolves(t *testing.T) {
 	}
 }
 
-// TestSecretResolver_ReportsMissingSecrets: the error names the reference and what to do, and no value
-// replaces a secret that cannot be read.
+// TestSecretResolver_ReportsMissingSecrets checks that the error names the reference and the
+// remedy, and that no other value replaces a secret that cannot be read.
 func TestSecretResolver_ReportsMissingSecrets(t *testing.T) {
 	r, _, _ := newResolver(t, nil)
 	got, err := r.Resolve("env:HOB_TEST_MISSING")
@@ -60,7 +60,8 @@ func TestSecretResolver_ReportsMissingSecrets(t *testing.T) {
 	}
 }
 
-// TestSecretResolver_SimulationReadsNoSecret: a simulation must not use the user's real secrets.
+// TestSecretResolver_SimulationReadsNoSecret checks that a simulation does not read the user's real
+// secrets.
 func TestSecretResolver_SimulationReadsNoSecret(t *testing.T) {
 	t.Setenv("HOB_TEST_TOKEN", "sk-env-0123456789abcdef")
 	none := errors.New("not in a simulation")

@@ -30,7 +30,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// secretless fails when an error quotes a secret.
+// secretless fails the test if an error contains a secret.
 func secretless(t *testing.T, err error) {
 	t.Helper()
 	if err != nil && (strings.Contains(err.Error(), canary) || strings.Contains(err.Error(), "AGE-SECRET")) {
@@ -44,10 +44,10 @@ func TestSecretsAreKept(t *testing.T) {
 			dir := t.TempDir()
 			v := open(t, dir, env)
 			if _, err := v.Get(t.Context(), "mail"); !errors.Is(err, system.ErrNoSecret) {
-				t.Errorf("before anything is kept: %v", err)
+				t.Errorf("before a secret is stored: %v", err)
 			}
 			if err := v.Remove(t.Context(), "mail"); !errors.Is(err, system.ErrNoSecret) {
-				t.Errorf("remove before anything is kept: %v", err)
+				t.Errorf("remove before a secret is stored: %v", err)
 			}
 			must(t, v.Set(t.Context(), "mail", canary))
 			must(t, v.Set(t.Context(), "other", "x"))
@@ -115,7 +115,7 @@ func TestAFileForAnotherKeyIsLeftAlone(t *testing.T) {
 			secretless(t, err)
 			err = v.Set(t.Context(), "mail", "new")
 			if err == nil {
-				t.Error("written over")
+				t.Error("Set overwrote the file")
 			}
 			secretless(t, err)
 			if after, err := os.ReadFile(v.opt.Path); err != nil || string(after) != string(before) {
@@ -125,7 +125,7 @@ func TestAFileForAnotherKeyIsLeftAlone(t *testing.T) {
 	}
 }
 
-// writeText encrypts a text as the file.
+// writeText encrypts text and writes it to the secrets file.
 func (v *Vault) writeText(t *testing.T, text string) {
 	t.Helper()
 	id, err := v.readIdentity()
@@ -133,7 +133,7 @@ func (v *Vault) writeText(t *testing.T, text string) {
 	must(t, os.WriteFile(v.opt.Path, encrypted(t, id.Recipient(), text), 0o600))
 }
 
-// A damaged file is never written over: it is set aside when something is kept.
+// A damaged file is never overwritten: the next write moves it aside.
 func TestADamagedFileIsSetAside(t *testing.T) {
 	for name, damage := range map[string]func(t *testing.T, v *Vault, raw []byte) []byte{
 		"cut":           func(_ *testing.T, _ *Vault, raw []byte) []byte { return raw[:len(raw)-1] },
@@ -174,10 +174,10 @@ func TestADamagedFileIsSetAside(t *testing.T) {
 				t.Fatalf("set aside: %v", aside)
 			}
 			if kept, err := os.ReadFile(aside[0]); err != nil || string(kept) != string(raw) {
-				t.Errorf("what was set aside differs: %v", err)
+				t.Errorf("the file that was moved aside differs: %v", err)
 			}
 			if got, err := v.Get(t.Context(), "other"); got != "x" || err != nil {
-				t.Errorf("the new one: %q, %v", got, err)
+				t.Errorf("the new file: %q, %v", got, err)
 			}
 		})
 	}
@@ -187,9 +187,9 @@ func TestManyKeepAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup
 	for i := range 8 {
-		v := open(t, dir, nil) // as separate processes would
+		v := open(t, dir, nil) // one Vault for each simulated process
 		if i == 0 {
-			must(t, v.Set(t.Context(), "first", "x")) // so that they share a key
+			must(t, v.Set(t.Context(), "first", "x")) // creates the key that all of them use
 		}
 		wg.Go(func() {
 			for j := range 4 {
@@ -205,8 +205,7 @@ func TestManyKeepAtOnce(t *testing.T) {
 	}
 }
 
-// Secrets of package system go to the file where there is no keychain, and are
-// found under the same reference.
+// Without a keychain, package system stores secrets in the file and resolves the same references.
 func TestTheFileStandsInForTheKeychain(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("on other systems the keychain is part of the system, which tests must not change")
@@ -229,7 +228,7 @@ func TestTheFileStandsInForTheKeychain(t *testing.T) {
 	}
 	for _, name := range []string{"", "-x", "a b", "../x", strings.Repeat("x", 101)} {
 		if _, err := s.Keep(t.Context(), name, canary, false); err == nil {
-			t.Errorf("%q is taken as a name", name)
+			t.Errorf("%q was accepted as a name", name)
 		}
 	}
 	must(t, s.Forget(t.Context(), "mail"))
