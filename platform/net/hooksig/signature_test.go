@@ -62,8 +62,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// No text of a timed request passes with a body-only signature, which a receiver of Hob's own posts
-// may know.
+// A body-only signature never passes for a request with a timestamp. A receiver of requests from
+// Hob may know such signatures.
 func TestReview10_SchemesSignDifferentTexts(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	for _, body := range []string{"", "b", "1800000000.k.b", "0..", "3.14"} {

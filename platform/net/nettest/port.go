@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// Ports are chosen below the range from which systems assign the ports of ":0" (32768 and above on
-// Linux, 49152 and above elsewhere), so that no server of a test that runs at the same time takes
-// the port before the other program listens on it, or while that program is restarted.
+// Ports are chosen below the range of ephemeral ports (32768 and above on Linux, 49152 and above
+// elsewhere). Otherwise a server of a test that runs at the same time could take the port before
+// the other program listens on it, or while that program is restarted.
 const lowestPort, highestPort = 20000, 32000
 
 // FreePort returns a TCP port of 127.0.0.1 on which nothing listens. No other call returns it, in
@@ -19,7 +19,7 @@ const lowestPort, highestPort = 20000, 32000
 func FreePort(t testing.TB) string {
 	t.Helper()
 	for range 100 {
-		port := strconv.Itoa(lowestPort + rand.IntN(highestPort-lowestPort)) //nolint:gosec // no secret
+		port := strconv.Itoa(lowestPort + rand.IntN(highestPort-lowestPort)) //nolint:gosec // the port need not be unpredictable
 		if runtime.GOOS == "linux" {
 			reservation, err := net.Listen("tcp", "127.0.0.2:"+port) //nolint:noctx // returns at once
 			if err != nil {

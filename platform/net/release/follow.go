@@ -120,8 +120,7 @@ type lastCheck struct {
 	From string `json:"from,omitempty"`
 }
 
-// readLastCheck reads the state. If the file is invalid, it returns the state without an earlier
-// check.
+// readLastCheck reads the state. It returns a zero state if the file is missing or invalid.
 func readLastCheck(file string) (a lastCheck) {
 	b, err := os.ReadFile(file)
 	if err == nil {

@@ -174,15 +174,14 @@ func readLimited(r io.Reader) ([]byte, error) {
 	return b, err
 }
 
-// writeProgram durably writes an executable file.
 // removeInterrupted removes the temporary files of downloads that were interrupted while they wrote
-// the program at path. Younger files may belong to an update that runs now.
+// the program at path. It keeps files younger than an hour, which may belong to a running update.
 func removeInterrupted(path string) {
 	dir, base := filepath.Split(path)
 	list, _ := os.ReadDir(dir) // the next step reports an unreadable folder
 	for _, e := range list {
 		if fi, err := e.Info(); err == nil && fi.Mode().IsRegular() && strings.HasPrefix(e.Name(), "."+base+".") && time.Since(fi.ModTime()) > time.Hour {
-			_ = os.Remove(filepath.Join(dir, e.Name())) // it is only garbage
+			_ = os.Remove(filepath.Join(dir, e.Name())) // a leftover file does no harm
 		}
 	}
 }
@@ -191,7 +190,7 @@ func writeProgram(to string, r io.Reader) error {
 	if err := system.WriteFrom(to, r); err != nil {
 		return err
 	}
-	return os.Chmod(to, 0o755) //nolint:gosec // a program that others may run, as the one it replaces
+	return os.Chmod(to, 0o755) //nolint:gosec // other users may run the program, as before
 }
 
 // Description is what a program reports about itself with "version --json".
@@ -216,8 +215,8 @@ func Describe(ctx context.Context, program string) (d Description, err error) {
 
 // Swap replaces the program with the file at from, in the same folder, and keeps the replaced one
 // at Previous. from may be Previous itself: then the two programs change places. Except on Windows,
-// the program exists at every moment. Windows cannot replace a running program, so Swap renames
-// both files there, and undoes the first rename if the second one fails.
+// the program exists at every moment. On Windows, where a running program cannot be replaced, Swap
+// renames both files, and undoes the first rename if the second one fails.
 func (p Program) Swap(from string) error {
 	if err := p.finishSwap(); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// putPrograms creates the named files beside hob; the content is the version.
+// putPrograms creates the named files next to hob. The content of each file is its version.
 func putPrograms(t *testing.T, files map[string]string) Program {
 	t.Helper()
 	dir := t.TempDir()
@@ -50,7 +50,7 @@ func TestSwap(t *testing.T) {
 	}
 }
 
-// The files that a crash between two steps of Swap leaves.
+// TestSwap_ContinuesAfterCrash starts with the files that a crash between two steps of Swap leaves.
 func TestSwap_ContinuesAfterCrash(t *testing.T) {
 	t.Run("before the replacement", func(t *testing.T) {
 		p := putPrograms(t, map[string]string{"hob": "2", "hob.previous": "1", "hob.new": "3"})
@@ -134,7 +134,8 @@ func TestUnpackProgram_Zip(t *testing.T) {
 	}
 }
 
-// The file of a download that was interrupted an hour ago is removed; one of a running update stays.
+// A temporary file of a download that was interrupted hours ago is removed. The file of a running
+// update is kept.
 func TestRemoveInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	staged := filepath.Join(dir, "hob.new")

@@ -46,7 +46,7 @@ func KindOf(system, exe string, exists func(string) bool) Kind {
 	return Archive
 }
 
-// Exists reports whether there is something at a path.
+// Exists reports whether a file or folder exists at a path.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

@@ -56,7 +56,7 @@ type Manifest struct {
 	Released time.Time `json:"released"`
 	Expires  time.Time `json:"expires"` // expiry time of the manifest; without it, an attacker could hide a new version by serving an old manifest
 	Notes    string    `json:"notes"`
-	Page     string    `json:"page"` // for people
+	Page     string    `json:"page"` // page about the release, for people
 	Files    []File    `json:"files"`
 }
 

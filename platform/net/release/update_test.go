@@ -13,7 +13,7 @@ import (
 	"hob/platform/net/safehttp/safehttptest"
 )
 
-// at returns when the tests happen.
+// at returns the current time in the tests.
 func at() time.Time { return time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC) }
 
 func sound() map[string]any {
@@ -28,7 +28,7 @@ func sound() map[string]any {
 	}
 }
 
-// project is who signs.
+// project holds the project's signing keys.
 type project struct {
 	pub  string
 	priv minisign.PrivateKey
@@ -68,7 +68,7 @@ func TestCheck(t *testing.T) {
 		serve   served
 		version string
 		os      string
-		want    error // nil: found
+		want    error // nil if the manifest is accepted
 		newer   bool
 	}{
 		{"a newer one", signed(good), "v1.3.9", "linux", nil, true},
@@ -120,7 +120,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// The newest version seen is a minimum, also for an older program.
+// TestSeen checks that a manifest must not name an older version than an earlier manifest, even if
+// its version is newer than the running one.
 func TestSeen(t *testing.T) {
 	m := Manifest{Version: "v1.4.0", Files: []File{{OS: "linux", Arch: "amd64"}}}
 	for seen, want := range map[string]error{"": nil, "v1.3.0": nil, "v1.4.0": nil, "v1.4.1": ErrSeen, "nonsense": nil} {
@@ -170,7 +171,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestTwoKeys: while keys are changed, either signs.
+// TestTwoKeys checks that during a key rotation both keys are accepted.
 func TestTwoKeys(t *testing.T) {
 	old, next := newProject(t), newProject(t)
 	b := text(t, sound())
@@ -184,7 +185,7 @@ func TestTwoKeys(t *testing.T) {
 	}
 }
 
-// TestReal: a signature that the program minisign 0.11 made is one.
+// TestReal checks that a signature created by minisign 0.11 is accepted.
 func TestReal(t *testing.T) {
 	const key, sig = realKey, realSignature
 	m, err := Open(key, []byte(realManifest), []byte(sig), at())

@@ -129,7 +129,7 @@ func (c *Client) isOwnAddr(a netip.Addr) (bool, error) {
 func (c *Client) Online() bool {
 	own, err := c.opt.Interfaces()
 	if err != nil {
-		return true // unknown
+		return true // unknown, so assume that the machine is online
 	}
 	return slices.ContainsFunc(own, func(x net.Addr) bool {
 		p, err := netip.ParsePrefix(x.String())

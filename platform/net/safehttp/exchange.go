@@ -111,7 +111,7 @@ func (c *Client) redirectTarget(from *target, r *Request, resp *http.Response) (
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 	default:
-		return nil, nil //nolint:nilnil // nowhere is the usual case
+		return nil, nil //nolint:nilnil // most responses are not redirects
 	}
 	where := resp.Header.Get("Location")
 	if r.hasBody() || where == "" {

@@ -13,8 +13,8 @@ type answers []netip.Addr
 
 func (a answers) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) { return a, nil }
 
-// FuzzDial checks that the connection goes to a public address from the answers,
-// or nowhere, for any address and any answers.
+// FuzzDial checks for any address and any DNS answers that connections are only made to public
+// addresses from the answers.
 func FuzzDial(f *testing.F) {
 	f.Add("http://example.org/", []byte{127, 0, 0, 1}, []byte{})
 	f.Add("https://example.org:8443/", []byte{93, 184, 216, 34}, []byte{0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 1})
@@ -63,7 +63,7 @@ func FuzzDial(f *testing.F) {
 	})
 }
 
-// netipIn reports whether the host of a URL is that address.
+// netipIn reports whether the host of the URL raw is the address a.
 func netipIn(raw string, a netip.Addr) bool {
 	u, err := Canonical(raw)
 	return err == nil && u.Hostname() == a.String()

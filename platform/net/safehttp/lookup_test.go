@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// publishes is a resolver with TXT records only.
+// publishes is a resolver that has only TXT records.
 type publishes struct {
 	internet
 

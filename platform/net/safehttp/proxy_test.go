@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// connectProxy is an HTTP proxy that joins every CONNECT with one address.
+// connectProxy is an HTTP proxy that connects every CONNECT request to the same address.
 type connectProxy struct {
 	ln   net.Listener
 	to   string
@@ -62,7 +62,7 @@ func (p *connectProxy) serve(conn net.Conn) {
 	wg.Wait()
 }
 
-// Hosts that the owner named in the local network do not use a proxy.
+// Hosts in the local network that the user allowed are reached without the proxy.
 func TestProxyLeavesInsideAlone(t *testing.T) {
 	n := newInternet(t, nil, say("hello"))
 	p := newProxy(t, n.plain.Listener.Addr().String())

@@ -110,7 +110,7 @@ type Response struct {
 	Status    int
 	Header    http.Header
 	URL       *url.URL // URL that answered, after all redirects
-	Body      []byte   // unpacked
+	Body      []byte   // decompressed
 	Truncated bool     // see Request.Partial
 }
 

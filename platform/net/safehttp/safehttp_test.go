@@ -23,14 +23,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// internet is one server behind every public address, and a name server that
-// may change its mind.
+// internet simulates the internet: one server behind every public address, and a name server whose
+// answers can change.
 type internet struct {
 	t      *testing.T
 	plain  *httptest.Server
 	safe   *httptest.Server
 	mu     sync.Mutex
-	names  map[string][]string // answers in turn, separated by blanks; the last one stays
+	names  map[string][]string // successive answers, each with addresses separated by spaces; the last answer repeats
 	looked []string
 	dialed []string
 	heard  []*http.Request
@@ -43,7 +43,7 @@ func newInternet(t *testing.T, names map[string][]string, h http.HandlerFunc) *i
 	n := &internet{t: t, names: names, handle: h}
 	n.plain, n.safe = httptest.NewServer(n), httptest.NewUnstartedServer(n)
 	n.safe.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that reject the server are expected
-	n.safe.EnableHTTP2 = true                           // as nearly everybody has it
+	n.safe.EnableHTTP2 = true                           // like nearly all servers
 	n.safe.StartTLS()
 	t.Cleanup(n.plain.Close)
 	t.Cleanup(n.safe.Close)
@@ -114,8 +114,8 @@ func kindOf(err error) Kind {
 	return 0
 }
 
-// TestIncidentI7WhereNamesLead checks names that resolve to internal addresses:
-// at once, at the second lookup, or in one of several answers.
+// TestIncidentI7WhereNamesLead checks names that resolve to internal addresses: at the first
+// lookup, at the second lookup, or in one of several answers.
 func TestIncidentI7WhereNamesLead(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -153,8 +153,8 @@ func TestIncidentI7WhereNamesLead(t *testing.T) {
 	}
 }
 
-// A name that changes its address is caught at the next request and the next
-// redirect: neither connections nor answers are reused.
+// A name whose address changes is checked again at the next request and at the next redirect:
+// neither connections nor DNS answers are reused.
 func TestIncidentI7Rebinding(t *testing.T) {
 	n := newInternet(t, map[string][]string{"example.com": {public, "10.0.0.7"}}, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/a" {
@@ -207,8 +207,8 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// TestAPI checks that requests with API set may write and set a User-Agent, and
-// that others may not. Requests with a body do not follow redirects.
+// TestAPI checks that only requests with API set may write and set a User-Agent, and that requests
+// with a body do not follow redirects.
 func TestAPI(t *testing.T) {
 	var got []string
 	n := newInternet(t, map[string][]string{"api.example.com": {public}}, func(w http.ResponseWriter, r *http.Request) {
@@ -240,8 +240,8 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// TestIncidentI6NothingGoesAlong checks that headers of one server are not sent
-// to another, and that nothing of Hob is sent.
+// TestIncidentI6NothingGoesAlong checks that headers for one server are not sent to another server,
+// and that requests contain no cookies and no Referer.
 func TestIncidentI6NothingGoesAlong(t *testing.T) {
 	n := newInternet(t, map[string][]string{"a.example.com": {public}, "b.example.com": {public}}, func(w http.ResponseWriter, r *http.Request) {
 		http.SetCookie(w, &http.Cookie{Name: "track", Value: "1", Domain: "example.com"})
@@ -373,7 +373,7 @@ func TestConditional(t *testing.T) {
 	}
 }
 
-// Configured addresses are reachable, and no others.
+// TestAllow checks that only the configured internal addresses are reachable.
 func TestAllow(t *testing.T) {
 	names := map[string][]string{"nas.local": {"192.168.1.10"}, "localhost": {"127.0.0.1"}, "hole.local": {"169.254.169.254"}, "evil.example.com": {"192.168.1.10"}}
 	allow := []string{"192.168.1.10:8080", "nas.local:8080", "localhost:8080", "hole.local:80", "[fd00::1]:8080", "127.0.0.2:6379"}
@@ -407,8 +407,8 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// TestConnectNeverLeadsHome checks that Connect never connects to this machine,
-// whatever is allowed.
+// TestConnectNeverLeadsHome checks that Connect never connects to this machine, whatever the
+// configuration allows.
 func TestConnectNeverLeadsHome(t *testing.T) {
 	allow := []string{"192.168.1.5:8080", "nas.local:8080", "home.local:8080", "localhost:8080", "127.0.0.1:8080"}
 	names := map[string][]string{"nas.local": {"192.168.1.10"}, "home.local": {"192.168.1.5"}, "localhost": {"127.0.0.1"}}
@@ -437,11 +437,11 @@ func TestNamed(t *testing.T) {
 	names := map[string][]string{"nas.local": {"192.168.1.10"}, "localhost": {"127.0.0.1"}, "hooks.example.com": {"10.0.0.1"}}
 	for _, c := range []struct {
 		url        string
-		now, later Kind // from Named, from Fetch
+		now, later Kind // kinds of the errors of Named and of Fetch
 	}{
 		{"http://127.0.0.1:9999/", 0, 0},
 		{"http://localhost:9999/", 0, 0},
-		{"https://192.168.1.10/", 0, TLS}, // reached: the certificate is for another
+		{"https://192.168.1.10/", 0, TLS}, // the server was reached, but its certificate is for another host
 		{"http://nas.local/", Internal, 0},
 		{"https://hooks.example.com/", 0, Internal},
 		{"http://169.254.169.254/", Internal, 0},

@@ -155,8 +155,8 @@ func TestIncidentI7NotationsOfSpecialAddresses(t *testing.T) {
 	}
 }
 
-// TestCorpus uses the shared collection of hostile addresses. It checks those
-// that must be rejected and logs other rejections.
+// TestCorpus uses the shared collection of hostile addresses. It fails if an address that must be
+// rejected is accepted, and logs other rejections.
 func TestCorpus(t *testing.T) {
 	type line struct{ URL, Verdict, Host string }
 	total, refused := map[string]int{}, map[string]int{}
@@ -244,7 +244,8 @@ func FuzzURL(f *testing.F) {
 
 func netipOK(h string) bool { _, err := netip.ParseAddr(strings.Trim(h, "[]")); return err == nil }
 
-// mustBePublic asks the standard library, which knows less, but never more.
+// mustBePublic checks the address with the standard library, which knows fewer special addresses,
+// but none that the client does not know.
 func mustBePublic(t *testing.T, a netip.Addr) {
 	t.Helper()
 	inner := a.Unmap()
@@ -257,7 +258,7 @@ func mustBePublic(t *testing.T, a netip.Addr) {
 	}
 }
 
-// FuzzAddr: the same of addresses as they come from a name server.
+// FuzzAddr makes the checks of FuzzURL for addresses in the binary form of DNS answers.
 func FuzzAddr(f *testing.F) {
 	for _, s := range []string{"\x7f\x00\x00\x01", "\x08\x08\x08\x08", strings.Repeat("\x00", 10) + "\xff\xff\x7f\x00\x00\x01", " \x02\x7f\x00\x00\x01" + strings.Repeat("\x00", 10)} {
 		f.Add([]byte(s))
