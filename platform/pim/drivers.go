@@ -150,8 +150,8 @@ type OutgoingMail struct {
 	SendHooks
 }
 
-// SendHooks are called while something is sent that cannot be called back. A nil function does
-// nothing. After an error of Reserve or Commit nothing is sent.
+// SendHooks are called while a message is sent that cannot be recalled. A nil function does
+// nothing. If Reserve or Commit returns an error, nothing is sent.
 type SendHooks struct {
 	// Reserve is called before the transfer starts. It may wait for another send.
 	Reserve func() error `json:"-"`
@@ -203,7 +203,7 @@ type Calendars interface {
 	// itself sends one.
 	CreateEvent(ctx context.Context, calendar string, e NewEvent) (Receipt, error)
 	// ChangeEvent changes an event that FindEvents returned: all occurrences if whole is set,
-	// otherwise only that one.
+	// otherwise only the occurrence e.
 	ChangeEvent(ctx context.Context, e Event, c EventChange, whole bool) (Receipt, error)
 	DeleteEvent(ctx context.Context, e Event, whole bool) (Receipt, error)
 }
@@ -215,7 +215,7 @@ type NewEvent struct {
 	Start, End          time.Time // End is after Start; for an all-day event, both are at midnight
 	AllDay              bool
 	Rule                string   // RRULE without its name; "" if the event does not recur
-	Alarm               *Alarm   // nil none
+	Alarm               *Alarm   // nil for none
 	Guests              []Person // see CreateEvent
 }
 
@@ -373,12 +373,12 @@ func (l OutgoingMail) Check() error {
 	for _, f := range l.Files {
 		size += len(f.Data)
 		if f.Name == "" || hasUnsafeRunes(f.Name) || strings.ContainsAny(f.Name, `/\`) {
-			return fmt.Errorf("%w: a file name contains invalid characters", ErrInvalid)
+			return fmt.Errorf("%w: the file name %q contains invalid characters", ErrInvalid, SanitizeLine(f.Name, 100))
 		}
 	}
 	for _, id := range append([]string{l.ID, l.Answers}, l.References...) {
 		if id != "" && !ValidMessageID(id) {
-			return fmt.Errorf("%w: the Message-ID contains invalid characters", ErrInvalid)
+			return fmt.Errorf("%w: the Message-ID %q contains invalid characters", ErrInvalid, SanitizeLine(id, 100))
 		}
 	}
 	switch {

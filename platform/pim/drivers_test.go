@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestLetterCheck: nothing that a model or a mail chose ends the line of a header
-// or hides in it.
+// TestLetterCheck checks that no header value from a model or an email can end its line or hide
+// text.
 func TestLetterCheck(t *testing.T) {
 	ada := Person{Name: "Ada", Address: "ada@example.org"}
 	for name, tc := range map[string]struct {

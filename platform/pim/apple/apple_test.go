@@ -15,7 +15,8 @@ import (
 
 func TestScripts(t *testing.T) { osruntest.Check(t, apple.Scripts()...) }
 
-// TestABrokenScriptIsFound: one of each family, broken, is found out.
+// TestABrokenScriptIsFound checks that the linter detects an unbalanced brace or a missing "end
+// tell" in every script.
 func TestABrokenScriptIsFound(t *testing.T) {
 	for _, s := range apple.Scripts() {
 		s.Text = strings.Replace(s.Text, "{", "", 1)
@@ -109,7 +110,7 @@ func TestCalendarReads(t *testing.T) {
 	}
 }
 
-// TestNothingIsNotRefused: without access an empty calendar is never answered.
+// TestNothingIsNotRefused checks that missing access is an error and not an empty result.
 func TestNothingIsNotRefused(t *testing.T) {
 	for status, kind := range map[int]osrun.Kind{0: osrun.Denied, 1: osrun.Denied, 2: osrun.Denied, 4: osrun.Denied} {
 		m := osruntest.NewMac(t, kit(status))
@@ -238,7 +239,7 @@ func TestReminders(t *testing.T) {
 	}
 }
 
-// office simulates Notes and Contacts, after their scripting dictionaries.
+// office simulates Notes and Contacts, modeled on their scripting dictionaries.
 func office(notes, people int) obj {
 	day := func(n int) obj { return obj{"$date": at("2026-11-01 12:00").AddDate(0, 0, n).UnixMilli()} }
 	var ns, ps []obj

@@ -72,7 +72,7 @@ func (c *Calendar) CreateEvent(ctx context.Context, calendar string, e pim.NewEv
 		Calendar string `json:"calendar,omitempty"`
 		scriptapp.NewEvent
 		Last  string      `json:"last,omitempty"`
-		Alarm *int64      `json:"alarm,omitempty"` // seconds before
+		Alarm *int64      `json:"alarm,omitempty"` // seconds before the start
 		Rule  *recurrence `json:"rule,omitempty"`
 	}{dialogLimit: newDialogLimit(), Calendar: calendar, NewEvent: scriptapp.FromNewEvent(e)}
 	if e.AllDay {

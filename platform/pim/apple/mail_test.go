@@ -13,9 +13,9 @@ import (
 	"hob/platform/pim/apple"
 )
 
-// mailMac answers every AppleScript with one text and records its input. Only a
-// Mac can run AppleScript: the answers have the form that NSJSONSerialization
-// gives the scripts' records.
+// mailMac returns a Mail whose scripts all answer with the text said, and records their input. Only
+// a Mac can run AppleScript: the answers have the form that NSJSONSerialization gives the records
+// of the scripts.
 func mailMac(said string, given *[]string) *apple.Mail {
 	return apple.NewMail(osrun.NewScripts(osrun.Options{Output: func(_ context.Context, cmd *exec.Cmd, in []byte) ([]byte, error) {
 		if len(cmd.Args) != 3 || cmd.Args[1] != "-e" || !strings.Contains(cmd.Args[2], "on main(request)") {

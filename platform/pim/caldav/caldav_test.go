@@ -95,7 +95,8 @@ func TestRadicale(t *testing.T) {
 	})
 }
 
-// TestHostileServers: none gets the password elsewhere, or keeps us.
+// TestHostileServers checks that no server can make the client send the password elsewhere or block
+// it.
 func TestHostileServers(t *testing.T) {
 	asked := 0
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
@@ -150,7 +151,8 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
-// The calendars report whether the server invites guests, wherever they are.
+// TestSchedules checks that a calendar is queried for whether the server invites guests, because
+// the root of the server does not have to report this.
 func TestSchedules(t *testing.T) {
 	const head, tail = `<multistatus xmlns="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><response><href>%s</href><propstat><status>HTTP/1.1 200 OK</status><prop>`, `</prop></propstat></response></multistatus>`
 	tests := []struct {

@@ -6,7 +6,7 @@ import (
 
 // Limits of lines and nesting.
 const (
-	maxParams = 2 << 10  // bytes before a line's value, because the parser is slow with long ones
+	maxParams = 2 << 10  // bytes before a line's value, because the parser is slow for long parameters
 	maxValue  = 64 << 10 // bytes of a value
 	maxDepth  = 8
 )

@@ -37,7 +37,7 @@ func parseObject(data []byte, kind, uid string, zone *time.Location) (o *object,
 	}
 	cal, err := ical.NewDecoder(strings.NewReader(string(root.encodeLines()))).Decode()
 	if err != nil {
-		return nil, fmt.Errorf("ics: %w", err)
+		return nil, fmt.Errorf("ics: parse calendar data: %w", err)
 	}
 	o = &object{root: root, x: &expander{Span: Span{Zone: zone}, zones: zonesOf(cal, zone)}}
 	for _, k := range root.kids {

@@ -9,7 +9,8 @@ import (
 	"hob/platform/pim"
 )
 
-// starts are the occurrences in November 2026 and the week around, in Vilnius.
+// occurrences returns the occurrences in October and November 2026, and their times in Vilnius as
+// text.
 func occurrences(t *testing.T, data []byte) (out []pim.Event, text string) {
 	t.Helper()
 	loc := vilnius(t)
@@ -47,7 +48,7 @@ func TestNewEvent(t *testing.T) {
 			t.Errorf("a line of %d bytes", len(line))
 		}
 	}
-	list, times := occurrences(t, data) // over the end of summer time
+	list, times := occurrences(t, data) // across the end of daylight saving time
 	if times != "13.09:00-10:00 20.09:00-10:00 27.09:00-10:00 03.09:00-10:00" || list[0].Title != weekly.Title || list[0].Notes != weekly.Notes || len(list[0].Guests) != 2 {
 		t.Errorf("%s %+v", times, list)
 	}
@@ -124,7 +125,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// Data that a change would lose is not changed: a lost guest would be uninvited.
+// A change is rejected if it would lose data. For example, a lost guest would be uninvited.
 func TestChangeLosesNothing(t *testing.T) {
 	const head, tail = "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:u\r\nSUMMARY:Review\r\nDTSTART:20261110T120000Z\r\nDTEND:20261110T130000Z\r\n", "END:VEVENT\r\nEND:VCALENDAR\r\n"
 	place := "Room 5"

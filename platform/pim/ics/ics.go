@@ -46,7 +46,7 @@ func Events(data []byte, s Span) (out []pim.Event, err error) {
 	text, _ := normalizeLines(data)
 	cal, err := ical.NewDecoder(strings.NewReader(text)).Decode()
 	if err != nil {
-		return nil, fmt.Errorf("ics: %w", err)
+		return nil, fmt.Errorf("ics: parse calendar data: %w", err)
 	}
 	if s.Zone == nil {
 		s.Zone = time.UTC
@@ -80,7 +80,7 @@ type series struct {
 type expander struct {
 	Span
 	zones zones
-	spent time.Duration // on rules
+	spent time.Duration // time spent on rules
 }
 
 // groupSeries groups the components of each event, in the order of the data.

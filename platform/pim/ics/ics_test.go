@@ -126,7 +126,8 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestHostileRules: none keeps the program busy; the event itself is there.
+// TestHostileRules checks that no rule keeps the program busy, and that the event itself is still
+// returned.
 func TestHostileRules(t *testing.T) {
 	for _, rule := range []string{
 		"FREQ=SECONDLY", "FREQ=MINUTELY;INTERVAL=7", "FREQ=HOURLY;INTERVAL=2;BYHOUR=1", "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=31", "FREQ=HOURLY;BYMONTHDAY=31;BYMONTH=2",
@@ -162,7 +163,7 @@ func TestOneBadEventHidesNoOther(t *testing.T) {
 	}
 }
 
-// FuzzEvents checks that any data gives bounded text in bounded time.
+// FuzzEvents checks that the time and the length of the result are bounded for any data.
 func FuzzEvents(f *testing.F) {
 	f.Add(calendar(event("DTSTART;TZID=Europe/Berlin:20261020T090000\nRRULE:FREQ=WEEKLY;BYDAY=MO,TU\nEXDATE:20261109T080000Z")))
 	f.Add([]byte("BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;A=:1\n"))

@@ -99,7 +99,8 @@ func Answered(data []byte, e pim.Event, guest pim.Person, a pim.Answer, comment 
 	return o.root.encodeLines(), string(calendarOf(reply, kids...).encodeLines()), nil
 }
 
-// setPartStat sets the reply of a guest, and returns the line without its value.
+// setPartStat sets the reply of a guest, and returns the name and the parameters of the guest's
+// line.
 func (n *node) setPartStat(address string, a pim.Answer) (head string, ok bool) {
 	for i, l := range n.lines {
 		at := valueAt(l)
@@ -125,7 +126,7 @@ func (n *node) setPartStat(address string, a pim.Answer) (head string, ok bool) 
 	return "", false
 }
 
-// cutFirst returns the rest of a line after its name.
+// cutFirst returns the part of a line that follows its name.
 func cutFirst(s string) (rest string, more bool) {
 	_, rest, more = cutOutside(s, ';')
 	return rest, more

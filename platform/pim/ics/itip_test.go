@@ -11,8 +11,8 @@ import (
 
 const invited = "ORGANIZER;CN=\"Ada; L\":mailto:ada@example.org\nATTENDEE;CN=Me;RSVP=TRUE;PARTSTAT=NEEDS-ACTION:MAILTO:Me@Example.org\nATTENDEE;CN=\"B;ob\":mailto:bob@example.org\nSEQUENCE:3\n"
 
-// TestAnswered follows RFC 5546, 3.2.3: who answers is the only guest of the reply, and
-// the version stays the organizer's.
+// TestAnswered follows RFC 5546, 3.2.3: the reply lists only the guest who answers, and keeps the
+// organizer's version.
 func TestAnswered(t *testing.T) {
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	me := pim.Person{Address: "me@example.org"}

@@ -28,7 +28,7 @@ func Todos(data []byte, zone *time.Location) (out []pim.Reminder, err error) {
 	text, _ := normalizeLines(data)
 	cal, err := ical.NewDecoder(strings.NewReader(text)).Decode()
 	if err != nil {
-		return nil, fmt.Errorf("ics: %w", err)
+		return nil, fmt.Errorf("ics: parse calendar data: %w", err)
 	}
 	x := &expander{Span: Span{Zone: zone}, zones: zonesOf(cal, zone)}
 	var bad int

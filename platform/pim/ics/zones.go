@@ -14,7 +14,7 @@ import (
 
 // zone is a time zone as its data defines it.
 type zone struct {
-	loc      *time.Location // nil: by changes
+	loc      *time.Location // nil if the zone is defined by changes
 	changes  []change
 	floating bool // follows the user's zone
 }

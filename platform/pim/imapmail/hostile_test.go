@@ -41,7 +41,7 @@ func TestHostileServers(t *testing.T) {
 	tests := []struct {
 		name, hello string
 		answer      func(tag, command string) string
-		want        string // of the error; "" for none
+		want        string // part of the error; "" for success
 	}{
 		{"an ordinary one", hello, plain, ""},
 		{"a line without end", "* OK " + strings.Repeat("x", 3<<20), plain, "the data exceeds a limit"},
@@ -82,7 +82,7 @@ func TestHostileServers(t *testing.T) {
 	})
 }
 
-// visit connects and reads like a watcher.
+// visit connects and reads the inbox like a watcher.
 func visit(ctx context.Context, a pim.Account) (err error) {
 	c, err := imapmail.Open(ctx, a)
 	if err != nil {

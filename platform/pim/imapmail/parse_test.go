@@ -64,7 +64,7 @@ func TestReadText(t *testing.T) {
 	}
 }
 
-// FuzzMail checks that any mail gives bounded text.
+// FuzzMail checks that the length of the text is bounded for any email.
 func FuzzMail(f *testing.F) {
 	f.Add([]byte("From: Ada <ada@x.org>\r\nSubject: =?utf-8?q?a?=\r\n\r\nhello"))
 	f.Add([]byte("Content-Type: multipart/mixed; boundary=b\n\n--b\n\nx\n--b--"))
@@ -88,7 +88,8 @@ func FuzzMail(f *testing.F) {
 	})
 }
 
-// shared returns the awkward mails of the shared data, where they are.
+// shared returns the paths of the malformed emails in the shared test data, or none if the data
+// does not exist.
 func shared() []string {
 	root := os.Getenv("HOB_TEST_DATA")
 	if root == "" {
@@ -98,9 +99,9 @@ func shared() []string {
 	return out
 }
 
-// TestReview9_HostileMailIsReadInTime reads mails made to stall a parser.
+// TestReview9_HostileMailIsReadInTime reads emails that are made to stall a parser.
 func TestReview9_HostileMailIsReadInTime(t *testing.T) {
-	const patience = 10 * time.Second // the nested mail took longer than a minute
+	const patience = 10 * time.Second // before the fix, the nested email took longer than a minute
 	for _, b := range mimetest.Bombs(1_150_000) {
 		began := time.Now()
 		var x pim.Message

@@ -28,7 +28,7 @@ type StateStore interface {
 	Set(ctx context.Context, key string, value []byte) error
 }
 
-// Key makes marks.
+// Key creates the marks of Hob's entries.
 type Key struct{ secret []byte }
 
 const keySize = 32
@@ -51,10 +51,10 @@ func OpenKey(ctx context.Context, k StateStore) (Key, error) {
 // it.
 var mark = lazyregexp.New(`\(hob [0-9a-f]{32}\)`)
 
-// Mark returns the last line of the entry with that id.
+// Mark returns the mark of the entry with the given id, which is the last line of its text.
 func (k Key) Mark(id string) string { return "(hob " + k.Name(id) + ")" }
 
-// Name returns the first part of a mark, which can be searched for.
+// Name returns the text inside a mark, which can be searched for.
 func (k Key) Name(id string) string {
 	name := sha256.Sum256([]byte(id))
 	short := hex.EncodeToString(name[:4])
@@ -85,7 +85,8 @@ func Digest(parts ...string) (d [Size]byte) {
 	return d
 }
 
-// Words returns the digest of an entry's words. It ignores whitespace, which programs change.
+// Words returns the digest of the words of an entry. It ignores case and whitespace, because
+// programs change whitespace.
 func Words(parts ...string) [Size]byte {
 	return Digest(strings.Fields(strings.ToLower(strings.Join(parts, " ")))...)
 }
@@ -100,7 +101,7 @@ type Set struct {
 }
 
 // lock is shared by all sets, because they rarely change
-var lock sync.Mutex //nolint:gochecknoglobals // two sets of one name are one value
+var lock sync.Mutex //nolint:gochecknoglobals // sets with the same name share one stored value
 
 // NewSet returns a set stored under name. It drops the oldest entries if there are more than most.
 // most must be at most 8,000, so that the set fits into a StateStore value.

@@ -55,7 +55,7 @@ type Taken uint8
 const (
 	NotYet Taken = iota // check it again later
 	Heard               // a message that was received
-	Never               // the entry is no message
+	Never               // the entry is not a message
 )
 
 // Options of a Poller.
@@ -115,7 +115,7 @@ func (e *Poller) Key(ctx context.Context) (Key, error) {
 	return k, nil
 }
 
-// Made records an entry that Hob has just created. Its mark identifies it as well, but some
+// Made records an entry that Hob has just created. The mark in its text identifies it too, but some
 // programs truncate texts.
 func (e *Poller) Made(ctx context.Context, ref string) {
 	if ref == "" {
@@ -157,8 +157,9 @@ func ignoreCancel(ctx context.Context, err error) error {
 	return err
 }
 
-// RecordSnapshot records the current entries of one source or ("") of all. Later entries count as
-// newer. Call it before asking a question there, so that no older entry is read as the answer.
+// RecordSnapshot records the current entries of the source place, or of all sources if place is "".
+// Later entries count as newer. Call it before asking a question in that source, so that no older
+// entry is read as the answer.
 func (e *Poller) RecordSnapshot(ctx context.Context, place string) error {
 	places, err := e.o.Places()
 	if err != nil {
@@ -193,8 +194,8 @@ func (e *Poller) foreignEntries(ctx context.Context, p Source, own map[[Size]byt
 	return found, nil
 }
 
-// isOwnEntry reports whether Hob or one of its tools created an entry. The other texts are also
-// compared without the first, because that may be a title which its program has changed.
+// isOwnEntry reports whether Hob or one of its tools created an entry. It also compares the texts
+// without the first, because the first may be a title that a program has changed.
 func isOwnEntry(x Entry, own map[[Size]byte]bool) bool {
 	return Marked(x.Texts...) || own[Digest(x.Ref)] || own[Words(x.Texts...)] || len(x.Texts) > 1 && own[Words(x.Texts[1:]...)]
 }
@@ -364,7 +365,7 @@ func (e *Poller) completeEntry(ctx context.Context, p Source, x Entry) error {
 }
 
 // SenderOf returns the sender name for writers of a list. If the source has list IDs, the name
-// stays the same when the list is renamed, and a new list with the old title does not get it.
+// stays the same when the list is renamed, and a new list with the old title gets another name.
 func SenderOf(kind string, p Source, x Entry, name string) string {
 	if x.List == "" {
 		return kind + " " + strings.ToLower(p.Name()+"/"+name)

@@ -168,7 +168,7 @@ func isNotFoundThere(err error) bool {
 	return errors.Is(err, pim.ErrNoFolder) || errors.Is(err, pim.ErrNotFound) || errors.Is(err, errors.ErrUnsupported)
 }
 
-// sourcesNamed returns the source with that name, or all for "".
+// sourcesNamed returns the source with the given name, or all sources if name is "".
 func sourcesNamed[P pim.Driver](places []P, name string) []P {
 	if name == "" {
 		return places

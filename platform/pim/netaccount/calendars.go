@@ -89,8 +89,8 @@ func (p objectUndo) marshalUndo() []byte {
 
 const calendarData = "text/calendar"
 
-// asUnknownOutcome converts an error that wraps lost, which means that the outcome is unknown, to a
-// receipt.
+// asUnknownOutcome returns an Uncertain receipt if err wraps lost, and otherwise out and err
+// unchanged.
 func asUnknownOutcome(out pim.Receipt, err error, lost error) (pim.Receipt, error) {
 	if errors.Is(err, lost) {
 		return pim.Receipt{Outcome: pim.Uncertain, Why: err.Error()}, nil

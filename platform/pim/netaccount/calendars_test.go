@@ -39,7 +39,7 @@ func TestCalendars(t *testing.T) {
 	if err != nil || made.Outcome != pim.Sent || made.Why != "Work" {
 		t.Fatalf("%+v, %v", made, err)
 	}
-	if again, err := c.CreateEvent(t.Context(), "work", e); err != nil || again.ID != made.ID { // as after a crash
+	if again, err := c.CreateEvent(t.Context(), "work", e); err != nil || again.ID != made.ID { // repeated as after a crash
 		t.Errorf("%+v, %v", again, err)
 	}
 	list, words := events()

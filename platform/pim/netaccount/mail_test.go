@@ -15,7 +15,7 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// box returns an account at a real dovecot and a server that takes mail.
+// box returns an account on a real dovecot and an SMTP server.
 func box(t *testing.T) (*netaccount.Mail, *pimtest.Dovecot, *pimtest.SMTP) {
 	t.Helper()
 	d, s := pimtest.StartDovecot(t, ""), pimtest.StartSMTP(t)
@@ -115,7 +115,7 @@ func TestDraftMail(t *testing.T) {
 	if err != nil || r.Outcome != pim.Sent || r.ID == "" {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	again, err := m.DraftMail(t.Context(), l) // as after a crash
+	again, err := m.DraftMail(t.Context(), l) // repeated as after a crash
 	if err != nil || again.ID != r.ID || len(find(t, m, "drafts")) != 1 {
 		t.Errorf("%+v, %v", again, err)
 	}
@@ -136,7 +136,7 @@ func TestDraftMail(t *testing.T) {
 	if r, err = m.DraftMail(t.Context(), pim.OutgoingMail{Text: "no recipient yet"}); err != nil {
 		t.Fatal(err)
 	}
-	d.Renumber("tester") // other numbers now, and it is found by its name
+	d.Renumber("tester") // the messages get new UIDs, so the draft must be found by its Message-ID
 	if err := m.TakeBack(t.Context(), r.Undo); err != nil {
 		t.Error(err)
 	}

@@ -21,7 +21,7 @@ func vilnius(t *testing.T) *time.Location {
 	return z
 }
 
-// TestReminders: things to do at a real server.
+// TestReminders uses the task lists of a real server.
 func TestReminders(t *testing.T) {
 	s := pimtest.StartRadicale(t)
 	s.Make("Home")
@@ -36,7 +36,7 @@ func TestReminders(t *testing.T) {
 	if err != nil || made.Outcome != pim.Sent {
 		t.Fatalf("%+v, %v", made, err)
 	}
-	// Repeated, as after a crash: it must not create a second one.
+	// Repeating the call, as after a crash, must not create a second task.
 	if again, err := r.CreateReminder(t.Context(), pim.Reminder{UID: "one@hob", Title: "Call Žana", Due: due, Priority: 1}); err != nil || again.ID != made.ID {
 		t.Fatalf("%+v, %v", again, err)
 	}

@@ -90,7 +90,7 @@ func (c *Calendar) CreateEvent(ctx context.Context, calendar string, e pim.NewEv
 		How string `json:"how"`
 		scriptapp.NewEvent
 		Until  string      `json:"until,omitempty"`
-		Alarm  *int        `json:"alarm,omitempty"` // minutes before
+		Alarm  *int        `json:"alarm,omitempty"` // minutes before the start
 		Rule   *recurrence `json:"rule,omitempty"`
 		Guests []string    `json:"guests,omitempty"`
 	}{How: "create", NewEvent: scriptapp.FromNewEvent(e), Guests: scriptapp.Addresses(e.Guests)}

@@ -22,9 +22,8 @@ func vilnius(t *testing.T) *time.Location {
 	return z
 }
 
-// answering returns a Windows whose scripts return these texts one after the
-// other, and which records its input. The format is that of ConvertTo-Json in
-// PowerShell 5.1.
+// answering returns a Runner whose scripts return the given texts one after another, and records
+// their input. The format is that of ConvertTo-Json in PowerShell 5.1.
 func answering(given *[]string, said ...string) osrun.Runner {
 	return osrun.NewScripts(osrun.Options{Output: func(_ context.Context, _ *exec.Cmd, in []byte) ([]byte, error) {
 		*given = append(*given, string(in))
@@ -35,9 +34,9 @@ func answering(given *[]string, said ...string) osrun.Runner {
 
 func last(list []string) string { return list[len(list)-1] }
 
-// Learn "TaskItem object (Outlook)": DueDate is a date, ReminderTime a time,
-// Importance OlImportance; "PidLidTaskDeadOccurrence": completing a recurring
-// task completes a copy; 1/1/4501 means no date.
+// The formats are from Microsoft Learn. "TaskItem object (Outlook)": DueDate is a date,
+// ReminderTime a time, Importance an OlImportance. "PidLidTaskDeadOccurrence": completing a
+// recurring task completes a copy. The date 1/1/4501 means that there is no date.
 func TestTasks(t *testing.T) {
 	var given []string
 	zone := vilnius(t)
@@ -107,9 +106,10 @@ func TestNotesAndContacts(t *testing.T) {
 	}
 }
 
-// Learn "Items.IncludeRecurrences property": sorted by Start first. "AppointmentItem":
-// GlobalAppointmentID, StartUTC, MeetingStatus (OlMeetingStatus), End of a whole day is
-// the midnight after it. "RecurrencePattern": Interval of a year is in months.
+// The formats are from Microsoft Learn. "Items.IncludeRecurrences property": the items must first
+// be sorted by Start. "AppointmentItem": GlobalAppointmentID, StartUTC, MeetingStatus
+// (OlMeetingStatus); the End of an all-day event is the midnight after it. "RecurrencePattern": the
+// Interval of a yearly recurrence is in months.
 func TestCalendar(t *testing.T) {
 	var given []string
 	zone := vilnius(t)

@@ -15,7 +15,7 @@ import (
 
 func TestScripts(t *testing.T) { osruntest.Check(t, outlook.Scripts()...) }
 
-// TestABrokenScriptIsFound: each script, broken, is found out.
+// TestABrokenScriptIsFound checks that the linter detects an unbalanced brace in every script.
 func TestABrokenScriptIsFound(t *testing.T) {
 	for _, s := range outlook.Scripts() {
 		s.Text = strings.Replace(s.Text, "{", "", 1)
@@ -25,7 +25,8 @@ func TestABrokenScriptIsFound(t *testing.T) {
 	}
 }
 
-// TestTheyFitOnACommandLine: 32,767 characters (learn.microsoft.com, "CreateProcessW").
+// TestTheyFitOnACommandLine checks that the encoded scripts fit into the 32,767 characters of a
+// command line (learn.microsoft.com, "CreateProcessW").
 func TestTheyFitOnACommandLine(t *testing.T) {
 	for _, s := range outlook.Scripts() {
 		if n := len(s.FullText()) * 8 / 3; n > 32_000 {
@@ -34,8 +35,8 @@ func TestTheyFitOnACommandLine(t *testing.T) {
 	}
 }
 
-// windows answers each script with one text and records its input. The format is
-// that of ConvertTo-Json in PowerShell 5.1.
+// windows returns a Mail whose scripts answer with the text said, and records their input. The
+// format is that of ConvertTo-Json in PowerShell 5.1.
 func windows(said string, given *[]string) *outlook.Mail {
 	return outlook.NewMail(osrun.NewScripts(osrun.Options{Output: func(_ context.Context, _ *exec.Cmd, in []byte) ([]byte, error) {
 		*given = append(*given, string(in))
@@ -68,7 +69,8 @@ func TestMail(t *testing.T) {
 		outcome pim.Outcome
 		kind    osrun.Kind
 	}{
-		// E_ABORT: the owner, or a policy, says no to the guard's question.
+		// E_ABORT: the user or a policy denied access in the dialog of Outlook's object model
+		// guard.
 		"the guard":       {`{"ok":false,"number":-2147467260,"began":false}`, "", osrun.Denied},
 		"gone meanwhile":  {`{"ok":false,"number":-2147023170,"began":true}`, pim.Uncertain, ""},
 		"the new Outlook": {`{"ok":false,"kind":"setup_required","message":"the new Outlook cannot be used by programs"}`, "", osrun.SetupRequired},

@@ -1,6 +1,6 @@
 // Package pimtest starts real servers for email and calendars (dovecot and radicale) on free
-// loopback ports. Only tests import it. If a server is not installed, they are skipped with this
-// reason.
+// loopback ports. Only tests import it. If a server is not installed, the tests are skipped with
+// this reason.
 package pimtest
 
 import (
@@ -323,7 +323,7 @@ func shortTempDir(t testing.TB) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // the server's processes live there
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // the processes of the server need access
 		t.Fatal(err)
 	}
 	chownToServer(t, dir)

@@ -13,7 +13,7 @@ import (
 // Answer is the response of one server of an account.
 type Answer struct {
 	Server string // key of the server's kind, such as "imap"
-	Said   string // message for the owner
+	Said   string // message for the user
 	Err    error
 	// Essential is true if a refused sign-in at this server means that the password is wrong.
 	Essential bool

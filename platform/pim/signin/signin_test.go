@@ -18,7 +18,7 @@ import (
 	"hob/platform/pim"
 )
 
-// zone answers lookups of names by table.
+// zone is a resolver that answers from tables.
 type zone struct {
 	srv map[string]*net.SRV
 	mx  map[string]string
@@ -77,7 +77,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// All servers of the table can be configured.
+// TestTable checks that all servers in the table of providers are valid.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range parseProviders() {
@@ -99,7 +99,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// The text of a server cannot control the terminal.
+// TestCheckIsPrintable checks that text from a server cannot control the terminal.
 func TestCheckIsPrintable(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -40,7 +40,7 @@ func (session) Data(io.Reader) error                 { return errors.New("nobody
 func (session) Reset()                               {}
 func (session) Logout() error                        { return nil }
 
-// serve starts a server; with implicit it speaks TLS from the start.
+// serve starts a server. If implicit is set, the server uses TLS from the start.
 func serve(t *testing.T, conf *tls.Config, implicit bool) string {
 	t.Helper()
 	s := smtp.NewServer(backend{})
@@ -101,7 +101,7 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
-// After an error of commit the server gets no complete mail.
+// If Commit returns an error, the server gets no complete email.
 func TestSend_NothingIsSentWhenCommitFails(t *testing.T) {
 	s := pimtest.StartSMTP(t)
 	a, mail := s.Account("ada@example.org"), []byte("Subject: x\r\n\r\nHello.\r\n")
@@ -116,7 +116,8 @@ func TestSend_NothingIsSentWhenCommitFails(t *testing.T) {
 	}
 }
 
-// A timeout at the commit must not let QUIT end the mail: Hob would send it twice.
+// After a timeout at the commit, QUIT must not complete the email, because Hob would send the email
+// again.
 func TestSend_NothingIsSentAfterATimeout(t *testing.T) {
 	s := pimtest.StartSMTP(t)
 	a, mail := s.Account("ada@example.org"), []byte("Subject: x\r\n\r\nHello.\r\n")
@@ -132,8 +133,8 @@ func TestSend_NothingIsSentAfterATimeout(t *testing.T) {
 	}
 }
 
-// TestSend_TemporaryErrors checks what a later attempt may be worth: codes that begin with 4, and a
-// server that hangs up. Hooks that come later are not called.
+// TestSend_TemporaryErrors checks which errors are temporary: replies with codes that begin with 4,
+// and closed connections. After an error, later hooks are not called.
 func TestSend_TemporaryErrors(t *testing.T) {
 	const hello = "220 localhost\r\n"
 	on := func(command, reply string) func(string, string) string {

@@ -41,7 +41,8 @@ func TestSources_HasNothingWithoutAccountsAndApps(t *testing.T) {
 	}
 }
 
-// Users switch between classic Outlook, which Hob supports, and the new one.
+// The sources follow a user who switches between classic Outlook, which Hob supports, and the new
+// Outlook.
 func TestSources_FollowsTheAppsInUse(t *testing.T) {
 	used := false
 	s := New(Options{Apps: osrun.NewScripts(osrun.Options{}), AppsInUse: func() bool { return used }, Zone: func() *time.Location { return time.UTC }})

@@ -56,13 +56,13 @@ func TestForeignList(t *testing.T) {
 	}
 }
 
-// TestBounded checks that lists that contain each other take bounded time.
+// TestBounded checks that lists that contain the same list many times are parsed in bounded time.
 func TestBounded(t *testing.T) {
 	self := []byte("bplist00\xa1\x00\x08")
 	self = append(self, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10)
 	bomb := []byte("bplist00")
 	var table []byte
-	for i := range byte(30) { // each holds the next one ten times
+	for i := range byte(30) { // each list contains the next one ten times
 		table = append(table, byte(len(bomb)))
 		bomb = append(append(bomb, 0xa7), slices.Repeat([]byte{i + 1}, 7)...)
 	}

@@ -157,7 +157,7 @@ func (d *DB) loadAttachments(ctx context.Context, after int64, rows []row) (map[
 // addresses.
 const recent = 2000
 
-// Own returns those of the user's own addresses in Messages that occur in recent chats.
+// Own returns the user's own addresses in Messages, as far as they occur in recent chats.
 func (d *DB) Own(ctx context.Context) (map[string]bool, error) {
 	chats, err := d.loadChats(ctx)
 	if err != nil {

@@ -79,7 +79,7 @@ func Open(ctx context.Context, file, temp string) (*DB, error) {
 
 // checkReadable distinguishes a missing permission from other errors.
 func checkReadable(file string) error {
-	f, err := os.Open(file) //nolint:gosec // the owner names the file
+	f, err := os.Open(file) //nolint:gosec // the user chooses the file
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w: %w", ErrNoAccess, err)
 	}

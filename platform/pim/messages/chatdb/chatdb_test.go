@@ -43,7 +43,7 @@ func readBy(t *testing.T, file string, atOnce int) []chatdb.Message {
 	}
 }
 
-// line returns a message in a line.
+// line formats a message as one line.
 func line(m chatdb.Message) string {
 	chat := "-"
 	if m.Chat != nil {
@@ -288,7 +288,7 @@ func TestHandle(t *testing.T) {
 	}
 }
 
-// TestPersons: the addresses of one person are put together.
+// TestPersons checks that all addresses of one person get the same Person.
 func TestPersons(t *testing.T) {
 	w := chatdbtest.New(t, filepath.Join(t.TempDir(), "chat.db"), chatdbtest.Newest())
 	phone, mail := w.Chat("+15550100", "iMessage", false), w.Chat("ada@example.org", "iMessage", false)

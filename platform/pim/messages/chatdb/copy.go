@@ -104,12 +104,12 @@ func copyFile(from, to string) error {
 	if err != nil {
 		return err
 	}
-	in, err := os.Open(from) //nolint:gosec // the owner names the file
+	in, err := os.Open(from) //nolint:gosec // the user chooses the file
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600) //nolint:gosec // in a folder of our own
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600) //nolint:gosec // in Hob's private folder
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func TestTheLogStays(t *testing.T) {
 	if err := open().Close(); err != nil {
 		t.Fatal(err)
 	}
-	write("two") // checks whether it could remove the log
+	write("two") // lets SQLite remove the log if it can
 	if _, err := os.Stat(file + "-wal"); err != nil || long.Stale() {
 		t.Errorf("the log was removed during a read: %v, stale %v", err, long.Stale())
 	}

@@ -124,7 +124,7 @@ func (d *DB) joinedIDs(ctx context.Context, table, column string, after int64, r
 	return out, d.wrapError(list.Err())
 }
 
-// row is a row as the function page reads it.
+// row is a row of the query that rowsQuery returns.
 type row struct {
 	id                                                                         int64
 	guid, text, service, title, assocGUID, emoji, balloon, thread, destination sql.NullString

@@ -100,7 +100,8 @@ func TestAYear(t *testing.T) {
 	}
 }
 
-// TestOddRows: rows whose columns contradict each other, and reactions of a later macOS.
+// TestOddRows reads rows whose columns contradict each other, and reactions of a later macOS
+// version.
 func TestOddRows(t *testing.T) {
 	w := chatdbtest.New(t, filepath.Join(t.TempDir(), "chat.db"), chatdbtest.Newest())
 	ada := w.Chat("ada@example.org", "iMessage", false)
@@ -181,7 +182,7 @@ func FuzzRow(f *testing.F) {
 	})
 }
 
-// A sender who first writes during the read is known with that message.
+// A message from a sender whose first message arrives during the read is returned with its sender.
 func TestFirstMessagesAreKnown(t *testing.T) {
 	w := chatdbtest.New(t, filepath.Join(t.TempDir(), "chat.db"), chatdbtest.Newest())
 	d, err := chatdb.Open(t.Context(), w.File, t.TempDir())

@@ -80,7 +80,7 @@ type DB struct {
 	write sync.Mutex // held during a transaction, because only one can run at a time
 
 	mu  sync.Mutex
-	has map[string]bool // "message.text"
+	has map[string]bool // keyed by "table.column"
 	n   int
 }
 
@@ -220,7 +220,8 @@ func (d *DB) Int(q string, args ...any) int64 {
 	return n.Int64
 }
 
-// Chat returns the row of a chat with that address or, for a group, identifier.
+// Chat returns the row number of the chat with an address or, for a group, an identifier. It
+// inserts the chat if it does not exist.
 func (d *DB) Chat(ident, service string, group bool, members ...string) int64 {
 	d.t.Helper()
 	if id := d.Int("SELECT ROWID FROM chat WHERE chat_identifier = ? AND service_name = ?", ident, service); id != 0 {
@@ -247,7 +248,7 @@ func (d *DB) Chat(ident, service string, group bool, members ...string) int64 {
 type Message struct {
 	GUID, Text string
 	Chat       int64  // 0 if the message belongs to no chat
-	From       string // "": the owner
+	From       string // "" for the owner
 	Service    string // default iMessage
 	At         time.Time
 	Values     map[string]any // further columns

@@ -13,7 +13,7 @@ import (
 	"hob/platform/pim/messages/typedstream"
 )
 
-// wide returns a text in UTF-16 with its mark.
+// wide returns a text in UTF-16 with its byte order mark.
 func wide(s string) []byte {
 	b := []byte{0xff, 0xfe}
 	for _, u := range utf16.Encode([]rune(s)) {
@@ -35,8 +35,8 @@ func TestTextsOfEveryLength(t *testing.T) {
 	}
 }
 
-// TestTextsThatLookLikeTheFormat checks that the content of a text does not
-// change where it ends.
+// TestTextsThatLookLikeTheFormat checks that texts that contain markers of the format are decoded
+// completely.
 func TestTextsThatLookLikeTheFormat(t *testing.T) {
 	for _, want := range []string{"NSString", "\x01+\x03abc", "NSString\x01+", "streamtyped", "it's \u201cquoted\u201d", "a\x00b", "iI", "__kIMMessagePartAttributeName", "†ƒ", "\u0086\u0084"} {
 		if got, err := typedstream.Decode(chatdbtest.Archive(want, true)); err != nil || got.Text != want {
