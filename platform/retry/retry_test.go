@@ -78,7 +78,7 @@ func TestSleep_EndsWithItsContext(t *testing.T) {
 		if err := retry.Sleep(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Minute {
 			t.Errorf("Sleep = %v after %s, want the end of its context after 1 min", err, time.Since(began))
 		}
-		for range 100 { // deterministic, although the timer has fired as well
+		for range 100 { // the result must not depend on the timer, which has also fired
 			if err := retry.Sleep(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
 				t.Fatalf("Sleep(0) after the end of its context = %v", err)
 			}
@@ -97,13 +97,13 @@ func TestWait_EndsWhenWoken(t *testing.T) {
 	})
 }
 
-// TestSupervisor_RestartsAfterFailures covers what the user notices of a part that fails: it is back
-// after a delay that grows to a bound, and starts over after a healthy period.
+// TestSupervisor_RestartsAfterFailures checks what users notice when a part fails: it restarts
+// after a delay that grows up to a limit, and the delay starts over after a healthy period.
 func TestSupervisor_RestartsAfterFailures(t *testing.T) {
 	broken := errors.New("broken")
 	tests := []struct {
 		name string
-		runs []func() error  // what the part does in each run; the last one waits for the end
+		runs []func() error  // what the part does in each run; the last run waits until ctx ends
 		want []time.Duration // the time between the runs
 		as   []string        // the errors passed to Failed
 	}{
@@ -250,12 +250,13 @@ func TestRecover_KeepsTheStackApart(t *testing.T) {
 	}
 }
 
-// TestRunTogether_StopsAllWhenOneEnds: a part that fails must not leave Hob running half.
+// TestRunTogether_StopsAllWhenOneEnds checks that Hob does not continue to run without a part that
+// failed.
 func TestRunTogether_StopsAllWhenOneEnds(t *testing.T) {
 	broken := errors.New("broken")
 	until := func(ctx context.Context) error {
 		<-ctx.Done()
-		return ctx.Err() // as code that was still starting returns it
+		return ctx.Err() // as a part does that is stopped while it is starting
 	}
 	for _, tt := range []struct {
 		name string

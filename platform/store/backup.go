@@ -118,7 +118,8 @@ func newBackupPath(dir, why string) string {
 // contain a database each. The time of creation follows the prefix.
 const (
 	datedPrefix = "hob-"
-	// SnapshotPrefix begins the name of a snapshot folder, PartialSuffix ends that of an incomplete one.
+	// SnapshotPrefix is the prefix of the name of a snapshot folder. PartialSuffix is the suffix of
+	// the name of an incomplete snapshot folder.
 	SnapshotPrefix = "snapshot-"
 	PartialSuffix  = ".part"
 	// SnapshotDatabase is the name of the database in a snapshot folder.
@@ -148,7 +149,7 @@ func listDated(dir string) []string {
 	return slices.DeleteFunc(filesWithPrefix(filepath.Join(dir, datedPrefix), ""), func(name string) bool { return !strings.HasSuffix(name, ".db") })
 }
 
-// listSnapshots lists the snapshot folders, incomplete ones included, oldest first.
+// listSnapshots lists the snapshot folders, including incomplete ones, oldest first.
 func listSnapshots(dir string) []string {
 	return filesWithPrefix(filepath.Join(dir, SnapshotPrefix), "")
 }
@@ -294,8 +295,8 @@ func partialCopies(dir string) []string {
 	return slices.DeleteFunc(filesWithPrefix(filepath.Join(dir, datedPrefix), ""), func(name string) bool { return !strings.HasSuffix(name, ".db.part") })
 }
 
-// filesWithPrefix lists the files in the folder of path whose names start with that of path and the
-// suffix more.
+// filesWithPrefix lists the files in the folder of path whose names start with the name of path
+// followed by more.
 func filesWithPrefix(path, more string) (out []string) {
 	entries, _ := os.ReadDir(filepath.Dir(path)) // a missing folder contains no files
 	for _, e := range entries {

@@ -90,7 +90,7 @@ func Checkpoint(ctx context.Context, path string) error {
 	}
 	db, err := sql.Open("sqlite", dataSourceName(path, false))
 	if err != nil {
-		return fmt.Errorf("store: %w", err)
+		return fmt.Errorf("store: open the database for a checkpoint: %w", err)
 	}
 	defer db.Close()
 	var busy, log, done int
@@ -106,11 +106,11 @@ func Checkpoint(ctx context.Context, path string) error {
 // CreatedAt returns when a database was created. The error wraps fs.ErrNotExist if it does not exist.
 func CreatedAt(ctx context.Context, path string) (time.Time, error) {
 	if _, err := os.Stat(path); err != nil {
-		return time.Time{}, fmt.Errorf("store: %w", err)
+		return time.Time{}, fmt.Errorf("store: read the creation time: %w", err)
 	}
 	db, err := sql.Open("sqlite", dataSourceName(path, true))
 	if err != nil {
-		return time.Time{}, fmt.Errorf("store: %w", err)
+		return time.Time{}, fmt.Errorf("store: read the creation time: %w", err)
 	}
 	defer db.Close()
 	var ms int64

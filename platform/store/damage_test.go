@@ -68,7 +68,8 @@ func insertMany(t *testing.T, db *store.Store, n, size int) {
 	}))
 }
 
-// grown creates a database of several pages and returns its content.
+// grown creates a database with several pages. It returns the rows that a backup contains; one more
+// row follows the backup.
 func grown(t *testing.T, path string, backup bool) []string {
 	t.Helper()
 	db := open(t, path)
@@ -127,8 +128,9 @@ func TestADamagedFileIsSetAside(t *testing.T) {
 	}
 }
 
-// After an unclean exit the write-ahead log is moved aside with the file; SQLite may have
-// checkpointed it when it closed the file.
+// After an unclean exit, the content of the write-ahead log is kept: in the log that is moved aside
+// with the damaged file, or in the file itself if SQLite checkpointed the log when it closed the
+// file.
 func TestADamagedFileTakesItsLogAlong(t *testing.T) {
 	path := temp(t)
 	db := open(t, path)
@@ -207,7 +209,7 @@ func TestDamageMetWhileRunning(t *testing.T) {
 	db := open(t, path)
 	_, err := db.BackupNow(t.Context())
 	fatal(t, err)
-	insertMany(t, db, 60, 100_000) // larger than the files that are always checked
+	insertMany(t, db, 60, 100_000) // larger than files that are checked at each start
 	fatal(t, db.Close())
 	overwrite(t, path, size(t, path)/2&^4095, make([]byte, 8192))
 	db = open(t, path)
@@ -223,7 +225,7 @@ func TestDamageMetWhileRunning(t *testing.T) {
 		t.Error("not replaced at the next start")
 	}
 	fatal(t, db.Close())
-	if got := list(t, filepath.Dir(path)); len(got) != 4 { // with the record of the replacement
+	if got := list(t, filepath.Dir(path)); len(got) != 4 { // including the record of the replacement
 		t.Errorf("files: %v", got)
 	}
 }
@@ -244,7 +246,7 @@ func TestOpen_CompletesReplacementAfterCrash(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		crash func(t *testing.T, path, aside, backup string)
-		kept  bool // the damaged file exists
+		kept  bool // a damaged file existed
 	}{
 		{"after the copy", func(t *testing.T, path, _, backup string) { copyFile(t, backup, path+".restored") }, true},
 		{"after the record", func(t *testing.T, path, aside, backup string) {
@@ -327,7 +329,7 @@ func TestOpen_KeepsFileThatReplacesTheDamagedOne(t *testing.T) {
 	}
 }
 
-// A backup that cannot be read is no reason to continue with an older or empty database.
+// A backup that cannot be read must not make Hob continue with an older or empty database.
 func TestOpen_StopsWhenBackupCannotBeRead(t *testing.T) {
 	path := temp(t)
 	grown(t, path, true)

@@ -19,14 +19,14 @@ type Contents struct {
 // fs.ErrNotExist if the file does not exist.
 func Inspect(ctx context.Context, path string) (Contents, error) {
 	if _, err := os.Stat(path); err != nil {
-		return Contents{}, fmt.Errorf("store: %w", err)
+		return Contents{}, fmt.Errorf("store: inspect the database: %w", err)
 	}
 	if err := checkTruncated(path, 1); err != nil {
 		return Contents{}, err
 	}
 	db, err := sql.Open("sqlite", "file:"+escapeURIPath(path)+"?mode=ro")
 	if err != nil {
-		return Contents{}, fmt.Errorf("store: %w", err)
+		return Contents{}, fmt.Errorf("store: inspect the database: %w", err)
 	}
 	defer db.Close()
 	if err := quickCheck(ctx, db, path); err != nil {
@@ -39,11 +39,11 @@ func Inspect(ctx context.Context, path string) (Contents, error) {
 // fs.ErrNotExist if the file does not exist.
 func OpenFile(path string) (*sql.DB, error) {
 	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return nil, fmt.Errorf("store: open the database: %w", err)
 	}
 	db, err := sql.Open("sqlite", "file:"+escapeURIPath(path)+"?mode=ro")
 	if err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return nil, fmt.Errorf("store: open the database: %w", err)
 	}
 	return db, nil
 }
@@ -54,11 +54,11 @@ func IsDamaged(err error) bool { return err != nil && isDamaged(classifyError(er
 // SchemaOf returns the schema versions of a database without checking it.
 func SchemaOf(ctx context.Context, path string) (map[string]int, error) {
 	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return nil, fmt.Errorf("store: read the schema versions: %w", err)
 	}
 	db, err := sql.Open("sqlite", "file:"+escapeURIPath(path)+"?mode=ro")
 	if err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return nil, fmt.Errorf("store: read the schema versions: %w", err)
 	}
 	defer db.Close()
 	return schemaVersions(ctx, db)
@@ -126,14 +126,14 @@ func countRows(ctx context.Context, q querier) (map[string]int64, error) {
 func queryPairs(ctx context.Context, q querier, query string, out map[string]int64) error {
 	rows, err := q.QueryContext(ctx, query)
 	if err != nil {
-		return fmt.Errorf("store: %w", classifyError(err))
+		return fmt.Errorf("store: read the contents: %w", classifyError(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var name string
 		var n int64
 		if err := rows.Scan(&name, &n); err != nil {
-			return fmt.Errorf("store: %w", classifyError(err))
+			return fmt.Errorf("store: read the contents: %w", classifyError(err))
 		}
 		out[name] = n
 	}

@@ -40,8 +40,9 @@ func (s *Store) migrateSchema(ctx context.Context, sets []MigrationSet, before f
 	return s.blameMigration(ctx, s.applySets(ctx, table, sets, have))
 }
 
-// blameMigration hides the damage that err reports if the database itself is intact: a copy was damaged,
-// or a migration that was rolled back. Otherwise Open would replace an intact database.
+// blameMigration wraps err if it reports damage although the database itself is intact, because
+// only a copy was damaged or a migration was rolled back. Otherwise Open would replace an intact
+// database.
 func (s *Store) blameMigration(ctx context.Context, err error) error {
 	if !IsDamaged(err) || isDamaged(quickCheck(ctx, s.conn, s.path)) {
 		return err
@@ -49,7 +50,8 @@ func (s *Store) blameMigration(ctx context.Context, err error) error {
 	return &migrationError{err}
 }
 
-// migrationError wraps an error that reports damage, but not of the database.
+// migrationError wraps an error that reports damage of data other than the database. errors.Is does
+// not recognize it as damage.
 type migrationError struct{ err error }
 
 func (e *migrationError) Error() string {
@@ -85,7 +87,7 @@ func checkNewerSchema(path string, have map[string]int, sets []MigrationSet) err
 func DiagnoseFile(ctx context.Context, path string, sets []MigrationSet) error {
 	db, err := sql.Open("sqlite", dataSourceName(path, true))
 	if err != nil {
-		return fmt.Errorf("store: %w", err)
+		return fmt.Errorf("store: diagnose the database: %w", err)
 	}
 	defer db.Close()
 	have, err := schemaVersions(ctx, db)

@@ -181,9 +181,9 @@ func resumeReplacement(path string) error {
 	return completeReplacement(path, r)
 }
 
-// currentReplacement returns the recorded replacement that has not been confirmed yet, or nil. Its
-// caller has opened the database without errors, so it discards the record of a replacement that was
-// never made.
+// currentReplacement returns the recorded replacement that has not been confirmed yet, or nil. Call
+// it only after the database was opened without errors: it discards the record of a replacement
+// that was never made.
 func currentReplacement(path string) (*Replacement, error) {
 	r, err := readReplacement(path)
 	if r != nil && fileExists(replacementCopy(path)) { // the replacement was recorded but not made
@@ -198,7 +198,7 @@ func readReplacement(path string) (*Replacement, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("store: %w; make the file readable", err)
+		return nil, fmt.Errorf("store: read the record of the replacement: %w; make the file readable", err)
 	}
 	r := &Replacement{}
 	if json.Unmarshal(b, r) != nil || r.ID == "" {
@@ -211,7 +211,7 @@ func readReplacement(path string) (*Replacement, error) {
 func DiscardReplacement(path string) error {
 	for _, name := range []string{replacementFile(path), replacementCopy(path)} {
 		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("store: %w", err)
+			return fmt.Errorf("store: remove the record of the replacement: %w", err)
 		}
 	}
 	return nil

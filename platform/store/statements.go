@@ -57,8 +57,8 @@ type conn struct {
 	kept map[string]*statement
 }
 
-// statement is a compiled statement of one conn. It is busy while its rows are being read. A query
-// with the same text was compiled again in between.
+// statement is a compiled statement of one conn. It is busy while its rows are being read. While it
+// is busy, the same text is compiled again.
 type statement struct {
 	run interface {
 		driver.Stmt

@@ -11,7 +11,8 @@ import (
 	"hob/platform/store"
 )
 
-// The same text runs again while its rows are being read in one transaction.
+// TestStatementInUse runs a statement again while rows of the same text are being read in the same
+// transaction.
 func TestStatementInUse(t *testing.T) {
 	db := open(t, temp(t))
 	for k := range 3 {
@@ -38,7 +39,7 @@ func TestStatementInUse(t *testing.T) {
 				}
 				seen = append(seen, k)
 			}
-			if err := errors.Join(outer.Err(), outer.Close()); err != nil { //nolint:sqlclosecheck // the next round asks again: it must be closed here
+			if err := errors.Join(outer.Err(), outer.Close()); err != nil { //nolint:sqlclosecheck // rows must be closed before the next iteration
 				return err
 			}
 			if len(seen) != 3 {
@@ -68,7 +69,7 @@ func TestLimits(t *testing.T) {
 			for rows.Next() {
 				n++
 			}
-			fatal(t, errors.Join(rows.Err(), rows.Close())) //nolint:sqlclosecheck // at once: many are asked
+			fatal(t, errors.Join(rows.Err(), rows.Close())) //nolint:sqlclosecheck // rows are closed immediately, because the loop runs many queries
 			if n != want {
 				t.Errorf("%s: %d rows with a limit of %d, want %d", query, n, limit, want)
 			}

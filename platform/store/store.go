@@ -89,8 +89,8 @@ type Store struct {
 
 // Open opens or creates the file and applies all migrations. A file that is damaged or not a
 // database is renamed (see QuarantinedPath) and replaced by the newest intact backup, or by an
-// empty file if there is none. So is a file that is missing although there are backups. The caller
-// handles Replacement.
+// empty file if there is none. A missing file is replaced in the same way if there are backups. The
+// caller handles Replacement.
 func Open(ctx context.Context, path string, sets []MigrationSet, opt Options) (*Store, error) {
 	if opt.Readers <= 0 {
 		opt.Readers = 4
@@ -142,11 +142,11 @@ func openStore(ctx context.Context, path string, sets []MigrationSet, opt Option
 	s.closing = sync.OnceValue(s.closeConnections)
 	unclean := fileExists(path + "-wal")
 	if err := ensureFile(path); err != nil {
-		return nil, fmt.Errorf("store: %w; %s", err, remedyFolder)
+		return nil, fmt.Errorf("store: create the database file: %w; %s", err, remedyFolder)
 	}
 	s.w, err = openDB(dataSourceName(path, false))
 	if err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return nil, fmt.Errorf("store: open the database: %w", err)
 	}
 	s.w.SetMaxOpenConns(1)
 	defer func() {
@@ -163,7 +163,7 @@ func openStore(ctx context.Context, path string, sets []MigrationSet, opt Option
 	largeWAL := fileSize(path+"-wal") > walLarge
 	if largeWAL {
 		if _, err = s.conn.ExecContext(ctx, "PRAGMA wal_autocheckpoint = 0"); err != nil {
-			return nil, fmt.Errorf("store: %w", classifyError(err))
+			return nil, fmt.Errorf("store: configure the database: %w", classifyError(err))
 		}
 	}
 	if err = s.verifyDatabase(ctx, unclean, opt.SkipCheck); err != nil {
@@ -173,14 +173,14 @@ func openStore(ctx context.Context, path string, sets []MigrationSet, opt Option
 		return nil, err
 	}
 	if s.r, err = openDB(dataSourceName(path, true)); err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return nil, fmt.Errorf("store: open the database for reading: %w", err)
 	}
 	s.r.SetMaxOpenConns(opt.Readers)
 	s.r.SetMaxIdleConns(opt.Readers)
 	if !opt.Volatile {
 		s.r.SetConnMaxIdleTime(time.Minute)
 	} else if _, err = s.conn.ExecContext(ctx, "PRAGMA synchronous = OFF"); err != nil {
-		return nil, errors.Join(fmt.Errorf("store: %w", classifyError(err)), s.r.Close())
+		return nil, errors.Join(fmt.Errorf("store: configure the database: %w", classifyError(err)), s.r.Close())
 	}
 	go s.runWriter() //nolint:contextcheck // the writer outlives the context of Open
 	if largeWAL {

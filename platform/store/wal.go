@@ -66,7 +66,7 @@ func (s *Store) checkpointPassive(ctx context.Context) (done bool, err error) {
 func (s *Store) resumeCheckpoints(ctx context.Context) error {
 	if ctx.Err() == nil {
 		if _, err := s.conn.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
-			return fmt.Errorf("store: %w", classifyError(err))
+			return fmt.Errorf("store: truncate the write-ahead log: %w", classifyError(err))
 		}
 	}
 	_, err := s.conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA wal_autocheckpoint = 1000")

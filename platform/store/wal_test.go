@@ -12,8 +12,8 @@ import (
 	"hob/platform/store"
 )
 
-// growLog creates a database whose write-ahead log has at least the given size, as a process leaves it
-// that was killed. It returns the number of rows.
+// growLog creates a database whose write-ahead log has at least the given size, as a killed process
+// leaves it. It returns the number of rows.
 func growLog(t *testing.T, path string, mb int) (rows int) {
 	t.Helper()
 	dir := t.TempDir()

@@ -154,7 +154,7 @@ func (s *Store) commitGroup(first *writeJob) {
 		if lost != nil { // the writes of the other jobs were rolled back as well
 			_, _ = s.conn.ExecContext(ctx, "ROLLBACK") // ignore the error, because no transaction may be open
 			for _, j := range jobs {
-				j.finishJob(fmt.Errorf("store: %w", lost))
+				j.finishJob(fmt.Errorf("store: write: %w", lost))
 			}
 			return
 		}
@@ -206,7 +206,7 @@ func (s *Store) runJob(ctx context.Context, j *writeJob) (ok bool, lost error) {
 	}
 	if _, err := s.conn.ExecContext(ctx, "SAVEPOINT j"); err != nil {
 		err = classifyError(err)
-		j.finishJob(fmt.Errorf("store: %w", err))
+		j.finishJob(fmt.Errorf("store: write: %w", err))
 		return false, err
 	}
 	j.tx = Tx{conn: s.conn, ctx: ctx}
@@ -220,7 +220,7 @@ func (s *Store) runJob(ctx context.Context, j *writeJob) (ok bool, lost error) {
 	if _, serr := s.conn.ExecContext(ctx, end); serr != nil {
 		lost = cmp.Or(j.tx.lost, err, classifyError(serr))
 		if err == nil {
-			err = fmt.Errorf("store: %w", lost)
+			err = fmt.Errorf("store: write: %w", lost)
 		}
 	}
 	if err != nil || j.panic != nil {

@@ -157,7 +157,7 @@ func TestAfterCommitRunsInOrderAndOnlyThen(t *testing.T) {
 	}); err == nil {
 		t.Error("no error")
 	}
-	// The closures of a group run in order.
+	// The writer runs the closures of a group in the order of the queue.
 	release := block(t, db)
 	var wg sync.WaitGroup
 	var ran, after []int
@@ -197,7 +197,7 @@ func TestCancelledContexts(t *testing.T) {
 		t.Errorf("while waiting: %v", err)
 	}
 	ctx, cancel = context.WithCancel(t.Context())
-	err := db.Write(ctx, func(tx *store.Tx) error { // not canceled after the start
+	err := db.Write(ctx, func(tx *store.Tx) error { // a write that has started is not canceled
 		cancel()
 		_, err := tx.Exec(`INSERT INTO t VALUES (1, 'x')`)
 		return err
@@ -223,7 +223,7 @@ func TestACallerMayLeaveAFullQueue(t *testing.T) {
 		})
 	}
 	cancel()
-	for left.Load() < 400-256 { // these do not fit in the queue and leave while the writer is blocked
+	for left.Load() < 400-256 { // the calls that do not fit in the queue return while the writer is blocked
 		runtime.Gosched()
 	}
 	release()

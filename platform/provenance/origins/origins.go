@@ -38,11 +38,11 @@ func KeepTx(tx *store.Tx, kind, ref string, list []provenance.Origin) error {
 	}
 	b, err := json.Marshal(provenance.Join(list))
 	if err != nil {
-		return fmt.Errorf("origins: %w", err)
+		return fmt.Errorf("origins: encode the list: %w", err)
 	}
 	_, err = tx.Exec(`INSERT INTO origins (kind, ref, list) VALUES (?,?,?) ON CONFLICT (kind, ref) DO UPDATE SET list = excluded.list`, kind, ref, string(b))
 	if err != nil {
-		return fmt.Errorf("origins: %w", err)
+		return fmt.Errorf("origins: store the list: %w", err)
 	}
 	return nil
 }
@@ -62,7 +62,7 @@ func AddTx(tx *store.Tx, kind, ref string, list []provenance.Origin) error {
 // DropTx deletes the origins of an item.
 func DropTx(tx *store.Tx, kind, ref string) error {
 	if _, err := tx.Exec(`DELETE FROM origins WHERE kind = ? AND ref = ?`, kind, ref); err != nil {
-		return fmt.Errorf("origins: %w", err)
+		return fmt.Errorf("origins: delete the list: %w", err)
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// noise returns what a picture looks like.
+// noise returns random bytes, which stand for the data of a picture.
 func noise(n int) []byte {
 	r := rand.NewChaCha8([32]byte{1})
 	b := make([]byte, n)

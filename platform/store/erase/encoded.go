@@ -12,8 +12,8 @@ type encodedRun struct {
 	at   []int
 }
 
-// encodedRuns returns the runs of at least least encoding characters. A run may span lines, because
-// email wraps encoded data. An escaped line break appears as a space.
+// encodedRuns returns the runs of encoding characters with the minimum length least. A run may span
+// lines, because email wraps encoded data. An escaped line break appears as a space.
 func encodedRuns(v decodedView, least int, value func(byte) int) []encodedRun {
 	var out []encodedRun
 	var r encodedRun

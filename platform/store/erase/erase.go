@@ -62,9 +62,9 @@ func (e *Erasure) Whole(event, session, call string) bool {
 
 // Erased counts the changes of an Eraser.
 type Erased struct {
-	Rows     int // removed
+	Rows     int // number of removed rows
 	Scrubbed int // number of rows and files in which text was replaced
-	Files    int // removed
+	Files    int // number of removed files
 }
 
 // Add returns the sum of two counts.

@@ -39,14 +39,14 @@ func ScrubFile(path string, s *Scrubber, write func(path string, b []byte) error
 		return Erased{}, nil
 	}
 	if err != nil {
-		return Erased{}, fmt.Errorf("erase: %w", err)
+		return Erased{}, fmt.Errorf("erase: read the file: %w", err)
 	}
 	out, changed := s.Bytes(b)
 	if !changed {
 		return Erased{}, nil
 	}
 	if err := write(path, out); err != nil {
-		return Erased{}, fmt.Errorf("erase: %w", err)
+		return Erased{}, fmt.Errorf("erase: write the file: %w", err)
 	}
 	return Erased{Scrubbed: 1}, nil
 }

@@ -91,7 +91,7 @@ func TestJSONStaysJSON(t *testing.T) {
 	}
 }
 
-// Numbers, literals, keys and escapes of JSON are cut so that it can still be read.
+// Replacing phrases in numbers, literals, keys and escapes keeps JSON valid.
 func TestJSONStaysJSONWhateverGoes(t *testing.T) {
 	in := `{"first":14711,"pin":4711,"of":-47.11e2,"list":[true,null,{"4711":"a 4711"}],"s":"\nabc \u0041bc","raw":"A\\nabc"}`
 	for phrase, want := range map[string]string{

@@ -104,9 +104,9 @@ type Opener struct {
 	base    uint64
 	tops    map[int]uint64              // weight of the first byte of a window, by the window's length
 	phrases map[int]map[uint64]struct{} // rolling hashes by the length of their phrases
-	wanted  map[string]bool             // digests of phrases
+	wanted  map[string]bool             // digests of the phrases to find
 	values  map[string]bool             // digests of complete values
-	found   map[string]string           // text by digest
+	found   map[string]string           // found text by its digest
 }
 
 // maxSealedValue is the maximum length in bytes of a value that Opener compares completely.

@@ -15,8 +15,9 @@ import (
 // Keep is the number of snapshots of each reason that callers of Prune keep.
 const Keep = 5
 
-// Prune deletes all but the newest keep snapshots of each reason, and what killed processes left
-// behind. The caller must hold the lock of the home. Prune does not delete dated backups.
+// Prune deletes all but the newest keep snapshots of each reason, and incomplete snapshots that
+// killed processes left behind. The caller must hold the lock of the home. Prune does not delete
+// dated backups.
 func Prune(dir string, keep int) error {
 	list, err := List(dir)
 	if err != nil {

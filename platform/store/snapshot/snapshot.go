@@ -149,9 +149,9 @@ func copyFiles(p system.Paths, dir string) error {
 // filesOnly is the reason in the name of a folder that SaveFiles makes.
 const filesOnly = "files"
 
-// SaveFiles copies the files of the home to a new folder in the backup folder, for a home whose database
-// no snapshot can contain. It returns the folder, or "" if there are no files. The folder is not a
-// snapshot; Prune and an erasure delete it like one.
+// SaveFiles copies the files of the home to a new folder in the backup folder. It is used if the
+// database cannot be included in a snapshot. It returns the folder, or "" if there are no files.
+// The folder is not a snapshot; Prune and an erasure delete it like one.
 func SaveFiles(p system.Paths) (dir string, err error) {
 	name, err := unusedName(p.Backups(), time.Now().UTC(), filesOnly)
 	if err != nil {
@@ -194,8 +194,8 @@ func unusedName(dir string, at time.Time, reason string) (string, error) {
 // homeFolders is the index of the first folder in homeFiles.
 const homeFolders = 6
 
-// homeFiles returns the files of the home that a snapshot contains and then the folders, missing ones
-// included.
+// homeFiles returns the files of the home that a snapshot contains, followed by the folders. It
+// includes missing files and folders.
 func homeFiles(p system.Paths) []string {
 	return []string{
 		p.ConfigFile(), p.SoulFile(), p.UserFile(), p.MemoryFile(), p.AgentsFile(), p.SkillTrustFile(), p.PolicyDir(), p.AgentDir(""), p.TemplatesDir(),

@@ -30,8 +30,8 @@ func fatal(t *testing.T, err error) {
 	}
 }
 
-// newHome returns a home with a database in use, texts, rules, a script and files that no snapshot may
-// contain.
+// newHome returns a home with an open database, texts, rules, a script, and files that must not be
+// in a snapshot.
 func newHome(t *testing.T) (system.Paths, *store.Store) {
 	t.Helper()
 	dir := t.TempDir()
@@ -143,7 +143,8 @@ func listFile(as string) func(snapshot.Snapshot) error {
 	}
 }
 
-// A folder that is a link to another place, as in a repository of settings, is copied and restored.
+// A folder of the home that is a link, for example into a dotfiles repository, is copied and
+// restored.
 func TestCreate_FollowsLinkedFolder(t *testing.T) {
 	p, _ := newHome(t)
 	elsewhere := filepath.Join(t.TempDir(), "skills")

@@ -69,7 +69,7 @@ type Log struct {
 
 	mu   sync.Mutex // guards the file
 	last string     // MAC of the file's last line
-	read bool       // last is known
+	read bool       // the file was read, so last is valid
 }
 
 // New returns a log over a database that has the table in Table. key is secret and used for nothing
@@ -115,7 +115,7 @@ func (l *Log) AddTx(tx *store.Tx, kind Kind, ref string, data json.RawMessage) e
 func insertEntry(tx *store.Tx, e Entry) error {
 	_, err := tx.Exec(`INSERT OR IGNORE INTO tombstones (id, at, kind, ref, data) VALUES (?,?,?,?,?)`, e.ID, store.Millis(e.At), e.Kind, e.Ref, string(e.Data))
 	if err != nil {
-		return fmt.Errorf("tombstone: %w", err)
+		return fmt.Errorf("tombstone: store an entry: %w", err)
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func Rows(q store.Querier) (out []Entry, err error) {
 	}
 	rows, err := q.Query(`SELECT id, at, kind, ref, data FROM tombstones ORDER BY at, id`)
 	if err != nil {
-		return nil, fmt.Errorf("tombstone: %w", err)
+		return nil, fmt.Errorf("tombstone: read the entries: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
@@ -136,7 +136,7 @@ func Rows(q store.Querier) (out []Entry, err error) {
 		var at int64
 		var data string
 		if err := rows.Scan(&e.ID, &at, &e.Kind, &e.Ref, &data); err != nil {
-			return nil, fmt.Errorf("tombstone: %w", err)
+			return nil, fmt.Errorf("tombstone: read the entries: %w", err)
 		}
 		if e.At = store.Time(at); data != "" {
 			e.Data = json.RawMessage(data)

@@ -70,12 +70,13 @@ func (f Failure) Describe() (text, remedy string) {
 // ForgetFailure lets the next start repeat the upgrade.
 func ForgetFailure(p system.Paths) error {
 	if err := os.Remove(failureFile(p)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("upgrade: %w", err)
+		return fmt.Errorf("upgrade: delete the record of the failure: %w", err)
 	}
 	return nil
 }
 
-// checkRetry fails while the upgrade must not be repeated. Another version or configuration may succeed.
+// checkRetry returns an error if it is too early to repeat a failed upgrade. Another version or
+// configuration may succeed, so it is not delayed.
 func (u *Upgrade) checkRetry() error {
 	f, found := LastFailure(u.o.Paths)
 	now := time.Now()
@@ -117,7 +118,8 @@ func (u *Upgrade) writeFailure(f Failure) error {
 	return system.WriteFile(failureFile(u.o.Paths), b)
 }
 
-// forgetOutdated forgets a failure that the start of this program ends.
+// forgetOutdated deletes the record of a failure that no longer applies after the start of this
+// program.
 func (u *Upgrade) forgetOutdated() {
 	if f, found := LastFailure(u.o.Paths); !found || f.Tries > 0 && f.Version != u.o.Version {
 		return

@@ -102,7 +102,7 @@ func (u *Upgrade) readJournal() (j journal, found bool, err error) {
 		return j, false, nil
 	}
 	if err != nil {
-		return j, false, fmt.Errorf("upgrade: %w", err)
+		return j, false, fmt.Errorf("upgrade: read the journal: %w", err)
 	}
 	if err := json.Unmarshal(b, &j); err != nil {
 		return j, false, fmt.Errorf("upgrade: read %s: %w; restore the newest snapshot, or delete the file if the database is intact", journalFile(u.o.Paths), err)
@@ -114,7 +114,7 @@ func (u *Upgrade) readJournal() (j journal, found bool, err error) {
 func Discard(p system.Paths) error {
 	for _, name := range []string{journalFile(p), failureFile(p)} {
 		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("upgrade: %w", err)
+			return fmt.Errorf("upgrade: delete the journal: %w", err)
 		}
 	}
 	return system.RemoveAll(trialDir(p))
@@ -130,7 +130,7 @@ func (u *Upgrade) writeJournal(j journal) error {
 
 func (u *Upgrade) removeJournal() error {
 	if err := os.Remove(journalFile(u.o.Paths)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("upgrade: %w", err)
+		return fmt.Errorf("upgrade: delete the journal: %w", err)
 	}
 	failpoint.Hit("upgrade.journal.removed")
 	return nil
@@ -144,7 +144,7 @@ func (u *Upgrade) Recover(ctx context.Context) error {
 		return err
 	}
 	if err := system.RemoveAll(trialDir(u.o.Paths)); err != nil {
-		return fmt.Errorf("upgrade: %w", err)
+		return fmt.Errorf("upgrade: delete the trial copy: %w", err)
 	}
 	switch j.State {
 	case preparing:
@@ -182,13 +182,13 @@ func (u *Upgrade) dropUpgrade(j journal) error {
 	if j.Snapshot != "" {
 		if s, err := snapshot.Find(u.o.Paths.Backups(), j.Snapshot); err == nil {
 			if err := s.Delete(); err != nil {
-				return fmt.Errorf("upgrade: %w", err)
+				return fmt.Errorf("upgrade: delete the snapshot: %w", err)
 			}
 		}
 	}
 	err := errors.Join(system.RemoveAll(trialDir(u.o.Paths)), snapshot.Prune(u.o.Paths.Backups(), snapshot.Keep))
 	if err != nil {
-		return fmt.Errorf("upgrade: %w", err)
+		return fmt.Errorf("upgrade: clean up: %w", err)
 	}
 	return u.removeJournal()
 }
@@ -244,7 +244,7 @@ func describeSteps(m store.Migration) string {
 const spare = 64 << 20
 
 // checkSpace checks that the snapshot, the copy and the log of the migration fit on the disk. The
-// write-ahead log may be much larger than the data, which is what the copies contain.
+// copies contain only the data; the present write-ahead log may be much larger.
 func (u *Upgrade) checkSpace(ctx context.Context) error {
 	data, err := store.DataSize(ctx, u.o.Paths.Database())
 	if err != nil {
@@ -325,9 +325,9 @@ func (u *Upgrade) MarkOpened() error {
 	return u.writeJournal(j)
 }
 
-// Finish ends the upgrade. failed is the error of opening the home or of becoming ready, or nil.
-// Finish confirms the new state if failed is nil, and otherwise restores the old one; the home must
-// be closed then. It also explains a database that is too new for this program.
+// Finish ends the upgrade. failed is the error of opening the home or of becoming ready, or nil. If
+// failed is nil, Finish confirms the new state. Otherwise it restores the old state; the caller
+// must have closed the home. Finish also explains a database that is too new for this program.
 func (u *Upgrade) Finish(ctx context.Context, failed error) error {
 	if errors.Is(failed, store.ErrNewerSchema) {
 		return u.refuseStart(ctx, u.explainNewer(ctx, failed))
@@ -361,8 +361,8 @@ func (u *Upgrade) Finish(ctx context.Context, failed error) error {
 	return err
 }
 
-// refuseStart reports an error that ends the start before an upgrade begins. A service manager repeats the
-// start, so it shows the error at most once per hour.
+// refuseStart reports an error that ends the start before an upgrade begins. A service manager
+// repeats the start, so refuseStart shows the same error at most once per hour.
 func (u *Upgrade) refuseStart(ctx context.Context, failed error) error {
 	if u.o.Failed != nil && u.recordRefusal(failed) {
 		u.o.Failed(context.WithoutCancel(ctx), failed)

@@ -65,11 +65,11 @@ func badCheck() []store.MigrationSet {
 type startOptions struct {
 	sets    []store.MigrationSet
 	trial   error // result of the trial
-	opened  error // what fails after the migration
+	opened  error // error of opening the home after the migration
 	free    uint64
 	version string // default v2
 	serves  bool   // a daemon, which finishes when it is ready
-	ready   error  // why the daemon does not become ready
+	ready   error  // error of the daemon while it becomes ready
 	shown   *[]string
 }
 
@@ -83,7 +83,7 @@ func startProgram(t *testing.T, p system.Paths, o startOptions) error {
 				t.Errorf("SOUL.md of the copy = %q, %v", b, err)
 			}
 			if _, err := os.Stat(c.ConfigFile()); !errors.Is(err, fs.ErrNotExist) {
-				t.Error("the copy has the configuration, which leads outside")
+				t.Error("the copy contains the configuration, which gives access to accounts")
 			}
 			if v := schemaOf(t, c); v != 2 {
 				t.Errorf("schema of the copy = %d", v)
@@ -128,7 +128,7 @@ func schemaOf(t *testing.T, p system.Paths) int {
 	return have["t"]
 }
 
-// checkHome checks the schema and that no unfinished upgrade and exactly the wanted snapshots are left.
+// checkHome checks the schema, that no unfinished upgrade is left, and the number of snapshots.
 func checkHome(t *testing.T, p system.Paths, schema, snapshots int) {
 	t.Helper()
 	if v := schemaOf(t, p); v != schema {
@@ -167,7 +167,8 @@ func TestUpgrade_KeepsSnapshotOfOldState(t *testing.T) {
 	}
 }
 
-// A daemon confirms the upgrade when it is ready. If it fails before, the data of before is restored.
+// A daemon confirms the upgrade when it is ready. If it fails earlier, the previous data is
+// restored.
 func TestUpgrade_ConfirmsWhenDaemonIsReady(t *testing.T) {
 	p := oldHome(t)
 	err := startProgram(t, p, startOptions{sets: declared(), serves: true, ready: errors.New("boom")})
@@ -199,15 +200,15 @@ func TestUpgrade_RollsBack(t *testing.T) {
 				t.Errorf("error = %v, want %q", err, tt.want)
 			}
 			snapshots := 0
-			if tt.o.opened != nil { // the restored snapshot stays
+			if tt.o.opened != nil { // the restored snapshot is kept
 				snapshots = 1
 			}
 			checkHome(t, p, 1, snapshots)
 			if found, err := filepath.Glob(p.Database() + ".damaged-*"); err != nil || len(found) > 0 {
 				t.Errorf("the intact database was moved: %q, %v", found, err)
 			}
-			fatal(t, startProgram(t, p, startOptions{sets: setsOf(1, nil), version: "v1"}))   // the old version works
-			fatal(t, startProgram(t, p, startOptions{sets: declared(), version: "v2-fixed"})) // and a repaired new one
+			fatal(t, startProgram(t, p, startOptions{sets: setsOf(1, nil), version: "v1"}))   // the old version opens the restored data
+			fatal(t, startProgram(t, p, startOptions{sets: declared(), version: "v2-fixed"})) // a fixed new version completes the upgrade
 			checkHome(t, p, 2, snapshots+1)
 			if f, found := upgrade.LastFailure(p); found {
 				t.Errorf("LastFailure = %+v after a successful upgrade", f)
@@ -216,8 +217,7 @@ func TestUpgrade_RollsBack(t *testing.T) {
 	}
 }
 
-// A service manager that restarts Hob every few seconds must not repeat a failed upgrade each time.
-// A write-ahead log that is much larger than the data counts once.
+// The space for a write-ahead log that is much larger than the data is required only once.
 func TestPrepare_AcceptsLargeLog(t *testing.T) {
 	const log = 100 << 20
 	for _, tt := range []struct {
@@ -235,7 +235,8 @@ func TestPrepare_AcceptsLargeLog(t *testing.T) {
 	}
 }
 
-// A service manager repeats the start, and the user does not see its log: each reason is shown once.
+// A service manager repeats the start, and the user does not see the log of the service: each
+// reason is shown once.
 func TestFinish_ShowsFailureOnce(t *testing.T) {
 	for name, tt := range map[string]struct {
 		o          startOptions
@@ -308,8 +309,8 @@ func TestPrepare_WaitsAfterFailure(t *testing.T) {
 	}
 }
 
-// The database is unreadable after a crash during the migration: the snapshot replaces it, and the
-// damaged file is kept.
+// If the database is unreadable after a crash during the migration, the snapshot replaces the
+// database, and the damaged file is kept.
 func TestRecover_RestoresSnapshotWhenDatabaseIsUnreadable(t *testing.T) {
 	for name, damage := range map[string]func(path string) error{
 		"damaged": func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("x"), 9000), 0o600) },
@@ -332,7 +333,8 @@ func TestRecover_RestoresSnapshotWhenDatabaseIsUnreadable(t *testing.T) {
 	}
 }
 
-// A crash between the commit and the confirmation: the new version confirms, the old one goes back.
+// After a crash between the commit and the confirmation, the new version confirms the upgrade, and
+// the old version restores the snapshot.
 func TestRecover_AfterCrashBeforeConfirmation(t *testing.T) {
 	crash := func(t *testing.T) system.Paths {
 		p := oldHome(t)
