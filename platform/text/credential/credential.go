@@ -149,9 +149,9 @@ func addShaped(text string, found []Credential) []Credential {
 	return nil
 }
 
-// Sensitive returns what kind of secret a text contains: a credential, a card number or an IBAN. The
-// result is a noun phrase such as "a password", or "" if the text contains none. Such text belongs
-// into the secrets store and not into memory.
+// Sensitive returns the kind of secret that a text contains: a credential, a card number or an
+// IBAN. The result is a noun phrase such as "a password", or "" if the text contains none. Such
+// text belongs in the secret store, not in memory.
 func Sensitive(text string) string {
 	switch found := Find("", text); {
 	case redact.HasIBAN(text):

@@ -109,7 +109,7 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// A hostile document must not make the check slow: the work is linear in its length.
+// BenchmarkFind measures a hostile document: the time must be linear in its length.
 func BenchmarkFind(b *testing.B) {
 	for name, text := range map[string]string{
 		"plain": strings.Repeat("The train leaves at nine and the weather stays fine. ", 2000), "kinds": strings.Repeat("code door ", 10_000),
@@ -124,7 +124,7 @@ func BenchmarkFind(b *testing.B) {
 	}
 }
 
-// Showing a shown text again must not change it.
+// TestShowTwice checks that Show does not change text that Show has returned.
 func TestShowTwice(t *testing.T) {
 	v := credential.AskedBy("what is the bank PIN?")
 	once, _ := v.Show("", "wifi password: hunter2\nbank PIN: 4711")

@@ -17,7 +17,7 @@ var wordText string
 type lexicon struct {
 	kinds     map[string]Kind // keyed by the folded words, joined with spaces
 	loose     map[string]bool
-	longest   map[string]int // number of words of the longest kind that starts with a word, by that word
+	longest   map[string]int // number of words in the longest name of a kind, keyed by its first word
 	ends      map[string]Kind
 	is        map[string]bool
 	notBefore map[string]bool

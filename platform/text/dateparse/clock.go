@@ -185,8 +185,8 @@ func (p *parser) resolveClock(s spec) (Moment, bool) {
 }
 
 // underWay resolves an afternoon, evening or night that has already started. The result is the next
-// full hour in it, or now if its last hour has begun. It does not handle "this morning", which
-// usually refers to the past.
+// full hour in that part of the day, or now if the last hour of that part has begun. underWay does
+// not handle "this morning", which usually refers to the past.
 func (p *parser) underWay(d day, s spec) (Moment, bool) {
 	_, to, _ := s.part.partHours()
 	if d != p.today || s.set&fClock != 0 || s.part < partNoon || !localTime(d, to, 0, 0, p.now.Location()).After(p.now) {

@@ -25,8 +25,9 @@ func cronError(line string, err error) error {
 		truncateRunes(line, 80), ErrNotUnderstood, err)
 }
 
-// looksLikeCron reports whether s is meant to be a cron line, valid or not: it consists of five
-// words, of which the first two contain no letters.
+// looksLikeCron reports whether s is meant to be a cron line, valid or not: it begins with "@", or
+// consists of four to seven words, of which the first three contain only digits and the symbols of
+// cron.
 func looksLikeCron(s string) bool {
 	if strings.HasPrefix(s, "@") {
 		return true
@@ -68,7 +69,7 @@ func checkCron(line string) (string, error) {
 	}
 	words := strings.Fields(line)
 	if len(words) != 5 {
-		return "", fmt.Errorf("it has %d fields instead of 5", len(words))
+		return "", fmt.Errorf("%d fields instead of 5", len(words))
 	}
 	var sets [5][]int
 	if err := fitSpecials(words); err != nil {
@@ -86,7 +87,7 @@ func checkCron(line string) (string, error) {
 		words[i], sets[i] = out, set
 	}
 	if words[2] != "*" && words[4] == "*" && !everFires(sets[2], sets[3]) {
-		return "", errors.New("none of its months has such a day")
+		return "", errors.New("the day of month does not exist in the given months")
 	}
 	return strings.Join(words, " "), nil
 }

@@ -91,8 +91,8 @@ func (s spec) exceptionDate() (string, bool) {
 	return "", false
 }
 
-// ExceptDate reports whether an exception is a day of each year ("12-24") or of
-// one ("2026-12-24").
+// ExceptDate reports whether an exception is a day in every year ("12-24") or in one year
+// ("2026-12-24").
 func ExceptDate(s string) bool {
 	if len(s) == len("12-24") {
 		s = "2024-" + s // a leap year

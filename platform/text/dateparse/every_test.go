@@ -148,7 +148,8 @@ func TestEveryNext(t *testing.T) {
 	}
 }
 
-// An impossible schedule is refused with the reason and an alternative.
+// TestParseEverySaysWhyNot checks that a schedule that cannot be expressed is rejected with the
+// reason and an alternative.
 func TestParseEverySaysWhyNot(t *testing.T) {
 	for _, c := range []struct{ phrase, want string }{
 		{"weekdays at 8:30 except when it rains", "must be days"},
@@ -163,7 +164,7 @@ func TestParseEverySaysWhyNot(t *testing.T) {
 		{"0 9 L * 5", "cannot be combined with other days"},
 		{"0 9 * * 1#6", "day of week"},
 		{"every day at 9; tomorrow", "not understood"},
-		{"weekdays and Saturdays at 7 and Sundays at 9", "not understood"}, // rather than weekdays at the usual time
+		{"weekdays and Saturdays at 7 and Sundays at 9", "not understood"}, // must not become weekdays at the default time
 		{"every 2 days at 9; daily at 7", "a separate schedule"},
 	} {
 		e, err := ParseEvery(c.phrase, monday())
@@ -202,7 +203,7 @@ func TestExcept(t *testing.T) {
 	}
 }
 
-// The description of any recurrence is parsed to the same recurrence.
+// FuzzEveryWords checks that the description of any recurrence is parsed to the same recurrence.
 func FuzzEveryWords(f *testing.F) {
 	for _, s := range []string{
 		"every 90 minutes between 9 and 17", "first and last Friday of the month at 8", "0 9 L 2 *", "*/7 3-5 * * 1-3/2", "0 9 * * 1#5; 5 4 * * *",

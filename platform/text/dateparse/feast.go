@@ -18,7 +18,7 @@ type holiday struct {
 	rule   string               // as in holidays.txt
 	find   func(year int) []day // lists the base days of the rule in a year
 	moves  [7]day               // number of days by which the holiday moves, for each weekday
-	before int                  // use the last such weekday before the base day; -1 for none
+	before int                  // weekday: the holiday is the last such weekday before the base day; -1 for none
 	offset day
 	eve    *holiday // the day before the holiday
 }

@@ -59,7 +59,7 @@ func TestMovingFeasts(t *testing.T) {
 	}
 }
 
-// The instants are from published almanacs, in universal time.
+// The expected instants are from published almanacs, in universal time.
 func TestSky(t *testing.T) {
 	universal := observerPlace{}
 	for _, c := range []struct {
@@ -89,8 +89,8 @@ func TestSky(t *testing.T) {
 	}
 }
 
-// Every holiday of the table has a day in every nearby year, except those that
-// move through the year or fall near New Year.
+// Every holiday in the table has a date in every year near the present, except holidays that move
+// through the year or fall near New Year.
 func TestHolidaysEveryYear(t *testing.T) {
 	for _, names := range feasts() {
 		for _, n := range names {

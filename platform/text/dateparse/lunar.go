@@ -89,7 +89,7 @@ func lahiriAyanamsa(t instant) float64 { return 23.85306 + 1.39697*float64(t)/36
 func siderealSun(t instant) float64 { return normalizeAngle(sunLongitude(t) - lahiriAyanamsa(t)) }
 
 // sankrantiDay returns the day of year y on which the Sun reaches a sidereal longitude. With
-// bySunset it returns the next day if the Sun does so after sunset.
+// bySunset it returns the next day if the Sun reaches the longitude after sunset.
 func sankrantiDay(y int, longitude float64, bySunset bool) day {
 	ujjain := indiaPlace()
 	t := ujjain.instantAt(newDay(y, 1, 14), 12)

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// row is one phrase of the yardstick.
+// row is one phrase of the evaluation data.
 type row struct {
 	Src   string          `json:"src"`
 	Ref   string          `json:"ref"`
@@ -34,8 +34,8 @@ func (r row) want() string {
 	return s
 }
 
-// TestMeasure reports how many phrases of the yardstick are read right. It
-// asserts nothing about the figures: they are in docs/dates.md.
+// TestMeasure reports how many phrases of the evaluation data are parsed correctly. It asserts
+// nothing about the figures, which are in docs/dates.md.
 func TestMeasure(t *testing.T) {
 	rows := readRows(t)
 	tally := map[string]*[5]int{}
@@ -123,7 +123,8 @@ func dataFolder(t *testing.T) string {
 	}
 }
 
-// judge reads one phrase: 0 right, 1 wrong, 2 not understood, -1 not counted.
+// judge parses one phrase and compares the result: 0 correct, 1 wrong, 2 not understood, -1 not
+// counted.
 func judge(r row) (int, string) {
 	loc := time.UTC
 	if r.Src == "duckling" {
@@ -165,7 +166,7 @@ func judge(r row) (int, string) {
 	return 1, kind + " " + got
 }
 
-// same compares at the precision of want.
+// same compares two times at the precision of want.
 func same(got, want, grain string) bool {
 	want = strings.Replace(want, " ", "T", 1)
 	switch {
@@ -181,8 +182,8 @@ func same(got, want, grain string) bool {
 	return got == want
 }
 
-// read returns what the package makes of a row: a whole phrase for Duckling, a time
-// inside a sentence otherwise.
+// read returns the parsed time of a row and its kind. For Duckling, it parses the whole phrase,
+// otherwise it finds a time in the sentence.
 func read(r row, now time.Time) (string, string) {
 	const form = "2006-01-02T15:04:05"
 	if r.Src == "duckling" {

@@ -12,8 +12,8 @@ func monday() time.Time { return time.Date(2026, 11, 23, 10, 20, 30, 0, time.UTC
 
 const minuteForm = "Mon 2006-01-02 15:04"
 
-// phrases returns phrases with their moments as seen from monday, and their
-// grain.
+// phrases returns test phrases, grouped by form. Each line contains a phrase, its moment relative
+// to monday, and its grain.
 func phrases() map[string][]string {
 	return map[string][]string{
 		"ISO": {
@@ -270,8 +270,8 @@ func TestClockChanges(t *testing.T) {
 	}
 }
 
-// Every hour of every day of a year must be returned unchanged, or later if the
-// zone skips it.
+// TestLocalNeverGoesBack checks that localTime returns every hour of every day of a year unchanged,
+// or a later time if the zone skips the hour.
 func TestLocalNeverGoesBack(t *testing.T) {
 	for _, zone := range []string{"Europe/Vilnius", "America/New_York", "America/Santiago", "Australia/Lord_Howe", "Africa/Cairo", "Asia/Kathmandu"} {
 		loc := load(t, zone)

@@ -187,7 +187,8 @@ func (p *parser) shortYear(i int) (numberReading, bool) {
 	return numberReading{completeYear(p.tokenNumber(j)), j + 1}, true
 }
 
-// completeYear completes a two-digit year: 70 to 99 belong to the last century.
+// completeYear completes a two-digit year: 70 to 99 become 1970 to 1999, and 0 to 69 become 2000 to
+// 2069.
 func completeYear(y int) int {
 	if y >= 70 {
 		return 1900 + y

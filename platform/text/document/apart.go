@@ -104,7 +104,7 @@ func (p *parser) parseInWorker(_ string, data []byte) (*Document, error) {
 	return a.Document, nil
 }
 
-// callWorker lets the worker parse a file. The response is at most most bytes long.
+// callWorker lets the worker parse a file. It accepts a response of up to most bytes.
 func (p *parser) callWorker(w workerRequest, data []byte, most int64) (a workerResponse, err error) {
 	w.Limits.Helper = nil
 	head, err := json.Marshal(w)

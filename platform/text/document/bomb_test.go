@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestBombs: a small file does not become a large one in memory.
+// TestBombs checks that small files do not need much memory.
 func TestBombs(t *testing.T) {
 	long := strings.Repeat("word ", 40_000)
 	var cells strings.Builder
@@ -51,10 +51,10 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// peak returns how much the heap grows at most while something runs.
+// peak returns the maximum growth of the heap while run is executed, in bytes.
 func peak(run func()) uint64 {
 	runtime.GC()
-	defer debug.SetGCPercent(debug.SetGCPercent(20)) // so that the figure is the live heap
+	defer debug.SetGCPercent(debug.SetGCPercent(20)) // collect often, so that HeapAlloc is close to the live heap
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	before, most, done := m.HeapAlloc, m.HeapAlloc, make(chan struct{})
@@ -74,7 +74,7 @@ func peak(run func()) uint64 {
 	}
 }
 
-// A file attached twice appears twice.
+// A file that is attached twice is returned twice.
 func TestSameAttachmentTwice(t *testing.T) {
 	part := "--b\nContent-Type: text/plain\nContent-Disposition: attachment; filename=a.txt\n\nThe same text in both.\n"
 	f, err := Parse(t.Context(), "a.eml", []byte("From: a@example.org\nTo: b@example.org\nMessage-ID: <1@example.org>\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n"+part+part+"--b--\n"), Limits{})
@@ -90,7 +90,7 @@ func TestSameAttachmentTwice(t *testing.T) {
 	}
 }
 
-// A PDF that needs too much ends the process that reads it, and no other.
+// A PDF that needs too much memory ends only the worker process.
 func TestPDFApart(t *testing.T) {
 	for _, size := range []string{"8000000000", "40000000"} {
 		_, err := Parse(t.Context(), "a.pdf", stating(size), withHelper(t, Limits{}))

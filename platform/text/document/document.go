@@ -33,7 +33,7 @@ type Limits struct {
 	File     int64         // bytes of a file, or of a part of one (10 MB)
 	Unpacked int64         // maximum decompressed bytes of an archive or a part (64 MB)
 	Ratio    int64         // maximum ratio of decompressed to compressed size for a part of an archive (200)
-	Entries  int           // parts of an archive, rows of a table, pages (100,000; 20,000; 5,000)
+	Entries  int           // maximum number of archive parts (100,000), table rows (20,000) or pages (5,000)
 	Parts    int           // documents in one file, such as messages and attachments (5,000)
 	Depth    int           // levels of attachments within attachments (3)
 	Text     int           // maximum bytes of text per document (8 MB); the rest is cut and reported

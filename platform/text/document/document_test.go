@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// TestGolden reads files that other programs made.
+// TestGolden parses files created by other programs.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/golden/*")
 	if err != nil || len(files) == 0 {
@@ -52,7 +52,7 @@ func TestGolden(t *testing.T) {
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == Helper {
-		os.Exit(Serve(os.Stdin, os.Stdout)) // with the status of the race detector
+		os.Exit(Serve(os.Stdin, os.Stdout)) // os.Exit also reports data races
 	}
 	flag.Bool("update", false, "write the golden files")
 	flag.Parse()
@@ -70,14 +70,14 @@ func withHelper(t testing.TB, l Limits) Limits {
 	return l
 }
 
-// stating returns a PDF whose table of objects claims a size.
+// stating returns a PDF whose cross-reference table claims the given number of objects.
 func stating(size string) []byte {
 	head := "%PDF-1.5\n"
 	xref := "1 0 obj<</Type/XRef/Size " + size + "/W[1 2 1]/Root 1 0 R/Length 0>>stream\n\nendstream\nendobj\n" + strings.Repeat("%\n", 40)
 	return []byte(head + xref + fmt.Sprintf("startxref\n%d\n%%%%EOF\n", len(head)))
 }
 
-// shown writes a file as plain lines.
+// shown formats a parsed file as plain lines.
 func shown(f File) string {
 	var b strings.Builder
 	for _, d := range f.Documents {
@@ -180,7 +180,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that any input ends within its limits.
+// FuzzParse checks that the parser stays within its limits for any input.
 func FuzzParse(f *testing.F) {
 	files, _ := filepath.Glob("testdata/golden/*")
 	for _, file := range files {

@@ -9,10 +9,10 @@ import (
 	"hob/platform/text/mime/mimetest"
 )
 
-// TestReview9_HostileMailIsReadInTime reads mails made to stall a parser, in the helper and
-// without it, as a mail and in a mailbox. What lies beyond a limit is named.
+// TestReview9_HostileMailIsReadInTime parses emails that are made to stall a parser, alone and in a
+// mailbox, with and without the worker. An exceeded limit must be reported.
 func TestReview9_HostileMailIsReadInTime(t *testing.T) {
-	const patience = 10 * time.Second // the nested mail took longer than a minute
+	const patience = 10 * time.Second // before the fix, the nested email took longer than a minute
 	for name, limits := range map[string]Limits{"in the helper": withHelper(t, Limits{}), "in the process": {}} {
 		for _, b := range mimetest.Bombs(1_150_000) {
 			data := append([]byte("From: a@example.org\nTo: b@example.org\nMessage-ID: <1@example.org>\n"), b.Mail...)
@@ -35,8 +35,8 @@ func TestReview9_HostileMailIsReadInTime(t *testing.T) {
 	}
 }
 
-// TestReview9_MailIsParsedInTheHelper checks that a mail and a mailbox give the same
-// documents with the helper as without it, attachments in attachments included.
+// TestReview9_MailIsParsedInTheHelper checks that an email and a mailbox result in the same
+// documents with and without the worker, including attachments of attachments.
 func TestReview9_MailIsParsedInTheHelper(t *testing.T) {
 	inner := "From: c@example.org\nSubject: within\nMessage-ID: <2@example.org>\nContent-Type: multipart/mixed; boundary=c\n\n--c\n\ninner text\n--c\nContent-Type: text/csv\nContent-Disposition: attachment; filename=t.csv\n\na,b\n1,2\n--c--\n"
 	mail := "From: Ada <a@example.org>\nTo: b@example.org\nSubject: outer\nMessage-ID: <1@example.org>\nDate: Mon, 2 Nov 2026 09:00:00 +0100\nContent-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/html\n\n<p>outer <b>text</b></p>\n--b\nContent-Type: message/rfc822\n\n" + inner +
@@ -59,7 +59,8 @@ func TestReview9_MailIsParsedInTheHelper(t *testing.T) {
 	}
 }
 
-// The parts of a mail and the documents of a file are limited.
+// TestMail_CountsItsParts checks the limits for the parts of an email and for the documents of a
+// file.
 func TestMail_CountsItsParts(t *testing.T) {
 	part := "--b\nContent-Type: text/plain\nContent-Disposition: attachment; filename=a.txt\n\nx\n"
 	mail := "From: a@example.org\nTo: b@example.org\nMessage-ID: <1@example.org>\nContent-Type: multipart/mixed; boundary=b\n\n" + strings.Repeat(part, 20) + "--b--\n"

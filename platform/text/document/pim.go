@@ -28,7 +28,7 @@ func (p *parser) parseCalendar(_ string, data []byte) (*Document, error) {
 		if err != nil {
 			if len(d.Sections) > 0 {
 				d.Cut = true
-				return d, nil //nolint:nilerr // keep what was parsed before it
+				return d, nil //nolint:nilerr // keep the components parsed before the error
 			}
 			return nil, newBrokenError("%w", err)
 		}

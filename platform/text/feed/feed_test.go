@@ -11,7 +11,7 @@ import (
 
 func base() *url.URL { return &url.URL{Scheme: "https", Host: "example.org"} }
 
-// The feeds of the shared data are read, or refused with a reason.
+// The feeds in the shared data are parsed or rejected with a reason.
 func TestSharedFeeds(t *testing.T) {
 	dir := os.Getenv("HOB_TEST_DATA")
 	if dir == "" {

@@ -33,8 +33,8 @@ type Files struct {
 	mu      sync.Mutex
 	looked  time.Time
 	looking chan struct{}            // closed when the running refresh has ended
-	late    bool                     // a caller has already waited for this refresh in vain
-	files   map[string]*calendarFile // never written to
+	late    bool                     // a caller has already timed out waiting for this refresh
+	files   map[string]*calendarFile // replaced as a whole, never modified
 }
 
 // calendarFile is the state of a file when it was last read.
@@ -134,12 +134,12 @@ func (f *Files) refreshFiles(now time.Time, files map[string]*calendarFile, done
 func Read(path string, now time.Time) (map[string]bool, error) {
 	h, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("holidays: %w", err)
+		return nil, fmt.Errorf("holidays: open the calendar file: %w", err)
 	}
 	defer h.Close()
 	b, err := io.ReadAll(io.LimitReader(h, maxFile+1))
 	if err != nil {
-		return nil, fmt.Errorf("holidays: %w", err)
+		return nil, fmt.Errorf("holidays: read the calendar file: %w", err)
 	}
 	out := map[string]bool{}
 	var bad error

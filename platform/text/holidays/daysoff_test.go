@@ -35,7 +35,7 @@ END:VCALENDAR
 `
 
 func TestFiles(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // it is January 2000
+	synctest.Test(t, func(t *testing.T) { // the clock starts in January 2000
 		path := filepath.Join(t.TempDir(), "days.ics")
 		write := func(text string) {
 			if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "\n", "\r\n")), 0o600); err != nil {

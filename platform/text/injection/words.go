@@ -20,7 +20,7 @@ type rule struct {
 	classes []int
 }
 
-// wordStem is the part with which several words begin.
+// wordStem is a prefix that several words share.
 type wordStem struct {
 	text    string
 	classes uint64

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Escaped text is displayed literally, whatever it contains.
+// TestEscape checks that escaped text is displayed literally.
 func TestEscape(t *testing.T) {
 	for _, text := range []string{
 		`run_command {"command":"rm *a *b; echo ` + "`id`" + ` $(x) <!-- y -->"}`,
@@ -27,7 +27,7 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// visibleText returns what a reader of HTML sees.
+// visibleText returns the text of HTML that a reader sees.
 func visibleText(t *testing.T, s string) string {
 	t.Helper()
 	var b strings.Builder

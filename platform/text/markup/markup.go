@@ -125,7 +125,7 @@ func isTooComplex(src []byte) bool {
 		switch c {
 		case '\n':
 			if blank {
-				open = 0 // a paragraph ends
+				open = 0 // the paragraph has ended
 			}
 			depth, marksOnly, blank, first, mixed = 0, true, true, 0, false
 			continue

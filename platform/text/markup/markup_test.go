@@ -121,8 +121,7 @@ func TestMarkup(t *testing.T) {
 	}
 }
 
-// TestProse checks that text without Markdown stays unchanged, also if rendered
-// repeatedly.
+// TestProse checks that text without Markdown stays unchanged, even if it is rendered repeatedly.
 func TestProse(t *testing.T) {
 	for _, s := range []string{
 		"2 * 3 * 4", "2*3*4 = 24", "snake_case_name", "a < b && c > d", "1. foo", "2026. A year.", "3) bar\n4) baz", "~5 to ~6", "~/a and ~/b, a~b~c",
@@ -145,8 +144,8 @@ func TestProse(t *testing.T) {
 	}
 }
 
-// TestHostile checks that absurd nesting is shown unchanged, and that no output
-// reverses the text direction.
+// TestHostile checks that excessively nested text is shown unchanged, and that no output contains
+// characters that reverse the text direction.
 func TestHostile(t *testing.T) {
 	turned := "open \u202egpj.exe\u202c and \u2067x\u2069, שלום 👨\u200d👩\u200d👧"
 	for name, f := range all() {
@@ -168,7 +167,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestBusy: no text keeps the parser busy for long.
+// TestBusy checks that no text keeps the parser busy for long.
 func TestBusy(t *testing.T) {
 	const n = 2_500
 	for _, unit := range []string{

@@ -146,8 +146,9 @@ func (t *terminalBlocks) renderItems(n *ast.List, width int) (out []string) {
 // columnGap separates two columns of a table.
 const columnGap = "  "
 
-// renderColumns renders a table. If it is too wide, the widest columns become narrower and their
-// cells take several lines. With less than 4 columns of the terminal for each, a row becomes a list.
+// renderColumns renders a table. If the table is too wide, the widest columns become narrower and
+// their cells take several lines. If less than 4 terminal columns remain for each table column,
+// each row becomes a list.
 func (t *terminalBlocks) renderColumns(n *east.Table, width int) (out []string) {
 	var rows [][]string
 	var widths []int

@@ -108,7 +108,7 @@ type Address struct{ Name, Address string }
 // maxAddresses is the maximum length of an address list that is parsed, in bytes.
 const maxAddresses = 32 << 10
 
-// ReadAddresses parses a list of addresses (RFC 5322, 3.4). It returns at most most addresses.
+// ReadAddresses parses a list of addresses (RFC 5322, 3.4). It returns up to most addresses.
 func ReadAddresses(value string, most int) (out []Address) {
 	if len(value) > maxAddresses || most <= 0 {
 		return nil

@@ -99,15 +99,15 @@ func TestReadAddresses(t *testing.T) {
 	}
 }
 
-// perByte is how long a byte may take at most in the fuzz target, on a machine that is
-// slow and busy, and atLeast what is granted to any mail.
+// perByte is the maximum time per byte in the fuzz target on a slow and busy machine. atLeast is
+// the time that every email may take.
 const (
 	perByte = 20 * time.Microsecond
 	atLeast = 2 * time.Second
 )
 
-// FuzzParse checks that work and time are bounded by the size of a mail, that no
-// part is longer than its encoded form, and that nothing panics.
+// FuzzParse checks that the work and the time are bounded by the size of an email, that no part is
+// longer than its encoded form, and that nothing panics.
 func FuzzParse(f *testing.F) {
 	for _, b := range mimetest.Bombs(2000) {
 		f.Add(b.Mail)
@@ -147,7 +147,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestReview9_OneMailParser checks that no other code of the program takes a mail apart.
+// TestReview9_OneMailParser checks that no other code of the program parses email.
 func TestReview9_OneMailParser(t *testing.T) {
 	other := regexp.MustCompile(`\bmail\.(ReadMessage|CreateReader)\(|multipart\.NewReader\(|\bmessage\.Read\(|quotedprintable\.NewReader\(`)
 	err := filepath.WalkDir("../../..", func(path string, e fs.DirEntry, err error) error {
@@ -163,7 +163,7 @@ func TestReview9_OneMailParser(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		// Scripts of the simulator are the user's own files, and contacts are no mail.
+		// The simulator's scripts are the user's own files, and contact cards are not email.
 		name := filepath.ToSlash(path)
 		if found := other.Find(b); found != nil && !strings.Contains(name, "cmd/hob/internal/simulate/") && !strings.HasSuffix(name, "knowledge/transfer/vcard.go") {
 			t.Errorf("%s imports the mail parser %s", name, found)

@@ -55,7 +55,7 @@ func ParseFS(files fs.FS, pattern string) (*Template, error) {
 	for _, f := range found {
 		text, err := fs.ReadFile(files, f)
 		if err != nil {
-			return nil, fmt.Errorf("minitmpl: %w", err)
+			return nil, fmt.Errorf("minitmpl: read a template: %w", err)
 		}
 		if err := t.addTemplates(path.Base(f), string(text)); err != nil {
 			return nil, err
@@ -75,7 +75,7 @@ func Must(t *Template, err error) *Template {
 func (t *Template) addTemplates(name, text string) error {
 	trees, err := parse.Parse(name, text, "", "", names, t.funcs)
 	if err != nil {
-		return fmt.Errorf("minitmpl: %w", err)
+		return fmt.Errorf("minitmpl: parse a template: %w", err)
 	}
 	for n, tree := range trees {
 		if old := t.trees[n]; old == nil || !parse.IsEmptyTree(tree.Root) {

@@ -44,7 +44,7 @@ func sample() data {
 	}
 }
 
-// texts say the same in both languages.
+// texts lists templates that have the same result in this package and in text/template.
 var texts = []string{
 	"plain {{.Title}} {{.N}} {{.F}} {{.Yes}} {{.Kind}} {{.Time}} {{.Name}}",
 	"{{.Of.Name}} {{.Any.Name}} {{.Map.Key}} {{.Map.Missing}} {{(index .List 0).Name}}",

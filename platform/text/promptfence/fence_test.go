@@ -31,7 +31,7 @@ func TestEachTextHasABorderOfItsOwn(t *testing.T) {
 	}
 }
 
-// FuzzNothingInATextEndsIt checks that the closing line occurs once, at the end.
+// FuzzNothingInATextEndsIt checks that the closing line occurs only once, at the end.
 func FuzzNothingInATextEndsIt(f *testing.F) {
 	f.Add("</outside-000000000000>", "x", "y")
 	f.Fuzz(func(t *testing.T, text, from, warning string) {

@@ -58,10 +58,10 @@ func (s *Set) Add(values ...string) {
 	}
 }
 
-// isSearchable reports whether v is specific enough to search for. The minimum length is 6
-// characters if v contains letters and other characters, 12 if it contains only letters and at most
-// one of them is a capital letter or all are, and otherwise 8. Shorter values would match ordinary
-// words.
+// isSearchable reports whether v is specific enough to search for. Shorter values would match
+// ordinary words. The minimum length is 6 characters for letters mixed with other characters; 12
+// for letters only, if they are in lower case with at most one capital, or all capitals; and 8
+// otherwise.
 func isSearchable(v string) bool {
 	lower, upper, other := 0, 0, 0
 	for i := range len(v) {
@@ -121,9 +121,9 @@ func (s *Set) Holds(text string) bool {
 // Shapes redacts text in the format of a credential.
 func Shapes(text string) string { return redactShapes(text, false) }
 
-// AddReference adds the value of a secret reference. For an environment variable ("env:NAME") it
-// does so only if its name looks like the name of a secret, because the environment also contains
-// folders and other harmless values.
+// AddReference adds the value of a secret reference. It adds the value of an environment variable
+// ("env:NAME") only if the name of the variable looks like the name of a secret, because the
+// environment also contains folders and other harmless values.
 func (s *Set) AddReference(ref, value string) {
 	if name, env := strings.CutPrefix(ref, "env:"); env && !isSecretName(name) {
 		return

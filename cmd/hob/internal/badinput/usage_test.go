@@ -46,7 +46,7 @@ func TestArguments(t *testing.T) {
 		{"no such month", `"2026-13": not understood.*forms that work`, 2, []string{"tool", "call", "spending_summary", `{"period":"2026-13"}`}},
 		{"a file of others", `not in an allowed folder.*copy the file to an allowed folder`, 4, []string{"tool", "call", "read_file", `{"path":"/etc/passwd"}`}},
 		{"bad cron", `minute "61": 61 is not between 0 and 59.*a cron line is`, 2, []string{"schedule", "add", "x", "--every", "61 * * * *"}},
-		{"cron of a day that never comes", `none of its months has such a day`, 2, []string{"schedule", "add", "x", "--every", "0 8 31 2 *"}},
+		{"cron of a day that never comes", `the day of month does not exist in the given months`, 2, []string{"schedule", "add", "x", "--every", "0 8 31 2 *"}},
 		{"cron with seconds", `6 fields instead of 5`, 2, []string{"schedule", "add", "x", "--every", "* * * * * *"}},
 		{"bad words for a time", `not understood.*forms that work`, 2, []string{"schedule", "add", "x", "--at", "the twelfth of never"}},
 		{"a day that does not exist", `not understood`, 2, []string{"task", "add", "x", "--due", "2026-02-30"}},
