@@ -23,7 +23,7 @@ func (d *Dashboard) renderShell(r *request, content g.Node) g.Node {
 	chat := r.page.class == "chat"
 	return h.Doctype(h.HTML(
 		h.Lang("en"),
-		d.renderHead(r),
+		renderHead(r),
 		h.Body(
 			h.Data("address", r.cleanAddress()),
 			h.A(h.Class("skip"), h.Href("#main"), g.Text("Skip to content")),
@@ -47,6 +47,7 @@ func (d *Dashboard) renderShell(r *request, content g.Node) g.Node {
 				h.ID("drawer"), h.Aria("label", "Details"),
 				h.FormEl(h.Method("dialog"), h.Button(h.Type("submit"), g.Text("Close"))), h.Div(h.Class("body")),
 			),
+			renderScripts(r),
 		),
 	))
 }
@@ -96,10 +97,7 @@ func (r *request) cleanAddress() string {
 	return r.URL.Path + "?" + q.Encode()
 }
 
-func (d *Dashboard) renderHead(r *request) g.Node {
-	script := func(name string) g.Node {
-		return h.Script(h.Src(filePath(name)), h.Defer(), g.Attr("nonce", r.nonce))
-	}
+func renderHead(r *request) g.Node {
 	return h.Head(
 		h.Meta(h.Charset("utf-8")),
 		h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
@@ -110,10 +108,18 @@ func (d *Dashboard) renderHead(r *request) g.Node {
 		h.Link(h.Rel("manifest"), h.Href(filePath("manifest.webmanifest"))),
 		h.Link(h.Rel("stylesheet"), h.Href(filePath("dashboard.css"))),
 		g.If(r.page.plots, h.Link(h.Rel("stylesheet"), h.Href(filePath("vendor/uPlot.min.css")))),
+	)
+}
+
+// renderScripts returns the scripts at the end of the page. They are not deferred: htmx would start
+// before its extensions are loaded.
+func renderScripts(r *request) g.Node {
+	script := func(name string) g.Node { return h.Script(h.Src(filePath(name)), g.Attr("nonce", r.nonce)) }
+	return g.Group{
 		script("vendor/htmx.min.js"), script("vendor/hx-sse.min.js"), script("vendor/hx-csp.min.js"), script("dashboard.js"),
 		g.If(r.page.plots, script("vendor/uPlot.iife.min.js")),
 		g.If(r.page.file != "", script(r.page.file)),
-	)
+	}
 }
 
 // renderSide returns the sidebar, which follows the content in the order of the keyboard. On a narrow

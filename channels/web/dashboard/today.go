@@ -269,6 +269,7 @@ func (d *Dashboard) renderNotices(r *request) (g.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	rows = slices.DeleteFunc(rows, func(n api.Notice) bool { return n.Kind == "question" }) // the page Approvals shows them
 	slices.SortStableFunc(rows, func(x, y api.Notice) int { return cmp.Compare(noticeOrder(x), noticeOrder(y)) })
 	return h.Section(
 		h.Class("card"), h.ID("notices"), h.Aria("labelledby", "notifications"),

@@ -224,7 +224,7 @@ func testHistory(t *testing.T, b *browser) {
 	w.click("#new")
 	w.until(`document.querySelectorAll(".message").length === 0`)
 	w.say("hello")
-	w.do(chromedp.SetValue(chromedp.CSS("#sessions"), "main"), chromedp.Evaluate[chromedp.Void](`document.querySelector("#sessions").dispatchEvent(new Event("change"))`))
+	w.do(chromedp.Evaluate[chromedp.Void](`(s => { s.value = "main"; s.dispatchEvent(new Event("change")); })(document.querySelector("#sessions"))`))
 	w.arrives("user", "lunch")
 	if again := w.texts(""); !slices.Equal(before, again) {
 		t.Errorf("another conversation changed this one: %q", again)
