@@ -90,9 +90,12 @@ func renderDays(r *request, list []api.TimelineEntry) g.Node {
 }
 
 func renderEntry(r *request, e api.TimelineEntry) g.Node {
-	meta := e.Session
-	if e.Channel != "" {
-		meta = "to " + e.Channel + ", " + e.Session
+	meta := "in " + e.Session
+	switch {
+	case e.Channel != "":
+		meta = "to " + e.Channel + " in " + e.Session
+	case strings.HasPrefix(e.Session, "tool:"):
+		meta = "by a command or a page"
 	}
 	return h.Li(
 		h.ID("entry-"+e.ID),
