@@ -11,7 +11,8 @@ import (
 
 // Approvals manages the approval requests to the user, and the grants.
 type Approvals interface {
-	// Approvals lists the approval requests. Query.Of filters by session, Query.State by state.
+	// Approvals lists the approval requests. Query.Of filters by session, Query.State by state,
+	// and Query.Before starts after a request.
 	Approvals(ctx context.Context, q Query) ([]Approval, error)
 	// Answer decides an approval request. The first answer decides; for any later one Answer
 	// returns ErrConflict. The id of a batch decides all open requests in the batch.

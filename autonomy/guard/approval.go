@@ -235,6 +235,12 @@ func (g *Guard) CloseTx(tx *store.Tx, event string, state ApprovalState) error {
 
 // Approvals lists approval requests, newest first. Empty filters match all.
 func (g *Guard) Approvals(ctx context.Context, state ApprovalState, session, event string, limit int) ([]Approval, error) {
+	return g.ApprovalsBefore(ctx, state, session, event, "", limit)
+}
+
+// ApprovalsBefore is like Approvals, but returns only the requests that follow the one with the id
+// before. An empty id means the beginning of the list.
+func (g *Guard) ApprovalsBefore(ctx context.Context, state ApprovalState, session, event, before string, limit int) ([]Approval, error) {
 	var where []string
 	var args []any
 	for _, f := range [][2]string{{"state", string(state)}, {"session", session}, {"event", event}} {
@@ -246,6 +252,11 @@ func (g *Guard) Approvals(ctx context.Context, state ApprovalState, session, eve
 			where = append(where, col+" = ?")
 			args = append(args, v)
 		}
+	}
+	if before != "" {
+		const at = "(SELECT created_at FROM approvals WHERE id = ?)"
+		where = append(where, "(created_at < "+at+" OR created_at = "+at+" AND id > ?)")
+		args = append(args, before, before, before)
 	}
 	q := `SELECT ` + approvalColumns + ` FROM approvals`
 	if len(where) > 0 {

@@ -150,6 +150,36 @@ func TestAnApprovalIsForOneCallWithItsArguments(t *testing.T) {
 	}
 }
 
+func TestApprovalsBefore_PagesWithoutGaps(t *testing.T) {
+	f := newGuard(t, guard.Options{})
+	for i := range 7 {
+		f.ask(request(fmt.Sprint("c", i), fmt.Sprintf(`{"n":%d}`, i)))
+	}
+	all, err := f.Approvals(t.Context(), "", "", "", 100)
+	fatal(t, err)
+	var paged []guard.Approval
+	for before := ""; len(paged) < len(all); {
+		list, err := f.ApprovalsBefore(t.Context(), "", "", "", before, 3)
+		fatal(t, err)
+		if len(list) == 0 {
+			break
+		}
+		paged = append(paged, list...)
+		before = list[len(list)-1].ID
+	}
+	if len(all) != 7 || len(paged) != len(all) {
+		t.Fatalf("%d requests in pages, %d in one list, want 7", len(paged), len(all))
+	}
+	for i := range all {
+		if paged[i].ID != all[i].ID {
+			t.Errorf("request %d is %s, want %s", i, paged[i].ID, all[i].ID)
+		}
+	}
+	if list, err := f.ApprovalsBefore(t.Context(), "", "", "", "none", 3); err != nil || len(list) != 0 {
+		t.Errorf("after an unknown request: %v, %v", list, err)
+	}
+}
+
 func TestEndsOfAQuestion(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

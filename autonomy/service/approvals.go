@@ -24,7 +24,7 @@ func (sv *Service) Approvals(ctx context.Context, q api.Query) ([]api.Approval, 
 	if err := oneOf(q.State, guard.Pending, guard.Approved, guard.Denied, guard.TimedOut, guard.Cancelled); err != nil {
 		return nil, err
 	}
-	list, err := sv.o.Guard.Approvals(ctx, guard.ApprovalState(q.State), q.Of, "", q.Limit)
+	list, err := sv.o.Guard.ApprovalsBefore(ctx, guard.ApprovalState(q.State), q.Of, "", q.Before, q.Limit)
 	return ConvertEach(list, apiApproval), Classify(err)
 }
 

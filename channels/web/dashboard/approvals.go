@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,7 +35,7 @@ func (d *Dashboard) showApprovals(r *request) (g.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	history, more, err := d.decidedApprovals(r)
+	history, more, err := d.decidedApprovals(r, len(pending))
 	if err != nil {
 		return nil, err
 	}
@@ -58,23 +59,10 @@ func (d *Dashboard) showApprovals(r *request) (g.Node, error) {
 }
 
 // decidedApprovals returns one page of the decided requests, and whether there are older ones.
-func (d *Dashboard) decidedApprovals(r *request) (out []api.Approval, more bool, err error) {
-	const most = 5000
-	list, err := d.o.Backend.Approvals(r.Context(), api.Query{Limit: most})
-	before := r.queryValue("before")
-	skip := before != ""
-	for _, a := range list {
-		switch {
-		case skip:
-			skip = a.ID != before
-		case a.State == "pending":
-		case len(out) == pageRows:
-			return out, true, err
-		default:
-			out = append(out, a)
-		}
-	}
-	return out, false, err
+func (d *Dashboard) decidedApprovals(r *request, pending int) (out []api.Approval, more bool, err error) {
+	list, err := d.o.Backend.Approvals(r.Context(), api.Query{Before: r.queryValue("before"), Limit: pageRows + 1 + pending})
+	out = slices.DeleteFunc(list, func(a api.Approval) bool { return a.State == "pending" })
+	return out[:min(len(out), pageRows)], len(out) > pageRows, err
 }
 
 // renderBatches shows pending requests. Similar ones from one answer can be decided together.
