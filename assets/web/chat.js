@@ -11,6 +11,7 @@ const state = {
   unnamed: 0, // messages sent from this page without a known event yet
   held: [], // replies that arrived in the meantime and may answer one of them
   end: true, // keep the log scrolled to the end until the user scrolls up
+  lost: [], // messages whose stream broke off: { again, event }
   feed: null,
   parts: [], // attachments of the next message: { text, mine } for a paste, { text, name } or { data, mime, name } for a file
   client: newID(), // identifies this page: a bare yes answers only questions this page has displayed
@@ -107,7 +108,10 @@ async function say(text, parts = [], key = newID()) {
     if (named) return;
     named = true;
     state.unnamed--;
-    if (event) state.own.add(m.dataset.event = mine.dataset.event = event);
+    if (event) {
+      for (const same of all('[data-event="' + CSS.escape(event) + '"]', log)) same.remove(); // shown before a retry
+      state.own.add(m.dataset.event = mine.dataset.event = event);
+    }
     if (state.unnamed === 0) state.held.splice(0).forEach(delivery);
   };
   state.unnamed++;
@@ -119,8 +123,15 @@ async function say(text, parts = [], key = newID()) {
     find('.text', m).textContent = e instanceof Refused ? e.message : 'The connection to Hob was lost (' + e.message + ').';
     const again = element('button', 'retry small', 'Try again');
     again.type = 'button';
-    again.onclick = () => { mine.remove(); m.remove(); say(text, parts, key); }; // the same key: the server accepts it once
+    again.onclick = () => {
+      state.lost = state.lost.filter(l => l.again !== again);
+      mine.remove();
+      m.remove();
+      say(text, parts, key); // the same key: the server accepts it once
+    };
     m.append(again);
+    state.own.delete(m.dataset.event);
+    if (!(e instanceof Refused)) state.lost.push({ again, event: m.dataset.event });
   } finally {
     name();
     m.classList.remove('busy');
@@ -204,7 +215,7 @@ function listen() {
     const was = find('#state').dataset.state;
     showConnection(true);
     htmx.trigger('#feed', 'changed');
-    if (was === 'away') refreshLog().catch(() => {}); // messages may be missing; the next event tries again
+    if (was === 'away') resume().catch(() => {}); // messages may be missing; the next event tries again
   };
   feed.onerror = () => {
     showConnection(false);
@@ -229,6 +240,13 @@ async function refreshLog() {
   state.shown = new Set(all('[data-id]', fresh).map(e => e.dataset.id));
   log.replaceChildren(...fresh.childNodes);
   toEnd();
+}
+
+// resume shows what happened while the page was offline, and sends the messages that did not arrive.
+async function resume() {
+  await refreshLog();
+  for (const l of state.lost.slice()) if (!l.event) l.again.click();
+  state.lost = [];
 }
 
 // delivery shows a message that this page did not request.

@@ -275,6 +275,46 @@ func testLostConnection(t *testing.T, b *browser) {
 	if get[bool](w, `document.querySelector("#lost").checkVisibility()`) {
 		t.Error("the banner is shown although the page is connected")
 	}
+	// What was sent in the meantime arrives once.
+	get[bool](w, `(window.reached = window.fetch, window.fetch = () => Promise.reject(new TypeError("offline")), showConnection(false), true)`)
+	w.do(chromedp.Focus(chromedp.CSS("#input")), enterKey())
+	w.until(`document.querySelector(".message.error .retry")`)
+	get[bool](w, `(window.fetch = window.reached, state.feed.onopen(), true)`)
+	w.until(`document.querySelector(".message.assistant:not(.busy) > .text") && !document.querySelector(".message.error")`)
+	if got := w.texts("user"); !slices.Equal(got, []string{"half a sentence"}) {
+		t.Errorf("the messages are %q", got)
+	}
+}
+
+// Two pages may show one request. The second answer is refused, and says so.
+func TestApprovals_SecondAnswerIsRefused(t *testing.T) {
+	h := open(t, offline)
+	var out struct{ Approvals []struct{ ID string } }
+	h.post("/api/v1/sessions/main/messages", map[string]any{"text": "remember that the code is 99"}, &out)
+	h.post("/api/v1/sessions/main/messages", map[string]any{"text": "forget the code"}, &out)
+	if len(out.Approvals) != 1 {
+		t.Fatalf("the request is %+v", out)
+	}
+	answer := func(approved string) string {
+		t.Helper()
+		form := url.Values{"id": {out.Approvals[0].ID}, "approved": {approved}}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.url+"/approvals/answer", strings.NewReader(form.Encode()))
+		fatal(t, err)
+		req.Header.Set("Authorization", "Bearer "+h.token)
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		res, err := http.DefaultClient.Do(req) // follows the redirect with the same headers
+		fatal(t, err)
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		fatal(t, err)
+		return string(body)
+	}
+	if page := answer("false"); !strings.Contains(page, `<p class="flash">Denied.</p>`) {
+		t.Errorf("the first answer shows:\n%.3000s", page)
+	}
+	if page := answer("true"); !strings.Contains(page, `<p class="flash error">`) || strings.Contains(page, "Approved.") {
+		t.Errorf("the second answer shows:\n%.3000s", page)
+	}
 }
 
 func testLogout(t *testing.T, b *browser) {

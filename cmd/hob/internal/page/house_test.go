@@ -81,7 +81,7 @@ func (h *house) post(path string, in, out any) {
 	res, err := http.DefaultClient.Do(req)
 	fatal(h.t, err)
 	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
+	if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusAccepted {
 		h.t.Fatalf("%s: %s", path, res.Status)
 	}
 	fatal(h.t, json.NewDecoder(res.Body).Decode(out))
