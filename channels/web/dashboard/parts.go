@@ -179,10 +179,12 @@ func (r *request) pagerLinks(more bool, before string) g.Node {
 	)
 }
 
-// withQuery returns the address of the page with one parameter changed; "" removes it.
+// withQuery returns the address of the page with one parameter changed; "" removes it. A changed
+// filter leads to the newest rows.
 func (r *request) withQuery(name, value string) string {
 	q := r.URL.Query()
 	q.Del("flash")
+	q.Del("before")
 	q.Del(name)
 	if value != "" {
 		q.Set(name, value)
@@ -196,7 +198,7 @@ type tab struct{ label, href string }
 // tabLinks shows links and marks the current one.
 func tabLinks(label, current string, list ...tab) g.Node {
 	return h.Nav(h.Aria("label", label), h.Ul(h.Class("tabs"), g.Map(list, func(t tab) g.Node {
-		return h.Li(h.A(h.Href(t.href), g.If(t.href == current, h.Aria("current", "true")), g.Text(t.label)))
+		return h.Li(h.A(h.Href(t.href), g.If(t.href == current, h.Aria("current", "true")), plainText(t.label)))
 	})))
 }
 

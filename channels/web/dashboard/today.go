@@ -70,8 +70,22 @@ func (d *Dashboard) showToday(r *request) (g.Node, error) {
 // maxTasks is the number of tasks that the page sorts. It shows them in pages.
 const maxTasks = 5000
 
-// renderTasks shows the open tasks, the most urgent first.
+// maxLists is the number of lists that have a link of their own.
+const maxLists = 12
+
+// renderTasks shows the open tasks, the most urgent first. A project is a list, such as Shopping.
 func renderTasks(r *request, open []api.Task) g.Node {
+	lists := []tab{{"All", r.withQuery("list", "")}}
+	for _, t := range open {
+		link := tab{t.Project, r.withQuery("list", t.Project)}
+		if t.Project != "" && len(lists) <= maxLists && !slices.Contains(lists, link) {
+			lists = append(lists, link)
+		}
+	}
+	list := r.queryValue("list")
+	if list != "" {
+		open = slices.DeleteFunc(open, func(t api.Task) bool { return t.Project != list })
+	}
 	total := len(open)
 	slices.SortStableFunc(open, func(x, y api.Task) int {
 		return cmp.Or(cmp.Compare(dueOrder(x.Due), dueOrder(y.Due)), cmp.Compare(priorityOrder(x.Priority), priorityOrder(y.Priority)))
@@ -89,8 +103,9 @@ func renderTasks(r *request, open []api.Task) g.Node {
 	return h.Section(
 		h.Class("card"), h.Aria("labelledby", "tasks"),
 		h.H2(h.ID("tasks"), g.Text("Tasks"), h.Span(h.Class("soft small"), g.Text(fmt.Sprintf("%d open", total)))),
+		g.If(len(lists) > 1, tabLinks("Lists", r.withQuery("list", list), lists...)),
 		r.postForm(
-			"today/add", h.Class("row"),
+			"today/add", h.Class("row"), hiddenField("list", list),
 			h.Input(h.Name("title"), h.Aria("label", "New task"), h.Placeholder("New task"), h.Required(), h.MaxLength("400"), h.AutoComplete("off")),
 			h.Input(h.Name("due"), h.Aria("label", "Due"), h.Placeholder("Due: tomorrow, fri 17:00"), h.MaxLength("100"), h.AutoComplete("off")),
 			h.Button(h.Type("submit"), g.Text("Add task")),
@@ -328,9 +343,10 @@ func (r *request) describeNotice(n api.Notice) string {
 
 func (d *Dashboard) addTask(r *request) (string, error) {
 	return d.callTool(r, "create_task", struct {
-		Title string `json:"title"`
-		Due   string `json:"due,omitempty"`
-	}{r.PostForm.Get("title"), r.PostForm.Get("due")})
+		Title   string `json:"title"`
+		Due     string `json:"due,omitempty"`
+		Project string `json:"project,omitempty"`
+	}{r.PostForm.Get("title"), r.PostForm.Get("due"), r.PostForm.Get("list")})
 }
 
 func (d *Dashboard) completeTask(r *request) (string, error) {

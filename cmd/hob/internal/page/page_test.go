@@ -168,6 +168,14 @@ func testToday(t *testing.T, b *browser) {
 	if get[int](w, `window.kept`) != 1 {
 		t.Error("the page was loaded again")
 	}
+	// A project is a list.
+	h.post("/api/v1/tools/create_task", map[string]any{"arguments": map[string]any{"title": "oat milk", "project": "Shopping & more"}}, &made)
+	w.until(`Array.from(document.querySelectorAll(".tabs a")).some(a => a.innerText === "Shopping & more")`)
+	w.do(chromedp.Evaluate[chromedp.Void](`Array.from(document.querySelectorAll(".tabs a")).find(a => a.innerText === "Shopping & more").click()`))
+	w.until(`location.pathname === "/today" && document.querySelector(".tabs [aria-current]")?.innerText === "Shopping & more" && document.querySelectorAll(".tick").length === 1`)
+	w.until(live)
+	w.do(chromedp.SendKeys(chromedp.CSS("[name=title]"), "rye bread"), chromedp.Click(chromedp.CSS("[name=title] ~ button")))
+	w.until(`document.querySelectorAll(".tick").length === 2 && document.querySelector("[name=title]").value === ""`)
 }
 
 func testNotices(t *testing.T, b *browser) {
