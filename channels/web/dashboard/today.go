@@ -132,8 +132,11 @@ func renderTask(r *request, t api.Task) g.Node {
 		h.ID("task-"+t.ID),
 		r.postForm("today/done", h.Class("tick"), hiddenField("task", t.ID), h.Button(h.Type("submit"), h.Aria("label", "Complete: "+shortText(t.Title)))),
 		h.Span(h.Class("what"), plainText(t.Title)),
-		g.Iff(t.Due != "", func() g.Node { return renderDue(r, t.Due) }),
-		g.If(t.Priority == "high" || t.Priority == "critical", stateBadge(badgeAccent, t.Priority)),
+		h.Span(
+			h.Class("acts"),
+			g.Iff(t.Due != "", func() g.Node { return renderDue(r, t.Due) }),
+			g.If(t.Priority == "high" || t.Priority == "critical", stateBadge(badgeAccent, t.Priority)),
+		),
 		g.If(meta != "", h.Span(h.Class("meta"), plainText(meta))),
 	)
 }
