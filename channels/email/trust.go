@@ -120,11 +120,11 @@ func describeRecognition(trusted string, s resultsSurvey) string {
 	names := slices.Compact(slices.Sorted(slices.Values(s.ids)))
 	switch {
 	case trusted != "" && n == 0 && s.mails > 0:
-		return fmt.Sprintf("senders are verified by the results that %s adds, but none of the %s contains them: %s. Correct trusted_host in [channels.email]. Until then, senders are verified by %s, %s", trusted, newestMailsText(s.mails), describeHosts(s.ids, names, s.mails), bySignature, s.describeSignatures())
+		return fmt.Sprintf("senders are verified by the Authentication-Results header that %s adds, but none of the %s contains it: %s. Correct trusted_host in [channels.email]. Until then, senders are verified by %s, %s", trusted, newestMailsText(s.mails), describeHosts(s.ids, names, s.mails), bySignature, s.describeSignatures())
 	case trusted != "" && s.mails == 0:
-		return fmt.Sprintf("senders are verified by the results that %s adds; email without a result is verified by %s", trusted, bySignature)
+		return fmt.Sprintf("senders are verified by the Authentication-Results header that %s adds; email without this header is verified by %s", trusted, bySignature)
 	case trusted != "":
-		return fmt.Sprintf("senders are verified by the results that %s adds (found in %d of the %s); email without a result is verified by %s", trusted, n, newestMailsText(s.mails), bySignature)
+		return fmt.Sprintf("senders are verified by the Authentication-Results header that %s adds (found in %d of the %s); email without this header is verified by %s", trusted, n, newestMailsText(s.mails), bySignature)
 	case s.mails == 0:
 		return fmt.Sprintf("senders are verified by %s. There is no email to test this with: send one from another address and test again. %s", bySignature, unset)
 	}

@@ -33,7 +33,7 @@ func testTestTellsTheHost(t *testing.T, sv servers) {
 		t.Error(s)
 	}
 	c.TrustedHost = "mx.other.local"
-	if s := test(); !strings.Contains(s, "none of the 3 newest emails contains them: 3 of 3 carry mx.test.local") {
+	if s := test(); !strings.Contains(s, "none of the 3 newest emails contains it: 3 of 3 carry mx.test.local") {
 		t.Error(s)
 	}
 	c.TrustedHost = "*.Test.local"
@@ -71,7 +71,7 @@ func TestWhatTheHostIsCalled(t *testing.T) {
 		{"", []string{"a.example", "b.example"}, 2, "Set trusted_host only"},
 		{"", []string{"mx.ada.co.uk", "mx.eve.co.uk"}, 2, "Set trusted_host only"},
 		{"", []string{"", "mx.host.example"}, 2, "1 of 2 carries no name"},
-		{"mx.google.com", nil, 0, "by the results that mx.google.com adds"},
+		{"mx.google.com", nil, 0, "by the Authentication-Results header that mx.google.com adds"},
 	} {
 		got := describeRecognition(c.trusted, resultsSurvey{ids: c.ids, mails: c.mails, why: "x"})
 		if !strings.Contains(got, c.want) || strings.Contains(got, "set trusted_host =") && !strings.Contains(c.want, "set") {

@@ -174,8 +174,8 @@ func TestItFailsLater(t *testing.T) {
 	}
 }
 
-// TestAnOutcomeNobodyKnows checks that a text with an unknown outcome is searched for some time,
-// and then sent again.
+// TestAnOutcomeNobodyKnows checks that Hob looks for a message with an unknown outcome for some time,
+// and then sends it again.
 func TestAnOutcomeNobodyKnows(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	m.db.Chat(ada, "iMessage", false)

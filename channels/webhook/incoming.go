@@ -27,10 +27,11 @@ const (
 	settling = 5 * time.Second // wait for posts that are just arriving
 )
 
-// message is the body of a post. The secret authenticates a program of the owner. Without a sender,
-// the text counts as the owner's. With a sender, the text belongs to that person, who must be
-// allowed or paired. Apart from common fields, the fields differ from those of outgoing bodies, so
-// that a body signed by Hob cannot be replayed to Hob as the owner's message.
+// message is the body of a post. A valid signature with the channel's secret shows that a program of
+// the owner sent it. Without a sender, the text counts as the owner's. With a sender, the text
+// belongs to that person, who must be allowed or paired. Unknown fields are rejected, and outgoing
+// bodies always contain fields that message does not have. So a body that Hob signed cannot be
+// replayed to Hob as the owner's message.
 type message struct {
 	ID         string    `json:"id"`   // messages with the same id are processed once
 	Text       string    `json:"text"` //

@@ -151,7 +151,7 @@ func (a *cli) scheduleCmd() *cobra.Command {
 
 func (a *cli) briefCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
-		Use: "brief [DAY...]", Short: "Show the plan of today or another day", Aliases: []string{"today"}, SuggestFor: []string{"plan", "briefing", "agenda"},
+		Use: "brief [DAY...]", Short: "Show the plan for today or another day", Aliases: []string{"today"}, SuggestFor: []string{"plan", "briefing", "agenda"},
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			in := map[string]any{}
 			if len(args) > 0 {

@@ -53,7 +53,7 @@ func (t *answerTool) readAnswer(args json.RawMessage) (q *question, in answerArg
 	}
 	q = t.s.findQuestion(in.Question)
 	if q == nil {
-		return nil, in, nil, nil, tools.Errorf(tools.NotFound, "the question %q of the MCP server %s is no longer open, because it expired, was answered or Hob restarted; call the tool of the server again, so that the server asks again", cutText(in.Question, 40), tools.Clean(t.s.cfg.Name))
+		return nil, in, nil, nil, tools.Errorf(tools.NotFound, "the question %q of the MCP server %s is no longer open: it expired, it was answered, or Hob was restarted; call the server's tool again to get a new question", cutText(in.Question, 40), tools.Clean(t.s.cfg.Name))
 	}
 	content = map[string]map[string]any{}
 	if in.Decline {

@@ -105,7 +105,7 @@ func TestManager_AsksQuestionsOfServers(t *testing.T) {
 				t.Fatalf("TestMCP = %+v, %v", s, err)
 			}
 			// the answer to a question that Hob lost at a restart
-			if _, err := b.call(t, "web__answer_question", `{"question": "0123456789ab", "answers": {"city": "Oslo"}}`); tools.CodeOf(err) != tools.NotFound || !strings.Contains(err.Error(), "no longer open, because it expired, was answered or Hob restarted; call the tool of the server again") {
+			if _, err := b.call(t, "web__answer_question", `{"question": "0123456789ab", "answers": {"city": "Oslo"}}`); tools.CodeOf(err) != tools.NotFound || !strings.Contains(err.Error(), "no longer open: it expired, it was answered, or Hob was restarted") {
 				t.Errorf("an answer to an expired question: %v", err)
 			}
 			_, err = b.call(t, "web__order", `{}`)

@@ -160,8 +160,8 @@ func TestFigures(t *testing.T) {
 			fmt.Fprintf(&b, "| %s | %d | %d | %d %% |\n", n, by[n].all, by[n].marked, by[n].marked*100/by[n].all)
 		}
 		b.WriteString("\nBy family:")
-		for _, f := range []string{"override", "impersonation", "exfiltration", "commands", "secrecy", "pressure"} {
-			fmt.Fprintf(&b, " %s %d", f, families[f])
+		for i, f := range []string{"override", "impersonation", "exfiltration", "commands", "secrecy", "pressure"} {
+			fmt.Fprintf(&b, "%s %s %d", []string{"", ","}[min(i, 1)], f, families[f])
 		}
 		b.WriteString("\n")
 	}
@@ -177,7 +177,7 @@ const head = `# Injection scanner
 
 Hob scans untrusted text for signs of an attack on the model (platform/text/injection). Approval requests and ` + "`hob why`" + ` show the findings.
 **No decision depends on these findings.** If the scanner misses an attack, the attack gains no rights. If the scanner marks harmless text,
-Hob only shows a remark. No test fails because of these figures. The command
+Hob only shows a remark. The figures are for information; tests do not check them. The command
 ` + "`go test ./platform/text/injection -run TestFigures -update`" + ` generates them from test data that is not part of Hob (HOB_TEST_DATA).
 
 Attacks from the sources ` + "`bipia`" + ` and ` + "`agentdojo-goal`" + ` are phrased like ordinary requests, so the scanner cannot detect them by their wording.

@@ -23,8 +23,9 @@ func New(text string) string {
 	}
 }
 
-// Wrap adds the border id to text. from names the source of the text, and warning states the
-// detected signs of an attack. Both may be empty, and both are sanitized to one line.
+// Wrap encloses text in tags that contain id, a border from New. from names the source of the text,
+// and warning states the detected signs of an attack. Both may be empty, and both are sanitized to
+// one line.
 func Wrap(id, text, from, warning string) string {
 	var b strings.Builder
 	b.Grow(len(text) + len(from) + len(warning) + 64)
