@@ -34,6 +34,7 @@ async function api(method, path, body, accept) {
   const r = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
   if (!r.ok) {
     const e = await r.json().catch(() => ({}));
+    if (r.status === 401) showConnection(false, true);
     throw new Refused(r.status, e.error || {});
   }
   return accept ? r : r.json();
@@ -219,7 +220,9 @@ function listen() {
   };
   feed.onerror = () => {
     showConnection(false);
-    if (feed.readyState === EventSource.CLOSED) setTimeout(listen, 3000); // the response was an error, for example during a restart
+    if (feed.readyState !== EventSource.CLOSED) return;
+    const again = () => setTimeout(listen, 3000);
+    fetch('/api/v1/problems').then(r => r.status === 401 ? showConnection(false, true) : again(), again); // the response was an error, for example during a restart
   };
   feed.addEventListener('delivery', e => delivery(JSON.parse(e.data).data));
   let due = 0;

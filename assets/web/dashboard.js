@@ -52,12 +52,16 @@ document.addEventListener('htmx:after:swap', e => {
 
 // ---------------------------------------------------------------- the connection
 
-// showConnection shows whether the page receives live updates.
-function showConnection(live) {
+const lost = find('#lost'), lostText = lost.textContent;
+
+// showConnection shows whether the page receives live updates. ended means that it does not because
+// your login has ended.
+function showConnection(live, ended) {
   const state = find('#state');
   state.dataset.state = live ? 'live' : 'away';
   state.textContent = live ? 'Online' : 'Offline';
-  find('#lost').hidden = live;
+  lost.textContent = ended ? 'Your login has ended. Run hob open in a terminal, and reload this page. Your input is kept.' : lostText;
+  lost.hidden = live;
 }
 
 document.addEventListener('htmx:sse:after:connection', e => {
@@ -65,7 +69,8 @@ document.addEventListener('htmx:sse:after:connection', e => {
   if (live && find('#state').dataset.state === 'away') htmx.trigger('#feed', 'changed'); // events may be missing
   showConnection(live);
 });
-for (const kind of ['htmx:sse:error', 'htmx:sse:close']) document.addEventListener(kind, () => showConnection(false));
+document.addEventListener('htmx:sse:error', e => showConnection(false, e.detail.status === 401));
+document.addEventListener('htmx:sse:close', () => showConnection(false));
 window.addEventListener('offline', () => showConnection(false));
 
 // A failed request leaves the page and what you typed unchanged.
@@ -73,9 +78,7 @@ document.addEventListener('htmx:error', e => {
   if (e.detail.ctx && e.detail.ctx.sourceElement.matches('form')) showConnection(false);
 });
 document.addEventListener('htmx:response:error', e => {
-  if (e.detail.ctx.response.status !== 401) return;
-  showConnection(false);
-  find('#lost').textContent = 'Your login has ended. Run hob open in a terminal, and reload this page. Your input is kept.';
+  if (e.detail.ctx.response.status === 401) showConnection(false, true);
 });
 
 // An answered question does not stay open above the page.

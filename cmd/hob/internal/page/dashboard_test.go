@@ -329,6 +329,18 @@ func testLogout(t *testing.T, b *browser) {
 	w.until(`document.querySelector("#login")`)
 	w.takeComplaints() // status 401
 	other.visit(h, "/today")
+	// A page whose login ends in another tab says so, and keeps the input.
+	other.visit(h, "/chat")
+	other.do(chromedp.SendKeys(chromedp.CSS("#input"), "half a sentence"))
+	get[bool](other, `(fetch("/logout", { method: "POST" }).then(() => { window.out = true; }), true)`)
+	other.until(`window.out`)
+	get[bool](other, `(state.feed.close(), listen(), true)`)
+	other.until(`document.querySelector("#lost").innerText.includes("Your login has ended")`)
+	if v := get[string](other, `document.querySelector("#input").value`); v != "half a sentence" {
+		t.Errorf("the input holds %q", v)
+	}
+	other.takeComplaints() // status 401
+	other.do(chromedp.Navigate("about:blank"))
 }
 
 func testFiles(t *testing.T, b *browser) {
