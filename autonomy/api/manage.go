@@ -25,6 +25,8 @@ type Management interface {
 	ConfigChanged(ctx context.Context, ch ConfigChange) error
 	// Template applies a template: it creates the template's schedules, watchers and goals.
 	Template(ctx context.Context, w templates.DesiredState) (templates.ApplyResult, error)
+	// Status describes what Hob is doing, with its version and storage.
+	Status(ctx context.Context) (Status, error)
 	// Ready returns nil while the daemon accepts messages, and otherwise an error with the reason.
 	Ready() error
 	// Problems lists the faults that Hob works around at the moment.

@@ -117,7 +117,7 @@ func (sv *Service) ConfigChanged(ctx context.Context, ch api.ConfigChange) error
 	return Classify(sv.o.Undo.Journal(ctx, config.ChangeTool, "Changed the configuration: "+ch.What, u))
 }
 
-// Status describes what Hob is doing. A turn that is waiting in memory for an approval counts as
+// Status implements api.Management. A turn that is waiting in memory for an approval counts as
 // running.
 func (sv *Service) Status(ctx context.Context) (api.Status, error) {
 	o := sv.o

@@ -98,7 +98,7 @@ func New(o Options) (*Dashboard, error) {
 
 // listPages returns the pages in the order of the sidebar.
 func (d *Dashboard) listPages() []page {
-	return []page{d.chatPage(), d.todayPage(), d.timelinePage(), d.approvalsPage()}
+	return []page{d.chatPage(), d.todayPage(), d.timelinePage(), d.approvalsPage(), d.healthPage()}
 }
 
 // page is one page of the dashboard.
