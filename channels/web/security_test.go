@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -225,6 +226,21 @@ func TestPassword(t *testing.T) {
 			t.Errorf("without a password: %d", r.code)
 		}
 	})
+}
+
+// The login page sends a form, also without JavaScript.
+func TestPasswordForm_LogsInAndShowsErrorsAsPage(t *testing.T) {
+	h := newHouse(t, func(o *web.Options) { o.Password = "correct horse" })
+	h.follow(t, "/chat") // from now on without following redirects
+	try := func(p string) reply {
+		return h.send(t, "POST", "/login", url.Values{"username": {"owner"}, "password": {p}}.Encode(), "Authorization", "", "Content-Type", "application/x-www-form-urlencoded")
+	}
+	if r := try("wrong"); r.code != 401 || cookieOf(t, r) != nil || !strings.Contains(r.body, "The password is wrong.") || !strings.Contains(r.body, `id="password"`) {
+		t.Errorf("a wrong password: %d %s", r.code, r.body)
+	}
+	if r := try("correct horse"); r.code != 303 || r.header.Get("Location") != "/" || cookieOf(t, r) == nil {
+		t.Errorf("the password: %d %s", r.code, r.body)
+	}
 }
 
 func TestReady(t *testing.T) {

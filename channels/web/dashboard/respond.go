@@ -24,6 +24,7 @@ const (
 	// pageRows is the number of rows in a list.
 	pageRows = 50
 
+	readTime  = time.Minute // time limit for sending a form
 	writeTime = time.Minute // time limit for reading a response
 	smallBody = 1 << 10     // responses below this size are not compressed
 )
@@ -125,6 +126,9 @@ const maxForm = 16 << 20
 
 // parseForm reads the fields of a form.
 func parseForm(w http.ResponseWriter, r *http.Request) error {
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Now().Add(readTime)) // in-process requests have no deadline
+	defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
