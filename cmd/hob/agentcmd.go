@@ -25,8 +25,8 @@ func (a *cli) agentCmd() *cobra.Command {
 		Use: "list", Short: "List the agents", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			return printFetched(c.Context(), a, func(cl *client) ([]api.Agent, error) { return cl.Agents(c.Context(), api.Query{}) }, "No agents.",
-				"NAME|MODEL|TOOLS|LEVEL|NAMESPACE|ISOLATION|ROUTES|ABOUT|ERROR", func(x api.Agent) []any {
-					return []any{x.Name, x.Model, x.Tools, x.Level, x.Realm, x.Isolation, x.Routes, x.About, x.Trouble}
+				"NAME|ABOUT|ERROR|MODEL|LEVEL|TOOLS|NAMESPACE|ISOLATION|ROUTES", func(x api.Agent) []any {
+					return []any{x.Name, x.About, x.Trouble, x.Model, x.Level, x.Tools, x.Realm, x.Isolation, x.Routes}
 				})
 		}),
 	})
@@ -69,8 +69,8 @@ func (a *cli) tasksCmd() *cobra.Command {
 					})
 			}
 			return printFetched(c.Context(), a, func(cl *client) ([]api.Delegation, error) { return cl.Delegations(c.Context(), api.Query{All: all}) }, "No tasks are running.",
-				"ID|STATE|AGENT|SESSION|SINCE|TASK", func(x api.Delegation) []any {
-					return []any{x.ID, x.State, x.Agent, x.Session, x.CreatedAt, x.Task}
+				"TASK|STATE|AGENT|SINCE|ID|SESSION", func(x api.Delegation) []any {
+					return []any{x.Task, x.State, x.Agent, x.CreatedAt, x.ID, x.Session}
 				})
 		}),
 	})
@@ -124,7 +124,7 @@ func (a *cli) showAgent(ctx context.Context, name string) error {
 			{"folder", x.Folder},
 			{"trouble", x.Trouble},
 		} {
-			if text := formatCell(time.UTC, f.value); text != "" {
+			if text := formatCell(time.Now().UTC(), f.value); text != "" {
 				fmt.Fprintf(a.out, "%-12s %s\n", f.title, sanitizePrintable(text))
 			}
 		}

@@ -77,8 +77,8 @@ func (a *cli) printApprovals(rows []api.Approval) {
 		if i > 0 {
 			fmt.Fprintln(a.out)
 		}
-		fmt.Fprintf(a.out, "%s  %s  %s\n", a.colorize(a.out, bold, q.ID), q.State, sanitizePrintable(q.Summary))
-		for _, l := range append(append([][2]string{{"from", cmp.Or(q.Source, q.Session)}, {"reason", q.Reason}}, approvalDetails(q)...), [][2]string{
+		fmt.Fprintln(a.out, a.colorize(a.out, bold, sanitizePrintable(q.Summary)))
+		for _, l := range append(append([][2]string{{"id", q.ID}, {"state", string(q.State)}, {"from", cmp.Or(q.Source, q.Session)}, {"reason", q.Reason}}, approvalDetails(q)...), [][2]string{
 			{"session", q.Session},
 			{"until", formatTime(zone, q.ExpiresAt)},
 			{"batch", q.Batch},
@@ -271,8 +271,8 @@ func (a *cli) grantCmd() *cobra.Command {
 		Use: "list", Short: "List grants", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			return printFetched(c.Context(), a, func(cl *client) ([]api.Grant, error) { return cl.Grants(c.Context(), api.Query{All: all}) }, "No grants.",
-				"ID|STATE|TOOL|ALLOWS|WHERE|UNTIL|USED|NAME", func(g api.Grant) []any {
-					return []any{g.ID, g.State, g.Tool, cmp.Or(g.Pattern, g.Summary), g.Session, g.ExpiresAt, g.Used, g.Name}
+				"ALLOWS|TOOL|UNTIL|ID|STATE|WHERE|USED|NAME", func(g api.Grant) []any {
+					return []any{cmp.Or(g.Pattern, g.Summary), g.Tool, g.ExpiresAt, g.ID, g.State, g.Session, g.Used, g.Name}
 				})
 		}),
 	})

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -39,8 +40,12 @@ func (a *cli) auditListCmd() *cobra.Command {
 				return err
 			}
 			return printFetched(c.Context(), a, func(cl *client) ([]api.AuditRecord, error) { return cl.Audit(c.Context(), q) }, "No matching lines.",
-				"LINE|WHEN|WHO|ACTION|TOOL|VERDICT|AUTHORITY|OUTCOME|ORIGIN", func(r api.AuditRecord) []any {
-					return []any{r.Seq, r.At, r.Actor, r.Action, r.Tool, r.Verdict, r.Rule, r.Outcome, r.Origin}
+				"ACTION|VERDICT|WHEN|LINE|OUTCOME|AUTHORITY|WHO|ORIGIN", func(r api.AuditRecord) []any {
+					what := strings.TrimSpace(r.Action + " " + r.Tool)
+					if r.Action == "call" {
+						what = r.Tool
+					}
+					return []any{what, r.Verdict, r.At, r.Seq, r.Outcome, r.Rule, r.Actor, r.Origin}
 				})
 		}),
 	})

@@ -112,7 +112,7 @@ func (a *cli) listChannels(ctx context.Context) error {
 		return nil
 	}
 	fmt.Fprintln(a.out, "\nYour accounts:")
-	printTable(a, all, "ID|CHANNEL|SENDER|NAME|SINCE", func(p api.Pairing) []any { return []any{p.ID, p.Channel, p.Sender, p.Name, p.CreatedAt} })
+	printTable(a, all, "SENDER|NAME|CHANNEL|SINCE|ID", func(p api.Pairing) []any { return []any{p.Sender, p.Name, p.Channel, p.CreatedAt, p.ID} })
 	return nil
 }
 

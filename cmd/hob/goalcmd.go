@@ -16,8 +16,8 @@ func (a *cli) goalCmd() *cobra.Command {
 		Use: "list", Short: "List the goals", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			return printFetched(c.Context(), a, func(cl *client) ([]api.GoalDetails, error) { return cl.Goals(c.Context(), api.Query{All: all}) }, `No goals. Add one with: hob goal add "when a task is overdue then tell me"`,
-				"ID|STATUS|PRIORITY|EVERY|NEXT|SOURCE|GOAL", func(g api.GoalDetails) []any {
-					return []any{g.ID, g.Status, g.Priority, g.CheckEvery, g.NextAt, g.Source, g.Description}
+				"GOAL|STATUS|NEXT|ID|PRIORITY|EVERY|SOURCE", func(g api.GoalDetails) []any {
+					return []any{g.Description, g.Status, g.NextAt, g.ID, g.Priority, g.CheckEvery, g.Source}
 				})
 		}),
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,8 +18,8 @@ func (a *cli) lessonsCmd() *cobra.Command {
 		Use: "list", Short: "List the lessons", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			return printFetched(c.Context(), a, func(cl *client) ([]api.Lesson, error) { return cl.Lessons(c.Context(), api.Query{All: all}) }, "No lessons yet.",
-				"ID|STATE|SURE|USED|LAST|LESSON", func(l api.Lesson) []any {
-					return []any{l.ID, l.State, l.Confidence, l.Uses, l.SeenAt, l.Text}
+				"LESSON|STATE|LAST|ID|SURE|USED", func(l api.Lesson) []any {
+					return []any{l.Text, l.State, l.SeenAt, l.ID, l.Confidence, l.Uses}
 				})
 		}),
 	})
@@ -79,7 +80,7 @@ func (a *cli) showLesson(c *cobra.Command, id string) error {
 				{"retired", l.RetiredAt},
 				{"retired by", l.RetiredBy},
 			} {
-				if v := formatCell(zone, f.value); v != "" {
+				if v := formatCell(time.Now().In(zone), f.value); v != "" {
 					fmt.Fprintf(a.out, "%-11s %s\n", f.title, sanitizePrintable(v))
 				}
 			}
@@ -101,8 +102,8 @@ func countOrNone(n int) any {
 func (a *cli) userCmd() *cobra.Command {
 	show := func(c *cobra.Command, _ []string) error {
 		return printFetched(c.Context(), a, func(cl *client) ([]api.UserEntry, error) { return cl.UserEntries(c.Context()) }, "Hob knows nothing about you yet.",
-			"ID|WHAT|FROM|WHEN|MESSAGES|IS", func(e api.UserEntry) []any {
-				return []any{e.ID, e.What, e.SaidBy, e.At, countOrNone(e.Messages), e.Text}
+			"TEXT|WHAT|WHEN|ID|FROM|MESSAGES", func(e api.UserEntry) []any {
+				return []any{e.Text, e.What, e.At, e.ID, e.SaidBy, countOrNone(e.Messages)}
 			})
 	}
 	list := a.addJSONFlag(&cobra.Command{Use: "list", Short: "List what Hob knows about you", Args: cobra.NoArgs, RunE: a.runCommand(show)})

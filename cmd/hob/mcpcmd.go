@@ -17,8 +17,8 @@ func (a *cli) mcpCmd() *cobra.Command {
 		Use: "list", Short: "List the configured servers and their state", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			return printFetched(c.Context(), a, func(cl *client) ([]api.MCPServer, error) { return cl.MCPServers(c.Context(), api.Query{}) },
-				"No MCP servers. Add one with: hob mcp add NAME", "NAME|STATE|TOOLS|HELD|SANDBOX|ADDRESS|CAUSE", func(s api.MCPServer) []any {
-					return []any{s.Name, s.State, s.Tools, countOrNone(s.Held), s.Sandbox, s.Address, s.Cause}
+				"No MCP servers. Add one with: hob mcp add NAME", "NAME|STATE|CAUSE|TOOLS|HELD|SANDBOX|ADDRESS", func(s api.MCPServer) []any {
+					return []any{s.Name, s.State, s.Cause, s.Tools, countOrNone(s.Held), s.Sandbox, s.Address}
 				})
 		}),
 	})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"path"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,8 +29,8 @@ func (a *cli) memoryListCmd() *cobra.Command {
 				return err
 			}
 			return printFetched(c.Context(), a, func(cl *client) ([]api.Fact, error) { return cl.Facts(c.Context(), limit, all) }, "The memory is empty. Add a fact with: hob memory add TEXT",
-				"ID|SINCE|FROM|NAMESPACE|FACT", func(f api.Fact) []any {
-					return []any{f.ID, f.CreatedAt, originText(f.Provenance, ""), f.Realm, factText(f)}
+				"FACT|SINCE|ID|FROM|NAMESPACE", func(f api.Fact) []any {
+					return []any{factText(f), f.CreatedAt, f.ID, originText(f.Provenance, ""), f.Realm}
 				})
 		}),
 	})
@@ -47,8 +48,8 @@ func (a *cli) memorySearchCmd() *cobra.Command {
 				return err
 			}
 			return printFetched(c.Context(), a, func(cl *client) ([]api.MemoryRow, error) { return cl.MemorySearch(c.Context(), q) }, "Nothing matches.",
-				"ID|KIND|AT|FROM|TEXT", func(r api.MemoryRow) []any {
-					return []any{r.ID, r.Kind, r.At, originText(r.Provenance, r.Speaker), excerptText(r)}
+				"TEXT|KIND|AT|ID|FROM", func(r api.MemoryRow) []any {
+					return []any{excerptText(r), r.Kind, r.At, r.ID, originText(r.Provenance, r.Speaker)}
 				})
 		}),
 	})
@@ -207,8 +208,8 @@ func (a *cli) memoryDocumentsCmd() *cobra.Command {
 		Use: "documents", Short: "List imported documents and failed imports", Args: cobra.NoArgs, SuggestFor: []string{"docs", "files"},
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			return printFetched(c.Context(), a, func(cl *client) ([]api.Document, error) { return cl.Documents(c.Context(), api.Query{}) }, "No documents yet.",
-				"ID|TITLE|KIND|PARTS|FROM|ERROR", func(d api.Document) []any {
-					return []any{d.ID, d.Title, d.Kind, d.Chunks, d.Source, d.Error}
+				"TITLE|ERROR|KIND|PARTS|ID|FROM", func(d api.Document) []any {
+					return []any{cmp.Or(d.Title, path.Base(d.Source)), d.Error, d.Kind, d.Chunks, d.ID, d.Source}
 				})
 		}),
 	})

@@ -20,8 +20,8 @@ func (a *cli) notifyCmd() *cobra.Command {
 				q.State = "held"
 			}
 			return printFetched(c.Context(), a, func(cl *client) ([]api.Notice, error) { return cl.Notices(c.Context(), q) }, "No notifications.",
-				"ID|AT|URGENCY|CAUSE|STATE|UNTIL|WHY|TEXT", func(n api.Notice) []any {
-					return []any{n.ID, n.CreatedAt, n.Urgency, n.Cause, n.State, n.Until, n.Why, n.Text}
+				"TEXT|STATE|AT|ID|URGENCY|UNTIL|WHY|CAUSE", func(n api.Notice) []any {
+					return []any{n.Text, n.State, n.CreatedAt, n.ID, n.Urgency, n.Until, n.Why, n.Cause}
 				})
 		}),
 	})

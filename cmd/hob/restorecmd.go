@@ -282,12 +282,12 @@ func (a *cli) printHeld(items []api.HeldItem) {
 		return
 	}
 	fmt.Fprintf(a.out, "On hold: %s.\n", countText(len(items), "item", "items"))
-	printTable(a, items, "ID|TYPE|CHANNEL|CREATED|TEXT", func(x api.HeldItem) []any {
+	printTable(a, items, "TEXT|TYPE|CHANNEL|CREATED|ID", func(x api.HeldItem) []any {
 		text := x.Text
 		if x.MaybeRepeated {
 			text = "(may have been sent) " + text
 		}
-		return []any{x.ID, x.Type + " " + x.Kind, x.Channel + " " + x.Target, x.At, text}
+		return []any{text, x.Type + " " + x.Kind, x.Channel + " " + x.Target, x.At, x.ID}
 	})
 }
 

@@ -18,6 +18,11 @@ import (
 //go:embed help/*.md
 var helpTexts embed.FS
 
+// firstSteps is the output of hob without arguments.
+//
+//go:embed help/first.txt
+var firstSteps string
+
 // Command groups in `hob help`.
 const (
 	groupTalk   = "talk"
@@ -45,7 +50,7 @@ func (a *cli) rootCommand() *cobra.Command {
 		}
 	}
 	add(groupTalk, a.askCmd(), a.chatCmd(), a.briefCmd(), a.openCmd(), a.sessionCmd(), a.agentCmd(), a.a2aCmd(), a.channelCmd())
-	add(groupThings, a.taskCmd(), a.watchCmd(), a.reminderCmd(), a.scheduleCmd(), a.goalCmd(), a.triggerCmd(), a.notifyCmd(), a.accountCmd(), a.memoryCmd())
+	add(groupThings, a.taskCmd(), a.watchCmd(), a.reminderCmd(), a.noteCmd(), a.expenseCmd(), a.habitCmd(), a.scheduleCmd(), a.goalCmd(), a.triggerCmd(), a.notifyCmd(), a.accountCmd(), a.memoryCmd())
 	add(groupTrust, a.approvalsCmd(), a.approveCmd(), a.denyCmd(), a.grantCmd(), a.tokenCmd(), a.policyCmd(), a.hooksCmd(), a.whyCmd(), a.auditCmd(), a.fileCmd(), a.undoCmd(), a.mcpCmd(), a.usageCmd(), a.toolCmd())
 	add(groupRun, a.startCmd(), a.stopCmd(), a.statusCmd(), a.pauseCmd(), a.resumeCmd(), a.serviceCmd(), a.setupCmd(), a.initCmd(), a.configCmd(), a.templateCmd(), a.skillCmd(), a.secretCmd(), a.providerCmd(), a.doctorCmd(), a.selftestCmd(), a.updateCmd(), a.manCmd(), a.backupCmd(), a.restoreCmd(), a.simulateCmd(), a.benchCmd(), a.evalCmd(), a.versionCmd(), a.agentRunCmd())
 	root.SetHelpCommandGroupID(groupRun)
@@ -105,13 +110,17 @@ func (a *cli) commandGroup(c *cobra.Command, subs ...*cobra.Command) *cobra.Comm
 }
 
 // versionFlag adds the flag --version in the same way as cobra, but without cobra's templates; see
-// platform/text/minitmpl.
+// platform/text/minitmpl. Without a flag and a command, hob prints the first steps.
 func (a *cli) versionFlag(root *cobra.Command) {
 	wanted := root.Flags().BoolP("version", "v", false, "version for hob")
 	run := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
-		if *wanted {
+		switch {
+		case *wanted:
 			fmt.Fprintln(a.out, "hob", a.version)
+			return nil
+		case len(args) == 0:
+			fmt.Fprint(a.out, firstSteps)
 			return nil
 		}
 		return run(c, args)

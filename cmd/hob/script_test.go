@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"syscall"
 	"testing"
@@ -222,9 +223,9 @@ func TestTable(t *testing.T) {
 	}
 	t.Setenv("HOB_HOME", t.TempDir())
 	cells := func(x item) []any { return []any{x.ID, countOrNone(int(x.N)), x.N, x.List, x.At, x.Text} }
-	list := []item{{"1", 3.5, []string{"x", "y"}, time.Date(2026, 5, 3, 10, 0, 0, 0, time.UTC), "a\nb\x1b[31m"}, {ID: "22"}}
+	list := []item{{"1", 3.5, []string{"x", "y"}, time.Date(2020, 5, 3, 10, 0, 0, 0, time.UTC), "a\nb\x1b[31m"}, {ID: "22"}}
 	err := printList(a, list, "", "ID|COUNT|N|LIST|AT|TEXT", cells)
-	want := "ID  COUNT  N    LIST  AT                TEXT\n1   3      3.5  x, y  2026-05-03 10:00  a b[31m\n22         0\n"
+	want := "ID  COUNT  N    LIST  AT                 TEXT\n1   3      3.5  x, y  3 May 2020, 10:00  a b[31m\n22         0\n"
 	if out.String() != want || err != nil {
 		t.Errorf("got %q %v", out.String(), err)
 	}
@@ -236,5 +237,29 @@ func TestTable(t *testing.T) {
 	out.Reset()
 	if err := printList[item](a, nil, "Nothing.", "ID", cells); err != nil || out.String() != "[]\n" {
 		t.Errorf("got %q %v", out.String(), err)
+	}
+}
+
+// The window of a list loses details before it loses what the list is about.
+func TestFitColumns(t *testing.T) {
+	heads := []string{"TASK", "DUE", "ID", "PRIORITY", "PROJECT"}
+	for _, c := range []struct {
+		name       string
+		want, fits []int
+		window     int
+	}{
+		{"pipe", []int{84, 5, 10, 8, 15}, []int{84, 5, 10, 8, 15}, 0},
+		{"wide enough", []int{20, 5, 10, 8, 15}, []int{20, 5, 10, 8, 15}, 80},
+		{"80 columns", []int{84, 5, 10, 8, 15}, []int{51, 5, 10, 8, 0}, 80},
+		{"60 columns", []int{84, 5, 10, 8, 15}, []int{41, 5, 10, 0, 0}, 60},
+		{"long ID", []int{84, 5, 36, 8, 15}, []int{40, 0, 36, 0, 0}, 78},
+		{"no room for the ID", []int{84, 5, 36, 8, 15}, []int{33, 5, 0, 0, 0}, 40},
+		{"short content", []int{6, 5, 10, 8, 80}, []int{6, 5, 10, 8, 43}, 80},
+		{"40 columns", []int{84, 5, 10, 8, 15}, []int{28, 0, 10, 0, 0}, 40},
+	} {
+		got := fitColumns(heads, c.want, c.window)
+		if !slices.Equal(got, c.fits) {
+			t.Errorf("%s: got %v, want %v", c.name, got, c.fits)
+		}
 	}
 }

@@ -22,8 +22,8 @@ func (a *cli) sessionCmd() *cobra.Command {
 		Use: "list", Short: "List the conversations", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			return printFetched(c.Context(), a, func(cl *client) ([]api.Session, error) { return cl.Sessions(c.Context(), api.Query{}) }, "No conversations yet.",
-				"SESSION|CHANNEL|SINCE|LAST|TURNS", func(s api.Session) []any {
-					return []any{s.ID, s.Channel, s.CreatedAt, s.UpdatedAt, s.Turns}
+				"SESSION|LAST|CHANNEL|TURNS|SINCE", func(s api.Session) []any {
+					return []any{s.ID, s.UpdatedAt, s.Channel, s.Turns, s.CreatedAt}
 				})
 		}),
 	})
@@ -87,8 +87,8 @@ func (a *cli) sessionSearchCmd() *cobra.Command {
 				return err
 			}
 			return printFetched(c.Context(), a, func(cl *client) ([]api.FoundMessage, error) { return cl.Search(c.Context(), q) }, "Nothing matches.",
-				"MESSAGE|SESSION|AT|WHO|TEXT", func(m api.FoundMessage) []any {
-					return []any{m.Message, m.Session, m.At, m.Who, m.Snippet}
+				"TEXT|WHO|AT|SESSION|MESSAGE", func(m api.FoundMessage) []any {
+					return []any{m.Snippet, m.Who, m.At, m.Session, m.Message}
 				})
 		}),
 	})

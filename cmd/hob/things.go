@@ -2,10 +2,12 @@ package main
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"hob/autonomy/api"
+	"hob/watchers"
 )
 
 func (a *cli) taskCmd() *cobra.Command {
@@ -13,9 +15,17 @@ func (a *cli) taskCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the open tasks", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			return printFetched(c.Context(), a, func(cl *client) ([]api.Task, error) { return cl.Tasks(c.Context(), api.Query{All: all}) }, "No open tasks.",
-				"ID|STATUS|PRIORITY|DUE|PROJECT|TITLE", func(t api.Task) []any {
-					return []any{t.ID, t.Status, t.Priority, dueText(t.Due), t.Project, t.Title}
+			return printFetched(c.Context(), a, func(cl *client) ([]api.Task, error) {
+				tasks, err := cl.Tasks(c.Context(), api.Query{All: all})
+				slices.SortStableFunc(tasks, compareDue)
+				return tasks, err
+			}, "No open tasks. Add one with: hob task add call the plumber",
+				"TASK|DUE|ID|PRIORITY|PROJECT|STATUS", func(t api.Task) []any {
+					status := t.Status
+					if status == "open" {
+						status = "" // most tasks are open
+					}
+					return []any{t.Title, dueText(t.Due), t.ID, t.Priority, t.Project, status}
 				})
 		}),
 	})
@@ -81,8 +91,8 @@ func (a *cli) watchCmd() *cobra.Command {
 		Use: "list", Short: "List the watchers", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			return printFetched(c.Context(), a, func(cl *client) ([]api.Watcher, error) { return cl.Watchers(c.Context(), api.Query{}) }, "No watchers. Add one with: hob watch add ~/Downloads --pattern '*.pdf'",
-				"ID|KIND|STATE|FIRED|LAST|REPORTS TO|WATCHES", func(w api.Watcher) []any {
-					return []any{w.ID, w.Kind, w.State, w.Fired, w.FiredAt, w.Report, cmp.Or(w.Describe, w.Title)}
+				"WATCHES|STATE|LAST|ID|KIND|FIRED|REPORTS TO", func(w api.Watcher) []any {
+					return []any{cmp.Or(w.Describe, w.Title), w.State, w.FiredAt, w.ID, w.Kind, w.Fired, w.Report}
 				})
 		}),
 	})
@@ -96,9 +106,15 @@ func (a *cli) reminderCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List upcoming reminders", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			return printFetched(c.Context(), a, func(cl *client) ([]api.Watcher, error) { return cl.Reminders(c.Context(), api.Query{}) }, `No reminders. Add one with: hob reminder add stretch --at "in 20 minutes"`,
-				"ID|WHEN|NEXT|REPORTS TO|SAYS", func(w api.Watcher) []any {
-					return []any{w.ID, cmp.Or(w.When, w.Describe), a.nextTimes(w), w.Report, w.Action}
+			return printFetched(c.Context(), a, func(cl *client) ([]api.Watcher, error) {
+				return sortedByNext(cl.Reminders(c.Context(), api.Query{}))
+			}, `No reminders. Add one with: hob reminder add stretch --at "in 20 minutes"`,
+				"REMINDER|NEXT|ID|REPEATS|REPORTS TO", func(w api.Watcher) []any {
+					repeats := ""
+					if w.Kind != watchers.KindOneshot {
+						repeats = cmp.Or(w.When, w.Describe)
+					}
+					return []any{w.Action, w.NextAt, w.ID, repeats, w.Report}
 				})
 		}),
 	})
@@ -115,17 +131,40 @@ func (a *cli) reminderCmd() *cobra.Command {
 	})
 	add.Flags().String("at", "", `once: "in 20 minutes", "tomorrow at 9", "2026-12-24 18:00"`)
 	add.Flags().String("every", "", `repeat time as cron or everyday words: "weekday at 8:30", "30 8 * * 1-5"`)
-	return a.commandGroup(&cobra.Command{Use: "reminder", Short: "Manage reminders", SuggestFor: []string{"remind", "alarm"}}, list, a.thingShow("reminder", (*client).Reminders), add,
-		a.onOne("remove REMINDER...", "Cancel a reminder (undo restores it)", "cancel_reminder", "reminder"))
+	move := a.addJSONFlag(&cobra.Command{
+		Use: "move REMINDER...", Short: "Change the time of a reminder", Args: cobra.MinimumNArgs(1), Aliases: []string{"snooze"},
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			in := changedFlags(c, "at", "every")
+			if by, _ := c.Flags().GetString("by"); by != "" {
+				in["shift"] = by
+			}
+			if len(in) != 1 {
+				return usageErrorf("set the new time with exactly one of --at, --by and --every")
+			}
+			in["reminder"] = joinWords(args)
+			return a.runTool(c.Context(), false, "update_reminder", in)
+		}),
+	})
+	move.Flags().String("at", "", `new time: "16:00" keeps the day, "tomorrow" keeps the time of day`)
+	move.Flags().String("by", "", `how much later: "30m", "1h30m"; negative means earlier`)
+	move.Flags().String("every", "", `new repeat time: "weekday at 8:30"`)
+	cancel := a.onOne("cancel REMINDER...", "Cancel a reminder (undo restores it)", "cancel_reminder", "reminder")
+	cancel.Aliases = []string{"remove"}
+	for _, c := range []*cobra.Command{move, cancel} {
+		c.ValidArgsFunction = a.completeReminders
+	}
+	return a.commandGroup(&cobra.Command{Use: "reminder", Short: "Manage reminders", SuggestFor: []string{"remind", "alarm"}}, list, a.thingShow("reminder", (*client).Reminders), add, move, cancel)
 }
 
 func (a *cli) scheduleCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the schedules", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			return printFetched(c.Context(), a, func(cl *client) ([]api.Watcher, error) { return cl.Schedules(c.Context(), api.Query{}) }, `No schedules. Add one with: hob schedule add "brief me" --every "every weekday at 8:00"`,
-				"ID|STATE|WHEN|NEXT|LAST|DOES", func(w api.Watcher) []any {
-					return []any{w.ID, w.State, cmp.Or(w.When, w.Describe), a.nextTimes(w), w.FiredAt, w.Action}
+			return printFetched(c.Context(), a, func(cl *client) ([]api.Watcher, error) {
+				return sortedByNext(cl.Schedules(c.Context(), api.Query{}))
+			}, `No schedules. Add one with: hob schedule add "brief me" --every "every weekday at 8:00"`,
+				"ACTION|NEXT|ID|WHEN|STATE|LAST", func(w api.Watcher) []any {
+					return []any{w.Action, w.NextAt, w.ID, cmp.Or(w.When, w.Describe), w.State, w.FiredAt}
 				})
 		}),
 	})

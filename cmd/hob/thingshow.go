@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -85,19 +86,41 @@ func nextTimesText(times []time.Time, zone *time.Location, now time.Time) string
 	return strings.Join(out, ", ")
 }
 
-// nextTimes formats the next three times in the user's time zone.
-func (a *cli) nextTimes(w api.Watcher) string {
-	zone := a.userZone()
-	return nextTimesText(w.Coming, zone, time.Now().In(zone))
-}
-
-// dueText returns the due time of a task as a value that a table shows in the user's time zone.
-// Other text is returned unchanged.
+// dueText returns the due time of a task, an instant or a day, as a table cell.
 func dueText(due string) any {
 	if t, err := time.Parse(time.RFC3339, due); err == nil {
 		return t
 	}
-	return due
+	return calendarDay(due)
+}
+
+// compareDue orders tasks by their due times. Tasks without one are last.
+func compareDue(x, y api.Task) int {
+	if (x.Due == "") != (y.Due == "") {
+		return cmp.Compare(y.Due, x.Due)
+	}
+	return parseDue(x.Due).Compare(parseDue(y.Due))
+}
+
+// parseDue returns the due time of a task; a day counts from its beginning.
+func parseDue(due string) time.Time {
+	if t, err := time.Parse(time.RFC3339, due); err == nil {
+		return t
+	}
+	t, _ := time.Parse(time.DateOnly, due)
+	return t
+}
+
+// sortedByNext orders timed items by their next times. Items without one, such as paused ones, are
+// last.
+func sortedByNext(list []api.Watcher, err error) ([]api.Watcher, error) {
+	slices.SortStableFunc(list, func(x, y api.Watcher) int {
+		if x.NextAt.IsZero() != y.NextAt.IsZero() {
+			return y.NextAt.Compare(x.NextAt)
+		}
+		return x.NextAt.Compare(y.NextAt)
+	})
+	return list, err
 }
 
 // pickThing finds an item by its id, the beginning of its id, or words in its title.

@@ -16,8 +16,8 @@ func (a *cli) triggerCmd() *cobra.Command {
 		Use: "list", Short: "List the configured triggers", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			return printFetched(c.Context(), a, func(cl *client) ([]api.Trigger, error) { return cl.Triggers(c.Context()) }, "No triggers. Add one with: hob config set triggers.NAME.action \"...\"",
-				"NAME|SESSION|ACTION", func(t api.Trigger) []any {
-					return []any{t.ID, t.Session, t.Action}
+				"NAME|ACTION|SESSION", func(t api.Trigger) []any {
+					return []any{t.ID, t.Action, t.Session}
 				})
 		}),
 	})

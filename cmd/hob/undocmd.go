@@ -28,8 +28,8 @@ func (a *cli) undoCmd() *cobra.Command {
 			}
 			if f.list {
 				return printFetched(c.Context(), a, func(cl *client) ([]api.LedgerEntry, error) { return cl.Undoable(c.Context(), api.Query{}) }, "There is nothing to undo.",
-					"ID|WHEN|TOOL|UNDO WOULD", func(e api.LedgerEntry) []any {
-						return []any{e.Call, e.FinishedAt, e.Tool, e.UndoLabel}
+					"UNDO WOULD|WHEN|ID|TOOL", func(e api.LedgerEntry) []any {
+						return []any{e.UndoLabel, e.FinishedAt, e.Call, e.Tool}
 					})
 			}
 			return a.runUndo(c.Context(), in)

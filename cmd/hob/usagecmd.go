@@ -54,9 +54,9 @@ func (a *cli) printUsage(ctx context.Context) error {
 		}
 		share := costShares(days)
 		next := 0
-		printTable(a, days, "DAY|MODEL|TURNS|CALLS|INPUT|CACHED|OUTPUT|COST|", func(d api.UsageRow) []any {
+		printTable(a, days, "DAY|MODEL|COST|CALLS|TURNS|INPUT|OUTPUT|CACHED|", func(d api.UsageRow) []any {
 			next++
-			return []any{d.Day, d.Model, d.Turns, d.ModelCalls, formatCount(d.Input), formatCount(d.CacheRead), formatCount(d.Output), costText(d), drawBar(share[next-1], 12)}
+			return []any{d.Day, d.Model, costText(d), d.ModelCalls, d.Turns, formatCount(d.Input), formatCount(d.Output), formatCount(d.CacheRead), drawBar(share[next-1], 12)}
 		})
 		fmt.Fprintln(a.out)
 		a.printBudget(caps)

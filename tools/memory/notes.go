@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -88,9 +89,15 @@ type API struct {
 	Memory *knowledge.Base
 }
 
-// Notes implements api.Notes.
+// Notes implements api.Notes. With Query.Text it lists the matching notes, best first.
 func (a API) Notes(ctx context.Context, q api.Query) ([]api.Note, error) {
-	list, err := Notes(ctx, a.Store, q.Limit)
+	var list []Note
+	var err error
+	if q.Text != "" {
+		list, err = Deps{Knowledge: a.Memory}.findNotes(a.Store.Reader(ctx), q.Text, cmp.Or(q.Limit, 100))
+	} else {
+		list, err = Notes(ctx, a.Store, q.Limit)
+	}
 	out := make([]api.Note, len(list))
 	for i, n := range list {
 		out[i] = api.Note(n)

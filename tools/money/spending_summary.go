@@ -55,7 +55,7 @@ func (d Deps) spendingSummary() tools.Tool {
 			return tools.Result{
 				Source: source,
 				Text:   summaryText(totals, sums, len(rows), words, normalizeCategory(in.Category)),
-				Data:   map[string]any{"from": from, "to": to, "by_category": totals, "total": sums, "count": len(rows)},
+				Data:   map[string]any{"from": from, "to": to, "by_category": totals, "total": sums, "count": len(rows), "expenses": rows},
 			}, nil
 		},
 	})

@@ -2,12 +2,12 @@ package dashboard
 
 import (
 	"net/url"
-	"strconv"
 	"time"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
+	"hob/platform/text/dateparse"
 	"hob/platform/text/markup"
 	"hob/platform/text/visible"
 )
@@ -28,45 +28,10 @@ func (r *request) relativeTime(t time.Time) g.Node {
 	return h.Time(h.DateTime(t.UTC().Format(time.RFC3339)), h.TitleAttr(t.In(r.zone).Format("Monday, 2 January 2006, 15:04:05 MST")), g.Text(r.formatRelative(t)))
 }
 
-func (r *request) formatRelative(t time.Time) string {
-	d := r.now.Sub(t)
-	ahead := d < 0
-	d = d.Abs()
-	unit := ""
-	switch {
-	case d < time.Minute && ahead:
-		return "in less than 1 min"
-	case d < time.Minute:
-		return "just now"
-	case d < time.Hour:
-		unit = strconv.Itoa(int(d.Minutes())) + " min"
-	case d < 12*time.Hour && t.In(r.zone).YearDay() == r.now.YearDay():
-		unit = strconv.Itoa(int(d.Hours())) + " h"
-	default:
-		return r.formatTime(t)
-	}
-	if ahead {
-		return "in " + unit
-	}
-	return unit + " ago"
-}
+func (r *request) formatRelative(t time.Time) string { return dateparse.FormatRelative(t, r.now) }
 
 // formatTime returns the time of day, with the day unless it is today.
-func (r *request) formatTime(t time.Time) string {
-	t = t.In(r.zone)
-	days := int(startOfDay(t).Sub(startOfDay(r.now)).Round(24*time.Hour) / (24 * time.Hour))
-	switch {
-	case days == 0:
-		return t.Format("15:04")
-	case days == 1:
-		return "tomorrow " + t.Format("15:04")
-	case days == -1:
-		return "yesterday " + t.Format("15:04")
-	case t.Year() == r.now.Year():
-		return t.Format("Mon 2 Jan, 15:04")
-	}
-	return t.Format("2 Jan 2006, 15:04")
-}
+func (r *request) formatTime(t time.Time) string { return dateparse.FormatShort(t, r.now) }
 
 func startOfDay(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, t.Location())

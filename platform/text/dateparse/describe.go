@@ -267,6 +267,49 @@ func FormatDay(t, now time.Time) string {
 	return t.Format("Mon 2 Jan 2006")
 }
 
+// FormatRelative formats an instant for lists, in now's zone: "5 min ago", "in 3 h", "tomorrow
+// 09:00", "Tue 24 Nov, 17:00", "24 Nov 2025, 17:00" in another year.
+func FormatRelative(t, now time.Time) string {
+	t = t.In(now.Location())
+	d := t.Sub(now)
+	ahead := d > 0
+	d = d.Abs()
+	unit := ""
+	switch {
+	case d < time.Minute && ahead:
+		return "in less than 1 min"
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		unit = strconv.Itoa(int(d.Minutes())) + " min"
+	case d < 12*time.Hour && dayOf(t) == dayOf(now):
+		unit = strconv.Itoa(int(d.Hours())) + " h"
+	default:
+		return FormatShort(t, now)
+	}
+	if ahead {
+		return "in " + unit
+	}
+	return unit + " ago"
+}
+
+// FormatShort formats an instant for lists, in now's zone. Today it has only the time of day.
+func FormatShort(t, now time.Time) string {
+	t = t.In(now.Location())
+	switch dayOf(t) - dayOf(now) {
+	case 0:
+		return t.Format("15:04")
+	case 1:
+		return "tomorrow " + t.Format("15:04")
+	case -1:
+		return "yesterday " + t.Format("15:04")
+	}
+	if t.Year() == now.Year() {
+		return t.Format("Mon 2 Jan, 15:04")
+	}
+	return t.Format("2 Jan 2006, 15:04")
+}
+
 // ParseFormatted parses the result of Format or FormatDay with the same now. The bool results report
 // whether s has a time of day, and whether s has that form.
 func ParseFormatted(s string, now time.Time) (t time.Time, clock, ok bool) {

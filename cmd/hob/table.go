@@ -1,0 +1,209 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"golang.org/x/term"
+
+	"hob/platform/text/dateparse"
+)
+
+const (
+	columnGap     = 2  // spaces between two columns
+	maxDetail     = 24 // initial limit of a column other than the first
+	minDetail     = 8  // a column that would get fewer characters is dropped
+	minContent    = 20 // an ID that would leave fewer characters for the first column is dropped
+	maxCellLines  = 3  // lines of a long text in the first column
+	idColumnTitle = "ID"
+)
+
+// cellsOf returns the table cells of an item: strings, numbers, times and lists.
+type cellsOf[T any] func(item T) []any
+
+// calendarDay is a table cell with a day in the form 2026-03-10.
+type calendarDay string
+
+// tableCell is the text of a cell, and its color.
+type tableCell struct{ text, color string }
+
+// printTable prints items in columns. titles contains the column titles, separated by "|": first
+// what the item is about, then the details in the order of their importance. Empty columns are left
+// out. On a terminal the table fits the window; in a pipe it has one complete line per item.
+func printTable[T any](a *cli, list []T, titles string, cellsOf cellsOf[T]) {
+	heads := strings.Split(titles, "|")
+	rows := make([][]tableCell, len(list))
+	widths := make([]int, len(heads))
+	now := time.Now().In(a.userZone())
+	for j, item := range list {
+		for i, v := range cellsOf(item) {
+			c := tableCell{text: oneLine(formatCell(now, v))}
+			if i > 0 {
+				c.color = cellColor(heads[i], c.text, now, v)
+			}
+			rows[j] = append(rows[j], c)
+			widths[i] = max(widths[i], ansi.StringWidth(c.text))
+		}
+	}
+	header := make([]tableCell, len(heads))
+	for i, title := range heads {
+		if widths[i] > 0 {
+			widths[i] = max(widths[i], ansi.StringWidth(title))
+		}
+		header[i] = tableCell{title, bold}
+	}
+	widths = fitColumns(heads, widths, a.windowWidth())
+	for _, row := range append([][]tableCell{header}, rows...) {
+		a.printRow(row, widths)
+	}
+}
+
+// windowWidth returns the number of columns of the terminal, or 0 if the output is not a terminal.
+func (a *cli) windowWidth() int {
+	fd, ok := terminalFD(a.out)
+	if !ok {
+		return 0
+	}
+	w, _, err := term.GetSize(fd)
+	if err != nil {
+		return 0
+	}
+	return w
+}
+
+// fitColumns returns the widths of the columns for a window; 0 drops a column. The details are
+// shortened and dropped, starting from the right, before the first column gets less than three
+// fifths of the window. IDs stay complete, because commands need them. A window of 0 has no limit.
+func fitColumns(heads []string, want []int, window int) []int {
+	total := -columnGap
+	for _, w := range want {
+		if w > 0 {
+			total += w + columnGap
+		}
+	}
+	if window == 0 || total <= window {
+		return want
+	}
+	widths := make([]int, len(want))
+	rest, content := window, window*3/5
+	id := slices.Index(heads, idColumnTitle)
+	if id > 0 && want[id]+columnGap <= window-minContent {
+		widths[id] = want[id]
+		rest -= want[id] + columnGap
+	}
+	widths[0] = min(want[0], content, rest)
+	rest -= widths[0]
+	for i := 1; i < len(want); i++ {
+		w := min(want[i], maxDetail, rest-columnGap)
+		if i == id || w <= 0 || w < want[i] && w < minDetail {
+			continue
+		}
+		widths[i] = w
+		rest -= w + columnGap
+	}
+	for i, w := range widths { // the columns in use get the rest
+		if w > 0 {
+			more := min(rest, want[i]-w)
+			widths[i] += more
+			rest -= more
+		}
+	}
+	return widths
+}
+
+// printRow prints one item. A text that is wider than the first column continues on the next lines,
+// so that lists do not hide it.
+func (a *cli) printRow(row []tableCell, widths []int) {
+	lines := []string{row[0].text}
+	if ansi.StringWidth(row[0].text) > widths[0] {
+		lines = strings.Split(ansi.Wrap(row[0].text, widths[0], ""), "\n")
+	}
+	if len(lines) > maxCellLines {
+		rest := strings.Join(lines[maxCellLines-1:], " ")
+		lines = append(lines[:maxCellLines-1], ansi.Truncate(rest, widths[0], "…"))
+	}
+	last := 0
+	for i, c := range row {
+		if i > 0 && widths[i] > 0 && c.text != "" {
+			last = i
+		}
+	}
+	for n, text := range lines {
+		cells := []tableCell{{text, row[0].color}}
+		if n == 0 {
+			cells = slices.Concat(cells, row[1:last+1])
+		}
+		var b strings.Builder
+		for i, c := range cells {
+			if widths[i] == 0 {
+				continue
+			}
+			text := ansi.Truncate(c.text, widths[i], "…")
+			if c.color != "" && text != "" {
+				b.WriteString(a.colorize(a.out, c.color, text))
+			} else {
+				b.WriteString(text)
+			}
+			if i < len(cells)-1 {
+				b.WriteString(strings.Repeat(" ", widths[i]-ansi.StringWidth(text)+columnGap))
+			}
+		}
+		fmt.Fprintln(a.out, b.String())
+	}
+}
+
+// formatCell formats a table cell. Times are relative to now and in its time zone.
+func formatCell(now time.Time, v any) string {
+	switch x := v.(type) {
+	case nil:
+		return ""
+	case time.Time:
+		if x.Year() < 1971 {
+			return ""
+		}
+		return dateparse.FormatRelative(x, now)
+	case calendarDay:
+		if t, err := time.ParseInLocation(time.DateOnly, string(x), now.Location()); err == nil {
+			return dateparse.FormatDay(t, now)
+		}
+	case float64:
+		return fmt.Sprintf("%g", x)
+	case []string:
+		return strings.Join(x, ", ")
+	case []any:
+		var parts []string
+		for _, p := range x {
+			parts = append(parts, fmt.Sprint(p))
+		}
+		return strings.Join(parts, ", ")
+	case map[string]any:
+		if b, err := json.Marshal(x); err == nil {
+			return string(b)
+		}
+	}
+	return fmt.Sprint(v)
+}
+
+// cellColor returns the color of a detail: red for problems, amber for what waits, green for
+// what is in order. IDs are dim, because people rarely read them.
+func cellColor(head, text string, now time.Time, v any) string {
+	switch text {
+	case "failed", "dead", "broken", "denied", "deny", "error", "critical", "invalid":
+		return red
+	case "pending", "paused", "waiting", "held", "deferred", "ask", "high", "expired", "changed":
+		return amber
+	case "done", "approved", "allow", "active", "live", "ok":
+		return green
+	}
+	if day, ok := v.(calendarDay); ok && string(day) != "" && string(day) < now.Format(time.DateOnly) {
+		return red // overdue
+	}
+	if head == idColumnTitle {
+		return dim
+	}
+	return ""
+}
