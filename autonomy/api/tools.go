@@ -71,6 +71,25 @@ type LedgerEntry struct {
 	Returned []provenance.Origin `json:"returned,omitempty"`
 }
 
+// Skills lists the skills.
+type Skills interface {
+	// Skills lists the skills, sorted by name, with the state of their trust.
+	Skills(ctx context.Context) ([]Skill, error)
+}
+
+// Skill describes a skill without its text. A skill that is not trusted is untrusted text, also its
+// name and its description.
+type Skill struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	State       string `json:"state" schema:"enum=trusted|untrusted|changed|invalid"`
+	Problem     string `json:"problem,omitempty"` // why the skill is invalid
+	Origin      string `json:"origin" schema:"enum=folder|template|mcp"`
+	// From is the template, the MCP server, or where the folder was added from.
+	From      string    `json:"from,omitempty"`
+	TrustedAt time.Time `json:"trusted_at,omitzero"`
+}
+
 // Agents gives access to the agents and the delegated tasks.
 type Agents interface {
 	// Agents lists the agents, or only the agent called Query.Of.

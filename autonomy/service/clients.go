@@ -217,10 +217,20 @@ func versionOf[T any](list []T, err error) (string, error) {
 
 // SkillPrompts provides the skills that external programs may read.
 type SkillPrompts interface {
+	api.Skills
+
 	// SkillPrompts returns the skills, sorted by name, without their text.
 	SkillPrompts(ctx context.Context) ([]api.SkillPrompt, error)
 	// SkillPrompt returns a skill with its text, or an error that wraps api.ErrNotFound.
 	SkillPrompt(ctx context.Context, name string) (api.SkillPrompt, error)
+}
+
+// Skills implements api.Skills.
+func (sv *Service) Skills(ctx context.Context) ([]api.Skill, error) {
+	if sv.o.Skills == nil {
+		return nil, nil
+	}
+	return sv.o.Skills.Skills(ctx)
 }
 
 // ClientPrompts implements api.ClientCalls.

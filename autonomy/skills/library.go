@@ -156,6 +156,17 @@ func (l *Library) Body(ctx context.Context, name string) (string, provenance.Sou
 	return text, s.Source(), err
 }
 
+// Skills implements api.Skills.
+func (l *Library) Skills(context.Context) ([]api.Skill, error) {
+	var out []api.Skill
+	for _, s := range l.List() {
+		out = append(out, api.Skill{
+			Name: s.Name, Description: s.Description, State: s.State, Problem: s.Problem, Origin: s.Origin, From: s.From, TrustedAt: s.Added,
+		})
+	}
+	return out, nil
+}
+
 // SkillPrompts implements service.SkillPrompts: the trusted skills that MCP clients may read.
 func (l *Library) SkillPrompts(context.Context) ([]api.SkillPrompt, error) {
 	out := []api.SkillPrompt{}

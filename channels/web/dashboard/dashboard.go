@@ -39,11 +39,13 @@ type Backend interface {
 	api.Forgetting
 	api.Goals
 	api.Learned
+	api.MCP
 	api.Management
 	api.Memory
 	api.Notes
 	api.Notices
 	api.Sessions
+	api.Skills
 	api.Tasks
 	api.Timeline
 	api.Tools
@@ -98,7 +100,7 @@ func New(o Options) (*Dashboard, error) {
 
 // listPages returns the pages in the order of the sidebar.
 func (d *Dashboard) listPages() []page {
-	return []page{d.chatPage(), d.todayPage(), d.timelinePage(), d.approvalsPage(), d.healthPage()}
+	return []page{d.chatPage(), d.todayPage(), d.timelinePage(), d.approvalsPage(), d.channelsPage(), d.healthPage()}
 }
 
 // page is one page of the dashboard.
