@@ -224,24 +224,23 @@ func describeSend(s bus.ScheduledSend, at func(time.Time) string) string {
 	return text
 }
 
-// Text formats the explanation for users.
+// Text explains the event for users in sentences, one per line.
 func (w Why) Text(zone *time.Location) string {
 	if w.Nothing {
 		return w.instead
 	}
 	var b strings.Builder
-	at := func(t time.Time) string { return t.In(zone).Format("2006-01-02 15:04:05") }
+	day := w.Event.ReceivedAt.In(zone).Format(time.DateOnly)
+	at := func(t time.Time) string { // the first line has the day
+		return strings.TrimPrefix(t.In(zone).Format("2006-01-02 15:04:05"), day+" ")
+	}
 	if w.Thing != nil {
 		b.WriteString(w.Thing.formatText(at))
 	}
-	fmt.Fprintf(&b, "%s  received a %s from %s (trust level %s): %q\n", at(w.Event.ReceivedAt), w.Event.Kind, w.Event.Source, w.Event.Provenance, textnorm.FirstLine(w.Event.Text))
+	fmt.Fprintf(&b, "On %s at %s %s: %q\n", day, at(w.Event.ReceivedAt), describeCause(w.Event), textnorm.FirstLine(w.Event.Text))
 	writeOrigins(&b, "it contains", w.Origins)
 	for _, c := range w.Calls {
-		fmt.Fprintf(&b, "%s  tool %s %s: %s", at(c.StartedAt), c.Tool, c.State, c.Decision)
-		if c.Code != "" {
-			fmt.Fprintf(&b, " [%s]", c.Code)
-		}
-		b.WriteString("\n")
+		fmt.Fprintf(&b, "At %s Hob called the tool %s, which %s. %s\n", at(c.StartedAt), c.Tool, describeCallState(c), describeDecision(c.Decision))
 		for _, s := range w.sends {
 			if s.Call == c.Call {
 				b.WriteString("    " + describeSend(s, at) + "\n")
@@ -252,14 +251,14 @@ func (w Why) Text(zone *time.Location) string {
 	}
 	for _, r := range w.Audit {
 		if r.Action == "hook" {
-			fmt.Fprintf(&b, "%s  %s (%s): %s\n", at(r.At), r.Rule, strings.TrimSpace(r.Origin+" "+r.Tool), r.Outcome)
+			fmt.Fprintf(&b, "At %s your %s (%s): %s\n", at(r.At), r.Rule, strings.TrimSpace(r.Origin+" "+r.Tool), r.Outcome)
 		}
 	}
 	if w.Goal != nil {
 		b.WriteString(w.Goal.Text(at))
 	}
 	for _, a := range w.Approvals {
-		fmt.Fprintf(&b, "%s  asked you: %s — %s (%s)\n", at(a.CreatedAt), a.Summary, a.State, a.Reason)
+		fmt.Fprintf(&b, "At %s Hob asked you: %s, because %s. The request is %s.\n", at(a.CreatedAt), a.Summary, a.Reason, a.State)
 		if a.DecidedBy != "" {
 			fmt.Fprintf(&b, "    answered through %s\n", a.DecidedBy)
 		}
@@ -268,38 +267,86 @@ func (w Why) Text(zone *time.Location) string {
 		}
 	}
 	for _, d := range w.Deliveries {
-		fmt.Fprintf(&b, "%s  %s: %q\n", at(d.CreatedAt), describeDelivery(d, at), textnorm.FirstLine(d.Text))
+		verb := "wrote this"
+		if d.Kind == channels.Send {
+			verb = "prepared a"
+		}
+		fmt.Fprintf(&b, "At %s Hob %s %s: %q\n", at(d.CreatedAt), verb, describeDelivery(d, at), textnorm.FirstLine(d.Text))
 	}
 	for _, n := range w.Notices {
 		b.WriteString(n.Line(at) + "\n")
 	}
 	w.writeOutcome(&b, at)
 	for _, t := range w.Ticks {
-		fmt.Fprintf(&b, "\n%s  tick %s (woken by: %s) decided: %s; %s", at(t.At), t.Tick, t.Woke, t.Rule, t.State)
+		fmt.Fprintf(&b, "\nThe main loop (iteration %s at %s, woken by: %s) decided: %s; %s.", t.Tick, at(t.At), t.Woke, t.Rule, t.State)
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// describeCause describes what started an event.
+func describeCause(e bus.Event) string {
+	mine := e.Provenance == provenance.Owner
+	switch {
+	case e.Kind == bus.Message && mine:
+		return "you wrote through " + e.Source
+	case e.Kind == bus.Task && mine && e.Source == "tool":
+		return "you ran the tool"
+	}
+	return fmt.Sprintf("a %s arrived from %s with the trust level %s", e.Kind, e.Source, e.Provenance)
+}
+
+// describeCallState describes the result of a tool call as the end of a sentence.
+func describeCallState(c bus.Entry) string {
+	text := map[bus.CallState]string{
+		bus.CallStarted: "is still running", bus.CallDone: "succeeded", bus.CallFailed: "failed",
+		bus.CallDenied: "was denied", bus.CallUnknown: "may have taken effect, but Hob does not know its result",
+	}[c.State]
+	if c.Code != "" {
+		text += " (" + strings.ReplaceAll(c.Code, "_", " ") + ")"
+	}
+	return text
+}
+
+// describeDecision describes a decision of the guard, such as "allow: write, owner asked, clean".
+func describeDecision(decision string) string {
+	verdict, rule, _ := strings.Cut(decision, ": ")
+	if verb := map[string]string{"allow": "allowed it", "ask": "required your approval", "deny": "denied it"}[verdict]; verb != "" {
+		return strings.TrimSuffix("The policy check "+verb+": "+rule, ": ") + "."
+	}
+	return "The policy check decided: " + decision + "."
 }
 
 // writeOutcome writes the model with its cost, and how the event ended.
 func (w Why) writeOutcome(b *strings.Builder, at func(time.Time) string) {
 	if s := w.Spent; s != nil {
-		cost := "cost unknown"
+		cost := "its cost is unknown"
 		if s.CostUSD != nil {
-			cost = s.Cost
+			cost = "they cost " + s.Cost
 		}
-		fmt.Fprintf(b, "%s  %s was chosen: %s; %d model call(s), %s\n", at(w.Event.ReceivedAt), s.Model, s.Reason, s.Calls, cost)
+		fmt.Fprintf(b, "The model %s was chosen: %s. Model calls: %d; %s.\n", s.Model, s.Reason, s.Calls, cost)
 	}
 	switch {
 	case w.Trace != nil:
-		fmt.Fprintf(b, "%s  done as %s", at(w.Trace.EndedAt), w.Trace.How)
+		fmt.Fprintf(b, "It ended at %s as a %s", at(w.Trace.EndedAt), w.Trace.How)
 		if w.Trace.Model != "" {
-			fmt.Fprintf(b, " by %s in %d round(s)", w.Trace.Model, w.Trace.Rounds)
+			fmt.Fprintf(b, ", answered by %s in %s", w.Trace.Model, countRounds(w.Trace.Rounds))
 		}
+		b.WriteString(".")
 	case w.Event.State == bus.Dead:
-		fmt.Fprintf(b, "abandoned after %d attempt(s) and %d crash(es): %s", w.Event.Attempts, w.Event.Crashes, w.Event.Error)
+		fmt.Fprintf(b, "Hob gave up after %d attempt(s) and %d crash(es): %s.", w.Event.Attempts, w.Event.Crashes, w.Event.Error)
 	default:
-		fmt.Fprintf(b, "still %s (attempts %d, crashes %d) %s", w.Event.State, w.Event.Attempts, w.Event.Crashes, w.Event.Error)
+		fmt.Fprintf(b, "It is still %s after %d attempt(s) and %d crash(es).", w.Event.State, w.Event.Attempts, w.Event.Crashes)
+		if w.Event.Error != "" {
+			b.WriteString(" The last error was: " + w.Event.Error)
+		}
 	}
+}
+
+func countRounds(n int) string {
+	if n == 1 {
+		return "1 round"
+	}
+	return fmt.Sprintf("%d rounds", n)
 }
 
 // Tick is one iteration of the loop that had an input.
@@ -355,7 +402,7 @@ func (t Tick) Text(zone *time.Location) string {
 		return "No tick has had an input yet: nothing has arrived and nothing was due."
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "tick %s at %s, woken by: %s; %d event(s)\n", t.ID, t.At.In(zone).Format("2006-01-02 15:04:05"), t.Woke, len(t.Events))
+	fmt.Fprintf(&b, "Iteration %s of the main loop began at %s, woken by: %s. Events: %d.\n", t.ID, t.At.In(zone).Format("2006-01-02 15:04:05"), t.Woke, len(t.Events))
 	for _, w := range t.Events {
 		b.WriteString("\n" + w.Text(zone) + "\n")
 	}

@@ -140,8 +140,8 @@ func TestExplainEvent_ShowsModelAndCost(t *testing.T) {
 		want  string
 	}{
 		{"no model", fixedModel{}, ""},
-		{"a priced model", fixedModel{name: "m", calls: 2, cost: &cost}, "m was chosen: it is the default; 2 model call(s), " + cost.String()},
-		{"a model without a price", fixedModel{name: "m", calls: 1}, "1 model call(s), cost unknown"},
+		{"a priced model", fixedModel{name: "m", calls: 2, cost: &cost}, "The model m was chosen: it is the default. Model calls: 2; they cost " + cost.String()},
+		{"a model without a price", fixedModel{name: "m", calls: 1}, "Model calls: 1; its cost is unknown"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x, s, b, _ := openExplainer(t, c.model)
@@ -153,7 +153,7 @@ func TestExplainEvent_ShowsModelAndCost(t *testing.T) {
 			w, err := x.ExplainEvent(t.Context(), acc.Event, "")
 			fatal(t, err)
 			text := w.Text(time.UTC)
-			if (w.Spent != nil) != (c.want != "") || !strings.Contains(text, c.want) || !strings.Contains(text, "done as turn by m in 2 round(s)") {
+			if (w.Spent != nil) != (c.want != "") || !strings.Contains(text, c.want) || !strings.Contains(text, "as a turn, answered by m in 2 rounds.") {
 				t.Errorf("%+v\n%s", w.Spent, text)
 			}
 		})
