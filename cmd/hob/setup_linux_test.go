@@ -230,7 +230,7 @@ func TestSetupInATerminal(t *testing.T) {
 	s.expect("Which model?")
 	s.press(enter)
 	s.expect("The model answers.")
-	s.expect("You and Hob 2/")
+	s.expect("Channels 2/")
 	if err := s.cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -241,19 +241,12 @@ func TestSetupInATerminal(t *testing.T) {
 
 	s = sit(t, home, []string{"NO_COLOR=1"}, "setup")
 	s.expect("continues where you stopped")
-	s.expect("You and Hob 2/")
-	s.press(ctrlU + "Robin" + enter + enter)
-	for _, title := range []string{"Channels 3/", "Where should Hob send", "Mail and calendars 4/", "Web search 5/", "Folders 6/"} {
+	for _, title := range []string{"Channels 2/", "Mail and calendars 3/"} {
 		s.expect(title)
 		s.press(enter)
 	}
 	s.expect("When should the quiet")
-	s.press(ctrlU + "22-7" + enter)
-	s.expect("Which template")
-	s.press(enter)
-	s.expect("Features 9/")
-	s.press(escape)
-	s.expect("Features: unchanged")
+	s.press("23-6" + enter) // replaces the proposal
 	s.expect("Should Hob start when you log in")
 	s.press("n")
 	s.expect("Setup is complete")
@@ -263,7 +256,7 @@ func TestSetupInATerminal(t *testing.T) {
 	if got := says(t, home, "ask", "hello there"); !strings.Contains(got, "Hi from the model.") {
 		t.Error(got)
 	}
-	if got := says(t, home, "config", "get", "notify.quiet_hours.start") + says(t, home, "config", "get", "agent.name"); got != "22:00\nRobin\n" {
+	if got := says(t, home, "config", "get", "notify.quiet_hours.start"); got != "23:00\n" {
 		t.Error(got)
 	}
 	says(t, home, "config", "check")
@@ -282,15 +275,10 @@ func TestCtrlCAtEachStep(t *testing.T) {
 	s.expect("Brain 1/")
 	s.press(stop)
 	for _, step := range []struct{ title, keys, then string }{
-		{"Brain 1/", strings.Repeat(down, 6) + enter, "You and Hob 2/"},
-		{"You and Hob 2/", enter + enter, "Channels 3/"},
-		{"Channels 3/", escape, "Mail and calendars 4/"},
-		{"Mail and calendars 4/", enter, "Web search 5/"},
-		{"Web search 5/", enter, "Folders 6/"},
-		{"Folders 6/", enter, "Quiet hours 7/"},
-		{"Quiet hours 7/", enter, "Template 8/"},
-		{"Template 8/", escape, "Features 9/"},
-		{"Features 9/", enter, "Start 10/"},
+		{"Brain 1/", strings.Repeat(down, 6) + enter, "Channels 2/"},
+		{"Channels 2/", escape, "Mail and calendars 3/"},
+		{"Mail and calendars 3/", enter, "Quiet hours 4/"},
+		{"Quiet hours 4/", enter, "Start 5/"},
 	} {
 		if code := s.ends(); code != 130 {
 			t.Errorf("%s: exit code %d", step.title, code)

@@ -64,7 +64,7 @@ func FromFile(ctx context.Context, o Options, path string) error {
 			return err
 		}
 	}
-	fmt.Fprintln(o.Out, "Setup is complete. Talk to Hob with: hob chat")
+	fmt.Fprintln(o.Out, completeText)
 	return nil
 }
 

@@ -70,7 +70,8 @@ func nextOfChannels(_ context.Context, o Options, a Answers) ([]Question, error)
 			return qs, nil
 		}
 	}
-	if a.isGiven("notify") {
+	remote := slices.ContainsFunc(Items(a["channels"]), func(name string) bool { k, _ := channel.Find(name); return !k.OnDesktop })
+	if a.isGiven("notify") || !remote { // without another channel there is nothing to choose
 		return nil, nil
 	}
 	q := Question{Key: "notify", Kind: Choice, Title: "Where should Hob send notifications?", Default: o.Config.Notify.Channel, Options: []Option{
@@ -113,7 +114,9 @@ func applyChannels(ctx context.Context, o Options, a Answers) (StepResult, error
 		}
 		d.Values = append(d.Values, o.switchChannel(c.Name, on)...)
 	}
-	d.Values = append(d.Values, o.changedValues(config.Value{Key: "notify.channel", Value: a["notify"]})...)
+	if a.isGiven("notify") {
+		d.Values = append(d.Values, o.changedValues(config.Value{Key: "notify.channel", Value: a["notify"]})...)
+	}
 	if o.TestChannel != nil && a[untested] == "" && len(changed) > 0 {
 		d.Then = func(ctx context.Context) error {
 			for _, name := range changed {

@@ -16,7 +16,7 @@ import (
 // foldersStep returns the step that asks for the folders in which Hob may work.
 func foldersStep() Step {
 	return Step{
-		Name: "folders", Title: "Folders", Keys: []string{"folders"},
+		Name: "folders", Extra: true, Title: "Folders", Keys: []string{"folders"},
 		Next: func(_ context.Context, o Options, a Answers) ([]Question, error) {
 			if a.isGiven("folders") {
 				return nil, nil
@@ -79,7 +79,7 @@ func quietStep() Step {
 				return nil, nil
 			}
 			q := Question{
-				Key: "quiet_hours", Kind: Text, Title: "When should the quiet hours be?", About: "For example 22:00-07:00, or off.", Default: o.quietNow(),
+				Key: "quiet_hours", Kind: Text, Title: "When should the quiet hours be?", About: "For example 22:00-07:00, or off.", Default: o.proposedQuiet(),
 				Check: func(s string) error {
 					if s == o.quietNow() {
 						return nil
@@ -107,6 +107,14 @@ func quietStep() Step {
 			return StepResult{Values: []config.Value{{Key: "notify.quiet_hours.start", Value: start}, {Key: "notify.quiet_hours.end", Value: end}}}, nil
 		},
 	}
+}
+
+// proposedQuiet returns the quiet hours that setup proposes: the configured ones, or the night.
+func (o Options) proposedQuiet() string {
+	if now := o.quietNow(); now != "off" {
+		return now
+	}
+	return "22:00-07:00"
 }
 
 func (o Options) quietNow() string {
@@ -149,7 +157,7 @@ func parseHours(s string) (start, end string, err error) {
 func templateStep() Step {
 	const none = "none"
 	return Step{
-		Name: "template", Title: "Template", Keys: []string{"template"},
+		Name: "template", Extra: true, Title: "Template", Keys: []string{"template"},
 		About: "A personality with goals, schedules and watchers. Revert it with hob template reset.",
 		Shown: func(_ context.Context, o Options) bool { return o.Templates != nil },
 		Next: func(_ context.Context, o Options, a Answers) ([]Question, error) {
@@ -224,7 +232,7 @@ func (o Options) startsAtLogin(ctx context.Context) (is, known bool) {
 // aboutYouStep returns the step that asks for the assistant's name and the user's time zone.
 func aboutYouStep() Step {
 	return Step{
-		Name: "you", Title: "You and Hob", Keys: []string{"name", "timezone"},
+		Name: "you", Extra: true, Title: "You and Hob", Keys: []string{"name", "timezone"},
 		Next: func(_ context.Context, o Options, a Answers) ([]Question, error) {
 			if a.isGiven("name") && a.isGiven("timezone") {
 				return nil, nil
@@ -286,7 +294,7 @@ func featureList() []feature {
 // featuresStep returns the step that asks which features to enable.
 func featuresStep() Step {
 	return Step{
-		Name: "features", Title: "Features", Keys: []string{"features"},
+		Name: "features", Extra: true, Title: "Features", Keys: []string{"features"},
 		Next: func(_ context.Context, o Options, a Answers) ([]Question, error) {
 			if a.isGiven("features") {
 				return nil, nil

@@ -12,7 +12,7 @@ import (
 // searchStep returns the step that asks for the web search service.
 func searchStep() Step {
 	return Step{
-		Name: "search", Title: "Web search", Keys: []string{"search", "search_key", "search_url"},
+		Name: "search", Extra: true, Title: "Web search", Keys: []string{"search", "search_key", "search_url"},
 		Next: nextOfSearch, Apply: applySearch,
 	}
 }

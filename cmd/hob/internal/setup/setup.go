@@ -80,7 +80,14 @@ type Options struct {
 	Stdin func() (string, error)
 }
 
-// Run asks the questions of the incomplete steps, or of the named steps, and applies each step
+// completeText ends the setup.
+const completeText = `Setup is complete. Try these next:
+  hob chat                                 talk to Hob
+  hob reminder add stretch --at "in 1 minute"
+  hob open                                 open the dashboard
+More steps: hob setup you search folders template features`
+
+// Run asks the questions of the incomplete steps that are not extra, or of the named steps, and applies each step
 // immediately.
 func Run(ctx context.Context, o Options, ask Asker, names ...string) error {
 	if err := o.Paths.Ensure(); err != nil {
@@ -124,7 +131,7 @@ func Run(ctx context.Context, o Options, ask Asker, names ...string) error {
 	if len(names) > 0 {
 		return nil
 	}
-	fmt.Fprintln(o.Out, "Setup is complete. Talk to Hob with: hob chat")
+	fmt.Fprintln(o.Out, completeText)
 	return Restart(o.Paths)
 }
 
@@ -142,7 +149,7 @@ func (o Options) selectSteps(ctx context.Context, names []string) (out []Step, e
 		return out, nil
 	}
 	for _, s := range all {
-		if s.Shown == nil || s.Shown(ctx, o) {
+		if !s.Extra && (s.Shown == nil || s.Shown(ctx, o)) {
 			out = append(out, s)
 		}
 	}

@@ -391,16 +391,15 @@ func TestItGoesOnWhereItWas(t *testing.T) {
 	o.Starts = func(context.Context) (bool, bool) { return started, true }
 	o.Autostart = func(_ context.Context, on bool) error { started = on; return nil }
 	first := map[string]string{
-		"brain": "brain", "you": "name", "channels": "channels", "account": "mail", "search": "search", "folders": "folders",
-		"quiet": "quiet_hours", "template": "template", "features": "features", "autostart": "autostart",
+		"brain": "brain", "channels": "channels", "account": "mail", "quiet": "quiet_hours", "autostart": "autostart",
 	}
 	before := ""
 	for _, name := range Names() {
 		key, asked := first[name]
-		if !asked { // the permissions step, which this system does not have
+		if !asked { // an extra step, or the permissions step, which this system does not have
 			continue
 		}
-		ask := &script{answers: map[string][]string{"name": {"Robin"}, "template": {"coach"}, "quiet_hours": {"22-7"}}}
+		ask := &script{answers: map[string][]string{"quiet_hours": {"21-6"}}}
 		ask.answers[key] = []string{"!leave"}
 		if err := Run(t.Context(), o, ask); !errors.Is(err, ErrLeft) {
 			t.Fatal(name, err)
@@ -423,7 +422,7 @@ func TestItGoesOnWhereItWas(t *testing.T) {
 	if _, err := os.Stat(progressFile(o.Paths)); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("what was left is remembered for ever", err)
 	}
-	if c := after(t, o); c.Agent.Name != "Robin" || c.Agent.Model != "auto" || used != "coach" || !started || len(c.Notify.Quiet) != 1 {
+	if c := after(t, o); c.Agent.Model != "auto" || used != "" || !started || len(c.Notify.Quiet) != 1 || c.Notify.Quiet[0].Start != "21:00" {
 		t.Errorf("%+v %q %v", c.Agent, used, started)
 	}
 }
@@ -443,7 +442,7 @@ func TestEachStepCanBeLeftOut(t *testing.T) {
 	if _, err := os.Stat(o.Paths.ConfigFile()); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("something was written")
 	}
-	if n := strings.Count(out.String(), "unchanged"); n != len(ask.pages) || n < 10 {
+	if n := strings.Count(out.String(), "unchanged"); n != len(ask.pages) || n != 5 {
 		t.Error(n, out)
 	}
 }
@@ -536,5 +535,32 @@ func TestAKeyGoesToItsOwnServer(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A complete setup with a key asks at most 8 questions, proposes quiet hours for the night, works
+// without a model that answers, and names three things to try.
+func TestRun_AsksAtMostEightQuestions(t *testing.T) {
+	for name, ask := range map[string]*script{
+		"enter everywhere":              {},
+		"a server that does not answer": {answers: map[string][]string{"brain": {"server"}, "server": {"http://127.0.0.1:1/v1"}, "what_now": {"keep"}, "model": {"m"}}},
+	} {
+		o, out := desk(t)
+		o.Starts = func(context.Context) (bool, bool) { return false, true }
+		o.Autostart = func(context.Context, bool) error { return nil }
+		if err := Run(t.Context(), o, ask); err != nil {
+			t.Fatal(name, err, out)
+		}
+		if asked := slices.DeleteFunc(slices.Clone(ask.asked), func(k string) bool { return k == "what_now" }); len(asked) > 8 {
+			t.Errorf("%s: %d questions: %v", name, len(asked), asked)
+		}
+		if c := after(t, o); len(c.Notify.Quiet) != 1 || c.Notify.Quiet[0].Start != "22:00" || c.Notify.Quiet[0].End != "07:00" {
+			t.Errorf("%s: quiet hours %+v", name, c.Notify.Quiet)
+		}
+		for _, want := range []string{"Setup is complete. Try these next:", "hob chat", "hob reminder add", "hob open"} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s: %q is not in %s", name, want, out)
+			}
+		}
 	}
 }

@@ -125,6 +125,9 @@ type Step struct {
 	// Keys lists the keys of all questions in the step. An answers file completes the step if it
 	// contains the first key.
 	Keys []string
+	// Extra is true for a step that setup runs only if it is named, so that a complete setup asks at
+	// most 8 questions: the model with a key and a cap, channels, mail, quiet hours and autostart.
+	Extra bool
 	// Shown reports whether the step applies on this system. If it is nil, the step always applies.
 	Shown func(ctx context.Context, o Options) bool
 	// Next returns the next questions for the given answers, or none if the step is complete. It

@@ -3,6 +3,7 @@
 package form
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,13 +141,16 @@ func fieldOf(q setup.Question, width int) (huh.Field, func() string) {
 		c := huh.NewConfirm().Title(title).Description(about).Affirmative("Yes").Negative("No").Value(&yes)
 		return c, func() string { return fmt.Sprint(yes) }
 	}
-	in := huh.NewInput().Title(title).Description(about).Value(&value)
+	typed, unchanged := "", value // typed text replaces the value instead of being appended to it
+	in := huh.NewInput().Title(title).Description(about).Value(&typed)
 	if q.Kind == setup.Secret {
-		value = ""
+		unchanged = ""
 		in.EchoMode(huh.EchoModePassword)
 	}
-	in.Validate(func(s string) error { return q.Verify(strings.TrimSpace(s)) })
-	return in, func() string { return strings.TrimSpace(value) }
+	in.Placeholder(unchanged)
+	answer := func(s string) string { return cmp.Or(strings.TrimSpace(s), unchanged) }
+	in.Validate(func(s string) error { return q.Verify(answer(s)) })
+	return in, func() string { return answer(typed) }
 }
 
 func huhOptions(q setup.Question, width int) (out []huh.Option[string]) {
