@@ -12,13 +12,6 @@ import (
 	say "hob/platform/text/triples"
 )
 
-// KindPreference and KindObservation are kinds of facts: preferences of a person, and conclusions
-// that Hob drew.
-const (
-	KindPreference  = "preference"
-	KindObservation = "observation"
-)
-
 // conflictCheck compares a new fact with the existing facts.
 type conflictCheck struct {
 	b    *Base
@@ -31,6 +24,8 @@ type conflictCheck struct {
 	// wrong maps the id of an older fact to its claims that contradict the new fact.
 	wrong map[string][]int
 	order []string
+	// parts are the ids of the facts that keepUncorrectedTx stored.
+	parts []string
 }
 
 // checkConflictsTx determines which statements of a new fact are already known and which older
@@ -64,6 +59,11 @@ func (b *Base) checkConflictsTx(tx *store.Tx, f Fact, now time.Time) (*conflictC
 		}
 	}
 	return w, nil
+}
+
+// newConflictCheck returns a check for a fact that is already stored.
+func newConflictCheck(b *Base, tx *store.Tx, f Fact) *conflictCheck {
+	return &conflictCheck{b: b, tx: tx, f: f, now: f.CreatedAt, wrong: map[string][]int{}, list: say.Read(f.Text, f.CreatedAt)}
 }
 
 // sameText searches for a fact with the same words.
@@ -268,11 +268,13 @@ func (w *conflictCheck) storePartTx(old Fact, text string) error {
 	f := old
 	f.ID, f.Text, f.RetiredAt, f.RetiredBy = shortid.New("f"), text, time.Time{}, ""
 	f.ValidFrom, f.ValidUntil = commonValidity(list)
+	f.setKind(list, w.statedAt(old))
 	if err := w.b.insertTx(w.tx, f, list); err != nil {
 		return err
 	}
 	if _, err := w.tx.Exec(`UPDATE claimed SET split = ? WHERE fact = ?`, w.f.ID, f.ID); err != nil {
 		return fmt.Errorf("knowledge: retire fact: %w", err)
 	}
+	w.parts = append(w.parts, f.ID)
 	return nil
 }

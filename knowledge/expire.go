@@ -8,7 +8,6 @@ import (
 
 	"hob/platform/retry"
 	"hob/platform/store"
-	say "hob/platform/text/triples"
 )
 
 // longest limits how long RunExpiry sleeps, because the machine may have been suspended in the
@@ -50,7 +49,7 @@ func (b *Base) wakeExpiry() {
 // nextExpiry returns the time at which the next fact expires, or the zero time if none does.
 func nextExpiry(q store.Querier) (time.Time, error) {
 	var due int64
-	err := q.QueryRow(`SELECT coalesce(min(at), 0) FROM (SELECT min(valid_until) AS at FROM facts WHERE retired_at = 0 AND valid_until > 0
+	err := q.QueryRow(`SELECT coalesce(min(at), 0) FROM (SELECT min(valid_until) AS at FROM facts WHERE retired_at = 0 AND valid_until > 0 AND kind <> 'event'
 		UNION ALL SELECT min(f.valid_from) FROM claimed c JOIN facts o ON o.id = c.fact JOIN facts f ON f.id = c.next WHERE c.next <> '' AND o.retired_at = 0 AND f.retired_at = 0)`).Scan(&due)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("knowledge: retire expired facts: %w", err)
@@ -58,8 +57,9 @@ func nextExpiry(q store.Querier) (time.Time, error) {
 	return store.Time(due), nil
 }
 
-// ExpireTx retires expired facts and facts whose replacement has become valid. It returns the
-// number of retired facts, and the time at which the next fact is due (zero if there is none).
+// ExpireTx retires expired facts and facts whose replacement has become valid. Events are retired by
+// the nightly consolidation, which can be undone. ExpireTx returns the number of retired facts, and
+// the time at which the next fact is due (zero if there is none).
 func (b *Base) ExpireTx(tx *store.Tx, now time.Time) (n int, next time.Time, err error) {
 	ms := store.Millis(now)
 	replaced, err := queryFacts(tx, `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 AND id IN (
@@ -72,7 +72,7 @@ func (b *Base) ExpireTx(tx *store.Tx, now time.Time) (n int, next time.Time, err
 			return 0, next, err
 		}
 	}
-	over, err := queryFacts(tx, `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 AND valid_until > 0 AND valid_until <= ?`, ms)
+	over, err := queryFacts(tx, `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 AND valid_until > 0 AND valid_until <= ? AND kind <> 'event'`, ms)
 	if err != nil {
 		return 0, next, fmt.Errorf("knowledge: retire expired facts: %w", err)
 	}
@@ -103,7 +103,7 @@ func (b *Base) replaceTx(tx *store.Tx, id string, now time.Time) error {
 	if err := b.parseFactsTx(tx); err != nil {
 		return err
 	}
-	w := &conflictCheck{b: b, tx: tx, f: f, now: f.CreatedAt, wrong: map[string][]int{}, list: say.Read(f.Text, f.CreatedAt)}
+	w := newConflictCheck(b, tx, f)
 	covered := map[string]int{}
 	for i := range w.list {
 		if s := &w.list[i]; s.Attr != "" {

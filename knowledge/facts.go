@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -35,9 +36,12 @@ func (b *Base) RememberTx(tx *store.Tx, f Fact) (Remembered, error) {
 }
 
 // RememberInferredTx stores a fact that the user did not ask Hob to store. Unlike RememberTx, it
-// skips text that only corrects unknown facts, and text whose event already led to a fact with the
-// same content.
+// skips questions, parts of sentences, text that only corrects unknown facts, and text whose event
+// already led to a fact with the same content.
 func (b *Base) RememberInferredTx(tx *store.Tx, f Fact) (Remembered, error) {
+	if isQuestion(f.Text) || isFragment(f.Text) {
+		return Remembered{Known: true}, nil
+	}
 	there, err := queryFacts(tx, `SELECT `+factColumns+` FROM facts WHERE event = ? AND event <> ''`, f.Event)
 	if err != nil {
 		return Remembered{}, fmt.Errorf("knowledge: read facts: %w", err)
@@ -71,6 +75,9 @@ func (b *Base) storeFactTx(tx *store.Tx, f Fact, learning bool) (Remembered, err
 	if f.Provenance == provenance.Unknown {
 		f.Provenance = provenance.Outside
 	}
+	if err := f.checkKind(); err != nil {
+		return Remembered{}, err
+	}
 	if err := b.parseFactsTx(tx); err != nil {
 		return Remembered{}, err
 	}
@@ -90,9 +97,7 @@ func (b *Base) storeFactTx(tx *store.Tx, f Fact, learning bool) (Remembered, err
 	if from, until := commonValidity(w.list); f.ValidFrom.IsZero() && f.ValidUntil.IsZero() && (until.IsZero() || until.After(now)) {
 		f.ValidFrom, f.ValidUntil = store.Time(store.Millis(from)), store.Time(store.Millis(until))
 	}
-	if f.Kind == "" && isPreferenceOnly(w.list) {
-		f.Kind = KindPreference
-	}
+	f.setKind(w.list, now)
 	w.f = f
 	if err := b.insertTx(tx, f, w.list); err != nil {
 		return Remembered{}, err
@@ -114,9 +119,9 @@ func isPreferenceOnly(list []say.Triple) bool {
 
 // insertTx stores a fact and its claims.
 func (b *Base) insertTx(tx *store.Tx, f Fact, list []say.Triple) error {
-	if _, err := tx.Exec(`INSERT INTO facts (id, text, same, head, provenance, event, realm, created_at, kind, source, valid_from, valid_until)
-		VALUES (?, ?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?)`, f.ID, f.Text, strings.Join(textnorm.FoldedWords(f.Text), " "), string(f.Provenance), f.Event, f.Realm,
-		store.Millis(f.CreatedAt), f.Kind, f.Source, store.Millis(f.ValidFrom), store.Millis(f.ValidUntil)); err != nil {
+	if _, err := tx.Exec(`INSERT INTO facts (id, text, same, head, provenance, event, realm, created_at, kind, source, valid_from, valid_until, pinned)
+		VALUES (?, ?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?, ?)`, f.ID, f.Text, strings.Join(textnorm.FoldedWords(f.Text), " "), string(f.Provenance), f.Event, f.Realm,
+		store.Millis(f.CreatedAt), f.Kind, f.Source, store.Millis(f.ValidFrom), store.Millis(f.ValidUntil), f.Pinned); err != nil {
 		return fmt.Errorf("knowledge: store fact: %w", err)
 	}
 	if err := claimTx(tx, f, list); err != nil {
@@ -188,14 +193,28 @@ func (b *Base) UndoRememberTx(tx *store.Tx, id string) error {
 		}
 	}
 	for _, o := range old {
-		if _, err := tx.Exec(`UPDATE facts SET retired_at = 0, retired_by = '' WHERE id = ?`, o.ID); err != nil {
-			return fmt.Errorf("knowledge: undo remember: %w", err)
-		}
-		if err := b.moveTx(tx, KindRetired, KindFact, o.ID); err != nil {
+		if err := b.restoreFactTx(tx, o.ID); err != nil {
 			return err
 		}
 	}
 	return b.removeTx(tx, id)
+}
+
+// restoreFactTx makes a retired fact valid again.
+func (b *Base) restoreFactTx(tx *store.Tx, id string) error {
+	if _, err := tx.Exec(`UPDATE facts SET retired_at = 0, retired_by = '', merged = 0 WHERE id = ?`, id); err != nil {
+		return fmt.Errorf("knowledge: restore fact: %w", err)
+	}
+	return b.moveTx(tx, KindRetired, KindFact, id)
+}
+
+// PinTx sets whether consolidations may change a fact. It returns ErrNotFound if there is no such
+// fact.
+func (b *Base) PinTx(tx *store.Tx, id string, pinned bool) (Fact, error) {
+	if _, err := tx.Exec(`UPDATE facts SET pinned = ? WHERE id = ?`, pinned, id); err != nil {
+		return Fact{}, fmt.Errorf("knowledge: pin fact: %w", err)
+	}
+	return factByID(tx, id)
 }
 
 func (b *Base) removeTx(tx *store.Tx, id string) error {
@@ -238,7 +257,7 @@ func (b *Base) Recall(q store.Querier, realm, text string, limit int) ([]Fact, e
 	return out, nil
 }
 
-const factColumns = `id, text, provenance, event, realm, created_at, retired_at, retired_by, kind, source, valid_from, valid_until`
+const factColumns = `id, text, provenance, event, realm, created_at, retired_at, retired_by, kind, source, valid_from, valid_until, pinned`
 
 func factByID(q store.Querier, id string) (Fact, error) {
 	f, err := scanFact(q.QueryRow(`SELECT `+factColumns+` FROM facts WHERE id = ?`, id))
@@ -273,8 +292,9 @@ func queryFacts(q store.Querier, stmt string, args ...any) (out []Fact, err erro
 func scanFact(row interface{ Scan(...any) error }) (Fact, error) {
 	var f Fact
 	var created, retired, from, until int64
-	err := row.Scan(&f.ID, &f.Text, &f.Provenance, &f.Event, &f.Realm, &created, &retired, &f.RetiredBy, &f.Kind, &f.Source, &from, &until)
+	err := row.Scan(&f.ID, &f.Text, &f.Provenance, &f.Event, &f.Realm, &created, &retired, &f.RetiredBy, &f.Kind, &f.Source, &from, &until, &f.Pinned)
 	f.CreatedAt, f.RetiredAt, f.ValidFrom, f.ValidUntil = store.Time(created), store.Time(retired), store.Time(from), store.Time(until)
+	f.Kind = cmp.Or(f.Kind, KindFact) // facts of versions without kinds
 	return f, err
 }
 

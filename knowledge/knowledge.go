@@ -53,13 +53,15 @@ type Fact struct {
 	CreatedAt time.Time `json:"created_at"`
 	RetiredAt time.Time `json:"retired_at,omitzero"`
 	RetiredBy string    `json:"retired_by,omitempty"` // id of the fact that replaced this one
-	// Kind is "" for a statement, "preference", or "observation" for a conclusion that Hob drew.
+	// Kind is one of FactKinds, or "observation" for a conclusion that Hob drew.
 	Kind string `json:"kind,omitempty"`
 	// Source is the origin of the row, as in Doc.
 	Source string `json:"source,omitempty"`
 	// ValidFrom and ValidUntil are the validity period. They are zero if the text states none.
 	ValidFrom  time.Time `json:"valid_from,omitzero"`
 	ValidUntil time.Time `json:"valid_until,omitzero"`
+	// Pinned means that no consolidation changes the fact.
+	Pinned bool `json:"pinned,omitempty"`
 }
 
 // Doc is one searchable text. Kind and Ref identify it.
@@ -156,6 +158,7 @@ type Base struct {
 	tune  Tuning
 	read  atomic.Bool   // the current version of the parser has parsed all facts
 	timed chan struct{} // receives a value after a fact with a validity period is stored
+	uses  *factUses
 }
 
 // New returns a Base on st, which must have been opened with this package's Migrations.
@@ -166,12 +169,12 @@ func New(st *store.Store, opt Options) (*Base, error) {
 	if opt.HalfLife <= 0 {
 		opt.HalfLife = 30 * 24 * time.Hour
 	}
-	return &Base{st: st, opt: opt, tune: opt.Tuning.withDefaults(), timed: make(chan struct{}, 1)}, nil
+	return &Base{st: st, opt: opt, tune: opt.Tuning.withDefaults(), timed: make(chan struct{}, 1), uses: &factUses{}}, nil
 }
 
 // Migrations returns the tables of this package, including the origins of stored rows.
 func Migrations() []store.MigrationSet {
-	return []store.MigrationSet{{Owner: "knowledge", RowChanges: map[int][]string{5: {"docs_fts"}}, Steps: []string{schema1, schema2, schema3, schema4, schema5, schema6, schema7}}, {Owner: "claims", Steps: []string{claims1}}, origins.Migrations(), {Owner: "erasures", Steps: []string{erasuresTable}}}
+	return []store.MigrationSet{{Owner: "knowledge", RowChanges: map[int][]string{5: {"docs_fts"}}, Steps: []string{schema1, schema2, schema3, schema4, schema5, schema6, schema7, schema8}}, {Owner: "claims", Steps: []string{claims1}}, origins.Migrations(), {Owner: "erasures", Steps: []string{erasuresTable}}}
 }
 
 // schema1: docs_fts is the old full-text index, which schema5 replaces.
@@ -271,6 +274,16 @@ DROP TRIGGER docs_updated;
 CREATE TRIGGER docs_inserted AFTER INSERT ON docs BEGIN INSERT INTO doc_changes (doc, mark) VALUES (new.n, random()); END;
 CREATE TRIGGER docs_deleted AFTER DELETE ON docs BEGIN INSERT INTO doc_changes (doc, mark) VALUES (old.n, random()); END;
 CREATE TRIGGER docs_updated AFTER UPDATE ON docs BEGIN INSERT INTO doc_changes (doc, mark) VALUES (new.n, random()); END;`
+
+// schema8: facts that the consolidation of the memory must not change, facts that it merged into
+// others, and the time at which a fact was last found. Facts that exist already count as used at
+// the time of the migration.
+const schema8 = `
+ALTER TABLE facts ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE facts ADD COLUMN merged INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE facts ADD COLUMN used_at INTEGER NOT NULL DEFAULT 0;
+UPDATE facts SET used_at = unixepoch() * 1000;
+CREATE INDEX facts_events ON facts (valid_until) WHERE kind = 'event' AND retired_at = 0;`
 
 // Values of Speaker that are not names, in conversations with Hob and with other programs.
 const (

@@ -90,8 +90,12 @@ func (b *Base) Recollect(ctx context.Context, q store.Querier, r RecollectReques
 			return out, err
 		}
 	}
-	if out.Hits, err = b.recollectRows(ctx, q, r, out.Topics); err != nil || b.opt.Graph == nil {
+	if out.Hits, err = b.recollectRows(ctx, q, r, out.Topics); err != nil {
 		return out, err
+	}
+	defer func() { b.uses.noteFound(out.Hits, out.Edges) }()
+	if b.opt.Graph == nil {
+		return out, nil
 	}
 	w := EdgeQuery{Text: r.Text, Realms: []string{r.Realm}, Now: r.Now, Limit: r.Edges, Around: true}
 	for _, h := range out.Hits {
@@ -158,7 +162,7 @@ func (b *Base) recollectRows(ctx context.Context, q store.Querier, r RecollectRe
 	if len(words.Matches) == 0 {
 		return nil, nil
 	}
-	a, err := b.Retrieve(ctx, q, req)
+	a, err := b.retrieveReadable(ctx, q, req)
 	if err != nil {
 		return nil, err
 	}

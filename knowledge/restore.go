@@ -74,7 +74,11 @@ func (b *Base) RestoreTx(tx *store.Tx, f Fact) (Remembered, error) {
 		return Remembered{}, ErrEmpty
 	case len(f.Text) > MaxFact:
 		return Remembered{}, ErrTooLong
-	case f.ID == "":
+	}
+	if !f.hasKnownKind() { // a kind of another program or version
+		f.Kind = ""
+	}
+	if f.ID == "" {
 		return b.RememberTx(tx, f)
 	}
 	if f.Provenance == provenance.Unknown {
@@ -111,6 +115,7 @@ func (b *Base) RestoreTx(tx *store.Tx, f Fact) (Remembered, error) {
 	case len(w.order) > 0:
 		return b.RememberTx(tx, f)
 	}
+	f.setKind(w.list, f.CreatedAt)
 	return Remembered{Fact: f}, b.insertTx(tx, f, w.list)
 }
 

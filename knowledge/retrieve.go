@@ -88,8 +88,17 @@ func (b *Base) RetrieveNow(ctx context.Context, r Request) (Answer, error) {
 }
 
 // Retrieve finds the stored rows that match a text. It also works without an index or embedder,
-// with worse results. An empty text lists the newest rows.
+// with worse results. An empty text lists the newest rows. The facts of the answer count as used.
 func (b *Base) Retrieve(ctx context.Context, q store.Querier, r Request) (Answer, error) {
+	a, err := b.retrieveReadable(ctx, q, r)
+	if err == nil {
+		b.uses.noteFound(a.Hits, a.Edges)
+	}
+	return a, err
+}
+
+// retrieveReadable retrieves the rows that the viewer may read.
+func (b *Base) retrieveReadable(ctx context.Context, q store.Querier, r Request) (Answer, error) {
 	limit := clampLimit(r.Limit)
 	if !r.Viewer.ReadsAll() && (!r.Meaning || b.opt.Reranker == nil) { // a reranker gets more rows in any case
 		r.Limit = limit + spareRows

@@ -129,16 +129,21 @@ func claimsOf(q store.Querier, realm, where string, args ...any) ([]claim, error
 	defer rows.Close()
 	var out []claim
 	for rows.Next() {
-		var c claim
-		var flags int
-		if err := rows.Scan(&c.fact, &c.n, &c.Subject.Key, &c.Attr, &c.Value, &c.Old, &flags, &c.Text); err != nil {
+		c, err := scanClaim(rows)
+		if err != nil {
 			return nil, fmt.Errorf("knowledge: read claims: %w", err)
 		}
-		on := func(flag int) bool { return flags&flag != 0 }
-		c.One, c.More, c.Now, c.Sure, c.Ended, c.Past = on(flagOne), on(flagMore), on(flagNow), on(flagSure), on(flagEnded), on(flagPast)
 		out = append(out, c)
 	}
 	return out, rows.Err()
+}
+
+func scanClaim(row interface{ Scan(...any) error }) (c claim, err error) {
+	var flags int
+	err = row.Scan(&c.fact, &c.n, &c.Subject.Key, &c.Attr, &c.Value, &c.Old, &flags, &c.Text)
+	on := func(flag int) bool { return flags&flag != 0 }
+	c.One, c.More, c.Now, c.Sure, c.Ended, c.Past = on(flagOne), on(flagMore), on(flagNow), on(flagSure), on(flagEnded), on(flagPast)
+	return c, err
 }
 
 // allClaims returns the claims of one fact, even if it is retired.

@@ -83,10 +83,10 @@ func (p batchImport) putFact(f knowledge.Fact) (bool, error) {
 		f.Provenance, f.Origins = provenance.Owner, nil
 	}
 	if !im.isTrustedSource() {
-		f.Realm, f.Event = "", ""
+		f.Realm, f.Event, f.Pinned = "", "", false
 	}
 	out, err := im.Memory.RestoreTx(p.tx, f)
-	if errors.Is(err, knowledge.ErrEmpty) || errors.Is(err, knowledge.ErrTooLong) {
+	if errors.Is(err, knowledge.ErrEmpty) || errors.Is(err, knowledge.ErrTooLong) || errors.Is(err, knowledge.ErrFactKind) {
 		return false, invalidRecordError{err}
 	}
 	return err == nil && !out.Known, err

@@ -78,6 +78,7 @@ func memoryCases() []toolstest.Case {
 			Want: `It replaces "my sister's birthday is on 3 May".`, Undone: `Removed the fact "My sister's birthday is on 4 May".`,
 		},
 		{Step: fact, Before: []toolstest.Step{fact}, Want: "Already known"},
+		{Step: step("remember", `{"text":"the concert is in the old mill","kind":"event","until":"2999-05-03"}`), Want: "It expires after", Undone: "Removed the fact"},
 		{Step: link, Want: `I noted that "Ana works at Initech".`, Undone: "Removed the link."},
 		{Step: step("link_entities", `{"from":"Initech","relation":"employs","to":"ana"}`), Before: []toolstest.Step{link}, Want: "Already known"},
 		{Step: step("recall", `{"query":"who works at Initech?"}`), Before: []toolstest.Step{link}, Want: "I remember: Ana works at Initech (you told me today)."},

@@ -17,7 +17,7 @@ import (
 const maxListed = 500
 
 type listIn struct {
-	Path      string `json:"path" jsonschema:"folder"`
+	Path      string `json:"path"`
 	Pattern   string `json:"pattern,omitempty" jsonschema:"glob such as *.pdf"`
 	Recursive bool   `json:"recursive,omitempty"`
 }

@@ -17,9 +17,9 @@ const (
 )
 
 type readIn struct {
-	Path   string `json:"path" jsonschema:"file"`
-	Offset int    `json:"offset,omitempty" jsonschema:"first line, from 1"`
-	Limit  int    `json:"limit,omitempty" jsonschema:"lines"`
+	Path   string `json:"path"`
+	Offset int    `json:"offset,omitempty" jsonschema:"first line"`
+	Limit  int    `json:"limit,omitempty"`
 }
 
 // readOut is the Data of read_file.

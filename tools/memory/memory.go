@@ -103,7 +103,7 @@ func sourceOf[T any](rows []T, of func(T) provenance.Source) provenance.Source {
 func classifyError(err error) error {
 	switch {
 	case errors.Is(err, knowledge.ErrEmpty), errors.Is(err, knowledge.ErrTooLong), errors.Is(err, knowledge.ErrTooCommon), errors.Is(err, knowledge.ErrQueryTooLong), errors.Is(err, knowledge.ErrSourceUnknown),
-		errors.Is(err, knowledge.ErrOneOf):
+		errors.Is(err, knowledge.ErrOneOf), errors.Is(err, knowledge.ErrFactKind):
 		return tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	case errors.Is(err, knowledge.ErrNotFound):
 		return tools.Errorf(tools.NotFound, "%w", tools.CleanErr(err))

@@ -16,7 +16,7 @@ import (
 )
 
 type recallIn struct {
-	Query string `json:"query" jsonschema:"question or words; empty: newest"`
+	Query string `json:"query" jsonschema:"question or words"`
 	Limit int    `json:"limit,omitempty"`
 }
 

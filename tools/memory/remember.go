@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"hob/knowledge"
 	"hob/platform/provenance"
@@ -18,7 +19,10 @@ import (
 )
 
 type rememberIn struct {
-	Text string `json:"text" jsonschema:"one fact in the user's words"`
+	Text string `json:"text" jsonschema:"in the user's words"`
+	Kind string `json:"kind,omitempty" jsonschema:"preference, procedure, event, decision"`
+	// Until is the last day of an event.
+	Until string `json:"until,omitempty"`
 }
 
 // rememberOut is the Data of remember.
@@ -36,7 +40,7 @@ func (d Deps) rememberTool() tools.Tool {
 	return tools.New(tools.Def[rememberIn]{
 		Spec: tools.Spec{
 			Name: "remember", Category: "memory", Effects: tools.Write, Core: true,
-			Description: "Remember a lasting fact about the user or their world.",
+			Description: "Remember a lasting fact about the user's world.",
 			Keywords:    "memorise keep in mind note fact preference save",
 		},
 		Summary: func(in rememberIn) string { return "Remember " + quoteLine(textnorm.Ellipsize(in.Text, 100)) },
@@ -47,7 +51,13 @@ func (d Deps) rememberTool() tools.Tool {
 					Remedy: "hob secret set NAME stores it encrypted; to keep it as plain text, the user says \"remember that ...\"",
 				}
 			}
-			r, err := d.Knowledge.RememberTx(tx, knowledge.Fact{Text: in.Text, Provenance: callProvenance(c), Origins: c.Origins, Event: c.Event, Realm: c.Realm, CreatedAt: c.Now})
+			end, err := endOfDay(in, c.Now)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			r, err := d.Knowledge.RememberTx(tx, knowledge.Fact{
+				Text: in.Text, Kind: in.Kind, ValidUntil: end, Provenance: callProvenance(c), Origins: c.Origins, Event: c.Event, Realm: c.Realm, CreatedAt: c.Now,
+			})
 			if err != nil {
 				return tools.Result{}, classifyError(err)
 			}
@@ -58,6 +68,9 @@ func (d Deps) rememberTool() tools.Tool {
 				return out, nil
 			}
 			out.Text = "I will remember " + quoteLine(r.Fact.Text) + "."
+			if !end.IsZero() {
+				out.Text += " It expires after " + dateparse.FormatDay(end.AddDate(0, 0, -1), c.Now) + "."
+			}
 			for _, o := range r.Retired {
 				if o.RetiredAt.IsZero() { // the old value remains valid until the new one starts
 					out.Text += " From " + dateparse.FormatDay(o.ValidUntil.In(c.Now.Location()), c.Now) + " on, it replaces " + quoteLine(o.Text) + "."
@@ -88,6 +101,22 @@ func (d Deps) rememberTool() tools.Tool {
 			return "Removed the fact " + quoteLine(textnorm.Ellipsize(shown, 100)) + ".", err
 		},
 	})
+}
+
+// endOfDay returns the end of the day in Until, or the zero time. Only an event has one.
+func endOfDay(in rememberIn, now time.Time) (time.Time, error) {
+	if in.Until == "" {
+		return time.Time{}, nil
+	}
+	if in.Kind != knowledge.KindEvent {
+		return time.Time{}, tools.Errorf(tools.InvalidArguments, "remember: until is set, but only an event ends; set kind to event")
+	}
+	m, err := dateparse.Parse(in.Until, now)
+	if err != nil {
+		return time.Time{}, tools.Errorf(tools.InvalidArguments, "remember: until: %w", err)
+	}
+	y, mo, d := m.Time.Date()
+	return time.Date(y, mo, d+1, 0, 0, 0, 0, now.Location()), nil
 }
 
 // keepWords are folded words that ask to keep something, in the languages of package triples.

@@ -202,8 +202,8 @@ func checkItem(t pendingTurn, it foundItem) (knowledge.Fact, bool) {
 			return knowledge.Fact{}, false
 		}
 	}
-	if it.Kind == knowledge.KindPreference {
-		f.Kind = knowledge.KindPreference
+	if it.Kind != knowledge.KindFact && slices.Contains(knowledge.FactKinds(), it.Kind) { // otherwise the rules choose
+		f.Kind = it.Kind
 	}
 	return f, true
 }

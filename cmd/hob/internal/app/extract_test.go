@@ -3,6 +3,8 @@ package app
 import (
 	"strings"
 	"time"
+
+	"hob/knowledge"
 )
 
 // remembered returns the facts, after facts were extracted from all turns and forgotten text was
@@ -21,7 +23,7 @@ func (s *scene) remembered() string {
 	var b strings.Builder
 	for _, f := range all {
 		b.WriteString(string(f.Provenance) + " ")
-		if f.Kind != "" {
+		if f.Kind != knowledge.KindFact {
 			b.WriteString(f.Kind + " ")
 		}
 		if !f.RetiredAt.IsZero() {
