@@ -165,7 +165,7 @@ func (b *Base) planByID(q store.Querier, f ForgetRequest, id string, g *ErasureP
 	one, err := factByID(q, id)
 	switch {
 	case err == nil && f.mayErase(KindFact, one.Realm):
-		return b.withOlder(q, one, g)
+		return b.withOlder(q, one, g, true)
 	case err == nil:
 		return fmt.Errorf("%w: %s", ErrNotFound, textnorm.Ellipsize(id, 40))
 	case !errors.Is(err, ErrNotFound):
@@ -186,14 +186,22 @@ func (b *Base) planByID(q store.Querier, f ForgetRequest, id string, g *ErasureP
 	return nil
 }
 
-// withOlder adds a fact and all facts that it replaced.
-func (b *Base) withOlder(q store.Querier, f Fact, g *ErasurePlan) error {
+// withOlder adds a fact and all facts that it replaced. Without merged, it omits the duplicates that
+// were merged into them, because these were stated elsewhere.
+func (b *Base) withOlder(q store.Querier, f Fact, g *ErasurePlan, merged bool) error {
 	for queue := []Fact{f}; len(queue) > 0; queue = queue[1:] {
 		if slices.ContainsFunc(g.Facts, func(o Fact) bool { return o.ID == queue[0].ID }) {
 			continue
 		}
 		g.Facts = append(g.Facts, queue[0])
-		old, err := queryFacts(q, `SELECT `+factColumns+` FROM facts WHERE retired_by = ?`, queue[0].ID)
+		if by, err := summaryOf(q, queue[0]); err != nil {
+			return err
+		} else if by != nil { // its text comes from the fact; the other conclusions become valid again
+			if err := b.withOlder(q, *by, g, false); err != nil {
+				return err
+			}
+		}
+		old, err := queryFacts(q, `SELECT `+factColumns+` FROM facts WHERE retired_by = ? AND (merged = 0 OR ?)`, queue[0].ID, merged)
 		if err != nil {
 			return fmt.Errorf("knowledge: erase data: %w", err)
 		}
@@ -230,7 +238,7 @@ func (b *Base) planByQuery(q store.Querier, f ForgetRequest, text string, g *Era
 		if !f.mayErase(KindFact, one.Realm) || !s.Has(one.Text) && !hasAllWords(one.Text, words) {
 			continue
 		}
-		if err := b.withOlder(q, one, g); err != nil {
+		if err := b.withOlder(q, one, g, one.Source != SummarySource); err != nil { // the conclusions of a summary match by themselves
 			return err
 		}
 	}

@@ -35,6 +35,9 @@ func (b *Base) removeRowsTx(tx *store.Tx, e *Erasure, _ *Scrubber) (n Erased, er
 			return n, err
 		}
 	}
+	if err := b.restoreMergedTx(tx, e.Facts); err != nil {
+		return n, err
+	}
 	for _, d := range e.Docs {
 		if err := b.UnindexTx(tx, d.Kind, d.Ref); err != nil {
 			return n, err

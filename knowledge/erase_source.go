@@ -190,7 +190,7 @@ func (b *Base) factsFrom(q store.Querier, f ForgetRequest, source string, g *Era
 		if one.Source != source && !slices.Contains(g.Erasure.Events, one.Event) || !f.mayErase(KindFact, one.Realm) {
 			continue
 		}
-		if err := b.withOlder(q, one, g); err != nil {
+		if err := b.withOlder(q, one, g, false); err != nil {
 			return err
 		}
 	}
@@ -228,7 +228,7 @@ func (b *Base) addDerivedRows(q store.Querier, f ForgetRequest, g *ErasurePlan, 
 func (b *Base) madeRow(q store.Querier, f ForgetRequest, ref string, g *ErasurePlan) error {
 	one, err := factByID(q, ref)
 	if err == nil && f.mayErase(KindFact, one.Realm) {
-		return b.withOlder(q, one, g)
+		return b.withOlder(q, one, g, false)
 	}
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return err
