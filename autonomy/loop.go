@@ -94,6 +94,10 @@ type Options struct {
 	Programs *hooks.Hooks
 	// Messages indexes new messages when Hob is idle. Nil disables the index.
 	Messages MessageIndexer
+	// Memory keeps the memory tidy when Hob is idle, and each night if Nightly is set. It is
+	// optional.
+	Memory  MemoryKeeper
+	Nightly bool
 	// Chats shows in a chat that Hob is working. Nil disables this.
 	Chats delivery.Chats
 	// Levels limits Hob's autonomy level for a person in a channel. Nil means no limits.
@@ -161,7 +165,7 @@ func New(o Options) (*Loop, error) {
 		return nil, err
 	}
 	l.upkeep = &maintenance{
-		store: o.Store, compactor: o.Compactor, messages: o.Messages, delivery: l.delivery, turns: l.running, keepTraces: o.KeepTraces, log: o.Log,
+		store: o.Store, compactor: o.Compactor, messages: o.Messages, memory: o.Memory, nightly: o.Nightly && o.Memory != nil, delivery: l.delivery, turns: l.running, keepTraces: o.KeepTraces, log: o.Log,
 		jobs: make(chan maintenanceJob, 64),
 	}
 	if o.Sends {

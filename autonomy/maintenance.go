@@ -29,11 +29,21 @@ type MessageIndexer interface {
 	Index(ctx context.Context) error
 }
 
-// maintenance maintains conversations and traces when Hob is idle.
+// MemoryKeeper keeps the memory tidy. *consolidate.Consolidator implements it.
+type MemoryKeeper interface {
+	// StoreUses stores which facts searches have found.
+	StoreUses(ctx context.Context) error
+	// Step makes the nightly consolidation if it is due, and returns the time of the next one.
+	Step(ctx context.Context) (next time.Time, err error)
+}
+
+// maintenance maintains conversations, the memory and traces when Hob is idle.
 type maintenance struct {
 	store      *store.Store
 	compactor  *session.Compactor // nil means that conversations have no limit
 	messages   MessageIndexer     // nil means that messages are not indexed
+	memory     MemoryKeeper       // nil means that the memory is not consolidated
+	nightly    bool               // whether this process consolidates the memory each night
 	delivery   *delivery.Delivery
 	turns      *runningTurns
 	keepTraces time.Duration
@@ -68,6 +78,11 @@ func (m *maintenance) runJobs(ctx context.Context) {
 	defer calm.Stop()
 	gather := time.NewTimer(calmAfter / 2) // index messages that the previous process did not index
 	defer gather.Stop()
+	night := time.NewTimer(calmAfter)
+	defer night.Stop()
+	if !m.nightly {
+		night.Stop()
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -84,6 +99,8 @@ func (m *maintenance) runJobs(ctx context.Context) {
 			}
 		case <-gather.C:
 			m.indexMessages(ctx)
+		case <-night.C:
+			night.Reset(m.consolidateMemory(ctx))
 		case job := <-m.jobs:
 			calm.Reset(calmAfter)
 			if !m.unfound.Swap(true) {
@@ -110,6 +127,32 @@ func (m *maintenance) indexMessages(ctx context.Context) {
 	if err := m.messages.Index(ctx); err != nil && ctx.Err() == nil {
 		m.log.Warn("message indexing failed, retrying after the next turn", "err", err)
 	}
+	if m.memory == nil {
+		return
+	}
+	if err := m.memory.StoreUses(ctx); err != nil && ctx.Err() == nil {
+		m.log.Warn("uses of facts not stored", "err", err)
+	}
+}
+
+// consolidateMemory makes the nightly consolidation if it is due, and returns the time until it
+// should be called again. That is at most an hour, because the machine may be suspended in the
+// meantime.
+func (m *maintenance) consolidateMemory(ctx context.Context) (wait time.Duration) {
+	if m.turns.count() > 0 {
+		return calmAfter
+	}
+	wait = time.Hour
+	defer func() {
+		if p := recover(); p != nil {
+			m.log.Error("consolidation of the memory panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		}
+	}()
+	next, err := m.memory.Step(ctx)
+	if err != nil && ctx.Err() == nil {
+		m.log.Warn("consolidation of the memory failed; Hob will try again", "err", err)
+	}
+	return min(wait, max(calmAfter, time.Until(next)))
 }
 
 // gatherLast indexes new messages before the process exits, because a command without a daemon ends

@@ -245,6 +245,7 @@ type Knowledge struct {
 	Extraction      string   `toml:"extraction"`       // "auto", "rules", "model" or "off"
 	ExtractionTurns int      `toml:"extraction_turns"` // number of turns per model request
 	ExtractionWait  Duration `toml:"extraction_wait"`  // maximum wait for a full batch
+	ConsolidateAt   string   `toml:"consolidate_at"`   // time of day of the nightly consolidation; "" disables it
 	ForgetMost      int      `toml:"forget_most"`      // maximum number of facts and rows that one deletion request may change
 
 	Folders      []string `toml:"folders"`  // folders whose documents are kept up to date in the library

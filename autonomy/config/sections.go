@@ -43,13 +43,16 @@ func (k *checker) checkDocuments() {
 	k.requireValid("knowledge.chunk_overlap", n.ChunkOverlap >= 0 && n.ChunkOverlap*2 <= n.ChunkSize, "must be between 0 and half of chunk_size")
 }
 
-// checkExtraction checks the keys in [knowledge] for extracting facts from the owner's messages.
+// checkExtraction checks the keys in [knowledge] for extracting facts from the owner's messages and
+// for tidying them.
 func (k *checker) checkExtraction() {
 	n := k.c.Knowledge
 	k.oneOf("knowledge.extraction", n.Extraction, "auto", "rules", "model", "off")
 	k.requireBetween("knowledge.extraction_turns", n.ExtractionTurns, 1, 50)
 	d := n.ExtractionWait.Duration
 	k.requireValid("knowledge.extraction_wait", d >= time.Second && d <= 24*time.Hour, `must be between "1s" and "24h"`)
+	_, err := time.Parse("15:04", n.ConsolidateAt)
+	k.requireValid("knowledge.consolidate_at", n.ConsolidateAt == "" || err == nil && len(n.ConsolidateAt) == len("03:30"), `must be a time of day such as "03:30", or empty`)
 }
 
 // checkIndex checks the word index keys in [knowledge].

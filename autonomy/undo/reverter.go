@@ -261,28 +261,53 @@ func (o Outcome) formatText(r tools.UndoRequest) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
+// Action is an action outside of a turn: a command by the owner, or maintenance.
+type Action struct {
+	// Event is the id of the inbox event that JournalTx creates for the first action. Number counts
+	// the actions of the event from 1.
+	Event  string
+	Number int
+	// Tool is one of Options.Acts.
+	Tool, Text string
+	Source     string // "cli" or the part of Hob that acts
+	Actor      string // "owner" or "hob"
+	Rule       string // why the action was allowed
+	Undo       *tools.Undo
+}
+
 // Journal records a command by the owner, such as a configuration change, so that it can be undone
 // like Hob's own actions. tool is one of Options.Acts.
 func (rv *Reverter) Journal(ctx context.Context, tool, text string, undo *tools.Undo) error {
-	id := bus.NewID()
+	a := Action{Event: bus.NewID(), Number: 1, Tool: tool, Text: text, Source: "cli", Actor: "owner", Rule: "the owner's own command", Undo: undo}
+	return rv.o.Store.Write(ctx, func(tx *store.Tx) error { return rv.JournalTx(tx, a) })
+}
+
+// JournalTx records an action that the same transaction performs, so that it can be undone.
+func (rv *Reverter) JournalTx(tx *store.Tx, a Action) error {
 	now := time.Now()
-	return rv.o.Store.Write(ctx, func(tx *store.Tx) error {
-		ev := bus.Event{
-			ID: id, Kind: bus.Task, Source: "cli", Session: "tool:" + id, Lane: bus.CommandLane(id), Channel: "web", Text: text, Provenance: provenance.Owner,
-		}
+	ev := bus.Event{
+		ID: a.Event, Kind: bus.Task, Source: a.Source, Session: "tool:" + a.Event, Lane: bus.CommandLane(a.Event), Channel: "web", Text: a.Text, Provenance: provenance.Owner,
+	}
+	if a.Actor != "owner" {
+		ev.Provenance = provenance.Hob
+	}
+	if a.Number == 1 {
 		if err := rv.o.Bus.Inbox.DoneTx(tx, ev); err != nil {
 			return err
 		}
-		e := bus.Entry{
-			Call: id + "-1", Event: id, Session: ev.Session, Tool: tool, Args: json.RawMessage("{}"), Effects: tools.Write.String(), State: bus.CallDone,
-			Decision: "allow: by the owner", Result: text, Source: provenance.Tool, UndoLabel: undo.Label, Undo: undo.Data, StartedAt: now, FinishedAt: now,
-		}
-		if err := rv.o.Bus.Ledger.RecordTx(tx, e); err != nil {
-			return err
-		}
-		return rv.o.Guard.AuditTx(tx, guard.Record{
-			Actor: "owner", Action: "call", Event: id, Session: ev.Session, Origin: "cli", Tool: tool, Call: e.Call, Effects: e.Effects,
-			Verdict: "allow", Rule: "the owner's own command", Outcome: "done", Args: undo.Data,
-		})
+	}
+	e := bus.Entry{
+		Call: fmt.Sprintf("%s-%d", a.Event, a.Number), Event: a.Event, Session: ev.Session, Tool: a.Tool, Args: json.RawMessage("{}"), Effects: tools.Write.String(), State: bus.CallDone,
+		Decision: "allow: by the " + a.Actor, Result: a.Text, Source: provenance.Tool, UndoLabel: a.Undo.Label, Undo: a.Undo.Data, StartedAt: now, FinishedAt: now,
+	}
+	if a.Actor != "owner" {
+		e.Decision = "allow: " + a.Rule
+	}
+	if err := rv.o.Bus.Ledger.RecordTx(tx, e); err != nil {
+		return err
+	}
+	return rv.o.Guard.AuditTx(tx, guard.Record{
+		Actor: a.Actor, Action: "call", Event: a.Event, Session: ev.Session, Origin: a.Source, Tool: a.Tool, Call: e.Call, Effects: e.Effects,
+		Verdict: "allow", Rule: a.Rule, Outcome: "done", Args: a.Undo.Data,
 	})
 }

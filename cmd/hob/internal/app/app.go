@@ -28,6 +28,7 @@ import (
 	"hob/autonomy/hooks"
 	"hob/autonomy/intake"
 	llmall "hob/autonomy/llm/all"
+	"hob/autonomy/mind/consolidate"
 	"hob/autonomy/mind/extract"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/mind/learn"
@@ -76,68 +77,69 @@ import (
 
 // App is a complete Hob in one process. Call Open, then Run, then Close.
 type App struct {
-	opt       Options
-	started   time.Time
-	zone      func() *time.Location
-	secrets   *vault.SecretResolver
-	redact    *redact.Set
-	store     *store.Store
-	bus       *bus.Bus
-	guard     *guard.Guard
-	clients   *clients.Store
-	sessions  *session.Sessions
-	library   *session.MessageIndex
-	watchers  *watchers.Manager
-	channels  *channels.Manager
-	hooks     map[string]channels.WebhookReceiver
-	programs  *hooks.Hooks // nil if there are none
-	pairings  *pairing.Pairings
-	browser   *browser.Browser // nil if it is disabled
-	network   *safehttp.Client
-	results   *results.Store
-	skills    *skills.Library
-	tools     []tools.Tool // all tools, including those unavailable here
-	catalog   *tools.Catalog
-	crew      *agents.Registry
-	mcp       *mcp.Manager
-	goals     *goals.Goals
-	plan      *goals.Plan
-	notices   *notify.Notifier
-	boxes     *containertool.Boxes
-	files     *files.Files
-	base      *knowledge.Base
-	vectors   *embed.Vectors // nil if they are disabled
-	index     *index.Index
-	erasing   *knowledge.ErasureService
-	scripts   osrun.Runner // nil if app scripts are disabled
-	documents *ingest.Library
-	folders   *ingest.Sync
-	usage     *usage.Tracker
-	prices    *usage.PriceBook
-	providers llmall.AutoOptions
-	models    *modelrouter.Models
-	learner   *learn.Learner
-	graph     *graph.Graph
-	extractor *extract.Extractor
-	agents    *llmall.Agents
-	loop      *autonomy.Loop
-	intake    *intake.Intake
-	approvals *approvals.Decider
-	undo      *undo.Reverter
-	explainer *explain.Explainer
-	replayer  *replay.Replayer
-	service   *service.Service
-	web       *web.Server
-	tray      *tray.Menu // nil if there is no tray menu
-	buttons   *service.Buttons
-	spool     *channels.Spool
-	peers     *a2a.Client       // tasks of Hob for other agents
-	a2a       *a2aserver.Server // tasks of other agents for Hob
-	triggers  map[string]intake.Trigger
-	ready     chan struct{}
-	isReady   atomic.Bool
-	shutdown  chan struct{}
-	downOnce  sync.Once
+	opt          Options
+	started      time.Time
+	zone         func() *time.Location
+	secrets      *vault.SecretResolver
+	redact       *redact.Set
+	store        *store.Store
+	bus          *bus.Bus
+	guard        *guard.Guard
+	clients      *clients.Store
+	sessions     *session.Sessions
+	library      *session.MessageIndex
+	watchers     *watchers.Manager
+	channels     *channels.Manager
+	hooks        map[string]channels.WebhookReceiver
+	programs     *hooks.Hooks // nil if there are none
+	pairings     *pairing.Pairings
+	browser      *browser.Browser // nil if it is disabled
+	network      *safehttp.Client
+	results      *results.Store
+	skills       *skills.Library
+	tools        []tools.Tool // all tools, including those unavailable here
+	catalog      *tools.Catalog
+	crew         *agents.Registry
+	mcp          *mcp.Manager
+	goals        *goals.Goals
+	plan         *goals.Plan
+	notices      *notify.Notifier
+	boxes        *containertool.Boxes
+	files        *files.Files
+	base         *knowledge.Base
+	vectors      *embed.Vectors // nil if they are disabled
+	index        *index.Index
+	erasing      *knowledge.ErasureService
+	scripts      osrun.Runner // nil if app scripts are disabled
+	documents    *ingest.Library
+	folders      *ingest.Sync
+	usage        *usage.Tracker
+	prices       *usage.PriceBook
+	providers    llmall.AutoOptions
+	models       *modelrouter.Models
+	learner      *learn.Learner
+	graph        *graph.Graph
+	extractor    *extract.Extractor
+	consolidator *consolidate.Consolidator
+	agents       *llmall.Agents
+	loop         *autonomy.Loop
+	intake       *intake.Intake
+	approvals    *approvals.Decider
+	undo         *undo.Reverter
+	explainer    *explain.Explainer
+	replayer     *replay.Replayer
+	service      *service.Service
+	web          *web.Server
+	tray         *tray.Menu // nil if there is no tray menu
+	buttons      *service.Buttons
+	spool        *channels.Spool
+	peers        *a2a.Client       // tasks of Hob for other agents
+	a2a          *a2aserver.Server // tasks of other agents for Hob
+	triggers     map[string]intake.Trigger
+	ready        chan struct{}
+	isReady      atomic.Bool
+	shutdown     chan struct{}
+	downOnce     sync.Once
 
 	pim          *sources.Sources
 	closeDesktop func()
@@ -191,7 +193,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 
 // Migrations returns the migrations of all packages that own tables.
 func Migrations() []store.MigrationSet {
-	sets := []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), extract.Migrations(), agents.Migrations(), goals.Migrations(), notify.Migrations(), trace.Migrations(), usage.Migrations()}
+	sets := []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), extract.Migrations(), consolidate.Migrations(), agents.Migrations(), goals.Migrations(), notify.Migrations(), trace.Migrations(), usage.Migrations()}
 	sets = append(sets, modelrouter.Migrations(), pairing.Migrations(), clients.Migrations(), a2aserver.Migrations())
 	sets = append(sets, ingest.Migrations()...)
 	sets = append(sets, watchers.AllMigrations(watchersall.Drivers())...)
@@ -260,6 +262,9 @@ func (d *App) openLoop(ctx context.Context) error {
 	if d.undo, err = undo.New(undo.Options{Store: d.store, Bus: d.bus, Guard: d.guard, Catalog: d.catalog, Acts: d.commandTools(), Zone: d.zone, Log: d.opt.Log}); err != nil {
 		return err
 	}
+	if d.consolidator, err = consolidate.New(consolidate.Options{Store: d.store, Base: d.base, Ledger: d.bus.Ledger, Journal: d.undo.JournalTx, At: c.Knowledge.ConsolidateAt, Zone: d.zone, Model: d.models.Cheapest, Log: d.opt.Log}); err != nil {
+		return err
+	}
 	if d.explainer, err = explain.New(explain.Options{
 		Store: d.store, Bus: d.bus, Guard: d.guard, Goals: d.goals, Notices: d.notices, Watchers: d.watchers, Models: d.models, Costs: d.usage, Zone: d.zone, Log: d.opt.Log,
 	}); err != nil {
@@ -280,7 +285,7 @@ func (d *App) openLoop(ctx context.Context) error {
 	d.loop, err = autonomy.New(autonomy.Options{
 		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Runner: d.crew.Main(), Agents: d.crew, Remote: d.peers,
 		Explain: d.explainer, Undo: d.undo, Intake: d.intake, Approvals: d.approvals, Goals: d.goals, Facts: d.goalFacts(), Plan: d.plan, Notices: d.notices,
-		Due: d.dueSources(), Models: d.models, Budget: d.usage, Tool: d.catalog.Get, Sends: d.isLongRunning(), Programs: d.programs, Learners: []commit.Learner{d.learner, d.extractor}, Messages: d.library,
+		Due: d.dueSources(), Models: d.models, Budget: d.usage, Tool: d.catalog.Get, Sends: d.isLongRunning(), Programs: d.programs, Learners: []commit.Learner{d.learner, d.extractor}, Messages: d.library, Memory: d.consolidator, Nightly: d.isLongRunning(),
 		Chats: d.channels, Wakes: d.channels, Levels: c, Zone: d.zone, Status: d, Pairing: service.NewReceiver(d.lateService),
 		Notify: c.Notify.Channel, Presence: d.presence(), KeepTraces: c.Autonomy.KeepTraces.Duration,
 		Tick: c.Autonomy.Tick.Duration, Slots: c.Autonomy.Sessions, Log: d.opt.Log,
