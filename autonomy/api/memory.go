@@ -25,6 +25,10 @@ type Memory interface {
 	MemoryGraph(ctx context.Context, name string, limit int) (MemoryGraph, error)
 	// MemoryStats returns the numbers of entries and the state of the data derived from them.
 	MemoryStats(ctx context.Context) (MemoryStats, error)
+	// MemoryConsolidate tidies the memory now, as Hob does each night.
+	MemoryConsolidate(ctx context.Context) (Consolidation, error)
+	// PinFact sets whether tidying may change a fact. It returns ErrNotFound if there is no such fact.
+	PinFact(ctx context.Context, id string, pinned bool) (Fact, error)
 	// MemoryExport writes the whole memory as "jsonl" or "markdown". If the request is invalid, it
 	// returns an error before it writes anything.
 	MemoryExport(ctx context.Context, w io.Writer, format string, conversations bool) error
@@ -130,6 +134,7 @@ type MemoryItem struct {
 	// replaced it.
 	Event      string    `json:"event,omitempty"`
 	FactKind   string    `json:"fact_kind,omitempty"`
+	Pinned     bool      `json:"pinned,omitempty"`
 	ValidFrom  time.Time `json:"valid_from,omitzero"`
 	ValidUntil time.Time `json:"valid_until,omitzero"`
 	RetiredAt  time.Time `json:"retired_at,omitzero"`
@@ -154,10 +159,36 @@ type MemoryStats struct {
 	Documents int        `json:"documents"`
 	// Behind is the number of messages that are not indexed yet.
 	Behind int `json:"messages_behind"`
+	// Junk counts the facts that are of no use.
+	Junk JunkStats `json:"junk"`
 	// Derived lists the state of each kind of derived data.
 	Derived  []DerivedStats   `json:"derived"`
 	Database int64            `json:"database_bytes"`
 	OnDisk   map[string]int64 `json:"bytes_on_disk"` // size of each folder or file in the home
+}
+
+// JunkStats counts the current facts that are of no use, by reason. A fact can have several reasons.
+type JunkStats struct {
+	Facts      int `json:"facts"`      // all current facts
+	Unused     int `json:"unused"`     // no search or message needed the fact for 30 days
+	Duplicates int `json:"duplicates"` // the fact says nothing more than another one
+	Questions  int `json:"questions"`  // the text asks something
+	Fragments  int `json:"fragments"`  // the text is a part of a sentence
+	Junk       int `json:"junk"`       // facts with at least one reason
+	// Share is Junk divided by Facts, from 0 to 1.
+	Share float64 `json:"share"`
+}
+
+// Consolidation is the result of tidying the memory.
+type Consolidation struct {
+	Merged  int `json:"merged"`  // duplicates merged into another fact
+	Closed  int `json:"closed"`  // facts that a newer one contradicts
+	Expired int `json:"expired"` // events whose date has passed
+	// Summarized is the number of conclusions of Hob that a model summarized. Only nightly runs do
+	// that.
+	Summarized int `json:"summarized"`
+	// Event is the id that undoes the changes, or "" if there are none.
+	Event string `json:"event,omitempty"`
 }
 
 // RowCount is the number of rows of one kind in one realm.
@@ -192,13 +223,16 @@ type Fact struct {
 	CreatedAt time.Time `json:"created_at"`
 	RetiredAt time.Time `json:"retired_at,omitzero"`
 	RetiredBy string    `json:"retired_by,omitempty"` // id of the fact that replaced it
-	// Kind is "" for a statement, "preference", or "observation" for a conclusion by Hob.
+	// Kind is "fact", "preference", "procedure", "event" or "decision", or "observation" for a
+	// conclusion by Hob.
 	Kind string `json:"kind,omitempty"`
 	// Source is the origin of the row, as in Row.
 	Source string `json:"source,omitempty"`
 	// ValidFrom and ValidUntil are the validity period, or zero if the text states none.
 	ValidFrom  time.Time `json:"valid_from,omitzero"`
 	ValidUntil time.Time `json:"valid_until,omitzero"`
+	// Pinned means that Hob does not merge or retire the fact when it tidies the memory.
+	Pinned bool `json:"pinned,omitempty"`
 }
 
 // Entity is a person, place or other subject in the stored rows.

@@ -137,7 +137,7 @@ func (sv *Service) factItem(q store.Querier, id string) (it api.MemoryItem, ok b
 	}
 	it = api.MemoryItem{
 		MemoryRow: api.MemoryRow{ID: f.ID, Kind: kind, Text: f.Text, At: f.CreatedAt, Provenance: f.Provenance, Origins: f.Origins, Realm: f.Realm, Source: f.Source, Past: !f.RetiredAt.IsZero()},
-		Event:     f.Event, FactKind: f.Kind, ValidFrom: f.ValidFrom, ValidUntil: f.ValidUntil, RetiredAt: f.RetiredAt,
+		Event:     f.Event, FactKind: f.Kind, Pinned: f.Pinned, ValidFrom: f.ValidFrom, ValidUntil: f.ValidUntil, RetiredAt: f.RetiredAt,
 	}
 	history, err := sv.o.Memory.SupersededFacts(q, f.ID)
 	if err != nil {
@@ -228,8 +228,32 @@ func (sv *Service) MemoryStats(ctx context.Context) (api.MemoryStats, error) {
 	if out.Documents, err = sv.o.Memory.CountGroups(q, knowledge.KindChunk); err != nil {
 		return api.MemoryStats{}, Classify(err)
 	}
+	junk, err := sv.o.Memory.CountJunk(q, time.Now())
+	if err != nil {
+		return api.MemoryStats{}, Classify(err)
+	}
+	out.Junk = api.JunkStats(junk)
 	out.Database, out.OnDisk = sizeOfDatabase(sv.o.Paths.Database()), sizesBelow(sv.o.Paths.Data)
 	return out, nil
+}
+
+// MemoryConsolidate implements api.Memory.
+func (sv *Service) MemoryConsolidate(ctx context.Context) (api.Consolidation, error) {
+	r, err := sv.o.Consolidator.Run(ctx)
+	return api.Consolidation(r), Classify(err)
+}
+
+// PinFact implements api.Memory.
+func (sv *Service) PinFact(ctx context.Context, id string, pinned bool) (out api.Fact, err error) {
+	err = sv.o.Store.Write(ctx, func(tx *store.Tx) error {
+		f, err := sv.o.Memory.PinTx(tx, id, pinned)
+		out = apiFact(f)
+		return err
+	})
+	if errors.Is(err, knowledge.ErrNotFound) {
+		err = fmt.Errorf("no fact has the id %q: %w; find it with: hob memory list", id, api.ErrNotFound)
+	}
+	return out, Classify(err)
 }
 
 // DerivedStats returns the states of the derived data, which are the index and the vectors.

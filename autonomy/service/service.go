@@ -22,6 +22,7 @@ import (
 	"hob/autonomy/guard/clients"
 	"hob/autonomy/guard/pairing"
 	"hob/autonomy/intake"
+	"hob/autonomy/mind/consolidate"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/notify"
@@ -65,6 +66,7 @@ type Options struct {
 	ChannelSetup ChannelSetup
 	Pairings     *pairing.Pairings
 	Memory       *knowledge.Base
+	Consolidator *consolidate.Consolidator
 	Erasing      *knowledge.ErasureService
 	Graph        Graph
 	Index        Index

@@ -691,6 +691,17 @@ func (e *engine) MemoryImport(_ context.Context, in api.MemoryImport, step func(
 	return api.ImportResult{Sealed: in.Trust, DryRun: in.DryRun}, nil
 }
 
+func (e *engine) MemoryConsolidate(context.Context) (api.Consolidation, error) {
+	return api.Consolidation{Merged: 2, Event: "e1"}, nil
+}
+
+func (e *engine) PinFact(_ context.Context, id string, pinned bool) (api.Fact, error) {
+	if id == "nope" {
+		return api.Fact{}, api.ErrNotFound
+	}
+	return api.Fact{ID: id, Pinned: pinned}, nil
+}
+
 func (e *engine) MemoryReindex(_ context.Context, step func(api.MemoryProgress)) error {
 	step(api.MemoryProgress{Doing: "done", Done: 1})
 	return nil

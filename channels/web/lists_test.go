@@ -61,6 +61,9 @@ func TestMemoryIsListedExplainedAndMoved(t *testing.T) {
 		{"import with a slip", http.MethodPost, "/api/v1/memory/import", `{"file":"x"}`, 400, "file"},
 		{"import of what is not there", http.MethodPost, "/api/v1/memory/import", `{"path":"nope"}`, 404, "not found"},
 		{"import that breaks", http.MethodPost, "/api/v1/memory/import", `{"path":"broken"}`, 200, `{"error":"it broke","code":"failed"}`},
+		{"consolidate", http.MethodPost, "/api/v1/memory/consolidate", "{}", 200, `"merged":2`},
+		{"pin", http.MethodPost, "/api/v1/memory/pins/f1", `{"pinned":true}`, 200, `"pinned":true`},
+		{"pin what is not there", http.MethodPost, "/api/v1/memory/pins/nope", `{"pinned":true}`, 404, "not found"},
 		{"reindex", http.MethodPost, "/api/v1/memory/reindex", "", 200, "done"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -127,6 +127,11 @@ type FileRequest struct {
 	Path string `json:"path"`
 }
 
+// Pin sets whether tidying the memory may change a fact.
+type Pin struct {
+	Pinned bool `json:"pinned"`
+}
+
 // ExamineRequest selects the checks of the doctor.
 type ExamineRequest struct {
 	Names []string `json:"names,omitempty"` // empty means all checks

@@ -195,6 +195,20 @@ func (s *Server) memoryRoutes() []route {
 			endpoint: endpoint{owner: s.memoryReindex, replies: okMedia("application/jsonl")},
 		},
 		{
+			method: "POST", path: at + "/consolidate", id: "memory_consolidate", tag: "api", grave: true,
+			summary: "Merge duplicate facts, close superseded ones and retire past events; undo it by the event",
+			endpoint: actionEndpoint(s, func(r *http.Request, _ call, _ struct{}) (api.Consolidation, error) {
+				return s.backend.MemoryConsolidate(r.Context())
+			}),
+		},
+		{
+			method: "POST", path: at + "/pins/{id}", id: "memory_pin", tag: "api", grave: true, fails: []int{404},
+			summary: "Set whether tidying the memory may merge or retire a fact", params: []param{pathParam("id", "id of the fact")},
+			endpoint: actionEndpoint(s, func(r *http.Request, _ call, in Pin) (api.Fact, error) {
+				return s.backend.PinFact(r.Context(), r.PathValue("id"), in.Pinned)
+			}),
+		},
+		{
 			method: "GET", path: at + "/{id}", id: "memory_item", tag: "api", summary: "Get the details of a fact, an entity or another row", fails: []int{404},
 			params: []param{pathParam("id", "id of the entry, or name of the entity")}, endpoint: readEndpoint(s, s.memoryItem),
 		},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"path"
 	"strings"
 
@@ -15,7 +16,7 @@ func (a *cli) memoryCmd() *cobra.Command {
 	return a.commandGroup(
 		&cobra.Command{Use: "memory", Short: "Manage Hob's memory", SuggestFor: []string{"remember", "fact", "facts", "knowledge"}},
 		a.memoryListCmd(), a.memorySearchCmd(), a.memoryShowCmd(), a.memoryWhyCmd(), a.memoryAddCmd(), a.memoryLinkCmd(), a.memoryMergeCmd(), a.memorySplitCmd(), a.memoryGraphCmd(), a.forgetCmd(),
-		a.memoryExportCmd(), a.memoryImportCmd(), a.memoryDocumentsCmd(), a.memoryStatsCmd(), a.memoryReindexCmd(), a.lessonsCmd(), a.userCmd(),
+		a.memoryExportCmd(), a.memoryImportCmd(), a.memoryDocumentsCmd(), a.memoryPinCmd(), a.memoryStatsCmd(), a.memoryConsolidateCmd(), a.memoryReindexCmd(), a.lessonsCmd(), a.userCmd(),
 	)
 }
 
@@ -29,8 +30,8 @@ func (a *cli) memoryListCmd() *cobra.Command {
 				return err
 			}
 			return printFetched(c.Context(), a, func(cl *client) ([]api.Fact, error) { return cl.Facts(c.Context(), limit, all) }, "The memory is empty. Add a fact with: hob memory add TEXT",
-				"FACT|SINCE|ID|FROM|NAMESPACE", func(f api.Fact) []any {
-					return []any{factText(f), f.CreatedAt, f.ID, originText(f.Provenance, ""), f.Realm}
+				"FACT|KIND|SINCE|ID|FROM|NAMESPACE", func(f api.Fact) []any {
+					return []any{factText(f), f.Kind, f.CreatedAt, f.ID, originText(f.Provenance, ""), f.Realm}
 				})
 		}),
 	})
@@ -101,12 +102,44 @@ func givenLimit(c *cobra.Command) (int, error) {
 }
 
 func (a *cli) memoryAddCmd() *cobra.Command {
-	return a.addJSONFlag(&cobra.Command{
+	c := a.addJSONFlag(&cobra.Command{
 		Use: "add TEXT...", Short: "Remember a fact", Args: cobra.MinimumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
-			return a.runTool(c.Context(), false, "remember", map[string]any{"text": joinWords(args)})
+			in := changedFlags(c, "kind", "until")
+			in["text"] = joinWords(args)
+			return a.runTool(c.Context(), false, "remember", in)
 		}),
 	})
+	c.Flags().StringP("kind", "k", "", "kind of fact: fact, preference, procedure, event or decision (default from the words)")
+	c.Flags().String("until", "", "with --kind event: its last day, after which the fact is retired")
+	_ = c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]string{"fact", "preference", "procedure", "event", "decision"}, cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+func (a *cli) memoryPinCmd() *cobra.Command {
+	var off bool
+	c := a.addJSONFlag(&cobra.Command{
+		Use: "pin ID", Short: "Protect a fact when Hob tidies the memory", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeMemory,
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.withClient(c.Context(), func(cl *client) error {
+				f, err := cl.PinFact(c.Context(), args[0], !off)
+				if err != nil {
+					return err
+				}
+				if a.asJSON {
+					return a.printJSON(f)
+				}
+				if off {
+					fmt.Fprintf(a.out, "Unpinned: %s\n", oneLine(f.Text))
+					return nil
+				}
+				fmt.Fprintf(a.out, "Pinned: %s\n", oneLine(f.Text))
+				return nil
+			})
+		}),
+	})
+	c.Flags().BoolVar(&off, "off", false, "unpin the fact")
+	return c
 }
 
 func (a *cli) memoryLinkCmd() *cobra.Command {

@@ -69,6 +69,7 @@ func (a *cli) showRow(it api.MemoryItem) {
 		{"part of", it.Group},
 		{"namespace", it.Realm},
 		{"corrected", formatTime(zone, it.RetiredAt)},
+		{"pinned", ifTrue(it.Pinned, "yes: tidying does not change it")},
 	})
 	for i, o := range it.Origins {
 		a.printField(ifFirst(i, "origin"), describeOrigin(o))
@@ -162,6 +163,13 @@ func (a *cli) printField(name, value string) {
 	if value != "" {
 		fmt.Fprintf(a.out, "%-12s %s\n", name, oneLine(value))
 	}
+}
+
+func ifTrue(on bool, text string) string {
+	if on {
+		return text
+	}
+	return ""
 }
 
 func ifFirst(i int, name string) string {

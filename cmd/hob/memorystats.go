@@ -48,6 +48,10 @@ func (a *cli) printStats(n api.MemoryStats) {
 			return r
 		})
 	}
+	if j := n.Junk; j.Facts > 0 {
+		fmt.Fprintf(a.out, "\n%s\n", a.colorize(a.out, bold, fmt.Sprintf("Junk: %.1f %% of %s facts", 100*j.Share, groupThousands(j.Facts))))
+		a.printFields([][2]string{{"unused", groupThousands(j.Unused) + " not needed for 30 days"}, {"duplicates", groupThousands(j.Duplicates)}, {"questions", groupThousands(j.Questions)}, {"fragments", groupThousands(j.Fragments)}})
+	}
 	fmt.Fprintf(a.out, "\n%s\n", a.colorize(a.out, bold, "Derived data"))
 	a.printFields([][2]string{{"documents", groupThousands(n.Documents)}, {"entities", groupThousands(n.Entities)}, {"relations", groupThousands(n.Relations)}})
 	if n.Behind > 0 {
@@ -123,6 +127,30 @@ func bytesText(n int64) string {
 		return fmt.Sprintf("%d B", n)
 	}
 	return fmt.Sprintf("%.1f %s", f, unit)
+}
+
+func (a *cli) memoryConsolidateCmd() *cobra.Command {
+	return a.addJSONFlag(&cobra.Command{
+		Use: "consolidate", Short: "Merge duplicate facts and close outdated ones", Args: cobra.NoArgs, SuggestFor: []string{"tidy", "clean", "dedupe"},
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			return a.withClient(c.Context(), func(cl *client) error {
+				r, err := cl.MemoryConsolidate(c.Context())
+				if err != nil {
+					return err
+				}
+				if a.asJSON {
+					return a.printJSON(r)
+				}
+				if r.Event == "" {
+					fmt.Fprintln(a.out, "The memory is already tidy.")
+					return nil
+				}
+				fmt.Fprintf(a.out, "%s, %s, %s. Undo it with: hob undo %s\n", countText(r.Merged, "duplicate merged", "duplicates merged"), countText(r.Closed, "outdated fact closed", "outdated facts closed"),
+					countText(r.Expired, "past event retired", "past events retired"), r.Event)
+				return nil
+			})
+		}),
+	})
 }
 
 func (a *cli) memoryReindexCmd() *cobra.Command {

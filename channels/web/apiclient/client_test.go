@@ -169,15 +169,17 @@ func TestClient_UsesDocumentedRoutes(t *testing.T) {
 		"MemoryImport": func() (any, error) {
 			return c.MemoryImport(ctx, api.MemoryImport{Path: "/x"}, func(api.MemoryProgress) {})
 		},
-		"MemoryReindex":  func() (any, error) { return nil, c.MemoryReindex(ctx, func(api.MemoryProgress) {}) },
-		"Notes":          func() (any, error) { return c.Notes(ctx, api.Query{Text: "x", Limit: 1}) },
-		"Notices":        func() (any, error) { return c.Notices(ctx, api.Query{Of: "n", State: "held", Limit: 1}) },
-		"ReleaseNotices": func() (any, error) { return c.ReleaseNotices(ctx, "n1") },
-		"SnoozeNotice":   func() (any, error) { return c.SnoozeNotice(ctx, "n1", "1h") },
-		"SetQuiet":       func() (any, error) { return c.SetQuiet(ctx, "1h") },
-		"SetPause":       func() (any, error) { return c.SetPause(ctx, "1h") },
-		"Sessions":       func() (any, error) { return c.Sessions(ctx, list) },
-		"Messages":       func() (any, error) { return c.Messages(ctx, api.Query{Of: "cli", Limit: 1}) },
+		"MemoryConsolidate": func() (any, error) { return c.MemoryConsolidate(ctx) },
+		"PinFact":           func() (any, error) { return c.PinFact(ctx, "f1", true) },
+		"MemoryReindex":     func() (any, error) { return nil, c.MemoryReindex(ctx, func(api.MemoryProgress) {}) },
+		"Notes":             func() (any, error) { return c.Notes(ctx, api.Query{Text: "x", Limit: 1}) },
+		"Notices":           func() (any, error) { return c.Notices(ctx, api.Query{Of: "n", State: "held", Limit: 1}) },
+		"ReleaseNotices":    func() (any, error) { return c.ReleaseNotices(ctx, "n1") },
+		"SnoozeNotice":      func() (any, error) { return c.SnoozeNotice(ctx, "n1", "1h") },
+		"SetQuiet":          func() (any, error) { return c.SetQuiet(ctx, "1h") },
+		"SetPause":          func() (any, error) { return c.SetPause(ctx, "1h") },
+		"Sessions":          func() (any, error) { return c.Sessions(ctx, list) },
+		"Messages":          func() (any, error) { return c.Messages(ctx, api.Query{Of: "cli", Limit: 1}) },
 		"Search": func() (any, error) {
 			return c.Search(ctx, api.SearchQuery{Text: "x", Session: "s", Who: "hob", Since: day, Until: day, Limit: 2})
 		},

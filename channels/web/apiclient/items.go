@@ -146,6 +146,16 @@ func (c *Client) MemoryStats(ctx context.Context) (api.MemoryStats, error) {
 	return getValue[api.MemoryStats](ctx, c, memoryPath+"/stats", nil)
 }
 
+// MemoryConsolidate implements api.Memory.
+func (c *Client) MemoryConsolidate(ctx context.Context) (api.Consolidation, error) {
+	return postValue[api.Consolidation](ctx, c, memoryPath+"/consolidate", struct{}{})
+}
+
+// PinFact implements api.Memory.
+func (c *Client) PinFact(ctx context.Context, id string, pinned bool) (api.Fact, error) {
+	return postValue[api.Fact](ctx, c, inPath(memoryPath+"/pins", id), web.Pin{Pinned: pinned})
+}
+
 // MemoryExport implements api.Memory.
 func (c *Client) MemoryExport(ctx context.Context, w io.Writer, format string, conversations bool) error {
 	return c.copyBody(ctx, w, memoryPath+"/export", values("format", format, "conversations", flagText(conversations)))

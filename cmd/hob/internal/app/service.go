@@ -28,7 +28,7 @@ func (d *App) openService(context.Context) error {
 	d.service = service.New(service.Options{
 		Loop: d.loop, Intake: d.intake, Approvals: d.approvals, Explain: d.explainer, Replayer: d.replayer, Bus: d.bus, Guard: d.guard, Clients: d.clients, Store: d.store, Sessions: d.sessions, Messages: d.library, Learner: d.learner,
 		Notices: d.notices, Agents: d.crew, Goals: d.goals, Watchers: d.watchers, Usage: d.usage, Catalog: d.catalog, Skills: d.skills,
-		Channels: d.channels, Memory: d.base, Erasing: d.erasing, Graph: d.graph, Index: d.index, Vectors: d.vectors, Transfer: d.openTransfer(),
+		Channels: d.channels, Memory: d.base, Consolidator: d.consolidator, Erasing: d.erasing, Graph: d.graph, Index: d.index, Vectors: d.vectors, Transfer: d.openTransfer(),
 		Documents: d.documents, Files: d.files, MCP: d.mcp, Tasks: tasks.API{Store: d.store}, Notes: memory.API{Store: d.store, Memory: d.base}, Process: d, Examiner: doctor.NewExaminer(d.examine, d.redact.Text),
 		Pairings: d.pairings, Redact: d.redact, ChannelSetup: channel.Setup{Drivers: d.channelDrivers(), Config: d.latestConfig, Deps: d.trialDeps},
 		Config: d.opt.Config, Revisions: d.configCopies(), CheckConfig: doctor.ConfigChecker(d.secrets.Secrets()), Restart: d.opt.Restart, Problems: func(ctx context.Context) []api.Problem { return append(d.models.Problems(ctx), d.web.Problems()...) }, Triggers: d.triggers, Undo: d.undo, Paths: d.opt.Paths, Version: d.opt.Version, Log: d.opt.Log,
@@ -52,7 +52,7 @@ func (d *App) Status(ctx context.Context) (api.Status, error) { return d.service
 
 // commandTools returns the tools that the owner's commands use.
 func (d *App) commandTools() []tools.Tool {
-	return []tools.Tool{toolsystem.ChangeConfig(d.configCopies())}
+	return []tools.Tool{toolsystem.ChangeConfig(d.configCopies()), memory.ConsolidateMemory(d.base)}
 }
 
 func (d *App) configCopies() config.Revisions {

@@ -149,7 +149,7 @@ var said = []int{1, 2, 9, 12, 14}
 
 // act performs a random action with a phrase.
 func (f *forgetful) act(ctx context.Context, session, p string) {
-	f.do(ctx, session, p, f.rnd.IntN(19))
+	f.do(ctx, session, p, f.rnd.IntN(21))
 }
 
 func (f *forgetful) do(ctx context.Context, session, p string, what int) {
@@ -196,6 +196,16 @@ func (f *forgetful) do(ctx context.Context, session, p string, what int) {
 		f.get(ctx, "/api/v1/memory?q="+url.QueryEscape(p))
 	case 18:
 		f.tool(ctx, session, "link_entities", map[string]any{"from": "Ana", "relation": "works at", "to": p})
+	case 19: // one of two facts is merged into the other
+		f.tool(ctx, session, "remember", map[string]any{"text": "to find " + p + ", take the left path"})
+		f.tool(ctx, session, "remember", map[string]any{"text": "to find " + p + ", please take left path"})
+		f.post(ctx, "/api/v1/memory/consolidate", map[string]any{})
+	case 20:
+		f.tool(ctx, session, "remember", map[string]any{"text": "the concert is at " + p, "kind": "event", "until": "tomorrow"})
+		f.post(ctx, "/api/v1/memory/consolidate", map[string]any{})
+		if f.rnd.IntN(2) == 0 {
+			f.tool(ctx, session, "undo", map[string]any{})
+		}
 	case 14:
 		f.say(ctx, session, "No, that's wrong: always write "+p+" instead. Don't ask me about "+p+" again.")
 	}

@@ -1,0 +1,245 @@
+//go:build unix
+
+package crash
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// consolidatePoints are the instants of a consolidation at which the daemon is killed, with the
+// range of hits.
+var consolidatePoints = []struct {
+	name string
+	upTo int
+}{
+	{"consolidate.batch", 3},
+	{"store.commit.before", 8},
+	{"store.commit.after", 8},
+}
+
+// exportedFact is a fact in an export.
+type exportedFact struct {
+	ID         string `json:"id"`
+	Text       string `json:"text"`
+	Kind       string `json:"kind,omitempty"`
+	Provenance string `json:"provenance"`
+	CreatedAt  string `json:"created_at"`
+	ValidUntil string `json:"valid_until,omitempty"`
+	RetiredAt  string `json:"retired_at,omitempty"`
+	RetiredBy  string `json:"retired_by,omitempty"`
+}
+
+// TestConsolidationOverKills kills the daemon while it consolidates the memory, and while the owner
+// undoes that: no fact is lost, none is doubled, each pair of duplicates keeps one valid fact, and
+// the undo restores everything. HOB_CRASH_CONSOLIDATE_KILLS (default 8; the report was made with
+// 100).
+func TestConsolidationOverKills(t *testing.T) {
+	t.Parallel()
+	kills := number("HOB_CRASH_CONSOLIDATE_KILLS", 8)
+	w := &tidyWorld{world: newWorld(t, uint64(number("HOB_CRASH_SEED", 1))), want: map[string]string{}}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
+	defer cancel()
+	for n := range kills {
+		w.daemonUp()
+		w.fill(ctx, n)
+		w.killDuring(ctx, n, w.consolidate)
+	}
+	w.daemonUp()
+	w.consolidate(ctx)
+	after := w.facts(ctx)
+	w.compare(after)
+	for n := range kills * pairsPerKill {
+		w.checkPair(after, n)
+	}
+	for n := range kills/2 + 1 {
+		w.killDuring(ctx, n, w.undoSome)
+	}
+	w.daemonUp()
+	for w.undoSome(ctx) {
+	}
+	w.checkAllValid(ctx, "after undo")
+	w.consolidate(ctx)
+	w.checkAllValid(ctx, "after a consolidation that follows the undo")
+	w.stop()
+	t.Logf("%d kills: at failpoints %v, at random instants %d; %d facts", kills+kills/2+1, w.points, w.random, len(w.want))
+}
+
+// pairsPerKill is the number of pairs of duplicates that are added before each kill.
+const pairsPerKill = 90
+
+type tidyWorld struct {
+	*world
+	want map[string]string // texts of the imported facts by id
+}
+
+// fill imports pairs of duplicates and past events, and the first time a fact that a later name
+// supersedes.
+func (w *tidyWorld) fill(ctx context.Context, round int) {
+	w.t.Helper()
+	var b bytes.Buffer
+	began := time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC)
+	add := func(n int, f exportedFact) {
+		f.Provenance, f.CreatedAt = "owner", began.Add(time.Duration(n)*time.Minute).Format(time.RFC3339)
+		w.want[f.ID] = f.Text
+		raw, err := json.Marshal(map[string]any{"fact": f})
+		check(w.t, err)
+		b.Write(append(raw, '\n'))
+	}
+	fmt.Fprintf(&b, "{\"hob\":\"memory\",\"version\":1,\"at\":%q}\n", began.Format(time.RFC3339))
+	for n := round * pairsPerKill; n < (round+1)*pairsPerKill; n++ {
+		add(n, exportedFact{ID: fmt.Sprintf("fa%d", n), Text: fmt.Sprintf("to open locker %d, push the door", n)})
+		add(n+1, exportedFact{ID: fmt.Sprintf("fb%d", n), Text: fmt.Sprintf("to open the locker %d, push door", n)})
+		if n%3 == 0 {
+			add(n, exportedFact{ID: fmt.Sprintf("fe%d", n), Text: fmt.Sprintf("concert %d takes place in the old mill", n), Kind: "event", ValidUntil: began.AddDate(0, 1, 0).Format(time.RFC3339)})
+		}
+	}
+	if round == 0 {
+		add(3, exportedFact{ID: "fs1", Text: "my sister lives in Riga and she drives a Volvo"})
+		add(4, exportedFact{ID: "fs2", Text: "Ana lives in Oslo"})
+		add(5, exportedFact{ID: "fs3", Text: "my sister is called Ana"})
+	}
+	name := filepath.Join(filepath.Dir(w.effectsLog), fmt.Sprintf("memory%d.jsonl", round))
+	check(w.t, os.WriteFile(name, b.Bytes(), 0o600))
+	req, err := json.Marshal(map[string]any{"path": name, "trust": true})
+	check(w.t, err)
+	if out := w.raw(ctx, http.MethodPost, "/api/v1/memory/import", req); !bytes.Contains(out, []byte(`"hob jsonl"`)) {
+		w.t.Fatalf("import: %s", out)
+	}
+}
+
+// raw calls the API and returns the body. It returns nil if the daemon has died.
+func (w *tidyWorld) raw(ctx context.Context, method, path string, body []byte) []byte {
+	token, err := os.ReadFile(filepath.Join(w.dir, "hob-home", "token"))
+	check(w.t, err)
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+w.addr+path, bytes.NewReader(body))
+	check(w.t, err)
+	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	req.Header.Set("Content-Type", "application/json")
+	res, err := (&http.Client{Timeout: 5 * time.Minute}).Do(req)
+	if err != nil {
+		return nil
+	}
+	defer res.Body.Close()
+	var out bytes.Buffer
+	_, _ = out.ReadFrom(res.Body)
+	return out.Bytes()
+}
+
+// facts returns all facts by id, with the retired ones.
+func (w *tidyWorld) facts(ctx context.Context) map[string]exportedFact {
+	w.t.Helper()
+	out := map[string]exportedFact{}
+	lines := bufio.NewScanner(bytes.NewReader(w.raw(ctx, http.MethodGet, "/api/v1/memory/export?format=jsonl", nil)))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var r struct{ Fact *exportedFact }
+		check(w.t, json.Unmarshal(lines.Bytes(), &r))
+		if r.Fact == nil {
+			continue
+		}
+		if _, twice := out[r.Fact.ID]; twice {
+			w.t.Errorf("%s occurs twice", r.Fact.ID)
+		}
+		out[r.Fact.ID] = *r.Fact
+	}
+	check(w.t, lines.Err())
+	return out
+}
+
+// compare checks that each imported fact is there, with its text.
+func (w *tidyWorld) compare(facts map[string]exportedFact) {
+	w.t.Helper()
+	for id, text := range w.want {
+		if facts[id].Text != text {
+			w.t.Errorf("%s was %q and is %q", id, text, facts[id].Text)
+		}
+	}
+}
+
+// checkAllValid checks that the imported facts are valid and that there are no others.
+func (w *tidyWorld) checkAllValid(ctx context.Context, when string) {
+	w.t.Helper()
+	facts := w.facts(ctx)
+	w.compare(facts)
+	for id, f := range facts {
+		if f.RetiredAt != "" || w.want[id] == "" {
+			w.t.Errorf("%s: %s (%s) is retired or new", when, id, f.Text)
+		}
+	}
+}
+
+// checkPair checks that exactly one fact of a pair is valid, and that the other one names it.
+func (w *tidyWorld) checkPair(facts map[string]exportedFact, n int) {
+	a, b := facts[fmt.Sprintf("fa%d", n)], facts[fmt.Sprintf("fb%d", n)]
+	if a.RetiredAt != "" || b.RetiredAt == "" || b.RetiredBy != a.ID {
+		w.t.Errorf("pair %d: %+v and %+v", n, a, b)
+	}
+	if e, ok := facts[fmt.Sprintf("fe%d", n)]; ok && e.RetiredAt == "" {
+		w.t.Errorf("event %d is still valid", n)
+	}
+}
+
+// killDuring runs do in a daemon that is killed at a failpoint, or, one time of three, at a random
+// instant.
+func (w *tidyWorld) killDuring(ctx context.Context, n int, do func(context.Context) bool) {
+	p := consolidatePoints[w.rnd.IntN(len(consolidatePoints))]
+	point := fmt.Sprintf("%s:%d", p.name, 1+w.rnd.IntN(p.upTo))
+	w.kill()
+	if n%3 == 2 {
+		point = ""
+	}
+	if !w.start(point) { // killed while it started
+		w.daemon = nil
+		w.points[p.name]++
+		return
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); do(ctx) }()
+	if point == "" {
+		time.Sleep(time.Duration(w.rnd.IntN(60)) * time.Millisecond)
+	} else {
+		<-done // the call also ends if the daemon dies
+		select {
+		case <-w.exited:
+			w.points[p.name]++
+		case <-time.After(200 * time.Millisecond): // fewer hits than the failpoint needs
+		}
+	}
+	if w.kill() {
+		w.random++
+	}
+	<-done
+}
+
+// consolidate tidies the memory once.
+func (w *tidyWorld) consolidate(ctx context.Context) bool {
+	return w.raw(ctx, http.MethodPost, "/api/v1/memory/consolidate", []byte("{}")) != nil
+}
+
+// undoSome undoes some of the consolidations and reports whether there may be more.
+func (w *tidyWorld) undoSome(ctx context.Context) bool {
+	var list []struct{ Call, Tool string }
+	if json.Unmarshal(w.raw(ctx, http.MethodGet, "/api/v1/undo", nil), &list) != nil {
+		return false
+	}
+	list = slices.DeleteFunc(list, func(e struct{ Call, Tool string }) bool { return e.Tool != "consolidate_memory" })
+	for _, e := range list[:min(len(list), 20)] {
+		req, err := json.Marshal(map[string]any{"arguments": map[string]any{"id": e.Call}})
+		check(w.t, err)
+		if out := w.raw(ctx, http.MethodPost, "/api/v1/tools/undo", req); out == nil {
+			return false
+		}
+	}
+	return len(list) > 0
+}
