@@ -198,5 +198,8 @@ document.addEventListener('keydown', e => {
   }
 });
 
+// On a narrow screen, the bar of pages scrolls.
+for (const link of all('#nav [aria-current]')) link.scrollIntoView({ block: 'nearest', inline: 'center' });
+
 // The name of a message about the last action does not stay in the address.
 history.replaceState(history.state, '', document.body.dataset.address + location.hash);

@@ -364,10 +364,14 @@ func testLooks(t *testing.T, b *browser) {
 		if over := get[int](w, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
 			t.Errorf("%d wide: %d pixels stick out", width, over)
 		}
-		for _, id := range []string{"input", "send", "new", "sessions", "nav"} {
+		for _, id := range []string{"input", "send", "new", "sessions"} {
 			if !get[bool](w, fmt.Sprintf(`(r => r.left >= 0 && r.right <= innerWidth && r.bottom <= innerHeight && r.width > 20)(document.getElementById(%q).getBoundingClientRect())`, id)) {
 				t.Errorf("%d wide: #%s is cut off", width, id)
 			}
 		}
+		// The bar at the bottom scrolls to the current page.
+		w.visit(h, "/health")
+		w.until(`(r => r.left >= 0 && r.right <= innerWidth && r.bottom <= innerHeight)(document.querySelector("#nav [aria-current]").getBoundingClientRect())`)
+		w.visit(h, "/chat")
 	}
 }
