@@ -1,7 +1,9 @@
 package offline
 
 import (
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -60,6 +62,9 @@ func addExpense(w *intentDraft) (plan, bool) {
 			b.parseDetails(d.text)
 		}
 	}
+	if !w.multiplyEach(&b, &c.value) {
+		return planReply(w.g.replyText("each"))
+	}
 	if b.category == "" && b.vendor == "" && !w.moneyWords() || w.g.lex.containsWord("units", strings.ToLower(firstField(b.category))) {
 		return noPlan()
 	}
@@ -73,6 +78,30 @@ func addExpense(w *intentDraft) (plan, bool) {
 	}
 	return planCall("log_expense", argsOf("amount", c.value, "currency", c.currency, "category", b.category,
 		"vendor", b.vendor, "date", day))
+}
+
+// multiplyEach multiplies the price of one in "two coffees at 3.60 each". It returns false if the number
+// is missing.
+func (w *intentDraft) multiplyEach(b *purchase, value *float64) bool {
+	words := strings.Fields(b.category)
+	i := slices.IndexFunc(words, func(word string) bool { return w.g.lex.containsWord("each-words", strings.ToLower(word)) })
+	if i < 0 {
+		return true
+	}
+	words = slices.Delete(words, i, i+1)
+	if len(words) < 2 {
+		return false
+	}
+	n, err := strconv.Atoi(words[0])
+	if m, ok := w.g.lex.meaningOf("numbers", strings.ToLower(words[0])); ok && err != nil {
+		n, err = strconv.Atoi(m)
+	}
+	if err != nil || n < 2 {
+		return false
+	}
+	b.category = strings.Join(words[1:], " ")
+	*value = math.Round(*value*float64(n)*100) / 100
+	return true
 }
 
 // isDebt reports whether the sentence is about money that was not spent: a debt, a loan or income.

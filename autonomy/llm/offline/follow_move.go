@@ -104,7 +104,7 @@ func (w *intentDraft) clocksFor(t timing, it item) []time.Time {
 }
 
 // hasHalfOfDay matches times of day that can mean only one half of the day.
-var hasHalfOfDay = lazyregexp.New(`(?i)[ap]\.?m\b|noon|midnight|morning|afternoon|evening|night|\b(0\d|1[3-9]|2\d)(:|h|\b)`)
+var hasHalfOfDay = lazyregexp.New(`(?i)[ap]\.?m\b|noon|midnight|morning|afternoon|evening|night|(^|[^\d:.])(0\d|1[3-9]|2\d)(:|h|\b)`)
 
 // literalClock returns the time of day of a phrase on a later day.
 func (w *intentDraft) literalClock(t timing) time.Time {

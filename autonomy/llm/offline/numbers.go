@@ -44,9 +44,24 @@ func (s *sentence) moneyAt(i int) (money, bool) {
 		if code, ok := s.lex.meaningOf("currencies", s.tokens[m.to].norm); ok {
 			m.currency = code
 			m.to++
+			m.addCents(s)
 		}
 	}
 	return m, m.value > 0
+}
+
+// addCents adds the two digits after the name of a currency: "4 pounds 50", but not "4 pounds 20
+// minutes ago".
+func (m *money) addCents(s *sentence) {
+	if m.to >= len(s.tokens) || m.value != float64(int(m.value)) {
+		return
+	}
+	cents, err := strconv.Atoi(s.tokens[m.to].norm)
+	if err != nil || len(s.tokens[m.to].norm) != 2 || s.spanAt(m.to) != nil || m.to+1 < len(s.tokens) && s.lex.containsWord("units", s.tokens[m.to+1].norm) {
+		return
+	}
+	m.value += float64(cents) / 100
+	m.to++
 }
 
 // parseAmount parses digits with separators. The last "." or "," is the decimal mark if one or two

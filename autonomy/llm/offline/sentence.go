@@ -70,9 +70,24 @@ func (s *sentence) addTimes(start, end int) {
 				s.addTimes(s.tokens[from+1].start, m.End)
 			}
 		default:
-			s.spans = append(s.spans, span{owner: s, from: from, to: to, match: m})
+			s.spans = append(s.spans, span{owner: s, from: from, to: to, match: s.inEvening(m)})
 		}
 	}
+}
+
+// inEvening moves the hour of an evening event, such as "dinner at 7:30", from the morning to the evening.
+func (s *sentence) inEvening(m dateparse.Match) dateparse.Match {
+	i := slices.IndexFunc(s.tokens, func(t token) bool { return s.lex.containsWord("evening-events", t.norm) })
+	if i < 0 || i > 0 && !s.lex.containsWord("before-events", s.tokens[i-1].norm) {
+		return m
+	}
+	if m.Moment == nil || !m.Moment.HasClock || m.Moment.Time.Hour() < 5 || m.Moment.Time.Hour() > 9 || hasHalfOfDay.MatchString(m.Text) {
+		return m
+	}
+	moved := *m.Moment
+	moved.Time = moved.Time.Add(12 * time.Hour)
+	m.Moment = &moved
+	return m
 }
 
 // endsName reports whether a token is the last word of an event's name, as in "parents evening on the 10th".

@@ -220,6 +220,9 @@ func (sp *splitter) planFollowing(before *sentence, left plan, text string) (pla
 	if left.outcome != act || left.intent.again == "" || !left.intent.canRepeat(text) {
 		return plan{}, false
 	}
+	if p := sp.planRest(text); p.outcome == act && p.intent == left.intent { // "parking 4.50, sandwich 3.95"
+		return p, true
+	}
 	again := left.intent.again + " " + text
 	p := sp.planRest(again)
 	return p, p.outcome == act && p.intent == left.intent
