@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"hob/platform/text/dateparse"
 )
 
 func scheduleBuilders() map[string]builder {
@@ -86,11 +88,20 @@ func (w *intentDraft) cannotSchedule(d textDetails, action string) (plan, bool) 
 	for _, sp := range d.times {
 		times += " " + sp.originalPhrase()
 	}
-	p, _ := planQuestion("Should I remind you"+times+" of "+quoteText(action)+"?",
+	p, _ := planQuestion("Should I remind you "+w.offeredTime(t, strings.TrimSpace(times))+" of "+quoteText(action)+"?",
 		func(answer string) (string, bool) {
 			return "remind me" + times + " to " + action, w.g.isYes(answer, w.s.now)
 		})
 	return w.withOffer(p, t, action)
+}
+
+// offeredTime returns the time of an offer as Hob understood it, so that a yes brings no surprise. A
+// recurrence, a day and a time from now on stay as the user wrote them.
+func (w *intentDraft) offeredTime(t timing, phrase string) string {
+	if t.every != "" || !t.clock || strings.HasPrefix(strings.ToLower(phrase), "in ") {
+		return phrase
+	}
+	return dateparse.Format(t.at, w.s.now)
 }
 
 // isDoable reports whether a text can be an action or an event to remind of, unlike "they called" and
@@ -140,7 +151,7 @@ func offerEvent(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	text := w.eventName(w.s.originalText(c.from, at.from)) + " " + tail
-	p, _ := planQuestion("Should I remind you "+at.span.originalPhrase()+" of "+quoteText(text)+"?", func(answer string) (string, bool) {
+	p, _ := planQuestion("Should I remind you "+w.offeredTime(t, at.span.originalPhrase())+" of "+quoteText(text)+"?", func(answer string) (string, bool) {
 		return "remind me " + at.span.originalPhrase() + " to " + text, w.g.isYes(answer, w.s.now)
 	})
 	return w.withOffer(p, t, text)
