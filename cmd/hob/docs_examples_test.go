@@ -65,7 +65,7 @@ func writeDocExamples(workDir string) error {
 // TestDocExamples_AreAllExecuted checks that each code block of a page is used in its script.
 // TestScripts runs the scripts.
 func TestDocExamples_AreAllExecuted(t *testing.T) {
-	for _, page := range []string{"a2a", "connectors", "hooks", "mcp", "policy", "responses", "skills"} {
+	for _, page := range []string{"a2a", "connectors", "hooks", "mcp", "policy", "responses", "skills", "tutorial"} {
 		script, err := os.ReadFile(filepath.Join("testdata", "script", examplePrefix+page+".txtar"))
 		if err != nil {
 			t.Fatal(err)
