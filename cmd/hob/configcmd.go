@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,8 +32,8 @@ func (a *cli) configCmd() *cobra.Command {
 		}),
 	})
 	set := &cobra.Command{
-		Use: "set KEY VALUE", Short: "Change a key; keep comments and order", Args: cobra.ExactArgs(2), ValidArgsFunction: completeKeys,
-		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.configSet(c.Context(), args[0], args[1]) }),
+		Use: "set KEY VALUE [KEY VALUE]...", Short: "Change keys; keep comments and order", Args: pairedArgs, ValidArgsFunction: completeKeys,
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.configSet(c.Context(), args) }),
 	}
 	path := &cobra.Command{
 		Use: "path", Short: "Print the path of the configuration file", Args: cobra.NoArgs,
@@ -72,8 +74,16 @@ func (a *cli) configCmd() *cobra.Command {
 	return a.commandGroup(&cobra.Command{Use: "config", Short: "Read and change the configuration"}, get, set, list, check, path, secret)
 }
 
-func completeKeys(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
+// pairedArgs requires one or more pairs of arguments.
+func pairedArgs(_ *cobra.Command, args []string) error {
+	if len(args) == 0 || len(args)%2 != 0 {
+		return errors.New("keys and values are not in pairs")
+	}
+	return nil
+}
+
+func completeKeys(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 && c.Name() != "set" || len(args)%2 != 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var out []string
@@ -103,14 +113,21 @@ func (a *cli) printValue(v any) error {
 	return nil
 }
 
-func (a *cli) configSet(ctx context.Context, key, value string) error {
+// configSet changes all keys together or none, because some are valid only together, such as the
+// start and the end of the quiet hours.
+func (a *cli) configSet(ctx context.Context, args []string) error {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return err
 	}
-	var ch config.Change
-	err = a.editConfig(ctx, p, key, func() (err error) {
-		ch, err = config.Set(p.ConfigFile(), key, value, llmall.CheckKinds, channel.CheckTargets)
+	var keys []string
+	var values []config.Value
+	for pair := range slices.Chunk(args, 2) {
+		keys, values = append(keys, pair[0]), append(values, config.Value{Key: pair[0], Value: pair[1]})
+	}
+	var changes []config.Change
+	err = a.editConfig(ctx, p, strings.Join(keys, ", "), func() (err error) {
+		changes, err = config.SetAll(p.ConfigFile(), values, llmall.CheckKinds, channel.CheckTargets)
 		return err
 	})
 	if err != nil && !strings.Contains(err.Error(), "; ") {
@@ -119,9 +136,11 @@ func (a *cli) configSet(ctx context.Context, key, value string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s = %s\n", ch.Key, ch.New)
-	if ch.Warning != "" {
-		fmt.Fprintln(a.err, a.colorize(a.err, amber, "warning: ")+ch.Warning)
+	for _, ch := range changes {
+		fmt.Fprintf(a.out, "%s = %s\n", ch.Key, ch.New)
+		if ch.Warning != "" {
+			fmt.Fprintln(a.err, a.colorize(a.err, amber, "warning: ")+ch.Warning)
+		}
 	}
 	if h, held, err := system.Probe(p.LockFile()); err == nil && held && h.Role == system.RoleDaemon {
 		fmt.Fprintln(a.err, "Hob applies the changes when it restarts: run hob stop, then hob start")
