@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"hob/knowledge"
 	"hob/platform/provenance"
@@ -21,6 +22,17 @@ type remindIn struct {
 	At    string `json:"at,omitempty" jsonschema:"time, in words or RFC 3339"`
 	Every string `json:"every,omitempty" jsonschema:"such as weekday at 8:30, or cron"`
 	In    string `json:"in,omitempty" jsonschema:"hob, or an app or account: home/Shopping"`
+}
+
+// describeTime returns the time in words, without the syntax of cron and RFC 3339.
+func (in remindIn) describeTime(now time.Time) string {
+	if every, err := dateparse.ParseEvery(in.Every, now); in.Every != "" && err == nil {
+		return dateparse.DescribeEvery(every)
+	}
+	if at, err := time.Parse(time.RFC3339, in.At); err == nil {
+		return at.Format("Mon 2 Jan 2006 at 15:04")
+	}
+	return textnorm.Ellipsize(strings.TrimSpace(in.At+in.Every), 60)
 }
 
 type reminderUndo struct {
@@ -48,7 +60,7 @@ func (d Deps) createOwn(spec tools.Spec) tools.Tool {
 	return tools.New(tools.Def[remindIn]{
 		Spec: spec,
 		Summary: func(in remindIn) string {
-			return fmt.Sprintf("Remind you (%s): %s", strings.TrimSpace(in.At+in.Every), textnorm.Ellipsize(in.Text, 100))
+			return fmt.Sprintf("Remind you (%s): %s", in.describeTime(time.Now()), textnorm.Ellipsize(in.Text, 100))
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in remindIn) (tools.Result, error) {
 			kind, config, err := watchers.ParseSchedule(in.At, in.Every, c.Now)

@@ -70,7 +70,7 @@ func (d *Dashboard) showToday(r *request) (g.Node, error) {
 // maxTasks is the number of tasks that the page sorts. It shows them in pages.
 const maxTasks = 5000
 
-// maxLists is the number of lists that have a link of their own.
+// maxLists is the number of lists that have their own link.
 const maxLists = 12
 
 // renderTasks shows the open tasks, the most urgent first. A project is a list, such as Shopping.
