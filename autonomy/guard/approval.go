@@ -238,8 +238,8 @@ func (g *Guard) Approvals(ctx context.Context, state ApprovalState, session, eve
 	return g.ApprovalsBefore(ctx, state, session, event, "", limit)
 }
 
-// ApprovalsBefore is like Approvals, but returns only the requests that follow the one with the id
-// before. An empty id means the beginning of the list.
+// ApprovalsBefore returns the requests that follow the one with the id before in the list of
+// Approvals. An empty id means the beginning of the list.
 func (g *Guard) ApprovalsBefore(ctx context.Context, state ApprovalState, session, event, before string, limit int) ([]Approval, error) {
 	var where []string
 	var args []any

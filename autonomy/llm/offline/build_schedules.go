@@ -95,8 +95,8 @@ func (w *intentDraft) cannotSchedule(d textDetails, action string) (plan, bool) 
 	return w.withOffer(p, t, action)
 }
 
-// offeredTime returns the time of an offer as Hob understood it, so that a yes brings no surprise. A
-// recurrence, a day and a time from now on stay as the user wrote them.
+// offeredTime returns the time of an offer as Hob understood it, so that an agreement brings no
+// surprise. A recurrence, a day and a time from now on stay as the user wrote them.
 func (w *intentDraft) offeredTime(t timing, phrase string) string {
 	if t.every != "" || !t.clock || strings.HasPrefix(strings.ToLower(phrase), "in ") {
 		return phrase
