@@ -50,6 +50,15 @@ func CanSet(path string, values []Value) error {
 	return err
 }
 
+// Preview returns the change that Set would make. It writes nothing.
+func Preview(path, key, value string, checks ...func(*Config) error) (Change, error) {
+	_, _, ch, err := prepareChanges(path, []Value{{key, value}}, checks...)
+	if err != nil {
+		return Change{}, err
+	}
+	return ch[0], nil
+}
+
 // prepareChanges is like SetAll, but does not write. before is nil if there is no file.
 func prepareChanges(path string, values []Value, checks ...func(*Config) error) (before, after []byte, changes []Change, err error) {
 	if before, _, err = readConfigFile(path); err != nil {

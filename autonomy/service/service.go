@@ -89,12 +89,14 @@ type Options struct {
 	Problems func(ctx context.Context) []api.Problem
 	// CheckConfig finds the mistakes in a configuration that only the drivers can detect.
 	CheckConfig func(ctx context.Context, c *config.Config) error
-	Undo        *undo.Reverter
-	Triggers    map[string]intake.Trigger
-	Paths       system.Paths
-	Version     string
-	Log         *slog.Logger
-	Started     time.Time
+	// SettingChecks are the checks of hob config set that only the drivers know.
+	SettingChecks []func(*config.Config) error
+	Undo          *undo.Reverter
+	Triggers      map[string]intake.Trigger
+	Paths         system.Paths
+	Version       string
+	Log           *slog.Logger
+	Started       time.Time
 	// Daemon reports whether a daemon runs the engine. It is false for a command that runs the
 	// engine itself.
 	Daemon bool

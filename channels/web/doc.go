@@ -40,6 +40,7 @@ type Backend interface {
 	api.Notes
 	api.Notices
 	api.Sessions
+	api.Settings
 	api.Skills
 	api.Tasks
 	api.Timeline

@@ -11,8 +11,7 @@ import (
 
 	"hob/autonomy/api"
 	"hob/autonomy/config"
-	llmall "hob/autonomy/llm/all"
-	"hob/cmd/hob/internal/channel"
+	"hob/cmd/hob/internal/doctor"
 	"hob/platform/host/system"
 )
 
@@ -127,7 +126,7 @@ func (a *cli) configSet(ctx context.Context, args []string) error {
 	}
 	var changes []config.Change
 	err = a.editConfig(ctx, p, strings.Join(keys, ", "), func() (err error) {
-		changes, err = config.SetAll(p.ConfigFile(), values, llmall.CheckKinds, channel.CheckTargets)
+		changes, err = config.SetAll(p.ConfigFile(), values, doctor.SettingChecks()...)
 		return err
 	})
 	if err != nil && !strings.Contains(err.Error(), "; ") {

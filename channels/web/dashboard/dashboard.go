@@ -45,11 +45,13 @@ type Backend interface {
 	api.Notes
 	api.Notices
 	api.Sessions
+	api.Settings
 	api.Skills
 	api.Tasks
 	api.Timeline
 	api.Tools
 	api.Turns
+	api.Undo
 	api.Usage
 	api.Watchers
 }
@@ -100,7 +102,7 @@ func New(o Options) (*Dashboard, error) {
 
 // listPages returns the pages in the order of the sidebar.
 func (d *Dashboard) listPages() []page {
-	return []page{d.chatPage(), d.todayPage(), d.timelinePage(), d.approvalsPage(), d.channelsPage(), d.healthPage()}
+	return []page{d.chatPage(), d.todayPage(), d.timelinePage(), d.approvalsPage(), d.channelsPage(), d.settingsPage(), d.healthPage()}
 }
 
 // page is one page of the dashboard.

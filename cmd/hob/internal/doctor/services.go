@@ -19,6 +19,12 @@ import (
 	"hob/platform/host/system"
 )
 
+// SettingChecks returns the checks of a changed configuration that need the drivers, but neither
+// secrets nor the network.
+func SettingChecks() []func(*config.Config) error {
+	return []func(*config.Config) error{llmall.CheckKinds, channel.CheckTargets}
+}
+
 // ConfigChecker returns a function that finds the mistakes that only drivers can detect.
 func ConfigChecker(s system.Secrets) func(context.Context, *config.Config) error {
 	return func(ctx context.Context, c *config.Config) error {
@@ -33,7 +39,8 @@ func ConfigChecker(s system.Secrets) func(context.Context, *config.Config) error
 // sections and the model names.
 func Drivers(ctx context.Context, c *config.Config, s system.Secrets) config.Errors {
 	var errs config.Errors
-	for _, err := range []error{llmall.CheckKinds(c), channel.CheckTargets(c)} {
+	for _, check := range SettingChecks() {
+		err := check(c)
 		if more, ok := errors.AsType[config.Errors](err); ok {
 			errs = append(errs, more...)
 		}

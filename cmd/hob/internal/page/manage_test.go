@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,8 +11,10 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"hob/autonomy/config"
 	"hob/channels"
 	"hob/channels/channelstest"
+	"hob/platform/host/system"
 )
 
 // lineOf finds the row of a list by the name in its data.
@@ -88,4 +91,64 @@ func testChannelsPage(t *testing.T, b *browser) {
 	w.click(`button[popovertarget^="unpair-"]`)
 	w.click(`:popover-open button[type=submit]`)
 	w.until(lineOf("pigeon") + ` && !` + lineOf("pigeon") + `.innerText.includes("Your account: ada")`)
+}
+
+// The page Settings shows each key with its value and help, checks a value as hob config set does and
+// shows the difference, writes nothing, shows no secret, and undoes the last change.
+func testSettingsPage(t *testing.T, b *browser) {
+	h := open(t, offline)
+	file := filepath.Join(h.home, "hob", "config.toml")
+	const text = "[agent]\nmodel = \"offline\"\n[web]\npassword = \"horse-battery-staple\"\n"
+	fatal(t, os.WriteFile(file, []byte(text), 0o600))
+	w := b.window(t)
+	w.enter(h)
+	w.visit(h, "/settings")
+	if s := get[string](w, lineOf("agent.model")+`.innerText`); !strings.Contains(s, "offline") || !strings.Contains(s, "changed") || !strings.Contains(s, "Default: \"auto\"") {
+		t.Errorf("a key is shown as %q", s)
+	}
+	w.visit(h, "/settings?q=password&section=")
+	if s := get[string](w, lineOf("web.password")+`.innerText`); !strings.Contains(s, "(hidden)") || strings.Contains(w.shown(), "horse") {
+		t.Errorf("a secret is shown as %q", s)
+	}
+	w.visit(h, "/settings/change?key=web.password")
+	if get[bool](w, `!!document.querySelector("form.change")`) {
+		t.Error("a secret can be entered")
+	}
+	check := func(key, value string) string {
+		w.visit(h, "/settings/change?key="+key)
+		get[bool](w, fmt.Sprintf(`(document.querySelector("form.change [name=value]").value = %q, document.querySelector("form.change").requestSubmit(), true)`, value))
+		w.until(`location.search.includes("value=") && ` + live)
+		return w.shown()
+	}
+	if s := check("agent.max_rounds", "1000"); !strings.Contains(s, "Not accepted") || !strings.Contains(s, "100") {
+		t.Errorf("a value out of range: %q", s)
+	}
+	if s := check("notify.channel", "pigeon"); !strings.Contains(s, "Not accepted") || !strings.Contains(s, "[channels.pigeon]") {
+		t.Errorf("a channel that does not exist: %q", s)
+	}
+	if s := check("agent.name", "Ada's <b>"); !strings.Contains(s, `agent.name = "Ada's <b>"`) || !strings.Contains(s, `hob config set agent.name 'Ada'\''s <b>'`) {
+		t.Errorf("a good value: %q", s)
+	}
+	if now, err := os.ReadFile(file); err != nil || string(now) != text {
+		t.Errorf("checking a value changed the file: %v %s", err, now)
+	}
+	// A change that was made in a terminal can be undone here.
+	paths, err := system.DefaultPaths()
+	fatal(t, err)
+	copies := config.Revisions{Path: file, Dir: paths.ConfigUndoDir()}
+	before, err := copies.Keep()
+	fatal(t, err)
+	_, err = config.Set(file, "agent.name", "Ada")
+	fatal(t, err)
+	after, err := copies.Keep()
+	fatal(t, err)
+	var made any
+	h.post("/api/v1/manage/config", map[string]string{"what": "agent.name", "before": before, "after": after}, &made)
+	w.visit(h, "/settings")
+	w.until(lineOf("agent.name") + `.innerText.includes("Ada")`)
+	w.click("#last-change form button")
+	w.until(`document.querySelector(".flash:not(.error)") && !document.querySelector("#last-change")`)
+	if now, err := os.ReadFile(file); err != nil || string(now) != text {
+		t.Errorf("after the undo: %v %s", err, now)
+	}
 }

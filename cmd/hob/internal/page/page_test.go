@@ -79,6 +79,7 @@ func TestPage(t *testing.T) {
 		{"a card shows what runs by itself, and stops it", testThings},
 		{"a card says what the doctor says", testHealth},
 		{"the page Channels pairs, tests and unpairs", testChannelsPage},
+		{"the page Settings checks a value, and undoes a change", testSettingsPage},
 		{"the page Health shows the checks, and fixes", testHealthPage},
 		{"problems are shown above the conversation", testProblems},
 		{"each page fits, in light and dark, and is accessible", testPages},

@@ -1,0 +1,36 @@
+package api
+
+import "context"
+
+// Settings reads the configuration. No operation changes it, because no request may change what Hob
+// is allowed to do or which programs it runs. The user changes it in a terminal: hob config set.
+type Settings interface {
+	// Settings lists every key in the order of the documentation, with its value in the file.
+	Settings(ctx context.Context) ([]Setting, error)
+	// PreviewSetting checks a new value of a key as `hob config set` does, and returns the
+	// difference. It writes nothing. It returns ErrInvalid if the value would not be accepted.
+	PreviewSetting(ctx context.Context, key, value string) (SettingChange, error)
+}
+
+// Setting is one key of the configuration.
+type Setting struct {
+	Key     string `json:"key"` // NAME stands for a name that the user chooses
+	About   string `json:"about"`
+	Accepts string `json:"accepts"` // for example "text in quotes", "true or false"
+	Default string `json:"default"` // as written in the file
+	// Value is the effective value. It is empty for secrets, and for keys whose section may occur
+	// several times.
+	Value  string `json:"value"`
+	Secret bool   `json:"secret,omitempty"`
+	Set    bool   `json:"set,omitempty"`  // whether the value differs from the default
+	Many   bool   `json:"many,omitempty"` // whether its section may occur several times
+}
+
+// SettingChange is the difference that a new value makes. Old and New are written as in the file; Old
+// is empty if the file does not contain the key.
+type SettingChange struct {
+	Key     string `json:"key"`
+	Old     string `json:"old"`
+	New     string `json:"new"`
+	Warning string `json:"warning,omitempty"` // set if the value is valid but risky
+}

@@ -1,0 +1,231 @@
+package dashboard
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"hob/autonomy/api"
+	"hob/autonomy/config"
+	"hob/platform/text/textnorm"
+)
+
+// settingsPage shows every key of the configuration, checks new values, and undoes the last change. It
+// changes nothing itself: no request can change the configuration (docs/incidents.md, I3).
+func (d *Dashboard) settingsPage() page {
+	return page{
+		path: "/settings", title: "Settings", about: "Check a new value here, then save it in a terminal. No page and no program can change settings over the network.",
+		icon: "M4 7h9M17 7h3M4 17h3M11 17h9M15 5v4M9 15v4", show: d.showSettings,
+		views:    map[string]func(*request) (g.Node, error){"change": d.showChange},
+		commands: []command{{"Change the model", settingLink("agent.model")}, {"See all settings", "/settings?q=&section="}},
+	}
+}
+
+// settingLink returns the address at which a new value of a key is checked.
+func settingLink(key string) string { return "/settings/change?key=" + url.QueryEscape(key) }
+
+// sectionOf returns the first part of a key.
+func sectionOf(key string) string {
+	name, _, _ := strings.Cut(key, ".")
+	return name
+}
+
+func (d *Dashboard) showSettings(r *request) (g.Node, error) {
+	all, err := d.o.Backend.Settings(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	last, err := d.renderLastChange(r)
+	if err != nil {
+		return nil, err
+	}
+	var sections []option
+	for _, s := range all {
+		if name := sectionOf(s.Key); !slices.ContainsFunc(sections, func(o option) bool { return o.value == name }) {
+			sections = append(sections, option{name, name})
+		}
+	}
+	words, section := textnorm.FoldedWords(r.queryValue("q")), r.queryValue("section")
+	if section == "" && !r.URL.Query().Has("q") {
+		section = "agent"
+	}
+	found := slices.DeleteFunc(slices.Clone(all), func(s api.Setting) bool {
+		text := strings.Join(textnorm.FoldedWords(s.Key+" "+s.About), " ")
+		return section != "" && sectionOf(s.Key) != section || slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+	})
+	total := len(found)
+	if at := slices.IndexFunc(found, func(s api.Setting) bool { return s.Key == r.queryValue("before") }); at >= 0 {
+		found = found[at+1:]
+	}
+	more := len(found) > pageRows
+	found = found[:min(len(found), pageRows)]
+	before := ""
+	if more {
+		before = found[len(found)-1].Key
+	}
+	return g.Group{
+		h.FormEl(
+			h.Class("filters"), h.Method("get"), h.Action("/settings"),
+			labeledField("Find", h.Input(h.Type("search"), h.Name("q"), h.Value(r.queryValue("q")), h.MaxLength("100"))),
+			labeledField("Section", selectBox("section", section, append([]option{{"", "All sections"}}, sections...)...)),
+			h.Button(h.Type("submit"), g.Text("Show")),
+		),
+		h.Div(
+			h.Class("stack"),
+			last,
+			h.Section(
+				h.Class("card"), h.H2(plainText(capitalizeFirst(cmp.Or(section, "Settings"))), h.Span(h.Class("soft small"), g.Text(countOf(total, "key", "keys")))),
+				g.If(total == 0, emptyState("No match", "Try other words, or all sections.")),
+				h.Ul(h.Class("list"), g.Map(found, renderSetting)),
+				r.pagerLinks(more, before),
+			),
+		),
+	}, nil
+}
+
+// renderSetting shows one key with its value and its help.
+func renderSetting(s api.Setting) g.Node {
+	return h.Li(
+		h.Data("name", s.Key),
+		h.Span(h.Class("what key"), h.Code(plainText(s.Key))),
+		g.If(s.Set, stateBadge(badgeAccent, "changed")),
+		g.If(!s.Many, h.Span(h.Class("value num"), plainText(describeValue(s)))),
+		g.If(s.Many, h.Span(h.Class("soft small"), g.Text("in several sections"))),
+		g.If(!s.Many && !s.Secret, h.Span(h.Class("acts small"), h.A(h.Class("button small"), h.Href(settingLink(s.Key)), h.Aria("label", "Change "+s.Key), g.Text("Change")))),
+		h.P(h.Class("full small"), plainText(s.About)),
+		h.P(h.Class("meta"), plainText("Accepts "+s.Accepts+". Default: "+s.Default)),
+	)
+}
+
+// describeValue returns the value of a key for a list. Secrets are not shown.
+func describeValue(s api.Setting) string {
+	switch {
+	case s.Secret && s.Set:
+		return "(hidden)"
+	case s.Secret:
+		return "not set"
+	case s.Value == "":
+		return "(empty)"
+	}
+	return shortNotice(s.Value)
+}
+
+// renderLastChange shows the last change of the configuration that can be undone.
+func (d *Dashboard) renderLastChange(r *request) (g.Node, error) {
+	list, err := d.o.Backend.Undoable(r.Context(), api.Query{Limit: maxUndoable})
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(list, func(e api.LedgerEntry) bool { return e.Tool == config.ChangeTool })
+	if at < 0 {
+		return nil, nil
+	}
+	e := list[at]
+	return cardSection("Last change", h.Ul(h.Class("list"), h.Li(
+		h.ID("last-change"),
+		h.Span(h.Class("what"), plainText(cmp.Or(e.Result, e.UndoLabel))),
+		h.Span(h.Class("soft small"), r.relativeTime(e.StartedAt)),
+		h.Span(h.Class("acts small"), r.actionButton("timeline/undo", "Undo", h.Aria("label", "Undo the last change"), fact{"call", e.Call})),
+	))), nil
+}
+
+// maxUndoable is the number of calls among which the last change of the configuration is searched.
+const maxUndoable = 500
+
+// showChange checks a new value of a key, and shows the difference and the command that saves it.
+func (d *Dashboard) showChange(r *request) (g.Node, error) {
+	all, err := d.o.Backend.Settings(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	key := r.queryValue("key")
+	at := slices.IndexFunc(all, func(s api.Setting) bool { return s.Key == key })
+	if at < 0 {
+		return nil, fmt.Errorf("%w: there is no key %q; choose one on the page Settings", api.ErrNotFound, key)
+	}
+	s := all[at]
+	value, checked := s.Value, r.URL.Query().Has("value")
+	if checked {
+		value = r.queryValue("value")
+	}
+	var result g.Node
+	if checked {
+		if result, err = d.renderDifference(r, s, value); err != nil {
+			return nil, err
+		}
+	}
+	back := "/settings?section=" + url.QueryEscape(sectionOf(key))
+	return h.Div(
+		h.Class("stack"),
+		h.P(h.A(h.Href(back), plainText("Back to "+sectionOf(key)))),
+		cardSection(
+			key,
+			h.P(plainText(s.About)),
+			h.P(h.Class("soft small"), plainText("Accepts "+s.Accepts+". Default: "+s.Default+". Now: "+describeValue(s))),
+			g.If(s.Secret, h.P(g.Text("This is a secret. Store it in a terminal: "), h.Code(g.Text("hob secret set")))),
+			g.If(s.Many, h.P(g.Text("Its section may occur several times. Edit the file: "), h.Code(g.Text("hob config path")))),
+			g.Iff(!s.Secret && !s.Many, func() g.Node {
+				return h.FormEl(
+					h.Class("row change"), h.Method("get"), h.Action("/settings/change"), hiddenField("key", key),
+					labeledField("New value", valueControl(s, value)),
+					h.Button(h.Type("submit"), h.Class("primary"), g.Text("Check value")),
+				)
+			}),
+		),
+		result,
+	), nil
+}
+
+// valueControl returns the form control for a value.
+func valueControl(s api.Setting, value string) g.Node {
+	if s.Accepts == "true or false" {
+		return selectBox("value", value, option{"true", "true"}, option{"false", "false"})
+	}
+	return h.Input(h.Name("value"), h.Value(value), h.MaxLength("2000"), h.AutoComplete("off"), g.Attr("spellcheck", "false"))
+}
+
+// renderDifference shows what a value would change, or why it is refused.
+func (d *Dashboard) renderDifference(r *request, s api.Setting, value string) (g.Node, error) {
+	ch, err := d.o.Backend.PreviewSetting(r.Context(), s.Key, value)
+	if errors.Is(err, api.ErrInvalid) {
+		return h.Section(h.Class("card"), h.Role("alert"), h.H2(g.Text("Not accepted")), h.P(h.Class("failed"), plainText(describeError(err)))), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	old := ch.Old
+	if old == "" {
+		old = s.Default + " (the default)"
+	}
+	if ch.Old == ch.New {
+		return cardSection("No difference", h.P(plainText("The file already contains this value."))), nil
+	}
+	return cardSection(
+		"Difference",
+		h.Div(
+			h.Class("diff"),
+			h.P(h.Class("out"), h.Span(h.Class("sr"), g.Text("Before: ")), plainText(s.Key+" = "+old)),
+			h.P(h.Class("in"), h.Span(h.Class("sr"), g.Text("After: ")), plainText(s.Key+" = "+ch.New)),
+		),
+		g.If(ch.Warning != "", h.P(h.Class("failed"), plainText(asSentence(ch.Warning)))),
+		h.P(g.Text("To save it, run this command in a terminal. Hob applies the change when it restarts.")),
+		h.Pre(h.Class("wrap"), h.TabIndex("0"), plainText("hob config set "+s.Key+" "+quoteShell(value))),
+	), nil
+}
+
+// quoteShell quotes a value for a POSIX shell, unless no shell changes it.
+func quoteShell(s string) string {
+	plain := func(c rune) bool {
+		return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || strings.ContainsRune("._-/:@,+", c)
+	}
+	if s != "" && !strings.HasPrefix(s, "-") && strings.IndexFunc(s, func(c rune) bool { return !plain(c) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
