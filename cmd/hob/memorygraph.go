@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hob/autonomy/api"
-	"hob/knowledge/graphdraw"
+	"hob/platform/text/graphdraw"
 )
 
 // relationLine describes a relation from the perspective of one of its entities.

@@ -82,6 +82,11 @@ func wellFormed(t *testing.T, svg string) {
 func TestSVG(t *testing.T) {
 	svg := family().SVG()
 	wellFormed(t, svg)
+	inline := family().InlineSVG(`People <&"`)
+	wellFormed(t, inline)
+	if strings.Contains(inline, "style") || !strings.Contains(inline, `role="img" aria-label="People &lt;&amp;&#34;"`) || !strings.Contains(inline, "Initech") {
+		t.Errorf("a page shows %s", inline)
+	}
 	if svg != family().SVG() {
 		t.Error("the same graph gives another picture")
 	}
@@ -136,6 +141,7 @@ func FuzzPicture(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, kind, word, other string) {
 		g := Graph{Nodes: []Node{{"1", name, kind}, {"2", other, kind}}, Edges: []Edge{{"1", word, "2"}, {"2", word, "2"}}}
 		wellFormed(t, g.SVG())
+		wellFormed(t, "<p>"+g.InlineSVG(singleLine(name))+"</p>")
 		if strings.Count(g.DOT(), "\n") != 9 {
 			t.Errorf("a line too many:\n%s", g.DOT())
 		}

@@ -11,6 +11,10 @@ const (
 	// apart is the preferred distance between connected nodes, in pixels. It leaves room for a
 	// label.
 	apart = 170.0
+	// labelGap is the horizontal distance below which an edge between two boxes has no room for a
+	// label, in pixels. roomy is the maximum number of nodes for which that room is made.
+	labelGap = 60.0
+	roomy    = 60
 	// rounds is the number of layout rounds. More rounds make no visible difference.
 	rounds = 400
 	// exact is the maximum number of nodes for which all pairs repel each other. The cost of a
@@ -79,13 +83,18 @@ func relaxStep(at []point, pairs [][2]int, most float64) {
 	}
 }
 
-// separateBoxes moves overlapping boxes apart vertically.
+// separateBoxes moves boxes apart vertically if they overlap or leave no room for the label between
+// them.
 func (g Graph) separateBoxes(at []point) {
+	gap := 10.0
+	if len(at) <= roomy {
+		gap = labelGap
+	}
 	for range 200 {
 		moved := false
 		for i := range at {
 			for j := range i {
-				if math.Abs(at[i].x-at[j].x) >= halfWidth(g.Nodes[i])+halfWidth(g.Nodes[j])+10 || math.Abs(at[i].y-at[j].y) >= boxHeight+14 {
+				if math.Abs(at[i].x-at[j].x) >= halfWidth(g.Nodes[i])+halfWidth(g.Nodes[j])+gap || math.Abs(at[i].y-at[j].y) >= boxHeight+14 {
 					continue
 				}
 				shift := (boxHeight + 14 - math.Abs(at[i].y-at[j].y)) / 2

@@ -13,11 +13,31 @@ const (
 	boxHeight = 30.0
 	letter    = 7.6 // approximate width of a 13 px character
 	margin    = 40.0
+
+	maxPageWidth = 1200.0 // width of a picture that is still readable when scaled to a page
 )
 
-// SVG draws the graph as SVG (https://www.w3.org/TR/SVG11/). The same graph always results in the
-// same picture. The picture contains no script and loads nothing.
+// SVG draws the graph as an SVG file (https://www.w3.org/TR/SVG11/). The same graph always results
+// in the same picture. The picture contains no script and loads nothing.
 func (g Graph) SVG() string {
+	return g.drawPicture(`xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" font-size="13"`, `<title>What Hob knows</title>
+<style>
+ .back { fill: #ffffff } .edge { stroke: #9a9a9a; fill: none } .tip { fill: #9a9a9a } .word { fill: #555555; font-size: 11px; paint-order: stroke; stroke: #ffffff; stroke-width: 4px }
+ .box { fill: #ffffff; stroke-width: 1.6 } .name { fill: #222222 }
+ @media (prefers-color-scheme: dark) { .back { fill: #1b1b1d } .edge { stroke: #77777c } .tip { fill: #77777c } .word { fill: #b8b8bd; stroke: #1b1b1d } .box { fill: #26262a } .name { fill: #f0f0f2 } }
+</style>
+`)
+}
+
+// InlineSVG draws the graph as an element of an HTML page with the accessible name label. Its
+// style is the page's: the content policy of a page forbids a style element. The classes are graph
+// and, for a picture that does not fit into a page at a readable size, wide.
+func (g Graph) InlineSVG(label string) string {
+	return g.drawPicture(`role="img" aria-label="`+html.EscapeString(strings.ToValidUTF8(label, "\uFFFD"))+`"`, "")
+}
+
+// drawPicture draws the graph. attributes and head are markup for the svg element.
+func (g Graph) drawPicture(attributes, head string) string {
 	g = g.withoutDangling()
 	at := g.layoutNodes()
 	width, height := 2*margin, 2*margin
@@ -25,17 +45,15 @@ func (g Graph) SVG() string {
 		width = max(width, at[i].x+halfWidth(n)+margin)
 		height = max(height, at[i].y+boxHeight/2+margin)
 	}
+	class := "graph"
+	if width > maxPageWidth {
+		class += " wide"
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" font-family="system-ui, sans-serif" font-size="13">
-<title>What Hob knows</title>
-<style>
- .back { fill: #ffffff } .edge { stroke: #9a9a9a; fill: none } .tip { fill: #9a9a9a } .word { fill: #555555; font-size: 11px; paint-order: stroke; stroke: #ffffff; stroke-width: 4px }
- .box { fill: #ffffff; stroke-width: 1.6 } .name { fill: #222222 }
- @media (prefers-color-scheme: dark) { .back { fill: #1b1b1d } .edge { stroke: #77777c } .tip { fill: #77777c } .word { fill: #b8b8bd; stroke: #1b1b1d } .box { fill: #26262a } .name { fill: #f0f0f2 } }
-</style>
-<defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path class="tip" d="M0 0L10 5L0 10z"/></marker></defs>
+	fmt.Fprintf(&b, `<svg %s class="%s" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f">
+%s<defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path class="tip" d="M0 0L10 5L0 10z"/></marker></defs>
 <rect class="back" width="100%%" height="100%%"/>
-`, width, height, width, height)
+`, attributes, class, width, height, width, height, head)
 	g.drawEdges(&b, at)
 	for i, n := range g.Nodes {
 		w := 2 * halfWidth(n)
