@@ -194,6 +194,18 @@ type UsageRow struct {
 	Unpriced   int      `json:"unpriced_calls"`
 	Estimated  int      `json:"estimated_calls"`
 	Local      bool     `json:"local"`
+	// Purposes divides the calls by purpose.
+	Purposes []PurposeUsage `json:"purposes,omitempty"`
+}
+
+// PurposeUsage is the part of a UsageRow that was for one purpose.
+type PurposeUsage struct {
+	// Purpose is "turn" for answers, "summary", "lesson", "sub-agent", "guardian", "check",
+	// "vectors", "urgency" or "memory".
+	Purpose    string   `json:"purpose"`
+	ModelCalls int      `json:"model_calls"`
+	Tokens     int      `json:"tokens"`   // sum of input and output
+	CostUSD    *float64 `json:"cost_usd"` // null means that no price is known
 }
 
 // BudgetRow is the cost in one period, with the limits.

@@ -314,6 +314,9 @@ func (sv *Service) Usage(ctx context.Context, q api.Query) ([]api.UsageRow, erro
 			Day: u.Day, Model: u.Model, Turns: u.Turns, ModelCalls: u.Calls, Input: u.Usage.Input, Output: u.Usage.Output,
 			CacheRead: u.Usage.CacheRead, CacheWrite: u.Usage.CacheWrite, CostUSD: ConvertPtr(u.Cost, usage.Micros.USD),
 			Unpriced: u.Unpriced, Estimated: u.Estimated, Local: u.Local,
+			Purposes: ConvertEach(u.Purposes, func(p usage.Purpose) api.PurposeUsage {
+				return api.PurposeUsage{Purpose: string(p.Name), ModelCalls: p.Calls, Tokens: p.Tokens, CostUSD: ConvertPtr(p.Cost, usage.Micros.USD)}
+			}),
 		})
 	}
 	return out, nil

@@ -176,6 +176,9 @@ func TestEveryCallIsBooked(t *testing.T) {
 		if x.Cost != nil {
 			cost = x.Cost.String()
 		}
+		if len(x.Purposes) != 1 || x.Purposes[0].Name != llm.ForTurn || x.Purposes[0].Calls != x.Calls || x.Purposes[0].Tokens != x.Usage.Input+x.Usage.Output {
+			t.Errorf("%s: the purposes are %+v, want all %d calls for a turn", x.Model, x.Purposes, x.Calls)
+		}
 		got[x.Model] = fmt.Sprintf("%d turns, %d calls, %d in, %d out, %s, %d unpriced, %d estimated", x.Turns, x.Calls, x.Usage.Input, x.Usage.Output, cost, x.Unpriced, x.Estimated)
 	}
 	for name, want := range map[string]string{

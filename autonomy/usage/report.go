@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,15 @@ type Day struct {
 	// token count from the provider.
 	Unpriced, Estimated int
 	Local               bool
+	// Purposes divides the calls by purpose, in the order of the newest call.
+	Purposes []Purpose
+}
+
+// Purpose is the part of a day's usage that was for one purpose.
+type Purpose struct {
+	Name          llm.Purpose
+	Calls, Tokens int     // Tokens is the sum of input and output
+	Cost          *Micros // as in Day
 }
 
 // Days returns the usage per day and model, newest day first, in at most n rows.
@@ -31,7 +41,7 @@ func (b *Tracker) Days(ctx context.Context, n int) ([]Day, error) {
 	if err := b.flushPending(ctx); err != nil {
 		return nil, err
 	}
-	rows, err := b.db.Read().QueryContext(ctx, `SELECT at, provider, model, event, input, output, cache_read, cache_write, known, cost, local FROM model_calls ORDER BY at DESC, id DESC`)
+	rows, err := b.db.Read().QueryContext(ctx, `SELECT at, provider, model, event, purpose, input, output, cache_read, cache_write, known, cost, local FROM model_calls ORDER BY at DESC, id DESC`)
 	if err != nil {
 		return nil, fmt.Errorf("usage: read model calls: %w", err)
 	}
@@ -43,7 +53,7 @@ func (b *Tracker) Days(ctx context.Context, n int) ([]Day, error) {
 	for rows.Next() {
 		var c Call
 		var at int64
-		if err := rows.Scan(&at, &c.Provider, &c.Model, &c.Account.Event, &c.Usage.Input, &c.Usage.Output, &c.Usage.CacheRead, &c.Usage.CacheWrite, &c.Usage.Known, &c.Cost, &c.Local); err != nil {
+		if err := rows.Scan(&at, &c.Provider, &c.Model, &c.Account.Event, &c.Account.Purpose, &c.Usage.Input, &c.Usage.Output, &c.Usage.CacheRead, &c.Usage.CacheWrite, &c.Usage.Known, &c.Cost, &c.Local); err != nil {
 			return nil, fmt.Errorf("usage: read model calls: %w", err)
 		}
 		day, _ := dayOf(store.Time(at), zone)
@@ -69,18 +79,31 @@ func (b *Tracker) Days(ctx context.Context, n int) ([]Day, error) {
 func (d *Day) addCall(c *Call) {
 	d.Calls++
 	d.Usage = d.Usage.Add(c.Usage)
-	switch {
-	case c.Cost == nil:
+	d.Cost = addCost(d.Cost, c.Cost)
+	if c.Cost == nil {
 		d.Unpriced++
-	case d.Cost == nil:
-		cost := *c.Cost
-		d.Cost = &cost
-	default:
-		*d.Cost += *c.Cost
 	}
 	if !c.Usage.Known {
 		d.Estimated++
 	}
+	i := slices.IndexFunc(d.Purposes, func(p Purpose) bool { return p.Name == c.Account.Purpose })
+	if i < 0 {
+		i = len(d.Purposes)
+		d.Purposes = append(d.Purposes, Purpose{Name: c.Account.Purpose})
+	}
+	p := &d.Purposes[i]
+	p.Calls, p.Tokens, p.Cost = p.Calls+1, p.Tokens+c.Usage.Input+c.Usage.Output, addCost(p.Cost, c.Cost)
+}
+
+// addCost adds a cost to a sum. nil means that the cost is unknown.
+func addCost(sum, cost *Micros) *Micros {
+	switch {
+	case cost == nil:
+		return sum
+	case sum == nil:
+		return new(*cost)
+	}
+	return new(*sum + *cost)
 }
 
 // flushPending flushes waiting rows, so that the store contains all calls.
