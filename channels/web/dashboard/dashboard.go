@@ -102,7 +102,11 @@ func New(o Options) (*Dashboard, error) {
 
 // listPages returns the pages in the order of the sidebar.
 func (d *Dashboard) listPages() []page {
-	return []page{d.chatPage(), d.todayPage(), d.timelinePage(), d.approvalsPage(), d.channelsPage(), d.settingsPage(), d.healthPage()}
+	return []page{
+		d.chatPage(), d.todayPage(), d.timelinePage(), d.approvalsPage(),
+		d.goalsPage(), d.watchersPage(), d.costsPage(),
+		d.channelsPage(), d.settingsPage(), d.healthPage(),
+	}
 }
 
 // page is one page of the dashboard.

@@ -167,23 +167,30 @@ const toolSession = "main"
 
 // callTool runs a tool with the user's authority and returns its result as a notice.
 func (d *Dashboard) callTool(r *request, tool string, arguments any) (string, error) {
-	args, err := json.Marshal(arguments)
-	if err != nil {
-		return "", err
-	}
-	ctx, cancel := d.o.Lifetime(r.Context())
-	defer cancel()
-	out, err := d.o.Backend.Call(ctx, toolSession, tool, args)
+	out, err := d.runTool(r, tool, arguments)
 	switch {
 	case err != nil:
 		return "", err
 	case len(out.Approvals) > 0:
 		return "This needs your approval. See the page Approvals.", nil
-	case out.Code != "":
-		return "", errors.New(out.Error)
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(out.Text), "\n")
 	return shortNotice(line), nil
+}
+
+// runTool runs a tool with the user's authority. A failed call is an error.
+func (d *Dashboard) runTool(r *request, tool string, arguments any) (api.ToolOutcome, error) {
+	args, err := json.Marshal(arguments)
+	if err != nil {
+		return api.ToolOutcome{}, err
+	}
+	ctx, cancel := d.o.Lifetime(r.Context())
+	defer cancel()
+	out, err := d.o.Backend.Call(ctx, toolSession, tool, args)
+	if err == nil && out.Code != "" {
+		err = errors.New(out.Error)
+	}
+	return out, err
 }
 
 // shortNotice limits the length of a notice.

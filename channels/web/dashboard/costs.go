@@ -1,0 +1,324 @@
+package dashboard
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"hob/autonomy/api"
+	"hob/platform/text/visible"
+)
+
+const (
+	maxUsage  = 20000 // number of rows (days and models) that the page reads
+	maxSeries = 6     // number of colors in a plot; further series are one
+)
+
+// costsPage shows what the models cost.
+func (d *Dashboard) costsPage() page {
+	return page{
+		path: "/costs", title: "Costs", about: "What the language models used, and the limits that you set.",
+		icon: "M4 20h16M6 20v-7h3v7M11 20V5h3v15M16 20v-10h3v10", plots: true, file: "plots.js", show: d.showCosts,
+	}
+}
+
+// usageSum is the usage of one model or for one purpose.
+type usageSum struct {
+	name            string
+	calls, tokens   int
+	cost            float64
+	priced, unknown bool // whether a price is known for some calls, and whether it is unknown for some
+	local           bool
+}
+
+func (s *usageSum) addUsage(calls, tokens int, cost *float64, unpriced bool) {
+	s.calls, s.tokens = s.calls+calls, s.tokens+tokens
+	s.unknown = s.unknown || unpriced
+	if cost != nil {
+		s.cost, s.priced = s.cost+*cost, true
+	}
+}
+
+// costText formats the cost and mentions unknown parts.
+func (s *usageSum) costText() string {
+	switch {
+	case !s.priced:
+		return "unknown"
+	case s.unknown:
+		return formatDollars(s.cost) + " + unknown"
+	}
+	return formatDollars(s.cost)
+}
+
+func formatDollars(usd float64) string {
+	switch {
+	case usd == 0:
+		return "$0"
+	case usd < 0.01:
+		return fmt.Sprintf("$%.4f", usd)
+	}
+	return fmt.Sprintf("$%.2f", usd)
+}
+
+// formatCount formats a number for reading: 950, 12.3k, 4.5M.
+func formatCount(n int) string {
+	switch {
+	case n < 1000:
+		return strconv.Itoa(n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1fM", float64(n)/1e6)
+}
+
+func (d *Dashboard) showCosts(r *request) (g.Node, error) {
+	span := 30
+	if v := r.queryValue("days"); v != "" {
+		var err error
+		if span, err = strconv.Atoi(v); err != nil || span < 1 || span > 366 {
+			return nil, fmt.Errorf("%w: %q is not a number of days; use 7, 30 or 365", api.ErrInvalid, v)
+		}
+	}
+	rows, err := d.o.Backend.Usage(r.Context(), api.Query{Limit: maxUsage})
+	if err != nil {
+		return nil, err
+	}
+	caps, err := d.o.Backend.Budget(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	first := startOfDay(r.now).AddDate(0, 0, 1-span)
+	rows = slices.DeleteFunc(rows, func(u api.UsageRow) bool { return u.Day < first.Format(time.DateOnly) })
+	var models, purposes, days usageTable
+	for _, u := range rows {
+		tokens := u.Input + u.Output
+		models.sumOf(u.Model).addUsage(u.ModelCalls, tokens, u.CostUSD, u.Unpriced > 0)
+		models.sumOf(u.Model).local = u.Local
+		days.sumOf(u.Day).addUsage(u.ModelCalls, tokens, u.CostUSD, u.Unpriced > 0)
+		models.addDay(u.Model, u.Day, tokens, u.CostUSD)
+		for _, p := range u.Purposes {
+			name := purposeName(p.Purpose)
+			purposes.sumOf(name).addUsage(p.ModelCalls, p.Tokens, p.CostUSD, p.CostUSD == nil)
+			purposes.addDay(name, u.Day, p.Tokens, p.CostUSD)
+		}
+	}
+	byCost := slices.ContainsFunc(models.sums, func(s *usageSum) bool { return s.cost > 0 })
+	current := "/costs"
+	if span != 30 {
+		current = "/costs?days=" + strconv.Itoa(span)
+	}
+	return h.Div(
+		h.Class("stack"),
+		h.Div(h.Class("columns"), g.Map(caps, renderBudget)),
+		tabLinks("Period", current, tab{"7 days", "/costs?days=7"}, tab{"30 days", "/costs"}, tab{"12 months", "/costs?days=365"}),
+		g.If(len(rows) == 0, cardSection("", emptyState("No model calls", "Nothing was used in this period. The built-in brain costs nothing."))),
+		g.Iff(len(rows) > 0, func() g.Node {
+			return h.Div(
+				h.Class("stack"),
+				renderUsage("By model", "Model", &models, first, span, byCost),
+				renderUsage("By purpose", "Purpose", &purposes, first, span, byCost),
+				renderDailyTable(r, &days),
+			)
+		}),
+	), nil
+}
+
+// purposeName returns the purpose of a model call in words.
+func purposeName(purpose string) string {
+	switch purpose {
+	case "turn":
+		return "answers"
+	case "summary":
+		return "summaries"
+	case "lesson":
+		return "lessons"
+	case "sub-agent":
+		return "delegated tasks"
+	case "guardian":
+		return "attack checks"
+	case "check":
+		return "connection checks"
+	case "vectors":
+		return "search vectors"
+	case "urgency":
+		return "urgency ratings"
+	case "memory":
+		return "memory search"
+	}
+	return cmp.Or(purpose, "other")
+}
+
+// dayUsage is the usage on one day.
+type dayUsage struct {
+	tokens int
+	cost   float64
+}
+
+// usageTable sums usage by a name, in all and by day.
+type usageTable struct {
+	sums []*usageSum
+	days map[[2]string]dayUsage // by name and day
+}
+
+func (t *usageTable) sumOf(name string) *usageSum {
+	for _, s := range t.sums {
+		if s.name == name {
+			return s
+		}
+	}
+	s := &usageSum{name: name}
+	t.sums = append(t.sums, s)
+	return s
+}
+
+func (t *usageTable) addDay(name, day string, tokens int, cost *float64) {
+	if t.days == nil {
+		t.days = map[[2]string]dayUsage{}
+	}
+	u := t.days[[2]string{name, day}]
+	u.tokens += tokens
+	if cost != nil {
+		u.cost += *cost
+	}
+	t.days[[2]string{name, day}] = u
+}
+
+// plotData is the data of a plot, which plots.js draws: one bar per day, divided by series.
+type plotData struct {
+	Unit   string       `json:"unit"` // "usd" or "tokens"
+	Days   []int64      `json:"days"` // seconds since 1970, at midnight UTC of each day
+	Series []plotSeries `json:"series"`
+}
+
+type plotSeries struct {
+	Name   string    `json:"name"`
+	Values []float64 `json:"values"`
+}
+
+// plotFor returns the plot of the days from first on. Small series share the last one.
+func (t *usageTable) plotFor(first time.Time, span int, byCost bool) plotData {
+	p := plotData{Unit: "tokens"}
+	if byCost {
+		p.Unit = "usd"
+	}
+	for i, s := range t.sums {
+		if i < maxSeries {
+			p.Series = append(p.Series, plotSeries{Name: visible.Text(s.name), Values: make([]float64, span)})
+		} else {
+			p.Series[maxSeries-1].Name = "others"
+		}
+	}
+	for day := range span {
+		at := first.AddDate(0, 0, day)
+		p.Days = append(p.Days, time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC).Unix())
+		for i, s := range t.sums {
+			u := t.days[[2]string{s.name, at.Format(time.DateOnly)}]
+			v := float64(u.tokens)
+			if byCost {
+				v = u.cost
+			}
+			p.Series[min(i, maxSeries-1)].Values[day] += v
+		}
+	}
+	return p
+}
+
+// renderBudget shows the use of one period and its limits.
+func renderBudget(b api.BudgetRow) g.Node {
+	title := "Today"
+	if b.Period == "month" {
+		title = "This month"
+	}
+	limit := func(label string, used, most float64, text string) g.Node {
+		return h.Div(h.P(h.Class("small"), g.Text(text)), h.Meter(h.Class("wide"), h.Aria("label", label), h.Min("0"), h.Max(fmt.Sprintf("%g", most)), h.Value(fmt.Sprintf("%g", min(used, most))), g.Attr("high", fmt.Sprintf("%g", most*0.8))))
+	}
+	notes := []string{fmt.Sprintf("%d calls, %s tokens", b.Calls, formatCount(b.Tokens))}
+	if b.Unpriced > 0 {
+		notes = append(notes, fmt.Sprintf("no price known for %d", b.Unpriced))
+	}
+	return cardSection(
+		title,
+		h.P(h.Class("figure num"), g.Text(formatDollars(b.CostUSD))),
+		h.P(h.Class("soft small"), g.Text(strings.Join(notes, ", "))),
+		g.Iff(b.CapUSD != nil, func() g.Node {
+			return limit("Share of the limit", b.CountedUSD, *b.CapUSD, formatDollars(b.CountedUSD)+" of the limit of "+formatDollars(*b.CapUSD))
+		}),
+		g.Iff(b.CapTokens != nil, func() g.Node {
+			return limit("Share of the token limit", float64(b.Tokens), float64(*b.CapTokens), formatCount(b.Tokens)+" of "+formatCount(*b.CapTokens)+" tokens")
+		}),
+		g.If(b.CapUSD == nil && b.CapTokens == nil, h.P(h.Class("soft small"), g.Text("No limit. Set one with "), h.Code(g.Text("hob config set "+budgetKey(b.Period)+" 5")), g.Text("."))),
+	)
+}
+
+func budgetKey(period string) string {
+	if period == "month" {
+		return "budget.monthly_usd"
+	}
+	return "budget.daily_usd"
+}
+
+// renderUsage shows a plot and the same sums as a table.
+func renderUsage(title, heading string, t *usageTable, first time.Time, span int, byCost bool) g.Node {
+	slices.SortStableFunc(t.sums, func(x, y *usageSum) int { return cmp.Or(cmp.Compare(y.cost, x.cost), cmp.Compare(y.tokens, x.tokens)) })
+	measure, most := "tokens", 0.0
+	if byCost {
+		measure = "cost"
+	}
+	value := func(s *usageSum) float64 {
+		if byCost {
+			return s.cost
+		}
+		return float64(s.tokens)
+	}
+	for _, s := range t.sums {
+		most = max(most, value(s))
+	}
+	data, err := json.Marshal(t.plotFor(first, span, byCost))
+	if err != nil { // impossible: the values are finite
+		data = []byte("{}")
+	}
+	var rows [][]g.Node
+	for _, s := range t.sums {
+		rows = append(rows, []g.Node{
+			g.Group{plainText(s.name), g.If(s.local, g.Group{g.Text(" "), stateBadge(badgeSoft, "on this machine")})},
+			numberText(strconv.Itoa(s.calls)), numberText(formatCount(s.tokens)), numberText(s.costText()), shareBar(value(s), most, "Share of "+s.name),
+		})
+	}
+	return cardSection(
+		title,
+		h.Figure(
+			h.Class("plot"), h.Hidden(""), h.Data("plot", string(data)),
+			h.Div(h.Class("canvas")),
+			h.FigCaption(h.Class("soft small"), g.Text(capitalizeFirst(measure)+" by day and "+strings.ToLower(heading)+", last "+strconv.Itoa(span)+" days. The tables on this page contain the same numbers.")),
+		),
+		dataTable(title, []string{heading, "Calls", "Tokens", "Cost", "Share"}, rows),
+	)
+}
+
+func numberText(s string) g.Node { return h.Span(h.Class("num"), g.Text(s)) }
+
+// renderDailyTable lists the days, newest first.
+func renderDailyTable(r *request, days *usageTable) g.Node {
+	shown, more, last := pageOf(r, days.sums, func(s *usageSum) string { return s.name })
+	var rows [][]g.Node
+	for _, s := range shown {
+		day := s.name
+		if at, err := time.ParseInLocation(time.DateOnly, s.name, r.zone); err == nil {
+			day = capitalizeFirst(formatDay(r.now, at))
+		}
+		rows = append(rows, []g.Node{g.Text(day), numberText(strconv.Itoa(s.calls)), numberText(formatCount(s.tokens)), numberText(s.costText())})
+	}
+	return cardSection("By day", dataTable("By day", []string{"Day", "Calls", "Tokens", "Cost"}, rows), r.pagerLinks(more, last))
+}
+
+// shareBar draws a value in proportion to the maximum.
+func shareBar(v, most float64, label string) g.Node {
+	return h.Meter(h.Min("0"), h.Max(fmt.Sprintf("%g", max(most, 1e-9))), h.Value(fmt.Sprintf("%g", max(v, -v))), h.Aria("label", visible.Text(label)))
+}

@@ -1,0 +1,107 @@
+package page
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// row returns an expression for the row of a list that contains a text.
+func row(text string) string {
+	return fmt.Sprintf(`Array.from(document.querySelectorAll("main li")).find(e => e.innerText.includes(%q))`, text)
+}
+
+// press clicks the button or link of that label in the row that contains a text.
+func (w *window) press(text, label string) {
+	w.t.Helper()
+	w.until(row(text))
+	w.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`Array.from(%s.querySelectorAll("button, a")).find(e => e.innerText === %q).click()`, row(text), label)))
+}
+
+func testGoalsPage(t *testing.T, b *browser) {
+	h := open(t, offline)
+	w := b.window(t)
+	w.enter(h)
+	w.visit(h, "/goals")
+	w.do(chromedp.SendKeys(chromedp.CSS("[name=description]"), "when a task is overdue then tell me"))
+	w.click("#new-goal button")
+	const goal = "when a task is overdue"
+	w.until(row(goal))
+	w.until(row(goal) + `.innerText.includes("the condition does not hold")`) // the first review, and its reason
+	w.press(goal, "Pause")
+	w.until(row(goal) + `?.innerText.includes("paused")`)
+	w.press(goal, "Resume")
+	w.until(row(goal) + `?.innerText.includes("active")`)
+	w.press(goal, "History")
+	w.until(`location.pathname === "/goals/history" && ` + row("the condition does not hold"))
+	w.until(live)
+	get[bool](w, `(e => (e.value = "2 days", e.form.requestSubmit(), true))(document.querySelector("[name=every]"))`)
+	w.until(`document.querySelector(".flash") && document.querySelector("main .facts").innerText.includes("2d")`)
+	w.visit(h, "/goals")
+	w.press(goal, "Remove")
+	w.until(`document.querySelector("main [popover]:popover-open .primary")`)
+	var goals []struct{ ID string }
+	h.get("/api/v1/goals", &goals)
+	if len(goals) != 1 {
+		t.Errorf("before you confirm there are %d goals", len(goals))
+	}
+	w.click("main [popover]:popover-open .primary")
+	w.until("!" + row(goal))
+}
+
+func testWatchersPage(t *testing.T, b *browser) {
+	h := open(t, offline)
+	inbox := filepath.Join(h.home, "inbox")
+	fatal(t, os.Mkdir(inbox, 0o700))
+	w := b.window(t)
+	w.enter(h)
+	w.say("watch ~/inbox and tell me")
+	var made any
+	h.post("/api/v1/tools/create_schedule", map[string]any{"arguments": map[string]any{"every": "day at 8:00", "action": "tell me the weather"}}, &made)
+	fatal(t, os.WriteFile(filepath.Join(inbox, "bill <b>x.pdf"), []byte("x"), 0o600))
+	w.arrives("notice", "bill <b>x.pdf")
+	w.visit(h, "/watchers")
+	w.until(row("inbox") + `.innerText.includes("Reported once")`)
+	w.until(row("tell me the weather") + `.innerText.includes("Next: ")`)
+	w.press("tell me the weather", "Pause")
+	w.until(row("tell me the weather") + `?.innerText.includes("paused")`)
+	w.press("inbox", "Try")
+	w.until(`document.querySelector("#drawer[open] pre")?.innerText.includes("history")`) // the kind file cannot be tried
+	w.visit(h, "/watchers")
+	w.press("inbox", "History")
+	w.until(row("bill <b>x.pdf"))
+	w.visit(h, "/watchers")
+	w.press("inbox", "Remove")
+	w.until(`document.querySelector("main [popover]:popover-open .primary")`)
+	w.click("main [popover]:popover-open .primary")
+	w.until("!" + row("inbox"))
+}
+
+func testCostsPage(t *testing.T, b *browser) {
+	goOn := make(chan struct{})
+	close(goOn)
+	h := open(t, fmt.Sprintf("[agent]\nmodel = \"slow/slow\"\n[providers.slow]\nkind = \"openai\"\nbase_url = %q\n", slowModel(t, goOn)+"/v1"))
+	w := b.window(t)
+	w.enter(h)
+	w.say("hello")
+	w.visit(h, "/costs")
+	w.until(`document.querySelector("figure.plot canvas")`)
+	if n := get[int](w, `document.querySelectorAll("figure.plot canvas").length`); n != 2 {
+		t.Errorf("there are %d plots", n)
+	}
+	if got := get[bool](w, `Array.from(document.querySelectorAll("figure.plot"), f => f.querySelector("figcaption").innerText.length > 10 && f.querySelector("canvas").getBoundingClientRect().width > 150).every(x => x)`); !got {
+		t.Error("a plot is too small or has no caption")
+	}
+	for _, table := range []string{"By model", "By purpose", "By day"} {
+		if n := get[int](w, fmt.Sprintf(`document.querySelectorAll("[aria-label='%s'] tbody tr").length`, table)); n == 0 {
+			t.Errorf("the table %s is empty", table)
+		}
+	}
+	if s := w.shown(); !strings.Contains(s, "answers") {
+		t.Errorf("the purpose is missing: %s", s)
+	}
+}
