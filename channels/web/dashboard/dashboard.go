@@ -104,7 +104,7 @@ func New(o Options) (*Dashboard, error) {
 func (d *Dashboard) listPages() []page {
 	return []page{
 		d.chatPage(), d.todayPage(), d.timelinePage(), d.approvalsPage(),
-		d.goalsPage(), d.watchersPage(), d.costsPage(),
+		d.memoryPage(), d.goalsPage(), d.watchersPage(), d.costsPage(),
 		d.channelsPage(), d.settingsPage(), d.healthPage(),
 	}
 }

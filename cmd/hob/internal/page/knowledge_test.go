@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +21,63 @@ func (w *window) press(text, label string) {
 	w.t.Helper()
 	w.until(row(text))
 	w.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`Array.from(%s.querySelectorAll("button, a")).find(e => e.innerText === %q).click()`, row(text), label)))
+}
+
+func testMemoryPage(t *testing.T, b *browser) {
+	h := open(t, offline)
+	w := b.window(t)
+	w.enter(h)
+	w.say("remember that Ada Lovelace works at Vinted")
+	w.say("remember that the code of the cabin is Kestrel-9981 <b>x here")
+	w.visit(h, "/memory")
+	w.until(`document.querySelector("main svg[role=img] text")`)
+	if s := get[string](w, `document.querySelector("main figure svg").textContent`); !strings.Contains(s, "Ada Lovelace") || !strings.Contains(s, "Vinted") {
+		t.Errorf("the picture shows %q", s)
+	}
+	// The same in words, for those who do not see the picture.
+	w.click("main figure + details summary")
+	w.until(row("Ada Lovelace works at Vinted"))
+
+	for query, want := range map[string]bool{"Vinted": true, "xylophone-zebra": false} {
+		w.visit(h, "/memory?q="+url.QueryEscape(query))
+		if got := get[bool](w, "!!"+row("Ada Lovelace works at Vinted")); got != want {
+			t.Errorf("a search for %s finds the fact: %v", query, got)
+		}
+	}
+	w.visit(h, "/memory?q=Vinted&kind=fact") // without the messages in which you said it
+	w.click("main li details summary")
+	w.until(`document.querySelector("main li details[open] meter")`)
+
+	w.press("Ada Lovelace works at Vinted", "Correct")
+	w.until(`document.querySelector("#correct textarea")`)
+	w.until(live)
+	get[bool](w, `(e => (e.value = "Ada Lovelace works at Initech", e.form.requestSubmit(), true))(document.querySelector("#correct textarea"))`)
+	w.until(`document.querySelector(".flash")?.innerText.includes("It replaces")`)
+	w.visit(h, "/memory")
+	w.until(row("Ada Lovelace works at Initech"))
+
+	w.press("Kestrel-9981", "Forget")
+	w.until(`location.pathname === "/memory/forget" && document.querySelector("main form[action='/memory/forget']")`)
+	w.until(row("Kestrel-9981 <b>x here"))
+	if facts := h.facts(); !strings.Contains(facts, "Kestrel-9981") {
+		t.Errorf("it is forgotten before you confirm: %s", facts)
+	}
+	w.click("main form[action='/memory/forget'] button")
+	w.until(`location.pathname === "/memory" && document.querySelector(".flash")`)
+	if facts := h.facts(); strings.Contains(facts, "Kestrel-9981") || !strings.Contains(facts, "Initech") {
+		t.Errorf("after forgetting, it knows %s; the page says %s", facts, w.shown())
+	}
+	if n := get[int](w, `document.querySelectorAll("main .approval, #nav .count").length`); n != 0 {
+		t.Error("the confirmed deletion still waits for an approval")
+	}
+}
+
+// facts returns the texts of all facts.
+func (h *house) facts() string {
+	h.t.Helper()
+	var list []struct{ Text string }
+	h.get("/api/v1/memory", &list)
+	return fmt.Sprint(list)
 }
 
 func testGoalsPage(t *testing.T, b *browser) {

@@ -87,6 +87,7 @@ func TestPage(t *testing.T) {
 		{"keys open the palette and the list of keys", testPalette},
 		{"approvals are answered on their page", testApprovalsPage},
 		{"the timeline filters, explains and undoes", testTimeline},
+		{"the memory is searched, drawn, corrected and forgotten", testMemoryPage},
 		{"goals are added, paused, changed and removed", testGoalsPage},
 		{"watchers show their events, and are tried, paused and removed", testWatchersPage},
 		{"costs are shown as plots and tables", testCostsPage},
