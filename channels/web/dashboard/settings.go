@@ -36,6 +36,8 @@ func sectionOf(key string) string {
 	return name
 }
 
+// showSettings lists the keys of a section, or those that match a search. There are fewer than 300 keys,
+// so the list has no pages.
 func (d *Dashboard) showSettings(r *request) (g.Node, error) {
 	all, err := d.o.Backend.Settings(r.Context())
 	if err != nil {
@@ -59,16 +61,6 @@ func (d *Dashboard) showSettings(r *request) (g.Node, error) {
 		text := strings.Join(textnorm.FoldedWords(s.Key+" "+s.About), " ")
 		return section != "" && sectionOf(s.Key) != section || slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 	})
-	total := len(found)
-	if at := slices.IndexFunc(found, func(s api.Setting) bool { return s.Key == r.queryValue("before") }); at >= 0 {
-		found = found[at+1:]
-	}
-	more := len(found) > pageRows
-	found = found[:min(len(found), pageRows)]
-	before := ""
-	if more {
-		before = found[len(found)-1].Key
-	}
 	return g.Group{
 		h.FormEl(
 			h.Class("filters"), h.Method("get"), h.Action("/settings"),
@@ -80,10 +72,9 @@ func (d *Dashboard) showSettings(r *request) (g.Node, error) {
 			h.Class("stack"),
 			last,
 			h.Section(
-				h.Class("card"), h.H2(plainText(capitalizeFirst(cmp.Or(section, "Settings"))), h.Span(h.Class("soft small"), g.Text(countOf(total, "key", "keys")))),
-				g.If(total == 0, emptyState("No match", "Try other words, or all sections.")),
+				h.Class("card"), h.H2(plainText(capitalizeFirst(cmp.Or(section, "Settings"))), h.Span(h.Class("soft small"), g.Text(countOf(len(found), "key", "keys")))),
+				g.If(len(found) == 0, emptyState("No match", "Try other words, or all sections.")),
 				h.Ul(h.Class("list"), g.Map(found, renderSetting)),
-				r.pagerLinks(more, before),
 			),
 		),
 	}, nil
@@ -194,7 +185,7 @@ func valueControl(s api.Setting, value string) g.Node {
 func (d *Dashboard) renderDifference(r *request, s api.Setting, value string) (g.Node, error) {
 	ch, err := d.o.Backend.PreviewSetting(r.Context(), s.Key, value)
 	if errors.Is(err, api.ErrInvalid) {
-		return h.Section(h.Class("card"), h.Role("alert"), h.H2(g.Text("Not accepted")), h.P(h.Class("failed"), plainText(describeError(err)))), nil
+		return h.Section(h.Class("card"), h.Role("alert"), h.H2(g.Text("Not accepted")), h.P(h.Class("failed"), plainText(capitalizeProse(strings.TrimPrefix(err.Error(), api.ErrInvalid.Error()+": "))))), nil
 	}
 	if err != nil {
 		return nil, err
