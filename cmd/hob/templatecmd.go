@@ -183,8 +183,8 @@ func (a *cli) listTemplates() error {
 	if a.asJSON {
 		return a.printJSON(rows)
 	}
-	printTable(a, rows, "NAME|FROM|VERSION|ABOUT", func(r listed) []any {
-		return []any{activeMark(r.InUse) + r.Name, r.Origin, r.Version, cmp.Or(r.Error, r.Description)}
+	printTable(a, rows, "NAME|ABOUT|FROM|VERSION", func(r listed) []any {
+		return []any{activeMark(r.InUse) + r.Name, cmp.Or(r.Error, r.Description), r.Origin, r.Version}
 	})
 	if s.Name != "" {
 		fmt.Fprintf(a.out, "* active; revert with: hob template reset\n")

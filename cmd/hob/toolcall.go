@@ -170,8 +170,8 @@ func (a *cli) toolCmd() *cobra.Command {
 		Use: "list [WORDS...]", Short: "List all tools, or the tools that match WORDS",
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			return printFetched(c.Context(), a, func(cl *client) ([]api.Tool, error) { return cl.Tools(c.Context(), api.Query{Text: joinWords(args)}) }, "No matching tools.",
-				"NAME|CATEGORY|EFFECTS|DESCRIPTION", func(t api.Tool) []any {
-					return []any{t.Name, t.Category, t.Effects, t.Description}
+				"NAME|DESCRIPTION|EFFECTS|CATEGORY", func(t api.Tool) []any {
+					return []any{t.Name, t.Description, t.Effects, t.Category}
 				})
 		}),
 	})
