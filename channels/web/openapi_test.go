@@ -36,7 +36,7 @@ func object(pairs ...any) openapigen.Object {
 // generateDocument generates openapi.json from the route table.
 func generateDocument(t *testing.T) []byte {
 	t.Helper()
-	s := &Server{page: map[string]asset{}, backend: nobody{}, log: slog.New(slog.DiscardHandler)}
+	s := &Server{backend: nobody{}, log: slog.New(slog.DiscardHandler)}
 	var err error
 	if s.pages, err = s.newDashboard(); err != nil {
 		t.Fatal(err)

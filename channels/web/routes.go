@@ -5,8 +5,6 @@ import (
 	_ "embed"
 	"net/http"
 	"reflect"
-	"slices"
-	"strings"
 	"time"
 
 	"hob/autonomy/api"
@@ -257,22 +255,4 @@ func (s *Server) serveOpenAPI(w http.ResponseWriter, _ *http.Request, _ call) er
 	writeBy(w, time.Now().Add(writeTime))
 	_, _ = w.Write(document)
 	return nil
-}
-
-// fileHandler returns a handler for one file of the page.
-func (s *Server) fileHandler(name string) func(http.ResponseWriter, *http.Request) error {
-	f := s.page[name]
-	return func(w http.ResponseWriter, r *http.Request) error {
-		h := w.Header()
-		h.Set("Content-Type", f.mime)
-		h.Set("ETag", f.etag)
-		h.Set("Cache-Control", "no-cache") // revalidate, so that updates appear
-		writeBy(w, time.Now().Add(writeTime))
-		if slices.Contains(strings.Split(r.Header.Get("If-None-Match"), ", "), f.etag) {
-			w.WriteHeader(http.StatusNotModified)
-			return nil
-		}
-		_, _ = w.Write(f.data)
-		return nil
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"strings"
 
 	"hob/autonomy/api"
 )
@@ -95,38 +94,25 @@ func (s *Server) healthRoutes() []route {
 }
 
 func (s *Server) pageRoutes() []route {
-	var t []route
-	for _, file := range pageFiles() {
-		path := "/" + file
-		if file == "index.html" {
-			path = "/old" // until each of its cards has a page
-		}
-		media, _, _ := strings.Cut(pageMediaType(file), ";")
-		t = append(t, route{
-			method: "GET", path: path, id: "page_" + strings.ReplaceAll(strings.TrimSuffix(path[1:], "{$}"), ".", "_"), tag: "page", summary: "Get a file of the page",
-			endpoint: endpoint{open: s.fileHandler(file), replies: append(okMedia(media), reply{status: http.StatusNotModified, text: "not modified"})},
-		})
-	}
-	return append(
-		t,
-		route{
+	return []route{
+		{
 			method: "GET", path: "/login", id: "useLogin", tag: "page", summary: "Use a login link: sets the cookie and redirects to the page",
 			params:   []param{queryParam("code", "the one-time code")},
 			endpoint: endpoint{open: s.useLogin, replies: []reply{{status: http.StatusSeeOther, text: "redirects to the page"}}},
 		},
-		route{
+		{
 			method: "POST", path: "/login", id: "passwordLogin", tag: "page", summary: "Log in with the password, if one is configured; a form is redirected to the page",
 			endpoint: endpoint{open: s.passwordLogin, request: bodyOf[PasswordRequest](), replies: okJSON(reflect.TypeFor[struct{}]())},
 		},
-		route{
+		{
 			method: "POST", path: "/logout", id: "logout", tag: "page", summary: "End the login of this browser",
 			endpoint: endpoint{html: true, owner: s.logOut, replies: []reply{{status: http.StatusSeeOther, text: "redirects to the page"}}},
 		},
-		route{
+		{
 			method: "POST", path: "/api/v1/login", id: "newLogin", tag: "page", grave: true, summary: "Create a login link that works once within two minutes",
 			endpoint: actionEndpoint(s, s.newLogin),
 		},
-	)
+	}
 }
 
 func (s *Server) messageRoutes() []route {

@@ -3,16 +3,13 @@ package web
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
-	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,7 +17,6 @@ import (
 	"syscall"
 	"time"
 
-	"hob/assets"
 	"hob/autonomy/api"
 	"hob/channels"
 	"hob/channels/web/dashboard"
@@ -94,7 +90,6 @@ type Server struct {
 	log     *slog.Logger
 	cred    atomic.Pointer[credential]
 	mux     *http.ServeMux
-	page    map[string]asset
 	pages   *dashboard.Dashboard
 	logouts logouts
 	buffers buffers
@@ -134,11 +129,7 @@ func New(o Options) (*Server, error) {
 	case !isLoopback(host) && (o.TLS == nil || o.Password == ""):
 		return nil, fmt.Errorf(`web: listen = %q is reachable from other machines, which needs TLS and a password; write "127.0.0.1:%s" or use an SSH tunnel`, o.Listen, port)
 	}
-	page, err := loadPage(assets.Web())
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{opt: o, backend: o.Backend, log: o.Log, page: page, addr: o.Listen}
+	s := &Server{opt: o, backend: o.Backend, log: o.Log, addr: o.Listen}
 	s.cred.Store(newCredential(o.Token))
 	s.doors.init()
 	s.hooks.init()
@@ -341,41 +332,4 @@ func (a *activeRequests) waitIdle() {
 	c := a.idle
 	a.mu.Unlock()
 	<-c
-}
-
-// asset is one file of the page.
-type asset struct {
-	data []byte
-	mime string
-	etag string
-}
-
-// pageMediaType returns the media type of one of the page's files.
-func pageMediaType(name string) string {
-	switch path.Ext(name) {
-	case ".html":
-		return "text/html; charset=utf-8"
-	case ".css":
-		return "text/css; charset=utf-8"
-	case ".svg":
-		return "image/svg+xml"
-	}
-	return "text/javascript; charset=utf-8"
-}
-
-// pageFiles lists the page's files.
-func pageFiles() []string {
-	return []string{"index.html", "app.js", "pastes.js", "things.js", "health.js", "channels.js", "style.css"}
-}
-
-func loadPage(files fs.FS) (map[string]asset, error) {
-	out := map[string]asset{}
-	for _, name := range pageFiles() {
-		b, err := fs.ReadFile(files, name)
-		if err != nil {
-			return nil, fmt.Errorf("web: the page is incomplete: %w", err)
-		}
-		out[name] = asset{b, pageMediaType(name), fmt.Sprintf(`"%x"`, sha256.Sum256(b))[:18] + `"`}
-	}
-	return out, nil
 }

@@ -134,7 +134,6 @@ func (d *Dashboard) renderSide(r *request) g.Node {
 			h.Div(h.ID("state"), h.Role("status"), h.Aria("live", "polite")),
 			h.Button(h.Type("button"), h.ID("open-palette"), h.Class("key"), g.Text("Find a page"), h.Kbd(g.Text("Ctrl K"))),
 			h.Button(h.Type("button"), h.ID("open-help"), h.Class("key"), g.Text("Keyboard shortcuts"), h.Kbd(g.Text("?"))),
-			h.A(h.Href("/old"), g.Text("Old page")),
 			h.FormEl(h.ID("log-out"), h.Method("post"), h.Action("/logout"), h.Button(h.Type("submit"), g.Text("Log out"))),
 		),
 	)

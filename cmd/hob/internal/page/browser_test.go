@@ -222,3 +222,15 @@ func enterKey(modifiers ...kb.Modifier) chromedp.Action[chromedp.Void] {
 		return err
 	})
 }
+
+// picture stores a screenshot of the window in the folder PICTURES, for manual review.
+func (w *window) picture(name string) {
+	w.t.Helper()
+	dir := os.Getenv("PICTURES")
+	if dir == "" {
+		return
+	}
+	png, err := chromedp.Run(w.ctx, chromedp.CaptureScreenshot())
+	fatal(w.t, err)
+	fatal(w.t, os.WriteFile(filepath.Join(dir, name+".png"), png, 0o600))
+}

@@ -49,6 +49,11 @@ func testHealthPage(t *testing.T, b *browser) {
 	}
 }
 
+// fails is a channel that cannot connect to its platform.
+type fails struct{ *channelstest.Fake }
+
+func (fails) DescribeStatus() string { return "<b>not</b> connected" }
+
 // The page Channels shows how channels are, pairs an account with a code that is shown once, and shows
 // the MCP servers and the trust of each skill.
 func testChannelsPage(t *testing.T, b *browser) {
