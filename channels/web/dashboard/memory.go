@@ -215,7 +215,7 @@ func renderFact(r *request, f api.Fact) g.Node {
 	return h.Li(
 		h.ID("fact-"+f.ID),
 		h.Span(h.Class("what"), plainText(shortNotice(f.Text))),
-		g.If(f.Kind != "", stateBadge(badgeSoft, f.Kind)),
+		g.If(f.Kind != "" && f.Kind != "fact", stateBadge(badgeSoft, f.Kind)),
 		rowActions(r, f.ID, f.Text, "fact"),
 		h.Span(h.Class("meta"), r.relativeTime(f.CreatedAt), renderOrigin(string(f.Provenance))),
 	)
