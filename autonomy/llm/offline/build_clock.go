@@ -84,6 +84,11 @@ func tellAgo(w *intentDraft) (plan, bool) {
 	return planReply(fmt.Sprintf("%s was %d days ago.", dayInWords(day), n))
 }
 
+// clockPhrase returns the text of a slot that holds one time of day.
+func (w *intentDraft) clockPhrase(slot string) string {
+	return strings.TrimPrefix(strings.Trim(w.slotString(slot), " ?.!"), "at ")
+}
+
 // parseClock parses a slot that holds one time of day.
 func (w *intentDraft) parseClock(slot string) (time.Time, bool) {
 	text := strings.Trim(w.slotString(slot), " ?.!")
@@ -104,10 +109,11 @@ func tellAway(w *intentDraft) (plan, bool) {
 	}
 	lead := " until " + to.Format("15:04") + "."
 	if w.hasSlot("other") {
-		from = to
-		if to, ok = w.parseClock("other"); !ok {
+		until, ok := w.parseClock("other")
+		if !ok {
 			return noPlan()
 		}
+		from, to = w.literalClock(timing{at: to, phrase: w.clockPhrase("day")}), w.literalClock(timing{at: until, phrase: w.clockPhrase("other")})
 		if to.Before(from) {
 			to = to.AddDate(0, 0, 1)
 		}

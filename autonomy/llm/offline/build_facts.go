@@ -285,6 +285,9 @@ func amendFact(w *intentDraft) (plan, bool) {
 	fact := x.shownFact()
 	if c, ok := w.captureOf("value"); ok {
 		value := w.s.originalText(c.from, c.to)
+		if strings.ContainsAny(value, ",;") || w.g.lex.containsWord("no-values", strings.ToLower(value)) { // "it's changed, it's Dr Owen now"
+			return noPlan()
+		}
 		if fact == "" {
 			if subject := w.openSubject(x); subject != "" && len(strings.Fields(value)) <= 12 {
 				return w.keepStatement(subject + " is " + value)

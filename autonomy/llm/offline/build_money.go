@@ -62,6 +62,13 @@ func addExpense(w *intentDraft) (plan, bool) {
 			b.parseDetails(d.text)
 		}
 	}
+	head, tail, _ := strings.Cut(b.category, ",") // "17.99 for the badge, it was on friday"
+	if w.g.lex.containsWord("no-purchases", strings.ToLower(firstField(strings.TrimSpace(tail)))) {
+		b.category = strings.TrimSpace(head)
+	}
+	if w.g.lex.containsWord("no-purchases", strings.ToLower(firstField(b.category))) { // "it's 412 pounds"
+		return noPlan()
+	}
 	if !w.multiplyEach(&b, &c.value) {
 		return planReply(w.g.replyText("each"))
 	}

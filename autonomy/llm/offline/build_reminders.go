@@ -111,7 +111,7 @@ func addReminder(w *intentDraft) (plan, bool) {
 // user did not write so: "an alarm for 5:45 on weekdays" probably does not mean 17:45.
 func (w *intentDraft) isUnlikelyAfternoon(times []*span) bool {
 	t, err := w.joinTimes(times)
-	return err == nil && isAfternoonRule(t.every) && !hasHalfOfDay.MatchString(t.phrase)
+	return err == nil && isAfternoonRule(t.every) && !saysHalfOfDay(t.phrase)
 }
 
 // isAppointment reports whether the time at the end belongs to the event instead of the reminder, as

@@ -93,7 +93,7 @@ func (w *intentDraft) clocksFor(t timing, it item) []time.Time {
 	if !today {
 		clock = w.literalClock(t) // on another day, the time of day may be earlier than now
 	}
-	if !known || hasHalfOfDay.MatchString(t.phrase) {
+	if !known || saysHalfOfDay(t.phrase) {
 		return []time.Time{clock}
 	}
 	hour := clock.Hour()
@@ -105,6 +105,13 @@ func (w *intentDraft) clocksFor(t timing, it item) []time.Time {
 
 // hasHalfOfDay matches times of day that can mean only one half of the day.
 var hasHalfOfDay = lazyregexp.New(`(?i)[ap]\.?m\b|noon|midnight|morning|afternoon|evening|night|(^|[^\d:.])(0\d|1[3-9]|2\d)(:|h|\b)`)
+
+// saysHalfOfDay reports whether a time of day can mean only one half of the day, unlike "20 to 6".
+func saysHalfOfDay(phrase string) bool {
+	return hasHalfOfDay.MatchString(minutesBefore.ReplaceAllString(phrase, ""))
+}
+
+var minutesBefore = lazyregexp.New(`(?i)\b\d+ (to|past|before|after) `)
 
 // literalClock returns the time of day of a phrase on a later day.
 func (w *intentDraft) literalClock(t timing) time.Time {

@@ -81,7 +81,7 @@ func (s *sentence) inEvening(m dateparse.Match) dateparse.Match {
 	if i < 0 || i > 0 && !s.lex.containsWord("before-events", s.tokens[i-1].norm) {
 		return m
 	}
-	if m.Moment == nil || !m.Moment.HasClock || m.Moment.Time.Hour() < 5 || m.Moment.Time.Hour() > 9 || hasHalfOfDay.MatchString(m.Text) {
+	if m.Moment == nil || !m.Moment.HasClock || m.Moment.Time.Hour() < 5 || m.Moment.Time.Hour() > 9 || saysHalfOfDay(m.Text) {
 		return m
 	}
 	moved := *m.Moment
