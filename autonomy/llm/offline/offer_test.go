@@ -260,3 +260,15 @@ func TestOneForSomebodyElse(t *testing.T) {
 		want(t, c.hear(said), calls...)
 	}
 }
+
+// TestTheEndOfARequestChangesNoOlderRecord: "due tomorrow" belongs to the task in the same message.
+func TestTheEndOfARequestChangesNoOlderRecord(t *testing.T) {
+	c := talk(t)
+	c.hear("remind me on friday at 9 to call mum")
+	c.result("I will remind you Fri 6 Mar at 09:00: call mum.")
+	for _, call := range c.hear("add water the plants to my tasks, due tomorrow") {
+		if call.Name != "create_task" {
+			t.Errorf("it called %s %s", call.Name, call.Args)
+		}
+	}
+}

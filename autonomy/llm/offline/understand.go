@@ -260,6 +260,8 @@ func (sp *splitter) planOwn(left plan, text string) (plan, bool) {
 		return p, true // "... and tell me what day it is"
 	case p.outcome != act && p.outcome != ask, p.intent.rank < 0, p.intent.name == "memory.add.none": // "I cannot eat nuts, remember that"
 		return plan{}, false
+	case strings.HasPrefix(p.intent.name, "follow.") && slices.ContainsFunc(left.calls, func(c call) bool { return createdKinds[c.name][0] != "" }):
+		return plan{}, false // "..., due tomorrow" belongs to the record before it, and not to an older one
 	case left.intent.verbatim && s.tokens[s.skipPunctuation(0)].norm == "i":
 		return plan{}, false // the text to remember contains a statement
 	case left.intent.verbatim && p.intent.isStatement():
