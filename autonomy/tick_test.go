@@ -91,7 +91,7 @@ func TestEachTickWithAnInputLeavesATrace(t *testing.T) {
 	e.settle(list[0].ID)
 	e.tells("tick "+list[0].ID, "the watcher w-1, whose mode is notify", "without a model")
 	e.tells("notification last", "A fire", "notice to main")
-	e.tells("event "+first, "tick ", "hello")
+	e.tells("event "+first, "iteration ", "hello")
 	e.tells("silence w-1", "[active_hours]", "A fire")
 	all, with := e.loop.Ticks()
 	if with != 2 || all < with {
