@@ -147,11 +147,23 @@ func (w *window) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// click clicks the element of a selector.
+// click clicks the element of a selector. An update of the page may replace the element between its
+// lookup and the click.
 func (w *window) click(selector string) {
 	w.t.Helper()
-	w.until(fmt.Sprintf("document.querySelector(%q)?.checkVisibility()", selector))
-	w.do(chromedp.Click(chromedp.CSS(selector)))
+	var err error
+	for range 5 {
+		w.until(fmt.Sprintf("document.querySelector(%q)?.checkVisibility()", selector))
+		ctx, cancel := context.WithTimeout(w.ctx, patience)
+		err = chromedp.Do(ctx, chromedp.Click(chromedp.CSS(selector)))
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), "Could not find node") {
+			break
+		}
+	}
+	if err != nil {
+		w.t.Fatalf("click %s: %v\nthe page shows:\n%s", selector, err, w.shown())
+	}
 }
 
 // until waits until an expression is true.
