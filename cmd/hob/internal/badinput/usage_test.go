@@ -13,7 +13,7 @@ import (
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)
-	h.hob().works("Talk:")
+	h.hob().works("Try this first:")
 	h.hob("help").works("Talk:")
 	tests := []struct {
 		name, want string
