@@ -49,6 +49,8 @@ type relevance struct {
 	unknown float64
 	// named contains the bits of the words that name known people and organisations.
 	named uint64
+	// order is true if the message asks no question.
+	order bool
 }
 
 // relevanceLimits returns the relevance that a row needs: own for messages about the user's own
@@ -117,6 +119,7 @@ func (b *Base) relevanceOf(q store.Querier, r RecollectRequest, a WordAnswer) (n
 	need = other
 	words := textnorm.FoldedWords(r.Text[:min(len(r.Text), maxAsked)])
 	if asks := loadQuestionWords().asks; !endsWithQuestion(r.Text) && !slices.ContainsFunc(words, func(w string) bool { return asks[w] }) {
+		own.order, need.order = true, true
 		own.outside, need.outside = never, never // untrusted text would taint the calls of an instruction
 	}
 	for _, w := range words {
@@ -182,7 +185,7 @@ func (b *Base) recollectRows(ctx context.Context, q store.Querier, r RecollectRe
 	share := map[int64]float64{}
 	for _, h := range a.Hits {
 		same := func(x Hit) bool { return x.Text == h.Text && x.Title == h.Title }
-		if part, ok := h.mayRecollect(words, has[h.N], need); ok && !slices.ContainsFunc(out, same) && !(r.Seen != nil && r.Seen(h)) {
+		if part, ok := h.mayRecollect(words, has[h.N], need); ok && !(need.order && h.isSameOrder(topics)) && !slices.ContainsFunc(out, same) && !(r.Seen != nil && r.Seen(h)) {
 			share[h.N] = part
 			out = append(out, h)
 		}
@@ -258,6 +261,26 @@ func (h Hit) mayRecollect(a WordAnswer, has uint64, need relevance) (share float
 		return share, true // the row contains all named people and organisations
 	}
 	return share, share >= need.row && (n >= 2 || len(a.Words) == 1 && rare)
+}
+
+// repeatedShare is the share of the words of an earlier message of the user that an order contains if
+// it only repeats that message.
+const repeatedShare = 0.75
+
+// isSameOrder reports whether a hit is an earlier message of the user that says almost the same as an
+// order with these words.
+func (h Hit) isSameOrder(topics []string) bool {
+	words := TopicWords(h.Text)
+	if h.Kind != KindTurn || h.Speaker != ByOwner || len(words) == 0 {
+		return false
+	}
+	n := 0
+	for _, w := range words {
+		if slices.ContainsFunc(topics, func(t string) bool { return stemPrefix(textnorm.Fold(t)) == stemPrefix(textnorm.Fold(w)) }) {
+			n++
+		}
+	}
+	return float64(n) >= repeatedShare*float64(len(words))
 }
 
 // ExcerptAround returns at most size bytes of a text, on one line: the part that contains the most

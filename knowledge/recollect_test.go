@@ -168,3 +168,21 @@ func BenchmarkRecollect(b *testing.B) {
 		})
 	}
 }
+
+// An earlier message of the user that says the same as an order adds nothing to it.
+func TestRecollect_OmitsRepeatedOrders(t *testing.T) {
+	b, st := open(t)
+	for ref, text := range map[string]string{"m1": "write a letter in the house style", "m2": "the landlord's letter is in the blue folder of the study"} {
+		write(t, st, func(tx *store.Tx) error {
+			return b.IndexTx(tx, Doc{Kind: KindTurn, Ref: ref, Text: text, Speaker: ByOwner, Provenance: provenance.Owner})
+		})
+	}
+	for order, want := range map[string][]string{
+		"write a letter in the house style please": nil,
+		"show me the landlord's letter":            {"the landlord's letter is in the blue folder of the study"},
+	} {
+		if d := cmp.Diff(want, recollect(t, b, st, "", order)); d != "" {
+			t.Errorf("%s: %s", order, d)
+		}
+	}
+}
