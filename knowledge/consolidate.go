@@ -297,10 +297,10 @@ func (m *liveFacts) compareFact(f *liveFact, list []*liveFact) {
 	}
 }
 
-// isPreferredTo reports whether o is the one to keep if it states everything that f states: it says
+// isPreferredTo reports whether f is the one to keep if it states everything that o states: it says
 // more, it is better, or it is older.
-func (o *liveFact) isPreferredTo(f *liveFact) bool {
-	return !o.isCoveredBy(f) || o.isBetterThan(f) || !f.isBetterThan(o) && o.number < f.number
+func (f *liveFact) isPreferredTo(o *liveFact) bool {
+	return !f.isCoveredBy(o) || f.isBetterThan(o) || !o.isBetterThan(f) && f.number < o.number
 }
 
 // contradictedClaims returns the claims of f that the newer fact o contradicts.

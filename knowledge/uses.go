@@ -26,13 +26,13 @@ func (u *factUses) noteFound(hits []Hit, edges []Edge) {
 		u.day, u.found = day, map[string]bool{} // one write per fact and day is enough
 	}
 	for _, h := range hits {
-		if h.Kind == KindFact {
-			u.found[h.Ref] = u.found[h.Ref]
+		if h.Kind == KindFact && !u.found[h.Ref] {
+			u.found[h.Ref] = false
 		}
 	}
 	for _, e := range edges {
-		if e.Fact != "" {
-			u.found[e.Fact] = u.found[e.Fact]
+		if e.Fact != "" && !u.found[e.Fact] {
+			u.found[e.Fact] = false
 		}
 	}
 }

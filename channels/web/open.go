@@ -53,7 +53,7 @@ func Open(ctx context.Context, o OpenOptions) (*Server, error) {
 		}
 		o.Redact(o.Password)
 	}
-	s, err := New(o.Options)
+	s, err := New(o.Options) //nolint:contextcheck // a handler uses the context of its request
 	if err != nil {
 		return nil, err
 	}

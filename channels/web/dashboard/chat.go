@@ -89,7 +89,7 @@ func (d *Dashboard) renderChat(r *request, session string) (g.Node, error) {
 	return g.Group{
 		h.Div(
 			h.Class("head"), h.H1(g.Text("Chat")),
-			h.FormEl(
+			h.Form(
 				h.Method("get"), h.Action("/chat"), h.Class("inline"),
 				h.Label(h.Class("sr"), h.For("sessions"), g.Text("Conversation")),
 				h.Select(h.ID("sessions"), h.Name("session"), g.Map(names, func(n string) g.Node {
@@ -108,17 +108,17 @@ func (d *Dashboard) renderChat(r *request, session string) (g.Node, error) {
 // renderComposer returns the form for a message. Without JavaScript, the page shows the answer once
 // it is complete.
 func (d *Dashboard) renderComposer(session string) g.Node {
-	return h.FormEl(
+	return h.Form(
 		h.ID("composer"), h.Method("post"), h.Action("/chat/send"), h.AutoComplete("off"),
 		hiddenField("session", session), hiddenField("back", chatLink(session)),
 		h.Ul(h.ID("pastes"), h.Aria("label", "Attachments")),
 		h.Div(
 			h.Class("row"),
 			h.Label(h.Class("sr"), h.For("input"), g.Text("Message")),
-			h.Textarea(h.ID("input"), h.Name("text"), h.Rows("1"), h.Placeholder("Message Hob"), h.TitleAttr("Enter sends, Shift+Enter starts a new line"), h.AutoFocus()),
+			h.Textarea(h.ID("input"), h.Name("text"), h.Rows("1"), h.Placeholder("Message Hob"), h.Title("Enter sends, Shift+Enter starts a new line"), h.AutoFocus()),
 			h.Input(h.Type("file"), h.ID("files"), h.Multiple(), h.Hidden("")),
-			h.Button(h.Type("button"), h.ID("attach"), h.Hidden(""), h.TitleAttr("Attach pictures or text files"), g.Text("Attach")),
-			h.Button(h.Type("button"), h.ID("stop"), h.Hidden(""), h.TitleAttr("Escape"), g.Text("Stop")),
+			h.Button(h.Type("button"), h.ID("attach"), h.Hidden(""), h.Title("Attach pictures or text files"), g.Text("Attach")),
+			h.Button(h.Type("button"), h.ID("stop"), h.Hidden(""), h.Title("Escape"), g.Text("Stop")),
 			h.NoScript(h.Button(h.Type("submit"), h.FormAction("/chat/stop"), g.Text("Stop"))),
 			h.Button(h.Type("submit"), h.ID("send"), h.Class("primary"), g.Text("Send")),
 		),
@@ -185,7 +185,7 @@ func (d *Dashboard) renderLine(r *request, session string, l api.ChatLine) g.Nod
 		body = h.Div(h.Class("text"), h.Dir("auto"), plainText(text))
 	}
 	return h.Article(
-		h.Class("message "+kind), h.Data("event", l.Event), h.Data("id", l.ID), h.TitleAttr(l.At.In(r.zone).Format("Monday, 2 January 2006, 15:04:05")),
+		h.Class("message "+kind), h.Data("event", l.Event), h.Data("id", l.ID), h.Title(l.At.In(r.zone).Format("Monday, 2 January 2006, 15:04:05")),
 		g.Iff(l.Kind == "reply", func() g.Node { return d.renderToolsOf(r.Context(), l.Event) }),
 		body,
 		g.If(cut, h.A(h.Href(chatLink(session)+"&full="+url.QueryEscape(l.ID)), g.Text("Show the whole message"))),

@@ -45,7 +45,7 @@ func (d *Dashboard) renderShell(r *request, content g.Node) g.Node {
 			renderHelp(),
 			h.Dialog(
 				h.ID("drawer"), h.Aria("label", "Details"),
-				h.FormEl(h.Method("dialog"), h.Button(h.Type("submit"), g.Text("Close"))), h.Div(h.Class("body")),
+				h.Form(h.Method("dialog"), h.Button(h.Type("submit"), g.Text("Close"))), h.Div(h.Class("body")),
 			),
 			renderScripts(r),
 		),
@@ -134,7 +134,7 @@ func (d *Dashboard) renderSide(r *request) g.Node {
 			h.Div(h.ID("state"), h.Role("status"), h.Aria("live", "polite")),
 			h.Button(h.Type("button"), h.ID("open-palette"), h.Class("key"), g.Text("Find a page"), h.Kbd(g.Text("Ctrl K"))),
 			h.Button(h.Type("button"), h.ID("open-help"), h.Class("key"), g.Text("Keyboard shortcuts"), h.Kbd(g.Text("?"))),
-			h.FormEl(h.ID("log-out"), h.Method("post"), h.Action("/logout"), h.Button(h.Type("submit"), g.Text("Log out"))),
+			h.Form(h.ID("log-out"), h.Method("post"), h.Action("/logout"), h.Button(h.Type("submit"), g.Text("Log out"))),
 		),
 	)
 }
@@ -238,7 +238,7 @@ func renderHelp() g.Node {
 			key("Shift Enter", "Start a new line"), key("Esc", "Stop the answer, or close a dialog"), key("?", "Show this list"),
 		),
 		h.Label(h.Input(h.Type("checkbox"), h.ID("single-keys")), g.Text(" Use shortcuts with a single key (/ and ?)")),
-		h.FormEl(h.Method("dialog"), h.Button(h.Type("submit"), h.AutoFocus(), g.Text("Close"))),
+		h.Form(h.Method("dialog"), h.Button(h.Type("submit"), h.AutoFocus(), g.Text("Close"))),
 	)
 }
 
@@ -294,7 +294,7 @@ func renderLogin(r *http.Request, p Problem) g.Node {
 	}
 	return g.Group{
 		h.P(h.ID("login-text"), g.If(r.URL.Path == "/login", plainText(asSentence(p.Message)+" ")), g.Text("Enter the password of this Hob.")),
-		h.FormEl(
+		h.Form(
 			h.ID("login-form"), h.Class("stack"), h.Method("post"), h.Action("/login"),
 			h.Input(h.Class("sr"), h.Name("username"), h.AutoComplete("username"), h.Value("owner"), h.TabIndex("-1"), h.Aria("hidden", "true"), h.ReadOnly()),
 			h.Label(h.Class("field"), g.Text("Password"), h.Input(h.ID("password"), h.Type("password"), h.Name("password"), h.AutoComplete("current-password"), h.Required(), h.AutoFocus())),

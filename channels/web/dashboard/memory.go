@@ -50,7 +50,7 @@ func memoryKinds() []option {
 
 func (d *Dashboard) showMemory(r *request) (g.Node, error) {
 	text, kind := strings.TrimSpace(r.queryValue("q")), r.queryValue("kind")
-	search := h.FormEl(
+	search := h.Form(
 		h.Class("filters"), h.ID("search"), h.Method("get"), h.Action("/memory"), h.Role("search"),
 		h.Label(h.Class("field grow"), g.Text("Search"), h.Input(h.Type("search"), h.Name("q"), h.Value(text), h.Placeholder("Words, a name, or a question"), h.MaxLength("1000"), h.AutoComplete("off"))),
 		labeledField("Kind", selectBox("kind", kind, memoryKinds()...)),
@@ -116,7 +116,7 @@ func renderHit(r *request, x api.MemoryRow, most float64) g.Node {
 	return h.Li(
 		h.Span(h.Class("what"), plainText(shortNotice(hitText(x)))),
 		stateBadge(badgeSoft, kindName(x.Kind)), g.If(x.Past && x.Kind != "retired", stateBadge(badgeWarn, "past")),
-		rowActions(r, x.ID, x.Text, x.Kind),
+		rowActions(x.ID, x.Text, x.Kind),
 		h.Span(h.Class("meta"), g.If(x.Speaker != "", plainText(authorName(x.Speaker)+", ")), r.relativeTime(x.At), g.If(x.Source != "" && !strings.HasPrefix(x.Source, "event:"), plainText(" · "+x.Source)), renderOrigin(string(x.Provenance))),
 		g.If(len(x.Parts) > 0, h.Details(
 			h.Class("meta"), h.Summary(g.Text("Why it matched")),
@@ -162,7 +162,7 @@ func renderOrigin(source string) g.Node {
 }
 
 // rowActions returns the links and buttons of a row of the memory.
-func rowActions(r *request, id, text, kind string) g.Node {
+func rowActions(id, text, kind string) g.Node {
 	label := shortText(text)
 	link := func(view, part, word, class string) g.Node {
 		return h.A(h.Class("button small "+class), h.Href("/memory/"+view+"?id="+url.QueryEscape(id)+part), h.Aria("label", visible.Text(word+": "+label)), g.Text(word))
@@ -216,7 +216,7 @@ func renderFact(r *request, f api.Fact) g.Node {
 		h.ID("fact-"+f.ID),
 		h.Span(h.Class("what"), plainText(shortNotice(f.Text))),
 		g.If(f.Kind != "" && f.Kind != "fact", stateBadge(badgeSoft, f.Kind)),
-		rowActions(r, f.ID, f.Text, "fact"),
+		rowActions(f.ID, f.Text, "fact"),
 		h.Span(h.Class("meta"), r.relativeTime(f.CreatedAt), renderOrigin(string(f.Provenance))),
 	)
 }

@@ -105,7 +105,7 @@ func renderNear(r *request, title string, near []api.MemoryRow) g.Node {
 	}
 	return cardSection(title, h.Ul(h.Class("list"), g.Map(near[:min(len(near), maxNear)], func(x api.MemoryRow) g.Node {
 		return h.Li(
-			h.Span(h.Class("what"), plainText(shortNotice(hitText(x)))), stateBadge(badgeSoft, kindName(x.Kind)), rowActions(r, x.ID, x.Text, x.Kind),
+			h.Span(h.Class("what"), plainText(shortNotice(hitText(x)))), stateBadge(badgeSoft, kindName(x.Kind)), rowActions(x.ID, x.Text, x.Kind),
 			h.Span(h.Class("meta"), g.If(x.Speaker != "", plainText(authorName(x.Speaker)+", ")), r.relativeTime(x.At)),
 		)
 	})))
@@ -142,7 +142,7 @@ func (d *Dashboard) showForget(r *request) (g.Node, error) {
 			g.If(len(within) > 0, h.P(plainText("Hob also removes the text from: "+withinText(within)+"."))),
 			h.P(h.Class("soft small"), g.Text("Hob also replaces backups that contain it. You cannot undo this.")),
 			// The address must change with the content, because this page is gone afterwards.
-			g.If(len(gone) > 0, h.FormEl(
+			g.If(len(gone) > 0, h.Form(
 				h.Class("row"), h.Method("post"), h.Action("/memory/forget"), hiddenField("id", id), hiddenField("back", "/memory"),
 				h.Button(h.Type("submit"), h.Class("primary"), g.Text("Forget permanently")), h.A(h.Class("button"), h.Href("/memory"), g.Text("Cancel")),
 			)),

@@ -25,7 +25,7 @@ func (r *request) relativeTime(t time.Time) g.Node {
 	if t.IsZero() {
 		return nil
 	}
-	return h.Time(h.DateTime(t.UTC().Format(time.RFC3339)), h.TitleAttr(t.In(r.zone).Format("Monday, 2 January 2006, 15:04:05 MST")), g.Text(r.formatRelative(t)))
+	return h.Time(h.DateTime(t.UTC().Format(time.RFC3339)), h.Title(t.In(r.zone).Format("Monday, 2 January 2006, 15:04:05 MST")), g.Text(r.formatRelative(t)))
 }
 
 func (r *request) formatRelative(t time.Time) string { return dateparse.FormatRelative(t, r.now) }
@@ -97,7 +97,7 @@ func (r *request) postForm(action string, children ...g.Node) g.Node {
 	if r.page.class == "chat" {
 		target = "#approvals"
 	}
-	return h.FormEl(
+	return h.Form(
 		h.Method("post"), h.Action("/"+action), g.Attr("hx-post", "/"+action), g.Attr("hx-target", target), g.Attr("hx-select", target),
 		g.Attr("hx-swap", "outerMorph"), g.Attr("hx-select-oob", sideParts+",#flash:outerMorph"), r.nonceAttr(), hiddenField("back", r.pageAddress()), g.Group(children),
 	)

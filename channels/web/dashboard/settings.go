@@ -62,7 +62,7 @@ func (d *Dashboard) showSettings(r *request) (g.Node, error) {
 		return section != "" && sectionOf(s.Key) != section || slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 	})
 	return g.Group{
-		h.FormEl(
+		h.Form(
 			h.Class("filters"), h.Method("get"), h.Action("/settings"),
 			labeledField("Find", h.Input(h.Type("search"), h.Name("q"), h.Value(r.queryValue("q")), h.MaxLength("100"))),
 			labeledField("Section", selectBox("section", section, append([]option{{"", "All sections"}}, sections...)...)),
@@ -162,7 +162,7 @@ func (d *Dashboard) showChange(r *request) (g.Node, error) {
 			g.If(s.Secret, h.P(g.Text("This is a secret. Store it in a terminal: "), h.Code(g.Text("hob secret set")))),
 			g.If(s.Many, h.P(g.Text("Its section may occur several times. Edit the file: "), h.Code(g.Text("hob config path")))),
 			g.Iff(!s.Secret && !s.Many, func() g.Node {
-				return h.FormEl(
+				return h.Form(
 					h.Class("row change"), h.Method("get"), h.Action("/settings/change"), hiddenField("key", key),
 					labeledField("New value", valueControl(s, value)),
 					h.Button(h.Type("submit"), h.Class("primary"), g.Text("Check value")),

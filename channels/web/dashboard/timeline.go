@@ -57,7 +57,7 @@ func (d *Dashboard) showTimeline(r *request) (g.Node, error) {
 		last = list[len(list)-1].ID
 	}
 	return g.Group{
-		h.FormEl(
+		h.Form(
 			h.Class("filters"), h.Method("get"), h.Action("/timeline"),
 			labeledField("Day", h.Input(h.Type("date"), h.Name("day"), h.Value(day), h.Max(r.now.Format(time.DateOnly)))),
 			labeledField("Kind", selectBox("kind", kind, timelineKinds()...)),
