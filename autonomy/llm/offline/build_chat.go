@@ -52,7 +52,7 @@ func chatBuilders() map[string]builder {
 // neverMind drops the request. Right after an action, the user may want to undo it.
 func neverMind(w *intentDraft) (plan, bool) {
 	if x, ok := w.g.talk.exchangeAgo(0); ok && len(x.acts) > 0 && !strings.HasSuffix(x.reply, "?") {
-		acts := slices.DeleteFunc(slices.Clone(x.acts), func(p pastCall) bool { return !p.changesRecords() })
+		acts := slices.DeleteFunc(slices.Clone(x.acts), func(p pastCall) bool { return !p.changesRecords() || p.tool == "undo" })
 		if len(acts) > 0 {
 			return confirmUndo(acts), true
 		}

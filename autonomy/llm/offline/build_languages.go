@@ -451,13 +451,14 @@ func briefLocal(w *intentDraft) (plan, bool) {
 	return planCall("daily_briefing", argsOf("date", t.at.Format(time.DateOnly)))
 }
 
-// undoMentioned returns a builder that undoes what Hob did for the previous message, and otherwise calls b.
+// undoMentioned returns a builder that undoes the actions for the previous message. If there are
+// none, or only an undo, it calls b.
 func undoMentioned(b builder) builder {
 	return func(w *intentDraft) (plan, bool) {
 		x, _ := w.g.talk.exchangeAgo(0)
 		p := plan{outcome: act}
 		for _, a := range x.acts {
-			if a.changesRecords() {
+			if a.changesRecords() && a.tool != "undo" {
 				p.calls = append(p.calls, a.undoCall())
 			}
 		}
