@@ -42,7 +42,7 @@ func TestReview1_BareYesAnswersNoQuestionAfterFiveMinutes(t *testing.T) {
 		}))
 		got := e.say("s", "yes")
 		if named := strings.Contains(got, "/yes "+a.ID); named != (tc.sent == 0) {
-			t.Errorf("after %s yes is answered %q", tc.age, got)
+			t.Errorf("after %s the answer to \"yes\" is %q", tc.age, got)
 		}
 		if tc.sent == 0 {
 			e.say("s", "/no "+a.ID)
@@ -92,11 +92,11 @@ func TestReview1_QuestionIsShownOnceThePlatformAcceptsIt(t *testing.T) {
 	e.settle(id)
 	a := e.pending(1)[0]
 	if got := e.settle(e.writes("yes")).Answer; !strings.Contains(got, "/yes "+a.ID) || len(e.effects.sent) != 0 {
-		t.Errorf("a yes before the question is sent: %q, %v", got, e.effects.sent)
+		t.Errorf("\"yes\" before the question is sent: answer %q, sent %v; want nothing sent", got, e.effects.sent)
 	}
 	e.deliver()
 	if got := e.settle(e.writes("yes")).Answer; !strings.Contains(got, "/yes "+a.ID) || len(e.effects.sent) != 0 {
-		t.Errorf("a yes after another text: %q, %v", got, e.effects.sent)
+		t.Errorf("\"yes\" after another text: answer %q, sent %v; want nothing sent", got, e.effects.sent)
 	}
 	e.settle(e.writes("/no " + a.ID))
 	e.await(id)
@@ -111,7 +111,7 @@ func TestReview1_QuestionIsShownOnceThePlatformAcceptsIt(t *testing.T) {
 	}
 	e.deliver() // the reminder is the newest text, and shows the question again
 	if got := e.settle(e.writes("Yes!")).Answer; !strings.HasPrefix(got, "Thank you") {
-		t.Errorf("yes: %q", got)
+		t.Errorf("answer to \"yes\" = %q", got)
 	}
 	e.await(id)
 	if len(e.effects.sent) != 1 {
@@ -143,7 +143,7 @@ func TestReview1_ReplyAnswersTheQuestionItRepliesTo(t *testing.T) {
 	}
 	for _, to := range [][]string{nil, {"m1-" + reply.ID}, {"m9-" + question.ID}} {
 		if got := e.settle(e.writes("yes", to...)).Answer; strings.HasPrefix(got, "Thank you") || len(e.effects.sent) != 0 {
-			t.Errorf("yes in reply to %v: %q, %v", to, got, e.effects.sent)
+			t.Errorf("\"yes\" in reply to %v: answer %q, sent %v; want nothing sent", to, got, e.effects.sent)
 		}
 		e.deliver()
 	}
@@ -152,10 +152,10 @@ func TestReview1_ReplyAnswersTheQuestionItRepliesTo(t *testing.T) {
 	fatal(t, err)
 	e.settle(acc.Event)
 	if len(e.effects.sent) != 0 {
-		t.Fatalf("a reply in another chat: %v", e.effects.sent)
+		t.Fatalf("a reply in another chat approved the send: %v", e.effects.sent)
 	}
 	if got := e.settle(e.writes("yes", "m2-"+question.ID)).Answer; !strings.HasPrefix(got, "Thank you") {
-		t.Errorf("a reply to the second part: %q", got)
+		t.Errorf("answer to a \"yes\" that replies to the second part = %q", got)
 	}
 	e.await(a.Event)
 	if len(e.effects.sent) != 1 {

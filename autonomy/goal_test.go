@@ -53,7 +53,7 @@ func (e *engine) reviewed(g goals.Goal) goals.Goal {
 			return now
 		}
 	}
-	e.t.Fatal("the goal is not reviewed")
+	e.t.Fatal("the goal was not reviewed")
 	return g
 }
 
@@ -61,7 +61,7 @@ const deferring = `{"decision":"defer","confidence":1,"reason":"nothing is new"}
 
 // While no goal is due, Hob makes no model call. A due goal is reviewed once for each due time,
 // regardless of restarts.
-func TestGoalsCostNothingWhileNoneIsDue(t *testing.T) {
+func TestGoals_CallNoModelWhileNoneIsDue(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		m := scripted(llmtest.Answer{Text: deferring, Times: -1})
@@ -103,7 +103,7 @@ func TestGoalsCostNothingWhileNoneIsDue(t *testing.T) {
 
 // Hob asks before every action of a goal that untrusted text created, even if the model is
 // confident. A write for a goal of the owner needs no approval.
-func TestAGoalFromOutsideGetsNoMoreRights(t *testing.T) {
+func TestGoal_FromUntrustedTextAsksBeforeEachAction(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		source provenance.Source
@@ -141,7 +141,7 @@ func TestAGoalFromOutsideGetsNoMoreRights(t *testing.T) {
 
 // The reason of a review with untrusted text stays untrusted in the next review, which quotes
 // it.
-func TestAReasonFromOutsideStaysOutside(t *testing.T) {
+func TestGoal_UntrustedReasonStaysUntrusted(t *testing.T) {
 	for _, from := range []provenance.Source{provenance.Hob, provenance.Outside} {
 		t.Run(string(from), func(t *testing.T) {
 			e, kept := withGoals(t, t.TempDir(), scripted(llmtest.Answer{Text: deferring, Times: -1}))
@@ -174,7 +174,7 @@ func (noModels) IsFree() bool                           { return false }
 func (noModels) Command(context.Context, string, string, string) (string, error) { return "", nil }
 
 // The report on a reached goal that quotes a mail is untrusted.
-func TestAGoalReachedByWhatAMailSays(t *testing.T) {
+func TestGoal_ReportThatQuotesAMailIsUntrusted(t *testing.T) {
 	for _, from := range []provenance.Source{provenance.Owner, provenance.Outside} {
 		t.Run(string(from), func(t *testing.T) {
 			e, kept := withGoals(t, t.TempDir(), scripted(), func(o *autonomy.Options) {
@@ -185,7 +185,7 @@ func TestAGoalReachedByWhatAMailSays(t *testing.T) {
 			var told provenance.Source
 			fatal(t, e.store.Read().QueryRow(`SELECT provenance FROM outbox WHERE event = ?`, g.Event).Scan(&told))
 			if g.Status != string(goals.Done) || told.Tainted() != from.Tainted() {
-				t.Errorf("told as %s's: %+v", told, g)
+				t.Errorf("reported for provenance %s: %+v", told, g)
 			}
 		})
 	}
@@ -193,7 +193,7 @@ func TestAGoalReachedByWhatAMailSays(t *testing.T) {
 
 // A failed review is reported with its error, which may quote a mail, as soon as the failure is
 // recorded.
-func TestAGoalThatFailsIsTold(t *testing.T) {
+func TestGoal_ReportsFailedReview(t *testing.T) {
 	for _, from := range []provenance.Source{provenance.Owner, provenance.Outside} {
 		t.Run(string(from), func(t *testing.T) {
 			e, kept := withGoals(t, t.TempDir(), scripted(llmtest.Answer{Status: 401, Times: -1}))
@@ -201,7 +201,7 @@ func TestAGoalThatFailsIsTold(t *testing.T) {
 			var told provenance.Source
 			fatal(t, e.store.Read().QueryRow(`SELECT provenance FROM inbox WHERE key LIKE 'goal-failed:' || ? || ':%'`, g.ID).Scan(&told))
 			if told.Tainted() != from.Tainted() || g.ReasonFrom.Tainted() != from.Tainted() {
-				t.Errorf("told as %s's: %+v", told, g)
+				t.Errorf("reported for provenance %s: %+v", told, g)
 			}
 		})
 	}

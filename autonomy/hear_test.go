@@ -48,7 +48,7 @@ func (e *engine) noticed() (out []string) {
 		if ev.Kind == bus.Watcher {
 			out = append(out, ev.Text)
 			if ev.Provenance != provenance.Outside {
-				e.t.Errorf("%q counts as %s", ev.Text, ev.Provenance)
+				e.t.Errorf("provenance of %q = %s, want outside", ev.Text, ev.Provenance)
 			}
 		}
 	}
@@ -57,16 +57,16 @@ func (e *engine) noticed() (out []string) {
 
 // Watchers see a message in the transaction that accepts it: both happen or neither; a repeated
 // message is seen once, and a command never.
-func TestMessagesAreHeard(t *testing.T) {
+func TestMessageWatchers_SeeEachMessageOnce(t *testing.T) {
 	h := &ears{}
 	e := start(t, setup{idle: true, inbox: func(o *intake.Options) { o.Watchers = h }})
 	bob := channels.Inbound{Channel: "chat", Chat: "7", Sender: "7", SenderName: "Bob", Text: "the launch is off", Key: "k1"}
 	h.err = errors.New("disk full")
 	if _, err := e.intake.Receive(t.Context(), bob); err == nil {
-		t.Fatal("accepted although the watchers failed")
+		t.Fatal("Receive succeeded although the watchers failed")
 	}
 	if list, err := e.bus.Inbox.List(t.Context(), "", "", 10); err != nil || len(list) > 0 {
-		t.Errorf("half of it is there: %v, %v", list, err)
+		t.Errorf("events after a failed Receive: %v, %v, want none", list, err)
 	}
 	h.err = nil
 	for range 2 {
@@ -75,10 +75,10 @@ func TestMessagesAreHeard(t *testing.T) {
 	}
 	e.put("main", "/status launch", "")
 	if got := e.noticed(); !slices.Equal(got, []string{"Bob wrote: the launch is off"}) {
-		t.Errorf("told %q", got)
+		t.Errorf("notices = %q", got)
 	}
 	if slices.Contains(h.shown, "/status launch") {
-		t.Error("a command was shown to the watchers")
+		t.Error("the watchers got a command")
 	}
 	var past []string
 	fatal(t, e.intake.ReplayMessages(t.Context(), bob.At, func(m watchers.Message) error {
@@ -86,13 +86,13 @@ func TestMessagesAreHeard(t *testing.T) {
 		return nil
 	}))
 	if !slices.Equal(past, []string{"Bob: the launch is off"}) {
-		t.Errorf("in the past were %q", past)
+		t.Errorf("the past messages were %q", past)
 	}
 }
 
 // An unknown sender never gets an answer, and the owner is notified only if a watcher asks for
 // it.
-func TestStrangersAreOverheard(t *testing.T) {
+func TestMessageWatchers_SeeUnknownSenders(t *testing.T) {
 	for _, asked := range []bool{false, true} {
 		h := &ears{strangers: asked}
 		e := start(t, setup{idle: true, inbox: func(o *intake.Options) { o.Watchers = h }})
@@ -102,7 +102,7 @@ func TestStrangersAreOverheard(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		fatal(t, m.Run(context.WithValue(ctx, ended{}, cancel)))
 		if cause := context.Cause(ctx); !errors.Is(cause, channels.ErrStranger) {
-			t.Fatalf("a stranger gets %v", cause)
+			t.Fatalf("Receive from an unknown sender ended with %v, want ErrStranger", cause)
 		}
 		if got := len(e.noticed()); (got == 1) != asked || got > 1 {
 			t.Errorf("asked for: %v, notified %d times", asked, got)
@@ -110,7 +110,7 @@ func TestStrangersAreOverheard(t *testing.T) {
 		list, err := e.bus.Inbox.List(t.Context(), "", "", 10)
 		fatal(t, err)
 		if slices.ContainsFunc(list, func(ev bus.Event) bool { return ev.Kind == bus.Message }) {
-			t.Error("accepted a message of an unknown sender")
+			t.Error("an unknown sender's message became an event")
 		}
 	}
 }

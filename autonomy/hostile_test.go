@@ -31,7 +31,7 @@ func (e *engine) pending(n int) []guard.Approval {
 			return list
 		}
 		if time.Now().After(deadline) {
-			e.t.Fatalf("%d questions wait, want %d", len(list), n)
+			e.t.Fatalf("%d pending requests, want %d", len(list), n)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
@@ -39,7 +39,7 @@ func (e *engine) pending(n int) []guard.Approval {
 
 // The text of a row made from untrusted text keeps its source in the result of a change or in
 // an error.
-func TestAQuotedRowTaintsTheTurn(t *testing.T) {
+func TestTurn_IsTaintedByAQuotedRow(t *testing.T) {
 	quoting := func(name string, fail bool) tools.Tool {
 		return tools.New(tools.Def[textArgs]{
 			Spec: tools.Spec{Name: name, Category: "test", Description: "Finish an item.", Effects: tools.Write},
@@ -60,14 +60,14 @@ func TestAQuotedRowTaintsTheTurn(t *testing.T) {
 			e := start(t, setup{model: m, tools: []tools.Tool{quoting("finish", false), quoting("miss", true)}})
 			id := e.put("s", "finish it", "")
 			if ev := e.settle(id); ev.State != bus.Pending || len(e.effects.sent) != 0 {
-				t.Errorf("the change was made on an unknown sender's words: %s, %v", ev.State, e.effects.sent)
+				t.Errorf("the change was made on untrusted text: %s, %v", ev.State, e.effects.sent)
 			}
 		})
 	}
 }
 
 // A bare yes never answers a question other than the intended one.
-func TestABareYesAmongSeveralDecidesNothing(t *testing.T) {
+func TestAnswer_BareYesDecidesNothingAmongSeveral(t *testing.T) {
 	m := llmtest.NewScripted(llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
 		if len(r.Results) > 0 {
 			return llmtest.Answer{Text: "finished"}, true
@@ -79,7 +79,7 @@ func TestABareYesAmongSeveralDecidesNothing(t *testing.T) {
 	e.settle(id)
 	open := e.pending(2)
 	if got := e.say("s", "yes"); !strings.Contains(got, open[0].ID) || !strings.Contains(got, open[1].ID) {
-		t.Errorf("a bare yes: %q", got)
+		t.Errorf("answer to a bare \"yes\" = %q, want both ids", got)
 	}
 	if len(e.effects.sent) != 0 {
 		t.Fatalf("sent: %v", e.effects.sent)
@@ -112,7 +112,7 @@ func TestReview1_WatchersQuestionIsAnsweredByItsID(t *testing.T) {
 		}
 	}
 	if got := e.say("chat", "/yes "+a.ID); !strings.HasPrefix(got, "Thank you") {
-		t.Errorf("yes: %q", got)
+		t.Errorf("answer to \"yes\" = %q", got)
 	}
 	e.await(a.Event)
 	if len(e.effects.sent) != 1 {
@@ -122,7 +122,7 @@ func TestReview1_WatchersQuestionIsAnsweredByItsID(t *testing.T) {
 
 // A guest neither learns the results of lookups nor counts as the owner, and the question about
 // the guest goes to the owner.
-func TestAGuestLearnsNothingWithoutTheOwner(t *testing.T) {
+func TestGuest_GetsNoResultsWithoutApproval(t *testing.T) {
 	m := llmtest.NewScripted(llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
 		if len(r.Results) > 0 {
 			return llmtest.Answer{Text: "done"}, true
@@ -133,7 +133,7 @@ func TestAGuestLearnsNothingWithoutTheOwner(t *testing.T) {
 	ctx := t.Context()
 	owner := e.put("home", "read the diary", "")
 	if got := e.settle(owner).Answer; got != "done" {
-		t.Fatalf("the owner: %q", got)
+		t.Fatalf("answer to the owner = %q", got)
 	}
 	guest := channels.Inbound{Channel: "mail", Chat: "bob", Sender: "bob", Text: "what does the diary say?"}
 	acc, err := e.intake.Receive(ctx, guest)
@@ -150,16 +150,16 @@ func TestAGuestLearnsNothingWithoutTheOwner(t *testing.T) {
 	ds, err := e.bus.Outbox.EventDeliveries(ctx, acc.Event)
 	fatal(t, err)
 	if len(ds) != 1 || ds[0].Kind != channels.Question || ds[0].Session != "home" || ds[0].Channel != "web" {
-		t.Errorf("the question went to %+v", ds)
+		t.Errorf("the question was sent as %+v, want one to the owner", ds)
 	}
 	if list := e.pending(1); len(list) != 1 || list[0].ID != a.ID {
-		t.Errorf("an unknown sender's yes decided something: %+v", list)
+		t.Errorf("an unknown sender's \"yes\" decided the request: %+v", list)
 	}
 }
 
 // Hob never sends a report to a guest's conversation, regardless of the report_to that a model
 // sets.
-func TestNoReportsToAStranger(t *testing.T) {
+func TestReport_NeverGoesToAGuest(t *testing.T) {
 	m := scripted(llmtest.Answer{Text: "hello bob"}, llmtest.Answer{Text: "hello owner"})
 	e := start(t, setup{model: m, pushes: map[string]bool{"mail": true}})
 	ctx := t.Context()
@@ -175,17 +175,17 @@ func TestNoReportsToAStranger(t *testing.T) {
 		fatal(t, err)
 		if ds[0].Kind == channels.Notice {
 			if ds[0].Session != "home" || ds[0].Channel != "web" {
-				t.Errorf("reported to %s on %s", ds[0].Session, ds[0].Channel)
+				t.Errorf("the report went to %s on %s", ds[0].Session, ds[0].Channel)
 			}
 			return
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
-	t.Error("no notice")
+	t.Error("no notice was sent")
 }
 
 // A model that panics on one message fails only that message.
-func TestAPanicEndsOnlyItsTurn(t *testing.T) {
+func TestLoop_PanicFailsOnlyItsMessage(t *testing.T) {
 	m := llmtest.NewScripted(llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
 		last := r.Messages[len(r.Messages)-1].Parts
 		if last[len(last)-1].Text == "bang" {
@@ -198,6 +198,6 @@ func TestAPanicEndsOnlyItsTurn(t *testing.T) {
 		t.Errorf("answer: %q", got)
 	}
 	if got := e.say("s", "hello"); got != "fine" {
-		t.Errorf("the next turn: %q", got)
+		t.Errorf("answer of the next turn = %q", got)
 	}
 }

@@ -26,7 +26,7 @@ func (e *engine) hears(settle time.Duration, key, text string) channels.Accepted
 
 // The process dies right after a message was accepted, before the platform gets the acknowledgment,
 // so the platform delivers all messages again. Each message is in exactly one turn.
-func TestJoinedMessagesOutliveACrash(t *testing.T) {
+func TestJoin_SurvivesACrash(t *testing.T) {
 	texts := []string{"one", "two", "three"}
 	e := start(t, setup{idle: true, model: scripted(), pushes: map[string]bool{"chat": true}})
 	snaps := &snapshots{t: t, path: e.path}
@@ -44,20 +44,20 @@ func TestJoinedMessagesOutliveACrash(t *testing.T) {
 				ids[after.hears(20*time.Second, fmt.Sprint(i), text).Event] = true
 			}
 			if len(ids) != 1 {
-				t.Errorf("they are %d events", len(ids))
+				t.Errorf("the messages became %d events, want 1", len(ids))
 			}
 			for id := range ids {
 				ev, err := after.bus.Inbox.Event(t.Context(), id)
 				fatal(t, err)
 				if ev.Text != "one\ntwo\nthree" || strings.Count(string(ev.Payload), "with ") != 3 || strings.Count(string(ev.Payload), "image/png") != 3 {
-					t.Errorf("%q with %s", ev.Text, ev.Payload)
+					t.Errorf("joined text %q with payload %s", ev.Text, ev.Payload)
 				}
 			}
 		})
 	}
 }
 
-func TestJoinedMessagesAreOneTurn(t *testing.T) {
+func TestJoin_MakesOneTurn(t *testing.T) {
 	m := reply(func(r llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "ok"} })
 	e := start(t, setup{model: m, pushes: map[string]bool{"chat": true}})
 	first := e.hears(300*time.Millisecond, "1", "one")
@@ -78,7 +78,7 @@ func TestJoinedMessagesAreOneTurn(t *testing.T) {
 }
 
 // A message that waits for the next one counts as started: "/stop" ends it.
-func TestAMessageThatWaitsForMoreIsStopped(t *testing.T) {
+func TestStop_EndsAMessageThatWaitsForMore(t *testing.T) {
 	m := reply(func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "done"} })
 	e := start(t, setup{model: m, pushes: map[string]bool{"chat": true}})
 	first := e.hears(time.Hour, "1", "delete all of it")
@@ -88,25 +88,25 @@ func TestAMessageThatWaitsForMoreIsStopped(t *testing.T) {
 		t.Errorf("%s %q", ev.State, ev.Answer)
 	}
 	if ev := e.await(stop.Event); ev.Answer != "Stopped." {
-		t.Errorf("/stop was answered %q", ev.Answer)
+		t.Errorf("answer to /stop = %q", ev.Answer)
 	}
 	if n := len(m.Asked()); n != 0 {
 		t.Errorf("%d model calls", n)
 	}
 	if again := e.hears(time.Millisecond, "4", "hello"); again.Event == first.Event || e.await(again.Event).Answer != "done" {
-		t.Error("the next message was not answered")
+		t.Error("the next message got no answer of its own")
 	}
 }
 
 // A message sent before "/new" is answered in its own conversation.
-func TestANewConversationBeginsAfterWhatWaits(t *testing.T) {
+func TestNew_AnswersWaitingMessagesInTheOldConversation(t *testing.T) {
 	m := reply(func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "ok"} })
 	e := start(t, setup{model: m, pushes: map[string]bool{"chat": true}})
 	e.await(e.hears(time.Millisecond, "1", "remember the blue one").Event)
 	waits := e.hears(time.Hour, "2", "and where is it?")
 	fresh := e.hears(time.Hour, "3", "/new")
 	if ev := e.await(fresh.Event); !strings.HasPrefix(ev.Answer, "Started a new conversation.") {
-		t.Errorf("/new was answered %q", ev.Answer)
+		t.Errorf("answer to /new = %q", ev.Answer)
 	}
 	if ev := e.await(waits.Event); ev.State != bus.Done || ev.Answer != "ok" {
 		t.Errorf("%s %q", ev.State, ev.Answer)
@@ -117,7 +117,7 @@ func TestANewConversationBeginsAfterWhatWaits(t *testing.T) {
 		asked = append(asked, strings.Contains(fmt.Sprint(r.Messages), "blue one"))
 	}
 	if fmt.Sprint(asked) != "[true true false]" {
-		t.Errorf("the old conversation was known: %v", asked)
+		t.Errorf("requests that contain the old conversation: %v", asked)
 	}
 }
 
@@ -140,7 +140,7 @@ func (v *view) Stop()           { v.add("<stop>") }
 
 // The display of a turn shows the text of its last step. A question ends the display, and the end
 // of the turn removes it.
-func TestWhatIsShownOfATurn(t *testing.T) {
+func TestDisplay_ShowsTheLastStepOfATurn(t *testing.T) {
 	v := &view{}
 	m := reply(func(r llmtest.Request) llmtest.Answer {
 		if r.Round == 0 {
@@ -172,7 +172,7 @@ func TestWhatIsShownOfATurn(t *testing.T) {
 	v.what = nil
 	v.mu.Unlock()
 	if got = strings.TrimPrefix(got, "<reset>"); got != "let me see<break><stop>" {
-		t.Errorf("until the question: %q", got)
+		t.Errorf("display until the question: %q", got)
 	}
 	e.hears(0, "2", "/yes "+e.pending(1)[0].ID)
 	e.await(acc.Event)
@@ -180,7 +180,7 @@ func TestWhatIsShownOfATurn(t *testing.T) {
 	defer v.mu.Unlock()
 	got = strings.Join(v.what, "")
 	if !strings.Contains(got, "the answer") || !strings.Contains(got, "<stop>") {
-		t.Errorf("after the yes: %q", got)
+		t.Errorf("display after the approval: %q", got)
 	}
 }
 
@@ -200,16 +200,16 @@ func TestReview2_JoinedPartsKeepTheirOrigins(t *testing.T) {
 			id = acc.Event
 		}
 		if acc.Event != id {
-			t.Fatalf("message %d is another event", i)
+			t.Fatalf("message %d became another event", i)
 		}
 	}
 	ev, err := e.bus.Inbox.Event(t.Context(), id)
 	fatal(t, err)
 	if ev.Text != "look at this\nand this\nand that" {
-		t.Errorf("the user's words are %q", ev.Text)
+		t.Errorf("text of the event = %q", ev.Text)
 	}
 	want := "piped text, 11 characters; pasted text, 18 characters; file, a.csv"
 	if got := strings.Join(payload.Attachments(ev), "; "); got != want {
-		t.Errorf("it came with %q, want %q; %s", got, want, ev.Payload)
+		t.Errorf("attachments = %q, want %q; payload %s", got, want, ev.Payload)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // An event that crashed Hob too often is reported once, also if its notice is deferred while
 // Hob restarts repeatedly.
-func TestGivenUpAtNight(t *testing.T) {
+func TestRecover_ReportsDeadEventOnceAtNight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)
 		dir := t.TempDir()

@@ -44,7 +44,7 @@ func whats(r replay.Comparison) (out []string) {
 }
 
 // A replay without changes has the same result, and leaves no trace.
-func TestReplayOfTheSame(t *testing.T) {
+func TestReplay_WithoutChangesLeavesNoTrace(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		answers []llmtest.Answer
@@ -68,10 +68,10 @@ func TestReplayOfTheSame(t *testing.T) {
 			r, err := e.replayer().Replay(t.Context(), "s", "")
 			fatal(t, err)
 			if !r.Same || r.ModelCalls != len(tc.answers) || r.Calls != tc.calls {
-				t.Errorf("%d answers, %d calls: %s", r.ModelCalls, r.Calls, r.Text())
+				t.Errorf("%d model calls, %d tool calls: %s", r.ModelCalls, r.Calls, r.Text())
 			}
 			if after := e.rows(); after != before {
-				t.Errorf("a trace was left:\n%s\n%s", before, after)
+				t.Errorf("the replay changed the database:\n%s\n%s", before, after)
 			}
 			if !strings.HasPrefix(r.Text(), "no differences: ") {
 				t.Error(r.Text())
@@ -81,7 +81,7 @@ func TestReplayOfTheSame(t *testing.T) {
 }
 
 // A replay shows later changes of tools, verdicts and limits.
-func TestReplayShowsWhatChanged(t *testing.T) {
+func TestReplay_ShowsChanges(t *testing.T) {
 	dir := t.TempDir()
 	e := start(t, setup{dir: dir, model: scripted(
 		llmtest.Answer{Text: "hello"}, calls(call("change_file", `{"text":"x"}`)), calls(read("cats")), calls(read("dogs")), llmtest.Answer{Text: "Done."},
@@ -110,7 +110,7 @@ func TestReplayShowsWhatChanged(t *testing.T) {
 		t.Error(r.Text())
 	}
 	if after := e.rows(); after != before || len(e.effects.sent) != 0 {
-		t.Errorf("a trace was left:\n%s\n%s", before, after)
+		t.Errorf("the replay changed the database or sent a text:\n%s\n%s", before, after)
 	}
 	// The first turn differs only in its tools.
 	first, err := e.replayer().Replay(t.Context(), "s", e.firstTurn("s"))

@@ -70,14 +70,14 @@ func (e *engine) tells(question string, parts ...string) {
 	got := e.explain(question)
 	for _, p := range parts {
 		if !strings.Contains(got, p) {
-			e.t.Errorf("why %s: %q is not in\n%s", question, p, got)
+			e.t.Errorf("why %s: the answer does not contain %q:\n%s", question, p, got)
 		}
 	}
 }
 
 // Each tick with an input can be explained: the event, the decision and the action. A tick without
 // an input is only counted.
-func TestEachTickWithAnInputLeavesATrace(t *testing.T) {
+func TestTick_WithInputLeavesATrace(t *testing.T) {
 	e := start(t, setup{model: scripted(llmtest.Answer{Text: "Good morning."}), watchers: silent{}})
 	e.tells("tick", "No tick has had an input yet")
 	e.tells("notification", "not sent you a notification yet")
@@ -95,15 +95,15 @@ func TestEachTickWithAnInputLeavesATrace(t *testing.T) {
 	e.tells("silence w-1", "[active_hours]", "A fire")
 	all, with := e.loop.Ticks()
 	if with != 2 || all < with {
-		t.Errorf("%d ticks of %d had an input, want 2", with, all)
+		t.Errorf("%d of %d ticks had an input, want 2", with, all)
 	}
 	if _, err := e.explainer.Explain(t.Context(), tools.ExplainRequest{Kind: "fate"}); err == nil {
-		t.Error("a question of an unknown kind is answered")
+		t.Error("Explain of an unknown kind succeeded")
 	}
 }
 
 // A failed tick also leaves a trace, and old traces are deleted.
-func TestTracesOfFailedTicks(t *testing.T) {
+func TestTick_LeavesATraceWhenItFails(t *testing.T) {
 	e := start(t, setup{watchers: silent{}})
 	e.specs["w-1"] = watchers.Spec{ID: "w-1", Kind: "feed", Title: "the news", Mode: watchers.Do, Action: "summarise it", Report: "main", Provenance: provenance.Owner}
 	fatal(t, e.intake.Fire(t.Context(), "w-1", []watchers.Signal{{Key: "1", Text: "A fire", At: time.Now()}}, nil))
@@ -122,7 +122,7 @@ func TestTracesOfFailedTicks(t *testing.T) {
 
 // An event that was not reported because another watcher had reported it is found by the words in
 // its text, which are stored with the notice.
-func TestSilenceOfWhatWasToldAlready(t *testing.T) {
+func TestSilence_FindsEventsReportedByAnotherWatcher(t *testing.T) {
 	e := start(t, setup{quiet: []notify.QuietWindow{}, watchers: silent{}})
 	for i, id := range []string{"w-2", "w-3"} {
 		e.specs[id] = watchers.Spec{ID: id, Kind: "feed", Title: fmt.Sprintf("news %d", i), Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
@@ -137,7 +137,7 @@ func TestSilenceOfWhatWasToldAlready(t *testing.T) {
 
 // A digest has the origins of all its notices. Traces of notices are pruned together with traces of
 // ticks.
-func TestOriginsOfADigest(t *testing.T) {
+func TestDigest_HasTheOriginsOfItsNotices(t *testing.T) {
 	e := start(t, setup{quiet: []notify.QuietWindow{{Start: 0, End: 24 * 60}}, watchers: silent{}})
 	for _, id := range []string{"w-2", "w-3"} {
 		e.specs[id] = watchers.Spec{ID: id, Kind: "feed", Title: "news of " + id, Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
@@ -159,7 +159,7 @@ func TestOriginsOfADigest(t *testing.T) {
 }
 
 // A tick without an input writes nothing, whatever woke the loop.
-func TestIdleTicksWriteNothing(t *testing.T) {
+func TestTick_WritesNothingWhenIdle(t *testing.T) {
 	e := start(t, setup{change: func(o *autonomy.Options) { o.Tick = time.Millisecond }})
 	e.waitUntil("20 ticks", func() bool {
 		e.bus.Inbox.SignalWork()
@@ -177,7 +177,7 @@ func TestIdleTicksWriteNothing(t *testing.T) {
 }
 
 // A notice that was not delivered is not reported as delivered.
-func TestWhatDidNotArriveIsNotTold(t *testing.T) {
+func TestSilence_UndeliveredNoticeIsNotListedAsDelivered(t *testing.T) {
 	e := start(t, setup{
 		pushes:   map[string]bool{"telegram": true},
 		watchers: silent{}, change: func(o *autonomy.Options) { o.Notify = "telegram" },
@@ -202,22 +202,22 @@ func TestWhatDidNotArriveIsNotTold(t *testing.T) {
 	got := e.explain("silence w-1")
 	told, rest, _ := strings.Cut(got, "Not delivered yet:")
 	if !strings.Contains(told, "Delivered:") || !strings.Contains(told, "storm") || strings.Contains(told, "fire") || strings.Contains(told, "flood") {
-		t.Errorf("told as told:\n%s", got)
+		t.Errorf("listed as delivered:\n%s", got)
 	}
 	if !strings.Contains(rest, "flood") || !strings.Contains(rest, "dead") || strings.Contains(rest, "storm") {
-		t.Errorf("reported as suppressed:\n%s", got)
+		t.Errorf("listed as suppressed:\n%s", got)
 	}
 	if got := e.explain("silence flood"); strings.Count(got, "A flood") != 1 || strings.Contains(got, "Delivered") {
-		t.Errorf("it is there once:\n%s", got)
+		t.Errorf("want the event listed once:\n%s", got)
 	}
 	if got := e.explain("silence my mail"); strings.Contains(got, "Delivered") {
-		t.Errorf("notices of the day are listed although none was named:\n%s", got)
+		t.Errorf("the question named no notices, but they are listed:\n%s", got)
 	}
 }
 
 // If the stored review of a goal cannot be read, the explanation fails instead of giving a wrong
 // answer.
-func TestAReviewThatCannotBeRead(t *testing.T) {
+func TestSilence_FailsWhenAReviewCannotBeRead(t *testing.T) {
 	e, kept := withGoals(t, t.TempDir(), scripted(llmtest.Answer{Text: deferring, Times: -1}))
 	e.reviewed(e.goal(kept, goals.Goal{Description: "wake me", Provenance: provenance.Owner, NextAt: time.Now()}))
 	e.tells("silence", "decision of the last review")
@@ -229,6 +229,6 @@ func TestAReviewThatCannotBeRead(t *testing.T) {
 		return err
 	}))
 	if x, err := e.explainer.Explain(t.Context(), explain.ParseQuestion("silence")); err == nil {
-		t.Errorf("an unreadable answer is reported as %q", x.Text(time.UTC))
+		t.Errorf("an unreadable review is explained as %q", x.Text(time.UTC))
 	}
 }

@@ -50,7 +50,7 @@ func (e *engine) answer(id string, yes bool) {
 }
 
 // Several questions are sent together and once; each answer lets the turn continue.
-func TestSeveralQuestionsArePutOnce(t *testing.T) {
+func TestQuestions_AreSentTogetherAndOnce(t *testing.T) {
 	m := reply(func(r llmtest.Request) llmtest.Answer {
 		if r.Round > 0 {
 			return llmtest.Answer{Text: "finished"}
@@ -61,14 +61,14 @@ func TestSeveralQuestionsArePutOnce(t *testing.T) {
 	id := e.put("s", "send them", "")
 	e.settle(id)
 	if diff := cmp.Diff([]string{"milk"}, e.items()); diff != "" {
-		t.Errorf("before the answer: %s", diff)
+		t.Errorf("items before the answer: %s", diff)
 	}
 	open := map[string]string{}
 	for _, a := range e.open() {
 		open[a.Summary] = a.ID
 	}
 	if len(open) != 3 {
-		t.Fatalf("open questions: %v", open)
+		t.Fatalf("open questions = %v, want 3", open)
 	}
 	for _, text := range []string{"three", "one", "two"} {
 		settled, cancel := e.bus.Inbox.EventClosed(id)
@@ -90,13 +90,13 @@ func TestSeveralQuestionsArePutOnce(t *testing.T) {
 	}
 	paired(t, m)
 	if ev := e.await(id); ev.Attempts != 1 {
-		t.Errorf("waiting was counted as %d attempts", ev.Attempts)
+		t.Errorf("waiting counted as attempts: %d, want 1", ev.Attempts)
 	}
 }
 
 // If the conversation is restarted while a turn waits, completed actions stay, and the approval
 // still refers to the question.
-func TestAFreshConversationWhileATurnWaits(t *testing.T) {
+func TestNew_WhileATurnWaits(t *testing.T) {
 	m := reply(func(r llmtest.Request) llmtest.Answer {
 		if strings.HasSuffix(r.LastUser, "next") || r.Round > 0 {
 			return llmtest.Answer{Text: "finished"}
@@ -122,12 +122,12 @@ func TestAFreshConversationWhileATurnWaits(t *testing.T) {
 	paired(t, m)
 	asked := m.Asked()
 	if n := len(asked[len(asked)-1].Messages); n != 1 {
-		t.Errorf("the new conversation begins with %d messages", n)
+		t.Errorf("the new conversation starts with %d messages, want 1", n)
 	}
 }
 
 // An answer from a tainted context stays tainted after the untrusted text has left the window.
-func TestTaintOutlivesTheWindow(t *testing.T) {
+func TestTaint_OutlivesTheWindow(t *testing.T) {
 	m := reply(func(r llmtest.Request) llmtest.Answer {
 		switch {
 		case summaryAsked(r):
@@ -145,7 +145,7 @@ func TestTaintOutlivesTheWindow(t *testing.T) {
 	e.say("clean", "repeat")
 	clean := e.put("clean", "change", "")
 	if ev := e.await(clean); ev.State != bus.Done || len(e.effects.sent) != 1 {
-		t.Fatalf("a clean conversation: %s, %v", ev.State, e.effects.sent)
+		t.Fatalf("clean conversation: event %s, sent %v", ev.State, e.effects.sent)
 	}
 	for _, text := range []string{"read", "repeat"} {
 		e.say("s", text)
@@ -153,14 +153,14 @@ func TestTaintOutlivesTheWindow(t *testing.T) {
 	e.compacted("s", 1)
 	id := e.put("s", "change", "")
 	if ev := e.settle(id); ev.State != bus.Pending {
-		t.Errorf("%s: the change was made on the word of a page", ev.State)
+		t.Errorf("event %s: the page's text triggered the change", ev.State)
 	}
 	asked := m.Asked()
 	last := asked[len(asked)-1]
 	for _, msg := range last.Messages {
 		for _, p := range msg.Parts {
 			if p.Result != nil {
-				t.Fatal("the page is still in the window; the test shows nothing")
+				t.Fatal("the page is still in the window, so the test proves nothing")
 			}
 		}
 	}
@@ -170,13 +170,13 @@ func TestTaintOutlivesTheWindow(t *testing.T) {
 }
 
 // An error may taint the context like a result.
-func TestErrorsCanTaint(t *testing.T) {
+func TestTaint_ByAnError(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		fail func() (tools.Result, error)
 		asks bool
 	}{
-		{"in its own words", func() (tools.Result, error) { return tools.Result{}, tools.Errorf(tools.Failed, "no") }, false},
+		{"in Hob's own words", func() (tools.Result, error) { return tools.Result{}, tools.Errorf(tools.Failed, "no") }, false},
 		{"the end of its time", func() (tools.Result, error) { return tools.Result{}, context.DeadlineExceeded }, false},
 		{"repeating the call's arguments", func() (tools.Result, error) {
 			return tools.Result{}, tools.Errorf(tools.NotFound, "there is no task %q", tools.Clean("milk"))
@@ -204,7 +204,7 @@ func TestErrorsCanTaint(t *testing.T) {
 }
 
 // A panic in a tool fails the call, but does not end the daemon.
-func TestAToolThatPanics(t *testing.T) {
+func TestTool_PanicFailsTheCall(t *testing.T) {
 	spec := func(name string, e tools.Effects) tools.Spec {
 		return tools.Spec{Name: name, Category: "test", Description: "Break.", Effects: e, Core: true}
 	}
@@ -232,7 +232,7 @@ func TestAToolThatPanics(t *testing.T) {
 				t.Errorf("answer %q", got)
 			}
 			if got := e.say("s", "still there?"); got != "fine" {
-				t.Errorf("afterwards: %q", got)
+				t.Errorf("next answer: %q", got)
 			}
 			list, err := e.bus.Ledger.Calls(t.Context(), id)
 			if err != nil || len(list) != 2 || list[0].State != bus.CallFailed || len(e.items()) != 0 {
@@ -243,7 +243,7 @@ func TestAToolThatPanics(t *testing.T) {
 }
 
 // An abandoned turn leaves a history that models accept.
-func TestATurnThatWasGivenUpIsMended(t *testing.T) {
+func TestHistory_StaysValidAfterAnAbandonedTurn(t *testing.T) {
 	round := 0
 	m := reply(func(r llmtest.Request) llmtest.Answer {
 		round++
@@ -283,7 +283,7 @@ func TestATurnThatWasGivenUpIsMended(t *testing.T) {
 
 // If the first message is too long for the model, the owner gets one sentence about it, and later
 // messages are answered.
-func TestAnOverflowOnTheFirstMessage(t *testing.T) {
+func TestOverflow_OnTheFirstMessage(t *testing.T) {
 	m := llmtest.NewScripted(llmtest.Options{},
 		llmtest.Answer{Match: "long", Status: 400, Body: `{"error":{"code":"context_length_exceeded","message":"maximum context length is 10 tokens"}}`, Times: -1},
 		llmtest.Answer{Match: "short", Text: "hello"})
@@ -292,6 +292,6 @@ func TestAnOverflowOnTheFirstMessage(t *testing.T) {
 		t.Errorf("answer %q", got)
 	}
 	if got := e.say("t", "short"); got != "hello" {
-		t.Errorf("afterwards: %q", got)
+		t.Errorf("next answer: %q", got)
 	}
 }

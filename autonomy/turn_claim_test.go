@@ -24,20 +24,20 @@ func TestClaims(t *testing.T) {
 		want   string
 		rounds int // model calls in all
 	}{
-		{"a lie is taken back", []string{"email Ada"}, []llmtest.Answer{text("I have sent the email to Ada."), text("I have not sent it yet.")}, "I have not sent it yet.", 2},
-		{"a lie that stays is corrected", []string{"email Ada"}, []llmtest.Answer{text("I have sent the email to Ada."), text("I've sent it.")}, "I've sent it.\n\n(Correction: I said \"I've sent it.\", but no call of mine did that. It has not been done.)", 2},
-		{"in the language of the lie", []string{"schreib Ada"}, []llmtest.Answer{text("Ich habe die E-Mail gesendet."), text("Ich habe die E-Mail gesendet.")}, "Ich habe die E-Mail gesendet.\n\n(Richtigstellung: Ich schrieb „Ich habe die E-Mail gesendet.“, aber kein Aufruf von mir hat das getan. Es ist nicht geschehen.)", 2},
-		{"it is done after all", []string{"change it"}, []llmtest.Answer{text("I have saved the file."), calls(change("/a")), text("I have saved the file.")}, "I have saved the file.", 3},
-		{"it was done", []string{"change it"}, []llmtest.Answer{calls(change("/a")), text("I have saved the file.")}, "I have saved the file.", 2},
-		{"what was only read was not saved", []string{"save it"}, []llmtest.Answer{calls(read("cats")), text("I've saved the file."), text("I have only read it.")}, "I have only read it.", 3},
+		{"a false claim is corrected by the model", []string{"email Ada"}, []llmtest.Answer{text("I have sent the email to Ada."), text("I have not sent it yet.")}, "I have not sent it yet.", 2},
+		{"a repeated false claim gets a correction", []string{"email Ada"}, []llmtest.Answer{text("I have sent the email to Ada."), text("I've sent it.")}, "I've sent it.\n\n(Correction: I said \"I've sent it.\", but no call of mine did that. It has not been done.)", 2},
+		{"in the language of the claim", []string{"schreib Ada"}, []llmtest.Answer{text("Ich habe die E-Mail gesendet."), text("Ich habe die E-Mail gesendet.")}, "Ich habe die E-Mail gesendet.\n\n(Richtigstellung: Ich schrieb „Ich habe die E-Mail gesendet.“, aber kein Aufruf von mir hat das getan. Es ist nicht geschehen.)", 2},
+		{"the action follows the claim", []string{"change it"}, []llmtest.Answer{text("I have saved the file."), calls(change("/a")), text("I have saved the file.")}, "I have saved the file.", 3},
+		{"the claim is true", []string{"change it"}, []llmtest.Answer{calls(change("/a")), text("I have saved the file.")}, "I have saved the file.", 2},
+		{"a read does not support \"saved\"", []string{"save it"}, []llmtest.Answer{calls(read("cats")), text("I've saved the file."), text("I have only read it.")}, "I have only read it.", 3},
 		{"a failed call does not count", []string{"add it"}, []llmtest.Answer{calls(call("add_item", `{"text":"bad"}`)), text("I've added the task."), text("I could not add it.")}, "I could not add it.", 3},
-		{"what was saved was not sent", []string{"change it"}, []llmtest.Answer{calls(change("/a")), text("I have emailed it to Ada."), text("It is saved, not sent.")}, "It is saved, not sent.", 3},
-		{"what was added was not deleted", []string{"tidy up"}, []llmtest.Answer{calls(call("add_item", `{"text":"x"}`)), text("I have deleted the old tasks."), text("Nothing was deleted.")}, "Nothing was deleted.", 3},
+		{"a save does not support \"sent\"", []string{"change it"}, []llmtest.Answer{calls(change("/a")), text("I have emailed it to Ada."), text("It is saved, not sent.")}, "It is saved, not sent.", 3},
+		{"an addition does not support \"deleted\"", []string{"tidy up"}, []llmtest.Answer{calls(call("add_item", `{"text":"x"}`)), text("I have deleted the old tasks."), text("Nothing was deleted.")}, "Nothing was deleted.", 3},
 		{"an answer about an earlier turn", []string{"change it", "did you save it?"}, []llmtest.Answer{calls(change("/a")), text("Done."), text("Yes, I saved the file.")}, "Yes, I saved the file.", 3},
 		{"an earlier turn does not count for this one", []string{"change it", "change it again"}, []llmtest.Answer{calls(change("/a")), text("Done."), text("I have saved the file."), text("I did nothing.")}, "I did nothing.", 4},
-		{"nobody did it in an earlier turn", []string{"hello", "did you save it?"}, []llmtest.Answer{text("Hello."), text("Yes, I saved the file."), text("No.")}, "No.", 3},
-		{"it says it was earlier", []string{"change it", "thanks"}, []llmtest.Answer{calls(change("/a")), text("Done."), text("I saved the file earlier, so all is well.")}, "I saved the file earlier, so all is well.", 3},
-		{"another person may have done it", []string{"what is new"}, []llmtest.Answer{calls(read("mail")), text("The invoice has been sent.")}, "The invoice has been sent.", 2},
+		{"no earlier turn supports the claim", []string{"hello", "did you save it?"}, []llmtest.Answer{text("Hello."), text("Yes, I saved the file."), text("No.")}, "No.", 3},
+		{"a claim about an earlier turn", []string{"change it", "thanks"}, []llmtest.Answer{calls(change("/a")), text("Done."), text("I saved the file earlier, so all is well.")}, "I saved the file earlier, so all is well.", 3},
+		{"a claim without an actor", []string{"what is new"}, []llmtest.Answer{calls(read("mail")), text("The invoice has been sent.")}, "The invoice has been sent.", 2},
 		{"an offer", []string{"hello"}, []llmtest.Answer{text("I can send the email if you like.")}, "I can send the email if you like.", 1},
 	}
 	for _, tc := range tests {
@@ -80,15 +80,15 @@ func TestReview11_StatementsNeedACallThatBearsThemOut(t *testing.T) {
 		{"in a list", []string{"remind me at 5pm"}, []llmtest.Answer{text("What I did:\n- I have set the reminder for 5pm."), text(taken)}, taken, 2},
 		{"all set", []string{"remind me at 5pm"}, []llmtest.Answer{text("All set!"), text(taken)}, taken, 2},
 		{"that stays is corrected", []string{"remind me at 5pm"}, []llmtest.Answer{text("Your reminder is set for 5pm."), text("The reminder is set.")}, "The reminder is set.\n\n(Correction: I said \"The reminder is set.\", but no call of mine did that. It has not been done.)", 2},
-		{"a read of something else", []string{"remind me at 5pm"}, []llmtest.Answer{calls(read("cats")), text("Your reminder is set for 5pm."), text(taken)}, taken, 3},
+		{"a read of another item", []string{"remind me at 5pm"}, []llmtest.Answer{calls(read("cats")), text("Your reminder is set for 5pm."), text(taken)}, taken, 3},
 		{"a file is no mail", []string{"change it"}, []llmtest.Answer{calls(change("/a")), text("The mail is on its way."), text("It is saved.")}, "It is saved.", 3},
-		{"it was set", []string{"remind me at 5pm"}, []llmtest.Answer{calls(change("/a")), text("Your reminder is set for 5pm.")}, "", 2},
+		{"the reminder was set", []string{"remind me at 5pm"}, []llmtest.Answer{calls(change("/a")), text("Your reminder is set for 5pm.")}, "", 2},
 		{"all done", []string{"change it"}, []llmtest.Answer{calls(change("/a")), text("All done!")}, "", 2},
-		{"what was read", []string{"is my reminder set?"}, []llmtest.Answer{calls(read("reminder at 17:00")), text("Yes, your reminder is set for 5pm.")}, "", 2},
+		{"a claim about a read item", []string{"is my reminder set?"}, []llmtest.Answer{calls(read("reminder at 17:00")), text("Yes, your reminder is set for 5pm.")}, "", 2},
 		{"a quotation", []string{"what does the app say"}, []llmtest.Answer{text("It says \"Your reminder is set for 5pm\".")}, "", 1},
 		{"a letter that was asked for", []string{"write a letter to Ada"}, []llmtest.Answer{text("Here is the letter:\n\nDear Ada,\nI have sent the report.\nBest regards\nTom")}, "", 1},
 		{"behind that letter", []string{"write a letter to Ada"}, []llmtest.Answer{text("Here is the letter:\n\nDear Ada,\nthanks.\nBest regards\nTom\n\nI have sent it to her."), text("Not sent yet.")}, "Not sent yet.", 2},
-		{"how something works", []string{"how does mail work?"}, []llmtest.Answer{text("The mail is sent to a server.")}, "", 1},
+		{"an explanation", []string{"how does mail work?"}, []llmtest.Answer{text("The mail is sent to a server.")}, "", 1},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestReview11_StatementsNeedACallThatBearsThemOut(t *testing.T) {
 }
 
 // Streamed text cannot be withdrawn, so the correction follows it.
-func TestTheCorrectionFollowsInTheStream(t *testing.T) {
+func TestClaims_CorrectionFollowsInTheStream(t *testing.T) {
 	e := start(t, setup{model: scripted(text("I've sent it."), text("I've sent it!"))})
 	sub := e.bus.Feed.Subscribe(0)
 	defer sub.Close()
@@ -152,7 +152,7 @@ func prefixes(t testing.TB, m *llmtest.Scripted) {
 }
 
 // The additional model call of a turn is made only once, even after a crash.
-func TestTheHintAboutAClaimIsGivenOnceOverACrash(t *testing.T) {
+func TestClaims_HintIsGivenOnceAcrossACrash(t *testing.T) {
 	snaps := &snapshots{t: t}
 	quiet := pathTool(func(context.Context, string) error { return nil })
 	m := reply(func(r llmtest.Request) llmtest.Answer {

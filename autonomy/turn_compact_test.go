@@ -49,7 +49,7 @@ func (e *engine) compacted(session string, n int) (out []guard.Record) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	e.t.Fatalf("%d of %d compactions", len(out), n)
+	e.t.Fatalf("%d of %d compactions after the timeout", len(out), n)
 	return nil
 }
 
@@ -59,7 +59,7 @@ func overflow() llmtest.Answer {
 
 // An answer is sent before its conversation is summarized. The next turn has the summary and the
 // newest messages.
-func TestASummaryComesAfterTheAnswer(t *testing.T) {
+func TestSummary_IsMadeAfterTheAnswer(t *testing.T) {
 	gate := make(chan struct{})
 	m := reply(func(r llmtest.Request) llmtest.Answer {
 		if summaryAsked(r) {
@@ -104,7 +104,7 @@ func textsOf(ms []llm.Message) string {
 
 // If a model rejects the conversation as too long, it is called again once, in the same turn, with
 // a shorter conversation.
-func TestOverflowCompactsOnce(t *testing.T) {
+func TestOverflow_CompactsOnce(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		refusals int
@@ -146,14 +146,14 @@ func TestOverflowCompactsOnce(t *testing.T) {
 			e.say("s", "go on")
 			asked := m.Asked()
 			if text := textsOf(asked[len(asked)-1].Messages); !strings.Contains(text, "last") || !strings.Contains(text, "stands for") {
-				t.Errorf("the conversation afterwards: %.300s", text)
+				t.Errorf("conversation after the overflow: %.300s", text)
 			}
 		})
 	}
 }
 
 // A turn with many long results stays within the model's window, and each call keeps its result.
-func TestALongTurnStaysInTheWindow(t *testing.T) {
+func TestTurn_WithLongResultsFitsTheWindow(t *testing.T) {
 	const rounds = 40
 	var longest atomic.Int64 // requests of other turns run concurrently
 	m := llmtest.NewScripted(llmtest.Options{
@@ -195,7 +195,7 @@ func TestALongTurnStaysInTheWindow(t *testing.T) {
 }
 
 // A turn continues after a restart, from a window that begins with a summary.
-func TestASummarySurvivesARestart(t *testing.T) {
+func TestSummary_SurvivesARestart(t *testing.T) {
 	answer := func(r llmtest.Request) llmtest.Answer {
 		if summaryAsked(r) {
 			return summary("old things")

@@ -96,7 +96,7 @@ func pay(effect func(), hook func(at string)) tools.Tool {
 
 // If the process dies at any instant of a turn with a write, a payment and a read, no data is lost
 // and no effect is repeated.
-func TestATurnGoesOnAfterACrashAtAnyInstant(t *testing.T) {
+func TestTurn_ContinuesAfterACrashAtAnyInstant(t *testing.T) {
 	brain := func(hook func(at string)) *llmtest.Scripted {
 		return reply(func(r llmtest.Request) llmtest.Answer {
 			hook(fmt.Sprintf("model call %d", r.Round))
@@ -159,7 +159,7 @@ func TestATurnGoesOnAfterACrashAtAnyInstant(t *testing.T) {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff(whole, callIDs(t, after, id)); diff != "" {
-				t.Errorf("ids of calls: %s", diff)
+				t.Errorf("call ids after the crash: %s", diff)
 			}
 			c, err := after.bus.Ledger.Call(t.Context(), whole[1])
 			fatal(t, err)
@@ -167,7 +167,7 @@ func TestATurnGoesOnAfterACrashAtAnyInstant(t *testing.T) {
 			case total > 1:
 				t.Errorf("paid %d times", total)
 			case paid > 0 && c.State != bus.CallDone, total == 0 && c.State != bus.CallUnknown:
-				t.Errorf("paid %d before and %d after the crash, and the ledger says %s", s.effects, paid, c.State)
+				t.Errorf("paid %d times before and %d times after the crash, but the ledger says %s", s.effects, paid, c.State)
 			}
 			ds, err := after.bus.Outbox.EventDeliveries(t.Context(), id)
 			if err != nil || len(ds) != 1 || ds[0].Kind != channels.Reply {
@@ -179,7 +179,7 @@ func TestATurnGoesOnAfterACrashAtAnyInstant(t *testing.T) {
 		})
 	}
 	if len(snaps.taken) < 12 {
-		t.Errorf("only %d instants", len(snaps.taken))
+		t.Errorf("only %d instants were captured", len(snaps.taken))
 	}
 }
 
@@ -196,7 +196,7 @@ func callIDs(t testing.TB, e *engine, event string) (out []string) {
 
 // Hob assigns the ids of calls. They do not depend on the model's ids and are unique across all
 // turns.
-func TestIDsOfCallsAreUnique(t *testing.T) {
+func TestCallIDs_AreUnique(t *testing.T) {
 	m := reply(func(r llmtest.Request) llmtest.Answer {
 		if r.Round == 2 {
 			return llmtest.Answer{Text: "done"}
@@ -216,7 +216,7 @@ func TestIDsOfCallsAreUnique(t *testing.T) {
 	for _, ev := range list {
 		for _, id := range callIDs(t, e, ev.ID) {
 			if seen[id] {
-				t.Errorf("the id %s was given twice", id)
+				t.Errorf("the call id %s was used twice", id)
 			}
 			seen[id] = true
 		}
@@ -236,17 +236,17 @@ func TestIDsOfCallsAreUnique(t *testing.T) {
 	for i, data := range began {
 		var id string
 		if _, err := fmt.Sscanf(data, `{"id":%q`, &id); err != nil || !seen[id] {
-			t.Errorf("call %d began as %s (%v), which never ended", i, data, err)
+			t.Errorf("call %d started with %s (%v), but never ended", i, data, err)
 		}
 		delete(seen, id)
 	}
 	if len(seen) != 0 {
-		t.Errorf("never begun: %v", seen)
+		t.Errorf("calls that never started: %v", seen)
 	}
 }
 
 // A removed tool does not hide its earlier actions.
-func TestAToolVanishesWhileItsTurnIsCutOff(t *testing.T) {
+func TestTurn_KeepsActionsOfARemovedTool(t *testing.T) {
 	snaps := &snapshots{t: t}
 	m := reply(func(r llmtest.Request) llmtest.Answer {
 		if r.Round == 0 {

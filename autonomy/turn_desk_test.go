@@ -53,7 +53,7 @@ func ruling(r llm.PermissionResult, err error) string {
 	return fmt.Sprintf("allowed %v, expired %v, %s, %v", r.Allowed, r.Expired, r.Reason, err)
 }
 
-func TestWhatTheGuardSaysToAnActingBrain(t *testing.T) {
+func TestExternalAgent_AsksTheGuard(t *testing.T) {
 	with := func(change func(*llm.Action)) llm.Action {
 		a := run("1")
 		change(&a)
@@ -65,16 +65,16 @@ func TestWhatTheGuardSaysToAnActingBrain(t *testing.T) {
 		state  guard.ApprovalState // of the question, "" for none
 		want   string
 	}{
-		"a program":        {run("1"), "", guard.TimedOut, "allowed false, expired true, the approval request was not answered in time, <nil>"},
-		"a look":           {with(func(a *llm.Action) { a.Does = llm.Reads }), "", "", "allowed true, expired false, it only reads, <nil>"},
-		"a look elsewhere": {with(func(a *llm.Action) { a.Does, a.Beyond = llm.Reads, true }), "", guard.TimedOut, "allowed false, expired true, the approval request was not answered in time, <nil>"},
-		"a change":         {with(func(a *llm.Action) { a.Does = llm.Writes }), "", guard.TimedOut, "allowed false, expired true, the approval request was not answered in time, <nil>"},
+		"a program":                {run("1"), "", guard.TimedOut, "allowed false, expired true, the approval request was not answered in time, <nil>"},
+		"a look":                   {with(func(a *llm.Action) { a.Does = llm.Reads }), "", "", "allowed true, expired false, it only reads, <nil>"},
+		"a read in another folder": {with(func(a *llm.Action) { a.Does, a.Beyond = llm.Reads, true }), "", guard.TimedOut, "allowed false, expired true, the approval request was not answered in time, <nil>"},
+		"a change":                 {with(func(a *llm.Action) { a.Does = llm.Writes }), "", guard.TimedOut, "allowed false, expired true, the approval request was not answered in time, <nil>"},
 		"a change, trusted": {
 			with(func(a *llm.Action) { a.Does = llm.Writes }), guard.Trusted, guard.TimedOut,
 			"allowed false, expired true, the approval request was not answered in time, <nil>",
 		},
-		"what it does not say": {with(func(a *llm.Action) { a.Does = 0 }), "", guard.TimedOut, "allowed false, expired true, the approval request was not answered in time, <nil>"},
-		"what nobody knows":    {with(func(a *llm.Action) { a.Does = llm.Reads | 1<<7 }), "", guard.TimedOut, "allowed false, expired true, the approval request was not answered in time, <nil>"},
+		"an action without details": {with(func(a *llm.Action) { a.Does = 0 }), "", guard.TimedOut, "allowed false, expired true, the approval request was not answered in time, <nil>"},
+		"an unknown action":         {with(func(a *llm.Action) { a.Does = llm.Reads | 1<<7 }), "", guard.TimedOut, "allowed false, expired true, the approval request was not answered in time, <nil>"},
 		"a change, watching": {
 			with(func(a *llm.Action) { a.Does = llm.Writes }), guard.Watch, "",
 			`allowed false, expired false, Hob may only read ([autonomy] level = "watch"), <nil>`,
@@ -86,7 +86,7 @@ func TestWhatTheGuardSaysToAnActingBrain(t *testing.T) {
 			}}})
 			id := e.put("s", "tidy up", "")
 			if got := e.await(id); got.Answer != c.want {
-				t.Errorf("the ruling was %q, want %q", got.Answer, c.want)
+				t.Errorf("answer of the broker = %q, want %q", got.Answer, c.want)
 			}
 			list, err := e.guard.Approvals(t.Context(), "", "s", "", 10)
 			fatal(t, err)
@@ -100,7 +100,7 @@ func TestWhatTheGuardSaysToAnActingBrain(t *testing.T) {
 	}
 }
 
-func TestAnActingBrainIsBookedAndTaints(t *testing.T) {
+func TestExternalAgent_ActionsAreRecordedAndTaint(t *testing.T) {
 	m := acting{func(ctx context.Context, d llm.PermissionBroker) string {
 		look, sneak := run("look"), run("sneak")
 		look.Kind, look.Does = "read", llm.Reads
@@ -134,14 +134,14 @@ func TestAnActingBrainIsBookedAndTaints(t *testing.T) {
 	rows, err := e.sessions.Messages(t.Context(), "s", 0, 1)
 	fatal(t, err)
 	if rows[0].Message.Parts[0].Source != provenance.Outside {
-		t.Errorf("the answer is kept as %+v", rows[0].Message)
+		t.Errorf("the stored answer is %+v", rows[0].Message)
 	}
 	if n, err := e.guard.Verify(t.Context()); err != nil || n == 0 {
 		t.Errorf("%d audit lines, %v", n, err)
 	}
 }
 
-func TestAnActingBrainWorksForTheOwnerAlone(t *testing.T) {
+func TestExternalAgent_ServesOnlyTheOwner(t *testing.T) {
 	e := start(t, setup{pushes: map[string]bool{"telegram": true}, model: acting{func(context.Context, llm.PermissionBroker) string { return "all your mail" }}})
 	acc, err := e.intake.Receive(t.Context(), channels.Inbound{Channel: "telegram", Chat: "7", Session: "telegram:7", Sender: "eve", Text: "what is in the mail?"})
 	fatal(t, err)
@@ -152,7 +152,7 @@ func TestAnActingBrainWorksForTheOwnerAlone(t *testing.T) {
 
 // The process dies while a question is open and another action has started. The next run learns
 // about both.
-func TestWhatAnActingBrainLeavesBehind(t *testing.T) {
+func TestExternalAgent_NextRunLearnsOfInterruptedActions(t *testing.T) {
 	e := start(t, setup{model: acting{func(ctx context.Context, d llm.PermissionBroker) string {
 		pay := run("pay")
 		pay.State = llm.Begun
@@ -179,7 +179,7 @@ func TestWhatAnActingBrainLeavesBehind(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if len(before) != 1 || before[0].State != llm.Begun || before[0].Kind != "execute" || before[0].By != "robot" {
-		t.Errorf("the agent gets %+v", before)
+		t.Errorf("the agent gets the prior actions %+v", before)
 	}
 	list, err := e.guard.Approvals(t.Context(), "", "s", "", 10)
 	fatal(t, err)
@@ -196,6 +196,6 @@ func TestWhatAnActingBrainLeavesBehind(t *testing.T) {
 	if !slices.ContainsFunc(out, func(d bus.Delivery) bool {
 		return strings.Contains(d.Text, "My question "+list[0].ID+" has expired") && strings.Contains(d.Text, `not known whether this took effect: let robot run a program: {"command":"rm x"}`)
 	}) {
-		t.Errorf("the owner got %+v", out)
+		t.Errorf("the owner received %+v", out)
 	}
 }

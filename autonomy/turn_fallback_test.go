@@ -13,7 +13,7 @@ import (
 // While the first model of a chain fails, the second one answers. After several failures the first
 // model is no longer called. After the pause, one message tries the first model again; if that
 // fails, another pause begins.
-func TestTheFirstModelIsBackWhenItIsWell(t *testing.T) {
+func TestFallback_ReturnsToTheFirstModel(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		first := llmtest.NewScripted(llmtest.Options{Info: llm.Info{Provider: "first", Model: "m", Tools: true}}, llmtest.Answer{Status: 503, Times: 18}, llmtest.Answer{Text: "first", Times: -1})
@@ -26,30 +26,30 @@ func TestTheFirstModelIsBackWhenItIsWell(t *testing.T) {
 				t.Fatalf("message %d: %q", i+1, got)
 			}
 			if asked := len(first.Requests()) - before; i < 5 && asked != 3 || i == 5 && asked != 0 {
-				t.Errorf("message %d: the first model was asked %d times", i+1, asked)
+				t.Errorf("message %d: %d calls of the first model", i+1, asked)
 			}
 		}
 		time.Sleep(time.Minute)
 		before := len(first.Requests())
 		if got := e.say("s", "hello"); got != "second" || len(first.Requests()) == before {
-			t.Errorf("after its rest: %q, the first model was asked %d times", got, len(first.Requests())-before)
+			t.Errorf("after the pause: answer %q, %d calls of the first model", got, len(first.Requests())-before)
 		}
 		if got := e.say("s", "hello"); got != "second" {
-			t.Errorf("after a failed trial: %q", got)
+			t.Errorf("after a failed trial: answer %q", got)
 		}
 		time.Sleep(time.Minute)
 		if got := e.say("s", "hello"); got != "first" {
-			t.Errorf("when it is well: %q", got)
+			t.Errorf("after the first model works again: answer %q", got)
 		}
 		if got := e.say("s", "hello"); got != "first" {
-			t.Errorf("and after that: %q", got)
+			t.Errorf("the answer after that: %q", got)
 		}
 		e.stop()
 	})
 }
 
 // Without a fallback model, the owner gets one sentence about the failure.
-func TestAFailureIsOneSentence(t *testing.T) {
+func TestFallback_NoneReportsFailureInOneSentence(t *testing.T) {
 	m := llmtest.NewScripted(llmtest.Options{Info: llm.Info{Provider: "work", Model: "m", Tools: true}}, llmtest.Answer{Status: 400, Body: `{"error":{"message":"bad schema","code":"x"}}`})
 	e := start(t, setup{model: m})
 	got := e.say("s", "hello")

@@ -20,7 +20,7 @@ func (e *engine) hear(sender, text string, owner bool) (session, answer string) 
 
 // A message of one group member is not in the context of another member, including the owner, even
 // after a restart. In a shared conversation it is in the context of all members.
-func TestMembersOfAGroup(t *testing.T) {
+func TestGroup_MembersSeeOnlySharedMessages(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		dir := t.TempDir()
 		run := func(fn func(e *engine)) *llmtest.Scripted {
@@ -52,11 +52,11 @@ func TestMembersOfAGroup(t *testing.T) {
 			acc, err := e.intake.Receive(t.Context(), channels.Inbound{Channel: "web", Session: "chat:g:me", FromOwner: true, Text: "from home"})
 			fatal(t, err)
 			if ev := e.settle(acc.Event); ev.Channel != "chat" || ev.Chat != "g" {
-				t.Errorf("answered in %s:%s", ev.Channel, ev.Chat)
+				t.Errorf("answered on %s in %s", ev.Channel, ev.Chat)
 			}
 		})
 		if text := textsOf(m.Asked()[0].Messages); !strings.Contains(text, "salary") || strings.Contains(text, "secret") != shared {
-			t.Errorf("shared %v: the owner's request: %s", shared, text)
+			t.Errorf("shared %v: request of the owner: %s", shared, text)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func addThenTell() *llmtest.Scripted {
 	})
 }
 
-func TestAHookSeesTheTurn(t *testing.T) {
+func TestHook_SeesTheTurn(t *testing.T) {
 	var mu sync.Mutex
 	var seen []string
 	note := func(format string, args ...any) {
@@ -64,7 +64,7 @@ func TestAHookSeesTheTurn(t *testing.T) {
 	}
 }
 
-func TestAHookThatFailsRefusesTheCall(t *testing.T) {
+func TestHook_FailureRefusesTheCall(t *testing.T) {
 	tests := []struct {
 		name string
 		hook func(context.Context, turn.ToolCall) error
@@ -88,7 +88,7 @@ func TestAHookThatFailsRefusesTheCall(t *testing.T) {
 				t.Error(got)
 			}
 			if len(e.items()) != 0 || asked {
-				t.Errorf("items %v, the next hook was asked: %v", e.items(), asked)
+				t.Errorf("items %v, the next hook ran: %v", e.items(), asked)
 			}
 			rows, err := e.bus.Ledger.Calls(t.Context(), id)
 			fatal(t, err)
@@ -99,7 +99,7 @@ func TestAHookThatFailsRefusesTheCall(t *testing.T) {
 	}
 }
 
-func TestAHookRefusesTheModelCall(t *testing.T) {
+func TestHook_RefusesTheModelCall(t *testing.T) {
 	for name, hook := range map[string]func(context.Context, turn.ModelCall) error{
 		"an error": func(context.Context, turn.ModelCall) error {
 			return &llm.Error{Kind: llm.Budget, Provider: "test", Message: "the budget is used up"}
@@ -119,7 +119,7 @@ func TestAHookRefusesTheModelCall(t *testing.T) {
 	}
 }
 
-func TestAHookThatBreaksAfterwardsHarmsNothing(t *testing.T) {
+func TestHook_FailureAfterTheCallIsIgnored(t *testing.T) {
 	h := turn.Hook{
 		Name:       "clumsy",
 		AfterModel: func(context.Context, turn.ModelCall) { panic("after model") },

@@ -44,7 +44,7 @@ func hints(m *llmtest.Scripted) (out []string) {
 	return out
 }
 
-func TestTheRoundsRunOut(t *testing.T) {
+func TestLimits_RoundsRunOut(t *testing.T) {
 	for _, rounds := range []int{1, 3, 10, 20} {
 		t.Run(fmt.Sprint(rounds), func(t *testing.T) {
 			m := reply(func(r llmtest.Request) llmtest.Answer {
@@ -88,7 +88,7 @@ func flaky() tools.Tool {
 	})
 }
 
-func TestANudgeAfterThreeFailures(t *testing.T) {
+func TestLimits_HintAfterThreeFailures(t *testing.T) {
 	script := []string{"bad 1", "bad 2", "good", "bad 3", "bad 4", "bad 5", "bad 6"}
 	m := reply(func(r llmtest.Request) llmtest.Answer {
 		if r.Round < len(script) {
@@ -121,7 +121,7 @@ func lastResults(m *llmtest.Scripted) (out []string) {
 	return out
 }
 
-func TestCircles(t *testing.T) {
+func TestLimits_RepeatedCalls(t *testing.T) {
 	const (
 		page    = "page about "
 		refused = "error repeated_call"
@@ -180,7 +180,7 @@ func TestCircles(t *testing.T) {
 }
 
 // Reads in one answer run in parallel. Their results keep their order and ids.
-func TestReadsRunTogether(t *testing.T) {
+func TestReads_RunInParallel(t *testing.T) {
 	const n = 4
 	var mu sync.Mutex
 	waiting, all := 0, make(chan struct{})
@@ -239,7 +239,7 @@ func TestReadsRunTogether(t *testing.T) {
 	}
 }
 
-func TestEmptyAnswers(t *testing.T) {
+func TestLimits_EmptyAnswers(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		answers []llmtest.Answer
@@ -266,13 +266,13 @@ func TestEmptyAnswers(t *testing.T) {
 	}
 }
 
-func TestTheTokenCeiling(t *testing.T) {
+func TestLimits_TokensOfATurn(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		answer llmtest.Answer
 	}{
 		{"counted by the provider", llmtest.Answer{Usage: llm.Usage{Input: 1, Output: 60}}},
-		{"counted by nobody", llmtest.Answer{Text: strings.Repeat("word ", 48), Fault: llmtest.NoUsage}},
+		{"without token counts", llmtest.Answer{Text: strings.Repeat("word ", 48), Fault: llmtest.NoUsage}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := reply(func(r llmtest.Request) llmtest.Answer {

@@ -36,7 +36,7 @@ func withResults(t *testing.T, dir string, m *llmtest.Scripted) *engine {
 
 // The shortened text explains how to read the rest: in the same turn, in a later turn and after a
 // restart. Other conversations cannot read it.
-func TestTheRestOfALongResultCanBeRead(t *testing.T) {
+func TestLongResult_RestCanBeRead(t *testing.T) {
 	dir := t.TempDir()
 	var rest string
 	brain := func() *llmtest.Scripted {
@@ -59,19 +59,19 @@ func TestTheRestOfALongResultCanBeRead(t *testing.T) {
 	}
 	e := withResults(t, dir, brain())
 	if got := e.say("s", "read the page"); !strings.Contains(got, "the needle") || !strings.Contains(got, "continue with offset") {
-		t.Errorf("in the same turn: …%s", got[max(0, len(got)-200):])
+		t.Errorf("read in the same turn: …%s", got[max(0, len(got)-200):])
 	}
 	if got := e.say("s", "search"); !strings.Contains(got, "[at 20004]") {
-		t.Errorf("in a later turn: %s", got)
+		t.Errorf("read in a later turn: %s", got)
 	}
 	if got := e.say("t", "search"); !strings.Contains(got, "no call") {
-		t.Errorf("in another conversation: %s", got)
+		t.Errorf("read in another conversation: %s", got)
 	}
 	e.stop()
 	e = withResults(t, dir, brain())
 	id := e.put("s", "search again", "")
 	if got := e.settle(id).Answer; !strings.Contains(got, "[at 20004]") {
-		t.Errorf("after a restart: %s", got)
+		t.Errorf("read after a restart: %s", got)
 	}
 	rows, err := e.bus.Ledger.Calls(t.Context(), id)
 	fatal(t, err)

@@ -13,7 +13,7 @@ import (
 
 // A turn ends with the model with which it started, even if the small model was disabled while the
 // turn waited across a restart. The next turn uses the default model.
-func TestATurnKeepsItsModelOverARestart(t *testing.T) {
+func TestTurn_KeepsItsModelAcrossARestart(t *testing.T) {
 	scriptedAs := func(name string, answers ...llmtest.Answer) *llmtest.Scripted {
 		return llmtest.NewScripted(llmtest.Options{Info: llm.Info{Provider: "p", Model: name, Tools: true}}, answers...)
 	}
@@ -40,7 +40,7 @@ func TestATurnKeepsItsModelOverARestart(t *testing.T) {
 	id := e.put("s", "send hello", "")
 	e.settle(id)
 	if len(e.open()) != 1 {
-		t.Fatalf("it waits for %d answers", len(e.open()))
+		t.Fatalf("the turn waits for %d answers, want 1", len(e.open()))
 	}
 	e.stop()
 	e = start(t, setup{dir: dir, choose: choose("")})
@@ -49,9 +49,9 @@ func TestATurnKeepsItsModelOverARestart(t *testing.T) {
 	e.answer(e.open()[0].ID, true)
 	<-settled
 	if got := e.settle(id).Answer; got != "sent by the small one" {
-		t.Errorf("the turn ended with %q", got)
+		t.Errorf("answer of the turn: %q", got)
 	}
 	if got := e.say("s", "hello"); got != "said by the main one" {
-		t.Errorf("the next turn: %q", got)
+		t.Errorf("answer of the next turn: %q", got)
 	}
 }

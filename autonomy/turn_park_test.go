@@ -44,12 +44,12 @@ func TestConversation_ContinuesWhileAQuestionIsOpen(t *testing.T) {
 			one := e.put("s", "send 1", "")
 			e.settle(one)
 			if got := e.say("s", "what is new?"); got != "answer to what is new?" {
-				t.Errorf("a message during the question: %q", got)
+				t.Errorf("answer to a message during the question: %q", got)
 			}
 			two := e.put("s", "send 2", "")
 			e.settle(two)
 			if got := e.say("s", "still there?"); got != "answer to still there?" {
-				t.Errorf("a message during two questions: %q", got)
+				t.Errorf("answer to a message during two questions: %q", got)
 			}
 			if restart {
 				e.stop()
@@ -65,11 +65,11 @@ func TestConversation_ContinuesWhileAQuestionIsOpen(t *testing.T) {
 			}
 			e.answer(open[two], true)
 			if got := e.await(two).Answer; got != "answer to send 2" {
-				t.Errorf("the second question: %q", got)
+				t.Errorf("answer after the second question: %q", got)
 			}
 			e.answer(open[one], false)
 			if got := e.await(one).Answer; got != "answer to send 1" {
-				t.Errorf("the first question: %q", got)
+				t.Errorf("answer after the first question: %q", got)
 			}
 			e.say("s", "bye")
 			if diff := cmp.Diff([]string{"send 2"}, e.effects.sent); diff != "" {
@@ -89,7 +89,7 @@ func TestConversation_ContinuesWhileAQuestionIsOpen(t *testing.T) {
 			}
 			last := asked[len(asked)-2].Messages // the first question continues
 			if text := last[len(last)-1].Parts[0].Result.Text; !strings.Contains(text, "[hint]") && !strings.Contains(last[len(last)-1].Parts[1].Result.Text, "[hint]") {
-				t.Errorf("the model is not told that the conversation went on: %q", text)
+				t.Errorf("the result does not say that the conversation continued: %q", text)
 			}
 		})
 	}
@@ -116,7 +116,7 @@ func TestWatcher_RunsWhileItsQuestionsAreOpen(t *testing.T) {
 		t.Fatal(diff)
 	}
 	if q := e.questions(open[0].Event); open[0].Source != `watcher "PDFs"` || len(q) != 1 || !strings.Contains(q[0], `from: watcher "PDFs"`) {
-		t.Errorf("asked %q by %q", q, open[0].Source)
+		t.Errorf("questions %q of the source %q", q, open[0].Source)
 	}
 	answered := map[string]bool{}
 	for len(answered) < 8 { // each answer starts the next signal

@@ -16,7 +16,7 @@ import (
 )
 
 // The live feed shows when a tool actually starts and its reported progress.
-func TestTheFeedShowsHowFarAToolIs(t *testing.T) {
+func TestProgress_FeedShowsToolProgress(t *testing.T) {
 	slow := tools.New(tools.Def[textArgs]{
 		Spec: tools.Spec{Name: "crawl", Category: "test", Description: "Crawl.", Effects: tools.Read, Core: true},
 		Run: func(_ context.Context, c tools.Call, _ textArgs) (tools.Result, error) {
@@ -66,7 +66,7 @@ func (c chatSigns) Show(_ context.Context, _, channel, _ string) channels.LiveDr
 }
 
 // The typing sign is shown in the chat of a turn while the turn runs, and in no other chat.
-func TestATurnShowsThatItIsAtWork(t *testing.T) {
+func TestProgress_ChatOfTheTurnShowsTyping(t *testing.T) {
 	var mu sync.Mutex
 	var seen []string
 	note := func(s string) {

@@ -49,7 +49,7 @@ func roles(r llm.Request) string {
 	return strings.Join(out, " ")
 }
 
-func TestSteerEntersAtTheNextStep(t *testing.T) {
+func TestSteer_EntersAtTheNextStep(t *testing.T) {
 	var e *engine
 	var ids []string
 	m := reply(func(r llmtest.Request) llmtest.Answer {
@@ -85,7 +85,7 @@ func TestSteerEntersAtTheNextStep(t *testing.T) {
 	prefixes(t, m)
 }
 
-func TestSteerThatComesTooLateIsTheNextMessage(t *testing.T) {
+func TestSteer_BecomesTheNextMessageAfterTheLastStep(t *testing.T) {
 	var e *engine
 	var late, queued string
 	m := reply(func(r llmtest.Request) llmtest.Answer {
@@ -111,7 +111,7 @@ func TestSteerThatComesTooLateIsTheNextMessage(t *testing.T) {
 }
 
 // A guest cannot steer a turn.
-func TestAGuestDoesNotSteer(t *testing.T) {
+func TestSteer_RefusesGuests(t *testing.T) {
 	var e *engine
 	var guest string
 	m := reply(func(r llmtest.Request) llmtest.Answer {
@@ -128,14 +128,14 @@ func TestAGuestDoesNotSteer(t *testing.T) {
 	e.settle(guest)
 	for _, r := range m.Asked()[:2] {
 		if strings.Contains(fmt.Sprint(r.Messages), "send me the files") {
-			t.Error("the guest's words entered the owner's turn")
+			t.Error("the guest's text entered the owner's turn")
 		}
 	}
 }
 
 // If the process dies while the message waits, or after the turn has read it, the message appears
 // exactly once, and both senders get exactly one answer.
-func TestSteerSurvivesACrash(t *testing.T) {
+func TestSteer_SurvivesACrash(t *testing.T) {
 	snaps := &snapshots{t: t}
 	var e *engine
 	var turn, aside string
@@ -177,7 +177,7 @@ func TestSteerSurvivesACrash(t *testing.T) {
 				}
 			}
 			if n != 1 {
-				t.Errorf("the words are there %d times", n)
+				t.Errorf("the steering text appears %d times, want once", n)
 			}
 			paired(t, m)
 		})

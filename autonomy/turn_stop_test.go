@@ -14,7 +14,7 @@ import (
 )
 
 // A stopped turn records the result of each call.
-func TestAStoppedTurnForgetsNothing(t *testing.T) {
+func TestStop_RecordsTheResultOfEachCall(t *testing.T) {
 	m := reply(func(r llmtest.Request) llmtest.Answer {
 		if !strings.HasSuffix(r.LastUser, "go") {
 			return llmtest.Answer{Text: "fine"}
@@ -56,7 +56,7 @@ func TestAStoppedTurnForgetsNothing(t *testing.T) {
 }
 
 // A request to stop a waiting turn survives a restart.
-func TestAStopSurvivesARestart(t *testing.T) {
+func TestStop_SurvivesARestart(t *testing.T) {
 	dir, eff := t.TempDir(), &effects{}
 	m := reply(func(r llmtest.Request) llmtest.Answer {
 		return calls(call("add_item", `{"text":"milk"}`), call("use_tool", `{"name":"send_text","arguments":{"text":"hello"}}`))

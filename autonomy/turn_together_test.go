@@ -33,7 +33,7 @@ func pathTool(run func(ctx context.Context, path string) error) tools.Tool {
 }
 
 // Each call waits for the other to begin, and the second ends first.
-func TestCallsOnDisjointPathsRunTogether(t *testing.T) {
+func TestParallelCalls_RunTogetherOnDisjointPaths(t *testing.T) {
 	first, second, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	tool := pathTool(func(_ context.Context, path string) error {
 		if path == "/a" {
@@ -69,12 +69,12 @@ func TestCallsOnDisjointPathsRunTogether(t *testing.T) {
 }
 
 // Calls whose paths overlap run in order.
-func TestCallsThatMeetRunInOrder(t *testing.T) {
+func TestParallelCalls_RunInOrderOnOverlappingPaths(t *testing.T) {
 	var mu sync.Mutex
 	var order []string
 	tool := pathTool(func(_ context.Context, path string) error {
 		if !mu.TryLock() {
-			t.Errorf("%s ran beside another call", path)
+			t.Errorf("%s ran in parallel with a call on the same path", path)
 			return nil
 		}
 		defer mu.Unlock()
@@ -97,7 +97,7 @@ func TestCallsThatMeetRunInOrder(t *testing.T) {
 }
 
 // All calls that ran in parallel when Hob was killed have an unknown outcome, and none is repeated.
-func TestCallsThatRanTogetherAreUnknownAfterACrash(t *testing.T) {
+func TestParallelCalls_AreUnknownAfterACrash(t *testing.T) {
 	both := func(llmtest.Request) llmtest.Answer { return calls(change("/a"), change("/b")) }
 	snaps := &snapshots{t: t}
 	var inside sync.WaitGroup
@@ -124,7 +124,7 @@ func TestCallsThatRanTogetherAreUnknownAfterACrash(t *testing.T) {
 	id := e.put("s", "change both", "")
 	e.settle(id)
 	again := pathTool(func(_ context.Context, path string) error {
-		t.Errorf("%s was changed again", path)
+		t.Errorf("%s was changed a second time", path)
 		return nil
 	})
 	m := reply(func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "nobody knows"} })

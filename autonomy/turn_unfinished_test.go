@@ -14,7 +14,7 @@ import (
 
 // An event whose end can never be written is tried only three times, because each attempt calls a
 // model.
-func TestAnEndThatCannotBeWritten(t *testing.T) {
+func TestTurn_IsDeadWhenItsEndCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := llmtest.NewScripted(llmtest.Options{Otherwise: &llmtest.Answer{Text: "hello"}})
 		e := start(t, setup{model: m})
@@ -23,17 +23,17 @@ func TestAnEndThatCannotBeWritten(t *testing.T) {
 		id := e.put("s", "hi", "")
 		ev := e.await(id)
 		if ev.State != bus.Dead || len(m.Asked()) != bus.MaxAttempts {
-			t.Errorf("%s after %d model calls", ev.State, len(m.Asked()))
+			t.Errorf("event is %s after %d model calls", ev.State, len(m.Asked()))
 		}
 		ds, err := e.bus.Outbox.EventDeliveries(t.Context(), id)
 		if err != nil || len(ds) != 1 || !strings.Contains(ds[0].Text, "stopped retrying") {
-			t.Errorf("the owner got %+v, %v", ds, err)
+			t.Errorf("deliveries to the owner: %+v, %v", ds, err)
 		}
 	})
 }
 
 // While the disk is full, no event is lost and no attempt is counted, however long that lasts.
-func TestAFullDiskIsWaitedFor(t *testing.T) {
+func TestTurn_WaitsWhileTheDiskIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := llmtest.NewScripted(llmtest.Options{Otherwise: &llmtest.Answer{Text: strings.Repeat("a long answer ", 10_000)}})
 		e := start(t, setup{model: m})
@@ -46,11 +46,11 @@ func TestAFullDiskIsWaitedFor(t *testing.T) {
 		synctest.Wait()
 		ev, err := e.bus.Inbox.Event(t.Context(), id)
 		if err != nil || ev.State == bus.Done || ev.State == bus.Dead || ev.Attempts > 1 {
-			t.Fatalf("while the disk is full: %+v, %v", ev, err)
+			t.Fatalf("event while the disk is full: %+v, %v", ev, err)
 		}
 		e.limit(1<<30, &pages)
 		if ev = e.await(id); ev.State != bus.Done || ev.Attempts != 1 {
-			t.Errorf("afterwards: %s after %d attempts: %s", ev.State, ev.Attempts, ev.Error)
+			t.Errorf("event afterwards: %s after %d attempts: %s", ev.State, ev.Attempts, ev.Error)
 		}
 		ds, err := e.bus.Outbox.EventDeliveries(t.Context(), id)
 		if err != nil || len(ds) != 1 {

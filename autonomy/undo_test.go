@@ -33,7 +33,7 @@ func outcomeOf(t *testing.T, r tools.Result) undo.Outcome {
 
 // A batch stops at the first action that cannot be undone, and lists what was undone and what
 // was not.
-func TestABatchUndoThatStopsInTheMiddle(t *testing.T) {
+func TestUndo_BatchStopsAtTheFirstConflict(t *testing.T) {
 	e := start(t, setup{model: scripted(
 		llmtest.Answer{Calls: []llmtest.Call{add("one"), add("two"), add("three")}}, llmtest.Answer{Text: "done"},
 	)})
@@ -55,7 +55,7 @@ func TestABatchUndoThatStopsInTheMiddle(t *testing.T) {
 		t.Errorf("%s", r.Text)
 	}
 	if got := strings.Join(e.items(), " "); got != "one two" {
-		t.Errorf("left: %s", got)
+		t.Errorf("items after undo: %s", got)
 	}
 	records, err := e.guard.Audit(t.Context(), "x", 0, 10)
 	fatal(t, err)
@@ -63,17 +63,17 @@ func TestABatchUndoThatStopsInTheMiddle(t *testing.T) {
 		t.Errorf("the audit log: %+v", records)
 	}
 	if _, err := e.undo.Undo(t.Context(), tools.UndoRequest{ID: calls[2].Call}); tools.CodeOf(err) != tools.Conflict {
-		t.Errorf("twice: %v", err)
+		t.Errorf("second Undo = %v, want a conflict", err)
 	}
 	for _, id := range []string{"nothing", ""} {
 		if _, err := e.undo.Undo(t.Context(), tools.UndoRequest{ID: id, Redo: true}); err == nil {
-			t.Errorf("redo of %q: what cannot be done again was", id)
+			t.Errorf("Redo of %q succeeded, but this action has no redo", id)
 		}
 	}
 }
 
 // The meaning of "the last" depends on the conversation of the request.
-func TestUndoInAConversation(t *testing.T) {
+func TestUndo_LastRefersToTheConversation(t *testing.T) {
 	e := start(t, setup{model: scripted(
 		llmtest.Answer{Calls: []llmtest.Call{add("here")}}, llmtest.Answer{Text: "done"},
 		llmtest.Answer{Calls: []llmtest.Call{add("there")}}, llmtest.Answer{Text: "done"},
@@ -92,7 +92,7 @@ func TestUndoInAConversation(t *testing.T) {
 }
 
 // "Undo that" undoes nothing if it comes from a guest or is in attached text.
-func TestOnlyTheOwnerTakesBack(t *testing.T) {
+func TestUndo_OnlyOnTheOwnersWords(t *testing.T) {
 	e := start(t, setup{model: scripted(
 		llmtest.Answer{Calls: []llmtest.Call{add("milk")}}, llmtest.Answer{Text: "done"}, llmtest.Answer{Text: "I ask the owner"}, llmtest.Answer{Text: "I ask the owner"},
 	)})
@@ -105,14 +105,14 @@ func TestOnlyTheOwnerTakesBack(t *testing.T) {
 		fatal(t, err)
 		e.settle(acc.Event)
 		if len(e.items()) != 1 {
-			t.Fatalf("taken back by %+v", in)
+			t.Fatalf("undone on the message %+v", in)
 		}
 	}
 }
 
 // After a crash between two steps, no action is undone twice, and only the requested actions are
 // undone.
-func TestTakingBackGoesOnAfterACrash(t *testing.T) {
+func TestUndo_ContinuesAfterACrash(t *testing.T) {
 	dir := t.TempDir()
 	e := start(t, setup{idle: true, dir: dir, model: scripted()})
 	write := func(fn func(tx *store.Tx) error) {
@@ -146,7 +146,7 @@ func TestTakingBackGoesOnAfterACrash(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	if got := strings.Join(e.items(), " "); got != "a" {
-		t.Errorf("left: %s", got)
+		t.Errorf("items after undo: %s", got)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestIncidentI16AStoppedUndoGoesNoFurther(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 	if got := strings.Join(e.items(), " "); got != "one two" {
-		t.Errorf("left: %s", got)
+		t.Errorf("items after undo: %s", got)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestUndoThat_CancelsASendOfARunningTurn(t *testing.T) {
 			goOn <- struct{}{}
 			e.settle(id)
 			if got := e.say("s", "what now?"); got != "nothing" {
-				t.Errorf("the next message: %q", got)
+				t.Errorf("answer to the next message: %q", got)
 			}
 			sends, err := e.bus.Scheduled.EventCalls(t.Context(), id)
 			if err != nil || len(sends) != 1 || sends[0].State != bus.SendCancelled {

@@ -65,14 +65,14 @@ func harmless(pkg, name string, parents []ast.Node) bool {
 	return !is || len(call.Args) == 0 // not new(http.Client) or a conversion
 }
 
-// TestOneWayOut checks that only the listed packages open connections, so that a new tool
+// TestNetwork_OnlyListedPackagesConnect checks that only the listed packages open connections, so that a new tool
 // cannot forget to check the target.
-func TestOneWayOut(t *testing.T) {
+func TestNetwork_OnlyListedPackagesConnect(t *testing.T) {
 	used := map[string]bool{}
 	eachFile(t, func(name string, file *ast.File, pos *token.FileSet) {
 		imports := importsOf(file)
 		if imports["."] != "" {
-			t.Errorf("%s imports %s without a name", name, imports["."])
+			t.Errorf("%s uses a dot import of %s", name, imports["."])
 		}
 		visit(file, func(n ast.Node, parents []ast.Node) {
 			sel, ok := n.(*ast.SelectorExpr)
@@ -87,7 +87,7 @@ func TestOneWayOut(t *testing.T) {
 				used[name] = true
 				return
 			}
-			t.Errorf("%s uses %s.%s; what goes out goes through platform/net/safehttp", pos.Position(n.Pos()), id.Name, sel.Sel.Name)
+			t.Errorf("%s uses %s.%s; connect through platform/net/safehttp instead", pos.Position(n.Pos()), id.Name, sel.Sel.Name)
 		})
 	})
 	for name := range mayGoOut() {
@@ -101,9 +101,9 @@ func TestOneWayOut(t *testing.T) {
 // web.
 const playsTheWeb = "cmd/hob/internal/simulate/world.go"
 
-// TestSeamsAreForTests checks that only tests and the simulation replace the resolver and the
+// TestNetwork_OnlyTestsReplaceTheDialer checks that only tests and the simulation replace the resolver and the
 // dialer of platform/net/safehttp.
-func TestSeamsAreForTests(t *testing.T) {
+func TestNetwork_OnlyTestsReplaceTheDialer(t *testing.T) {
 	eachFile(t, func(name string, file *ast.File, pos *token.FileSet) {
 		if name == playsTheWeb || !slices.Contains(slices.Collect(mapsValues(importsOf(file))), "hob/platform/net/safehttp") {
 			return
@@ -117,7 +117,7 @@ func TestSeamsAreForTests(t *testing.T) {
 				field = n.Sel
 			}
 			if field != nil && slices.Contains([]string{"Resolver", "Dial", "RootCAs", "Interfaces"}, field.Name) {
-				t.Errorf("%s sets or reads %s; that is for tests", pos.Position(n.Pos()), field.Name)
+				t.Errorf("%s sets or reads %s, which is reserved for tests", pos.Position(n.Pos()), field.Name)
 			}
 		})
 	})

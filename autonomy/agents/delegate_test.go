@@ -155,8 +155,8 @@ func TestDelegationLimits(t *testing.T) {
 		{"too many tasks", caller(), requests(17), tools.InvalidArguments, "at most 16"},
 		{"an unknown agent", caller(), one(tools.TaskRequest{Agent: "ghost", Task: "x"}), tools.NotFound, "hob, boxed, scout"},
 		{"an agent that may not be asked", caller(), one(tools.TaskRequest{Agent: "loner", Task: "x"}), tools.NotFound, "loner"},
-		{"out of a container", boxed, one(tools.TaskRequest{Agent: "scout", Task: "x"}), tools.PolicyDenied, "container"},
-		{"no words", caller(), one(tools.TaskRequest{Task: " \n"}), tools.InvalidArguments, "task is empty"},
+		{"from a container", boxed, one(tools.TaskRequest{Agent: "scout", Task: "x"}), tools.PolicyDenied, "container"},
+		{"an empty task", caller(), one(tools.TaskRequest{Task: " \n"}), tools.InvalidArguments, "task is empty"},
 		{"too much input", caller(), one(tools.TaskRequest{Task: "x", Input: strings.Repeat("a", 100_001)}), tools.InvalidArguments, "100 KB"},
 		{"invalid UTF-8", caller(), one(tools.TaskRequest{Task: "\xff"}), tools.InvalidArguments, "UTF-8"},
 		{"a pattern that matches no tool", caller(), one(tools.TaskRequest{Task: "x", Tools: []string{"fly_*"}}), tools.InvalidArguments, "fly_"},
@@ -208,7 +208,7 @@ func TestTasks_ReportFailureOfDelegate(t *testing.T) {
 	f.end(list[0].ID, agents.TaskOutcome{State: agents.Failed, Answer: "the disk is full", Source: provenance.Hob, Rounds: 2})
 	want(agents.Failed, agents.Open, agents.Open, agents.Queued)
 	if out := f.outcome(); out.Done || !out.Until.After(time.Now()) {
-		t.Errorf("the outcome before the end is %+v", out)
+		t.Errorf("before the task ended the outcome is %+v", out)
 	}
 	f.end(list[1].ID, agents.TaskOutcome{State: agents.Done, Answer: "a page says so", Source: provenance.Outside, Rounds: 3})
 	f.end(list[2].ID, agents.TaskOutcome{State: agents.Done, Answer: "three", Source: provenance.Hob})
@@ -245,7 +245,7 @@ func TestCancel(t *testing.T) {
 	f.end(list[1].ID, agents.TaskOutcome{State: agents.Done, Answer: "two", Source: provenance.Hob})
 	out := f.outcome()
 	if text := out.Result.Text; !out.Done || !strings.Contains(text, "canceled by the user") || strings.Contains(text, "too late") || !strings.Contains(text, "two") {
-		t.Errorf("the outcome is %+v", out)
+		t.Errorf("after Cancel the outcome is %+v", out)
 	}
 }
 
@@ -265,7 +265,7 @@ func TestStop(t *testing.T) {
 		t.Errorf("states = %v", got)
 	}
 	if out := f.outcome(); !out.Done || !out.Stopped || tools.CodeOf(out.Err) != tools.Cancelled {
-		t.Errorf("the outcome is %+v", out)
+		t.Errorf("after Stop the outcome is %+v", out)
 	}
 }
 
@@ -288,7 +288,7 @@ func TestJob_HasAtMostTheRightsOfItsParent(t *testing.T) {
 		}
 	}
 	if ev, err = f.bus.Inbox.Event(t.Context(), list[1].Event); err != nil || strings.Contains(string(ev.Payload), "create_schedule") {
-		t.Errorf("a task may create schedules: %s, %v", ev.Payload, err)
+		t.Errorf("the task got the right to create schedules: %s, %v", ev.Payload, err)
 	}
 }
 
@@ -345,7 +345,7 @@ func TestDecideHeldTx(t *testing.T) {
 	fatal(t, f.store.Write(ctx, func(tx *store.Tx) error { return bus.StartHoldTx(tx, "old") }))
 	fatal(t, f.store.Write(ctx, func(tx *store.Tx) error { _, err := f.DecideHeldTx(tx, parentEvent, false); return err }))
 	if got := f.states(); !slices.Equal(got, []agents.State{agents.Cancelled, agents.Cancelled}) {
-		t.Errorf("after the drop of their parent the tasks are %v", got)
+		t.Errorf("after their parent was dropped the tasks are %v, want both canceled", got)
 	}
 	if s, err := f.bus.Hold.Status(ctx); err != nil || s.Events != 0 {
 		t.Errorf("Status = %+v, %v, want no held event", s, err)

@@ -2,7 +2,7 @@ package agents
 
 import "testing"
 
-func TestTheMostExactRouteWins(t *testing.T) {
+func TestRoutes_MostExactWins(t *testing.T) {
 	routes := []Route{
 		{Agent: "channel", Channel: "slack"},
 		{Agent: "server", Server: "T1"},

@@ -105,7 +105,7 @@ func (f *fixture) want(name string, got []string, want ...string) {
 	}
 }
 
-func TestPutIsDurableAndDeduplicates(t *testing.T) {
+func TestPut_IsDurableAndDeduplicates(t *testing.T) {
 	f := newBus(t)
 	ctx := t.Context()
 	in := bus.Event{
@@ -122,12 +122,12 @@ func TestPutIsDurableAndDeduplicates(t *testing.T) {
 	again, err := f.Inbox.Put(ctx, bus.Event{Kind: bus.Message, Source: "mail", Session: "other", Text: "other", Key: "k"})
 	fatal(t, err)
 	if !again.Repeated || again.Event != first.Event {
-		t.Errorf("the same key: %+v", again)
+		t.Errorf("Put with the same key = %+v, want the first event", again)
 	}
 	ids, _ := f.claim(9)
 	f.finish(ids...)
 	if again, err = f.Inbox.Put(ctx, in); err != nil || !again.Repeated || again.Event != first.Event {
-		t.Errorf("the same key when it is done: %+v, %v", again, err)
+		t.Errorf("Put with the same key after the event is done = %+v, %v, want the first event", again, err)
 	}
 	for _, e := range []bus.Event{
 		{Kind: bus.Message, Source: "chat", Session: "s", Key: "k"}, // another source
@@ -139,14 +139,14 @@ func TestPutIsDurableAndDeduplicates(t *testing.T) {
 		}
 	}
 	if got := f.get(f.put(bus.Event{Source: "x", Session: "s"})).Provenance; got != provenance.Outside {
-		t.Errorf("an event without provenance is %q", got)
+		t.Errorf("provenance of an event without one = %q, want outside", got)
 	}
 	if _, err := f.Inbox.Put(ctx, bus.Event{ID: first.Event, Kind: bus.Message, Source: "x", Session: "s"}); err == nil {
-		t.Error("an id was taken twice")
+		t.Error("Put accepted an id that exists")
 	}
 }
 
-func TestTheSameKeyFromManyAtOnce(t *testing.T) {
+func TestPut_SameKeyConcurrently(t *testing.T) {
 	f := newBus(t)
 	got := make([]string, 16)
 	repeats := make([]bool, len(got))
@@ -171,7 +171,7 @@ func TestTheSameKeyFromManyAtOnce(t *testing.T) {
 		}
 	}
 	if fresh != 1 {
-		t.Errorf("%d of them were reported as the first", fresh)
+		t.Errorf("%d Puts report a new event, want 1", fresh)
 	}
 }
 
@@ -185,27 +185,27 @@ func TestPositions(t *testing.T) {
 		n, err := f.Inbox.QueuePosition(t.Context(), e)
 		fatal(t, err)
 		if acc.Position != i || n != i {
-			t.Errorf("event %d waits behind %d (%d)", i, acc.Position, n)
+			t.Errorf("event %d has position %d, want %d", i, acc.Position, n)
 		}
 	}
 	acc, err := f.Inbox.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "s", Session: "s", Lane: "commands"})
 	if err != nil || acc.Position != 0 {
-		t.Errorf("a command waits behind %d, %v", acc.Position, err)
+		t.Errorf("position of a command = %d, %v", acc.Position, err)
 	}
 }
 
-func TestWakeIsNeverLost(t *testing.T) {
+func TestWake_IsNeverLost(t *testing.T) {
 	f := newBus(t)
 	woken := func(name string) {
 		t.Helper()
 		select {
 		case <-f.Inbox.Wake():
 		default:
-			t.Errorf("%s woke nobody", name)
+			t.Errorf("%s did not signal Wake", name)
 		}
 		select {
 		case <-f.Inbox.Wake():
-			t.Errorf("%s woke twice", name)
+			t.Errorf("%s signaled Wake twice", name)
 		default:
 		}
 	}
@@ -235,7 +235,7 @@ func TestWakeIsNeverLost(t *testing.T) {
 	}
 	select {
 	case <-f.Inbox.Wake():
-		t.Error("woken by a cancelled send")
+		t.Error("a canceled send signaled Wake")
 	default:
 	}
 }
@@ -270,7 +270,7 @@ func TestSettled(t *testing.T) {
 		cancel()
 		f.write(tc.do)
 		if closed(one) != tc.want || closed(two) != tc.want || closed(gone) {
-			t.Errorf("%s: closed %v %v, cancelled one %v", tc.name, closed(one), closed(two), closed(gone))
+			t.Errorf("%s: closed %v and %v, canceled one closed %v", tc.name, closed(one), closed(two), closed(gone))
 		}
 		cancelOne()
 		cancelTwo()
@@ -284,6 +284,6 @@ func TestSettled(t *testing.T) {
 		return err
 	})
 	if !closed(c) {
-		t.Error("dead: not closed")
+		t.Error("EventClosed of a dead event is not closed")
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // An idle tick does not query the database.
-func TestIdleTicksCostNothing(t *testing.T) {
+func TestClaim_ReadsNothingWhenIdle(t *testing.T) {
 	f := newBus(t)
 	idle := func(when string) {
 		t.Helper()
@@ -41,7 +41,7 @@ func TestIdleTicksCostNothing(t *testing.T) {
 }
 
 // After a delay, Claim finds events that another process has written.
-func TestAnotherProcessWrites(t *testing.T) {
+func TestClaim_FindsEventsOfAnotherProcess(t *testing.T) {
 	f := newBus(t)
 	id, err := f.Inbox.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "web", Session: "s", Channel: "web", Text: "once", Provenance: provenance.Owner})
 	fatal(t, err)
@@ -62,7 +62,7 @@ func TestAnotherProcessWrites(t *testing.T) {
 }
 
 // A channel that polls an empty outbox causes no writes.
-func TestAnEmptyOutboxIsNotWrittenTo(t *testing.T) {
+func TestOutbox_PollsWithoutWritesWhenEmpty(t *testing.T) {
 	f := newBus(t)
 	f.say("e1", out("push", "a", "a1"), out("push", "a", "a2"))
 	f.want("the first", f.take("push", 1), "a1")

@@ -12,7 +12,7 @@ import (
 	"hob/platform/store"
 )
 
-func TestASessionIsServedInOrderAndNeverTwice(t *testing.T) {
+func TestClaim_KeepsOrderOfSession(t *testing.T) {
 	f := newBus(t)
 	a1, a2 := f.put(bus.Event{Source: "s", Session: "a"}), f.put(bus.Event{Source: "s", Session: "a"})
 	b1 := f.put(bus.Event{Source: "s", Session: "b"})
@@ -27,18 +27,18 @@ func TestASessionIsServedInOrderAndNeverTwice(t *testing.T) {
 	got, _ = f.claim(9)
 	f.want("the next of a", got, a2)
 	if err := f.store.Write(t.Context(), func(tx *store.Tx) error { return f.Inbox.FinishTx(tx, a1, "again") }); err == nil {
-		t.Error("finished twice")
+		t.Error("FinishTx accepted a finished event")
 	}
 	f.finish(a2, b1, command)
 	if got, next := f.claim(9); len(got) != 0 || !next.IsZero() {
-		t.Errorf("nothing is left: %v, %v", got, next)
+		t.Errorf("Claim of an empty queue = %v, %v", got, next)
 	}
 	if e := f.get(a1); e.State != bus.Done || e.Answer != "answer of "+a1 || e.Attempts != 1 || !e.DoneAt.Equal(f.now) {
 		t.Errorf("%+v", e)
 	}
 }
 
-func TestWhoComesFirst(t *testing.T) {
+func TestClaim_Order(t *testing.T) {
 	f := newBus(t)
 	goal := f.put(bus.Event{Kind: bus.Goal, Source: "g", Session: "goal"})
 	watcher := f.put(bus.Event{Kind: bus.Watcher, Source: "w", Session: "watch"})
@@ -52,7 +52,7 @@ func TestWhoComesFirst(t *testing.T) {
 
 // The session that was processed longest ago comes first, even if another one has the older
 // event.
-func TestNoSessionTakesAllThePlaces(t *testing.T) {
+func TestClaim_IsFairToSessions(t *testing.T) {
 	f := newBus(t)
 	sessionOf := map[string]string{}
 	for range 30 {
@@ -75,7 +75,7 @@ func TestNoSessionTakesAllThePlaces(t *testing.T) {
 	}
 }
 
-func TestNotBefore(t *testing.T) {
+func TestClaim_WaitsForNotBefore(t *testing.T) {
 	f := newBus(t)
 	late := f.put(bus.Event{Source: "s", Session: "a", NotBefore: f.now.Add(time.Minute)})
 	behind := f.put(bus.Event{Source: "s", Session: "a"})
@@ -83,13 +83,13 @@ func TestNotBefore(t *testing.T) {
 	got, next := f.claim(9)
 	f.want("too early", got)
 	if !next.Equal(f.now.Add(time.Minute)) {
-		t.Errorf("next is %v", next)
+		t.Errorf("next = %v, want in 1 min", next)
 	}
 	f.now = f.now.Add(time.Minute)
 	got, next = f.claim(9)
 	f.want("on the minute", got, late)
 	if want := f.now.Add(time.Hour - time.Minute); !next.Equal(want) {
-		t.Errorf("next is %v", next)
+		t.Errorf("next = %v, want in 1 h", next)
 	}
 	f.finish(late)
 	got, _ = f.claim(9)
@@ -102,7 +102,7 @@ func TestNotBefore(t *testing.T) {
 	f.want("at its time", got, later)
 }
 
-func TestFailuresAndCrashesAreCountedApart(t *testing.T) {
+func TestClaim_CountsFailuresAndCrashesSeparately(t *testing.T) {
 	f := newBus(t)
 	id := f.put(bus.Event{Source: "s", Session: "a"})
 	crash := func() []bus.Event {
@@ -130,11 +130,11 @@ func TestFailuresAndCrashesAreCountedApart(t *testing.T) {
 	f.claim(1)
 	step(1, 1, bus.Claimed)
 	if fail() {
-		t.Fatal("dead after one failure")
+		t.Fatal("the event is dead after 1 failure")
 	}
 	step(1, 1, bus.Pending)
 	if got, next := f.claim(1); len(got) != 0 || !next.Equal(f.now.Add(time.Minute)) {
-		t.Fatalf("not put off: %v %v", got, next)
+		t.Fatalf("Claim after a failure = %v, %v, want nothing for 1 min", got, next)
 	}
 	f.now = f.now.Add(time.Minute)
 	f.claim(1)
@@ -147,12 +147,12 @@ func TestFailuresAndCrashesAreCountedApart(t *testing.T) {
 	step(1, 1, bus.Pending)
 	f.claim(1)
 	if fail() {
-		t.Fatal("dead after two failures")
+		t.Fatal("the event is dead after 2 failures")
 	}
 	f.now = f.now.Add(time.Minute)
 	f.claim(1)
 	if !fail() {
-		t.Fatal("not dead after three failures")
+		t.Fatal("the event is not dead after 3 failures")
 	}
 	step(3, 1, bus.Dead)
 	if e := f.get(id); e.Error != "no luck" || !e.DoneAt.Equal(f.now) {
@@ -169,19 +169,19 @@ func TestFailuresAndCrashesAreCountedApart(t *testing.T) {
 	}
 }
 
-func TestTooManyCrashes(t *testing.T) {
+func TestRecover_EndsEventsThatCrashTooOften(t *testing.T) {
 	f := newBus(t)
 	id := f.put(bus.Event{Source: "s", Session: "a", Channel: "web"})
 	next := f.put(bus.Event{Source: "s", Session: "a"})
 	for i := range bus.MaxCrashes {
 		if got, _ := f.claim(1); len(got) != 1 || got[0] != id {
-			t.Fatalf("before crash %d: %v", i+1, got)
+			t.Fatalf("Claim before crash %d = %v", i+1, got)
 		}
 		f.restart()
 		dead, err := f.Inbox.Recover(t.Context())
 		fatal(t, err)
 		if (len(dead) == 1) != (i+1 == bus.MaxCrashes) {
-			t.Fatalf("after crash %d: %d dead", i+1, len(dead))
+			t.Fatalf("after crash %d Recover returned %d dead events", i+1, len(dead))
 		}
 	}
 	if e := f.get(id); e.State != bus.Dead || e.Crashes != bus.MaxCrashes || e.Attempts != 0 {
@@ -191,14 +191,14 @@ func TestTooManyCrashes(t *testing.T) {
 	f.restart()
 	dead, err := f.Inbox.Recover(t.Context())
 	if err != nil || len(dead) != 1 || dead[0].ID != id || dead[0].State != bus.Dead {
-		t.Fatalf("the dead one is not reported again: %v, %v", dead, err)
+		t.Fatalf("Recover = %v, %v, want the dead event again", dead, err)
 	}
 	f.write(func(tx *store.Tx) error {
 		return f.Outbox.EnqueueTx(tx, id, bus.OutboxItem{Delivery: channels.Delivery{Kind: channels.Reply, Session: "a", Channel: "web", Text: "I gave up"}})
 	})
 	f.restart()
 	if dead, err = f.Inbox.Recover(t.Context()); err != nil || len(dead) != 0 {
-		t.Errorf("reported again after the notice: %v, %v", dead, err)
+		t.Errorf("Recover after the notice = %v, %v, want nothing", dead, err)
 	}
 	got, _ := f.claim(1)
 	f.want("the session goes on", got, next)

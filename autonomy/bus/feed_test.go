@@ -31,7 +31,7 @@ func show(es []bus.LiveEvent) (out []string) {
 	return out
 }
 
-func TestTheFeedReachesEverybody(t *testing.T) {
+func TestFeed_ReachesAllReaders(t *testing.T) {
 	f := newBus(t)
 	a, b := f.Feed.Subscribe(0), f.Feed.Subscribe(0)
 	f.Feed.Publish("status", "e", "s", 1)
@@ -46,7 +46,7 @@ func TestTheFeedReachesEverybody(t *testing.T) {
 	f.want("a, closed", show(read(a)))
 }
 
-func TestAReaderCatchesUp(t *testing.T) {
+func TestFeed_ReaderCatchesUp(t *testing.T) {
 	f := newBus(t)
 	first := f.Feed.Subscribe(0)
 	defer first.Close()
@@ -56,7 +56,7 @@ func TestAReaderCatchesUp(t *testing.T) {
 	seen := read(first)
 	for i := 1; i < len(seen); i++ {
 		if seen[i].ID <= seen[i-1].ID {
-			t.Errorf("ids do not grow: %d, %d", seen[i-1].ID, seen[i].ID)
+			t.Errorf("ids do not grow: %d, then %d", seen[i-1].ID, seen[i].ID)
 		}
 	}
 	again := f.Feed.Subscribe(seen[0].ID)
@@ -79,7 +79,7 @@ func TestAReaderCatchesUp(t *testing.T) {
 	f.want("after the clock was set back", show(read(back)), "status5")
 }
 
-func TestWhatIsKeptNoMoreIsSaid(t *testing.T) {
+func TestFeed_ReportsDroppedEvents(t *testing.T) {
 	f := newBus(t)
 	all := f.Feed.Subscribe(0)
 	f.Feed.Publish("status", "e", "s", 0)
@@ -93,24 +93,24 @@ func TestWhatIsKeptNoMoreIsSaid(t *testing.T) {
 	defer s.Close()
 	got := read(s)
 	if got[0].Type != "dropped" || got[0].ID <= id || got[0].ID >= got[1].ID {
-		t.Fatalf("no report of dropped events: %+v", got[0])
+		t.Fatalf("first event = %+v, want a report of dropped events", got[0])
 	}
 	var dropped int
 	if _, err := fmt.Sscanf(string(got[0].Data), `{"dropped":%d}`, &dropped); err != nil || dropped+len(got)-1 != n {
-		t.Errorf("%d dropped and %d kept of %d, %v", dropped, len(got)-1, n, err)
+		t.Errorf("%d dropped and %d kept of %d events, %v", dropped, len(got)-1, n, err)
 	}
 	if last := show(got[len(got)-1:])[0]; last != fmt.Sprint("status", n) {
-		t.Errorf("the last is %s", last)
+		t.Errorf("last event = %s", last)
 	}
 	// A reader that continues after the "dropped" event misses no further events.
 	s2 := f.Feed.Subscribe(got[0].ID)
 	defer s2.Close()
 	if next := read(s2); len(next) != len(got)-1 {
-		t.Errorf("%d events after it, want %d", len(next), len(got)-1)
+		t.Errorf("%d events after the first read, want %d", len(next), len(got)-1)
 	}
 }
 
-func TestASlowReaderHoldsNobodyUp(t *testing.T) {
+func TestFeed_SlowReaderDelaysNoOther(t *testing.T) {
 	f := newBus(t)
 	slow := f.Feed.Subscribe(0)
 	defer slow.Close()
@@ -126,14 +126,14 @@ func TestASlowReaderHoldsNobodyUp(t *testing.T) {
 		t.Errorf("%s%s, want %d", d.Type, d.Data, dropped)
 	}
 	if f.Feed.Dropped() != dropped {
-		t.Errorf("counted %d, want %d", f.Feed.Dropped(), dropped)
+		t.Errorf("Dropped() = %d, want %d", f.Feed.Dropped(), dropped)
 	}
 	if last := got[len(got)-1]; last.Type != "status" || got[len(got)-2].ID >= last.ID {
-		t.Errorf("last: %+v", last)
+		t.Errorf("last event = %+v, want a status", last)
 	}
 }
 
-func TestManyPublishersAndReaders(t *testing.T) {
+func TestFeed_ManyPublishersAndReaders(t *testing.T) {
 	f := newBus(t)
 	var wg sync.WaitGroup
 	for p := range 4 {
@@ -149,7 +149,7 @@ func TestManyPublishersAndReaders(t *testing.T) {
 			for range 100 {
 				for _, e := range read(s) {
 					if e.ID < last {
-						t.Errorf("id %d after %d", e.ID, last)
+						t.Errorf("got id %d after %d", e.ID, last)
 					}
 					last = e.ID
 				}

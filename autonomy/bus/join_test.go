@@ -45,25 +45,25 @@ func (f *fixture) claimed() (texts []string) {
 	return texts
 }
 
-func TestMessagesOfOnePersonBecomeOne(t *testing.T) {
+func TestJoin_MergesMessagesOfOneSender(t *testing.T) {
 	f := newBus(t)
 	const wait = 2 * time.Second
 	first := f.join(said("ada", "1", "one"), wait)
 	f.now = f.now.Add(time.Second)
 	second := f.join(said("ada", "2", "two"), wait)
 	if second.Event != first.Event || second.Repeated {
-		t.Errorf("the second message is %+v, want a part of %s", second, first.Event)
+		t.Errorf("second message = %+v, want a part of %s", second, first.Event)
 	}
 	f.restart() // all state is in the database
 	for _, key := range []string{"1", "2"} {
 		for _, settle := range []time.Duration{wait, 0} {
 			if got := f.join(said("ada", key, "again"), settle); !got.Repeated || got.Event != first.Event {
-				t.Errorf("a repeat of %s is %+v", key, got)
+				t.Errorf("repeat of %s = %+v, want the first event", key, got)
 			}
 		}
 	}
 	if got, err := f.Inbox.FindCoalesced(t.Context(), "push", "2"); err != nil || got != first.Event {
-		t.Errorf("Taken: %q, %v", got, err)
+		t.Errorf("FindCoalesced = %q, %v", got, err)
 	}
 	f.now = f.now.Add(1500 * time.Millisecond) // the wait restarted
 	f.want("still waiting", f.claimed())
@@ -71,7 +71,7 @@ func TestMessagesOfOnePersonBecomeOne(t *testing.T) {
 	f.want("one turn", f.claimed(), "one\ntwo")
 	late := f.join(said("ada", "3", "three"), wait)
 	if late.Event == first.Event {
-		t.Error("a message became a part of a turn that runs")
+		t.Error("a message joined a turn that already runs")
 	}
 	list, err := f.Inbox.List(t.Context(), "push:c", "", 10)
 	fatal(t, err)
@@ -80,7 +80,7 @@ func TestMessagesOfOnePersonBecomeOne(t *testing.T) {
 	}
 }
 
-func TestAWaitIsProlongedFiveTimesAtMost(t *testing.T) {
+func TestJoin_ExtendsTheWaitAtMostFiveTimes(t *testing.T) {
 	f := newBus(t)
 	begun := f.now
 	var events []string
@@ -90,16 +90,16 @@ func TestAWaitIsProlongedFiveTimesAtMost(t *testing.T) {
 		f.now = f.now.Add(time.Second)
 		if f.now.Sub(begun) == 10*time.Second {
 			if got := f.claimed(); len(got) != 1 {
-				t.Errorf("after %v nothing can begin", f.now.Sub(begun))
+				t.Errorf("no event can be claimed %v after the first message", f.now.Sub(begun))
 			}
 		}
 	}
 	if events[9] != events[0] || events[10] == events[0] {
-		t.Errorf("the messages became %q", events)
+		t.Errorf("joined events = %q", events)
 	}
 }
 
-func TestWhatIsNotJoined(t *testing.T) {
+func TestJoin_KeepsOtherMessagesSeparate(t *testing.T) {
 	const wait = 2 * time.Second
 	other := func(change func(*bus.Event)) bus.Event {
 		e := said("ada", "2", "two")
@@ -111,33 +111,33 @@ func TestWhatIsNotJoined(t *testing.T) {
 		next   bus.Event
 		settle time.Duration
 	}{
-		{"of somebody else", said("bob", "2", "two"), wait},
+		{"from another sender", said("bob", "2", "two"), wait},
 		{"of another provenance", other(func(e *bus.Event) { e.Provenance = provenance.Outside }), wait},
 		{"of another chat", other(func(e *bus.Event) { e.Chat = "d" }), wait},
 		{"a command", other(func(e *bus.Event) { e.Lane = "push:c\x1fcommands" }), wait},
-		{"of a channel that joins nothing", other(func(*bus.Event) {}), 0},
-		{"what cannot be merged", said("ada", "2", "apart"), wait},
-		{"no message", other(func(e *bus.Event) { e.Kind = bus.System }), wait},
+		{"on a channel without a debounce delay", other(func(*bus.Event) {}), 0},
+		{"a message that cannot be merged", said("ada", "2", "apart"), wait},
+		{"an event that is not a message", other(func(e *bus.Event) { e.Kind = bus.System }), wait},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newBus(t)
 			a := f.join(said("ada", "1", "one"), wait)
 			if b := f.join(c.next, c.settle); b.Event == a.Event {
-				t.Error("it was joined")
+				t.Error("the messages were joined")
 			}
 		})
 	}
-	t.Run("over somebody else's message", func(t *testing.T) {
+	t.Run("across another sender's message", func(t *testing.T) {
 		f := newBus(t)
 		a := f.join(said("ada", "1", "one"), wait)
 		f.join(said("bob", "2", "two"), wait)
 		if b := f.join(said("ada", "3", "three"), wait); b.Event == a.Event {
-			t.Error("the order of the messages was lost")
+			t.Error("the message was joined across another one")
 		}
 	})
 }
 
-func TestADeliveryKnowsItsMessageAndDraft(t *testing.T) {
+func TestDelivery_HasItsMessageAndDraft(t *testing.T) {
 	f := newBus(t)
 	e := said("ada", "1", "hello")
 	e.Payload = json.RawMessage(`{"extra":{"id":7},"images":null}`)
@@ -162,7 +162,7 @@ func TestADeliveryKnowsItsMessageAndDraft(t *testing.T) {
 	unsettled, err := f.Outbox.InFlight(ctx, "push")
 	fatal(t, err)
 	if d := cmp.Diff(rows[0].Cause, unsettled[0].Cause); d != "" || unsettled[0].Draft != "m2" {
-		t.Errorf("after a crash: %+v", unsettled[0])
+		t.Errorf("after a crash the in-flight delivery is %+v", unsettled[0])
 	}
 	if n, _, err := f.Outbox.Queue("push"); err != nil || n != 2 {
 		t.Errorf("%d wait, %v", n, err)
@@ -173,13 +173,13 @@ func TestADeliveryKnowsItsMessageAndDraft(t *testing.T) {
 	paths, err = f.Outbox.AttachedPaths(ctx)
 	fatal(t, err)
 	if id != "" || len(paths) != 0 {
-		t.Errorf("after it was delivered: draft %q, files %q", id, paths)
+		t.Errorf("after the delivery: draft %q, files %q, want none", id, paths)
 	}
 }
 
 // A question asked during a turn appears below the draft of the answer. The final answer must then
 // be a new message below the question, not an edit of the draft above it.
-func TestAQuestionEndsADraft(t *testing.T) {
+func TestDelivery_QuestionEndsTheDraft(t *testing.T) {
 	f := newBus(t)
 	acc := f.join(said("ada", "1", "hello"), 0)
 	fatal(t, f.Outbox.KeepDraft(t.Context(), acc.Event, "push", "c", "m1"))
@@ -187,6 +187,6 @@ func TestAQuestionEndsADraft(t *testing.T) {
 	q.Kind = channels.Question
 	f.say(acc.Event, q)
 	if id, err := f.Outbox.Draft(t.Context(), acc.Event, "push", "c"); err != nil || id != "" {
-		t.Errorf("the draft is %q, %v", id, err)
+		t.Errorf("draft = %q, %v", id, err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"hob/platform/store"
 )
 
-func TestTheLedgerKeepsWhatEnded(t *testing.T) {
+func TestLedger_KeepsFinalStates(t *testing.T) {
 	f := newBus(t)
 	ctx := t.Context()
 	entry := bus.Entry{Call: "c1", Event: "e", Session: "s", Tool: "send", Args: []byte(`{"a":1}`), Effects: "send", State: bus.CallStarted, Decision: "allow: x", StartedAt: f.now}
@@ -28,7 +28,7 @@ func TestTheLedgerKeepsWhatEnded(t *testing.T) {
 		again := entry
 		again.State = state
 		if err := record(again); !errors.Is(err, bus.ErrEnded) {
-			t.Errorf("%s after done: %v", state, err)
+			t.Errorf("recording %s after done = %v, want ErrEnded", state, err)
 		}
 	}
 	got, err := f.Ledger.Call(ctx, "c1")
@@ -50,7 +50,7 @@ func TestTheLedgerKeepsWhatEnded(t *testing.T) {
 		f.write(func(tx *store.Tx) error {
 			first, err := f.Ledger.UndoneTx(tx, "c2", "e9")
 			if first != want {
-				t.Errorf("undone: %v, want %v", first, want)
+				t.Errorf("undone calls = %v, want %v", first, want)
 			}
 			return err
 		})

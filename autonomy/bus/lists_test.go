@@ -33,10 +33,10 @@ func TestLists(t *testing.T) {
 	f.want("before an unknown one", names(f.Inbox.List(t.Context(), "", "nobody", 9)))
 	session, channel, chat, err := f.Owner.LastSession(t.Context())
 	if err != nil || session != "s0" || channel != "web" || chat != "4" {
-		t.Errorf("last session %q %q %q, %v", session, channel, chat, err)
+		t.Errorf("last session = %q on %q in %q, %v", session, channel, chat, err)
 	}
 	if _, err := f.Inbox.Event(t.Context(), "nobody"); !errors.Is(err, bus.ErrNotFound) {
-		t.Errorf("unknown event: %v", err)
+		t.Errorf("Get of an unknown event = %v", err)
 	}
 	f.claim(1)
 	counts, err := f.Inbox.CountByState(t.Context())

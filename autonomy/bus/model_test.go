@@ -80,8 +80,8 @@ func (m *model) any(r *rand.Rand, state bus.State) *modeled {
 	return in[r.IntN(len(in))]
 }
 
-// TestTheInboxIsAList compares random operations with the model.
-func TestTheInboxIsAList(t *testing.T) {
+// TestInbox_BehavesLikeTheModel compares random operations with the model.
+func TestInbox_BehavesLikeTheModel(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			f := newBus(t)
@@ -161,7 +161,7 @@ func (f *fixture) stepClaim(m *model, n int) {
 	got, next := f.claim(n)
 	f.want("claimed", got, want...)
 	if !next.Equal(wantNext) {
-		f.t.Errorf("next is %v, want %v", next, wantNext)
+		f.t.Errorf("next = %v, want %v", next, wantNext)
 	}
 }
 
@@ -193,7 +193,7 @@ func (f *fixture) stepEnd(m *model, r *rand.Rand) {
 		f.write(func(tx *store.Tx) error {
 			dead, err := f.Inbox.FailTx(tx, f.get(e.id), "x", at, false)
 			if dead != (e.attempts >= bus.MaxAttempts) {
-				f.t.Errorf("dead: %v after %d attempts", dead, e.attempts)
+				f.t.Errorf("dead = %v after %d attempts", dead, e.attempts)
 			}
 			return err
 		})

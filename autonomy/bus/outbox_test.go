@@ -42,11 +42,11 @@ func (f *fixture) row(text string) bus.Delivery {
 			return d
 		}
 	}
-	f.t.Fatalf("there is no %q", text)
+	f.t.Fatalf("the outbox has no %q", text)
 	return bus.Delivery{}
 }
 
-func TestDeliveriesAreTakenInOrderOnePerChat(t *testing.T) {
+func TestClaimDeliveries_OnePerChatInOrder(t *testing.T) {
 	f := newBus(t)
 	f.say("e1", out("push", "a", "a1"), out("push", "a", "a2"), out("push", "b", "b1"))
 	f.say("e2", out("push", "a", "a3"), out("push2", "a", "elsewhere"))
@@ -58,7 +58,7 @@ func TestDeliveriesAreTakenInOrderOnePerChat(t *testing.T) {
 	f.want("a failure holds its chat", f.take("push", 9))
 	at, ok, err := f.Outbox.NextDelivery(t.Context(), "push")
 	if err != nil || !ok || !at.Equal(f.now.Add(time.Minute)) {
-		t.Errorf("next at %v %v %v; what waits behind a failure does not count", at, ok, err)
+		t.Errorf("next delivery = %v, %v, %v; want the one that does not wait behind a failure", at, ok, err)
 	}
 	f.now = f.now.Add(time.Minute)
 	f.want("at its time", f.take("push", 9), "a2")
@@ -71,13 +71,13 @@ func TestDeliveriesAreTakenInOrderOnePerChat(t *testing.T) {
 		fatal(t, f.Outbox.Delivered(t.Context(), f.row(text).ID, channels.Receipt{}))
 	}
 	if _, ok, err := f.Outbox.NextDelivery(t.Context(), "push"); ok || err != nil {
-		t.Errorf("something is still to be sent: %v", err)
+		t.Errorf("NextDelivery reports more work: %v", err)
 	}
 	f.want("the other channel", f.take("push2", 9), "elsewhere")
 }
 
 // Notices and questions to the owner do not wait behind answers to guests.
-func TestGuestsComeLast(t *testing.T) {
+func TestClaimDeliveries_GuestsComeLast(t *testing.T) {
 	f := newBus(t)
 	for _, who := range []struct {
 		event, chat string
@@ -101,7 +101,7 @@ func TestGuestsComeLast(t *testing.T) {
 	f.want("in this order", got, "of the guest false", "may I? false", "to the owner false", "to the guest true")
 }
 
-func TestNoMoreThanAsked(t *testing.T) {
+func TestClaimDeliveries_KeepsTheLimit(t *testing.T) {
 	f := newBus(t)
 	for i := range 5 {
 		f.say("e", out("push", fmt.Sprint(i), fmt.Sprint(i)))
@@ -110,7 +110,7 @@ func TestNoMoreThanAsked(t *testing.T) {
 	f.want("the rest", f.take("push", 9), "2", "3", "4")
 }
 
-func TestAPulledTextIsThereAtOnce(t *testing.T) {
+func TestOutbox_PulledTextIsSentAtOnce(t *testing.T) {
 	f := newBus(t)
 	o := out("web", "", "hello")
 	o.NotBefore = f.now.Add(time.Hour) // on a pull channel, nothing would release a delayed message
@@ -129,7 +129,7 @@ func TestAPulledTextIsThereAtOnce(t *testing.T) {
 }
 
 // A later report does not change the final state of a delivery.
-func TestTheFirstWordAboutADeliveryCounts(t *testing.T) {
+func TestOutbox_FirstFinalStateCounts(t *testing.T) {
 	ctx := t.Context()
 	ends := map[string]func(f *fixture, id string) error{
 		"sent": func(f *fixture, id string) error { return f.Outbox.Delivered(ctx, id, channels.Receipt{}) },
@@ -154,16 +154,16 @@ func TestTheFirstWordAboutADeliveryCounts(t *testing.T) {
 			fatal(t, err)
 			want := map[string]int{"sent": 1, "dead": 2}[state]
 			if len(told) != want {
-				t.Errorf("%d rows, want %d", len(told), want)
+				t.Errorf("%d reports, want %d", len(told), want)
 			}
 		})
 	}
 	if err := newBus(t).Outbox.Delivered(ctx, "nobody", channels.Receipt{}); !errors.Is(err, bus.ErrNotFound) {
-		t.Errorf("unknown row: %v", err)
+		t.Errorf("report of an unknown row: %v", err)
 	}
 }
 
-func TestTheOwnerIsToldOnceOfWhatCouldNotBeDelivered(t *testing.T) {
+func TestOutbox_ReportsUndeliveredTextsOnce(t *testing.T) {
 	f := newBus(t)
 	o := out("push", "c", "words of a mail")
 	o.Provenance = provenance.Outside
@@ -180,7 +180,7 @@ func TestTheOwnerIsToldOnceOfWhatCouldNotBeDelivered(t *testing.T) {
 	ds, err := f.Outbox.EventDeliveries(t.Context(), id)
 	fatal(t, err)
 	if len(ds) != 3 {
-		t.Fatalf("%d rows: a status is not worth a word", len(ds))
+		t.Fatalf("%d deliveries, want 3: a lost status is not reported", len(ds))
 	}
 	d := ds[2]
 	if d.Channel != "web" || d.State != channels.Sent || d.Kind != channels.Status || !strings.Contains(d.Text, "words of a mail") || !strings.Contains(d.Text, "blocked") {
@@ -189,11 +189,11 @@ func TestTheOwnerIsToldOnceOfWhatCouldNotBeDelivered(t *testing.T) {
 	var src provenance.Source
 	fatal(t, f.store.Read().QueryRowContext(t.Context(), `SELECT provenance FROM outbox WHERE id = ?`, d.ID).Scan(&src))
 	if src != provenance.Outside {
-		t.Errorf("outside words became %q", src)
+		t.Errorf("provenance of a report that quotes untrusted text = %q", src)
 	}
 }
 
-func TestUnsettledAfterACrash(t *testing.T) {
+func TestOutbox_ListsInFlightDeliveriesAfterACrash(t *testing.T) {
 	f := newBus(t)
 	f.say("e", out("push", "a", "one"), out("push", "b", "two"), out("push2", "a", "three"))
 	f.take("push", 1)
@@ -209,7 +209,7 @@ func TestUnsettledAfterACrash(t *testing.T) {
 	}
 }
 
-func TestOutboxWakes(t *testing.T) {
+func TestOutbox_WakesChannels(t *testing.T) {
 	f := newBus(t)
 	woken := func(c <-chan struct{}) bool {
 		select {
@@ -221,15 +221,15 @@ func TestOutboxWakes(t *testing.T) {
 	}
 	door := f.Outbox.Wake("push")
 	if woken(door) {
-		t.Error("woken by nothing")
+		t.Error("the signal fired without new work")
 	}
 	f.say("e", out("push", "a", "one"), out("push", "a", "two"))
 	if !woken(door) || woken(door) || woken(f.Outbox.Wake("push2")) {
-		t.Error("not woken once")
+		t.Error("the signal did not fire exactly once, for the right channel")
 	}
 	f.take("push", 1)
 	fatal(t, f.Outbox.Delivered(t.Context(), f.row("one").ID, channels.Receipt{}))
 	if !woken(door) {
-		t.Error("the end of one does not wake for the next")
+		t.Error("the end of a delivery did not signal the next one")
 	}
 }

@@ -51,7 +51,7 @@ func TestParkedEvents_LetLaterOnesRunOneAtATime(t *testing.T) {
 	f.want("the next in order", got, ids[2])
 	f.finish(ids[2])
 	if got, next := f.claim(0); len(got) > 0 || !next.Equal(f.now.Add(time.Minute)) {
-		t.Errorf("claimed %v, next %s", got, next)
+		t.Errorf("claimed %v, next %s; want nothing for 1 min", got, next)
 	}
 	f.now = f.now.Add(2 * time.Minute)
 	got, _ = f.claim(9)
@@ -75,7 +75,7 @@ func TestParkedEvents_AreLimited(t *testing.T) {
 		for range limit {
 			got, _ := f.claim(9)
 			if len(got) != 1 {
-				t.Fatalf("%s: claimed %v after %d", kind, got, len(parked))
+				t.Fatalf("%s: claimed %v after %d parked events, want 1", kind, got, len(parked))
 			}
 			f.park(got[0], time.Hour)
 			parked = append(parked, got...)
@@ -85,7 +85,7 @@ func TestParkedEvents_AreLimited(t *testing.T) {
 		acc, err := f.Inbox.Put(t.Context(), bus.Event{Kind: kind, Source: "s", Session: "a", Provenance: c.from})
 		fatal(t, err)
 		if acc.Position != limit+2 {
-			t.Errorf("%s: position %d behind %d", kind, acc.Position, limit+2)
+			t.Errorf("%s: position %d behind %d parked events", kind, acc.Position, limit+2)
 		}
 		list, err := f.Inbox.ParkedSessions(t.Context())
 		fatal(t, err)
@@ -97,7 +97,7 @@ func TestParkedEvents_AreLimited(t *testing.T) {
 		f.want("the answer", got, parked[limit-1])
 		f.finish(parked[limit-1])
 		if got, _ = f.claim(9); len(got) != 1 {
-			t.Errorf("%s: after an answer: %v", kind, got)
+			t.Errorf("%s: claimed %v after an answer, want 1", kind, got)
 		}
 	}
 }
@@ -259,7 +259,7 @@ func TestParkRunning_CountsToTheLimit(t *testing.T) {
 	for range 5 {
 		got, _ := f.claim(9)
 		if len(got) != 1 {
-			t.Fatalf("claimed %v after %d", got, len(parked))
+			t.Fatalf("claimed %v after %d parked events, want 1", got, len(parked))
 		}
 		if ok, err := bus.ParkRunning(t.Context(), f.Inbox, f.get(got[0])); err != nil || !ok {
 			t.Fatal(ok, err)
@@ -275,6 +275,6 @@ func TestParkRunning_CountsToTheLimit(t *testing.T) {
 	}
 	f.finish(parked[3])
 	if got, _ = f.claim(9); len(got) != 1 {
-		t.Errorf("after an end: %v", got)
+		t.Errorf("claimed %v after a parked event ended, want 1", got)
 	}
 }

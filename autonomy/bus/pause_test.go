@@ -29,7 +29,7 @@ func TestPause(t *testing.T) {
 	got, next := f.claim(99)
 	f.want("messages and reminders of the owner", got, said, pill, word)
 	if !next.Equal(until) {
-		t.Errorf("looks again at %v, not %v", next, until)
+		t.Errorf("next = %v, want the end of the pause %v", next, until)
 	}
 	f.write(func(tx *store.Tx) error { return f.Inbox.ResumeTx(tx, goal) })
 	got, _ = f.claim(99)
@@ -46,10 +46,10 @@ func TestPause(t *testing.T) {
 	got, _ = f.claim(99)
 	f.want("what a crash cut short", got, said, pill, word, goal)
 	if e := f.get(goal); !e.NotBefore.IsZero() {
-		t.Errorf("shown as waiting until %v", e.NotBefore)
+		t.Errorf("NotBefore of the paused event = %v, want none", e.NotBefore)
 	}
 	if at, on, err := f.Pause.Current(t.Context()); err != nil || !on || !at.Equal(until) {
-		t.Errorf("paused %v until %v, %v", on, at, err)
+		t.Errorf("Current() = %v until %v, %v, want paused", on, at, err)
 	}
 	if err := f.Pause.End(t.Context()); err != nil {
 		t.Fatal(err)
@@ -64,6 +64,6 @@ func TestPause(t *testing.T) {
 	got, _ = f.claim(99)
 	f.want("a pause ends automatically", got, late)
 	if _, on, err := f.Pause.Current(t.Context()); err != nil || on {
-		t.Error("it is not over", err)
+		t.Error("the pause is not over", err)
 	}
 }

@@ -47,7 +47,7 @@ func TestScheduledSends_WaitForTheirTime(t *testing.T) {
 	f.want("too early", f.claimSends())
 	at, ok, err := f.Scheduled.Next(t.Context())
 	if err != nil || !ok || !at.Equal(f.now.Add(time.Second)) {
-		t.Errorf("next at %v %v %v", at, ok, err)
+		t.Errorf("next send = %v, %v, %v", at, ok, err)
 	}
 	f.restart()
 	f.now = f.now.Add(8 * time.Hour) // the computer slept
@@ -66,22 +66,22 @@ func TestScheduledSends_Cancel(t *testing.T) {
 		want   error
 		state  bus.SendState
 	}{
-		"while it waits": {func(*fixture) {}, nil, bus.SendCancelled},
+		"while the call waits": {func(*fixture) {}, nil, bus.SendCancelled},
 		"on hold after a restore": {func(f *fixture) {
 			f.write(func(tx *store.Tx) error { return bus.StartHoldTx(tx, "old") })
 		}, nil, bus.SendCancelled},
-		"before it is committed": {due, nil, bus.SendCancelled},
+		"before the commit": {due, nil, bus.SendCancelled},
 		"before the next attempt": {func(f *fixture) {
 			due(f)
 			fatal(f.t, f.Scheduled.Retry(f.t.Context(), "c1", f.now.Add(time.Minute), "down"))
 		}, nil, bus.SendCancelled},
-		"after it was committed": {func(f *fixture) { due(f); fatal(f.t, f.Scheduled.Commit(f.t.Context(), "c1")) }, bus.ErrTooLate, bus.SendCommitted},
-		"after it was accepted": {func(f *fixture) {
+		"after the commit": {func(f *fixture) { due(f); fatal(f.t, f.Scheduled.Commit(f.t.Context(), "c1")) }, bus.ErrTooLate, bus.SendCommitted},
+		"after the acceptance": {func(f *fixture) {
 			due(f)
 			fatal(f.t, f.Scheduled.Commit(f.t.Context(), "c1"))
 			fatal(f.t, f.Scheduled.Accept(f.t.Context(), "c1"))
 		}, bus.ErrTooLate, bus.SendAccepted},
-		"after it was sent": {func(f *fixture) {
+		"after the send": {func(f *fixture) {
 			due(f)
 			f.write(func(tx *store.Tx) error { return f.Scheduled.EndTx(tx, "c1", bus.SendSent, "") })
 		}, bus.ErrTooLate, bus.SendSent},
@@ -109,7 +109,7 @@ func TestScheduledSends_Cancel(t *testing.T) {
 				"Retry":  func(ctx context.Context, c string) error { return f.Scheduled.Retry(ctx, c, f.now, "") },
 			} {
 				if err := change(t.Context(), "c1"); !errors.Is(err, bus.ErrCancelled) {
-					t.Errorf("%s of a canceled call = %v", what, err)
+					t.Errorf("%s of a canceled call = %v, want ErrCancelled", what, err)
 				}
 			}
 		})
@@ -133,7 +133,7 @@ func TestScheduledSends_Recover(t *testing.T) {
 	}
 	f.want("again", f.claimSends(), "c1")
 	if s := f.scheduled("c3"); s.Frozen != nil || string(s.Args) != "{}" {
-		t.Errorf("the text stays after the end: %+v", s)
+		t.Errorf("the text of a finished send is still stored: %+v", s)
 	}
 }
 

@@ -33,7 +33,7 @@ func (f *fixture) callBack(id string) (d bus.Delivery, err error) {
 	return d, err
 }
 
-func TestASendWaitsAndHoldsNobodyUp(t *testing.T) {
+func TestSend_WaitsWithoutBlockingOthers(t *testing.T) {
 	f := newBus(t)
 	d := f.send("e1", "c", "to a friend")
 	if d.Kind != channels.Send || d.State != channels.Queued {
@@ -44,7 +44,7 @@ func TestASendWaitsAndHoldsNobodyUp(t *testing.T) {
 	fatal(t, f.Outbox.Delivered(t.Context(), f.row("a reply in the same chat").ID, channels.Receipt{}))
 	at, ok, err := f.Outbox.NextDelivery(t.Context(), "push")
 	if err != nil || !ok || !at.Equal(f.now.Add(10*time.Second)) {
-		t.Errorf("next at %v %v %v", at, ok, err)
+		t.Errorf("next delivery = %v, %v, %v", at, ok, err)
 	}
 	f.now = f.now.Add(9 * time.Second)
 	f.want("too early", f.take("push", 9))
@@ -54,18 +54,18 @@ func TestASendWaitsAndHoldsNobodyUp(t *testing.T) {
 	f.want("at its time", f.take("push", 9), "to a friend")
 }
 
-func TestASendIsCalledBack(t *testing.T) {
+func TestSend_CanBeCanceled(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before func(f *fixture, id string)
 		want   error
 		state  channels.State
 	}{
-		"while it waits":       {func(*fixture, string) {}, nil, channels.Cancelled},
-		"after a restart":      {func(f *fixture, _ string) { f.restart() }, nil, channels.Cancelled},
-		"twice":                {func(f *fixture, id string) { _, _ = f.callBack(id) }, bus.ErrTooLate, channels.Cancelled},
-		"while it is sent":     {func(f *fixture, _ string) { f.now = f.now.Add(time.Minute); f.take("push", 1) }, bus.ErrTooLate, channels.Sending},
-		"before the next try":  {func(f *fixture, id string) { f.now = f.now.Add(time.Minute); f.take("push", 1); f.again(id) }, nil, channels.Cancelled},
-		"after it has arrived": {func(f *fixture, id string) { f.now = f.now.Add(time.Minute); f.take("push", 1); f.arrived(id) }, bus.ErrTooLate, channels.Sent},
+		"while the delivery waits": {func(*fixture, string) {}, nil, channels.Cancelled},
+		"after a restart":          {func(f *fixture, _ string) { f.restart() }, nil, channels.Cancelled},
+		"twice":                    {func(f *fixture, id string) { _, _ = f.callBack(id) }, bus.ErrTooLate, channels.Cancelled},
+		"during the send":          {func(f *fixture, _ string) { f.now = f.now.Add(time.Minute); f.take("push", 1) }, bus.ErrTooLate, channels.Sending},
+		"before the next try":      {func(f *fixture, id string) { f.now = f.now.Add(time.Minute); f.take("push", 1); f.again(id) }, nil, channels.Cancelled},
+		"after the arrival":        {func(f *fixture, id string) { f.now = f.now.Add(time.Minute); f.take("push", 1); f.arrived(id) }, bus.ErrTooLate, channels.Sent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newBus(t)
@@ -97,7 +97,7 @@ func (f *fixture) arrived(id string) {
 
 // A reply cannot be canceled. If the channel of a text to another person does not exist, the text
 // is not sent to the owner instead.
-func TestOnlySendsAreCalledBackAndGoWhereTheyBelong(t *testing.T) {
+func TestSend_OnlySendsCanBeCanceledOrRejected(t *testing.T) {
 	f := newBus(t)
 	f.say("e", out("push", "c", "a reply"))
 	if _, err := f.callBack(f.row("a reply").ID); !errors.Is(err, bus.ErrTooLate) {
@@ -108,13 +108,13 @@ func TestOnlySendsAreCalledBackAndGoWhereTheyBelong(t *testing.T) {
 	}
 	f.write(func(tx *store.Tx) error {
 		if _, err := f.Outbox.SendTx(tx, "e", out("web", "", "to a friend")); !errors.Is(err, bus.ErrNoWay) {
-			t.Errorf("a channel whose clients pull: %v", err)
+			t.Errorf("SendTx to a channel whose clients pull = %v, want ErrNoWay", err)
 		}
 		return nil
 	})
 }
 
-func TestTheOwnersOwnChats(t *testing.T) {
+func TestSend_ToTheOwnersOwnChats(t *testing.T) {
 	f := newBus(t)
 	put := func(session, chat string, src provenance.Source, payload string) {
 		f.put(bus.Event{Kind: bus.Message, Source: "push", Session: session, Channel: "push", Chat: chat, Sender: "me", Provenance: src, Payload: []byte(payload)})

@@ -34,17 +34,17 @@ func (f *fixture) neverReads(table, query string, args ...any) {
 		var detail string
 		fatal(f.t, rows.Scan(&id, &parent, &unused, &detail))
 		if steps++; strings.HasPrefix(detail, "SCAN "+table) {
-			f.t.Errorf("all of it is read: %s", detail)
+			f.t.Errorf("the query scans the whole table: %s", detail)
 		}
 	}
 	fatal(f.t, rows.Err())
 	if steps == 0 {
-		f.t.Error("no plan")
+		f.t.Error("no query plan")
 	}
 }
 
 // Claiming from a long queue is as cheap as from a short one.
-func TestALongQueue(t *testing.T) {
+func TestClaim_CostDoesNotGrowWithTheQueue(t *testing.T) {
 	f := newBus(t)
 	f.fillInbox(many)
 	f.neverReads("h", bus.Heads, 1)
@@ -67,7 +67,7 @@ func TestALongQueue(t *testing.T) {
 	}
 }
 
-func TestManyTextsInOneChat(t *testing.T) {
+func TestClaimDeliveries_CostDoesNotGrowWithTheChat(t *testing.T) {
 	f := newBus(t)
 	f.write(func(tx *store.Tx) error {
 		_, err := tx.Exec(numbers+`INSERT INTO outbox (id, event, n, kind, session, channel, chat, text, provenance, state, created_at)
@@ -80,7 +80,7 @@ func TestManyTextsInOneChat(t *testing.T) {
 	f.want("one per chat", f.take("push", 9), "text 1", "another chat")
 }
 
-func TestATextOfTenMegabytes(t *testing.T) {
+func TestPut_TextOfTenMegabytes(t *testing.T) {
 	f := newBus(t)
 	big := strings.Repeat("0123456789ä", 10<<20/12)
 	id := f.put(bus.Event{Source: "s", Session: "s", Text: big})

@@ -11,7 +11,7 @@ import (
 )
 
 // Anyone who reads a code may be the first to send it.
-func TestNoCodeIsShownToAGroup(t *testing.T) {
+func TestCommands_ShowNoCodeInAGroup(t *testing.T) {
 	l := &Commands{o: Options{Pairing: pairingCode("2345A-BCDEF")}}
 	for shared, shown := range map[bool]bool{false: true, true: false} {
 		got, err := l.cmdPair(t.Context(), bus.Event{Payload: fmt.Appendf(nil, `{"shared": %v}`, shared)}, "pigeon")
@@ -25,7 +25,7 @@ func TestCommands_AllHaveAnImplementation(t *testing.T) {
 	runs := (&Commands{o: Options{Approvals: new(approvals.Decider)}}).commandRuns()
 	for _, c := range chattext.Commands() {
 		if runs[c.Names[0]] == nil {
-			t.Errorf("nothing runs /%s", c.Names[0])
+			t.Errorf("/%s has no implementation", c.Names[0])
 		}
 	}
 	if len(runs) != len(chattext.Commands()) {

@@ -174,10 +174,10 @@ func TestCommit_RejectsLateFinish(t *testing.T) {
 		meanwhile func(p *parts, ev bus.Event) error
 		want      string
 	}{
-		{"after it was answered", func(p *parts, ev bus.Event) error {
+		{"after the answer", func(p *parts, ev bus.Event) error {
 			return p.committer.Commit(t.Context(), commit.Claim{Event: ev}, reply(ev, "First."))
 		}, `done, texts ["reply: First."], 2 messages, 1 traces`},
-		{"after a restart has given it back", func(p *parts, _ bus.Event) error {
+		{"after a restart returned the event", func(p *parts, _ bus.Event) error {
 			_, err := p.bus.Inbox.Recover(t.Context())
 			return err
 		}, `pending, texts [], 0 messages, 0 traces`},

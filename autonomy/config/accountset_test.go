@@ -48,7 +48,7 @@ func TestAccountSet_Find(t *testing.T) {
 		{"several mailboxes", "", pim.IMAP, "", "name one: work, home, unfinished"},
 		{"a name without that server", "work", pim.CalDAV, "", "use one of: home"},
 		{"an unknown name", "school", pim.IMAP, "", "use one of: work, home, unfinished"},
-		{"a server that nobody has", "", pim.CardDAV, "", "hob account add"},
+		{"a server without an account", "", pim.CardDAV, "", "hob account add"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := s.Find(tt.account, tt.server)

@@ -45,7 +45,7 @@ depth = 2
 	}
 }
 
-func TestWrongAgents(t *testing.T) {
+func TestAgents_RejectsMistakes(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"unknown agent in the second route", "[agents.a]\n[[routes]]\nchat = \"x\"\nagent = \"a\"\n[[routes]]\nchat = \"y\"\nagent = \"writer\"\n", `c.toml:7: routes.agent: "writer": there is no [agents.writer]; the agents are hob, a`},
 		{"a slip of the pen", "[agents.research]\n[[routes]]\nchat = \"x\"\nagent = \"reserch\"\n", `c.toml:4: routes.agent: "reserch": there is no [agents.reserch]; did you mean "research"?`},

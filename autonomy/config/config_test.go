@@ -74,8 +74,8 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-// TestEveryKeyIsDescribed: default.toml and the structs have the same keys.
-func TestEveryKeyIsDescribed(t *testing.T) {
+// TestKeys_AreAllDescribed: default.toml and the structs have the same keys.
+func TestKeys_AreAllDescribed(t *testing.T) {
 	var fields []string
 	var walk func(prefix string, s keySchema)
 	walk = func(prefix string, s keySchema) {
@@ -98,7 +98,7 @@ func TestEveryKeyIsDescribed(t *testing.T) {
 	for _, k := range Keys() {
 		keys = append(keys, k.Name)
 		if k.Doc == "" || k.Accepts == "" {
-			t.Errorf("%s is not described", k.Name)
+			t.Errorf("%s has no description", k.Name)
 		}
 	}
 	if diff := cmp.Diff(fields, keys); diff != "" {
@@ -157,19 +157,19 @@ action = "tell me"
 		t.Error(p, ok)
 	}
 	if _, ok := c.Channel("slack"); ok {
-		t.Error("there is no slack")
+		t.Error("Channel(\"slack\") exists although it is not configured")
 	}
 }
 
-func TestMistakes(t *testing.T) {
+func TestLoad_ReportsMistakes(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"unknown key", "[agent]\nname = \"x\"\ntimezon = \"UTC\"\n", `c.toml:3: agent.timezon: unknown key; did you mean "agent.timezone"?`},
 		{"swapped letters", "[agent]\nnaem = \"x\"\n", `c.toml:2: agent.naem: unknown key; did you mean "agent.name"?`},
 		{"other case", "[Agent]\nname = \"x\"\n", `c.toml:1: Agent: unknown section; did you mean "agent"?`},
 		{"unknown section", "[wallet]\ndaily_usd = 1\n", `c.toml:1: wallet: unknown section; the sections are agent, providers`},
 		{"a limit that is not an amount", "[budget]\ndaily_usd = nan\n", `c.toml:2: budget.daily_usd: nan: must be an amount in US dollars`},
-		{"a price for nothing", "[prices.sonnet]\ninput = 3\n", `c.toml:1: prices.sonnet: write it as [prices."provider/model"]`},
-		{"a price below nothing", "[prices.\"a/b.c\"]\ninput = -3\n", `c.toml:2: prices."a/b.c".input: -3: must be an amount`},
+		{"a price without a model", "[prices.sonnet]\ninput = 3\n", `c.toml:1: prices.sonnet: write it as [prices."provider/model"]`},
+		{"a negative price", "[prices.\"a/b.c\"]\ninput = -3\n", `c.toml:2: prices."a/b.c".input: -3: must be an amount`},
 		{"key of another section", "[notify]\ntick = \"1s\"\n", `did you mean "autonomy.tick"?`},
 		{"dotted unknown key", "agent.mdoel = \"auto\"\n", `c.toml:1: agent.mdoel: unknown key; did you mean "agent.model"?`},
 		{"inline unknown key", "\nagent = { mdoel = \"auto\" }\n", `c.toml:2: agent.mdoel: unknown key; did you mean "agent.model"?`},
@@ -189,13 +189,13 @@ func TestMistakes(t *testing.T) {
 		{"quiet nowhere", "[notify]\nquiet_hours = [{ start = \"22:00\", end = \"07:00\", zone = \"Mars/Olympus\" }]\n", `"Mars/Olympus"`},
 		{"quiet hours of the wrong type", "[notify]\nquiet_hours = \"22:00-07:00\"\n", `c.toml:2: notify.quiet_hours: "22:00-07:00": must be a list of sections`},
 		{"unknown key of quiet hours", "[notify]\nquiet_hours = { from = \"22:00\" }\n", `c.toml:2: notify.quiet_hours.from: unknown key`},
-		{"back to where it came from", "[notify]\nfallback = [\"origin\"]\n", `"origin" is not a channel`},
+		{"a fallback to itself", "[notify]\nfallback = [\"origin\"]\n", `"origin" is not a channel`},
 		{"at this machine for no time", "[notify]\nat_machine = \"0s\"\n", `must be between "1s" and "24h"`},
 		{"talking for days", "[notify]\ntalking = \"25h\"\n", `must be between "0s" (off) and "24h"`},
 		{"no patience", "[notify]\nunreachable = \"1s\"\n", `must be between "1m" and "24h"`},
 		{"no urgency", "[[notify.rules]]\nwords = [\"fire\"]\nurgency = \"urgent\"\n", `c.toml:3: notify.rules.urgency: "urgent": must be one of low, normal, high, critical`},
 		{"a rule for everything", "[[notify.rules]]\nurgency = \"low\"\n", `c.toml:1: notify.rules: the rule has no condition`},
-		{"a rule for nothing", "[[notify.rules]]\ncauses = [\"mail\"]\nurgency = \"low\"\n", `unknown cause "mail"; use one of reminder, schedule`},
+		{"a rule without a condition", "[[notify.rules]]\ncauses = [\"mail\"]\nurgency = \"low\"\n", `unknown cause "mail"; use one of reminder, schedule`},
 		{"bad level", "[autonomy]\nlevel = \"supervized\"\n", `must be one of watch, supervised, trusted; did you mean "supervised"?`},
 		{"bad log level", "[log]\nlevel = 'loud'\n", `must be one of debug, info, warn, error`},
 		{"public address", "[web]\nlisten = \"0.0.0.0:7717\"\n", `c.toml:2: web.listen: "0.0.0.0:7717": other machines could reach this address`},
@@ -286,7 +286,7 @@ func TestQuietHours(t *testing.T) {
 	}
 }
 
-func TestAllMistakesAtOnce(t *testing.T) {
+func TestLoad_ReportsAllMistakesTogether(t *testing.T) {
 	_, err := Parse("c.toml", []byte("[agent]\nnam = 1\nmax_rounds = true\n[nonsense]\na = 1\nb = 2\n"))
 	errs, _ := errors.AsType[Errors](err)
 	var lines []int
@@ -298,7 +298,7 @@ func TestAllMistakesAtOnce(t *testing.T) {
 	}
 }
 
-func TestLoadFiles(t *testing.T) {
+func TestLoad_ReadsFiles(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "not a file") {
 		t.Error(err)
@@ -340,7 +340,7 @@ func TestSection(t *testing.T) {
 		{"inline", "[channels]\nw = { url = \"u\", tries = 3 }\n", "u 0s 3  ", ""},
 		{"unknown", "[channels.w]\nulr = \"u\"\n", "", `c.toml:6: channels.w.ulr: unknown key; did you mean "channels.w.url"?`},
 		{"unknown in a list", "[channels.w]\n[[channels.w.targets]]\nnmae = \"t\"\n", "", `c.toml:7: channels.w.targets.nmae: unknown key; did you mean "channels.w.targets.name"?`},
-		{"nothing near", "[channels.w]\nx = 1\n", "", `[channels.w] accepts url, secret, timeout, tries, headers, targets`},
+		{"no similar key", "[channels.w]\nx = 1\n", "", `[channels.w] accepts url, secret, timeout, tries, headers, targets`},
 		{"wrong type", "[channels.w]\nurl = 3\n", "", `c.toml:6: channels.w.url: 3: must be text in quotes`},
 		{"bad duration", "[channels.w]\ntimeout = \"soon\"\n", "", `must be a duration`},
 		{"secret stays hidden", "[channels.w]\nsecret = 4711\n", "", `channels.w.secret: must be text in quotes`},
@@ -357,7 +357,7 @@ func TestSection(t *testing.T) {
 			}
 			s, ok := c.Channel("w")
 			if !ok {
-				t.Fatal("no section")
+				t.Fatal("the section is missing")
 			}
 			w := webhook{Tries: 7}
 			err = s.Decode(&w)
@@ -383,7 +383,7 @@ func TestSection(t *testing.T) {
 	c, _ := Parse("c.toml", []byte("[channels.w]\n"))
 	s, _ := c.Channel("w")
 	if err := s.Decode(webhook{}); err == nil {
-		t.Error("a value cannot be filled")
+		t.Error("Decode into a value that is not a pointer succeeded")
 	}
 }
 
@@ -480,7 +480,7 @@ func TestStream(t *testing.T) {
 }
 
 // The keys that all channels have are not passed to the driver.
-func TestKeysOfAllChannels(t *testing.T) {
+func TestSection_OmitsKeysOfAllChannels(t *testing.T) {
 	c, err := Parse("c.toml", []byte("[channels.a]\nmention = false\nstream = false\nsettle = \"0s\"\nurl = \"x\"\n[channels.b]\n"))
 	if err != nil {
 		t.Fatal(err)

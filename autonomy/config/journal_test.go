@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestCopiesBringBackTheWholeText(t *testing.T) {
+func TestRevisions_RestoreTheWholeText(t *testing.T) {
 	dir := t.TempDir()
 	c := Revisions{Path: filepath.Join(dir, "config.toml"), Dir: filepath.Join(dir, "undo")}
 	write := func(text string) {
@@ -38,24 +38,24 @@ func TestCopiesBringBackTheWholeText(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	if err := c.Put(after, before); !errors.Is(err, ErrEdited) {
-		t.Errorf("twice: %v", err)
+		t.Errorf("second Put = %v, want ErrEdited", err)
 	}
 	if err := c.Put(before, none); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(c.Path); !os.IsNotExist(err) {
-		t.Errorf("the file did not exist before: %v", err)
+		t.Errorf("Put left a file that did not exist before: %v", err)
 	}
 	for _, name := range []string{"", "..", "../config.toml", strings.Repeat("0", 64), before + "/x"} {
 		if err := c.Put(none, name); err == nil {
-			t.Errorf("%q was written", name)
+			t.Errorf("Put accepted the revision %q", name)
 		}
 		if c.Names(name) {
-			t.Errorf("%q names a text", name)
+			t.Errorf("Names(%q) = true", name)
 		}
 	}
 	if fi, err := os.Stat(filepath.Join(c.Dir, before)); err != nil || fi.Mode().Perm()&0o077 != 0 {
-		t.Errorf("the copy: %v %v", fi, err)
+		t.Errorf("the copy is readable by others: %v, %v", fi, err)
 	}
 	if err := c.Purge(); err != nil || c.Names(before) {
 		t.Errorf("purged: %v", err)
@@ -75,7 +75,7 @@ func TestRevisions_LoadTheLastValidText(t *testing.T) {
 	const strict, broken = "[autonomy]\nlevel = \"watch\"\n", "[autonomy]\nlevle = \"watch\"\n"
 	put(broken)
 	if _, err := c.LoadOrLast(); !IsMistake(err) {
-		t.Errorf("without a valid text: %v", err)
+		t.Errorf("LoadOrLast without a valid text = %v, want a mistake", err)
 	}
 	put(strict)
 	valid, err := c.LoadOrLast()
@@ -116,7 +116,7 @@ func TestRevisions_LoadTheLastValidText(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.LoadOrLast(); !IsMistake(err) {
-		t.Errorf("after Purge: %v", err)
+		t.Errorf("LoadOrLast after Purge = %v, want a mistake", err)
 	}
 }
 

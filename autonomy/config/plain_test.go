@@ -29,7 +29,7 @@ func TestIncident58KeysInTheClear(t *testing.T) {
 	for _, p := range c.PlainSecrets() {
 		got[p.Key] = p.Name()
 		if s := fmt.Sprintf("%v %+v %q", p, p, p.Value); strings.Contains(s, "canary") {
-			t.Errorf("it prints its secret: %s", s)
+			t.Errorf("the formatted value contains the secret: %s", s)
 		}
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
@@ -38,11 +38,11 @@ func TestIncident58KeysInTheClear(t *testing.T) {
 	warnings := strings.Join(c.Warnings, "\n")
 	for key := range want {
 		if !strings.Contains(warnings, "hob secret adopt "+key) {
-			t.Errorf("no warning for %s: %s", key, warnings)
+			t.Errorf("no warning about %s in %s", key, warnings)
 		}
 		v, err := c.Get(key)
 		if err != nil || v != "[redacted]" {
-			t.Errorf("%s is shown as %v (%v)", key, v, err)
+			t.Errorf("%s is shown as %v (%v), want [redacted]", key, v, err)
 		}
 	}
 	if strings.Contains(warnings, "canary") || !strings.Contains(warnings, "chmod 600") {

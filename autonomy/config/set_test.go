@@ -105,10 +105,10 @@ func TestEditTemplate(t *testing.T) {
 		}
 	}
 	if n := strings.Count(string(text), "[agent]"); n != 1 {
-		t.Errorf("%d agent sections", n)
+		t.Errorf("%d agent sections, want 1", n)
 	}
 	if !strings.Contains(string(text), "# The folders in which Hob may read and write.") {
-		t.Error("the comments are gone")
+		t.Error("the comments are missing")
 	}
 }
 
@@ -131,13 +131,13 @@ func TestSet(t *testing.T) {
 	}
 	before, _ := os.ReadFile(path)
 	if _, err := Set(path, "agent.timezone", "nowhere"); err == nil {
-		t.Fatal("taken")
+		t.Fatal("Set accepted an unknown time zone")
 	}
 	if after, _ := os.ReadFile(path); string(after) != string(before) {
-		t.Error("a refused edit changed the file")
+		t.Error("a rejected Set changed the file")
 	}
 	if !strings.HasPrefix(string(before), "# Hob's configuration.") {
-		t.Error("a new file starts from the template")
+		t.Error("the created file does not start with the template")
 	}
 }
 
@@ -153,10 +153,10 @@ func TestSetAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := SetAll(path, []Value{{"agent.name", "S"}, {"agent.timezone", "Mars"}}); err == nil {
-		t.Fatal("taken")
+		t.Fatal("SetAll accepted an unknown time zone")
 	}
 	if after, _ := os.ReadFile(path); string(after) != string(before) {
-		t.Error("half of it was written")
+		t.Error("a rejected SetAll changed the file")
 	}
 }
 
@@ -184,7 +184,7 @@ func FuzzSet(f *testing.F) {
 }
 
 // A model's name contains a slash and dots.
-func TestSetThePriceOfAModel(t *testing.T) {
+func TestSet_PriceOfAModel(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.toml")
 	for _, v := range [][2]string{{"input", "2"}, {"output", "8.5"}, {"input", "3"}} {
 		if _, err := Set(path, `prices."work/gpt-4.1".`+v[0], v[1]); err != nil {
@@ -202,6 +202,6 @@ func TestSetThePriceOfAModel(t *testing.T) {
 		t.Errorf("%v, %v", v, err)
 	}
 	if _, err := Set(path, `providers."a b".kind`, "openai"); err == nil {
-		t.Error("a provider's name with a space was taken")
+		t.Error("Set accepted a provider name with a space")
 	}
 }

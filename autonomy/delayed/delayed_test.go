@@ -121,7 +121,7 @@ func (f *fixture) runUntil(call string, is func(s bus.ScheduledSend) bool) (bus.
 			break
 		}
 		if time.Now().After(deadline) {
-			f.t.Errorf("the state stays %s", s.State)
+			f.t.Errorf("the call stays %s", s.State)
 			break
 		}
 	}
@@ -263,7 +263,7 @@ func (f *fixture) dueNow() {
 	}))
 }
 
-func TestSender_ACancelStopsASendBeforeItsCommit(t *testing.T) {
+func TestSender_CancelStopsASendBeforeItsCommit(t *testing.T) {
 	f := newFixture(t)
 	f.send = func(_ context.Context, c tools.Call) (tools.Result, error) {
 		err := f.o.Store.Write(t.Context(), func(tx *store.Tx) error {
@@ -372,13 +372,13 @@ func TestSender_TransfersOneCallAtATime(t *testing.T) {
 				t.Errorf("step %q, want %q", got, want)
 			}
 		case <-time.After(10 * time.Second):
-			t.Fatalf("%s: the other call waits", want)
+			t.Fatalf("%s: the second call did not run", want)
 		}
 	}
 	next("transfer")
 	select {
 	case got := <-steps:
-		t.Errorf("%q of the second call during the transfer of the first", got)
+		t.Errorf("step %q of the second call during the transfer of the first", got)
 	case <-time.After(100 * time.Millisecond):
 	}
 	goOn <- struct{}{}
@@ -401,7 +401,7 @@ func TestSender_TransfersOneCallAtATime(t *testing.T) {
 
 // A call that was delayed before the snapshot may have been sent after it, so a released call first
 // checks whether it was sent.
-func TestSender_AReleasedCallAsksWhetherItWasSent(t *testing.T) {
+func TestSender_ReleasedCallChecksWhetherItWasSent(t *testing.T) {
 	for _, was := range []bool{true, false} {
 		f, ctx := newFixture(t), t.Context()
 		f.was, f.wasErr = was, errors.New("no connection")
@@ -416,13 +416,13 @@ func TestSender_AReleasedCallAsksWhetherItWasSent(t *testing.T) {
 		}))
 		s, _ := f.runUntil("c1", func(s bus.ScheduledSend) bool { return s.Error != "" })
 		if s.State != bus.SendWaiting || len(f.sent) != 0 || !strings.Contains(s.Error, "no connection") {
-			t.Fatalf("without an answer: %s %q, sent %q", s.State, s.Error, f.sent)
+			t.Fatalf("without an answer of the platform: %s %q, sent %q", s.State, s.Error, f.sent)
 		}
 		f.wasErr = nil
 		fatal(t, f.o.Store.Write(ctx, func(tx *store.Tx) error { _, err := tx.Exec(`UPDATE scheduled_sends SET at = 0`); return err }))
 		s, e := f.runUntil("c1", hasEnded)
 		if want := map[bool]int{true: 0, false: 1}[was]; s.State != bus.SendSent || len(f.sent) != want || was != strings.Contains(e.Result, "before the restore") {
-			t.Errorf("was sent %v: %s, %q, calls %q", was, s.State, e.Result, f.sent)
+			t.Errorf("the platform reports sent = %v: %s, %q, calls %q", was, s.State, e.Result, f.sent)
 		}
 	}
 }

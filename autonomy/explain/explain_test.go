@@ -65,7 +65,7 @@ func fatal(t *testing.T, err error) {
 
 func TestNew_RejectsMissingOptions(t *testing.T) {
 	if _, err := New(Options{}); err == nil {
-		t.Error("New accepts no options")
+		t.Error("New accepts empty options")
 	}
 }
 
@@ -105,7 +105,7 @@ func TestParseSince(t *testing.T) {
 		}
 	}
 	if _, _, err := parseSince("mail since blue", now); !errors.Is(err, ErrUnclear) {
-		t.Errorf("a time that cannot be read: %v", err)
+		t.Errorf("parseSince with an unreadable time = %v, want ErrUnclear", err)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestExplain_SaysThatNothingHappened(t *testing.T) {
 		}
 	}
 	if _, err := x.Explain(t.Context(), tools.ExplainRequest{Kind: "fate"}); !errors.Is(err, ErrUnclear) {
-		t.Errorf("an unknown kind of question: %v", err)
+		t.Errorf("Explain of an unknown kind = %v, want ErrUnclear", err)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestExplainEvent_ShowsModelAndCost(t *testing.T) {
 	acc, err := b.Inbox.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "web", Session: "s", Text: "hello"})
 	fatal(t, err)
 	if _, err := x.ExplainEvent(t.Context(), acc.Event, ""); !errors.Is(err, broken) {
-		t.Errorf("a model that cannot be looked up: %v", err)
+		t.Errorf("ExplainEvent with a failing model lookup = %v, want its error", err)
 	}
 }
 
@@ -205,7 +205,7 @@ func TestAuditLine_NamesCallApprovalAndOrigins(t *testing.T) {
 	fatal(t, err)
 	for _, want := range []string{"who        hob, through web", "call of send_text (send): done", "Sent it.\n", "allow by send", "untrusted text", "e1 in s"} {
 		if !strings.Contains(l.Text, want) {
-			t.Errorf("%q is not in\n%s", want, l.Text)
+			t.Errorf("the line does not contain %q:\n%s", want, l.Text)
 		}
 	}
 	for _, seq := range []int64{-1, 0, 2} {

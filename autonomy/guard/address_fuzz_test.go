@@ -25,7 +25,7 @@ func FuzzAddresses(f *testing.F) {
 		known := spellingSet(addressesIn(said))
 		for k := range known {
 			if _, ok := parseAddress(k); !ok {
-				t.Errorf("%q: %q is no address", said, k)
+				t.Errorf("%q: parseAddress rejects %q", said, k)
 			}
 		}
 		if !isSeenAddress(asked, known) {
@@ -33,7 +33,7 @@ func FuzzAddresses(f *testing.F) {
 		}
 		u, err := url.Parse(asked)
 		if err != nil || u.User != nil {
-			t.Fatalf("%q counts as part of %q but is no address: %v", asked, said, err)
+			t.Fatalf("%q counts as part of %q but is not an address: %v", asked, said, err)
 		}
 		if !siteSet(addressesIn(said))[strings.TrimPrefix(hostAndPort(u), "www.")] {
 			t.Errorf("%q counts as part of %q but contacts another host", asked, said)

@@ -35,7 +35,7 @@ func (f *fixture) sql(query string, args ...any) {
 	}))
 }
 
-func TestTheAuditLog(t *testing.T) {
+func TestAudit_ListsRecords(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	if n, err := f.Verify(t.Context()); n != 0 || err != nil {
 		t.Errorf("empty: %d, %v", n, err)
@@ -53,20 +53,20 @@ func TestTheAuditLog(t *testing.T) {
 	}
 	list, err := f.Audit(t.Context(), "e1", 0, 9)
 	if err != nil || len(list) != 2 || list[0].Seq != 4 || !list[0].Tainted || list[0].At.IsZero() {
-		t.Errorf("of one event: %+v, %v", list, err)
+		t.Errorf("Audit of one event = %+v, %v", list, err)
 	}
 	if list, err = f.Audit(t.Context(), "", 3, 9); err != nil || len(list) != 2 || list[0].Seq != 2 {
-		t.Errorf("before a line: %+v, %v", list, err)
+		t.Errorf("Audit before a line = %+v, %v", list, err)
 	}
 }
 
-func TestDigestsTellNothing(t *testing.T) {
+func TestAudit_DigestsRevealNoText(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	f.audit(2)
 	list, err := f.Audit(t.Context(), "", 0, 9)
 	fatal(t, err)
 	if list[0].Digest != list[1].Digest || len(list[0].Digest) != 64 {
-		t.Errorf("equal texts are not recognised: %q, %q", list[0].Digest, list[1].Digest)
+		t.Errorf("digests of equal texts differ: %q, %q", list[0].Digest, list[1].Digest)
 	}
 	rows, err := f.store.Read().QueryContext(t.Context(), `SELECT * FROM audit`)
 	fatal(t, err)
@@ -80,7 +80,7 @@ func TestDigestsTellNothing(t *testing.T) {
 		}
 		fatal(t, rows.Scan(ptrs...))
 		if strings.Contains(strings.Join(vals, " "), "private") {
-			t.Errorf("the text is in the log: %v", vals)
+			t.Errorf("the audit log contains the text: %v", vals)
 		}
 	}
 	fatal(t, rows.Err())
@@ -90,20 +90,20 @@ func TestDigestsTellNothing(t *testing.T) {
 	other, err := g.Audit(t.Context(), "", 0, 1)
 	fatal(t, err)
 	if other[0].Digest == list[0].Digest {
-		t.Error("the digest has no key of this home")
+		t.Error("two homes with different keys have the same digest")
 	}
 	bare, err := guard.New(f.store, guard.Options{})
 	fatal(t, err)
 	if err := f.write(func(tx *store.Tx) error { return bare.AuditTx(tx, record(1)) }); err == nil {
-		t.Error("recorded without a key")
+		t.Error("AuditTx without a key = nil, want an error")
 	}
 	fatal(t, bare.InitKeys(t.Context()))
 	if err := f.write(func(tx *store.Tx) error { return bare.AuditTx(tx, record(1)) }); err != nil {
-		t.Errorf("after Prepare: %v", err)
+		t.Errorf("AuditTx after InitKeys = %v", err)
 	}
 }
 
-func TestTheAuditChainShowsEveryChange(t *testing.T) {
+func TestVerify_DetectsEveryChange(t *testing.T) {
 	tests := map[string]string{
 		"the first line deleted":  `DELETE FROM audit WHERE seq = 1`,
 		"a line deleted":          `DELETE FROM audit WHERE seq = 4`,
@@ -139,21 +139,21 @@ func everyChange(t *testing.T, opt guard.Options, tests map[string]string) {
 		t.Run(name, func(t *testing.T) {
 			f.sql(`DELETE FROM audit; INSERT INTO audit SELECT * FROM kept; UPDATE sqlite_sequence SET seq = 8 WHERE name = 'audit'`)
 			if n, err := f.Verify(t.Context()); n != 8 || err != nil {
-				t.Fatalf("%d lines before, %v", n, err)
+				t.Fatalf("Verify of the unchanged log = %d lines, %v", n, err)
 			}
 			f.sql(query)
 			if _, err := f.Verify(t.Context()); err == nil || !strings.Contains(err.Error(), "altered") && !strings.Contains(err.Error(), "key is missing") {
-				t.Errorf("not found: %v", err)
+				t.Errorf("Verify of the altered log = %v", err)
 			}
 			f.audit(2) // later lines do not hide the change
 			if _, err := f.Verify(t.Context()); err == nil {
-				t.Error("not found when more was recorded")
+				t.Error("Verify does not detect the change after more records")
 			}
 		})
 	}
 }
 
-func TestTheAuditLogGrowsWhileItIsRead(t *testing.T) {
+func TestVerify_AcceptsNewLinesDuringTheCheck(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	var wg sync.WaitGroup
 	for range 4 {

@@ -53,7 +53,7 @@ func TestReview11_BeforehandCoversTheCleanTurnAlone(t *testing.T) {
 			}
 			// The request is still open, and a direct answer to it counts.
 			if got, err := f.answer(a.ID, guard.Answer{Approved: true, By: "cli"}); err != nil || got.State != guard.Approved {
-				t.Errorf("afterwards: %s, %v", got.State, err)
+				t.Errorf("answer without the grant = %s, %v", got.State, err)
 			}
 		})
 	}

@@ -22,7 +22,7 @@ func altered(err error) bool {
 	return ok
 }
 
-func TestTheLogIsAppendOnly(t *testing.T) {
+func TestAudit_IsAppendOnly(t *testing.T) {
 	f := newGuard(t, guard.Options{AuditKey: auditKey(1)})
 	f.audit(3)
 	for _, query := range []string{
@@ -44,7 +44,7 @@ func TestTheLogIsAppendOnly(t *testing.T) {
 
 // An attacker who can write to the database and knows the format still cannot forge a line
 // without the key.
-func TestALineCannotBeForgedWithoutTheKey(t *testing.T) {
+func TestVerify_DetectsForgeryWithoutTheKey(t *testing.T) {
 	mine := guard.Options{AuditKey: auditKey(1), Anchor: filepath.Join(t.TempDir(), "anchor")}
 	f := newGuard(t, mine)
 	f.audit(4)
@@ -58,7 +58,7 @@ func TestALineCannotBeForgedWithoutTheKey(t *testing.T) {
 			for i := range 2 { // the second call records nothing
 				f.restart(mine)
 				if _, err := f.Verify(t.Context()); !altered(err) || i == 0 && !f.ForeignKey() {
-					t.Errorf("not found: %v, %v", err, f.ForeignKey())
+					t.Errorf("Verify of the altered log = %v, foreign key %v", err, f.ForeignKey())
 				}
 				f.audit(1)
 			}
@@ -68,7 +68,7 @@ func TestALineCannotBeForgedWithoutTheKey(t *testing.T) {
 }
 
 // Lines from before the first key still verify, and later changes to them are detected.
-func TestAnOldLogGetsAKey(t *testing.T) {
+func TestVerify_AcceptsLinesFromBeforeTheKey(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	f.audit(3)
 	f.restart(guard.Options{AuditKey: auditKey(1)})
@@ -79,7 +79,7 @@ func TestAnOldLogGetsAKey(t *testing.T) {
 	}
 	f.restart(guard.Options{AuditKey: auditKey(1)})
 	if n, err := f.Verify(t.Context()); n != 6 || err != nil {
-		t.Errorf("a second start: %d, %v", n, err)
+		t.Errorf("Verify after a second start = %d, %v", n, err)
 	}
 	list, err := f.AuditLines(t.Context(), guard.AuditQuery{Action: "audit", Limit: 9})
 	if err != nil || len(list) != 1 || list[0].Outcome != "keyed" {
@@ -88,19 +88,19 @@ func TestAnOldLogGetsAKey(t *testing.T) {
 	f.sql(`DROP TRIGGER audit_no_update`)
 	f.sql(`UPDATE audit SET outcome = 'done' WHERE seq = 2`)
 	if _, err := f.Verify(t.Context()); !altered(err) {
-		t.Errorf("an old line was changed: %v", err)
+		t.Errorf("Verify after a change of an old line = %v", err)
 	}
 	f.restart(guard.Options{}) // the key is lost
 	if !f.ForeignKey() {
-		t.Error("a keyed log continues without its key undetected")
+		t.Error("ForeignKey() = false for a log that continues without its key")
 	}
 }
 
-func TestALogThatLostItsEnd(t *testing.T) {
+func TestTruncated_DetectsALostEnd(t *testing.T) {
 	opt := guard.Options{AuditKey: auditKey(1), Anchor: filepath.Join(t.TempDir(), "anchor")}
 	f := newGuard(t, opt)
 	if h, err := f.WriteAnchor(t.Context()); err != nil || h.Lines != 0 {
-		t.Errorf("an empty log: %+v, %v", h, err)
+		t.Errorf("ChainHead of an empty log = %+v, %v", h, err)
 	}
 	f.audit(5)
 	h, err := f.WriteAnchor(t.Context())
@@ -112,21 +112,21 @@ func TestALogThatLostItsEnd(t *testing.T) {
 	f.sql(`DROP TRIGGER audit_no_delete`)
 	f.sql(`CREATE TABLE kept AS SELECT * FROM audit`)
 	for name, query := range map[string]string{
-		"its end, and the memory of it": `DELETE FROM audit WHERE seq > 3; UPDATE sqlite_sequence SET seq = 3 WHERE name = 'audit'`,
-		"all of it":                     `DELETE FROM audit; DELETE FROM sqlite_sequence WHERE name = 'audit'`,
+		"the end and its anchor": `DELETE FROM audit WHERE seq > 3; UPDATE sqlite_sequence SET seq = 3 WHERE name = 'audit'`,
+		"the whole log":          `DELETE FROM audit; DELETE FROM sqlite_sequence WHERE name = 'audit'`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			f.sql(query)
 			for range 2 { // also after the log has grown again
 				if err := f.Truncated(t.Context()); !altered(err) {
-					t.Errorf("not noticed: %v", err)
+					t.Errorf("Truncated of a shortened log = %v", err)
 				}
 				if _, err := f.Verify(t.Context()); !altered(err) {
-					t.Errorf("not found: %v", err)
+					t.Errorf("Verify of a shortened log = %v", err)
 				}
 				f.audit(9)
 				if _, err := f.WriteAnchor(t.Context()); !altered(err) {
-					t.Errorf("noted over: %v", err)
+					t.Errorf("WriteAnchor over a shortened log = %v", err)
 				}
 			}
 			fatal(t, os.Remove(opt.Anchor))
@@ -139,11 +139,11 @@ func TestALogThatLostItsEnd(t *testing.T) {
 	}
 	fatal(t, os.WriteFile(opt.Anchor, []byte(`{"lines":1,"head":"x","at":"2026-01-01T00:00:00Z","mac":"x"}`), 0o600))
 	if err := f.Truncated(t.Context()); err == nil || !strings.Contains(err.Error(), "was changed") {
-		t.Errorf("a note that somebody wrote: %v", err)
+		t.Errorf("Truncated with a forged anchor file = %v", err)
 	}
 }
 
-func TestLinesAreFound(t *testing.T) {
+func TestAudit_FindsLines(t *testing.T) {
 	f := newGuard(t, guard.Options{AuditKey: auditKey(1)})
 	f.audit(4)
 	r := record(0)
@@ -176,11 +176,11 @@ func TestLinesAreFound(t *testing.T) {
 	}
 	list, err := f.AuditLines(t.Context(), guard.AuditQuery{Actor: "owner", Limit: 1})
 	if err != nil || !strings.HasPrefix(list[0].From, "mail:") || strings.Contains(list[0].From, "mallory") {
-		t.Errorf("from which text: %+v, %v", list, err)
+		t.Errorf("lines that name the origin: %+v, %v", list, err)
 	}
 }
 
-func TestAnExportIsWhole(t *testing.T) {
+func TestExport_IsVerifiable(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	f.audit(2)
 	f.restart(guard.Options{AuditKey: auditKey(1)})
@@ -199,50 +199,50 @@ func TestAnExportIsWhole(t *testing.T) {
 	edit := func(n int, old, by string) []string {
 		out := append([]string{}, lines...)
 		if out[n] = strings.Replace(out[n], old, by, 1); out[n] == lines[n] {
-			t.Fatalf("%q is not in line %d", old, n+1)
+			t.Fatalf("line %[2]d does not contain %[1]q", old, n+1)
 		}
 		return out
 	}
 	without := func(n int) []string { return append(append([]string{}, lines[:n]...), lines[n+1:]...) }
 	for name, text := range map[string][]string{
-		"a line changed":           edit(4, `"outcome":"asked"`, `"outcome":"done"`),
-		"an old line changed":      edit(1, `"outcome":"asked"`, `"outcome":"done"`),
-		"a line without its key":   edit(4, `"chain":1,`, ``),
-		"a line missing":           without(4),
-		"the first missing":        without(0),
-		"the last missing":         without(6),
-		"the end missing":          lines[:7],
-		"the end changed":          edit(7, `"lines":7`, `"lines":6`),
-		"an end made up":           append(append([]string{}, lines[:6]...), edit(7, `"to":7`, `"to":6`)[7]),
-		"something behind the end": append(append([]string{}, lines...), "\n"+lines[0]),
-		"two exchanged":            {lines[0], lines[2], lines[1], lines[3], lines[4], lines[5], lines[6], lines[7]},
-		"no export":                {"hello\n"},
-		"nothing":                  {},
+		"a line changed":         edit(4, `"outcome":"asked"`, `"outcome":"done"`),
+		"an old line changed":    edit(1, `"outcome":"asked"`, `"outcome":"done"`),
+		"a line without its key": edit(4, `"chain":1,`, ``),
+		"a line missing":         without(4),
+		"the first missing":      without(0),
+		"the last missing":       without(6),
+		"the end missing":        lines[:7],
+		"the end changed":        edit(7, `"lines":7`, `"lines":6`),
+		"a forged end":           append(append([]string{}, lines[:6]...), edit(7, `"to":7`, `"to":6`)[7]),
+		"a line after the end":   append(append([]string{}, lines...), "\n"+lines[0]),
+		"two lines exchanged":    {lines[0], lines[2], lines[1], lines[3], lines[4], lines[5], lines[6], lines[7]},
+		"not an export":          {"hello\n"},
+		"an empty file":          {},
 	} {
 		if _, err := guard.VerifyExport(strings.NewReader(strings.Join(text, "")), auditKey(1)); err == nil {
-			t.Errorf("%s: not found", name)
+			t.Errorf("VerifyExport does not detect: %s", name)
 		}
 	}
 	for name, key := range map[string][]byte{"another key": auditKey(2), "no key": nil} {
 		if _, err := guard.VerifyExport(bytes.NewReader(all.Bytes()), key); err == nil {
-			t.Errorf("%s: not found", name)
+			t.Errorf("VerifyExport accepts %s", name)
 		}
 	}
 	var none, sheet bytes.Buffer
 	if s, err := f.Export(t.Context(), &none, "jsonl", time.Now().Add(time.Hour), time.Time{}); err != nil || s.Lines != 0 {
-		t.Errorf("nothing: %+v, %v", s, err)
+		t.Errorf("Export of an empty period = %+v, %v", s, err)
 	}
 	if _, err := guard.VerifyExport(&none, auditKey(1)); err != nil {
-		t.Errorf("an export of nothing: %v", err)
+		t.Errorf("VerifyExport of an empty export = %v", err)
 	}
 	bad := record(1)
 	bad.Session = "=HYPERLINK(1)"
 	fatal(t, f.write(func(tx *store.Tx) error { return f.AuditTx(tx, bad) }))
 	if _, err := f.Export(t.Context(), &sheet, "csv", time.Time{}, time.Time{}); err != nil || strings.Count(sheet.String(), "\n") != 9 || !strings.Contains(sheet.String(), ",'=HYPERLINK(1),") {
-		t.Errorf("as a sheet: %v\n%s", err, sheet.String())
+		t.Errorf("Export as CSV: %v\n%s", err, sheet.String())
 	}
 	if _, err := f.Export(t.Context(), &sheet, "pdf", time.Time{}, time.Time{}); !errors.Is(err, guard.ErrNoFormat) {
-		t.Errorf("an unknown format: %v", err)
+		t.Errorf("Export in an unknown format = %v", err)
 	}
 }
 
@@ -253,7 +253,7 @@ func FuzzVerifyExport(f *testing.F) {
 	f.Add([]byte(`{"audit_export":null}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if s, err := guard.VerifyExport(bytes.NewReader(b), auditKey(1)); err == nil {
-			t.Errorf("whole: %+v", s)
+			t.Errorf("VerifyExport of a shortened export = %+v, want an error", s)
 		}
 	})
 }

@@ -47,13 +47,13 @@ func TestEgress(t *testing.T) {
 		seen func() guard.EgressEvidence
 		want [4]guard.Verdict
 	}{
-		{"nothing seen", hosts, browse("https://evil.example/"), nil, [4]guard.Verdict{k, k, k, k}},
+		{"no address in context", hosts, browse("https://evil.example/"), nil, [4]guard.Verdict{k, k, k, k}},
 		{"no address known", hosts, browse(), said("https://named.example/"), [4]guard.Verdict{k, k, k, k}},
 		{"named host, other path", hosts, browse("https://named.example/a?b=secret"), said("look at named.example"), [4]guard.Verdict{a, k, k, k}},
 		{"named host with www", hosts, browse("https://www.named.example/"), said("look at named.example"), [4]guard.Verdict{a, k, k, k}},
 		{"host below the named one", hosts, browse("https://data.named.example/"), said("look at named.example"), [4]guard.Verdict{k, k, k, k}},
 		{"host that ends like the named one", hosts, browse("https://evilnamed.example/"), said("look at named.example"), [4]guard.Verdict{k, k, k, k}},
-		{"named host as somebody's name", hosts, browse("https://named.example@evil.example/"), said("look at named.example"), [4]guard.Verdict{k, k, k, k}},
+		{"named host as user info", hosts, browse("https://named.example@evil.example/"), said("look at named.example"), [4]guard.Verdict{k, k, k, k}},
 		{"named host on another port", hosts, browse("https://named.example:8443/"), said("look at named.example"), [4]guard.Verdict{k, k, k, k}},
 		{"a mail address names no host", hosts, browse("https://named.example/"), said("write to bob@named.example"), [4]guard.Verdict{k, k, k, k}},
 		{"a file names no host", hosts, browse("https://readme.md/"), said("read README.md"), [4]guard.Verdict{k, k, k, k}},
@@ -61,18 +61,18 @@ func TestEgress(t *testing.T) {
 		{"one of two is not named", hosts, browse("https://named.example/", "https://evil.example/"), said("https://named.example/"), [4]guard.Verdict{k, k, k, k}},
 		{"allow-listed host", hosts, browse("https://allowed.example/any"), nil, [4]guard.Verdict{a, k, a, k}},
 		{"below an allow-listed name", hosts, browse("https://x.wild.example/any"), nil, [4]guard.Verdict{a, k, a, k}},
-		{"the name above it", hosts, browse("https://wild.example/"), nil, [4]guard.Verdict{k, k, k, k}},
-		{"verbatim in the owner's words", hosts, browse("https://named.example/a?b=1"), said("open https://named.example/a?b=1."), [4]guard.Verdict{a, a, k, k}},
+		{"the parent of an allow-listed name", hosts, browse("https://wild.example/"), nil, [4]guard.Verdict{k, k, k, k}},
+		{"verbatim in the user's text", hosts, browse("https://named.example/a?b=1"), said("open https://named.example/a?b=1."), [4]guard.Verdict{a, a, k, k}},
 		{"verbatim link of this turn", hosts, browse("https://found.example/a"), offered("https://found.example/a#top"), [4]guard.Verdict{a, a, k, k}},
-		{"link with something added", hosts, browse("https://found.example/a?x=secret"), offered("https://found.example/a"), [4]guard.Verdict{a, k, k, k}},
+		{"link with an added parameter", hosts, browse("https://found.example/a?x=secret"), offered("https://found.example/a"), [4]guard.Verdict{a, k, k, k}},
 		{"link, research granted", research, browse("https://found.example/a"), offered("https://found.example/a"), [4]guard.Verdict{a, a, a, a}},
-		{"link with something added, research granted", research, browse("https://found.example/a/x"), offered("https://found.example/a"), [4]guard.Verdict{a, k, k, k}},
-		{"owner's words of long ago, research granted", research, browse("https://named.example/"), said("https://named.example/"), [4]guard.Verdict{a, a, k, k}},
-		{"search in the model's words", hosts, search("my secret"), said("look something up"), [4]guard.Verdict{a, k, k, k}},
-		{"search in the owner's words", hosts, search("Weather in  Riga"), said("What is the weather in Riga today?"), [4]guard.Verdict{a, a, k, k}},
+		{"link with an added path, research granted", research, browse("https://found.example/a/x"), offered("https://found.example/a"), [4]guard.Verdict{a, k, k, k}},
+		{"user's text of an earlier turn, research granted", research, browse("https://named.example/"), said("https://named.example/"), [4]guard.Verdict{a, a, k, k}},
+		{"search with words of the model", hosts, search("my secret"), said("look something up"), [4]guard.Verdict{a, k, k, k}},
+		{"search with words of the user", hosts, search("Weather in  Riga"), said("What is the weather in Riga today?"), [4]guard.Verdict{a, a, k, k}},
 		{"search, a part of a word", hosts, search("iga"), said("weather in Riga"), [4]guard.Verdict{a, k, k, k}},
-		{"search, words put together", hosts, search("weather Riga"), said("weather in Riga"), [4]guard.Verdict{a, k, k, k}},
-		{"search for nothing", hosts, search(" \t"), said("weather in Riga"), [4]guard.Verdict{a, k, k, k}},
+		{"search, words combined", hosts, search("weather Riga"), said("weather in Riga"), [4]guard.Verdict{a, k, k, k}},
+		{"search without words", hosts, search(" \t"), said("weather in Riga"), [4]guard.Verdict{a, k, k, k}},
 		{"search, research granted", research, search("news"), nil, [4]guard.Verdict{a, k, a, k}},
 	}
 	for _, tt := range tests {
@@ -85,7 +85,7 @@ func TestEgress(t *testing.T) {
 				}
 				r.Guest = true
 				if d := f.decide(r); d.Verdict != k {
-					t.Errorf("for a guest: %s (%s)", d.Verdict, d.Rule)
+					t.Errorf("a guest gets %s (%s)", d.Verdict, d.Rule)
 				}
 			})
 		}
@@ -94,7 +94,7 @@ func TestEgress(t *testing.T) {
 
 // Words of earlier turns do not count: with untrusted text in context, only words of this turn
 // may be searched for.
-func TestASearchUsesWordsOfThisTurn(t *testing.T) {
+func TestEgress_SearchUsesWordsOfThisTurn(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	r := guard.Request{
 		Tool: search("weather in Riga"), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true,
@@ -107,7 +107,7 @@ func TestASearchUsesWordsOfThisTurn(t *testing.T) {
 	}
 }
 
-func TestHowManyAddressesATurnOpens(t *testing.T) {
+func TestEgress_LimitsAddressesOfATurn(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	many := func(n int, form string) (out []string) {
 		for i := range n {
@@ -138,7 +138,7 @@ func TestHowManyAddressesATurnOpens(t *testing.T) {
 }
 
 // No spelling lets a model put data into an address that was seen.
-func TestVerbatimMeansVerbatim(t *testing.T) {
+func TestEgress_AllowsOnlyVerbatimAddresses(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	const link = "HTTPS://Found.Example:443/a/%7Eb?q=1&r=%2F#top"
 	allowed := []string{link, "HTTPS://Found.Example:443/a/%7Eb?q=1&r=%2F", "https://found.example/a/%7Eb?q=1&r=%2F", "https://found.example/a/%7Eb?q=1&r=%2F#other"}
@@ -168,7 +168,7 @@ func TestVerbatimMeansVerbatim(t *testing.T) {
 }
 
 // Addresses are found in sentences as people write them.
-func TestAddressesInWords(t *testing.T) {
+func TestAddresses_AreFoundInSentences(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	for text, url := range map[string]string{
 		"Read https://a.example/b, please.":       "https://a.example/b",
@@ -208,8 +208,8 @@ func TestIncidentI11ListsMatchExactly(t *testing.T) {
 		{"listed", []string{"ada@example.org"}, []string{"ada@example.org"}, guard.Allow},
 		{"listed, and the owner", []string{"ada@example.org"}, []string{"ada@example.org", tools.Owner}, guard.Allow},
 		{"empty list", nil, []string{"ada@example.org"}, guard.Ask},
-		{"empty list, nobody named", nil, nil, guard.Ask},
-		{"nobody named", []string{"ada@example.org"}, nil, guard.Ask},
+		{"empty list, no recipient named", nil, nil, guard.Ask},
+		{"no recipient named", []string{"ada@example.org"}, nil, guard.Ask},
 		{"an empty name", []string{""}, []string{""}, guard.Ask},
 		{"a suffix", []string{"example.org"}, []string{"ada@example.org"}, guard.Ask},
 		{"a longer name", []string{"ada@example.org"}, []string{"mada@example.org"}, guard.Ask},
@@ -225,6 +225,6 @@ func TestIncidentI11ListsMatchExactly(t *testing.T) {
 		})
 	}
 	if _, err := guard.New(nil, guard.Options{Level: "open"}); err == nil {
-		t.Error("an unknown level is taken")
+		t.Error("New accepts an unknown level")
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"hob/tools"
 )
 
-func TestAGrantIsExactAndExpires(t *testing.T) {
+func TestGrant_IsExactAndExpires(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	a := f.ask(request("c1", `{"to":"a","n":1}`))
 	if _, err := f.answer(a.ID, guard.Answer{Approved: true, Scope: "session"}); err != nil {
@@ -25,7 +25,7 @@ func TestAGrantIsExactAndExpires(t *testing.T) {
 		"the same":              {func(*guard.Request) {}, guard.Allow},
 		"keys in another order": {func(r *guard.Request) { r.Args = []byte(`{ "n":1, "to":"a" }`) }, guard.Allow},
 		"tainted":               {func(r *guard.Request) { r.Tainted = true }, guard.Ask},
-		"for somebody else":     {func(r *guard.Request) { r.Guest = true }, guard.Ask},
+		"for another recipient": {func(r *guard.Request) { r.Guest = true }, guard.Ask},
 		"other arguments":       {func(r *guard.Request) { r.Args = []byte(`{"to":"a","n":2}`) }, guard.Ask},
 		"more arguments":        {func(r *guard.Request) { r.Args = []byte(`{"to":"a","n":1,"cc":"b"}`) }, guard.Ask},
 		"another conversation":  {func(r *guard.Request) { r.Session = "t" }, guard.Ask},
@@ -42,15 +42,15 @@ func TestAGrantIsExactAndExpires(t *testing.T) {
 	}
 	f.restart(guard.Options{Level: guard.Watch})
 	if d := f.decide(request("c2", `{"to":"a","n":1}`)); d.Verdict != guard.Deny {
-		t.Errorf("a grant beats the level: %+v", d)
+		t.Errorf("a grant overrides the level: %+v", d)
 	}
 	if d := f.decide(request("c1", `{"to":"a","n":1}`)); d.Verdict != guard.Deny {
-		t.Errorf("an approval beats the level: %+v", d)
+		t.Errorf("an approval overrides the level: %+v", d)
 	}
 	f.restart(guard.Options{})
 	shift(t, f, `UPDATE grants SET expires_at = expires_at - ?`, time.Hour+time.Second)
 	if d := f.decide(request("c2", `{"to":"a","n":1}`)); d.Verdict != guard.Ask {
-		t.Errorf("after an hour: %+v", d)
+		t.Errorf("one hour later: %+v, want ask", d)
 	}
 }
 
@@ -64,7 +64,7 @@ func (x front) Judge(ctx context.Context, _ json.RawMessage) tools.CallAssessmen
 	return tools.CallAssessment{Exact: cmp.Or(tools.ApprovedForm(ctx), *x.now)}
 }
 
-func TestWhatWasAskedAboutIsFoundAgain(t *testing.T) {
+func TestApproval_IsFoundByEqualCall(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	now := "one"
 	r := request("c1", `{}`)
@@ -79,7 +79,7 @@ func TestWhatWasAskedAboutIsFoundAgain(t *testing.T) {
 	}
 	r.Call = "c2"
 	if d := f.decide(r); d.Verdict != guard.Ask || d.Judgment.Exact != now {
-		t.Errorf("another call: %+v", d)
+		t.Errorf("decision on another call: %+v, want ask", d)
 	}
 }
 
@@ -91,13 +91,13 @@ func shift(t *testing.T, f *fixture, query string, d time.Duration) {
 	}))
 }
 
-func TestHowLongAGrantHolds(t *testing.T) {
+func TestGrant_HoldsForItsDuration(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
 		asked, max time.Duration
 	}{
 		{"by default", 0, time.Hour},
-		{"as said", 90 * time.Minute, 90 * time.Minute},
+		{"the given duration", 90 * time.Minute, 90 * time.Minute},
 		{"a day at most", 1000 * time.Hour, 24 * time.Hour},
 		{"never backwards", -time.Hour, time.Hour},
 	} {
@@ -109,17 +109,17 @@ func TestHowLongAGrantHolds(t *testing.T) {
 			}
 			shift(t, f, `UPDATE grants SET expires_at = expires_at - ?`, tc.max-time.Minute)
 			if d := f.decide(request("c2", `{}`)); d.Verdict != guard.Allow {
-				t.Errorf("a minute before its end: %+v", d)
+				t.Errorf("one minute before the grant ends: %+v, want allow", d)
 			}
 			shift(t, f, `UPDATE grants SET expires_at = expires_at - ?`, time.Minute)
 			if d := f.decide(request("c2", `{}`)); d.Verdict != guard.Ask {
-				t.Errorf("after its end: %+v", d)
+				t.Errorf("after the grant ended: %+v, want ask", d)
 			}
 		})
 	}
 }
 
-func TestNoAnswerNoGrant(t *testing.T) {
+func TestGrant_NeedsAnAnswer(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	no, once := f.ask(request("c1", `{}`)), f.ask(request("c2", `{}`))
 	if _, err := f.answer(no.ID, guard.Answer{Scope: "session"}); err != nil {
@@ -130,15 +130,15 @@ func TestNoAnswerNoGrant(t *testing.T) {
 	}
 	r := request("c3", `{}`)
 	if d := f.decide(r); d.Verdict != guard.Deny || d.Code != tools.DeniedByOwner {
-		t.Errorf("asked again in the same turn: %+v", d)
+		t.Errorf("the denied call in the same turn: %+v, want deny", d)
 	}
 	if r.Event = "later"; f.decide(r).Verdict != guard.Ask {
-		t.Errorf("in another turn: %+v", f.decide(r))
+		t.Errorf("the denied call in another turn: %+v, want ask", f.decide(r))
 	}
 }
 
 // While the owner is away, no grant covers a call that cannot be undone.
-func TestAGrantDestroysNothingUnattended(t *testing.T) {
+func TestGrant_CoversNoIrreversibleCallUnattended(t *testing.T) {
 	for _, e := range []tools.Effects{tools.Destroy, tools.Secret, tools.Write | tools.Destroy} {
 		f := newGuard(t, guard.Options{})
 		r := request("c1", `{}`)

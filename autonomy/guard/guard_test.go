@@ -111,15 +111,15 @@ func request(call, args string) guard.Request {
 	return guard.Request{Tool: effects(tools.Send), Args: []byte(args), Call: call, Event: "e", Session: "s", Attended: true, Origin: "chat"}
 }
 
-func TestAnApprovalIsForOneCallWithItsArguments(t *testing.T) {
+func TestApproval_CoversOneCallWithItsArguments(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	r := request("c1", `{"to":"a","text":"x"}`)
 	a := f.ask(r)
 	if again := f.ask(r); again.ID != a.ID {
-		t.Error("asked twice for one call")
+		t.Error("a second request was created for the same call")
 	}
 	if d := f.decide(r); d.Verdict != guard.Ask || d.Approval != a.ID {
-		t.Errorf("while it is open: %+v", d)
+		t.Errorf("while the request is open: %+v, want ask", d)
 	}
 	got, err := f.answer(a.ID, guard.Answer{Approved: true, By: "api", Note: "fine"})
 	if err != nil || !got.Approved() || got.Scope != "once" {
@@ -127,7 +127,7 @@ func TestAnApprovalIsForOneCallWithItsArguments(t *testing.T) {
 	}
 	reordered := request("c1", `{ "text":"x", "to":"a" }`)
 	if d := f.decide(reordered); d.Verdict != guard.Allow || d.Approval != a.ID || d.Rule != "approval "+a.ID {
-		t.Errorf("the approved call: %+v", d)
+		t.Errorf("decision on the approved call: %+v", d)
 	}
 	changes := map[string]guard.Request{
 		"other arguments": request("c1", `{"to":"b","text":"x"}`),
@@ -142,7 +142,7 @@ func TestAnApprovalIsForOneCallWithItsArguments(t *testing.T) {
 		}
 	}
 	if d := f.decide(request("c2", `{"to":"a","text":"x"}`)); d.Verdict != guard.Ask {
-		t.Errorf("another call with the same arguments: %+v", d)
+		t.Errorf("another call with the same arguments: %+v, want ask", d)
 	}
 	list, err := f.Approvals(t.Context(), guard.Approved, "s", "e", 9)
 	if err != nil || len(list) != 1 || list[0].Note != "fine" || list[0].DecidedBy != "api" || list[0].DecidedAt.IsZero() || list[0].Summary != `summary of {"to":"a","text":"x"}` {
@@ -176,11 +176,11 @@ func TestApprovalsBefore_PagesWithoutGaps(t *testing.T) {
 		}
 	}
 	if list, err := f.ApprovalsBefore(t.Context(), "", "", "", "none", 3); err != nil || len(list) != 0 {
-		t.Errorf("after an unknown request: %v, %v", list, err)
+		t.Errorf("ApprovalsBefore an unknown request = %v, %v, want nothing", list, err)
 	}
 }
 
-func TestEndsOfAQuestion(t *testing.T) {
+func TestApproval_FinalStates(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		live  time.Duration
@@ -189,15 +189,15 @@ func TestEndsOfAQuestion(t *testing.T) {
 		code  tools.Code
 		says  string
 	}{
-		{"the owner says no", time.Hour, func(f *fixture, id string) error {
+		{"the owner denies", time.Hour, func(f *fixture, id string) error {
 			_, err := f.answer(id, guard.Answer{Note: "too early"})
 			return err
 		}, guard.Denied, tools.DeniedByOwner, "you said no: too early"},
-		{"nobody answers", 1, func(*fixture, string) error { return nil }, guard.Pending, tools.ApprovalTimeout, "in time"},
-		{"nobody answers, closed", 1, func(f *fixture, _ string) error {
+		{"without an answer", 1, func(*fixture, string) error { return nil }, guard.Pending, tools.ApprovalTimeout, "in time"},
+		{"without an answer, closed", 1, func(f *fixture, _ string) error {
 			return f.write(func(tx *store.Tx) error { return f.CloseTx(tx, "e", guard.TimedOut) })
 		}, guard.TimedOut, tools.ApprovalTimeout, "in time"},
-		{"the turn ended without it", time.Hour, func(f *fixture, _ string) error {
+		{"the turn ended first", time.Hour, func(f *fixture, _ string) error {
 			return f.write(func(tx *store.Tx) error { return f.CloseTx(tx, "e", guard.TimedOut) })
 		}, guard.Cancelled, tools.Cancelled, "stopped"},
 		{"the turn was stopped", time.Hour, func(f *fixture, _ string) error {
@@ -221,16 +221,16 @@ func TestEndsOfAQuestion(t *testing.T) {
 				f.restart(guard.Options{Live: tc.live})
 			}
 			if _, err := f.answer(a.ID, guard.Answer{Approved: true}); !errors.Is(err, guard.ErrDecided) {
-				t.Errorf("a late answer: %v", err)
+				t.Errorf("late answer = %v, want ErrDecided", err)
 			}
 			if d := f.decide(r); d.Verdict != guard.Deny {
-				t.Errorf("after a late answer: %+v", d)
+				t.Errorf("decision after a late answer: %+v, want deny", d)
 			}
 		})
 	}
 }
 
-func TestHowLongAQuestionWaits(t *testing.T) {
+func TestApproval_Expires(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	for name, tc := range map[string]struct {
 		attended, tainted bool
@@ -250,7 +250,7 @@ func TestHowLongAQuestionWaits(t *testing.T) {
 }
 
 // An event whose first question was answered may ask a second one.
-func TestWhichQuestionStillWaits(t *testing.T) {
+func TestApproval_EventMayAskAgain(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	first, second := f.ask(request("c1", `{}`)), f.ask(request("c2", `{}`))
 	if _, err := f.answer(first.ID, guard.Answer{Approved: true, By: "api"}); err != nil {
@@ -272,7 +272,7 @@ func TestWhichQuestionStillWaits(t *testing.T) {
 	}
 }
 
-func TestTheFirstAnswerWins(t *testing.T) {
+func TestAnswer_FirstWins(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	for i := range 20 {
 		r := request(fmt.Sprint("c", i), `{}`)
@@ -296,18 +296,18 @@ func TestTheFirstAnswerWins(t *testing.T) {
 		}
 		wg.Wait()
 		if len(won) != 1 {
-			t.Fatalf("%d answers were taken", len(won))
+			t.Fatalf("%d answers were accepted, want 1", len(won))
 		}
 		if d := f.decide(r); (d.Verdict == guard.Allow) != won[0] {
-			t.Errorf("%s after %v", d.Verdict, won[0])
+			t.Errorf("verdict %s after the answer approved=%v", d.Verdict, won[0])
 		}
 	}
 	if _, err := f.answer("nobody", guard.Answer{}); !errors.Is(err, guard.ErrNoApproval) {
-		t.Errorf("an unknown question: %v", err)
+		t.Errorf("Answer to an unknown request = %v", err)
 	}
 	a := f.ask(request("scope", `{}`))
 	if _, err := f.answer(a.ID, guard.Answer{Approved: true, Scope: "forever"}); !errors.Is(err, guard.ErrScope) {
-		t.Errorf("an unknown scope: %v", err)
+		t.Errorf("Answer with an unknown scope = %v", err)
 	}
 	if diff := cmp.Diff(guard.Ask, f.decide(request("scope", `{}`)).Verdict); diff != "" {
 		t.Error(diff)
@@ -316,7 +316,7 @@ func TestTheFirstAnswerWins(t *testing.T) {
 
 // The text shown to the owner cannot pretend to be more than one line, run backwards or hide its
 // end.
-func TestASummaryShowsWhatIsThere(t *testing.T) {
+func TestSummary_ShowsHiddenCharacters(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	x := tool{spec: tools.Spec{Name: "x", Category: "files", Effects: tools.Send}}
 	args := json.RawMessage("{\"to\":\"a\n  why I ask: routine \u202egnp.exe\u200b\", \"text\":\"" + strings.Repeat("a", 5000) + "mallory\"}")
@@ -360,13 +360,13 @@ func TestReview6_QuestionShowsItsMiddle(t *testing.T) {
 	}
 	for what, text := range map[string]string{"arguments": a.CallText(), "why": a.Why, "exact": a.Exact} {
 		if !strings.Contains(text, "rm -rf ~/thesis; ") || what != "arguments" && !strings.Contains(text, "rm -rf ~/mail") || strings.Contains(text, "[…]") {
-			t.Errorf("%s of %d characters hides its middle", what, len(text))
+			t.Errorf("%s of %d characters lacks its middle", what, len(text))
 		}
 	}
 	if s := a.CallText(); strings.ContainsAny(s, "\u3164\u2800\ufe0f") || !strings.Contains(s, `\u3164\u2800\ufe0f`) {
 		t.Errorf("%q contains invisible characters", s[len(s)-40:])
 	}
 	if err := f.ShownWhole(t.Context(), a.ID); !errors.Is(err, guard.ErrTooLong) {
-		t.Errorf("a question of %d characters may be approved in a chat: %v", a.DetailsLength(), err)
+		t.Errorf("ShownWhole of a question of %d characters = %v, want ErrTooLong", a.DetailsLength(), err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // The level of a request can only restrict the guard's level.
-func TestALevelOnlyNarrows(t *testing.T) {
+func TestLevel_OnlyNarrows(t *testing.T) {
 	tests := []struct {
 		own, asked guard.Level
 		want       guard.Level

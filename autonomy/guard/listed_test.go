@@ -19,7 +19,7 @@ func (l listed) Judge(context.Context, json.RawMessage) tools.CallAssessment {
 }
 
 // The exec rows of the table for commands that are known to be read-only.
-func TestListedCommands(t *testing.T) {
+func TestTable_ListedCommands(t *testing.T) {
 	const a, k, d = guard.Allow, guard.Ask, guard.Deny
 	for _, c := range []struct {
 		name    string
@@ -33,11 +33,11 @@ func TestListedCommands(t *testing.T) {
 		{"while the owner is away", guard.Supervised, tools.Exec, guard.Request{}, k},
 		{"away, with untrusted text", guard.Trusted, tools.Exec, guard.Request{Tainted: true}, k},
 		{"trusted, with untrusted text", guard.Trusted, tools.Exec, guard.Request{Attended: true, Tainted: true}, k},
-		{"for somebody else", guard.Supervised, tools.Exec, guard.Request{Attended: true, Guest: true}, k},
-		{"it looks only, says its level", guard.Watch, tools.Exec, guard.Request{Attended: true}, d},
-		{"listed, and yet it contacts somebody", guard.Supervised, tools.Exec | tools.Egress, guard.Request{Attended: true}, k},
-		{"listed, and yet it changes something", guard.Trusted, tools.Exec | tools.Write, guard.Request{Attended: true}, k},
-		{"listed, and yet it destroys", guard.Trusted, tools.Exec | tools.Destroy, guard.Request{Attended: true}, k},
+		{"for a guest", guard.Supervised, tools.Exec, guard.Request{Attended: true, Guest: true}, k},
+		{"level watch", guard.Watch, tools.Exec, guard.Request{Attended: true}, d},
+		{"listed, but with egress", guard.Supervised, tools.Exec | tools.Egress, guard.Request{Attended: true}, k},
+		{"listed, but with a write", guard.Trusted, tools.Exec | tools.Write, guard.Request{Attended: true}, k},
+		{"listed, but with destruction", guard.Trusted, tools.Exec | tools.Destroy, guard.Request{Attended: true}, k},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.req.Tool, c.req.Args, c.req.Call = listed{effects(tools.Exec), c.effects}, []byte(`{}`), "c"

@@ -37,7 +37,7 @@ func (claiming) Paths(args json.RawMessage) []string {
 
 func judging(e tools.Effects) claiming { return claiming{effects(e)} }
 
-func TestAPatternCoversWhatItSays(t *testing.T) {
+func TestPattern_CoversMatchingCalls(t *testing.T) {
 	home := t.TempDir()
 	docs := filepath.Join(home, "docs", "plans")
 	fatal(t, os.MkdirAll(docs, 0o700))
@@ -71,7 +71,7 @@ func TestAPatternCoversWhatItSays(t *testing.T) {
 			}
 			a := f.ask(ask("c0", "e0", tc.granted))
 			if a.Pattern == "" {
-				t.Fatal("nothing can be granted")
+				t.Fatal("the request offers no pattern")
 			}
 			if _, err := f.answer(a.ID, guard.Answer{Approved: true, Scope: "pattern"}); err != nil {
 				t.Fatal(err)
@@ -89,41 +89,41 @@ func TestAPatternCoversWhatItSays(t *testing.T) {
 			tainted := ask("c1", "e1", tc.yes[0])
 			tainted.Tainted = true
 			if d := f.decide(tainted); d.Verdict != guard.Ask {
-				t.Errorf("created without, used with untrusted text: %+v", d)
+				t.Errorf("grant created without, used with untrusted text: %+v, want ask", d)
 			}
 		})
 	}
 }
 
-func TestWhatHasNoPattern(t *testing.T) {
+func TestPattern_IsNotOfferedForSomeCalls(t *testing.T) {
 	foreign := judging(tools.Send)
 	foreign.spec.Foreign = true
 	for name, tc := range map[string]struct {
 		tool tools.Tool
 		args string
 	}{
-		"a stranger's tool":      {foreign, `{"To":["a@example.org"],"Pattern":"x *"}`},
-		"what cannot be undone":  {judging(tools.Write | tools.Destroy), `{"Pattern":"rm *"}`},
-		"a credential":           {judging(tools.Secret), `{"Pattern":"key *"}`},
-		"a program":              {judging(tools.Exec), `{}`},
-		"a send and a fetch":     {judging(tools.Send | tools.Egress), `{"To":["a@example.org"],"URLs":["https://example.org"],"Get":true}`},
-		"a file of a whole disk": {judging(tools.Write), `{"Paths":["/x"]}`},
-		"a file of a whole home": {judging(tools.Write), `{"Paths":["/home/x"]}`},
+		"a foreign tool":       {foreign, `{"To":["a@example.org"],"Pattern":"x *"}`},
+		"an irreversible call": {judging(tools.Write | tools.Destroy), `{"Pattern":"rm *"}`},
+		"a credential":         {judging(tools.Secret), `{"Pattern":"key *"}`},
+		"a program":            {judging(tools.Exec), `{}`},
+		"a send and a fetch":   {judging(tools.Send | tools.Egress), `{"To":["a@example.org"],"URLs":["https://example.org"],"Get":true}`},
+		"the root folder":      {judging(tools.Write), `{"Paths":["/x"]}`},
+		"the home folder":      {judging(tools.Write), `{"Paths":["/home/x"]}`},
 	} {
 		f := newGuard(t, guard.Options{})
 		r := request("c1", tc.args)
 		r.Tool, r.Attended = tc.tool, false
 		a := f.ask(r)
 		if a.Pattern != "" {
-			t.Errorf("%s: a grant may cover %q", name, a.Pattern)
+			t.Errorf("%s: the request offers the pattern %q", name, a.Pattern)
 		}
 		if _, err := f.answer(a.ID, guard.Answer{Approved: true, Scope: "pattern"}); !errors.Is(err, guard.ErrScope) {
-			t.Errorf("%s: it was granted (%v)", name, err)
+			t.Errorf("%s: answer with scope pattern = %v, want ErrScope", name, err)
 		}
 	}
 }
 
-func TestGrantsTheOwnerMakes(t *testing.T) {
+func TestGrant_CreatedByTheOwner(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		g    guard.NewGrant
@@ -142,11 +142,11 @@ func TestGrantsTheOwnerMakes(t *testing.T) {
 		{"the disk", guard.NewGrant{Pattern: "below:/", Session: "s"}, false},
 		{"all users", guard.NewGrant{Pattern: "below:/home", Session: "s"}, false},
 		{"up again", guard.NewGrant{Pattern: "below:/home/x/y/../..", Session: "s"}, false},
-		{"what cannot be seen", guard.NewGrant{Pattern: "git \u202estatus", Session: "s"}, false},
+		{"an invisible character", guard.NewGrant{Pattern: "git \u202estatus", Session: "s"}, false},
 		{"everywhere", guard.NewGrant{Pattern: "git status *"}, false},
 		{"both", guard.NewGrant{Pattern: "git status *", Args: []byte(`{}`), Session: "s"}, false},
 		{"backwards", guard.NewGrant{Pattern: "git status *", Session: "s", For: -time.Hour}, false},
-		{"what cannot be undone", guard.NewGrant{Tool: effects(tools.Destroy), Pattern: "x *", Session: "s"}, false},
+		{"an irreversible call", guard.NewGrant{Tool: effects(tools.Destroy), Pattern: "x *", Session: "s"}, false},
 		{"a credential", guard.NewGrant{Tool: effects(tools.Read | tools.Secret), Args: []byte(`{}`), Session: "s"}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestGrantsTheOwnerMakes(t *testing.T) {
 
 // A use of a grant is counted when the call begins. A grant that has ended stops an allowed
 // call that has not begun.
-func TestAGrantEnds(t *testing.T) {
+func TestGrant_Ends(t *testing.T) {
 	for name, tc := range map[string]struct {
 		uses int
 		end  func(f *fixture, id string) error
@@ -203,10 +203,10 @@ func TestAGrantEnds(t *testing.T) {
 			fatal(t, use(first))
 			fatal(t, tc.end(f, first.Grant))
 			if err := use(second); !errors.Is(err, guard.ErrGrantEnded) {
-				t.Errorf("a call that was allowed by it begins: %v", err)
+				t.Errorf("begin of a call that the ended grant allowed = %v, want ErrGrantEnded", err)
 			}
 			if d := f.decide(request("c4", `{}`)); d.Verdict != guard.Ask {
-				t.Errorf("the next one: %+v", d)
+				t.Errorf("decision on the next call: %+v, want ask", d)
 			}
 			list, err := f.Grants(t.Context(), true, "s", 9)
 			fatal(t, err)
@@ -214,31 +214,31 @@ func TestAGrantEnds(t *testing.T) {
 				t.Errorf("%+v", list)
 			}
 			if live, err := f.Grants(t.Context(), false, "", 9); err != nil || len(live) != 0 {
-				t.Errorf("still listed: %+v, %v", live, err)
+				t.Errorf("live grants = %+v, %v, want none", live, err)
 			}
 		})
 	}
 }
 
-func TestAGrantForOneTask(t *testing.T) {
+func TestGrant_ForOneTask(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	a := f.ask(request("c1", `{}`))
 	if _, err := f.answer(a.ID, guard.Answer{Approved: true, Scope: "task"}); err != nil {
 		t.Fatal(err)
 	}
 	if d := f.decide(request("c2", `{}`)); d.Verdict != guard.Allow {
-		t.Errorf("in the same task: %+v", d)
+		t.Errorf("in the same task: %+v, want allow", d)
 	}
 	r := request("c3", `{}`)
 	r.Event = "another"
 	if d := f.decide(r); d.Verdict != guard.Ask {
-		t.Errorf("in the next one: %+v", d)
+		t.Errorf("in the next task: %+v, want ask", d)
 	}
 }
 
 // If the owner saw that untrusted text is in context, the grant also covers calls with untrusted
 // text in context.
-func TestAGrantMadeInViewOfOutsideText(t *testing.T) {
+func TestGrant_MadeWithUntrustedTextInContext(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	r := request("c1", `{}`)
 	r.Tainted = true
@@ -254,7 +254,7 @@ func TestAGrantMadeInViewOfOutsideText(t *testing.T) {
 
 // A batch contains the questions asked together and never grows. Each row keeps its own hash,
 // and a yes covers the rows that are still open.
-func TestABatchIsAnsweredAtOnce(t *testing.T) {
+func TestBatch_IsAnsweredTogether(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	ask := func(calls ...string) (out []guard.Approval) {
 		var qs []guard.Question
@@ -274,7 +274,7 @@ func TestABatchIsAnsweredAtOnce(t *testing.T) {
 		t.Fatalf("%+v", three)
 	}
 	if again := ask("c1", "c4"); again[0].ID != three[0].ID || again[1].Batch != "" {
-		t.Errorf("a late one joined: %+v", again)
+		t.Errorf("a later request joined the batch: %+v", again)
 	}
 	if _, err := f.answer(three[1].ID, guard.Answer{}); err != nil {
 		t.Fatal(err)
@@ -295,9 +295,9 @@ func TestABatchIsAnsweredAtOnce(t *testing.T) {
 		}
 	}
 	if d := f.decide(request("c1", `{"n":"other"}`)); d.Verdict != guard.Deny {
-		t.Errorf("another call under the same id: %+v", d)
+		t.Errorf("another call with the same id: %+v, want deny", d)
 	}
 	if _, err := answer(); !errors.Is(err, guard.ErrDecided) {
-		t.Errorf("answered twice: %v", err)
+		t.Errorf("second answer = %v, want ErrDecided", err)
 	}
 }

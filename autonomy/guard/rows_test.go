@@ -11,7 +11,7 @@ import (
 // The rows for sends, for writes to the drop folder and for calls with several
 // effects: columns attended/clean, attended/tainted, unattended/clean,
 // unattended/tainted.
-func TestSendAndWriteRows(t *testing.T) {
+func TestTable_SendAndWriteRows(t *testing.T) {
 	const a, k, d = guard.Allow, guard.Ask, guard.Deny
 	send := func(to ...string) judged { return judged{effects(tools.Send), tools.CallAssessment{To: to}} }
 	write := func(undo bool, j tools.CallAssessment) judged {
@@ -30,19 +30,19 @@ func TestSendAndWriteRows(t *testing.T) {
 		{"send to a listed one, supervised", guard.Supervised, send("ada@example.org"), [4]guard.Verdict{k, k, k, k}},
 		{"send to a listed one, trusted", guard.Trusted, send("ada@example.org"), [4]guard.Verdict{a, k, a, k}},
 		{"send to another, trusted", guard.Trusted, send("eve@example.org"), [4]guard.Verdict{k, k, k, k}},
-		{"send to nobody named, trusted", guard.Trusted, send(), [4]guard.Verdict{k, k, k, k}},
+		{"send without a recipient, trusted", guard.Trusted, send(), [4]guard.Verdict{k, k, k, k}},
 		{"send to the owner, watch", guard.Watch, send(tools.Owner), [4]guard.Verdict{d, d, d, d}},
 		{"new file in the drop folder", guard.Supervised, write(true, tools.CallAssessment{Inert: true}), [4]guard.Verdict{a, a, k, k}},
 		{"new file in the drop folder, without undo", guard.Supervised, write(false, tools.CallAssessment{Inert: true}), [4]guard.Verdict{a, k, k, k}},
-		{"new file elsewhere", guard.Supervised, write(true, tools.CallAssessment{}), [4]guard.Verdict{a, k, k, k}},
+		{"new file in another folder", guard.Supervised, write(true, tools.CallAssessment{}), [4]guard.Verdict{a, k, k, k}},
 		{"new file in the drop folder, trusted", guard.Trusted, write(true, tools.CallAssessment{Inert: true}), [4]guard.Verdict{a, a, a, k}},
-		{"what a tool judges milder", guard.Supervised, both(tools.Exec, tools.CallAssessment{Effects: tools.Read}), [4]guard.Verdict{a, a, a, a}},
-		{"what a tool judges graver", guard.Supervised, both(tools.Write, tools.CallAssessment{Effects: tools.Destroy}), [4]guard.Verdict{k, k, k, k}},
+		{"assessed as less severe", guard.Supervised, both(tools.Exec, tools.CallAssessment{Effects: tools.Read}), [4]guard.Verdict{a, a, a, a}},
+		{"assessed as more severe", guard.Supervised, both(tools.Write, tools.CallAssessment{Effects: tools.Destroy}), [4]guard.Verdict{k, k, k, k}},
 		{"send and write", guard.Supervised, both(tools.Send|tools.Write, tools.CallAssessment{To: []string{tools.Owner}}), [4]guard.Verdict{a, k, k, k}},
 		{"egress and write", guard.Supervised, both(tools.Egress|tools.Write, tools.CallAssessment{URLs: []string{"https://x.example/"}}), [4]guard.Verdict{k, k, k, k}},
 		{"egress to a listed host and write", guard.Supervised, both(tools.Egress|tools.Write, tools.CallAssessment{URLs: []string{"https://listed.example/"}}), [4]guard.Verdict{a, k, k, k}},
 		{"egress and send", guard.Supervised, both(tools.Egress|tools.Send, tools.CallAssessment{URLs: []string{"https://listed.example/"}, To: []string{"eve"}}), [4]guard.Verdict{k, k, k, k}},
-		{"refused whatever the owner says", guard.Trusted, both(tools.Read, tools.CallAssessment{Refused: tools.Errorf(tools.PolicyDenied, "no")}), [4]guard.Verdict{d, d, d, d}},
+		{"refused by the tool", guard.Trusted, both(tools.Read, tools.CallAssessment{Refused: tools.Errorf(tools.PolicyDenied, "no")}), [4]guard.Verdict{d, d, d, d}},
 	}
 	for _, tt := range tests {
 		f := newGuard(t, guard.Options{Level: tt.level, Recipients: listed, Hosts: []string{"listed.example"}})
@@ -58,7 +58,7 @@ func TestSendAndWriteRows(t *testing.T) {
 }
 
 // The guard ignores a third-party tool's assessment of its calls.
-func TestAForeignToolIsNotItsOwnJudge(t *testing.T) {
+func TestTable_IgnoresAssessmentsOfForeignTools(t *testing.T) {
 	x := judged{effects(tools.Exec), tools.CallAssessment{Effects: tools.Read}}
 	x.spec.Foreign = true
 	if d := newGuard(t, guard.Options{}).decide(guard.Request{Tool: x, Args: []byte(`{}`), Call: "c", Attended: true}); d.Verdict != guard.Ask {
@@ -78,16 +78,16 @@ func TestIncidentI16BatchesAskFirst(t *testing.T) {
 		want            guard.Verdict
 	}{
 		{"one", tools.Write, 0, 0, false, false, a},
-		{"twenty at once", tools.Write, 20, 0, false, false, a},
-		{"twenty-one at once", tools.Write, 21, 0, false, false, k},
+		{"twenty in one call", tools.Write, 20, 0, false, false, a},
+		{"twenty-one in one call", tools.Write, 21, 0, false, false, k},
 		{"the twentieth", tools.Write, 1, 19, false, false, a},
 		{"the twenty-first", tools.Write, 1, 20, false, false, k},
-		{"some more at once", tools.Write, 10, 15, false, false, k},
+		{"more in the next call", tools.Write, 10, 15, false, false, k},
 		{"agreed to go on", tools.Write, 1, 20, true, false, a},
 		{"agreed, and much more", tools.Write, 1, 200, true, false, k},
 		{"agreed, another batch immediately", tools.Write, 21, 21, true, false, k},
 		{"refused to go on", tools.Write, 1, 20, false, true, d},
-		{"looks only", tools.Read, 500, 500, false, false, a},
+		{"read only", tools.Read, 500, 500, false, false, a},
 		{"own store", tools.Write, 21, 0, false, false, k},
 	} {
 		for _, level := range []guard.Level{guard.Supervised, guard.Trusted} {
@@ -120,7 +120,7 @@ func TestIncidentI4ScopeOnlyNarrows(t *testing.T) {
 				for _, asked := range append(order, "owner", "admin", "TRUSTED", "*") {
 					r.Level = asked
 					if got := f.decide(r).Verdict; got > base {
-						t.Errorf("%s, %s asked for %q: %s instead of %s", own, x.spec.Effects, asked, got, base)
+						t.Errorf("%s, %s with the level %q: %s is milder than %s", own, x.spec.Effects, asked, got, base)
 					}
 				}
 			}

@@ -27,7 +27,7 @@ func (s saying) Judge(_ context.Context, f guard.RuleInput) (guard.RuleVerdict, 
 }
 
 // Rules can make a verdict stricter, but never milder.
-func TestRulesOnlyTighten(t *testing.T) {
+func TestRules_OnlyTighten(t *testing.T) {
 	const a, k, d = guard.Allow, guard.Ask, guard.Deny
 	for _, tt := range []struct {
 		name string
@@ -36,14 +36,14 @@ func TestRulesOnlyTighten(t *testing.T) {
 		err  error
 		want guard.Verdict
 	}{
-		{"allowed, no word", tools.Read, a, nil, a},
+		{"allowed, no verdict of the rule", tools.Read, a, nil, a},
 		{"allowed, asks", tools.Read, k, nil, k},
 		{"allowed, denies", tools.Read, d, nil, d},
 		{"allowed, breaks", tools.Read, a, errors.New("broken"), d},
-		{"asked, no word", tools.Send, a, nil, k},
+		{"asks, no verdict of the rule", tools.Send, a, nil, k},
 		{"asked, asks", tools.Send, k, nil, k},
 		{"asked, denies", tools.Send, d, nil, d},
-		{"denied, no word", 0, a, nil, d},
+		{"denied, no verdict of the rule", 0, a, nil, d},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newGuard(t, guard.Options{Rules: saying{o: guard.RuleVerdict{Verdict: tt.says, Rule: "mine", Reason: "because"}, err: tt.err}})
@@ -57,7 +57,7 @@ func TestRulesOnlyTighten(t *testing.T) {
 
 // An approval or a grant does not override a rule that denies. If a rule requires approval, only an
 // answer to that request counts, not a grant.
-func TestARuleGoesBeforeAnswersAndGrants(t *testing.T) {
+func TestRules_OverrideAnswersAndGrants(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	r := request("c1", `{"to":"ada"}`)
 	q := f.ask(r)
@@ -66,19 +66,19 @@ func TestARuleGoesBeforeAnswersAndGrants(t *testing.T) {
 	}
 	other := request("c2", `{"to":"ada"}`)
 	if d := f.decide(other); d.Verdict != guard.Allow {
-		t.Fatalf("the grant does not hold: %+v", d)
+		t.Fatalf("decision on a granted call: %+v, want allow", d)
 	}
 	f.restart(guard.Options{Rules: saying{o: guard.RuleVerdict{Verdict: guard.Ask, Rule: "mine", Reason: "because"}}})
 	if d := f.decide(r); d.Verdict != guard.Allow {
-		t.Errorf("approved, a rule asks: %+v", d)
+		t.Errorf("approved call with a rule that asks: %+v", d)
 	}
 	if d := f.decide(other); d.Verdict != guard.Ask || d.Reason != "because" {
-		t.Errorf("granted, a rule asks: %+v", d)
+		t.Errorf("granted call with a rule that asks: %+v", d)
 	}
 	f.restart(guard.Options{Rules: saying{o: guard.RuleVerdict{Verdict: guard.Deny, Rule: "mine", Reason: "because"}}})
 	for _, x := range []guard.Request{r, other} {
 		if d := f.decide(x); d.Verdict != guard.Deny || d.Rule != "your rule mine" {
-			t.Errorf("a rule denies: %+v", d)
+			t.Errorf("call with a rule that denies: %+v", d)
 		}
 	}
 }
@@ -93,7 +93,7 @@ func TestFacts(t *testing.T) {
 		Tool: x, Args: []byte(`{"url":"x"}`), Call: "c", Session: "s", Origin: "web", Attended: true, Channel: "web", Person: "owner", Level: guard.Supervised,
 	})
 	if got.Time.IsZero() {
-		t.Error("no time")
+		t.Error("the input of the rule has no time")
 	}
 	got.Time = time.Time{}
 	want := guard.RuleInput{

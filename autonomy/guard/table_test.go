@@ -9,9 +9,9 @@ import (
 	"hob/tools"
 )
 
-// TestTheTable checks the complete decision table (docs/guard.md). Its rows are tools, its
+// TestTable_AllRows checks the complete decision table (docs/guard.md). Its rows are tools, its
 // columns attended/clean, attended/tainted, unattended/clean and unattended/tainted.
-func TestTheTable(t *testing.T) {
+func TestTable_AllRows(t *testing.T) {
 	ownTool := tool{spec: tools.Spec{Name: "own", Category: "tasks", Effects: tools.Write, Own: true}, undo: true}
 	ownNoUndo := tool{spec: tools.Spec{Name: "own_no_undo", Category: "tasks", Effects: tools.Write, Own: true}}
 	ownWatch := tool{spec: tools.Spec{Name: "own_watch", Category: "watch", Effects: tools.Write, Own: true}, undo: true}
@@ -42,7 +42,7 @@ func TestTheTable(t *testing.T) {
 			{"destroy", effects(tools.Destroy), [4]guard.Verdict{k, k, k, k}},
 			{"secret", effects(tools.Secret), [4]guard.Verdict{k, k, k, k}},
 			{"read and secret", effects(tools.Read | tools.Secret), [4]guard.Verdict{k, k, k, k}},
-			{"an effect nobody knows", effects(tools.Write | 1<<7), [4]guard.Verdict{k, k, k, k}},
+			{"an unknown effect", effects(tools.Write | 1<<7), [4]guard.Verdict{k, k, k, k}},
 			{"no effects", effects(0), [4]guard.Verdict{d, d, d, d}},
 		},
 		guard.Trusted: {
@@ -55,7 +55,7 @@ func TestTheTable(t *testing.T) {
 			{"send", effects(tools.Write | tools.Send), [4]guard.Verdict{k, k, k, k}},
 			{"exec", effects(tools.Exec), [4]guard.Verdict{k, k, k, k}},
 			{"destroy", effects(tools.Destroy), [4]guard.Verdict{k, k, k, k}},
-			{"an effect nobody knows", effects(1 << 7), [4]guard.Verdict{k, k, k, k}},
+			{"an unknown effect", effects(1 << 7), [4]guard.Verdict{k, k, k, k}},
 		},
 		guard.Watch: {
 			{"read", effects(tools.Read), [4]guard.Verdict{a, a, a, a}},
@@ -64,7 +64,7 @@ func TestTheTable(t *testing.T) {
 			{"read and write", effects(tools.Read | tools.Write), [4]guard.Verdict{d, d, d, d}},
 			{"send", effects(tools.Send), [4]guard.Verdict{d, d, d, d}},
 			{"destroy", effects(tools.Destroy), [4]guard.Verdict{d, d, d, d}},
-			{"an effect nobody knows", effects(1 << 7), [4]guard.Verdict{d, d, d, d}},
+			{"an unknown effect", effects(1 << 7), [4]guard.Verdict{d, d, d, d}},
 		},
 	}
 	for level, rows := range levels {
@@ -79,7 +79,7 @@ func TestTheTable(t *testing.T) {
 						t.Errorf("%s (%s: %s), want %s", got.Verdict, got.Rule, got.Reason, want)
 					}
 					if (got.Verdict == guard.Deny) != (got.Code == tools.PolicyDenied) {
-						t.Errorf("%s with the code %q", got.Verdict, got.Code)
+						t.Errorf("verdict %s has the code %q", got.Verdict, got.Code)
 					}
 				})
 			}
@@ -88,13 +88,13 @@ func TestTheTable(t *testing.T) {
 	for i, want := range []guard.Verdict{a, a, k, k} { // the owner's screen and clipboard
 		screen := judged{effects(tools.Read), tools.CallAssessment{Private: true}}
 		if got := newGuard(t, guard.Options{}).decide(guard.Request{Tool: screen, Args: []byte(`{}`), Call: "c", Attended: i < 2, Tainted: i%2 == 1}); got.Verdict != want {
-			t.Errorf("what is private, %d: %s (%s), want %s", i, got.Verdict, got.Rule, want)
+			t.Errorf("private data, case %d: %s (%s), want %s", i, got.Verdict, got.Rule, want)
 		}
 	}
 	for i, want := range []guard.Verdict{k, k, d, d} { // typing into the owner's windows
 		hands := judged{effects(tools.Exec | tools.Destroy), tools.CallAssessment{Private: true}}
 		if got := newGuard(t, guard.Options{Level: guard.Trusted}).decide(guard.Request{Tool: hands, Args: []byte(`{}`), Call: "c", Attended: i < 2, Tainted: i%2 == 1}); got.Verdict != want {
-			t.Errorf("typing, %d: %s (%s), want %s", i, got.Verdict, got.Rule, want)
+			t.Errorf("typing, case %d: %s (%s), want %s", i, got.Verdict, got.Rule, want)
 		}
 	}
 	for _, x := range []tool{effects(tools.Read), ownTool, fileTool, effects(tools.Send)} {
@@ -103,14 +103,14 @@ func TestTheTable(t *testing.T) {
 		}
 	}
 	if got := newGuard(t, guard.Options{}).decide(guard.Request{}); got.Verdict != guard.Deny {
-		t.Errorf("no tool: %s", got.Verdict)
+		t.Errorf("verdict without a tool = %s, want deny", got.Verdict)
 	}
 	if _, err := guard.New(nil, guard.Options{Level: "reckless"}); err == nil || !strings.Contains(err.Error(), "use watch, supervised or trusted") {
-		t.Errorf("unknown level: %v", err)
+		t.Errorf("New with an unknown level = %v", err)
 	}
 }
 
-func TestHash(t *testing.T) {
+func TestHashArguments(t *testing.T) {
 	same := [][2]string{
 		{`{"a":1,"b":{"c":[1,2],"d":null}}`, ` { "b" : { "d":null, "c":[1, 2] } , "a":1}`},
 		{`{"a":"\u00e9"}`, `{"a":"é"}`},
@@ -118,7 +118,7 @@ func TestHash(t *testing.T) {
 	}
 	for _, p := range same {
 		if guard.HashArguments("t", []byte(p[0])) != guard.HashArguments("t", []byte(p[1])) {
-			t.Errorf("%s and %s differ", p[0], p[1])
+			t.Errorf("hashes of %s and %s differ", p[0], p[1])
 		}
 	}
 	differ := []string{
@@ -129,11 +129,11 @@ func TestHash(t *testing.T) {
 	for _, args := range differ {
 		h := guard.HashArguments("t", []byte(args))
 		if seen[h] != "" {
-			t.Errorf("%s and %s are the same", seen[h], args)
+			t.Errorf("hashes of %s and %s are equal", seen[h], args)
 		}
 		seen[h] = args
 	}
 	if guard.HashArguments("ab", []byte(`1`)) == guard.HashArguments("a", []byte(`b1`)) || guard.HashArguments("a", []byte(`{}`)) == guard.HashArguments("b", []byte(`{}`)) {
-		t.Error("the tool makes no difference")
+		t.Error("calls of different tools have the same hash")
 	}
 }

@@ -31,12 +31,12 @@ func TestWait(t *testing.T) {
 			return f.write(func(tx *store.Tx) error {
 				open, err := f.EndTx(tx, a.ID, guard.Cancelled)
 				if err == nil && !open {
-					t.Error("it was open, and EndTx says no")
+					t.Error("EndTx reports that the open request is not open")
 				}
 				return err
 			})
 		}, guard.Cancelled},
-		"nobody answers": {time.Millisecond, nil, guard.Pending},
+		"without an answer": {time.Millisecond, nil, guard.Pending},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newGuard(t, guard.Options{})
@@ -59,18 +59,18 @@ func TestWait(t *testing.T) {
 			o := <-got
 			fatal(t, o.err)
 			if o.a.State != c.want {
-				t.Errorf("it is %s, want %s", o.a.State, c.want)
+				t.Errorf("the request is %s, want %s", o.a.State, c.want)
 			}
 			if c.want != guard.Pending { // the event's other request is still open, unless the turn was stopped
 				if _, err := f.answer(other.ID, guard.Answer{Approved: true}); (err == nil) == (name == "stopped") {
-					t.Errorf("the other question: %v", err)
+					t.Errorf("answer to the other request: %v", err)
 				}
 			}
 		})
 	}
 }
 
-func TestWaitEndsWithItsContext(t *testing.T) {
+func TestWait_EndsWithItsContext(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	a := f.ask(request("call", `{}`))
 	ctx, cancel := context.WithCancel(t.Context())

@@ -58,7 +58,7 @@ func TestRun(t *testing.T) {
 		{"refuses without a reason", `echo '{"refuse":""}'`, "no reason given", ""},
 		{"refuses and adds", `echo '{"refuse":"no","add":"text"}'`, "no", ""},
 		{"refuses with status 1", "echo stop >&2; exit 1", "stop", ""},
-		{"refuses without a word", "exit 3", "exit status 3", ""},
+		{"refuses without output", "exit 3", "exit status 3", ""},
 		{"crashes", "kill -ABRT $$", "signal: aborted", ""},
 		{"allows", `echo '{"allow":true}'`, "invalid output", ""},
 		{"changes arguments", `echo '{"arguments":{"path":"/etc/passwd"}}'`, "invalid output", ""},
@@ -97,7 +97,7 @@ func TestRun_SelectsHooksByEventAndTool(t *testing.T) {
 	}
 	var none *hooks.Hooks
 	if added, err := none.Run(t.Context(), hooks.Event{On: config.ToolBefore}); added != nil || err != nil || none.Has(config.ToolBefore) {
-		t.Errorf("no hooks: %v, %v", added, err)
+		t.Errorf("Run without hooks = %v, %v", added, err)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestRun_EndsHostileHooks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := exec.LookPath("setsid"); err != nil && strings.Contains(script, "setsid") {
-				t.Skip("no setsid")
+				t.Skip("setsid is not installed")
 			}
 			tag := "hob-hostile-" + t.Name()
 			path := program(t, script)
@@ -125,13 +125,13 @@ func TestRun_EndsHostileHooks(t *testing.T) {
 			began := time.Now()
 			in := hooks.Event{On: config.ToolBefore, Text: strings.Repeat("x", 1<<20)}
 			if _, err := h.Run(t.Context(), in); err == nil {
-				t.Error("not refused")
+				t.Error("Run succeeded, want a refusal")
 			}
 			if took := time.Since(began); took > 20*time.Second {
-				t.Errorf("took %s", took)
+				t.Errorf("Run took %s, want at most 20 s", took)
 			}
 			if left := marked(t, filepath.Dir(path)); left != "" {
-				t.Errorf("still running: %s", left)
+				t.Errorf("hook processes are still running: %s", left)
 			}
 		})
 	}
@@ -206,18 +206,18 @@ func TestList(t *testing.T) {
 		fatal(t, os.WriteFile(f, []byte("#!/bin/sh\necho '{\"add\":\"x\"}'\n"), 0o700))
 	}
 	if got := states(); got != want+"changed changed " {
-		t.Errorf("after a change: %s", got)
+		t.Errorf("states after a change: %s", got)
 	}
 	h = open(t, o) // a restart does not trust the change
 	if got := states(); got != want+"changed changed " {
-		t.Errorf("after a restart: %s", got)
+		t.Errorf("states after a restart: %s", got)
 	}
 	files, err := h.Trust(changed)
 	if fatal(t, err); len(files) != 1 || states() != want+"ready changed " {
 		t.Errorf("trusted %v: %s", files, states())
 	}
 	if _, err := h.Trust("/no/such/program"); err == nil {
-		t.Error("trusted an unknown program")
+		t.Error("Trust accepted an unknown program")
 	}
 }
 

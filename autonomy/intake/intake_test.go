@@ -85,12 +85,12 @@ func TestReceive_HastensUndoWhileASendWaits(t *testing.T) {
 		owner, waits  bool
 		later, queued bool // later: another message follows the one that sends; queued: the undo is in the queue of commands
 	}{
-		"undo":                    {text: "undo that", owner: true, waits: true, queued: true},
-		"undo with a polite word": {text: "please undo that", owner: true, waits: true, queued: true},
-		"no send waits":           {text: "undo that", owner: true},
-		"from a guest":            {text: "undo that", waits: true},
-		"more than an undo":       {text: "undo that and send it to Bob", owner: true, waits: true},
-		"after another message":   {text: "undo that", owner: true, waits: true, later: true},
+		"undo":                  {text: "undo that", owner: true, waits: true, queued: true},
+		"undo with please":      {text: "please undo that", owner: true, waits: true, queued: true},
+		"no send waits":         {text: "undo that", owner: true},
+		"from a guest":          {text: "undo that", waits: true},
+		"more than an undo":     {text: "undo that and send it to Bob", owner: true, waits: true},
+		"after another message": {text: "undo that", owner: true, waits: true, later: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k, b := newIntake(t, outside{})
@@ -153,10 +153,10 @@ func TestReceive_AcceptsARepeatedKeyOnce(t *testing.T) {
 	}
 	in.Text = "another text"
 	if again, err = k.Receive(t.Context(), in); err != nil || again.Event != first.Event || !again.Differs {
-		t.Errorf("Receive of another text with the same key = %+v, %v", again, err)
+		t.Errorf("Receive of another text with the same key = %+v, %v, want Differs", again, err)
 	}
 	if again, known, err := k.Known(t.Context(), in); err != nil || !known || !again.Differs {
-		t.Errorf("Known of another text with the same key = %+v, %v, %v", again, known, err)
+		t.Errorf("Known of another text with the same key = %+v, %v, %v, want Differs", again, known, err)
 	}
 }
 

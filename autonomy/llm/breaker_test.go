@@ -18,7 +18,7 @@ func TestBreaker(t *testing.T) {
 		for range 5 {
 			_, err := collect(m)
 			if errors.Is(err, llm.ErrOpen) {
-				t.Fatal("open too early")
+				t.Fatal("the breaker opened too early")
 			}
 		}
 		time.Sleep(20 * time.Second)
@@ -29,23 +29,23 @@ func TestBreaker(t *testing.T) {
 		}
 		time.Sleep(40 * time.Second)
 		if _, err = collect(m); errors.Is(err, llm.ErrOpen) || s.calls != 6 {
-			t.Fatalf("no trial after the rest: %v, %d calls", err, s.calls)
+			t.Fatalf("no trial call after the pause: %v, %d calls", err, s.calls)
 		}
 		if _, err = collect(m); !errors.Is(err, llm.ErrOpen) {
-			t.Fatalf("closed after a failed trial: %v", err)
+			t.Fatalf("the breaker closed after a failed trial: %v", err)
 		}
 		time.Sleep(time.Minute)
 		s.list = append(make([]step, 6), good(), bad(llm.Network))
 		if _, err = collect(m); err != nil {
-			t.Fatalf("the trial: %v", err)
+			t.Fatalf("trial call = %v", err)
 		}
 		if _, err = collect(m); errors.Is(err, llm.ErrOpen) {
-			t.Fatal("open after a good trial and one failure")
+			t.Fatal("the breaker is open after a successful trial and one failure")
 		}
 	})
 }
 
-func TestBreakerCounts(t *testing.T) {
+func TestBreaker_CountsFailures(t *testing.T) {
 	for _, c := range []struct {
 		kind llm.ErrorKind
 		open bool
@@ -71,7 +71,7 @@ func TestBreakerCounts(t *testing.T) {
 	}
 }
 
-func TestBreakerTriesOnce(t *testing.T) {
+func TestBreaker_TriesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &steps{list: []step{bad(llm.Network), {events: good().events, wait: 10 * time.Second}}}
 		m := llm.Breaker(s, llm.BreakerOptions{Failures: 1})
@@ -81,17 +81,17 @@ func TestBreakerTriesOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { // the trial call, which the user cancels
 			if _, err := llm.Collect(m.Stream(ctx, llm.Request{})); llm.KindOf(err) != llm.Interrupted {
-				t.Errorf("the trial: %v", err)
+				t.Errorf("trial call = %v", err)
 			}
 		})
 		synctest.Wait()
 		if _, err := collect(m); !errors.Is(err, llm.ErrOpen) {
-			t.Errorf("a second call during the trial: %v", err)
+			t.Errorf("second call during the trial = %v, want ErrOpen", err)
 		}
 		stop()
 		wg.Wait()
 		if _, err := collect(m); err != nil {
-			t.Errorf("after a stopped trial another one is due: %v", err)
+			t.Errorf("call after an interrupted trial = %v, want another trial", err)
 		}
 	})
 }

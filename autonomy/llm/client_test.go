@@ -10,7 +10,7 @@ import (
 
 // An unexpectedly compressed answer is decompressed once, also by a client derived from another
 // client.
-func TestClientOfAClient(t *testing.T) {
+func TestClient_DecompressesOnce(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		z := gzip.NewWriter(w)

@@ -93,7 +93,7 @@ func TestRetry(t *testing.T) {
 		after time.Duration // minimum duration
 		until time.Duration // maximum duration
 	}{
-		{"well at once", []step{good()}, "", 1, 0, 0},
+		{"success at the first attempt", []step{good()}, "", 1, 0, 0},
 		{"well at the third try", []step{bad(llm.Unavailable), bad(llm.Network), good()}, "", 3, 0, 3 * time.Second},
 		{"three tries", []step{bad(llm.Unavailable)}, llm.Unavailable, 3, 0, 3 * time.Second},
 		{"rate limit", []step{{err: fail(llm.RateLimited, 20*time.Second)}, good()}, "", 2, 20 * time.Second, 20 * time.Second},
@@ -131,7 +131,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-func TestRetryWaitsWithJitter(t *testing.T) {
+func TestRetry_WaitsWithJitter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var waits []time.Duration
 		m := llm.Retry(&steps{list: []step{bad(llm.Network)}}, llm.RetryOptions{
@@ -155,7 +155,7 @@ func TestRetryWaitsWithJitter(t *testing.T) {
 	})
 }
 
-func TestRetryStopsWithItsContext(t *testing.T) {
+func TestRetry_StopsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
@@ -168,7 +168,7 @@ func TestRetryStopsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestRetryPassesThoughtsAtOnce(t *testing.T) {
+func TestRetry_PassesThoughtsImmediately(t *testing.T) {
 	events := []llm.Event{
 		{Kind: llm.ReasoningDelta, Text: "hm"},
 		{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Text: "hm"}},
@@ -189,7 +189,7 @@ func TestRetryPassesThoughtsAtOnce(t *testing.T) {
 	}
 }
 
-func TestConsumerLeaves(t *testing.T) {
+func TestDecorators_StopWhenTheConsumerStops(t *testing.T) {
 	for name, wrap := range map[string]func(llm.Model) llm.Model{
 		"retry":    func(m llm.Model) llm.Model { return llm.Retry(m, llm.RetryOptions{}) },
 		"fallback": func(m llm.Model) llm.Model { return llm.Fallback(m, m) },
@@ -204,7 +204,7 @@ func TestConsumerLeaves(t *testing.T) {
 				break
 			}
 			if s.calls != 1 {
-				t.Errorf("%s: %d calls after the consumer left", name, s.calls)
+				t.Errorf("%s: %d calls after the consumer stopped", name, s.calls)
 			}
 		}
 	}
@@ -225,7 +225,7 @@ func TestFallback(t *testing.T) {
 		{"stall", bad(llm.Stalled), good(), "", "b/m", 1},
 		{"key", bad(llm.Unauthorized), good(), "", "b/m", 1},
 		{"bill", bad(llm.Payment), good(), "", "b/m", 1},
-		{"model gone", bad(llm.NotFound), good(), "", "b/m", 1},
+		{"model not found", bad(llm.NotFound), good(), "", "b/m", 1},
 		{"bad request", bad(llm.BadRequest), good(), llm.BadRequest, "", 0},
 		{"overflow", bad(llm.Overflow), good(), llm.Overflow, "", 0},
 		{"budget", bad(llm.Budget), good(), "", "b/m", 1}, // the next model may be free
@@ -238,13 +238,13 @@ func TestFallback(t *testing.T) {
 			m := llm.Fallback(a, b)
 			r, err := collect(m)
 			if llm.KindOf(err) != c.kind || r.Model != c.model || b.calls != c.calls {
-				t.Errorf("error %v, model %q, %d calls of the second", err, r.Model, b.calls)
+				t.Errorf("error %v, model %q, %d calls of the second model", err, r.Model, b.calls)
 			}
 			if m.Info().Provider != "a" {
 				t.Errorf("info %+v", m.Info())
 			}
 			if c.name == "both fail" && !strings.Contains(err.Error(), "payment, and p: network") {
-				t.Errorf("error %v names only one", err)
+				t.Errorf("the error %v names only one model", err)
 			}
 		})
 	}
@@ -256,13 +256,13 @@ func TestFallback(t *testing.T) {
 	t.Run("one", func(t *testing.T) {
 		a := &steps{name: "a", list: []step{good()}}
 		if llm.Fallback(a) != llm.Model(a) {
-			t.Error("a single model is wrapped")
+			t.Error("Fallback wraps a single model")
 		}
 	})
 }
 
-// TestTogether combines the decorators as the daemon does.
-func TestTogether(t *testing.T) {
+// TestDecorators_Combined combines the decorators as the daemon does.
+func TestDecorators_Combined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := &steps{name: "a", list: []step{bad(llm.Unavailable)}}, &steps{name: "b", list: []step{good()}}
 		m := llm.Fallback(llm.Breaker(llm.Retry(a, llm.RetryOptions{}), llm.BreakerOptions{}), llm.Breaker(b, llm.BreakerOptions{}))
@@ -273,16 +273,16 @@ func TestTogether(t *testing.T) {
 				t.Fatalf("%q, %v", r.Model, err)
 			}
 			if i >= 5 && time.Since(start) != 0 {
-				t.Errorf("call %d waits for the first model, which is down", i)
+				t.Errorf("call %d waited for the failing first model", i)
 			}
 		}
 		if a.calls != 15 {
-			t.Errorf("%d calls of the first model, want 5 times 3", a.calls)
+			t.Errorf("%d calls of the first model, want 15", a.calls)
 		}
 		time.Sleep(time.Minute)
 		a.list = []step{good()}
 		if r, err := collect(m); err != nil || r.Model != "a/m" {
-			t.Errorf("%q, %v: not back at the first model", r.Model, err)
+			t.Errorf("answer of %q, %v, want the first model again", r.Model, err)
 		}
 	})
 }

@@ -30,20 +30,20 @@ func TestEmbedBreaker(t *testing.T) {
 		}
 		for range 2 {
 			if err := embed(); errors.Is(err, llm.ErrOpen) || err == nil {
-				t.Fatalf("too early: %v", err)
+				t.Fatalf("the breaker opened too early: %v", err)
 			}
 		}
 		if err := embed(); !errors.Is(err, llm.ErrOpen) || v.calls != 2 {
-			t.Fatalf("it is asked though it is down: %v, %d calls", err, v.calls)
+			t.Fatalf("error %v after %d calls, want an open breaker after 2", err, v.calls)
 		}
 		if _, _, err := e.Embed(t.Context(), nil); err != nil {
-			t.Errorf("no texts: %v", err)
+			t.Errorf("Embed without texts = %v", err)
 		}
 		time.Sleep(time.Minute)
 		v.err = nil
 		for range 3 {
 			if err := embed(); err != nil {
-				t.Fatalf("after the rest: %v", err)
+				t.Fatalf("Embed after the pause = %v", err)
 			}
 		}
 	})

@@ -37,7 +37,7 @@ func TestParseErrorBody(t *testing.T) {
 	}
 	e := llm.ParseErrorBody([]byte(`{"error":{"details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.5s"}]}}`))
 	if e.Retry != 34500*time.Millisecond {
-		t.Errorf("retry after %v", e.Retry)
+		t.Errorf("Retry = %v", e.Retry)
 	}
 }
 
@@ -47,7 +47,7 @@ func FuzzParseErrorBody(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
 		if e := llm.ParseErrorBody(in); e.Retry < 0 {
-			t.Errorf("retry after %v", e.Retry)
+			t.Errorf("Retry = %v, want at least 0", e.Retry)
 		}
 	})
 }

@@ -38,8 +38,8 @@ func TestResponseAdd(t *testing.T) {
 	}
 }
 
-// TestPictureIsVisible: after a picture was passed to the consumer there is no retry.
-func TestPictureIsVisible(t *testing.T) {
+// TestRetry_NotAfterAPicture: after a picture was passed to the consumer there is no retry.
+func TestRetry_NotAfterAPicture(t *testing.T) {
 	picture := step{events: []llm.Event{{Kind: llm.ImageDone, Image: llm.Image{MIME: "image/png"}}}, err: fail(llm.Network, 0)}
 	for name, wrap := range map[string]func(llm.Model) llm.Model{
 		"retry":    func(m llm.Model) llm.Model { return llm.Retry(m, llm.RetryOptions{}) },

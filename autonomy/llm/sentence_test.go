@@ -9,7 +9,7 @@ import (
 )
 
 // Each kind of error becomes one sentence with the provider and a remedy.
-func TestEveryKindIsASentence(t *testing.T) {
+func TestDescribeError_EveryKind(t *testing.T) {
 	w := Endpoint{Provider: "work", BaseURL: "https://api.example/v1", Key: "sk-secret"}
 	for _, tt := range []struct {
 		name string
@@ -39,7 +39,7 @@ func TestEveryKindIsASentence(t *testing.T) {
 				}
 			}
 			if strings.ContainsAny(s, "\n{}<") || strings.Contains(s, "sk-secret") || strings.Contains(s, "..") {
-				t.Errorf("not for people: %q", s)
+				t.Errorf("the sentence is not readable for users: %q", s)
 			}
 		})
 	}
@@ -51,13 +51,13 @@ func TestLegible(t *testing.T) {
 		{"plain", "no such model: x", "no such model: x"},
 		{"an object", `{"error":{"message":"no such model","code":"x"}}`, "no such model"},
 		{"an object in an object's text", `{"error":"{\"error\":{\"message\":\"deep\"}}"}`, "deep"},
-		{"behind words", `OpenAIException - {"error": {"message": "too many"}}`, "OpenAIException: too many"},
+		{"after text", `OpenAIException - {"error": {"message": "too many"}}`, "OpenAIException: too many"},
 		{"a list", `[{"error":{"code":400,"message":"API key not valid","status":"INVALID"}}]`, "API key not valid"},
 		{"validation", `{"detail":[{"loc":["body"],"msg":"field required"}]}`, "field required"},
 		{"half an object", `upstream said {"error":{"mess`, "upstream said"},
 		{"only an object", `{"a":1}`, ""},
 		{"a web page", "<!DOCTYPE html><title>502</title>", ""},
-		{"words in brackets", "tools[0] {name} is missing", "tools[0] {name} is missing"},
+		{"text in brackets", "tools[0] {name} is missing", "tools[0] {name} is missing"},
 		{"empty", "", ""},
 	} {
 		if got := legibleText(tt.in); got != tt.want {
@@ -77,7 +77,7 @@ func FuzzLegible(f *testing.F) {
 	})
 }
 
-func TestSentenceOfALongWait(t *testing.T) {
+func TestDescribeError_LongWait(t *testing.T) {
 	e := &Error{Kind: RateLimited, Provider: "p", Message: "no", RetryAfter: 1500 * time.Millisecond}
 	if s := e.UserMessage(); !strings.Contains(s, "wait 2s") {
 		t.Error(s)

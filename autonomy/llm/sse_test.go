@@ -24,7 +24,7 @@ func TestReader(t *testing.T) {
 		{"comments", ": ping\n\n:\n\ndata: a\n: x\n\n", []string{"|a"}},
 		{"many lines", "data: {\ndata: \"a\":1}\n\n", []string{"|{\n\"a\":1}"}},
 		{"other fields", "id: 1\nretry: 5\nfoo\ndata: a\n\n", []string{"|a"}},
-		{"a name without data says nothing", "event: e\n\ndata: a\n\n", []string{"|a"}},
+		{"an event without data is ignored", "event: e\n\ndata: a\n\n", []string{"|a"}},
 		{"empty data", "data\n\ndata:\n\n", []string{"|", "|"}},
 		{"no empty line at the end", "data: a\n\ndata: [DONE]", []string{"|a", "|[DONE]"}},
 		{"no empty lines at all", "data: {\"a\":1}\ndata: {\"b\":2}\ndata: [DONE]\n", []string{`|{"a":1}`, `|{"b":2}`, "|[DONE]"}},
@@ -54,7 +54,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-func TestReaderLimits(t *testing.T) {
+func TestReader_Limits(t *testing.T) {
 	for name, in := range map[string]io.Reader{
 		"one line":   endless("x"),
 		"many lines": io.MultiReader(strings.NewReader("data: {\n"), endless("data: 1234567\n")),

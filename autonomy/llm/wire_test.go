@@ -110,7 +110,7 @@ func TestTransportError(t *testing.T) {
 	w := llm.Endpoint{Provider: "p", BaseURL: "http://127.0.0.1:9/v1", Key: "sekret"}
 	wrapped := func(err error) error { return &url.Error{Op: "Post", URL: "http://h/?key=sekret", Err: err} }
 	stopped, cancel := context.WithCancelCause(context.Background())
-	cancel(errors.New("the owner said stop"))
+	cancel(errors.New("stopped by the user"))
 	stalled, cancel2 := context.WithCancelCause(context.Background())
 	cancel2(llm.ErrStalled)
 	for _, c := range []struct {
@@ -135,7 +135,7 @@ func TestTransportError(t *testing.T) {
 			}
 			for err := error(e); err != nil; err = errors.Unwrap(err) {
 				if strings.Contains(err.Error(), "sekret") {
-					t.Errorf("the key shows: %v", err)
+					t.Errorf("the error contains the key: %v", err)
 				}
 			}
 		})
@@ -202,7 +202,7 @@ func TestNewCall(t *testing.T) {
 		}
 	}
 	if c := llm.NewCall("1", "", "{}", false); !c.Truncated {
-		t.Error("a call without a name looks as if it could run")
+		t.Error("NewCall without a name returns a complete call")
 	}
 }
 
@@ -222,7 +222,7 @@ func TestWireNames(t *testing.T) {
 		}
 	}
 	if llm.WireID("toolu_1-a") != "toolu_1-a" {
-		t.Error("a good id is changed")
+		t.Error("NewCall changes a valid id")
 	}
 }
 
@@ -236,7 +236,7 @@ func TestWatch(t *testing.T) {
 		w.Disarm()
 		time.Sleep(time.Hour)
 		if ctx.Err() != nil {
-			t.Fatal("ended although it was armed again and disarmed")
+			t.Fatal("the stopped timer canceled the context")
 		}
 		w.Limit(time.Second)
 		w.Arm()
@@ -248,7 +248,7 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-func TestClientFollowsNoRedirect(t *testing.T) {
+func TestClient_FollowsNoRedirect(t *testing.T) {
 	asked := false
 	base := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		if asked {

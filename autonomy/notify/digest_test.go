@@ -11,7 +11,7 @@ import (
 
 // Each of many notices is sent once and in order, across restarts, even if they do not fit into one
 // digest.
-func TestManyLines(t *testing.T) {
+func TestDigest_ManyLines(t *testing.T) {
 	runVirtual(t, Options{Quiet: []QuietWindow{nightWindow(nil)}}, func(t *testing.T, h *notifierFixture) {
 		time.Sleep(11 * time.Hour)
 		var want []string
@@ -33,7 +33,7 @@ func TestManyLines(t *testing.T) {
 		at := 0
 		for _, text := range want {
 			if k := strings.Count(told, " "+text); k != 1 {
-				t.Errorf("%q was told %d times", text, k)
+				t.Errorf("%q was sent %d times, want once", text, k)
 			}
 			if i := strings.Index(told, " "+text); i < at {
 				t.Errorf("%q was sent too early", text)
@@ -46,7 +46,7 @@ func TestManyLines(t *testing.T) {
 
 // Lines that do not fit into the first digest are deferred if quiet hours begin in between. A
 // notice similar to one with a line needs no line of its own.
-func TestManyLinesAtNight(t *testing.T) {
+func TestDigest_ManyLinesAtNight(t *testing.T) {
 	runVirtual(t, Options{Quiet: []QuietWindow{nightWindow(nil)}}, func(t *testing.T, h *notifierFixture) {
 		time.Sleep(11 * time.Hour)
 		for i := range 60 {
@@ -75,7 +75,7 @@ func TestManyLinesAtNight(t *testing.T) {
 }
 
 // The full text of a notice that a digest shortens is available.
-func TestCut(t *testing.T) {
+func TestDigest_CutsLongTexts(t *testing.T) {
 	runVirtual(t, Options{Quiet: []QuietWindow{nightWindow(nil)}}, func(t *testing.T, h *notifierFixture) {
 		time.Sleep(11 * time.Hour)
 		long := strings.Repeat("word ", 200) + "end"
@@ -96,7 +96,7 @@ func TestCut(t *testing.T) {
 }
 
 // A failed digest loses no notices: the next start sends them, unless quiet hours apply then.
-func TestDigestGivenUp(t *testing.T) {
+func TestDigest_FailedIsSentLater(t *testing.T) {
 	runVirtual(t, Options{Quiet: []QuietWindow{nightWindow(nil)}}, func(t *testing.T, h *notifierFixture) {
 		time.Sleep(11 * time.Hour)
 		h.endWithNotice(watcherEvent("one"), "one")

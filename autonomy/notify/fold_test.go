@@ -44,7 +44,7 @@ func (h *notifierFixture) stateList() (out []string) {
 	return out
 }
 
-func TestSameFact(t *testing.T) {
+func TestRepeat_SameFact(t *testing.T) {
 	runVirtual(t, Options{}, func(t *testing.T, h *notifierFixture) {
 		trouble := event{kind: bus.System, source: "watcher:w1", payload: map[string]any{"watcher": "w1"}}
 		h.endWithNotice(mailEvent("a"), "Mail from Ada: lunch")
@@ -79,13 +79,13 @@ func TestSameFact(t *testing.T) {
 
 // "All is well" from two sources counts as two facts despite the same text. An error is reported
 // once, regardless of its source.
-func TestSameWordsOfTwoSources(t *testing.T) {
+func TestRepeat_SameWordsOfTwoSources(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		of   func(watcher string) event
 		want []string
 	}{
-		{"triggers that bring nothing", func(w string) event {
+		{"triggers without a payload", func(w string) event {
 			return event{kind: bus.Webhook, payload: map[string]any{"watcher": w}}
 		}, []string{"told", "told"}},
 		{"triggers that bring an empty body", func(w string) event {
@@ -98,7 +98,7 @@ func TestSameWordsOfTwoSources(t *testing.T) {
 		{"one fact that two saw", func(w string) event {
 			return event{kind: bus.Webhook, payload: map[string]any{"watcher": w, "data": map[string]any{"build": 7}}}
 		}, []string{"told", "repeated"}},
-		{"what is broken", func(w string) event {
+		{"an error", func(w string) event {
 			return event{kind: bus.System, source: "watcher:" + w, payload: map[string]any{"watcher": w}}
 		}, []string{"told", "repeated"}},
 	} {
@@ -116,7 +116,7 @@ func TestSameWordsOfTwoSources(t *testing.T) {
 
 // A notice of high urgency is not deferred together with a less urgent one, and the digest does not
 // contain the notice that the urgent one replaces.
-func TestHighOvertakesWhatIsHeld(t *testing.T) {
+func TestUrgent_ReplacesDeferredNotice(t *testing.T) {
 	o := Options{Digests: []TimeOfDay{18 * 60}, Rules: []Rule{{Watchers: []string{"w1"}, Urgency: Low}, {Watchers: []string{"w2"}, Urgency: High}}}
 	runVirtual(t, o, func(t *testing.T, h *notifierFixture) {
 		h.endWithNotice(mailEvent("a"), "Mail from Ada: the house is on fire")
@@ -129,13 +129,13 @@ func TestHighOvertakesWhatIsHeld(t *testing.T) {
 		time.Sleep(7 * time.Hour)
 		h.runDue()
 		if got := h.sentTexts(); len(got) != 1 {
-			t.Errorf("told again: %q", got)
+			t.Errorf("the repeated notice was sent: %q", got)
 		}
 	})
 }
 
 // The text about a repetition names the day if the first notice was sent on another day.
-func TestSameAgainNamesTheDay(t *testing.T) {
+func TestRepeat_NamesTheDay(t *testing.T) {
 	for after, want := range map[time.Duration]string{time.Hour: "since 12:00", 3 * 24 * time.Hour: "since Sat 12:00", 40 * 24 * time.Hour: "since 1 Jan 12:00", 400 * 24 * time.Hour: "since 1 Jan 2000 12:00"} {
 		runVirtual(t, Options{}, func(t *testing.T, h *notifierFixture) {
 			trouble := event{kind: bus.System, source: "watcher:w1", payload: map[string]any{"watcher": "w1"}}
@@ -144,14 +144,14 @@ func TestSameAgainNamesTheDay(t *testing.T) {
 			time.Sleep(after)
 			h.endWithNotice(trouble, "cannot connect")
 			if got := h.sentTexts(); !strings.HasSuffix(got[len(got)-1], "(Repeated once "+want+".)") {
-				t.Errorf("after %s: %q", after, got)
+				t.Errorf("last text after %s: %q", after, got)
 			}
 		})
 	}
 }
 
 // Repeated notices are sent if the user chose their time or if they are critical.
-func TestSameFactOfTheOwner(t *testing.T) {
+func TestRepeat_SendsWhatTheUserScheduled(t *testing.T) {
 	runVirtual(t, Options{PerHour: 1, Rules: []Rule{{Words: []string{"ring"}, Urgency: Critical}}}, func(t *testing.T, h *notifierFixture) {
 		remind := event{kind: bus.Schedule, payload: map[string]any{"mode": "remind", "made": "owner", "watcher": "c1"}}
 		for range 4 {
@@ -165,7 +165,7 @@ func TestSameFactOfTheOwner(t *testing.T) {
 	})
 }
 
-func TestLikeEachOther(t *testing.T) {
+func TestRepeat_SimilarTexts(t *testing.T) {
 	runVirtual(t, Options{PerHour: 1000}, func(t *testing.T, h *notifierFixture) {
 		for i := range 18 {
 			h.endWithNotice(mailEvent(fmt.Sprint(i)), fmt.Sprintf("timeout after %d s", 30+i))
@@ -207,7 +207,7 @@ func TestCap(t *testing.T) {
 
 // Notices of low urgency are sent once each, in two digests a day. An empty digest is not sent.
 // Quiet hours take precedence.
-func TestDigests(t *testing.T) {
+func TestDigest_Schedules(t *testing.T) {
 	o := Options{Digests: []TimeOfDay{8 * 60, 18 * 60}, Quiet: []QuietWindow{{Start: 22 * 60, End: 9 * 60}}, Rules: []Rule{{Words: []string{"small"}, Urgency: Low}}}
 	runVirtual(t, o, func(t *testing.T, h *notifierFixture) {
 		var got []string
@@ -237,7 +237,7 @@ func TestDigests(t *testing.T) {
 	})
 }
 
-func TestHush(t *testing.T) {
+func TestMute(t *testing.T) {
 	runVirtual(t, Options{Quiet: []QuietWindow{nightWindow(nil)}}, func(t *testing.T, h *notifierFixture) {
 		ctx := t.Context()
 		until, err := h.n.Mute(ctx, time.Now().Add(2*time.Hour))
@@ -302,16 +302,16 @@ func TestSnooze(t *testing.T) {
 			t.Error(got)
 		}
 		if _, err := h.n.Release(ctx, "n-none"); err == nil {
-			t.Error("released nothing")
+			t.Error("Release of an unknown notice succeeded")
 		}
 		if _, err := h.n.Snooze(ctx, "n-none", "", time.Now().Add(time.Hour)); err == nil {
-			t.Error("put nothing off")
+			t.Error("Snooze of an unknown notice succeeded")
 		}
 	})
 }
 
 // A second snooze changes the time; the notice is sent once.
-func TestSnoozeAgain(t *testing.T) {
+func TestSnooze_Again(t *testing.T) {
 	runVirtual(t, Options{}, func(t *testing.T, h *notifierFixture) {
 		h.endWithNotice(watcherEvent("the tax"), "the tax")
 		for _, hours := range []time.Duration{1, 2} {
@@ -321,12 +321,12 @@ func TestSnoozeAgain(t *testing.T) {
 		time.Sleep(time.Hour + time.Minute)
 		h.runDue()
 		if got := h.sentTexts(); len(got) != 1 {
-			t.Errorf("after an hour: %q", got)
+			t.Errorf("sent after one hour: %q, want 1", got)
 		}
 		time.Sleep(time.Hour)
 		h.runDue()
 		if got := h.sentTexts(); len(got) != 2 {
-			t.Errorf("after two hours: %q", got)
+			t.Errorf("sent after two hours: %q, want 2", got)
 		}
 	})
 }

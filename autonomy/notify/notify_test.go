@@ -171,7 +171,7 @@ func zone(t *testing.T, name string) *time.Location {
 
 // A week around a clock change: by day each notice is sent immediately, and after the night in one
 // digest. Each is sent once, across restarts.
-func TestQuietWeek(t *testing.T) {
+func TestQuietHours_Week(t *testing.T) {
 	for _, tc := range []struct {
 		zone       string
 		from       time.Time
@@ -234,8 +234,8 @@ func TestQuietWeek(t *testing.T) {
 	}
 }
 
-// TestHeld checks which notices are deferred and which never are.
-func TestHeld(t *testing.T) {
+// TestDeferred_Notices checks which notices are deferred and which never are.
+func TestDeferred_Notices(t *testing.T) {
 	owner := map[string]any{"made": "owner", "watcher": "c1", "title": "Backup"}
 	with := func(more map[string]any) map[string]any {
 		out := map[string]any{"made": "owner", "watcher": "c1", "title": "Backup"}
@@ -263,30 +263,30 @@ func TestHeld(t *testing.T) {
 	}{
 		{"a watcher", watcherEvent("x"), "x", true, "quiet hours 22:30-07:30"},
 		{"an answer", event{kind: bus.Message, from: provenance.Owner}, "x", false, "never deferred"},
-		{"somebody else's message", event{kind: bus.Message, sender: "7"}, "x", true, "quiet hours"},
+		{"another person's message", event{kind: bus.Message, sender: "7"}, "x", true, "quiet hours"},
 		{"a reminder of the user", event{kind: bus.Schedule, payload: with(map[string]any{"mode": "remind"})}, "x", false, "you chose this time"},
 		{"a schedule of the user", event{kind: bus.Schedule, payload: owner}, "x", false, "you chose this time"},
 		{"a schedule influenced by untrusted text", event{kind: bus.Schedule, payload: map[string]any{"made": "outside", "mode": "remind"}}, "x", true, "quiet hours"},
 		{"a schedule of the user named by a rule", event{kind: bus.Schedule, payload: with(map[string]any{"title": "nightly"})}, "x", true, "quiet hours"},
 		{"a late schedule of the user", event{kind: bus.Schedule, payload: with(map[string]any{"late": 9 * time.Hour})}, "x", true, "quiet hours"},
 		{"a late reminder of the user", event{kind: bus.Schedule, payload: with(map[string]any{"mode": "remind", "late": 9 * time.Hour})}, "x", true, "quiet hours"},
-		{"a late one whose time was in this night", event{kind: bus.Schedule, payload: with(map[string]any{"late": 20 * time.Minute})}, "x", false, "you chose this time"},
-		{"a late one whose time was in the night before", event{kind: bus.Schedule, payload: with(map[string]any{"late": 20 * time.Hour})}, "x", true, "quiet hours"},
+		{"late, due in this night", event{kind: bus.Schedule, payload: with(map[string]any{"late": 20 * time.Minute})}, "x", false, "you chose this time"},
+		{"late, due in the previous night", event{kind: bus.Schedule, payload: with(map[string]any{"late": 20 * time.Hour})}, "x", true, "quiet hours"},
 		{"a skipped schedule of the user", event{kind: bus.Schedule, payload: with(map[string]any{"data": map[string]any{"skipped": 2}})}, "x", true, "quiet hours"},
 		{"the plan of the day", event{kind: bus.System, source: "plan"}, "x", false, "you chose this time"},
 		{"an alarm of Hob", event{kind: bus.System, source: "hob", payload: map[string]any{"urgency": "critical"}}, "x", false, "critical"},
 		{"news of Hob's own", event{kind: bus.System, source: "hob"}, "x", true, "quiet hours"},
 		{"an untrusted text that claims to be critical", event{kind: bus.Watcher, payload: map[string]any{"urgency": "critical"}}, "x", true, "quiet hours"},
-		{"a webhook that says it is the plan", event{kind: bus.Webhook, source: "trigger:plan"}, "x", true, "quiet hours"},
+		{"a webhook that claims to be the plan", event{kind: bus.Webhook, source: "trigger:plan"}, "x", true, "quiet hours"},
 		{"a task the user delegated", event{kind: bus.Task, source: "crew", payload: map[string]any{"attended": true}}, "x", false, "never deferred"},
 		{"a task of a watcher", event{kind: bus.Task, source: "crew"}, "x", true, "quiet hours"},
 		{"mail of a person in a rule", mail("ada@example.org"), "x", false, "critical"},
 		{"mail of a sender who only uses the name", mail("eve@example.net"), "x", true, "quiet hours"},
-		{"words of a rule", event{kind: bus.Webhook}, "the Server Down again", false, "critical"},
-		{"the words with another cause", watcherEvent("x"), "the server down again", true, "quiet hours"},
-		{"the words within others", event{kind: bus.Webhook}, "observer downtown", true, "quiet hours"},
-		{"it begins soon", event{kind: bus.Watcher, payload: map[string]any{"data": soon}}, "x", false, "critical"},
-		{"it begins later", event{kind: bus.Watcher, payload: map[string]any{"data": later}}, "x", true, "quiet hours"},
+		{"text of a rule", event{kind: bus.Webhook}, "the Server Down again", false, "critical"},
+		{"text of a rule with another cause", watcherEvent("x"), "the server down again", true, "quiet hours"},
+		{"text of a rule within other text", event{kind: bus.Webhook}, "observer downtown", true, "quiet hours"},
+		{"an event that starts soon", event{kind: bus.Watcher, payload: map[string]any{"data": soon}}, "x", false, "critical"},
+		{"an event that starts later", event{kind: bus.Watcher, payload: map[string]any{"data": later}}, "x", true, "quiet hours"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -294,7 +294,7 @@ func TestHeld(t *testing.T) {
 				h := newHouse(t, Options{Quiet: []QuietWindow{nightWindow(nil)}, Rules: rules})
 				id := h.endWithNotice(tc.ev, tc.text)
 				if got := len(h.sentDeliveries()) == 0; got != tc.held {
-					t.Errorf("held: %v", got)
+					t.Errorf("deferred = %v", got)
 				}
 				rows, err := h.n.Why(t.Context(), id)
 				failOn(t, err)
@@ -309,14 +309,14 @@ func TestHeld(t *testing.T) {
 
 // Deferred notices are sent once, even if Hob is killed at any moment or is not running at the end
 // of the quiet hours.
-func TestReleaseOnce(t *testing.T) {
+func TestRelease_Once(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		kill func(h *notifierFixture)
 		wait time.Duration
 	}{
-		{"it goes on", func(*notifierFixture) {}, 9 * time.Hour},
-		{"killed while it was held", func(h *notifierFixture) { h.restartNotifier() }, 9 * time.Hour},
+		{"uninterrupted", func(*notifierFixture) {}, 9 * time.Hour},
+		{"killed while the notice was deferred", func(h *notifierFixture) { h.restartNotifier() }, 9 * time.Hour},
 		{"killed before the digest", func(h *notifierFixture) {
 			time.Sleep(9 * time.Hour)
 			_, err := h.n.Due(h.t.Context(), time.Now())
@@ -361,7 +361,7 @@ func TestReleaseOnce(t *testing.T) {
 
 // A digest that becomes due while Hob is off, and runs only in the next night, waits for the
 // end of that night.
-func TestDigestInTheNextNight(t *testing.T) {
+func TestDigest_WaitsForTheEndOfTheNextNight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)
 		h := newHouse(t, Options{Quiet: []QuietWindow{nightWindow(nil)}})
@@ -385,7 +385,7 @@ func TestDigestInTheNextNight(t *testing.T) {
 }
 
 // A change of the quiet hours or of the time zone also applies to deferred notices.
-func TestHoursChange(t *testing.T) {
+func TestQuietHours_Change(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)
 		h := newHouse(t, Options{Quiet: []QuietWindow{nightWindow(nil)}})
@@ -436,7 +436,7 @@ func TestQuestions(t *testing.T) {
 
 // Deferred notices are erased like other texts, and the provenance of a digest is the worst of the
 // texts that it quotes.
-func TestForgetHeld(t *testing.T) {
+func TestDeferred_CanBeErased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)
 		h := newHouse(t, Options{Quiet: []QuietWindow{nightWindow(nil)}})

@@ -73,7 +73,7 @@ func TestPrograms_KeepARefusedNoticeUntilItIsReleased(t *testing.T) {
 	rows, err := h.n.List(t.Context(), string(Refused), "", 10)
 	failOn(t, err)
 	if len(rows) != 1 || rows[0].Text != "a secret notice" || len(*reports) != 1 || !strings.Contains((*reports)[0], "no secrets") {
-		t.Fatalf("refused: %+v, reports %q", rows, *reports)
+		t.Fatalf("refused notices: %+v, reports %q", rows, *reports)
 	}
 	if line := rows[0].Line(func(time.Time) string { return "" }); !strings.Contains(line, "no secrets") || !strings.Contains(line, "hob notify release "+rows[0].ID) {
 		t.Error(line)
@@ -83,17 +83,17 @@ func TestPrograms_KeepARefusedNoticeUntilItIsReleased(t *testing.T) {
 	}
 	h.runDue()
 	if got := strings.Join(h.sentTexts(), "|"); strings.Contains(got, "a secret notice") {
-		t.Errorf("released with all others: %q", got)
+		t.Errorf("the release of all notices sent a refused one: %q", got)
 	}
 	_, err = h.n.Release(t.Context(), rows[0].ID)
 	failOn(t, err)
 	h.runDue()
 	rows, err = h.n.List(t.Context(), string(Refused), "", 10)
 	if failOn(t, err); len(rows) != 0 {
-		t.Errorf("still refused: %+v", rows)
+		t.Errorf("refused notices after the release: %+v", rows)
 	}
 	if got := strings.Join(h.sentTexts(), "|"); !strings.Contains(got, "a secret notice") {
-		t.Errorf("not delivered after the release: %q", got)
+		t.Errorf("sent after the release: %q", got)
 	}
 }
 

@@ -108,7 +108,7 @@ func TestUnreachable(t *testing.T) {
 
 // A deferred question whose channel is unavailable is sent on another channel, like other notices,
 // and does not block later notices.
-func TestReleasedQuestionFallsBack(t *testing.T) {
+func TestRelease_QuestionFallsBack(t *testing.T) {
 	o := Options{Fallback: []string{"telegram"}, Unreachable: 15 * time.Minute, Quiet: []QuietWindow{nightWindow(nil)}, Usable: func(string) bool { return true }}
 	runVirtual(t, o, func(t *testing.T, h *notifierFixture) {
 		h.recordMessage("telegram", "42", false)
@@ -125,7 +125,7 @@ func TestReleasedQuestionFallsBack(t *testing.T) {
 }
 
 // Notices follow the user to the current channel.
-func TestNearby(t *testing.T) {
+func TestActiveChannel(t *testing.T) {
 	o := Options{Recent: 10 * time.Minute, Pushes: func(c string) bool { return c != "web" }}
 	runVirtual(t, o, func(t *testing.T, h *notifierFixture) {
 		is := func(from, session, channel string) {

@@ -40,10 +40,10 @@ func TestPeople(t *testing.T) {
 		{"an overheard message of the id", "matrix:@ada:example.org", saw(m{"channel": "matrix", "from": "@ada:example.org", "name": "Eve"}), true},
 		{"an overheard message with the id as a name", "@ada:example.org", saw(m{"channel": "matrix", "from": "@eve:example.org", "name": "@ada:example.org"}), false},
 		{"an overheard message of a name", "Ada", saw(m{"channel": "matrix", "from": "@x:example.org", "name": "Ada"}), true},
-		{"a file that is called so", "Ada", saw(m{"name": "Ada.pdf", "path": "/in/Ada.pdf"}), false},
+		{"a file with this name", "Ada", saw(m{"name": "Ada.pdf", "path": "/in/Ada.pdf"}), false},
 		{"an author with that display name", "ada@example.org", saw(m{"author": "ada@example.org", "title": "News"}), false},
 		{"an author's name", "Ada", saw(m{"author": "Ada", "title": "News"}), true},
-		{"who did it", "ada", saw(m{"by": "ada"}), true},
+		{"the sender", "ada", saw(m{"by": "ada"}), true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			runVirtual(t, Options{Quiet: []QuietWindow{nightWindow(nil)}, Rules: []Rule{{People: []string{tc.want}, Urgency: Critical}}}, func(t *testing.T, h *notifierFixture) {
@@ -58,7 +58,7 @@ func TestPeople(t *testing.T) {
 }
 
 // A chat does not match a watcher's rule because of its name.
-func TestChatCalledLikeAWatcher(t *testing.T) {
+func TestRules_ChatNamedLikeAWatcher(t *testing.T) {
 	type m = map[string]any
 	for _, tc := range []struct {
 		name string

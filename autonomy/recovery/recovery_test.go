@@ -130,7 +130,7 @@ func (h *home) audit(st *store.Store, g *guard.Guard, lines int) {
 var damages = map[string]func(path string) error{
 	"a page of noise": func(path string) error { return overwritePage(path, 0xA5) },
 	"a page of zeros": func(path string) error { return overwritePage(path, 0) },
-	"half of it noise": func(path string) error {
+	"half overwritten": func(path string) error {
 		b, err := os.ReadFile(path)
 		copy(b[len(b)/4:], bytes.Repeat([]byte{0xA5}, len(b)/2))
 		return errors.Join(err, os.WriteFile(path, b, 0o600))
@@ -213,7 +213,7 @@ func TestRestore_SavesIntactState(t *testing.T) {
 	h.checkFiles(filepath.Join(h.p.Backups(), r.Before, "files"), "new")
 	h.use(h.checkHeld)
 	if left, _ := filepath.Glob(filepath.Join(h.p.Data, "restore*")); len(left) > 0 {
-		t.Errorf("left: %q", left)
+		t.Errorf("files left behind: %q", left)
 	}
 }
 

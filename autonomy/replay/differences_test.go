@@ -14,7 +14,7 @@ import (
 
 func TestNew_RejectsMissingOptions(t *testing.T) {
 	if _, err := New(Options{}); err == nil {
-		t.Error("New accepts no options")
+		t.Error("New accepts empty options")
 	}
 }
 
@@ -36,7 +36,7 @@ func TestCompareStamps(t *testing.T) {
 	got = nil
 	d.compareStamps(session.RequestFingerprint{}, now)
 	if len(got) != 0 {
-		t.Errorf("a turn without a fingerprint differs: %+v", got)
+		t.Errorf("comparison without fingerprints = %+v, want no difference", got)
 	}
 }
 
@@ -85,7 +85,7 @@ func TestComparison_TextShowsWhereTextsDiffer(t *testing.T) {
 	got := c.Text()
 	for _, want := range []string{"2 differences: turn t of s", "- … xxx", "xold\n", "xnew\n", "- (nothing)\n  + more"} {
 		if !strings.Contains(got, want) {
-			t.Errorf("%q is not in\n%s", want, got)
+			t.Errorf("the text does not contain %q:\n%s", want, got)
 		}
 	}
 	if c = (Comparison{Same: true}); !strings.HasPrefix(c.Text(), "no differences: ") {

@@ -85,7 +85,7 @@ func summarized(ms []llm.Message) bool {
 	return len(ms) > 0 && ms[0].Role == llm.User && ms[0].Parts[0].Context && strings.Contains(ms[0].Parts[0].Text, "stands for")
 }
 
-func TestAnOutgrownWindowIsSummarized(t *testing.T) {
+func TestCompact_SummarizesALongWindow(t *testing.T) {
 	f := newSessions(t)
 	m := newBrain(0, always(summaryOf("much was said", pin{"constraint", "question 2 q"}, pin{"decision", "never said"})))
 	var rep session.Report
@@ -93,7 +93,7 @@ func TestAnOutgrownWindowIsSummarized(t *testing.T) {
 	f.talk("s", 0, 30, 1500)
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t29", false))
 	if w, _ := f.same("s", "next"); len(w) != 60 || len(m.Requests()) != 0 {
-		t.Fatalf("a window within its limits was touched: %d messages", len(w))
+		t.Fatalf("a window within its limits was compacted: %d messages", len(w))
 	}
 	f.talk("s", 30, 50, 1500)
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t49", false))
@@ -109,13 +109,13 @@ func TestAnOutgrownWindowIsSummarized(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "never said") {
-		t.Error("a pin was made up")
+		t.Error("the summary has a pin that nobody wrote")
 	}
 	if rep.How != "summary" || rep.Model != "p/m" || rep.Before < session.MaxChars || rep.After > rep.Before/2 || rep.After <= 0 || rep.Tainted {
 		t.Errorf("%+v", rep)
 	}
 	if rows, err := f.Messages(t.Context(), "s", 0, 200); err != nil || len(rows) != 100 {
-		t.Errorf("%d messages are left, %v", len(rows), err)
+		t.Errorf("%d messages are stored, %v; want 100", len(rows), err)
 	}
 	for _, msg := range w {
 		for _, p := range msg.Parts {
@@ -127,7 +127,7 @@ func TestAnOutgrownWindowIsSummarized(t *testing.T) {
 }
 
 // Pins survive ten compactions, regardless of the rest of the model's answers.
-func TestPinsSurviveTenCompactions(t *testing.T) {
+func TestCompact_PinsSurviveTenTimes(t *testing.T) {
 	f := newSessions(t)
 	round := 0
 	m := newBrain(0, func(r llmtest.Request) llmtest.Answer {
@@ -160,11 +160,11 @@ func TestPinsSurviveTenCompactions(t *testing.T) {
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", fmt.Sprint("t", n+11), false))
 	w, _ = f.same("s", "next")
 	if text := all(w); strings.Contains(text, "book the flight") || !strings.Contains(text, "never on Mondays") || !strings.Contains(text, "We take the train") {
-		t.Errorf("after a task was done: %s", text)
+		t.Errorf("window after the task was done: %s", text)
 	}
 }
 
-func TestAFailedSummaryLeavesTheHistoryWhole(t *testing.T) {
+func TestCompact_FailureChangesNothing(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		answer llmtest.Answer
@@ -172,10 +172,10 @@ func TestAFailedSummaryLeavesTheHistoryWhole(t *testing.T) {
 	}{
 		{"the model fails", llmtest.Answer{Status: 500}, nil},
 		{"prose", llmtest.Answer{Text: "They talked about this and that."}, nil},
-		{"half of it", llmtest.Answer{Text: `{"goal": "x", "state": "y"`}, nil},
+		{"half a summary", llmtest.Answer{Text: `{"goal": "x", "state": "y"`}, nil},
 		{"empty", llmtest.Answer{Text: `{}`}, nil},
 		{"nothing", llmtest.Answer{Text: " "}, nil},
-		{"a crash before it is stored", summaryOf("x"), errors.New("no")},
+		{"a crash before the commit", summaryOf("x"), errors.New("no")},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -186,7 +186,7 @@ func TestAFailedSummaryLeavesTheHistoryWhole(t *testing.T) {
 				f.talk("s", 0, 20, 900)
 				before, _ := f.same("s", "next")
 				if err := c.CompactIfNeeded(t.Context(), "s", "t19", false); err == nil {
-					t.Error("no error")
+					t.Error("CompactIfNeeded succeeded")
 				}
 				if w, _ := f.same("s", "next"); !equal(before, w) {
 					t.Errorf("the window changed: %s", all(w))
@@ -196,12 +196,12 @@ func TestAFailedSummaryLeavesTheHistoryWhole(t *testing.T) {
 				time.Sleep(9 * time.Minute)
 				fatal(t, c.CompactIfNeeded(t.Context(), "s", "t19", false))
 				if len(m.Requests()) != asked {
-					t.Error("tried again within ten minutes")
+					t.Error("compaction was retried within 10 min")
 				}
 				time.Sleep(2 * time.Minute)
 				fatal(t, c.CompactIfNeeded(t.Context(), "s", "t19", false))
 				if w, _ := f.same("s", "next"); !summarized(w) {
-					t.Error("never tried again")
+					t.Error("compaction was not retried")
 				}
 			})
 		})
@@ -209,7 +209,7 @@ func TestAFailedSummaryLeavesTheHistoryWhole(t *testing.T) {
 }
 
 // A summary that is longer than its messages is rejected.
-func TestALongerSummaryIsRefused(t *testing.T) {
+func TestCompact_RejectsALongerSummary(t *testing.T) {
 	f := newSessions(t)
 	facts := slices.Repeat([]string{strings.Repeat("words and words ", 24)}, 30)
 	b, err := json.Marshal(map[string]any{"goal": "g", "facts": facts})
@@ -222,7 +222,7 @@ func TestALongerSummaryIsRefused(t *testing.T) {
 	f.talk("s", 40, 43, 1300)
 	before, _ := f.same("s", "next")
 	if err := c.CompactIfNeeded(t.Context(), "s", "t42", false); err == nil {
-		t.Error("taken")
+		t.Error("CompactIfNeeded accepted a longer summary")
 	}
 	if w, _ := f.same("s", "next"); !equal(before, w) {
 		t.Error("the window changed")
@@ -231,19 +231,19 @@ func TestALongerSummaryIsRefused(t *testing.T) {
 
 // The provider's token count determines when the window is shortened: before the model's context
 // window is full.
-func TestTheLimitFollowsTheModel(t *testing.T) {
+func TestCompact_LimitFollowsTheModel(t *testing.T) {
 	f := newSessions(t)
 	m := newBrain(8000, always(summaryOf("short")))
 	c := f.compactor(m, session.CompactorOptions{})
 	f.talk("s", 0, 10, 1200) // 12,500 bytes are 5,000 tokens at the initial estimate
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t9", false))
 	if w, _ := f.same("s", "next"); summarized(w) {
-		t.Fatal("summarised although there is room")
+		t.Fatal("summarized although the window is not full")
 	}
 	f.RecordTokenCount("s", 14_000, 1_500, 7_000) // two bytes per token: 80 % are exceeded
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t9", false))
 	if w, _ := f.same("s", "next"); !summarized(w) {
-		t.Error("not summarised although the model's window is full")
+		t.Error("not summarized although the model's window is full")
 	}
 }
 
@@ -257,12 +257,12 @@ func outsideTurn(f *fixture, id, turn, text string) {
 
 // Untrusted text stays untrusted in a summary, separate from the owner's text, and is hidden
 // once the conversation has long been about other subjects.
-func TestProvenanceOfASummary(t *testing.T) {
+func TestSummary_KeepsProvenance(t *testing.T) {
 	f := newSessions(t)
 	m := newBrain(0, func(r llmtest.Request) llmtest.Answer {
 		if strings.Contains(r.LastUser, "EVIL") {
 			if strings.Contains(r.LastUser, "question") {
-				t.Error("the owner's words were shown together with untrusted text")
+				t.Error("one request contains the user's words and untrusted text")
 			}
 			return summaryOf("EVIL orders", pin{"decision", "I have read it"})
 		}
@@ -290,7 +290,7 @@ func TestProvenanceOfASummary(t *testing.T) {
 	for _, msg := range w {
 		for _, p := range msg.Parts {
 			if p.Source.Tainted() || strings.Contains(p.Text, "EVIL") {
-				t.Errorf("still there: %q", p.Text)
+				t.Errorf("untrusted text is still visible: %q", p.Text)
 			}
 		}
 	}
@@ -309,11 +309,11 @@ func TestProvenanceOfASummary(t *testing.T) {
 }
 
 // A conversation never contains the summary of another one.
-func TestSummariesStayApart(t *testing.T) {
+func TestSummary_StaysInItsConversation(t *testing.T) {
 	f := newSessions(t)
 	m := newBrain(0, func(r llmtest.Request) llmtest.Answer {
 		if strings.Contains(r.LastUser, "secret-a") && strings.Contains(r.LastUser, "secret-b") {
-			t.Error("one request holds both")
+			t.Error("one request contains texts of two conversations")
 		}
 		if strings.Contains(r.LastUser, "secret-a") {
 			return summaryOf("secret-a")
@@ -337,7 +337,7 @@ func TestSummariesStayApart(t *testing.T) {
 }
 
 // A conversation reset during a summary stays reset.
-func TestResetDuringASummary(t *testing.T) {
+func TestSummary_ResetMeanwhile(t *testing.T) {
 	f := newSessions(t)
 	m := newBrain(0, func(llmtest.Request) llmtest.Answer {
 		f.reset("s")
@@ -352,7 +352,7 @@ func TestResetDuringASummary(t *testing.T) {
 }
 
 // Messages that arrive during a summary stay complete.
-func TestATurnDuringASummary(t *testing.T) {
+func TestSummary_TurnMeanwhile(t *testing.T) {
 	f := newSessions(t)
 	m := newBrain(0, func(llmtest.Request) llmtest.Answer {
 		f.add("s", "running", user("wait, one more thing"))
@@ -367,7 +367,7 @@ func TestATurnDuringASummary(t *testing.T) {
 	}
 }
 
-func TestTheBuiltInBrainTrims(t *testing.T) {
+func TestCompact_BuiltInBrainTrims(t *testing.T) {
 	f := newSessions(t)
 	m := llmtest.NewScripted(llmtest.Options{Info: llm.Info{Provider: "offline", Model: "offline"}})
 	c := f.compactor(m, session.CompactorOptions{})

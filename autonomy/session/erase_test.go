@@ -25,7 +25,7 @@ func (f *fixture) forget(phrase string, dry bool) {
 		n, err := ers.PreviewErasure(f.t.Context(), e)
 		fatal(f.t, err)
 		if n.Scrubbed == 0 {
-			f.t.Errorf("%q is not found", phrase)
+			f.t.Errorf("no text was redacted for %q", phrase)
 		}
 		return
 	}
@@ -38,7 +38,7 @@ func (f *fixture) forget(phrase string, dry bool) {
 
 // A summary in progress is discarded if its messages are erased, and kept if the erasure was
 // only previewed.
-func TestForgettingWhileASummaryIsMade(t *testing.T) {
+func TestErase_WhileASummaryIsMade(t *testing.T) {
 	for _, dry := range []bool{true, false} {
 		f := newSessions(t)
 		asked := 0
@@ -53,14 +53,14 @@ func TestForgettingWhileASummaryIsMade(t *testing.T) {
 		_ = c.CompactIfNeeded(t.Context(), "s", "t49", false)
 		w, _ := f.same("s", "next")
 		if kept := summarized(w) && strings.Contains(all(w), "much was said"); kept != dry || asked != 1 {
-			t.Errorf("dry run %v: the summary is kept: %v, asked %d times", dry, kept, asked)
+			t.Errorf("dry run %v: summary kept %v, %d model calls", dry, kept, asked)
 		}
 	}
 }
 
 // An erasure terminates and the conversation can continue, regardless of the arguments in a model's
 // calls.
-func TestForgettingWithinArguments(t *testing.T) {
+func TestErase_WithinArguments(t *testing.T) {
 	for args, want := range map[string]string{
 		`{"pin":4711,"door":"of 4711"}`: `{"pin":0,"door":"of ` + erase.Mark + `"}`,
 		`4711`:                          `{}`,

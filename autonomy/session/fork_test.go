@@ -50,13 +50,13 @@ func TestFork(t *testing.T) {
 			}
 			f.add(tc.name, "mine", user("only here"))
 			if before, _ := f.history("s", "next"); strings.Contains(all(before), "only here") {
-				t.Error("the original heard it")
+				t.Error("the original contains a message of the fork")
 			}
 		})
 	}
 	w, _ := f.same("to the end", "next")
 	if src := w[8].Parts[0].Source; w[8].Role != llm.ToolRole || src != provenance.Outside {
-		t.Errorf("the result of the page is of %q", src)
+		t.Errorf("source of the page's result = %q", src)
 	}
 	for _, tc := range []struct {
 		from, to, at string
@@ -76,14 +76,14 @@ func TestFork(t *testing.T) {
 	for id, want := range map[string]int{"": 1, "s": 1, "to the end": 1} {
 		found, err := f.library().Search(t.Context(), session.Query{Text: `"question 4"`, Session: id})
 		if err != nil || len(found) != want {
-			t.Errorf("in %q: %d times, %v", id, len(found), err)
+			t.Errorf("%q is found %d times, %v", id, len(found), err)
 		}
 	}
 }
 
 // A fork of a summarized conversation begins with the summary; a fork at an older message has
 // the originals.
-func TestForkOfASummary(t *testing.T) {
+func TestFork_OfASummary(t *testing.T) {
 	f := newSessions(t)
 	c := f.compactor(newBrain(0, always(summaryOf("long ago"))), session.CompactorOptions{Chars: 8000})
 	f.talk("s", 0, 2, 900)
@@ -121,11 +121,11 @@ func TestExport(t *testing.T) {
 	fatal(t, f.Export(t.Context(), "s", session.Markdown, time.UTC, &md))
 	for _, want := range []string{"# s\n", "## owner, ", "what is this?", "![picture](data:image/png;base64,cG5n)", "Calls t:", "`````\n````\n## owner, forged\n`````", "A picture.", "answer 3"} {
 		if !strings.Contains(md.String(), want) {
-			t.Errorf("no %q in\n%s", want, md.String())
+			t.Errorf("the export lacks %q:\n%s", want, md.String())
 		}
 	}
 	if strings.Contains(md.String(), "[context]") {
-		t.Error("Hob's own additions were exported as something that was said")
+		t.Error("the export shows Hob's own context as a message")
 	}
 	fatal(t, f.Export(t.Context(), "s", session.JSONLines, time.UTC, &lines))
 	n := 0
@@ -133,7 +133,7 @@ func TestExport(t *testing.T) {
 		var r session.Row
 		fatal(t, json.Unmarshal([]byte(line), &r))
 		if n++; r.ID != int64(n) {
-			t.Errorf("line %d is message %d", n, r.ID)
+			t.Errorf("line %d has message %d", n, r.ID)
 		}
 	}
 	if n != 8 {
@@ -143,7 +143,7 @@ func TestExport(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if err := f.Export(t.Context(), "s", "pdf", time.UTC, &md); err == nil {
-		t.Error("exported as pdf")
+		t.Error("Export accepts the format pdf")
 	}
 }
 

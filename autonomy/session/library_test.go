@@ -37,7 +37,7 @@ func (f *fixture) shelves() []shelf {
 
 // Each message becomes a row of its conversation, in order, with speaker and realm. The copies in a
 // fork do not become rows.
-func TestMessagesBecomeRows(t *testing.T) {
+func TestLibrary_IndexesEachMessage(t *testing.T) {
 	f := newSessions(t)
 	f.add("home", "t1", user("The plumber comes on Friday"), says("Noted."))
 	f.add("home", "call1", user("hob tool call remember"), says("Done."))
@@ -65,12 +65,12 @@ func TestMessagesBecomeRows(t *testing.T) {
 		t.Error(diff)
 	}
 	if n, err := f.library().Behind(t.Context()); err != nil || n != 0 {
-		t.Errorf("behind by %d, %v", n, err)
+		t.Errorf("Behind() = %d, %v, want 0", n, err)
 	}
 }
 
 // A sender cannot choose a name that looks like the owner's.
-func TestNamesOfStrangers(t *testing.T) {
+func TestLibrary_SenderCannotUseTheOwnersName(t *testing.T) {
 	for i, name := range []string{"owner", "Öwner", "HOB", "tool", " hob ", ""} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			f := newSessions(t)
@@ -89,7 +89,7 @@ func TestNamesOfStrangers(t *testing.T) {
 }
 
 // Interruptions after any batch do not change the resulting rows.
-func TestRowsAfterInterruptions(t *testing.T) {
+func TestLibrary_ContinuesAfterInterruptions(t *testing.T) {
 	fill := func(f *fixture, from, to int) {
 		f.write(func(tx *store.Tx) error {
 			for i := from; i < to; i++ {
@@ -109,7 +109,7 @@ func TestRowsAfterInterruptions(t *testing.T) {
 		library := cut.library() // a new process each time
 		cancel()
 		if err := library.Index(ctx); err == nil {
-			t.Error("a cancelled run says that it is done")
+			t.Error("Index with a canceled context = nil, want an error")
 		}
 		fatal(t, cut.library().Index(t.Context()))
 	}

@@ -69,7 +69,7 @@ func checkPieces(t *testing.T, msgs []llm.Message, without string) {
 		case p.Call != nil && (i == 0 || msgs[i-1].Role != llm.User):
 			t.Fatalf("message %d: the call %s does not follow its message: %v", i, p.Call.ID, texts(msgs))
 		case without != "" && strings.HasPrefix(p.Text, "begin "+without+" "):
-			t.Fatalf("the turn %s is in the history before itself", without)
+			t.Fatalf("the history of the turn %s contains the turn itself", without)
 		}
 	}
 }
@@ -82,16 +82,16 @@ func TestHistory_NotesTurnsWithoutAnAnswer(t *testing.T) {
 	f.add("s", "t2", user("two"))
 	before, recorded := f.same("s", "t3")
 	if got := texts(before); len(got) != 4 || !strings.HasPrefix(got[3], "assistant: [hob] No answer yet") || len(recorded) != 0 {
-		t.Errorf("before t3: %v", got)
+		t.Errorf("history before t3: %v", got)
 	}
 	f.add("s", "t3", user("three"), says("third"))
 	before, recorded = f.same("s", "t2")
 	if got := texts(before); !slices.Equal(got, []string{"user: one", "assistant: first", "user: three", "assistant: third"}) || len(recorded) != 1 {
-		t.Errorf("before t2: %v, it recorded %v", got, texts(recorded))
+		t.Errorf("history before t2: %v, recorded %v", got, texts(recorded))
 	}
 	f.add("s", "t2", says("second"))
 	before, _ = f.same("s", "t4")
 	if got := texts(before); !slices.Equal(got, []string{"user: one", "assistant: first", "user: three", "assistant: third", "user: two", "assistant: second"}) {
-		t.Errorf("before t4: %v", got)
+		t.Errorf("history before t4: %v", got)
 	}
 }

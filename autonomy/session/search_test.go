@@ -40,10 +40,10 @@ func TestSearch(t *testing.T) {
 		{"of one conversation", session.Query{Text: "plumber", Session: "home"}, []string{"hob t1", "owner t1"}},
 		{"of the owner", session.Query{Text: "plumber", Who: session.WhoOwner}, []string{"owner t1"}},
 		{"all words", session.Query{Text: "friday plumber"}, []string{"owner t1"}},
-		{"any word, when nothing has all", session.Query{Text: "friday boiler"}, []string{"hob t3", "owner t1", "tool t3"}},
+		{"any word, if no row has all", session.Query{Text: "friday boiler"}, []string{"hob t3", "owner t1", "tool t3"}},
 		{"a phrase", session.Query{Text: `"plumber comes"`}, []string{"owner t1"}},
 		{"a phrase that does not occur", session.Query{Text: `"comes plumber"`}, nil},
-		{"the beginning of a word", session.Query{Text: "plum"}, []string{"hob t1", "owner t1", "tool t3"}},
+		{"the start of a word", session.Query{Text: "plum"}, []string{"hob t1", "owner t1", "tool t3"}},
 		{"without a word", session.Query{Text: "plumber -friday -page"}, []string{"hob t1"}},
 		{"without accents", session.Query{Text: "siauliu GATVE"}, []string{"owner t2"}},
 		{"with accents", session.Query{Text: "crème"}, []string{"hob t2"}},
@@ -64,7 +64,7 @@ func TestSearch(t *testing.T) {
 					t.Errorf("%+v", x)
 				}
 				if want := x.Who == session.WhoTool; x.Source.Tainted() != want {
-					t.Errorf("%s is of %q", x.Who, x.Source)
+					t.Errorf("source of the row of %s = %q", x.Who, x.Source)
 				}
 			}
 			slices.Sort(got)
@@ -74,12 +74,12 @@ func TestSearch(t *testing.T) {
 		})
 	}
 	if _, err := f.library().Search(t.Context(), session.Query{Text: ` "" -plumber ()*`}); !errors.Is(err, session.ErrNoWords) {
-		t.Errorf("no word: %v", err)
+		t.Errorf("Search without a word = %v, want ErrNoWords", err)
 	}
 }
 
 // New messages are found, erased ones are not.
-func TestTheIndexFollows(t *testing.T) {
+func TestSearch_FollowsChanges(t *testing.T) {
 	f := library(t)
 	count := func(text string) int {
 		t.Helper()
@@ -88,7 +88,7 @@ func TestTheIndexFollows(t *testing.T) {
 		return len(found)
 	}
 	if count("walrus") != 0 {
-		t.Error("found what was not said")
+		t.Error("Search finds a text that does not exist")
 	}
 	f.write(func(tx *store.Tx) error {
 		for i := range 1200 {
@@ -100,7 +100,7 @@ func TestTheIndexFollows(t *testing.T) {
 	})
 	fatal(t, f.library().Index(t.Context()))
 	if n := count("walrus"); n != 1200 {
-		t.Errorf("%d of 1200", n)
+		t.Errorf("%d of 1200 found", n)
 	}
 	found, err := f.library().Search(t.Context(), session.Query{Text: "friday"})
 	fatal(t, err)
@@ -110,13 +110,13 @@ func TestTheIndexFollows(t *testing.T) {
 		return base.UnindexTx(tx, knowledge.KindTurn, session.MessageRef(found[0].Message))
 	})
 	if count("friday") != 0 {
-		t.Error("still found")
+		t.Error("Search finds an erased text")
 	}
 	if _, r, err := f.Message(t.Context(), found[0].Message); err != nil || len(r.Message.Parts) == 0 {
-		t.Errorf("the message itself: %v", err)
+		t.Errorf("Message of a found row = %v", err)
 	}
 	if _, _, err := f.Message(t.Context(), 1<<40); !errors.Is(err, session.ErrNoMessage) {
-		t.Errorf("an unknown message: %v", err)
+		t.Errorf("Message of an unknown row = %v", err)
 	}
 }
 

@@ -91,13 +91,13 @@ func (f *fixture) same(id, turn string) (before, recorded []llm.Message) {
 	b, r, err := fresh.History(f.t.Context(), id, turn)
 	fatal(f.t, err)
 	if diff := cmp.Diff(texts(b), texts(before)); diff != "" {
-		f.t.Errorf("before, file and cache: %s", diff)
+		f.t.Errorf("history of file and cache: %s", diff)
 	}
 	sameTime := func(a, b llm.Message) bool {
 		return a.At.Equal(b.At) && !a.At.IsZero() || len(a.Parts) > 0 && a.Parts[0].Context
 	}
 	if !equal(b, before) || !equal(r, recorded) || !slices.EqualFunc(b, before, sameTime) || !slices.EqualFunc(r, recorded, sameTime) {
-		f.t.Error("the file and the cache differ")
+		f.t.Error("file and cache differ")
 	}
 	return before, recorded
 }
@@ -171,7 +171,7 @@ func wellFormed(t testing.TB, ms []llm.Message) {
 	}
 }
 
-func TestHistoryIsWhatWasStored(t *testing.T) {
+func TestHistory_IsWhatWasStored(t *testing.T) {
 	f := newSessions(t)
 	call, result := calls("c1", "c2")
 	call.Parts[0].Call.Args = json.RawMessage(`{"html":"<b>&amp; \u2028","n":12345678901234567890.5}`)
@@ -195,7 +195,7 @@ func TestHistoryIsWhatWasStored(t *testing.T) {
 		t.Error(cmp.Diff(all, before, ignoreTime()))
 	}
 	if b, r := f.same("other", "t1"); len(b)+len(r) != 0 {
-		t.Error("another conversation got it")
+		t.Error("another conversation contains the messages")
 	}
 	rows, err := f.Messages(t.Context(), "s", 0, 3)
 	fatal(t, err)
@@ -203,12 +203,12 @@ func TestHistoryIsWhatWasStored(t *testing.T) {
 		t.Errorf("rows: %+v", rows)
 	}
 	if rows, err = f.Messages(t.Context(), "s", rows[2].ID, 9); err != nil || len(rows) != 2 || !cmp.Equal(rows[1].Message, all[0]) {
-		t.Errorf("older rows: %+v, %v", rows, err)
+		t.Errorf("older rows = %+v, %v", rows, err)
 	}
 }
 
 // Characters that JSON cannot represent are the same in the cache and in the file.
-func TestOddMessagesAreTheSameEverywhere(t *testing.T) {
+func TestHistory_OddMessagesAreEqualInCacheAndFile(t *testing.T) {
 	f := newSessions(t)
 	f.history("s", "t1")
 	f.add("s", "t1",
@@ -227,7 +227,7 @@ func TestOddMessagesAreTheSameEverywhere(t *testing.T) {
 	f.same("s", "t1")
 }
 
-func TestWhatWasTakenBackIsNotThere(t *testing.T) {
+func TestHistory_OmitsRolledBackMessages(t *testing.T) {
 	f := newSessions(t)
 	f.history("s", "t1")
 	boom := errors.New("boom")
@@ -243,7 +243,7 @@ func TestWhatWasTakenBackIsNotThere(t *testing.T) {
 }
 
 // A returned window does not change when the turn continues.
-func TestAHandedOutWindowStaysAsItIs(t *testing.T) {
+func TestHistory_ReturnedWindowDoesNotChange(t *testing.T) {
 	f := newSessions(t)
 	f.add("s", "t1", user("one"), says("first"))
 	before, _ := f.history("s", "t2")
@@ -280,7 +280,7 @@ func TestReset(t *testing.T) {
 
 // A turn that waits for approval keeps its messages if the conversation is reset in the meantime,
 // but none of them are in the new window.
-func TestResetWhileATurnWaits(t *testing.T) {
+func TestReset_WhileATurnWaits(t *testing.T) {
 	f := newSessions(t)
 	call, result := calls("c1")
 	f.add("s", "t1", user("old"), says("old"))
@@ -299,6 +299,6 @@ func TestResetWhileATurnWaits(t *testing.T) {
 	before, _ = f.same("s", "t4")
 	wellFormed(t, before)
 	if !slices.Equal(texts(before), []string{"user: new", "assistant: answer"}) {
-		t.Errorf("the new conversation: %v", texts(before))
+		t.Errorf("history of the new conversation: %v", texts(before))
 	}
 }

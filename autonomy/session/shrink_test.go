@@ -21,7 +21,7 @@ func chars(ms []llm.Message) (n int) {
 
 // If a model rejects a conversation as too long, older messages are replaced by a summary or,
 // without a summary, by their first lines.
-func TestShrinkInATurn(t *testing.T) {
+func TestShrink_InATurn(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		answer llmtest.Answer
@@ -43,17 +43,17 @@ func TestShrinkInATurn(t *testing.T) {
 				t.Errorf("%d and %d messages: %s", len(before), len(recorded), all(before))
 			}
 			if n := chars(before) + chars(recorded); n > 15_000 {
-				t.Errorf("%d bytes are left", n)
+				t.Errorf("%d bytes remain, want at most 15000", n)
 			}
 			if len(m.Requests()) != 1 {
-				t.Errorf("asked %d times", len(m.Requests()))
+				t.Errorf("%d model calls", len(m.Requests()))
 			}
 		})
 	}
 }
 
 // A turn of 200 tool calls fits: old results become stubs with a reference to the full text.
-func TestShrinkAnEnormousTurn(t *testing.T) {
+func TestShrink_TurnOfTwoHundredCalls(t *testing.T) {
 	f := newSessions(t)
 	m := newBrain(0, always(summaryOf("x")))
 	c := f.compactor(m, session.CompactorOptions{})
@@ -67,10 +67,10 @@ func TestShrinkAnEnormousTurn(t *testing.T) {
 	_, recorded := f.same("s", "now")
 	wellFormed(t, recorded)
 	if n := chars(recorded); len(recorded) != 401 || n > 400_000 {
-		t.Errorf("%d messages of %d bytes", len(recorded), n)
+		t.Errorf("%d messages with %d bytes", len(recorded), n)
 	}
 	if len(m.Requests()) != 0 {
-		t.Error("a model was asked")
+		t.Error("a model was called")
 	}
 	first, last := recorded[2].Parts[0], recorded[400].Parts[0]
 	if !strings.Contains(first.Result.Text, `search_conversations {"message": 3}`) || first.Source != provenance.Outside {
@@ -80,17 +80,17 @@ func TestShrinkAnEnormousTurn(t *testing.T) {
 		t.Error("the newest result was cut")
 	}
 	if _, r, err := f.Message(t.Context(), 3); err != nil || len(r.Message.Parts[0].Result.Text) < 15_000 {
-		t.Errorf("the whole is lost: %v", err)
+		t.Errorf("the full text is not stored: %v", err)
 	}
 }
 
-func TestShrinkWhatCannotBe(t *testing.T) {
+func TestShrink_ReportsWhenNothingCanBeRemoved(t *testing.T) {
 	f := newSessions(t)
 	short := newBrain(0, always(llmtest.Answer{Status: 500}))
 	f.add("short", "t1", user("hello"), says("hello"))
 	f.add("short", "now", user("and now?"))
 	if err := f.compactor(short, session.CompactorOptions{}).CompactForOverflow(t.Context(), short, "short", "now", 10); err != session.ErrNothing { //nolint:errorlint // it comes bare
-		t.Errorf("a digest longer than the words: %v", err)
+		t.Errorf("a digest longer than the text: %v, want ErrNothing", err)
 	}
 	m := newBrain(0, always(summaryOf("x")))
 	c := f.compactor(m, session.CompactorOptions{})
@@ -108,7 +108,7 @@ func TestShrinkWhatCannotBe(t *testing.T) {
 
 // Whatever happens in a conversation, its window stays well formed: whole turns, each call with
 // its result, newest last, and all untrusted text marked.
-func TestAnyHistoryStaysWellFormed(t *testing.T) {
+func TestHistory_StaysWellFormed(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			h := &random{fixture: newSessions(t), r: rand.New(rand.NewPCG(seed, 7))}
@@ -119,7 +119,7 @@ func TestAnyHistoryStaysWellFormed(t *testing.T) {
 			}
 			rows, err := h.Messages(t.Context(), "s", 0, 10_000)
 			if err != nil || len(rows) != h.count {
-				t.Errorf("%d of %d messages are left, %v", len(rows), h.count, err)
+				t.Errorf("%d of %d messages are stored, %v", len(rows), h.count, err)
 			}
 		})
 	}
@@ -140,7 +140,7 @@ func (h *random) text(n int) string { return strings.Repeat("w", h.r.IntN(n)) }
 func (h *random) summarise(r llmtest.Request) llmtest.Answer {
 	outside := strings.Contains(r.LastUser, "OUTSIDE")
 	if outside && strings.Contains(r.LastUser, "ask ") {
-		h.t.Error("trusted and untrusted text in one request")
+		h.t.Error("one request contains trusted and untrusted text")
 	}
 	state := "fine"
 	if outside {
@@ -216,7 +216,7 @@ func (h *random) check(turn string, n, recorded int) {
 	window := append(append([]llm.Message{}, before...), own...)
 	wellFormed(h.t, window)
 	if len(own) != recorded {
-		h.t.Fatalf("turn %d: %d of its %d messages", n, len(own), recorded)
+		h.t.Fatalf("turn %d has %d of its %d messages", n, len(own), recorded)
 	}
 	for i, m := range window {
 		if i > 0 && m.Role == llm.User && m.Parts[0].Context {
@@ -231,10 +231,10 @@ func (h *random) check(turn string, n, recorded int) {
 				h.t.Errorf("turn %d: unmarked untrusted text from %q: %.200s", n, p.Source, text)
 			}
 			if h.taint == 0 && p.Source.Tainted() {
-				h.t.Errorf("turn %d: tainted by nothing: %.200s", n, text)
+				h.t.Errorf("turn %d: the text has an untrusted source without untrusted text: %.200s", n, text)
 			}
 			if strings.Contains(text, "never said") {
-				h.t.Errorf("turn %d: a pin that was made up", n)
+				h.t.Errorf("turn %d: the summary has a pin that nobody wrote", n)
 			}
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"hob/platform/store"
 )
 
-func TestTrimKeepsWholeTurns(t *testing.T) {
+func TestTrim_KeepsWholeTurns(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			f := newSessions(t)
@@ -59,7 +59,7 @@ func TestTrimKeepsWholeTurns(t *testing.T) {
 					want = append(want, tn.msgs...)
 				}
 				if !equal(want, window) {
-					t.Fatalf("after turn %d: %v", n, texts(window))
+					t.Fatalf("window after turn %d: %v", n, texts(window))
 				}
 				for _, m := range window {
 					chars += session.MessageBytes(m)
@@ -75,7 +75,7 @@ func TestTrimKeepsWholeTurns(t *testing.T) {
 	}
 }
 
-func TestTrimOfSmallThings(t *testing.T) {
+func TestTrim_SmallHistories(t *testing.T) {
 	f := newSessions(t)
 	fatal(t, f.Trim(t.Context(), "never seen"))
 	f.history("empty", "t1")
@@ -95,7 +95,7 @@ func TestTrimOfSmallThings(t *testing.T) {
 }
 
 // A concurrent read of the history does not undo a reset.
-func TestResetRacesWithReading(t *testing.T) {
+func TestReset_RacesWithReading(t *testing.T) {
 	f := newSessions(t)
 	for i := range 60 {
 		id := fmt.Sprint("s", i)
@@ -114,7 +114,7 @@ func TestResetRacesWithReading(t *testing.T) {
 	}
 }
 
-func TestManyConversationsSideBySide(t *testing.T) {
+func TestHistory_ManyConversations(t *testing.T) {
 	f := newSessions(t)
 	var wg sync.WaitGroup
 	for i := range 40 { // more than the cache holds
@@ -124,7 +124,7 @@ func TestManyConversationsSideBySide(t *testing.T) {
 				turn := fmt.Sprint("t", n)
 				before, _, err := f.History(t.Context(), id, turn)
 				if err != nil || len(before) != 2*n {
-					t.Errorf("%s before %s: %d messages, %v", id, turn, len(before), err)
+					t.Errorf("history of %s before %s: %d messages, %v", id, turn, len(before), err)
 				}
 				err = f.store.Write(t.Context(), func(tx *store.Tx) error {
 					return f.AppendTx(tx, id, turn, []llm.Message{user(id), says(turn)})
@@ -150,7 +150,7 @@ func TestInfo(t *testing.T) {
 		f.write(func(tx *store.Tx) error { return f.TouchTx(tx, id, "web", "c", turn) })
 	}
 	if _, ok, err := f.Get(t.Context(), "s"); ok || err != nil {
-		t.Errorf("an unknown one: %v, %v", ok, err)
+		t.Errorf("Get of an unknown session = %v, %v", ok, err)
 	}
 	touch("s", true)
 	touch("s", false)

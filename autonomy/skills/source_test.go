@@ -137,13 +137,13 @@ func (s toServer) dial(ctx context.Context, _ netip.AddrPort) (net.Conn, error) 
 func TestSource_GitRepository(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil || runtime.GOOS == "windows" {
-		t.Skip("no git")
+		t.Skip("git is not installed")
 	}
 	where, err := exec.CommandContext(t.Context(), git, "--exec-path").Output()
 	fatal(t, err)
 	backend := filepath.Join(strings.TrimSpace(string(where)), "git-http-backend")
 	if _, err := os.Stat(backend); err != nil {
-		t.Skip("no git http-backend")
+		t.Skip("git http-backend is not installed")
 	}
 	root := t.TempDir()
 	work := filepath.Join(root, "work")
@@ -218,7 +218,7 @@ func TestHome_CleansUpAfterACrash(t *testing.T) {
 	fatal(t, os.Mkdir(aside, 0o700))
 	fatal(t, os.Rename(filepath.Join(root, "tea"), filepath.Join(aside, "skill")))
 	if n := len(h.Library().List()); n != 0 {
-		t.Errorf("%d skills while unfinished changes exist", n)
+		t.Errorf("%d skills are listed before the change is complete", n)
 	}
 	add(t, h, put(t, src, "wine", "---\nNew.\n"))
 	var got []string
@@ -234,7 +234,7 @@ func TestHome_CleansUpAfterACrash(t *testing.T) {
 	c, err := Source{}.Read(t.Context(), put(t, t.TempDir(), "tea", "---\nNewer.\n"), "")
 	fatal(t, err)
 	if _, err := h.Add(t.Context(), c, AddOptions{}); !errors.Is(err, ErrExists) {
-		t.Errorf("replaced without being asked to: %v", err)
+		t.Errorf("Add of an existing skill = %v, want ErrExists", err)
 	}
 	if trusted, err := h.Add(t.Context(), c, AddOptions{Replace: true}); err != nil || !trusted {
 		t.Errorf("%t, %v", trusted, err)

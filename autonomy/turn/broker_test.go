@@ -45,10 +45,10 @@ func TestBroker_StopsARunningToolAtTheEnd(t *testing.T) {
 			t.Error("the turn waited for the tool")
 		}
 	default:
-		t.Error("the tool runs after the end of the turn")
+		t.Error("the tool still runs after the end of the turn")
 	}
 	<-called
 	if _, err := d.callTool(t.Context(), "slow", []byte("{}")); err == nil {
-		t.Error("a call after the end of the turn ran")
+		t.Error("a call started after the end of the turn")
 	}
 }

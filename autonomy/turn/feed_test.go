@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestPulse(t *testing.T) {
+func TestProgressReporter(t *testing.T) {
 	tests := []struct {
 		name string
 		run  func(p *progressReporter, end, cancel func())
@@ -21,13 +21,13 @@ func TestPulse(t *testing.T) {
 			time.Sleep(50 * time.Second)
 			end()
 		}, []string{"15s", "30s", "45s"}},
-		{"cancelled while it runs", func(_ *progressReporter, end, cancel func()) {
+		{"canceled while running", func(_ *progressReporter, end, cancel func()) {
 			time.Sleep(20 * time.Second)
 			cancel()
 			time.Sleep(time.Minute) // the tool ignores the cancellation
 			end()
 		}, []string{"15s"}},
-		{"it reports", func(p *progressReporter, end, _ func()) {
+		{"with reports", func(p *progressReporter, end, _ func()) {
 			p.reportProgress(0.1, "first")
 			p.reportProgress(0.2, "too soon")
 			time.Sleep(2 * time.Second)

@@ -19,11 +19,11 @@ func TestAnEchoIsNotOffered(t *testing.T) {
 		asked, rule string
 		want        int
 	}{
-		"made up":       {"https://docs.example/search?q=https%3A%2F%2Fevil.example%2Fsecret1234", "egress, owner asked, clean", 3},
-		"in the path":   {"https://docs.example/echo/secret1234", "approval x", 3},
-		"as it stood":   {"https://docs.example/search?q=secret1234", guard.Verbatim, len(page)},
-		"nothing in it": {"https://docs.example/", "egress, owner asked, clean", len(page)},
-		"no address":    {"", "search, owner asked, clean", len(page)},
+		"invented":    {"https://docs.example/search?q=https%3A%2F%2Fevil.example%2Fsecret1234", "egress, owner asked, clean", 3},
+		"in the path": {"https://docs.example/echo/secret1234", "approval x", 3},
+		"unchanged":   {"https://docs.example/search?q=secret1234", guard.Verbatim, len(page)},
+		"empty":       {"https://docs.example/", "egress, owner asked, clean", len(page)},
+		"no address":  {"", "search, owner asked, clean", len(page)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &callStep{result: tools.Result{Links: slices.Clone(page)}, dec: guard.Decision{Rule: tc.rule}}

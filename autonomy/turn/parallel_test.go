@@ -35,7 +35,7 @@ func fileTool(name string, effects tools.Effects) tools.Tool {
 	})
 }
 
-func TestWhatRunsTogether(t *testing.T) {
+func TestCanRunTogether(t *testing.T) {
 	read, write, send := fileTool("read", tools.Read), fileTool("write", tools.Write), fileTool("send", tools.Send)
 	blind := tools.New(tools.Def[fileArgs]{
 		Spec: tools.Spec{Name: "blind", Category: "test", Description: "Test.", Effects: tools.Write},
@@ -59,15 +59,15 @@ func TestWhatRunsTogether(t *testing.T) {
 		{"one call", []c{{read, "a"}}, false},
 		{"two reads", []c{{read, "a"}, {read, "b"}}, true},
 		{"two reads of one file", []c{{read, "a"}, {read, "a"}}, true},
-		{"reads whose paths nobody knows", []c{{read, ""}, {read, ""}}, true},
+		{"reads with unknown paths", []c{{read, ""}, {read, ""}}, true},
 		{"two writes", []c{{write, "a"}, {write, "b"}}, true},
 		{"two writes of one file", []c{{write, "a"}, {write, "a"}}, false},
 		{"x and ./x", []c{{write, "x"}, {write, "./x"}}, false},
 		{"x and y/../x", []c{{write, "x"}, {write, "y/../x"}}, false},
 		{"x and X", []c{{write, "x"}, {write, "X"}}, false},
 		{"an accent composed and not", []c{{write, "caf\u00e9"}, {write, "cafe\u0301"}}, false},
-		{"a folder and what is in it", []c{{write, "a"}, {write, "a/b"}}, false},
-		{"what is in a folder and the folder", []c{{write, "a/b/c"}, {read, "a"}}, false},
+		{"a folder and a file in it", []c{{write, "a"}, {write, "a/b"}}, false},
+		{"a file and its folder", []c{{write, "a/b/c"}, {read, "a"}}, false},
 		{"names that begin alike", []c{{write, "a"}, {write, "ab"}}, true},
 		{"the root of everything", []c{{read, "/"}, {write, "a"}}, false},
 		{"read and write of one file", []c{{read, "a"}, {write, "a"}}, false},
@@ -77,7 +77,7 @@ func TestWhatRunsTogether(t *testing.T) {
 		{"a read with a missing path and a write", []c{{read, ""}, {write, "a"}}, false},
 		{"a relative path", []c{{write, "a"}, {write, "relative"}}, false},
 		{"a tool that names no paths", []c{{write, "a"}, {blind, "b"}}, false},
-		{"what reaches a person", []c{{send, "a"}, {write, "b"}}, false},
+		{"a call that sends", []c{{send, "a"}, {write, "b"}}, false},
 		{"a send and a read", []c{{send, "a"}, {read, "b"}}, false},
 		{"an own tool", []c{{own, "a"}, {read, "b"}}, false},
 	}
@@ -93,7 +93,7 @@ func TestWhatRunsTogether(t *testing.T) {
 			}
 			refused := &callStep{err: tools.Errorf(tools.NotFound, "refused before")}
 			if got := canRunTogether(append(steps, refused)); got != tc.want {
-				t.Errorf("with a refused call: %v", got)
+				t.Errorf("canRunTogether with a refused call = %v", got)
 			}
 		})
 	}

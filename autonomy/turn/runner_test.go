@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestTurnsOfTwoCalls(t *testing.T) {
+func TestLoopDetector_CountsAlternations(t *testing.T) {
 	for calls, want := range map[string]int{
 		"": 0, "a": 0, "aa": 0, "ab": 2, "aba": 3, "abab": 4, "ababab": 6, "abababab": 8, "ababababab": 8, "abcab": 2, "aabab": 4, "ababa a": 3, "ababb": 0,
 	} {
@@ -43,7 +43,7 @@ type sendArgs struct {
 
 // The owner answers while the turn is being suspended: after the guard's decision, before the
 // transaction. The turn must not sleep until the question expires.
-func TestAnAnswerThatComesWhileTheTurnIsPutAway(t *testing.T) {
+func TestRunner_AnswerDuringSuspension(t *testing.T) {
 	for _, answered := range []bool{false, true} {
 		t.Run(fmt.Sprint(answered), func(t *testing.T) {
 			r := newRun(t)
@@ -70,7 +70,7 @@ func TestAnAnswerThatComesWhileTheTurnIsPutAway(t *testing.T) {
 			}
 			ev, err := r.o.Bus.Inbox.Event(ctx, r.t.Event.ID)
 			if err != nil || ev.State != bus.Pending || ev.NotBefore.IsZero() != answered {
-				t.Errorf("%s, not before %v, %v", ev.State, ev.NotBefore, err)
+				t.Errorf("event is %s, not before %v, %v", ev.State, ev.NotBefore, err)
 			}
 			ds, err := r.o.Bus.Outbox.EventDeliveries(ctx, r.t.Event.ID)
 			if err != nil || len(ds) != 1 || ds[0].Kind != channels.Question {
@@ -137,7 +137,7 @@ func newRun(t *testing.T) *turnRun {
 	return r
 }
 
-func TestTheOrderOfTheChain(t *testing.T) {
+func TestMiddleware_Order(t *testing.T) {
 	a := &Runner{o: Options{Log: slog.New(slog.DiscardHandler), Hooks: []Hook{{Name: "first"}, {Name: "second"}}}}
 	var got []string
 	for _, l := range newTurnRun(a, &Turn{}).buildChain(t.Context()) {
@@ -149,8 +149,8 @@ func TestTheOrderOfTheChain(t *testing.T) {
 	}
 }
 
-func TestAHookMustHaveAName(t *testing.T) {
+func TestNew_RejectsHookWithoutName(t *testing.T) {
 	if _, err := New(Options{Hooks: []Hook{{}}}); err == nil {
-		t.Error("a hook without a name was taken")
+		t.Error("New accepts a hook without a name")
 	}
 }

@@ -97,7 +97,7 @@ func (f *fixture) record(call, event, session string) {
 
 func TestNew_RejectsMissingOptions(t *testing.T) {
 	if _, err := New(Options{}); err == nil {
-		t.Error("New accepts no options")
+		t.Error("New accepts empty options")
 	}
 }
 
@@ -115,7 +115,7 @@ func TestUndoable_SelectsActions(t *testing.T) {
 		{"the last two", tools.UndoRequest{Last: 2}, []string{"b1", "a2"}},
 		{"the last of a conversation", tools.UndoRequest{Session: "here"}, []string{"a2"}},
 		{"all of a conversation's last answer", tools.UndoRequest{Session: "here", Turn: true}, []string{"a2", "a1"}},
-		{"another conversation: nothing", tools.UndoRequest{Session: "elsewhere"}, nil},
+		{"another conversation has nothing to undo", tools.UndoRequest{Session: "elsewhere"}, nil},
 		{"a call", tools.UndoRequest{ID: "a1"}, []string{"a1"}},
 	} {
 		list, err := f.Undoable(t.Context(), c.r)
@@ -129,10 +129,10 @@ func TestUndoable_SelectsActions(t *testing.T) {
 		}
 	}
 	if _, err := f.Undoable(t.Context(), tools.UndoRequest{ID: "nothing"}); err == nil {
-		t.Error("an unknown id selects actions")
+		t.Error("Undoable with an unknown id selects actions")
 	}
 	if _, err := f.Undoable(t.Context(), tools.UndoRequest{ID: "a1", Redo: true}); tools.CodeOf(err) != tools.Conflict {
-		t.Errorf("redo of what was not undone: %v", err)
+		t.Errorf("redo of an action that was not undone = %v, want a conflict", err)
 	}
 }
 
@@ -145,10 +145,10 @@ func TestUndo_RevertsAndRedoes(t *testing.T) {
 		t.Errorf("%+v, value %q", r, f.value)
 	}
 	if r, err = f.Undo(t.Context(), tools.UndoRequest{}); err != nil || r.Text != "There is nothing to undo." {
-		t.Errorf("a second undo: %+v, %v", r, err)
+		t.Errorf("second Undo = %+v, %v", r, err)
 	}
 	if _, err := f.Undo(t.Context(), tools.UndoRequest{ID: "a1"}); tools.CodeOf(err) != tools.Conflict {
-		t.Errorf("undone twice: %v", err)
+		t.Errorf("second Undo of the same action = %v, want a conflict", err)
 	}
 	if r, err = f.Undo(t.Context(), tools.UndoRequest{Redo: true, By: "y"}); err != nil || r.Text != "redid a1" {
 		t.Errorf("redo: %+v, %v", r, err)
@@ -191,7 +191,7 @@ func TestJournal_OnlyTheUserUndoesACommand(t *testing.T) {
 		t.Errorf("a model undid the command: %v, value %q", err, f.value)
 	}
 	if r, err := f.Undo(t.Context(), tools.UndoRequest{By: "x", Origin: "web"}); err != nil || r.Text != "undid before" {
-		t.Errorf("the user's undo: %+v, %v", r, err)
+		t.Errorf("Undo of the user = %+v, %v", r, err)
 	}
 }
 
@@ -258,7 +258,7 @@ These were not undone:
 		t.Error(diff)
 	}
 	if _, err := f.Undo(t.Context(), tools.UndoRequest{ID: "late"}); tools.CodeOf(err) != tools.Conflict {
-		t.Errorf("an undo that is too late: %v", err)
+		t.Errorf("Undo after the delay = %v, want a conflict", err)
 	}
 }
 
@@ -275,7 +275,7 @@ func TestUndo_ReportsASendThatAnotherRequestCanceled(t *testing.T) {
 	}))
 	_, err = f.Undo(t.Context(), tools.UndoRequest{ID: "m1", By: "x", Origin: "web"})
 	if tools.CodeOf(err) != tools.Conflict || !strings.Contains(err.Error(), "already undone") || strings.Contains(err.Error(), "too late") {
-		t.Errorf("Undo = %v, want that it was canceled before", err)
+		t.Errorf("Undo = %v, want \"already undone\"", err)
 	}
 }
 
@@ -302,7 +302,7 @@ func TestUndo_CancelsASendWhileAnotherUndoRuns(t *testing.T) {
 	case err := <-canceled:
 		fatal(t, err)
 	case <-ctx.Done():
-		t.Error("the cancel waits for the other undo")
+		t.Error("the cancellation waits for the other undo")
 	}
 	if s := f.sendState("m1"); s != bus.SendCancelled {
 		t.Errorf("the mail is %s", s)

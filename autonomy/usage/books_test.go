@@ -149,7 +149,7 @@ func newRequest(chars int) llm.Request {
 
 func dbPath(t testing.TB) string { return filepath.Join(t.TempDir(), "hob.db") }
 
-func TestEveryCallIsBooked(t *testing.T) {
+func TestTracker_RecordsEveryCall(t *testing.T) {
 	d := openBooks(t, dbPath(t), &usageFixture{})
 	defer d.closeBooks()
 	r := newRequest(250)
@@ -193,13 +193,13 @@ func TestEveryCallIsBooked(t *testing.T) {
 		}
 	}
 	if calls, cost, err := d.Of(context.Background(), "e1"); err != nil || calls != 6 || cost != nil {
-		t.Errorf("the event: %d calls, %v, %v; the cost of one is unknown", calls, cost, err)
+		t.Errorf("usage of the event: %d calls, cost %v, %v; want an unknown cost", calls, cost, err)
 	}
 }
 
 // Rows are stored in other transactions, exactly once even if a transaction is rolled back or two
 // transactions contain them.
-func TestRowsRideAlong(t *testing.T) {
+func TestTracker_StoresRowsInOtherTransactions(t *testing.T) {
 	d := openBooks(t, dbPath(t), &usageFixture{})
 	defer d.closeBooks()
 	_, _ = d.callModel(newFake("m", 10, 10), newRequest(10))
@@ -217,7 +217,7 @@ func TestRowsRideAlong(t *testing.T) {
 	}
 	wg.Wait()
 	if n := d.waitingRows(); n != 0 {
-		t.Errorf("%d rows wait", n)
+		t.Errorf("%d rows are unsaved", n)
 	}
 	var n int
 	if err := d.db.Read().QueryRowContext(t.Context(), `SELECT count(*) FROM model_calls`).Scan(&n); err != nil || n != 1 {
@@ -226,7 +226,7 @@ func TestRowsRideAlong(t *testing.T) {
 }
 
 // Run stores the remaining rows after one second.
-func TestRunStoresTheRest(t *testing.T) {
+func TestTracker_RunStoresRemainingRows(t *testing.T) {
 	path := dbPath(t)
 	synctest.Test(t, func(t *testing.T) {
 		d := openBooks(t, path, &usageFixture{})
@@ -237,14 +237,14 @@ func TestRunStoresTheRest(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		left := d.waitingRows()
 		if left != 0 {
-			t.Errorf("%d rows wait after two seconds", left)
+			t.Errorf("%d rows are unsaved after 2 s", left)
 		}
 		_, _ = d.callModel(newFake("m", 10, 10), newRequest(10))
 		stop()
 		err := <-done
 		left = d.waitingRows()
 		if err != nil || left != 0 {
-			t.Errorf("%v, %d rows are still waiting", err, left)
+			t.Errorf("Run = %v, %d rows are unsaved", err, left)
 		}
 		d.closeBooks()
 	})

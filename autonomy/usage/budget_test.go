@@ -13,7 +13,7 @@ import (
 
 // Concurrent conversations cannot exceed a cap together: the maximum cost of a call is reserved
 // before it starts.
-func TestParallelCallsStayUnderTheCap(t *testing.T) {
+func TestCaps_HoldForParallelCalls(t *testing.T) {
 	path := dbPath(t)
 	synctest.Test(t, func(t *testing.T) {
 		d := openBooks(t, path, &usageFixture{caps: Caps{Daily: Dollars(0.25)}})
@@ -42,20 +42,20 @@ func TestParallelCallsStayUnderTheCap(t *testing.T) {
 			t.Fatal(err)
 		}
 		if p[0].Cost > p[0].Cap || p[0].Cost < p[0].Cap*9/10 {
-			t.Errorf("%s of %s is spent after %d calls", p[0].Cost, p[0].Cap, m.callCount())
+			t.Errorf("%s of %s spent after %d calls", p[0].Cost, p[0].Cap, m.callCount())
 		}
 		if refused+m.callCount() != 80 || refused == 0 {
 			t.Errorf("%d calls, %d refused", m.callCount(), refused)
 		}
 		if s := d.scopes[""]; s.heldMoney != 0 || s.heldTokens != 0 {
-			t.Errorf("%s and %d tokens stay reserved", s.heldMoney, s.heldTokens)
+			t.Errorf("%s and %d tokens are still reserved", s.heldMoney, s.heldTokens)
 		}
 		d.closeBooks()
 	})
 }
 
 // Near the cap, the length of an answer is limited by the remaining budget.
-func TestTheLastAnswerIsBounded(t *testing.T) {
+func TestCaps_LimitTheLastAnswer(t *testing.T) {
 	d := openBooks(t, dbPath(t), &usageFixture{caps: Caps{Daily: Dollars(0.05)}})
 	defer d.closeBooks()
 	m := newFake("m", 1000, 100)
@@ -64,11 +64,11 @@ func TestTheLastAnswerIsBounded(t *testing.T) {
 	}
 	// 0.05 - 1000 tokens in = 0.049, which is 4900 tokens out.
 	if got := m.limits[0]; got < 4800 || got > 4900 {
-		t.Errorf("the answer was bounded by %d tokens", got)
+		t.Errorf("the answer was limited to %d tokens", got)
 	}
 	d.caps = Caps{Daily: Dollars(5)}
 	if _, err := d.callModel(m, newRequest(2500)); err != nil || m.limits[1] != 0 {
-		t.Errorf("far from the cap: %v, bounded by %d", err, m.limits[1])
+		t.Errorf("far below the cap: %v, limit %d", err, m.limits[1])
 	}
 }
 
@@ -81,7 +81,7 @@ func TestCaps(t *testing.T) {
 		told    string
 	}{
 		{"no cap", Caps{}, newFake("m", 1, 1), false, ""},
-		{"far from it", Caps{Daily: Dollars(1)}, newFake("m", 1, 1), false, ""},
+		{"far below the cap", Caps{Daily: Dollars(1)}, newFake("m", 1, 1), false, ""},
 		{"a day", Caps{Daily: Dollars(0.01)}, newFake("m", 1, 1), true, "hob config set budget.daily_usd 0.02"},
 		{"a month", Caps{Daily: Dollars(1), Monthly: Dollars(0.01)}, newFake("m", 1, 1), true, "Until next month"},
 		{"tokens", Caps{DailyTokens: 1000}, newFake("m", 1, 1), true, "hob config set budget.daily_tokens 2000"},
@@ -99,7 +99,7 @@ func TestCaps(t *testing.T) {
 					t.Fatalf("got %v", err)
 				}
 				if tt.refused && !strings.Contains(llm.DescribeError(err), "hob config set") {
-					t.Errorf("no remedy: %s", llm.DescribeError(err))
+					t.Errorf("the error has no remedy: %s", llm.DescribeError(err))
 				}
 			}
 			if err := d.Flush(t.Context()); err != nil {
@@ -114,14 +114,14 @@ func TestCaps(t *testing.T) {
 				want = 2 // one of them says that the price is unknown
 			}
 			if len(said) != want || !strings.Contains(strings.Join(said, "\n"), tt.told) {
-				t.Errorf("told: %q", said)
+				t.Errorf("notices = %q", said)
 			}
 		})
 	}
 }
 
 // A cap survives a restart, resets with the user's day, and is reported once.
-func TestCapsFollowTheOwnersCalendar(t *testing.T) {
+func TestCaps_FollowTheUsersCalendar(t *testing.T) {
 	zone, err := time.LoadLocation("Europe/Vilnius")
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestCapsFollowTheOwnersCalendar(t *testing.T) {
 		ask := func(want bool) {
 			t.Helper()
 			if _, err := d.callModel(m, newRequest(100)); (err == nil) != want {
-				t.Errorf("at %s: %v", time.Now().In(zone), err)
+				t.Errorf("call at %s: %v", time.Now().In(zone), err)
 			}
 		}
 		ask(true)
@@ -143,7 +143,7 @@ func TestCapsFollowTheOwnersCalendar(t *testing.T) {
 		told := d.told
 		d.closeBooks()
 		if len(told) != 2 || !strings.Contains(strings.Join(d.toldSentences(), " "), "55 % of the cap of $0.02 a day") {
-			t.Errorf("told: %q", d.toldSentences())
+			t.Errorf("notices = %q", d.toldSentences())
 		}
 		d = openBooks(t, path, &usageFixture{zone: zone, caps: Caps{Daily: Dollars(0.02), WarnAt: 0.5}, told: told})
 		ask(false) // after a restart
@@ -165,7 +165,7 @@ func TestCapsFollowTheOwnersCalendar(t *testing.T) {
 }
 
 // An agent has its own caps in addition to the total.
-func TestAnAgentsCaps(t *testing.T) {
+func TestCaps_OfAnAgent(t *testing.T) {
 	d := openBooks(t, dbPath(t), &usageFixture{caps: Caps{Daily: Dollars(1)}, agt: map[string]Caps{"scout": {Daily: Dollars(0.02)}}})
 	defer d.closeBooks()
 	m, r := newFake("m", 1000, 1000), newRequest(100)
@@ -175,15 +175,15 @@ func TestAnAgentsCaps(t *testing.T) {
 	}
 	_, err := d.callModel(m, r)
 	if llm.KindOf(err) != llm.Budget || !strings.Contains(err.Error(), "for scout") {
-		t.Errorf("the agent's second call: %v", err)
+		t.Errorf("second call of the agent = %v", err)
 	}
 	if _, err := d.callModel(m, newRequest(100)); err != nil {
-		t.Errorf("another's call: %v", err)
+		t.Errorf("call of another agent = %v", err)
 	}
 }
 
 // Unattended calls are limited per minute.
-func TestUnattendedCalls(t *testing.T) {
+func TestCaps_UnattendedCalls(t *testing.T) {
 	path := dbPath(t)
 	synctest.Test(t, func(t *testing.T) {
 		d := openBooks(t, path, &usageFixture{})
@@ -199,14 +199,14 @@ func TestUnattendedCalls(t *testing.T) {
 			t.Errorf("25 calls took %s", took)
 		}
 		if ok, at := d.CanSpend(time.Now()); !ok {
-			t.Errorf("no room until %s", at)
+			t.Errorf("CanSpend() = false until %s", at)
 		}
 		if _, err := d.callModel(newFake("m", 1, 1), newRequest(10)); err != nil || time.Since(start) != 2*time.Minute {
-			t.Errorf("a call for which somebody waits: %v", err)
+			t.Errorf("attended call = %v", err)
 		}
 		d.rate.max = -1
 		if _, err := d.callModel(newFake("m", 1, 1), r); llm.KindOf(err) != llm.Budget {
-			t.Errorf("switched off: %v", err)
+			t.Errorf("call while unattended calls are disabled = %v", err)
 		}
 		d.closeBooks()
 	})

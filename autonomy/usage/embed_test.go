@@ -23,7 +23,7 @@ func (v *vectors) Embed(_ context.Context, texts []string) ([][]float32, llm.Usa
 	return make([][]float32, len(texts)), v.usage, nil
 }
 
-func TestVectorsAreBookedAndBound(t *testing.T) {
+func TestEmbed_IsRecordedAndLimited(t *testing.T) {
 	info := llm.Info{Provider: "p", Model: "m"} // one dollar per million tokens
 	refusal := &llm.Error{Kind: llm.Unauthorized, Provider: "p", Status: 401}
 	for _, tt := range []struct {
@@ -37,7 +37,7 @@ func TestVectorsAreBookedAndBound(t *testing.T) {
 	}{
 		{"no cap", info, Caps{}, nil, 2, 80, ""},
 		{"within the cap", info, Caps{Daily: Dollars(1)}, nil, 2, 80, ""},
-		{"the second is too much", info, Caps{Daily: Micros(50)}, nil, 1, 40, llm.Budget},
+		{"the second call exceeds the cap", info, Caps{Daily: Micros(50)}, nil, 1, 40, llm.Budget},
 		{"both are", info, Caps{DailyTokens: 10}, nil, 0, 0, llm.Budget},
 		{"on this machine", llm.Info{Provider: "ollama", Model: "x", Local: true}, Caps{Daily: 1, DailyTokens: 1}, nil, 2, 0, ""},
 		{"a refusal is free", info, Caps{Daily: Dollars(1)}, refusal, 2, 0, llm.Unauthorized},
@@ -52,7 +52,7 @@ func TestVectorsAreBookedAndBound(t *testing.T) {
 				_, _, last = e.Embed(t.Context(), []string{strings.Repeat("x", 60), strings.Repeat("y", 40)})
 			}
 			if llm.KindOf(last) != tt.kind || v.calls != tt.calls {
-				t.Errorf("%d calls, the last: %v", v.calls, last)
+				t.Errorf("%d calls, last error %v", v.calls, last)
 			}
 			if err := d.Flush(t.Context()); err != nil {
 				t.Fatal(err)
@@ -61,13 +61,13 @@ func TestVectorsAreBookedAndBound(t *testing.T) {
 			var rows int
 			err := d.db.Reader(t.Context()).QueryRow(`SELECT count(*), coalesce(sum(counted), 0) FROM model_calls WHERE purpose = 'vectors'`).Scan(&rows, &cost)
 			if err != nil || rows != tt.calls || cost != tt.cost {
-				t.Errorf("%d rows that cost %s, %v", rows, cost, err)
+				t.Errorf("%d rows with a cost of %s, %v", rows, cost, err)
 			}
 		})
 	}
 }
 
-func TestNoTextsCostNoCall(t *testing.T) {
+func TestEmbed_MakesNoCallWithoutTexts(t *testing.T) {
 	d := openBooks(t, dbPath(t), &usageFixture{})
 	defer d.closeBooks()
 	v := &vectors{err: errors.New("asked")}

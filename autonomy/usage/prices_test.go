@@ -17,7 +17,7 @@ func newPrices(t testing.TB, own map[string]Price) *Prices {
 	return p
 }
 
-func TestPriceOfAModel(t *testing.T) {
+func TestPrices_OfAModel(t *testing.T) {
 	own := map[string]Price{"work/*": {Input: 7, Output: 8}, "work/special": {Input: 1, Output: 2}, "lan/*": {}, "anthropic/claude-haiku-4-5": {Input: 0.5, Output: 2}}
 	p := newPrices(t, own)
 	for _, tt := range []struct {
@@ -81,11 +81,11 @@ func TestCost(t *testing.T) {
 }
 
 // The price list is data, and only this test checks it.
-func TestPriceList(t *testing.T) {
+func TestPrices_ListIsComplete(t *testing.T) {
 	p := newPrices(t, nil)
 	day, err := time.Parse(time.DateOnly, p.AsOf())
 	if err != nil || day.Year() < 2025 {
-		t.Errorf("the list is of %q: %v", p.AsOf(), err)
+		t.Errorf("date of the list = %q: %v", p.AsOf(), err)
 	}
 	vendors := map[string]bool{"openrouter": true}
 	for v, models := range p.vendors {
@@ -96,18 +96,18 @@ func TestPriceList(t *testing.T) {
 				t.Errorf("%s/%s costs %s?", v, name, b)
 			}
 			if stripDate(name) != name && models[stripDate(name)] == (Price{}) {
-				t.Errorf("%s/%s is found only by its name, not with a date", v, name)
+				t.Errorf("%s/%s has a dated name, but no entry without the date", v, name)
 			}
 		}
 	}
 	for host, v := range p.hosts {
 		if !vendors[v] {
-			t.Errorf("%s has no prices", host)
+			t.Errorf("no prices for %s", host)
 		}
 	}
 }
 
-func TestMoneyForPeople(t *testing.T) {
+func TestMicros_String(t *testing.T) {
 	for m, want := range map[Micros]string{0: "$0", 50: "under $0.0001", 4200: "$0.0042", 1_250_000: "$1.25", Dollars(0.1): "$0.10", -1_250_000: "-$1.25"} {
 		if got := m.String(); got != want {
 			t.Errorf("%d: %s, want %s", m, got, want)
@@ -139,7 +139,7 @@ func TestCalendar(t *testing.T) {
 				t.Errorf("%s from %s, want %s from %s", day, from.UTC().Format(time.RFC3339), tt.day, tt.from)
 			}
 			if again, _ := dayOf(from, zone); again != day {
-				t.Errorf("the first instant of %s is in %s", day, again)
+				t.Errorf("the first instant of %s falls on %s", day, again)
 			}
 		})
 	}

@@ -34,11 +34,11 @@ func TestLimiter(t *testing.T) {
 		}
 	}
 	if ok, back := (&limiter{max: -1}).takeSlot(at); ok || !back.After(at) {
-		t.Errorf("nothing may pass: %v, %v", ok, back)
+		t.Errorf("takeSlot without any slot = %v, %v", ok, back)
 	}
 }
 
-func TestTheLimiterIsShared(t *testing.T) {
+func TestLimiter_IsShared(t *testing.T) {
 	r := limiter{max: 10}
 	var passed atomic.Int32
 	var wg sync.WaitGroup

@@ -88,7 +88,7 @@ func TestStore_EndsTokens(t *testing.T) {
 	fatal(t, err)
 	time.Sleep(40 * time.Millisecond)
 	if _, err := s.Authenticate(t.Context(), clients.MCP, short); !errors.Is(err, clients.ErrUnknownToken) {
-		t.Errorf("Authenticate() of an expired token = %v", err)
+		t.Errorf("Authenticate() of an expired token = %v, want ErrUnknownToken", err)
 	}
 	if list, err := s.List(t.Context(), clients.MCP); err != nil || len(list) != 2 {
 		t.Errorf("List() = %v, %v", list, err)
@@ -99,10 +99,10 @@ func TestStore_EndsTokens(t *testing.T) {
 	c, err := s.Revoke(t.Context(), clients.MCP, "LONG")
 	fatal(t, err)
 	if _, err := s.Authenticate(t.Context(), clients.MCP, long); !errors.Is(err, clients.ErrUnknownToken) {
-		t.Errorf("Authenticate() of a revoked token = %v", err)
+		t.Errorf("Authenticate() of a revoked token = %v, want ErrUnknownToken", err)
 	}
 	if _, err := s.Revoke(t.Context(), clients.MCP, c.ID); !errors.Is(err, clients.ErrNotFound) {
-		t.Errorf("second Revoke() = %v", err)
+		t.Errorf("second Revoke() = %v, want ErrNotFound", err)
 	}
 }
 
@@ -120,20 +120,20 @@ func TestStore_SessionTokenIsValidWhileATurnRuns(t *testing.T) {
 	}
 	for _, kind := range []string{clients.MCP, clients.A2A} {
 		if _, err := s.Authenticate(t.Context(), kind, token); !errors.Is(err, clients.ErrUnknownToken) {
-			t.Errorf("a session token as one of kind %s: %v", kind, err)
+			t.Errorf("Authenticate() of a session token as kind %s = %v, want ErrUnknownToken", kind, err)
 		}
 	}
 	detach()
 	if _, err := s.Authenticate(t.Context(), clients.Session, token); !errors.Is(err, clients.ErrUnknownToken) {
-		t.Errorf("Authenticate() after the turn = %v", err)
+		t.Errorf("Authenticate() after the turn = %v, want ErrUnknownToken", err)
 	}
 	if _, ok := s.SessionAccess(c); ok {
-		t.Error("access after the turn")
+		t.Error("SessionAccess() after the turn = true")
 	}
 	again, detach := s.Attach("main", clients.Access{})
 	defer detach()
 	if other, _ := s.Attach("other", clients.Access{}); again != token || other == token {
-		t.Error("the token of a session must stay the same, and differ from those of others")
+		t.Error("the token of a session must stay the same and differ from the tokens of other sessions")
 	}
 }
 
@@ -174,13 +174,13 @@ func TestStore_JoinsRepeatedCalls(t *testing.T) {
 		t.Errorf("repeated call = %q, %v, want %q", again, err, first)
 	}
 	if other, err := join(clients.Client{ID: "c2"}, "h", true); err != nil || other == first {
-		t.Errorf("another client's call = %q, %v", other, err)
+		t.Errorf("call of another client = %q, %v, want a new one", other, err)
 	}
 	if owns, err := s.OwnsCall(t.Context(), clients.Client{ID: "c2"}, first); err != nil || owns {
 		t.Errorf("OwnsCall() of another client = %v, %v", owns, err)
 	}
 	if next, err := join(c, "h", false); err != nil || next == first {
-		t.Errorf("call after the end of the first = %q, %v", next, err)
+		t.Errorf("call after the end of the first = %q, %v, want a new one", next, err)
 	}
 	for i := range 60 {
 		if _, err = join(c, strings.Repeat("x", i+2), true); err != nil {
@@ -188,7 +188,7 @@ func TestStore_JoinsRepeatedCalls(t *testing.T) {
 		}
 	}
 	if !errors.Is(err, clients.ErrTooManyCalls) {
-		t.Errorf("60 open calls: %v", err)
+		t.Errorf("the last of 60 more calls = %v, want ErrTooManyCalls", err)
 	}
 	open, err := s.OpenCalls(t.Context(), c)
 	fatal(t, err)

@@ -17,13 +17,13 @@ func TestAttach_FreesEndedSessions(t *testing.T) {
 		end()
 	}
 	if n := len(s.sessions); n > maxIdleSessions+2 {
-		t.Errorf("%d sessions are kept", n)
+		t.Errorf("the store keeps %d idle sessions", n)
 	}
 	if c, err := s.Authenticate(t.Context(), Session, running); err != nil || c.Name != "running" {
-		t.Errorf("the running turn: %+v, %v", c, err)
+		t.Errorf("Authenticate() of the running turn = %+v, %v", c, err)
 	}
 	if again, end := s.Attach(fmt.Sprint(10*maxIdleSessions-1), Access{}); again != last {
 		end()
-		t.Error("the last conversation has another token")
+		t.Error("the last conversation got a new token")
 	}
 }

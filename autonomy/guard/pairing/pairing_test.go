@@ -47,7 +47,7 @@ func owner(p *pairing.Pairings, t *testing.T, channel, sender string) bool {
 	return yes
 }
 
-func TestACodePairsOnce(t *testing.T) {
+func TestCode_PairsOnce(t *testing.T) {
 	p := open(t)
 	c, err := p.NewCode(t.Context(), "chat", "cli")
 	fatal(t, err)
@@ -59,17 +59,17 @@ func TestACodePairsOnce(t *testing.T) {
 			t.Errorf("%q: %v, %v", text, yes, err)
 		}
 		if yes, err := p.Pairs(t.Context(), channels.Inbound{Channel: "other", Sender: "ada", Text: text}); err != nil || yes {
-			t.Errorf("%q: %v, %v where no code is open", text, yes, err)
+			t.Errorf("Pairs(%q) without an open code = %v, %v", text, yes, err)
 		}
 	}
 	if says(p, t, "chat", "", c.Code) || says(p, t, "other", "ada", c.Code) {
-		t.Error("nobody, or another channel, was paired")
+		t.Error("an empty sender or another channel was paired")
 	}
 	if !says(p, t, "chat", "ada", "  "+strings.ToLower(c.Code)+"\n") {
-		t.Fatal("the right code does not pair")
+		t.Fatal("the valid code does not pair")
 	}
 	if says(p, t, "chat", "eve", c.Code) || owner(p, t, "chat", "eve") {
-		t.Error("a code pairs twice")
+		t.Error("a code pairs a second sender")
 	}
 	for sender, want := range map[string]bool{"ada": true, "xada": false, "ad": false, "ada ": false, "Ada": false, "": false, "%": false} {
 		if got := owner(p, t, "chat", sender); got != want {
@@ -77,7 +77,7 @@ func TestACodePairsOnce(t *testing.T) {
 		}
 	}
 	if owner(p, t, "other", "ada") {
-		t.Error("paired on another channel, too")
+		t.Error("the sender is paired on another channel too")
 	}
 	list, err := p.List(t.Context())
 	fatal(t, err)
@@ -87,14 +87,14 @@ func TestACodePairsOnce(t *testing.T) {
 	_, err = p.Remove(t.Context(), list[0].ID, "cli")
 	fatal(t, err)
 	if owner(p, t, "chat", "ada") {
-		t.Error("still the owner")
+		t.Error("the sender is still the owner after Remove")
 	}
 	if _, err := p.Remove(t.Context(), list[0].ID, "cli"); err == nil {
-		t.Error("ended twice")
+		t.Error("a second Remove succeeds")
 	}
 }
 
-func TestACodeThatIsGuessedAtIsDead(t *testing.T) {
+func TestCode_IsInvalidAfterFiveGuesses(t *testing.T) {
 	p := open(t)
 	c, err := p.NewCode(t.Context(), "chat", "cli")
 	fatal(t, err)
@@ -109,18 +109,18 @@ func TestACodeThatIsGuessedAtIsDead(t *testing.T) {
 		}
 	}
 	if says(p, t, "chat", "ada", c.Code) {
-		t.Error("it works after five guesses")
+		t.Error("the code works after 5 wrong guesses")
 	}
 	second, err := p.NewCode(t.Context(), "chat", "cli")
 	fatal(t, err)
 	if says(p, t, "chat", "ada", c.Code) || !says(p, t, "chat", "ada", second.Code) {
-		t.Error("a new code replaces the old one")
+		t.Error("want only the new code to pair")
 	}
 }
 
 // A code that was written in a group is invalid, so that another member cannot use it before the
 // owner does.
-func TestACodeThatWasWrittenInAGroupIsDead(t *testing.T) {
+func TestCode_IsInvalidAfterUseInAGroup(t *testing.T) {
 	p := open(t)
 	c, err := p.NewCode(t.Context(), "chat", "cli")
 	fatal(t, err)
@@ -131,17 +131,17 @@ func TestACodeThatWasWrittenInAGroupIsDead(t *testing.T) {
 		return yes
 	}
 	if group("22222-22222") || !says(p, t, "chat", "ada", c.Code) {
-		t.Error("talk in a group ends a code")
+		t.Error("a message in a group invalidates the code")
 	}
 	c, err = p.NewCode(t.Context(), "chat", "cli")
 	fatal(t, err)
 	if group(c.Code) || owner(p, t, "chat", "eve") || says(p, t, "chat", "eve", c.Code) {
-		t.Error("a code of a group pairs")
+		t.Error("a code written in a group pairs")
 	}
 }
 
 // Guesses that come at the same time, from many senders, are counted one by one.
-func TestGuessesAtTheSameTimeAreCounted(t *testing.T) {
+func TestCode_CountsConcurrentGuesses(t *testing.T) {
 	p := open(t)
 	c, err := p.NewCode(t.Context(), "chat", "cli")
 	fatal(t, err)
@@ -157,7 +157,7 @@ func TestGuessesAtTheSameTimeAreCounted(t *testing.T) {
 	}
 	wg.Wait()
 	if paired.Load() > 0 || says(p, t, "chat", "ada", c.Code) {
-		t.Error("the code outlived forty guesses")
+		t.Error("the code is valid after 40 wrong guesses")
 	}
 	other, err := p.NewCode(t.Context(), "other", "cli")
 	fatal(t, err)
@@ -165,17 +165,17 @@ func TestGuessesAtTheSameTimeAreCounted(t *testing.T) {
 		says(p, t, "chat", "eve", "22222-22222")
 	}
 	if !says(p, t, "other", "ada", other.Code) {
-		t.Error("guesses on one channel end the code of another")
+		t.Error("guesses on one channel invalidate the code of another")
 	}
 }
 
-func TestACodeEnds(t *testing.T) {
+func TestCode_Expires(t *testing.T) {
 	p := open(t)
 	c, err := p.NewCode(t.Context(), "chat", "cli")
 	fatal(t, err)
 	fatal(t, p.Age(t.Context(), 10*time.Minute+time.Second))
 	if says(p, t, "chat", "ada", c.Code) {
-		t.Error("it works after its time")
+		t.Error("the code works after it expired")
 	}
 }
 
@@ -189,10 +189,10 @@ func FuzzParseCode(f *testing.F) {
 			return
 		}
 		if len(code) != 10 || strings.Trim(code, "23456789ABCDEFGHJKLMNPQRSTUVWXYZ") != "" {
-			t.Errorf("%q is taken for %q", s, code)
+			t.Errorf("ParseCode(%q) = %q", s, code)
 		}
 		if again, ok := pairing.ParseCode(code); !ok || again != code {
-			t.Errorf("%q is not taken for itself", code)
+			t.Errorf("ParseCode(%q) does not return the code itself", code)
 		}
 	})
 }

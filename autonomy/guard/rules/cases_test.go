@@ -54,7 +54,7 @@ expect = "deny"
 	}
 }
 
-func TestCasesThatSayNothing(t *testing.T) {
+func TestCases_RejectsCasesWithoutExpectation(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                      "contains no",
 		"[[case]]\ntool = \"x\"\n":              "expect must be",

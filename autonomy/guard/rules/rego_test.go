@@ -22,7 +22,7 @@ func TestRego(t *testing.T) {
 		{"no rule", "", guard.Allow, ""},
 		{"deny", `deny contains "no" if input.tool == "write_file"`, guard.Deny, "deny"},
 		{"ask", `ask contains "sure?" if "write" in input.effects`, guard.Ask, "ask"},
-		{"deny goes before ask", "deny contains \"no\" if true\nask contains \"sure?\" if true", guard.Deny, "deny"},
+		{"deny overrides ask", "deny contains \"no\" if true\nask contains \"sure?\" if true", guard.Deny, "deny"},
 		{"named", `deny contains {"id": "night", "reason": "it is night"} if input.hour >= 22`, guard.Deny, "night"},
 		{"a helper", "late if input.hour >= 22\ndeny contains \"late\" if late", guard.Deny, "deny"},
 		{"a folder in every path", "deny contains \"private\" if {\n\tsome p in input.paths\n\tstartswith(p, \"/home/me/\")\n}", guard.Deny, "deny"},
@@ -40,17 +40,17 @@ func TestRego(t *testing.T) {
 	}
 }
 
-func TestRegoErrors(t *testing.T) {
+func TestRego_Errors(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
-		"not Rego":                     {"package hob\n\ndeny contains", "a.rego:3"},
-		"another package":              {"package other\n", "package hob"},
-		"an unknown function":          {"package hob\n\ndeny contains \"x\" if foo(1)\n", "a.rego:3.*undefined function"},
-		"the network":                  {"package hob\n\ndeny contains \"x\" if http.send({\"method\": \"get\", \"url\": \"http://127.0.0.1/\"}).status_code == 200\n", "undefined function http.send"},
-		"the environment":              {"package hob\n\ndeny contains opa.runtime().env.HOME if true\n", "undefined function opa.runtime"},
-		"a conflict":                   {"package hob\n\nx := 1 if true\nx := 2 if true\ndeny contains \"x\" if x == 1\n", "fail on this call"},
-		"a function that fails":        {"package hob\n\ndeny contains \"x\" if to_number(input.tool) == 1\n", "fail on this call"},
-		"no set":                       {"package hob\n\ndeny := \"x\"\n", "deny"},
-		"an element that says nothing": {"package hob\n\ndeny contains 1 if true\n", "use a string"},
+		"not Rego":              {"package hob\n\ndeny contains", "a.rego:3"},
+		"another package":       {"package other\n", "package hob"},
+		"an unknown function":   {"package hob\n\ndeny contains \"x\" if foo(1)\n", "a.rego:3.*undefined function"},
+		"the network":           {"package hob\n\ndeny contains \"x\" if http.send({\"method\": \"get\", \"url\": \"http://127.0.0.1/\"}).status_code == 200\n", "undefined function http.send"},
+		"the environment":       {"package hob\n\ndeny contains opa.runtime().env.HOME if true\n", "undefined function opa.runtime"},
+		"a conflict":            {"package hob\n\nx := 1 if true\nx := 2 if true\ndeny contains \"x\" if x == 1\n", "fail on this call"},
+		"a function that fails": {"package hob\n\ndeny contains \"x\" if to_number(input.tool) == 1\n", "fail on this call"},
+		"no set":                {"package hob\n\ndeny := \"x\"\n", "deny"},
+		"an empty element":      {"package hob\n\ndeny contains 1 if true\n", "use a string"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, err := judge(t, folder(t, map[string]string{"a.rego": tt.text}), facts(nil))
@@ -62,7 +62,7 @@ func TestRegoErrors(t *testing.T) {
 }
 
 // A Rego rule that runs too long is canceled.
-func TestRegoIsCutOff(t *testing.T) {
+func TestRego_IsCanceledWhenTooSlow(t *testing.T) {
 	dir := folder(t, map[string]string{"a.rego": "package hob\n\ndeny contains \"x\" if {\n\tsome a in numbers.range(1, 3000)\n\tsome b in numbers.range(1, 3000)\n\tsome c in numbers.range(1, 3000)\n\ta * b * c < 0\n}\n"})
 	if _, err := rules.New(dir, rules.Options{Budget: time.Second}).Judge(t.Context(), facts(nil)); err == nil || !matches("took longer than", err.Error()) {
 		t.Error(err)
@@ -70,7 +70,7 @@ func TestRegoIsCutOff(t *testing.T) {
 }
 
 // Both languages apply together: the strictest verdict counts.
-func TestBothLanguages(t *testing.T) {
+func TestRules_StrictestOfBothLanguagesCounts(t *testing.T) {
 	dir := folder(t, map[string]string{"a.rego": "package hob\n\nask contains \"rego\" if true\n", "a.cedar": `@id("c") forbid(principal, action in Effect::"write", resource);`})
 	f := facts(func(f *guard.RuleInput) { f.Args = json.RawMessage(`{}`) })
 	if o, err := judge(t, dir, f); err != nil || o.Verdict != guard.Deny || o.Rule != "c" {
@@ -86,6 +86,6 @@ func TestBothLanguages(t *testing.T) {
 	}
 	fatal(t, os.WriteFile(filepath.Join(dir, "b.rego"), []byte("package hob\n\ndeny contains \"b\" if input.args.x\n"), 0o600))
 	if o, err := judge(t, dir, facts(func(f *guard.RuleInput) { f.Effects, f.Args = []string{"read"}, json.RawMessage(`{"x":true}`) })); err != nil || o.Verdict != guard.Deny {
-		t.Errorf("two files: %+v, %v", o, err)
+		t.Errorf("Judge with two files = %+v, %v", o, err)
 	}
 }

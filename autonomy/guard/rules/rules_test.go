@@ -65,9 +65,9 @@ func TestCedar(t *testing.T) {
 		{"no rule fits", `forbid(principal, action == Action::"other", resource);`, nil, guard.Allow},
 		{"everything", `forbid(principal, action, resource);`, nil, guard.Deny},
 		{"a permit has no effect", `permit(principal, action, resource);`, nil, guard.Allow},
-		{"a permit takes no forbid back", `permit(principal, action, resource); forbid(principal, action, resource);`, nil, guard.Deny},
+		{"permit does not override forbid", `permit(principal, action, resource); forbid(principal, action, resource);`, nil, guard.Deny},
 		{"ask", `@ask("really?") forbid(principal, action, resource);`, nil, guard.Ask},
-		{"deny goes before ask", `@ask("really?") forbid(principal, action, resource); forbid(principal, action, resource);`, nil, guard.Deny},
+		{"deny overrides ask", `@ask("really?") forbid(principal, action, resource); forbid(principal, action, resource);`, nil, guard.Deny},
 		{"a tool", `forbid(principal, action == Action::"write_file", resource);`, nil, guard.Deny},
 		{"an effect", `forbid(principal, action in Effect::"write", resource);`, nil, guard.Deny},
 		{"another effect", `forbid(principal, action in Effect::"send", resource);`, nil, guard.Allow},
@@ -90,10 +90,10 @@ func TestCedar(t *testing.T) {
 		{"on a weekday", `forbid(principal, action, resource) when { context.weekday == "friday" && context.date == "2026-03-06" };`, nil, guard.Deny},
 		{"tainted", `forbid(principal, action, resource) when { context.tainted };`, func(f *guard.RuleInput) { f.Tainted = true }, guard.Deny},
 		{"unattended", `forbid(principal, action, resource) unless { context.attended };`, func(f *guard.RuleInput) { f.Attended = false }, guard.Deny},
-		{"what Hob would do", `@ask("always") forbid(principal, action, resource) when { context.would == "allow" };`, nil, guard.Ask},
+		{"the verdict without rules", `@ask("always") forbid(principal, action, resource) when { context.would == "allow" };`, nil, guard.Ask},
 		{"an argument", `forbid(principal, action, resource) when { context.args has content && context.args.content like "*x*" };`, nil, guard.Deny},
 		{"numbers", `forbid(principal, action, resource) when { context.args.n.greaterThan(decimal("1.4")) && context.args.big == "99999999999999999999" && context.items == 1 };`, mail, guard.Deny},
-		{"null is not there", `forbid(principal, action, resource) when { context.args has none || context.args.list != ["a"] };`, mail, guard.Allow},
+		{"null counts as missing", `forbid(principal, action, resource) when { context.args has none || context.args.list != ["a"] };`, mail, guard.Allow},
 		{"a list", `forbid(principal, action, resource) when { context.recipients.contains("ada@example.org") };`, mail, guard.Deny},
 		{"the level", `forbid(principal, action, resource) when { context.level != "watch" && !context.guest };`, nil, guard.Deny},
 	}
@@ -147,13 +147,13 @@ func TestErrors(t *testing.T) {
 	stop()
 	dir := folder(t, map[string]string{"a.cedar": `forbid(principal, action == Action::"x", resource);`})
 	if _, err := rules.New(dir, rules.Options{}).Judge(ctx, facts(nil)); err == nil {
-		t.Error("a call that was cut off is not refused")
+		t.Error("Judge with a canceled context = nil, want an error")
 	}
 }
 
 // A change to the folder takes effect at the next call. If a file is broken, every call fails, and
 // the earlier rules do not apply.
-func TestTheFolderIsReadAnew(t *testing.T) {
+func TestRules_FollowChangesOfTheFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "policy")
 	r := rules.New(dir, rules.Options{Budget: time.Minute})
 	at := evening()
@@ -214,6 +214,6 @@ func TestIncidentI11RulesAreNotSkipped(t *testing.T) {
 		t.Errorf("a call: %v", err)
 	}
 	if err := r.Readable(); !errors.Is(err, rules.ErrNoRego) || !strings.Contains(err.Error(), "a.rego") {
-		t.Errorf("at the start: %v", err)
+		t.Errorf("Readable() = %v, want ErrNoRego that names a.rego", err)
 	}
 }

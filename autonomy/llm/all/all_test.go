@@ -69,7 +69,7 @@ func staticEnv(name, value string) func(string) string {
 	}
 }
 
-func TestAutoRefusesWrongSections(t *testing.T) {
+func TestAuto_RejectsWrongSections(t *testing.T) {
 	for _, p := range []Provider{
 		{Name: "x", Kind: "moon", Key: staticKey("k")},
 		{Name: "x", Kind: "openai", BaseURL: "ftp://x", Model: "m", Key: staticKey("k")},
@@ -120,7 +120,7 @@ func TestDiscovered(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, ok := m.(Lister); !ok {
-		t.Error("the model cannot list models")
+		t.Error("the model has no Models method")
 	}
 	req := llm.Request{Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "hello"}}}}}
 	r, err := llm.Collect(m.Stream(context.Background(), req))

@@ -8,7 +8,7 @@ import (
 	"hob/autonomy/config"
 )
 
-func TestPlace(t *testing.T) {
+func TestAutoOptions_Host(t *testing.T) {
 	o := AutoOptions{Configured: []Provider{
 		{Name: "work", Kind: "anthropic"},
 		{Name: "proxy", Kind: "openai", BaseURL: "llm.example:8443/v1"},
@@ -31,7 +31,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-func TestFromEnvironment(t *testing.T) {
+func TestEnvironment(t *testing.T) {
 	got := FromEnvironment(func(n string) string {
 		return map[string]string{"OPENAI_API_KEY": "k", "GEMINI_API_KEY": "k", "GOOGLE_API_KEY": "k", "ANTHROPIC_API_KEY": " "}[n]
 	})

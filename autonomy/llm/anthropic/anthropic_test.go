@@ -35,7 +35,7 @@ func userMessage(text string) llm.Message {
 	return llm.Message{Role: llm.User, Parts: []llm.Part{{Text: text}}}
 }
 
-func TestNewRefuses(t *testing.T) {
+func TestNew_RejectsMistakes(t *testing.T) {
 	for name, o := range map[string]Options{
 		"no model":                    {APIKey: "k"},
 		"no key at Anthropic":         {Model: "m"},
@@ -43,7 +43,7 @@ func TestNewRefuses(t *testing.T) {
 		"an address that is not HTTP": {Model: "m", APIKey: "k", BaseURL: "file:///etc"},
 	} {
 		if _, err := New(o); err == nil {
-			t.Errorf("%s: no error", name)
+			t.Errorf("%s: New accepts the options", name)
 		}
 	}
 }
@@ -117,13 +117,13 @@ func TestThinking(t *testing.T) {
 		llm.Message{Role: llm.ToolRole, Parts: []llm.Part{{Result: &llm.ToolResult{ID: "t1", Name: "add", Text: " "}}}})
 	ask()
 	if body := string(srv.Last().Body); !strings.Contains(body, `"signature":"sig=="`) || !strings.Contains(body, `"data":"xyz"`) {
-		t.Errorf("the thinking block is not sent back: %s", body)
+		t.Errorf("the request lacks the thinking block: %s", body)
 	}
 	if ask(); srv.Count() != 4 || strings.Contains(string(srv.Last().Body), "sig==") {
 		t.Errorf("%d calls, the last: %s", srv.Count(), srv.Last().Body)
 	}
 	if ask(); srv.Count() != 5 {
-		t.Errorf("%d calls: the refusal was forgotten", srv.Count())
+		t.Errorf("%d calls: the rejection of the thinking block was not remembered", srv.Count())
 	}
 }
 
@@ -191,7 +191,7 @@ func TestEvents(t *testing.T) {
 		{"window full", start + block(`{"type":"text","text":"hi"}`) + stop("model_context_window_exceeded"), "hi||max_tokens|5 9"},
 		{"no message_stop", start + block(`{"type":"text","text":"hi"}`) + strings.Split(stop("end_turn"), "event: message_stop")[0], "hi||end_turn|5 9"},
 		{"delta of no block", start + "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":3,\"delta\":{\"type\":\"text_delta\",\"text\":\"x\"}}\n\n", "garbled"},
-		{"nothing but the end", "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n", "network"},
+		{"only the end", "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n", "network"},
 		{"no event names", strings.NewReplacer("event: message_start\n", "", "event: content_block_start\n", "", "event: content_block_stop\n", "", "event: message_delta\n", "", "event: message_stop\n", "").
 			Replace(start + block(`{"type":"text","text":"hi"}`) + stop("end_turn")), "hi||end_turn|5 9"},
 		{"error without a name", "data: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"x\"}}\n\n", "unavailable"},

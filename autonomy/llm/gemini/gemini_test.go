@@ -141,7 +141,7 @@ func TestRefusals(t *testing.T) {
 		{"format with tools", "Function calling with a response mime type: 'application/json' is unsupported", `responseMimeType`, `functionDeclarations`},
 		{"schemas", `Invalid JSON payload received. Unknown name "parametersJsonSchema" at 'tools[0]': Cannot find field.`, `additionalProperties`, `"parameters":{"properties":{"a":{"nullable":true,"type":"number"}},"type":"object"}`},
 		{"signatures", "Function call is missing a thought_signature in functionCall parts. This is required.", `nothing`, `"args":{"a":1}},"thoughtSignature":"skip_thought_signature_validator"},{"functionCall":{"id":"2","name":"add","args":{}}}`},
-		{"signatures, the other words", "[400]: call missing thought_signature functionCall parts. Additional data, call `add` position 2.", `nothing`, "skip_thought_signature_validator"},
+		{"signatures, other error text", "[400]: call missing thought_signature functionCall parts. Additional data, call `add` position 2.", `nothing`, "skip_thought_signature_validator"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			body, err := json.Marshal(map[string]any{"error": map[string]any{"code": 400, "message": c.message, "status": "INVALID_ARGUMENT"}})
@@ -164,7 +164,7 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a refusal that nothing helps", func(t *testing.T) {
+	t.Run("an error that no adaptation fixes", func(t *testing.T) {
 		srv := llmtest.NewServer(t, llmtest.Options{}, llmtest.Answer{Status: 400, Body: `{"error":{"message":"Function calling is not enabled"}}`, Times: -1})
 		m := mustNew(t, Options{BaseURL: srv.URL, HTTP: srv.Client()})
 		if _, err := llm.Collect(m.Stream(t.Context(), full)); llm.KindOf(err) != llm.BadRequest || srv.Count() > 1+maxAdaptions {
@@ -185,7 +185,7 @@ func TestErrors(t *testing.T) {
 		{"a wrong key is a 400", 400, `{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID","domain":"googleapis.com"}]}}`, llm.Unauthorized, 0},
 		{"the wait is in the body", 429, `{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34s"}]}}`, llm.RateLimited, 34 * time.Second},
 		{"too long", 400, `{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}`, llm.Overflow, 0},
-		{"not there", 404, `{"error":{"code":404,"message":"models/x is not found for API version v1beta","status":"NOT_FOUND"}}`, llm.NotFound, 0},
+		{"not found", 404, `{"error":{"code":404,"message":"models/x is not found for API version v1beta","status":"NOT_FOUND"}}`, llm.NotFound, 0},
 		{"place", 400, `{"error":{"code":400,"message":"User location is not supported for the API use.","status":"FAILED_PRECONDITION"}}`, llm.BadRequest, 0},
 		{"no bill", 400, `{"error":{"code":400,"message":"Please enable billing on project","status":"FAILED_PRECONDITION"}}`, llm.Payment, 0},
 		{"overloaded", 503, `[{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}]`, llm.Unavailable, 0},
@@ -206,7 +206,7 @@ func TestErrors(t *testing.T) {
 				t.Fatalf("%v after %v, want %s after %v", err, e, c.kind, c.retry)
 			}
 			if strings.ContainsAny(e.Message, "{}") {
-				t.Errorf("the user sees JSON: %s", e.Message)
+				t.Errorf("the message for users contains JSON: %s", e.Message)
 			}
 		})
 	}
@@ -262,13 +262,13 @@ func TestPictures(t *testing.T) {
 		t.Error(d)
 	}
 	if body := string(srv.Last().Body); !strings.Contains(body, `"responseModalities":["TEXT","IMAGE"]`) {
-		t.Errorf("no pictures were asked for: %s", body)
+		t.Errorf("the request does not ask for pictures: %s", body)
 	}
 	req.Messages = append(req.Messages, llm.Message{Role: llm.Assistant, Parts: r.Parts}, userMessage("make it blue"))
 	if _, err := llm.Collect(m.Stream(t.Context(), req)); err != nil {
 		t.Fatal(err)
 	}
 	if got := srv.Last().Messages[1].Parts[1].Image; got == nil || string(got.Data) != string(cat.Data) {
-		t.Errorf("the picture did not go back: %+v", srv.Last().Messages[1])
+		t.Errorf("the picture was not sent back: %+v", srv.Last().Messages[1])
 	}
 }

@@ -131,7 +131,7 @@ func TestScript(t *testing.T) {
 	}
 }
 
-func TestScriptedFaults(t *testing.T) {
+func TestScript_Faults(t *testing.T) {
 	long := Answer{Text: "one two three", Calls: []Call{{Name: "add", Args: `{"a":1}`}}}
 	with := func(f Fault, after int) Answer { a := long; a.Fault, a.After = f, after; return a }
 	for _, c := range []struct {
@@ -161,7 +161,7 @@ func TestScriptedFaults(t *testing.T) {
 					t.Errorf("error %v", err)
 				}
 				if c.name == "status" && e.RetryAfter != 7*time.Second {
-					t.Errorf("retry after %v", e.RetryAfter)
+					t.Errorf("RetryAfter = %v", e.RetryAfter)
 				}
 			})
 		})
@@ -226,13 +226,13 @@ func TestServer(t *testing.T) {
 	}
 }
 
-func TestServerRecords(t *testing.T) {
+func TestServer_RecordsRequests(t *testing.T) {
 	srv := NewServer(t, Options{Keep: 3}, Answer{Text: "hi", Times: -1})
 	for range 20 {
 		postJSON(t, srv, "/v1/chat/completions", `{"model":"m","tools":[{"function":{"name":"a"}}],"messages":[{"role":"system","content":"s"},{"role":"user","content":"x"}]}`)
 	}
 	if n := len(srv.Requests()); srv.Count() != 20 || n < 3 || n > 6 {
-		t.Errorf("%d of %d requests kept", n, srv.Count())
+		t.Errorf("%d of %d requests are kept", n, srv.Count())
 	}
 	r := srv.Last()
 	if r.Model != "m" || r.System != "s" || r.LastUser != "x" || !r.HasTool("a") || r.HasTool("b") || r.API != OpenAI {
@@ -242,16 +242,16 @@ func TestServerRecords(t *testing.T) {
 		t.Errorf("unused %v", srv.Unused())
 	}
 	if NewServer(t, Options{}).Last().Model != "" {
-		t.Error("a request out of nothing")
+		t.Error("Last() of a new server returns a request")
 	}
 }
 
-func TestNewServerRefusesBadScripts(t *testing.T) {
+func TestNewServer_RejectsBadScripts(t *testing.T) {
 	if _, err := Start(Options{}, Answer{Match: "("}); err == nil {
-		t.Error("no error")
+		t.Error("Start accepts an invalid pattern")
 	}
 	if _, err := Start(Options{Addr: "999.0.0.1:0"}); err == nil {
-		t.Error("no error")
+		t.Error("Start accepts an invalid address")
 	}
 }
 

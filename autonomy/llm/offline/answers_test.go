@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestQuestionsFindTheFactsThatAnswerThem(t *testing.T) {
+func TestQuestions_FindFacts(t *testing.T) {
 	tests := []struct {
 		question, facts, want string // want is "" if no fact answers
 	}{
@@ -42,9 +42,9 @@ func TestQuestionsFindTheFactsThatAnswerThem(t *testing.T) {
 	}
 }
 
-// TestUnreadQuestionsAreSearchedBeforeTheyAreDenied: Hob searches all data for a question that
+// TestQuestions_WithoutIntentAreSearched: Hob searches all data for a question that
 // matches no intent, and only a result with all words of the question is an answer.
-func TestUnreadQuestionsAreSearchedBeforeTheyAreDenied(t *testing.T) {
+func TestQuestions_WithoutIntentAreSearched(t *testing.T) {
 	const found = "What I know about that:\n- note: the rent share is 115\n- task: share the photos\n- note: Priya borrowed the ladder\n- note: the boiler was serviced in May"
 	tests := []struct{ question, want, not string }{
 		{"whats the rent share", "rent share is 115", "photos"},
@@ -72,16 +72,16 @@ func TestUnreadQuestionsAreSearchedBeforeTheyAreDenied(t *testing.T) {
 	}
 }
 
-func TestFailedSearchIsReported(t *testing.T) {
+func TestQuestions_ReportFailedSearch(t *testing.T) {
 	c := talk(t)
 	c.hear("who borrowed my drill")
 	c.result("error: error unavailable: the store is locked; try again")
 	if got := c.say(); !strings.Contains(got, "the store is locked") {
-		t.Errorf("a failed search was answered with %q", got)
+		t.Errorf("answer after a failed search = %q", got)
 	}
 }
 
-func TestQuestionsAboutTheLastRecord(t *testing.T) {
+func TestQuestions_AboutTheLastRecord(t *testing.T) {
 	for _, question := range []string{
 		"what was that about again?", "what was it about", "what was that for", "what is it for again?", "what was that again?",
 		"what does it say", "what did the reminder say again", "remind me what that was", "tell me what it was about", "what was that reminder about",
@@ -95,17 +95,17 @@ func TestQuestionsAboutTheLastRecord(t *testing.T) {
 			}
 			c.result("- call the landlord (tomorrow at 17:00)")
 			if got := c.say(); !strings.Contains(got, "landlord (tomorrow at 17:00)") {
-				t.Errorf("%q was answered with %q", question, got)
+				t.Errorf("answer to %q = %q", question, got)
 			}
 			alone := talk(t)
 			if calls := alone.hear(question); len(calls) == 0 && strings.Contains(alone.say(), "I found no answer") {
-				t.Errorf("%q without a record was answered with %q, although nothing was searched", question, alone.say())
+				t.Errorf("answer to %q without a record = %q, although nothing was searched", question, alone.say())
 			}
 		})
 	}
 }
 
-func TestListsOfOneSubject(t *testing.T) {
+func TestQuestions_ListsOfOneSubject(t *testing.T) {
 	for sentence, expected := range map[string]string{
 		"what present reminders do i have":               `list_reminders{"query":"present"}`,
 		"which appointment reminders do I have":          `list_reminders{"query":"appointment"}`,
@@ -123,7 +123,7 @@ func TestListsOfOneSubject(t *testing.T) {
 	want(t, talk(t).hear("what time am i meeting nadja"), `list_reminders{"query":"nadja"}`, `list_tasks{"query":"nadja"}`, `read_calendar{"days_ahead":92,"query":"nadja"}`)
 }
 
-func TestPlainFactsAreStoredOrOffered(t *testing.T) {
+func TestFacts_AreStoredOrOffered(t *testing.T) {
 	for said, stored := range map[string]string{
 		"Jonas weighs 14 kilos":                    "Jonas weighs 14 kilos",
 		"my cat weighs 4 kilos":                    "my cat weighs 4 kilos",
@@ -174,7 +174,7 @@ func TestPlainFactsAreStoredOrOffered(t *testing.T) {
 	}
 }
 
-func TestFactsAboutAPersonDoNotReplaceAnotherValue(t *testing.T) {
+func TestFacts_OfAPersonReplaceNoOtherValue(t *testing.T) {
 	for _, said := range []string{"he's my son", "hes my son", "he is my son"} {
 		c := talk(t)
 		c.hear("Jonas weighs 14 kilos")

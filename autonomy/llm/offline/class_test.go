@@ -29,7 +29,7 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
-func TestStatementsAreStoredWithTheirSubject(t *testing.T) {
+func TestFacts_AreStoredWithTheirSubject(t *testing.T) {
 	g := New(Options{}).grammar()
 	now := time.Date(2026, 11, 29, 13, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
@@ -71,7 +71,7 @@ func TestStatementsAreStoredWithTheirSubject(t *testing.T) {
 	}
 }
 
-func TestFactsAnswerOnlyTheirQuestion(t *testing.T) {
+func TestFacts_AnswerOnlyTheirQuestion(t *testing.T) {
 	g := New(Options{}).grammar()
 	now := time.Date(2026, 11, 29, 13, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
@@ -115,12 +115,12 @@ func TestFactsAnswerOnlyTheirQuestion(t *testing.T) {
 		if p.keep == nil && p.pick == nil {
 			t.Errorf("%q selects no facts: %+v", c.question, p)
 		} else if got != c.want {
-			t.Errorf("%q is answered by %q: %v, want %v", c.question, c.fact, got, c.want)
+			t.Errorf("%q answered by %q: %v, want %v", c.question, c.fact, got, c.want)
 		}
 	}
 }
 
-func TestQuestionsBesideAnotherPart(t *testing.T) {
+func TestQuestions_WithAnotherPart(t *testing.T) {
 	g := New(Options{}).grammar()
 	now := time.Date(2026, 11, 29, 13, 0, 0, 0, time.UTC)
 	for text, want := range map[string]string{
@@ -145,15 +145,15 @@ func TestQuestionsBesideAnotherPart(t *testing.T) {
 	} {
 		p := g.planRequests(text, now, 0)
 		if got := g.planText(p, text); want != "" && !strings.Contains(got, want) {
-			t.Errorf("%q is answered with %q, want %q", text, got, want)
+			t.Errorf("answer to %q = %q, want %q", text, got, want)
 		}
 		for _, c := range p.calls {
 			if place, _ := c.args["location"].(string); place != "" && place != "Bath" {
-				t.Errorf("%q looks up the weather in %q", text, place)
+				t.Errorf("%q looks up the weather of %q", text, place)
 			}
 		}
 		if want == "" && strings.HasPrefix(p.say, "I cannot") {
-			t.Errorf("%q is answered with %q", text, p.say)
+			t.Errorf("answer to %q = %q", text, p.say)
 		}
 	}
 }

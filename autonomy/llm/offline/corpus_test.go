@@ -43,7 +43,7 @@ func readCorpus(t *testing.T, name string) []sample {
 	t.Helper()
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip(name + " is not there")
+		t.Skip(name + "the test data is missing: " + name + "")
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -230,7 +230,7 @@ func TestExamples(t *testing.T) {
 			t.Run(ex, func(t *testing.T) {
 				p := g.planRequests(ex, at(t), 0)
 				if p.intent == nil || p.intent.name != in.name || p.outcome == unknown {
-					t.Errorf("%q is an example of %s, and is read as %s", ex, in.name, describe(p))
+					t.Errorf("example %q of %s is parsed as %s", ex, in.name, describe(p))
 				}
 			})
 		}

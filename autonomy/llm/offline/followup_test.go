@@ -57,30 +57,30 @@ func TestFollowUps(t *testing.T) {
 			c := talk(t)
 			for _, s := range tc.said[:len(tc.said)-1] {
 				if calls := c.hear(s); len(calls) > 0 || !strings.HasSuffix(strings.TrimSpace(c.say()), "?") {
-					t.Fatalf("%q was not asked back: %v %q", s, calls, c.say())
+					t.Fatalf("%q led to no question: calls %v, reply %q", s, calls, c.say())
 				}
 			}
 			want(t, c.hear(tc.said[len(tc.said)-1]), tc.want...)
 			if !strings.Contains(c.say(), tc.answers) {
-				t.Errorf("said %q", c.say())
+				t.Errorf("reply = %q", c.say())
 			}
 		})
 	}
 }
 
-func TestFollowUpAfterACallInTheSameTurn(t *testing.T) {
+func TestFollowUps_AfterACallInTheSameTurn(t *testing.T) {
 	c := talk(t)
 	want(t, c.hear("add a task to buy milk and remind me to cook"), `create_task{"title":"buy milk"}`)
 	c.result("Added.")
 	want(t, c.hear("at 6pm"), `create_reminder{"at":"2026-03-04T18:00:00+02:00","text":"cook"}`)
 }
 
-func TestAnAnswerNeedsItsQuestion(t *testing.T) {
+func TestFollowUps_AnswerNeedsItsQuestion(t *testing.T) {
 	c := talk(t)
 	c.hear("remind me to call mum")
 	c.messages[1] = llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: "Something else?"}}}
 	if calls := c.hear("tomorrow at 9"); len(calls) > 0 {
-		t.Errorf("an old question was answered: %v", calls)
+		t.Errorf("an expired question accepted an answer: %v", calls)
 	}
 }
 
@@ -168,26 +168,26 @@ func TestDialogue(t *testing.T) {
 	}
 }
 
-// TestHalfOfDay: if neither half of the day is likely enough, Hob asks.
-func TestHalfOfDay(t *testing.T) {
+// TestFollowUps_AskForTheHalfOfTheDay: if neither half of the day is likely enough, Hob asks.
+func TestFollowUps_AskForTheHalfOfTheDay(t *testing.T) {
 	c := talk(t)
 	c.hear("wake me at 6 tomorrow")
 	c.result("I will remind you tomorrow at 06:00: wake up.")
 	if want(t, c.hear("make it 3")); c.say() != "At 03:00 or at 15:00?" {
-		t.Errorf("said %q", c.say())
+		t.Errorf("reply = %q", c.say())
 	}
 	want(t, c.hear("in the afternoon"), `update_reminder{"at":"15:00","reminder":"wake up"}`)
 }
 
-// TestUndoAfterSomethingElse: after a message that Hob did not understand, "undo that" asks before
+// TestUndo_AsksAfterAnotherMessage: after a message that Hob did not understand, "undo that" asks before
 // it undoes an earlier action.
-func TestUndoAfterSomethingElse(t *testing.T) {
+func TestUndo_AsksAfterAnotherMessage(t *testing.T) {
 	c := talk(t)
 	made := c.hear("remind me at 5pm to call mum")
 	c.result("I will remind you today at 17:00: call mum.")
 	c.hear("blah blah zorp")
 	if want(t, c.hear("undo that")); !strings.HasSuffix(c.say(), "call mum. Should I undo that?") {
-		t.Errorf("said %q", c.say())
+		t.Errorf("reply = %q", c.say())
 	}
 	want(t, c.hear("yes"), `undo{"id":"`+made[0].ID+`"}`)
 	c = talk(t)
@@ -196,7 +196,7 @@ func TestUndoAfterSomethingElse(t *testing.T) {
 	want(t, c.hear("undo that"), "undo{}")
 }
 
-func TestFixedPairsAreOneItem(t *testing.T) {
+func TestLists_FixedPairsAreOneItem(t *testing.T) {
 	for _, tc := range []struct{ said, items string }{
 		{"add bananas and mac and cheese to my shopping list", "bananas|mac and cheese"},
 		{"add mac and cheese and bananas to my shopping list", "mac and cheese|bananas"},
@@ -221,19 +221,19 @@ func TestFixedPairsAreOneItem(t *testing.T) {
 	}
 }
 
-func TestAnswersAreComplete(t *testing.T) {
+func TestAnswers_AreComplete(t *testing.T) {
 	for _, other := range []string{"is there a meeting at 4 today", "my sister's train gets in at 9:20 tonight", "what have i got on tomorrow at 5?", "the shop closes at 6"} {
 		c := talk(t)
 		c.hear("remind me to call mum")
 		for _, call := range c.hear(other) {
 			if call.Name == "create_reminder" {
-				t.Errorf("%q answered the question: %s", other, call.Args)
+				t.Errorf("%q was accepted as an answer: %s", other, call.Args)
 			}
 		}
 	}
 }
 
-func TestASecondRequestIsNotDropped(t *testing.T) {
+func TestRequests_SecondIsNotDropped(t *testing.T) {
 	timer := func(at string) string { return `create_reminder{"at":"2026-03-04T` + at + `:00+02:00","text":"timer"}` }
 	for _, tc := range []struct {
 		said string
@@ -256,13 +256,13 @@ func TestASecondRequestIsNotDropped(t *testing.T) {
 	} {
 		c := talk(t)
 		if want(t, c.hear(tc.said), tc.want...); !strings.HasSuffix(c.say(), tc.says) {
-			t.Errorf("%q: said %q", tc.said, c.say())
+			t.Errorf("%q: reply %q", tc.said, c.say())
 		}
 	}
 }
 
 // A lead such as "10 minutes before" at the end of a free text is not part of a task.
-func TestALeadIsNotPartOfATask(t *testing.T) {
+func TestRequests_LeadTimeIsNotPartOfATask(t *testing.T) {
 	for _, said := range []string{"i need to leave at 4:45, let me know 10 mins before", "add a task to leave at 4:45, shout 10 minutes before", "put the oven on at 5, tell me 10 minutes before"} {
 		for _, call := range talk(t).hear(said) {
 			if call.Name == "create_task" {
@@ -272,7 +272,7 @@ func TestALeadIsNotPartOfATask(t *testing.T) {
 	}
 }
 
-func TestSeveralReminders(t *testing.T) {
+func TestRequests_SeveralReminders(t *testing.T) {
 	c := talk(t)
 	want(t, c.hear("remind me to call mum at 5pm and dad at 6pm"),
 		`create_reminder{"at":"2026-03-04T17:00:00+02:00","text":"call mum"}`, `create_reminder{"at":"2026-03-04T18:00:00+02:00","text":"call dad"}`)
@@ -283,9 +283,9 @@ func TestSeveralReminders(t *testing.T) {
 	want(t, c.hear("remind me 15 minutes before my dentist appointment at 3pm"), `create_reminder{"at":"2026-03-04T14:45:00+02:00","text":"dentist appointment at 15:00"}`)
 }
 
-// TestQuestionExpires: a question accepts an answer for 10 minutes and after at most one other
+// TestFollowUps_QuestionExpires: a question accepts an answer for 10 minutes and after at most one other
 // message, and "back to the reminder" repeats the question.
-func TestQuestionExpires(t *testing.T) {
+func TestFollowUps_QuestionExpires(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		age   time.Duration
@@ -311,9 +311,9 @@ func TestQuestionExpires(t *testing.T) {
 	}
 }
 
-// TestWhichOne: a question about a record lists the records, and accepts only one of them as the
+// TestFollowUps_AskWhichRecord: a question about a record lists the records, and accepts only one of them as the
 // answer.
-func TestWhichOne(t *testing.T) {
+func TestFollowUps_AskWhichRecord(t *testing.T) {
 	list := "2 reminders:\n- swimming (today at 18:30)\n- library (tomorrow at 12:00)"
 	for _, tc := range []struct {
 		answer string
@@ -334,7 +334,7 @@ func TestWhichOne(t *testing.T) {
 	}
 }
 
-func TestStatementAboutATask(t *testing.T) {
+func TestFollowUps_StatementAboutATask(t *testing.T) {
 	list := "2 open tasks:\n- water the plants\n- call the plumber (due today)"
 	c := talk(t)
 	c.hear("ive watered the plants")
@@ -355,9 +355,9 @@ func TestStatementAboutATask(t *testing.T) {
 	}
 }
 
-// TestSumsGoOn: a message may continue the last calculation, or repeat it with another figure or
+// TestFollowUps_ContinueACalculation: a message may continue the last calculation, or repeat it with another figure or
 // unit.
-func TestSumsGoOn(t *testing.T) {
+func TestFollowUps_ContinueACalculation(t *testing.T) {
 	c := talk(t)
 	for _, tc := range [][2]string{
 		{"what is 20 percent of 350", "= 70"},
@@ -377,8 +377,8 @@ func TestSumsGoOn(t *testing.T) {
 	want(t, talk(t).hear("divide that by 3"))
 }
 
-// TestRecordsByName: a request without a kind finds the reminder or the task.
-func TestRecordsByName(t *testing.T) {
+// TestRequests_FindRecordsByName: a request without a kind finds the reminder or the task.
+func TestRequests_FindRecordsByName(t *testing.T) {
 	reminders := "2 reminders:\n- the dentist (tomorrow at 10:00)\n- choir (every Wednesday at 19:00, next today at 19:00, Wed 11 Mar at 19:00 and Wed 18 Mar at 19:00)"
 	tasks := "2 open tasks:\n- paint the fence (due Fri 6 Mar)\n- order wood"
 	for _, tc := range []struct{ said, want string }{
@@ -413,9 +413,9 @@ func TestRecordsByName(t *testing.T) {
 	}
 }
 
-// TestQuestionsAboutReminders: a question names a kind or a day, and the answer lists only the
+// TestQuestions_AboutReminders: a question names a kind or a day, and the answer lists only the
 // matching reminders.
-func TestQuestionsAboutReminders(t *testing.T) {
+func TestQuestions_AboutReminders(t *testing.T) {
 	list := "3 reminders:\n- pasta (today at 10:20)\n- call mum (today at 17:00)\n- alarm (tomorrow at 06:45)"
 	for _, tc := range []struct{ said, says string }{
 		{"which alarms are set?", "1 alarm:\n- alarm (tomorrow at 06:45)"},
@@ -438,18 +438,18 @@ func TestQuestionsAboutReminders(t *testing.T) {
 	}
 }
 
-func TestSeveralRequestsThatRead(t *testing.T) {
+func TestRequests_SeveralReads(t *testing.T) {
 	c := talk(t)
 	want(t, c.hear("add bread to the list, remind me at 5 to go shopping and tell me what day it is"), `list_tasks{}`)
 	got := c.result("1 open task:\n- nails (project diy list)")
 	want(t, got.Calls(), `create_task{"project":"diy list","title":"bread"}`, `create_reminder{"at":"2026-03-04T17:00:00+02:00","text":"go shopping"}`)
 	if got = c.result(`Added task "bread", project diy list.`, "OK"); !strings.HasSuffix(got.Text(), "Today is Wednesday, 4 March 2026.") {
-		t.Errorf("said %q", got.Text())
+		t.Errorf("reply = %q", got.Text())
 	}
 }
 
-// TestSkipAnOccurrence: "not this week" excludes days of a recurrence.
-func TestSkipAnOccurrence(t *testing.T) {
+// TestFollowUps_SkipAnOccurrence: "not this week" excludes days of a recurrence.
+func TestFollowUps_SkipAnOccurrence(t *testing.T) {
 	for _, tc := range []struct{ said, want string }{
 		{"not this week though", `update_reminder{"every":"every Wednesday at 19:00, except on 4 March 2026","reminder":"choir"}`},
 		{"skip today", `update_reminder{"every":"every Wednesday at 19:00, except on 4 March 2026","reminder":"choir"}`},
@@ -469,8 +469,8 @@ func TestSkipAnOccurrence(t *testing.T) {
 	}
 }
 
-// TestFirstOfTheList: a position refers to the list, and not to the record of the last message.
-func TestFirstOfTheList(t *testing.T) {
+// TestFollowUps_PositionRefersToTheList: a position refers to the list, and not to the record of the last message.
+func TestFollowUps_PositionRefersToTheList(t *testing.T) {
 	c := talk(t)
 	c.hear("list my tasks")
 	c.result("3 open tasks:\n- fix the tap\n- paint the door\n- ring Joe")
@@ -481,9 +481,9 @@ func TestFirstOfTheList(t *testing.T) {
 	want(t, c.hear("delete the last one"), `delete_task{"task":"ring Joe"}`)
 }
 
-// TestTimesThatAskOrStay: a part of a request that Hob cannot place leads to a question, and a recurrence
+// TestFollowUps_KeepOrAskForTheTime: a part of a request that Hob cannot place leads to a question, and a recurrence
 // keeps its time of day.
-func TestTimesThatAskOrStay(t *testing.T) {
+func TestFollowUps_KeepOrAskForTheTime(t *testing.T) {
 	for _, tc := range []struct {
 		said string
 		want []string

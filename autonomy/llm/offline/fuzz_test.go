@@ -63,8 +63,8 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
-// TestLongMessages: prose of any length is kept or declined quickly.
-func TestLongMessages(t *testing.T) {
+// TestPlan_LongMessages: prose of any length is kept or declined quickly.
+func TestPlan_LongMessages(t *testing.T) {
 	b := New(testOptions(""))
 	long := strings.Repeat("lorem ipsum dolor, sit amet and so on. ", 50_000)
 	for _, tc := range []struct{ said, call string }{

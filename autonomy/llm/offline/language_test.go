@@ -22,7 +22,7 @@ func TestLanguageCorpora(t *testing.T) {
 				}
 				p := b.grammar().planRequests(s.sentence, at(t), 0)
 				if p.lang == nil || p.lang.code != code {
-					t.Errorf("line %d: the sentence is not read as %s", s.line, code)
+					t.Errorf("line %d is not recognized as %s", s.line, code)
 				}
 			})
 		}
@@ -87,12 +87,12 @@ func TestLanguageDialogues(t *testing.T) {
 			c := talk(t)
 			for _, s := range tc.said[:len(tc.said)-1] {
 				if calls := c.hear(s); len(calls) > 0 || !strings.HasSuffix(strings.TrimSpace(c.say()), "?") {
-					t.Fatalf("%q was not asked back: %v %q", s, calls, c.say())
+					t.Fatalf("%q led to no question: calls %v, reply %q", s, calls, c.say())
 				}
 			}
 			want(t, c.hear(tc.said[len(tc.said)-1]), tc.want...)
 			if !strings.Contains(c.say(), tc.reply) {
-				t.Errorf("said %q", c.say())
+				t.Errorf("reply = %q", c.say())
 			}
 		})
 	}
@@ -155,7 +155,7 @@ func TestLanguageFollowUps(t *testing.T) {
 			c.hear(tc.first)
 			c.result(tc.result)
 			if c.say() != tc.reply {
-				t.Errorf("said %q, want %q", c.say(), tc.reply)
+				t.Errorf("reply = %q, want %q", c.say(), tc.reply)
 			}
 			want(t, c.hear(tc.second), tc.want...)
 		})

@@ -10,7 +10,7 @@ func (c *conversation) hearAll(t *testing.T, messages ...string) []string {
 	t.Helper()
 	for _, s := range messages[:len(messages)-1] {
 		if calls := c.hear(s); len(calls) > 0 {
-			t.Fatalf("%q called %v", s, calls)
+			t.Fatalf("%q led to the calls %v", s, calls)
 		}
 	}
 	var out []string
@@ -20,7 +20,7 @@ func (c *conversation) hearAll(t *testing.T, messages ...string) []string {
 	return out
 }
 
-func TestAnOfferIsChangedBeforeTheUserAgrees(t *testing.T) {
+func TestOffer_CanBeChanged(t *testing.T) {
 	const offered = "coffee with Nadja on friday at 10"
 	tests := []struct {
 		changes string // messages, joined by "; "
@@ -51,7 +51,7 @@ func TestAnOfferIsChangedBeforeTheUserAgrees(t *testing.T) {
 		t.Run(tc.changes, func(t *testing.T) {
 			c := talk(t)
 			if calls := c.hearAll(t, append([]string{offered}, strings.Split(tc.changes, "; ")...)...); len(calls) > 0 {
-				t.Fatalf("the change called %v", calls)
+				t.Fatalf("the change led to the calls %v, want none before the approval", calls)
 			}
 			if got := c.say(); !strings.Contains(got, "Should I remind you "+tc.asks) || !strings.HasSuffix(got, "?") {
 				t.Fatalf("asked %q", got)
@@ -65,7 +65,7 @@ func TestAnOfferIsChangedBeforeTheUserAgrees(t *testing.T) {
 	}
 }
 
-func TestAnOpenQuestionIsDeclined(t *testing.T) {
+func TestOffer_CanBeDeclined(t *testing.T) {
 	for _, asked := range []string{"yoga class on tuesday at 18:30", "remind me to call mum", "add a task"} {
 		for _, no := range []string{
 			"cancel it, i quit yoga", "cancel it", "forget it", "never mind", "nevermind then", "drop it please", "oh no, it's cancelled",
@@ -74,29 +74,29 @@ func TestAnOpenQuestionIsDeclined(t *testing.T) {
 			t.Run(asked+"/"+no, func(t *testing.T) {
 				c := talk(t)
 				if calls := c.hearAll(t, asked, no); len(calls) > 0 || strings.HasSuffix(c.say(), "?") {
-					t.Fatalf("declined with %v %q", calls, c.say())
+					t.Fatalf("after the refusal: calls %v, reply %q", calls, c.say())
 				}
 				if calls := c.hear("yes"); len(calls) > 0 {
-					t.Errorf("yes called %v", calls)
+					t.Errorf("\"yes\" after the refusal led to the calls %v", calls)
 				}
 			})
 		}
 	}
 }
 
-func TestTheTextThatHobAskedForIsNoRefusal(t *testing.T) {
+func TestOffer_RequestedTextIsNoRefusal(t *testing.T) {
 	for said, expected := range map[string]string{
 		"cancel that gym contract":          "cancel that gym contract",
 		"drop it at the post office":        "drop it at the post office",
 		"stop that noise of the neighbours": "stop that noise of the neighbours",
 	} {
 		if got := talk(t).hearAll(t, "remind me tomorrow at 9", said); strings.Join(got, " ") != `create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"`+expected+`"}` {
-			t.Errorf("%q called %v", said, got)
+			t.Errorf("%q led to the calls %v", said, got)
 		}
 	}
 }
 
-func TestADeclinedOfferMayBeFollowedByARequest(t *testing.T) {
+func TestOffer_DeclinedWithANewRequest(t *testing.T) {
 	for said, expected := range map[string]string{
 		"never mind, add milk to the shopping list":        `create_task{"project":"shopping list","title":"milk"}`,
 		"cancel it, remind me tomorrow at 9 to call Nadja": `create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"call Nadja"}`,
@@ -110,12 +110,12 @@ func TestADeclinedOfferMayBeFollowedByARequest(t *testing.T) {
 		"note: the boiler hums":                            `create_note{"text":"the boiler hums"}`,
 	} {
 		if got := talk(t).hearAll(t, "coffee with Nadja on friday at 10", said); strings.Join(got, " ") != expected {
-			t.Errorf("%q called %v, want %s", said, got, expected)
+			t.Errorf("%q led to the calls %v, want %s", said, got, expected)
 		}
 	}
 }
 
-func TestCancelItMeansTheRecordIfAnotherAnswerCameBetween(t *testing.T) {
+func TestOffer_CancelItRefersToTheRecordAfterAnotherAnswer(t *testing.T) {
 	c := talk(t)
 	c.hear("remind me on tuesday at 18:30 of yoga")
 	c.result("OK")
@@ -124,7 +124,7 @@ func TestCancelItMeansTheRecordIfAnotherAnswerCameBetween(t *testing.T) {
 	want(t, c.hear("cancel it"), `cancel_reminder{"reminder":"yoga"}`)
 }
 
-func TestAnOfferStaysOpenWhileTheUserAsksSomething(t *testing.T) {
+func TestOffer_StaysOpenDuringAQuestion(t *testing.T) {
 	for said, expected := range map[string]string{
 		"cancel it, i quit yoga": "", "forget it": "",
 		"make it 19:00 then": "every Tuesday at 19:00", "on thursdays": "every Thursday at 18:30", "it takes 75 minutes": "(75 minutes)",
@@ -137,7 +137,7 @@ func TestAnOfferStaysOpenWhileTheUserAsksSomething(t *testing.T) {
 	}
 }
 
-func TestATextThatOnlyRefersIsNeverOffered(t *testing.T) {
+func TestOffer_NotForATextThatOnlyRefers(t *testing.T) {
 	for _, said := range []string{
 		"and on friday too", "and the same every week please", "that one on friday at 9", "the same tomorrow at 8", "it on monday at 9",
 		"too tomorrow at 9", "the other one on friday at 10", "this again tomorrow at 7", "another one on sunday at 10", "both tomorrow at 9", "on friday at 9 as well",
@@ -148,13 +148,13 @@ func TestATextThatOnlyRefersIsNeverOffered(t *testing.T) {
 				c.hear(before)
 			}
 			if calls := c.hear(said); len(calls) > 0 || strings.Contains(c.say(), "Should I") {
-				t.Errorf("%q after %q: %v %q", said, before, calls, c.say())
+				t.Errorf("%q after %q: calls %v, reply %q", said, before, calls, c.say())
 			}
 		}
 	}
 }
 
-func TestTheSameReminderAtAnotherTime(t *testing.T) {
+func TestOffer_SameReminderAtAnotherTime(t *testing.T) {
 	tests := []struct{ first, second, want string }{
 		{"wake me at 6:20 tomorrow", "and on friday too", `{"at":"2026-03-06T06:20:00+02:00","text":"wake up"}`},
 		{"wake me at 6:20 tomorrow", "also on friday", `{"at":"2026-03-06T06:20:00+02:00","text":"wake up"}`},
@@ -177,7 +177,7 @@ func TestTheSameReminderAtAnotherTime(t *testing.T) {
 	}
 }
 
-func TestAQuestionAboutAlarmsSetsNone(t *testing.T) {
+func TestQuestions_AboutAlarmsSetNone(t *testing.T) {
 	for _, said := range []string{
 		"any alarms set for tomorrow?", "any alarms set for tomorrow", "any alarm set for tomorrow morning?", "any alarms tomorrow?", "any timers running?",
 		"any reminders for friday?", "are there any alarms for tomorrow?", "is there an alarm set for tomorrow?", "any reminders set for today?", "do i have any alarms set for tomorrow?", "any alarms on for monday?",
@@ -187,7 +187,7 @@ func TestAQuestionAboutAlarmsSetsNone(t *testing.T) {
 	}
 }
 
-func TestThanksInMoreWords(t *testing.T) {
+func TestThanks_InMoreWords(t *testing.T) {
 	for _, said := range []string{
 		"thanks a bunch", "thanks a million", "thanks heaps", "thanks a ton", "thank you for listening", "thanks for everything", "thank you for your help",
 		"thanks for asking", "thanks for reminding me", "thank you so much for your time", "cheers for that",
@@ -199,7 +199,7 @@ func TestThanksInMoreWords(t *testing.T) {
 	}
 }
 
-func TestBoth(t *testing.T) {
+func TestFollowUps_Both(t *testing.T) {
 	for name, tc := range map[string]struct {
 		said []string
 		want []string
@@ -221,7 +221,7 @@ func TestBoth(t *testing.T) {
 	}
 }
 
-func TestARecurrenceKeepsTheDay(t *testing.T) {
+func TestFollowUps_RecurrenceKeepsTheDay(t *testing.T) {
 	for first, want1 := range map[string]string{
 		"remind me on the 1st of april at 9 to pay rent": `update_reminder{"every":"0 9 1 * *","reminder":"pay rent"}`,
 		"remind me every monday at 9 to pay rent":        "",
@@ -233,22 +233,22 @@ func TestARecurrenceKeepsTheDay(t *testing.T) {
 		if want1 != "" {
 			want(t, calls, want1)
 		} else if len(calls) > 0 || !strings.Contains(c.say(), "the day is missing") {
-			t.Errorf("after %q: %v %q", first, calls, c.say())
+			t.Errorf("after %q: calls %v, reply %q", first, calls, c.say())
 		}
 	}
 }
 
-func TestNeverMindAfterAnActionAsks(t *testing.T) {
+func TestOffer_NeverMindAfterAnActionAsks(t *testing.T) {
 	c := talk(t)
 	made := c.hear("remind me at 5pm to call mum")
 	c.result("I will remind you today at 17:00: call mum.")
 	if calls := c.hear("actually don't"); len(calls) > 0 || !strings.HasSuffix(c.say(), "call mum. Should I undo that?") {
-		t.Errorf("calls %v, said %q", calls, c.say())
+		t.Errorf("calls %v, reply %q", calls, c.say())
 	}
 	want(t, c.hear("yes"), `undo{"id":"`+made[0].ID+`"}`)
 }
 
-func TestOneForSomebodyElse(t *testing.T) {
+func TestFollowUps_OneForAnotherPerson(t *testing.T) {
 	for said, calls := range map[string][]string{
 		"and one for Anna":     {`create_task{"title":"buy a present for Anna"}`},
 		"and another for Anna": {`create_task{"title":"buy a present for Anna"}`},
@@ -261,14 +261,14 @@ func TestOneForSomebodyElse(t *testing.T) {
 	}
 }
 
-// TestTheEndOfARequestChangesNoOlderRecord: "due tomorrow" belongs to the task in the same message.
-func TestTheEndOfARequestChangesNoOlderRecord(t *testing.T) {
+// TestFollowUps_EndOfARequestChangesNoOlderRecord: "due tomorrow" belongs to the task in the same message.
+func TestFollowUps_EndOfARequestChangesNoOlderRecord(t *testing.T) {
 	c := talk(t)
 	c.hear("remind me on friday at 9 to call mum")
 	c.result("I will remind you Fri 6 Mar at 09:00: call mum.")
 	for _, call := range c.hear("add water the plants to my tasks, due tomorrow") {
 		if call.Name != "create_task" {
-			t.Errorf("it called %s %s", call.Name, call.Args)
+			t.Errorf("the request led to %s %s", call.Name, call.Args)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func kinds(t *testing.T, b *Model, r llm.Request) []llm.EventKind {
 	return out
 }
 
-func TestStreamOfCalls(t *testing.T) {
+func TestStream_Calls(t *testing.T) {
 	b := New(testOptions(""))
 	r := request(at(t), owner("add a task to buy milk and remind me at 6pm to cook"))
 	want := []llm.EventKind{llm.CallStart, llm.CallDelta, llm.CallDone, llm.CallStart, llm.CallDelta, llm.CallDone, llm.Done}
@@ -40,18 +40,18 @@ func TestStreamOfCalls(t *testing.T) {
 	}
 	calls := got.Calls()
 	if calls[0].ID == calls[1].ID || calls[0].ID == "" {
-		t.Errorf("ids %q and %q", calls[0].ID, calls[1].ID)
+		t.Errorf("call ids %q and %q are not unique", calls[0].ID, calls[1].ID)
 	}
 	again, err := llm.Collect(b.Stream(t.Context(), r))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(got, again); d != "" {
-		t.Errorf("the same request is answered differently: %s", d)
+		t.Errorf("two answers to the same request differ: %s", d)
 	}
 }
 
-func TestStreamOfText(t *testing.T) {
+func TestStream_Text(t *testing.T) {
 	got := kinds(t, New(testOptions("")), request(at(t), owner("help")))
 	n := len(got) - 1
 	if n < 2 || got[n] != llm.Done || slices.ContainsFunc(got[:n], func(k llm.EventKind) bool { return k != llm.TextDelta }) {
@@ -59,7 +59,7 @@ func TestStreamOfText(t *testing.T) {
 	}
 }
 
-func TestStreamDeltasAreTheArguments(t *testing.T) {
+func TestStream_DeltasAreTheArguments(t *testing.T) {
 	var deltas string
 	var done llm.ToolCall
 	for e, err := range New(testOptions("")).Stream(t.Context(), request(at(t), owner("spent 12.50 on lunch"))) {
@@ -78,7 +78,7 @@ func TestStreamDeltasAreTheArguments(t *testing.T) {
 	}
 }
 
-func TestStreamEndsWithItsContext(t *testing.T) {
+func TestStream_EndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var kinds []llm.EventKind
@@ -95,12 +95,12 @@ func TestStreamEndsWithItsContext(t *testing.T) {
 	}
 	for _, err := range New(testOptions("")).Stream(ctx, request(at(t), owner("help"))) {
 		if llm.KindOf(err) != llm.Interrupted {
-			t.Errorf("a cancelled context gives %v", err)
+			t.Errorf("error with a canceled context = %v", err)
 		}
 	}
 }
 
-func TestStreamStopsWhenTheReaderDoes(t *testing.T) {
+func TestStream_StopsWithTheReader(t *testing.T) {
 	for range New(testOptions("")).Stream(t.Context(), request(at(t), owner("add tasks: a, b and c"))) {
 		break
 	}
@@ -109,7 +109,7 @@ func TestStreamStopsWhenTheReaderDoes(t *testing.T) {
 	}
 }
 
-func TestOutputLimit(t *testing.T) {
+func TestStream_OutputLimit(t *testing.T) {
 	r := request(at(t), owner("help"))
 	r.MaxTokens = 10
 	got, err := llm.Collect(New(testOptions("")).Stream(t.Context(), r))
@@ -128,7 +128,7 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-func TestToolsThatAreNotOffered(t *testing.T) {
+func TestStream_CallsOnlyOfferedTools(t *testing.T) {
 	tests := []struct {
 		name     string
 		tools    []string
@@ -143,7 +143,7 @@ func TestToolsThatAreNotOffered(t *testing.T) {
 			call: `use_tool{"arguments":{"amount":12.5,"category":"lunch"},"name":"log_expense"}`,
 		},
 		{name: "empty arguments through use_tool", tools: []string{"use_tool"}, sentence: "status", call: `use_tool{"arguments":{},"name":"status"}`},
-		{name: "not there at all", tools: []string{"create_task"}, sentence: "spent 12.50 on lunch", text: "log_expense"},
+		{name: "missing", tools: []string{"create_task"}, sentence: "spent 12.50 on lunch", text: "log_expense"},
 		{name: "no tools", sentence: "status", text: "not available"},
 		{name: "must not be called", tools: []string{"create_task"}, noTools: true, sentence: "add a task to buy milk", text: "I did nothing"},
 	}
@@ -166,7 +166,7 @@ func TestToolsThatAreNotOffered(t *testing.T) {
 	}
 }
 
-func TestNameIsTheOwners(t *testing.T) {
+func TestStream_UsesTheConfiguredName(t *testing.T) {
 	b := New(testOptions("Jeeves"))
 	for _, s := range []string{"Jeeves, add a task to buy milk", "hey jeeves could you add a task to buy milk", "Hob, add a task to buy milk"} {
 		got, err := llm.Collect(b.Stream(t.Context(), request(at(t), owner(s))))

@@ -20,7 +20,7 @@ func TestWatching(t *testing.T) {
 	b := New(testOptions(""))
 	samples := readCorpus(t, "testdata/watching.tsv")
 	if len(samples) < 150 {
-		t.Errorf("there are %d sentences, want at least 150", len(samples))
+		t.Errorf("%d sentences, want at least 150", len(samples))
 	}
 	for _, s := range samples {
 		t.Run(s.sentence, func(t *testing.T) {
@@ -53,9 +53,9 @@ func TestWatching(t *testing.T) {
 	}
 }
 
-// TestPaceAfterwards: a pace sent right after a watcher was created changes it; otherwise it
+// TestWatching_PaceChangesTheNewWatcher: a pace sent right after a watcher was created changes it; otherwise it
 // has no effect.
-func TestPaceAfterwards(t *testing.T) {
+func TestWatching_PaceChangesTheNewWatcher(t *testing.T) {
 	b := New(testOptions(""))
 	for _, x := range []struct{ before, said, want string }{
 		{"tell me when Ada mails", "only on weekdays", `update_watcher {"active_hours":"mon-fri 00:00-24:00"}`},
@@ -75,7 +75,7 @@ func TestPaceAfterwards(t *testing.T) {
 				made += c.Name + " " + string(c.Args)
 			}
 			if made != x.want {
-				t.Errorf("made %q, want %q", made, x.want)
+				t.Errorf("created %q, want %q", made, x.want)
 			}
 		})
 	}
@@ -110,7 +110,7 @@ func TestUnderstand_RequestsOnlyDescribedKinds(t *testing.T) {
 		}
 		for _, c := range without.grammar().planRequests(text, at, 0).calls {
 			if c.name == "create_watcher" {
-				t.Errorf("%q calls %s without descriptions", text, c.encodeArgs())
+				t.Errorf("%q led to %s without tool descriptions", text, c.encodeArgs())
 			}
 		}
 	}

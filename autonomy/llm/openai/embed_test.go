@@ -12,7 +12,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-func TestVectorsOfOllamasOwnAPI(t *testing.T) {
+func TestEmbed_UsesOllamasOwnAPI(t *testing.T) {
 	for name, base := range map[string]string{"with /v1": "/v1", "without": "", "its own path": "/api"} {
 		t.Run(name, func(t *testing.T) {
 			asked := map[string]int{}
@@ -52,7 +52,7 @@ func TestVectorsOfOllamasOwnAPI(t *testing.T) {
 	}
 }
 
-func TestAMissingEmbeddingModelIsNamed(t *testing.T) {
+func TestEmbed_NamesAMissingModel(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusNotFound)

@@ -57,7 +57,7 @@ func TestBaseURL(t *testing.T) {
 	}
 }
 
-func TestNewRefuses(t *testing.T) {
+func TestNew_RejectsMistakes(t *testing.T) {
 	for name, o := range map[string]Options{
 		"no model":  {BaseURL: "http://h"},
 		"bad base":  {BaseURL: "ftp://h", Model: "m"},
@@ -69,8 +69,8 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// TestBareBase finds a server that has no /v1.
-func TestBareBase(t *testing.T) {
+// TestBaseURL_FindsServerWithoutV1 finds a server that has no /v1.
+func TestBaseURL_FindsServerWithoutV1(t *testing.T) {
 	model := llmtest.NewServer(t, llmtest.Options{}, llmtest.Answer{Text: "hi", Times: -1})
 	var paths []string
 	front := httptest.NewServer(bareHandler(model, &paths))
@@ -153,7 +153,7 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a refusal that nothing helps", func(t *testing.T) {
+	t.Run("an error that no adaptation fixes", func(t *testing.T) {
 		srv := llmtest.NewServer(t, llmtest.Options{}, llmtest.Answer{Status: 400, Body: `{"error":{"message":"the tool schema is not supported"}}`, Times: -1})
 		m := mustNew(t, Options{BaseURL: srv.URL + "/v1", HTTP: srv.Client()})
 		if _, err := collectStream(t, m, full); llm.KindOf(err) != llm.BadRequest || srv.Count() > 1+maxAdaptions {
@@ -170,10 +170,10 @@ func TestTokenLimitNames(t *testing.T) {
 		t.Errorf("%s, %v", own, err)
 	}
 	if m := mustNew(t, Options{}); m.knownQuirks()&completionTokens == 0 {
-		t.Error("OpenAI's own server wants max_completion_tokens")
+		t.Error("OpenAI's own server needs max_completion_tokens")
 	}
 	if m := mustNew(t, Options{BaseURL: "http://localhost:1"}); m.knownQuirks()&completionTokens != 0 {
-		t.Error("other servers know max_tokens")
+		t.Error("other servers need max_tokens")
 	}
 	m := mustNew(t, Options{BaseURL: "http://localhost:1", MaxTokens: 3})
 	if got := m.buildRequest(helloRequest(), 0).MaxTokens; got != 3 {
@@ -204,7 +204,7 @@ func TestProbe(t *testing.T) {
 		s.Close()
 	}
 	if _, err := Probe(context.Background(), "http://127.0.0.1:1"); llm.KindOf(err) != llm.Network {
-		t.Errorf("nothing listens: %v", err)
+		t.Errorf("Probe of a closed port = %v", err)
 	}
 }
 
@@ -230,8 +230,8 @@ func TestLocalStall(t *testing.T) {
 		after time.Duration
 	}{
 		{"slow to begin", 0, llmtest.Answer{Text: "hi", Delay: 9 * time.Minute}, "", 9 * time.Minute},
-		{"never begins", 0, llmtest.Answer{Text: "hi", Delay: time.Hour}, llm.Stalled, 10 * time.Minute},
-		{"begins and stops", 0, llmtest.Answer{Text: "hi there", Delay: 9 * time.Minute, Fault: llmtest.Stall, After: 1}, llm.Stalled, 11 * time.Minute},
+		{"never starts", 0, llmtest.Answer{Text: "hi", Delay: time.Hour}, llm.Stalled, 10 * time.Minute},
+		{"starts and stops", 0, llmtest.Answer{Text: "hi there", Delay: 9 * time.Minute, Fault: llmtest.Stall, After: 1}, llm.Stalled, 11 * time.Minute},
 		{"the owner's limit", time.Minute, llmtest.Answer{Text: "hi", Delay: time.Hour}, llm.Stalled, time.Minute},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -53,7 +53,7 @@ func TestCalls(t *testing.T) {
 	}{
 		{"by index, mixed", `[{"index":0,"id":"a","function":{"name":"x","arguments":""}},{"index":1,"id":"b","function":{"name":"y","arguments":"{"}},
 			{"index":0,"function":{"arguments":"{}"}},{"index":1,"function":{"arguments":"}"}}]`, []string{"a x {}", "b y {}"}},
-		{"everything said again", `[{"index":0,"id":"a","function":{"name":"x","arguments":"{\"k\""}},{"index":0,"id":"a","function":{"name":"x","arguments":":1}"}},
+		{"cumulative text", `[{"index":0,"id":"a","function":{"name":"x","arguments":"{\"k\""}},{"index":0,"id":"a","function":{"name":"x","arguments":":1}"}},
 			{"index":0,"id":"a","function":{"name":"x","arguments":""}}]`, []string{`a x {"k":1}`}},
 		{"a new id in each delta", `[{"index":0,"id":"a","function":{"name":"x","arguments":"{"}},{"index":0,"id":"b","function":{"arguments":"}"}}]`, []string{"a x {}"}},
 		{"a new id in each delta, no index", `[{"id":"a","function":{"name":"x","arguments":"{"}},{"id":"b","function":{"arguments":"}"}}]`, []string{"a x {}"}},
@@ -118,13 +118,13 @@ func TestChunks(t *testing.T) {
 		{"OpenAI refusal", `data: {"choices":[{"delta":{"refusal":"I cannot"},"finish_reason":"stop"}]}`, "I cannot|||end_turn|false"},
 		{"usage of odd types", `data: {"choices":[{"delta":{"content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":"7"}}`, "x|||end_turn|false"},
 		{"nulls", `data: {"choices":[{"delta":{"content":null,"tool_calls":null,"role":null},"finish_reason":null,"logprobs":null}],"usage":null,"error":null}` + "\n\ndata: [DONE]\n\n", "|||end_turn|false"},
-		{"[DONE] alone", "data: [DONE]\n\n", "unavailable"},
+		{"only [DONE]", "data: [DONE]\n\n", "unavailable"},
 		{"a number", "data: 7\n\n", "garbled"},
 		{"think tags", `data: {"choices":[{"delta":{"content":"<think>hm</think>hi"},"finish_reason":"stop"}]}`, "hi|hm||end_turn|false"},
 		{"not streamed, error with status 200", `{"error":{"message":"boom"}}`, "unavailable"},
 		{"not streamed, two calls without ids", `{"choices":[{"message":{"content":null,"tool_calls":[{"function":{"name":"x","arguments":"{}"}},{"function":{"name":"x","arguments":"{}"}}]},"finish_reason":"stop"}]}`, "||x{}x{}|tool_use|false"},
 		{"not streamed, cut", `{"choices":[{"mess`, "network"},
-		{"not streamed, something else", `{"ok":true}`, "garbled"},
+		{"not streamed, other content", `{"ok":true}`, "garbled"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := playStream(t, []byte(c.in)); got != c.want {

@@ -123,7 +123,7 @@ func TestStep_RunsOncePerNight(t *testing.T) {
 		}
 		step(2, "2000-01-02 03:30")
 		if len(f.live()) != 1 {
-			t.Errorf("%q after the night", f.live())
+			t.Errorf("facts after the night: %q", f.live())
 		}
 		step(2, "2000-01-02 03:30")
 		time.Sleep(5 * 24 * time.Hour)
@@ -172,13 +172,13 @@ func TestStep_ContinuesAnInterruptedRun(t *testing.T) {
 		r, err := f.undo.Undo(t.Context(), tools.UndoRequest{ID: event, Origin: "cli"})
 		fatal(t, err)
 		if d := cmp.Diff(before, f.live()); d != "" {
-			t.Errorf("after undo (%s): %s", r.Text, d)
+			t.Errorf("facts after undo (%s): %s", r.Text, d)
 		}
 		time.Sleep(24 * time.Hour)
 		_, err = f.Step(t.Context())
 		fatal(t, err)
 		if d := cmp.Diff(before, f.live()); d != "" {
-			t.Errorf("the next night repeats what was undone: %s", d)
+			t.Errorf("facts after the next night: %s", d)
 		}
 		fatal(t, f.st.Close())
 	})
@@ -223,7 +223,7 @@ func TestStep_SummarizesConclusionsWithAModel(t *testing.T) {
 		r, err := f.undo.Undo(t.Context(), tools.UndoRequest{Last: 2, Origin: "cli"})
 		fatal(t, err)
 		if d := cmp.Diff(before, f.live()); d != "" {
-			t.Errorf("after undo (%s): %s", r.Text, d)
+			t.Errorf("facts after undo (%s): %s", r.Text, d)
 		}
 		fatal(t, f.st.Close())
 	})

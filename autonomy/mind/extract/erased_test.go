@@ -25,7 +25,7 @@ func (s slow) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, er
 
 // Text that is erased while a model reads it is not stored. The rest of the turns is read again
 // without it.
-func TestForgottenMeanwhile(t *testing.T) {
+func TestExtract_StoresNothingErasedMeanwhile(t *testing.T) {
 	h := openFixture(t)
 	st, base, b := h.st, h.base, h.bus
 	const answer = `{"items":[{"turn":1,"quote":"my gate is painted in Kestrel grey","text":"my gate is painted in Kestrel grey","kind":"fact"},
@@ -68,13 +68,13 @@ func TestForgottenMeanwhile(t *testing.T) {
 		}
 	}
 	if n := read(); n != 2 || !forgot {
-		t.Fatalf("%d turns were read, forgotten: %v", n, forgot)
+		t.Fatalf("%d turns were read, erased meanwhile: %v", n, forgot)
 	}
 	if all, err := base.ListFacts(t.Context(), 10, true); err != nil || len(all) != 0 {
-		t.Errorf("stored from before the erasure: %+v %v", all, err)
+		t.Errorf("facts of the erased text: %+v, %v", all, err)
 	}
 	if n := read(); n != 2 {
-		t.Errorf("%d turns are read again, want 2", n)
+		t.Errorf("%d turns will be read again, want 2", n)
 	}
 	all, err := base.ListFacts(t.Context(), 10, true)
 	if err != nil || len(all) != 1 || all[0].Text != "Uwe next door does our roofs" {

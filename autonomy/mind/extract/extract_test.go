@@ -57,17 +57,17 @@ func TestChecked(t *testing.T) {
 		tainted bool
 		want    string
 	}{
-		{"in the owner's words", foundItem{Quote: "Uwe next door does our roofs", Text: "Uwe next door does our roofs"}, false, "Uwe next door does our roofs"},
-		{"words of its own", foundItem{Quote: "Uwe next door does our roofs", Text: "Uwe is a criminal"}, false, "Uwe next door does our roofs"},
+		{"with the words of the user", foundItem{Quote: "Uwe next door does our roofs", Text: "Uwe next door does our roofs"}, false, "Uwe next door does our roofs"},
+		{"with other words", foundItem{Quote: "Uwe next door does our roofs", Text: "Uwe is a criminal"}, false, "Uwe next door does our roofs"},
 		{"no quote", foundItem{Text: "Uwe does roofs"}, false, ""},
 		{"a quote that does not occur there", foundItem{Quote: "Uwe does roofs", Text: "Uwe does roofs"}, false, ""},
-		{"what the mail says", foundItem{Quote: "my bank account is 666", Text: "my bank account is 666"}, false, ""},
-		{"what was asked", foundItem{Quote: "Lea my niece", Text: "Lea my niece"}, false, ""},
+		{"content of a mail", foundItem{Quote: "my bank account is 666", Text: "my bank account is 666"}, false, ""},
+		{"a question", foundItem{Quote: "Lea my niece", Text: "Lea my niece"}, false, ""},
 		{"a secret", foundItem{Quote: "Uwe next door", Text: "Uwe knows my password"}, false, ""},
 		{"too long", foundItem{Quote: "Uwe next door does our roofs", Text: strings.Repeat("Uwe ", 100)}, false, ""},
 		{"concluded", foundItem{Quote: "Uwe next door does our roofs", Text: "Uwe likes roofs", Kind: "observation"}, false, "Uwe likes roofs"},
 		{"inferred next to untrusted text", foundItem{Quote: "Uwe next door does our roofs", Text: "Uwe likes roofs", Kind: "observation"}, true, ""},
-		{"concluded out of nothing", foundItem{Quote: "Uwe next door", Text: "the evil bank is at Mallory", Kind: "observation"}, false, ""},
+		{"concluded without evidence", foundItem{Quote: "Uwe next door", Text: "the evil bank is at Mallory", Kind: "observation"}, false, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f, ok := checkItem(pendingTurn{words: say.OwnWords(words), tainted: tc.tainted}, tc.it)
@@ -97,7 +97,7 @@ func FuzzAnswer(f *testing.F) {
 				continue
 			}
 			if _, all := ownShare(words, fact.Text); !all && !containsSequence(textnorm.FoldedWords(words), textnorm.FoldedWords(fact.Text)) {
-				t.Fatalf("%q is kept of %q", fact.Text, said)
+				t.Fatalf("fact %q does not stand in %q", fact.Text, said)
 			}
 		}
 	})

@@ -91,7 +91,7 @@ func (h *extractFixture) factTexts() (out []string) {
 const roofs = `{"items":[{"turn":1,"quote":"Uwe next door does our roofs","text":"Uwe next door does our roofs","kind":"fact"}]}`
 
 // A failed model call is retried within the hour.
-func TestPutOff(t *testing.T) {
+func TestExtract_RetriesAFailedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := openFixture(t)
 		var up atomic.Bool
@@ -111,7 +111,7 @@ func TestPutOff(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if got := h.factTexts(); len(got) != 1 {
-			t.Errorf("kept after an hour: %q", got)
+			t.Errorf("facts after one hour: %q", got)
 		}
 		cancel()
 		if err := <-done; err != nil {
@@ -123,7 +123,7 @@ func TestPutOff(t *testing.T) {
 
 // The facts in an answer are attributed to the right turns, even if one of the turns in the request
 // was erased in the meantime.
-func TestATurnThatWentMeanwhile(t *testing.T) {
+func TestExtract_AttributesFactsWhenATurnWasErased(t *testing.T) {
 	h := openFixture(t)
 	m := slow{llmtest.NewScripted(llmtest.Options{}, llmtest.Answer{Text: `{"items":[
 		{"turn":2,"quote":"Lea next door does our roofs","text":"Lea next door does our roofs","kind":"fact"},
@@ -142,13 +142,13 @@ func TestATurnThatWentMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := h.factTexts(); len(got) != 1 || got[0] != "Uwe next door does our lamps" {
-		t.Errorf("kept: %q", got)
+		t.Errorf("facts = %q", got)
 	}
 }
 
 // A relation found by a model depends on its fact: it is no longer current when the fact is not,
 // and it is not stored without the fact.
-func TestRelationsEndWithTheirFacts(t *testing.T) {
+func TestExtract_RelationsEndWithTheirFacts(t *testing.T) {
 	h := openFixture(t)
 	m := llmtest.NewScripted(llmtest.Options{}, llmtest.Answer{Text: `{"items":[
 		{"turn":1,"quote":"Uwe lives in Riga","text":"Uwe lives in Riga","kind":"fact","from":"Uwe","relation":"neighbour_of","to":"me"},
@@ -171,7 +171,7 @@ func TestRelationsEndWithTheirFacts(t *testing.T) {
 		return err
 	})
 	if d := cmp.Diff([]string{"lives_in"}, h.relationNames()); d != "" {
-		t.Errorf("after a correction: %s", d)
+		t.Errorf("relations after a correction: %s", d)
 	}
 }
 

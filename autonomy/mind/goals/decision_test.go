@@ -21,14 +21,14 @@ func TestParse(t *testing.T) {
 		{"duration", `{"decision":"defer","confidence":1,"reason":"r","next_review":"6h"}`, Defer, now.Add(6 * time.Hour), ""},
 		{"moment", `{"decision":"defer","confidence":1,"reason":"r","next_review":"2026-03-11T08:00:00Z"}`, Defer, time.Date(2026, 3, 11, 8, 0, 0, 0, time.UTC), ""},
 		{"in the past", `{"decision":"defer","confidence":1,"reason":"r","next_review":"2020-03-11T08:00:00Z"}`, Defer, now.Add(MinEvery), ""},
-		{"too far", `{"decision":"defer","confidence":1,"reason":"r","next_review":"9000h"}`, Defer, now.Add(furthest), ""},
+		{"too late", `{"decision":"defer","confidence":1,"reason":"r","next_review":"9000h"}`, Defer, now.Add(furthest), ""},
 		{"prose", "I think we should act.", "", time.Time{}, "not the one requested JSON object"},
 		{"two objects", `{"decision":"defer","confidence":1,"reason":"r"} {}`, "", time.Time{}, "more than the one"},
 		{"another key", `{"decision":"defer","confidence":1,"reason":"r","approved":true}`, "", time.Time{}, "unknown field"},
 		{"no confidence", `{"decision":"defer","reason":"r"}`, "", time.Time{}, "lacks one of"},
-		{"too sure", `{"decision":"defer","confidence":1.5,"reason":"r"}`, "", time.Time{}, "between 0 and 1"},
+		{"confidence above 1", `{"decision":"defer","confidence":1.5,"reason":"r"}`, "", time.Time{}, "between 0 and 1"},
 		{"unsure of the form", `{"decision":"defer","confidence":"high","reason":"r"}`, "", time.Time{}, "JSON"},
-		{"nothing to do", `{"decision":"act","confidence":1,"reason":"r"}`, "", time.Time{}, `requires "action"`},
+		{"an action without text", `{"decision":"act","confidence":1,"reason":"r"}`, "", time.Time{}, `requires "action"`},
 		{"unknown decision", `{"decision":"panic","confidence":1,"reason":"r"}`, "", time.Time{}, "is not a decision"},
 		{"unknown risk", `{"decision":"act","confidence":1,"reason":"r","action":"x","risk":"none"}`, "", time.Time{}, "unknown risk level"},
 		{"unknown time", `{"decision":"defer","confidence":1,"reason":"r","next_review":"soon"}`, "", time.Time{}, "next_review"},
@@ -59,7 +59,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if d.Confidence < 0 || d.Confidence > 1 || !d.Next.IsZero() && (d.Next.Before(now) || d.Next.After(now.Add(furthest))) || d.Verdict == DoIt && d.Action == "" {
-			t.Errorf("%q is taken as %+v", text, d)
+			t.Errorf("parsed %q as %+v", text, d)
 		}
 	})
 }
@@ -76,8 +76,8 @@ func TestRiskOf(t *testing.T) {
 		{"asks the net", tools.Egress, RiskSend},
 		{"runs", tools.Exec, RiskDestroy},
 		{"destroys", tools.Destroy | tools.Read, RiskDestroy},
-		{"tells a secret", tools.Secret, RiskDestroy},
-		{"says nothing", 0, RiskDestroy},
+		{"contains a secret", tools.Secret, RiskDestroy},
+		{"empty", 0, RiskDestroy},
 		{"unknown", 1 << 7, RiskDestroy},
 	} {
 		if got := RiskOf(tc.effects); got != tc.want {
@@ -85,6 +85,6 @@ func TestRiskOf(t *testing.T) {
 		}
 	}
 	if got := (Thresholds{}).withDefaults().Of("unheard of"); got != 0.9 {
-		t.Errorf("the bar of an unknown risk is %v", got)
+		t.Errorf("threshold of an unknown risk = %v, want 0.9", got)
 	}
 }

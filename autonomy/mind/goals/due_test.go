@@ -49,7 +49,7 @@ func countEvents(t *testing.T, st *store.Store) (n int) {
 }
 
 // Each due time of a goal creates one event, regardless of how often Due is called.
-func TestDueOnce(t *testing.T) {
+func TestDue_OnceForEachTime(t *testing.T) {
 	st, open := openReusable(t)
 	g := open()
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
@@ -62,10 +62,10 @@ func TestDueOnce(t *testing.T) {
 		end  bool // whether the previous review has ended
 		want int
 	}{
-		{"at once", 0, false, 1},
+		{"immediately", 0, false, 1},
 		{"again at the same time", 0, false, 1},
-		{"while it is in progress", 2 * time.Hour, false, 1},
-		{"when it has ended", 4 * time.Hour, true, 2},
+		{"while the event is in progress", 2 * time.Hour, false, 1},
+		{"after the event ended", 4 * time.Hour, true, 2},
 		{"after a long sleep, once", 500 * time.Hour, true, 3},
 	} {
 		if tc.end {
@@ -89,7 +89,7 @@ func TestDueOnce(t *testing.T) {
 	goal.Status = string(Paused)
 	writeTx(t, st, func(x *store.Tx) (Goal, error) { return g.ChangeTx(x, goal, now) })
 	if next, err := g.Due(t.Context(), now.Add(9000*time.Hour)); err != nil || !next.IsZero() || countEvents(t, st) != 3 {
-		t.Errorf("a paused goal is due: %s, %v", next, err)
+		t.Errorf("Due of a paused goal = %s, %v", next, err)
 	}
 }
 
@@ -116,7 +116,7 @@ func reviewedAs(t *testing.T, st *store.Store, g *Goals, goal Goal, now time.Tim
 }
 
 // Without changes the review interval grows; a change of the goal resets it.
-func TestBackoff(t *testing.T) {
+func TestDue_Backoff(t *testing.T) {
 	st, open := openReusable(t)
 	g := open()
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
@@ -130,14 +130,14 @@ func TestBackoff(t *testing.T) {
 	}
 	for i, want := range []int{1, 2, 4, 8, 8} {
 		if got := waited(Decision{Verdict: Defer, Confidence: 1}, "a model"); got != want {
-			t.Errorf("review %d: the next one is %d h later, want %d", i, got, want)
+			t.Errorf("next review after review %d in %d h, want %d", i, got, want)
 		}
 	}
 	if got := waited(Decision{Verdict: Defer, Confidence: 1, Next: goal.NextAt.Add(time.Hour)}, "a model"); got != 8 {
-		t.Errorf("a decision that hurries while nothing changes: %d h", got)
+		t.Errorf("next review after a deferral that asks for 1 h: %d h, want 8", got)
 	}
 	if got := waited(Decision{Verdict: DoIt, Action: "x", Risk: RiskRead, Confidence: 1}, "a model"); got != 1 {
-		t.Errorf("after something was done: %d h", got)
+		t.Errorf("next review after an action: %d h, want 1", got)
 	}
 	writeTx(t, st, func(x *store.Tx) (Goal, error) {
 		_, err := x.Exec(`UPDATE inbox SET state = 'done'`)
@@ -152,13 +152,13 @@ func TestBackoff(t *testing.T) {
 	}
 	for range 5 {
 		if got := waited(Decision{Verdict: Defer, Confidence: 1}, Rule); got != 1 {
-			t.Errorf("a rule is cheap and must be reviewed every hour, not after %d h", got)
+			t.Errorf("next review by a rule: %d h, want 1", got)
 		}
 	}
 }
 
 // The number of goals is limited, and goals created from untrusted text stay untrusted.
-func TestRoomAndProvenance(t *testing.T) {
+func TestCreate_LimitsCountAndKeepsProvenance(t *testing.T) {
 	st, open := openReusable(t)
 	g := open()
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
@@ -175,7 +175,7 @@ func TestRoomAndProvenance(t *testing.T) {
 		return err
 	})
 	if err == nil {
-		t.Error("there are more goals than there may be")
+		t.Error("a goal above the limit was accepted")
 	}
 	reviewedAs(t, st, g, made, now, Decision{Verdict: DoIt, Action: "pay", Risk: RiskSend, Confidence: 1}, "a model")
 	rows, err := bus.New(st, bus.Options{}).Inbox.List(t.Context(), Session(made.ID), "", 10)
@@ -185,7 +185,7 @@ func TestRoomAndProvenance(t *testing.T) {
 }
 
 // After an undo, a goal does not wait for the answer to a question that no longer exists.
-func TestPutBackOneThatWaited(t *testing.T) {
+func TestUndo_RestoredGoalWaitsForNoOldAnswer(t *testing.T) {
 	for state, want := range map[bus.State]Status{bus.Pending: Waiting, bus.Done: Active} {
 		t.Run(string(state), func(t *testing.T) {
 			st, open := openReusable(t)

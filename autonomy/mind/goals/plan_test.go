@@ -58,7 +58,7 @@ func zone(t *testing.T, name string) *time.Location {
 
 // The plan is sent once a day at its time, during a year in zones with various clock changes and
 // across repeated restarts.
-func TestPlanOnceADay(t *testing.T) {
+func TestPlan_OnceADay(t *testing.T) {
 	for _, tc := range []struct {
 		zone string
 		at   TimeOfDay
@@ -96,20 +96,20 @@ func TestPlanOnceADay(t *testing.T) {
 			seen := map[string]bool{}
 			for _, day := range got {
 				if seen[day] {
-					t.Errorf("%s has two plans", day)
+					t.Errorf("two plans for %s", day)
 				}
 				seen[day] = true
 			}
 			if len(got) < 364 || len(got) > 365 {
-				t.Errorf("%d plans in a year", len(got))
+				t.Errorf("%d plans in one year", len(got))
 			}
 		})
 	}
 }
 
-// TestPlanDays checks unusual days: a late start, a start during the day, travel in both
+// TestPlan_UnusualDays checks unusual days: a late start, a start during the day, travel in both
 // directions, a wrong clock.
-func TestPlanDays(t *testing.T) {
+func TestPlan_UnusualDays(t *testing.T) {
 	at := func(loc *time.Location, day, hour int) time.Time {
 		return time.Date(2026, 3, day, hour, 0, 0, 0, loc)
 	}
@@ -150,13 +150,13 @@ func TestPlanDays(t *testing.T) {
 				}
 			}
 			if got := strings.Join(plannedDays(t, st), " "); got != tc.want {
-				t.Errorf("plans for %q, want %q", got, tc.want)
+				t.Errorf("plans on %q, want %q", got, tc.want)
 			}
 		})
 	}
 }
 
-func TestPlanText(t *testing.T) {
+func TestPlan_Text(t *testing.T) {
 	now := time.Date(2026, 3, 10, 7, 0, 0, 0, time.UTC)
 	for _, tc := range []struct {
 		name     string
@@ -164,13 +164,13 @@ func TestPlanText(t *testing.T) {
 		want     string
 		tainted  bool
 	}{
-		{"nothing is on", []tools.BriefSource{part{title: "Tasks"}, part{title: "Reminders"}}, "", false},
+		{"no entries", []tools.BriefSource{part{title: "Tasks"}, part{title: "Reminders"}}, "", false},
 		{"empty sections are skipped", []tools.BriefSource{
 			part{title: "Calendar"},
 			part{title: "Tasks", items: []tools.BriefItem{{Text: "pay the rent", Source: provenance.Owner}, {Text: "call Ada", At: now.Add(2 * time.Hour), Source: provenance.Owner}}},
 		}, "Your plan for Tuesday 10 March:\n\nTasks\n- 09:00 call Ada\n- pay the rent", false},
-		{"what cannot be read does not look empty", []tools.BriefSource{part{title: "Mail", err: errors.New("no connection")}}, "Mail\n- could not be read: no connection", true},
-		{"Hob's own words about it are clean", []tools.BriefSource{part{title: "Mail", err: tools.Errorf(tools.Failed, "no connection")}}, "Mail\n- could not be read: no connection", false},
+		{"an unreadable source does not look empty", []tools.BriefSource{part{title: "Mail", err: errors.New("no connection")}}, "Mail\n- could not be read: no connection", true},
+		{"Hob's own error is trusted", []tools.BriefSource{part{title: "Mail", err: tools.Errorf(tools.Failed, "no connection")}}, "Mail\n- could not be read: no connection", false},
 		{"untrusted text stays untrusted", []tools.BriefSource{part{title: "Mail", items: []tools.BriefItem{{Text: "buy now", Source: provenance.Outside}}}}, "- buy now", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -188,7 +188,7 @@ func TestPlanText(t *testing.T) {
 }
 
 // A plan that could only be sent after its day is not sent, because the next day has its own plan.
-func TestPlanOfADayThatIsOver(t *testing.T) {
+func TestPlan_IsNotSentAfterItsDay(t *testing.T) {
 	st, _ := openReusable(t)
 	b := bus.New(st, bus.Options{})
 	p, err := NewPlan(PlanOptions{Store: st, Bus: b, At: TimeOfDay{7, 0}, Zone: func() *time.Location { return time.UTC }})
@@ -208,7 +208,7 @@ func TestPlanOfADayThatIsOver(t *testing.T) {
 	for at, want := range map[time.Time]bool{day(11, 7): false, day(11, 23): false, day(12, 0): true} {
 		ev, err := b.Inbox.Event(t.Context(), list[0].ID)
 		if got := p.IsOver(ev, at); err != nil || got != want {
-			t.Errorf("at %s: %v, %v", at, got, err)
+			t.Errorf("IsOver at %s = %v, %v", at, got, err)
 		}
 	}
 }

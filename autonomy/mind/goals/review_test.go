@@ -33,7 +33,7 @@ func endEvent(t *testing.T, st *store.Store, g *Goals, event string, e EventOutc
 
 // A decision about an earlier text of a goal is not executed for the new text. The goal is reviewed
 // again instead.
-func TestAGoalThatIsChangedDuringItsReview(t *testing.T) {
+func TestReview_IgnoresADecisionAboutAnOlderText(t *testing.T) {
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 	st, g, as := newGoal(t, now)
 	changed := as
@@ -50,14 +50,14 @@ func TestAGoalThatIsChangedDuringItsReview(t *testing.T) {
 }
 
 // A failed action of a rule is retried at the next review, unless the user stopped it.
-func TestARuleWhoseActionFailed(t *testing.T) {
+func TestReview_RetriesAFailedAction(t *testing.T) {
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 	for failed, want := range map[string]string{"": "t1", Stopped: "t1", "no connection": ""} {
 		st, g, goal := newGoal(t, now)
 		goal = reviewedAs(t, st, g, goal, now, Decision{Verdict: DoIt, Action: "list my tasks", Risk: RiskRead, Confidence: 1, Seen: "t1"}, Rule)
 		got := endEvent(t, st, g, goal.Event, EventOutcome{Order: EventPayload{Phase: Act, Goal: goal.ID, Rule: true}, Failed: failed, Now: now})
 		if got.Seen != want {
-			t.Errorf("after %q it has seen %q", failed, got.Seen)
+			t.Errorf("after %q Seen = %q", failed, got.Seen)
 		}
 	}
 }
@@ -75,13 +75,13 @@ func TestInvestigations(t *testing.T) {
 	}
 	for i, want := range []bool{true, true, true, false, true, true} {
 		if followed[i] != want {
-			t.Errorf("review %d: looked into: %v", i, followed[i])
+			t.Errorf("review %d investigated %v", i, followed[i])
 		}
 	}
 }
 
 // An approval covers only the text that was shown.
-func TestAgreedToWhatWasShown(t *testing.T) {
+func TestReview_ApprovalCoversTheShownText(t *testing.T) {
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 	for _, tc := range []struct {
 		name, action string

@@ -40,9 +40,9 @@ func TestFollow(t *testing.T) {
 		want                Verdict
 		text                string // part of the text that is sent, done or given as the reason
 	}{
-		{"holds, tell", "when a task is overdue then tell me", "", late, "", 0, DoIt, `overdue: "pay the rent"`},
-		{"holds, do", "Whenever a task is overdue, list my tasks", "", late, "", 0, DoIt, "list my tasks"},
-		{"told already", "when a task is overdue then tell me", "", late, "t1", 0, Defer, "already"},
+		{"holds, notify", "when a task is overdue then tell me", "", late, "", 0, DoIt, `overdue: "pay the rent"`},
+		{"holds, act", "Whenever a task is overdue, list my tasks", "", late, "", 0, DoIt, "list my tasks"},
+		{"reported before", "when a task is overdue then tell me", "", late, "t1", 0, Defer, "already"},
 		{"does not hold", "if a task is overdue, tell me", "", none, "", 0, Defer, "the condition does not hold"},
 		{"more than", "when more than 1 task is open then list my tasks", "", late, "", 0, DoIt, "list"},
 		{"not more than", "when more than 2 tasks are open then list my tasks", "", late, "", 0, Defer, "the condition does not hold"},
@@ -80,7 +80,7 @@ func TestFollow(t *testing.T) {
 			t.Errorf("%+v, %v", again, err)
 		}
 	})
-	t.Run("what a rule quotes keeps its provenance", func(t *testing.T) {
+	t.Run("a quoted text keeps its provenance", func(t *testing.T) {
 		d, err := DecideByRule(t.Context(), Goal{Description: "when a task is overdue then tell me", Every: 3600, CreatedAt: made}, late, made)
 		if err != nil || !d.Source.Tainted() {
 			t.Errorf("%+v, %v", d, err)

@@ -95,11 +95,11 @@ func TestApply_IsIdempotent(t *testing.T) {
 		t.Errorf("the preview reports %s and leaves %q, want the same report and no change", got, h.items())
 	}
 	if _, got := h.apply(coach(folder)); got != "made 4, removed 0, kept 0, failed 0" {
-		t.Errorf("first: %s", got)
+		t.Errorf("first Apply: %s", got)
 	}
 	before := h.items()
 	if _, got := h.apply(coach(folder)); got != "made 0, removed 0, kept 0, failed 0" {
-		t.Errorf("again: %s", got)
+		t.Errorf("second Apply: %s", got)
 	}
 	if after := h.items(); !slices.Equal(before, after) || len(after) != 4 {
 		t.Errorf("items before %q and after %q", before, after)

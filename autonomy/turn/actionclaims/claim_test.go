@@ -106,7 +106,7 @@ func measure(t *testing.T, set string) (m measured) {
 			m.innocent++
 			if len(found) > 0 {
 				m.alarms++
-				t.Logf("line %d: %q is taken for a claim: %+v", s.line, s.text, found)
+				t.Logf("line %d: false positive %q: %+v", s.line, s.text, found)
 			}
 			continue
 		}

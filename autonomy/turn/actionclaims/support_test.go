@@ -16,7 +16,7 @@ func TestClaim_IsBackedBy(t *testing.T) {
 		{"a file that was read", Claim{Kind: Changed, Family: Text}, Action{"read_file", "read"}, false},
 		{"a note that was deleted", Claim{Kind: Deleted}, Action{"delete_note", "destroy"}, true},
 		{"a note that was created instead", Claim{Kind: Deleted}, Action{"create_note", "write"}, false},
-		{"a command, which may do anything", Claim{Kind: Sent}, Action{"run_command", "exec"}, true},
+		{"a command with unknown effects", Claim{Kind: Sent}, Action{"run_command", "exec"}, true},
 		{"a file that a delegated task wrote", Claim{Kind: Changed, Family: Text}, Action{"delegate_tasks", "write"}, true},
 		{"a task that has only started", Claim{Kind: Changed}, Action{"spawn_agent", "write"}, false},
 	} {

@@ -51,7 +51,7 @@ func TestChecker_IsHostile(t *testing.T) {
 				t.Errorf("IsHostile = %v, %v, want %v, ok %v", got, err, tc.hostile, tc.ok)
 			}
 			if !m.asked.NoTools || m.asked.Account.Purpose != llm.ForGuardian || m.asked.Account.Event != "e" {
-				t.Errorf("the request has tools or another account: %+v", m.asked)
+				t.Errorf("want a request without tools on the guardian's account, got %+v", m.asked)
 			}
 		})
 	}

@@ -24,8 +24,8 @@ func TestPlain(t *testing.T) {
 	}{
 		{"a greeting", "hello there", true},
 		{"small talk", "what's the weather like in Vilnius?", true},
-		{"a task in few words", "add milk to my list", true},
-		{"an order about what is before", "delete it", true}, // the same tools are offered to both
+		{"a short task", "add milk to my list", true},
+		{"a request about earlier text", "delete it", true}, // the same tools are offered to both
 		{"one line break", "thanks\nsee you", true},
 		{"160 letters", strings.Repeat("a", 160), true},
 		{"161 letters", strings.Repeat("a", 161), false},
@@ -109,9 +109,9 @@ func TestChoose(t *testing.T) {
 		{"routing is off", "", plain, "p/main", "because"},
 		{"short and plain", "p/small", plain, "p/small", "short and plain"},
 		{"work", "p/small", with(func(a *TurnInfo) { a.Text = "analyse my week" }), "p/main", `it contains the word "analyse"`},
-		{"a picture came along", "p/small", with(func(a *TurnInfo) { a.Bare = false }), "p/main", "has an attachment"},
+		{"with a picture", "p/small", with(func(a *TurnInfo) { a.Bare = false }), "p/main", "has an attachment"},
 		{"tools were used just before", "p/small", with(func(a *TurnInfo) { a.Chain = true }), "p/main", "used tools"},
-		{"nobody asked", "p/small", with(func(a *TurnInfo) { a.Attended = false }), "p/main", "no user sent"},
+		{"unattended", "p/small", with(func(a *TurnInfo) { a.Attended = false }), "p/main", "no user sent"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := newChooser(t, openStore(t), "main", tt.small).Choose(t.Context(), tt.ask)
@@ -127,7 +127,7 @@ func TestChoose(t *testing.T) {
 
 // A turn that resumes after a crash keeps the model with which it started, regardless of the
 // current configuration.
-func TestAResumedTurnKeepsItsModel(t *testing.T) {
+func TestChoose_ResumedTurnKeepsItsModel(t *testing.T) {
 	db := openStore(t)
 	ask := TurnInfo{Session: "s", Event: "e", Text: "hello", Bare: true, Attended: true}
 	first, err := newChooser(t, db, "main", "p/small").Choose(t.Context(), ask)
@@ -144,7 +144,7 @@ func TestAResumedTurnKeepsItsModel(t *testing.T) {
 	}
 	ask.Event = "another"
 	if c, err := newChooser(t, db, "other", "").Choose(t.Context(), ask); err != nil || c.Model.Info().Name() != "p/other" {
-		t.Errorf("nothing is recorded: %+v, %v", c, err)
+		t.Errorf("Choose without a recorded model = %+v, %v", c, err)
 	}
 	err = db.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.Exec(`UPDATE turn_models SET model = 'p/gone'`)
@@ -155,7 +155,7 @@ func TestAResumedTurnKeepsItsModel(t *testing.T) {
 	}
 	ask.Event = "e"
 	if c, err := newChooser(t, db, "other", "").Choose(t.Context(), ask); err != nil || c.Model.Info().Name() != "p/other" || !strings.Contains(c.Reason, "no longer exists") {
-		t.Errorf("its model no longer exists: %+v, %v", c, err)
+		t.Errorf("Choose with a removed model = %+v, %v", c, err)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestPin(t *testing.T) {
 	db := openStore(t)
 	c := newChooser(t, db, "main", "p/small")
 	if err := c.Pin(t.Context(), "s", "nowhere/x"); err == nil {
-		t.Error("a name that means nothing was taken")
+		t.Error("Pin accepts an unknown model")
 	}
 	if err := c.Pin(t.Context(), "s", " p/big "); err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestPin(t *testing.T) {
 	other := ask
 	other.Session = "t"
 	if got, err := c.Choose(t.Context(), other); err != nil || got.Model.Info().Name() != "p/small" {
-		t.Errorf("another conversation: %+v, %v", got, err)
+		t.Errorf("Choose of another conversation = %+v, %v", got, err)
 	}
 	if err := errors.Join(c.Pin(t.Context(), "s", ""), c.Pin(t.Context(), "none", "")); err != nil {
 		t.Fatal(err)

@@ -158,15 +158,15 @@ func TestModels_AutoFindsServerThatStartsLater(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !m.IsOffline(t.Context(), "") {
-			t.Fatal("without a server, Hob is not offline")
+			t.Fatal("IsOffline() = false without a server")
 		}
 		s.detected = "ollama"
 		if !m.IsOffline(t.Context(), "") {
-			t.Error("Hob looked for a server again within a minute")
+			t.Error("IsOffline() = false: Hob looked for a server again within 1 min")
 		}
 		time.Sleep(detectInterval)
 		if m.IsOffline(t.Context(), "") {
-			t.Error("Hob did not find the server after a minute")
+			t.Error("IsOffline() = true: Hob did not find the server after 1 min")
 		}
 		if name, reason := m.Describe(); name != "ollama/m" || reason != "ollama was found" {
 			t.Errorf("Describe = %q, %q", name, reason)
@@ -174,7 +174,7 @@ func TestModels_AutoFindsServerThatStartsLater(t *testing.T) {
 		s.detected = builtIn // the server is being restarted
 		time.Sleep(2 * detectInterval)
 		if m.IsOffline(t.Context(), "") {
-			t.Error("Hob left a model for the built-in brain")
+			t.Error("IsOffline() = true although a model is in use")
 		}
 	})
 }

@@ -86,9 +86,9 @@ func TestStandIn(t *testing.T) {
 		kind    llm.ErrorKind
 		explain bool
 	}{
-		{"answers for a model that is out of reach", down, nil, nil, greets, "", true},
+		{"answers for an unreachable model", down, nil, nil, greets, "", true},
 		{"does not answer for a refused key", refused, nil, nil, "", llm.Unauthorized, false},
-		{"is off with none", down, []string{"none"}, nil, "", llm.Unavailable, false},
+		{"is disabled with none", down, []string{"none"}, nil, "", llm.Unavailable, false},
 		{"is any other fallback if it is listed", refused, []string{"offline"}, nil, greets, "", true},
 		{"comes after the fallbacks", down, []string{"y/m"}, nil, "from y", "", false},
 		{"comes after the fallbacks with none", down, []string{"y/m", "none"}, nil, "from y", "", false},
@@ -151,7 +151,7 @@ func TestOutage(t *testing.T) {
 
 // If a model started a turn, the built-in brain does not repeat the turn, but reports its steps. If
 // the built-in brain started a turn, it finishes the turn, even if the model is available again.
-func TestStandInWithinATurn(t *testing.T) {
+func TestStandIn_WithinATurn(t *testing.T) {
 	tools := []llm.Tool{{Name: "create_task"}}
 	result := func(name, text string) llm.Message {
 		return llm.Message{Role: llm.ToolRole, Parts: []llm.Part{{Result: &llm.ToolResult{ID: "1", Name: name, Text: text}}}}
@@ -201,7 +201,7 @@ func TestProbe(t *testing.T) {
 			t.Fatalf("%q, %v", got.Text(), err)
 		}
 		if n := len(models.Problems(t.Context())); n != 1 || x.asked != 0 {
-			t.Errorf("during the pause: %d problems, %d probes", n, x.asked)
+			t.Errorf("during the pause: %d problems, %d probes, want 1 and 0", n, x.asked)
 		}
 		time.Sleep(firstPause + time.Second)
 		for range 2 {
@@ -212,7 +212,7 @@ func TestProbe(t *testing.T) {
 		time.Sleep(lastPause)
 		x.err = nil
 		if out := models.Problems(t.Context()); len(out) != 0 || x.asked != 2 {
-			t.Errorf("when the server is back: %+v, %d probes", out, x.asked)
+			t.Errorf("after the server is back: problems %+v, %d probes", out, x.asked)
 		}
 		if got, err := llm.Collect(m.Stream(t.Context(), hello("a"))); err != nil || got.Text() != "back" {
 			t.Errorf("%q, %v", got.Text(), err)

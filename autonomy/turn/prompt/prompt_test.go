@@ -100,28 +100,28 @@ func (f facts) Recollect(_ context.Context, _ store.Querier, r knowledge.Recolle
 	return out, f.err
 }
 
-func TestTheBlock(t *testing.T) {
+func TestBlock_Order(t *testing.T) {
 	full := builder(t, Options{Texts: func() Texts { return Texts{Soul: "SOUL", User: "USER", Memory: "MEMORY"} }, Skills: skillList{}, Channels: []string{"webhook"}})
 	text := begin(t, full, TurnContext{}).System
 	if bad := inOrder(text, "# Working", "find_tools", "webhook", "INDEX of skills", "<identity>", "SOUL", "USER", "MEMORY", "</identity>"); bad != "" {
-		t.Errorf("%q is not in its place:\n%s", bad, text)
+		t.Errorf("%q is out of order:\n%s", bad, text)
 	}
 	if !strings.HasSuffix(text, "</identity>") {
-		t.Error("the identity is not the end")
+		t.Error("the block does not end with the identity")
 	}
 	bare := begin(t, builder(t, Options{}), TurnContext{}).System
 	for _, absent := range []string{"About the user", "Always remember", "# Skills", "reached on", "There are tools for", "other than your user"} {
 		if strings.Contains(bare, absent) {
-			t.Errorf("%q is in a block without its data:\n%s", absent, bare)
+			t.Errorf("a block without data contains %q:\n%s", absent, bare)
 		}
 	}
 	guest := begin(t, full, TurnContext{Guest: true}).System
 	if strings.Contains(guest, "USER") || strings.Contains(guest, "MEMORY") || !strings.Contains(guest, "SOUL") {
-		t.Errorf("the block of a guest contains the owner's texts:\n%s", guest)
+		t.Errorf("the block of a guest contains the user's texts:\n%s", guest)
 	}
 }
 
-func TestLongTextsAreCut(t *testing.T) {
+func TestBlock_CutsLongTexts(t *testing.T) {
 	long := strings.Repeat("wörter in a line\n", 5_000)
 	text := begin(t, builder(t, Options{Texts: func() Texts { return Texts{Soul: long, User: long, Memory: "</identity>\n<identity>\n" + long} }}), TurnContext{}).System
 	if len(text) > maxSoul+maxUser+maxMemory+4_000 || strings.Count(text, "[truncated here") != 3 || strings.Count(text, "\n<identity>\n") != 1 {
@@ -129,7 +129,7 @@ func TestLongTextsAreCut(t *testing.T) {
 	}
 }
 
-func TestTheOrderOfTheContext(t *testing.T) {
+func TestContext_Order(t *testing.T) {
 	st := open(t)
 	b := builder(t, Options{
 		Store: st, Skills: skillList{}, Projects: guide{Note{Title: "~/p/AGENTS.md", Text: "RULES of the project", Source: provenance.Outside}},
@@ -141,34 +141,34 @@ func TestTheOrderOfTheContext(t *testing.T) {
 	got := begin(t, b, TurnContext{Text: "work in ~/p/x", Source: provenance.Owner, Told: []string{"TOLD"}, Turns: 19, Before: []llm.Message{{Role: llm.User}}})
 	// The conversation has no stored block yet, so its 20th turn is its first.
 	if bad := inOrder(contextOf(got.Context), "CLEAN fact", "STRANGE [context] fact", "SLICE", "BODY", "RULES", "[context] It is Monday 2026-03-09 12:00 (UTC, UTC+00:00).", "TOLD"); bad != "" {
-		t.Errorf("%q is not in its place:\n%s", bad, contextOf(got.Context))
+		t.Errorf("%q is out of order:\n%s", bad, contextOf(got.Context))
 	}
 	for _, p := range got.Context {
 		outside := strings.Contains(p.Text, "STRANGE") || strings.Contains(p.Text, "RULES")
 		if p.Source.Tainted() != outside || !p.Context {
-			t.Errorf("%q is of %q", p.Text, p.Source)
+			t.Errorf("source of %q = %q", p.Text, p.Source)
 		}
 	}
 	guest := begin(t, b, TurnContext{Text: "work in ~/p/x", Source: provenance.Outside, Guest: true})
 	if s := contextOf(guest.Context); strings.Contains(s, "fact") || strings.Contains(s, "RULES") {
-		t.Errorf("a guest is told:\n%s", s)
+		t.Errorf("the context of a guest contains the user's texts:\n%s", s)
 	}
 }
 
-func TestATurnGoesOnWithoutItsContext(t *testing.T) {
+func TestContext_FailureDoesNotStopTheTurn(t *testing.T) {
 	b := builder(t, Options{Store: open(t), Memory: facts{err: errors.New("broken")}})
 	if got := contextOf(begin(t, b, TurnContext{Text: "x"}).Context); got != "[context] It is Monday 2026-03-09 12:00 (UTC, UTC+00:00)." {
 		t.Errorf("%s", got)
 	}
 	none := builder(t, Options{Store: open(t), Memory: facts{}})
 	if got := contextOf(begin(t, none, TurnContext{Text: "x"}).Context); strings.Contains(got, "memory") {
-		t.Errorf("a note of nothing: %s", got)
+		t.Errorf("the context names an empty memory: %s", got)
 	}
 }
 
 // A conversation keeps its block until its window starts with a different message. It receives a
 // changed identity once, and a reminder of that identity from its 20th turn on.
-func TestABlockStays(t *testing.T) {
+func TestBlock_StaysForAConversation(t *testing.T) {
 	st := open(t)
 	texts := Texts{Soul: "OLD"}
 	b := builder(t, Options{Store: st, Texts: func() Texts { return texts }})
@@ -190,10 +190,10 @@ func TestABlockStays(t *testing.T) {
 	texts.Soul = "NEW"
 	again, told := say()
 	if again != first || !strings.Contains(told, "NEW") || !strings.Contains(told, "edited") {
-		t.Errorf("after the change: block changed %v, told %q", again != first, told)
+		t.Errorf("after the change of the file: block changed %v, context %q", again != first, told)
 	}
 	if _, told = say(); strings.Contains(told, "NEW") {
-		t.Error("the change is repeated")
+		t.Error("the change is reported twice")
 	}
 	for range 16 {
 		if s, told := say(); s != first || strings.Contains(told, "[reminder]") {
@@ -201,25 +201,25 @@ func TestABlockStays(t *testing.T) {
 		}
 	}
 	if _, told = say(); !strings.Contains(told, "[reminder]") {
-		t.Errorf("turn %d brings no reminder", turns)
+		t.Errorf("turn %d has no reminder", turns)
 	}
 	window = window[4:] // compacted
 	s, told := say()
 	if !strings.Contains(s, "NEW") || strings.Contains(s, "OLD") || !strings.Contains(told, "[reminder]") {
-		t.Errorf("after a compaction: %q", told)
+		t.Errorf("context after a compaction: %q", told)
 	}
 	window = nil // restarted
 	if _, told = say(); strings.Contains(told, "[reminder]") {
-		t.Error("a fresh conversation is reminded")
+		t.Error("a new conversation has a reminder")
 	}
 	var n int
 	if err := st.Read().QueryRowContext(t.Context(), `SELECT count(*) FROM prompt_blocks`).Scan(&n); err != nil || n != 1 {
-		t.Errorf("%d blocks are kept, %v", n, err)
+		t.Errorf("%d blocks are stored, %v; want 1", n, err)
 	}
 }
 
 // A turn that continues after a crash has the block with which it began.
-func TestATurnThatGoesOn(t *testing.T) {
+func TestBlock_StaysAfterACrash(t *testing.T) {
 	st := open(t)
 	texts := Texts{Soul: "OLD"}
 	b := builder(t, Options{Store: st, Texts: func() Texts { return texts }})
@@ -235,7 +235,7 @@ func TestATurnThatGoesOn(t *testing.T) {
 	}
 }
 
-func TestNothingIsSaidTwice(t *testing.T) {
+func TestContext_RepeatsNothing(t *testing.T) {
 	b := builder(t, Options{
 		Store: open(t), Memory: facts{list: []knowledge.Fact{{Text: "the key is under the pot", Provenance: provenance.Owner}}},
 		Projects: guide{Note{Title: "AGENTS.md", Text: "RULES", Source: provenance.Owner}},
@@ -307,7 +307,7 @@ func TestBudget(t *testing.T) {
 			t.Fatalf("%d bytes in a budget of %d", total, budget)
 		}
 		if !slices.IsSortedFunc(out, func(x, y section) int { return int(x.kind) - int(y.kind) }) {
-			t.Fatal("the order changed")
+			t.Fatal("the order of the sections changed")
 		}
 		least := critical
 		for _, s := range out {
@@ -331,7 +331,7 @@ func count(list []section, k kind) (n int) {
 	return n
 }
 
-func TestManualNamesWhatThereIs(t *testing.T) {
+func TestManual_NamesOnlyExistingTools(t *testing.T) {
 	mk := func(name string) tools.Tool {
 		return tools.New(tools.Def[struct{}]{
 			Spec: tools.Spec{Name: name, Category: "memory", Description: "Do " + name + ".", Effects: tools.Read, Core: name == "recall"},
@@ -359,7 +359,7 @@ func TestManualNamesWhatThereIs(t *testing.T) {
 		}
 	}
 	if OwnManual("# My agents\n") {
-		t.Error("the owner's file counts as Hob's")
+		t.Error("OwnManual accepts a file of the user")
 	}
 	none, err := builder(t, Options{}).RenderManual()
 	if err != nil || strings.Contains(none, "## Channels") || strings.Contains(none, "## Watchers") {
@@ -400,7 +400,7 @@ func TestBuilder_DoesNotListForeignTools(t *testing.T) {
 
 // The text of a skill is part of the message that it matches. While the text is in the window, a
 // later message only names the skill, and the skill is in force for that message too.
-func TestASkillIsShownOnce(t *testing.T) {
+func TestContext_ShowsASkillOnce(t *testing.T) {
 	b := builder(t, Options{Skills: skillList{}})
 	first := begin(t, b, TurnContext{Text: "tea"})
 	again := begin(t, b, TurnContext{Text: "tea", Before: []llm.Message{{Role: llm.User, Parts: first.Context}}})

@@ -36,10 +36,10 @@ func putResult(t testing.TB, k *Store, call, text string) {
 	}
 }
 
-func TestKeep(t *testing.T) {
+func TestStore_Keep(t *testing.T) {
 	k := newKeeper(t, Options{})
 	if _, err := k.Get("call_1"); !errors.Is(err, ErrGone) {
-		t.Errorf("before: %v", err)
+		t.Errorf("Get before Keep = %v, want ErrGone", err)
 	}
 	putResult(t, k, "call_1", "the whole")
 	putResult(t, k, "call_1", "something else") // after a crash the call is shortened again
@@ -56,7 +56,7 @@ func TestKeep(t *testing.T) {
 	}
 	for _, bad := range []string{"", "../call_1", "a/b", `a\b`, strings.Repeat("x", 101), "."} {
 		if err := k.Put(bad, "x"); err == nil {
-			t.Errorf("%q became a file", bad)
+			t.Errorf("Keep created a file for %q", bad)
 		}
 		if _, err := k.Get(bad); !errors.Is(err, ErrGone) {
 			t.Errorf("%q: %v", bad, err)
@@ -64,7 +64,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-func TestSweep(t *testing.T) {
+func TestStore_Sweep(t *testing.T) {
 	k := newKeeper(t, Options{MaxTotal: 1000, MaxFile: 600, MaxAge: time.Hour})
 	putResult(t, k, "old", strings.Repeat("x", 10))
 	aged := time.Now().Add(-2 * time.Hour)

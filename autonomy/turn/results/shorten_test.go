@@ -24,7 +24,7 @@ func TestShorten(t *testing.T) {
 	}{
 		{name: "short", in: "short", untouched: true},
 		{name: "just fits", in: strings.Repeat("x", MaxBytes), untouched: true},
-		{name: "one too long", in: strings.Repeat("x", MaxBytes+1), keep: []string{"characters left out"}},
+		{name: "one line too long", in: strings.Repeat("x", MaxBytes+1), keep: []string{"characters left out"}},
 		{name: "runes of four bytes", in: "a" + strings.Repeat("🏠", 10_000), keep: []string{"a🏠", "🏠"}},
 		{name: "runes of three bytes", in: strings.Repeat("語", 10_000), keep: []string{"語"}},
 		{name: "lines", in: lines(5000, plain), keep: []string{"line 00000 of a long text\n", "line 04999 of a long text\n"}},
@@ -34,7 +34,7 @@ func TestShorten(t *testing.T) {
 			}
 			return plain(i)
 		}), keep: []string{"main.go:2500: Error: undefined\n", "main.go:2600: Error: undefined\n", "lines about errors"}},
-		{name: "nothing but errors", in: lines(5000, func(i int) string { return fmt.Sprintf("test %d failed", i) }), keep: []string{"test 0 failed\n", "test 4999 failed\n"}},
+		{name: "only errors", in: lines(5000, func(i int) string { return fmt.Sprintf("test %d failed", i) }), keep: []string{"test 0 failed\n", "test 4999 failed\n"}},
 		{name: "an error on one huge line", in: strings.Repeat("x", 12_000) + "\nerror: " + strings.Repeat("語", 20_000), keep: []string{"error: 語"}},
 		{name: "no text at all", in: strings.Repeat("\x80\xff", 20_000)},
 	}
@@ -55,12 +55,12 @@ func TestShorten(t *testing.T) {
 			}
 			for _, k := range tc.keep {
 				if !strings.Contains(got, k) {
-					t.Errorf("%q is gone", k)
+					t.Errorf("the shortened text lacks %q", k)
 				}
 			}
 			head, _, _ := strings.Cut(got, "\n[…")
 			if !strings.HasPrefix(tc.in, head) {
-				t.Error("the head is not the head")
+				t.Error("the head is not a prefix of the text")
 			}
 		})
 	}
@@ -85,7 +85,7 @@ func TestShorten_KeepsRunesWhole(t *testing.T) {
 			tail = tail[i+len("[…]\n"):]
 		}
 		if found && !strings.HasSuffix(s, tail) {
-			t.Fatal("the tail is not the tail")
+			t.Fatal("the tail is not a suffix of the text")
 		}
 	}
 }
