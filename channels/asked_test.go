@@ -13,9 +13,9 @@ import (
 	"hob/channels/channelstest"
 )
 
-// TestAsked: the buttons of a question are removed when the question has ended. If the platform
+// TestQuestionTracker: the buttons of a question are removed when the question has ended. If the platform
 // cannot be reached at that time, they are removed after the next start.
-func TestAsked(t *testing.T) {
+func TestQuestionTracker(t *testing.T) {
 	keep, buttons := &channelstest.Keeper{}, &channelstest.Buttons{Owner: "o", Question: "q"}
 	open := func() *channels.QuestionTracker {
 		return channels.NewAsked(keep, buttons, slog.New(slog.DiscardHandler))
@@ -32,10 +32,10 @@ func TestAsked(t *testing.T) {
 	a := open() // of another start
 	a.Add(t.Context(), "q2", "c", "m2")
 	if at := a.Since(t.Context(), "q", "m", time.Time{}); at.Before(began) || at.After(time.Now()) {
-		t.Errorf("it stands there since %s", at)
+		t.Errorf("Since = %s, want the time of Add", at)
 	}
 	if at := a.Since(t.Context(), "q", "m2", began); !at.Equal(began) {
-		t.Errorf("another's question stands there since %s", at)
+		t.Errorf("Since of another message = %s", at)
 	}
 	var mu sync.Mutex
 	tries := map[string]int{}
@@ -59,7 +59,7 @@ func TestAsked(t *testing.T) {
 	}
 	stop := watch(a, errors.New("the line is dead"))
 	if count("m") > 0 {
-		t.Error("buttons go before anybody has answered")
+		t.Error("the buttons were removed before an answer")
 	}
 	if _, err := buttons.Answer(t.Context(), "x", "q", time.Now(), true); err != nil {
 		t.Fatal(err)
@@ -67,12 +67,12 @@ func TestAsked(t *testing.T) {
 	channelstest.Until(t, "all tries", func() bool { return count("m") == 6 && count("m2") == 6 })
 	stop()
 	if !strings.Contains(kept(), `"m2"`) {
-		t.Errorf("they are forgotten, and %s is kept", kept())
+		t.Errorf("questions whose removal failed are not stored: %s", kept())
 	}
 	stop = watch(open(), channels.Errorf(channels.Permanent, "the message is gone"))
-	channelstest.Until(t, "that they are forgotten", func() bool { return kept() == "[]" })
+	channelstest.Until(t, "the removal of the stored questions", func() bool { return kept() == "[]" })
 	stop()
 	if count("m") != 7 {
-		t.Errorf("tried %d times", count("m"))
+		t.Errorf("%d attempts to remove the buttons, want 7", count("m"))
 	}
 }

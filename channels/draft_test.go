@@ -24,7 +24,7 @@ func drafting(t *testing.T, opt channels.Options) (*house, *channelstest.Draftin
 	return h, f, kept
 }
 
-func TestAnAnswerIsSeenGrowing(t *testing.T) {
+func TestDraft_GrowsIntoTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, f, kept := drafting(t, channels.Options{})
 		s := h.Show(t.Context(), "e1", "x", "7")
@@ -34,11 +34,11 @@ func TestAnAnswerIsSeenGrowing(t *testing.T) {
 		}
 		got := f.Drafts()
 		if len(got) < 4 || len(got) > 8 {
-			t.Errorf("%d drafts in ten seconds", len(got))
+			t.Errorf("%d drafts in 10 s", len(got))
 		}
 		for i, d := range got {
 			if !strings.HasSuffix(d, " …") || len([]rune(d)) > 1000 || i > 0 && len(d) < len(got[i-1]) {
-				t.Errorf("draft %d is %q", i, d)
+				t.Errorf("draft %d = %q", i, d)
 			}
 		}
 		s.Stop()
@@ -46,13 +46,13 @@ func TestAnAnswerIsSeenGrowing(t *testing.T) {
 		d := h.out.Put(channels.Delivery{Channel: "x", Chat: "7", Text: "the whole answer", Kind: channels.Reply, Draft: id})
 		synctest.Wait()
 		if h.out.Row(d).State != channels.Sent || f.Shown(id) != "the whole answer" {
-			t.Errorf("in the place of the draft stands %q", f.Shown(id))
+			t.Errorf("message of the draft = %q", f.Shown(id))
 		}
 		h.stop(t)
 	})
 }
 
-func TestShortAndFastAnswersHaveNoDraft(t *testing.T) {
+func TestDraft_NotForShortOrFastAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, f, _ := drafting(t, channels.Options{})
 		s := h.Show(t.Context(), "e1", "x", "7")
@@ -71,7 +71,7 @@ func TestShortAndFastAnswersHaveNoDraft(t *testing.T) {
 }
 
 // Between two steps of a turn, no text of the answer is known. The draft keeps its current text.
-func TestNoDraftIsEmpty(t *testing.T) {
+func TestDraft_IsNeverEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, f, _ := drafting(t, channels.Options{})
 		s := h.Show(t.Context(), "e1", "x", "7")
@@ -91,7 +91,7 @@ func TestNoDraftIsEmpty(t *testing.T) {
 }
 
 // Text that is removed from the complete answer is never visible in a draft.
-func TestNoDraftHoldsASecret(t *testing.T) {
+func TestDraft_ContainsNoSecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		secrets := []string{"ghp_0123456789abcdefghijABCDEFGHIJ012345", "4111 1111 1111 1111", "-----BEGIN PRIVATE KEY-----\nMIIEvQ\nIBADAN\n-----END PRIVATE KEY-----"}
 		h, f, _ := drafting(t, channels.Options{Redact: redact.Shapes})
@@ -112,7 +112,7 @@ func TestNoDraftHoldsASecret(t *testing.T) {
 		for _, d := range f.Drafts() {
 			for _, part := range []string{"ghp_0", "4111", "MIIE", "IBADAN"} {
 				if strings.Contains(d, part) {
-					t.Fatalf("a draft shows %q", d)
+					t.Fatalf("draft = %q", d)
 				}
 			}
 		}
@@ -123,23 +123,23 @@ func TestNoDraftHoldsASecret(t *testing.T) {
 // draftStep is longer than the time between two drafts.
 const draftStep = 2 * time.Second
 
-func TestWhereThereAreNoDrafts(t *testing.T) {
+func TestDraft_NotWhereDisabledOrUnsupported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _, _ := drafting(t, channels.Options{Choices: map[string]channels.ChannelOverride{"x": {Whole: true}}})
 		if h.Show(t.Context(), "e1", "x", "7") != nil {
-			t.Error("the owner wants whole answers")
+			t.Error("Show drafts although the user wants complete answers")
 		}
 		h.stop(t)
 		h = start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": &channelstest.Fake{}}, channels.Options{Drafts: &channelstest.Drafts{}})
 		synctest.Wait()
 		if h.Show(t.Context(), "e1", "x", "7") != nil || h.Show(t.Context(), "e1", "y", "7") != nil {
-			t.Error("the channel has no drafts")
+			t.Error("Show drafts on a channel without drafts")
 		}
 		h.stop(t)
 	})
 }
 
-func TestADraftGoesOnAfterACrash(t *testing.T) {
+func TestDraft_ContinuesAfterACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, f, kept := drafting(t, channels.Options{})
 		s := h.Show(t.Context(), "e1", "x", "7")
@@ -153,14 +153,14 @@ func TestADraftGoesOnAfterACrash(t *testing.T) {
 		s.Stop()
 		after, _ := kept.Draft(t.Context(), "e1", "x", "7")
 		if before == "" || after != before || !strings.HasPrefix(f.Shown(before), "Another") {
-			t.Errorf("the messages are %q and %q, with %q", before, after, f.Shown(before))
+			t.Errorf("draft ids %q and %q, text %q", before, after, f.Shown(before))
 		}
 		h.stop(t)
 	})
 }
 
 // Text before a question stays above the question, complete. Text after the answer is shown below.
-func TestAQuestionEndsWhatIsShown(t *testing.T) {
+func TestDraft_EndsAtAQuestion(t *testing.T) {
 	for _, suspended := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			h, f, kept := drafting(t, channels.Options{})
@@ -179,14 +179,14 @@ func TestAQuestionEndsWhatIsShown(t *testing.T) {
 			s.Stop()
 			second, _ := kept.Draft(t.Context(), "e1", "x", "7")
 			if first == "" || second == "" || first == second || f.Shown(first) != sentence+"The end." {
-				t.Errorf("suspended %v: %q holds %q, %q holds %q", suspended, first, f.Shown(first), second, f.Shown(second))
+				t.Errorf("suspended %v: %q shows %q, %q shows %q", suspended, first, f.Shown(first), second, f.Shown(second))
 			}
 			h.stop(t)
 		})
 	}
 }
 
-func TestASlowPlatformIsAskedLess(t *testing.T) {
+func TestDraft_SlowPlatformGetsFewerUpdates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, f, _ := drafting(t, channels.Options{})
 		asked := 0
@@ -201,7 +201,7 @@ func TestASlowPlatformIsAskedLess(t *testing.T) {
 		}
 		s.Stop()
 		if asked > 7 {
-			t.Errorf("asked %d times in a minute", asked)
+			t.Errorf("%d updates in 1 min", asked)
 		}
 		h.stop(t)
 	})
@@ -210,12 +210,12 @@ func TestASlowPlatformIsAskedLess(t *testing.T) {
 // If the platform accepted the first draft, but Hob crashed or got no response before it could
 // record the message, the message is found again, whether the turn continues to draft its answer or
 // is answered immediately.
-func TestADraftThatNobodyKnowsIsFoundAgain(t *testing.T) {
-	for _, how := range []string{"shown on", "answered", "unheard", "cannot be told"} {
+func TestDraft_IsFoundAgainAfterALostResponse(t *testing.T) {
+	for _, how := range []string{"draft continues", "answered", "request lost", "no lookup"} {
 		synctest.Test(t, func(t *testing.T) {
 			f := &channelstest.Drafting{Fake: &channelstest.Fake{Limit: channels.Limits{MaxText: 1000}}}
 			var ch channels.Channel = channelstest.FindingDrafts{Drafting: f}
-			if how == "cannot be told" {
+			if how == "no lookup" {
 				ch = f
 			}
 			kept, out := &channelstest.Drafts{}, channelstest.NewOutbox()
@@ -229,29 +229,29 @@ func TestADraftThatNobodyKnowsIsFoundAgain(t *testing.T) {
 			s := h.Show(t.Context(), "e1", "x", "7")
 			s.Add(sentence)
 			time.Sleep(2 * time.Second)
-			if how == "unheard" || how == "cannot be told" {
+			if how == "request lost" || how == "no lookup" {
 				s.Add("And more.")
 				time.Sleep(20 * time.Second)
 			}
 			s.Stop()
 			id, _ := kept.Draft(t.Context(), "e1", "x", "7")
-			if how != "unheard" && !strings.HasPrefix(id, "?") {
-				t.Errorf("%s: noted is %q", how, id)
+			if how != "request lost" && !strings.HasPrefix(id, "?") {
+				t.Errorf("%s: stored draft id = %q", how, id)
 			}
-			if how == "shown on" {
+			if how == "draft continues" {
 				s = h.Show(t.Context(), "e1", "x", "7")
 				s.Add("Anew: " + sentence)
 				time.Sleep(2 * time.Second)
 				s.Stop()
 				if id, _ = kept.Draft(t.Context(), "e1", "x", "7"); id != "7/1" || !strings.HasPrefix(f.Shown(id), "Anew") {
-					t.Errorf("noted is %q, with %q", id, f.Shown(id))
+					t.Errorf("stored draft id = %q, text %q", id, f.Shown(id))
 				}
 			}
 			row := out.Put(channels.Delivery{Channel: "x", Chat: "7", Event: "e1", Text: "the answer", Kind: channels.Reply, Draft: id})
 			synctest.Wait()
-			want := map[bool]string{false: "the answer", true: sentence[:len(sentence)-1] + " …"}[how == "cannot be told"]
+			want := map[bool]string{false: "the answer", true: sentence[:len(sentence)-1] + " …"}[how == "no lookup"]
 			if len(f.Arrived()) != 1 || f.Shown("7/1") != want || f.Shown("7/2") != "" || h.out.Row(row).State != channels.Sent {
-				t.Errorf("%s: arrived %q, in the message stands %q", how, f.Arrived(), f.Shown("7/1"))
+				t.Errorf("%s: sent %q, draft message %q", how, f.Arrived(), f.Shown("7/1"))
 			}
 			h.stop(t)
 		})
@@ -259,7 +259,7 @@ func TestADraftThatNobodyKnowsIsFoundAgain(t *testing.T) {
 }
 
 // If a reader deletes the message with the draft, the answer is sent as a new message.
-func TestALostDraftLosesNoAnswer(t *testing.T) {
+func TestDraft_DeletedDraftDoesNotLoseTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, f, _ := drafting(t, channels.Options{})
 		d := h.out.Put(channels.Delivery{Channel: "x", Chat: "7", Text: "the answer", Kind: channels.Reply, Draft: "gone"})
@@ -273,7 +273,7 @@ func TestALostDraftLosesNoAnswer(t *testing.T) {
 
 // If Hob was interrupted while it replaced a draft by the answer, it replaces the draft again and
 // does not mark the answer as repeated.
-func TestACutOffAnswerReplacesItsDraftAgain(t *testing.T) {
+func TestDraft_IsReplacedAgainAfterAnInterruption(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &channelstest.Drafting{Fake: &channelstest.Fake{}}
 		id, _ := f.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "7", Text: "growing"})
@@ -282,7 +282,7 @@ func TestACutOffAnswerReplacesItsDraftAgain(t *testing.T) {
 		h := start(t, out, map[string]channels.Channel{"x": f}, channels.Options{})
 		synctest.Wait()
 		if f.Shown(id) != "the answer" {
-			t.Errorf("there stands %q", f.Shown(id))
+			t.Errorf("draft message = %q", f.Shown(id))
 		}
 		h.stop(t)
 	})

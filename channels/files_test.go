@@ -43,7 +43,7 @@ func hear(t *testing.T, in channels.Inbound, opt channels.Options) (got channels
 	return got, err
 }
 
-func TestFilesOfAMessage(t *testing.T) {
+func TestReceivedFiles_AreStored(t *testing.T) {
 	dir := t.TempDir()
 	opt := channels.Options{Files: channels.Files{
 		Keep: channels.OpenReceivedFolder(func() string { return dir }, "Received"),
@@ -55,7 +55,7 @@ func TestFilesOfAMessage(t *testing.T) {
 		},
 	}}
 	huge := channels.File{Name: "x.exe", Size: 60 << 20, Open: func(context.Context) (io.ReadCloser, error) {
-		t.Error("a file was fetched that is too large")
+		t.Error("a file above the limit was fetched")
 		return nil, errors.New("no")
 	}}
 	liar := channels.File{Name: "liar.bin", Size: 1, Open: func(context.Context) (io.ReadCloser, error) {
@@ -81,11 +81,11 @@ func TestFilesOfAMessage(t *testing.T) {
 		"saved as " + filepath.Join(dir, "Received", "run.sh.txt"), "[file big.png, 3.8 MB, saved as ",
 	} {
 		if !strings.Contains(notes, want) {
-			t.Errorf("the notes do not say %q:\n%s", want, notes)
+			t.Errorf("the notes lack %q:\n%s", want, notes)
 		}
 	}
 	if strings.Contains(notes, "SECRET") {
-		t.Error("an address stands in the notes")
+		t.Error("the notes contain an address")
 	}
 	info, err := os.Stat(filepath.Join(dir, "Received", "run.sh.txt"))
 	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
@@ -93,9 +93,9 @@ func TestFilesOfAMessage(t *testing.T) {
 	}
 }
 
-func TestNoFileOfAStrangerIsFetched(t *testing.T) {
+func TestReceivedFiles_NotFromUnknownSenders(t *testing.T) {
 	f := channels.File{Name: "x", Open: func(context.Context) (io.ReadCloser, error) {
-		t.Error("it was fetched")
+		t.Error("a file of an unknown sender was fetched")
 		return nil, errors.New("no")
 	}}
 	for _, in := range []channels.Inbound{
@@ -110,7 +110,7 @@ func TestNoFileOfAStrangerIsFetched(t *testing.T) {
 
 // A slow file delays the following messages only for a limited time, which is short for senders
 // other than the owner.
-func TestSlowFiles(t *testing.T) {
+func TestReceivedFiles_SlowOnesAreLimited(t *testing.T) {
 	slow := channels.File{Name: "slow", Open: func(ctx context.Context) (io.ReadCloser, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -125,14 +125,14 @@ func TestSlowFiles(t *testing.T) {
 				synctest.Wait()
 			}
 			if took, want := time.Since(begun), map[bool]time.Duration{true: 90 * time.Second, false: 20 * time.Second}[owner]; took != want {
-				t.Errorf("owner %v: after %v", owner, took)
+				t.Errorf("owner %v: waited %v", owner, took)
 			}
 			h.stop(t)
 		})
 	}
 }
 
-func TestTooManyFiles(t *testing.T) {
+func TestReceivedFiles_HaveACountLimit(t *testing.T) {
 	var files []channels.File
 	for range 12 {
 		files = append(files, file("a.bin", []byte{0, 1}))
@@ -143,7 +143,7 @@ func TestTooManyFiles(t *testing.T) {
 	}
 }
 
-func TestReceivedNeverOverwrites(t *testing.T) {
+func TestReceivedFolder_OverwritesNothing(t *testing.T) {
 	dir := t.TempDir()
 	keep := channels.OpenReceivedFolder(func() string { return dir }, "Received")
 	var paths []string
@@ -155,18 +155,18 @@ func TestReceivedNeverOverwrites(t *testing.T) {
 		paths = append(paths, filepath.Base(p))
 	}
 	if got := strings.Join(paths, " "); got != "a.txt a (2).txt a.txt" {
-		t.Errorf("kept as %s", got)
+		t.Errorf("stored as %s", got)
 	}
 	if b, _ := os.ReadFile(filepath.Join(dir, "Received", "a.txt")); string(b) != "one" {
-		t.Errorf("the first one holds %q", b)
+		t.Errorf("first file = %q", b)
 	}
 }
 
 // The next start removes incomplete files left by a crash, and nothing else.
-func TestUnfinishedFilesAreRemoved(t *testing.T) {
+func TestReceivedFolder_RemovesPartialFiles(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	if err := channels.RemovePartialFiles(dir, "Received", now); err != nil {
-		t.Errorf("without a folder: %v", err)
+		t.Errorf("RemovePartialFiles without a folder = %v", err)
 	}
 	in := filepath.Join(dir, "Received")
 	if _, err := channels.OpenReceivedFolder(func() string { return dir }, "Received")(t.Context(), "a.txt", []byte("one")); err != nil {
@@ -186,17 +186,17 @@ func TestUnfinishedFilesAreRemoved(t *testing.T) {
 		names = append(names, e.Name())
 	}
 	if got := strings.Join(names, " "); err != nil || got != ".hob-half-NEW a.txt old.txt" {
-		t.Errorf("there are %s, %v", got, err)
+		t.Errorf("remaining files = %s, %v", got, err)
 	}
 }
 
-func TestReceivedFollowsNoLinkOut(t *testing.T) {
+func TestReceivedFolder_FollowsNoLink(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	if err := os.Symlink(out, filepath.Join(dir, "Received")); err != nil {
 		t.Skip(err)
 	}
 	if p, err := channels.OpenReceivedFolder(func() string { return dir }, "Received")(t.Context(), "a.txt", nil); err == nil {
-		t.Errorf("kept as %s", p)
+		t.Errorf("a file was stored outside the folder, as %s", p)
 	}
 }
 
@@ -224,7 +224,7 @@ func FuzzFileName(f *testing.F) {
 			t.Errorf("%q became %q", in, got)
 		}
 		if again := channels.FileName(got); again != got {
-			t.Errorf("%q became %q, and then %q", in, got, again)
+			t.Errorf("%q became %q, then %q", in, got, again)
 		}
 	})
 }
@@ -250,7 +250,7 @@ func (*wary) Known(_ context.Context, in channels.Inbound) (channels.Accepted, b
 	return channels.Accepted{}, false, fmt.Errorf("%s wrote too much on %s: %w", in.Sender, in.Channel, channels.ErrStranger)
 }
 
-func TestFilesOfARepeatAreNotFetched(t *testing.T) {
+func TestReceivedFiles_NotForARepeatedMessage(t *testing.T) {
 	k := askFirst(t, &knowing{}, "k")
 	if k.err != nil || !k.acc.Repeated || k.acc.Event != "e1" {
 		t.Errorf("%+v, %v", k.acc, k.err)
@@ -258,7 +258,7 @@ func TestFilesOfARepeatAreNotFetched(t *testing.T) {
 }
 
 // Files of a message that will be rejected use no disk space.
-func TestFilesOfWhatIsNotTakenAreNotFetched(t *testing.T) {
+func TestReceivedFiles_NotForARejectedMessage(t *testing.T) {
 	for _, key := range []string{"k", ""} {
 		if k := askFirst(t, &wary{}, key); !errors.Is(k.err, channels.ErrStranger) || !strings.Contains(k.err.Error(), "ada wrote too much on x") {
 			t.Errorf("%v", k.err)
@@ -270,7 +270,7 @@ func TestFilesOfWhatIsNotTakenAreNotFetched(t *testing.T) {
 func askFirst(t *testing.T, to channels.Receiver, key string) *talker {
 	t.Helper()
 	k := &talker{say: channels.Inbound{Chat: "7", Sender: "ada", FromOwner: true, Key: key, Files: []channels.File{{Name: "x", Open: func(context.Context) (io.ReadCloser, error) {
-		t.Error("it was fetched")
+		t.Error("a file of a rejected message was fetched")
 		return nil, errors.New("no")
 	}}}}}
 	m, err := channels.New(channels.Options{Outbox: channelstest.NewOutbox(), Receiver: to, Log: slog.New(slog.DiscardHandler), Channels: map[string]channels.Channel{"x": k}})
@@ -289,7 +289,7 @@ func askFirst(t *testing.T, to channels.Receiver, key string) *talker {
 }
 
 // A guest cannot fill the disk: a guest's files have an hourly limit, the owner's have none.
-func TestFilesOfAGuestHaveALimit(t *testing.T) {
+func TestReceivedFiles_GuestsHaveALimit(t *testing.T) {
 	for _, owner := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			kept := 0
@@ -314,11 +314,11 @@ func TestFilesOfAGuestHaveALimit(t *testing.T) {
 				last = send()
 			}
 			if refused := strings.Contains(last, "are limited to 100 MB per hour"); refused == owner || !owner && kept != 6 || owner && kept != 10 {
-				t.Errorf("owner %v: %d files were kept, %q", owner, kept, last)
+				t.Errorf("owner %v: %d files were stored, %q", owner, kept, last)
 			}
 			time.Sleep(time.Hour)
 			if last = send(); strings.Contains(last, "per hour") {
-				t.Errorf("an hour later: %s", last)
+				t.Errorf("one hour later: %s", last)
 			}
 			h.stop(t)
 		})

@@ -86,7 +86,7 @@ func to(channel, chat, text string) channels.Delivery {
 	return channels.Delivery{Channel: channel, Chat: chat, Text: text, Kind: channels.Reply}
 }
 
-func TestErrorsDecide(t *testing.T) {
+func TestManager_ErrorClassDecidesOnRetry(t *testing.T) {
 	later := channels.Errorf(channels.Later, "slow down")
 	for _, c := range []struct {
 		name      string
@@ -98,10 +98,10 @@ func TestErrorsDecide(t *testing.T) {
 	}{
 		{"temporary is tried again", channels.Errorf(channels.Temporary, "hiccup"), 3, time.Hour, channels.Sent, 4},
 		{"an unclassified error counts as temporary", errors.New("hm"), 1, time.Hour, channels.Sent, 2},
-		{"an hour of failures costs nothing", channels.Errorf(channels.Temporary, "broken"), 99, time.Hour, channels.Failed, 0},
-		{"but they are not taken for ever", channels.Errorf(channels.Temporary, "broken"), 999, 4 * time.Hour, channels.Dead, 0},
-		{"permanent is given up at once", channels.Errorf(channels.Permanent, "no such chat"), 1, time.Minute, channels.Dead, 1},
-		{"unsupported is given up at once", errors.ErrUnsupported, 1, time.Minute, channels.Dead, 1},
+		{"failures within one hour are retried", channels.Errorf(channels.Temporary, "broken"), 99, time.Hour, channels.Failed, 0},
+		{"failures for four hours end the delivery", channels.Errorf(channels.Temporary, "broken"), 999, 4 * time.Hour, channels.Dead, 0},
+		{"a permanent error ends the delivery", channels.Errorf(channels.Permanent, "no such chat"), 1, time.Minute, channels.Dead, 1},
+		{"an unsupported delivery ends", errors.ErrUnsupported, 1, time.Minute, channels.Dead, 1},
 		{"later without a time waits", later, 1, time.Hour, channels.Sent, 2},
 		{"unauthorised stops the channel", channels.Errorf(channels.Unauthorized, "bad token"), 1, time.Hour, channels.Failed, 1},
 		{"a machine without network keeps trying", &net.OpError{Op: "dial", Err: errors.New("unreachable")}, 60, 20 * time.Hour, channels.Sent, 61},
@@ -125,7 +125,7 @@ func TestErrorsDecide(t *testing.T) {
 	}
 }
 
-func TestLaterPausesTheChannel(t *testing.T) {
+func TestManager_LaterPausesTheChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &channelstest.Fake{}
 		f.FailWith(&channels.Error{Class: channels.Later, RetryAt: time.Now().Add(5 * time.Minute), Err: errors.New("429")}, 1)
@@ -139,13 +139,13 @@ func TestLaterPausesTheChannel(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		if h.out.Row(a).State != channels.Sent || h.out.Row(b).State != channels.Sent {
-			t.Errorf("after the pause: %s, %s", h.out.Row(a).State, h.out.Row(b).State)
+			t.Errorf("after the pause: states %s and %s", h.out.Row(a).State, h.out.Row(b).State)
 		}
 		h.stop(t)
 	})
 }
 
-func TestRateLimit(t *testing.T) {
+func TestManager_KeepsRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &channelstest.Fake{Limit: channels.Limits{PerMinute: 3}}
 		var at []time.Duration
@@ -165,7 +165,7 @@ func TestRateLimit(t *testing.T) {
 	})
 }
 
-func TestLargeFilesTakeTheirTime(t *testing.T) {
+func TestTransferTimeout(t *testing.T) {
 	for bytes, want := range map[int64]time.Duration{-1: 30 * time.Second, 0: 30 * time.Second, 1 << 20: 38 * time.Second, 32 << 20: 286 * time.Second, 1 << 62: 30*time.Second + 8192*time.Second} {
 		if got := channels.TransferTimeout(bytes); got != want {
 			t.Errorf("%d bytes may take %s, want %s", bytes, got, want)
@@ -174,7 +174,7 @@ func TestLargeFilesTakeTheirTime(t *testing.T) {
 }
 
 // Long answers to guests do not delay the owner's messages and questions.
-func TestGuestsLeaveTheOwnerHisShare(t *testing.T) {
+func TestManager_GuestsDoNotDelayTheOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &channelstest.Fake{Limit: channels.Limits{PerMinute: 4, MaxText: 100}}
 		var got []string
@@ -211,7 +211,7 @@ func TestGuestsLeaveTheOwnerHisShare(t *testing.T) {
 }
 
 // If the second of three parts of a text fails, the retry continues with that part.
-func TestPartsAreNotRepeated(t *testing.T) {
+func TestManager_DoesNotRepeatSentParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &channelstest.Fake{Limit: channels.Limits{MaxText: 100}}
 		f.After(func(channels.Delivery) {
@@ -250,7 +250,7 @@ func (p picky) Send(ctx context.Context, d channels.Delivery) (channels.Receipt,
 }
 
 // If the platform rejects a file, the text is still sent, with a note about the file.
-func TestAFileThatIsRefused(t *testing.T) {
+func TestManager_SendsTextOfARejectedFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "copy")
 		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
@@ -289,14 +289,14 @@ func TestAFileThatIsRefused(t *testing.T) {
 	})
 }
 
-func TestTimedOutSend(t *testing.T) {
+func TestManager_TimedOutSend(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		make func(*channelstest.Fake) channels.Channel
 		want []string
 	}{
-		{"is marked where nobody can tell", func(f *channelstest.Fake) channels.Channel { return f }, []string{"(possibly repeated) hello"}},
-		{"is looked up where the platform can", func(f *channelstest.Fake) channels.Channel { return channelstest.Finding{Fake: f} }, []string{"hello"}},
+		{"is marked if the platform cannot tell", func(f *channelstest.Fake) channels.Channel { return f }, []string{"(possibly repeated) hello"}},
+		{"is looked up if the platform can tell", func(f *channelstest.Fake) channels.Channel { return channelstest.Finding{Fake: f} }, []string{"hello"}},
 		{"is sent again where copies are dropped", func(*channelstest.Fake) channels.Channel { return nil }, []string{"hello"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -334,8 +334,8 @@ func (carrier) Attaches() {}
 
 func (carrier) Limits() channels.Limits { return channels.Limits{MaxFile: 50 << 20} }
 
-// TestLargeFile checks that a slow transfer of a large file is not taken for a failure.
-func TestLargeFile(t *testing.T) {
+// TestManager_SlowTransferIsNoFailure checks that a slow transfer of a large file is not taken for a failure.
+func TestManager_SlowTransferIsNoFailure(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "copy")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -357,7 +357,7 @@ func TestLargeFile(t *testing.T) {
 	})
 }
 
-func TestStopWhileSending(t *testing.T) {
+func TestManager_StopWhileSending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &channelstest.Fake{}
 		release := f.Stall()
@@ -371,7 +371,7 @@ func TestStopWhileSending(t *testing.T) {
 			t.Errorf("stopped after %v, want the grace of 1s", d)
 		}
 		if r := h.out.Row(id); r.State != channels.Failed || !r.MaybeRepeated {
-			t.Errorf("the row is %s, repeated %v; want it back in the queue and marked", r.State, r.MaybeRepeated)
+			t.Errorf("state %s, MaybeRepeated %v; want a retry with the mark", r.State, r.MaybeRepeated)
 		}
 	})
 }
@@ -392,7 +392,7 @@ func (b *bad) Run(context.Context, channels.Receiver) error {
 	return b.err
 }
 
-func TestBrokenChannelsHurtNobody(t *testing.T) {
+func TestManager_BrokenChannelsDoNotAffectOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		good := &channelstest.Fake{}
 		errs, panics := &bad{err: errors.New("lost")}, &bad{panic: true}
@@ -408,7 +408,7 @@ func TestBrokenChannelsHurtNobody(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if s := h.out.Row(id).State; s != channels.Sent {
-			t.Errorf("the good channel's text is %s", s)
+			t.Errorf("state of the working channel's text = %s", s)
 		}
 		for name, b := range map[string]*bad{"errs": errs, "panics": panics} {
 			if n := b.runs.Load(); n < 5 || n > 60 {
@@ -422,7 +422,7 @@ func TestBrokenChannelsHurtNobody(t *testing.T) {
 		for _, s := range h.Status() {
 			got[s.Name] = s.State
 			if s.Name == "panics" && (!strings.Contains(s.Error, "panic") || strings.Contains(s.Error, "goroutine")) {
-				t.Errorf("the owner is told of a panic: %q", s.Error)
+				t.Errorf("status after a panic = %q", s.Error)
 			}
 			if s.Name == "email" && s.Error != "no password" {
 				t.Errorf("email: %q", s.Error)
@@ -453,7 +453,7 @@ func (r *remote) Send(ctx context.Context, d channels.Delivery) (channels.Receip
 }
 
 // After a night without a network, delivery continues soon after the network is back.
-func TestAfterANightWithoutANetwork(t *testing.T) {
+func TestManager_DeliversAfterANightWithoutNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		offline := fmt.Errorf("chat: connect: %w", &net.OpError{Op: "dial", Err: errors.New("network is unreachable")})
 		b := &remote{bad: bad{err: offline}}
@@ -465,7 +465,7 @@ func TestAfterANightWithoutANetwork(t *testing.T) {
 		time.Sleep(2*time.Minute + time.Second)
 		synctest.Wait()
 		if b.runs.Load() == n || h.out.Row(id).State != channels.Sent {
-			t.Errorf("begun %d and %d times, the text is %s", n, b.runs.Load(), h.out.Row(id).State)
+			t.Errorf("started %d and %d times, state of the text %s", n, b.runs.Load(), h.out.Row(id).State)
 		}
 		h.stop(t)
 	})
@@ -490,7 +490,7 @@ func (k *talker) Run(ctx context.Context, r channels.Receiver) error {
 	return nil
 }
 
-func TestWhoIsHeard(t *testing.T) {
+func TestManager_AdmitsSenders(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		allow   []string
@@ -499,15 +499,15 @@ func TestWhoIsHeard(t *testing.T) {
 	}{
 		{"the owner", nil, channels.Inbound{Chat: "7", FromOwner: true}, "x:7"},
 		{"the owner in a named session", nil, channels.Inbound{Chat: "7", Session: "work", FromOwner: true}, "work"},
-		{"a stranger, empty list", nil, channels.Inbound{Chat: "7", Sender: "eve"}, ""},
-		{"a stranger without a name, list with an empty entry", []string{""}, channels.Inbound{Chat: "7"}, ""},
-		{"a stranger, other list", []string{"bob"}, channels.Inbound{Chat: "7", Sender: "eve"}, ""},
+		{"an unknown sender, empty list", nil, channels.Inbound{Chat: "7", Sender: "eve"}, ""},
+		{"an unknown sender without a name, list with an empty entry", []string{""}, channels.Inbound{Chat: "7"}, ""},
+		{"an unknown sender, other list", []string{"bob"}, channels.Inbound{Chat: "7", Sender: "eve"}, ""},
 		{"a guest", []string{"bob"}, channels.Inbound{Chat: "7", Sender: "bob"}, "x:7"},
 		{"a guest cannot enter the owner's session", []string{"bob"}, channels.Inbound{Chat: "7", Sender: "bob", Session: "work"}, "x:7"},
 		{"a member of a group", []string{"bob"}, channels.Inbound{Chat: "7", Sender: "bob", Group: true, Mentioned: true}, "x:7:bob"},
 		{"the owner in a group", nil, channels.Inbound{Chat: "7", Sender: "me", Group: true, Mentioned: true, FromOwner: true}, "x:7:me"},
 		{"the owner among others, not to Hob", nil, channels.Inbound{Chat: "7", Sender: "me", Group: true, FromOwner: true}, ""},
-		{"somebody in a group", nil, channels.Inbound{Chat: "7", Group: true, FromOwner: true}, ""},
+		{"a group message without a sender", nil, channels.Inbound{Chat: "7", Group: true, FromOwner: true}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -519,16 +519,16 @@ func TestWhoIsHeard(t *testing.T) {
 				heard := h.inbox.Heard()
 				if c.session == "" {
 					if !errors.Is(k.err, channels.ErrStranger) || len(heard) != 0 {
-						t.Fatalf("error %v, heard %d", k.err, len(heard))
+						t.Fatalf("error %v, received %d messages", k.err, len(heard))
 					}
 					return
 				}
 				if k.err != nil || len(heard) != 1 {
-					t.Fatalf("error %v, heard %d", k.err, len(heard))
+					t.Fatalf("error %v, received %d messages", k.err, len(heard))
 				}
 				got := heard[0]
 				if got.Session != c.session || got.Channel != "x" || got.FromOwner != c.say.FromOwner || got.Text != "hi \uFFFD" {
-					t.Errorf("handed on %+v", got)
+					t.Errorf("forwarded %+v", got)
 				}
 			})
 		})
@@ -539,7 +539,7 @@ type puller struct{ channelstest.Fake }
 
 func (*puller) Pull() {}
 
-func TestPullChannelsAreNotDelivered(t *testing.T) {
+func TestManager_DoesNotDeliverToPullChannels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &puller{}
 		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"web": p, "x": &channelstest.Fake{}}, channels.Options{})
@@ -566,7 +566,7 @@ func (f *flaky) Delivered(ctx context.Context, id string, r channels.Receipt) er
 	return f.Outbox.Delivered(ctx, id, r)
 }
 
-func TestFullDiskRepeatsNothing(t *testing.T) {
+func TestManager_FullDiskRepeatsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &channelstest.Fake{}
 		out := &flaky{Outbox: channelstest.NewOutbox()}
@@ -637,7 +637,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-func TestNewChecksItsOptions(t *testing.T) {
+func TestNew_RejectsEmptyOptions(t *testing.T) {
 	if _, err := channels.New(channels.Options{}); err == nil {
 		t.Error("New accepts empty options")
 	}

@@ -37,12 +37,12 @@ func TestIncidentI11(t *testing.T) {
 		"an empty entry":        {[]string{""}, "", false},
 		"blanks":                {[]string{" "}, " ", false},
 		"a suffix":              {[]string{"+15550100"}, "5550100", false},
-		"a prefix before it":    {[]string{"+15550100"}, "9+15550100", false},
-		"more behind it":        {[]string{"+15550100"}, "+155501001", false},
+		"with a prefix":         {[]string{"+15550100"}, "9+15550100", false},
+		"with a suffix":         {[]string{"+15550100"}, "+155501001", false},
 		"characters not seen":   {[]string{"+15550100"}, "+15550100\u200b", false},
 		"an entry not seen":     {[]string{"\u200b"}, "\u200b", false},
 		"a star":                {[]string{"*"}, "eve", false},
-		"nobody is listed":      {nil, "eve", false},
+		"an empty list":         {nil, "eve", false},
 		"another case, address": {[]string{"Ada@example.org"}, "ada@EXAMPLE.org", true},
 		"another case, name":    {[]string{"Ada"}, "ada", false},
 		"a domain":              {[]string{"@example.org"}, "ada@example.org", false},
@@ -53,7 +53,7 @@ func TestIncidentI11(t *testing.T) {
 				h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, channels.Options{})
 				synctest.Wait()
 				if heard := len(h.inbox.Heard()) == 1; heard != c.heard || !heard && !errors.Is(k.err, channels.ErrStranger) {
-					t.Errorf("heard: %v (%v)", heard, k.err)
+					t.Errorf("received = %v (%v)", heard, k.err)
 				}
 				h.stop(t)
 			})
@@ -97,9 +97,9 @@ func (pairs) Pairs(_ context.Context, in channels.Inbound) (bool, error) {
 	return in.Text == "code", nil
 }
 
-// TestWhoWouldBeLetIn checks that AdmitsSender admits the owner, allowed senders and pairing codes,
+// TestAdmitsSender checks that AdmitsSender admits the owner, allowed senders and pairing codes,
 // and no one else.
-func TestWhoWouldBeLetIn(t *testing.T) {
+func TestAdmitsSender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &doorman{allow: []string{"guest"}, ask: []string{"me", "guest", "eve", "eve code", ""}, got: map[string]bool{}}
 		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": d}, channels.Options{Owners: pairs{}})
@@ -111,15 +111,15 @@ func TestWhoWouldBeLetIn(t *testing.T) {
 	})
 }
 
-// TestNoWords checks that a mention alone, or only forwarded text, is accepted as a message. The
+// TestManager_AcceptsMessagesWithoutText checks that a mention alone, or only forwarded text, is accepted as a message. The
 // platform would redeliver a rejected message forever.
-func TestNoWords(t *testing.T) {
+func TestManager_AcceptsMessagesWithoutText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &talker{allow: []string{"ada"}, say: channels.Inbound{Chat: "7", Sender: "ada", Group: true, Mentioned: true, Outside: []string{"Bob: hello"}}}
 		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, channels.Options{})
 		synctest.Wait()
 		if heard := h.inbox.Heard(); len(heard) != 1 || heard[0].Text != "[no words]" {
-			t.Errorf("heard %+v", heard)
+			t.Errorf("received %+v", heard)
 		}
 		h.stop(t)
 	})

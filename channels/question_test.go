@@ -12,14 +12,14 @@ func TestReview6_LongQuestionIsSplitWithoutLoss(t *testing.T) {
 	for _, lim := range []Limits{{MaxText: 2000}, {MaxText: 4096, UTF16: true}, {MaxText: 300}, {}} {
 		parts := splitQuestion(text, lim)
 		if got := strings.ReplaceAll(strings.Join(parts, ""), "\n", ""); got != strings.ReplaceAll(text, "\n", "") {
-			t.Errorf("%+v: the parts are not the text", lim)
+			t.Errorf("%+v: the joined parts differ from the text", lim)
 		}
 		for i, p := range parts {
 			if n := Length(p, lim); lim.MaxText > 0 && n > lim.MaxText/2 {
 				t.Errorf("%+v: part %d has %d characters", lim, i, n)
 			}
 			if last := i == len(parts)-1; strings.Contains(p, "1a2b3c4d") != last {
-				t.Errorf("%+v: part %d of %d names the question: %v", lim, i+1, len(parts), !last)
+				t.Errorf("%+v: part %d of %d contains the id: %v", lim, i+1, len(parts), !last)
 			}
 		}
 	}

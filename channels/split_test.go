@@ -90,7 +90,7 @@ func solid(s string) string {
 	}, s)
 }
 
-func TestSplitKeepsListItems(t *testing.T) {
+func TestSplit_KeepsListItems(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		text  string
@@ -111,7 +111,7 @@ func TestSplitKeepsListItems(t *testing.T) {
 }
 
 // For any text, no part is too long for the platform, and no grapheme cluster is split.
-func TestSplitKeepsCharacters(t *testing.T) {
+func TestSplit_KeepsCharacters(t *testing.T) {
 	seen := []string{"a", "é", "e\u0301", "世", "👋", "👍🏽", "👩‍👩‍👧‍👦", "🇱🇹", "🏳️‍🌈", "नि", "각", "ก็", "𝒜"}
 	for seed := range 300 {
 		rnd := rand.New(rand.NewPCG(uint64(seed), 1))

@@ -21,7 +21,7 @@ func fileOf(data string) OutgoingFile {
 }
 
 // A copy is complete or does not exist. The start removes incomplete copies left by a crash.
-func TestCopiesOfFilesThatGoOut(t *testing.T) {
+func TestSpool_CopiesAreComplete(t *testing.T) {
 	o := NewSpool(SpoolOptions{Dir: filepath.Join(t.TempDir(), "outgoing"), Max: 1 << 20, Started: time.Now(), Waiting: func(context.Context) ([]string, error) { return nil, nil }})
 	put := func(f OutgoingFile, r io.Reader) error {
 		return o.Put(t.Context(), f, func() (io.ReadCloser, error) { return io.NopCloser(r), nil })
@@ -38,18 +38,18 @@ func TestCopiesOfFilesThatGoOut(t *testing.T) {
 	failOn(t, put(f, strings.NewReader("the report")))
 	failOn(t, put(f, strings.NewReader("not even read: it is there")))
 	if b, err := os.ReadFile(o.Path(f.Digest)); err != nil || string(b) != "the report" {
-		t.Errorf("the copy holds %q, %v", b, err)
+		t.Errorf("copy = %q, %v", b, err)
 	}
 	other := fileOf("another")
 	if err := put(other, strings.NewReader("has changed")); !errors.Is(err, ErrFileChanged) || !strings.Contains(err.Error(), "nothing was sent") {
-		t.Errorf("a file that has changed: %v", err)
+		t.Errorf("put of a changed file = %v", err)
 	}
 	full := io.MultiReader(strings.NewReader("anot"), broken{syscall.ENOSPC})
 	if err := put(other, full); err == nil || !strings.Contains(err.Error(), "free some space") {
 		t.Errorf("a full disk: %v", err)
 	}
 	if got := names(); len(got) != 1 {
-		t.Errorf("there are %q", got)
+		t.Errorf("copies = %q", got)
 	}
 	old, now := filepath.Join(o.o.Dir, "."+other.Digest+".1"), filepath.Join(o.o.Dir, "."+other.Digest+".2")
 	for _, half := range []string{old, now} {
@@ -59,13 +59,13 @@ func TestCopiesOfFilesThatGoOut(t *testing.T) {
 	failOn(t, os.Chtimes(old, before, before))
 	failOn(t, o.RemoveUnused(t.Context()))
 	if got := names(); len(got) != 2 || got[0] != filepath.Base(now) {
-		t.Errorf("after the sweep there are %q", got)
+		t.Errorf("copies after the cleanup = %q", got)
 	}
 }
 
 // The copies have a total limit. New copies replace sent ones, oldest first, but never copies that
 // are waiting to be sent.
-func TestCopiesOfFilesHaveABound(t *testing.T) {
+func TestSpool_HasALimit(t *testing.T) {
 	var waiting []string
 	o := NewSpool(SpoolOptions{Dir: filepath.Join(t.TempDir(), "outgoing"), Max: 30, Started: time.Now(), Waiting: func(context.Context) ([]string, error) { return waiting, nil }})
 	const a, b, c, d = "the first.", "the second", "the third.", "the fourth"
@@ -94,7 +94,7 @@ func TestCopiesOfFilesHaveABound(t *testing.T) {
 			t.Errorf("%s: %v", why, err)
 		}
 		if got := there(); !slices.Equal(got, []string{a, b, c}) {
-			t.Errorf("%s: there are %q", why, got)
+			t.Errorf("%s: copies = %q", why, got)
 		}
 	}
 	refused("the rows of all may be on their way")
@@ -106,7 +106,7 @@ func TestCopiesOfFilesHaveABound(t *testing.T) {
 	waiting = waiting[:1]
 	failOn(t, put(d))
 	if got := there(); !slices.Equal(got, []string{a, c, d}) {
-		t.Errorf("the oldest that went out makes place: there are %q", got)
+		t.Errorf("the oldest sent copy was not replaced: %q", got)
 	}
 	failOn(t, put(a)) // an existing copy needs no space
 }

@@ -13,7 +13,7 @@ import (
 	"hob/channels/channelstest"
 )
 
-func TestTypingSigns(t *testing.T) {
+func TestTypingIndicators(t *testing.T) {
 	refuses := func(err error) func(string) error { return func(string) error { return err } }
 	tests := []struct {
 		name  string
@@ -21,7 +21,7 @@ func TestTypingSigns(t *testing.T) {
 		run   func(ctx context.Context, h *house)
 		want  int // number of typing indicators sent
 	}{
-		{"an answer that comes at once", nil, func(ctx context.Context, h *house) {
+		{"an immediate answer", nil, func(ctx context.Context, h *house) {
 			h.Typing(ctx, "x", "c")()
 		}, 0},
 		{"while the turn runs", nil, func(ctx context.Context, h *house) {
@@ -49,17 +49,17 @@ func TestTypingSigns(t *testing.T) {
 			time.Sleep(time.Second)
 			cancel()
 		}, 1},
-		{"errors stop nothing", refuses(errors.New("busy")), func(ctx context.Context, h *house) {
+		{"errors do not stop the turn", refuses(errors.New("busy")), func(ctx context.Context, h *house) {
 			stop := h.Typing(ctx, "x", "c")
 			time.Sleep(6 * time.Second)
 			stop()
 		}, 2},
-		{"a panic stops nothing", func(string) error { panic("typing") }, func(ctx context.Context, h *house) {
+		{"a panic does not stop the turn", func(string) error { panic("typing") }, func(ctx context.Context, h *house) {
 			stop := h.Typing(ctx, "x", "c")
 			time.Sleep(6 * time.Second)
 			stop()
 		}, 2},
-		{"a chat that can show none", refuses(channels.Errorf(channels.Unsupported, "no signs here")), func(ctx context.Context, h *house) {
+		{"a chat without typing signs", refuses(channels.Errorf(channels.Unsupported, "no signs here")), func(ctx context.Context, h *house) {
 			stop := h.Typing(ctx, "x", "c")
 			time.Sleep(time.Minute)
 			stop()

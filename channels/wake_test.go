@@ -29,7 +29,7 @@ func (h *holding) Run(ctx context.Context, r channels.Receiver) error {
 	return h.Fake.Run(ctx, r)
 }
 
-func TestAConnectionBeginsAnewWhenTheMachineWakes(t *testing.T) {
+func TestWake_RestartsConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch, other := &holding{}, &channelstest.Fake{}
 		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": ch, "y": other}, channels.Options{})
@@ -39,10 +39,10 @@ func TestAConnectionBeginsAnewWhenTheMachineWakes(t *testing.T) {
 			synctest.Wait()
 		}
 		if n := ch.runs.Load(); n != 4 {
-			t.Errorf("it ran %d times, want 4", n)
+			t.Errorf("Run was called %d times, want 4", n)
 		}
 		if s := h.Status()[0]; s.State != "running" || s.Error != "" {
-			t.Errorf("waking is a failure: %+v", s)
+			t.Errorf("waking counts as a failure: %+v", s)
 		}
 		ch.fail.Store(true)
 		h.HandleWake()
@@ -52,20 +52,20 @@ func TestAConnectionBeginsAnewWhenTheMachineWakes(t *testing.T) {
 		h.HandleWake()
 		synctest.Wait()
 		if ch.runs.Load() != n+1 || h.Status()[0].State != "running" {
-			t.Errorf("a channel that waits is not tried at once: %+v", h.Status()[0])
+			t.Errorf("a waiting channel was not restarted immediately: %+v", h.Status()[0])
 		}
 		if s := h.Status()[0]; s.Error == "" {
-			t.Error("right after it has begun again nothing is known of why it had to")
+			t.Error("the reason for the restart is missing")
 		}
 		time.Sleep(2 * time.Minute)
 		if s := h.Status()[0]; s.State != "running" || s.Error != "" {
-			t.Errorf("it works again, and the status still tells %+v", s)
+			t.Errorf("status after the recovery = %+v", s)
 		}
 		h.stop(t)
 	})
 }
 
-func TestAnOutageOfAnHourLosesNothing(t *testing.T) {
+func TestManager_OutageLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &channelstest.Fake{}
 		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
@@ -101,7 +101,7 @@ func (l *linked) Link() error {
 	return nil
 }
 
-func TestAChannelThatIsNotConnectedDoesNotCountAsRunning(t *testing.T) {
+func TestStatus_NotConnectedIsNotRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch := &linked{}
 		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": ch}, channels.Options{})

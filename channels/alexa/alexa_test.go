@@ -300,14 +300,14 @@ func TestAConversation(t *testing.T) {
 	}
 	ask(t, ch, a, asked{text: "x", person: voice})
 	if heard := e.Heard(); !heard[len(heard)-1].Unknown {
-		t.Error("words decide something")
+		t.Error("a text without a question may decide requests")
 	}
 	if n := len(a.net.Heard()); n != 1 {
 		t.Errorf("the chain was fetched %d times", n)
 	}
 }
 
-func TestWhoIsNotAmazon(t *testing.T) {
+func TestHook_RejectsOtherCallers(t *testing.T) {
 	a, e := newAmazon(t), &ear{}
 	ch, _ := open(t, a, "", long, e)
 	other := newAmazon(t)
@@ -368,7 +368,7 @@ func TestWhoIsNotAmazon(t *testing.T) {
 		}
 	}
 	if n := len(e.Heard()); n != 0 {
-		t.Errorf("%d were heard", n)
+		t.Errorf("received %d messages, want none", n)
 	}
 	for _, good := range []string{host + ":443/echo.api/echo-api-cert-13.pem", "HTTPS://S3.AmazonAWS.com/echo.api/../echo.api//echo-api-cert-13.pem"} {
 		if got := ch.Hook(t.Context(), withURL(a, good)); got.Status != http.StatusOK {
@@ -383,25 +383,25 @@ func withURL(a *amazon, url string) channels.WebhookRequest {
 	return p
 }
 
-// TestFetchesAreBounded: requests without a signature cause only a few downloads of certificates
+// TestHook_LimitsCertificateDownloads: requests without a signature cause only a few downloads of certificates
 // and do not block signed requests.
-func TestFetchesAreBounded(t *testing.T) {
+func TestHook_LimitsCertificateDownloads(t *testing.T) {
 	a := newAmazon(t)
 	ch, _ := open(t, a, "", long, &ear{})
 	for i := range 50 {
 		ch.Hook(t.Context(), withURL(a, fmt.Sprintf("https://s3.amazonaws.com/echo.api/%d.pem", i)))
 	}
 	if n := len(a.net.Heard()); n > 10 {
-		t.Errorf("%d were asked for", n)
+		t.Errorf("%d downloads", n)
 	}
 	if text, _ := ask(t, ch, a, asked{kind: "LaunchRequest"}); text == "" {
-		t.Error("Amazon is not heard")
+		t.Error("a request from Amazon got no answer")
 	}
 }
 
-// TestTheAnswerComesLater: a late answer is stored, also across restarts, and spoken once, to the
+// TestLateAnswer_IsSpokenOnce: a late answer is stored, also across restarts, and spoken once, to the
 // user who asked.
-func TestTheAnswerComesLater(t *testing.T) {
+func TestLateAnswer_IsSpokenOnce(t *testing.T) {
 	a, e, dir := newAmazon(t), &ear{}, filepath.Join(t.TempDir(), "alexa")
 	ch, stop := open(t, a, dir, 50*time.Millisecond, e)
 	if text, ends := ask(t, ch, a, asked{text: "is on"}); !strings.Contains(text, "still working on it") || ends {
@@ -422,13 +422,13 @@ func TestTheAnswerComesLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent", user: "amzn1.ask.account.EVE"}); !strings.Contains(text, "no new answers") {
-		t.Errorf("somebody else hears %q", text)
+		t.Errorf("another account gets %q", text)
 	}
 	if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent"}); text != "the dentist" {
 		t.Errorf("%q", text)
 	}
 	if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent"}); !strings.Contains(text, "no new answers") {
-		t.Errorf("twice: %q", text)
+		t.Errorf("the answer was spoken twice: %q", text)
 	}
 	for _, kind := range []channels.DeliveryKind{channels.Notice, channels.Send} {
 		if _, err := ch.Send(t.Context(), channels.Delivery{ID: "n", Kind: kind, Chat: account, Text: "x"}); channels.ClassOf(err) != channels.Unsupported {
@@ -441,9 +441,9 @@ func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 const question = "May I send it? Answer /yes q1 or /no q1."
 
-// TestAYesIsToTheQuestionThatWasSpoken: a spoken yes answers only the question that was spoken, and
+// TestApproval_AnswersOnlyTheSpokenQuestion: a spoken yes answers only the question that was spoken, and
 // only if Alexa is sure that the voice is one that the owner configured.
-func TestAYesIsToTheQuestionThatWasSpoken(t *testing.T) {
+func TestApproval_AnswersOnlyTheSpokenQuestion(t *testing.T) {
 	a, e := newAmazon(t), &ear{}
 	b := &channelstest.Buttons{Owner: account, Question: "q1"}
 	dir := t.TempDir()
@@ -477,11 +477,11 @@ func TestAYesIsToTheQuestionThatWasSpoken(t *testing.T) {
 	stranger.user = "amzn1.ask.account.EVE"
 	says("another account", stranger, "account is not paired")
 	if n := len(b.Pressed()); n != 0 {
-		t.Fatalf("%d answers counted", n)
+		t.Fatalf("%d decisions were accepted, want none", n)
 	}
 	for _, in := range e.Heard() {
 		if !in.Unknown {
-			t.Errorf("%q decides something", in.Text)
+			t.Errorf("the message %q may decide requests", in.Text)
 		}
 	}
 	stop()
@@ -490,7 +490,7 @@ func TestAYesIsToTheQuestionThatWasSpoken(t *testing.T) {
 	yes.id = "amzn1.echo-api.request.yes"
 	says("the yes", yes, "Going on")
 	if p := ch.Hook(t.Context(), a.signed(yes.body())); p.Status != http.StatusUnauthorized {
-		t.Errorf("the same request once more: %+v", p)
+		t.Errorf("repeated request = %+v, want 401", p)
 	}
 	if got := b.Pressed(); len(got) != 1 || !got[0].Yes || got[0].Question != "q1" || got[0].Sender != account || got[0].Shown.IsZero() {
 		t.Errorf("%+v", got)
@@ -498,8 +498,8 @@ func TestAYesIsToTheQuestionThatWasSpoken(t *testing.T) {
 	says("it waits no more", owner, "still working on it") // the approved action has no answer yet
 }
 
-// TestAQuestionThatIsAnsweredElsewhere is spoken at most once.
-func TestAQuestionThatIsAnsweredElsewhere(t *testing.T) {
+// TestApproval_AnsweredElsewhereIsSpokenOnce is spoken at most once.
+func TestApproval_AnsweredElsewhereIsSpokenOnce(t *testing.T) {
 	a := newAmazon(t)
 	b := &channelstest.Buttons{Owner: account, Question: "q1"}
 	ch, _ := opened(t, a, channels.Deps{Buttons: b}, alexa.Options{Wait: 50 * time.Millisecond}, &ear{})
@@ -522,9 +522,9 @@ func TestAQuestionThatIsAnsweredElsewhere(t *testing.T) {
 	}
 }
 
-// TestOneMoment: if an answer takes a moment, Hob asks Amazon to say so, and contacts no other
+// TestHook_SendsAProgressiveResponse: if an answer takes a moment, Hob asks Amazon to say so, and contacts no other
 // host.
-func TestOneMoment(t *testing.T) {
+func TestHook_SendsAProgressiveResponse(t *testing.T) {
 	a := newAmazon(t)
 	e := &ear{}
 	ch, _ := opened(t, a, channels.Deps{}, alexa.Options{Wait: 90 * time.Second, Slow: time.Millisecond}, e)
@@ -563,8 +563,8 @@ func TestOneMoment(t *testing.T) {
 	}
 }
 
-// TestARequestThatComesTwice: a repeated request gets no answers.
-func TestARequestThatComesTwice(t *testing.T) {
+// TestHook_RepeatedRequestGetsNoAnswer: a repeated request gets no answers.
+func TestHook_RepeatedRequestGetsNoAnswer(t *testing.T) {
 	a, e := newAmazon(t), &ear{}
 	ch, _ := open(t, a, "", 50*time.Millisecond, e)
 	p := a.signed(asked{intent: "AnswerIntent"}.body())
@@ -585,9 +585,9 @@ func TestARequestThatComesTwice(t *testing.T) {
 	}
 }
 
-// TestATextFullOfMarkup: a text full of markup is spoken completely, although escaping makes it
+// TestSpeech_EscapedTextIsComplete: a text full of markup is spoken completely, although escaping makes it
 // longer.
-func TestATextFullOfMarkup(t *testing.T) {
+func TestSpeech_EscapedTextIsComplete(t *testing.T) {
 	a := newAmazon(t)
 	ch, _ := open(t, a, "", 50*time.Millisecond, &ear{})
 	if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d", Event: "e", Kind: channels.Reply, Chat: account, Text: strings.Repeat("a & b's ", 750) + "end"}); err != nil {
@@ -596,11 +596,11 @@ func TestATextFullOfMarkup(t *testing.T) {
 	first, _ := ask(t, ch, a, asked{intent: "AnswerIntent"})
 	second, _ := ask(t, ch, a, asked{intent: "AnswerIntent"})
 	if n := strings.Count(first+second, "a &amp; b's"); n < 749 || !strings.HasSuffix(second, "end") || !strings.Contains(first, "There is more") || len(first) > 8000 {
-		t.Errorf("%d of 750, %d and %d characters, %q", n, len(first), len(second), second[max(0, len(second)-40):])
+		t.Errorf("%d of 750 items, %d and %d characters, %q", n, len(first), len(second), second[max(0, len(second)-40):])
 	}
 }
 
-func TestLongAnswers(t *testing.T) {
+func TestSpeech_SplitsLongAnswers(t *testing.T) {
 	a := newAmazon(t)
 	ch, _ := open(t, a, t.TempDir(), 50*time.Millisecond, &ear{})
 	for i := range 3 {
@@ -616,7 +616,7 @@ func TestLongAnswers(t *testing.T) {
 	}
 }
 
-func TestStrangersAndCodes(t *testing.T) {
+func TestPairing(t *testing.T) {
 	a, e := newAmazon(t), &ear{}
 	ch, _ := open(t, a, "", 50*time.Millisecond, e)
 	for said, want := range map[string]string{
@@ -660,12 +660,12 @@ func TestModel(t *testing.T) {
 	names, samples := map[string]bool{}, map[string]bool{}
 	for _, i := range m.InteractionModel.LanguageModel.Intents {
 		if names[i.Name] {
-			t.Errorf("%s is there twice", i.Name)
+			t.Errorf("intent %s is defined twice", i.Name)
 		}
 		names[i.Name] = true
 		for _, s := range i.Samples {
 			if samples[s] {
-				t.Errorf("%q is said for two things", s)
+				t.Errorf("sample %q belongs to two intents", s)
 			}
 			samples[s] = true
 			// A phrase with an AMAZON.SearchQuery slot needs further words and has no second slot.
@@ -679,7 +679,7 @@ func TestModel(t *testing.T) {
 		if os.Getenv("UPDATE_DOCS") != "" {
 			err = os.WriteFile(page, append(b, '\n'), 0o644) //nolint:gosec // everyone may read this page
 		}
-		t.Errorf("%s is not this model; run the test with UPDATE_DOCS=1 (%v)", page, err)
+		t.Errorf("%s does not contain this model; run the test with UPDATE_DOCS=1 (%v)", page, err)
 	}
 	if !names["AMAZON.StopIntent"] || !names["AMAZON.FallbackIntent"] || !names["AskIntent"] {
 		t.Errorf("%v", names)
@@ -706,7 +706,7 @@ func FuzzChain(f *testing.F) {
 	f.Add([]byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), chainAt)
 	f.Fuzz(func(t *testing.T, b []byte, url string) {
 		if at, ok := alexa.ReadChain(b, url); ok && !strings.HasPrefix(at, "https://s3.amazonaws.com/echo.api/") {
-			t.Errorf("%q leads to %q", url, at)
+			t.Errorf("url %q leads to %q", url, at)
 		}
 	})
 }

@@ -48,7 +48,7 @@ func (e *engine) Answer(_ context.Context, channel, q string, shown time.Time, y
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if time.Since(shown) > time.Minute {
-		return "", errors.New("it is not said since when it is shown")
+		return "", errors.New("idle time unknown")
 	}
 	if e.slow > 0 {
 		e.slow--
@@ -147,7 +147,7 @@ func (s *screen) Fail(c channels.Class, n int) bool {
 	return true
 }
 
-func TestConform(t *testing.T) {
+func TestConformance(t *testing.T) {
 	channelstest.Conform(t, func(t *testing.T) (channels.Channel, channelstest.Platform) {
 		s := open(t, desktop.Config{}, &engine{}, "actions", "body", "body-markup")
 		return s.ch, s
@@ -164,7 +164,7 @@ func (s *screen) send(t *testing.T, id string, kind channels.DeliveryKind, text 
 
 const asked = "May I do this? run_command tidy\n  exactly: {\"cmd\":\"tidy\"}\n  reply /yes 1a2b3c4d or /no 1a2b3c4d"
 
-func TestAQuestionIsAnsweredByAPress(t *testing.T) {
+func TestQuestion_IsAnsweredByAPress(t *testing.T) {
 	for _, yes := range []bool{true, false} {
 		e := &engine{open: "1a2b3c4d"}
 		s := open(t, desktop.Config{}, e, "actions")
@@ -177,7 +177,7 @@ func TestAQuestionIsAnsweredByAPress(t *testing.T) {
 		key := map[bool]string{true: "yes 1a2b3c4d", false: "no 1a2b3c4d"}[yes]
 		s.Press(n.ID, key)
 		if told := s.Last(t, 2); told.Body != "Thank you. Going on: <tidy>" || told.Hints["transient"].Value() != true {
-			t.Errorf("told %+v", told)
+			t.Errorf("notification = %+v", told)
 		}
 		if want := []string{fmt.Sprint("desktop 1a2b3c4d ", yes)}; !slices.Equal(e.decided(), want) {
 			t.Errorf("decided %q, want %q", e.decided(), want)
@@ -187,7 +187,7 @@ func TestAQuestionIsAnsweredByAPress(t *testing.T) {
 
 // A question that is answered elsewhere or has expired is removed from the screen, and no other
 // notification is.
-func TestAnsweredElsewhere(t *testing.T) {
+func TestQuestion_IsRemovedWhenAnsweredElsewhere(t *testing.T) {
 	e := &engine{open: "1a2b3c4d", ended: map[string]chan struct{}{"1a2b3c4d": make(chan struct{}), "5e6f7a8b": make(chan struct{})}}
 	s := open(t, desktop.Config{}, e, "actions")
 	s.send(t, "d1", channels.Question, asked)
@@ -200,13 +200,13 @@ func TestAnsweredElsewhere(t *testing.T) {
 	s.Withdrawn(t, 1)
 	close(e.ended["1a2b3c4d"])
 	if got := s.Withdrawn(t, 2); !slices.Equal(got, []uint32{second, first}) {
-		t.Errorf("withdrawn %v, want %v", got, []uint32{second, first})
+		t.Errorf("withdrawn notifications = %v, want %v", got, []uint32{second, first})
 	}
 }
 
 // When Hob stops, a question stays on the screen without buttons and says where it can be answered,
 // because a press after that would have no effect.
-func TestStoppedHobLeavesNoButtons(t *testing.T) {
+func TestQuestion_HasNoButtonsAfterAStop(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	s := &screen{Server: desktoptest.NewServer(t, bus, "actions"), bus: bus}
 	ch, err := desktop.New(desktop.Config{}, channels.Deps{Buttons: &engine{open: "1a2b3c4d"}}, desktop.Options{Getenv: bus.Getenv})
@@ -226,14 +226,14 @@ func TestStoppedHobLeavesNoButtons(t *testing.T) {
 	all := s.All()
 	last := all[len(all)-1]
 	if len(all) != 3 || last.Replaces != all[0].ID || len(last.Actions) > 0 || !strings.Contains(last.Body, "hob approve") || !strings.HasPrefix(last.Body, asked) {
-		t.Errorf("%d notes, the last %+v", len(all), last)
+		t.Errorf("%d notifications, last one %+v", len(all), last)
 	}
 }
 
-// TestOtherPressesDecideNothing: a press has no effect if its key was not shown, if it is on
+// TestQuestion_OtherPressesDecideNothing: a press has no effect if its key was not shown, if it is on
 // another question or on a notification that is not a question, or if it comes from another
 // program.
-func TestOtherPressesDecideNothing(t *testing.T) {
+func TestQuestion_OtherPressesDecideNothing(t *testing.T) {
 	e := &engine{open: "1a2b3c4d"}
 	s := open(t, desktop.Config{}, e, "actions")
 	s.send(t, "d1", channels.Question, asked)
@@ -260,9 +260,9 @@ func emit(t *testing.T, c *dbus.Conn, id uint32, key string) {
 	}
 }
 
-// TestNoApprovalOfWhatIsNotSeen: a notification has buttons only if it contains the complete
+// TestQuestion_HasButtonsOnlyIfFullyShown: a notification has buttons only if it contains the complete
 // question and only one question is open.
-func TestNoApprovalOfWhatIsNotSeen(t *testing.T) {
+func TestQuestion_HasButtonsOnlyIfFullyShown(t *testing.T) {
 	off := false
 	for name, c := range map[string]struct {
 		conf desktop.Config
@@ -290,13 +290,13 @@ func TestNoApprovalOfWhatIsNotSeen(t *testing.T) {
 	}
 }
 
-func TestAPressThatCountsForNothingSaysWhy(t *testing.T) {
+func TestQuestion_ReportsAnIneffectivePress(t *testing.T) {
 	e := &engine{open: "1a2b3c4d", err: errors.New("this question was already answered")}
 	s := open(t, desktop.Config{}, e, "actions")
 	s.send(t, "d1", channels.Question, asked)
 	s.Press(s.Last(t, 1).ID, "yes 1a2b3c4d")
 	if told := s.Last(t, 2); told.Title != "That did not work" || told.Body != "this question was already answered" {
-		t.Errorf("told %+v", told)
+		t.Errorf("notification = %+v", told)
 	}
 }
 
@@ -314,11 +314,11 @@ func TestAQuickPress(t *testing.T) {
 	}
 	s.Press(s.Last(t, 3).ID, "yes 1a2b3c4d")
 	if told := s.Last(t, 4); told.Body != "Thank you. Going on: <tidy>" {
-		t.Errorf("told %+v", told)
+		t.Errorf("notification = %+v", told)
 	}
 }
 
-func TestLater(t *testing.T) {
+func TestNotice_CanBeSnoozed(t *testing.T) {
 	s := open(t, desktop.Config{}, &engine{}, "actions")
 	s.send(t, "d1", channels.Notice, "news")
 	n := s.Last(t, 1)
@@ -327,7 +327,7 @@ func TestLater(t *testing.T) {
 	}
 	s.Press(n.ID, "later")
 	if told := s.Last(t, 2); told.Body != "again in an hour: d1" {
-		t.Errorf("told %+v", told)
+		t.Errorf("notification = %+v", told)
 	}
 }
 
@@ -339,12 +339,12 @@ func (p portal) OpenURI(_, address string, _ map[string]dbus.Variant) (dbus.Obje
 	return "/x", nil
 }
 
-func TestOpening(t *testing.T) {
+func TestNotice_OpensThePage(t *testing.T) {
 	s := open(t, desktop.Config{}, &engine{}, "actions")
 	s.send(t, "d1", channels.Notice, "see https://example.org/evil")
 	s.Press(s.Last(t, 1).ID, "default")
 	if told := s.Last(t, 2); !strings.Contains(told.Body, "hob open") { // no portal
-		t.Errorf("told %+v", told)
+		t.Errorf("notification = %+v", told)
 	}
 	p := portal{make(chan string, 1)}
 	conn := s.bus.Conn(t)
@@ -362,11 +362,11 @@ func TestOpening(t *testing.T) {
 			t.Errorf("opened %q, want Hob's own page", got)
 		}
 	case <-time.After(60 * time.Second):
-		t.Error("nothing was opened")
+		t.Error("the page was not opened")
 	}
 }
 
-func TestBurst(t *testing.T) {
+func TestBurst_FoldsNotices(t *testing.T) {
 	s := open(t, desktop.Config{Burst: 3}, &engine{open: "1a2b3c4d"}, "actions")
 	for i := range 50 {
 		s.send(t, fmt.Sprint("d", i), channels.Notice, fmt.Sprintf("news %d\nmore of it", i))
@@ -387,7 +387,7 @@ func TestBurst(t *testing.T) {
 		t.Errorf("folded %q\n%s", fold.Title, fold.Body)
 	}
 	if q := s.Last(t, 51); len(q.Actions) != 8 {
-		t.Errorf("the question behind the burst: %+v", q)
+		t.Errorf("question after the burst: %+v", q)
 	}
 	for i := range 5 {
 		s.send(t, fmt.Sprint("q", i+2), channels.Question, asked)
@@ -397,33 +397,33 @@ func TestBurst(t *testing.T) {
 	}
 }
 
-func TestWhereNobodyShowsIt(t *testing.T) {
+func TestSend_FailsWithoutANotificationServer(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	for name, getenv := range map[string]func(string) string{"no session": func(string) string { return "" }, "no server": bus.Getenv} {
 		t.Run(name, func(t *testing.T) {
 			ch := channel(t, desktop.Config{}, nil, getenv)
 			_, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Kind: channels.Notice, Text: "x"})
 			if channels.ClassOf(err) != channels.Permanent {
-				t.Errorf("%v of class %d, want it given up so that it is told elsewhere", err, channels.ClassOf(err))
+				t.Errorf("error %v of class %d, want a permanent error so that another channel sends it", err, channels.ClassOf(err))
 			}
 		})
 	}
 	ch := channel(t, desktop.Config{}, nil, bus.Getenv)
 	if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Kind: channels.Send, Text: "x"}); channels.ClassOf(err) != channels.Unsupported {
-		t.Errorf("a text to somebody else: %v", err)
+		t.Errorf("Send to another person = %v, want unsupported", err)
 	}
 }
 
-func TestBurstIsChecked(t *testing.T) {
+func TestNew_RejectsWrongBurst(t *testing.T) {
 	for _, n := range []int{-1, 31} {
 		if _, err := desktop.New(desktop.Config{Burst: n}, channels.Deps{}, desktop.Options{}); err == nil {
-			t.Errorf("burst = %d was taken", n)
+			t.Errorf("New accepts burst = %d", n)
 		}
 	}
 }
 
-// TestAtRest: while there is nothing to show, no goroutine runs except that of Run.
-func TestAtRest(t *testing.T) {
+// TestRun_StartsNoGoroutineWhenIdle: while there is nothing to show, no goroutine runs except that of Run.
+func TestRun_StartsNoGoroutineWhenIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch, err := desktop.New(desktop.Config{}, channels.Deps{}, desktop.Options{Getenv: func(string) string { return "" }})
 		if err != nil {
@@ -438,7 +438,7 @@ func TestAtRest(t *testing.T) {
 }
 
 // A notification about a send that can still be canceled has a button for that.
-func TestCancelSending(t *testing.T) {
+func TestSend_HasACancelButton(t *testing.T) {
 	s := open(t, desktop.Config{}, &engine{}, "actions")
 	s.send(t, "d1", channels.Reply, "an answer")
 	if n := s.Last(t, 1); slices.Contains(n.Actions, "Cancel sending") {
@@ -453,6 +453,6 @@ func TestCancelSending(t *testing.T) {
 	}
 	s.Press(n.ID, "undo")
 	if told := s.Last(t, 3); told.Body != "desktop cancels sends" {
-		t.Errorf("told %+v", told)
+		t.Errorf("notification = %+v", told)
 	}
 }

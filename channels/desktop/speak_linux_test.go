@@ -46,7 +46,7 @@ func TestSpeak(t *testing.T) {
 			run.Wait()
 			b, _ := os.ReadFile(said) // the file does not exist if nothing was read aloud
 			if want := map[bool]string{true: "The backup is done.\n"}[speak]; string(b) != want {
-				t.Errorf("said %q", b)
+				t.Errorf("spoken text = %q", b)
 			}
 		})
 	}

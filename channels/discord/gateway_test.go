@@ -58,7 +58,7 @@ func TestResume(t *testing.T) {
 	w.Person("d1", "7", "three", false, nil)
 	channelstest.Until(t, "the third message", func() bool { return len(in.Heard()) >= 3 })
 	if got := texts(in); !slices.Equal(got, []string{"one", "two", "three"}) {
-		t.Errorf("heard %q", got)
+		t.Errorf("received %q", got)
 	}
 	if id, re := counts(w); id != 1 || re != 1 {
 		t.Errorf("%d sign-ins, %d resumed sessions", id, re)
@@ -67,7 +67,7 @@ func TestResume(t *testing.T) {
 		t.Errorf("intents %v", w.Intents)
 	}
 	if said := ch.DescribeStatus(); !strings.HasPrefix(said, "connected as @hob for ") || !strings.HasSuffix(said, "in 1 server") {
-		t.Errorf("described as %q", said)
+		t.Errorf("status = %q", said)
 	}
 	// After a sleep the manager restarts Run: the session continues as well.
 	if err := stop(); err != nil || ch.DescribeStatus() != "not connected" {
@@ -77,9 +77,9 @@ func TestResume(t *testing.T) {
 	channelstest.Until(t, "a resumed session", func() bool { _, re := counts(w); return re == 2 && w.Connected() })
 }
 
-// TestZombie: a connection that does not acknowledge heartbeats is closed, and the session is
+// TestGateway_ReconnectsWithoutHeartbeat: a connection that does not acknowledge heartbeats is closed, and the session is
 // resumed on a new connection ("Heartbeat ACK", zombied connections).
-func TestZombie(t *testing.T) {
+func TestGateway_ReconnectsWithoutHeartbeat(t *testing.T) {
 	w, in := discordtest.New(t), &channelstest.Inbox{}
 	w.Every, w.Deaf = 30, true
 	channelstest.Running(t, w.Open(), in)
@@ -99,8 +99,8 @@ func TestZombie(t *testing.T) {
 	}
 }
 
-// TestGatewayAsks checks that each opcode and close code of the gateway has the documented effect.
-func TestGatewayAsks(t *testing.T) {
+// TestGateway_OpcodesAndCloseCodes checks that each opcode and close code of the gateway has the documented effect.
+func TestGateway_OpcodesAndCloseCodes(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		do       func(w *discordtest.Server)
@@ -141,7 +141,7 @@ func TestGatewayAsks(t *testing.T) {
 			w.Person("d1", "7", "two", false, nil)
 			channelstest.Until(t, "the next message", func() bool { return slices.Contains(texts(in), "two") })
 			if got := once(in); !slices.Equal(got, []string{"one", "two"}) {
-				t.Errorf("heard %q", got)
+				t.Errorf("received %q", got)
 			}
 			if id, re := counts(w); id != c.identify || re != c.resume {
 				t.Errorf("%d sign-ins and %d resumed, want %d and %d", id, re, c.identify, c.resume)
@@ -150,8 +150,8 @@ func TestGatewayAsks(t *testing.T) {
 	}
 }
 
-// TestClosed checks that an error that only the owner can fix ends Run, with the remedy.
-func TestClosed(t *testing.T) {
+// TestGateway_CloseCodes checks that an error that only the owner can fix ends Run, with the remedy.
+func TestGateway_CloseCodes(t *testing.T) {
 	for _, c := range []struct {
 		code  int
 		class channels.Class
@@ -197,8 +197,8 @@ func TestTokenRevoked(t *testing.T) {
 	}
 }
 
-// TestGatewayElsewhere: Hob does not connect to a gateway outside of Discord's domains.
-func TestGatewayElsewhere(t *testing.T) {
+// TestGateway_RejectsOtherHosts: Hob does not connect to a gateway outside of Discord's domains.
+func TestGateway_RejectsOtherHosts(t *testing.T) {
 	for _, at := range []string{"ws://evil.example.com", "ws://gateway.example.com.evil.example.com", "ws://gateway.example.com@evil.example.com", "http://gateway.example.com", "", "::"} {
 		w := discordtest.New(t)
 		w.Gateway = at
@@ -211,8 +211,8 @@ func TestGatewayElsewhere(t *testing.T) {
 	}
 }
 
-// TestGatewayIsEncrypted: Hob sends nothing to a server whose certificate is not trusted.
-func TestGatewayIsEncrypted(t *testing.T) {
+// TestGateway_RejectsUntrustedCertificates: Hob sends nothing to a server whose certificate is not trusted.
+func TestGateway_RejectsUntrustedCertificates(t *testing.T) {
 	w := discordtest.New(t)
 	w.Gateway = "wss://gateway.example.com" // with an untrusted certificate
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -222,12 +222,12 @@ func TestGatewayIsEncrypted(t *testing.T) {
 		t.Error(err)
 	}
 	if id, _ := counts(w); id != 0 {
-		t.Error("it was signed in to")
+		t.Error("Hob signed in to the server")
 	}
 }
 
-// TestSilentGateway checks that Run ends with its context while the gateway is silent.
-func TestSilentGateway(t *testing.T) {
+// TestGateway_EndsWhileSilent checks that Run ends with its context while the gateway is silent.
+func TestGateway_EndsWhileSilent(t *testing.T) {
 	w := discordtest.New(t)
 	w.Silent = true
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -237,9 +237,9 @@ func TestSilentGateway(t *testing.T) {
 	}
 }
 
-// TestMissed checks that messages sent while Hob was off are received after it has started, in
+// TestRun_FetchesMissedMessages checks that messages sent while Hob was off are received after it has started, in
 // order, page after page. Messages from before the first start are not received.
-func TestMissed(t *testing.T) {
+func TestRun_FetchesMissedMessages(t *testing.T) {
 	w, in := discordtest.New(t), &channelstest.Inbox{}
 	w.Lock()
 	w.Ever = true
@@ -252,7 +252,7 @@ func TestMissed(t *testing.T) {
 	w.Person("g1", "7", "<@"+discordtest.BotID+"> two", true, mention)
 	w.Person("d2", "8", "three", false, nil)
 	w.Person("closed", "8", "four", false, nil)
-	channelstest.Until(t, "what is said", func() bool { return len(in.Heard()) == 4 })
+	channelstest.Until(t, "the messages", func() bool { return len(in.Heard()) == 4 })
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +268,7 @@ func TestMissed(t *testing.T) {
 	stop = channelstest.Running(t, w.Open(), in)
 	channelstest.Until(t, "what was missed", func() bool { return len(in.Heard()) >= 4+231 })
 	w.Person("d1", "7", "now", false, nil)
-	channelstest.Until(t, "what is said now", func() bool { return slices.Contains(texts(in), "now") })
+	channelstest.Until(t, "the message sent now", func() bool { return slices.Contains(texts(in), "now") })
 	_ = stop()
 	for i := range 230 {
 		want = append(want, fmt.Sprint("missed ", i))
@@ -276,11 +276,11 @@ func TestMissed(t *testing.T) {
 	want = append(want, "now")
 	got := slices.DeleteFunc(once(in), func(s string) bool { return s == "by role" })
 	if !slices.Equal(got, want) {
-		t.Errorf("heard %d messages: %q", len(got), got)
+		t.Errorf("received %d messages: %q", len(got), got)
 	}
 	for _, m := range in.Heard() {
 		if m.Text == "by role" && (!m.Mentioned || !m.Group || m.Server != discordtest.GuildID || m.ChatName != "#general") {
-			t.Errorf("the mention of a role was heard as %+v", m)
+			t.Errorf("message that mentions a role = %+v", m)
 		}
 	}
 	// A session that cannot be resumed does not lose messages either.
@@ -291,14 +291,14 @@ func TestMissed(t *testing.T) {
 	w.Live, w.Session = nil, "gone"
 	w.Unlock()
 	w.Person("d1", "7", "in between", false, nil)
-	channelstest.Until(t, "what was said in between", func() bool { return slices.Contains(texts(in), "in between") })
+	channelstest.Until(t, "the message sent in between", func() bool { return slices.Contains(texts(in), "in between") })
 	_ = stop()
 }
 
-// TestBegun checks that first messages to Hob sent while it was off are received after it has
+// TestRun_IgnoresOldMessagesAtFirstStart checks that first messages to Hob sent while it was off are received after it has
 // started: mentions in a server, and direct messages of allowed senders. Messages from before the
 // first start are not received, and no message is received twice.
-func TestBegun(t *testing.T) {
+func TestRun_IgnoresOldMessagesAtFirstStart(t *testing.T) {
 	w, in := discordtest.New(t), &channelstest.Inbox{}
 	w.Allow = []string{"8", "9"}
 	mention := object{"mentions": []object{{"id": discordtest.BotID}}}
@@ -329,17 +329,17 @@ func TestBegun(t *testing.T) {
 	}
 	for n := range 2 {
 		stop = channelstest.Running(t, w.Open(), in)
-		channelstest.Until(t, "what was missed", func() bool { return len(heard()) >= len(want) })
+		channelstest.Until(t, "the missed messages", func() bool { return len(heard()) >= len(want) })
 		w.Person("g9", "7", fmt.Sprint("now ", n), true, mention)
-		channelstest.Until(t, "what is said now", func() bool { return slices.Contains(texts(in), fmt.Sprint("now ", n)) })
+		channelstest.Until(t, "the message sent now", func() bool { return slices.Contains(texts(in), fmt.Sprint("now ", n)) })
 		_ = stop()
 	}
 	if got := heard(); !slices.Equal(got, want) {
-		t.Errorf("heard %q", got)
+		t.Errorf("received %q", got)
 	}
 	// A message sent during a search also arrives from the gateway, with the same key.
 	if missed := slices.DeleteFunc(texts(in), func(s string) bool { return strings.HasPrefix(s, "now") }); len(missed) != len(want) {
-		t.Errorf("heard twice: %q", missed)
+		t.Errorf("received twice: %q", missed)
 	}
 	// A failed search blocks no messages.
 	w.Lock()
@@ -348,11 +348,11 @@ func TestBegun(t *testing.T) {
 	channelstest.Running(t, w.Open(), in)
 	channelstest.Until(t, "a connection", w.Connected)
 	w.Person("g1", "7", "at last", true, mention)
-	channelstest.Until(t, "what is said now", func() bool { return slices.Contains(texts(in), "at last") })
+	channelstest.Until(t, "the message sent now", func() bool { return slices.Contains(texts(in), "at last") })
 }
 
-// TestNotTaken: a message that Hob could not make durable is received again.
-func TestNotTaken(t *testing.T) {
+// TestRun_ReceivesARefusedMessageAgain: a message that Hob could not make durable is received again.
+func TestRun_ReceivesARefusedMessageAgain(t *testing.T) {
 	w, in := discordtest.New(t), &channelstest.Inbox{}
 	ch := w.Open()
 	channelstest.Running(t, ch, &channelstest.Inbox{})
@@ -374,7 +374,7 @@ func TestNotTaken(t *testing.T) {
 	channelstest.Running(t, ch, in) // restart Run, as the manager does
 	channelstest.Until(t, "both messages", func() bool { return len(in.Heard()) >= 2 })
 	if got := once(in); !slices.Equal(got, []string{"one", "two"}) {
-		t.Errorf("heard %q", got)
+		t.Errorf("received %q", got)
 	}
 	// A message from an unknown sender is not received again.
 	in.Refuse(channels.ErrStranger)
@@ -385,8 +385,8 @@ func TestNotTaken(t *testing.T) {
 	channelstest.Until(t, "the next message", func() bool { return slices.Contains(texts(in), "three") })
 }
 
-// TestFlood checks that a thousand messages at once are all received in order.
-func TestFlood(t *testing.T) {
+// TestRun_AcceptsAFlood checks that a thousand messages at once are all received in order.
+func TestRun_AcceptsAFlood(t *testing.T) {
 	w, in := discordtest.New(t), &channelstest.Inbox{}
 	channelstest.Running(t, w.Open(), in)
 	channelstest.Until(t, "a connection", w.Connected)
@@ -395,8 +395,8 @@ func TestFlood(t *testing.T) {
 		want = append(want, fmt.Sprint(i))
 		w.Person("d1", "7", fmt.Sprint(i), false, nil)
 	}
-	channelstest.Until(t, "all of them", func() bool { return len(in.Heard()) >= len(want) })
+	channelstest.Until(t, "all messages", func() bool { return len(in.Heard()) >= len(want) })
 	if got := texts(in); !slices.Equal(got, want) {
-		t.Errorf("heard %d", len(got))
+		t.Errorf("received %d messages", len(got))
 	}
 }

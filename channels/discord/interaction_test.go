@@ -27,18 +27,18 @@ func TestSlashCommands(t *testing.T) {
 	deny := w.Command("deny", "q1 not now", "7", false)
 	channelstest.Until(t, "the commands", func() bool { return len(in.Heard()) == 3 })
 	if got, want := texts(in), []string{"what is new?", "/status", "/deny q1 not now"}; !slices.Equal(got, want) {
-		t.Errorf("heard %q, want %q", got, want)
+		t.Errorf("received %q, want %q", got, want)
 	}
 	heard := in.Heard()
 	if m := heard[0]; !m.Group || !m.Mentioned || m.Key != ask || m.Sender != "7" || m.Chat != "g1" || m.ChatName != "#general" || m.Server != discordtest.GuildID {
-		t.Errorf("heard %+v", m)
+		t.Errorf("received %+v", m)
 	}
 	if heard[2].Group || heard[2].Key != deny {
-		t.Errorf("heard %+v", heard[2])
+		t.Errorf("received %+v", heard[2])
 	}
 	for id, flags := range map[string]int{ask: 128, status: 128 | 64, deny: 128} {
 		if got := w.Original(id)["flags"]; got != flags {
-			t.Errorf("the sign has the flags %v, want %d", got, flags)
+			t.Errorf("acknowledgment has the flags %v, want %d", got, flags)
 		}
 	}
 	say := func(n int, id, text string) {
@@ -77,9 +77,9 @@ func TestSlashCommands(t *testing.T) {
 	}
 }
 
-// TestInteractionOver checks that an answer after more than 15 minutes is an ordinary message, and
+// TestSlashCommands_ExpiredInteraction checks that an answer after more than 15 minutes is an ordinary message, and
 // that a private answer is sent as a direct message.
-func TestInteractionOver(t *testing.T) {
+func TestSlashCommands_ExpiredInteraction(t *testing.T) {
 	w := discordtest.New(t)
 	ch := w.Open()
 	for n, private := range []bool{false, true} {
@@ -100,38 +100,38 @@ func TestInteractionOver(t *testing.T) {
 	w.Lock()
 	defer w.Unlock()
 	if len(w.Chats["g1"]) != 2 || len(w.Chats["dm7"]) != 1 {
-		t.Errorf("said in %v", w.Chats)
+		t.Errorf("messages in the chats: %v", w.Chats)
 	}
 }
 
-// TestStrangersCommand checks that an unknown sender gets a private refusal.
-func TestStrangersCommand(t *testing.T) {
+// TestSlashCommands_UnknownSender checks that an unknown sender gets a private refusal.
+func TestSlashCommands_UnknownSender(t *testing.T) {
 	w, in := discordtest.New(t), &channelstest.Inbox{}
 	in.Refuse(channels.ErrStranger)
 	channelstest.Running(t, w.Open(), in)
 	channelstest.Until(t, "a connection", w.Connected)
 	id := w.Command("approve", "", "666", true)
-	channelstest.Until(t, "a word", func() bool {
+	channelstest.Until(t, "the refusal", func() bool {
 		w.Lock()
 		defer w.Unlock()
 		m := w.Interactions[discordtest.Secret+id]
 		return m != nil && strings.Contains(fmt.Sprint(m["content"]), "I only talk to my owner")
 	})
 	if w.Original(id)["flags"].(int)&64 == 0 {
-		t.Error("everybody sees it")
+		t.Error("the refusal is visible to all")
 	}
 	// A public refusal would be visible to all, so the acknowledgment is removed, and only the
 	// sender sees the refusal.
 	id = w.Command("ask", "who are you?", "666", true)
-	channelstest.Until(t, "a word", func() bool { return len(w.Told()) == 1 })
+	channelstest.Until(t, "the refusal", func() bool { return len(w.Told()) == 1 })
 	if got := w.Told()[0]; w.Original(id) != nil || !strings.HasPrefix(got, "I only talk to my owner") || !strings.HasSuffix(got, fmt.Sprint(" ", 4|64)) {
-		t.Errorf("told %q; the sign is %v", got, w.Original(id))
+		t.Errorf("refusal = %q; acknowledgment = %v", got, w.Original(id))
 	}
 }
 
-// TestCommandsAreMadeKnownOnce: an unchanged list of commands is not registered again at each
+// TestSlashCommands_AreRegisteredOnce: an unchanged list of commands is not registered again at each
 // start.
-func TestCommandsAreMadeKnownOnce(t *testing.T) {
+func TestSlashCommands_AreRegisteredOnce(t *testing.T) {
 	w := discordtest.New(t)
 	puts := func() (out []discordtest.Request) {
 		w.Lock()
@@ -148,14 +148,14 @@ func TestCommandsAreMadeKnownOnce(t *testing.T) {
 		stop := channelstest.Running(t, w.Open(), in)
 		channelstest.Until(t, "a connection", w.Connected)
 		w.Person("d1", "7", "after it", false, nil)
-		channelstest.Until(t, "what comes after it", func() bool { return len(in.Heard()) > 0 })
+		channelstest.Until(t, "the next message", func() bool { return len(in.Heard()) > 0 })
 		_ = stop()
 		if len(puts()) != 1 {
-			t.Fatalf("made known %d times", len(puts()))
+			t.Fatalf("commands were registered %d times, want once", len(puts()))
 		}
 	}
 	if r := puts()[0]; r.Path != "/applications/"+discordtest.AppID+"/commands" {
-		t.Errorf("made known at %s", r.Path)
+		t.Errorf("commands were registered at %s", r.Path)
 	}
 }
 
@@ -182,19 +182,19 @@ func TestButtons(t *testing.T) {
 			}
 			shown := object{"id": m["id"], "timestamp": m["timestamp"]}
 			w.PressOn("d1", "hob:yes:q1", "666", shown, false)
-			channelstest.Until(t, "a word for the stranger", func() bool { return len(w.Told()) == 1 })
+			channelstest.Until(t, "the refusal", func() bool { return len(w.Told()) == 1 })
 			if got := w.Told()[0]; got != fmt.Sprint(channels.ErrNotOwner, " ", 4|64) || len(b.Pressed()) != 0 {
-				t.Errorf("told %q, pressed %v", got, b.Pressed())
+				t.Errorf("refusal = %q, presses %v", got, b.Pressed())
 			}
 			w.PressOn("d1", "something:else", "7", shown, false)
 			w.PressOn("d1", "hob:yes:another", "7", shown, false)
-			channelstest.Until(t, "a word", func() bool { return len(w.Told()) == 2 })
+			channelstest.Until(t, "the second answer", func() bool { return len(w.Told()) == 2 })
 			button := "hob:no:q1"
 			if yes {
 				button = "hob:yes:q1"
 			}
 			w.PressOn("d1", button, "7", shown, false)
-			channelstest.Until(t, "a word for the owner", func() bool { return len(w.Told()) == 3 })
+			channelstest.Until(t, "the answer to the owner", func() bool { return len(w.Told()) == 3 })
 			p := b.Pressed()
 			if len(p) != 1 || p[0].Yes != yes || p[0].Channel != "discord" || p[0].Sender != "7" || p[0].Chat != "d1" || p[0].Shown.IsZero() {
 				t.Fatalf("pressed %+v", p)
@@ -208,16 +208,16 @@ func TestButtons(t *testing.T) {
 			defer w.Unlock()
 			for _, a := range w.Acks {
 				if a["type"] != 6.0 {
-					t.Errorf("a press was answered by %v", a)
+					t.Errorf("response to a press = %v", a)
 				}
 			}
 		})
 	}
 }
 
-// TestAnsweredElsewhere checks that if a question was answered on another channel while this
+// TestButtons_AreRemovedWhenAnsweredElsewhere checks that if a question was answered on another channel while this
 // channel was not running, its buttons are removed when the channel runs again.
-func TestAnsweredElsewhere(t *testing.T) {
+func TestButtons_AreRemovedWhenAnsweredElsewhere(t *testing.T) {
 	w := discordtest.New(t)
 	b := &channelstest.Buttons{Owner: "7", Question: "q1"}
 	w.Deps.Buttons = b
@@ -238,13 +238,13 @@ func TestAnsweredElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c := last(w).Body["components"]; len(c.([]any)) != 0 {
-		t.Errorf("a question that no press may answer has the buttons %v", c)
+		t.Errorf("an expired question has the buttons %v", c)
 	}
 }
 
-// TestPressInServer: in a server, too, only the owner can use the buttons of a question. A press
+// TestButtons_InAServer: in a server, too, only the owner can use the buttons of a question. A press
 // that Discord no longer knows has no effect.
-func TestPressInServer(t *testing.T) {
+func TestButtons_InAServer(t *testing.T) {
 	w := discordtest.New(t)
 	b := &channelstest.Buttons{Owner: "7", Question: "q1"}
 	w.Deps.Buttons = b
@@ -259,7 +259,7 @@ func TestPressInServer(t *testing.T) {
 		w.Unlock()
 	}
 	press("8")
-	channelstest.Until(t, "a word", func() bool { return len(w.Told()) == 1 })
+	channelstest.Until(t, "the first answer", func() bool { return len(w.Told()) == 1 })
 	w.Lock()
 	w.FailsAll = true
 	w.Fails = append(w.Fails, discordtest.AnswerWith(404, `{"message":"Unknown interaction","code":10062}`))
@@ -271,12 +271,12 @@ func TestPressInServer(t *testing.T) {
 		return len(w.Fails) == 0
 	})
 	press("8")
-	channelstest.Until(t, "another word", func() bool { return len(w.Told()) == 2 })
+	channelstest.Until(t, "the second answer", func() bool { return len(w.Told()) == 2 })
 	if len(b.Pressed()) != 0 {
 		t.Errorf("pressed %+v", b.Pressed())
 	}
 	press("7")
-	channelstest.Until(t, "the owner's word", func() bool { return len(w.Told()) == 3 })
+	channelstest.Until(t, "the answer to the owner", func() bool { return len(w.Told()) == 3 })
 	p := b.Pressed()
 	if len(p) != 1 || p[0].Chat != "g1" || !p[0].Shown.Equal(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) {
 		t.Errorf("pressed %+v", p)
@@ -298,9 +298,9 @@ func (s *slow) Receive(ctx context.Context, in channels.Inbound) (channels.Accep
 	return s.Inbox.Receive(ctx, in)
 }
 
-// TestAnsweredInTime checks that while a message is being received, presses and commands are
+// TestInteractions_AreAcknowledgedInTime checks that while a message is being received, presses and commands are
 // acknowledged in time, heartbeats continue, and a flood of presses does not end the channel.
-func TestAnsweredInTime(t *testing.T) {
+func TestInteractions_AreAcknowledgedInTime(t *testing.T) {
 	w := discordtest.New(t)
 	w.Every = 3000
 	b := &channelstest.Buttons{Owner: "7", Question: "q1"}
@@ -334,6 +334,6 @@ func TestAnsweredInTime(t *testing.T) {
 		t.Errorf("the connection was lost %d times", re)
 	}
 	if got := texts(&in.Inbox); !slices.Equal(got, []string{"slow", "/status"}) {
-		t.Errorf("heard %q", got)
+		t.Errorf("received %q", got)
 	}
 }

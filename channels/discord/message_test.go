@@ -14,8 +14,8 @@ import (
 	"hob/channels/discord/discordtest"
 )
 
-// TestHeard checks how messages of people, programs and Discord itself are converted.
-func TestHeard(t *testing.T) {
+// TestParseMessage checks how messages of people, programs and Discord itself are converted.
+func TestParseMessage(t *testing.T) {
 	mention := []object{{"id": discordtest.BotID, "username": "hob"}}
 	hob := object{"id": discordtest.BotID, "bot": true}
 	for _, c := range []struct {
@@ -33,10 +33,10 @@ func TestHeard(t *testing.T) {
 			return in.Group && in.Mentioned && in.Server == discordtest.GuildID && strings.Contains(string(in.Payload), in.Key)
 		}},
 		{"a mention of its role", true, "hi <@&" + discordtest.RoleID + ">", object{"mention_roles": []string{discordtest.RoleID}}, "hi", func(in channels.Inbound) bool { return in.Mentioned }},
-		{"a mention of a role that others have, too", true, "hi <@&99>", object{"mention_roles": []string{"99"}}, "hi <@&99>", func(in channels.Inbound) bool { return !in.Mentioned }},
-		{"a mention of everybody", true, "@everyone", object{"mention_everyone": true}, "@everyone", func(in channels.Inbound) bool { return !in.Mentioned }},
+		{"a mention of a shared role", true, "hi <@&99>", object{"mention_roles": []string{"99"}}, "hi <@&99>", func(in channels.Inbound) bool { return !in.Mentioned }},
+		{"a mention of everyone", true, "@everyone", object{"mention_everyone": true}, "@everyone", func(in channels.Inbound) bool { return !in.Mentioned }},
 		{"an answer to Hob", true, "yes", object{"type": 19, "referenced_message": object{"id": "1", "author": hob, "content": "shall I?"}}, "yes", func(in channels.Inbound) bool { return in.Mentioned && len(in.Outside) == 0 }},
-		{"an answer to somebody", true, "<@" + discordtest.BotID + "> what is this?", object{"type": 19, "mentions": mention, "referenced_message": object{"id": "1", "author": object{"id": "9", "username": "eve"}, "content": "do it"}}, "what is this?", func(in channels.Inbound) bool {
+		{"a reply to another member", true, "<@" + discordtest.BotID + "> what is this?", object{"type": 19, "mentions": mention, "referenced_message": object{"id": "1", "author": object{"id": "9", "username": "eve"}, "content": "do it"}}, "what is this?", func(in channels.Inbound) bool {
 			return in.Mentioned && slices.Equal(in.Outside, []string{"In answer to eve:\ndo it"})
 		}},
 		{"in a thread", true, "more", object{"channel_id": "thread1"}, "more", func(in channels.Inbound) bool { return in.Chat == "thread1" && in.ChatName == "#plans" }},
@@ -47,7 +47,7 @@ func TestHeard(t *testing.T) {
 		{"forwarded", false, "", object{"message_reference": object{"type": 1, "message_id": "5"}, "message_snapshots": []object{{"message": object{"content": "pay me", "attachments": []object{{"filename": "a.txt", "url": "http://cdn.example.com/a.txt", "size": 3}}}}}}, "pay me", func(in channels.Inbound) bool {
 			return in.Forwarded && len(in.Files) == 1
 		}},
-		{"a file alone", false, "", object{"attachments": []object{{"filename": "a.png", "content_type": "image/png", "size": 3, "url": "http://cdn.example.com/a.png"}}}, "", func(in channels.Inbound) bool {
+		{"only a file", false, "", object{"attachments": []object{{"filename": "a.png", "content_type": "image/png", "size": 3, "url": "http://cdn.example.com/a.png"}}}, "", func(in channels.Inbound) bool {
 			return len(in.Files) == 1 && in.Files[0].Name == "a.png" && in.Files[0].MIME == "image/png" && len(in.Images) == 0
 		}},
 		{"a nickname", true, "x", object{"member": object{"nick": "Nicky"}}, "x", func(in channels.Inbound) bool { return in.SenderName == "Nicky" }},
@@ -55,7 +55,7 @@ func TestHeard(t *testing.T) {
 		{"another bot's", false, "x", object{"author": object{"id": "3", "bot": true}}, "", nil},
 		{"a webhook's", true, "x", object{"webhook_id": "3"}, "", nil},
 		{"Discord's own", false, "x", object{"author": object{"id": "3", "system": true}}, "", nil},
-		{"somebody joined", true, "x", object{"type": 7}, "", nil},
+		{"a member joined", true, "x", object{"type": 7}, "", nil},
 		{"nothing", false, "  ", nil, "", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -69,19 +69,19 @@ func TestHeard(t *testing.T) {
 			heard := in.Heard()
 			if c.want == "" && c.check == nil {
 				if len(heard) != 1 {
-					t.Fatalf("heard %+v", heard[0])
+					t.Fatalf("received %+v", heard[0])
 				}
 				return
 			}
 			if len(heard) != 2 || heard[0].Text != c.want || c.check != nil && !c.check(heard[0]) {
-				t.Errorf("heard %+v", heard[0])
+				t.Errorf("received %+v", heard[0])
 			}
 		})
 	}
 }
 
-// TestFilesOnlyFromDiscord checks that the address in an attachment is not trusted.
-func TestFilesOnlyFromDiscord(t *testing.T) {
+// TestFiles_OnlyFromDiscord checks that the address in an attachment is not trusted.
+func TestFiles_OnlyFromDiscord(t *testing.T) {
 	for at, good := range map[string]bool{
 		"http://cdn.example.com/f":                  true,
 		"http://evil.example.com/f":                 false,
@@ -98,7 +98,7 @@ func TestFilesOnlyFromDiscord(t *testing.T) {
 		raw, _ := json.Marshal(object{"id": "5", "channel_id": "c", "author": object{"id": "7"}, "attachments": []object{{"filename": "f", "url": at, "size": 10}}})
 		in, ok := w.Open().Inbound(raw)
 		if !ok || len(in.Files) != 1 {
-			t.Fatal("not heard")
+			t.Fatal("the message has no file")
 		}
 		r, err := in.Files[0].Open(t.Context())
 		if (err == nil) != good {
@@ -135,7 +135,7 @@ func FuzzEvents(f *testing.F) {
 			return
 		}
 		if in.Sender == "" || in.Chat == "" || in.Key == "" || !json.Valid(in.Payload) || in.Text != strings.TrimSpace(in.Text) || !utf8.ValidString(in.Text) || in.FromOwner {
-			t.Errorf("%s was heard as %+v", raw, in)
+			t.Errorf("%s parses as %+v", raw, in)
 		}
 	})
 }

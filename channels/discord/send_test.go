@@ -24,8 +24,8 @@ func last(w *discordtest.Server) discordtest.Request {
 	return w.Requests[len(w.Requests)-1]
 }
 
-// TestSent checks the wire format of a text.
-func TestSent(t *testing.T) {
+// TestSend checks the wire format of a text.
+func TestSend(t *testing.T) {
 	w := discordtest.New(t)
 	ch := w.Open()
 	r, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Chat: "g1", Text: "@everyone **hi**", Cause: json.RawMessage(`{"m":"77"}`), Kind: channels.Reply})
@@ -182,7 +182,7 @@ func TestLimits(t *testing.T) {
 		{"of all", func() (int, string, []string) {
 			return 429, `{"message":"limited","retry_after":30,"global":true}`, []string{"X-RateLimit-Global", "true"}
 		}, 30 * time.Second, true},
-		{"of somebody in between", func() (int, string, []string) { return 429, "<html>", []string{"Retry-After", "3600"} }, time.Hour, false},
+		{"of a proxy", func() (int, string, []string) { return 429, "<html>", []string{"Retry-After", "3600"} }, time.Hour, false},
 		{"without a time", func() (int, string, []string) { return 429, "", nil }, 0, false},
 		{"nonsense", func() (int, string, []string) { return 429, `{"retry_after":-1e99}`, []string{"Retry-After", "soon"} }, 0, false},
 	} {
@@ -198,24 +198,24 @@ func TestLimits(t *testing.T) {
 			}
 			if c.wait == 0 {
 				if !e.RetryAt.IsZero() {
-					t.Errorf("retry at %v", e.RetryAt)
+					t.Errorf("RetryAt = %v, want none", e.RetryAt)
 				}
 				return
 			}
 			if left := time.Until(e.RetryAt); left < c.wait-10*time.Second || left > c.wait+10*time.Second {
-				t.Errorf("retry in %v", left)
+				t.Errorf("RetryAt in %v", left)
 			}
 			// Until then no request is sent where the limit applies.
 			n := len(w.Requests)
 			if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Chat: "c1", Text: "x"}); channels.ClassOf(err) != channels.Later || len(w.Requests) != n {
-				t.Errorf("asked again: %v", err)
+				t.Errorf("Send before RetryAt = %v, want no request", err)
 			}
 			if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d2", Chat: "c2", Text: "x"}); (channels.ClassOf(err) == channels.Later && err != nil) != c.all {
-				t.Errorf("another chat: %v", err)
+				t.Errorf("Send to another chat = %v", err)
 			}
 		})
 	}
-	t.Run("drafts leave the last one to the whole text", func(t *testing.T) {
+	t.Run("drafts leave the last request to the final text", func(t *testing.T) {
 		w := discordtest.New(t)
 		ch := w.Open()
 		id, err := ch.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "c1", Text: "I thi"})
@@ -228,10 +228,10 @@ func TestLimits(t *testing.T) {
 		}
 		n := len(w.Requests)
 		if _, err := ch.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "c1", Draft: id, Text: "I think s"}); channels.ClassOf(err) != channels.Later || len(w.Requests) != n {
-			t.Errorf("another draft: %v", err)
+			t.Errorf("Draft after a refusal = %v, want no request", err)
 		}
 		if r, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Chat: "c1", Text: "I think so.", Draft: id}); err != nil || r.ID != id {
-			t.Errorf("the whole text: %+v, %v", r, err)
+			t.Errorf("Send of the complete text = %+v, %v", r, err)
 		}
 	})
 	t.Run("of all but interactions", func(t *testing.T) {
@@ -244,7 +244,7 @@ func TestLimits(t *testing.T) {
 		w.Interactions["tok"] = object{"id": "9", "flags": 128}
 		cause, _ := json.Marshal(object{"i": "1", "a": discordtest.AppID, "t": "tok", "u": "7", "e": time.Now().Add(time.Minute)})
 		if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d2", Chat: "c1", Text: "y", Cause: cause}); err != nil || w.Interactions["tok"]["content"] != "y" {
-			t.Errorf("%v, answered %v", err, w.Interactions["tok"])
+			t.Errorf("error %v, response %v", err, w.Interactions["tok"])
 		}
 	})
 	t.Run("told beforehand", func(t *testing.T) {

@@ -66,7 +66,7 @@ func testComesBack(t *testing.T, sv servers) {
 		strings.Replace(bounced(5, r.ID, "failed", "5.1.1", ada), "report-type=delivery-status", "report-type=disposition-notification", 1),
 	} {
 		w.put(m)
-		w.until("it was looked at", func() bool {
+		w.until("the report to be read", func() bool {
 			return strings.Contains(ch.DescribeStatus(), textnorm.CountNoun(i+1, "email", "emails")+" ignored")
 		})
 		if s := ch.DescribeStatus(); strings.Contains(s, "bounced") {
@@ -74,31 +74,31 @@ func testComesBack(t *testing.T, sv servers) {
 		}
 	}
 	w.put(bounced(6, r.ID, "failed", "5.1.1", ada))
-	w.until("it is told", func() bool {
+	w.until("the bounce in the status", func() bool {
 		return strings.Contains(ch.DescribeStatus(), "1 sent email bounced, the last one on ") && strings.Contains(ch.DescribeStatus(), "to ada@example.org (5.1.1: the address does not exist)")
 	})
 	w.put(bounced(7, r.ID, "failed", "4.4.7", "<b>Eve & Sons</b>"))
-	w.until("it is told", func() bool { return strings.Contains(ch.DescribeStatus(), "2 sent emails bounced") })
+	w.until("the bounces in the status", func() bool { return strings.Contains(ch.DescribeStatus(), "2 sent emails bounced") })
 	if s := ch.DescribeStatus(); strings.Contains(s, "Eve") || strings.Contains(s, "evil") || !strings.Contains(s, "(4.4.7: all delivery attempts failed)") {
 		t.Error(s)
 	}
 	stop()
 	ch = w.channel(w.config())
 	w.run(ch)
-	w.until("it is still told", func() bool { return strings.Contains(ch.DescribeStatus(), "2 sent emails bounced") })
+	w.until("the bounces in the status after a restart", func() bool { return strings.Contains(ch.DescribeStatus(), "2 sent emails bounced") })
 	for i := range maxReports + 5 {
 		w.put(bounced(10+i, r.ID, "failed", "5.1.1", ada))
 	}
-	w.until("they were looked at", func() bool { return strings.Contains(ch.DescribeStatus(), fmt.Sprint(maxReports+5, " emails ignored")) })
+	w.until("the reports to be read", func() bool { return strings.Contains(ch.DescribeStatus(), fmt.Sprint(maxReports+5, " emails ignored")) })
 	if s := ch.DescribeStatus(); !strings.Contains(s, fmt.Sprint(maxReports+2, " sent emails bounced")) && time.Now().Minute() > 2 {
 		t.Error(s) // the limit starts again if the hour has changed in the meantime
 	}
 	if len(w.mails()) != 1 || len(w.in.all()) != 0 {
-		t.Errorf("%d mails went out, %d were heard", len(w.mails()), len(w.in.all()))
+		t.Errorf("%d mails sent, %d received", len(w.mails()), len(w.in.all()))
 	}
 	old := &bouncedMail{At: time.Now().Add(-reportFor - time.Hour).Unix()}
 	if !old.isExpired(time.Now()) {
-		t.Error("it is told for ever")
+		t.Error("an old bounce is not expired")
 	}
 }
 

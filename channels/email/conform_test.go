@@ -91,9 +91,9 @@ func (p *platform) via(ctx context.Context, addr string) (net.Conn, error) {
 	if class != nil {
 		switch *class {
 		case channels.Unauthorized:
-			return nil, fmt.Errorf("%w: as the test wants it", pim.ErrSignIn)
+			return nil, fmt.Errorf("%w: simulated", pim.ErrSignIn)
 		case channels.Permanent:
-			return nil, fmt.Errorf("%w: as the test wants it", pim.ErrRefused)
+			return nil, fmt.Errorf("%w: simulated", pim.ErrRefused)
 		}
 		return nil, io.ErrUnexpectedEOF
 	}

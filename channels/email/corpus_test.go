@@ -34,7 +34,7 @@ func corpus(t testing.TB) map[string][]byte {
 		return nil
 	})
 	if len(out) == 0 {
-		t.Skip("the shared data is not here (HOB_TEST_DATA)")
+		t.Skip("HOB_TEST_DATA is not set")
 	}
 	return out
 }
@@ -53,7 +53,7 @@ func whole(t *testing.T, name string, raw []byte) (*parsedMail, channels.Inbound
 		}
 	}
 	if l.isVerified(trusted) {
-		t.Errorf("%s: somebody is vouched for", name)
+		t.Errorf("%s: the sender is verified", name)
 	}
 	if strings.ContainsAny(in.Sender+in.Chat+in.ChatName, "\r\n") || len(l.files) > maxFiles {
 		t.Errorf("%s: %q, %q, %q, %d files", name, in.Sender, in.Chat, in.ChatName, len(l.files))
@@ -69,7 +69,7 @@ func whole(t *testing.T, name string, raw []byte) (*parsedMail, channels.Inbound
 		}
 		b, _ := io.ReadAll(r) // an incomplete file counts up to the error
 		if int64(len(b)) != f.Size {
-			t.Errorf("%s: %s has %d bytes, not %d", name, f.Name, len(b), f.Size)
+			t.Errorf("%s: %s has %d bytes, want %d", name, f.Name, len(b), f.Size)
 		}
 	}
 	return l, in
@@ -189,7 +189,7 @@ func testCorpus(t *testing.T, sv servers) {
 		defer ch.mu.Unlock()
 		return int(handed.Load())+ch.left == n && ch.broken == 0
 	})
-	t.Logf("of %d mails %d were handed on, the rest left", n, handed.Load())
+	t.Logf("%d mails, %d handled as messages", n, handed.Load())
 }
 
 // FuzzLetter checks that the text read from any mail is bounded, and that listed files can be

@@ -121,7 +121,7 @@ func TestSignatures(t *testing.T) {
 	signed := ed.sign(t, mail, "example.org")
 	swap := func(old, new string) string {
 		if !strings.Contains(signed, old) {
-			t.Fatalf("no %q in %s", old, signed)
+			t.Fatalf("%q does not occur in %s", old, signed)
 		}
 		return strings.Replace(signed, old, new, 1)
 	}
@@ -146,13 +146,13 @@ func TestSignatures(t *testing.T) {
 		{name: "by the domain above", raw: ed.forge(t, plain("a@example.org", "ada@mail.example.org", "Lunch", "at noon"), good)},
 		{name: "by a part of the domain", raw: ed.forge(t, mail, "a=ed25519-sha256; d=mail.example.org; "+all), zone: map[string][]string{"s1._domainkey.mail.example.org": {ed.record}}},
 		{name: "one of two", raw: edKey(t).sign(t, signed, "example.org", func(o *dkim.SignOptions) { o.Selector = "s2" }), zone: map[string][]string{at: {ed.record}, "s2._domainkey.example.org": {ed.record}}},
-		{name: "a list's above it", raw: edKey(t).sign(t, signed, "lists.example")},
+		{name: "a second signature by a list", raw: edKey(t).sign(t, signed, "lists.example")},
 		{name: "a copy to Hob", raw: ed.sign(t, copied, "example.org")},
 		{name: "a copy to others", raw: ed.sign(t, others, "example.org")},
 
 		{name: "not signed", raw: crlf(mail), why: "has not signed"},
 		{name: "another text", raw: swap("at noon", "at one"), why: "body hash"},
-		{name: "a text behind it", raw: signed + "and more", why: "body hash"},
+		{name: "text after the signed part", raw: signed + "and more", why: "body hash"},
 		{name: "another subject", raw: swap("Subject: Lunch", "Subject: Dinner"), why: "did not verify"},
 		{name: "a second subject", raw: "Subject: Dinner\r\n" + signed, why: "did not verify"},
 		{name: "a second subject, of one covered", raw: "Subject: Dinner\r\n" + ed.forge(t, mail, good), why: "cover its subject"},
@@ -162,9 +162,9 @@ func TestSignatures(t *testing.T) {
 		{name: "replayed to Hob", raw: strings.Replace(ed.sign(t, strings.Replace(mail, "To: "+hob, "To: bob@example.org", 1), "example.org"), "To: bob@example.org", "To: "+hob, 1), why: "did not verify"},
 		{name: "replayed with a copy", raw: strings.Replace(ed.forge(t, strings.Replace(mail, "To: "+hob, "To: bob@example.org", 1), good), "To: bob", "Cc: "+hob+"\r\nTo: bob", 1), why: "cover its cc"},
 		{name: "delivered to Hob", raw: "Delivered-To: " + hob + "\r\n" + ed.sign(t, strings.Replace(mail, "To: "+hob, "To: bob@example.org", 1), "example.org"), why: "not addressed"},
-		{name: "whom it goes to is not covered", raw: ed.forge(t, mail, "a=ed25519-sha256; d=example.org; h=from:subject:date:message-id"), why: "cover its to"},
+		{name: "the recipients are not covered", raw: ed.forge(t, mail, "a=ed25519-sha256; d=example.org; h=from:subject:date:message-id"), why: "cover its to"},
 		{name: "the sender is not covered", raw: ed.forge(t, mail, "a=ed25519-sha256; d=example.org; h=to:subject:date:message-id"), why: "cover its from"},
-		{name: "others could read it otherwise", raw: ed.forge(t, others, good+":cc"), why: "cover its content-type"},
+		{name: "the content type is not covered", raw: ed.forge(t, others, good+":cc"), why: "cover its content-type"},
 		{name: "no name", raw: ed.forge(t, strings.Replace(mail, "Message-ID: <a@example.org>\n", "", 1), good), why: "Message-ID"},
 		{name: "a week old", raw: ed.forge(t, dated(time.Now().AddDate(0, 0, -7)), good), why: "five days"},
 		{name: "of next week", raw: ed.forge(t, dated(time.Now().AddDate(0, 0, 7)), good), why: "five days"},
@@ -175,11 +175,11 @@ func TestSignatures(t *testing.T) {
 		{name: "of no text", raw: ed.forge(t, mail, good+"; l=0"), why: "a part of the text"},
 		{name: "two tags of a name", raw: ed.forge(t, mail, good+"; d=example.org"), why: "is malformed"},
 		{name: "another domain", raw: ed.forge(t, mail, "a=ed25519-sha256; d=evil.example; "+all), why: "another domain", zone: map[string][]string{"s1._domainkey.evil.example": {ed.record}}},
-		{name: "a domain that ends so", raw: ed.forge(t, mail, "a=ed25519-sha256; d=evilexample.org; "+all), why: "another domain", zone: map[string][]string{"s1._domainkey.evilexample.org": {ed.record}}},
+		{name: "a domain with the same ending", raw: ed.forge(t, mail, "a=ed25519-sha256; d=evilexample.org; "+all), why: "another domain", zone: map[string][]string{"s1._domainkey.evilexample.org": {ed.record}}},
 		{name: "a top level", raw: ed.forge(t, mail, "a=ed25519-sha256; d=org; "+all), why: "another domain", zone: map[string][]string{"s1._domainkey.org": {ed.record}}},
-		{name: "where anybody has a name", raw: ed.forge(t, plain("a@x.org", "ada@shop.co.uk", "x", "x"), "a=ed25519-sha256; d=co.uk; "+all), why: "another domain", zone: map[string][]string{"s1._domainkey.co.uk": {ed.record}}},
-		{name: "a neighbour there", raw: ed.forge(t, plain("a@x.org", "ada@shop.co.uk", "x", "x"), "a=ed25519-sha256; d=evil.co.uk; "+all), why: "another domain", zone: map[string][]string{"s1._domainkey.evil.co.uk": {ed.record}}},
-		{name: "the selector leads elsewhere", raw: ed.forge(t, mail, strings.Replace(good, "d=example.org", "d=example.org; i=@evil.example", 1)), why: "domain mismatch"},
+		{name: "a public suffix", raw: ed.forge(t, plain("a@x.org", "ada@shop.co.uk", "x", "x"), "a=ed25519-sha256; d=co.uk; "+all), why: "another domain", zone: map[string][]string{"s1._domainkey.co.uk": {ed.record}}},
+		{name: "a sibling below a public suffix", raw: ed.forge(t, plain("a@x.org", "ada@shop.co.uk", "x", "x"), "a=ed25519-sha256; d=evil.co.uk; "+all), why: "another domain", zone: map[string][]string{"s1._domainkey.evil.co.uk": {ed.record}}},
+		{name: "the identity has another domain", raw: ed.forge(t, mail, strings.Replace(good, "d=example.org", "d=example.org; i=@evil.example", 1)), why: "domain mismatch"},
 		{name: "SHA-1", raw: ed.forge(t, mail, strings.Replace(good, "sha256", "sha1", 1)), why: "unsafe algorithm"},
 		{name: "a short key", raw: short.sign(t, mail, "example.org"), why: "too short", zone: map[string][]string{at: {short.record}}},
 		{name: "another key", raw: signed, why: "did not verify", zone: map[string][]string{at: {edKey(t).record}}},
@@ -218,13 +218,13 @@ func TestSignatures(t *testing.T) {
 			}
 			for _, name := range z.questions() {
 				if !isAligned(addressDomain(l.from), name) {
-					t.Errorf("asked for %s", name)
+					t.Errorf("unexpected lookup of %s", name)
 				}
 			}
 			if len(z.questions()) > 0 {
 				z.set(true)
 				if by, _, err := verifySignatures(t.Context(), z, []byte(c.raw), list, anyKey); by != "" || !errors.Is(err, errLater) {
-					t.Errorf("without name servers: %q, %v", by, err)
+					t.Errorf("without name servers: verified %q, %v", by, err)
 				}
 			}
 		})
@@ -266,7 +266,7 @@ func testSigned(t *testing.T, sv servers) {
 	if in := w.heard(4)[3]; !strings.HasPrefix(in.Sender, unverified) || !in.Forwarded {
 		t.Errorf("%+v", in)
 	}
-	w.until("it says why", func() bool {
+	w.until("the reason in the status", func() bool {
 		return strings.Contains(ch.DescribeStatus(), "2 emails with an unverified sender, the last one that claimed to be from an allowed sender: its DKIM signature is not valid: body hash")
 	})
 	test, err := ch.Test(t.Context())
@@ -291,7 +291,7 @@ func testSigned(t *testing.T, sv servers) {
 	z.records["s1._domainkey.example.org"] = []string{next.record}
 	z.mu.Unlock()
 	w.put(next.sign(t, plain("new@x.org", ada, "", "by a new key"), "example.org"))
-	w.until("it waits", func() bool {
+	w.until("the deferred mail", func() bool {
 		return strings.Contains(ch.DescribeStatus(), "1 email waiting until the sender can be verified")
 	})
 	stop()
@@ -335,7 +335,7 @@ func testNameServersDown(t *testing.T, sv servers) {
 	if in := w.heard(1)[0]; in.Text != "not kept up" {
 		t.Errorf("%+v", in)
 	}
-	w.until("they wait", func() bool {
+	w.until("the deferred mails", func() bool {
 		return strings.Contains(ch.DescribeStatus(), "2 emails waiting until the sender can be verified")
 	})
 	stop()
@@ -351,7 +351,7 @@ func testNameServersDown(t *testing.T, sv servers) {
 	w.until("none waits", func() bool { return !strings.Contains(ch.DescribeStatus(), "wait") })
 	z.set(true)
 	w.put(k.sign(t, plain("last@x.org", ada, "", "too late"), "example.org"))
-	w.until("it waits", func() bool { return strings.Contains(ch.DescribeStatus(), "1 email waiting") })
+	w.until("the deferred mail", func() bool { return strings.Contains(ch.DescribeStatus(), "1 email waiting") })
 	stop()
 	st, err := open().loadState(t.Context())
 	if err != nil || len(st.Later) != 1 {
@@ -370,10 +370,10 @@ func testNameServersDown(t *testing.T, sv servers) {
 	w.until("none waits", func() bool { return !strings.Contains(ch.DescribeStatus(), "wait") })
 }
 
-// TestANewKeyWaits checks that once a domain's key is known, another key counts only after the name
+// TestSignatures_NewKeyWaits checks that once a domain's key is known, another key counts only after the name
 // servers have returned it for half a day. So an attacker who controls name resolution for a short
 // time, such as the operator of a foreign network, can forge no sender.
-func TestANewKeyWaits(t *testing.T) {
+func TestSignatures_NewKeyWaits(t *testing.T) {
 	var s state
 	now := time.Now()
 	one, two := nameKey("s1._domainkey.example.org", []string{"x"}), nameKey("s2._domainkey.mail.example.org", []string{"y"})
@@ -403,13 +403,13 @@ func TestANewKeyWaits(t *testing.T) {
 	}
 	step(one, 0, true)
 	if len(s.Keys) > maxKeys {
-		t.Errorf("%d keys are kept", len(s.Keys))
+		t.Errorf("%d keys are stored", len(s.Keys))
 	}
 }
 
-// TestWhatIsReadOfAMailThatWaits checks that a complete mail is read again only if that may give
+// TestSignatures_ReadsADeferredMailOnlyForNewInformation checks that a complete mail is read again only if that may give
 // new information, and not while name servers fail, which the sender could cause.
-func TestWhatIsReadOfAMailThatWaits(t *testing.T) {
+func TestSignatures_ReadsADeferredMailOnlyForNewInformation(t *testing.T) {
 	z := &zone{records: map[string][]string{"s1._domainkey.example.org": {"x"}}, broken: "s2._domainkey.example.org"}
 	l := &parsedMail{from: ada}
 	is, fails, none := signatureCheck{selector: "s1", domain: "example.org"}, signatureCheck{selector: "s2", domain: "example.org"}, signatureCheck{selector: "s3", domain: "example.org"}
@@ -435,13 +435,13 @@ func TestWhatIsReadOfAMailThatWaits(t *testing.T) {
 		if err == nil {
 			n := len(z.questions())
 			if _, err := keys.LookupTXT(t.Context(), c.list[0].keyName()); isTemporaryDNS(err) != (c.list[0].selector == "s2") || len(z.questions()) != n {
-				t.Errorf("%d: it is asked again, %v", i, err)
+				t.Errorf("%d: second lookup = %v, want no question to the name server", i, err)
 			}
 			continue
 		}
 		n := len(z.questions())
 		if _, err := h.lookupKeys(t.Context(), l, c.list, firstTry); !errors.Is(err, errLater) || len(z.questions()) != n {
-			t.Errorf("%d: at once again: %v", i, err)
+			t.Errorf("%d: immediate retry = %v, want no question to the name server", i, err)
 		}
 	}
 }
@@ -465,10 +465,10 @@ func FuzzSignatures(f *testing.F) {
 		by, _, err := verifySignatures(t.Context(), z, raw, list, anyKey)
 		ok := by != ""
 		if err != nil || ok && record != k.record && !strings.Contains(record, k.record[len("v=DKIM1; k=ed25519; "):]) {
-			t.Errorf("%v, %v by %q", ok, err, record)
+			t.Errorf("verified %v, %v with the record %q", ok, err, record)
 		}
 		if ok && (l.from != was.from || l.Subject != was.Subject || l.ID != was.ID || strings.Join(strings.Fields(l.own), " ") != strings.Join(strings.Fields(was.own), " ")) {
-			t.Errorf("%q proves what was not signed", raw)
+			t.Errorf("a changed mail is verified: %q", raw)
 		}
 	})
 }

@@ -34,9 +34,9 @@ func testWhatIsHeard(t *testing.T, sv servers) {
 	w.put(letterTo("three@x.org", ada, "", "while it was off"))
 	stop = w.run(w.channel(w.config()))
 	got := w.heard(3)
-	w.until("it is marked", func() bool { yes, _ := w.seen("INBOX"); return len(yes) == 3 })
+	w.until("the mails to be marked as read", func() bool { yes, _ := w.seen("INBOX"); return len(yes) == 3 })
 	if yes, no := w.seen("INBOX"); fmt.Sprint(yes, no) != "[2 4 5] [1 3]" {
-		t.Errorf("read are %v, unread %v", yes, no)
+		t.Errorf("marked as read: %v, unread: %v", yes, no)
 	}
 	stop()
 	for i, want := range []string{"the first one", "the second one", "while it was off"} {
@@ -45,7 +45,7 @@ func testWhatIsHeard(t *testing.T, sv servers) {
 		}
 	}
 	if got[0].Chat == got[1].Chat {
-		t.Error("two threads are one chat")
+		t.Error("two threads belong to one chat")
 	}
 }
 
@@ -62,7 +62,7 @@ func testRenumbered(t *testing.T, sv servers) {
 		w.put(letterTo(fmt.Sprintf("new%d@x.org", i), ada, "", fmt.Sprint("new ", i)))
 	}
 	w.heard(5)
-	w.until("it is kept that they were looked at", func() bool {
+	w.until("the stored position", func() bool {
 		raw, _ := w.keep.Get(t.Context(), stateKey)
 		var s state
 		return json.Unmarshal(raw, &s) == nil && len(s.Known) == 10
@@ -139,10 +139,10 @@ func testNotTaken(t *testing.T, sv servers) {
 	w.put(letterTo("one@x.org", ada, "", "hello"))
 	w.in.fail(errors.New("the disk is full"))
 	if err := w.channel(w.config()).Run(t.Context(), w.in); err == nil {
-		t.Error("it was not taken, and nobody says so")
+		t.Error("Run returned no error for a refused message")
 	}
 	if yes, _ := w.seen("INBOX"); len(yes) > 0 {
-		t.Error("it is marked as read")
+		t.Error("a refused mail is marked as read")
 	}
 	w.in.fail(nil)
 	w.run(w.channel(w.config()))
@@ -165,13 +165,13 @@ func testWhoWrites(t *testing.T, sv servers) {
 			t.Errorf("%d: %+v", i, in)
 		}
 		if _, err := w.channel(w.config()).Send(t.Context(), channels.Delivery{ID: "x", Chat: in.Chat, Cause: in.Payload, Text: "no"}); channels.ClassOf(err) != channels.Permanent {
-			t.Errorf("%d is answered: %v", i, err)
+			t.Errorf("%d: reply error %v", i, err)
 		}
 	}
 	c := w.config()
 	c.Allow = []string{"Ada@Example.org ", "unverified:ada@example.org", "UNVERIFIED:x"}
 	if got := w.channel(c).Allow(); fmt.Sprint(got) != "[ada@example.org]" {
-		t.Errorf("allowed are %q", got)
+		t.Errorf("allowed senders = %q", got)
 	}
 	c.TrustedHost = ""
 	blind := w.channel(c)
@@ -215,7 +215,7 @@ func testGroup(t *testing.T, sv servers) {
 	}
 	for _, m := range w.mails() {
 		if fmt.Sprint(m.to) != "["+ada+"]" || m.header.Get("Cc") != "" {
-			t.Errorf("it goes to %v, Cc %q", m.to, m.header.Get("Cc"))
+			t.Errorf("sent to %v, Cc %q", m.to, m.header.Get("Cc"))
 		}
 	}
 }
@@ -325,7 +325,7 @@ func testUnreadableMail(t *testing.T, sv servers) {
 	ch := w.channel(w.config())
 	for range maxTries - 1 {
 		if err := ch.Run(t.Context(), w.in); err == nil {
-			t.Fatal("nobody says that it could not be read")
+			t.Fatal("Run returned no error for an unreadable mail")
 		}
 	}
 	w.run(ch)
@@ -359,7 +359,7 @@ func testOffline(t *testing.T, sv servers) {
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- ch.Run(ctx, w.in) }()
-	w.until("it listens", func() bool { return strings.HasPrefix(ch.DescribeStatus(), "connected") })
+	w.until("the connection", func() bool { return strings.HasPrefix(ch.DescribeStatus(), "connected") })
 	down.Store(true)
 	w.d.Stop()
 	mu.Lock()
@@ -368,14 +368,14 @@ func testOffline(t *testing.T, sv servers) {
 	}
 	mu.Unlock()
 	if err := <-done; err == nil || channels.ClassOf(err) != channels.Temporary {
-		t.Errorf("the server is gone: %v", err)
+		t.Errorf("Run after the server stopped = %v", err)
 	}
 	for range 3 {
 		if err := ch.Run(ctx, w.in); channels.ClassOf(err) != channels.Temporary || strings.Contains(err.Error(), pimtest.Secret) {
-			t.Errorf("without a network: %v", err)
+			t.Errorf("Run without a network = %v", err)
 		}
 		if _, err := ch.Send(ctx, channels.Delivery{ID: "x", Chat: chatOf(ada, hashOf("x")), Text: "x"}); channels.ClassOf(err) != channels.Temporary {
-			t.Errorf("without a network: %v", err)
+			t.Errorf("Send without a network = %v", err)
 		}
 	}
 	if !strings.HasPrefix(ch.DescribeStatus(), "not connected: ") {
@@ -415,10 +415,10 @@ func TestConfiguration(t *testing.T) {
 		"a line in a name": {Address: hob + "\r\nBcc: x@y.org", IMAP: "imap.test.local", SMTP: "smtp.test.local", Password: "x"},
 	} {
 		if _, err := New(c, channels.Deps{}); err == nil {
-			t.Errorf("%s is taken", name)
+			t.Errorf("New accepts %s", name)
 		}
 	}
 	if _, err := New(Config{Address: hob, IMAP: "imap.test.local", Password: "x", Drafts: true}, channels.Deps{}); err != nil {
-		t.Errorf("drafts need no smtp: %v", err)
+		t.Errorf("New with drafts but without smtp = %v", err)
 	}
 }

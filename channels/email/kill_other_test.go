@@ -6,4 +6,4 @@ import "testing"
 
 func child() {}
 
-func testKills(t *testing.T, _ servers) { t.Skip("there is no SIGKILL") }
+func testKills(t *testing.T, _ servers) { t.Skip("SIGKILL is not supported") }

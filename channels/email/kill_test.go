@@ -49,7 +49,7 @@ func testKills(t *testing.T, sv servers) {
 		}
 	}
 	kill := begin()
-	w.until("it begins", func() bool { _, err := os.Stat(p.path(stateKey)); return err == nil })
+	w.until("the first saved state", func() bool { _, err := os.Stat(p.path(stateKey)); return err == nil })
 	kill()
 	mails := 4 * kills
 	rnd := rand.New(rand.NewPCG(8, 100)) //nolint:gosec // a fixed seed makes runs reproducible
@@ -79,9 +79,9 @@ func testKills(t *testing.T, sv servers) {
 		answers[m.id] = true
 	}
 	if len(heard) != mails || len(p.heard()) != mails || len(answers) != mails {
-		t.Errorf("of %d mails %d were heard (%d messages), and %d answered", mails, len(heard), len(p.heard()), len(answers))
+		t.Errorf("%d mails: %d were received (%d messages), %d were answered", mails, len(heard), len(p.heard()), len(answers))
 	}
-	t.Logf("%d kills, %d mails: all heard once; %d answers, %d second copies with the same Message-ID", kills, mails, len(answers), copies-len(answers))
+	t.Logf("%d kills, %d mails: all received once; %d answers, %d second copies with the same Message-ID", kills, mails, len(answers), copies-len(answers))
 }
 
 const childEnv = "HOB_EMAIL_PROGRAM"

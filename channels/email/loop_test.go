@@ -79,7 +79,7 @@ func testStorms(t *testing.T, sv servers) {
 	w.until("the last one", func() bool { return len(w.in.all()) > 0 })
 	w.answer(ch, 0)
 	if got := w.heard(1); got[0].Text != "a person" || len(w.mails()) != 1 {
-		t.Errorf("%d answers; heard %+v", len(w.mails()), got)
+		t.Errorf("%d answers; received %+v", len(w.mails()), got)
 	}
 }
 
@@ -112,7 +112,7 @@ func testLoops(t *testing.T, sv servers) {
 		put(answering(posted{}, i, false))
 	}
 	// A new hour may have begun, so the limits of two hours may apply.
-	w.until("they are all heard or left", func() bool {
+	w.until("all mails to be received or ignored", func() bool {
 		ch.mu.Lock()
 		defer ch.mu.Unlock()
 		return len(w.in.all())+ch.left == perHour+15
@@ -129,7 +129,7 @@ func testLoops(t *testing.T, sv servers) {
 		in, why := ch.toInbound(l)
 		if why != "" {
 			if i != maxHops+1 && i != maxHops {
-				t.Errorf("it ends after %d: %s", i, why)
+				t.Errorf("the exchange ended after %d mails: %s", i, why)
 			}
 			break
 		}
@@ -164,7 +164,7 @@ func testTwoHobs(t *testing.T, sv servers) {
 		return strings.Contains(other.DescribeStatus(), "2 emails ignored, the last one because Hob wrote it")
 	})
 	if n := len(b.in.all()); n != 0 {
-		t.Errorf("%d were heard", n)
+		t.Errorf("received %d mails, want none", n)
 	}
 	// A mail counts toward the hour in which it arrived.
 	var s state
@@ -174,6 +174,6 @@ func testTwoHobs(t *testing.T, sv servers) {
 		s.countMail(ada, at)
 	}
 	if !s.isRateLimited(ada, at.Add(59*time.Minute)) || s.isRateLimited(ada, at.Add(time.Hour)) || s.isRateLimited("bob@example.org", at) {
-		t.Error("the hour is counted wrong")
+		t.Error("isRateLimited does not follow the hour of arrival")
 	}
 }

@@ -13,7 +13,7 @@ func vouched(fields mime.Fields, trusted, address string) bool {
 	return trustedVerdict(fields, trusted, address) == vouches
 }
 
-func TestWhoIsVouchedFor(t *testing.T) {
+func TestResults_Vouched(t *testing.T) {
 	const ar = "authentication-results"
 	one := func(v string) mime.Fields { return mime.Fields{{Name: ar, Value: v}} }
 	for _, c := range []struct {
@@ -22,8 +22,8 @@ func TestWhoIsVouchedFor(t *testing.T) {
 		want    bool
 		trusted string
 	}{
-		{"as Gmail writes it", one(`mx.test.local; dkim=pass header.i=@example.org header.s=20230601 header.b=Ax3/+k; spf=pass (google.com: domain of ada@example.org designates 192.0.2.1 as permitted sender) smtp.mailfrom=ada@example.org; dmarc=pass (p=NONE sp=QUARANTINE dis=NONE) header.from=example.org`), true, ""},
-		{"dmarc alone", one(`mx.test.local; dmarc=pass header.from=example.org`), true, ""},
+		{"Gmail", one(`mx.test.local; dkim=pass header.i=@example.org header.s=20230601 header.b=Ax3/+k; spf=pass (google.com: domain of ada@example.org designates 192.0.2.1 as permitted sender) smtp.mailfrom=ada@example.org; dmarc=pass (p=NONE sp=QUARANTINE dis=NONE) header.from=example.org`), true, ""},
+		{"only dmarc", one(`mx.test.local; dmarc=pass header.from=example.org`), true, ""},
 		{"in capitals", one(`MX.Test.Local; DMARC=PASS Header.From=Example.ORG`), true, ""},
 		{"a version and comments", one(`(a) mx.test.local (b (c) \) ) 1 (d); (e) dmarc (f) / 1 = (g) pass reason="x; y" header . from = example.org`), true, ""},
 		{"quoted", one(`"mx.test.local"; dmarc=pass header.from="example.org"`), true, ""},
@@ -35,14 +35,14 @@ func TestWhoIsVouchedFor(t *testing.T) {
 		{"spf of the host's name", one(`mx.test.local; spf=pass smtp.helo=example.org`), false, ""},
 		{"spf of another", one(`mx.test.local; spf=pass smtp.mailfrom=ada@evil.example`), false, ""},
 		{"dmarc of another", one(`mx.test.local; dmarc=pass header.from=evil.example`), false, ""},
-		{"dmarc without saying whose", one(`mx.test.local; dmarc=pass`), false, ""},
+		{"dmarc without a domain", one(`mx.test.local; dmarc=pass`), false, ""},
 		{"dmarc failed, whatever else passed", one(`mx.test.local; spf=pass smtp.mailfrom=example.org; dmarc=fail header.from=example.org`), false, ""},
 		{"two verdicts", one(`mx.test.local; dmarc=pass header.from=example.org; dmarc=fail header.from=example.org`), false, ""},
 		{"a top level", one(`mx.test.local; dkim=pass header.d=org`), false, ""},
 		{"another host", one(`mx.evil.example; dmarc=pass header.from=example.org`), false, ""},
-		{"a host whose name begins so", one(`mx.test.local.evil.example; dmarc=pass header.from=example.org`), false, ""},
+		{"a host with the same prefix", one(`mx.test.local.evil.example; dmarc=pass header.from=example.org`), false, ""},
 		{"the name in a comment", one(`(mx.test.local;) evil.example; dmarc=pass header.from=example.org`), false, ""},
-		{"nothing was checked", one(`mx.test.local; none`), false, ""},
+		{"no checks", one(`mx.test.local; none`), false, ""},
 		{"pass in a comment", one(`mx.test.local; dmarc=fail (dmarc=pass header.from=example.org) header.from=example.org`), false, ""},
 		{"pass in a reason", one(`mx.test.local; dmarc=none reason="; dmarc=pass header.from=example.org"`), false, ""},
 		{"a comment without an end", one(`mx.test.local; dmarc=pass header.from=example.org (`), false, ""},
@@ -51,38 +51,38 @@ func TestWhoIsVouchedFor(t *testing.T) {
 		{"another version", one(`mx.test.local 2; dmarc=pass header.from=example.org`), false, ""},
 		{"no semicolon", one(`mx.test.local dmarc=pass header.from=example.org`), false, ""},
 		{"empty", one(``), false, ""},
-		{"as Microsoft writes it, without a name", one(`spf=pass (sender IP is 192.0.2.1) smtp.mailfrom=example.org; dkim=pass header.d=example.org;dmarc=pass action=none header.from=example.org;compauth=pass reason=100`), false, ""},
+		{"Microsoft, without a host name", one(`spf=pass (sender IP is 192.0.2.1) smtp.mailfrom=example.org; dkim=pass header.d=example.org;dmarc=pass action=none header.from=example.org;compauth=pass reason=100`), false, ""},
 		{"the topmost counts", mime.Fields{{Name: ar, Value: "mx.test.local; dmarc=fail header.from=example.org"}, {Name: ar, Value: "mx.test.local; dmarc=pass header.from=example.org"}}, false, ""},
 		{"the topmost is broken", mime.Fields{{Name: ar, Value: "mx.test.local; dmarc="}, {Name: ar, Value: "mx.test.local; dmarc=pass header.from=example.org"}}, false, ""},
-		{"another host's above it", mime.Fields{{Name: ar, Value: "other.example; none"}, {Name: ar, Value: "mx.test.local; dmarc=pass header.from=example.org"}}, true, ""},
+		{"another host's field comes first", mime.Fields{{Name: ar, Value: "other.example; none"}, {Name: ar, Value: "mx.test.local; dmarc=pass header.from=example.org"}}, true, ""},
 		{"in a field of another name", mime.Fields{{Name: "x-" + ar, Value: "mx.test.local; dmarc=pass header.from=example.org"}, {Name: "arc-" + ar, Value: "i=1; mx.test.local; dmarc=pass header.from=example.org"}}, false, ""},
-		{"several fields, the first of which say nothing of the sender", mime.Fields{{Name: ar, Value: "mx-3.test.local; x-csa=none; x-ptr=pass smtp.helo=a.b policy.ptr=a.b"}, {Name: ar, Value: "mx-3.test.local; arc=none (no signatures found)"}, {Name: ar, Value: "mx-3.test.local; dkim=pass header.d=example.org; dmarc=pass policy.published-domain-policy=none (p=none,d=none) header.from=example.org; spf=pass smtp.mailfrom=ada@example.org; x-tls=pass smtp.bits=256/256"}}, true, "*.test.local"},
-		{"one that says nothing, and one from below a hop", mime.Fields{{Name: ar, Value: "mx-3.test.local; x-me-sender=pass"}, {Name: "received", Value: "from evil by mx-3.test.local"}, {Name: ar, Value: "mx-3.test.local; dmarc=pass header.from=example.org"}}, false, "*.test.local"},
-		{"nothing was checked, and one below it", mime.Fields{{Name: ar, Value: "mx-3.test.local; none"}, {Name: ar, Value: "mx-3.test.local; dmarc=pass header.from=example.org"}}, false, "*.test.local"},
-		{"the address of the network was checked, and one below it", mime.Fields{{Name: ar, Value: "mx.test.local; iprev=pass smtp.remote-ip=192.0.2.1"}, {Name: ar, Value: "mx.test.local; dmarc=pass header.from=example.org"}}, false, ""},
+		{"several fields, the first ones without a result about the sender", mime.Fields{{Name: ar, Value: "mx-3.test.local; x-csa=none; x-ptr=pass smtp.helo=a.b policy.ptr=a.b"}, {Name: ar, Value: "mx-3.test.local; arc=none (no signatures found)"}, {Name: ar, Value: "mx-3.test.local; dkim=pass header.d=example.org; dmarc=pass policy.published-domain-policy=none (p=none,d=none) header.from=example.org; spf=pass smtp.mailfrom=ada@example.org; x-tls=pass smtp.bits=256/256"}}, true, "*.test.local"},
+		{"a field without a result, and one from before a hop", mime.Fields{{Name: ar, Value: "mx-3.test.local; x-me-sender=pass"}, {Name: "received", Value: "from evil by mx-3.test.local"}, {Name: ar, Value: "mx-3.test.local; dmarc=pass header.from=example.org"}}, false, "*.test.local"},
+		{"no checks, and another field below", mime.Fields{{Name: ar, Value: "mx-3.test.local; none"}, {Name: ar, Value: "mx-3.test.local; dmarc=pass header.from=example.org"}}, false, "*.test.local"},
+		{"only the IP address was checked, and another field below", mime.Fields{{Name: ar, Value: "mx.test.local; iprev=pass smtp.remote-ip=192.0.2.1"}, {Name: ar, Value: "mx.test.local; dmarc=pass header.from=example.org"}}, false, ""},
 		{"below the name of the trusted domain", one("a.b.test.local; dmarc=pass header.from=example.org"), true, "*.test.local"},
 		{"the trusted domain itself", one("test.local; dmarc=pass header.from=example.org"), false, "*.test.local"},
-		{"a name that ends so", one("eviltest.local; dmarc=pass header.from=example.org"), false, "*.test.local"},
+		{"a name with the same ending", one("eviltest.local; dmarc=pass header.from=example.org"), false, "*.test.local"},
 		{"any name", one("evil.example; dmarc=pass header.from=example.org"), false, "*"},
 		{"any name with a dot", one(".; dmarc=pass header.from=example.org"), false, "*."},
 		{"signed in as the sender", one("mx.test.local; auth=pass smtp.auth=ada@example.org smtp.mailfrom=ada@example.org"), true, ""},
-		{"signed in as somebody else", one("mx.test.local; auth=pass smtp.auth=eve@example.org smtp.mailfrom=ada@example.org"), false, ""},
-		{"signed in by a name alone", one("mx.test.local; auth=pass smtp.auth=ada smtp.mailfrom=ada@example.org"), false, ""},
+		{"signed in as another user", one("mx.test.local; auth=pass smtp.auth=eve@example.org smtp.mailfrom=ada@example.org"), false, ""},
+		{"signed in with a bare name", one("mx.test.local; auth=pass smtp.auth=ada smtp.mailfrom=ada@example.org"), false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := vouched(c.fields, cmp.Or(c.trusted, trusted), ada); got != c.want {
 				t.Errorf("vouched: %v", got)
 			}
 			if vouched(c.fields, "", ada) {
-				t.Error("nobody is trusted, and it counts")
+				t.Error("a sender is vouched for without a trusted host")
 			}
 		})
 	}
 }
 
-// TestWhatTheHostSays checks the verdict of the mail host for different results. A signature may
+// TestResults_VerdictOfTheHost checks the verdict of the mail host for different results. A signature may
 // prove the author only if the host has not reported a forgery.
-func TestWhatTheHostSays(t *testing.T) {
+func TestResults_VerdictOfTheHost(t *testing.T) {
 	for value, want := range map[string]verdict{
 		"mx.test.local; dmarc=pass header.from=example.org":                                          vouches,
 		"mx.test.local; dmarc=fail header.from=example.org":                                          disowned,
@@ -105,7 +105,7 @@ func TestWhatTheHostSays(t *testing.T) {
 	}
 }
 
-func TestTheAuthorIsOneAddress(t *testing.T) {
+func TestResults_AuthorIsOneAddress(t *testing.T) {
 	for raw, want := range map[string]string{
 		"From: Ada <Ada@Example.org>\n\n":                                    ada,
 		"From: ada@example.org\n\n":                                          ada,
@@ -157,14 +157,14 @@ func FuzzResults(f *testing.F) {
 			t.Errorf("%q: %q, %d results", value, id, len(results))
 		}
 		if ok && vouched(mime.Fields{{Name: "authentication-results", Value: "evil.example; x=y (" + strings.NewReplacer("(", "", ")", "", `\`, "").Replace(value) + ")"}}, trusted, ada) {
-			t.Errorf("%q vouches from a comment", value)
+			t.Errorf("a comment in %q vouches for the sender", value)
 		}
 		if vouched(mime.Fields{{Name: "authentication-results", Value: value}}, trusted, ada) && (!ok || id != trusted || !strings.Contains(strings.ToLower(value), "pass")) {
 			t.Errorf("%q vouches", value)
 		}
 		again, more, still := parseResults(value + " (c)")
 		if ok && (!still || again != id || len(more) != len(results)) {
-			t.Errorf("%q changes with a comment", value)
+			t.Errorf("a comment changes the result of %q", value)
 		}
 	})
 }

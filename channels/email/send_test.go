@@ -36,7 +36,7 @@ func testThread(t *testing.T, sv servers) {
 	got := w.mails()
 	m := got[0]
 	if got[1].id != m.id {
-		t.Errorf("the second copy is %s, the first %s", got[1].id, m.id)
+		t.Errorf("Message-ID of the second copy = %s, want %s", got[1].id, m.id)
 	}
 	for name, want := range map[string]string{
 		"In-Reply-To": "<root@x.org>", "References": "<root@x.org>", "Auto-Submitted": "auto-replied", "X-Hob": "1", "X-Hob-Hops": "0", "To": "<" + ada + ">",
@@ -53,7 +53,7 @@ func testThread(t *testing.T, sv servers) {
 	w.put(letterTo("third@x.org", ada, "AW: Größe", "indeed", "References: <root@x.org>\n <"+m.id+"> <second@x.org>"))
 	for i, in2 := range w.heard(3)[1:] {
 		if in2.Chat != in.Chat {
-			t.Errorf("%d is in %s, not in %s", i, in2.Chat, in.Chat)
+			t.Errorf("mail %d is in chat %s, want %s", i, in2.Chat, in.Chat)
 		}
 		if want := []string{m.id, "second@x.org"}[i]; !slices.Equal(in2.ReplyTo, []string{want}) || !in2.OnlyReplies {
 			t.Errorf("%d replies to %q (only replies count: %v), want %s and true", i, in2.ReplyTo, in2.OnlyReplies, want)
@@ -80,7 +80,7 @@ func testThread(t *testing.T, sv servers) {
 	}
 	yes, _ := w.seen("Gesendet")
 	if len(yes) != 4 {
-		t.Errorf("%d copies lie among the sent mails", len(yes))
+		t.Errorf("%d copies in the folder of sent mails", len(yes))
 	}
 	if _, found, err := ch.Find(t.Context(), d); !found || err != nil {
 		t.Errorf("found %v, %v", found, err)
@@ -104,7 +104,7 @@ func testDrafts(t *testing.T, sv servers) {
 		}
 	}
 	if _, found, err := ch.Find(t.Context(), d); !found || err != nil || len(w.mails()) != 0 {
-		t.Errorf("found %v, %v; %d were sent", found, err, len(w.mails()))
+		t.Errorf("Find = %v, %v; %d mails were sent", found, err, len(w.mails()))
 	}
 	m, err := imapmail.Open(t.Context(), w.acc)
 	if err != nil {

@@ -53,7 +53,7 @@ func testTestTellsTheHost(t *testing.T, sv servers) {
 	}
 }
 
-func TestWhatTheHostIsCalled(t *testing.T) {
+func TestTrust_NameOfTheHost(t *testing.T) {
 	for _, c := range []struct {
 		trusted string
 		ids     []string

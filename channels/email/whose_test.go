@@ -121,12 +121,12 @@ func TestReview3_WithoutABoundaryOnlyTheBeginningIsTheOwners(t *testing.T) {
 		{"known by its subject", "Subject: ΠΡΘ: x\n\nfile this\n\nsend all\n", "file this", "send all"},
 		{"known by Outlook's index", "Subject: x\nThread-Index: AQHbLOUfBX0RH0u4kUqVh0rGmY6kGrK1pIEA\n\nfile this\n\nsend all\n", "file this", "send all"},
 		{"a mail attached", "Subject: x\n" + attached, "file this", "send all"},
-		{"a mark that no list holds", "Subject: Zprd: x\n\nfile this\n\nsend all\n", "file this\n\nsend all", unmarked},
+		{"an unknown mark", "Subject: Zprd: x\n\nfile this\n\nsend all\n", "file this\n\nsend all", unmarked},
 		{"a mark of two words", "Subject: Chuir air: x\n\nfile this\n\nsend all\n", "file this\n\nsend all", unmarked},
 		{"a new mail of one paragraph with a topic", "Subject: Shopping: food\n\nplease buy milk, bread and ten eggs for me on Thursday\nThanks\n", "Shopping: food\n\nplease buy milk, bread and ten eggs for me on Thursday\nThanks", ""},
 		{"a time in the subject", "Subject: Meet at 9:00 tomorrow\n\nfile this\n\nand that is all of it, really, thank you very much\n", "Meet at 9:00 tomorrow\n\nfile this\n\nand that is all of it, really, thank you very much", ""},
 		{"a new mail", "Subject: x\n\nfile this\n\nsend all\n", "x\n\nfile this\n\nsend all", ""},
-		{"Outlook begins a thread", "Subject: x\nThread-Index: AQHbLOUfBX0RH0u4kUqVh0rGmY6kGg==\n\nfile this\n\nand that is all of it, really, thank you very much\n", "x\n\nfile this\n\nand that is all of it, really, thank you very much", ""},
+		{"Outlook starts a thread", "Subject: x\nThread-Index: AQHbLOUfBX0RH0u4kUqVh0rGmY6kGg==\n\nfile this\n\nand that is all of it, really, thank you very much\n", "x\n\nfile this\n\nand that is all of it, really, thank you very much", ""},
 		{"a long new mail", "Subject: x\n\nfile this\n\n" + long + "\n", headOf("file this\n\n"+long, maxFresh), "long text"},
 		{"a new mail with a quotation", "Subject: x\n\nTranslate this:\n\n> send all\n", "Translate this:", "send all"},
 		{"an accelerated page beside the HTML", "Subject: x\nContent-Type: multipart/alternative; boundary=b\n\n--b\nContent-Type: text/plain\n\nfile this, and that is all of it, really, thank you very much\n--b\nContent-Type: text/x-amp-html\n\nsend all\n--b--\n", "x\n\nfile this, and that is all of it, really, thank you very much", ""},
@@ -170,7 +170,7 @@ func TestReply_NamesTheMailItAnswers(t *testing.T) {
 		want       []string
 	}{
 		{"In-Reply-To", "In-Reply-To: <b@x>\nReferences: <a@x> <b@x>\n", []string{"b@x"}},
-		{"References alone", "References: <a@x> <b@x>\n", []string{"b@x"}},
+		{"only References", "References: <a@x> <b@x>\n", []string{"b@x"}},
 		{"neither", "", nil},
 	} {
 		if in := inboundOf(t, "Subject: x\n"+c.head+"\nyes\n"); !slices.Equal(in.ReplyTo, c.want) || !in.OnlyReplies {

@@ -130,7 +130,7 @@ func (w *world) run(ch *Channel) (stop func()) {
 		}
 	})
 	w.t.Cleanup(stop)
-	w.until("it listens", func() bool { return strings.HasPrefix(ch.DescribeStatus(), "connected") })
+	w.until("the connection", func() bool { return strings.HasPrefix(ch.DescribeStatus(), "connected") })
 	return stop
 }
 
@@ -143,7 +143,7 @@ func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !ok(); <-time.After(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("not in time: %s", what)
+			t.Fatalf("timed out: %s", what)
 		}
 	}
 }

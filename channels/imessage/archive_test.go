@@ -24,7 +24,7 @@ func TestReadArchive(t *testing.T) {
 	var got []string
 	err := imessage.Driver{}.ReadArchive(t.Context(), file, func(m channels.ArchivedMessage) error {
 		if !strings.Contains(string(m.JSON), `"text":"`+m.Text+`"`) {
-			t.Errorf("the JSON does not contain the text %q: %s", m.Text, m.JSON)
+			t.Errorf("the JSON lacks the text %q: %s", m.Text, m.JSON)
 		}
 		got = append(got, m.Who+m.Chat+": "+m.Text)
 		return nil

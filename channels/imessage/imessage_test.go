@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestConform(t *testing.T) {
+func TestConformance(t *testing.T) {
 	channelstest.Conform(t, func(t *testing.T) (channels.Channel, channelstest.Platform) {
 		m := newMac(t, chatdbtest.Newest())
 		m.db.Chat("c", "iMessage", false)
@@ -34,7 +34,7 @@ func TestScripts(t *testing.T) {
 	for _, s := range imessage.Scripts() {
 		s.Text = strings.Replace(s.Text, "end tell", "", 1)
 		if s.Engine != osrun.AppleScript || len(osruntest.Lint(s)) == 0 {
-			t.Errorf("%s is broken, and nobody says so", s.Name)
+			t.Errorf("Lint reports nothing for the broken script %s", s.Name)
 		}
 	}
 }
@@ -80,7 +80,7 @@ func (l *listening) want(m *mac, texts ...string) {
 
 const ada, own = "+15550100", "+15550199"
 
-func TestHears(t *testing.T) {
+func TestRun_ReceivesMessages(t *testing.T) {
 	for _, v := range chatdbtest.Versions()[2:] {
 		t.Run(v.Name, func(t *testing.T) {
 			m := newMac(t, v)
@@ -113,9 +113,9 @@ func TestHears(t *testing.T) {
 	}
 }
 
-// TestWhatCameMeanwhile checks that a restart neither skips nor repeats messages, even when
+// TestRun_ReceivesMessagesOfADowntime checks that a restart neither skips nor repeats messages, even when
 // messages were deleted.
-func TestWhatCameMeanwhile(t *testing.T) {
+func TestRun_ReceivesMessagesOfADowntime(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
 	m.hear(chat, ada, "zero")
@@ -142,15 +142,15 @@ func TestWhatCameMeanwhile(t *testing.T) {
 	inbox.Refuse(fmt.Errorf("the disk is full"))
 	m.hear(chat, ada, "five")
 	if err := c.Run(t.Context(), inbox); err == nil {
-		t.Error("a message that was not taken is none of Run's errors")
+		t.Error("Run returned no error for a refused message")
 	}
 	l = m.run(t, c)
 	l.want(m, "five")
 }
 
-// TestAYear simulates repeated updates of macOS, some while Hob runs. Every message is received
+// TestRun_YearWithSystemUpdates simulates repeated updates of macOS, some while Hob runs. Every message is received
 // once, in the same chats, and the answers go to these chats.
-func TestAYear(t *testing.T) {
+func TestRun_YearWithSystemUpdates(t *testing.T) {
 	versions := chatdbtest.Versions()[2:]
 	m := newMac(t, versions[0])
 	m.db.Chat(ada, "iMessage", false)
@@ -187,9 +187,9 @@ func TestAYear(t *testing.T) {
 	}
 }
 
-// TestMadeAnew checks that the old messages in a recreated database, whose row numbers restart, are
+// TestRun_RecreatedDatabase checks that the old messages in a recreated database, whose row numbers restart, are
 // not received again.
-func TestMadeAnew(t *testing.T) {
+func TestRun_RecreatedDatabase(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
 	for i := range 5 {
@@ -217,9 +217,9 @@ func TestMadeAnew(t *testing.T) {
 	l.want(m, "new 0", "new 1", "new 2", "two")
 }
 
-// TestReplacedWhileItIsRead tests a database that is vacuumed, and a database that is replaced,
+// TestRun_DatabaseReplacedMeanwhile tests a database that is vacuumed, and a database that is replaced,
 // while Hob runs.
-func TestReplacedWhileItIsRead(t *testing.T) {
+func TestRun_DatabaseReplacedMeanwhile(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	m.db.Chat(ada, "iMessage", false)
 	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
@@ -237,15 +237,15 @@ func TestReplacedWhileItIsRead(t *testing.T) {
 		_ = os.Remove(m.db.File + end)
 	}
 	if err := os.Rename(next.File, m.db.File); err != nil {
-		t.Skip("an open file cannot be replaced here: ", err)
+		t.Skip("an open file cannot be replaced on this system: ", err)
 	}
 	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 3 })
 	m.db = chatdbtest.Reopen(t, m.db.File, chatdbtest.Newest())
 	l.want(m, "one", "two", "three, in another file")
 }
 
-// TestNoticed checks that a write by Messages is noticed before the next poll.
-func TestNoticed(t *testing.T) {
+// TestRun_NoticesChanges checks that a write by Messages is noticed before the next poll.
+func TestRun_NoticesChanges(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
 	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{Poll: time.Hour, Glance: time.Millisecond, Debounce: time.Millisecond, Hold: time.Second}))
@@ -255,8 +255,8 @@ func TestNoticed(t *testing.T) {
 	}
 }
 
-// TestRowsThatGrow checks that a message is received whose text and chat are written after its row.
-func TestRowsThatGrow(t *testing.T) {
+// TestRows_CompletedLater checks that a message is received whose text and chat are written after its row.
+func TestRows_CompletedLater(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
 	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{Poll: 20 * time.Millisecond, Glance: 2 * time.Millisecond, Debounce: time.Millisecond, Hold: 20 * time.Second}))
@@ -269,8 +269,8 @@ func TestRowsThatGrow(t *testing.T) {
 	l.want(m, "first this", "and this")
 }
 
-// TestEmptyRowsBlockNobody checks that a row that never gets a text is skipped after some time.
-func TestEmptyRowsBlockNobody(t *testing.T) {
+// TestRows_EmptyOnesAreSkipped checks that a row that never gets a text is skipped after some time.
+func TestRows_EmptyOnesAreSkipped(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
 	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{Poll: 20 * time.Millisecond, Glance: 2 * time.Millisecond, Debounce: time.Millisecond, Hold: 50 * time.Millisecond}))
@@ -283,13 +283,13 @@ func TestEmptyRowsBlockNobody(t *testing.T) {
 	m.hear(chat, ada, "after them")
 	l.want(m, "[a message that could not be read; see the Messages app]", "after them")
 	if h := l.inbox.Heard(); !h[0].Unknown || h[1].Unknown {
-		t.Errorf("what could not be read decides: %+v", h[0])
+		t.Errorf("an unreadable message may decide requests: %+v", h[0])
 	}
 }
 
-// TestTextsThatComeLate checks that a row that was skipped without text is received once when it
+// TestRows_LateTextIsReceivedOnce checks that a row that was skipped without text is received once when it
 // gets its text, even after a restart, and that a retracted row is not received.
-func TestTextsThatComeLate(t *testing.T) {
+func TestRows_LateTextIsReceivedOnce(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
 	o := imessage.Options{Poll: 20 * time.Millisecond, Glance: 2 * time.Millisecond, Debounce: time.Millisecond, Hold: 20 * time.Millisecond}
@@ -321,10 +321,10 @@ func TestTextsThatComeLate(t *testing.T) {
 	l.want(m, "later")
 }
 
-// TestWhoWrites checks that SMS and iMessage from one number are different senders, each with a
+// TestSender_ByServiceAndAddress checks that SMS and iMessage from one number are different senders, each with a
 // separate chat in which it is answered, and that an address that only resembles an allowed one is
 // rejected.
-func TestWhoWrites(t *testing.T) {
+func TestSender_ByServiceAndAddress(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	c := m.channel(imessage.Config{Allow: []string{ada}}, imessage.Options{})
 	l := m.run(t, c)
@@ -460,9 +460,9 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
-// TestFilesThatCome checks that no database entry about an attachment makes Hob open a file outside
+// TestReceivedFiles_StayInTheAttachmentsFolder checks that no database entry about an attachment makes Hob open a file outside
 // the attachments folder.
-func TestFilesThatCome(t *testing.T) {
+func TestReceivedFiles_StayInTheAttachmentsFolder(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
 	store := filepath.Join(m.home, "Library", "Messages", "Attachments")
@@ -505,9 +505,9 @@ func TestFilesThatCome(t *testing.T) {
 	}
 }
 
-// TestOnePerson checks that one person's messages from several addresses belong to one
+// TestConversation_OfSeveralAddresses checks that one person's messages from several addresses belong to one
 // conversation.
-func TestOnePerson(t *testing.T) {
+func TestConversation_OfSeveralAddresses(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	phone, mail := m.db.Chat(ada, "iMessage", false), m.db.Chat("ada@example.org", "iMessage", false)
 	m.db.Exec("UPDATE handle SET person_centric_id = 'P1'")
@@ -521,7 +521,7 @@ func TestOnePerson(t *testing.T) {
 	}
 }
 
-func TestItIsCalledByItsNames(t *testing.T) {
+func TestGroup_MentionsByName(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
 		want       bool

@@ -59,7 +59,7 @@ func killState(round, i int) string { return fmt.Sprintf("d%d.%d", round, i) }
 // interrupted text before it resends the text, as the manager does.
 func TestKilled(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("no SIGKILL here")
+		t.Skip("SIGKILL is not supported")
 	}
 	kills := 5
 	if n, err := strconv.Atoi(os.Getenv("HOB_CRASH_KILLS")); err == nil {
@@ -92,7 +92,7 @@ func TestKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := arrived()
-		channelstest.Until(t, "it is at work", func() bool {
+		channelstest.Until(t, "the sender to start", func() bool {
 			_, err := os.Stat(filepath.Join(m.home, "begun"))
 			return err == nil || arrived() > before || sent()
 		})
@@ -100,7 +100,7 @@ func TestKilled(t *testing.T) {
 		time.Sleep(time.Duration(rand.IntN(120)) * time.Millisecond) // kill at a random moment
 		kill(cmd, group)
 		if err := cmd.Wait(); err == nil && !sent() {
-			t.Fatalf("it ended: %s", out.String())
+			t.Fatalf("the sender ended before it was killed: %s", out.String())
 		}
 		if group {
 			waits++
@@ -119,7 +119,7 @@ func TestKilled(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d kills, %d with the script, over %d texts", kills, waits, arrived())
+	t.Logf("%d kills, %d of them with the script, %d texts", kills, waits, arrived())
 }
 
 // TestKilledSender runs in the process that TestKilled kills.

@@ -22,31 +22,31 @@ func delivery(id, chat, text string) channels.Delivery {
 	return channels.Delivery{ID: id, Kind: channels.Reply, Chat: chat, Text: text, CreatedAt: time.Now()}
 }
 
-// TestWhereItGoes checks which script runs, and with which arguments.
-func TestWhereItGoes(t *testing.T) {
+// TestSend_ScriptAndArguments checks which script runs, and with which arguments.
+func TestSend_ScriptAndArguments(t *testing.T) {
 	for name, c := range map[string]struct {
 		chat    string
 		arrange func(m *mac)
 		want    []string // script, target, service
 		group   bool
 	}{
-		"a chat that is there":                 {"+15550100", nil, []string{"chat any;-;+15550100 iMessage"}, false},
+		"an existing chat":                     {"+15550100", nil, []string{"chat any;-;+15550100 iMessage"}, false},
 		"written otherwise":                    {"+1 (555) 0100", nil, []string{"chat any;-;+15550100 iMessage"}, false},
 		"by its guid":                          {"any;-;+15550100", nil, []string{"chat any;-;+15550100 iMessage"}, false},
 		"by a guid of an older macOS":          {"iMessage;-;+15550100", nil, []string{"chat any;-;+15550100 iMessage"}, false},
 		"a group":                              {"chat77", nil, []string{"chat any;+;chat77 iMessage"}, true},
 		"a group by its guid":                  {"any;+;chat77", nil, []string{"chat any;+;chat77 iMessage"}, true},
-		"nobody wrote to them before":          {"new@example.org", nil, []string{"person new@example.org iMessage"}, false},
+		"a new person":                         {"new@example.org", nil, []string{"person new@example.org iMessage"}, false},
 		"a chat that Messages does not have":   {"+15550100", func(m *mac) { m.unknown["any;-;+15550100"] = true }, []string{"chat any;-;+15550100 iMessage", "person +15550100 iMessage"}, false},
-		"somebody who writes by SMS":           {"+15550122", func(m *mac) { m.unknown["any;-;+15550122"] = true }, []string{"chat any;-;+15550122 SMS", "person +15550122 SMS"}, false},
-		"somebody who writes by RCS":           {"+15550133", func(m *mac) { m.unknown["any;-;+15550133"] = true }, []string{"chat any;-;+15550133 SMS", "person +15550133 SMS"}, false},
-		"a group is called like somebody":      {"+15550100", func(m *mac) { m.db.Chat("+15550100", "SMS", true, "+15550122") }, []string{"chat any;-;+15550100 iMessage"}, false},
+		"a person on SMS":                      {"+15550122", func(m *mac) { m.unknown["any;-;+15550122"] = true }, []string{"chat any;-;+15550122 SMS", "person +15550122 SMS"}, false},
+		"a person on RCS":                      {"+15550133", func(m *mac) { m.unknown["any;-;+15550133"] = true }, []string{"chat any;-;+15550133 SMS", "person +15550133 SMS"}, false},
+		"a group named like a person":          {"+15550100", func(m *mac) { m.db.Chat("+15550100", "SMS", true, "+15550122") }, []string{"chat any;-;+15550100 iMessage"}, false},
 		"macOS 12":                             {"new@example.org", func(m *mac) { m.old = true }, []string{"person new@example.org iMessage", "person12 new@example.org iMessage"}, false},
 		"Messages is not open; Hob opens it":   {"+15550100", func(m *mac) { m.open = false }, []string{"chat any;-;+15550100 iMessage", "chat any;-;+15550100 iMessage"}, false},
 		"and an address in capitals":           {"NEW@Example.org", nil, []string{"person new@example.org iMessage"}, false},
 		"a group that Messages does not have":  {"chat77", func(m *mac) { m.unknown["any;+;chat77"] = true }, []string{"chat any;+;chat77 iMessage"}, true},
-		"a group nobody has heard of":          {"any;+;chat99", nil, nil, true},
-		"something that is no address":         {"tomorrow", nil, nil, false},
+		"an unknown group":                     {"any;+;chat99", nil, nil, true},
+		"not an address":                       {"tomorrow", nil, nil, false},
 		"a number that could be in any nation": {"5550100", nil, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,19 +90,19 @@ func TestOutcomes(t *testing.T) {
 		arrives int
 		again   int // arrivals after a search and, if the search finds nothing, a resend
 	}{
-		"it goes out":                       {"", ada, 0, false, true, true, "", 1, 1},
-		"it shows up later":                 {"shows nothing", ada, 0, false, true, false, "", 0, 0},
-		"it is refused":                     {"refused", ada, channels.Unauthorized, false, false, false, "Automation", 0, 1},
-		"it does not answer before it":      {"no answer", ada, channels.Temporary, false, false, false, "check the screen for a macOS dialog", 0, 1},
-		"it does not answer, and has it":    {"no answer, and sent", ada, 0, false, true, true, "", 1, 1},
-		"it does not answer, and nothing":   {"no answer, and then nothing", ada, channels.Temporary, true, false, false, "outcome unknown", 0, 0},
-		"it dies":                           {"dies", ada, channels.Temporary, true, false, false, "outcome unknown", 0, 0},
-		"it is gone, and is opened again":   {"gone", ada, 0, false, true, true, "", 1, 1},
-		"it cannot be delivered":            {"not delivered", ada, channels.Permanent, false, false, false, "error 22", 1, 2},
-		"it goes by SMS after all":          {"by SMS after all", ada, 0, false, true, true, "", 1, 1},
-		"it is made typographic":            {"typographic", ada, 0, false, true, true, "", 1, 1},
+		"sent":                              {"", ada, 0, false, true, true, "", 1, 1},
+		"appears later":                     {"shows nothing", ada, 0, false, true, false, "", 0, 0},
+		"Messages refuses":                  {"refused", ada, channels.Unauthorized, false, false, false, "Automation", 0, 1},
+		"no answer, not sent":               {"no answer", ada, channels.Temporary, false, false, false, "check the screen for a macOS dialog", 0, 1},
+		"no answer, but sent":               {"no answer, and sent", ada, 0, false, true, true, "", 1, 1},
+		"no answer, outcome unknown":        {"no answer, and then nothing", ada, channels.Temporary, true, false, false, "outcome unknown", 0, 0},
+		"the script dies":                   {"dies", ada, channels.Temporary, true, false, false, "outcome unknown", 0, 0},
+		"Messages quit and is opened again": {"gone", ada, 0, false, true, true, "", 1, 1},
+		"not deliverable":                   {"not delivered", ada, channels.Permanent, false, false, false, "error 22", 1, 2},
+		"falls back to SMS":                 {"by SMS after all", ada, 0, false, true, true, "", 1, 1},
+		"text with typographic quotes":      {"typographic", ada, 0, false, true, true, "", 1, 1},
 		"an empty row":                      {"ghost", ada, channels.Permanent, false, false, false, "empty row", 0, 1},
-		"it goes into another chat, nobody": {"another chat", "chat77", channels.Permanent, false, false, false, "other than the group", 1, 2},
+		"sent to another chat":              {"another chat", "chat77", channels.Permanent, false, false, false, "other than the group", 1, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMac(t, chatdbtest.Newest())
@@ -122,29 +122,29 @@ func TestOutcomes(t *testing.T) {
 				}
 			}
 			if n := len(m.Arrived()); n != c.arrives {
-				t.Errorf("%d arrived, want %d", n, c.arrives)
+				t.Errorf("%d texts arrived, want %d", n, c.arrives)
 			}
 			// Another process takes over: it searches for the text and resends it if necessary.
 			ch = m.channel(imessage.Config{}, imessage.Options{})
 			_, found, err := ch.Find(t.Context(), d)
 			if c.maybe && (err == nil || found) {
-				t.Errorf("nobody knows, and it is found %v, %v", found, err)
+				t.Errorf("Find with an unknown outcome = %v, %v", found, err)
 			}
 			if err == nil && !found {
 				if _, err := ch.Send(t.Context(), d); err != nil {
-					t.Errorf("again: %v", err)
+					t.Errorf("second Send = %v", err)
 				}
 			}
 			if n := len(m.Arrived()); n != c.again {
-				t.Errorf("%d arrived in the end, want %d", n, c.again)
+				t.Errorf("%d texts arrived in the end, want %d", n, c.again)
 			}
 		})
 	}
 }
 
-// TestItFailsLater checks that a text that Messages accepted and later reports as failed is sent
+// TestSend_RepeatsATextThatFailedLater checks that a text that Messages accepted and later reports as failed is sent
 // again, by another process, and that a text without such a report is not.
-func TestItFailsLater(t *testing.T) {
+func TestSend_RepeatsATextThatFailedLater(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
 	m.next("shows nothing", "shows nothing", "shows nothing")
@@ -170,13 +170,13 @@ func TestItFailsLater(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	if n := len(m.Calls()); n != 3 {
-		t.Errorf("%d times was sent", n)
+		t.Errorf("sent %d times", n)
 	}
 }
 
-// TestAnOutcomeNobodyKnows checks that Hob looks for a message with an unknown outcome for some time,
+// TestFind_UnknownOutcome checks that Hob looks for a message with an unknown outcome for some time,
 // and then sends it again.
-func TestAnOutcomeNobodyKnows(t *testing.T) {
+func TestFind_UnknownOutcome(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	m.db.Chat(ada, "iMessage", false)
 	now := time.Now()
@@ -184,7 +184,7 @@ func TestAnOutcomeNobodyKnows(t *testing.T) {
 	d := delivery("d1", ada, "hello")
 	m.next("dies")
 	if _, err := ch.Send(t.Context(), d); err == nil {
-		t.Fatal("no error")
+		t.Fatal("Send returned no error")
 	}
 	if _, found, err := ch.Find(t.Context(), d); err == nil || found {
 		t.Errorf("%v, %v", found, err)
@@ -198,8 +198,8 @@ func TestAnOutcomeNobodyKnows(t *testing.T) {
 	}
 }
 
-// TestTheSameWordsTwice checks that a delivery is not mistaken for another one with the same text.
-func TestTheSameWordsTwice(t *testing.T) {
+// TestFind_SameTextTwice checks that a delivery is not mistaken for another one with the same text.
+func TestFind_SameTextTwice(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	m.db.Chat(ada, "iMessage", false)
 	ch := m.channel(imessage.Config{}, imessage.Options{})
@@ -210,7 +210,7 @@ func TestTheSameWordsTwice(t *testing.T) {
 	d := delivery("d2", ada, "hello")
 	m.next("dies")
 	if _, err := ch.Send(t.Context(), d); err == nil {
-		t.Error("the first one was taken for it")
+		t.Error("Send returned no error although the process died")
 	}
 	if _, found, err := ch.Find(t.Context(), d); found || err == nil {
 		t.Errorf("%v, %v", found, err)
@@ -221,8 +221,8 @@ func TestTheSameWordsTwice(t *testing.T) {
 	}
 }
 
-// TestTheChatOfTheMessage checks that an answer goes to the chat of its message.
-func TestTheChatOfTheMessage(t *testing.T) {
+// TestSend_ToTheChatOfTheMessage checks that an answer goes to the chat of its message.
+func TestSend_ToTheChatOfTheMessage(t *testing.T) {
 	v := chatdbtest.Versions()[6] // in this version, chat guids name the service
 	m := newMac(t, v)
 	m.db.Chat(ada, "iMessage", false)
@@ -242,8 +242,8 @@ func TestTheChatOfTheMessage(t *testing.T) {
 	}
 }
 
-// TestTextsAreNoScript checks that any text arrives unchanged and never becomes part of the script.
-func TestTextsAreNoScript(t *testing.T) {
+// TestSend_TextIsNoScript checks that any text arrives unchanged and never becomes part of the script.
+func TestSend_TextIsNoScript(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	m.db.Chat(ada, "iMessage", false)
 	ch := m.channel(imessage.Config{}, imessage.Options{})
@@ -258,9 +258,9 @@ func TestTextsAreNoScript(t *testing.T) {
 	}
 }
 
-// TestFilesThatGo checks that each file is sent separately, from a copy that Messages can read, and
+// TestSend_Files checks that each file is sent separately, from a copy that Messages can read, and
 // that none is sent twice when a later one failed.
-func TestFilesThatGo(t *testing.T) {
+func TestSend_Files(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	m.self = own
 	chat := m.db.Chat(own, "iMessage", false)
@@ -293,12 +293,12 @@ func TestFilesThatGo(t *testing.T) {
 	d = delivery("d2", own, "")
 	d.Files = []channels.Attachment{{Name: "x", Path: filepath.Join(t.TempDir(), "none")}}
 	if _, err := ch.Send(t.Context(), d); err == nil {
-		t.Error("a file that is not there was sent")
+		t.Error("Send of a missing file returned no error")
 	}
 }
 
-// TestOldCopiesGo checks that only copies that were sent at least an hour ago are removed.
-func TestOldCopiesGo(t *testing.T) {
+// TestSend_RemovesOldCopies checks that only copies that were sent at least an hour ago are removed.
+func TestSend_RemovesOldCopies(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	place := filepath.Join(m.home, "Library", "Messages", "Attachments", "Hob")
 	old, fresh, other := filepath.Join(place, "6ba7b810-9dad-11d1-80b4-00c04fd430c8"), filepath.Join(place, "6ba7b811-9dad-11d1-80b4-00c04fd430c8"), filepath.Join(place, "the owner's")
@@ -340,9 +340,9 @@ func TestTest(t *testing.T) {
 	}
 }
 
-// TestWhatTheOwnerHasToDo checks that the error of a channel that lacks access contains the remedy,
+// TestTest_ErrorsContainTheRemedy checks that the error of a channel that lacks access contains the remedy,
 // in every language of macOS.
-func TestWhatTheOwnerHasToDo(t *testing.T) {
+func TestTest_ErrorsContainTheRemedy(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -368,7 +368,7 @@ func TestWhatTheOwnerHasToDo(t *testing.T) {
 	deps := channels.Deps{Getenv: func(string) string { return "" }}
 	for name, cfg := range map[string]imessage.Config{"no home": {}, "who may write": {DB: "/x", Allow: []string{"ada"}}} {
 		if _, err := imessage.New(cfg, deps, imessage.Options{GOOS: "darwin"}); err == nil {
-			t.Errorf("%s: no error", name)
+			t.Errorf("%s: New accepts the configuration", name)
 		}
 	}
 	c, err := imessage.New(imessage.Config{DB: "/x", Allow: []string{"+1 (555) 0100", "Ada@Example.org"}}, deps, imessage.Options{GOOS: "darwin"})

@@ -145,7 +145,7 @@ func began(t *testing.T, ch *notes.Channel) {
 	channelstest.Until(t, "the first look", func() bool { return strings.HasPrefix(ch.DescribeStatus(), "checked") })
 }
 
-func TestANoteIsAMessageOnce(t *testing.T) {
+func TestRun_ReceivesANoteOnce(t *testing.T) {
 	v, keep := newVault(t), &channelstest.Keeper{}
 	v.write(t, "Hob/old.md", "#hob from before")
 	ch, in := open(t, keep, v), &channelstest.Inbox{}
@@ -192,7 +192,7 @@ func (p *parrot) Receive(ctx context.Context, in channels.Inbound) (channels.Acc
 	return acc, err
 }
 
-func TestNoEcho(t *testing.T) {
+func TestRun_IgnoresHobsOwnTexts(t *testing.T) {
 	v, keep := newVault(t), &channelstest.Keeper{}
 	heard := 0
 	for round := range 4 {
@@ -203,16 +203,16 @@ func TestNoEcho(t *testing.T) {
 		v.write(t, fmt.Sprintf("Hob/q%d.md", round), fmt.Sprintf("#hob question %d", round))
 		channelstest.Until(t, "the answer", func() bool { return len(v.Arrived()) == round+1 })
 		looks := v.looked()
-		channelstest.Until(t, "ten more looks", func() bool { return v.looked() >= looks+10 })
+		channelstest.Until(t, "ten more polls", func() bool { return v.looked() >= looks+10 })
 		stop()
 		heard += len(p.Heard())
 	}
 	if heard != 4 || len(v.Arrived()) != 4 {
-		t.Errorf("heard %d, said %q", heard, v.Arrived())
+		t.Errorf("received %d, sent %q", heard, v.Arrived())
 	}
 }
 
-func TestWhatToolsMake(t *testing.T) {
+func TestRun_IgnoresNotesOfTools(t *testing.T) {
 	v, keep := newVault(t), &channelstest.Keeper{}
 	ch, in := open(t, keep, v), &channelstest.Inbox{}
 	stop := channelstest.Run(t, ch, in)
@@ -248,8 +248,8 @@ func app(notes ...map[string]any) map[string]any {
 	}}}
 }
 
-// TestTheNotesApp tests the channel with the scripts for macOS.
-func TestTheNotesApp(t *testing.T) {
+// TestNotesApp tests the channel with the scripts for macOS.
+func TestNotesApp(t *testing.T) {
 	m := osruntest.NewMac(t, app(map[string]any{
 		"__class": "Note", "id": "x-coredata://1/p1", "name": "New note", "plaintext": "New note", "modificationDate": map[string]any{"$date": 1000},
 		"passwordProtected": false, "shared": false, "container": map[string]any{"__class": "Folder", "id": "f2", "name": "Hob", "shared": false},
@@ -274,8 +274,8 @@ func TestTheNotesApp(t *testing.T) {
 	}
 }
 
-// TestASharedNote checks that a shared note, or a note in a shared folder, has no known author.
-func TestASharedNote(t *testing.T) {
+// TestRun_SharedNoteHasNoAuthor checks that a shared note, or a note in a shared folder, has no known author.
+func TestRun_SharedNoteHasNoAuthor(t *testing.T) {
 	for what, share := range map[string]string{"note": "root.folders[0].notes[0]", "folder": "root.folders[0]"} {
 		t.Run(what, func(t *testing.T) {
 			m := osruntest.NewMac(t, app(map[string]any{
@@ -288,9 +288,9 @@ func TestASharedNote(t *testing.T) {
 			defer stop()
 			began(t, ch)
 			m.EvalWorld(`Object.assign(world.apps['com.apple.Notes'].root.folders[0].notes[0], { name: '#hob Send all', plaintext: '#hob Send all' })`)
-			channelstest.Until(t, "a word about it", func() bool { return strings.Contains(ch.DescribeStatus(), "shared") })
+			channelstest.Until(t, "the reason in the status", func() bool { return strings.Contains(ch.DescribeStatus(), "shared") })
 			if n := len(in.Heard()); n != 0 {
-				t.Errorf("heard %d", n)
+				t.Errorf("received %d messages", n)
 			}
 		})
 	}
@@ -323,9 +323,9 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// TestAFolderThatIsMadeLater checks that notes, such as the pairing code, that are written
+// TestRun_FolderCreatedLater checks that notes, such as the pairing code, that are written
 // immediately into a new folder are received.
-func TestAFolderThatIsMadeLater(t *testing.T) {
+func TestRun_FolderCreatedLater(t *testing.T) {
 	v, in := newVault(t), &channelstest.Inbox{}
 	hob := filepath.Join(v.dir, "Hob")
 	if err := os.Remove(hob); err != nil {
@@ -345,8 +345,8 @@ func TestAFolderThatIsMadeLater(t *testing.T) {
 	channelstest.Until(t, "the code", func() bool { return len(in.Heard()) == 1 })
 }
 
-// TestAFolderThatIsGone checks that a missing folder is reported and not treated as an empty one.
-func TestAFolderThatIsGone(t *testing.T) {
+// TestRun_ReportsAMissingFolder checks that a missing folder is reported and not treated as an empty one.
+func TestRun_ReportsAMissingFolder(t *testing.T) {
 	v, in := newVault(t), &channelstest.Inbox{}
 	ch := open(t, &channelstest.Keeper{}, v)
 	defer channelstest.Run(t, ch, in)()
@@ -354,7 +354,7 @@ func TestAFolderThatIsGone(t *testing.T) {
 	if err := os.Rename(filepath.Join(v.dir, "Hob"), filepath.Join(v.dir, "Old")); err != nil {
 		t.Fatal(err)
 	}
-	channelstest.Until(t, "a word about it", func() bool { return strings.Contains(ch.DescribeStatus(), `"Hob" does not exist`) })
+	channelstest.Until(t, "the reason in the status", func() bool { return strings.Contains(ch.DescribeStatus(), `"Hob" does not exist`) })
 	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, `no folder "Hob"`) {
 		t.Errorf("%q, %v", said, err)
 	}
@@ -365,7 +365,7 @@ func TestAFolderThatIsGone(t *testing.T) {
 	channelstest.Until(t, "the message", func() bool { return len(in.Heard()) == 1 })
 }
 
-func TestNowhere(t *testing.T) {
+func TestRun_Unsupported(t *testing.T) {
 	ch := open(t, &channelstest.Keeper{})
 	if err := ch.Run(t.Context(), &channelstest.Inbox{}); channels.ClassOf(err) != channels.Unsupported || !strings.Contains(err.Error(), "notes_folder") {
 		t.Error(err)
@@ -394,7 +394,7 @@ func FuzzQuestion(f *testing.F) {
 		}
 		if answer := "Hob says:\n\n" + text; asks {
 			if said, asks := notes.Question("Re: "+title, answer); asks {
-				t.Errorf("an answer asks %q", said)
+				t.Errorf("the answer contains a question: %q", said)
 			}
 		}
 	})

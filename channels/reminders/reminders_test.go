@@ -183,7 +183,7 @@ func began(t *testing.T, ch *reminders.Channel) {
 	channelstest.Until(t, "the first look", func() bool { return strings.HasPrefix(ch.DescribeStatus(), "checked") })
 }
 
-func TestAReminderIsAMessage(t *testing.T) {
+func TestRun_ReceivesAReminder(t *testing.T) {
 	m := &memory{}
 	m.write("from before", "")
 	keep := &channelstest.Keeper{}
@@ -222,9 +222,9 @@ func (p *parrot) Receive(ctx context.Context, in channels.Inbound) (channels.Acc
 	return acc, err
 }
 
-// TestNoEcho checks that Hob's own texts in the list are never received, even after a restart and
+// TestRun_IgnoresHobsOwnTexts checks that Hob's own texts in the list are never received, even after a restart and
 // after the loss of all state except the key.
-func TestNoEcho(t *testing.T) {
+func TestRun_IgnoresHobsOwnTexts(t *testing.T) {
 	m, keep := &memory{}, &channelstest.Keeper{}
 	var heard int
 	for round := range 4 {
@@ -235,18 +235,18 @@ func TestNoEcho(t *testing.T) {
 		m.write(fmt.Sprintf("question %d", round), "")
 		channelstest.Until(t, "the answer", func() bool { return len(m.Arrived()) == round+1 })
 		looks := m.looked()
-		channelstest.Until(t, "ten more looks", func() bool { return m.looked() >= looks+10 })
+		channelstest.Until(t, "ten more polls", func() bool { return m.looked() >= looks+10 })
 		stop()
 		heard += len(p.Heard())
 	}
 	if heard != 4 || len(m.Arrived()) != 4 {
-		t.Errorf("heard %d, said %q", heard, m.Arrived())
+		t.Errorf("received %d, sent %q", heard, m.Arrived())
 	}
 }
 
-// TestWhatToolsMake checks that a reminder that a tool created is not received as the owner's
+// TestRun_IgnoresRemindersOfTools checks that a reminder that a tool created is not received as the owner's
 // message.
-func TestWhatToolsMake(t *testing.T) {
+func TestRun_IgnoresRemindersOfTools(t *testing.T) {
 	m, keep := &memory{}, &channelstest.Keeper{}
 	ch, in := open(t, keep, m), &channelstest.Inbox{}
 	stop := channelstest.Run(t, ch, in)
@@ -263,9 +263,9 @@ func TestWhatToolsMake(t *testing.T) {
 	}
 }
 
-// TestANotPairedList checks that a list that is not paired stays unchanged, and that its entries
+// TestRun_LeavesAnUnpairedListUnchanged checks that a list that is not paired stays unchanged, and that its entries
 // are not received after pairing.
-func TestANotPairedList(t *testing.T) {
+func TestRun_LeavesAnUnpairedListUnchanged(t *testing.T) {
 	m, keep, in := &memory{}, &channelstest.Keeper{}, &channelstest.Inbox{}
 	in.Refuse(channels.ErrStranger)
 	ch := open(t, keep, m)
@@ -276,7 +276,7 @@ func TestANotPairedList(t *testing.T) {
 		b, _ := keep.Get(t.Context(), "seen")
 		return len(b) / listfeed.Size
 	}
-	channelstest.Until(t, "it was seen", func() bool { return seen() == 2 })
+	channelstest.Until(t, "two seen reminders", func() bool { return seen() == 2 })
 	stop()
 	in.Refuse(nil)
 	ch = open(t, keep, m)
@@ -290,7 +290,7 @@ func TestANotPairedList(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeTickedOff(t *testing.T) {
+func TestRun_ReminderThatCannotBeCompleted(t *testing.T) {
 	m, in := &memory{}, &channelstest.Inbox{}
 	ch := open(t, &channelstest.Keeper{}, m)
 	stop := channelstest.Run(t, ch, in)
@@ -304,7 +304,7 @@ func TestWhatCannotBeTickedOff(t *testing.T) {
 	m.write("twice", "")
 	channelstest.Until(t, "the next", func() bool { return len(in.Heard()) > 1 })
 	if n := len(in.Heard()); n != 2 {
-		t.Errorf("heard %d", n)
+		t.Errorf("received %d messages", n)
 	}
 }
 
@@ -312,11 +312,11 @@ func TestWhatCannotBeTickedOff(t *testing.T) {
 func more(t *testing.T, m *memory) {
 	t.Helper()
 	looks := m.looked()
-	channelstest.Until(t, "more looks", func() bool { return m.looked() >= looks+5 })
+	channelstest.Until(t, "more polls", func() bool { return m.looked() >= looks+5 })
 }
 
-// TestTwoHobs checks that two Hobs on one list, each with its own key, do not answer each other.
-func TestTwoHobs(t *testing.T) {
+// TestRun_TwoHobsDoNotAnswerEachOther checks that two Hobs on one list, each with its own key, do not answer each other.
+func TestRun_TwoHobsDoNotAnswerEachOther(t *testing.T) {
 	m := &memory{}
 	var both []*parrot
 	for range 2 {
@@ -330,13 +330,13 @@ func TestTwoHobs(t *testing.T) {
 	channelstest.Until(t, "an answer", func() bool { return len(m.Arrived()) > 0 })
 	more(t, m)
 	if a, b := len(both[0].Heard()), len(both[1].Heard()); a > 1 || b > 1 || len(m.Arrived()) != a+b {
-		t.Errorf("heard %d and %d, said %q", a, b, m.Arrived())
+		t.Errorf("received %d and %d, sent %q", a, b, m.Arrived())
 	}
 }
 
-// TestAMarkThatIsCutOff checks that Hob recognizes its own entries even if a program shortens their
+// TestRun_RecognizesAShortenedMark checks that Hob recognizes its own entries even if a program shortens their
 // texts.
-func TestAMarkThatIsCutOff(t *testing.T) {
+func TestRun_RecognizesAShortenedMark(t *testing.T) {
 	m, keep := &memory{cuts: 10}, &channelstest.Keeper{}
 	for round := range 2 {
 		ch := open(t, keep, m)
@@ -348,7 +348,7 @@ func TestAMarkThatIsCutOff(t *testing.T) {
 		more(t, m)
 		stop()
 		if n := len(p.Heard()); n != 1 {
-			t.Fatalf("heard %d", n)
+			t.Fatalf("received %d messages", n)
 		}
 	}
 }
@@ -366,9 +366,9 @@ func (c *changer) Receive(ctx context.Context, in channels.Inbound) (channels.Ac
 	return acc, err
 }
 
-// TestEditedWhileItIsAnswered checks that an edited text counts as a new message, and that the
+// TestRun_EditDuringAnAnswer checks that an edited text counts as a new message, and that the
 // reminder is completed only after the new text was received.
-func TestEditedWhileItIsAnswered(t *testing.T) {
+func TestRun_EditDuringAnAnswer(t *testing.T) {
 	m := &memory{}
 	in := &changer{change: func() { m.set(func() { m.list[0].Title = "Book a table for three" }) }}
 	ch := open(t, &channelstest.Keeper{}, m)
@@ -382,9 +382,9 @@ func TestEditedWhileItIsAnswered(t *testing.T) {
 	}
 }
 
-// TestACrashBeforeTheTick checks that a message is received again with the same key, so that the
+// TestRun_CrashBeforeCompletion checks that a message is received again with the same key, so that the
 // engine recognizes it, and is then completed.
-func TestACrashBeforeTheTick(t *testing.T) {
+func TestRun_CrashBeforeCompletion(t *testing.T) {
 	m, keep, in := &memory{}, &channelstest.Keeper{}, &channelstest.Inbox{}
 	ch := open(t, keep, m)
 	stop := channelstest.Run(t, ch, in)
@@ -406,15 +406,15 @@ func TestACrashBeforeTheTick(t *testing.T) {
 	}
 }
 
-// TestASharedList checks that a shared list has no known author, even if it is paired, and that
+// TestRun_SharedListHasNoAuthor checks that a shared list has no known author, even if it is paired, and that
 // entries written while it was shared are not received when sharing ends.
-func TestASharedList(t *testing.T) {
+func TestRun_SharedListHasNoAuthor(t *testing.T) {
 	m, in := &memory{shared: true}, &channelstest.Inbox{}
 	ch := configured(t, reminders.Config{Private: true}, &channelstest.Keeper{}, m)
 	defer channelstest.Run(t, ch, in)()
 	began(t, ch)
 	m.write("Send the files to Eve", "")
-	channelstest.Until(t, "a word about it", func() bool { return strings.Contains(ch.DescribeStatus(), "shared") })
+	channelstest.Until(t, "the reason in the status", func() bool { return strings.Contains(ch.DescribeStatus(), "shared") })
 	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, "entries of shared lists") {
 		t.Errorf("%q, %v", said, err)
 	}
@@ -428,9 +428,9 @@ func TestASharedList(t *testing.T) {
 	}
 }
 
-// TestWhoseListItIs checks that a renamed list keeps its sender id, and that a different list with
+// TestSenderID_OfARenamedList checks that a renamed list keeps its sender id, and that a different list with
 // the old name has a different one.
-func TestWhoseListItIs(t *testing.T) {
+func TestSenderID_OfARenamedList(t *testing.T) {
 	m, keep, in := &memory{is: "/lists/1"}, &channelstest.Keeper{}, &channelstest.Inbox{}
 	sender := func(c reminders.Config, title string) string {
 		ch := configured(t, c, keep, m)
@@ -444,14 +444,14 @@ func TestWhoseListItIs(t *testing.T) {
 	first := sender(reminders.Config{List: "Hob"}, "one")
 	m.set(func() { m.is = "/lists/2" })
 	if other := sender(reminders.Config{List: "Hob"}, "two"); other == first || channels.SenderID(other) == "" {
-		t.Errorf("another list of that name writes as %q", other)
+		t.Errorf("sender of another list with the same name = %q", other)
 	}
 	m.set(func() { m.called = "Assistant" })
 	ch := open(t, keep, m)
 	stop := channelstest.Run(t, ch, in)
 	began(t, ch)
 	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, `no list "Hob"`) || !strings.Contains(ch.DescribeStatus(), `"Hob" does not exist`) {
-		t.Errorf("a list that is gone: %q, %v, %q", said, err, ch.DescribeStatus())
+		t.Errorf("Test of a missing list = %q, %v, %q", said, err, ch.DescribeStatus())
 	}
 	stop()
 	m.set(func() { m.is = "/lists/1" })
@@ -524,7 +524,7 @@ func TestRadicale(t *testing.T) {
 		slices.Sort(out)
 		return out
 	}
-	channelstest.Until(t, "answer and tick", func() bool { return slices.Equal(titles(false), []string{"Hob: You said: Grüße"}) })
+	channelstest.Until(t, "the answer and the completion", func() bool { return slices.Equal(titles(false), []string{"Hob: You said: Grüße"}) })
 	stop()
 	again := open(t, keep, place)
 	d := channels.Delivery{ID: "d" + p.Heard()[0].Key, Kind: channels.Reply, Chat: "home", Text: "You said: Grüße\n\nan alle"}
@@ -543,8 +543,8 @@ func TestRadicale(t *testing.T) {
 	}
 }
 
-// TestTheRemindersApp tests the channel with the scripts for macOS.
-func TestTheRemindersApp(t *testing.T) {
+// TestRemindersApp tests the channel with the scripts for macOS.
+func TestRemindersApp(t *testing.T) {
 	m := osruntest.NewMac(t, map[string]any{"eventkit": map[string]any{
 		"status": []int{3, 3}, "calendars": []map[string]any{{"id": "l1", "title": "Hob", "entity": 1}}, "events": []any{}, "reminders": []any{},
 	}})
@@ -562,11 +562,11 @@ func TestTheRemindersApp(t *testing.T) {
 		return err == nil && len(list) == 1 && list[0].Title == "Hob: You said: What is on today?"
 	})
 	if n := len(p.Heard()); n != 1 {
-		t.Errorf("heard %d", n)
+		t.Errorf("received %d messages", n)
 	}
 }
 
-func TestNowhere(t *testing.T) {
+func TestRun_Unsupported(t *testing.T) {
 	ch := open(t, &channelstest.Keeper{})
 	if err := ch.Run(t.Context(), &channelstest.Inbox{}); channels.ClassOf(err) != channels.Unsupported || !strings.Contains(err.Error(), "CalDAV") {
 		t.Error(err)

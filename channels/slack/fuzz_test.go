@@ -18,13 +18,13 @@ func FuzzPlain(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		out, mentioned := plainText(s, hobUser, func(string) string { return "" })
 		if mentioned && !strings.Contains(s, "<@"+hobUser) {
-			t.Errorf("%q mentions nobody", s)
+			t.Errorf("%q counts as a mention of Hob", s)
 		}
 		if utf8.ValidString(s) && !utf8.ValidString(out) {
 			t.Errorf("%q becomes %q", s, out)
 		}
 		if back, _ := plainText(escapeText(s), hobUser, func(string) string { return "" }); back != strings.TrimSpace(s) {
-			t.Errorf("%q comes back as %q", s, back)
+			t.Errorf("%q became %q", s, back)
 		}
 	})
 }
@@ -40,7 +40,7 @@ func FuzzEnvelopes(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if m, ok := parseEvent(raw); ok && m.isUserMessage(hobUser) {
 			if !isID(m.Channel) || !isID(m.User) || !isTS(m.TS) || m.User == hobUser || m.Bot != "" {
-				t.Errorf("heard %+v", m)
+				t.Errorf("received %+v", m)
 			}
 			_ = ts0(m.TS)
 		}
@@ -60,14 +60,14 @@ func FuzzCut(f *testing.F) {
 		}
 		for _, part := range splitAtLines(s, limit) {
 			if utf8.RuneCountInString(part) > limit || !utf8.ValidString(part) {
-				t.Errorf("a part of %d", utf8.RuneCountInString(part))
+				t.Errorf("part of %d characters", utf8.RuneCountInString(part))
 			}
 		}
 	})
 }
 
-// TestAsSlackGo checks that slack-go parses the events of these tests as this package does.
-func TestAsSlackGo(t *testing.T) {
+// TestEvents_ParseLikeSlackGo checks that slack-go parses the events of these tests as this package does.
+func TestEvents_ParseLikeSlackGo(t *testing.T) {
 	raw := []byte(`{"token":"x","team_id":"T1","type":"event_callback","event_id":"Ev1","event":{"type":"message","subtype":"thread_broadcast","channel":"C1","channel_type":"channel","user":"U1","text":"hi",
 		"ts":"1700000000.000100","thread_ts":"1600000000.000001","parent_user_id":"U2","user_team":"T2","source_team":"T2"}}`)
 	e, err := slackevents.ParseEvent(json.RawMessage(raw), slackevents.OptionNoVerifyToken())
@@ -77,12 +77,12 @@ func TestAsSlackGo(t *testing.T) {
 	theirs, ok := e.InnerEvent.Data.(*slackevents.MessageEvent)
 	ours, ok2 := parseEvent(raw)
 	if !ok || !ok2 {
-		t.Fatal("not read")
+		t.Fatal("the message was not parsed")
 	}
 	type what struct{ channel, kind, user, text, ts, thread, subtype, userTeam, sourceTeam string }
 	a := what{theirs.Channel, theirs.ChannelType, theirs.User, theirs.Text, theirs.TimeStamp, theirs.ThreadTimeStamp, theirs.SubType, theirs.UserTeam, theirs.SourceTeam}
 	b := what{ours.Channel, ours.Kind, ours.User, ours.Text, ours.TS, ours.ThreadTS, ours.Subtype, ours.UserTeam, ours.SourceTeam}
 	if a != b {
-		t.Errorf("slack-go reads %+v, this package %+v", a, b)
+		t.Errorf("slack-go parses %+v, this package %+v", a, b)
 	}
 }

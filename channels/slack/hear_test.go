@@ -30,7 +30,7 @@ func listening(t *testing.T, c *slack.Channel, to channels.Receiver) (stop func(
 	return stop
 }
 
-func TestHear(t *testing.T) {
+func TestReceive(t *testing.T) {
 	tests := []struct {
 		name string
 		m    object
@@ -80,7 +80,7 @@ func TestHear(t *testing.T) {
 		{"another bot", object{"channel": "D1", "user": "U9", "bot_id": "B9", "text": "hi"}, nil},
 		{"an old bot", object{"channel": "D1", "subtype": "bot_message", "bot_id": "B9", "text": "hi"}, nil},
 		{"an edit", object{"channel": "D1", "subtype": "message_changed", "hidden": true, "message": object{"user": "U1", "text": "hi"}}, nil},
-		{"somebody joined", object{"channel": "C1", "subtype": "channel_join", "user": "U1", "text": "<@U1> has joined"}, nil},
+		{"a member joined", object{"channel": "C1", "subtype": "channel_join", "user": "U1", "text": "<@U1> has joined"}, nil},
 		{"a false time", object{"channel": "D1", "user": "U1", "text": "hi", "ts": "tomorrow"}, nil},
 		{"a false thread", object{"channel": "D1", "user": "U1", "text": "hi", "thread_ts": "../x"}, nil},
 	}
@@ -95,16 +95,16 @@ func TestHear(t *testing.T) {
 			heard := inbox.Heard()[before:]
 			if tt.want == nil {
 				if len(heard) > 0 {
-					t.Errorf("heard %+v", heard)
+					t.Errorf("received %+v", heard)
 				}
 				return
 			}
 			if len(heard) != 1 {
-				t.Fatalf("heard %d messages", len(heard))
+				t.Fatalf("received %d messages", len(heard))
 			}
 			got := heard[0]
 			if got.Key != fmt.Sprintf("%s/%s", tt.m["channel"], tt.m["ts"]) || got.At.IsZero() {
-				t.Errorf("key %q, at %v", got.Key, got.At)
+				t.Errorf("key %q, time %v", got.Key, got.At)
 			}
 			want := *tt.want
 			want.Channel, want.Key, want.At, want.Server, want.SenderName = slack.Name, got.Key, got.At, slacktest.Team, "Name of U1"
@@ -117,12 +117,12 @@ func TestHear(t *testing.T) {
 		})
 	}
 	if n := len(d.Made("users.info")); n != 1 {
-		t.Errorf("the name was asked for %d times", n)
+		t.Errorf("the name was requested %d times", n)
 	}
 }
 
-// TestBothEvents checks that a mention arrives as app_mention and as message, with the same key.
-func TestBothEvents(t *testing.T) {
+// TestReceive_MentionArrivesTwice checks that a mention arrives as app_mention and as message, with the same key.
+func TestReceive_MentionArrivesTwice(t *testing.T) {
 	d := slacktest.New(t)
 	inbox := &channelstest.Inbox{}
 	listening(t, d.Open(), inbox)
@@ -133,7 +133,7 @@ func TestBothEvents(t *testing.T) {
 	channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 	h := inbox.Heard()
 	if len(h) != 2 {
-		t.Fatalf("heard %d", len(h))
+		t.Fatalf("received %d messages", len(h))
 	}
 	if diff := cmp.Diff(h[0], h[1]); diff != "" {
 		t.Errorf("the two differ: %s", diff)
@@ -160,9 +160,9 @@ func (g *gated) Receive(ctx context.Context, in channels.Inbound) (channels.Acce
 	return g.Inbox.Receive(ctx, in)
 }
 
-// TestAcknowledged checks that only messages that were accepted or permanently rejected are
+// TestReceive_AcknowledgesAfterStoring checks that only messages that were accepted or permanently rejected are
 // acknowledged. Other messages are received again from the history, in order.
-func TestAcknowledged(t *testing.T) {
+func TestReceive_AcknowledgesAfterStoring(t *testing.T) {
 	d := slacktest.New(t)
 	g := &gated{gate: make(chan error, 8), in: make(chan struct{}, 8)}
 	listening(t, d.Open(), g)
@@ -172,7 +172,7 @@ func TestAcknowledged(t *testing.T) {
 	one := d.Write(dm("one"))
 	<-g.in
 	if d.Acked(one) {
-		t.Error("acknowledged before it was taken")
+		t.Error("acknowledged before the message was stored")
 	}
 	g.gate <- nil
 	channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(one) })
@@ -187,7 +187,7 @@ func TestAcknowledged(t *testing.T) {
 	g.gate <- nil
 	channelstest.Until(t, "the rest", func() bool { return len(g.Heard()) == 3 })
 	if d.Acked(two) || d.Acked(three) {
-		t.Error("what was not taken from the socket was acknowledged")
+		t.Error("a refused message was acknowledged")
 	}
 	channelstest.Until(t, "a new connection", func() bool { return d.Live() != nil })
 	stranger := d.Write(dm("four"))
@@ -199,13 +199,13 @@ func TestAcknowledged(t *testing.T) {
 		got = append(got, in.Text)
 	}
 	if want := []string{"one", "two", "three"}; !slices.Equal(got, want) {
-		t.Errorf("heard %q, want %q", got, want)
+		t.Errorf("received %q, want %q", got, want)
 	}
 }
 
-// TestMissed checks that messages sent while Hob was off are received once, in order, over pages of
+// TestReceive_MissedMessages checks that messages sent while Hob was off are received once, in order, over pages of
 // history; and that messages from before Hob's first start are not received.
-func TestMissed(t *testing.T) {
+func TestReceive_MissedMessages(t *testing.T) {
 	d := slacktest.New(t)
 	dm := func(ch, text string) object {
 		return object{"channel": ch, "channel_type": "im", "user": "U1", "text": text}
@@ -250,17 +250,17 @@ func TestMissed(t *testing.T) {
 		other = append(other, in.Text)
 	}
 	if want = append(want, "live again"); !slices.Equal(got, want) {
-		t.Errorf("heard in D1 %q", got)
+		t.Errorf("received in D1: %q", got)
 	}
 	slices.Sort(other)
 	if want := []string{"a new chat", "another new chat", "in a new channel", "in the channel again", "in the thread"}; !slices.Equal(other, want) {
-		t.Errorf("heard elsewhere %q, want %q", other, want)
+		t.Errorf("received elsewhere: %q, want %q", other, want)
 	}
 }
 
-// TestMissedAtLast checks that the first message of an unknown chat is received at the next attempt
+// TestReceive_MissedMessageOfAnUnknownChat checks that the first message of an unknown chat is received at the next attempt
 // if the search for missed messages fails partway.
-func TestMissedAtLast(t *testing.T) {
+func TestReceive_MissedMessageOfAnUnknownChat(t *testing.T) {
 	d := slacktest.New(t)
 	inbox := &channelstest.Inbox{}
 	stop := listening(t, d.Open(), inbox)
@@ -286,7 +286,7 @@ func TestMissedAtLast(t *testing.T) {
 	}
 	listening(t, d.Open(), inbox)
 	if got := texts(inbox); !slices.Contains(got, "later than that") || !slices.Contains(got, "a new chat") {
-		t.Errorf("heard %q", got)
+		t.Errorf("received %q", got)
 	}
 }
 
@@ -297,11 +297,11 @@ func TestAllow(t *testing.T) {
 	d.Allow = []string{"U1", "T9/U9"}
 	c := d.Open()
 	if got := c.Allow(); !slices.Equal(got, []string{"T9/U9"}) {
-		t.Errorf("before it is known which workspace this is: %q", got)
+		t.Errorf("Allow() before the workspace is known = %q", got)
 	}
 	listening(t, c, &channelstest.Inbox{})
 	if got := c.Allow(); !slices.Equal(got, []string{slacktest.Team + "/U1", "T9/U9"}) {
-		t.Errorf("lets in %q", got)
+		t.Errorf("Allow() = %q", got)
 	}
 }
 
@@ -316,13 +316,13 @@ func TestCommand(t *testing.T) {
 	channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 	h := inbox.Heard()
 	if len(h) != 1 || h[0].Chat != "D1" || h[0].Group || h[0].Text != "what is new?" || h[0].Sender != slacktest.Team+"/U1" || h[0].Key != "command/123.456.abc" || !h[0].Mentioned {
-		t.Errorf("heard %+v", h)
+		t.Errorf("received %+v", h)
 	}
 	inbox.Refuse(errors.New("no"))
 	env = d.Envelope("slash_commands", object{"team_id": slacktest.Team, "channel_id": "D1", "user_id": "U1", "text": "x", "trigger_id": "2"}, nil)
 	channelstest.Until(t, "the answer", func() bool { return d.Acked(env) })
 	if p := fmt.Sprint(d.Acks[env]); !strings.Contains(p, "ephemeral") || !strings.Contains(p, "Send it again") {
-		t.Errorf("the acknowledgement says %s", p)
+		t.Errorf("acknowledgment = %s", p)
 	}
 	if n := len(d.Made("conversations.open")); n != 1 {
 		t.Errorf("the chat was opened %d times", n)
@@ -331,11 +331,11 @@ func TestCommand(t *testing.T) {
 	env = d.Envelope("slash_commands", object{"team_id": slacktest.Team, "channel_id": "D1", "user_id": "U2", "text": "x", "trigger_id": "3"}, nil)
 	channelstest.Until(t, "the answer", func() bool { return d.Acked(env) })
 	if p := fmt.Sprint(d.Acks[env]); !strings.Contains(p, "ephemeral") || !strings.Contains(p, "I only talk to my owner") {
-		t.Errorf("the acknowledgement to a stranger says %s", p)
+		t.Errorf("acknowledgment for an unknown sender = %s", p)
 	}
 }
 
-func TestFilesIn(t *testing.T) {
+func TestReceive_Files(t *testing.T) {
 	d := slacktest.New(t)
 	inbox := &channelstest.Inbox{}
 	listening(t, d.Open(), inbox)
@@ -347,7 +347,7 @@ func TestFilesIn(t *testing.T) {
 	channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 	h := inbox.Heard()
 	if len(h) != 1 || len(h[0].Files) != 3 || len(h[0].Images) != 0 {
-		t.Fatalf("heard %+v", h)
+		t.Fatalf("received %+v", h)
 	}
 	f := h[0].Files[0]
 	if f.Name != "a.pdf" || f.MIME != "application/pdf" || f.Size != 12 {
@@ -363,22 +363,22 @@ func TestFilesIn(t *testing.T) {
 	}
 	d.Deps.Network = d.Net.Impatient(t) // downloads must not use the short timeout of other requests
 	if r, err := d.Open().Fetch(t.Context(), slacktest.BotToken, "http://files.example.com/files-pri/a.pdf"); err != nil {
-		t.Errorf("a file is fetched in the time of a short answer: %v", err)
+		t.Errorf("a file download ended after the short timeout: %v", err)
 	} else {
 		_ = r.Close()
 	}
 	for _, f := range h[0].Files[1:] {
 		if r, err := f.Open(t.Context()); err == nil || channels.ClassOf(err) != channels.Permanent {
 			_ = r.Close()
-			t.Errorf("%s was fetched from a host that is not Slack's: %v", f.Name, err)
+			t.Errorf("%s was fetched from another host than Slack's: %v", f.Name, err)
 		}
 	}
 	for _, r := range d.Net.Heard() {
 		if !strings.HasSuffix(r.Host, ".example.com") && r.Host != "example.com" {
-			t.Errorf("went to %s", r.Host)
+			t.Errorf("request to %s", r.Host)
 		}
 	}
 	if _, err := d.Open().Fetch(t.Context(), "xoxb-another", "http://files.example.com/files-pri/a.pdf"); err == nil || !strings.Contains(err.Error(), "files:read") {
-		t.Errorf("a page to sign in was taken for the file: %v", err)
+		t.Errorf("a sign-in page counts as the file: %v", err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"hob/channels/slack/slacktest"
 )
 
-// TestAddresses checks that addresses in allow match only members of Hob's own workspace.
-func TestAddresses(t *testing.T) {
+// TestAllow_ByAddress checks that addresses in allow match only members of Hob's own workspace.
+func TestAllow_ByAddress(t *testing.T) {
 	d := slacktest.New(t)
 	who := func(id, mail string, more object) object {
 		u := object{"id": id, "team_id": slacktest.Team, "profile": object{"email": mail}}
@@ -35,12 +35,12 @@ func TestAddresses(t *testing.T) {
 	d.Granted = strings.Join(append(slack.Scopes(), slack.MailScope), ",")
 	c := d.Open()
 	if got := c.Allow(); len(got) > 0 {
-		t.Errorf("before it has signed in it lets %q in", got)
+		t.Errorf("Allow() before the sign-in = %q", got)
 	}
 	in := &channelstest.Inbox{}
 	stop := listening(t, c, in)
 	if got, want := c.Allow(), []string{slacktest.Team + "/U0BEN", slacktest.Team + "/U0ADA"}; !slices.Equal(got, want) {
-		t.Errorf("it lets %q in, want %q", got, want)
+		t.Errorf("Allow() = %q, want %q", got, want)
 	}
 	tested, err := c.Test(t.Context())
 	if err != nil {
@@ -56,12 +56,12 @@ func TestAddresses(t *testing.T) {
 	// An address that cannot be resolved allows no one, and the owner sees the reason.
 	d.Failing("users.lookupByEmail", slacktest.Failure{Code: "fatal_error"})
 	if _, err := c.Test(t.Context()); channels.ClassOf(err) != channels.Temporary {
-		t.Errorf("Test while Slack is out of order: %v", err)
+		t.Errorf("Test while Slack fails = %v", err)
 	}
 	d.Failing("users.lookupByEmail", slacktest.Failure{Code: "access_denied"})
 	stop = listening(t, c, in)
 	if said := c.DescribeStatus(); len(c.Allow()) != 1 || !strings.Contains(said, "the address ada@example.com in allow matches no member") {
-		t.Errorf("%q, and it lets %q in", said, c.Allow())
+		t.Errorf("status %q, Allow() = %q", said, c.Allow())
 	}
 	_ = stop()
 	d.Granted = ""
@@ -71,9 +71,9 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	if got := c.Allow(); len(got) != 1 {
-		t.Errorf("without the scope it lets %q in", got)
+		t.Errorf("Allow() without the scope = %q", got)
 	}
 	if strings.Contains(slack.Manifest(""), slack.MailScope) {
-		t.Error("every app may read the address of everybody")
+		t.Error("the manifest asks for the scope without need")
 	}
 }

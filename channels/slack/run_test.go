@@ -25,9 +25,9 @@ func texts(b *channelstest.Inbox) (out []string) {
 	return out
 }
 
-// TestRenewed checks that after "refresh_requested" and "warning" a new connection is opened before
+// TestRun_RenewsTheConnection checks that after "refresh_requested" and "warning" a new connection is opened before
 // the old one is closed, and that the remaining messages of the old connection are received.
-func TestRenewed(t *testing.T) {
+func TestRun_RenewsTheConnection(t *testing.T) {
 	for _, reason := range []string{"refresh_requested", "warning"} {
 		t.Run(reason, func(t *testing.T) {
 			d := slacktest.New(t)
@@ -49,18 +49,18 @@ func TestRenewed(t *testing.T) {
 			env := d.Write(dm("over the new one"))
 			channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 			if got, want := texts(inbox), []string{"over the old one", "over the new one"}; !slices.Equal(got, want) {
-				t.Errorf("heard %q, want %q", got, want)
+				t.Errorf("received %q, want %q", got, want)
 			}
 			if n := len(d.Made("users.conversations")); n != 0 {
-				t.Errorf("the history was read %d times though nothing was lost", n)
+				t.Errorf("the history was read %d times although no message was lost", n)
 			}
 		})
 	}
 }
 
-// TestLost checks that broken and silent connections are replaced, and that messages from the gap
+// TestRun_LostConnection checks that broken and silent connections are replaced, and that messages from the gap
 // are received.
-func TestLost(t *testing.T) {
+func TestRun_LostConnection(t *testing.T) {
 	t.Run("cut", func(t *testing.T) {
 		d := slacktest.New(t)
 		inbox := &channelstest.Inbox{}
@@ -75,7 +75,7 @@ func TestLost(t *testing.T) {
 		d.Up()
 		channelstest.Until(t, "the rest", func() bool { return len(inbox.Heard()) == 3 })
 		if got, want := texts(inbox), []string{"one", "two", "three"}; !slices.Equal(got, want) {
-			t.Errorf("heard %q, want %q", got, want)
+			t.Errorf("received %q, want %q", got, want)
 		}
 	})
 	t.Run("silent", func(t *testing.T) {
@@ -90,9 +90,9 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// TestEnded checks that an error that only the owner can fix stops the channel with a remedy, and
+// TestRun_EndsOnRevokedToken checks that an error that only the owner can fix stops the channel with a remedy, and
 // that no error contains the tokens.
-func TestEnded(t *testing.T) {
+func TestRun_EndsOnRevokedToken(t *testing.T) {
 	tests := []struct {
 		name string
 		do   func(d *slacktest.Server)
@@ -116,7 +116,7 @@ func TestEnded(t *testing.T) {
 			}
 			for _, s := range d.Secrets() {
 				if strings.Contains(err.Error()+c.DescribeStatus(), s) {
-					t.Errorf("a secret stands in %q or %q", err, c.DescribeStatus())
+					t.Errorf("%q or %q contains a secret", err, c.DescribeStatus())
 				}
 			}
 		})
@@ -141,39 +141,39 @@ func (l *lines) String() string {
 	return l.b.String()
 }
 
-// TestNotAlone checks that the second of two Hobs with the same tokens reports the other
+// TestRun_ReportsASecondConnection checks that the second of two Hobs with the same tokens reports the other
 // connection.
-func TestNotAlone(t *testing.T) {
+func TestRun_ReportsASecondConnection(t *testing.T) {
 	d := slacktest.New(t)
 	var log lines
 	d.Deps.Log = slog.New(slog.NewTextHandler(&log, nil))
 	listening(t, d.Open(), &channelstest.Inbox{})
 	if strings.Contains(log.String(), "another connection") {
-		t.Error("the first one says so")
+		t.Error("the first connection reports another one")
 	}
 	listening(t, d.Open(), &channelstest.Inbox{})
 	if !strings.Contains(log.String(), "another connection") {
-		t.Error("nothing says so")
+		t.Error("the second connection is not reported")
 	}
 }
 
-// TestSlowedDown checks that connecting honors Retry-After.
-func TestSlowedDown(t *testing.T) {
+// TestRun_HonorsRetryAfter checks that connecting honors Retry-After.
+func TestRun_HonorsRetryAfter(t *testing.T) {
 	d := slacktest.New(t)
 	d.Failing("apps.connections.open", slacktest.Failure{Status: 429, After: "1"}, slacktest.Failure{Status: 500}, slacktest.Failure{Code: "internal_error"})
 	began := time.Now()
 	listening(t, d.Open(), &channelstest.Inbox{})
 	if time.Since(began) < 900*time.Millisecond {
-		t.Error("Slack asked to wait for a second, and was called before")
+		t.Error("connected again before Retry-After had passed")
 	}
 	if n := len(d.Made("apps.connections.open")); n != 4 {
 		t.Errorf("%d attempts, want 4", n)
 	}
 }
 
-// TestElsewhere checks that sockets and files are opened only on Slack's own hosts, and only
+// TestRun_RejectsOtherHosts checks that sockets and files are opened only on Slack's own hosts, and only
 // encrypted.
-func TestElsewhere(t *testing.T) {
+func TestRun_RejectsOtherHosts(t *testing.T) {
 	c := slacktest.New(t).Open()
 	for address, want := range map[string]bool{
 		"wss://wss-primary.example.com/link/?ticket=1": true, "https://example.com/x": true,
@@ -189,12 +189,12 @@ func TestElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.Ours("ws://wss.slack.com/") || c.Ours("http://files.slack.com/x") || !c.Ours("wss://wss-primary.slack.com/link") {
-		t.Error("the real Slack is reached without encryption, or not at all")
+		t.Error("Ours() accepts an unencrypted address or rejects Slack's")
 	}
 }
 
-// TestFlood checks that a thousand messages at once are all received, in order, and acknowledged.
-func TestFlood(t *testing.T) {
+// TestRun_AcceptsAFlood checks that a thousand messages at once are all received, in order, and acknowledged.
+func TestRun_AcceptsAFlood(t *testing.T) {
 	d := slacktest.New(t)
 	inbox := &channelstest.Inbox{}
 	listening(t, d.Open(), inbox)
@@ -213,12 +213,12 @@ func TestFlood(t *testing.T) {
 		before = strings.TrimPrefix(in.Key, "D1/")
 	}
 	if len(keys) != 1000 {
-		t.Errorf("heard %d of 1000", len(keys))
+		t.Errorf("received %d of 1000", len(keys))
 	}
 }
 
-// TestNonsense checks that invalid and unknown envelopes do not end the channel.
-func TestNonsense(t *testing.T) {
+// TestRun_IgnoresInvalidEvents checks that invalid and unknown envelopes do not end the channel.
+func TestRun_IgnoresInvalidEvents(t *testing.T) {
 	d := slacktest.New(t)
 	inbox := &channelstest.Inbox{}
 	listening(t, d.Open(), inbox)
@@ -230,6 +230,6 @@ func TestNonsense(t *testing.T) {
 	env := d.Write(dm("after all that"))
 	channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) && d.Acked("p") && d.Acked("i") && d.Acked("s") })
 	if got := texts(inbox); !slices.Equal(got, []string{"after all that"}) {
-		t.Errorf("heard %q", got)
+		t.Errorf("received %q", got)
 	}
 }

@@ -23,7 +23,7 @@ func say(id, chat, text string) channels.Delivery {
 	return channels.Delivery{ID: id, Event: "e", Kind: channels.Reply, Channel: slack.Name, Chat: chat, Text: text, CreatedAt: time.Now()}
 }
 
-func TestThread(t *testing.T) {
+func TestSend_InAThread(t *testing.T) {
 	d := slacktest.New(t)
 	c := d.Open()
 	if _, err := c.Send(t.Context(), say("d1", "C1/1600000000.000001", "yes")); err != nil {
@@ -57,7 +57,7 @@ func TestDraft(t *testing.T) {
 	first := say("draft", "D1", "")
 	first.CreatedAt = time.Now()
 	if r, found, err := c.Find(t.Context(), first); err != nil || !found || r.ID != id { // Find, as after a crash
-		t.Errorf("the draft %s is found as %q, %v, %v", id, r.ID, found, err)
+		t.Errorf("Find of draft %s = %q, %v, %v", id, r.ID, found, err)
 	}
 	if again, err := c.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "D1", Draft: id, Text: "An answer " + strings.Repeat("<", 3400)}); err != nil || again != id {
 		t.Fatalf("%q, %v", again, err)
@@ -70,7 +70,7 @@ func TestDraft(t *testing.T) {
 		t.Errorf("Draft: %v", err)
 	}
 	if again, err := c.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "D1", Draft: id, Text: "x"}); again != id || channels.ClassOf(err) != channels.Later || len(d.Made("chat.update")) != 2 {
-		t.Errorf("a draft was shown although Slack asked to slow down: %v", err)
+		t.Errorf("Draft after Slack's rate limit = %v", err)
 	}
 	whole := say("d1", "D1", "An answer. See https://example.invalid")
 	whole.Draft = id
@@ -82,7 +82,7 @@ func TestDraft(t *testing.T) {
 		t.Errorf("arrived %q", got)
 	}
 	if _, found, err := c.Find(t.Context(), whole); !found || err != nil {
-		t.Errorf("the answer is not found: %v", err)
+		t.Errorf("Find of the answer = %v", err)
 	}
 	for name, draft := range map[string]string{"gone": "1500000000.000001", "too long": id} {
 		next := say("d-"+name, "D1", "again")
@@ -101,7 +101,7 @@ func TestDraft(t *testing.T) {
 
 // A draft that cannot be deleted is replaced by a note, so that it does not look like the complete
 // answer.
-func TestADraftThatStays(t *testing.T) {
+func TestDraft_ThatCannotBeDeleted(t *testing.T) {
 	d := slacktest.New(t)
 	c := d.Open()
 	id, err := c.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "D1", Text: "The beginning"})
@@ -119,9 +119,9 @@ func TestADraftThatStays(t *testing.T) {
 	}
 }
 
-// TestDraftsLeaveRoom checks that drafts in many chats leave part of the rate limit for complete
+// TestDraft_LeavesRoomForAnswers checks that drafts in many chats leave part of the rate limit for complete
 // texts, and that a complete text is posted as a new message if Slack would delay its edit.
-func TestDraftsLeaveRoom(t *testing.T) {
+func TestDraft_LeavesRoomForAnswers(t *testing.T) {
 	d := slacktest.New(t)
 	c := d.Open()
 	id, shown := "", 0
@@ -170,10 +170,10 @@ func TestFind(t *testing.T) {
 			t.Fatalf("Send: %v", err)
 		}
 		if _, found, err := c.Find(t.Context(), row); !found || err != nil {
-			t.Errorf("%s: not found: %v", chat, err)
+			t.Errorf("%s: Find = %v, want the message", chat, err)
 		}
 		if _, found, err := c.Find(t.Context(), say("other", chat, "hello")); found || err != nil {
-			t.Errorf("%s: another one was found: %v", chat, err)
+			t.Errorf("%s: Find of another message = %v", chat, err)
 		}
 	}
 	// Another person's message with Hob's metadata does not count as Hob's.
@@ -183,7 +183,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestFilesOut(t *testing.T) {
+func TestSend_Files(t *testing.T) {
 	d := slacktest.New(t)
 	c := d.Open()
 	p := filepath.Join(t.TempDir(), "x")
@@ -209,11 +209,11 @@ func TestFilesOut(t *testing.T) {
 	row.ID = "d2"
 	d.Failing("files.getUploadURLExternal", slacktest.Failure{Code: "missing_scope", Needed: "files:write"})
 	if _, err := c.Send(t.Context(), row); channels.ClassOf(err) != channels.Permanent || !strings.Contains(err.Error(), "files:write") {
-		t.Errorf("without the scope: %v", err)
+		t.Errorf("Send without the scope = %v", err)
 	}
 }
 
-func TestErrors(t *testing.T) {
+func TestSend_Errors(t *testing.T) {
 	for _, tt := range []struct {
 		f     slacktest.Failure
 		class channels.Class
@@ -247,7 +247,7 @@ func buttons(t *testing.T, m object) {
 	raw, _ := json.Marshal(m["blocks"])
 	var blocks slackgo.Blocks
 	if err := json.Unmarshal(raw, &blocks); err != nil {
-		t.Fatalf("slack-go does not read the blocks: %v", err)
+		t.Fatalf("slack-go cannot parse the blocks: %v", err)
 	}
 	var labels []string
 	for _, b := range blocks.BlockSet {
@@ -301,17 +301,17 @@ func TestButtons(t *testing.T) {
 			buttons(t, d.Posts()[0])
 			env := d.Press(tt.chat, "U2", tt.yes)
 			channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
-			channelstest.Until(t, "the word to the stranger", func() bool { return len(d.Made("chat.postEphemeral")) == 1 })
+			channelstest.Until(t, "the refusal", func() bool { return len(d.Made("chat.postEphemeral")) == 1 })
 			whisper := d.Made("chat.postEphemeral")[0]
 			if _, ok := bare(d.Posts()[0]); ok || len(box.Pressed()) > 0 || whisper.Get("user") != "U2" {
-				t.Fatalf("a stranger's press did something: %v", whisper)
+				t.Fatalf("an unknown sender's press had an effect: %v", whisper)
 			}
 			env = d.Press(tt.chat, "U1", tt.yes)
 			channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 			channelstest.Until(t, "the end of the buttons", func() bool { _, ok := bare(d.Posts()[0]); return ok })
 			note, _ := bare(d.Posts()[0])
 			if !strings.Contains(note, tt.want) || !strings.Contains(note, "May I send") {
-				t.Errorf("it says %s", note)
+				t.Errorf("note = %s", note)
 			}
 			p := box.Pressed()
 			if len(p) != 1 || p[0].Yes != tt.yes || p[0].Question != "q1" || p[0].Sender != slacktest.Team+"/U1" || p[0].Chat != tt.chat || time.Since(p[0].Shown).Abs() > time.Minute {
@@ -324,9 +324,9 @@ func TestButtons(t *testing.T) {
 	}
 }
 
-// TestEndedElsewhere checks that buttons are removed after the question was answered elsewhere,
+// TestButtons_AreRemovedWhenAnsweredElsewhere checks that buttons are removed after the question was answered elsewhere,
 // even while Hob was off.
-func TestEndedElsewhere(t *testing.T) {
+func TestButtons_AreRemovedWhenAnsweredElsewhere(t *testing.T) {
 	for _, off := range []bool{false, true} {
 		d := slacktest.New(t)
 		box := &channelstest.Buttons{Owner: slacktest.Team + "/U1", Question: "q1"}
@@ -355,7 +355,7 @@ func TestEndedElsewhere(t *testing.T) {
 			return ok && strings.Contains(note, "no longer open")
 		})
 		if raw, _ := d.Keep.Get(t.Context(), "asked"); off && string(raw) != "{}" {
-			channelstest.Until(t, "that it is forgotten", func() bool { raw, _ := d.Keep.Get(t.Context(), "asked"); return string(raw) == "{}" })
+			channelstest.Until(t, "the removal of the stored question", func() bool { raw, _ := d.Keep.Get(t.Context(), "asked"); return string(raw) == "{}" })
 		}
 	}
 }
@@ -368,7 +368,7 @@ func TestManifest(t *testing.T) {
 	}
 	switch {
 	case m.Display.Name != "Hob <x>":
-		t.Errorf("called %q", m.Display.Name)
+		t.Errorf("display name = %q", m.Display.Name)
 	case !m.Settings.SocketModeEnabled || m.Settings.Interactivity == nil || !m.Settings.Interactivity.IsEnabled:
 		t.Errorf("settings %+v", m.Settings)
 	case !slices.Equal(m.OAuthConfig.Scopes.Bot, slack.Scopes()) || len(m.OAuthConfig.Scopes.User) > 0:
@@ -379,7 +379,7 @@ func TestManifest(t *testing.T) {
 		t.Errorf("features %+v", m.Features)
 	}
 	if long := slack.Manifest(strings.Repeat("ü", 100)); !strings.Contains(long, `"`+strings.Repeat("ü", 35)+`"`) {
-		t.Error("a long name is not cut")
+		t.Error("a long name is not shortened")
 	}
 }
 
@@ -392,7 +392,7 @@ func TestTest(t *testing.T) {
 	}
 	d.Granted = "chat:write,im:history"
 	if _, err := c.Test(t.Context()); channels.ClassOf(err) != channels.Unauthorized || !strings.Contains(err.Error(), "files:read") || strings.Contains(err.Error(), "chat:write") {
-		t.Errorf("without scopes: %v", err)
+		t.Errorf("Test without scopes = %v", err)
 	}
 	d.Failing("auth.test", slacktest.Failure{Code: "account_inactive"})
 	if _, err := c.Test(t.Context()); channels.ClassOf(err) != channels.Unauthorized {
@@ -422,7 +422,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-func TestConform(t *testing.T) {
+func TestConformance(t *testing.T) {
 	channelstest.Conform(t, func(t *testing.T) (channels.Channel, channelstest.Platform) {
 		d := slacktest.New(t)
 		return d.Open(), d

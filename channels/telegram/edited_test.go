@@ -32,7 +32,7 @@ func TestCorrections(t *testing.T) {
 	a.Add("message", m)
 	a.Edit(m, "Remind me at five", 3) // only the formatting changes
 	if got := heardAfter(t, a, in); !slices.Equal(got, []string{"Remind me at five"}) {
-		t.Fatalf("heard %q", got)
+		t.Fatalf("received %q", got)
 	}
 	a.Edit(m, "Remind me at six", 5)
 	a.Edit(m, "Remind me at six", 6)
@@ -41,12 +41,12 @@ func TestCorrections(t *testing.T) {
 	a.Edit(m, "yes", 601)
 	want := []string{"Remind me at five", "(edited) Remind me at six", "(edited) /undo", "(edited) Remind me at six"}
 	if got := heardAfter(t, a, in); !slices.Equal(got, want) {
-		t.Fatalf("heard %q", got)
+		t.Fatalf("received %q", got)
 	}
 	keys := map[string]bool{}
 	for _, h := range in.Heard() {
 		if keys[h.Key] = true; strings.HasPrefix(h.Text, "(edited)") && (h.At.Unix() <= 1700000000 || string(h.Payload) != string(in.Heard()[0].Payload)) {
-			t.Errorf("heard %+v", h)
+			t.Errorf("received %+v", h)
 		}
 	}
 	if len(keys) != len(in.Heard()) {
@@ -63,13 +63,13 @@ func TestCorrections(t *testing.T) {
 	again := &channelstest.Inbox{}
 	channelstest.Running(t, a.Open(), again)
 	if got := heardAfter(t, a, again); !slices.Equal(got, []string{"(edited) Remind me at seven", "(edited) yes"}) {
-		t.Errorf("heard %q", got)
+		t.Errorf("received %q", got)
 	}
 }
 
-// TestCorrectionsOfOthers checks that an edit does not turn a rejected message, or an update
+// TestCorrections_OfRejectedMessages checks that an edit does not turn a rejected message, or an update
 // without a message, into a message.
-func TestCorrectionsOfOthers(t *testing.T) {
+func TestCorrections_OfRejectedMessages(t *testing.T) {
 	a, in := telegramtest.New(t), &channelstest.Inbox{}
 	in.Refuse(channels.ErrStranger)
 	channelstest.Running(t, a.Open(), in)
@@ -94,6 +94,6 @@ func TestCorrectionsOfOthers(t *testing.T) {
 	delete(post, "from")
 	a.Add("edited_channel_post", post)
 	if got := heardAfter(t, a, in); len(got) != 1 || !strings.HasPrefix(got[0], "[location") {
-		t.Errorf("heard %q", got)
+		t.Errorf("received %q", got)
 	}
 }

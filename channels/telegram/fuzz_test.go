@@ -28,15 +28,15 @@ func FuzzUpdate(f *testing.F) {
 		first := *u.Message
 		c.rememberTaken(&first)
 		if in, ok := c.parseCorrection(u.Message); ok {
-			t.Errorf("nothing has changed, and %+v is heard", in)
+			t.Errorf("an unchanged message is received as a correction: %+v", in)
 		}
 		was := u.Message.textChecksum()
 		u.Message.Text += "."
 		if in, ok := c.parseCorrection(u.Message); ok && (!strings.HasPrefix(in.Text, edited) || in.Key == first.messageKey()) {
-			t.Errorf("a correction is heard as %+v", in)
+			t.Errorf("correction = %+v", in)
 		}
 		if one := mergeEdits([]update{{Message: &first}, {Edited: u.Message}}); one[1].Edited != nil || one[0].Message.changed != (was != u.Message.textChecksum()) {
-			t.Errorf("it is not corrected: %+v", one[0].Message)
+			t.Errorf("the merged update lacks the correction: %+v", one[0].Message)
 		}
 		u.Message.changed = false
 		if u.Message.ReplyTo != nil {
@@ -47,10 +47,10 @@ func FuzzUpdate(f *testing.F) {
 			return
 		}
 		if in.Sender == "" || in.Chat == "" || in.Key == "" || !utf8.ValidString(in.Text) {
-			t.Errorf("heard %+v", in)
+			t.Errorf("received %+v", in)
 		}
 		if in.Text == "" && len(in.Files) == 0 && strings.TrimSpace(u.Message.Text+u.Message.Caption) != "" {
-			t.Errorf("nothing is left of %q", u.Message.Text)
+			t.Errorf("the text is lost: %q", u.Message.Text)
 		}
 	})
 }

@@ -24,7 +24,7 @@ func group(t *testing.T, text string, more object) object {
 	return m
 }
 
-func TestWhatIsHeard(t *testing.T) {
+func TestReceive(t *testing.T) {
 	ent := func(kind string, offset, length int) object {
 		return object{"entities": []object{{"type": kind, "offset": offset, "length": length}}}
 	}
@@ -38,7 +38,7 @@ func TestWhatIsHeard(t *testing.T) {
 		{"a name", group(t, "👋 @hobbot what now", ent("mention", 3, 7)), &channels.Inbound{Text: "👋 what now", Chat: "-100", Mentioned: true}},
 		{"another name", group(t, "@hobbot2 hi", ent("mention", 0, 8)), &channels.Inbound{Text: "@hobbot2 hi", Chat: "-100"}},
 		{"a name without an entity", group(t, "@HobBot hi", nil), &channels.Inbound{Text: "@HobBot hi", Chat: "-100"}},
-		{"a name alone", group(t, "@HobBot", ent("mention", 0, 7)), &channels.Inbound{Text: "@HobBot", Chat: "-100", Mentioned: true}},
+		{"only a name", group(t, "@HobBot", ent("mention", 0, 7)), &channels.Inbound{Text: "@HobBot", Chat: "-100", Mentioned: true}},
 		{"a name that is a link", group(t, "Hob, hi", object{"entities": []object{{"type": "text_mention", "offset": 0, "length": 4, "user": bot}}}), &channels.Inbound{Text: "hi", Chat: "-100", Mentioned: true}},
 		{"entities that lie", group(t, "hi", object{"entities": []object{{"type": "mention", "offset": -1, "length": 9}, {"type": "mention", "offset": 1, "length": 1 << 40}}}), &channels.Inbound{Text: "hi", Chat: "-100"}},
 		{"a command", group(t, "/stop@HobBot now", ent("bot_command", 0, 12)), &channels.Inbound{Text: "/stop now", Chat: "-100", Mentioned: true}},
@@ -50,10 +50,10 @@ func TestWhatIsHeard(t *testing.T) {
 		{"passed on", group(t, "news", object{"forward_origin": object{"type": "of a new kind", "date": "?"}}), &channels.Inbound{Text: "news", Chat: "-100", Forwarded: true}},
 		{"passed on from a person", group(t, "news", object{"forward_origin": object{"type": "user", "sender_user": object{"id": 5, "first_name": "Bob\nB"}}}), &channels.Inbound{Text: "Forwarded from Bob B:\nnews", Chat: "-100", Forwarded: true}},
 		{"passed on from a channel", group(t, "news", object{"forward_origin": object{"type": "channel", "chat": object{"id": -5, "title": "Daily"}, "author_signature": "Eve"}}), &channels.Inbound{Text: "Forwarded from Daily, Eve:\nnews", Chat: "-100", Forwarded: true}},
-		{"passed on from somebody hidden", group(t, "news", object{"forward_origin": object{"type": "hidden_user", "sender_user_name": "Carl"}}), &channels.Inbound{Text: "Forwarded from Carl:\nnews", Chat: "-100", Forwarded: true}},
-		{"addresses behind words", group(t, "see 👋 this, http://b.example", object{"entities": []object{{"type": "text_link", "offset": 4, "length": 7, "url": "https://a.example/x"}, {"type": "text_link", "offset": 13, "length": 16, "url": "http://b.example/"}}}), &channels.Inbound{Text: "see 👋 this (https://a.example/x), http://b.example", Chat: "-100"}},
+		{"forwarded from a hidden user", group(t, "news", object{"forward_origin": object{"type": "hidden_user", "sender_user_name": "Carl"}}), &channels.Inbound{Text: "Forwarded from Carl:\nnews", Chat: "-100", Forwarded: true}},
+		{"links in text", group(t, "see 👋 this, http://b.example", object{"entities": []object{{"type": "text_link", "offset": 4, "length": 7, "url": "https://a.example/x"}, {"type": "text_link", "offset": 13, "length": 16, "url": "http://b.example/"}}}), &channels.Inbound{Text: "see 👋 this (https://a.example/x), http://b.example", Chat: "-100"}},
 		{"a card that is answered", group(t, "call @HobBot", object{"entities": []object{{"type": "mention", "offset": 5, "length": 7}}, "reply_to_message": object{"message_id": 1, "from": object{"id": 9}, "contact": object{"phone_number": "+49 1", "first_name": "Bob"}}}), &channels.Inbound{Text: "call", Chat: "-100", Mentioned: true, Outside: []string{"[contact]\n[contact: Bob, +49 1]"}, ReplyTo: []string{"1"}}},
-		{"by way of a bot", group(t, "gif", object{"via_bot": object{"id": 4}}), &channels.Inbound{Text: "gif", Chat: "-100", Forwarded: true}},
+		{"sent via a bot", group(t, "gif", object{"via_bot": object{"id": 4}}), &channels.Inbound{Text: "gif", Chat: "-100", Forwarded: true}},
 		{"a caption", group(t, "", object{"caption": "look", "photo": []object{{"file_id": "s", "width": 10, "height": 10}, {"file_id": "l", "width": 90, "height": 90}}}), &channels.Inbound{Text: "look", Chat: "-100", Files: make([]channels.File, 1)}},
 		{"a place", group(t, "", object{"location": object{"latitude": 52.5, "longitude": 13.4}, "venue": object{"title": "Café", "address": "Street 1"}}), &channels.Inbound{Text: "[location: 52.500000, 13.400000]", Chat: "-100", Outside: []string{"[place: Café, Street 1]"}}},
 		{"a contact", group(t, "", object{"contact": object{"phone_number": "+49 1", "first_name": "Bob]\n[x"}}), &channels.Inbound{Text: "[contact]", Chat: "-100", Outside: []string{"[contact: Bob) (x, +49 1]"}}},
@@ -61,7 +61,7 @@ func TestWhatIsHeard(t *testing.T) {
 		{"Hob itself", group(t, "hi", object{"from": bot}), nil},
 		{"a channel", group(t, "hi", object{"sender_chat": object{"id": -5}}), nil},
 		{"blanks", group(t, "\u00a0", nil), nil},
-		{"somebody came", group(t, "", object{"new_chat_members": []object{{"id": 9}}}), nil},
+		{"a member joined", group(t, "", object{"new_chat_members": []object{{"id": 9}}}), nil},
 		{"a link to the bot", func() object { m := telegramtest.Private("/start ABCD-1234"); return m }(), &channels.Inbound{Text: "ABCD-1234", Chat: "7", Mentioned: true}},
 		{"the first word", telegramtest.Private("/start"), &channels.Inbound{Text: "/help", Chat: "7", Mentioned: true}},
 	} {
@@ -77,16 +77,16 @@ func TestWhatIsHeard(t *testing.T) {
 			heard := inbox.Heard()
 			if c.want == nil {
 				if len(heard) != 1 {
-					t.Errorf("heard %+v", heard[0])
+					t.Errorf("received %+v", heard[0])
 				}
 				return
 			}
 			if len(heard) != 2 {
-				t.Fatalf("heard %d", len(heard))
+				t.Fatalf("received %d messages", len(heard))
 			}
 			got := heard[0]
 			if got.Text != c.want.Text || got.Chat != c.want.Chat || got.Mentioned != c.want.Mentioned || got.Forwarded != c.want.Forwarded || !slices.Equal(got.ReplyTo, c.want.ReplyTo) || !slices.Equal(got.Outside, c.want.Outside) || len(got.Files) != len(c.want.Files) || got.Group != strings.HasPrefix(got.Chat, "-") {
-				t.Errorf("heard %+v", got)
+				t.Errorf("received %+v", got)
 			}
 		})
 	}
@@ -113,7 +113,7 @@ func TestAlbum(t *testing.T) {
 	picture("2", "", 7)
 	picture("2", "", 8)
 	a.Write("end")
-	channelstest.Until(t, "all are heard", func() bool { return len(inbox.Heard()) == 4 })
+	channelstest.Until(t, "all messages", func() bool { return len(inbox.Heard()) == 4 })
 	var got []string
 	for _, in := range inbox.Heard() {
 		got = append(got, fmt.Sprintf("%s %q %d %v", in.Sender, in.Text, len(in.Files), in.Mentioned))
@@ -124,7 +124,7 @@ func TestAlbum(t *testing.T) {
 	}
 }
 
-func TestFilesThatCome(t *testing.T) {
+func TestReceive_Files(t *testing.T) {
 	a := telegramtest.New(t)
 	inbox := &channelstest.Inbox{}
 	ch := a.Open()
@@ -134,7 +134,7 @@ func TestFilesThatCome(t *testing.T) {
 	m["voice"] = object{"file_id": "v", "file_size": 5, "mime_type": "audio/ogg"}
 	m["document"] = object{"file_id": "d", "file_size": 21 << 20, "file_name": "big.zip"}
 	a.Add("message", m)
-	channelstest.Until(t, "it is heard", func() bool { return len(inbox.Heard()) == 1 })
+	channelstest.Until(t, "the message", func() bool { return len(inbox.Heard()) == 1 })
 	files := inbox.Heard()[0].Files
 	if len(files) != 2 || files[0].Name != "big.zip" || files[1].Name != "voice.ogg" || files[1].MIME != "audio/ogg" || files[1].Size != 5 {
 		t.Fatalf("files %+v", files)

@@ -51,9 +51,9 @@ func serve(t *testing.T, result func(method string, body []byte) string) *safeht
 	return network
 }
 
-// TestIdle checks that an hour without messages, on a server that holds each poll for the requested
+// TestRun_Idle checks that an hour without messages, on a server that holds each poll for the requested
 // time, causes no error.
-func TestIdle(t *testing.T) {
+func TestRun_Idle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var polls atomic.Int64
 		network := serve(t, func(method string, body []byte) string {
@@ -86,7 +86,7 @@ func TestIdle(t *testing.T) {
 			t.Error(err)
 		}
 		if log.String() != "" || !strings.HasPrefix(said, "connected as @HobBot for 1h0m0s") {
-			t.Errorf("it says %q, and wrote %s", said, log.String())
+			t.Errorf("status %q, log %s", said, log.String())
 		}
 		if n := polls.Load(); n > 240 {
 			t.Errorf("%d polls in an hour", n)
@@ -95,9 +95,9 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// TestSlowLine checks that the upload of a large file may take as long as the caller of Send
+// TestSend_SlowUpload checks that the upload of a large file may take as long as the caller of Send
 // allows.
-func TestSlowLine(t *testing.T) {
+func TestSend_SlowUpload(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "film.mp4")
 	if err := os.WriteFile(file, make([]byte, 1<<20), 0o600); err != nil {
 		t.Fatal(err)
@@ -118,10 +118,10 @@ func TestSlowLine(t *testing.T) {
 		d := note("d", "7", "Here")
 		d.Files = []channels.Attachment{{Name: "film.mp4", MIME: "video/mp4", Size: 1 << 20, Path: file}}
 		if r, err := ch.Send(ctx, d); err != nil || r.ID != "5" || size.Load() < 1<<20 {
-			t.Errorf("%+v, %v, and %d bytes", r, err, size.Load())
+			t.Errorf("Send = %+v, %v, uploaded %d bytes", r, err, size.Load())
 		}
 		if n := ch.Limits().MaxFile; n != 50<<20 { // https://core.telegram.org/bots/api#senddocument
-			t.Errorf("files of %d bytes go along", n)
+			t.Errorf("MaxFile = %d", n)
 		}
 		time.Sleep(time.Minute) // so that idle connections close
 	})

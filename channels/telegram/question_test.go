@@ -51,18 +51,18 @@ func TestApprove(t *testing.T) {
 		}
 		a.Add("callback_query", press(8, "y:q123", msg)) // an unknown sender
 		if said := words(t, a, 1); said["text"] != channels.ErrNotOwner.Error() || said["show_alert"] != true || len(buttons.Pressed()) != 0 {
-			t.Errorf("a stranger is told %v", said)
+			t.Errorf("answer to an unknown sender's press = %v", said)
 		}
 		a.Add("callback_query", press(telegramtest.Owner, "z:q123", msg))
 		if said := words(t, a, 2); said["show_alert"] != true || len(buttons.Pressed()) != 0 {
-			t.Errorf("nonsense is told %v", said)
+			t.Errorf("answer to an invalid press = %v", said)
 		}
 		if fmt.Sprint(a.Board(msg)) != board {
-			t.Error("a stranger took the buttons away")
+			t.Error("an unknown sender's press removed the buttons")
 		}
 		a.Add("callback_query", press(telegramtest.Owner, map[bool]string{true: "y:q123", false: "n:q123"}[yes], msg))
 		if said := words(t, a, 3); said["text"] == "" || said["show_alert"] != false {
-			t.Errorf("the owner is told %v", said)
+			t.Errorf("answer to the owner's press = %v", said)
 		}
 		p := buttons.Pressed()
 		if len(p) != 1 || p[0].Yes != yes || p[0].Sender != "7" || p[0].Chat != "7" || time.Since(p[0].Shown) > time.Minute || time.Since(p[0].Shown) < 0 {
@@ -75,9 +75,9 @@ func TestApprove(t *testing.T) {
 	}
 }
 
-// TestAnsweredElsewhere checks that the buttons of a question that was answered while Hob was off
+// TestApprove_AnsweredElsewhere checks that the buttons of a question that was answered while Hob was off
 // are removed.
-func TestAnsweredElsewhere(t *testing.T) {
+func TestApprove_AnsweredElsewhere(t *testing.T) {
 	a := telegramtest.New(t)
 	buttons := &channelstest.Buttons{Owner: "7", Question: "q1"}
 	a.Deps.Buttons = buttons
@@ -90,7 +90,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 	msg := a.Posts()[0].ID
 	channelstest.Running(t, a.Open(), &channelstest.Inbox{})
 	channelstest.Until(t, "the buttons go", func() bool { return !strings.Contains(fmt.Sprint(a.Board(msg)), "q1") })
-	channelstest.Until(t, "it is forgotten", func() bool {
+	channelstest.Until(t, "the removal of the stored question", func() bool {
 		kept, err := a.Deps.Keep.Get(t.Context(), "asked")
 		return err == nil && string(kept) == "[]"
 	})

@@ -36,15 +36,15 @@ func TestHistory(t *testing.T) {
 	end := channelstest.Running(t, a.Open(), inbox)
 	listening(t, a)
 	a.Write("one")
-	channelstest.Until(t, "one is heard", func() bool { return len(inbox.Heard()) == 1 })
+	channelstest.Until(t, "the first message", func() bool { return len(inbox.Heard()) == 1 })
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
 	a.Write("while it was off")
 	end = channelstest.Running(t, a.Open(), inbox)
-	channelstest.Until(t, "two are heard", func() bool { return len(inbox.Heard()) == 2 })
+	channelstest.Until(t, "two messages", func() bool { return len(inbox.Heard()) == 2 })
 	a.Write("three")
-	channelstest.Until(t, "three are heard", func() bool { return len(inbox.Heard()) == 3 })
+	channelstest.Until(t, "three messages", func() bool { return len(inbox.Heard()) == 3 })
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestHistory(t *testing.T) {
 	}
 	in := inbox.Heard()[0]
 	if in.Chat != "7" || in.Sender != "7" || in.SenderName != "Ada L" || in.Group || in.Forwarded || !strings.HasPrefix(in.Key, "7/") || in.At.Unix() != 1700000000 {
-		t.Errorf("heard %+v", in)
+		t.Errorf("received %+v", in)
 	}
 	if n := len(a.Commands); n < 10 || a.Called("setMyCommands") != 1 {
 		t.Errorf("%d commands were announced in %d calls, want one", n, a.Called("setMyCommands"))
@@ -103,8 +103,8 @@ func (d *dying) Receive(_ context.Context, in channels.Inbound) (channels.Accept
 	return channels.Accepted{}, nil
 }
 
-// TestKills checks that after a kill at any moment each message is received once and in order.
-func TestKills(t *testing.T) {
+// TestRun_Killed checks that after a kill at any moment each message is received once and in order.
+func TestRun_Killed(t *testing.T) {
 	a := telegramtest.New(t)
 	keeper, keys := &channelstest.Keeper{}, map[string]bool{}
 	var order, want []string
@@ -128,7 +128,7 @@ func TestKills(t *testing.T) {
 		ch := a.Open()
 		done := make(chan error, 1)
 		go func() { done <- ch.Run(ctx, d) }()
-		channelstest.Until(t, "it is killed, or has read all", func() bool {
+		channelstest.Until(t, "the server to be killed or to deliver all messages", func() bool {
 			d.mu.Lock()
 			defer d.mu.Unlock()
 			return d.left < 0 || len(order) == len(want)
@@ -146,7 +146,7 @@ func TestKills(t *testing.T) {
 	}
 }
 
-func TestNotTakenIsOfferedAgain(t *testing.T) {
+func TestRun_ReceivesARefusedMessageAgain(t *testing.T) {
 	a := telegramtest.New(t)
 	inbox := &channelstest.Inbox{}
 	end := channelstest.Running(t, a.Open(), inbox)
@@ -154,7 +154,7 @@ func TestNotTakenIsOfferedAgain(t *testing.T) {
 	inbox.Refuse(errors.New("the disk is full"))
 	polls := a.Called("getUpdates")
 	a.Write("one")
-	channelstest.Until(t, "it is offered again", func() bool { return a.Called("getUpdates") > polls+2 })
+	channelstest.Until(t, "the refused message to be offered again", func() bool { return a.Called("getUpdates") > polls+2 })
 	inbox.Refuse(channels.ErrStranger)
 	polls = a.Called("getUpdates")
 	channelstest.Until(t, "a stranger is passed", func() (passed bool) {
@@ -163,7 +163,7 @@ func TestNotTakenIsOfferedAgain(t *testing.T) {
 	})
 	inbox.Refuse(nil)
 	a.Write("two")
-	channelstest.Until(t, "two is heard", func() bool { return slices.Equal(texts(inbox), []string{"two"}) })
+	channelstest.Until(t, "the second message", func() bool { return slices.Equal(texts(inbox), []string{"two"}) })
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestTroubleWhilePolling(t *testing.T) {
 		want = append(want, fmt.Sprint("m", i))
 		a.Write(want[i])
 	}
-	channelstest.Until(t, "all are heard", func() bool { return len(inbox.Heard()) >= len(want) })
+	channelstest.Until(t, "all messages", func() bool { return len(inbox.Heard()) >= len(want) })
 	if got := ch.DescribeStatus(); !regexp.MustCompile(`^connected as @HobBot for [0-9hms]+; in groups`).MatchString(got) {
 		t.Error(got)
 	}
@@ -214,7 +214,7 @@ func TestTroubleWhilePolling(t *testing.T) {
 	}
 }
 
-func TestFloodAndOutage(t *testing.T) {
+func TestRun_FloodAndOutage(t *testing.T) {
 	a := telegramtest.New(t)
 	inbox := &channelstest.Inbox{}
 	end := channelstest.Running(t, a.Open(), inbox)
@@ -229,7 +229,7 @@ func TestFloodAndOutage(t *testing.T) {
 		want = append(want, fmt.Sprint("m", i))
 		a.Write(want[i])
 	}
-	channelstest.Until(t, "all are heard", func() bool { return len(inbox.Heard()) >= len(want) })
+	channelstest.Until(t, "all messages", func() bool { return len(inbox.Heard()) >= len(want) })
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestFloodAndOutage(t *testing.T) {
 	}
 }
 
-func TestStalePlace(t *testing.T) {
+func TestRun_StaleOffset(t *testing.T) {
 	a := telegramtest.New(t)
 	old := fmt.Sprintf(`{"next":900000,"at":%d}`, time.Now().Add(-8*24*time.Hour).Unix())
 	if err := a.Deps.Keep.Set(t.Context(), "offset", []byte(old)); err != nil {
@@ -247,10 +247,10 @@ func TestStalePlace(t *testing.T) {
 	a.Write("after a week of silence")
 	inbox := &channelstest.Inbox{}
 	channelstest.Running(t, a.Open(), inbox)
-	channelstest.Until(t, "it is heard", func() bool { return len(inbox.Heard()) == 1 })
+	channelstest.Until(t, "the message", func() bool { return len(inbox.Heard()) == 1 })
 }
 
-func TestNeedsItsOwner(t *testing.T) {
+func TestNew_NeedsAnOwner(t *testing.T) {
 	a := telegramtest.New(t)
 	a.With(func() { a.Webhook = "https://other.example/hook/with/secret" })
 	ch := a.Open()
@@ -263,7 +263,7 @@ func TestNeedsItsOwner(t *testing.T) {
 	end := channelstest.Running(t, ch, inbox)
 	listening(t, a)
 	a.Write("to Hob")
-	channelstest.Until(t, "it is heard", func() bool { return slices.Equal(texts(inbox), []string{"to Hob"}) })
+	channelstest.Until(t, "the message to Hob", func() bool { return slices.Equal(texts(inbox), []string{"to Hob"}) })
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}

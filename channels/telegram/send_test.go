@@ -33,7 +33,7 @@ func TestSend(t *testing.T) {
 		t.Errorf("sent %+v", got)
 	}
 	if fmt.Sprint(got.Params["reply_parameters"]) != "map[allow_sending_without_reply:true message_id:77]" {
-		t.Errorf("it answers %v", got.Params["reply_parameters"])
+		t.Errorf("reply_parameters = %v", got.Params["reply_parameters"])
 	}
 	// A text that the server cannot parse, or finds too long, is sent as plain text.
 	a.With(func() { a.NoHTML = true })
@@ -116,26 +116,26 @@ func TestMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s := a.Posts(); s[len(s)-1].Params["reply_parameters"] != nil {
-		t.Error("it answers another message")
+		t.Error("the text replies to another message")
 	}
 	// A message from the supergroup belongs to the conversation of the original group.
 	inbox := &channelstest.Inbox{}
 	channelstest.Running(t, ch, inbox)
 	listening(t, a)
 	a.Add("message", object{"message_id": 8, "text": "hi", "from": object{"id": 1}, "chat": object{"id": -1005, "type": "supergroup"}})
-	channelstest.Until(t, "it is heard", func() bool { return len(inbox.Heard()) == 1 })
+	channelstest.Until(t, "the message", func() bool { return len(inbox.Heard()) == 1 })
 	if in := inbox.Heard()[0]; in.Chat != "-5" || in.Key != "-1005/8" {
-		t.Errorf("heard %+v", in)
+		t.Errorf("received %+v", in)
 	}
 	a.Add("message", object{"message_id": 1, "chat": object{"id": -6, "type": "group"}, "from": object{"id": 1}, "migrate_to_chat_id": -1006})
-	channelstest.Until(t, "it is known", func() bool {
+	channelstest.Until(t, "the new chat id", func() bool {
 		_, err := ch.Send(t.Context(), note("m", "-6", "hi"))
 		s := a.Posts()
 		return err == nil && s[len(s)-1].Chat == "-1006"
 	})
 }
 
-func TestFilesThatGo(t *testing.T) {
+func TestSend_Files(t *testing.T) {
 	a := telegramtest.New(t)
 	ch := a.Open()
 	dir := t.TempDir()
@@ -155,7 +155,7 @@ func TestFilesThatGo(t *testing.T) {
 	d.Files = []channels.Attachment{file("b.png", "image/png", "png"), file("c.txt", "text/plain", "txt")}
 	a.Fail(channels.Temporary, 1)
 	if _, err := ch.Send(t.Context(), d); err == nil {
-		t.Fatal("no error")
+		t.Fatal("Send returned no error")
 	}
 	if _, err := ch.Send(t.Context(), d); err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestConform(t *testing.T) {
+func TestConformance(t *testing.T) {
 	channelstest.Conform(t, func(t *testing.T) (channels.Channel, channelstest.Platform) {
 		a := telegramtest.New(t)
 		return a.Open(), a
@@ -79,7 +79,7 @@ func TestSecrets(t *testing.T) {
 		a.With(func() { a.Fails, a.PollFails = []func(http.ResponseWriter){f}, []func(http.ResponseWriter){f} })
 		_, err := ch.Send(t.Context(), note1)
 		if err == nil {
-			t.Error("no error")
+			t.Error("New returned no error")
 			continue
 		}
 		said = append(said, err.Error())
@@ -98,7 +98,7 @@ func TestSecrets(t *testing.T) {
 	said = append(said, logged.String(), ch.DescribeStatus())
 	for _, s := range said {
 		if strings.Contains(s, telegramtest.Secret) {
-			t.Errorf("the token is told: %s", s)
+			t.Errorf("the text contains the token: %s", s)
 		}
 	}
 }
@@ -151,10 +151,10 @@ func TestCommands(t *testing.T) {
 		name, text, ok := strings.Cut(strings.TrimSpace(line), " - ")
 		// https://core.telegram.org/bots/api#botcommand
 		if !ok || !regexp.MustCompile(`^[a-z0-9_]{1,32}$`).MatchString(name) || len(text) > 256 {
-			t.Errorf("%q is no command", line)
+			t.Errorf("%q is not a valid command", line)
 		}
 		if about[name] != text {
-			t.Errorf("the engine has no command %q with these words", line)
+			t.Errorf("the description of command %q differs from the engine's", line)
 		}
 	}
 }

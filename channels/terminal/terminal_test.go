@@ -8,10 +8,10 @@ import (
 	"hob/channels/terminal"
 )
 
-func TestItPulls(t *testing.T) {
+func TestOpen_PullChannel(t *testing.T) {
 	var ch channels.Channel = terminal.New()
 	if _, ok := ch.(channels.PullChannel); !ok {
-		t.Error("terminal does not pull")
+		t.Error("the terminal channel is not a PullChannel")
 	}
 	if _, err := ch.Send(t.Context(), channels.Delivery{}); channels.ClassOf(err) != channels.Unsupported {
 		t.Errorf("Send: %v", err)

@@ -645,7 +645,7 @@ func soon(t testing.TB, what string, ok func() bool) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	t.Fatalf("%s did not happen in time", what)
+	t.Fatalf("timed out: %s", what)
 }
 
 func (e *engine) Facts(_ context.Context, limit int, all bool) ([]api.Fact, error) {

@@ -98,9 +98,9 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// TestHooksAndWhoPosts checks that posts from programs that Hob started are rejected, and that
+// TestHooks_RejectProgramsStartedByHob checks that posts from programs that Hob started are rejected, and that
 // unknown senders are reported to the channel.
-func TestHooksAndWhoPosts(t *testing.T) {
+func TestHooks_RejectProgramsStartedByHob(t *testing.T) {
 	for who, want := range map[web.Peer]int{web.PeerOwner: 202, web.PeerOther: 202, web.PeerUnknown: 202, web.PeerHob: 403} {
 		h, p := hooked(t, func(o *web.Options) {
 			o.Listen = "127.0.0.1:0"
@@ -149,8 +149,8 @@ func postRight(t *testing.T, h *house) int {
 	return resp.StatusCode
 }
 
-// TestSlowPosts checks that any number of slow senders cannot block other senders.
-func TestSlowPosts(t *testing.T) {
+// TestHooks_SlowSendersBlockNoOthers checks that any number of slow senders cannot block other senders.
+func TestHooks_SlowSendersBlockNoOthers(t *testing.T) {
 	h, p := hooked(t, func(o *web.Options) {
 		o.Listen = "127.0.0.1:0"
 		o.Peer = func(_, _ string, _ bool) web.Peer { return web.PeerOther }
@@ -174,23 +174,23 @@ func TestSlowPosts(t *testing.T) {
 		}
 	}
 	if status := postRight(t, h); status != http.StatusAccepted || len(p.got()) != 1 {
-		t.Errorf("it is answered %d", status)
+		t.Errorf("status %d", status)
 	}
 }
 
-// TestHooksAreBounded checks that posts with invalid proofs are slowed down without affecting posts
+// TestHooks_HaveLimits checks that posts with invalid proofs are slowed down without affecting posts
 // with valid proofs or the owner's login, and that posts with valid proofs have a rate limit.
-func TestHooksAreBounded(t *testing.T) {
+func TestHooks_HaveLimits(t *testing.T) {
 	h, _ := hooked(t, func(o *web.Options) { o.Password = "correct horse battery" })
 	last := 0
 	for range 40 {
 		last = h.send(t, "POST", "/hooks/porch", "x").code
 	}
 	if last != http.StatusTooManyRequests {
-		t.Errorf("after 40 wrong proofs: %d", last)
+		t.Errorf("status after 40 invalid proofs: %d", last)
 	}
 	if r := h.send(t, "POST", "/login", "password=wrong", "Authorization", "", "Content-Type", "application/x-www-form-urlencoded"); r.code == http.StatusTooManyRequests {
-		t.Error("the owner is shut out of his page")
+		t.Error("the owner's login is slowed down")
 	}
 	for i := range 121 {
 		if r := h.send(t, "POST", "/hooks/porch", "x", "X-Proof", "right"); (r.code == http.StatusTooManyRequests) != (i == 120) {

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// TestALinkForThisMachine checks that a link for a browser on this machine cannot be used, or used
+// TestLoginLink_ForThisMachine checks that a link for a browser on this machine cannot be used, or used
 // up, from another machine.
-func TestALinkForThisMachine(t *testing.T) {
+func TestLoginLink_ForThisMachine(t *testing.T) {
 	for name, tc := range map[string]struct {
 		from, to string
 		here     bool
@@ -38,11 +38,11 @@ func TestALinkForThisMachine(t *testing.T) {
 	code, _, _ := d.newCode(time.Now(), true)
 	for _, step := range []struct{ here, want bool }{{false, false}, {true, true}, {true, false}} {
 		if got := d.useCode(code, time.Now(), step.here); got != step.want {
-			t.Errorf("here %v: %v", step.here, got)
+			t.Errorf("useCode on this machine %v: %v", step.here, got)
 		}
 	}
 	if code, _, _ := d.newCode(time.Now(), false); !d.useCode(code, time.Now(), false) {
-		t.Error("a link that was printed works here alone")
+		t.Error("a printed link works only on this machine")
 	}
 }
 

@@ -49,6 +49,6 @@ func TestLogouts_RejectCookiesWhenUnreadable(t *testing.T) {
 	}
 	l := &logouts{file: file}
 	if _, err := l.hasEnded(loginCookie(1, time.Now().Add(time.Hour))); err == nil {
-		t.Error("a cookie is accepted although the file cannot be read")
+		t.Error("a cookie is accepted although the file is unreadable")
 	}
 }

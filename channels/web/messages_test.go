@@ -41,10 +41,10 @@ func TestMessage(t *testing.T) {
 	}
 	again := as[map[string]any](t, h.send(t, "POST", "/api/v1/sessions/my%20chat/messages", `{"text":"hello <b>","dedupe_key":"k1"}`))
 	if again["event"] != "e1" || len(h.e.heard) != 1 {
-		t.Errorf("the same key was taken twice: %v", again)
+		t.Errorf("the message with the same key was accepted twice: %v", again)
 	}
 	if other := as[map[string]any](t, h.send(t, "POST", "/api/v1/sessions/other/messages", `{"text":"hello","dedupe_key":"k1"}`)); other["event"] != "e2" {
-		t.Errorf("another session's key was taken for the same: %v", other)
+		t.Errorf("the key of another session counts as a repeat: %v", other)
 	}
 	h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`, "Idempotency-Key", "h1", "X-Hob-Channel", "terminal")
 	if in := h.e.heard[2]; in.Key != "s/h1" || in.Channel != "terminal" {
@@ -52,7 +52,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-func TestAsync(t *testing.T) {
+func TestMessage_Async(t *testing.T) {
 	h := newHouse(t, nil)
 	r := h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"hello","async":true}`)
 	if got := as[map[string]any](t, r); r.code != 202 || got["event"] != "e1" || r.header.Get("Location") != "/api/v1/inbox/e1" {
@@ -67,7 +67,7 @@ func TestAsync(t *testing.T) {
 	}
 }
 
-func TestMessageThatWaitsForTheOwner(t *testing.T) {
+func TestMessage_WaitsForApproval(t *testing.T) {
 	h := newHouse(t, nil)
 	h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 		e.change(func() { st.Approvals = []api.Approval{{ID: "a1", Tool: "trash_file"}} })
@@ -83,7 +83,7 @@ func TestMessageThatWaitsForTheOwner(t *testing.T) {
 		t.Fatalf("%d %s", r.code, d)
 	}
 	if r := h.send(t, "POST", "/api/v1/sessions/s/approvals/a1", `{}`); r.code != 400 {
-		t.Errorf("no decision: %d %s", r.code, r.body)
+		t.Errorf("without a decision: %d %s", r.code, r.body)
 	}
 	r = h.send(t, "POST", "/api/v1/sessions/s/approvals/a1", `{"approved":true,"scope":"session","expires":"1h","note":"fine"}`)
 	if r.code != 200 {
@@ -93,18 +93,18 @@ func TestMessageThatWaitsForTheOwner(t *testing.T) {
 		t.Error(d)
 	}
 	if r := h.send(t, "POST", "/api/v1/sessions/s/approvals/a1", `{"approved":false}`); r.code != 409 {
-		t.Errorf("a second answer: %d %s", r.code, r.body)
+		t.Errorf("second decision: %d %s", r.code, r.body)
 	}
 	if r := h.send(t, "POST", "/api/v1/sessions/s/approvals/nope", `{"approved":false}`); r.code != 404 {
 		t.Errorf("an unknown question: %d %s", r.code, r.body)
 	}
 	h.e.wg.Wait()
 	if got := as[map[string]any](t, h.send(t, "GET", "/api/v1/inbox/e1", "")); got["answer"] != "approved: true" {
-		t.Errorf("afterwards: %v", got)
+		t.Errorf("event after the decision: %v", got)
 	}
 }
 
-func TestFailedTurn(t *testing.T) {
+func TestMessage_FailedTurn(t *testing.T) {
 	h := newHouse(t, nil)
 	h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 		e.change(func() { st.State, st.Error = "dead", "the model said no" })
@@ -119,7 +119,7 @@ func TestFailedTurn(t *testing.T) {
 	}
 }
 
-func TestBadRequests(t *testing.T) {
+func TestMessage_RejectsBadRequests(t *testing.T) {
 	const path = "/api/v1/sessions/s/messages"
 	big := strings.Repeat("x", web.MaxText+1)
 	for _, c := range []struct {
@@ -154,13 +154,13 @@ func TestBadRequests(t *testing.T) {
 				t.Errorf("%d %s, want %d and %q", r.code, r.body, c.want, c.says)
 			}
 			if len(h.e.heard) > 0 {
-				t.Error("the message was taken")
+				t.Error("the message was accepted")
 			}
 		})
 	}
 }
 
-func TestTenMegabytes(t *testing.T) {
+func TestMessage_TenMegabytes(t *testing.T) {
 	h := newHouse(t, nil)
 	r := h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"`+strings.Repeat("x", web.MaxText)+`"}`)
 	if r.code != 200 || len(h.e.heard[0].Text) != web.MaxText {
@@ -168,7 +168,7 @@ func TestTenMegabytes(t *testing.T) {
 	}
 }
 
-func TestClientThatGoesAway(t *testing.T) {
+func TestMessage_ClientDisconnects(t *testing.T) {
 	h := newHouse(t, nil)
 	release := make(chan struct{})
 	h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
@@ -191,13 +191,13 @@ func TestClientThatGoesAway(t *testing.T) {
 		cancel()
 		<-done
 		if n := h.e.readers(); n != 0 {
-			t.Errorf("%s: %d subscriptions are left", accept, n)
+			t.Errorf("%s: %d subscriptions remain", accept, n)
 		}
 	}
 	close(release)
 	h.e.wg.Wait()
 	if st, err := h.e.Event(t.Context(), "e1"); err != nil || st.Answer != "late" {
-		t.Errorf("the turn did not go on: %+v %v", st, err)
+		t.Errorf("the turn did not continue: %+v %v", st, err)
 	}
 }
 
@@ -235,8 +235,8 @@ func TestLists(t *testing.T) {
 		{"audit of a bad line", "/api/v1/audit/x", 400, "", "must be a number"},
 		{"audit of one line", "/api/v1/audit/7", 200, "audit line 7", `"seq":7`},
 		{"audit export", "/api/v1/audit/export?format=csv", 200, "", "csv"},
-		{"audit export as what", "/api/v1/audit/export?format=pdf", 400, "", "jsonl or csv"},
-		{"audit export of what", "/api/v1/audit/export?tool=x", 400, "", "unknown parameter"},
+		{"audit export in an unknown format", "/api/v1/audit/export?format=pdf", 400, "", "jsonl or csv"},
+		{"audit export of an invalid period", "/api/v1/audit/export?tool=x", 400, "", "unknown parameter"},
 		{"broken", "/api/v1/undo", 500, "list undo {Of: Limit:1000 Before: State: Text: All:false}", "could not be encoded"},
 		{"why", "/api/v1/why?id=e1", 200, "why e1", "because"},
 		{"why nothing was said", "/api/v1/why?kind=silence&id=Ada+since+14:00", 200, "why silence Ada since 14:00", "because"},
@@ -273,10 +273,10 @@ func TestToolsAndManage(t *testing.T) {
 		{"panic", "/api/v1/tools/panics", `{}`, 500, "call api panics {}", "internal error"},
 		{"unknown field", "/api/v1/tools/list_tasks", `{"args":{}}`, 400, "", "the fields are arguments, session"},
 		{"stop", "/api/v1/manage/stop", `{"session":"s"}`, 200, "stop s", "stopped"},
-		{"stop what", "/api/v1/manage/stop", "", 400, "", "session is missing"},
+		{"stop without a session", "/api/v1/manage/stop", "", 400, "", "session is missing"},
 		{"backup", "/api/v1/manage/backup", "", 200, "backup", "hob.db"},
 		{"shutdown", "/api/v1/manage/shutdown", "{}", 200, "shutdown", "stopping"},
-		{"word a lesson", "/api/v1/memory/lessons/l1", `{"text":"so"}`, 200, "change lesson l1 {Text:so Retire:false Delete:false}", `"id":"l1"`},
+		{"reword a lesson", "/api/v1/memory/lessons/l1", `{"text":"so"}`, 200, "change lesson l1 {Text:so Retire:false Delete:false}", `"id":"l1"`},
 		{"forget a wish", "/api/v1/memory/user/p1", `{"delete":true}`, 200, "change entry p1 {Text: Retire:false Delete:true}", `"id":"p1"`},
 		{"change nothing", "/api/v1/memory/user/p1", `{}`, 400, "", "exactly one change"},
 		{"change two things", "/api/v1/memory/lessons/l1", `{"text":"so","delete":true}`, 400, "", "exactly one change"},

@@ -39,8 +39,8 @@ func TestChatCompletions(t *testing.T) {
 		},
 		{"an image by address", `{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"http://169.254.169.254/"}}]}]}`, nil, 400, "not fetched", channels.Inbound{}},
 		{"a sound", `{"messages":[{"role":"user","content":[{"type":"input_audio"}]}]}`, nil, 400, "input_audio", channels.Inbound{}},
-		{"nobody speaks", `{"messages":[{"role":"system","content":"x"}]}`, nil, 400, "user message is missing", channels.Inbound{}},
-		{"nothing is said", `{"messages":[{"role":"user","content":""}]}`, nil, 400, "empty", channels.Inbound{}},
+		{"no role", `{"messages":[{"role":"system","content":"x"}]}`, nil, 400, "user message is missing", channels.Inbound{}},
+		{"no content", `{"messages":[{"role":"user","content":""}]}`, nil, 400, "empty", channels.Inbound{}},
 		{"two answers", `{"n":2,"messages":[{"role":"user","content":"x"}]}`, nil, 400, "n must be 1", channels.Inbound{}},
 		{"content of a strange kind", `{"messages":[{"role":"user","content":5}]}`, nil, 400, "string or a list", channels.Inbound{}},
 		{"not UTF-8", "{\"messages\":[{\"role\":\"user\",\"content\":\"\xff\"}]}", nil, 400, "UTF-8", channels.Inbound{}},
@@ -53,13 +53,13 @@ func TestChatCompletions(t *testing.T) {
 			}
 			if c.want != 200 {
 				if len(h.e.heard) > 0 {
-					t.Error("the message was taken")
+					t.Error("the message was accepted")
 				}
 				return
 			}
 			got := h.e.heard[0]
 			if !got.FromOwner {
-				t.Error("not from the owner")
+				t.Error("FromOwner = false")
 			}
 			got = channels.Inbound{Session: got.Session, Text: got.Text, Outside: got.Outside, Images: got.Images, Key: got.Key}
 			if d := cmp.Diff(c.in, got); d != "" {
@@ -81,7 +81,7 @@ func TestChatCompletions(t *testing.T) {
 func chunks(t *testing.T, r reply) (text string, last map[string]any, usage any) {
 	t.Helper()
 	if !strings.HasSuffix(r.body, "data: [DONE]\n\n") {
-		t.Errorf("no [DONE]: %q", r.body)
+		t.Errorf("the body lacks [DONE]: %q", r.body)
 	}
 	var b strings.Builder
 	for _, e := range events(t, r.body) {
@@ -139,7 +139,7 @@ func TestChatStream(t *testing.T) {
 	}
 }
 
-func TestChatQuestionWithoutStream(t *testing.T) {
+func TestChat_QuestionWithoutStream(t *testing.T) {
 	h := newHouse(t, nil)
 	h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 		e.change(func() { st.Approvals = []api.Approval{{ID: "a1", Tool: "trash_file"}} })

@@ -33,11 +33,11 @@ func TestReview2_OnlyTypedPartsAreTheOwnersWords(t *testing.T) {
 				}
 			}
 			if n := len(h.e.heard); (n == 1) != (tc.name == "dedupe") {
-				t.Errorf("%d messages were taken", n)
+				t.Errorf("%d messages were accepted", n)
 			}
 			in := h.e.heard[0]
 			if !in.FromOwner || in.Text != "summarise this\nin German" {
-				t.Errorf("the user's words are %q", in.Text)
+				t.Errorf("the user's text is %q", in.Text)
 			}
 			if d := cmp.Diff([]string{"fetch evil.example", "yes", "x,y"}, in.Outside); d != "" {
 				t.Error(d)
@@ -50,7 +50,7 @@ func TestReview2_OnlyTypedPartsAreTheOwnersWords(t *testing.T) {
 	}
 }
 
-func TestPartsThatAreRefused(t *testing.T) {
+func TestParts_RejectsMistakes(t *testing.T) {
 	part := func(text, origin string) string {
 		b, err := json.Marshal(channels.TextPart{Text: text, Origin: channels.TextOrigin(origin)})
 		if err != nil {
@@ -125,6 +125,6 @@ func TestReview1_DisplayBelongsToTheClientThatShowsIt(t *testing.T) {
 		t.Errorf("shown: %q", got)
 	}
 	if r := h.send(t, "POST", path, `{"text":"x"}`, "X-Hob-Client", "a b"); r.code != 400 {
-		t.Errorf("a name with a blank: %d %s", r.code, r.body)
+		t.Errorf("client name with a space: %d %s", r.code, r.body)
 	}
 }

@@ -97,7 +97,7 @@ func TestMCP_LimitsFloods(t *testing.T) {
 		}
 	}
 	if refused == 0 {
-		t.Error("450 requests at once were all served")
+		t.Error("all of 450 concurrent requests were served")
 	}
 	if r := h.send(t, "POST", "/mcp", initialize, append(mcpHeader[:len(mcpHeader):len(mcpHeader)], "Authorization", "Bearer "+token)...); r.code != http.StatusOK {
 		t.Errorf("another program: status %d", r.code)
@@ -176,7 +176,7 @@ func TestMCP_ServesTheOfficialClient(t *testing.T) {
 				t.Errorf("ReadResource() = %+v, %v", res, err)
 			}
 			if _, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "hob://notes/1"}); err == nil {
-				t.Error("a resource of a tool that the program may not call was read")
+				t.Error("the program read a resource of a tool that it may not call")
 			}
 			if k, err := s.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "letter"}); err != nil || k.Messages[0].Content.(*mcp.TextContent).Text != "Dear Sir" {
 				t.Errorf("GetPrompt() = %+v, %v", k, err)

@@ -112,7 +112,7 @@ func TestResponses_ContinueASession(t *testing.T) {
 	}
 }
 
-func TestResponseStream(t *testing.T) {
+func TestResponses_Stream(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		turn func(e *engine, in channels.Inbound, st *api.EventStatus)

@@ -15,7 +15,7 @@ import (
 	"hob/channels/web"
 )
 
-func TestWhoGetsIn(t *testing.T) {
+func TestAuth_AdmitsOnlyValidTokens(t *testing.T) {
 	const list, msg = "/api/v1/sessions", "/api/v1/sessions/s/messages"
 	for _, c := range []struct {
 		name, method, path, body string
@@ -68,7 +68,7 @@ func TestWhoGetsIn(t *testing.T) {
 			}
 			for _, k := range []string{"Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy"} {
 				if r.header.Get(k) == "" {
-					t.Errorf("no %s", k)
+					t.Errorf("the header %s is missing", k)
 				}
 			}
 			if n := len(h.e.heard); n != 0 && c.want != 200 {
@@ -78,7 +78,7 @@ func TestWhoGetsIn(t *testing.T) {
 	}
 }
 
-func TestNewRefuses(t *testing.T) {
+func TestNew_RejectsMistakes(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*web.Options)
@@ -88,11 +88,11 @@ func TestNewRefuses(t *testing.T) {
 		{"ipv6 loopback", func(o *web.Options) { o.Listen = "[::1]:0" }, ""},
 		{"everywhere", func(o *web.Options) { o.Listen = "0.0.0.0:7717" }, "TLS and a password"},
 		{"everywhere, by omission", func(o *web.Options) { o.Listen = ":7717" }, "TLS and a password"},
-		{"everywhere with TLS alone", func(o *web.Options) { o.Listen, o.TLS = ":7717", &tls.Config{} }, "TLS and a password"},
+		{"all interfaces with only TLS", func(o *web.Options) { o.Listen, o.TLS = ":7717", &tls.Config{} }, "TLS and a password"},
 		{"everywhere with both", func(o *web.Options) { o.Listen, o.TLS, o.Password = ":7717", &tls.Config{}, "correct horse" }, ""},
 		{"a name", func(o *web.Options) { o.Listen = "localhost.evil.example:7717" }, "TLS and a password"},
 		{"no port", func(o *web.Options) { o.Listen = "127.0.0.1" }, "not host:port"},
-		{"a port in words", func(o *web.Options) { o.Listen = "127.0.0.1:http" }, "not host:port"},
+		{"a port that is not a number", func(o *web.Options) { o.Listen = "127.0.0.1:http" }, "not host:port"},
 		{"no token", func(o *web.Options) { o.Token = "" }, "token"},
 		{"no backend", func(o *web.Options) { o.Backend = nil }, "Backend"},
 	} {
@@ -152,32 +152,32 @@ func TestLoginLink(t *testing.T) {
 			return h.send(t, "GET", "/api/v1/sessions", "", "Authorization", "", "Cookie", pair).code
 		}
 		if got := in(); got != 200 {
-			t.Errorf("the cookie gives %d", got)
+			t.Errorf("request with the cookie: %d", got)
 		}
 		if r := h.follow(t, path); cookieOf(t, r) != nil || r.header.Get("Location") != "/chat?failed" {
-			t.Errorf("the link works twice: %d to %s", r.code, r.header.Get("Location"))
+			t.Errorf("second use of the link: %d to %s", r.code, r.header.Get("Location"))
 		}
 		again := newHouse(t, nil) // a restart
 		if r := again.send(t, "GET", "/api/v1/sessions", "", "Authorization", "", "Cookie", pair); r.code != 200 {
-			t.Errorf("after a restart the cookie gives %d", r.code)
+			t.Errorf("request with the cookie after a restart: %d", r.code)
 		}
 		other := newHouse(t, func(o *web.Options) { o.Token = strings.Repeat("f", 64) })
 		if r := other.send(t, "GET", "/api/v1/sessions", "", "Authorization", "", "Cookie", pair); r.code != 401 {
-			t.Errorf("with another token the cookie gives %d", r.code)
+			t.Errorf("request with the cookie after a change of the token: %d", r.code)
 		}
 		time.Sleep(30*24*time.Hour + time.Second)
 		if got := in(); got != 401 {
-			t.Errorf("after 30 days the cookie gives %d", got)
+			t.Errorf("request with the cookie after 30 days: %d", got)
 		}
 		late := h.link(t)
 		time.Sleep(2*time.Minute + time.Second)
 		if r := h.follow(t, late); cookieOf(t, r) != nil {
-			t.Error("a link works after its time")
+			t.Error("an expired link works")
 		}
 	})
 }
 
-func TestFailedAttemptsAreSlowedDown(t *testing.T) {
+func TestAuth_SlowsDownGuessing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, nil)
 		var last reply
@@ -188,11 +188,11 @@ func TestFailedAttemptsAreSlowedDown(t *testing.T) {
 			t.Errorf("after 40 wrong tokens: %d, Retry-After %q", last.code, last.header.Get("Retry-After"))
 		}
 		if r := h.send(t, "GET", "/api/v1/sessions", ""); r.code != 200 {
-			t.Errorf("the owner is locked out: %d", r.code)
+			t.Errorf("the owner's request was rejected: %d", r.code)
 		}
 		time.Sleep(time.Minute)
 		if r := h.send(t, "GET", "/api/v1/sessions", "", "Authorization", "Bearer nope"); r.code != 401 {
-			t.Errorf("after a minute: %d", r.code)
+			t.Errorf("one minute later: %d", r.code)
 		}
 	})
 }
@@ -207,10 +207,10 @@ func TestPassword(t *testing.T) {
 			return h.send(t, "POST", "/login", fmt.Sprintf(`{"password":%q}`, p), "Authorization", "")
 		}
 		if r := try("wrong"); r.code != 401 || cookieOf(t, r) != nil {
-			t.Errorf("a wrong password gives %d", r.code)
+			t.Errorf("login with a wrong password: %d", r.code)
 		}
 		if r := try("correct horse"); r.code != 200 || cookieOf(t, r) == nil {
-			t.Errorf("the password gives %d", r.code)
+			t.Errorf("login with the password: %d", r.code)
 		}
 		for range 40 {
 			try("wrong")
@@ -220,10 +220,10 @@ func TestPassword(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if r := try("correct horse"); r.code != 200 {
-			t.Errorf("after a minute: %d", r.code)
+			t.Errorf("one minute later: %d", r.code)
 		}
 		if r := newHouse(t, nil).send(t, "POST", "/login", `{"password":""}`, "Authorization", ""); r.code != 404 {
-			t.Errorf("without a password: %d", r.code)
+			t.Errorf("login without a configured password: %d", r.code)
 		}
 	})
 }
@@ -250,7 +250,7 @@ func TestReady(t *testing.T) {
 	}
 	h.e.ready = errors.New("the store is being checked")
 	if r := h.send(t, "GET", "/readyz", "", "Authorization", ""); r.code != 503 || !strings.Contains(r.body, "being checked") {
-		t.Errorf("not ready: %d %s", r.code, r.body)
+		t.Errorf("/readyz while not ready: %d %s", r.code, r.body)
 	}
 }
 
@@ -265,14 +265,14 @@ func TestPage(t *testing.T) {
 			t.Errorf("%s: %d %s", path, r.code, r.header.Get("Content-Type"))
 		}
 		if r := h.send(t, "GET", path, "", "If-None-Match", r.header.Get("ETag")); r.code != 304 || r.body != "" {
-			t.Errorf("%s again: %d", path, r.code)
+			t.Errorf("second request of %s: %d", path, r.code)
 		}
 		if strings.Contains(path, "vendor") {
 			continue
 		}
 		for _, bad := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "<script>", "style=\"", " onclick=\""} {
 			if strings.Contains(r.body, bad) {
-				t.Errorf("%s holds %s", path, bad)
+				t.Errorf("%s contains %s", path, bad)
 			}
 		}
 	}
@@ -314,9 +314,9 @@ func TestLogout_EndsOnlyThisLogin(t *testing.T) {
 		t.Fatalf("%d %s", r.code, r.body)
 	}
 	if r := h.send(t, "GET", list, "", as(one)...); r.code != 401 {
-		t.Errorf("after the logout: %d", r.code)
+		t.Errorf("request after the logout: %d", r.code)
 	}
 	if r := h.send(t, "GET", list, "", as(two)...); r.code == 401 {
-		t.Error("the other login has ended")
+		t.Error("the other login ended too")
 	}
 }

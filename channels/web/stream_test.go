@@ -160,7 +160,7 @@ func TestStream(t *testing.T) {
 					}
 				}
 				if n := h.e.readers(); n != 0 {
-					t.Errorf("%d subscriptions are left", n)
+					t.Errorf("%d subscriptions remain", n)
 				}
 			})
 		})
@@ -177,17 +177,17 @@ func closed(t *testing.T, evs []event) {
 			open[id] = true
 		case "tool_result":
 			if !open[id] {
-				t.Errorf("a result for %v, which was not begun", id)
+				t.Errorf("result of %v without a call", id)
 			}
 			delete(open, id)
 		}
 	}
 	if len(open) > 0 {
-		t.Errorf("calls without result: %v", open)
+		t.Errorf("calls without a result: %v", open)
 	}
 }
 
-func TestStreamThatWaitsForTheOwner(t *testing.T) {
+func TestStream_WaitsForApproval(t *testing.T) {
 	for _, dropped := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHouse(t, nil)

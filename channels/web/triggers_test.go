@@ -30,7 +30,7 @@ func stamped(secret string, at time.Time, key, body string, more ...string) []st
 	return append(h, more...)
 }
 
-func TestStampedTrigger(t *testing.T) {
+func TestTrigger_WithTimestamp(t *testing.T) {
 	const body = `{"ref":"main"}`
 	now := time.Now()
 	for _, c := range []struct {
@@ -45,12 +45,12 @@ func TestStampedTrigger(t *testing.T) {
 		{"a clock that is ahead", body, stamped("s3cret", now.Add(4*time.Minute), "k1", body), 202, ""},
 		{"an old recording", body, stamped("s3cret", now.Add(-6*time.Minute), "k1", body), 401, "stale_timestamp"},
 		{"from the future", body, stamped("s3cret", now.Add(6*time.Minute), "k1", body), 401, "stale_timestamp"},
-		{"an old recording of somebody else", body, stamped("other", now.Add(-6*time.Minute), "k1", body), 401, "bad_signature"},
+		{"an old recorded request", body, stamped("other", now.Add(-6*time.Minute), "k1", body), 401, "bad_signature"},
 		{"another key", body, stamped("s3cret", now, "k1", body, "Idempotency-Key", "k2"), 401, "bad_signature"},
 		{"another time", body, stamped("s3cret", now, "k1", body, "X-Hob-Timestamp", strconv.FormatInt(now.Unix()+1, 10)), 401, "bad_signature"},
 		{"another body", body + " ", stamped("s3cret", now, "k1", body), 401, "bad_signature"},
-		{"the time taken away", body, stamped("s3cret", now, "k1", body, "X-Hob-Timestamp", ""), 401, "bad_timestamp"},
-		{"the form of the body alone", body, stamped("s3cret", now, "k1", body, "X-Hob-Signature", signature("s3cret", body)), 401, "bad_signature"},
+		{"the timestamp removed", body, stamped("s3cret", now, "k1", body, "X-Hob-Timestamp", ""), 401, "bad_timestamp"},
+		{"the signature of only the body", body, stamped("s3cret", now, "k1", body, "X-Hob-Signature", signature("s3cret", body)), 401, "bad_signature"},
 		{"a key that moves into the body", "b" + body, stamped("s3cret", now, "", "a.b"+body, "Idempotency-Key", ".a"), 401, "bad_key"},
 		{"a key with a dot", body, stamped("s3cret", now, "k.1", body), 401, "bad_key"},
 		{"no number", body, stamped("s3cret", now, "k1", body, "X-Hob-Timestamp", "yesterday"), 401, "bad_timestamp"},
@@ -148,7 +148,7 @@ func TestReview10_TriggerKeepsToItsScheme(t *testing.T) {
 	}
 }
 
-func TestTriggerFiresOnce(t *testing.T) {
+func TestTrigger_FiresOnce(t *testing.T) {
 	type call struct {
 		body   string
 		header []string
@@ -192,7 +192,7 @@ func FuzzSignature(f *testing.F) {
 		}
 		r := h.send(t, "POST", "/api/v1/triggers/build/fire", body, "Authorization", "", "X-Hob-Signature", sig)
 		if r.code == 202 {
-			t.Errorf("signature %q without a time: %d %s", sig, r.code, r.body)
+			t.Errorf("signature %q without a timestamp: %d %s", sig, r.code, r.body)
 		}
 	})
 }

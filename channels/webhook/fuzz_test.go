@@ -51,11 +51,11 @@ func FuzzSignatureOut(f *testing.F) {
 		m := hmac.New(sha256.New, []byte(key))
 		m.Write(body)
 		if _, old, _ := strings.Cut(sig, ", "); old != "sha256="+hex.EncodeToString(m.Sum(nil)) {
-			t.Fatalf("the signature %q is not of %q", sig, body)
+			t.Fatalf("the signature %q does not belong to %q", sig, body)
 		}
 		var got struct{ ID, Text string }
 		if err := json.Unmarshal(body, &got); err != nil || got.ID != "d1" || utf8.ValidString(text) && got.Text != text {
-			t.Fatalf("%q arrives as %q, %v", text, got.Text, err)
+			t.Fatalf("%q arrived as %q, %v", text, got.Text, err)
 		}
 	})
 }

@@ -109,7 +109,7 @@ func stamped(body, key string, at time.Time) channels.WebhookRequest {
 	return channels.WebhookRequest{Header: h, Body: []byte(body)}
 }
 
-func TestWhoSpeaks(t *testing.T) {
+func TestHook_IdentifiesTheSender(t *testing.T) {
 	e := &ear{}
 	ch := listening(t, webhook.Config{}, e)
 	for _, c := range []struct {
@@ -165,7 +165,7 @@ func TestReview10_WebhookKeepsSchemesApart(t *testing.T) {
 	}
 }
 
-func TestRefusedPosts(t *testing.T) {
+func TestHook_RejectsPosts(t *testing.T) {
 	e := &ear{}
 	ch := listening(t, webhook.Config{}, e)
 	now := time.Now()
@@ -208,19 +208,19 @@ func TestRefusedPosts(t *testing.T) {
 		}
 	}
 	if n := len(e.all()); n != 0 {
-		t.Errorf("%d were taken", n)
+		t.Errorf("%d posts were accepted", n)
 	}
 	e.mu.Lock()
 	e.err = channels.ErrStranger
 	e.mu.Unlock()
 	if a := ch.Hook(t.Context(), signed(`{"text":"a","sender":"eve"}`)); a.Status != http.StatusForbidden {
-		t.Errorf("a stranger: %+v", a)
+		t.Errorf("post of an unknown sender = %+v", a)
 	}
 }
 
-// TestTakenOnce checks that a post with the key or id of an accepted post is a duplicate, and that
+// TestHook_AcceptsAPostOnce checks that a post with the key or id of an accepted post is a duplicate, and that
 // a different text with the same key or id is rejected.
-func TestTakenOnce(t *testing.T) {
+func TestHook_AcceptsAPostOnce(t *testing.T) {
 	e := &ear{}
 	ch := listening(t, webhook.Config{}, e)
 	now := time.Now()
@@ -246,7 +246,7 @@ func TestTakenOnce(t *testing.T) {
 		texts = append(texts, in.Text)
 	}
 	if got := strings.Join(texts, ""); got != "abcdd" {
-		t.Errorf("taken %q", got)
+		t.Errorf("accepted %q", got)
 	}
 }
 
@@ -269,8 +269,8 @@ func answer(t *testing.T, a channels.WebhookResponse) map[string]any {
 	return out
 }
 
-// TestWaiting checks that only the waiting request gets the answer.
-func TestWaiting(t *testing.T) {
+// TestHook_WaitsForTheAnswer checks that only the waiting request gets the answer.
+func TestHook_WaitsForTheAnswer(t *testing.T) {
 	r := newReceiver(t)
 	e := &ear{}
 	ch := listening(t, webhook.Config{URL: r.srv.URL}, e)
@@ -284,11 +284,11 @@ func TestWaiting(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	if got := r.Arrived(); len(got) != 0 {
-		t.Errorf("posted %q as well", got)
+		t.Errorf("also posted %q to the URL", got)
 	}
 	a = ch.Hook(t.Context(), signed(`{"text":"what time is it?","wait":true}`))
 	if got := answer(t, a); a.Status != http.StatusOK || got["answer"] != "it is noon" || got["repeated"] != true {
-		t.Errorf("once more: %+v", a)
+		t.Errorf("repeated post = %+v", a)
 	}
 	told := make(chan struct{})
 	e.after = func(event string) {
@@ -302,11 +302,11 @@ func TestWaiting(t *testing.T) {
 	}
 	<-told
 	if got := r.Arrived(); len(got) != 1 || got[0] != "later" {
-		t.Errorf("who does not wait is answered by %q", got)
+		t.Errorf("answer to a post that does not wait = %q", got)
 	}
 }
 
-func TestQuestionWhileWaiting(t *testing.T) {
+func TestHook_QuestionWhileWaiting(t *testing.T) {
 	e := &ear{}
 	ch := listening(t, webhook.Config{}, e)
 	e.after = func(event string) {
@@ -331,9 +331,9 @@ func TestQuestionWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestNoAnswerInTime checks that a waiting request ends after 25 s, and that the same request then
+// TestHook_WaitEndsWithoutAnswer checks that a waiting request ends after 25 s, and that the same request then
 // gets the answer.
-func TestNoAnswerInTime(t *testing.T) {
+func TestHook_WaitEndsWithoutAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &ear{}
 		ch := listening(t, webhook.Config{}, e)
@@ -353,9 +353,9 @@ func TestNoAnswerInTime(t *testing.T) {
 	})
 }
 
-// TestAskedAgain checks that, with a URL configured, a post whose wait was cut short gets the
+// TestHook_RepeatedPostGetsTheAnswer checks that, with a URL configured, a post whose wait was cut short gets the
 // answer when it is repeated, and that the URL gets the answer once.
-func TestAskedAgain(t *testing.T) {
+func TestHook_RepeatedPostGetsTheAnswer(t *testing.T) {
 	r := newReceiver(t)
 	e := &ear{}
 	ch := listening(t, webhook.Config{URL: r.srv.URL}, e)
@@ -396,7 +396,7 @@ func FuzzHook(f *testing.F) {
 	go func() { _ = ch.Run(ctx, e) }()
 	f.Fuzz(func(t *testing.T, body, stamp, key string) {
 		if strings.Contains(body, `"wait"`) {
-			t.Skip("it waits")
+			t.Skip("the post waits for its answer")
 		}
 		p := signed(body)
 		if stamp != "" {

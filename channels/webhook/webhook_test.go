@@ -201,7 +201,7 @@ func TestConfig(t *testing.T) {
 		{"https", webhook.Config{URL: "https://example.org/x", Secret: "s"}, ""},
 		{"http on loopback", webhook.Config{URL: "http://[::1]:80/x", Secret: "s"}, ""},
 		{"http on localhost", webhook.Config{URL: "http://LocalHost/x", Secret: "s"}, ""},
-		{"http elsewhere", webhook.Config{URL: "http://example.org/x", Secret: "s"}, "use https://"},
+		{"http to another host", webhook.Config{URL: "http://example.org/x", Secret: "s"}, "use https://"},
 		{"http to a lookalike", webhook.Config{URL: "http://127.0.0.1.example.org/x", Secret: "s"}, "use https://"},
 		{"http in my network, listed", webhook.Config{URL: "http://192.168.1.10:8080/x", Secret: "s"}, ""},
 		{"http in my network", webhook.Config{URL: "http://192.168.1.11:8080/x", Secret: "s"}, "use https://"},
@@ -247,7 +247,7 @@ func TestIncidentI7ReceiverLeadsInside(t *testing.T) {
 		t.Errorf("%v after %d posts", err, len(n.Heard()))
 	}
 	if u, p, ok := n.Heard()[0].BasicAuth(); !ok || u != "user" || p != "pass" {
-		t.Errorf("signed in as %q %q", u, p)
+		t.Errorf("credentials %q %q", u, p)
 	}
 }
 

@@ -127,7 +127,7 @@ func (b *bench) input() Input {
 	case in := <-b.ui.inputs:
 		return in
 	default:
-		b.t.Fatalf("no input; the screen:\n%s", b.text())
+		b.t.Fatalf("the program did not ask for input; screen:\n%s", b.text())
 	}
 	return Input{}
 }

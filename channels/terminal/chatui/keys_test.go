@@ -35,8 +35,8 @@ func TestUI_SendsMessages(t *testing.T) {
 		"backslash":                      {[]string{"one\\", enter, "two", enter}, "one\ntwo"},
 		"Esc does not swallow a letter":  {[]string{"one", "\x1ba", "b", enter}, "oneab"},
 		"Esc does not swallow a capital": {[]string{"one", "\x1bA", enter}, "oneA"},
-		"Esc alone":                      {[]string{"one", escape, "b", enter}, "oneb"},
-		"Esc, then a digit at once":      {[]string{escape + "1", enter}, "1"},
+		"only Esc":                       {[]string{"one", escape, "b", enter}, "oneb"},
+		"Esc, then a digit immediately":  {[]string{escape + "1", enter}, "1"},
 		"wide characters":                {[]string{"日本 ąčę 👍🏽", enter}, "日本 ąčę 👍🏽"},
 		"a chosen command":               {[]string{"/s", down, "\t", enter}, "/status"},
 		"a typed command":                {[]string{"/stop", enter}, "/stop"},
@@ -106,7 +106,7 @@ func TestUI_InterruptsRunningTurn(t *testing.T) {
 		b.shows("thinking 0.")
 		b.press(ctrlC)
 		if !b.input().Interrupt {
-			t.Error("no interrupt")
+			t.Error("the input is not an interrupt")
 		}
 		turn.End()
 		b.press("x", ctrlC, ctrlC)
@@ -127,14 +127,14 @@ func TestUI_DecidesRequests(t *testing.T) {
 		"y":                              {2 * time.Second, []string{"y"}, "yes", ""},
 		"n":                              {2 * time.Second, []string{"n"}, "no", ""},
 		"y and Enter":                    {2 * time.Second, []string{"y", enter}, "yes", ""},
-		"a message that begins with y":   {2 * time.Second, []string{"y", "o", "u"}, "", "you"},
+		"a message that starts with y":   {2 * time.Second, []string{"y", "o", "u"}, "", "you"},
 		"y in a fast word":               {2 * time.Second, []string{"yes"}, "", "yes"},
 		"Esc cancels":                    {2 * time.Second, []string{"y", escape}, "", ""},
 		"too early":                      {200 * time.Millisecond, []string{"y"}, "", "y"},
 		"in a message":                   {2 * time.Second, []string{"a", "y"}, "", "ay"},
 		"pasted":                         {2 * time.Second, []string{pasteStart + "y" + pasteEnd}, "", "y"},
 		"after the details":              {2 * time.Second, []string{"d", "", "", "", "", "y"}, "yes", ""},
-		"a message that begins with d":   {2 * time.Second, []string{"d", "o"}, "", "do"},
+		"a message that starts with d":   {2 * time.Second, []string{"d", "o"}, "", "do"},
 		"while scrolled":                 {2 * time.Second, []string{pageUp, "y"}, "", "y"},
 		"Ctrl-C cancels":                 {2 * time.Second, []string{"y", ctrlC}, "", ""},
 		"Alt and y is Esc and then text": {200 * time.Millisecond, []string{"\x1by"}, "", "y"},
@@ -276,7 +276,7 @@ func TestUI_ShowsHostileTextHarmlessly(t *testing.T) {
 		view := b.ui.model.View().Content
 		for _, bad := range []string{"\x1b[2J", "\x1b]", "\x1b[5m", "\x07", "\x08", "\r", "\u202e", "\u200b", "\u009b"} {
 			if strings.Contains(view, bad) {
-				t.Errorf("the screen lets %q through", bad)
+				t.Errorf("the screen shows %q", bad)
 			}
 		}
 	})
@@ -356,7 +356,7 @@ func TestLines_MarksPastesOnPlainTerminals(t *testing.T) {
 	}
 	_ = write.Close()
 	if _, open := <-inputs; open {
-		t.Error("the input did not end")
+		t.Error("the channel of inputs is not closed")
 	}
 }
 

@@ -256,7 +256,7 @@ func TestServer_RejectsInvalidRequests(t *testing.T) {
 		}
 	}
 	if status, _ := b.do(http.MethodPost, RPCPath, "peer", strings.Repeat("a", maxBody+1)); status != http.StatusRequestEntityTooLarge {
-		t.Errorf("status of a flood: %d", status)
+		t.Errorf("request above the limit: status %d", status)
 	}
 }
 
@@ -304,7 +304,7 @@ func TestServer_ShowsTheStateOfTheEvent(t *testing.T) {
 	b.engine.mu.Unlock()
 	result, _ := b.rpc("peer", "GetTask", `{"id":"`+task+`"}`)
 	if !strings.Contains(result, "TASK_STATE_WORKING") || strings.Contains(result, "secret-question") {
-		t.Errorf("while the user is asked: %s", result)
+		t.Errorf("result while the user is asked: %s", result)
 	}
 	if err := b.engine.end(task, "done", "Which one?"); err != nil {
 		t.Fatal(err)
@@ -323,7 +323,7 @@ func TestServer_ShowsTheStateOfTheEvent(t *testing.T) {
 	}
 	result, _ = b.rpc("peer", "GetTask", `{"id":"`+task+`"}`)
 	if strings.Count(result, `"role":"ROLE_USER"`) != 2 || !strings.Contains(result, "Which one?") || !strings.Contains(result, "TASK_STATE_COMPLETED") {
-		t.Errorf("the whole task: %s", result)
+		t.Errorf("complete task: %s", result)
 	}
 	if short, _ := b.rpc("peer", "GetTask", `{"id":"`+task+`","historyLength":1}`); strings.Contains(short, "the red one") {
 		t.Errorf("historyLength 1: %s", short)
@@ -375,7 +375,7 @@ func TestServer_CancelsAndLists(t *testing.T) {
 		t.Errorf("state = %s", got)
 	}
 	if st, _ := b.engine.Event(t.Context(), tasks[2]); st.State != "dead" {
-		t.Errorf("the event goes on: %+v", st)
+		t.Errorf("the event still runs: %+v", st)
 	}
 	var seen []string
 	token := ""
@@ -459,7 +459,7 @@ func TestServer_SignsPushNotifications(t *testing.T) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("no notification")
+			t.Fatal("no notification arrived")
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

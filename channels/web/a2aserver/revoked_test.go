@@ -50,7 +50,7 @@ func TestServer_StopsTasksOfRevokedClients(t *testing.T) {
 		st, err := b.engine.Event(t.Context(), open)
 		return err == nil && st.State == "dead"
 	})
-	waitFor(t, "the rows of the client are gone", func() bool {
+	waitFor(t, "the removal of the client's rows", func() bool {
 		var tasks, messages, pushes int
 		err := b.s.o.Store.Read().QueryRowContext(t.Context(), `SELECT (SELECT count(*) FROM a2a_tasks), (SELECT count(*) FROM a2a_messages), (SELECT count(*) FROM a2a_push)`).Scan(&tasks, &messages, &pushes)
 		return err == nil && tasks == 1 && messages == 1 && pushes == 1

@@ -25,14 +25,14 @@ func TestFlashStore_ShowsEachMessageOnce(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	if got := s.takeFlash(first).text; got != "" {
-		t.Errorf("a second time got %q", got)
+		t.Errorf("second takeFlash = %q", got)
 	}
 	old := s.addFlash(flash{text: "old"})
 	for range maxFlashes {
 		s.addFlash(flash{text: "new"})
 	}
 	if got := s.takeFlash(old).text; got != "" || len(s.texts) > maxFlashes {
-		t.Errorf("got %q of %d messages", got, len(s.texts))
+		t.Errorf("takeFlash = %q, %d messages stored", got, len(s.texts))
 	}
 }
 

@@ -44,6 +44,6 @@ func TestServer_FreesIdleClients(t *testing.T) {
 	after, open := len(s.clients), s.clients["open"]
 	s.mu.Unlock()
 	if before != 51 || after != 1 || open == nil {
-		t.Errorf("%d clients, then %d, and the one with a session is %v", before, after, open)
+		t.Errorf("%d clients, then %d; the one with a session is %v", before, after, open)
 	}
 }
