@@ -51,7 +51,7 @@ func consolidate(t *testing.T, b *Base, st *store.Store, now time.Time) (all []F
 		}
 		all = append(all, done...)
 	}
-	t.Error("the consolidation does not end")
+	t.Error("the consolidation did not finish")
 	return all
 }
 
@@ -118,10 +118,10 @@ func TestConsolidation(t *testing.T) {
 				t.Errorf("%d of %d changes were undone", n, len(done))
 			}
 			if d := cmp.Diff(before, liveTexts(t, b)); d != "" {
-				t.Errorf("after undo: %s", d)
+				t.Errorf("facts after undo: %s", d)
 			}
 			if again := consolidate(t, b, st, now); len(again) > 0 {
-				t.Errorf("undone changes are made again: %+v", again)
+				t.Errorf("the next run repeats undone changes: %+v", again)
 			}
 		})
 	}
@@ -171,7 +171,7 @@ func TestConsolidation_LeavesWhatChangedSince(t *testing.T) {
 		write(t, st, func(tx *store.Tx) error {
 			n, left, err := b.UndoConsolidationTx(tx, done)
 			if n != 0 || left != len(done) {
-				t.Errorf("%d changes were undone over a correction", n)
+				t.Errorf("%d changes were undone although a correction followed", n)
 			}
 			return err
 		})
@@ -208,7 +208,7 @@ func TestCountJunk(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := count(t0.AddDate(0, 0, 31)); n.Unused >= 5 {
-		t.Errorf("a found fact counts as unused: %+v", n)
+		t.Errorf("a fact that a search returned counts as unused: %+v", n)
 	}
 }
 
@@ -249,7 +249,7 @@ func TestConsolidation_ForgettingReachesMergedFacts(t *testing.T) {
 	t.Run("by id", func(t *testing.T) {
 		b, st := merged(t)
 		if left := erase(t, b, st, ForgetRequest{ID: "a"}); len(left) > 0 {
-			t.Errorf("%q is left", left)
+			t.Errorf("after the erasure these texts remain: %q", left)
 		}
 	})
 }
@@ -282,7 +282,7 @@ func TestSummarizeTx(t *testing.T) {
 		write(t, st, func(tx *store.Tx) error {
 			n, left, err := b.UndoConsolidationTx(tx, done)
 			if n != 3 || left != 0 {
-				t.Errorf("%d restored, %d left", n, left)
+				t.Errorf("%d facts restored, %d remain", n, left)
 			}
 			return err
 		})

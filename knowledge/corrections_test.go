@@ -110,7 +110,7 @@ func TestAgreements(t *testing.T) {
 			}
 			all, err := b.ListFacts(t.Context(), 100, false)
 			if err != nil || len(all) < 2 || len(all) != len(x.said) {
-				t.Errorf("%d facts of %d are there, %v", len(all), len(x.said), err)
+				t.Errorf("%d facts of %d are stored, %v", len(all), len(x.said), err)
 			}
 		})
 	}

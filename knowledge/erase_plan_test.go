@@ -77,7 +77,7 @@ func (h house) texts(t *testing.T) map[string]string {
 	return out
 }
 
-func TestForgettingLeavesOrdinaryLines(t *testing.T) {
+func TestForget_KeepsUnrelatedLines(t *testing.T) {
 	const thanks, milk = "thanks, that is all for today", "buy milk and eggs on the way"
 	for _, tc := range []struct {
 		name string
@@ -107,7 +107,7 @@ func TestForgettingLeavesOrdinaryLines(t *testing.T) {
 }
 
 // An erasure by an agent with its own realm leaves the data of other agents unchanged.
-func TestAnAgentForgetsNothingOfOthers(t *testing.T) {
+func TestForget_KeepsDataOfOtherAgents(t *testing.T) {
 	h := newHouse(t)
 	same := "the pump of the cellar has the number 771204"
 	main, mine := h.remember(t, "", same, "e1"), h.remember(t, "cook", same, "e2")
@@ -168,7 +168,7 @@ func (h house) origin(t *testing.T, kind, ref string, o provenance.Origin) {
 
 // Erasing a conversation erases its tool calls, the calls of tasks delegated in it, and calls
 // derived from its messages.
-func TestForgettingAConversationTakesItsCalls(t *testing.T) {
+func TestForget_ConversationWithItsCalls(t *testing.T) {
 	h := newHouse(t)
 	h.with(t, knowledge.Options{
 		Events: talks(map[string][]string{"s": {"e1", "e2"}}), Calls: ledger(map[string][]string{"e1": {"c1"}, "e3": {"c3"}, "e9": {"c9"}}),
@@ -187,7 +187,7 @@ func TestForgettingAConversationTakesItsCalls(t *testing.T) {
 }
 
 // A file of the user is found by its path in any spelling.
-func TestForgettingAFileBelowTheHome(t *testing.T) {
+func TestForget_FileBelowTheHome(t *testing.T) {
 	h := newHouse(t)
 	h.with(t, knowledge.Options{Home: "/home/ana"})
 	h.put(t, knowledge.Doc{Kind: knowledge.KindChunk, Ref: "d1.0", Text: "the manual", Group: "d1", Source: "file:/home/ana/doc/manual.pdf"})
@@ -204,7 +204,7 @@ func TestForgettingAFileBelowTheHome(t *testing.T) {
 }
 
 // An approval covers the displayed plan only. It stays valid while the requesting turn continues.
-func TestTheYesIsForWhatWasShown(t *testing.T) {
+func TestForget_ApprovalCoversTheShownPlan(t *testing.T) {
 	h := newHouse(t)
 	events, calls := map[string][]string{"here": {"e1", "asks"}, "there": {"e5"}}, map[string][]string{"e1": {"c1"}, "asks": {"c2"}}
 	h.with(t, knowledge.Options{Events: talks(events), Calls: ledger(calls)})

@@ -72,7 +72,7 @@ func (h house) write(t *testing.T, text string) {
 }
 
 // A turn that starts during the sweep has read the texts and may write them once more.
-func TestATurnThatBeganMeanwhileIsWaitedFor(t *testing.T) {
+func TestErasure_WaitsForRunningTurns(t *testing.T) {
 	h := newHouse(t)
 	h.write(t, "the gate opens with Kestrel-9981")
 	swept := make(chan struct{})
@@ -92,12 +92,12 @@ func TestATurnThatBeganMeanwhileIsWaitedFor(t *testing.T) {
 		t.Fatalf("%+v %v", s, err)
 	}
 	if in := h.holds(t, "Kestrel-9981"); in != nil {
-		t.Errorf("still in %v", in)
+		t.Errorf("the text is still stored in %v", in)
 	}
 }
 
 // The erasure mark changes with each sweep, so that text read between two sweeps is rejected.
-func TestTheMarkMovesWithEachSweep(t *testing.T) {
+func TestErasure_MarkChangesWithEachSweep(t *testing.T) {
 	h := newHouse(t)
 	running := &turns{list: []string{"other"}}
 	var marks []string
@@ -127,7 +127,7 @@ func TestTheMarkMovesWithEachSweep(t *testing.T) {
 }
 
 // A failing erasure reports its error and does not block others.
-func TestAnErasureThatCannotBeFinishedSaysWhy(t *testing.T) {
+func TestErasure_ReportsItsError(t *testing.T) {
 	h := newHouse(t)
 	broken := errors.New("the disk is gone")
 	mend := broken

@@ -89,7 +89,7 @@ func (h house) holds(t *testing.T, text string) (in []string) {
 	return in
 }
 
-func TestForgettingLeavesNoByte(t *testing.T) {
+func TestForget_LeavesNoByte(t *testing.T) {
 	h := newHouse(t, "Kestrel-9981 is the wifi password of the cabin", "the wifi password of the cabin is now Heron-1234", "Ana likes tea")
 	for range 2 {
 		if _, err := h.st.BackupNow(t.Context()); err != nil {
@@ -108,7 +108,7 @@ func TestForgettingLeavesNoByte(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	if in := h.holds(t, "Kestrel"); in != nil {
-		t.Errorf("still in %v", in)
+		t.Errorf("the text is still stored in %v", in)
 	}
 	left, err := h.base.ListFacts(t.Context(), 10, true)
 	if err != nil || len(left) != 2 {
@@ -116,7 +116,7 @@ func TestForgettingLeavesNoByte(t *testing.T) {
 	}
 }
 
-func TestForgettingAFactForgetsWhatItReplaced(t *testing.T) {
+func TestForget_FactWithItsPredecessors(t *testing.T) {
 	h := newHouse(t, "Kestrel-9981 is the wifi password of the cabin", "the wifi password of the cabin is now Heron-1234", "Ana likes tea")
 	facts, err := h.base.ListFacts(t.Context(), 10, false)
 	if err != nil {
@@ -125,12 +125,12 @@ func TestForgettingAFactForgetsWhatItReplaced(t *testing.T) {
 	h.forget(t, knowledge.ForgetRequest{ID: facts[1].ID})
 	for _, text := range []string{"Kestrel", "Heron", "wifi"} {
 		if in := h.holds(t, text); in != nil {
-			t.Errorf("%s still in %v", text, in)
+			t.Errorf("%s is still stored in %v", text, in)
 		}
 	}
 }
 
-func TestForgettingASource(t *testing.T) {
+func TestForget_Source(t *testing.T) {
 	h := newHouse(t, "the code of the gate is 77120", "Ana likes tea")
 	err := h.st.Write(t.Context(), func(tx *store.Tx) error {
 		return h.base.IndexTx(tx, knowledge.Doc{Kind: knowledge.KindChunk, Ref: "d1/0", Text: "the pump room is green", Source: "mail:17", Provenance: provenance.Outside})
@@ -140,17 +140,17 @@ func TestForgettingASource(t *testing.T) {
 	}
 	h.forget(t, knowledge.ForgetRequest{Source: "mail:17"})
 	if in := h.holds(t, "pump room"); in != nil {
-		t.Errorf("still in %v", in)
+		t.Errorf("the text is still stored in %v", in)
 	}
 	h.forget(t, knowledge.ForgetRequest{Source: "event:ev-1"})
 	for _, text := range []string{"77120", "Ana"} {
 		if in := h.holds(t, text); in != nil {
-			t.Errorf("%s still in %v", text, in)
+			t.Errorf("%s is still stored in %v", text, in)
 		}
 	}
 }
 
-func TestWhatIsTooCommonIsRefused(t *testing.T) {
+func TestForget_RejectsCommonText(t *testing.T) {
 	h := newHouse(t, "Ana likes tea", "Bob likes tea")
 	for _, f := range []knowledge.ForgetRequest{{Query: "a"}, {Query: "the"}, {Query: "what is it"}, {Query: "..."}} {
 		if _, err := h.base.PlanErasure(h.st.Reader(t.Context()), f); !errors.Is(err, knowledge.ErrTooCommon) {
@@ -159,7 +159,7 @@ func TestWhatIsTooCommonIsRefused(t *testing.T) {
 	}
 	long := knowledge.ForgetRequest{Query: strings.Repeat("tea ", 300)}
 	if _, err := h.base.PlanErasure(h.st.Reader(t.Context()), long); !errors.Is(err, knowledge.ErrQueryTooLong) {
-		t.Errorf("a text of 1200 characters: %v", err)
+		t.Errorf("PlanErasure with 1200 characters = %v", err)
 	}
 	few, err := knowledge.New(h.st, knowledge.Options{ForgetMost: 1})
 	if err != nil {

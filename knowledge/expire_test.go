@@ -13,7 +13,7 @@ import (
 )
 
 // The test starts at t0, which is a Monday.
-func TestFactsHoldForATime(t *testing.T) {
+func TestExpire_FactsHoldForATime(t *testing.T) {
 	b, st := open(t)
 	now := func(texts ...string) {
 		t.Helper()
@@ -50,7 +50,7 @@ func TestFactsHoldForATime(t *testing.T) {
 	now("I work at Initech")
 }
 
-func TestRunExpiryRetiresWhatIsOver(t *testing.T) {
+func TestRunExpiry_RetiresExpiredFacts(t *testing.T) {
 	b, st := open(t)
 	over := time.Now().Add(-time.Minute)
 	write(t, st, func(tx *store.Tx) error {

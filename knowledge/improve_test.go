@@ -42,7 +42,7 @@ func (v *near) Nearest(context.Context, store.Querier, string, []string, []strin
 	return []TermMatch{{N: v.n, Score: 0.9}}, nil
 }
 
-func TestModelsOnlyImprove(t *testing.T) {
+func TestModels_OnlyImproveResults(t *testing.T) {
 	away := errors.New("nobody answers")
 	for _, tt := range []struct {
 		name   string
@@ -66,12 +66,12 @@ func TestModelsOnlyImprove(t *testing.T) {
 	}
 }
 
-func TestTheModelOrdersMoreThanAreAskedFor(t *testing.T) {
+func TestRerank_SeesMoreThanTheLimit(t *testing.T) {
 	m := &reader{}
 	b, st := filled(t, Options{Reranker: m, RerankHits: 8})
 	a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: "tea", Limit: 3, Meaning: true})
 	if err != nil || m.seen != 8 || len(a.Hits) != 3 || a.Hits[0].Score <= a.Hits[1].Score {
-		t.Errorf("%d seen, %+v, %v", m.seen, a.Hits, err)
+		t.Errorf("the model saw %d rows; %+v, %v", m.seen, a.Hits, err)
 	}
 	m.seen = 0
 	if _, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: "tea", Limit: 3}); err != nil || m.seen > 0 {
@@ -80,7 +80,7 @@ func TestTheModelOrdersMoreThanAreAskedFor(t *testing.T) {
 }
 
 // A row that was found only by its meaning has no rank by words.
-func TestMeaningLeadsToRowsWithoutAWord(t *testing.T) {
+func TestMeaning_FindsRowsWithoutAWord(t *testing.T) {
 	v := &near{}
 	b, st := filled(t, Options{Vectors: v})
 	if err := st.Reader(t.Context()).QueryRow(`SELECT n FROM docs WHERE ref = 'car'`).Scan(&v.n); err != nil {

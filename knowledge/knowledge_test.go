@@ -154,7 +154,7 @@ func TestCorrection(t *testing.T) {
 	}
 }
 
-func TestForgetLeavesNothing(t *testing.T) {
+func TestForget_LeavesNothing(t *testing.T) {
 	b, st := open(t)
 	remember(t, b, st, t0, provenance.Owner, "Kestrel-9981 is the wifi password of the cabin")
 	remember(t, b, st, t0, provenance.Owner, "something else about a flowerpot")
@@ -174,7 +174,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 		}
 	}
 	if _, err := b.PlanCommitted(t.Context(), ForgetRequest{ID: r.Fact.ID}); !errors.Is(err, ErrNotFound) {
-		t.Errorf("forgetting twice: %v", err)
+		t.Errorf("second erasure = %v, want ErrNotFound", err)
 	}
 	path := st.Path()
 	if err := st.Close(); err != nil {
@@ -228,7 +228,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-func TestRememberRefuses(t *testing.T) {
+func TestRemember_RejectsMistakes(t *testing.T) {
 	b, st := open(t)
 	for text, want := range map[string]error{"  \n": ErrEmpty, strings.Repeat("x", MaxFact+1): ErrTooLong} {
 		err := st.Write(t.Context(), func(tx *store.Tx) error { _, err := b.RememberTx(tx, Fact{Text: text}); return err })

@@ -132,7 +132,7 @@ func FuzzTopicWords(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		if got := TopicWords(s); len(got) > maxTerms {
-			t.Errorf("%d words", len(got))
+			t.Errorf("%d words, above the limit", len(got))
 		}
 	})
 }

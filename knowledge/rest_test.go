@@ -24,7 +24,7 @@ func inForce(t *testing.T, b *Base) []string {
 	return out
 }
 
-func TestWhatAFactSaysBesidesStays(t *testing.T) {
+func TestCorrection_KeepsTheRestOfAFact(t *testing.T) {
 	for _, tc := range []struct {
 		name, old, new string
 		want           []string
@@ -51,7 +51,7 @@ func TestWhatAFactSaysBesidesStays(t *testing.T) {
 	}
 }
 
-func TestACorrectionThatBeginsLater(t *testing.T) {
+func TestCorrection_StartsLater(t *testing.T) {
 	b, st := open(t)
 	remember(t, b, st, t0, provenance.Owner, "I live in Vilnius and work at Acme. The fuse lies behind the meter")
 	r := remember(t, b, st, t0, provenance.Owner, "From Friday I live in Kaunas")
@@ -61,7 +61,7 @@ func TestACorrectionThatBeginsLater(t *testing.T) {
 	}
 }
 
-func TestWhatWasCancelledReplacesNothing(t *testing.T) {
+func TestCorrection_CanceledReplacesNothing(t *testing.T) {
 	b, st := open(t)
 	remember(t, b, st, t0, provenance.Owner, "I work at Initech")
 	r := remember(t, b, st, t0, provenance.Owner, "From Friday I work at Globex")
@@ -76,7 +76,7 @@ func TestWhatWasCancelledReplacesNothing(t *testing.T) {
 }
 
 // A fact replaces an earlier fact even if it expired before ExpireTx ran.
-func TestReplacedByWhatIsOver(t *testing.T) {
+func TestCorrection_ExpiredReplacesAnEarlierFact(t *testing.T) {
 	b, st := open(t)
 	remember(t, b, st, t0, provenance.Owner, "I work at Initech")
 	remember(t, b, st, t0, provenance.Owner, "From Friday until June I work at Globex")
@@ -86,7 +86,7 @@ func TestReplacedByWhatIsOver(t *testing.T) {
 	}
 }
 
-func TestTheRestKeepsItsTimes(t *testing.T) {
+func TestCorrection_RestKeepsItsTimes(t *testing.T) {
 	b, st := open(t)
 	remember(t, b, st, t0, provenance.Owner, "I work at Acme since February and live in Vilnius")
 	remember(t, b, st, t0.AddDate(1, 6, 0), provenance.Owner, "I moved to Kaunas")
@@ -102,7 +102,7 @@ func TestTheRestKeepsItsTimes(t *testing.T) {
 
 // A new fact counts as known only if all its statements are known. One matching fact does not count
 // for two statements.
-func TestKnownIsAllOfIt(t *testing.T) {
+func TestRemember_KnownOnlyIfAllStatementsAre(t *testing.T) {
 	b, st := open(t)
 	remember(t, b, st, t0, provenance.Owner, "My sister Ana lives in Kaunas and my sister Ana works at Acme")
 	if r := remember(t, b, st, t0.Add(time.Hour), provenance.Owner, "my sister Ana plays tennis"); r.Known {
@@ -114,7 +114,7 @@ func TestKnownIsAllOfIt(t *testing.T) {
 }
 
 // A correction by the user never makes untrusted text trusted.
-func TestOutsideTextIsNotSetRight(t *testing.T) {
+func TestCorrection_UntrustedTextStaysUntrusted(t *testing.T) {
 	b, st := open(t)
 	remember(t, b, st, t0, provenance.Outside, "The landlord Acme works at Vilnius")
 	if r := remember(t, b, st, t0.Add(time.Hour), provenance.Owner, "I meant Kaunas, not Vilnius"); r.Fact.Text != "I meant Kaunas, not Vilnius" {
@@ -127,7 +127,7 @@ func TestOutsideTextIsNotSetRight(t *testing.T) {
 	}
 }
 
-func TestTakingBackWhatWasBuiltUpon(t *testing.T) {
+func TestUndo_FactThatALaterFactReplaced(t *testing.T) {
 	b, st := open(t)
 	remember(t, b, st, t0, provenance.Owner, "I live in Vilnius and work at Acme")
 	r := remember(t, b, st, t0.Add(time.Hour), provenance.Owner, "I moved to Kaunas")
@@ -142,7 +142,7 @@ func TestTakingBackWhatWasBuiltUpon(t *testing.T) {
 }
 
 // The remaining part of a corrected untrusted fact stays untrusted and keeps its origin.
-func TestTheRestKeepsItsOrigin(t *testing.T) {
+func TestCorrection_RestKeepsItsOrigin(t *testing.T) {
 	from := []provenance.Origin{{Kind: "mail", Label: "m1"}}
 	for name, later := range map[string]string{"at once": "I moved to Kaunas", "when the new one begins": "From Friday I live in Kaunas"} {
 		t.Run(name, func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestTheRestKeepsItsOrigin(t *testing.T) {
 }
 
 // "tomorrow" is resolved in the user's time zone.
-func TestTheRestIsReadInTheOwnersZone(t *testing.T) {
+func TestCorrection_UsesTheUsersZone(t *testing.T) {
 	b, st := open(t)
 	zone := time.FixedZone("west", -8*3600)
 	evening := time.Date(2026, 3, 2, 20, 0, 0, 0, zone) // already the next day in UTC

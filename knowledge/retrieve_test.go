@@ -59,7 +59,7 @@ func TestRetrieve(t *testing.T) {
 					sum += p.Value
 				}
 				if d := sum - h.Score; d > 1e-9 || d < -1e-9 {
-					t.Errorf("%q: the parts are %v of %v", h.Text, sum, h.Score)
+					t.Errorf("%q: the partial scores sum to %v, want %v", h.Text, sum, h.Score)
 				}
 			}
 		})
@@ -67,7 +67,7 @@ func TestRetrieve(t *testing.T) {
 }
 
 // A name with punctuation is found as a whole, before rows that contain only its parts.
-func TestNamesWithPunctuation(t *testing.T) {
+func TestRetrieve_NamesWithPunctuation(t *testing.T) {
 	b, st := open(t)
 	for i, s := range []string{
 		"the boiler has firmware 1.26.3", "the printer is at 192.168.0.17", "write to ana@example.com about the roof", "invoice-4711.pdf is paid",
@@ -90,7 +90,7 @@ func TestNamesWithPunctuation(t *testing.T) {
 }
 
 // Outdated data is returned only if the question asks for it, in any wording.
-func TestAskedForBefore(t *testing.T) {
+func TestRetrieve_OutdatedOnlyOnRequest(t *testing.T) {
 	b, st := open(t)
 	for i, s := range []string{"my address is 5 Elm Road", "I live in Kaunas", "my address is 7 Oak Lane", "I moved to Vilnius"} {
 		remember(t, b, st, t0.AddDate(0, 0, i), provenance.Owner, s)
@@ -126,7 +126,7 @@ func TestAskedForBefore(t *testing.T) {
 }
 
 // If the same text occurs on many days, the row from the named day comes first.
-func TestNamedTimes(t *testing.T) {
+func TestRetrieve_NamedTimes(t *testing.T) {
 	b, st := open(t)
 	now := time.Date(2026, 9, 1, 9, 0, 0, 0, time.UTC) // a Tuesday
 	write(t, st, func(tx *store.Tx) error {
@@ -160,7 +160,7 @@ func TestNamedTimes(t *testing.T) {
 }
 
 // Speakers in one agent's memory do not influence the answers of another agent.
-func TestSpeakersOfARealm(t *testing.T) {
+func TestRetrieve_SpeakersOfANamespace(t *testing.T) {
 	b, st := open(t)
 	turn := func(realm, ref, who, text string) {
 		write(t, st, func(tx *store.Tx) error {
@@ -193,7 +193,7 @@ func TestSpeakersOfARealm(t *testing.T) {
 
 // A message that states a corrected fact does not answer questions about that fact, but still
 // answers questions about its other statements.
-func TestMessagesOfCorrectedFacts(t *testing.T) {
+func TestRetrieve_MessagesOfCorrectedFacts(t *testing.T) {
 	b, st := open(t)
 	for i, m := range []struct {
 		event, message string

@@ -14,8 +14,8 @@ import (
 	"hob/templates"
 )
 
-// TestEdits tests edits of the owner while a template is in use.
-func TestEdits(t *testing.T) {
+// TestUse_KeepsEdits tests edits of the owner while a template is in use.
+func TestUse_KeepsEdits(t *testing.T) {
 	const conf = "[agent]\nname = \"Robin\"\n\n[autonomy]\ntick = \"10s\" # quick\n"
 	calm := made(t, "calm", "Be calm.\nBe kind.\nBe short.\n", "[config.autonomy]\ntick = \"5m\"\nlevel = \"watch\"\n[config.budget]\ndaily_usd = 2\n")
 	for _, tc := range []struct {
@@ -89,15 +89,15 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// TestTighterStays checks that a template loosens no setting, and that the owner's settings are
+// TestUse_LoosensNoSetting checks that a template loosens no setting, and that the owner's settings are
 // shown.
-func TestTighterStays(t *testing.T) {
+func TestUse_LoosensNoSetting(t *testing.T) {
 	w := newWorld(t, "[agent]\nmax_rounds = 3\n[autonomy]\nlevel = \"watch\"\ncalls_per_minute = 2\nsend_delay = \"5m\"\n[budget]\ndaily_usd = 1.0\n", "")
 	before := w.read("config.toml")
 	p, _ := w.use(made(t, "greedy", "", "[config.agent]\nmax_rounds = 50\nmax_tokens_per_turn = 900000\n[config.autonomy]\nlevel = \"trusted\"\ncalls_per_minute = 500\nsend_delay = \"0s\"\n[config.budget]\ndaily_usd = 0.0\nmonthly_usd = 10.0\nwarn_at = 0.0\n"))
 	for _, c := range p.Settings {
 		if (c.Stays == "") != (c.Key == "budget.monthly_usd") {
-			t.Errorf("%s: stays %q", c.Key, c.Stays)
+			t.Errorf("%s: Stays = %q", c.Key, c.Stays)
 		}
 	}
 	if got, want := w.read("config.toml"), strings.Replace(before, "daily_usd = 1.0\n", "daily_usd = 1.0\nmonthly_usd = 10.0\n", 1); got != want {
@@ -110,8 +110,8 @@ func TestTighterStays(t *testing.T) {
 	}
 }
 
-// TestChangedMeanwhile checks that changes after the preview are not overwritten.
-func TestChangedMeanwhile(t *testing.T) {
+// TestUse_RejectsChangesAfterThePreview checks that changes after the preview are not overwritten.
+func TestUse_RejectsChangesAfterThePreview(t *testing.T) {
 	w := newWorld(t, "", "Mine.\n")
 	h := w.home()
 	p, err := h.Plan(t.Context(), builtin(t, "housekeeper"))
@@ -123,7 +123,7 @@ func TestChangedMeanwhile(t *testing.T) {
 		t.Fatalf("err = %v", err)
 	}
 	if w.read("SOUL.md") != "Mine, and newer.\n" || w.read("config.toml") != "" {
-		t.Error("something was changed")
+		t.Error("Use changed a file")
 	}
 }
 
@@ -132,9 +132,9 @@ func points() []string {
 	return []string{"template.begin", "template.journal", "template.things", "template.config", "template.soul", "template.state"}
 }
 
-// TestCrash kills the process at each step. The next command must finish the change, or no file has
+// TestUse_SurvivesACrash kills the process at each step. The next command must finish the change, or no file has
 // changed.
-func TestCrash(t *testing.T) {
+func TestUse_SurvivesACrash(t *testing.T) {
 	if dir := os.Getenv("TEMPLATES_CRASH_DIR"); dir != "" {
 		crash(t, dir)
 		return
@@ -147,7 +147,7 @@ func TestCrash(t *testing.T) {
 				if act == "reset" {
 					w.use(builtin(t, "housekeeper"))
 				}
-				cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCrash$") //nolint:gosec // this test itself
+				cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestUse_SurvivesACrash$") //nolint:gosec // this test itself
 				cmd.Env = append(os.Environ(), "TEMPLATES_CRASH_DIR="+w.dir, "TEMPLATES_CRASH_AT="+point, "TEMPLATES_CRASH_ACT="+act)
 				if out, err := cmd.CombinedOutput(); err == nil {
 					t.Fatalf("the process did not crash: %s", out)
@@ -165,7 +165,7 @@ func TestCrash(t *testing.T) {
 					wantSoul = builtin(t, "housekeeper").Soul
 				}
 				if w.read("SOUL.md") != wantSoul || strings.Contains(w.read("config.toml"), "1m") != (s.Name != "") {
-					t.Errorf("%q is in use, and the files say %q, %q", s.Name, w.read("config.toml"), w.read("SOUL.md"))
+					t.Errorf("template %q is in use, but the files contain %q and %q", s.Name, w.read("config.toml"), w.read("SOUL.md"))
 				}
 				if point != "template.begin" && (s.Name != "") != (act == "use") {
 					t.Errorf("the %s was not finished", act)
@@ -174,7 +174,7 @@ func TestCrash(t *testing.T) {
 					w.use(nil)
 				}
 				if w.read("config.toml") != conf || w.read("SOUL.md") != soul {
-					t.Errorf("reset left %q, %q", w.read("config.toml"), w.read("SOUL.md"))
+					t.Errorf("after reset the files contain %q and %q", w.read("config.toml"), w.read("SOUL.md"))
 				}
 			})
 		}
@@ -201,9 +201,9 @@ func crash(t *testing.T, dir string) {
 	w.use(x)
 }
 
-// TestEditedAfterACrash checks that edits made between a crash and the next command are kept,
+// TestUse_KeepsEditsAfterACrash checks that edits made between a crash and the next command are kept,
 // whether or not the file was changed before the crash.
-func TestEditedAfterACrash(t *testing.T) {
+func TestUse_KeepsEditsAfterACrash(t *testing.T) {
 	for _, point := range points()[1:] {
 		t.Run(point, func(t *testing.T) {
 			w := newWorld(t, "[agent]\nname = \"Robin\"\n", "Mine.\n")
@@ -231,18 +231,18 @@ func TestEditedAfterACrash(t *testing.T) {
 			}
 			w.use(nil)
 			if got, want := w.read("SOUL.md"), "Mine.\nCall me Ada.\n"; got != want {
-				t.Errorf("after reset the personality is %q", got)
+				t.Errorf("SOUL.md after reset = %q", got)
 			}
 			if got, want := w.read("config.toml"), "[agent]\nname = \"Robin\"\ncurrency = \"EUR\"\n"; got != want {
-				t.Errorf("after reset the configuration is %q", got)
+				t.Errorf("config.toml after reset = %q", got)
 			}
 		})
 	}
 }
 
-// TestEditedTooClose checks an edit after a crash that conflicts with the pending text: the
+// TestUse_ConflictingEditAfterACrash checks an edit after a crash that conflicts with the pending text: the
 // complete edit is kept, and the conflict is reported.
-func TestEditedTooClose(t *testing.T) {
+func TestUse_ConflictingEditAfterACrash(t *testing.T) {
 	w := newWorld(t, "[agent]\nname = \"Robin\"\n", "")
 	w.step = func(name string) {
 		if name == "template.things" {
@@ -264,25 +264,25 @@ func TestEditedTooClose(t *testing.T) {
 		t.Errorf("the configuration is %q", got)
 	}
 	if len(kept) != 1 {
-		t.Fatalf("kept %q", kept)
+		t.Fatalf("saved texts = %q, want 1", kept)
 	}
 	if b, err := os.ReadFile(kept[0]); err != nil || !strings.Contains(string(b), "daily_tokens = 9000") {
 		t.Errorf("%v: the pending text was not saved: %q", err, b)
 	}
 	w.use(nil)
 	if got := w.read("config.toml"); got != mine {
-		t.Errorf("after reset the configuration is %q", got)
+		t.Errorf("config.toml after reset = %q", got)
 	}
 }
 
-func TestCreateAndRemove(t *testing.T) {
+func TestCreate_AndRemove(t *testing.T) {
 	s := templates.Registry{Dir: filepath.Join(t.TempDir(), "templates")}
 	x := made(t, "night-owl", "Whoo.\n", "[config.autonomy]\ntick = \"2m\"\n[[goals]]\ndescription = \"Sleep\"\n[[schedules]]\nevery = \"day at 23:00\"\nsay = \"Bed \\\"now\\\"\"\n[[watchers]]\nkind = \"file\"\nconfig = { path = \"~/Documents\", events = [\"created\"] }\n")
 	if _, err := s.Create(x, write); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Create(x, write); !errors.Is(err, templates.ErrThere) {
-		t.Errorf("created twice: %v", err)
+		t.Errorf("second Create = %v, want ErrThere", err)
 	}
 	got, err := s.Find("night-owl")
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"hob/autonomy/config"
 )
 
-// TestForgotten checks that a reset works after forgotten text was redacted in the saved copies. If
+// TestForget checks that a reset works after forgotten text was redacted in the saved copies. If
 // the redaction made a copy invalid, the reset does not use the copy.
-func TestForgotten(t *testing.T) {
+func TestForget(t *testing.T) {
 	const conf = "[agent]\nname = \"Robin\"\ntimezone = \"Europe/Berlin\"\n"
 	for name, c := range map[string]struct{ phrase, edit string }{
 		"an earlier value":        {"Berlin", ""},
@@ -26,7 +26,7 @@ func TestForgotten(t *testing.T) {
 			}
 			state := w.read("state/state.json")
 			if !strings.Contains(state, c.phrase) {
-				t.Fatalf("the state does not contain it: %s", state)
+				t.Fatalf("the state does not contain the phrase: %s", state)
 			}
 			w.write("state/state.json", strings.ReplaceAll(state, c.phrase, "[forgotten]"))
 			now := w.read("config.toml")
@@ -41,20 +41,20 @@ func TestForgotten(t *testing.T) {
 				t.Error(err)
 			}
 			if w.read("config.toml") == now && (len(p.Conflicts) == 0 || len(kept) == 0) {
-				t.Error("the configuration stays without a conflict")
+				t.Error("the configuration is unchanged, but no conflict is reported")
 			}
 		})
 	}
 }
 
-// TestForgottenBefore tests forgotten text that only the saved original of the file contains.
-func TestForgottenBefore(t *testing.T) {
+// TestForget_SavedOriginal tests forgotten text that only the saved original of the file contains.
+func TestForget_SavedOriginal(t *testing.T) {
 	w := newWorld(t, "[autonomy]\ntick = \"17s\"\n", "")
 	w.use(builtin(t, "housekeeper"))
 	w.write("state/state.json", strings.ReplaceAll(w.read("state/state.json"), "17s", "[forgotten]"))
 	now := w.read("config.toml")
 	p, kept := w.use(nil)
 	if len(p.Conflicts) != 1 || len(kept) != 1 || w.read("config.toml") != now {
-		t.Errorf("%+v, kept %q, the configuration is %q", p.Conflicts, kept, w.read("config.toml"))
+		t.Errorf("conflicts %+v, saved texts %q, configuration %q", p.Conflicts, kept, w.read("config.toml"))
 	}
 }

@@ -147,7 +147,7 @@ func configs() map[string]string {
 	}
 }
 
-func TestResetRestoresToTheByte(t *testing.T) {
+func TestReset_RestoresEveryByte(t *testing.T) {
 	for name, conf := range configs() {
 		for _, soul := range []string{"", "I am mine.", "I am mine.\n\nTwo lines.\n"} {
 			t.Run(name, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestResetRestoresToTheByte(t *testing.T) {
 				for _, x := range []string{"stock-analyst", "code-reviewer", "housekeeper", "housekeeper"} {
 					w.use(builtin(t, x))
 					if got := w.read("SOUL.md"); got != builtin(t, x).Soul {
-						t.Errorf("SOUL.md is not the text of %s", x)
+						t.Errorf("SOUL.md is not the text of template %s", x)
 					}
 					if _, err := config.Load(w.path("config.toml")); err != nil {
 						t.Errorf("%s: %v", x, err)
@@ -176,9 +176,9 @@ func TestResetRestoresToTheByte(t *testing.T) {
 	}
 }
 
-// TestRoundTrips installs and resets templates between edits. After the last reset, the files must
+// TestReset_RandomRoundTrips installs and resets templates between edits. After the last reset, the files must
 // contain every edit, as in a home folder in which no template was ever used.
-func TestRoundTrips(t *testing.T) {
+func TestReset_RandomRoundTrips(t *testing.T) {
 	names := slices.Sorted(func(yield func(string) bool) {
 		for n := range configs() {
 			if !yield(n) {
@@ -226,10 +226,10 @@ func same(t *testing.T, alone, w *world) {
 		t.Fatalf("SOUL.md (- without templates, + after reset): %s", d)
 	}
 	if d := cmp.Diff(lines(alone), lines(w)); d != "" {
-		t.Fatalf("config.toml (- without templates, + after reset): %s\nthe whole is:\n%s", d, w.read("config.toml"))
+		t.Fatalf("config.toml (- without templates, + after reset): %s\ncomplete file:\n%s", d, w.read("config.toml"))
 	}
 	if d := cmp.Diff(values(t, alone), values(t, w)); d != "" {
-		t.Fatalf("config.toml (- without templates, + after reset): %s\nthe whole is:\n%s", d, w.read("config.toml"))
+		t.Fatalf("config.toml (- without templates, + after reset): %s\ncomplete file:\n%s", d, w.read("config.toml"))
 	}
 }
 

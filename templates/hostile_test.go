@@ -93,7 +93,7 @@ func load(t testing.TB, name string, b []byte) (*templates.Template, error) {
 	return templates.Load(path)
 }
 
-func TestArchives(t *testing.T) {
+func TestLoad_Archives(t *testing.T) {
 	soul := member{name: "SOUL.md", text: "Whoo."}
 	good := member{name: "template.toml", text: manifest}
 	below := []member{{name: "owl/", mode: fs.ModeDir}, {name: "owl/template.toml", text: manifest}, {name: "owl/SOUL.md", text: "Whoo."}, {name: "owl/skills/hunt/SKILL.md", text: "# Hunt"}, {name: "owl/README.md", text: "x"}}
@@ -165,9 +165,9 @@ func TestArchives(t *testing.T) {
 	}
 }
 
-func TestFolderWithLinks(t *testing.T) {
+func TestLoad_FolderWithLinks(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("links need rights there")
+		t.Skip("symbolic links need a privilege on Windows")
 	}
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("key"), 0o600); err != nil {
@@ -194,8 +194,8 @@ func TestFolderWithLinks(t *testing.T) {
 	}
 }
 
-// TestForbidden tests texts that no template may contain.
-func TestForbidden(t *testing.T) {
+// TestParse_RejectsForbiddenKeys tests texts that no template may contain.
+func TestParse_RejectsForbiddenKeys(t *testing.T) {
 	for _, tc := range []struct{ name, text, want string }{
 		{"a command", manifest + "[config.shell]\nallow = [\"rm\"]\n", "may not set shell.allow"},
 		{"the sandbox", manifest + "[config.shell]\nsandbox = \"off\"\n", "may not set"},
@@ -220,7 +220,7 @@ func TestForbidden(t *testing.T) {
 		{"an unknown key", manifest + "hooks = [\"x\"]\n", "unknown key"},
 		{"a schedule as a watcher", manifest + "[[watchers]]\nkind = \"cron\"\n", "use a schedule"},
 		{"a schedule without a time", manifest + "[[schedules]]\nsay = \"x\"\n", "exactly one of"},
-		{"a schedule that does two things", manifest + "[[schedules]]\nevery = \"day\"\nsay = \"x\"\ndo = \"y\"\n", "exactly one of"},
+		{"a schedule with two actions", manifest + "[[schedules]]\nevery = \"day\"\nsay = \"x\"\ndo = \"y\"\n", "exactly one of"},
 		{"a priority", manifest + "[[goals]]\ndescription = \"x\"\npriority = 9\n", "between 1 and 5"},
 		{"a hasty goal", manifest + "[[goals]]\ndescription = \"x\"\ncheck_every = \"1s\"\n", "check_every"},
 		{"a path as a name", "[template]\nname = \"../x\"\ndescription = \"x\"\n", "is not a valid name"},
@@ -240,7 +240,7 @@ func TestForbidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := templates.Load(dir); err == nil || !strings.Contains(err.Error(), "built-in") {
-		t.Errorf("a template from elsewhere takes the name of a built-in one: %v", err)
+		t.Errorf("an external template may use the name of a built-in one: %v", err)
 	}
 }
 
@@ -262,7 +262,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, s := range x.Config {
 			if !strings.HasPrefix(s.Key, "agent.") && !strings.HasPrefix(s.Key, "autonomy.") && !strings.HasPrefix(s.Key, "budget.") && !strings.HasPrefix(s.Key, "notify.") && !strings.HasPrefix(s.Key, "plan.") {
-				t.Fatalf("it sets %s", s.Key)
+				t.Fatalf("the template sets the forbidden key %s", s.Key)
 			}
 		}
 	})
@@ -278,7 +278,7 @@ func FuzzArchive(f *testing.F) {
 		}
 		x, err := load(t, name, b)
 		if err == nil && x.Name == "" {
-			t.Fatal("a template without a name")
+			t.Fatal("Load accepts a template without a name")
 		}
 	})
 }
@@ -290,7 +290,7 @@ func FuzzDiff(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b string) {
 		d := templates.Diff("x", a, b, 3)
 		if (d == "") != (a == b) {
-			t.Fatalf("%q and %q: %q", a, b, d)
+			t.Fatalf("diff of %q and %q = %q", a, b, d)
 		}
 	})
 }

@@ -69,7 +69,7 @@ func TestSkills(t *testing.T) {
 		"much too long": {"a": strings.Repeat("x ", 32<<10-1), "b": strings.Repeat("x ", 32<<10-1), "c": strings.Repeat("x ", 32<<10-1), "d": strings.Repeat("x ", 32<<10-1), "e": strings.Repeat("x ", 100)},
 	} {
 		if _, err := templates.Load(folder(t, bad)); err == nil {
-			t.Errorf("%s: it is taken", name)
+			t.Errorf("%s: Load accepts the template", name)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-func TestPlanIsBounded(t *testing.T) {
+func TestPlan_IsBounded(t *testing.T) {
 	now := hoursAfter(0)
 	for _, years := range []int{1, 30} {
 		b := planBatch(every{step: time.Minute}, RunAll, now.AddDate(-years, 0, 0), now)
@@ -147,7 +147,7 @@ func TestSignalTexts(t *testing.T) {
 }
 
 // The user gets one line, regardless of the number of missed occurrences.
-func TestManyMissedAreOneLine(t *testing.T) {
+func TestSignalTexts_ManyMissedAreOneLine(t *testing.T) {
 	now := hoursAfter(300)
 	for policy, want := range map[MisfirePolicy]string{
 		RunOnce: "pills (also replaces 299 earlier times that were missed)",
@@ -161,9 +161,9 @@ func TestManyMissedAreOneLine(t *testing.T) {
 	}
 }
 
-// TestClockJumps lets the wall clock run, jump forward and jump back, with restarts at random
+// TestClock_Jumps lets the wall clock run, jump forward and jump back, with restarts at random
 // times. Each occurrence must be handled exactly once, after the wall clock has passed it.
-func TestClockJumps(t *testing.T) {
+func TestClock_Jumps(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		timed := every{step: time.Hour}
@@ -211,7 +211,7 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
-func TestClockWasWrong(t *testing.T) {
+func TestClock_WasWrong(t *testing.T) {
 	// The clock showed 2030 temporarily: the occurrences that were handled at that time must not
 	// silence the schedule until 2030.
 	c := newClock()
@@ -219,11 +219,11 @@ func TestClockWasWrong(t *testing.T) {
 	tm := &timer{spec: Spec{ID: "w"}, timed: every{step: 24 * time.Hour}, next: wrong.Add(24 * time.Hour), last: wrong}
 	c.setTimer(tm)
 	if changed := c.rebaseTimers(hoursAfter(9)); len(changed) != 1 || !tm.next.Equal(hoursAfter(24)) {
-		t.Errorf("next is %s", tm.next)
+		t.Errorf("next = %s", tm.next)
 	}
 }
 
-func TestClockOrder(t *testing.T) {
+func TestClock_Order(t *testing.T) {
 	c := newClock()
 	if c.sleepTime(hoursAfter(0)) != -1 || c.firstDue(hoursAfter(0)) != nil {
 		t.Error("a clock without timers reports a time")

@@ -12,7 +12,7 @@ import (
 )
 
 // Network failures are temporary; only the configured address can break a watcher permanently.
-func TestFetchPermanent(t *testing.T) {
+func TestFetch_PermanentErrors(t *testing.T) {
 	web := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/moved":
@@ -41,7 +41,7 @@ func TestFetchPermanent(t *testing.T) {
 }
 
 // Without a network the error is ErrOffline, regardless of the resolver's message.
-func TestFetchOffline(t *testing.T) {
+func TestFetch_Offline(t *testing.T) {
 	web := safehttptest.New(t, http.NotFoundHandler())
 	web.Name("news.example.com")
 	for _, c := range []struct {

@@ -64,7 +64,7 @@ func TestActiveHoursOfEvents(t *testing.T) {
 					t.Errorf("in the morning notices = %v, want %v", got, c.morning)
 				}
 				if got := h.get(s.ID); got.Fired != len(c.morning) {
-					t.Errorf("it counts %d", got.Fired)
+					t.Errorf("Fired = %d", got.Fired)
 				}
 				if c.name == "held" && h.sink.Fired()[0].Late != 8*time.Hour {
 					t.Errorf("reported delay = %s", h.sink.Fired()[0].Late)
@@ -76,7 +76,7 @@ func TestActiveHoursOfEvents(t *testing.T) {
 
 // Deferred signals are deleted when their watcher is canceled or paused. Signals of message
 // watchers are deferred, too.
-func TestHeldMessages(t *testing.T) {
+func TestDeferred_DeletedWithTheirWatcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, message.New())
 		h.start()
@@ -97,7 +97,7 @@ func TestHeldMessages(t *testing.T) {
 		goes, pauses, stays := h.create("message", config), h.create("message", config), h.create("message", config)
 		hear(1)
 		if held, err := h.m.Held(t.Context(), stays.ID); err != nil || len(held) != 1 || held[0].Hours != "08:00-18:00" {
-			t.Errorf("held: %+v, %v", held, err)
+			t.Errorf("deferred signals = %+v, %v", held, err)
 		}
 		err := h.write(func(tx *store.Tx) error {
 			for _, state := range []watchers.State{watchers.Paused, watchers.Active} {
@@ -120,13 +120,13 @@ func TestHeldMessages(t *testing.T) {
 			got[f.Watcher] = append(got[f.Watcher], f.Key)
 		}
 		if len(got) != 2 || !slices.Equal(got[stays.ID], []string{"1", "2"}) || !slices.Equal(got[pauses.ID], []string{"2"}) {
-			t.Errorf("told %v", got)
+			t.Errorf("fired %v", got)
 		}
 	})
 }
 
 // Signals that were deferred before a watcher broke fire when the watcher works again.
-func TestHeldOverABreak(t *testing.T) {
+func TestDeferred_FireAfterAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &scripted{live: func(ctx context.Context, n int, _ watchers.Deps, fire fireFunc) error {
 			if n > 1 {
@@ -158,7 +158,7 @@ func TestHeldOverABreak(t *testing.T) {
 		synctest.Wait()
 		h.stop()
 		if got := h.keys(); !slices.Equal(got, []string{"0"}) {
-			t.Errorf("told %v", got)
+			t.Errorf("fired %v", got)
 		}
 	})
 }

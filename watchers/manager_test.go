@@ -30,7 +30,7 @@ func TestAllDrivers(t *testing.T) {
 
 func TestNew(t *testing.T) {
 	if _, err := watchers.New(watchers.Options{}); err == nil {
-		t.Error("a manager without a store")
+		t.Error("New accepts no store")
 	}
 	st := watcherstest.Open(t)
 	if _, err := watchers.New(watcherstest.Options(st, nil, &scripted{}, &scripted{})); err == nil {
@@ -41,11 +41,11 @@ func TestNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := m.Run(context.Background()); err == nil {
-		t.Error("runs without a sink")
+		t.Error("Run without a sink returned no error")
 	}
 }
 
-func TestRefuses(t *testing.T) {
+func TestNew_RejectsMistakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
 		good := watchers.Spec{Kind: "cron", Config: json.RawMessage(`{"cron":"0 8 * * *"}`), Action: "brief me", Mode: watchers.Do}
@@ -88,7 +88,7 @@ func TestRefuses(t *testing.T) {
 	})
 }
 
-func TestDefaults(t *testing.T) {
+func TestCreate_Defaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
 		got := h.create("cron", `{ "cron" : "0 8 * * 1-5" }`, func(s *watchers.Spec) { s.Action = " brief me " })
@@ -108,7 +108,7 @@ func TestDefaults(t *testing.T) {
 		}
 		silent := h.create("cron", `{"cron":"0 8 * * *"}`)
 		if silent.Mode != watchers.Notify || silent.Title != "every day at 08:00" {
-			t.Errorf("without an action: %+v", silent)
+			t.Errorf("watcher without an action: %+v", silent)
 		}
 	})
 }
@@ -151,7 +151,7 @@ func TestFind(t *testing.T) {
 		}
 		_, err := h.m.Find(context.Background(), "pills", reminders)
 		if !strings.Contains(err.Error(), pills.ID) || !strings.Contains(err.Error(), "red pills") {
-			t.Errorf("the error does not list them: %v", err)
+			t.Errorf("the error does not list the matching watchers: %v", err)
 		}
 	})
 }
@@ -181,7 +181,7 @@ func TestPauseCancelRestore(t *testing.T) {
 		must(t, set(watchers.Active))
 		fired(6)
 		if err := set(watchers.Done); !errors.Is(err, watchers.ErrInvalid) {
-			t.Errorf("made done by hand: %v", err)
+			t.Errorf("setting the state done by hand = %v", err)
 		}
 		var was watchers.Spec
 		must(t, h.write(func(tx *store.Tx) (err error) {
@@ -190,12 +190,12 @@ func TestPauseCancelRestore(t *testing.T) {
 		}))
 		fired(6)
 		if _, err := h.m.Get(t.Context(), s.ID); !errors.Is(err, watchers.ErrNotFound) {
-			t.Errorf("after cancelling: %v", err)
+			t.Errorf("Get after cancel = %v", err)
 		}
 		must(t, h.write(func(tx *store.Tx) error { return h.m.RestoreTx(tx, was) }))
 		fired(6 + 1 + 3) // one for the missed occurrences
 		if err := h.write(func(tx *store.Tx) error { return h.m.RestoreTx(tx, was) }); !errors.Is(err, watchers.ErrInvalid) {
-			t.Errorf("restored twice: %v", err)
+			t.Errorf("second RestoreTx = %v", err)
 		}
 		for _, f := range []func(tx *store.Tx) error{
 			func(tx *store.Tx) error { _, err := h.m.CancelTx(tx, "nobody"); return err },
@@ -209,7 +209,7 @@ func TestPauseCancelRestore(t *testing.T) {
 	})
 }
 
-func TestResumePassedReminder(t *testing.T) {
+func TestResume_PassedReminder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
 		s := h.create("oneshot", in(time.Hour), remind("stretch"))
@@ -219,12 +219,12 @@ func TestResumePassedReminder(t *testing.T) {
 		must(t, state(watchers.Paused))
 		time.Sleep(2 * time.Hour)
 		if err := state(watchers.Active); !errors.Is(err, watchers.ErrInvalid) || h.get(s.ID).State != watchers.Paused {
-			t.Errorf("resumed after its time: %v", err)
+			t.Errorf("resume after its time = %v", err)
 		}
 	})
 }
 
-func TestRolledBackNeverStarts(t *testing.T) {
+func TestCreate_RolledBackNeverStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &scripted{live: func(ctx context.Context, _ int, _ watchers.Deps, _ fireFunc) error { <-ctx.Done(); return nil }}
 		h := newHouse(t, d)
@@ -242,13 +242,13 @@ func TestRolledBackNeverStarts(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if d.count() != 0 {
-			t.Error("it runs")
+			t.Error("the rolled-back watcher runs")
 		}
 		h.stop()
 	})
 }
 
-func TestOldDoneOnesGo(t *testing.T) {
+func TestRun_RemovesOldFinishedWatchers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
 		for i := range 3 {

@@ -30,7 +30,7 @@ func (h *house) state(id string, to watchers.State) {
 }
 
 // A full disk does not shorten the poll interval.
-func TestPolledCannotBeKept(t *testing.T) {
+func TestPolled_FullDiskKeepsTheInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newHouse(t, s)
@@ -56,7 +56,7 @@ func TestPolledCannotBeKept(t *testing.T) {
 	})
 }
 
-func TestPolledResumeAsksAtOnce(t *testing.T) {
+func TestPolled_ResumePollsImmediately(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newHouse(t, s)
@@ -74,13 +74,13 @@ func TestPolledResumeAsksAtOnce(t *testing.T) {
 		synctest.Wait()
 		h.stop()
 		if n := s.count() - before; n != 1 {
-			t.Errorf("polled %d times in the minute after it was resumed", n)
+			t.Errorf("%d polls in the minute after resume, want 1", n)
 		}
 	})
 }
 
 // A temporary read error of the database breaks no watcher.
-func TestPolledReadErrorAtStart(t *testing.T) {
+func TestPolled_ReadErrorAtStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newHouse(t, s)
@@ -100,7 +100,7 @@ func TestPolledReadErrorAtStart(t *testing.T) {
 }
 
 // A source that invents items does not fill the disk.
-func TestPolledTooManyKeys(t *testing.T) {
+func TestPolled_TooManyKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newHouse(t, s)
@@ -120,7 +120,7 @@ func TestPolledTooManyKeys(t *testing.T) {
 }
 
 // A poll that fails does not restore text that was erased from the cursor during the poll.
-func TestPolledFailureKeepsCursor(t *testing.T) {
+func TestPolled_FailureKeepsCursor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newHouse(t, s)
@@ -139,13 +139,13 @@ func TestPolledFailureKeepsCursor(t *testing.T) {
 		var fails int
 		err := h.st.Reader(t.Context()).QueryRow("SELECT cursor, fails FROM watcher_polls").Scan(&cursor, &fails)
 		if err != nil || cursor != "7" || fails == 0 {
-			t.Errorf("%q after %d failures, %v", cursor, fails, err)
+			t.Errorf("cursor %q after %d failures, %v", cursor, fails, err)
 		}
 	})
 }
 
 // The daily limit does not drop a watcher's notices about itself.
-func TestPolledNoticeBeyondTheLimit(t *testing.T) {
+func TestPolled_NoticeAboveTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newHouse(t, s)

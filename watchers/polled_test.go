@@ -135,7 +135,7 @@ func (s *sources) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
 	return asked{s.named(string(spec.Config))}, nil
 }
 
-func TestPolledConforms(t *testing.T) {
+func TestPolled_Conformance(t *testing.T) {
 	s := &sources{source: &source{}, byName: map[string]*source{}}
 	config := func(t *testing.T) json.RawMessage { return json.RawMessage(fmt.Sprintf(`{"name":%q}`, t.Name())) }
 	watcherstest.Run(t, watcherstest.Suite{
@@ -153,7 +153,7 @@ func TestPolledConforms(t *testing.T) {
 	})
 }
 
-func TestPolledBaseline(t *testing.T) {
+func TestPolled_Baseline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newHouse(t, s)
@@ -166,7 +166,7 @@ func TestPolledBaseline(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if n := len(h.keys()); n != 0 {
-			t.Fatalf("%d old things fired", n)
+			t.Fatalf("%d items from before the baseline fired", n)
 		}
 		s.add("new", time.Now().AddDate(-1, 0, 0))
 		time.Sleep(12 * time.Minute)
@@ -175,13 +175,13 @@ func TestPolledBaseline(t *testing.T) {
 		}
 		h.stop()
 		if got := h.get(w.ID); got.Fired != 1 || got.FiredAt.IsZero() {
-			t.Errorf("afterwards %+v", got)
+			t.Errorf("after the first signal: %+v", got)
 		}
 	})
 }
 
 // Items dated between the creation and the first poll are new.
-func TestPolledCreatedOffline(t *testing.T) {
+func TestPolled_CreatedOffline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newHouse(t, s)
@@ -202,7 +202,7 @@ func TestPolledCreatedOffline(t *testing.T) {
 }
 
 // A key fires once, also if the item disappears and returns, and across a pause.
-func TestPolledKeysFireOnce(t *testing.T) {
+func TestPolled_KeysFireOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newHouse(t, s)
@@ -236,7 +236,7 @@ func TestPolledKeysFireOnce(t *testing.T) {
 	})
 }
 
-func TestPolledInterval(t *testing.T) {
+func TestPolled_Interval(t *testing.T) {
 	for _, c := range []struct {
 		name, every      string
 		extra            watchers.Found
@@ -275,14 +275,14 @@ func TestPolledInterval(t *testing.T) {
 					t.Errorf("asked %d times a day, want %d to %d", n, c.atLeast, c.atMost)
 				}
 				if c.wantSay != "" && h.m.Describe(spec) != c.wantSay {
-					t.Errorf("described as %q", h.m.Describe(spec))
+					t.Errorf("description = %q", h.m.Describe(spec))
 				}
 			})
 		})
 	}
 }
 
-func TestPolledWake(t *testing.T) {
+func TestPolled_Wake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newHouse(t, s)
@@ -293,7 +293,7 @@ func TestPolledWake(t *testing.T) {
 		time.Sleep(4*time.Minute + 29*time.Second)
 		synctest.Wait()
 		if n := s.count(); n != 1 {
-			t.Errorf("asked %d times before the time", n)
+			t.Errorf("%d polls before the interval ended, want 1", n)
 		}
 		s.mu.Lock()
 		s.extra.Wake = time.Time{}
@@ -301,14 +301,14 @@ func TestPolledWake(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if n := s.count(); n != 2 {
-			t.Errorf("asked %d times at the time", n)
+			t.Errorf("%d polls after the interval, want 2", n)
 		}
 		h.stop()
 	})
 }
 
 // The keys of a PollPolicy may appear among the configuration keys of a kind.
-func TestPaceInConfig(t *testing.T) {
+func TestPolled_PolicyInConfig(t *testing.T) {
 	h := newHouse(t, &source{})
 	s := h.create("source", `{"name":"x","every":"2h","active_hours":"Mon-Fri 08:00-18:00","per_day":3}`)
 	if string(s.Config) != `{"name":"x"}` || h.m.Describe(s) != "lines (every 2h, only Mon-Fri 08:00-18:00, at most 3 a day)" {
@@ -338,7 +338,7 @@ func TestPaceInConfig(t *testing.T) {
 	}
 }
 
-func TestPolledActiveHours(t *testing.T) {
+func TestPolled_ActiveHours(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // begins on Sat 1 Jan 2000 at 00:00 UTC
 		s := &source{}
 		h := newHouse(t, s)
@@ -353,7 +353,7 @@ func TestPolledActiveHours(t *testing.T) {
 			local := at.In(zone(t, "Europe/Vilnius"))
 			perDay[local.Weekday().String()]++
 			if local.Hour() < 8 || local.Hour() >= 18 {
-				t.Errorf("asked at %s", local)
+				t.Errorf("polled at %s, outside of the active hours", local)
 			}
 		}
 		if perDay["Saturday"]+perDay["Sunday"] > 0 || perDay["Monday"] < 100 || len(perDay) != 5 {
@@ -363,7 +363,7 @@ func TestPolledActiveHours(t *testing.T) {
 }
 
 // Items that appear outside of the active hours fire when the hours begin.
-func TestPolledFindsAfterTheNight(t *testing.T) {
+func TestPolled_FiresAfterTheNight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newHouse(t, s)
@@ -385,7 +385,7 @@ func TestPolledFindsAfterTheNight(t *testing.T) {
 	})
 }
 
-func TestPolledDailyLimit(t *testing.T) {
+func TestPolled_DailyLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newHouse(t, s)
@@ -421,7 +421,7 @@ func TestPolledDailyLimit(t *testing.T) {
 	})
 }
 
-func TestPolledFailures(t *testing.T) {
+func TestPolled_Failures(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		err            func() error
@@ -468,14 +468,14 @@ func TestPolledFailures(t *testing.T) {
 					t.Errorf("notices = %q, %q", n[0].Text, n[1].Text)
 				}
 				if got := h.get(w.ID); got.LastError != "" {
-					t.Errorf("still %q", got.LastError)
+					t.Errorf("LastError = %q, want none", got.LastError)
 				}
 			})
 		})
 	}
 }
 
-func TestPolledOfflineForDays(t *testing.T) {
+func TestPolled_OfflineForDays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{err: fmt.Errorf("look up: %w", watchers.ErrOffline)}
 		h := newHouse(t, s)
@@ -490,7 +490,7 @@ func TestPolledOfflineForDays(t *testing.T) {
 	})
 }
 
-func TestPolledPermanent(t *testing.T) {
+func TestPolled_PermanentError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{err: fmt.Errorf("%w: there is no such repository", watchers.ErrPermanent)}
 		h := newHouse(t, s)
@@ -505,7 +505,7 @@ func TestPolledPermanent(t *testing.T) {
 	})
 }
 
-func TestPolledPanics(t *testing.T) {
+func TestPolled_Panics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		s.extra.Signals = []watchers.Signal{{Key: "x"}}
@@ -526,7 +526,7 @@ func TestPolledPanics(t *testing.T) {
 
 // A few workers poll all watchers. Only one watcher of a group is polled at a time, and after Later
 // the whole group waits.
-func TestPolledTogether(t *testing.T) {
+func TestPolled_Workers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		alone := &source{take: time.Second}
 		shared := &source{kind: "2", group: "one host", take: time.Second}
@@ -539,10 +539,10 @@ func TestPolledTogether(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
 		if alone.most < 2 || alone.most > 4 || shared.most != 1 {
-			t.Errorf("at a time %d (of 4 workers) and %d (of one host)", alone.most, shared.most)
+			t.Errorf("%d concurrent polls (of 4 workers) and %d (of one host)", alone.most, shared.most)
 		}
 		if a, b := alone.count(), shared.count(); a < 40*10 || b < 40*10 {
-			t.Errorf("asked %d and %d times in two hours", a, b)
+			t.Errorf("%d and %d polls in 2 h", a, b)
 		}
 		shared.fail(watchers.Later(time.Now().Add(time.Hour), errors.New("limit")))
 		time.Sleep(12 * time.Minute)
@@ -558,13 +558,13 @@ func TestPolledTogether(t *testing.T) {
 		synctest.Wait()
 		h.stop()
 		if n := shared.count() - before; n < 40 {
-			t.Errorf("%d of 40 were asked again afterwards", n)
+			t.Errorf("%d of 40 watchers were polled after the delay", n)
 		}
 	})
 }
 
 // A restart spreads the first polls, and watchers keep their baseline.
-func TestPolledRestart(t *testing.T) {
+func TestPolled_Restart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newHouse(t, s)
@@ -580,18 +580,18 @@ func TestPolledRestart(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if n := s.count() - before; n > 40 {
-			t.Errorf("%d of 200 were asked in the first second", n)
+			t.Errorf("%d of 200 watchers were polled in the first second", n)
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		h.stop()
 		if n := s.count() - before; n != 200 || s.firsts != 200 {
-			t.Errorf("%d of 200 were asked in a minute; %d baselines", n, s.firsts)
+			t.Errorf("%d of 200 watchers were polled in 1 min; %d baselines", n, s.firsts)
 		}
 	})
 }
 
-func TestPolledEndsWhileAsking(t *testing.T) {
+func TestPolled_CancelDuringAPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newHouse(t, s)
@@ -615,13 +615,13 @@ func TestPolledEndsWhileAsking(t *testing.T) {
 		var rows int
 		err := h.st.Reader(t.Context()).QueryRow("SELECT (SELECT count(*) FROM watcher_polls) + (SELECT count(*) FROM watcher_keys)").Scan(&rows)
 		if err != nil || rows != 0 {
-			t.Errorf("%d rows stay, %v", rows, err)
+			t.Errorf("%d rows remain, %v", rows, err)
 		}
 	})
 }
 
 // A watcher whose source is unavailable fires its known signals once, at their time.
-func TestPolledKnowsWhileItsSourceIsAway(t *testing.T) {
+func TestPolled_KnownSignalsWhileTheSourceIsUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newHouse(t, s)

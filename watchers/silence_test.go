@@ -37,9 +37,9 @@ func (h *house) wantHold(id string, want watchers.Rule) {
 	}
 }
 
-// TestWhyAWatcherSaysNothing checks that Silence names the rule that silences a watcher. It covers
+// TestSilence_NamesTheRule checks that Silence names the rule that silences a watcher. It covers
 // each rule.
-func TestWhyAWatcherSaysNothing(t *testing.T) {
+func TestSilence_NamesTheRule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
 		src.add("an old line", time.Time{})
@@ -48,7 +48,7 @@ func TestWhyAWatcherSaysNothing(t *testing.T) {
 		spec := h.create("source", `{}`, func(s *watchers.Spec) { s.PerDay = 1 })
 		synctest.Wait()
 		if _, passed := h.rulesOf(spec.ID); len(passed[watchers.RuleBaseline]) != 1 {
-			t.Errorf("the baseline is not counted: %v", passed)
+			t.Errorf("Silence does not report the baseline: %v", passed)
 		}
 		time.Sleep(15 * time.Minute)
 		h.wantHold(spec.ID, watchers.RuleKnown)
@@ -62,7 +62,7 @@ func TestWhyAWatcherSaysNothing(t *testing.T) {
 		h.wantHold(spec.ID, watchers.RulePerDay)
 		_, passed := h.rulesOf(spec.ID)
 		if len(passed[watchers.RulePerDay]) != 1 || len(passed[watchers.RuleCondition]) != 1 {
-			t.Errorf("items held back by the limit and the condition are missing: %v", passed)
+			t.Errorf("items suppressed by the limit or the condition are missing: %v", passed)
 		}
 		h.stop()
 
@@ -86,7 +86,7 @@ func TestWhyAWatcherSaysNothing(t *testing.T) {
 
 // The number of stored suppressed items is limited, and they contain no duplicates. They are erased
 // with their watcher, and if they contain an erased phrase.
-func TestSilencesAreBoundedAndForgotten(t *testing.T) {
+func TestSilence_IsLimitedAndErasable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
 		h := newHouse(t, src)
@@ -105,7 +105,7 @@ func TestSilencesAreBoundedAndForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(s.Passed) != watchers.KeepPassed || len(s.Counts) != 1 || s.Counts[0].Count != 3*watchers.KeepPassed {
-			t.Errorf("kept %d, counted %+v; want %d of %d", len(s.Passed), s.Counts, watchers.KeepPassed, 3*watchers.KeepPassed)
+			t.Errorf("%d stored, counts %+v; want %d of %d", len(s.Passed), s.Counts, watchers.KeepPassed, 3*watchers.KeepPassed)
 		}
 		if text := s.Text(func(at time.Time) string { return at.Format(time.TimeOnly) }); !strings.Contains(text, "kestrel") || !strings.Contains(text, "[condition]") {
 			t.Errorf("suppressed item missing in the text: %s", text)

@@ -124,7 +124,7 @@ func TestSupervision(t *testing.T) {
 	}
 }
 
-func TestBrokenIsResumed(t *testing.T) {
+func TestSupervise_ResumesBrokenWatcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &scripted{live: func(ctx context.Context, n int, _ watchers.Deps, _ fireFunc) error {
 			if n == 1 {
@@ -154,7 +154,7 @@ func TestBrokenIsResumed(t *testing.T) {
 	})
 }
 
-func TestNewFailsAtStart(t *testing.T) {
+func TestSupervise_NewFailsAtStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &scripted{live: func(ctx context.Context, _ int, _ watchers.Deps, _ fireFunc) error { <-ctx.Done(); return nil }}
 		h := newHouse(t, d)
@@ -182,7 +182,7 @@ func TestNewFailsAtStart(t *testing.T) {
 	})
 }
 
-func TestPartialTrouble(t *testing.T) {
+func TestSupervise_PartialError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &scripted{live: func(ctx context.Context, _ int, deps watchers.Deps, _ fireFunc) error {
 			for range 3 {
@@ -211,7 +211,7 @@ func TestPartialTrouble(t *testing.T) {
 }
 
 // Signals of a watcher that is being canceled are dropped.
-func TestFiresIntoCancel(t *testing.T) {
+func TestFire_DuringCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cancelled := make(chan struct{})
 		var fired, saved error
@@ -235,7 +235,7 @@ func TestFiresIntoCancel(t *testing.T) {
 	})
 }
 
-func TestFiresAndCounts(t *testing.T) {
+func TestFire_Counts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &scripted{live: func(ctx context.Context, _ int, _ watchers.Deps, fire fireFunc) error {
 			if err := errors.Join(fire(ctx, signal("a"), nothing), fire(ctx, nil, nothing), fire(ctx, signal("b"), nothing)); err != nil {
@@ -256,7 +256,7 @@ func TestFiresAndCounts(t *testing.T) {
 }
 
 // A reported error stays the watcher's error until the watcher reports recovery.
-func TestTroubleUntilItIsOver(t *testing.T) {
+func TestSupervise_ErrorStaysUntilRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var id string
 		d := &scripted{check: func(s watchers.Spec) error { id = s.ID; return nil }}
@@ -292,7 +292,7 @@ func TestTroubleUntilItIsOver(t *testing.T) {
 
 // The daily limit applies to event-driven watchers, whose events anyone can cause, also across
 // restarts.
-func TestEventsHaveALimitADay(t *testing.T) {
+func TestFire_DailyLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next := 0
 		d := &scripted{live: func(ctx context.Context, _ int, _ watchers.Deps, fire fireFunc) error {
@@ -325,7 +325,7 @@ func TestEventsHaveALimitADay(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if n := len(h.keys()); n != 10 {
-			t.Errorf("%d by the next day", n)
+			t.Errorf("%d signals by the next day", n)
 		}
 		h.stop()
 	})

@@ -15,7 +15,7 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-func TestOneshotFiresOnce(t *testing.T) {
+func TestTimed_OneshotFiresOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
 		h.start()
@@ -33,7 +33,7 @@ func TestOneshotFiresOnce(t *testing.T) {
 		}
 		got := h.get(s.ID)
 		if got.State != watchers.Done || !got.NextAt.IsZero() || got.Fired != 1 || !got.FiredAt.Equal(time.Now()) {
-			t.Errorf("afterwards: %+v", got)
+			t.Errorf("after the occurrence: %+v", got)
 		}
 		h.stop()
 		h.start()
@@ -46,7 +46,7 @@ func TestOneshotFiresOnce(t *testing.T) {
 	})
 }
 
-func TestMissed(t *testing.T) {
+func TestTimed_MissedOccurrences(t *testing.T) {
 	at := func(kind, config string) func(h *house, p watchers.MisfirePolicy) {
 		return func(h *house, p watchers.MisfirePolicy) { h.create(kind, config, remind("stretch"), policy(p)) }
 	}
@@ -91,9 +91,9 @@ func TestMissed(t *testing.T) {
 	}
 }
 
-// TestADayThatBecomesADayOff checks that an occurrence does not fire if its day becomes a day off
+// TestTimed_DayBecomesADayOff checks that an occurrence does not fire if its day becomes a day off
 // after the occurrence was computed.
-func TestADayThatBecomesADayOff(t *testing.T) {
+func TestTimed_DayBecomesADayOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // begins on Saturday, 1 January 2000
 		h := newHouse(t)
 		var leave atomic.Value
@@ -115,7 +115,7 @@ func TestADayThatBecomesADayOff(t *testing.T) {
 
 // Over the weeks around a clock change, with the process killed and started at random times,
 // each occurrence fires exactly once.
-func TestRestartsAtRandomInstants(t *testing.T) {
+func TestTimed_RandomRestarts(t *testing.T) {
 	loc := zone(t, "Europe/Vilnius")
 	for _, begin := range []time.Time{
 		time.Date(2026, 3, 26, 12, 0, 0, 0, time.UTC), time.Date(2026, 10, 22, 12, 0, 0, 0, time.UTC),
@@ -164,7 +164,7 @@ func expected(t *testing.T, h *house, s watchers.Spec, begin time.Time) []string
 	return out
 }
 
-func TestZoneChangesWhileRunning(t *testing.T) {
+func TestTimed_ZoneChangesWhileRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
 		h.start()
@@ -195,7 +195,7 @@ func TestZoneChangesWhileRunning(t *testing.T) {
 	})
 }
 
-func TestFailingSink(t *testing.T) {
+func TestTimed_FailingSink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
 		h.start()
@@ -222,7 +222,7 @@ func TestFailingSink(t *testing.T) {
 		}
 		for _, id := range []string{s.ID, other.ID} {
 			if got := h.get(id); got.LastError != "" || got.State != watchers.Done || got.Fired != 1 {
-				t.Errorf("afterwards: %+v", got)
+				t.Errorf("after the recovery: %+v", got)
 			}
 		}
 	})
@@ -240,7 +240,7 @@ func TestUpcoming(t *testing.T) {
 		h.create("oneshot", `{"at":"2000-02-02T12:00:00Z"}`, remind("later"))
 		h.create("cron", `{"interval":"1s"}`, func(s *watchers.Spec) { s.Title = "often" })
 		if next, ok := h.m.Next(ctx); !ok || !next.Equal(time.Date(2000, 1, 1, 0, 0, 1, 0, time.UTC)) {
-			t.Errorf("next is %s", next)
+			t.Errorf("next = %s", next)
 		}
 		from := time.Date(2000, 1, 2, 8, 0, 0, 0, time.UTC)
 		list, err := h.m.Upcoming(ctx, from, from.Add(12*time.Hour))
@@ -257,7 +257,7 @@ func TestUpcoming(t *testing.T) {
 			got = append(got, o.At.Format("15:04 ")+o.Spec.Title)
 		}
 		if d := cmp.Diff([]string{"08:00 pills", "12:00 lunch"}, got); d != "" || often != 100 {
-			t.Errorf("%s, and %d of the frequent one", d, often)
+			t.Errorf("%s; %d of the frequent one", d, often)
 		}
 	})
 }

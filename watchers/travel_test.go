@@ -146,7 +146,7 @@ func utc(t *testing.T, s string) time.Time {
 }
 
 // The user gets one line that names the next occurrence.
-func TestTravelIsTold(t *testing.T) {
+func TestTravel_IsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
 		h.travel(zone(t, "Europe/Berlin"))
@@ -172,7 +172,7 @@ func TestTravelIsTold(t *testing.T) {
 
 // During two months of travel with a machine that is sometimes off, a time of day occurs once on
 // each calendar day.
-func TestTravelAtRandom(t *testing.T) {
+func TestTravel_Random(t *testing.T) {
 	places := []string{"Europe/Berlin", "America/Los_Angeles", "Asia/Kolkata", "Pacific/Kiritimati", "Pacific/Pago_Pago", "America/Havana", "Australia/Lord_Howe"}
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -204,7 +204,7 @@ func TestTravelAtRandom(t *testing.T) {
 					y, m, d := p.Due.Date()
 					day := int(time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Unix() / 86400)
 					if days != 0 && day != days+1 {
-						t.Errorf("%s comes %d days after the last", p.Due, day-days)
+						t.Errorf("%s is %d days after the last occurrence", p.Due, day-days)
 					}
 					days = day
 				}
@@ -217,7 +217,7 @@ func TestTravelAtRandom(t *testing.T) {
 }
 
 // The wall clock jumps after a suspend and when a user sets it.
-func TestWallClockJumps(t *testing.T) {
+func TestTravel_WallClockJumps(t *testing.T) {
 	noon := time.Date(2026, 6, 10, 12, 0, 30, 0, time.UTC)
 	const look = 30 * time.Second
 	for _, c := range []struct {

@@ -13,7 +13,7 @@ import (
 
 // Messages that match no watcher are recorded with the reason, except for the user's own messages
 // and messages that Hob does not answer.
-func TestUnheardMessages(t *testing.T) {
+func TestMismatch_IsRecordedWithItsReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, message.New())
 		h.start()

@@ -8,7 +8,7 @@ import (
 	"hob/platform/text/dateparse"
 )
 
-func TestInWords(t *testing.T) {
+func TestDescribe(t *testing.T) {
 	now := time.Date(2026, 3, 11, 14, 30, 0, 0, time.FixedZone("CET", 3600)) // a Wednesday
 	tests := []struct{ name, at, every, kind, config string }{
 		{"instant", "in 20 minutes", "", KindOneshot, `{"at":"2026-03-11T14:50:00+01:00"}`},

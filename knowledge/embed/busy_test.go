@@ -25,7 +25,7 @@ func (b *atWork) Embed(ctx context.Context, texts []string) ([][]float32, llm.Us
 
 // Erasing and reindexing do not wait for a busy embedder, and the vector of an erased text is not
 // stored.
-func TestForgetWhileTheEmbedderWorks(t *testing.T) {
+func TestForget_WhileTheEmbedderWorks(t *testing.T) {
 	w := newWorld(t, embedtest.Options{})
 	b := &atWork{Embedder: w.opt.Embedder}
 	w.opt.Embedder = b

@@ -183,7 +183,7 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-func TestARecentQuestionCostsNothing(t *testing.T) {
+func TestQuery_RecentOneCostsNothing(t *testing.T) {
 	w := newWorld(t, embedtest.Options{})
 	w.put(knowledge.Doc{Ref: "a", Text: "tea"})
 	w.catchUp()
@@ -196,7 +196,7 @@ func TestARecentQuestionCostsNothing(t *testing.T) {
 	}
 }
 
-func TestFollowing(t *testing.T) {
+func TestFollow(t *testing.T) {
 	w := newWorld(t, embedtest.Options{})
 	var docs []knowledge.Doc
 	for i := range 700 { // more than one chunk, and more than one read
@@ -218,10 +218,10 @@ func TestFollowing(t *testing.T) {
 		t.Errorf("embedded %d unchanged texts again", n)
 	}
 	if got := w.find("number5", notes, []string{"work"}, 1); !slices.Equal(got, []string{"n5"}) {
-		t.Errorf("in its new realm: %v", got)
+		t.Errorf("search in the new realm: %v", got)
 	}
 	if got := w.find("number5", notes, mine, 1); slices.Contains(got, "n5") {
-		t.Errorf("in its old realm: %v", got)
+		t.Errorf("search in the old realm: %v", got)
 	}
 	docs[5].Realm = ""
 	w.put(docs[5])
@@ -255,14 +255,14 @@ func TestFollowing(t *testing.T) {
 	}
 }
 
-func TestFilesThatCannotBeUsed(t *testing.T) {
+func TestOpen_UnusableFiles(t *testing.T) {
 	for name, spoil := range map[string]func(path string) error{
 		"no database": func(path string) error {
 			return os.WriteFile(path, []byte(strings.Repeat("nothing of use ", 3000)), 0o600)
 		},
-		"cut off":   func(path string) error { return os.Truncate(path, 20_000) },
-		"empty":     func(path string) error { return os.Truncate(path, 0) },
-		"not there": os.Remove,
+		"cut off": func(path string) error { return os.Truncate(path, 20_000) },
+		"empty":   func(path string) error { return os.Truncate(path, 0) },
+		"missing": os.Remove,
 		"of another version": func(path string) error {
 			b, err := os.ReadFile(path)
 			if err != nil {
@@ -294,7 +294,7 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 
 // A restored older vector file lacks changes that the store has dropped, so all rows are scanned
 // again.
-func TestAnOlderFile(t *testing.T) {
+func TestOpen_OlderFile(t *testing.T) {
 	w := newWorld(t, embedtest.Options{})
 	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"})
 	w.catchUp()
@@ -316,7 +316,7 @@ func TestAnOlderFile(t *testing.T) {
 }
 
 // A restored older store has different changes with the same numbers if it was used since then.
-func TestAnOlderStore(t *testing.T) {
+func TestOpen_OlderStore(t *testing.T) {
 	for name, f := range map[string]func(*world) error{
 		"followed":  func(*world) error { return nil },
 		"forgotten": func(w *world) error { _, err := w.Forget(t.Context()); return err },
@@ -359,7 +359,7 @@ func TestAnOlderStore(t *testing.T) {
 	}
 }
 
-func TestAnotherModel(t *testing.T) {
+func TestOpen_OtherModel(t *testing.T) {
 	w := newWorld(t, embedtest.Options{})
 	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"}, knowledge.Doc{Ref: "car", Text: "a car"})
 	w.catchUp()
@@ -391,7 +391,7 @@ func TestAnotherModel(t *testing.T) {
 	}
 }
 
-func TestTroubleOnlyDelays(t *testing.T) {
+func TestRun_ErrorsOnlyDelay(t *testing.T) {
 	w := newWorld(t, embedtest.Options{})
 	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"})
 	w.srv.Down(true)
@@ -412,7 +412,7 @@ func TestTroubleOnlyDelays(t *testing.T) {
 	}
 }
 
-func TestASlowEmbedderIsNotWaitedFor(t *testing.T) {
+func TestQuery_DoesNotWaitForASlowEmbedder(t *testing.T) {
 	w := newWorld(t, embedtest.Options{})
 	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"})
 	w.catchUp()
@@ -427,7 +427,7 @@ func TestASlowEmbedderIsNotWaitedFor(t *testing.T) {
 	w.srv.CloseClientConnections()
 }
 
-func TestTextsThatTheModelRefuses(t *testing.T) {
+func TestRun_RejectedTexts(t *testing.T) {
 	w := newWorld(t, embedtest.Options{Longest: 2000, Refused: "unspeakable"})
 	w.opt.Chars = 100_000
 	w.open()
@@ -453,7 +453,7 @@ func TestTextsThatTheModelRefuses(t *testing.T) {
 }
 
 // If the embedder rejects every text, the embedder has failed, and no text counts as rejected.
-func TestAnEmbedderThatRefusesEverything(t *testing.T) {
+func TestRun_EmbedderRejectsEverything(t *testing.T) {
 	w := newWorld(t, embedtest.Options{Longest: 1})
 	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"}, knowledge.Doc{Ref: "car", Text: "a car"})
 	if err := w.CatchUp(t.Context(), nil); llm.KindOf(err) != llm.BadRequest && llm.KindOf(err) != llm.Overflow {
@@ -464,7 +464,7 @@ func TestAnEmbedderThatRefusesEverything(t *testing.T) {
 	}
 }
 
-func TestForgetLeavesNothing(t *testing.T) {
+func TestForget_LeavesNothing(t *testing.T) {
 	w := newWorld(t, embedtest.Options{})
 	var docs []knowledge.Doc
 	for i := range 60 {
@@ -495,7 +495,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 }
 
 // Erasing during a full scan checks all rows.
-func TestForgetWhileMadeAnew(t *testing.T) {
+func TestForget_DuringAFullScan(t *testing.T) {
 	w := newWorld(t, embedtest.Options{})
 	secret := knowledge.Doc{Ref: "secret", Text: "kestrel 9981 opens the cabin"}
 	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"}, secret)

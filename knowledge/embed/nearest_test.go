@@ -25,7 +25,7 @@ func TestDistance(t *testing.T) {
 }
 
 // The first pass keeps exactly the closest rows, in any input order.
-func TestClosest(t *testing.T) {
+func TestTopK(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, rows := range []int{0, 1, 19, 20, 21, 5000, 40_000} {
 		want := make([]byte, 16)

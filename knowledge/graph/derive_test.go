@@ -97,7 +97,7 @@ func (h *house) exported() {
 	}
 }
 
-func TestASharedAddressJoins(t *testing.T) {
+func TestIdentity_SharedAddressMerges(t *testing.T) {
 	const ana, bob = "Ana Silva works at Acme", "Bob Berg works at Initech"
 	anas, bobs := "Ana Silva's email is a@x.lt", "Bob Berg's email is a@x.lt"
 	apart := []string{"Ana Silva works_at Acme"}
@@ -133,7 +133,7 @@ func TestASharedAddressJoins(t *testing.T) {
 
 // If a statement such as "my sister is called Ana" gives the name of a role, the entity without a
 // name gets this name while the statement is valid.
-func TestTheOneWhoIsCalledSo(t *testing.T) {
+func TestIdentity_RoleGetsItsName(t *testing.T) {
 	h := open(t)
 	h.remember(provenance.Owner, "My sister lives in Vilnius")
 	h.remember(provenance.Outside, "My sister is called Mallory")
@@ -176,7 +176,7 @@ func TestNamesakes(t *testing.T) {
 	}
 }
 
-func TestForgettingLeavesWhatOthersSay(t *testing.T) {
+func TestForget_KeepsOtherStatements(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		make   func(h *house) knowledge.ForgetRequest
@@ -253,7 +253,7 @@ func TestForgettingLeavesWhatOthersSay(t *testing.T) {
 }
 
 // A link made in a conversation is erased with it.
-func TestForgettingAConversation(t *testing.T) {
+func TestForget_Conversation(t *testing.T) {
 	h := open(t)
 	b, err := knowledge.New(h.st, knowledge.Options{Graph: h.g, Events: func(store.Querier, string) ([]string, error) { return []string{"1"}, nil }})
 	if err != nil {
@@ -268,7 +268,7 @@ func TestForgettingAConversation(t *testing.T) {
 }
 
 // A link that belongs to a fact is valid as long as the fact.
-func TestLinkOfAFact(t *testing.T) {
+func TestLink_OfAFact(t *testing.T) {
 	h := open(t)
 	f := h.remember(provenance.Owner, "Uwe lives in Riga").Fact
 	h.link(knowledge.Link{From: "Uwe", Relation: "neighbour of", To: "me", Fact: f.ID, Source: "event:1"})
@@ -293,11 +293,11 @@ func TestLinkOfAFact(t *testing.T) {
 	}
 	h.forget(knowledge.ForgetRequest{ID: f.ID})
 	if got := h.known(); got != nil {
-		t.Errorf("after the fact is forgotten: %q", got)
+		t.Errorf("entities after the fact was erased: %q", got)
 	}
 }
 
-func TestUnlinkLeavesWhatWasThere(t *testing.T) {
+func TestUnlink_KeepsEarlierData(t *testing.T) {
 	h := open(t)
 	h.remember(provenance.Owner, "Ana Silva works at Acme")
 	before := h.kept()
@@ -309,7 +309,7 @@ func TestUnlinkLeavesWhatWasThere(t *testing.T) {
 }
 
 // An id of an entity in another realm counts as unknown.
-func TestLinkKeepsToItsMemory(t *testing.T) {
+func TestLink_StaysInItsNamespace(t *testing.T) {
 	h := open(t)
 	ana := h.link(knowledge.Link{From: "Ana", Relation: "knows", To: "Otto"}).From
 	err := h.st.Write(t.Context(), func(tx *store.Tx) error {
@@ -325,7 +325,7 @@ func TestLinkKeepsToItsMemory(t *testing.T) {
 	}
 }
 
-func TestWhatARowMentions(t *testing.T) {
+func TestMentions_OfARow(t *testing.T) {
 	h := open(t)
 	h.remember(provenance.Owner, "My friend Ana Silva works at Acme")
 	h.note("n1", "Dinner with Ana Silva")
@@ -334,7 +334,7 @@ func TestWhatARowMentions(t *testing.T) {
 	}
 	h.note("n1", "Dinner with Bob")
 	if got := h.near("Ana Silva", 0); slices.Contains(got, "Dinner with Bob") {
-		t.Errorf("after the note was changed: %q", got)
+		t.Errorf("neighbors after the note changed: %q", got)
 	}
 }
 
@@ -354,7 +354,7 @@ func (s *stopping) Search(q store.Querier, text string, opt knowledge.SearchOpti
 
 // Earlier rows are searched for new names, regardless of the number and source of the names, and
 // even after a crash.
-func TestEveryNewNameIsLookedFor(t *testing.T) {
+func TestFollow_SearchesEarlierRowsForNewNames(t *testing.T) {
 	const many = 45
 	name := func(i int) string { return fmt.Sprintf("Ana%c%c Quark", 'a'+i/26, 'a'+i%26) }
 	for _, tc := range []struct {
@@ -406,7 +406,7 @@ func TestEveryNewNameIsLookedFor(t *testing.T) {
 }
 
 // This version reads the graph of an older version.
-func TestAnOlderGraph(t *testing.T) {
+func TestOpen_OlderGraph(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hob.db")
 	old := Migrations()
 	old.Steps = old.Steps[:1]
@@ -440,7 +440,7 @@ func TestAnOlderGraph(t *testing.T) {
 }
 
 // The store keeps changes until the graph has processed them, even if all other consumers have.
-func TestTheGraphIsBehind(t *testing.T) {
+func TestFollow_StoreKeepsUnprocessedChanges(t *testing.T) {
 	h := open(t)
 	h.tx(func(tx *store.Tx) error {
 		_, err := h.b.RememberTx(tx, knowledge.Fact{Text: "Ana Quark works at Acme", Provenance: provenance.Owner, CreatedAt: noon})
@@ -453,7 +453,7 @@ func TestTheGraphIsBehind(t *testing.T) {
 	}
 }
 
-func TestAnIDIsToldFromAName(t *testing.T) {
+func TestLink_DistinguishesIDAndName(t *testing.T) {
 	for range 1000 {
 		if id := newID(); !looksLikeID(id) {
 			t.Fatal(id)

@@ -104,7 +104,7 @@ func (h *house) around(text string) []string {
 	return out
 }
 
-func TestFactsMakeAGraph(t *testing.T) {
+func TestFollow_DerivesGraphFromFacts(t *testing.T) {
 	h := open(t)
 	h.remember(provenance.Owner, "My sister lives in Vilnius", "My sister is called Ana", "Ana works at Initech and her phone number is 8 600 12345", "Tom is married to Ana", "Tom drives a Skoda")
 	want := []string{
@@ -130,7 +130,7 @@ func TestFactsMakeAGraph(t *testing.T) {
 }
 
 // A speaker with a name becomes an entity; another program or its user does not.
-func TestWhoSpeaksIsSomebody(t *testing.T) {
+func TestFollow_SpeakerBecomesAnEntity(t *testing.T) {
 	h := open(t)
 	for i, who := range []string{"owner", knowledge.ByYou, knowledge.ByChatGPT, knowledge.ByClaude, "Claude Martin"} {
 		h.tx(func(tx *store.Tx) error {
@@ -151,7 +151,7 @@ func TestWhoSpeaksIsSomebody(t *testing.T) {
 	}
 }
 
-func TestACorrectedFactKeepsWhoItWasAbout(t *testing.T) {
+func TestFollow_CorrectedFactKeepsItsEntity(t *testing.T) {
 	h := open(t)
 	h.remember(provenance.Owner, "my sister Ana works at Initech in Vilnius")
 	h.tx(func(tx *store.Tx) error {
@@ -239,7 +239,7 @@ func TestLink(t *testing.T) {
 	}
 	again, err := link(knowledge.Link{From: "Ana", Relation: "works for", To: "initech"})
 	if err != nil || !again.Known || again.Relation.ID != first.Relation.ID {
-		t.Errorf("again: %+v, %v", again, err)
+		t.Errorf("second Link = %+v, %v", again, err)
 	}
 	if _, err := link(knowledge.Link{From: "Ana", Relation: "knows", To: "ana silva"}); err == nil {
 		t.Error("link to itself was accepted")
@@ -251,7 +251,7 @@ func TestLink(t *testing.T) {
 	}
 }
 
-func TestWhatIsForgottenLeavesTheGraph(t *testing.T) {
+func TestForget_RemovesDerivedData(t *testing.T) {
 	h := open(t)
 	r := h.remember(provenance.Owner, "Ana lives in Vilnius")
 	h.tx(func(tx *store.Tx) error {
@@ -272,7 +272,7 @@ func TestWhatIsForgottenLeavesTheGraph(t *testing.T) {
 }
 
 // A new name is found in earlier rows.
-func TestEarlierRowsAreFound(t *testing.T) {
+func TestFollow_FindsEarlierRows(t *testing.T) {
 	h := open(t)
 	h.tx(func(tx *store.Tx) error {
 		return h.b.IndexTx(tx, knowledge.Doc{Kind: "note", Ref: "n1", Text: "Ana brought the blue ladder back", At: noon, Provenance: provenance.Owner})
@@ -284,7 +284,7 @@ func TestEarlierRowsAreFound(t *testing.T) {
 	}
 }
 
-func TestOutsideStaysOutside(t *testing.T) {
+func TestFollow_UntrustedStaysUntrusted(t *testing.T) {
 	h := open(t)
 	h.remember(provenance.Outside, "Ana lives in Vilnius")
 	list, err := h.g.Entities(h.st.Reader(t.Context()), Filter{Text: "ana"})
@@ -293,7 +293,7 @@ func TestOutsideStaysOutside(t *testing.T) {
 	}
 }
 
-func TestAHubIsBounded(t *testing.T) {
+func TestNear_HubIsLimited(t *testing.T) {
 	h := open(t)
 	for i := range 300 {
 		h.tx(func(tx *store.Tx) error {
@@ -307,7 +307,7 @@ func TestAHubIsBounded(t *testing.T) {
 	}
 }
 
-func TestNormal(t *testing.T) {
+func TestCanonicalRelation(t *testing.T) {
 	for in, want := range map[string]string{
 		"works for": "works_at", "employs": "works_at turned", "is the sister of": "sibling_of", "mother of": "parent_of", "daughter of": "parent_of turned",
 		"is married to": "married_to", "collects": "collects", "Lives In": "lives_in",

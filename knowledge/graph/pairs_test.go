@@ -55,7 +55,7 @@ func TestMergeAndSplit(t *testing.T) {
 		t.Errorf("later: %s", got)
 	}
 	if _, err := h.pair(h.g.MergeTx, provenance.Owner, "Robert", "Bob"); !errors.Is(err, knowledge.ErrSame) {
-		t.Errorf("merged again: %v", err)
+		t.Errorf("second merge = %v, want ErrSame", err)
 	}
 	h.tx(func(tx *store.Tx) error { return h.g.RevertPairTx(tx, done) })
 	if got := h.entities(); got != "Bob Cleo Dan Robert" {
@@ -68,7 +68,7 @@ func TestSplit_OutweighsASharedAddress(t *testing.T) {
 	h := open(t)
 	h.remember(provenance.Owner, "Ana Silva's email is office@example.org", "Tom Reed's email is office@example.org")
 	if got := h.entities(); strings.Count(got, "=") < 2 {
-		t.Fatalf("not merged: %s", got)
+		t.Fatalf("the entities were not merged: %s", got)
 	}
 	done, err := h.pair(h.g.SplitTx, provenance.Owner, "Ana Silva", "Tom Reed")
 	if err != nil {
@@ -88,7 +88,7 @@ func TestSplit_MovesANameWithItsRows(t *testing.T) {
 	h := open(t)
 	h.remember(provenance.Owner, "Ana works at Vinted", "Ana Silva lives in Porto")
 	if got := h.entities(); strings.Count(got, "Ana") != 2 || strings.Count(got, "=") != 1 {
-		t.Fatalf("not one entity: %s", got)
+		t.Fatalf("want one entity: %s", got)
 	}
 	before := h.edges(knowledge.EdgeQuery{Text: "Ana Silva"})
 	done, err := h.pair(h.g.SplitTx, provenance.Owner, "Ana Silva", "Ana")

@@ -37,17 +37,17 @@ func TestPeople_FromHeadersAndCalendars(t *testing.T) {
 		t.Errorf("addresses: %q", got)
 	}
 	if found, err := h.g.FindEntities(h.st.Reader(t.Context()), knowledge.EntityQuery{Text: "example.net"}); err != nil || len(found) != 1 || !found[0].Provenance.Tainted() {
-		t.Errorf("found by a part of an address: %+v, %v", found, err)
+		t.Errorf("search by a part of an address: %+v, %v", found, err)
 	}
 	// Another source names the same people, and then the first source no longer does.
 	h.people(provenance.Outside, "file:/year.ics", ada)
 	h.people(provenance.Outside, "file:/box.mbox")
 	if got := h.entities(); got != "Ada Reed Ada Reed=ada@example.org" {
-		t.Errorf("afterwards: %s", got)
+		t.Errorf("entities after the first change: %s", got)
 	}
 	h.people(provenance.Outside, "file:/year.ics")
 	if got := h.entities(); got != "Ada Reed" {
-		t.Errorf("at the end: %s", got)
+		t.Errorf("entities at the end: %s", got)
 	}
 }
 
@@ -61,7 +61,7 @@ func TestPeople_OfTheUser(t *testing.T) {
 	}
 	h.people(provenance.Owner, "file:/contacts.vcf")
 	if got := h.entities(); got != "Ada Reed" {
-		t.Errorf("afterwards: %s", got)
+		t.Errorf("entities at the end: %s", got)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // A search that finds a damaged segment may retire the index at any time. No writer may block
 // forever.
-func TestTakenOutOfUse(t *testing.T) {
+func TestWriter_RetiredIndexDoesNotBlock(t *testing.T) {
 	w := open(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -46,7 +46,7 @@ func TestTakenOutOfUse(t *testing.T) {
 }
 
 // A batch in progress when scorch is closed fails.
-func TestBatchOfAClosedIndex(t *testing.T) {
+func TestWriter_BatchFailsAfterClose(t *testing.T) {
 	w := open(t)
 	w.put(t, knowledge.Doc{Ref: "a", Text: "milk"})
 	fatal(t, w.ix.CatchUp(t.Context()))
@@ -57,13 +57,13 @@ func TestBatchOfAClosedIndex(t *testing.T) {
 	}
 	fatal(t, w.ix.Compact(t.Context()))
 	if got := w.find(t, "milk"); got != "a" {
-		t.Errorf("afterwards: %q", got)
+		t.Errorf("search after the repair: %q", got)
 	}
 }
 
 // A damaged index that was moved aside, and the remains of an interrupted rebuild, contain deleted
 // data. Erasing and rebuilding must remove both.
-func TestNothingIsLeftAside(t *testing.T) {
+func TestForget_RemovesDamagedIndex(t *testing.T) {
 	for name, f := range map[string]func(*world) func(context.Context) error{
 		"compact": func(w *world) func(context.Context) error { return w.ix.Compact },
 		"reindex": func(w *world) func(context.Context) error {
@@ -85,7 +85,7 @@ func TestNothingIsLeftAside(t *testing.T) {
 				w.remove(t, "secret")
 				fatal(t, f(w)(t.Context()))
 				if left := holds(t, w.dir, "zzyzxqwerty"); len(left) > 0 {
-					t.Errorf("left in %v", left)
+					t.Errorf("the deleted text is still in %v", left)
 				}
 				if _, err := os.Stat(filepath.Join(w.dir, "damaged")); !os.IsNotExist(err) {
 					t.Errorf("set aside: %v", err)

@@ -134,7 +134,7 @@ func TestFresh(t *testing.T) {
 	w := open(t)
 	w.put(t, knowledge.Doc{Ref: "a", Text: "milk and eggs"}, knowledge.Doc{Ref: "b", Text: "bread"})
 	if got := w.find(t, "milk"); got != "a" {
-		t.Errorf("before anything follows: %q", got)
+		t.Errorf("search before the index follows: %q", got)
 	}
 	fatal(t, w.ix.CatchUp(t.Context()))
 	for _, later := range []bool{false, true} {
@@ -142,7 +142,7 @@ func TestFresh(t *testing.T) {
 			fatal(t, w.ix.CatchUp(t.Context()))
 		}
 		if got := w.find(t, "milk"); got != "a" {
-			t.Errorf("caught up: %q", got)
+			t.Errorf("search after the index caught up: %q", got)
 		}
 	}
 	w.put(t, knowledge.Doc{Ref: "b", Text: "bread and milk, milk, milk"}, knowledge.Doc{Ref: "a", Text: "eggs"}, knowledge.Doc{Ref: "c", Text: "more eggs for all of us today"})
@@ -156,7 +156,7 @@ func TestFresh(t *testing.T) {
 	check("followed")
 	w.remove(t, "a")
 	if got := w.find(t, "eggs"); got != "c" {
-		t.Errorf("removed, before the index follows: %q", got)
+		t.Errorf("search after a removal, before the index follows: %q", got)
 	}
 	fatal(t, w.ix.CatchUp(t.Context()))
 	if got := w.find(t, "eggs"); got != "c" {
@@ -164,7 +164,7 @@ func TestFresh(t *testing.T) {
 	}
 	w.reopen(t, index.Options{})
 	if got := w.find(t, "eggs"); got != "c" {
-		t.Errorf("opened again: %q", got)
+		t.Errorf("search after reopening: %q", got)
 	}
 	err := w.st.Write(t.Context(), func(tx *store.Tx) error {
 		if err := w.base.IndexTx(tx, knowledge.Doc{Kind: "note", Ref: "d", Text: "saffron"}); err != nil {
@@ -172,12 +172,12 @@ func TestFresh(t *testing.T) {
 		}
 		a, err := w.ix.SearchTerms(tx, knowledge.TermQuery{Text: "saffron", Kinds: []string{"note"}, Realms: []string{""}})
 		if len(a.Matches) != 1 || err != nil {
-			t.Errorf("in the same transaction: %+v, %v", a, err)
+			t.Errorf("search in the same transaction: %+v, %v", a, err)
 		}
-		return fmt.Errorf("taken back")
+		return fmt.Errorf("rolled back")
 	})
 	if err == nil {
-		t.Error("no error")
+		t.Error("Write succeeded, want a rollback")
 	}
 	if got := w.find(t, "saffron"); got != "" {
 		t.Errorf("rolled-back rows were found: %q", got)
@@ -185,7 +185,7 @@ func TestFresh(t *testing.T) {
 }
 
 // The index and a scan return the same results for fresh rows, indexed rows and both.
-func TestLikeScan(t *testing.T) {
+func TestSearch_LikeScan(t *testing.T) {
 	w := open(t)
 	texts := []string{
 		"my sister's birthday is on 3 May", "the spare key is under the blue flowerpot", "I am allergic to penicillin",

@@ -144,7 +144,7 @@ func kill(t *testing.T, dir string, seed uint64, after time.Duration) {
 	_, _ = io.Copy(io.Discard, out)
 	_ = cmd.Wait()
 	if strings.Contains(stderr.String(), "index:") {
-		t.Errorf("before the kill: %s", stderr.String())
+		t.Errorf("log before the kill: %s", stderr.String())
 	}
 }
 

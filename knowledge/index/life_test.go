@@ -66,19 +66,19 @@ func TestCompact(t *testing.T) {
 				t.Errorf("found %q", got)
 			}
 			if got := w.find(t, "ordinary "+word(0)); !strings.HasPrefix(got, "0") {
-				t.Errorf("the others: %q", got)
+				t.Errorf("search for the other rows: %q", got)
 			}
 			w.put(t, knowledge.Doc{Ref: "later", Text: "a later row"})
 			fatal(t, w.ix.CatchUp(t.Context()))
 			w.reopen(t, index.Options{})
 			if got := w.find(t, "later"); got != "later" {
-				t.Errorf("after it: %q", got)
+				t.Errorf("search after the rebuild: %q", got)
 			}
 		})
 	}
 }
 
-func TestReindexWhileServing(t *testing.T) {
+func TestReindex_WhileServing(t *testing.T) {
 	w := open(t)
 	var docs []knowledge.Doc
 	for i := range 1200 {
@@ -90,7 +90,7 @@ func TestReindexWhileServing(t *testing.T) {
 	fatal(t, w.ix.Reindex(t.Context(), func(done, total int) {
 		seen = append(seen, done)
 		if total < 1200 {
-			t.Errorf("of %d", total)
+			t.Errorf("%d results in total, want at least 1200", total)
 		}
 		if len(seen) == 1 {
 			w.put(t, knowledge.Doc{Ref: "0", Text: "changed meanwhile"}, knowledge.Doc{Ref: "new", Text: "saffron"})
@@ -109,7 +109,7 @@ func TestReindexWhileServing(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	if got := w.find(t, "saffron meanwhile"); got != "new 0" && got != "0 new" {
-		t.Errorf("afterwards: %q", got)
+		t.Errorf("search after the rebuild: %q", got)
 	}
 	left, err := os.ReadDir(w.dir)
 	fatal(t, err)
@@ -132,7 +132,7 @@ func spoil(t *testing.T, w *world, pattern string, with []byte) {
 }
 
 // An index that does not match the store is rebuilt and never searched.
-func TestMadeAnew(t *testing.T) {
+func TestOpen_RebuildsMismatchedIndex(t *testing.T) {
 	tests := []struct {
 		name  string
 		spoil func(t *testing.T, w *world) index.Options
@@ -202,11 +202,11 @@ func TestMadeAnew(t *testing.T) {
 			w.ix = ix
 			t.Cleanup(func() { _ = ix.Close() })
 			if got := w.find(t, "milk") + w.find(t, "bread"); got != "ab" {
-				t.Errorf("before the rebuild: %q", got)
+				t.Errorf("search before the rebuild: %q", got)
 			}
 			fatal(t, w.ix.CatchUp(t.Context()))
 			if got := w.find(t, "milk") + w.find(t, "bread"); got != "ab" {
-				t.Errorf("afterwards: %q", got)
+				t.Errorf("search after the rebuild: %q", got)
 			}
 			s, err := w.ix.Stats(t.Context())
 			fatal(t, err)
@@ -219,7 +219,7 @@ func TestMadeAnew(t *testing.T) {
 }
 
 // If another process uses the index, a search neither waits nor fails: it scans the rows.
-func TestBusy(t *testing.T) {
+func TestRun_Busy(t *testing.T) {
 	w := open(t)
 	w.put(t, knowledge.Doc{Ref: "a", Text: "milk and eggs"})
 	fatal(t, w.ix.CatchUp(t.Context()))
@@ -240,7 +240,7 @@ func TestBusy(t *testing.T) {
 
 // In a new home, Stats reports that the index is being built, or that the first use will build it,
 // but never an error.
-func TestStatsOfANewHome(t *testing.T) {
+func TestStats_NewHome(t *testing.T) {
 	for name, running := range map[string]bool{"without a daemon": false, "with one": true} {
 		t.Run(name, func(t *testing.T) {
 			w := open(t)
@@ -293,18 +293,18 @@ func TestRun(t *testing.T) {
 	fatal(t, w.ix.CatchUp(t.Context())) // the background goroutine may not have been notified yet
 	fatal(t, w.ix.Close())
 	if _, err := w.ix.SearchTerms(w.st.Reader(t.Context()), knowledge.TermQuery{Text: "x"}); !errors.Is(err, index.ErrClosed) {
-		t.Errorf("after Close: %v", err)
+		t.Errorf("SearchTerms after Close = %v", err)
 	}
 	var n int
 	fatal(t, w.st.Reader(t.Context()).QueryRow(`SELECT count(*) FROM doc_changes`).Scan(&n))
 	if n != 0 {
-		t.Errorf("%d changes are kept although all consumers have them", n)
+		t.Errorf("%d changes are stored although all consumers have them", n)
 	}
 }
 
 // A search builds the index before Run starts. It also finds rows that are written after the
 // search, and rows that another consumer has acknowledged before the index follows.
-func TestASearchComesFirst(t *testing.T) {
+func TestSearch_BeforeRun(t *testing.T) {
 	for _, held := range []int64{1, 2} {
 		t.Run(fmt.Sprintf("%d of 2 changes are held by others", held), func(t *testing.T) {
 			w := open(t)
@@ -329,7 +329,7 @@ func TestASearchComesFirst(t *testing.T) {
 
 // The weight of a word, on which dropping weak results depends, is the same whether or not the last
 // changes are indexed: previous versions of rows do not count.
-func TestChangesWeighAtOnce(t *testing.T) {
+func TestSearch_WeightsIgnorePreviousVersions(t *testing.T) {
 	w := open(t)
 	w.put(t, knowledge.Doc{Ref: "a", Text: "my address is 5 Elm Road"}, knowledge.Doc{Ref: "b", Text: "the cat is called Rex"},
 		knowledge.Doc{Ref: "c", Text: "her address is the mill"}, knowledge.Doc{Ref: "d", Text: "an address nobody needs"})

@@ -38,7 +38,7 @@ func (w *world) forget(e *erase.Erasure) {
 }
 
 // Data that is erased while a file is read is not stored again with the file's content.
-func TestForgottenWhileItIsRead(t *testing.T) {
+func TestForget_WhileAFileIsRead(t *testing.T) {
 	const secret = "Kestrel-9981 is the password.\n\nThe bins go out on Monday."
 	tests := []struct {
 		name  string
@@ -81,7 +81,7 @@ func TestForgottenWhileItIsRead(t *testing.T) {
 			w.reconcile()
 			got := w.texts()
 			if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
-				t.Errorf("kept: %s", got)
+				t.Errorf("stored: %s", got)
 			}
 			if tt.want != "Kestrel-9981" && strings.Contains(got, "Kestrel-9981") {
 				t.Errorf("erased text was stored again: %s", got)
@@ -91,7 +91,7 @@ func TestForgottenWhileItIsRead(t *testing.T) {
 }
 
 // An erasure at any point while a long source is written removes the data.
-func TestForgottenWhileItIsWritten(t *testing.T) {
+func TestForget_WhileASourceIsWritten(t *testing.T) {
 	var b strings.Builder
 	for i := range 1200 {
 		fmt.Fprintf(&b, "Paragraph %d about Kestrel-9981. %s\n\n", i, strings.Repeat("word ", 150))
@@ -124,7 +124,7 @@ func TestForgottenWhileItIsWritten(t *testing.T) {
 		w.reconcile()
 		got := w.texts()
 		if strings.Contains(got, "Kestrel-9981") || (got == "") == phrase {
-			t.Errorf("by phrase: %t; kept: %d bytes, %.300s", phrase, len(got), got)
+			t.Errorf("by phrase: %t; stored: %d bytes, %.300s", phrase, len(got), got)
 		}
 	}
 }

@@ -120,7 +120,7 @@ func (w *world) changes() int64 {
 	return n
 }
 
-func TestFolderInStep(t *testing.T) {
+func TestReconcile_FollowsTheFolder(t *testing.T) {
 	w := open(t)
 	w.put("/f/a.md", "# Boiler\n\nThe pressure stays between 1.2 and 1.8 bar.\n")
 	w.put("/f/b.txt", "The spare key is with Ana.")
@@ -130,7 +130,7 @@ func TestFolderInStep(t *testing.T) {
 		t.Fatalf("first scan: %+v", r)
 	}
 	if got := w.texts(); !strings.Contains(got, "file:/f/a.md|Boiler|The pressure stays") || !strings.Contains(got, "file:/f/b.txt|b.txt|The spare key") {
-		t.Fatalf("kept: %s", got)
+		t.Fatalf("stored: %s", got)
 	}
 
 	before := w.changes()
@@ -149,7 +149,7 @@ func TestFolderInStep(t *testing.T) {
 	delete(w.disk, "/f/b.txt")
 	w.reconcile()
 	if got := w.texts(); strings.Contains(got, "b.txt") || !strings.Contains(got, "file:/f/c.txt|c.txt|The spare key is with Bea") || w.ids() != ids {
-		t.Errorf("after a renaming: %s", got)
+		t.Errorf("after a rename: %s", got)
 	}
 
 	delete(w.disk, "/f/c.txt")
@@ -176,9 +176,9 @@ func (w *world) ids() (out string) {
 	return out
 }
 
-// TestLargeIsResumed checks that the next scan finishes an interrupted source without writing the
+// TestReconcile_ResumesALargeSource checks that the next scan finishes an interrupted source without writing the
 // stored chunks again.
-func TestLargeIsResumed(t *testing.T) {
+func TestReconcile_ResumesALargeSource(t *testing.T) {
 	w := open(t)
 	var b strings.Builder
 	for i := range 1500 {
@@ -208,7 +208,7 @@ func TestLargeIsResumed(t *testing.T) {
 	}
 }
 
-func TestForgottenStaysAway(t *testing.T) {
+func TestForget_FileStaysErased(t *testing.T) {
 	w := open(t)
 	w.put("/f/secret.txt", "Kestrel-9981 is the password.")
 	w.put("/f/other.txt", "Nothing of interest.")
@@ -220,7 +220,7 @@ func TestForgottenStaysAway(t *testing.T) {
 	}))
 	w.reconcile()
 	if got := w.texts(); strings.Contains(got, "Kestrel") || !strings.Contains(got, "interest") {
-		t.Fatalf("after forgetting: %s", got)
+		t.Fatalf("after the erasure: %s", got)
 	}
 	list, err := w.l.Documents(t.Context(), api.Query{Limit: 10})
 	fatal(t, err)
@@ -236,7 +236,7 @@ func TestForgottenStaysAway(t *testing.T) {
 
 // A mail in a mailbox can be erased by Message-ID or by its listed id. Its attachments are erased
 // too, and the mail stays erased when other mails arrive.
-func TestAForgottenMailStaysAway(t *testing.T) {
+func TestForget_MailStaysErased(t *testing.T) {
 	mail := func(id, text string) string {
 		return "From ana@example.org Sat Jan  3 10:00:00 2026\nFrom: Ana <ana@example.org>\nSubject: the " + id + "\nMessage-ID: <" + id + "@example.org>\nMIME-Version: 1.0\n" +
 			"Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\n" + text + "\n" +
@@ -275,7 +275,7 @@ func TestAForgottenMailStaysAway(t *testing.T) {
 }
 
 // A folder that is erased, or whose name contains the phrase, is no longer synced.
-func TestAForgottenFolder(t *testing.T) {
+func TestForget_Folder(t *testing.T) {
 	w := open(t)
 	for _, f := range []Folder{{Path: "/Kestrel-9981/letters"}, {Path: "/b"}, {Path: "/b", Realm: "cook"}, {Path: "/c"}} {
 		_, err := w.l.AddFolder(t.Context(), f, time.Now())
@@ -335,7 +335,7 @@ func TestSplit(t *testing.T) {
 		{"rows follow their header", document.Section{Header: "Name | Sum", Rows: manyRows(100)}, func(t *testing.T, got []string) {
 			for _, c := range got {
 				if !strings.HasPrefix(c, "Name | Sum\n") {
-					t.Errorf("no header: %q", c)
+					t.Errorf("the chunk has no header: %q", c)
 				}
 			}
 		}},
@@ -411,7 +411,7 @@ func (p people) KeepTx(_ *store.Tx, _, source string, ids []string) error {
 
 // Erasing a mail also erases the person on its attached card, but not people on the cards of other
 // mails in the mailbox.
-func TestPeopleOfAForgottenMail(t *testing.T) {
+func TestForget_PeopleOfAMail(t *testing.T) {
 	mail := func(id, name string) string {
 		return "From ana@example.org Sat Jan  3 10:00:00 2026\nFrom: Ana <ana@example.org>\nSubject: " + id + "\nMessage-ID: <" + id + "@example.org>\nMIME-Version: 1.0\n" +
 			"Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\nhere is the card\n" +
@@ -432,6 +432,6 @@ func TestPeopleOfAForgottenMail(t *testing.T) {
 	}))
 	w.reconcile()
 	if got := known["file:/f/box.mbox"]; !slices.Equal(got, []string{"Ana", "Bea Koch"}) {
-		t.Errorf("afterwards: %q", known)
+		t.Errorf("people at the end: %q", known)
 	}
 }

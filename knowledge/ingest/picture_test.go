@@ -35,7 +35,7 @@ func (e *eye) Describe(context.Context, []byte) (string, error) {
 	return "A red bicycle in front of the town hall.", nil
 }
 
-func TestPictureIsTriedAgain(t *testing.T) {
+func TestPicture_IsRetried(t *testing.T) {
 	w := open(t)
 	see := &eye{away: true}
 	w.l.opt.Pictures = see
@@ -70,7 +70,7 @@ func TestPictureIsTriedAgain(t *testing.T) {
 }
 
 // An image that cannot be described is skipped until it changes or the user requests it.
-func TestPictureThatIsBad(t *testing.T) {
+func TestPicture_UnusableIsSkipped(t *testing.T) {
 	w := open(t)
 	see := &eye{bad: true}
 	w.l.opt.Pictures = see

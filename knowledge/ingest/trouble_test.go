@@ -17,7 +17,7 @@ import (
 
 // A file counts as broken if the process crashed twice while reading it. One crash is not enough. A
 // request by the user retries the file.
-func TestReadingThatEndsTheProcess(t *testing.T) {
+func TestReconcile_FileThatCrashesTheProcess(t *testing.T) {
 	w := open(t)
 	w.put("/f/a.txt", "The valve opens at three bar.")
 	dies := func() {
@@ -40,7 +40,7 @@ func TestReadingThatEndsTheProcess(t *testing.T) {
 		}
 	}
 	if list, err := w.l.Documents(t.Context(), api.Query{State: "failed", Limit: 10}); err != nil || len(list) == 0 || !strings.Contains(w.texts(), "three bar") {
-		t.Errorf("%+v, %v; kept: %s", list, err, w.texts())
+		t.Errorf("%+v, %v; stored: %s", list, err, w.texts())
 	}
 	r, err := w.l.Ingest(t.Context(), FileOptions{Path: "/f/a.txt", Asked: true})
 	fatal(t, err)
@@ -65,7 +65,7 @@ func (f *failing) ReadDocument(ctx context.Context, path string, limit int64) (k
 
 // A file that could not be read or stored because of a temporary error is ingested later, even if
 // the file does not change.
-func TestTroubleIsOver(t *testing.T) {
+func TestReconcile_RetriesAfterATemporaryError(t *testing.T) {
 	t.Run("retries a file that is temporarily unreadable", func(t *testing.T) {
 		w := open(t)
 		disk := &failing{world: w, path: "/f/a.txt", err: Retryable(errors.New("input/output error"))}
@@ -78,7 +78,7 @@ func TestTroubleIsOver(t *testing.T) {
 		}
 		disk.err = nil
 		if r = w.reconcile(); r.again || !strings.Contains(w.texts(), "three bar") {
-			t.Errorf("%+v, kept: %s", r, w.texts())
+			t.Errorf("%+v, stored: %s", r, w.texts())
 		}
 	})
 	t.Run("retries a file without read permission", func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestTroubleIsOver(t *testing.T) {
 			t.Errorf("Reconcile = %v, want a disk full error", err)
 		}
 		if _, err := w.l.IngestChanged(t.Context(), Folder{Path: "/f"}, []string{"/f/a.txt"}); err == nil {
-			t.Error("Changed on a full disk returned no error")
+			t.Error("IngestChanged on a full disk returned no error")
 		}
 	})
 	t.Run("does not blame the file if the reader cannot start", func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestTroubleIsOver(t *testing.T) {
 }
 
 // No change is missed, regardless of how many files change at once.
-func TestManyChangesAreAllNoticed(t *testing.T) {
+func TestNotices_MissNoChange(t *testing.T) {
 	tests := []struct {
 		name string
 		do   func(n *pendingPaths)
@@ -138,7 +138,7 @@ func TestManyChangesAreAllNoticed(t *testing.T) {
 				t.Errorf("%d paths, all: %t", len(paths), all)
 			}
 			if paths, all = n.takePending(); len(paths) > 0 || all {
-				t.Error("take returned the same paths again")
+				t.Error("takePending returned the same paths twice")
 			}
 		})
 	}
@@ -151,7 +151,7 @@ func many(n *pendingPaths, count int) {
 }
 
 // Scans over all files use the partial indexes.
-func TestIndexesServe(t *testing.T) {
+func TestQueries_UsePartialIndexes(t *testing.T) {
 	w := open(t)
 	for query, index := range map[string]string{movedQuery: "doc_sources_digest", inQuery: "doc_sources_folder"} {
 		args := []any{[]byte("x"), "", "/f"}[:strings.Count(query, "?")]

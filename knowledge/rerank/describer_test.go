@@ -75,11 +75,11 @@ func TestDescribe(t *testing.T) {
 				return
 			}
 			if ready := d.Ready(t.Context()); (ready != nil) != tc.later {
-				t.Errorf("after that: %v", ready)
+				t.Errorf("Ready after the failure = %v", ready)
 			}
 			now = now.Add(2 * time.Minute)
 			if err := d.Ready(t.Context()); err != nil {
-				t.Errorf("after the pause: %v", err)
+				t.Errorf("Ready after the pause = %v", err)
 			}
 		})
 	}

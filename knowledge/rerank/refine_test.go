@@ -129,7 +129,7 @@ func TestRerank(t *testing.T) {
 	}
 }
 
-func TestOnlySoManyAreShown(t *testing.T) {
+func TestRerank_LimitsShownRows(t *testing.T) {
 	m := &says{answer: `{"order": [2]}`}
 	o := with(m)
 	o.Hits = 2
@@ -145,7 +145,7 @@ func TestOnlySoManyAreShown(t *testing.T) {
 
 // Search results are untrusted data: the prompt fences them so that they cannot close the fence,
 // and the model has no tools.
-func TestFindingsAreFenced(t *testing.T) {
+func TestRerank_FencesResults(t *testing.T) {
 	m := &says{answer: `{"answered": true, "search": ""}`}
 	c, err := NewCorrector(with(m))
 	if err != nil {
@@ -165,7 +165,7 @@ func TestFindingsAreFenced(t *testing.T) {
 	}
 }
 
-func TestATimeoutIsAnError(t *testing.T) {
+func TestRerank_TimeoutIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, err := NewReranker(with(&says{wait: time.Hour}))
 		if err != nil {
@@ -173,7 +173,7 @@ func TestATimeoutIsAnError(t *testing.T) {
 		}
 		begun := time.Now()
 		if _, err := r.Rerank(t.Context(), "q", hits("a", "b")); err == nil || time.Since(begun) != 8*time.Second {
-			t.Errorf("%v after %v", err, time.Since(begun))
+			t.Errorf("error %v after %v, want one after 8 s", err, time.Since(begun))
 		}
 	})
 	boom := errors.New("boom")

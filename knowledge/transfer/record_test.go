@@ -130,7 +130,7 @@ func export(t testing.TB, records ...Record) string {
 	return b.String()
 }
 
-func TestSealOfAChangedFile(t *testing.T) {
+func TestSeal_ChangedFile(t *testing.T) {
 	whole := export(t, Record{Fact: &knowledge.Fact{ID: "f1", Text: "the key is here", Provenance: provenance.Owner}}, Record{Fact: &knowledge.Fact{ID: "f2", Text: "b"}})
 	lines := strings.SplitAfter(whole, "\n")
 	for _, tc := range []struct {
@@ -155,7 +155,7 @@ func TestSealOfAChangedFile(t *testing.T) {
 }
 
 // If data changes after the seal was checked, the reader does not return it.
-func TestSwappedFile(t *testing.T) {
+func TestSeal_FileChangedAfterTheCheck(t *testing.T) {
 	path := file(t, "x.jsonl", export(t, Record{Fact: &knowledge.Fact{ID: "f1", Text: "the key is here"}}))
 	s, err := Open(path, key)
 	if err != nil || !s.Authentic {
@@ -199,7 +199,7 @@ func said2(list []Record) (out []string) {
 	return out
 }
 
-func TestConversationsElsewhere(t *testing.T) {
+func TestRead_ConversationsOfOtherPrograms(t *testing.T) {
 	zipped := filepath.Join(t.TempDir(), "x.zip")
 	f, err := os.Create(zipped)
 	if err != nil {
@@ -234,7 +234,7 @@ func TestConversationsElsewhere(t *testing.T) {
 			}
 			_, again, _ := read(t, tc.path, key)
 			if diff := cmp.Diff(got, again); diff != "" {
-				t.Errorf("the second time: %s", diff)
+				t.Errorf("second read differs: %s", diff)
 			}
 		})
 	}
@@ -268,7 +268,7 @@ func TestVCard(t *testing.T) {
 	}
 }
 
-func TestVault(t *testing.T) {
+func TestRead_NotesFolder(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"People/Ana.md": "---\naliases: [Anči, \"Ana N\"]\ntags:\n  - person\n---\nWorks at [[Initech|the firm]] and likes [[Tea#green]]. See [[Ana]].",

@@ -116,7 +116,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-func TestWhatIsTold(t *testing.T) {
+func TestEvents_Reported(t *testing.T) {
 	r := pimtest.StartRadicale(t)
 	r.Make("Work")
 	now := time.Now()
@@ -160,7 +160,7 @@ func TestWhatIsTold(t *testing.T) {
 		}
 	}
 	if n := len(w.firedTexts()); n > 13 {
-		t.Errorf("a flood of %d: %v", n, w.firedTexts())
+		t.Errorf("%d signals of a flood: %v", n, w.firedTexts())
 	}
 	if f := w.sink.Fired()[0]; f.Source != "outside" || !strings.Contains(string(f.Payload), `"news":"starts"`) {
 		t.Errorf("%+v", f)

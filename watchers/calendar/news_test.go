@@ -57,9 +57,9 @@ func TestSoon(t *testing.T) {
 		{"the event is over", `{}`, timed, start.Add(61 * time.Minute), "", ""},
 		{"cancelled", `{}`, gone, start.Add(-5 * time.Minute), "", ""},
 		{"not requested", `{"tell":["moved"]}`, timed, start.Add(-5 * time.Minute), "Call starts in 5 minutes (today at 09:00), Room 1", ""}, // Poll checks "tell"
-		{"a whole day, at night", `{}`, whole, whole.Start.Add(time.Hour), "", "08:00"},
-		{"a whole day, in the morning", `{}`, whole, whole.Start.Add(8 * time.Hour), "Birthday is today", ""},
-		{"a whole day that is over", `{}`, whole, whole.End, "", ""},
+		{"an all-day event, at night", `{}`, whole, whole.Start.Add(time.Hour), "", "08:00"},
+		{"an all-day event, in the morning", `{}`, whole, whole.Start.Add(8 * time.Hour), "Birthday is today", ""},
+		{"an all-day event that has ended", `{}`, whole, whole.End, "", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -73,15 +73,15 @@ func TestSoon(t *testing.T) {
 				at = wake.In(berlin).Format("15:04")
 			}
 			if text != tt.text || at != tt.wake || len(got) > 1 {
-				t.Errorf("%q, wakes at %q; %d signals", text, at, len(got))
+				t.Errorf("text %q, next poll at %q, %d signals", text, at, len(got))
 			}
 		})
 	}
 }
 
-// TestAnotherZone checks that a change of the user's zone fires no event if only the display
+// TestEvents_ZoneChange checks that a change of the user's zone fires no event if only the display
 // changes, and that an all-day event stays on its day.
-func TestAnotherZone(t *testing.T) {
+func TestEvents_ZoneChange(t *testing.T) {
 	berlin, tokyo := loadZone(t, "Europe/Berlin"), loadZone(t, "Asia/Tokyo")
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	in := func(loc *time.Location) cursor {
@@ -141,7 +141,7 @@ func TestDifferences(t *testing.T) {
 		{"over and deleted", cursor{To: at(14), Calendars: []seen{{Name: "Work"}}, Events: []pim.Event{one("1", "", 1)}}, look(14), ""},
 		{"a calendar that is no longer watched", look(14, one("1", "", 3)), cursor{To: at(14)}, ""},
 		{"moved", look(14, one("1", "", 3)), look(14, one("1", "", 4)), "Standup was moved to Wed 4 Nov at 09:00 (it was on Tue 3 Nov at 09:00)"},
-		{"a whole series moved", look(14, series(0)...), look(14, series(1)...), "Standup was moved to tomorrow at 10:00 (it was tomorrow at 09:00)"},
+		{"the complete series moved", look(14, series(0)...), look(14, series(1)...), "Standup was moved to tomorrow at 10:00 (it was tomorrow at 09:00)"},
 		{"the event recurs from now on", look(14, one("1", "", 3)), look(14, one("1", "20261103T090000Z", 3)), ""},
 	}
 	for _, tt := range tests {
@@ -158,9 +158,9 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestRemindersWithoutTheServer checks that known events fire although the server does not answer,
+// TestEvents_FireWithoutTheServer checks that known events fire although the server does not answer,
 // and that the watcher requests a poll at the time of the next event.
-func TestRemindersWithoutTheServer(t *testing.T) {
+func TestEvents_FireWithoutTheServer(t *testing.T) {
 	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "36000")
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -187,7 +187,7 @@ func TestRemindersWithoutTheServer(t *testing.T) {
 				t.Errorf("wakes at %s, want %s", found.Wake, wake)
 			}
 			if later, is := errors.AsType[*watchers.LaterError](err); is && later.Until.After(found.Wake) {
-				t.Errorf("it waits until %s", later.Until)
+				t.Errorf("the poll waits until %s, after the next known event", later.Until)
 			}
 			if errors.Is(err, watchers.ErrOffline) != (name == "no such host") {
 				t.Error(err)
@@ -196,10 +196,10 @@ func TestRemindersWithoutTheServer(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeReadIsNotGone checks that events missing from an incomplete answer do not fire as
+// TestEvents_IncompleteAnswer checks that events missing from an incomplete answer do not fire as
 // canceled, nor as added when the answer is complete again. Events missing from a complete answer
 // fire as canceled.
-func TestWhatCannotBeReadIsNotGone(t *testing.T) {
+func TestEvents_IncompleteAnswer(t *testing.T) {
 	now := time.Now()
 	event := func(name, uid, data string) string {
 		return fmt.Sprintf("<response><href>/cal/%s.ics</href><propstat><status>HTTP/1.1 200 OK</status><prop><getetag>1</getetag><c:calendar-data>"+
@@ -250,15 +250,15 @@ func TestWhatCannotBeReadIsNotGone(t *testing.T) {
 				t.Errorf("text = %q, want %q", got, tt.want)
 			}
 			if got := look(a + b + c); tt.want == "" && len(got) != 0 {
-				t.Errorf("after a complete answer: %q", got)
+				t.Errorf("signals after a complete answer: %q", got)
 			}
 		})
 	}
 }
 
-// TestTheDayTheClocksChange checks that an all-day event fires at 8:00 wall-clock time, even if the
+// TestEvents_AllDayOnAClockChange checks that an all-day event fires at 8:00 wall-clock time, even if the
 // UTC offset changed between midnight and 8:00.
-func TestTheDayTheClocksChange(t *testing.T) {
+func TestEvents_AllDayOnAClockChange(t *testing.T) {
 	berlin := loadZone(t, "Europe/Berlin")
 	for _, date := range []string{"2026-10-25", "2026-03-29"} {
 		midnight, err := time.ParseInLocation(time.DateOnly, date, berlin)
@@ -276,7 +276,7 @@ func TestTheDayTheClocksChange(t *testing.T) {
 		w := watchOf(t, `{}`, berlin)
 		_, wake := w.startingSoon([]pim.Event{e}, watchers.Progress{}, midnight.Add(time.Hour))
 		if got := wake.In(berlin).Format("2006-01-02 15:04"); got != date+" 08:00" {
-			t.Errorf("it wakes at %s", got)
+			t.Errorf("next poll at %s", got)
 		}
 		soon, _ := w.startingSoon([]pim.Event{e}, watchers.Progress{}, wake)
 		if len(soon) != 1 || soon[0].Text != "Birthday is today" {

@@ -30,7 +30,7 @@ func TestExcept(t *testing.T) {
 			t.Fatalf("%s: %v", tc.config, err)
 		}
 		if _, ok := made.(watchers.ZoneBound); !ok {
-			t.Errorf("%s is not carried to other zones", tc.config)
+			t.Errorf("%s does not follow the user's time zone", tc.config)
 		}
 		var got []string
 		for at := from; len(got) < 2; {

@@ -40,7 +40,7 @@ func TestSpecial(t *testing.T) {
 	for _, bad := range []string{"0 9 L * 1", "0 9 1 * 1#1", "0 9 * * 1#6", "0 9 * * 8L", "0 9 * * L", "0 9 L-2 * *", "0 9 LW * *", "0 9 * * 1#1,2", "0 9 * * *;", ";"} {
 		raw, _ := json.Marshal(config{Cron: bad})
 		if _, err := New().New(watchers.Spec{Config: raw}, watchers.Deps{}); err == nil {
-			t.Errorf("%q is taken", bad)
+			t.Errorf("New accepts %q", bad)
 		}
 	}
 }

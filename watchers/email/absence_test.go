@@ -12,9 +12,9 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-// TestAbsenceIsToldOnce checks that a server that is unreachable for a day is reported only once,
+// TestOutage_IsReportedOnce checks that a server that is unreachable for a day is reported only once,
 // and that the error remains the watcher's last error.
-func TestAbsenceIsToldOnce(t *testing.T) {
+func TestOutage_IsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := watcherstest.Open(t, New())
 		sink := watcherstest.NewSink(st)

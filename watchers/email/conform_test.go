@@ -141,7 +141,7 @@ func (w *world) expect(s watchers.Spec, want ...string) {
 	}
 }
 
-func TestFiltersShareOneConnection(t *testing.T) {
+func TestConnection_IsSharedByFilters(t *testing.T) {
 	t.Parallel()
 	d := pimtest.StartDovecot(t, "")
 	w := newWorld(t, d)
@@ -180,7 +180,7 @@ func TestFiltersShareOneConnection(t *testing.T) {
 	}
 }
 
-func TestNothingIsLostWhenTheServerGoesOrRenumbers(t *testing.T) {
+func TestOutage_LosesNothing(t *testing.T) {
 	t.Parallel()
 	d := pimtest.StartDovecot(t, "")
 	for n := range 60 { // fill the mailbox with old emails
@@ -210,9 +210,9 @@ func TestNothingIsLostWhenTheServerGoesOrRenumbers(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce delivers more emails than fit in a page or in the memory of a box, and stops the
+// TestReceive_ManyMails delivers more emails than fit in a page or in the memory of a box, and stops the
 // manager repeatedly. Each email must fire exactly once, in order.
-func TestManyAtOnce(t *testing.T) {
+func TestReceive_ManyMails(t *testing.T) {
 	t.Parallel()
 	d := pimtest.StartDovecot(t, "")
 	w := newWorld(t, d)
@@ -245,7 +245,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-func TestRefusedSignInIsToldOnce(t *testing.T) {
+func TestSignIn_RefusalIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	d := pimtest.StartDovecot(t, "")
 	st := watcherstest.Open(t, New())

@@ -15,9 +15,9 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-// TestAMailThatTheServerRefuses checks that the user is notified of a message that the server
+// TestReceive_MailThatTheServerRefuses checks that the user is notified of a message that the server
 // refuses to send, and of later messages.
-func TestAMailThatTheServerRefuses(t *testing.T) {
+func TestReceive_MailThatTheServerRefuses(t *testing.T) {
 	t.Parallel()
 	for what, refuses := range map[string]func(command string) bool{
 		"its head": func(c string) bool { return strings.Contains(c, "HEADER") },
@@ -90,9 +90,9 @@ func fetched(uid, command string) string {
 		time.Now().Add(time.Second).UTC().Format("02-Jan-2006 15:04:05 -0700"), len(text), section, len(text), text)
 }
 
-// TestPanicsAreErrors checks that a panic of the mail parser ends only its connection, not the
+// TestReceive_ParserPanicIsAnError checks that a panic of the mail parser ends only its connection, not the
 // program.
-func TestPanicsAreErrors(t *testing.T) {
+func TestReceive_ParserPanicIsAnError(t *testing.T) {
 	t.Parallel()
 	d := pimtest.StartDovecot(t, "")
 	h := newHub()
@@ -106,7 +106,7 @@ func TestPanicsAreErrors(t *testing.T) {
 			return b.runOnConn(t.Context(), func(context.Context, *imapmail.Conn) error { return nil }) == nil
 		})
 		if err := b.runOnConn(t.Context(), func(context.Context, *imapmail.Conn) error { panic("a strange mail") }); err == nil {
-			t.Error("no error")
+			t.Error("runOnConn returned no error after a panic")
 		}
 	}
 }

@@ -98,7 +98,7 @@ func rss(entries ...entry) string {
 	return b.String() + `</channel></rss>`
 }
 
-func TestConforms(t *testing.T) {
+func TestConformance(t *testing.T) {
 	s := &site{}
 	net := safehttptest.New(t, s)
 	var mu sync.Mutex
@@ -184,7 +184,7 @@ func (f *follower) see(body string) []string {
 
 func day(n int) time.Time { return time.Date(2024, 1, n, 8, 0, 0, 0, time.UTC) }
 
-func TestWhatIsNew(t *testing.T) {
+func TestPoll_NewEntries(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		config   string
@@ -248,13 +248,13 @@ func TestWhatIsNew(t *testing.T) {
 				t.Error(diff)
 			}
 			if again := f.see(c.versions[len(c.versions)-1]); len(again) > 0 || f.s.same != 1 {
-				t.Errorf("the same again fires %q; asked with its validators %d times", again, f.s.same)
+				t.Errorf("an unchanged feed fires %q; %d requests with validators", again, f.s.same)
 			}
 		})
 	}
 }
 
-func TestAnswersThatAreNone(t *testing.T) {
+func TestPoll_InvalidAnswers(t *testing.T) {
 	deep := strings.Repeat("<a>", 500_000)
 	for name, c := range map[string]struct {
 		body string
@@ -270,7 +270,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 		"deep directives":                 {body: "<rss><channel><item>" + strings.Repeat(`<a><!x "> </a>">`, 100_000), want: "too deep"},
 		"deeply nested and hidden":        {body: "<rss><channel>\x01<x:a>" + deep, want: "too deep"},
 		"too large":                       {body: "<rss>" + strings.Repeat(" ", 6<<20), want: "sends more than"},
-		"not there":                       {fail: 404, want: "no page at this address"},
+		"not found":                       {fail: 404, want: "no page at this address"},
 		"gone":                            {fail: 410, want: "permanently gone"},
 		"a login":                         {fail: 401, want: "login"},
 		"busy":                            {fail: 429, head: http.Header{"Retry-After": {"120"}}, want: "asked to wait until"},
@@ -298,7 +298,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 
 // Every feed in the shared data can be watched: its entries get unique keys that do not change at
 // the next poll.
-func TestSharedFeeds(t *testing.T) {
+func TestPoll_SharedFeeds(t *testing.T) {
 	root := os.Getenv("HOB_TEST_DATA")
 	if root == "" {
 		root = "../../../shared/data"

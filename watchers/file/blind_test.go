@@ -47,7 +47,7 @@ func (p *watchedFolder) expectAfter(d time.Duration, want ...string) {
 	}
 }
 
-func TestPolls(t *testing.T) {
+func TestBlind_Polls(t *testing.T) {
 	runVirtual(t, func(p *watchedFolder) {
 		p.putFile("old", "x")
 		time.Sleep(time.Hour)
@@ -55,7 +55,7 @@ func TestPolls(t *testing.T) {
 		p.createWatcher(config{Events: []string{created, modified, removed}, Recursive: true})
 		p.expectAfter(time.Second)
 		if n := len(p.sink.Troubles()); n != 1 {
-			t.Errorf("reported %d times that there are no notifications: %v", n, p.sink.Troubles())
+			t.Errorf("%d reports about missing notifications: %v", n, p.sink.Troubles())
 		}
 		p.putFile("new", "x")
 		p.putFile("sub/new", "x")
@@ -66,7 +66,7 @@ func TestPolls(t *testing.T) {
 	})
 }
 
-func TestFilesSinceCreationAreNew(t *testing.T) {
+func TestBlind_FilesSinceCreationAreNew(t *testing.T) {
 	runVirtual(t, func(p *watchedFolder) {
 		p.putFile("before", "x")
 		time.Sleep(time.Hour)
@@ -80,7 +80,7 @@ func TestFilesSinceCreationAreNew(t *testing.T) {
 	})
 }
 
-func TestRestlessFiles(t *testing.T) {
+func TestBlind_FilesThatKeepChanging(t *testing.T) {
 	runVirtual(t, func(p *watchedFolder) {
 		p.putFile("log", "x")
 		time.Sleep(time.Hour)
@@ -163,7 +163,7 @@ func TestUnreadable(t *testing.T) {
 		}
 		must(r.scanAll(context.Background()))
 		if !r.prog.baseline {
-			t.Fatal("no baseline")
+			t.Fatal("the baseline is missing")
 		}
 		// Unreadable files do not count as removed.
 		p.removeFile("locked/file")
@@ -190,7 +190,7 @@ func TestUnreadable(t *testing.T) {
 	})
 }
 
-func TestFailedCommitIsFoundAgain(t *testing.T) {
+func TestBlind_FailedCommitIsRetried(t *testing.T) {
 	runVirtual(t, func(p *watchedFolder) {
 		p.startManager()
 		p.createWatcher(config{})
@@ -205,7 +205,7 @@ func TestFailedCommitIsFoundAgain(t *testing.T) {
 	})
 }
 
-func TestPausedAndResumed(t *testing.T) {
+func TestBlind_PausedAndResumed(t *testing.T) {
 	runVirtual(t, func(p *watchedFolder) {
 		p.startManager()
 		p.createWatcher(config{})

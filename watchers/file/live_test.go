@@ -100,7 +100,7 @@ func TestDownloads(t *testing.T) {
 				<-time.After(quiet / 2)
 			}
 			if n := len(p.eventList()); n != 0 {
-				p.t.Error("reported before it was finished")
+				p.t.Error("a file was reported before it was complete")
 			}
 		}},
 	} {
@@ -195,7 +195,7 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-func TestRootComesAndGoes(t *testing.T) {
+func TestLive_RootAppearsAndDisappears(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, false)
 	p.startManager()
@@ -221,7 +221,7 @@ func TestRootComesAndGoes(t *testing.T) {
 	p.expectEvents(append(want, "created far/down/Downloads/four.pdf")...)
 }
 
-func TestOneFile(t *testing.T) {
+func TestLive_OneFile(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, false)
 	p.writeNamed("notes.txt", "x")
@@ -251,7 +251,7 @@ func TestOneFile(t *testing.T) {
 	}
 }
 
-func TestWhileAway(t *testing.T) {
+func TestLive_ChangesWhileStopped(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, false)
 	p.writeNamed("same", "x")
@@ -273,9 +273,9 @@ func TestWhileAway(t *testing.T) {
 	p.expectEvents(want...)
 }
 
-func TestStrangeNames(t *testing.T) {
+func TestLive_UnusualNames(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("other systems do not keep names as bytes")
+		t.Skip("other systems do not store names as bytes")
 	}
 	t.Parallel()
 	p := newPlace(t, false)
@@ -301,7 +301,7 @@ func TestStrangeNames(t *testing.T) {
 
 func TestLinks(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("links need a privilege there")
+		t.Skip("symbolic links need a privilege on Windows")
 	}
 	t.Parallel()
 	p := newPlace(t, false)

@@ -16,7 +16,7 @@ import (
 
 // Files arrive while the process restarts and while commits fail: each file is reported exactly
 // once.
-func TestStorm(t *testing.T) {
+func TestLoad_Storm(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, false)
 	p.writeNamed("before", "x")
@@ -49,8 +49,8 @@ func TestStorm(t *testing.T) {
 	p.expectEvents(files...)
 }
 
-// TestThousands changes more files at the same time than maxDirty.
-func TestThousands(t *testing.T) {
+// TestLoad_Thousands changes more files at the same time than maxDirty.
+func TestLoad_Thousands(t *testing.T) {
 	t.Parallel()
 	const n = 2*maxDirty + 100
 	p := newPlace(t, false)
@@ -63,7 +63,7 @@ func TestThousands(t *testing.T) {
 	p.expectEvents(numberedNames(n, "created file-%05d")...)
 }
 
-func TestFiftyWatchersAreCheap(t *testing.T) {
+func TestLoad_FiftyWatchers(t *testing.T) {
 	p := newPlace(t, false)
 	before := runtime.NumGoroutine()
 	p.startManager()
@@ -92,12 +92,12 @@ func TestFiftyWatchersAreCheap(t *testing.T) {
 	p.expectEvents(want...)
 	p.stop()
 	if p.d.hub.fs != nil || len(p.d.hub.dirs) != 0 || len(p.d.hub.subs) != 0 {
-		t.Errorf("left at the hub: %v", p.d.hub)
+		t.Errorf("the hub still has data of the watchers: %v", p.d.hub)
 	}
 }
 
 // If each file in a watched folder uses a descriptor, a crowded folder is scanned instead.
-func TestCrowdedFolder(t *testing.T) {
+func TestLoad_CrowdedFolder(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, false)
 	p.d.hub.budget = 20
@@ -117,11 +117,11 @@ func TestCrowdedFolder(t *testing.T) {
 	p.expectEvents("created calm/new", "created crowd/new")
 	p.stop()
 	if len(p.d.hub.cost) != 0 {
-		t.Errorf("still counted: %v", p.d.hub.cost)
+		t.Errorf("the hub still counts the cost: %v", p.d.hub.cost)
 	}
 }
 
-func TestOwnFolder(t *testing.T) {
+func TestNew_RejectsHobsOwnFolder(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, false)
 	home := filepath.Dir(p.st.Path())
@@ -130,7 +130,7 @@ func TestOwnFolder(t *testing.T) {
 		return err
 	})
 	if err == nil || !strings.Contains(err.Error(), "Hob's own folder") {
-		t.Errorf("watching Hob's own folder: %v", err)
+		t.Errorf("New for Hob's own folder = %v", err)
 	}
 	p.dir = filepath.Dir(home)
 	p.startManager()

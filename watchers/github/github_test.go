@@ -19,7 +19,7 @@ import (
 
 const issuesOf = "/repos/o/r/issues"
 
-func TestConforms(t *testing.T) {
+func TestConformance(t *testing.T) {
 	h := newHub()
 	net := safehttptest.New(t, h)
 	pathOf := func(config json.RawMessage) string {
@@ -120,7 +120,7 @@ func TestIssuesAndPulls(t *testing.T) {
 	w.want()
 	w.want()
 	if h.same != 2 {
-		t.Errorf("asked with validators: %d", h.same)
+		t.Errorf("%d requests with validators", h.same)
 	}
 	now := time.Now().Add(time.Second)
 	h.put(issuesOf, "updated_at", issue(201, "It\nburns", now, now))
@@ -192,12 +192,12 @@ func TestReleasesRunsEvents(t *testing.T) {
 	h.put("/repos/o/r/actions/runs", "created_at", again)
 	w.want("o/r: run failed: CI on main: fix (bob)")
 	if !strings.Contains(strings.Join(h.asked, " "), "branch=main") {
-		t.Error("the branch was not asked for")
+		t.Error("no request names the branch")
 	}
 }
 
 // A long run fires even if newer runs have moved it off the first page.
-func TestRunThatEndsLate(t *testing.T) {
+func TestPoll_RunThatEndsLate(t *testing.T) {
 	const path = "/repos/o/r/actions/runs"
 	h := newHub()
 	h.perMax = 2
@@ -231,7 +231,7 @@ func TestRunThatEndsLate(t *testing.T) {
 }
 
 // A repository with more events than can be read still makes progress.
-func TestTooMuch(t *testing.T) {
+func TestPoll_TooManyEvents(t *testing.T) {
 	h := newHub()
 	h.perMax = 1
 	old := time.Now().AddDate(0, 0, -1)
@@ -250,7 +250,7 @@ func TestTooMuch(t *testing.T) {
 }
 
 // All events before the first poll fire, regardless of their number.
-func TestManyBeforeTheFirstLook(t *testing.T) {
+func TestPoll_ManyEventsBeforeTheFirstPoll(t *testing.T) {
 	h := newHub()
 	h.perMax = 10
 	w := newWatch(t, h, `,"what":["issues"]`)

@@ -57,7 +57,7 @@ func uriOf(config json.RawMessage) string {
 	return c.URI
 }
 
-func TestConforms(t *testing.T) {
+func TestConformance(t *testing.T) {
 	s := &shelf{}
 	watcherstest.Run(t, watcherstest.Suite{
 		New: func() watchers.Driver { return mcpresource.New() },
@@ -118,7 +118,7 @@ func TestAnnouncements(t *testing.T) {
 		}
 		topic := watchers.ResourceTopic("files", "memo://x")
 		if m.AnnounceChange(topic); m.HasTopic(topic) {
-			t.Error("a topic without Run")
+			t.Error("AnnounceChange without Run created a topic")
 		}
 		defer watcherstest.Start(t, m)()
 		watcherstest.Create(t, st, m, watchers.Spec{Kind: mcpresource.Kind, Config: json.RawMessage(`{"server":"files","uri":"memo://x"}`), Mode: watchers.Notify, Report: "test", CreatedAt: time.Now()})

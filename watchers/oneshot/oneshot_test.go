@@ -74,7 +74,7 @@ func FuzzConfig(f *testing.F) {
 				t.Fatal(err)
 			}
 			if _, again := made.(watchers.Timed).Next(at); again {
-				t.Fatal("fires twice")
+				t.Fatal("Next returns the same time twice")
 			}
 		}
 		_ = New().DescribeConfig(json.RawMessage(config))

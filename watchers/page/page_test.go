@@ -61,7 +61,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(body))
 }
 
-func TestConforms(t *testing.T) {
+func TestConformance(t *testing.T) {
 	s := &site{}
 	net := safehttptest.New(t, s)
 	nameOf := func(config json.RawMessage) string {
@@ -122,7 +122,7 @@ func see(t *testing.T, s *site, config string, versions ...string) (said []strin
 	return said, last
 }
 
-func TestWhatChanged(t *testing.T) {
+func TestPoll_Changes(t *testing.T) {
 	for _, c := range []struct {
 		name, config string
 		versions     []string
@@ -172,14 +172,14 @@ func TestWhatChanged(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 			if c.name == "validators" && s.same != 1 {
-				t.Errorf("asked with its validators %d times", s.same)
+				t.Errorf("%d requests with validators", s.same)
 			}
 		})
 	}
 }
 
 // A change that fired before a pause fires again if it happens again.
-func TestChangeAfterAPause(t *testing.T) {
+func TestPoll_ChangeAfterAPause(t *testing.T) {
 	s := &site{}
 	client := safehttptest.New(t, s).Client(t)
 	known := map[string]bool{}
@@ -209,7 +209,7 @@ func TestChangeAfterAPause(t *testing.T) {
 	}
 }
 
-func TestAnswersThatAreNone(t *testing.T) {
+func TestPoll_InvalidAnswers(t *testing.T) {
 	for name, c := range map[string]struct{ kind, body, config, want string }{
 		"a picture":                         {"image/png", "\x89PNG", "", "which is not text"},
 		"a selector in a text":              {"text/plain", "5", `,"select":"p"`, "CSS selectors need HTML"},
@@ -229,7 +229,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 }
 
 // The description of a change and the stored text are bounded.
-func TestLargeChange(t *testing.T) {
+func TestPoll_LargeChange(t *testing.T) {
 	var a, b strings.Builder
 	for i := range 10_000 {
 		fmt.Fprintf(&a, "<p>old line %d</p>", i)
