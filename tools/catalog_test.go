@@ -30,7 +30,7 @@ func names(list []tools.Tool) (out []string) {
 	return out
 }
 
-func TestTheCatalog(t *testing.T) {
+func TestCatalog(t *testing.T) {
 	other := "plan9"
 	elsewhere := simple{tools.Spec{Name: "elsewhere", Effects: tools.Read, Platforms: []string{other}}}
 	here := simple{tools.Spec{Name: "here", Effects: tools.Read, Platforms: []string{other, runtime.GOOS}}}
@@ -45,18 +45,18 @@ func TestTheCatalog(t *testing.T) {
 		t.Error(diff)
 	}
 	if tool, ok := c.Get("zebra"); !ok || tool.Spec().Name != "zebra" {
-		t.Error("zebra is not there")
+		t.Error("Get does not find zebra")
 	}
 	for _, name := range []string{"elsewhere", "Zebra", ""} {
 		if _, ok := c.Get(name); ok {
-			t.Errorf("%q is there", name)
+			t.Errorf("Get finds %q", name)
 		}
 	}
 	if _, err := tools.NewCatalog(named("a", "", ""), named("a", "", "")); err == nil || !strings.Contains(err.Error(), `"a"`) {
 		t.Errorf("two tools with the same name: %v", err)
 	}
 	if _, err := tools.NewCatalog(simple{tools.Spec{Name: "x"}}); err == nil || !strings.Contains(err.Error(), "no effects") {
-		t.Errorf("no effects: %v", err)
+		t.Errorf("NewCatalog with a tool without effects = %v", err)
 	}
 	empty, err := tools.NewCatalog()
 	if err != nil || len(empty.Search("anything", 5)) != 0 || len(empty.Core()) != 0 {
@@ -64,7 +64,7 @@ func TestTheCatalog(t *testing.T) {
 	}
 }
 
-func TestCatalogSearch(t *testing.T) {
+func TestCatalog_Search(t *testing.T) {
 	c, err := tools.NewCatalog(
 		named("create_reminder", "Remind the owner of something at a time.", "alarm timer"),
 		named("create_task", "Add a thing to do to the list.", "todo"),
@@ -148,7 +148,7 @@ func TestCatalog_ReplacesForeignTools(t *testing.T) {
 		"one good and one broken":   {foreign("zoo__good", ""), foreign("bad", "")},
 	} {
 		if err := c.SetForeign("mcp:zoo", list); err == nil {
-			t.Errorf("%s: no error", name)
+			t.Errorf("%s: SetForeign returned no error", name)
 		}
 	}
 	if _, ok := c.Get("zoo__lookup"); !ok {

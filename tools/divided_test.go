@@ -35,33 +35,33 @@ func parts() (own, other tools.Tool) {
 	return own, other
 }
 
-// TestDivided checks that a call and its undo belong to one part and cannot reach the
+// TestSplitTool checks that a call and its undo belong to one part and cannot reach the
 // other.
-func TestDivided(t *testing.T) {
+func TestSplitTool(t *testing.T) {
 	own, other := parts()
 	away := func(b json.RawMessage) bool { return strings.Contains(string(b), "away") }
 	d := tools.Divide(own, other, away, away)
 	there, here := json.RawMessage(`{"in":"away"}`), json.RawMessage(`{}`)
 	if x := tools.For(d, there); x.Spec().Own || x != other {
-		t.Error("a call for elsewhere would be made in the transaction")
+		t.Error("a call for the external store would run in the transaction")
 	}
 	if x := tools.For(d, here); !x.Spec().Own {
-		t.Error("an own call would be made outside of the transaction")
+		t.Error("a call for Hob's store would run outside of the transaction")
 	}
 	if _, err := d.(tools.TxTool).CallTx(t.Context(), nil, tools.Call{Args: there}); err == nil {
-		t.Error("a call outside of the database was made in a transaction")
+		t.Error("CallTx accepted a call for the external store")
 	}
 	if s, err := d.(tools.Undoer).Undo(t.Context(), there); s != "other" || err != nil {
 		t.Errorf("%q, %v", s, err)
 	}
 	if _, err := d.(tools.Undoer).Undo(t.Context(), here); err == nil {
-		t.Error("an own undo was made outside of the transaction")
+		t.Error("Undo accepted an action in Hob's store")
 	}
 	if _, err := d.(tools.Undoer).UndoTx(t.Context(), nil, there); err == nil {
-		t.Error("an undo for elsewhere was made in a transaction")
+		t.Error("UndoTx accepted an action in the external store")
 	}
 	if tools.Undoing(d, there).Spec().Own || !tools.Undoing(d, here).Spec().Own || tools.For(own, there) != own {
-		t.Error("the parts are mixed up")
+		t.Error("Undoing or For returned the wrong part")
 	}
 	if s := d.(tools.Summarizer).Summary(there); s != "elsewhere" {
 		t.Error(s)
@@ -69,6 +69,6 @@ func TestDivided(t *testing.T) {
 	both := 0
 	d.(tools.SplitTool).Each(func(x tools.Tool) tools.Tool { both++; return x })
 	if both != 2 {
-		t.Error("not both parts were replaced")
+		t.Errorf("Each visited %d parts, want 2", both)
 	}
 }

@@ -46,7 +46,7 @@ func echo(got *args) tools.Tool {
 	}})
 }
 
-func TestTheSchemaIsStrictAndPlain(t *testing.T) {
+func TestNew_SchemaIsStrict(t *testing.T) {
 	var got args
 	raw := echo(&got).Spec().Schema.Raw()
 	var s struct {
@@ -171,7 +171,7 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
-func TestBadDefinitionsPanic(t *testing.T) {
+func TestNew_PanicsOnBadDefinitions(t *testing.T) {
 	run := func(context.Context, tools.Call, args) (tools.Result, error) { return tools.Result{}, nil }
 	runTx := func(context.Context, *store.Tx, tools.Call, args) (tools.Result, error) { return tools.Result{}, nil }
 	undo := func(context.Context, json.RawMessage) (string, error) { return "", nil }
@@ -195,7 +195,7 @@ func TestBadDefinitionsPanic(t *testing.T) {
 			spoil(&d)
 			defer func() {
 				if recover() == nil {
-					t.Error("taken")
+					t.Error("New accepts the definition")
 				}
 			}()
 			tools.New(d)
@@ -204,7 +204,7 @@ func TestBadDefinitionsPanic(t *testing.T) {
 	t.Run("arguments that are not a struct", func(t *testing.T) {
 		defer func() {
 			if recover() == nil {
-				t.Error("taken")
+				t.Error("New accepts the definition")
 			}
 		}()
 		tools.New(tools.Def[map[string]any]{Spec: spec(), Run: func(context.Context, tools.Call, map[string]any) (tools.Result, error) {
@@ -213,7 +213,7 @@ func TestBadDefinitionsPanic(t *testing.T) {
 	})
 }
 
-func TestWhatAToolCan(t *testing.T) {
+func TestNew_Capabilities(t *testing.T) {
 	plain := echo(new(args))
 	own := tools.New(tools.Def[args]{
 		Spec: spec(),
@@ -230,10 +230,10 @@ func TestWhatAToolCan(t *testing.T) {
 	}
 	o, ok := own.(tools.TxTool)
 	if !ok || !own.Spec().Own {
-		t.Fatal("Hob's own tool does not count as Hob's own")
+		t.Fatal("one of Hob's own tools does not count as own")
 	}
 	if _, err := own.Call(t.Context(), tools.Call{}); err == nil {
-		t.Error("an own tool ran outside a transaction")
+		t.Error("an own tool ran outside of a transaction")
 	}
 	r, err := o.CallTx(t.Context(), nil, tools.Call{Session: "s", Args: []byte(`{"text":"a"}`)})
 	if err != nil || r.Text != "as" || r.Source != provenance.Unknown { // the framework does not add a source that the tool did not set

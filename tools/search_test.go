@@ -31,7 +31,7 @@ func fixture(tb testing.TB, n int) *tools.Catalog {
 	return c
 }
 
-func TestSearchFirst(t *testing.T) {
+func TestSearch_First(t *testing.T) {
 	c := fixture(t, 0)
 	tests := []struct{ name, query, want string }{
 		{"an exact name", "log_expense", "log_expense"},
@@ -59,7 +59,7 @@ func TestSearchFirst(t *testing.T) {
 	}
 }
 
-func TestSearchNothing(t *testing.T) {
+func TestSearch_NoResults(t *testing.T) {
 	c := fixture(t, 0)
 	for _, query := range []string{"", "the of and", "12345 67", "qqqqq zzzzzzz", "!?", "\xff\xfe", strings.Repeat("x", 10000)} {
 		if got := names(c.Search(query, 5)); len(got) > 0 {
@@ -68,7 +68,7 @@ func TestSearchNothing(t *testing.T) {
 	}
 }
 
-func TestSearchIsStable(t *testing.T) {
+func TestSearch_IsStable(t *testing.T) {
 	query := "show me what is new in the mail and the calendar today, kalendar, notiz"
 	want := names(fixture(t, 0).Search(query, 40))
 	for range 5 {
@@ -78,7 +78,7 @@ func TestSearchIsStable(t *testing.T) {
 	}
 }
 
-func TestAskedForCategories(t *testing.T) {
+func TestMatchCategory(t *testing.T) {
 	c := fixture(t, 0)
 	for query, want := range map[string]string{
 		"what can you do with files?": "files", "files": "files", "list all mail tools": "mail", "all tasks tools": "tasks",
@@ -121,7 +121,7 @@ func TestSignature(t *testing.T) {
 	}
 }
 
-func TestForeignToolsAreNoCore(t *testing.T) {
+func TestCatalog_ForeignToolsAreNotCore(t *testing.T) {
 	if _, err := tools.NewCatalog(simple{tools.Spec{Name: "x", Effects: tools.Read, Foreign: true, Core: true}}); err == nil {
 		t.Error("a foreign tool is offered in every request")
 	}
@@ -140,7 +140,7 @@ func FuzzSearch(f *testing.F) {
 		seen := map[string]bool{}
 		for _, n := range list {
 			if seen[n] {
-				t.Errorf("%q finds %s twice", query, n)
+				t.Errorf("%q returns %s twice", query, n)
 			}
 			seen[n] = true
 		}

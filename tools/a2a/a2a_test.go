@@ -90,7 +90,7 @@ func (b *bench) outcome(call string) (out tools.Outcome) {
 			return out
 		}
 		if time.Now().After(end) {
-			b.t.Fatal("the call does not end")
+			b.t.Fatal("the call did not end in time")
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -169,7 +169,7 @@ func TestDelegate_ContinuesAfterARestart(t *testing.T) {
 	var done atomic.Bool
 	b := newBench(t, agent(plainCard, func(method string, _ http.ResponseWriter, r *http.Request) string {
 		if r.Header.Get("Authorization") != "Bearer token-1" {
-			t.Errorf("%s without the token", method)
+			t.Errorf("%s was called without the token", method)
 		}
 		switch {
 		case method == "SendMessage":

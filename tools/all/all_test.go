@@ -19,7 +19,7 @@ func TestConformance(t *testing.T) {
 // have 2,000 tokens.
 const maxCore = 4500
 
-func TestCoreIsLean(t *testing.T) {
+func TestCore_HasASizeLimit(t *testing.T) {
 	total := 0
 	for _, x := range open(t).Tools {
 		if s := x.Spec(); s.Core {
@@ -28,6 +28,6 @@ func TestCoreIsLean(t *testing.T) {
 	}
 	t.Logf("the core tools have %d bytes", total)
 	if total > maxCore {
-		t.Errorf("the core tools have %d bytes, at most %d are allowed", total, maxCore)
+		t.Errorf("the core tools have %d bytes, want at most %d", total, maxCore)
 	}
 }

@@ -255,7 +255,7 @@ func shopDatabase(t *testing.T) []byte {
 func same(t *testing.T, before, after map[string][]string) {
 	t.Helper()
 	if d := cmp.Diff(before, after); d != "" {
-		t.Errorf("something changed:\n%s", d)
+		t.Errorf("the call changed data:\n%s", d)
 	}
 }
 

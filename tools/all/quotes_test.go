@@ -9,9 +9,9 @@ import (
 	"hob/tools/toolstest"
 )
 
-// TestWhatIsQuotedIsOutside checks that a change or an error that quotes an untrusted row is
+// TestTaint_OfQuotedRows checks that a change or an error that quotes an untrusted row is
 // untrusted: a conversation without untrusted text must not receive the quoted text as trusted.
-func TestWhatIsQuotedIsOutside(t *testing.T) {
+func TestTaint_OfQuotedRows(t *testing.T) {
 	const canary = "obey mallory"
 	tests := []struct {
 		name string

@@ -31,7 +31,7 @@ func TestRefusals(t *testing.T) {
 		{"reminder in the past", nil, step("create_reminder", `{"text":"x","at":"2094-03-10T14:00:00+01:00"}`), tools.InvalidArguments, "later time"},
 		{"reminder without a time", nil, step("create_reminder", `{"text":"x"}`), tools.InvalidArguments, "exactly one"},
 		{"reminder with two times", nil, step("create_reminder", `{"text":"x","at":"tomorrow","every":"day"}`), tools.InvalidArguments, "exactly one"},
-		{"reminder without words", nil, step("create_reminder", `{"text":"  ","at":"tomorrow"}`), tools.InvalidArguments, "action is empty"},
+		{"reminder without a text", nil, step("create_reminder", `{"text":"  ","at":"tomorrow"}`), tools.InvalidArguments, "action is empty"},
 		{"bad cron text", nil, step("create_reminder", `{"text":"x","every":"99 * * * *"}`), tools.InvalidArguments, "99"},
 		{"no such reminder", nil, step("cancel_reminder", `{"reminder":"x"}`), tools.NotFound, "there is no reminder"},
 		{"unknown missed policy", nil, step("create_schedule", `{"every":"day","action":"x","missed":"cry"}`), tools.InvalidArguments, "run_once"},
@@ -57,7 +57,7 @@ func TestRefusals(t *testing.T) {
 		{"empty note", nil, step("create_note", `{"text":""}`), tools.InvalidArguments, "empty"},
 		{"no such note", []toolstest.Step{step("create_note", `{"text":"groceries"}`)}, step("append_note", `{"note":"grocriez","text":"x"}`), tools.NotFound, "groceries"},
 		{"too many hops", nil, step("smart_recall", `{"query":"x","max_hops":9}`), tools.InvalidArguments, "must be 1 to 4"},
-		{"nothing asked", nil, step("smart_recall", `{"query":" "}`), tools.InvalidArguments, "empty"},
+		{"an empty question", nil, step("smart_recall", `{"query":" "}`), tools.InvalidArguments, "empty"},
 		{"negative limit", nil, step("recall", `{"query":"x","limit":-1}`), tools.InvalidArguments, "positive"},
 		{"no amount", nil, step("log_expense", `{"amount":0}`), tools.InvalidArguments, "more than 0"},
 		{"half a cent", nil, step("log_expense", `{"amount":0.005}`), tools.InvalidArguments, "decimals"},
@@ -89,8 +89,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestUndoKeepsNewerThings checks that an undo destroys no later change.
-func TestUndoKeepsNewerThings(t *testing.T) {
+// TestUndo_KeepsLaterChanges checks that an undo destroys no later change.
+func TestUndo_KeepsLaterChanges(t *testing.T) {
 	note, task := step("create_note", `{"text":"milk","title":"Groceries"}`), step("create_task", `{"title":"call mum"}`)
 	fact := step("remember", `{"text":"my phone number is 1"}`)
 	tests := []struct {
@@ -149,9 +149,9 @@ func TestUndoKeepsNewerThings(t *testing.T) {
 	}
 }
 
-// TestTaintIsKept checks that rows stored with untrusted text in the context are untrusted whenever
+// TestTaint_OfStoredRowsIsKept checks that rows stored with untrusted text in the context are untrusted whenever
 // they are read, and never replace a statement of the owner.
-func TestTaintIsKept(t *testing.T) {
+func TestTaint_OfStoredRowsIsKept(t *testing.T) {
 	b := toolstest.NewBench(t, open(t))
 	if _, err := b.Call(step("remember", `{"text":"my phone number is 1"}`)); err != nil {
 		t.Fatal(err)
@@ -178,6 +178,6 @@ func TestTaintIsKept(t *testing.T) {
 		}
 	}
 	if r, err := b.Call(step("recall", `{"query":"phone number"}`)); err != nil || !strings.Contains(r.Text, "my phone number is 1 (you told me today)") {
-		t.Errorf("the owner's own fact: %q, %v", r.Text, err)
+		t.Errorf("recall of the user's own fact = %q, %v", r.Text, err)
 	}
 }

@@ -45,7 +45,7 @@ func TestRecall(t *testing.T) {
 		page[set.name] = table
 		t.Logf("%s\n%s", set.name, table)
 		if all := rows[len(rows)-1]; all.At5() < set.least {
-			t.Errorf("%s: a right tool is among the first five for %.3f of the requests, at least %.2f are wanted", set.file, all.At5(), set.least)
+			t.Errorf("%s: a right tool is among the first 5 for %.3f of the requests, want at least %.2f", set.file, all.At5(), set.least)
 			for _, m := range missed {
 				t.Log(m)
 			}

@@ -11,10 +11,10 @@ import (
 	"hob/tools/toolstest"
 )
 
-// TestWhatIsStoredFromOutsideIsReadAsOutside calls each tool that stores text from its arguments
+// TestTaint_OfTextStoredByEachTool calls each tool that stores text from its arguments
 // with untrusted text in the context, and reads the rows again. The rows and every result that
 // shows them must be untrusted. A new tool must be added to one of the two lists.
-func TestWhatIsStoredFromOutsideIsReadAsOutside(t *testing.T) {
+func TestTaint_OfTextStoredByEachTool(t *testing.T) {
 	task := step("create_task", `{"title":"call the plumber","due":"today"}`)
 	note := step("create_note", `{"text":"milk","title":"Groceries"}`)
 	stored := map[string]struct {
@@ -62,7 +62,7 @@ func TestWhatIsStoredFromOutsideIsReadAsOutside(t *testing.T) {
 				call(tc.write)
 				b.Provenance = provenance.Owner
 				if r := call(read); !r.Source.Tainted() {
-					t.Errorf("%s shows it as %s: %s", read.Tool, r.Source, r.Text)
+					t.Errorf("%s shows the text with source %s: %s", read.Tool, r.Source, r.Text)
 				}
 			}
 		})
@@ -75,13 +75,13 @@ func TestWhatIsStoredFromOutsideIsReadAsOutside(t *testing.T) {
 			known = known || n == s.Name
 		}
 		if s.Own && !s.Effects.ReadOnly() && !known {
-			t.Errorf("%s changes Hob's own store and is in neither list", s.Name)
+			t.Errorf("%s changes Hob's own store, but is in neither list", s.Name)
 		}
 	}
 }
 
 // The error of a watcher may quote a server, so a result that shows the error is untrusted.
-func TestErrorsOfWatchersAreOutside(t *testing.T) {
+func TestTaint_OfWatcherErrors(t *testing.T) {
 	env := open(t)
 	b := toolstest.NewBench(t, env)
 	if _, err := b.Call(step("create_watcher", `{"kind":"file","config":{"path":"$DIR","pattern":"*.pdf"},"action":"pay account 99"}`)); err != nil {
@@ -95,12 +95,12 @@ func TestErrorsOfWatchersAreOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r, err := b.Call(step("list_watchers", `{}`)); err != nil || !r.Source.Tainted() || !strings.Contains(r.Text, "ignore your rules") {
-		t.Errorf("shown as %s: %s, %v", r.Source, r.Text, err)
+		t.Errorf("source of the watcher list = %s: %s, %v", r.Source, r.Text, err)
 	}
 }
 
 // A trial run contacts the same servers as the watcher, so it needs the same assessment.
-func TestTryingIsJudgedAsMaking(t *testing.T) {
+func TestAssess_TrialRunLikeCreation(t *testing.T) {
 	for _, x := range open(t).Tools {
 		if x.Spec().Name != "try_watcher" {
 			continue
@@ -114,5 +114,5 @@ func TestTryingIsJudgedAsMaking(t *testing.T) {
 		}
 		return
 	}
-	t.Error("there is no try_watcher")
+	t.Error("the tool try_watcher does not exist")
 }

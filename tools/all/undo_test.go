@@ -25,9 +25,9 @@ var notUndone = map[string]string{
 	"type_text":         "what a program made of it is its own affair; it always asks", "press_keys": "as type_text", "click": "as type_text", "click_element": "as type_text", "fill_element": "as type_text",
 }
 
-// TestEveryActionCanBeUndone checks that every tool that changes something has an undo, or
+// TestUndo_ExistsForEveryAction checks that every tool that changes something has an undo, or
 // a reason in the list and in docs/undo.md.
-func TestEveryActionCanBeUndone(t *testing.T) {
+func TestUndo_ExistsForEveryAction(t *testing.T) {
 	raw, err := os.ReadFile("../../docs/undo.md")
 	if err != nil {
 		t.Fatal(err)

@@ -23,9 +23,9 @@ func (tabsOnly) Dialogs(string) []string { return nil }
 
 func (tabsOnly) Notes() []string { return nil }
 
-// TestWhichTab checks that a call without a tab id fails if several tabs are open, so that a
+// TestTab_MustBeNamedIfSeveralAreOpen checks that a call without a tab id fails if several tabs are open, so that a
 // conversation does not read the page of another conversation.
-func TestWhichTab(t *testing.T) {
+func TestTab_MustBeNamedIfSeveralAreOpen(t *testing.T) {
 	one := tabsOnly{list: []browser.Tab{{ID: "t1", URL: "https://a.example/"}}}
 	two := tabsOnly{list: append(one.list, browser.Tab{ID: "t2", URL: "https://b.example/"})}
 	for _, tc := range []struct {
@@ -48,6 +48,6 @@ func TestWhichTab(t *testing.T) {
 	}
 	long := tabsOnly{list: []browser.Tab{{ID: "t1", URL: "https://a.example/" + strings.Repeat("x", 2000) + "…"}}}
 	if _, to, err := (Deps{Browser: long}).resolveNavigation(t.Context(), navigateIn{Action: "reload"}); err == nil {
-		t.Errorf("the beginning of an address is opened: %.50s", to)
+		t.Errorf("reload opens a truncated address: %.50s", to)
 	}
 }

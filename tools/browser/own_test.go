@@ -58,7 +58,7 @@ func tool(t *testing.T, d Deps, name string) tools.Tool {
 			return x
 		}
 	}
-	t.Fatal("no tool " + name)
+	t.Fatal("unknown tool " + name)
 	return nil
 }
 
@@ -91,12 +91,12 @@ func TestOwn(t *testing.T) {
 				t.Fatalf("%+v", j)
 			}
 			if tc.effects != 0 && !strings.Contains(j.Why, "your own") {
-				t.Errorf("the owner is asked %q", j.Why)
+				t.Errorf("the approval request says %q", j.Why)
 			}
 			if tc.bound {
 				m.at = "https://two.example/"
 				if _, err := x.Call(t.Context(), tools.Call{Args: args, Exact: j.Exact}); tools.CodeOf(err) != tools.Conflict || m.did != 0 {
-					t.Errorf("another page: %v, did %d", err, m.did)
+					t.Errorf("call on another page: %v, %d actions", err, m.did)
 				}
 				m.at = "https://one.example/"
 			}
@@ -109,7 +109,7 @@ func TestOwn(t *testing.T) {
 				t.Errorf("an unknown outcome: %v", err)
 			}
 			if j := tools.JudgmentOf(t.Context(), tool(t, Deps{Browser: tabsOnly{}, Network: net}, name), args); tools.CodeOf(j.Refused) != tools.Unsupported || !strings.Contains(j.Refused.Error(), "macOS only") {
-				t.Errorf("on another system: %v", j.Refused)
+				t.Errorf("assessment on another system: %v", j.Refused)
 			}
 			var odd map[string]any
 			if err := errors.Join(json.Unmarshal(args, &odd)); err != nil {
@@ -124,9 +124,9 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// TestAskedOnHobsPage checks that an approval given on the dashboard in the same browser applies to
+// TestOwn_ApprovedOnTheDashboard checks that an approval given on the dashboard in the same browser applies to
 // the tab that was active at the time of the request.
-func TestAskedOnHobsPage(t *testing.T) {
+func TestOwn_ApprovedOnTheDashboard(t *testing.T) {
 	for name, args := range map[string]string{"browser_get_page_content": `{"browser":"chrome"}`, "browser_execute_js": `{"browser":"chrome","script":"x"}`, "browser_close_tab": `{"browser":"chrome"}`} {
 		m := &mine{at: "https://one.example/"}
 		x := tool(t, Deps{Browser: tabsOnly{}, Own: m}, name)
@@ -141,14 +141,14 @@ func TestAskedOnHobsPage(t *testing.T) {
 		}
 		other := tools.WithAsked(t.Context(), func() string { return strings.Replace(asked.Exact, "chrome", "safari", 1) })
 		if j := tools.JudgmentOf(other, x, json.RawMessage(args)); j.Exact == asked.Exact {
-			t.Errorf("%s: the tab of another browser: %+v", name, j)
+			t.Errorf("%s: the approval covers a tab of another browser: %+v", name, j)
 		}
 	}
 }
 
-// TestHobsOwnPage checks that no tool reads or clicks the dashboard, where approvals are
+// TestOwn_RefusesTheDashboard checks that no tool reads or clicks the dashboard, where approvals are
 // given and all chats are visible.
-func TestHobsOwnPage(t *testing.T) {
+func TestOwn_RefusesTheDashboard(t *testing.T) {
 	for at, refused := range map[string]bool{
 		"http://127.0.0.1:7717/": true, "http://localhost:7717/chat": true, "http://LOCALHOST./": true, "http://hob.localhost/": true, "http://[::1]:7717/": true, "http://0.0.0.0:7717/": true,
 		"http://[::ffff:127.0.0.1]/": true, "http://127.8.8.8:3000/": true, "https://hob.home.example/": true, "https://192.168.1.7:7717/": true, "view-source:http://127.0.0.1:7717/": true, "blob:http://127.0.0.1:7717/x": true, "http://%": true,
@@ -162,12 +162,12 @@ func TestHobsOwnPage(t *testing.T) {
 			}
 		}
 		if j := tools.JudgmentOf(t.Context(), tool(t, d, "browser_close_tab"), json.RawMessage(`{"browser":"safari"}`)); j.Refused != nil {
-			t.Errorf("%s: it cannot be closed: %v", at, j.Refused)
+			t.Errorf("%s: closing is refused: %v", at, j.Refused)
 		}
 	}
 }
 
-func TestWithoutQuery(t *testing.T) {
+func TestStripQuery(t *testing.T) {
 	for in, want := range map[string]string{
 		"https://a.example/p?token=x": "https://a.example/p…", "https://u:p@a.example/#x": "https://a.example/…", "about:blank": "about:", "data:text/html,secret": "data:",
 		"favorites://": "favorites:", "": ":", "https://a.example/": "https://a.example/", ":": "an invalid address", "file:///home/ada/x": "file:",

@@ -137,7 +137,7 @@ func TestBrief(t *testing.T) {
 }
 
 // Invitations that repeat every minute do not hide other meetings.
-func TestFlood(t *testing.T) {
+func TestBrief_Flood(t *testing.T) {
 	r := pimtest.StartRadicale(t)
 	r.Make("Work")
 	minutes := make([]string, 60)
@@ -164,7 +164,7 @@ func TestFlood(t *testing.T) {
 
 // If there are more events than the limit, the result mentions the omitted events and reports no
 // time as free at which one of them may take place.
-func TestFair(t *testing.T) {
+func TestBrief_IsFair(t *testing.T) {
 	at := now(t)
 	var all []pim.Event
 	add := func(uid string, n int, after time.Duration) {

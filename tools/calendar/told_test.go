@@ -51,7 +51,7 @@ func telling(t *testing.T, from string) (*world, *postbox) {
 const own = "ORGANIZER:mailto:tester@test.local\nATTENDEE:mailto:tester@test.local"
 
 // Guests receive the event with its new time, title and place.
-func TestGuestsReadTheNewTime(t *testing.T) {
+func TestInvitation_HasTheNewTime(t *testing.T) {
 	w, box := telling(t, "tester@test.local")
 	w.r.Put("Work", "review", "SUMMARY:Review\nLOCATION:Room 1\nDTSTART:20261110T120000Z\nDTEND:20261110T130000Z\nATTENDEE:mailto:ada@example.org\n"+own)
 	_, r, err := w.call("update_calendar_event", `{"event":"review","start":"2026-11-13 16:00","title":"Budget","place":"Room 2"}`, 0)
@@ -65,7 +65,7 @@ func TestGuestsReadTheNewTime(t *testing.T) {
 
 // If one email cannot have all guests as recipients, Hob sends several emails. The result mentions
 // that guests beyond the limit of the calendar reader were not notified.
-func TestManyGuestsAreTold(t *testing.T) {
+func TestInvitation_ManyGuests(t *testing.T) {
 	for n, want := range map[int][]int{25: {20, 5}, 60: {20, 20, 10}} {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			w, box := telling(t, "tester@test.local")
@@ -93,7 +93,7 @@ func TestManyGuestsAreTold(t *testing.T) {
 
 // Hob sends no invitation from another address, because the guests' calendars would not accept
 // later changes.
-func TestNobodyElseInvites(t *testing.T) {
+func TestInvitation_OnlyFromTheOwnAddress(t *testing.T) {
 	w, box := telling(t, "other@example.net")
 	_, r, err := w.call("create_calendar_event", `{"title":"Tea","start":"2026-11-13 16:00","guests":["ada@example.org"]}`, 0)
 	if err != nil || len(box.letters) > 0 || !strings.HasSuffix(r.Text, "The guests were not notified: no account can send email as tester@test.local.") {
@@ -103,7 +103,7 @@ func TestNobodyElseInvites(t *testing.T) {
 
 // The user can answer the invitation to a large meeting, although Hob does not read all of its
 // guests.
-func TestALargeMeetingIsAnswered(t *testing.T) {
+func TestAnswer_LargeMeeting(t *testing.T) {
 	w, box := telling(t, "tester@test.local")
 	lines := ""
 	for i := range 60 {

@@ -73,13 +73,13 @@ func TestWasSent_RecognizesCarriedOutCalls(t *testing.T) {
 				t.Fatal(err)
 			}
 			if was, err := d.WasSent(t.Context(), c); was || err != nil {
-				t.Errorf("before: WasSent = %v, %v", was, err)
+				t.Errorf("WasSent before the call = %v, %v", was, err)
 			}
 			if r, err := d.Call(t.Context(), c); err != nil || len(box.letters) != tc.mails {
 				t.Fatalf("%+v, %v, %d mails", r, err, len(box.letters))
 			}
 			if was, err := d.WasSent(t.Context(), c); !was || err != nil {
-				t.Errorf("after: WasSent = %v, %v", was, err)
+				t.Errorf("WasSent after the call = %v, %v", was, err)
 			}
 			if box.deleted = true; tc.mails == 0 {
 				return

@@ -65,7 +65,7 @@ func (w *world) call(tool, args string, wait time.Duration) (tools.CallAssessmen
 }
 
 // An approval for one time does not apply to another time.
-func TestCreateIsBound(t *testing.T) {
+func TestCreate_ApprovalIsBound(t *testing.T) {
 	w := writing(t)
 	w.clock = time.Date(2026, 11, 10, 23, 58, 0, 0, w.clock.Location())
 	j, _, err := w.call("create_calendar_event", `{"title":"Review","start":"tomorrow at 10","guests":["ada@example.org"]}`, 7*time.Minute)
@@ -84,7 +84,7 @@ func TestCreateIsBound(t *testing.T) {
 }
 
 // An approval does not cover a guest who was added after the request.
-func TestChangeIsBound(t *testing.T) {
+func TestChange_ApprovalIsBound(t *testing.T) {
 	w := writing(t)
 	const review = "SUMMARY:Review\nDTSTART:20261110T120000Z\nDTEND:20261110T130000Z\nATTENDEE:mailto:ada@example.org"
 	w.r.Put("Work", "review", review)
@@ -106,7 +106,7 @@ func TestChangeIsBound(t *testing.T) {
 	}
 }
 
-func TestChangesOfDays(t *testing.T) {
+func TestChange_Days(t *testing.T) {
 	w := writing(t)
 	w.r.Put("Work", "trip", "SUMMARY:Trip\nDTSTART;VALUE=DATE:20261118\nDTEND;VALUE=DATE:20261119")
 	_, r, err := w.call("update_calendar_event", `{"event":"trip","end":"Friday 20 November"}`, 0)
@@ -116,7 +116,7 @@ func TestChangesOfDays(t *testing.T) {
 }
 
 // At 15:00, canceling the daily stand-up cancels tomorrow's occurrence, because today's is over.
-func TestTheNextIsMeant(t *testing.T) {
+func TestCancel_NextOccurrence(t *testing.T) {
 	w := writing(t)
 	w.clock = w.clock.Add(7 * time.Hour)
 	w.r.Put("Work", "standup", "SUMMARY:Standup\nDTSTART:20261109T070000Z\nDTEND:20261109T071500Z\nRRULE:FREQ=DAILY;COUNT=4")
@@ -127,7 +127,7 @@ func TestTheNextIsMeant(t *testing.T) {
 }
 
 // A calendar name that another person may have chosen is not quoted in trusted text.
-func TestForeignNames(t *testing.T) {
+func TestCalendarName_IsNotQuotedAsTrusted(t *testing.T) {
 	w := writing(t)
 	_, r, err := w.call("create_calendar_event", `{"title":"Tea","start":"tomorrow at 10"}`, 0)
 	if err != nil || !strings.HasPrefix(r.Text, `Added "Tea" to the calendar Work: `) || r.Source.Tainted() {

@@ -55,7 +55,7 @@ func named(t *testing.T, d Deps, name string) tools.Tool {
 			return x
 		}
 	}
-	t.Fatalf("no tool %s", name)
+	t.Fatalf("unknown tool %s", name)
 	return nil
 }
 
@@ -65,12 +65,12 @@ func call(t *testing.T, x tools.Tool, args, exact string) (tools.Result, error) 
 }
 
 // A possible password is revealed only with approval, and only the approved content.
-func TestSecretsOnTheClipboard(t *testing.T) {
+func TestClipboard_Secrets(t *testing.T) {
 	for name, tc := range map[string]struct {
 		held   clipboard.Content
 		secret bool
 	}{
-		"plain words":          {clipboard.Content{Text: "see you at 8"}, false},
+		"plain text":           {clipboard.Content{Text: "see you at 8"}, false},
 		"empty":                {clipboard.Content{}, false},
 		"an address":           {clipboard.Content{Text: "https://example.org/Path?x=1"}, false},
 		"a mail address":       {clipboard.Content{Text: "Ada.L33@example.org"}, false},
@@ -104,11 +104,11 @@ func TestSecretsOnTheClipboard(t *testing.T) {
 	j := tools.JudgmentOf(t.Context(), x, json.RawMessage(`{}`))
 	b.held = clipboard.Content{Text: "pw", Hidden: true}
 	if r, err := call(t, x, `{}`, j.Exact); tools.CodeOf(err) != tools.Conflict || r.Text != "" {
-		t.Errorf("what was copied since is read: %+v, %v", r, err)
+		t.Errorf("the call returned a text copied after the approval: %+v, %v", r, err)
 	}
 }
 
-func TestUndoOfACopy(t *testing.T) {
+func TestClipboard_Undo(t *testing.T) {
 	b := &board{held: clipboard.Content{Text: "before"}}
 	x := named(t, Deps{Clipboard: b}, "set_clipboard")
 	r, err := call(t, x, `{"text":"after"}`, "")
@@ -117,21 +117,21 @@ func TestUndoOfACopy(t *testing.T) {
 	}
 	b.held.Text = "newer"
 	if _, err := x.(tools.Undoer).Undo(t.Context(), r.Undo.Data); tools.CodeOf(err) != tools.Conflict || b.held.Text != "newer" {
-		t.Errorf("%v, holds %q", err, b.held.Text)
+		t.Errorf("Undo = %v, clipboard %q", err, b.held.Text)
 	}
 	b.held.Text = "after\n"
 	if _, err := x.(tools.Undoer).Undo(t.Context(), r.Undo.Data); err != nil || b.held.Text != "before" {
-		t.Errorf("%v, holds %q", err, b.held.Text)
+		t.Errorf("Undo = %v, clipboard %q", err, b.held.Text)
 	}
 	b.held = clipboard.Content{Text: "pw", Hidden: true}
 	if r, err = call(t, x, `{"text":"after"}`, ""); err != nil || r.Undo != nil {
-		t.Errorf("a password is kept: %+v, %v", r, err)
+		t.Errorf("the undo record contains a password: %+v, %v", r, err)
 	}
 }
 
 // Starting an app needs no approval if it equals a click in the menu. It needs approval if the
 // program is installed for this account only, raises permissions or ends the session.
-func TestWhatIsOpenedWithoutAsking(t *testing.T) {
+func TestOpen_WithoutApproval(t *testing.T) {
 	m := &menuOf{apps: []apps.App{
 		{ID: "ff", Name: "Firefox", Command: []string{"firefox"}, Shared: true},
 		{ID: "own", Name: "Own", Command: []string{"/home/x/evil"}},
@@ -156,7 +156,7 @@ func TestWhatIsOpenedWithoutAsking(t *testing.T) {
 
 // Opening an item with an application always needs approval. The item is an accessible file
 // or an address that only opens pages and mails.
-func TestWhatIsOpenedWith(t *testing.T) {
+func TestOpen_WithAnApplication(t *testing.T) {
 	m := &menuOf{apps: []apps.App{{ID: "ff", Name: "Firefox", Command: []string{"firefox"}, Shared: true, Opens: apps.Addresses}, {ID: "ed", Name: "Editor", Command: []string{"ed"}, Shared: true, Opens: apps.Files}}}
 	d := Deps{Apps: m, Reach: func(path string) (string, error) {
 		if path != "letter.txt" && path != "/home/x/letter.txt" {
@@ -201,7 +201,7 @@ func TestWhatIsOpenedWith(t *testing.T) {
 			}
 			if j.Refused != nil {
 				if _, err := call(t, x, args(tc.app, tc.item), j.Exact); err == nil || m.started != nil {
-					t.Errorf("the call opened it: %q", m.started)
+					t.Errorf("the call opened %q", m.started)
 				}
 				return
 			}
@@ -210,13 +210,13 @@ func TestWhatIsOpenedWith(t *testing.T) {
 			}
 			plain := tools.JudgmentOf(t.Context(), x, json.RawMessage(args(tc.app, "")))
 			if _, err := call(t, x, args(tc.app, tc.item), plain.Exact); tools.CodeOf(err) != tools.Conflict {
-				t.Errorf("an approval for %s alone allows access: %v", tc.app, err)
+				t.Errorf("an approval for %s alone allows it to open an item: %v", tc.app, err)
 			}
 		})
 	}
 }
 
-func TestErrorsNameTheCause(t *testing.T) {
+func TestOpen_ErrorsNameTheCause(t *testing.T) {
 	for code, err := range map[tools.Code]error{tools.Unsupported: session.ErrNone, tools.TimedOut: clipboard.ErrBusy, tools.OutcomeUnknown: clipboard.ErrUnsure, tools.Failed: errors.New("x")} {
 		x := named(t, Deps{Clipboard: &board{err: err}}, "get_clipboard")
 		if _, got := call(t, x, `{}`, ""); tools.CodeOf(got) != code || !errors.Is(got, err) {

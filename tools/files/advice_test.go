@@ -28,10 +28,10 @@ func remedyOf(t *testing.T, err error) (remedy string, protected bool) {
 	t.Helper()
 	e, ok := errors.AsType[*tools.Error](err)
 	if !ok {
-		t.Fatalf("no tool error: %v", err)
+		t.Fatalf("%v is not a tool error", err)
 	}
 	if !errors.Is(err, ErrProtected) && !errors.Is(err, ErrNotAllowed) {
-		t.Fatalf("neither protected nor outside: %v", err)
+		t.Fatalf("error %v is neither ErrProtected nor ErrNotAllowed", err)
 	}
 	return e.Remedy, errors.Is(err, ErrProtected)
 }
@@ -60,7 +60,7 @@ func TestReview11_AdviceNamesExactlyTheNeededFolder(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if runtime.GOOS == "windows" {
-				t.Skip("paths of Unix")
+				t.Skip("the test needs Unix paths")
 			}
 			_, err := b.call(c.tool, arguments(c.tool, c.path))
 			got, _ := remedyOf(t, err)
@@ -110,7 +110,7 @@ func TestReview10_RefusalNeverAdvisesProtectedPlace(t *testing.T) {
 // The user pastes the advice into a shell, and a model chose the path in it.
 func TestReview11_AdviceCannotCarryACommand(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("such names cannot exist there")
+		t.Skip("Windows does not allow such names")
 	}
 	b := newBench(t, nil)
 	for _, name := range []string{"a'; touch pwned; '", "a\x1b[2J", "a\u200bb", "a\u202eb", "a\nb", "$(id)", "`id`", `a"b`, `a\b`} {

@@ -51,7 +51,7 @@ func TestReadFile(t *testing.T) {
 		{"below a file", map[string]any{"path": "notes.txt/x"}, "", tools.Failed},
 		{"empty path", map[string]any{"path": " "}, "empty", tools.InvalidArguments},
 		{"nul", map[string]any{"path": "a\x00b"}, "NUL", tools.InvalidArguments},
-		{"somebody's home", map[string]any{"path": "~root/x"}, "other users", tools.InvalidArguments},
+		{"another user's home", map[string]any{"path": "~root/x"}, "other users", tools.InvalidArguments},
 		{"negative", map[string]any{"path": "notes.txt", "limit": -1}, "negative", tools.InvalidArguments},
 	}
 	for _, tc := range tests {
@@ -96,7 +96,7 @@ func TestWriteFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(b.path("Documents/a")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the folders made for it are still there: %v", err)
+		t.Errorf("folders created for the file remain: %v", err)
 	}
 	if err := os.Chmod(b.path("Documents/notes.txt"), 0o640); err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func TestWriteFile(t *testing.T) {
 		t.Errorf("mode %v, %v", fi.Mode(), err)
 	}
 	if _, err := b.undo("write_file", first); tools.CodeOf(err) != tools.Conflict {
-		t.Errorf("undoing what was changed since: %v", err)
+		t.Errorf("undo of a file that changed since = %v", err)
 	}
 	for _, u := range []tools.Result{second, first} {
 		if _, err := b.undo("write_file", u); err != nil {
@@ -118,10 +118,10 @@ func TestWriteFile(t *testing.T) {
 		}
 	}
 	if got := b.get("Documents/notes.txt"); got != "one\ntwo\nthree\n" {
-		t.Errorf("after undoing both: %q", got)
+		t.Errorf("after both undos: %q", got)
 	}
 	if left, _ := filepath.Glob(b.path("Documents/.hob-*")); len(left) > 0 {
-		t.Errorf("temporary files are left: %v", left)
+		t.Errorf("temporary files remain: %v", left)
 	}
 	for _, p := range []string{".", "a/", ""} {
 		if _, err := b.call("write_file", map[string]any{"path": p, "content": "x"}); tools.CodeOf(err) != tools.InvalidArguments {
@@ -130,7 +130,7 @@ func TestWriteFile(t *testing.T) {
 	}
 }
 
-func TestWriteKeepsNoMoreThanItMay(t *testing.T) {
+func TestWriteFile_KeepsLimitedHistory(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.MaxFile = 100 })
 	b.put("Documents/big.txt", strings.Repeat("x", 101))
 	r := b.must("write_file", map[string]any{"path": "big.txt", "content": "small"})
@@ -138,16 +138,16 @@ func TestWriteKeepsNoMoreThanItMay(t *testing.T) {
 		t.Errorf("%q, undo %v", r.Text, r.Undo)
 	}
 	if _, err := b.call("write_file", map[string]any{"path": "big.txt", "content": strings.Repeat("y", 101)}); tools.CodeOf(err) != tools.InvalidArguments {
-		t.Errorf("too large: %v", err)
+		t.Errorf("write above the limit = %v", err)
 	}
 	b.put("Documents/n.txt", strings.Repeat("x", 60))
 	if _, err := b.call("write_file", map[string]any{"path": "n.txt", "content": strings.Repeat("y", 60), "append": true}); tools.CodeOf(err) != tools.InvalidArguments {
-		t.Errorf("grows too large: %v", err)
+		t.Errorf("append above the limit = %v", err)
 	}
 	r = b.must("write_file", map[string]any{"path": "n.txt", "content": "z"})
 	kept, _ := filepath.Glob(b.path("hob/undo/*/*"))
 	if len(kept) != 1 {
-		t.Fatalf("kept: %v", kept)
+		t.Fatalf("kept versions = %v", kept)
 	}
 	if err := os.WriteFile(kept[0], []byte("tampered"), 0o600); err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func TestWriteKeepsNoMoreThanItMay(t *testing.T) {
 	}
 	none := newBench(t, func(o *Options) { o.UndoDir = "" })
 	if r := none.must("write_file", map[string]any{"path": "notes.txt", "content": "z"}); r.Undo != nil || !strings.Contains(r.Text, "cannot be undone") {
-		t.Errorf("without a place: %q", r.Text)
+		t.Errorf("write without a history folder: %q", r.Text)
 	}
 }
 
@@ -175,16 +175,16 @@ func TestMoveFile(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			r := b.must("move_file", map[string]any{"source": tc.from, "destination": tc.to})
 			if got := b.get(tc.at); got != "one\ntwo\nthree\n" {
-				t.Fatalf("%s: %q at the new place", r.Text, got)
+				t.Fatalf("%s: new file = %q", r.Text, got)
 			}
 			if _, err := b.undo("move_file", r); err != nil {
 				t.Fatal(err)
 			}
 			if got := b.get("Documents/notes.txt"); got != "one\ntwo\nthree\n" {
-				t.Fatalf("after undoing: %q", got)
+				t.Fatalf("after undo: %q", got)
 			}
 			if _, err := os.Lstat(b.path("Documents/a")); err == nil {
-				t.Error("folders made for it are left")
+				t.Error("folders created for the move remain")
 			}
 		})
 	}
@@ -195,11 +195,11 @@ func TestMoveFile(t *testing.T) {
 	r := b.must("move_file", map[string]any{"source": "notes.txt", "destination": "n.txt"})
 	b.put("Documents/notes.txt", "newer")
 	if _, err := b.undo("move_file", r); tools.CodeOf(err) != tools.Conflict || b.get("Documents/notes.txt") != "newer" {
-		t.Errorf("undo onto something newer: %v", err)
+		t.Errorf("undo over a newer file = %v", err)
 	}
 	b.put("Documents/d/x", "x")
 	if _, err := b.call("move_file", map[string]any{"source": "d", "destination": "d/e/"}); tools.CodeOf(err) != tools.InvalidArguments {
-		t.Errorf("into itself: %v", err)
+		t.Errorf("move of a folder into itself = %v", err)
 	}
 	b.link("notes.txt", "Documents/link")
 	if _, err := b.call("move_file", map[string]any{"source": "link", "destination": "l2"}); tools.CodeOf(err) != tools.Unsupported {
@@ -210,7 +210,7 @@ func TestMoveFile(t *testing.T) {
 	}
 }
 
-func TestCarry(t *testing.T) {
+func TestMoveFile_AcrossDevices(t *testing.T) {
 	b := newBench(t, nil)
 	from, err := b.f.openSpot("notes.txt")
 	if err != nil {
@@ -241,7 +241,7 @@ func TestCarry(t *testing.T) {
 	names, _ := filepath.Glob(b.path("Documents/*"))
 	hidden, _ := filepath.Glob(b.path("Documents/.*"))
 	if len(names) != 1 || len(hidden) != 0 {
-		t.Errorf("left over: %v %v", names, hidden)
+		t.Errorf("remaining files: %v %v", names, hidden)
 	}
 }
 
@@ -257,7 +257,7 @@ func TestTrashFile(t *testing.T) {
 	r = b.must("trash_file", map[string]any{"path": "notes.txt"})
 	b.put("Documents/notes.txt", "newer")
 	if _, err := b.undo("trash_file", r); tools.CodeOf(err) != tools.Conflict || b.get("Documents/notes.txt") != "newer" {
-		t.Errorf("undo onto something newer: %v", err)
+		t.Errorf("undo over a newer file = %v", err)
 	}
 	if err := os.Remove(b.path("Documents/notes.txt")); err != nil {
 		t.Fatal(err)
@@ -266,6 +266,6 @@ func TestTrashFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := b.undo("trash_file", r); tools.CodeOf(err) != tools.NotFound {
-		t.Errorf("undo after the trash was emptied: %v", err)
+		t.Errorf("undo after the trash was emptied = %v", err)
 	}
 }

@@ -68,7 +68,7 @@ func (b *bench) put(rel, text string) {
 func (b *bench) link(target, rel string) {
 	b.t.Helper()
 	if err := os.Symlink(target, b.path(rel)); err != nil {
-		b.t.Skip("no symlinks here:", err)
+		b.t.Skip("symbolic links are not available:", err)
 	}
 }
 
@@ -106,7 +106,7 @@ func (b *bench) undo(name string, r tools.Result) (string, error) {
 	return b.by[name].(tools.Undoer).Undo(b.t.Context(), r.Undo.Data)
 }
 
-func TestWhereFilesMayNotReach(t *testing.T) {
+func TestAccess_Refused(t *testing.T) {
 	b := newBench(t, nil)
 	b.put("Documents/.ssh/id_ed25519", "canary")
 	b.put("Documents/work/.git/hooks/pre-commit", "canary")
@@ -132,7 +132,7 @@ func TestWhereFilesMayNotReach(t *testing.T) {
 		{"relative link", "rel-link", ErrNotAllowed},
 		{"through a linked folder", "dir-link/secret.txt", ErrNotAllowed},
 		{"new file through a linked folder", "dir-link/new.txt", ErrNotAllowed},
-		{"link that goes out and in", "out-and-in", ErrNotAllowed},
+		{"link that leaves and returns", "out-and-in", ErrNotAllowed},
 		{"loop", "loop", ErrNotAllowed},
 		{"keys", ".ssh/id_ed25519", ErrProtected},
 		{"keys, other case", ".SsH/id_ed25519", ErrProtected},
@@ -157,7 +157,7 @@ func TestWhereFilesMayNotReach(t *testing.T) {
 				}
 			}
 			if _, err := b.call("move_file", map[string]any{"source": "notes.txt", "destination": tc.path}); !errors.Is(err, tc.want) {
-				t.Errorf("move to it: %v; want %v", err, tc.want)
+				t.Errorf("move to the path = %v; want %v", err, tc.want)
 			}
 		})
 	}
@@ -166,11 +166,11 @@ func TestWhereFilesMayNotReach(t *testing.T) {
 	}
 	_, err := b.call("read_file", map[string]any{"path": b.path("outside/secret.txt")})
 	if want := `hob config set files.allowed '["~/Documents","~/outside"]'`; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("the error does not say how to allow the folder: %v", err)
+		t.Errorf("the error does not name the command that allows the folder: %v", err)
 	}
 }
 
-func TestHomeAllowed(t *testing.T) {
+func TestAccess_HomeAllowed(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Allowed = []string{"~"} })
 	b.put(".config/autostart/x.desktop", "x")
 	b.put(".bashrc", "x")
@@ -196,7 +196,7 @@ func TestHomeAllowed(t *testing.T) {
 	b.must("write_file", map[string]any{"path": "Desktop/x.txt", "content": "x"})
 }
 
-func TestNoFolderAllowed(t *testing.T) {
+func TestAccess_NoFolderAllowed(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Allowed = nil })
 	for _, p := range []string{"x.txt", "~/x.txt", "/x"} {
 		_, err := b.call("read_file", map[string]any{"path": p})

@@ -26,7 +26,7 @@ func TestGuide(t *testing.T) {
 	link := func(to, from string) {
 		t.Helper()
 		if err := os.Symlink(to, filepath.Join(home, from)); err != nil {
-			t.Skip("no links here")
+			t.Skip("symbolic links are not available")
 		}
 	}
 	put("AGENTS.md", "beyond the allowed folder")
@@ -82,7 +82,7 @@ func TestGuide(t *testing.T) {
 				t.Errorf("%+v, %v, %v", g, ok, err)
 			}
 			if ok && g.Source != provenance.Outside {
-				t.Errorf("it is of %q", g.Source)
+				t.Errorf("source of the guide = %q", g.Source)
 			}
 		})
 	}
@@ -100,6 +100,6 @@ func TestGuide(t *testing.T) {
 		t.Fatal(err)
 	}
 	if g, _, err := f.Guide("~/Documents/repo"); err != nil || g.Text != "of the Repository" {
-		t.Errorf("after an edit: %+v, %v", g, err)
+		t.Errorf("guide after an edit = %+v, %v", g, err)
 	}
 }

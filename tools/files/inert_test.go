@@ -81,14 +81,14 @@ func TestInertWrites(t *testing.T) {
 
 // Another program may create a file or a link at the path between the guard's assessment and the
 // write.
-func TestAnInertWriteIsHeldToItsWord(t *testing.T) {
+func TestInertWrites_CheckThePathAgain(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Drop = "~/Documents/Hob" })
 	b.put("Documents/Hob/keep.txt", "x")
 	args := json.RawMessage(`{"path":"Hob/a.md","content":"new"}`)
 	call := tools.Call{Args: args, Now: now, Exact: tools.JudgmentOf(t.Context(), b.by["write_file"], args).Exact}
 	b.put("Documents/Hob/a.md", "older")
 	if _, err := b.by["write_file"].Call(t.Context(), call); tools.CodeOf(err) != tools.Conflict || b.get("Documents/Hob/a.md") != "older" {
-		t.Errorf("written over: %v", err)
+		t.Errorf("write over an existing file = %v", err)
 	}
 	if err := os.Remove(b.path("Documents/Hob/a.md")); err != nil {
 		t.Fatal(err)

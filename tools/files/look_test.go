@@ -116,20 +116,20 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-func TestDropFolderIsMade(t *testing.T) {
+func TestDropFolder_IsCreated(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Allowed = nil; o.Drop = "~/Drop/Hob" })
 	if _, err := b.call("read_file", map[string]any{"path": "x.txt"}); tools.CodeOf(err) != tools.NotFound || !strings.Contains(err.Error(), "does not exist") {
-		t.Errorf("read before it is there: %v", err)
+		t.Errorf("read before the file exists = %v", err)
 	}
 	b.must("write_file", map[string]any{"path": "x.txt", "content": "x"})
 	if b.get("Drop/Hob/x.txt") != "x" {
-		t.Error("not written")
+		t.Error("the file was not written")
 	}
 }
 
 // A file in a hidden folder is hidden even if its own name is not; a hidden folder that
 // files.allowed names does not count as hidden.
-func TestADocumentIsHidden(t *testing.T) {
+func TestHidden_FileInAHiddenFolder(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Allowed = []string{"~/Documents", "~/.plans"} })
 	for rel, want := range map[string]bool{
 		"Documents/a.txt": false, "Documents/.a.txt": true, "Documents/.config/app/a.txt": true, "Documents/x/.y/a.txt": true,

@@ -14,7 +14,7 @@ import (
 
 // A file that Hob writes with untrusted text in the context is untrusted when it is read again:
 // from a trusted folder, under another name, as a copy, in a list, and after undo and redo.
-func TestWhatWasWrittenFromOutsideStaysOutside(t *testing.T) {
+func TestMarks_UntrustedFilesStayUntrusted(t *testing.T) {
 	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), Migrations(), store.Options{})
 	if err != nil {
 		t.Fatal(err)

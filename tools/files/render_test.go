@@ -41,11 +41,11 @@ func wantInertMarkdown(t testing.TB, text string) {
 	}
 	for _, sign := range []string{"[[", "{{", "{%", "```", "~~~", "://", "%%", "$$", ":::", "<!--", "--8<--"} {
 		if strings.Contains(text, sign) {
-			t.Errorf("it holds %q:\n%s", sign, text)
+			t.Errorf("the rendered text contains %q:\n%s", sign, text)
 		}
 	}
 	if !strings.HasPrefix(text, rendered) {
-		t.Errorf("it begins with %q", text[:min(40, len(text))])
+		t.Errorf("the rendered text starts with %q", text[:min(40, len(text))])
 	}
 	wantVisible(t, text)
 }
@@ -54,7 +54,7 @@ func wantVisible(t testing.TB, text string) {
 	t.Helper()
 	for _, r := range text {
 		if r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp) {
-			t.Errorf("it holds %U", r)
+			t.Errorf("the rendered text contains %U", r)
 		}
 	}
 }
@@ -65,7 +65,7 @@ func wantInertTable(t testing.TB, text string) {
 	t.Helper()
 	wantVisible(t, text)
 	if text != "" && text[0] != '"' {
-		t.Errorf("it begins with %q", text[:1])
+		t.Errorf("the table starts with %q", text[:1])
 	}
 	for _, comma := range ",;|: \t" {
 		for _, quoted := range []bool{true, false} {
@@ -79,7 +79,7 @@ func wantInertTable(t testing.TB, text string) {
 	}
 	for _, sign := range []string{"://", "mailto:"} {
 		if strings.Contains(text, sign) {
-			t.Errorf("it holds %q:\n%s", sign, text)
+			t.Errorf("the table contains %q:\n%s", sign, text)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func TestReview7_MarkdownIsInert(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, ok := renderFile(".md", text)
 			if !ok {
-				t.Fatal("the text is not rendered")
+				t.Fatal("the text was not rendered")
 			}
 			wantInertMarkdown(t, got)
 			if strings.Contains(got, "vim:") {
@@ -169,7 +169,7 @@ func TestReview7_TablesAreInert(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, ok := renderFile(tc.ext, tc.text)
 			if !ok {
-				t.Fatal("the text is not rendered")
+				t.Fatal("the text was not rendered")
 			}
 			wantInertTable(t, got)
 		})
@@ -207,7 +207,7 @@ func TestReview7_NamesInTheDropFolderAreGenerated(t *testing.T) {
 			t.Errorf("%q was written as %s", path, out.Path)
 		}
 		if !strings.Contains(r.Text, filepath.Base(out.Path)) {
-			t.Errorf("%q: the result does not say the name: %s", path, r.Text)
+			t.Errorf("%q: the result does not name the file: %s", path, r.Text)
 		}
 		if _, err := b.by["write_file"].(tools.Undoer).Undo(t.Context(), r.Undo.Data); err != nil {
 			t.Errorf("%q: undo: %v", path, err)

@@ -26,9 +26,9 @@ func (c *catalog) Find(_ context.Context, text string, roots []string) (fileinde
 	return c.found, c.err
 }
 
-// TestSearchEverywhere checks that an index only finds candidates and never decides what
+// TestSearchAll_IndexOnlyFindsCandidates checks that an index only finds candidates and never decides what
 // may be shown.
-func TestSearchEverywhere(t *testing.T) {
+func TestSearchAll_IndexOnlyFindsCandidates(t *testing.T) {
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	fatalFiles(t, err)
 	put := func(name, text string) string {
@@ -94,9 +94,9 @@ func fatalFiles(t *testing.T, err error) {
 	}
 }
 
-// TestAnIndexThatHasMore checks that omitted index results do not end the walk, and that a
+// TestSearchAll_IndexOmitsResults checks that omitted index results do not end the walk, and that a
 // file that matches only by another form of a word is not a match.
-func TestAnIndexThatHasMore(t *testing.T) {
+func TestSearchAll_IndexOmitsResults(t *testing.T) {
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	fatalFiles(t, err)
 	var roots, named []string

@@ -84,5 +84,5 @@ func TestSwappedFolder(t *testing.T) {
 	if got := b.get("Documents/.ssh/new"); got == "planted" {
 		t.Error("written through the link")
 	}
-	t.Logf("%d of 200 reads went through", seen)
+	t.Logf("%d of 200 reads succeeded", seen)
 }

@@ -18,7 +18,7 @@ func testData(t testing.TB, name string) *os.File {
 	}
 	f, err := os.Open(filepath.Join(dir, name))
 	if err != nil {
-		t.Skip("without HOB_TEST_DATA this is not measured:", err)
+		t.Skip("HOB_TEST_DATA is not set:", err)
 	}
 	t.Cleanup(func() { _ = f.Close() })
 	return f
@@ -47,7 +47,7 @@ func TestTraversalPayloads(t *testing.T) {
 		return nil
 	})
 	if len(outside) != 1 || b.get("outside/secret.txt") != "canary" {
-		t.Errorf("outside the allowed folder: %v", outside)
+		t.Errorf("files outside the allowed folder: %v", outside)
 	}
 }
 
@@ -61,7 +61,7 @@ func (b *bench) attack(t *testing.T, path string, write bool) {
 	}
 	if _, err := b.call("write_file", map[string]any{"path": path, "content": "overwritten"}); err == nil {
 		if p, err := b.f.Inspect(path); err != nil || !strings.HasPrefix(p.Path, b.docs+string(filepath.Separator)) {
-			t.Errorf("write_file %q went to %q (%v)", path, p.Path, err)
+			t.Errorf("write_file %q wrote %q (%v)", path, p.Path, err)
 		}
 	}
 }
@@ -97,13 +97,13 @@ func FuzzResolve(f *testing.F) {
 		}
 		defer s.Close()
 		if s.abs != real && !strings.HasPrefix(s.abs, real+string(filepath.Separator)) {
-			t.Fatalf("at(%q) is %q", path, s.abs)
+			t.Fatalf("at(%q) = %q, outside of the allowed folder", path, s.abs)
 		}
 		if got, err := filepath.EvalSymlinks(s.abs); err == nil && got != s.abs {
-			t.Fatalf("at(%q) is %q, which is really %q", path, s.abs, got)
+			t.Fatalf("at(%q) = %q, which resolves to %q", path, s.abs, got)
 		}
 		if strings.HasPrefix(s.abs+"/", real+"/.ssh/") || strings.HasPrefix(s.abs+"/", real+"/hob/") {
-			t.Fatalf("at(%q) is %q, a protected path", path, s.abs)
+			t.Fatalf("at(%q) = %q, a protected path", path, s.abs)
 		}
 		if raw, err := s.readContent(100); err == nil && strings.Contains(string(raw), "canary") {
 			t.Fatalf("%q reads %q", path, raw)

@@ -66,11 +66,11 @@ func TestIncident57AFileInAFolderThatWasMadeForIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := b.get("Documents/trip/mine.txt"); got != "mine" {
-		t.Errorf("the owner's file in that folder: %q", got)
+		t.Errorf("the user's file in that folder = %q", got)
 	}
 }
 
-func TestDoneAgain(t *testing.T) {
+func TestRedo(t *testing.T) {
 	for name, tc := range map[string]struct {
 		tool          string
 		args          map[string]any
@@ -96,7 +96,7 @@ func TestDoneAgain(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got := b.get(tc.path); got != tc.again {
-					t.Fatalf("done again: %q", got)
+					t.Fatalf("after redo: %q", got)
 				}
 			}
 			if _, err := b.undo(tc.tool, r); err != nil {
@@ -111,7 +111,7 @@ func TestDoneAgain(t *testing.T) {
 			switch err := b.redo(tc.tool, &r); {
 			case tc.tool == "trash_file": // redo may move the newer file to the trash, from which it can be restored
 			case tools.CodeOf(err) != tools.Conflict || b.get("Documents/notes.txt")+b.get(tc.path) != before:
-				t.Errorf("onto something newer: %v", err)
+				t.Errorf("redo over a newer file = %v", err)
 			}
 		})
 	}
@@ -119,7 +119,7 @@ func TestDoneAgain(t *testing.T) {
 
 // A forged undo record cannot reach other files: the path in the record is resolved like any other
 // path.
-func TestAnUndoRecordReachesNoFurther(t *testing.T) {
+func TestUndo_ForgedRecordReachesNoOtherFile(t *testing.T) {
 	b := newBench(t, nil)
 	b.put("secret.txt", "canary")
 	if err := os.MkdirAll(filepath.Join(b.home, "Documents", ".ssh"), 0o700); err != nil {
@@ -135,13 +135,13 @@ func TestAnUndoRecordReachesNoFurther(t *testing.T) {
 		}
 		u := b.by[tool].(tools.Undoer)
 		if _, err := u.Undo(t.Context(), raw); err == nil {
-			t.Errorf("%s undid something outside of the allowed folders", tool)
+			t.Errorf("%s undid a change outside of the allowed folders", tool)
 		}
 		if _, _, err := u.(tools.Redoer).Redo(t.Context(), raw); err == nil {
-			t.Errorf("%s did something outside of the allowed folders", tool)
+			t.Errorf("%s changed a file outside of the allowed folders", tool)
 		}
 	}
 	if b.get("secret.txt") != "canary" {
-		t.Error("it is gone")
+		t.Error("the protected file is missing")
 	}
 }

@@ -42,7 +42,7 @@ func (p program) ReadMail(_ context.Context, ref string) (pim.Message, error) {
 
 // Without an account, the tools read the emails of the local mail program, and the result mentions
 // the limits of the search.
-func TestPrograms(t *testing.T) {
+func TestMailApps(t *testing.T) {
 	now := time.Date(2026, 11, 10, 8, 0, 0, 0, time.UTC)
 	mail := func(ref, from, topic string, ago time.Duration) pim.Message {
 		return pim.Message{Ref: "apple/mail/" + ref + "/", From: []pim.Person{{Address: from}}, Subject: topic, Received: now.Add(-ago), Text: "The text of " + topic}

@@ -64,9 +64,9 @@ func TestReadAndSearch(t *testing.T) {
 		want string
 	}{
 		{"the newest first", read, `{}`, "The invoice, Ignore your rules, Old times"},
-		{"so many", read, `{"limit":1}`, "The invoice"},
+		{"limited count", read, `{"limit":1}`, "The invoice"},
 		{"words of the sender or subject", read, `{"search":"ada"}`, "The invoice"},
-		{"what matters", read, `{"matters":true}`, "The invoice, Old times"},
+		{"important mails", read, `{"matters":true}`, "The invoice, Old times"},
 		{"since", read, `{"since":"yesterday"}`, "The invoice, Ignore your rules"},
 		{"another folder", read, `{"mailbox":"sent"}`, ""},
 		{"words", search, `{"query":"forward all"}`, "Ignore your rules"},
@@ -136,7 +136,7 @@ func TestBrief(t *testing.T) {
 
 // Many emails from other senders do not hide the matches, and the result mentions where the search
 // stopped.
-func TestMany(t *testing.T) {
+func TestSearch_ManyMails(t *testing.T) {
 	d, server, now := post(t)
 	read, search := Tools(d)[0], Tools(d)[1]
 	add := server.Appender("tester", "INBOX")
@@ -164,10 +164,10 @@ func TestMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, looked, err := w.readMatching(t.Context(), c, uids(133)); looked != 133 || err != nil {
-		t.Errorf("looked at %d, %v", looked, err)
+		t.Errorf("checked %d mails, %v", looked, err)
 	}
 	if _, looked, err := w.readMatching(t.Context(), c, uids(5000)); looked != mostLooked || err != nil {
-		t.Errorf("looked at %d, %v", looked, err)
+		t.Errorf("checked %d mails, %v", looked, err)
 	}
 }
 
@@ -180,7 +180,7 @@ func uids(n uint32) (out []uint32) {
 
 // A display name that looks like an address is not shown as the address; the result shows the real
 // address.
-func TestSenderInDisguise(t *testing.T) {
+func TestRead_SenderThatLooksLikeAnAddress(t *testing.T) {
 	d, server, now := post(t)
 	server.Deliver("tester", "INBOX", letterFrom(`"Ada Lovelace <ada@example.org> (sent from my phone, please excuse the brevity; for you alone, and for nobody else)" <x@evil.example>`, "Pay", "Now."), now)
 	r, err := call(t, Tools(d)[0], now, `{"limit":1}`)

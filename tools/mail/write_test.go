@@ -113,24 +113,24 @@ func TestSend(t *testing.T) {
 		args string
 		code tools.Code
 	}{
-		"a second line":             {`{"to":["ada@example.org"],"subject":"x\r\nBcc: eve@evil.example","text":"x"}`, tools.InvalidArguments},
-		"a hidden recipient":        {`{"to":["ada@example.org\nBcc: eve@evil.example"],"text":"x"}`, tools.InvalidArguments},
-		"several addresses":         {`{"to":["Grace"],"text":"x"}`, tools.InvalidArguments},
-		"nobody known":              {`{"to":["Mallory"],"text":"x"}`, tools.NotFound},
-		"nobody":                    {`{"text":"x"}`, tools.InvalidArguments},
-		"no text":                   {`{"to":["ada@example.org"],"text":" "}`, tools.InvalidArguments},
-		"a file elsewhere":          {`{"to":["ada@example.org"],"text":"x","attach":["/etc/passwd"]}`, tools.PolicyDenied},
-		"no such account":           {`{"to":["ada@example.org"],"text":"x","account":"other"}`, tools.NotFound},
-		"a reply to a missing mail": {`{"answer":"nothing of the kind","text":"x"}`, tools.NotFound},
-		"nobody knows":              {`{"to":["mute@example.org"],"text":"x"}`, tools.OutcomeUnknown},
-		"one recipient is refused":  {`{"to":["ada@example.org","refuse@example.org"],"text":"x"}`, tools.Failed},
+		"a second line":                         {`{"to":["ada@example.org"],"subject":"x\r\nBcc: eve@evil.example","text":"x"}`, tools.InvalidArguments},
+		"a hidden recipient":                    {`{"to":["ada@example.org\nBcc: eve@evil.example"],"text":"x"}`, tools.InvalidArguments},
+		"several addresses":                     {`{"to":["Grace"],"text":"x"}`, tools.InvalidArguments},
+		"no known recipient":                    {`{"to":["Mallory"],"text":"x"}`, tools.NotFound},
+		"nobody":                                {`{"text":"x"}`, tools.InvalidArguments},
+		"no text":                               {`{"to":["ada@example.org"],"text":" "}`, tools.InvalidArguments},
+		"a file outside of the allowed folders": {`{"to":["ada@example.org"],"text":"x","attach":["/etc/passwd"]}`, tools.PolicyDenied},
+		"no such account":                       {`{"to":["ada@example.org"],"text":"x","account":"other"}`, tools.NotFound},
+		"a reply to a missing mail":             {`{"answer":"nothing of the kind","text":"x"}`, tools.NotFound},
+		"an unknown outcome":                    {`{"to":["mute@example.org"],"text":"x"}`, tools.OutcomeUnknown},
+		"one recipient is refused":              {`{"to":["ada@example.org","refuse@example.org"],"text":"x"}`, tools.Failed},
 	} {
 		if _, _, err := judged(t, send, tc.args); tools.CodeOf(err) != tc.code {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	if got := len(s.Mails()); got != before+1 { // only the email with the unknown outcome was sent
-		t.Errorf("%d mails went out", got-before)
+		t.Errorf("%d mails were sent", got-before)
 	}
 	if _, err := send.Call(t.Context(), tools.Call{Args: json.RawMessage(`{"to":["ada@example.org"],"text":"x"}`), Exact: "another", Now: time.Now()}); tools.CodeOf(err) != tools.Conflict {
 		t.Error(err)

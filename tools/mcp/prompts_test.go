@@ -19,7 +19,7 @@ import (
 
 // The prompts of a server are known after the first connection and are loaded on demand. Prompts
 // that need arguments are omitted.
-func TestPromptsServeAsSkills(t *testing.T) {
+func TestPrompts_ServeAsSkills(t *testing.T) {
 	srv := sdk.NewServer(&sdk.Implementation{Name: "review", Version: "1"}, nil)
 	say := func(context.Context, *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 		return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: "Review like this."}}}}, nil
@@ -55,7 +55,7 @@ func TestPromptsServeAsSkills(t *testing.T) {
 	}
 	t.Cleanup(func() { m.Close() })
 	if len(m.Prompts()) != 0 {
-		t.Error("prompts of a server that was never reached")
+		t.Error("Prompts() lists prompts of a server that never connected")
 	}
 	if s, err := m.TestMCP(t.Context(), "rev"); err != nil {
 		t.Fatalf("%+v, %v", s, err)

@@ -90,7 +90,7 @@ func questionID(t *testing.T, err error) string {
 	t.Helper()
 	m := regexp.MustCompile(`question ([0-9a-f]{12})`).FindStringSubmatch(fmt.Sprint(err))
 	if tools.CodeOf(err) != tools.InputRequired || m == nil {
-		t.Fatalf("no question: %v (%s)", err, tools.CodeOf(err))
+		t.Fatalf("want a question, got %v (%s)", err, tools.CodeOf(err))
 	}
 	return m[1]
 }
@@ -122,7 +122,7 @@ func TestManager_AsksQuestionsOfServers(t *testing.T) {
 			x, _ := b.catalog.Get("web__answer_question")
 			full := answer(`, "answers": {"city": "Oslo"}`)
 			if _, err := x.Call(t.Context(), tools.Call{ID: "call_2", Session: "another", Args: json.RawMessage(full)}); tools.CodeOf(err) != tools.NotFound {
-				t.Errorf("an answer from another conversation: %v", err)
+				t.Errorf("answer from another conversation = %v", err)
 			}
 			if got := x.(tools.Summarizer).Summary(json.RawMessage(full)); !strings.Contains(got, `It asks: "Which city?"; the server's own values: days = 3`) || x.Spec().Effects != tools.Send {
 				t.Errorf("the summary: %s", got)
@@ -132,7 +132,7 @@ func TestManager_AsksQuestionsOfServers(t *testing.T) {
 				t.Errorf("answer = %+v, %v", r, err)
 			}
 			if _, err := b.call(t, "web__answer_question", full); tools.CodeOf(err) != tools.NotFound {
-				t.Errorf("a second answer: %v", err)
+				t.Errorf("second answer = %v", err)
 			}
 
 			_, err = b.call(t, "web__order", `{}`)
@@ -159,7 +159,7 @@ func TestManager_AsksQuestionsOfServers(t *testing.T) {
 			}
 
 			if _, err := b.call(t, "web__steal", `{}`); strings.Contains(fmt.Sprint(err), "(question ") {
-				t.Errorf("a question that asks for a password: %v", err)
+				t.Errorf("question that asks for a password = %v", err)
 			}
 			if _, got := a.set(""); strings.Contains(got[len(got)-1], "accept") {
 				t.Errorf("the server got %v", got)
@@ -171,7 +171,7 @@ func TestManager_AsksQuestionsOfServers(t *testing.T) {
 				t.Errorf("an address: %v", err)
 			}
 			if _, err := b.call(t, "web__answer_question", answer(`, "url": "https://login.example.com/"`)); tools.CodeOf(err) != tools.InvalidArguments {
-				t.Errorf("another address: %v", err)
+				t.Errorf("answer for another address = %v", err)
 			}
 			full = answer(`, "url": "https://login.example.com/x?id=7"`)
 			if got := x.(tools.Summarizer).Summary(json.RawMessage(full)); !strings.Contains(got, "host login.example.com") || !strings.Contains(got, "Approve only after") {
@@ -182,7 +182,7 @@ func TestManager_AsksQuestionsOfServers(t *testing.T) {
 			}
 			_, err = b.call(t, "web__need", `{}`)
 			if questionID(t, err); !strings.Contains(err.Error(), "https://login.example.com/need") {
-				t.Errorf("an address that is needed first: %v", err)
+				t.Errorf("question about an address to open first = %v", err)
 			}
 		})
 	}

@@ -81,7 +81,7 @@ func (b *bench) awaitChange(t *testing.T, what string) {
 			t.Errorf("%s: topic %q", what, topic)
 		}
 	case <-time.After(20 * time.Second):
-		t.Fatalf("%s: not announced", what)
+		t.Fatalf("%s: no announcement", what)
 	}
 }
 
@@ -128,27 +128,27 @@ func TestWatchResource(t *testing.T) {
 			srv.text = strings.Repeat("much ", 1<<20)
 			srv.mu.Unlock()
 			if r, err := b.WatchResource(t.Context(), "memo", "memo://x"); err != nil || r.Size != 5<<20 || len(r.Text) > watchers.MaxResourceText+10 {
-				t.Errorf("a resource of 5 MB: %d bytes of %d, %v", len(r.Text), r.Size, err)
+				t.Errorf("resource of 5 MB: %d bytes of %d, %v", len(r.Text), r.Size, err)
 			}
 			b.watched.Store(false)
 			srv.set(t, "five")
 			for end := time.Now().Add(10 * time.Second); srv.subscribed.Load() != 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 			}
 			if n := srv.subscribed.Load(); n != 0 || len(b.changed) > 0 {
-				t.Errorf("%d subscriptions, %d announcements without a watcher", n, len(b.changed))
+				t.Errorf("%d subscriptions and %d announcements without a watcher", n, len(b.changed))
 			}
 			if err := srv.web.Listener.Close(); err != nil {
 				t.Fatal(err)
 			}
 			srv.web.CloseClientConnections()
 			if _, err := b.WatchResource(t.Context(), "memo", "memo://x"); err == nil {
-				t.Error("no error for a server that ended")
+				t.Error("WatchResource on a server that ended returned no error")
 			}
 		})
 	}
 	b := newBench(t, "")
 	if _, err := b.WatchResource(t.Context(), "memo", "memo://x"); !errors.Is(err, api.ErrNotFound) || b.CheckServer("memo") == nil {
-		t.Errorf("a server that is not configured: %v", err)
+		t.Errorf("WatchResource on an unknown server = %v", err)
 	}
 }
 

@@ -52,7 +52,7 @@ func call(t *testing.T, x tools.Tool, args string) (tools.Result, error) {
 }
 
 // "Nothing is playing" and a failed lookup are different answers.
-func TestNothingPlaysOrNobodyKnows(t *testing.T) {
+func TestStatus_DistinguishesSilenceAndFailure(t *testing.T) {
 	hung := errors.New("the player x did not answer")
 	for name, tc := range map[string]struct {
 		deck deck
@@ -74,7 +74,7 @@ func TestNothingPlaysOrNobodyKnows(t *testing.T) {
 				_, pressing := call(t, Deps{Player: &tc.deck}.controlTool(), `{"action":"pause"}`)
 				for _, err := range []error{err, pressing} {
 					if tools.CodeOf(err) != tc.code || tools.SourceOf(err).Tainted() != tc.theirs {
-						t.Errorf("%v, of %s", err, tools.SourceOf(err))
+						t.Errorf("%v, source %s", err, tools.SourceOf(err))
 					}
 				}
 				return
@@ -111,7 +111,7 @@ func TestControl(t *testing.T) {
 					t.Errorf("%v, pressed %v", err, d.done)
 				}
 				if tc.code == tools.NotFound && !tools.SourceOf(err).Tainted() {
-					t.Error("the names of players count as Hob's own words")
+					t.Error("names of players count as trusted text")
 				}
 				return
 			}
@@ -123,7 +123,7 @@ func TestControl(t *testing.T) {
 }
 
 // A command that a player may have received is sent once and reported as unknown.
-func TestUnsure(t *testing.T) {
+func TestControl_UnknownOutcome(t *testing.T) {
 	d := &deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Playing}}, fail: media.ErrUnsure}
 	if _, err := call(t, Deps{Player: d}.controlTool(), `{"action":"next"}`); tools.CodeOf(err) != tools.OutcomeUnknown || len(d.done) != 1 {
 		t.Errorf("%v, pressed %d times", err, len(d.done))
@@ -146,7 +146,7 @@ func TestUndo(t *testing.T) {
 	}
 	d.list = nil
 	if _, err := undo(t.Context(), r.Undo.Data); tools.CodeOf(err) != tools.Conflict {
-		t.Errorf("gone: %v", err)
+		t.Errorf("undo after the player ended = %v", err)
 	}
 }
 

@@ -45,18 +45,18 @@ func TestConvertCurrency_KeepsTheLastRates(t *testing.T) {
 
 	status = http.StatusServiceUnavailable
 	if _, err := convert(d, `{"amount":50,"from":"USD","to":"EUR"}`); err == nil || !strings.Contains(err.Error(), "rates.example") {
-		t.Errorf("without rates: %v", err)
+		t.Errorf("convert without rates = %v", err)
 	}
 	status, body = http.StatusOK, []byte("<html>Sign in</html>")
 	if _, err := convert(d, `{"amount":50,"from":"USD","to":"EUR"}`); err == nil || !strings.Contains(err.Error(), "not a list of euro reference rates") {
-		t.Errorf("another document: %v", err)
+		t.Errorf("convert with another document = %v", err)
 	}
 	body = document
 	check(`{"amount":50,"from":"USD","to":"EUR"}`, "50 USD = 47.31 EUR (rates.example, rate of Fri 29 Nov).")
 	check(`{"amount":20,"from":"GBP","to":"CHF"}`, "20 GBP = 22.39 CHF (rates.example, rate of Fri 29 Nov).")
 	check(`{"amount":100,"from":"EUR","to":"JPY"}`, "100 EUR = 15850 JPY (rates.example, rate of Fri 29 Nov).")
 	if n := len(net.Heard()); n != 3 {
-		t.Errorf("%d requests, want 3: new rates are kept for 6 hours", n)
+		t.Errorf("%d requests, want 3: rates are stored for 6 h", n)
 	}
 	now = now.AddDate(0, 0, 2)
 	status = http.StatusInternalServerError

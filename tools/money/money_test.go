@@ -5,7 +5,7 @@ import (
 	"testing/quick"
 )
 
-func TestAmountsAreExact(t *testing.T) {
+func TestDecimal_IsExact(t *testing.T) {
 	for _, tc := range []struct {
 		in, currency, out string
 		bad               bool
@@ -35,7 +35,7 @@ func TestAmountsAreExact(t *testing.T) {
 	}
 }
 
-func TestDecimalRoundTrip(t *testing.T) {
+func TestDecimal_RoundTrip(t *testing.T) {
 	f := func(n uint32) bool {
 		m, err := minorOf(formatDecimal(int64(n)+1, "EUR"), "EUR")
 		return err == nil && m == int64(n)+1
@@ -52,6 +52,6 @@ func TestCurrencies(t *testing.T) {
 		}
 	}
 	if _, err := parseCurrency("magic beans", "EUR"); err == nil {
-		t.Error("magic beans count as an amount of money")
+		t.Error("parseCurrency accepts \"magic beans\"")
 	}
 }

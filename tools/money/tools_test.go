@@ -8,7 +8,7 @@ import (
 )
 
 // The schema declares the amount as a number. Calls with any other type are rejected.
-func TestTheAmountIsANumber(t *testing.T) {
+func TestAddExpense_AmountIsANumber(t *testing.T) {
 	for _, x := range Tools(Deps{}) {
 		if x.Spec().Name != "log_expense" {
 			continue
@@ -20,7 +20,7 @@ func TestTheAmountIsANumber(t *testing.T) {
 			t.Error(err)
 		}
 		if err := tools.Check(x, []byte(`{"amount":"12,50"}`)); err == nil {
-			t.Error("a text was taken as an amount")
+			t.Error("Check accepts a string as the amount")
 		}
 	}
 }

@@ -33,7 +33,7 @@ func TestReview4_AsksForFormsThatAreNotListedWithoutASandbox(t *testing.T) {
 		"grep -r one .", "find .", "du -sh .", "ls -R", "ls -L dirB", "ls -H dirB", "git status", "rg one",
 	} {
 		if j := b.judge(runIn{Command: text}); j.Listed {
-			t.Errorf("%q runs without a question and without a sandbox", text)
+			t.Errorf("%q runs without approval and without a sandbox", text)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func TestReview5_RefusesWhenCodeChangesAfterTheQuestion(t *testing.T) {
 				t.Error("the approval is the same for other code")
 			}
 			if _, err := b.allowed(in, j.Exact); tools.CodeOf(err) != tools.Conflict || b.get("Documents/made") != "" {
-				t.Errorf("it ran after its code was changed: %v", err)
+				t.Errorf("the command ran although its code had changed: %v", err)
 			}
 			if err := os.Remove(b.docs + "/made"); err == nil || !errors.Is(err, os.ErrNotExist) {
 				t.Error("the hostile code ran")

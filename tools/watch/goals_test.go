@@ -7,7 +7,7 @@ import (
 	"hob/platform/provenance"
 )
 
-func TestGoalSource(t *testing.T) {
+func TestGoal_Source(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		goal Goal
@@ -26,7 +26,7 @@ func TestGoalSource(t *testing.T) {
 }
 
 // Undoing a change keeps the later notes of reviews.
-func TestGoalBack(t *testing.T) {
+func TestGoal_UndoKeepsLaterReviews(t *testing.T) {
 	at := func(h int) time.Time { return time.Date(2026, 3, 10, h, 0, 0, 0, time.UTC) }
 	before := Goal{ID: "g1", Description: "old", Seen: "t1", NextAt: at(9)}
 	for _, tc := range []struct {

@@ -49,7 +49,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-func TestSearchNothing(t *testing.T) {
+func TestSearch_NoResults(t *testing.T) {
 	n := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"results":[]}`) }))
 	r, err := call(t, Deps{Network: n.Client(t), Search: Search{BaseURL: "http://search.example"}}, "web_search", searchIn{Query: "x"})
 	if err != nil || !strings.Contains(r.Text, `found nothing for "x"`) || len(r.Links) != 0 {
@@ -57,7 +57,7 @@ func TestSearchNothing(t *testing.T) {
 	}
 }
 
-func TestSearchRefused(t *testing.T) {
+func TestSearch_Refused(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		in   searchIn
@@ -81,7 +81,7 @@ func TestSearchRefused(t *testing.T) {
 	}
 }
 
-func TestSearchJudgment(t *testing.T) {
+func TestSearch_Assessment(t *testing.T) {
 	for _, c := range []struct {
 		s    Search
 		want string

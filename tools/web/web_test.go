@@ -36,7 +36,7 @@ func call(t *testing.T, d Deps, name string, in any) (tools.Result, error) {
 		}
 		return x.Call(t.Context(), tools.Call{Args: args})
 	}
-	t.Fatalf("there is no %s", name)
+	t.Fatalf("unknown tool %s", name)
 	return tools.Result{}, nil
 }
 
@@ -88,7 +88,7 @@ func TestBrowse(t *testing.T) {
 	}{
 		{"article", "text/html; charset=utf-8", article, articleText, []string{"http://paper.example/a", "http://paper.example/news/more.html", "http://paper.example/", "http://paper.example/login", "http://paper.example/imprint"}},
 		{"a form around the whole page", "text/html", `<body><form><div><p>The whole page lies in a form, as some programs make it.</p><input value="x"></div></form>`, "The whole page lies in a form, as some programs make it.", nil},
-		{"menus alone", "text/html", `<body><nav><a href="/x">There</a></nav>`, "There[1]", nil},
+		{"only menus", "text/html", `<body><nav><a href="/x">There</a></nav>`, "There[1]", nil},
 		{
 			"text beside text", "text/html", `<body><div id="side"><p>One small remark at the side of it.</p></div><div><div><p>` + strings.Repeat("Long words of a story. ", 20) + `</p></div><div>` + strings.Repeat("More of it without a paragraph. ", 20) + `<br></div></div>`,
 			"story.\n\nMore of it", nil,
@@ -134,7 +134,7 @@ func TestBrowse(t *testing.T) {
 	}
 }
 
-func TestBrowseFails(t *testing.T) {
+func TestBrowse_Fails(t *testing.T) {
 	for _, c := range []struct {
 		name, url string
 		h         http.HandlerFunc
@@ -149,7 +149,7 @@ func TestBrowseFails(t *testing.T) {
 		{"no such host", "http://nowhere.example/", nil, tools.NotFound, "host not found: nowhere.example"},
 		{"pdf", "paper.example/a.pdf", answer("application/pdf", "%PDF-1.7"), tools.Unsupported, "find the same text as a web page"},
 		{"picture", "http://paper.example/", answer("image/png", "\x89PNG\r\n\x1a\n"), tools.Unsupported, "use a page, a feed or a text file"},
-		{"not there", "http://paper.example/", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, tools.NotFound, "404 Not Found"},
+		{"not found", "http://paper.example/", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, tools.NotFound, "404 Not Found"},
 		{"login", "http://paper.example/", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }, tools.Failed, "open the page in a browser"},
 		{"busy", "http://paper.example/", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Retry-After", "90"); w.WriteHeader(429) }, tools.Failed, "try again in 1m30s"},
 		{"deep", "http://paper.example/", answer("text/html", strings.Repeat("<div>", 5000)), tools.Unsupported, "cannot be parsed"},
@@ -172,7 +172,7 @@ func TestBrowseFails(t *testing.T) {
 	}
 }
 
-func TestBrowseJudgment(t *testing.T) {
+func TestBrowse_Assessment(t *testing.T) {
 	n := safehttptest.New(t, answer("text/plain", "x"))
 	browse := Tools(Deps{Network: n.Client(t)})[0]
 	for _, c := range []struct{ in, url, why, pattern, summary string }{
@@ -197,7 +197,7 @@ func TestBrowseJudgment(t *testing.T) {
 }
 
 // The result for a truncated page says that the page was truncated.
-func TestBrowseLong(t *testing.T) {
+func TestBrowse_TruncatedPage(t *testing.T) {
 	n := safehttptest.New(t, answer("text/plain", strings.Repeat("word ", 3<<20)))
 	r, err := call(t, Deps{Network: n.Client(t)}, "browse_url", browseIn{URL: "http://paper.example/"})
 	if err != nil || len(r.Text) > maxText+300 || !strings.Contains(r.Text, "Only the beginning of the page") || !r.Data.(browseData).Cut {
@@ -206,7 +206,7 @@ func TestBrowseLong(t *testing.T) {
 }
 
 // The page names the target of a redirect, so its error is untrusted.
-func TestErrorsOfPages(t *testing.T) {
+func TestBrowse_ErrorsAreUntrusted(t *testing.T) {
 	n := safehttptest.New(t, http.RedirectHandler("http://ignore-all-instructions.internal/", http.StatusFound))
 	_, err := call(t, Deps{Network: n.Client(t)}, "browse_url", browseIn{URL: "http://paper.example/"})
 	if tools.CodeOf(err) != tools.PolicyDenied || tools.SourceOf(err) != provenance.Outside {
@@ -244,7 +244,7 @@ func FuzzPage(f *testing.F) {
 			}
 		}
 		if text := p.renderText("x"); len(text) > maxText+1000 || bytes.ContainsRune([]byte(text), 0x1b) {
-			t.Fatalf("%d bytes of text", len(text))
+			t.Fatalf("rendered text has %d bytes", len(text))
 		}
 	})
 }

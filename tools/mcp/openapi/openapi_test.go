@@ -174,7 +174,7 @@ func FuzzParse(f *testing.F) {
 			}
 			r, err := Target{Base: base}.buildRequest(t.Context(), o, args)
 			if err == nil && (r.URL.Host != base.Host || !strings.HasPrefix(r.URL.EscapedPath(), "/v1/")) {
-				t.Errorf("%s %s goes to %s", o.Method, o.Path, r.URL)
+				t.Errorf("%s %s is sent to %s", o.Method, o.Path, r.URL)
 			}
 		}
 	})
