@@ -39,7 +39,7 @@ func hitPoints() {
 	fmt.Println("alive", Enabled())
 }
 
-func TestAnOrdinaryProgramNeverDies(t *testing.T) {
+func TestEnabled_NotInAnOrdinaryBuild(t *testing.T) {
 	if Enabled() {
 		t.Fatal("failpoints are enabled although the linker did not set them")
 	}
@@ -55,9 +55,9 @@ func TestAnOrdinaryProgramNeverDies(t *testing.T) {
 	}
 }
 
-func TestALinkedProgramDiesWhereItIsTold(t *testing.T) {
+func TestKill_EndsALinkedProgram(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("no SIGKILL")
+		t.Skip("SIGKILL is not supported")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -70,12 +70,12 @@ func TestALinkedProgramDiesWhereItIsTold(t *testing.T) {
 		dies       bool
 		hits       int
 	}{
-		{"nothing asked", "", false, 10},
+		{"no failpoint set", "", false, 10},
 		{"the first", "a.before:1", true, 1},
 		{"the fifth of many", "b:5", true, 6},
 		{"any", "*:3", true, 3},
 		{"a point hit only once", "a.after:2", false, 10},
-		{"one that does not exist", "c:1", false, 10},
+		{"an unknown failpoint", "c:1", false, 10},
 		{"nonsense", "b:x", false, 10},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

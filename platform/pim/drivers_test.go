@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestLetterCheck checks that no header value from a model or an email can end its line or hide
+// TestOutgoingMail_Check checks that no header value from a model or an email can end its line or hide
 // text.
-func TestLetterCheck(t *testing.T) {
+func TestOutgoingMail_Check(t *testing.T) {
 	ada := Person{Name: "Ada", Address: "ada@example.org"}
 	for name, tc := range map[string]struct {
 		l    OutgoingMail

@@ -53,7 +53,7 @@ func TestParseURL(t *testing.T) {
 	}
 }
 
-func TestLine(t *testing.T) {
+func TestSanitizeLine(t *testing.T) {
 	if got := SanitizeLine("a\r\nb\x1b[31m \u202ec\x00\xff", 100); got != "a b[31m c\uFFFD" {
 		t.Errorf("%q", got)
 	}

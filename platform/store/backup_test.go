@@ -59,17 +59,17 @@ func TestBackups(t *testing.T) {
 		}
 		n := count(t, open(t, p))
 		if n%2 != 0 || n < max(2, last) {
-			t.Errorf("%s holds %d rows, the one before %d", p, n, last)
+			t.Errorf("%s has %d rows, the one before %d", p, n, last)
 		}
 		last = n
 	}
 	if err := db.Backup(t.Context(), paths[7]); err == nil || !strings.Contains(err.Error(), "another name") {
-		t.Errorf("backup over an existing file: %v", err)
+		t.Errorf("Backup over an existing file = %v", err)
 	}
 	if runtime.GOOS != "windows" {
 		err := db.Backup(t.Context(), "/dev/null/x")
 		if err == nil {
-			t.Error("backup to an invalid path: no error")
+			t.Error("Backup to an invalid path returned no error")
 		}
 	}
 	to := filepath.Join(t.TempDir(), "new folder", "copy.db")

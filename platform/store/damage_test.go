@@ -84,7 +84,7 @@ func grown(t *testing.T, path string, backup bool) []string {
 	return want
 }
 
-func TestADamagedFileIsSetAside(t *testing.T) {
+func TestOpen_MovesADamagedFileAside(t *testing.T) {
 	for _, d := range damages {
 		for _, backup := range []bool{true, false} {
 			if d.name == "truncated to 0 bytes" && !backup {
@@ -105,7 +105,7 @@ func TestADamagedFileIsSetAside(t *testing.T) {
 				}
 				aside := db.QuarantinedPath()
 				if !strings.HasPrefix(aside, path+".damaged-") {
-					t.Fatalf("set aside as %q", aside)
+					t.Fatalf("the damaged file was moved to %q", aside)
 				}
 				kept, err := os.ReadFile(aside)
 				fatal(t, err)
@@ -116,7 +116,7 @@ func TestADamagedFileIsSetAside(t *testing.T) {
 				fatal(t, db.Close())
 				db = open(t, path)
 				if r := db.Replacement(); db.QuarantinedPath() != "" || r == nil || r.Aside != aside || (r.Backup != "") != backup {
-					t.Errorf("after reopening: set aside %q, replacement %+v", db.QuarantinedPath(), r)
+					t.Errorf("after reopening: moved aside %q, replacement %+v", db.QuarantinedPath(), r)
 				}
 				fatal(t, db.ConfirmReplacement())
 				fatal(t, db.Close())
@@ -131,7 +131,7 @@ func TestADamagedFileIsSetAside(t *testing.T) {
 // After an unclean exit, the content of the write-ahead log is kept: in the log that is moved aside
 // with the damaged file, or in the file itself if SQLite checkpointed the log when it closed the
 // file.
-func TestADamagedFileTakesItsLogAlong(t *testing.T) {
+func TestOpen_MovesTheLogWithADamagedFile(t *testing.T) {
 	path := temp(t)
 	db := open(t, path)
 	insertMany(t, db, 40, 1500)
@@ -144,7 +144,7 @@ func TestADamagedFileTakesItsLogAlong(t *testing.T) {
 	overwrite(t, crashed, 0, []byte("garbage garbage garbage"))
 	after := open(t, crashed)
 	if after.QuarantinedPath() == "" {
-		t.Fatal("not set aside")
+		t.Fatal("the damaged file was not moved aside")
 	}
 	kept, err := os.ReadFile(after.QuarantinedPath())
 	fatal(t, err)
@@ -169,7 +169,7 @@ func crash(t *testing.T, path string) string {
 	return to
 }
 
-func TestACrashLosesNothing(t *testing.T) {
+func TestOpen_LosesNothingAfterACrash(t *testing.T) {
 	path := temp(t)
 	db := open(t, path)
 	for k := range 30 {
@@ -177,14 +177,14 @@ func TestACrashLosesNothing(t *testing.T) {
 		if k%10 == 9 {
 			after := open(t, crash(t, path))
 			if n := count(t, after); n != k+1 || after.QuarantinedPath() != "" {
-				t.Errorf("%d of %d rows, set aside %q", n, k+1, after.QuarantinedPath())
+				t.Errorf("%d of %d rows, moved aside %q", n, k+1, after.QuarantinedPath())
 			}
 		}
 	}
 }
 
 // The newest intact backup is restored, not the newest one.
-func TestADamagedBackupIsPassedOver(t *testing.T) {
+func TestOpen_SkipsADamagedBackup(t *testing.T) {
 	for _, d := range damages {
 		t.Run(d.name, func(t *testing.T) {
 			path := temp(t)
@@ -204,7 +204,7 @@ func TestADamagedBackupIsPassedOver(t *testing.T) {
 }
 
 // Damage found at runtime makes the next start check and replace the file.
-func TestDamageMetWhileRunning(t *testing.T) {
+func TestOpen_ReplacesAFileFoundDamagedAtRuntime(t *testing.T) {
 	path := temp(t)
 	db := open(t, path)
 	_, err := db.BackupNow(t.Context())
@@ -222,7 +222,7 @@ func TestDamageMetWhileRunning(t *testing.T) {
 	fatal(t, db.Close())
 	db = open(t, path)
 	if db.QuarantinedPath() == "" {
-		t.Error("not replaced at the next start")
+		t.Error("the damaged file was not replaced at the next start")
 	}
 	fatal(t, db.Close())
 	if got := list(t, filepath.Dir(path)); len(got) != 4 { // including the record of the replacement
@@ -267,7 +267,7 @@ func TestOpen_CompletesReplacementAfterCrash(t *testing.T) {
 			copyFile(t, backup, path+".restored")
 			fatal(t, os.Rename(path, aside))
 		}, true},
-		{"of an earlier version, whose backups are gone", func(t *testing.T, path, _, backup string) {
+		{"an earlier version without backups", func(t *testing.T, path, _, backup string) {
 			fatal(t, os.Rename(backup, path+".restored"))
 			fatal(t, os.Remove(path))
 		}, false},
@@ -299,7 +299,7 @@ func TestOpen_CompletesReplacementAfterCrash(t *testing.T) {
 				}
 			}
 			if tt.kept && (len(kept) != 1 || !bytes.Equal(kept[0], broken)) {
-				t.Errorf("%d files are kept, want the damaged one: %v", len(kept), list(t, filepath.Dir(path)))
+				t.Errorf("%d damaged files are stored, want 1: %v", len(kept), list(t, filepath.Dir(path)))
 			}
 			if names := list(t, filepath.Dir(path)); slices.Contains(names, "hob.db.restored") {
 				t.Errorf("files: %v", names)

@@ -26,7 +26,7 @@ func fill(t *testing.T, db *store.Store, full bool) {
 	}))
 }
 
-func TestAFullDiskKeepsNothingHalfDone(t *testing.T) {
+func TestWrite_FullDisk(t *testing.T) {
 	big := strings.Repeat("x", 100_000)
 	insertIn := func(tx *store.Tx, k int, v string) error {
 		_, err := tx.Exec(`INSERT INTO t VALUES (?, ?)`, k, v)

@@ -11,9 +11,9 @@ import (
 	"hob/platform/store"
 )
 
-// TestStatementInUse runs a statement again while rows of the same text are being read in the same
+// TestStatement_InUse runs a statement again while rows of the same text are being read in the same
 // transaction.
-func TestStatementInUse(t *testing.T) {
+func TestStatement_InUse(t *testing.T) {
 	db := open(t, temp(t))
 	for k := range 3 {
 		insert(t, db, k, "x")
@@ -35,7 +35,7 @@ func TestStatementInUse(t *testing.T) {
 					return err
 				}
 				if first != k {
-					t.Errorf("from %d on: first is %d", k, first)
+					t.Errorf("rows from %d on start with %d", k, first)
 				}
 				seen = append(seen, k)
 			}
@@ -79,7 +79,7 @@ func TestLimits(t *testing.T) {
 
 // A statement behaves as if newly compiled after an error, after a change of its table, and if too
 // many are cached.
-func TestStatementAgain(t *testing.T) {
+func TestStatement_ReusedAfterErrorsAndChanges(t *testing.T) {
 	db := open(t, temp(t))
 	insert(t, db, 1, "one")
 	for range 3 {
@@ -124,7 +124,7 @@ func TestStatementAgain(t *testing.T) {
 }
 
 // A canceled read leaves no state in the statement.
-func TestStatementCancelled(t *testing.T) {
+func TestStatement_CanceledRead(t *testing.T) {
 	db := open(t, temp(t))
 	for k := range 100 {
 		insert(t, db, k, "x")

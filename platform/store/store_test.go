@@ -96,13 +96,13 @@ func list(t testing.TB, dir string) []string {
 	return out
 }
 
-func TestWhatWasWrittenIsThereAfterReopening(t *testing.T) {
+func TestOpen_KeepsCommittedRows(t *testing.T) {
 	path := temp(t)
 	db := open(t, path)
 	insert(t, db, 1, "one")
 	fatal(t, db.Close())
 	if got := list(t, filepath.Dir(path)); !cmp.Equal(got, []string{"hob.db"}) {
-		t.Errorf("after a clean exit: %v", got)
+		t.Errorf("files after a clean exit: %v", got)
 	}
 	db = open(t, path)
 	if diff := cmp.Diff([]string{"1=one"}, rows(t, db.Reader(t.Context()))); diff != "" {
@@ -113,11 +113,11 @@ func TestWhatWasWrittenIsThereAfterReopening(t *testing.T) {
 	}
 }
 
-func TestOddPaths(t *testing.T) {
+func TestOpen_UnusualPaths(t *testing.T) {
 	for _, dir := range []string{"with space", "100%41", "a#b", "Käse 日本 🏠", "plus+and&amp", "[x]*", "what?mode=ro"} {
 		t.Run(dir, func(t *testing.T) {
 			if runtime.GOOS == "windows" && strings.ContainsAny(dir, "?*") {
-				t.Skip("not a name on Windows")
+				t.Skip("the name is not valid on Windows")
 			}
 			path := filepath.Join(t.TempDir(), dir, "hob file.db")
 			db := open(t, path)
@@ -131,15 +131,15 @@ func TestOddPaths(t *testing.T) {
 			fatal(t, os.WriteFile(path, []byte(strings.Repeat("not a database", 100)), 0o600))
 			db = open(t, path) // the backup is found in a folder with special characters too
 			if count(t, db) != 1 || db.QuarantinedPath() == "" || filepath.Dir(backup) != filepath.Join(filepath.Dir(path), "backups") {
-				t.Errorf("not restored from %s", backup)
+				t.Errorf("the file was not restored from %s", backup)
 			}
 		})
 	}
 }
 
-func TestOnlyTheOwnerMayReadTheFiles(t *testing.T) {
+func TestOpen_FilesArePrivate(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("Windows has other permissions")
+		t.Skip("Windows has different permissions")
 	}
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	db := open(t, filepath.Join(dir, "hob.db"))
@@ -171,7 +171,7 @@ func TestMigrations(t *testing.T) {
 	})
 	backups := filepath.Join(filepath.Dir(path), "backups")
 	if got := list(t, backups); len(got) != 0 {
-		t.Errorf("a backup of an empty database: %v", got)
+		t.Errorf("backups of an empty database: %v", got)
 	}
 	t.Run("rolls back a failed step", func(t *testing.T) {
 		_, err := store.Open(t.Context(), path, sets(add, `CREATE TABLE nonsense (`), store.Options{})
@@ -183,7 +183,7 @@ func TestMigrations(t *testing.T) {
 			t.Error(diff)
 		}
 		if err := db.Read().QueryRowContext(t.Context(), `SELECT w FROM t`).Scan(new(string)); err == nil {
-			t.Error("half of the migration was kept")
+			t.Error("a part of the failed migration was committed")
 		}
 	})
 	t.Run("backs up before the next step", func(t *testing.T) {
@@ -231,7 +231,7 @@ func TestMigrations(t *testing.T) {
 	}
 }
 
-func TestUnwritablePlaces(t *testing.T) {
+func TestOpen_UnwritableFolders(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	fatal(t, os.WriteFile(file, nil, 0o600))
@@ -268,7 +268,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-func TestAReaderSeesWhatIsCommittedAndCannotWrite(t *testing.T) {
+func TestReader_SeesCommittedRowsOnly(t *testing.T) {
 	db := open(t, temp(t))
 	insert(t, db, 1, "one")
 	fatal(t, db.Write(t.Context(), func(tx *store.Tx) error {
@@ -279,7 +279,7 @@ func TestAReaderSeesWhatIsCommittedAndCannotWrite(t *testing.T) {
 			t.Errorf("inside: %v", got)
 		}
 		if got := rows(t, db.Reader(context.WithoutCancel(t.Context()))); len(got) != 1 {
-			t.Errorf("outside, before the commit: %v", got)
+			t.Errorf("reader outside of the transaction, before the commit: %v", got)
 		}
 		return nil
 	}))
@@ -287,13 +287,13 @@ func TestAReaderSeesWhatIsCommittedAndCannotWrite(t *testing.T) {
 		t.Error("a read-only connection accepted a write")
 	}
 	if got := rows(t, db.Reader(t.Context())); len(got) != 2 {
-		t.Errorf("after: %v", got)
+		t.Errorf("reader after the commit: %v", got)
 	}
 }
 
-func TestARemovedFileIsNotMadeAnew(t *testing.T) {
+func TestWrite_DoesNotRecreateARemovedFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("Windows does not remove open files")
+		t.Skip("Windows cannot remove open files")
 	}
 	path := temp(t)
 	db := open(t, path)
@@ -302,6 +302,6 @@ func TestARemovedFileIsNotMadeAnew(t *testing.T) {
 		t.Error("a query on a deleted file returned rows")
 	}
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("there is an empty database now (%v)", err)
+		t.Errorf("an empty database was created (%v)", err)
 	}
 }

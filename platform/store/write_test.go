@@ -36,7 +36,7 @@ func block(t *testing.T, db *store.Store) (release func()) {
 	}
 }
 
-func TestManyWritersShareCommits(t *testing.T) {
+func TestWrite_GroupsCommits(t *testing.T) {
 	db := open(t, temp(t))
 	boom := errors.New("boom")
 	const writers, each = 20, 25
@@ -94,7 +94,7 @@ func TestManyWritersShareCommits(t *testing.T) {
 }
 
 // In a group commit, a failing closure loses only its own changes.
-func TestAFailureInAGroupHurtsNobodyElse(t *testing.T) {
+func TestWrite_FailureInAGroupAffectsNoOther(t *testing.T) {
 	db := open(t, temp(t))
 	release := block(t, db)
 	errs := make([]error, 9)
@@ -128,7 +128,7 @@ func TestAFailureInAGroupHurtsNobodyElse(t *testing.T) {
 	}
 }
 
-func TestAfterCommitRunsInOrderAndOnlyThen(t *testing.T) {
+func TestAfterCommit_RunsInOrder(t *testing.T) {
 	db := open(t, temp(t))
 	var mu sync.Mutex
 	var got []string
@@ -143,7 +143,7 @@ func TestAfterCommitRunsInOrderAndOnlyThen(t *testing.T) {
 		tx.AfterCommit(said("1a"))
 		tx.AfterCommit(func() {
 			if n := count(t, db); n != 1 {
-				t.Errorf("%d rows in AfterCommit, not yet committed", n)
+				t.Errorf("%d rows in AfterCommit, want the committed one", n)
 			}
 		})
 		tx.AfterCommit(said("1b"))
@@ -155,7 +155,7 @@ func TestAfterCommitRunsInOrderAndOnlyThen(t *testing.T) {
 		tx.AfterCommit(said("never"))
 		return errors.New("no")
 	}); err == nil {
-		t.Error("no error")
+		t.Error("Write returned no error")
 	}
 	// The writer runs the closures of a group in the order of the queue.
 	release := block(t, db)
@@ -180,21 +180,23 @@ func TestAfterCommitRunsInOrderAndOnlyThen(t *testing.T) {
 	}
 }
 
-func TestCancelledContexts(t *testing.T) {
+func TestWrite_CanceledContexts(t *testing.T) {
 	db := open(t, temp(t))
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := db.Write(gone, func(*store.Tx) error { t.Error("it ran"); return nil }); !errors.Is(err, context.Canceled) {
-		t.Errorf("before: %v", err)
+	if err := db.Write(gone, func(*store.Tx) error { t.Error("Write ran with a canceled context"); return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("Write with a canceled context = %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	release := block(t, db)
 	waiting := make(chan error, 1)
-	go func() { waiting <- db.Write(ctx, func(*store.Tx) error { t.Error("it ran"); return nil }) }()
+	go func() {
+		waiting <- db.Write(ctx, func(*store.Tx) error { t.Error("Write ran after its context ended"); return nil })
+	}()
 	cancel()
 	release()
 	if err := <-waiting; !errors.Is(err, context.Canceled) {
-		t.Errorf("while waiting: %v", err)
+		t.Errorf("Write canceled while it waits = %v", err)
 	}
 	ctx, cancel = context.WithCancel(t.Context())
 	err := db.Write(ctx, func(tx *store.Tx) error { // a write that has started is not canceled
@@ -203,12 +205,12 @@ func TestCancelledContexts(t *testing.T) {
 		return err
 	})
 	if err != nil || count(t, db) != 1 {
-		t.Errorf("while running: %v", err)
+		t.Errorf("Write canceled while it runs = %v", err)
 	}
 }
 
 // A caller can leave a full queue when its context ends.
-func TestACallerMayLeaveAFullQueue(t *testing.T) {
+func TestWrite_CallerCanLeaveAFullQueue(t *testing.T) {
 	db := open(t, temp(t))
 	release := block(t, db)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -229,11 +231,11 @@ func TestACallerMayLeaveAFullQueue(t *testing.T) {
 	release()
 	wg.Wait()
 	if n := left.Load(); n != 400 {
-		t.Errorf("%d of 400 left", n)
+		t.Errorf("%d of 400 callers left the queue", n)
 	}
 }
 
-func TestClosingWhileWriting(t *testing.T) {
+func TestClose_WhileWriting(t *testing.T) {
 	for range 8 {
 		path := temp(t)
 		db := open(t, path)
@@ -251,7 +253,7 @@ func TestClosingWhileWriting(t *testing.T) {
 					})
 					if err != nil {
 						if !errors.Is(err, store.ErrClosed) {
-							t.Errorf("write while closing: %v", err)
+							t.Errorf("Write during Close = %v", err)
 						}
 						return
 					}
@@ -270,7 +272,7 @@ func TestClosingWhileWriting(t *testing.T) {
 		fatal(t, db.Close())
 		wg.Wait()
 		if err := db.Write(t.Context(), func(*store.Tx) error { return nil }); !errors.Is(err, store.ErrClosed) {
-			t.Errorf("write after close: %v", err)
+			t.Errorf("Write after Close = %v", err)
 		}
 		// Exactly the acknowledged writes exist.
 		got := rows(t, open(t, path).Reader(t.Context()))

@@ -12,7 +12,7 @@ import (
 // Tests the abilities of Linux with a private bus, a notification server and a private display.
 func TestRun_TriesTheDesktopOfThisMachine(t *testing.T) {
 	if _, err := exec.LookPath("Xvfb"); err != nil {
-		t.Skip("there is no Xvfb here")
+		t.Skip("Xvfb is not installed")
 	}
 	b := desktoptest.NewBus(t)
 	server := desktoptest.NewServer(t, b, "body", "actions")

@@ -69,7 +69,7 @@ func newWorld(t *testing.T, opt Options) *world {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
 		}
-		t.Skip("no browser to drive: ", err)
+		t.Skip("no browser is installed: ", err)
 	}
 	t.Cleanup(b.Close)
 	return w
@@ -95,7 +95,7 @@ func TestBrowser(t *testing.T) {
 	w.put("plain.example/", `<title>Plain</title><h1>Hello</h1><p>A <b>plain</b> page. <a href="/next?a=1">Next</a></p>`)
 	ctx := w.ctx(t)
 	if got := w.Tabs(ctx); got != nil || w.Running() {
-		t.Fatalf("it runs before anybody needs it: %v", got)
+		t.Fatalf("the browser runs before its first use: %v", got)
 	}
 	begin := time.Now()
 	tab, err := w.Open(ctx, "http://plain.example/")

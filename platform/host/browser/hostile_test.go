@@ -21,10 +21,10 @@ func TestHostilePages(t *testing.T) {
 		name string
 		test func(t *testing.T, w *world)
 	}{
-		{"a blank tab that a page holds", testHeldTab},
+		{"a blank tab opened by a page", testHeldTab},
 		{"a page that loses a picture after a click", testLostPicture},
 		{"a form that is replaced while it is filled in", testRemade},
-		{"frames that lie over what is clicked", testFrames},
+		{"frames over the clicked element", testFrames},
 		{"links that start programs", testPrograms},
 		{"a picture of secrets", testVeil},
 		{"boxes of a page's own making", testOwnBoxes},
@@ -54,7 +54,7 @@ func testHeldTab(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	if tab, err = w.Get(tab.ID); err != nil || tab.Title != "Next" {
-		t.Errorf("the page leads the tab elsewhere: %+v, %v", tab, err)
+		t.Errorf("the page navigated the tab: %+v, %v", tab, err)
 	}
 }
 
@@ -119,8 +119,8 @@ func testPrograms(t *testing.T, w *world) {
 	}
 }
 
-// TestForget checks that Forget removes the data of sites and keeps the user signed in.
-func TestForget(t *testing.T) {
+// TestClearData checks that Forget removes the data of sites and keeps the user signed in.
+func TestClearData(t *testing.T) {
 	t.Parallel() // the test mostly waits
 	w := newWorld(t, Options{})
 	w.put("plain.example/", `<title>Plain</title><p>Text.</p>`)
@@ -156,7 +156,7 @@ func TestForget(t *testing.T) {
 	}
 	w.page(t, "http://plain.example/")
 	if got, err := w.Execute(w.ctx(t), "", "document.cookie", yes); err != nil || got != "" {
-		t.Errorf("still signed in: %q, %v", got, err)
+		t.Errorf("the cookie still exists: %q, %v", got, err)
 	}
 }
 
@@ -177,13 +177,13 @@ func testVeil(t *testing.T, w *world) {
 	}
 	first := shot("1")
 	if second := shot("document.querySelector('input').value = '9876'; 1"); first != second {
-		t.Error("the number of a card is on the picture")
+		t.Error("the picture shows the card number")
 	}
 	if third := shot("p.value = 'else'; 1"); first == third {
-		t.Error("other fields are not")
+		t.Error("the picture hides other fields")
 	}
 	if got, err := w.Execute(w.ctx(t), "", "document.querySelector('input').getAttribute('style') || ''", yes); err != nil || got != "" {
-		t.Errorf("the dots stay: %q, %v", got, err)
+		t.Errorf("the style of the field is not restored: %q, %v", got, err)
 	}
 }
 
@@ -205,7 +205,7 @@ func testOwnBoxes(t *testing.T, w *world) {
 		}
 	}
 	if _, err := w.Fill(w.ctx(t), "", []Field{{stuck.Handle, "on"}}, false, yes); kindOf(err) != Refused {
-		t.Errorf("a box that does not move: %v", err)
+		t.Errorf("Fill of a box that does not change = %v", err)
 	}
 }
 
@@ -228,7 +228,7 @@ func testReadAtOnce(t *testing.T, w *world) {
 	given := map[string]string{}
 	for _, c := range read {
 		if c == nil {
-			t.Fatal("a page was not read")
+			t.Fatal("a page has no content")
 		}
 		for _, e := range c.Elements {
 			if other := given[e.Handle]; other != "" {

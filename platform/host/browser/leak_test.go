@@ -109,7 +109,7 @@ const top1 = document.createElement("script"); top1.src = u + "late.js"; documen
 Promise.all(tried).then((all) => { document.getElementById("out").textContent = "done: " + all.join(", "); });
 </script>`
 
-func TestNothingInsideIsReached(t *testing.T) {
+func TestNetwork_ReachesNoInternalAddress(t *testing.T) {
 	t.Parallel() // the test mostly waits
 	w := newWorld(t, Options{})
 	defer w.within(limits{load: 2 * time.Second})()
@@ -142,7 +142,7 @@ func TestNothingInsideIsReached(t *testing.T) {
 	}
 	t.Log(text)
 	if !strings.Contains(text, "done:") || strings.Contains(text, "secret of the house") || strings.Contains(text, "rebound GOT") || strings.Contains(text, "root:") {
-		t.Errorf("the page says: %s", text)
+		t.Errorf("the page reports: %s", text)
 	}
 	for _, name := range []string{"fetch", "metadata", "router", "redirected", "socket", "safe socket", "events", "transport"} {
 		if strings.Contains(text, " "+name+" GOT") {
@@ -164,7 +164,7 @@ func TestNothingInsideIsReached(t *testing.T) {
 	in.quiet(t)
 }
 
-func TestTheProxyServesNobodyElse(t *testing.T) {
+func TestProxy_ServesOnlyTheBrowser(t *testing.T) {
 	w := newWorld(t, Options{})
 	p, err := openProxy(w.net.Client(t))
 	if err != nil {
@@ -189,6 +189,6 @@ func TestTheProxyServesNobodyElse(t *testing.T) {
 		}
 	}
 	if len(w.net.Heard()) > 0 {
-		t.Error("it was forwarded")
+		t.Error("the proxy forwarded a request")
 	}
 }

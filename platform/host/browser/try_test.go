@@ -22,13 +22,13 @@ func TestTry(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b.Running() {
-		t.Error("it runs on")
+		t.Error("the browser still runs")
 	}
 	if _, err := os.Stat(profile); err == nil {
 		t.Error("the profile was touched")
 	}
 	if left, err := filepath.Glob(filepath.Join(tmp, "hob-browser-*")); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %q, %v", left, err)
+		t.Errorf("files left behind: %q, %v", left, err)
 	}
 	b, err = New(Options{Profile: profile, Network: Nowhere{}, Path: "/bin/false"})
 	if err != nil {

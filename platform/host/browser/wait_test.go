@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// TestWaitsForItsPage checks that events of the previous page are not attributed to the new page:
+// TestNavigate_WaitsForItsPage checks that events of the previous page are not attributed to the new page:
 // the browser reports a page before the page's own process does, and events of the previous page
 // may arrive last.
-func TestWaitsForItsPage(t *testing.T) {
+func TestNavigate_WaitsForItsPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tab := &tab{b: &Browser{limits: defaultLimits()}, target: "T", gone: make(chan struct{})}
 		say := func(method, params string, loader any) {
@@ -40,20 +40,20 @@ func TestWaitsForItsPage(t *testing.T) {
 		now("old", "networkIdle")
 		over := waits("new")
 		if over() {
-			t.Fatal("the page before was taken for the new one")
+			t.Fatal("the previous page counts as the new one")
 		}
 		navigated("new")
 		now("new", "load")
 		now("old", "networkIdle")
 		now("new", "networkIdle")
 		if !over() {
-			t.Fatal("the page is there, and is waited for")
+			t.Fatal("the new page has loaded, but the wait continues")
 		}
 		navigated("next")
 		now("next", "load")
 		now("next", "networkIdle")
 		if !waits("new")() {
-			t.Fatal("a page is waited for that has moved on")
+			t.Fatal("the wait continues for a page that navigated away")
 		}
 	})
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWithout checks redacted results, because a page controls the content of its password fields.
-func TestWithout(t *testing.T) {
+// TestStart_WithoutABrowser checks redacted results, because a page controls the content of its password fields.
+func TestStart_WithoutABrowser(t *testing.T) {
 	many := make([]string, 100)
 	for i := range many {
 		many[i] = "e"

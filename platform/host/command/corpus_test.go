@@ -57,7 +57,7 @@ func shared(t *testing.T, name string) *bufio.Scanner {
 	}
 	f, err := os.Open(filepath.Join(dir, "payloads", name))
 	if err != nil {
-		t.Skip("the shared data is not here: ", err)
+		t.Skip("HOB_TEST_DATA is not set: ", err)
 	}
 	t.Cleanup(func() { _ = f.Close() })
 	s := bufio.NewScanner(f)
@@ -159,8 +159,8 @@ func TestEverydayCommands(t *testing.T) {
 			}
 		}
 		if !utf8.ValidString(row.Cmd) {
-			t.Error("not text")
+			t.Error("the command is not valid UTF-8")
 		}
 	}
-	t.Logf("of %d everyday commands %d run without a question, %d are refused", n, listed, unreadable)
+	t.Logf("of %d everyday commands %d run without approval, %d are refused", n, listed, unreadable)
 }

@@ -55,7 +55,7 @@ func TestListedFormsTouchNothingElse(t *testing.T) {
 			needs[c.Plan.Needs]++
 			wrote, read := b.violations(c.lines)
 			if len(wrote) > 0 {
-				t.Errorf("%q changes something:\n%s", c.Text, strings.Join(wrote, "\n"))
+				t.Errorf("%q changes files:\n%s", c.Text, strings.Join(wrote, "\n"))
 			}
 			if len(read) > 0 && c.Plan.Needs == NeedNothing {
 				t.Errorf("%q opens without a sandbox:\n%s", c.Text, strings.Join(read, "\n"))
@@ -65,7 +65,7 @@ func TestListedFormsTouchNothingElse(t *testing.T) {
 		}
 	}
 	if after := b.snapshot(t); before != after {
-		t.Errorf("something changed: %s", difference(before, after))
+		t.Errorf("the folder changed: %s", difference(before, after))
 	}
 	b.confined(t, outside)
 	t.Logf("%d listed commands of %d programs (%d generated): %d need nothing, %d a sandbox, %d one that hides processes; %d of those open paths outside when nothing confines them",
@@ -119,7 +119,7 @@ func (b *bench) trace(t *testing.T, strace string, list []traced) {
 	cmd.Env = append(b.judge.commandEnviron(filepath.Join(b.home, "tmp")), traceEnv+"="+plans)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		if strings.Contains(string(out), "ptrace") {
-			t.Skip("strace may not trace here: ", string(out))
+			t.Skip("strace cannot trace here: ", string(out))
 		}
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -236,7 +236,7 @@ func (b *bench) confined(t *testing.T, list []traced) {
 				continue // Landlock does not hide processes
 			}
 			if strings.Contains(out.Output, "canary") {
-				t.Errorf("in %s %q prints what is outside", kind, c.Text)
+				t.Errorf("in %s %q prints data from outside", kind, c.Text)
 			}
 		}
 	}

@@ -82,7 +82,7 @@ func TestTwoHundredEverydayCommands(t *testing.T) {
 	here := 0
 	for _, text := range list {
 		if b.missing(text) {
-			t.Logf("a program of %q is not here", text)
+			t.Logf("a program of %q is not installed", text)
 			continue
 		}
 		here++
@@ -99,7 +99,7 @@ func TestTwoHundredEverydayCommands(t *testing.T) {
 		}
 	}
 	if len(list) < 200 || counts[0]*100 < 85*here || counts[1]*100 < 85*here {
-		t.Errorf("of %d commands %d run without a question with bubblewrap, %d with Landlock; with bubblewrap are asked %q, with Landlock %q", here, counts[0], counts[1], asked[0], asked[1])
+		t.Errorf("of %d commands %d run without approval with bubblewrap, %d with Landlock; approval is needed with bubblewrap for %q, with Landlock for %q", here, counts[0], counts[1], asked[0], asked[1])
 	}
 	t.Logf("of %d commands run without a question: %d with bubblewrap, %d with Landlock, %d without a sandbox; with Landlock are asked: %s; without a sandbox: %s",
 		here, counts[0], counts[1], counts[2], strings.Join(asked[1], " · "), strings.Join(asked[2], " · "))

@@ -24,7 +24,7 @@ import (
 // it changes nothing when it runs in a sandbox that would allow changes.
 func FuzzJudge(f *testing.F) {
 	if runtime.GOOS == "windows" {
-		f.Skip("commands of Windows are not parsed")
+		f.Skip("commands on Windows are not parsed")
 	}
 	for _, s := range seeds() {
 		f.Add(s)
@@ -37,7 +37,7 @@ func FuzzJudge(f *testing.F) {
 		v := b.look(text)
 		if !v.Listed {
 			if v.Refused == nil && (len(v.Why) == 0 || v.Exact == "") {
-				t.Fatalf("%q asks for no reason: %+v", text, v)
+				t.Fatalf("%q needs approval without a reason: %+v", text, v)
 			}
 			return
 		}
@@ -98,7 +98,7 @@ func (b *bench) boxed(tb testing.TB) *Runner {
 		tb.Fatal(err)
 	}
 	if box := r.Sandbox(context.Background()); box.kind != "bubblewrap" {
-		tb.Logf("nothing is run: %s", box.missing)
+		tb.Logf("commands are not run: %s", box.missing)
 		return nil
 	}
 	return r
@@ -115,7 +115,7 @@ func (b *bench) unchanged(t *testing.T, r *Runner, text string, v Verdict) {
 		t.Fatalf("%q: %v", text, err)
 	}
 	if after := b.snapshot(t); before != after {
-		t.Fatalf("%q changed something:\n%s\n%s", text, before, after)
+		t.Fatalf("%q changed the folder:\n%s\n%s", text, before, after)
 	}
 }
 

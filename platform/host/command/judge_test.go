@@ -22,7 +22,7 @@ func (b *bench) put(t testing.TB, name, text string) {
 func (b *bench) link(t testing.TB, target, name string) {
 	t.Helper()
 	if err := os.Symlink(target, filepath.Join(b.home, name)); err != nil {
-		t.Skip("no symlinks here:", err)
+		t.Skip("symbolic links are not available:", err)
 	}
 }
 
@@ -41,7 +41,7 @@ func here(text string) bool {
 func onUnix(t testing.TB) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("commands of Windows are not parsed")
+		t.Skip("commands on Windows are not parsed")
 	}
 }
 
@@ -86,10 +86,10 @@ func TestListed(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			if !here(text) {
-				t.Skip("a program is not here")
+				t.Skip("a program is not installed")
 			}
 			if v := b.look(text); !v.Listed {
-				t.Errorf("it is not listed: %v, refused %v", v.Why, v.Refused)
+				t.Errorf("not listed: %v, refused %v", v.Why, v.Refused)
 			}
 		})
 	}
@@ -121,9 +121,9 @@ func TestNotListed(t *testing.T) {
 		for _, text := range list {
 			t.Run(name+"/"+text, func(t *testing.T) {
 				if v := b.look(text); v.Listed {
-					t.Errorf("it is listed: %+v", v.Plan.Lines)
+					t.Errorf("listed: %+v", v.Plan.Lines)
 				} else if v.Refused == nil && len(v.Why) == 0 {
-					t.Error("it is not said why")
+					t.Error("no reason is given")
 				}
 			})
 		}
@@ -155,25 +155,25 @@ func TestProtectedPlaces(t *testing.T) {
 func TestRefused(t *testing.T) {
 	b := house(t)
 	for name, c := range map[string]Command{
-		"empty":                   {Text: " \n"},
-		"too long":                {Text: "echo " + strings.Repeat("a", MaxText)},
-		"carriage return":         {Text: "echo a\rls"},
-		"nul":                     {Text: "ls\x00"},
-		"escape":                  {Text: "echo \x1b[2K"},
-		"turned round":            {Text: "echo \u202etxt.sl"},
-		"zero width":              {Text: "l\u200bs"},
-		"a space that is none":    {Text: "ls\u00a0-la"},
-		"not text":                {Text: "ls \xff"},
-		"not a command":           {Text: "ls ("},
-		"outside":                 {Text: "ls", Dir: "/etc"},
-		"a protected folder":      {Text: "ls", Dir: "~/.ssh"},
-		"through a link":          {Text: "ls", Dir: b.docs + "/innocent"},
-		"a folder that is not it": {Text: "ls", Dir: b.docs + "/nothing"},
-		"a file":                  {Text: "ls", Dir: b.docs + "/notes.txt"},
+		"empty":              {Text: " \n"},
+		"too long":           {Text: "echo " + strings.Repeat("a", MaxText)},
+		"carriage return":    {Text: "echo a\rls"},
+		"nul":                {Text: "ls\x00"},
+		"escape":             {Text: "echo \x1b[2K"},
+		"turned round":       {Text: "echo \u202etxt.sl"},
+		"zero width":         {Text: "l\u200bs"},
+		"a no-break space":   {Text: "ls\u00a0-la"},
+		"not text":           {Text: "ls \xff"},
+		"not a command":      {Text: "ls ("},
+		"outside":            {Text: "ls", Dir: "/etc"},
+		"a protected folder": {Text: "ls", Dir: "~/.ssh"},
+		"through a link":     {Text: "ls", Dir: b.docs + "/innocent"},
+		"a similar folder":   {Text: "ls", Dir: b.docs + "/nothing"},
+		"a file":             {Text: "ls", Dir: b.docs + "/notes.txt"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if v := b.judge.Judge(c); v.Refused == nil || v.Listed {
-				t.Errorf("it is not refused: %+v", v)
+				t.Errorf("not refused: %+v", v)
 			}
 		})
 	}
@@ -208,7 +208,7 @@ func TestEffects(t *testing.T) {
 		})
 	}
 	if v := b.judge.Judge(Command{Text: "ls", Network: true}); v.Listed || !v.Egress {
-		t.Errorf("with a network: %+v", v)
+		t.Errorf("command with network access: %+v", v)
 	}
 }
 
@@ -250,14 +250,14 @@ func TestHostileRepository(t *testing.T) {
 		b.put(t, "Documents/bare/objects/x", "")
 		b.put(t, "Documents/bare/config", "[core]\n\tfsmonitor = x\n")
 		if v := b.look("cd bare && git status"); v.Listed {
-			t.Error("it is listed")
+			t.Error("the command is listed")
 		}
 	})
 	t.Run("elsewhere", func(t *testing.T) {
 		b := house(t)
 		b.put(t, "Documents/sub/.git", "gitdir: ../evil\n")
 		if v := b.look("git -C sub status"); v.Listed {
-			t.Error("it is listed")
+			t.Error("the command is listed")
 		}
 	})
 }
@@ -309,7 +309,7 @@ func TestTheTableIsSane(t *testing.T) {
 	}
 	for name, e := range table.entries {
 		if _, ok := argumentChecks()[e.check]; e.check != "" && !ok {
-			t.Errorf("%s: there is no check %q", name, e.check)
+			t.Errorf("%s: unknown check %q", name, e.check)
 		}
 		for _, bad := range []string{"output", "exec", "delete", "pre", "compress-program", "to-command", "in-place", "files0-from", "ext-diff", "textconv", "checkpoint-action", "use-compress-program", "show-signature"} {
 			if _, ok := e.options["--"+bad]; ok && !slices.Contains([]string{"df", "lsblk", "tr"}, name) {

@@ -25,9 +25,9 @@ func TestNothingIsLeft(t *testing.T) {
 		stop  bool
 		want  error
 	}{
-		"by itself":             {start, time.Minute, false, nil},
-		"when it is stopped":    {start + "sleep 600", time.Minute, true, context.Canceled},
-		"when the time is over": {start + "sleep 600", time.Second, false, ErrTimeout},
+		"by itself":                   {start, time.Minute, false, nil},
+		"when the command is stopped": {start + "sleep 600", time.Minute, true, context.Canceled},
+		"when the time is over":       {start + "sleep 600", time.Second, false, ErrTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := house(t)
@@ -52,7 +52,7 @@ func TestNothingIsLeft(t *testing.T) {
 			}
 			text, err := os.ReadFile("/proc/" + <-pid + "/stat")
 			if err == nil && !strings.Contains(string(text), ") Z ") {
-				t.Errorf("it is still there: %s", text)
+				t.Errorf("the process still exists: %s", text)
 			}
 		})
 	}

@@ -122,7 +122,7 @@ func TestAChangedScriptIsNotRun(t *testing.T) {
 		t.Errorf("%+v, %v", out, err)
 	}
 	if w := b.look("./ls"); w.Exact == v.Exact {
-		t.Error("the change makes no difference to an approval")
+		t.Error("the change of the script does not change Exact")
 	}
 }
 
@@ -136,7 +136,7 @@ func TestRequireWithoutASandbox(t *testing.T) {
 	}
 	r.opt.Sandbox = Auto
 	if out := b.run(t, r, Command{Text: "ls"}); out.Missing != "none here" {
-		t.Errorf("that there is no sandbox is not said: %+v", out)
+		t.Errorf("the output does not report the missing sandbox: %+v", out)
 	}
 }
 

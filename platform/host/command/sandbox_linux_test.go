@@ -26,14 +26,14 @@ func sandboxes(t *testing.T, b *bench) map[string]*Runner {
 			}
 		}
 		if found.kind != kind {
-			t.Logf("%s is not here: %s", kind, found.missing)
+			t.Logf("%s is not available: %s", kind, found.missing)
 			continue
 		}
 		r.looked, r.found = time.Now(), found
 		out[kind] = r
 	}
 	if len(out) == 0 {
-		t.Skip("no sandbox on this machine")
+		t.Skip("this machine has no sandbox")
 	}
 	return out
 }
@@ -82,7 +82,7 @@ func TestSandbox(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					t.Setenv("CANARY_OF_HOB", "1")
 					if strings.Contains(name, "repository") && kind == "landlock" {
-						t.Skip("Landlock only opens folders, it cannot close a part of one again; sandbox.missing says so")
+						t.Skip("Landlock can only open folders; it cannot protect a part of an open folder, and sandbox.missing reports that")
 					}
 					if c.plan.Dir == "" {
 						c.plan.Dir = b.docs
@@ -98,12 +98,12 @@ func TestSandbox(t *testing.T) {
 			}
 			for name, want := range map[string]string{"other/x.txt": "canary", ".ssh/id_ed25519": "canary"} {
 				if text, err := os.ReadFile(filepath.Join(b.home, name)); err != nil || string(text) != want {
-					t.Errorf("%s holds %q, %v", name, text, err)
+					t.Errorf("%s contains %q, %v", name, text, err)
 				}
 			}
 			for _, name := range []string{"new", "Documents/looked", "Documents/repo/.git/hooks/x"} {
 				if b.exists(name) {
-					t.Errorf("%s was made", name)
+					t.Errorf("%s was created", name)
 				}
 			}
 			if text, _ := os.ReadFile(filepath.Join(b.docs, "repo/.git/config")); strings.Contains(string(text), "evil") {
@@ -121,6 +121,6 @@ func TestSandboxIsLookedForOnce(t *testing.T) {
 		t.Errorf("%+v, then %+v", first, again)
 	}
 	if off := b.runner(t, Off).Sandbox(context.Background()); off.Kind() != "" || off.Missing() == "" {
-		t.Errorf("off: %+v", off)
+		t.Errorf("runner with sandbox off: %+v", off)
 	}
 }

@@ -42,7 +42,7 @@ func TestServiceCommand_ConfinesProgram(t *testing.T) {
 			}
 			for _, dont := range []string{"canary", "HOB_OF_PARENT", "HOB_COMMAND"} {
 				if strings.Contains(text, dont) {
-					t.Errorf("%q is there:\n%s", dont, text)
+					t.Errorf("the environment contains %q:\n%s", dont, text)
 				}
 			}
 			for path, want := range map[string]bool{home + "/made": true, work + "/made": true, b.home + "/other/made": false, b.home + "/new": false} {
@@ -54,10 +54,10 @@ func TestServiceCommand_ConfinesProgram(t *testing.T) {
 	}
 	none := b.runner(t, Off)
 	if _, _, err := none.ServiceCommand(t.Context(), Service{Program: "sh", Home: b.home, Confine: true}); !errors.Is(err, ErrNoSandbox) {
-		t.Errorf("without a sandbox: %v", err)
+		t.Errorf("ServiceCommand without a sandbox = %v", err)
 	}
 	if _, _, err := none.ServiceCommand(t.Context(), Service{Program: "/nonexistent/x", Home: b.home}); !errors.Is(err, ErrNotFound) {
-		t.Errorf("without the program: %v", err)
+		t.Errorf("ServiceCommand with a missing program = %v", err)
 	}
 	for kind, r := range sandboxes(t, b) {
 		if _, _, err := r.ServiceCommand(t.Context(), Service{Program: "sh", Home: b.home + "/hob/x", Confine: true, Write: []string{b.home + "/.ssh"}}); !errors.Is(err, ErrProtected) {

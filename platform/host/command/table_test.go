@@ -61,7 +61,7 @@ func TestTheTableChangesNothing(t *testing.T) {
 	git := exec.CommandContext(t.Context(), "git", "init", "-q")
 	git.Dir = b.docs
 	if err := git.Run(); err != nil {
-		t.Log("git is not looked at:", err)
+		t.Log("git is not tested:", err)
 	}
 	r := b.boxed(t)
 	if r == nil {
@@ -75,7 +75,7 @@ func TestTheTableChangesNothing(t *testing.T) {
 			t.Errorf("%s: %v", names, err)
 		}
 		if after := b.snapshot(t); before != after {
-			t.Errorf("one of %s changed something: %s", names, difference(before, after))
+			t.Errorf("one of %s changed the folder: %s", names, difference(before, after))
 		}
 		plan.Lines, names = nil, nil
 	}

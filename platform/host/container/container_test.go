@@ -52,7 +52,7 @@ func box(t *testing.T, change func(*container.Options)) (b *container.Box, log f
 	}, dir
 }
 
-func TestHowAProgramIsRun(t *testing.T) {
+func TestRun_Arguments(t *testing.T) {
 	t.Setenv("SECRET_OF_TEST", "x")
 	b, log, _ := box(t, nil)
 	out, err := b.Run(t.Context(), []byte(`{"tool":"x"}`), "agent-run")
@@ -67,7 +67,7 @@ func TestHowAProgramIsRun(t *testing.T) {
 		"--user ", "--pull=never", "--entrypoint /hob here agent-run",
 	} {
 		if !strings.Contains(strings.Join(words, " ")+" ", want) {
-			t.Errorf("no %q in %s", want, words)
+			t.Errorf("%q is missing in %s", want, words)
 		}
 	}
 	if n := slices.Index(words, "here"); words[n+1] != "agent-run" || n+2 != len(words) {
@@ -95,7 +95,7 @@ func TestRefusals(t *testing.T) {
 			t.Error(err)
 		}
 		if strings.Contains(log(), "run ") {
-			t.Error("it ran all the same")
+			t.Error("the container was started")
 		}
 	})
 	t.Run("no image", func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestRefusals(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("it fails", func(t *testing.T) {
+	t.Run("the command fails", func(t *testing.T) {
 		b, _, _ := box(t, nil)
 		if _, err := b.Run(t.Context(), nil, "fail"); err == nil || !strings.Contains(err.Error(), "it broke") {
 			t.Error(err)
@@ -112,7 +112,7 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-func TestWhatHangsIsRemoved(t *testing.T) {
+func TestRun_RemovesAHangingContainer(t *testing.T) {
 	b, log, _ := box(t, func(o *container.Options) { o.Timeout = 50 * time.Millisecond })
 	if _, err := b.Run(t.Context(), nil, "hang"); !errors.Is(err, container.ErrTimeout) {
 		t.Error(err)

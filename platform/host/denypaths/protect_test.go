@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestWhy(t *testing.T) {
+func TestProtectionReason(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the test uses Unix paths")
 	}
@@ -66,7 +66,7 @@ func TestWhy(t *testing.T) {
 
 // If the user is root, the home folder /root is a protected path of the system, but Hob must still
 // be able to use it.
-func TestAHomeInAPlaceOfTheMachine(t *testing.T) {
+func TestProtectionReason_HomeOfRoot(t *testing.T) {
 	p := New(Options{Home: "/root"})
 	if got := p.ProtectionReason("/root/notes.txt"); got != "" {
 		t.Errorf("the user's own file is protected: %s", got)
@@ -76,10 +76,10 @@ func TestAHomeInAPlaceOfTheMachine(t *testing.T) {
 	}
 }
 
-func TestResolvedNames(t *testing.T) {
+func TestProtectionReason_ResolvedNames(t *testing.T) {
 	real, link := t.TempDir(), filepath.Join(t.TempDir(), "home")
 	if err := os.Symlink(real, link); err != nil {
-		t.Skip("no symlinks here:", err)
+		t.Skip("symbolic links are not available:", err)
 	}
 	p := New(Options{Home: link, Own: []string{filepath.Join(link, "hob")}})
 	real, err := filepath.EvalSymlinks(real)
@@ -87,34 +87,34 @@ func TestResolvedNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p.ProtectionReason(filepath.Join(real, ".ssh")) == "" || p.ProtectionReason(filepath.Join(link, ".ssh")) == "" {
-		t.Error("one of the two names of the home is open")
+		t.Error("one of the two names of the home is not protected")
 	}
 }
 
-func TestHolds(t *testing.T) {
+func TestProtectedInside(t *testing.T) {
 	home := t.TempDir()
 	p := New(Options{Home: home})
 	if got := p.ProtectedInside(home); got != "" {
-		t.Errorf("an empty home holds %s", got)
+		t.Errorf("ProtectedInside of an empty home = %s", got)
 	}
 	if err := os.Mkdir(filepath.Join(home, ".ssh"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if got := p.ProtectedInside(home); got != filepath.Join(home, ".ssh") {
-		t.Errorf("the home holds %q", got)
+		t.Errorf("ProtectedInside of the home = %q", got)
 	}
 }
 
 // Tests sensitive files from published attack lists. Keys, environments and registries are
 // protected. Logs and server settings are not, because the user decides about them.
-func TestSensitiveFiles(t *testing.T) {
+func TestProtectionReason_SensitiveFiles(t *testing.T) {
 	dir := os.Getenv("HOB_TEST_DATA")
 	if dir == "" {
 		dir = "../../../../shared/data"
 	}
 	f, err := os.Open(filepath.Join(dir, "payloads", "sensitive-files.txt"))
 	if err != nil {
-		t.Skip("the shared data is not here: ", err)
+		t.Skip("HOB_TEST_DATA is not set: ", err)
 	}
 	defer f.Close()
 	p := New(Options{Home: "/home/ann"})
@@ -127,7 +127,7 @@ func TestSensitiveFiles(t *testing.T) {
 		}
 		for _, secret := range []string{"/windows/repair/", "/windows/panther/", "/windows/system32/config/", "/windows/system32/sysprep/"} {
 			if strings.Contains(path, secret) && why == "" {
-				t.Errorf("%s is open", path)
+				t.Errorf("%s is not protected", path)
 			}
 		}
 	}

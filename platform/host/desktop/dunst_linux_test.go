@@ -17,7 +17,7 @@ import (
 func TestDunst(t *testing.T) {
 	for _, p := range []string{"Xvfb", "dunst", "dunstctl", "dbus-send"} {
 		if _, err := exec.LookPath(p); err != nil {
-			t.Skipf("there is no %s here", p)
+			t.Skipf("%s is not installed", p)
 		}
 	}
 	b := desktoptest.NewBus(t)

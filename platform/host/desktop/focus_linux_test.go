@@ -22,7 +22,7 @@ func TestFocus(t *testing.T) {
 		"dunst, paused": {prop.Map{"org.dunstproject.cmd0": {"paused": {Value: true}}}, "", FocusOn},
 		"GNOME, on":     {nil, "false", FocusOn},
 		"GNOME, off":    {nil, "true", FocusOff},
-		"nobody says":   {nil, "", FocusUnknown},
+		"no source":     {nil, "", FocusUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bus, dir := desktoptest.NewBus(t), t.TempDir()
@@ -53,7 +53,7 @@ func TestFocus(t *testing.T) {
 	}
 }
 
-func TestFocusOfOthers(t *testing.T) {
+func TestFocus_OtherDesktops(t *testing.T) {
 	for in, want := range map[string]Focus{
 		`{"data":[{"storeAssertionRecords":[{"assertionDetails":{"assertionDetailsModeIdentifier":"com.apple.donotdisturb.mode.default"}}]}]}`: FocusOn,
 		`{"data":[{"storeInvalidationRecords":[]}]}`: FocusOff, `{}`: FocusUnknown, ``: FocusUnknown, `[1]`: FocusUnknown,

@@ -89,7 +89,7 @@ func TestNotify(t *testing.T) {
 	}
 }
 
-func TestReplacingAndWithdrawing(t *testing.T) {
+func TestNotify_ReplacesAndWithdraws(t *testing.T) {
 	b := desktoptest.NewBus(t)
 	s := desktoptest.NewServer(t, b)
 	n, events := open(t, b, desktop.Options{})
@@ -99,7 +99,7 @@ func TestReplacingAndWithdrawing(t *testing.T) {
 		}
 		got := s.Last(t, i+1)
 		if got.ID != 1 || got.Body != note.Body || len(got.Actions) > 0 { // this server supports neither markup nor buttons
-			t.Errorf("shown %+v of %+v", got, note)
+			t.Errorf("shown %+v, sent %+v", got, note)
 		}
 	}
 	if err := n.Withdraw(t.Context(), "b"); err != nil { // no such notification
@@ -114,9 +114,9 @@ func TestReplacingAndWithdrawing(t *testing.T) {
 	}
 }
 
-// TestNobodyElsePresses checks that signals from other programs of the session are ignored, for
+// TestNotify_IgnoresSignalsOfOtherPrograms checks that signals from other programs of the session are ignored, for
 // every id and key, even after a program took over the server's name.
-func TestNobodyElsePresses(t *testing.T) {
+func TestNotify_IgnoresSignalsOfOtherPrograms(t *testing.T) {
 	b := desktoptest.NewBus(t)
 	s := desktoptest.NewServer(t, b, "actions")
 	n, events := open(t, b, desktop.Options{})
@@ -145,7 +145,7 @@ func TestNobodyElsePresses(t *testing.T) {
 	}
 }
 
-func TestPressBeforeTheAnswer(t *testing.T) {
+func TestNotify_PressBeforeTheReply(t *testing.T) {
 	b := desktoptest.NewBus(t)
 	s := desktoptest.NewServer(t, b, "actions")
 	s.Faster("no")
@@ -158,7 +158,7 @@ func TestPressBeforeTheAnswer(t *testing.T) {
 	}
 }
 
-func TestTheServerComesAndGoes(t *testing.T) {
+func TestNotify_ServerRestarts(t *testing.T) {
 	b := desktoptest.NewBus(t)
 	n, events := open(t, b, desktop.Options{})
 	if err := n.Notify(t.Context(), question("q0")); !errors.Is(err, desktop.ErrNoServer) || !strings.Contains(err.Error(), "dunst") {
@@ -177,7 +177,7 @@ func TestTheServerComesAndGoes(t *testing.T) {
 	}
 }
 
-func TestTheBusComesAndGoes(t *testing.T) {
+func TestNotify_BusRestarts(t *testing.T) {
 	var b *desktoptest.Bus
 	n, events := open(t, nil, desktop.Options{Getenv: func(key string) string {
 		if b == nil {
@@ -200,7 +200,7 @@ func TestTheBusComesAndGoes(t *testing.T) {
 		}
 	}
 	if err := n.Notify(t.Context(), question("q")); !errors.Is(err, desktop.ErrNoSession) {
-		t.Errorf("a bus that has ended: %v", err)
+		t.Errorf("Notify on a bus that has ended = %v", err)
 	}
 }
 
@@ -220,9 +220,9 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestServerOfHob checks that a notification server started by Hob is rejected: it could press the
+// TestNotify_RejectsAServerOfHob checks that a notification server started by Hob is rejected: it could press the
 // buttons that it shows.
-func TestServerOfHob(t *testing.T) {
+func TestNotify_RejectsAServerOfHob(t *testing.T) {
 	b := desktoptest.NewBus(t)
 	desktoptest.NewServer(t, b, "actions")
 	n, _ := open(t, b, desktop.Options{Trust: func(pid int) error {
@@ -247,7 +247,7 @@ func TestAddresses(t *testing.T) {
 		"a program to run":  {map[string]string{"DBUS_SESSION_BUS_ADDRESS": "unixexec:path=/bin/sh"}, false},
 		"to be launched":    {map[string]string{"DBUS_SESSION_BUS_ADDRESS": "autolaunch:"}, false},
 		"another machine":   {map[string]string{"DBUS_SESSION_BUS_ADDRESS": "tcp:host=example.org,port=1"}, false},
-		"no socket there":   {map[string]string{"XDG_RUNTIME_DIR": dir}, false},
+		"no socket":         {map[string]string{"XDG_RUNTIME_DIR": dir}, false},
 		"a relative folder": {map[string]string{"XDG_RUNTIME_DIR": "x"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -38,7 +38,7 @@ func export(t *testing.T, c *dbus.Conn, name string, path dbus.ObjectPath, iface
 	}
 }
 
-func TestLookNowhere(t *testing.T) {
+func TestPresence_NoDesktop(t *testing.T) {
 	p, err := desktop.DetectPresence(t.Context(), session(nil, map[string]string{"DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nowhere", "DISPLAY": "localhost:10.0"}))
 	if !errors.Is(err, desktop.ErrUnseen) || p.IdleKnown {
 		t.Errorf("%+v, %v; want ErrUnseen", p, err)
@@ -49,7 +49,7 @@ func TestLookNowhere(t *testing.T) {
 	}
 }
 
-func TestLookAtGnome(t *testing.T) {
+func TestPresence_GNOME(t *testing.T) {
 	b := desktoptest.NewBus(t)
 	c := b.Conn(t)
 	export(t, c, "org.gnome.Mutter.IdleMonitor", "/org/gnome/Mutter/IdleMonitor/Core", "org.gnome.Mutter.IdleMonitor",
@@ -68,7 +68,7 @@ func TestLookAtGnome(t *testing.T) {
 	}
 }
 
-func TestLookAtKDE(t *testing.T) {
+func TestPresence_KDE(t *testing.T) {
 	b := desktoptest.NewBus(t)
 	c := b.Conn(t)
 	saver := map[string]any{
@@ -88,7 +88,7 @@ func TestLookAtKDE(t *testing.T) {
 	}
 }
 
-func TestLookAtLogind(t *testing.T) {
+func TestPresence_Logind(t *testing.T) {
 	b := desktoptest.NewBus(t)
 	c := b.Conn(t)
 	export(t, c, "org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager",
@@ -128,8 +128,8 @@ func TestLookAtLogind(t *testing.T) {
 	}
 }
 
-// TestLookAtX queries a real X server, moves the mouse and queries it again.
-func TestLookAtX(t *testing.T) {
+// TestPresence_X11 queries a real X server, moves the mouse and queries it again.
+func TestPresence_X11(t *testing.T) {
 	display := desktoptest.Display(t)
 	o := session(nil, map[string]string{"DISPLAY": display, "HOME": t.TempDir(), "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nowhere"})
 	var p desktop.Presence
@@ -139,7 +139,7 @@ func TestLookAtX(t *testing.T) {
 			t.Fatalf("%+v, %v", p, err)
 		}
 		if time.Now().After(end) {
-			t.Fatalf("%+v: the idle time does not grow", p)
+			t.Fatalf("%+v: the idle time does not increase", p)
 		}
 	}
 	xdotool, err := exec.LookPath("xdotool")

@@ -90,7 +90,7 @@ func TestToast(t *testing.T) {
 	}
 	var back toastRequest
 	if err := json.Unmarshal(in, &back); err != nil || back != r || bytes.ContainsFunc(in, func(r rune) bool { return r > 0x7e }) {
-		t.Errorf("the request does not survive: %v\n%s", err, in)
+		t.Errorf("the request changes when it is encoded and decoded: %v\n%s", err, in)
 	}
 	if other, err := newToast("Hob", Notification{ID: n.ID}); err != nil || other.Tag != r.Tag || len(r.Tag) > 64 {
 		t.Errorf("tag %q, %v; want that of the replaced notification, %q", other.Tag, err, r.Tag)

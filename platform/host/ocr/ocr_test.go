@@ -55,7 +55,7 @@ func TestPictures(t *testing.T) {
 		}
 	}
 	if _, err := r.Read(t.Context(), blank(t)); !errors.Is(err, osrun.ErrNoProgram) {
-		t.Errorf("not installed: %v", err)
+		t.Errorf("Read without tesseract = %v", err)
 	}
 	if got := cleanText("\n a\u202eb\x1b[1m\n\n"); got != "ab[1m" {
 		t.Errorf("%q", got)
@@ -66,11 +66,11 @@ func TestPictures(t *testing.T) {
 // is an object with the property js.
 func TestVision(t *testing.T) {
 	for name, tc := range map[string]struct{ world, want, kind string }{
-		"two lines":          {`{lines: ['Grüße', 'Invoice 99']}`, "Grüße\nInvoice 99", ""},
-		"no text":            {`{lines: []}`, "", ""},
-		"an old macOS":       {`{lines: ['x'], old: true}`, "x", ""},
-		"macOS cannot":       {`{fails: true}`, "", "invalid_input"},
-		"there is no Vision": {`{none: true}`, "", "internal"},
+		"two lines":      {`{lines: ['Grüße', 'Invoice 99']}`, "Grüße\nInvoice 99", ""},
+		"no text":        {`{lines: []}`, "", ""},
+		"an old macOS":   {`{lines: ['x'], old: true}`, "x", ""},
+		"macOS cannot":   {`{fails: true}`, "", "invalid_input"},
+		"without Vision": {`{none: true}`, "", "internal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			vm := goja.New()

@@ -18,7 +18,7 @@ import (
 func TestHelperOutput(t *testing.T) {
 	switch os.Getenv("OSRUN_OUTPUT") {
 	case "":
-		t.Skip("run by TestOutput")
+		t.Skip("runs within TestOutput")
 	case "echo":
 		_, _ = io.Copy(os.Stdout, os.Stdin)
 	case "fail":

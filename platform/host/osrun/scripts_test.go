@@ -57,9 +57,9 @@ type told struct {
 	In        string
 }
 
-// TestWhatEnginesAreGiven checks the arguments of osascript(1) and powershell.exe
+// TestEngine_Arguments checks the arguments of osascript(1) and powershell.exe
 // (learn.microsoft.com, "about_PowerShell_exe").
-func TestWhatEnginesAreGiven(t *testing.T) {
+func TestEngine_Arguments(t *testing.T) {
 	const in = `{"x":"\"'` + "`" + `); doShellScript('x') \\ \u003cb\u003e\u0026\u003c/b\u003e $(x) %s \u00e9 \u4e16\u754c \ud83d\udc4b\nsecond\u2028\u0000"}`
 	for name, c := range map[string]struct {
 		script string
@@ -94,7 +94,7 @@ func TestWhatEnginesAreGiven(t *testing.T) {
 	}
 }
 
-func TestOSAScriptIsGiven(t *testing.T) {
+func TestEngine_OSAScript(t *testing.T) {
 	for name, lead := range map[string][]string{"x.js": {"-l", "JavaScript", "-e"}, "x.applescript": {"-e"}} {
 		k := osrun.Call{Script: osrun.NewScript(name, "function main() {}"), In: map[string]string{"x": hostile}}
 		r := withOutput(osrun.Options{Getenv: func(k string) string {
@@ -131,7 +131,7 @@ func TestErrors(t *testing.T) {
 		"no answer, in French":   {"x.js", "die 31:42: execution error: Erreur dans Mail : L’événement Apple a expiré. (-1712)\\n", osrun.Timeout, "check the screen"},
 		"not asked yet":          {"x.js", `say {"ok":false,"number":-1744}`, osrun.Denied, "not asked you yet"},
 		"not running":            {"x.js", `say {"ok":false,"kind":"not_running"}`, osrun.NotRunning, "open it first"},
-		"not there":              {"x.js", `say {"ok":false,"number":-1728}`, osrun.NotFound, "not found"},
+		"missing":                {"x.js", `say {"ok":false,"number":-1728}`, osrun.NotFound, "not found"},
 		"not understood":         {"x.js", `say {"ok":false,"number":-1708}`, osrun.Unsupported, "version"},
 		"cancelled":              {"x.js", `say {"ok":false,"number":-128}`, osrun.Cancelled, "canceled"},
 		"a key press refused":    {"x.js", `say {"ok":false,"number":1002}`, osrun.Denied, "Privacy_Accessibility"},
@@ -169,7 +169,7 @@ func TestHResults(t *testing.T) {
 		"CO_E_SERVER_EXEC_FAILURE": {0x80080005, osrun.SetupRequired},
 		"RPC_E_CALL_REJECTED":      {0x80010001, osrun.Busy},
 		"RETRYLATER":               {0x8001010A, osrun.Busy},
-		"RPC gone":                 {0x800706BA, osrun.NotRunning},
+		"RPC server unavailable":   {0x800706BA, osrun.NotRunning},
 		"E_ACCESSDENIED":           {0x80070005, osrun.Denied},
 		"E_ABORT":                  {0x80004004, osrun.Denied},
 		"MAPI_E_NOT_FOUND":         {0x8004010F, osrun.NotFound},
@@ -195,7 +195,7 @@ func TestHResults(t *testing.T) {
 	}
 }
 
-func TestAHangingAppIsLeftAlone(t *testing.T) {
+func TestRun_PausesForAHangingApp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var runs atomic.Int32
 		r := withOutput(osrun.Options{}, func(ctx context.Context, cmd *exec.Cmd, _ []byte) ([]byte, error) {
@@ -216,12 +216,12 @@ func TestAHangingAppIsLeftAlone(t *testing.T) {
 		other := call("x.js", "say")
 		other.App = osrun.App{ID: "com.apple.notes", Name: "Notes"}
 		if err := r.Run(t.Context(), other, nil); err != nil {
-			t.Errorf("another app: %v", err)
+			t.Errorf("Run for another app = %v", err)
 		}
 		time.Sleep(90*time.Second + 1)
 		c.Write = true
 		if err := r.Run(t.Context(), c, nil); osrun.KindOf(err) != osrun.Timeout || !osrun.IsUncertain(err) || !strings.Contains(err.Error(), "outcome unknown") {
-			t.Errorf("error of a write %v", err)
+			t.Errorf("Run of a write = %v", err)
 		}
 		if runs.Load() != 2 {
 			t.Errorf("%d runs, want a write never repeated", runs.Load())
@@ -229,7 +229,7 @@ func TestAHangingAppIsLeftAlone(t *testing.T) {
 	})
 }
 
-func TestOneAtATime(t *testing.T) {
+func TestRun_OneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int32
 		r := withOutput(osrun.Options{}, func(context.Context, *exec.Cmd, []byte) ([]byte, error) {
@@ -248,14 +248,14 @@ func TestOneAtATime(t *testing.T) {
 			}
 		}
 		if most.Load() != 1 {
-			t.Errorf("%d at once", most.Load())
+			t.Errorf("%d scripts ran at the same time", most.Load())
 		}
 	})
 }
 
-// TestWhoIsStarted checks that a read starts no app, and that a write starts its app in the
+// TestRun_StartsAppsOnlyForWrites checks that a read starts no app, and that a write starts its app in the
 // background and is repeated only if it had changed nothing.
-func TestWhoIsStarted(t *testing.T) {
+func TestRun_StartsAppsOnlyForWrites(t *testing.T) {
 	for name, c := range map[string]struct {
 		write   bool
 		said    []string // outputs of the runs; the last output repeats
@@ -264,13 +264,13 @@ func TestWhoIsStarted(t *testing.T) {
 		kind    osrun.Kind
 		unknown bool
 	}{
-		"a read":                       {false, []string{`{"ok":false,"kind":"not_running"}`}, false, 1, osrun.NotRunning, false},
-		"a read, gone in the middle":   {false, []string{`{"ok":false,"number":-609}`, `{"ok":true}`}, false, 2, "", false},
-		"a read, app stays closed":     {false, []string{`{"ok":false,"number":-600}`}, false, 2, osrun.NotRunning, false},
-		"a write":                      {true, []string{`{"ok":false,"kind":"not_running"}`, `{"ok":false,"kind":"not_running"}`, `{"ok":true}`}, true, 3, "", false},
-		"a write that was in progress": {true, []string{`{"ok":false,"number":-609,"began":true}`}, false, 1, osrun.NotRunning, true},
-		"a write that was refused":     {true, []string{`{"ok":false,"number":-1743,"began":true}`}, false, 1, osrun.Denied, false},
-		"a write, never up":            {true, []string{`{"ok":false,"kind":"not_running"}`}, true, 22, osrun.NotRunning, false},
+		"a read":                            {false, []string{`{"ok":false,"kind":"not_running"}`}, false, 1, osrun.NotRunning, false},
+		"a read during which the app quits": {false, []string{`{"ok":false,"number":-609}`, `{"ok":true}`}, false, 2, "", false},
+		"a read, app stays closed":          {false, []string{`{"ok":false,"number":-600}`}, false, 2, osrun.NotRunning, false},
+		"a write":                           {true, []string{`{"ok":false,"kind":"not_running"}`, `{"ok":false,"kind":"not_running"}`, `{"ok":true}`}, true, 3, "", false},
+		"a write that was in progress":      {true, []string{`{"ok":false,"number":-609,"began":true}`}, false, 1, osrun.NotRunning, true},
+		"a write that was refused":          {true, []string{`{"ok":false,"number":-1743,"began":true}`}, false, 1, osrun.Denied, false},
+		"a write, never up":                 {true, []string{`{"ok":false,"kind":"not_running"}`}, true, 22, osrun.NotRunning, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -294,9 +294,9 @@ func TestWhoIsStarted(t *testing.T) {
 	}
 }
 
-// TestAGrandchildHoldsNothingUp checks that a run ends although a grandchild that left the process
+// TestRun_EndsDespiteAGrandchild checks that a run ends although a grandchild that left the process
 // group keeps the pipes open.
-func TestAGrandchildHoldsNothingUp(t *testing.T) {
+func TestRun_EndsDespiteAGrandchild(t *testing.T) {
 	var got struct{ Pid int }
 	if err := fake(t).Run(t.Context(), call("x.js", "fork"), &got); err != nil {
 		t.Fatal(err)
@@ -306,17 +306,17 @@ func TestAGrandchildHoldsNothingUp(t *testing.T) {
 	}
 }
 
-func TestAProgramThatIsMissing(t *testing.T) {
+func TestRun_MissingProgram(t *testing.T) {
 	r := osrun.NewScripts(osrun.Options{OSAScript: "/no/such/osascript"})
 	if err := r.Run(t.Context(), call("x.js", ""), nil); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("error %v", err)
 	}
 }
 
-func TestALongScriptGoesThroughTheInput(t *testing.T) {
+func TestRun_LongScriptOnStandardInput(t *testing.T) {
 	r := withOutput(osrun.Options{}, func(_ context.Context, cmd *exec.Cmd, in []byte) ([]byte, error) {
 		if n := len(strings.Join(cmd.Args, " ")); n > 32_767 {
-			t.Errorf("a command line of %d characters", n)
+			t.Errorf("command line has %d characters", n)
 		}
 		if !strings.HasPrefix(string(in), `{"script":"`) || !strings.Contains(string(in), `"in":"{\"x\":1}"}`) {
 			t.Errorf("input %.80q", in)

@@ -54,33 +54,33 @@ func gone(t *testing.T, r *bufio.Reader) {
 	}
 }
 
-func TestKillEndsTheDescendants(t *testing.T) {
+func TestTree_KillEndsDescendants(t *testing.T) {
 	tree, out := script(t, `sleep 600 & echo $!; wait`)
 	line(t, out)
 	tree.Kill()
 	<-tree.Done()
 	gone(t, out) // the descendant, which kept the pipe open, has ended
 	if !strings.Contains(DescribeExit(tree.Err()), "killed") {
-		t.Errorf("it ended by %q", DescribeExit(tree.Err()))
+		t.Errorf("the process ended with %q", DescribeExit(tree.Err()))
 	}
 	tree.Kill() // a second call is harmless
 }
 
-func TestWhatAChildLeavesBehindIsEnded(t *testing.T) {
+func TestTree_EndsRemainingProcesses(t *testing.T) {
 	tree, out := script(t, `sleep 600 & echo $!`)
 	line(t, out)
 	<-tree.Done()
 	gone(t, out)
 	if got := DescribeExit(tree.Err()); got != "it ended" {
-		t.Errorf("it ended by %q", got)
+		t.Errorf("the process ended with %q", got)
 	}
 }
 
-func TestEndIsPatientThenNot(t *testing.T) {
+func TestTree_EndWaitsThenKills(t *testing.T) {
 	for name, c := range map[string]struct{ text, how string }{
-		"by itself":       {`echo up; read x`, "it ended"},
-		"when asked":      {`echo up; exec sleep 600`, "terminated"},
-		"though it traps": {`trap '' TERM; echo up; while :; do sleep 1; done`, "killed"},
+		"by itself":           {`echo up; read x`, "it ended"},
+		"when asked":          {`echo up; exec sleep 600`, "terminated"},
+		"with a trap handler": {`trap '' TERM; echo up; while :; do sleep 1; done`, "killed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tree, out := script(t, c.text)
@@ -91,13 +91,13 @@ func TestEndIsPatientThenNot(t *testing.T) {
 			}
 			tree.End(patience)
 			if got := DescribeExit(tree.Err()); !strings.Contains(got, c.how) && got != "exit status 1" {
-				t.Errorf("it ended by %q, want %q", got, c.how)
+				t.Errorf("the process ended with %q, want %q", got, c.how)
 			}
 		})
 	}
 }
 
-func TestAProgramThatIsNotThere(t *testing.T) {
+func TestTree_MissingProgram(t *testing.T) {
 	if _, err := Start(exec.CommandContext(t.Context(), "/no/such/program")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}

@@ -45,14 +45,14 @@ func TestNoReplace(t *testing.T) {
 		t.Fatalf("the existing file is now %q", got)
 	}
 	if err := NoReplace(a, "none", b, "n"); !errors.Is(err, fs.ErrNotExist) {
-		t.Fatalf("of a missing file: %v", err)
+		t.Fatalf("NoReplace of a missing file = %v", err)
 	}
 	noop := func() error { return nil }
 	if err := renameChecked(a, "y", b, "y", noop); !errors.Is(err, fs.ErrExist) {
 		t.Fatalf("checked onto an existing file: %v", err)
 	}
 	if err := renameChecked(a, "none", b, "n", noop); !errors.Is(err, fs.ErrNotExist) {
-		t.Fatalf("checked of a missing file: %v", err)
+		t.Fatalf("renameChecked of a missing file = %v", err)
 	}
 	if err := renameChecked(a, "y", b, "n", noop); err != nil {
 		t.Fatalf("checked: %v", err)

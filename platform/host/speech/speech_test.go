@@ -41,7 +41,7 @@ func TestPrograms(t *testing.T) {
 	}
 	v := newVoice(unixVoice{osrun.Programs{Getenv: func(string) string { return t.TempDir() }}})
 	if err := v.Say(t.Context(), "x", ""); !errors.Is(err, osrun.ErrNoProgram) {
-		t.Errorf("nothing installed: %v", err)
+		t.Errorf("Say without a speech engine = %v", err)
 	}
 	for text, want := range map[string]error{"": ErrEmpty, strings.Repeat("a", MaxText+1): ErrTooLong} {
 		if err := v.Say(t.Context(), text, ""); !errors.Is(err, want) {
@@ -68,8 +68,8 @@ func TestMac(t *testing.T) {
 	}
 }
 
-// TestAnOrder checks that text cannot contain commands for speech-dispatcher.
-func TestAnOrder(t *testing.T) {
+// TestSay_TextIsNoCommand checks that text cannot contain commands for speech-dispatcher.
+func TestSay_TextIsNoCommand(t *testing.T) {
 	dir := t.TempDir()
 	fatal(t, os.WriteFile(filepath.Join(dir, "spd-say"), nil, 0o700)) //nolint:gosec // it must be executable
 	v := newVoice(unixVoice{osrun.Programs{Getenv: func(string) string { return dir }, Output: func(_ context.Context, _ *exec.Cmd, in []byte) ([]byte, error) {
@@ -91,8 +91,8 @@ func (r reader) sayText(context.Context, string, string) error {
 	return nil
 }
 
-// TestWaiting checks that a queued call returns when its context ends.
-func TestWaiting(t *testing.T) {
+// TestSay_Waits checks that a queued call returns when its context ends.
+func TestSay_Waits(t *testing.T) {
 	r := reader{make(chan struct{}), make(chan struct{})}
 	v, first := newVoice(r), make(chan error)
 	go func() { first <- v.Say(t.Context(), "long", "") }()
@@ -106,8 +106,8 @@ func TestWaiting(t *testing.T) {
 	fatal(t, <-first)
 }
 
-// TestStopping checks that the end of the context kills the program that reads aloud.
-func TestStopping(t *testing.T) {
+// TestSay_Stops checks that the end of the context kills the program that reads aloud.
+func TestSay_Stops(t *testing.T) {
 	dir := t.TempDir()
 	fatal(t, os.WriteFile(filepath.Join(dir, "espeak-ng"), []byte("#!/bin/sh\nexec /bin/sleep 600\n"), 0o700)) //nolint:gosec // it must be executable
 	v := newVoice(unixVoice{osrun.Programs{Getenv: func(string) string { return dir }}})

@@ -22,16 +22,16 @@ func fileMemory(t *testing.T) int {
 	return kb
 }
 
-// TestGiveBack checks that the mapped pages of the program are released and that the program keeps
+// TestReleasePages checks that the mapped pages of the program are released and that the program keeps
 // running.
-func TestGiveBack(t *testing.T) {
+func TestReleasePages(t *testing.T) {
 	before := fileMemory(t)
 	ReleaseProgramPages()
 	after := fileMemory(t)
 	if after >= before {
-		t.Errorf("%d KB of files before, %d KB after", before, after)
+		t.Errorf("%d KB of mapped files before, %d KB after", before, after)
 	}
-	t.Logf("%d KB of files before, %d KB after", before, after)
+	t.Logf("%d KB of mapped files before, %d KB after", before, after)
 	if _, err := ResolvePaths("linux", "/home/x", func(string) string { return "" }); err != nil {
 		t.Error(err)
 	}
@@ -42,11 +42,11 @@ func TestMappingOf(t *testing.T) {
 		line string
 		want mapping
 	}{
-		"code":             {"00400000-01c82000 r-xp 00000000 fe:00 9987820                            /usr/bin/hob", mapping{from: 0x400000, to: 0x1c82000, mode: "r-xp", file: "/usr/bin/hob"}},
-		"a name of words":  {"00400000-00401000 r--p 00000000 fe:00 1 /opt/my hob", mapping{from: 0x400000, to: 0x401000, mode: "r--p", file: "/opt/my hob"}},
-		"no file":          {"349e68c00000-349e69400000 rw-p 00000000 00:00 0", mapping{}},
-		"not an address":   {"x-y r--p 00000000 fe:00 1 /usr/bin/hob", mapping{}},
-		"a file taken off": {"00400000-00401000 r--p 00000000 fe:00 1 /usr/bin/hob (deleted)", mapping{from: 0x400000, to: 0x401000, mode: "r--p", file: "/usr/bin/hob (deleted)"}},
+		"code":               {"00400000-01c82000 r-xp 00000000 fe:00 9987820                            /usr/bin/hob", mapping{from: 0x400000, to: 0x1c82000, mode: "r-xp", file: "/usr/bin/hob"}},
+		"a name with spaces": {"00400000-00401000 r--p 00000000 fe:00 1 /opt/my hob", mapping{from: 0x400000, to: 0x401000, mode: "r--p", file: "/opt/my hob"}},
+		"no file":            {"349e68c00000-349e69400000 rw-p 00000000 00:00 0", mapping{}},
+		"not an address":     {"x-y r--p 00000000 fe:00 1 /usr/bin/hob", mapping{}},
+		"a deleted file":     {"00400000-00401000 r--p 00000000 fe:00 1 /usr/bin/hob (deleted)", mapping{from: 0x400000, to: 0x401000, mode: "r--p", file: "/usr/bin/hob (deleted)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := mappingOf(tc.line); got != tc.want {

@@ -54,7 +54,7 @@ func TestClientOf(t *testing.T) {
 		"its parent is one": {Tree{Roots: []int{os.Getppid()}}, ClientHob},
 		"below its parent":  {Tree{PID: os.Getppid()}, ClientHob},
 		"Hob itself":        {Tree{PID: os.Getpid()}, ClientOwner},
-		"somebody else":     {Tree{PID: 1 << 30, Roots: []int{1 << 30}}, ClientOwner},
+		"another user":      {Tree{PID: 1 << 30, Roots: []int{1 << 30}}, ClientOwner},
 		"nobody":            {Tree{}, ClientOwner},
 	} {
 		for _, thorough := range []bool{false, true} {
@@ -64,11 +64,11 @@ func TestClientOf(t *testing.T) {
 		}
 	}
 	if got, err := ClientOf("192.0.2.1:1", server, Tree{PID: os.Getpid()}, true); err != nil || got != ClientRemote {
-		t.Errorf("a connection from another machine: %v, %v", got, err)
+		t.Errorf("ClientOf a connection from another machine = %v, %v", got, err)
 	}
 	elsewhere := listen(t).Addr().String()
 	if got, err := ClientOf(client, elsewhere, Tree{}, true); err == nil || got != ClientUnknown {
-		t.Errorf("the same port with another server address: %v, %v", got, err)
+		t.Errorf("ClientOf with another server address = %v, %v", got, err)
 	}
 	c.Close()
 	if got, err := ClientOf(client, server, Tree{PID: os.Getpid()}, false); err == nil || got != ClientUnknown {
@@ -79,9 +79,9 @@ func TestClientOf(t *testing.T) {
 	}
 }
 
-// TestAChildIsFound checks a child of the tree, a child that changed its environment, and a process
+// TestStartedByHob_FindsAChild checks a child of the tree, a child that changed its environment, and a process
 // outside of the tree that has the marker.
-func TestAChildIsFound(t *testing.T) {
+func TestStartedByHob_FindsAChild(t *testing.T) {
 	for name, x := range map[string]struct {
 		env      []string
 		tree     Tree
@@ -121,7 +121,7 @@ func TestAChildIsFound(t *testing.T) {
 				t.Errorf("%v, %v", got, err)
 			}
 			if by := StartedByHob(cmd.Process.Pid, x.tree.PID); by != (x.want == ClientHob) {
-				t.Errorf("started by Hob: %v", by)
+				t.Errorf("StartedByHob = %v", by)
 			}
 		})
 	}
@@ -129,7 +129,7 @@ func TestAChildIsFound(t *testing.T) {
 
 // A child that has not executed its own program yet briefly holds its parent's socket. A child that
 // keeps the socket is identified as the client.
-func TestAChildThatHoldsTheSocketOfItsParent(t *testing.T) {
+func TestClientOf_ChildWithTheSocketOfItsParent(t *testing.T) {
 	ln := listen(t)
 	c, err := net.Dial("tcp", ln.Addr().String())
 	if err != nil {
@@ -188,8 +188,8 @@ func TestProcAddr(t *testing.T) {
 	}
 }
 
-// TestSocketLookups checks that both lookups find the same socket.
-func TestSocketLookups(t *testing.T) {
+// TestLookUp_BothWaysAgree checks that both lookups find the same socket.
+func TestLookUp_BothWaysAgree(t *testing.T) {
 	for _, addr := range []string{"127.0.0.1:0", "[::1]:0"} {
 		ln, err := net.Listen("tcp", addr)
 		if err != nil {

@@ -73,7 +73,7 @@ func TestSpare(t *testing.T) {
 		"alone":                          {"", false, func(pid int) int { return pid }, false},
 		"not spared":                     {"", false, func(int) int { return 0 }, true},
 		"with more of its own":           {filepath.Join(dir, "sleep"), false, func(pid int) int { return pid }, false},
-		"with another's program below":   {sleep, false, func(pid int) int { return pid }, true},
+		"with a child of another user":   {sleep, false, func(pid int) int { return pid }, true},
 		"with another process beside it": {"", true, func(pid int) int { return pid }, true},
 		"a number that is not of a tree": {"", false, func(int) int { return 1 }, true},
 	} {

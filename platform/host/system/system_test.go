@@ -80,7 +80,7 @@ func TestEnsure(t *testing.T) {
 	}
 	left, err := os.ReadDir(p.Home)
 	if err != nil || len(left) != 0 {
-		t.Errorf("left behind: %v %v", left, err)
+		t.Errorf("files left behind: %v %v", left, err)
 	}
 	blocked := filepath.Join(dir, "file")
 	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
@@ -157,7 +157,7 @@ func TestEnsureToken(t *testing.T) {
 	}
 }
 
-func TestEnsureTokenLeavesOtherFilesAlone(t *testing.T) {
+func TestEnsureToken_KeepsOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	other, path := filepath.Join(dir, "precious"), filepath.Join(dir, "token")
 	if err := os.WriteFile(other, []byte("mine"), 0o644); err != nil { //nolint:gosec // the mode must not change either
@@ -222,8 +222,8 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestStaleHolder checks that a dead daemon's name in the file does not block the lock.
-func TestStaleHolder(t *testing.T) {
+// TestLock_StaleHolder checks that a dead daemon's name in the file does not block the lock.
+func TestLock_StaleHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hob.lock")
 	if err := os.WriteFile(path, fmt.Appendf(nil, `{"pid":%d,"role":"daemon"}`, os.Getpid()), 0o600); err != nil {
 		t.Fatal(err)
@@ -309,7 +309,7 @@ func TestDetach(t *testing.T) {
 	})
 }
 
-func TestSecretPrintsNothing(t *testing.T) {
+func TestSecret_PrintsNothing(t *testing.T) {
 	s := Secret("hunter2")
 	b, err := json.Marshal(map[string]any{"s": s})
 	if err != nil {
@@ -342,7 +342,7 @@ func TestResolveSecret(t *testing.T) {
 		{"empty", "", "", ""},
 		{"environment", "env:KEY", "v1", ""},
 		{"unset", "env:OTHER", "", "OTHER is not set"},
-		{"nothing named", "env:", "", "has no name"},
+		{"no variable set", "env:", "", "has no name"},
 		{"file", "file:" + file("good", "v2\n", 0o600), "v2", ""},
 		{"missing file", "file:" + dir + "/absent", "", "create it"},
 		{"empty file", "file:" + file("empty", "\n", 0o600), "", "is empty"},

@@ -32,12 +32,12 @@ func TestFollowZone(t *testing.T) {
 				t.Errorf("%s: %s, %+d seconds", what, loc, got)
 			}
 			if f.currentZone() != loc {
-				t.Errorf("%s: another pointer for the same zone", what)
+				t.Errorf("%s: the zone has a new pointer", what)
 			}
 		}
 		is("at first", "Europe/Berlin", 2)
 		if f.currentZone() != first {
-			t.Error("another pointer although nothing changed")
+			t.Error("the pointer changed although the zone did not")
 		}
 		name = "Asia/Tokyo"
 		if f.currentZone() != first {

@@ -22,14 +22,14 @@ func TestFindZone(t *testing.T) {
 		{name: "TZ with colon", tz: ":Asia/Tokyo", set: true, want: "Asia/Tokyo"},
 		{name: "TZ with path", tz: "/usr/share/zoneinfo/Asia/Tokyo", set: true, want: "Asia/Tokyo"},
 		{name: "TZ empty", set: true, link: "/usr/share/zoneinfo/Asia/Tokyo", want: "UTC"},
-		{name: "TZ elsewhere", tz: "/tmp/zone", set: true, err: "agent.timezone"},
+		{name: "TZ outside of the zone folder", tz: "/tmp/zone", set: true, err: "agent.timezone"},
 		{name: "link", link: "/usr/share/zoneinfo/America/Argentina/Salta", want: "America/Argentina/Salta"},
 		{name: "relative link", link: "../usr/share/zoneinfo/Europe/Berlin", want: "Europe/Berlin"},
 		{name: "macos link", link: "/var/db/timezone/zoneinfo/Europe/Paris", want: "Europe/Paris"},
 		{name: "posix link", link: "/usr/share/zoneinfo/posix/Europe/Paris", want: "Europe/Paris"},
 		{name: "copied, named by Debian", copied: true, timezone: "Europe/Rome\n", want: "Europe/Rome"},
 		{name: "copied, unnamed", copied: true, err: "agent.timezone"},
-		{name: "nothing at all", want: "UTC"},
+		{name: "no source", want: "UTC"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

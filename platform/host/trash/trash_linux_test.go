@@ -77,15 +77,15 @@ func TestHomeTrash(t *testing.T) {
 		t.Errorf("onto an existing file: %v", err)
 	}
 	if err := can.Restore(items[0], root, "other"); !errors.Is(err, ErrGone) {
-		t.Errorf("restoring twice: %v", err)
+		t.Errorf("second Restore = %v", err)
 	}
 	for _, bad := range []string{"", ".", "..", "a/b"} {
 		if _, err := can.Put(root, bad, at); err == nil {
-			t.Errorf("Put(%q) was done", bad)
+			t.Errorf("Put(%q) succeeded", bad)
 		}
 	}
 	if _, err := can.Put(root, "missing", at); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Put(missing): %v", err)
+		t.Errorf("Put(missing) = %v", err)
 	}
 }
 

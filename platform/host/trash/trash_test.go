@@ -52,7 +52,7 @@ func FuzzParseIndex(f *testing.F) {
 	f.Add(index(1, `C:\x`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if s, err := parseIndex(b); err == nil && s == "" {
-			t.Error("no path and no error")
+			t.Error("parseIndex returned neither a path nor an error")
 		}
 	})
 }

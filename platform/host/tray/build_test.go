@@ -16,7 +16,7 @@ import (
 // fyne.io/systray: a build from another system cannot compile it.
 func TestTray_TypeChecksOnMacOSWithCgo(t *testing.T) {
 	if build.Default.GOROOT == "" {
-		t.Skip("a test built with -trimpath does not know where the source of Go is")
+		t.Skip("GOROOT is unknown in a test built with -trimpath")
 	}
 	system := build.Default
 	system.GOOS, system.CgoEnabled = "darwin", true

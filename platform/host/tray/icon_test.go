@@ -21,9 +21,9 @@ func differ(a, b *image.NRGBA) float64 {
 	return float64(n) / float64(len(a.Pix)/4)
 }
 
-// TestShapesDiffer checks that the states' icons differ in shape, not only in color, at the size of
+// TestIcons_DifferInShape checks that the states' icons differ in shape, not only in color, at the size of
 // a panel.
-func TestShapesDiffer(t *testing.T) {
+func TestIcons_DifferInShape(t *testing.T) {
 	for _, l := range []Look{Light, Dark} {
 		for i, a := range States() {
 			for _, b := range States()[i+1:] {
@@ -44,7 +44,7 @@ func TestICO(t *testing.T) {
 	for i := range 2 {
 		e := b[6+16*i:]
 		if at := int(binary.LittleEndian.Uint32(e[12:])); at != end {
-			t.Errorf("picture %d begins at %d, not %d", i, at, end)
+			t.Errorf("picture %d starts at %d, want %d", i, at, end)
 		}
 		end += int(binary.LittleEndian.Uint32(e[8:]))
 	}
@@ -53,12 +53,12 @@ func TestICO(t *testing.T) {
 	}
 }
 
-// TestSheet writes all icons on a light and on a dark background to the file named by
+// TestIcons_DrawSheet writes all icons on a light and on a dark background to the file named by
 // HOB_TRAY_SHEET, for the picture in docs/tray.md.
-func TestSheet(t *testing.T) {
+func TestIcons_DrawSheet(t *testing.T) {
 	path := os.Getenv("HOB_TRAY_SHEET")
 	if path == "" {
-		t.Skip("HOB_TRAY_SHEET names no file")
+		t.Skip("HOB_TRAY_SHEET is not set")
 	}
 	const cell = 56
 	sheet := image.NewNRGBA(image.Rect(0, 0, cell*2*len(States()), cell*3))

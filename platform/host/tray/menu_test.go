@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// TestTrayMovesUp checks that the time of a request restarts when it moves up in the menu: the user
+// TestMenu_TimeRestartsWhenARequestMovesUp checks that the time of a request restarts when it moves up in the menu: the user
 // may have meant to click the request that was there before.
-func TestTrayMovesUp(t *testing.T) {
+func TestMenu_TimeRestartsWhenARequestMovesUp(t *testing.T) {
 	m := &Menu{o: MenuOptions{Assistant: noQuestions{}}, poke: make(chan struct{}, 1), asked: map[string]bool{}}
 	var open []Question
 	for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
@@ -66,7 +66,7 @@ func TestQuestionLines(t *testing.T) {
 		t.Error("a truncated request can be approved")
 	}
 	if _, ok := findItem(items, "no a1"); !ok {
-		t.Error("it cannot be denied")
+		t.Error("the request cannot be denied")
 	}
 	lines := wrapText("one two  three\n"+strings.Repeat("x", 25), 10)
 	if got := strings.Join(lines, "|"); got != "one two|three|xxxxxxxxxx|xxxxxxxxxx|xxxxx" {
@@ -76,7 +76,7 @@ func TestQuestionLines(t *testing.T) {
 
 // If Hob cannot detect whether one of its own programs is running, the menu offers no action that
 // Hob would have to refuse.
-func TestTrayThatDecidesNothing(t *testing.T) {
+func TestMenu_OffersNoDecisionWithoutDetection(t *testing.T) {
 	items := questionItems([]Question{{ID: "a1", Session: "s", Summary: "run this"}}, false)
 	items = append(items, pauseItems(false, true, "07:00", false, "")...)
 	keys := []string{}
@@ -91,6 +91,6 @@ func TestTrayThatDecidesNothing(t *testing.T) {
 	}
 	all(items)
 	if want := []string{"open s", "quiet 2h"}; !slices.Equal(keys, want) {
-		t.Errorf("it offers %q, want %q", keys, want)
+		t.Errorf("menu keys = %q, want %q", keys, want)
 	}
 }

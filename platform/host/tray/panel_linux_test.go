@@ -115,7 +115,7 @@ func (d *desk) screen() *image.NRGBA {
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "import", "-silent", "-window", "root", "-depth", "8", "rgba:-").Output()
 	if err != nil || len(out) != 800*600*4 {
-		d.t.Fatalf("%d bytes of a screen: %v", len(out), err)
+		d.t.Fatalf("screen capture has %d bytes: %v", len(out), err)
 	}
 	return &image.NRGBA{Pix: out, Stride: 4 * 800, Rect: image.Rect(0, 0, 800, 600)}
 }
@@ -188,9 +188,9 @@ func shownMenu(s State, line string, asks bool) View {
 	)}
 }
 
-// TestRealPanel checks that a real panel shows each state, opens the menu and reports clicks, also
+// TestPanel_ShowsEachState checks that a real panel shows each state, opens the menu and reports clicks, also
 // after the panel was killed and restarted.
-func TestRealPanel(t *testing.T) {
+func TestPanel_ShowsEachState(t *testing.T) {
 	d := newDesk(t, os.Getenv("HOB_TRAY_DARK") != "")
 	tr, got, _ := begin(t, d.bus)
 	top := image.Rect(400, 0, 800, 40)
@@ -242,7 +242,7 @@ func TestRealPanel(t *testing.T) {
 	d.stop()
 	traytest.Eventually(t, "the panel is gone", func() bool { return d.owner(traytest.Name) == "" })
 	if p, err := Shown(t.Context(), os.Getenv, os.Getpid()); err != nil || p.Host {
-		t.Errorf("no panel shows %+v, %v", p, err)
+		t.Errorf("Shown without a panel = %+v, %v", p, err)
 	}
 	tr.Show(shownMenu(Paused, "paused", false))
 	d.start()

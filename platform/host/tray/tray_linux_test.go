@@ -85,7 +85,7 @@ func TestTray(t *testing.T) {
 		Item{Title: "? send_it", Items: []Item{{Key: "yes 1", Title: "Approve"}, {Key: "no 1", Title: "Deny"}}}, Item{Key: "quit", Title: "Quit", Checked: true}))
 	icon := panel.Icon(t, 1)
 	if w, p := icon.Pixels(t); w != 48 || !slices.Equal(p[:4], []byte{0, 0, 0, 0}) || p[4*(24*48+4)] != 255 {
-		t.Errorf("an icon of %d pixels, %v", w, p[:8])
+		t.Errorf("icon has %d pixels, %v", w, p[:8])
 	}
 	menu := icon.Menu(t)
 	if len(menu) != 4 || menu[0].Enabled || menu[1].Label != "-" || menu[2].Label != "? send__it" || len(menu[2].Lines) != 2 || !menu[3].Checked {
@@ -134,7 +134,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-func TestNoSession(t *testing.T) {
+func TestBus_WithoutASession(t *testing.T) {
 	none := func(string) string { return "" }
 	if _, err := session.Bus(none); err == nil {
 		t.Error("a bus was found without a session")
@@ -148,7 +148,7 @@ func TestNoSession(t *testing.T) {
 		t.Error(at, err)
 	}
 	if _, err := session.Bus(func(k string) string { return map[string]string{"DBUS_SESSION_BUS_ADDRESS": "tcp:host=x"}[k] }); err == nil {
-		t.Error("a bus over the network is used")
+		t.Error("Bus accepts an address on the network")
 	}
 	tr := New(Options{Getenv: none})
 	for range 100 { // no receiver reads the views

@@ -51,7 +51,7 @@ func TestSecretService(t *testing.T) {
 			stopKeyring(home)
 			must(t, os.RemoveAll(home))
 			if strings.Contains(out.String(), "--- SKIP") {
-				t.Skipf("no Secret Service can run here:\n%s", out.String())
+				t.Skipf("no Secret Service can run on this machine:\n%s", out.String())
 			}
 			if err != nil || strings.Contains(out.String(), canary) {
 				t.Errorf("%v\n%s", err, out.String())

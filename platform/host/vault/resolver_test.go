@@ -39,7 +39,7 @@ func TestSecretResolver_RedactsWhatItResolves(t *testing.T) {
 	}
 	for _, secret := range []string{fromEnv, fromFile, byName} {
 		if got := known.Text("the server answered: invalid key " + secret); strings.Contains(got, secret) {
-			t.Errorf("a resolved secret stays readable: %q", got)
+			t.Errorf("a resolved secret is not redacted: %q", got)
 		}
 	}
 }

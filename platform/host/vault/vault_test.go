@@ -34,20 +34,20 @@ func must(t *testing.T, err error) {
 func secretless(t *testing.T, err error) {
 	t.Helper()
 	if err != nil && (strings.Contains(err.Error(), canary) || strings.Contains(err.Error(), "AGE-SECRET")) {
-		t.Errorf("the error holds a secret: %v", err)
+		t.Errorf("the error contains a secret: %v", err)
 	}
 }
 
-func TestSecretsAreKept(t *testing.T) {
+func TestVault_StoresSecrets(t *testing.T) {
 	for name, env := range map[string]map[string]string{"for a key of its own": nil, "for a passphrase": {PassphraseEnv: "correct horse"}} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			v := open(t, dir, env)
 			if _, err := v.Get(t.Context(), "mail"); !errors.Is(err, system.ErrNoSecret) {
-				t.Errorf("before a secret is stored: %v", err)
+				t.Errorf("Get before a secret is stored = %v", err)
 			}
 			if err := v.Remove(t.Context(), "mail"); !errors.Is(err, system.ErrNoSecret) {
-				t.Errorf("remove before a secret is stored: %v", err)
+				t.Errorf("Remove before a secret is stored = %v", err)
 			}
 			must(t, v.Set(t.Context(), "mail", canary))
 			must(t, v.Set(t.Context(), "other", "x"))
@@ -77,7 +77,7 @@ func TestSecretsAreKept(t *testing.T) {
 	}
 }
 
-func TestAFileForAnotherKeyIsLeftAlone(t *testing.T) {
+func TestVault_KeepsAFileForAnotherKey(t *testing.T) {
 	pass := map[string]string{PassphraseEnv: "correct horse"}
 	for name, tc := range map[string]struct {
 		first, then map[string]string
@@ -85,13 +85,13 @@ func TestAFileForAnotherKeyIsLeftAlone(t *testing.T) {
 	}{
 		"another passphrase": {pass, map[string]string{PassphraseEnv: "wrong"}, nil},
 		"no passphrase":      {pass, nil, nil},
-		"the key is gone":    {nil, nil, func(t *testing.T, v *Vault) { must(t, os.Remove(v.opt.Identity)) }},
+		"the key is missing": {nil, nil, func(t *testing.T, v *Vault) { must(t, os.Remove(v.opt.Identity)) }},
 		"another key": {nil, nil, func(t *testing.T, v *Vault) {
 			must(t, os.Remove(v.opt.Identity))
 			_, err := v.makeIdentity()
 			must(t, err)
 		}},
-		"a key that is none": {nil, nil, func(t *testing.T, v *Vault) {
+		"an invalid key": {nil, nil, func(t *testing.T, v *Vault) {
 			must(t, os.WriteFile(v.opt.Identity, []byte("AGE-SECRET-KEY-1X\n"), 0o600))
 		}},
 		"a key that others can read":     {nil, nil, func(t *testing.T, v *Vault) { must(t, os.Chmod(v.opt.Identity, 0o644)) }},
@@ -134,13 +134,13 @@ func (v *Vault) writeText(t *testing.T, text string) {
 }
 
 // A damaged file is never overwritten: the next write moves it aside.
-func TestADamagedFileIsSetAside(t *testing.T) {
+func TestVault_MovesADamagedFileAside(t *testing.T) {
 	for name, damage := range map[string]func(t *testing.T, v *Vault, raw []byte) []byte{
 		"cut":           func(_ *testing.T, _ *Vault, raw []byte) []byte { return raw[:len(raw)-1] },
 		"cut short":     func(_ *testing.T, _ *Vault, raw []byte) []byte { return raw[:30] },
 		"empty":         func(*testing.T, *Vault, []byte) []byte { return nil },
 		"a bit changed": func(_ *testing.T, _ *Vault, raw []byte) []byte { raw[len(raw)-3] ^= 1; return raw },
-		"something else": func(*testing.T, *Vault, []byte) []byte {
+		"another file": func(*testing.T, *Vault, []byte) []byte {
 			return []byte(`{"mail":"` + canary + `"}`)
 		},
 		"not secrets": func(t *testing.T, v *Vault, _ []byte) []byte {
@@ -183,7 +183,7 @@ func TestADamagedFileIsSetAside(t *testing.T) {
 	}
 }
 
-func TestManyKeepAtOnce(t *testing.T) {
+func TestVault_ConcurrentWrites(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup
 	for i := range 8 {
@@ -206,7 +206,7 @@ func TestManyKeepAtOnce(t *testing.T) {
 }
 
 // Without a keychain, package system stores secrets in the file and resolves the same references.
-func TestTheFileStandsInForTheKeychain(t *testing.T) {
+func TestVault_ReplacesTheKeychain(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("on other systems the keychain is part of the system, which tests must not change")
 	}
@@ -221,7 +221,7 @@ func TestTheFileStandsInForTheKeychain(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if _, err := s.Resolve(t.Context(), "keychain:other"); !errors.Is(err, system.ErrNoSecret) || !strings.Contains(err.Error(), "hob secret set other") {
-		t.Errorf("secret that is not stored: %v", err)
+		t.Errorf("Resolve of a missing secret = %v", err)
 	}
 	if list, err := s.List(t.Context()); err != nil || fmt.Sprint(list) != "[{mail encrypted file}]" {
 		t.Errorf("%v, %v", list, err)
@@ -233,6 +233,6 @@ func TestTheFileStandsInForTheKeychain(t *testing.T) {
 	}
 	must(t, s.Forget(t.Context(), "mail"))
 	if err := s.Forget(t.Context(), "mail"); !errors.Is(err, system.ErrNoSecret) {
-		t.Errorf("twice: %v", err)
+		t.Errorf("second Forget = %v", err)
 	}
 }

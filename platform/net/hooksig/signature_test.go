@@ -74,7 +74,7 @@ func TestReview10_SchemesSignDifferentTexts(t *testing.T) {
 		h.Set(hooksig.Time, "1800000000")
 		h.Set(hooksig.Key, "k")
 		if p, err := hooksig.Read(h, []byte("secret"), []byte(body), now); err != nil || p.Fits {
-			t.Errorf("body-only %q with a time and a key: %+v, %v", body, p, err)
+			t.Errorf("body-only %q with a timestamp and a key: %+v, %v", body, p, err)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func FuzzRead(f *testing.F) {
 		h := http.Header{hooksig.Header: {"v1=" + mac(stamp+"."+key+"."+body)}, hooksig.Time: {stamp}, hooksig.Key: {key}}
 		p, err := hooksig.Read(h, []byte("secret"), []byte(body), now)
 		if err == nil && !p.Fits {
-			t.Errorf("%q %q %q: own signature is refused", stamp, key, body)
+			t.Errorf("%q %q %q: own signature is rejected", stamp, key, body)
 		}
 		if more == "" || err != nil {
 			return

@@ -78,7 +78,7 @@ func TestSwap_ContinuesAfterCrash(t *testing.T) {
 func TestSwapByRename_UndoesFirstStep(t *testing.T) {
 	p := putPrograms(t, map[string]string{"hob": "1"})
 	if err := swapByRename(p.Path, p.siblingPath(".new"), p.siblingPath(".old")); err == nil || contentsOf(t, p) != "hob=1" {
-		t.Errorf("without a new program: %v: %s", err, contentsOf(t, p))
+		t.Errorf("swap without a new program: %v: %s", err, contentsOf(t, p))
 	}
 	if err := os.WriteFile(p.siblingPath(".new"), []byte("2"), 0o700); err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestProgram(t *testing.T) {
 	}
 	missing := Program{Path: filepath.Join(t.TempDir(), "no", "hob"), Kind: Archive}
 	if err := missing.CheckReplaceable(); err == nil || !strings.Contains(err.Error(), "is not writable") {
-		t.Errorf("folder that cannot be written: %v", err)
+		t.Errorf("CheckReplaceable of a read-only folder = %v", err)
 	}
 	p := putPrograms(t, map[string]string{"hob": "1"})
 	if err := p.CheckReplaceable(); err != nil {

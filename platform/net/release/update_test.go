@@ -74,10 +74,10 @@ func TestCheck(t *testing.T) {
 		{"a newer one", signed(good), "v1.3.9", "linux", nil, true},
 		{"the same", signed(good), "v1.4.0", "linux", nil, false},
 		{"built after the newest", signed(good), "v1.4.0-3-gabcdef0-dirty", "linux", nil, false},
-		{"a release candidate of it runs", signed(good), "v1.4.0-rc.1", "linux", nil, true},
+		{"running its release candidate", signed(good), "v1.4.0-rc.1", "linux", nil, true},
 		{"built from no release", signed(good), "d9fa73f", "linux", nil, false},
 		{"rolled back", signed(good), "v1.4.1", "linux", ErrRollback, false},
-		{"a stranger's signature", served{good, minisign.Sign(stranger.priv, good)}, "v1.3.9", "linux", ErrSignature, false},
+		{"signature of another key", served{good, minisign.Sign(stranger.priv, good)}, "v1.3.9", "linux", ErrSignature, false},
 		{"changed after signing", served{[]byte(strings.Replace(string(good), "v1.4.0", "v1.5.0", 1)), minisign.Sign(p.priv, good)}, "v1.3.9", "linux", ErrSignature, false},
 		{"no signature", served{good, nil}, "v1.3.9", "linux", ErrSignature, false},
 		{"a signature of nonsense", served{good, []byte(strings.Repeat("untrusted comment: \n", 4))}, "v1.3.9", "linux", ErrSignature, false},
@@ -171,8 +171,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestTwoKeys checks that during a key rotation both keys are accepted.
-func TestTwoKeys(t *testing.T) {
+// TestCheck_AcceptsBothKeysDuringARotation checks that during a key rotation both keys are accepted.
+func TestCheck_AcceptsBothKeysDuringARotation(t *testing.T) {
 	old, next := newProject(t), newProject(t)
 	b := text(t, sound())
 	for _, p := range []project{old, next} {
@@ -185,8 +185,8 @@ func TestTwoKeys(t *testing.T) {
 	}
 }
 
-// TestReal checks that a signature created by minisign 0.11 is accepted.
-func TestReal(t *testing.T) {
+// TestCheck_RealServer checks that a signature created by minisign 0.11 is accepted.
+func TestCheck_RealServer(t *testing.T) {
 	const key, sig = realKey, realSignature
 	m, err := Open(key, []byte(realManifest), []byte(sig), at())
 	if err != nil || m.Version != "v1.4.0" {

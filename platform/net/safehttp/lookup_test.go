@@ -55,7 +55,7 @@ func TestLookupTXT(t *testing.T) {
 			}
 		}
 		if d := time.Since(began); d != lookupTimeout {
-			t.Errorf("it took %v", d)
+			t.Errorf("the lookup took %v", d)
 		}
 		p.asked = nil
 		for _, name := range []string{"", "x", "k.home.lan", "k.localhost", "127.0.0.1", "[::1]", "a..example.org", "a.example.org.", "a b.example.org", "a/b.example.org"} {

@@ -63,7 +63,7 @@ func (p *connectProxy) serve(conn net.Conn) {
 }
 
 // Hosts in the local network that the user allowed are reached without the proxy.
-func TestProxyLeavesInsideAlone(t *testing.T) {
+func TestProxy_NotForInternalHosts(t *testing.T) {
 	n := newInternet(t, nil, say("hello"))
 	p := newProxy(t, n.plain.Listener.Addr().String())
 	c := n.client(Options{Proxy: "http://" + p.ln.Addr().String(), Allow: []string{"192.168.1.10:8080"}})
@@ -87,7 +87,7 @@ func TestProxy(t *testing.T) {
 		{"a private one, though the proxy may resolve", []string{"10.0.0.1"}, true, false, Internal, nil},
 		{"a name that only the proxy knows", nil, false, false, NotFound, nil},
 		{"which the configuration allows", nil, true, false, 0, []string{"CONNECT example.com:80 Basic bWU6cHc="}},
-		{"that says no", []string{public}, false, true, Proxy, []string{"CONNECT " + public + ":80 Basic bWU6cHc="}},
+		{"that refuses", []string{public}, false, true, Proxy, []string{"CONNECT " + public + ":80 Basic bWU6cHc="}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := newInternet(t, map[string][]string{"example.com": c.answers}, say("hello"))

@@ -271,7 +271,7 @@ func TestIncidentI6NothingGoesAlong(t *testing.T) {
 	}
 }
 
-func TestNeverSent(t *testing.T) {
+func TestFetch_NeverSendsRejectedRequests(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		r    Request
@@ -324,7 +324,7 @@ func TestBodies(t *testing.T) {
 		{"packed and empty", "gzip", nil, false, 0, 0, false},
 		{"wrong content encoding", "gzip", []byte("plain"), false, Broken, 0, false},
 		{"unasked packing", "br", []byte("x"), false, Encoding, 0, false},
-		{"packed twice", "gzip, gzip", zipped(10), false, Encoding, 0, false},
+		{"compressed twice", "gzip, gzip", zipped(10), false, Encoding, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := newInternet(t, names, func(w http.ResponseWriter, _ *http.Request) {
@@ -407,9 +407,9 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// TestConnectNeverLeadsHome checks that Connect never connects to this machine, whatever the
+// TestConnect_NeverToThisMachine checks that Connect never connects to this machine, whatever the
 // configuration allows.
-func TestConnectNeverLeadsHome(t *testing.T) {
+func TestConnect_NeverToThisMachine(t *testing.T) {
 	allow := []string{"192.168.1.5:8080", "nas.local:8080", "home.local:8080", "localhost:8080", "127.0.0.1:8080"}
 	names := map[string][]string{"nas.local": {"192.168.1.10"}, "home.local": {"192.168.1.5"}, "localhost": {"127.0.0.1"}}
 	for _, tc := range []struct {
@@ -433,7 +433,7 @@ func TestConnectNeverLeadsHome(t *testing.T) {
 	}
 }
 
-func TestNamed(t *testing.T) {
+func TestAllow_NamedHosts(t *testing.T) {
 	names := map[string][]string{"nas.local": {"192.168.1.10"}, "localhost": {"127.0.0.1"}, "hooks.example.com": {"10.0.0.1"}}
 	for _, c := range []struct {
 		url        string
@@ -462,7 +462,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-func TestEnvironmentIsIgnored(t *testing.T) {
+func TestFetch_IgnoresTheEnvironment(t *testing.T) {
 	n := newInternet(t, map[string][]string{"example.com": {public}}, say("direct"))
 	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the environment's proxy was used") }))
 	defer proxy.Close()

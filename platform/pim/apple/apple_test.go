@@ -15,16 +15,16 @@ import (
 
 func TestScripts(t *testing.T) { osruntest.Check(t, apple.Scripts()...) }
 
-// TestABrokenScriptIsFound checks that the linter detects an unbalanced brace or a missing "end
+// TestLint_DetectsBrokenScripts checks that the linter detects an unbalanced brace or a missing "end
 // tell" in every script.
-func TestABrokenScriptIsFound(t *testing.T) {
+func TestLint_DetectsBrokenScripts(t *testing.T) {
 	for _, s := range apple.Scripts() {
 		s.Text = strings.Replace(s.Text, "{", "", 1)
 		if s.Engine == osrun.AppleScript {
 			s.Text = strings.Replace(s.Text, "end tell", "", 1)
 		}
 		if len(osruntest.Lint(s)) == 0 {
-			t.Errorf("%s: no error for broken output", s.Name)
+			t.Errorf("Lint reports nothing for the broken script %s", s.Name)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func titles(list []pim.Event) string {
 	return strings.Join(out, ", ")
 }
 
-func TestCalendarReads(t *testing.T) {
+func TestCalendar_Reads(t *testing.T) {
 	m := osruntest.NewMac(t, kit(3))
 	c := apple.NewCalendar(m)
 	got, err := c.FindEvents(t.Context(), week())
@@ -110,8 +110,8 @@ func TestCalendarReads(t *testing.T) {
 	}
 }
 
-// TestNothingIsNotRefused checks that missing access is an error and not an empty result.
-func TestNothingIsNotRefused(t *testing.T) {
+// TestCalendar_MissingAccessIsAnError checks that missing access is an error and not an empty result.
+func TestCalendar_MissingAccessIsAnError(t *testing.T) {
 	for status, kind := range map[int]osrun.Kind{0: osrun.Denied, 1: osrun.Denied, 2: osrun.Denied, 4: osrun.Denied} {
 		m := osruntest.NewMac(t, kit(status))
 		c, r := apple.NewCalendar(m), apple.NewReminders(m, vilnius)
@@ -132,7 +132,7 @@ func TestNothingIsNotRefused(t *testing.T) {
 	}
 }
 
-func TestCalendarWrites(t *testing.T) {
+func TestCalendar_Writes(t *testing.T) {
 	m := osruntest.NewMac(t, kit(3))
 	c := apple.NewCalendar(m)
 	r, err := c.CreateEvent(t.Context(), "šeima", pim.NewEvent{Title: "\"); x('", Place: "ą", Start: at("2026-11-26 10:00"), End: at("2026-11-26 11:00"), Rule: "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,-1FR;COUNT=5", Alarm: &pim.Alarm{Before: 10 * time.Minute}})
@@ -140,7 +140,7 @@ func TestCalendarWrites(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if got, want := m.EvalWorld("world.eventkit.events[3]"), `{"alarm":{"offset":-600},"id":"made-4","title":"\"); x('","location":"ą","allDay":false,"calendar":"c2","start":1795680000000,"end":1795683600000,"rule":{"frequency":1,"interval":2,"days":[{"day":2,"week":0},{"day":6,"week":-1}],"monthDays":null,"months":null,"positions":null,"end":{"count":5}}}`; got != want {
-		t.Errorf("made\n%s\nwant\n%s", got, want)
+		t.Errorf("created\n%s\nwant\n%s", got, want)
 	}
 	if err := c.TakeBack(t.Context(), r.Undo); err != nil || m.EvalWorld("world.eventkit.events.length") != "3" {
 		t.Errorf("undo: %v, %s events", err, m.EvalWorld("world.eventkit.events.length"))
@@ -161,7 +161,7 @@ func TestCalendarWrites(t *testing.T) {
 	}
 }
 
-func TestCalendarChanges(t *testing.T) {
+func TestCalendar_Changes(t *testing.T) {
 	m := osruntest.NewMac(t, kit(3))
 	c := apple.NewCalendar(m)
 	list, err := c.FindEvents(t.Context(), week())

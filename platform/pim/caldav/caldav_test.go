@@ -126,7 +126,7 @@ func TestHostileServers(t *testing.T) {
 			}
 		}, "the data exceeds a limit"},
 		{"nests deeply", multi(strings.Repeat("<a>", 1<<20)), "not valid XML"},
-		{"has nothing", multi(`<multistatus xmlns="DAV:"/>`), "no calendars"},
+		{"has no calendars", multi(`<multistatus xmlns="DAV:"/>`), "no calendars"},
 		{"is busy", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "600")
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -160,10 +160,10 @@ func TestSchedules(t *testing.T) {
 		status     int
 		want, sure bool
 	}{
-		{"it does", "1, calendar-access, calendar-auto-schedule", http.StatusOK, true, true},
-		{"it does not", "1, calendar-access", http.StatusNoContent, false, true},
+		{"the server notifies guests", "1, calendar-access, calendar-auto-schedule", http.StatusOK, true, true},
+		{"the server does not notify guests", "1, calendar-access", http.StatusNoContent, false, true},
 		{"a proxy answers", "", http.StatusOK, false, false},
-		{"it refuses", "1, calendar-access", http.StatusForbidden, false, false},
+		{"the server refuses", "1, calendar-access", http.StatusForbidden, false, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -19,15 +19,15 @@ func TestSharedLists(t *testing.T) {
 		props  string
 		shared bool
 	}{
-		"says nothing":        {"", false},
-		"the owner's":         {me + `<d:owner><d:href>/p/me</d:href></d:owner>`, false},
-		"not shared":          {me + `<d:share-access><d:not-shared/></d:share-access><s:invite/><o:invite/>`, false},
-		"somebody else's":     {me + `<d:owner><d:href>/p/eve/</d:href></d:owner>`, true},
-		"given to me":         {`<d:share-access><d:read-write/></d:share-access>`, true},
-		"given away":          {`<s:invite><s:user><d:href>mailto:eve@example.org</d:href></s:user></s:invite>`, true},
-		"given away, by Next": {`<o:invite><o:user><d:href>principal:principals/users/eve</d:href></o:user></o:invite>`, true},
-		"marked as given":     {`<d:resourcetype><d:collection/><c:calendar/><s:shared-owner/></d:resourcetype>`, true},
-		"marked as mine":      {`<d:resourcetype><d:collection/><c:calendar/><s:shared/></d:resourcetype>`, true},
+		"without information":     {"", false},
+		"the owner's":             {me + `<d:owner><d:href>/p/me</d:href></d:owner>`, false},
+		"not shared":              {me + `<d:share-access><d:not-shared/></d:share-access><s:invite/><o:invite/>`, false},
+		"owned by another user":   {me + `<d:owner><d:href>/p/eve/</d:href></d:owner>`, true},
+		"shared with me":          {`<d:share-access><d:read-write/></d:share-access>`, true},
+		"shared by me":            {`<s:invite><s:user><d:href>mailto:eve@example.org</d:href></s:user></s:invite>`, true},
+		"shared by me, Nextcloud": {`<o:invite><o:user><d:href>principal:principals/users/eve</d:href></o:user></o:invite>`, true},
+		"marked as shared":        {`<d:resourcetype><d:collection/><c:calendar/><s:shared-owner/></d:resourcetype>`, true},
+		"marked as mine":          {`<d:resourcetype><d:collection/><c:calendar/><s:shared/></d:resourcetype>`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

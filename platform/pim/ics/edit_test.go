@@ -45,7 +45,7 @@ func TestNewEvent(t *testing.T) {
 	}
 	for line := range strings.SplitSeq(string(data), "\r\n") {
 		if len(line) > 75 {
-			t.Errorf("a line of %d bytes", len(line))
+			t.Errorf("line of %d bytes", len(line))
 		}
 	}
 	list, times := occurrences(t, data) // across the end of daylight saving time
@@ -126,7 +126,7 @@ func TestChanged(t *testing.T) {
 }
 
 // A change is rejected if it would lose data. For example, a lost guest would be uninvited.
-func TestChangeLosesNothing(t *testing.T) {
+func TestChange_LosesNoData(t *testing.T) {
 	const head, tail = "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:u\r\nSUMMARY:Review\r\nDTSTART:20261110T120000Z\r\nDTEND:20261110T130000Z\r\n", "END:VEVENT\r\nEND:VCALENDAR\r\n"
 	place := "Room 5"
 	for _, tc := range []struct {

@@ -23,12 +23,12 @@ func TestAnswered(t *testing.T) {
 	}
 	for _, want := range []string{"ATTENDEE;CN=Me;PARTSTAT=DECLINED:MAILTO:Me@Example.org", "X-OF-ADA:stays", "SEQUENCE:3", "ATTENDEE;CN=\"B;ob\":mailto:bob@example.org"} {
 		if !strings.Contains(string(after), want+"\r\n") {
-			t.Errorf("no %q in\n%s", want, after)
+			t.Errorf("%q is missing in\n%s", want, after)
 		}
 	}
 	for _, want := range []string{"METHOD:REPLY", "UID:e1", "SEQUENCE:3", "ORGANIZER;CN=\"Ada; L\":mailto:ada@example.org", "ATTENDEE;CN=Me;PARTSTAT=DECLINED:mailto:me@example.org", `COMMENT:Sorry\;\nnext time`, "DTSTAMP:20261101T120000Z"} {
 		if !strings.Contains(reply, want+"\r\n") {
-			t.Errorf("no %q in\n%s", want, reply)
+			t.Errorf("%q is missing in\n%s", want, reply)
 		}
 	}
 	if strings.Contains(reply, "bob@") || strings.Contains(reply, "X-OF-ADA") {
@@ -68,7 +68,7 @@ func TestMessage(t *testing.T) {
 			}
 			for _, want := range tt.has {
 				if !strings.Contains(got, want) {
-					t.Errorf("no %q in\n%s", want, got)
+					t.Errorf("%q is missing in\n%s", want, got)
 				}
 			}
 			for _, not := range tt.lacks {

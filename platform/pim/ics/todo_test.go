@@ -19,11 +19,11 @@ func TestTodos(t *testing.T) {
 		{"no time", "SUMMARY:Milk", "Milk | | open"},
 		{"a day", "SUMMARY:Milk\nDUE;VALUE=DATE:20261124", "Milk | 24 Nov, all day | open"},
 		{"a time in a zone", "SUMMARY:Call\nDUE;TZID=America/New_York:20261124T090000", "Call | 24 Nov 16:00 | open"},
-		{"a zone as Windows has it", "SUMMARY:Call\nDUE;TZID=W. Europe Standard Time:20261124T090000", "Call | 24 Nov 10:00 | open"},
+		{"a Windows zone name", "SUMMARY:Call\nDUE;TZID=W. Europe Standard Time:20261124T090000", "Call | 24 Nov 10:00 | open"},
 		{"a time in the user's zone", "SUMMARY:Call\nDUE:20261124T090000", "Call | 24 Nov 09:00 | open"},
 		{"start and length", "SUMMARY:Wash\nDTSTART:20261124T070000Z\nDURATION:PT90M", "Wash | 24 Nov 10:30 | open"},
 		{"a priority", "SUMMARY:Tax\nPRIORITY:1", "Tax | | open | 1"},
-		{"a priority that is none", "SUMMARY:Tax\nPRIORITY:77", "Tax | | open"},
+		{"an invalid priority", "SUMMARY:Tax\nPRIORITY:77", "Tax | | open"},
 		{"done", "SUMMARY:Old\nSTATUS:COMPLETED", "Old | | done"},
 		{"done at a time", "SUMMARY:Old\nCOMPLETED:20261101T000000Z", "Old | | done"},
 		{"called off", "SUMMARY:Old\nSTATUS:CANCELLED", "Old | | done"},
@@ -73,7 +73,7 @@ func TestNewTodo(t *testing.T) {
 	}
 	for _, want := range []string{"SUMMARY:Call\\; Ada\\,\\nplease\r\n", "DUE;TZID=Europe/Vilnius:20260701T090000\r\n", "BEGIN:VTIMEZONE\r\n", "PRIORITY:1\r\n", "TRIGGER;RELATED=END:PT0S\r\n", "STATUS:NEEDS-ACTION\r\n"} {
 		if !strings.Contains(string(b), want) {
-			t.Errorf("no %q in\n%s", want, b)
+			t.Errorf("%q is missing in\n%s", want, b)
 		}
 	}
 	list, err := Todos(b, time.UTC)
@@ -94,7 +94,7 @@ func TestDone(t *testing.T) {
 		{"recurring, several occurrences missed", "SUMMARY:Bins\nDUE:20261101T070000Z\nRRULE:FREQ=WEEKLY", "Bins | 29 Nov 07:00 | open", "RRULE:FREQ=WEEKLY"},
 		{"recurring, completed early", "SUMMARY:Bins\nDTSTART;VALUE=DATE:20261124\nDUE;VALUE=DATE:20261125\nRRULE:FREQ=DAILY", "Bins | 26 Nov, all day | open", "DTSTART;VALUE=DATE:20261125"},
 		{"counted", "SUMMARY:Pill\nDUE:20261122T140000Z\nRRULE:FREQ=DAILY;COUNT=3", "Pill | 23 Nov 14:00 | open", "COUNT=2"},
-		{"the last of them", "SUMMARY:Pill\nDUE:20261122T140000Z\nRRULE:FREQ=DAILY;COUNT=1", "Pill | 22 Nov 14:00 | done", "COMPLETED:"},
+		{"the last occurrence", "SUMMARY:Pill\nDUE:20261122T140000Z\nRRULE:FREQ=DAILY;COUNT=1", "Pill | 22 Nov 14:00 | done", "COMPLETED:"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b, again, err := Done(calendar(todoOf(tt.lines)), "t1", time.UTC, now)

@@ -129,7 +129,7 @@ func TestRefusals(t *testing.T) {
 		"untrusted certificate":  {stranger, "certificate", nil},
 		"certificate of another": {other, "certificate", nil},
 		"no server":              {none, "imap is not set", pim.ErrNoServer},
-		"nobody there":           {gone, "refused", nil},
+		"no listener":            {gone, "refused", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := imapmail.Open(t.Context(), x.a)

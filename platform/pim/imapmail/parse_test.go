@@ -48,7 +48,7 @@ func TestReadText(t *testing.T) {
 	}{
 		{"plain", "Subject: x\r\n\r\nhello\r\nthere\r\n", "hello\nthere", ""},
 		{"quoted-printable in Latin-1", "Content-Type: text/plain; charset=iso-8859-1\nContent-Transfer-Encoding: quoted-printable\n\nM=E4rz\n", "März", ""},
-		{"HTML alone", "Content-Type: text/html\n\n<p>Hello <b>there</b></p><script>x()</script>", "Hello there", ""},
+		{"only HTML", "Content-Type: text/html\n\n<p>Hello <b>there</b></p><script>x()</script>", "Hello there", ""},
 		{"both", "Content-Type: multipart/alternative; boundary=b\n\n--b\nContent-Type: text/plain\n\nplain\n--b\nContent-Type: text/html\n\n<p>marked</p>\n--b--\n", "plain", ""},
 		{"cut in the middle of a part", "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\nthe beginn", "the beginn", ""},
 		{"a file", "Content-Type: multipart/mixed; boundary=b\n\n--b\n\nsee there\n--b\nContent-Type: application/pdf\nContent-Disposition: attachment; filename=\"a\tb.pdf\"\n\nJVBERi0=\n--b--\n", "see there", "a b.pdf"},

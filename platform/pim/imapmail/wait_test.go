@@ -11,9 +11,9 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// TestAMailAfterADeletion checks that a mail is noticed although the count equals
+// TestWait_MailAfterADeletion checks that a mail is noticed although the count equals
 // the one before a deletion.
-func TestAMailAfterADeletion(t *testing.T) {
+func TestWait_MailAfterADeletion(t *testing.T) {
 	idle, idles := "", 0
 	a := pimtest.Speak(t, "* OK [CAPABILITY IMAP4rev1 IDLE] hi\r\n", func(tag, command string) string {
 		switch word := strings.Fields(command + " x")[0]; {

@@ -74,7 +74,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestTheNewestFirst(t *testing.T) {
+func TestFind_NewestFirst(t *testing.T) {
 	dir, n := vault(t, map[string]string{"a.md": "one", "b.md": "two", "c.md": strings.Repeat("ž", 1000)})
 	for i, name := range []string{"b.md", "c.md", "a.md"} {
 		at := time.Date(2026, 11, 20-i, 0, 0, 0, 0, time.UTC)
@@ -126,7 +126,7 @@ func TestCreate(t *testing.T) {
 				t.Error("the note still exists")
 			}
 			if err := n.TakeBack(t.Context(), r.Undo); !errors.Is(err, pim.ErrChanged) {
-				t.Errorf("second undo: %v", err)
+				t.Errorf("second TakeBack = %v", err)
 			}
 		})
 	}
@@ -138,26 +138,26 @@ func TestCreate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := n.TakeBack(t.Context(), r.Undo); !errors.Is(err, pim.ErrChanged) {
-		t.Errorf("undo of an edited note: %v", err)
+		t.Errorf("TakeBack of an edited note = %v", err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
 		t.Errorf("temporary files left: %q", left)
 	}
 }
 
-// TestNoFolder checks that a missing folder is an error and not an empty folder.
-func TestNoFolder(t *testing.T) {
+// TestFind_MissingFolder checks that a missing folder is an error and not an empty folder.
+func TestFind_MissingFolder(t *testing.T) {
 	n := markdown.New(filepath.Join(t.TempDir(), "none"))
 	if list, err := n.FindNotes(t.Context(), "", 5); err == nil || list != nil {
 		t.Errorf("%v, %v", list, err)
 	}
 	if _, err := n.CreateNote(t.Context(), pim.Note{Title: "x"}); err == nil {
-		t.Error("made")
+		t.Error("CreateNote succeeded without a folder")
 	}
 }
 
-// TestMany searches 10,000 notes.
-func TestMany(t *testing.T) {
+// TestFind_ManyNotes searches 10,000 notes.
+func TestFind_ManyNotes(t *testing.T) {
 	files := map[string]string{}
 	for i := range 10_000 {
 		files[fmt.Sprintf("d%d/n%d.md", i%50, i)] = fmt.Sprintf("number %d.", i)

@@ -53,7 +53,7 @@ func TestReminders(t *testing.T) {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	if _, err := r.CompleteReminder(t.Context(), list[1].Ref); !errors.Is(err, pim.ErrChanged) {
-		t.Errorf("completed twice: %v", err)
+		t.Errorf("second CompleteReminder = %v", err)
 	}
 	if open, err := r.FindReminders(t.Context(), false); err != nil || len(open) != 1 {
 		t.Errorf("%+v, %v", open, err)
@@ -62,7 +62,7 @@ func TestReminders(t *testing.T) {
 		t.Errorf("%+v, %v", all, err)
 	}
 	if err := r.TakeBack(t.Context(), made.Undo); !errors.Is(err, pim.ErrChanged) {
-		t.Errorf("undo of a changed task: %v", err)
+		t.Errorf("TakeBack of a changed task = %v", err)
 	}
 	if err := r.TakeBack(t.Context(), done.Undo); err != nil {
 		t.Error(err)
@@ -82,9 +82,9 @@ func TestReminders(t *testing.T) {
 	}
 }
 
-// TestAnUncertainReminder checks that a reminder with unknown outcome is not
+// TestReminders_UnknownOutcome checks that a reminder with unknown outcome is not
 // created again.
-func TestAnUncertainReminder(t *testing.T) {
+func TestReminders_UnknownOutcome(t *testing.T) {
 	puts := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.Method {

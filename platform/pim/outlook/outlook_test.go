@@ -15,19 +15,19 @@ import (
 
 func TestScripts(t *testing.T) { osruntest.Check(t, outlook.Scripts()...) }
 
-// TestABrokenScriptIsFound checks that the linter detects an unbalanced brace in every script.
-func TestABrokenScriptIsFound(t *testing.T) {
+// TestLint_DetectsBrokenScripts checks that the linter detects an unbalanced brace in every script.
+func TestLint_DetectsBrokenScripts(t *testing.T) {
 	for _, s := range outlook.Scripts() {
 		s.Text = strings.Replace(s.Text, "{", "", 1)
 		if len(osruntest.Lint(s)) == 0 {
-			t.Errorf("%s: no error for broken output", s.Name)
+			t.Errorf("Lint reports nothing for the broken script %s", s.Name)
 		}
 	}
 }
 
-// TestTheyFitOnACommandLine checks that the encoded scripts fit into the 32,767 characters of a
+// TestScripts_FitOnACommandLine checks that the encoded scripts fit into the 32,767 characters of a
 // command line (learn.microsoft.com, "CreateProcessW").
-func TestTheyFitOnACommandLine(t *testing.T) {
+func TestScripts_FitOnACommandLine(t *testing.T) {
 	for _, s := range outlook.Scripts() {
 		if n := len(s.FullText()) * 8 / 3; n > 32_000 {
 			t.Errorf("%s: %d characters", s.Name, n)

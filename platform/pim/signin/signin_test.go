@@ -92,15 +92,15 @@ func TestTable(t *testing.T) {
 		}
 		for _, d := range p.domains {
 			if seen[d] {
-				t.Errorf("%s is there twice", d)
+				t.Errorf("domain %s is listed twice", d)
 			}
 			seen[d] = true
 		}
 	}
 }
 
-// TestCheckIsPrintable checks that text from a server cannot control the terminal.
-func TestCheckIsPrintable(t *testing.T) {
+// TestCheck_IsPrintable checks that text from a server cannot control the terminal.
+func TestCheck_IsPrintable(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)

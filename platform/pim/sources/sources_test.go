@@ -37,7 +37,7 @@ func TestSources_UsesAccountsWithTheServer(t *testing.T) {
 func TestSources_HasNothingWithoutAccountsAndApps(t *testing.T) {
 	s := New(Options{})
 	if len(s.Mailers())+len(s.Calendars())+len(s.Contacts())+len(s.Reminders())+len(s.Notes()) != 0 {
-		t.Error("there is something without accounts and apps")
+		t.Error("sources exist without accounts and apps")
 	}
 }
 

@@ -61,14 +61,14 @@ func lines(s string) string {
 	return b.String() + s
 }
 
-func TestAPhraseIsFoundAsItIsEncoded(t *testing.T) {
+func TestScrub_FindsEncodedPhrases(t *testing.T) {
 	for _, phrase := range []string{"Kestrel-9981", "Ana's café & bar", "the spare key is under the pot", "ключ под горшком", "鍵は植木鉢の下"} {
 		s := NewScrubber(phrase)
 		for name, encode := range encodings {
 			text := "before " + encode(phrase) + " after"
 			out, changed := s.Text(text)
 			if !changed {
-				t.Errorf("%s: %q is not found in %q", phrase, name, text)
+				t.Errorf("%s: %q was not redacted in %q", phrase, name, text)
 				continue
 			}
 			if s.Has(out) || !strings.HasPrefix(out, "before ") || !strings.HasSuffix(out, "fter") {
@@ -78,7 +78,7 @@ func TestAPhraseIsFoundAsItIsEncoded(t *testing.T) {
 	}
 }
 
-func TestJSONStaysJSON(t *testing.T) {
+func TestScrub_KeepsJSONValid(t *testing.T) {
 	s := NewScrubber(`the "blue" pot`, "Kestrel-9981")
 	in := `{"a":"in the \"blue\" pot","args":"{\"q\":\"in the \\\"blue\\\" pot\"}","b":[1,{"Kestrel-9981":true}],"c":"\u004bestrel-9981\n"}`
 	out, changed := s.Text(in)
@@ -92,7 +92,7 @@ func TestJSONStaysJSON(t *testing.T) {
 }
 
 // Replacing phrases in numbers, literals, keys and escapes keeps JSON valid.
-func TestJSONStaysJSONWhateverGoes(t *testing.T) {
+func TestScrub_KeepsJSONValidForAnyPhrase(t *testing.T) {
 	in := `{"first":14711,"pin":4711,"of":-47.11e2,"list":[true,null,{"4711":"a 4711"}],"s":"\nabc \u0041bc","raw":"A\\nabc"}`
 	for phrase, want := range map[string]string{
 		"4711":       `{"first":14711,"pin":0,"of":-47.11e2,"list":[true,null,{"[forgotten]":"a [forgotten]"}],"s":"\nabc \u0041bc","raw":"A\\nabc"}`,
@@ -118,7 +118,7 @@ func TestJSONStaysJSONWhateverGoes(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotMeantStays(t *testing.T) {
+func TestScrub_KeepsOtherText(t *testing.T) {
 	for phrase, text := range map[string]string{
 		"Ana":          "a banana and Anatolia, Anas",
 		"Kestrel-9981": "Kestrel 9981, Kestrel-998, Kestrel-9982",
@@ -149,7 +149,7 @@ func FuzzScrub(f *testing.F) {
 	})
 }
 
-func TestRandomPlaces(t *testing.T) {
+func TestScrub_RandomPositions(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var names []string
 	for n := range encodings {

@@ -46,7 +46,7 @@ func TestSealed_RecoversPhrasesFromTheDataOnly(t *testing.T) {
 	other := NewOpener([]byte("another key of the same length.."), []Sealed{sealed})
 	other.Read([]byte("ключ под горшком"))
 	if got := other.Open("e1", sealed); len(got.Phrases) > 0 {
-		t.Errorf("another key finds %q", got.Phrases)
+		t.Errorf("Open with another key finds %q", got.Phrases)
 	}
 }
 
@@ -65,7 +65,7 @@ func FuzzSealed(f *testing.F) {
 		o.Read([]byte(text))
 		want := strings.Contains(string(foldBytes([]byte(text), nil).text), foldPhrase(phrase))
 		if got := len(o.Open("", s).Phrases) == 1; want && !got {
-			t.Errorf("%q is not found in %q", phrase, text)
+			t.Errorf("%q was not found in %q", phrase, text)
 		}
 	})
 }

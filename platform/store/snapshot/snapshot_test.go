@@ -181,7 +181,7 @@ func TestSaveFiles_CopiesWithoutDatabase(t *testing.T) {
 	}
 	fatal(t, snapshot.Prune(p.Backups(), 2))
 	if _, err := os.Stat(dirs[0]); !errors.Is(err, fs.ErrNotExist) {
-		t.Error("the oldest folder is still there")
+		t.Error("the oldest folder still exists")
 	}
 	if n, err := st.RenewBackups(t.Context()); err != nil || n != 2 {
 		t.Errorf("RenewBackups = %d, %v; want 2", n, err)
@@ -218,7 +218,7 @@ func TestListAndPrune(t *testing.T) {
 		t.Errorf("after Prune: %+v", list)
 	}
 	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
-		t.Error("the incomplete snapshot is still there")
+		t.Error("the incomplete snapshot still exists")
 	}
 	if n, err := st.RenewBackups(t.Context()); err != nil || n != 3 {
 		t.Errorf("RenewBackups = %d, %v; want 3: it deletes snapshots too", n, err)

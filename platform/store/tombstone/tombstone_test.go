@@ -89,9 +89,9 @@ func TestSync_WritesRowsThatACrashKeptFromTheFile(t *testing.T) {
 
 func TestSync_DetectsAnAlteredFile(t *testing.T) {
 	for name, change := range map[string]func([]byte) []byte{
-		"changed":    func(b []byte) []byte { return bytes.Replace(b, []byte(`"g1"`), []byte(`"g9"`), 1) },
-		"line gone":  func(b []byte) []byte { return b[bytes.IndexByte(b, '\n')+1:] },
-		"not a line": func(b []byte) []byte { return append([]byte("x\n"), b...) },
+		"changed":      func(b []byte) []byte { return bytes.Replace(b, []byte(`"g1"`), []byte(`"g9"`), 1) },
+		"missing line": func(b []byte) []byte { return b[bytes.IndexByte(b, '\n')+1:] },
+		"not a line":   func(b []byte) []byte { return append([]byte("x\n"), b...) },
 		"other order": func(b []byte) []byte {
 			i := bytes.IndexByte(b, '\n') + 1
 			return append(append([]byte{}, b[i:]...), b[:i]...)

@@ -288,7 +288,7 @@ func TestPrepare_WaitsAfterFailure(t *testing.T) {
 		return strings.Contains(err.Error(), "start again after")
 	}
 	if refused() || !refused() || !refused() {
-		t.Error("the failed upgrade is repeated at once")
+		t.Error("the failed upgrade is retried immediately")
 	}
 	f, found := upgrade.LastFailure(p)
 	if !found || f.Version != "v2" || f.Tries != 1 || f.NextTry().Sub(f.At) != time.Minute {
@@ -301,11 +301,11 @@ func TestPrepare_WaitsAfterFailure(t *testing.T) {
 	}
 	fatal(t, os.WriteFile(p.ConfigFile(), []byte("x = 2"), 0o600))
 	if refused() {
-		t.Error("a changed configuration is not tried")
+		t.Error("a changed configuration does not lead to a retry")
 	}
 	fatal(t, upgrade.ForgetFailure(p))
 	if refused() {
-		t.Error("not repeated after ForgetFailure")
+		t.Error("no retry after ForgetFailure")
 	}
 }
 
@@ -327,7 +327,7 @@ func TestRecover_RestoresSnapshotWhenDatabaseIsUnreadable(t *testing.T) {
 			checkHome(t, p, 2, 2)
 			kept, err := filepath.Glob(p.Database() + ".damaged-*")
 			if fatal(t, err); len(kept) > 0 != (name == "damaged") {
-				t.Errorf("kept: %q", kept)
+				t.Errorf("kept files: %q", kept)
 			}
 		})
 	}

@@ -84,7 +84,7 @@ func TestQuery(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 	if w := Query(strings.Repeat("word ", 5)+strings.Repeat("x", 1<<21), nil, 64); len(w) != 2 || len(w[1].Text) > maxTerm {
-		t.Errorf("%d words", len(w))
+		t.Errorf("%d terms", len(w))
 	}
 }
 

@@ -54,7 +54,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestFindNothing(t *testing.T) {
+func TestFind_NoCredentials(t *testing.T) {
 	for _, text := range []string{
 		"", "the wifi is slow", "I forgot the wifi password", "What is the wifi password?", "the password is stored in the safe",
 		"The password is too short.", "The password is wrong", "password required", "Change the password by Friday", "the zip code is 10115",
@@ -124,8 +124,8 @@ func BenchmarkFind(b *testing.B) {
 	}
 }
 
-// TestShowTwice checks that Show does not change text that Show has returned.
-func TestShowTwice(t *testing.T) {
+// TestShow_Twice checks that Show does not change text that Show has returned.
+func TestShow_Twice(t *testing.T) {
 	v := credential.AskedBy("what is the bank PIN?")
 	once, _ := v.Show("", "wifi password: hunter2\nbank PIN: 4711")
 	if twice, ok := v.Show("", once); !ok || twice != once {

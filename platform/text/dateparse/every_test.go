@@ -112,7 +112,7 @@ func everyString(e Every) string {
 	return e.Interval.String() + " from " + e.Anchor.Format("2006-01-02 15:04")
 }
 
-func TestParseEveryRefuses(t *testing.T) {
+func TestParseEvery_Rejects(t *testing.T) {
 	for _, phrase := range []string{
 		"", "tomorrow", "every", "every banana", "61 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *", "* * * * 8", "*/0 * * * *",
 		"0 0 31 2 *", "* * * * * *", "5-1 * * * *", "1,,2 * * * *", "a b c d e", "every 0 minutes",
@@ -148,9 +148,9 @@ func TestEveryNext(t *testing.T) {
 	}
 }
 
-// TestParseEverySaysWhyNot checks that a schedule that cannot be expressed is rejected with the
+// TestParseEvery_ExplainsWhy checks that a schedule that cannot be expressed is rejected with the
 // reason and an alternative.
-func TestParseEverySaysWhyNot(t *testing.T) {
+func TestParseEvery_ExplainsWhy(t *testing.T) {
 	for _, c := range []struct{ phrase, want string }{
 		{"weekdays at 8:30 except when it rains", "must be days"},
 		{"every other day at 9 except Sunday", "must be days"},

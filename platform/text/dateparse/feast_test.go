@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestHolidaysTable(t *testing.T) {
+func TestHolidays_Table(t *testing.T) {
 	table, err := readFeasts(holidaysText)
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +31,7 @@ func TestHolidaysTable(t *testing.T) {
 	}
 }
 
-func TestMovingFeasts(t *testing.T) {
+func TestHolidays_Moving(t *testing.T) {
 	for phrase, want := range map[string]string{
 		"easter 1961": "1961-04-02", "easter 2000": "2000-04-23", "easter 2038": "2038-04-25", "easter 2285": "2285-03-22",
 		"orthodox easter 2016": "2016-05-01", "orthodox easter 2025": "2025-04-20", "orthodox easter 2028": "2028-04-16",
@@ -60,7 +60,7 @@ func TestMovingFeasts(t *testing.T) {
 }
 
 // The expected instants are from published almanacs, in universal time.
-func TestSky(t *testing.T) {
+func TestHolidays_Astronomical(t *testing.T) {
 	universal := observerPlace{}
 	for _, c := range []struct {
 		what string
@@ -91,7 +91,7 @@ func TestSky(t *testing.T) {
 
 // Every holiday in the table has a date in every year near the present, except holidays that move
 // through the year or fall near New Year.
-func TestHolidaysEveryYear(t *testing.T) {
+func TestHolidays_EveryYear(t *testing.T) {
 	for _, names := range feasts() {
 		for _, n := range names {
 			for y := 2020; y < 2036; y++ {

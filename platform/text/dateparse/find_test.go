@@ -132,7 +132,7 @@ func FuzzFind(f *testing.F) {
 				t.Fatalf("%q: %d..%d cuts a rune", s, m.Start, m.End)
 			}
 			if end >= 0 && m.End-m.Start > end {
-				t.Fatalf("%q: not the longest first", s)
+				t.Fatalf("%q: the longest match is not first", s)
 			}
 			end = m.End - m.Start
 			for i := m.Start; i < m.End; i++ {

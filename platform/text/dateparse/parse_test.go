@@ -169,7 +169,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParseRefuses(t *testing.T) {
+func TestParse_Rejects(t *testing.T) {
 	for _, phrase := range []string{
 		"", " ", "soon", "later", "25", "three", "banana", "tomorrow banana", "at 25", "at 13:61", "feb 30", "2026-02-30",
 		"2026-13-01", "rytoj 10 val", "morgen um 9", "demain", "mañana", "5 apples", "tomorrow yesterday",
@@ -187,7 +187,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-func TestParseAsks(t *testing.T) {
+func TestParse_AmbiguousTimes(t *testing.T) {
 	for phrase, want := range map[string]string{
 		"03/04/2026":          "3 April 2026, 4 March 2026",
 		"5/6":                 "5 June 2027, 6 May 2027",
@@ -213,7 +213,7 @@ func TestParseAsks(t *testing.T) {
 }
 
 // A weekday decides between the two orders of a date.
-func TestParseWeekdayDecides(t *testing.T) {
+func TestParse_WeekdayDecides(t *testing.T) {
 	for phrase, want := range map[string]string{
 		"Friday 5/3/2027":   "Fri 2027-03-05",
 		"Monday 5/3/2027":   "Mon 2027-05-03",
@@ -237,14 +237,14 @@ func load(t *testing.T, name string) *time.Location {
 	return loc
 }
 
-func TestClockChanges(t *testing.T) {
+func TestParse_ClockChanges(t *testing.T) {
 	for _, c := range []struct{ name, zone, now, phrase, want string }{
 		{"skipped hour in Vilnius", "Europe/Vilnius", "2026-03-28 12:00", "tomorrow at 3:30am", "2026-03-29T04:00:00+03:00"},
 		{"skipped hour in New York", "America/New_York", "2026-03-07 12:00", "tomorrow at 2:30am", "2026-03-08T03:00:00-04:00"},
 		{"skipped midnight in Santiago", "America/Santiago", "2026-09-05 12:00", "tomorrow", "2026-09-06T01:00:00-03:00"},
 		{"skipped half hour on Lord Howe", "Australia/Lord_Howe", "2026-10-03 12:00", "tomorrow at 2:10am", "2026-10-04T02:30:00+11:00"},
-		{"twice in Vilnius", "Europe/Vilnius", "2026-10-24 12:00", "tomorrow at 3:30am", "2026-10-25T03:30:00+03:00"},
-		{"twice in New York", "America/New_York", "2026-10-31 12:00", "tomorrow at 1:30am", "2026-11-01T01:30:00-04:00"},
+		{"repeated hour in Vilnius", "Europe/Vilnius", "2026-10-24 12:00", "tomorrow at 3:30am", "2026-10-25T03:30:00+03:00"},
+		{"repeated hour in New York", "America/New_York", "2026-10-31 12:00", "tomorrow at 1:30am", "2026-11-01T01:30:00-04:00"},
 		{"hours are exact", "Europe/Vilnius", "2026-03-28 12:00", "in 24 hours", "2026-03-29T13:00:00+03:00"},
 		{"days keep the clock", "Europe/Vilnius", "2026-03-28 12:00", "in 1 day", "2026-03-29T12:00:00+03:00"},
 		{"a skipped day in Samoa", "Pacific/Apia", "2011-12-29 12:00", "tomorrow at 5pm", "2011-12-31T00:00:00+14:00"},
@@ -270,9 +270,9 @@ func TestClockChanges(t *testing.T) {
 	}
 }
 
-// TestLocalNeverGoesBack checks that localTime returns every hour of every day of a year unchanged,
+// TestLocalTime_NeverGoesBack checks that localTime returns every hour of every day of a year unchanged,
 // or a later time if the zone skips the hour.
-func TestLocalNeverGoesBack(t *testing.T) {
+func TestLocalTime_NeverGoesBack(t *testing.T) {
 	for _, zone := range []string{"Europe/Vilnius", "America/New_York", "America/Santiago", "Australia/Lord_Howe", "Africa/Cairo", "Asia/Kathmandu"} {
 		loc := load(t, zone)
 		prev := time.Time{}

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestBombs checks that small files do not need much memory.
-func TestBombs(t *testing.T) {
+// TestParse_Bombs checks that small files do not need much memory.
+func TestParse_Bombs(t *testing.T) {
 	long := strings.Repeat("word ", 40_000)
 	var cells strings.Builder
 	for i := range 2000 {
@@ -75,7 +75,7 @@ func peak(run func()) uint64 {
 }
 
 // A file that is attached twice is returned twice.
-func TestSameAttachmentTwice(t *testing.T) {
+func TestParse_SameAttachmentTwice(t *testing.T) {
 	part := "--b\nContent-Type: text/plain\nContent-Disposition: attachment; filename=a.txt\n\nThe same text in both.\n"
 	f, err := Parse(t.Context(), "a.eml", []byte("From: a@example.org\nTo: b@example.org\nMessage-ID: <1@example.org>\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n"+part+part+"--b--\n"), Limits{})
 	if err != nil || len(f.Documents) != 3 {
@@ -91,7 +91,7 @@ func TestSameAttachmentTwice(t *testing.T) {
 }
 
 // A PDF that needs too much memory ends only the worker process.
-func TestPDFApart(t *testing.T) {
+func TestParse_PDFInTheWorkerProcess(t *testing.T) {
 	for _, size := range []string{"8000000000", "40000000"} {
 		_, err := Parse(t.Context(), "a.pdf", stating(size), withHelper(t, Limits{}))
 		if !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), "exceeded 512 MB of memory") {
@@ -99,6 +99,6 @@ func TestPDFApart(t *testing.T) {
 		}
 	}
 	if _, err := Parse(t.Context(), "a.pdf", stating("1"), Limits{}); !errors.Is(err, ErrUnsupported) {
-		t.Errorf("without a worker: %v", err)
+		t.Errorf("Parse without a worker = %v", err)
 	}
 }

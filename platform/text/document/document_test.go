@@ -44,7 +44,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got != string(want) {
-				t.Errorf("read as\n%s\nwant\n%s", got, want)
+				t.Errorf("parsed as\n%s\nwant\n%s", got, want)
 			}
 		})
 	}
@@ -195,7 +195,7 @@ func FuzzParse(f *testing.F) {
 			if errors.Is(err, ErrBroken) || errors.Is(err, ErrUnsupported) || errors.Is(err, ErrEncrypted) || errors.Is(err, ErrNoText) || errors.Is(err, ErrTooLarge) {
 				return
 			}
-			t.Fatalf("an error without details: %v", err)
+			t.Fatalf("the error has no details: %v", err)
 		}
 		if len(got.Documents) == 0 {
 			t.Fatal("neither a document nor an error")

@@ -36,10 +36,10 @@ func TestTree(t *testing.T) {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 	if all := family().Tree("", plain); !strings.HasPrefix(all, "Ana Novak") || strings.Count(all, "Bike") != 1 {
-		t.Errorf("the whole:\n%s", all)
+		t.Errorf("complete tree:\n%s", all)
 	}
 	if got := (Graph{}).Tree("", plain) + (Graph{}).Tree("nobody", plain); got != "" {
-		t.Errorf("nothing: %q", got)
+		t.Errorf("tree of an empty graph = %q", got)
 	}
 }
 
@@ -47,11 +47,11 @@ func TestDOT(t *testing.T) {
 	got := family().DOT()
 	for _, want := range []string{`n0 [label="Ana Novak"`, `n0 -> n2 [label="works at"];`, `label="Bike <b>&\""`} {
 		if !strings.Contains(got, want) {
-			t.Errorf("no %s in\n%s", want, got)
+			t.Errorf("%s is missing in\n%s", want, got)
 		}
 	}
 	if strings.Contains(got, "nobody") {
-		t.Error("an edge that leads nowhere")
+		t.Error("the tree shows an edge to a missing node")
 	}
 }
 
@@ -68,11 +68,11 @@ func wellFormed(t *testing.T, svg string) {
 		}
 		if e, ok := tok.(xml.StartElement); ok {
 			if e.Name.Local == "script" || e.Name.Local == "image" || e.Name.Local == "a" {
-				t.Errorf("it holds a %s", e.Name.Local)
+				t.Errorf("the SVG contains a %s element", e.Name.Local)
 			}
 			for _, at := range e.Attr {
 				if strings.HasPrefix(at.Name.Local, "on") || at.Name.Local == "href" {
-					t.Errorf("it holds %s=%q", at.Name.Local, at.Value)
+					t.Errorf("the SVG contains the attribute %s=%q", at.Name.Local, at.Value)
 				}
 			}
 		}
@@ -88,10 +88,10 @@ func TestSVG(t *testing.T) {
 		t.Errorf("a page shows %s", inline)
 	}
 	if svg != family().SVG() {
-		t.Error("the same graph gives another picture")
+		t.Error("two drawings of the same graph differ")
 	}
 	if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
-		t.Error("a place that is none")
+		t.Error("the SVG contains an invalid coordinate")
 	}
 	if to := os.Getenv("HOB_PICTURE"); to != "" {
 		if err := os.WriteFile(filepath.Clean(to), []byte(many(40).SVG()), 0o600); err != nil {
@@ -129,7 +129,7 @@ func TestLayout(t *testing.T) {
 			}
 		}
 		if over > n/20 {
-			t.Errorf("%d nodes: %d boxes lie on others", n, over)
+			t.Errorf("%d nodes: %d boxes overlap others", n, over)
 		}
 	}
 }
@@ -143,7 +143,7 @@ func FuzzPicture(f *testing.F) {
 		wellFormed(t, g.SVG())
 		wellFormed(t, "<p>"+g.InlineSVG(singleLine(name))+"</p>")
 		if strings.Count(g.DOT(), "\n") != 9 {
-			t.Errorf("a line too many:\n%s", g.DOT())
+			t.Errorf("unexpected number of lines:\n%s", g.DOT())
 		}
 		_ = g.Tree("", plain)
 	})

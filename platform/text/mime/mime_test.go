@@ -129,7 +129,7 @@ func FuzzParse(f *testing.F) {
 			}
 			total += len(p.body)
 			if text := p.Text(1 << 20); len(text) > 3<<20 {
-				t.Errorf("a text of %d bytes", len(text))
+				t.Errorf("text has %d bytes", len(text))
 			}
 		}
 		if total > len(raw) || len(m.Parts) > 100 || len(m.Header) > MaxFields {
@@ -142,7 +142,7 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%d bytes took %s", len(raw), took)
 		}
 		if head, body := Divide(raw); !bytes.HasPrefix(raw, head) || !bytes.HasSuffix(raw, body) {
-			t.Error("a header that is not in the mail")
+			t.Error("Divide returns a header or body that is not part of the mail")
 		}
 	})
 }

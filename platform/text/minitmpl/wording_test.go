@@ -63,7 +63,7 @@ var texts = []string{
 	"{{1}} {{\"s\"}} {{true}}",
 }
 
-func TestLikeTheStandardLibrary(t *testing.T) {
+func TestRender_LikeTheStandardLibrary(t *testing.T) {
 	for _, text := range texts {
 		std, err := template.New("std").Funcs(template.FuncMap{"join": strings.Join}).Parse(text)
 		if err != nil {
@@ -88,7 +88,7 @@ func TestLikeTheStandardLibrary(t *testing.T) {
 	}
 }
 
-func TestMistakesAreErrors(t *testing.T) {
+func TestParse_RejectsMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"{{.Nope}}":           "has no field Nope",
 		"{{.Kind.String}}":    "has no fields",

@@ -20,7 +20,7 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-func TestEachTextHasABorderOfItsOwn(t *testing.T) {
+func TestWrap_FencesAreUnique(t *testing.T) {
 	seen := map[string]bool{}
 	for range 1000 {
 		id := promptfence.New("text")

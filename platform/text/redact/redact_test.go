@@ -34,7 +34,7 @@ func TestKnown(t *testing.T) {
 		{"query", "https://h/?q=" + url.QueryEscape(secret), "https://h/?q=[redacted]"},
 		{"path", "https://h/" + url.PathEscape(secret) + "/x", "https://h/[redacted]/x"},
 		{"JSON", string(html), `"[redacted]"`},
-		{"too short for a secret", "a short one", "a short one"},
+		{"too short to be a secret", "a short one", "a short one"},
 		{"a single word", "your password here", "your password here"},
 		{"a line of a file", "x line two is secret-2 y", "x [redacted] y"},
 		{"nothing", "nothing to see", "nothing to see"},
@@ -48,12 +48,12 @@ func TestKnown(t *testing.T) {
 	for _, before := range []string{"", "a", "ab", "abc"} {
 		text := base64.StdEncoding.EncodeToString([]byte(before + secret + "tail"))
 		if got := s.Known(text); !strings.Contains(got, redact.Mark) {
-			t.Errorf("base64 after %q: %q", before, got)
+			t.Errorf("base64 after %q is not redacted: %q", before, got)
 		}
 	}
 }
 
-func TestNilKnowsShapes(t *testing.T) {
+func TestSet_NilRedactsShapes(t *testing.T) {
 	var s *redact.Set
 	s.Add("something secret")
 	if got := s.Text("AKIAIOSFODNN7EXAMPLE something secret"); got != "[redacted] something secret" {

@@ -33,7 +33,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-func TestCut(t *testing.T) {
+func TestEllipsize(t *testing.T) {
 	if got := Ellipsize("añb\ncd", 4); got != "añb…" {
 		t.Errorf("Cut = %q", got)
 	}
@@ -77,7 +77,7 @@ func TestCountNoun(t *testing.T) {
 	}
 }
 
-func TestSame(t *testing.T) {
+func TestEqualFolded(t *testing.T) {
 	if !EqualFolded("Gym!", "gym") || EqualFolded("gym", "gyms") || EqualFolded("!!", "??") || !EqualFolded("🏃", "🏃 ") {
 		t.Error("Same")
 	}
@@ -103,7 +103,7 @@ func FuzzSplit(f *testing.F) {
 	})
 }
 
-func TestHas(t *testing.T) {
+func TestContainsAllWords(t *testing.T) {
 	for _, tc := range []struct {
 		words []string
 		want  bool

@@ -22,7 +22,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestWriterKeepsCutCharacters(t *testing.T) {
+func TestWriter_KeepsSplitCharacters(t *testing.T) {
 	const text = "日本\u200b語 a\x1b[0mb 👩\u200d👧"
 	for size := 1; size < 8; size++ {
 		var b strings.Builder

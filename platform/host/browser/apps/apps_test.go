@@ -15,12 +15,12 @@ import (
 
 func TestScripts(t *testing.T) { osruntest.Check(t, apps.Scripts()...) }
 
-// TestABrokenScriptIsFound checks that the linter detects each broken script.
-func TestABrokenScriptIsFound(t *testing.T) {
+// TestLint_DetectsBrokenScripts checks that the linter detects each broken script.
+func TestLint_DetectsBrokenScripts(t *testing.T) {
 	for _, s := range apps.Scripts() {
 		s.Text = strings.Replace(s.Text, "main(request) {", "main(request)", 1)
 		if len(osruntest.Lint(s)) == 0 {
-			t.Errorf("%s is broken, and nobody says so", s.Name)
+			t.Errorf("Lint reports nothing for the broken script %s", s.Name)
 		}
 	}
 }
@@ -92,9 +92,9 @@ func mac(t *testing.T) (*osruntest.Mac, *apps.Apps) {
 	return m, apps.New(m, apps.Options{})
 }
 
-// TestSecretsOfLetters checks that a page whose password fields contain the letters of "[secret]"
+// TestRead_RedactionTerminates checks that a page whose password fields contain the letters of "[secret]"
 // cannot make the result of a script grow without limit.
-func TestSecretsOfLetters(t *testing.T) {
+func TestRead_RedactionTerminates(t *testing.T) {
 	page := tab("11", "A", "https://a.example/")
 	page["__values"] = obj{secrets: "[" + strings.Repeat(`"e",`, 49) + `"e.[s]"]`, "leak": "te e.[s] exs"}
 	m := osruntest.NewMac(t, obj{"apps": obj{"com.google.Chrome": chrome(window(2, "normal", 1, page))}})
@@ -157,7 +157,7 @@ func TestFront(t *testing.T) {
 	}
 }
 
-func TestTenThousandTabs(t *testing.T) {
+func TestList_TenThousandTabs(t *testing.T) {
 	var many []obj
 	for i := range 10_000 {
 		many = append(many, tab(fmt.Sprint(i), "Seite", "https://many.example/"+strings.Repeat("x", 100)))
@@ -207,7 +207,7 @@ func TestActs(t *testing.T) {
 			}
 		}
 		if err := a.Close(ctx, b, x); err != nil || m.EvalWorld(tc.left) != "1" {
-			t.Errorf("%s: %s tabs are left, %v", name, m.EvalWorld(tc.left), err)
+			t.Errorf("%s: %s tabs remain, %v", name, m.EvalWorld(tc.left), err)
 		}
 		opened, err := a.Open(ctx, b, "https://new.example/")
 		if err != nil || m.EvalWorld(tc.left) != "2" {
@@ -224,15 +224,15 @@ func TestActs(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestOpensAWindow opens a page when the browser is not running or has only private windows.
-func TestOpensAWindow(t *testing.T) {
+// TestOpen_StartsAWindow opens a page when the browser is not running or has only private windows.
+func TestOpen_StartsAWindow(t *testing.T) {
 	for name, world := range map[string]obj{"safari": safari(), "chrome": chrome(), "arc": chrome(window(1, "incognito", 1, tab("9", "x", "https://x.example/")))} {
 		world["running"] = false
 		id := map[string]string{"safari": "com.apple.Safari", "chrome": "com.google.Chrome", "arc": "company.thebrowser.Browser"}[name]
 		m := osruntest.NewMac(t, obj{"apps": obj{id: world}})
 		a := apps.New(m, apps.Options{})
 		if _, err := a.List(t.Context(), app(name)); osrun.KindOf(err) != osrun.NotRunning || len(m.Opened()) != 0 {
-			t.Errorf("%s: it was started to be read: %v", name, err)
+			t.Errorf("%s: List started the browser: %v", name, err)
 		}
 		_, err := a.Open(t.Context(), app(name), "https://new.example/")
 		if world := m.EvalWorld("world.apps[" + string(quoted(id)) + "].root"); !strings.Contains(world, "https://new.example/") || len(m.Opened()) != 1 {
@@ -258,11 +258,11 @@ func TestFailures(t *testing.T) {
 		kind  osrun.Kind
 		says  string
 	}{
-		"not allowed":     {"get app.windows.id", -1743, osrun.Denied, "Privacy_Automation"},
-		"not yet asked":   {"get app.windows.id", -1744, osrun.Denied, "Automation"},
-		"no answer":       {"tabs", -1712, osrun.Timeout, "macOS dialog"},
-		"it ended":        {"tabs", -600, osrun.NotRunning, "open it first"},
-		"refused in part": {"tabs.url", -1743, osrun.Denied, "Automation"},
+		"not allowed":       {"get app.windows.id", -1743, osrun.Denied, "Privacy_Automation"},
+		"not yet asked":     {"get app.windows.id", -1744, osrun.Denied, "Automation"},
+		"no answer":         {"tabs", -1712, osrun.Timeout, "macOS dialog"},
+		"the browser ended": {"tabs", -600, osrun.NotRunning, "open it first"},
+		"refused in part":   {"tabs.url", -1743, osrun.Denied, "Automation"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, b := range []string{"safari", "chrome"} {
@@ -301,9 +301,9 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestNoAnswer checks that a browser that does not respond blocks no call forever, and that the
+// TestCalls_EndWithoutAnswer checks that a browser that does not respond blocks no call forever, and that the
 // outcome of the call is reported as unknown.
-func TestNoAnswer(t *testing.T) {
+func TestCalls_EndWithoutAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, a := mac(t)
 		x, err := a.Get(t.Context(), app("chrome"), "2.11")

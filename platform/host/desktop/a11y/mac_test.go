@@ -61,7 +61,7 @@ func letter() []thing {
 	}
 }
 
-func TestMacReads(t *testing.T) {
+func TestMacRead(t *testing.T) {
 	m := osruntest.NewMac(t, screenOf(letter()...))
 	list, more, err := macRead(t.Context(), m, "")
 	if err != nil || more || len(list) != 6 {
@@ -85,14 +85,14 @@ func TestMacReads(t *testing.T) {
 		t.Errorf("%d Apple events for six elements", n)
 	}
 	if list, _, err = macRead(t.Context(), m, "FORUM"); err != nil || len(list) != 2 || list[1].Name != "Pay" || list[1].App != "Safari" {
-		t.Errorf("by its title: %+v %v", list, err)
+		t.Errorf("window found by its title: %+v %v", list, err)
 	}
 	if list, _, err = macRead(t.Context(), m, "nowhere"); err != nil || len(list) != 0 {
-		t.Errorf("nothing is called that: %+v %v", list, err)
+		t.Errorf("search without a match: %+v %v", list, err)
 	}
 }
 
-func TestMacReadsNoMoreThan(t *testing.T) {
+func TestMacRead_IsLimited(t *testing.T) {
 	deep := element("AXGroup", "bottom", nil)
 	for range 30 {
 		deep = element("AXGroup", "", nil, deep)
@@ -110,7 +110,7 @@ func TestMacReadsNoMoreThan(t *testing.T) {
 	}
 }
 
-func TestMacActs(t *testing.T) {
+func TestMacAct(t *testing.T) {
 	m := osruntest.NewMac(t, screenOf(letter()...))
 	list, _, err := macRead(t.Context(), m, "")
 	if err != nil {
@@ -134,13 +134,13 @@ func TestMacActs(t *testing.T) {
 		node   Node
 		text   *string
 	}{
-		"nothing to press":           {"0", list[5], nil},
+		"no press action":            {"0", list[5], nil},
 		"a password":                 {"0", list[4], &text},
 		"no field":                   {"0", list[3], &text},
 		"the window itself":          {"0", list[0], nil},
 		"another label":              {"p.windows[0].uiElements[0].uiElements[1].name = 'Delete'", list[3], nil},
 		"another window":             {"p.windows[0].name = 'Forum'", list[3], nil},
-		"it is gone":                 {"p.windows[0].uiElements = []", list[3], nil},
+		"the element is gone":        {"p.windows[0].uiElements = []", list[3], nil},
 		"its program is another one": {"p.unixId = 99", list[3], nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestMacActs(t *testing.T) {
 	}
 }
 
-func TestMacRefuses(t *testing.T) {
+func TestMacAct_Refuses(t *testing.T) {
 	m := osruntest.NewMac(t, screenOf(letter()...))
 	list, _, err := macRead(t.Context(), m, "")
 	if err != nil {
@@ -172,7 +172,7 @@ func TestMacRefuses(t *testing.T) {
 	}
 	m.Fail("perform", -1712)
 	if err := macAct(t.Context(), m, list[3], nil); errors.Is(err, ErrNot) || errors.Is(err, ErrGone) || err == nil {
-		t.Errorf("whether it was pressed is not known: %v", err)
+		t.Errorf("press with an unknown outcome = %v", err)
 	}
 }
 

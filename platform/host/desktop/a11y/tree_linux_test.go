@@ -27,7 +27,7 @@ func zenity(t *testing.T, args ...string) (getenv func(string) string, cmd *exec
 	}, cmd
 }
 
-func TestReadsAndPressesARealButton(t *testing.T) {
+func TestTree_PressesARealButton(t *testing.T) {
 	getenv, cmd := zenity(t, "--question")
 	r := New(Options{Getenv: getenv, Wait: 30 * time.Second})
 	var yes Node
@@ -47,22 +47,22 @@ func TestReadsAndPressesARealButton(t *testing.T) {
 	other := yes
 	other.Name = "No"
 	if err := r.Do(t.Context(), other); !errors.Is(err, ErrGone) {
-		t.Errorf("another element: %v", err)
+		t.Errorf("Do with another element = %v", err)
 	}
 	if err := r.Do(t.Context(), yes); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {
-		t.Errorf("zenity was not answered yes: %v", err)
+		t.Errorf("zenity did not get the press: %v", err)
 	}
 	if list, _, err := r.Read(t.Context(), "question"); err != nil || len(list) != 0 {
-		t.Errorf("it is still there: %+v %v", list, err)
+		t.Errorf("the dialog still exists: %+v %v", list, err)
 	}
 }
 
 // Fill sets the text of a real field, even if another window is in front. It neither fills nor
 // reads a password field.
-func TestFillsARealField(t *testing.T) {
+func TestTree_FillsARealField(t *testing.T) {
 	for kind, secret := range map[string]bool{"--entry": false, "--password": true} {
 		t.Run(kind, func(t *testing.T) {
 			getenv, cmd := zenity(t, kind)
@@ -94,7 +94,7 @@ func TestFillsARealField(t *testing.T) {
 			}
 			_ = cmd.Wait()
 			if got, want := strings.TrimSpace(cmd.Stdout.(*bytes.Buffer).String()), map[bool]string{false: "Elm 5, \u00e9 \u4e16", true: ""}[secret]; got != want {
-				t.Errorf("it says %q, want %q", got, want)
+				t.Errorf("output %q, want %q", got, want)
 			}
 		})
 	}

@@ -90,6 +90,6 @@ func TestUIA(t *testing.T) {
 	}
 	w.err, w.answer = nil, `{"list":[],"more":false,"gone":1}`
 	if _, _, err := uiaRead(t.Context(), w, frames); !errors.Is(err, ErrGone) {
-		t.Errorf("its window was closed: %v", err)
+		t.Errorf("read of a closed window = %v", err)
 	}
 }

@@ -33,7 +33,7 @@ func world(t *testing.T, extra map[string]string) (getenv func(string) string, o
 	return func(k string) string { return env[k] }, out
 }
 
-func TestStartsWithoutSecrets(t *testing.T) {
+func TestStart_WithoutSecrets(t *testing.T) {
 	getenv, out := world(t, nil)
 	f := New(Options{Getenv: getenv, Marker: "STARTED"})
 	a, err := f.Find(t.Context(), "probe")
@@ -49,15 +49,15 @@ func TestStartsWithoutSecrets(t *testing.T) {
 			break
 		}
 		if time.Now().After(end) {
-			t.Fatal("it was not started")
+			t.Fatal("the program was not started")
 		}
 	}
 	if s := string(b); strings.Contains(s, "secret") || !strings.Contains(s, "STARTED=app\n") || !strings.Contains(s, "DISPLAY=:77\n") {
-		t.Errorf("its environment:\n%s", s)
+		t.Errorf("environment of the program:\n%s", s)
 	}
 }
 
-func TestStartsThroughTheServiceManager(t *testing.T) {
+func TestStart_ThroughTheServiceManager(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	m := desktoptest.NewManager(t, bus)
 	getenv, out := world(t, map[string]string{"DBUS_SESSION_BUS_ADDRESS": bus.Address})
@@ -74,7 +74,7 @@ func TestStartsThroughTheServiceManager(t *testing.T) {
 		t.Errorf("%+v", u)
 	}
 	if _, err := os.Stat(out); err == nil {
-		t.Error("it was started by this process as well")
+		t.Error("this process started the program too")
 	}
 	for _, item := range []string{"/tmp/a file; $(x)", "https://example.org/?a=b&c"} {
 		if err := f.Start(t.Context(), a, item); err != nil {
@@ -88,12 +88,12 @@ func TestStartsThroughTheServiceManager(t *testing.T) {
 		exec, item string
 		want       []string
 	}{
-		"files alone":          {"view --new %F --end", "/x", []string{"view", "--new", "/x", "--end"}},
+		"only files":           {"view --new %F --end", "/x", []string{"view", "--new", "/x", "--end"}},
 		"files, an address":    {"view %f", "https://x.org", nil},
-		"it opens nothing":     {"view", "/x", nil},
+		"no open action":       {"view", "/x", nil},
 		"where options end":    {"view @@u %U @@", "mailto:a@b.c", []string{"view", "@@u", "mailto:a@b.c", "@@"}},
-		"it is no program":     {"%U", "/x", nil},
-		"its own words remain": {"view --url=%u", "/x", nil},
+		"not a program":        {"%U", "/x", nil},
+		"own arguments remain": {"view --url=%u", "/x", nil},
 	} {
 		p, err := parseEntry("x", strings.NewReader("[Desktop Entry]\nType=Application\nName=X\nExec="+e.exec+"\n"), "")
 		got, with := p.commandWithItem(e.item)
@@ -103,7 +103,7 @@ func TestStartsThroughTheServiceManager(t *testing.T) {
 	}
 }
 
-func TestWithoutADesktop(t *testing.T) {
+func TestStart_WithoutADesktop(t *testing.T) {
 	getenv, _ := world(t, map[string]string{"DISPLAY": ""})
 	f := New(Options{Getenv: getenv})
 	a, err := f.Find(t.Context(), "probe")
@@ -122,7 +122,7 @@ func TestWithoutADesktop(t *testing.T) {
 
 // A shared entry may name a program without a path. A program of the user with the same name that
 // comes first in PATH is not the program that the administrator installed.
-func TestAProgramOfTheUsersOwn(t *testing.T) {
+func TestEntry_ProgramOfTheUser(t *testing.T) {
 	own := t.TempDir()
 	if err := os.WriteFile(filepath.Join(own, "nice"), []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // the file must be executable
 		t.Fatal(err)
@@ -132,12 +132,12 @@ func TestAProgramOfTheUsersOwn(t *testing.T) {
 		command []string
 		want    bool
 	}{
-		"one of the user's own comes first": {own + ":/usr/bin:/bin", []string{"nice"}, false},
-		"the administrator's comes first":   {"/usr/bin:/bin:" + own, []string{"nice"}, true},
-		"by env, one of the user's own":     {own + ":/usr/bin:/bin", []string{"/usr/bin/env", "A=b", "nice"}, false},
-		"by env, the administrator's":       {"/usr/bin:/bin:" + own, []string{"env", "A=b", "nice"}, true},
-		"by env with another PATH":          {"/usr/bin:/bin", []string{"env", "PATH=" + own, "nice"}, false},
-		"a missing program":                 {"/usr/bin:/bin", []string{"no-such-program-here"}, false},
+		"a program of the user comes first":       {own + ":/usr/bin:/bin", []string{"nice"}, false},
+		"the administrator's program comes first": {"/usr/bin:/bin:" + own, []string{"nice"}, true},
+		"by env, one of the user's own":           {own + ":/usr/bin:/bin", []string{"/usr/bin/env", "A=b", "nice"}, false},
+		"by env, the administrator's":             {"/usr/bin:/bin:" + own, []string{"env", "A=b", "nice"}, true},
+		"by env with another PATH":                {"/usr/bin:/bin", []string{"env", "PATH=" + own, "nice"}, false},
+		"a missing program":                       {"/usr/bin:/bin", []string{"no-such-program-here"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("PATH", tc.path)

@@ -33,7 +33,7 @@ func board(t *testing.T, library bool) (*Clipboard, func(key string) string) {
 	}
 	if library {
 		if _, err := exec.LookPath("xclip"); err != nil {
-			t.Skip("there is no xclip here")
+			t.Skip("xclip is not installed")
 		}
 		t.Setenv("DISPLAY", display)
 		t.Setenv("WAYLAND_DISPLAY", "")
@@ -50,7 +50,7 @@ func xclip(t *testing.T, getenv func(string) string, in string, args ...string) 
 	t.Helper()
 	program, err := exec.LookPath("xclip")
 	if err != nil {
-		t.Skip("there is no xclip here")
+		t.Skip("xclip is not installed")
 	}
 	cmd := exec.CommandContext(t.Context(), program, append([]string{"-selection", "clipboard"}, args...)...)
 	cmd.Env = []string{"DISPLAY=" + getenv("DISPLAY")}
@@ -85,7 +85,7 @@ func until(t *testing.T, b *Clipboard, fits func(Content) bool) {
 
 const strange = "Grüße, 世界 👋\n\t\"quoted\" `x` $(y) \\ end"
 
-func TestTextGoesBothWays(t *testing.T) {
+func TestX11_ReadsAndWrites(t *testing.T) {
 	for name, library := range map[string]bool{"through the library": true, "by itself": false} {
 		t.Run(name, func(t *testing.T) {
 			b, env := board(t, library)
@@ -99,13 +99,13 @@ func TestTextGoesBothWays(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got := xclip(t, env, "", "-out"); got != text {
-					t.Errorf("another program pastes %.50q (%d bytes)", got, len(got))
+					t.Errorf("another program gets %.50q (%d bytes)", got, len(got))
 				}
 			}
 			if library {
 				long := strings.Repeat("longer ", 60_000)
 				if err := b.Write(t.Context(), long); err != nil || xclip(t, env, "", "-out") != long {
-					t.Errorf("a text that one message does not hold: %v", err)
+					t.Errorf("a text longer than one message: %v", err)
 				}
 			}
 			xclip(t, env, "newer")
@@ -116,7 +116,7 @@ func TestTextGoesBothWays(t *testing.T) {
 
 // Copying starts no helper program that provides the text: it would keep running as a child of this
 // process, and clicks in the windows of such a program do not count as the user's.
-func TestACopyStartsNoProgram(t *testing.T) {
+func TestX11_CopyStartsNoProgram(t *testing.T) {
 	b, env := board(t, true)
 	if err := b.Write(t.Context(), "mine"); err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestACopyStartsNoProgram(t *testing.T) {
 }
 
 // A long text from another program arrives in pieces.
-func TestLongTextOfAnother(t *testing.T) {
+func TestX11_LongTextOfAnotherProgram(t *testing.T) {
 	b, env := board(t, false)
 	long := strings.Repeat("0123456789", 70_000)
 	xclip(t, env, long)
@@ -136,7 +136,7 @@ func TestLongTextOfAnother(t *testing.T) {
 	until(t, b, func(c Content) bool { return len(c.Text) <= MaxText && c.Cut })
 }
 
-func TestWhatIsNoText(t *testing.T) {
+func TestX11_ContentThatIsNotText(t *testing.T) {
 	b, env := board(t, false)
 	xclip(t, env, "\x89PNG", "-target", "image/png")
 	until(t, b, func(c Content) bool { return c.Text == "" && len(c.Formats) == 1 && c.Formats[0] == "image/png" })
@@ -144,7 +144,7 @@ func TestWhatIsNoText(t *testing.T) {
 
 // A password manager offers a mark in addition to the text. xclip offers only one format, so in
 // this test the clipboard contains only the mark.
-func TestPasswordsAreKnown(t *testing.T) {
+func TestX11_DetectsPasswords(t *testing.T) {
 	b, env := board(t, false)
 	xclip(t, env, "secret", "-target", passwordHint)
 	until(t, b, func(c Content) bool { return c.Hidden })
@@ -155,14 +155,14 @@ func TestPasswordsAreKnown(t *testing.T) {
 func TestWayland(t *testing.T) {
 	for _, p := range []string{"wl-copy", "wl-paste"} {
 		if _, err := exec.LookPath(p); err != nil {
-			t.Skip("there is no " + p + " here")
+			t.Skip("" + p + " is not installed" + p + " here")
 		}
 	}
 	s := desktoptest.NewWayland(t)
 	b := New(Options{Getenv: s.Getenv, Wait: patience})
 	t.Cleanup(b.Close)
 	if c, err := b.Read(t.Context()); err != nil || c.Text != "" {
-		t.Errorf("nothing is copied: %+v %v", c, err)
+		t.Errorf("Read of an empty clipboard = %+v %v", c, err)
 	}
 	for _, text := range []string{"-n --help; $(x)", "é ü 漢 €\nsecond line\n"} {
 		if err := b.Write(t.Context(), text); err != nil {
@@ -179,16 +179,16 @@ func TestWayland(t *testing.T) {
 			break
 		}
 		if time.Now().After(end) {
-			t.Fatalf("a password is not known: %+v %v", c, err)
+			t.Fatalf("the password was not detected: %+v %v", c, err)
 		}
 	}
 }
 
-func TestWithoutADesktop(t *testing.T) {
+func TestNew_WithoutADesktop(t *testing.T) {
 	for name, env := range map[string]map[string]string{
-		"no display":          {},
-		"a display elsewhere": {"DISPLAY": "other:10.0"},
-		"a display that went": {"DISPLAY": ":64999"},
+		"no display":           {},
+		"a remote display":     {"DISPLAY": "other:10.0"},
+		"a display that ended": {"DISPLAY": ":64999"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := New(Options{Getenv: func(k string) string { return env[k] }})
@@ -203,7 +203,7 @@ func TestWithoutADesktop(t *testing.T) {
 }
 
 // If the display starts after the service, only the service manager knows it.
-func TestTheDisplayOfALaterSession(t *testing.T) {
+func TestX11_DisplayOfALaterSession(t *testing.T) {
 	_, env := board(t, false)
 	bus := desktoptest.NewBus(t)
 	desktoptest.NewManager(t, bus, "DISPLAY="+env("DISPLAY"), "LANG=C")
@@ -218,12 +218,12 @@ func TestTheDisplayOfALaterSession(t *testing.T) {
 }
 
 // A program that owns the clipboard and does not respond must not block Hob.
-func TestASilentOwner(t *testing.T) {
+func TestX11_OwnerThatDoesNotRespond(t *testing.T) {
 	b, env := board(t, false)
 	b.opt.Wait = 300 * time.Millisecond
 	program, err := exec.LookPath("xclip")
 	if err != nil {
-		t.Skip("there is no xclip here")
+		t.Skip("xclip is not installed")
 	}
 	cmd := exec.CommandContext(t.Context(), program, "-selection", "clipboard", "-quiet")
 	cmd.Env, cmd.Stdin = []string{"DISPLAY=" + env("DISPLAY")}, strings.NewReader("held")
@@ -237,11 +237,11 @@ func TestASilentOwner(t *testing.T) {
 		t.Errorf("read: %v", err)
 	}
 	if errors.Is(err, session.ErrNone) {
-		t.Error("it is said that there is no desktop")
+		t.Error("the error says that there is no desktop")
 	}
 }
 
-func TestTextsThatAreNone(t *testing.T) {
+func TestWrite_RejectsInvalidText(t *testing.T) {
 	b, _ := board(t, false)
 	for name, text := range map[string]string{"a NUL": "a\x00b", "broken UTF-8": "a\xff", "too long": strings.Repeat("a", MaxText+1)} {
 		if err := b.Write(t.Context(), text); err == nil {

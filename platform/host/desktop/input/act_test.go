@@ -72,7 +72,7 @@ func (d *fakeDesk) front(id uint64) {
 }
 
 // The checks before each piece are the same on every system.
-func TestLooks(t *testing.T) {
+func TestWindowAction(t *testing.T) {
 	no := errors.New("not there")
 	boom := errors.New("no such key")
 	two := "0123456789abcdefrest"
@@ -87,22 +87,22 @@ func TestLooks(t *testing.T) {
 		errs []error
 		sure bool // true if the error must not be ErrUnsure
 	}{
-		"it is in front":                     {nil, func(ctx context.Context, a windowAction) error { return a.typeText(ctx, two) }, "text 0123456789abcdef,text rest", nil, true},
-		"it lies behind":                     {func(w *world) { w.front(2); w.raises = true }, func(ctx context.Context, a windowAction) error { return a.typeText(ctx, "x") }, "raise,text x", nil, true},
-		"it does not come":                   {func(w *world) { w.front(2) }, func(ctx context.Context, a windowAction) error { return a.typeText(ctx, "x") }, "raise", []error{ErrMoved}, true},
-		"it is gone":                         {func(w *world) { w.windows = w.windows[1:] }, func(ctx context.Context, a windowAction) error { return a.pressChords(ctx, []string{"x"}) }, "", []error{ErrGone}, true},
-		"the screen is locked":               {func(w *world) { w.held = ErrMoved }, func(ctx context.Context, a windowAction) error { return a.typeText(ctx, "x") }, "", []error{ErrMoved}, true},
-		"it may not be":                      {func(w *world) { w.a.ok = func(window.Window) error { return no } }, func(ctx context.Context, a windowAction) error { return a.typeText(ctx, "x") }, "", []error{no}, true},
-		"another window comes to the front":  {func(w *world) { w.before = func(string) { w.front(2) } }, func(ctx context.Context, a windowAction) error { return a.typeText(ctx, two) }, "text 0123456789abcdef", []error{ErrMoved, ErrUnsure}, false},
-		"the screen is locked during typing": {func(w *world) { w.before = func(string) { w.held = ErrMoved } }, func(ctx context.Context, a windowAction) error { return a.pressChords(ctx, []string{"ctrl+a", "x"}) }, "ctrl+a", []error{ErrMoved, ErrUnsure}, false},
-		"a key is not pressed":               {func(w *world) { w.fails = boom }, func(ctx context.Context, a windowAction) error { return a.pressChords(ctx, []string{"x"}) }, "", []error{boom, ErrUnsure}, false},
-		"a place in it":                      {nil, func(ctx context.Context, a windowAction) error { return a.clickAt(ctx, 5, 5, "left", false) }, "point,click left", nil, true},
-		"a place under another":              {func(w *world) { w.front(2); w.raises = true }, func(ctx context.Context, a windowAction) error { return a.clickAt(ctx, 5, 5, "left", false) }, "raise,point,click left", nil, true},
-		"a place of another":                 {nil, func(ctx context.Context, a windowAction) error { return a.clickAt(ctx, 500, 5, "left", false) }, "", []error{ErrMoved}, true},
-		"a note comes there": {func(w *world) {
+		"the window is in front":                {nil, func(ctx context.Context, a windowAction) error { return a.typeText(ctx, two) }, "text 0123456789abcdef,text rest", nil, true},
+		"the window is behind":                  {func(w *world) { w.front(2); w.raises = true }, func(ctx context.Context, a windowAction) error { return a.typeText(ctx, "x") }, "raise,text x", nil, true},
+		"the window does not come to the front": {func(w *world) { w.front(2) }, func(ctx context.Context, a windowAction) error { return a.typeText(ctx, "x") }, "raise", []error{ErrMoved}, true},
+		"the window is gone":                    {func(w *world) { w.windows = w.windows[1:] }, func(ctx context.Context, a windowAction) error { return a.pressChords(ctx, []string{"x"}) }, "", []error{ErrGone}, true},
+		"the screen is locked":                  {func(w *world) { w.held = ErrMoved }, func(ctx context.Context, a windowAction) error { return a.typeText(ctx, "x") }, "", []error{ErrMoved}, true},
+		"the window is not allowed":             {func(w *world) { w.a.ok = func(window.Window) error { return no } }, func(ctx context.Context, a windowAction) error { return a.typeText(ctx, "x") }, "", []error{no}, true},
+		"another window comes to the front":     {func(w *world) { w.before = func(string) { w.front(2) } }, func(ctx context.Context, a windowAction) error { return a.typeText(ctx, two) }, "text 0123456789abcdef", []error{ErrMoved, ErrUnsure}, false},
+		"the screen is locked during typing":    {func(w *world) { w.before = func(string) { w.held = ErrMoved } }, func(ctx context.Context, a windowAction) error { return a.pressChords(ctx, []string{"ctrl+a", "x"}) }, "ctrl+a", []error{ErrMoved, ErrUnsure}, false},
+		"a key is not pressed":                  {func(w *world) { w.fails = boom }, func(ctx context.Context, a windowAction) error { return a.pressChords(ctx, []string{"x"}) }, "", []error{boom, ErrUnsure}, false},
+		"a position in the window":              {nil, func(ctx context.Context, a windowAction) error { return a.clickAt(ctx, 5, 5, "left", false) }, "point,click left", nil, true},
+		"a place under another":                 {func(w *world) { w.front(2); w.raises = true }, func(ctx context.Context, a windowAction) error { return a.clickAt(ctx, 5, 5, "left", false) }, "raise,point,click left", nil, true},
+		"a place of another":                    {nil, func(ctx context.Context, a windowAction) error { return a.clickAt(ctx, 500, 5, "left", false) }, "", []error{ErrMoved}, true},
+		"a notification covers the position": {func(w *world) {
 			w.before = func(string) { w.windows = append([]window.Window{{ID: 9, W: 100, H: 100, Notice: true}}, w.windows...) }
 		}, func(ctx context.Context, a windowAction) error { return a.clickAt(ctx, 5, 5, "left", false) }, "point", []error{ErrMoved}, true},
-		"it is brought to the front": {func(w *world) { w.front(2); w.raises = true }, func(ctx context.Context, a windowAction) error { return a.bringToFront(ctx) }, "raise", nil, true},
+		"the window is raised": {func(w *world) { w.front(2); w.raises = true }, func(ctx context.Context, a windowAction) error { return a.bringToFront(ctx) }, "raise", nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestLooks(t *testing.T) {
 				}
 				for _, want := range tc.errs {
 					if !errors.Is(err, want) {
-						t.Errorf("%v is no %v", err, want)
+						t.Errorf("error %v, want %v", err, want)
 					}
 				}
 				if (err == nil) != (len(tc.errs) == 0) || errors.Is(err, ErrUnsure) == tc.sure && err != nil {

@@ -23,7 +23,7 @@ func terminal(t *testing.T, inherited bool) (getenv func(string) string, out str
 	t.Helper()
 	program, err := exec.LookPath("xterm")
 	if err != nil {
-		t.Skip("there is no xterm here")
+		t.Skip("xterm is not installed")
 	}
 	display := desktoptest.Display(t)
 	if inherited {
@@ -73,7 +73,7 @@ func reads(t *testing.T, file, want string) {
 	}
 }
 
-func TestTypesIntoARealWindow(t *testing.T) {
+func TestType_IntoARealWindow(t *testing.T) {
 	for name, inherited := range map[string]bool{"by robotgo": true, "by XTEST alone": false} {
 		t.Run(name, func(t *testing.T) {
 			getenv, out := terminal(t, inherited)
@@ -102,7 +102,7 @@ func TestTypesIntoARealWindow(t *testing.T) {
 	}
 }
 
-func TestStopsWhereItMayNot(t *testing.T) {
+func TestType_StopsInAnotherWindow(t *testing.T) {
 	getenv, out := terminal(t, false)
 	w := shown(t, getenv)
 	reads(t, out, "")
@@ -127,7 +127,7 @@ func TestStopsWhereItMayNot(t *testing.T) {
 		}
 		return nil
 	}); !errors.Is(err, no) || !errors.Is(err, ErrUnsure) {
-		t.Errorf("a key was pressed and another one was not: %v", err)
+		t.Errorf("a refused second key after a pressed one = %v", err)
 	}
 	gone := w
 	gone.ID = 12345
@@ -146,7 +146,7 @@ func TestStopsWhereItMayNot(t *testing.T) {
 
 // A screen lock or a password prompt grabs the keyboard and receives all input, whatever window is
 // in front. Typing therefore stops.
-func TestStopsWhereTheKeyboardIsGrabbed(t *testing.T) {
+func TestType_StopsWhenTheKeyboardIsGrabbed(t *testing.T) {
 	getenv, out := terminal(t, false)
 	w := shown(t, getenv)
 	reads(t, out, "")
@@ -178,7 +178,7 @@ func TestStopsWhereTheKeyboardIsGrabbed(t *testing.T) {
 	reads(t, out, "x\n")
 }
 
-func TestWithoutADesktop(t *testing.T) {
+func TestNew_WithoutADesktop(t *testing.T) {
 	t.Setenv("DISPLAY", "")
 	for name, env := range map[string]map[string]string{"none": {}, "Wayland": {"WAYLAND_DISPLAY": "wayland-0"}, "gone": {"DISPLAY": ":64999"}} {
 		h := New(Options{Getenv: func(k string) string { return env[k] }})

@@ -29,7 +29,7 @@ func titled(t *testing.T, getenv func(string) string, title string) window.Windo
 }
 
 // On a real compositor, text reaches only the allowed window.
-func TestTypesOnWayland(t *testing.T) {
+func TestType_OnWayland(t *testing.T) {
 	for name, keyboard := range map[string]bool{"with a keyboard": true, "on a seat without one": false} {
 		t.Run(name, func(t *testing.T) { typesOnWayland(t, keyboard) })
 	}
@@ -37,7 +37,7 @@ func TestTypesOnWayland(t *testing.T) {
 
 func typesOnWayland(t *testing.T, keyboard bool) {
 	if _, err := exec.LookPath("wtype"); err != nil {
-		t.Skip("there is no wtype here")
+		t.Skip("wtype is not installed")
 	}
 	s := desktoptest.NewWayland(t)
 	if keyboard {
@@ -63,14 +63,14 @@ func typesOnWayland(t *testing.T, keyboard bool) {
 	}
 	reads(t, file("first"), text)
 	if w := titled(t, s.Getenv, "the first"); !w.Active {
-		t.Errorf("it is not in front: %+v", w)
+		t.Errorf("the window is not active: %+v", w)
 	}
 	second := titled(t, s.Getenv, "the second")
 	if err := h.Focus(t.Context(), second, yes); err != nil {
 		t.Fatal(err)
 	}
 	if w := titled(t, s.Getenv, "the second"); !w.Active {
-		t.Errorf("it is not in front: %+v", w)
+		t.Errorf("the window is not active: %+v", w)
 	}
 	if err := h.Type(t.Context(), second, "gone", yes); err != nil {
 		t.Fatal(err)

@@ -56,14 +56,14 @@ func TestMac(t *testing.T) {
 		want           []Player
 		kind           osrun.Kind
 	}{
-		"both play":                 {music: "playing", spotify: "playing", want: []Player{music, spotify}},
-		"one is not installed":      {music: "playing", spotify: "absent", want: []Player{music}},
-		"neither runs":              {music: "", spotify: ""},
-		"neither is installed":      {music: "absent", spotify: "absent"},
-		"stopped: there is no song": {music: "stopped", spotify: "absent", want: []Player{stopped}},
-		"not allowed":               {music: "playing", spotify: "absent", fail: -1743, kind: osrun.Denied},
-		"no answer":                 {music: "playing", spotify: "absent", fail: -1712, kind: osrun.Timeout},
-		"it ended meanwhile":        {music: "playing", spotify: "absent", fail: -609},
+		"both play":                  {music: "playing", spotify: "playing", want: []Player{music, spotify}},
+		"one is not installed":       {music: "playing", spotify: "absent", want: []Player{music}},
+		"neither runs":               {music: "", spotify: ""},
+		"neither is installed":       {music: "absent", spotify: "absent"},
+		"stopped, without a song":    {music: "stopped", spotify: "absent", want: []Player{stopped}},
+		"not allowed":                {music: "playing", spotify: "absent", fail: -1743, kind: osrun.Denied},
+		"no answer":                  {music: "playing", spotify: "absent", fail: -1712, kind: osrun.Timeout},
+		"the player ended meanwhile": {music: "playing", spotify: "absent", fail: -609},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := osruntest.NewMac(t, macWorld(tc.music, tc.spotify))
@@ -119,17 +119,17 @@ func TestMacButtons(t *testing.T) {
 	m := osruntest.NewMac(t, macWorld("playing", "playing"))
 	d := PlayerControl{macBackend{m}}
 	if err := d.Do(t.Context(), Request{Player: "com.spotify.client", Action: Stop}); !errors.Is(err, ErrUnable) {
-		t.Errorf("Spotify has no stop: %v", err)
+		t.Errorf("Do(Stop) with Spotify = %v", err)
 	}
 	m.Fail("nextTrack", -1712)
 	if err := d.Do(t.Context(), Request{Player: "com.apple.Music", Action: Next}); !errors.Is(err, ErrUnsure) {
-		t.Errorf("no answer to a press: %v", err)
+		t.Errorf("Do without an answer = %v", err)
 	}
 	if n := strings.Count(strings.Join(m.Events(), "\n"), "nextTrack"); n != 1 {
 		t.Errorf("pressed %d times", n)
 	}
 	if err := d.Do(t.Context(), Request{Player: "com.example.other", Action: Next}); !errors.Is(err, ErrGone) {
-		t.Errorf("another app: %v", err)
+		t.Errorf("Do with another app = %v", err)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 	"hob/platform/host/desktop/session"
 )
 
-func TestTakesWhatIsShown(t *testing.T) {
+func TestCapture_X11(t *testing.T) {
 	display := desktoptest.Display(t)
 	getenv := func(k string) string { return map[string]string{"DISPLAY": display}[k] }
 	c := New(Options{Getenv: getenv})
@@ -54,10 +54,10 @@ func TestTakesWhatIsShown(t *testing.T) {
 		t.Errorf("a part: %v %v", img.Bounds(), err)
 	}
 	if _, err = c.Capture(t.Context(), image.Rect(2000, 0, 2100, 10)); !errors.Is(err, ErrEmpty) {
-		t.Errorf("outside: %v", err)
+		t.Errorf("Capture outside of the screen = %v", err)
 	}
 	if _, err = New(Options{Getenv: func(string) string { return "" }}).Capture(t.Context(), image.Rectangle{}); !errors.Is(err, session.ErrNone) {
-		t.Errorf("no display: %v", err)
+		t.Errorf("Capture without a display = %v", err)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-func TestBlack(t *testing.T) {
+func TestIsBlack(t *testing.T) {
 	img := image.NewRGBA(image.Rect(0, 0, 5, 5))
 	if !isBlack(img) {
 		t.Error("a black picture was not detected")

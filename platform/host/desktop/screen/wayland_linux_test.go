@@ -19,7 +19,7 @@ import (
 	"hob/platform/host/desktop/desktoptest"
 )
 
-func TestTakesWhatWaylandShows(t *testing.T) {
+func TestCapture_Wayland(t *testing.T) {
 	if _, err := exec.LookPath("grim"); err != nil {
 		t.Skip("grim is not installed")
 	}
@@ -44,7 +44,7 @@ func TestTakesWhatWaylandShows(t *testing.T) {
 		t.Errorf("a part: %v %v", img, err)
 	}
 	if img, err := c.Capture(t.Context(), image.Rect(5000, 0, 5010, 10)); err == nil {
-		t.Errorf("outside: %v", img.Bounds())
+		t.Errorf("Capture outside of the screen = %v", img.Bounds())
 	}
 }
 
@@ -79,7 +79,7 @@ func (p *portalOf) set(change func()) {
 	change()
 }
 
-func TestPortal(t *testing.T) {
+func TestCapture_Portal(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	t.Setenv("PATH", t.TempDir()) // no grim
 	dir := t.TempDir()
@@ -104,7 +104,7 @@ func TestPortal(t *testing.T) {
 	}
 	c := New(Options{Getenv: getenv, Wait: 5 * time.Second})
 	if _, err := c.Capture(t.Context(), image.Rectangle{}); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "xdg-desktop-portal") || !strings.Contains(err.Error(), "grim") {
-		t.Errorf("without grim and portal: %v", err)
+		t.Errorf("Capture without grim and portal = %v", err)
 	}
 	p := &portalOf{conn: bus.Conn(t), uri: "file://" + strings.ReplaceAll(picture, " ", "%20")}
 	if err := p.conn.Export(p, portalPath, "org.freedesktop.portal.Screenshot"); err != nil {
@@ -123,7 +123,7 @@ func TestPortal(t *testing.T) {
 	}
 	paint()
 	if _, err := c.Capture(t.Context(), image.Rect(100, 0, 110, 10)); !errors.Is(err, ErrEmpty) {
-		t.Errorf("outside: %v", err)
+		t.Errorf("Capture outside of the screen = %v", err)
 	}
 	paint()
 	old := time.Now().Add(-time.Hour)

@@ -100,7 +100,7 @@ func TestWindows(t *testing.T) {
 
 // An invalid or oversized answer is an error, not an empty screen. If something above the
 // windows has the keyboard, no window is focused.
-func TestOddAnswers(t *testing.T) {
+func TestWindows_InvalidAnswers(t *testing.T) {
 	deep := strings.Repeat(`{"nodes":[`, 500) + `{"id":1,"pid":1,"visible":true}` + strings.Repeat(`]}`, 500)
 	many, err := json.Marshal(map[string]any{"nodes": make([]map[string]any, 5000)})
 	if err != nil {
@@ -117,7 +117,7 @@ func TestOddAnswers(t *testing.T) {
 		"two seats":               {tree, `[{"focus":10},{"focus":12}]`, false},
 		"no seat":                 {tree, `[]`, false},
 		"no JSON":                 {"<html>", `[{"focus":1}]`, false},
-		"it hangs up":             {"", `[{"focus":1}]`, false},
+		"connection closed":       {"", `[{"focus":1}]`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := Dial(t.Context(), compositor(t, map[uint32]string{getTree: tc.tree, getSeats: tc.seats, runCommand: `[{"success":false,"error":"x"}]`}))

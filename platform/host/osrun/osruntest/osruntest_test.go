@@ -9,8 +9,8 @@ import (
 	"hob/platform/host/osrun/osruntest"
 )
 
-// TestLintFindsWhatIsBroken checks that the linter detects a broken script of each kind.
-func TestLintFindsWhatIsBroken(t *testing.T) {
+// TestLint_DetectsBrokenScripts checks that the linter detects a broken script of each kind.
+func TestLint_DetectsBrokenScripts(t *testing.T) {
 	for name, c := range map[string]struct{ file, text, want string }{
 		"JXA in order":            {"x.js", "function main(r) { return r; }", ""},
 		"JXA that does not parse": {"x.js", "function main(r) { return r; ", "Unexpected"},
@@ -39,14 +39,14 @@ func TestLintFindsWhatIsBroken(t *testing.T) {
 	}
 }
 
-func TestTheParserFindsWhatIsBroken(t *testing.T) {
+func TestParsePowerShell_DetectsBrokenScripts(t *testing.T) {
 	good := osrun.NewScript("good.ps1", "function Main($in) {\n  Answer @{ y = 1 }\n}")
 	if bad := osruntest.ParsePowerShell(t, good); len(bad) > 0 {
 		t.Errorf("found %q", bad)
 	}
 	for _, text := range []string{"function Main($in) {\n  Answer @{ y = 1 \n}", "function Main($in) {\n  Answer @{ y = 'x }\n}", "function Main($in) {\n  if $x { Answer 1 }\n}"} {
 		if bad := osruntest.ParsePowerShell(t, osrun.NewScript("bad.ps1", text)); len(bad) == 0 {
-			t.Errorf("nothing found in %q", text)
+			t.Errorf("ParsePowerShell reports nothing for %q", text)
 		}
 	}
 }
@@ -67,25 +67,25 @@ func notes(n int) map[string]any {
 	}}}
 }
 
-// TestTheShape checks that the simulation handles objects as JXA does, and that typical mistakes of
+// TestMac_ObjectsBehaveLikeJXA checks that the simulation handles objects as JXA does, and that typical mistakes of
 // JXA scripts fail.
-func TestTheShape(t *testing.T) {
+func TestMac_ObjectsBehaveLikeJXA(t *testing.T) {
 	for name, c := range map[string]struct{ main, want string }{
-		"a property is read by calling it":      {"return typeof a.notes[0].name + a.notes[0].name()", `"functionEinkäufe"`},
-		"bulk":                                  {"return a.notes.name()", `["Einkäufe","Einkäufe"]`},
-		"missing is null":                       {"return a.notes[0].body()", `null`},
-		"dates":                                 {"return a.notes[0].creationDate() instanceof Date && a.notes[0].creationDate().getTime()", `86400000`},
-		"an array of elements has no map":       {"return a.notes.map(function (n) { return 1; })", `error -1728`},
-		"what is not there":                     {"return a.notes.byId('nobody').name()", `error -1728`},
-		"nothing is looked up before":           {"var n = a.notes.byId('nobody'); return 1", `1`},
-		"a word that the dictionary has not":    {"return a.notes[0].title()", `error -1728`},
-		"whose":                                 {"return a.notes.whose({ name: { _contains: 'eink' } }).length", `2`},
-		"what cannot be set":                    {"a.notes[0].id = 'x'", `error -10006`},
-		"set before the push is dropped":        {"var n = a.Note({ name: 'x' }); n.body = 'y'; a.notes.push(n); return [n.name(), n.body()]", `["x",null]`},
-		"EventKit without import":               {"return $.EKEventStore", `error 0`},
-		"an enumeration is a string":            {"ObjC.import('EventKit'); return typeof $.EKEventStore.authorizationStatusForEntityType(0)", `"string"`},
-		"a word that the class does not have":   {"ObjC.import('EventKit'); return $.EKEventStore.alloc.init.calendarsForEntity(0)", `error 0`},
-		"without permission there are no lists": {"ObjC.import('EventKit'); return $.EKEventStore.alloc.init.calendarsForEntityType(0).count", `0`},
+		"a property is read by calling it": {"return typeof a.notes[0].name + a.notes[0].name()", `"functionEinkäufe"`},
+		"bulk":                             {"return a.notes.name()", `["Einkäufe","Einkäufe"]`},
+		"missing is null":                  {"return a.notes[0].body()", `null`},
+		"dates":                            {"return a.notes[0].creationDate() instanceof Date && a.notes[0].creationDate().getTime()", `86400000`},
+		"an array of elements has no map":  {"return a.notes.map(function (n) { return 1; })", `error -1728`},
+		"a missing object":                 {"return a.notes.byId('nobody').name()", `error -1728`},
+		"a specifier is resolved lazily":   {"var n = a.notes.byId('nobody'); return 1", `1`},
+		"a term that the dictionary lacks": {"return a.notes[0].title()", `error -1728`},
+		"whose":                            {"return a.notes.whose({ name: { _contains: 'eink' } }).length", `2`},
+		"a read-only property":             {"a.notes[0].id = 'x'", `error -10006`},
+		"set before the push is dropped":   {"var n = a.Note({ name: 'x' }); n.body = 'y'; a.notes.push(n); return [n.name(), n.body()]", `["x",null]`},
+		"EventKit without import":          {"return $.EKEventStore", `error 0`},
+		"an enumeration is a string":       {"ObjC.import('EventKit'); return typeof $.EKEventStore.authorizationStatusForEntityType(0)", `"string"`},
+		"a property that the class lacks":  {"ObjC.import('EventKit'); return $.EKEventStore.alloc.init.calendarsForEntity(0)", `error 0`},
+		"no lists without permission":      {"ObjC.import('EventKit'); return $.EKEventStore.alloc.init.calendarsForEntityType(0).count", `0`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := osrun.NewScript("x.js", "function main() { try { var a = Application('com.apple.Notes'); return (function () {"+c.main+"})(); } catch (e) { return 'error ' + (e.errorNumber || 0); } }")
@@ -111,9 +111,9 @@ func jsonText(t *testing.T, v any) string {
 	return string(b)
 }
 
-// TestAnAppIsNotStarted checks that a script does not start an app. On a Mac every Apple event
+// TestMac_RunningDoesNotStartTheApp checks that a script does not start an app. On a Mac every Apple event
 // starts the app; only running() does not.
-func TestAnAppIsNotStarted(t *testing.T) {
+func TestMac_RunningDoesNotStartTheApp(t *testing.T) {
 	world := notes(1)
 	world["apps"].(map[string]any)["com.apple.Notes"].(map[string]any)["running"] = false
 	s := osrun.NewScript("x.js", "function main() { return app('com.apple.Notes').notes.name(); }")

@@ -25,7 +25,7 @@ func odd() Entry {
 
 func plain() Entry { return Entry{Program: "/usr/local/bin/hob"} }
 
-func TestTexts(t *testing.T) {
+func TestText(t *testing.T) {
 	for _, k := range []Kind{Systemd, XDG, Launchd} {
 		for name, e := range map[string]Entry{"plain": plain(), "odd": odd()} {
 			m, err := New(t.Context(), Options{Kind: k, UserDir: "/home/ann", Getenv: func(string) string { return "" }})
@@ -64,7 +64,7 @@ func TestTexts(t *testing.T) {
 	if m, err := New(t.Context(), Options{Kind: Systemd}); err != nil {
 		t.Error(err)
 	} else if _, _, err := m.Text(Entry{Program: `/a="b"/hob`}); err == nil {
-		t.Error("a program that systemd cannot start is written")
+		t.Error("Text accepts a program that systemd cannot start")
 	}
 	for _, p := range []string{"hob", "./hob", "/bin/h\nob", "/bin/\xff"} {
 		if (Entry{Program: p}).validateEntry() == nil {
@@ -177,7 +177,7 @@ func TestSystemd(t *testing.T) {
 		t.Errorf("%+v %v", st, err)
 	}
 	if st, err := m.Status(t.Context(), plain()); err != nil || !st.Installed || st.Current || st.Program != odd().Program {
-		t.Errorf("of another program: %+v %v", st, err)
+		t.Errorf("Status of an entry for another program = %+v %v", st, err)
 	}
 	if was, err := m.Uninstall(t.Context()); err != nil || !was {
 		t.Error(was, err)
@@ -220,7 +220,7 @@ func TestPackagedUnit(t *testing.T) {
 		}
 	}
 	if was, err := m.Uninstall(t.Context()); was || err == nil || !strings.Contains(err.Error(), "--global disable") {
-		t.Errorf("the unit is still enabled: %v %v", was, err)
+		t.Errorf("Uninstall with a globally enabled unit = %v %v", was, err)
 	}
 	m.o.Run = func(ctx context.Context, name string, args ...string) (string, error) {
 		if slices.Contains(args, "disable") {
@@ -274,7 +274,7 @@ func TestXDG(t *testing.T) {
 		t.Fatal(err)
 	}
 	if st, err := m.Status(t.Context(), odd()); err != nil || st.Enabled || st.Current {
-		t.Errorf("disabled by the user: %+v %v", st, err)
+		t.Errorf("Status of an entry that the user disabled = %+v %v", st, err)
 	}
 	if was, err := m.Uninstall(t.Context()); err != nil || !was {
 		t.Error(was, err)
@@ -285,7 +285,7 @@ func TestLaunchd(t *testing.T) {
 	s := &system{says: map[string]string{"launchctl print gui": "\tstate = running\n", "launchctl print-disabled": `"local.hob.assistant" => enabled`}}
 	m, _ := manager(t, Launchd, s)
 	if err := m.Install(t.Context(), odd(), true); err == nil || !strings.Contains(err.Error(), "did not unload") {
-		t.Errorf("launchd does not unload the agent: %v", err)
+		t.Errorf("Install although launchd does not unload the agent = %v", err)
 	}
 	s.bad, s.told = map[string]bool{"launchctl print gui": true}, nil
 	if err := m.Install(t.Context(), odd(), true); err != nil {
@@ -305,7 +305,7 @@ func TestLaunchd(t *testing.T) {
 }
 
 // Entries written from two terminals that differ only in PATH start the same program.
-func TestFromAnotherTerminal(t *testing.T) {
+func TestStatus_EntryOfAnotherTerminal(t *testing.T) {
 	for _, k := range []Kind{Systemd, Launchd} {
 		m, _ := manager(t, k, &system{bad: map[string]bool{"launchctl print gui": true}})
 		e := plain()
@@ -319,13 +319,13 @@ func TestFromAnotherTerminal(t *testing.T) {
 		}
 		e.Home = "/elsewhere"
 		if st, err := m.Status(t.Context(), e); err != nil || st.Same {
-			t.Errorf("%s, of another home: %+v %v", k, st, err)
+			t.Errorf("%s: Status of an entry for another home = %+v %v", k, st, err)
 		}
 	}
 }
 
 // Uninstall finds the installed entry, even if another service manager responds.
-func TestDetectWhatIsThere(t *testing.T) {
+func TestDetect_InstalledEntry(t *testing.T) {
 	if systemKind() != "" {
 		t.Skip("this system has only one mechanism")
 	}
@@ -338,7 +338,7 @@ func TestDetectWhatIsThere(t *testing.T) {
 		o.Kind, o.Run = "", (&system{bad: bad}).run
 		m, err := New(t.Context(), o)
 		if err != nil || m.Kind() != kind {
-			t.Fatalf("%v, not %s (%v)", m, kind, err)
+			t.Fatalf("New = %v, want %s (%v)", m, kind, err)
 		}
 		if was, err := m.Uninstall(t.Context()); err != nil || !was {
 			t.Errorf("%s below %s: %v %v", kind, dir, was, err)
@@ -353,7 +353,7 @@ func TestDetect(t *testing.T) {
 	for want, bad := range map[Kind]map[string]bool{Systemd: nil, XDG: {"systemctl": true}} {
 		m, err := New(t.Context(), Options{UserDir: "/home/ann", Run: (&system{bad: bad}).run, Look: func(n string) (string, error) { return "/usr/bin/" + n, nil }})
 		if err != nil || m.Kind() != want {
-			t.Errorf("%v, not %s (%v)", m, want, err)
+			t.Errorf("New = %v, want %s (%v)", m, want, err)
 		}
 	}
 }

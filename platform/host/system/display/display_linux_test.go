@@ -17,7 +17,7 @@ func TestBacklight(t *testing.T) {
 	sys := t.TempDir()
 	d := New(Options{Getenv: bus.Environ(nil), Sys: sys})
 	if _, err := d.Brightness(t.Context()); !errors.Is(err, ErrNoBacklight) {
-		t.Errorf("without a backlight: %v", err)
+		t.Errorf("Brightness without a backlight = %v", err)
 	}
 	for dev, kind := range map[string]string{"intel_backlight": "raw", "acpi_video0": "firmware"} {
 		dir := filepath.Join(sys, "class", "backlight", dev)
@@ -62,7 +62,7 @@ func TestDark(t *testing.T) {
 	env := bus.Environ(map[string]string{"PATH": dir})
 	d := New(Options{Getenv: env})
 	if _, err := d.Dark(t.Context()); !errors.Is(err, ErrUnsaid) {
-		t.Errorf("no appearance reported: %v", err)
+		t.Errorf("Dark without a reported appearance = %v", err)
 	}
 	conn := bus.Conn(t)
 	_, err := conn.RequestName(portal, 0)

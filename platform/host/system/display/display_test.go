@@ -31,12 +31,12 @@ func TestMac(t *testing.T) {
 	}
 	m.Fail("set app.appearancePreferences", -1743)
 	if err := d.back.setDark(t.Context(), true); osrun.KindOf(err) != osrun.Denied {
-		t.Errorf("not allowed: %v", err)
+		t.Errorf("setDark without permission = %v", err)
 	}
 	m.ClearFaults()
 	m.Fail("set app.appearancePreferences", -1712)
 	if err := d.back.setDark(t.Context(), true); !osrun.IsUncertain(err) {
-		t.Errorf("no answer: %v", err)
+		t.Errorf("setDark without an answer = %v", err)
 	}
 	if _, err := d.Brightness(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("brightness: %v", err)
@@ -60,7 +60,7 @@ func TestWMI(t *testing.T) {
 	}
 	answer = `{"ok":false,"kind":"not_found","message":"there is no such screen"}`
 	if _, err := w.runBrightnessScript(t.Context(), nil); !errors.Is(err, ErrNoBacklight) {
-		t.Errorf("without a screen: %v", err)
+		t.Errorf("brightness without a screen = %v", err)
 	}
 	if diff := cmp.Diff([]string{`{}`, `{"percent":30}`, `{}`}, asked); diff != "" {
 		t.Error(diff)

@@ -33,7 +33,7 @@ func TestReadURIs(t *testing.T) {
 	}
 }
 
-func TestBelow(t *testing.T) {
+func TestPathsBelow(t *testing.T) {
 	got := pathsBelow([]string{"/home/me/a", "/home/me/../you/b", "relative", "/home/me/a", "/home/mean", "/home/me", "/home/me/x/../y"}, []string{"/home/me"})
 	if diff := cmp.Diff([]string{"/home/me/a", "/home/me/y"}, got); diff != "" {
 		t.Error(diff)
@@ -71,9 +71,9 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestFallingBack checks that the next program is tried if one fails, and that a missing program is
+// TestFind_FallsBack checks that the next program is tried if one fails, and that a missing program is
 // not reported as an empty result.
-func TestFallingBack(t *testing.T) {
+func TestFind_FallsBack(t *testing.T) {
 	dir := t.TempDir()
 	env := func(string) string { return dir }
 	x := Index{1e10, unixIndex{osrun.Programs{Getenv: env, Output: func(_ context.Context, cmd *exec.Cmd, _ []byte) ([]byte, error) {
@@ -83,7 +83,7 @@ func TestFallingBack(t *testing.T) {
 		return nil, &osrun.Failure{Err: errors.New("exit status 1")}
 	}}}}
 	if _, err := x.Find(t.Context(), "x", []string{"/r"}); !errors.Is(err, ErrNone) || !errors.Is(err, osrun.ErrNoProgram) {
-		t.Errorf("nothing installed: %v", err)
+		t.Errorf("Find without an index program = %v", err)
 	}
 	fatal(t, os.WriteFile(filepath.Join(dir, "tracker3"), nil, 0o700)) //nolint:gosec // it must be executable
 	if _, err := x.Find(t.Context(), "x", []string{"/r"}); !errors.Is(err, ErrNone) {
@@ -91,7 +91,7 @@ func TestFallingBack(t *testing.T) {
 	}
 	fatal(t, os.WriteFile(filepath.Join(dir, "plocate"), nil, 0o700)) //nolint:gosec // it must be executable
 	if f, err := x.Find(t.Context(), "x", []string{"/r"}); err != nil || len(f.Paths) != 0 || f.By != "plocate" {
-		t.Errorf("nothing found: %+v, %v", f, err)
+		t.Errorf("Find without a match = %+v, %v", f, err)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestSpotlight(t *testing.T) {
 		t.Skip("Spotlight is available on this system")
 	}
 	if _, err := x.Find(t.Context(), "x", []string{"/r"}); !errors.Is(err, ErrNone) {
-		t.Errorf("without mdfind: %v", err)
+		t.Errorf("Find without mdfind = %v", err)
 	}
 	if diff := cmp.Diff([]string{"/a b", "/c\nd"}, splitNulTerminated([]byte("/a b\x00/c\nd\x00"))); diff != "" {
 		t.Error(diff)

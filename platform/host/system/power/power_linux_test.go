@@ -40,7 +40,7 @@ func TestSupplies(t *testing.T) {
 	}
 	sys := t.TempDir()
 	if _, err := ReadBattery(t.Context(), Options{Getenv: none, Sys: sys}); !errors.Is(err, ErrUnseen) {
-		t.Errorf("no battery: %v", err)
+		t.Errorf("ReadBattery without a battery = %v", err)
 	}
 	put := func(dev string, files map[string]string) {
 		dir := filepath.Join(sys, "class", "power_supply", dev)
@@ -55,13 +55,13 @@ func TestSupplies(t *testing.T) {
 	}
 	put("AC", map[string]string{"type": "Mains", "online": "1"})
 	if b, err := ReadBattery(t.Context(), Options{Getenv: none, Sys: sys}); err != nil || b != (Battery{Mains: true}) {
-		t.Errorf("mains alone: %+v, %v", b, err)
+		t.Errorf("ReadBattery with mains only = %+v, %v", b, err)
 	}
 	put("BAT0", map[string]string{"type": "Battery", "capacity": "60", "status": "Charging"})
 	put("BAT1", map[string]string{"type": "Battery", "capacity": "80", "status": "Full"})
 	put("hidpp_battery_0", map[string]string{"type": "Battery", "scope": "Device", "capacity": "5", "status": "Discharging"})
 	if b, err := ReadBattery(t.Context(), Options{Getenv: none, Sys: sys}); err != nil || b != (Battery{Present: true, Percent: 70, State: Charging, Mains: true}) {
-		t.Errorf("two batteries and a mouse: %+v, %v", b, err)
+		t.Errorf("ReadBattery with two batteries and a mouse = %+v, %v", b, err)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestSleep(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	o := Options{Getenv: bus.Environ(nil)}
 	if err := WatchSleep(ctx, o, func(Event) {}); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("without logind: %v", err)
+		t.Errorf("WatchSleep without logind = %v", err)
 	}
 	login := desktoptest.NewLogin(t, bus, -1, 0)
 	events, ended := make(chan Event, 8), make(chan error, 1)

@@ -78,7 +78,7 @@ func TestPrograms(t *testing.T) {
 	}
 	none := New(Options{Getenv: func(string) string { return t.TempDir() }})
 	if _, err := none.Level(t.Context()); !errors.Is(err, osrun.ErrNoProgram) && newBackend(Options{}) == nil {
-		t.Errorf("without programs: %v", err)
+		t.Errorf("Level without programs = %v", err)
 	}
 	if _, err := none.Set(t.Context(), 256); err == nil {
 		t.Error("256 % was accepted")
@@ -102,7 +102,7 @@ func TestMac(t *testing.T) {
 	}
 	mc.Fail("setVolume", -1712)
 	if _, err := m.Set(t.Context(), 10); !osrun.IsUncertain(err) {
-		t.Errorf("no answer: %v", err)
+		t.Errorf("Set without an answer = %v", err)
 	}
 	hdmi := &Mixer{macBackend{osruntest.NewMac(t, world(nil))}, 1e10}
 	if _, err := hdmi.Level(t.Context()); !errors.Is(err, ErrFixed) {

@@ -189,9 +189,9 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestTheLogIsRead checks that rows that are only in the log are found, also if
+// TestOpen_ReadsTheLog checks that rows that are only in the log are found, also if
 // SQLite cannot open the database in place, and that the copy is removed.
-func TestTheLogIsRead(t *testing.T) {
+func TestOpen_ReadsTheLog(t *testing.T) {
 	dir, temp := t.TempDir(), t.TempDir()
 	w := chatdbtest.New(t, filepath.Join(dir, "chat.db"), chatdbtest.Newest())
 	ada := w.Chat("ada@example.org", "iMessage", false)
@@ -199,7 +199,7 @@ func TestTheLogIsRead(t *testing.T) {
 		w.Say(chatdbtest.Message{Chat: ada, From: "ada@example.org", Text: fmt.Sprint(i), At: noon})
 	}
 	if got := read(t, w.File); len(got) != 5 {
-		t.Fatalf("%d of 5", len(got))
+		t.Fatalf("%d of 5 messages", len(got))
 	}
 	other := filepath.Join(t.TempDir(), "other")
 	if err := os.Mkdir(other, 0o700); err != nil {
@@ -224,7 +224,7 @@ func TestTheLogIsRead(t *testing.T) {
 	}
 	list, _, err := d.Messages(t.Context(), 0, 100)
 	if err != nil || len(list) != 5 || !d.Copied() || d.Stale() {
-		t.Errorf("%d of 5, copied %v, stale %v, %v", len(list), d.Copied(), d.Stale(), err)
+		t.Errorf("%d of 5 messages, copied %v, stale %v, %v", len(list), d.Copied(), d.Stale(), err)
 	}
 	if err := os.WriteFile(filepath.Join(other, "chat.db-wal"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -240,7 +240,7 @@ func TestTheLogIsRead(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoDatabase(t *testing.T) {
+func TestOpen_RejectsOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"empty.db": "", "text.db": strings.Repeat("no database at all. ", 100)} {
 		file := filepath.Join(dir, name)

@@ -15,10 +15,10 @@ import (
 	"hob/platform/pim/messages/chatdbtest"
 )
 
-// TestTheLogStays checks that another writer cannot remove the log while it is
+// TestOpen_KeepsTheLog checks that another writer cannot remove the log while it is
 // being read, even if the file was opened a second time and closed, and that a
 // replaced log is detected.
-func TestTheLogStays(t *testing.T) {
+func TestOpen_KeepsTheLog(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "chat.db")
 	write := func(text string) {
 		t.Helper()
@@ -71,11 +71,11 @@ func TestTheLogStays(t *testing.T) {
 	}
 }
 
-// TestOtherWriter is the second program of TestTheLogStays.
+// TestOtherWriter is the second program of TestOpen_KeepsTheLog.
 func TestOtherWriter(t *testing.T) {
 	file := os.Getenv("WRITE_INTO")
 	if file == "" {
-		t.Skip("runs within TestTheLogStays")
+		t.Skip("runs within TestOpen_KeepsTheLog")
 	}
 	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(file)+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)")
 	if err != nil {

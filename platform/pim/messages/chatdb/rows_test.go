@@ -17,10 +17,10 @@ import (
 	"hob/platform/pim/messages/chatdbtest"
 )
 
-// TestAYear writes 365 days into one database, which starts on the oldest macOS
+// TestRows_Year writes 365 days into one database, which starts on the oldest macOS
 // and is updated to each later one, with old rows in their old form. After each
 // update, every row is read with its sender, chat, kind and time.
-func TestAYear(t *testing.T) {
+func TestRows_Year(t *testing.T) {
 	versions := chatdbtest.Versions()
 	w := chatdbtest.New(t, filepath.Join(t.TempDir(), "chat.db"), versions[0])
 	const days = 365
@@ -90,7 +90,7 @@ func TestAYear(t *testing.T) {
 		}
 		last := begin.AddDate(0, 0, days*(i+1)/len(versions)-1)
 		if d := got[len(got)-1].At.Sub(last); d < 0 || d > 25*time.Hour {
-			t.Errorf("%s: the last message is of %s, on %s", v.Name, got[len(got)-1].At, last)
+			t.Errorf("%s: the last message has the time %s, read on %s", v.Name, got[len(got)-1].At, last)
 		}
 		for j := 1; j < len(got); j++ {
 			if got[j].At.Before(got[j-1].At.Add(-24 * time.Hour)) {
@@ -100,9 +100,9 @@ func TestAYear(t *testing.T) {
 	}
 }
 
-// TestOddRows reads rows whose columns contradict each other, and reactions of a later macOS
+// TestRows_Contradictory reads rows whose columns contradict each other, and reactions of a later macOS
 // version.
-func TestOddRows(t *testing.T) {
+func TestRows_Contradictory(t *testing.T) {
 	w := chatdbtest.New(t, filepath.Join(t.TempDir(), "chat.db"), chatdbtest.Newest())
 	ada := w.Chat("ada@example.org", "iMessage", false)
 	for i, values := range []map[string]any{
@@ -183,7 +183,7 @@ func FuzzRow(f *testing.F) {
 }
 
 // A message from a sender whose first message arrives during the read is returned with its sender.
-func TestFirstMessagesAreKnown(t *testing.T) {
+func TestRows_SenderOfAFirstMessage(t *testing.T) {
 	w := chatdbtest.New(t, filepath.Join(t.TempDir(), "chat.db"), chatdbtest.Newest())
 	d, err := chatdb.Open(t.Context(), w.File, t.TempDir())
 	if err != nil {

@@ -22,7 +22,7 @@ func wide(s string) []byte {
 	return b
 }
 
-func TestTextsOfEveryLength(t *testing.T) {
+func TestDecode_TextsOfEveryLength(t *testing.T) {
 	for _, mutable := range []bool{false, true} {
 		for _, unit := range []string{"a", "é", "世", "👋", "\u2019", "\ufffc", "\n"} {
 			for _, n := range []int{0, 1, 2, 10, 31, 32, 33, 60, 63, 64, 65, 90, 126, 127, 128, 129, 145, 146, 200, 255, 256, 1000, 10_000, 32_767, 32_768, 70_000} {
@@ -35,9 +35,9 @@ func TestTextsOfEveryLength(t *testing.T) {
 	}
 }
 
-// TestTextsThatLookLikeTheFormat checks that texts that contain markers of the format are decoded
+// TestDecode_TextsThatContainMarkers checks that texts that contain markers of the format are decoded
 // completely.
-func TestTextsThatLookLikeTheFormat(t *testing.T) {
+func TestDecode_TextsThatContainMarkers(t *testing.T) {
 	for _, want := range []string{"NSString", "\x01+\x03abc", "NSString\x01+", "streamtyped", "it's \u201cquoted\u201d", "a\x00b", "iI", "__kIMMessagePartAttributeName", "†ƒ", "\u0086\u0084"} {
 		if got, err := typedstream.Decode(chatdbtest.Archive(want, true)); err != nil || got.Text != want {
 			t.Errorf("%q, %v, want %q", got.Text, err, want)
@@ -45,7 +45,7 @@ func TestTextsThatLookLikeTheFormat(t *testing.T) {
 	}
 }
 
-func TestOddArchives(t *testing.T) {
+func TestDecode_InvalidArchives(t *testing.T) {
 	whole := chatdbtest.Archive("hello there, wörld", false)
 	end := bytes.Index(whole, []byte("wörld")) + len("wörld")
 	in := func(value []byte) []byte {
@@ -95,7 +95,7 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%q is not valid text", got.Text)
 		}
 		if len(got.Text) > 2*len(b) {
-			t.Errorf("%d bytes of %d", len(got.Text), len(b))
+			t.Errorf("%d bytes of text from %d bytes", len(got.Text), len(b))
 		}
 	})
 }
