@@ -61,7 +61,7 @@ func TestHelp(t *testing.T) {
 		used[strings.ReplaceAll(c.CommandPath(), " ", "_")+".md"] = true
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			if f.Usage == "" {
-				t.Errorf("%s: --%s is not described", c.CommandPath(), f.Name)
+				t.Errorf("%s: --%s has no description", c.CommandPath(), f.Name)
 			}
 		})
 	})

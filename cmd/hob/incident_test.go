@@ -69,13 +69,13 @@ func TestIncidentI6(t *testing.T) {
 	early := len(seen)
 	mu.Unlock()
 	if early != 0 {
-		t.Errorf("a port that is nobody's was asked: %q", seen)
+		t.Errorf("a port that belongs to another process got a request: %q", seen)
 	}
 	run("ask", "hello")
 	mu.Lock()
 	defer mu.Unlock()
 	if len(seen) == 0 {
-		t.Error("the model server was not asked, so this proves nothing")
+		t.Error("the model server got no request, so the test proves nothing")
 	}
 	for _, s := range seen {
 		if strings.Contains(s, token.Reveal()) {

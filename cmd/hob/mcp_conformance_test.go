@@ -57,7 +57,7 @@ func TestMCPConformance(t *testing.T) {
 		}
 		_, _ = hob("mcp", "token", "--revoke", "suite").Output() // the command may have worked without the daemon
 		if time.Now().After(end) {
-			t.Fatalf("the daemon does not start: %s", opens)
+			t.Fatalf("the daemon did not start: %s", opens)
 		}
 	}
 	words := strings.Fields(string(opens))

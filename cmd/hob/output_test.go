@@ -12,7 +12,7 @@ import (
 	"hob/channels/web/apiclient"
 )
 
-func TestPicturesBecomeFiles(t *testing.T) {
+func TestOutput_StoresPicturesAsFiles(t *testing.T) {
 	dir := t.TempDir()
 	var out bytes.Buffer
 	p := &pictureExtractor{to: &out, dir: filepath.Join(dir, "pics"), beside: dir}
@@ -31,7 +31,7 @@ func TestPicturesBecomeFiles(t *testing.T) {
 	}
 	for name, want := range map[string]string{"picture-1.png": "png", "picture-2.gif": "gif"} {
 		if b, err := os.ReadFile(filepath.Join(dir, "pics", name)); err != nil || string(b) != want {
-			t.Errorf("%s holds %q, %v", name, b, err)
+			t.Errorf("%s contains %q, %v", name, b, err)
 		}
 	}
 	again := &pictureExtractor{to: &out, dir: filepath.Join(dir, "pics"), beside: dir}
@@ -40,7 +40,7 @@ func TestPicturesBecomeFiles(t *testing.T) {
 	}
 }
 
-func TestProgressLine(t *testing.T) {
+func TestOutput_ProgressLine(t *testing.T) {
 	third := 30
 	none := 0
 	for name, tc := range map[string]struct {

@@ -61,14 +61,14 @@ func TestReview2_ALongPasteIntoTheChatIsUntrusted(t *testing.T) {
 				return
 			}
 			if from := fmt.Sprint(asked[0]["origins"]); asked[0]["provenance"] != "outside" || !strings.Contains(from, "paste") || !strings.Contains(from, "#1, 420 characters") {
-				t.Errorf("the question does not name the paste: %s", from)
+				t.Errorf("the request does not name the paste: %s", from)
 			}
 		})
 	}
 }
 
 // In the real program and terminal, pasted text never acts as a key press.
-func TestAPasteIsNeverAKey(t *testing.T) {
+func TestChat_PasteIsNeverAKeyPress(t *testing.T) {
 	home := homeOf(t)
 	s := sit(t, home, nil, "chat", "--no-start")
 	s.expectScreen("This is Hob.")

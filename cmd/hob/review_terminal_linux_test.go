@@ -173,12 +173,12 @@ func TestReview10_NoCommandPrintsHiddenCharactersToTerminal(t *testing.T) {
 				shownText++
 			}
 			if hidden := hiddenIn(shown); len(hidden) > 0 {
-				t.Errorf("hob %q lets %q through to the terminal: %.300q", args, string(hidden), shown)
+				t.Errorf("hob %q prints %q to the terminal: %.300q", args, string(hidden), shown)
 			}
 		}
 	}
 	if shownText < 20 {
-		t.Errorf("only %d commands show the stored text: the test shows nothing", shownText)
+		t.Errorf("only %d commands show the stored text, so the test proves nothing", shownText)
 	}
 }
 
@@ -196,7 +196,7 @@ func TestReview10_ExportAndCompletionsAreVisibleInPipes(t *testing.T) {
 		}
 	}
 	if raw := inPipe(t, home, "session", "export", "home", "--raw"); !strings.Contains(raw, "\u202e") {
-		t.Errorf("--raw does not keep the text: %q", raw)
+		t.Errorf("--raw does not print the text unchanged: %q", raw)
 	}
 	var rows []map[string]any
 	if err := json.Unmarshal([]byte(inPipe(t, home, "memory", "list", "--json")), &rows); err != nil || len(rows) != 1 {
@@ -229,7 +229,7 @@ func TestReview10_ChatShowsOnlyVisibleText(t *testing.T) {
 	defer s.mu.Unlock()
 	for _, bad := range []string{"\x1b]0", "\x1b]52", "\u202e", "\u200b", "\u2060", "\ufeff", "\U000e0041", "\u009b", "\b\bseven"} {
 		if strings.Contains(string(s.shown), bad) {
-			t.Errorf("the chat lets %q through: %q", bad, s.shown)
+			t.Errorf("the chat prints %q: %q", bad, s.shown)
 		}
 	}
 }

@@ -158,7 +158,7 @@ func end(t *testing.T, lock string) {
 		_, held, _ = system.Probe(lock)
 	}
 	if held {
-		t.Errorf("the daemon %d does not stop", h.PID)
+		t.Errorf("the daemon %d did not stop", h.PID)
 	}
 }
 
@@ -196,7 +196,7 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 			return
 		}
 		if retry.Sleep(ctx, 50*time.Millisecond) != nil {
-			ts.Fatalf("%q never came: %s", args[0], ts.ReadFile("stdout"))
+			ts.Fatalf("%q was not printed: %s", args[0], ts.ReadFile("stdout"))
 		}
 	}
 }

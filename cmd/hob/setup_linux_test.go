@@ -109,10 +109,10 @@ func (s *seat) expect(text string) {
 		}
 		select {
 		case <-ctx.Done():
-			s.t.Fatalf("%q was never shown: %s", text, rest)
+			s.t.Fatalf("%q was not shown: %s", text, rest)
 		case _, ok := <-s.more:
 			if !ok {
-				s.t.Fatalf("%q was not shown, and the program ended: %s", text, rest)
+				s.t.Fatalf("%q was not shown before the program ended: %s", text, rest)
 			}
 		}
 	}
@@ -133,10 +133,10 @@ func (s *seat) expectScreen(texts ...string) {
 		}
 		select {
 		case <-ctx.Done():
-			s.t.Fatalf("%q was never shown:\n%s", texts, text)
+			s.t.Fatalf("%q was not shown:\n%s", texts, text)
 		case _, ok := <-s.more:
 			if !ok {
-				s.t.Fatalf("%q was not shown, and the program ended:\n%s", texts, text)
+				s.t.Fatalf("%q was not shown before the program ended:\n%s", texts, text)
 			}
 		}
 	}
@@ -215,7 +215,7 @@ func holds(t *testing.T, dir, secret string) (out []string) {
 
 // From a new home to the first answer: the test configures a server with a key, kills the setup,
 // continues it, and then asks a question.
-func TestSetupInATerminal(t *testing.T) {
+func TestSetup_InATerminal(t *testing.T) {
 	const key = "sk-terminal-0123456789"
 	model := llmtest.NewServer(t, llmtest.Options{Models: []string{"scripted", "tiny"}, Otherwise: &llmtest.Answer{Text: "Hi from the model."}})
 	home := homeOf(t)
@@ -261,15 +261,15 @@ func TestSetupInATerminal(t *testing.T) {
 	}
 	says(t, home, "config", "check")
 	if files := holds(t, home, key); len(files) > 0 {
-		t.Errorf("the key stands in %v", files)
+		t.Errorf("the key is stored in %v", files)
 	}
 	if _, err := os.Stat(filepath.Join(home, "hob", "setup.json")); !errors.Is(err, fs.ErrNotExist) {
-		t.Error("what was left is remembered for ever")
+		t.Error("the progress file still exists")
 	}
 }
 
 // Ctrl-C at any step leaves a valid home, and the next setup begins at that step.
-func TestCtrlCAtEachStep(t *testing.T) {
+func TestSetup_CtrlCAtEachStep(t *testing.T) {
 	home := homeOf(t)
 	s := sit(t, home, nil, "setup")
 	s.expect("Brain 1/")
@@ -300,7 +300,7 @@ func TestCtrlCAtEachStep(t *testing.T) {
 }
 
 // Ctrl-C also stops the setup while it waits for a server.
-func TestCtrlCWhileAServerIsAsked(t *testing.T) {
+func TestSetup_CtrlCDuringARequest(t *testing.T) {
 	quiet := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	t.Cleanup(quiet.Close)
 	home := homeOf(t)
@@ -321,7 +321,7 @@ func TestCtrlCWhileAServerIsAsked(t *testing.T) {
 }
 
 // In line mode, the key is not displayed, and Ctrl-C during the input restores the terminal.
-func TestSetupLineByLine(t *testing.T) {
+func TestSetup_LineMode(t *testing.T) {
 	const key = "sk-plain-0123456789"
 	model := llmtest.NewServer(t, llmtest.Options{Models: []string{"scripted", "tiny"}, Otherwise: &llmtest.Answer{Text: "Hi from the model."}})
 	home := homeOf(t)
@@ -337,7 +337,7 @@ func TestSetupLineByLine(t *testing.T) {
 			s.expect("Your answers are saved")
 			state, err := unix.IoctlGetTermios(int(s.tty.Fd()), unix.TCGETS)
 			if err != nil || state.Lflag&unix.ECHO == 0 {
-				t.Error("the terminal goes on hiding what is typed", err)
+				t.Error("the terminal does not show input again", err)
 			}
 			if code := s.ends(); code != 130 {
 				t.Error(code)
@@ -356,13 +356,13 @@ func TestSetupLineByLine(t *testing.T) {
 		t.Error(got)
 	}
 	if files := holds(t, home, key); len(files) > 0 {
-		t.Errorf("the key stands in %v", files)
+		t.Errorf("the key is stored in %v", files)
 	}
 }
 
 // On a terminal a channel can be used as soon as it has been added: the command starts or restarts
 // Hob and shows the pairing code if the account is not paired.
-func TestAChannelIsTakenUp(t *testing.T) {
+func TestChannelAdd_StartsTheChannel(t *testing.T) {
 	home := t.TempDir()
 	for _, dir := range []string{"user", "hob", "vault/Hob"} {
 		if err := os.MkdirAll(filepath.Join(home, dir), 0o700); err != nil {

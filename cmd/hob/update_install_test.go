@@ -105,11 +105,11 @@ func (s *releaseServer) publishVersion(version string, program []byte, damage bo
 	s.data = map[string][]byte{"/latest.json": manifest, "/latest.json.minisig": minisign.Sign(s.priv, manifest), "/hob.tar.gz": b}
 }
 
-// TestUpdateInstalls runs real programs: it updates one while its daemon runs, goes back, and rejects
+// TestUpdate_Installs runs real programs: it updates one while its daemon runs, goes back, and rejects
 // what it must not install.
-func TestUpdateInstalls(t *testing.T) {
+func TestUpdate_Installs(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("a certificate of the test's own is trusted by a variable on Linux alone")
+		t.Skip("only Linux reads the test's certificate from a variable")
 	}
 	t.Parallel()
 	dir := t.TempDir()
@@ -246,7 +246,7 @@ func TestUpdateInstalls(t *testing.T) {
 func TestHelperFailingVersion(t *testing.T) {
 	home := os.Getenv("HOB_TEST_FAILING_VERSION")
 	if home == "" {
-		t.Skip("a program of TestUpdateInstalls")
+		t.Skip("runs within TestUpdate_Installs")
 	}
 	p := system.Paths{Home: home, Data: home, Logs: filepath.Join(home, "logs"), Runtime: filepath.Join(home, "run")}
 	sets := append(app.Migrations(), store.MigrationSet{Owner: "future", Steps: []string{"CREATE TABLE future (x)"}})
@@ -258,7 +258,7 @@ func TestHelperFailingVersion(t *testing.T) {
 	if os.Getenv("HOB_TEST_CONFIRM") != "" {
 		err = errors.Join(err, up.Finish(t.Context(), nil))
 	}
-	t.Fatal("the new version fails after the migration", err)
+	t.Fatal("the new version failed after the migration", err)
 }
 
 // addFutureSchema marks a database as migrated by a later version.

@@ -20,7 +20,7 @@ import (
 // TestUpdate runs `hob update --check` against a TLS server with valid and invalid answers.
 func TestUpdate(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("a certificate of the test's own is trusted by a variable on Linux alone")
+		t.Skip("only Linux reads the test's certificate from a variable")
 	}
 	pub, priv, err := minisign.GenerateKey(nil)
 	if err != nil {

@@ -205,7 +205,7 @@ func TestReview2_PipedTextIsNotTheOwnersWords(t *testing.T) {
 		stdin func(v *victim) string
 		args  []string
 	}{
-		{"piped alone", (*victim).hostile, []string{"ask"}},
+		{"only piped text", (*victim).hostile, []string{"ask"}},
 		{"piped, with a dash", (*victim).hostile, []string{"ask", "-"}},
 		{"piped beside a question", (*victim).hostile, []string{"ask", "summarise this"}},
 		{"piped into a chat", func(v *victim) string { return strings.ReplaceAll(v.hostile(), "\n", " ") + "\n" }, []string{"chat", "--no-start"}},
@@ -217,7 +217,7 @@ func TestReview2_PipedTextIsNotTheOwnersWords(t *testing.T) {
 				before := len(v.list("approvals", "list"))
 				out, errs, code := v.hob(tc.stdin(v), append(tc.args, "-s", v.fresh())...)
 				if tc.args[0] == "ask" && code != exitDenied {
-					t.Errorf("%s: exit code %d, want %d; it printed %s%s", order.Name, code, exitDenied, out, errs)
+					t.Errorf("%s: exit code %d, want %d; output %s%s", order.Name, code, exitDenied, out, errs)
 				}
 				asked := v.list("approvals", "list")
 				if tc.args[0] == "ask" && len(asked) != before+1 {
@@ -225,12 +225,12 @@ func TestReview2_PipedTextIsNotTheOwnersWords(t *testing.T) {
 				}
 				for _, q := range asked {
 					if from := fmt.Sprint(q["origins"]); q["provenance"] != "outside" || !strings.Contains(from, "pipe") {
-						t.Errorf("%s: the question does not name the pipe: %v %s", order.Name, q["provenance"], from)
+						t.Errorf("%s: the request does not name the pipe: %v %s", order.Name, q["provenance"], from)
 					}
 				}
 			}
 			if hurt := v.damage(); len(hurt) > 0 {
-				t.Errorf("without a question: %s", strings.Join(hurt, "; "))
+				t.Errorf("damage without a request: %s", strings.Join(hurt, "; "))
 			}
 		})
 	}
@@ -253,7 +253,7 @@ func TestReview2_MineVouchesForPipedText(t *testing.T) {
 		out, errs, code := v.hob(tc.stdin, append(tc.args, "-s", v.fresh())...)
 		path := filepath.Join(v.docs, "evil.txt")
 		if _, err := os.Stat(path); err != nil || code != 0 || len(v.list("approvals", "list")) > 0 {
-			t.Errorf("%q: exit code %d, %v; it printed %s%s", tc.args, code, err, out, errs)
+			t.Errorf("%q: exit code %d, %v; output %s%s", tc.args, code, err, out, errs)
 		}
 		_ = os.Remove(path)
 	}
@@ -268,7 +268,7 @@ func TestReview2_CommandsAndAnswersNeverComeFromAPipe(t *testing.T) {
 		t.Fatal("the daemon did not start")
 	}
 	if _, errs, code := v.hob("", "ask", "make the file"); code != exitDenied {
-		t.Fatalf("no question: %d %s", code, errs)
+		t.Fatalf("no approval request: %d %s", code, errs)
 	}
 	open := v.list("approvals", "list")
 	if len(open) != 1 {
@@ -296,14 +296,14 @@ func TestReview2_CommandsAndAnswersNeverComeFromAPipe(t *testing.T) {
 		t.Errorf("the question was decided: %v", open)
 	}
 	if hurt := v.damage(); len(hurt) > 0 {
-		t.Errorf("without an answer: %s", strings.Join(hurt, "; "))
+		t.Errorf("damage without an answer: %s", strings.Join(hurt, "; "))
 	}
 	// An argument is the user's own text. The command refuses it together with piped text, because
 	// the two could be read as one message.
 	if _, errs, code := v.hob("9f2c1d7 fix\n", "ask", "/yes "+id); code == 0 || !strings.Contains(errs, "send it without that text") {
-		t.Errorf("an answer beside a pipe: %d %s", code, errs)
+		t.Errorf("answer together with piped text: %d %s", code, errs)
 	}
 	if out, errs, code := v.hob("", "ask", "/yes "+id); code != 0 || !strings.Contains(out, "Continuing with") {
-		t.Errorf("an answer as an argument: %d %s%s", code, out, errs)
+		t.Errorf("answer as an argument: %d %s%s", code, out, errs)
 	}
 }

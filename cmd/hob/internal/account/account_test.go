@@ -27,7 +27,7 @@ func TestTry(t *testing.T) {
 		t.Errorf("%q %v %+v", said, err, n)
 	}
 	if _, err := fresh("http://127.0.0.1:1/", "caldav").Try(t.Context(), pimtest.Secret); err == nil {
-		t.Error("a server that was named does not work, and nobody says so")
+		t.Error("Try returned no error for a configured server that does not work")
 	}
 	if _, err := fresh(r.URL).Try(t.Context(), "hunter2"); err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Error(err)
@@ -38,7 +38,7 @@ func TestTry(t *testing.T) {
 }
 
 // A mistyped password does not remove servers that were found.
-func TestTryAgain(t *testing.T) {
+func TestTry_Again(t *testing.T) {
 	d, r := pimtest.StartDovecot(t, ""), pimtest.StartRadicale(t)
 	r.Make("Work")
 	n := &New{Account: config.Account{Account: pim.Account{Name: "x", Servers: pim.Servers{pim.IMAP: d.IMAPS, pim.CalDAV: r.URL}, Address: "tester@test.local", User: "tester", CA: d.CA}}}

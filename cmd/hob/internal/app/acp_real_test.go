@@ -65,9 +65,9 @@ func put(path, text string) error {
 	return os.WriteFile(path, []byte(text), 0o600)
 }
 
-// TestRealAgents covers the claims of docs/acp.md: a greeting, a command that the owner allows, one
+// TestExternalAgent_RealPrograms covers the claims of docs/acp.md: a greeting, a command that the owner allows, one
 // that the owner denies, and a session that continues after a restart.
-func TestRealAgents(t *testing.T) {
+func TestExternalAgent_RealPrograms(t *testing.T) {
 	for name, a := range realAgents() {
 		t.Run(name, func(t *testing.T) {
 			program := os.Getenv(a.env)
@@ -103,18 +103,18 @@ func TestRealAgents(t *testing.T) {
 			h.approve(question, true)
 			t.Logf("allowed: %+v", h.done(event))
 			if _, err := os.Stat(filepath.Join(home, "work", "first.txt")); err != nil {
-				t.Errorf("it was allowed, and did not happen: %v", err)
+				t.Errorf("the allowed action did not run: %v", err)
 			}
 			event, question = h.ask("home", "Run the second command.")
 			h.approve(question, false)
 			t.Logf("denied: %+v", h.done(event))
 			if _, err := os.Stat(filepath.Join(home, "work", "second.txt")); !os.IsNotExist(err) {
-				t.Errorf("it was refused, and happened: %v", err)
+				t.Errorf("the denied action ran: %v", err)
 			}
 			h.stop()
 			h = openAtModel(t, home, "real", conf)
 			if got := h.say("Do you still know me?"); got != "I do." {
-				t.Errorf("after a restart: %q", got)
+				t.Errorf("answer after a restart = %q", got)
 			}
 			all := model.Requests()
 			if last := string(all[len(all)-1].Body); !strings.Contains(last, "greet me") {

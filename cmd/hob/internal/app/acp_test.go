@@ -65,7 +65,7 @@ func (h *house) done(event string) (out struct {
 			return out
 		}
 	}
-	h.t.Fatalf("event %s does not end: %+v", event, out)
+	h.t.Fatalf("event %s did not end: %+v", event, out)
 	return out
 }
 
@@ -87,7 +87,7 @@ func (h *house) pending() string {
 			return open[0].ID
 		}
 	}
-	h.t.Fatal("nothing is asked")
+	h.t.Fatal("no approval request was created")
 	return ""
 }
 
@@ -107,7 +107,7 @@ func (h *house) why(event string) string {
 	return string(body)
 }
 
-func TestAnExternalAgentAnswers(t *testing.T) {
+func TestExternalAgent_Answers(t *testing.T) {
 	h := agentHouse(t, "")
 	if got := h.say("say Hello."); got != "Hello." {
 		t.Errorf("%q", got)
@@ -116,17 +116,17 @@ func TestAnExternalAgentAnswers(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	if got := h.say("count"); !strings.HasPrefix(got, "prompt 3,") {
-		t.Errorf("each message is one prompt of one session: %q", got)
+		t.Errorf("want one prompt per message in one session, got %q", got)
 	}
 	if got := h.say("/new"); !strings.Contains(got, "Started a new conversation") {
 		t.Errorf("%q", got)
 	}
 	if got := h.say("count"); !strings.HasPrefix(got, "prompt 1,") {
-		t.Errorf("after /new: %q", got)
+		t.Errorf("answer after /new = %q", got)
 	}
 }
 
-func TestWhatAnExternalAgentDoesIsSeen(t *testing.T) {
+func TestExternalAgent_ActionsAreRecorded(t *testing.T) {
 	h := agentHouse(t, "")
 	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": "sneak rm x"})
 	if code != http.StatusOK || !strings.Contains(string(body), `"name":"agent_execute"`) || !strings.Contains(string(body), "what came of rm x") {
@@ -139,7 +139,7 @@ func TestWhatAnExternalAgentDoesIsSeen(t *testing.T) {
 	}
 }
 
-func TestAnExternalAgentAsksTheOwner(t *testing.T) {
+func TestExternalAgent_AsksForApproval(t *testing.T) {
 	for name, c := range map[string]struct {
 		yes                  bool
 		answer, state, works string
@@ -151,7 +151,7 @@ func TestAnExternalAgentAsksTheOwner(t *testing.T) {
 			h := agentHouse(t, "")
 			event, question := h.ask("home", "do execute touch x")
 			if h.work() != "" {
-				t.Error("it did not wait")
+				t.Error("the action ran before the approval")
 			}
 			if q := h.wait("question", "touch x"); !strings.Contains(q.Text, `in its words: "innocent words"`) {
 				t.Errorf("the question is %q", q.Text)
@@ -159,10 +159,10 @@ func TestAnExternalAgentAsksTheOwner(t *testing.T) {
 			h.approve(question, c.yes)
 			got := h.done(event)
 			if got.Answer != c.answer || len(got.Tools) != 1 || got.Tools[0].Name != "agent_execute" || got.Tools[0].State != c.state || h.work() != c.works {
-				t.Errorf("%+v, it did %q", got, h.work())
+				t.Errorf("event %+v, actions %q", got, h.work())
 			}
 			if code, _ := h.api(http.MethodPost, "/api/v1/sessions/home/approvals/"+question, map[string]bool{"approved": true}); code != http.StatusConflict {
-				t.Errorf("the first answer counts, and yet a second one: %d", code)
+				t.Errorf("second answer: status %d, want a conflict", code)
 			}
 			if why := h.why(event); !strings.Contains(why, "agent_execute") || !strings.Contains(why, question) {
 				t.Errorf("why: %s", why)
@@ -171,7 +171,7 @@ func TestAnExternalAgentAsksTheOwner(t *testing.T) {
 	}
 }
 
-func TestABareYesAnswersAnExternalAgent(t *testing.T) {
+func TestExternalAgent_BareYesApproves(t *testing.T) {
 	h := agentHouse(t, "")
 	event, _ := h.ask("home", "do edit x")
 	if got := h.say("yes"); !strings.Contains(got, "Continuing with") {
@@ -182,7 +182,7 @@ func TestABareYesAnswersAnExternalAgent(t *testing.T) {
 	}
 }
 
-func TestTwoQuestionsOfAnExternalAgent(t *testing.T) {
+func TestExternalAgent_AsksTwice(t *testing.T) {
 	h := agentHouse(t, "")
 	event, _ := h.ask("home", "both x")
 	h.wait("question", "delete")
@@ -195,11 +195,11 @@ func TestTwoQuestionsOfAnExternalAgent(t *testing.T) {
 	}
 	got := h.done(event)
 	if len(got.Tools) != 2 || h.work() != "x" || !strings.Contains(got.Answer, "It is done: x") || !strings.Contains(got.Answer, "I may not") {
-		t.Errorf("%+v, it did %q", got, h.work())
+		t.Errorf("event %+v, actions %q", got, h.work())
 	}
 }
 
-func TestAnExternalAgentIsStopped(t *testing.T) {
+func TestExternalAgent_IsStopped(t *testing.T) {
 	for name, prompt := range map[string]string{"a hanging one": "stone Wait", "one that asks": "do execute x", "one at work": "spawn"} {
 		t.Run(name, func(t *testing.T) {
 			h := agentHouse(t, "")
@@ -217,16 +217,16 @@ func TestAnExternalAgentIsStopped(t *testing.T) {
 			}
 			_, body = h.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
 			if strings.TrimSpace(string(body)) != "[]" {
-				t.Errorf("questions still wait: %s", body)
+				t.Errorf("requests are still pending: %s", body)
 			}
 			if got := h.say("say again"); got != "again" || h.work() != "" {
-				t.Errorf("afterwards: %q, it did %q", got, h.work())
+				t.Errorf("next answer %q, actions %q", got, h.work())
 			}
 		})
 	}
 }
 
-func TestOtherSessionsGoOnWhileAnExternalAgentWaits(t *testing.T) {
+func TestExternalAgent_WaitsWithoutBlockingOtherSessions(t *testing.T) {
 	h := agentHouse(t, "[autonomy]\nsessions = 1\n")
 	event, question := h.ask("home", "do execute x")
 	code, body := h.api(http.MethodPost, "/api/v1/sessions/other/messages", map[string]string{"text": "say Meanwhile."})
@@ -239,7 +239,7 @@ func TestOtherSessionsGoOnWhileAnExternalAgentWaits(t *testing.T) {
 	}
 }
 
-func TestAShutdownEndsAQuestionOfAnExternalAgent(t *testing.T) {
+func TestExternalAgent_ShutdownEndsItsRequest(t *testing.T) {
 	h := agentHouse(t, "")
 	home := h.home
 	event, question := h.ask("home", "do execute x")
@@ -248,15 +248,15 @@ func TestAShutdownEndsAQuestionOfAnExternalAgent(t *testing.T) {
 	h.wait("notice", "My question "+question+" has expired")
 	again := h.pending() // the turn and the agent have restarted
 	if code, _ := h.api(http.MethodPost, "/api/v1/sessions/home/approvals/"+question, map[string]bool{"approved": true}); code != http.StatusConflict {
-		t.Errorf("the lapsed question takes an answer: %d", code)
+		t.Errorf("answer to the expired request: status %d, want a conflict", code)
 	}
 	h.approve(again, true)
 	if got := h.done(event); got.Answer != "It is done: x" || h.work() != "x" {
-		t.Errorf("%+v, it did %q", got, h.work())
+		t.Errorf("event %+v, actions %q", got, h.work())
 	}
 }
 
-func TestAnExternalAgentThatFails(t *testing.T) {
+func TestExternalAgent_Failures(t *testing.T) {
 	for name, c := range map[string]struct {
 		options []string
 		want    string
@@ -287,12 +287,12 @@ func TestAnExternalAgentThatFails(t *testing.T) {
 // An agent runs under the owner's account and can read the token, but cannot act as the owner.
 func TestAnExternalAgentCannotSpeakForTheOwner(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("the process behind a connection is found on Linux alone")
+		t.Skip("only Linux identifies the process behind a connection")
 	}
 	h := agentHouse(t, "")
 	got := h.say("speak http://" + h.d.Addr() + "/api/v1/sessions/other/messages " + h.d.opt.Paths.TokenFile() + " /status")
 	if !strings.HasPrefix(got, "403") {
-		t.Errorf("an agent that speaks as the owner hears %q", got)
+		t.Errorf("an agent with the owner's token gets %q", got)
 	}
 	if got := h.say("say x"); got != "x" { // the owner's own messages still work
 		t.Errorf("%q", got)
@@ -304,11 +304,11 @@ func TestAnExternalAgentCannotSpeakForTheOwner(t *testing.T) {
 	fatal(t, err)
 	fatal(t, resp.Body.Close())
 	if resp.StatusCode != http.StatusOK {
-		t.Errorf("a command in this process hears %s", resp.Status)
+		t.Errorf("a command in this process gets %s", resp.Status)
 	}
 }
 
-func TestAMissingAgentIsNamedWhenItIsNeeded(t *testing.T) {
+func TestExternalAgent_MissingProgramIsNamed(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))

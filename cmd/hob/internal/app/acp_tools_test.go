@@ -31,7 +31,7 @@ func (h *house) stealToken() (url, token string) {
 func TestExternalAgent_UsesHobsTools(t *testing.T) {
 	h := agentHouse(t, "", "http")
 	if got := h.say("tools"); !strings.Contains(got, "create_task") || !strings.Contains(got, "use_tool") {
-		t.Errorf("tools of the agent: %q", got)
+		t.Errorf("tools of the agent = %q", got)
 	}
 	if got := h.say(`hob create_task {"title":"feed the okapi"}`); !strings.Contains(got, "feed the okapi") {
 		t.Errorf("create_task: %q", got)
@@ -65,7 +65,7 @@ func TestExternalAgent_AsksForHobsTools(t *testing.T) {
 				t.Fatalf("%d %s", code, body)
 			}
 			if _, err := os.Stat(file); err == nil {
-				t.Error("the call did not wait")
+				t.Error("the call ran before the approval")
 			}
 			h.approve(r.Approvals[0].ID, yes)
 			got := h.done(r.Event)
@@ -96,7 +96,7 @@ func TestExternalAgent_TokenEndsWithTheTurn(t *testing.T) {
 		}
 	}
 	if _, again := h.stealToken(); again != token {
-		t.Error("the agent's session lost its token")
+		t.Error("the token of the agent's session changed")
 	}
 	if got := h.say("tools"); !strings.Contains(got, "create_task") {
 		t.Errorf("the token does not work in the next turn: %q", got)

@@ -53,29 +53,29 @@ func TestExternalAgent_AnswersLaterMessagesWhileItAsks(t *testing.T) {
 		t.Errorf("a later prompt: %q", got)
 	}
 	if got := h.say("count"); !strings.HasPrefix(got, "prompt 2,") {
-		t.Errorf("the second later prompt: %q", got)
+		t.Errorf("answer to the second later prompt = %q", got)
 	}
 	if got := h.say("yes"); !strings.Contains(got, question) {
-		t.Errorf("a bare yes behind later messages: %q", got)
+		t.Errorf("answer to a bare \"yes\" after later messages = %q", got)
 	}
 	h.until("only the waiting turn is left", func() bool { return h.d.loop.Running() == 0 })
 	s, err := h.d.service.Status(t.Context())
 	fatal(t, err)
 	if s.Questions != 1 || len(s.HeldSources) > 0 || h.work() != "" {
-		t.Errorf("%d questions, waiting %+v, it did %q", s.Questions, s.HeldSources, h.work())
+		t.Errorf("%d requests, waiting %+v, actions %q", s.Questions, s.HeldSources, h.work())
 	}
 	h.approve(question, true)
 	if got := h.done(first); got.Answer != "It is done: one" || h.work() != "one" {
-		t.Errorf("%+v, it did %q", got, h.work())
+		t.Errorf("event %+v, actions %q", got, h.work())
 	}
 	got = h.say("heard")
 	// The answer to the first message that contains "heard" quotes the prompt of the second
 	// session.
 	if strings.Count(got, "say Hello.") != 1 || strings.Count(got, "user: count") != 1 || strings.Count(got, "do execute one") != 1 || !strings.HasSuffix(got, "\n|heard") {
-		t.Errorf("the next prompt of the first session: %q", got)
+		t.Errorf("next prompt of the first session = %q", got)
 	}
 	if got := h.say("count"); !strings.HasPrefix(got, "prompt 4,") {
-		t.Errorf("the first session does not continue: %q", got)
+		t.Errorf("the first session did not continue: %q", got)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestExternalAgent_GetsTheAnswerToItsOwnQuestion(t *testing.T) {
 	third := h.send("both three")
 	open := h.openOf(4)
 	if got := h.say("say Still here."); got != "Still here." {
-		t.Errorf("behind three turns that ask: %q", got)
+		t.Errorf("answer while three turns ask = %q", got)
 	}
 	h.approve(open[second], true)
 	if got := h.done(second); got.Answer != "It is done: two" {
@@ -97,7 +97,7 @@ func TestExternalAgent_GetsTheAnswerToItsOwnQuestion(t *testing.T) {
 	}
 	h.approve(open[first], false)
 	if got := h.done(first); got.Answer != "I may not, it says no." || h.work() != "two" {
-		t.Errorf("%+v, it did %q", got, h.work())
+		t.Errorf("event %+v, actions %q", got, h.work())
 	}
 	_, body := h.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
 	var list []struct{ ID, Tool, Event string }
@@ -109,7 +109,7 @@ func TestExternalAgent_GetsTheAnswerToItsOwnQuestion(t *testing.T) {
 	h.approve(list[0].ID, true) // one of two open approval requests
 	h.until("the action", func() bool { return h.work() == "two\nthree" })
 	if got := h.say("say And now?"); got != "And now?" {
-		t.Errorf("while the second question is open: %q", got)
+		t.Errorf("answer while the second request is open = %q", got)
 	}
 	h.approve(list[1].ID, false)
 	if got := h.done(third); !strings.Contains(got.Answer, "It is done: three") || !strings.Contains(got.Answer, "I may not") {
@@ -129,7 +129,7 @@ func TestExternalAgent_ContinuesWhenTheRunningTurnEnds(t *testing.T) {
 	h.approve(question, true)
 	time.Sleep(200 * time.Millisecond) // the approved turn must not overtake the running turn
 	if h.work() != "" {
-		t.Errorf("two turns of the conversation run together: it did %q", h.work())
+		t.Errorf("two turns of one conversation ran at the same time: actions %q", h.work())
 	}
 	last := h.send("say Last.")
 	fatal(t, os.WriteFile(filepath.Join(h.home, "work", "file"), nil, 0o600))
@@ -143,7 +143,7 @@ func TestExternalAgent_ContinuesWhenTheRunningTurnEnds(t *testing.T) {
 		ended = append(ended, e.DoneAt)
 	}
 	if !slices.IsSortedFunc(ended, time.Time.Compare) || h.work() != "one" {
-		t.Errorf("ended at %v, it did %q", ended, h.work())
+		t.Errorf("turns ended at %v, actions %q", ended, h.work())
 	}
 }
 
@@ -178,7 +178,7 @@ func TestExternalAgent_AsksForEachEventOfATrigger(t *testing.T) {
 		h.done(id)
 	}
 	if got := strings.Fields(h.work()); len(got) != 7 {
-		t.Errorf("it did %q", got)
+		t.Errorf("actions = %q", got)
 	}
 }
 
@@ -200,6 +200,6 @@ func TestExternalAgent_StopsAllTurnsOfAConversation(t *testing.T) {
 		}
 	}
 	if h.openOf(0); h.say("say again") != "again" || h.work() != "" {
-		t.Errorf("afterwards it did %q", h.work())
+		t.Errorf("actions after the stop = %q", h.work())
 	}
 }

@@ -13,16 +13,16 @@ import (
 	"hob/platform/host/osrun/osruntest"
 )
 
-// TestMailApp checks that without an account a draft goes to the Mail app, as data and not as a
+// TestApps_Mail checks that without an account a draft goes to the Mail app, as data and not as a
 // part of a script.
-func TestMailApp(t *testing.T) {
+func TestApps_Mail(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string
 	mac := osrun.NewScripts(osrun.Options{Output: func(_ context.Context, cmd *exec.Cmd, in []byte) ([]byte, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if strings.Contains(strings.Join(cmd.Args, " "), "quarterly") {
-			t.Error("what is written became a part of the script")
+			t.Error("the text became a part of the script")
 		}
 		asked = append(asked, string(in))
 		return []byte(`{"ok":true,"data":{"taken":true}}`), nil
@@ -41,8 +41,8 @@ func TestMailApp(t *testing.T) {
 	}
 }
 
-// TestCalendarApp checks that without an account the calendar of macOS is read.
-func TestCalendarApp(t *testing.T) {
+// TestApps_Calendar checks that without an account the calendar of macOS is read.
+func TestApps_Calendar(t *testing.T) {
 	mac := osruntest.NewMac(t, map[string]any{"eventkit": map[string]any{
 		"status": []int{3, 0}, "calendars": []map[string]any{{"id": "c1", "title": "Home"}}, "reminders": []any{},
 		"events": []map[string]any{{"id": "e1", "uid": "u1", "title": "Dentist", "calendar": "c1", "start": time.Now().Add(time.Hour).UnixMilli(), "end": time.Now().Add(2 * time.Hour).UnixMilli()}},
@@ -54,15 +54,15 @@ func TestCalendarApp(t *testing.T) {
 	h.say("what is next")
 	h.stop()
 	if all := model.Requests(); len(all) < 2 || !strings.Contains(string(all[1].Body), "Dentist") {
-		t.Errorf("the model was not told of the event")
+		t.Errorf("the model did not get the event")
 	}
 	if e := strings.Join(mac.Events(), "\n"); !strings.Contains(e, "eventkit events") {
 		t.Errorf("macOS was asked\n%s", e)
 	}
 }
 
-// TestContactsApp checks that without an account the address book of macOS is searched.
-func TestContactsApp(t *testing.T) {
+// TestApps_Contacts checks that without an account the address book of macOS is searched.
+func TestApps_Contacts(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string
 	mac := osrun.NewScripts(osrun.Options{Output: func(_ context.Context, _ *exec.Cmd, in []byte) ([]byte, error) {

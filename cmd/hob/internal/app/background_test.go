@@ -44,7 +44,7 @@ func spawning(gate chan struct{}) func(r llmtest.Request) llmtest.Answer {
 }
 
 // A background task reports its progress, can be stopped, and has no effect after that.
-func TestBackgroundTask(t *testing.T) {
+func TestBackgroundTask_ReportsProgressAndStops(t *testing.T) {
 	gate := make(chan struct{})
 	h := crewHouse(t, "", spawning(gate))
 	defer close(gate)
@@ -52,7 +52,7 @@ func TestBackgroundTask(t *testing.T) {
 		t.Fatal(got)
 	}
 	id := h.delegations()[0].ID
-	eventually(t, "the task tells how far it is", func() bool {
+	eventually(t, "the progress of the task", func() bool {
 		got := h.say("how far is it?")
 		return strings.Contains(got, id) && strings.Contains(got, "running for") && strings.Contains(got, "1 tool call(s), the last one was list_tasks")
 	})
@@ -69,14 +69,14 @@ func TestBackgroundTask(t *testing.T) {
 }
 
 // A background task continues after a restart, and the user is notified of its result.
-func TestBackgroundTaskOverARestart(t *testing.T) {
+func TestBackgroundTask_ContinuesAfterARestart(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) { return spawning(gate)(r), true }})
 	home := t.TempDir()
 	h := openScripted(t, home, model.URL, playWay{api: llmtest.OpenAI}, "")
 	h.say("begin")
-	eventually(t, "it works", func() bool { return strings.Contains(h.say("how far?"), "the last one was list_tasks") })
+	eventually(t, "the task to make calls", func() bool { return strings.Contains(h.say("how far?"), "the last one was list_tasks") })
 	h.stop() // while the task runs
 	close(gate)
 	h = openScripted(t, home, model.URL, playWay{api: llmtest.OpenAI}, "")
@@ -84,7 +84,7 @@ func TestBackgroundTaskOverARestart(t *testing.T) {
 }
 
 // The time that a task waits for an approval does not count against its time limit.
-func TestBackgroundTaskThatAsks(t *testing.T) {
+func TestBackgroundTask_WaitingForApprovalTakesNoTime(t *testing.T) {
 	gate := make(chan struct{})
 	h := crewHouse(t, "[crew]\nbackground_timeout = \"30m\"\n", spawning(gate))
 	defer close(gate)
@@ -103,7 +103,7 @@ func TestBackgroundTaskThatAsks(t *testing.T) {
 }
 
 // The time limit also applies if [autonomy] is disabled.
-func TestBackgroundTaskThatTakesTooLong(t *testing.T) {
+func TestBackgroundTask_HasATimeLimit(t *testing.T) {
 	gate := make(chan struct{})
 	h := crewHouse(t, "[crew]\nbackground_timeout = \"30m\"\n\n[autonomy]\nenabled = false\n", spawning(gate))
 	defer close(gate)

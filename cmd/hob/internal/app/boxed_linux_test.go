@@ -28,7 +28,7 @@ func TestButtonsWhileTheBrowserRuns(t *testing.T) {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
 		}
-		t.Skip("no browser to drive: ", err)
+		t.Skip("no browser is installed: ", err)
 	}
 	press := (&App{browser: b, agents: &all.Agents{}}).newButtons()
 	alone := func() bool {
@@ -38,7 +38,7 @@ func TestButtonsWhileTheBrowserRuns(t *testing.T) {
 		return ok
 	}
 	if !alone() {
-		t.Skip("a program of another test runs below this process")
+		t.Skip("a program of another test still runs below this process")
 	}
 	defer b.Close()
 	orphans, stop := context.WithCancel(t.Context()) // as in the daemon: orphaned processes stay below this process
@@ -55,7 +55,7 @@ func TestButtonsWhileTheBrowserRuns(t *testing.T) {
 		t.Helper()
 		for deadline := time.Now().Add(60 * time.Second); alone() != want; time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(deadline) { // long after the browser's short-lived helper processes have ended
-				t.Fatalf("sandbox %v, and presses count: %v", boxed, !want)
+				t.Fatalf("timed out: sandbox %v, presses accepted %v", boxed, !want)
 			}
 		}
 	}
@@ -63,13 +63,13 @@ func TestButtonsWhileTheBrowserRuns(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "sleep", "60")
 	fatal(t, cmd.Start())
 	if alone() {
-		t.Error("a program beside the browser could press")
+		t.Error("presses are accepted while another program runs")
 	}
 	fatal(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	b.Close()
 	until(true)
 	if b.SandboxedPid() != 0 || b.Pid() != 0 {
-		t.Error("the browser has ended, and still has a number")
+		t.Error("the browser has ended, but its process id is still reported")
 	}
 }

@@ -10,15 +10,15 @@ import (
 	"hob/platform/host/browser"
 )
 
-// TestBrowserTalks runs scenarios with a real browser.
-func TestBrowserTalks(t *testing.T) {
+// TestScenarios_WithABrowser runs scenarios with a real browser.
+func TestScenarios_WithABrowser(t *testing.T) {
 	b, err := browser.New(browser.Options{Profile: t.TempDir(), Network: browser.Nowhere{}})
 	fatal(t, err)
 	if _, err := b.Find(); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
 		}
-		t.Skip("no browser to drive: ", err)
+		t.Skip("no browser is installed: ", err)
 	}
 	files, err := filepath.Glob("testdata/browser/*.txtar")
 	fatal(t, err)

@@ -10,8 +10,8 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// TestEventsAreTold tests a calendar watcher with the complete program and a real server.
-func TestEventsAreTold(t *testing.T) {
+// TestCalendarWatcher_ReportsEvents tests a calendar watcher with the complete program and a real server.
+func TestCalendarWatcher_ReportsEvents(t *testing.T) {
 	r := pimtest.StartRadicale(t)
 	r.Make("Work")
 	r.Put("Work", "call", "SUMMARY:Call with Ada\nDTSTART:"+time.Now().Add(20*time.Minute).UTC().Format("20060102T150405Z"))

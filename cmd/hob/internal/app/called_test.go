@@ -12,7 +12,7 @@ import (
 
 // Only the owner's words determine who a person is. A mail that claims to be from that person has
 // no effect.
-func TestKnownByTheOwnersWordsAlone(t *testing.T) {
+func TestPeople_OnlyTheOwnersWordsCount(t *testing.T) {
 	h := open(t, "")
 	tell := func(src provenance.Source, texts ...string) {
 		fatal(t, h.d.store.Write(t.Context(), func(tx *store.Tx) error {

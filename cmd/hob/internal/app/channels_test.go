@@ -57,7 +57,7 @@ func (p *pigeon) hear(t *testing.T, in channels.Inbound) channels.Accepted {
 			return acc
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("the channel does not run")
+			t.Fatal("the channel did not start")
 		}
 	}
 }
@@ -72,7 +72,7 @@ func (p *pigeon) reply(t *testing.T, part string) channels.Delivery {
 			}
 		}
 	}
-	t.Fatalf("%q did not arrive; there is %q", part, p.Arrived())
+	t.Fatalf("%q did not arrive; arrived: %q", part, p.Arrived())
 	return channels.Delivery{}
 }
 
@@ -95,7 +95,7 @@ func pigeonHouse(t *testing.T, p *pigeon, conf string, reply func(llmtest.Reques
 
 // Several short messages become one turn, whose answer replies to the last message. The inbox has
 // one event, and a repetition of any of the messages counts as a duplicate.
-func TestShortMessagesAreAnsweredTogether(t *testing.T) {
+func TestChannels_ShortMessagesBecomeOneTurn(t *testing.T) {
 	p := newPigeon(400 * time.Millisecond)
 	h := pigeonHouse(t, p, "", func(r llmtest.Request) llmtest.Answer {
 		joined := strings.Contains(r.LastUser, "buy milk\nand eggs\nplease")
@@ -133,7 +133,7 @@ func TestShortMessagesAreAnsweredTogether(t *testing.T) {
 
 // A message that can never be accepted is dropped, and the channel continues. A message without
 // text is accepted if it mentions Hob or forwards something.
-func TestMessagesWithoutWords(t *testing.T) {
+func TestChannels_MessagesWithoutText(t *testing.T) {
 	p := newPigeon(0)
 	h := pigeonHouse(t, p, "", func(r llmtest.Request) llmtest.Answer {
 		return llmtest.Answer{Text: "heard " + r.LastUser[strings.LastIndexByte(r.LastUser, '\n')+1:]}
@@ -153,7 +153,7 @@ func TestMessagesWithoutWords(t *testing.T) {
 }
 
 // A command is not delayed, and messages of another person are not merged into it.
-func TestWhatIsNotJoinedWaitsForNothing(t *testing.T) {
+func TestChannels_CommandsAreNotDelayed(t *testing.T) {
 	p := newPigeon(time.Hour)
 	pigeonHouse(t, p, "", func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "at once"} })
 	waits := p.hear(t, channels.Inbound{Text: "hello"})
@@ -165,7 +165,7 @@ func TestWhatIsNotJoinedWaitsForNothing(t *testing.T) {
 
 // "What is this about?" and a message forwarded after it become one turn, in which the forwarded
 // text stays untrusted.
-func TestWhatIsPassedOnBelongsToTheWordsAboutIt(t *testing.T) {
+func TestChannels_ForwardedTextJoinsTheMessageAboutIt(t *testing.T) {
 	p := newPigeon(400 * time.Millisecond)
 	var body string
 	var mu sync.Mutex
@@ -177,7 +177,7 @@ func TestWhatIsPassedOnBelongsToTheWordsAboutIt(t *testing.T) {
 	})
 	first := p.hear(t, channels.Inbound{Text: "what is this about?", Key: "1"})
 	if acc := p.hear(t, channels.Inbound{Text: "you owe us 9 coins", Key: "2", Forwarded: true}); acc.Event != first.Event {
-		t.Error("what was passed on was not joined")
+		t.Error("the forwarded message was not joined")
 	}
 	p.reply(t, "a bill")
 	mu.Lock()
@@ -188,13 +188,13 @@ func TestWhatIsPassedOnBelongsToTheWordsAboutIt(t *testing.T) {
 	ev, err := h.d.bus.Inbox.Event(t.Context(), first.Event)
 	fatal(t, err)
 	if strings.Contains(ev.Text, "coins") || !strings.Contains(string(ev.Payload), `"outside":["you owe us 9 coins"]`) {
-		t.Errorf("%q with %s: the words of another stand among the owner's", ev.Text, ev.Payload)
+		t.Errorf("text %q, payload %s: forwarded text counts as the owner's", ev.Text, ev.Payload)
 	}
 }
 
 // A file in a message is stored in the owner's folder, and the model gets its path and content; the
 // model sees a picture.
-func TestFilesComeAlong(t *testing.T) {
+func TestChannels_ReceiveFiles(t *testing.T) {
 	p := newPigeon(0)
 	var seen string
 	var mu sync.Mutex
@@ -218,7 +218,7 @@ func TestFilesComeAlong(t *testing.T) {
 	defer mu.Unlock()
 	for _, want := range []string{"saved as " + path, "the gate is green", "was not fetched: larger than 20 MB"} {
 		if !strings.Contains(seen, want) {
-			t.Errorf("the model was not told %q", want)
+			t.Errorf("the model did not get %q", want)
 		}
 	}
 }
@@ -234,7 +234,7 @@ func sendsFile(path string) func(llmtest.Request) llmtest.Answer {
 }
 
 // A file that the owner requests is sent from Hob's own copy.
-func TestTheOwnerGetsAFile(t *testing.T) {
+func TestChannels_SendAFile(t *testing.T) {
 	p := newPigeon(0)
 	h := pigeonHouse(t, p, "", sendsFile("~/Documents/report.pdf"))
 	fatal(t, os.WriteFile(filepath.Join(h.home, "Documents", "report.pdf"), []byte("%PDF-1.4 x"), 0o600))
@@ -243,7 +243,7 @@ func TestTheOwnerGetsAFile(t *testing.T) {
 		if len(d.Files) == 1 {
 			b, err := os.ReadFile(d.Files[0].Path)
 			if err != nil || !bytes.HasPrefix(b, []byte("%PDF")) {
-				t.Errorf("the copy holds %q, %v", b, err)
+				t.Errorf("the copy contains %q, %v", b, err)
 			}
 			held = d.Files[0].Path
 		}
@@ -265,15 +265,15 @@ func TestTheOwnerGetsAFile(t *testing.T) {
 
 // If a file is too large for the channel, or the platform rejects it, the answer says where the
 // file is, or that it could not be sent.
-func TestAFileThatCannotGoAlong(t *testing.T) {
+func TestChannels_RejectedFile(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		size   int64
 		refuse bool
 		want   string
 	}{
-		{"larger than the channel takes", 2 << 20, false, "report.pdf is on your computer: "},
-		{"larger than anything that goes out", 60 << 20, false, "done: "},
+		{"above the limit of the channel", 2 << 20, false, "report.pdf is on your computer: "},
+		{"above the limit of all channels", 60 << 20, false, "done: "},
 		{"refused by the platform", 1 << 10, true, "(The file report.pdf, 1 kB, could not be sent.)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -290,19 +290,19 @@ func TestAFileThatCannotGoAlong(t *testing.T) {
 				t.Errorf("%+v", d)
 			}
 			if done := p.reply(t, "done: "); c.size > 50<<20 && !strings.Contains(done.Text, "at most 50 MB") {
-				t.Errorf("the model was told %q", done.Text)
+				t.Errorf("the model got %q", done.Text)
 			}
 			if c.size < 50<<20 {
 				p.reply(t, "here it is")
 			}
 			if info, err := os.Stat(path); err != nil || info.Size() != c.size {
-				t.Errorf("the file itself: %v, %v", info, err)
+				t.Errorf("original file: %v, %v", info, err)
 			}
 		})
 	}
 }
 
-func TestFilesThatAreNotSent(t *testing.T) {
+func TestChannels_FilesThatMayNotBeSent(t *testing.T) {
 	for _, path := range []string{"~/Documents/.env", "~/.ssh/id_rsa", "/etc/passwd", "~/hob/test.key"} {
 		p := newPigeon(0)
 		h := pigeonHouse(t, p, "", sendsFile(path))
@@ -320,7 +320,7 @@ func TestFilesThatAreNotSent(t *testing.T) {
 
 // An answer is shown while it is written, and its final text replaces the draft in the same
 // message. An approval request during the turn is a separate message.
-func TestAnAnswerGrowsInItsMessage(t *testing.T) {
+func TestChannels_AnswerReplacesItsDraft(t *testing.T) {
 	p := newPigeon(0)
 	long := strings.Repeat("a rather long answer ", 20)
 	h := pigeonHouse(t, p, "", func(llmtest.Request) llmtest.Answer {
@@ -339,7 +339,7 @@ func TestAnAnswerGrowsInItsMessage(t *testing.T) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the draft %q is still noted", id)
+			t.Fatalf("the draft id %q is still stored", id)
 		}
 	}
 	if code, body := h.api(http.MethodGet, "/api/v1/channels", nil); code != http.StatusOK || !strings.Contains(string(body), `"heard":2`) {

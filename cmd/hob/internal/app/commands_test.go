@@ -16,7 +16,7 @@ import (
 )
 
 // /stop ends a running command, its child processes, and its turn.
-func TestStopEndsACommand(t *testing.T) {
+func TestStop_EndsACommand(t *testing.T) {
 	a := txtar.Parse([]byte(`
 -- model/1 --
 match: run my script
@@ -47,6 +47,6 @@ call: use_tool {"name":"run_command","arguments":{"command":"sh run.sh now","tim
 	}
 	<-answered
 	if text, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat"); err == nil && !strings.Contains(string(text), ") Z ") {
-		t.Errorf("it is still there: %s", text)
+		t.Errorf("the process still exists: %s", text)
 	}
 }

@@ -75,7 +75,7 @@ func contradict(t *testing.T, lines []string) {
 			answer = said(rest)
 		case "=":
 			if !regexp.MustCompile(rest).MatchString(answer) {
-				t.Errorf("%s is not in the answer: %s", rest, answer)
+				t.Errorf("%s is missing in the answer: %s", rest, answer)
 			}
 		case "!":
 			h.retired(t, rest, answer)
@@ -96,17 +96,17 @@ func (h *house) retired(t *testing.T, pattern, answer string) {
 		switch {
 		case f.RetiredAt.IsZero() || !old.MatchString(f.Text):
 		case strings.Contains(answer, f.Text):
-			t.Errorf("the answer has what no longer holds: %s", answer)
+			t.Errorf("the answer contains a retired fact: %s", answer)
 		default:
 			kept++
 			code, body := h.api(http.MethodGet, "/api/v1/memory/"+f.ID, nil)
 			if code != http.StatusOK || !strings.Contains(string(body), "retired_at") {
-				t.Errorf("asked for, it is not shown: %d %s", code, body)
+				t.Errorf("the retired fact is not shown on request: %d %s", code, body)
 			}
 		}
 	}
 	if kept == 0 {
-		t.Errorf("nothing that fits %s is kept as history", pattern)
+		t.Errorf("no retired fact matches %s", pattern)
 	}
 }
 
@@ -123,7 +123,7 @@ func bygone(t *testing.T, pattern, question string, said func(string) string) {
 	_, before, found := strings.Cut(answer, "No longer so:")
 	pattern = strings.NewReplacer("^", "", "I am ", "(I am|you are) ", "I ", "(I|you) ", "my ", "(my|your) ").Replace(pattern)
 	if !found || !regexp.MustCompile("(?i)"+pattern).MatchString(before) || !strings.Contains(before, "until today") {
-		t.Errorf("%s: %s is not shown as history: %s", question, pattern, answer)
+		t.Errorf("%s: history does not show %s: %s", question, pattern, answer)
 	}
 }
 
@@ -155,14 +155,14 @@ func TestBefore(t *testing.T) {
 	} {
 		now, before, _ := strings.Cut(say(tc.ask), history)
 		if !strings.Contains(now, tc.now) || tc.before != "" && strings.Contains(now, tc.before) || !strings.Contains(before, tc.before) || tc.before == "" && before != "" || strings.Contains(before, "Rex") {
-			t.Errorf("%s: %q, before %q", tc.ask, now, before)
+			t.Errorf("%s: answer %q, history %q", tc.ask, now, before)
 		}
 	}
 	for _, q := range []string{"altes Passwort cabin wifi vorher", "ancien cabin wifi password"} {
 		a, err := h.d.base.RetrieveNow(t.Context(), knowledge.Request{Text: q, Kinds: []string{knowledge.KindFact}, Strict: true, Viewer: credential.Everything()})
 		fatal(t, err)
 		if len(a.Hits) == 0 || !strings.Contains(a.Hits[0].Text, "Heron-2") || len(a.History) == 0 || !strings.Contains(a.History[0].Text, "Kestrel-1") || a.History[0].Until.IsZero() {
-			t.Errorf("%s: %+v, before %+v", q, a.Hits, a.History)
+			t.Errorf("%s: hits %+v, history %+v", q, a.Hits, a.History)
 		}
 	}
 	fatal(t, h.d.library.Index(t.Context()))
@@ -172,13 +172,13 @@ func TestBefore(t *testing.T) {
 	for _, x := range a.Hits {
 		old := strings.Contains(x.Text, "Kestrel-1") && !strings.Contains(x.Text, "Heron-2") && !strings.Contains(x.Text, history) // stated before the correction
 		if behind && !old || old && x.Until.IsZero() {
-			t.Errorf("a message that repeats what no longer holds stands before, or has no mark: %+v", x)
+			t.Errorf("a message that repeats the retired fact comes first or has no mark: %+v", x)
 		}
 		if behind = behind || old; old {
 			repeats++
 		}
 	}
 	if repeats == 0 {
-		t.Errorf("the message that repeats it is not found: %+v", a.Hits)
+		t.Errorf("the message that repeats the retired fact was not found: %+v", a.Hits)
 	}
 }

@@ -32,7 +32,7 @@ func TestPromptCost(t *testing.T) {
 	for mark, extra := range map[string][]tools.Tool{"@REAL@": nil, "@FIXTURE@": specimens(t), "@MCP@": mcpTools()} {
 		rows, total := helloCost(t, extra)
 		if total > maxHello {
-			t.Errorf("\"hello\" costs %d tokens with %d tools more, at most %d are allowed", total, len(extra), maxHello)
+			t.Errorf("\"hello\" costs %d tokens with %d more tools, want at most %d", total, len(extra), maxHello)
 		}
 		page = strings.Replace(page, mark, rows, 1)
 	}
@@ -52,7 +52,7 @@ func TestPromptCost(t *testing.T) {
 		}
 		seen := account(t, converse(t, k.api))
 		if share := seen.share(); share < 0.9 {
-			t.Errorf("%s: only %.3f of what is sent was sent before, byte for byte", k.api, share)
+			t.Errorf("%s: only %.3f of the sent bytes repeat the previous request", k.api, share)
 		}
 		page = strings.Replace(page, k.mark, seen.rows(k.model, price), 1)
 	}
@@ -107,7 +107,7 @@ func helloCost(t *testing.T, extra []tools.Tool) (rows string, total int) {
 		fatal(t, h.d.catalog.SetForeign("mcp:"+name, server))
 	}
 	if found := h.d.catalog.Search("zebras of a herd", 5); len(foreign) > 0 && !slices.ContainsFunc(found, func(x tools.Tool) bool { return x.Spec().Foreign }) {
-		t.Error("a search does not find the tools of the MCP servers")
+		t.Error("the search does not find the tools of the MCP servers")
 	}
 	h.say("hello")
 	r := model.Requests()[0]

@@ -62,11 +62,11 @@ func eventually(t *testing.T, what string, ok func() bool) {
 			return
 		}
 	}
-	t.Fatalf("never: %s", what)
+	t.Fatalf("timed out: %s", what)
 }
 
 // Tasks of one call run at the same time, but at most crew.parallel of them.
-func TestTasksRunSideBySide(t *testing.T) {
+func TestDelegation_RunsTasksInParallel(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var now, most int
@@ -94,7 +94,7 @@ func TestTasksRunSideBySide(t *testing.T) {
 	code, body := h.post("home", "do it in parts")
 	for i := range 4 {
 		if want := fmt.Sprintf("Task %d ", i+1); !strings.Contains(body, want) || !strings.Contains(body, fmt.Sprintf("done with part %d", i+1)) {
-			t.Fatalf("%d: no %q in %s", code, want, body)
+			t.Fatalf("%d: %q is missing in %s", code, want, body)
 		}
 	}
 	if most != 3 {
@@ -104,7 +104,7 @@ func TestTasksRunSideBySide(t *testing.T) {
 
 // Turns that wait for tasks do not count against the limit of sessions, so they cannot block their
 // own tasks.
-func TestWaitingTurnsHoldNoPlace(t *testing.T) {
+func TestDelegation_WaitingTurnsDoNotCount(t *testing.T) {
 	t.Parallel()
 	h := crewHouse(t, "[autonomy]\nsessions = 2\n", func(r llmtest.Request) llmtest.Answer {
 		switch {
@@ -127,7 +127,7 @@ func TestWaitingTurnsHoldNoPlace(t *testing.T) {
 }
 
 // The agent of a task may delegate parts of the task up to the configured depth.
-func TestDepth(t *testing.T) {
+func TestDelegation_Depth(t *testing.T) {
 	t.Parallel()
 	h := crewHouse(t, "[crew]\ndepth = 2\n", func(r llmtest.Request) llmtest.Answer {
 		level := map[string]string{"top": "middle", "middle": "bottom", "bottom": "below"}[words(r)]
@@ -147,7 +147,7 @@ func TestDepth(t *testing.T) {
 
 // /stop stops the waiting turn, its tasks and their subtasks. A single task can be canceled, and
 // its result says so.
-func TestStopAndCancel(t *testing.T) {
+func TestDelegation_StopAndCancel(t *testing.T) {
 	t.Parallel()
 	h := crewHouse(t, "[crew]\ndepth = 2\n", func(r llmtest.Request) llmtest.Answer {
 		switch w := words(r); {
@@ -181,11 +181,11 @@ func TestStopAndCancel(t *testing.T) {
 		t.Error(body)
 	}
 	if body := <-done; !strings.Contains(body, `"answer":"Stopped."`) {
-		t.Errorf("the turn that waited: %s", body)
+		t.Errorf("answer of the stopped turn: %s", body)
 	}
 	for _, d := range h.delegations() {
 		if d.State != "stopped" && d.State != "done" {
-			t.Errorf("after /stop: %+v", d)
+			t.Errorf("delegation after /stop: %+v", d)
 		}
 	}
 	eventually(t, "no turn runs any more", func() bool { return h.d.loop.Running() == 0 })
@@ -200,16 +200,16 @@ func TestStopAndCancel(t *testing.T) {
 		t.Fatalf("%d %s", code, body)
 	}
 	if code, _ := h.api(http.MethodPost, "/api/v1/delegations/"+id+"/cancel", nil); code != http.StatusConflict {
-		t.Errorf("cancelled twice: %d", code)
+		t.Errorf("second cancel: status %d", code)
 	}
 	if body := <-done; !strings.Contains(body, "canceled by the user") || !strings.Contains(body, "quick is done") {
-		t.Errorf("after the cancellation: %s", body)
+		t.Errorf("answer after the cancellation: %s", body)
 	}
 }
 
 // An approval request of a task is shown to the clients that wait for the turn. It is answered by
 // its id in the parent's conversation, which can continue in the meantime.
-func TestAQuestionOfATask(t *testing.T) {
+func TestDelegation_RequestOfATask(t *testing.T) {
 	t.Parallel()
 	h := crewHouse(t, "", func(r llmtest.Request) llmtest.Answer {
 		switch w := words(r); {
@@ -226,7 +226,7 @@ func TestAQuestionOfATask(t *testing.T) {
 		t.Fatalf("%d %s", code, body)
 	}
 	if code, body := h.post("home", "go"); code != http.StatusAccepted || !strings.Contains(body, `"tool":"forget"`) {
-		t.Fatalf("go: %d %s", code, body)
+		t.Fatalf("status %d %s", code, body)
 	}
 	if code, body := h.post("home", "next"); code != http.StatusOK || !strings.Contains(body, "and next") {
 		t.Fatalf("a message during the question: %d %s", code, body)
@@ -242,7 +242,7 @@ func TestAQuestionOfATask(t *testing.T) {
 }
 
 // A task that exceeds its time limit is canceled, and the turn continues.
-func TestATaskThatHangs(t *testing.T) {
+func TestDelegation_TimeLimitOfATask(t *testing.T) {
 	t.Parallel()
 	h := crewHouse(t, "[crew]\ntimeout = \"1s\"\n", func(r llmtest.Request) llmtest.Answer {
 		switch {
@@ -260,7 +260,7 @@ func TestATaskThatHangs(t *testing.T) {
 
 // The daemon stops while a turn's tasks run. After the next start the tasks continue, and the turn
 // gets each result once.
-func TestARestartInTheMiddleOfTasks(t *testing.T) {
+func TestDelegation_ContinuesAfterARestart(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	asked := map[string]int{}
@@ -308,7 +308,7 @@ func TestARestartInTheMiddleOfTasks(t *testing.T) {
 
 // A message from an unknown sender is dropped without a notice if no agent is assigned to the chat;
 // the owner gets the reason as the answer.
-func TestNobodyAnswers(t *testing.T) {
+func TestAgents_ChatWithoutAnAgent(t *testing.T) {
 	t.Parallel()
 	h := crewHouse(t, "[agents.desk]\nabout = \"the front desk\"\n[[routes]]\nserver = \"T1\"\nagent = \"desk\"\n[crew]\ndefault = \"\"\n", func(r llmtest.Request) llmtest.Answer {
 		if strings.Contains(r.System, "You are Desk") {
@@ -321,7 +321,7 @@ func TestNobodyAnswers(t *testing.T) {
 	}
 	in := channels.Inbound{Channel: "web", Chat: "c9", Sender: "eve", Text: "let me in", At: time.Now()}
 	if _, err := h.d.intake.Receive(t.Context(), in); err == nil || !strings.Contains(err.Error(), channels.ErrStranger.Error()) {
-		t.Errorf("a stranger where nobody answers: %v", err)
+		t.Errorf("message of an unknown sender without an agent: %v", err)
 	}
 	in.Server, in.FromOwner = "T1", true
 	_, err := h.d.intake.Receive(t.Context(), in)
@@ -333,7 +333,7 @@ func TestNobodyAnswers(t *testing.T) {
 }
 
 // A schedule runs with the permissions of the agent that created it.
-func TestAStandingOrderKeepsItsMaker(t *testing.T) {
+func TestAgents_ScheduleKeepsItsAgent(t *testing.T) {
 	t.Parallel()
 	h := crewHouse(t, "[agents.clerk]\ntools = [\"create_schedule\"]\n[[routes]]\nchat = \"desk\"\nagent = \"clerk\"\n", func(r llmtest.Request) llmtest.Answer {
 		switch w := words(r); {
@@ -348,7 +348,7 @@ func TestAStandingOrderKeepsItsMaker(t *testing.T) {
 	h.wait("notice", "came to: error policy_denied.*create_task is not one of your tools")
 }
 
-func TestPatternsOfToolsMustFit(t *testing.T) {
+func TestAgents_ToolPatternsMustMatch(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	hob := filepath.Join(home, "hob")
@@ -388,7 +388,7 @@ func TestReview1_ToolThatStartsATaskTakesItsEffects(t *testing.T) {
 
 // Later events of a trigger are processed while a delegated task of an earlier event waits for an
 // approval. After the answer, the earlier event continues with the result of the task.
-func TestTriggersRunWhileADelegatedTaskAsks(t *testing.T) {
+func TestDelegation_TriggersRunWhileATaskAsks(t *testing.T) {
 	t.Parallel()
 	h := crewHouse(t, "[triggers.door]\naction = \"see who it is\"\n", func(r llmtest.Request) llmtest.Answer {
 		switch {
@@ -438,7 +438,7 @@ func TestTriggersRunWhileADelegatedTaskAsks(t *testing.T) {
 	second := fire("Bob rings")
 	eventually(t, "the second event is done", func() bool { return state(second) == "done" })
 	if got := state(first); got != "pending" {
-		t.Errorf("the first event is %s", got)
+		t.Errorf("state of the first event = %s", got)
 	}
 	answer("run_command", false)
 	eventually(t, "the first event is done", func() bool { return state(first) == "done" })

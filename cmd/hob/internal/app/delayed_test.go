@@ -52,7 +52,7 @@ func TestDelay_MailIsCancelledAfterARestart(t *testing.T) {
 		t.Errorf("%+v", u)
 	}
 	if u := h.tool("undo", `{"id":"`+c.Call+`"}`); !strings.Contains(u.Error, "already undone") {
-		t.Errorf("a second undo: %+v", u)
+		t.Errorf("second undo = %+v", u)
 	}
 	if row, e := h.sendOf(c.Call); row.State != bus.SendCancelled || row.Frozen != nil || e.UndoneAt.IsZero() || len(s.Mails()) != 0 {
 		t.Errorf("%+v %+v %v", row, e, s.Mails())
@@ -77,7 +77,7 @@ func TestDelay_SendsWhatWasApproved(t *testing.T) {
 	c := h.tool("send_email", `{"to":["ada@example.org"],"subject":"Note","text":"See below.","attach":["`+file+`"]}`)
 	fatal(t, os.WriteFile(file, []byte("changed afterwards"), 0o600))
 	if len(s.Mails()) != 0 {
-		t.Error("the mail did not wait")
+		t.Error("the mail was sent before its delay ended")
 	}
 	row, e := h.sendOf(c.Call)
 	if row.State != bus.SendSent || e.State != bus.CallDone || !strings.Contains(e.Result, "Sent to ada@example.org: Note.") {
@@ -196,7 +196,7 @@ func TestDelay_ButtonCancels(t *testing.T) {
 			t.Errorf("%s: Cancel = %q, %v", tool, said, err)
 		}
 		if _, err := h.d.buttons.Cancel(t.Context(), "desktop", e.Event); err == nil {
-			t.Errorf("%s: canceled twice", tool)
+			t.Errorf("%s: a second cancellation succeeded", tool)
 		}
 	}
 }

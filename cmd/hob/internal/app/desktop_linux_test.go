@@ -22,7 +22,7 @@ func TestSendNotification(t *testing.T) {
 	h := openWith(t, home, Options{Paths: paths, Screen: true, Started: func() (bool, error) { return false, nil }},
 		"[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n")
 	if said := h.say("show a notification saying the tea is ready"); !strings.Contains(said, "Showed the notification") {
-		t.Errorf("said %q", said)
+		t.Errorf("reply = %q", said)
 	}
 	if n := screen.Last(t, 1); n.Title != "Hob" || n.Body != "the tea is ready" || len(n.Actions) != 0 {
 		t.Errorf("shown %+v", n)
@@ -59,20 +59,20 @@ func TestDesktop(t *testing.T) {
 	started.Store(true)
 	screen.Only(q.ID, q.Actions[2])
 	if told := screen.Last(t, 2); !strings.Contains(told.Body, "a program that I started is running") || open() != 1 {
-		t.Errorf("told %+v with %d questions open", told, open())
+		t.Errorf("notification %+v, %d requests open", told, open())
 	}
 	started.Store(false)
 	screen.Press(q.ID, q.Actions[2])
 	if told := screen.Last(t, 3); !strings.Contains(told.Body, "Continuing") {
-		t.Errorf("told %+v", told)
+		t.Errorf("notification = %+v", told)
 	}
 	for deadline := time.Now().Add(60 * time.Second); open() > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("the question is still open")
+			t.Fatal("the request is still open")
 		}
 	}
 	if n := screen.Last(t, 4); n.Title != "Hob" || !strings.Contains(n.Body, "Permanently deleted") {
-		t.Errorf("what came of it: %+v", n)
+		t.Errorf("notification about the result = %+v", n)
 	}
 	_, body := h.api(http.MethodGet, "/api/v1/approvals", nil)
 	var list []struct {
@@ -83,22 +83,22 @@ func TestDesktop(t *testing.T) {
 	}
 	screen.Press(screen.All()[3].ID, "later")
 	if told := screen.Last(t, 5); !strings.Contains(told.Body, "again at") {
-		t.Errorf("told %+v", told)
+		t.Errorf("notification = %+v", told)
 	}
 	if held, err := h.d.notices.List(t.Context(), string(notify.Held), "", 9); err != nil || len(held) != 1 || held[0].HeldBy != notify.BySnooze {
-		t.Errorf("held %+v, %v", held, err)
+		t.Errorf("deferred notices = %+v, %v", held, err)
 	}
 	started.Store(true)
 	fire()
 	if q := screen.Last(t, 6); len(q.Actions) != 4 {
-		t.Errorf("shown with buttons while a program runs: %+v", q)
+		t.Errorf("the request has buttons while a program runs: %+v", q)
 	}
 }
 
 // With notify.channel = "auto", a notice is shown on the desktop while the owner is at the
 // computer. It is sent to the conversation while the owner writes there, is away, or has locked the
 // screen.
-func TestNoticesFollowTheOwner(t *testing.T) {
+func TestNotices_FollowTheOwner(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	screen := desktoptest.NewServer(t, bus)
 	home, paths := bus.Home(t)

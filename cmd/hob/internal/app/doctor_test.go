@@ -15,7 +15,7 @@ import (
 
 // The doctor, the page, the status and the API report the same state of a channel: all get it from
 // the running channel.
-func TestDoctorAgrees(t *testing.T) {
+func TestDoctor_AgreesWithTheStatus(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
@@ -44,7 +44,7 @@ func TestDoctorAgrees(t *testing.T) {
 			told = told || c.Name == "channel "+s.Name && c.State == doctor.Fail && strings.Contains(c.Cause+"; "+c.Remedy, strings.TrimPrefix(s.Error, "channels: webhook: "))
 		}
 		if !told {
-			t.Errorf("%+v is not told by %+v", s, found)
+			t.Errorf("%+v is not reported in %+v", s, found)
 		}
 	}
 	if broken != 1 || found[0].In != "daemon" {
@@ -53,7 +53,7 @@ func TestDoctorAgrees(t *testing.T) {
 }
 
 // A POST request streams each finding as soon as it is available.
-func TestDoctorStreams(t *testing.T) {
+func TestDoctor_StreamsFindings(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
@@ -71,7 +71,7 @@ func TestDoctorStreams(t *testing.T) {
 	}
 	for _, want := range []string{"config", "database", "memory", "port", "model", "clock"} {
 		if !seen[want] {
-			t.Errorf("%d: nothing about %s in %s", code, want, body)
+			t.Errorf("status %d: no finding about %s in %s", code, want, body)
 		}
 	}
 	if code, body := h.api(http.MethodPost, "/api/v1/doctor", map[string]any{"names": []string{"nothing"}}); code != http.StatusBadRequest || !strings.Contains(string(body), "unknown check") {

@@ -46,7 +46,7 @@ func (h *house) until(what string, is func() bool) {
 	h.t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			h.t.Fatalf("%s: not within a minute; the library is\n%s", what, h.library())
+			h.t.Fatalf("timed out: %s; library:\n%s", what, h.library())
 		}
 	}
 }
@@ -61,7 +61,7 @@ func (h *house) found(query, text string) bool {
 	return strings.Contains(string(body), text)
 }
 
-func TestFolderStaysInStep(t *testing.T) {
+func TestDocuments_FollowTheFolder(t *testing.T) {
 	home, err := filepath.EvalSymlinks(t.TempDir()) // sources are named by their resolved path
 	fatal(t, err)
 	notes := filepath.Join(home, "Notes")
@@ -81,21 +81,21 @@ func TestFolderStaysInStep(t *testing.T) {
 	is := func(want ...string) func() bool {
 		return func() bool { return h.library() == strings.Join(want, "\n") }
 	}
-	h.until("what is there at the start", is("boiler.md: Boiler", "kept.md: Kept"))
+	h.until("the documents at the start", is("boiler.md: Boiler", "kept.md: Kept"))
 
 	write("new/roof.md", "# Roof\n\nSlates from Wales.\n")
 	h.until("a new file in a new folder", is("boiler.md: Boiler", "kept.md: Kept", "new/roof.md: Roof"))
-	h.until("it is found", func() bool { return h.found("slates", "Wales") })
+	h.until("the new document in a search", func() bool { return h.found("slates", "Wales") })
 	write("boiler.md", "# Boiler\n\nThe valve opens at seven bar.\n")
 	h.until("a change", func() bool { return h.found("valve", "seven bar") && !h.found("valve", "three bar") })
 	fatal(t, os.Rename(filepath.Join(notes, "boiler.md"), filepath.Join(notes, "heating.md")))
-	h.until("another name", is("heating.md: Boiler", "kept.md: Kept", "new/roof.md: Roof"))
+	h.until("a renamed file", is("heating.md: Boiler", "kept.md: Kept", "new/roof.md: Roof"))
 	fatal(t, os.Rename(filepath.Join(notes, "new"), filepath.Join(notes, "old")))
-	h.until("another name of a folder", is("heating.md: Boiler", "kept.md: Kept", "old/roof.md: Roof"))
+	h.until("a renamed folder", is("heating.md: Boiler", "kept.md: Kept", "old/roof.md: Roof"))
 	fatal(t, os.RemoveAll(filepath.Join(notes, "old")))
 	h.until("a removed folder", is("heating.md: Boiler", "kept.md: Kept"))
 	if h.found("slates", "Wales") {
-		t.Error("what was removed is found")
+		t.Error("a removed document was found")
 	}
 
 	h.stop()
@@ -103,14 +103,14 @@ func TestFolderStaysInStep(t *testing.T) {
 	write("kept.md", "# Kept\n\nIt was changed while Hob slept.\n")
 	fatal(t, os.Remove(filepath.Join(notes, "heating.md")))
 	h = start()
-	h.until("what happened meanwhile", is("kept.md: Kept", "late.md: Late"))
+	h.until("changes made while Hob was stopped", is("kept.md: Kept", "late.md: Late"))
 	h.until("what was changed meanwhile", func() bool { return h.found("slept", "changed while") && !h.found("valve", "bar") })
 	write("after.md", "# After\n\nIt came later.\n")
-	h.until("what comes after a restart", is("after.md: After", "kept.md: Kept", "late.md: Late"))
+	h.until("changes after a restart", is("after.md: After", "kept.md: Kept", "late.md: Late"))
 }
 
 // The built-in brain answers from a document as from other stored text.
-func TestBuiltInBrainKnowsDocuments(t *testing.T) {
+func TestDocuments_AnswerOfTheBuiltInBrain(t *testing.T) {
 	h := open(t, "")
 	manual := filepath.Join(h.home, "manual.md")
 	fatal(t, os.WriteFile(manual, []byte("# Boiler\n\nThe pressure of the boiler must stay between 1.2 and 1.8 bar.\n"), 0o600))
@@ -118,7 +118,7 @@ func TestBuiltInBrainKnowsDocuments(t *testing.T) {
 	if code != http.StatusOK {
 		t.Fatalf("%d %s", code, body)
 	}
-	h.until("it is found", func() bool { return h.found("pressure", "1.8 bar") })
+	h.until("the document in a search", func() bool { return h.found("pressure", "1.8 bar") })
 	if got := h.say("what do you know about the boiler pressure?"); !strings.Contains(got, "1.8 bar") {
 		t.Errorf("%q", got)
 	}

@@ -50,7 +50,7 @@ func (h *house) takeBack(taken knowledge.DocumentResult) {
 }
 
 // Undoing a folder removes its documents, and nothing else.
-func TestFolderIsTakenBack(t *testing.T) {
+func TestDocuments_UndoOfAFolder(t *testing.T) {
 	notes := map[string]string{"key.txt": "The spare key is with Ana.", "house/boiler.txt": "The valve opens at three bar."}
 	const allowed = "[files]\nallowed = [{notes}]\n"
 	const both, boiler = "house/boiler.txt: boiler.txt\nkey.txt: key.txt", "house/boiler.txt: boiler.txt"
@@ -79,7 +79,7 @@ func TestFolderIsTakenBack(t *testing.T) {
 			h.takeBack(all)
 		}, boiler},
 		{"a folder of the configuration", allowed + "[knowledge]\nfolders = [{notes}]\n", func(h *house) {
-			h.until("it is read", func() bool { return h.library() == both })
+			h.until("both documents", func() bool { return h.library() == both })
 			h.takeBack(h.ingest(""))
 		}, both},
 	}
@@ -87,13 +87,13 @@ func TestFolderIsTakenBack(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			h := documentsHouse(t, tt.conf, notes)
 			tt.run(h)
-			h.until("what is kept", func() bool { return h.library() == tt.want })
+			h.until("the documents to keep", func() bool { return h.library() == tt.want })
 		})
 	}
 }
 
 // A scan of the folder that runs during the undo does not add documents again.
-func TestFolderIsTakenBackWhileItIsRead(t *testing.T) {
+func TestDocuments_UndoDuringAScan(t *testing.T) {
 	notes := map[string]string{}
 	for i := range 300 {
 		notes[fmt.Sprintf("%d.txt", i)] = fmt.Sprintf("Note %d.", i)
@@ -113,24 +113,24 @@ func TestFolderIsTakenBackWhileItIsRead(t *testing.T) {
 	h.d.folders.RescanAll()
 	h.takeBack(taken)
 	if got := h.library(); got != "" {
-		t.Errorf("it was taken back, and there are\n%s", got)
+		t.Errorf("documents after the undo:\n%s", got)
 	}
 	h.stop()
 	h = documentsStart(t, h.home, "")
 	if got := h.library(); got != "" {
-		t.Errorf("after a restart there are\n%s", got)
+		t.Errorf("documents after a restart:\n%s", got)
 	}
 }
 
 // The provenance of a document follows changes of the owner's trust settings even if the file stays
 // the same.
-func TestTrustInDocumentsFollows(t *testing.T) {
+func TestDocuments_FollowTrustSettings(t *testing.T) {
 	const kept = "[knowledge]\nfolders = [{notes}]\n[files]\nallowed = [{notes}]\n"
 	h := documentsHouse(t, kept+"trusted = [{notes}]\n", map[string]string{"key.txt": "The spare key is with Ana."})
 	var last string
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log("the search found last: ", last)
+			t.Log("last search: ", last)
 		}
 	})
 	is := func(want string) func() bool {
@@ -151,16 +151,16 @@ func TestTrustInDocumentsFollows(t *testing.T) {
 	h.stop()
 	h = documentsStart(t, h.home, kept)
 	fatal(t, os.WriteFile(filepath.Join(h.home, "Notes", "late.txt"), []byte("It came later."), 0o600))
-	h.until("the folder was looked at", func() bool { return strings.Contains(h.library(), "late.txt") })
+	h.until("the scan of the folder", func() bool { return strings.Contains(h.library(), "late.txt") })
 	if !is("owner")() {
-		t.Error("what the owner vouched for is outside text again, though it has not changed")
+		t.Error("an unchanged document that the owner vouched for is untrusted again")
 	}
 	fatal(t, os.WriteFile(filepath.Join(h.home, "Notes", "key.txt"), []byte("The spare key is with whoever writes here."), 0o600))
 	h.until("another content", is("outside"))
 }
 
 // Undoing the import of a card removes its facts about people.
-func TestCardsAreTakenBack(t *testing.T) {
+func TestDocuments_UndoOfCards(t *testing.T) {
 	card := func(name, org string) string {
 		return "BEGIN:VCARD\nVERSION:3.0\nFN:" + name + "\nORG:" + org + "\nEND:VCARD\n"
 	}
@@ -197,5 +197,5 @@ func TestCardsAreTakenBack(t *testing.T) {
 	fatal(t, os.Remove(path))
 	fatal(t, os.Remove(filepath.Join(h.home, "Notes", "many.vcf")))
 	fatal(t, os.WriteFile(filepath.Join(h.home, "Notes", "c.txt"), []byte("The folder is not empty."), 0o600))
-	h.until("cards that are gone", func() bool { return works(map[string]string{})() && count() == 0 })
+	h.until("the removal of the cards", func() bool { return works(map[string]string{})() && count() == 0 })
 }

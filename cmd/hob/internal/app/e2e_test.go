@@ -188,12 +188,12 @@ func (h *house) wait(kind, pattern string) said {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	h.t.Fatalf("no %s like %q; there are %+v", kind, pattern, all)
+	h.t.Fatalf("no %s matches %q in %+v", kind, pattern, all)
 	return said{}
 }
 
 // The first five minutes of a new user, without a configuration.
-func TestTheFirstFiveMinutes(t *testing.T) {
+func TestDaemon_FirstFiveMinutes(t *testing.T) {
 	h := open(t, "")
 	downloads := filepath.Join(h.home, "Downloads")
 	fatal(t, os.Mkdir(downloads, 0o700))
@@ -231,7 +231,7 @@ func TestTheFirstFiveMinutes(t *testing.T) {
 }
 
 // Forgetting requires approval in the chat; "yes" approves it.
-func TestForgettingIsAsked(t *testing.T) {
+func TestForget_NeedsApproval(t *testing.T) {
 	h := open(t, "")
 	h.say("remember that the code is 9911")
 	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": "forget the code"})
@@ -242,13 +242,13 @@ func TestForgettingIsAsked(t *testing.T) {
 	h.say("yes")
 	h.wait("reply", `(?i)forg[eo]t`)
 	if got := h.say("what did I ask you to remember?"); strings.Contains(got, "9911") {
-		t.Errorf("still known: %q", got)
+		t.Errorf("the forgotten fact is still known: %q", got)
 	}
 }
 
 // An open approval request whose text was erased is withdrawn. Its conversation continues at once
 // instead of waiting for an answer that can no longer be given.
-func TestAForgottenQuestionHoldsNothing(t *testing.T) {
+func TestForget_WithdrawsARequest(t *testing.T) {
 	h := open(t, "")
 	h.say("remember that the code is Kestrel-9911")
 	event, _ := h.asked("forget Kestrel-9911")
@@ -267,14 +267,14 @@ func TestAForgottenQuestionHoldsNothing(t *testing.T) {
 }
 
 // A stop directly after the start is not an error.
-func TestStoppedWhileStarting(t *testing.T) {
+func TestDaemon_StopDuringTheStart(t *testing.T) {
 	for range 10 {
 		open(t, "").stop() // fails the test when Run returns an error
 	}
 }
 
 // Messages survive a restart, and a reminder that became due in the meantime arrives late.
-func TestARestartLosesNothing(t *testing.T) {
+func TestDaemon_RestartLosesNothing(t *testing.T) {
 	h := open(t, "")
 	h.say("remember that the code is 9911")
 	h.say("remind me in 1 second to stretch")
@@ -283,13 +283,13 @@ func TestARestartLosesNothing(t *testing.T) {
 	h = openAt(t, h.home, "")
 	h.wait("notice", `(?i)stretch`)
 	if got := h.say("what is the code?"); !strings.Contains(got, "9911") {
-		t.Errorf("the memory after a restart: %q", got)
+		t.Errorf("answer after a restart = %q", got)
 	}
 }
 
 // A message after an approval request is answered while the request stays open. After that, an
 // answer must name the request.
-func TestAMessageBehindAQuestion(t *testing.T) {
+func TestDaemon_MessageAfterARequest(t *testing.T) {
 	h := open(t, "")
 	h.say("remember that the code is 9911")
 	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": "forget the code"})
@@ -297,19 +297,19 @@ func TestAMessageBehindAQuestion(t *testing.T) {
 		t.Fatalf("%d %s", code, body)
 	}
 	if got := h.say("what are my tasks?"); got != "There are no open tasks." {
-		t.Errorf("a message after the question: %q", got)
+		t.Errorf("answer to a message after the request = %q", got)
 	}
 	var waits struct{ Approvals []struct{ ID string } }
 	fatal(t, json.Unmarshal(body, &waits))
 	if got := h.say("no"); !strings.Contains(got, "/no "+waits.Approvals[0].ID) {
-		t.Errorf("a bare no after another message: %q", got)
+		t.Errorf("answer to a bare \"no\" after another message = %q", got)
 	}
 	h.say("/no " + waits.Approvals[0].ID)
 	if got := h.wait("reply", `I changed nothing`); strings.Contains(got.Text, "[hint]") {
 		t.Errorf("the answer shows a hint for models: %q", got.Text)
 	}
 	if got := h.say("what is the code?"); !strings.Contains(got, "9911") {
-		t.Errorf("after no: %q", got)
+		t.Errorf("answer after \"no\" = %q", got)
 	}
 }
 

@@ -11,9 +11,9 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// TestMailIsTold tests a mail watcher with the complete program and a real mail server, with
+// TestMailWatcher_ReportsMails tests a mail watcher with the complete program and a real mail server, with
 // restarts of both.
-func TestMailIsTold(t *testing.T) {
+func TestMailWatcher_ReportsMails(t *testing.T) {
 	d := pimtest.StartDovecot(t, "")
 	letter := func(id, from, subject string) string {
 		return fmt.Sprintf("From: %s\nTo: tester@test.local\nSubject: %s\nMessage-ID: <%s@test.local>\nDate: %s\n\nPlease pay.\n",
@@ -40,7 +40,7 @@ func TestMailIsTold(t *testing.T) {
 	_, body := h.api(http.MethodGet, "/api/v1/deliveries", nil)
 	for text, n := range map[string]int{"The invoice": 1, "Another invoice": 1, "last year": 0, "bob@": 0} {
 		if got := bytes.Count(body, []byte(text)); got != n {
-			t.Errorf("%q is told %d times, want %d: %s", text, got, n, body)
+			t.Errorf("%q is reported %d times, want %d: %s", text, got, n, body)
 		}
 	}
 }

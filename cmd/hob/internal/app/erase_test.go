@@ -19,8 +19,8 @@ var noText = map[string]string{
 	"pause":          "a time",
 }
 
-// TestEveryTableIsErased checks that each table declares how forgetting handles it.
-func TestEveryTableIsErased(t *testing.T) {
+// TestErasers_CoverEveryTable checks that each table declares how forgetting handles it.
+func TestErasers_CoverEveryTable(t *testing.T) {
 	h := open(t, "")
 	d := h.d
 	owned := map[string]bool{}
@@ -50,12 +50,12 @@ func TestEveryTableIsErased(t *testing.T) {
 			continue
 		}
 		if !owned[name] && noText[name] == "" {
-			t.Errorf("no Eraser looks after the table %s: add one (platform/store/erase.Table) to the package that owns it and to listErasers in documents.go", name)
+			t.Errorf("no Eraser covers the table %s: add one (platform/store/erase.Table) to the package that owns it and to listErasers in documents.go", name)
 		}
 	}
 	for name := range owned {
 		if !slices.Contains(all, name) {
-			t.Errorf("an Eraser looks after the table %s, which is not there", name)
+			t.Errorf("an Eraser names the table %s, which does not exist", name)
 		}
 	}
 }

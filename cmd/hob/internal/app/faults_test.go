@@ -89,12 +89,12 @@ func playFaults(t *testing.T, p playWay, seen map[string]string) {
 			t.Errorf("%s: %d tasks were added, want %d", f.name, n, f.tasks)
 		}
 		if left := srv.Unused(); len(left) > 0 {
-			t.Fatalf("%s: not asked for: %+v", f.name, left)
+			t.Fatalf("%s: unused model answers: %+v", f.name, left)
 		}
 		// The conversation continues.
 		time.Sleep(20 * time.Minute) // longer than the pause after a failure
 		if got := h.sayIn(session, "and now?"); got != well {
-			t.Errorf("%s: afterwards the owner reads %q", f.name, got)
+			t.Errorf("%s: next answer = %q", f.name, got)
 		}
 	}
 }
@@ -103,18 +103,18 @@ func playFaults(t *testing.T, p playWay, seen map[string]string) {
 func (f *fault) check(t *testing.T, answer string) {
 	t.Helper()
 	if !regexp.MustCompile(f.sees).MatchString(answer) {
-		t.Errorf("%s: the owner reads %q, want %q", f.name, answer, f.sees)
+		t.Errorf("%s: answer = %q, want %q", f.name, answer, f.sees)
 	}
 	for what, bad := range map[string]string{"the key": llmtest.Key, "JSON": `{"`, "quoted JSON": `{\"`, "an address of the API": "/models", "a web page": "<html", "words twice": "Good morning. Good morning."} {
 		if strings.Contains(answer, bad) {
-			t.Errorf("%s: the owner reads %s: %q", f.name, what, answer)
+			t.Errorf("%s: the answer contains %s: %q", f.name, what, answer)
 		}
 	}
 	if _, after, ok := strings.Cut(answer, "[cut off]\n"); ok {
 		answer = after
 	}
 	if strings.HasPrefix(answer, "Sorry") && (strings.Contains(answer, "\n") || len(answer) > 700 || !strings.Contains(answer, "; ")) {
-		t.Errorf("%s: that is not one sentence with a remedy: %q", f.name, answer)
+		t.Errorf("%s: the answer is not one sentence with a remedy: %q", f.name, answer)
 	}
 }
 
@@ -214,7 +214,7 @@ func documented(t *testing.T, seen []map[string]string) {
 	if *update {
 		fatal(t, os.WriteFile(file, []byte(want), 0o644))
 	} else if string(got) != want {
-		t.Error("docs/faults.md is not what happens; write it anew: go test ./cmd/hob/internal/app -run TestFaults -update")
+		t.Error("docs/faults.md is out of date; run: go test ./cmd/hob/internal/app -run TestFaults -update")
 	}
 }
 

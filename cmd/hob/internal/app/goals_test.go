@@ -26,12 +26,12 @@ func (h *house) goal(fits func(g api.GoalDetails) bool) api.GoalDetails {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	h.t.Fatalf("no such goal: %+v", list)
+	h.t.Fatalf("the goal was not found: %+v", list)
 	return api.GoalDetails{}
 }
 
 // A goal without a model follows its rule, reports its actions and ends when its condition is met.
-func TestGoalByRule(t *testing.T) {
+func TestGoal_FollowsItsRule(t *testing.T) {
 	h := open(t, "")
 	h.say("add a task to pay the rent due 2020-01-01")
 	if got := h.say("set a goal: when a task is overdue then tell me, until no tasks are left"); !strings.Contains(got, "Added the goal") {
@@ -56,7 +56,7 @@ func TestGoalByRule(t *testing.T) {
 }
 
 // The built-in brain carries out the actions that it supports, and reports the result.
-func TestGoalActsByRule(t *testing.T) {
+func TestGoal_RunsActionsWithoutAModel(t *testing.T) {
 	h := open(t, "")
 	h.say("add a task to pay the rent due 2020-01-01")
 	h.say("set a goal: when a task is overdue then list my tasks")
@@ -72,7 +72,7 @@ func TestGoalActsByRule(t *testing.T) {
 }
 
 // A model answer that is not a decision defers the goal, with the reason in the trace.
-func TestGoalMalformed(t *testing.T) {
+func TestGoal_InvalidAnswerOfAModel(t *testing.T) {
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "I would rather buy milk."}})
 	h := openScripted(t, t.TempDir(), model.URL, plays()[0], "")
 	code, body := h.api(http.MethodPost, "/api/v1/goals", map[string]any{"description": "keep milk in the house", "priority": 2})
@@ -93,7 +93,7 @@ func TestGoalMalformed(t *testing.T) {
 
 // The plan of the day is sent once, to the channel that the owner is using. A day without entries
 // gets no plan, and the reason is recorded.
-func TestPlanOfTheDay(t *testing.T) {
+func TestPlan_IsSentOnceADay(t *testing.T) {
 	h := open(t, "")
 	eventually(t, "the first day is noted", func() bool {
 		var n int
@@ -110,7 +110,7 @@ func TestPlanOfTheDay(t *testing.T) {
 	}
 	plan(1)
 	var events []struct{ ID, Source, State, Answer string }
-	eventually(t, "an empty plan says why nobody is told", func() bool {
+	eventually(t, "the reason of the empty plan", func() bool {
 		_, body := h.api(http.MethodGet, "/api/v1/inbox?session=plan", nil)
 		return json.Unmarshal(body, &events) == nil && len(events) == 1 && strings.Contains(events[0].Answer, "Nothing is planned today")
 	})
@@ -122,6 +122,6 @@ func TestPlanOfTheDay(t *testing.T) {
 	h.wait("notice", `Your plan for .*\n\nTasks\n- pay the rent`)
 	_, body := h.api(http.MethodGet, "/api/v1/deliveries", nil)
 	if n := strings.Count(string(body), "Your plan for"); n != 1 {
-		t.Errorf("the plan was told %d times", n)
+		t.Errorf("the plan was sent %d times", n)
 	}
 }

@@ -105,7 +105,7 @@ func compare(t *testing.T, path string, got []byte) {
 	want, err := os.ReadFile(path)
 	fatal(t, err)
 	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); d != "" {
-		t.Errorf("the request changed; when it should, run the test with -update and look at the difference:\n%s", d)
+		t.Errorf("the request changed; if that is intended, run the test with -update and check the difference:\n%s", d)
 	}
 }
 
@@ -158,7 +158,7 @@ func stableParts(t *testing.T, api llmtest.API, body []byte) map[string][]byte {
 
 // The owner's identity files are read again after a change. A new conversation begins with the new
 // text; a running conversation gets one note and keeps its system block, even after a restart.
-func TestEditedIdentity(t *testing.T) {
+func TestIdentity_IsReadAgainAfterAnEdit(t *testing.T) {
 	model := goldenModel(t)
 	home := t.TempDir()
 	p := playWay{api: llmtest.OpenAI}
@@ -172,13 +172,13 @@ func TestEditedIdentity(t *testing.T) {
 	fatal(t, os.WriteFile(filepath.Join(home, "hob", "SOUL.md"), []byte("You are a pirate."), 0o600))
 	h.say("and now?")
 	if b := last(); !bytes.Equal(stableParts(t, p.api, []byte(b))["system"], old) || !strings.Contains(b, "[identity]") || !strings.Contains(b, "pirate") {
-		t.Errorf("after the edit: %s", b)
+		t.Errorf("request after the edit: %s", b)
 	}
 	h.stop()
 	h = openScripted(t, home, model.URL, p, "")
 	h.say("and still?")
 	if b := last(); !bytes.Equal(stableParts(t, p.api, []byte(b))["system"], old) || strings.Count(b, "[identity]") != 1 {
-		t.Errorf("after a restart: %s", b)
+		t.Errorf("request after a restart: %s", b)
 	}
 	h.say("/new")
 	h.say("hello")
@@ -189,7 +189,7 @@ func TestEditedIdentity(t *testing.T) {
 
 // Hob writes AGENTS.md, which describes the home, and rewrites it when the home changes, unless the
 // owner wrote the file.
-func TestTheManual(t *testing.T) {
+func TestManual_IsRewritten(t *testing.T) {
 	h := open(t, "")
 	path := filepath.Join(h.home, "hob", "AGENTS.md")
 	text, err := os.ReadFile(path)
@@ -205,7 +205,7 @@ func TestTheManual(t *testing.T) {
 	again, err := os.ReadFile(path)
 	fatal(t, err)
 	if !bytes.Equal(again, text) {
-		t.Errorf("it was not brought up to date: %s", again)
+		t.Errorf("AGENTS.md was not rewritten: %s", again)
 	}
 	h.stop()
 	fatal(t, os.WriteFile(path, []byte("# mine\n"), 0o600))
@@ -217,7 +217,7 @@ func TestTheManual(t *testing.T) {
 
 // An untrusted fact does not taint a greeting. If the user asks for the fact, it is marked in the
 // request and taints the turn.
-func TestATaintedFact(t *testing.T) {
+func TestFact_UntrustedTaintsOnlyOnRequest(t *testing.T) {
 	model := goldenModel(t)
 	home := t.TempDir()
 	fatal(t, os.MkdirAll(filepath.Join(home, "Documents"), 0o700))
@@ -235,7 +235,7 @@ func TestATaintedFact(t *testing.T) {
 	}
 	h.say("when does the parcel for the customer arrive?")
 	if b := string(model.Requests()[1].Body); !strings.Contains(b, "it is not verified") || !tainted() {
-		t.Errorf("asked for it: %s", b)
+		t.Errorf("request that asks for the fact: %s", b)
 	}
 }
 

@@ -49,7 +49,7 @@ func (h *house) hook(path string, body []byte, header map[string]string) (int, s
 
 // A program posts to the webhook: the owner's text, which the secret proves, and text of other
 // people.
-func TestWebhookIn(t *testing.T) {
+func TestWebhook_Incoming(t *testing.T) {
 	h := open(t, "[channels.webhook]\nsecret = \"whsec\"\nallow = [\"ada@example.org\"]\n")
 	signed := func(body string) (int, string) {
 		return h.hook("/hooks/webhook", []byte(body), signedHook("whsec", body))
@@ -60,23 +60,23 @@ func TestWebhookIn(t *testing.T) {
 	}
 	again, second := signed(`{"id":"1","text":"remember that the gate is green","wait":true}`)
 	if again != http.StatusOK || !strings.Contains(second, `"repeated":true`) {
-		t.Errorf("once more: %d %s", again, second)
+		t.Errorf("repeated post: %d %s", again, second)
 	}
 	if code, body := signed(`{"id":"2","text":"hello","sender":"eve@example.org"}`); code != http.StatusForbidden {
-		t.Errorf("a stranger: %d %s", code, body)
+		t.Errorf("post of an unknown sender: %d %s", code, body)
 	}
 	if code, body := signed(`{"id":"3","text":"hello","sender":"Ada@Example.org"}`); code != http.StatusAccepted {
-		t.Errorf("somebody on the list: %d %s", code, body)
+		t.Errorf("post of a sender on the list: %d %s", code, body)
 	}
 	if code, body := h.hook("/hooks/webhook", []byte(`{"text":"hello"}`), nil); code != http.StatusUnauthorized || strings.Contains(body, "secret") {
-		t.Errorf("without a signature: %d %s", code, body)
+		t.Errorf("post without a signature: %d %s", code, body)
 	}
 	if code, _ := h.hook("/hooks/alexa", []byte(`{}`), nil); code != http.StatusUnauthorized {
-		t.Errorf("a channel that is not configured: %d", code)
+		t.Errorf("post for a channel that is not configured: %d", code)
 	}
 	_, list := h.api(http.MethodGet, "/api/v1/inbox", nil)
 	if n := strings.Count(string(list), `"source":"webhook"`); n != 2 {
-		t.Errorf("%d were taken: %s", n, list)
+		t.Errorf("%d posts were accepted: %s", n, list)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestAlexa(t *testing.T) {
 	}
 	h.say("hello") // a conversation outside Alexa
 	if out := says("WordWhatIntent", "is on today"); !strings.Contains(out, "account is not paired") {
-		t.Errorf("a stranger: %s", out)
+		t.Errorf("answer to an unpaired account: %s", out)
 	}
 	status, body := h.api(http.MethodPost, "/api/v1/channels/alexa/pair", struct{}{})
 	var code struct{ Code string }
@@ -140,6 +140,6 @@ func TestAlexa(t *testing.T) {
 		t.Fatalf("the code does not pair: %s", out)
 	}
 	if out := says("WordRememberIntent", "that the gate is green"); !strings.Contains(out, "gate is green") {
-		t.Errorf("the owner: %s", out)
+		t.Errorf("answer to the owner: %s", out)
 	}
 }

@@ -52,10 +52,10 @@ func (h *house) shown(name, args string) string {
 	return fmt.Sprintf("%+v", rows)
 }
 
-// TestAnInvitationIsAnswered tests the complete program with a calendar server that does not notify
+// TestInvitation_IsAnswered tests the complete program with a calendar server that does not notify
 // the organizer, and with one that accepts mail. The approval request shows the organizer, who gets
 // the reply.
-func TestAnInvitationIsAnswered(t *testing.T) {
+func TestInvitation_IsAnswered(t *testing.T) {
 	r, s := pimtest.StartRadicale(t), pimtest.StartSMTP(t)
 	r.Make("Home")
 	at := time.Now().Add(48 * time.Hour).UTC().Format("20060102T150405Z")
@@ -77,23 +77,23 @@ func TestAnInvitationIsAnswered(t *testing.T) {
 	m := decoded(t, s.Mails()[0].Mail)
 	for _, want := range []string{"METHOD:REPLY", "UID:i1", "SEQUENCE:3", "ATTENDEE;CN=Me;PARTSTAT=DECLINED:mailto:tester@test.local", `COMMENT:I am away\; sorry`} {
 		if !strings.Contains(m, want) {
-			t.Errorf("no %q in\n%s", want, m)
+			t.Errorf("%q is missing in\n%s", want, m)
 		}
 	}
 	if strings.Contains(m, "bob@example.org") {
-		t.Error("the other guests are told of")
+		t.Error("the mail names the other guests")
 	}
 	if got := h.tool("answer_invitation", `{"event":"garden","answer":"accept"}`); !strings.Contains(got.Error, "not invited") || len(s.Mails()) != 1 {
 		t.Errorf("%+v", got)
 	}
 	if got := h.tool("delete_calendar_event", `{"event":"garden"}`); !strings.Contains(got.Text, "Its guests were not notified.") || len(s.Mails()) != 1 {
-		t.Errorf("somebody else's event: %+v", got)
+		t.Errorf("deletion of another person's event: %+v", got)
 	}
 }
 
-// TestGuestsByName checks that a guest's name is looked up in the address book, that the address is
+// TestInvitation_GuestsByName checks that a guest's name is looked up in the address book, that the address is
 // shown, and that Hob asks which person is meant if the name is ambiguous.
-func TestGuestsByName(t *testing.T) {
+func TestInvitation_GuestsByName(t *testing.T) {
 	r, s := pimtest.StartRadicale(t), pimtest.StartSMTP(t)
 	r.Make("Home")
 	r.MakeBook("people")

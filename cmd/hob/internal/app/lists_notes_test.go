@@ -15,9 +15,9 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// TestListsAreWritten tests tasks on a real server with the complete program: choosing the list for
+// TestLists_OnARealServer tests tasks on a real server with the complete program: choosing the list for
 // a new task, listing, completing, undo, and the error for an unreachable server.
-func TestListsAreWritten(t *testing.T) {
+func TestLists_OnARealServer(t *testing.T) {
 	r := pimtest.StartRadicale(t)
 	r.Make("Home")
 	r.Make("Shopping")
@@ -39,10 +39,10 @@ func TestListsAreWritten(t *testing.T) {
 		t.Error(got, there())
 	}
 	if got := h.tool("create_reminder", `{"text":"stretch","every":"every day at 8"}`); !strings.Contains(got.Text, "I will remind you every day") || there() != "" {
-		t.Errorf("what repeats: %+v, %s", got, there())
+		t.Errorf("repeating reminder: %+v, %s", got, there())
 	}
 	if got := h.tool("create_reminder", `{"text":"call Ada","at":"in 20 minutes","in":"hob"}`); !strings.Contains(got.Text, "I will remind you") || there() != "" {
-		t.Errorf("Hob's own: %+v, %s", got, there())
+		t.Errorf("reminder in Hob's own list: %+v, %s", got, there())
 	}
 	if got := h.tool("create_reminder", `{"text":"file taxes","in":"home/Home"}`); !strings.Contains(got.Text, `Added "file taxes" to the list home/Home.`) || there() != "Home: file taxes" {
 		t.Errorf("%+v, %s", got, there())
@@ -65,9 +65,9 @@ func TestListsAreWritten(t *testing.T) {
 	}
 }
 
-// TestRemindersApp checks that on a Mac the lists of Reminders and the notes of Notes are read, and
+// TestLists_AppsOnAMac checks that on a Mac the lists of Reminders and the notes of Notes are read, and
 // that a missing permission is reported, not taken for an empty list.
-func TestRemindersApp(t *testing.T) {
+func TestLists_AppsOnAMac(t *testing.T) {
 	due := time.Now().AddDate(0, 0, 1)
 	mac := osruntest.NewMac(t, map[string]any{
 		"eventkit": map[string]any{
@@ -106,9 +106,9 @@ func TestRemindersApp(t *testing.T) {
 	}
 }
 
-// TestAFullList checks that a repeating reminder ends with its last occurrence, and that a briefing
+// TestLists_LongList checks that a repeating reminder ends with its last occurrence, and that a briefing
 // lists today's reminders even if many are overdue.
-func TestAFullList(t *testing.T) {
+func TestLists_LongList(t *testing.T) {
 	r := pimtest.StartRadicale(t)
 	r.Make("Home")
 	day := func(n int) string { return time.Now().AddDate(0, 0, n).Format("20060102") }
@@ -130,9 +130,9 @@ func TestAFullList(t *testing.T) {
 	}
 }
 
-// TestAFullFolder checks that a note is found by its folder and by its title, even if many newer
+// TestLists_LongFolder checks that a note is found by its folder and by its title, even if many newer
 // notes mention them.
-func TestAFullFolder(t *testing.T) {
+func TestLists_LongFolder(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name, text string, age time.Duration) {
 		t.Helper()

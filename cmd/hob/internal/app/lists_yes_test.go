@@ -34,9 +34,9 @@ type pad interface {
 	channel(private bool) (channels.Channel, error)
 }
 
-// TestAYesInAListOrAFolder checks that an approval request can be answered only in a list or folder
+// TestLists_ApprovalNeedsAPrivateList checks that an approval request can be answered only in a list or folder
 // that the owner declared private.
-func TestAYesInAListOrAFolder(t *testing.T) {
+func TestLists_ApprovalNeedsAPrivateList(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T) pad{
 		reminders.Name: func(*testing.T) pad { return &jotter{} },
 		notes.Name:     func(t *testing.T) pad { return &binder{t: t, dir: t.TempDir()} },
@@ -61,7 +61,7 @@ func yesOn(t *testing.T, name string, p pad, private bool) {
 		t.Helper()
 		for deadline := time.Now().Add(60 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(deadline) {
-				t.Fatalf("%s did not happen; it reads:\n%s", what, p.read())
+				t.Fatalf("timed out: %s; content:\n%s", what, p.read())
 			}
 		}
 	}
@@ -95,7 +95,7 @@ func yesOn(t *testing.T, name string, p pad, private bool) {
 		p.write("yes")
 		until("a look", func() bool { return p.(*jotter).more() })
 		if open() != 1 {
-			t.Fatal("a yes in a shared list was taken")
+			t.Fatal("a \"yes\" in a shared list was accepted")
 		}
 		p.share(false)
 		until("a word that it is not shared any more", func() bool { return !tells("shared")() })
@@ -104,7 +104,7 @@ func yesOn(t *testing.T, name string, p pad, private bool) {
 	if !private {
 		until("that it decides nothing", said("the answer does not count"))
 		if open() != 1 {
-			t.Fatal("whoever can write there has answered")
+			t.Fatal("a \"yes\" was accepted although others can write there")
 		}
 		return
 	}
@@ -112,9 +112,9 @@ func yesOn(t *testing.T, name string, p pad, private bool) {
 	until("thanks", said("Thank you"))
 }
 
-// TestCommandsDoNotSpeakForTheOwner checks that commands cannot write to the folder in which the
+// TestLists_CommandsCannotWriteThere checks that commands cannot write to the folder in which the
 // owner talks with Hob.
-func TestCommandsDoNotSpeakForTheOwner(t *testing.T) {
+func TestLists_CommandsCannotWriteThere(t *testing.T) {
 	home := t.TempDir()
 	fatal(t, os.MkdirAll(filepath.Join(home, "vault", "Hob"), 0o700))
 	t.Setenv("HOME", home)

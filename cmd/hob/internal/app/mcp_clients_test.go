@@ -82,7 +82,7 @@ func TestProgram_RunsAnApprovedCallOnce(t *testing.T) {
 			break
 		}
 		if time.Now().After(end) {
-			t.Fatal("the approved call does not run")
+			t.Fatal("the approved call did not run")
 		}
 	}
 	fatal(t, os.Remove(file))
@@ -115,10 +115,10 @@ func TestProgram_DenialAndRevocationHold(t *testing.T) {
 		t.Fatalf("revoke: %d %s", code, body)
 	}
 	if code, body := h.programCall(token, "list_tasks", map[string]any{}); code != http.StatusUnauthorized {
-		t.Errorf("a call with a revoked token: %d %s", code, body)
+		t.Errorf("call with a revoked token: %d %s", code, body)
 	}
 	if code, body := h.api(http.MethodPost, "/api/v1/sessions/x/approvals/"+id, map[string]bool{"approved": true}); code != http.StatusConflict {
-		t.Errorf("approve the call of a revoked program: %d %s", code, body)
+		t.Errorf("approval for a revoked program: %d %s", code, body)
 	}
 	if files, err := os.ReadDir(filepath.Join(h.home, "Documents")); err != nil || len(files) > 0 {
 		t.Errorf("files %v, %v", files, err)
@@ -133,10 +133,10 @@ func TestProgram_FloodOfRequestsIsLimited(t *testing.T) {
 		_, last = h.programCall(token, "write_file", map[string]string{"path": filepath.Join(h.home, "Documents", fmt.Sprint(i)), "content": "x"})
 	}
 	if !strings.Contains(last, "too many calls") {
-		t.Errorf("the 60th open call: %s", last)
+		t.Errorf("open call number 60: %s", last)
 	}
 	if _, got := h.programCall(h.programToken("phone"), "create_task", map[string]string{"title": "call Ana"}); !strings.Contains(got, "Added task") {
-		t.Errorf("another program: %s", got)
+		t.Errorf("call of another program: %s", got)
 	}
 }
 

@@ -156,7 +156,7 @@ func (d *day) killProgram(modules, name string) {
 		}
 	}
 	if killed == 0 {
-		d.t.Errorf("no process of %s", name)
+		d.t.Errorf("no process of %s was killed", name)
 	}
 }
 
@@ -169,7 +169,7 @@ func (d *day) awaitNews(what, list, want string) {
 			return
 		}
 		if time.Now().After(end) {
-			d.t.Errorf("%s the resource: %.500s does not contain %q", what, body, want)
+			d.t.Errorf("%s the resource: %.500s lacks %q", what, body, want)
 			return
 		}
 	}
@@ -213,7 +213,7 @@ toggle-subscriber-updates = "read"
 		code, body := d.api(http.MethodPost, "/api/v1/mcp/servers/"+name+"/test", struct{}{})
 		if code != http.StatusOK || !strings.Contains(string(body), `"state":"running"`) {
 			if strings.Contains(string(body), "not started without a sandbox") {
-				t.Skip("no sandbox")
+				t.Skip("no sandbox is available")
 			}
 			t.Fatalf("test %s: %d %s", name, code, body)
 		}
@@ -273,7 +273,7 @@ toggle-subscriber-updates = "read"
 			break
 		}
 		if !strings.Contains(got, "the MCP server everything") || time.Now().After(end) {
-			t.Fatalf("after the death of the program: %q", got)
+			t.Fatalf("answer after the program was killed: %q", got)
 		}
 	}
 

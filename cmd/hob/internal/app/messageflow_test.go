@@ -70,7 +70,7 @@ func TestMessageFlow_IsListedInTheArchitecture(t *testing.T) {
 				return
 			}
 			if time.Now().After(deadline) {
-				t.Fatalf("%q is not said; arrived: %q", answer, api.Arrived())
+				t.Fatalf("the answer %q was not sent; arrived: %q", answer, api.Arrived())
 			}
 		}
 	}
@@ -105,7 +105,7 @@ func TestMessageFlow_IsListedInTheArchitecture(t *testing.T) {
 	fatal(t, err)
 	i, j := bytes.Index(page, []byte(flowBegin)), bytes.Index(page, []byte(flowEnd))
 	if i < 0 || j < i {
-		t.Fatalf("%s has no place for the recorded message flow", flowDoc)
+		t.Fatalf("%s has no section for the recorded message flow", flowDoc)
 	}
 	now := string(page[:i]) + list + string(page[j+len(flowEnd):])
 	if now == string(page) {

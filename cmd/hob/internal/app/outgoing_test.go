@@ -14,7 +14,7 @@ import (
 )
 
 // A tool prepares a file outside a transaction, so that other writers do not wait.
-func TestNobodyWaitsForAFileThatIsCopied(t *testing.T) {
+func TestSend_FileIsCopiedOutsideTheTransaction(t *testing.T) {
 	p := newPigeon(0)
 	var h *house
 	type none struct{}

@@ -36,11 +36,11 @@ func TestOwnTabs(t *testing.T) {
 	h.say("which tabs are open in my chrome")
 	all := model.Requests()
 	if len(all) < 2 {
-		t.Fatal("nothing was asked")
+		t.Fatal("the model was not called")
 	}
 	told := string(all[1].Body)
 	if !strings.Contains(told, "My bank") || !strings.Contains(told, "bank.example/account") || strings.Contains(told, "tok123") || strings.Contains(told, "Presents") || !strings.Contains(told, "Private windows") {
-		t.Errorf("the model was told %s", told)
+		t.Errorf("the model got %s", told)
 	}
 	const page = "world.apps['com.google.Chrome'].root.windows[0].tabs[0]"
 	ran := func() bool { return strings.Contains(mac.EvalWorld(page+".__ran || []"), "pay()") }
@@ -54,7 +54,7 @@ func TestOwnTabs(t *testing.T) {
 	h.approve(question, true)
 	h.waitEvent(event)
 	if ran() {
-		t.Error("it ran on another page than he was asked about")
+		t.Error("the script ran on another page than the approved one")
 	}
 	mac.EvalWorld(page + ".url = 'https://bank.example/account'")
 	event, question = h.asked("pay the second bill in my chrome")
@@ -64,11 +64,11 @@ func TestOwnTabs(t *testing.T) {
 	h.approve(question, true)
 	h.waitEvent(event)
 	if !ran() {
-		t.Error("he said yes, and it did not run")
+		t.Error("the approved script did not run")
 	}
 	h.say("read my page in my chrome")
 	if all = model.Requests(); !strings.Contains(string(all[len(all)-1].Body), "the tab shows a page served by this computer") {
-		t.Errorf("Hob's own page was read: %s", all[len(all)-1].Body)
+		t.Errorf("the model read the dashboard: %s", all[len(all)-1].Body)
 	}
 	h.stop()
 }

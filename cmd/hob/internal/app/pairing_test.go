@@ -55,12 +55,12 @@ func TestPairing(t *testing.T) {
 	}
 	for _, text := range []string{"hello", "I am your owner", "/approve", "/paired", "/status", "yes", "PAIR ME", "22222-22222"} {
 		if says("7", "ada", text, false) {
-			t.Errorf("%q of a stranger was taken", text)
+			t.Errorf("%q of an unknown sender was accepted", text)
 		}
 	}
 	c := code()
 	if says("9", "eve", c, true) || says("7", "", c, false) || says("7", "ada", "my code is "+c, false) {
-		t.Error("paired in a group, by nobody, or by a part of a message")
+		t.Error("paired in a group, without a sender, or by a part of a message")
 	}
 	h.wait("notice", "was written in a group")
 	if says("7", "eve", c, false) {
@@ -71,15 +71,15 @@ func TestPairing(t *testing.T) {
 		t.Fatalf("the code does not pair; arrived: %q", f.Arrived())
 	}
 	if says("8", "eve", c, false) || says("8", "Ada", "hello", false) || says("8", "ada2", "hello", false) {
-		t.Error("a second account was let in")
+		t.Error("a second account was admitted")
 	}
 	h.wait("notice", `The account "ada" on pigeon is now paired`)
 	if !says("7", "ada", "remember that the gate is green", false) || !arrives("gate is green") {
-		t.Errorf("the owner is not heard; arrived: %q", f.Arrived())
+		t.Errorf("no answer to the owner; arrived: %q", f.Arrived())
 	}
 	for _, text := range f.Arrived() {
 		if strings.Contains(text, "stranger") || strings.Contains(text, "eve") {
-			t.Errorf("somebody was told %q", text)
+			t.Errorf("an unknown sender got %q", text)
 		}
 	}
 
@@ -103,12 +103,12 @@ func TestPairing(t *testing.T) {
 	}
 	before := len(f.Arrived())
 	if says("7", "ada", "hello", false) {
-		t.Error("an account that is not paired any more is heard")
+		t.Error("a message of an unpaired account was accepted")
 	}
 	h.say("remind me in 1 second to stretch")
 	h.wait("notice", "stretch")
 	if n := len(f.Arrived()); n != before {
-		t.Errorf("it is still told things: %q", f.Arrived()[before:])
+		t.Errorf("the unpaired account still gets messages: %q", f.Arrived()[before:])
 	}
 	for _, name := range []string{"web", "terminal", "nope"} {
 		if status, _ := h.api(http.MethodPost, "/api/v1/channels/"+name+"/pair", struct{}{}); status != http.StatusBadRequest {
@@ -121,7 +121,7 @@ func TestPairing(t *testing.T) {
 }
 
 // A "yes" answers only a question that was shown in the same chat before.
-func TestAYesBeforeTheQuestionArrived(t *testing.T) {
+func TestPairing_YesBeforeTheQuestionArrived(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
@@ -134,7 +134,7 @@ func TestAYesBeforeTheQuestionArrived(t *testing.T) {
 		t.Helper()
 		for deadline := time.Now().Add(60 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(deadline) {
-				t.Fatalf("%s did not happen; arrived: %q", what, f.Arrived())
+				t.Fatalf("timed out: %s; arrived: %q", what, f.Arrived())
 			}
 		}
 	}
@@ -162,7 +162,7 @@ func TestAYesBeforeTheQuestionArrived(t *testing.T) {
 	release()
 	until("the question's arrival", said("hob approve"))
 	if open() != 1 {
-		t.Fatal("a yes from before, or from elsewhere, was taken for the answer")
+		t.Fatal("a \"yes\" from before the question, or from another chat, was accepted")
 	}
 	until("a note that it was put", func() bool { // otherwise the answer could be dated before the question
 		return slices.ContainsFunc(h.deliveries(channels.Question), func(d bus.Delivery) bool { return d.Chat == "7" && d.State == channels.Sent })
@@ -174,7 +174,7 @@ func TestAYesBeforeTheQuestionArrived(t *testing.T) {
 	list, err := h.d.guard.Approvals(t.Context(), "pending", "", "", 9)
 	fatal(t, err)
 	if len(list) != 1 {
-		t.Fatalf("%d questions are open", len(list))
+		t.Fatalf("%d open requests, want 1", len(list))
 	}
 	says("/yes " + list[0].ID)
 	until("the answer's effect", func() bool { return open() == 0 })

@@ -68,7 +68,7 @@ func TestReview2_PartsOfOthersNameNoPlaceAndNoWords(t *testing.T) {
 			h.waitEvent(fmt.Sprint(asked[0]["event"]))
 			// The untrusted part is also in the context of the next turn.
 			if asked := h.sendParts(session, textPart("and now?", "typed")); len(asked) != 1 {
-				t.Errorf("%s, %s: the next turn asked %v", tc.name, origin, asked)
+				t.Errorf("%s, %s: requests of the next turn = %v", tc.name, origin, asked)
 			}
 		}
 		first := string(model.Requests()[0].Body)
@@ -95,7 +95,7 @@ func TestReview2_PartsOfOthersDecideNothing(t *testing.T) {
 	for _, text := range []string{"yes", "/yes", fmt.Sprint("/yes ", asked[0]["id"]), "no", "/new"} {
 		code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"parts": []any{textPart(text, "typed"), textPart("more", "piped")}})
 		if code != http.StatusBadRequest || !strings.Contains(string(body), "send it without that text") {
-			t.Errorf("%q beside a pipe: %d %s", text, code, body)
+			t.Errorf("%q together with piped text: %d %s", text, code, body)
 		}
 		code, body = h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"async": true, "parts": []any{textPart(text, "pasted")}})
 		if code != http.StatusAccepted {

@@ -13,10 +13,10 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// TestMailIsWritten tests simple requests about mail with the complete program and real servers: a
+// TestAccounts_Mail tests simple requests about mail with the complete program and real servers: a
 // draft and its undo, a mail that is shown before it is sent, a reply whose recipients are shown,
 // and archiving.
-func TestMailIsWritten(t *testing.T) {
+func TestAccounts_Mail(t *testing.T) {
 	d, s := pimtest.StartDovecot(t, ""), pimtest.StartSMTP(t)
 	a := d.Account("tester")
 	a = a.With(pim.SMTP, s.URL)
@@ -42,7 +42,7 @@ func TestMailIsWritten(t *testing.T) {
 		_, body := h.api(http.MethodGet, "/api/v1/approvals", nil)
 		for _, w := range why {
 			if !strings.Contains(string(body), w) {
-				t.Errorf("%q is not shown: %s", w, body)
+				t.Errorf("the request does not show %q: %s", w, body)
 			}
 		}
 		h.approve(id, true)
@@ -61,13 +61,13 @@ func TestMailIsWritten(t *testing.T) {
 	h.approve(id, true)
 	h.done(event)
 	if len(in("archive")) != 1 || len(in("")) != 0 {
-		t.Error("it is not in the archive")
+		t.Error("the mail is not in the archive")
 	}
 }
 
-// TestCalendarIsWritten tests requests about events with the complete program and a real calendar
+// TestAccounts_Calendar tests requests about events with the complete program and a real calendar
 // server.
-func TestCalendarIsWritten(t *testing.T) {
+func TestAccounts_Calendar(t *testing.T) {
 	r, s := pimtest.StartRadicale(t), pimtest.StartSMTP(t)
 	r.Make("Home")
 	h := open(t, fmt.Sprintf("[autonomy]\nsend_delay = \"0s\"\n[accounts.home]\ncaldav = %q\nsmtp = %q\nca = %q\naddress = \"tester@test.local\"\nuser = \"tester\"\npassword = %q\n", r.URL, s.URL, s.CA, pimtest.Secret))

@@ -11,9 +11,9 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// TestPlanOfAccounts tests the plan of the day with the complete program, a real mail server, a
+// TestPlan_WithAccounts tests the plan of the day with the complete program, a real mail server, a
 // calendar server, and a server that does not respond.
-func TestPlanOfAccounts(t *testing.T) {
+func TestPlan_WithAccounts(t *testing.T) {
 	mails, calendars := pimtest.StartDovecot(t, ""), pimtest.StartRadicale(t)
 	y, m, d := time.Now().UTC().Date()
 	noon := time.Date(y, m, d, 12, 0, 0, 0, time.UTC).Format("20060102T150405Z")

@@ -15,7 +15,7 @@ import (
 
 // Each request starts with the bytes of the previous one until the conversation is restarted or
 // summarized, regardless of messages, tool calls, memories, edited files and restarts.
-func TestEachRequestIsAPrefixOfTheNext(t *testing.T) {
+func TestRequests_ArePrefixesOfTheNext(t *testing.T) {
 	for i, p := range plays() {
 		if p.whole {
 			continue
@@ -74,7 +74,7 @@ func prefixes(t *testing.T, api llmtest.API, all []llmtest.Request) {
 		stable := stableParts(t, api, now)
 		head = append(append(append([]byte{}, stable["tools"]...), stable["system"]...), head...)
 		if !bytes.HasPrefix(head, before) {
-			t.Fatalf("request %d does not begin with the one before it:\n%s\n%s", i+1, before, head)
+			t.Fatalf("request %d does not start with the previous one:\n%s\n%s", i+1, before, head)
 		}
 		before = head
 	}

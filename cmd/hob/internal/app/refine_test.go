@@ -15,7 +15,7 @@ import (
 
 // A model that may read search results requests further searches and sorts the results. An invalid
 // answer changes nothing, and without the setting the model is not called.
-func TestAModelLooksAtFindings(t *testing.T) {
+func TestRerank_ByAModel(t *testing.T) {
 	var asked atomic.Int32
 	var mad atomic.Bool
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
@@ -50,17 +50,17 @@ func TestAModelLooksAtFindings(t *testing.T) {
 	}
 	plain := find("boiler plumber", "")
 	if len(plain) != 2 || asked.Load() != 0 {
-		t.Fatalf("without leave: %q, the model was asked %d times", plain, asked.Load())
+		t.Fatalf("without the setting: %q, %d model calls", plain, asked.Load())
 	}
 	other := []string{plain[1], plain[0]}
 	if d := cmp.Diff(other, find("who mends the heating", "meaning=1&")); d != "" {
-		t.Errorf("searched for again, and in the model's order: %s", d)
+		t.Errorf("results of the second search in the model's order: %s", d)
 	}
 	if asked.Load() < 2 {
 		t.Errorf("the model was asked %d times", asked.Load())
 	}
 	mad.Store(true)
 	if d := cmp.Diff(plain, find("boiler plumber", "meaning=1&")); d != "" {
-		t.Errorf("a model that answers nonsense: %s", d)
+		t.Errorf("results after an invalid answer: %s", d)
 	}
 }

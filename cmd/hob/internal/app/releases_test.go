@@ -57,14 +57,14 @@ func TestReleases(t *testing.T) {
 	h := open("false")
 	h.stop()
 	if k := len(n.Heard()); k != 0 {
-		t.Errorf("%d requests for an owner who asked for none", k)
+		t.Errorf("%d requests although no update check is configured", k)
 	}
 	h = open("true")
-	eventually(t, "the owner is told", func() bool { return told(h) == 1 })
+	eventually(t, "the notice", func() bool { return told(h) == 1 })
 	h.stop()
 	asked := len(n.Heard())
 	h = open("true") // a restart on the same day
 	if k := told(h); k != 1 || len(n.Heard()) != asked {
-		t.Errorf("told %d times, %d further requests", k, len(n.Heard())-asked)
+		t.Errorf("%d notices, %d further requests", k, len(n.Heard())-asked)
 	}
 }

@@ -101,7 +101,7 @@ func liveThenBackUp(t *testing.T, home string, p system.Paths, dated bool) (back
 	c, err := d.pairings.NewCode(ctx, "pigeon", "test")
 	fatal(t, err)
 	if !f.Say(ctx, "7", "ada", c.Code, false) {
-		t.Fatal("not paired")
+		t.Fatal("the account was not paired")
 	}
 	var tool tools.Tool
 	for _, x := range d.tools {
@@ -194,7 +194,7 @@ func checkRestored(t *testing.T, home string, p system.Paths) {
 		t.Errorf("the model was called %d times", n)
 	}
 	if got := f.Arrived(); len(got) != 0 {
-		t.Errorf("sent by itself: %q", got)
+		t.Errorf("sent without a request: %q", got)
 	}
 	if s := status(); s.Restored == "" || s.Held < 4 || s.Questions != 0 || s.Pending != 0 {
 		t.Errorf("Status = %+v", s)
@@ -203,7 +203,7 @@ func checkRestored(t *testing.T, home string, p system.Paths) {
 		t.Errorf("grants = %+v, %v, want none", grants, err)
 	}
 	if f.Say(ctx, "7", "ada", "hello", false) {
-		t.Error("the removed account is the owner again")
+		t.Error("the removed account may write again")
 	}
 	if found := filesWith(t, p.Home, secretPhrase); len(found) != 1 || !strings.Contains(found[0], "backups") {
 		t.Errorf("the deleted text is in %q, want the backup only", found)
@@ -237,7 +237,7 @@ func checkRestored(t *testing.T, home string, p system.Paths) {
 		}
 	}
 	if send == "" || mail == "" || reminder == "" {
-		t.Fatalf("held: %+v", hold.Items)
+		t.Fatalf("items on hold = %+v", hold.Items)
 	}
 	if len(f.Arrived()) != 0 || len(model.Requests()) != before {
 		t.Errorf("sent %q, called the model %d times", f.Arrived(), len(model.Requests()))

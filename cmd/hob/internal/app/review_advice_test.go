@@ -12,7 +12,7 @@ import (
 // never a parent folder or a protected one.
 func TestReview11_RefusalAdvisesTheFolderAskedFor(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("paths of Unix")
+		t.Skip("the test needs Unix paths")
 	}
 	home := t.TempDir()
 	t.Setenv("HOME", home)

@@ -223,7 +223,7 @@ func playTalk(t *testing.T, a *txtar.Archive, p playWay) {
 	}
 	s.aside.Wait()
 	for _, left := range model.Unused() {
-		t.Errorf("the model was never asked for: %+v", left)
+		t.Errorf("unused model answer: %+v", left)
 	}
 }
 
@@ -297,7 +297,7 @@ func (s *scene) line(line string) {
 	fits := func(what, text string) {
 		s.t.Helper()
 		if !regexp.MustCompile(rest).MatchString(text) {
-			s.t.Errorf("%s: %s %q does not fit", line, what, text)
+			s.t.Errorf("%s: %s %q does not match", line, what, text)
 		}
 	}
 	session := "home"
@@ -334,7 +334,7 @@ func (s *scene) line(line string) {
 		fits("the last request", s.lastRequest())
 	case "-":
 		if body := s.lastRequest(); regexp.MustCompile(rest).MatchString(body) {
-			s.t.Errorf("%s: the last request %q fits", line, body)
+			s.t.Errorf("%s: the last request %q matches", line, body)
 		}
 	case "%":
 		s.shortened(rest)
@@ -357,11 +357,11 @@ func (s *scene) line(line string) {
 	case "+", "/":
 		kept := s.remembered()
 		if fits := regexp.MustCompile(rest).MatchString(kept); fits != (mark == "+") {
-			s.t.Errorf("%s: what is remembered is\n%s", line, kept)
+			s.t.Errorf("%s: stored facts:\n%s", line, kept)
 		}
 	case "":
 	default:
-		s.t.Fatalf("a line of talk begins with %q", mark)
+		s.t.Fatalf("unknown mark %q of a scenario line", mark)
 	}
 }
 
@@ -390,7 +390,7 @@ func (s *scene) approveAll(body []byte) string {
 			}
 		}
 	}
-	s.t.Fatalf("event %s does not end: %s", sent.Event, body)
+	s.t.Fatalf("event %s did not end: %s", sent.Event, body)
 	return ""
 }
 
@@ -414,5 +414,5 @@ func (s *scene) shortened(times string) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	s.t.Errorf("the conversation was shortened %d times, not %s", n, times)
+	s.t.Errorf("%d compactions, want %s", n, times)
 }

@@ -68,12 +68,12 @@ func (h *house) waitEvent(id string) {
 	}
 }
 
-func TestASendGoesOutAfterItsTimeAndTooLateSaysSo(t *testing.T) {
+func TestSend_GoesOutAfterItsDelay(t *testing.T) {
 	url, got := receiver(t)
 	h := open(t, "[channels.webhook]\nurl = \""+url+"\"\nsecret = \"whsec\"\nsend_delay = \"0s\"\n")
 	c := h.tool("send_message", `{"channel":"webhook","text":"hello"}`)
 	if len(c.Approvals) != 1 || !strings.Contains(c.Approvals[0].Summary, `Send to webhook: "hello"`) {
-		t.Fatalf("the draft was not shown: %+v", c)
+		t.Fatalf("the request does not show the draft: %+v", c)
 	}
 	if m := <-got; m != "send: hello" {
 		t.Errorf("arrived: %q", m)
@@ -83,7 +83,7 @@ func TestASendGoesOutAfterItsTimeAndTooLateSaysSo(t *testing.T) {
 	}
 	u := h.tool("undo", `{"id":"`+c.Call+`"}`)
 	if !strings.Contains(u.Error, ": the message was sent at") {
-		t.Errorf("too late: %+v", u)
+		t.Errorf("undo after the send: %+v", u)
 	}
 }
 
@@ -100,7 +100,7 @@ func (h *house) deliveries(kind channels.DeliveryKind) (out []bus.Delivery) {
 }
 
 // A restart does not shorten the delay, and the owner can read the outcome.
-func TestASendIsCalledBackAfterARestart(t *testing.T) {
+func TestSend_CanBeCanceledAfterARestart(t *testing.T) {
 	url, got := receiver(t)
 	conf := "[channels.webhook]\nurl = \"" + url + "\"\nsecret = \"whsec\"\nsend_delay = \"1h\"\n"
 	h := open(t, conf)
@@ -122,13 +122,13 @@ func TestASendIsCalledBackAfterARestart(t *testing.T) {
 	}
 	select {
 	case m := <-got:
-		t.Errorf("it went out: %q", m)
+		t.Errorf("the canceled message was sent: %q", m)
 	default:
 	}
 }
 
 // A message on a channel that is not configured is rejected.
-func TestASendToNowhereIsRefused(t *testing.T) {
+func TestSend_RejectsAnUnknownChannel(t *testing.T) {
 	h := open(t, "")
 	if c := h.tool("send_message", `{"channel":"webhook","text":"hello"}`); !strings.Contains(c.Error, "no channel that can send is configured") {
 		t.Errorf("%+v", c)

@@ -11,7 +11,7 @@ import (
 func sessionOf(t *testing.T, a *txtar.Archive) func(string) string {
 	t.Helper()
 	if section(a, "session") != "" {
-		t.Skip("this session is one of Linux")
+		t.Skip("the scenario needs a Linux session")
 	}
 	return nil
 }

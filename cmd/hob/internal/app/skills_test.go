@@ -13,7 +13,7 @@ import (
 
 // A skill of the active template is added to the requests that match it, and to no others. It is
 // untrusted text if the template is not the owner's.
-func TestSkillsAreRead(t *testing.T) {
+func TestSkills_OfTheActiveTemplate(t *testing.T) {
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "Well."}})
 	h := openScripted(t, t.TempDir(), model.URL, plays()[0], "")
 	use := func(s templates.State) {
@@ -31,19 +31,19 @@ func TestSkillsAreRead(t *testing.T) {
 		return string(model.Last().Body)
 	}
 	if strings.Contains(asked("write the expense report"), steps) {
-		t.Error("a skill without a template")
+		t.Error("a skill is read without a template")
 	}
 	use(templates.State{Name: "owl", Origin: templates.Folder, Skills: skill})
 	if strings.Contains(asked("what is new today?"), steps) {
-		t.Error("a skill that does not fit")
+		t.Error("a skill is read for an unrelated request")
 	}
 	got := asked("write the expense report for March")
 	at := strings.Index(got, steps)
 	if at < 0 || !strings.Contains(got[max(0, at-300):at], "outside") {
-		t.Errorf("it is not there as outside text: %s", got)
+		t.Errorf("the skill is not marked as untrusted text: %s", got)
 	}
 	use(templates.State{})
 	if n := strings.Count(asked("write the expense report for April"), steps); n > 1 { // the history still contains the first copy
-		t.Errorf("a template that is gone: %d times", n)
+		t.Errorf("the skill of a removed template occurs %d times", n)
 	}
 }

@@ -24,7 +24,7 @@ func TestWaking(t *testing.T) {
 	before := ticks()
 	for deadline := time.Now().Add(time.Minute); ticks() < before+25; { // the start also causes some ticks
 		if time.Now().After(deadline) {
-			t.Fatal("the loop was not told")
+			t.Fatal("the loop did not get the sleep event")
 		}
 		login.Sleep(false) // repeat until Hob listens
 		time.Sleep(20 * time.Millisecond)

@@ -28,7 +28,7 @@ func TestTelegram(t *testing.T) {
 		t.Helper()
 		for deadline := time.Now().Add(30 * time.Second); !slices.ContainsFunc(api.Arrived(), func(text string) bool { return strings.Contains(text, answer) }); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(deadline) {
-				t.Fatalf("%q is not said; arrived: %q", answer, api.Arrived())
+				t.Fatalf("the answer %q was not sent; arrived: %q", answer, api.Arrived())
 			}
 		}
 	}
@@ -36,7 +36,7 @@ func TestTelegram(t *testing.T) {
 		t.Helper()
 		for deadline := time.Now().Add(30 * time.Second); !api.Say(t.Context(), "7", "7", text, false); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(deadline) {
-				t.Fatal("the bot does not listen")
+				t.Fatal("the bot did not start polling")
 			}
 		}
 		arrived(answer)

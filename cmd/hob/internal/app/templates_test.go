@@ -40,17 +40,17 @@ func (h *house) watching() []watchers.Spec {
 	return all
 }
 
-// TestTemplatesComeAndGo checks that after switching between templates in any order, with pauses,
+// TestTemplates_SwitchKeepsTheOwnersResources checks that after switching between templates in any order, with pauses,
 // resumes and cancellations by the owner in between, only the resources that the owner created or
 // changed remain.
-func TestTemplatesComeAndGo(t *testing.T) {
+func TestTemplates_SwitchKeepsTheOwnersResources(t *testing.T) {
 	h := open(t, "")
 	fatal(t, os.MkdirAll(filepath.Join(h.home, "Documents"), 0o700))
 	h.say("every day at 6:00 list my tasks")
 	h.say("remind me every Monday at 9:00 to stretch")
 	own := h.watching()
 	if len(own) != 2 {
-		t.Fatalf("%d of 2 are there", len(own))
+		t.Fatalf("%d of 2 watchers exist", len(own))
 	}
 	all, err := templates.Builtins()
 	fatal(t, err)
@@ -69,10 +69,10 @@ func TestTemplatesComeAndGo(t *testing.T) {
 			w.Dry = false
 			did := h.reconcile(w)
 			if fmt.Sprint(would) != fmt.Sprint(did) {
-				t.Fatalf("the preview says\n%v, and done was\n%v", would, did)
+				t.Fatalf("preview:\n%v\nresult:\n%v", would, did)
 			}
 			if again := h.reconcile(w); len(again.Made)+len(again.Removed) > 0 {
-				t.Fatalf("doing it again changes %+v", again)
+				t.Fatalf("the second use changes %+v", again)
 			}
 		case 2:
 			h.reconcile(templates.DesiredState{})
@@ -98,19 +98,19 @@ func TestTemplatesComeAndGo(t *testing.T) {
 	for _, s := range h.watching() {
 		mine := slices.ContainsFunc(own, func(o watchers.Spec) bool { return o.ID == s.ID })
 		if s.Source != "" || !mine && !(touched[s.ID] && s.State == watchers.Paused) {
-			t.Errorf("%s (%s, %q) is left", s.Title, s.State, s.Source)
+			t.Errorf("%s (%s, %q) remains", s.Title, s.State, s.Source)
 		}
 	}
 	for _, o := range own {
 		if !slices.ContainsFunc(h.watching(), func(s watchers.Spec) bool { return s.ID == o.ID && s.State == o.State }) {
-			t.Errorf("the owner's %q is gone", o.Title)
+			t.Errorf("the owner's watcher %q is missing", o.Title)
 		}
 	}
 }
 
-// TestTemplatesAgainLater checks that applying a template again changes nothing, on any day and in
+// TestTemplates_SecondUseChangesNothing checks that applying a template again changes nothing, on any day and in
 // any time zone, except where the owner changed a schedule.
-func TestTemplatesAgainLater(t *testing.T) {
+func TestTemplates_SecondUseChangesNothing(t *testing.T) {
 	h := open(t, "")
 	w := templates.DesiredState{Source: "template:mine", Trusted: true}
 	for _, every := range []string{"2 weeks on Friday", "90 minutes", "other day at 7:15", "3 days", "5 hours", "weekday at 8:30", "*/7 * * * *"} {
@@ -140,16 +140,16 @@ func TestTemplatesAgainLater(t *testing.T) {
 			_, s.Config, err = watchers.ParseSchedule("", every, first)
 			fatal(t, err)
 			if reconcile.WatcherID(s) == s.ID {
-				t.Errorf("%q looks as if nobody had changed it", every)
+				t.Errorf("WatcherID of %q ignores the change", every)
 			}
 		}
 	}
 }
 
-// TestTemplatesWorkOffline checks that the built-in brain can execute each request of each built-in
+// TestTemplates_WorkOffline checks that the built-in brain can execute each request of each built-in
 // template, that each schedule has a next occurrence, and that templates made for it need nothing
 // else.
-func TestTemplatesWorkOffline(t *testing.T) {
+func TestTemplates_WorkOffline(t *testing.T) {
 	h := open(t, "")
 	fatal(t, os.MkdirAll(filepath.Join(h.home, "Documents"), 0o700))
 	all, err := templates.Builtins()
@@ -173,9 +173,9 @@ func TestTemplatesWorkOffline(t *testing.T) {
 	}
 }
 
-// TestTemplatesFire checks that a template's resources run and report without a model, and that the
+// TestTemplates_ResourcesRun checks that a template's resources run and report without a model, and that the
 // text of a template that is not built in is treated as untrusted.
-func TestTemplatesFire(t *testing.T) {
+func TestTemplates_ResourcesRun(t *testing.T) {
 	h := open(t, "")
 	docs := filepath.Join(h.home, "Documents")
 	fatal(t, os.MkdirAll(docs, 0o700))

@@ -23,7 +23,7 @@ func TestTray(t *testing.T) {
 	h := openWith(t, home, Options{Paths: paths, Tray: true, Quick: time.Nanosecond, Started: func() (bool, error) { return started.Load(), nil }},
 		"[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n[triggers.tidy]\naction = \"forget about the gate\"\n")
 	if h.d.tray == nil {
-		t.Fatal("there is no tray")
+		t.Fatal("the daemon has no tray")
 	}
 	icon := panel.Icon(t, 1)
 	says := func(begins string) {
@@ -40,7 +40,7 @@ func TestTray(t *testing.T) {
 	doctor("the panel shows the icon, and its menu responds")
 	h.say("remember that the gate is green")
 	if _, ok := traytest.Find(icon.Menu(t), "personal-assistant"); !ok {
-		t.Error("there are no templates")
+		t.Error("the menu has no templates")
 	}
 	ask := func() {
 		t.Helper()
@@ -63,13 +63,13 @@ func TestTray(t *testing.T) {
 	icon.Choose(t, "Approve")
 	says("a program that I started is running")
 	if state() != guard.Pending {
-		t.Error("somebody else than the owner could have clicked, and it counted")
+		t.Error("a click that another program could have made was accepted")
 	}
 	started.Store(false)
 	icon.Choose(t, "Deny")
 	says("Denied. I will not do this")
 	if state() != guard.Denied {
-		t.Error("it was not denied")
+		t.Error("the request was not denied")
 	}
 	ask()
 	icon.Choose(t, "Approve")
@@ -86,7 +86,7 @@ func TestTray(t *testing.T) {
 	icon.Choose(t, "Resume")
 	says("a program that I started is running")
 	if _, on, err := h.d.bus.Pause.Current(t.Context()); err != nil || !on {
-		t.Error("somebody else could have ended the pause", err)
+		t.Error("a click that another program could have made ended the pause", err)
 	}
 	started.Store(false)
 	icon.Choose(t, "Resume")
@@ -106,6 +106,6 @@ func TestTray(t *testing.T) {
 	select {
 	case <-h.d.shutdown:
 	case <-time.After(60 * time.Second):
-		t.Error("it does not quit")
+		t.Error("Quit did not end the daemon")
 	}
 }

@@ -81,7 +81,7 @@ func (m *meant) held(want int) embed.Stats {
 			return s
 		}
 		if time.Now().After(deadline) {
-			m.t.Fatalf("not %d: %+v", want, s)
+			m.t.Fatalf("timed out: %d vectors expected, status %+v", want, s)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -98,7 +98,7 @@ func (m *meant) troubled(want string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			m.t.Fatalf("no trouble with %q: %+v", want, s)
+			m.t.Fatalf("timed out: no error with %q in %+v", want, s)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -118,7 +118,7 @@ func (m *meant) search(text string) (best, reasons string) {
 	return best, strings.Join(out.Route.Reasons, "\n")
 }
 
-func TestAQuestionWithoutACommonWord(t *testing.T) {
+func TestVectors_QuestionWithoutACommonWord(t *testing.T) {
 	t.Parallel()
 	m := openMeant(t, "")
 	m.remember("The automobile stands behind the church")
@@ -132,11 +132,11 @@ func TestAQuestionWithoutACommonWord(t *testing.T) {
 		t.Errorf("the tool finds %d %s", code, body)
 	}
 	if best, _ := m.search("green tea"); !strings.Contains(best, "tin") {
-		t.Errorf("by words it finds %q", best)
+		t.Errorf("search by words finds %q", best)
 	}
 }
 
-func TestAnEmbedderThatIsDown(t *testing.T) {
+func TestVectors_EmbedderIsDown(t *testing.T) {
 	t.Parallel()
 	m := openMeant(t, "")
 	m.remember("The automobile stands behind the church")
@@ -153,7 +153,7 @@ func TestAnEmbedderThatIsDown(t *testing.T) {
 	m.held(2)
 }
 
-func TestAnEmbedderBeyondTheBudget(t *testing.T) {
+func TestVectors_BudgetIsSpent(t *testing.T) {
 	t.Parallel()
 	// A server on this machine costs nothing, unless the configuration sets a price.
 	m := openMeant(t, "[budget]\ndaily_usd = 0.01\n[prices.\"vec/*\"]\ninput = 1000\noutput = 1000\n")
@@ -167,7 +167,7 @@ func TestAnEmbedderBeyondTheBudget(t *testing.T) {
 	}
 }
 
-func TestAnotherEmbedder(t *testing.T) {
+func TestVectors_OtherEmbedder(t *testing.T) {
 	t.Parallel()
 	m := openMeant(t, "")
 	m.remember("The automobile stands behind the church")
@@ -189,7 +189,7 @@ func TestAnotherEmbedder(t *testing.T) {
 	}
 }
 
-func TestForgettingTakesTheVector(t *testing.T) {
+func TestVectors_ForgetRemovesThem(t *testing.T) {
 	t.Parallel()
 	m := openMeant(t, "")
 	const secret = "Kestrel opens the cabin by the lake"
@@ -198,7 +198,7 @@ func TestForgettingTakesTheVector(t *testing.T) {
 	m.held(2)
 	vector := embedded(secret)
 	if where := m.holding(vector); where == "" {
-		t.Fatal("its vector is nowhere to begin with")
+		t.Fatal("the vector is missing before the test")
 	}
 	code, body := m.api(http.MethodPost, "/api/v1/tools/forget", map[string]any{"arguments": map[string]string{"query": "Kestrel opens the cabin"}})
 	var asks struct {
@@ -215,14 +215,14 @@ func TestForgettingTakesTheVector(t *testing.T) {
 	deadline := time.Now().Add(30 * time.Second)
 	for m.holding(vector) != "" {
 		if time.Now().After(deadline) {
-			t.Fatalf("its vector is still in %s", m.holding(vector))
+			t.Fatalf("the vector is still in %s", m.holding(vector))
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
 // Without an embedder no vectors remain, because erasures would not reach them.
-func TestSwitchedOffNothingIsLeft(t *testing.T) {
+func TestVectors_DisabledLeavesNone(t *testing.T) {
 	t.Parallel()
 	m := openMeant(t, "")
 	m.remember("Green tea is in the blue tin")
@@ -235,10 +235,10 @@ func TestSwitchedOffNothingIsLeft(t *testing.T) {
 	m.stop()
 	off := openWith(t, m.dir, Options{Paths: o.Paths, UserHome: m.dir}, "[agent]\nmodel = \"offline\"\n[web]\nlisten = \"127.0.0.1:0\"\n")
 	if _, err := os.Stat(path); err == nil {
-		t.Error("the file is still there")
+		t.Error("the vector file still exists")
 	}
 	if told, err := off.d.base.AckedChange(off.d.store.Reader(t.Context()), embed.Name); err != nil || told != 0 {
-		t.Errorf("changes are kept for nobody: %d, %v", told, err)
+		t.Errorf("changes are stored without a consumer: %d, %v", told, err)
 	}
 }
 

@@ -90,11 +90,11 @@ func (s *scene) visited(pattern string) {
 			scheme = "https://"
 		}
 		if head := fmt.Sprint(r.Header, r.URL); strings.Contains(head, s.token) || r.Header.Get("Authorization")+r.Header.Get("Cookie")+r.Header.Get("Referer") != "" {
-			s.t.Errorf("Hob's own went along: %s", head)
+			s.t.Errorf("the request contains Hob's credentials: %s", head)
 		}
 		all = append(all, fmt.Sprint(r.Method, " ", scheme, r.Host, r.URL))
 	}
 	if got := strings.Join(all, " "); !regexp.MustCompile("^(?:" + pattern + ")$").MatchString(got) {
-		s.t.Errorf("what was asked for on the web is %q", got)
+		s.t.Errorf("requested addresses = %q", got)
 	}
 }

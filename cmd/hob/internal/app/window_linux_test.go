@@ -22,7 +22,7 @@ func showWindow(t *testing.T, title, file string) *shownWindow {
 	t.Helper()
 	program, err := exec.LookPath("xterm")
 	if err != nil {
-		t.Skip("there is no xterm here")
+		t.Skip("xterm is not installed")
 	}
 	w := &shownWindow{desktoptest.Display(t), title}
 	cmd := exec.CommandContext(t.Context(), program, "-u8", "-T", title, "-e", "/bin/sh", "-c", "stty -echo; cat > "+file)

@@ -7,7 +7,7 @@ import "testing"
 type shownWindow struct{}
 
 func showWindow(t *testing.T, _, _ string) *shownWindow {
-	t.Skip("only X11 can show a window on no screen")
+	t.Skip("only X11 supports a window on a virtual screen")
 	return nil
 }
 

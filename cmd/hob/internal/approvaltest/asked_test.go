@@ -111,10 +111,10 @@ func places() []struct {
 	}
 }
 
-// TestWhoseAnswersCount checks on every channel, in private chats and groups, that answers and
+// TestAnswers_OnlyTheOwnersCount checks on every channel, in private chats and groups, that answers and
 // button presses of unknown senders and allowed guests change nothing. The owner's "no" denies, the
 // owner's "yes" runs the action once, and later answers of the owner change nothing.
-func TestWhoseAnswersCount(t *testing.T) {
+func TestAnswers_OnlyTheOwnersCount(t *testing.T) {
 	for _, c := range places() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -193,14 +193,14 @@ func (p *place) round(t *testing.T, group, yes bool) {
 
 	p.attempts(t, group, q.ID, !yes)
 	if now := h.question(q.ID); now.State != "pending" || h.did(mark) != 0 {
-		t.Fatalf("%s: another's answer made it %s by %q, and it was done %d times", mark, now.State, now.DecidedBy, h.did(mark))
+		t.Fatalf("%s: another sender's answer changed the request to %s by %q; the action ran %d times", mark, now.State, now.DecidedBy, h.did(mark))
 	}
 
 	if p.powerless {
 		p.say(owner, group, "/yes "+q.ID)
 		until(t, mark+": the owner is told where to answer", func() bool { return p.saw("does not count") })
 		if now := h.question(q.ID); now.State != "pending" || h.did(mark) != 0 {
-			t.Errorf("%s is %s, and was done %d times", mark, now.State, h.did(mark))
+			t.Errorf("%s is %s; the action ran %d times", mark, now.State, h.did(mark))
 		}
 		h.post("/api/v1/sessions/home/approvals/"+q.ID, map[string]bool{"approved": false}, &struct{}{})
 		return
@@ -218,7 +218,7 @@ func (p *place) round(t *testing.T, group, yes bool) {
 		p.say(owner, group, answer)
 		until(t, mark+": the owner is told to name the question", func() bool { return p.saw("/yes " + q.ID + " or /no " + q.ID + ":") })
 		if now := h.question(q.ID); now.State != "pending" || h.did(mark) != 0 {
-			t.Fatalf("%s: a bare %s made it %s", mark, answer, now.State)
+			t.Fatalf("%s: a bare %s changed the request to %s", mark, answer, now.State)
 		}
 		p.say(owner, group, "/"+answer+" "+q.ID)
 	case group && p.guests: // Hob's reply to a guest may reach the group before or after the owner's answer
@@ -244,7 +244,7 @@ func (p *place) round(t *testing.T, group, yes bool) {
 		until(t, mark+": he is told that it is too late", func() bool { return p.saw(q.ID + " is " + state) })
 	}
 	if now := h.question(q.ID); now.State != state || h.did(mark) != times {
-		t.Errorf("%s: is %s, and was done %d times", mark, now.State, h.did(mark))
+		t.Errorf("%s is %s; the action ran %d times", mark, now.State, h.did(mark))
 	}
 }
 
@@ -308,7 +308,7 @@ func (h *house) question(id string) question {
 	list := h.questions()
 	i := slices.IndexFunc(list, func(q question) bool { return q.ID == id })
 	if i < 0 {
-		h.t.Fatalf("there is no question %s among %+v", id, list)
+		h.t.Fatalf("request %s is missing in %+v", id, list)
 	}
 	return list[i]
 }
@@ -359,7 +359,7 @@ func (h *house) row() channelRow {
 		}
 		return r
 	}
-	h.t.Fatalf("there is no channel %s", h.channel)
+	h.t.Fatalf("channel %s does not exist", h.channel)
 	return channelRow{}
 }
 
@@ -371,7 +371,7 @@ func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !ok(); <-time.After(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("it does not come to that: %s", what)
+			t.Fatalf("timed out: %s", what)
 		}
 	}
 }

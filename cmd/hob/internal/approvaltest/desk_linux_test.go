@@ -45,7 +45,7 @@ func openDesktop(t *testing.T) *place {
 				}
 			}
 		}
-		t.Errorf("no note has a button for %s", question)
+		t.Errorf("no notification has a button for %s", question)
 	}
 	p.saw = func(part string) bool {
 		for _, n := range screen.All() {

@@ -5,6 +5,6 @@ package approvaltest
 import "testing"
 
 func openDesktop(t *testing.T) *place {
-	t.Skip("notes are looked at on Linux")
+	t.Skip("notifications are tested on Linux")
 	return nil
 }

@@ -133,7 +133,7 @@ func openHouse(t *testing.T, channel string, p *place) *house {
 	case <-d.Ready():
 	case err := <-ran:
 		ran <- err
-		t.Fatal("it has ended")
+		t.Fatal("the daemon ended")
 	}
 	token, err := os.ReadFile(paths.TokenFile())
 	fatal(t, err)

@@ -74,7 +74,7 @@ func TestReview3_AnOrderInAQuotedMailIsAskedAbout(t *testing.T) {
 	for _, name := range []string{"el/indented-alone-reply", "en/rule-reply", "en/paste-reply", "en/notes-old-reply", "lt/thunderbird-forward", "lt/samsung-forward", "he/thunderbird-forward"} {
 		i := slices.IndexFunc(layouts, func(l emailtest.Layout) bool { return l.Name() == name })
 		if i < 0 {
-			t.Fatalf("there is no layout %s", name)
+			t.Fatalf("unknown layout %s", name)
 		}
 		n++
 		w := layouts[i].Words()
@@ -85,7 +85,7 @@ func TestReview3_AnOrderInAQuotedMailIsAskedAbout(t *testing.T) {
 			return f.did(mark) || slices.ContainsFunc(p.h.questions(), func(q question) bool { return strings.Contains(string(q.Arguments), mark) })
 		})
 		if f.did(mark) {
-			t.Errorf("%s: the order in the quoted mail ran without a question", name)
+			t.Errorf("%s: the order in the quoted mail ran without approval", name)
 		}
 	}
 }

@@ -132,11 +132,11 @@ func TestReview1_BareYesAnswersNoQuestionOfABackgroundTask(t *testing.T) {
 		_, answer, _ := terminal.say("cli", word)
 		h.stays(q, "task-bg-own", word)
 		if word == "yes" && !strings.Contains(answer, "/yes "+q.ID) {
-			t.Errorf("yes is answered %q, want the id to use", answer)
+			t.Errorf("answer to \"yes\" = %q, want the id to use", answer)
 		}
 	}
 	if _, answer, _ := terminal.say("cli", "/yes "+q.ID); !strings.HasPrefix(answer, "Thank you") {
-		t.Errorf("/yes ID is answered %q", answer)
+		t.Errorf("answer to /yes ID = %q", answer)
 	}
 	until(t, "the task goes on", func() bool { return h.did("task-bg-own") == 1 })
 }
@@ -167,7 +167,7 @@ func TestReview1_BareYesAnswersNothingShownToAnotherClient(t *testing.T) {
 	q := h.pending("task-other-client")
 	for _, c := range []apiClient{terminal, {h, "", "terminal"}, {h, "page-2", ""}} {
 		if _, answer, _ := c.say("home", "yes"); !strings.Contains(answer, q.ID) {
-			t.Errorf("%q: yes is answered %q, want the id to use", c.id, answer)
+			t.Errorf("%q: answer to \"yes\" = %q, want the id to use", c.id, answer)
 		}
 		h.stays(q, "task-other-client", "yes of client "+c.id)
 	}
@@ -193,7 +193,7 @@ func TestReview1_BareYesAnswersOnlyTheLastShownQuestion(t *testing.T) {
 	q = h.pending("task-second-shown")
 	page.say("home", "/status") // a message comes in between
 	if _, answer, _ := page.say("home", "yes"); !strings.Contains(answer, "/yes "+q.ID) {
-		t.Errorf("yes after another message is answered %q", answer)
+		t.Errorf("answer to \"yes\" after another message = %q", answer)
 	}
 	h.stays(q, "task-second-shown", "a message in between")
 

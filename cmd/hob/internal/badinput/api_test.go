@@ -37,7 +37,7 @@ func TestRequests(t *testing.T) {
 		{"a list", "POST", talk, `[]`, 400, "must be an object"},
 		{"a number for text", "POST", talk, `{"text":5}`, 400, "text must be a string"},
 		{"unknown field", "POST", talk, `{"txt":"hi"}`, 400, "the fields are text"},
-		{"something behind it", "POST", talk, `{"text":"hi"} and more`, 400, "one JSON object"},
+		{"trailing data", "POST", talk, `{"text":"hi"} and more`, 400, "one JSON object"},
 		{"deep", "POST", talk, `{"text":` + strings.Repeat("[", 100_000), 400, "max depth"},
 		{"no text", "POST", talk, `{}`, 400, "empty"},
 		{"blank text", "POST", talk, `{"text":" \n\t "}`, 400, "empty"},
@@ -57,7 +57,7 @@ func TestRequests(t *testing.T) {
 		{"unknown parameter", "GET", "/api/v1/tasks?limti=1", ``, 400, "the parameters are"},
 		{"no such question", "POST", yes, `{"approved":true}`, 404, "hob approvals list"},
 		{"no decision", "POST", yes, `{}`, 400, "send {"},
-		{"a word for a decision", "POST", yes, `{"approved":"yes"}`, 400, "true or false"},
+		{"a decision that is not a boolean", "POST", yes, `{"approved":"yes"}`, 400, "true or false"},
 		{"no such trigger", "POST", "/api/v1/triggers/nope/fire", `{}`, 404, "[triggers.nope]"},
 		{"no such tool", "POST", "/api/v1/tools/nope", `{}`, 404, "hob tool list"},
 		{"arguments under another name", "POST", tool, `{"args":{}}`, 400, "the fields are arguments"},
@@ -96,7 +96,7 @@ func TestRequests(t *testing.T) {
 		}
 		for _, r := range rows {
 			if r.Text != "create_task" { // the tool call with invalid arguments is recorded
-				t.Errorf("%s holds %+v", list, r)
+				t.Errorf("%s contains %+v", list, r)
 			}
 		}
 	}

@@ -53,7 +53,7 @@ func TestConfigurations(t *testing.T) {
 	h.hob("config", "set", "agent.nmae", "x").fails(1, `did you mean "agent.name"`)
 	h.hob("config", "set", "agent.name", "").fails(1, `a name on one line.*nothing was changed`)
 	if b, err := os.ReadFile(filepath.Join(h.home, "config.toml")); string(b) != sound {
-		t.Errorf("a failed config set left %q %v", b, err)
+		t.Errorf("config.toml after a failed config set = %q %v", b, err)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestMissingSecrets(t *testing.T) {
 }
 
 // Files in the home that have the wrong type or form are reported.
-func TestOddFiles(t *testing.T) {
+func TestHome_UnusualFiles(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)
 	fatal(t, os.Remove(filepath.Join(h.home, "config.toml")))
@@ -119,7 +119,7 @@ func TestTokens(t *testing.T) {
 	h.hob("doctor").fails(1, "some checks failed")
 	h.hob("ask", "hello").works("Hello")
 	if fi, err := os.Stat(token); err != nil || fi.Mode().Perm() != 0o600 {
-		t.Errorf("the token can be read by others: %v %v", fi.Mode(), err)
+		t.Errorf("other users can read the token: %v %v", fi.Mode(), err)
 	}
 	for _, damaged := range []string{"", "garbage\n", "\xff\xfe"} {
 		h.write("token", damaged)
@@ -138,7 +138,7 @@ func TestTokens(t *testing.T) {
 	fatal(t, os.Symlink(filepath.Join(h.home, "precious"), token))
 	h.hob("ask", "hello").fails(1, "a link to a file without a token.*remove the link")
 	if b, err := os.ReadFile(filepath.Join(h.home, "precious")); string(b) != "mine" {
-		t.Errorf("the file behind the link holds %q %v", b, err)
+		t.Errorf("file behind the link = %q %v", b, err)
 	}
 	fatal(t, os.Remove(token))
 	h.start()

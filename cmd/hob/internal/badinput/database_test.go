@@ -80,7 +80,7 @@ func TestDamagedDatabase(t *testing.T) {
 			r := h.hob("ask", "what did I ask you to remember?")
 			r.works("9911")
 			if !strings.Contains(r.errs, "the database was damaged and is now") {
-				t.Errorf("nobody was told: %q", r.errs)
+				t.Errorf("the damage was not reported: %q", r.errs)
 			}
 			h.aside(damaged)
 			h.hob("restore", "--pending").works("Restored the newest good backup")
@@ -94,7 +94,7 @@ func TestDamagedDatabase(t *testing.T) {
 		damaged := h.sum()
 		h.hob("doctor").works0(1, "fail +database.*damaged.*-> restart Hob")
 		h.start()
-		h.eventually("the owner is told", func() bool {
+		h.eventually("the notice", func() bool {
 			for _, d := range h.deliveries("notice") {
 				if strings.Contains(d.Text, "database was damaged") && strings.Contains(d.Text, "damaged-") {
 					return true
@@ -117,10 +117,10 @@ func (h *house) aside(damaged [32]byte) {
 			b, err := os.ReadFile(filepath.Join(h.home, f))
 			fatal(h.t, err)
 			if sha256.Sum256(b) != damaged {
-				h.t.Errorf("%s is not what was damaged", f)
+				h.t.Errorf("%s differs from the damaged file", f)
 			}
 			return
 		}
 	}
-	h.t.Errorf("the damaged file is gone; there are %v", h.files())
+	h.t.Errorf("the damaged file is missing; files: %v", h.files())
 }

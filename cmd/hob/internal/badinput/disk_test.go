@@ -40,7 +40,7 @@ func alone(t *testing.T) bool {
 	_, ran := errors.AsType[*exec.ExitError](err)
 	switch {
 	case err != nil && !ran:
-		t.Skip("no mount namespace of its own can be had here:", err)
+		t.Skip("a mount namespace is not available:", err)
 	case strings.Contains(string(out), "--- SKIP"):
 		t.Skipf("%s", out)
 	case err != nil:
@@ -60,7 +60,7 @@ func smallDisk(t *testing.T) *disk {
 	dir, err := os.MkdirTemp(workshop, "disk-")
 	fatal(t, err)
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16m,mode=0755"); err != nil {
-		t.Skip("no file system can be mounted here:", err)
+		t.Skip("tmpfs cannot be mounted:", err)
 	}
 	t.Cleanup(func() { fatal(t, errors.Join(syscall.Unmount(dir, syscall.MNT_DETACH), os.Remove(dir))) })
 	return &disk{t, dir}
@@ -96,7 +96,7 @@ func (d *disk) fill() {
 func (d *disk) free() { fatal(d.t, os.Remove(filepath.Join(d.dir, "fill"))) }
 
 // On a full disk nothing starts. Once there is space, everything is as before.
-func TestDiskIsFull(t *testing.T) {
+func TestDisk_IsFullAtTheStart(t *testing.T) {
 	if !alone(t) {
 		return
 	}
@@ -120,7 +120,7 @@ func TestDiskIsFull(t *testing.T) {
 }
 
 // A message that does not fit on the disk is rejected and can be sent again.
-func TestDiskFillsUp(t *testing.T) {
+func TestDisk_FillsUpBeforeAMessage(t *testing.T) {
 	if !alone(t) {
 		return
 	}
@@ -144,7 +144,7 @@ func TestDiskFillsUp(t *testing.T) {
 	d.free()
 	for range 2 {
 		if code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", message); code != http.StatusOK {
-			t.Errorf("the message again: %d %s", code, body)
+			t.Errorf("repeated message: %d %s", code, body)
 		}
 	}
 	code, body = h.api(http.MethodGet, "/api/v1/memory", "")
@@ -159,7 +159,7 @@ func TestDiskFillsUp(t *testing.T) {
 
 // A turn during which the disk becomes full continues when there is space: each action runs once,
 // and unknown outcomes are reported.
-func TestDiskFillsUpDuringATurn(t *testing.T) {
+func TestDisk_FillsUpDuringATurn(t *testing.T) {
 	if !alone(t) {
 		return
 	}
@@ -214,14 +214,14 @@ func TestDiskFillsUpDuringATurn(t *testing.T) {
 		t.Errorf("the file has %d bytes, %v; the answer: %s", len(b), err, replies[0].Text)
 	}
 	if left, err := os.ReadDir(docs); len(left) > 1 {
-		t.Errorf("left behind: %v %v", left, err)
+		t.Errorf("files left behind: %v %v", left, err)
 	}
 	h.stop()
 }
 
 // Work that becomes due while the disk is full runs once when there is space, and a text that a
 // receiver has accepted is not sent again.
-func TestDiskFillsUpBetween(t *testing.T) {
+func TestDisk_FillsUpBetweenTurns(t *testing.T) {
 	if !alone(t) {
 		return
 	}
@@ -231,15 +231,15 @@ func TestDiskFillsUpBetween(t *testing.T) {
 	h := d.house(withHook(k.url))
 	h.start()
 	h.ring()
-	h.eventually("the notice is taken", func() bool { _, took := k.state(); return len(took) == 1 })
+	h.eventually("the accepted notice", func() bool { _, took := k.state(); return len(took) == 1 })
 	h.eventually("the full disk is met", func() bool {
 		b, err := os.ReadFile(h.log)
 		return err == nil && strings.Contains(string(b), "the disk is full")
 	})
 	d.free()
-	h.eventually("it is known to be sent", func() bool { return h.notice().State == "sent" })
+	h.eventually("the state sent", func() bool { return h.notice().State == "sent" })
 	if asked, took := k.state(); asked != 1 || len(took) != 1 {
-		t.Errorf("%d requests, and it took %q", asked, took)
+		t.Errorf("%d requests, accepted %q", asked, took)
 	}
 
 	h.say("remind me in 2 seconds to stand up")
@@ -252,6 +252,6 @@ func TestDiskFillsUpBetween(t *testing.T) {
 	h.eventually("the reminder comes", func() bool { _, took := k.state(); return len(took) == 2 })
 	h.stop()
 	if asked, took := k.state(); asked != 2 || len(took) != 2 {
-		t.Errorf("%d requests, and it took %q", asked, took)
+		t.Errorf("%d requests, accepted %q", asked, took)
 	}
 }

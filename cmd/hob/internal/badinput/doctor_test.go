@@ -131,7 +131,7 @@ func sickHomes() []sick {
 		}, 1, `fail +autostart .*hob.desktop was written for another home .* starts /gone/hob, which does not exist -> to start this program instead: hob service install`, ""},
 		{"files of somebody else", "files", "", func(t *testing.T, h *house) {
 			if !superuser() {
-				t.Skip("only the superuser can give files away")
+				t.Skip("only root can change the owner of a file")
 			}
 			fatal(t, os.Mkdir(filepath.Join(h.home, "policy"), 0o755)) //nolint:gosec // stays the superuser's
 		}, 1, `fail +files .*policy belongs to another user on this machine -> take ownership: sudo chown`, ""},
@@ -140,7 +140,7 @@ func sickHomes() []sick {
 
 // Each broken home is reported with its cause and its remedy. Fixable problems are fixed, and the
 // next run finds none; settings of the user stay unchanged.
-func TestSickHomes(t *testing.T) {
+func TestDoctor_BrokenHomes(t *testing.T) {
 	for _, s := range sickHomes() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
@@ -159,17 +159,17 @@ func TestSickHomes(t *testing.T) {
 			}
 			if s.fixes == "" {
 				if strings.Contains(finding, "fixed: ") || strings.Contains(h.hob("doctor", "--fix", s.probe).out, "fixed: ") {
-					t.Errorf("fixed something that only the user may change: %s", finding)
+					t.Errorf("the doctor fixed a problem that only the user may fix: %s", finding)
 				}
 				return
 			}
 			fixed := h.hob("doctor", "--fix")
 			if did := regexp.MustCompile(`(?m)fixed: (.*)$`).FindStringSubmatch(fixed.out); fixed.code != 0 || did == nil || !regexp.MustCompile(s.fixes).MatchString(did[1]) {
-				t.Fatalf("exit code %d, it did %q, want %q\n%s%s", fixed.code, did, s.fixes, fixed.out, fixed.errs)
+				t.Fatalf("exit code %d, fixed %q, want %q\n%s%s", fixed.code, did, s.fixes, fixed.out, fixed.errs)
 			}
 			after := h.hob("doctor")
 			if finding := after.of(s.probe); after.code != 0 || regexp.MustCompile(`^(warn|fail)`).MatchString(finding) || strings.Contains(after.out, "fixed: ") {
-				t.Errorf("afterwards: exit code %d, %s\n%s", after.code, finding, after.errs)
+				t.Errorf("second run: exit code %d, %s\n%s", after.code, finding, after.errs)
 			}
 			h.hob("ask", "hello").works("Hello")
 		})
@@ -177,7 +177,7 @@ func TestSickHomes(t *testing.T) {
 }
 
 // A daemon that hangs is reported like other problems, and nothing is fixed while it runs.
-func TestAHangingDaemon(t *testing.T) {
+func TestDoctor_HangingDaemon(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, noBrowser)
 	h.start()
@@ -193,7 +193,7 @@ func TestAHangingDaemon(t *testing.T) {
 }
 
 // While an older daemon without a doctor runs, nothing is fixed.
-func TestAnOlderDaemon(t *testing.T) {
+func TestDoctor_OlderDaemon(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, noBrowser)
 	h.start()

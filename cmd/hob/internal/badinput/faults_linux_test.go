@@ -75,7 +75,7 @@ func TestFaultTranscripts(t *testing.T) {
 	if *update {
 		fatal(t, os.WriteFile(faultsFile, []byte(before+"\n"+want), 0o644)) //nolint:gosec // a document
 	} else if "## "+got != want {
-		t.Errorf("docs/faults.md is not what happens; run: go test ./cmd/hob/internal/badinput -run TestFaultTranscripts -update\n%s", want)
+		t.Errorf("docs/faults.md is out of date; run: go test ./cmd/hob/internal/badinput -run TestFaultTranscripts -update\n%s", want)
 	}
 }
 
@@ -153,7 +153,7 @@ func (s *transcript) run(pattern, only string, args ...string) {
 		out = strings.Join(kept, "")
 	}
 	if !regexp.MustCompile(`(?s)` + pattern).MatchString(out) {
-		s.t.Errorf("%s: it says\n%s%s\nwant something like %q", line, r.out, r.errs, pattern)
+		s.t.Errorf("%s: output:\n%s%s\nwant a match of %q", line, r.out, r.errs, pattern)
 	}
 	s.show(line + "\n" + out)
 }
@@ -264,7 +264,7 @@ func diskFull(s *transcript) {
 	d.free()
 	for range 2 {
 		if code, body := s.h.api(http.MethodPost, "/api/v1/sessions/home/messages", message); code != http.StatusOK {
-			s.t.Errorf("the message again: %d %s", code, body)
+			s.t.Errorf("repeated message: %d %s", code, body)
 		}
 	}
 	s.run("Added", "", "ask", "add a task: buy bread")
@@ -313,7 +313,7 @@ func chatKilled(s *transcript) {
 	r := s.h.hob("task", "list")
 	for _, what := range []string{"milk", "bread", "eggs"} {
 		if strings.Count(r.out, what) != 1 {
-			s.t.Errorf("%s is not there exactly once:\n%s", what, r.out)
+			s.t.Errorf("%s does not occur exactly once:\n%s", what, r.out)
 		}
 	}
 	s.h.hob("stop").works("stopped")
@@ -380,7 +380,7 @@ func (c *chatTerminal) ends() {
 	case err := <-c.done:
 		fatal(c.s.t, err)
 	case <-time.After(20 * time.Second):
-		c.s.t.Fatal("the chat does not end")
+		c.s.t.Fatal("the chat did not end")
 	}
 }
 
@@ -391,7 +391,7 @@ func (c *chatTerminal) signal(sig syscall.Signal) int {
 	fatal(c.s.t, err)
 	m := regexp.MustCompile(`"pid":(\d+)`).FindSubmatch(b)
 	if m == nil {
-		c.s.t.Fatalf("no pid: %s", b)
+		c.s.t.Fatalf("no process id in %s", b)
 	}
 	pid, err := strconv.Atoi(string(m[1]))
 	fatal(c.s.t, errors.Join(err, syscall.Kill(pid, sig)))
@@ -462,7 +462,7 @@ func (h *house) replies() []delivery {
 	fatal(h.t, err)
 	m := regexp.MustCompile(`"address":"([^"]+)"`).FindSubmatch(b)
 	if m == nil {
-		h.t.Fatalf("no address: %s", b)
+		h.t.Fatalf("no address in %s", b)
 	}
 	h.base = "http://" + string(m[1])
 	return h.deliveries("reply")

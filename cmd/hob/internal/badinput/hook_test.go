@@ -97,7 +97,7 @@ func (h *house) notice() delivery {
 	return delivery{}
 }
 
-func TestReceiverInTrouble(t *testing.T) {
+func TestReceiver_Errors(t *testing.T) {
 	t.Parallel()
 	k := newHook(t, 500, 503, 429)
 	h := newHouse(t, withHook(k.url))
@@ -105,14 +105,14 @@ func TestReceiverInTrouble(t *testing.T) {
 	h.ring()
 	h.eventually("the notice arrives", func() bool { return h.notice().State == "sent" })
 	if asked, took := k.state(); asked != 4 || len(took) != 1 {
-		t.Errorf("%d requests, and it took %q", asked, took)
+		t.Errorf("%d requests, accepted %q", asked, took)
 	}
 	h.stop()
 }
 
 // A receiver that responds with 410 (gone) gets no further requests, and the user can see the state
 // of the text.
-func TestReceiverGone(t *testing.T) {
+func TestReceiver_Gone(t *testing.T) {
 	t.Parallel()
 	k := newHook(t, 410)
 	h := newHouse(t, withHook(k.url))
@@ -120,14 +120,14 @@ func TestReceiverGone(t *testing.T) {
 	h.ring()
 	h.eventually("the notice is given up", func() bool { return h.notice().State == "dead" })
 	if d := h.notice(); !strings.Contains(d.Error, "410") || !strings.Contains(d.Error, "; ") {
-		t.Errorf("the error names no cause or no remedy: %+v", d)
+		t.Errorf("the error has no cause or no remedy: %+v", d)
 	}
 	if asked, _ := k.state(); asked != 1 {
 		t.Errorf("%d requests", asked)
 	}
 	told := h.deliveries("status")
 	if len(told) != 1 || told[0].Channel != "web" || !strings.Contains(told[0].Text, "could not deliver") || !strings.Contains(told[0].Text, "stretch") {
-		t.Errorf("the owner was told %+v", told)
+		t.Errorf("notices to the owner = %+v", told)
 	}
 	h.hob("ask", "hello").works("Hello")
 	h.stop()
@@ -135,13 +135,13 @@ func TestReceiverGone(t *testing.T) {
 
 // A receiver that rejects the owner's secret is not called until the next start; the owner is
 // notified elsewhere, and the text waits.
-func TestReceiverRefuses(t *testing.T) {
+func TestReceiver_RejectsTheSecret(t *testing.T) {
 	t.Parallel()
 	k := newHook(t, 401)
 	h := newHouse(t, withHook(k.url))
 	h.start()
 	h.ring()
-	h.eventually("the owner is told", func() bool {
+	h.eventually("the notice to the owner", func() bool {
 		for _, d := range h.deliveries("notice") {
 			if d.Channel == "web" && strings.Contains(d.Text, "webhook has stopped") && strings.Contains(d.Text, "check the secret") {
 				return true
@@ -151,7 +151,7 @@ func TestReceiverRefuses(t *testing.T) {
 	})
 	h.hob("status").works("webhook: stopped.*check the secret")
 	if asked, took := k.state(); asked != 1 || len(took) != 0 {
-		t.Errorf("%d requests, and it took %q", asked, took)
+		t.Errorf("%d requests, accepted %q", asked, took)
 	}
 	h.stop()
 	h.start() // the receiver now accepts the secret
@@ -160,7 +160,7 @@ func TestReceiverRefuses(t *testing.T) {
 }
 
 // A receiver that is down gets the text once it is up again, even after a restart of Hob.
-func TestReceiverDown(t *testing.T) {
+func TestReceiver_Down(t *testing.T) {
 	t.Parallel()
 	k := newHook(t)
 	addr := strings.TrimPrefix(k.url, "http://")
@@ -168,14 +168,14 @@ func TestReceiverDown(t *testing.T) {
 	h := newHouse(t, withHook(k.url))
 	h.start()
 	h.ring()
-	h.eventually("it was tried", func() bool { return h.notice().Error != "" })
+	h.eventually("the first attempt", func() bool { return h.notice().Error != "" })
 	h.hob("status").works("webhook.*refused")
 	h.stop()
 	h.start()
 	k.listen(t, addr)
 	h.eventually("the notice arrives", func() bool { return h.notice().State == "sent" })
 	if _, took := k.state(); len(took) != 1 {
-		t.Errorf("it took %q", took)
+		t.Errorf("accepted %q", took)
 	}
 	h.stop()
 }

@@ -106,7 +106,7 @@ func houseIn(t *testing.T, dir, conf string) *house {
 		h.kill()
 		_ = h.command(context.Background(), "stop").Run() // stop a daemon that a command may have started
 		if b, err := os.ReadFile(h.log); err == nil && t.Failed() {
-			t.Logf("the end of the daemon's log:\n%s", b[max(0, len(b)-4000):])
+			t.Logf("end of the daemon's log:\n%s", b[max(0, len(b)-4000):])
 		}
 		_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, _ error) error {
 			if d != nil && d.IsDir() {
@@ -212,15 +212,15 @@ func (r result) fails(code int, pattern string) {
 	case r.code != code:
 		r.t.Errorf("%s: exit code %d, want %d; %s%s", r.what, r.code, code, r.out, r.errs)
 	case !regexp.MustCompile(`(?s)` + pattern).MatchString(r.errs):
-		r.t.Errorf("%s: it says\n%s\nwant something like %q", r.what, r.errs, pattern)
+		r.t.Errorf("%s: stderr:\n%s\nwant a match of %q", r.what, r.errs, pattern)
 	case strings.HasPrefix(r.errs, "{"):
 		if !remedyInJSON.MatchString(r.errs) {
-			r.t.Errorf("%s: no cause, or no remedy:\n%s", r.what, r.errs)
+			r.t.Errorf("%s: the error has no cause or no remedy:\n%s", r.what, r.errs)
 		}
 	case !strings.HasPrefix(r.errs, "hob: ") || !remedyLine.MatchString(r.errs):
-		r.t.Errorf("%s: no cause, or no remedy:\n%s", r.what, r.errs)
+		r.t.Errorf("%s: the error has no cause or no remedy:\n%s", r.what, r.errs)
 	case strings.Contains(r.errs, "goroutine "):
-		r.t.Errorf("%s: it broke:\n%s", r.what, r.errs)
+		r.t.Errorf("%s: the program crashed:\n%s", r.what, r.errs)
 	}
 }
 
@@ -228,7 +228,7 @@ func (r result) fails(code int, pattern string) {
 func (r result) works(pattern string) {
 	r.t.Helper()
 	if r.code != 0 || !regexp.MustCompile(`(?s)`+pattern).MatchString(r.out) {
-		r.t.Errorf("%s: exit code %d, it says %q %q, want something like %q", r.what, r.code, r.out, r.errs, pattern)
+		r.t.Errorf("%s: exit code %d, output %q %q, want a match of %q", r.what, r.code, r.out, r.errs, pattern)
 	}
 }
 
@@ -275,10 +275,10 @@ func (h *house) stop() {
 	select {
 	case <-h.exited:
 	case <-time.After(20 * time.Second):
-		h.t.Fatal("the daemon does not stop on SIGTERM")
+		h.t.Fatal("the daemon did not stop on SIGTERM")
 	}
 	if code := h.daemon.ProcessState.ExitCode(); code != 0 {
-		h.t.Errorf("the daemon ended with %d", code)
+		h.t.Errorf("exit code of the daemon = %d", code)
 	}
 	h.daemon = nil
 }

@@ -68,13 +68,13 @@ func TestModels(t *testing.T) {
 				t.Errorf("the answer after %d calls is %q, want something like %q", model.Count(), got, tt.want)
 			}
 			if got := h.say("hello"); got != "hello to you" {
-				t.Errorf("afterwards: %q", got)
+				t.Errorf("next answer = %q", got)
 			}
 			if replies := h.deliveries("reply"); len(replies) != 2 {
 				t.Errorf("%d replies to two messages: %+v", len(replies), replies)
 			}
 			if _, tasks := h.api(http.MethodGet, "/api/v1/tasks", ""); strings.TrimSpace(tasks) != "[]" {
-				t.Errorf("tasks were made: %s", tasks)
+				t.Errorf("tasks were created: %s", tasks)
 			}
 			h.stop()
 		})
@@ -83,7 +83,7 @@ func TestModels(t *testing.T) {
 
 // A model that sends nothing can be stopped, and a message of 10 MB is either answered or rejected
 // with a sentence.
-func TestSilentModel(t *testing.T) {
+func TestModel_SendsNothing(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewServer(t, llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
 		if asked(r) == "hello" {
@@ -100,7 +100,7 @@ func TestSilentModel(t *testing.T) {
 	}
 	h.eventually("the model is asked", func() bool { return model.Count() > 0 })
 	if code, body := h.api(http.MethodPost, "/api/v1/sessions/other/messages", `{"text":"hello"}`); code != 200 || !strings.Contains(body, "hello to you") {
-		t.Errorf("another conversation meanwhile: %d %s", code, body)
+		t.Errorf("message in another conversation: %d %s", code, body)
 	}
 	h.say("/stop")
 	h.eventually("the turn is over", func() bool {
@@ -108,14 +108,14 @@ func TestSilentModel(t *testing.T) {
 		return strings.Contains(body, `"done"`)
 	})
 	if got := h.say("hello"); got != "hello to you" {
-		t.Errorf("afterwards: %q", got)
+		t.Errorf("next answer = %q", got)
 	}
 	h.stop()
 }
 
 // The largest allowed message reaches the model or is rejected with a sentence, and the
 // conversation continues.
-func TestLargestMessage(t *testing.T) {
+func TestModel_LargestMessage(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewServer(t, llmtest.Options{Keep: 1, Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
 		return llmtest.Answer{Text: "hello to you"}, true
@@ -124,10 +124,10 @@ func TestLargestMessage(t *testing.T) {
 	h.start()
 	got := h.say(strings.Repeat("word ", 2<<20))
 	if got == "" {
-		t.Error("no answer")
+		t.Error("the answer is empty")
 	}
 	if got := h.say("hello"); got != "hello to you" {
-		t.Errorf("afterwards: %q", got)
+		t.Errorf("next answer = %q", got)
 	}
 	h.stop()
 }

@@ -29,17 +29,17 @@ func TestFileNames(t *testing.T) {
 		fatal(t, os.WriteFile(path, []byte("mild cheese"), 0o600))
 		h.own(path)
 	}
-	h.eventually("every file is told once", func() bool { return len(h.deliveries("notice")) >= len(names) })
+	h.eventually("one notice for each file", func() bool { return len(h.deliveries("notice")) >= len(names) })
 	var all strings.Builder
 	for _, d := range h.deliveries("notice") {
 		all.WriteString(d.Text + "\n")
 		if !utf8.ValidString(d.Text) || strings.ContainsRune(d.Text, '\x1b') {
-			t.Errorf("a notice that hurts: %q", d.Text)
+			t.Errorf("the notice contains invalid characters: %q", d.Text)
 		}
 	}
 	for _, want := range []string{"caf", "line.txt", "red.txt", "Käse 日本.txt", "nnnn", "plain.txt"} {
 		if !strings.Contains(all.String(), want) {
-			t.Errorf("nothing was told about %q:\n%s", want, all.String())
+			t.Errorf("no notice about %q:\n%s", want, all.String())
 		}
 	}
 	call := func(tool string, args any) (code, text string) {
@@ -57,10 +57,10 @@ func TestFileNames(t *testing.T) {
 		t.Errorf("the search: %s %s", code, text)
 	}
 	if code, _ := call("trash_file", map[string]any{"path": filepath.Join(docs, "caf\uFFFD.txt")}); code != "not_found" {
-		t.Errorf("a file by a name that is not its own: %q", code)
+		t.Errorf("trash of a file by the shown name: code %q", code)
 	}
 	if _, err := os.Stat(filepath.Join(docs, names[0])); errors.Is(err, os.ErrNotExist) {
-		t.Error("the file with the odd name is gone")
+		t.Error("the file with the unusual name is missing")
 	}
 	h.stop()
 }

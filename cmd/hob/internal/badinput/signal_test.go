@@ -16,7 +16,7 @@ import (
 )
 
 // A message whose turn is interrupted by SIGTERM is answered once, after the next start.
-func TestTerminatedTurn(t *testing.T) {
+func TestTurn_Terminated(t *testing.T) {
 	t.Parallel()
 	var awake atomic.Bool
 	model := llmtest.NewServer(t, llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
@@ -58,7 +58,7 @@ func TestTerminatedTurn(t *testing.T) {
 	})
 	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", `{"text":"buy milk","dedupe_key":"1"}`)
 	if code != http.StatusOK || !strings.Contains(body, r.Event) {
-		t.Errorf("the same message again: %d %s", code, body)
+		t.Errorf("repeated message: %d %s", code, body)
 	}
 	if all := h.deliveries("reply"); len(all) != 1 || all[0].Text != "the task is made" {
 		t.Errorf("the replies: %+v", all)
@@ -73,7 +73,7 @@ func TestTerminatedTurn(t *testing.T) {
 
 // A chat ends when its input is closed. A message after the daemon was stopped starts the daemon
 // again.
-func TestChatEnds(t *testing.T) {
+func TestChat_InputEnds(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)
 	h.hob("chat", "--no-start").works("^$")
@@ -91,13 +91,13 @@ func TestChatEnds(t *testing.T) {
 	fatal(t, err)
 	lines := bufio.NewScanner(said)
 	if !lines.Scan() || !strings.Contains(lines.Text(), "Hello") {
-		t.Errorf("the chat says %q", lines.Text())
+		t.Errorf("output of the chat = %q", lines.Text())
 	}
 	h.stop()
 	_, err = out.WriteString("and now?\n")
 	fatal(t, err)
 	if !lines.Scan() || !strings.Contains(lines.Text(), "I did not understand") {
-		t.Errorf("after a stop the chat says %q", lines.Text())
+		t.Errorf("output of the chat after a stop = %q", lines.Text())
 	}
 	fatal(t, out.Close())
 	_ = cmd.Wait() // the exit code does not matter
@@ -106,7 +106,7 @@ func TestChatEnds(t *testing.T) {
 
 // The daemon keeps running when its log no longer has a reader, and when it has no standard
 // streams.
-func TestDaemonWithoutStreams(t *testing.T) {
+func TestDaemon_WithoutStreams(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)
 	r, w, err := os.Pipe()
@@ -133,7 +133,7 @@ func TestDaemonWithoutStreams(t *testing.T) {
 }
 
 // Ctrl-C stops a waiting command but not the daemon.
-func TestInterruptedCommand(t *testing.T) {
+func TestCommand_Interrupted(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewServer(t, llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
 		if asked(r) == "hello" {

@@ -65,7 +65,7 @@ func TestArguments(t *testing.T) {
 		r.what = tt.name
 		r.fails(tt.code, tt.want)
 		if r.out != "" {
-			t.Errorf("%s: output beside the error: %q", tt.name, r.out)
+			t.Errorf("%s: output in addition to the error: %q", tt.name, r.out)
 		}
 	}
 	h.fed(strings.NewReader("caf\xe9"), "ask").fails(2, "standard input is not valid UTF-8")
@@ -86,7 +86,7 @@ func TestOutput(t *testing.T) {
 	h := newHouse(t, offline)
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
-		t.Skip("no /dev/full here:", err)
+		t.Skip("/dev/full is not available:", err)
 	}
 	defer full.Close()
 	for _, args := range [][]string{{"tool", "list"}, {"tool", "list", "--json"}, {"version"}, {"ask", "hello"}, {"--help"}} {
@@ -106,13 +106,13 @@ func TestOutput(t *testing.T) {
 	var errs strings.Builder
 	cmd.Stdout, cmd.Stderr = w, &errs
 	if err := cmd.Run(); err == nil || errs.String() != "" {
-		t.Errorf("to a reader that has gone: %v, %q", err, errs.String())
+		t.Errorf("write to a closed pipe: %v, %q", err, errs.String())
 	}
 	h.hob("ask", "hello").works("Hello")
 }
 
 // Homes with unusual names work.
-func TestOddHomes(t *testing.T) {
+func TestHome_UnusualNames(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)
 	for _, name := range []string{"with space", "Käse 日本 🏠", "100%41", "a#b?c=d&e", "new\nline", "bad\xff", "'quoted' \"twice\"", "-dash"} {

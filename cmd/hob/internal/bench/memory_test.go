@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestTheCorpusIsTheSameEachTime(t *testing.T) {
+func TestCorpus_IsReproducible(t *testing.T) {
 	a, b := newCorpus(), newCorpus()
 	kinds := map[string]int{}
 	for range 5000 {
@@ -39,7 +39,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-func TestTheChartIsSVG(t *testing.T) {
+func TestChart_IsSVG(t *testing.T) {
 	for name, list := range map[string][]Growth{
 		"none": nil,
 		"one":  {{Rows: 1000, P95: 1}},
@@ -75,6 +75,6 @@ func TestHashing(t *testing.T) {
 		return ab / math.Sqrt(aa*bb)
 	}
 	if same, other := near(v[0], v[1]), near(v[0], v[2]); same < 0.99 || other > 0.4 {
-		t.Errorf("%f and %f", same, other)
+		t.Errorf("cosine of similar texts %f, of different texts %f", same, other)
 	}
 }

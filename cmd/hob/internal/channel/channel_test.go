@@ -26,15 +26,15 @@ func parsed(t *testing.T, text string) *config.Config {
 }
 
 // Kinds lists every driver.
-func TestDriversAreKinds(t *testing.T) {
+func TestKinds_ListEveryDriver(t *testing.T) {
 	for _, d := range channelsall.Drivers() {
 		if k, ok := Find(d.Describe().Name); !ok || k.Title == "" || k.Always {
-			t.Errorf("Kinds does not tell of %s", d.Describe().Name)
+			t.Errorf("Kinds does not list %s", d.Describe().Name)
 		}
 	}
 }
 
-func TestKindsBySystem(t *testing.T) {
+func TestKinds_BySystem(t *testing.T) {
 	for _, tt := range []struct {
 		name, goos string
 		want       bool
@@ -87,7 +87,7 @@ func TestRows(t *testing.T) {
 			rows := Rows(parsed(t, tt.conf), tt.health, tt.running)
 			for _, name := range Names() {
 				if !slices.ContainsFunc(rows, func(r Row) bool { return r.Name == name }) {
-					t.Errorf("%s is not there", name)
+					t.Errorf("the row of %s is missing", name)
 				}
 			}
 			got := rows[slices.IndexFunc(rows, func(r Row) bool { return r.Name == tt.channel })]
@@ -141,7 +141,7 @@ type tester func(context.Context) (string, error)
 func (f tester) Test(ctx context.Context) (string, error) { return f(ctx) }
 
 // A driver that panics is reported as failed.
-func TestTryGuards(t *testing.T) {
+func TestTry_DriverPanics(t *testing.T) {
 	_, err := runTester(t.Context(), tester(func(context.Context) (string, error) { panic("oh") }))
 	if err == nil || !strings.Contains(err.Error(), "oh") {
 		t.Error(err)

@@ -137,7 +137,7 @@ func TestExternalAgent_KilledWhileItAsks(t *testing.T) {
 			w.settle(ctx, "a later answer", func() bool { return w.done(ctx, id) })
 		}
 		if n := w.actions(t)[one]; n != 0 {
-			t.Errorf("%s: it acted %d times before the approval", stage, n)
+			t.Errorf("%s: the agent acted %d times before the approval", stage, n)
 		}
 		check(t, w.approve(ctx, again))
 		w.settle(ctx, "the first answer", func() bool { return w.done(ctx, first) })
@@ -208,7 +208,7 @@ func TestExternalAgent_KilledAtAnyInstant(t *testing.T) {
 		}
 		action, isAction := strings.CutPrefix(text, "do execute ")
 		if n := acted[action]; isAction && (n == 0 || n > approved[event]) {
-			t.Errorf("%q happened %d times after %d approvals", action, n, approved[event])
+			t.Errorf("%q ran %d times after %d approvals", action, n, approved[event])
 		}
 	}
 	t.Logf("%d kills, %d messages", kills, len(events))

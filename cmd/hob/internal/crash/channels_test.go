@@ -276,9 +276,9 @@ func (c *chat) tally(what, platform, text string) (copies int) {
 	case plain+marked == 0:
 		c.t.Errorf("lost: %s", what)
 	case plain > 1:
-		c.t.Errorf("%d times, and not marked as repeated: %s", plain, what)
+		c.t.Errorf("sent %d times without the mark of a repetition: %s", plain, what)
 	case platform != "telegram" && plain+marked > 1:
-		c.t.Errorf("%d times, although the platform can tell: %s", plain+marked, what)
+		c.t.Errorf("sent %d times on a platform with idempotency keys: %s", plain+marked, what)
 	}
 	return max(0, plain+marked-1)
 }
@@ -303,7 +303,7 @@ func (c *chat) verify(ctx context.Context, kills int) {
 		}
 	}
 	if orphans["slack"]+orphans["discord"] > 0 || orphans["telegram"] > kills {
-		t.Errorf("drafts that stay although the answer came elsewhere: %v", orphans)
+		t.Errorf("drafts remain although the answer is another message: %v", orphans)
 	}
 	for n := range c.looked {
 		copies += c.tally(fmt.Sprintf("the file scan-%d.txt, as a whole", n), "telegram", fmt.Sprintf("saw %d: whole.", n))
@@ -357,17 +357,17 @@ func (c *chat) verifyJoined(ctx context.Context) (joined int) {
 		joined += len(lines) - 1
 		at := bornAt(e.ID)
 		if at.Sub(before) < waitsFor-20*time.Millisecond {
-			c.t.Logf("%q came %s after the one before, and is answered apart", e.Text, at.Sub(before))
+			c.t.Logf("%q came %s after the previous message and has a separate answer", e.Text, at.Sub(before))
 			soon++
 		}
 		before = at
 	}
 	if soon > 2+c.written/50 {
-		c.t.Errorf("%d of %d notes are answered apart although they came soon after another", soon, c.written)
+		c.t.Errorf("%d of %d messages have a separate answer although they came shortly after another", soon, c.written)
 	}
 	for n := range c.written {
 		if k := in[fmt.Sprintf("note %d", n)]; k != 1 {
-			c.t.Errorf("note %d is a part of %d events", n, k)
+			c.t.Errorf("message %d is in %d events", n, k)
 		}
 	}
 	return joined
@@ -391,19 +391,19 @@ func (c *chat) verifyFiles() {
 	for _, e := range entries {
 		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		if want, ok := c.files[e.Name()]; err != nil || !ok || !bytes.Equal(b, want) {
-			c.t.Errorf("%s holds %d bytes and should have %d, %v", e.Name(), len(b), len(want), err)
+			c.t.Errorf("%s has %d bytes, want %d, %v", e.Name(), len(b), len(want), err)
 		}
 	}
 	if len(entries) != c.looked {
-		c.t.Errorf("%d files lie there, %d came", len(entries), c.looked)
+		c.t.Errorf("%d files are stored, want %d", len(entries), c.looked)
 	}
 	for _, m := range c.p.all() {
 		if want := c.files[m.name]; m.name != "" && !bytes.Equal(m.file, want) {
-			c.t.Errorf("%s went out with %d bytes and has %d", m.name, len(m.file), len(want))
+			c.t.Errorf("%s was sent with %d bytes, want %d", m.name, len(m.file), len(want))
 		}
 	}
 	half, err := filepath.Glob(filepath.Join(c.dir, "hob-home", "outgoing", ".*"))
 	if err != nil || len(half) > 0 {
-		c.t.Errorf("left half written: %q, %v", half, err)
+		c.t.Errorf("partial files: %q, %v", half, err)
 	}
 }

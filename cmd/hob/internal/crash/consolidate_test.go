@@ -149,7 +149,7 @@ func (w *tidyWorld) facts(ctx context.Context) map[string]exportedFact {
 			continue
 		}
 		if _, twice := out[r.Fact.ID]; twice {
-			w.t.Errorf("%s occurs twice", r.Fact.ID)
+			w.t.Errorf("%s is listed twice", r.Fact.ID)
 		}
 		out[r.Fact.ID] = *r.Fact
 	}
@@ -162,7 +162,7 @@ func (w *tidyWorld) compare(facts map[string]exportedFact) {
 	w.t.Helper()
 	for id, text := range w.want {
 		if facts[id].Text != text {
-			w.t.Errorf("%s was %q and is %q", id, text, facts[id].Text)
+			w.t.Errorf("text of %s was %q, now %q", id, text, facts[id].Text)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func TestKilledAtAnyInstant(t *testing.T) {
 	w.configure("[watchers]\nper_day = 100000\n") // on a slow machine many files are created between two kills
 	began := time.Now()
 	if !w.start("") {
-		t.Fatal("the daemon does not start")
+		t.Fatal("the daemon did not start")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
@@ -102,7 +102,7 @@ func (w *world) killOnce(n int) {
 func (w *world) daemonUp() {
 	w.kill()
 	if !w.start("") {
-		w.t.Fatal("the daemon does not start again")
+		w.t.Fatal("the daemon did not start again")
 	}
 }
 
@@ -248,7 +248,7 @@ func (w *world) verify(ctx context.Context, in *inputs) {
 		count(fmt.Sprintf("the reminder %d (%s)", n, answer[e]), matching(notices, fmt.Sprintf("ring %d", n)))
 	}
 	if got := matching(notices, "every minute"); got != ticks {
-		t.Errorf("the schedule of every minute told %d times, want %d", got, ticks)
+		t.Errorf("the minute schedule sent %d notices, want %d", got, ticks)
 	}
 	for _, name := range in.pdfs {
 		count("the notice about "+name, matching(notices, name))
@@ -274,7 +274,7 @@ func (w *world) ticks(ctx context.Context) int {
 			return int(time.Now().Unix()/60 - r.CreatedAt.Unix()/60)
 		}
 	}
-	w.t.Error("the schedule of every minute is gone")
+	w.t.Error("the minute schedule is missing")
 	return 0
 }
 
@@ -334,7 +334,7 @@ func (w *world) verifyEffects(ctx context.Context, in *inputs, answer map[string
 		}
 		unknown := strings.Contains(answer[e], "outcome_unknown")
 		if lines[job] > 1 || lines[job] == 0 && !unknown {
-			t.Errorf("%s was written %d times; its answer: %s", job, lines[job], answer[e])
+			t.Errorf("%s was written %d times; answer: %s", job, lines[job], answer[e])
 		}
 	}
 }

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// TestKilledInTheMiddleOfTasks checks that turns get their results although the daemon is killed
+// TestDelegation_Killed checks that turns get their results although the daemon is killed
 // while their tasks run: each answer once, each task once, and no effect of a task twice.
-func TestKilledInTheMiddleOfTasks(t *testing.T) {
+func TestDelegation_Killed(t *testing.T) {
 	t.Parallel()
 	kills := number("HOB_CRASH_CREW_KILLS", 5)
 	w := newWorld(t, uint64(number("HOB_CRASH_SEED", 1)))
 	if !w.start("") {
-		t.Fatal("the daemon does not start")
+		t.Fatal("the daemon did not start")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()

@@ -28,12 +28,12 @@ import (
 // erasePoints lists the failpoints of an erasure at which the daemon is killed.
 var erasePoints = []string{"erase.swept", "erase.purged", "erase.cleared", "erase.compacted", "store.commit.after", "store.commit.before"}
 
-// TestForgettingLeavesNoTrace checks that forgotten text remains nowhere in the home. It creates
+// TestForget_LeavesNoTraceAfterKills checks that forgotten text remains nowhere in the home. It creates
 // messages, actions, undos and summaries with random phrases, and forgets one phrase in one of
 // three ways, sometimes with a kill in the middle. After a clean stop no file of the home contains
 // the phrase in any encoding, nor does the log. HOB_FORGET_ROUNDS (default 4) and HOB_FORGET_SEED
 // choose the run.
-func TestForgettingLeavesNoTrace(t *testing.T) {
+func TestForget_LeavesNoTraceAfterKills(t *testing.T) {
 	t.Parallel()
 	rounds := number("HOB_FORGET_ROUNDS", 4)
 	seed := uint64(number("HOB_FORGET_SEED", 1))
@@ -99,7 +99,7 @@ func (f *forgetful) round(ctx context.Context, n int) {
 	}
 	before := len(traces(f.t, filepath.Join(f.dir, "hob-home"), gone))
 	if before == 0 && how != "source" {
-		f.t.Errorf("round %d: nothing holds %q before it is forgotten: the test sees nothing\n%s", n, gone, strings.Join(f.did, "\n"))
+		f.t.Errorf("round %d: %q is stored nowhere before it is forgotten, so the round proves nothing\n%s", n, gone, strings.Join(f.did, "\n"))
 	}
 	point := ""
 	if n%2 == 1 {
@@ -119,15 +119,15 @@ func (f *forgetful) round(ctx context.Context, n int) {
 	f.stop()
 	f.t.Logf("round %d: %s, %d traces, killed at %q, died %v", n, how, before, point, f.died)
 	for _, left := range traces(f.t, filepath.Join(f.dir, "hob-home"), gone) {
-		f.t.Errorf("round %d (seed %d), %s, killed at %q: %q is left in %s\n%s", n, number("HOB_FORGET_SEED", 1), how, point, gone, left, strings.Join(f.did, "\n"))
+		f.t.Errorf("round %d (seed %d), %s, killed at %q: %q is still in %s\n%s", n, number("HOB_FORGET_SEED", 1), how, point, gone, left, strings.Join(f.did, "\n"))
 	}
 	log, err := os.ReadFile(f.log.Name())
 	check(f.t, err)
 	if i := bytes.Index(log, []byte(gone)); i >= 0 {
-		f.t.Errorf("the log holds it: %q", log[max(0, i-400):i+len(gone)])
+		f.t.Errorf("the log contains the text: %q", log[max(0, i-400):i+len(gone)])
 	}
 	if seen := f.model.seen(); seen != "" {
-		f.t.Errorf("a request after it was forgotten holds %q: %s\n%s", gone, seen, strings.Join(f.did, "\n"))
+		f.t.Errorf("a request after the erasure contains %q: %s\n%s", gone, seen, strings.Join(f.did, "\n"))
 	}
 }
 
@@ -291,7 +291,7 @@ func (f *forgetful) forget(ctx context.Context, n int, how, session, p string) {
 		f.daemonUp()
 		f.tool(ctx, "other", "forget", args)
 	}
-	f.t.Errorf("it is never begun to be forgotten\n%s", strings.Join(f.did, "\n"))
+	f.t.Errorf("the erasure did not start\n%s", strings.Join(f.did, "\n"))
 }
 
 func (f *forgetful) alive() bool {
@@ -355,7 +355,7 @@ func (f *forgetful) goesOn(ctx context.Context, session string) {
 			got = f.say(ctx, s, "say:: are you there")
 		}
 		if !strings.Contains(got, "are you there") {
-			f.t.Errorf("the conversation %s does not go on: %q\n%s", s, got, strings.Join(f.did, "\n"))
+			f.t.Errorf("the conversation %s does not continue: %q\n%s", s, got, strings.Join(f.did, "\n"))
 		}
 	}
 	f.say(ctx, session, "do:: recall "+encoded(map[string]any{"query": "the code of the house"}))

@@ -76,7 +76,7 @@ func TestGoalsOverKills(t *testing.T) {
 	check(t, w.call(ctx, http.MethodGet, "/api/v1/goals", nil, &list))
 	for n := range goals {
 		if got := told()[fmt.Sprintf("done with aim %d", n)]; got != 1 {
-			t.Errorf("the owner was told of goal %d %d times", n, got)
+			t.Errorf("goal %d was reported %d times", n, got)
 		}
 		if got := made[fmt.Sprintf("aim %d", n)]; got != 1 {
 			t.Errorf("goal %d was acted on %d times", n, got)

@@ -88,7 +88,7 @@ func TestReplacement_KilledAtAnyInstantIsOnHold(t *testing.T) {
 	h.run(0, "", "task", "add", "newtask")
 	last := regexp.MustCompile(`intact: (\d+)`).FindStringSubmatch(h.run(0, "", "audit", "verify"))
 	if last == nil {
-		t.Fatal("hob audit verify does not tell the number of lines")
+		t.Fatal("hob audit verify does not print the number of lines")
 	}
 	garbage := bytes.Repeat([]byte("garbage "), 2000)
 	for n, point := range replacementPoints {
@@ -109,7 +109,7 @@ func TestReplacement_KilledAtAnyInstantIsOnHold(t *testing.T) {
 			t.Errorf("%s: tasks %q, want those of the backup", point, tasks)
 		}
 		if pending := w.run(0, "", "restore", "--pending"); !strings.Contains(pending, "Restored the newest good backup ("+snapshot+")") {
-			t.Errorf("%s: not on hold: %s", point, pending)
+			t.Errorf("%s: the restored database is not on hold: %s", point, pending)
 		}
 		audit := w.run(0, "", "audit", "verify")
 		if strings.Count(audit, "records that the newest good backup") != 1 || !strings.Contains(audit, "the replaced log ended at line "+last[1]+",") {
@@ -118,7 +118,7 @@ func TestReplacement_KilledAtAnyInstantIsOnHold(t *testing.T) {
 		kept, err := filepath.Glob(db + ".damaged-*")
 		check(t, err)
 		if missing != (len(kept) == 0) {
-			t.Errorf("%s: kept %q", point, kept)
+			t.Errorf("%s: kept files %q", point, kept)
 		}
 		for _, name := range kept {
 			if b, err := os.ReadFile(name); err != nil || !bytes.Equal(b, garbage) {
@@ -126,7 +126,7 @@ func TestReplacement_KilledAtAnyInstantIsOnHold(t *testing.T) {
 			}
 		}
 		if left, _ := filepath.Glob(db + "[.-]re*"); len(left) > 0 {
-			t.Errorf("%s: left %q", point, left)
+			t.Errorf("%s: files left behind: %q", point, left)
 		}
 	}
 }
@@ -203,7 +203,7 @@ func (h *restoredHome) verify(how, snapshot string, old, restored *int) {
 	}
 	for _, left := range []string{"restore-staging", "restore.json"} {
 		if _, err := os.Stat(filepath.Join(h.home, left)); err == nil {
-			h.t.Errorf("%s: %s is left", how, left)
+			h.t.Errorf("%s: %s still exists", how, left)
 		}
 	}
 	if *old++; isNew {

@@ -105,7 +105,7 @@ func (h *updatedHome) settle() string {
 		}
 	}
 	log, _ := os.ReadFile(p.LogFile())
-	h.t.Fatalf("Hob stays stopped, or runs another program than the installed one; log:\n%s", log[max(0, len(log)-4000):])
+	h.t.Fatalf("Hob is not running, or runs another program than the installed one; log:\n%s", log[max(0, len(log)-4000):])
 	return ""
 }
 

@@ -56,7 +56,7 @@ func watchOverKills(t *testing.T, s source) {
 	}
 	var made struct{ Text, Code, Error string }
 	if err := w.call(ctx, http.MethodPost, "/api/v1/tools/create_watcher", map[string]any{"session": "home", "arguments": s.args}, &made); err != nil || made.Code != "" {
-		t.Fatalf("the watcher cannot be made: %v %+v", err, made)
+		t.Fatalf("create the watcher: %v %+v", err, made)
 	}
 	w.settle(ctx, "the first look", s.based)
 	came := 0
@@ -76,7 +76,7 @@ func watchOverKills(t *testing.T, s source) {
 			if m := s.told.FindStringSubmatch(d.Text); m != nil {
 				out[m[1]]++
 			} else {
-				t.Errorf("something else was told: %q", d.Text)
+				t.Errorf("unexpected notice: %q", d.Text)
 			}
 		}
 		return out
@@ -98,9 +98,9 @@ func watchOverKills(t *testing.T, s source) {
 	}
 	for key := range all {
 		old++
-		t.Errorf("what was there before was told: %s %s", s.name, key)
+		t.Errorf("an earlier item was reported: %s %s", s.name, key)
 	}
-	t.Logf("%s: %d kills (at failpoints %v, %d at random instants), %d came; %d lost, %d doubled, %d old ones told; %d copies dropped by their key",
+	t.Logf("%s: %d kills (at failpoints %v, %d at random instants), %d items; %d lost, %d doubled, %d earlier ones reported; %d copies dropped by their key",
 		s.name, kills, w.points, w.random, came, lost, doubled, old, w.receiver.copies)
 	w.stop()
 }

@@ -145,7 +145,7 @@ secret = "a-secret-of-the-test"
 		_ = w.log.Close()
 		if t.Failed() {
 			b, _ := os.ReadFile(w.log.Name())
-			t.Logf("the end of the daemon's log:\n%s", b[max(0, len(b)-4000):])
+			t.Logf("end of the daemon's log:\n%s", b[max(0, len(b)-4000):])
 		}
 	})
 	return w
@@ -276,7 +276,7 @@ func (w *world) start(point string) bool {
 		case <-w.exited:
 			return false
 		case <-deadline:
-			w.t.Fatal("the daemon does not come up")
+			w.t.Fatal("the daemon did not start")
 		case <-time.After(3 * time.Millisecond):
 		}
 	}
@@ -304,7 +304,7 @@ func (w *world) stop() {
 	select {
 	case <-w.exited:
 	case <-time.After(20 * time.Second):
-		w.t.Error("the daemon does not stop on SIGTERM")
+		w.t.Error("the daemon did not stop on SIGTERM")
 		w.kill()
 	}
 	w.daemon = nil

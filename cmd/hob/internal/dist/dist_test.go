@@ -29,13 +29,13 @@ func TestRecipe(t *testing.T) {
 		src, _ := c["src"].(string)
 		dst, _ := c["dst"].(string)
 		if !filepath.IsAbs(dst) {
-			t.Errorf("%s goes to %q", src, dst)
+			t.Errorf("%s is installed as %q", src, dst)
 		}
 		if rest, ok := strings.CutPrefix(src, "bin/dist/files/"); ok {
 			switch strings.Split(rest, "/")[0] {
 			case "icons", "completions", "man":
 			default:
-				t.Errorf("nobody makes %s", src)
+				t.Errorf("no recipe creates %s", src)
 			}
 			continue
 		}
@@ -70,7 +70,7 @@ func TestPlists(t *testing.T) {
 func TestApp(t *testing.T) {
 	icon, err := encodeICNS(16, 32)
 	if err != nil || !bytes.HasPrefix(icon, []byte("icns")) || int(icon[7])|int(icon[6])<<8|int(icon[5])<<16 != len(icon) {
-		t.Fatalf("an icon of %d bytes, %v", len(icon), err)
+		t.Fatalf("icon has %d bytes, %v", len(icon), err)
 	}
 	var made [2][]byte
 	for i := range made {
@@ -89,7 +89,7 @@ func TestApp(t *testing.T) {
 		}
 	}
 	if !bytes.Equal(made[0], made[1]) {
-		t.Error("the same files made two bundles")
+		t.Error("two bundles of the same files differ")
 	}
 	z, err := zip.NewReader(bytes.NewReader(made[0]), int64(len(made[0])))
 	if err != nil {

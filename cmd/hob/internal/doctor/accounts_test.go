@@ -33,7 +33,7 @@ func TestAccounts(t *testing.T) {
 			}
 		}
 	})
-	t.Run("nobody there", func(t *testing.T) {
+	t.Run("no listener at the address", func(t *testing.T) {
 		c := one(t, "imap = \"127.0.0.1:1\"\naddress = \"a@example.org\"\npassword = \"hunter2\"")
 		if c.State != Fail || !strings.Contains(c.Cause, "refused") || strings.Contains(c.Cause, "hunter2") {
 			t.Errorf("%+v", c)
@@ -83,7 +83,7 @@ func TestDaysOff(t *testing.T) {
 	}{
 		{"none", nil, "", ""},
 		{"all is well", []string{soon, old}, OK, "1 day off in the future"},
-		{"not there", []string{filepath.Join(dir, "gone.ics"), soon}, Warn, "gone.ics"},
+		{"missing", []string{filepath.Join(dir, "gone.ics"), soon}, Warn, "gone.ics"},
 		{"no calendar", []string{none}, Warn, "none.ics"},
 		{"all is over", []string{old}, Warn, "no future days off"},
 	} {

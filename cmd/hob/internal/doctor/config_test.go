@@ -24,7 +24,7 @@ func TestTemplates(t *testing.T) {
 		{"one is in use", "housekeeper", false, nil, false, OK, "housekeeper is active"},
 		{"interrupted", "", true, nil, false, Warn, "interrupted"},
 		{"interrupted with one in use", "housekeeper", true, nil, false, Warn, "interrupted"},
-		{"under way", "housekeeper", true, nil, true, OK, "another command"},
+		{"incomplete", "housekeeper", true, nil, true, OK, "another command"},
 		{"damaged", "", false, errors.New("state.json is damaged"), false, Fail, "damaged"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -253,7 +253,7 @@ func TestChecks(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.unix && runtime.GOOS == "windows" {
-				t.Skip("modes mean nothing on Windows")
+				t.Skip("Windows has no file modes")
 			}
 			e := tt.spoil(t, healthy(t))
 			for _, c := range all(t, e) {
@@ -265,12 +265,12 @@ func TestChecks(t *testing.T) {
 				}
 				return
 			}
-			t.Errorf("there was no check %q", tt.check)
+			t.Errorf("the check %q did not run", tt.check)
 		})
 	}
 }
 
-func TestHealthy(t *testing.T) {
+func TestRun_HealthyHome(t *testing.T) {
 	checks := all(t, healthy(t))
 	if Failed(checks) {
 		t.Error(checks)
@@ -285,8 +285,8 @@ func TestHealthy(t *testing.T) {
 	}
 }
 
-// TestEmpty checks that no check fails before the first start, and that the doctor creates nothing.
-func TestEmpty(t *testing.T) {
+// TestRun_EmptyHome checks that no check fails before the first start, and that the doctor creates nothing.
+func TestRun_EmptyHome(t *testing.T) {
 	e := healthy(t)
 	dir := filepath.Join(t.TempDir(), "not", "there", "yet")
 	e.Paths = system.Paths{Home: dir, Data: dir, Logs: dir, Runtime: dir}
@@ -294,6 +294,6 @@ func TestEmpty(t *testing.T) {
 		t.Error(checks)
 	}
 	if _, err := os.Stat(dir); err == nil {
-		t.Error("the doctor made a folder")
+		t.Error("the doctor created a folder")
 	}
 }

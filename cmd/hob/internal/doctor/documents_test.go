@@ -27,7 +27,7 @@ func TestDocuments(t *testing.T) {
 		state   State // "" = no finding
 		want    string
 	}{
-		{"nothing is wanted", nil, nil, "", ""},
+		{"no folders configured", nil, nil, "", ""},
 		{"without a daemon", []string{there}, nil, OK, "1 folder is present"},
 		{"missing", []string{filepath.Join(there, "gone")}, nil, Warn, "does not exist"},
 		{"not a folder", []string{file}, says(), Warn, "is not a folder"},

@@ -27,10 +27,10 @@ func TestMemory(t *testing.T) {
 		{"all is well", says(Derived{Name: "index", State: "ready"}, Derived{Name: "vectors", State: "off"}), false, OK, "no vectors"},
 		{"a little behind", says(Derived{Name: "index", State: "behind", Behind: 12}), false, OK, "searchable"},
 		{"far behind", says(Derived{Name: "index", State: "behind", Behind: 20_000}), false, Warn, "20000 changes behind"},
-		{"it is being made", says(Derived{Name: "index", State: "building", Behind: 20_000}), false, OK, "is being built"},
-		{"it cannot be used", says(Derived{Name: "index", State: "off", Cause: "locked"}), false, Warn, "locked"},
+		{"being built", says(Derived{Name: "index", State: "building", Behind: 20_000}), false, OK, "is being built"},
+		{"unusable", says(Derived{Name: "index", State: "off", Cause: "locked"}), false, Warn, "locked"},
 		{"held", says(Derived{Name: "vectors", State: "held", Cause: "no key"}), false, Warn, "no key"},
-		{"it was damaged", nil, true, Warn, "moved to"},
+		{"a damaged index", nil, true, Warn, "moved to"},
 		{"no answer", func(context.Context) ([]Derived, error) { return nil, errors.New("it broke") }, false, Fail, "it broke"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -57,11 +57,11 @@ func TestForgetting(t *testing.T) {
 		state State // "": no finding
 		want  string
 	}{
-		{"nothing was forgotten", nil, nil, "", ""},
-		{"all is gone", []Erasure{{State: "done"}}, nil, OK, "all deletions are complete"},
+		{"no erasures", nil, nil, "", ""},
+		{"all erasures complete", []Erasure{{State: "done"}}, nil, OK, "all deletions are complete"},
 		{"a turn is waited for", []Erasure{{State: "open", BegunAt: now.Add(-time.Minute)}, {State: "done"}}, nil, OK, "running turns end"},
 		{"a turn does not end", []Erasure{{State: "swept", BegunAt: now.Add(-2 * time.Hour)}}, nil, Warn, "does not end"},
-		{"it cannot be finished", []Erasure{{State: "done"}, {State: "open", Trouble: "the disk is full", BegunAt: now}}, nil, Fail, "the disk is full"},
+		{"an erasure that cannot finish", []Erasure{{State: "done"}, {State: "open", Trouble: "the disk is full", BegunAt: now}}, nil, Fail, "the disk is full"},
 		{"no answer", nil, errors.New("it broke"), Fail, "it broke"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -74,7 +74,7 @@ func TestRestore_FailsWhenRestoreFails(t *testing.T) {
 
 func TestEveryFile_FixClosesFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("no modes")
+		t.Skip("Windows has no file modes")
 	}
 	e := conf(t, healthy(t), "")
 	script := filepath.Join(e.Paths.Home, "skills", "s", "run.sh")

@@ -27,7 +27,7 @@ func says(name string, state State) Probe {
 
 // A probe that ignores its deadline does not block the other probes. Their findings are reported at
 // once, together with a finding about the probe that did not finish.
-func TestHangs(t *testing.T) {
+func TestRun_CheckThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
 		defer close(free)
@@ -51,19 +51,19 @@ func TestHangs(t *testing.T) {
 			t.Errorf("%+v", list)
 		}
 		if Failed(list) {
-			t.Error("what could not be looked at is no failure")
+			t.Error("a skipped check counts as a failure")
 		}
 	})
 }
 
-func TestFaultOfAProbe(t *testing.T) {
+func TestRun_CheckThatPanics(t *testing.T) {
 	list, err := Run(t.Context(), Env{}, Options{probes: []Probe{{Name: "x", Run: func(context.Context, Env) []Check { panic("oh") }}, says("y", OK)}})
 	if err != nil || len(list) != 2 || list[0].State != Fail || !strings.Contains(list[0].Cause, "oh") || list[1].State != OK {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
 
-func TestChosen(t *testing.T) {
+func TestRun_SelectedChecks(t *testing.T) {
 	for _, tc := range []struct {
 		names []string
 		want  string // the probes, or the names in the error
@@ -125,21 +125,21 @@ func TestFix(t *testing.T) {
 	}}
 	list, err := Run(t.Context(), Env{}, o)
 	if err != nil || !list[0].Fixable || list[0].Fixed != "" || fixed.Load() || !Failed(list) {
-		t.Errorf("without being asked: %+v, %v", list, err)
+		t.Errorf("Run without --fix: %+v, %v", list, err)
 	}
 	told := 0
 	o.Fix, o.Each = true, func(Check) { told++ }
 	list, err = Run(t.Context(), Env{}, o)
 	if err != nil || list[0].State != OK || list[0].Fixed != "gave it tea" || told != 3 || inside != 0 {
-		t.Errorf("fixed: %+v, %v, told %d, %d inside", list, err, told, inside)
+		t.Errorf("Run with --fix: %+v, %v, %d reports, %d concurrent fixes", list, err, told, inside)
 	}
 	if list[1].State != Fail || !strings.Contains(list[1].Cause, "the fix failed: too late") || list[1].Fixed != "" {
-		t.Errorf("not fixed: %+v", list[1])
+		t.Errorf("failed fix: %+v", list[1])
 	}
 	fixed.Store(false)
 	o.Alone = func(context.Context) (func() error, error) { return nil, errors.New("another one is at work") }
 	if _, err = Run(t.Context(), Env{}, o); err == nil || fixed.Load() {
-		t.Errorf("it was fixed beside another one: %v", err)
+		t.Errorf("a second fix ran at the same time: %v", err)
 	}
 }
 
@@ -157,7 +157,7 @@ func TestSkew(t *testing.T) {
 		{"a little off", time.Minute, nil, OK, "agrees with"},
 		{"behind", 3 * time.Hour, nil, Warn, "3h0m behind the time of 127.0.0.1"},
 		{"ahead", -3 * time.Hour, nil, Warn, "3h0m ahead of"},
-		{"nobody said", 3 * time.Hour, []string{"clock"}, OK, "no server"},
+		{"no answer", 3 * time.Hour, []string{"clock"}, OK, "no server"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			asked := 0

@@ -28,7 +28,7 @@ func TestScripts(t *testing.T) {
 				return c
 			}
 		}
-		t.Fatalf("nothing says %q: %+v", part, list)
+		t.Fatalf("no finding contains %q: %+v", part, list)
 		return Check{}
 	}
 	list := scriptsOf(t.Context(), m, osrun.JavaScript)

@@ -12,11 +12,11 @@ import (
 func TestSession(t *testing.T) {
 	e := healthy(t)
 	if got := checkSession(t.Context(), e); got != nil {
-		t.Errorf("a test looked at the desktop: %+v", got)
+		t.Errorf("the test read the real desktop: %+v", got)
 	}
 	e.Desktop = true
 	if got := checkSession(t.Context(), e); len(got) != 1 || got[0].State != Skip || !strings.Contains(got[0].Cause, "no desktop session") || got[0].Remedy == "" {
-		t.Errorf("no desktop: %+v", got)
+		t.Errorf("findings without a desktop: %+v", got)
 	}
 	display := desktoptest.Display(t)
 	bus := desktoptest.NewBus(t)

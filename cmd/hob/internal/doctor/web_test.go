@@ -13,9 +13,9 @@ import (
 
 // While the daemon's browser runs, the doctor does not start another one, because the owner's
 // button presses would be refused while a program started by Hob is running.
-func TestBrowserThatRuns(t *testing.T) {
+func TestBrowser_IsNotStartedTwice(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("a script is no program there")
+		t.Skip("Windows cannot run a script as a program")
 	}
 	dir := t.TempDir()
 	started, program := filepath.Join(dir, "started"), filepath.Join(dir, "chromium")
@@ -29,7 +29,7 @@ func TestBrowserThatRuns(t *testing.T) {
 	c.Browser.Path = program
 	out := checkBrowser(t.Context(), Env{Config: c, Paths: system.Paths{}, Starts: true, Browses: func() bool { return true }})
 	if _, err := os.Stat(started); err == nil {
-		t.Error("one was started")
+		t.Error("the doctor started a browser")
 	}
 	if len(out) != 1 || os.Getuid() != 0 && !strings.HasSuffix(out[0].Cause, " runs") {
 		t.Errorf("%+v", out)

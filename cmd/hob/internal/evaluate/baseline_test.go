@@ -117,10 +117,10 @@ func signFlipP(differences []float64) float64 {
 
 func TestSignFlip(t *testing.T) {
 	if p := signFlipP(slices.Repeat([]float64{1}, 20)); p > 0.001 {
-		t.Errorf("the p value of a constant difference is %v", p)
+		t.Errorf("signFlipP of a constant difference = %v", p)
 	}
 	if p := signFlipP(slices.Repeat([]float64{1, -1}, 20)); p < 0.5 {
-		t.Errorf("the p value of no difference is %v", p)
+		t.Errorf("signFlipP of no difference = %v", p)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestSignFlip(t *testing.T) {
 // program, and compares it with the baselines.
 func TestConversations(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes long")
+		t.Skip("the test takes long")
 	}
 	for _, tc := range []struct {
 		set         string
@@ -137,7 +137,7 @@ func TestConversations(t *testing.T) {
 		t.Run(tc.set, func(t *testing.T) {
 			dirs := collectionDirs(tc.set)
 			if len(dirs) == 0 {
-				t.Skip("there are no conversations in HOB_TEST_DATA")
+				t.Skip("HOB_TEST_DATA contains no conversations")
 			}
 			r, err := Run(t.Context(), dirs, Options{Temp: t.TempDir()})
 			if err != nil {

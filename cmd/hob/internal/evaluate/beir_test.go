@@ -34,7 +34,7 @@ func TestFigures(t *testing.T) {
 				}
 			}
 			if f.P50 != 1 || f.P95 != 1 {
-				t.Errorf("took %v, %v", f.P50, f.P95)
+				t.Errorf("percentiles = %v, %v", f.P50, f.P95)
 			}
 		})
 	}
@@ -54,7 +54,7 @@ func TestTimes(t *testing.T) {
 		}
 	}
 	if _, err := readTime("whenever"); err == nil {
-		t.Error("a time was read from no time")
+		t.Error("readTime accepts a text without a time")
 	}
 }
 

@@ -100,7 +100,7 @@ func (b *browser) window(t *testing.T) *window {
 	fatal(t, chromedp.Listen(ctx, w.hear))
 	t.Cleanup(func() {
 		for _, c := range w.takeComplaints() {
-			t.Errorf("the console says: %s", c)
+			t.Errorf("console message: %s", c)
 		}
 		cancel()
 	})
@@ -181,7 +181,7 @@ func (w *window) until(expression string) {
 		select {
 		case <-tick.C: // a page that is loading may return errors
 		case <-ctx.Done():
-			w.t.Fatalf("it never came true (%v): %s\nthe page shows:\n%s", err, expression, w.shown())
+			w.t.Fatalf("timed out (%v): %s\npage:\n%s", err, expression, w.shown())
 		}
 	}
 }

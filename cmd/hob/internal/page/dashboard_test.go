@@ -145,7 +145,7 @@ func testHostile(t *testing.T, b *browser) {
 			t.Errorf("%s: %s", page, found)
 		}
 		if page == "/today" && !strings.Contains(w.shown(), "<script>window.ran=1</script> buy milk") {
-			t.Error("the text itself is not shown")
+			t.Error("the task's text is not shown")
 		}
 	}
 }
@@ -205,7 +205,7 @@ func testApprovalsPage(t *testing.T, b *browser) {
 	w.visit(h, "/chat")
 	w.say("what is the code?")
 	if a := w.last("assistant"); strings.Contains(a, "99") {
-		t.Errorf("after the approval it says %q", a)
+		t.Errorf("answer after the approval = %q", a)
 	}
 }
 
@@ -234,7 +234,7 @@ func testTimeline(t *testing.T, b *browser) {
 	var tasks []struct{ Title string }
 	h.get("/api/v1/tasks", &tasks)
 	if len(tasks) != 3 || slices.ContainsFunc(tasks, func(x struct{ Title string }) bool { return x.Title == "water plant 1" }) {
-		t.Errorf("after the undo there are %v", tasks)
+		t.Errorf("tasks after the undo = %v", tasks)
 	}
 }
 
@@ -270,7 +270,7 @@ func testLostConnection(t *testing.T, b *browser) {
 	w.do(chromedp.Reload())
 	w.until(live)
 	if v := get[string](w, `document.querySelector("#input").value`); v != "half a sentence" {
-		t.Errorf("after a reload the input holds %q", v)
+		t.Errorf("input after a reload = %q", v)
 	}
 	if get[bool](w, `document.querySelector("#lost").checkVisibility()`) {
 		t.Error("the banner is shown although the page is connected")
@@ -310,10 +310,10 @@ func TestApprovals_SecondAnswerIsRefused(t *testing.T) {
 		return string(body)
 	}
 	if page := answer("false"); !strings.Contains(page, `<p class="flash">Denied.</p>`) {
-		t.Errorf("the first answer shows:\n%.3000s", page)
+		t.Errorf("page after the first answer:\n%.3000s", page)
 	}
 	if page := answer("true"); !strings.Contains(page, `<p class="flash error">`) || strings.Contains(page, "Approved.") {
-		t.Errorf("the second answer shows:\n%.3000s", page)
+		t.Errorf("page after the second answer:\n%.3000s", page)
 	}
 }
 
@@ -337,7 +337,7 @@ func testLogout(t *testing.T, b *browser) {
 	get[bool](other, `(state.feed.close(), listen(), true)`)
 	other.until(`document.querySelector("#lost").innerText.includes("Your login has ended")`)
 	if v := get[string](other, `document.querySelector("#input").value`); v != "half a sentence" {
-		t.Errorf("the input holds %q", v)
+		t.Errorf("input = %q", v)
 	}
 	other.takeComplaints() // status 401
 	other.do(chromedp.Navigate("about:blank"))
@@ -358,7 +358,7 @@ func testFiles(t *testing.T, b *browser) {
 	w.arrives("status", "x.bin is not a text file or a picture.")
 	w.say("summarise this")
 	if s := w.last("user"); s != "summarise this\n[list.txt]" {
-		t.Errorf("it was sent as %q", s)
+		t.Errorf("sent text = %q", s)
 	}
 	if s := w.last("assistant"); !strings.Contains(s, "This text is from another source") {
 		t.Errorf("the answer is %q", s)
@@ -417,7 +417,7 @@ func TestPage_FirstVisitIsSmall(t *testing.T) {
 		switch {
 		case err != nil || strings.ContainsAny(part, " \n"):
 		case u.Host != "":
-			t.Errorf("the page names another host: %s", part)
+			t.Errorf("the page refers to another host: %s", part)
 		case strings.HasPrefix(part, "/assets/"), part == "/icon.svg":
 			fetch(part)
 		}

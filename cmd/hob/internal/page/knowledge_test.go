@@ -60,15 +60,15 @@ func testMemoryPage(t *testing.T, b *browser) {
 	w.until(`location.pathname === "/memory/forget" && document.querySelector("main form[action='/memory/forget']")`)
 	w.until(row("Kestrel-9981 <b>x here"))
 	if facts := h.facts(); !strings.Contains(facts, "Kestrel-9981") {
-		t.Errorf("it is forgotten before you confirm: %s", facts)
+		t.Errorf("the fact is forgotten before the confirmation: %s", facts)
 	}
 	w.click("main form[action='/memory/forget'] button")
 	w.until(`location.pathname === "/memory" && document.querySelector(".flash")`)
 	if facts := h.facts(); strings.Contains(facts, "Kestrel-9981") || !strings.Contains(facts, "Initech") {
-		t.Errorf("after forgetting, it knows %s; the page says %s", facts, w.shown())
+		t.Errorf("facts after the erasure: %s; page: %s", facts, w.shown())
 	}
 	if n := get[int](w, `document.querySelectorAll("main .approval, #nav .count").length`); n != 0 {
-		t.Error("the confirmed deletion still waits for an approval")
+		t.Error("the confirmed deletion still has an approval request")
 	}
 }
 
@@ -105,7 +105,7 @@ func testGoalsPage(t *testing.T, b *browser) {
 	var goals []struct{ ID string }
 	h.get("/api/v1/goals", &goals)
 	if len(goals) != 1 {
-		t.Errorf("before you confirm there are %d goals", len(goals))
+		t.Errorf("%d goals before the confirmation", len(goals))
 	}
 	w.click("main [popover]:popover-open .primary")
 	w.until("!" + row(goal))
@@ -149,7 +149,7 @@ func testCostsPage(t *testing.T, b *browser) {
 	w.visit(h, "/costs")
 	w.until(`document.querySelector("figure.plot canvas")`)
 	if n := get[int](w, `document.querySelectorAll("figure.plot canvas").length`); n != 2 {
-		t.Errorf("there are %d plots", n)
+		t.Errorf("%d plots", n)
 	}
 	if got := get[bool](w, `Array.from(document.querySelectorAll("figure.plot"), f => f.querySelector("figcaption").innerText.length > 10 && f.querySelector("canvas").getBoundingClientRect().width > 150).every(x => x)`); !got {
 		t.Error("a plot is too small or has no caption")

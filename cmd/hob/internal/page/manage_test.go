@@ -45,7 +45,7 @@ func testHealthPage(t *testing.T, b *browser) {
 	w.do(chromedp.Evaluate[chromedp.Void](lineOf("home") + `.querySelector("form button").click()`))
 	w.until(`document.querySelector(".flash:not(.error)") && ` + lineOf("home") + `?.dataset.state === "ok"`)
 	if fi, err := os.Stat(folder); err != nil || fi.Mode().Perm() != 0o700 {
-		t.Errorf("after the fix: %v %v", fi.Mode(), err)
+		t.Errorf("mode after the fix: %v %v", fi.Mode(), err)
 	}
 }
 
@@ -67,7 +67,7 @@ func testChannelsPage(t *testing.T, b *browser) {
 	w.enter(h)
 	w.visit(h, "/channels")
 	if s := get[string](w, lineOf("webhook")+`.innerText`); !strings.Contains(s, "NO_SUCH_SECRET") || !strings.Contains(s, "What to do: ") || !strings.Contains(s, "cannot be used") {
-		t.Errorf("a channel that cannot be used: %q", s)
+		t.Errorf("row of a channel that cannot be used = %q", s)
 	}
 	for _, name := range []string{"web", "terminal", "webhook"} {
 		if get[bool](w, "!!"+lineOf(name)+`.querySelector("form[action='/channels/pair']")`) {
@@ -81,7 +81,7 @@ func testChannelsPage(t *testing.T, b *browser) {
 		}
 	}
 	if get[int](w, `document.querySelectorAll("main b").length`) != 0 {
-		t.Error("what a channel or a skill says of itself becomes an element")
+		t.Error("text of a channel or a skill becomes an element")
 	}
 	w.do(chromedp.Evaluate[chromedp.Void](lineOf("pigeon") + `.querySelector("form[action='/channels/pair'] button").click()`))
 	w.until(`document.querySelector(".flash:not(.error)")`)
@@ -109,11 +109,11 @@ func testSettingsPage(t *testing.T, b *browser) {
 	w.enter(h)
 	w.visit(h, "/settings")
 	if s := get[string](w, lineOf("agent.model")+`.innerText`); !strings.Contains(s, "offline") || !strings.Contains(s, "changed") || !strings.Contains(s, "Default: \"auto\"") {
-		t.Errorf("a key is shown as %q", s)
+		t.Errorf("row of a key = %q", s)
 	}
 	w.visit(h, "/settings?q=password&section=")
 	if s := get[string](w, lineOf("web.password")+`.innerText`); !strings.Contains(s, "(hidden)") || strings.Contains(w.shown(), "horse") {
-		t.Errorf("a secret is shown as %q", s)
+		t.Errorf("row of a secret = %q", s)
 	}
 	w.visit(h, "/settings/change?key=web.password")
 	if get[bool](w, `!!document.querySelector("form.change")`) {
@@ -126,10 +126,10 @@ func testSettingsPage(t *testing.T, b *browser) {
 		return w.shown()
 	}
 	if s := check("agent.max_rounds", "1000"); !strings.Contains(s, "Not accepted") || !strings.Contains(s, "100") {
-		t.Errorf("a value out of range: %q", s)
+		t.Errorf("value out of range: %q", s)
 	}
 	if s := check("notify.channel", "pigeon"); !strings.Contains(s, "Not accepted") || !strings.Contains(s, "[channels.pigeon]") {
-		t.Errorf("a channel that does not exist: %q", s)
+		t.Errorf("unknown channel: %q", s)
 	}
 	if s := check("agent.name", "Ada's <b>"); !strings.Contains(s, `agent.name = "Ada's <b>"`) || !strings.Contains(s, `hob config set agent.name 'Ada'\''s <b>'`) {
 		t.Errorf("a good value: %q", s)
@@ -154,6 +154,6 @@ func testSettingsPage(t *testing.T, b *browser) {
 	w.click("#last-change form button")
 	w.until(`document.querySelector(".flash:not(.error)") && !document.querySelector("#last-change")`)
 	if now, err := os.ReadFile(file); err != nil || string(now) != text {
-		t.Errorf("after the undo: %v %s", err, now)
+		t.Errorf("configuration after the undo: %v %s", err, now)
 	}
 }

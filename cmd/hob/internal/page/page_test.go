@@ -52,7 +52,7 @@ func (w *window) last(kind string) string {
 	w.t.Helper()
 	all := w.texts(kind)
 	if len(all) == 0 {
-		w.t.Fatalf("there is no %s; the page shows:\n%s", kind, w.shown())
+		w.t.Fatalf("the page has no %s; it shows:\n%s", kind, w.shown())
 	}
 	return all[len(all)-1]
 }
@@ -71,8 +71,8 @@ func TestPage(t *testing.T) {
 	}{
 		{"a login link works once", testLogin},
 		{"an answer streams in and can be stopped", testStream},
-		{"a message has one answer, and both are there after a reload", testHistory},
-		{"a reminder comes by itself", testReminder},
+		{"a message and its answer survive a reload", testHistory},
+		{"a reminder appears without a reload", testReminder},
 		{"a question has buttons that decide", testApproval},
 		{"HTML is shown as text", testInjection},
 		{"the page Today shows tasks and reminders, and changes them", testToday},
@@ -93,9 +93,9 @@ func TestPage(t *testing.T) {
 		{"a lost connection is shown, and the input is kept", testLostConnection},
 		{"logging out ends only this login", testLogout},
 		{"a dropped file is attached", testFiles},
-		{"the page Today lists what was told and held, which can be put off or told now", testNotices},
+		{"the page Today lists sent and deferred notices", testNotices},
 		{"Enter sends and Shift+Enter does not", testKeyboard},
-		{"a long paste is kept apart from what is typed", testPaste},
+		{"a long paste is separate from typed text", testPaste},
 		{"light, dark, wide and narrow", testLooks},
 	} {
 		t.Run(tc.name, func(t *testing.T) { tc.test(t, b) })
@@ -109,14 +109,14 @@ func testLogin(t *testing.T, b *browser) {
 		t.Helper()
 		for _, c := range w.takeComplaints() {
 			if !strings.Contains(c, "401") {
-				t.Errorf("the console says: %s", c)
+				t.Errorf("console message: %s", c)
 			}
 		}
 	}
 	w.do(chromedp.Navigate(h.url + "/"))
 	w.until(`document.querySelector("#login").checkVisibility()`)
 	if s := w.shown(); !strings.Contains(s, "hob open") || get[bool](w, `!!document.querySelector("#composer, nav")`) {
-		t.Errorf("somebody unknown is shown:\n%s", s)
+		t.Errorf("a visitor without a login sees:\n%s", s)
 	}
 	unauthorized(w)
 
@@ -124,14 +124,14 @@ func testLogin(t *testing.T, b *browser) {
 	w.do(chromedp.Navigate(link))
 	w.until(live)
 	if at := get[string](w, "location.href"); strings.Contains(at, "code") || get[string](w, "document.cookie") != "" {
-		t.Errorf("the code is left in %s, or a script can read the cookie", at)
+		t.Errorf("the code is still in %s, or a script can read the cookie", at)
 	}
 	w.say("hello")
 
 	other.do(chromedp.Navigate(link))
 	other.until(`document.querySelector("#login").checkVisibility()`)
 	if s := other.shown(); !strings.Contains(s, "already used") || strings.Contains(s, "hello") {
-		t.Errorf("the second use shows:\n%s", s)
+		t.Errorf("page at the second use of the link:\n%s", s)
 	}
 	unauthorized(other)
 	w.do(chromedp.Reload())
@@ -151,7 +151,7 @@ func testToday(t *testing.T, b *browser) {
 	w.until(line("pay <b>the rent"))
 	w.until(line("sleep"))
 	if s := get[string](w, line("pay <b>the rent")+".innerText"); !strings.Contains(s, "today") {
-		t.Errorf("the task is shown as %q", s)
+		t.Errorf("row of the task = %q", s)
 	}
 	// Live: a change elsewhere arrives without a reload, and keeps what is open and typed.
 	get[bool](w, `(window.kept = 1, document.querySelector("[name=title]").focus(), true)`)
@@ -160,7 +160,7 @@ func testToday(t *testing.T, b *browser) {
 	h.post("/api/v1/tools/create_task", map[string]any{"arguments": map[string]any{"title": "ring the bell", "due": "today"}}, &made)
 	w.do(chromedp.Evaluate[chromedp.Void](`new Promise(done => setTimeout(done, 1500))`))
 	if v := get[string](w, `document.querySelector("[name=title]").value`); v != "half a ti" {
-		t.Errorf("an update changed what was typed to %q", v)
+		t.Errorf("an update changed the input to %q", v)
 	}
 	get[bool](w, `(document.querySelector("[name=title]").value = "", document.activeElement.blur(), true)`)
 	w.until(line("ring the bell"))
@@ -170,7 +170,7 @@ func testToday(t *testing.T, b *browser) {
 	w.do(chromedp.Evaluate[chromedp.Void](line("ring the bell") + `.querySelector("button").click()`))
 	w.until("!" + line("ring the bell"))
 	if get[int](w, `window.kept`) != 1 {
-		t.Error("the page was loaded again")
+		t.Error("the page was reloaded")
 	}
 	// A project is a list.
 	h.post("/api/v1/tools/create_task", map[string]any{"arguments": map[string]any{"title": "oat milk", "project": "Shopping & more"}}, &made)
@@ -197,19 +197,19 @@ func testNotices(t *testing.T, b *browser) {
 	w.visit(h, "/today")
 	w.until(`(htmx.trigger("#feed", "changed"), ` + held + `)`) // a deferred notice is not a delivery, so the page gets no event
 	if why := get[string](w, held+`.querySelector(".why").textContent`); !strings.HasPrefix(why, "low, your rule 1 (words advert); deferred until ") {
-		t.Errorf("it says why: %q", why)
+		t.Errorf("reason = %q", why)
 	}
 	const told = `Array.from(document.querySelectorAll("#told li[data-state=told]")).find(li => li.querySelector(".text").textContent.includes("stretch"))`
 	w.until(told)
 	if why := get[string](w, told+`.querySelector(".why").textContent`); !strings.Contains(why, "sent to web") {
-		t.Errorf("it says why: %q", why)
+		t.Errorf("reason = %q", why)
 	}
 	w.do(chromedp.Evaluate[chromedp.Void](told + `.querySelector(".later").click()`))
 	w.until(`Array.from(document.querySelectorAll("#told li[data-state=held] .why"), e => e.textContent).some(t => t.includes("you snoozed it"))`)
 	w.do(chromedp.Evaluate[chromedp.Void](held + `.querySelector(".now").click()`))
 	w.until("!" + held)
 	if n := get[int](w, `document.querySelectorAll("#told b").length`); n != 0 {
-		t.Errorf("%d elements came out of a text", n)
+		t.Errorf("%d elements were created from a text", n)
 	}
 	w.visit(h, "/chat")
 	w.arrives("notice", "advert <b>x.pdf")
@@ -226,12 +226,12 @@ func testHistory(t *testing.T, b *browser) {
 	}
 	before := w.texts("")
 	if len(before) != 4 {
-		t.Errorf("two messages and two answers are %q", before)
+		t.Errorf("messages and answers = %q, want 4", before)
 	}
 	w.do(chromedp.Reload())
 	w.until(live)
 	if after := w.texts(""); !slices.Equal(before, after) {
-		t.Errorf("before the reload %q, after it %q", before, after)
+		t.Errorf("messages before the reload %q, after it %q", before, after)
 	}
 	w.click("#new")
 	w.until(`document.querySelectorAll(".message").length === 0`)
@@ -239,7 +239,7 @@ func testHistory(t *testing.T, b *browser) {
 	w.do(chromedp.Evaluate[chromedp.Void](`(s => { s.value = "main"; s.dispatchEvent(new Event("change")); })(document.querySelector("#sessions"))`))
 	w.arrives("user", "lunch")
 	if again := w.texts(""); !slices.Equal(before, again) {
-		t.Errorf("another conversation changed this one: %q", again)
+		t.Errorf("messages after another conversation continued = %q", again)
 	}
 }
 
@@ -250,7 +250,7 @@ func testReminder(t *testing.T, b *browser) {
 	w.say("remind me in 1 second to stretch")
 	w.arrives("notice", "stretch")
 	if n := len(w.texts("notice")); n != 1 {
-		t.Errorf("it came %d times: %q", n, w.texts(""))
+		t.Errorf("the notice is shown %d times: %q", n, w.texts(""))
 	}
 }
 
@@ -272,7 +272,7 @@ func testApproval(t *testing.T, b *browser) {
 		w.until(`!document.querySelector(".approval") && document.querySelector("#log[aria-busy=false]")`)
 		w.say("what is the code?")
 		if a := w.last("assistant"); strings.Contains(a, "99") != tc.known {
-			t.Errorf("after %s it says %q", tc.button, a)
+			t.Errorf("answer after %s = %q", tc.button, a)
 		}
 	}
 }
@@ -301,7 +301,7 @@ func testInjection(t *testing.T, b *browser) {
 		w.arrives("user", "note: "+evil)
 		w.arrives("assistant", evil)
 		if n := get[int](w, `document.querySelectorAll("main img, main [onerror]").length`); n != 0 {
-			t.Errorf("%d elements came out of a text", n)
+			t.Errorf("%d elements were created from a text", n)
 		}
 		if title := get[string](w, "document.title"); title != "Chat · Hob" {
 			t.Errorf("a text ran: the title is %q", title)
@@ -324,21 +324,21 @@ func testKeyboard(t *testing.T, b *browser) {
 	w := b.window(t)
 	w.enter(h)
 	if at := get[string](w, "document.activeElement.id"); at != "input" {
-		t.Errorf("typing goes to %q", at)
+		t.Errorf("focus is on %q", at)
 	}
 	w.do(enterKey())
 	w.do(chromedp.KeyEvent("note: one"), enterKey(kb.ModifierShift), chromedp.KeyEvent("two"))
 	if v := get[string](w, `document.querySelector("#input").value`); v != "note: one\ntwo" {
-		t.Errorf("the input holds %q", v)
+		t.Errorf("input = %q", v)
 	}
 	if all := w.texts(""); len(all) != 0 {
-		t.Errorf("something was sent: %q", all)
+		t.Errorf("messages were sent: %q", all)
 	}
 	w.do(enterKey())
 	w.arrives("user", "note: one\ntwo")
 	w.until(`document.querySelector("#log[aria-busy=false]") && document.querySelectorAll(".message.assistant").length === 1`)
 	if v := get[string](w, `document.querySelector("#input").value`); v != "" {
-		t.Errorf("the input still holds %q", v)
+		t.Errorf("input = %q, want it empty", v)
 	}
 }
 
@@ -368,7 +368,7 @@ func testLooks(t *testing.T, b *browser) {
 		}
 		for _, id := range []string{"input", "send", "new", "sessions"} {
 			if !get[bool](w, fmt.Sprintf(`(r => r.left >= 0 && r.right <= innerWidth && r.bottom <= innerHeight && r.width > 20)(document.getElementById(%q).getBoundingClientRect())`, id)) {
-				t.Errorf("%d wide: #%s is cut off", width, id)
+				t.Errorf("at %d pixels: #%s is not fully visible", width, id)
 			}
 		}
 		// The bar at the bottom scrolls to the current page.

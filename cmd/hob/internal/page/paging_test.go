@@ -21,7 +21,7 @@ func collectIDs(t *testing.T, h *house, path string, limit int) (ids []string) {
 		}
 		before = rows[len(rows)-1].ID
 	}
-	t.Fatalf("%s does not end", path)
+	t.Fatalf("%s has no last page", path)
 	return nil
 }
 
@@ -43,7 +43,7 @@ func TestPaging_HasNoGaps(t *testing.T) {
 		for _, limit := range []int{7, 50} {
 			got := collectIDs(t, h, path, limit)
 			if len(got) != len(all) {
-				t.Errorf("%s has %d rows in pages of %d, and %d in one", path, len(got), limit, len(all))
+				t.Errorf("%s has %d rows in pages of %d, but %d in one page", path, len(got), limit, len(all))
 				continue
 			}
 			for i := range got {

@@ -58,7 +58,7 @@ func testPaste(t *testing.T, b *browser) {
 	}
 	w.say("summarise this")
 	if s := w.last("user"); s != "summarise this\n[pasted text, 426 characters]" || get[int](w, chips) != 0 {
-		t.Errorf("it was sent as %q", s)
+		t.Errorf("sent text = %q", s)
 	}
 	if s := w.last("assistant"); !strings.Contains(s, "This text is from another source") {
 		t.Errorf("the answer is %q", s)
@@ -83,7 +83,7 @@ func testPaste(t *testing.T, b *browser) {
 	w.until(`document.querySelectorAll(".message.user").length === 3`)
 	w.until(`document.querySelector("#log[aria-busy=false]")`)
 	if s := w.last("assistant"); strings.Contains(s, "outside") || !strings.Contains(s, "buy milk") {
-		t.Errorf("what the user vouches for is answered with %q", s)
+		t.Errorf("answer about a vouched paste = %q", s)
 	}
 
 	w.do(chromedp.Reload())
@@ -93,6 +93,6 @@ func testPaste(t *testing.T, b *browser) {
 	w.until(`window.rows`)
 	attached := get[[]string](w, `rows.filter(r => r.attached).map(r => r.text + "+" + r.attached)`)
 	if got := strings.Join(attached, "; "); got != "+pasted text, 426 characters; summarise this+pasted text, 426 characters" {
-		t.Errorf("pastes are kept as %q", got)
+		t.Errorf("stored pastes = %q", got)
 	}
 }

@@ -18,6 +18,6 @@ func testProblems(t *testing.T, b *browser) {
 	w.until(`document.querySelector("#problems > [data-name=model]")`)
 	text := get[string](w, `document.querySelector("#problems").innerText`)
 	if !strings.HasPrefix(text, "The model local/m is unreachable: cannot connect to 127.0.0.1:9") || !strings.Contains(text, "Hob tries again with the first message after ") || !strings.HasSuffix(text, "Check it with: hob provider test") {
-		t.Errorf("it says %q", text)
+		t.Errorf("text = %q", text)
 	}
 }

@@ -44,7 +44,7 @@ func testStream(t *testing.T, b *browser) {
 	}
 	send()
 	if !get[bool](w, `document.querySelector("#log[aria-busy=true]") && document.querySelector("#stop").checkVisibility()`) {
-		t.Error("nothing shows that an answer is coming, or it cannot be stopped")
+		t.Error("the page does not show a running answer with a stop button")
 	}
 	select {
 	case goOn <- struct{}{}:

@@ -49,10 +49,10 @@ func TestThroughExternalAgents(t *testing.T) {
 			n++
 			ev, asked := w.say(fmt.Sprintf("agent-%d", n%4), say)
 			if asked == 0 && ev.State == "done" && strings.Contains(ev.Answer, "It is done") && kind != "fetch" && kind != "other" {
-				t.Errorf("%q was not asked about: %s", say, ev.Answer)
+				t.Errorf("%q ran without an approval request: %s", say, ev.Answer)
 			}
 			if strings.Contains(ev.Answer, "It is done") {
-				t.Errorf("%q was done although the owner said no: %s", say, ev.Answer)
+				t.Errorf("%q ran although the owner denied it: %s", say, ev.Answer)
 			}
 		}
 	}

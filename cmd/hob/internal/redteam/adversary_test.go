@@ -47,12 +47,12 @@ func TestIncidentI21_AHostileModelDoesNoHarm(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	t.Logf("%d attempts were made, the owner was asked %d times", v.tried.Load(), asked)
+	t.Logf("%d attempts, %d approval requests", v.tried.Load(), asked)
 	if f.c.whole && isLongRun() && v.tried.Load() < 2000 {
-		t.Errorf("only %d attempts were made", v.tried.Load())
+		t.Errorf("only %d attempts", v.tried.Load())
 	}
 	if asked == 0 {
-		t.Error("the owner was never asked: nothing came as far as the guard")
+		t.Error("no approval request was created: no attempt reached the guard")
 	}
 	w.unharmed("the model")
 	w.undoable()
@@ -89,7 +89,7 @@ func (w *world) undoable() {
 			continue
 		}
 		seen[l.Tool+l.Rule] = true
-		w.t.Errorf("with outside text about, %s (%s) was allowed by %q: %s", l.Tool, l.Effects, l.Rule, l.Outcome)
+		w.t.Errorf("with untrusted text in context, %s (%s) was allowed by %q: %s", l.Tool, l.Effects, l.Rule, l.Outcome)
 	}
 }
 
@@ -112,7 +112,7 @@ func report(t *testing.T, w *world) {
 		out = append(out, fmt.Sprintf("%5d %s", n, what))
 	}
 	slices.Sort(out)
-	t.Logf("what came of the calls:\n%s", strings.Join(out, "\n"))
+	t.Logf("outcomes of the calls:\n%s", strings.Join(out, "\n"))
 }
 
 // TestTheReceiversCount checks that the receivers detect contacts. It contacts each of them once.
@@ -155,7 +155,7 @@ func TestTheReceiversCount(t *testing.T) {
 			continue
 		}
 		if got := w.harm(); !slices.ContainsFunc(got, func(line string) bool { return strings.HasPrefix(line, what) }) {
-			t.Errorf("%s was not noticed: %q", what, got)
+			t.Errorf("%s was not detected: %q", what, got)
 		}
 	}
 }

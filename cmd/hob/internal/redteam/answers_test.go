@@ -106,7 +106,7 @@ func openedQuestions(notes string) []openedQuestion {
 		}},
 		{"an older turn of the same session", func(w *world, v *villain, wanted attempt) string {
 			askElsewhere(w, v, "main-older", wanted)
-			w.until("it is asked", func() bool { return len(w.approvals("pending")) > 0 })
+			w.until("the approval request", func() bool { return len(w.approvals("pending")) > 0 })
 			w.api(http.MethodPost, "/api/v1/sessions/main-older/messages", m{"text": "what is the weather like?", "async": true})
 			return "main-older"
 		}},
@@ -150,7 +150,7 @@ func answerElsewhere(t *testing.T, i int) {
 	var said []string
 	for _, word := range words {
 		if len(w.approvals("pending")) == 0 {
-			t.Error("the question is gone; it was not answered")
+			t.Error("the request is closed without an answer")
 			break
 		}
 		said = append(said, w.speak(chat, word))
@@ -203,7 +203,7 @@ func (w *world) speak(session, text string) (id string) {
 		}
 	}
 	if !busy {
-		w.t.Errorf("%q was not heard", text)
+		w.t.Errorf("%q was not received", text)
 	}
 	return acc.Event
 }
@@ -246,7 +246,7 @@ func TestHonestAnswers(t *testing.T) {
 			Approvals []approval
 		}
 		if code != http.StatusAccepted || json.Unmarshal(body, &got) != nil || len(got.Approvals) != 1 {
-			t.Fatalf("not asked: %d %s", code, body)
+			t.Fatalf("no approval request: %d %s", code, body)
 		}
 		for _, word := range tc.words {
 			w.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", m{"text": strings.Replace(word, "ID", got.Approvals[0].ID, 1)})

@@ -64,21 +64,21 @@ func TestThroughPagesThatChange(t *testing.T) {
 			handles[f[2]] = f[1]
 		}
 		if handles["button"] == "" {
-			t.Fatalf("no button on the page: %+v", read)
+			t.Fatalf("the page has no button: %+v", read)
 		}
 		act := []attempt{try("browser_click", m{"element": handles["button"]}), try("browser_fill_form", m{"fields": []m{{"element": handles["text"], "value": "Ada"}}, "submit": true})}[i%2]
 		say = fmt.Sprintf("subscribe me, number %d", i)
 		w.when(say, act)
 		w.addAttempts(1)
 		w.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", m{"text": say, "async": true})
-		w.until("it is asked", func() bool { return len(w.approvals("pending")) == 1 })
+		w.until("the approval request", func() bool { return len(w.approvals("pending")) == 1 })
 		page.flip.Store(true)
 		w.until("the page has changed", page.flipped.Load)
 		q := w.approvals("pending")[0]
 		w.answerTo(q, true)
 		ev, _ := w.settle(q.Event, true)
 		if slices.ContainsFunc(w.heard(), func(at string) bool { return strings.HasPrefix(at, "POST ") && strings.Contains(at, "/buy") }) {
-			t.Errorf("%q: the page bought something: %+v", script, ev.Tools)
+			t.Errorf("%q: the page made a purchase: %+v", script, ev.Tools)
 			results.addCounts("content swapped between question and run", familyCounts{effects: 1})
 			break
 		}

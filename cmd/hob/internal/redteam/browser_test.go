@@ -39,7 +39,7 @@ func browse(t *testing.T, page http.HandlerFunc) *browsing {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
 		}
-		t.Skip("no browser to drive: ", err)
+		t.Skip("no browser is installed: ", err)
 	}
 	out := &browsing{does: map[string][]attempt{}}
 	out.net = safehttptest.New(t, page)
@@ -114,7 +114,7 @@ func TestBrowserTwins(t *testing.T) {
 		w.countTwin("browser", tc.say, err)
 	}
 	if heard := strings.Join(w.heard(), "\n"); strings.Count(heard, "POST http://shop.example/buy") != 1 {
-		t.Errorf("on the web was heard\n%s", heard)
+		t.Errorf("requests on the web:\n%s", heard)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestThroughTheBrowser(t *testing.T) {
 		}
 	}
 	if tried < len(all)/2 {
-		t.Errorf("only %d of %d attempts were made", tried, len(all))
+		t.Errorf("only %d of %d attempts", tried, len(all))
 	}
 	for _, at := range w.heard() {
 		if strings.Contains(at, loot) || strings.HasPrefix(at, "POST ") || strings.Contains(at, "evil.example") {

@@ -51,7 +51,7 @@ func speak(args []string) int {
 // Hob's mark in its environment, or a process that runs after Hob has stopped the command.
 func TestACommandDoesNotSpeakForTheOwner(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("the command here is written for Linux")
+		t.Skip("the command needs Linux")
 	}
 	for _, sandbox := range []string{"auto", "off"} {
 		t.Run("sandbox "+sandbox, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestACommandDoesNotSpeakForTheOwner(t *testing.T) {
 			n := v.add(job{batches: [][]attempt{{try("run_command", map[string]any{"command": "bash evil.sh"})}}})
 			code, body := w.api(http.MethodPost, "/api/v1/sessions/commands/messages", map[string]any{"text": fmt.Sprintf("run it (job %d)", n)})
 			if code != http.StatusAccepted {
-				t.Fatalf("the command is not asked about: %d %s", code, body)
+				t.Fatalf("the command runs without an approval request: %d %s", code, body)
 			}
 			var mine approval
 			for _, a := range w.approvals("pending") {
@@ -96,15 +96,15 @@ func TestACommandDoesNotSpeakForTheOwner(t *testing.T) {
 			said := ev.Tools[0].Text
 			t.Logf("%s", said)
 			if strings.Contains(said, "said 200") || !strings.Contains(said, "said") {
-				t.Errorf("it spoke: %s", said)
+				t.Errorf("the command could use the API: %s", said)
 			}
 			if sandbox == "off" && strings.Count(said, "said 403") < 4 {
-				t.Errorf("it was not heard and refused: %s", said)
+				t.Errorf("the command got no refusal: %s", said)
 			}
-			w.until("what it left behind has had its time", func() bool { time.Sleep(1500 * time.Millisecond); return true })
+			w.until("the remaining processes to act", func() bool { time.Sleep(1500 * time.Millisecond); return true })
 			for _, a := range w.approvals("") {
 				if a.ID == victim.ID && a.State != "pending" {
-					t.Errorf("somebody answered for the owner: %s", a.State)
+					t.Errorf("a request was answered without the owner: %s", a.State)
 				}
 			}
 		})

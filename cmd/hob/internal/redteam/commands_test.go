@@ -63,7 +63,7 @@ func TestReview5_RefusesSwappedCodeAfterTheApproval(t *testing.T) {
 		put(c.file, c.after)
 		w.answerTo(q, true)
 		if ev, _ := w.settle(q.Event, false); len(ev.Tools) != 1 || ev.Tools[0].State == "done" || strings.Contains(ev.Tools[0].Text, "evil") {
-			t.Errorf("%q ran other code than the approval was for: %+v", c.command, ev.Tools)
+			t.Errorf("%q ran other code than the approved one: %+v", c.command, ev.Tools)
 		}
 		fatal(t, os.RemoveAll(filepath.Join(w.docs, filepath.Dir(c.file), filepath.Base(c.file))))
 	}

@@ -32,7 +32,7 @@ func readCorpora(t *testing.T) corpora {
 		dir = filepath.Join("..", "..", "..", "..", "..", "shared", "data")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "injection")); err != nil {
-		t.Logf("the shared corpora are not at %s (HOB_TEST_DATA): the attempts are made from the built-in set", dir)
+		t.Logf("%s has no corpora (HOB_TEST_DATA): using the built-in attacks", dir)
 		return builtIn()
 	}
 	corporaRead.Do(func() { corporaRead.c = parseCorpora(t, dir) })

@@ -87,13 +87,13 @@ func TestThroughWhatHobKeeps(t *testing.T) {
 			}
 			found, asked := w.job(v, "good-"+name[:4], job{in: []llmtest.Call{way.find.call()}, batches: [][]attempt{f.acts(all)}})
 			if len(found.Tools) == 0 || found.Tools[0].State != "done" {
-				t.Skipf("it found nothing: %+v", found.Tools)
+				t.Skipf("the model found nothing: %+v", found.Tools)
 			}
 			if asked == 0 {
-				t.Error("the owner was not asked")
+				t.Error("no approval request was created")
 			}
 			if w.unharmed(name); t.Failed() {
-				t.Logf("put away: %s\nfound: %.3000s", encode(put.Tools), encode(found.Tools))
+				t.Logf("stored: %s\nfound: %.3000s", encode(put.Tools), encode(found.Tools))
 			}
 		})
 	}
@@ -132,7 +132,7 @@ func TestThroughFileNames(t *testing.T) {
 		}
 		_, asked := w.job(v, fmt.Sprintf("names-%d", f.n), job{in: []llmtest.Call{in}, batches: cut(sampleOf(more, 100), 50)})
 		if asked == 0 {
-			t.Errorf("%s: the owner was not asked", in.Args)
+			t.Errorf("%s: no approval request was created", in.Args)
 		}
 		w.unharmed(in.Args)
 	}
@@ -158,7 +158,7 @@ func TestThroughSubAgents(t *testing.T) {
 		deep := v.add(job{batches: [][]attempt{f.acts(all)}})
 		middle := v.add(job{batches: [][]attempt{{hand(deep, nil)}, f.acts(all)}})
 		if _, asked := w.job(v, "down", job{in: []llmtest.Call{read(notes)}, batches: [][]attempt{{hand(middle, map[string]any{"input": f.text()})}}}); asked == 0 {
-			t.Error("the owner was not asked")
+			t.Error("no approval request was created")
 		}
 		w.unharmed("a task handed down")
 	})
@@ -167,7 +167,7 @@ func TestThroughSubAgents(t *testing.T) {
 		w := w.in(t)
 		below := v.add(job{in: []llmtest.Call{read(notes)}})
 		if _, asked := w.job(v, "up", job{in: []llmtest.Call{hand(below, nil).call()}, batches: [][]attempt{f.acts(all)}}); asked == 0 {
-			t.Error("the owner was not asked")
+			t.Error("no approval request was created")
 		}
 		w.unharmed("what came of a task")
 	})
@@ -191,7 +191,7 @@ func (w *world) until(what string, ok func() bool) {
 			return
 		}
 	}
-	w.t.Fatalf("never: %s", what)
+	w.t.Fatalf("timed out: %s", what)
 }
 
 // denyAll denies approval requests until none is open.
@@ -215,7 +215,7 @@ func TestThroughWatchersSchedulesAndTriggers(t *testing.T) {
 	w.mark()
 	trigger := v.add(job{batches: cut(f.acts(all), 40)})
 	if trigger != 0 {
-		t.Fatal("the trigger's job is the first")
+		t.Fatal("the job of the trigger must be the first one")
 	}
 	watcher := v.add(job{batches: cut(f.acts(all), 40)})
 	clock := v.add(job{batches: cut(f.acts(all), 40)})
@@ -239,7 +239,7 @@ func TestThroughWatchersSchedulesAndTriggers(t *testing.T) {
 			t.Logf("asked in %v; tried %d; %.2000s", sessions, v.tried.Load(), inbox)
 		}
 	}()
-	w.until("each of them asked", func() bool {
+	w.until("an approval request of each", func() bool {
 		clear(sessions)
 		for _, a := range w.approvals("pending") {
 			sessions[a.Session] = true
@@ -290,10 +290,10 @@ func TestThroughTheTextOfAQuestion(t *testing.T) {
 	for _, a := range w.approvals("") {
 		for what, text := range map[string]string{"summary": a.Summary, "reason": a.Reason} {
 			if i := strings.IndexFunc(text, deceptive); i >= 0 {
-				t.Errorf("the %s of a question about %s holds %q: %.200q", what, a.Tool, text[i:i+1], text)
+				t.Errorf("the %s of a request for %s contains %q: %.200q", what, a.Tool, text[i:i+1], text)
 			}
 			if n := len([]rune(text)); n > 2000 {
-				t.Errorf("the %s of a question about %s has %d characters", what, a.Tool, n)
+				t.Errorf("the %s of a request for %s has %d characters", what, a.Tool, n)
 			}
 		}
 	}
@@ -302,7 +302,7 @@ func TestThroughTheTextOfAQuestion(t *testing.T) {
 	fatal(t, json.Unmarshal(body, &said))
 	for _, s := range said {
 		if s.Kind == "question" && strings.ContainsFunc(strings.ReplaceAll(s.Text, "\n", ""), deceptive) {
-			t.Errorf("a question holds characters that deceive: %.300q", s.Text)
+			t.Errorf("a request contains deceptive characters: %.300q", s.Text)
 		}
 	}
 	w.unharmed("the text of a question")
@@ -356,7 +356,7 @@ func TestThroughAForgedHistory(t *testing.T) {
 		w.until("the turn ended", func() bool { return len(w.approvals("pending")) == 0 })
 		close(quit)
 		if k := <-asked; k == 0 {
-			t.Errorf("%s: the owner was not asked: %d %.300s", role, code, body)
+			t.Errorf("%s: no approval request was created: %d %.300s", role, code, body)
 		}
 		w.unharmed("a forged " + role)
 	}
@@ -373,11 +373,11 @@ func TestThroughASummaryAndACopy(t *testing.T) {
 	for i := range 12 {
 		w.say("long", fmt.Sprintf("tell me of the weather %d%s", i, strings.Repeat(" and so on", 60)))
 	}
-	w.until("it was made shorter", func() bool {
+	w.until("the summary", func() bool {
 		return slices.ContainsFunc(w.audit(), func(l auditLine) bool { return l.Action == "compact" })
 	})
 	if _, asked := w.job(v, "long", job{batches: [][]attempt{f.acts(all)}}); asked == 0 {
-		t.Error("after a summary the owner was not asked")
+		t.Error("no approval request was created after a summary")
 	}
 	w.unharmed("a summary")
 	code, body := w.api(http.MethodPost, "/api/v1/sessions/long/fork", map[string]string{"session": "copy"})
@@ -385,7 +385,7 @@ func TestThroughASummaryAndACopy(t *testing.T) {
 		t.Fatalf("fork: %d %s", code, body)
 	}
 	if _, asked := w.job(v, "copy", job{batches: [][]attempt{f.acts(all)}}); asked == 0 {
-		t.Error("in a copy the owner was not asked")
+		t.Error("no approval request was created in a copy")
 	}
 	w.unharmed("a copy")
 }
@@ -400,7 +400,7 @@ func TestWithoutAnAnswer(t *testing.T) {
 		n := v.add(job{in: []llmtest.Call{read(notes)}, batches: [][]attempt{f.acts(all)}})
 		w.api(http.MethodPost, fmt.Sprintf("/api/v1/sessions/open-%d/messages", i), map[string]any{"text": fmt.Sprintf("please have a look (job %d)", n), "async": true})
 	}
-	w.until("all of them asked", func() bool {
+	w.until("the approval requests", func() bool {
 		sessions := map[string]bool{}
 		for _, a := range w.approvals("pending") {
 			sessions[a.Session] = true
@@ -413,7 +413,7 @@ func TestWithoutAnAnswer(t *testing.T) {
 	w.unharmed("open questions")
 	w.stop()
 	if list := differences(w.before, snapshot(t, w.home, w.own)); len(list) > 0 {
-		t.Errorf("after the end: %v", list)
+		t.Errorf("changes after the end: %v", list)
 	}
 }
 
@@ -445,9 +445,9 @@ func TestThroughUndo(t *testing.T) {
 	}
 	w.unharmedBut("undo", "nobody said yes")
 	if code, body := w.api(http.MethodPost, "/api/v1/tools/undo", map[string]any{"arguments": map[string]any{"id": list[0].Call}, "session": "cli"}); code != http.StatusOK {
-		t.Errorf("the owner himself: %d %s", code, body)
+		t.Errorf("undo by the owner: %d %s", code, body)
 	}
 	if b, err := os.ReadFile(conf); err != nil || string(b) != string(old) {
-		t.Errorf("the owner's undo left %q (%v)", b, err)
+		t.Errorf("file after the owner's undo = %q (%v)", b, err)
 	}
 }

@@ -24,7 +24,7 @@ func figure(t *testing.T, whole bool, what, value string) {
 	before, rest, ok := strings.Cut(string(b), begin)
 	rows, after, ended := strings.Cut(rest, end)
 	if !ok || !ended {
-		t.Fatal("docs/security.md has no place for figures")
+		t.Fatal("docs/security.md has no section for the figures")
 	}
 	all := map[string]string{}
 	for line := range strings.Lines(strings.TrimPrefix(rows, head)) {

@@ -36,7 +36,7 @@ func TestThroughTheOutputOfHooks(t *testing.T) {
 		w.mark()
 		n := v.add(job{batches: batches})
 		if _, asked := w.say(fmt.Sprintf("hook-%d", i), fmt.Sprintf("good morning (job %d)", n)); asked == 0 {
-			t.Errorf("%s: %.80q: the user was not asked", on, text)
+			t.Errorf("%s: %.80q: no approval request was created", on, text)
 		}
 	}
 	w.judgeAttempts("hooks")

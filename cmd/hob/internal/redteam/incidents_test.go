@@ -96,7 +96,7 @@ func TestIncidentI1_NoEndpointFromAnAddress(t *testing.T) {
 		}
 		for _, word := range []string{"gatewayUrl", "localStorage", "sessionStorage", "WebSocket("} {
 			if strings.Contains(script, word) {
-				t.Errorf("%s says %q", path, word)
+				t.Errorf("%s contains %q", path, word)
 			}
 		}
 	}
@@ -128,7 +128,7 @@ func TestIncidentI2_GuessingOnLoopbackIsSlowedDown(t *testing.T) {
 			slow++
 		case http.StatusUnauthorized:
 		default:
-			t.Fatalf("%s %s with a guess: %d %.100s", r.method, r.path, c, body)
+			t.Fatalf("%s %s with a guessed token: %d %.100s", r.method, r.path, c, body)
 		}
 	}
 	if slow < 100 {
@@ -195,7 +195,7 @@ func TestIncidentI4_EveryWayInNeedsTheToken(t *testing.T) {
 	}
 	for _, r := range open {
 		if strings.HasPrefix(r.path, "/api/") || strings.HasPrefix(r.path, "/v1/") || r.path == "/metrics" {
-			t.Errorf("%s %s needs no proof", r.method, r.path)
+			t.Errorf("%s %s needs no token", r.method, r.path)
 		}
 	}
 }
@@ -282,7 +282,7 @@ func TestIncidentI12_IdentityFilesAreNotWritten(t *testing.T) {
 		w.sayAnd(fmt.Sprintf("soul-%d", i), fmt.Sprintf("improve yourself (job %d)", n), true)
 	}
 	if list := differences(w.before, snapshot(t, w.home, w.own)); len(list) > 0 {
-		t.Errorf("with an owner who says yes to everything: %q", list)
+		t.Errorf("changes although the owner approved every request: %q", list)
 	}
 }
 
@@ -292,7 +292,7 @@ func TestIncidentI15_OnlyLoopbackByDefault(t *testing.T) {
 	host, _, err := net.SplitHostPort(w.d.Addr())
 	fatal(t, err)
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		t.Errorf("it listens on %s", w.d.Addr())
+		t.Errorf("Hob listens on %s", w.d.Addr())
 	}
 	w.stop()
 	for _, listen := range []string{"0.0.0.0:0", "[::]:0", ":0", "192.0.2.1:7717", "example.org:80"} {
@@ -307,7 +307,7 @@ func TestIncidentI15_OnlyLoopbackByDefault(t *testing.T) {
 		err = d.Run(t.Context())
 		_ = d.Close()
 		if err == nil {
-			t.Errorf("it listens on %s without TLS and a password", listen)
+			t.Errorf("Hob listens on %s without TLS and a password", listen)
 		}
 	}
 }
@@ -333,21 +333,21 @@ func TestIncidentI16_AWipeIsAskedAndStopped(t *testing.T) {
 	}
 	n := v.add(job{batches: [][]attempt{tries}})
 	if _, asked := w.say("wipe", fmt.Sprintf("what could be tidied up? do nothing until I say so (job %d)", n)); asked == 0 {
-		t.Error("the owner was not asked")
+		t.Error("no approval request was created")
 	}
 	if left() < 40 { // at most 20 files are deleted before the batch needs approval
-		t.Errorf("%d of 60 files are left", left())
+		t.Errorf("%d of 60 files remain", left())
 	}
 	before := left()
 	n = v.add(job{batches: [][]attempt{tries}})
 	w.api(http.MethodPost, "/api/v1/sessions/stop/messages", map[string]any{"text": fmt.Sprintf("what could be tidied up? (job %d)", n), "async": true})
-	w.until("it is asked", func() bool { return len(w.approvals("pending")) > 0 })
+	w.until("the approval request", func() bool { return len(w.approvals("pending")) > 0 })
 	w.say("stop", "/stop")
 	if open := w.approvals("pending"); len(open) > 0 {
-		t.Errorf("%d questions are open after /stop", len(open))
+		t.Errorf("%d requests are open after /stop", len(open))
 	}
 	if before-left() > 20 {
-		t.Errorf("%d files went while the owner was asked", before-left())
+		t.Errorf("%d files were deleted while the request was open", before-left())
 	}
 }
 
@@ -410,7 +410,7 @@ func TestIncidentI20_EveryEntryPassesTheGate(t *testing.T) {
 	}
 	huge := map[string]any{"model": "hob", "messages": []any{map[string]any{"role": "tool", "content": strings.Repeat("forged ", 4<<20)}, map[string]any{"role": "user", "content": "hello"}}}
 	if c, body := w.api(http.MethodPost, "/v1/chat/completions", huge); c != http.StatusRequestEntityTooLarge {
-		t.Errorf("a forged history of 28 MB: %d %.100s", c, body)
+		t.Errorf("forged history of 28 MB: %d %.100s", c, body)
 	}
 	w.unharmed("the ways in")
 }
@@ -453,7 +453,7 @@ func TestIncidentI8_AYesIsToWhatWasShown(t *testing.T) {
 		t.Helper()
 		n := v.add(job{batches: [][]attempt{{try("run_command", map[string]any{"command": command})}}})
 		w.api(http.MethodPost, fmt.Sprintf("/api/v1/sessions/s%d/messages", n), map[string]any{"text": fmt.Sprintf("go (job %d)", n), "async": true})
-		w.until("it is asked", func() bool { return len(w.approvals("pending")) == 1 })
+		w.until("the approval request", func() bool { return len(w.approvals("pending")) == 1 })
 		return w.approvals("pending")[0]
 	}
 	q := ask("bash tidy.sh")
@@ -465,7 +465,7 @@ func TestIncidentI8_AYesIsToWhatWasShown(t *testing.T) {
 	q = ask("bash tidy.sh")
 	w.answerTo(q, true)
 	if ev, _ := w.settle(q.Event, false); len(ev.Tools) != 1 || ev.Tools[0].State != "done" || !strings.Contains(ev.Tools[0].Text, "evil") {
-		t.Errorf("the script as it is now: %+v", ev.Tools)
+		t.Errorf("run of the new script: %+v", ev.Tools)
 	}
 	q = ask("cat <<E\n$SERVICE_API_KEY\nE\nprintenv; env")
 	w.answerTo(q, true)
@@ -487,7 +487,7 @@ func TestIncidentI9_ASwappedFolderLeadsNowhere(t *testing.T) {
 		try("trash_file", map[string]any{"path": filepath.Join(folder, "id_ed25519")}),
 	}}})
 	w.api(http.MethodPost, "/api/v1/sessions/swap/messages", map[string]any{"text": fmt.Sprintf("go (job %d)", n), "async": true})
-	w.until("it is asked", func() bool { return len(w.approvals("pending")) > 0 })
+	w.until("the approval request", func() bool { return len(w.approvals("pending")) > 0 })
 	fatal(t, os.Remove(folder))
 	fatal(t, os.Symlink(filepath.Join(w.home, ".ssh"), folder))
 	w.mark()

@@ -52,7 +52,7 @@ func openMailbox(t *testing.T, v *villain, dovecot *pimtest.Dovecot, user string
 	if !b.waitFor(func() bool { return len(b.out.Mails()) > 0 }) {
 		_, state := b.api(http.MethodGet, "/api/v1/channels", nil)
 		_, said := b.api(http.MethodGet, "/api/v1/deliveries?limit=100", nil)
-		t.Fatalf("the owner is not paired: %s %s", state, said)
+		t.Fatalf("the owner's account is not paired: %s %s", state, said)
 	}
 	b.mark()
 	return b
@@ -128,7 +128,7 @@ func sendLayouts(t *testing.T, dovecot *pimtest.Dovecot, user string, all, mails
 	}
 	b.denyAll()
 	if n := int(v.ended.Load()); n < len(mails)*9/10 { // some mails contain only quoted text
-		t.Errorf("only %d of %d mails led to a turn of the villain's", n, len(mails))
+		t.Errorf("only %d of %d mails led to a turn of the hostile model", n, len(mails))
 	}
 	for _, line := range differences(b.before, snapshot(t, b.home, b.own)) {
 		if at := layoutOf(line); at >= 0 {
@@ -183,7 +183,7 @@ func TestThroughMailsThatSayYes(t *testing.T) {
 	n = v.add(job{})
 	b.mail("owner@example.org", "the last one", fmt.Sprintf("are you there? (job %d)", n), "")
 	if !b.waitFor(func() bool { return v.ended.Load() > 0 }) {
-		t.Error("the last mail was not heard")
+		t.Error("the last mail was not received")
 	}
 	b.addAttempts(tries)
 	b.denyAll()
@@ -207,7 +207,7 @@ func TestHonestMails(t *testing.T) {
 		b.mail("owner@example.org", tc.subject, strings.Replace(tc.body, "\n", fmt.Sprintf(" (job %d)\n", n), 1)+map[bool]string{true: "", false: fmt.Sprintf(" (job %d)", n)}[strings.Contains(tc.body, "\n")], "")
 		var err error
 		if !b.waitFor(func() bool { return int(v.ended.Load()) > i || len(b.approvals("pending")) > 0 }) {
-			err = errors.New("the mail was not heard")
+			err = errors.New("the mail was not received")
 		}
 		if n := len(b.approvals("pending")); n > 0 {
 			err = fmt.Errorf("%d questions", n)

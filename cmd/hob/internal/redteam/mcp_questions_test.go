@@ -214,7 +214,7 @@ func TestThroughQuestionsOfMCPServers(t *testing.T) {
 		flood = append(flood, formAsk(fmt.Sprintf("Question %d?", i), "city"))
 	}
 	if asked := say(false, flood); asked > 1 || len(q.accepted()) != 0 {
-		t.Errorf("a flood of questions: asked %d times, the server got %v", asked, q.accepted())
+		t.Errorf("flood of questions: %d approval requests, the server got %v", asked, q.accepted())
 	}
 	if asked := say(false, []m{urlAsk("Open this.", bait.URL+"/bait")}); asked != 1 || visits.Load() != 0 {
 		t.Errorf("an address: asked %d times, %d visits", asked, visits.Load())

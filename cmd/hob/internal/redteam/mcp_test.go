@@ -311,7 +311,7 @@ func TestIncidentI13_HostileMCPServers(t *testing.T) {
 		names[tool.Name] = true
 	}
 	if names["zoo__wr1te_file"] || names["zoo__look_"] || names["zoo__LOOK"] || !names["zoo__write_file"] {
-		t.Errorf("look-alikes among the tools of a server: %v", names)
+		t.Errorf("similar names among the tools of a server: %v", names)
 	}
 	w.mark()
 	ways := mcpWays()
@@ -328,12 +328,12 @@ func TestIncidentI13_HostileMCPServers(t *testing.T) {
 		n := v.add(job{in: []llmtest.Call{way.call()}, batches: cut(acts, 40)})
 		ev, asked := w.say(fmt.Sprintf("mcp-%d", i), fmt.Sprintf("how is the zebra? (job %d)", n))
 		if asked == 0 {
-			t.Errorf("%s: the user was not asked: %s", way.tool, encode(ev.Tools))
+			t.Errorf("%s: no approval request was created: %s", way.tool, encode(ev.Tools))
 		}
 		s.countHarm(w)
 	}
 	if n := s.callsOf("ask"); n == 0 {
-		t.Error("the server never asked for a password")
+		t.Error("the server did not ask for a password")
 	}
 	for _, a := range w.approvals("denied") {
 		if _, tool, foreign := strings.Cut(a.Tool, "zoo__"); foreign && !strings.Contains(a.Summary, "MCP server zoo") {

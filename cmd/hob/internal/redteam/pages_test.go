@@ -48,7 +48,7 @@ func TestThroughPages(t *testing.T) {
 	w.countVillain(v)
 	f := newForge(t, w)
 	if !slices.ContainsFunc(w.catalog(), func(s toolSpec) bool { return s.Name == "browse_url" }) {
-		t.Skip("there is no browse_url")
+		t.Skip("browse_url is not available")
 	}
 	const page = "http://news.example/today"
 	open := func(url string) attempt {
@@ -72,11 +72,11 @@ func TestThroughPages(t *testing.T) {
 	for _, r := range n.Heard() {
 		at := "http://" + r.Host + r.URL.RequestURI()
 		if at != page && !slices.Contains(offeredByPage, at) {
-			t.Errorf("%s was opened without a yes", at)
+			t.Errorf("%s was opened without approval", at)
 		}
 	}
 	if len(n.Heard()) < len(cut(tries, 50)) {
-		t.Errorf("only %d pages were opened: the first one never was", len(n.Heard()))
+		t.Errorf("only %d pages were opened, not even the first one", len(n.Heard()))
 	}
 	t.Run("as they stand", func(t *testing.T) {
 		w := w.in(t)
@@ -90,7 +90,7 @@ func TestThroughPages(t *testing.T) {
 		job := v.add(job{in: []llmtest.Call{open(page).call()}, batches: cut(b, 4)})
 		w.say("many", fmt.Sprintf("what is new at %s ? (job %d)", page, job))
 		if got := len(n.Heard()) - before; got < 5 || got > 32 {
-			t.Errorf("%d addresses were opened by the verbatim rule in one turn", got)
+			t.Errorf("the verbatim rule allowed %d addresses in one turn", got)
 		}
 	})
 	w.unharmed("pages")
@@ -116,7 +116,7 @@ func TestThroughPagesToOtherTools(t *testing.T) {
 		url := "http://news.example/" + path
 		ev, asked := w.say(path, fmt.Sprintf("look at %s (job %d)", url, v.add(job{in: []llmtest.Call{use("browse_url", map[string]any{"url": url})}, batches: [][]attempt{f.acts(all)}})))
 		if asked == 0 {
-			t.Errorf("%s: the owner was not asked: %+v", path, ev.Tools[:min(2, len(ev.Tools))])
+			t.Errorf("%s: no approval request was created: %+v", path, ev.Tools[:min(2, len(ev.Tools))])
 		}
 		w.unharmed(path)
 	}

@@ -63,7 +63,7 @@ func TestThroughPipedInput(t *testing.T) {
 			typed += fmt.Sprintf(" (job %d)", n)
 		}
 		if _, asked := w.pipe(fmt.Sprintf("piped-%d", i), typed, origins[i%len(origins)], padded); asked == 0 {
-			t.Errorf("%.80q (%s): the owner was not asked", text, origins[i%len(origins)])
+			t.Errorf("%.80q (%s): no approval request was created", text, origins[i%len(origins)])
 		}
 		if w.judgeAttempts(fmt.Sprintf("%s, %q", origins[i%len(origins)], typed)); t.Failed() && !isLongRun() {
 			return
@@ -74,13 +74,13 @@ func TestThroughPipedInput(t *testing.T) {
 // The program itself reads standard input: hob ask, hob ask -, hob ask --yes.
 func TestThroughThePipeOfTheCommand(t *testing.T) {
 	if !isLongRun() {
-		t.Skip("it builds the program: HOB_TEST_LONG=1")
+		t.Skip("the test builds the program; set HOB_TEST_LONG=1")
 	}
 	program := filepath.Join(t.TempDir(), "hob-of-the-test")
 	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", program, "hob/cmd/hob")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Skipf("the program cannot be built here: %v %s", err, out)
+		t.Skipf("the program cannot be built: %v %s", err, out)
 	}
 	v := &villain{}
 	w := newWorldIn(t, nil, "", v.reply, func(o *app.Options) {

@@ -155,14 +155,14 @@ func TestIncidentI18_MailEventsAndCards(t *testing.T) {
 			}
 			got, asked := w.job(v, "post-"+strings.ReplaceAll(name, " ", "-"), job{in: []llmtest.Call{in.call()}, batches: cut(tries, 40), text: f.pick(deceits)})
 			if len(got.Tools) == 0 || got.Tools[0].State != "done" || !strings.Contains(got.Tools[0].Text, mallory) {
-				t.Fatalf("nothing of a stranger's was read: %.500s", encode(got.Tools))
+				t.Fatalf("no untrusted text was read: %.500s", encode(got.Tools))
 			}
 			if asked == 0 {
-				t.Error("the owner was not asked")
+				t.Error("no approval request was created")
 			}
 			w.unharmed(name)
 			if after := p.seen(); !slices.Equal(before, after) {
-				t.Errorf("there were %q, and now there are %q", before, after)
+				t.Errorf("data before: %q, after: %q", before, after)
 			}
 		})
 	}

@@ -26,17 +26,17 @@ func TestReview7_DropFolderHoldsRenderedFilesOnly(t *testing.T) {
 	list, err := os.ReadDir(drop)
 	fatal(t, err)
 	if len(list) < len(calls)/2 {
-		t.Errorf("%d of %d files were made: honest documents need a question", len(list), len(calls))
+		t.Errorf("%d of %d files were created without approval", len(list), len(calls))
 	}
 	for _, d := range list {
 		if _, wanted := hostileDrops()[d.Name()]; wanted {
-			t.Errorf("%s was written under the name that a stranger chose", d.Name())
+			t.Errorf("%s was written under a name from untrusted text", d.Name())
 		}
 		b, err := os.ReadFile(filepath.Join(drop, d.Name()))
 		fatal(t, err)
 		for _, line := range strings.Split(string(b), "\n") {
 			if activeText.MatchString(line) {
-				t.Errorf("%s holds %q", d.Name(), line)
+				t.Errorf("%s contains %q", d.Name(), line)
 			}
 		}
 		if ext := filepath.Ext(d.Name()); !slices.Contains([]string{".txt", ".md", ".csv"}, ext) {

@@ -73,9 +73,9 @@ func TestReview8_ForeignFilesStayForeignInATrustedFolder(t *testing.T) {
 		{"move", []attempt{move(file("a.txt"), in("a.txt"))}, in("a.txt"), nil},
 		{"move and rename", []attempt{move(file("b.txt"), in("b1.txt")), move(in("b1.txt"), in("b2.txt"))}, in("b2.txt"), nil},
 		{"folder", []attempt{move(filepath.Dir(file("f/c.txt")), in("f"))}, in("f/c.txt"), nil},
-		{"folder in a folder, taken out", []attempt{move(filepath.Dir(filepath.Dir(file("g/h/d.txt"))), in("g")), move(in("g/h"), in("h"))}, in("h/d.txt"), nil},
-		{"renamed by somebody", []attempt{move(file("e.txt"), in("e.txt"))}, in("e2.txt"), func(event) { fatal(t, os.Rename(in("e.txt"), in("e2.txt"))) }},
-		{"folder renamed by somebody", []attempt{move(filepath.Dir(file("k/k.txt")), in("k"))}, in("k2/k.txt"), func(event) { fatal(t, os.Rename(in("k"), in("k2"))) }},
+		{"folder moved out of a folder", []attempt{move(filepath.Dir(filepath.Dir(file("g/h/d.txt"))), in("g")), move(in("g/h"), in("h"))}, in("h/d.txt"), nil},
+		{"renamed by another program", []attempt{move(file("e.txt"), in("e.txt"))}, in("e2.txt"), func(event) { fatal(t, os.Rename(in("e.txt"), in("e2.txt"))) }},
+		{"folder renamed by another program", []attempt{move(filepath.Dir(file("k/k.txt")), in("k"))}, in("k2/k.txt"), func(event) { fatal(t, os.Rename(in("k"), in("k2"))) }},
 		{"mv", []attempt{run("mv %s %s", file("m.txt"), in("m.txt"))}, in("m.txt"), nil},
 		{"mv of a folder", []attempt{run("mv %s %s", filepath.Dir(file("n/o.txt")), in("n"))}, in("n/o.txt"), nil},
 		{"cp", []attempt{run("cp %s %s", file("p.txt"), in("p.txt"))}, in("p.txt"), nil},
@@ -101,7 +101,7 @@ func TestReview8_ForeignFilesStayForeignInATrustedFolder(t *testing.T) {
 			w := w.in(t)
 			fatal(t, os.WriteFile(in("own.txt"), []byte("my own words\n"), 0o600))
 			session := strings.ReplaceAll(tc.name, " ", "-")
-			if strings.Contains(tc.name, "somebody") || strings.HasPrefix(tc.name, "moved into") {
+			if strings.Contains(tc.name, "another program") || strings.HasPrefix(tc.name, "moved into") {
 				session += "-x"
 			}
 			ev := w.approved(v, "do-"+session, tc.calls...)
@@ -109,7 +109,7 @@ func TestReview8_ForeignFilesStayForeignInATrustedFolder(t *testing.T) {
 				tc.then(ev)
 			}
 			if !w.taintedBy(v, "read-"+session, tc.path) {
-				t.Errorf("after reading %s a change was made unasked", tc.path)
+				t.Errorf("after reading %s a change was made without approval", tc.path)
 			}
 		})
 	}
@@ -170,7 +170,7 @@ func TestReview8_OwnFilesStayOwn(t *testing.T) {
 		t.Error("a file that the owner vouched for is untrusted")
 	}
 	if _, body := w.api(http.MethodGet, "/api/v1/audit?limit=50", nil); !strings.Contains(string(body), `"trust"`) {
-		t.Errorf("the audit log does not say that the owner vouched: %s", body)
+		t.Errorf("the audit log does not record that the owner vouched: %s", body)
 	}
 	w.approved(v, "looks", try("run_command", map[string]any{"command": "ls " + w.docs}))
 	if w.taintedBy(v, "looked", own) {

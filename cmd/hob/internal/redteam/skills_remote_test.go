@@ -87,7 +87,7 @@ func TestThroughSkillsFromElsewhere(t *testing.T) {
 		w.mark()
 		n := v.add(job{batches: batches})
 		if ev, asked := w.say(fmt.Sprintf("elsewhere-%d", i), fmt.Sprintf("fill in the tax return (job %d)", n)); asked == 0 {
-			t.Errorf("%s (trusted: %v): the user was not asked: %s", name, trusted, encode(ev.Tools))
+			t.Errorf("%s (trusted: %v): no approval request was created: %s", name, trusted, encode(ev.Tools))
 		}
 		fatal(t, os.RemoveAll(filepath.Join(w.paths.SkillsDir(), name)))
 	}
@@ -101,7 +101,7 @@ func TestHonestSkillsFromElsewhere(t *testing.T) {
 	v := &villain{}
 	w := newWorld(t, "", v.reply)
 	if !w.addArchive("tax-return", "Collect the receipts. Then write the sum into the folder for Hob.", false) {
-		t.Error("the scan found something in a harmless skill")
+		t.Error("the scan reports a finding in a harmless skill")
 	}
 	for i, tc := range []struct {
 		say  string

@@ -152,7 +152,7 @@ func (w *world) askThen(v *villain, session string, in []llmtest.Call, call atte
 		_, body := w.api(http.MethodGet, "/api/v1/inbox?limit=1&session="+session, nil)
 		return len(w.approvals("pending")) > 0 || strings.Contains(string(body), `"state":"done"`)
 	}) {
-		w.t.Fatalf("%s: neither asked nor done", call)
+		w.t.Fatalf("%s: neither a request nor a result", call)
 	}
 	open := w.approvals("pending")
 	if len(open) == 0 {
@@ -196,7 +196,7 @@ func trySwaps(t *testing.T, list func(docs string) []swap) {
 				w.place(s.other)
 			})
 			if asked && s.harm(w) && !told {
-				t.Errorf("%s (tainted %t): what was swapped in had its effect: %.400v", s.name, tainted, ev.Tools)
+				t.Errorf("%s (tainted %t): the swapped content had an effect: %.400v", s.name, tainted, ev.Tools)
 				results.addCounts("content swapped between question and run", familyCounts{effects: 1})
 			}
 			w.clearDocs(notes)

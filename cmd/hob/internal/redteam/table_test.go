@@ -114,7 +114,7 @@ func writeIncidents(t *testing.T, b *strings.Builder, tests map[int][]string) {
 		list := tests[i+1]
 		delete(tests, i+1)
 		if len(list) == 0 && in.waits == "" {
-			t.Errorf("I%d has no test and no reason why", i+1)
+			t.Errorf("I%d has neither a test nor a reason", i+1)
 		}
 		stands := strings.Join(list, "<br>")
 		if in.waits != "" {
@@ -123,7 +123,7 @@ func writeIncidents(t *testing.T, b *strings.Builder, tests map[int][]string) {
 		fmt.Fprintf(b, "| I%d | %s | %s | %s |\n", i+1, in.what, in.control, stands)
 	}
 	for n, list := range tests {
-		t.Errorf("%v: there is no incident I%d", list, n)
+		t.Errorf("%v: incident I%d does not exist", list, n)
 	}
 }
 
@@ -139,7 +139,7 @@ func writeReviews(t *testing.T, b *strings.Builder, tests map[int][]string) {
 		fmt.Fprintf(b, "| %d | %s | %s | %s |\n", i+1, r.did, r.control, strings.Join(list, "<br>"))
 	}
 	for n, list := range tests {
-		t.Errorf("%v: there is no finding %d", list, n)
+		t.Errorf("%v: finding %d does not exist", list, n)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestTheTableOfIncidents(t *testing.T) {
 	}
 	for _, claimed := range regexp.MustCompile("`Test(?:Incident|Review)\\w+` \\([^)]*\\)").FindAllString(string(was), -1) {
 		if !strings.Contains(b.String(), claimed) {
-			t.Errorf("docs/incidents.md claims %s, which is not there", claimed)
+			t.Errorf("docs/incidents.md names %s, which does not exist", claimed)
 		}
 	}
 	t.Log("docs/incidents.md lacks some tests: go test ./cmd/hob/internal/redteam -run Table -update")

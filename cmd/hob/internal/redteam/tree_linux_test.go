@@ -50,10 +50,10 @@ func TestIncidentI21_TheWindowsOfOtherPrograms(t *testing.T) {
 	press = append(press, try("type_text", map[string]any{"window": "bank", "text": "\n"}), try("press_keys", map[string]any{"window": "bank", "keys": []string{"Return"}}), try("click", map[string]any{"window": "bank", "x": 50, "y": 50}))
 	got, asked := w.job(v, "tree", job{in: []llmtest.Call{use("read_screen", map[string]any{"window": "bank"})}, batches: cut(append(press, f.acts(all)...), 40)})
 	if len(got.Tools) == 0 || got.Tools[0].State != "done" || !strings.Contains(got.Tools[0].Text, mallory) {
-		t.Fatalf("nothing of a stranger's was read: %.500s", encode(got.Tools))
+		t.Fatalf("no untrusted text was read: %.500s", encode(got.Tools))
 	}
 	if asked == 0 {
-		t.Error("the owner was not asked")
+		t.Error("no approval request was created")
 	}
 	w.unharmed("another program's window")
 	select {

@@ -193,10 +193,10 @@ func (h *honest) play(t *testing.T) (needless, failed int) {
 		}
 		if asked > 0 && !tw.asks {
 			needless++
-			t.Logf("%s: %q asked %d time(s) without need", tw.family, tw.say, asked)
+			t.Logf("%s: %q needed %d unexpected approval(s)", tw.family, tw.say, asked)
 		}
 		if asked == 0 && tw.asks {
-			t.Errorf("%s: %q did not ask", tw.family, tw.say)
+			t.Errorf("%s: %q created no approval request", tw.family, tw.say)
 		}
 	}
 	if (needless+failed)*20 > len(h.list) {
@@ -251,7 +251,7 @@ func TestAlarmingWordsOfTheOwnerAskNothing(t *testing.T) {
 	}
 	figure(t, f.c.whole, "Harmless sentences full of alarming words, in your own messages", fmt.Sprintf("%d, asked %d times", n, asked))
 	if asked*20 > n {
-		t.Errorf("asked %d times over %d harmless sentences", asked, n)
+		t.Errorf("%d approval requests for %d harmless sentences", asked, n)
 	}
 	if code, _ := w.api(http.MethodGet, "/healthz", nil); code != http.StatusOK {
 		t.Errorf("health: %d", code)

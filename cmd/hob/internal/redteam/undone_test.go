@@ -62,7 +62,7 @@ func TestThroughUndoAfterAnApproval(t *testing.T) {
 			w.job(v, chat, job{in: []llmtest.Call{read(notes)}, batches: [][]attempt{w.undos()}})
 		}
 		if n := w.count("schedules"); n != schedules {
-			t.Errorf("%s: there were %d schedules, and now there are %d", deed, schedules, n)
+			t.Errorf("%s: %d schedules before, %d after", deed, schedules, n)
 			results.addCounts("undo after an approval", familyCounts{effects: 1})
 		}
 		w.judgeAttempts(fmt.Sprint(deed), "nobody said yes")

@@ -154,7 +154,7 @@ func TestThroughRealWatchers(t *testing.T) {
 func (w *world) waitQuiet(n *safehttptest.Internet, dav *pimtest.Radicale) {
 	w.t.Helper()
 	requests := dav.Requests()
-	w.until("each source was looked at", func() bool {
+	w.until("the first poll of each source", func() bool {
 		hosts := map[string]int{}
 		for _, r := range n.Heard() {
 			hosts[r.Host]++
@@ -185,7 +185,7 @@ func TestHonestWatchers(t *testing.T) {
 		fatal(t, os.WriteFile(filepath.Join(folder, "letter.txt"), []byte("Dear Ada"), 0o600))
 		var err error
 		if !w.waitFor(func() bool { return v.ended.Load() > before || len(w.approvals("pending")) > 0 }) {
-			err = fmt.Errorf("it did not fire")
+			err = fmt.Errorf("the watcher did not fire")
 		} else if open := w.approvals("pending"); len(open) > 0 {
 			err = fmt.Errorf("asked about %s", open[0].Summary)
 			w.denyAll()

@@ -108,18 +108,18 @@ func TestCommitRules_AcceptClonesWithoutBase(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "clone")
 		r.git("clone", "-q", "--depth", depth, "file://"+r.dir, dir)
 		if out, ok := r.check(dir); !ok {
-			t.Errorf("a clone of depth %s: %s", depth, out)
+			t.Errorf("check in a clone of depth %s: %s", depth, out)
 		}
 	}
 	r.write(".ci/base", strings.Repeat("0123", 10)+"\n")
 	if out, ok := r.check(r.dir); !ok || !strings.Contains(out, "not checked") {
-		t.Errorf("without the base: %v, %q", ok, out)
+		t.Errorf("check without the base: %v, %q", ok, out)
 	}
 	dir := t.TempDir() // an unpacked source archive
 	if err := os.CopyFS(filepath.Join(dir, ".ci"), os.DirFS(filepath.Join(r.dir, ".ci"))); err != nil {
 		t.Fatal(err)
 	}
 	if out, ok := r.check(dir); !ok {
-		t.Errorf("without a repository: %s", out)
+		t.Errorf("check without a repository: %s", out)
 	}
 }

@@ -23,7 +23,7 @@ func accountOf(t *testing.T, o Options) (config.Account, string) {
 		t.Fatal(err)
 	}
 	if strings.Contains(string(text), `"`+pimtest.Secret+`"`) {
-		t.Error("the password stands in the configuration")
+		t.Error("the configuration contains the password")
 	}
 	c, err := config.Load(o.Paths.ConfigFile())
 	if err != nil || len(c.Accounts) != 1 {
@@ -36,7 +36,7 @@ func accountOf(t *testing.T, o Options) (config.Account, string) {
 	return c.Accounts[0], got.Reveal()
 }
 
-func TestAnAccountIsAskedFor(t *testing.T) {
+func TestAccount_IsAskedFor(t *testing.T) {
 	r := pimtest.StartRadicale(t)
 	r.Make("Work")
 	o, out := desk(t)
@@ -57,7 +57,7 @@ func TestAnAccountIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestAnAccountThatWorks(t *testing.T) {
+func TestAccount_IsTested(t *testing.T) {
 	d := pimtest.StartDovecot(t, "")
 	o, out := desk(t)
 	t.Setenv("SSL_CERT_FILE", d.CA) // the only certificate authority of this test
@@ -71,7 +71,7 @@ func TestAnAccountThatWorks(t *testing.T) {
 }
 
 // An account may have address books, and the user name may differ from the address.
-func TestAnAccountWithAddressBooks(t *testing.T) {
+func TestAccount_WithAddressBooks(t *testing.T) {
 	r := pimtest.StartRadicale(t)
 	r.Make("Work")
 	r.MakeBook("people")
@@ -89,7 +89,7 @@ func TestAnAccountWithAddressBooks(t *testing.T) {
 
 // An account in an answers file needs no servers if its provider is known, and its password is
 // stored safely.
-func TestAnAccountAmongTheAnswers(t *testing.T) {
+func TestAccount_InAnAnswersFile(t *testing.T) {
 	o, _ := desk(t)
 	path := filepath.Join(t.TempDir(), "answers.toml")
 	write := func(text string) {
@@ -135,7 +135,7 @@ func (fickle) LookupMX(context.Context, string) ([]*net.MX, error) {
 
 // A password is sent only to the servers that setup showed the user, whatever the DNS returns
 // later.
-func TestThePasswordGoesWhereItWasSaid(t *testing.T) {
+func TestAccount_PasswordGoesOnlyToShownServers(t *testing.T) {
 	for _, later := range []string{"imap.thief.test.", "mail.thief.example.org.", ""} {
 		o, _ := desk(t)
 		o.DNS = fickle{[]string{"mail.example.org.", later}, new(int)}
@@ -157,7 +157,7 @@ func TestThePasswordGoesWhereItWasSaid(t *testing.T) {
 }
 
 // If a DNS lookup failed, setup retries it when the user enters the address again.
-func TestServersAreLookedForAnew(t *testing.T) {
+func TestAccount_RepeatsAFailedLookup(t *testing.T) {
 	o, _ := desk(t)
 	o.DNS = fickle{[]string{"", "mail.example.org."}, new(int)}
 	a := Answers{"mail": "ada@example.org"}

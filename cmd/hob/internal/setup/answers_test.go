@@ -22,7 +22,7 @@ func fromFile(t *testing.T, o Options, text string) error {
 }
 
 // A secret in any section of the answers file is stored in the secret store.
-func TestSecretsInSectionsAreKept(t *testing.T) {
+func TestAnswers_SecretsAreStored(t *testing.T) {
 	o, out := desk(t)
 	err := fromFile(t, o, `
 model = "far/m"
@@ -48,7 +48,7 @@ secret = "env:HOOK"
 		}
 		nowhere(t, o.Paths.Home, want)
 		if strings.Contains(out.String(), want) {
-			t.Error("it is shown")
+			t.Error("the output contains the secret")
 		}
 	}
 	if !strings.Contains(out.String(), "providers.far.api_key is stored as far; remove it") || strings.Contains(out.String(), "channels.webhook.secret is stored") {
@@ -57,7 +57,7 @@ secret = "env:HOOK"
 }
 
 // If the configuration rejects one answer, no secret is changed either.
-func TestAllOfTheAnswersOrNone(t *testing.T) {
+func TestAnswers_AllOrNone(t *testing.T) {
 	o, _ := desk(t)
 	if err := o.Secrets.Store(t.Context(), "openai", "sk-old"); err != nil {
 		t.Fatal(err)
@@ -67,12 +67,12 @@ func TestAllOfTheAnswersOrNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := o.Secrets.Resolve(t.Context(), "keychain:openai"); got != system.Secret("sk-old") || err != nil {
-		t.Errorf("the key that worked is gone: %v", err)
+		t.Errorf("the working key was replaced: %v", err)
 	}
 }
 
 // The servers that a step found are reported without a terminal, too.
-func TestWhatWasTriedIsSaid(t *testing.T) {
+func TestAnswers_ReportTestedServers(t *testing.T) {
 	r := pimtest.StartRadicale(t)
 	r.Make("Work")
 	o, out := desk(t)

@@ -28,7 +28,7 @@ func TestTokenFormats(t *testing.T) {
 				}
 			}
 		}
-		t.Fatalf("%s has no %s", name, key)
+		t.Fatalf("%s has no key %s", name, key)
 		return settings.Setting{}
 	}
 	for _, tt := range []struct{ name, key, value, err string }{
@@ -57,7 +57,7 @@ func TestTokenFormats(t *testing.T) {
 			t.Errorf("%s.%s %q: %v", tt.name, tt.key, tt.value, err)
 		}
 		if err != nil && len(tt.value) > 20 && strings.Contains(err.Error(), tt.value) {
-			t.Errorf("%s.%s: the error holds the token", tt.name, tt.key)
+			t.Errorf("%s.%s: the error contains the token", tt.name, tt.key)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func TestAddChannel(t *testing.T) {
 			return s.BotToken == "keychain:channel-slack-bot_token" && s.AppToken == "keychain:channel-slack-app_token"
 		}, secret: aSlackApp},
 		{name: "telegram", channel: "telegram", given: map[string]string{"token": aTelegramToken}, want: func(s section) bool { return s.Token == "keychain:channel-telegram" }, secret: aTelegramToken},
-		{name: "telegram as it is", channel: "telegram", before: "[channels.telegram]\ntoken = \"env:T\"\n", answers: map[string][]string{}, want: func(s section) bool { return s.Token == "env:T" }},
+		{name: "telegram unchanged", channel: "telegram", before: "[channels.telegram]\ntoken = \"env:T\"\n", answers: map[string][]string{}, want: func(s section) bool { return s.Token == "env:T" }},
 		{name: "a mailbox", channel: "email", answers: map[string][]string{"email_address": {"hob@example.org"}, "email_imap": {"imap.example.org"}, "email_smtp": {"smtp.example.org"}, "email_password": {"a-password-of-hob"}, "email_trusted_host": {""}}, want: func(s section) bool {
 			return s.Address == "hob@example.org" && s.IMAP == "imap.example.org" && s.Password == "keychain:channel-email" && s.Folder == "" && s.TrustedHost == ""
 		}, secret: "a-password-of-hob"},
@@ -113,7 +113,7 @@ func TestAddChannel(t *testing.T) {
 		{name: "reminders", channel: "reminders", answers: map[string][]string{}, want: func(s section) bool { return s.List == "" }},
 		{name: "another list", channel: "reminders", given: map[string]string{"list": "To \"do\""}, want: func(s section) bool { return s.List == "To \"do\"" }},
 		{name: "notes", channel: "notes", answers: map[string][]string{"notes_folder": {"Robin"}}, want: func(s section) bool { return s.Folder == "Robin" }},
-		{name: "reminders elsewhere", channel: "reminders", given: map[string]string{"account": "home"}, want: func(s section) bool { return s.Account == "home" }},
+		{name: "reminders on another system", channel: "reminders", given: map[string]string{"account": "home"}, want: func(s section) bool { return s.Account == "home" }},
 		{name: "alexa", channel: "alexa", given: map[string]string{"skill": "amzn1.ask.skill.0a1b2c3d-0000-4000-8000-0a1b2c3d4e5f"}, want: func(s section) bool { return strings.HasPrefix(s.Skill, "amzn1") }},
 		{name: "desktop", channel: "desktop", given: map[string]string{"burst": "7"}, want: func(s section) bool { return s.Burst == 7 }},
 		{name: "webhook", channel: "webhook", given: map[string]string{"url": "https://example.org/hob", "secret": "env:HOOK"}, err: "HOOK"},
@@ -139,11 +139,11 @@ func TestAddChannel(t *testing.T) {
 				t.Fatal(err)
 			}
 			if left := s.left(); len(left) > 0 {
-				t.Errorf("nobody asked for %q", left)
+				t.Errorf("unused answers: %q", left)
 			}
 			if tt.err != "" {
 				if _, err := os.Stat(o.Paths.ConfigFile()); tt.before == "" && err == nil {
-					t.Error("something was written all the same")
+					t.Error("the configuration was written")
 				}
 				return
 			}
@@ -153,12 +153,12 @@ func TestAddChannel(t *testing.T) {
 				t.Errorf("%v %+v %v", there, got, c.Decode(&got))
 			}
 			if !strings.Contains(out.String(), tt.said) {
-				t.Errorf("it says %s", out)
+				t.Errorf("output = %s", out)
 			}
 			if tt.secret != "" {
 				nowhere(t, o.Paths.Home, tt.secret)
 				if strings.Contains(out.String(), tt.secret) {
-					t.Errorf("it says the secret: %s", out)
+					t.Errorf("the output contains the secret: %s", out)
 				}
 			}
 		})
@@ -177,20 +177,20 @@ func TestSlackManifest(t *testing.T) {
 }
 
 // A question explains in at most two lines where to get the value.
-func TestWhereToGetIt(t *testing.T) {
+func TestQuestions_ExplainWhereToGetTheValue(t *testing.T) {
 	for _, c := range channelSetups() {
 		lines := strings.Split(c.Intro, "\n")
 		if len(c.Settings) > 0 && !c.OnDesktop && len(lines) != 2 {
 			t.Errorf("%s: %d lines", c.Name, len(lines))
 		}
 		if k, ok := channel.Find(c.Name); !ok || k.Title == "" {
-			t.Errorf("%s is no kind of channel", c.Name)
+			t.Errorf("%s is not a kind of channel", c.Name)
 		}
 	}
 }
 
 // Setup tests a configured channel after writing it. A failed test does not stop setup.
-func TestStepTriesChannels(t *testing.T) {
+func TestChannels_AreTested(t *testing.T) {
 	o, out := desk(t)
 	o.Offered = func(string) bool { return true }
 	var tried []string

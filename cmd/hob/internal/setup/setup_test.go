@@ -112,7 +112,7 @@ func nowhere(t *testing.T, dir, secret string) {
 		}
 		b, err := os.ReadFile(path)
 		if bytes.Contains(b, []byte(secret)) {
-			t.Errorf("%s holds the secret", path)
+			t.Errorf("%s contains the secret", path)
 		}
 		return err
 	})
@@ -144,7 +144,7 @@ func models(t *testing.T, names ...string) string {
 	return front.URL + "/v1"
 }
 
-func TestBrain(t *testing.T) {
+func TestModel(t *testing.T) {
 	two, one := models(t, "large", "small"), models(t, "only")
 	tests := []struct {
 		name    string
@@ -171,7 +171,7 @@ func TestBrain(t *testing.T) {
 			want: map[string]any{"agent.model": "server/small"},
 		},
 		{
-			name: "kept although it does not work", answers: map[string][]string{"brain": {"server"}, "server": {two}, "key": {"sk-bad"}, "what_now": {"keep"}, "model": {"mine"}},
+			name: "kept although the test fails", answers: map[string][]string{"brain": {"server"}, "server": {two}, "key": {"sk-bad"}, "what_now": {"keep"}, "model": {"mine"}},
 			want: map[string]any{"agent.model": "server/mine"},
 		},
 		{name: "left out", answers: map[string][]string{"brain": {"server"}, "server": {two}, "key": {"sk-bad"}, "what_now": {"skip"}}, want: map[string]any{"agent.model": "auto"}},
@@ -186,11 +186,11 @@ func TestBrain(t *testing.T) {
 				t.Fatal(err, ask.asked)
 			}
 			if left := ask.left(); len(left) > 0 {
-				t.Errorf("not asked for: %v", left)
+				t.Errorf("unused answers: %v", left)
 			}
 			if tt.err != nil {
 				if _, err := os.Stat(o.Paths.ConfigFile()); err == nil {
-					t.Error("something was written")
+					t.Error("the configuration was written")
 				}
 				return
 			}
@@ -216,7 +216,7 @@ func TestBrain(t *testing.T) {
 }
 
 // Setup finds a local server, which needs no key.
-func TestLocalServersAreOffered(t *testing.T) {
+func TestModel_OffersLocalServers(t *testing.T) {
 	o, _ := desk(t)
 	s := llmtest.NewServer(t, llmtest.Options{Models: []string{"llama", "nomic-embed-text"}})
 	o.Servers = []llmall.Server{{Name: "lmstudio", BaseURL: "http://127.0.0.1:1/v1"}, {Name: "ollama", Title: "Ollama", BaseURL: s.URL + "/v1"}}
@@ -234,7 +234,7 @@ func TestLocalServersAreOffered(t *testing.T) {
 }
 
 // Pressing Enter changes nothing, even if another section or an agent sets the model.
-func TestTheBrainStaysAsItIs(t *testing.T) {
+func TestModel_EnterChangesNothing(t *testing.T) {
 	o, _ := desk(t)
 	const text = "[agent]\nmodel = \"work/large\"\n\n[providers.work] # mine\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\n"
 	if err := os.WriteFile(o.Paths.ConfigFile(), []byte(text), 0o600); err != nil {
@@ -250,7 +250,7 @@ func TestTheBrainStaysAsItIs(t *testing.T) {
 }
 
 // A key in the environment is used without storing it, and the key of another provider is not used.
-func TestAKeyInTheEnvironment(t *testing.T) {
+func TestModel_KeyInTheEnvironment(t *testing.T) {
 	o, _ := desk(t)
 	o.Secrets.Getenv = func(name string) string { return map[string]string{"OPENAI_API_KEY": "sk-env"}[name] }
 	p, _ := providerOf("openai")
@@ -260,12 +260,12 @@ func TestAKeyInTheEnvironment(t *testing.T) {
 	p, _ = providerOf("anthropic")
 	q := o.askAccess(p, Answers{})[0]
 	if err := q.Verify(""); err == nil {
-		t.Error("no key is taken for one")
+		t.Error("Verify accepts an empty key")
 	}
 }
 
 // Setup offers a cap for a model with costs; a local model needs none.
-func TestTheCapIsAskedFor(t *testing.T) {
+func TestBudget_OffersACap(t *testing.T) {
 	for _, tt := range []struct {
 		name, address, answer string
 		want                  float64
@@ -314,9 +314,9 @@ func TestSteps(t *testing.T) {
 	}{
 		{step: "you", name: "a name", answers: map[string][]string{"name": {"Robin"}, "timezone": {"Europe/Vilnius"}}, want: map[string]any{"agent.name": "Robin", "agent.timezone": "Europe/Vilnius"}},
 		{step: "you", name: "no zone", answers: map[string][]string{"timezone": {"Mars"}}, err: "Mars"},
-		{step: "you", name: "as it is", before: "[agent] # mine\nname = \"Wren\" # keep\n", want: map[string]any{"agent.name": "Wren"}},
+		{step: "you", name: "left unchanged", before: "[agent] # mine\nname = \"Wren\" # keep\n", want: map[string]any{"agent.name": "Wren"}},
 		{step: "folders", name: "another one", answers: map[string][]string{"folders": {there}}, want: map[string]any{"files.allowed": []any{there}}},
-		{step: "folders", name: "one that is not there", answers: map[string][]string{"folders": {filepath.Join(there, "no")}}, err: "not found; create it first"},
+		{step: "folders", name: "a missing one", answers: map[string][]string{"folders": {filepath.Join(there, "no")}}, err: "not found; create it first"},
 		{step: "quiet", name: "hours", answers: map[string][]string{"quiet_hours": {"22:00-07:00"}}, want: map[string]any{"notify.quiet_hours.start": "22:00", "notify.quiet_hours.end": "07:00"}},
 		{step: "quiet", name: "as people write", answers: map[string][]string{"quiet_hours": {"9 to 17:30"}}, want: map[string]any{"notify.quiet_hours.start": "09:00", "notify.quiet_hours.end": "17:30"}},
 		{step: "quiet", name: "no hours", answers: map[string][]string{"quiet_hours": {"25-26"}}, err: "not a time of day"},
@@ -324,16 +324,16 @@ func TestSteps(t *testing.T) {
 		{step: "quiet", name: "several stay", before: "[[notify.quiet_hours]]\nstart = \"22:00\"\nend = \"07:00\"\n[[notify.quiet_hours]]\nstart = \"00:00\"\nend = \"24:00\"\ndays = [\"sat\"]\n"},
 		{step: "features", name: "fewer", answers: map[string][]string{"features": {"plan,autonomy"}}, want: map[string]any{"browser.enabled": false, "tray.enabled": "off", "plan.at": "07:00", "knowledge.pictures": "off", "autonomy.enabled": true}},
 		{step: "features", name: "on again", before: "[plan]\nat = \"\"\n[browser]\nenabled = false\n", answers: map[string][]string{"features": {"plan,browser"}}, want: map[string]any{"browser.enabled": true, "plan.at": "07:00"}},
-		{step: "features", name: "as they are", before: "[plan]\nat = \"06:10\"\n", want: map[string]any{"plan.at": "06:10"}},
+		{step: "features", name: "unchanged settings", before: "[plan]\nat = \"06:10\"\n", want: map[string]any{"plan.at": "06:10"}},
 		{step: "features", name: "none of these", answers: map[string][]string{"features": {"plam"}}, err: `did you mean "plan"?`},
 		{step: "channels", name: "a webhook", answers: map[string][]string{"channels": {"webhook"}, "webhook_url": {"https://example.org/hob"}, "webhook_secret": {"s3cr3t-hook"}, "notify": {"webhook"}}, want: map[string]any{
 			"channels.webhook.url": "https://example.org/hob", "channels.webhook.secret": "keychain:channel-webhook", "notify.channel": "webhook",
 		}},
 		{step: "channels", name: "no address", answers: map[string][]string{"channels": {"webhook"}, "webhook_url": {"here"}}, err: "such as https://example.org/hob"},
 		{step: "channels", name: "off", before: "[channels.webhook]\nurl = \"https://example.org/hob\"\n", answers: map[string][]string{"channels": {""}}, want: map[string]any{"channels.webhook.enabled": false}},
-		{step: "search", name: "nobody asked", answers: map[string][]string{"search": {"duckduckgo"}}, want: map[string]any{"search.provider": "duckduckgo"}},
-		{step: "autostart", name: "nothing to start"},
-		{step: "template", name: "none there"},
+		{step: "search", name: "not offered", answers: map[string][]string{"search": {"duckduckgo"}}, want: map[string]any{"search.provider": "duckduckgo"}},
+		{step: "autostart", name: "no installed program"},
+		{step: "template", name: "none found"},
 	} {
 		t.Run(tt.step+"/"+tt.name, func(t *testing.T) {
 			o, _ := desk(t)
@@ -368,7 +368,7 @@ func TestSteps(t *testing.T) {
 }
 
 // Setup rejects a search service without a key or with a wrong key.
-func TestSearchIsTried(t *testing.T) {
+func TestSearch_IsTested(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, `{"results":[]}`) }))
 	t.Cleanup(s.Close)
 	o, out := desk(t)
@@ -382,7 +382,7 @@ func TestSearchIsTried(t *testing.T) {
 }
 
 // A setup that is stopped at any step continues at that step and keeps the answers.
-func TestItGoesOnWhereItWas(t *testing.T) {
+func TestRun_ContinuesAfterAStop(t *testing.T) {
 	o, _ := desk(t)
 	o.Templates = func() ([]Option, string, error) { return []Option{{"coach", "coach"}}, "", nil }
 	used := ""
@@ -420,7 +420,7 @@ func TestItGoesOnWhereItWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(progressFile(o.Paths)); !errors.Is(err, fs.ErrNotExist) {
-		t.Error("what was left is remembered for ever", err)
+		t.Error("the progress file still exists", err)
 	}
 	if c := after(t, o); c.Agent.Model != "auto" || used != "" || !started || len(c.Notify.Quiet) != 1 || c.Notify.Quiet[0].Start != "21:00" {
 		t.Errorf("%+v %q %v", c.Agent, used, started)
@@ -428,7 +428,7 @@ func TestItGoesOnWhereItWas(t *testing.T) {
 }
 
 // Each step can be skipped without changing anything.
-func TestEachStepCanBeLeftOut(t *testing.T) {
+func TestRun_StepsCanBeSkipped(t *testing.T) {
 	o, out := desk(t)
 	o.Templates = func() ([]Option, string, error) { return []Option{{"coach", "coach"}}, "", nil }
 	o.Starts = func(context.Context) (bool, bool) { return false, true }
@@ -440,7 +440,7 @@ func TestEachStepCanBeLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(o.Paths.ConfigFile()); !errors.Is(err, fs.ErrNotExist) {
-		t.Error("something was written")
+		t.Error("the configuration was written")
 	}
 	if n := strings.Count(out.String(), "unchanged"); n != len(ask.pages) || n != 5 {
 		t.Error(n, out)
@@ -480,7 +480,7 @@ func TestPermissions(t *testing.T) {
 
 // Other interfaces can rely on this: each question has a unique key, which an answers file may
 // contain.
-func TestKeysOfQuestions(t *testing.T) {
+func TestQuestions_KeysAreUnique(t *testing.T) {
 	all := questionKeys()
 	slices.Sort(all)
 	if len(slices.Compact(slices.Clone(all))) != len(all) {
@@ -492,7 +492,7 @@ func TestKeysOfQuestions(t *testing.T) {
 }
 
 // A key is sent to its own server, and to no other.
-func TestAKeyGoesToItsOwnServer(t *testing.T) {
+func TestModel_KeyGoesOnlyToItsServer(t *testing.T) {
 	var got []string
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got = append(got, r.Header.Get("Authorization"))
@@ -531,7 +531,7 @@ func TestAKeyGoesToItsOwnServer(t *testing.T) {
 			}
 			for _, auth := range got {
 				if auth != tt.auth {
-					t.Errorf("it saw %q, want %q", got, tt.auth)
+					t.Errorf("the server got %q, want %q", got, tt.auth)
 				}
 			}
 		})
@@ -559,7 +559,7 @@ func TestRun_AsksAtMostEightQuestions(t *testing.T) {
 		}
 		for _, want := range []string{"Setup is complete. Try these next:", "hob chat", "hob reminder add", "hob open"} {
 			if !strings.Contains(out.String(), want) {
-				t.Errorf("%s: %q is not in %s", name, want, out)
+				t.Errorf("%s: %q is missing in %s", name, want, out)
 			}
 		}
 	}

@@ -46,7 +46,7 @@ func TestAwayPastTheEnd(t *testing.T) {
 	got := told(r)
 	for _, e := range r.Timeline {
 		if e.At.After(r.End) {
-			t.Errorf("at %s: %s", e.At, e.Text)
+			t.Errorf("event after the end, at %s: %s", e.At, e.Text)
 		}
 	}
 	if strings.Contains(got, "starts again") || !strings.Contains(got, "Hob stops for 24h") || strings.Contains(saidBy(r, Say), "Reminder") {
@@ -65,7 +65,7 @@ func TestAStrangerOnAChannel(t *testing.T) {
 		"23 09:00:00 denied eve writes: send me the plans", "23 09:01:00 denied eve writes: now", "23 10:00:00 hear owner writes: note: tea", `channel "signal" not found`,
 	} {
 		if !strings.Contains(got, want) {
-			t.Errorf("%q is not in\n%s", want, got)
+			t.Errorf("%q is missing in\n%s", want, got)
 		}
 	}
 	if strings.Contains(saidBy(r, Say), "plans") {

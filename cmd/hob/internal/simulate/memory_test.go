@@ -85,10 +85,10 @@ func life() string {
 	return b.String()
 }
 
-// TestMemoryStaysTidy lives 40 days without a model: 30 days after facts were told, at most 5 % of
+// TestMemory_StaysTidy lives 40 days without a model: 30 days after facts were told, at most 5 % of
 // them are of no use, although some were told twice, became outdated or passed. The nightly
 // consolidation runs once per night.
-func TestMemoryStaysTidy(t *testing.T) {
+func TestMemory_StaysTidy(t *testing.T) {
 	var dir string
 	r := simulated(t, life(), func(o *Options) { o.Days, dir = daysOfLife, o.Dir })
 	for _, e := range r.Timeline {
@@ -119,7 +119,7 @@ func TestMemoryStaysTidy(t *testing.T) {
 		t.Errorf("%d of %d facts are of no use (%.1f %%), want at most 5 %% of at least 20", junk.Junk, junk.Facts, 100*junk.Share)
 	}
 	if later, err := base.CountJunk(st.Reader(t.Context()), end.AddDate(0, 0, 31)); err != nil || later.Unused != later.Facts {
-		t.Errorf("%+v %v after a month in which nothing was needed", later, err)
+		t.Errorf("one month without a question: %+v %v", later, err)
 	}
 	var nights, runs, merged, expired int
 	if err := st.Reader(t.Context()).QueryRow(`SELECT count(DISTINCT night), count(*), sum(merged), sum(expired) FROM consolidations WHERE night <> ''`).Scan(&nights, &runs, &merged, &expired); err != nil {

@@ -57,7 +57,7 @@ func simulation(t *testing.T, script string, change func(*Options)) (*Result, er
 	}
 	out, err := Run(t.Context(), o)
 	if _, err := os.Stat(paths.Home); err == nil {
-		t.Error("the owner's home was made")
+		t.Error("the simulation created the owner's home")
 	}
 	return out, err
 }
@@ -204,6 +204,6 @@ func TestIdleDays(t *testing.T) {
 		t.Errorf("%d model calls for $%f in idle days", r.ModelCalls, r.CostUSD)
 	}
 	if plans != 2 { // one on the day of the task, and one on the next day, when the task is overdue
-		t.Errorf("%d plans of the day were told", plans)
+		t.Errorf("%d plans of the day were sent", plans)
 	}
 }

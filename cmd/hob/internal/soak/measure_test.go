@@ -71,16 +71,16 @@ const (
 // judge compares the two measurements. The heap must not grow with the number of turns.
 func (w *world) judge(first, last held) {
 	if w.summaries.Load() == 0 {
-		w.t.Error("no conversation was ever summarised")
+		w.t.Error("no conversation was summarized")
 	}
 	if last.heap > first.heap+moreHeap {
 		w.t.Errorf("the heap has grown from %d to %d bytes in %d turns", first.heap, last.heap, last.turns-first.turns)
 	}
 	if last.goroutines > first.goroutines+moreGoroutines {
-		w.t.Errorf("there were %d goroutines and now there are %d", first.goroutines, last.goroutines)
+		w.t.Errorf("%d goroutines before, %d after", first.goroutines, last.goroutines)
 	}
 	if last.files > first.files+moreFiles {
-		w.t.Errorf("%d files were open and now there are %d", first.files, last.files)
+		w.t.Errorf("%d open files before, %d after", first.files, last.files)
 	}
 }
 

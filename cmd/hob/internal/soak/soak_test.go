@@ -139,7 +139,7 @@ func (w *world) interrupted(ctx context.Context, session string, i int, text str
 	select {
 	case <-asked:
 	case <-time.After(time.Minute):
-		w.t.Errorf("turn %d: the model is never asked", i)
+		w.t.Errorf("turn %d: the model got no request", i)
 	}
 	if _, err := w.say(ctx, session, "/stop"); err != nil {
 		w.t.Errorf("turn %d: /stop: %v", i, err)

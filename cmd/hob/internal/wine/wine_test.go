@@ -29,11 +29,11 @@ type windows struct {
 func start(t *testing.T) *windows {
 	t.Helper()
 	if testing.Short() || runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		t.Skip("Wine's Windows is made on linux/amd64, and takes its time")
+		t.Skip("the Wine test needs linux/amd64 and is slow")
 	}
 	for _, name := range []string{"wine", "wineboot"} {
 		if _, err := exec.LookPath(name); err != nil {
-			t.Skip("Wine is not installed (apt install wine wine64): what runs on Windows was not run")
+			t.Skip("Wine is not installed (apt install wine wine64)")
 		}
 	}
 	w := &windows{t: t, dir: t.TempDir()}
@@ -48,7 +48,7 @@ func start(t *testing.T) *windows {
 	}
 	t.Cleanup(w.end)
 	if out, _, code := w.run("wineboot", "--init"); code != 0 {
-		t.Skipf("Wine makes no Windows here: %s", out)
+		t.Skipf("Wine cannot create its environment: %s", out)
 	}
 	w.repairRandom()
 	return w
@@ -169,13 +169,13 @@ func TestWine(t *testing.T) {
 	w.want(0, "flowerpot", "ask", "what did I ask you to remember?")
 	w.sound()
 
-	t.Log("stopped and started anew")
+	t.Log("stopped and started again")
 	w.want(0, "Hob has stopped", "stop")
 	w.want(3, "not running", "stop")
 	w.want(0, "Hob is ready", "start")
 	w.tasks("milk")
 
-	t.Log("killed and started anew")
+	t.Log("killed and started again")
 	w.want(0, "bread", "ask", "add bread to my tasks")
 	var s struct {
 		PID int `json:"pid"`
@@ -219,7 +219,7 @@ func (w *windows) sound() {
 		}
 	}
 	if seen != 8 {
-		w.t.Errorf("hob doctor told of %d of 8 things: %v", seen, checks)
+		w.t.Errorf("hob doctor reports %d of 8 checks: %v", seen, checks)
 	}
 }
 
@@ -242,7 +242,7 @@ func (w *windows) conversation(said ...string) {
 	text := w.want(0, "", "session", "show", "cli")
 	for _, s := range said {
 		if !strings.Contains(text, s) {
-			w.t.Errorf("%q is not in the conversation: %s", s, text)
+			w.t.Errorf("the conversation lacks %q: %s", s, text)
 		}
 	}
 }

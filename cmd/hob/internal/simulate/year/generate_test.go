@@ -20,7 +20,7 @@ const (
 func TestGenerate(t *testing.T) {
 	y, again := Generate(seed, end, questions), Generate(seed, end, questions)
 	if fmt.Sprint(y) != fmt.Sprint(again) {
-		t.Error("the same seed gives another year")
+		t.Error("the same seed creates another year")
 	}
 	for _, q := range y.Questions {
 		if q.Want == "" || !slices.ContainsFunc(y.Rows, func(r Row) bool { return strings.Contains(r.Text, q.Want) }) {
