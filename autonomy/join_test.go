@@ -94,7 +94,7 @@ func TestStop_EndsAMessageThatWaitsForMore(t *testing.T) {
 		t.Errorf("%d model calls", n)
 	}
 	if again := e.hears(time.Millisecond, "4", "hello"); again.Event == first.Event || e.await(again.Event).Answer != "done" {
-		t.Error("the next message got no answer of its own")
+		t.Error("the next message got no separate answer")
 	}
 }
 

@@ -296,7 +296,7 @@ func TestManager_TimedOutSend(t *testing.T) {
 		want []string
 	}{
 		{"is marked if the platform cannot tell", func(f *channelstest.Fake) channels.Channel { return f }, []string{"(possibly repeated) hello"}},
-		{"is looked up if the platform can tell", func(f *channelstest.Fake) channels.Channel { return channelstest.Finding{Fake: f} }, []string{"hello"}},
+		{"is checked if the platform can tell", func(f *channelstest.Fake) channels.Channel { return channelstest.Finding{Fake: f} }, []string{"hello"}},
 		{"is sent again where copies are dropped", func(*channelstest.Fake) channels.Channel { return nil }, []string{"hello"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

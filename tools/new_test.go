@@ -230,7 +230,7 @@ func TestNew_Capabilities(t *testing.T) {
 	}
 	o, ok := own.(tools.TxTool)
 	if !ok || !own.Spec().Own {
-		t.Fatal("one of Hob's own tools does not count as own")
+		t.Fatal("a tool of Hob does not count as own")
 	}
 	if _, err := own.Call(t.Context(), tools.Call{}); err == nil {
 		t.Error("an own tool ran outside of a transaction")

@@ -109,7 +109,7 @@ func TestCompact_SummarizesALongWindow(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "never said") {
-		t.Error("the summary has a pin that nobody wrote")
+		t.Error("the summary contains an invented pin")
 	}
 	if rep.How != "summary" || rep.Model != "p/m" || rep.Before < session.MaxChars || rep.After > rep.Before/2 || rep.After <= 0 || rep.Tainted {
 		t.Errorf("%+v", rep)

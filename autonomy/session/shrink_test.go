@@ -234,7 +234,7 @@ func (h *random) check(turn string, n, recorded int) {
 				h.t.Errorf("turn %d: the text has an untrusted source without untrusted text: %.200s", n, text)
 			}
 			if strings.Contains(text, "never said") {
-				h.t.Errorf("turn %d: the summary has a pin that nobody wrote", n)
+				h.t.Errorf("turn %d: the summary contains an invented pin", n)
 			}
 		}
 	}

@@ -68,7 +68,7 @@ func TestExtract_StoresNothingErasedMeanwhile(t *testing.T) {
 		}
 	}
 	if n := read(); n != 2 || !forgot {
-		t.Fatalf("%d turns were read, erased meanwhile: %v", n, forgot)
+		t.Fatalf("%d turns were read, erased: %v", n, forgot)
 	}
 	if all, err := base.ListFacts(t.Context(), 10, true); err != nil || len(all) != 0 {
 		t.Errorf("facts of the erased text: %+v, %v", all, err)

@@ -63,7 +63,7 @@ func TestMac(t *testing.T) {
 		"stopped, without a song":    {music: "stopped", spotify: "absent", want: []Player{stopped}},
 		"not allowed":                {music: "playing", spotify: "absent", fail: -1743, kind: osrun.Denied},
 		"no answer":                  {music: "playing", spotify: "absent", fail: -1712, kind: osrun.Timeout},
-		"the player ended meanwhile": {music: "playing", spotify: "absent", fail: -609},
+		"the player ended first": {music: "playing", spotify: "absent", fail: -609},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := osruntest.NewMac(t, macWorld(tc.music, tc.spotify))
