@@ -11,21 +11,21 @@ import (
 	"hob/platform/store"
 )
 
-// told is one block of testdata/corrections.txt.
-type told struct {
+// toldFact is one block of testdata/corrections.txt.
+type toldFact struct {
 	name         string
 	said         []string // messages with their marks, + or x
 	ask, has, no string
 }
 
-func readTold(t *testing.T, file string) (out []told) {
+func readTold(t *testing.T, file string) (out []toldFact) {
 	t.Helper()
 	raw, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for block := range strings.SplitSeq(string(raw), "\n\n") {
-		var x told
+		var x toldFact
 		for line := range strings.Lines(block) {
 			line = strings.TrimSpace(line)
 			mark, rest, _ := strings.Cut(line, " ")
@@ -50,7 +50,7 @@ func readTold(t *testing.T, file string) (out []told) {
 	return out
 }
 
-func (x told) tell(t *testing.T, b *Base, st *store.Store) (retired int) {
+func (x toldFact) tell(t *testing.T, b *Base, st *store.Store) (retired int) {
 	t.Helper()
 	for i, line := range x.said {
 		src := provenance.Owner

@@ -12,8 +12,8 @@ import (
 	"hob/platform/store"
 )
 
-// with reopens the base with other options.
-func (h *house) with(t *testing.T, o knowledge.Options) {
+// reopenWith reopens the base with other options.
+func (h *erasureFixture) reopenWith(t *testing.T, o knowledge.Options) {
 	t.Helper()
 	var err error
 	if h.base, err = knowledge.New(h.st, o); err != nil {
@@ -22,7 +22,7 @@ func (h *house) with(t *testing.T, o knowledge.Options) {
 	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Erasers: func() []knowledge.Eraser { return []knowledge.Eraser{h.base.Eraser()} }})
 }
 
-func (h house) put(t *testing.T, docs ...knowledge.Doc) {
+func (h erasureFixture) put(t *testing.T, docs ...knowledge.Doc) {
 	t.Helper()
 	err := h.st.Write(t.Context(), func(tx *store.Tx) error {
 		for _, d := range docs {
@@ -38,7 +38,7 @@ func (h house) put(t *testing.T, docs ...knowledge.Doc) {
 	}
 }
 
-func (h house) remember(t *testing.T, realm, text, event string) string {
+func (h erasureFixture) remember(t *testing.T, realm, text, event string) string {
 	t.Helper()
 	var id string
 	err := h.st.Write(t.Context(), func(tx *store.Tx) error {
@@ -52,7 +52,7 @@ func (h house) remember(t *testing.T, realm, text, event string) string {
 	return id
 }
 
-func (h house) plan(t *testing.T, f knowledge.ForgetRequest) knowledge.ErasurePlan {
+func (h erasureFixture) plan(t *testing.T, f knowledge.ForgetRequest) knowledge.ErasurePlan {
 	t.Helper()
 	g, err := h.base.PlanCommitted(t.Context(), f)
 	if err != nil {
@@ -62,7 +62,7 @@ func (h house) plan(t *testing.T, f knowledge.ForgetRequest) knowledge.ErasurePl
 }
 
 // texts returns the texts of the remaining rows by ref or id.
-func (h house) texts(t *testing.T) map[string]string {
+func (h erasureFixture) texts(t *testing.T) map[string]string {
 	t.Helper()
 	all, err := h.base.RowsAfter(h.st.Reader(t.Context()), 0, 1000)
 	if err != nil {
@@ -89,7 +89,7 @@ func TestForget_KeepsUnrelatedLines(t *testing.T) {
 		{"a note", knowledge.ForgetRequest{ID: "n1"}, map[string]string{"m1": thanks, "m2": thanks, "d1.0": thanks, "n2": milk, "m3": "noted: [forgotten]"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newFixture(t)
 			h.put(t,
 				knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m1", Text: thanks, Group: "s1", Source: "event:e1"},
 				knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m2", Text: thanks, Group: "s2", Source: "event:e2"},
@@ -108,7 +108,7 @@ func TestForget_KeepsUnrelatedLines(t *testing.T) {
 
 // An erasure by an agent with its own realm leaves the data of other agents unchanged.
 func TestForget_KeepsDataOfOtherAgents(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	same := "the pump of the cellar has the number 771204"
 	main, mine := h.remember(t, "", same, "e1"), h.remember(t, "cook", same, "e2")
 	h.put(t,
@@ -154,11 +154,11 @@ func ledger(calls map[string][]string) func(store.Querier, []string) ([]string, 
 	}
 }
 
-func talks(events map[string][]string) func(store.Querier, string) ([]string, error) {
+func conversationEvents(events map[string][]string) func(store.Querier, string) ([]string, error) {
 	return func(_ store.Querier, s string) ([]string, error) { return events[s], nil }
 }
 
-func (h house) origin(t *testing.T, kind, ref string, o provenance.Origin) {
+func (h erasureFixture) origin(t *testing.T, kind, ref string, o provenance.Origin) {
 	t.Helper()
 	err := h.st.Write(t.Context(), func(tx *store.Tx) error { return origins.KeepTx(tx, kind, ref, []provenance.Origin{o}) })
 	if err != nil {
@@ -169,9 +169,9 @@ func (h house) origin(t *testing.T, kind, ref string, o provenance.Origin) {
 // Erasing a conversation erases its tool calls, the calls of tasks delegated in it, and calls
 // derived from its messages.
 func TestForget_ConversationWithItsCalls(t *testing.T) {
-	h := newHouse(t)
-	h.with(t, knowledge.Options{
-		Events: talks(map[string][]string{"s": {"e1", "e2"}}), Calls: ledger(map[string][]string{"e1": {"c1"}, "e3": {"c3"}, "e9": {"c9"}}),
+	h := newFixture(t)
+	h.reopenWith(t, knowledge.Options{
+		Events: conversationEvents(map[string][]string{"s": {"e1", "e2"}}), Calls: ledger(map[string][]string{"e1": {"c1"}, "e3": {"c3"}, "e9": {"c9"}}),
 		Below: func(_ store.Querier, event string) ([]string, error) {
 			return map[string][]string{"e2": {"e3"}}[event], nil
 		},
@@ -188,8 +188,8 @@ func TestForget_ConversationWithItsCalls(t *testing.T) {
 
 // A file of the user is found by its path in any spelling.
 func TestForget_FileBelowTheHome(t *testing.T) {
-	h := newHouse(t)
-	h.with(t, knowledge.Options{Home: "/home/ana"})
+	h := newFixture(t)
+	h.reopenWith(t, knowledge.Options{Home: "/home/ana"})
 	h.put(t, knowledge.Doc{Kind: knowledge.KindChunk, Ref: "d1.0", Text: "the manual", Group: "d1", Source: "file:/home/ana/doc/manual.pdf"})
 	h.origin(t, origins.Result, "c1", provenance.Origin{Kind: "file", Label: "~/doc/manual.pdf"})
 	h.origin(t, origins.Result, "c2", provenance.Origin{Kind: "file", Label: "/home/ana/doc/manual.pdf"})
@@ -205,9 +205,9 @@ func TestForget_FileBelowTheHome(t *testing.T) {
 
 // An approval covers the displayed plan only. It stays valid while the requesting turn continues.
 func TestForget_ApprovalCoversTheShownPlan(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	events, calls := map[string][]string{"here": {"e1", "asks"}, "there": {"e5"}}, map[string][]string{"e1": {"c1"}, "asks": {"c2"}}
-	h.with(t, knowledge.Options{Events: talks(events), Calls: ledger(calls)})
+	h.reopenWith(t, knowledge.Options{Events: conversationEvents(events), Calls: ledger(calls)})
 	h.put(t, knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m1", Text: "hello", Group: "here", Source: "event:e1"})
 	digest := func(source string) string {
 		return h.plan(t, knowledge.ForgetRequest{Source: source, EveryRealm: true, Asking: "asks"}).Digest()

@@ -37,7 +37,7 @@ func (r *turns) end() {
 }
 
 // begin starts an erasure of a phrase, which continues in the background.
-func (h house) begin(t *testing.T, phrase string) (id string) {
+func (h erasureFixture) begin(t *testing.T, phrase string) (id string) {
 	t.Helper()
 	err := h.st.Write(t.Context(), func(tx *store.Tx) (err error) {
 		id, err = h.ers.BeginTx(tx, h.base, knowledge.Erasure{Phrases: []string{phrase}}, "", true)
@@ -49,7 +49,7 @@ func (h house) begin(t *testing.T, phrase string) (id string) {
 	return id
 }
 
-func (h house) run(t *testing.T) {
+func (h erasureFixture) run(t *testing.T) {
 	t.Helper()
 	done := make(chan struct{})
 	go func() {
@@ -61,7 +61,7 @@ func (h house) run(t *testing.T) {
 	t.Cleanup(func() { <-done })
 }
 
-func (h house) write(t *testing.T, text string) {
+func (h erasureFixture) write(t *testing.T, text string) {
 	t.Helper()
 	err := h.st.Write(t.Context(), func(tx *store.Tx) error {
 		return h.base.IndexTx(tx, knowledge.Doc{Kind: "note", Ref: "n1", Text: text, Provenance: provenance.Owner})
@@ -73,7 +73,7 @@ func (h house) write(t *testing.T, text string) {
 
 // A turn that starts during the sweep has read the texts and may write them once more.
 func TestErasure_WaitsForRunningTurns(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.write(t, "the gate opens with Kestrel-9981")
 	swept := make(chan struct{})
 	var once sync.Once
@@ -91,14 +91,14 @@ func TestErasure_WaitsForRunningTurns(t *testing.T) {
 	if err != nil || s.State != knowledge.EraseDone {
 		t.Fatalf("%+v %v", s, err)
 	}
-	if in := h.holds(t, "Kestrel-9981"); in != nil {
+	if in := h.filesContaining(t, "Kestrel-9981"); in != nil {
 		t.Errorf("the text is still stored in %v", in)
 	}
 }
 
 // The erasure mark changes with each sweep, so that text read between two sweeps is rejected.
 func TestErasure_MarkChangesWithEachSweep(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	running := &turns{list: []string{"other"}}
 	var marks []string
 	var rewrite bool
@@ -128,7 +128,7 @@ func TestErasure_MarkChangesWithEachSweep(t *testing.T) {
 
 // A failing erasure reports its error and does not block others.
 func TestErasure_ReportsItsError(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	broken := errors.New("the disk is gone")
 	mend := broken
 	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Erasers: func() []knowledge.Eraser {

@@ -13,17 +13,17 @@ import (
 	"hob/platform/store"
 )
 
-// house is a base with facts. Its files can be searched for text.
-type house struct {
+// erasureFixture is a base with facts. Its files can be searched for text.
+type erasureFixture struct {
 	st   *store.Store
 	base *knowledge.Base
 	ers  *knowledge.ErasureService
 	dir  string
 }
 
-func newHouse(t *testing.T, texts ...string) house {
+func newFixture(t *testing.T, texts ...string) erasureFixture {
 	t.Helper()
-	h := house{dir: t.TempDir()}
+	h := erasureFixture{dir: t.TempDir()}
 	var err error
 	if h.st, err = store.Open(t.Context(), filepath.Join(h.dir, "hob.db"), knowledge.Migrations(), store.Options{}); err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func newHouse(t *testing.T, texts ...string) house {
 }
 
 // forget runs an erasure request in the same way as the program.
-func (h house) forget(t *testing.T, f knowledge.ForgetRequest) knowledge.ErasureStatus {
+func (h erasureFixture) forget(t *testing.T, f knowledge.ForgetRequest) knowledge.ErasureStatus {
 	t.Helper()
 	g, err := h.base.PlanErasure(h.st.Reader(t.Context()), f)
 	if err != nil {
@@ -70,8 +70,8 @@ func (h house) forget(t *testing.T, f knowledge.ForgetRequest) knowledge.Erasure
 	return s
 }
 
-// holds returns the files that contain a text.
-func (h house) holds(t *testing.T, text string) (in []string) {
+// filesContaining returns the files that contain a text.
+func (h erasureFixture) filesContaining(t *testing.T, text string) (in []string) {
 	t.Helper()
 	err := filepath.WalkDir(h.dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -90,7 +90,7 @@ func (h house) holds(t *testing.T, text string) (in []string) {
 }
 
 func TestForget_LeavesNoByte(t *testing.T) {
-	h := newHouse(t, "Kestrel-9981 is the wifi password of the cabin", "the wifi password of the cabin is now Heron-1234", "Ana likes tea")
+	h := newFixture(t, "Kestrel-9981 is the wifi password of the cabin", "the wifi password of the cabin is now Heron-1234", "Ana likes tea")
 	for range 2 {
 		if _, err := h.st.BackupNow(t.Context()); err != nil {
 			t.Fatal(err)
@@ -100,14 +100,14 @@ func TestForget_LeavesNoByte(t *testing.T) {
 	if err := os.WriteFile(half, []byte("Kestrel-9981"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if len(h.holds(t, "Kestrel-9981")) == 0 {
+	if len(h.filesContaining(t, "Kestrel-9981")) == 0 {
 		t.Fatal("the text was not found before the erasure")
 	}
 	s := h.forget(t, knowledge.ForgetRequest{Query: "Kestrel-9981"})
 	if s.Rows != 1 || s.Backups != 3 {
 		t.Errorf("%+v", s)
 	}
-	if in := h.holds(t, "Kestrel"); in != nil {
+	if in := h.filesContaining(t, "Kestrel"); in != nil {
 		t.Errorf("the text is still stored in %v", in)
 	}
 	left, err := h.base.ListFacts(t.Context(), 10, true)
@@ -117,21 +117,21 @@ func TestForget_LeavesNoByte(t *testing.T) {
 }
 
 func TestForget_FactWithItsPredecessors(t *testing.T) {
-	h := newHouse(t, "Kestrel-9981 is the wifi password of the cabin", "the wifi password of the cabin is now Heron-1234", "Ana likes tea")
+	h := newFixture(t, "Kestrel-9981 is the wifi password of the cabin", "the wifi password of the cabin is now Heron-1234", "Ana likes tea")
 	facts, err := h.base.ListFacts(t.Context(), 10, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.forget(t, knowledge.ForgetRequest{ID: facts[1].ID})
 	for _, text := range []string{"Kestrel", "Heron", "wifi"} {
-		if in := h.holds(t, text); in != nil {
+		if in := h.filesContaining(t, text); in != nil {
 			t.Errorf("%s is still stored in %v", text, in)
 		}
 	}
 }
 
 func TestForget_Source(t *testing.T) {
-	h := newHouse(t, "the code of the gate is 77120", "Ana likes tea")
+	h := newFixture(t, "the code of the gate is 77120", "Ana likes tea")
 	err := h.st.Write(t.Context(), func(tx *store.Tx) error {
 		return h.base.IndexTx(tx, knowledge.Doc{Kind: knowledge.KindChunk, Ref: "d1/0", Text: "the pump room is green", Source: "mail:17", Provenance: provenance.Outside})
 	})
@@ -139,19 +139,19 @@ func TestForget_Source(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.forget(t, knowledge.ForgetRequest{Source: "mail:17"})
-	if in := h.holds(t, "pump room"); in != nil {
+	if in := h.filesContaining(t, "pump room"); in != nil {
 		t.Errorf("the text is still stored in %v", in)
 	}
 	h.forget(t, knowledge.ForgetRequest{Source: "event:ev-1"})
 	for _, text := range []string{"77120", "Ana"} {
-		if in := h.holds(t, text); in != nil {
+		if in := h.filesContaining(t, text); in != nil {
 			t.Errorf("%s is still stored in %v", text, in)
 		}
 	}
 }
 
 func TestForget_RejectsCommonText(t *testing.T) {
-	h := newHouse(t, "Ana likes tea", "Bob likes tea")
+	h := newFixture(t, "Ana likes tea", "Bob likes tea")
 	for _, f := range []knowledge.ForgetRequest{{Query: "a"}, {Query: "the"}, {Query: "what is it"}, {Query: "..."}} {
 		if _, err := h.base.PlanErasure(h.st.Reader(t.Context()), f); !errors.Is(err, knowledge.ErrTooCommon) {
 			t.Errorf("%+v: %v", f, err)

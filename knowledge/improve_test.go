@@ -57,7 +57,7 @@ func TestModels_OnlyImproveResults(t *testing.T) {
 		{"failed reranker", Options{Reranker: &reader{err: away}}, "row 0 of tea", "not reranked: rerank: nobody answers"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b, st := filled(t, tt.opt)
+			b, st := newFilledBase(t, tt.opt)
 			a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: "tea", Limit: 3, Meaning: true})
 			if err != nil || len(a.Hits) != 3 || a.Hits[0].Text != tt.first || !strings.Contains(strings.Join(a.Route.Reasons, "\n"), tt.reason) {
 				t.Errorf("%+v, %v", a, err)
@@ -68,7 +68,7 @@ func TestModels_OnlyImproveResults(t *testing.T) {
 
 func TestRerank_SeesMoreThanTheLimit(t *testing.T) {
 	m := &reader{}
-	b, st := filled(t, Options{Reranker: m, RerankHits: 8})
+	b, st := newFilledBase(t, Options{Reranker: m, RerankHits: 8})
 	a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: "tea", Limit: 3, Meaning: true})
 	if err != nil || m.seen != 8 || len(a.Hits) != 3 || a.Hits[0].Score <= a.Hits[1].Score {
 		t.Errorf("the model saw %d rows; %+v, %v", m.seen, a.Hits, err)
@@ -82,7 +82,7 @@ func TestRerank_SeesMoreThanTheLimit(t *testing.T) {
 // A row that was found only by its meaning has no rank by words.
 func TestMeaning_FindsRowsWithoutAWord(t *testing.T) {
 	v := &near{}
-	b, st := filled(t, Options{Vectors: v})
+	b, st := newFilledBase(t, Options{Vectors: v})
 	if err := st.Reader(t.Context()).QueryRow(`SELECT n FROM docs WHERE ref = 'car'`).Scan(&v.n); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestMeaning_FindsRowsWithoutAWord(t *testing.T) {
 	}
 }
 
-func filled(t *testing.T, o Options) (*Base, *store.Store) {
+func newFilledBase(t *testing.T, o Options) (*Base, *store.Store) {
 	t.Helper()
 	st, err := store.Open(t.Context(), t.TempDir()+"/hob.db", Migrations(), store.Options{})
 	if err != nil {

@@ -17,47 +17,47 @@ import (
 // TestUse_KeepsEdits tests edits of the owner while a template is in use.
 func TestUse_KeepsEdits(t *testing.T) {
 	const conf = "[agent]\nname = \"Robin\"\n\n[autonomy]\ntick = \"10s\" # quick\n"
-	calm := made(t, "calm", "Be calm.\nBe kind.\nBe short.\n", "[config.autonomy]\ntick = \"5m\"\nlevel = \"watch\"\n[config.budget]\ndaily_usd = 2\n")
+	calm := parseTemplate(t, "calm", "Be calm.\nBe kind.\nBe short.\n", "[config.autonomy]\ntick = \"5m\"\nlevel = \"watch\"\n[config.budget]\ndaily_usd = 2\n")
 	for _, tc := range []struct {
 		name       string
-		edit       func(w *world)
+		edit       func(w *homeFixture)
 		conf, soul string
 		conflict   string // text that the reported conflicts must contain; "" for no conflict
 		kept       string // text that a saved copy must contain
 	}{
-		{name: "nothing", edit: func(*world) {}, conf: conf, soul: "Mine.\n"},
+		{name: "nothing", edit: func(*homeFixture) {}, conf: conf, soul: "Mine.\n"},
 		{
-			name: "another key", edit: func(w *world) { set(t, w, "agent.max_rounds", "7") },
+			name: "another key", edit: func(w *homeFixture) { set(t, w, "agent.max_rounds", "7") },
 			conf: strings.Replace(conf, "\"Robin\"\n", "\"Robin\"\nmax_rounds = 7\n", 1), soul: "Mine.\n",
 		},
 		{
-			name: "a key of the template", edit: func(w *world) { set(t, w, "autonomy.tick", "1m") },
+			name: "a key of the template", edit: func(w *homeFixture) { set(t, w, "autonomy.tick", "1m") },
 			conf: strings.Replace(conf, "10s", "1m", 1), soul: "Mine.\n", conflict: "autonomy.tick", kept: "10s",
 		},
 		{
-			name: "a key in a section added by the template", edit: func(w *world) { set(t, w, "budget.monthly_usd", "20.0") },
+			name: "a key in a section added by the template", edit: func(w *homeFixture) { set(t, w, "budget.monthly_usd", "20.0") },
 			conf: conf + "\n[budget]\nmonthly_usd = 20.0\n", soul: "Mine.\n",
 		},
 		{
-			name: "a line at the end of the personality", edit: func(w *world) { w.write("SOUL.md", w.read("SOUL.md")+"Call me Ada.\n") },
+			name: "a line at the end of the personality", edit: func(w *homeFixture) { w.write("SOUL.md", w.read("SOUL.md")+"Call me Ada.\n") },
 			conf: conf, soul: "Mine.\nCall me Ada.\n",
 		},
 		{
-			name: "a line of the template's personality", edit: func(w *world) { w.write("SOUL.md", "Be calm.\nBe very kind.\nBe short.\nCall me Ada.\n") },
+			name: "a line of the template's personality", edit: func(w *homeFixture) { w.write("SOUL.md", "Be calm.\nBe very kind.\nBe short.\nCall me Ada.\n") },
 			conf: conf, soul: "Mine.\nCall me Ada.\n", conflict: "personality", kept: "Be very kind.",
 		},
-		{name: "the personality is empty", edit: func(w *world) { w.write("SOUL.md", "") }, conf: conf, soul: "Mine.\n"},
-		{name: "the configuration is empty", edit: func(w *world) { w.write("config.toml", "") }, conf: "", soul: "Mine.\n", conflict: "autonomy.tick", kept: "10s"},
+		{name: "the personality is empty", edit: func(w *homeFixture) { w.write("SOUL.md", "") }, conf: conf, soul: "Mine.\n"},
+		{name: "the configuration is empty", edit: func(w *homeFixture) { w.write("config.toml", "") }, conf: "", soul: "Mine.\n", conflict: "autonomy.tick", kept: "10s"},
 		{
 			name: "everything in another order",
-			edit: func(w *world) {
+			edit: func(w *homeFixture) {
 				w.write("config.toml", "[budget]\ndaily_usd = 2.0\n[autonomy]\nlevel = \"watch\"\ntick = \"5m\"\n[agent]\nname = \"Wren\"\n")
 			},
 			conf: "[autonomy]\ntick = \"10s\"\n[agent]\nname = \"Wren\"\n", soul: "Mine.\n",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := newWorld(t, conf, "Mine.\n")
+			w := newFixture(t, conf, "Mine.\n")
 			w.use(calm)
 			tc.edit(w)
 			p, kept := w.use(nil)
@@ -92,9 +92,9 @@ func TestUse_KeepsEdits(t *testing.T) {
 // TestUse_LoosensNoSetting checks that a template loosens no setting, and that the owner's settings are
 // shown.
 func TestUse_LoosensNoSetting(t *testing.T) {
-	w := newWorld(t, "[agent]\nmax_rounds = 3\n[autonomy]\nlevel = \"watch\"\ncalls_per_minute = 2\nsend_delay = \"5m\"\n[budget]\ndaily_usd = 1.0\n", "")
+	w := newFixture(t, "[agent]\nmax_rounds = 3\n[autonomy]\nlevel = \"watch\"\ncalls_per_minute = 2\nsend_delay = \"5m\"\n[budget]\ndaily_usd = 1.0\n", "")
 	before := w.read("config.toml")
-	p, _ := w.use(made(t, "greedy", "", "[config.agent]\nmax_rounds = 50\nmax_tokens_per_turn = 900000\n[config.autonomy]\nlevel = \"trusted\"\ncalls_per_minute = 500\nsend_delay = \"0s\"\n[config.budget]\ndaily_usd = 0.0\nmonthly_usd = 10.0\nwarn_at = 0.0\n"))
+	p, _ := w.use(parseTemplate(t, "greedy", "", "[config.agent]\nmax_rounds = 50\nmax_tokens_per_turn = 900000\n[config.autonomy]\nlevel = \"trusted\"\ncalls_per_minute = 500\nsend_delay = \"0s\"\n[config.budget]\ndaily_usd = 0.0\nmonthly_usd = 10.0\nwarn_at = 0.0\n"))
 	for _, c := range p.Settings {
 		if (c.Stays == "") != (c.Key == "budget.monthly_usd") {
 			t.Errorf("%s: Stays = %q", c.Key, c.Stays)
@@ -103,8 +103,8 @@ func TestUse_LoosensNoSetting(t *testing.T) {
 	if got, want := w.read("config.toml"), strings.Replace(before, "daily_usd = 1.0\n", "daily_usd = 1.0\nmonthly_usd = 10.0\n", 1); got != want {
 		t.Errorf("the configuration is %q", got)
 	}
-	w = newWorld(t, "[autonomy]\ntick = \"10s\"\n", "")
-	p, _ = w.use(builtin(t, "housekeeper"))
+	w = newFixture(t, "[autonomy]\ntick = \"10s\"\n", "")
+	p, _ = w.use(loadBuiltin(t, "housekeeper"))
 	if len(p.Settings) != 1 || !p.Settings[0].Yours || p.Settings[0].Was != "10s" {
 		t.Errorf("conflict does not name the owner's key: %+v", p.Settings)
 	}
@@ -112,9 +112,9 @@ func TestUse_LoosensNoSetting(t *testing.T) {
 
 // TestUse_RejectsChangesAfterThePreview checks that changes after the preview are not overwritten.
 func TestUse_RejectsChangesAfterThePreview(t *testing.T) {
-	w := newWorld(t, "", "Mine.\n")
+	w := newFixture(t, "", "Mine.\n")
 	h := w.home()
-	p, err := h.Plan(t.Context(), builtin(t, "housekeeper"))
+	p, err := h.Plan(t.Context(), loadBuiltin(t, "housekeeper"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,8 +127,8 @@ func TestUse_RejectsChangesAfterThePreview(t *testing.T) {
 	}
 }
 
-// points returns the steps at which the tests simulate a crash.
-func points() []string {
+// crashPoints returns the steps at which the tests simulate a crash.
+func crashPoints() []string {
 	return []string{"template.begin", "template.journal", "template.things", "template.config", "template.soul", "template.state"}
 }
 
@@ -140,12 +140,12 @@ func TestUse_SurvivesACrash(t *testing.T) {
 		return
 	}
 	const conf, soul = "[agent]\nname = \"Robin\"\n", "Mine.\n"
-	for _, point := range points() {
+	for _, point := range crashPoints() {
 		for _, act := range []string{"use", "reset"} {
 			t.Run(act+" "+point, func(t *testing.T) {
-				w := newWorld(t, conf, soul)
+				w := newFixture(t, conf, soul)
 				if act == "reset" {
-					w.use(builtin(t, "housekeeper"))
+					w.use(loadBuiltin(t, "housekeeper"))
 				}
 				cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestUse_SurvivesACrash$") //nolint:gosec // this test itself
 				cmd.Env = append(os.Environ(), "TEMPLATES_CRASH_DIR="+w.dir, "TEMPLATES_CRASH_AT="+point, "TEMPLATES_CRASH_ACT="+act)
@@ -162,7 +162,7 @@ func TestUse_SurvivesACrash(t *testing.T) {
 				}
 				wantSoul := soul
 				if s.Name != "" {
-					wantSoul = builtin(t, "housekeeper").Soul
+					wantSoul = loadBuiltin(t, "housekeeper").Soul
 				}
 				if w.read("SOUL.md") != wantSoul || strings.Contains(w.read("config.toml"), "1m") != (s.Name != "") {
 					t.Errorf("template %q is in use, but the files contain %q and %q", s.Name, w.read("config.toml"), w.read("SOUL.md"))
@@ -183,7 +183,7 @@ func TestUse_SurvivesACrash(t *testing.T) {
 
 // crash runs in a child process and kills this process at the configured step.
 func crash(t *testing.T, dir string) {
-	w := &world{t: t, dir: dir, shop: &shop{}, step: func(name string) {
+	w := &homeFixture{t: t, dir: dir, shop: &resourceFixture{}, step: func(name string) {
 		if name != os.Getenv("TEMPLATES_CRASH_AT") {
 			return
 		}
@@ -196,7 +196,7 @@ func crash(t *testing.T, dir string) {
 	}}
 	var x *templates.Template
 	if os.Getenv("TEMPLATES_CRASH_ACT") == "use" {
-		x = builtin(t, "housekeeper")
+		x = loadBuiltin(t, "housekeeper")
 	}
 	w.use(x)
 }
@@ -204,9 +204,9 @@ func crash(t *testing.T, dir string) {
 // TestUse_KeepsEditsAfterACrash checks that edits made between a crash and the next command are kept,
 // whether or not the file was changed before the crash.
 func TestUse_KeepsEditsAfterACrash(t *testing.T) {
-	for _, point := range points()[1:] {
+	for _, point := range crashPoints()[1:] {
 		t.Run(point, func(t *testing.T) {
-			w := newWorld(t, "[agent]\nname = \"Robin\"\n", "Mine.\n")
+			w := newFixture(t, "[agent]\nname = \"Robin\"\n", "Mine.\n")
 			w.step = func(name string) {
 				if name == point {
 					panic("crash")
@@ -214,7 +214,7 @@ func TestUse_KeepsEditsAfterACrash(t *testing.T) {
 			}
 			func() {
 				defer func() { _ = recover() }()
-				w.use(builtin(t, "housekeeper"))
+				w.use(loadBuiltin(t, "housekeeper"))
 			}()
 			w.step = nil
 			set(t, w, "agent.currency", "EUR")
@@ -243,7 +243,7 @@ func TestUse_KeepsEditsAfterACrash(t *testing.T) {
 // TestUse_ConflictingEditAfterACrash checks an edit after a crash that conflicts with the pending text: the
 // complete edit is kept, and the conflict is reported.
 func TestUse_ConflictingEditAfterACrash(t *testing.T) {
-	w := newWorld(t, "[agent]\nname = \"Robin\"\n", "")
+	w := newFixture(t, "[agent]\nname = \"Robin\"\n", "")
 	w.step = func(name string) {
 		if name == "template.things" {
 			panic("crash")
@@ -251,7 +251,7 @@ func TestUse_ConflictingEditAfterACrash(t *testing.T) {
 	}
 	func() {
 		defer func() { _ = recover() }()
-		w.use(made(t, "thrift", "", "[config.budget]\ndaily_usd = 1.0\ndaily_tokens = 9000\nmonthly_usd = 9.0\n"))
+		w.use(parseTemplate(t, "thrift", "", "[config.budget]\ndaily_usd = 1.0\ndaily_tokens = 9000\nmonthly_usd = 9.0\n"))
 	}()
 	w.step = nil
 	w.write("config.toml", w.read("config.toml")+"\n[budget]\nmonthly_usd = 5.0\n")
@@ -277,7 +277,7 @@ func TestUse_ConflictingEditAfterACrash(t *testing.T) {
 
 func TestCreate_AndRemove(t *testing.T) {
 	s := templates.Registry{Dir: filepath.Join(t.TempDir(), "templates")}
-	x := made(t, "night-owl", "Whoo.\n", "[config.autonomy]\ntick = \"2m\"\n[[goals]]\ndescription = \"Sleep\"\n[[schedules]]\nevery = \"day at 23:00\"\nsay = \"Bed \\\"now\\\"\"\n[[watchers]]\nkind = \"file\"\nconfig = { path = \"~/Documents\", events = [\"created\"] }\n")
+	x := parseTemplate(t, "night-owl", "Whoo.\n", "[config.autonomy]\ntick = \"2m\"\n[[goals]]\ndescription = \"Sleep\"\n[[schedules]]\nevery = \"day at 23:00\"\nsay = \"Bed \\\"now\\\"\"\n[[watchers]]\nkind = \"file\"\nconfig = { path = \"~/Documents\", events = [\"created\"] }\n")
 	if _, err := s.Create(x, write); err != nil {
 		t.Fatal(err)
 	}

@@ -19,8 +19,8 @@ func TestForget(t *testing.T) {
 		"a string without an end": {"Berlin\\\"", "EUR"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, conf, "Mine.\n")
-			w.use(builtin(t, "housekeeper"))
+			w := newFixture(t, conf, "Mine.\n")
+			w.use(loadBuiltin(t, "housekeeper"))
 			if c.edit != "" {
 				set(t, w, "agent.currency", c.edit)
 			}
@@ -49,8 +49,8 @@ func TestForget(t *testing.T) {
 
 // TestForget_SavedOriginal tests forgotten text that only the saved original of the file contains.
 func TestForget_SavedOriginal(t *testing.T) {
-	w := newWorld(t, "[autonomy]\ntick = \"17s\"\n", "")
-	w.use(builtin(t, "housekeeper"))
+	w := newFixture(t, "[autonomy]\ntick = \"17s\"\n", "")
+	w.use(loadBuiltin(t, "housekeeper"))
 	w.write("state/state.json", strings.ReplaceAll(w.read("state/state.json"), "17s", "[forgotten]"))
 	now := w.read("config.toml")
 	p, kept := w.use(nil)

@@ -17,34 +17,34 @@ import (
 	"hob/templates"
 )
 
-// shop is a fake ResourceStore that stores the last DesiredState.
-type shop struct{ now templates.DesiredState }
+// resourceFixture is a fake ResourceStore that stores the last DesiredState.
+type resourceFixture struct{ now templates.DesiredState }
 
-func (s *shop) Reconcile(_ context.Context, w templates.DesiredState) (templates.ApplyResult, error) {
+func (s *resourceFixture) Reconcile(_ context.Context, w templates.DesiredState) (templates.ApplyResult, error) {
 	if !w.Dry {
 		s.now = w
 	}
 	return templates.ApplyResult{}, nil
 }
 
-// world is a home folder with a configuration file and a personality file.
-type world struct {
+// homeFixture is a home folder with a configuration file and a personality file.
+type homeFixture struct {
 	t    *testing.T
 	dir  string
-	shop *shop
+	shop *resourceFixture
 	step func(string)
 }
 
-func newWorld(t *testing.T, conf, soul string) *world {
-	w := &world{t: t, dir: t.TempDir(), shop: &shop{}}
+func newFixture(t *testing.T, conf, soul string) *homeFixture {
+	w := &homeFixture{t: t, dir: t.TempDir(), shop: &resourceFixture{}}
 	w.write("config.toml", conf)
 	w.write("SOUL.md", soul)
 	return w
 }
 
-func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
+func (w *homeFixture) path(name string) string { return filepath.Join(w.dir, name) }
 
-func (w *world) write(name, text string) {
+func (w *homeFixture) write(name, text string) {
 	w.t.Helper()
 	var err error
 	if text == "" {
@@ -59,7 +59,7 @@ func (w *world) write(name, text string) {
 	}
 }
 
-func (w *world) read(name string) string {
+func (w *homeFixture) read(name string) string {
 	w.t.Helper()
 	b, err := os.ReadFile(w.path(name))
 	if err != nil && !os.IsNotExist(err) {
@@ -81,7 +81,7 @@ func write(path string, data []byte) error {
 
 const persona = "You are Hob.\n"
 
-func (w *world) home() *templates.Installation {
+func (w *homeFixture) home() *templates.Installation {
 	w.t.Helper()
 	h, err := templates.NewHome(templates.Options{
 		Dir: w.path("state"), Config: w.path("config.toml"), Soul: w.path("SOUL.md"), Persona: persona,
@@ -94,7 +94,7 @@ func (w *world) home() *templates.Installation {
 }
 
 // use installs t, or resets the template in use if t is nil.
-func (w *world) use(t *templates.Template) (*templates.Plan, []string) {
+func (w *homeFixture) use(t *templates.Template) (*templates.Plan, []string) {
 	w.t.Helper()
 	h := w.home()
 	if _, _, err := h.Finish(w.t.Context()); err != nil {
@@ -111,7 +111,7 @@ func (w *world) use(t *templates.Template) (*templates.Plan, []string) {
 	return p, kept
 }
 
-func builtin(t *testing.T, name string) *templates.Template {
+func loadBuiltin(t *testing.T, name string) *templates.Template {
 	t.Helper()
 	x, err := templates.Registry{}.Find(name)
 	if err != nil {
@@ -120,8 +120,8 @@ func builtin(t *testing.T, name string) *templates.Template {
 	return x
 }
 
-// made returns a template that sets the keys in conf.
-func made(t *testing.T, name, soul, conf string) *templates.Template {
+// parseTemplate returns a template that sets the keys in conf.
+func parseTemplate(t *testing.T, name, soul, conf string) *templates.Template {
 	t.Helper()
 	x, err := templates.Parse([]byte("[template]\nname = \""+name+"\"\ndescription = \"x\"\n"+conf), []byte(soul))
 	if err != nil {
@@ -151,10 +151,10 @@ func TestReset_RestoresEveryByte(t *testing.T) {
 	for name, conf := range configs() {
 		for _, soul := range []string{"", "I am mine.", "I am mine.\n\nTwo lines.\n"} {
 			t.Run(name, func(t *testing.T) {
-				w := newWorld(t, conf, soul)
+				w := newFixture(t, conf, soul)
 				for _, x := range []string{"stock-analyst", "code-reviewer", "housekeeper", "housekeeper"} {
-					w.use(builtin(t, x))
-					if got := w.read("SOUL.md"); got != builtin(t, x).Soul {
+					w.use(loadBuiltin(t, x))
+					if got := w.read("SOUL.md"); got != loadBuiltin(t, x).Soul {
 						t.Errorf("SOUL.md is not the text of template %s", x)
 					}
 					if _, err := config.Load(w.path("config.toml")); err != nil {
@@ -194,8 +194,8 @@ func TestReset_RandomRoundTrips(t *testing.T) {
 		name := names[seed%len(names)]
 		t.Run(fmt.Sprintf("%d %s", seed, name), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(seed), 7)) //nolint:gosec // a fixed seed makes the test repeatable
-			w := newWorld(t, configs()[name], []string{"", "I am mine.\n", "I am mine.\nAnd so on."}[r.IntN(3)])
-			alone := newWorld(t, w.read("config.toml"), w.read("SOUL.md")) // gets the same edits, but no templates
+			w := newFixture(t, configs()[name], []string{"", "I am mine.\n", "I am mine.\nAnd so on."}[r.IntN(3)])
+			alone := newFixture(t, w.read("config.toml"), w.read("SOUL.md")) // gets the same edits, but no templates
 			inUse := false
 			for range 3 + r.IntN(10) {
 				switch n := r.IntN(10); {
@@ -205,7 +205,7 @@ func TestReset_RandomRoundTrips(t *testing.T) {
 				case n == 3 && inUse:
 					w.use(nil)
 					inUse = false
-					same(t, alone, w)
+					checkSame(t, alone, w)
 				default:
 					edit(t, r, alone, w)
 				}
@@ -213,14 +213,14 @@ func TestReset_RandomRoundTrips(t *testing.T) {
 			if inUse {
 				w.use(nil)
 			}
-			same(t, alone, w)
+			checkSame(t, alone, w)
 		})
 	}
 }
 
-// same compares the values in the files and the owner's comments. A section that the owner
+// checkSame compares the values in the files and the owner's comments. A section that the owner
 // added while a template was in use may be at another position.
-func same(t *testing.T, alone, w *world) {
+func checkSame(t *testing.T, alone, w *homeFixture) {
 	t.Helper()
 	if d := cmp.Diff(alone.read("SOUL.md"), w.read("SOUL.md")); d != "" {
 		t.Fatalf("SOUL.md (- without templates, + after reset): %s", d)
@@ -234,7 +234,7 @@ func same(t *testing.T, alone, w *world) {
 }
 
 // lines returns the meaningful lines of the configuration, sorted.
-func lines(w *world) []string {
+func lines(w *homeFixture) []string {
 	var out []string
 	for l := range strings.Lines(w.read("config.toml")) {
 		if l = strings.TrimSpace(l); l != "" {
@@ -245,7 +245,7 @@ func lines(w *world) []string {
 	return out
 }
 
-func values(t *testing.T, w *world) map[string]any {
+func values(t *testing.T, w *homeFixture) map[string]any {
 	t.Helper()
 	var out map[string]any
 	if err := toml.Unmarshal([]byte(strings.TrimPrefix(w.read("config.toml"), "\ufeff")), &out); err != nil {
@@ -261,14 +261,14 @@ func pick(t *testing.T, r *rand.Rand) *templates.Template {
 	}
 	all = append(
 		all,
-		made(t, "namer", "", "[config.agent]\nname = \"Sparrow\"\nmax_rounds = 5\n[config.autonomy]\nlevel = \"watch\"\n[config.budget]\ndaily_usd = 1.5\n"),
-		made(t, "quiet", "Hush.\n", "[config.notify]\nqueue_notices = false\n[config.budget]\nwarn_at = 0.25\ndaily_tokens = 1000\n"),
+		parseTemplate(t, "namer", "", "[config.agent]\nname = \"Sparrow\"\nmax_rounds = 5\n[config.autonomy]\nlevel = \"watch\"\n[config.budget]\ndaily_usd = 1.5\n"),
+		parseTemplate(t, "quiet", "Hush.\n", "[config.notify]\nqueue_notices = false\n[config.budget]\nwarn_at = 0.25\ndaily_tokens = 1000\n"),
 	)
 	return all[r.IntN(len(all))]
 }
 
 // edit makes the same edit in all worlds.
-func edit(t *testing.T, r *rand.Rand, worlds ...*world) {
+func edit(t *testing.T, r *rand.Rand, worlds ...*homeFixture) {
 	t.Helper()
 	n := r.IntN(1000)
 	switch r.IntN(4) {
@@ -305,7 +305,7 @@ func edit(t *testing.T, r *rand.Rand, worlds ...*world) {
 	}
 }
 
-func set(t *testing.T, w *world, key, value string) {
+func set(t *testing.T, w *homeFixture, key, value string) {
 	t.Helper()
 	out, err := config.Text{}.Set([]byte(w.read("config.toml")), key, value)
 	if err != nil {

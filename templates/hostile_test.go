@@ -59,7 +59,7 @@ func tarGz(t testing.TB, members ...member) []byte {
 	return b.Bytes()
 }
 
-func zipped(t testing.TB, members ...member) []byte {
+func createZip(t testing.TB, members ...member) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
@@ -144,14 +144,14 @@ func TestLoad_Archives(t *testing.T) {
 			}
 			got, err := load(t, "owl.tar.gz", tarGz(t, tc.members...))
 			check("tar", got, err)
-			got, err = load(t, "owl.zip", zipped(t, tc.members...))
+			got, err = load(t, "owl.zip", createZip(t, tc.members...))
 			check("zip", got, err)
 		})
 	}
 	if _, err := load(t, "owl.tgz", tarGz(t, good, member{name: "SOUL.md", mode: fs.ModeIrregular, link: "template.toml"})); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a hard link: %v", err)
 	}
-	lying := zipped(t, good, member{name: "SOUL.md", text: strings.Repeat("a", 1<<20)})
+	lying := createZip(t, good, member{name: "SOUL.md", text: strings.Repeat("a", 1<<20)})
 	lying = bytes.ReplaceAll(lying, []byte{0, 0, 0x10, 0}, []byte{1, 0, 0, 0}) // the header declares 1 byte, but the content has 1 MB
 	if _, err := load(t, "owl.zip", lying); err == nil {
 		t.Error("a zip with a wrong size is accepted")
@@ -270,7 +270,7 @@ func FuzzParse(f *testing.F) {
 
 func FuzzArchive(f *testing.F) {
 	f.Add(tarGz(f, member{name: "template.toml", text: manifest}), false)
-	f.Add(zipped(f, member{name: "x/template.toml", text: manifest}), true)
+	f.Add(createZip(f, member{name: "x/template.toml", text: manifest}), true)
 	f.Fuzz(func(t *testing.T, b []byte, zip bool) {
 		name := "a.tar.gz"
 		if zip {

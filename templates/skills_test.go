@@ -41,7 +41,7 @@ func TestSkills(t *testing.T) {
 	if asks := strings.Join(x.Asks(), "\n"); !strings.Contains(asks, "as untrusted text when your request matches them: expense-report, hunt") {
 		t.Error(asks)
 	}
-	w := newWorld(t, "[agent]\nname = \"Robin\"\n", "")
+	w := newFixture(t, "[agent]\nname = \"Robin\"\n", "")
 	w.use(x)
 	s, err := templates.InUse(w.path("state"))
 	if err != nil || len(s.Skills) != 2 || s.Skills[0].Text != "# Steps\n1. Collect the receipts." || s.Skills[1].Text != "Look for mice." {

@@ -10,7 +10,7 @@ import (
 
 func TestNextWords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		h.travel(zone(t, "Europe/Berlin"))
 		time.Sleep(time.Until(time.Date(2026, 3, 27, 12, 0, 0, 0, h.zone()))) // the clocks change on the 29th
 		daily := h.create("cron", `{"cron":"30 2 * * *"}`)

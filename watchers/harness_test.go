@@ -57,8 +57,8 @@ func (l life) Run(ctx context.Context, fire func(context.Context, []watchers.Sig
 	return l.s.live(ctx, n, l.deps, fire)
 }
 
-// house is a database with a manager that can be started and stopped.
-type house struct {
+// managerFixture is a database with a manager that can be started and stopped.
+type managerFixture struct {
 	t       testing.TB
 	st      *store.Store
 	sink    *watcherstest.Sink
@@ -70,16 +70,16 @@ type house struct {
 	dayOff  func(time.Time) bool
 }
 
-func newHouse(t testing.TB, more ...watchers.Driver) *house {
-	h := &house{t: t, loc: time.UTC, drivers: append([]watchers.Driver{cron.New(), oneshot.New()}, more...)}
+func newFixture(t testing.TB, more ...watchers.Driver) *managerFixture {
+	h := &managerFixture{t: t, loc: time.UTC, drivers: append([]watchers.Driver{cron.New(), oneshot.New()}, more...)}
 	h.st = watcherstest.Open(t, h.drivers...)
 	h.sink = watcherstest.NewSink(h.st)
-	h.fresh(0)
+	h.restartManager(0)
 	return h
 }
 
-// fresh creates a new manager, as a new process does.
-func (h *house) fresh(limit int) {
+// restartManager creates a new manager, as a new process does.
+func (h *managerFixture) restartManager(limit int) {
 	m, err := watchers.New(watchers.Options{
 		Store: h.st, Drivers: h.drivers, Sink: h.sink, Log: slog.New(slog.DiscardHandler), Zone: h.zone, Max: limit,
 		AllowedRead: func(string) error { return nil }, DayOff: h.dayOff,
@@ -90,24 +90,24 @@ func (h *house) fresh(limit int) {
 	h.m = m
 }
 
-func (h *house) zone() *time.Location {
+func (h *managerFixture) zone() *time.Location {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.loc
 }
 
-func (h *house) travel(loc *time.Location) {
+func (h *managerFixture) travel(loc *time.Location) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.loc = loc
 }
 
-func (h *house) start() {
-	h.fresh(0)
+func (h *managerFixture) start() {
+	h.restartManager(0)
 	h.stop = watcherstest.Start(h.t, h.m)
 }
 
-func (h *house) create(kind, config string, change ...func(*watchers.Spec)) watchers.Spec {
+func (h *managerFixture) create(kind, config string, change ...func(*watchers.Spec)) watchers.Spec {
 	h.t.Helper()
 	s := watchers.Spec{Kind: kind, Config: json.RawMessage(config), Report: "main", Provenance: provenance.Owner}
 	for _, f := range change {
@@ -116,9 +116,11 @@ func (h *house) create(kind, config string, change ...func(*watchers.Spec)) watc
 	return watcherstest.Create(h.t, h.st, h.m, s)
 }
 
-func (h *house) write(fn func(*store.Tx) error) error { return h.st.Write(context.Background(), fn) }
+func (h *managerFixture) write(fn func(*store.Tx) error) error {
+	return h.st.Write(context.Background(), fn)
+}
 
-func (h *house) get(id string) watchers.Spec {
+func (h *managerFixture) get(id string) watchers.Spec {
 	h.t.Helper()
 	s, err := h.m.Get(context.Background(), id)
 	if err != nil {
@@ -127,7 +129,7 @@ func (h *house) get(id string) watchers.Spec {
 	return s
 }
 
-func (h *house) keys() []string {
+func (h *managerFixture) keys() []string {
 	var out []string
 	for _, f := range h.sink.Fired() {
 		out = append(out, f.Key)
@@ -135,7 +137,7 @@ func (h *house) keys() []string {
 	return out
 }
 
-func (h *house) texts() []string {
+func (h *managerFixture) texts() []string {
 	var out []string
 	for _, f := range h.sink.Fired() {
 		out = append(out, f.Text)

@@ -42,7 +42,7 @@ func TestActiveHoursOfEvents(t *testing.T) {
 						}
 					}
 				}}
-				h := newHouse(t, d)
+				h := newFixture(t, d)
 				h.start()
 				s := h.create("scripted", c.config)
 				next <- "0"
@@ -78,7 +78,7 @@ func TestActiveHoursOfEvents(t *testing.T) {
 // watchers are deferred, too.
 func TestDeferred_DeletedWithTheirWatcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, message.New())
+		h := newFixture(t, message.New())
 		h.start()
 		hear := func(n int) {
 			t.Helper()
@@ -139,7 +139,7 @@ func TestDeferred_FireAfterAnError(t *testing.T) {
 			}
 			return fmt.Errorf("%w: the folder was deleted", watchers.ErrPermanent)
 		}}
-		h := newHouse(t, d)
+		h := newFixture(t, d)
 		h.start()
 		s := h.create("scripted", `{"active_hours":"08:00-18:00"}`)
 		time.Sleep(time.Hour)

@@ -47,7 +47,7 @@ func TestNew(t *testing.T) {
 
 func TestNew_RejectsMistakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		good := watchers.Spec{Kind: "cron", Config: json.RawMessage(`{"cron":"0 8 * * *"}`), Action: "brief me", Mode: watchers.Do}
 		for _, c := range []struct {
 			name, want string
@@ -75,7 +75,7 @@ func TestNew_RejectsMistakes(t *testing.T) {
 				t.Errorf("%s: %v, want it to say %q", c.name, err, c.want)
 			}
 		}
-		h.fresh(2)
+		h.restartManager(2)
 		for i := range 3 {
 			err := h.write(func(tx *store.Tx) error {
 				_, err := h.m.CreateTx(tx, good)
@@ -90,7 +90,7 @@ func TestNew_RejectsMistakes(t *testing.T) {
 
 func TestCreate_Defaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		got := h.create("cron", `{ "cron" : "0 8 * * 1-5" }`, func(s *watchers.Spec) { s.Action = " brief me " })
 		want := watchers.Spec{
 			ID: got.ID, Kind: "cron", Timed: true, Title: "brief me", Config: json.RawMessage(`{"cron":"0 8 * * 1-5"}`), Mode: watchers.Do, Action: "brief me",
@@ -115,7 +115,7 @@ func TestCreate_Defaults(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		pills := h.create("cron", `{"cron":"0 8 * * *"}`, remind("take the blue pills"))
 		red := h.create("cron", `{"cron":"0 9 * * *"}`, remind("take the red pills"))
 		mum := h.create("oneshot", in(time.Hour), remind("call Mum"))
@@ -158,7 +158,7 @@ func TestFind(t *testing.T) {
 
 func TestPauseCancelRestore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		h.start()
 		s := h.create("cron", `{"cron":"0 * * * *"}`)
 		set := func(state watchers.State) error {
@@ -211,7 +211,7 @@ func TestPauseCancelRestore(t *testing.T) {
 
 func TestResume_PassedReminder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		s := h.create("oneshot", in(time.Hour), remind("stretch"))
 		state := func(st watchers.State) error {
 			return h.write(func(tx *store.Tx) error { _, err := h.m.SetStateTx(tx, s.ID, st); return err })
@@ -227,7 +227,7 @@ func TestResume_PassedReminder(t *testing.T) {
 func TestCreate_RolledBackNeverStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &scripted{live: func(ctx context.Context, _ int, _ watchers.Deps, _ fireFunc) error { <-ctx.Done(); return nil }}
-		h := newHouse(t, d)
+		h := newFixture(t, d)
 		h.start()
 		no := errors.New("no")
 		err := h.write(func(tx *store.Tx) error {
@@ -250,7 +250,7 @@ func TestCreate_RolledBackNeverStarts(t *testing.T) {
 
 func TestRun_RemovesOldFinishedWatchers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		for i := range 3 {
 			h.create("oneshot", in(time.Minute), remind(fmt.Sprint("no ", i)))
 		}

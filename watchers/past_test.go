@@ -40,7 +40,7 @@ func (s *tellers) New(spec watchers.Spec, _ watchers.Deps) (any, error) {
 
 func TestPast(t *testing.T) {
 	until := time.Date(2026, 5, 8, 12, 0, 0, 0, time.UTC)
-	h := newHouse(t, &source{}, &tellers{})
+	h := newFixture(t, &source{}, &tellers{})
 	for _, c := range []struct {
 		kind, config string
 		want         []string

@@ -36,13 +36,13 @@ func BenchmarkPolledAtRest(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	memory, goroutines := used()
+	memory, goroutines := liveMemory()
 	stop := watcherstest.Start(b, m)
 	for s.count() < n { // wait for the baselines
 		<-time.After(10 * time.Millisecond)
 	}
 	<-time.After(200 * time.Millisecond)
-	with, more := used()
+	with, more := liveMemory()
 	before := processor()
 	begun := time.Now()
 	for b.Loop() {
@@ -54,8 +54,8 @@ func BenchmarkPolledAtRest(b *testing.B) {
 	stop()
 }
 
-// used returns the live memory in bytes and the number of goroutines.
-func used() (bytes int64, goroutines int) {
+// liveMemory returns the live memory in bytes and the number of goroutines.
+func liveMemory() (bytes int64, goroutines int) {
 	runtime.GC()
 	runtime.GC()
 	var stats runtime.MemStats

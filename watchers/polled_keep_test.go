@@ -15,14 +15,14 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-func (h *house) exec(query string, args ...any) {
+func (h *managerFixture) exec(query string, args ...any) {
 	h.t.Helper()
 	if err := h.write(func(tx *store.Tx) error { _, err := tx.Exec(query, args...); return err }); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
-func (h *house) state(id string, to watchers.State) {
+func (h *managerFixture) state(id string, to watchers.State) {
 	h.t.Helper()
 	if err := h.write(func(tx *store.Tx) error { _, err := h.m.SetStateTx(tx, id, to); return err }); err != nil {
 		h.t.Fatal(err)
@@ -33,7 +33,7 @@ func (h *house) state(id string, to watchers.State) {
 func TestPolled_FullDiskKeepsTheInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
-		h := newHouse(t, s)
+		h := newFixture(t, s)
 		h.start()
 		h.create("source", `{}`)
 		time.Sleep(time.Minute)
@@ -59,7 +59,7 @@ func TestPolled_FullDiskKeepsTheInterval(t *testing.T) {
 func TestPolled_ResumePollsImmediately(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
-		h := newHouse(t, s)
+		h := newFixture(t, s)
 		h.start()
 		w := h.create("source", `{}`)
 		time.Sleep(time.Minute)
@@ -83,7 +83,7 @@ func TestPolled_ResumePollsImmediately(t *testing.T) {
 func TestPolled_ReadErrorAtStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
-		h := newHouse(t, s)
+		h := newFixture(t, s)
 		w := h.create("source", `{}`)
 		h.exec("ALTER TABLE watcher_polls RENAME TO away")
 		h.start()
@@ -103,7 +103,7 @@ func TestPolled_ReadErrorAtStart(t *testing.T) {
 func TestPolled_TooManyKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
-		h := newHouse(t, s)
+		h := newFixture(t, s)
 		h.start()
 		w := h.create("source", `{}`)
 		time.Sleep(time.Minute)
@@ -123,7 +123,7 @@ func TestPolled_TooManyKeys(t *testing.T) {
 func TestPolled_FailureKeepsCursor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
-		h := newHouse(t, s)
+		h := newFixture(t, s)
 		h.start()
 		w := h.create("source", `{}`)
 		time.Sleep(time.Minute)
@@ -148,7 +148,7 @@ func TestPolled_FailureKeepsCursor(t *testing.T) {
 func TestPolled_NoticeAboveTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
-		h := newHouse(t, s)
+		h := newFixture(t, s)
 		h.start()
 		h.create("source", `{}`, func(s *watchers.Spec) { s.PerDay = 1 })
 		time.Sleep(time.Minute)

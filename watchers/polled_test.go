@@ -156,7 +156,7 @@ func TestPolled_Conformance(t *testing.T) {
 func TestPolled_Baseline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
-		h := newHouse(t, s)
+		h := newFixture(t, s)
 		for i := range 50 {
 			s.add(fmt.Sprint("old ", i), time.Time{})
 		}
@@ -184,7 +184,7 @@ func TestPolled_Baseline(t *testing.T) {
 func TestPolled_CreatedOffline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
-		h := newHouse(t, s)
+		h := newFixture(t, s)
 		s.add("old", time.Now())
 		time.Sleep(time.Second)
 		h.create("source", `{}`)
@@ -205,7 +205,7 @@ func TestPolled_CreatedOffline(t *testing.T) {
 func TestPolled_KeysFireOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
-		h := newHouse(t, s)
+		h := newFixture(t, s)
 		h.start()
 		w := h.create("source", `{}`)
 		time.Sleep(time.Minute)
@@ -254,7 +254,7 @@ func TestPolled_Interval(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &source{extra: c.extra}
-				h := newHouse(t, s)
+				h := newFixture(t, s)
 				h.start()
 				defer h.stop()
 				spec := watchers.Spec{Kind: "source", Config: json.RawMessage(`{}`), Report: "main"}
@@ -285,7 +285,7 @@ func TestPolled_Interval(t *testing.T) {
 func TestPolled_Wake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
-		h := newHouse(t, s)
+		h := newFixture(t, s)
 		at := time.Now().Add(4*time.Minute + 30*time.Second)
 		s.extra.Wake = at
 		h.start()
@@ -309,7 +309,7 @@ func TestPolled_Wake(t *testing.T) {
 
 // The keys of a PollPolicy may appear among the configuration keys of a kind.
 func TestPolled_PolicyInConfig(t *testing.T) {
-	h := newHouse(t, &source{})
+	h := newFixture(t, &source{})
 	s := h.create("source", `{"name":"x","every":"2h","active_hours":"Mon-Fri 08:00-18:00","per_day":3}`)
 	if string(s.Config) != `{"name":"x"}` || h.m.Describe(s) != "lines (every 2h, only Mon-Fri 08:00-18:00, at most 3 a day)" {
 		t.Errorf("%s: %s", s.Config, h.m.Describe(s))
@@ -341,7 +341,7 @@ func TestPolled_PolicyInConfig(t *testing.T) {
 func TestPolled_ActiveHours(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // begins on Sat 1 Jan 2000 at 00:00 UTC
 		s := &source{}
-		h := newHouse(t, s)
+		h := newFixture(t, s)
 		h.travel(zone(t, "Europe/Vilnius")) // UTC+2
 		h.start()
 		h.create("source", `{}`, func(s *watchers.Spec) { s.Hours = "mon-fri 08:00-18:00" })
@@ -366,7 +366,7 @@ func TestPolled_ActiveHours(t *testing.T) {
 func TestPolled_FiresAfterTheNight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
-		h := newHouse(t, s)
+		h := newFixture(t, s)
 		h.start()
 		h.create("source", `{}`, func(s *watchers.Spec) { s.Hours = "22:00-02:00" }) // the hours include midnight; the test starts at 00:00
 		time.Sleep(3 * time.Hour)
@@ -388,7 +388,7 @@ func TestPolled_FiresAfterTheNight(t *testing.T) {
 func TestPolled_DailyLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
-		h := newHouse(t, s)
+		h := newFixture(t, s)
 		h.start()
 		w := h.create("source", `{}`, func(s *watchers.Spec) { s.PerDay, s.Title = 3, "The lines" })
 		time.Sleep(time.Minute)
@@ -436,7 +436,7 @@ func TestPolled_Failures(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &source{}
-				h := newHouse(t, s)
+				h := newFixture(t, s)
 				h.start()
 				w := h.create("source", `{}`, func(s *watchers.Spec) { s.Title = "Lines" })
 				time.Sleep(time.Minute)
@@ -478,7 +478,7 @@ func TestPolled_Failures(t *testing.T) {
 func TestPolled_OfflineForDays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{err: fmt.Errorf("look up: %w", watchers.ErrOffline)}
-		h := newHouse(t, s)
+		h := newFixture(t, s)
 		h.start()
 		h.create("source", `{}`)
 		time.Sleep(72 * time.Hour)
@@ -493,7 +493,7 @@ func TestPolled_OfflineForDays(t *testing.T) {
 func TestPolled_PermanentError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{err: fmt.Errorf("%w: there is no such repository", watchers.ErrPermanent)}
-		h := newHouse(t, s)
+		h := newFixture(t, s)
 		h.start()
 		w := h.create("source", `{}`)
 		time.Sleep(24 * time.Hour)
@@ -509,7 +509,7 @@ func TestPolled_Panics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		s.extra.Signals = []watchers.Signal{{Key: "x"}}
-		h := newHouse(t, s, &source{kind: "2"})
+		h := newFixture(t, s, &source{kind: "2"})
 		h.start()
 		w := h.create("source", `{}`)
 		s.mu.Lock()
@@ -530,7 +530,7 @@ func TestPolled_Workers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		alone := &source{take: time.Second}
 		shared := &source{kind: "2", group: "one host", take: time.Second}
-		h := newHouse(t, alone, shared)
+		h := newFixture(t, alone, shared)
 		h.start()
 		for range 40 {
 			h.create("source", `{}`, every("10m"))
@@ -567,7 +567,7 @@ func TestPolled_Workers(t *testing.T) {
 func TestPolled_Restart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
-		h := newHouse(t, s)
+		h := newFixture(t, s)
 		h.start()
 		for range 200 {
 			h.create("source", `{}`, every("1h"))
@@ -594,7 +594,7 @@ func TestPolled_Restart(t *testing.T) {
 func TestPolled_CancelDuringAPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
-		h := newHouse(t, s)
+		h := newFixture(t, s)
 		h.start()
 		w := h.create("source", `{}`)
 		time.Sleep(time.Minute)
@@ -624,7 +624,7 @@ func TestPolled_CancelDuringAPoll(t *testing.T) {
 func TestPolled_KnownSignalsWhileTheSourceIsUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
-		h := newHouse(t, s)
+		h := newFixture(t, s)
 		h.start()
 		w := h.create("source", `{}`)
 		time.Sleep(time.Minute)

@@ -13,7 +13,7 @@ import (
 )
 
 // rulesOf returns the rules that silence a watcher, and the texts suppressed by each rule.
-func (h *house) rulesOf(id string) (holds []watchers.Rule, passed map[watchers.Rule][]string) {
+func (h *managerFixture) rulesOf(id string) (holds []watchers.Rule, passed map[watchers.Rule][]string) {
 	h.t.Helper()
 	s, err := h.m.Silence(h.t.Context(), id)
 	if err != nil {
@@ -29,7 +29,7 @@ func (h *house) rulesOf(id string) (holds []watchers.Rule, passed map[watchers.R
 	return holds, passed
 }
 
-func (h *house) wantHold(id string, want watchers.Rule) {
+func (h *managerFixture) wantHold(id string, want watchers.Rule) {
 	h.t.Helper()
 	holds, _ := h.rulesOf(id)
 	if len(holds) == 0 || holds[0] != want {
@@ -43,7 +43,7 @@ func TestSilence_NamesTheRule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
 		src.add("an old line", time.Time{})
-		h := newHouse(t, src)
+		h := newFixture(t, src)
 		h.start()
 		spec := h.create("source", `{}`, func(s *watchers.Spec) { s.PerDay = 1 })
 		synctest.Wait()
@@ -89,7 +89,7 @@ func TestSilence_NamesTheRule(t *testing.T) {
 func TestSilence_IsLimitedAndErasable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
-		h := newHouse(t, src)
+		h := newFixture(t, src)
 		h.start()
 		spec := h.create("source", `{}`, func(s *watchers.Spec) { s.Hours = "00:00-23:00" })
 		synctest.Wait()

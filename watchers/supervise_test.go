@@ -16,7 +16,7 @@ import (
 
 type fireFunc = func(context.Context, []watchers.Signal, func(*store.Tx) error) error
 
-func nothing(*store.Tx) error { return nil }
+func commitNothing(*store.Tx) error { return nil }
 
 func signal(key string) []watchers.Signal {
 	return []watchers.Signal{{Key: key, Text: key, Payload: json.RawMessage(`{}`), Source: "outside", At: time.Now()}}
@@ -103,7 +103,7 @@ func TestSupervision(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := &scripted{live: func(ctx context.Context, n int, _ watchers.Deps, _ fireFunc) error { return c.live(ctx, n) }}
-				h := newHouse(t, d)
+				h := newFixture(t, d)
 				h.start()
 				s := h.create("scripted", `{}`)
 				time.Sleep(c.for_ + time.Second)
@@ -133,7 +133,7 @@ func TestSupervise_ResumesBrokenWatcher(t *testing.T) {
 			<-ctx.Done()
 			return nil
 		}}
-		h := newHouse(t, d)
+		h := newFixture(t, d)
 		h.start()
 		s := h.create("scripted", `{}`)
 		synctest.Wait()
@@ -157,7 +157,7 @@ func TestSupervise_ResumesBrokenWatcher(t *testing.T) {
 func TestSupervise_NewFailsAtStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &scripted{live: func(ctx context.Context, _ int, _ watchers.Deps, _ fireFunc) error { <-ctx.Done(); return nil }}
-		h := newHouse(t, d)
+		h := newFixture(t, d)
 		later, never := h.create("scripted", `{}`), h.create("scripted", `{}`)
 		begin := time.Now()
 		d.check = func(s watchers.Spec) error {
@@ -191,7 +191,7 @@ func TestSupervise_PartialError(t *testing.T) {
 			<-ctx.Done()
 			return nil
 		}}
-		h := newHouse(t, d)
+		h := newFixture(t, d)
 		h.start()
 		s := h.create("scripted", `{}`, func(s *watchers.Spec) { s.ID = "w" })
 		time.Sleep(time.Hour)
@@ -217,11 +217,11 @@ func TestFire_DuringCancel(t *testing.T) {
 		var fired, saved error
 		d := &scripted{live: func(ctx context.Context, _ int, _ watchers.Deps, fire fireFunc) error {
 			<-cancelled
-			saved = fire(context.WithoutCancel(ctx), nil, nothing)
-			fired = fire(context.WithoutCancel(ctx), signal("late"), nothing)
+			saved = fire(context.WithoutCancel(ctx), nil, commitNothing)
+			fired = fire(context.WithoutCancel(ctx), signal("late"), commitNothing)
 			return fired
 		}}
-		h := newHouse(t, d)
+		h := newFixture(t, d)
 		h.start()
 		s := h.create("scripted", `{}`)
 		synctest.Wait()
@@ -238,13 +238,13 @@ func TestFire_DuringCancel(t *testing.T) {
 func TestFire_Counts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &scripted{live: func(ctx context.Context, _ int, _ watchers.Deps, fire fireFunc) error {
-			if err := errors.Join(fire(ctx, signal("a"), nothing), fire(ctx, nil, nothing), fire(ctx, signal("b"), nothing)); err != nil {
+			if err := errors.Join(fire(ctx, signal("a"), commitNothing), fire(ctx, nil, commitNothing), fire(ctx, signal("b"), commitNothing)); err != nil {
 				return err
 			}
 			<-ctx.Done()
 			return nil
 		}}
-		h := newHouse(t, d)
+		h := newFixture(t, d)
 		h.start()
 		s := h.create("scripted", `{}`)
 		synctest.Wait()
@@ -272,7 +272,7 @@ func TestSupervise_ErrorStaysUntilRecovery(t *testing.T) {
 			<-ctx.Done()
 			return nil
 		}
-		h := newHouse(t, d)
+		h := newFixture(t, d)
 		h.start()
 		s := h.create("scripted", `{}`)
 		for hour := range 12 {
@@ -298,14 +298,14 @@ func TestFire_DailyLimit(t *testing.T) {
 		d := &scripted{live: func(ctx context.Context, _ int, _ watchers.Deps, fire fireFunc) error {
 			for range 100 {
 				next++
-				if err := fire(ctx, append(signal(fmt.Sprint("a", next)), signal(fmt.Sprint("b", next))...), nothing); err != nil {
+				if err := fire(ctx, append(signal(fmt.Sprint("a", next)), signal(fmt.Sprint("b", next))...), commitNothing); err != nil {
 					return err
 				}
 			}
 			<-ctx.Done()
 			return nil
 		}}
-		h := newHouse(t, d)
+		h := newFixture(t, d)
 		h.start()
 		s := h.create("scripted", `{"per_day":5}`)
 		for range 3 {

@@ -17,7 +17,7 @@ import (
 
 func TestTimed_OneshotFiresOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		h.start()
 		s := h.create("oneshot", in(time.Hour), remind("stretch"))
 		time.Sleep(time.Hour - time.Second)
@@ -47,13 +47,15 @@ func TestTimed_OneshotFiresOnce(t *testing.T) {
 }
 
 func TestTimed_MissedOccurrences(t *testing.T) {
-	at := func(kind, config string) func(h *house, p watchers.MisfirePolicy) {
-		return func(h *house, p watchers.MisfirePolicy) { h.create(kind, config, remind("stretch"), policy(p)) }
+	at := func(kind, config string) func(h *managerFixture, p watchers.MisfirePolicy) {
+		return func(h *managerFixture, p watchers.MisfirePolicy) {
+			h.create(kind, config, remind("stretch"), policy(p))
+		}
 	}
 	daily := at("cron", `{"cron":"0 8 * * *"}`)
 	for _, c := range []struct {
 		name   string
-		create func(*house, watchers.MisfirePolicy)
+		create func(*managerFixture, watchers.MisfirePolicy)
 		policy watchers.MisfirePolicy
 		want   []string
 	}{
@@ -76,7 +78,7 @@ func TestTimed_MissedOccurrences(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := newHouse(t)
+				h := newFixture(t)
 				c.create(h, c.policy) // no manager runs yet
 				time.Sleep(2*24*time.Hour + 10*time.Hour)
 				h.start()
@@ -95,11 +97,11 @@ func TestTimed_MissedOccurrences(t *testing.T) {
 // after the occurrence was computed.
 func TestTimed_DayBecomesADayOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // begins on Saturday, 1 January 2000
-		h := newHouse(t)
+		h := newFixture(t)
 		var leave atomic.Value
 		leave.Store("")
 		h.dayOff = func(day time.Time) bool { return day.Format(time.DateOnly) == leave.Load() }
-		h.fresh(0)
+		h.restartManager(0)
 		h.create("cron", `{"cron":"0 8 * * *","except":["days off"]}`, remind("stretch"))
 		h.start()
 		time.Sleep(12 * time.Hour)
@@ -124,7 +126,7 @@ func TestTimed_RandomRestarts(t *testing.T) {
 			t.Run(begin.Format("Jan ")+config, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					time.Sleep(time.Until(begin))
-					h := newHouse(t)
+					h := newFixture(t)
 					h.travel(loc)
 					s := h.create("cron", config, policy(watchers.RunAll))
 					rng := rand.New(rand.NewPCG(uint64(begin.Unix()), 3))
@@ -148,7 +150,7 @@ func TestTimed_RandomRestarts(t *testing.T) {
 }
 
 // expected returns the keys of all occurrences from begin until now.
-func expected(t *testing.T, h *house, s watchers.Spec, begin time.Time) []string {
+func expected(t *testing.T, h *managerFixture, s watchers.Spec, begin time.Time) []string {
 	t.Helper()
 	made, err := h.drivers[0].New(s, watchers.Deps{Zone: h.zone})
 	if err != nil {
@@ -166,7 +168,7 @@ func expected(t *testing.T, h *house, s watchers.Spec, begin time.Time) []string
 
 func TestTimed_ZoneChangesWhileRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		h.start()
 		s := h.create("cron", `{"cron":"0 8 * * *"}`)
 		fixed := h.create("cron", `{"cron":"0 8 * * *","tz":"UTC"}`)
@@ -197,7 +199,7 @@ func TestTimed_ZoneChangesWhileRunning(t *testing.T) {
 
 func TestTimed_FailingSink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		h.start()
 		s := h.create("oneshot", in(time.Minute), remind("stretch"))
 		other := h.create("oneshot", in(10*time.Minute), remind("drink"))
@@ -230,7 +232,7 @@ func TestTimed_FailingSink(t *testing.T) {
 
 func TestUpcoming(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		ctx := context.Background()
 		if _, ok := h.m.Next(ctx); ok {
 			t.Error("a manager without watchers reports a next time")
@@ -264,7 +266,7 @@ func TestUpcoming(t *testing.T) {
 
 // BenchmarkThousandTimed fires 1,000 watchers that are due at the same time.
 func BenchmarkThousandTimed(b *testing.B) {
-	h := newHouse(b)
+	h := newFixture(b)
 	const n = 1000
 	for b.Loop() {
 		b.StopTimer()

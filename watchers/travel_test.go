@@ -81,7 +81,7 @@ func TestTravel(t *testing.T) {
 				loc := zone(t, c.from)
 				begin := time.Date(2026, 6, 9, 7, 0, 0, 0, loc)
 				time.Sleep(time.Until(begin))
-				h := newHouse(t)
+				h := newFixture(t)
 				h.travel(loc)
 				h.create("cron", c.config, remind("pills"), policy(c.policy))
 				h.start()
@@ -103,7 +103,7 @@ func TestTravel(t *testing.T) {
 				h.stop()
 				var got []string
 				for _, f := range h.sink.Fired() {
-					got = append(got, said(f.Signal, c.from, c.to, utc(t, c.leave)))
+					got = append(got, formatSignal(f.Signal, c.from, c.to, utc(t, c.leave)))
 				}
 				if d := cmp.Diff(c.want, got); d != "" {
 					t.Error(d)
@@ -116,8 +116,8 @@ func TestTravel(t *testing.T) {
 	}
 }
 
-// said formats a signal with the wall-clock time at which it fired.
-func said(s watchers.Signal, from, to string, leave time.Time) string {
+// formatSignal formats a signal with the wall-clock time at which it fired.
+func formatSignal(s watchers.Signal, from, to string, leave time.Time) string {
 	var p struct{ Due, Last string }
 	_ = json.Unmarshal(s.Payload, &p)
 	due, _ := time.Parse(time.RFC3339, p.Due+p.Last)
@@ -148,7 +148,7 @@ func utc(t *testing.T, s string) time.Time {
 // The user gets one line that names the next occurrence.
 func TestTravel_IsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		h.travel(zone(t, "Europe/Berlin"))
 		h.start()
 		h.create("cron", `{"cron":"0 8 * * *"}`, remind("pills"))
@@ -178,7 +178,7 @@ func TestTravel_Random(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, 11))
-				h := newHouse(t)
+				h := newFixture(t)
 				h.travel(zone(t, places[0]))
 				time.Sleep(time.Until(time.Date(2026, 3, 1, 12, 0, 0, 0, h.zone())))
 				s := h.create("cron", fmt.Sprintf(`{"cron":"30 %d * * *"}`, rng.IntN(24)), policy(watchers.RunAll))
@@ -236,7 +236,7 @@ func TestTravel_WallClockJumps(t *testing.T) {
 		{"temporarily wrong by years", watchers.RunOnce, []time.Duration{look, 30000 * time.Hour, 2 * look, time.Hour}, []string{"12:00 for more than 10000", "13:00"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newFixture(t)
 			h.create("cron", `{"cron":"0 * * * *"}`, remind("x"), policy(c.policy), func(s *watchers.Spec) { s.CreatedAt = noon })
 			hand, err := watchers.NewHand(h.m, noon)
 			if err != nil {

@@ -15,7 +15,7 @@ import (
 // and messages that Hob does not answer.
 func TestMismatch_IsRecordedWithItsReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, message.New())
+		h := newFixture(t, message.New())
 		h.start()
 		h.create("message", `{"from":"Ada","words":"launch"}`)
 		heard := 0
@@ -56,7 +56,7 @@ func TestMismatch_IsRecordedWithItsReason(t *testing.T) {
 		}
 		check()
 		h.stop() // writes the data that is only in memory
-		h.fresh(0)
+		h.restartManager(0)
 		h.start()
 		check()
 		if heard != 1 {

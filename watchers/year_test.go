@@ -69,7 +69,7 @@ func liveAYear(t *testing.T, year int, zones []string, seed uint64) {
 	end := begin.AddDate(1, 0, 1)
 	time.Sleep(time.Until(begin))
 	rng := rand.New(rand.NewPCG(seed, uint64(year)))
-	h := newHouse(t)
+	h := newFixture(t)
 	var all []tracked
 	var changes []time.Time
 	policies := []watchers.MisfirePolicy{watchers.RunOnce, watchers.Skip, watchers.RunAll}

@@ -26,7 +26,7 @@ func (b *atWork) Embed(ctx context.Context, texts []string) ([][]float32, llm.Us
 // Erasing and reindexing do not wait for a busy embedder, and the vector of an erased text is not
 // stored.
 func TestForget_WhileTheEmbedderWorks(t *testing.T) {
-	w := newWorld(t, embedtest.Options{})
+	w := newFixture(t, embedtest.Options{})
 	b := &atWork{Embedder: w.opt.Embedder}
 	w.opt.Embedder = b
 	w.open()
@@ -41,7 +41,7 @@ func TestForget_WhileTheEmbedderWorks(t *testing.T) {
 		}
 	}
 	w.catchUp()
-	if holds(t, w.dir, embedtest.Packed(w.opt.DocumentPrefix+secret.Text, embedtest.Options{})) {
+	if folderContains(t, w.dir, embedtest.Packed(w.opt.DocumentPrefix+secret.Text, embedtest.Options{})) {
 		t.Error("the folder still contains the vector of an erased text")
 	}
 	w.put(knowledge.Doc{Ref: "bus", Text: "a blue bus"})

@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// world is a base with its vectors.
-type world struct {
+// vectorFixture is a base with its vectors.
+type vectorFixture struct {
 	*embed.Vectors
 	t    *testing.T
 	dir  string
@@ -40,9 +40,9 @@ type world struct {
 	opt  embed.Options
 }
 
-func newWorld(t *testing.T, o embedtest.Options) *world {
+func newFixture(t *testing.T, o embedtest.Options) *vectorFixture {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), srv: embedtest.New(t, o)}
+	w := &vectorFixture{t: t, dir: t.TempDir(), srv: embedtest.New(t, o)}
 	st, err := store.Open(t.Context(), filepath.Join(w.dir, "hob.db"), knowledge.Migrations(), store.Options{})
 	fatal(t, err)
 	w.st = st
@@ -62,7 +62,7 @@ func newWorld(t *testing.T, o embedtest.Options) *world {
 }
 
 // open opens the vectors like a new process.
-func (w *world) open() {
+func (w *vectorFixture) open() {
 	w.t.Helper()
 	if w.Vectors != nil {
 		fatal(w.t, w.Close())
@@ -72,7 +72,7 @@ func (w *world) open() {
 	fatal(w.t, err)
 }
 
-func (w *world) put(docs ...knowledge.Doc) {
+func (w *vectorFixture) put(docs ...knowledge.Doc) {
 	w.t.Helper()
 	fatal(w.t, w.st.Write(context.Background(), func(tx *store.Tx) error {
 		for _, d := range docs {
@@ -88,18 +88,18 @@ func (w *world) put(docs ...knowledge.Doc) {
 	}))
 }
 
-func (w *world) remove(ref string) {
+func (w *vectorFixture) remove(ref string) {
 	w.t.Helper()
 	fatal(w.t, w.st.Write(context.Background(), func(tx *store.Tx) error { return w.base.UnindexTx(tx, "note", ref) }))
 }
 
-func (w *world) catchUp() {
+func (w *vectorFixture) catchUp() {
 	w.t.Helper()
 	fatal(w.t, w.CatchUp(w.t.Context(), nil))
 }
 
 // find calls Nearest and returns the refs of the rows.
-func (w *world) find(text string, kinds, realms []string, limit int) []string {
+func (w *vectorFixture) find(text string, kinds, realms []string, limit int) []string {
 	w.t.Helper()
 	q := w.st.Reader(w.t.Context())
 	hits, err := w.Nearest(w.t.Context(), q, text, kinds, realms, limit)
@@ -113,14 +113,14 @@ func (w *world) find(text string, kinds, realms []string, limit int) []string {
 	return out
 }
 
-func (w *world) digest() string {
+func (w *vectorFixture) digest() string {
 	w.t.Helper()
 	sum, _, err := w.Digest(w.t.Context())
 	fatal(w.t, err)
 	return sum
 }
 
-func (w *world) stats() embed.Stats {
+func (w *vectorFixture) stats() embed.Stats {
 	w.t.Helper()
 	s, err := w.Stats(w.t.Context())
 	fatal(w.t, err)
@@ -140,7 +140,7 @@ var (
 )
 
 func TestMeaning(t *testing.T) {
-	w := newWorld(t, embedtest.Options{Same: []string{"car automobile vehicle", "keys key"}})
+	w := newFixture(t, embedtest.Options{Same: []string{"car automobile vehicle", "keys key"}})
 	w.put(
 		knowledge.Doc{Ref: "tea", Text: "green tea stands in the kitchen"},
 		knowledge.Doc{Ref: "car", Text: "the automobile is in the garage"},
@@ -184,7 +184,7 @@ func TestMeaning(t *testing.T) {
 }
 
 func TestQuery_RecentOneCostsNothing(t *testing.T) {
-	w := newWorld(t, embedtest.Options{})
+	w := newFixture(t, embedtest.Options{})
 	w.put(knowledge.Doc{Ref: "a", Text: "tea"})
 	w.catchUp()
 	before := w.srv.Calls()
@@ -197,7 +197,7 @@ func TestQuery_RecentOneCostsNothing(t *testing.T) {
 }
 
 func TestFollow(t *testing.T) {
-	w := newWorld(t, embedtest.Options{})
+	w := newFixture(t, embedtest.Options{})
 	var docs []knowledge.Doc
 	for i := range 700 { // more than one chunk, and more than one read
 		docs = append(docs, knowledge.Doc{Ref: fmt.Sprint("n", i), Text: fmt.Sprintf("note number%d about thing%d", i, i%7)})
@@ -273,7 +273,7 @@ func TestOpen_UnusableFiles(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, embedtest.Options{})
+			w := newFixture(t, embedtest.Options{})
 			w.put(knowledge.Doc{Ref: "tea", Text: "green tea"}, knowledge.Doc{Ref: "car", Text: "a car"})
 			w.catchUp()
 			held := w.digest()
@@ -295,7 +295,7 @@ func TestOpen_UnusableFiles(t *testing.T) {
 // A restored older vector file lacks changes that the store has dropped, so all rows are scanned
 // again.
 func TestOpen_OlderFile(t *testing.T) {
-	w := newWorld(t, embedtest.Options{})
+	w := newFixture(t, embedtest.Options{})
 	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"})
 	w.catchUp()
 	fatal(t, w.Close())
@@ -317,12 +317,12 @@ func TestOpen_OlderFile(t *testing.T) {
 
 // A restored older store has different changes with the same numbers if it was used since then.
 func TestOpen_OlderStore(t *testing.T) {
-	for name, f := range map[string]func(*world) error{
-		"followed":  func(*world) error { return nil },
-		"forgotten": func(w *world) error { _, err := w.Forget(t.Context()); return err },
+	for name, f := range map[string]func(*vectorFixture) error{
+		"followed":  func(*vectorFixture) error { return nil },
+		"forgotten": func(w *vectorFixture) error { _, err := w.Forget(t.Context()); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, embedtest.Options{})
+			w := newFixture(t, embedtest.Options{})
 			w.put(knowledge.Doc{Ref: "tea", Text: "green tea"})
 			w.catchUp()
 			copied := filepath.Join(t.TempDir(), "copy.db")
@@ -346,7 +346,7 @@ func TestOpen_OlderStore(t *testing.T) {
 			t.Cleanup(func() { _ = w.Close() })
 			fatal(t, f(w))
 			w.catchUp()
-			if holds(t, w.dir, embedtest.Packed(w.opt.DocumentPrefix+lost.Text, embedtest.Options{})) {
+			if folderContains(t, w.dir, embedtest.Packed(w.opt.DocumentPrefix+lost.Text, embedtest.Options{})) {
 				t.Error("a deleted row still has a vector")
 			}
 			if s := w.stats(); s.Held != 1 || s.Behind != 0 {
@@ -360,7 +360,7 @@ func TestOpen_OlderStore(t *testing.T) {
 }
 
 func TestOpen_OtherModel(t *testing.T) {
-	w := newWorld(t, embedtest.Options{})
+	w := newFixture(t, embedtest.Options{})
 	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"}, knowledge.Doc{Ref: "car", Text: "a car"})
 	w.catchUp()
 	w.opt.Model = "local/other"
@@ -392,7 +392,7 @@ func TestOpen_OtherModel(t *testing.T) {
 }
 
 func TestRun_ErrorsOnlyDelay(t *testing.T) {
-	w := newWorld(t, embedtest.Options{})
+	w := newFixture(t, embedtest.Options{})
 	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"})
 	w.srv.Down(true)
 	if err := w.CatchUp(t.Context(), nil); llm.KindOf(err) != llm.Unavailable {
@@ -413,7 +413,7 @@ func TestRun_ErrorsOnlyDelay(t *testing.T) {
 }
 
 func TestQuery_DoesNotWaitForASlowEmbedder(t *testing.T) {
-	w := newWorld(t, embedtest.Options{})
+	w := newFixture(t, embedtest.Options{})
 	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"})
 	w.catchUp()
 	w.srv.Slow(time.Hour)
@@ -428,7 +428,7 @@ func TestQuery_DoesNotWaitForASlowEmbedder(t *testing.T) {
 }
 
 func TestRun_RejectedTexts(t *testing.T) {
-	w := newWorld(t, embedtest.Options{Longest: 2000, Refused: "unspeakable"})
+	w := newFixture(t, embedtest.Options{Longest: 2000, Refused: "unspeakable"})
 	w.opt.Chars = 100_000
 	w.open()
 	for i := range 40 {
@@ -454,7 +454,7 @@ func TestRun_RejectedTexts(t *testing.T) {
 
 // If the embedder rejects every text, the embedder has failed, and no text counts as rejected.
 func TestRun_EmbedderRejectsEverything(t *testing.T) {
-	w := newWorld(t, embedtest.Options{Longest: 1})
+	w := newFixture(t, embedtest.Options{Longest: 1})
 	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"}, knowledge.Doc{Ref: "car", Text: "a car"})
 	if err := w.CatchUp(t.Context(), nil); llm.KindOf(err) != llm.BadRequest && llm.KindOf(err) != llm.Overflow {
 		t.Errorf("got %v", err)
@@ -465,7 +465,7 @@ func TestRun_EmbedderRejectsEverything(t *testing.T) {
 }
 
 func TestForget_LeavesNothing(t *testing.T) {
-	w := newWorld(t, embedtest.Options{})
+	w := newFixture(t, embedtest.Options{})
 	var docs []knowledge.Doc
 	for i := range 60 {
 		docs = append(docs, knowledge.Doc{Ref: fmt.Sprint("n", i), Text: fmt.Sprintf("note number%d", i)})
@@ -474,7 +474,7 @@ func TestForget_LeavesNothing(t *testing.T) {
 	w.put(append(docs, secret)...)
 	w.catchUp()
 	packed := embedtest.Packed(w.opt.DocumentPrefix+secret.Text, embedtest.Options{})
-	if !holds(t, w.dir, packed) {
+	if !folderContains(t, w.dir, packed) {
 		t.Fatal("the vector is missing before the test")
 	}
 	w.srv.Down(true) // erasing needs no embedder
@@ -483,7 +483,7 @@ func TestForget_LeavesNothing(t *testing.T) {
 	if err != nil || n != 1 {
 		t.Errorf("%d rows, %v", n, err)
 	}
-	if holds(t, w.dir, packed) {
+	if folderContains(t, w.dir, packed) {
 		t.Error("the vector is still in the folder")
 	}
 	w.srv.Down(false)
@@ -496,7 +496,7 @@ func TestForget_LeavesNothing(t *testing.T) {
 
 // Erasing during a full scan checks all rows.
 func TestForget_DuringAFullScan(t *testing.T) {
-	w := newWorld(t, embedtest.Options{})
+	w := newFixture(t, embedtest.Options{})
 	secret := knowledge.Doc{Ref: "secret", Text: "kestrel 9981 opens the cabin"}
 	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"}, secret)
 	w.catchUp()
@@ -517,7 +517,7 @@ func TestForget_DuringAFullScan(t *testing.T) {
 }
 
 func TestRun(t *testing.T) {
-	w := newWorld(t, embedtest.Options{})
+	w := newFixture(t, embedtest.Options{})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx) }()
@@ -537,8 +537,8 @@ func TestRun(t *testing.T) {
 	fatal(t, <-ended)
 }
 
-// holds reports whether a file in the folder contains part of the bytes.
-func holds(t *testing.T, dir string, b []byte) bool {
+// folderContains reports whether a file in the folder contains part of the bytes.
+func folderContains(t *testing.T, dir string, b []byte) bool {
 	t.Helper()
 	files, err := os.ReadDir(dir)
 	fatal(t, err)

@@ -34,7 +34,7 @@ func child() bool {
 		return false
 	}
 	seed, _ := strconv.ParseUint(part[2], 10, 64)
-	fmt.Fprintln(os.Stderr, busy(context.Background(), part[0], part[1], seed))
+	fmt.Fprintln(os.Stderr, changeForever(context.Background(), part[0], part[1], seed))
 	return true
 }
 
@@ -61,8 +61,8 @@ func openPlace(ctx context.Context, dir, file, url string) (p placed, err error)
 	return p, err
 }
 
-// busy changes rows forever, while the vectors follow, are rebuilt and are erased.
-func busy(ctx context.Context, dir, url string, seed uint64) error {
+// changeForever changes rows forever, while the vectors follow, are rebuilt and are erased.
+func changeForever(ctx context.Context, dir, url string, seed uint64) error {
 	p, err := openPlace(ctx, dir, "vectors.db", url)
 	if err != nil {
 		return err
@@ -87,11 +87,11 @@ func busy(ctx context.Context, dir, url string, seed uint64) error {
 			}
 		}
 	}()
-	go func() { failed <- scribble(ctx, p, seed) }()
+	go func() { failed <- changeRandomly(ctx, p, seed) }()
 	return <-failed
 }
 
-func scribble(ctx context.Context, p placed, seed uint64) error {
+func changeRandomly(ctx context.Context, p placed, seed uint64) error {
 	r := rand.New(rand.NewPCG(seed, 2))
 	for round := 0; ; round++ {
 		err := p.st.Write(ctx, func(tx *store.Tx) error {

@@ -11,7 +11,7 @@ import (
 
 // Texts that are not docs are compared by meaning, and each is embedded once.
 func TestSimilarities(t *testing.T) {
-	w := newWorld(t, embedtest.Options{Same: []string{"invoice bill receipt"}})
+	w := newFixture(t, embedtest.Options{Same: []string{"invoice bill receipt"}})
 	texts := []string{"handles the receipt", "waters the plants"}
 	for range 2 {
 		got, err := w.Similarities(t.Context(), "invoice", texts)

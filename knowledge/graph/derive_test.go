@@ -16,7 +16,7 @@ import (
 )
 
 // forget runs an erasure request of the user.
-func (h *house) forget(f knowledge.ForgetRequest) {
+func (h *graphFixture) forget(f knowledge.ForgetRequest) {
 	h.t.Helper()
 	f.EveryRealm = true
 	going, err := h.b.PlanCommitted(h.t.Context(), f)
@@ -35,8 +35,8 @@ func (h *house) forget(f knowledge.ForgetRequest) {
 	h.follow()
 }
 
-// known returns the known entities with their names.
-func (h *house) known() (out []string) {
+// listEntities returns the known entities with their names.
+func (h *graphFixture) listEntities() (out []string) {
 	h.t.Helper()
 	list, err := h.g.Entities(h.st.Reader(h.t.Context()), Filter{EveryRealm: true, Limit: 1000})
 	if err != nil {
@@ -51,8 +51,8 @@ func (h *house) known() (out []string) {
 	return out
 }
 
-// kept returns all text in the tables.
-func (h *house) kept() (out string) {
+// storedText returns all text in the tables.
+func (h *graphFixture) storedText() (out string) {
 	h.t.Helper()
 	list, err := scanStrings(h.st.Reader(h.t.Context()).Query(`SELECT name || ' ' || source FROM entities UNION ALL SELECT key || ' ' || text || ' ' || source FROM entity_aliases UNION ALL SELECT source FROM relations`))
 	if err != nil {
@@ -61,7 +61,7 @@ func (h *house) kept() (out string) {
 	return strings.Join(list, "\n")
 }
 
-func (h *house) link(l knowledge.Link) (out knowledge.Linked) {
+func (h *graphFixture) link(l knowledge.Link) (out knowledge.Linked) {
 	h.t.Helper()
 	if l.Provenance == provenance.Unknown {
 		l.Provenance = provenance.Owner
@@ -72,7 +72,7 @@ func (h *house) link(l knowledge.Link) (out knowledge.Linked) {
 	return out
 }
 
-func (h *house) note(ref, text string) {
+func (h *graphFixture) note(ref, text string) {
 	h.t.Helper()
 	h.tx(func(tx *store.Tx) error {
 		return h.b.IndexTx(tx, knowledge.Doc{Kind: "note", Ref: ref, Text: text, At: noon, Provenance: provenance.Owner})
@@ -81,7 +81,7 @@ func (h *house) note(ref, text string) {
 }
 
 // exported checks that the export is consistent.
-func (h *house) exported() {
+func (h *graphFixture) exported() {
 	h.t.Helper()
 	there := map[string]bool{}
 	relations := 0
@@ -115,16 +115,16 @@ func TestIdentity_SharedAddressMerges(t *testing.T) {
 			h := open(t)
 			h.remember(tc.first, ana, bob, anas)
 			r := h.remember(tc.third, bobs)
-			if d := cmp.Diff(tc.want, h.around("Ana Silva")); d != "" {
+			if d := cmp.Diff(tc.want, h.listNeighbors("Ana Silva")); d != "" {
 				t.Error(d)
 			}
 			h.exported()
 			h.tx(func(tx *store.Tx) error { return h.b.UndoRememberTx(tx, r.Fact.ID) })
 			h.follow()
-			if d := cmp.Diff(apart, h.around("Ana Silva")); d != "" {
+			if d := cmp.Diff(apart, h.listNeighbors("Ana Silva")); d != "" {
 				t.Errorf("after the undo: %s", d)
 			}
-			if d := cmp.Diff([]string{"Bob Berg works_at Initech"}, h.around("Bob Berg")); d != "" {
+			if d := cmp.Diff([]string{"Bob Berg works_at Initech"}, h.listNeighbors("Bob Berg")); d != "" {
 				t.Errorf("after the undo: %s", d)
 			}
 		})
@@ -137,18 +137,18 @@ func TestIdentity_RoleGetsItsName(t *testing.T) {
 	h := open(t)
 	h.remember(provenance.Owner, "My sister lives in Vilnius")
 	h.remember(provenance.Outside, "My sister is called Mallory")
-	if got := h.around("Mallory"); strings.Contains(strings.Join(got, "; "), "Vilnius") {
+	if got := h.listNeighbors("Mallory"); strings.Contains(strings.Join(got, "; "), "Vilnius") {
 		t.Errorf("untrusted text named the entity: %q", got)
 	}
 	h.remember(provenance.Owner, "My sister is called Ana")
-	if got := h.around("Ana"); !slices.Contains(got, "Ana lives_in Vilnius") {
+	if got := h.listNeighbors("Ana"); !slices.Contains(got, "Ana lives_in Vilnius") {
 		t.Errorf("%q", got)
 	}
 	h.remember(provenance.Owner, "My sister is called Eva, not Ana")
-	if got := h.around("Eva"); !slices.Contains(got, "Eva lives_in Vilnius") {
+	if got := h.listNeighbors("Eva"); !slices.Contains(got, "Eva lives_in Vilnius") {
 		t.Errorf("%q", got)
 	}
-	if got := h.around("Ana"); slices.Contains(got, "Ana lives_in Vilnius") {
+	if got := h.listNeighbors("Ana"); slices.Contains(got, "Ana lives_in Vilnius") {
 		t.Errorf("%q", got)
 	}
 }
@@ -163,15 +163,15 @@ func TestNamesakes(t *testing.T) {
 	})
 	h.remember(provenance.Owner, "Ana Silva works at Acme", "Ana Silva drives a Volvo", "Ana Silva is married to Tomas Berg")
 	h.remember(provenance.Outside, "Ana Silva lives in Riga")
-	if d := cmp.Diff([]string{"Acme", "Ana Silva, ana@x.lt", "Ana Silva, my friend", "Kaunas", "Riga", "Tomas Berg", "Volvo"}, h.known()); d != "" {
+	if d := cmp.Diff([]string{"Acme", "Ana Silva, ana@x.lt", "Ana Silva, my friend", "Kaunas", "Riga", "Tomas Berg", "Volvo"}, h.listEntities()); d != "" {
 		t.Error(d)
 	}
-	if got := h.around("Tomas Berg"); !slices.Contains(got, "Tomas Berg married_to Ana Silva") {
+	if got := h.listNeighbors("Tomas Berg"); !slices.Contains(got, "Tomas Berg married_to Ana Silva") {
 		t.Errorf("%q", got)
 	}
 	h = open(t)
 	h.remember(provenance.Owner, "My sister Ana lives in Kaunas", "My sister Eva lives in Riga", "My sister likes tea", "My sister works at Acme", "My sister drives a Volvo")
-	if d := cmp.Diff([]string{"Acme", "Ana, my sister", "Eva, my sister", "Kaunas", "Riga", "Volvo", "my sister"}, h.known()); d != "" {
+	if d := cmp.Diff([]string{"Acme", "Ana, my sister", "Eva, my sister", "Kaunas", "Riga", "Volvo", "my sister"}, h.listEntities()); d != "" {
 		t.Error(d)
 	}
 }
@@ -179,12 +179,12 @@ func TestNamesakes(t *testing.T) {
 func TestForget_KeepsOtherStatements(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
-		make   func(h *house) knowledge.ForgetRequest
+		make   func(h *graphFixture) knowledge.ForgetRequest
 		want   []string // remaining entities
 		gone   string   // must not occur anywhere
 		around []string // relations around Ana
 	}{
-		{"source with an independent fact", func(h *house) knowledge.ForgetRequest {
+		{"source with an independent fact", func(h *graphFixture) knowledge.ForgetRequest {
 			h.tx(func(tx *store.Tx) error {
 				_, err := h.b.RememberTx(tx, knowledge.Fact{Text: "My friend Ana Silva likes tea", Provenance: provenance.Owner, CreatedAt: noon, Source: "event:1", Event: "1"})
 				return err
@@ -192,37 +192,37 @@ func TestForget_KeepsOtherStatements(t *testing.T) {
 			h.remember(provenance.Owner, "Ana works at Acme")
 			return knowledge.ForgetRequest{Source: "event:1"}
 		}, []string{"Acme", "Ana"}, "silva", []string{"Ana works_at Acme"}},
-		{"fact with an independent fact", func(h *house) knowledge.ForgetRequest {
+		{"fact with an independent fact", func(h *graphFixture) knowledge.ForgetRequest {
 			r := h.remember(provenance.Owner, "My friend Ana Silva works at Acme")
 			h.remember(provenance.Owner, "Ana drives a Volvo")
 			return knowledge.ForgetRequest{ID: r.Fact.ID}
 		}, []string{"Ana", "Volvo"}, "silva", []string{"Ana drives Volvo"}},
-		{"fact with an independent link", func(h *house) knowledge.ForgetRequest {
+		{"fact with an independent link", func(h *graphFixture) knowledge.ForgetRequest {
 			r := h.remember(provenance.Owner, "My friend Ana Silva works at Acme")
 			h.link(knowledge.Link{From: "Ana", Relation: "knows", To: "Otto"})
 			return knowledge.ForgetRequest{ID: r.Fact.ID}
 		}, []string{"Ana", "Otto"}, "silva", []string{"Ana knows Otto"}},
-		{"fact that names the person in a note", func(h *house) knowledge.ForgetRequest {
+		{"fact that names the person in a note", func(h *graphFixture) knowledge.ForgetRequest {
 			h.note("n1", "Dinner with Quark")
 			r := h.remember(provenance.Owner, "My friend Quark works at Acme")
 			return knowledge.ForgetRequest{ID: r.Fact.ID}
 		}, nil, "quark", nil},
-		{"link with an independent fact", func(h *house) knowledge.ForgetRequest {
+		{"link with an independent fact", func(h *graphFixture) knowledge.ForgetRequest {
 			h.link(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto", Source: "event:1"})
 			h.remember(provenance.Owner, "Ana works at Acme")
 			return knowledge.ForgetRequest{Source: "event:1"}
 		}, []string{"Acme", "Ana"}, "quark", []string{"Ana works_at Acme"}},
-		{"link with an independent note", func(h *house) knowledge.ForgetRequest {
+		{"link with an independent note", func(h *graphFixture) knowledge.ForgetRequest {
 			h.link(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto", Source: "event:1"})
 			h.note("n1", "Dinner with Ana Quark")
 			return knowledge.ForgetRequest{Source: "event:1"}
 		}, nil, "quark", nil},
-		{"link with an independent link", func(h *house) knowledge.ForgetRequest {
+		{"link with an independent link", func(h *graphFixture) knowledge.ForgetRequest {
 			h.link(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto", Source: "event:1"})
 			h.link(knowledge.Link{From: "Ana", Relation: "knows", To: "Kim", Source: "event:2"})
 			return knowledge.ForgetRequest{Source: "event:1"}
 		}, []string{"Ana", "Kim"}, "quark", []string{"Ana knows Kim"}},
-		{"import with an independent import", func(h *house) knowledge.ForgetRequest {
+		{"import with an independent import", func(h *graphFixture) knowledge.ForgetRequest {
 			for source, alias := range map[string]string{"import:a": "a@quark.lt", "import:b": "ana@x.lt"} {
 				h.tx(func(tx *store.Tx) error {
 					_, _, err := h.g.RestoreEntityTx(tx, knowledge.Entity{Name: "Ana", Kind: knowledge.Person, Aliases: []string{alias}, Provenance: provenance.Outside, Source: source})
@@ -231,7 +231,7 @@ func TestForget_KeepsOtherStatements(t *testing.T) {
 			}
 			return knowledge.ForgetRequest{Source: "import:a"}
 		}, []string{"Ana, ana@x.lt"}, "quark", nil},
-		{"a name", func(h *house) knowledge.ForgetRequest {
+		{"a name", func(h *graphFixture) knowledge.ForgetRequest {
 			h.link(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto Berg"})
 			return knowledge.ForgetRequest{Query: "Ana Quark", Everything: true}
 		}, []string{"Otto Berg"}, "quark", nil},
@@ -239,13 +239,13 @@ func TestForget_KeepsOtherStatements(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			h := open(t)
 			h.forget(tc.make(h))
-			if d := cmp.Diff(tc.want, h.known()); d != "" {
+			if d := cmp.Diff(tc.want, h.listEntities()); d != "" {
 				t.Error(d)
 			}
-			if all := h.kept(); strings.Contains(strings.ToLower(all), tc.gone) {
+			if all := h.storedText(); strings.Contains(strings.ToLower(all), tc.gone) {
 				t.Errorf("erased text is still stored: %s", all)
 			}
-			if d := cmp.Diff(tc.around, h.around("Ana")); d != "" {
+			if d := cmp.Diff(tc.around, h.listNeighbors("Ana")); d != "" {
 				t.Error(d)
 			}
 		})
@@ -262,7 +262,7 @@ func TestForget_Conversation(t *testing.T) {
 	h.b = b
 	h.link(knowledge.Link{From: "Zelda Quark", Relation: "married to", To: "Otto", Source: "event:1"})
 	h.forget(knowledge.ForgetRequest{Source: "session:s1"})
-	if got := h.known(); got != nil {
+	if got := h.listEntities(); got != nil {
 		t.Errorf("erased entities remain: %q", got)
 	}
 }
@@ -272,11 +272,11 @@ func TestLink_OfAFact(t *testing.T) {
 	h := open(t)
 	f := h.remember(provenance.Owner, "Uwe lives in Riga").Fact
 	h.link(knowledge.Link{From: "Uwe", Relation: "neighbour of", To: "me", Fact: f.ID, Source: "event:1"})
-	if d := cmp.Diff([]string{"Uwe lives_in Riga", "Uwe neighbour_of you"}, h.around("Uwe")); d != "" {
+	if d := cmp.Diff([]string{"Uwe lives_in Riga", "Uwe neighbour_of you"}, h.listNeighbors("Uwe")); d != "" {
 		t.Error(d)
 	}
 	r := h.remember(provenance.Owner, "Uwe moved to Vilnius")
-	if d := cmp.Diff([]string{"Uwe lives_in Riga (over)", "Uwe lives_in Vilnius", "Uwe neighbour_of you (over)"}, h.around("Uwe")); d != "" || len(r.Retired) != 1 {
+	if d := cmp.Diff([]string{"Uwe lives_in Riga (over)", "Uwe lives_in Vilnius", "Uwe neighbour_of you (over)"}, h.listNeighbors("Uwe")); d != "" || len(r.Retired) != 1 {
 		t.Errorf("after a correction (%+v): %s", r.Retired, d)
 	}
 	err := h.st.Write(t.Context(), func(tx *store.Tx) error {
@@ -288,11 +288,11 @@ func TestLink_OfAFact(t *testing.T) {
 	}
 	h.tx(func(tx *store.Tx) error { return h.b.UndoRememberTx(tx, r.Fact.ID) })
 	h.follow()
-	if d := cmp.Diff([]string{"Uwe lives_in Riga", "Uwe neighbour_of you"}, h.around("Uwe")); d != "" {
+	if d := cmp.Diff([]string{"Uwe lives_in Riga", "Uwe neighbour_of you"}, h.listNeighbors("Uwe")); d != "" {
 		t.Errorf("after the undo: %s", d)
 	}
 	h.forget(knowledge.ForgetRequest{ID: f.ID})
-	if got := h.known(); got != nil {
+	if got := h.listEntities(); got != nil {
 		t.Errorf("entities after the fact was erased: %q", got)
 	}
 }
@@ -300,10 +300,10 @@ func TestLink_OfAFact(t *testing.T) {
 func TestUnlink_KeepsEarlierData(t *testing.T) {
 	h := open(t)
 	h.remember(provenance.Owner, "Ana Silva works at Acme")
-	before := h.kept()
+	before := h.storedText()
 	out := h.link(knowledge.Link{From: "Ana", Relation: "knows", To: "Otto"})
 	h.tx(func(tx *store.Tx) error { return h.g.UnlinkTx(tx, out.Relation.ID, out.Made) })
-	if d := cmp.Diff(before, h.kept()); d != "" {
+	if d := cmp.Diff(before, h.storedText()); d != "" {
 		t.Error(d)
 	}
 }
@@ -320,7 +320,7 @@ func TestLink_StaysInItsNamespace(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	h.link(knowledge.Link{From: "me", Relation: "knows", To: "Kim", Realm: "guest"})
-	if got := h.around("Kim"); got != nil {
+	if got := h.listNeighbors("Kim"); got != nil {
 		t.Errorf("entity of another realm is visible: %q", got)
 	}
 }
@@ -329,11 +329,11 @@ func TestMentions_OfARow(t *testing.T) {
 	h := open(t)
 	h.remember(provenance.Owner, "My friend Ana Silva works at Acme")
 	h.note("n1", "Dinner with Ana Silva")
-	if got := h.near("Ana Silva", 0); !slices.Contains(got, "Dinner with Ana Silva") {
+	if got := h.rowsAround("Ana Silva", 0); !slices.Contains(got, "Dinner with Ana Silva") {
 		t.Fatalf("%q", got)
 	}
 	h.note("n1", "Dinner with Bob")
-	if got := h.near("Ana Silva", 0); slices.Contains(got, "Dinner with Bob") {
+	if got := h.rowsAround("Ana Silva", 0); slices.Contains(got, "Dinner with Bob") {
 		t.Errorf("neighbors after the note changed: %q", got)
 	}
 }
@@ -359,17 +359,17 @@ func TestFollow_SearchesEarlierRowsForNewNames(t *testing.T) {
 	name := func(i int) string { return fmt.Sprintf("Ana%c%c Quark", 'a'+i/26, 'a'+i%26) }
 	for _, tc := range []struct {
 		name string
-		give func(h *house, tx *store.Tx, name string) error
+		give func(h *graphFixture, tx *store.Tx, name string) error
 	}{
-		{"facts", func(h *house, tx *store.Tx, name string) error {
+		{"facts", func(h *graphFixture, tx *store.Tx, name string) error {
 			_, err := h.b.RememberTx(tx, knowledge.Fact{Text: name + " works at Initech", Provenance: provenance.Owner, CreatedAt: noon})
 			return err
 		}},
-		{"links", func(h *house, tx *store.Tx, name string) error {
+		{"links", func(h *graphFixture, tx *store.Tx, name string) error {
 			_, err := h.g.LinkTx(tx, knowledge.Link{From: name, Relation: "works at", To: "Initech", Provenance: provenance.Owner, At: noon})
 			return err
 		}},
-		{"an import", func(h *house, tx *store.Tx, name string) error {
+		{"an import", func(h *graphFixture, tx *store.Tx, name string) error {
 			_, _, err := h.g.RestoreEntityTx(tx, knowledge.Entity{Name: name, Kind: knowledge.Person, Provenance: provenance.Owner})
 			return err
 		}},
@@ -397,7 +397,7 @@ func TestFollow_SearchesEarlierRowsForNewNames(t *testing.T) {
 			h.g = g
 			h.follow()
 			for i := range many {
-				if got := h.near(name(i), 0); !slices.Contains(got, "Dinner with "+name(i)) {
+				if got := h.rowsAround(name(i), 0); !slices.Contains(got, "Dinner with "+name(i)) {
 					t.Errorf("around %s: %q", name(i), got)
 				}
 			}
@@ -430,11 +430,11 @@ func TestOpen_OlderGraph(t *testing.T) {
 	}
 	h := openAt(t, path)
 	h.remember(provenance.Owner, "Ana Quark works at Acme")
-	if d := cmp.Diff([]string{"Ana Quark works_at Acme"}, h.around("Ana Quark")); d != "" {
+	if d := cmp.Diff([]string{"Ana Quark works_at Acme"}, h.listNeighbors("Ana Quark")); d != "" {
 		t.Error(d)
 	}
 	h.forget(knowledge.ForgetRequest{Query: "Ana Quark", Everything: true})
-	if all := h.kept(); strings.Contains(strings.ToLower(all), "quark") {
+	if all := h.storedText(); strings.Contains(strings.ToLower(all), "quark") {
 		t.Errorf("erased text is still stored: %s", all)
 	}
 }
@@ -448,7 +448,7 @@ func TestFollow_StoreKeepsUnprocessedChanges(t *testing.T) {
 	})
 	h.tx(func(tx *store.Tx) error { return h.b.AckChangesTx(tx, "index", 1) })
 	h.follow()
-	if d := cmp.Diff([]string{"Ana Quark works_at Acme"}, h.around("Ana Quark")); d != "" {
+	if d := cmp.Diff([]string{"Ana Quark works_at Acme"}, h.listNeighbors("Ana Quark")); d != "" {
 		t.Error(d)
 	}
 }

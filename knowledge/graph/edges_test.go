@@ -14,7 +14,7 @@ import (
 	"hob/platform/store"
 )
 
-func (h *house) edges(w knowledge.EdgeQuery) (out []string) {
+func (h *graphFixture) edges(w knowledge.EdgeQuery) (out []string) {
 	h.t.Helper()
 	if w.Realms == nil {
 		w.Realms = []string{""}

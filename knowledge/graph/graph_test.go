@@ -17,19 +17,19 @@ import (
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-type house struct {
+type graphFixture struct {
 	t  *testing.T
 	st *store.Store
 	b  *knowledge.Base
 	g  *Graph
 }
 
-func open(t *testing.T) *house {
+func open(t *testing.T) *graphFixture {
 	t.Helper()
 	return openAt(t, filepath.Join(t.TempDir(), "hob.db"))
 }
 
-func openAt(t *testing.T, path string) *house {
+func openAt(t *testing.T, path string) *graphFixture {
 	t.Helper()
 	st, err := store.Open(t.Context(), path, append(knowledge.Migrations(), Migrations()), store.Options{})
 	if err != nil {
@@ -44,17 +44,17 @@ func openAt(t *testing.T, path string) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &house{t, st, b, g}
+	return &graphFixture{t, st, b, g}
 }
 
-func (h *house) tx(f func(tx *store.Tx) error) {
+func (h *graphFixture) tx(f func(tx *store.Tx) error) {
 	h.t.Helper()
 	if err := h.st.Write(h.t.Context(), f); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
-func (h *house) remember(src provenance.Source, texts ...string) (last knowledge.Remembered) {
+func (h *graphFixture) remember(src provenance.Source, texts ...string) (last knowledge.Remembered) {
 	h.t.Helper()
 	for _, s := range texts {
 		h.tx(func(tx *store.Tx) (err error) {
@@ -66,7 +66,7 @@ func (h *house) remember(src provenance.Source, texts ...string) (last knowledge
 	return last
 }
 
-func (h *house) follow() {
+func (h *graphFixture) follow() {
 	h.t.Helper()
 	for more := true; more; {
 		var err error
@@ -76,8 +76,8 @@ func (h *house) follow() {
 	}
 }
 
-// around describes the neighbors of the entity that a text names.
-func (h *house) around(text string) []string {
+// listNeighbors describes the neighbors of the entity that a text names.
+func (h *graphFixture) listNeighbors(text string) []string {
 	h.t.Helper()
 	q := h.st.Reader(h.t.Context())
 	list, err := h.g.Named(q, []string{""}, text)
@@ -111,7 +111,7 @@ func TestFollow_DerivesGraphFromFacts(t *testing.T) {
 		"Ana lives_in Vilnius", "Ana married_to Tom", "Ana sibling_of you", "Ana works_at Initech",
 	}
 	for _, ask := range []string{"where does my sister live?", "Ana", "whose number is +37060012345?"} {
-		got := h.around(ask)
+		got := h.listNeighbors(ask)
 		if strings.Contains(ask, "+370") {
 			got = slices.DeleteFunc(got, func(s string) bool { return !strings.HasPrefix(s, "Ana ") })
 		}
@@ -119,12 +119,12 @@ func TestFollow_DerivesGraphFromFacts(t *testing.T) {
 			t.Errorf("%s: %s", ask, d)
 		}
 	}
-	near := h.near("what does Ana's husband drive?", 2)
+	near := h.rowsAround("what does Ana's husband drive?", 2)
 	if !slices.Contains(near, "Tom drives a Skoda") {
 		t.Errorf("two hops: %q", near)
 	}
 	h.remember(provenance.Owner, "Ana moved to Kaunas")
-	if got := strings.Join(h.around("Ana"), "; "); !strings.Contains(got, "Ana lives_in Kaunas") || !strings.Contains(got, "Ana lives_in Vilnius (over)") {
+	if got := strings.Join(h.listNeighbors("Ana"), "; "); !strings.Contains(got, "Ana lives_in Kaunas") || !strings.Contains(got, "Ana lives_in Vilnius (over)") {
 		t.Errorf("after a correction: %s", got)
 	}
 }
@@ -173,8 +173,8 @@ func TestFollow_CorrectedFactKeepsItsEntity(t *testing.T) {
 	}
 }
 
-// near returns the texts of the rows around the entity that a text names.
-func (h *house) near(text string, hops int) (out []string) {
+// rowsAround returns the texts of the rows around the entity that a text names.
+func (h *graphFixture) rowsAround(text string, hops int) (out []string) {
 	h.t.Helper()
 	q := h.st.Reader(h.t.Context())
 	list, err := h.g.Named(q, []string{""}, text)
@@ -279,7 +279,7 @@ func TestFollow_FindsEarlierRows(t *testing.T) {
 	})
 	h.follow()
 	h.remember(provenance.Owner, "My sister is called Ana")
-	if got := h.near("my sister", 0); !slices.Contains(got, "Ana brought the blue ladder back") {
+	if got := h.rowsAround("my sister", 0); !slices.Contains(got, "Ana brought the blue ladder back") {
 		t.Errorf("around her: %q", got)
 	}
 }
@@ -302,7 +302,7 @@ func TestNear_HubIsLimited(t *testing.T) {
 		})
 	}
 	h.follow()
-	if got := h.near("Initech", 2); len(got) > 20 || len(got) == 0 {
+	if got := h.rowsAround("Initech", 2); len(got) > 20 || len(got) == 0 {
 		t.Errorf("%d rows", len(got))
 	}
 }

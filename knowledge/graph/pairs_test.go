@@ -11,7 +11,7 @@ import (
 	"hob/platform/store"
 )
 
-func (h *house) pair(f func(*store.Tx, knowledge.PairChange) (knowledge.PairChanged, error), src provenance.Source, first, second string) (out knowledge.PairChanged, err error) {
+func (h *graphFixture) pair(f func(*store.Tx, knowledge.PairChange) (knowledge.PairChanged, error), src provenance.Source, first, second string) (out knowledge.PairChanged, err error) {
 	h.t.Helper()
 	err = h.st.Write(h.t.Context(), func(tx *store.Tx) (err error) {
 		out, err = f(tx, knowledge.PairChange{First: first, Second: second, Provenance: src, At: noon})
@@ -22,7 +22,7 @@ func (h *house) pair(f func(*store.Tx, knowledge.PairChange) (knowledge.PairChan
 }
 
 // entities describes the entities, each with its names, except the user's.
-func (h *house) entities() string {
+func (h *graphFixture) entities() string {
 	h.t.Helper()
 	list, err := h.g.Entities(h.st.Reader(h.t.Context()), Filter{Kind: knowledge.Person})
 	if err != nil {

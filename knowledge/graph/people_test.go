@@ -10,7 +10,7 @@ import (
 	"hob/platform/text/document"
 )
 
-func (h *house) people(src provenance.Source, source string, list ...document.Person) {
+func (h *graphFixture) people(src provenance.Source, source string, list ...document.Person) {
 	h.t.Helper()
 	h.tx(func(tx *store.Tx) error {
 		ids, err := h.g.PeopleTx(tx, list, knowledge.TextOrigin{Source: source, Provenance: src, At: noon})
@@ -65,7 +65,7 @@ func TestPeople_OfTheUser(t *testing.T) {
 	}
 }
 
-func (h *house) ids() (out []string) {
+func (h *graphFixture) ids() (out []string) {
 	h.t.Helper()
 	list, err := h.g.Entities(h.st.Reader(h.t.Context()), Filter{})
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // vocabulary is the number of distinct words in the generated rows.
 const vocabulary = 60_000
 
-func word(n uint64) string {
+func randomWord(n uint64) string {
 	const consonants, vowels = "bdfgklmnprstvz", "aeiou"
 	var b strings.Builder
 	for n += 7; n > 0; n /= 70 {
@@ -30,9 +30,9 @@ func word(n uint64) string {
 	return b.String()
 }
 
-// zipf creates rows of 20 to 59 words. As in real texts, the most frequent word occurs in almost
+// addZipfRows creates rows of 20 to 59 words. As in real texts, the most frequent word occurs in almost
 // every row, and most words occur in few rows.
-func zipf(w *world, b testing.TB, n int) *rand.Zipf {
+func addZipfRows(w *indexFixture, b testing.TB, n int) *rand.Zipf {
 	r := rand.New(rand.NewPCG(1, 2))
 	z := rand.NewZipf(r, 1.1, 2, vocabulary)
 	kinds := []string{"fact", "note", "turn", "turn", "turn", "chunk"}
@@ -44,7 +44,7 @@ func zipf(w *world, b testing.TB, n int) *rand.Zipf {
 				}
 				words := make([]string, 20+r.IntN(40))
 				for k := range words {
-					words[k] = word(z.Uint64())
+					words[k] = randomWord(z.Uint64())
 				}
 				d := knowledge.Doc{Kind: kinds[i%len(kinds)], Ref: strconv.Itoa(i), Text: strings.Join(words, " "), At: t0.Add(time.Duration(i) * time.Minute), Speaker: []string{"owner", "hob", "Ana"}[i%3]}
 				if err := w.base.IndexTx(tx, d); err != nil {
@@ -79,7 +79,7 @@ func BenchmarkWords(b *testing.B) {
 	}
 	w := open(b)
 	before := anonymous()
-	z := zipf(w, b, n)
+	z := addZipfRows(w, b, n)
 	start := time.Now()
 	fatal(b, w.ix.CatchUp(b.Context()))
 	built := time.Since(start)
@@ -89,20 +89,22 @@ func BenchmarkWords(b *testing.B) {
 	fatal(b, err)
 	b.Logf("%d rows: built in %v, %d segments, %d MB on disk, anonymous %d kB more", n, built, s.Segments, s.Bytes>>20, anonymous()-before)
 	pick := map[string]func(r *rand.Rand) string{
-		"rare": func(r *rand.Rand) string { return word(5000+r.Uint64N(20000)) + " " + word(1000+r.Uint64N(4000)) },
-		"common": func(r *rand.Rand) string {
-			return word(r.Uint64N(5)) + " " + word(r.Uint64N(20)) + " " + word(r.Uint64N(50))
+		"rare": func(r *rand.Rand) string {
+			return randomWord(5000+r.Uint64N(20000)) + " " + randomWord(1000+r.Uint64N(4000))
 		},
-		"one": func(r *rand.Rand) string { return word(r.Uint64N(3)) },
+		"common": func(r *rand.Rand) string {
+			return randomWord(r.Uint64N(5)) + " " + randomWord(r.Uint64N(20)) + " " + randomWord(r.Uint64N(50))
+		},
+		"one": func(r *rand.Rand) string { return randomWord(r.Uint64N(3)) },
 		"asked": func(*rand.Rand) string {
 			var out []string
 			for range 8 {
-				out = append(out, word(z.Uint64()))
+				out = append(out, randomWord(z.Uint64()))
 			}
 			return strings.Join(out, " ")
 		},
 		"loose": func(r *rand.Rand) string {
-			return word(5000 + r.Uint64N(20000))[:3] + "x " + word(1000+r.Uint64N(4000))
+			return randomWord(5000 + r.Uint64N(20000))[:3] + "x " + randomWord(1000+r.Uint64N(4000))
 		},
 	}
 	for _, name := range []string{"rare", "common", "one", "asked", "loose"} {

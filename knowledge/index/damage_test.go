@@ -64,9 +64,9 @@ func TestWriter_BatchFailsAfterClose(t *testing.T) {
 // A damaged index that was moved aside, and the remains of an interrupted rebuild, contain deleted
 // data. Erasing and rebuilding must remove both.
 func TestForget_RemovesDamagedIndex(t *testing.T) {
-	for name, f := range map[string]func(*world) func(context.Context) error{
-		"compact": func(w *world) func(context.Context) error { return w.ix.Compact },
-		"reindex": func(w *world) func(context.Context) error {
+	for name, f := range map[string]func(*indexFixture) func(context.Context) error{
+		"compact": func(w *indexFixture) func(context.Context) error { return w.ix.Compact },
+		"reindex": func(w *indexFixture) func(context.Context) error {
 			return func(ctx context.Context) error { return w.ix.Reindex(ctx, nil) }
 		},
 	} {
@@ -78,13 +78,13 @@ func TestForget_RemovesDamagedIndex(t *testing.T) {
 				fatal(t, w.ix.Close())
 				fatal(t, os.CopyFS(filepath.Join(w.dir, "77"), os.DirFS(filepath.Join(w.dir, "1")))) // remains of an interrupted rebuild
 				if !sound {
-					spoil(t, w, "root.bolt", []byte("no index at all"))
+					overwriteFiles(t, w, "root.bolt", []byte("no index at all"))
 				}
 				w.ix = nil
 				w.reopen(t, index.Options{})
 				w.remove(t, "secret")
 				fatal(t, f(w)(t.Context()))
-				if left := holds(t, w.dir, "zzyzxqwerty"); len(left) > 0 {
+				if left := filesContaining(t, w.dir, "zzyzxqwerty"); len(left) > 0 {
 					t.Errorf("the deleted text is still in %v", left)
 				}
 				if _, err := os.Stat(filepath.Join(w.dir, "damaged")); !os.IsNotExist(err) {

@@ -18,17 +18,17 @@ import (
 
 var t0 = time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)
 
-type world struct {
+type indexFixture struct {
 	st   *store.Store
 	base *knowledge.Base
 	dir  string
 	ix   *index.Index
 }
 
-func open(t testing.TB) *world {
+func open(t testing.TB) *indexFixture {
 	t.Helper()
 	dir := t.TempDir()
-	w := &world{dir: filepath.Join(dir, "index")}
+	w := &indexFixture{dir: filepath.Join(dir, "index")}
 	var err error
 	if w.st, err = store.Open(t.Context(), filepath.Join(dir, "hob.db"), knowledge.Migrations(), store.Options{}); err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func open(t testing.TB) *world {
 }
 
 // restore replaces the database with a copy.
-func (w *world) restore(t testing.TB, copied string) {
+func (w *indexFixture) restore(t testing.TB, copied string) {
 	t.Helper()
 	path := w.st.Path()
 	fatal(t, w.st.Close())
@@ -57,7 +57,7 @@ func (w *world) restore(t testing.TB, copied string) {
 }
 
 // reopen opens the index like a new process.
-func (w *world) reopen(t testing.TB, opt index.Options) {
+func (w *indexFixture) reopen(t testing.TB, opt index.Options) {
 	t.Helper()
 	if w.ix != nil {
 		fatal(t, w.ix.Close())
@@ -75,7 +75,7 @@ func fatal(t testing.TB, err error) {
 	}
 }
 
-func (w *world) put(t testing.TB, docs ...knowledge.Doc) {
+func (w *indexFixture) put(t testing.TB, docs ...knowledge.Doc) {
 	t.Helper()
 	fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
 		for _, d := range docs {
@@ -94,7 +94,7 @@ func (w *world) put(t testing.TB, docs ...knowledge.Doc) {
 	}))
 }
 
-func (w *world) remove(t testing.TB, refs ...string) {
+func (w *indexFixture) remove(t testing.TB, refs ...string) {
 	t.Helper()
 	fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
 		for _, r := range refs {
@@ -107,19 +107,19 @@ func (w *world) remove(t testing.TB, refs ...string) {
 }
 
 // find searches notes of the main realm and returns their refs, best first.
-func (w *world) find(t testing.TB, text string) string {
+func (w *indexFixture) find(t testing.TB, text string) string {
 	t.Helper()
 	return w.refs(t, w.words(t, knowledge.TermQuery{Text: text, Kinds: []string{"note"}, Realms: []string{""}}))
 }
 
-func (w *world) words(t testing.TB, q knowledge.TermQuery) knowledge.WordAnswer {
+func (w *indexFixture) words(t testing.TB, q knowledge.TermQuery) knowledge.WordAnswer {
 	t.Helper()
 	a, err := w.ix.SearchTerms(w.st.Reader(t.Context()), q)
 	fatal(t, err)
 	return a
 }
 
-func (w *world) refs(t testing.TB, a knowledge.WordAnswer) string {
+func (w *indexFixture) refs(t testing.TB, a knowledge.WordAnswer) string {
 	t.Helper()
 	var out []string
 	for _, m := range a.Matches {
@@ -207,7 +207,7 @@ func TestSearch_LikeScan(t *testing.T) {
 				want, err := scan.SearchTerms(w.st.Reader(t.Context()), q)
 				fatal(t, err)
 				got := w.words(t, q)
-				if d := cmp.Diff(round(want), round(got)); d != "" {
+				if d := cmp.Diff(roundScores(want), roundScores(got)); d != "" {
 					t.Errorf("%s, %q, loose %v: %s", state, query, loose, d)
 				}
 			}
@@ -216,8 +216,8 @@ func TestSearch_LikeScan(t *testing.T) {
 	}
 }
 
-// round makes scores comparable, because norms are stored as 32-bit numbers.
-func round(a knowledge.WordAnswer) string {
+// roundScores makes scores comparable, because norms are stored as 32-bit numbers.
+func roundScores(a knowledge.WordAnswer) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d rows", a.Rows)
 	for _, w := range a.Words {

@@ -31,7 +31,7 @@ const childEnv = "HOB_INDEX_CHILD"
 func TestMain(m *testing.M) {
 	if dir, seed, ok := strings.Cut(os.Getenv(childEnv), "|"); ok {
 		n, _ := strconv.ParseUint(seed, 10, 64)
-		fmt.Fprintln(os.Stderr, busy(context.Background(), dir, n))
+		fmt.Fprintln(os.Stderr, changeForever(context.Background(), dir, n))
 		os.Exit(1)
 	}
 	goleak.VerifyTestMain(m, // scorch never finishes a batch that is in progress when it is closed
@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/blevesearch/bleve_index_api.(*AnalysisQueue).Queue"))
 }
 
-// busy changes rows forever, while the index follows, is rebuilt and is compacted.
-func busy(ctx context.Context, dir string, seed uint64) error {
+// changeForever changes rows forever, while the index follows, is rebuilt and is compacted.
+func changeForever(ctx context.Context, dir string, seed uint64) error {
 	st, err := store.Open(ctx, filepath.Join(dir, "hob.db"), knowledge.Migrations(), store.Options{})
 	if err != nil {
 		return err
@@ -70,11 +70,11 @@ func busy(ctx context.Context, dir string, seed uint64) error {
 			}
 		}
 	}()
-	go func() { failed <- scribble(ctx, st, base, seed) }()
+	go func() { failed <- changeRandomly(ctx, st, base, seed) }()
 	return <-failed
 }
 
-func scribble(ctx context.Context, st *store.Store, base *knowledge.Base, seed uint64) error {
+func changeRandomly(ctx context.Context, st *store.Store, base *knowledge.Base, seed uint64) error {
 	r := rand.New(rand.NewPCG(seed, 2))
 	for round := 0; ; round++ {
 		err := st.Write(ctx, func(tx *store.Tx) error {
@@ -88,7 +88,7 @@ func scribble(ctx context.Context, st *store.Store, base *knowledge.Base, seed u
 				}
 				var words []string
 				for range 3 + r.IntN(20) {
-					words = append(words, word(r.Uint64N(300)))
+					words = append(words, randomWord(r.Uint64N(300)))
 				}
 				d := knowledge.Doc{Kind: "note", Ref: ref, Text: strings.Join(words, " "), At: t0, Provenance: provenance.Owner, Realm: []string{"", "work"}[r.IntN(2)]}
 				if err := base.IndexTx(tx, d); err != nil {
@@ -170,7 +170,7 @@ func asNew(t *testing.T, dir string) {
 		dumps = append(dumps, d)
 		var b strings.Builder
 		for i := range uint64(40) {
-			a, err := ix.SearchTerms(st.Reader(t.Context()), knowledge.TermQuery{Text: word(i*7) + " " + word(i*3) + " " + word(i), Kinds: []string{"note"}, Realms: []string{"", "work"}})
+			a, err := ix.SearchTerms(st.Reader(t.Context()), knowledge.TermQuery{Text: randomWord(i*7) + " " + randomWord(i*3) + " " + randomWord(i), Kinds: []string{"note"}, Realms: []string{"", "work"}})
 			fatal(t, err)
 			fmt.Fprintf(&b, "%+v\n", a)
 		}

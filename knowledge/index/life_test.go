@@ -19,8 +19,8 @@ import (
 	"hob/platform/store"
 )
 
-// holds returns the files below a folder that contain a text.
-func holds(t *testing.T, dir, text string) []string {
+// filesContaining returns the files below a folder that contain a text.
+func filesContaining(t *testing.T, dir, text string) []string {
 	t.Helper()
 	var out []string
 	fatal(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
@@ -43,7 +43,7 @@ func TestCompact(t *testing.T) {
 			for i := 0; i < rows; i += 10 {
 				var docs []knowledge.Doc
 				for k := i; k < min(i+10, rows); k++ {
-					docs = append(docs, knowledge.Doc{Ref: fmt.Sprint(k), Text: fmt.Sprintf("an ordinary row about %s", word(uint64(k)))})
+					docs = append(docs, knowledge.Doc{Ref: fmt.Sprint(k), Text: fmt.Sprintf("an ordinary row about %s", randomWord(uint64(k)))})
 				}
 				w.put(t, docs...)
 				if i < 100 {
@@ -58,14 +58,14 @@ func TestCompact(t *testing.T) {
 			w.remove(t, "secret")
 			fatal(t, w.ix.Compact(t.Context()))
 			for _, s := range []string{"zzyzxqwert", "zyzxqwerty", "estrel", "9981"} {
-				if left := holds(t, w.dir, s); len(left) > 0 {
+				if left := filesContaining(t, w.dir, s); len(left) > 0 {
 					t.Errorf("%q is still in %v", s, left)
 				}
 			}
 			if got := w.find(t, "zzyzxqwerty"); got != "" {
 				t.Errorf("found %q", got)
 			}
-			if got := w.find(t, "ordinary "+word(0)); !strings.HasPrefix(got, "0") {
+			if got := w.find(t, "ordinary "+randomWord(0)); !strings.HasPrefix(got, "0") {
 				t.Errorf("search for the other rows: %q", got)
 			}
 			w.put(t, knowledge.Doc{Ref: "later", Text: "a later row"})
@@ -118,8 +118,8 @@ func TestReindex_WhileServing(t *testing.T) {
 	}
 }
 
-// spoil overwrites files of the index.
-func spoil(t *testing.T, w *world, pattern string, with []byte) {
+// overwriteFiles overwrites files of the index.
+func overwriteFiles(t *testing.T, w *indexFixture, pattern string, with []byte) {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(w.dir, "*", pattern))
 	fatal(t, err)
@@ -135,38 +135,41 @@ func spoil(t *testing.T, w *world, pattern string, with []byte) {
 func TestOpen_RebuildsMismatchedIndex(t *testing.T) {
 	tests := []struct {
 		name  string
-		spoil func(t *testing.T, w *world) index.Options
+		spoil func(t *testing.T, w *indexFixture) index.Options
 	}{
-		{"a damaged file", func(t *testing.T, w *world) index.Options {
-			spoil(t, w, "*.zap", []byte("no index at all"))
+		{"a damaged file", func(t *testing.T, w *indexFixture) index.Options {
+			overwriteFiles(t, w, "*.zap", []byte("no index at all"))
 			return index.Options{}
 		}},
-		{"truncated file", func(t *testing.T, w *world) index.Options {
-			spoil(t, w, "*.zap", nil)
+		{"truncated file", func(t *testing.T, w *indexFixture) index.Options {
+			overwriteFiles(t, w, "*.zap", nil)
 			return index.Options{}
 		}},
-		{"corrupted file", func(t *testing.T, w *world) index.Options {
-			spoil(t, w, "*.zap", bytes.Repeat([]byte{0xff, 0, 7}, 400))
+		{"corrupted file", func(t *testing.T, w *indexFixture) index.Options {
+			overwriteFiles(t, w, "*.zap", bytes.Repeat([]byte{0xff, 0, 7}, 400))
 			return index.Options{}
 		}},
-		{"replaced root file", func(t *testing.T, w *world) index.Options {
-			spoil(t, w, "root.bolt", bytes.Repeat([]byte("?"), 70_000))
+		{"replaced root file", func(t *testing.T, w *indexFixture) index.Options {
+			overwriteFiles(t, w, "root.bolt", bytes.Repeat([]byte("?"), 70_000))
 			return index.Options{}
 		}},
-		{"other weights", func(*testing.T, *world) index.Options { return index.Options{Title: 5} }},
-		{"no such folder", func(t *testing.T, w *world) index.Options { fatal(t, os.RemoveAll(w.dir)); return index.Options{} }},
-		{"invalid generation name", func(t *testing.T, w *world) index.Options {
+		{"other weights", func(*testing.T, *indexFixture) index.Options { return index.Options{Title: 5} }},
+		{"no such folder", func(t *testing.T, w *indexFixture) index.Options {
+			fatal(t, os.RemoveAll(w.dir))
+			return index.Options{}
+		}},
+		{"invalid generation name", func(t *testing.T, w *indexFixture) index.Options {
 			fatal(t, os.WriteFile(filepath.Join(w.dir, "current"), []byte("../../etc"), 0o600))
 			return index.Options{}
 		}},
-		{"restored database", func(t *testing.T, w *world) index.Options {
+		{"restored database", func(t *testing.T, w *indexFixture) index.Options {
 			fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
 				_, err := tx.Exec(`DELETE FROM doc_changes; UPDATE sqlite_sequence SET seq = 1 WHERE name = 'doc_changes'; UPDATE derived SET seq = 1`)
 				return err
 			}))
 			return index.Options{}
 		}},
-		{"restored database with newer changes", func(t *testing.T, w *world) index.Options {
+		{"restored database with newer changes", func(t *testing.T, w *indexFixture) index.Options {
 			copied := filepath.Join(t.TempDir(), "copy.db")
 			fatal(t, w.st.Backup(t.Context(), copied))
 			w.ix = nil
@@ -178,7 +181,7 @@ func TestOpen_RebuildsMismatchedIndex(t *testing.T) {
 			w.put(t, knowledge.Doc{Ref: "a", Text: "milk and honey"})
 			return index.Options{}
 		}},
-		{"dropped changes", func(t *testing.T, w *world) index.Options {
+		{"dropped changes", func(t *testing.T, w *indexFixture) index.Options {
 			w.put(t, knowledge.Doc{Ref: "b", Text: "bread"})
 			fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
 				_, err := tx.Exec(`DELETE FROM doc_changes; UPDATE derived SET seq = (SELECT seq FROM sqlite_sequence WHERE name = 'doc_changes')`)

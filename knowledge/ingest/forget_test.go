@@ -14,19 +14,19 @@ import (
 
 // meddling is a disk that calls a function while a file is read.
 type meddling struct {
-	*world
+	*ingestFixture
 	during func()
 }
 
 func (m meddling) ReadDocument(ctx context.Context, path string, limit int64) (knowledge.File, error) {
-	f, err := m.world.ReadDocument(ctx, path, limit)
+	f, err := m.ingestFixture.ReadDocument(ctx, path, limit)
 	if m.during != nil {
 		m.during()
 	}
 	return f, err
 }
 
-func (w *world) forget(e *erase.Erasure) {
+func (w *ingestFixture) forget(e *erase.Erasure) {
 	w.t.Helper()
 	fatal(w.t, w.st.Write(w.t.Context(), func(tx *store.Tx) error {
 		if _, err := w.l.opt.Base.Eraser().EraseTx(tx, e, e.Scrubber()); err != nil {
@@ -55,7 +55,7 @@ func TestForget_WhileAFileIsRead(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			w := open(t)
-			disk := &meddling{world: w}
+			disk := &meddling{ingestFixture: w}
 			w.l.opt.Files = disk
 			if tt.known {
 				w.put("/f/a.txt", "Kestrel-1 was the password.")

@@ -19,8 +19,8 @@ import (
 	"hob/platform/text/document"
 )
 
-// world is a library on a fake disk.
-type world struct {
+// ingestFixture is a library on a fake disk.
+type ingestFixture struct {
 	t    *testing.T
 	l    *Library
 	st   *store.Store
@@ -29,19 +29,19 @@ type world struct {
 	root bool // the folder exists
 }
 
-func open(t *testing.T) *world {
+func open(t *testing.T) *ingestFixture {
 	t.Helper()
 	return openAt(t, filepath.Join(t.TempDir(), "hob.db"))
 }
 
-func openAt(t *testing.T, path string) *world {
+func openAt(t *testing.T, path string) *ingestFixture {
 	t.Helper()
 	st, err := store.Open(t.Context(), path, append(knowledge.Migrations(), Migrations()...), store.Options{})
 	fatal(t, err)
 	t.Cleanup(func() { _ = st.Close() })
 	b, err := knowledge.New(st, knowledge.Options{})
 	fatal(t, err)
-	w := &world{t: t, st: st, disk: map[string]knowledge.File{}, text: map[string]string{}, root: true}
+	w := &ingestFixture{t: t, st: st, disk: map[string]knowledge.File{}, text: map[string]string{}, root: true}
 	w.l, err = New(Options{Base: b, Store: st, Files: w})
 	fatal(t, err)
 	return w
@@ -54,14 +54,14 @@ func fatal(t *testing.T, err error) {
 	}
 }
 
-func (w *world) put(path, text string) {
+func (w *ingestFixture) put(path, text string) {
 	mtime := time.Unix(1_700_000_000+int64(len(w.text)), int64(len(text)))
 	w.disk[path], w.text[path] = knowledge.File{Path: path, Size: int64(len(text)), Modified: mtime}, text
 }
 
 type notThere struct{ error }
 
-func (w *world) WalkDocuments(_ context.Context, path string, visit func(knowledge.File) error) (string, error) {
+func (w *ingestFixture) WalkDocuments(_ context.Context, path string, visit func(knowledge.File) error) (string, error) {
 	if e, ok := w.disk[path]; ok {
 		return "", visit(e)
 	}
@@ -76,7 +76,7 @@ func (w *world) WalkDocuments(_ context.Context, path string, visit func(knowled
 	return "", nil
 }
 
-func (w *world) ReadDocument(_ context.Context, path string, limit int64) (knowledge.File, error) {
+func (w *ingestFixture) ReadDocument(_ context.Context, path string, limit int64) (knowledge.File, error) {
 	if int64(len(w.text[path])) > limit {
 		return knowledge.File{}, document.ErrTooLarge
 	}
@@ -85,13 +85,13 @@ func (w *world) ReadDocument(_ context.Context, path string, limit int64) (knowl
 	return f, nil
 }
 
-func (w *world) Exists(path string) (bool, error) {
+func (w *ingestFixture) Exists(path string) (bool, error) {
 	_, ok := w.disk[path]
 	return ok || path == "/f" && w.root, nil
 }
 
 // texts returns the stored chunks in order.
-func (w *world) texts() string {
+func (w *ingestFixture) texts() string {
 	w.t.Helper()
 	rows, err := w.st.Reader(w.t.Context()).Query(`SELECT title, text, source FROM docs WHERE kind = 'chunk' ORDER BY source, grp, pos`)
 	fatal(w.t, err)
@@ -106,14 +106,14 @@ func (w *world) texts() string {
 	return b.String()
 }
 
-func (w *world) reconcile() Report {
+func (w *ingestFixture) reconcile() Report {
 	w.t.Helper()
 	r, err := w.l.Reconcile(w.t.Context(), Folder{Path: "/f"}, nil)
 	fatal(w.t, err)
 	return r
 }
 
-func (w *world) changes() int64 {
+func (w *ingestFixture) changes() int64 {
 	w.t.Helper()
 	n, err := w.l.opt.Base.LastChange(w.st.Reader(w.t.Context()))
 	fatal(w.t, err)
@@ -170,7 +170,7 @@ func TestReconcile_FollowsTheFolder(t *testing.T) {
 	}
 }
 
-func (w *world) ids() (out string) {
+func (w *ingestFixture) ids() (out string) {
 	w.t.Helper()
 	fatal(w.t, w.st.Reader(w.t.Context()).QueryRow(`SELECT group_concat(id) FROM (SELECT id FROM documents ORDER BY id)`).Scan(&out))
 	return out

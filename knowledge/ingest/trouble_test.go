@@ -51,7 +51,7 @@ func TestReconcile_FileThatCrashesTheProcess(t *testing.T) {
 
 // failing is a disk on which one file is temporarily unreadable.
 type failing struct {
-	*world
+	*ingestFixture
 	path string
 	err  error
 }
@@ -60,7 +60,7 @@ func (f *failing) ReadDocument(ctx context.Context, path string, limit int64) (k
 	if path == f.path && f.err != nil {
 		return knowledge.File{}, f.err
 	}
-	return f.world.ReadDocument(ctx, path, limit)
+	return f.ingestFixture.ReadDocument(ctx, path, limit)
 }
 
 // A file that could not be read or stored because of a temporary error is ingested later, even if
@@ -68,7 +68,7 @@ func (f *failing) ReadDocument(ctx context.Context, path string, limit int64) (k
 func TestReconcile_RetriesAfterATemporaryError(t *testing.T) {
 	t.Run("retries a file that is temporarily unreadable", func(t *testing.T) {
 		w := open(t)
-		disk := &failing{world: w, path: "/f/a.txt", err: Retryable(errors.New("input/output error"))}
+		disk := &failing{ingestFixture: w, path: "/f/a.txt", err: Retryable(errors.New("input/output error"))}
 		w.l.opt.Files = disk
 		w.put("/f/a.txt", "The valve opens at three bar.")
 		w.put("/f/b.txt", "The spare key is with Ana.")
@@ -83,7 +83,7 @@ func TestReconcile_RetriesAfterATemporaryError(t *testing.T) {
 	})
 	t.Run("retries a file without read permission", func(t *testing.T) {
 		w := open(t)
-		w.l.opt.Files = &failing{world: w, path: "/f/a.txt", err: tools.Errorf(tools.PolicyDenied, "it is protected")}
+		w.l.opt.Files = &failing{ingestFixture: w, path: "/f/a.txt", err: tools.Errorf(tools.PolicyDenied, "it is protected")}
 		w.put("/f/a.txt", "The valve opens at three bar.")
 		if r := w.reconcile(); r.again || len(r.Skipped) != 1 {
 			t.Errorf("%+v", r)
@@ -125,8 +125,8 @@ func TestNotices_MissNoChange(t *testing.T) {
 		all  bool
 	}{
 		{"some", func(n *pendingPaths) { n.addPath("/f/a"); n.addPath("/f/b") }, 2, false},
-		{"maximum number of pending paths", func(n *pendingPaths) { many(n, maxNews) }, maxNews, false},
-		{"too many pending paths", func(n *pendingPaths) { many(n, maxNews+1) }, 0, true},
+		{"maximum number of pending paths", func(n *pendingPaths) { addManyPaths(n, maxNews) }, maxNews, false},
+		{"too many pending paths", func(n *pendingPaths) { addManyPaths(n, maxNews+1) }, 0, true},
 		{"missed changes", func(n *pendingPaths) { n.addPath("/f/a"); n.markEverything() }, 0, true},
 	}
 	for _, tt := range tests {
@@ -144,7 +144,7 @@ func TestNotices_MissNoChange(t *testing.T) {
 	}
 }
 
-func many(n *pendingPaths, count int) {
+func addManyPaths(n *pendingPaths, count int) {
 	for i := range count {
 		n.addPath(fmt.Sprint("/f/", i))
 	}

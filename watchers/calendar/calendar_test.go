@@ -39,7 +39,7 @@ type calendarFixture struct {
 	open func()
 }
 
-func newWorld(t *testing.T, r *pimtest.Radicale) *calendarFixture {
+func newFixture(t *testing.T, r *pimtest.Radicale) *calendarFixture {
 	st := watcherstest.Open(t, New())
 	w := &calendarFixture{t: t, r: r, sink: watcherstest.NewSink(st)}
 	w.open = func() {
@@ -125,7 +125,7 @@ func TestEvents_Reported(t *testing.T) {
 	r.Put("Work", "gone", "SUMMARY:Party\nDTSTART:"+formatUTC(day))
 	r.Put("Work", "series", "SUMMARY:Standup\nDTSTART:"+formatUTC(day)+"\nRRULE:FREQ=DAILY;COUNT=9")
 	r.Put("Work", "soon", "SUMMARY:Call\nDTSTART:"+formatUTC(now.Add(10*time.Minute)))
-	w := newWorld(t, r)
+	w := newFixture(t, r)
 	s := w.make(`{"tell":["starts","added","changed","moved","cancelled"]}`)
 	w.waitNotice("Call starts in 10 minutes (")
 	w.waitPolled(s, r)

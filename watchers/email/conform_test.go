@@ -75,8 +75,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// world is a manager with a Dovecot server.
-type world struct {
+// mailFixture is a manager with a Dovecot server.
+type mailFixture struct {
 	t    *testing.T
 	d    *pimtest.Dovecot
 	st   *store.Store
@@ -85,14 +85,14 @@ type world struct {
 	stop func()
 }
 
-func newWorld(t *testing.T, d *pimtest.Dovecot) *world {
-	w := &world{t: t, d: d, st: watcherstest.Open(t, New())}
+func newFixture(t *testing.T, d *pimtest.Dovecot) *mailFixture {
+	w := &mailFixture{t: t, d: d, st: watcherstest.Open(t, New())}
 	w.sink = watcherstest.NewSink(w.st)
 	w.start()
 	return w
 }
 
-func (w *world) start() {
+func (w *mailFixture) start() {
 	w.t.Helper()
 	o := watcherstest.Options(w.st, w.sink, New())
 	o.Account = configured(w.d.Account("tester"))
@@ -109,13 +109,13 @@ func (w *world) start() {
 	w.m, w.stop = m, watcherstest.Start(w.t, m)
 }
 
-func (w *world) watch(config string) watchers.Spec {
+func (w *mailFixture) watch(config string) watchers.Spec {
 	w.t.Helper()
 	return watcherstest.Create(w.t, w.st, w.m, watchers.Spec{Kind: Kind, Config: json.RawMessage(config), Report: "test"})
 }
 
-// based waits until a watcher has read its folder.
-func (w *world) based(s watchers.Spec) {
+// awaitBaseline waits until a watcher has read its folder.
+func (w *mailFixture) awaitBaseline(s watchers.Spec) {
 	w.t.Helper()
 	watcherstest.Eventually(w.t, "the baseline is taken", func() bool {
 		c, err := (&watch{id: s.ID, deps: watchers.Deps{Store: w.st}}).loadCursor(context.Background())
@@ -124,7 +124,7 @@ func (w *world) based(s watchers.Spec) {
 }
 
 // keys returns the Message-IDs of the mails that fired for a watcher.
-func (w *world) keys(s watchers.Spec) (out []string) {
+func (w *mailFixture) keys(s watchers.Spec) (out []string) {
 	for _, f := range w.sink.Fired() {
 		if f.Watcher == s.ID {
 			out = append(out, strings.TrimSuffix(strings.TrimPrefix(f.Key, "mail:"), "@test.local"))
@@ -133,7 +133,7 @@ func (w *world) keys(s watchers.Spec) (out []string) {
 	return out
 }
 
-func (w *world) expect(s watchers.Spec, want ...string) {
+func (w *mailFixture) expect(s watchers.Spec, want ...string) {
 	w.t.Helper()
 	watcherstest.Eventually(w.t, fmt.Sprintf("%s fires %v", s.Config, want), func() bool { return len(w.keys(s)) >= len(want) })
 	if got := w.keys(s); fmt.Sprint(got) != fmt.Sprint(want) {
@@ -144,7 +144,7 @@ func (w *world) expect(s watchers.Spec, want ...string) {
 func TestConnection_IsSharedByFilters(t *testing.T) {
 	t.Parallel()
 	d := pimtest.StartDovecot(t, "")
-	w := newWorld(t, d)
+	w := newFixture(t, d)
 	all := w.watch(`{}`)
 	ada := w.watch(`{"from":"Ada","words":"invoice"}`)
 	house := w.watch(`{"from":["test.local"],"subject":["Invoice","Rechnung"]}`)
@@ -152,7 +152,7 @@ func TestConnection_IsSharedByFilters(t *testing.T) {
 	address := w.watch(`{"from":"ana@silva.example"}`)
 	march := w.watch(`{"words":["march","invoice"],"to":"tester@test.local"}`)
 	for _, s := range []watchers.Spec{all, ada, house, march, sister, address} {
-		w.based(s)
+		w.awaitBaseline(s)
 	}
 	for _, m := range []string{
 		mail("1", "Ada Lovelace <a@x.org>", "The invoice", "for you"),
@@ -186,9 +186,9 @@ func TestOutage_LosesNothing(t *testing.T) {
 	for n := range 60 { // fill the mailbox with old emails
 		d.Deliver("tester", "INBOX", mail(fmt.Sprint("old", n), "ada@test.local", "old", "x"), time.Now().AddDate(0, 0, -10))
 	}
-	w := newWorld(t, d)
+	w := newFixture(t, d)
 	s := w.watch(`{"from":"ada@test.local"}`)
-	w.based(s)
+	w.awaitBaseline(s)
 	d.Deliver("tester", "INBOX", mail("1", "ada@test.local", "a", "x"), time.Time{})
 	w.expect(s, "1")
 	d.Stop()
@@ -215,9 +215,9 @@ func TestOutage_LosesNothing(t *testing.T) {
 func TestReceive_ManyMails(t *testing.T) {
 	t.Parallel()
 	d := pimtest.StartDovecot(t, "")
-	w := newWorld(t, d)
+	w := newFixture(t, d)
 	s := w.watch(`{}`)
-	w.based(s)
+	w.awaitBaseline(s)
 	w.stop()
 	const most = 2*maxRecent + 30
 	c := d.Appender("tester", "INBOX")

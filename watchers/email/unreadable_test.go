@@ -51,7 +51,7 @@ func TestReceive_MailThatTheServerRefuses(t *testing.T) {
 					out := ""
 					for _, uid := range []string{"5", "6"} {
 						if words[2] == uid || words[2] == "5:6" {
-							out += fetched(uid, command)
+							out += fetchResponse(uid, command)
 						}
 					}
 					return out + ok
@@ -79,8 +79,8 @@ func TestReceive_MailThatTheServerRefuses(t *testing.T) {
 	}
 }
 
-// fetched returns the response to a FETCH.
-func fetched(uid, command string) string {
+// fetchResponse returns the response to a FETCH.
+func fetchResponse(uid, command string) string {
 	text := "From: ada@example.org\r\nSubject: tax\r\nMessage-ID: <" + uid + "@example.org>\r\n\r\n"
 	section := "BODY[]<0>"
 	if strings.Contains(command, "HEADER") {

@@ -160,8 +160,8 @@ func follow(t *testing.T, more string) *follower {
 	}}
 }
 
-// see serves a version and returns its new entries, as the manager decides.
-func (f *follower) see(body string) []string {
+// nextEntries serves a version and returns its new entries, as the manager decides.
+func (f *follower) nextEntries(body string) []string {
 	f.t.Helper()
 	f.s.set("f", body)
 	found, err := f.w().Poll(f.t.Context(), f.p)
@@ -240,14 +240,14 @@ func TestPoll_NewEntries(t *testing.T) {
 			f := follow(t, c.config)
 			var got []string
 			for i, v := range c.versions {
-				if got = f.see(v); i == 0 && len(got) > 0 {
+				if got = f.nextEntries(v); i == 0 && len(got) > 0 {
 					t.Errorf("the baseline fires %q", got)
 				}
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
-			if again := f.see(c.versions[len(c.versions)-1]); len(again) > 0 || f.s.same != 1 {
+			if again := f.nextEntries(c.versions[len(c.versions)-1]); len(again) > 0 || f.s.same != 1 {
 				t.Errorf("an unchanged feed fires %q; %d requests with validators", again, f.s.same)
 			}
 		})

@@ -72,7 +72,7 @@ func newWatch(t *testing.T, h *hub, more string) *watch {
 	return &watch{t: t, h: h, net: safehttptest.New(t, h), more: more, p: watchers.Progress{First: true, Begun: time.Now()}, known: map[string]bool{}}
 }
 
-func (w *watch) made() watchers.Polled {
+func (w *watch) newPolled() watchers.Polled {
 	w.t.Helper()
 	made, err := github.New().New(watchers.Spec{Config: json.RawMessage(`{"repo":"o/r","base_url":"https://git.example.com"` + w.more + `}`)}, watchers.Deps{
 		Network: w.net.Client(w.t), Secret: func(ref string) (string, error) {
@@ -87,7 +87,7 @@ func (w *watch) made() watchers.Polled {
 
 func (w *watch) poll() (said []string, err error) {
 	w.t.Helper()
-	found, err := w.made().Poll(w.t.Context(), w.p)
+	found, err := w.newPolled().Poll(w.t.Context(), w.p)
 	if err != nil {
 		return nil, err
 	}
@@ -333,7 +333,7 @@ func TestPast(t *testing.T) {
 	for n, ago := range []time.Duration{time.Hour, 48 * time.Hour, 30 * 24 * time.Hour} {
 		h.put(issuesOf, "updated_at", issue(n, fmt.Sprint("ago ", ago), now.Add(-ago), now.Add(-ago)))
 	}
-	past, err := newWatch(t, h, `,"what":["issues"]`).made().(watchers.Historian).Past(t.Context(), now.AddDate(0, 0, -7))
+	past, err := newWatch(t, h, `,"what":["issues"]`).newPolled().(watchers.Historian).Past(t.Context(), now.AddDate(0, 0, -7))
 	if err != nil || len(past) != 2 || !strings.Contains(past[0].Text, "48h") {
 		t.Errorf("%v, %v", past, err)
 	}

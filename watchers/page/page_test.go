@@ -96,8 +96,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// see polls a page through its versions and returns the texts that fire, and the last error.
-func see(t *testing.T, s *site, config string, versions ...string) (said []string, last error) {
+// pollVersions polls a page through its versions and returns the texts that fire, and the last error.
+func pollVersions(t *testing.T, s *site, config string, versions ...string) (said []string, last error) {
 	t.Helper()
 	client := safehttptest.New(t, s).Client(t)
 	p := watchers.Progress{First: true}
@@ -164,7 +164,7 @@ func TestPoll_Changes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &site{}
-			got, err := see(t, s, c.config, c.versions...)
+			got, err := pollVersions(t, s, c.config, c.versions...)
 			if diff := gocmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -221,7 +221,7 @@ func TestPoll_InvalidAnswers(t *testing.T) {
 		"a selection that is too long":      {"text/html", strings.Repeat("<p>a line of it</p>", 20_000), `,"select":"p"`, "more than 200 KiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := see(t, &site{kind: c.kind}, c.config, c.body); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := pollVersions(t, &site{kind: c.kind}, c.config, c.body); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v", err)
 			}
 		})
@@ -236,7 +236,7 @@ func TestPoll_LargeChange(t *testing.T) {
 		fmt.Fprintf(&b, "<p>new line %d</p>", i)
 	}
 	s := &site{}
-	got, err := see(t, s, "", a.String(), b.String())
+	got, err := pollVersions(t, s, "", a.String(), b.String())
 	if err != nil || len(got) != 1 || len(got[0]) > 500 {
 		t.Errorf("%.300q, %v", got, err)
 	}
