@@ -68,9 +68,9 @@ func insertMany(t *testing.T, db *store.Store, n, size int) {
 	}))
 }
 
-// grown creates a database with several pages. It returns the rows that a backup contains; one more
+// createGrown creates a database with several pages. It returns the rows that a backup contains; one more
 // row follows the backup.
-func grown(t *testing.T, path string, backup bool) []string {
+func createGrown(t *testing.T, path string, backup bool) []string {
 	t.Helper()
 	db := open(t, path)
 	insertMany(t, db, 40, 1500)
@@ -92,7 +92,7 @@ func TestOpen_MovesADamagedFileAside(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s, backup %v", d.name, backup), func(t *testing.T) {
 				path := temp(t)
-				want := grown(t, path, backup)
+				want := createGrown(t, path, backup)
 				if !backup {
 					want = []string{}
 				}
@@ -188,7 +188,7 @@ func TestOpen_SkipsADamagedBackup(t *testing.T) {
 	for _, d := range damages {
 		t.Run(d.name, func(t *testing.T) {
 			path := temp(t)
-			want := grown(t, path, true)
+			want := createGrown(t, path, true)
 			db := open(t, path)
 			bad, err := db.BackupNow(t.Context())
 			fatal(t, err)
@@ -275,7 +275,7 @@ func TestOpen_CompletesReplacementAfterCrash(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := temp(t)
-			want := grown(t, path, true)
+			want := createGrown(t, path, true)
 			backup := filepath.Join(filepath.Dir(path), "backups", list(t, filepath.Join(filepath.Dir(path), "backups"))[0])
 			overwrite(t, path, 0, []byte("garbage garbage garbage"))
 			broken, err := os.ReadFile(path)
@@ -311,7 +311,7 @@ func TestOpen_CompletesReplacementAfterCrash(t *testing.T) {
 // A file that the user puts in place of the damaged one after a crash is not overwritten.
 func TestOpen_KeepsFileThatReplacesTheDamagedOne(t *testing.T) {
 	path := temp(t)
-	grown(t, path, true)
+	createGrown(t, path, true)
 	good, err := os.ReadFile(path)
 	fatal(t, err)
 	fatal(t, os.WriteFile(path+".damaged-x", []byte("garbage"), 0o600))
@@ -332,7 +332,7 @@ func TestOpen_KeepsFileThatReplacesTheDamagedOne(t *testing.T) {
 // A backup that cannot be read must not make Hob continue with an older or empty database.
 func TestOpen_StopsWhenBackupCannotBeRead(t *testing.T) {
 	path := temp(t)
-	grown(t, path, true)
+	createGrown(t, path, true)
 	fatal(t, os.Mkdir(filepath.Join(filepath.Dir(path), "backups", "hob-99990101T000000.000.db"), 0o700))
 	overwrite(t, path, 0, []byte("garbage garbage garbage"))
 	if _, err := store.Open(t.Context(), path, sets(), store.Options{}); err == nil || !strings.Contains(err.Error(), "hob-99990101T000000.000.db") {
@@ -346,7 +346,7 @@ func TestOpen_StopsWhenBackupCannotBeRead(t *testing.T) {
 // A migration whose result fails the check is rolled back; the intact database is not replaced.
 func TestOpen_KeepsDatabaseWhoseMigrationFailsItsCheck(t *testing.T) {
 	path := temp(t)
-	grown(t, path, true)
+	createGrown(t, path, true)
 	db := open(t, path)
 	want := brief(rows(t, db.Reader(t.Context())))
 	fatal(t, db.Close())

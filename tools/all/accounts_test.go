@@ -46,8 +46,8 @@ func (book) FindContacts(context.Context, string, int) ([]pim.Contact, error) {
 	return []pim.Contact{{Name: "Ada", Addresses: []string{"ada@example.org"}}}, nil
 }
 
-// away returns the server data that a tool changes.
-func away(t *testing.T, d Deps, tool string) (out []string) {
+// serverData returns the server data that a tool changes.
+func serverData(t *testing.T, d Deps, tool string) (out []string) {
 	t.Helper()
 	if strings.HasSuffix(tool, "_calendar_event") || tool == "answer_invitation" {
 		list, err := d.Calendar.Calendars()[0].FindEvents(context.WithoutCancel(t.Context()), pim.TimeRange{From: now, To: now.AddDate(0, 1, 0), Zone: now.Location()})

@@ -26,8 +26,8 @@ func now(t *testing.T) time.Time {
 	return time.Date(2026, 11, 10, 8, 0, 0, 0, loc)
 }
 
-// family returns a calendar with all kinds of events on a real server.
-func family(t *testing.T) Deps {
+// familyCalendar returns a calendar with all kinds of events on a real server.
+func familyCalendar(t *testing.T) Deps {
 	t.Helper()
 	r := pimtest.StartRadicale(t)
 	r.Make("Work")
@@ -43,8 +43,8 @@ func family(t *testing.T) Deps {
 	return Deps{Accounts: func() []pim.Account { return []pim.Account{r.Account("tester")} }}
 }
 
-// mute returns an account whose server accepts connections and never responds.
-func mute(t *testing.T) pim.Account {
+// silentAccount returns an account whose server accepts connections and never responds.
+func silentAccount(t *testing.T) pim.Account {
 	t.Helper()
 	var lc net.ListenConfig
 	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -61,7 +61,7 @@ func ask(t *testing.T, d Deps, args string) (tools.Result, error) {
 }
 
 func TestReadCalendar(t *testing.T) {
-	d := family(t)
+	d := familyCalendar(t)
 	for _, tc := range []struct{ name, args, want string }{
 		{"today", `{}`, "Today:\n- all day Birthday of Ada\n- 09:00-09:30 Standup\n- 11:00-11:30 Concert on the radio\n- 14:00-15:00 Review (Room 4); overlaps Dentist\n" +
 			"- 14:30-15:15 Dentist; overlaps Review\nFree in between: 09:30 to 14:00."},
@@ -105,7 +105,7 @@ func TestReadCalendar(t *testing.T) {
 
 // The error names a server that does not respond; the other servers are still read.
 func TestBrief(t *testing.T) {
-	d := family(t)
+	d := familyCalendar(t)
 	from := now(t).Add(-8 * time.Hour)
 	lines := func(d Deps) (out []string, err error) {
 		items, err := Brief{d}.Brief(t.Context(), from, from.AddDate(0, 0, 1))
@@ -124,7 +124,7 @@ func TestBrief(t *testing.T) {
 	if err != nil || strings.Join(got, "\n") != want {
 		t.Errorf("%s\n%v", strings.Join(got, "\n"), err)
 	}
-	all := append(d.Accounts(), mute(t))
+	all := append(d.Accounts(), silentAccount(t))
 	d.Accounts, d.Wait = func() []pim.Account { return all }, 2*time.Second
 	got, err = lines(d)
 	if len(got) != 6 || err == nil || !strings.Contains(err.Error(), "account mute: no response within 2s") || !tools.SourceOf(err).Tainted() {

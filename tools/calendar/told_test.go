@@ -30,10 +30,10 @@ func (p *postbox) SendMail(_ context.Context, l pim.OutgoingMail) (pim.Receipt, 
 	return pim.Receipt{Outcome: pim.Sent}, nil
 }
 
-// telling returns a calendar of tester@test.local whose guests are notified by email.
-func telling(t *testing.T, from string) (*world, *postbox) {
+// notifyingCalendar returns a calendar of tester@test.local whose guests are notified by email.
+func notifyingCalendar(t *testing.T, from string) (*calendarFixture, *postbox) {
 	t.Helper()
-	w, box := writing(t), &postbox{address: from}
+	w, box := newWritingFixture(t), &postbox{address: from}
 	a := w.r.Account("tester")
 	a.Address = "tester@test.local"
 	w.c = netaccount.NewCalendars(a)
@@ -52,7 +52,7 @@ const own = "ORGANIZER:mailto:tester@test.local\nATTENDEE:mailto:tester@test.loc
 
 // Guests receive the event with its new time, title and place.
 func TestInvitation_HasTheNewTime(t *testing.T) {
-	w, box := telling(t, "tester@test.local")
+	w, box := notifyingCalendar(t, "tester@test.local")
 	w.r.Put("Work", "review", "SUMMARY:Review\nLOCATION:Room 1\nDTSTART:20261110T120000Z\nDTEND:20261110T130000Z\nATTENDEE:mailto:ada@example.org\n"+own)
 	_, r, err := w.call("update_calendar_event", `{"event":"review","start":"2026-11-13 16:00","title":"Budget","place":"Room 2"}`, 0)
 	if err != nil || len(box.letters) != 1 {
@@ -68,7 +68,7 @@ func TestInvitation_HasTheNewTime(t *testing.T) {
 func TestInvitation_ManyGuests(t *testing.T) {
 	for n, want := range map[int][]int{25: {20, 5}, 60: {20, 20, 10}} {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
-			w, box := telling(t, "tester@test.local")
+			w, box := notifyingCalendar(t, "tester@test.local")
 			lines := ""
 			for i := range n {
 				lines += fmt.Sprintf("ATTENDEE:mailto:guest%d@example.org\n", i)
@@ -94,7 +94,7 @@ func TestInvitation_ManyGuests(t *testing.T) {
 // Hob sends no invitation from another address, because the guests' calendars would not accept
 // later changes.
 func TestInvitation_OnlyFromTheOwnAddress(t *testing.T) {
-	w, box := telling(t, "other@example.net")
+	w, box := notifyingCalendar(t, "other@example.net")
 	_, r, err := w.call("create_calendar_event", `{"title":"Tea","start":"2026-11-13 16:00","guests":["ada@example.org"]}`, 0)
 	if err != nil || len(box.letters) > 0 || !strings.HasSuffix(r.Text, "The guests were not notified: no account can send email as tester@test.local.") {
 		t.Error(r.Text, err, box.letters)
@@ -104,7 +104,7 @@ func TestInvitation_OnlyFromTheOwnAddress(t *testing.T) {
 // The user can answer the invitation to a large meeting, although Hob does not read all of its
 // guests.
 func TestAnswer_LargeMeeting(t *testing.T) {
-	w, box := telling(t, "tester@test.local")
+	w, box := notifyingCalendar(t, "tester@test.local")
 	lines := ""
 	for i := range 60 {
 		lines += fmt.Sprintf("ATTENDEE:mailto:guest%d@example.org\n", i)

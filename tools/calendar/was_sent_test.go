@@ -45,7 +45,7 @@ func TestWasSent_RecognizesCarriedOutCalls(t *testing.T) {
 		"an answer":                   {tool: "answer_invitation", args: `{"event":"review","answer":"accept"}`, event: invited[1:], mails: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := writing(t)
+			w := newWritingFixture(t)
 			box := &sentFolder{postbox: &postbox{address: "tester@test.local"}}
 			a := w.r.Account("tester")
 			a.Address = "tester@test.local"

@@ -12,8 +12,8 @@ import (
 	"hob/tools"
 )
 
-// world is a writable calendar on a real server, with a clock that tests can advance.
-type world struct {
+// calendarFixture is a writable calendar on a real server, with a clock that tests can advance.
+type calendarFixture struct {
 	t     *testing.T
 	r     *pimtest.Radicale
 	c     *netaccount.Calendars
@@ -21,11 +21,11 @@ type world struct {
 	tools map[string]tools.Tool
 }
 
-func writing(t *testing.T) *world {
+func newWritingFixture(t *testing.T) *calendarFixture {
 	t.Helper()
 	r := pimtest.StartRadicale(t)
 	r.Make("Work")
-	w := &world{t: t, r: r, c: netaccount.NewCalendars(r.Account("tester")), clock: now(t), tools: map[string]tools.Tool{}}
+	w := &calendarFixture{t: t, r: r, c: netaccount.NewCalendars(r.Account("tester")), clock: now(t), tools: map[string]tools.Tool{}}
 	d := Deps{
 		Accounts: func() []pim.Account { return []pim.Account{r.Account("tester")} }, Calendars: func() []pim.Calendars { return []pim.Calendars{w.c} },
 		Now: w.now,
@@ -36,10 +36,10 @@ func writing(t *testing.T) *world {
 	return w
 }
 
-func (w *world) now() time.Time { return w.clock }
+func (w *calendarFixture) now() time.Time { return w.clock }
 
 // events returns the events of November and December.
-func (w *world) events() string {
+func (w *calendarFixture) events() string {
 	w.t.Helper()
 	list, err := w.c.FindEvents(w.t.Context(), pim.TimeRange{From: now(w.t).AddDate(0, 0, -9), To: now(w.t).AddDate(0, 0, 50), Zone: w.clock.Location()})
 	if err != nil {
@@ -53,7 +53,7 @@ func (w *world) events() string {
 }
 
 // call judges a call, advances the time as if waiting for approval, and runs it.
-func (w *world) call(tool, args string, wait time.Duration) (tools.CallAssessment, tools.Result, error) {
+func (w *calendarFixture) call(tool, args string, wait time.Duration) (tools.CallAssessment, tools.Result, error) {
 	w.t.Helper()
 	j := tools.JudgmentOf(w.t.Context(), w.tools[tool], json.RawMessage(args))
 	if j.Refused != nil {
@@ -66,7 +66,7 @@ func (w *world) call(tool, args string, wait time.Duration) (tools.CallAssessmen
 
 // An approval for one time does not apply to another time.
 func TestCreate_ApprovalIsBound(t *testing.T) {
-	w := writing(t)
+	w := newWritingFixture(t)
 	w.clock = time.Date(2026, 11, 10, 23, 58, 0, 0, w.clock.Location())
 	j, _, err := w.call("create_calendar_event", `{"title":"Review","start":"tomorrow at 10","guests":["ada@example.org"]}`, 7*time.Minute)
 	if tools.CodeOf(err) != tools.Conflict || w.events() != "" || !strings.HasPrefix(j.Exact, "Wed 11 Nov 2026 10:00 EET, for 1h") {
@@ -85,7 +85,7 @@ func TestCreate_ApprovalIsBound(t *testing.T) {
 
 // An approval does not cover a guest who was added after the request.
 func TestChange_ApprovalIsBound(t *testing.T) {
-	w := writing(t)
+	w := newWritingFixture(t)
 	const review = "SUMMARY:Review\nDTSTART:20261110T120000Z\nDTEND:20261110T130000Z\nATTENDEE:mailto:ada@example.org"
 	w.r.Put("Work", "review", review)
 	j := tools.JudgmentOf(t.Context(), w.tools["delete_calendar_event"], json.RawMessage(`{"event":"review"}`))
@@ -107,7 +107,7 @@ func TestChange_ApprovalIsBound(t *testing.T) {
 }
 
 func TestChange_Days(t *testing.T) {
-	w := writing(t)
+	w := newWritingFixture(t)
 	w.r.Put("Work", "trip", "SUMMARY:Trip\nDTSTART;VALUE=DATE:20261118\nDTEND;VALUE=DATE:20261119")
 	_, r, err := w.call("update_calendar_event", `{"event":"trip","end":"Friday 20 November"}`, 0)
 	if err != nil || w.events() != "Trip 18.11. 00:00-21.11. 00:00" || strings.Contains(r.Text, "guests") {
@@ -117,7 +117,7 @@ func TestChange_Days(t *testing.T) {
 
 // At 15:00, canceling the daily stand-up cancels tomorrow's occurrence, because today's is over.
 func TestCancel_NextOccurrence(t *testing.T) {
-	w := writing(t)
+	w := newWritingFixture(t)
 	w.clock = w.clock.Add(7 * time.Hour)
 	w.r.Put("Work", "standup", "SUMMARY:Standup\nDTSTART:20261109T070000Z\nDTEND:20261109T071500Z\nRRULE:FREQ=DAILY;COUNT=4")
 	_, r, err := w.call("delete_calendar_event", `{"event":"standup"}`, 0)
@@ -128,7 +128,7 @@ func TestCancel_NextOccurrence(t *testing.T) {
 
 // A calendar name that another person may have chosen is not quoted in trusted text.
 func TestCalendarName_IsNotQuotedAsTrusted(t *testing.T) {
-	w := writing(t)
+	w := newWritingFixture(t)
 	_, r, err := w.call("create_calendar_event", `{"title":"Tea","start":"tomorrow at 10"}`, 0)
 	if err != nil || !strings.HasPrefix(r.Text, `Added "Tea" to the calendar Work: `) || r.Source.Tainted() {
 		t.Errorf("%+v %v", r, err)

@@ -14,9 +14,9 @@ import (
 	"hob/tools"
 )
 
-// writing returns the tools for the mailbox of post with an SMTP server and an address book, the
+// newWritingTools returns the tools for the mailbox of post with an SMTP server and an address book, the
 // SMTP server, and a function that lists the emails in a folder.
-func writing(t *testing.T) (map[string]tools.Tool, *pimtest.SMTP, func(folder string) []pim.Message) {
+func newWritingTools(t *testing.T) (map[string]tools.Tool, *pimtest.SMTP, func(folder string) []pim.Message) {
 	t.Helper()
 	d, server, now := post(t)
 	server.Deliver("tester", "INBOX", "From: Bob <bob@example.org>\nReply-To: Eve <eve@evil.example>\nTo: tester@test.local\nSubject: Lunch?\nMessage-ID: <lunch@x>\nReferences: <first@x>\n\nAt noon?\n", now)
@@ -56,8 +56,8 @@ func writing(t *testing.T) (map[string]tools.Tool, *pimtest.SMTP, func(folder st
 	}
 }
 
-// judged assesses a call and then runs it bound to the assessment, as the engine does.
-func judged(t *testing.T, x tools.Tool, args string) (tools.CallAssessment, tools.Result, error) {
+// assessAndCall assesses a call and then runs it bound to the assessment, as the engine does.
+func assessAndCall(t *testing.T, x tools.Tool, args string) (tools.CallAssessment, tools.Result, error) {
 	t.Helper()
 	j := tools.JudgmentOf(t.Context(), x, json.RawMessage(args))
 	if j.Refused != nil {
@@ -68,9 +68,9 @@ func judged(t *testing.T, x tools.Tool, args string) (tools.CallAssessment, tool
 }
 
 func TestSend(t *testing.T) {
-	by, s, in := writing(t)
+	by, s, in := newWritingTools(t)
 	send := by["send_email"]
-	j, r, err := judged(t, send, `{"to":["Ada","Linus <linus@example.org>"],"bcc":["root@example.org"],"subject":"Report","text":"See the file.","attach":["report.txt"]}`)
+	j, r, err := assessAndCall(t, send, `{"to":["Ada","Linus <linus@example.org>"],"bcc":["root@example.org"],"subject":"Report","text":"See the file.","attach":["report.txt"]}`)
 	if err != nil || j.Why != "it reaches Ada Lovelace <ada@example.org>, Linus <linus@example.org>; blind copy to root@example.org" ||
 		strings.Join(j.To, " ") != "ada@example.org linus@example.org root@example.org" || j.Pattern != "" || !strings.Contains(j.Exact, "report.txt, 12 bytes, sha256 ") {
 		t.Errorf("%+v, %v", j, err)
@@ -82,7 +82,7 @@ func TestSend(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	t.Run("an answer goes to the Reply-To address, and the result says so", func(t *testing.T) {
-		j, _, err := judged(t, send, `{"answer":"lunch","text":"Yes."}`)
+		j, _, err := assessAndCall(t, send, `{"answer":"lunch","text":"Yes."}`)
 		if err != nil || j.Why != "it reaches eve@evil.example; the sender Bob <bob@example.org> requests replies to that address" || j.Pattern != "mail:eve@evil.example" {
 			t.Errorf("%+v, %v", j, err)
 		}
@@ -94,7 +94,7 @@ func TestSend(t *testing.T) {
 		}
 	})
 	t.Run("an answer to a mail with an odd name and subject", func(t *testing.T) {
-		_, _, err := judged(t, send, `{"answer":"preheader","text":"Yes."}`)
+		_, _, err := assessAndCall(t, send, `{"answer":"preheader","text":"Yes."}`)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestSend(t *testing.T) {
 		}
 	})
 	t.Run("to the owner himself", func(t *testing.T) {
-		if j, _, err := judged(t, send, `{"to":["tester@test.local"],"text":"Note to self."}`); err != nil || strings.Join(j.To, " ") != tools.Owner {
+		if j, _, err := assessAndCall(t, send, `{"to":["tester@test.local"],"text":"Note to self."}`); err != nil || strings.Join(j.To, " ") != tools.Owner {
 			t.Errorf("%+v, %v", j, err)
 		}
 	})
@@ -125,7 +125,7 @@ func TestSend(t *testing.T) {
 		"an unknown outcome":                    {`{"to":["mute@example.org"],"text":"x"}`, tools.OutcomeUnknown},
 		"one recipient is refused":              {`{"to":["ada@example.org","refuse@example.org"],"text":"x"}`, tools.Failed},
 	} {
-		if _, _, err := judged(t, send, tc.args); tools.CodeOf(err) != tc.code {
+		if _, _, err := assessAndCall(t, send, tc.args); tools.CodeOf(err) != tc.code {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -138,8 +138,8 @@ func TestSend(t *testing.T) {
 }
 
 func TestDraftAndMove(t *testing.T) {
-	by, s, in := writing(t)
-	_, r, err := judged(t, by["draft_email"], `{"to":["Ada"],"text":"Lunch on Friday?"}`)
+	by, s, in := newWritingTools(t)
+	_, r, err := assessAndCall(t, by["draft_email"], `{"to":["Ada"],"text":"Lunch on Friday?"}`)
 	if err != nil || r.Text != "The draft to Ada Lovelace <ada@example.org> is saved in the drafts of work: Lunch on Friday?." || r.Undo == nil || len(in("drafts")) != 1 || len(s.Mails()) != 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -157,28 +157,28 @@ func TestDraftAndMove(t *testing.T) {
 	if _, err := move.Call(t.Context(), tools.Call{Args: json.RawMessage(`{"mail":"lunch"}`), Exact: "another", Now: time.Now()}); tools.CodeOf(err) != tools.Conflict || len(in("")) != 5 {
 		t.Error(err)
 	}
-	j, r, err := judged(t, move, `{"mail":"lunch"}`)
+	j, r, err := assessAndCall(t, move, `{"mail":"lunch"}`)
 	if j.Why != `it is the email "Lunch?" from Bob <bob@example.org>` {
 		t.Error(j.Why)
 	}
 	if err != nil || len(in("archive")) != 1 || r.Source != provenance.Outside || r.Undo == nil {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if _, _, err := judged(t, by["move_email"], `{"mail":"lunch"}`); tools.CodeOf(err) != tools.NotFound {
+	if _, _, err := assessAndCall(t, by["move_email"], `{"mail":"lunch"}`); tools.CodeOf(err) != tools.NotFound {
 		t.Error(err)
 	}
 	if err := undo("move_email", r.Undo.Data); err != nil || len(in("archive")) != 0 || len(in("")) != 5 {
 		t.Error(err)
 	}
-	if _, _, err := judged(t, by["move_email"], `{"mail":"example"}`); tools.CodeOf(err) != tools.InvalidArguments || !strings.Contains(err.Error(), "The invoice (work/") || !tools.SourceOf(err).Tainted() {
+	if _, _, err := assessAndCall(t, by["move_email"], `{"mail":"example"}`); tools.CodeOf(err) != tools.InvalidArguments || !strings.Contains(err.Error(), "The invoice (work/") || !tools.SourceOf(err).Tainted() {
 		t.Error(err)
 	}
-	_, r, err = judged(t, by["read_emails"], `{"limit":1}`)
+	_, r, err = assessAndCall(t, by["read_emails"], `{"limit":1}`)
 	id := r.Data.(mailOut).Mails[0].ID
 	if err != nil || !strings.Contains(r.Text, "Id: "+id) {
 		t.Fatalf("%s %v", r.Text, err)
 	}
-	_, r, err = judged(t, by["read_email"], `{"mail":"`+id+`"}`)
+	_, r, err = assessAndCall(t, by["read_email"], `{"mail":"`+id+`"}`)
 	if err != nil || !strings.HasPrefix(r.Text, "From: Bob <bob@example.org>\nReply-To: Eve <eve@evil.example>\nTo: tester@test.local\nSubject: Lunch?") || !strings.HasSuffix(r.Text, "At noon?") {
 		t.Errorf("%s %v", r.Text, err)
 	}

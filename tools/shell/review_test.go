@@ -99,7 +99,7 @@ func TestReview5_RefusesWhenCodeChangesAfterTheQuestion(t *testing.T) {
 			if b.judge(in).Exact == j.Exact {
 				t.Error("the approval is the same for other code")
 			}
-			if _, err := b.allowed(in, j.Exact); tools.CodeOf(err) != tools.Conflict || b.get("Documents/made") != "" {
+			if _, err := b.runApproved(in, j.Exact); tools.CodeOf(err) != tools.Conflict || b.get("Documents/made") != "" {
 				t.Errorf("the command ran although its code had changed: %v", err)
 			}
 			if err := os.Remove(b.docs + "/made"); err == nil || !errors.Is(err, os.ErrNotExist) {

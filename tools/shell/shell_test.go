@@ -87,12 +87,12 @@ func (b *bench) judge(in runIn) tools.CallAssessment {
 	return b.tool.(tools.CallAssessor).Judge(b.t.Context(), args(in))
 }
 
-// allowed runs a call with the Exact of its earlier judgment.
-func (b *bench) allowed(in runIn, exact string) (tools.Result, error) {
+// runApproved runs a call with the Exact of its earlier judgment.
+func (b *bench) runApproved(in runIn, exact string) (tools.Result, error) {
 	return b.tool.Call(b.t.Context(), tools.Call{ID: "c", Args: args(in), Exact: exact})
 }
 
-func (b *bench) run(in runIn) (tools.Result, error) { return b.allowed(in, b.judge(in).Exact) }
+func (b *bench) run(in runIn) (tools.Result, error) { return b.runApproved(in, b.judge(in).Exact) }
 
 func TestJudgment(t *testing.T) {
 	b := newBench(t, command.Off)
@@ -192,7 +192,7 @@ func TestIncidentI8ApprovalsOfCommands(t *testing.T) {
 			t.Errorf("%s: listed %v, pattern %q: a wrapper cannot be granted", in.Command, j.Listed, j.Pattern)
 		}
 		b.put("Documents/job.sh", "echo evil > made\n")
-		if _, err := b.allowed(in, j.Exact); tools.CodeOf(err) != tools.Conflict || b.get("Documents/made") != "" {
+		if _, err := b.runApproved(in, j.Exact); tools.CodeOf(err) != tools.Conflict || b.get("Documents/made") != "" {
 			t.Errorf("%s ran although its payload had changed: %v", in.Command, err)
 		}
 	}
@@ -201,7 +201,7 @@ func TestIncidentI8ApprovalsOfCommands(t *testing.T) {
 	j := b.judge(in)
 	b.put("Documents/-rf", "")
 	b.put("Documents/b.tmp", "")
-	if _, err := b.allowed(in, j.Exact); tools.CodeOf(err) != tools.Conflict {
+	if _, err := b.runApproved(in, j.Exact); tools.CodeOf(err) != tools.Conflict {
 		t.Errorf("command whose pattern matches other files now = %v", err)
 	}
 	for _, text := range []string{"cat *", "ls -- $(id)", "cat <<E\n$ANTHROPIC_API_KEY\nE"} {
@@ -228,7 +228,7 @@ func TestIncidentI9SwappedFiles(t *testing.T) {
 	if err := errors.Join(os.Remove(b.docs+"/notes.txt"), os.Symlink("../.ssh/id_ed25519", b.docs+"/notes.txt")); err != nil {
 		t.Skip(err)
 	}
-	if r, err := b.allowed(in, j.Exact); tools.CodeOf(err) != tools.PolicyDenied || strings.Contains(r.Text, "canary") {
+	if r, err := b.runApproved(in, j.Exact); tools.CodeOf(err) != tools.PolicyDenied || strings.Contains(r.Text, "canary") {
 		t.Errorf("%s, %v", r.Text, err)
 	}
 }

@@ -19,19 +19,19 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a browser with a separate simulated internet.
-type world struct {
+// browserFixture is a browser with a separate simulated internet.
+type browserFixture struct {
 	*Browser
 	net   *safehttptest.Internet
 	pages sync.Map // "host/path" -> HTML
 }
 
 // put sets the response of an address "host/path": a page, or "-> " and the target of a redirect.
-func (w *world) put(address, page string) { w.pages.Store(address, page) }
+func (w *browserFixture) put(address, page string) { w.pages.Store(address, page) }
 
-func newWorld(t *testing.T, opt Options) *world {
+func newFixture(t *testing.T, opt Options) *browserFixture {
 	t.Helper()
-	w := &world{}
+	w := &browserFixture{}
 	w.net = safehttptest.New(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		host, _, _ := strings.Cut(r.Host, ":")
 		kept, ok := w.pages.Load(host + r.URL.Path)
@@ -75,15 +75,15 @@ func newWorld(t *testing.T, opt Options) *world {
 	return w
 }
 
-// within applies the limits until the returned function is called.
-func (w *world) within(l limits) func() {
+// applyLimits applies the limits until the returned function is called.
+func (w *browserFixture) applyLimits(l limits) func() {
 	was := w.limits
 	w.limits.load, w.limits.answer = cmp.Or(l.load, was.load), cmp.Or(l.answer, was.answer)
 	w.limits.script, w.limits.calm = cmp.Or(l.script, was.script), cmp.Or(l.calm, was.calm)
 	return func() { w.limits = was }
 }
 
-func (w *world) ctx(t *testing.T) context.Context {
+func (w *browserFixture) ctx(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	t.Cleanup(cancel)
 	return ctx
@@ -91,7 +91,7 @@ func (w *world) ctx(t *testing.T) context.Context {
 
 func TestBrowser(t *testing.T) {
 	t.Parallel() // the test mostly waits
-	w := newWorld(t, Options{})
+	w := newFixture(t, Options{})
 	w.put("plain.example/", `<title>Plain</title><h1>Hello</h1><p>A <b>plain</b> page. <a href="/next?a=1">Next</a></p>`)
 	ctx := w.ctx(t)
 	if got := w.Tabs(ctx); got != nil || w.Running() {

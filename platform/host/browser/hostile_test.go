@@ -15,11 +15,11 @@ import (
 // TestHostilePages tests pages that try to deceive Hob.
 func TestHostilePages(t *testing.T) {
 	t.Parallel() // the test mostly waits
-	w := newWorld(t, Options{MaxTabs: 12})
+	w := newFixture(t, Options{MaxTabs: 12})
 	w.put("plain.example/next", `<title>Next</title><p>The next page.</p>`)
 	for _, tc := range []struct {
 		name string
-		test func(t *testing.T, w *world)
+		test func(t *testing.T, w *browserFixture)
 	}{
 		{"a blank tab opened by a page", testHeldTab},
 		{"a page that loses a picture after a click", testLostPicture},
@@ -39,18 +39,18 @@ func TestHostilePages(t *testing.T) {
 	}
 }
 
-func testHeldTab(t *testing.T, w *world) {
+func testHeldTab(t *testing.T, w *browserFixture) {
 	w.put("evil.example/", `<title>Evil</title><button onclick="window.w = window.open('about:blank')">Go on</button>`)
 	w.net.Name("evil.example", "93.184.216.34")
 	c := w.page(t, "http://evil.example/")
-	if _, err := w.Click(w.ctx(t), "", c.find(t, "Go on").Handle, yes); err != nil {
+	if _, err := w.Click(w.ctx(t), "", c.find(t, "Go on").Handle, approveAll); err != nil {
 		t.Fatal(err)
 	}
 	tab, err := w.Open(w.ctx(t), "http://plain.example/next")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Execute(w.ctx(t), c.Tab, "window.w.location = 'http://evil.example/look-alike'", yes); err != nil {
+	if _, err := w.Execute(w.ctx(t), c.Tab, "window.w.location = 'http://evil.example/look-alike'", approveAll); err != nil {
 		t.Fatal(err)
 	}
 	if tab, err = w.Get(tab.ID); err != nil || tab.Title != "Next" {
@@ -58,12 +58,12 @@ func testHeldTab(t *testing.T, w *world) {
 	}
 }
 
-func testLostPicture(t *testing.T, w *world) {
+func testLostPicture(t *testing.T, w *browserFixture) {
 	w.put("plain.example/buy", `<title>Buy</title><button onclick="location = '/bought'">Buy now</button>`)
 	w.put("plain.example/bought", `<title>Bought</title><p>Thank you.</p><img src="/lost.png"><img src="http://127.0.0.1:1/refused.png">`)
 	w.put("plain.example/lost.png", "cut")
 	c := w.page(t, "http://plain.example/buy")
-	done, err := w.Click(w.ctx(t), "", c.find(t, "Buy now").Handle, yes)
+	done, err := w.Click(w.ctx(t), "", c.find(t, "Buy now").Handle, approveAll)
 	if err != nil || done.Tab.Title != "Bought" {
 		t.Errorf("%+v, %v", done, err)
 	}
@@ -72,11 +72,11 @@ func testLostPicture(t *testing.T, w *world) {
 	}
 }
 
-func testRemade(t *testing.T, w *world) {
+func testRemade(t *testing.T, w *browserFixture) {
 	w.put("plain.example/remade", `<title>Remade</title><form onsubmit="document.title='sent'; return false"><div id=a></div></form>
 <script>const make = () => { a.innerHTML = "<input name=first><input name=second>"; a.firstChild.onchange = make; }; make();</script>`)
 	c := w.page(t, "http://plain.example/remade")
-	done, err := w.Fill(w.ctx(t), "", []Field{{c.find(t, "first").Handle, "x"}, {c.find(t, "second").Handle, "y"}}, true, yes)
+	done, err := w.Fill(w.ctx(t), "", []Field{{c.find(t, "first").Handle, "x"}, {c.find(t, "second").Handle, "y"}}, true, approveAll)
 	if kindOf(err) != NotFound || !strings.Contains(err.Error(), "nothing was sent") {
 		t.Errorf("%+v, %v", done, err)
 	}
@@ -85,7 +85,7 @@ func testRemade(t *testing.T, w *world) {
 	}
 }
 
-func testFrames(t *testing.T, w *world) {
+func testFrames(t *testing.T, w *browserFixture) {
 	w.net.Name("bank.example", "93.184.216.34")
 	w.put("bank.example/ok", `<title>Bank</title><body onclick="fetch('/paid')">`)
 	const bank = `<iframe src="http://bank.example/ok" style="opacity:0.01;position:absolute;inset:0;width:100%;height:100%;border:0"></iframe>`
@@ -94,7 +94,7 @@ func testFrames(t *testing.T, w *world) {
 	w.put("plain.example/late", `<title>x</title><div id=d style="position:relative;width:200px;height:50px"><button>Go on</button></div><script>d.onmousemove = () => { d.onmousemove = null; d.insertAdjacentHTML("beforeend", '`+bank+`'); };</script>`)
 	for _, path := range []string{"within", "over", "late"} {
 		c := w.page(t, "http://plain.example/"+path)
-		if done, err := w.Click(w.ctx(t), "", c.find(t, "Go on").Handle, yes); kindOf(err) != NotFound || !strings.Contains(err.Error(), "over it") {
+		if done, err := w.Click(w.ctx(t), "", c.find(t, "Go on").Handle, approveAll); kindOf(err) != NotFound || !strings.Contains(err.Error(), "over it") {
 			t.Errorf("%s: %+v, %v", path, done, err)
 		}
 	}
@@ -105,11 +105,11 @@ func testFrames(t *testing.T, w *world) {
 	}
 }
 
-func testPrograms(t *testing.T, w *world) {
+func testPrograms(t *testing.T, w *browserFixture) {
 	w.put("plain.example/programs", `<title>x</title><a href="zoommtg:join">Next</a> <a href="mailto:boss@plain.example">Write</a>`)
 	c := w.page(t, "http://plain.example/programs")
 	for _, name := range []string{"Next", "Write"} {
-		if done, err := w.Click(w.ctx(t), "", c.find(t, name).Handle, yes); kindOf(err) != NotFound || !strings.Contains(err.Error(), "another program") {
+		if done, err := w.Click(w.ctx(t), "", c.find(t, name).Handle, approveAll); kindOf(err) != NotFound || !strings.Contains(err.Error(), "another program") {
 			t.Errorf("%+v, %v", done, err)
 		}
 	}
@@ -122,10 +122,10 @@ func testPrograms(t *testing.T, w *world) {
 // TestClearData checks that Forget removes the data of sites and keeps the user signed in.
 func TestClearData(t *testing.T) {
 	t.Parallel() // the test mostly waits
-	w := newWorld(t, Options{})
+	w := newFixture(t, Options{})
 	w.put("plain.example/", `<title>Plain</title><p>Text.</p>`)
 	w.page(t, "http://plain.example/")
-	if _, err := w.Execute(w.ctx(t), "", "localStorage.setItem('a', 'to be forgotten'); document.cookie = 'login=yes; max-age=100000'; 1", yes); err != nil {
+	if _, err := w.Execute(w.ctx(t), "", "localStorage.setItem('a', 'to be forgotten'); document.cookie = 'login=yes; max-age=100000'; 1", approveAll); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Forget(false); err != nil || w.Running() {
@@ -145,7 +145,7 @@ func TestClearData(t *testing.T) {
 		t.Error(err)
 	}
 	w.page(t, "http://plain.example/")
-	if got, err := w.Execute(w.ctx(t), "", "localStorage.getItem('a') + document.cookie", yes); err != nil || got != "nulllogin=yes" {
+	if got, err := w.Execute(w.ctx(t), "", "localStorage.getItem('a') + document.cookie", approveAll); err != nil || got != "nulllogin=yes" {
 		t.Errorf("%q, %v", got, err)
 	}
 	if err := w.Forget(true); err != nil || w.Running() {
@@ -155,18 +155,18 @@ func TestClearData(t *testing.T) {
 		t.Error(left, err)
 	}
 	w.page(t, "http://plain.example/")
-	if got, err := w.Execute(w.ctx(t), "", "document.cookie", yes); err != nil || got != "" {
+	if got, err := w.Execute(w.ctx(t), "", "document.cookie", approveAll); err != nil || got != "" {
 		t.Errorf("the cookie still exists: %q, %v", got, err)
 	}
 }
 
 // testVeil checks that screenshots of two different card numbers are identical.
-func testVeil(t *testing.T, w *world) {
+func testVeil(t *testing.T, w *browserFixture) {
 	w.put("plain.example/card", `<title>x</title><style>input { caret-color: transparent; outline: none }</style><input autocomplete=cc-number value=4111> <input id=p value=open>`)
 	w.page(t, "http://plain.example/card")
 	shot := func(script string) string {
 		t.Helper()
-		if _, err := w.Execute(w.ctx(t), "", script, yes); err != nil {
+		if _, err := w.Execute(w.ctx(t), "", script, approveAll); err != nil {
 			t.Fatal(err)
 		}
 		data, _, err := w.Screenshot(w.ctx(t), "")
@@ -182,12 +182,12 @@ func testVeil(t *testing.T, w *world) {
 	if third := shot("p.value = 'else'; 1"); first == third {
 		t.Error("the picture hides other fields")
 	}
-	if got, err := w.Execute(w.ctx(t), "", "document.querySelector('input').getAttribute('style') || ''", yes); err != nil || got != "" {
+	if got, err := w.Execute(w.ctx(t), "", "document.querySelector('input').getAttribute('style') || ''", approveAll); err != nil || got != "" {
 		t.Errorf("the style of the field is not restored: %q, %v", got, err)
 	}
 }
 
-func testOwnBoxes(t *testing.T, w *world) {
+func testOwnBoxes(t *testing.T, w *browserFixture) {
 	w.put("plain.example/boxes", `<title>Boxes</title>
 <div role=switch tabindex=0 aria-checked=true aria-label=Share onclick="queueMicrotask(() => this.setAttribute('aria-checked', this.getAttribute('aria-checked') !== 'true'))"></div>
 <div role=checkbox aria-checked=false aria-label=Stuck></div>`)
@@ -197,19 +197,19 @@ func testOwnBoxes(t *testing.T, w *world) {
 		t.Errorf("%+v, %+v", share, stuck)
 	}
 	for _, want := range []string{"on", "off", "off", "on"} {
-		if _, err := w.Fill(w.ctx(t), "", []Field{{share.Handle, want}}, false, yes); err != nil {
+		if _, err := w.Fill(w.ctx(t), "", []Field{{share.Handle, want}}, false, approveAll); err != nil {
 			t.Fatal(err)
 		}
 		if d, err := w.Describe(w.ctx(t), "", share.Handle); err != nil || d.Element.Value != want {
 			t.Errorf("%+v, %v; want %s", d, err, want)
 		}
 	}
-	if _, err := w.Fill(w.ctx(t), "", []Field{{stuck.Handle, "on"}}, false, yes); kindOf(err) != Refused {
+	if _, err := w.Fill(w.ctx(t), "", []Field{{stuck.Handle, "on"}}, false, approveAll); kindOf(err) != Refused {
 		t.Errorf("Fill of a box that does not change = %v", err)
 	}
 }
 
-func testReadAtOnce(t *testing.T, w *world) {
+func testReadAtOnce(t *testing.T, w *browserFixture) {
 	w.put("plain.example/many", "<title>Many</title>"+strings.Repeat("<button>x</button>", 300))
 	var ids []string
 	for range 3 {

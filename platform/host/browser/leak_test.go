@@ -64,7 +64,7 @@ func (in *inside) note(s string) {
 	in.heard = append(in.heard, s)
 }
 
-func (in *inside) quiet(t *testing.T) {
+func (in *inside) checkUnreached(t *testing.T) {
 	t.Helper()
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -111,8 +111,8 @@ Promise.all(tried).then((all) => { document.getElementById("out").textContent = 
 
 func TestNetwork_ReachesNoInternalAddress(t *testing.T) {
 	t.Parallel() // the test mostly waits
-	w := newWorld(t, Options{})
-	defer w.within(limits{load: 2 * time.Second})()
+	w := newFixture(t, Options{})
+	defer w.applyLimits(limits{load: 2 * time.Second})()
 	in := newInside(t)
 	port := in.web.Listener.Addr().(*net.TCPAddr).Port
 	fill := strings.NewReplacer("WEB", fmt.Sprint(port), "UDP", fmt.Sprint(in.udp.LocalAddr().(*net.UDPAddr).Port))
@@ -161,11 +161,11 @@ func TestNetwork_ReachesNoInternalAddress(t *testing.T) {
 		}
 		t.Logf("%s: %v", address, err)
 	}
-	in.quiet(t)
+	in.checkUnreached(t)
 }
 
 func TestProxy_ServesOnlyTheBrowser(t *testing.T) {
-	w := newWorld(t, Options{})
+	w := newFixture(t, Options{})
 	p, err := openProxy(w.net.Client(t))
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ const pdf = "%PDF-1.1\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type
 func TestOddPages(t *testing.T) {
 	t.Parallel() // the test mostly waits
 	slow := make(chan struct{})
-	w := newWorld(t, Options{MaxTabs: 12})
+	w := newFixture(t, Options{MaxTabs: 12})
 	net := safehttptest.New(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/auth":
@@ -75,23 +75,23 @@ func TestOddPages(t *testing.T) {
 		}
 	})
 	t.Run("20,000 buttons", func(t *testing.T) {
-		defer w.within(limits{answer: 30 * time.Second})()
+		defer w.applyLimits(limits{answer: 30 * time.Second})()
 		if c := w.page(t, "http://plain.example/many"); !c.Cut || !strings.Contains(c.Text, "# First") || len(c.Elements) > maxElements {
 			t.Errorf("%d elements, cut %v", len(c.Elements), c.Cut)
 		}
 	})
 	t.Run("a page that is slow", func(t *testing.T) {
-		defer w.within(limits{load: 4 * time.Second})()
+		defer w.applyLimits(limits{load: 4 * time.Second})()
 		if c := w.page(t, "http://plain.example/slow"); !c.Loading || !strings.Contains(c.Text, "The beginning.") {
 			t.Errorf("%+v", c)
 		}
 	})
 	t.Run("a page that does not want to be left", func(t *testing.T) {
 		c := w.page(t, "http://plain.example/leave")
-		if _, err := w.Click(ctx, "", c.find(t, "Touch").Handle, yes); err != nil {
+		if _, err := w.Click(ctx, "", c.find(t, "Touch").Handle, approveAll); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Fill(ctx, "", []Field{{c.find(t, "Your photo").Handle, "/etc/passwd"}}, false, yes); err == nil || !strings.Contains(err.Error(), "file") {
+		if _, err := w.Fill(ctx, "", []Field{{c.find(t, "Your photo").Handle, "/etc/passwd"}}, false, approveAll); err == nil || !strings.Contains(err.Error(), "file") {
 			t.Errorf("file was uploaded, or no error was returned: %v", err)
 		}
 		step, cancel := context.WithTimeout(ctx, 20*time.Second)

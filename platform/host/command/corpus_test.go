@@ -46,10 +46,10 @@ func newBench(t testing.TB, change func(*Options)) *bench {
 	return b
 }
 
-func (b *bench) look(text string) Verdict { return b.judge.Judge(Command{Text: text}) }
+func (b *bench) judgeText(text string) Verdict { return b.judge.Judge(Command{Text: text}) }
 
-// shared opens a file of the shared data, which is not part of the project.
-func shared(t *testing.T, name string) *bufio.Scanner {
+// openShared opens a file of the shared data, which is not part of the project.
+func openShared(t *testing.T, name string) *bufio.Scanner {
 	t.Helper()
 	dir := os.Getenv("HOB_TEST_DATA")
 	if dir == "" {
@@ -79,15 +79,15 @@ var harmless = map[string]string{
 func TestHostileCommands(t *testing.T) {
 	b := newBench(t, nil)
 	n, refused, asked, excepted := 0, 0, 0, 0
-	for s := shared(t, "hostile-commands.jsonl"); s.Scan(); n++ {
+	for s := openShared(t, "hostile-commands.jsonl"); s.Scan(); n++ {
 		var row struct{ ID, Name, Shell, Cmd string }
 		if err := json.Unmarshal(s.Bytes(), &row); err != nil {
 			t.Fatal(err)
 		}
-		switch v := b.look(row.Cmd); {
-		case v.Listed && excuse(row.Cmd) != "":
+		switch v := b.judgeText(row.Cmd); {
+		case v.Listed && exceptionReason(row.Cmd) != "":
 			excepted++
-			t.Logf("%s is listed: %q (%s)", row.ID, row.Cmd, excuse(row.Cmd))
+			t.Logf("%s is listed: %q (%s)", row.ID, row.Cmd, exceptionReason(row.Cmd))
 		case v.Listed:
 			t.Errorf("%s %s is listed: %q", row.ID, row.Name, row.Cmd)
 		case v.Refused != nil:
@@ -99,7 +99,7 @@ func TestHostileCommands(t *testing.T) {
 	t.Logf("of %d hostile commands %d are refused, %d ask, %d are harmless", n, refused, asked, excepted)
 }
 
-func excuse(cmd string) string {
+func exceptionReason(cmd string) string {
 	for begin, why := range harmless {
 		if strings.HasPrefix(cmd, begin) {
 			return why
@@ -111,9 +111,9 @@ func excuse(cmd string) string {
 func TestCommandInjection(t *testing.T) {
 	b := newBench(t, nil)
 	n := 0
-	for s := shared(t, "command-injection.txt"); s.Scan(); n++ {
+	for s := openShared(t, "command-injection.txt"); s.Scan(); n++ {
 		for _, cmd := range []string{s.Text(), "ls " + s.Text(), "cat notes.txt" + s.Text()} {
-			if v := b.look(cmd); v.Listed {
+			if v := b.judgeText(cmd); v.Listed {
 				t.Logf("listed: %q: %v", cmd, v.Plan.Lines)
 				for _, line := range v.Plan.Lines {
 					for _, step := range line.Steps {
@@ -132,13 +132,13 @@ func TestEverydayCommands(t *testing.T) {
 	b := newBench(t, nil)
 	n, listed, unreadable := 0, 0, 0
 	why := map[string]int{}
-	for s := shared(t, "everyday-commands.jsonl"); s.Scan(); {
+	for s := openShared(t, "everyday-commands.jsonl"); s.Scan(); {
 		var row struct{ OS, Name, What, Cmd string }
 		if err := json.Unmarshal(s.Bytes(), &row); err != nil {
 			t.Fatal(err)
 		}
 		n++
-		v := b.look(row.Cmd)
+		v := b.judgeText(row.Cmd)
 		switch {
 		case v.Listed:
 			listed++

@@ -29,7 +29,7 @@ func TestListedFormsTouchNothingElse(t *testing.T) {
 	if os.Getenv("HOB_TEST_LONG") != "" {
 		want, batch = 5000, 500
 	}
-	b := scratch(t)
+	b := newHostileHome(t)
 	before := b.snapshot(t)
 	g := &generator{rand: rand.New(rand.NewPCG(16, 4)), table: b.judge.table()}
 	seen, list, forms := map[string]bool{}, []traced{}, map[string]int{}
@@ -40,7 +40,7 @@ func TestListedFormsTouchNothingElse(t *testing.T) {
 			continue
 		}
 		seen[text] = true
-		if v := b.look(text); v.Listed {
+		if v := b.judgeText(text); v.Listed {
 			list = append(list, traced{Text: text, Plan: v.Plan})
 			forms[strings.Fields(text)[0]]++
 		}
@@ -53,7 +53,7 @@ func TestListedFormsTouchNothingElse(t *testing.T) {
 		b.trace(t, strace, chunk)
 		for _, c := range chunk {
 			needs[c.Plan.Needs]++
-			wrote, read := b.violations(c.lines)
+			wrote, read := b.listViolations(c.lines)
 			if len(wrote) > 0 {
 				t.Errorf("%q changes files:\n%s", c.Text, strings.Join(wrote, "\n"))
 			}
@@ -67,13 +67,13 @@ func TestListedFormsTouchNothingElse(t *testing.T) {
 	if after := b.snapshot(t); before != after {
 		t.Errorf("the folder changed: %s", difference(before, after))
 	}
-	b.confined(t, outside)
+	b.runConfined(t, outside)
 	t.Logf("%d listed commands of %d programs (%d generated): %d need nothing, %d a sandbox, %d one that hides processes; %d of those open paths outside when nothing confines them",
 		len(list), len(forms), tried, needs[NeedNothing], needs[NeedSandbox], needs[NeedIsolation], len(outside))
 }
 
-// scratch returns a home whose allowed folder contains an attacker's files.
-func scratch(t *testing.T) *bench {
+// newHostileHome returns a home whose allowed folder contains an attacker's files.
+func newHostileHome(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t, nil)
 	for name, text := range map[string]string{
@@ -151,9 +151,9 @@ var (
 	quoted1  = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`)
 )
 
-// violations returns the calls that changed something, and the calls that read outside the allowed
+// listViolations returns the calls that changed something, and the calls that read outside the allowed
 // folders.
-func (b *bench) violations(lines []string) (wrote, read []string) {
+func (b *bench) listViolations(lines []string) (wrote, read []string) {
 	for _, line := range joinUnfinished(lines) {
 		m := callName.FindStringSubmatch(line)
 		r := result.FindStringSubmatch(line)
@@ -223,13 +223,13 @@ func (b *bench) mayOpen(path, line string) bool {
 	return strings.HasPrefix(path, "pipe:") || strings.HasPrefix(path, "/memfd:") || slices.Contains([]string{"/", "/opt", "/var", "/run"}, path) && (strings.Contains(line, "O_DIRECTORY") || strings.Contains(line, "O_PATH")) // whereis and lsblk list some of the system
 }
 
-// confined runs commands in each sandbox of this machine.
-func (b *bench) confined(t *testing.T, list []traced) {
+// runConfined runs commands in each sandbox of this machine.
+func (b *bench) runConfined(t *testing.T, list []traced) {
 	t.Helper()
 	if len(list) == 0 {
 		return
 	}
-	for kind, r := range sandboxes(t, b) {
+	for kind, r := range listSandboxes(t, b) {
 		for _, c := range list {
 			out, err := r.Run(t.Context(), c.Plan, time.Minute, func(int64) {})
 			if err != nil {

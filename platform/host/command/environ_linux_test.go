@@ -12,7 +12,7 @@ import (
 // /proc nor with ps. This also applies to root, although kernels from 6.15 exempt root from this
 // check of Landlock (CAP_PERFMON).
 func TestReview4_SandboxesHideEnvironmentsOfOtherProcesses(t *testing.T) {
-	b := house(t)
+	b := newRepositoryHome(t)
 	other := exec.CommandContext(t.Context(), "sleep", "600")
 	other.Env = []string{"CANARY_OF_OTHERS=1"}
 	if err := other.Start(); err != nil {
@@ -20,7 +20,7 @@ func TestReview4_SandboxesHideEnvironmentsOfOtherProcesses(t *testing.T) {
 	}
 	defer func() { _, _ = other.Process.Kill(), other.Wait() }() // Wait returns an error, because the process was killed
 	proc := fmt.Sprintf("/pr''oc/%d/env''iron", other.Process.Pid)
-	for kind, r := range sandboxes(t, b) {
+	for kind, r := range listSandboxes(t, b) {
 		for _, text := range []string{
 			"tr '\\0' '\\n' < " + proc, "cat " + proc + " /pr''oc/[0-9]*/env''iron | tr '\\0' '\\n'", "ps -axeww", "ps e -p " + fmt.Sprint(other.Process.Pid),
 		} {

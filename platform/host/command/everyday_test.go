@@ -30,8 +30,8 @@ func everydayCommands() []string {
 	return out
 }
 
-// desk returns a home with the files that the list of everyday commands names.
-func desk(t *testing.T) *bench {
+// newEverydayHome returns a home with the files that the list of everyday commands names.
+func newEverydayHome(t *testing.T) *bench {
 	t.Helper()
 	onUnix(t)
 	b := newBench(t, nil)
@@ -61,8 +61,8 @@ func desk(t *testing.T) *bench {
 	return b
 }
 
-// missing reports whether a program of a command is not installed on this machine.
-func (b *bench) missing(text string) bool {
+// isMissing reports whether a program of a command is not installed on this machine.
+func (b *bench) isMissing(text string) bool {
 	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("|&; ", r) }) {
 		if e := b.judge.table().entries[w]; e != nil && b.judge.findProgram("/", w).path == "" {
 			return true
@@ -75,18 +75,18 @@ func (b *bench) missing(text string) bool {
 // their results in each sandbox of this machine and with files that Hob opens. -update writes the
 // figures into docs/commands.md.
 func TestTwoHundredEverydayCommands(t *testing.T) {
-	b := desk(t)
+	b := newEverydayHome(t)
 	list := everydayCommands()
 	boxes := []sandbox{{kind: "bubblewrap"}, {kind: "landlock"}, {missing: "none"}}
 	counts, asked := make([]int, len(boxes)), make([][]string, len(boxes))
 	here := 0
 	for _, text := range list {
-		if b.missing(text) {
+		if b.isMissing(text) {
 			t.Logf("a program of %q is not installed", text)
 			continue
 		}
 		here++
-		v := b.look(text)
+		v := b.judgeText(text)
 		if v.Refused != nil {
 			t.Errorf("%q is refused: %v", text, v.Refused)
 		}
@@ -111,9 +111,9 @@ func TestTwoHundredEverydayCommands(t *testing.T) {
 
 // Commands that run without approval print the same output as in Bash.
 func TestEverydayCommandsDoWhatBashDoes(t *testing.T) {
-	b := desk(t)
+	b := newEverydayHome(t)
 	runners := map[string]*Runner{"without a sandbox": b.runner(t, Off)}
-	if r := b.boxed(t); r != nil {
+	if r := b.bubblewrapRunner(t); r != nil {
 		runners["bubblewrap"] = r
 	}
 	step := 8
@@ -128,7 +128,7 @@ func TestEverydayCommandsDoWhatBashDoes(t *testing.T) {
 		for _, word := range []string{"date", "df", "uptime", "free", "env", "lsblk", "top", "pgrep", "hostname", "shuf", "ls -l", "id", "lscpu", "users", "du "} {
 			changes = changes || strings.HasPrefix(text, word)
 		}
-		if b.missing(text) {
+		if b.isMissing(text) {
 			continue
 		}
 		bash := exec.CommandContext(t.Context(), "bash", "--norc", "-c", text)
@@ -136,7 +136,7 @@ func TestEverydayCommandsDoWhatBashDoes(t *testing.T) {
 		want, err := bash.Output()
 		status := statusOf(err)
 		for kind, r := range runners {
-			v := b.look(text).Within(r.Sandbox(t.Context()))
+			v := b.judgeText(text).Within(r.Sandbox(t.Context()))
 			if !v.Listed {
 				continue
 			}

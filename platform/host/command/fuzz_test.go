@@ -32,9 +32,9 @@ func FuzzJudge(f *testing.F) {
 	b := newBench(f, nil)
 	b.put(f, "Documents/data.json", `{"a":1}`)
 	b.put(f, "Documents/sub/a.txt", "a\n")
-	r := b.boxed(f)
+	r := b.bubblewrapRunner(f)
 	f.Fuzz(func(t *testing.T, text string) {
-		v := b.look(text)
+		v := b.judgeText(text)
 		if !v.Listed {
 			if v.Refused == nil && (len(v.Why) == 0 || v.Exact == "") {
 				t.Fatalf("%q needs approval without a reason: %+v", text, v)
@@ -55,7 +55,7 @@ func FuzzJudge(f *testing.F) {
 			}
 			return true
 		})
-		b.printed(t, file, v)
+		b.checkPrinted(t, file, v)
 		for _, line := range v.Plan.Lines {
 			for _, s := range line.Steps {
 				if b.judge.table().entries[filepath.Base(s.Args[0])] == nil {
@@ -64,18 +64,18 @@ func FuzzJudge(f *testing.F) {
 			}
 		}
 		if r != nil {
-			b.unchanged(t, r, text, v)
+			b.checkUnchanged(t, r, text, v)
 		}
 	})
 }
 
-// printed analyzes the printed tree. Comments and limits may make the printed form too long.
-func (b *bench) printed(t *testing.T, file *syntax.File, v Verdict) {
+// checkPrinted analyzes the printed tree. Comments and limits may make the printed form too long.
+func (b *bench) checkPrinted(t *testing.T, file *syntax.File, v Verdict) {
 	var out bytes.Buffer
 	if err := syntax.NewPrinter().Print(&out, file); err != nil {
 		t.Fatal(err)
 	}
-	again := b.look(out.String())
+	again := b.judgeText(out.String())
 	if errors.Is(again.Refused, ErrInvalid) {
 		return
 	}
@@ -86,9 +86,9 @@ func (b *bench) printed(t *testing.T, file *syntax.File, v Verdict) {
 	}
 }
 
-// boxed returns a runner that uses bubblewrap, or nil if bubblewrap is not available. Fuzzed
+// bubblewrapRunner returns a runner that uses bubblewrap, or nil if bubblewrap is not available. Fuzzed
 // commands never run without it.
-func (b *bench) boxed(tb testing.TB) *Runner {
+func (b *bench) bubblewrapRunner(tb testing.TB) *Runner {
 	exe, err := os.Executable()
 	if err != nil {
 		tb.Fatal(err)
@@ -104,7 +104,7 @@ func (b *bench) boxed(tb testing.TB) *Runner {
 	return r
 }
 
-func (b *bench) unchanged(t *testing.T, r *Runner, text string, v Verdict) {
+func (b *bench) checkUnchanged(t *testing.T, r *Runner, text string, v Verdict) {
 	if strings.Contains(text, "sleep") || strings.Contains(text, "seq") || strings.Contains(text, "free") {
 		return
 	}

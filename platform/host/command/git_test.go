@@ -12,7 +12,7 @@ import (
 // Runs real git in a repository whose attributes, hooks and submodule try to run programs. No
 // listed command runs any of these programs.
 func TestHostileRepositoryWithRealGit(t *testing.T) {
-	b := house(t)
+	b := newRepositoryHome(t)
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}
@@ -44,7 +44,7 @@ func TestHostileRepositoryWithRealGit(t *testing.T) {
 	b.put(t, "Documents/theirs/b", "changed\n")
 	r := b.runner(t, Off)
 	for _, args := range []string{"status", "status -v", "diff", "diff HEAD", "log -p", "log --stat", "show", "blame b", "ls-files -m", "describe --all", "branch -a", "stash list", "reflog"} {
-		v := b.look("git -C theirs " + args)
+		v := b.judgeText("git -C theirs " + args)
 		if !v.Listed {
 			t.Errorf("git %s is not listed: %v", args, v.Why)
 			continue

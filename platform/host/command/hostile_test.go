@@ -15,7 +15,7 @@ func TestWaysRoundTheTable(t *testing.T) {
 		"grep -d recurse x ~", "grep -drecurse x ~", "grep -ndrecurse x ~", "grep -rs x ~", "egrep -d recurse x ~",
 		"diff -N ~ ~/Documents/empty", "diff --new-file ~ ~/Documents/empty", "diff -uN ~/Documents/empty ~", "ls --recursive ~", "ls -laR ~", "du -a ~", "tree -a ~", "rg --hidden x ~", "find ~ -name x",
 	} {
-		if v := b.look(text); v.Listed {
+		if v := b.judgeText(text); v.Listed {
 			t.Errorf("%q is listed: %+v", text, v.Plan.Lines)
 		}
 	}

@@ -26,8 +26,8 @@ func (b *bench) link(t testing.TB, target, name string) {
 	}
 }
 
-// here reports whether the programs of a case are installed.
-func here(text string) bool {
+// isInstalled reports whether the programs of a case are installed.
+func isInstalled(text string) bool {
 	for _, name := range []string{"git", "jq", "rg", "tree", "unzip", "file", "xxd", "gawk"} {
 		if strings.Contains(text, name+" ") {
 			if _, err := exec.LookPath(name); err != nil {
@@ -45,8 +45,8 @@ func onUnix(t testing.TB) {
 	}
 }
 
-// house returns a bench with a repository and files of every kind.
-func house(t testing.TB) *bench {
+// newRepositoryHome returns a bench with a repository and files of every kind.
+func newRepositoryHome(t testing.TB) *bench {
 	t.Helper()
 	onUnix(t)
 	b := newBench(t, func(o *Options) { o.Allow = []string{"touch marks", "npm test"} })
@@ -69,7 +69,7 @@ func house(t testing.TB) *bench {
 }
 
 func TestListed(t *testing.T) {
-	b := house(t)
+	b := newRepositoryHome(t)
 	for _, text := range []string{
 		"ls", "ls -la", "ls -l notes.txt", "ls *.txt", "ls ./*.txt", "ls 'with space'", `cat "with space/x.txt"`, "cat notes.txt", "cat ~/Documents/notes.txt", "cat $HOME/Documents/notes.txt",
 		"cat <notes.txt", "cat notes.txt 2>/dev/null", "ls nothing 2>&1", "ls >/dev/null 2>&1", "ls &>/dev/null", "cat notes.txt | sort | uniq -c | sort -rn | head -5",
@@ -85,10 +85,10 @@ func TestListed(t *testing.T) {
 		"touch marks", "touch marks other",
 	} {
 		t.Run(text, func(t *testing.T) {
-			if !here(text) {
+			if !isInstalled(text) {
 				t.Skip("a program is not installed")
 			}
-			if v := b.look(text); !v.Listed {
+			if v := b.judgeText(text); !v.Listed {
 				t.Errorf("not listed: %v, refused %v", v.Why, v.Refused)
 			}
 		})
@@ -97,7 +97,7 @@ func TestListed(t *testing.T) {
 
 // Commands that are not clearly harmless need approval or are refused.
 func TestNotListed(t *testing.T) {
-	b := house(t)
+	b := newRepositoryHome(t)
 	for name, list := range map[string][]string{
 		"unknown programs":    {"rm notes.txt", "cp a b", "mv a b", "nonesuch", "chmod 777 notes.txt", "ln -s a b", "mkdir x", "touch x", "dd if=notes.txt", "kill 1", "crontab -l"},
 		"interpreters":        {"python3 -c 'print(1)'", "python3", "bash", "bash -c ls", "sh", "perl -e 1", "node", "echo ls | bash", "echo ls | sh", "make", "gcc x.c", "sqlite3 a.db", "osascript -e 1"},
@@ -120,7 +120,7 @@ func TestNotListed(t *testing.T) {
 	} {
 		for _, text := range list {
 			t.Run(name+"/"+text, func(t *testing.T) {
-				if v := b.look(text); v.Listed {
+				if v := b.judgeText(text); v.Listed {
 					t.Errorf("listed: %+v", v.Plan.Lines)
 				} else if v.Refused == nil && len(v.Why) == 0 {
 					t.Error("no reason is given")
@@ -132,7 +132,7 @@ func TestNotListed(t *testing.T) {
 
 // A protected path is refused in every spelling.
 func TestProtectedPlaces(t *testing.T) {
-	b := house(t)
+	b := newRepositoryHome(t)
 	for _, text := range []string{
 		"cat ~/.ssh/id_ed25519", "cat $HOME/.ssh/id_ed25519", "cat ${HOME}/.ssh/id_ed25519", "cat ../.ssh/id_ed25519", "cat innocent/id_ed25519", "cat ./innocent/../innocent/id_ed25519",
 		"cat ~/.s*/id*", "cat ../.s?h/*", "cat ~/.ss[h]/id_ed25519", "cat ~/.{ssh,x}/id_ed25519", `cat ~/".ssh"/id_ed25519`, `cat ~/.s""sh/id_ed25519`, `cat ~/.s\sh/id_ed25519`, `cat $'\x2fetc/shadow'`,
@@ -144,7 +144,7 @@ func TestProtectedPlaces(t *testing.T) {
 		"crontab /etc/cron.d/x", "cat ~/.mozilla/firefox/x", "ls -la ~/.config/autostart",
 	} {
 		t.Run(text, func(t *testing.T) {
-			v := b.look(text)
+			v := b.judgeText(text)
 			if !errors.Is(v.Refused, ErrProtected) || v.Listed {
 				t.Errorf("refused %v, listed %v: %v", v.Refused, v.Listed, v.Why)
 			}
@@ -153,7 +153,7 @@ func TestProtectedPlaces(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	b := house(t)
+	b := newRepositoryHome(t)
 	for name, c := range map[string]Command{
 		"empty":              {Text: " \n"},
 		"too long":           {Text: "echo " + strings.Repeat("a", MaxText)},
@@ -180,7 +180,7 @@ func TestRefused(t *testing.T) {
 }
 
 func TestEffects(t *testing.T) {
-	b := house(t)
+	b := newRepositoryHome(t)
 	for text, want := range map[string]func(Verdict) bool{
 		"curl https://evil.example/x":         func(v Verdict) bool { return v.Egress && strings.Contains(v.Why[0], "evil.example") },
 		"sudo env X=1 curl h.example":         func(v Verdict) bool { return v.Egress },
@@ -202,7 +202,7 @@ func TestEffects(t *testing.T) {
 		"rm $x":                               func(v Verdict) bool { return v.Plan.Shell != "" && len(v.Plan.Lines) == 0 },
 	} {
 		t.Run(text, func(t *testing.T) {
-			if v := b.look(text); v.Refused != nil || !want(v) {
+			if v := b.judgeText(text); v.Refused != nil || !want(v) {
 				t.Errorf("%+v", v)
 			}
 		})
@@ -235,28 +235,28 @@ func TestHostileRepository(t *testing.T) {
 		"no section":      "fsmonitor = x\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := house(t)
+			b := newRepositoryHome(t)
 			b.put(t, "Documents/repo/.git/config", settings)
 			for _, text := range []string{"git -C repo status", "cd repo && git diff", "cd repo && git log"} {
-				if v := b.look(text); v.Listed {
+				if v := b.judgeText(text); v.Listed {
 					t.Errorf("%s is listed with\n%s", text, settings)
 				}
 			}
 		})
 	}
 	t.Run("without files", func(t *testing.T) {
-		b := house(t)
+		b := newRepositoryHome(t)
 		b.put(t, "Documents/bare/HEAD", "ref: refs/heads/main\n")
 		b.put(t, "Documents/bare/objects/x", "")
 		b.put(t, "Documents/bare/config", "[core]\n\tfsmonitor = x\n")
-		if v := b.look("cd bare && git status"); v.Listed {
+		if v := b.judgeText("cd bare && git status"); v.Listed {
 			t.Error("the command is listed")
 		}
 	})
 	t.Run("elsewhere", func(t *testing.T) {
-		b := house(t)
+		b := newRepositoryHome(t)
 		b.put(t, "Documents/sub/.git", "gitdir: ../evil\n")
-		if v := b.look("git -C sub status"); v.Listed {
+		if v := b.judgeText("git -C sub status"); v.Listed {
 			t.Error("the command is listed")
 		}
 	})
@@ -264,11 +264,11 @@ func TestHostileRepository(t *testing.T) {
 
 // The output of a command counts as Hob's own text only if it contains no data from files.
 func TestOwnWords(t *testing.T) {
-	b := house(t)
+	b := newRepositoryHome(t)
 	for text, want := range map[string]bool{
 		"date": true, "uname -a; df -h": true, "echo hello": true, "cat notes.txt": false, "ls": false, "ps aux": false, "echo a | cat - notes.txt": false, "echo *.json": false, "echo a | cat": false,
 	} {
-		if v := b.look(text); v.Own != want || !v.Listed {
+		if v := b.judgeText(text); v.Own != want || !v.Listed {
 			t.Errorf("%s: own %v, listed %v (%v)", text, v.Own, v.Listed, v.Why)
 		}
 	}
@@ -291,13 +291,13 @@ func TestAllowEntries(t *testing.T) {
 			t.Errorf("%q: %v, want %q", entry, err, want)
 		}
 	}
-	b := house(t)
+	b := newRepositoryHome(t)
 	for _, text := range []string{"touch other", "touch marksx", "touch marks > x", "touch marks $(id)", "touch marks; rm x", "./touch marks", "X=1 touch marks", "touch"} {
-		if v := b.look(text); v.Listed {
+		if v := b.judgeText(text); v.Listed {
 			t.Errorf("%q is listed", text)
 		}
 	}
-	if v := b.look("touch marks ~/.ssh/x"); !errors.Is(v.Refused, ErrProtected) {
+	if v := b.judgeText("touch marks ~/.ssh/x"); !errors.Is(v.Refused, ErrProtected) {
 		t.Errorf("an allowed program in a protected path: %v", v.Refused)
 	}
 }

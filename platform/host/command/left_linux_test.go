@@ -30,7 +30,7 @@ func TestNothingIsLeft(t *testing.T) {
 		"when the time is over":       {start + "sleep 600", time.Second, false, ErrTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := house(t)
+			b := newRepositoryHome(t)
 			told, goOn := filepath.Join(b.docs, "told"), filepath.Join(b.docs, "go")
 			if err := errors.Join(syscall.Mkfifo(told, 0o600), syscall.Mkfifo(goOn, 0o600)); err != nil {
 				t.Skip(err)
@@ -46,7 +46,7 @@ func TestNothingIsLeft(t *testing.T) {
 				}
 				pid <- strings.TrimSpace(string(text))
 			}()
-			_, err := b.runner(t, Off).Run(ctx, b.look(c.text).Plan, c.limit, func(int64) {})
+			_, err := b.runner(t, Off).Run(ctx, b.judgeText(c.text).Plan, c.limit, func(int64) {})
 			if !errors.Is(err, c.want) {
 				t.Fatalf("%v, want %v", err, c.want)
 			}

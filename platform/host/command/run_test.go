@@ -54,7 +54,7 @@ func (b *bench) exists(name string) bool {
 }
 
 func TestRun(t *testing.T) {
-	b := house(t)
+	b := newRepositoryHome(t)
 	r := b.runner(t, Off)
 	for text, want := range map[string]struct {
 		status int
@@ -95,7 +95,7 @@ func TestScrubbedEnvironment(t *testing.T) {
 	for _, name := range []string{"ANTHROPIC_API_KEY", "HTTPS_PROXY", "LD_PRELOAD_X", "HOB_TOKEN", "BASH_ENV", "GIT_SSH_COMMAND", "BASH_FUNC_ls%%", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS"} {
 		t.Setenv(name, "canary")
 	}
-	b := house(t)
+	b := newRepositoryHome(t)
 	for _, text := range []string{"env", "for i in 1; do env; done"} {
 		out := b.run(t, b.runner(t, Off), Command{Text: text})
 		if strings.Contains(out.Output, "canary") || !strings.Contains(out.Output, "PATH=/usr/bin:/bin") || strings.Contains(out.Output, "HOB_") {
@@ -105,7 +105,7 @@ func TestScrubbedEnvironment(t *testing.T) {
 }
 
 func TestOutputIsBounded(t *testing.T) {
-	b := house(t)
+	b := newRepositoryHome(t)
 	out := b.run(t, b.runner(t, Off), Command{Text: "seq 1 1000000"})
 	if len(out.Output) > keepHead+keepTail+100 || out.Cut == 0 || !strings.HasPrefix(out.Output, "1\n2\n") || !strings.HasSuffix(out.Output, "\n1000000\n") || !strings.Contains(out.Output, "bytes left out") {
 		t.Errorf("%d bytes, %d cut: %.40q", len(out.Output), out.Cut, out.Output)
@@ -114,23 +114,23 @@ func TestOutputIsBounded(t *testing.T) {
 
 // Only the analyzed code runs: a script that has changed since the analysis does not run.
 func TestAChangedScriptIsNotRun(t *testing.T) {
-	b := house(t)
-	v := b.look("./ls")
+	b := newRepositoryHome(t)
+	v := b.judgeText("./ls")
 	b.put(t, "Documents/ls", "#!/bin/sh\necho evil\n")
 	out, err := b.runner(t, Off).Run(t.Context(), v.Plan, time.Minute, func(int64) {})
 	if err != nil || out.Status != statusNotRun || !strings.Contains(out.Output, "changed after the command was analyzed") {
 		t.Errorf("%+v, %v", out, err)
 	}
-	if w := b.look("./ls"); w.Exact == v.Exact {
+	if w := b.judgeText("./ls"); w.Exact == v.Exact {
 		t.Error("the change of the script does not change Exact")
 	}
 }
 
 func TestRequireWithoutASandbox(t *testing.T) {
-	b := house(t)
+	b := newRepositoryHome(t)
 	r := b.runner(t, Require)
 	r.looked, r.found = time.Now(), sandbox{missing: "none here"}
-	_, err := r.Run(t.Context(), b.look("ls").Plan, time.Minute, func(int64) {})
+	_, err := r.Run(t.Context(), b.judgeText("ls").Plan, time.Minute, func(int64) {})
 	if !errors.Is(err, ErrNoSandbox) || !strings.Contains(err.Error(), "none here") {
 		t.Errorf("%v", err)
 	}

@@ -12,8 +12,8 @@ import (
 	llsys "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
-// sandboxes returns the sandboxes of this machine.
-func sandboxes(t *testing.T, b *bench) map[string]*Runner {
+// listSandboxes returns the sandboxes of this machine.
+func listSandboxes(t *testing.T, b *bench) map[string]*Runner {
 	t.Helper()
 	out := map[string]*Runner{}
 	for _, kind := range []string{"bubblewrap", "landlock"} {
@@ -39,7 +39,7 @@ func sandboxes(t *testing.T, b *bench) map[string]*Runner {
 }
 
 func TestSandbox(t *testing.T) {
-	b := house(t)
+	b := newRepositoryHome(t)
 	var config net.ListenConfig
 	server, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -60,7 +60,7 @@ func TestSandbox(t *testing.T) {
 	// the Analyzer cannot see a path written in two parts, as in a program
 	secret := "d=" + b.home + "; cat $d/.s''sh/id_ed''25519 $d/ho''b/to''ken; ls $d/.s''sh $d/ho''b"
 	reach := "exec 3<>/d''ev/tcp/127.0.0.1/" + port + " && head -1 <&3"
-	for kind, r := range sandboxes(t, b) {
+	for kind, r := range listSandboxes(t, b) {
 		t.Run(kind, func(t *testing.T) {
 			for name, c := range map[string]struct {
 				plan       Plan
@@ -114,7 +114,7 @@ func TestSandbox(t *testing.T) {
 }
 
 func TestSandboxIsLookedForOnce(t *testing.T) {
-	b := house(t)
+	b := newRepositoryHome(t)
 	r := b.runner(t, Auto)
 	first := r.Sandbox(context.Background())
 	if again := r.Sandbox(context.Background()); again != first {

@@ -13,8 +13,8 @@ import (
 // path.
 func TestServiceCommand_ConfinesProgram(t *testing.T) {
 	t.Setenv("HOB_OF_PARENT", "canary-variable")
-	b := house(t)
-	for kind, r := range sandboxes(t, b) {
+	b := newRepositoryHome(t)
+	for kind, r := range listSandboxes(t, b) {
 		t.Run(kind, func(t *testing.T) {
 			home := filepath.Join(b.home, "hob", "servers", kind)
 			work := filepath.Join(b.home, "work-"+kind)
@@ -59,7 +59,7 @@ func TestServiceCommand_ConfinesProgram(t *testing.T) {
 	if _, _, err := none.ServiceCommand(t.Context(), Service{Program: "/nonexistent/x", Home: b.home}); !errors.Is(err, ErrNotFound) {
 		t.Errorf("ServiceCommand with a missing program = %v", err)
 	}
-	for kind, r := range sandboxes(t, b) {
+	for kind, r := range listSandboxes(t, b) {
 		if _, _, err := r.ServiceCommand(t.Context(), Service{Program: "sh", Home: b.home + "/hob/x", Confine: true, Write: []string{b.home + "/.ssh"}}); !errors.Is(err, ErrProtected) {
 			t.Errorf("%s: a protected folder to write: %v", kind, err)
 		}

@@ -15,9 +15,9 @@ func valueOf(k argumentKind) string {
 	return map[argumentKind]string{pathKind: "notes.txt", text: "one", word: "x", num: "1", digits: "1"}[k]
 }
 
-// usages returns commands for an entry of the table: without arguments, with several files and, if
+// listUsages returns commands for an entry of the table: without arguments, with several files and, if
 // all is set, with each of its options.
-func usages(e *tableEntry, all bool) []string {
+func listUsages(e *tableEntry, all bool) []string {
 	if len(e.only) > 0 {
 		return []string{e.name + " " + e.only[0]}
 	}
@@ -63,7 +63,7 @@ func TestTheTableChangesNothing(t *testing.T) {
 	if err := git.Run(); err != nil {
 		t.Log("git is not tested:", err)
 	}
-	r := b.boxed(t)
+	r := b.bubblewrapRunner(t)
 	if r == nil {
 		t.Skip("only a sandbox may run this")
 	}
@@ -83,8 +83,8 @@ func TestTheTableChangesNothing(t *testing.T) {
 		if slices.Contains([]string{"sleep", "free", "vmstat"}, e.name) { // these programs wait
 			continue
 		}
-		for _, usage := range usages(e, os.Getenv("HOB_TEST_LONG") != "") {
-			v := b.look(usage)
+		for _, usage := range listUsages(e, os.Getenv("HOB_TEST_LONG") != "") {
+			v := b.judgeText(usage)
 			if v.Refused != nil {
 				t.Errorf("%s: %v", usage, v.Refused)
 			}

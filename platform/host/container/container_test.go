@@ -26,7 +26,7 @@ run) case "$*" in *hang*) exec sleep 600 ;; *fail*) echo "it broke" >&2; exit 3 
 esac
 `
 
-func box(t *testing.T, change func(*container.Options)) (b *container.Box, log func() string, dir string) {
+func newBox(t *testing.T, change func(*container.Options)) (b *container.Box, log func() string, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	engine := filepath.Join(dir, "docker")
@@ -54,7 +54,7 @@ func box(t *testing.T, change func(*container.Options)) (b *container.Box, log f
 
 func TestRun_Arguments(t *testing.T) {
 	t.Setenv("SECRET_OF_TEST", "x")
-	b, log, _ := box(t, nil)
+	b, log, _ := newBox(t, nil)
 	out, err := b.Run(t.Context(), []byte(`{"tool":"x"}`), "agent-run")
 	if err != nil || string(out) != `{"tool":"x"}` {
 		t.Fatalf("%q %v", out, err)
@@ -73,7 +73,7 @@ func TestRun_Arguments(t *testing.T) {
 	if n := slices.Index(words, "here"); words[n+1] != "agent-run" || n+2 != len(words) {
 		t.Errorf("behind the image: %s", words[n:])
 	}
-	b, log, _ = box(t, func(o *container.Options) { o.Network = true })
+	b, log, _ = newBox(t, func(o *container.Options) { o.Network = true })
 	if _, err := b.Run(t.Context(), nil, "x"); err != nil || !strings.Contains(log(), "--network bridge") {
 		t.Errorf("%v %s", err, log())
 	}
@@ -81,13 +81,13 @@ func TestRun_Arguments(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	t.Run("no engine", func(t *testing.T) {
-		b, _, _ := box(t, func(o *container.Options) { o.Engine = "/nowhere/docker" })
+		b, _, _ := newBox(t, func(o *container.Options) { o.Engine = "/nowhere/docker" })
 		if _, err := b.Run(t.Context(), nil, "x"); !errors.Is(err, container.ErrNoEngine) || !strings.Contains(err.Error(), "; install Docker or Podman") {
 			t.Error(err)
 		}
 	})
 	t.Run("engine down", func(t *testing.T) {
-		b, log, dir := box(t, nil)
+		b, log, dir := newBox(t, nil)
 		if err := os.WriteFile(filepath.Join(dir, "down"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -99,13 +99,13 @@ func TestRefusals(t *testing.T) {
 		}
 	})
 	t.Run("no image", func(t *testing.T) {
-		b, log, _ := box(t, func(o *container.Options) { o.Image = "gone" })
+		b, log, _ := newBox(t, func(o *container.Options) { o.Image = "gone" })
 		if _, err := b.Run(t.Context(), nil, "x"); !errors.Is(err, container.ErrNoImage) || !strings.Contains(err.Error(), "; fetch it with: docker pull gone") || strings.Contains(log(), "run ") {
 			t.Error(err)
 		}
 	})
 	t.Run("the command fails", func(t *testing.T) {
-		b, _, _ := box(t, nil)
+		b, _, _ := newBox(t, nil)
 		if _, err := b.Run(t.Context(), nil, "fail"); err == nil || !strings.Contains(err.Error(), "it broke") {
 			t.Error(err)
 		}
@@ -113,14 +113,14 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestRun_RemovesAHangingContainer(t *testing.T) {
-	b, log, _ := box(t, func(o *container.Options) { o.Timeout = 50 * time.Millisecond })
+	b, log, _ := newBox(t, func(o *container.Options) { o.Timeout = 50 * time.Millisecond })
 	if _, err := b.Run(t.Context(), nil, "hang"); !errors.Is(err, container.ErrTimeout) {
 		t.Error(err)
 	}
 	if !strings.Contains(log(), "rm --force hob-") {
 		t.Error(log())
 	}
-	b, log, _ = box(t, nil)
+	b, log, _ = newBox(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
 	if _, err := b.Run(ctx, nil, "hang"); !errors.Is(err, context.Canceled) || !strings.Contains(log(), "rm --force hob-") {
@@ -129,7 +129,7 @@ func TestRun_RemovesAHangingContainer(t *testing.T) {
 }
 
 func TestSweep(t *testing.T) {
-	b, log, _ := box(t, nil)
+	b, log, _ := newBox(t, nil)
 	if err := b.RemoveStale(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func next(t *testing.T, events <-chan desktop.Event) desktop.Event {
 	}
 }
 
-func none(t *testing.T, events <-chan desktop.Event) {
+func checkNoEvent(t *testing.T, events <-chan desktop.Event) {
 	t.Helper()
 	select {
 	case e := <-events:
@@ -105,7 +105,7 @@ func TestNotify_ReplacesAndWithdraws(t *testing.T) {
 	if err := n.Withdraw(t.Context(), "b"); err != nil { // no such notification
 		t.Error(err)
 	}
-	none(t, events)
+	checkNoEvent(t, events)
 	if err := n.Withdraw(t.Context(), "a"); err != nil {
 		t.Error(err)
 	}

@@ -18,8 +18,8 @@ import (
 	"hob/platform/host/osrun/osruntest"
 )
 
-// blank returns a picture without text.
-func blank(t *testing.T) []byte {
+// blankPicture returns a picture without text.
+func blankPicture(t *testing.T) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	if err := png.Encode(&out, image.NewGray(image.Rect(0, 0, 40, 120))); err != nil {
@@ -41,20 +41,20 @@ func TestTesseract(t *testing.T) {
 	if text, err := r.Read(t.Context(), picture); err != nil || text != "Invoice 2042 due" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if text, err := r.Read(t.Context(), blank(t)); err != nil || text != "" {
+	if text, err := r.Read(t.Context(), blankPicture(t)); err != nil || text != "" {
 		t.Errorf("a blank picture: %q, %v", text, err)
 	}
 }
 
 func TestPictures(t *testing.T) {
 	r := Reader{tesseract{osrun.Programs{Getenv: func(string) string { return t.TempDir() }}}}
-	bomb := bytes.Replace(blank(t), []byte{0, 0, 0, 120}, []byte{0x7f, 0xff, 0xff, 0xff}, 1)
+	bomb := bytes.Replace(blankPicture(t), []byte{0, 0, 0, 120}, []byte{0x7f, 0xff, 0xff, 0xff}, 1)
 	for name, b := range map[string][]byte{"nothing": nil, "a text": []byte("hello"), "too many points": bomb} {
 		if _, err := r.Read(t.Context(), b); !errors.Is(err, ErrNoPicture) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := r.Read(t.Context(), blank(t)); !errors.Is(err, osrun.ErrNoProgram) {
+	if _, err := r.Read(t.Context(), blankPicture(t)); !errors.Is(err, osrun.ErrNoProgram) {
 		t.Errorf("Read without tesseract = %v", err)
 	}
 	if got := cleanText("\n a\u202eb\x1b[1m\n\n"); got != "ab[1m" {
@@ -97,7 +97,7 @@ func TestVision(t *testing.T) {
 				}
 				return []byte(v.String()), nil
 			}}), visionScript()}
-			text, err := (&Reader{s}).Read(t.Context(), blank(t))
+			text, err := (&Reader{s}).Read(t.Context(), blankPicture(t))
 			if text != tc.want || string(osrun.KindOf(err)) != tc.kind {
 				t.Errorf("%q, %v", text, err)
 			}
@@ -119,7 +119,7 @@ func TestWindows(t *testing.T) {
 		}
 		return []byte("\n--hob--\n" + `{"ok":true,"data":{"lines":["a","b"]}}`), nil
 	}}), winScript()}
-	if text, err := (&Reader{s}).Read(t.Context(), blank(t)); err != nil || text != "a\nb" {
+	if text, err := (&Reader{s}).Read(t.Context(), blankPicture(t)); err != nil || text != "a\nb" {
 		t.Errorf("%q, %v", text, err)
 	}
 }

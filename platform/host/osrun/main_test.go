@@ -65,7 +65,7 @@ func engine(script string) {
 	case "fork": // starts a child that leaves the process group and keeps the pipes open
 		child := exec.Command(os.Args[0], "linger")
 		child.Stdout, child.Stderr, child.Stdin = os.Stdout, os.Stderr, os.Stdin
-		leave(child)
+		leaveTree(child)
 		if child.Start() != nil {
 			syscall.Exit(9)
 		}

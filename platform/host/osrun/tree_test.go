@@ -44,8 +44,8 @@ func line(t *testing.T, r *bufio.Reader) string {
 	return strings.TrimSpace(s)
 }
 
-// gone waits until the pipe is closed, which means that the whole tree has ended.
-func gone(t *testing.T, r *bufio.Reader) {
+// awaitClosed waits until the pipe is closed, which means that the whole tree has ended.
+func awaitClosed(t *testing.T, r *bufio.Reader) {
 	t.Helper()
 	for {
 		if _, err := r.ReadString('\n'); err != nil {
@@ -59,7 +59,7 @@ func TestTree_KillEndsDescendants(t *testing.T) {
 	line(t, out)
 	tree.Kill()
 	<-tree.Done()
-	gone(t, out) // the descendant, which kept the pipe open, has ended
+	awaitClosed(t, out) // the descendant, which kept the pipe open, has ended
 	if !strings.Contains(DescribeExit(tree.Err()), "killed") {
 		t.Errorf("the process ended with %q", DescribeExit(tree.Err()))
 	}
@@ -70,7 +70,7 @@ func TestTree_EndsRemainingProcesses(t *testing.T) {
 	tree, out := script(t, `sleep 600 & echo $!`)
 	line(t, out)
 	<-tree.Done()
-	gone(t, out)
+	awaitClosed(t, out)
 	if got := DescribeExit(tree.Err()); got != "it ended" {
 		t.Errorf("the process ended with %q", got)
 	}

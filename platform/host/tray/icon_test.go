@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// differ returns the share of pixels whose coverage differs, ignoring color.
-func differ(a, b *image.NRGBA) float64 {
+// coverageDifference returns the share of pixels whose coverage differs, ignoring color.
+func coverageDifference(a, b *image.NRGBA) float64 {
 	n := 0
 	for i := 3; i < len(a.Pix); i += 4 {
 		if (a.Pix[i] > 127) != (b.Pix[i] > 127) {
@@ -27,7 +27,7 @@ func TestIcons_DifferInShape(t *testing.T) {
 	for _, l := range []Look{Light, Dark} {
 		for i, a := range States() {
 			for _, b := range States()[i+1:] {
-				if d := differ(DrawIcon(a, l, 22), DrawIcon(b, l, 22)); d < 0.08 {
+				if d := coverageDifference(DrawIcon(a, l, 22), DrawIcon(b, l, 22)); d < 0.08 {
 					t.Errorf("%s: %s and %s differ in %.0f %% of the picture", l, a, b, 100*d)
 				}
 			}

@@ -126,7 +126,7 @@ func (d *desk) find(c color.NRGBA) (x, y int, ok bool) {
 	n := 0
 	for py := range 40 {
 		for px := range m.Bounds().Dx() {
-			if p := m.NRGBAAt(px, py); near(p.R, c.R) && near(p.G, c.G) && near(p.B, c.B) {
+			if p := m.NRGBAAt(px, py); isNear(p.R, c.R) && isNear(p.G, c.G) && isNear(p.B, c.B) {
 				x, y, n = x+px, y+py, n+1
 			}
 		}
@@ -137,7 +137,7 @@ func (d *desk) find(c color.NRGBA) (x, y int, ok bool) {
 	return x / n, y / n, true
 }
 
-func near(a, b uint8) bool { return max(a, b)-min(a, b) <= 6 }
+func isNear(a, b uint8) bool { return max(a, b)-min(a, b) <= 6 }
 
 // shot saves a screenshot for the documentation in the folder that HOB_TRAY_PICTURES names.
 func (d *desk) shot(name string, crop image.Rectangle) {
@@ -192,7 +192,7 @@ func shownMenu(s State, line string, asks bool) View {
 // after the panel was killed and restarted.
 func TestPanel_ShowsEachState(t *testing.T) {
 	d := newDesk(t, os.Getenv("HOB_TRAY_DARK") != "")
-	tr, got, _ := begin(t, d.bus)
+	tr, got, _ := startTray(t, d.bus)
 	top := image.Rect(400, 0, 800, 40)
 	for _, s := range States() {
 		tr.Show(shownMenu(s, string(s), s == NeedsYou))
@@ -213,19 +213,19 @@ func TestPanel_ShowsEachState(t *testing.T) {
 			traytest.Eventually(t, "the icon is there again", func() (ok bool) { _, _, ok = d.find(amber); return ok })
 		}
 		d.xdotool("key", "Escape", "Escape")
-		wait(func() bool { return !differs(before, d.screen()) })
+		wait(func() bool { return !imagesDiffer(before, d.screen()) })
 		x, y, ok := d.find(amber)
 		if !ok {
 			return false
 		}
 		d.xdotool("mousemove", strconv.Itoa(x), strconv.Itoa(y), "click", "1")
-		if !wait(func() bool { return differs(before, d.screen()) }) {
+		if !wait(func() bool { return imagesDiffer(before, d.screen()) }) {
 			return false
 		}
 		menu := d.screen()
 		d.shot("tray-menu", image.Rect(0, 0, 800, 420))
 		d.xdotool("key", "--delay", "200", "Down", "Right") // selects the question, the first enabled line
-		if !wait(func() bool { return differs(menu, d.screen()) }) {
+		if !wait(func() bool { return imagesDiffer(menu, d.screen()) }) {
 			return false
 		}
 		d.shot("tray-question", image.Rect(0, 0, 800, 420))
@@ -261,7 +261,7 @@ func wait(is func() bool) bool {
 	return false
 }
 
-func differs(a, b *image.NRGBA) bool {
+func imagesDiffer(a, b *image.NRGBA) bool {
 	n := 0
 	for i := 40 * a.Stride; i < len(a.Pix); i++ {
 		if a.Pix[i] != b.Pix[i] {

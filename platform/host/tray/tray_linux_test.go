@@ -36,8 +36,8 @@ func (c *clicks) all() string {
 	return strings.Join(c.keys, ",")
 }
 
-// begin runs a tray on a bus; stop ends it.
-func begin(t *testing.T, bus *desktoptest.Bus) (tr *Tray, c *clicks, stop func()) {
+// startTray runs a tray on a bus; stop ends it.
+func startTray(t *testing.T, bus *desktoptest.Bus) (tr *Tray, c *clicks, stop func()) {
 	t.Helper()
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", bus.Address)
 	c = &clicks{}
@@ -67,21 +67,21 @@ func TestTrust(t *testing.T) {
 	done := make(chan struct{})
 	go func() { defer close(done); tr.Run(ctx) }()
 	defer func() { cancel(); <-done }()
-	tr.Show(view(Idle, Item{Key: "one", Title: "One"}, Item{Key: "two", Title: "Two"}))
+	tr.Show(newView(Idle, Item{Key: "one", Title: "One"}, Item{Key: "two", Title: "Two"}))
 	panel.Icon(t, 1).Choose(t, "One")
 	panel.Icon(t, 1).Choose(t, "Two")
 	traytest.Eventually(t, "only the trusted click is accepted", func() bool { return c.all() == "two" })
 }
 
-func view(s State, items ...Item) View { return View{State: s, Tooltip: "Hob", Items: items} }
+func newView(s State, items ...Item) View { return View{State: s, Tooltip: "Hob", Items: items} }
 
 func TestTray(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	conn := bus.Conn(t)
 	panel := traytest.NewPanel(t, conn)
 	before := goleak.IgnoreCurrent()
-	tr, got, stop := begin(t, bus)
-	tr.Show(view(Idle, Item{Title: "Hob: ready"}, Item{Separator: true},
+	tr, got, stop := startTray(t, bus)
+	tr.Show(newView(Idle, Item{Title: "Hob: ready"}, Item{Separator: true},
 		Item{Title: "? send_it", Items: []Item{{Key: "yes 1", Title: "Approve"}, {Key: "no 1", Title: "Deny"}}}, Item{Key: "quit", Title: "Quit", Checked: true}))
 	icon := panel.Icon(t, 1)
 	if w, p := icon.Pixels(t); w != 48 || !slices.Equal(p[:4], []byte{0, 0, 0, 0}) || p[4*(24*48+4)] != 255 {
@@ -98,7 +98,7 @@ func TestTray(t *testing.T) {
 
 	// After another question has replaced the first one, a click on the old item has no effect.
 	_, old := icon.Pixels(t)
-	tr.Show(view(NeedsYou, Item{Title: "Hob: one question"}, Item{Separator: true},
+	tr.Show(newView(NeedsYou, Item{Title: "Hob: one question"}, Item{Separator: true},
 		Item{Title: "? other", Items: []Item{{Key: "yes 2", Title: "Approve"}}}, Item{Key: "quit", Title: "Quit"}))
 	traytest.Eventually(t, "the menu changes", func() bool { _, ok := traytest.Find(icon.Menu(t), "? other"); return ok })
 	traytest.Eventually(t, "the icon changes", func() bool { _, p := icon.Pixels(t); return !slices.Equal(p, old) })
@@ -122,14 +122,14 @@ func TestTray(t *testing.T) {
 func TestSessions(t *testing.T) {
 	for range 2 { // two sessions in one process
 		bus := desktoptest.NewBus(t)
-		tr, got, stop := begin(t, bus)
-		tr.Show(view(Idle, Item{Key: "old", Title: "Old"}))
-		tr.Show(view(Paused, Item{Key: "quit", Title: "Quit"}))
+		tr, got, stop := startTray(t, bus)
+		tr.Show(newView(Idle, Item{Key: "old", Title: "Old"}))
+		tr.Show(newView(Paused, Item{Key: "quit", Title: "Quit"}))
 		panel := traytest.NewPanel(t, bus.Conn(t))
 		panel.Icon(t, 1).Choose(t, "Quit")
 		traytest.Eventually(t, "a click arrives", func() bool { return got.all() == "quit" })
 		bus.Stop() // while the icon is shown
-		tr.Show(view(Failing, Item{Key: "quit", Title: "Quit!"}))
+		tr.Show(newView(Failing, Item{Key: "quit", Title: "Quit!"}))
 		stop()
 	}
 }
@@ -152,7 +152,7 @@ func TestBus_WithoutASession(t *testing.T) {
 	}
 	tr := New(Options{Getenv: none})
 	for range 100 { // no receiver reads the views
-		tr.Show(view(Idle))
+		tr.Show(newView(Idle))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

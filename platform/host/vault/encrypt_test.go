@@ -8,7 +8,7 @@ import (
 	"filippo.io/age"
 )
 
-func encrypted(t *testing.T, to age.Recipient, text string) []byte {
+func encryptText(t *testing.T, to age.Recipient, text string) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	w, err := age.Encrypt(&out, to)

@@ -85,7 +85,7 @@ func insideASession(t *testing.T) {
 	defer cancel()
 	kind := os.Getenv("HOB_TEST_KEYRING")
 	want := map[string]string{"unlocked": system.InKeychain, "none": system.InFile}[kind]
-	where, err := keep(ctx, s, kind)
+	where, err := keepSecret(ctx, s, kind)
 	wants := map[string]error{"locked": system.ErrLocked, "none": system.ErrNoKeychain}[kind]
 	if err := s.CheckKeychain(ctx); !errors.Is(err, wants) || wants == nil && err != nil {
 		t.Errorf("the keychain is said to be %v, want %v", err, wants)
@@ -94,7 +94,7 @@ func insideASession(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "hob secret set hob-test --file") {
 			t.Errorf("stored in %q: %v", where, err)
 		}
-		secretless(t, err)
+		checkNoSecret(t, err)
 		if where, err := s.Keep(t.Context(), "hob-test", canary, true); where != system.InFile || err != nil {
 			t.Errorf("stored in the file on request: %q, %v", where, err)
 		}
@@ -115,8 +115,8 @@ func insideASession(t *testing.T) {
 	}
 }
 
-// keep retries until the keyring has registered on the bus.
-func keep(ctx context.Context, s system.Secrets, kind string) (where string, err error) {
+// keepSecret retries until the keyring has registered on the bus.
+func keepSecret(ctx context.Context, s system.Secrets, kind string) (where string, err error) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -30,8 +30,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// secretless fails the test if an error contains a secret.
-func secretless(t *testing.T, err error) {
+// checkNoSecret fails the test if an error contains a secret.
+func checkNoSecret(t *testing.T, err error) {
 	t.Helper()
 	if err != nil && (strings.Contains(err.Error(), canary) || strings.Contains(err.Error(), "AGE-SECRET")) {
 		t.Errorf("the error contains a secret: %v", err)
@@ -112,12 +112,12 @@ func TestVault_KeepsAFileForAnotherKey(t *testing.T) {
 			if err == nil || errors.Is(err, system.ErrNoSecret) || errors.Is(err, ErrDamaged) {
 				t.Errorf("read: %v", err)
 			}
-			secretless(t, err)
+			checkNoSecret(t, err)
 			err = v.Set(t.Context(), "mail", "new")
 			if err == nil {
 				t.Error("Set overwrote the file")
 			}
-			secretless(t, err)
+			checkNoSecret(t, err)
 			if after, err := os.ReadFile(v.opt.Path); err != nil || string(after) != string(before) {
 				t.Errorf("the file was changed: %v", err)
 			}
@@ -130,7 +130,7 @@ func (v *Vault) writeText(t *testing.T, text string) {
 	t.Helper()
 	id, err := v.readIdentity()
 	must(t, err)
-	must(t, os.WriteFile(v.opt.Path, encrypted(t, id.Recipient(), text), 0o600))
+	must(t, os.WriteFile(v.opt.Path, encryptText(t, id.Recipient(), text), 0o600))
 }
 
 // A damaged file is never overwritten: the next write moves it aside.
@@ -163,7 +163,7 @@ func TestVault_MovesADamagedFileAside(t *testing.T) {
 			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "hob secret set") {
 				t.Fatalf("read: %v", err)
 			}
-			secretless(t, err)
+			checkNoSecret(t, err)
 			if _, err := v.Names(t.Context()); !errors.Is(err, ErrDamaged) {
 				t.Errorf("names: %v", err)
 			}

@@ -13,10 +13,10 @@ import (
 	"hob/platform/net/safehttp/safehttptest"
 )
 
-// at returns the current time in the tests.
-func at() time.Time { return time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC) }
+// testTime returns the current time in the tests.
+func testTime() time.Time { return time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC) }
 
-func sound() map[string]any {
+func validManifest() map[string]any {
 	return map[string]any{
 		"program": "hob", "version": "v1.4.0", "released": "2026-06-20T10:00:00Z", "expires": "2026-12-20T10:00:00Z",
 		"notes": "Faster.\nAnd it\x1b[31m mends\u202e things.", "page": "https://example.com/hob/v1.4.0", "later": "a key of the future",
@@ -52,15 +52,15 @@ func text(t testing.TB, m any) []byte {
 	return b
 }
 
-func with(key string, v any) map[string]any {
-	m := sound()
+func manifestWith(key string, v any) map[string]any {
+	m := validManifest()
 	m[key] = v
 	return m
 }
 
 func TestCheck(t *testing.T) {
 	p, stranger := newProject(t), newProject(t)
-	good := text(t, sound())
+	good := text(t, validManifest())
 	type served struct{ manifest, signature []byte }
 	signed := func(b []byte) served { return served{b, minisign.Sign(p.priv, b)} }
 	tests := []struct {
@@ -82,16 +82,16 @@ func TestCheck(t *testing.T) {
 		{"no signature", served{good, nil}, "v1.3.9", "linux", ErrSignature, false},
 		{"a signature of nonsense", served{good, []byte(strings.Repeat("untrusted comment: \n", 4))}, "v1.3.9", "linux", ErrSignature, false},
 		{"a signed picture", signed([]byte("GIF89a")), "v1.3.9", "linux", ErrFormat, false},
-		{"of another program", signed(text(t, with("program", "brownie"))), "v1.3.9", "linux", ErrFormat, false},
-		{"no version", signed(text(t, with("version", "newest"))), "v1.3.9", "linux", ErrFormat, false},
-		{"half a version", signed(text(t, with("version", "v2"))), "v1.3.9", "linux", ErrFormat, false},
+		{"of another program", signed(text(t, manifestWith("program", "brownie"))), "v1.3.9", "linux", ErrFormat, false},
+		{"no version", signed(text(t, manifestWith("version", "newest"))), "v1.3.9", "linux", ErrFormat, false},
+		{"half a version", signed(text(t, manifestWith("version", "v2"))), "v1.3.9", "linux", ErrFormat, false},
 		{"two manifests", signed(append(good, good...)), "v1.3.9", "linux", ErrFormat, false},
-		{"a page that is a script", signed(text(t, with("page", "javascript:alert(1)"))), "v1.3.9", "linux", ErrFormat, false},
-		{"a file without encryption", signed(text(t, with("files", []map[string]any{{"os": "linux", "arch": "amd64", "url": "http://example.com/hob", "sha256": strings.Repeat("ab", 32), "size": 1}}))), "v1.3.9", "linux", ErrFormat, false},
-		{"a file without a sum", signed(text(t, with("files", []map[string]any{{"os": "linux", "arch": "amd64", "url": "https://example.com/hob", "size": 1}}))), "v1.3.9", "linux", ErrFormat, false},
-		{"expired", signed(text(t, with("expires", "2026-07-01T11:59:59Z"))), "v1.3.9", "linux", ErrExpired, false},
-		{"never expires", signed(text(t, with("expires", "0001-01-01T00:00:00Z"))), "v1.3.9", "linux", ErrFormat, false},
-		{"of next week", signed(text(t, with("released", "2026-07-09T00:00:00Z"))), "v1.3.9", "linux", ErrClock, false},
+		{"a page that is a script", signed(text(t, manifestWith("page", "javascript:alert(1)"))), "v1.3.9", "linux", ErrFormat, false},
+		{"a file without encryption", signed(text(t, manifestWith("files", []map[string]any{{"os": "linux", "arch": "amd64", "url": "http://example.com/hob", "sha256": strings.Repeat("ab", 32), "size": 1}}))), "v1.3.9", "linux", ErrFormat, false},
+		{"a file without a sum", signed(text(t, manifestWith("files", []map[string]any{{"os": "linux", "arch": "amd64", "url": "https://example.com/hob", "size": 1}}))), "v1.3.9", "linux", ErrFormat, false},
+		{"expired", signed(text(t, manifestWith("expires", "2026-07-01T11:59:59Z"))), "v1.3.9", "linux", ErrExpired, false},
+		{"never expires", signed(text(t, manifestWith("expires", "0001-01-01T00:00:00Z"))), "v1.3.9", "linux", ErrFormat, false},
+		{"of next week", signed(text(t, manifestWith("released", "2026-07-09T00:00:00Z"))), "v1.3.9", "linux", ErrClock, false},
 		{"no build for this machine", signed(good), "v1.3.9", "plan9", ErrPlatform, false},
 	}
 	for _, tt := range tests {
@@ -103,7 +103,7 @@ func TestCheck(t *testing.T) {
 				}
 				_, _ = w.Write(tt.serve.manifest)
 			}))
-			r, err := Check(t.Context(), Options{Network: n.Client(t), URL: "https://example.com/hob/latest.json", Keys: p.pub, Version: tt.version, OS: tt.os, Arch: "amd64", Kind: Deb, Now: at()})
+			r, err := Check(t.Context(), Options{Network: n.Client(t), URL: "https://example.com/hob/latest.json", Keys: p.pub, Version: tt.version, OS: tt.os, Arch: "amd64", Kind: Deb, Now: testTime()})
 			if !errors.Is(err, tt.want) || Refused(err) != (tt.want != nil) {
 				t.Fatalf("got %v, want %v", err, tt.want)
 			}
@@ -135,7 +135,7 @@ func TestSeen(t *testing.T) {
 // manifests.
 func TestUnreachable(t *testing.T) {
 	p := newProject(t)
-	good := text(t, sound())
+	good := text(t, validManifest())
 	tests := []struct {
 		name, url string
 		handler   http.HandlerFunc
@@ -163,7 +163,7 @@ func TestUnreachable(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			n := safehttptest.New(t, tt.handler)
-			_, err := Check(t.Context(), Options{Network: n.Client(t), URL: tt.url, Keys: p.pub, Version: "v1.0.0", OS: "linux", Arch: "amd64", Now: at()})
+			_, err := Check(t.Context(), Options{Network: n.Client(t), URL: tt.url, Keys: p.pub, Version: "v1.0.0", OS: "linux", Arch: "amd64", Now: testTime()})
 			if err == nil || Refused(err) || !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("got %v, want %q", err, tt.says)
 			}
@@ -174,9 +174,9 @@ func TestUnreachable(t *testing.T) {
 // TestCheck_AcceptsBothKeysDuringARotation checks that during a key rotation both keys are accepted.
 func TestCheck_AcceptsBothKeysDuringARotation(t *testing.T) {
 	old, next := newProject(t), newProject(t)
-	b := text(t, sound())
+	b := text(t, validManifest())
 	for _, p := range []project{old, next} {
-		if _, err := Open(old.pub+", "+next.pub, b, minisign.Sign(p.priv, b), at()); err != nil {
+		if _, err := Open(old.pub+", "+next.pub, b, minisign.Sign(p.priv, b), testTime()); err != nil {
 			t.Error(err)
 		}
 	}
@@ -188,7 +188,7 @@ func TestCheck_AcceptsBothKeysDuringARotation(t *testing.T) {
 // TestCheck_RealServer checks that a signature created by minisign 0.11 is accepted.
 func TestCheck_RealServer(t *testing.T) {
 	const key, sig = realKey, realSignature
-	m, err := Open(key, []byte(realManifest), []byte(sig), at())
+	m, err := Open(key, []byte(realManifest), []byte(sig), testTime())
 	if err != nil || m.Version != "v1.4.0" {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -221,12 +221,12 @@ func TestKindOf(t *testing.T) {
 // FuzzOpen checks that no signed content crashes the program or reaches a
 // terminal.
 func FuzzOpen(f *testing.F) {
-	f.Add(text(f, sound()))
+	f.Add(text(f, validManifest()))
 	f.Add([]byte(`{"program":"hob","files":[{}]}`))
 	f.Add([]byte(`{"version":{}}`))
 	p := newProject(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		m, err := Open(p.pub, b, minisign.Sign(p.priv, b), at())
+		m, err := Open(p.pub, b, minisign.Sign(p.priv, b), testTime())
 		if err != nil {
 			return
 		}
@@ -242,11 +242,11 @@ func FuzzOpen(f *testing.F) {
 // FuzzSignature checks that only the project's signatures are accepted.
 func FuzzSignature(f *testing.F) {
 	p := newProject(f)
-	b := text(f, sound())
+	b := text(f, validManifest())
 	f.Add(minisign.Sign(newProject(f).priv, b))
 	f.Add([]byte("untrusted comment: x\nRUQ=\ntrusted comment: y\nAA=="))
 	f.Fuzz(func(t *testing.T, sig []byte) {
-		if _, err := Open(p.pub, b, sig, at()); !errors.Is(err, ErrSignature) && !errors.Is(err, ErrFormat) {
+		if _, err := Open(p.pub, b, sig, testTime()); !errors.Is(err, ErrSignature) && !errors.Is(err, ErrFormat) {
 			t.Errorf("accepted an invalid signature: %v", err)
 		}
 	})

@@ -64,7 +64,7 @@ func (p *connectProxy) serve(conn net.Conn) {
 
 // Hosts in the local network that the user allowed are reached without the proxy.
 func TestProxy_NotForInternalHosts(t *testing.T) {
-	n := newInternet(t, nil, say("hello"))
+	n := newInternet(t, nil, answerText("hello"))
 	p := newProxy(t, n.plain.Listener.Addr().String())
 	c := n.client(Options{Proxy: "http://" + p.ln.Addr().String(), Allow: []string{"192.168.1.10:8080"}})
 	r, err := c.Fetch(t.Context(), Request{URL: "http://192.168.1.10:8080/"})
@@ -90,7 +90,7 @@ func TestProxy(t *testing.T) {
 		{"that refuses", []string{public}, false, true, Proxy, []string{"CONNECT " + public + ":80 Basic bWU6cHc="}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			n := newInternet(t, map[string][]string{"example.com": c.answers}, say("hello"))
+			n := newInternet(t, map[string][]string{"example.com": c.answers}, answerText("hello"))
 			p := newProxy(t, n.plain.Listener.Addr().String())
 			if c.refuse {
 				p.say = "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"

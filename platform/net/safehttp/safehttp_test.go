@@ -103,7 +103,7 @@ func (n *internet) client(o Options) *Client {
 	return c
 }
 
-func say(text string) http.HandlerFunc {
+func answerText(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }
 }
 
@@ -138,7 +138,7 @@ func TestIncidentI7WhereNamesLead(t *testing.T) {
 		{"unknown", nil, NotFound, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			n := newInternet(t, map[string][]string{"example.com": c.answers}, say("hello"))
+			n := newInternet(t, map[string][]string{"example.com": c.answers}, answerText("hello"))
 			r, err := n.client(Options{}).Fetch(t.Context(), Request{URL: "http://example.com/"})
 			if kindOf(err) != c.kind || (err == nil && string(r.Body) != "hello") {
 				t.Fatalf("%+v, %v", r, err)
@@ -286,7 +286,7 @@ func TestFetch_NeverSendsRejectedRequests(t *testing.T) {
 		{"line break", Request{Header: http.Header{"X-A": {"b\r\nHost: x"}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			n := newInternet(t, map[string][]string{"example.com": {public}}, say(""))
+			n := newInternet(t, map[string][]string{"example.com": {public}}, answerText(""))
 			c.r.URL = "http://example.com/"
 			if _, err := n.client(Options{}).Fetch(t.Context(), c.r); kindOf(err) != Refused || len(n.heard) != 0 {
 				t.Error(err, len(n.heard))
@@ -295,7 +295,7 @@ func TestFetch_NeverSendsRejectedRequests(t *testing.T) {
 	}
 }
 
-func zipped(n int) []byte {
+func compressZeros(n int) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	_, _ = z.Write(make([]byte, n))
@@ -318,13 +318,13 @@ func TestBodies(t *testing.T) {
 		{"exactly the bound", "", make([]byte, 1000), false, 0, 1000, false},
 		{"longer", "", make([]byte, 1001), false, TooLarge, 0, false},
 		{"longer, its beginning", "", make([]byte, 5000), true, 0, 1000, true},
-		{"packed", "gzip", zipped(900), false, 0, 900, false},
-		{"a bomb", "gzip", zipped(50 << 20), false, TooLarge, 0, false},
-		{"a bomb's beginning", "gzip", zipped(5 << 20), true, 0, 1000, true},
+		{"packed", "gzip", compressZeros(900), false, 0, 900, false},
+		{"a bomb", "gzip", compressZeros(50 << 20), false, TooLarge, 0, false},
+		{"a bomb's beginning", "gzip", compressZeros(5 << 20), true, 0, 1000, true},
 		{"packed and empty", "gzip", nil, false, 0, 0, false},
 		{"wrong content encoding", "gzip", []byte("plain"), false, Broken, 0, false},
 		{"unasked packing", "br", []byte("x"), false, Encoding, 0, false},
-		{"compressed twice", "gzip, gzip", zipped(10), false, Encoding, 0, false},
+		{"compressed twice", "gzip, gzip", compressZeros(10), false, Encoding, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := newInternet(t, names, func(w http.ResponseWriter, _ *http.Request) {
@@ -394,7 +394,7 @@ func TestAllow(t *testing.T) {
 		{"http://evil.example.com:8080/", Internal},
 	} {
 		t.Run(c.url, func(t *testing.T) {
-			n := newInternet(t, names, say("hello"))
+			n := newInternet(t, names, answerText("hello"))
 			if _, err := n.client(Options{Allow: allow}).Fetch(t.Context(), Request{URL: c.url}); kindOf(err) != c.kind {
 				t.Error(err)
 			}
@@ -422,7 +422,7 @@ func TestConnect_NeverToThisMachine(t *testing.T) {
 		{"localhost:8080", Internal},
 		{"127.0.0.1:8080", Internal},
 	} {
-		n := newInternet(t, names, say("hello"))
+		n := newInternet(t, names, answerText("hello"))
 		conn, err := n.client(Options{Allow: allow}).Connect(t.Context(), "http", tc.to)
 		if kindOf(err) != tc.kind || tc.kind == 0 && err != nil {
 			t.Errorf("%s: %v", tc.to, err)
@@ -447,7 +447,7 @@ func TestAllow_NamedHosts(t *testing.T) {
 		{"http://169.254.169.254/", Internal, 0},
 	} {
 		t.Run(c.url, func(t *testing.T) {
-			n := newInternet(t, names, say("hello"))
+			n := newInternet(t, names, answerText("hello"))
 			own, err := n.client(Options{}).Named(c.url)
 			if kindOf(err) != c.now {
 				t.Fatal(err)
@@ -463,7 +463,7 @@ func TestAllow_NamedHosts(t *testing.T) {
 }
 
 func TestFetch_IgnoresTheEnvironment(t *testing.T) {
-	n := newInternet(t, map[string][]string{"example.com": {public}}, say("direct"))
+	n := newInternet(t, map[string][]string{"example.com": {public}}, answerText("direct"))
 	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the environment's proxy was used") }))
 	defer proxy.Close()
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
@@ -492,7 +492,7 @@ func TestDeadline(t *testing.T) {
 }
 
 func TestCertificate(t *testing.T) {
-	n := newInternet(t, map[string][]string{"elsewhere.org": {public}}, say("hello"))
+	n := newInternet(t, map[string][]string{"elsewhere.org": {public}}, answerText("hello"))
 	_, err := n.client(Options{}).Fetch(t.Context(), Request{URL: "https://elsewhere.org/"})
 	if kindOf(err) != TLS || len(n.heard) != 0 {
 		t.Error(err)

@@ -26,7 +26,7 @@ func sendBy(t *testing.T, transport *Transport, method, url, body string) (*http
 }
 
 func TestTransport_ChecksTheAddress(t *testing.T) {
-	n := newInternet(t, map[string][]string{"a.example.com": {public}, "inside.example.com": {"10.0.0.1"}}, say("hi"))
+	n := newInternet(t, map[string][]string{"a.example.com": {public}, "inside.example.com": {"10.0.0.1"}}, answerText("hi"))
 	transport := &Transport{Client: n.client(Options{})}
 	for url, want := range map[string]Kind{
 		"http://a.example.com/x": 0, "https://a.example.com/x": 0, "http://inside.example.com/": Internal,
@@ -57,7 +57,7 @@ func TestTransport_FollowsNoRedirect(t *testing.T) {
 }
 
 func TestTransport_LimitsBodiesAndLines(t *testing.T) {
-	n := newInternet(t, map[string][]string{"a.example.com": {public}}, say(strings.Repeat("12345678\n", 10)))
+	n := newInternet(t, map[string][]string{"a.example.com": {public}}, answerText(strings.Repeat("12345678\n", 10)))
 	c := n.client(Options{MaxBody: 50})
 	for name, tc := range map[string]struct {
 		transport Transport

@@ -13,7 +13,7 @@ import (
 // text.
 func occurrences(t *testing.T, data []byte) (out []pim.Event, text string) {
 	t.Helper()
-	loc := vilnius(t)
+	loc := loadVilnius(t)
 	out, err := Events(data, Span{From: time.Date(2026, 10, 1, 0, 0, 0, 0, loc), To: time.Date(2026, 12, 1, 0, 0, 0, 0, loc), Zone: loc})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, data)
@@ -25,7 +25,7 @@ func occurrences(t *testing.T, data []byte) (out []pim.Event, text string) {
 	return out, strings.Join(words, " ")
 }
 
-func vilnius(t *testing.T) *time.Location {
+func loadVilnius(t *testing.T) *time.Location {
 	t.Helper()
 	loc, err := time.LoadLocation("Europe/Vilnius")
 	if err != nil {
@@ -35,7 +35,7 @@ func vilnius(t *testing.T) *time.Location {
 }
 
 func TestNewEvent(t *testing.T) {
-	loc := vilnius(t)
+	loc := loadVilnius(t)
 	now := time.Date(2026, 10, 1, 8, 0, 0, 0, loc)
 	start := time.Date(2026, 10, 13, 9, 0, 0, 0, loc)
 	weekly := pim.NewEvent{UID: "u1", Title: `Tea; with "Ada", ` + strings.Repeat("ä", 80), Notes: "a\nb\\c", Start: start, End: start.Add(time.Hour), Rule: "FREQ=WEEKLY;COUNT=4", Guests: []pim.Person{{Name: `A "x"`, Address: "ada@example.org"}}}
@@ -78,7 +78,7 @@ const standups = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nX-KEEP:me\r\nBEG
 	"BEGIN:VEVENT\r\nUID:s\r\nDTSTAMP:20261001T000000Z\r\nSUMMARY:Standup\r\nRECURRENCE-ID;TZID=Europe/Vilnius:20261103T090000\r\nDTSTART;TZID=Europe/Vilnius:20261103T110000\r\nDTEND;TZID=Europe/Vilnius:20261103T113000\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
 
 func TestChanged(t *testing.T) {
-	loc := vilnius(t)
+	loc := loadVilnius(t)
 	now := time.Date(2026, 10, 1, 8, 0, 0, 0, loc)
 	all, times := occurrences(t, []byte(standups))
 	if times != "13.09:00-09:30 27.09:00-09:30 03.11:00-11:30" {

@@ -41,14 +41,14 @@ func TestTodos(t *testing.T) {
 			if err != nil || len(list) != 2 {
 				t.Fatalf("%+v, %v", list, err)
 			}
-			if got := said(list[0], vilnius); got != tt.want {
+			if got := describeReminder(list[0], vilnius); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
 	}
 }
 
-func said(r pim.Reminder, zone *time.Location) string {
+func describeReminder(r pim.Reminder, zone *time.Location) string {
 	due := ""
 	switch {
 	case r.Due.IsZero():
@@ -77,7 +77,7 @@ func TestNewTodo(t *testing.T) {
 		}
 	}
 	list, err := Todos(b, time.UTC)
-	if err != nil || len(list) != 1 || list[0].UID != "u1" || said(list[0], vilnius) != "Call; Ada, please | 1 Jul 09:00 | open | 1" {
+	if err != nil || len(list) != 1 || list[0].UID != "u1" || describeReminder(list[0], vilnius) != "Call; Ada, please | 1 Jul 09:00 | open | 1" {
 		t.Errorf("%+v, %v", list, err)
 	}
 	for name, r := range map[string]pim.Reminder{"no title": {Title: " "}, "too long": {Title: strings.Repeat("a", 301)}, "a priority": {Title: "x", Priority: 10}} {
@@ -102,7 +102,7 @@ func TestDone(t *testing.T) {
 				t.Fatal(err)
 			}
 			list, err := Todos(b, time.UTC)
-			if err != nil || len(list) != 1 || said(list[0], time.UTC) != tt.want || !strings.Contains(string(b), tt.holds) || again == list[0].Done {
+			if err != nil || len(list) != 1 || describeReminder(list[0], time.UTC) != tt.want || !strings.Contains(string(b), tt.holds) || again == list[0].Done {
 				t.Errorf("%+v, %v, %v:\n%s", list, again, err, b)
 			}
 		})

@@ -14,7 +14,7 @@ import (
 	"hob/platform/pim/markdown"
 )
 
-func vault(t *testing.T, files map[string]string) (dir string, n *markdown.Notes) {
+func newNotes(t *testing.T, files map[string]string) (dir string, n *markdown.Notes) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "vault")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -42,7 +42,7 @@ func titles(list []pim.Note) string {
 }
 
 func TestFind(t *testing.T) {
-	dir, n := vault(t, map[string]string{
+	dir, n := newNotes(t, map[string]string{
 		"Boiler.md": "---\ntags: [home]\n---\nThe boiler is a Vaillant.", "Work/Plan Ąžuolas.md": "Ask Žana about the boiler room", "a.txt": "boiler",
 		".obsidian/x.md": "boiler", ".trash/old.md": "boiler", "Work/.hidden.md": "boiler", "picture.md": "boiler \x00", "bad.md": "boiler \xff",
 	})
@@ -75,7 +75,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestFind_NewestFirst(t *testing.T) {
-	dir, n := vault(t, map[string]string{"a.md": "one", "b.md": "two", "c.md": strings.Repeat("ž", 1000)})
+	dir, n := newNotes(t, map[string]string{"a.md": "one", "b.md": "two", "c.md": strings.Repeat("ž", 1000)})
 	for i, name := range []string{"b.md", "c.md", "a.md"} {
 		at := time.Date(2026, 11, 20-i, 0, 0, 0, 0, time.UTC)
 		if err := os.Chtimes(filepath.Join(dir, name), at, at); err != nil {
@@ -89,7 +89,7 @@ func TestFind_NewestFirst(t *testing.T) {
 }
 
 func TestCreate(t *testing.T) {
-	dir, n := vault(t, map[string]string{"Plan.md": "mine", "Work/x.md": "x"})
+	dir, n := newNotes(t, map[string]string{"Plan.md": "mine", "Work/x.md": "x"})
 	for _, tt := range []struct {
 		name string
 		note pim.Note
@@ -162,7 +162,7 @@ func TestFind_ManyNotes(t *testing.T) {
 	for i := range 10_000 {
 		files[fmt.Sprintf("d%d/n%d.md", i%50, i)] = fmt.Sprintf("number %d.", i)
 	}
-	_, n := vault(t, files)
+	_, n := newNotes(t, files)
 	if list, err := n.FindNotes(t.Context(), "number 7777.", 5); err != nil || titles(list) != "n7777" {
 		t.Errorf("%v, %v", list, err)
 	}

@@ -15,8 +15,8 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// box returns an account on a real dovecot and an SMTP server.
-func box(t *testing.T) (*netaccount.Mail, *pimtest.Dovecot, *pimtest.SMTP) {
+// newMailbox returns an account on a real dovecot and an SMTP server.
+func newMailbox(t *testing.T) (*netaccount.Mail, *pimtest.Dovecot, *pimtest.SMTP) {
 	t.Helper()
 	d, s := pimtest.StartDovecot(t, ""), pimtest.StartSMTP(t)
 	a := d.Account("tester")
@@ -35,7 +35,7 @@ func find(t *testing.T, m *netaccount.Mail, folder string) []pim.Message {
 }
 
 func TestSendMail(t *testing.T) {
-	m, d, s := box(t)
+	m, d, s := newMailbox(t)
 	l := pim.OutgoingMail{
 		To: []pim.Person{{Name: "Ada, Countess", Address: "ada@example.org"}}, Bcc: []pim.Person{{Address: "grace@example.org"}},
 		Subject: "Grüße aus Vilnius " + strings.Repeat("und weiter ", 20), Text: "Liebe Ada,\n.\nbis " + strings.Repeat("bald ", 300) + "\n.. Dein B.",
@@ -109,7 +109,7 @@ func TestSendMail(t *testing.T) {
 }
 
 func TestDraftMail(t *testing.T) {
-	m, d, _ := box(t)
+	m, d, _ := newMailbox(t)
 	l := pim.OutgoingMail{ID: "one@test.local", To: []pim.Person{{Address: "ada@example.org"}}, Subject: "Lunch", Text: "On Friday?"}
 	r, err := m.DraftMail(t.Context(), l)
 	if err != nil || r.Outcome != pim.Sent || r.ID == "" {

@@ -12,7 +12,7 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-func vilnius(t *testing.T) *time.Location {
+func loadVilnius(t *testing.T) *time.Location {
 	t.Helper()
 	z, err := time.LoadLocation("Europe/Vilnius")
 	if err != nil {
@@ -26,7 +26,7 @@ func TestReminders(t *testing.T) {
 	s := pimtest.StartRadicale(t)
 	s.Make("Home")
 	s.Make("Shopping")
-	zone := vilnius(t)
+	zone := loadVilnius(t)
 	r := netaccount.NewReminders(s.Account("tester"), zone)
 	if list, err := r.FindReminders(t.Context(), false); err != nil || len(list) != 0 {
 		t.Fatalf("%+v, %v", list, err)

@@ -13,7 +13,7 @@ import (
 	"hob/platform/pim/outlook"
 )
 
-func vilnius(t *testing.T) *time.Location {
+func loadVilnius(t *testing.T) *time.Location {
 	t.Helper()
 	z, err := time.LoadLocation("Europe/Vilnius")
 	if err != nil {
@@ -39,7 +39,7 @@ func last(list []string) string { return list[len(list)-1] }
 // recurring task completes a copy. The date 1/1/4501 means that there is no date.
 func TestTasks(t *testing.T) {
 	var given []string
-	zone := vilnius(t)
+	zone := loadVilnius(t)
 	due := time.Date(2026, 11, 24, 9, 0, 0, 0, zone)
 	r := outlook.NewReminders(answering(&given,
 		`{"ok":true,"data":{"store":"00FF","more":false,"rows":[{"id":"00AA","title":"Pienas\u0000","day":"","done":false,"importance":1,"rings":0,"repeats":false},{"id":"00AB","title":"Call","day":"2026-11-24","done":false,"importance":2,"rings":1795503600000,"repeats":true},{"id":"00AC","title":"Tax","day":"2026-11-23","done":false,"importance":0,"rings":0,"repeats":false}]}}`,
@@ -112,7 +112,7 @@ func TestNotesAndContacts(t *testing.T) {
 // Interval of a yearly recurrence is in months.
 func TestCalendar(t *testing.T) {
 	var given []string
-	zone := vilnius(t)
+	zone := loadVilnius(t)
 	at := time.Date(2026, 11, 24, 15, 0, 0, 0, zone)
 	dentist := `{"id":"00AA","store":"00FF","uid":"u1","title":"Dentist","place":"","notes":"","start":1795525200000,"end":1795528800000,"allDay":false,"first":"2026-11-24","until":"2026-11-24","recurs":false,"open":false,"cancelled":false,"meeting":false,"version":"3","organizer":{"name":"","address":""},"guests":[]}`
 	standup := strings.NewReplacer("Dentist", "Standup", `"recurs":false`, `"recurs":true`, `"meeting":false`, `"meeting":true`, `"guests":[]`, `"guests":[{"name":"Bob","address":"BOB@x.org"},{"name":"Boss","address":"/o=x"}]`, "00AA", "00AB").Replace(dentist)

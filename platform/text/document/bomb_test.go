@@ -19,7 +19,7 @@ func TestParse_Bombs(t *testing.T) {
 	}
 	wide := `<row>` + strings.Repeat(`<c t="s"><v>0</v></c>`, 2000) + `</row>`
 	workbook := func(rows string) string {
-		return string(zipped(t, map[string]string{
+		return string(createZip(t, map[string]string{
 			"[Content_Types].xml":        "<Types/>",
 			"xl/workbook.xml":            `<workbook><sheets><sheet name="A" r:id="r1"/></sheets></workbook>`,
 			"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="r1" Target="worksheets/sheet1.xml"/></Relationships>`,
@@ -38,7 +38,7 @@ func TestParse_Bombs(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			most := peak(func() {
+			most := peakHeap(func() {
 				f, err := Parse(t.Context(), tt.file, []byte(tt.data), Limits{})
 				if err != nil || len(f.Documents) != 1 {
 					t.Errorf("%d documents, %v", len(f.Documents), err)
@@ -51,8 +51,8 @@ func TestParse_Bombs(t *testing.T) {
 	}
 }
 
-// peak returns the maximum growth of the heap while run is executed, in bytes.
-func peak(run func()) uint64 {
+// peakHeap returns the maximum growth of the heap while run is executed, in bytes.
+func peakHeap(run func()) uint64 {
 	runtime.GC()
 	defer debug.SetGCPercent(debug.SetGCPercent(20)) // collect often, so that HeapAlloc is close to the live heap
 	var m runtime.MemStats
@@ -93,12 +93,12 @@ func TestParse_SameAttachmentTwice(t *testing.T) {
 // A PDF that needs too much memory ends only the worker process.
 func TestParse_PDFInTheWorkerProcess(t *testing.T) {
 	for _, size := range []string{"8000000000", "40000000"} {
-		_, err := Parse(t.Context(), "a.pdf", stating(size), withHelper(t, Limits{}))
+		_, err := Parse(t.Context(), "a.pdf", pdfWithObjects(size), withHelper(t, Limits{}))
 		if !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), "exceeded 512 MB of memory") {
 			t.Errorf("%s objects: %v", size, err)
 		}
 	}
-	if _, err := Parse(t.Context(), "a.pdf", stating("1"), Limits{}); !errors.Is(err, ErrUnsupported) {
+	if _, err := Parse(t.Context(), "a.pdf", pdfWithObjects("1"), Limits{}); !errors.Is(err, ErrUnsupported) {
 		t.Errorf("Parse without a worker = %v", err)
 	}
 }

@@ -33,7 +33,7 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := shown(f)
+			got := formatFile(f)
 			if flag.Lookup("update").Value.String() == "true" {
 				if err := os.WriteFile(file+".want", []byte(got), 0o600); err != nil {
 					t.Fatal(err)
@@ -70,15 +70,15 @@ func withHelper(t testing.TB, l Limits) Limits {
 	return l
 }
 
-// stating returns a PDF whose cross-reference table claims the given number of objects.
-func stating(size string) []byte {
+// pdfWithObjects returns a PDF whose cross-reference table claims the given number of objects.
+func pdfWithObjects(size string) []byte {
 	head := "%PDF-1.5\n"
 	xref := "1 0 obj<</Type/XRef/Size " + size + "/W[1 2 1]/Root 1 0 R/Length 0>>stream\n\nendstream\nendobj\n" + strings.Repeat("%\n", 40)
 	return []byte(head + xref + fmt.Sprintf("startxref\n%d\n%%%%EOF\n", len(head)))
 }
 
-// shown formats a parsed file as plain lines.
-func shown(f File) string {
+// formatFile formats a parsed file as plain lines.
+func formatFile(f File) string {
 	var b strings.Builder
 	for _, d := range f.Documents {
 		fmt.Fprintf(&b, "== %s %q part=%q author=%q language=%q", d.Kind, d.Title, d.Part, d.Author, d.Language)
@@ -108,7 +108,7 @@ func shown(f File) string {
 	return b.String()
 }
 
-func zipped(t *testing.T, files map[string]string) []byte {
+func createZip(t *testing.T, files map[string]string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -130,7 +130,7 @@ func zipped(t *testing.T, files map[string]string) []byte {
 // TestHostile checks that malicious files are rejected with the cause.
 func TestHostile(t *testing.T) {
 	word := func(body string) []byte {
-		return zipped(t, map[string]string{"[Content_Types].xml": "<Types/>", "word/document.xml": body})
+		return createZip(t, map[string]string{"[Content_Types].xml": "<Types/>", "word/document.xml": body})
 	}
 	var z bytes.Buffer
 	w := zlib.NewWriter(&z)
@@ -154,18 +154,18 @@ func TestHostile(t *testing.T) {
 		{"binary", "a.txt", []byte("\x01\x02\x03\x00\x04\x05text"), Limits{}, ErrUnsupported},
 		{"picture", "a.txt", []byte("\x89PNG\r\n\x1a\n"), Limits{}, ErrUnsupported},
 		{"old Office", "a.docx", []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1and more"), Limits{}, ErrUnsupported},
-		{"an archive", "a.zip", zipped(t, map[string]string{"a": "b"}), Limits{}, ErrUnsupported},
+		{"an archive", "a.zip", createZip(t, map[string]string{"a": "b"}), Limits{}, ErrUnsupported},
 		{"torn archive", "a.docx", word("<a/>")[:40], Limits{}, ErrUnsupported},
 		{"zip bomb by ratio", "a.docx", word(strings.Repeat(" ", 20<<20)), Limits{}, ErrTooLarge},
 		{"zip bomb by size", "a.docx", word("<a>" + strings.Repeat("word ", 1<<20) + "</a>"), Limits{Unpacked: 1 << 20, Ratio: 1 << 20}, ErrTooLarge},
-		{"too many parts", "a.docx", zipped(t, many), Limits{Entries: 20}, ErrTooLarge},
+		{"too many parts", "a.docx", createZip(t, many), Limits{Entries: 20}, ErrTooLarge},
 		{"deep XML", "a.docx", word(strings.Repeat("<a>", 1000)), Limits{}, ErrBroken},
 		{"billion laughs", "a.docx", word(`<!DOCTYPE a [<!ENTITY x "lol"><!ENTITY y "&x;&x;">]><a>&y;</a>`), Limits{}, ErrBroken},
-		{"missing part", "a.docx", zipped(t, map[string]string{"[Content_Types].xml": "<Types/>", "word/document.xml": ""}), Limits{}, ErrNoText},
+		{"missing part", "a.docx", createZip(t, map[string]string{"[Content_Types].xml": "<Types/>", "word/document.xml": ""}), Limits{}, ErrNoText},
 		{"torn PDF", "a.pdf", []byte("%PDF-1.4\nnothing"), Limits{}, ErrBroken},
 		{"PDF bomb", "a.pdf", append([]byte("%PDF-1.4\n1 0 obj<</Length 9>>stream\n"), z.Bytes()...), Limits{}, ErrTooLarge},
-		{"PDF that declares objects larger than the memory", "a.pdf", stating("8000000000"), Limits{}, ErrBroken},
-		{"PDF that declares large objects", "a.pdf", stating("40000000"), Limits{}, ErrBroken},
+		{"PDF that declares objects larger than the memory", "a.pdf", pdfWithObjects("8000000000"), Limits{}, ErrBroken},
+		{"PDF that declares large objects", "a.pdf", pdfWithObjects("40000000"), Limits{}, ErrBroken},
 		{"locked PDF", "a.pdf", []byte("%PDF-1.4\n/Encrypt 1 0 R\nstartxref\n0\n%%EOF"), Limits{}, ErrEncrypted},
 		{"nested mails", "a.eml", []byte(strings.Repeat(nested, 8) + "end"), Limits{}, nil},
 		{"deep JSON", "a.json", []byte(strings.Repeat("[", 20000)), Limits{}, ErrBroken},

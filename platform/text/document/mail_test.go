@@ -50,7 +50,7 @@ func TestReview9_MailIsParsedInTheHelper(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a, b := shown(with), shown(without); a != b || !strings.Contains(a, "inner text") || !strings.Contains(a, "outer text") || !strings.Contains(a, "a note") || !strings.Contains(a, "attachment:") {
+		if a, b := formatFile(with), formatFile(without); a != b || !strings.Contains(a, "inner text") || !strings.Contains(a, "outer text") || !strings.Contains(a, "a note") || !strings.Contains(a, "attachment:") {
 			t.Errorf("%s: in the worker\n%s\nwithout a worker\n%s", name, a, b)
 		}
 		if len(with.Skipped) == 0 || with.Skipped[0].Name != "the attachment p.png" {

@@ -24,7 +24,7 @@ func element(role, name string, more thing, kids ...thing) thing {
 	return e
 }
 
-func offers(names ...string) thing {
+func withActions(names ...string) thing {
 	list := []thing{}
 	for _, n := range names {
 		list = append(list, thing{"__class": "Action", "name": n})
@@ -41,7 +41,7 @@ func screenOf(kids ...thing) thing {
 	words := []string{"role", "subrole", "name", "description", "value"}
 	return thing{"apps": thing{"com.apple.systemevents": thing{
 		"running": false,
-		"root":    thing{"processes": []thing{proc("TextEdit", 11, true, win("letter", kids...), win("other")), proc("Safari", 12, false, win("Forum", element("AXLink", "Pay", offers("AXPress"))))}},
+		"root":    thing{"processes": []thing{proc("TextEdit", 11, true, win("letter", kids...), win("other")), proc("Safari", 12, false, win("Forum", element("AXLink", "Pay", withActions("AXPress"))))}},
 		"dict": thing{
 			"Application": thing{"properties": []string{}, "elements": thing{"processes": "Process"}},
 			"Process":     thing{"properties": []string{"name", "unixId", "frontmost", "backgroundOnly"}, "elements": thing{"windows": "UIElement"}},
@@ -56,7 +56,7 @@ func letter() []thing {
 	return []thing{
 		element("AXGroup", "", nil,
 			element("AXTextArea", "", thing{"description": "Text", "value": "Dear\u2028 世界 \"x\""}),
-			element("AXButton", "Save", offers("AXShowMenu", "AXPress")), password),
+			element("AXButton", "Save", withActions("AXShowMenu", "AXPress")), password),
 		element("AXButton", "Save", nil),
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"hob/platform/host/desktop/desktoptest"
 )
 
-// zenity shows a dialog on a private bus and a private display.
-func zenity(t *testing.T, args ...string) (getenv func(string) string, cmd *exec.Cmd) {
+// startZenity shows a dialog on a private bus and a private display.
+func startZenity(t *testing.T, args ...string) (getenv func(string) string, cmd *exec.Cmd) {
 	t.Helper()
 	cmd, env := desktoptest.Dialog(t, append(args, "--title=The question", "--text=Shall it be?", "--ok-label=Yes please", "--cancel-label=Never")...)
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
@@ -28,7 +28,7 @@ func zenity(t *testing.T, args ...string) (getenv func(string) string, cmd *exec
 }
 
 func TestTree_PressesARealButton(t *testing.T) {
-	getenv, cmd := zenity(t, "--question")
+	getenv, cmd := startZenity(t, "--question")
 	r := New(Options{Getenv: getenv, Wait: 30 * time.Second})
 	var yes Node
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
@@ -65,7 +65,7 @@ func TestTree_PressesARealButton(t *testing.T) {
 func TestTree_FillsARealField(t *testing.T) {
 	for kind, secret := range map[string]bool{"--entry": false, "--password": true} {
 		t.Run(kind, func(t *testing.T) {
-			getenv, cmd := zenity(t, kind)
+			getenv, cmd := startZenity(t, kind)
 			r := New(Options{Getenv: getenv, Wait: 30 * time.Second})
 			var field, ok Node
 			for end := time.Now().Add(30 * time.Second); field.Ref == "" || ok.Ref == ""; time.Sleep(20 * time.Millisecond) {

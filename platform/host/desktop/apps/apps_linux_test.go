@@ -12,8 +12,8 @@ import (
 	"hob/platform/host/desktop/desktoptest"
 )
 
-// world returns a home with an application that writes its environment to a file.
-func world(t *testing.T, extra map[string]string) (getenv func(string) string, out string) {
+// newAppHome returns a home with an application that writes its environment to a file.
+func newAppHome(t *testing.T, extra map[string]string) (getenv func(string) string, out string) {
 	t.Helper()
 	home := t.TempDir()
 	out = filepath.Join(home, "out")
@@ -34,7 +34,7 @@ func world(t *testing.T, extra map[string]string) (getenv func(string) string, o
 }
 
 func TestStart_WithoutSecrets(t *testing.T) {
-	getenv, out := world(t, nil)
+	getenv, out := newAppHome(t, nil)
 	f := New(Options{Getenv: getenv, Marker: "STARTED"})
 	a, err := f.Find(t.Context(), "probe")
 	if err != nil || a.ID != "kde-probe" || a.Shared {
@@ -60,7 +60,7 @@ func TestStart_WithoutSecrets(t *testing.T) {
 func TestStart_ThroughTheServiceManager(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	m := desktoptest.NewManager(t, bus)
-	getenv, out := world(t, map[string]string{"DBUS_SESSION_BUS_ADDRESS": bus.Address})
+	getenv, out := newAppHome(t, map[string]string{"DBUS_SESSION_BUS_ADDRESS": bus.Address})
 	f := New(Options{Getenv: getenv, Marker: "STARTED"})
 	a, err := f.Find(t.Context(), "Probe")
 	if err != nil {
@@ -104,7 +104,7 @@ func TestStart_ThroughTheServiceManager(t *testing.T) {
 }
 
 func TestStart_WithoutADesktop(t *testing.T) {
-	getenv, _ := world(t, map[string]string{"DISPLAY": ""})
+	getenv, _ := newAppHome(t, map[string]string{"DISPLAY": ""})
 	f := New(Options{Getenv: getenv})
 	a, err := f.Find(t.Context(), "probe")
 	if err != nil {

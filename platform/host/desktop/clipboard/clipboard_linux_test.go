@@ -45,8 +45,8 @@ func board(t *testing.T, library bool) (*Clipboard, func(key string) string) {
 	return b, getenv
 }
 
-// xclip copies or pastes text with the program xclip.
-func xclip(t *testing.T, getenv func(string) string, in string, args ...string) string {
+// runXclip copies or pastes text with the program xclip.
+func runXclip(t *testing.T, getenv func(string) string, in string, args ...string) string {
 	t.Helper()
 	program, err := exec.LookPath("xclip")
 	if err != nil {
@@ -68,9 +68,9 @@ func xclip(t *testing.T, getenv func(string) string, in string, args ...string) 
 	return string(out)
 }
 
-// until reads the clipboard until its content fits, because xclip exits before its text is
+// readUntil reads the clipboard until its content fits, because xclip exits before its text is
 // available.
-func until(t *testing.T, b *Clipboard, fits func(Content) bool) {
+func readUntil(t *testing.T, b *Clipboard, fits func(Content) bool) {
 	t.Helper()
 	for end := time.Now().Add(2 * patience); ; time.Sleep(2 * time.Millisecond) {
 		c, err := b.Read(t.Context())
@@ -92,24 +92,24 @@ func TestX11_ReadsAndWrites(t *testing.T) {
 			if c, err := b.Read(t.Context()); err != nil || c.Text != "" || c.Formats != nil {
 				t.Fatalf("an empty clipboard: %+v, %v", c, err)
 			}
-			xclip(t, env, strange)
-			until(t, b, func(c Content) bool { return c.Text == strange && !c.Hidden })
+			runXclip(t, env, strange)
+			readUntil(t, b, func(c Content) bool { return c.Text == strange && !c.Hidden })
 			for _, text := range []string{"first", strange, strings.Repeat("long ", 30_000)} {
 				if err := b.Write(t.Context(), text); err != nil {
 					t.Fatal(err)
 				}
-				if got := xclip(t, env, "", "-out"); got != text {
+				if got := runXclip(t, env, "", "-out"); got != text {
 					t.Errorf("another program gets %.50q (%d bytes)", got, len(got))
 				}
 			}
 			if library {
 				long := strings.Repeat("longer ", 60_000)
-				if err := b.Write(t.Context(), long); err != nil || xclip(t, env, "", "-out") != long {
+				if err := b.Write(t.Context(), long); err != nil || runXclip(t, env, "", "-out") != long {
 					t.Errorf("a text longer than one message: %v", err)
 				}
 			}
-			xclip(t, env, "newer")
-			until(t, b, func(c Content) bool { return c.Text == "newer" })
+			runXclip(t, env, "newer")
+			readUntil(t, b, func(c Content) bool { return c.Text == "newer" })
 		})
 	}
 }
@@ -123,31 +123,31 @@ func TestX11_CopyStartsNoProgram(t *testing.T) {
 	}
 	b.Close()
 	other := New(Options{Getenv: env, Wait: patience})
-	until(t, other, func(c Content) bool { return c.Text == "" })
+	readUntil(t, other, func(c Content) bool { return c.Text == "" })
 }
 
 // A long text from another program arrives in pieces.
 func TestX11_LongTextOfAnotherProgram(t *testing.T) {
 	b, env := board(t, false)
 	long := strings.Repeat("0123456789", 70_000)
-	xclip(t, env, long)
-	until(t, b, func(c Content) bool { return c.Text == long && !c.Cut })
-	xclip(t, env, strings.Repeat("ü", MaxText))
-	until(t, b, func(c Content) bool { return len(c.Text) <= MaxText && c.Cut })
+	runXclip(t, env, long)
+	readUntil(t, b, func(c Content) bool { return c.Text == long && !c.Cut })
+	runXclip(t, env, strings.Repeat("ü", MaxText))
+	readUntil(t, b, func(c Content) bool { return len(c.Text) <= MaxText && c.Cut })
 }
 
 func TestX11_ContentThatIsNotText(t *testing.T) {
 	b, env := board(t, false)
-	xclip(t, env, "\x89PNG", "-target", "image/png")
-	until(t, b, func(c Content) bool { return c.Text == "" && len(c.Formats) == 1 && c.Formats[0] == "image/png" })
+	runXclip(t, env, "\x89PNG", "-target", "image/png")
+	readUntil(t, b, func(c Content) bool { return c.Text == "" && len(c.Formats) == 1 && c.Formats[0] == "image/png" })
 }
 
 // A password manager offers a mark in addition to the text. xclip offers only one format, so in
 // this test the clipboard contains only the mark.
 func TestX11_DetectsPasswords(t *testing.T) {
 	b, env := board(t, false)
-	xclip(t, env, "secret", "-target", passwordHint)
-	until(t, b, func(c Content) bool { return c.Hidden })
+	runXclip(t, env, "secret", "-target", passwordHint)
+	readUntil(t, b, func(c Content) bool { return c.Hidden })
 }
 
 // On a real compositor, Read returns text that another program copied, and another program can
@@ -212,7 +212,7 @@ func TestX11_DisplayOfALaterSession(t *testing.T) {
 	if err := b.Write(t.Context(), "late"); err != nil {
 		t.Fatal(err)
 	}
-	if got := xclip(t, env, "", "-out"); got != "late" {
+	if got := runXclip(t, env, "", "-out"); got != "late" {
 		t.Errorf("pasted %q", got)
 	}
 }
@@ -231,7 +231,7 @@ func TestX11_OwnerThatDoesNotRespond(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	until(t, b, func(c Content) bool { return c.Text == "held" })
+	readUntil(t, b, func(c Content) bool { return c.Text == "held" })
 	stop(t, cmd.Process)
 	if _, err := b.Read(t.Context()); !errors.Is(err, ErrBusy) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("read: %v", err)

@@ -14,8 +14,8 @@ import (
 	"hob/platform/host/osrun/osruntest"
 )
 
-// fakeDesk is a desktop whose state changes during an action.
-type fakeDesk struct {
+// fakeBackend is a desktop whose state changes during an action.
+type fakeBackend struct {
 	windows []window.Window
 	did     []string
 	before  func(what string) // called before each action
@@ -24,7 +24,7 @@ type fakeDesk struct {
 	fails   error
 }
 
-func (d *fakeDesk) does(what string) error {
+func (d *fakeBackend) record(what string) error {
 	if d.before != nil {
 		d.before(what)
 	}
@@ -35,23 +35,25 @@ func (d *fakeDesk) does(what string) error {
 	return nil
 }
 
-func (d *fakeDesk) listWindows(context.Context) ([]window.Window, error) {
+func (d *fakeBackend) listWindows(context.Context) ([]window.Window, error) {
 	return slices.Clone(d.windows), nil
 }
-func (d *fakeDesk) checkKeyboardFree(context.Context) error     { return d.held }
-func (d *fakeDesk) typeRunes(_ context.Context, s []rune) error { return d.does("text " + string(s)) }
-
-func (d *fakeDesk) pressChord(_ context.Context, k string, h []string) error {
-	return d.does(strings.Join(append(h, k), "+"))
-}
-func (d *fakeDesk) movePointer(context.Context, int, int) error { return d.does("point") }
-func (d *fakeDesk) close()                                      {}
-func (d *fakeDesk) clickButton(_ context.Context, _, _ int, button string, twice bool) error {
-	return d.does("click " + button)
+func (d *fakeBackend) checkKeyboardFree(context.Context) error { return d.held }
+func (d *fakeBackend) typeRunes(_ context.Context, s []rune) error {
+	return d.record("text " + string(s))
 }
 
-func (d *fakeDesk) raiseWindow(context.Context) error {
-	err := d.does("raise")
+func (d *fakeBackend) pressChord(_ context.Context, k string, h []string) error {
+	return d.record(strings.Join(append(h, k), "+"))
+}
+func (d *fakeBackend) movePointer(context.Context, int, int) error { return d.record("point") }
+func (d *fakeBackend) close()                                      {}
+func (d *fakeBackend) clickButton(_ context.Context, _, _ int, button string, twice bool) error {
+	return d.record("click " + button)
+}
+
+func (d *fakeBackend) raiseWindow(context.Context) error {
+	err := d.record("raise")
 	for i := range d.windows {
 		d.windows[i].Active = d.raises && d.windows[i].ID == 1
 	}
@@ -61,8 +63,8 @@ func (d *fakeDesk) raiseWindow(context.Context) error {
 	return err
 }
 
-// front brings another window to the front.
-func (d *fakeDesk) front(id uint64) {
+// bringToFront brings another window to the front.
+func (d *fakeBackend) bringToFront(id uint64) {
 	for i := range d.windows {
 		d.windows[i].Active = d.windows[i].ID == id
 	}
@@ -77,7 +79,7 @@ func TestWindowAction(t *testing.T) {
 	boom := errors.New("no such key")
 	two := "0123456789abcdefrest"
 	type world struct {
-		*fakeDesk
+		*fakeBackend
 		a windowAction
 	}
 	for name, tc := range map[string]struct {
@@ -88,25 +90,25 @@ func TestWindowAction(t *testing.T) {
 		sure bool // true if the error must not be ErrUnsure
 	}{
 		"the window is in front":                {nil, func(ctx context.Context, a windowAction) error { return a.typeText(ctx, two) }, "text 0123456789abcdef,text rest", nil, true},
-		"the window is behind":                  {func(w *world) { w.front(2); w.raises = true }, func(ctx context.Context, a windowAction) error { return a.typeText(ctx, "x") }, "raise,text x", nil, true},
-		"the window does not come to the front": {func(w *world) { w.front(2) }, func(ctx context.Context, a windowAction) error { return a.typeText(ctx, "x") }, "raise", []error{ErrMoved}, true},
+		"the window is behind":                  {func(w *world) { w.bringToFront(2); w.raises = true }, func(ctx context.Context, a windowAction) error { return a.typeText(ctx, "x") }, "raise,text x", nil, true},
+		"the window does not come to the front": {func(w *world) { w.bringToFront(2) }, func(ctx context.Context, a windowAction) error { return a.typeText(ctx, "x") }, "raise", []error{ErrMoved}, true},
 		"the window is gone":                    {func(w *world) { w.windows = w.windows[1:] }, func(ctx context.Context, a windowAction) error { return a.pressChords(ctx, []string{"x"}) }, "", []error{ErrGone}, true},
 		"the screen is locked":                  {func(w *world) { w.held = ErrMoved }, func(ctx context.Context, a windowAction) error { return a.typeText(ctx, "x") }, "", []error{ErrMoved}, true},
 		"the window is not allowed":             {func(w *world) { w.a.ok = func(window.Window) error { return no } }, func(ctx context.Context, a windowAction) error { return a.typeText(ctx, "x") }, "", []error{no}, true},
-		"another window comes to the front":     {func(w *world) { w.before = func(string) { w.front(2) } }, func(ctx context.Context, a windowAction) error { return a.typeText(ctx, two) }, "text 0123456789abcdef", []error{ErrMoved, ErrUnsure}, false},
+		"another window comes to the front":     {func(w *world) { w.before = func(string) { w.bringToFront(2) } }, func(ctx context.Context, a windowAction) error { return a.typeText(ctx, two) }, "text 0123456789abcdef", []error{ErrMoved, ErrUnsure}, false},
 		"the screen is locked during typing":    {func(w *world) { w.before = func(string) { w.held = ErrMoved } }, func(ctx context.Context, a windowAction) error { return a.pressChords(ctx, []string{"ctrl+a", "x"}) }, "ctrl+a", []error{ErrMoved, ErrUnsure}, false},
 		"a key is not pressed":                  {func(w *world) { w.fails = boom }, func(ctx context.Context, a windowAction) error { return a.pressChords(ctx, []string{"x"}) }, "", []error{boom, ErrUnsure}, false},
 		"a position in the window":              {nil, func(ctx context.Context, a windowAction) error { return a.clickAt(ctx, 5, 5, "left", false) }, "point,click left", nil, true},
-		"a place under another":                 {func(w *world) { w.front(2); w.raises = true }, func(ctx context.Context, a windowAction) error { return a.clickAt(ctx, 5, 5, "left", false) }, "raise,point,click left", nil, true},
+		"a place under another":                 {func(w *world) { w.bringToFront(2); w.raises = true }, func(ctx context.Context, a windowAction) error { return a.clickAt(ctx, 5, 5, "left", false) }, "raise,point,click left", nil, true},
 		"a place of another":                    {nil, func(ctx context.Context, a windowAction) error { return a.clickAt(ctx, 500, 5, "left", false) }, "", []error{ErrMoved}, true},
 		"a notification covers the position": {func(w *world) {
 			w.before = func(string) { w.windows = append([]window.Window{{ID: 9, W: 100, H: 100, Notice: true}}, w.windows...) }
 		}, func(ctx context.Context, a windowAction) error { return a.clickAt(ctx, 5, 5, "left", false) }, "point", []error{ErrMoved}, true},
-		"the window is raised": {func(w *world) { w.front(2); w.raises = true }, func(ctx context.Context, a windowAction) error { return a.bringToFront(ctx) }, "raise", nil, true},
+		"the window is raised": {func(w *world) { w.bringToFront(2); w.raises = true }, func(ctx context.Context, a windowAction) error { return a.bringToFront(ctx) }, "raise", nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := &fakeDesk{windows: []window.Window{{ID: 1, W: 100, H: 100, Active: true}, {ID: 2, W: 100, H: 100}, {ID: 3, X: 400, W: 200, H: 100}}}
+				d := &fakeBackend{windows: []window.Window{{ID: 1, W: 100, H: 100, Active: true}, {ID: 2, W: 100, H: 100}, {ID: 3, X: 400, W: 200, H: 100}}}
 				w := &world{d, windowAction{d, window.Window{ID: 1}, yesWindow}}
 				if tc.set != nil {
 					tc.set(w)

@@ -16,7 +16,7 @@ import (
 	"hob/platform/host/desktop/window"
 )
 
-func yes(window.Window) error { return nil }
+func allowAll(window.Window) error { return nil }
 
 // terminal shows a window that writes each typed line into a file.
 func terminal(t *testing.T, inherited bool) (getenv func(string) string, out string) {
@@ -47,7 +47,7 @@ func terminal(t *testing.T, inherited bool) (getenv func(string) string, out str
 	}, out
 }
 
-func shown(t *testing.T, getenv func(string) string) window.Window {
+func awaitWindow(t *testing.T, getenv func(string) string) window.Window {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		list, err := window.New(window.Options{Getenv: getenv}).List(t.Context())
@@ -60,7 +60,7 @@ func shown(t *testing.T, getenv func(string) string) window.Window {
 	}
 }
 
-func reads(t *testing.T, file, want string) {
+func checkFile(t *testing.T, file, want string) {
 	t.Helper()
 	for end := time.Now().Add(60 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		b, _ := os.ReadFile(file)
@@ -77,35 +77,35 @@ func TestType_IntoARealWindow(t *testing.T) {
 	for name, inherited := range map[string]bool{"by robotgo": true, "by XTEST alone": false} {
 		t.Run(name, func(t *testing.T) {
 			getenv, out := terminal(t, inherited)
-			w := shown(t, getenv)
+			w := awaitWindow(t, getenv)
 			if w.Kind() != window.Terminal {
 				t.Errorf("%+v is a %d", w, w.Kind())
 			}
-			reads(t, out, "") // the shell is ready
+			checkFile(t, out, "") // the shell is ready
 			h := New(Options{Getenv: getenv})
 			text := `Hello, World: a+b=c "quoted" é ü ж 漢 €` + "\n"
-			if err := h.Type(t.Context(), w, text, yes); err != nil {
+			if err := h.Type(t.Context(), w, text, allowAll); err != nil {
 				t.Fatal(err)
 			}
-			reads(t, out, text)
-			if err := h.Click(t.Context(), w, w.X+5, w.Y+5, "left", false, yes); err != nil {
+			checkFile(t, out, text)
+			if err := h.Click(t.Context(), w, w.X+5, w.Y+5, "left", false, allowAll); err != nil {
 				t.Error(err)
 			}
-			if err := h.Type(t.Context(), w, "gone", yes); err != nil {
+			if err := h.Type(t.Context(), w, "gone", allowAll); err != nil {
 				t.Fatal(err)
 			}
-			if err := h.Press(t.Context(), w, []string{"ctrl+u", "x", "enter", "ctrl+d"}, yes); err != nil {
+			if err := h.Press(t.Context(), w, []string{"ctrl+u", "x", "enter", "ctrl+d"}, allowAll); err != nil {
 				t.Fatal(err)
 			}
-			reads(t, out, text+"x\n")
+			checkFile(t, out, text+"x\n")
 		})
 	}
 }
 
 func TestType_StopsInAnotherWindow(t *testing.T) {
 	getenv, out := terminal(t, false)
-	w := shown(t, getenv)
-	reads(t, out, "")
+	w := awaitWindow(t, getenv)
+	checkFile(t, out, "")
 	h := New(Options{Getenv: getenv})
 	no := errors.New("not there")
 	if err := h.Type(t.Context(), w, "x\n", func(window.Window) error { return no }); !errors.Is(err, no) {
@@ -131,14 +131,14 @@ func TestType_StopsInAnotherWindow(t *testing.T) {
 	}
 	gone := w
 	gone.ID = 12345
-	if err := h.Type(t.Context(), gone, "x", yes); !errors.Is(err, ErrGone) {
+	if err := h.Type(t.Context(), gone, "x", allowAll); !errors.Is(err, ErrGone) {
 		t.Errorf("%v", err)
 	}
-	if err := h.Click(t.Context(), gone, w.X+5, w.Y+5, "left", false, yes); !errors.Is(err, ErrGone) {
+	if err := h.Click(t.Context(), gone, w.X+5, w.Y+5, "left", false, allowAll); !errors.Is(err, ErrGone) {
 		t.Errorf("%v", err)
 	}
 	for _, c := range []string{"", "ctrl+", "hyper+x", "ab", "ctrl+é"} {
-		if err := h.Press(t.Context(), w, []string{c}, yes); err == nil {
+		if err := h.Press(t.Context(), w, []string{c}, allowAll); err == nil {
 			t.Errorf("%q is a chord", c)
 		}
 	}
@@ -148,8 +148,8 @@ func TestType_StopsInAnotherWindow(t *testing.T) {
 // in front. Typing therefore stops.
 func TestType_StopsWhenTheKeyboardIsGrabbed(t *testing.T) {
 	getenv, out := terminal(t, false)
-	w := shown(t, getenv)
-	reads(t, out, "")
+	w := awaitWindow(t, getenv)
+	checkFile(t, out, "")
 	lock, err := window.Display(t.Context(), session.DetectSession(t.Context(), getenv))
 	if err != nil {
 		t.Fatal(err)
@@ -160,29 +160,29 @@ func TestType_StopsWhenTheKeyboardIsGrabbed(t *testing.T) {
 		t.Fatal(r, err)
 	}
 	h := New(Options{Getenv: getenv})
-	if err := h.Type(t.Context(), w, "secret\n", yes); !errors.Is(err, ErrMoved) || errors.Is(err, ErrUnsure) {
+	if err := h.Type(t.Context(), w, "secret\n", allowAll); !errors.Is(err, ErrMoved) || errors.Is(err, ErrUnsure) {
 		t.Errorf("typed: %v", err)
 	}
-	if err := h.Press(t.Context(), w, []string{"enter"}, yes); !errors.Is(err, ErrMoved) {
+	if err := h.Press(t.Context(), w, []string{"enter"}, allowAll); !errors.Is(err, ErrMoved) {
 		t.Errorf("pressed: %v", err)
 	}
-	if err := h.Click(t.Context(), w, w.X+5, w.Y+5, "left", false, yes); !errors.Is(err, ErrMoved) {
+	if err := h.Click(t.Context(), w, w.X+5, w.Y+5, "left", false, allowAll); !errors.Is(err, ErrMoved) {
 		t.Errorf("clicked: %v", err)
 	}
 	if err := xproto.UngrabKeyboardChecked(lock.X, xproto.TimeCurrentTime).Check(); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Type(t.Context(), w, "x\n", yes); err != nil {
+	if err := h.Type(t.Context(), w, "x\n", allowAll); err != nil {
 		t.Fatal(err)
 	}
-	reads(t, out, "x\n")
+	checkFile(t, out, "x\n")
 }
 
 func TestNew_WithoutADesktop(t *testing.T) {
 	t.Setenv("DISPLAY", "")
 	for name, env := range map[string]map[string]string{"none": {}, "Wayland": {"WAYLAND_DISPLAY": "wayland-0"}, "gone": {"DISPLAY": ":64999"}} {
 		h := New(Options{Getenv: func(k string) string { return env[k] }})
-		err := h.Type(context.Background(), window.Window{ID: 1}, "x", yes)
+		err := h.Type(context.Background(), window.Window{ID: 1}, "x", allowAll)
 		if !errors.Is(err, session.ErrNone) && !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%s: %v", name, err)
 		}

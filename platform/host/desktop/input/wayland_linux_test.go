@@ -13,7 +13,7 @@ import (
 	"hob/platform/host/desktop/window"
 )
 
-func titled(t *testing.T, getenv func(string) string, title string) window.Window {
+func findWindow(t *testing.T, getenv func(string) string, title string) window.Window {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		list, err := window.New(window.Options{Getenv: getenv}).List(t.Context())
@@ -47,38 +47,38 @@ func typesOnWayland(t *testing.T, keyboard bool) {
 	file := func(name string) string { return filepath.Join(dir, name) }
 	for _, name := range []string{"first", "second"} {
 		s.Run(t, "foot", "-T", "the "+name, "-e", "/bin/sh", "-c", "stty -echo; cat > "+file(name))
-		titled(t, s.Getenv, "the "+name)
+		findWindow(t, s.Getenv, "the "+name)
 	}
 	for _, name := range []string{"first", "second"} {
-		reads(t, file(name), "") // the shells are ready
+		checkFile(t, file(name), "") // the shells are ready
 	}
-	first := titled(t, s.Getenv, "the first")
+	first := findWindow(t, s.Getenv, "the first")
 	if first.Kind() != window.Terminal || first.Active || !strings.HasSuffix(first.Program, "/foot") || first.W < 100 {
 		t.Errorf("%+v is a %d", first, first.Kind())
 	}
 	h := New(Options{Getenv: s.Getenv})
 	text := "Hello, World: a+b=c \"quoted\" é ü ж 漢 €\tx -k Tab\n"
-	if err := h.Type(t.Context(), first, text, yes); err != nil {
+	if err := h.Type(t.Context(), first, text, allowAll); err != nil {
 		t.Fatal(err)
 	}
-	reads(t, file("first"), text)
-	if w := titled(t, s.Getenv, "the first"); !w.Active {
+	checkFile(t, file("first"), text)
+	if w := findWindow(t, s.Getenv, "the first"); !w.Active {
 		t.Errorf("the window is not active: %+v", w)
 	}
-	second := titled(t, s.Getenv, "the second")
-	if err := h.Focus(t.Context(), second, yes); err != nil {
+	second := findWindow(t, s.Getenv, "the second")
+	if err := h.Focus(t.Context(), second, allowAll); err != nil {
 		t.Fatal(err)
 	}
-	if w := titled(t, s.Getenv, "the second"); !w.Active {
+	if w := findWindow(t, s.Getenv, "the second"); !w.Active {
 		t.Errorf("the window is not active: %+v", w)
 	}
-	if err := h.Type(t.Context(), second, "gone", yes); err != nil {
+	if err := h.Type(t.Context(), second, "gone", allowAll); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Press(t.Context(), second, []string{"ctrl+u", "x", "!", "enter"}, yes); err != nil {
+	if err := h.Press(t.Context(), second, []string{"ctrl+u", "x", "!", "enter"}, allowAll); err != nil {
 		t.Fatal(err)
 	}
-	reads(t, file("second"), "x!\n")
+	checkFile(t, file("second"), "x!\n")
 
 	// Another window comes to the front while text is being typed.
 	looks := 0
@@ -94,11 +94,11 @@ func typesOnWayland(t *testing.T, keyboard bool) {
 	if b, err := os.ReadFile(file("first")); err != nil || string(b) != text {
 		t.Errorf("typed %q %v", b, err)
 	}
-	if err := h.Click(t.Context(), second, second.X+5, second.Y+5, "left", false, yes); !errors.Is(err, errors.ErrUnsupported) {
+	if err := h.Click(t.Context(), second, second.X+5, second.Y+5, "left", false, allowAll); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("clicked: %v", err)
 	}
 	second.ID = 4711
-	if err := h.Type(t.Context(), second, "x", yes); !errors.Is(err, ErrGone) {
+	if err := h.Type(t.Context(), second, "x", allowAll); !errors.Is(err, ErrGone) {
 		t.Errorf("%v", err)
 	}
 }
@@ -106,7 +106,7 @@ func typesOnWayland(t *testing.T, keyboard bool) {
 // focus brings another window to the front, as the user would.
 func (h *Controller) focus(t *testing.T, getenv func(string) string, w window.Window) error {
 	t.Helper()
-	return New(Options{Getenv: getenv}).Focus(t.Context(), w, yes)
+	return New(Options{Getenv: getenv}).Focus(t.Context(), w, allowAll)
 }
 
 func TestWtypeChords(t *testing.T) {

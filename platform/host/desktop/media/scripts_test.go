@@ -15,9 +15,9 @@ import (
 	"hob/platform/host/osrun/osruntest"
 )
 
-// macWorld returns the world of an osruntest.Mac with the players Music and Spotify, whose names
+// macPlayers returns an osruntest.Mac with the players Music and Spotify, whose names
 // are from the dictionaries of these apps.
-func macWorld(music, spotify string) map[string]any {
+func macPlayers(music, spotify string) map[string]any {
 	dict := map[string]any{
 		"Application": map[string]any{
 			"properties": []string{"playerState", "playerPosition", "soundVolume"}, "elements": map[string]any{}, "objects": map[string]any{"currentTrack": "Track"},
@@ -56,17 +56,17 @@ func TestMac(t *testing.T) {
 		want           []Player
 		kind           osrun.Kind
 	}{
-		"both play":                  {music: "playing", spotify: "playing", want: []Player{music, spotify}},
-		"one is not installed":       {music: "playing", spotify: "absent", want: []Player{music}},
-		"neither runs":               {music: "", spotify: ""},
-		"neither is installed":       {music: "absent", spotify: "absent"},
-		"stopped, without a song":    {music: "stopped", spotify: "absent", want: []Player{stopped}},
-		"not allowed":                {music: "playing", spotify: "absent", fail: -1743, kind: osrun.Denied},
-		"no answer":                  {music: "playing", spotify: "absent", fail: -1712, kind: osrun.Timeout},
-		"the player ended first": {music: "playing", spotify: "absent", fail: -609},
+		"both play":               {music: "playing", spotify: "playing", want: []Player{music, spotify}},
+		"one is not installed":    {music: "playing", spotify: "absent", want: []Player{music}},
+		"neither runs":            {music: "", spotify: ""},
+		"neither is installed":    {music: "absent", spotify: "absent"},
+		"stopped, without a song": {music: "stopped", spotify: "absent", want: []Player{stopped}},
+		"not allowed":             {music: "playing", spotify: "absent", fail: -1743, kind: osrun.Denied},
+		"no answer":               {music: "playing", spotify: "absent", fail: -1712, kind: osrun.Timeout},
+		"the player ended first":  {music: "playing", spotify: "absent", fail: -609},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := osruntest.NewMac(t, macWorld(tc.music, tc.spotify))
+			m := osruntest.NewMac(t, macPlayers(tc.music, tc.spotify))
 			if tc.fail != 0 {
 				m.Fail("get app.playerState", tc.fail)
 			}
@@ -107,7 +107,7 @@ func TestMacButtons(t *testing.T) {
 		{Seek, "playerPosition", "0"},
 		{Volume, "soundVolume", "30"},
 	} {
-		m := osruntest.NewMac(t, macWorld("playing", "absent"))
+		m := osruntest.NewMac(t, macPlayers("playing", "absent"))
 		d := PlayerControl{macBackend{m}}
 		if err := d.Do(t.Context(), Request{Player: "com.apple.Music", Action: tc.action, By: -90 * time.Second, Level: 30}); err != nil {
 			t.Errorf("%s: %v", tc.action, err)
@@ -116,7 +116,7 @@ func TestMacButtons(t *testing.T) {
 			t.Errorf("%s: %s is %s", tc.action, tc.see, got)
 		}
 	}
-	m := osruntest.NewMac(t, macWorld("playing", "playing"))
+	m := osruntest.NewMac(t, macPlayers("playing", "playing"))
 	d := PlayerControl{macBackend{m}}
 	if err := d.Do(t.Context(), Request{Player: "com.spotify.client", Action: Stop}); !errors.Is(err, ErrUnable) {
 		t.Errorf("Do(Stop) with Spotify = %v", err)

@@ -19,15 +19,15 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-func odd() Entry {
+func unusualEntry() Entry {
 	return Entry{Program: `/home/ann o'x/50% "new" $HOME/b\c/hob`, Home: `/home/ann o'x/.h & <b>`, Path: "/usr/local/bin:/usr/bin", Log: "/home/ann/Library/Logs/hob.log"}
 }
 
-func plain() Entry { return Entry{Program: "/usr/local/bin/hob"} }
+func plainEntry() Entry { return Entry{Program: "/usr/local/bin/hob"} }
 
 func TestText(t *testing.T) {
 	for _, k := range []Kind{Systemd, XDG, Launchd} {
-		for name, e := range map[string]Entry{"plain": plain(), "odd": odd()} {
+		for name, e := range map[string]Entry{"plain": plainEntry(), "odd": unusualEntry()} {
 			m, err := New(t.Context(), Options{Kind: k, UserDir: "/home/ann", Getenv: func(string) string { return "" }})
 			if err != nil {
 				t.Fatal(err)
@@ -58,7 +58,7 @@ func TestText(t *testing.T) {
 	if err != nil || v != `"C:\Program Files\Hob\hob.exe" start` || programOf(RunKey, v) != `C:\Program Files\Hob\hob.exe` {
 		t.Error(v, err)
 	}
-	if _, err := runValue(odd()); err == nil {
+	if _, err := runValue(unusualEntry()); err == nil {
 		t.Error("a home that the Run key cannot set was silently dropped")
 	}
 	if m, err := New(t.Context(), Options{Kind: Systemd}); err != nil {
@@ -159,12 +159,12 @@ func manager(t *testing.T, k Kind, s *system) (*Manager, string) {
 func TestSystemd(t *testing.T) {
 	s := &system{says: map[string]string{"systemctl show ": "UnitFileState=enabled\nActiveState=active\n"}}
 	m, dir := manager(t, Systemd, s)
-	if st, err := m.Status(t.Context(), odd()); err != nil || st.Installed || st.Enabled {
+	if st, err := m.Status(t.Context(), unusualEntry()); err != nil || st.Installed || st.Enabled {
 		t.Errorf("%+v %v", st, err)
 	}
 	s.told = nil
 	for range 2 {
-		if err := m.Install(t.Context(), odd(), true); err != nil {
+		if err := m.Install(t.Context(), unusualEntry(), true); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -172,11 +172,11 @@ func TestSystemd(t *testing.T) {
 	if diff := cmp.Diff(append(want, want...), s.told); diff != "" {
 		t.Error(diff)
 	}
-	st, err := m.Status(t.Context(), odd())
-	if err != nil || st != (Status{Kind: Systemd, Place: filepath.Join(dir, ".config/systemd/user/hob.service"), Installed: true, Current: true, Same: true, Program: odd().Program, Enabled: true, Running: true}) {
+	st, err := m.Status(t.Context(), unusualEntry())
+	if err != nil || st != (Status{Kind: Systemd, Place: filepath.Join(dir, ".config/systemd/user/hob.service"), Installed: true, Current: true, Same: true, Program: unusualEntry().Program, Enabled: true, Running: true}) {
 		t.Errorf("%+v %v", st, err)
 	}
-	if st, err := m.Status(t.Context(), plain()); err != nil || !st.Installed || st.Current || st.Program != odd().Program {
+	if st, err := m.Status(t.Context(), plainEntry()); err != nil || !st.Installed || st.Current || st.Program != unusualEntry().Program {
 		t.Errorf("Status of an entry for another program = %+v %v", st, err)
 	}
 	if was, err := m.Uninstall(t.Context()); err != nil || !was {
@@ -189,7 +189,7 @@ func TestSystemd(t *testing.T) {
 		t.Error(left)
 	}
 	s.bad = map[string]bool{"systemctl enable": true}
-	if err := m.Install(t.Context(), plain(), false); err == nil {
+	if err := m.Install(t.Context(), plainEntry(), false); err == nil {
 		t.Error("the refusal of systemd was not reported")
 	}
 }
@@ -259,10 +259,10 @@ func TestStart(t *testing.T) {
 func TestXDG(t *testing.T) {
 	s := &system{}
 	m, dir := manager(t, XDG, s)
-	if err := m.Install(t.Context(), odd(), true); err != nil || len(s.told) != 0 {
+	if err := m.Install(t.Context(), unusualEntry(), true); err != nil || len(s.told) != 0 {
 		t.Fatal(err, s.told)
 	}
-	st, err := m.Status(t.Context(), odd())
+	st, err := m.Status(t.Context(), unusualEntry())
 	if err != nil || !st.Current || !st.Enabled || st.Place != filepath.Join(dir, ".config/autostart/hob.desktop") {
 		t.Errorf("%+v %v", st, err)
 	}
@@ -273,7 +273,7 @@ func TestXDG(t *testing.T) {
 	if err := os.WriteFile(st.Place, append(text, "Hidden=true\n"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if st, err := m.Status(t.Context(), odd()); err != nil || st.Enabled || st.Current {
+	if st, err := m.Status(t.Context(), unusualEntry()); err != nil || st.Enabled || st.Current {
 		t.Errorf("Status of an entry that the user disabled = %+v %v", st, err)
 	}
 	if was, err := m.Uninstall(t.Context()); err != nil || !was {
@@ -284,22 +284,22 @@ func TestXDG(t *testing.T) {
 func TestLaunchd(t *testing.T) {
 	s := &system{says: map[string]string{"launchctl print gui": "\tstate = running\n", "launchctl print-disabled": `"local.hob.assistant" => enabled`}}
 	m, _ := manager(t, Launchd, s)
-	if err := m.Install(t.Context(), odd(), true); err == nil || !strings.Contains(err.Error(), "did not unload") {
+	if err := m.Install(t.Context(), unusualEntry(), true); err == nil || !strings.Contains(err.Error(), "did not unload") {
 		t.Errorf("Install although launchd does not unload the agent = %v", err)
 	}
 	s.bad, s.told = map[string]bool{"launchctl print gui": true}, nil
-	if err := m.Install(t.Context(), odd(), true); err != nil {
+	if err := m.Install(t.Context(), unusualEntry(), true); err != nil {
 		t.Fatal(err)
 	}
 	if len(s.told) != 3 || !strings.HasPrefix(s.told[2], "launchctl bootstrap gui/") {
 		t.Error(s.told)
 	}
 	s.bad = nil
-	if st, err := m.Status(t.Context(), odd()); err != nil || !st.Running || !st.Enabled || !st.Current {
+	if st, err := m.Status(t.Context(), unusualEntry()); err != nil || !st.Running || !st.Enabled || !st.Current {
 		t.Errorf("%+v %v", st, err)
 	}
 	s.says["launchctl print-disabled"] = `"local.hob.assistant" => disabled`
-	if st, err := m.Status(t.Context(), odd()); err != nil || st.Enabled || st.Note == "" {
+	if st, err := m.Status(t.Context(), unusualEntry()); err != nil || st.Enabled || st.Note == "" {
 		t.Errorf("%+v %v", st, err)
 	}
 }
@@ -308,7 +308,7 @@ func TestLaunchd(t *testing.T) {
 func TestStatus_EntryOfAnotherTerminal(t *testing.T) {
 	for _, k := range []Kind{Systemd, Launchd} {
 		m, _ := manager(t, k, &system{bad: map[string]bool{"launchctl print gui": true}})
-		e := plain()
+		e := plainEntry()
 		e.Path = "/one:/usr/bin"
 		if err := m.Install(t.Context(), e, false); err != nil {
 			t.Fatal(err)
@@ -331,7 +331,7 @@ func TestDetect_InstalledEntry(t *testing.T) {
 	}
 	for kind, bad := range map[Kind]map[string]bool{XDG: nil, Systemd: {"systemctl": true}} {
 		first, dir := manager(t, kind, &system{})
-		if err := first.Install(t.Context(), plain(), false); err != nil {
+		if err := first.Install(t.Context(), plainEntry(), false); err != nil {
 			t.Fatal(err)
 		}
 		o := first.o
