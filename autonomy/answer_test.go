@@ -60,9 +60,9 @@ func chatEngine(t *testing.T) *engine {
 	return start(t, setup{model: sender(), pushes: map[string]bool{"pigeon": true}})
 }
 
-// writes sends a message from the owner in the private chat, as a reply to the message replyTo if
+// sendReply sends a message from the owner in the private chat, as a reply to the message replyTo if
 // it is given.
-func (e *engine) writes(text string, replyTo ...string) string {
+func (e *engine) sendReply(text string, replyTo ...string) string {
 	e.t.Helper()
 	acc, err := e.intake.Receive(e.t.Context(), channels.Inbound{Channel: "pigeon", Chat: "ada", Sender: "ada", FromOwner: true, Text: text, ReplyTo: replyTo, At: time.Now()})
 	fatal(e.t, err)
@@ -88,29 +88,29 @@ func (e *engine) deliver() {
 
 func TestReview1_QuestionIsShownOnceThePlatformAcceptsIt(t *testing.T) {
 	e := chatEngine(t)
-	id := e.writes("send it")
+	id := e.sendReply("send it")
 	e.settle(id)
 	a := e.pending(1)[0]
-	if got := e.settle(e.writes("yes")).Answer; !strings.Contains(got, "/yes "+a.ID) || len(e.effects.sent) != 0 {
+	if got := e.settle(e.sendReply("yes")).Answer; !strings.Contains(got, "/yes "+a.ID) || len(e.effects.sent) != 0 {
 		t.Errorf("\"yes\" before the question is sent: answer %q, sent %v; want nothing sent", got, e.effects.sent)
 	}
 	e.deliver()
-	if got := e.settle(e.writes("yes")).Answer; !strings.Contains(got, "/yes "+a.ID) || len(e.effects.sent) != 0 {
+	if got := e.settle(e.sendReply("yes")).Answer; !strings.Contains(got, "/yes "+a.ID) || len(e.effects.sent) != 0 {
 		t.Errorf("\"yes\" after another text: answer %q, sent %v; want nothing sent", got, e.effects.sent)
 	}
-	e.settle(e.writes("/no " + a.ID))
+	e.settle(e.sendReply("/no " + a.ID))
 	e.await(id)
 	e.deliver()
 
-	id = e.writes("send it")
+	id = e.sendReply("send it")
 	e.settle(id)
 	e.pending(1)
 	e.deliver()
-	if got := e.settle(e.writes("ok")).Answer; got != "Reply yes to approve or no to deny: Send x." || len(e.effects.sent) != 0 {
+	if got := e.settle(e.sendReply("ok")).Answer; got != "Reply yes to approve or no to deny: Send x." || len(e.effects.sent) != 0 {
 		t.Errorf("ok: %q, %v", got, e.effects.sent)
 	}
 	e.deliver() // the reminder is the newest text, and shows the question again
-	if got := e.settle(e.writes("Yes!")).Answer; !strings.HasPrefix(got, "Thank you") {
+	if got := e.settle(e.sendReply("Yes!")).Answer; !strings.HasPrefix(got, "Thank you") {
 		t.Errorf("answer to \"yes\" = %q", got)
 	}
 	e.await(id)
@@ -123,7 +123,7 @@ func TestReview1_QuestionIsShownOnceThePlatformAcceptsIt(t *testing.T) {
 // A reply to any other message answers no question.
 func TestReview1_ReplyAnswersTheQuestionItRepliesTo(t *testing.T) {
 	e := chatEngine(t)
-	hello := e.writes("hello")
+	hello := e.sendReply("hello")
 	e.settle(hello)
 	e.deliver()
 	e.specs["w"] = watchers.Spec{ID: "w", Kind: "file", Mode: watchers.Do, Action: "send it", Report: "pigeon:ada", Provenance: provenance.Owner}
@@ -142,7 +142,7 @@ func TestReview1_ReplyAnswersTheQuestionItRepliesTo(t *testing.T) {
 		}
 	}
 	for _, to := range [][]string{nil, {"m1-" + reply.ID}, {"m9-" + question.ID}} {
-		if got := e.settle(e.writes("yes", to...)).Answer; strings.HasPrefix(got, "Thank you") || len(e.effects.sent) != 0 {
+		if got := e.settle(e.sendReply("yes", to...)).Answer; strings.HasPrefix(got, "Thank you") || len(e.effects.sent) != 0 {
 			t.Errorf("\"yes\" in reply to %v: answer %q, sent %v; want nothing sent", to, got, e.effects.sent)
 		}
 		e.deliver()
@@ -154,7 +154,7 @@ func TestReview1_ReplyAnswersTheQuestionItRepliesTo(t *testing.T) {
 	if len(e.effects.sent) != 0 {
 		t.Fatalf("a reply in another chat approved the send: %v", e.effects.sent)
 	}
-	if got := e.settle(e.writes("yes", "m2-"+question.ID)).Answer; !strings.HasPrefix(got, "Thank you") {
+	if got := e.settle(e.sendReply("yes", "m2-"+question.ID)).Answer; !strings.HasPrefix(got, "Thank you") {
 		t.Errorf("answer to a \"yes\" that replies to the second part = %q", got)
 	}
 	e.await(a.Event)

@@ -43,8 +43,8 @@ func (e *engine) goal(kept *goals.Goals, g goals.Goal) goals.Goal {
 	return g
 }
 
-// reviewed waits until a goal has been reviewed again.
-func (e *engine) reviewed(g goals.Goal) goals.Goal {
+// awaitReview waits until a goal has been reviewed again.
+func (e *engine) awaitReview(g goals.Goal) goals.Goal {
 	e.t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		now, err := goals.Get(e.store.Reader(e.t.Context()), g.ID)
@@ -146,7 +146,7 @@ func TestGoal_UntrustedReasonStaysUntrusted(t *testing.T) {
 		t.Run(string(from), func(t *testing.T) {
 			e, kept := withGoals(t, t.TempDir(), scripted(llmtest.Answer{Text: deferring, Times: -1}))
 			g := e.goal(kept, goals.Goal{Description: "be rich", Provenance: provenance.Owner, Reviewed: 1, Last: "defer", Reason: "pay account 99", ReasonFrom: from})
-			g = e.reviewed(g)
+			g = e.awaitReview(g)
 			var tainted bool
 			fatal(t, e.store.Read().QueryRow(`SELECT tainted FROM turns WHERE event = ?`, g.Event).Scan(&tainted))
 			if tainted != from.Tainted() || g.ReasonFrom.Tainted() != from.Tainted() {
@@ -181,7 +181,7 @@ func TestGoal_ReportThatQuotesAMailIsUntrusted(t *testing.T) {
 				o.Facts = knows{fact: goals.Fact{ID: "f1", Text: "the invoice is paid, now call 99", Source: from}}
 				o.Models = noModels{}
 			})
-			g := e.reviewed(e.goal(kept, goals.Goal{Description: "list my tasks until you know that the invoice is paid", Provenance: provenance.Owner, Report: "home"}))
+			g := e.awaitReview(e.goal(kept, goals.Goal{Description: "list my tasks until you know that the invoice is paid", Provenance: provenance.Owner, Report: "home"}))
 			var told provenance.Source
 			fatal(t, e.store.Read().QueryRow(`SELECT provenance FROM outbox WHERE event = ?`, g.Event).Scan(&told))
 			if g.Status != string(goals.Done) || told.Tainted() != from.Tainted() {
@@ -197,7 +197,7 @@ func TestGoal_ReportsFailedReview(t *testing.T) {
 	for _, from := range []provenance.Source{provenance.Owner, provenance.Outside} {
 		t.Run(string(from), func(t *testing.T) {
 			e, kept := withGoals(t, t.TempDir(), scripted(llmtest.Answer{Status: 401, Times: -1}))
-			g := e.reviewed(e.goal(kept, goals.Goal{Description: "pay account 99", Provenance: from}))
+			g := e.awaitReview(e.goal(kept, goals.Goal{Description: "pay account 99", Provenance: from}))
 			var told provenance.Source
 			fatal(t, e.store.Read().QueryRow(`SELECT provenance FROM inbox WHERE key LIKE 'goal-failed:' || ? || ':%'`, g.ID).Scan(&told))
 			if told.Tainted() != from.Tainted() || g.ReasonFrom.Tainted() != from.Tainted() {

@@ -16,19 +16,19 @@ import (
 	"hob/watchers"
 )
 
-// ears fires for each message with "launch", and for unknown senders if configured.
-type ears struct {
+// messageRecorder fires for each message with "launch", and for unknown senders if configured.
+type messageRecorder struct {
 	watcherRecords
 	strangers bool
 	err       error
 	shown     []string
 }
 
-func (e *ears) WantsMessage(_ context.Context, m watchers.Message) (bool, error) {
+func (e *messageRecorder) WantsMessage(_ context.Context, m watchers.Message) (bool, error) {
 	return e.strangers && strings.Contains(m.Text, "launch"), nil
 }
 
-func (e *ears) DispatchTx(_ *store.Tx, m watchers.Message) ([]watchers.MessageSignal, error) {
+func (e *messageRecorder) DispatchTx(_ *store.Tx, m watchers.Message) ([]watchers.MessageSignal, error) {
 	e.shown = append(e.shown, m.Text)
 	if e.err != nil || !strings.Contains(m.Text, "launch") {
 		return nil, e.err
@@ -39,8 +39,8 @@ func (e *ears) DispatchTx(_ *store.Tx, m watchers.Message) ([]watchers.MessageSi
 	}}, nil
 }
 
-// noticed returns the texts of the events from watchers.
-func (e *engine) noticed() (out []string) {
+// listNotices returns the texts of the events from watchers.
+func (e *engine) listNotices() (out []string) {
 	e.t.Helper()
 	list, err := e.bus.Inbox.List(e.t.Context(), "", "", 100)
 	fatal(e.t, err)
@@ -58,7 +58,7 @@ func (e *engine) noticed() (out []string) {
 // Watchers see a message in the transaction that accepts it: both happen or neither; a repeated
 // message is seen once, and a command never.
 func TestMessageWatchers_SeeEachMessageOnce(t *testing.T) {
-	h := &ears{}
+	h := &messageRecorder{}
 	e := start(t, setup{idle: true, inbox: func(o *intake.Options) { o.Watchers = h }})
 	bob := channels.Inbound{Channel: "chat", Chat: "7", Sender: "7", SenderName: "Bob", Text: "the launch is off", Key: "k1"}
 	h.err = errors.New("disk full")
@@ -74,7 +74,7 @@ func TestMessageWatchers_SeeEachMessageOnce(t *testing.T) {
 		fatal(t, err)
 	}
 	e.put("main", "/status launch", "")
-	if got := e.noticed(); !slices.Equal(got, []string{"Bob wrote: the launch is off"}) {
+	if got := e.listNotices(); !slices.Equal(got, []string{"Bob wrote: the launch is off"}) {
 		t.Errorf("notices = %q", got)
 	}
 	if slices.Contains(h.shown, "/status launch") {
@@ -94,7 +94,7 @@ func TestMessageWatchers_SeeEachMessageOnce(t *testing.T) {
 // it.
 func TestMessageWatchers_SeeUnknownSenders(t *testing.T) {
 	for _, asked := range []bool{false, true} {
-		h := &ears{strangers: asked}
+		h := &messageRecorder{strangers: asked}
 		e := start(t, setup{idle: true, inbox: func(o *intake.Options) { o.Watchers = h }})
 		hear := channels.Channel(loud{})
 		m, err := channels.New(channels.Options{Outbox: e.bus.Outbox, Receiver: e.intake, Log: slog.New(slog.DiscardHandler), Channels: map[string]channels.Channel{"chat": hear}})
@@ -104,7 +104,7 @@ func TestMessageWatchers_SeeUnknownSenders(t *testing.T) {
 		if cause := context.Cause(ctx); !errors.Is(cause, channels.ErrStranger) {
 			t.Fatalf("Receive from an unknown sender ended with %v, want ErrStranger", cause)
 		}
-		if got := len(e.noticed()); (got == 1) != asked || got > 1 {
+		if got := len(e.listNotices()); (got == 1) != asked || got > 1 {
 			t.Errorf("asked for: %v, notified %d times", asked, got)
 		}
 		list, err := e.bus.Inbox.List(t.Context(), "", "", 10)

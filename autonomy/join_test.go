@@ -14,7 +14,7 @@ import (
 	"hob/channels"
 )
 
-func (e *engine) hears(settle time.Duration, key, text string) channels.Accepted {
+func (e *engine) receiveMessage(settle time.Duration, key, text string) channels.Accepted {
 	e.t.Helper()
 	acc, err := e.intake.Receive(e.t.Context(), channels.Inbound{
 		Channel: "chat", Chat: "7", Sender: "ada", FromOwner: true, Text: text, Key: key, Debounce: settle,
@@ -30,10 +30,10 @@ func TestJoin_SurvivesACrash(t *testing.T) {
 	texts := []string{"one", "two", "three"}
 	e := start(t, setup{idle: true, model: scripted(), pushes: map[string]bool{"chat": true}})
 	snaps := &snapshots{t: t, path: e.path}
-	snaps.take("nothing was taken")
+	snaps.takeSnapshot("nothing was taken")
 	for i, text := range texts {
-		e.hears(20*time.Second, fmt.Sprint(i), text)
-		snaps.take(text)
+		e.receiveMessage(20*time.Second, fmt.Sprint(i), text)
+		snaps.takeSnapshot(text)
 	}
 	for _, s := range snaps.taken {
 		t.Run(s.at, func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestJoin_SurvivesACrash(t *testing.T) {
 			after := start(t, setup{dir: s.dir, idle: true, model: m, pushes: map[string]bool{"chat": true}})
 			ids := map[string]bool{}
 			for i, text := range texts {
-				ids[after.hears(20*time.Second, fmt.Sprint(i), text).Event] = true
+				ids[after.receiveMessage(20*time.Second, fmt.Sprint(i), text).Event] = true
 			}
 			if len(ids) != 1 {
 				t.Errorf("the messages became %d events, want 1", len(ids))
@@ -60,15 +60,15 @@ func TestJoin_SurvivesACrash(t *testing.T) {
 func TestJoin_MakesOneTurn(t *testing.T) {
 	m := reply(func(r llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "ok"} })
 	e := start(t, setup{model: m, pushes: map[string]bool{"chat": true}})
-	first := e.hears(300*time.Millisecond, "1", "one")
-	if acc := e.hears(300*time.Millisecond, "2", "two"); acc.Event != first.Event {
+	first := e.receiveMessage(300*time.Millisecond, "1", "one")
+	if acc := e.receiveMessage(300*time.Millisecond, "2", "two"); acc.Event != first.Event {
 		t.Errorf("%+v", acc)
 	}
-	if acc := e.hears(300*time.Millisecond, "3", "don't"); acc.Event != first.Event {
+	if acc := e.receiveMessage(300*time.Millisecond, "3", "don't"); acc.Event != first.Event {
 		t.Errorf("%+v", acc)
 	}
 	for _, alone := range []string{"/status", "undo that"} {
-		if acc := e.hears(300*time.Millisecond, alone, alone); acc.Event == first.Event {
+		if acc := e.receiveMessage(300*time.Millisecond, alone, alone); acc.Event == first.Event {
 			t.Errorf("%q was joined", alone)
 		}
 	}
@@ -81,9 +81,9 @@ func TestJoin_MakesOneTurn(t *testing.T) {
 func TestStop_EndsAMessageThatWaitsForMore(t *testing.T) {
 	m := reply(func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "done"} })
 	e := start(t, setup{model: m, pushes: map[string]bool{"chat": true}})
-	first := e.hears(time.Hour, "1", "delete all of it")
-	e.hears(time.Hour, "2", "now")
-	stop := e.hears(time.Hour, "3", "/stop")
+	first := e.receiveMessage(time.Hour, "1", "delete all of it")
+	e.receiveMessage(time.Hour, "2", "now")
+	stop := e.receiveMessage(time.Hour, "3", "/stop")
 	if ev := e.await(first.Event); ev.State != bus.Done || ev.Answer != "Stopped." {
 		t.Errorf("%s %q", ev.State, ev.Answer)
 	}
@@ -93,7 +93,7 @@ func TestStop_EndsAMessageThatWaitsForMore(t *testing.T) {
 	if n := len(m.Asked()); n != 0 {
 		t.Errorf("%d model calls", n)
 	}
-	if again := e.hears(time.Millisecond, "4", "hello"); again.Event == first.Event || e.await(again.Event).Answer != "done" {
+	if again := e.receiveMessage(time.Millisecond, "4", "hello"); again.Event == first.Event || e.await(again.Event).Answer != "done" {
 		t.Error("the next message got no separate answer")
 	}
 }
@@ -102,16 +102,16 @@ func TestStop_EndsAMessageThatWaitsForMore(t *testing.T) {
 func TestNew_AnswersWaitingMessagesInTheOldConversation(t *testing.T) {
 	m := reply(func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "ok"} })
 	e := start(t, setup{model: m, pushes: map[string]bool{"chat": true}})
-	e.await(e.hears(time.Millisecond, "1", "remember the blue one").Event)
-	waits := e.hears(time.Hour, "2", "and where is it?")
-	fresh := e.hears(time.Hour, "3", "/new")
+	e.await(e.receiveMessage(time.Millisecond, "1", "remember the blue one").Event)
+	waits := e.receiveMessage(time.Hour, "2", "and where is it?")
+	fresh := e.receiveMessage(time.Hour, "3", "/new")
 	if ev := e.await(fresh.Event); !strings.HasPrefix(ev.Answer, "Started a new conversation.") {
 		t.Errorf("answer to /new = %q", ev.Answer)
 	}
 	if ev := e.await(waits.Event); ev.State != bus.Done || ev.Answer != "ok" {
 		t.Errorf("%s %q", ev.State, ev.Answer)
 	}
-	e.await(e.hears(time.Millisecond, "4", "hello").Event)
+	e.await(e.receiveMessage(time.Millisecond, "4", "hello").Event)
 	var asked []bool
 	for _, r := range m.Asked() {
 		asked = append(asked, strings.Contains(fmt.Sprint(r.Messages), "blue one"))
@@ -158,7 +158,7 @@ func TestDisplay_ShowsTheLastStepOfATurn(t *testing.T) {
 			return v
 		}}
 	}})
-	acc := e.hears(0, "1", "send it")
+	acc := e.receiveMessage(0, "1", "send it")
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		v.mu.Lock()
 		got := strings.Join(v.what, "")
@@ -174,7 +174,7 @@ func TestDisplay_ShowsTheLastStepOfATurn(t *testing.T) {
 	if got = strings.TrimPrefix(got, "<reset>"); got != "let me see<break><stop>" {
 		t.Errorf("display until the question: %q", got)
 	}
-	e.hears(0, "2", "/yes "+e.pending(1)[0].ID)
+	e.receiveMessage(0, "2", "/yes "+e.pending(1)[0].ID)
 	e.await(acc.Event)
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -36,7 +36,7 @@ func (e *engine) replayer() *replay.Replayer {
 	return p
 }
 
-func whats(r replay.Comparison) (out []string) {
+func describeDifferences(r replay.Comparison) (out []string) {
 	for _, d := range r.Differences {
 		out = append(out, strings.TrimSpace(d.What+" "+d.Where))
 	}
@@ -100,7 +100,7 @@ func TestReplay_ShowsChanges(t *testing.T) {
 	before := e.rows()
 	r, err := e.replayer().Replay(t.Context(), "s", turnID)
 	fatal(t, err)
-	got := whats(r)
+	got := describeDifferences(r)
 	for _, want := range []string{"tools write_poem", "verdict change_file", "result change_file"} {
 		if !slices.Contains(got, want) {
 			t.Errorf("%q is missing in %v\n%s", want, got, r.Text())
@@ -115,7 +115,7 @@ func TestReplay_ShowsChanges(t *testing.T) {
 	// The first turn differs only in its tools.
 	first, err := e.replayer().Replay(t.Context(), "s", e.firstTurn("s"))
 	fatal(t, err)
-	if got := whats(first); !slices.Equal(got, []string{"tools write_poem"}) {
+	if got := describeDifferences(first); !slices.Equal(got, []string{"tools write_poem"}) {
 		t.Errorf("%v", got)
 	}
 	for _, tc := range []struct {

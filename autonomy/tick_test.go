@@ -65,7 +65,7 @@ func (e *engine) waitUntil(what string, ok func() bool) {
 	}
 }
 
-func (e *engine) tells(question string, parts ...string) {
+func (e *engine) checkExplanation(question string, parts ...string) {
 	e.t.Helper()
 	got := e.explain(question)
 	for _, p := range parts {
@@ -79,20 +79,20 @@ func (e *engine) tells(question string, parts ...string) {
 // an input is only counted.
 func TestTick_WithInputLeavesATrace(t *testing.T) {
 	e := start(t, setup{model: scripted(llmtest.Answer{Text: "Good morning."}), watchers: silent{}})
-	e.tells("tick", "No tick has had an input yet")
-	e.tells("notification", "not sent you a notification yet")
+	e.checkExplanation("tick", "No tick has had an input yet")
+	e.checkExplanation("notification", "not sent you a notification yet")
 	first := e.put("main", "hello", "")
 	e.settle(first)
-	e.tells("tick last", "woken by: ", `"hello"`, "a message from you, answered by the model", "; done")
+	e.checkExplanation("tick last", "woken by: ", `"hello"`, "a message from you, answered by the model", "; done")
 	e.specs["w-1"] = watchers.Spec{ID: "w-1", Kind: "feed", Title: "the news", Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
 	fatal(t, e.intake.Fire(t.Context(), "w-1", []watchers.Signal{{Key: "1", Text: "A fire", Source: provenance.Outside, At: time.Now()}}, nil))
 	list, err := e.bus.Inbox.List(t.Context(), "watcher:w-1", "", 1)
 	fatal(t, err)
 	e.settle(list[0].ID)
-	e.tells("tick "+list[0].ID, "the watcher w-1, whose mode is notify", "without a model")
-	e.tells("notification last", "A fire", "notice to main")
-	e.tells("event "+first, "iteration ", "hello")
-	e.tells("silence w-1", "[active_hours]", "A fire")
+	e.checkExplanation("tick "+list[0].ID, "the watcher w-1, whose mode is notify", "without a model")
+	e.checkExplanation("notification last", "A fire", "notice to main")
+	e.checkExplanation("event "+first, "iteration ", "hello")
+	e.checkExplanation("silence w-1", "[active_hours]", "A fire")
 	all, with := e.loop.Ticks()
 	if with != 2 || all < with {
 		t.Errorf("%d of %d ticks had an input, want 2", with, all)
@@ -114,10 +114,10 @@ func TestTick_LeavesATraceWhenItFails(t *testing.T) {
 		fatal(t, err)
 		return ev.Error != ""
 	})
-	e.tells("tick "+list[0].ID, "whose mode is do", "; failed")
-	e.tells("silence", "[not_done_yet]", "A fire", "[condition]", "Mail from Ada: lunch", "subjects with invoice")
-	e.tells("silence the mail from Ada since 2h", "[condition]")
-	e.tells("silence the mail from Bob", "Nothing about", "was held back")
+	e.checkExplanation("tick "+list[0].ID, "whose mode is do", "; failed")
+	e.checkExplanation("silence", "[not_done_yet]", "A fire", "[condition]", "Mail from Ada: lunch", "subjects with invoice")
+	e.checkExplanation("silence the mail from Ada since 2h", "[condition]")
+	e.checkExplanation("silence the mail from Bob", "Nothing about", "was held back")
 }
 
 // An event that was not reported because another watcher had reported it is found by the words in
@@ -131,8 +131,8 @@ func TestSilence_FindsEventsReportedByAnotherWatcher(t *testing.T) {
 		fatal(t, err)
 		e.settle(list[0].ID)
 	}
-	e.tells("silence the comet", "not sent: it repeats n-", "notify.same_within", "The comet is back")
-	e.tells("silence the asteroid", "Nothing about")
+	e.checkExplanation("silence the comet", "not sent: it repeats n-", "notify.same_within", "The comet is back")
+	e.checkExplanation("silence the asteroid", "Nothing about")
 }
 
 // A digest has the origins of all its notices. Traces of notices are pruned together with traces of
@@ -155,7 +155,7 @@ func TestDigest_HasTheOriginsOfItsNotices(t *testing.T) {
 		return len(digest) > 0
 	})
 	e.settle(digest[0].ID)
-	e.tells("event "+digest[0].ID, "it contains: text from", "news of w-2", "news of w-3")
+	e.checkExplanation("event "+digest[0].ID, "it contains: text from", "news of w-2", "news of w-3")
 }
 
 // A tick without an input writes nothing, whatever woke the loop.
@@ -219,8 +219,8 @@ func TestSilence_UndeliveredNoticeIsNotListedAsDelivered(t *testing.T) {
 // answer.
 func TestSilence_FailsWhenAReviewCannotBeRead(t *testing.T) {
 	e, kept := withGoals(t, t.TempDir(), scripted(llmtest.Answer{Text: deferring, Times: -1}))
-	e.reviewed(e.goal(kept, goals.Goal{Description: "wake me", Provenance: provenance.Owner, NextAt: time.Now()}))
-	e.tells("silence", "decision of the last review")
+	e.awaitReview(e.goal(kept, goals.Goal{Description: "wake me", Provenance: provenance.Owner, NextAt: time.Now()}))
+	e.checkExplanation("silence", "decision of the last review")
 	fatal(t, e.store.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.Exec(`UPDATE goal_reviews SET confidence = 'damaged'`)
 		if err == nil { // the goal's own row must not answer the question

@@ -88,7 +88,7 @@ func TestQuestions_AreSentTogetherAndOnce(t *testing.T) {
 	if q := e.questions(id); len(q) != 1 || strings.Count(q[0], "May I do these 3 similar actions?") != 1 || strings.Count(q[0], "exactly: ") != 3 {
 		t.Errorf("asked: %q", q)
 	}
-	paired(t, m)
+	checkCallsPaired(t, m)
 	if ev := e.await(id); ev.Attempts != 1 {
 		t.Errorf("waiting counted as attempts: %d, want 1", ev.Attempts)
 	}
@@ -119,7 +119,7 @@ func TestNew_WhileATurnWaits(t *testing.T) {
 		t.Error(diff)
 	}
 	e.say("s", "next")
-	paired(t, m)
+	checkCallsPaired(t, m)
 	asked := m.Asked()
 	if n := len(asked[len(asked)-1].Messages); n != 1 {
 		t.Errorf("the new conversation starts with %d messages, want 1", n)
@@ -150,7 +150,7 @@ func TestTaint_OutlivesTheWindow(t *testing.T) {
 	for _, text := range []string{"read", "repeat"} {
 		e.say("s", text)
 	}
-	e.compacted("s", 1)
+	e.awaitCompactions("s", 1)
 	id := e.put("s", "change", "")
 	if ev := e.settle(id); ev.State != bus.Pending {
 		t.Errorf("event %s: the page's text triggered the change", ev.State)
@@ -265,7 +265,7 @@ func TestHistory_StaysValidAfterAnAbandonedTurn(t *testing.T) {
 			t.Fatalf("firing %d is %s (%s), want %s", i, ev.State, ev.Error, want)
 		}
 	}
-	paired(t, m)
+	checkCallsPaired(t, m)
 	asked := m.Asked()
 	var got []string
 	for _, msg := range asked[len(asked)-1].Messages {

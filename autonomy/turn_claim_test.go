@@ -54,8 +54,8 @@ func TestClaims(t *testing.T) {
 			if n := len(m.Asked()); n != tc.rounds {
 				t.Errorf("%d model calls, want %d", n, tc.rounds)
 			}
-			paired(t, m)
-			prefixes(t, m)
+			checkCallsPaired(t, m)
+			checkPrefixes(t, m)
 		})
 	}
 }
@@ -135,8 +135,8 @@ func TestClaims_CorrectionFollowsInTheStream(t *testing.T) {
 	}
 }
 
-// prefixes fails if a request does not begin with the complete previous one.
-func prefixes(t testing.TB, m *llmtest.Scripted) {
+// checkPrefixes fails if a request does not begin with the complete previous one.
+func checkPrefixes(t testing.TB, m *llmtest.Scripted) {
 	t.Helper()
 	asked := m.Asked()
 	for i := 1; i < len(asked); i++ {
@@ -163,7 +163,7 @@ func TestClaims_HintIsGivenOnceAcrossACrash(t *testing.T) {
 			}
 			return text("I have sent the email to Ada.")
 		}
-		snaps.take("the hint is recorded")
+		snaps.takeSnapshot("the hint is recorded")
 		return text("I have sent it.")
 	})
 	dir := t.TempDir()
@@ -179,5 +179,5 @@ func TestClaims_HintIsGivenOnceAcrossACrash(t *testing.T) {
 	if n := len(m.Asked()); n != 1 {
 		t.Errorf("%d model calls after the crash, want 1", n)
 	}
-	paired(t, m)
+	checkCallsPaired(t, m)
 }

@@ -35,9 +35,9 @@ func summary(state string, quotes ...string) llmtest.Answer {
 	return llmtest.Answer{Text: string(b)}
 }
 
-// compacted waits until the conversation was compacted n times, and returns the audit records about
+// awaitCompactions waits until the conversation was compacted n times, and returns the audit records about
 // that, newest first.
-func (e *engine) compacted(session string, n int) (out []guard.Record) {
+func (e *engine) awaitCompactions(session string, n int) (out []guard.Record) {
 	e.t.Helper()
 	deadline := time.Now().Add(60 * time.Second)
 	for time.Now().Before(deadline) {
@@ -75,7 +75,7 @@ func TestSummary_IsMadeAfterTheAnswer(t *testing.T) {
 	}
 	e.say("s", "still here?") // the summary is being made
 	close(gate)
-	lines := e.compacted("s", 1)
+	lines := e.awaitCompactions("s", 1)
 	if l := lines[len(lines)-1]; !strings.Contains(l.Outcome, " to ") || l.Rule != "summary" {
 		t.Errorf("%+v", l)
 	}
@@ -207,7 +207,7 @@ func TestSummary_SurvivesARestart(t *testing.T) {
 	for i := range 6 {
 		e.say("s", fmt.Sprint("note ", i, strings.Repeat(" lorem", 300)))
 	}
-	e.compacted("s", 1)
+	e.awaitCompactions("s", 1)
 	e.stop()
 	m := reply(answer)
 	e = start(t, setup{dir: dir, model: m, chars: 8000})

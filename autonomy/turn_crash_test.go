@@ -18,9 +18,9 @@ import (
 	"hob/tools"
 )
 
-// paired fails if a call has no result or a result has no call, because providers reject such a
+// checkCallsPaired fails if a call has no result or a result has no call, because providers reject such a
 // history.
-func paired(t testing.TB, m *llmtest.Scripted) {
+func checkCallsPaired(t testing.TB, m *llmtest.Scripted) {
 	t.Helper()
 	for i, r := range m.Asked() {
 		open, seen := map[string]bool{}, map[string]bool{}
@@ -65,7 +65,7 @@ type snapshot struct {
 	effects int
 }
 
-func (s *snapshots) take(at string) {
+func (s *snapshots) takeSnapshot(at string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	dir := s.t.TempDir()
@@ -81,8 +81,8 @@ func (s *snapshots) take(at string) {
 	s.taken = append(s.taken, snapshot{at, dir, s.effect})
 }
 
-// pay is a tool with an external effect; hook is called before and after it.
-func pay(effect func(), hook func(at string)) tools.Tool {
+// newPaymentTool is a tool with an external effect; hook is called before and after it.
+func newPaymentTool(effect func(), hook func(at string)) tools.Tool {
 	return tools.New(tools.Def[textArgs]{
 		Spec: tools.Spec{Name: "pay", Category: "test", Description: "Pay.", Effects: tools.Write, Core: true},
 		Run: func(context.Context, tools.Call, textArgs) (tools.Result, error) {
@@ -118,13 +118,13 @@ func TestTurn_ContinuesAfterACrashAtAnyInstant(t *testing.T) {
 	var path string
 	hook := func(at string) {
 		if path != "" {
-			snaps.take(at)
+			snaps.takeSnapshot(at)
 		}
 	}
-	e := start(t, setup{model: brain(hook), idle: true, tools: []tools.Tool{pay(effect, hook)}})
+	e := start(t, setup{model: brain(hook), idle: true, tools: []tools.Tool{newPaymentTool(effect, hook)}})
 	path, snaps.path = e.path, e.path
 	id := e.put("s", "go", "")
-	snaps.take("the message was taken")
+	snaps.takeSnapshot("the message was taken")
 	// The feed publishes events right after commits.
 	sub := e.bus.Feed.Subscribe(0)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -132,7 +132,7 @@ func TestTurn_ContinuesAfterACrashAtAnyInstant(t *testing.T) {
 	go func() { done <- e.loop.Run(ctx) }()
 	for ev := range sub.C() {
 		if ev.Type != "tool_call_delta" {
-			snaps.take("feed: " + ev.Type)
+			snaps.takeSnapshot("feed: " + ev.Type)
 		}
 		if ev.Type == "message_end" {
 			sub.Close()
@@ -150,11 +150,11 @@ func TestTurn_ContinuesAfterACrashAtAnyInstant(t *testing.T) {
 		t.Run(s.at, func(t *testing.T) {
 			paid := 0
 			m := brain(func(string) {})
-			after := start(t, setup{dir: s.dir, model: m, tools: []tools.Tool{pay(func() { paid++ }, func(string) {})}})
+			after := start(t, setup{dir: s.dir, model: m, tools: []tools.Tool{newPaymentTool(func() { paid++ }, func(string) {})}})
 			if got := after.await(id); got.State != bus.Done || got.Answer != "all done" {
 				t.Errorf("%s with %q", got.State, got.Answer)
 			}
-			paired(t, m)
+			checkCallsPaired(t, m)
 			if diff := cmp.Diff([]string{"milk", "eggs"}, after.items()); diff != "" {
 				t.Error(diff)
 			}
@@ -209,7 +209,7 @@ func TestCallIDs_AreUnique(t *testing.T) {
 	for _, s := range []string{"s", "s", "t"} {
 		e.say(s, "go")
 	}
-	paired(t, m)
+	checkCallsPaired(t, m)
 	seen := map[string]bool{}
 	list, err := e.bus.Inbox.List(t.Context(), "", "", 9)
 	fatal(t, err)
@@ -255,11 +255,11 @@ func TestTurn_KeepsActionsOfARemovedTool(t *testing.T) {
 		return llmtest.Answer{Text: r.Results[0].Text + " " + r.Results[1].Text}
 	})
 	eff := &effects{hold: make(chan struct{}), held: make(chan struct{})}
-	e := start(t, setup{model: m, effects: eff, tools: []tools.Tool{pay(func() {}, func(string) {})}})
+	e := start(t, setup{model: m, effects: eff, tools: []tools.Tool{newPaymentTool(func() {}, func(string) {})}})
 	snaps.path = e.path
 	id := e.put("s", "go", "")
 	<-eff.held
-	snaps.take("the second call runs")
+	snaps.takeSnapshot("the second call runs")
 	after := start(t, setup{dir: snaps.taken[0].dir, model: m})
 	got := after.await(id).Answer
 	if want := "Paid. error outcome_unknown"; len(got) < len(want) || got[:len(want)] != want {

@@ -49,7 +49,7 @@ func run(id string) llm.Action {
 	return llm.Action{ID: id, By: "robot", Kind: "execute", Does: llm.Runs, Title: "tidy up", Args: []byte(`{"agent":"robot","input":{"command":"rm x"}}`)}
 }
 
-func ruling(r llm.PermissionResult, err error) string {
+func describeResult(r llm.PermissionResult, err error) string {
 	return fmt.Sprintf("allowed %v, expired %v, %s, %v", r.Allowed, r.Expired, r.Reason, err)
 }
 
@@ -82,7 +82,7 @@ func TestExternalAgent_AsksTheGuard(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := start(t, setup{guard: guard.Options{Live: 30 * time.Millisecond, Level: c.level}, model: acting{func(ctx context.Context, d llm.PermissionBroker) string {
-				return ruling(d.RequestPermission(ctx, c.action))
+				return describeResult(d.RequestPermission(ctx, c.action))
 			}}})
 			id := e.put("s", "tidy up", "")
 			if got := e.await(id); got.Answer != c.want {
@@ -110,7 +110,7 @@ func TestExternalAgent_ActionsAreRecordedAndTaint(t *testing.T) {
 			d.RecordAction(ctx, sneak)
 		}
 		r, err := d.RequestPermission(ctx, sneak)
-		return ruling(r, err)
+		return describeResult(r, err)
 	}}
 	e := start(t, setup{model: m})
 	id := e.put("s", "go", "")
@@ -157,7 +157,7 @@ func TestExternalAgent_NextRunLearnsOfInterruptedActions(t *testing.T) {
 		pay := run("pay")
 		pay.State = llm.Begun
 		d.RecordAction(ctx, pay)
-		return ruling(d.RequestPermission(ctx, run("ask")))
+		return describeResult(d.RequestPermission(ctx, run("ask")))
 	}}})
 	sub := e.bus.Feed.Subscribe(0)
 	defer sub.Close()
@@ -168,7 +168,7 @@ func TestExternalAgent_NextRunLearnsOfInterruptedActions(t *testing.T) {
 		}
 	}
 	snaps := &snapshots{t: t, path: e.path}
-	snaps.take("the question waits")
+	snaps.takeSnapshot("the question waits")
 	e.stop()
 	var before []llm.Action
 	e = start(t, setup{dir: snaps.taken[0].dir, model: acting{func(_ context.Context, d llm.PermissionBroker) string {

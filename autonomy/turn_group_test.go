@@ -9,8 +9,8 @@ import (
 	"hob/channels"
 )
 
-// hear receives a message of a group and returns its conversation and answer.
-func (e *engine) hear(sender, text string, owner bool) (session, answer string) {
+// receiveFromGroup receives a message of a group and returns its conversation and answer.
+func (e *engine) receiveFromGroup(sender, text string, owner bool) (session, answer string) {
 	e.t.Helper()
 	acc, err := e.intake.Receive(e.t.Context(), channels.Inbound{Channel: "chat", Chat: "g", Group: true, Sender: sender, FromOwner: owner, Text: text})
 	fatal(e.t, err)
@@ -31,19 +31,19 @@ func TestGroup_MembersSeeOnlySharedMessages(t *testing.T) {
 			return m
 		}
 		run(func(e *engine) {
-			mine, _ := e.hear("me", "my salary is 7000", true)
-			bobs, _ := e.hear("bob", "my secret is 42", false)
+			mine, _ := e.receiveFromGroup("me", "my salary is 7000", true)
+			bobs, _ := e.receiveFromGroup("bob", "my secret is 42", false)
 			if (mine == bobs) != shared || !strings.HasPrefix(mine, "chat:g") {
 				t.Errorf("shared %v: the conversations are %s and %s", shared, mine, bobs)
 			}
 		})
-		m := run(func(e *engine) { e.hear("bob", "what do you know?", false) })
+		m := run(func(e *engine) { e.receiveFromGroup("bob", "what do you know?", false) })
 		text := textsOf(m.Asked()[0].Messages)
 		if !strings.Contains(text, "secret is 42") || strings.Contains(text, "salary") != shared {
 			t.Errorf("shared %v: bob's request: %s", shared, text)
 		}
 		m = run(func(e *engine) {
-			e.hear("me", "and you?", true)
+			e.receiveFromGroup("me", "and you?", true)
 			// The owner continues the conversation by its name from another channel, and the answer
 			// goes to the group.
 			if shared {

@@ -28,8 +28,8 @@ func calls(cs ...llmtest.Call) llmtest.Answer { return llmtest.Answer{Calls: cs}
 
 func read(text string) llmtest.Call { return call("read_page", fmt.Sprintf(`{"text":%q}`, text)) }
 
-// hints lists the loop's notes in each request's last tool results.
-func hints(m *llmtest.Scripted) (out []string) {
+// listHints lists the loop's notes in each request's last tool results.
+func listHints(m *llmtest.Scripted) (out []string) {
 	for i, r := range m.Asked() {
 		last := r.Messages[len(r.Messages)-1]
 		for _, p := range last.Parts {
@@ -68,15 +68,15 @@ func TestLimits_RoundsRunOut(t *testing.T) {
 					fmt.Sprintf("%d: The tool budget of this turn is nearly used up: answer now.", rounds*9/10),
 				}, want...)
 			}
-			if got := hints(m); rounds >= 10 && !cmp.Equal(want, got) || got[len(got)-1] != want[len(want)-1] {
+			if got := listHints(m); rounds >= 10 && !cmp.Equal(want, got) || got[len(got)-1] != want[len(want)-1] {
 				t.Error(cmp.Diff(want, got))
 			}
 		})
 	}
 }
 
-// flaky returns a tool that fails if its argument begins with "bad".
-func flaky() tools.Tool {
+// newFlakyTool returns a tool that fails if its argument begins with "bad".
+func newFlakyTool() tools.Tool {
 	return tools.New(tools.Def[textArgs]{
 		Spec: tools.Spec{Name: "flaky", Category: "test", Description: "Sometimes works.", Effects: tools.Read, Core: true},
 		Run: func(_ context.Context, _ tools.Call, in textArgs) (tools.Result, error) {
@@ -96,10 +96,10 @@ func TestLimits_HintAfterThreeFailures(t *testing.T) {
 		}
 		return llmtest.Answer{Text: "I see"}
 	})
-	e := start(t, setup{model: m, tools: []tools.Tool{flaky()}})
+	e := start(t, setup{model: m, tools: []tools.Tool{newFlakyTool()}})
 	e.say("s", "try")
 	want := []string{"6: flaky has failed 3 times in a row. Try something else, or say what is in the way."}
-	if diff := cmp.Diff(want, hints(m)); diff != "" {
+	if diff := cmp.Diff(want, listHints(m)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -169,7 +169,7 @@ func TestLimits_RepeatedCalls(t *testing.T) {
 			if got := lastResults(m); tc.want != nil && !cmp.Equal(tc.want, got) {
 				t.Error(cmp.Diff(tc.want, got))
 			}
-			if diff := cmp.Diff(tc.hints, hints(m)); diff != "" {
+			if diff := cmp.Diff(tc.hints, listHints(m)); diff != "" {
 				t.Error(diff)
 			}
 			if n := len(m.Asked()); n != tc.asked {
@@ -211,7 +211,7 @@ func TestReads_RunInParallel(t *testing.T) {
 	m := scripted(
 		calls(call("meet", `{"text":"a"}`), call("own_read", `{"text":"own"}`), call("meet", `{"text":"b"}`), call("use_tool", `{"name":"meet","arguments":{"text":"c"}}`), call("flaky", `{"text":"bad"}`), call("nothing", `{}`), call("meet", `{"text":"d"}`)),
 		llmtest.Answer{Text: "done"})
-	e := start(t, setup{model: m, tools: []tools.Tool{own, together, flaky()}})
+	e := start(t, setup{model: m, tools: []tools.Tool{own, together, newFlakyTool()}})
 	id := e.put("s", "go", "")
 	if got := e.await(id).Answer; got != "done" {
 		t.Fatalf("answer %q", got)
@@ -255,7 +255,7 @@ func TestLimits_EmptyAnswers(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := scripted(tc.answers...)
-			e := start(t, setup{model: m, tools: []tools.Tool{flaky()}})
+			e := start(t, setup{model: m, tools: []tools.Tool{newFlakyTool()}})
 			if got := e.say("s", "hello"); got != tc.want {
 				t.Errorf("answer %q, want %q", got, tc.want)
 			}
@@ -290,7 +290,7 @@ func TestLimits_TokensOfATurn(t *testing.T) {
 			if n := len(m.Asked()); n != 3 {
 				t.Errorf("%d model calls, want 3", n)
 			}
-			if got := hints(m); len(got) != 1 || !strings.HasPrefix(got[0], "2: No more tools") {
+			if got := listHints(m); len(got) != 1 || !strings.HasPrefix(got[0], "2: No more tools") {
 				t.Errorf("hints %v", got)
 			}
 		})

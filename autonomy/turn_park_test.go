@@ -78,7 +78,7 @@ func TestConversation_ContinuesWhileAQuestionIsOpen(t *testing.T) {
 			if diff := cmp.Diff([]string{"send 1", "send 2"}, e.items()); diff != "" {
 				t.Error(diff)
 			}
-			paired(t, m)
+			checkCallsPaired(t, m)
 			asked := m.Asked()
 			want := []string{"hello", "what is new?", "still there?", "send 2", "send 1", "bye"}
 			if restart {
@@ -132,5 +132,5 @@ func TestWatcher_RunsWhileItsQuestionsAreOpen(t *testing.T) {
 	if len(e.effects.sent) != 8 {
 		t.Errorf("sent %v", e.effects.sent)
 	}
-	paired(t, m)
+	checkCallsPaired(t, m)
 }

@@ -14,8 +14,8 @@ import (
 	"hob/platform/provenance"
 )
 
-// aside sends a message to the running turn and returns when the message is queued.
-func (e *engine) aside(session, text string) string {
+// sendDuringTurn sends a message to the running turn and returns when the message is queued.
+func (e *engine) sendDuringTurn(session, text string) string {
 	e.t.Helper()
 	sub := e.bus.Feed.Subscribe(0)
 	defer sub.Close()
@@ -40,8 +40,8 @@ func replies(e *engine, event string) (out []string) {
 	return out
 }
 
-// roles describes the shape of a request: its roles, and the author of each user message.
-func roles(r llm.Request) string {
+// describeRoles describes the shape of a request: its roles, and the author of each user message.
+func describeRoles(r llm.Request) string {
 	var out []string
 	for _, m := range r.Messages {
 		out = append(out, string(m.Role))
@@ -55,7 +55,7 @@ func TestSteer_EntersAtTheNextStep(t *testing.T) {
 	m := reply(func(r llmtest.Request) llmtest.Answer {
 		switch {
 		case r.Round == 0 && len(ids) == 0:
-			ids = append(ids, e.aside("s", "/steer not cats, dogs"), e.aside("s", "/steer big ones"))
+			ids = append(ids, e.sendDuringTurn("s", "/steer not cats, dogs"), e.sendDuringTurn("s", "/steer big ones"))
 			return calls(read("cats"), read("mice"))
 		case strings.Contains(r.LastUser, "big ones"):
 			return text("dogs it is")
@@ -74,15 +74,15 @@ func TestSteer_EntersAtTheNextStep(t *testing.T) {
 	}
 	e.say("s", "thanks")
 	asked := m.Asked()
-	if got := roles(asked[1]); got != "user assistant tool user" {
+	if got := describeRoles(asked[1]); got != "user assistant tool user" {
 		t.Error(got)
 	}
 	last := asked[1].Messages[3].Parts
 	if len(last) != 2 || last[0].Text != "not cats, dogs" || last[1].Text != "big ones" || last[0].Source != provenance.Owner {
 		t.Errorf("%+v", last)
 	}
-	paired(t, m)
-	prefixes(t, m)
+	checkCallsPaired(t, m)
+	checkPrefixes(t, m)
 }
 
 func TestSteer_BecomesTheNextMessageAfterTheLastStep(t *testing.T) {
@@ -91,7 +91,7 @@ func TestSteer_BecomesTheNextMessageAfterTheLastStep(t *testing.T) {
 	m := reply(func(r llmtest.Request) llmtest.Answer {
 		if late == "" {
 			queued = e.put("s", "second", "")
-			late = e.aside("s", "/steer wait")
+			late = e.sendDuringTurn("s", "/steer wait")
 		}
 		return text("about " + r.LastUser)
 	})
@@ -142,14 +142,14 @@ func TestSteer_SurvivesACrash(t *testing.T) {
 	m := reply(func(r llmtest.Request) llmtest.Answer {
 		switch {
 		case aside == "":
-			aside = e.aside("s", "/steer dogs")
-			snaps.take("it waits")
+			aside = e.sendDuringTurn("s", "/steer dogs")
+			snaps.takeSnapshot("it waits")
 			return calls(read("cats"))
 		case r.Round == 1:
-			snaps.take("it is taken up")
+			snaps.takeSnapshot("it is taken up")
 			return calls(read("dogs"))
 		}
-		snaps.take("a step later")
+		snaps.takeSnapshot("a step later")
 		return text("dogs it is")
 	})
 	dir := t.TempDir()
@@ -179,7 +179,7 @@ func TestSteer_SurvivesACrash(t *testing.T) {
 			if n != 1 {
 				t.Errorf("the steering text appears %d times, want once", n)
 			}
-			paired(t, m)
+			checkCallsPaired(t, m)
 		})
 	}
 }

@@ -30,7 +30,7 @@ func TestStop_RecordsTheResultOfEachCall(t *testing.T) {
 		t.Errorf("answer %q", got.Answer)
 	}
 	e.say("s", "what happened?")
-	paired(t, m)
+	checkCallsPaired(t, m)
 	msgs := m.Asked()[1].Messages
 	var got []string
 	for _, msg := range msgs {

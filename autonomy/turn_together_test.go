@@ -107,7 +107,7 @@ func TestParallelCalls_AreUnknownAfterACrash(t *testing.T) {
 		inside.Done()
 		inside.Wait()
 		if path == "/a" {
-			snaps.take("both run")
+			snaps.takeSnapshot("both run")
 			close(taken)
 		}
 		<-taken
@@ -132,7 +132,7 @@ func TestParallelCalls_AreUnknownAfterACrash(t *testing.T) {
 	if got := after.settle(id).Answer; got != "nobody knows" {
 		t.Error(got)
 	}
-	paired(t, m)
+	checkCallsPaired(t, m)
 	ledger, err := after.bus.Ledger.Calls(t.Context(), id)
 	fatal(t, err)
 	if len(ledger) != 2 || ledger[0].State != bus.CallUnknown || ledger[1].State != bus.CallUnknown {

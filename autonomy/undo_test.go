@@ -232,7 +232,7 @@ func TestUndoThat_CancelsASendOfARunningTurn(t *testing.T) {
 			if err != nil || len(sends) != 1 || sends[0].State != bus.SendCancelled {
 				t.Errorf("%+v, %v", sends, err)
 			}
-			paired(t, m)
+			checkCallsPaired(t, m)
 		})
 	}
 }

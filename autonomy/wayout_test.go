@@ -52,9 +52,9 @@ func mayGoOut() map[string]string {
 	}
 }
 
-// harmless reports whether an expression only names a type, such as the type of a field, and
+// isTypeOnly reports whether an expression only names a type, such as the type of a field, and
 // creates no value of it.
-func harmless(pkg, name string, parents []ast.Node) bool {
+func isTypeOnly(pkg, name string, parents []ast.Node) bool {
 	if pkg != "net/http" || name != "Client" && name != "Transport" {
 		return false
 	}
@@ -80,7 +80,7 @@ func TestNetwork_OnlyListedPackagesConnect(t *testing.T) {
 				return
 			}
 			id, ok := sel.X.(*ast.Ident)
-			if !ok || !slices.Contains(waysOut()[imports[id.Name]], sel.Sel.Name) || harmless(imports[id.Name], sel.Sel.Name, parents) {
+			if !ok || !slices.Contains(waysOut()[imports[id.Name]], sel.Sel.Name) || isTypeOnly(imports[id.Name], sel.Sel.Name, parents) {
 				return
 			}
 			if _, may := mayGoOut()[name]; may {

@@ -73,8 +73,8 @@ func fatal(t *testing.T, err error) {
 	}
 }
 
-// caller is the turn that delegates.
-func caller() turn.Caller {
+// testCaller is the turn that delegates.
+func testCaller() turn.Caller {
 	return turn.Caller{
 		Turn:  turn.Turn{Event: bus.Event{ID: parentEvent, Session: parentSession}, Attended: true},
 		Tools: []string{"read_file", "write_file", "create_schedule"}, Level: guard.Supervised, Rounds: 20, Tokens: 9000,
@@ -139,7 +139,7 @@ func requests(n int) (out []tools.TaskRequest) {
 }
 
 func TestDelegationLimits(t *testing.T) {
-	deep, boxed := caller(), caller()
+	deep, boxed := testCaller(), testCaller()
 	deep.Turn.Depth = 1
 	boxed.Agent = "boxed"
 	one := func(r tools.TaskRequest) []tools.TaskRequest { return []tools.TaskRequest{r} }
@@ -151,15 +151,15 @@ func TestDelegationLimits(t *testing.T) {
 		text   string
 	}{
 		{"a task may not delegate", deep, requests(1), tools.PolicyDenied, "do the task yourself"},
-		{"no task", caller(), nil, tools.InvalidArguments, "tasks is empty"},
-		{"too many tasks", caller(), requests(17), tools.InvalidArguments, "at most 16"},
-		{"an unknown agent", caller(), one(tools.TaskRequest{Agent: "ghost", Task: "x"}), tools.NotFound, "hob, boxed, scout"},
-		{"an agent that may not be asked", caller(), one(tools.TaskRequest{Agent: "loner", Task: "x"}), tools.NotFound, "loner"},
+		{"no task", testCaller(), nil, tools.InvalidArguments, "tasks is empty"},
+		{"too many tasks", testCaller(), requests(17), tools.InvalidArguments, "at most 16"},
+		{"an unknown agent", testCaller(), one(tools.TaskRequest{Agent: "ghost", Task: "x"}), tools.NotFound, "hob, boxed, scout"},
+		{"an agent that may not be asked", testCaller(), one(tools.TaskRequest{Agent: "loner", Task: "x"}), tools.NotFound, "loner"},
 		{"from a container", boxed, one(tools.TaskRequest{Agent: "scout", Task: "x"}), tools.PolicyDenied, "container"},
-		{"an empty task", caller(), one(tools.TaskRequest{Task: " \n"}), tools.InvalidArguments, "task is empty"},
-		{"too much input", caller(), one(tools.TaskRequest{Task: "x", Input: strings.Repeat("a", 100_001)}), tools.InvalidArguments, "100 KB"},
-		{"invalid UTF-8", caller(), one(tools.TaskRequest{Task: "\xff"}), tools.InvalidArguments, "UTF-8"},
-		{"a pattern that matches no tool", caller(), one(tools.TaskRequest{Task: "x", Tools: []string{"fly_*"}}), tools.InvalidArguments, "fly_"},
+		{"an empty task", testCaller(), one(tools.TaskRequest{Task: " \n"}), tools.InvalidArguments, "task is empty"},
+		{"too much input", testCaller(), one(tools.TaskRequest{Task: "x", Input: strings.Repeat("a", 100_001)}), tools.InvalidArguments, "100 KB"},
+		{"invalid UTF-8", testCaller(), one(tools.TaskRequest{Task: "\xff"}), tools.InvalidArguments, "UTF-8"},
+		{"a pattern that matches no tool", testCaller(), one(tools.TaskRequest{Task: "x", Tools: []string{"fly_*"}}), tools.InvalidArguments, "fly_"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFixture(t, 3)
@@ -175,9 +175,9 @@ func TestDelegationLimits(t *testing.T) {
 	t.Run("too many open tasks", func(t *testing.T) {
 		f := newFixture(t, 3)
 		for range 4 {
-			fatal(t, f.begin(caller(), requests(16)...))
+			fatal(t, f.begin(testCaller(), requests(16)...))
 		}
-		if err := f.begin(caller(), requests(1)...); tools.CodeOf(err) != tools.Conflict {
+		if err := f.begin(testCaller(), requests(1)...); tools.CodeOf(err) != tools.Conflict {
 			t.Errorf("BeginTx = %v, want %s", err, tools.Conflict)
 		}
 	})
@@ -196,7 +196,7 @@ func TestDelegationLimits(t *testing.T) {
 // results.
 func TestTasks_ReportFailureOfDelegate(t *testing.T) {
 	f := newFixture(t, 2)
-	fatal(t, f.begin(caller(), requests(4)...))
+	fatal(t, f.begin(testCaller(), requests(4)...))
 	list := f.tasks()
 	want := func(states ...agents.State) {
 		t.Helper()
@@ -227,7 +227,7 @@ func TestTasks_ReportFailureOfDelegate(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	f := newFixture(t, 1)
-	fatal(t, f.begin(caller(), requests(2)...))
+	fatal(t, f.begin(testCaller(), requests(2)...))
 	list := f.tasks()
 	if got, err := f.Cancel(t.Context(), list[0].ID); err != nil || got.State != agents.Cancelled {
 		t.Fatalf("Cancel = %+v, %v", got, err)
@@ -254,7 +254,7 @@ func TestStop(t *testing.T) {
 	if stopped, err := f.Stop(t.Context(), parentSession); stopped || err != nil {
 		t.Errorf("Stop without tasks = %v, %v", stopped, err)
 	}
-	fatal(t, f.begin(caller(), requests(3)...))
+	fatal(t, f.begin(testCaller(), requests(3)...))
 	if stopped, err := f.Stop(t.Context(), "another"); stopped || err != nil {
 		t.Errorf("Stop of another conversation = %v, %v", stopped, err)
 	}
@@ -273,7 +273,7 @@ func TestStop(t *testing.T) {
 // remains of its limits.
 func TestJob_HasAtMostTheRightsOfItsParent(t *testing.T) {
 	f := newFixture(t, 3)
-	who := caller()
+	who := testCaller()
 	who.Tainted = true
 	fatal(t, f.begin(who, tools.TaskRequest{Agent: "scout", Task: "part 1", Tools: []string{"read_*"}}, tools.TaskRequest{Task: "part 2", Background: true}))
 	list := f.tasks()
@@ -310,7 +310,7 @@ func TestDecideHeldTx(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f, ctx := newFixture(t, 3), t.Context()
-			fatal(t, f.begin(caller(), tools.TaskRequest{Agent: "scout", Task: "part 1", Background: true, FollowUp: true}))
+			fatal(t, f.begin(testCaller(), tools.TaskRequest{Agent: "scout", Task: "part 1", Background: true, FollowUp: true}))
 			fatal(t, f.store.Write(ctx, func(tx *store.Tx) error {
 				if _, err := tx.Exec(`UPDATE crew_tasks SET created_at = created_at - 86400000`); err != nil {
 					return err
@@ -341,7 +341,7 @@ func TestDecideHeldTx(t *testing.T) {
 	f, ctx := newFixture(t, 1), t.Context()
 	_, err := f.bus.Inbox.Put(ctx, bus.Event{ID: parentEvent, Kind: bus.Watcher, Source: "w", Session: parentSession})
 	fatal(t, err)
-	fatal(t, f.begin(caller(), requests(2)...))
+	fatal(t, f.begin(testCaller(), requests(2)...))
 	fatal(t, f.store.Write(ctx, func(tx *store.Tx) error { return bus.StartHoldTx(tx, "old") }))
 	fatal(t, f.store.Write(ctx, func(tx *store.Tx) error { _, err := f.DecideHeldTx(tx, parentEvent, false); return err }))
 	if got := f.states(); !slices.Equal(got, []agents.State{agents.Cancelled, agents.Cancelled}) {

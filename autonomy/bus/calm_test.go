@@ -64,11 +64,11 @@ func TestClaim_FindsEventsOfAnotherProcess(t *testing.T) {
 // A channel that polls an empty outbox causes no writes.
 func TestOutbox_PollsWithoutWritesWhenEmpty(t *testing.T) {
 	f := newBus(t)
-	f.say("e1", out("push", "a", "a1"), out("push", "a", "a2"))
-	f.want("the first", f.take("push", 1), "a1")
+	f.sendTexts("e1", outboxItem("push", "a", "a1"), outboxItem("push", "a", "a2"))
+	f.want("the first", f.takeTexts("push", 1), "a1")
 	before := f.store.CommitCount()
-	f.want("a busy chat", f.take("push", 1))
-	f.want("another channel", f.take("push2", 1))
+	f.want("a busy chat", f.takeTexts("push", 1))
+	f.want("another channel", f.takeTexts("push2", 1))
 	if n := f.store.CommitCount() - before; n != 0 {
 		t.Errorf("%d transactions", n)
 	}

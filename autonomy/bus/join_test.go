@@ -18,7 +18,7 @@ func merge(a, b bus.Event) (string, json.RawMessage, bool) {
 	return a.Text + "\n" + b.Text, json.RawMessage(`{"joined":true}`), b.Text != "apart"
 }
 
-func said(sender, key, text string) bus.Event {
+func messageFrom(sender, key, text string) bus.Event {
 	return bus.Event{
 		Kind: bus.Message, Source: "push", Session: "push:c", Channel: "push", Chat: "c", Sender: sender, Text: text,
 		Payload: json.RawMessage(`{}`), Provenance: provenance.Owner, Key: key,
@@ -34,8 +34,8 @@ func (f *fixture) join(e bus.Event, settle time.Duration) (acc channels.Accepted
 	return acc
 }
 
-// claimed claims all due events and returns their texts.
-func (f *fixture) claimed() (texts []string) {
+// claimAll claims all due events and returns their texts.
+func (f *fixture) claimAll() (texts []string) {
 	f.t.Helper()
 	evs, _, err := f.Inbox.Claim(f.t.Context(), 9)
 	fatal(f.t, err)
@@ -48,16 +48,16 @@ func (f *fixture) claimed() (texts []string) {
 func TestJoin_MergesMessagesOfOneSender(t *testing.T) {
 	f := newBus(t)
 	const wait = 2 * time.Second
-	first := f.join(said("ada", "1", "one"), wait)
+	first := f.join(messageFrom("ada", "1", "one"), wait)
 	f.now = f.now.Add(time.Second)
-	second := f.join(said("ada", "2", "two"), wait)
+	second := f.join(messageFrom("ada", "2", "two"), wait)
 	if second.Event != first.Event || second.Repeated {
 		t.Errorf("second message = %+v, want a part of %s", second, first.Event)
 	}
 	f.restart() // all state is in the database
 	for _, key := range []string{"1", "2"} {
 		for _, settle := range []time.Duration{wait, 0} {
-			if got := f.join(said("ada", key, "again"), settle); !got.Repeated || got.Event != first.Event {
+			if got := f.join(messageFrom("ada", key, "again"), settle); !got.Repeated || got.Event != first.Event {
 				t.Errorf("repeat of %s = %+v, want the first event", key, got)
 			}
 		}
@@ -66,10 +66,10 @@ func TestJoin_MergesMessagesOfOneSender(t *testing.T) {
 		t.Errorf("FindCoalesced = %q, %v", got, err)
 	}
 	f.now = f.now.Add(1500 * time.Millisecond) // the wait restarted
-	f.want("still waiting", f.claimed())
+	f.want("still waiting", f.claimAll())
 	f.now = f.now.Add(time.Second)
-	f.want("one turn", f.claimed(), "one\ntwo")
-	late := f.join(said("ada", "3", "three"), wait)
+	f.want("one turn", f.claimAll(), "one\ntwo")
+	late := f.join(messageFrom("ada", "3", "three"), wait)
 	if late.Event == first.Event {
 		t.Error("a message joined a turn that already runs")
 	}
@@ -85,11 +85,11 @@ func TestJoin_ExtendsTheWaitAtMostFiveTimes(t *testing.T) {
 	begun := f.now
 	var events []string
 	for i := range 12 {
-		acc := f.join(said("ada", fmt.Sprint(i), "x"), 2*time.Second)
+		acc := f.join(messageFrom("ada", fmt.Sprint(i), "x"), 2*time.Second)
 		events = append(events, acc.Event)
 		f.now = f.now.Add(time.Second)
 		if f.now.Sub(begun) == 10*time.Second {
-			if got := f.claimed(); len(got) != 1 {
+			if got := f.claimAll(); len(got) != 1 {
 				t.Errorf("no event can be claimed %v after the first message", f.now.Sub(begun))
 			}
 		}
@@ -102,7 +102,7 @@ func TestJoin_ExtendsTheWaitAtMostFiveTimes(t *testing.T) {
 func TestJoin_KeepsOtherMessagesSeparate(t *testing.T) {
 	const wait = 2 * time.Second
 	other := func(change func(*bus.Event)) bus.Event {
-		e := said("ada", "2", "two")
+		e := messageFrom("ada", "2", "two")
 		change(&e)
 		return e
 	}
@@ -111,17 +111,17 @@ func TestJoin_KeepsOtherMessagesSeparate(t *testing.T) {
 		next   bus.Event
 		settle time.Duration
 	}{
-		{"from another sender", said("bob", "2", "two"), wait},
+		{"from another sender", messageFrom("bob", "2", "two"), wait},
 		{"of another provenance", other(func(e *bus.Event) { e.Provenance = provenance.Outside }), wait},
 		{"of another chat", other(func(e *bus.Event) { e.Chat = "d" }), wait},
 		{"a command", other(func(e *bus.Event) { e.Lane = "push:c\x1fcommands" }), wait},
 		{"on a channel without a debounce delay", other(func(*bus.Event) {}), 0},
-		{"a message that cannot be merged", said("ada", "2", "apart"), wait},
+		{"a message that cannot be merged", messageFrom("ada", "2", "apart"), wait},
 		{"an event that is not a message", other(func(e *bus.Event) { e.Kind = bus.System }), wait},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newBus(t)
-			a := f.join(said("ada", "1", "one"), wait)
+			a := f.join(messageFrom("ada", "1", "one"), wait)
 			if b := f.join(c.next, c.settle); b.Event == a.Event {
 				t.Error("the messages were joined")
 			}
@@ -129,9 +129,9 @@ func TestJoin_KeepsOtherMessagesSeparate(t *testing.T) {
 	}
 	t.Run("across another sender's message", func(t *testing.T) {
 		f := newBus(t)
-		a := f.join(said("ada", "1", "one"), wait)
-		f.join(said("bob", "2", "two"), wait)
-		if b := f.join(said("ada", "3", "three"), wait); b.Event == a.Event {
+		a := f.join(messageFrom("ada", "1", "one"), wait)
+		f.join(messageFrom("bob", "2", "two"), wait)
+		if b := f.join(messageFrom("ada", "3", "three"), wait); b.Event == a.Event {
 			t.Error("the message was joined across another one")
 		}
 	})
@@ -139,16 +139,16 @@ func TestJoin_KeepsOtherMessagesSeparate(t *testing.T) {
 
 func TestDelivery_HasItsMessageAndDraft(t *testing.T) {
 	f := newBus(t)
-	e := said("ada", "1", "hello")
+	e := messageFrom("ada", "1", "hello")
 	e.Payload = json.RawMessage(`{"extra":{"id":7},"images":null}`)
 	acc := f.join(e, 0)
 	ctx := t.Context()
 	fatal(t, f.Outbox.KeepDraft(ctx, acc.Event, "push", "c", "m1"))
 	fatal(t, f.Outbox.KeepDraft(ctx, acc.Event, "push", "c", "m2"))
 	f.restart()
-	answer := out("push", "c", "the answer")
+	answer := outboxItem("push", "c", "the answer")
 	answer.Files = []channels.Attachment{{Name: "a.txt", Size: 3, Path: "/x/a"}}
-	f.say(acc.Event, answer, out("push", "d", "elsewhere"))
+	f.sendTexts(acc.Event, answer, outboxItem("push", "d", "elsewhere"))
 	rows, err := f.Outbox.ClaimDeliveries(ctx, "push", 9)
 	fatal(t, err)
 	paths, err := f.Outbox.AttachedPaths(ctx)
@@ -181,11 +181,11 @@ func TestDelivery_HasItsMessageAndDraft(t *testing.T) {
 // be a new message below the question, not an edit of the draft above it.
 func TestDelivery_QuestionEndsTheDraft(t *testing.T) {
 	f := newBus(t)
-	acc := f.join(said("ada", "1", "hello"), 0)
+	acc := f.join(messageFrom("ada", "1", "hello"), 0)
 	fatal(t, f.Outbox.KeepDraft(t.Context(), acc.Event, "push", "c", "m1"))
-	q := out("push", "c", "May I?")
+	q := outboxItem("push", "c", "May I?")
 	q.Kind = channels.Question
-	f.say(acc.Event, q)
+	f.sendTexts(acc.Event, q)
 	if id, err := f.Outbox.Draft(t.Context(), acc.Event, "push", "c"); err != nil || id != "" {
 		t.Errorf("draft = %q, %v", id, err)
 	}

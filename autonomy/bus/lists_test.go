@@ -49,9 +49,9 @@ func TestLists(t *testing.T) {
 func TestDeliveryLists(t *testing.T) {
 	f := newBus(t)
 	for i := range 4 {
-		o := out("web", "", fmt.Sprint(i))
+		o := outboxItem("web", "", fmt.Sprint(i))
 		o.Session = fmt.Sprint("s", i%2)
-		f.say(fmt.Sprint("e", i), o)
+		f.sendTexts(fmt.Sprint("e", i), o)
 	}
 	texts := func(ds []bus.Delivery, err error) (out []string) {
 		t.Helper()
@@ -77,9 +77,9 @@ func TestDeliveryLists(t *testing.T) {
 func TestNotices(t *testing.T) {
 	f := newBus(t)
 	notice := func(session, text string) {
-		o := out("web", "", text)
+		o := outboxItem("web", "", text)
 		o.Kind, o.Session = channels.Notice, session
-		f.say(bus.NewID(), o)
+		f.sendTexts(bus.NewID(), o)
 		f.now = f.now.Add(time.Second)
 	}
 	message := func() string {
@@ -89,7 +89,7 @@ func TestNotices(t *testing.T) {
 	}
 	notice("s", "before everything")
 	first := message()
-	f.say(first, out("web", "", "a reply"))
+	f.sendTexts(first, outboxItem("web", "", "a reply"))
 	notice("s", "one")
 	notice("other", "not here")
 	notice("s", "two")

@@ -67,7 +67,7 @@ func (m *model) due(now time.Time, n int) (out []*modeled, next time.Time) {
 	return out, next
 }
 
-func (m *model) any(r *rand.Rand, state bus.State) *modeled {
+func (m *model) pickEvent(r *rand.Rand, state bus.State) *modeled {
 	var in []*modeled
 	for _, e := range m.list {
 		if e.state == state {
@@ -88,7 +88,7 @@ func TestInbox_BehavesLikeTheModel(t *testing.T) {
 			m := &model{served: map[string]int{}}
 			r := rand.New(rand.NewPCG(seed, 7))
 			for range 150 {
-				f.step(m, r)
+				f.stepRandomly(m, r)
 			}
 			for _, e := range m.list {
 				got := f.get(e.id)
@@ -101,7 +101,7 @@ func TestInbox_BehavesLikeTheModel(t *testing.T) {
 	}
 }
 
-func (f *fixture) step(m *model, r *rand.Rand) {
+func (f *fixture) stepRandomly(m *model, r *rand.Rand) {
 	f.t.Helper()
 	switch op := r.IntN(20); {
 	case op < 6:
@@ -172,7 +172,7 @@ func (f *fixture) stepEnd(m *model, r *rand.Rand) {
 	if r.IntN(5) == 0 {
 		state = bus.Pending
 	}
-	e := m.any(r, state)
+	e := m.pickEvent(r, state)
 	if e == nil {
 		return
 	}

@@ -13,16 +13,16 @@ import (
 	"hob/platform/store"
 )
 
-func out(channel, chat, text string) bus.OutboxItem {
+func outboxItem(channel, chat, text string) bus.OutboxItem {
 	return bus.OutboxItem{Provenance: provenance.Hob, Delivery: channels.Delivery{Kind: channels.Reply, Session: "s", Channel: channel, Chat: chat, Text: text}}
 }
 
-func (f *fixture) say(event string, outs ...bus.OutboxItem) {
+func (f *fixture) sendTexts(event string, outs ...bus.OutboxItem) {
 	f.t.Helper()
 	f.write(func(tx *store.Tx) error { return f.Outbox.EnqueueTx(tx, event, outs...) })
 }
 
-func (f *fixture) take(channel string, n int) (texts []string) {
+func (f *fixture) takeTexts(channel string, n int) (texts []string) {
 	f.t.Helper()
 	ds, err := f.Outbox.ClaimDeliveries(f.t.Context(), channel, n)
 	fatal(f.t, err)
@@ -48,32 +48,32 @@ func (f *fixture) row(text string) bus.Delivery {
 
 func TestClaimDeliveries_OnePerChatInOrder(t *testing.T) {
 	f := newBus(t)
-	f.say("e1", out("push", "a", "a1"), out("push", "a", "a2"), out("push", "b", "b1"))
-	f.say("e2", out("push", "a", "a3"), out("push2", "a", "elsewhere"))
-	f.want("one per chat", f.take("push", 9), "a1", "b1")
-	f.want("busy chats", f.take("push", 9))
+	f.sendTexts("e1", outboxItem("push", "a", "a1"), outboxItem("push", "a", "a2"), outboxItem("push", "b", "b1"))
+	f.sendTexts("e2", outboxItem("push", "a", "a3"), outboxItem("push2", "a", "elsewhere"))
+	f.want("one per chat", f.takeTexts("push", 9), "a1", "b1")
+	f.want("busy chats", f.takeTexts("push", 9))
 	fatal(t, f.Outbox.Delivered(t.Context(), f.row("a1").ID, channels.Receipt{}))
-	f.want("the next of a", f.take("push", 9), "a2")
+	f.want("the next of a", f.takeTexts("push", 9), "a2")
 	fatal(t, f.Outbox.Retry(t.Context(), f.row("a2").ID, f.now.Add(time.Minute), "down", true))
-	f.want("a failure holds its chat", f.take("push", 9))
+	f.want("a failure holds its chat", f.takeTexts("push", 9))
 	at, ok, err := f.Outbox.NextDelivery(t.Context(), "push")
 	if err != nil || !ok || !at.Equal(f.now.Add(time.Minute)) {
 		t.Errorf("next delivery = %v, %v, %v; want the one that does not wait behind a failure", at, ok, err)
 	}
 	f.now = f.now.Add(time.Minute)
-	f.want("at its time", f.take("push", 9), "a2")
+	f.want("at its time", f.takeTexts("push", 9), "a2")
 	if d := f.row("a2"); d.Attempts != 2 || !d.MaybeRepeated || d.Error != "down" || d.State != channels.Sending {
 		t.Errorf("%+v", d)
 	}
 	fatal(t, f.Outbox.DeadLetter(t.Context(), f.row("a2").ID, "blocked"))
-	f.want("past a dead one", f.take("push", 9), "a3")
+	f.want("past a dead one", f.takeTexts("push", 9), "a3")
 	for _, text := range []string{"a3", "b1"} {
 		fatal(t, f.Outbox.Delivered(t.Context(), f.row(text).ID, channels.Receipt{}))
 	}
 	if _, ok, err := f.Outbox.NextDelivery(t.Context(), "push"); ok || err != nil {
 		t.Errorf("NextDelivery reports more work: %v", err)
 	}
-	f.want("the other channel", f.take("push2", 9), "elsewhere")
+	f.want("the other channel", f.takeTexts("push2", 9), "elsewhere")
 }
 
 // Notices and questions to the owner do not wait behind answers to guests.
@@ -85,11 +85,11 @@ func TestClaimDeliveries_GuestsComeLast(t *testing.T) {
 	}{{"g", "eve", provenance.Outside}, {"o", "me", provenance.Owner}} {
 		f.put(bus.Event{ID: who.event, Source: "push", Session: "push:" + who.chat, Channel: "push", Chat: who.chat, Text: "hi", Provenance: who.src})
 	}
-	ask := out("push", "zoe", "may I?")
+	ask := outboxItem("push", "zoe", "may I?")
 	ask.Kind = channels.Question
-	f.say("g", out("push", "eve", "to the guest"), out("push", "you", "of the guest"))
-	f.say("g", ask)
-	f.say("o", out("push", "me", "to the owner"))
+	f.sendTexts("g", outboxItem("push", "eve", "to the guest"), outboxItem("push", "you", "of the guest"))
+	f.sendTexts("g", ask)
+	f.sendTexts("o", outboxItem("push", "me", "to the owner"))
 	var got []string
 	for range 4 {
 		ds, err := f.Outbox.ClaimDeliveries(t.Context(), "push", 1)
@@ -104,28 +104,28 @@ func TestClaimDeliveries_GuestsComeLast(t *testing.T) {
 func TestClaimDeliveries_KeepsTheLimit(t *testing.T) {
 	f := newBus(t)
 	for i := range 5 {
-		f.say("e", out("push", fmt.Sprint(i), fmt.Sprint(i)))
+		f.sendTexts("e", outboxItem("push", fmt.Sprint(i), fmt.Sprint(i)))
 	}
-	f.want("two", f.take("push", 2), "0", "1")
-	f.want("the rest", f.take("push", 9), "2", "3", "4")
+	f.want("two", f.takeTexts("push", 2), "0", "1")
+	f.want("the rest", f.takeTexts("push", 9), "2", "3", "4")
 }
 
 func TestOutbox_PulledTextIsSentAtOnce(t *testing.T) {
 	f := newBus(t)
-	o := out("web", "", "hello")
+	o := outboxItem("web", "", "hello")
 	o.NotBefore = f.now.Add(time.Hour) // on a pull channel, nothing would release a delayed message
-	f.say("e", out("web", "", "first"), o)
+	f.sendTexts("e", outboxItem("web", "", "first"), o)
 	for _, text := range []string{"first", "hello"} {
 		if d := f.row(text); d.State != channels.Sent || !d.SentAt.Equal(f.now) {
 			t.Errorf("%+v", d)
 		}
 	}
-	o = out("push", "", "held back")
+	o = outboxItem("push", "", "held back")
 	o.NotBefore = f.now.Add(time.Hour)
-	f.say("e", o)
-	f.want("too early", f.take("push", 9))
+	f.sendTexts("e", o)
+	f.want("too early", f.takeTexts("push", 9))
 	f.now = f.now.Add(time.Hour)
-	f.want("in time", f.take("push", 9), "held back")
+	f.want("in time", f.takeTexts("push", 9), "held back")
 }
 
 // A later report does not change the final state of a delivery.
@@ -138,8 +138,8 @@ func TestOutbox_FirstFinalStateCounts(t *testing.T) {
 	for state, end := range ends {
 		t.Run(state, func(t *testing.T) {
 			f := newBus(t)
-			f.say("e", out("push", "c", "hello"))
-			f.take("push", 1)
+			f.sendTexts("e", outboxItem("push", "c", "hello"))
+			f.takeTexts("push", 1)
 			id := f.row("hello").ID
 			fatal(t, end(f, id))
 			for _, again := range ends {
@@ -149,7 +149,7 @@ func TestOutbox_FirstFinalStateCounts(t *testing.T) {
 			if d := f.row("hello"); string(d.State) != state || d.MaybeRepeated {
 				t.Errorf("%+v", d)
 			}
-			f.want("taken again", f.take("push", 9))
+			f.want("taken again", f.takeTexts("push", 9))
 			told, err := f.Outbox.Deliveries(ctx, "", "", "", 9)
 			fatal(t, err)
 			want := map[string]int{"sent": 1, "dead": 2}[state]
@@ -165,14 +165,14 @@ func TestOutbox_FirstFinalStateCounts(t *testing.T) {
 
 func TestOutbox_ReportsUndeliveredTextsOnce(t *testing.T) {
 	f := newBus(t)
-	o := out("push", "c", "words of a mail")
+	o := outboxItem("push", "c", "words of a mail")
 	o.Provenance = provenance.Outside
-	status := out("push", "c", "you are #2")
+	status := outboxItem("push", "c", "you are #2")
 	status.Kind = channels.Status
 	id := f.put(bus.Event{Source: "s", Session: "s"})
-	f.say(id, o, status)
+	f.sendTexts(id, o, status)
 	for range 2 {
-		f.take("push", 1)
+		f.takeTexts("push", 1)
 		ds, err := f.Outbox.Deliveries(t.Context(), "", "sending", "", 1)
 		fatal(t, err)
 		fatal(t, f.Outbox.DeadLetter(t.Context(), ds[0].ID, "the bot was blocked"))
@@ -195,8 +195,8 @@ func TestOutbox_ReportsUndeliveredTextsOnce(t *testing.T) {
 
 func TestOutbox_ListsInFlightDeliveriesAfterACrash(t *testing.T) {
 	f := newBus(t)
-	f.say("e", out("push", "a", "one"), out("push", "b", "two"), out("push2", "a", "three"))
-	f.take("push", 1)
+	f.sendTexts("e", outboxItem("push", "a", "one"), outboxItem("push", "b", "two"), outboxItem("push2", "a", "three"))
+	f.takeTexts("push", 1)
 	f.restart()
 	ds, err := f.Outbox.InFlight(t.Context(), "push")
 	if err != nil || len(ds) != 1 || ds[0].Text != "one" {
@@ -223,11 +223,11 @@ func TestOutbox_WakesChannels(t *testing.T) {
 	if woken(door) {
 		t.Error("the signal fired without new work")
 	}
-	f.say("e", out("push", "a", "one"), out("push", "a", "two"))
+	f.sendTexts("e", outboxItem("push", "a", "one"), outboxItem("push", "a", "two"))
 	if !woken(door) || woken(door) || woken(f.Outbox.Wake("push2")) {
 		t.Error("the signal did not fire exactly once, for the right channel")
 	}
-	f.take("push", 1)
+	f.takeTexts("push", 1)
 	fatal(t, f.Outbox.Delivered(t.Context(), f.row("one").ID, channels.Receipt{}))
 	if !woken(door) {
 		t.Error("the end of a delivery did not signal the next one")

@@ -16,7 +16,7 @@ func (f *fixture) send(event, chat, text string) bus.Delivery {
 	f.t.Helper()
 	var d bus.Delivery
 	f.write(func(tx *store.Tx) (err error) {
-		o := out("push", chat, text)
+		o := outboxItem("push", chat, text)
 		o.NotBefore = f.now.Add(10 * time.Second)
 		d, err = f.Outbox.SendTx(tx, event, o)
 		return err
@@ -39,19 +39,19 @@ func TestSend_WaitsWithoutBlockingOthers(t *testing.T) {
 	if d.Kind != channels.Send || d.State != channels.Queued {
 		t.Errorf("%+v", d)
 	}
-	f.say("e1", out("push", "c", "a reply in the same chat"))
-	f.want("meanwhile", f.take("push", 9), "a reply in the same chat")
+	f.sendTexts("e1", outboxItem("push", "c", "a reply in the same chat"))
+	f.want("meanwhile", f.takeTexts("push", 9), "a reply in the same chat")
 	fatal(t, f.Outbox.Delivered(t.Context(), f.row("a reply in the same chat").ID, channels.Receipt{}))
 	at, ok, err := f.Outbox.NextDelivery(t.Context(), "push")
 	if err != nil || !ok || !at.Equal(f.now.Add(10*time.Second)) {
 		t.Errorf("next delivery = %v, %v, %v", at, ok, err)
 	}
 	f.now = f.now.Add(9 * time.Second)
-	f.want("too early", f.take("push", 9))
+	f.want("too early", f.takeTexts("push", 9))
 	f.restart()
-	f.want("too early after a restart", f.take("push", 9))
+	f.want("too early after a restart", f.takeTexts("push", 9))
 	f.now = f.now.Add(time.Second)
-	f.want("at its time", f.take("push", 9), "to a friend")
+	f.want("at its time", f.takeTexts("push", 9), "to a friend")
 }
 
 func TestSend_CanBeCanceled(t *testing.T) {
@@ -63,9 +63,17 @@ func TestSend_CanBeCanceled(t *testing.T) {
 		"while the delivery waits": {func(*fixture, string) {}, nil, channels.Cancelled},
 		"after a restart":          {func(f *fixture, _ string) { f.restart() }, nil, channels.Cancelled},
 		"twice":                    {func(f *fixture, id string) { _, _ = f.callBack(id) }, bus.ErrTooLate, channels.Cancelled},
-		"during the send":          {func(f *fixture, _ string) { f.now = f.now.Add(time.Minute); f.take("push", 1) }, bus.ErrTooLate, channels.Sending},
-		"before the next try":      {func(f *fixture, id string) { f.now = f.now.Add(time.Minute); f.take("push", 1); f.again(id) }, nil, channels.Cancelled},
-		"after the arrival":        {func(f *fixture, id string) { f.now = f.now.Add(time.Minute); f.take("push", 1); f.arrived(id) }, bus.ErrTooLate, channels.Sent},
+		"during the send":          {func(f *fixture, _ string) { f.now = f.now.Add(time.Minute); f.takeTexts("push", 1) }, bus.ErrTooLate, channels.Sending},
+		"before the next try": {func(f *fixture, id string) {
+			f.now = f.now.Add(time.Minute)
+			f.takeTexts("push", 1)
+			f.requeueDelivery(id)
+		}, nil, channels.Cancelled},
+		"after the arrival": {func(f *fixture, id string) {
+			f.now = f.now.Add(time.Minute)
+			f.takeTexts("push", 1)
+			f.confirmDelivery(id)
+		}, bus.ErrTooLate, channels.Sent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newBus(t)
@@ -79,7 +87,7 @@ func TestSend_CanBeCanceled(t *testing.T) {
 				return
 			}
 			f.now = f.now.Add(time.Hour)
-			f.want("it never goes out", f.take("push", 9))
+			f.want("it never goes out", f.takeTexts("push", 9))
 			if d := f.row("to a friend"); d.Error != "the owner says so" || d.MaybeRepeated != (name == "before the next try") {
 				t.Errorf("%+v", d)
 			}
@@ -87,11 +95,11 @@ func TestSend_CanBeCanceled(t *testing.T) {
 	}
 }
 
-func (f *fixture) again(id string) {
+func (f *fixture) requeueDelivery(id string) {
 	fatal(f.t, f.Outbox.Retry(f.t.Context(), id, f.now.Add(time.Minute), "down", false))
 }
 
-func (f *fixture) arrived(id string) {
+func (f *fixture) confirmDelivery(id string) {
 	fatal(f.t, f.Outbox.Delivered(f.t.Context(), id, channels.Receipt{}))
 }
 
@@ -99,7 +107,7 @@ func (f *fixture) arrived(id string) {
 // is not sent to the owner instead.
 func TestSend_OnlySendsCanBeCanceledOrRejected(t *testing.T) {
 	f := newBus(t)
-	f.say("e", out("push", "c", "a reply"))
+	f.sendTexts("e", outboxItem("push", "c", "a reply"))
 	if _, err := f.callBack(f.row("a reply").ID); !errors.Is(err, bus.ErrTooLate) {
 		t.Errorf("a reply: %v", err)
 	}
@@ -107,7 +115,7 @@ func TestSend_OnlySendsCanBeCanceledOrRejected(t *testing.T) {
 		t.Errorf("unknown: %v", err)
 	}
 	f.write(func(tx *store.Tx) error {
-		if _, err := f.Outbox.SendTx(tx, "e", out("web", "", "to a friend")); !errors.Is(err, bus.ErrNoWay) {
+		if _, err := f.Outbox.SendTx(tx, "e", outboxItem("web", "", "to a friend")); !errors.Is(err, bus.ErrNoWay) {
 			t.Errorf("SendTx to a channel whose clients pull = %v, want ErrNoWay", err)
 		}
 		return nil

@@ -74,10 +74,10 @@ func TestClaimDeliveries_CostDoesNotGrowWithTheChat(t *testing.T) {
 			SELECT 'd' || i, 'e' || i, 1, 'reply', 's', 'push', 'c', 'text ' || i, 'hob', 'queued', 0 FROM n`, many/5)
 		return err
 	})
-	f.say("late", out("push", "b", "another chat"))
+	f.sendTexts("late", outboxItem("push", "b", "another chat"))
 	f.neverReads("o", bus.ChatHeads+"SELECT seq FROM heads", "push", 1)
 	f.neverReads("outbox", bus.ChatHeads+"SELECT seq FROM heads", "push", 1)
-	f.want("one per chat", f.take("push", 9), "text 1", "another chat")
+	f.want("one per chat", f.takeTexts("push", 9), "text 1", "another chat")
 }
 
 func TestPut_TextOfTenMegabytes(t *testing.T) {

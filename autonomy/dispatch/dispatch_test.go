@@ -149,8 +149,8 @@ func (p *parts) claim() []bus.Event {
 	return list
 }
 
-// only claims the due event and fails the test if there is not exactly one.
-func (p *parts) only() bus.Event {
+// claimOnly claims the due event and fails the test if there is not exactly one.
+func (p *parts) claimOnly() bus.Event {
 	p.t.Helper()
 	list := p.claim()
 	if len(list) != 1 {
@@ -192,7 +192,7 @@ func TestAnswer_UsesModelOnlyForTurns(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			p := open(t, llmtest.Answer{Text: "Hi.", Times: -1})
 			p.put(tc.event)
-			res, err := p.dispatcher.Answer(t.Context(), p.only())
+			res, err := p.dispatcher.Answer(t.Context(), p.claimOnly())
 			must(t, err)
 			if res.How != tc.how || res.Answer != tc.text || res.Session != tc.target || !res.Send {
 				t.Errorf("Answer = %s %q for %s (send %v), want %s %q for %s", res.How, res.Answer, res.Session, res.Send, tc.how, tc.text, tc.target)
@@ -210,7 +210,7 @@ func TestAnswer_PostponesUnattendedWorkWithoutBudget(t *testing.T) {
 	p := open(t, llmtest.Answer{Text: "Hi.", Times: -1})
 	p.spendAt = time.Now().Add(time.Hour).Truncate(time.Millisecond)
 	p.put(signal("do", "file it"))
-	ev := p.only()
+	ev := p.claimOnly()
 	res, err := p.dispatcher.Answer(t.Context(), ev)
 	must(t, err)
 	now, err := p.bus.Inbox.Event(t.Context(), ev.ID)
@@ -235,12 +235,12 @@ func TestAnswer_RejectsUnknownKind(t *testing.T) {
 	}
 }
 
-// steering returns the event of a text for the running turn of a conversation.
-func (p *parts) steering(text string) bus.Event {
+// steeringEvent returns the event of a text for the running turn of a conversation.
+func (p *parts) steeringEvent(text string) bus.Event {
 	e := message("home", "/steer "+text)
 	e.Lane = "home\x1fsteer\x1f1" // as intake chooses
 	p.put(e)
-	return p.only()
+	return p.claimOnly()
 }
 
 // TestAnswer_SteersRunningTurn: the turn reads the text at its next step, and that step ends the event
@@ -248,8 +248,8 @@ func (p *parts) steering(text string) bus.Event {
 func TestAnswer_SteersRunningTurn(t *testing.T) {
 	p := open(t, llmtest.Answer{Match: "only the first page", Text: "Page 1 says hello."})
 	p.put(message("home", "read it"))
-	running := p.only()
-	text := p.steering("only the first page")
+	running := p.claimOnly()
+	text := p.steeringEvent("only the first page")
 	p.offered = []bus.Event{text}
 	res, err := p.dispatcher.Answer(t.Context(), running)
 	must(t, err)
@@ -270,7 +270,7 @@ func TestAnswer_QueuesSteeringThatComesTooLate(t *testing.T) {
 	p := open(t)
 	p.running = make(chan struct{})
 	close(p.running)
-	ev := p.steering("only the first page")
+	ev := p.steeringEvent("only the first page")
 	_, err := p.dispatcher.Answer(t.Context(), ev)
 	must(t, err)
 	now, err := p.bus.Inbox.Event(t.Context(), ev.ID)
@@ -283,13 +283,13 @@ func TestAnswer_QueuesSteeringThatComesTooLate(t *testing.T) {
 // TestAnswer_QueuesSteeringWithoutTurn: text for a turn that has ended becomes an ordinary message.
 func TestAnswer_QueuesSteeringWithoutTurn(t *testing.T) {
 	p := open(t, llmtest.Answer{Match: "only the first page", Text: "As you wish."})
-	ev := p.steering("only the first page")
+	ev := p.steeringEvent("only the first page")
 	res, err := p.dispatcher.Answer(t.Context(), ev)
 	must(t, err)
 	if !res.Suspended {
 		t.Errorf("the event ended with %+v", res)
 	}
-	again := p.only()
+	again := p.claimOnly()
 	if again.ID != ev.ID || again.Lane != "home" {
 		t.Fatalf("claimed %s in the lane %q, want the same event as an ordinary message", again.ID, again.Lane)
 	}

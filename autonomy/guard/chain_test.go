@@ -17,7 +17,7 @@ import (
 
 func auditKey(n byte) []byte { return bytes.Repeat([]byte{n}, 32) }
 
-func altered(err error) bool {
+func isTamperError(err error) bool {
 	_, ok := errors.AsType[*guard.TamperError](err)
 	return ok
 }
@@ -57,7 +57,7 @@ func TestVerify_DetectsForgeryWithoutTheKey(t *testing.T) {
 			f.audit(4)
 			for i := range 2 { // the second call records nothing
 				f.restart(mine)
-				if _, err := f.Verify(t.Context()); !altered(err) || i == 0 && !f.ForeignKey() {
+				if _, err := f.Verify(t.Context()); !isTamperError(err) || i == 0 && !f.ForeignKey() {
 					t.Errorf("Verify of the altered log = %v, foreign key %v", err, f.ForeignKey())
 				}
 				f.audit(1)
@@ -87,7 +87,7 @@ func TestVerify_AcceptsLinesFromBeforeTheKey(t *testing.T) {
 	}
 	f.sql(`DROP TRIGGER audit_no_update`)
 	f.sql(`UPDATE audit SET outcome = 'done' WHERE seq = 2`)
-	if _, err := f.Verify(t.Context()); !altered(err) {
+	if _, err := f.Verify(t.Context()); !isTamperError(err) {
 		t.Errorf("Verify after a change of an old line = %v", err)
 	}
 	f.restart(guard.Options{}) // the key is lost
@@ -118,14 +118,14 @@ func TestTruncated_DetectsALostEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f.sql(query)
 			for range 2 { // also after the log has grown again
-				if err := f.Truncated(t.Context()); !altered(err) {
+				if err := f.Truncated(t.Context()); !isTamperError(err) {
 					t.Errorf("Truncated of a shortened log = %v", err)
 				}
-				if _, err := f.Verify(t.Context()); !altered(err) {
+				if _, err := f.Verify(t.Context()); !isTamperError(err) {
 					t.Errorf("Verify of a shortened log = %v", err)
 				}
 				f.audit(9)
-				if _, err := f.WriteAnchor(t.Context()); !altered(err) {
+				if _, err := f.WriteAnchor(t.Context()); !isTamperError(err) {
 					t.Errorf("WriteAnchor over a shortened log = %v", err)
 				}
 			}

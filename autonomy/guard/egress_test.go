@@ -18,7 +18,7 @@ type judged struct {
 
 func (x judged) Judge(context.Context, json.RawMessage) tools.CallAssessment { return x.j }
 
-func browse(urls ...string) judged {
+func browseTool(urls ...string) judged {
 	return judged{effects(tools.Read | tools.Egress), tools.CallAssessment{URLs: urls, Get: true}}
 }
 
@@ -38,7 +38,7 @@ func TestEgress(t *testing.T) {
 	}
 	hosts := guard.Options{Hosts: []string{"allowed.example", "*.wild.example"}}
 	research := guard.Options{Research: true}
-	post := browse("https://named.example/form")
+	post := browseTool("https://named.example/form")
 	post.j.Get = false
 	tests := []struct {
 		name string
@@ -47,27 +47,27 @@ func TestEgress(t *testing.T) {
 		seen func() guard.EgressEvidence
 		want [4]guard.Verdict
 	}{
-		{"no address in context", hosts, browse("https://evil.example/"), nil, [4]guard.Verdict{k, k, k, k}},
-		{"no address known", hosts, browse(), said("https://named.example/"), [4]guard.Verdict{k, k, k, k}},
-		{"named host, other path", hosts, browse("https://named.example/a?b=secret"), said("look at named.example"), [4]guard.Verdict{a, k, k, k}},
-		{"named host with www", hosts, browse("https://www.named.example/"), said("look at named.example"), [4]guard.Verdict{a, k, k, k}},
-		{"host below the named one", hosts, browse("https://data.named.example/"), said("look at named.example"), [4]guard.Verdict{k, k, k, k}},
-		{"host that ends like the named one", hosts, browse("https://evilnamed.example/"), said("look at named.example"), [4]guard.Verdict{k, k, k, k}},
-		{"named host as user info", hosts, browse("https://named.example@evil.example/"), said("look at named.example"), [4]guard.Verdict{k, k, k, k}},
-		{"named host on another port", hosts, browse("https://named.example:8443/"), said("look at named.example"), [4]guard.Verdict{k, k, k, k}},
-		{"a mail address names no host", hosts, browse("https://named.example/"), said("write to bob@named.example"), [4]guard.Verdict{k, k, k, k}},
-		{"a file names no host", hosts, browse("https://readme.md/"), said("read README.md"), [4]guard.Verdict{k, k, k, k}},
+		{"no address in context", hosts, browseTool("https://evil.example/"), nil, [4]guard.Verdict{k, k, k, k}},
+		{"no address known", hosts, browseTool(), said("https://named.example/"), [4]guard.Verdict{k, k, k, k}},
+		{"named host, other path", hosts, browseTool("https://named.example/a?b=secret"), said("look at named.example"), [4]guard.Verdict{a, k, k, k}},
+		{"named host with www", hosts, browseTool("https://www.named.example/"), said("look at named.example"), [4]guard.Verdict{a, k, k, k}},
+		{"host below the named one", hosts, browseTool("https://data.named.example/"), said("look at named.example"), [4]guard.Verdict{k, k, k, k}},
+		{"host that ends like the named one", hosts, browseTool("https://evilnamed.example/"), said("look at named.example"), [4]guard.Verdict{k, k, k, k}},
+		{"named host as user info", hosts, browseTool("https://named.example@evil.example/"), said("look at named.example"), [4]guard.Verdict{k, k, k, k}},
+		{"named host on another port", hosts, browseTool("https://named.example:8443/"), said("look at named.example"), [4]guard.Verdict{k, k, k, k}},
+		{"a mail address names no host", hosts, browseTool("https://named.example/"), said("write to bob@named.example"), [4]guard.Verdict{k, k, k, k}},
+		{"a file names no host", hosts, browseTool("https://readme.md/"), said("read README.md"), [4]guard.Verdict{k, k, k, k}},
 		{"named, other body", hosts, post, said("https://named.example/form"), [4]guard.Verdict{a, k, k, k}},
-		{"one of two is not named", hosts, browse("https://named.example/", "https://evil.example/"), said("https://named.example/"), [4]guard.Verdict{k, k, k, k}},
-		{"allow-listed host", hosts, browse("https://allowed.example/any"), nil, [4]guard.Verdict{a, k, a, k}},
-		{"below an allow-listed name", hosts, browse("https://x.wild.example/any"), nil, [4]guard.Verdict{a, k, a, k}},
-		{"the parent of an allow-listed name", hosts, browse("https://wild.example/"), nil, [4]guard.Verdict{k, k, k, k}},
-		{"verbatim in the user's text", hosts, browse("https://named.example/a?b=1"), said("open https://named.example/a?b=1."), [4]guard.Verdict{a, a, k, k}},
-		{"verbatim link of this turn", hosts, browse("https://found.example/a"), offered("https://found.example/a#top"), [4]guard.Verdict{a, a, k, k}},
-		{"link with an added parameter", hosts, browse("https://found.example/a?x=secret"), offered("https://found.example/a"), [4]guard.Verdict{a, k, k, k}},
-		{"link, research granted", research, browse("https://found.example/a"), offered("https://found.example/a"), [4]guard.Verdict{a, a, a, a}},
-		{"link with an added path, research granted", research, browse("https://found.example/a/x"), offered("https://found.example/a"), [4]guard.Verdict{a, k, k, k}},
-		{"user's text of an earlier turn, research granted", research, browse("https://named.example/"), said("https://named.example/"), [4]guard.Verdict{a, a, k, k}},
+		{"one of two is not named", hosts, browseTool("https://named.example/", "https://evil.example/"), said("https://named.example/"), [4]guard.Verdict{k, k, k, k}},
+		{"allow-listed host", hosts, browseTool("https://allowed.example/any"), nil, [4]guard.Verdict{a, k, a, k}},
+		{"below an allow-listed name", hosts, browseTool("https://x.wild.example/any"), nil, [4]guard.Verdict{a, k, a, k}},
+		{"the parent of an allow-listed name", hosts, browseTool("https://wild.example/"), nil, [4]guard.Verdict{k, k, k, k}},
+		{"verbatim in the user's text", hosts, browseTool("https://named.example/a?b=1"), said("open https://named.example/a?b=1."), [4]guard.Verdict{a, a, k, k}},
+		{"verbatim link of this turn", hosts, browseTool("https://found.example/a"), offered("https://found.example/a#top"), [4]guard.Verdict{a, a, k, k}},
+		{"link with an added parameter", hosts, browseTool("https://found.example/a?x=secret"), offered("https://found.example/a"), [4]guard.Verdict{a, k, k, k}},
+		{"link, research granted", research, browseTool("https://found.example/a"), offered("https://found.example/a"), [4]guard.Verdict{a, a, a, a}},
+		{"link with an added path, research granted", research, browseTool("https://found.example/a/x"), offered("https://found.example/a"), [4]guard.Verdict{a, k, k, k}},
+		{"user's text of an earlier turn, research granted", research, browseTool("https://named.example/"), said("https://named.example/"), [4]guard.Verdict{a, a, k, k}},
 		{"search with words of the model", hosts, search("my secret"), said("look something up"), [4]guard.Verdict{a, k, k, k}},
 		{"search with words of the user", hosts, search("Weather in  Riga"), said("What is the weather in Riga today?"), [4]guard.Verdict{a, a, k, k}},
 		{"search, a part of a word", hosts, search("iga"), said("weather in Riga"), [4]guard.Verdict{a, k, k, k}},
@@ -128,7 +128,7 @@ func TestEgress_LimitsAddressesOfATurn(t *testing.T) {
 		{"the thirtieth", many(29, "https://x%d.example/"), "", guard.Allow},
 		{"the thirty-first", many(30, "https://x%d.example/"), "what is on a.example", guard.Ask},
 	} {
-		r := guard.Request{Tool: browse("https://a.example/"), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true, Seen: func() guard.EgressEvidence {
+		r := guard.Request{Tool: browseTool("https://a.example/"), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true, Seen: func() guard.EgressEvidence {
 			return guard.EgressEvidence{Links: []string{"https://a.example/"}, Opened: tt.opened, Words: []string{tt.words}}
 		}}
 		if d := f.decide(r); d.Verdict != tt.want {
@@ -151,7 +151,7 @@ func TestEgress_AllowsOnlyVerbatimAddresses(t *testing.T) {
 		"https://f\u043eund.example/a/%7Eb?q=1&r=%2F", "//found.example/a/%7Eb?q=1&r=%2F", "", "https:found.example", "file:///a",
 	}
 	ask := func(url string) guard.Decision {
-		return f.decide(guard.Request{Tool: browse(url), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true, Seen: func() guard.EgressEvidence {
+		return f.decide(guard.Request{Tool: browseTool(url), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true, Seen: func() guard.EgressEvidence {
 			return guard.EgressEvidence{Links: []string{link}}
 		}})
 	}
@@ -186,7 +186,7 @@ func TestAddresses_AreFoundInSentences(t *testing.T) {
 		if url == "" {
 			url, want = "https://a.example/", guard.Ask
 		}
-		r := guard.Request{Tool: browse(url), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true, Seen: func() guard.EgressEvidence {
+		r := guard.Request{Tool: browseTool(url), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true, Seen: func() guard.EgressEvidence {
 			return guard.EgressEvidence{Words: []string{text}}
 		}}
 		if d := f.decide(r); d.Verdict != want {

@@ -48,7 +48,7 @@ func TestGrant_IsExactAndExpires(t *testing.T) {
 		t.Errorf("an approval overrides the level: %+v", d)
 	}
 	f.restart(guard.Options{})
-	shift(t, f, `UPDATE grants SET expires_at = expires_at - ?`, time.Hour+time.Second)
+	shiftTimes(t, f, `UPDATE grants SET expires_at = expires_at - ?`, time.Hour+time.Second)
 	if d := f.decide(request("c2", `{"to":"a","n":1}`)); d.Verdict != guard.Ask {
 		t.Errorf("one hour later: %+v, want ask", d)
 	}
@@ -83,7 +83,7 @@ func TestApproval_IsFoundByEqualCall(t *testing.T) {
 	}
 }
 
-func shift(t *testing.T, f *fixture, query string, d time.Duration) {
+func shiftTimes(t *testing.T, f *fixture, query string, d time.Duration) {
 	t.Helper()
 	fatal(t, f.write(func(tx *store.Tx) error {
 		_, err := tx.Exec(query, d.Milliseconds())
@@ -107,11 +107,11 @@ func TestGrant_HoldsForItsDuration(t *testing.T) {
 			if _, err := f.answer(a.ID, guard.Answer{Approved: true, Scope: "session", For: tc.asked}); err != nil {
 				t.Fatal(err)
 			}
-			shift(t, f, `UPDATE grants SET expires_at = expires_at - ?`, tc.max-time.Minute)
+			shiftTimes(t, f, `UPDATE grants SET expires_at = expires_at - ?`, tc.max-time.Minute)
 			if d := f.decide(request("c2", `{}`)); d.Verdict != guard.Allow {
 				t.Errorf("one minute before the grant ends: %+v, want allow", d)
 			}
-			shift(t, f, `UPDATE grants SET expires_at = expires_at - ?`, time.Minute)
+			shiftTimes(t, f, `UPDATE grants SET expires_at = expires_at - ?`, time.Minute)
 			if d := f.decide(request("c2", `{}`)); d.Verdict != guard.Ask {
 				t.Errorf("after the grant ended: %+v, want ask", d)
 			}

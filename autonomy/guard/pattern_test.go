@@ -35,7 +35,7 @@ func (claiming) Paths(args json.RawMessage) []string {
 	return in.Paths
 }
 
-func judging(e tools.Effects) claiming { return claiming{effects(e)} }
+func claimingTool(e tools.Effects) claiming { return claiming{effects(e)} }
 
 func TestPattern_CoversMatchingCalls(t *testing.T) {
 	home := t.TempDir()
@@ -66,7 +66,7 @@ func TestPattern_CoversMatchingCalls(t *testing.T) {
 			f := newGuard(t, guard.Options{})
 			ask := func(call, event, args string) guard.Request {
 				r := request(call, args)
-				r.Tool, r.Event, r.Attended = judging(tc.effects), event, false
+				r.Tool, r.Event, r.Attended = claimingTool(tc.effects), event, false
 				return r
 			}
 			a := f.ask(ask("c0", "e0", tc.granted))
@@ -96,19 +96,19 @@ func TestPattern_CoversMatchingCalls(t *testing.T) {
 }
 
 func TestPattern_IsNotOfferedForSomeCalls(t *testing.T) {
-	foreign := judging(tools.Send)
+	foreign := claimingTool(tools.Send)
 	foreign.spec.Foreign = true
 	for name, tc := range map[string]struct {
 		tool tools.Tool
 		args string
 	}{
 		"a foreign tool":       {foreign, `{"To":["a@example.org"],"Pattern":"x *"}`},
-		"an irreversible call": {judging(tools.Write | tools.Destroy), `{"Pattern":"rm *"}`},
-		"a credential":         {judging(tools.Secret), `{"Pattern":"key *"}`},
-		"a program":            {judging(tools.Exec), `{}`},
-		"a send and a fetch":   {judging(tools.Send | tools.Egress), `{"To":["a@example.org"],"URLs":["https://example.org"],"Get":true}`},
-		"the root folder":      {judging(tools.Write), `{"Paths":["/x"]}`},
-		"the home folder":      {judging(tools.Write), `{"Paths":["/home/x"]}`},
+		"an irreversible call": {claimingTool(tools.Write | tools.Destroy), `{"Pattern":"rm *"}`},
+		"a credential":         {claimingTool(tools.Secret), `{"Pattern":"key *"}`},
+		"a program":            {claimingTool(tools.Exec), `{}`},
+		"a send and a fetch":   {claimingTool(tools.Send | tools.Egress), `{"To":["a@example.org"],"URLs":["https://example.org"],"Get":true}`},
+		"the root folder":      {claimingTool(tools.Write), `{"Paths":["/x"]}`},
+		"the home folder":      {claimingTool(tools.Write), `{"Paths":["/home/x"]}`},
 	} {
 		f := newGuard(t, guard.Options{})
 		r := request("c1", tc.args)
@@ -185,7 +185,7 @@ func TestGrant_Ends(t *testing.T) {
 			})
 		}, "revoked"},
 		"expired": {0, func(f *fixture, id string) error {
-			shift(t, f, `UPDATE grants SET expires_at = expires_at - ?`, 2*time.Hour)
+			shiftTimes(t, f, `UPDATE grants SET expires_at = expires_at - ?`, 2*time.Hour)
 			return nil
 		}, "expired"},
 		"used up": {1, func(*fixture, string) error { return nil }, "used up"},

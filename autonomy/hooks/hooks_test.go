@@ -130,15 +130,15 @@ func TestRun_EndsHostileHooks(t *testing.T) {
 			if took := time.Since(began); took > 20*time.Second {
 				t.Errorf("Run took %s, want at most 20 s", took)
 			}
-			if left := marked(t, filepath.Dir(path)); left != "" {
+			if left := listHookProcesses(t, filepath.Dir(path)); left != "" {
 				t.Errorf("hook processes are still running: %s", left)
 			}
 		})
 	}
 }
 
-// marked lists the running processes of hooks in a folder.
-func marked(t *testing.T, dir string) string {
+// listHookProcesses lists the running processes of hooks in a folder.
+func listHookProcesses(t *testing.T, dir string) string {
 	t.Helper()
 	var out []string
 	list, err := filepath.Glob("/proc/[0-9]*/environ")

@@ -13,7 +13,7 @@ import (
 
 func TestBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &steps{name: "a", list: []step{bad(llm.Unavailable)}}
+		s := &steps{name: "a", list: []step{badStep(llm.Unavailable)}}
 		m := llm.Breaker(s, llm.BreakerOptions{})
 		for range 5 {
 			_, err := collect(m)
@@ -35,7 +35,7 @@ func TestBreaker(t *testing.T) {
 			t.Fatalf("the breaker closed after a failed trial: %v", err)
 		}
 		time.Sleep(time.Minute)
-		s.list = append(make([]step, 6), good(), bad(llm.Network))
+		s.list = append(make([]step, 6), goodStep(), badStep(llm.Network))
 		if _, err = collect(m); err != nil {
 			t.Fatalf("trial call = %v", err)
 		}
@@ -60,7 +60,7 @@ func TestBreaker_CountsFailures(t *testing.T) {
 		{llm.BadRequest, false},
 		{llm.Overflow, false},
 	} {
-		s := &steps{list: []step{bad(c.kind)}}
+		s := &steps{list: []step{badStep(c.kind)}}
 		m := llm.Breaker(s, llm.BreakerOptions{Failures: 2})
 		for range 3 {
 			_, _ = collect(m)
@@ -73,7 +73,7 @@ func TestBreaker_CountsFailures(t *testing.T) {
 
 func TestBreaker_TriesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &steps{list: []step{bad(llm.Network), {events: good().events, wait: 10 * time.Second}}}
+		s := &steps{list: []step{badStep(llm.Network), {events: goodStep().events, wait: 10 * time.Second}}}
 		m := llm.Breaker(s, llm.BreakerOptions{Failures: 1})
 		_, _ = collect(m)
 		time.Sleep(time.Minute)

@@ -67,11 +67,13 @@ func fail(k llm.ErrorKind, after time.Duration) *llm.Error {
 	return &llm.Error{Kind: k, Provider: "p", Message: string(k), RetryAfter: after}
 }
 
-func say(text string) llm.Event { return llm.Event{Kind: llm.TextDelta, Text: text} }
+func textDelta(text string) llm.Event { return llm.Event{Kind: llm.TextDelta, Text: text} }
 
-func good() step { return step{events: []llm.Event{say("hi"), {Kind: llm.Done, Stop: llm.EndTurn}}} }
+func goodStep() step {
+	return step{events: []llm.Event{textDelta("hi"), {Kind: llm.Done, Stop: llm.EndTurn}}}
+}
 
-func bad(k llm.ErrorKind) step { return step{err: fail(k, 0)} }
+func badStep(k llm.ErrorKind) step { return step{err: fail(k, 0)} }
 
 func collect(m llm.Model) (llm.Response, error) {
 	return llm.Collect(m.Stream(context.Background(), llm.Request{}))
@@ -81,7 +83,7 @@ func TestRetry(t *testing.T) {
 	call := []llm.Event{
 		{Kind: llm.ReasoningDelta, Text: "hm"},
 		{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Text: "hm"}},
-		say(" \n"),
+		textDelta(" \n"),
 		{Kind: llm.CallStart, Call: llm.ToolCall{ID: "1", Name: "add"}},
 		{Kind: llm.CallDone, Call: llm.NewCall("1", "add", "{", true)},
 	}
@@ -93,21 +95,21 @@ func TestRetry(t *testing.T) {
 		after time.Duration // minimum duration
 		until time.Duration // maximum duration
 	}{
-		{"success at the first attempt", []step{good()}, "", 1, 0, 0},
-		{"well at the third try", []step{bad(llm.Unavailable), bad(llm.Network), good()}, "", 3, 0, 3 * time.Second},
-		{"three tries", []step{bad(llm.Unavailable)}, llm.Unavailable, 3, 0, 3 * time.Second},
-		{"rate limit", []step{{err: fail(llm.RateLimited, 20*time.Second)}, good()}, "", 2, 20 * time.Second, 20 * time.Second},
-		{"rate limit beyond the budget", []step{{err: fail(llm.RateLimited, 61*time.Second)}, good()}, llm.RateLimited, 1, 0, 0},
+		{"success at the first attempt", []step{goodStep()}, "", 1, 0, 0},
+		{"well at the third try", []step{badStep(llm.Unavailable), badStep(llm.Network), goodStep()}, "", 3, 0, 3 * time.Second},
+		{"three tries", []step{badStep(llm.Unavailable)}, llm.Unavailable, 3, 0, 3 * time.Second},
+		{"rate limit", []step{{err: fail(llm.RateLimited, 20*time.Second)}, goodStep()}, "", 2, 20 * time.Second, 20 * time.Second},
+		{"rate limit beyond the budget", []step{{err: fail(llm.RateLimited, 61*time.Second)}, goodStep()}, llm.RateLimited, 1, 0, 0},
 		{"two rate limits beyond the budget", []step{{err: fail(llm.RateLimited, 40*time.Second)}}, llm.RateLimited, 2, 40 * time.Second, 40 * time.Second},
-		{"a stall uses the budget up", []step{{err: fail(llm.Stalled, 0), wait: 2 * time.Minute}, good()}, llm.Stalled, 1, 2 * time.Minute, 2 * time.Minute},
-		{"text was visible", []step{{events: []llm.Event{say("Go")}, err: fail(llm.Network, 0)}, good()}, llm.Network, 1, 0, 0},
-		{"only thoughts and a broken call", []step{{events: call, err: fail(llm.Network, 0)}, good()}, "", 2, 0, time.Second},
-		{"unauthorized", []step{bad(llm.Unauthorized), good()}, llm.Unauthorized, 1, 0, 0},
-		{"bad request", []step{bad(llm.BadRequest), good()}, llm.BadRequest, 1, 0, 0},
-		{"overflow", []step{bad(llm.Overflow), good()}, llm.Overflow, 1, 0, 0},
-		{"garbled", []step{bad(llm.Garbled), good()}, llm.Garbled, 1, 0, 0},
-		{"no error type", []step{{err: errors.New("x")}, good()}, llm.Garbled, 1, 0, 0},
-		{"no end", []step{{events: []llm.Event{say("x")}}, good()}, llm.Garbled, 1, 0, 0},
+		{"a stall uses the budget up", []step{{err: fail(llm.Stalled, 0), wait: 2 * time.Minute}, goodStep()}, llm.Stalled, 1, 2 * time.Minute, 2 * time.Minute},
+		{"text was visible", []step{{events: []llm.Event{textDelta("Go")}, err: fail(llm.Network, 0)}, goodStep()}, llm.Network, 1, 0, 0},
+		{"only thoughts and a broken call", []step{{events: call, err: fail(llm.Network, 0)}, goodStep()}, "", 2, 0, time.Second},
+		{"unauthorized", []step{badStep(llm.Unauthorized), goodStep()}, llm.Unauthorized, 1, 0, 0},
+		{"bad request", []step{badStep(llm.BadRequest), goodStep()}, llm.BadRequest, 1, 0, 0},
+		{"overflow", []step{badStep(llm.Overflow), goodStep()}, llm.Overflow, 1, 0, 0},
+		{"garbled", []step{badStep(llm.Garbled), goodStep()}, llm.Garbled, 1, 0, 0},
+		{"no error type", []step{{err: errors.New("x")}, goodStep()}, llm.Garbled, 1, 0, 0},
+		{"no end", []step{{events: []llm.Event{textDelta("x")}}, goodStep()}, llm.Garbled, 1, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -134,7 +136,7 @@ func TestRetry(t *testing.T) {
 func TestRetry_WaitsWithJitter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var waits []time.Duration
-		m := llm.Retry(&steps{list: []step{bad(llm.Network)}}, llm.RetryOptions{
+		m := llm.Retry(&steps{list: []step{badStep(llm.Network)}}, llm.RetryOptions{
 			Tries: 8, Budget: time.Hour, Cap: 4 * time.Second,
 			OnRetry: func(_ int, w time.Duration, _ *llm.Error) { waits = append(waits, w) },
 		})
@@ -195,7 +197,7 @@ func TestDecorators_StopWhenTheConsumerStops(t *testing.T) {
 		"fallback": func(m llm.Model) llm.Model { return llm.Fallback(m, m) },
 		"breaker":  func(m llm.Model) llm.Model { return llm.Breaker(m, llm.BreakerOptions{}) },
 	} {
-		for _, first := range []llm.Event{say("x"), {Kind: llm.ReasoningDelta, Text: "x"}, {Kind: llm.Done}} {
+		for _, first := range []llm.Event{textDelta("x"), {Kind: llm.ReasoningDelta, Text: "x"}, {Kind: llm.Done}} {
 			s := &steps{list: []step{{events: []llm.Event{first, first, first}, err: fail(llm.Network, 0)}}}
 			for _, err := range wrap(s).Stream(context.Background(), llm.Request{}) {
 				if err != nil {
@@ -218,20 +220,20 @@ func TestFallback(t *testing.T) {
 		model         string // the model that answered
 		calls         int    // calls of the second model
 	}{
-		{"first answers", good(), good(), "", "a/m", 0},
-		{"unavailable", bad(llm.Unavailable), good(), "", "b/m", 1},
-		{"network", bad(llm.Network), good(), "", "b/m", 1},
-		{"rate limit", bad(llm.RateLimited), good(), "", "b/m", 1},
-		{"stall", bad(llm.Stalled), good(), "", "b/m", 1},
-		{"key", bad(llm.Unauthorized), good(), "", "b/m", 1},
-		{"bill", bad(llm.Payment), good(), "", "b/m", 1},
-		{"model not found", bad(llm.NotFound), good(), "", "b/m", 1},
-		{"bad request", bad(llm.BadRequest), good(), llm.BadRequest, "", 0},
-		{"overflow", bad(llm.Overflow), good(), llm.Overflow, "", 0},
-		{"budget", bad(llm.Budget), good(), "", "b/m", 1}, // the next model may be free
-		{"stopped", bad(llm.Interrupted), good(), llm.Interrupted, "", 0},
-		{"text was visible", step{events: []llm.Event{say("Go")}, err: fail(llm.Network, 0)}, good(), llm.Network, "", 0},
-		{"both fail", bad(llm.Payment), bad(llm.Network), llm.Payment, "", 1},
+		{"first answers", goodStep(), goodStep(), "", "a/m", 0},
+		{"unavailable", badStep(llm.Unavailable), goodStep(), "", "b/m", 1},
+		{"network", badStep(llm.Network), goodStep(), "", "b/m", 1},
+		{"rate limit", badStep(llm.RateLimited), goodStep(), "", "b/m", 1},
+		{"stall", badStep(llm.Stalled), goodStep(), "", "b/m", 1},
+		{"key", badStep(llm.Unauthorized), goodStep(), "", "b/m", 1},
+		{"bill", badStep(llm.Payment), goodStep(), "", "b/m", 1},
+		{"model not found", badStep(llm.NotFound), goodStep(), "", "b/m", 1},
+		{"bad request", badStep(llm.BadRequest), goodStep(), llm.BadRequest, "", 0},
+		{"overflow", badStep(llm.Overflow), goodStep(), llm.Overflow, "", 0},
+		{"budget", badStep(llm.Budget), goodStep(), "", "b/m", 1}, // the next model may be free
+		{"stopped", badStep(llm.Interrupted), goodStep(), llm.Interrupted, "", 0},
+		{"text was visible", step{events: []llm.Event{textDelta("Go")}, err: fail(llm.Network, 0)}, goodStep(), llm.Network, "", 0},
+		{"both fail", badStep(llm.Payment), badStep(llm.Network), llm.Payment, "", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a, b := &steps{name: "a", list: []step{c.first}}, &steps{name: "b", list: []step{c.second}}
@@ -254,7 +256,7 @@ func TestFallback(t *testing.T) {
 		}
 	})
 	t.Run("one", func(t *testing.T) {
-		a := &steps{name: "a", list: []step{good()}}
+		a := &steps{name: "a", list: []step{goodStep()}}
 		if llm.Fallback(a) != llm.Model(a) {
 			t.Error("Fallback wraps a single model")
 		}
@@ -264,7 +266,7 @@ func TestFallback(t *testing.T) {
 // TestDecorators_Combined combines the decorators as the daemon does.
 func TestDecorators_Combined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, b := &steps{name: "a", list: []step{bad(llm.Unavailable)}}, &steps{name: "b", list: []step{good()}}
+		a, b := &steps{name: "a", list: []step{badStep(llm.Unavailable)}}, &steps{name: "b", list: []step{goodStep()}}
 		m := llm.Fallback(llm.Breaker(llm.Retry(a, llm.RetryOptions{}), llm.BreakerOptions{}), llm.Breaker(b, llm.BreakerOptions{}))
 		for i := range 8 {
 			start := time.Now()
@@ -280,7 +282,7 @@ func TestDecorators_Combined(t *testing.T) {
 			t.Errorf("%d calls of the first model, want 15", a.calls)
 		}
 		time.Sleep(time.Minute)
-		a.list = []step{good()}
+		a.list = []step{goodStep()}
 		if r, err := collect(m); err != nil || r.Model != "a/m" {
 			t.Errorf("answer of %q, %v, want the first model again", r.Model, err)
 		}
@@ -288,8 +290,8 @@ func TestDecorators_Combined(t *testing.T) {
 }
 
 func ExampleFallback() {
-	primary := &steps{name: "work", list: []step{bad(llm.Unauthorized)}}
-	spare := &steps{name: "spare", list: []step{good()}}
+	primary := &steps{name: "work", list: []step{badStep(llm.Unauthorized)}}
+	spare := &steps{name: "spare", list: []step{goodStep()}}
 	r, err := collect(llm.Fallback(llm.Breaker(llm.Retry(primary, llm.RetryOptions{}), llm.BreakerOptions{}), spare))
 	fmt.Println(r.Text(), r.Model, err)
 	// Output: hi spare/m <nil>

@@ -11,11 +11,11 @@ import (
 func TestResponseAdd(t *testing.T) {
 	cat := llm.Image{MIME: "image/png", Data: []byte("cat")}
 	events := []llm.Event{
-		say("A "), say("cat"),
+		textDelta("A "), textDelta("cat"),
 		{Kind: llm.TextDelta, Signature: "s1"},
-		say("and"),
+		textDelta("and"),
 		{Kind: llm.ImageDone, Image: cat, Signature: "s2"},
-		say("done"),
+		textDelta("done"),
 		{Kind: llm.CallDone, Call: llm.ToolCall{ID: "1", Name: "add"}, Signature: "s3"},
 		{Kind: llm.Done, Stop: llm.EndTurn},
 	}
@@ -45,7 +45,7 @@ func TestRetry_NotAfterAPicture(t *testing.T) {
 		"retry":    func(m llm.Model) llm.Model { return llm.Retry(m, llm.RetryOptions{}) },
 		"fallback": func(m llm.Model) llm.Model { return llm.Fallback(m, m) },
 	} {
-		s := &steps{list: []step{picture, good()}}
+		s := &steps{list: []step{picture, goodStep()}}
 		r, err := collect(wrap(s))
 		if llm.KindOf(err) != llm.Network || s.calls != 1 || len(r.Images()) != 1 {
 			t.Errorf("%s: %d pictures after %d calls, %v", name, len(r.Images()), s.calls, err)

@@ -23,7 +23,7 @@ func runVirtual(t *testing.T, o Options, f func(t *testing.T, h *notifierFixture
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(12 * time.Hour)
-		h := newHouse(t, o)
+		h := newFixture(t, o)
 		f(t, h)
 		h.db.Close()
 	})

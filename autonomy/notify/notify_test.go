@@ -31,7 +31,7 @@ type notifierFixture struct {
 	said int
 }
 
-func newHouse(t *testing.T, o Options) *notifierFixture {
+func newFixture(t *testing.T, o Options) *notifierFixture {
 	t.Helper()
 	if o.Zone == nil {
 		o.Zone = func() *time.Location { return time.UTC }
@@ -191,7 +191,7 @@ func TestQuietHours_Week(t *testing.T) {
 			failOn(t, err)
 			synctest.Test(t, func(t *testing.T) {
 				time.Sleep(time.Until(tc.from))
-				h := newHouse(t, Options{Quiet: []QuietWindow{{Start: start, End: end}}, Zone: func() *time.Location { return loc }})
+				h := newFixture(t, Options{Quiet: []QuietWindow{{Start: start, End: end}}, Zone: func() *time.Location { return loc }})
 				var want []string
 				night := 0
 				for i := range 7 * 24 {
@@ -291,7 +291,7 @@ func TestDeferred_Notices(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				time.Sleep(23 * time.Hour)
-				h := newHouse(t, Options{Quiet: []QuietWindow{nightWindow(nil)}, Rules: rules})
+				h := newFixture(t, Options{Quiet: []QuietWindow{nightWindow(nil)}, Rules: rules})
 				id := h.endWithNotice(tc.ev, tc.text)
 				if got := len(h.sentDeliveries()) == 0; got != tc.held {
 					t.Errorf("deferred = %v", got)
@@ -336,7 +336,7 @@ func TestRelease_Once(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				time.Sleep(23 * time.Hour)
-				h := newHouse(t, Options{Quiet: []QuietWindow{nightWindow(nil)}})
+				h := newFixture(t, Options{Quiet: []QuietWindow{nightWindow(nil)}})
 				h.endWithNotice(watcherEvent("one"), "one")
 				h.endWithNotice(watcherEvent("two"), "two")
 				next := h.runDue()
@@ -364,7 +364,7 @@ func TestRelease_Once(t *testing.T) {
 func TestDigest_WaitsForTheEndOfTheNextNight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)
-		h := newHouse(t, Options{Quiet: []QuietWindow{nightWindow(nil)}})
+		h := newFixture(t, Options{Quiet: []QuietWindow{nightWindow(nil)}})
 		h.endWithNotice(watcherEvent("one"), "one")
 		time.Sleep(10 * time.Hour)
 		_, err := h.n.Due(t.Context(), time.Now())
@@ -388,7 +388,7 @@ func TestDigest_WaitsForTheEndOfTheNextNight(t *testing.T) {
 func TestQuietHours_Change(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)
-		h := newHouse(t, Options{Quiet: []QuietWindow{nightWindow(nil)}})
+		h := newFixture(t, Options{Quiet: []QuietWindow{nightWindow(nil)}})
 		h.endWithNotice(watcherEvent("one"), "one")
 		h.runDue()
 		h.opt.Zone = func() *time.Location { return time.FixedZone("east", 9*3600) } // a zone in which it is 08:00
@@ -407,7 +407,7 @@ func TestQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)
 		answered := map[string]bool{}
-		h := newHouse(t, Options{Quiet: []QuietWindow{nightWindow(nil)}, Waiting: func(_ store.Querier, event, _ string) ([]string, error) {
+		h := newFixture(t, Options{Quiet: []QuietWindow{nightWindow(nil)}, Waiting: func(_ store.Querier, event, _ string) ([]string, error) {
 			if answered[event] {
 				return nil, nil
 			}
@@ -439,7 +439,7 @@ func TestQuestions(t *testing.T) {
 func TestDeferred_CanBeErased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)
-		h := newHouse(t, Options{Quiet: []QuietWindow{nightWindow(nil)}})
+		h := newFixture(t, Options{Quiet: []QuietWindow{nightWindow(nil)}})
 		gone := h.endWithNotice(watcherEvent("all of it"), "all of it")
 		h.endWithNotice(watcherEvent("the key is Kestrel"), "the key is Kestrel")
 		e := &erase.Erasure{Events: []string{gone}, Phrases: []string{"Kestrel"}}

@@ -34,7 +34,7 @@ func (h *notifierFixture) checkWaiting() {
 	failOn(h.t, <-done)
 }
 
-func newHookedHouse(t *testing.T) (h *notifierFixture, reports *[]string) {
+func newHookedFixture(t *testing.T) (h *notifierFixture, reports *[]string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "check")
 	failOn(t, os.WriteFile(path, []byte(`#!/bin/sh
@@ -48,14 +48,14 @@ esac
 		Hooks: []config.Hook{{On: config.NoticeBefore, Command: []string{path}, Timeout: config.Duration{Duration: 10 * time.Second}}},
 	})
 	reports = new([]string)
-	return newHouse(t, Options{Programs: programs, Refused: func(_ *store.Tx, r Notice, why string) error {
+	return newFixture(t, Options{Programs: programs, Refused: func(_ *store.Tx, r Notice, why string) error {
 		*reports = append(*reports, r.ID+" "+why)
 		return nil
 	}}), reports
 }
 
 func TestPrograms_KeepARefusedNoticeUntilItIsReleased(t *testing.T) {
-	h, reports := newHookedHouse(t)
+	h, reports := newHookedFixture(t)
 	h.endWithNotice(watcherEvent("a"), "a plain notice")
 	h.endWithNotice(watcherEvent("b"), "a secret notice")
 	h.endWithText(watcherEvent("c"), bus.OutboxItem{Provenance: provenance.Hob, Delivery: channels.Delivery{Kind: channels.Notice, Session: "main", Channel: "web", Text: "scan this"}})
@@ -98,7 +98,7 @@ func TestPrograms_KeepARefusedNoticeUntilItIsReleased(t *testing.T) {
 }
 
 func TestPrograms_SendOneOfTwoEqualNotices(t *testing.T) {
-	h, _ := newHookedHouse(t)
+	h, _ := newHookedFixture(t)
 	for _, w := range []string{"w1", "w2"} { // two watchers report the same fact
 		ev := watcherEvent("a")
 		ev.source, ev.payload["watcher"], ev.payload["data"] = "watcher:"+w, w, map[string]string{"id": "mail-1"}
@@ -112,7 +112,7 @@ func TestPrograms_SendOneOfTwoEqualNotices(t *testing.T) {
 
 // Notices that wait when the user removes the hooks are delivered.
 func TestPrograms_DeliverWaitingNoticesWithoutHooks(t *testing.T) {
-	h, _ := newHookedHouse(t)
+	h, _ := newHookedFixture(t)
 	h.endWithNotice(watcherEvent("a"), "a plain notice")
 	h.opt.Programs = nil
 	h.restartNotifier()

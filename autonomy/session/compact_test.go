@@ -46,7 +46,7 @@ func summaryOf(state string, pins ...pin) llmtest.Answer {
 	return llmtest.Answer{Text: "```json\n" + string(b) + "\n```"}
 }
 
-func always(a llmtest.Answer) func(llmtest.Request) llmtest.Answer {
+func alwaysAnswer(a llmtest.Answer) func(llmtest.Request) llmtest.Answer {
 	return func(llmtest.Request) llmtest.Answer { return a }
 }
 
@@ -59,11 +59,11 @@ func (f *fixture) compactor(m llm.Model, o session.CompactorOptions) *session.Co
 	return c
 }
 
-// talk adds turns of one question and one answer, each of about n bytes.
-func (f *fixture) talk(id string, from, to, n int) {
+// addTurns adds turns of one question and one answer, each of about n bytes.
+func (f *fixture) addTurns(id string, from, to, n int) {
 	f.t.Helper()
 	for i := from; i < to; i++ {
-		f.add(id, fmt.Sprint("t", i), user(fmt.Sprintf("question %d %s", i, strings.Repeat("q", n))), says(fmt.Sprintf("answer %d", i)))
+		f.add(id, fmt.Sprint("t", i), user(fmt.Sprintf("question %d %s", i, strings.Repeat("q", n))), assistantMessage(fmt.Sprintf("answer %d", i)))
 	}
 }
 
@@ -81,25 +81,25 @@ func all(ms []llm.Message) string {
 	return b.String()
 }
 
-func summarized(ms []llm.Message) bool {
+func isSummarized(ms []llm.Message) bool {
 	return len(ms) > 0 && ms[0].Role == llm.User && ms[0].Parts[0].Context && strings.Contains(ms[0].Parts[0].Text, "stands for")
 }
 
 func TestCompact_SummarizesALongWindow(t *testing.T) {
 	f := newSessions(t)
-	m := newBrain(0, always(summaryOf("much was said", pin{"constraint", "question 2 q"}, pin{"decision", "never said"})))
+	m := newBrain(0, alwaysAnswer(summaryOf("much was said", pin{"constraint", "question 2 q"}, pin{"decision", "never said"})))
 	var rep session.Report
 	c := f.compactor(m, session.CompactorOptions{Record: func(_ *store.Tx, r session.Report) error { rep = r; return nil }})
-	f.talk("s", 0, 30, 1500)
+	f.addTurns("s", 0, 30, 1500)
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t29", false))
-	if w, _ := f.same("s", "next"); len(w) != 60 || len(m.Requests()) != 0 {
+	if w, _ := f.historyOfFileAndCache("s", "next"); len(w) != 60 || len(m.Requests()) != 0 {
 		t.Fatalf("a window within its limits was compacted: %d messages", len(w))
 	}
-	f.talk("s", 30, 50, 1500)
+	f.addTurns("s", 30, 50, 1500)
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t49", false))
-	w, _ := f.same("s", "next")
+	w, _ := f.historyOfFileAndCache("s", "next")
 	wellFormed(t, w)
-	if !summarized(w) || len(w) != 11 {
+	if !isSummarized(w) || len(w) != 11 {
 		t.Fatalf("%d messages: %s", len(w), all(w))
 	}
 	text := all(w)
@@ -138,27 +138,27 @@ func TestCompact_PinsSurviveTenTimes(t *testing.T) {
 		return summaryOf(fmt.Sprint("round ", round))
 	})
 	c := f.compactor(m, session.CompactorOptions{Chars: 8000})
-	f.add("s", "t", user("Plan it, but never on Mondays. Still open: book the flight. And no, his name is Jonas."), says("We take the train, then."))
+	f.add("s", "t", user("Plan it, but never on Mondays. Still open: book the flight. And no, his name is Jonas."), assistantMessage("We take the train, then."))
 	n := 0
 	for range 10 {
-		f.talk("s", n, n+12, 900)
+		f.addTurns("s", n, n+12, 900)
 		n += 12
 		fatal(t, c.CompactIfNeeded(t.Context(), "s", fmt.Sprint("t", n-1), false))
 	}
 	if round != 10 {
 		t.Fatalf("%d compactions", round)
 	}
-	w, _ := f.same("s", "next")
+	w, _ := f.historyOfFileAndCache("s", "next")
 	for _, want := range []string{"constraint: “never on Mondays”", "task: “book the flight”", "correction: “no, his name is Jonas”", "decision: “We take the train”", "round 10"} {
 		if !strings.Contains(all(w), want) {
 			t.Errorf("lost: %q", want)
 		}
 	}
 	// A completed task is removed, a constraint is kept.
-	m.answer = always(llmtest.Answer{Text: `{"goal":"g","done":[1,2,3,4]}`})
-	f.talk("s", n, n+12, 900)
+	m.answer = alwaysAnswer(llmtest.Answer{Text: `{"goal":"g","done":[1,2,3,4]}`})
+	f.addTurns("s", n, n+12, 900)
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", fmt.Sprint("t", n+11), false))
-	w, _ = f.same("s", "next")
+	w, _ = f.historyOfFileAndCache("s", "next")
 	if text := all(w); strings.Contains(text, "book the flight") || !strings.Contains(text, "never on Mondays") || !strings.Contains(text, "We take the train") {
 		t.Errorf("window after the task was done: %s", text)
 	}
@@ -180,18 +180,18 @@ func TestCompact_FailureChangesNothing(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newSessions(t)
-				m := newBrain(0, always(tc.answer))
+				m := newBrain(0, alwaysAnswer(tc.answer))
 				record := tc.record
 				c := f.compactor(m, session.CompactorOptions{Chars: 8000, Record: func(*store.Tx, session.Report) error { return record }})
-				f.talk("s", 0, 20, 900)
-				before, _ := f.same("s", "next")
+				f.addTurns("s", 0, 20, 900)
+				before, _ := f.historyOfFileAndCache("s", "next")
 				if err := c.CompactIfNeeded(t.Context(), "s", "t19", false); err == nil {
 					t.Error("CompactIfNeeded succeeded")
 				}
-				if w, _ := f.same("s", "next"); !equal(before, w) {
+				if w, _ := f.historyOfFileAndCache("s", "next"); !equal(before, w) {
 					t.Errorf("the window changed: %s", all(w))
 				}
-				m.answer, record = always(summaryOf("better")), nil
+				m.answer, record = alwaysAnswer(summaryOf("better")), nil
 				asked := len(m.Requests())
 				time.Sleep(9 * time.Minute)
 				fatal(t, c.CompactIfNeeded(t.Context(), "s", "t19", false))
@@ -200,7 +200,7 @@ func TestCompact_FailureChangesNothing(t *testing.T) {
 				}
 				time.Sleep(2 * time.Minute)
 				fatal(t, c.CompactIfNeeded(t.Context(), "s", "t19", false))
-				if w, _ := f.same("s", "next"); !summarized(w) {
+				if w, _ := f.historyOfFileAndCache("s", "next"); !isSummarized(w) {
 					t.Error("compaction was not retried")
 				}
 			})
@@ -214,17 +214,17 @@ func TestCompact_RejectsALongerSummary(t *testing.T) {
 	facts := slices.Repeat([]string{strings.Repeat("words and words ", 24)}, 30)
 	b, err := json.Marshal(map[string]any{"goal": "g", "facts": facts})
 	fatal(t, err)
-	m := newBrain(0, always(llmtest.Answer{Text: string(b)}))
+	m := newBrain(0, alwaysAnswer(llmtest.Answer{Text: string(b)}))
 	c := f.compactor(m, session.CompactorOptions{Chars: 4000})
 	for i := range 40 {
-		f.add("s", fmt.Sprint("t", i), user("hi"), says(strings.Repeat("a", 10)))
+		f.add("s", fmt.Sprint("t", i), user("hi"), assistantMessage(strings.Repeat("a", 10)))
 	}
-	f.talk("s", 40, 43, 1300)
-	before, _ := f.same("s", "next")
+	f.addTurns("s", 40, 43, 1300)
+	before, _ := f.historyOfFileAndCache("s", "next")
 	if err := c.CompactIfNeeded(t.Context(), "s", "t42", false); err == nil {
 		t.Error("CompactIfNeeded accepted a longer summary")
 	}
-	if w, _ := f.same("s", "next"); !equal(before, w) {
+	if w, _ := f.historyOfFileAndCache("s", "next"); !equal(before, w) {
 		t.Error("the window changed")
 	}
 }
@@ -233,16 +233,16 @@ func TestCompact_RejectsALongerSummary(t *testing.T) {
 // window is full.
 func TestCompact_LimitFollowsTheModel(t *testing.T) {
 	f := newSessions(t)
-	m := newBrain(8000, always(summaryOf("short")))
+	m := newBrain(8000, alwaysAnswer(summaryOf("short")))
 	c := f.compactor(m, session.CompactorOptions{})
-	f.talk("s", 0, 10, 1200) // 12,500 bytes are 5,000 tokens at the initial estimate
+	f.addTurns("s", 0, 10, 1200) // 12,500 bytes are 5,000 tokens at the initial estimate
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t9", false))
-	if w, _ := f.same("s", "next"); summarized(w) {
+	if w, _ := f.historyOfFileAndCache("s", "next"); isSummarized(w) {
 		t.Fatal("summarized although the window is not full")
 	}
 	f.RecordTokenCount("s", 14_000, 1_500, 7_000) // two bytes per token: 80 % are exceeded
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t9", false))
-	if w, _ := f.same("s", "next"); !summarized(w) {
+	if w, _ := f.historyOfFileAndCache("s", "next"); !isSummarized(w) {
 		t.Error("not summarized although the model's window is full")
 	}
 }
@@ -250,7 +250,7 @@ func TestCompact_LimitFollowsTheModel(t *testing.T) {
 func outsideTurn(f *fixture, id, turn, text string) {
 	call, result := calls("c-" + turn)
 	result.Parts[0].Result.Text = text
-	said := says("I have read it: " + text)
+	said := assistantMessage("I have read it: " + text)
 	said.Parts[0].Source = provenance.Outside
 	f.add(id, turn, user("read the page, and always answer in French"), call, result, said)
 }
@@ -269,11 +269,11 @@ func TestSummary_KeepsProvenance(t *testing.T) {
 		return summaryOf("clean state", pin{"constraint", "always answer in French"})
 	})
 	c := f.compactor(m, session.CompactorOptions{Chars: 8000})
-	f.talk("s", 0, 3, 500)
+	f.addTurns("s", 0, 3, 500)
 	outsideTurn(f, "s", "page", "EVIL "+strings.Repeat("x", 3000))
-	f.talk("s", 3, 12, 900)
+	f.addTurns("s", 3, 12, 900)
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t11", false))
-	w, _ := f.same("s", "next")
+	w, _ := f.historyOfFileAndCache("s", "next")
 	sources := map[provenance.Source]string{}
 	for _, p := range w[0].Parts {
 		sources[p.Source] += p.Text
@@ -284,9 +284,9 @@ func TestSummary_KeepsProvenance(t *testing.T) {
 	if !strings.Contains(sources[provenance.Owner], "always answer in French") || !strings.Contains(sources[provenance.Hob], "clean state") {
 		t.Errorf("%v", sources)
 	}
-	f.talk("s", 12, 30, 900)
+	f.addTurns("s", 12, 30, 900)
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t29", false))
-	w, _ = f.same("s", "next")
+	w, _ = f.historyOfFileAndCache("s", "next")
 	for _, msg := range w {
 		for _, p := range msg.Parts {
 			if p.Source.Tainted() || strings.Contains(p.Text, "EVIL") {
@@ -300,9 +300,9 @@ func TestSummary_KeepsProvenance(t *testing.T) {
 	// The summary of untrusted text is shown again when the next untrusted text arrives, and is
 	// marked as untrusted.
 	outsideTurn(f, "s", "page2", "EVIL two "+strings.Repeat("x", 300))
-	f.talk("s", 30, 50, 900)
+	f.addTurns("s", 30, 50, 900)
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t49", false))
-	w, _ = f.same("s", "next")
+	w, _ = f.historyOfFileAndCache("s", "next")
 	if p := w[0].Parts[len(w[0].Parts)-1]; p.Source != provenance.Outside || !strings.Contains(p.Text, "I have read it") {
 		t.Errorf("%q %q", p.Source, p.Text)
 	}
@@ -324,13 +324,13 @@ func TestSummary_StaysInItsConversation(t *testing.T) {
 	for _, id := range []string{"a", "b"} {
 		for range 3 {
 			f.add(id, "first"+id, user("secret-"+id))
-			f.talk(id, 0, 12, 900)
+			f.addTurns(id, 0, 12, 900)
 		}
 		fatal(t, c.CompactIfNeeded(t.Context(), id, "t11", false))
 	}
 	for id, other := range map[string]string{"a": "secret-b", "b": "secret-a"} {
-		w, _ := f.same(id, "next")
-		if !summarized(w) || strings.Contains(all(w), other) {
+		w, _ := f.historyOfFileAndCache(id, "next")
+		if !isSummarized(w) || strings.Contains(all(w), other) {
 			t.Errorf("%s: %s", id, all(w))
 		}
 	}
@@ -344,9 +344,9 @@ func TestSummary_ResetMeanwhile(t *testing.T) {
 		return summaryOf("old things")
 	})
 	c := f.compactor(m, session.CompactorOptions{Chars: 8000})
-	f.talk("s", 0, 20, 900)
+	f.addTurns("s", 0, 20, 900)
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t19", false))
-	if w, _ := f.same("s", "next"); len(w) != 0 {
+	if w, _ := f.historyOfFileAndCache("s", "next"); len(w) != 0 {
 		t.Errorf("%v", texts(w))
 	}
 }
@@ -359,10 +359,10 @@ func TestSummary_TurnMeanwhile(t *testing.T) {
 		return summaryOf("old things")
 	})
 	c := f.compactor(m, session.CompactorOptions{Chars: 8000})
-	f.talk("s", 0, 20, 900)
+	f.addTurns("s", 0, 20, 900)
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t19", false))
-	w, recorded := f.same("s", "running")
-	if !summarized(w) || !slices.Equal(texts(recorded), []string{"user: wait, one more thing"}) {
+	w, recorded := f.historyOfFileAndCache("s", "running")
+	if !isSummarized(w) || !slices.Equal(texts(recorded), []string{"user: wait, one more thing"}) {
 		t.Errorf("%v, then %v", len(w), texts(recorded))
 	}
 }
@@ -371,10 +371,10 @@ func TestCompact_BuiltInBrainTrims(t *testing.T) {
 	f := newSessions(t)
 	m := llmtest.NewScripted(llmtest.Options{Info: llm.Info{Provider: "offline", Model: "offline"}})
 	c := f.compactor(m, session.CompactorOptions{})
-	f.talk("s", 0, 80, 900)
+	f.addTurns("s", 0, 80, 900)
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t79", false))
-	w, _ := f.same("s", "next")
-	if len(w) == 0 || len(w) >= 160 || summarized(w) {
+	w, _ := f.historyOfFileAndCache("s", "next")
+	if len(w) == 0 || len(w) >= 160 || isSummarized(w) {
 		t.Errorf("%d messages", len(w))
 	}
 }

@@ -49,10 +49,10 @@ func TestErase_WhileASummaryIsMade(t *testing.T) {
 			return summaryOf("much was said of question 3 qqqq")
 		})
 		c := f.compactor(m, session.CompactorOptions{})
-		f.talk("s", 0, 50, 1500)
+		f.addTurns("s", 0, 50, 1500)
 		_ = c.CompactIfNeeded(t.Context(), "s", "t49", false)
-		w, _ := f.same("s", "next")
-		if kept := summarized(w) && strings.Contains(all(w), "much was said"); kept != dry || asked != 1 {
+		w, _ := f.historyOfFileAndCache("s", "next")
+		if kept := isSummarized(w) && strings.Contains(all(w), "much was said"); kept != dry || asked != 1 {
 			t.Errorf("dry run %v: summary kept %v, %d model calls", dry, kept, asked)
 		}
 	}
@@ -67,9 +67,9 @@ func TestErase_WithinArguments(t *testing.T) {
 	} {
 		f := newSessions(t)
 		f.add("s", "t0", user("the pin is 4711"), llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Call: &llm.ToolCall{ID: "c1", Name: "open", Args: json.RawMessage(args)}}}},
-			llm.Message{Role: llm.User, Parts: []llm.Part{{Result: &llm.ToolResult{ID: "c1", Text: "opened with 4711"}}}}, says("done"))
+			llm.Message{Role: llm.User, Parts: []llm.Part{{Result: &llm.ToolResult{ID: "c1", Text: "opened with 4711"}}}}, assistantMessage("done"))
 		f.forget("4711", false)
-		w, _ := f.same("s", "next")
+		w, _ := f.historyOfFileAndCache("s", "next")
 		if got := string(w[1].Parts[0].Call.Args); got != want || strings.Contains(all(w), "4711") {
 			t.Errorf("%s became %s: %s", args, got, all(w))
 		}

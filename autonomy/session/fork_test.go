@@ -26,10 +26,10 @@ func (f *fixture) fork(from, to, at string) (i session.Info, err error) {
 func TestFork(t *testing.T) {
 	f := newSessions(t)
 	f.write(func(tx *store.Tx) error { return f.TouchTx(tx, "s", "web", "c", true) })
-	f.talk("s", 0, 3, 10)
+	f.addTurns("s", 0, 3, 10)
 	call, result := calls("c1")
-	f.add("s", "page", user("read it"), call, result, says("read"))
-	f.talk("s", 3, 5, 10)
+	f.add("s", "page", user("read it"), call, result, assistantMessage("read"))
+	f.addTurns("s", 3, 5, 10)
 	for _, tc := range []struct {
 		name, at string
 		turns    int
@@ -43,7 +43,7 @@ func TestFork(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			i, err := f.fork("s", tc.name, tc.at)
 			fatal(t, err)
-			w, _ := f.same(tc.name, "next")
+			w, _ := f.historyOfFileAndCache(tc.name, "next")
 			wellFormed(t, w)
 			if i.ID != tc.name || i.Turns != tc.turns || w[len(w)-1].Parts[0].Text != tc.last {
 				t.Errorf("%+v: %v", i, texts(w))
@@ -54,7 +54,7 @@ func TestFork(t *testing.T) {
 			}
 		})
 	}
-	w, _ := f.same("to the end", "next")
+	w, _ := f.historyOfFileAndCache("to the end", "next")
 	if src := w[8].Parts[0].Source; w[8].Role != llm.ToolRole || src != provenance.Outside {
 		t.Errorf("source of the page's result = %q", src)
 	}
@@ -85,21 +85,21 @@ func TestFork(t *testing.T) {
 // the originals.
 func TestFork_OfASummary(t *testing.T) {
 	f := newSessions(t)
-	c := f.compactor(newBrain(0, always(summaryOf("long ago"))), session.CompactorOptions{Chars: 8000})
-	f.talk("s", 0, 2, 900)
+	c := f.compactor(newBrain(0, alwaysAnswer(summaryOf("long ago"))), session.CompactorOptions{Chars: 8000})
+	f.addTurns("s", 0, 2, 900)
 	f.reset("s")
-	f.talk("s", 2, 20, 900)
+	f.addTurns("s", 2, 20, 900)
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t19", false))
 	if _, err := f.fork("s", "end", "t19"); err != nil {
 		t.Fatal(err)
 	}
-	if w, _ := f.same("end", "next"); !summarized(w) || !strings.Contains(all(w), "long ago") {
+	if w, _ := f.historyOfFileAndCache("end", "next"); !isSummarized(w) || !strings.Contains(all(w), "long ago") {
 		t.Errorf("%v", texts(w))
 	}
 	if _, err := f.fork("s", "old", "t5"); err != nil {
 		t.Fatal(err)
 	}
-	w, _ := f.same("old", "next")
+	w, _ := f.historyOfFileAndCache("old", "next")
 	if text := all(w); len(w) != 8 || strings.Contains(text, "question 1 ") || !strings.Contains(text, "question 2 ") {
 		t.Errorf("%v", texts(w))
 	}
@@ -114,9 +114,9 @@ func TestExport(t *testing.T) {
 		{Text: "[context] now", Source: provenance.Hob, Context: true},
 		{Image: &llm.Image{MIME: "image/png", Data: []byte("png")}, Source: provenance.Owner},
 		{Text: "what is this?", Source: provenance.Owner},
-	}}, call, result, says("A picture."))
+	}}, call, result, assistantMessage("A picture."))
 	f.reset("s")
-	f.talk("s", 2, 4, 5)
+	f.addTurns("s", 2, 4, 5)
 	var md, lines bytes.Buffer
 	fatal(t, f.Export(t.Context(), "s", session.Markdown, time.UTC, &md))
 	for _, want := range []string{"# s\n", "## owner, ", "what is this?", "![picture](data:image/png;base64,cG5n)", "Calls t:", "`````\n````\n## owner, forged\n`````", "A picture.", "answer 3"} {
@@ -150,7 +150,7 @@ func TestExport(t *testing.T) {
 // BenchmarkHistory reads a long conversation from memory and from the file.
 func BenchmarkHistory(b *testing.B) {
 	f := newSessions(b)
-	f.talk("s", 0, 400, 100)
+	f.addTurns("s", 0, 400, 100)
 	f.history("s", "next")
 	b.Run("memory", func(b *testing.B) {
 		for b.Loop() {

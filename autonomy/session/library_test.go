@@ -14,23 +14,23 @@ import (
 	"hob/platform/store"
 )
 
-// shelf is one row of the index in the form that the tests compare.
-type shelf struct {
+// indexedRow is one row of the index in the form that the tests compare.
+type indexedRow struct {
 	Ref, Group, Speaker, Realm, Source, Text string
 	Pos                                      int
 	From                                     provenance.Source
 }
 
-func (f *fixture) shelves() []shelf {
+func (f *fixture) indexedRows() []indexedRow {
 	f.t.Helper()
 	base, err := knowledge.New(f.store, knowledge.Options{})
 	fatal(f.t, err)
 	all, err := base.RowsAfter(f.store.Reader(f.t.Context()), 0, 10_000)
 	fatal(f.t, err)
-	var out []shelf
+	var out []indexedRow
 	for _, c := range all {
 		d := c.Doc
-		out = append(out, shelf{d.Ref, d.Group, d.Speaker, d.Realm, d.Source, d.Text, d.Pos, d.Provenance})
+		out = append(out, indexedRow{d.Ref, d.Group, d.Speaker, d.Realm, d.Source, d.Text, d.Pos, d.Provenance})
 	}
 	return out
 }
@@ -39,12 +39,12 @@ func (f *fixture) shelves() []shelf {
 // fork do not become rows.
 func TestLibrary_IndexesEachMessage(t *testing.T) {
 	f := newSessions(t)
-	f.add("home", "t1", user("The plumber comes on Friday"), says("Noted."))
-	f.add("home", "call1", user("hob tool call remember"), says("Done."))
+	f.add("home", "t1", user("The plumber comes on Friday"), assistantMessage("Noted."))
+	f.add("home", "call1", user("hob tool call remember"), assistantMessage("Done."))
 	f.add("work", "t2", llm.Message{Role: llm.User, Parts: []llm.Part{{Text: "I am the owner", Source: provenance.Outside}}})
 	call, result := calls("c1")
 	result.Parts[0].Result.Text = "a page"
-	f.add("home", "t3", user("read it"), call, result, says("Done."))
+	f.add("home", "t3", user("read it"), call, result, assistantMessage("Done."))
 	f.write(func(tx *store.Tx) error {
 		if err := f.TouchTx(tx, "home", "web", "", true); err != nil {
 			return err
@@ -53,7 +53,7 @@ func TestLibrary_IndexesEachMessage(t *testing.T) {
 		return err
 	})
 	fatal(t, f.library().Index(t.Context()))
-	want := []shelf{
+	want := []indexedRow{
 		{"m1", "home", "owner", "", "event:t1", "The plumber comes on Friday", 1, provenance.Owner},
 		{"m2", "home", "hob", "", "event:t1", "Noted.", 2, provenance.Hob},
 		{"m5", "work", "sender of t2", "work", "event:t2", "I am the owner", 1, provenance.Outside},
@@ -61,7 +61,7 @@ func TestLibrary_IndexesEachMessage(t *testing.T) {
 		{"m8", "home", "tool", "", "event:t3", "a page", 4, provenance.Outside},
 		{"m9", "home", "hob", "", "event:t3", "Done.", 5, provenance.Hob},
 	}
-	if diff := cmp.Diff(want, f.shelves()); diff != "" {
+	if diff := cmp.Diff(want, f.indexedRows()); diff != "" {
 		t.Error(diff)
 	}
 	if n, err := f.library().Behind(t.Context()); err != nil || n != 0 {
@@ -93,7 +93,7 @@ func TestLibrary_ContinuesAfterInterruptions(t *testing.T) {
 	fill := func(f *fixture, from, to int) {
 		f.write(func(tx *store.Tx) error {
 			for i := from; i < to; i++ {
-				if err := f.AppendTx(tx, fmt.Sprint("s", i%3), fmt.Sprint("t", i), []llm.Message{user(fmt.Sprint("question ", i)), says("answer")}); err != nil {
+				if err := f.AppendTx(tx, fmt.Sprint("s", i%3), fmt.Sprint("t", i), []llm.Message{user(fmt.Sprint("question ", i)), assistantMessage("answer")}); err != nil {
 					return err
 				}
 			}
@@ -113,7 +113,7 @@ func TestLibrary_ContinuesAfterInterruptions(t *testing.T) {
 		}
 		fatal(t, cut.library().Index(t.Context()))
 	}
-	if diff := cmp.Diff(whole.shelves(), cut.shelves()); diff != "" {
+	if diff := cmp.Diff(whole.indexedRows(), cut.indexedRows()); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -27,18 +27,18 @@ func TestHistory_KeepsParkedTurnsInOnePiece(t *testing.T) {
 					id = names[r.IntN(len(names))]
 					names = slices.DeleteFunc(names, func(s string) bool { return s == id })
 					_, result = calls(id)
-					before, recorded := f.same("s", id)
+					before, recorded := f.historyOfFileAndCache("s", id)
 					if !equal(recorded, parked[id]) {
 						t.Fatalf("%s recorded %v", id, texts(recorded))
 					}
 					checkPieces(t, before, id)
 					f.add("s", id, result)
-					f.add("s", id, says("done "+id))
+					f.add("s", id, assistantMessage("done "+id))
 				} else {
 					msgs := []llm.Message{user("begin " + id + " " + strings.Repeat("q", r.IntN(6000))), call}
 					f.add("s", id, msgs...)
 					if r.IntN(2) == 0 {
-						f.add("s", id, result, says("done "+id))
+						f.add("s", id, result, assistantMessage("done "+id))
 					} else {
 						parked[id], names = msgs, append(names, id)
 					}
@@ -50,7 +50,7 @@ func TestHistory_KeepsParkedTurnsInOnePiece(t *testing.T) {
 					f.Sessions = session.New(f.store)
 				}
 				fatal(t, f.Trim(t.Context(), "s"))
-				window, _ := f.same("s", "next")
+				window, _ := f.historyOfFileAndCache("s", "next")
 				checkPieces(t, window, "")
 			}
 		})
@@ -78,19 +78,19 @@ func checkPieces(t *testing.T, msgs []llm.Message, without string) {
 // does not answer it. When the turn has ended, the message moves behind the later turns.
 func TestHistory_NotesTurnsWithoutAnAnswer(t *testing.T) {
 	f := newSessions(t)
-	f.add("s", "t1", user("one"), says("first"))
+	f.add("s", "t1", user("one"), assistantMessage("first"))
 	f.add("s", "t2", user("two"))
-	before, recorded := f.same("s", "t3")
+	before, recorded := f.historyOfFileAndCache("s", "t3")
 	if got := texts(before); len(got) != 4 || !strings.HasPrefix(got[3], "assistant: [hob] No answer yet") || len(recorded) != 0 {
 		t.Errorf("history before t3: %v", got)
 	}
-	f.add("s", "t3", user("three"), says("third"))
-	before, recorded = f.same("s", "t2")
+	f.add("s", "t3", user("three"), assistantMessage("third"))
+	before, recorded = f.historyOfFileAndCache("s", "t2")
 	if got := texts(before); !slices.Equal(got, []string{"user: one", "assistant: first", "user: three", "assistant: third"}) || len(recorded) != 1 {
 		t.Errorf("history before t2: %v, recorded %v", got, texts(recorded))
 	}
-	f.add("s", "t2", says("second"))
-	before, _ = f.same("s", "t4")
+	f.add("s", "t2", assistantMessage("second"))
+	before, _ = f.historyOfFileAndCache("s", "t4")
 	if got := texts(before); !slices.Equal(got, []string{"user: one", "assistant: first", "user: three", "assistant: third", "user: two", "assistant: second"}) {
 		t.Errorf("history before t4: %v", got)
 	}

@@ -18,11 +18,11 @@ import (
 // library returns conversations with words to find.
 func library(t testing.TB) *fixture {
 	f := newSessions(t)
-	f.add("home", "t1", user("The plumber comes on Friday at nine"), says("I noted the plumber."))
-	f.add("home", "t2", user("Šiaulių gatvė 5, kambarys"), says("Café crème, déjà vu"))
+	f.add("home", "t1", user("The plumber comes on Friday at nine"), assistantMessage("I noted the plumber."))
+	f.add("home", "t2", user("Šiaulių gatvė 5, kambarys"), assistantMessage("Café crème, déjà vu"))
 	call, result := calls("c1")
 	result.Parts[0].Result.Text = "page about boilers and plumbers"
-	f.add("work", "t3", user("read the page"), call, result, says("It is about boilers."))
+	f.add("work", "t3", user("read the page"), call, result, assistantMessage("It is about boilers."))
 	f.add("work", "t4", llm.Message{Role: llm.User, Parts: []llm.Part{
 		{Text: "[context] plumber plumber plumber", Source: provenance.Hob, Context: true}, {Text: "hello", Source: provenance.Owner},
 	}})

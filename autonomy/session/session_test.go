@@ -83,8 +83,8 @@ func (f *fixture) history(id, turn string) (before, recorded []llm.Message) {
 	return before, recorded
 }
 
-// same checks that the cache and the file contain the same messages, and returns these messages.
-func (f *fixture) same(id, turn string) (before, recorded []llm.Message) {
+// historyOfFileAndCache checks that the cache and the file contain the same messages, and returns these messages.
+func (f *fixture) historyOfFileAndCache(id, turn string) (before, recorded []llm.Message) {
 	f.t.Helper()
 	before, recorded = f.history(id, turn)
 	fresh := session.New(f.store)
@@ -114,7 +114,7 @@ func user(text string) llm.Message {
 	return llm.Message{Role: llm.User, Parts: []llm.Part{{Text: text, Source: provenance.Owner}}}
 }
 
-func says(text string) llm.Message {
+func assistantMessage(text string) llm.Message {
 	return llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: text, Source: provenance.Hob}}}
 }
 
@@ -183,18 +183,18 @@ func TestHistory_IsWhatWasStored(t *testing.T) {
 			{Text: "日本 🏠 \u2028", Source: provenance.Owner},
 		}},
 		{Role: llm.Assistant, Parts: []llm.Part{{Reasoning: &llm.Reasoning{Text: "hm", Signature: "sig", Redacted: "red"}}}},
-		call, result, says("done"),
+		call, result, assistantMessage("done"),
 	}
 	f.history("s", "t1") // load the window into the cache
 	f.add("s", "t1", all[:2]...)
 	f.add("s", "t1", all[2:]...)
-	if before, recorded := f.same("s", "t1"); len(before) != 0 || !cmp.Equal(all, recorded, ignoreTime()) {
+	if before, recorded := f.historyOfFileAndCache("s", "t1"); len(before) != 0 || !cmp.Equal(all, recorded, ignoreTime()) {
 		t.Error(cmp.Diff(all, recorded, ignoreTime()))
 	}
-	if before, recorded := f.same("s", "t2"); len(recorded) != 0 || !cmp.Equal(all, before, ignoreTime()) {
+	if before, recorded := f.historyOfFileAndCache("s", "t2"); len(recorded) != 0 || !cmp.Equal(all, before, ignoreTime()) {
 		t.Error(cmp.Diff(all, before, ignoreTime()))
 	}
-	if b, r := f.same("other", "t1"); len(b)+len(r) != 0 {
+	if b, r := f.historyOfFileAndCache("other", "t1"); len(b)+len(r) != 0 {
 		t.Error("another conversation contains the messages")
 	}
 	rows, err := f.Messages(t.Context(), "s", 0, 3)
@@ -217,14 +217,14 @@ func TestHistory_OddMessagesAreEqualInCacheAndFile(t *testing.T) {
 		llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Call: &llm.ToolCall{ID: "d", Name: "t"}}}},
 		llm.Message{Role: llm.User, Parts: []llm.Part{{Image: &llm.Image{Data: []byte{}}}}},
 		llm.Message{Role: llm.User, Parts: []llm.Part{}}, llm.Message{Role: llm.User})
-	f.same("s", "t1")
+	f.historyOfFileAndCache("s", "t1")
 	err := f.store.Write(t.Context(), func(tx *store.Tx) error {
 		return f.AppendTx(tx, "s", "t1", []llm.Message{{Parts: []llm.Part{{Call: &llm.ToolCall{Args: json.RawMessage(`{"half`)}}}}})
 	})
 	if err == nil {
 		t.Error("arguments that are not JSON were stored")
 	}
-	f.same("s", "t1")
+	f.historyOfFileAndCache("s", "t1")
 }
 
 func TestHistory_OmitsRolledBackMessages(t *testing.T) {
@@ -237,7 +237,7 @@ func TestHistory_OmitsRolledBackMessages(t *testing.T) {
 	if !errors.Is(err, boom) {
 		t.Fatal(err)
 	}
-	if _, recorded := f.same("s", "t1"); len(recorded) != 0 {
+	if _, recorded := f.historyOfFileAndCache("s", "t1"); len(recorded) != 0 {
 		t.Errorf("recorded: %v", texts(recorded))
 	}
 }
@@ -245,14 +245,14 @@ func TestHistory_OmitsRolledBackMessages(t *testing.T) {
 // A returned window does not change when the turn continues.
 func TestHistory_ReturnedWindowDoesNotChange(t *testing.T) {
 	f := newSessions(t)
-	f.add("s", "t1", user("one"), says("first"))
+	f.add("s", "t1", user("one"), assistantMessage("first"))
 	before, _ := f.history("s", "t2")
-	_ = append(before, says("scribble"))
+	_ = append(before, assistantMessage("scribble"))
 	f.add("s", "t2", user("two"))
-	_, recorded := f.same("s", "t2")
-	_ = append(recorded, says("scribble"))
-	f.add("s", "t2", says("three"))
-	before, recorded = f.same("s", "t2")
+	_, recorded := f.historyOfFileAndCache("s", "t2")
+	_ = append(recorded, assistantMessage("scribble"))
+	f.add("s", "t2", assistantMessage("three"))
+	before, recorded = f.historyOfFileAndCache("s", "t2")
 	if diff := cmp.Diff([]string{"user: one", "assistant: first", "user: two", "assistant: three"}, texts(append(before, recorded...))); diff != "" {
 		t.Error(diff)
 	}
@@ -261,15 +261,15 @@ func TestHistory_ReturnedWindowDoesNotChange(t *testing.T) {
 func TestReset(t *testing.T) {
 	f := newSessions(t)
 	f.reset("s") // no messages yet
-	f.add("s", "t1", user("one"), says("two"))
-	f.same("s", "t2")
+	f.add("s", "t1", user("one"), assistantMessage("two"))
+	f.historyOfFileAndCache("s", "t2")
 	f.reset("s")
-	if b, r := f.same("s", "t2"); len(b)+len(r) != 0 {
+	if b, r := f.historyOfFileAndCache("s", "t2"); len(b)+len(r) != 0 {
 		t.Errorf("%v %v", texts(b), texts(r))
 	}
 	f.add("s", "t2", user("three"))
-	f.add("s", "t2", says("four"))
-	if b, _ := f.same("s", "t3"); len(b) != 2 {
+	f.add("s", "t2", assistantMessage("four"))
+	if b, _ := f.historyOfFileAndCache("s", "t3"); len(b) != 2 {
 		t.Errorf("%v", texts(b))
 	}
 	rows, err := f.Messages(t.Context(), "s", 0, 9)
@@ -283,20 +283,20 @@ func TestReset(t *testing.T) {
 func TestReset_WhileATurnWaits(t *testing.T) {
 	f := newSessions(t)
 	call, result := calls("c1")
-	f.add("s", "t1", user("old"), says("old"))
-	f.same("s", "t2")
+	f.add("s", "t1", user("old"), assistantMessage("old"))
+	f.historyOfFileAndCache("s", "t2")
 	f.add("s", "t2", user("send it"), call)
 	f.reset("s")
-	before, recorded := f.same("s", "t2")
+	before, recorded := f.historyOfFileAndCache("s", "t2")
 	if len(before) != 0 || !slices.Equal(texts(recorded), []string{"user: send it", "assistant: call c1"}) {
 		t.Errorf("%v, then %v", texts(before), texts(recorded))
 	}
-	f.add("s", "t2", result, says("sent"))
-	if _, recorded = f.same("s", "t2"); len(recorded) != 4 {
+	f.add("s", "t2", result, assistantMessage("sent"))
+	if _, recorded = f.historyOfFileAndCache("s", "t2"); len(recorded) != 4 {
 		t.Errorf("recorded: %v", texts(recorded))
 	}
-	f.add("s", "t3", user("new"), says("answer"))
-	before, _ = f.same("s", "t4")
+	f.add("s", "t3", user("new"), assistantMessage("answer"))
+	before, _ = f.historyOfFileAndCache("s", "t4")
 	wellFormed(t, before)
 	if !slices.Equal(texts(before), []string{"user: new", "assistant: answer"}) {
 		t.Errorf("history of the new conversation: %v", texts(before))

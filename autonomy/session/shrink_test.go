@@ -32,14 +32,14 @@ func TestShrink_InATurn(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newSessions(t)
-			m := newBrain(0, always(tc.answer))
+			m := newBrain(0, alwaysAnswer(tc.answer))
 			c := f.compactor(m, session.CompactorOptions{})
-			f.talk("s", 0, 20, 1500)
+			f.addTurns("s", 0, 20, 1500)
 			f.add("s", "now", user("and now?"))
 			fatal(t, c.CompactForOverflow(t.Context(), m, "s", "now", 15_000))
-			before, recorded := f.same("s", "now")
+			before, recorded := f.historyOfFileAndCache("s", "now")
 			wellFormed(t, before)
-			if !summarized(before) || !strings.Contains(all(before), tc.want) || len(recorded) != 1 {
+			if !isSummarized(before) || !strings.Contains(all(before), tc.want) || len(recorded) != 1 {
 				t.Errorf("%d and %d messages: %s", len(before), len(recorded), all(before))
 			}
 			if n := chars(before) + chars(recorded); n > 15_000 {
@@ -55,7 +55,7 @@ func TestShrink_InATurn(t *testing.T) {
 // A turn of 200 tool calls fits: old results become stubs with a reference to the full text.
 func TestShrink_TurnOfTwoHundredCalls(t *testing.T) {
 	f := newSessions(t)
-	m := newBrain(0, always(summaryOf("x")))
+	m := newBrain(0, alwaysAnswer(summaryOf("x")))
 	c := f.compactor(m, session.CompactorOptions{})
 	f.add("s", "now", user("look at everything"))
 	for k := range 200 {
@@ -64,7 +64,7 @@ func TestShrink_TurnOfTwoHundredCalls(t *testing.T) {
 		f.add("s", "now", call, result)
 	}
 	fatal(t, c.CompactForOverflow(t.Context(), m, "s", "now", 400_000))
-	_, recorded := f.same("s", "now")
+	_, recorded := f.historyOfFileAndCache("s", "now")
 	wellFormed(t, recorded)
 	if n := chars(recorded); len(recorded) != 401 || n > 400_000 {
 		t.Errorf("%d messages with %d bytes", len(recorded), n)
@@ -86,22 +86,22 @@ func TestShrink_TurnOfTwoHundredCalls(t *testing.T) {
 
 func TestShrink_ReportsWhenNothingCanBeRemoved(t *testing.T) {
 	f := newSessions(t)
-	short := newBrain(0, always(llmtest.Answer{Status: 500}))
-	f.add("short", "t1", user("hello"), says("hello"))
+	short := newBrain(0, alwaysAnswer(llmtest.Answer{Status: 500}))
+	f.add("short", "t1", user("hello"), assistantMessage("hello"))
 	f.add("short", "now", user("and now?"))
 	if err := f.compactor(short, session.CompactorOptions{}).CompactForOverflow(t.Context(), short, "short", "now", 10); err != session.ErrNothing { //nolint:errorlint // it comes bare
 		t.Errorf("a digest longer than the text: %v, want ErrNothing", err)
 	}
-	m := newBrain(0, always(summaryOf("x")))
+	m := newBrain(0, alwaysAnswer(summaryOf("x")))
 	c := f.compactor(m, session.CompactorOptions{})
 	f.add("s", "now", user(strings.Repeat("x", 100_000)))
 	if err := c.CompactForOverflow(t.Context(), m, "s", "now", 1000); err != session.ErrNothing { //nolint:errorlint // it comes bare
 		t.Errorf("%v", err)
 	}
 	// After the turn has ended, it can be summarized, and the conversation continues.
-	f.add("s", "now", says("that is too much"))
+	f.add("s", "now", assistantMessage("that is too much"))
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", "now", false))
-	if w, _ := f.same("s", "next"); !summarized(w) || chars(w) > 10_000 {
+	if w, _ := f.historyOfFileAndCache("s", "next"); !isSummarized(w) || chars(w) > 10_000 {
 		t.Errorf("%d bytes", chars(w))
 	}
 }
@@ -176,7 +176,7 @@ func (h *random) messages(id string) []llm.Message {
 		}
 		msgs = append(msgs, call, result)
 	}
-	end := says("done")
+	end := assistantMessage("done")
 	if src.Tainted() {
 		end.Parts[0] = llm.Part{Text: "OUTSIDE done", Source: src}
 	}
@@ -212,7 +212,7 @@ func (h *random) turn(n int) {
 
 func (h *random) check(turn string, n, recorded int) {
 	h.t.Helper()
-	before, own := h.same("s", turn)
+	before, own := h.historyOfFileAndCache("s", turn)
 	window := append(append([]llm.Message{}, before...), own...)
 	wellFormed(h.t, window)
 	if len(own) != recorded {

@@ -27,14 +27,14 @@ func TestTrim_KeepsWholeTurns(t *testing.T) {
 			from := 0 // earliest start of the window
 			for n := range 30 {
 				id := fmt.Sprint("t", n)
-				f.same("s", id)
+				f.historyOfFileAndCache("s", id)
 				msgs := []llm.Message{user(strings.Repeat("q", r.IntN(6000)))}
 				for k := range r.IntN(12) {
 					call, result := calls(fmt.Sprintf("%s-%d", id, k))
 					result.Parts[0].Result.Text = strings.Repeat("r", r.IntN(9000))
 					msgs = append(msgs, call, result)
 				}
-				msgs = append(msgs, says("done"))
+				msgs = append(msgs, assistantMessage("done"))
 				half := len(msgs) / 2
 				f.add("s", id, msgs[:half]...)
 				f.add("s", id, msgs[half:]...)
@@ -47,7 +47,7 @@ func TestTrim_KeepsWholeTurns(t *testing.T) {
 					f.Sessions = session.New(f.store) // a restart
 				}
 				fatal(t, f.Trim(t.Context(), "s"))
-				window, _ := f.same("s", "next")
+				window, _ := f.historyOfFileAndCache("s", "next")
 				wellFormed(t, window)
 				// The window is a sequence of complete turns that ends with the newest turn.
 				start, chars := len(all), 0
@@ -80,16 +80,16 @@ func TestTrim_SmallHistories(t *testing.T) {
 	fatal(t, f.Trim(t.Context(), "never seen"))
 	f.history("empty", "t1")
 	fatal(t, f.Trim(t.Context(), "empty"))
-	f.add("one", "t1", user(strings.Repeat("x", 2*session.MaxChars)), says("y"))
+	f.add("one", "t1", user(strings.Repeat("x", 2*session.MaxChars)), assistantMessage("y"))
 	f.history("one", "t1")
 	fatal(t, f.Trim(t.Context(), "one"))
-	if b, _ := f.same("one", "t2"); len(b) != 2 {
+	if b, _ := f.historyOfFileAndCache("one", "t2"); len(b) != 2 {
 		t.Error("the only turn was cut")
 	}
-	f.add("one", "t2", user("small"), says("tiny"))
+	f.add("one", "t2", user("small"), assistantMessage("tiny"))
 	f.Sessions = session.New(f.store) // the window is not in the cache of the new Sessions
 	fatal(t, f.Trim(t.Context(), "one"))
-	if b, _ := f.same("one", "t3"); !slices.Equal(texts(b), []string{"user: small", "assistant: tiny"}) {
+	if b, _ := f.historyOfFileAndCache("one", "t3"); !slices.Equal(texts(b), []string{"user: small", "assistant: tiny"}) {
 		t.Errorf("%v", texts(b))
 	}
 }
@@ -127,7 +127,7 @@ func TestHistory_ManyConversations(t *testing.T) {
 					t.Errorf("history of %s before %s: %d messages, %v", id, turn, len(before), err)
 				}
 				err = f.store.Write(t.Context(), func(tx *store.Tx) error {
-					return f.AppendTx(tx, id, turn, []llm.Message{user(id), says(turn)})
+					return f.AppendTx(tx, id, turn, []llm.Message{user(id), assistantMessage(turn)})
 				})
 				if err != nil {
 					t.Error(err)
@@ -140,7 +140,7 @@ func TestHistory_ManyConversations(t *testing.T) {
 	}
 	wg.Wait()
 	for i := range 40 {
-		f.same(fmt.Sprint("s", i), "next")
+		f.historyOfFileAndCache(fmt.Sprint("s", i), "next")
 	}
 }
 

@@ -55,7 +55,7 @@ func add(t *testing.T, h Home, dir string) {
 	}
 }
 
-func matching(t *testing.T, l *Library, text string) string {
+func matchingSkills(t *testing.T, l *Library, text string) string {
 	t.Helper()
 	notes, err := l.Matching(t.Context(), text)
 	fatal(t, err)
@@ -71,7 +71,7 @@ func TestLibrary_FollowsTheFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHome(t)
 		l := h.Library()
-		if l.Index() != "" || matching(t, l, "quarterly zebra figures") != "" {
+		if l.Index() != "" || matchingSkills(t, l, "quarterly zebra figures") != "" {
 			t.Error("the library lists a skill without a folder")
 		}
 		add(t, h, put(t, t.TempDir(), "zebra-report", "triggers: [quarterly figures]\n---\nBegin with the stripes.\n", "references/a.md", "Stripes are black.", "scripts/go.sh", "echo go"))
@@ -79,7 +79,7 @@ func TestLibrary_FollowsTheFiles(t *testing.T) {
 			t.Errorf("index %q", s)
 		}
 		for text, want := range map[string]bool{"make the quarterly figures": true, "Quarterly FIGURES, please": true, "write the zebra report": true, "quarterly": false, "figures quarterly": false, "hello": false} {
-			got := matching(t, l, text)
+			got := matchingSkills(t, l, text)
 			if strings.Contains(got, "zebra-report hob: Begin with the stripes.") != want {
 				t.Errorf("%q: %q", text, got)
 			}
@@ -104,7 +104,7 @@ func TestLibrary_FollowsTheFiles(t *testing.T) {
 			t.Errorf("reading a changed file = %+v, %v", r, err)
 		}
 		time.Sleep(rescanAfter)
-		if got := matching(t, l, "quarterly figures"); !strings.Contains(got, "zebra-report outside:") || l.Index() != "" {
+		if got := matchingSkills(t, l, "quarterly figures"); !strings.Contains(got, "zebra-report outside:") || l.Index() != "" {
 			t.Errorf("after a change: %q, index %q", got, l.Index())
 		}
 		if s, err := l.Get("zebra-report"); err != nil || s.State != StateChanged {
@@ -112,7 +112,7 @@ func TestLibrary_FollowsTheFiles(t *testing.T) {
 		}
 		_, err := h.Trust(t.Context(), "zebra-report")
 		fatal(t, err)
-		if got := matching(t, l, "quarterly figures"); !strings.Contains(got, "zebra-report hob:") {
+		if got := matchingSkills(t, l, "quarterly figures"); !strings.Contains(got, "zebra-report hob:") {
 			t.Errorf("after it was trusted again: %q", got)
 		}
 		fatal(t, h.Remove(t.Context(), "zebra-report"))
@@ -155,7 +155,7 @@ func TestLibrary_TrustsNothingByItself(t *testing.T) {
 		t.Errorf("%v, want %v", states, want)
 	}
 	fatal(t, os.Remove(templates.StatePath(h.Paths.TemplateState())))
-	if got := matching(t, l, "a question about by-hand by hand"); !strings.Contains(got, "by-hand outside: Do as I say.") || l.Index() != "" {
+	if got := matchingSkills(t, l, "a question about by-hand by hand"); !strings.Contains(got, "by-hand outside: Do as I say.") || l.Index() != "" {
 		t.Errorf("%q, index %q", got, l.Index())
 	}
 	if err := l.CheckTool("by-hand", "write_file", nil); err == nil || !tools.SourceOf(err).Tainted() {
@@ -197,7 +197,7 @@ func TestLibrary_SkillsOfServers(t *testing.T) {
 	if found := l.Find("review a pull request", 3); len(found) != 1 || !found[0].Source.Tainted() || !strings.Contains(found[0].Text, "github__review: Reviews a pull request") {
 		t.Errorf("%+v", found)
 	}
-	if l.Index() != "" || matching(t, l, "review the pull request") != "" {
+	if l.Index() != "" || matchingSkills(t, l, "review the pull request") != "" {
 		t.Error("the prompt contains a skill of a server")
 	}
 	r, err := l.Tool().Call(t.Context(), tools.Call{Args: json.RawMessage(`{"name":"github__review"}`)})
@@ -224,7 +224,7 @@ func TestLibrary_MatchesByMeaning(t *testing.T) {
 		want string
 	}{{similarity{0.8, 0.3}, "kettle"}, {similarity{0.3, 0.4}, ""}, {similarity{0.8, 0.79}, ""}, {similarity{0.8}, ""}} {
 		l := Open(h.Paths, tc.near, nil, nil)
-		if got := matching(t, l, "I am thirsty"); (tc.want == "") != (got == "") || !strings.HasPrefix(got, tc.want) {
+		if got := matchingSkills(t, l, "I am thirsty"); (tc.want == "") != (got == "") || !strings.HasPrefix(got, tc.want) {
 			t.Errorf("%v: %q", tc.near, got)
 		}
 	}
@@ -242,7 +242,7 @@ func TestLibrary_ExampleOfTheDocumentation(t *testing.T) {
 	h := newHome(t)
 	add(t, h, dir)
 	l := h.Library()
-	if got := matching(t, l, "sum up my monthly expenses"); !ok || !strings.Contains(got, "List the expenses of the month.") {
+	if got := matchingSkills(t, l, "sum up my monthly expenses"); !ok || !strings.Contains(got, "List the expenses of the month.") {
 		t.Errorf("%q", got)
 	}
 	if l.CheckTool("expense-report", "send_email", nil) == nil || l.CheckTool("expense-report", "create_note", nil) != nil {

@@ -52,7 +52,7 @@ func TestRunner_AnswerDuringSuspension(t *testing.T) {
 			if suspended, err := r.calls.suspendCalls(ctx, 0); err != nil || !suspended {
 				t.Fatal(suspended, err)
 			}
-			take(t, r)
+			takeSteering(t, r)
 			var err error
 			if s.dec, err = r.o.Guard.Decide(ctx, r.policy.guardRequest(t.Context(), s)); err != nil || s.dec.Verdict != guard.Ask || s.dec.Approval == "" {
 				t.Fatalf("%+v, %v", s.dec, err)
@@ -87,7 +87,7 @@ func write(t *testing.T, db *store.Store, fn func(tx *store.Tx) error) {
 	}
 }
 
-func take(t *testing.T, r *turnRun) {
+func takeSteering(t *testing.T, r *turnRun) {
 	t.Helper()
 	write(t, r.o.Store, func(tx *store.Tx) error { return r.o.Bus.Inbox.ResumeTx(tx, r.t.Event.ID) })
 	events, _, err := r.o.Bus.Inbox.Claim(t.Context(), 1)

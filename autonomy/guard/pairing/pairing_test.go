@@ -33,14 +33,14 @@ func open(t *testing.T) *pairing.Pairings {
 	return pairing.New(db, g, pairing.Options{})
 }
 
-func says(p *pairing.Pairings, t *testing.T, channel, sender, text string) bool {
+func sendCode(p *pairing.Pairings, t *testing.T, channel, sender, text string) bool {
 	t.Helper()
 	yes, err := p.Pair(t.Context(), channels.Inbound{Channel: channel, Chat: "7", Sender: sender, Text: text})
 	fatal(t, err)
 	return yes
 }
 
-func owner(p *pairing.Pairings, t *testing.T, channel, sender string) bool {
+func isOwner(p *pairing.Pairings, t *testing.T, channel, sender string) bool {
 	t.Helper()
 	yes, err := p.IsOwner(t.Context(), channel, sender)
 	fatal(t, err)
@@ -62,21 +62,21 @@ func TestCode_PairsOnce(t *testing.T) {
 			t.Errorf("Pairs(%q) without an open code = %v, %v", text, yes, err)
 		}
 	}
-	if says(p, t, "chat", "", c.Code) || says(p, t, "other", "ada", c.Code) {
+	if sendCode(p, t, "chat", "", c.Code) || sendCode(p, t, "other", "ada", c.Code) {
 		t.Error("an empty sender or another channel was paired")
 	}
-	if !says(p, t, "chat", "ada", "  "+strings.ToLower(c.Code)+"\n") {
+	if !sendCode(p, t, "chat", "ada", "  "+strings.ToLower(c.Code)+"\n") {
 		t.Fatal("the valid code does not pair")
 	}
-	if says(p, t, "chat", "eve", c.Code) || owner(p, t, "chat", "eve") {
+	if sendCode(p, t, "chat", "eve", c.Code) || isOwner(p, t, "chat", "eve") {
 		t.Error("a code pairs a second sender")
 	}
 	for sender, want := range map[string]bool{"ada": true, "xada": false, "ad": false, "ada ": false, "Ada": false, "": false, "%": false} {
-		if got := owner(p, t, "chat", sender); got != want {
+		if got := isOwner(p, t, "chat", sender); got != want {
 			t.Errorf("%q: %v", sender, got)
 		}
 	}
-	if owner(p, t, "other", "ada") {
+	if isOwner(p, t, "other", "ada") {
 		t.Error("the sender is paired on another channel too")
 	}
 	list, err := p.List(t.Context())
@@ -86,7 +86,7 @@ func TestCode_PairsOnce(t *testing.T) {
 	}
 	_, err = p.Remove(t.Context(), list[0].ID, "cli")
 	fatal(t, err)
-	if owner(p, t, "chat", "ada") {
+	if isOwner(p, t, "chat", "ada") {
 		t.Error("the sender is still the owner after Remove")
 	}
 	if _, err := p.Remove(t.Context(), list[0].ID, "cli"); err == nil {
@@ -99,21 +99,21 @@ func TestCode_IsInvalidAfterFiveGuesses(t *testing.T) {
 	c, err := p.NewCode(t.Context(), "chat", "cli")
 	fatal(t, err)
 	for _, text := range []string{"hello", "the code is " + c.Code, c.Code + c.Code, strings.Repeat("2", 1000), "", "/pair"} {
-		if says(p, t, "chat", "eve", text) {
+		if sendCode(p, t, "chat", "eve", text) {
 			t.Errorf("%q pairs", text)
 		}
 	}
 	for range 5 {
-		if says(p, t, "chat", "eve", "22222-22222") {
+		if sendCode(p, t, "chat", "eve", "22222-22222") {
 			t.Fatal("a wrong code pairs")
 		}
 	}
-	if says(p, t, "chat", "ada", c.Code) {
+	if sendCode(p, t, "chat", "ada", c.Code) {
 		t.Error("the code works after 5 wrong guesses")
 	}
 	second, err := p.NewCode(t.Context(), "chat", "cli")
 	fatal(t, err)
-	if says(p, t, "chat", "ada", c.Code) || !says(p, t, "chat", "ada", second.Code) {
+	if sendCode(p, t, "chat", "ada", c.Code) || !sendCode(p, t, "chat", "ada", second.Code) {
 		t.Error("want only the new code to pair")
 	}
 }
@@ -130,12 +130,12 @@ func TestCode_IsInvalidAfterUseInAGroup(t *testing.T) {
 		fatal(t, err)
 		return yes
 	}
-	if group("22222-22222") || !says(p, t, "chat", "ada", c.Code) {
+	if group("22222-22222") || !sendCode(p, t, "chat", "ada", c.Code) {
 		t.Error("a message in a group invalidates the code")
 	}
 	c, err = p.NewCode(t.Context(), "chat", "cli")
 	fatal(t, err)
-	if group(c.Code) || owner(p, t, "chat", "eve") || says(p, t, "chat", "eve", c.Code) {
+	if group(c.Code) || isOwner(p, t, "chat", "eve") || sendCode(p, t, "chat", "eve", c.Code) {
 		t.Error("a code written in a group pairs")
 	}
 }
@@ -156,15 +156,15 @@ func TestCode_CountsConcurrentGuesses(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if paired.Load() > 0 || says(p, t, "chat", "ada", c.Code) {
+	if paired.Load() > 0 || sendCode(p, t, "chat", "ada", c.Code) {
 		t.Error("the code is valid after 40 wrong guesses")
 	}
 	other, err := p.NewCode(t.Context(), "other", "cli")
 	fatal(t, err)
 	for range 9 {
-		says(p, t, "chat", "eve", "22222-22222")
+		sendCode(p, t, "chat", "eve", "22222-22222")
 	}
-	if !says(p, t, "other", "ada", other.Code) {
+	if !sendCode(p, t, "other", "ada", other.Code) {
 		t.Error("guesses on one channel invalidate the code of another")
 	}
 }
@@ -174,7 +174,7 @@ func TestCode_Expires(t *testing.T) {
 	c, err := p.NewCode(t.Context(), "chat", "cli")
 	fatal(t, err)
 	fatal(t, p.Age(t.Context(), 10*time.Minute+time.Second))
-	if says(p, t, "chat", "ada", c.Code) {
+	if sendCode(p, t, "chat", "ada", c.Code) {
 		t.Error("the code works after it expired")
 	}
 }

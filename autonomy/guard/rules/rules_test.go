@@ -32,14 +32,14 @@ func folder(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// evening is a Friday at 23:10.
-func evening() time.Time { return time.Date(2026, 3, 6, 23, 10, 0, 0, time.UTC) }
+// fridayEvening is a Friday at 23:10.
+func fridayEvening() time.Time { return time.Date(2026, 3, 6, 23, 10, 0, 0, time.UTC) }
 
 func facts(change func(*guard.RuleInput)) guard.RuleInput {
 	f := guard.RuleInput{
 		Tool: "write_file", Category: "files", Effects: []string{"write"}, Args: json.RawMessage(`{"path":"/home/me/a.txt","content":"x"}`),
 		Person: "owner", Channel: "web", Session: "main", Attended: true, Level: "supervised", Paths: []string{"/home/me/a.txt"}, Items: 1,
-		Would: "allow", Time: evening(),
+		Would: "allow", Time: fridayEvening(),
 	}
 	if change != nil {
 		change(&f)
@@ -86,7 +86,7 @@ func TestCedar(t *testing.T) {
 		{"a domain of hosts", `forbid(principal, action, resource in Host::"example.org");`, func(f *guard.RuleInput) { f.Hosts = []string{"api.example.org"} }, guard.Deny},
 		{"a host of a similar name", `forbid(principal, action, resource in Host::"example.org");`, func(f *guard.RuleInput) { f.Hosts = []string{"badexample.org"} }, guard.Allow},
 		{"at night", `forbid(principal, action, resource) when { context.hour >= 22 || context.hour < 7 };`, nil, guard.Deny},
-		{"by day", `forbid(principal, action, resource) when { context.hour >= 22 || context.hour < 7 };`, func(f *guard.RuleInput) { f.Time = evening().Add(-8 * time.Hour) }, guard.Allow},
+		{"by day", `forbid(principal, action, resource) when { context.hour >= 22 || context.hour < 7 };`, func(f *guard.RuleInput) { f.Time = fridayEvening().Add(-8 * time.Hour) }, guard.Allow},
 		{"on a weekday", `forbid(principal, action, resource) when { context.weekday == "friday" && context.date == "2026-03-06" };`, nil, guard.Deny},
 		{"tainted", `forbid(principal, action, resource) when { context.tainted };`, func(f *guard.RuleInput) { f.Tainted = true }, guard.Deny},
 		{"unattended", `forbid(principal, action, resource) unless { context.attended };`, func(f *guard.RuleInput) { f.Attended = false }, guard.Deny},
@@ -156,7 +156,7 @@ func TestErrors(t *testing.T) {
 func TestRules_FollowChangesOfTheFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "policy")
 	r := rules.New(dir, rules.Options{Budget: time.Minute})
-	at := evening()
+	at := fridayEvening()
 	put := func(name, text string) {
 		t.Helper()
 		fatal(t, os.MkdirAll(dir, 0o700))

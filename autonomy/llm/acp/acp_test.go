@@ -25,22 +25,22 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// house is an agent with one conversation.
-type house struct {
+// agentFixture is an agent with one conversation.
+type agentFixture struct {
 	*acp.Model
 	t    *testing.T
 	dir  string
 	msgs []llm.Message
-	desk *desk
+	desk *recordingBroker
 }
 
-func open(t *testing.T, o acp.Options, options ...string) *house {
+func open(t *testing.T, o acp.Options, options ...string) *agentFixture {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{t: t, dir: t.TempDir(), desk: &desk{}}
+	h := &agentFixture{t: t, dir: t.TempDir(), desk: &recordingBroker{}}
 	if o.Command == "" {
 		o.Command, o.Args = exe, acptest.Args(options...)
 	}
@@ -66,7 +66,7 @@ type outcome struct {
 	err    *llm.Error
 }
 
-func (h *house) stream(ctx context.Context, session string) *outcome {
+func (h *agentFixture) stream(ctx context.Context, session string) *outcome {
 	h.t.Helper()
 	o := &outcome{}
 	r := llm.Request{System: "Rules.\n<identity>\nYou are Hob.\n</identity>", Messages: h.msgs, Session: session}
@@ -89,7 +89,7 @@ func (h *house) stream(ctx context.Context, session string) *outcome {
 }
 
 // say sends a text and stores the answer, as the engine does.
-func (h *house) say(text string) *outcome {
+func (h *agentFixture) say(text string) *outcome {
 	h.t.Helper()
 	h.msgs = append(h.msgs, llm.Message{Role: llm.User, Parts: []llm.Part{{Text: text, Source: provenance.Owner}}})
 	o := h.stream(h.t.Context(), "home")
@@ -99,7 +99,7 @@ func (h *house) say(text string) *outcome {
 	return o
 }
 
-func (h *house) answers(text, want string) *outcome {
+func (h *agentFixture) answers(text, want string) *outcome {
 	h.t.Helper()
 	o := h.say(text)
 	if o.err != nil {
@@ -114,8 +114,8 @@ func (h *house) answers(text, want string) *outcome {
 	return o
 }
 
-// desk simulates the guard and the user.
-type desk struct {
+// recordingBroker simulates the guard and the user.
+type recordingBroker struct {
 	ruling llm.PermissionResult
 	err    error
 	wait   bool // until the turn ends
@@ -128,10 +128,10 @@ type desk struct {
 	notes []string
 }
 
-func (d *desk) CheckAllowed() error        { return d.closed }
-func (d *desk) PriorActions() []llm.Action { return d.before }
+func (d *recordingBroker) CheckAllowed() error        { return d.closed }
+func (d *recordingBroker) PriorActions() []llm.Action { return d.before }
 
-func (d *desk) RequestPermission(ctx context.Context, a llm.Action) (llm.PermissionResult, error) {
+func (d *recordingBroker) RequestPermission(ctx context.Context, a llm.Action) (llm.PermissionResult, error) {
 	d.mu.Lock()
 	d.asked = append(d.asked, a)
 	d.mu.Unlock()
@@ -142,19 +142,19 @@ func (d *desk) RequestPermission(ctx context.Context, a llm.Action) (llm.Permiss
 	return d.ruling, d.err
 }
 
-func (d *desk) RecordAction(_ context.Context, a llm.Action) {
+func (d *recordingBroker) RecordAction(_ context.Context, a llm.Action) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.told = append(d.told, a)
 }
 
-func (d *desk) PublishStatus(text string) {
+func (d *recordingBroker) PublishStatus(text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.notes = append(d.notes, text)
 }
 
-func (d *desk) states() string {
+func (d *recordingBroker) states() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var out []string
@@ -454,13 +454,13 @@ func TestStop(t *testing.T) {
 
 // stopping ends the turn at the first permission request.
 type stopping struct {
-	*desk
+	*recordingBroker
 	stop func()
 }
 
 func (s stopping) RequestPermission(ctx context.Context, a llm.Action) (llm.PermissionResult, error) {
 	s.stop()
-	return s.desk.RequestPermission(ctx, a)
+	return s.recordingBroker.RequestPermission(ctx, a)
 }
 
 func TestStream_EndsWhenTheConsumerStops(t *testing.T) {
@@ -522,7 +522,7 @@ func TestStream_ParallelConversations(t *testing.T) {
 			var msgs []llm.Message
 			for i := range 3 {
 				msgs = append(msgs, llm.Message{Role: llm.User, Parts: []llm.Part{{Text: "say " + name, Source: provenance.Owner}}})
-				r, err := llm.Collect(h.Stream(t.Context(), llm.Request{Messages: msgs, Session: name, Broker: &desk{}}))
+				r, err := llm.Collect(h.Stream(t.Context(), llm.Request{Messages: msgs, Session: name, Broker: &recordingBroker{}}))
 				if err != nil || r.Text() != name {
 					t.Errorf("%s %d: %q, %v", name, i, r.Text(), err)
 				}
@@ -574,7 +574,7 @@ func TestModel_OpensASecondSessionWhileTheFirstAsks(t *testing.T) {
 		return o.Text()
 	}
 	ask("say One.")
-	gate := &waitingDesk{desk: h.desk, asked: make(chan struct{}), answer: make(chan llm.PermissionResult)}
+	gate := &waitingBroker{recordingBroker: h.desk, asked: make(chan struct{}), answer: make(chan llm.PermissionResult)}
 	before := h.msgs
 	asking := append(slices.Clone(before), llm.Message{Role: llm.User, Parts: []llm.Part{owner("do execute two")}})
 	var first llm.Response
@@ -606,7 +606,7 @@ func TestModel_OpensASecondSessionWhileTheFirstAsks(t *testing.T) {
 	add(llm.Assistant, first.Parts...)
 	h2 := open(t, acp.Options{Dir: h.dir}, "load="+dir)
 	h2.msgs = slices.Clone(h.msgs)
-	for _, x := range []*house{h, h2} {
+	for _, x := range []*agentFixture{h, h2} {
 		got := x.say("heard").Text()
 		if !strings.Contains(got, "user: count\nassistant: prompt 2") || strings.Contains(got, "user: do execute two") || strings.Count(got, "say One.") != 1 {
 			t.Errorf("next prompt of the first session: %q", got)
@@ -617,14 +617,14 @@ func TestModel_OpensASecondSessionWhileTheFirstAsks(t *testing.T) {
 	}
 }
 
-// waitingDesk answers a permission request when the test does.
-type waitingDesk struct {
-	*desk
+// waitingBroker answers a permission request when the test does.
+type waitingBroker struct {
+	*recordingBroker
 	asked  chan struct{}
 	answer chan llm.PermissionResult
 }
 
-func (d *waitingDesk) RequestPermission(ctx context.Context, _ llm.Action) (llm.PermissionResult, error) {
+func (d *waitingBroker) RequestPermission(ctx context.Context, _ llm.Action) (llm.PermissionResult, error) {
 	close(d.asked)
 	select {
 	case r := <-d.answer:

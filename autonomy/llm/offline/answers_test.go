@@ -26,7 +26,7 @@ func TestQuestions_FindFacts(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.question, func(t *testing.T) {
-			c := talk(t)
+			c := newConversation(t)
 			if calls := c.hear(tc.question); len(calls) != 1 || calls[0].Name != "recall" {
 				t.Fatalf("%q led to %v, want recall", tc.question, calls)
 			}
@@ -60,7 +60,7 @@ func TestQuestions_WithoutIntentAreSearched(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.question, func(t *testing.T) {
-			c := talk(t)
+			c := newConversation(t)
 			if calls := c.hear(tc.question); len(calls) != 1 || calls[0].Name != "search_knowledge" {
 				t.Fatalf("%q led to %v, want search_knowledge", tc.question, calls)
 			}
@@ -73,7 +73,7 @@ func TestQuestions_WithoutIntentAreSearched(t *testing.T) {
 }
 
 func TestQuestions_ReportFailedSearch(t *testing.T) {
-	c := talk(t)
+	c := newConversation(t)
 	c.hear("who borrowed my drill")
 	c.result("error: error unavailable: the store is locked; try again")
 	if got := c.say(); !strings.Contains(got, "the store is locked") {
@@ -87,7 +87,7 @@ func TestQuestions_AboutTheLastRecord(t *testing.T) {
 		"what does it say", "what did the reminder say again", "remind me what that was", "tell me what it was about", "what was that reminder about",
 	} {
 		t.Run(question, func(t *testing.T) {
-			c := talk(t)
+			c := newConversation(t)
 			c.hear("remind me to call the landlord at 5pm tomorrow")
 			c.result("I will remind you tomorrow at 17:00: call the landlord.")
 			if calls := c.hear(question); len(calls) != 1 || calls[0].Name != "list_reminders" {
@@ -97,7 +97,7 @@ func TestQuestions_AboutTheLastRecord(t *testing.T) {
 			if got := c.say(); !strings.Contains(got, "landlord (tomorrow at 17:00)") {
 				t.Errorf("answer to %q = %q", question, got)
 			}
-			alone := talk(t)
+			alone := newConversation(t)
 			if calls := alone.hear(question); len(calls) == 0 && strings.Contains(alone.say(), "I found no answer") {
 				t.Errorf("answer to %q without a record = %q, although nothing was searched", question, alone.say())
 			}
@@ -118,9 +118,9 @@ func TestQuestions_ListsOfOneSubject(t *testing.T) {
 		"do i have anything else i need to do":           `list_tasks{}`,
 		"is there anything we still need to do for Ella": `list_tasks{"query":"Ella"}`,
 	} {
-		t.Run(sentence, func(t *testing.T) { want(t, talk(t).hear(sentence), expected) })
+		t.Run(sentence, func(t *testing.T) { want(t, newConversation(t).hear(sentence), expected) })
 	}
-	want(t, talk(t).hear("what time am i meeting nadja"), `list_reminders{"query":"nadja"}`, `list_tasks{"query":"nadja"}`, `read_calendar{"days_ahead":92,"query":"nadja"}`)
+	want(t, newConversation(t).hear("what time am i meeting nadja"), `list_reminders{"query":"nadja"}`, `list_tasks{"query":"nadja"}`, `read_calendar{"days_ahead":92,"query":"nadja"}`)
 }
 
 func TestFacts_AreStoredOrOffered(t *testing.T) {
@@ -137,7 +137,7 @@ func TestFacts_AreStoredOrOffered(t *testing.T) {
 		"our wifi is called Foxhole":               "our wifi is called Foxhole",
 		"i parked on level 3 near the blue pillar": "I parked on level 3 near the blue pillar",
 	} {
-		t.Run(said, func(t *testing.T) { want(t, talk(t).hear(said), `remember{"text":"`+stored+`"}`) })
+		t.Run(said, func(t *testing.T) { want(t, newConversation(t).hear(said), `remember{"text":"`+stored+`"}`) })
 	}
 	for said, stored := range map[string]string{
 		"i never eat fish":               "I never eat fish",
@@ -152,7 +152,7 @@ func TestFacts_AreStoredOrOffered(t *testing.T) {
 		"Tom sings in a choir":           "Tom sings in a choir",
 	} {
 		t.Run(said, func(t *testing.T) {
-			c := talk(t)
+			c := newConversation(t)
 			if calls := c.hear(said); len(calls) > 0 || !strings.HasPrefix(c.say(), "Should I remember that ") {
 				t.Fatalf("%q led to %v and %q, want an offer", said, calls, c.say())
 			}
@@ -161,7 +161,7 @@ func TestFacts_AreStoredOrOffered(t *testing.T) {
 	}
 	for _, said := range []string{"i take the car today", "do i eat fish?", "i might go vegan", "i support you", "if i take the bus tell me", "he weighs the flour", "i take my pill at 8", "is Nadja vegan", "maybe i am vegan", "i want to wear size 40", "our meeting is called off", "i am deaf to that", "my cat weighs a lot"} {
 		t.Run(said, func(t *testing.T) {
-			c := talk(t)
+			c := newConversation(t)
 			for _, call := range c.hear(said) {
 				if call.Name == "remember" {
 					t.Errorf("%q was stored", said)
@@ -176,7 +176,7 @@ func TestFacts_AreStoredOrOffered(t *testing.T) {
 
 func TestFacts_OfAPersonReplaceNoOtherValue(t *testing.T) {
 	for _, said := range []string{"he's my son", "hes my son", "he is my son"} {
-		c := talk(t)
+		c := newConversation(t)
 		c.hear("Jonas weighs 14 kilos")
 		c.result(`I will remember "Jonas weighs 14 kilos".`)
 		want(t, c.hear(said), `remember{"text":"Jonas is my son"}`)

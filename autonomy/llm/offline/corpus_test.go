@@ -17,8 +17,8 @@ import (
 	"hob/platform/provenance"
 )
 
-// at returns the time at which every sentence of the corpus is sent.
-func at(t testing.TB) time.Time {
+// corpusTime returns the time at which every sentence of the corpus is sent.
+func corpusTime(t testing.TB) time.Time {
 	t.Helper()
 	zone, err := time.LoadLocation("Europe/Vilnius")
 	if err != nil {
@@ -71,7 +71,7 @@ func readCorpus(t *testing.T, name string) []sample {
 // check describes the error in the model's answer, or returns "" if the answer is correct.
 func (s sample) check(t *testing.T, b *Model) string {
 	t.Helper()
-	now := at(t)
+	now := corpusTime(t)
 	p := b.grammar().planRequests(s.sentence, now, 0)
 	kinds := map[requestOutcome]string{ask: "ASK", chat: "CHAT", unknown: "UNKNOWN"}
 	if !strings.HasPrefix(s.expected, "[") {
@@ -84,7 +84,7 @@ func (s sample) check(t *testing.T, b *Model) string {
 	if err := json.Unmarshal([]byte(s.expected), &want); err != nil {
 		t.Fatalf("line %d: %v", s.line, err)
 	}
-	r := request(now, owner(s.sentence))
+	r := request(now, userMessage(s.sentence))
 	got, err := llm.Collect(b.Stream(t.Context(), r))
 	if err != nil {
 		t.Fatal(err)
@@ -170,10 +170,10 @@ var allTools = []string{
 
 // request returns a request that offers every tool.
 func request(now time.Time, messages ...llm.Message) llm.Request {
-	return offering(now, allTools, messages...)
+	return requestWithTools(now, allTools, messages...)
 }
 
-func offering(now time.Time, tools []string, messages ...llm.Message) llm.Request {
+func requestWithTools(now time.Time, tools []string, messages ...llm.Message) llm.Request {
 	r := llm.Request{System: "You are Hob.", Messages: messages, Now: now}
 	for _, name := range tools {
 		r.Tools = append(r.Tools, llm.Tool{Name: name, Schema: json.RawMessage(`{"type":"object"}`)})
@@ -181,7 +181,7 @@ func offering(now time.Time, tools []string, messages ...llm.Message) llm.Reques
 	return r
 }
 
-func owner(text string) llm.Message {
+func userMessage(text string) llm.Message {
 	return llm.Message{Role: llm.User, Parts: []llm.Part{{Text: text, Source: provenance.Owner}}}
 }
 
@@ -228,7 +228,7 @@ func TestExamples(t *testing.T) {
 	for _, in := range g.intents {
 		for _, ex := range in.examples {
 			t.Run(ex, func(t *testing.T) {
-				p := g.planRequests(ex, at(t), 0)
+				p := g.planRequests(ex, corpusTime(t), 0)
 				if p.intent == nil || p.intent.name != in.name || p.outcome == unknown {
 					t.Errorf("example %q of %s is parsed as %s", ex, in.name, describe(p))
 				}

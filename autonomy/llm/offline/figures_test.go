@@ -47,7 +47,7 @@ func TestFigures(t *testing.T) {
 		"what time is it in Narnia":              `do not know the time zone`,
 		"how many days between 1 may and 3 june": `^33 days`,
 	} {
-		p := g.planRequests(said, at(t), 0)
+		p := g.planRequests(said, corpusTime(t), 0)
 		if len(p.calls) > 0 || !regexp.MustCompile(want).MatchString(p.say) {
 			t.Errorf("%q: %s, want %s", said, describe(p), want)
 		}
@@ -58,7 +58,7 @@ func TestFigures(t *testing.T) {
 		"what's the exchange rate from usd to eur": `convert_currency {"amount":1,"from":"USD","to":"EUR"}`,
 		"100 euros in yen":                         `convert_currency {"amount":100,"from":"EUR","to":"JPY"}`,
 	} {
-		if p := g.planRequests(said, at(t), 0); describe(p) != want {
+		if p := g.planRequests(said, corpusTime(t), 0); describe(p) != want {
 			t.Errorf("%q: %s, want %s", said, describe(p), want)
 		}
 	}

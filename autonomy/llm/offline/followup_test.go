@@ -54,7 +54,7 @@ func TestFollowUps(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			c := talk(t)
+			c := newConversation(t)
 			for _, s := range tc.said[:len(tc.said)-1] {
 				if calls := c.hear(s); len(calls) > 0 || !strings.HasSuffix(strings.TrimSpace(c.say()), "?") {
 					t.Fatalf("%q led to no question: calls %v, reply %q", s, calls, c.say())
@@ -69,14 +69,14 @@ func TestFollowUps(t *testing.T) {
 }
 
 func TestFollowUps_AfterACallInTheSameTurn(t *testing.T) {
-	c := talk(t)
+	c := newConversation(t)
 	want(t, c.hear("add a task to buy milk and remind me to cook"), `create_task{"title":"buy milk"}`)
 	c.result("Added.")
 	want(t, c.hear("at 6pm"), `create_reminder{"at":"2026-03-04T18:00:00+02:00","text":"cook"}`)
 }
 
 func TestFollowUps_AnswerNeedsItsQuestion(t *testing.T) {
-	c := talk(t)
+	c := newConversation(t)
 	c.hear("remind me to call mum")
 	c.messages[1] = llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: "Something else?"}}}
 	if calls := c.hear("tomorrow at 9"); len(calls) > 0 {
@@ -160,7 +160,7 @@ func TestDialogue(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			c := talk(t)
+			c := newConversation(t)
 			c.hear(tc.first)
 			c.result(tc.result)
 			want(t, c.hear(tc.second), tc.want...)
@@ -170,7 +170,7 @@ func TestDialogue(t *testing.T) {
 
 // TestFollowUps_AskForTheHalfOfTheDay: if neither half of the day is likely enough, Hob asks.
 func TestFollowUps_AskForTheHalfOfTheDay(t *testing.T) {
-	c := talk(t)
+	c := newConversation(t)
 	c.hear("wake me at 6 tomorrow")
 	c.result("I will remind you tomorrow at 06:00: wake up.")
 	if want(t, c.hear("make it 3")); c.say() != "At 03:00 or at 15:00?" {
@@ -182,7 +182,7 @@ func TestFollowUps_AskForTheHalfOfTheDay(t *testing.T) {
 // TestUndo_AsksAfterAnotherMessage: after a message that Hob did not understand, "undo that" asks before
 // it undoes an earlier action.
 func TestUndo_AsksAfterAnotherMessage(t *testing.T) {
-	c := talk(t)
+	c := newConversation(t)
 	made := c.hear("remind me at 5pm to call mum")
 	c.result("I will remind you today at 17:00: call mum.")
 	c.hear("blah blah zorp")
@@ -190,7 +190,7 @@ func TestUndo_AsksAfterAnotherMessage(t *testing.T) {
 		t.Errorf("reply = %q", c.say())
 	}
 	want(t, c.hear("yes"), `undo{"id":"`+made[0].ID+`"}`)
-	c = talk(t)
+	c = newConversation(t)
 	c.hear("remind me at 5pm to call mum")
 	c.result("I will remind you today at 17:00: call mum.")
 	want(t, c.hear("undo that"), "undo{}")
@@ -211,7 +211,7 @@ func TestLists_FixedPairsAreOneItem(t *testing.T) {
 		{"start a shopping list with eggs, ham and cheese", "eggs|ham|cheese"},
 	} {
 		var items []string
-		for _, c := range talk(t).hear(tc.said) {
+		for _, c := range newConversation(t).hear(tc.said) {
 			_, item, _ := strings.Cut(string(c.Args), `"title":"`)
 			items = append(items, strings.TrimSuffix(item, `"}`))
 		}
@@ -223,7 +223,7 @@ func TestLists_FixedPairsAreOneItem(t *testing.T) {
 
 func TestAnswers_AreComplete(t *testing.T) {
 	for _, other := range []string{"is there a meeting at 4 today", "my sister's train gets in at 9:20 tonight", "what have i got on tomorrow at 5?", "the shop closes at 6"} {
-		c := talk(t)
+		c := newConversation(t)
 		c.hear("remind me to call mum")
 		for _, call := range c.hear(other) {
 			if call.Name == "create_reminder" {
@@ -254,7 +254,7 @@ func TestRequests_SecondIsNotDropped(t *testing.T) {
 		{"remind me at 5 to go shopping and tell me what day it is", []string{`create_reminder{"at":"2026-03-04T17:00:00+02:00","text":"go shopping"}`}, ""},
 		{"can you remember things", nil, ""},
 	} {
-		c := talk(t)
+		c := newConversation(t)
 		if want(t, c.hear(tc.said), tc.want...); !strings.HasSuffix(c.say(), tc.says) {
 			t.Errorf("%q: reply %q", tc.said, c.say())
 		}
@@ -264,7 +264,7 @@ func TestRequests_SecondIsNotDropped(t *testing.T) {
 // A lead such as "10 minutes before" at the end of a free text is not part of a task.
 func TestRequests_LeadTimeIsNotPartOfATask(t *testing.T) {
 	for _, said := range []string{"i need to leave at 4:45, let me know 10 mins before", "add a task to leave at 4:45, shout 10 minutes before", "put the oven on at 5, tell me 10 minutes before"} {
-		for _, call := range talk(t).hear(said) {
+		for _, call := range newConversation(t).hear(said) {
 			if call.Name == "create_task" {
 				t.Errorf("%q: %s", said, call.Args)
 			}
@@ -273,13 +273,13 @@ func TestRequests_LeadTimeIsNotPartOfATask(t *testing.T) {
 }
 
 func TestRequests_SeveralReminders(t *testing.T) {
-	c := talk(t)
+	c := newConversation(t)
 	want(t, c.hear("remind me to call mum at 5pm and dad at 6pm"),
 		`create_reminder{"at":"2026-03-04T17:00:00+02:00","text":"call mum"}`, `create_reminder{"at":"2026-03-04T18:00:00+02:00","text":"call dad"}`)
-	c = talk(t)
+	c = newConversation(t)
 	want(t, c.hear("remind me tomorrow at 8 to feed the cat, at 9 to ring the vet"),
 		`create_reminder{"at":"2026-03-05T08:00:00+02:00","text":"feed the cat"}`, `create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"ring the vet"}`)
-	c = talk(t)
+	c = newConversation(t)
 	want(t, c.hear("remind me 15 minutes before my dentist appointment at 3pm"), `create_reminder{"at":"2026-03-04T14:45:00+02:00","text":"dentist appointment at 15:00"}`)
 }
 
@@ -299,12 +299,12 @@ func TestFollowUps_QuestionExpires(t *testing.T) {
 		{"after going back to it", time.Minute, []string{"what time is it?", "back to the reminder", "what day is it?"}, []string{`create_reminder{"at":"2026-03-04T18:00:00+02:00","text":"call mum"}`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c := talk(t)
+			c := newConversation(t)
 			for _, said := range append([]string{"remind me to call mum"}, tc.said...) {
 				c.hear(said)
 			}
 			for i := range c.messages {
-				c.messages[i].At = at(t).Add(-tc.age)
+				c.messages[i].At = corpusTime(t).Add(-tc.age)
 			}
 			want(t, c.hear("at 6pm"), tc.calls...)
 		})
@@ -325,7 +325,7 @@ func TestFollowUps_AskWhichRecord(t *testing.T) {
 		{"what's 15% of 80", nil},
 		{"no", nil},
 	} {
-		c := talk(t)
+		c := newConversation(t)
 		want(t, c.hear("cancel the reminder"), `list_reminders{}`)
 		if got := c.result(list); !strings.HasSuffix(got.Text(), "2. library (tomorrow at 12:00)\nWhich reminder should I cancel?") {
 			t.Fatalf("asked %q", got.Text())
@@ -336,12 +336,12 @@ func TestFollowUps_AskWhichRecord(t *testing.T) {
 
 func TestFollowUps_StatementAboutATask(t *testing.T) {
 	list := "2 open tasks:\n- water the plants\n- call the plumber (due today)"
-	c := talk(t)
+	c := newConversation(t)
 	c.hear("ive watered the plants")
 	got := c.result(list)
 	want(t, got.Calls(), `complete_task{"task":"water the plants"}`)
 	for _, other := range []string{"i've watered the lawn", "i have rung the plumber's wife", "i called the plumber tomorrow"} {
-		c = talk(t)
+		c = newConversation(t)
 		for _, call := range c.hear(other) {
 			if call.Name != "list_tasks" {
 				t.Errorf("%q led to %s", other, call.Name)
@@ -358,7 +358,7 @@ func TestFollowUps_StatementAboutATask(t *testing.T) {
 // TestFollowUps_ContinueACalculation: a message may continue the last calculation, or repeat it with another figure or
 // unit.
 func TestFollowUps_ContinueACalculation(t *testing.T) {
-	c := talk(t)
+	c := newConversation(t)
 	for _, tc := range [][2]string{
 		{"what is 20 percent of 350", "= 70"},
 		{"and 25?", "= 87.5"},
@@ -374,7 +374,7 @@ func TestFollowUps_ContinueACalculation(t *testing.T) {
 			t.Errorf("%q: %s", tc[0], c.say())
 		}
 	}
-	want(t, talk(t).hear("divide that by 3"))
+	want(t, newConversation(t).hear("divide that by 3"))
 }
 
 // TestRequests_FindRecordsByName: a request without a kind finds the reminder or the task.
@@ -393,7 +393,7 @@ func TestRequests_FindRecordsByName(t *testing.T) {
 		{"cancel the newspaper", ""},
 		{"cancel the dentist but not the fence", ""},
 	} {
-		c := talk(t)
+		c := newConversation(t)
 		calls := c.hear(tc.said)
 		if len(calls) == 0 {
 			if tc.want != "" {
@@ -427,7 +427,7 @@ func TestQuestions_AboutReminders(t *testing.T) {
 		{"how much time is left on my timer", "5 minutes: pasta (today at 10:20)."},
 		{"how long is left on the cake", "There is no timer or reminder for “cake”."},
 	} {
-		c := talk(t)
+		c := newConversation(t)
 		if calls := c.hear(tc.said); len(calls) != 1 || calls[0].Name != "list_reminders" {
 			t.Errorf("%q: %v %s", tc.said, calls, c.say())
 			continue
@@ -439,7 +439,7 @@ func TestQuestions_AboutReminders(t *testing.T) {
 }
 
 func TestRequests_SeveralReads(t *testing.T) {
-	c := talk(t)
+	c := newConversation(t)
 	want(t, c.hear("add bread to the list, remind me at 5 to go shopping and tell me what day it is"), `list_tasks{}`)
 	got := c.result("1 open task:\n- nails (project diy list)")
 	want(t, got.Calls(), `create_task{"project":"diy list","title":"bread"}`, `create_reminder{"at":"2026-03-04T17:00:00+02:00","text":"go shopping"}`)
@@ -457,7 +457,7 @@ func TestFollowUps_SkipAnOccurrence(t *testing.T) {
 		{"skip the next one", `update_reminder{"every":"every Wednesday at 19:00, except on 4 March 2026","reminder":"choir"}`},
 		{"not tomorrow", ""},
 	} {
-		c := talk(t)
+		c := newConversation(t)
 		c.hear("remind me every wednesday at 19:00 about choir")
 		c.result("I will remind you every Wednesday at 19:00: choir. Next: today at 19:00, Wed 11 Mar at 19:00 and Wed 18 Mar at 19:00.")
 		calls := c.hear(tc.said)
@@ -471,7 +471,7 @@ func TestFollowUps_SkipAnOccurrence(t *testing.T) {
 
 // TestFollowUps_PositionRefersToTheList: a position refers to the list, and not to the record of the last message.
 func TestFollowUps_PositionRefersToTheList(t *testing.T) {
-	c := talk(t)
+	c := newConversation(t)
 	c.hear("list my tasks")
 	c.result("3 open tasks:\n- fix the tap\n- paint the door\n- ring Joe")
 	want(t, c.hear("the second one is done"), `complete_task{"task":"paint the door"}`)
@@ -500,17 +500,17 @@ func TestFollowUps_KeepOrAskForTheTime(t *testing.T) {
 		{"remove all the alarms", []string{`list_reminders{"in":"hob"}`}},
 		{"is there anything on my grocery list", []string{`list_tasks{"project":"shopping list"}`}},
 	} {
-		c := talk(t)
+		c := newConversation(t)
 		if want(t, c.hear(tc.said), tc.want...); tc.want == nil && !strings.HasSuffix(c.say(), "?") {
 			t.Errorf("%q: %s", tc.said, c.say())
 		}
 	}
 	for _, said := range []string{"parents evening thursday 6.30", "meeting w/ Tom moved to friday at 11"} {
-		if calls := talk(t).hear(said); len(calls) > 0 {
+		if calls := newConversation(t).hear(said); len(calls) > 0 {
 			t.Errorf("%q: %v", said, calls)
 		}
 	}
-	c := talk(t)
+	c := newConversation(t)
 	c.hear("remind me every 3 days at 8 to water the fern")
 	c.result("I will remind you every 3 days at 08:00: water the fern. Next: tomorrow at 08:00.")
 	want(t, c.hear("make it every 4 days"), `update_reminder{"every":"every 4 days at 08:00","reminder":"water the fern"}`)

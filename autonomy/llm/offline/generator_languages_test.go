@@ -126,12 +126,12 @@ var spanish = languageTemplates{
 }
 
 // makeWish makes a sentence of the language, sometimes with a typo.
-func (l languageTemplates) makeWish(r *rand.Rand) generatedWish {
+func (l languageTemplates) makeWish(r *rand.Rand) generatedRequest {
 	at, thing, item, action := pickOne(r, l.times), pickOne(r, l.things), pickOne(r, l.items), pickOne(r, l.actions)
 	fill := func(forms []string, action string) string {
 		return pickOne(r, l.fillers) + strings.NewReplacer("{time}", at.words, "{thing}", thing, "{action}", action, "{item}", item).Replace(pickOne(r, forms))
 	}
-	x := generatedWish{class: l.class}
+	x := generatedRequest{class: l.class}
 	switch r.IntN(5) {
 	case 0:
 		x.text, x.want = fill(l.remindThing, ""), []call{reminderCall(thing, at)}
@@ -163,14 +163,14 @@ func (l languageTemplates) makeWish(r *rand.Rand) generatedWish {
 func TestGeneratedLanguages(t *testing.T) {
 	const each = 300
 	g := New(testOptions("")).grammar()
-	now := at(t).Truncate(time.Minute)
+	now := corpusTime(t).Truncate(time.Minute)
 	for _, l := range []languageTemplates{german, french, spanish} {
 		r := rand.New(rand.NewPCG(20, 2026))
 		count := map[string]int{}
 		for range each {
 			x := l.makeWish(r)
 			p := g.planRequests(x.text, now, 0)
-			grade := x.grade(p)
+			grade := x.gradePlan(p)
 			if count[grade]++; grade == "wrong" {
 				t.Errorf("%s: wrong action: %s -> %s", l.class, x.text, describe(p))
 			}

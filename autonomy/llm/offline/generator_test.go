@@ -49,19 +49,19 @@ var generatedFacts = []string{"the boiler code is on the lid", "Anna likes peoni
 
 var generatedItems = []string{"milk", "eggs", "rye bread", "olive oil", "tomatoes", "dog food", "batteries", "sun cream"}
 
-// generatedWish is a sentence with the calls that it must lead to. No calls means that the sentence
+// generatedRequest is a sentence with the calls that it must lead to. No calls means that the sentence
 // must not change anything. The objects replace {1} and {2} in the sentence after a typo was added,
 // so they contain no typo.
-type generatedWish struct {
+type generatedRequest struct {
 	class, text string
 	objects     []string
 	want        []call
 }
 
-// wishMaker makes a sentence of one class.
-type wishMaker struct {
+// requestGenerator makes a sentence of one class.
+type requestGenerator struct {
 	class string
-	make  func(r *rand.Rand) generatedWish
+	make  func(r *rand.Rand) generatedRequest
 }
 
 func pickOne[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
@@ -76,11 +76,11 @@ func taskCall(title, due, project string) call {
 
 // fixedWishes makes sentences from templates with {object}, {time}, {rule}, {day} and {item}. want
 // gets the phrases of the sentence.
-func fixedWishes(class string, want func(x phrases) []call, templates ...string) wishMaker {
-	return wishMaker{class, func(r *rand.Rand) generatedWish {
+func fixedWishes(class string, want func(x phrases) []call, templates ...string) requestGenerator {
+	return requestGenerator{class, func(r *rand.Rand) generatedRequest {
 		x := phrases{pickOne(r, generatedObjects), pickOne(r, generatedItems), pickOne(r, generatedItems), pickOne(r, generatedFacts), pickOne(r, generatedTimes), pickOne(r, generatedRules), pickOne(r, generatedDays)}
 		text := strings.NewReplacer("{object}", "{1}", "{item}", "{2}", "{item2}", "{3}", "{fact}", "{4}", "{time}", x.time.words, "{rule}", x.rule.words, "{day}", x.day.words).Replace(pickOne(r, templates))
-		return generatedWish{class: class, text: text, objects: []string{x.object, x.item, x.item2, x.fact}, want: want(x)}
+		return generatedRequest{class: class, text: text, objects: []string{x.object, x.item, x.item2, x.fact}, want: want(x)}
 	}}
 }
 
@@ -92,7 +92,7 @@ type phrases struct {
 func nothingWanted(phrases) []call { return nil }
 
 // fill returns the sentence with its objects.
-func (x generatedWish) fill() string {
+func (x generatedRequest) fill() string {
 	text := x.text
 	for i, o := range x.objects {
 		text = strings.ReplaceAll(text, fmt.Sprintf("{%d}", i+1), o)
@@ -101,8 +101,8 @@ func (x generatedWish) fill() string {
 }
 
 // simpleMakers make one request each.
-func simpleMakers() []wishMaker {
-	return []wishMaker{
+func simpleMakers() []requestGenerator {
+	return []requestGenerator{
 		fixedWishes("reminder", func(x phrases) []call { return []call{reminderCall(x.object, x.time)} },
 			"remind me {time} to {object}", "remind me to {object} {time}", "set a reminder {time} to {object}", "{time} remind me to {object}",
 			"don't let me forget to {object} {time}", "i need a reminder to {object} {time}", "i need to remember to {object} {time}"),
@@ -128,13 +128,13 @@ func simpleMakers() []wishMaker {
 	}
 }
 
-func wishMakers() []wishMaker {
-	return append(simpleMakers(), []wishMaker{
+func wishMakers() []requestGenerator {
+	return append(simpleMakers(), []requestGenerator{
 		fixedWishes("memory", func(x phrases) []call { return []call{{"remember", map[string]any{"text": x.fact}}} },
 			"remember that {fact}", "keep in mind that {fact}", "don't forget that {fact}"),
 		fixedWishes("note", func(x phrases) []call { return []call{{"create_note", map[string]any{"text": x.fact}}} },
 			"note: {fact}", "take a note: {fact}", "make a note that {fact}"),
-		{"two-reminders", func(r *rand.Rand) generatedWish {
+		{"two-reminders", func(r *rand.Rand) generatedRequest {
 			a, b := pickOne(r, generatedObjects), pickOne(r, generatedObjects)
 			s, t := pickOne(r, generatedTimes), pickOne(r, generatedTimes)
 			form := pickOne(r, []string{"remind me to {1} %s and {2} %s", "remind me to {1} %s and to {2} %s", "remind me to {1} %s and remind me to {2} %s"})
@@ -142,20 +142,20 @@ func wishMakers() []wishMaker {
 			if day, hour, _ := strings.Cut(t.at, "T"); strings.HasPrefix(t.words, "at ") && !strings.Contains(form, "and remind") && day == "2026-03-04" { // the day is carried over
 				second.at = s.at[:len(day)] + "T" + hour
 			}
-			return generatedWish{"two-reminders", fmt.Sprintf(form, s.words, t.words), []string{a, b}, []call{reminderCall(a, s), reminderCall(b, second)}}
+			return generatedRequest{"two-reminders", fmt.Sprintf(form, s.words, t.words), []string{a, b}, []call{reminderCall(a, s), reminderCall(b, second)}}
 		}},
-		{"two-kinds", func(r *rand.Rand) generatedWish {
+		{"two-kinds", func(r *rand.Rand) generatedRequest {
 			a, b, t := pickOne(r, generatedObjects), pickOne(r, generatedObjects), pickOne(r, generatedTimes)
-			return generatedWish{"two-kinds", fmt.Sprintf("add a task to {1} and remind me %s to {2}", t.words), []string{a, b}, []call{taskCall(a, "", ""), reminderCall(b, t)}}
+			return generatedRequest{"two-kinds", fmt.Sprintf("add a task to {1} and remind me %s to {2}", t.words), []string{a, b}, []call{taskCall(a, "", ""), reminderCall(b, t)}}
 		}},
-		{"recombined", func(r *rand.Rand) generatedWish {
+		{"recombined", func(r *rand.Rand) generatedRequest {
 			makers := simpleMakers()
 			a, b := pickOne(r, makers).make(r), pickOne(r, makers).make(r)
 			for i := 4; i > 0; i-- {
 				b.text = strings.ReplaceAll(b.text, fmt.Sprintf("{%d}", i), fmt.Sprintf("{%d}", i+4))
 			}
 			text := a.text + pickOne(r, []string{" and ", ", and ", ". ", "; ", ", then ", " and also "}) + b.text
-			return generatedWish{"recombined", text, append(a.objects, b.objects...), append(a.want, b.want...)}
+			return generatedRequest{"recombined", text, append(a.objects, b.objects...), append(a.want, b.want...)}
 		}},
 		fixedWishes("negation", nothingWanted, "don't remind me to {object} {time}", "do not add {item} to my shopping list", "i don't need to {object}",
 			"never add a task to {object}", "i did not spend 20 on {item}", "i didn't {object}", "please don't add a task to {object}", "i have not spent 12 euros on {item}",
@@ -176,7 +176,7 @@ func wishMakers() []wishMaker {
 }
 
 // addNoise adds fillers, changes case and makes at most one typo in a word with 4 letters or more.
-func addNoise(r *rand.Rand, x generatedWish) string {
+func addNoise(r *rand.Rand, x generatedRequest) string {
 	switch r.IntN(8) {
 	case 0:
 		x.text = strings.ReplaceAll(x.text, "don't", "dont")
@@ -229,8 +229,8 @@ func isChange(c call) bool {
 	return false
 }
 
-// grade compares a plan with the wish: right, asked, missed or wrong.
-func (x generatedWish) grade(p plan) string {
+// gradePlan compares a plan with the wish: right, asked, missed or wrong.
+func (x generatedRequest) gradePlan(p plan) string {
 	changes := slices.DeleteFunc(slices.Clone(p.calls), func(c call) bool {
 		return !isChange(c) || slices.ContainsFunc(x.want, func(w call) bool { return namesNothing(c, w) })
 	})
@@ -270,7 +270,7 @@ func namesNothing(got, want call) bool {
 }
 
 // gradePart grades a plan that executes only a part of the request: each call must be a wanted one.
-func (x generatedWish) gradePart(changes []call) string {
+func (x generatedRequest) gradePart(changes []call) string {
 	for _, got := range changes {
 		if !slices.ContainsFunc(x.want, func(w call) bool { return sameCall(got, w) }) {
 			return "wrong"
@@ -299,7 +299,7 @@ func sameCall(got, w call) bool {
 func TestGeneratedSentences(t *testing.T) {
 	const each = 60
 	g := New(testOptions("")).grammar()
-	now := at(t).Truncate(time.Minute)
+	now := corpusTime(t).Truncate(time.Minute)
 	for seed := range uint64(3) {
 		r := rand.New(rand.NewPCG(seed, 2026))
 		for _, m := range wishMakers() {
@@ -308,7 +308,7 @@ func TestGeneratedSentences(t *testing.T) {
 				x := m.make(r)
 				text := addNoise(r, x)
 				p := g.planRequests(text, now, 0)
-				grade := x.grade(p)
+				grade := x.gradePlan(p)
 				if count[grade]++; grade == "wrong" {
 					t.Errorf("%s: wrong action: %s -> %s", m.class, text, describe(p))
 				}

@@ -20,7 +20,7 @@ func TestLanguageCorpora(t *testing.T) {
 				if wrong := s.check(t, b); wrong != "" {
 					t.Errorf("line %d: %s", s.line, wrong)
 				}
-				p := b.grammar().planRequests(s.sentence, at(t), 0)
+				p := b.grammar().planRequests(s.sentence, corpusTime(t), 0)
 				if p.lang == nil || p.lang.code != code {
 					t.Errorf("line %d is not recognized as %s", s.line, code)
 				}
@@ -35,7 +35,7 @@ func TestAccentsAreOptional(t *testing.T) {
 	g := New(testOptions("")).grammar()
 	for _, code := range languageCodes {
 		for _, s := range readCorpus(t, "testdata/languages/"+code+".tsv") {
-			a, b := g.planRequests(s.sentence, at(t), 0), g.planRequests(foldText(s.sentence), at(t), 0)
+			a, b := g.planRequests(s.sentence, corpusTime(t), 0), g.planRequests(foldText(s.sentence), corpusTime(t), 0)
 			if foldText(describe(a)) != foldText(describe(b)) && len(a.calls) > 0 {
 				t.Errorf("%q: %s, without accents %s", s.sentence, describe(a), describe(b))
 			}
@@ -84,7 +84,7 @@ func TestLanguageDialogues(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(strings.Join(tc.said, "/"), func(t *testing.T) {
-			c := talk(t)
+			c := newConversation(t)
 			for _, s := range tc.said[:len(tc.said)-1] {
 				if calls := c.hear(s); len(calls) > 0 || !strings.HasSuffix(strings.TrimSpace(c.say()), "?") {
 					t.Fatalf("%q led to no question: calls %v, reply %q", s, calls, c.say())
@@ -151,7 +151,7 @@ func TestLanguageFollowUps(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.first+"/"+tc.second, func(t *testing.T) {
-			c := talk(t)
+			c := newConversation(t)
 			c.hear(tc.first)
 			c.result(tc.result)
 			if c.say() != tc.reply {

@@ -49,7 +49,7 @@ func TestOffer_CanBeChanged(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.changes, func(t *testing.T) {
-			c := talk(t)
+			c := newConversation(t)
 			if calls := c.hearAll(t, append([]string{offered}, strings.Split(tc.changes, "; ")...)...); len(calls) > 0 {
 				t.Fatalf("the change led to the calls %v, want none before the approval", calls)
 			}
@@ -72,7 +72,7 @@ func TestOffer_CanBeDeclined(t *testing.T) {
 			"i don't need that any more", "no need", "scratch that", "actually, forget about it", "I changed my mind",
 		} {
 			t.Run(asked+"/"+no, func(t *testing.T) {
-				c := talk(t)
+				c := newConversation(t)
 				if calls := c.hearAll(t, asked, no); len(calls) > 0 || strings.HasSuffix(c.say(), "?") {
 					t.Fatalf("after the refusal: calls %v, reply %q", calls, c.say())
 				}
@@ -90,7 +90,7 @@ func TestOffer_RequestedTextIsNoRefusal(t *testing.T) {
 		"drop it at the post office":        "drop it at the post office",
 		"stop that noise of the neighbours": "stop that noise of the neighbours",
 	} {
-		if got := talk(t).hearAll(t, "remind me tomorrow at 9", said); strings.Join(got, " ") != `create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"`+expected+`"}` {
+		if got := newConversation(t).hearAll(t, "remind me tomorrow at 9", said); strings.Join(got, " ") != `create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"`+expected+`"}` {
 			t.Errorf("%q led to the calls %v", said, got)
 		}
 	}
@@ -109,14 +109,14 @@ func TestOffer_DeclinedWithANewRequest(t *testing.T) {
 		"wake me at 6 tomorrow":                            `create_reminder{"at":"2026-03-05T06:00:00+02:00","text":"wake up"}`,
 		"note: the boiler hums":                            `create_note{"text":"the boiler hums"}`,
 	} {
-		if got := talk(t).hearAll(t, "coffee with Nadja on friday at 10", said); strings.Join(got, " ") != expected {
+		if got := newConversation(t).hearAll(t, "coffee with Nadja on friday at 10", said); strings.Join(got, " ") != expected {
 			t.Errorf("%q led to the calls %v, want %s", said, got, expected)
 		}
 	}
 }
 
 func TestOffer_CancelItRefersToTheRecordAfterAnotherAnswer(t *testing.T) {
-	c := talk(t)
+	c := newConversation(t)
 	c.hear("remind me on tuesday at 18:30 of yoga")
 	c.result("OK")
 	c.hear("remind me to call mum")
@@ -129,7 +129,7 @@ func TestOffer_StaysOpenDuringAQuestion(t *testing.T) {
 		"cancel it, i quit yoga": "", "forget it": "",
 		"make it 19:00 then": "every Tuesday at 19:00", "on thursdays": "every Thursday at 18:30", "it takes 75 minutes": "(75 minutes)",
 	} {
-		c := talk(t)
+		c := newConversation(t)
 		c.hearAll(t, "yoga class on tuesday at 18:30", "and the same every week please", "what time is it?")
 		if calls := c.hear(said); len(calls) > 0 || !strings.Contains(c.say(), expected) || strings.Contains(c.say(), "Should I") == (expected == "") {
 			t.Errorf("%q: %v %q", said, calls, c.say())
@@ -143,7 +143,7 @@ func TestOffer_NotForATextThatOnlyRefers(t *testing.T) {
 		"too tomorrow at 9", "the other one on friday at 10", "this again tomorrow at 7", "another one on sunday at 10", "both tomorrow at 9", "on friday at 9 as well",
 	} {
 		for _, before := range []string{"", "what time is it?"} {
-			c := talk(t)
+			c := newConversation(t)
 			if before != "" {
 				c.hear(before)
 			}
@@ -170,7 +170,7 @@ func TestOffer_SameReminderAtAnotherTime(t *testing.T) {
 		{"remind me every weekday at 8 to take my pill", "hm wait, also saturdays", `{"every":"0 8 * * 6","text":"take my pill"}`},
 	}
 	for _, tc := range tests {
-		c := talk(t)
+		c := newConversation(t)
 		c.hear(tc.first)
 		c.result("OK")
 		want(t, c.hear(tc.second), "create_reminder"+tc.want)
@@ -182,7 +182,7 @@ func TestQuestions_AboutAlarmsSetNone(t *testing.T) {
 		"any alarms set for tomorrow?", "any alarms set for tomorrow", "any alarm set for tomorrow morning?", "any alarms tomorrow?", "any timers running?",
 		"any reminders for friday?", "are there any alarms for tomorrow?", "is there an alarm set for tomorrow?", "any reminders set for today?", "do i have any alarms set for tomorrow?", "any alarms on for monday?",
 	} {
-		c := talk(t)
+		c := newConversation(t)
 		want(t, c.hear(said), "list_reminders{}")
 	}
 }
@@ -192,7 +192,7 @@ func TestThanks_InMoreWords(t *testing.T) {
 		"thanks a bunch", "thanks a million", "thanks heaps", "thanks a ton", "thank you for listening", "thanks for everything", "thank you for your help",
 		"thanks for asking", "thanks for reminding me", "thank you so much for your time", "cheers for that",
 	} {
-		c := talk(t)
+		c := newConversation(t)
 		if calls := c.hear(said); len(calls) > 0 || c.say() != "You are welcome." {
 			t.Errorf("%q: %v %q", said, calls, c.say())
 		}
@@ -210,7 +210,7 @@ func TestFollowUps_Both(t *testing.T) {
 		"another message between the two": {[]string{"add a task to buy paint", "what time is it?", "add a task to buy brushes", "delete both"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := talk(t)
+			c := newConversation(t)
 			for _, s := range tc.said[:len(tc.said)-1] {
 				for range c.hear(s) {
 					c.result("OK")
@@ -226,7 +226,7 @@ func TestFollowUps_RecurrenceKeepsTheDay(t *testing.T) {
 		"remind me on the 1st of april at 9 to pay rent": `update_reminder{"every":"0 9 1 * *","reminder":"pay rent"}`,
 		"remind me every monday at 9 to pay rent":        "",
 	} {
-		c := talk(t)
+		c := newConversation(t)
 		c.hear(first)
 		c.result("OK")
 		calls := c.hear("make it every month")
@@ -239,7 +239,7 @@ func TestFollowUps_RecurrenceKeepsTheDay(t *testing.T) {
 }
 
 func TestOffer_NeverMindAfterAnActionAsks(t *testing.T) {
-	c := talk(t)
+	c := newConversation(t)
 	made := c.hear("remind me at 5pm to call mum")
 	c.result("I will remind you today at 17:00: call mum.")
 	if calls := c.hear("actually don't"); len(calls) > 0 || !strings.HasSuffix(c.say(), "call mum. Should I undo that?") {
@@ -254,7 +254,7 @@ func TestFollowUps_OneForAnotherPerson(t *testing.T) {
 		"and another for Anna": {`create_task{"title":"buy a present for Anna"}`},
 		"and one from Anna":    nil,
 	} {
-		c := talk(t)
+		c := newConversation(t)
 		c.hear("add a task to buy a present for Tom")
 		c.result(`Added task "buy a present for Tom".`)
 		want(t, c.hear(said), calls...)
@@ -263,7 +263,7 @@ func TestFollowUps_OneForAnotherPerson(t *testing.T) {
 
 // TestFollowUps_EndOfARequestChangesNoOlderRecord: "due tomorrow" belongs to the task in the same message.
 func TestFollowUps_EndOfARequestChangesNoOlderRecord(t *testing.T) {
-	c := talk(t)
+	c := newConversation(t)
 	c.hear("remind me on friday at 9 to call mum")
 	c.result("I will remind you Fri 6 Mar at 09:00: call mum.")
 	for _, call := range c.hear("add water the plants to my tasks, due tomorrow") {

@@ -24,7 +24,7 @@ func TestWatching(t *testing.T) {
 	}
 	for _, s := range samples {
 		t.Run(s.sentence, func(t *testing.T) {
-			p := b.grammar().planRequests(s.sentence, at(t), 0)
+			p := b.grammar().planRequests(s.sentence, corpusTime(t), 0)
 			if s.expected == "NOWATCH" {
 				for _, c := range p.calls {
 					if strings.HasSuffix(c.name, "_watcher") {
@@ -65,7 +65,7 @@ func TestWatching_PaceChangesTheNewWatcher(t *testing.T) {
 		{"hello", "at most 3 a day", ""},
 	} {
 		t.Run(x.said+" after "+x.before, func(t *testing.T) {
-			r := request(at(t), owner(x.before), llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: "Done."}}}, owner(x.said))
+			r := request(corpusTime(t), userMessage(x.before), llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: "Done."}}}, userMessage(x.said))
 			got, err := llm.Collect(b.Stream(t.Context(), r))
 			if err != nil {
 				t.Fatal(err)

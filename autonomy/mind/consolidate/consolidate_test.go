@@ -82,7 +82,7 @@ func (f *fixture) remember(list ...knowledge.Fact) {
 	}))
 }
 
-func (f *fixture) live() (out []string) {
+func (f *fixture) liveTexts() (out []string) {
 	f.t.Helper()
 	list, err := f.base.ListFacts(f.t.Context(), 1000, false)
 	fatal(f.t, err)
@@ -93,7 +93,7 @@ func (f *fixture) live() (out []string) {
 	return out
 }
 
-func (f *fixture) runs() (n int) {
+func (f *fixture) countRuns() (n int) {
 	f.t.Helper()
 	fatal(f.t, f.st.Read().QueryRowContext(f.t.Context(), `SELECT count(*) FROM consolidations WHERE night <> '' AND state = 'done'`).Scan(&n))
 	return n
@@ -108,8 +108,8 @@ func TestStep_RunsOncePerNight(t *testing.T) {
 			t.Helper()
 			next, err := f.Step(t.Context())
 			fatal(t, err)
-			if got := next.Format("2006-01-02 15:04"); got != wantNext || f.runs() != wantRuns {
-				t.Errorf("%s: next %s after %d runs, want %s after %d", time.Now().UTC().Format(time.DateTime), got, f.runs(), wantNext, wantRuns)
+			if got := next.Format("2006-01-02 15:04"); got != wantNext || f.countRuns() != wantRuns {
+				t.Errorf("%s: next %s after %d runs, want %s after %d", time.Now().UTC().Format(time.DateTime), got, f.countRuns(), wantNext, wantRuns)
 			}
 		}
 		step(1, "2000-01-01 03:30") // a bubble starts at midnight; the row of the last night counts as done
@@ -118,12 +118,12 @@ func TestStep_RunsOncePerNight(t *testing.T) {
 		time.Sleep(3 * time.Hour)
 		step(1, "2000-01-01 03:30")
 		time.Sleep(time.Hour)
-		if len(f.live()) != 2 {
+		if len(f.liveTexts()) != 2 {
 			t.Error("a duplicate was merged before the night")
 		}
 		step(2, "2000-01-02 03:30")
-		if len(f.live()) != 1 {
-			t.Errorf("facts after the night: %q", f.live())
+		if len(f.liveTexts()) != 1 {
+			t.Errorf("facts after the night: %q", f.liveTexts())
 		}
 		step(2, "2000-01-02 03:30")
 		time.Sleep(5 * 24 * time.Hour)
@@ -153,31 +153,31 @@ func TestStep_ContinuesAnInterruptedRun(t *testing.T) {
 			all = append(all, knowledge.Fact{Text: fmt.Sprintf("to open the locker %d, push the door", n)}, knowledge.Fact{Text: fmt.Sprintf("to open locker %d, please push door", n)})
 		}
 		f.remember(all...)
-		before := f.live()
+		before := f.liveTexts()
 		time.Sleep(4 * time.Hour)
 		if _, err := f.Step(t.Context()); !errors.Is(err, stop) {
 			t.Fatalf("Step = %v, want %v", err, stop)
 		}
-		if n := len(f.live()); n != 4*batch { // two of three batches
+		if n := len(f.liveTexts()); n != 4*batch { // two of three batches
 			t.Errorf("%d facts after the interruption, want %d", n, 4*batch)
 		}
 		left = 100
 		_, err = f.Step(t.Context())
 		fatal(t, err)
-		if n := len(f.live()); n != 3*batch {
+		if n := len(f.liveTexts()); n != 3*batch {
 			t.Errorf("%d facts after the night, want %d", n, 3*batch)
 		}
 		var event string
 		fatal(t, f.st.Read().QueryRowContext(t.Context(), `SELECT event FROM consolidations WHERE merged = ?`, 3*batch).Scan(&event))
 		r, err := f.undo.Undo(t.Context(), tools.UndoRequest{ID: event, Origin: "cli"})
 		fatal(t, err)
-		if d := cmp.Diff(before, f.live()); d != "" {
+		if d := cmp.Diff(before, f.liveTexts()); d != "" {
 			t.Errorf("facts after undo (%s): %s", r.Text, d)
 		}
 		time.Sleep(24 * time.Hour)
 		_, err = f.Step(t.Context())
 		fatal(t, err)
-		if d := cmp.Diff(before, f.live()); d != "" {
+		if d := cmp.Diff(before, f.liveTexts()); d != "" {
 			t.Errorf("facts after the next night: %s", d)
 		}
 		fatal(t, f.st.Close())
@@ -204,11 +204,11 @@ func TestStep_SummarizesConclusionsWithAModel(t *testing.T) {
 			f.remember(knowledge.Fact{Text: fmt.Sprintf("the user walks in place %d", n), Kind: knowledge.KindObservation, Provenance: provenance.Hob})
 		}
 		f.remember(knowledge.Fact{Text: "to open the locker, push the door"}, knowledge.Fact{Text: "to open locker, please push door"})
-		before := f.live()
+		before := f.liveTexts()
 		time.Sleep(4 * time.Hour)
 		_, err = f.Step(t.Context())
 		fatal(t, err)
-		if n := len(f.live()); n != len(before)-1 {
+		if n := len(f.liveTexts()); n != len(before)-1 {
 			t.Errorf("%d facts after a night without a budget, want %d", n, len(before)-1)
 		}
 		fails = false
@@ -217,12 +217,12 @@ func TestStep_SummarizesConclusionsWithAModel(t *testing.T) {
 			_, err = f.Step(t.Context())
 			fatal(t, err)
 		}
-		if live := f.live(); len(live) != len(before)-2 || !slices.Contains(live, "the user walks in place 11 and place 10") || calls != 1 {
+		if live := f.liveTexts(); len(live) != len(before)-2 || !slices.Contains(live, "the user walks in place 11 and place 10") || calls != 1 {
 			t.Errorf("%d facts after %d calls: %q", len(live), calls, live)
 		}
 		r, err := f.undo.Undo(t.Context(), tools.UndoRequest{Last: 2, Origin: "cli"})
 		fatal(t, err)
-		if d := cmp.Diff(before, f.live()); d != "" {
+		if d := cmp.Diff(before, f.liveTexts()); d != "" {
 			t.Errorf("facts after undo (%s): %s", r.Text, d)
 		}
 		fatal(t, f.st.Close())

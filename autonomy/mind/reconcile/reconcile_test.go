@@ -49,9 +49,9 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// coach returns the desired state of a template with a goal, a schedule, a reminder and a watcher
+// coachTemplate returns the desired state of a template with a goal, a schedule, a reminder and a watcher
 // of folder.
-func coach(folder string) templates.DesiredState {
+func coachTemplate(folder string) templates.DesiredState {
 	return templates.DesiredState{
 		Source: templates.SourceOf("coach"), Trusted: true,
 		Goals:     []templates.Goal{{Description: "the exam is prepared", CheckEvery: "6h"}},
@@ -89,16 +89,16 @@ func (h *home) items() (out []string) {
 // creates no duplicates and resets nothing.
 func TestApply_IsIdempotent(t *testing.T) {
 	h, folder := open(t), t.TempDir()
-	dry := coach(folder)
+	dry := coachTemplate(folder)
 	dry.Dry = true
 	if _, got := h.apply(dry); got != "made 4, removed 0, kept 0, failed 0" || len(h.items()) != 0 {
 		t.Errorf("the preview reports %s and leaves %q, want the same report and no change", got, h.items())
 	}
-	if _, got := h.apply(coach(folder)); got != "made 4, removed 0, kept 0, failed 0" {
+	if _, got := h.apply(coachTemplate(folder)); got != "made 4, removed 0, kept 0, failed 0" {
 		t.Errorf("first Apply: %s", got)
 	}
 	before := h.items()
-	if _, got := h.apply(coach(folder)); got != "made 0, removed 0, kept 0, failed 0" {
+	if _, got := h.apply(coachTemplate(folder)); got != "made 0, removed 0, kept 0, failed 0" {
 		t.Errorf("second Apply: %s", got)
 	}
 	if after := h.items(); !slices.Equal(before, after) || len(after) != 4 {
@@ -110,7 +110,7 @@ func TestApply_IsIdempotent(t *testing.T) {
 // template, but none of the user's own items.
 func TestApply_RemovesItemsOfOldTemplate(t *testing.T) {
 	h := open(t)
-	_, _ = h.apply(coach(t.TempDir()))
+	_, _ = h.apply(coachTemplate(t.TempDir()))
 	var own watchers.Spec
 	must(t, h.Store.Write(t.Context(), func(tx *store.Tx) (err error) {
 		kind, config, err := watchers.ParseSchedule("", "day at 7:00", now)
@@ -131,7 +131,7 @@ func TestApply_RemovesItemsOfOldTemplate(t *testing.T) {
 // to the template.
 func TestApply_KeepsWhatUserChanged(t *testing.T) {
 	h := open(t)
-	first, _ := h.apply(coach(t.TempDir()))
+	first, _ := h.apply(coachTemplate(t.TempDir()))
 	must(t, h.Store.Write(t.Context(), func(tx *store.Tx) error {
 		for _, x := range first.Made {
 			switch x.What {
@@ -178,7 +178,7 @@ func TestApply_KeepsWhatUserChanged(t *testing.T) {
 // still created. A source that is not a template is rejected.
 func TestApply_ReportsInvalidItems(t *testing.T) {
 	h := open(t)
-	w := coach(t.TempDir())
+	w := coachTemplate(t.TempDir())
 	w.Schedules = append(w.Schedules, templates.Schedule{Every: "blue moon", Do: "brief me"}, templates.Schedule{At: "2020-01-01 08:00", Say: "too late"})
 	w.Watchers = append(w.Watchers, templates.Watcher{Kind: "carrier", Config: map[string]any{}}, templates.Watcher{Kind: "file", Config: map[string]any{"pth": "~"}})
 	done, got := h.apply(w)

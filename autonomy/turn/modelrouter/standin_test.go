@@ -62,7 +62,7 @@ func (p *modelPool) chain(t *testing.T, more ...string) llm.Model {
 	return m
 }
 
-func hello(session string) llm.Request {
+func helloRequest(session string) llm.Request {
 	return llm.Request{
 		Session: session, StandIn: true, Now: time.Now(), Account: llm.Account{Event: session + time.Now().String()},
 		Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "hello", Source: provenance.Owner}}}},
@@ -102,7 +102,7 @@ func TestStandIn(t *testing.T) {
 					x = overCap{x}
 				}
 				p := newPool(x, scriptedModel("y", llmtest.Answer{Text: "from y", Times: -1}))
-				r := hello("s")
+				r := helloRequest("s")
 				if tt.change != nil {
 					tt.change(&r)
 				}
@@ -125,7 +125,7 @@ func TestOutage(t *testing.T) {
 		say := func(session string, calls int, want string, explained bool) {
 			t.Helper()
 			before := len(x.Requests())
-			got, err := llm.Collect(m.Stream(t.Context(), hello(session)))
+			got, err := llm.Collect(m.Stream(t.Context(), helloRequest(session)))
 			if err != nil || !strings.HasPrefix(got.Text(), want) || strings.Contains(got.Text(), explains) != explained || len(x.Requests())-before != calls {
 				t.Errorf("%q, %v, %d calls", got.Text(), err, len(x.Requests())-before)
 			}
@@ -162,7 +162,7 @@ func TestStandIn_WithinATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := scriptedModel("x", llmtest.Answer{Status: 503, Times: 3}, llmtest.Answer{Text: "back", Times: -1})
 		m := newPool(x).chain(t)
-		r := hello("s")
+		r := helloRequest("s")
 		r.Tools, r.Messages[0].Parts[0].Text = tools, "add a task: buy milk"
 		r.Messages = append(r.Messages, call("create_task"), result("create_task", "Added “buy milk”."))
 		got, err := llm.Collect(m.Stream(t.Context(), r))
@@ -173,7 +173,7 @@ func TestStandIn_WithinATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := scriptedModel("x", llmtest.Answer{Status: 503, Times: 3}, llmtest.Answer{Text: "back", Times: -1})
 		m := newPool(x).chain(t)
-		r := hello("s")
+		r := helloRequest("s")
 		r.Tools, r.Messages[0].Parts[0].Text = tools, "add a task: buy milk"
 		got, err := llm.Collect(m.Stream(t.Context(), r))
 		if err != nil || len(got.Calls()) != 1 || got.Text() != "" {
@@ -185,7 +185,7 @@ func TestStandIn_WithinATurn(t *testing.T) {
 		if err != nil || !strings.HasPrefix(got.Text(), "Added “buy milk”.\n\n"+explains) {
 			t.Errorf("%q, %v", got.Text(), err)
 		}
-		if got, err = llm.Collect(m.Stream(t.Context(), hello("s"))); err != nil || got.Text() != "back" {
+		if got, err = llm.Collect(m.Stream(t.Context(), helloRequest("s"))); err != nil || got.Text() != "back" {
 			t.Errorf("%q, %v", got.Text(), err)
 		}
 	})
@@ -197,7 +197,7 @@ func TestProbe(t *testing.T) {
 		x := &listedModel{Model: scriptedModel("x", llmtest.Answer{Fault: llmtest.Reset, Times: 3}, llmtest.Answer{Text: "back", Times: -1}), err: &llm.Error{Kind: llm.Network}}
 		p := newPool(x)
 		m, models := p.chain(t), &Models{pool: p}
-		if got, err := llm.Collect(m.Stream(t.Context(), hello("a"))); err != nil || !strings.Contains(got.Text(), explains) {
+		if got, err := llm.Collect(m.Stream(t.Context(), helloRequest("a"))); err != nil || !strings.Contains(got.Text(), explains) {
 			t.Fatalf("%q, %v", got.Text(), err)
 		}
 		if n := len(models.Problems(t.Context())); n != 1 || x.asked != 0 {
@@ -214,7 +214,7 @@ func TestProbe(t *testing.T) {
 		if out := models.Problems(t.Context()); len(out) != 0 || x.asked != 2 {
 			t.Errorf("after the server is back: problems %+v, %d probes", out, x.asked)
 		}
-		if got, err := llm.Collect(m.Stream(t.Context(), hello("a"))); err != nil || got.Text() != "back" {
+		if got, err := llm.Collect(m.Stream(t.Context(), helloRequest("a"))); err != nil || got.Text() != "back" {
 			t.Errorf("%q, %v", got.Text(), err)
 		}
 	})
