@@ -14,7 +14,7 @@ import (
 
 const sentence = "This is an answer of more than forty characters. "
 
-func drafting(t *testing.T, opt channels.Options) (*house, *channelstest.Drafting, *channelstest.Drafts) {
+func startDrafting(t *testing.T, opt channels.Options) (*managerFixture, *channelstest.Drafting, *channelstest.Drafts) {
 	t.Helper()
 	f := &channelstest.Drafting{Fake: &channelstest.Fake{Limit: channels.Limits{MaxText: 1000}}}
 	kept := &channelstest.Drafts{}
@@ -26,7 +26,7 @@ func drafting(t *testing.T, opt channels.Options) (*house, *channelstest.Draftin
 
 func TestDraft_GrowsIntoTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, f, kept := drafting(t, channels.Options{})
+		h, f, kept := startDrafting(t, channels.Options{})
 		s := h.Show(t.Context(), "e1", "x", "7")
 		for range 100 { // for ten seconds
 			s.Add("word ")
@@ -54,7 +54,7 @@ func TestDraft_GrowsIntoTheAnswer(t *testing.T) {
 
 func TestDraft_NotForShortOrFastAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, f, _ := drafting(t, channels.Options{})
+		h, f, _ := startDrafting(t, channels.Options{})
 		s := h.Show(t.Context(), "e1", "x", "7")
 		s.Add("Yes.")
 		time.Sleep(time.Minute)
@@ -73,7 +73,7 @@ func TestDraft_NotForShortOrFastAnswers(t *testing.T) {
 // Between two steps of a turn, no text of the answer is known. The draft keeps its current text.
 func TestDraft_IsNeverEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, f, _ := drafting(t, channels.Options{})
+		h, f, _ := startDrafting(t, channels.Options{})
 		s := h.Show(t.Context(), "e1", "x", "7")
 		s.Add(sentence)
 		time.Sleep(5 * time.Second)
@@ -94,7 +94,7 @@ func TestDraft_IsNeverEmpty(t *testing.T) {
 func TestDraft_ContainsNoSecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		secrets := []string{"ghp_0123456789abcdefghijABCDEFGHIJ012345", "4111 1111 1111 1111", "-----BEGIN PRIVATE KEY-----\nMIIEvQ\nIBADAN\n-----END PRIVATE KEY-----"}
-		h, f, _ := drafting(t, channels.Options{Redact: redact.Shapes})
+		h, f, _ := startDrafting(t, channels.Options{Redact: redact.Shapes})
 		s := h.Show(t.Context(), "e1", "x", "7")
 		for _, secret := range secrets {
 			for _, r := range sentence + "密码是 " + secret + " and more, " + secret {
@@ -125,7 +125,7 @@ const draftStep = 2 * time.Second
 
 func TestDraft_NotWhereDisabledOrUnsupported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, _, _ := drafting(t, channels.Options{Choices: map[string]channels.ChannelOverride{"x": {Whole: true}}})
+		h, _, _ := startDrafting(t, channels.Options{Choices: map[string]channels.ChannelOverride{"x": {Whole: true}}})
 		if h.Show(t.Context(), "e1", "x", "7") != nil {
 			t.Error("Show drafts although the user wants complete answers")
 		}
@@ -141,7 +141,7 @@ func TestDraft_NotWhereDisabledOrUnsupported(t *testing.T) {
 
 func TestDraft_ContinuesAfterACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, f, kept := drafting(t, channels.Options{})
+		h, f, kept := startDrafting(t, channels.Options{})
 		s := h.Show(t.Context(), "e1", "x", "7")
 		s.Add(sentence)
 		time.Sleep(2 * time.Second)
@@ -163,7 +163,7 @@ func TestDraft_ContinuesAfterACrash(t *testing.T) {
 func TestDraft_EndsAtAQuestion(t *testing.T) {
 	for _, suspended := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			h, f, kept := drafting(t, channels.Options{})
+			h, f, kept := startDrafting(t, channels.Options{})
 			s := h.Show(t.Context(), "e1", "x", "7")
 			s.Add(sentence)
 			time.Sleep(2 * time.Second)
@@ -188,7 +188,7 @@ func TestDraft_EndsAtAQuestion(t *testing.T) {
 
 func TestDraft_SlowPlatformGetsFewerUpdates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, f, _ := drafting(t, channels.Options{})
+		h, f, _ := startDrafting(t, channels.Options{})
 		asked := 0
 		f.Wrong = func() error {
 			asked++
@@ -261,7 +261,7 @@ func TestDraft_IsFoundAgainAfterALostResponse(t *testing.T) {
 // If a reader deletes the message with the draft, the answer is sent as a new message.
 func TestDraft_DeletedDraftDoesNotLoseTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, f, _ := drafting(t, channels.Options{})
+		h, f, _ := startDrafting(t, channels.Options{})
 		d := h.out.Put(channels.Delivery{Channel: "x", Chat: "7", Text: "the answer", Kind: channels.Reply, Draft: "gone"})
 		synctest.Wait()
 		if got := f.Arrived(); h.out.Row(d).State != channels.Sent || len(got) != 1 || got[0] != "the answer" {

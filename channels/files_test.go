@@ -27,8 +27,8 @@ func file(name string, data []byte) channels.File {
 	}}
 }
 
-// hear passes one message to a manager and returns the accepted form.
-func hear(t *testing.T, in channels.Inbound, opt channels.Options) (got channels.Inbound, err error) {
+// receiveMessage passes one message to a manager and returns the accepted form.
+func receiveMessage(t *testing.T, in channels.Inbound, opt channels.Options) (got channels.Inbound, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		k := &talker{say: in}
@@ -64,7 +64,7 @@ func TestReceivedFiles_AreStored(t *testing.T) {
 	broken := channels.File{Name: "broken", Open: func(context.Context) (io.ReadCloser, error) {
 		return nil, errors.New("https://files.example/bot123:SECRET/x")
 	}}
-	got, err := hear(t, channels.Inbound{Chat: "7", FromOwner: true, Files: []channels.File{
+	got, err := receiveMessage(t, channels.Inbound{Chat: "7", FromOwner: true, Files: []channels.File{
 		file("cat.exe", png), file("../../etc/passwd", []byte("text of a file")), huge, liar, broken, file("run.sh", []byte("#!/bin/sh\n")),
 		file("big.png", append(bytes.Clone(png), make([]byte, 4_000_000)...)),
 	}}, opt)
@@ -102,7 +102,7 @@ func TestReceivedFiles_NotFromUnknownSenders(t *testing.T) {
 		{Chat: "7", Sender: "eve", Text: "hi", Files: []channels.File{f}},
 		{Chat: "7", Sender: "me", FromOwner: true, Group: true, Text: "hi", Files: []channels.File{f}},
 	} {
-		if _, err := hear(t, in, channels.Options{}); !errors.Is(err, channels.ErrStranger) {
+		if _, err := receiveMessage(t, in, channels.Options{}); !errors.Is(err, channels.ErrStranger) {
 			t.Errorf("error %v", err)
 		}
 	}
@@ -137,7 +137,7 @@ func TestReceivedFiles_HaveACountLimit(t *testing.T) {
 	for range 12 {
 		files = append(files, file("a.bin", []byte{0, 1}))
 	}
-	got, err := hear(t, channels.Inbound{Chat: "7", FromOwner: true, Text: "look", Files: files}, channels.Options{})
+	got, err := receiveMessage(t, channels.Inbound{Chat: "7", FromOwner: true, Text: "look", Files: files}, channels.Options{})
 	if err != nil || len(got.Outside) != 11 || !strings.Contains(got.Outside[10], "2 more files") || got.Text != "look" {
 		t.Errorf("%v: %q", err, got.Outside)
 	}

@@ -50,8 +50,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// house is a manager running in a synctest bubble.
-type house struct {
+// managerFixture is a manager running in a synctest bubble.
+type managerFixture struct {
 	*channels.Manager
 	out    *channelstest.Outbox
 	inbox  *channelstest.Inbox
@@ -59,9 +59,9 @@ type house struct {
 	ended  chan error
 }
 
-func start(t *testing.T, out *channelstest.Outbox, chs map[string]channels.Channel, opt channels.Options) *house {
+func start(t *testing.T, out *channelstest.Outbox, chs map[string]channels.Channel, opt channels.Options) *managerFixture {
 	t.Helper()
-	h := &house{out: out, inbox: &channelstest.Inbox{}, ended: make(chan error, 1)}
+	h := &managerFixture{out: out, inbox: &channelstest.Inbox{}, ended: make(chan error, 1)}
 	opt.Outbox, opt.Receiver, opt.Log, opt.Channels = out, h.inbox, slog.New(slog.DiscardHandler), chs
 	m, err := channels.New(opt)
 	if err != nil {
@@ -74,7 +74,7 @@ func start(t *testing.T, out *channelstest.Outbox, chs map[string]channels.Chann
 	return h
 }
 
-func (h *house) stop(t *testing.T) {
+func (h *managerFixture) stop(t *testing.T) {
 	t.Helper()
 	h.cancel()
 	if err := <-h.ended; err != nil {
@@ -82,7 +82,7 @@ func (h *house) stop(t *testing.T) {
 	}
 }
 
-func to(channel, chat, text string) channels.Delivery {
+func delivery(channel, chat, text string) channels.Delivery {
 	return channels.Delivery{Channel: channel, Chat: chat, Text: text, Kind: channels.Reply}
 }
 
@@ -112,7 +112,7 @@ func TestManager_ErrorClassDecidesOnRetry(t *testing.T) {
 				f := &channelstest.Fake{}
 				f.FailWith(c.fail, c.times)
 				h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
-				id := h.out.Put(to("x", "c", "hello"))
+				id := h.out.Put(delivery("x", "c", "hello"))
 				time.Sleep(c.after)
 				synctest.Wait()
 				r := h.out.Row(id)
@@ -130,7 +130,7 @@ func TestManager_LaterPausesTheChannel(t *testing.T) {
 		f := &channelstest.Fake{}
 		f.FailWith(&channels.Error{Class: channels.Later, RetryAt: time.Now().Add(5 * time.Minute), Err: errors.New("429")}, 1)
 		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
-		a, b := h.out.Put(to("x", "a", "first")), h.out.Put(to("x", "b", "second"))
+		a, b := h.out.Put(delivery("x", "a", "first")), h.out.Put(delivery("x", "b", "second"))
 		time.Sleep(4 * time.Minute)
 		synctest.Wait()
 		if n := len(f.Arrived()); n != 0 {
@@ -153,7 +153,7 @@ func TestManager_KeepsRateLimit(t *testing.T) {
 		f.After(func(channels.Delivery) { at = append(at, time.Since(began)) })
 		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
 		for i := range 7 {
-			h.out.Put(to("x", fmt.Sprint(i), "hello"))
+			h.out.Put(delivery("x", fmt.Sprint(i), "hello"))
 		}
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
@@ -183,15 +183,15 @@ func TestManager_GuestsDoNotDelayTheOwner(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s %.5s %s", d.Chat, d.Text, time.Since(began)))
 		})
 		out := channelstest.NewOutbox()
-		long := to("x", "eve", strings.Repeat("guest ", 60)) // five parts
+		long := delivery("x", "eve", strings.Repeat("guest ", 60)) // five parts
 		long.Guest = true
-		short := to("x", "bob", "guest")
+		short := delivery("x", "bob", "guest")
 		short.Guest = true
-		ids := []string{out.Put(long), out.Put(short), out.Put(to("x", "me", "first"))}
+		ids := []string{out.Put(long), out.Put(short), out.Put(delivery("x", "me", "first"))}
 		h := start(t, out, map[string]channels.Channel{"x": f}, channels.Options{})
 		time.Sleep(time.Second)
 		synctest.Wait()
-		ids = append(ids, out.Put(to("x", "me", "again")))
+		ids = append(ids, out.Put(delivery("x", "me", "again")))
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		h.stop(t)
@@ -220,7 +220,7 @@ func TestManager_DoesNotRepeatSentParts(t *testing.T) {
 			}
 		})
 		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
-		id := h.out.Put(to("x", "c", strings.Repeat("word and ", 22)))
+		id := h.out.Put(delivery("x", "c", strings.Repeat("word and ", 22)))
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		h.stop(t)
@@ -261,7 +261,7 @@ func TestManager_SendsTextOfARejectedFile(t *testing.T) {
 		var ids []string
 		for _, text := range []string{"here it is", strings.Repeat("many words ", 12)} {
 			for _, name := range []string{"good.pdf", "bad.pdf"} {
-				d := to("x", "c", text)
+				d := delivery("x", "c", text)
 				d.Files = []channels.Attachment{{Name: name, Size: 1, Path: path}}
 				ids = append(ids, h.out.Put(d))
 			}
@@ -309,7 +309,7 @@ func TestManager_TimedOutSend(t *testing.T) {
 				}
 				release := f.Stall()
 				h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": ch}, channels.Options{SendTimeout: time.Second})
-				id := h.out.Put(to("x", "c", "hello"))
+				id := h.out.Put(delivery("x", "c", "hello"))
 				time.Sleep(time.Second + time.Millisecond)
 				synctest.Wait()
 				release()
@@ -344,7 +344,7 @@ func TestManager_SlowTransferIsNoFailure(t *testing.T) {
 		f := &channelstest.Fake{}
 		release := f.Stall()
 		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": carrier{f}}, channels.Options{})
-		d := to("x", "c", "here")
+		d := delivery("x", "c", "here")
 		d.Files = []channels.Attachment{{Name: "film.mp4", Size: 40 << 20, Path: path}}
 		h.out.Put(d)
 		time.Sleep(5 * time.Minute)
@@ -363,7 +363,7 @@ func TestManager_StopWhileSending(t *testing.T) {
 		release := f.Stall()
 		defer release()
 		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{Grace: time.Second})
-		id := h.out.Put(to("x", "c", "hello"))
+		id := h.out.Put(delivery("x", "c", "hello"))
 		synctest.Wait()
 		began := time.Now()
 		h.stop(t)
@@ -404,7 +404,7 @@ func TestManager_BrokenChannelsDoNotAffectOthers(t *testing.T) {
 			Failed:  map[string]error{"email": errors.New("no password")},
 			Trouble: func(ch string, _ error) { told = append(told, ch) },
 		})
-		id := h.out.Put(to("good", "c", "hello"))
+		id := h.out.Put(delivery("good", "c", "hello"))
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if s := h.out.Row(id).State; s != channels.Sent {
@@ -458,7 +458,7 @@ func TestManager_DeliversAfterANightWithoutNetwork(t *testing.T) {
 		offline := fmt.Errorf("chat: connect: %w", &net.OpError{Op: "dial", Err: errors.New("network is unreachable")})
 		b := &remote{bad: bad{err: offline}}
 		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": b}, channels.Options{})
-		id := h.out.Put(to("x", "c", "hello"))
+		id := h.out.Put(delivery("x", "c", "hello"))
 		time.Sleep(10 * time.Hour)
 		n := b.runs.Load()
 		b.up.Store(true)
@@ -543,7 +543,7 @@ func TestManager_DoesNotDeliverToPullChannels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &puller{}
 		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"web": p, "x": &channelstest.Fake{}}, channels.Options{})
-		h.out.Put(to("web", "c", "hello"))
+		h.out.Put(delivery("web", "c", "hello"))
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		h.stop(t)
@@ -571,7 +571,7 @@ func TestManager_FullDiskRepeatsNothing(t *testing.T) {
 		f := &channelstest.Fake{}
 		out := &flaky{Outbox: channelstest.NewOutbox()}
 		out.bad.Store(4)
-		id := out.Put(to("x", "c", "hello"))
+		id := out.Put(delivery("x", "c", "hello"))
 		m, err := channels.New(channels.Options{
 			Outbox: out, Receiver: &channelstest.Inbox{}, Log: slog.New(slog.DiscardHandler),
 			Channels: map[string]channels.Channel{"x": f},

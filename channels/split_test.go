@@ -74,14 +74,14 @@ func FuzzSplit(f *testing.F) {
 		if strings.ContainsAny(text, "`~|") {
 			return // the parts contain more than the text: reopened code blocks and repeated table headers
 		}
-		if got, want := solid(strings.Join(parts, "")), solid(text); got != want {
+		if got, want := dropSpace(strings.Join(parts, "")), dropSpace(text); got != want {
 			t.Fatalf("lost text: %q became %q", want, got)
 		}
 	})
 }
 
-// solid drops white space.
-func solid(s string) string {
+// dropSpace drops white space.
+func dropSpace(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
 			return -1
@@ -173,7 +173,7 @@ func FuzzSplitFor(f *testing.F) {
 		if strings.ContainsAny(text, "`~|") {
 			return
 		}
-		if got, want := solid(strings.Join(parts, "")), solid(text); got != want {
+		if got, want := dropSpace(strings.Join(parts, "")), dropSpace(text); got != want {
 			t.Fatalf("lost text: %q became %q", want, got)
 		}
 	})

@@ -71,7 +71,7 @@ func TestManager_OutageLosesNothing(t *testing.T) {
 		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
 		f.Down()
 		for i := range 5 {
-			h.out.Put(to("x", "7", string(rune('a'+i))))
+			h.out.Put(delivery("x", "7", string(rune('a'+i))))
 			time.Sleep(12 * time.Minute)
 		}
 		f.Up()

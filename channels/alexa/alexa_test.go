@@ -189,14 +189,14 @@ func (q asked) body() string {
 	return string(b)
 }
 
-// ear is a receiver that answers messages.
-type ear struct {
+// recordingInbox is a receiver that answers messages.
+type recordingInbox struct {
 	channelstest.Inbox
 	mu    sync.Mutex
 	reply func(event, text string)
 }
 
-func (e *ear) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
+func (e *recordingInbox) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
 	acc, err := e.Inbox.Receive(ctx, in)
 	e.mu.Lock()
 	reply := e.reply
@@ -268,7 +268,7 @@ func ask(t *testing.T, ch *alexa.Channel, a *amazon, q asked) (text string, ends
 const long = 20 * time.Second
 
 func TestAConversation(t *testing.T) {
-	a, e := newAmazon(t), &ear{}
+	a, e := newAmazon(t), &recordingInbox{}
 	ch, _ := open(t, a, t.TempDir(), long, e)
 	e.reply = func(event, text string) {
 		if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d" + event, Event: event, Kind: channels.Reply, Chat: account, Text: "You asked <b>" + text + "</b> & so on"}); err != nil {
@@ -308,7 +308,7 @@ func TestAConversation(t *testing.T) {
 }
 
 func TestHook_RejectsOtherCallers(t *testing.T) {
-	a, e := newAmazon(t), &ear{}
+	a, e := newAmazon(t), &recordingInbox{}
 	ch, _ := open(t, a, "", long, e)
 	other := newAmazon(t)
 	other.keys = [2]*rsa.PrivateKey{a.keys[1], a.keys[0]}
@@ -387,7 +387,7 @@ func withURL(a *amazon, url string) channels.WebhookRequest {
 // and do not block signed requests.
 func TestHook_LimitsCertificateDownloads(t *testing.T) {
 	a := newAmazon(t)
-	ch, _ := open(t, a, "", long, &ear{})
+	ch, _ := open(t, a, "", long, &recordingInbox{})
 	for i := range 50 {
 		ch.Hook(t.Context(), withURL(a, fmt.Sprintf("https://s3.amazonaws.com/echo.api/%d.pem", i)))
 	}
@@ -402,7 +402,7 @@ func TestHook_LimitsCertificateDownloads(t *testing.T) {
 // TestLateAnswer_IsSpokenOnce: a late answer is stored, also across restarts, and spoken once, to the
 // user who asked.
 func TestLateAnswer_IsSpokenOnce(t *testing.T) {
-	a, e, dir := newAmazon(t), &ear{}, filepath.Join(t.TempDir(), "alexa")
+	a, e, dir := newAmazon(t), &recordingInbox{}, filepath.Join(t.TempDir(), "alexa")
 	ch, stop := open(t, a, dir, 50*time.Millisecond, e)
 	if text, ends := ask(t, ch, a, asked{text: "is on"}); !strings.Contains(text, "still working on it") || ends {
 		t.Fatalf("%q", text)
@@ -437,14 +437,14 @@ func TestLateAnswer_IsSpokenOnce(t *testing.T) {
 	}
 }
 
-func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
+func joinFields(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 const question = "May I send it? Answer /yes q1 or /no q1."
 
 // TestApproval_AnswersOnlyTheSpokenQuestion: a spoken yes answers only the question that was spoken, and
 // only if Alexa is sure that the voice is one that the owner configured.
 func TestApproval_AnswersOnlyTheSpokenQuestion(t *testing.T) {
-	a, e := newAmazon(t), &ear{}
+	a, e := newAmazon(t), &recordingInbox{}
 	b := &channelstest.Buttons{Owner: account, Question: "q1"}
 	dir := t.TempDir()
 	ch, stop := opened(t, a, channels.Deps{Dir: dir, Buttons: b}, alexa.Options{Wait: 50 * time.Millisecond}, e)
@@ -453,7 +453,7 @@ func TestApproval_AnswersOnlyTheSpokenQuestion(t *testing.T) {
 	}
 	says := func(what string, q asked, want string) {
 		t.Helper()
-		if text, _ := ask(t, ch, a, q); !strings.Contains(flat(text), want) {
+		if text, _ := ask(t, ch, a, q); !strings.Contains(joinFields(text), want) {
 			t.Errorf("%s: %q, not %q", what, text, want)
 		}
 	}
@@ -502,7 +502,7 @@ func TestApproval_AnswersOnlyTheSpokenQuestion(t *testing.T) {
 func TestApproval_AnsweredElsewhereIsSpokenOnce(t *testing.T) {
 	a := newAmazon(t)
 	b := &channelstest.Buttons{Owner: account, Question: "q1"}
-	ch, _ := opened(t, a, channels.Deps{Buttons: b}, alexa.Options{Wait: 50 * time.Millisecond}, &ear{})
+	ch, _ := opened(t, a, channels.Deps{Buttons: b}, alexa.Options{Wait: 50 * time.Millisecond}, &recordingInbox{})
 	for i, d := range []channels.Delivery{{Kind: channels.Question, Text: question}, {Kind: channels.Reply, Text: "Something else"}} {
 		d.ID, d.Event, d.Chat = fmt.Sprint("d", i), fmt.Sprint("e", i), account
 		if _, err := ch.Send(t.Context(), d); err != nil {
@@ -510,7 +510,7 @@ func TestApproval_AnsweredElsewhereIsSpokenOnce(t *testing.T) {
 		}
 	}
 	for i, want := range []string{question + " Say yes or no.", "Something else " + question + " Say yes or no."} {
-		if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent"}); flat(text) != want {
+		if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent"}); joinFields(text) != want {
 			t.Errorf("%d: %q", i, text)
 		}
 	}
@@ -526,7 +526,7 @@ func TestApproval_AnsweredElsewhereIsSpokenOnce(t *testing.T) {
 // host.
 func TestHook_SendsAProgressiveResponse(t *testing.T) {
 	a := newAmazon(t)
-	e := &ear{}
+	e := &recordingInbox{}
 	ch, _ := opened(t, a, channels.Deps{}, alexa.Options{Wait: 90 * time.Second, Slow: time.Millisecond}, e)
 	e.reply = func(event, _ string) {
 		for begun := time.Now(); time.Since(begun) < 60*time.Second; time.Sleep(time.Millisecond) {
@@ -565,7 +565,7 @@ func TestHook_SendsAProgressiveResponse(t *testing.T) {
 
 // TestHook_RepeatedRequestGetsNoAnswer: a repeated request gets no answers.
 func TestHook_RepeatedRequestGetsNoAnswer(t *testing.T) {
-	a, e := newAmazon(t), &ear{}
+	a, e := newAmazon(t), &recordingInbox{}
 	ch, _ := open(t, a, "", 50*time.Millisecond, e)
 	p := a.signed(asked{intent: "AnswerIntent"}.body())
 	if got := ch.Hook(t.Context(), p); got.Status != http.StatusOK {
@@ -589,7 +589,7 @@ func TestHook_RepeatedRequestGetsNoAnswer(t *testing.T) {
 // longer.
 func TestSpeech_EscapedTextIsComplete(t *testing.T) {
 	a := newAmazon(t)
-	ch, _ := open(t, a, "", 50*time.Millisecond, &ear{})
+	ch, _ := open(t, a, "", 50*time.Millisecond, &recordingInbox{})
 	if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d", Event: "e", Kind: channels.Reply, Chat: account, Text: strings.Repeat("a & b's ", 750) + "end"}); err != nil {
 		t.Fatal(err)
 	}
@@ -602,7 +602,7 @@ func TestSpeech_EscapedTextIsComplete(t *testing.T) {
 
 func TestSpeech_SplitsLongAnswers(t *testing.T) {
 	a := newAmazon(t)
-	ch, _ := open(t, a, t.TempDir(), 50*time.Millisecond, &ear{})
+	ch, _ := open(t, a, t.TempDir(), 50*time.Millisecond, &recordingInbox{})
 	for i := range 3 {
 		if _, err := ch.Send(t.Context(), channels.Delivery{ID: fmt.Sprint(i), Event: "e", Kind: channels.Reply, Chat: account, Text: strings.Repeat(fmt.Sprint(i), 6000)}); err != nil {
 			t.Fatal(err)
@@ -617,7 +617,7 @@ func TestSpeech_SplitsLongAnswers(t *testing.T) {
 }
 
 func TestPairing(t *testing.T) {
-	a, e := newAmazon(t), &ear{}
+	a, e := newAmazon(t), &recordingInbox{}
 	ch, _ := open(t, a, "", 50*time.Millisecond, e)
 	for said, want := range map[string]string{
 		"two three four five A. hyphen B. C. D. E. F.": "2345ABCDEF", "2345 A B C D E F": "2345ABCDEF", "2345 ABC D E F": "2345ABCDEF", "in my pocket": "in my pocket",

@@ -22,8 +22,8 @@ func texts(in *channelstest.Inbox) []string {
 	return out
 }
 
-// once returns the received texts, without repetitions of the same key.
-func once(in *channelstest.Inbox) []string {
+// uniqueTexts returns the received texts, without repetitions of the same key.
+func uniqueTexts(in *channelstest.Inbox) []string {
 	var out []string
 	seen := map[string]bool{}
 	for _, m := range in.Heard() {
@@ -35,7 +35,7 @@ func once(in *channelstest.Inbox) []string {
 	return out
 }
 
-func counts(w *discordtest.Server) (identifies, resumes int) {
+func countSignIns(w *discordtest.Server) (identifies, resumes int) {
 	w.Lock()
 	defer w.Unlock()
 	return w.Identifies, w.Resumes
@@ -60,7 +60,7 @@ func TestResume(t *testing.T) {
 	if got := texts(in); !slices.Equal(got, []string{"one", "two", "three"}) {
 		t.Errorf("received %q", got)
 	}
-	if id, re := counts(w); id != 1 || re != 1 {
+	if id, re := countSignIns(w); id != 1 || re != 1 {
 		t.Errorf("%d sign-ins, %d resumed sessions", id, re)
 	}
 	if w.Intents != 1<<0|1<<9|1<<12|1<<15 {
@@ -74,7 +74,7 @@ func TestResume(t *testing.T) {
 		t.Error(err, ch.DescribeStatus())
 	}
 	channelstest.Running(t, ch, in)
-	channelstest.Until(t, "a resumed session", func() bool { _, re := counts(w); return re == 2 && w.Connected() })
+	channelstest.Until(t, "a resumed session", func() bool { _, re := countSignIns(w); return re == 2 && w.Connected() })
 }
 
 // TestGateway_ReconnectsWithoutHeartbeat: a connection that does not acknowledge heartbeats is closed, and the session is
@@ -83,7 +83,7 @@ func TestGateway_ReconnectsWithoutHeartbeat(t *testing.T) {
 	w, in := discordtest.New(t), &channelstest.Inbox{}
 	w.Every, w.Deaf = 30, true
 	channelstest.Running(t, w.Open(), in)
-	channelstest.Until(t, "a resumed session", func() bool { _, re := counts(w); return re > 0 })
+	channelstest.Until(t, "a resumed session", func() bool { _, re := countSignIns(w); return re > 0 })
 	w.Lock()
 	w.Deaf = false
 	w.Unlock()
@@ -94,7 +94,7 @@ func TestGateway_ReconnectsWithoutHeartbeat(t *testing.T) {
 	})
 	w.Person("d1", "7", "there?", false, nil)
 	channelstest.Until(t, "the message", func() bool { return slices.Contains(texts(in), "there?") })
-	if id, _ := counts(w); id != 1 {
+	if id, _ := countSignIns(w); id != 1 {
 		t.Errorf("%d sign-ins", id)
 	}
 }
@@ -140,10 +140,10 @@ func TestGateway_OpcodesAndCloseCodes(t *testing.T) {
 			})
 			w.Person("d1", "7", "two", false, nil)
 			channelstest.Until(t, "the next message", func() bool { return slices.Contains(texts(in), "two") })
-			if got := once(in); !slices.Equal(got, []string{"one", "two"}) {
+			if got := uniqueTexts(in); !slices.Equal(got, []string{"one", "two"}) {
 				t.Errorf("received %q", got)
 			}
-			if id, re := counts(w); id != c.identify || re != c.resume {
+			if id, re := countSignIns(w); id != c.identify || re != c.resume {
 				t.Errorf("%d sign-ins and %d resumed, want %d and %d", id, re, c.identify, c.resume)
 			}
 		})
@@ -221,7 +221,7 @@ func TestGateway_RejectsUntrustedCertificates(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "certificate") || channels.ClassOf(err) != channels.Temporary {
 		t.Error(err)
 	}
-	if id, _ := counts(w); id != 0 {
+	if id, _ := countSignIns(w); id != 0 {
 		t.Error("Hob signed in to the server")
 	}
 }
@@ -274,7 +274,7 @@ func TestRun_FetchesMissedMessages(t *testing.T) {
 		want = append(want, fmt.Sprint("missed ", i))
 	}
 	want = append(want, "now")
-	got := slices.DeleteFunc(once(in), func(s string) bool { return s == "by role" })
+	got := slices.DeleteFunc(uniqueTexts(in), func(s string) bool { return s == "by role" })
 	if !slices.Equal(got, want) {
 		t.Errorf("received %d messages: %q", len(got), got)
 	}
@@ -323,7 +323,7 @@ func TestRun_IgnoresOldMessagesAtFirstStart(t *testing.T) {
 	w.Unlock()
 	want := []string{"five", "four", "one", "six", "three", "two"}
 	heard := func() []string {
-		got := slices.DeleteFunc(once(in), func(s string) bool { return strings.HasPrefix(s, "now") })
+		got := slices.DeleteFunc(uniqueTexts(in), func(s string) bool { return strings.HasPrefix(s, "now") })
 		slices.Sort(got)
 		return got
 	}
@@ -373,7 +373,7 @@ func TestRun_ReceivesARefusedMessageAgain(t *testing.T) {
 	in.Refuse(nil)
 	channelstest.Running(t, ch, in) // restart Run, as the manager does
 	channelstest.Until(t, "both messages", func() bool { return len(in.Heard()) >= 2 })
-	if got := once(in); !slices.Equal(got, []string{"one", "two"}) {
+	if got := uniqueTexts(in); !slices.Equal(got, []string{"one", "two"}) {
 		t.Errorf("received %q", got)
 	}
 	// A message from an unknown sender is not received again.

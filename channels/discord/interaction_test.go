@@ -237,7 +237,7 @@ func TestButtons_AreRemovedWhenAnsweredElsewhere(t *testing.T) {
 	if _, err := w.Open().Send(t.Context(), channels.Delivery{ID: "d2", Chat: "d1", Kind: channels.Question, Text: "And this?"}); err != nil {
 		t.Fatal(err)
 	}
-	if c := last(w).Body["components"]; len(c.([]any)) != 0 {
+	if c := lastRequest(w).Body["components"]; len(c.([]any)) != 0 {
 		t.Errorf("an expired question has the buttons %v", c)
 	}
 }
@@ -330,7 +330,7 @@ func TestInteractions_AreAcknowledgedInTime(t *testing.T) {
 	})
 	close(in.wait)
 	channelstest.Until(t, "both", func() bool { return len(in.Heard()) == 2 })
-	if _, re := counts(w); re != 0 {
+	if _, re := countSignIns(w); re != 0 {
 		t.Errorf("the connection was lost %d times", re)
 	}
 	if got := texts(&in.Inbox); !slices.Equal(got, []string{"slow", "/status"}) {

@@ -18,7 +18,7 @@ import (
 	"hob/channels/discord/discordtest"
 )
 
-func last(w *discordtest.Server) discordtest.Request {
+func lastRequest(w *discordtest.Server) discordtest.Request {
 	w.Lock()
 	defer w.Unlock()
 	return w.Requests[len(w.Requests)-1]
@@ -37,7 +37,7 @@ func TestSend(t *testing.T) {
 		"allowed_mentions":  object{"parse": []any{}, "replied_user": false},
 		"message_reference": object{"message_id": "77", "fail_if_not_exists": false},
 	}
-	if diff := cmp.Diff(want, last(w).Body); diff != "" {
+	if diff := cmp.Diff(want, lastRequest(w).Body); diff != "" {
 		t.Error(diff)
 	}
 	for _, chat := range []string{"", "../users/@me", "1/messages", "a b", strings.Repeat("1", 200)} {
@@ -53,8 +53,8 @@ func TestDraft(t *testing.T) {
 	w := discordtest.New(t)
 	ch := w.Open()
 	id, err := ch.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "c1", Text: "I thi"})
-	if err != nil || last(w).Body["flags"] != float64(4|1<<12) {
-		t.Fatal(err, last(w))
+	if err != nil || lastRequest(w).Body["flags"] != float64(4|1<<12) {
+		t.Fatal(err, lastRequest(w))
 	}
 	first := channels.Delivery{ID: "draft", Chat: "c1", CreatedAt: time.Now().Add(-time.Minute)}
 	if r, found, err := ch.Find(t.Context(), first); err != nil || !found || r.ID != id { // as after a crash

@@ -51,7 +51,7 @@ Message-ID: <%s>
 // testComesBack checks that the status shows a bounced mail of Hob, also after a restart; forged
 // bounces have no effect, and no bounce is answered.
 func testComesBack(t *testing.T, sv servers) {
-	w := sv.world(t)
+	w := sv.newFixture(t)
 	ch := w.channel(w.config())
 	stop := w.run(ch)
 	r, err := ch.Send(t.Context(), channels.Delivery{ID: "lost", Kind: channels.Notice, Chat: chatOf(ada, hashOf("x")), Text: "hello"})

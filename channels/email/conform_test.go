@@ -21,7 +21,7 @@ import (
 
 // platform adapts a mailbox to the suite: the suite's chat "c" is a thread with Ada.
 type platform struct {
-	*world
+	*mailFixture
 	channelstest.Stalls
 
 	mu    sync.Mutex
@@ -181,8 +181,8 @@ func (p *platform) Say(_ context.Context, chat, sender, text string, group bool)
 
 func testConformance(t *testing.T, sv servers) {
 	channelstest.Conform(t, func(t *testing.T) (channels.Channel, channelstest.Platform) {
-		w := sv.world(t)
-		p := &platform{world: w}
+		w := sv.newFixture(t)
+		p := &platform{mailFixture: w}
 		w.run(w.channel(w.config()))() // messages from before the first start are not received
 		w.acc.Via = p.via
 		return at{w.channel(w.config())}, p

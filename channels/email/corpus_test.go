@@ -39,9 +39,9 @@ func corpus(t testing.TB) map[string][]byte {
 	return out
 }
 
-// whole parses a mail with its files in the same way as Run. It fails the test if the results are
+// parseWhole parses a mail with its files in the same way as Run. It fails the test if the results are
 // unusable.
-func whole(t *testing.T, name string, raw []byte) (*parsedMail, channels.Inbound) {
+func parseWhole(t *testing.T, name string, raw []byte) (*parsedMail, channels.Inbound) {
 	t.Helper()
 	ch := &Channel{address: hob, trusted: trusted}
 	l := parseMail(pim.Message{UID: 1, Size: int64(len(raw))}, raw)
@@ -105,7 +105,7 @@ func TestCorpus(t *testing.T) {
 		"rfc6532/utf8_headers.eml":                               "body",
 	}
 	for name, raw := range mails {
-		l, _ := whole(t, name, raw)
+		l, _ := parseWhole(t, name, raw)
 		if want := texts[name]; !strings.Contains(l.own, want) {
 			t.Errorf("%s: %.300q, want %q", name, l.own, want)
 		}
@@ -155,7 +155,7 @@ func mutations(mails map[string][]byte, n int) (out [][]byte) {
 // TestMutations parses 400 mails of the shared data with random changes.
 func TestMutations(t *testing.T) {
 	for _, raw := range mutations(corpus(t), 400) {
-		if err := recoverPanic(func() { whole(t, "a mutation", raw) }); err != nil {
+		if err := recoverPanic(func() { parseWhole(t, "a mutation", raw) }); err != nil {
 			t.Errorf("%v of\n%.2000q", err, raw)
 		}
 	}
@@ -165,7 +165,7 @@ func TestMutations(t *testing.T) {
 // receives or ignores each mail. A final mail is received after all of them.
 func testCorpus(t *testing.T, sv servers) {
 	mails := corpus(t)
-	w := sv.world(t)
+	w := sv.newFixture(t)
 	ch := w.channel(w.config())
 	w.run(ch)
 	put := w.d.Appender(w.acc.User, "INBOX")
@@ -201,6 +201,6 @@ func FuzzLetter(f *testing.F) {
 		if bytes.Contains(bytes.ToLower(raw), []byte(trusted)) {
 			return
 		}
-		whole(t, "it", raw)
+		parseWhole(t, "it", raw)
 	})
 }

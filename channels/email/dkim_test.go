@@ -66,16 +66,16 @@ func (k key) sign(t testing.TB, mail, domain string, change ...func(*dkim.SignOp
 		c(o)
 	}
 	var out bytes.Buffer
-	if err := dkim.Sign(&out, strings.NewReader(crlf(mail)), o); err != nil {
+	if err := dkim.Sign(&out, strings.NewReader(withCRLF(mail)), o); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
 }
 
-// forge signs with tags that no honest signer writes.
-func (k key) forge(t testing.TB, mail, tags string) string {
+// signWithTags signs with tags that no honest signer writes.
+func (k key) signWithTags(t testing.TB, mail, tags string) string {
 	t.Helper()
-	head, body, _ := strings.Cut(crlf(mail), "\r\n\r\n")
+	head, body, _ := strings.Cut(withCRLF(mail), "\r\n\r\n")
 	sum := sha256.Sum256([]byte(strings.TrimRight(body, "\r\n") + "\r\n"))
 	field := fmt.Sprintf("DKIM-Signature: v=1; s=s1; bh=%s; %s; b=", base64.StdEncoding.EncodeToString(sum[:]), tags)
 	lines := strings.Split(head, "\r\n")
@@ -95,15 +95,15 @@ func (k key) forge(t testing.TB, mail, tags string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return field + base64.StdEncoding.EncodeToString(sig) + "\r\n" + crlf(mail)
+	return field + base64.StdEncoding.EncodeToString(sig) + "\r\n" + withCRLF(mail)
 }
 
-func crlf(s string) string {
+func withCRLF(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
 }
 
-// plain returns a mail without Authentication-Results.
-func plain(id, from, subject, text string, more ...string) string {
+// plainMail returns a mail without Authentication-Results.
+func plainMail(id, from, subject, text string, more ...string) string {
 	_, mail, _ := strings.Cut(letterTo(id, from, subject, text, more...), "\n")
 	return mail
 }
@@ -117,7 +117,7 @@ func TestSignatures(t *testing.T) {
 	t.Setenv("GODEBUG", "rsa1024min=0")
 	short := rsaKey(t, 768)
 	const at = "s1._domainkey.example.org"
-	mail := plain("a@example.org", ada, "Lunch", "at noon\n\nAda")
+	mail := plainMail("a@example.org", ada, "Lunch", "at noon\n\nAda")
 	signed := ed.sign(t, mail, "example.org")
 	swap := func(old, new string) string {
 		if !strings.Contains(signed, old) {
@@ -132,8 +132,8 @@ func TestSignatures(t *testing.T) {
 		_, after, _ = strings.Cut(after, "\n")
 		return before + "Date: " + at.Format(time.RFC1123Z) + "\n" + after
 	}
-	others := plain("a@example.org", ada, "Lunch", "at noon", "Cc: Bob <bob@example.org>", "MIME-Version: 1.0", "Content-Type: text/plain")
-	copied := strings.Replace(plain("a@example.org", ada, "Lunch", "at noon", "Cc: =?x-none?q?Hob?= <"+hob+">", "Content-Type: text/plain"), "To: "+hob, "To: bob@example.org", 1)
+	others := plainMail("a@example.org", ada, "Lunch", "at noon", "Cc: Bob <bob@example.org>", "MIME-Version: 1.0", "Content-Type: text/plain")
+	copied := strings.Replace(plainMail("a@example.org", ada, "Lunch", "at noon", "Cc: =?x-none?q?Hob?= <"+hob+">", "Content-Type: text/plain"), "To: "+hob, "To: bob@example.org", 1)
 	for _, c := range []struct {
 		name, raw string
 		why       string // "" means that the signature proves the author
@@ -142,45 +142,45 @@ func TestSignatures(t *testing.T) {
 		{name: "ed25519", raw: signed},
 		{name: "rsa", raw: old.sign(t, mail, "example.org"), zone: map[string][]string{at: {old.record}}},
 		{name: "simple", raw: ed.sign(t, mail, "example.org", func(o *dkim.SignOptions) { o.HeaderCanonicalization, o.BodyCanonicalization = "", "" })},
-		{name: "by hand", raw: ed.forge(t, mail, good)},
-		{name: "by the domain above", raw: ed.forge(t, plain("a@example.org", "ada@mail.example.org", "Lunch", "at noon"), good)},
-		{name: "by a part of the domain", raw: ed.forge(t, mail, "a=ed25519-sha256; d=mail.example.org; "+all), zone: map[string][]string{"s1._domainkey.mail.example.org": {ed.record}}},
+		{name: "by hand", raw: ed.signWithTags(t, mail, good)},
+		{name: "by the domain above", raw: ed.signWithTags(t, plainMail("a@example.org", "ada@mail.example.org", "Lunch", "at noon"), good)},
+		{name: "by a part of the domain", raw: ed.signWithTags(t, mail, "a=ed25519-sha256; d=mail.example.org; "+all), zone: map[string][]string{"s1._domainkey.mail.example.org": {ed.record}}},
 		{name: "one of two", raw: edKey(t).sign(t, signed, "example.org", func(o *dkim.SignOptions) { o.Selector = "s2" }), zone: map[string][]string{at: {ed.record}, "s2._domainkey.example.org": {ed.record}}},
 		{name: "a second signature by a list", raw: edKey(t).sign(t, signed, "lists.example")},
 		{name: "a copy to Hob", raw: ed.sign(t, copied, "example.org")},
 		{name: "a copy to others", raw: ed.sign(t, others, "example.org")},
 
-		{name: "not signed", raw: crlf(mail), why: "has not signed"},
+		{name: "not signed", raw: withCRLF(mail), why: "has not signed"},
 		{name: "another text", raw: swap("at noon", "at one"), why: "body hash"},
 		{name: "text after the signed part", raw: signed + "and more", why: "body hash"},
 		{name: "another subject", raw: swap("Subject: Lunch", "Subject: Dinner"), why: "did not verify"},
 		{name: "a second subject", raw: "Subject: Dinner\r\n" + signed, why: "did not verify"},
-		{name: "a second subject, of one covered", raw: "Subject: Dinner\r\n" + ed.forge(t, mail, good), why: "cover its subject"},
+		{name: "a second subject, of one covered", raw: "Subject: Dinner\r\n" + ed.signWithTags(t, mail, good), why: "cover its subject"},
 		{name: "another sender", raw: swap("From: "+ada, "From: eve@example.org"), why: "did not verify"},
 		{name: "two senders", raw: "From: eve@evil.example\r\n" + signed, why: "not exactly one address"},
 		{name: "another recipient", raw: swap("To: "+hob, "To: bob@example.org"), why: "not addressed"},
 		{name: "replayed to Hob", raw: strings.Replace(ed.sign(t, strings.Replace(mail, "To: "+hob, "To: bob@example.org", 1), "example.org"), "To: bob@example.org", "To: "+hob, 1), why: "did not verify"},
-		{name: "replayed with a copy", raw: strings.Replace(ed.forge(t, strings.Replace(mail, "To: "+hob, "To: bob@example.org", 1), good), "To: bob", "Cc: "+hob+"\r\nTo: bob", 1), why: "cover its cc"},
+		{name: "replayed with a copy", raw: strings.Replace(ed.signWithTags(t, strings.Replace(mail, "To: "+hob, "To: bob@example.org", 1), good), "To: bob", "Cc: "+hob+"\r\nTo: bob", 1), why: "cover its cc"},
 		{name: "delivered to Hob", raw: "Delivered-To: " + hob + "\r\n" + ed.sign(t, strings.Replace(mail, "To: "+hob, "To: bob@example.org", 1), "example.org"), why: "not addressed"},
-		{name: "the recipients are not covered", raw: ed.forge(t, mail, "a=ed25519-sha256; d=example.org; h=from:subject:date:message-id"), why: "cover its to"},
-		{name: "the sender is not covered", raw: ed.forge(t, mail, "a=ed25519-sha256; d=example.org; h=to:subject:date:message-id"), why: "cover its from"},
-		{name: "the content type is not covered", raw: ed.forge(t, others, good+":cc"), why: "cover its content-type"},
-		{name: "no name", raw: ed.forge(t, strings.Replace(mail, "Message-ID: <a@example.org>\n", "", 1), good), why: "Message-ID"},
-		{name: "a week old", raw: ed.forge(t, dated(time.Now().AddDate(0, 0, -7)), good), why: "five days"},
-		{name: "of next week", raw: ed.forge(t, dated(time.Now().AddDate(0, 0, 7)), good), why: "five days"},
-		{name: "four days old", raw: ed.forge(t, dated(time.Now().AddDate(0, 0, -4)), good)},
+		{name: "the recipients are not covered", raw: ed.signWithTags(t, mail, "a=ed25519-sha256; d=example.org; h=from:subject:date:message-id"), why: "cover its to"},
+		{name: "the sender is not covered", raw: ed.signWithTags(t, mail, "a=ed25519-sha256; d=example.org; h=to:subject:date:message-id"), why: "cover its from"},
+		{name: "the content type is not covered", raw: ed.signWithTags(t, others, good+":cc"), why: "cover its content-type"},
+		{name: "no name", raw: ed.signWithTags(t, strings.Replace(mail, "Message-ID: <a@example.org>\n", "", 1), good), why: "Message-ID"},
+		{name: "a week old", raw: ed.signWithTags(t, dated(time.Now().AddDate(0, 0, -7)), good), why: "five days"},
+		{name: "of next week", raw: ed.signWithTags(t, dated(time.Now().AddDate(0, 0, 7)), good), why: "five days"},
+		{name: "four days old", raw: ed.signWithTags(t, dated(time.Now().AddDate(0, 0, -4)), good)},
 		{name: "expired", raw: ed.sign(t, mail, "example.org", func(o *dkim.SignOptions) { o.Expiration = time.Now().Add(-time.Minute) }), why: "expired"},
 		{name: "not expired", raw: ed.sign(t, mail, "example.org", func(o *dkim.SignOptions) { o.Expiration = time.Now().Add(time.Hour) })},
-		{name: "of a time to come", raw: ed.forge(t, mail, fmt.Sprintf("%s; t=%d", good, time.Now().Add(2*time.Hour).Unix())), why: "dated in the future"},
-		{name: "of no text", raw: ed.forge(t, mail, good+"; l=0"), why: "a part of the text"},
-		{name: "two tags of a name", raw: ed.forge(t, mail, good+"; d=example.org"), why: "is malformed"},
-		{name: "another domain", raw: ed.forge(t, mail, "a=ed25519-sha256; d=evil.example; "+all), why: "another domain", zone: map[string][]string{"s1._domainkey.evil.example": {ed.record}}},
-		{name: "a domain with the same ending", raw: ed.forge(t, mail, "a=ed25519-sha256; d=evilexample.org; "+all), why: "another domain", zone: map[string][]string{"s1._domainkey.evilexample.org": {ed.record}}},
-		{name: "a top level", raw: ed.forge(t, mail, "a=ed25519-sha256; d=org; "+all), why: "another domain", zone: map[string][]string{"s1._domainkey.org": {ed.record}}},
-		{name: "a public suffix", raw: ed.forge(t, plain("a@x.org", "ada@shop.co.uk", "x", "x"), "a=ed25519-sha256; d=co.uk; "+all), why: "another domain", zone: map[string][]string{"s1._domainkey.co.uk": {ed.record}}},
-		{name: "a sibling below a public suffix", raw: ed.forge(t, plain("a@x.org", "ada@shop.co.uk", "x", "x"), "a=ed25519-sha256; d=evil.co.uk; "+all), why: "another domain", zone: map[string][]string{"s1._domainkey.evil.co.uk": {ed.record}}},
-		{name: "the identity has another domain", raw: ed.forge(t, mail, strings.Replace(good, "d=example.org", "d=example.org; i=@evil.example", 1)), why: "domain mismatch"},
-		{name: "SHA-1", raw: ed.forge(t, mail, strings.Replace(good, "sha256", "sha1", 1)), why: "unsafe algorithm"},
+		{name: "of a time to come", raw: ed.signWithTags(t, mail, fmt.Sprintf("%s; t=%d", good, time.Now().Add(2*time.Hour).Unix())), why: "dated in the future"},
+		{name: "of no text", raw: ed.signWithTags(t, mail, good+"; l=0"), why: "a part of the text"},
+		{name: "two tags of a name", raw: ed.signWithTags(t, mail, good+"; d=example.org"), why: "is malformed"},
+		{name: "another domain", raw: ed.signWithTags(t, mail, "a=ed25519-sha256; d=evil.example; "+all), why: "another domain", zone: map[string][]string{"s1._domainkey.evil.example": {ed.record}}},
+		{name: "a domain with the same ending", raw: ed.signWithTags(t, mail, "a=ed25519-sha256; d=evilexample.org; "+all), why: "another domain", zone: map[string][]string{"s1._domainkey.evilexample.org": {ed.record}}},
+		{name: "a top level", raw: ed.signWithTags(t, mail, "a=ed25519-sha256; d=org; "+all), why: "another domain", zone: map[string][]string{"s1._domainkey.org": {ed.record}}},
+		{name: "a public suffix", raw: ed.signWithTags(t, plainMail("a@x.org", "ada@shop.co.uk", "x", "x"), "a=ed25519-sha256; d=co.uk; "+all), why: "another domain", zone: map[string][]string{"s1._domainkey.co.uk": {ed.record}}},
+		{name: "a sibling below a public suffix", raw: ed.signWithTags(t, plainMail("a@x.org", "ada@shop.co.uk", "x", "x"), "a=ed25519-sha256; d=evil.co.uk; "+all), why: "another domain", zone: map[string][]string{"s1._domainkey.evil.co.uk": {ed.record}}},
+		{name: "the identity has another domain", raw: ed.signWithTags(t, mail, strings.Replace(good, "d=example.org", "d=example.org; i=@evil.example", 1)), why: "domain mismatch"},
+		{name: "SHA-1", raw: ed.signWithTags(t, mail, strings.Replace(good, "sha256", "sha1", 1)), why: "unsafe algorithm"},
 		{name: "a short key", raw: short.sign(t, mail, "example.org"), why: "too short", zone: map[string][]string{at: {short.record}}},
 		{name: "another key", raw: signed, why: "did not verify", zone: map[string][]string{at: {edKey(t).record}}},
 		{name: "a key of another kind", raw: signed, why: "not valid", zone: map[string][]string{at: {old.record}}},
@@ -189,12 +189,12 @@ func TestSignatures(t *testing.T) {
 		{name: "a huge key", raw: signed, why: "too large", zone: map[string][]string{at: {ed.record + "; n=" + strings.Repeat("x", maxKey)}}},
 		{name: "a key withdrawn", raw: signed, why: "revoked", zone: map[string][]string{at: {"v=DKIM1; p="}}},
 		{name: "a key being tried", raw: signed, why: "only tests", zone: map[string][]string{at: {ed.record + "; t=y"}}},
-		{name: "a key for the domain alone", raw: ed.forge(t, mail, good+"; i=@sub.example.org"), why: "does not match the header", zone: map[string][]string{at: {ed.record + "; t=s"}}},
+		{name: "a key for the domain alone", raw: ed.signWithTags(t, mail, good+"; i=@sub.example.org"), why: "does not match the header", zone: map[string][]string{at: {ed.record + "; t=s"}}},
 		{name: "a key of another use", raw: signed, why: "service", zone: map[string][]string{at: {ed.record + "; s=tlsrpt"}}},
 		{name: "no record of a key", raw: signed, why: "not valid", zone: map[string][]string{at: {"v=spf1 -all"}}},
 		{name: "below five others", raw: strings.Repeat("DKIM-Signature: v=1; d=lists.example\r\n", maxProofs) + signed, why: "is malformed"},
 		{name: "a sender in another case", raw: ed.sign(t, strings.Replace(mail, ada, "ADA@Example.org", 1), "example.org")},
-		{name: "inside one's network", raw: ed.forge(t, plain("a@x.org", "ada@home.lan", "x", "x"), "a=ed25519-sha256; d=home.lan; "+all), why: "not valid", zone: map[string][]string{}},
+		{name: "inside one's network", raw: ed.signWithTags(t, plainMail("a@x.org", "ada@home.lan", "x", "x"), "a=ed25519-sha256; d=home.lan; "+all), why: "not valid", zone: map[string][]string{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			z := &zone{records: c.zone}
@@ -235,7 +235,7 @@ func TestSignatures(t *testing.T) {
 // as the owner's, and pairs. No key is looked up for other senders, or if the host reports a
 // forgery.
 func testSigned(t *testing.T, sv servers) {
-	w := sv.world(t)
+	w := sv.newFixture(t)
 	k := rsaKey(t, 2048)
 	z := &zone{records: map[string][]string{"s1._domainkey.example.org": {k.record}, "s1._domainkey.evil.example": {k.record}}}
 	w.net = z.serve(t)
@@ -244,7 +244,7 @@ func testSigned(t *testing.T, sv servers) {
 	c.TrustedHost = ""
 	ch := w.channel(c)
 	stop := w.run(ch)
-	w.put(k.sign(t, plain("own@x.org", ada, "", "yes"), "example.org"))
+	w.put(k.sign(t, plainMail("own@x.org", ada, "", "yes"), "example.org"))
 	if in := w.heard(1)[0]; in.Sender != ada || in.Forwarded || in.Text != "yes" || !strings.HasPrefix(in.Chat, ada+"/") {
 		t.Errorf("%+v", in)
 	}
@@ -252,17 +252,17 @@ func testSigned(t *testing.T, sv servers) {
 		t.Error(err)
 	}
 	file := strings.Repeat("QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVowMTIzNDU2Nzg5MDEyMzQ1Njc4OTAx\n", 9000)
-	large := plain("large@x.org", ada, "", "--b\nContent-Type: text/plain\n\nsee the file\n--b\nContent-Type: application/pdf; name=a.pdf\nContent-Transfer-Encoding: base64\n\n"+file+"--b--", "MIME-Version: 1.0", "Content-Type: multipart/mixed; boundary=b")
+	large := plainMail("large@x.org", ada, "", "--b\nContent-Type: text/plain\n\nsee the file\n--b\nContent-Type: application/pdf; name=a.pdf\nContent-Transfer-Encoding: base64\n\n"+file+"--b--", "MIME-Version: 1.0", "Content-Type: multipart/mixed; boundary=b")
 	w.put(k.sign(t, large, "example.org"))
 	if in := w.heard(2)[1]; in.Sender != ada || in.Text != "see the file" || len(in.Files) != 1 {
 		t.Errorf("%.300q, %d files", fmt.Sprint(in.Sender, in.Text), len(in.Files))
 	}
 	// Nothing is looked up for senders that are not allowed.
-	w.put(k.sign(t, plain("eve@x.org", "eve@evil.example", "", "who are you?"), "evil.example"))
+	w.put(k.sign(t, plainMail("eve@x.org", "eve@evil.example", "", "who are you?"), "evil.example"))
 	if in := w.heard(3)[2]; !strings.HasPrefix(in.Sender, unverified) || slices.Contains(z.questions(), "s1._domainkey.evil.example") {
 		t.Errorf("%+v, asked %v", in, z.questions())
 	}
-	w.put(strings.Replace(k.sign(t, plain("forged@x.org", ada, "", "pay Bob"), "example.org"), "Bob", "Eve", 1))
+	w.put(strings.Replace(k.sign(t, plainMail("forged@x.org", ada, "", "pay Bob"), "example.org"), "Bob", "Eve", 1))
 	if in := w.heard(4)[3]; !strings.HasPrefix(in.Sender, unverified) || !in.Forwarded {
 		t.Errorf("%+v", in)
 	}
@@ -277,11 +277,11 @@ func testSigned(t *testing.T, sv servers) {
 	// The result of the mailbox's host has priority.
 	ch = w.channel(w.config())
 	stop = w.run(ch)
-	w.put("Authentication-Results: " + trusted + "; dmarc=fail header.from=example.org\n" + k.sign(t, plain("failed@x.org", ada, "", "yes"), "example.org", func(o *dkim.SignOptions) { o.Selector = "s9" }))
+	w.put("Authentication-Results: " + trusted + "; dmarc=fail header.from=example.org\n" + k.sign(t, plainMail("failed@x.org", ada, "", "yes"), "example.org", func(o *dkim.SignOptions) { o.Selector = "s9" }))
 	if in := w.heard(5)[4]; !strings.HasPrefix(in.Sender, unverified) || slices.Contains(z.questions(), "s9._domainkey.example.org") {
 		t.Errorf("%+v, asked %v", in, z.questions())
 	}
-	w.put("Authentication-Results: " + trusted + "; none\n" + k.sign(t, plain("silent@x.org", ada, "", "yes"), "example.org"))
+	w.put("Authentication-Results: " + trusted + "; none\n" + k.sign(t, plainMail("silent@x.org", ada, "", "yes"), "example.org"))
 	if in := w.heard(6)[5]; in.Sender != ada {
 		t.Errorf("%+v", in)
 	}
@@ -290,7 +290,7 @@ func testSigned(t *testing.T, sv servers) {
 	z.mu.Lock()
 	z.records["s1._domainkey.example.org"] = []string{next.record}
 	z.mu.Unlock()
-	w.put(next.sign(t, plain("new@x.org", ada, "", "by a new key"), "example.org"))
+	w.put(next.sign(t, plainMail("new@x.org", ada, "", "by a new key"), "example.org"))
 	w.until("the deferred mail", func() bool {
 		return strings.Contains(ch.DescribeStatus(), "1 email waiting until the sender can be verified")
 	})
@@ -316,7 +316,7 @@ func testSigned(t *testing.T, sv servers) {
 // testNameServersDown checks that mails whose keys cannot be looked up wait, also across a restart,
 // and do not delay other mails. After the last attempt, their sender is unknown.
 func testNameServersDown(t *testing.T, sv servers) {
-	w := sv.world(t)
+	w := sv.newFixture(t)
 	k := edKey(t)
 	z := &zone{records: map[string][]string{"s1._domainkey.example.org": {k.record}}, down: true}
 	w.net = z.serve(t)
@@ -329,7 +329,7 @@ func testNameServersDown(t *testing.T, sv servers) {
 	ch := open()
 	stop := w.run(ch)
 	for i := range 2 {
-		w.put(k.sign(t, plain(fmt.Sprint("later", i, "@x.org"), ada, "", fmt.Sprint("mail ", i)), "example.org"))
+		w.put(k.sign(t, plainMail(fmt.Sprint("later", i, "@x.org"), ada, "", fmt.Sprint("mail ", i)), "example.org"))
 	}
 	w.put(letterTo("now@x.org", "bob@other.example", "", "not kept up"))
 	if in := w.heard(1)[0]; in.Text != "not kept up" {
@@ -350,7 +350,7 @@ func testNameServersDown(t *testing.T, sv servers) {
 	}
 	w.until("none waits", func() bool { return !strings.Contains(ch.DescribeStatus(), "wait") })
 	z.set(true)
-	w.put(k.sign(t, plain("last@x.org", ada, "", "too late"), "example.org"))
+	w.put(k.sign(t, plainMail("last@x.org", ada, "", "too late"), "example.org"))
 	w.until("the deferred mail", func() bool { return strings.Contains(ch.DescribeStatus(), "1 email waiting") })
 	stop()
 	st, err := open().loadState(t.Context())
@@ -450,7 +450,7 @@ func TestSignatures_ReadsADeferredMailOnlyForNewInformation(t *testing.T) {
 func FuzzSignatures(f *testing.F) {
 	seed := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)) // the same in all processes
 	k := key{seed, "v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(seed.Public().(ed25519.PublicKey))}
-	mail := k.sign(f, plain("a@example.org", ada, "Lunch", "at noon"), "example.org")
+	mail := k.sign(f, plainMail("a@example.org", ada, "Lunch", "at noon"), "example.org")
 	was := parseMail(pim.Message{}, []byte(mail))
 	f.Add([]byte(mail), k.record)
 	f.Add([]byte(strings.Replace(mail, "DKIM-Signature:", "DKIM-Signature: v=1; d=x; h=From: To\r\nDKIM-Signature:", 1)), k.record+"; t=s:y")

@@ -22,7 +22,7 @@ import (
 // testWhatIsHeard checks that mails from before the first start are not received, mails that arrive
 // while Hob is off are received once on its return, and only accepted mails are marked as read.
 func testWhatIsHeard(t *testing.T, sv servers) {
-	w := sv.world(t)
+	w := sv.newFixture(t)
 	w.put(letterTo("old@x.org", ada, "before", "an old mail"))
 	w.in.stranger = func(in channels.Inbound) bool { return in.Sender != ada }
 	stop := w.run(w.channel(w.config()))
@@ -34,8 +34,8 @@ func testWhatIsHeard(t *testing.T, sv servers) {
 	w.put(letterTo("three@x.org", ada, "", "while it was off"))
 	stop = w.run(w.channel(w.config()))
 	got := w.heard(3)
-	w.until("the mails to be marked as read", func() bool { yes, _ := w.seen("INBOX"); return len(yes) == 3 })
-	if yes, no := w.seen("INBOX"); fmt.Sprint(yes, no) != "[2 4 5] [1 3]" {
+	w.until("the mails to be marked as read", func() bool { yes, _ := w.listSeen("INBOX"); return len(yes) == 3 })
+	if yes, no := w.listSeen("INBOX"); fmt.Sprint(yes, no) != "[2 4 5] [1 3]" {
 		t.Errorf("marked as read: %v, unread: %v", yes, no)
 	}
 	stop()
@@ -52,7 +52,7 @@ func testWhatIsHeard(t *testing.T, sv servers) {
 // testRenumbered checks that Hob neither misses nor repeats a mail when a server renumbers its
 // mails.
 func testRenumbered(t *testing.T, sv servers) {
-	w := sv.world(t)
+	w := sv.newFixture(t)
 	w.put = func(mail string) { w.d.Deliver(w.acc.User, "INBOX", mail, time.Time{}) } // a direct delivery needs no open connection, so it works after a server stop
 	for i := range 5 {
 		w.put(letterTo(fmt.Sprintf("old%d@x.org", i), ada, "", "old"))
@@ -84,7 +84,7 @@ func testRenumbered(t *testing.T, sv servers) {
 // testMoved checks that mails that were moved or deleted while Hob was off are not received, but
 // the mails before and after them are, and so is a mail that is moved back.
 func testMoved(t *testing.T, sv servers) {
-	w := sv.world(t)
+	w := sv.newFixture(t)
 	w.d.Create(w.acc.User, "Elsewhere")
 	ch := w.channel(w.config())
 	stop := w.run(ch)
@@ -134,14 +134,14 @@ func testMoved(t *testing.T, sv servers) {
 
 // testNotTaken checks that a mail that was not accepted is received again.
 func testNotTaken(t *testing.T, sv servers) {
-	w := sv.world(t)
+	w := sv.newFixture(t)
 	w.run(w.channel(w.config()))()
 	w.put(letterTo("one@x.org", ada, "", "hello"))
 	w.in.fail(errors.New("the disk is full"))
 	if err := w.channel(w.config()).Run(t.Context(), w.in); err == nil {
 		t.Error("Run returned no error for a refused message")
 	}
-	if yes, _ := w.seen("INBOX"); len(yes) > 0 {
+	if yes, _ := w.listSeen("INBOX"); len(yes) > 0 {
 		t.Error("a refused mail is marked as read")
 	}
 	w.in.fail(nil)
@@ -151,7 +151,7 @@ func testNotTaken(t *testing.T, sv servers) {
 
 // testWhoWrites checks that no sender is verified without a result of the owner's mail host.
 func testWhoWrites(t *testing.T, sv servers) {
-	w := sv.world(t)
+	w := sv.newFixture(t)
 	w.run(w.channel(w.config()))
 	mails := []string{
 		strings.Replace(letterTo("1@x.org", ada, "", "forged"), trusted, "mx.evil.example", 1),
@@ -189,7 +189,7 @@ func testWhoWrites(t *testing.T, sv servers) {
 // testGroup checks that a mail to several people is a group, and that the answer goes only to its
 // sender.
 func testGroup(t *testing.T, sv servers) {
-	w := sv.world(t)
+	w := sv.newFixture(t)
 	ch := w.channel(w.config())
 	w.run(ch)
 	w.put(letterTo("g1@x.org", ada, "Lunch", "shall we?", "Cc: bob@example.org"))
@@ -222,7 +222,7 @@ func testGroup(t *testing.T, sv servers) {
 
 // testSubjectPrefix checks that only mails with the prefix are received, and that answers have it.
 func testSubjectPrefix(t *testing.T, sv servers) {
-	w := sv.world(t)
+	w := sv.newFixture(t)
 	c := w.config()
 	c.SubjectPrefix = "[Hob]"
 	ch := w.channel(c)
@@ -246,7 +246,7 @@ func testSubjectPrefix(t *testing.T, sv servers) {
 // testFilesComeAlong checks that files are fetched unchanged, also from a large mail, and that of a
 // mail above the size limit only the text is read.
 func testFilesComeAlong(t *testing.T, sv servers) {
-	w := sv.world(t)
+	w := sv.newFixture(t)
 	ch := w.channel(w.config())
 	ch.most = 2 << 20
 	w.run(ch)
@@ -286,7 +286,7 @@ func testFilesComeAlong(t *testing.T, sv servers) {
 // testUnreadableMail checks that a mail that the server fails to deliver does not block later
 // mails.
 func testUnreadableMail(t *testing.T, sv servers) {
-	w := sv.world(t)
+	w := sv.newFixture(t)
 	bad := "FETCH 2 "
 	var tries atomic.Int32
 	a := pimtest.Speak(t, "* OK hello\r\n", func(tag, command string) string {
@@ -338,7 +338,7 @@ func testUnreadableMail(t *testing.T, sv servers) {
 // testOffline checks that mails are received after an hour without a network, after failed lookups
 // following a wake-up, and after a restart of the server.
 func testOffline(t *testing.T, sv servers) {
-	w := sv.world(t)
+	w := sv.newFixture(t)
 	w.put = func(mail string) { w.d.Deliver(w.acc.User, "INBOX", mail, time.Time{}) } // a direct delivery needs no open connection, so it works after a server stop
 	var down atomic.Bool
 	var mu sync.Mutex
@@ -391,7 +391,7 @@ func testOffline(t *testing.T, sv servers) {
 // testWrongPassword checks that a rejected password is reported as Unauthorized, with the command
 // that fixes it.
 func testWrongPassword(t *testing.T, sv servers) {
-	w := sv.world(t)
+	w := sv.newFixture(t)
 	w.acc.Secret = func(context.Context) (string, error) { return "not-the-password", nil }
 	ch := w.channel(w.config())
 	err := ch.Run(t.Context(), w.in)

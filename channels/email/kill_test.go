@@ -30,7 +30,7 @@ func testKills(t *testing.T, sv servers) {
 	if n, err := strconv.Atoi(os.Getenv("HOB_CRASH_KILLS")); err == nil && n > 0 {
 		kills = n
 	}
-	w := sv.world(t)
+	w := sv.newFixture(t)
 	p := program{IMAP: w.acc.Server(pim.IMAP), SMTP: w.acc.Server(pim.SMTP), CA: w.acc.CA, User: w.acc.User, Dir: t.TempDir()}
 	conf, err := json.Marshal(p)
 	if err != nil {
@@ -135,7 +135,7 @@ func (p program) add(name, line string) error {
 	return err
 }
 
-func (p program) has(name, line string) bool {
+func (p program) hasLine(name, line string) bool {
 	b, _ := os.ReadFile(p.path(name))
 	return strings.Contains("\n"+string(b), "\n"+line+"\n")
 }
@@ -163,8 +163,8 @@ func (p program) Receive(_ context.Context, in channels.Inbound) (channels.Accep
 	return channels.Accepted{}, p.add("inbox", string(raw))
 }
 
-// live runs the channel, and receives and answers mails until the process is killed.
-func (p program) live() error {
+// runUntilKilled runs the channel, and receives and answers mails until the process is killed.
+func (p program) runUntilKilled() error {
 	p.mu = &sync.Mutex{}
 	acc := pim.Account{Name: "work", Address: hob, User: p.User, Servers: pim.Servers{pim.IMAP: p.IMAP, pim.SMTP: p.SMTP}, CA: p.CA, Secret: func(context.Context) (string, error) { return "secret", nil }}
 	ch, err := New(Config{Account: "work", TrustedHost: trusted}, channels.Deps{Log: slog.New(slog.DiscardHandler), Keep: p, Account: func(string) (pim.Account, error) { return acc, nil }})
@@ -181,14 +181,14 @@ func (p program) live() error {
 	}()
 	cut := map[string]bool{}
 	for _, in := range p.heard() {
-		cut[in.Key] = p.has("sending", in.Key) && !p.has("done", in.Key)
+		cut[in.Key] = p.hasLine("sending", in.Key) && !p.hasLine("done", in.Key)
 	}
 	for ; ctx.Err() == nil; <-time.After(10 * time.Millisecond) {
 		p.mu.Lock()
 		all := p.heard()
 		p.mu.Unlock()
 		for _, in := range all {
-			if p.has("done", in.Key) {
+			if p.hasLine("done", in.Key) {
 				continue
 			}
 			if err := p.answer(ctx, ch, in, cut[in.Key]); err != nil {
@@ -230,6 +230,6 @@ func child() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
-	fmt.Fprintln(os.Stderr, p.live())
+	fmt.Fprintln(os.Stderr, p.runUntilKilled())
 	os.Exit(1)
 }

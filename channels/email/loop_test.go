@@ -12,7 +12,7 @@ import (
 )
 
 // answer answers all received mails that are not answered yet.
-func (w *world) answer(ch *Channel, from int) int {
+func (w *mailFixture) answer(ch *Channel, from int) int {
 	w.t.Helper()
 	all := w.in.all()
 	for i, in := range all[from:] {
@@ -23,8 +23,8 @@ func (w *world) answer(ch *Channel, from int) int {
 	return len(all)
 }
 
-// automatic returns a mail that a program must not answer; i selects the kind.
-func automatic(i int) string {
+// automaticMail returns a mail that a program must not answer; i selects the kind.
+func automaticMail(i int) string {
 	from := func(address string, more ...string) string {
 		return letterTo(fmt.Sprintf("auto%d@x.org", i), address, "Re: x", "I am away", more...)
 	}
@@ -68,12 +68,12 @@ func automatic(i int) string {
 // testStorms checks that mails from programs, mail servers and mailing lists are neither received
 // nor answered.
 func testStorms(t *testing.T, sv servers) {
-	w := sv.world(t)
+	w := sv.newFixture(t)
 	ch := w.channel(w.config())
 	w.run(ch)
 	put := w.d.Appender(w.acc.User, "INBOX")
 	for i := range 120 {
-		put(automatic(i))
+		put(automaticMail(i))
 	}
 	put(letterTo("last@x.org", ada, "", "a person"))
 	w.until("the last one", func() bool { return len(w.in.all()) > 0 })
@@ -98,7 +98,7 @@ func answering(p posted, i int, named bool) string {
 // testLoops checks that a conversation with a program that does not mark its mails ends at the
 // hourly limit, which survives a restart, and at the limit per thread.
 func testLoops(t *testing.T, sv servers) {
-	w := sv.world(t)
+	w := sv.newFixture(t)
 	ch := w.channel(w.config())
 	stop := w.run(ch)
 	put := w.d.Appender(w.acc.User, "INBOX")
@@ -144,7 +144,7 @@ func testLoops(t *testing.T, sv servers) {
 // testTwoHobs checks that two Hobs stop writing to each other, even if a server between them
 // removes their headers.
 func testTwoHobs(t *testing.T, sv servers) {
-	a, b := sv.world(t), sv.world(t)
+	a, b := sv.newFixture(t), sv.newFixture(t)
 	b.acc.Address = "hob@other.local"
 	ch, other := a.channel(a.config()), b.channel(b.config())
 	a.run(ch)

@@ -9,7 +9,7 @@ import (
 	"hob/platform/text/mime"
 )
 
-func vouched(fields mime.Fields, trusted, address string) bool {
+func isVouched(fields mime.Fields, trusted, address string) bool {
 	return trustedVerdict(fields, trusted, address) == vouches
 }
 
@@ -70,10 +70,10 @@ func TestResults_Vouched(t *testing.T) {
 		{"signed in with a bare name", one("mx.test.local; auth=pass smtp.auth=ada smtp.mailfrom=ada@example.org"), false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := vouched(c.fields, cmp.Or(c.trusted, trusted), ada); got != c.want {
+			if got := isVouched(c.fields, cmp.Or(c.trusted, trusted), ada); got != c.want {
 				t.Errorf("vouched: %v", got)
 			}
-			if vouched(c.fields, "", ada) {
+			if isVouched(c.fields, "", ada) {
 				t.Error("a sender is vouched for without a trusted host")
 			}
 		})
@@ -156,10 +156,10 @@ func FuzzResults(f *testing.F) {
 		if ok && id == "" || len(results) > maxResults+1 {
 			t.Errorf("%q: %q, %d results", value, id, len(results))
 		}
-		if ok && vouched(mime.Fields{{Name: "authentication-results", Value: "evil.example; x=y (" + strings.NewReplacer("(", "", ")", "", `\`, "").Replace(value) + ")"}}, trusted, ada) {
+		if ok && isVouched(mime.Fields{{Name: "authentication-results", Value: "evil.example; x=y (" + strings.NewReplacer("(", "", ")", "", `\`, "").Replace(value) + ")"}}, trusted, ada) {
 			t.Errorf("a comment in %q vouches for the sender", value)
 		}
-		if vouched(mime.Fields{{Name: "authentication-results", Value: value}}, trusted, ada) && (!ok || id != trusted || !strings.Contains(strings.ToLower(value), "pass")) {
+		if isVouched(mime.Fields{{Name: "authentication-results", Value: value}}, trusted, ada) && (!ok || id != trusted || !strings.Contains(strings.ToLower(value), "pass")) {
 			t.Errorf("%q vouches", value)
 		}
 		again, more, still := parseResults(value + " (c)")

@@ -15,7 +15,7 @@ import (
 // testThread checks that an answer belongs to the thread of the answered mail, in both directions,
 // and also with mail programs that reference only the previous mail.
 func testThread(t *testing.T, sv servers) {
-	w := sv.world(t)
+	w := sv.newFixture(t)
 	ch := w.channel(w.config())
 	w.run(ch)
 	w.put(letterTo("root@x.org", ada, "Größe", "how large is it?"))
@@ -78,7 +78,7 @@ func testThread(t *testing.T, sv servers) {
 	if in := w.heard(4); in[3].Chat != in[0].Chat {
 		t.Errorf("%s, want %s", in[3].Chat, in[0].Chat)
 	}
-	yes, _ := w.seen("Gesendet")
+	yes, _ := w.listSeen("Gesendet")
 	if len(yes) != 4 {
 		t.Errorf("%d copies in the folder of sent mails", len(yes))
 	}
@@ -93,7 +93,7 @@ func testThread(t *testing.T, sv servers) {
 
 // testDrafts checks that an outgoing mail is stored once in the drafts folder and not sent.
 func testDrafts(t *testing.T, sv servers) {
-	w := sv.world(t)
+	w := sv.newFixture(t)
 	c := w.config()
 	c.Drafts = true
 	ch := w.channel(c)
@@ -118,7 +118,7 @@ func testDrafts(t *testing.T, sv servers) {
 
 // testHeadersStayHeaders checks that text in a mail or message cannot add lines to a header.
 func testHeadersStayHeaders(t *testing.T, sv servers) {
-	w := sv.world(t)
+	w := sv.newFixture(t)
 	ch := w.channel(w.config())
 	chat := chatOf(ada, hashOf("x"))
 	bad := "x\r\nBcc: eve@evil.example\r\n\r\nhello"
@@ -157,7 +157,7 @@ func testHeadersStayHeaders(t *testing.T, sv servers) {
 // testRefusals checks that a permanent rejection ends the delivery, and that the error for a mail
 // that the server may have accepted has MaybeSent set.
 func testRefusals(t *testing.T, sv servers) {
-	w := sv.world(t)
+	w := sv.newFixture(t)
 	ch := w.channel(w.config())
 	_, err := ch.Send(t.Context(), channels.Delivery{ID: "a", Chat: chatOf("refuse@example.org", hashOf("x")), Text: "x"})
 	if channels.ClassOf(err) != channels.Permanent {

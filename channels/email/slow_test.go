@@ -8,8 +8,8 @@ import (
 	"hob/platform/pim"
 )
 
-// slow returns mails that are expensive to parse.
-func slow() map[string]string {
+// slowMails returns mails that are expensive to parse.
+func slowMails() map[string]string {
 	const n = 1 << 20
 	fill := func(s string) string { return strings.Repeat(s, n/len(s)) }
 	out := map[string]string{
@@ -36,7 +36,7 @@ func slow() map[string]string {
 
 // BenchmarkSlow measures how long the mails of slow take to parse.
 func BenchmarkSlow(b *testing.B) {
-	for name, mail := range slow() {
+	for name, mail := range slowMails() {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				parseMail(pim.Message{}, []byte(mail))

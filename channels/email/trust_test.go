@@ -11,7 +11,7 @@ import (
 // testTestTellsTheHost checks that Test finds the name of the mail host in the mailbox, and that
 // the owner is recognized with it.
 func testTestTellsTheHost(t *testing.T, sv servers) {
-	w := sv.world(t)
+	w := sv.newFixture(t)
 	c := w.config()
 	c.TrustedHost = ""
 	test := func() string {

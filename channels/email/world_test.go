@@ -33,8 +33,8 @@ const (
 	ada      = "ada@example.org"
 )
 
-// world is a mailbox on a real server, with a fake SMTP server.
-type world struct {
+// mailFixture is a mailbox on a real server, with a fake SMTP server.
+type mailFixture struct {
 	t    *testing.T
 	d    *pimtest.Dovecot
 	s    *pimtest.SMTP
@@ -92,10 +92,10 @@ func TestAtServers(t *testing.T) {
 	}
 }
 
-func (sv servers) world(t *testing.T) *world {
+func (sv servers) newFixture(t *testing.T) *mailFixture {
 	t.Helper()
 	s := pimtest.StartSMTP(t)
-	w := &world{t: t, d: sv.d, s: s, keep: &channelstest.Keeper{}, in: &inbox{keys: map[string]bool{}}}
+	w := &mailFixture{t: t, d: sv.d, s: s, keep: &channelstest.Keeper{}, in: &inbox{keys: map[string]bool{}}}
 	user := fmt.Sprintf("hob%d", sv.n.Add(1))
 	w.acc = sv.d.Account(user).With(pim.SMTP, s.URL)
 	w.acc.Address, w.acc.CA = hob, pimtest.Both(t, sv.d.CA, s.CA)
@@ -104,9 +104,9 @@ func (sv servers) world(t *testing.T) *world {
 	return w
 }
 
-func (w *world) config() Config { return Config{Account: "work", TrustedHost: trusted} }
+func (w *mailFixture) config() Config { return Config{Account: "work", TrustedHost: trusted} }
 
-func (w *world) channel(c Config) *Channel {
+func (w *mailFixture) channel(c Config) *Channel {
 	w.t.Helper()
 	ch, err := New(c, channels.Deps{
 		Log: slog.New(slog.DiscardHandler), Keep: w.keep, Network: w.net, Account: func(string) (pim.Account, error) { return w.acc, nil },
@@ -118,7 +118,7 @@ func (w *world) channel(c Config) *Channel {
 }
 
 // run runs a channel until stop is called. It returns once the channel listens.
-func (w *world) run(ch *Channel) (stop func()) {
+func (w *mailFixture) run(ch *Channel) (stop func()) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -134,7 +134,7 @@ func (w *world) run(ch *Channel) (stop func()) {
 	return stop
 }
 
-func (w *world) until(what string, ok func() bool) {
+func (w *mailFixture) until(what string, ok func() bool) {
 	w.t.Helper()
 	until(w.t, what, ok)
 }
@@ -149,7 +149,7 @@ func until(t *testing.T, what string, ok func() bool) {
 }
 
 // heard waits for n received messages and returns them.
-func (w *world) heard(n int) []channels.Inbound {
+func (w *mailFixture) heard(n int) []channels.Inbound {
 	w.t.Helper()
 	w.until(fmt.Sprintf("%d messages", n), func() bool { return len(w.in.all()) >= n })
 	if got := w.in.all(); len(got) != n {
@@ -158,8 +158,8 @@ func (w *world) heard(n int) []channels.Inbound {
 	return w.in.all()
 }
 
-// seen lists the UIDs of the read and the unread mails in a folder.
-func (w *world) seen(folder string) (yes, no []uint32) {
+// listSeen lists the UIDs of the read and the unread mails in a folder.
+func (w *mailFixture) listSeen(folder string) (yes, no []uint32) {
 	w.t.Helper()
 	m, err := imapmail.Open(w.t.Context(), w.acc)
 	if err != nil {
@@ -279,9 +279,9 @@ func open(t *testing.T, p pimtest.Posted) (out posted) {
 	}
 }
 
-func (w *world) sent() []pimtest.Posted { return w.s.Mails() }
+func (w *mailFixture) sent() []pimtest.Posted { return w.s.Mails() }
 
-func (w *world) mails() (out []posted) {
+func (w *mailFixture) mails() (out []posted) {
 	for _, p := range w.sent() {
 		out = append(out, open(w.t, p))
 	}

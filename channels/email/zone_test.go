@@ -22,7 +22,7 @@ type zone struct {
 	asked   []string
 }
 
-func (z *zone) look(name string) (list []string, down bool) {
+func (z *zone) lookUpTXT(name string) (list []string, down bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
@@ -44,7 +44,7 @@ func (z *zone) questions() []string {
 
 // LookupTXT implements lookup.
 func (z *zone) LookupTXT(_ context.Context, name string) ([]string, error) {
-	list, down := z.look(name)
+	list, down := z.lookUpTXT(name)
 	if down {
 		return nil, &safehttp.Error{Kind: safehttp.Resolve, Message: "the name servers do not answer"}
 	}
@@ -92,7 +92,7 @@ func (z *zone) answer(in []byte) []byte {
 		return nil
 	}
 	q := m.Questions[0]
-	list, down := z.look(q.Name.String())
+	list, down := z.lookUpTXT(q.Name.String())
 	out := dnsmessage.Message{Header: dnsmessage.Header{ID: m.ID, Response: true, RecursionAvailable: true}, Questions: m.Questions}
 	switch {
 	case down:

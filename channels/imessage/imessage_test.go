@@ -62,7 +62,7 @@ func (m *mac) run(t *testing.T, c *imessage.Channel) *listening {
 // want waits for a final message and checks that exactly these texts arrived before it.
 func (l *listening) want(m *mac, texts ...string) {
 	l.t.Helper()
-	m.hear(m.db.Chat("+15550111", "iMessage", false), "+15550111", "the last one")
+	m.addMessage(m.db.Chat("+15550111", "iMessage", false), "+15550111", "the last one")
 	channelstest.Until(l.t, "what was written", func() bool {
 		h := l.inbox.Heard()
 		return len(h) > 0 && h[len(h)-1].Text == "the last one"
@@ -86,15 +86,15 @@ func TestRun_ReceivesMessages(t *testing.T) {
 			m := newMac(t, v)
 			chat := m.db.Chat(ada, "iMessage", false)
 			group := m.db.Chat("chat77", "iMessage", true, ada, "bob@example.org")
-			m.hear(chat, ada, "from before the first start")
+			m.addMessage(chat, ada, "from before the first start")
 			m.name = "Grace"
 			c := m.channel(imessage.Config{}, imessage.Options{})
 			l := m.run(t, c)
-			m.hear(chat, ada, "hello 👋")
+			m.addMessage(chat, ada, "hello 👋")
 			m.db.Say(chatdbtest.Message{Chat: chat, Text: "the owner of this Mac writes himself", At: time.Now()})
-			m.hear(group, "Bob@Example.org", "dinner?")
-			m.hear(group, "Bob@Example.org", "grace, dinner?")
-			m.hear(group, "Bob@Example.org", "the hobby of hobbits")
+			m.addMessage(group, "Bob@Example.org", "dinner?")
+			m.addMessage(group, "Bob@Example.org", "grace, dinner?")
+			m.addMessage(group, "Bob@Example.org", "the hobby of hobbits")
 			m.db.Say(chatdbtest.Message{Chat: chat, From: ada, Text: "old, fetched from iCloud", At: time.Now().Add(-time.Hour)})
 			m.db.Say(chatdbtest.Message{Chat: chat, From: ada, Text: "Liked", At: time.Now(), Values: map[string]any{"associated_message_type": 2001, "associated_message_guid": "p:0/X"}})
 			m.db.Say(chatdbtest.Message{Chat: group, From: ada, At: time.Now(), Values: map[string]any{"item_type": 1}})
@@ -118,18 +118,18 @@ func TestRun_ReceivesMessages(t *testing.T) {
 func TestRun_ReceivesMessagesOfADowntime(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
-	m.hear(chat, ada, "zero")
+	m.addMessage(chat, ada, "zero")
 	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
-	m.hear(chat, ada, "one")
+	m.addMessage(chat, ada, "one")
 	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 1 })
 	l.stop()
 	m.db.Exec("DELETE FROM message WHERE ROWID = (SELECT MAX(ROWID) FROM message)")
 	l = m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
-	m.hear(chat, ada, "two")
+	m.addMessage(chat, ada, "two")
 	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 1 })
 	l.stop()
-	m.hear(chat, ada, "three")
-	m.hear(chat, ada, "four")
+	m.addMessage(chat, ada, "three")
+	m.addMessage(chat, ada, "four")
 	l = m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
 	l.want(m, "three", "four")
 	l.stop()
@@ -140,7 +140,7 @@ func TestRun_ReceivesMessagesOfADowntime(t *testing.T) {
 	c := m.channel(imessage.Config{}, imessage.Options{})
 	inbox := &channelstest.Inbox{}
 	inbox.Refuse(fmt.Errorf("the disk is full"))
-	m.hear(chat, ada, "five")
+	m.addMessage(chat, ada, "five")
 	if err := c.Run(t.Context(), inbox); err == nil {
 		t.Error("Run returned no error for a refused message")
 	}
@@ -161,7 +161,7 @@ func TestRun_YearWithSystemUpdates(t *testing.T) {
 	for month, v := range versions {
 		if m.db.Update(v); month%2 == 0 {
 			l.stop()
-			m.hear(m.db.Chat(ada, "iMessage", false), ada, v.Name+" while Hob is off")
+			m.addMessage(m.db.Chat(ada, "iMessage", false), ada, v.Name+" while Hob is off")
 			c = m.channel(imessage.Config{}, imessage.Options{})
 			l = m.run(t, c)
 			channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 1 })
@@ -169,8 +169,8 @@ func TestRun_YearWithSystemUpdates(t *testing.T) {
 			inbox = l.inbox
 		}
 		n := len(inbox.Heard())
-		m.hear(m.db.Int("SELECT ROWID FROM chat WHERE style = 45 AND chat_identifier = ?", ada), ada, v.Name)
-		m.hear(m.db.Int("SELECT ROWID FROM chat WHERE style = 43"), "bob@example.org", v.Name+" in the group")
+		m.addMessage(m.db.Int("SELECT ROWID FROM chat WHERE style = 45 AND chat_identifier = ?", ada), ada, v.Name)
+		m.addMessage(m.db.Int("SELECT ROWID FROM chat WHERE style = 43"), "bob@example.org", v.Name+" in the group")
 		channelstest.Until(t, "what was written", func() bool { return len(inbox.Heard()) == n+2 })
 		for i, in := range inbox.Heard()[n:] {
 			if in.Chat != []string{ada, "chat77"}[i] || in.Text != []string{v.Name, v.Name + " in the group"}[i] {
@@ -193,10 +193,10 @@ func TestRun_RecreatedDatabase(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
 	for i := range 5 {
-		m.hear(chat, ada, fmt.Sprint("old ", i))
+		m.addMessage(chat, ada, fmt.Sprint("old ", i))
 	}
 	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
-	m.hear(chat, ada, "one")
+	m.addMessage(chat, ada, "one")
 	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 1 })
 	l.stop()
 	m.db.Close()
@@ -213,7 +213,7 @@ func TestRun_RecreatedDatabase(t *testing.T) {
 	}
 	l = m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
 	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 3 })
-	m.hear(chat, ada, "two")
+	m.addMessage(chat, ada, "two")
 	l.want(m, "new 0", "new 1", "new 2", "two")
 }
 
@@ -223,10 +223,10 @@ func TestRun_DatabaseReplacedMeanwhile(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	m.db.Chat(ada, "iMessage", false)
 	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
-	m.hear(m.db.Chat(ada, "iMessage", false), ada, "one")
+	m.addMessage(m.db.Chat(ada, "iMessage", false), ada, "one")
 	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 1 })
 	m.db.Exec("VACUUM")
-	m.hear(m.db.Chat(ada, "iMessage", false), ada, "two")
+	m.addMessage(m.db.Chat(ada, "iMessage", false), ada, "two")
 	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 2 })
 	m.db.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
 	m.db.Close()
@@ -250,7 +250,7 @@ func TestRun_NoticesChanges(t *testing.T) {
 	chat := m.db.Chat(ada, "iMessage", false)
 	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{Poll: time.Hour, Glance: time.Millisecond, Debounce: time.Millisecond, Hold: time.Second}))
 	for i := range 20 {
-		m.hear(chat, ada, fmt.Sprint(i))
+		m.addMessage(chat, ada, fmt.Sprint(i))
 		channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == i+1 })
 	}
 }
@@ -261,7 +261,7 @@ func TestRows_CompletedLater(t *testing.T) {
 	chat := m.db.Chat(ada, "iMessage", false)
 	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{Poll: 20 * time.Millisecond, Glance: 2 * time.Millisecond, Debounce: time.Millisecond, Hold: 20 * time.Second}))
 	id, _ := m.db.Say(chatdbtest.Message{From: ada, At: time.Now()})
-	m.hear(chat, ada, "and this")
+	m.addMessage(chat, ada, "and this")
 	time.Sleep(30 * time.Millisecond) // the poll may or may not see the incomplete row; the outcome is the same
 	m.db.Exec("INSERT INTO chat_message_join (chat_id, message_id) VALUES (?, ?)", chat, id)
 	time.Sleep(10 * time.Millisecond)
@@ -280,7 +280,7 @@ func TestRows_EmptyOnesAreSkipped(t *testing.T) {
 	for range 200 { // the waiting times of these rows run concurrently
 		m.db.Say(chatdbtest.Message{Chat: chat, From: "+15550166", At: time.Now()})
 	}
-	m.hear(chat, ada, "after them")
+	m.addMessage(chat, ada, "after them")
 	l.want(m, "[a message that could not be read; see the Messages app]", "after them")
 	if h := l.inbox.Heard(); !h[0].Unknown || h[1].Unknown {
 		t.Errorf("an unreadable message may decide requests: %+v", h[0])
@@ -299,7 +299,7 @@ func TestRows_LateTextIsReceivedOnce(t *testing.T) {
 		id, _ := m.db.Say(chatdbtest.Message{Chat: chat, From: ada, At: time.Now()})
 		rows = append(rows, id)
 	}
-	m.hear(chat, ada, "whole at once")
+	m.addMessage(chat, ada, "whole at once")
 	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 1 })
 	fill := func(i int, text string) {
 		m.db.Exec("UPDATE message SET attributedBody = ? WHERE ROWID = ?", chatdbtest.Archive(text, true), rows[i])
@@ -377,7 +377,7 @@ func TestSelfChat(t *testing.T) {
 	var want []string
 	for i := range 10 { // all within a minute
 		text := fmt.Sprintf("question %d", i)
-		m.hear(chat, own, text)
+		m.addMessage(chat, own, text)
 		want = append(want, text)
 		channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == len(want) })
 		in := l.inbox.Heard()[i]
@@ -387,7 +387,7 @@ func TestSelfChat(t *testing.T) {
 			}
 		}
 	}
-	m.hear(chat, own, "OK 0") // the owner writes the same text as Hob
+	m.addMessage(chat, own, "OK 0") // the owner writes the same text as Hob
 	want = append(want, "OK 0")
 	l.want(m, want...)
 	if n := len(m.Arrived()); n != 20 {
@@ -428,15 +428,15 @@ func TestEchoes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m.hear(chat, ada, answer)
-	m.hear(chat, ada, "Done.")
-	m.hear(chat, ada, "hello")
+	m.addMessage(chat, ada, answer)
+	m.addMessage(chat, ada, "Done.")
+	m.addMessage(chat, ada, "hello")
 	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 1 })
 	l.stop()
-	m.hear(chat, ada, answer+"\n") // a third copy, received by another process
-	m.hear(chat, ada, "Done.")     // a message from ada
+	m.addMessage(chat, ada, answer+"\n") // a third copy, received by another process
+	m.addMessage(chat, ada, "Done.")     // a message from ada
 	other := m.db.Chat("bob@example.org", "iMessage", false)
-	m.hear(other, "bob@example.org", answer) // Hob did not send this text to bob
+	m.addMessage(other, "bob@example.org", answer) // Hob did not send this text to bob
 	l = m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
 	l.want(m, "Done.", answer)
 }
@@ -446,10 +446,10 @@ func TestPrefix(t *testing.T) {
 	chat, group := m.db.Chat(ada, "iMessage", false), m.db.Chat("chat77", "iMessage", true, ada)
 	l := m.run(t, m.channel(imessage.Config{Prefix: "/d"}, imessage.Options{}))
 	for _, text := range []string{"no", "/d yes", "/D: also", "/dno", "a /d b", "/d"} {
-		m.hear(chat, ada, text)
+		m.addMessage(chat, ada, text)
 	}
-	m.hear(group, ada, "/d group")
-	m.hear(m.db.Chat("+15550111", "iMessage", false), "+15550111", "/d the last one")
+	m.addMessage(group, ada, "/d group")
+	m.addMessage(m.db.Chat("+15550111", "iMessage", false), "+15550111", "/d the last one")
 	channelstest.Until(t, "what was written", func() bool { h := l.inbox.Heard(); return len(h) > 0 && h[len(h)-1].Text == "the last one" })
 	var got []string
 	for _, in := range l.inbox.Heard() {
@@ -512,8 +512,8 @@ func TestConversation_OfSeveralAddresses(t *testing.T) {
 	phone, mail := m.db.Chat(ada, "iMessage", false), m.db.Chat("ada@example.org", "iMessage", false)
 	m.db.Exec("UPDATE handle SET person_centric_id = 'P1'")
 	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
-	m.hear(phone, ada, "one")
-	m.hear(mail, "ada@example.org", "two")
+	m.addMessage(phone, ada, "one")
+	m.addMessage(mail, "ada@example.org", "two")
 	l.want(m, "one", "two")
 	h := l.inbox.Heard()
 	if h[0].Session != "" || h[1].Session != h[0].Conversation(false) || h[1].Sender != "ada@example.org" || h[1].Chat != "ada@example.org" {

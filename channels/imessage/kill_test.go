@@ -85,7 +85,7 @@ func TestKilled(t *testing.T) {
 	for done := range kills {
 		cmd := sender()
 		group := done%3 == 2 // the script is killed too
-		alone(cmd)
+		startInGroup(cmd)
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
 		if err := cmd.Start(); err != nil {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// alone starts a process in a separate process group.
-func alone(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+// startInGroup starts a process in a separate process group.
+func startInGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 func kill(cmd *exec.Cmd, group bool) {
 	pid := cmd.Process.Pid

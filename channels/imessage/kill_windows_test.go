@@ -2,6 +2,6 @@ package imessage_test
 
 import "os/exec"
 
-func alone(*exec.Cmd) {}
+func startInGroup(*exec.Cmd) {}
 
 func kill(*exec.Cmd, bool) {}

@@ -125,7 +125,7 @@ func (m *mac) output(ctx context.Context, cmd *exec.Cmd, in []byte) ([]byte, err
 	return m.deliver(c)
 }
 
-func fault(number int, began bool) ([]byte, error) {
+func scriptFailure(number int, began bool) ([]byte, error) {
 	return fmt.Appendf(nil, `{"ok":false,"number":%d,"message":"\u201eNachrichten\u201c hat einen Fehler erhalten","began":%v}`, number, began), nil
 }
 
@@ -140,13 +140,13 @@ func (m *mac) deliver(c call) ([]byte, error) {
 	taken := []byte(`{"ok":true,"data":{"taken":true}}`)
 	switch how {
 	case "refused":
-		return fault(-1743, false)
+		return scriptFailure(-1743, false)
 	case "no answer":
-		return fault(-1712, false)
+		return scriptFailure(-1712, false)
 	case "no answer, and then nothing":
-		return fault(-1712, true)
+		return scriptFailure(-1712, true)
 	case "gone":
-		return fault(-600, false)
+		return scriptFailure(-600, false)
 	case "dies":
 		return nil, &osrun.Failure{Program: "osascript", Said: "killed", Err: errors.New("signal: killed")}
 	case "shows nothing":
@@ -158,7 +158,7 @@ func (m *mac) deliver(c call) ([]byte, error) {
 	chat := int64(0)
 	if c.Script == "chat" {
 		if chat = m.db.Int("SELECT ROWID FROM chat WHERE guid = ?", c.Target); chat == 0 || m.unknown[c.Target] {
-			return fault(-1728, false)
+			return scriptFailure(-1728, false)
 		}
 	} else if chat = m.db.Int("SELECT ROWID FROM chat WHERE style = 45 AND chat_identifier = ?", c.Target); chat == 0 {
 		chat = m.db.Chat(c.Target, c.Service, false)
@@ -184,7 +184,7 @@ func (m *mac) deliver(c call) ([]byte, error) {
 	}
 	m.write(chat, c, values)
 	if how == "no answer, and sent" {
-		return fault(-1712, true)
+		return scriptFailure(-1712, true)
 	}
 	return taken, nil
 }
@@ -210,8 +210,8 @@ func (m *mac) write(chat int64, c call, values map[string]any) {
 	}
 }
 
-// hear simulates a message from a person. A message from the owner to themselves has two rows.
-func (m *mac) hear(chat int64, from, text string) {
+// addMessage simulates a message from a person. A message from the owner to themselves has two rows.
+func (m *mac) addMessage(chat int64, from, text string) {
 	if from == m.self {
 		m.db.Say(chatdbtest.Message{Chat: chat, Text: text, At: time.Now(), Values: map[string]any{"is_sent": 1, "destination_caller_id": from}})
 	}
@@ -256,7 +256,7 @@ func (m *mac) Say(ctx context.Context, chat, sender, text string, group bool) bo
 	if b, err := m.keep.Get(ctx, "cursor"); err != nil || b == nil {
 		return false
 	}
-	m.hear(m.db.Chat(chat, "iMessage", group, sender), sender, text)
+	m.addMessage(m.db.Chat(chat, "iMessage", group, sender), sender, text)
 	return true
 }
 

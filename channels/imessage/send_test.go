@@ -270,7 +270,7 @@ func TestSend_Files(t *testing.T) {
 	if err := os.WriteFile(file, []byte("data"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m.hear(chat, own, "files, please")
+	m.addMessage(chat, own, "files, please")
 	d := delivery("d1", own, "here")
 	d.Files = []channels.Attachment{{Name: "Bericht ä.pdf", Path: file, Size: 4}, {Name: "../../etc/passwd", Path: file, Size: 4}}
 	m.next("", "no answer")

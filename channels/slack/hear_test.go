@@ -264,15 +264,15 @@ func TestReceive_MissedMessageOfAnUnknownChat(t *testing.T) {
 	d := slacktest.New(t)
 	inbox := &channelstest.Inbox{}
 	stop := listening(t, d.Open(), inbox)
-	env := d.Write(dm("hello"))
+	env := d.Write(directMessage("hello"))
 	channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	first := dm("a new chat")
+	first := directMessage("a new chat")
 	first["channel"] = "D2"
 	d.Write(first)
-	d.Write(dm("later than that"))
+	d.Write(directMessage("later than that"))
 	// The known chat is searched first; then a request fails.
 	d.Failing("conversations.history", slacktest.Failure{}, slacktest.Failure{Status: 500})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -14,7 +14,7 @@ import (
 	"hob/channels/slack/slacktest"
 )
 
-func dm(text string) object {
+func directMessage(text string) object {
 	return object{"channel": "D1", "channel_type": "im", "user": "U1", "text": text}
 }
 
@@ -38,7 +38,7 @@ func TestRun_RenewsTheConnection(t *testing.T) {
 				t.Fatal(err)
 			}
 			channelstest.Until(t, "the second connection", func() bool { return d.Connections() == 2 })
-			m := dm("over the old one")
+			m := directMessage("over the old one")
 			m["type"], m["ts"], m["team"] = "message", slacktest.TS(time.Now()), slacktest.Team
 			if err := old.Write(object{"type": "events_api", "envelope_id": "old", "payload": object{"team_id": slacktest.Team, "event": m}}); err != nil {
 				t.Fatal(err)
@@ -46,7 +46,7 @@ func TestRun_RenewsTheConnection(t *testing.T) {
 			channelstest.Until(t, "its acknowledgement", func() bool { return d.Acked("old") })
 			old.Close(0)
 			channelstest.Until(t, "one connection", func() bool { return d.Connections() == 1 })
-			env := d.Write(dm("over the new one"))
+			env := d.Write(directMessage("over the new one"))
 			channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 			if got, want := texts(inbox), []string{"over the old one", "over the new one"}; !slices.Equal(got, want) {
 				t.Errorf("received %q, want %q", got, want)
@@ -65,12 +65,12 @@ func TestRun_LostConnection(t *testing.T) {
 		d := slacktest.New(t)
 		inbox := &channelstest.Inbox{}
 		listening(t, d.Open(), inbox)
-		env := d.Write(dm("one"))
+		env := d.Write(directMessage("one"))
 		channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 		d.Down()
 		channelstest.Until(t, "the end", func() bool { return d.Connections() == 0 })
-		d.Write(dm("two"))
-		d.Write(dm("three"))
+		d.Write(directMessage("two"))
+		d.Write(directMessage("three"))
 		d.Failing("users.conversations", slacktest.Failure{Code: "missing_scope", Needed: "im:read"})
 		d.Up()
 		channelstest.Until(t, "the rest", func() bool { return len(inbox.Heard()) == 3 })
@@ -200,7 +200,7 @@ func TestRun_AcceptsAFlood(t *testing.T) {
 	listening(t, d.Open(), inbox)
 	var last string
 	for range 1000 {
-		last = d.Write(dm("x"))
+		last = d.Write(directMessage("x"))
 	}
 	channelstest.Until(t, "the last acknowledgement", func() bool { return d.Acked(last) })
 	keys := map[string]bool{}
@@ -227,7 +227,7 @@ func TestRun_IgnoresInvalidEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	env := d.Write(dm("after all that"))
+	env := d.Write(directMessage("after all that"))
 	channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) && d.Acked("p") && d.Acked("i") && d.Acked("s") })
 	if got := texts(inbox); !slices.Equal(got, []string{"after all that"}) {
 		t.Errorf("received %q", got)

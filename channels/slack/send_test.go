@@ -262,8 +262,8 @@ func buttons(t *testing.T, m object) {
 	}
 }
 
-// bare reports whether a message has no buttons, and returns its blocks as JSON.
-func bare(m object) (note string, ok bool) {
+// withoutButtons reports whether a message has no buttons, and returns its blocks as JSON.
+func withoutButtons(m object) (note string, ok bool) {
 	raw, _ := json.Marshal(m["blocks"])
 	return string(raw), !strings.Contains(string(raw), "actions")
 }
@@ -303,13 +303,13 @@ func TestButtons(t *testing.T) {
 			channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 			channelstest.Until(t, "the refusal", func() bool { return len(d.Made("chat.postEphemeral")) == 1 })
 			whisper := d.Made("chat.postEphemeral")[0]
-			if _, ok := bare(d.Posts()[0]); ok || len(box.Pressed()) > 0 || whisper.Get("user") != "U2" {
+			if _, ok := withoutButtons(d.Posts()[0]); ok || len(box.Pressed()) > 0 || whisper.Get("user") != "U2" {
 				t.Fatalf("an unknown sender's press had an effect: %v", whisper)
 			}
 			env = d.Press(tt.chat, "U1", tt.yes)
 			channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
-			channelstest.Until(t, "the end of the buttons", func() bool { _, ok := bare(d.Posts()[0]); return ok })
-			note, _ := bare(d.Posts()[0])
+			channelstest.Until(t, "the end of the buttons", func() bool { _, ok := withoutButtons(d.Posts()[0]); return ok })
+			note, _ := withoutButtons(d.Posts()[0])
 			if !strings.Contains(note, tt.want) || !strings.Contains(note, "May I send") {
 				t.Errorf("note = %s", note)
 			}
@@ -351,7 +351,7 @@ func TestButtons_AreRemovedWhenAnsweredElsewhere(t *testing.T) {
 			listening(t, d.Open(), &channelstest.Inbox{})
 		}
 		channelstest.Until(t, "the end of the buttons", func() bool {
-			note, ok := bare(d.Posts()[0])
+			note, ok := withoutButtons(d.Posts()[0])
 			return ok && strings.Contains(note, "no longer open")
 		})
 		if raw, _ := d.Keep.Get(t.Context(), "asked"); off && string(raw) != "{}" {

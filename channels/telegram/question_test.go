@@ -25,7 +25,7 @@ func question(id string) channels.Delivery {
 	return d
 }
 
-func words(t *testing.T, a *telegramtest.Server, n int) object {
+func answerText(t *testing.T, a *telegramtest.Server, n int) object {
 	t.Helper()
 	channelstest.Until(t, "the press is answered", func() bool { return a.Called("answerCallbackQuery") >= n })
 	var said object
@@ -50,18 +50,18 @@ func TestApprove(t *testing.T) {
 			t.Fatalf("the keyboard is %s", board)
 		}
 		a.Add("callback_query", press(8, "y:q123", msg)) // an unknown sender
-		if said := words(t, a, 1); said["text"] != channels.ErrNotOwner.Error() || said["show_alert"] != true || len(buttons.Pressed()) != 0 {
+		if said := answerText(t, a, 1); said["text"] != channels.ErrNotOwner.Error() || said["show_alert"] != true || len(buttons.Pressed()) != 0 {
 			t.Errorf("answer to an unknown sender's press = %v", said)
 		}
 		a.Add("callback_query", press(telegramtest.Owner, "z:q123", msg))
-		if said := words(t, a, 2); said["show_alert"] != true || len(buttons.Pressed()) != 0 {
+		if said := answerText(t, a, 2); said["show_alert"] != true || len(buttons.Pressed()) != 0 {
 			t.Errorf("answer to an invalid press = %v", said)
 		}
 		if fmt.Sprint(a.Board(msg)) != board {
 			t.Error("an unknown sender's press removed the buttons")
 		}
 		a.Add("callback_query", press(telegramtest.Owner, map[bool]string{true: "y:q123", false: "n:q123"}[yes], msg))
-		if said := words(t, a, 3); said["text"] == "" || said["show_alert"] != false {
+		if said := answerText(t, a, 3); said["text"] == "" || said["show_alert"] != false {
 			t.Errorf("answer to the owner's press = %v", said)
 		}
 		p := buttons.Pressed()

@@ -60,9 +60,9 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// dying simulates a process that is killed after a number of operations: as Keeper and Receiver it
+// killedServer simulates a process that is killed after a number of operations: as Keeper and Receiver it
 // stores nothing afterwards.
-type dying struct {
+type killedServer struct {
 	*channelstest.Keeper
 	mu    sync.Mutex
 	left  int // operations until the kill
@@ -73,7 +73,7 @@ type dying struct {
 
 var errKilled = errors.New("killed")
 
-func (d *dying) step() error {
+func (d *killedServer) step() error {
 	if d.left--; d.left < 0 {
 		d.dead()
 		return errKilled
@@ -81,7 +81,7 @@ func (d *dying) step() error {
 	return nil
 }
 
-func (d *dying) Set(ctx context.Context, key string, v []byte) error {
+func (d *killedServer) Set(ctx context.Context, key string, v []byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.step(); err != nil {
@@ -90,7 +90,7 @@ func (d *dying) Set(ctx context.Context, key string, v []byte) error {
 	return d.Keeper.Set(ctx, key, v)
 }
 
-func (d *dying) Receive(_ context.Context, in channels.Inbound) (channels.Accepted, error) {
+func (d *killedServer) Receive(_ context.Context, in channels.Inbound) (channels.Accepted, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.step(); err != nil {
@@ -108,7 +108,7 @@ func TestRun_Killed(t *testing.T) {
 	a := telegramtest.New(t)
 	keeper, keys := &channelstest.Keeper{}, map[string]bool{}
 	var order, want []string
-	first := &dying{Keeper: keeper, left: 2, dead: func() {}, keys: keys, order: &order} // stores the initial offset
+	first := &killedServer{Keeper: keeper, left: 2, dead: func() {}, keys: keys, order: &order} // stores the initial offset
 	a.Deps.Keep = first
 	end := channelstest.Running(t, a.Open(), first)
 	listening(t, a)
@@ -123,7 +123,7 @@ func TestRun_Killed(t *testing.T) {
 			total++
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		d := &dying{Keeper: keeper, left: rnd.IntN(6), dead: cancel, keys: keys, order: &order}
+		d := &killedServer{Keeper: keeper, left: rnd.IntN(6), dead: cancel, keys: keys, order: &order}
 		a.Deps.Keep = d
 		ch := a.Open()
 		done := make(chan error, 1)
@@ -136,7 +136,7 @@ func TestRun_Killed(t *testing.T) {
 		cancel()
 		<-done
 	}
-	inbox := &dying{Keeper: keeper, left: 1 << 30, dead: func() {}, keys: keys, order: &order}
+	inbox := &killedServer{Keeper: keeper, left: 1 << 30, dead: func() {}, keys: keys, order: &order}
 	a.Deps.Keep = inbox
 	end = channelstest.Running(t, a.Open(), inbox)
 	channelstest.Until(t, "all are read", func() bool { inbox.mu.Lock(); defer inbox.mu.Unlock(); return len(order) >= len(want) })

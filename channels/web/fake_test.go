@@ -514,16 +514,16 @@ func (e *engine) Problems(context.Context) []api.Problem {
 func (e *engine) Metrics() []byte { return []byte("hob_up 1\n") }
 func (e *engine) Version() string { return "1.2.3" }
 
-// house is a server with its engine, reached in-process.
-type house struct {
+// serverFixture is a server with its engine, reached in-process.
+type serverFixture struct {
 	*web.Server
 	e *engine
 	c *http.Client
 }
 
-func newHouse(t testing.TB, change func(*web.Options)) *house {
+func newServerFixture(t testing.TB, change func(*web.Options)) *serverFixture {
 	t.Helper()
-	h := &house{e: newEngine()}
+	h := &serverFixture{e: newEngine()}
 	o := web.Options{Token: token, Backend: h.e, Log: slog.New(slog.DiscardHandler)}
 	if change != nil {
 		change(&o)
@@ -545,7 +545,7 @@ type reply struct {
 
 // send sends a request as the owner. Header pairs replace the default headers; an empty value
 // removes a header.
-func (h *house) send(t testing.TB, method, path, body string, header ...string) reply {
+func (h *serverFixture) send(t testing.TB, method, path, body string, header ...string) reply {
 	t.Helper()
 	resp, err := h.c.Do(h.request(t, method, path, body, header...))
 	if err != nil {
@@ -559,7 +559,7 @@ func (h *house) send(t testing.TB, method, path, body string, header ...string) 
 	return reply{resp.StatusCode, resp.Header, string(b)}
 }
 
-func (h *house) request(t testing.TB, method, path, body string, header ...string) *http.Request {
+func (h *serverFixture) request(t testing.TB, method, path, body string, header ...string) *http.Request {
 	t.Helper()
 	var b io.Reader
 	if body != "" {
@@ -637,7 +637,7 @@ func names(evs []event) string {
 	return strings.Join(out, " ")
 }
 
-func soon(t testing.TB, what string, ok func() bool) {
+func waitUntil(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for range 2000 {
 		if ok() {

@@ -14,14 +14,14 @@ import (
 	"hob/channels/web"
 )
 
-// porch is a webhook channel whose proof is a word in a header.
-type porch struct {
+// webhookSite is a webhook channel whose proof is a word in a header.
+type webhookSite struct {
 	mu    sync.Mutex
 	posts []channels.WebhookRequest
 	says  channels.WebhookResponse
 }
 
-func (p *porch) Hook(_ context.Context, post channels.WebhookRequest) channels.WebhookResponse {
+func (p *webhookSite) Hook(_ context.Context, post channels.WebhookRequest) channels.WebhookResponse {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if post.Header.Get("X-Proof") != "right" {
@@ -31,16 +31,16 @@ func (p *porch) Hook(_ context.Context, post channels.WebhookRequest) channels.W
 	return p.says
 }
 
-func (p *porch) got() []channels.WebhookRequest {
+func (p *webhookSite) got() []channels.WebhookRequest {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]channels.WebhookRequest(nil), p.posts...)
 }
 
-func hooked(t *testing.T, change func(*web.Options)) (*house, *porch) {
+func hooked(t *testing.T, change func(*web.Options)) (*serverFixture, *webhookSite) {
 	t.Helper()
-	p := &porch{says: channels.WebhookResponse{Status: http.StatusAccepted, Body: map[string]string{"event": "e1"}}}
-	return newHouse(t, func(o *web.Options) {
+	p := &webhookSite{says: channels.WebhookResponse{Status: http.StatusAccepted, Body: map[string]string{"event": "e1"}}}
+	return newServerFixture(t, func(o *web.Options) {
 		o.Hooks = map[string]channels.WebhookReceiver{"porch": p}
 		if change != nil {
 			change(o)
@@ -106,7 +106,7 @@ func TestHooks_RejectProgramsStartedByHob(t *testing.T) {
 			o.Listen = "127.0.0.1:0"
 			o.Peer = func(_, _ string, _ bool) web.Peer { return who }
 		})
-		end := served(t, h)
+		end := serveUntilEnd(t, h)
 		status := postRight(t, h)
 		end()
 		if status != want || want == 202 && p.got()[0].Unknown != (who != web.PeerOwner) {
@@ -115,8 +115,8 @@ func TestHooks_RejectProgramsStartedByHob(t *testing.T) {
 	}
 }
 
-// served lets a server listen until end.
-func served(t *testing.T, h *house) (end func()) {
+// serveUntilEnd lets a server listen until end.
+func serveUntilEnd(t *testing.T, h *serverFixture) (end func()) {
 	t.Helper()
 	if err := h.Listen(t.Context()); err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func served(t *testing.T, h *house) (end func()) {
 }
 
 // postRight posts with a valid proof and returns the status.
-func postRight(t *testing.T, h *house) int {
+func postRight(t *testing.T, h *serverFixture) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.Server.URL()+"/hooks/porch", strings.NewReader("x"))
 	if err != nil {
@@ -155,7 +155,7 @@ func TestHooks_SlowSendersBlockNoOthers(t *testing.T) {
 		o.Listen = "127.0.0.1:0"
 		o.Peer = func(_, _ string, _ bool) web.Peer { return web.PeerOther }
 	})
-	defer served(t, h)()
+	defer serveUntilEnd(t, h)()
 	address := strings.TrimPrefix(h.Server.URL(), "http://")
 	var d net.Dialer
 	for i := range 100 {

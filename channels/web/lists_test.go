@@ -7,7 +7,7 @@ import (
 )
 
 func TestSessions_SearchExportFork(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newServerFixture(t, nil)
 	for _, tc := range []struct {
 		name, method, path, body string
 		status                   int
@@ -35,7 +35,7 @@ func TestSessions_SearchExportFork(t *testing.T) {
 }
 
 func TestMemory_ListExplainMove(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newServerFixture(t, nil)
 	for _, tc := range []struct {
 		name, method, path, body string
 		status                   int

@@ -21,7 +21,7 @@ const png = "\x89PNG\r\n\x1a\n0000"
 func image() string { return base64.StdEncoding.EncodeToString([]byte(png)) }
 
 func TestMessage(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newServerFixture(t, nil)
 	r := h.send(t, "POST", "/api/v1/sessions/my%20chat/messages", `{"text":"hello <b>","dedupe_key":"k1","attachments":[{"mime":"image/png","data":"`+image()+`"}]}`)
 	want := map[string]any{
 		"answer": "echo: hello <b>", "session": "my chat", "event": "e1", "tools": []any{},
@@ -53,7 +53,7 @@ func TestMessage(t *testing.T) {
 }
 
 func TestMessage_Async(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newServerFixture(t, nil)
 	r := h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"hello","async":true}`)
 	if got := as[map[string]any](t, r); r.code != 202 || got["event"] != "e1" || r.header.Get("Location") != "/api/v1/inbox/e1" {
 		t.Errorf("%d %s", r.code, r.body)
@@ -68,7 +68,7 @@ func TestMessage_Async(t *testing.T) {
 }
 
 func TestMessage_WaitsForApproval(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newServerFixture(t, nil)
 	h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 		e.change(func() { st.Approvals = []api.Approval{{ID: "a1", Tool: "trash_file"}} })
 		e.finish(st, fmt.Sprint("approved: ", e.answered("a1").Approved))
@@ -105,7 +105,7 @@ func TestMessage_WaitsForApproval(t *testing.T) {
 }
 
 func TestMessage_FailedTurn(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newServerFixture(t, nil)
 	h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 		e.change(func() { st.State, st.Error = "dead", "the model said no" })
 	}
@@ -148,7 +148,7 @@ func TestMessage_RejectsBadRequests(t *testing.T) {
 		{"the engine cannot", path, `{"text":"fail"}`, nil, 500, "the disk is full"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := newHouse(t, nil)
+			h := newServerFixture(t, nil)
 			r := h.send(t, "POST", c.path, c.body, c.header...)
 			if r.code != c.want || !strings.Contains(r.body, c.says) {
 				t.Errorf("%d %s, want %d and %q", r.code, r.body, c.want, c.says)
@@ -161,7 +161,7 @@ func TestMessage_RejectsBadRequests(t *testing.T) {
 }
 
 func TestMessage_TenMegabytes(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newServerFixture(t, nil)
 	r := h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"`+strings.Repeat("x", web.MaxText)+`"}`)
 	if r.code != 200 || len(h.e.heard[0].Text) != web.MaxText {
 		t.Errorf("%d", r.code)
@@ -169,7 +169,7 @@ func TestMessage_TenMegabytes(t *testing.T) {
 }
 
 func TestMessage_ClientDisconnects(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newServerFixture(t, nil)
 	release := make(chan struct{})
 	h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 		<-release
@@ -187,7 +187,7 @@ func TestMessage_ClientDisconnects(t *testing.T) {
 				_ = resp.Body.Close()
 			}
 		}()
-		soon(t, "the turn", func() bool { return h.e.count() > 0 })
+		waitUntil(t, "the turn", func() bool { return h.e.count() > 0 })
 		cancel()
 		<-done
 		if n := h.e.readers(); n != 0 {
@@ -243,7 +243,7 @@ func TestLists(t *testing.T) {
 		{"metrics", "/metrics", 200, "", "hob_up 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := newHouse(t, nil)
+			h := newServerFixture(t, nil)
 			r := h.send(t, "GET", c.path, "")
 			if r.code != c.want || !strings.Contains(r.body, c.body) {
 				t.Errorf("%d %s", r.code, r.body)
@@ -283,7 +283,7 @@ func TestToolsAndManage(t *testing.T) {
 		{"format", "/api/v1/manage/format", "{}", 404, "", "not_found"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := newHouse(t, nil)
+			h := newServerFixture(t, nil)
 			r := h.send(t, "POST", c.path, c.body)
 			if r.code != c.want || !strings.Contains(r.body, c.says) {
 				t.Errorf("%d %s", r.code, r.body)
@@ -300,7 +300,7 @@ func FuzzMessage(f *testing.F) {
 	f.Add([]byte("{\"text\":\"\xff\"}"))
 	f.Add([]byte(`{"text":"\ud800"}`))
 	f.Add([]byte(strings.Repeat("[", 10000)))
-	h := newHouse(f, nil)
+	h := newServerFixture(f, nil)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r := h.send(t, "POST", "/api/v1/sessions/s/messages", string(body))
 		switch {
@@ -318,7 +318,7 @@ func FuzzMessage(f *testing.F) {
 
 // BenchmarkMessages measures the time that the API itself adds to a message over a socket.
 func BenchmarkMessages(b *testing.B) {
-	h := newHouse(b, func(o *web.Options) { o.Listen = "127.0.0.1:0" })
+	h := newServerFixture(b, func(o *web.Options) { o.Listen = "127.0.0.1:0" })
 	stop := h.run(b)
 	defer stop()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}

@@ -46,7 +46,7 @@ func TestChatCompletions(t *testing.T) {
 		{"not UTF-8", "{\"messages\":[{\"role\":\"user\",\"content\":\"\xff\"}]}", nil, 400, "UTF-8", channels.Inbound{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := newHouse(t, nil)
+			h := newServerFixture(t, nil)
 			r := h.send(t, "POST", "/v1/chat/completions", c.body, c.header...)
 			if r.code != c.want || !strings.Contains(r.body, c.says) {
 				t.Fatalf("%d %s", r.code, r.body)
@@ -127,7 +127,7 @@ func TestChatStream(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := newHouse(t, nil)
+				h := newServerFixture(t, nil)
 				h.e.turn = c.turn
 				r := h.send(t, "POST", "/v1/chat/completions", `{"stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"x"}]}`)
 				text, last, usage := chunks(t, r)
@@ -140,7 +140,7 @@ func TestChatStream(t *testing.T) {
 }
 
 func TestChat_QuestionWithoutStream(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newServerFixture(t, nil)
 	h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 		e.change(func() { st.Approvals = []api.Approval{{ID: "a1", Tool: "trash_file"}} })
 	}
@@ -157,7 +157,7 @@ func FuzzChat(f *testing.F) {
 	f.Add([]byte(`{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}]}]}`))
 	f.Add([]byte(`{"messages":[{"role":"user","content":"x"},{"role":"tool","content":[]}],"stream":true}`))
 	f.Add([]byte(`{"messages":[{"role":"user","content":"\ud83d"}],"n":null}`))
-	h := newHouse(f, nil)
+	h := newServerFixture(f, nil)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r := h.send(t, "POST", "/v1/chat/completions", string(body))
 		switch r.code {

@@ -36,7 +36,7 @@ func object(pairs ...any) openapigen.Object {
 // generateDocument generates openapi.json from the route table.
 func generateDocument(t *testing.T) []byte {
 	t.Helper()
-	s := &Server{backend: nobody{}, log: slog.New(slog.DiscardHandler)}
+	s := &Server{backend: rejectAll{}, log: slog.New(slog.DiscardHandler)}
 	var err error
 	if s.pages, err = s.newDashboard(); err != nil {
 		t.Fatal(err)
@@ -296,7 +296,7 @@ func collectRefs(v any) (refs []string) {
 
 // A route with filters accepts each documented parameter and rejects all others.
 func TestRoutes_RejectUndocumentedParameters(t *testing.T) {
-	s, err := New(Options{Token: strings.Repeat("0", 64), Backend: nobody{}, Log: slog.New(slog.DiscardHandler)})
+	s, err := New(Options{Token: strings.Repeat("0", 64), Backend: rejectAll{}, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +336,7 @@ func TestRoutes_RejectUndocumentedParameters(t *testing.T) {
 }
 
 func TestServer_KnowsItsAddresses(t *testing.T) {
-	s, err := New(Options{Token: strings.Repeat("0", 64), Backend: nobody{}, Log: slog.New(slog.DiscardHandler), Listen: "[::1]:7717", Hosts: []string{"hob.example"}})
+	s, err := New(Options{Token: strings.Repeat("0", 64), Backend: rejectAll{}, Log: slog.New(slog.DiscardHandler), Listen: "[::1]:7717", Hosts: []string{"hob.example"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,4 +345,4 @@ func TestServer_KnowsItsAddresses(t *testing.T) {
 	}
 }
 
-type nobody struct{ Backend }
+type rejectAll struct{ Backend }

@@ -25,7 +25,7 @@ func TestReview2_OnlyTypedPartsAreTheOwnersWords(t *testing.T) {
 		{"dedupe", `,"dedupe_key":"k"`, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			h := newHouse(t, nil)
+			h := newServerFixture(t, nil)
 			for range 2 {
 				r := h.send(t, "POST", "/api/v1/sessions/s/messages", fmt.Sprintf(body, tc.more), "Accept", tc.accept)
 				if r.code != 200 && r.code != 202 {
@@ -76,7 +76,7 @@ func TestParts_RejectsMistakes(t *testing.T) {
 		{"a long name", `{"parts":[{"text":"a","origin":"file","name":"` + strings.Repeat("n", 201) + `"}]}`, 400, "longer than 200 bytes"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			h := newHouse(t, nil)
+			h := newServerFixture(t, nil)
 			r := h.send(t, "POST", "/api/v1/sessions/s/messages", tc.body)
 			said := false
 			for says := range strings.SplitSeq(tc.says, "|") {
@@ -92,7 +92,7 @@ func TestParts_RejectsMistakes(t *testing.T) {
 // A display is recorded only for a client with an id: for the response to the client's own message,
 // and for its own reports.
 func TestReview1_DisplayBelongsToTheClientThatShowsIt(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newServerFixture(t, nil)
 	h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 		e.change(func() { st.Approvals = []api.Approval{{ID: "a1", Tool: "trash_file"}} })
 	}

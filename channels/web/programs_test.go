@@ -23,8 +23,8 @@ var mcpHeader = []string{"Authorization", "Bearer " + clientToken, "Content-Type
 const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
 
 func TestMCP_AdmitsOnlyTokensOfPrograms(t *testing.T) {
-	h := newHouse(t, nil)
-	defer served(t, h)()
+	h := newServerFixture(t, nil)
+	defer serveUntilEnd(t, h)()
 	for _, x := range []struct {
 		name   string
 		code   int
@@ -59,8 +59,8 @@ func TestMCP_AdmitsOnlyTokensOfPrograms(t *testing.T) {
 }
 
 func TestMCP_RefusesProgramsStartedByHob(t *testing.T) {
-	h := newHouse(t, func(o *web.Options) { o.Peer = func(string, string, bool) web.Peer { return web.PeerHob } })
-	end := served(t, h)
+	h := newServerFixture(t, func(o *web.Options) { o.Peer = func(string, string, bool) web.Peer { return web.PeerHob } })
+	end := serveUntilEnd(t, h)
 	defer end()
 	h.c = http.DefaultClient
 	defer http.DefaultClient.CloseIdleConnections()
@@ -72,8 +72,8 @@ func TestMCP_RefusesProgramsStartedByHob(t *testing.T) {
 }
 
 func TestMCP_SlowsDownGuessing(t *testing.T) {
-	h := newHouse(t, nil)
-	defer served(t, h)()
+	h := newServerFixture(t, nil)
+	defer serveUntilEnd(t, h)()
 	last := 0
 	for range 40 {
 		last = h.send(t, "POST", "/mcp", initialize, append(mcpHeader[:len(mcpHeader):len(mcpHeader)], "Authorization", "Bearer hobc_wrong")...).code
@@ -87,8 +87,8 @@ func TestMCP_SlowsDownGuessing(t *testing.T) {
 }
 
 func TestMCP_LimitsFloods(t *testing.T) {
-	h := newHouse(t, nil)
-	defer served(t, h)()
+	h := newServerFixture(t, nil)
+	defer serveUntilEnd(t, h)()
 	first := h.send(t, "POST", "/mcp", initialize, mcpHeader...).header.Get("Mcp-Session-Id")
 	refused := 0
 	for range 450 {
@@ -109,8 +109,8 @@ func TestMCP_LimitsFloods(t *testing.T) {
 }
 
 func TestMCP_SessionBelongsToItsProgram(t *testing.T) {
-	h := newHouse(t, nil)
-	defer served(t, h)()
+	h := newServerFixture(t, nil)
+	defer serveUntilEnd(t, h)()
 	r := h.send(t, "POST", "/mcp", initialize, mcpHeader...)
 	session := append(mcpHeader[:len(mcpHeader):len(mcpHeader)], "Mcp-Session-Id", r.header.Get("Mcp-Session-Id"))
 	list := `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
@@ -138,8 +138,8 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestMCP_ServesTheOfficialClient(t *testing.T) {
 	for _, revision := range []string{oldRevision, newRevision} {
 		t.Run(revision, func(t *testing.T) {
-			h := newHouse(t, nil)
-			end := served(t, h)
+			h := newServerFixture(t, nil)
+			end := serveUntilEnd(t, h)
 			defer http.DefaultClient.CloseIdleConnections()
 			defer end()
 			progress := make(chan string, 10)

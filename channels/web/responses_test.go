@@ -56,7 +56,7 @@ func TestResponses(t *testing.T) {
 		{"an id that is no response", `{"input":"x","previous_response_id":"chatcmpl-1"}`, 404, "there is no response", channels.Inbound{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := newHouse(t, nil)
+			h := newServerFixture(t, nil)
 			r := h.send(t, "POST", "/v1/responses", c.body)
 			if r.code != c.want || !strings.Contains(r.body, c.says) {
 				t.Fatalf("%d %s", r.code, r.body)
@@ -90,7 +90,7 @@ func TestResponses(t *testing.T) {
 }
 
 func TestResponses_ContinueASession(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newServerFixture(t, nil)
 	first := as[map[string]any](t, h.send(t, "POST", "/v1/responses", `{"input":"a"}`))
 	id := first["id"].(string)
 	second := as[map[string]any](t, h.send(t, "POST", "/v1/responses", `{"input":"b","previous_response_id":"`+id+`"}`))
@@ -133,7 +133,7 @@ func TestResponses_Stream(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := newHouse(t, nil)
+				h := newServerFixture(t, nil)
 				h.e.turn = c.turn
 				r := h.send(t, "POST", "/v1/responses", `{"stream":true,"input":"x"}`)
 				if r.code != 200 || !strings.HasSuffix(r.body, "data: [DONE]\n\n") {
@@ -185,7 +185,7 @@ func FuzzResponses(f *testing.F) {
 	f.Add([]byte(`{"input":[{"type":"message","role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,AAAA"}]}]}`))
 	f.Add([]byte(`{"input":[{"type":"function_call_output","output":[]},{"role":"user","content":"x"}],"stream":true,"metadata":{}}`))
 	f.Add([]byte(`{"input":"\ud83d","previous_response_id":"resp_\u0000"}`))
-	h := newHouse(f, nil)
+	h := newServerFixture(f, nil)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r := h.send(t, "POST", "/v1/responses", string(body))
 		switch r.code {

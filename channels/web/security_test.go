@@ -55,7 +55,7 @@ func TestAuth_AdmitsOnlyValidTokens(t *testing.T) {
 		{"a link to the page", "GET", "/", "", []string{"Sec-Fetch-Site", "cross-site", "Authorization", ""}, 401, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := newHouse(t, nil)
+			h := newServerFixture(t, nil)
 			r := h.send(t, c.method, c.path, c.body, c.header...)
 			if r.code != c.want {
 				t.Fatalf("%d %s, want %d", r.code, r.body, c.want)
@@ -108,7 +108,7 @@ func TestNew_RejectsMistakes(t *testing.T) {
 }
 
 // link gets a login link and returns its path.
-func (h *house) link(t *testing.T) string {
+func (h *serverFixture) link(t *testing.T) string {
 	t.Helper()
 	r := h.send(t, "POST", "/api/v1/login", "")
 	u := as[struct{ URL string }](t, r).URL
@@ -120,7 +120,7 @@ func (h *house) link(t *testing.T) string {
 }
 
 // follow uses a link without following its redirect.
-func (h *house) follow(t *testing.T, path string) reply {
+func (h *serverFixture) follow(t *testing.T, path string) reply {
 	t.Helper()
 	h.c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return h.send(t, "GET", path, "", "Authorization", "")
@@ -140,7 +140,7 @@ func cookieOf(t *testing.T, r reply) *http.Cookie {
 
 func TestLoginLink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, nil)
+		h := newServerFixture(t, nil)
 		path := h.link(t)
 		r := h.follow(t, path)
 		c := cookieOf(t, r)
@@ -157,11 +157,11 @@ func TestLoginLink(t *testing.T) {
 		if r := h.follow(t, path); cookieOf(t, r) != nil || r.header.Get("Location") != "/chat?failed" {
 			t.Errorf("second use of the link: %d to %s", r.code, r.header.Get("Location"))
 		}
-		again := newHouse(t, nil) // a restart
+		again := newServerFixture(t, nil) // a restart
 		if r := again.send(t, "GET", "/api/v1/sessions", "", "Authorization", "", "Cookie", pair); r.code != 200 {
 			t.Errorf("request with the cookie after a restart: %d", r.code)
 		}
-		other := newHouse(t, func(o *web.Options) { o.Token = strings.Repeat("f", 64) })
+		other := newServerFixture(t, func(o *web.Options) { o.Token = strings.Repeat("f", 64) })
 		if r := other.send(t, "GET", "/api/v1/sessions", "", "Authorization", "", "Cookie", pair); r.code != 401 {
 			t.Errorf("request with the cookie after a change of the token: %d", r.code)
 		}
@@ -179,7 +179,7 @@ func TestLoginLink(t *testing.T) {
 
 func TestAuth_SlowsDownGuessing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, nil)
+		h := newServerFixture(t, nil)
 		var last reply
 		for range 40 {
 			last = h.send(t, "GET", "/api/v1/sessions", "", "Authorization", "Bearer nope")
@@ -199,7 +199,7 @@ func TestAuth_SlowsDownGuessing(t *testing.T) {
 
 func TestPassword(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, func(o *web.Options) { o.Password = "correct horse" })
+		h := newServerFixture(t, func(o *web.Options) { o.Password = "correct horse" })
 		if e := as[refusal](t, h.send(t, "GET", "/api/v1/sessions", "", "Authorization", "")).Error; e.Code != "password_required" {
 			t.Errorf("code %q", e.Code)
 		}
@@ -222,7 +222,7 @@ func TestPassword(t *testing.T) {
 		if r := try("correct horse"); r.code != 200 {
 			t.Errorf("one minute later: %d", r.code)
 		}
-		if r := newHouse(t, nil).send(t, "POST", "/login", `{"password":""}`, "Authorization", ""); r.code != 404 {
+		if r := newServerFixture(t, nil).send(t, "POST", "/login", `{"password":""}`, "Authorization", ""); r.code != 404 {
 			t.Errorf("login without a configured password: %d", r.code)
 		}
 	})
@@ -230,7 +230,7 @@ func TestPassword(t *testing.T) {
 
 // The login page sends a form, also without JavaScript.
 func TestPasswordForm_LogsInAndShowsErrorsAsPage(t *testing.T) {
-	h := newHouse(t, func(o *web.Options) { o.Password = "correct horse" })
+	h := newServerFixture(t, func(o *web.Options) { o.Password = "correct horse" })
 	h.follow(t, "/chat") // from now on without following redirects
 	try := func(p string) reply {
 		return h.send(t, "POST", "/login", url.Values{"username": {"owner"}, "password": {p}}.Encode(), "Authorization", "", "Content-Type", "application/x-www-form-urlencoded")
@@ -244,7 +244,7 @@ func TestPasswordForm_LogsInAndShowsErrorsAsPage(t *testing.T) {
 }
 
 func TestReady(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newServerFixture(t, nil)
 	if r := h.send(t, "GET", "/readyz", "", "Authorization", ""); r.code != 200 {
 		t.Errorf("ready: %d", r.code)
 	}
@@ -255,7 +255,7 @@ func TestReady(t *testing.T) {
 }
 
 func TestPage(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newServerFixture(t, nil)
 	for path, mime := range map[string]string{
 		"/assets/dashboard.js": "text/javascript", "/assets/chat.js": "text/javascript", "/assets/dashboard.css": "text/css", "/icon.svg": "image/svg+xml",
 		"/assets/manifest.webmanifest": "application/manifest+json", "/assets/vendor/htmx.min.js": "text/javascript",
@@ -283,7 +283,7 @@ func TestPage(t *testing.T) {
 
 // A browser that is not logged in gets a page that says how to log in, and nothing else.
 func TestPages_NeedLogin(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newServerFixture(t, nil)
 	for _, path := range []string{"/chat", "/today", "/timeline", "/approvals", "/chat/asked", "/live"} {
 		r := h.send(t, "GET", path, "", "Authorization", "")
 		if r.code != 401 || !strings.HasPrefix(r.header.Get("Content-Type"), "text/html") || !strings.Contains(r.body, "hob open") {
@@ -306,7 +306,7 @@ func TestPages_NeedLogin(t *testing.T) {
 
 // Logging out ends the login of one browser, also after a restart.
 func TestLogout_EndsOnlyThisLogin(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newServerFixture(t, nil)
 	one, two := cookieOf(t, h.follow(t, h.link(t))), cookieOf(t, h.follow(t, h.link(t)))
 	as := func(c *http.Cookie) []string { return []string{"Authorization", "", "Cookie", c.Name + "=" + c.Value} }
 	const list = "/api/v1/inbox/e1"

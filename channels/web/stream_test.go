@@ -16,8 +16,8 @@ import (
 	"hob/channels/web"
 )
 
-// streamed sends a message and reads the complete stream.
-func (h *house) streamed(t *testing.T) []event {
+// readStream sends a message and reads the complete stream.
+func (h *serverFixture) readStream(t *testing.T) []event {
 	t.Helper()
 	r := h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`, "Accept", "text/event-stream")
 	if r.code != 200 || r.header.Get("Content-Type") != "text/event-stream" {
@@ -26,7 +26,7 @@ func (h *house) streamed(t *testing.T) []event {
 	return events(t, r.body)
 }
 
-func heard(evs []event) string {
+func textOfEvents(evs []event) string {
 	var b strings.Builder
 	for _, e := range evs {
 		if e.name == "content_delta" {
@@ -143,13 +143,13 @@ func TestStream(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := newHouse(t, nil)
+				h := newServerFixture(t, nil)
 				h.e.turn = c.turn
-				evs := h.streamed(t)
+				evs := h.readStream(t)
 				if d := cmp.Diff(c.events, names(evs)); d != "" {
 					t.Error(d)
 				}
-				if got := heard(evs); got != c.text {
+				if got := textOfEvents(evs); got != c.text {
 					t.Errorf("text %q, want %q", got, c.text)
 				}
 				closed(t, evs)
@@ -190,7 +190,7 @@ func closed(t *testing.T, evs []event) {
 func TestStream_WaitsForApproval(t *testing.T) {
 	for _, dropped := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			h := newHouse(t, nil)
+			h := newServerFixture(t, nil)
 			ask := api.Approval{ID: "a1", Summary: "Delete it"}
 			h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 				e.change(func() { st.Approvals = []api.Approval{ask} })
@@ -207,7 +207,7 @@ func TestStream_WaitsForApproval(t *testing.T) {
 				time.Sleep(40 * time.Second)
 				h.send(t, "POST", "/api/v1/sessions/s/approvals/a1", `{"approved":true}`)
 			}()
-			evs := h.streamed(t)
+			evs := h.readStream(t)
 			if d := cmp.Diff("message_start approval_required ping ping ping content_delta message_end", names(evs)); d != "" {
 				t.Error(d)
 			}
@@ -216,7 +216,7 @@ func TestStream_WaitsForApproval(t *testing.T) {
 }
 
 func TestLiveFeed(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newServerFixture(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	resp, err := h.c.Do(h.request(t, "GET", "/api/v1/events?session=s", "", "Last-Event-ID", "41").WithContext(ctx))
@@ -247,7 +247,7 @@ func TestLiveFeed(t *testing.T) {
 		t.Error(d)
 	}
 	cancel()
-	soon(t, "the end of the subscription", func() bool { return h.e.readers() == 0 })
+	waitUntil(t, "the end of the subscription", func() bool { return h.e.readers() == 0 })
 	for _, bad := range []string{"/api/v1/events?after=x", "/api/v1/events?sesion=s"} {
 		if r := h.send(t, "GET", bad, ""); r.code != 400 {
 			t.Errorf("%s: %d", bad, r.code)
@@ -256,7 +256,7 @@ func TestLiveFeed(t *testing.T) {
 }
 
 // run serves on a socket until the returned function is called.
-func (h *house) run(t testing.TB) func() {
+func (h *serverFixture) run(t testing.TB) func() {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	if err := h.Listen(ctx); err != nil {
@@ -273,7 +273,7 @@ func (h *house) run(t testing.TB) func() {
 }
 
 func TestServe(t *testing.T) {
-	h := newHouse(t, func(o *web.Options) { o.Listen = "127.0.0.1:0" })
+	h := newServerFixture(t, func(o *web.Options) { o.Listen = "127.0.0.1:0" })
 	stop := h.run(t)
 	tr := &http.Transport{}
 	defer tr.CloseIdleConnections()
@@ -281,7 +281,7 @@ func TestServe(t *testing.T) {
 	if r := h.send(t, "GET", "/readyz", ""); r.code != 200 {
 		t.Errorf("%d %s", r.code, r.body)
 	}
-	second := newHouse(t, func(o *web.Options) { o.Listen = h.Addr() })
+	second := newServerFixture(t, func(o *web.Options) { o.Listen = h.Addr() })
 	if err := second.Listen(t.Context()); err != nil || second.Addr() == h.Addr() || len(second.Problems()) != 1 || !strings.HasPrefix(second.Problems()[0].Text, "another program uses "+h.Addr()) {
 		t.Errorf("a second server: %s, %+v, %v", second.Addr(), second.Problems(), err)
 	}
@@ -308,7 +308,7 @@ func TestServe(t *testing.T) {
 		done <- struct{}{}
 	}()
 	go func() { got.feed = h.send(t, "GET", "/api/v1/events", ""); done <- struct{}{} }()
-	soon(t, "the turns", func() bool { return h.e.count() == 2 && h.e.readers() == 2 })
+	waitUntil(t, "the turns", func() bool { return h.e.count() == 2 && h.e.readers() == 2 })
 	stop()
 	for range 3 {
 		<-done

@@ -57,7 +57,7 @@ func TestTrigger_WithTimestamp(t *testing.T) {
 		{"another notation", body, stamped("s3cret", now, "k1", body, "X-Hob-Timestamp", "+"+strconv.FormatInt(now.Unix(), 10)), 401, "bad_timestamp"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := newHouse(t, nil)
+			h := newServerFixture(t, nil)
 			r := h.send(t, "POST", "/api/v1/triggers/build/fire", c.body, c.header...)
 			if r.code != c.want || !strings.Contains(r.body, c.code) {
 				t.Fatalf("%d %s, want %d %s", r.code, r.body, c.want, c.code)
@@ -95,7 +95,7 @@ func TestTrigger(t *testing.T) {
 		{"not UTF-8", "build", "\xff", nil, 400},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := newHouse(t, nil)
+			h := newServerFixture(t, nil)
 			r := h.send(t, "POST", "/api/v1/triggers/"+c.trigger+"/fire", c.body, c.header...)
 			if r.code != c.want {
 				t.Fatalf("%d %s, want %d", r.code, r.body, c.want)
@@ -114,7 +114,7 @@ func TestReview10_TriggerRefusesReplayInWeakerScheme(t *testing.T) {
 	now := time.Now()
 	stamp := strconv.FormatInt(now.Unix(), 10)
 	for _, key := range []string{"k0", "k1"} {
-		h := newHouse(t, nil)
+		h := newServerFixture(t, nil)
 		if r := h.send(t, "POST", "/api/v1/triggers/build/fire", body, stamped("s3cret", now, key, body)...); r.code != 202 {
 			t.Fatalf("the original request got %d %s", r.code, r.body)
 		}
@@ -138,7 +138,7 @@ func TestReview10_TriggerRefusesReplayInWeakerScheme(t *testing.T) {
 
 func TestReview10_TriggerKeepsToItsScheme(t *testing.T) {
 	const body = `{"ref":"main"}`
-	h := newHouse(t, nil)
+	h := newServerFixture(t, nil)
 	r := h.send(t, "POST", "/api/v1/triggers/build/fire", body, "Authorization", "", "X-Hob-Signature", signature("s3cret", body))
 	if r.code != 401 || !strings.Contains(r.body, "old_signature") || !strings.Contains(r.body, "timestamp.key.body") {
 		t.Errorf("a body-only request got %d %s, want 401 and how to sign", r.code, r.body)
@@ -167,7 +167,7 @@ func TestTrigger_FiresOnce(t *testing.T) {
 		{"the owner repeating", []call{{"a", []string{"Idempotency-Key", "1"}}, {"a", []string{"Idempotency-Key", "1"}}}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := newHouse(t, nil)
+			h := newServerFixture(t, nil)
 			for _, k := range c.calls {
 				if r := h.send(t, "POST", "/api/v1/triggers/build/fire", k.body, k.header...); r.code != 202 {
 					t.Fatalf("%d %s", r.code, r.body)
@@ -185,7 +185,7 @@ func FuzzSignature(f *testing.F) {
 	f.Add("sha256=", "")
 	f.Add("=\x00", "x")
 	f.Add("sha256=zz,sha256=00", "x")
-	h := newHouse(f, nil)
+	h := newServerFixture(f, nil)
 	f.Fuzz(func(t *testing.T, sig, body string) {
 		if sig == "" || strings.ContainsFunc(sig, func(r rune) bool { return r < ' ' || r > '~' }) {
 			t.Skip()
@@ -204,7 +204,7 @@ func FuzzStamped(f *testing.F) {
 	f.Add(now, "k", "v1=00", "x")
 	f.Add("1.2", ".a", "v1=", "")
 	f.Add("-1", "", "sha256=00", "x")
-	h := newHouse(f, nil)
+	h := newServerFixture(f, nil)
 	f.Fuzz(func(t *testing.T, stamp, key, sig, body string) {
 		for _, s := range []string{stamp, key, sig} {
 			if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {

@@ -19,9 +19,9 @@ import (
 	"hob/channels/webhook"
 )
 
-// ear is a receiver that accepts messages as the manager does: each key once, and no messages from
+// recordingInbox is a receiver that accepts messages as the manager does: each key once, and no messages from
 // unknown senders.
-type ear struct {
+type recordingInbox struct {
 	mu    sync.Mutex
 	heard []channels.Inbound
 	keys  map[string]string
@@ -29,7 +29,7 @@ type ear struct {
 	after func(event string)
 }
 
-func (e *ear) Receive(_ context.Context, in channels.Inbound) (channels.Accepted, error) {
+func (e *recordingInbox) Receive(_ context.Context, in channels.Inbound) (channels.Accepted, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.err != nil {
@@ -54,14 +54,14 @@ func (e *ear) Receive(_ context.Context, in channels.Inbound) (channels.Accepted
 	return channels.Accepted{Event: id}, nil
 }
 
-func (e *ear) all() []channels.Inbound {
+func (e *recordingInbox) all() []channels.Inbound {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return append([]channels.Inbound(nil), e.heard...)
 }
 
 // listening runs a channel until the test ends.
-func listening(t *testing.T, c webhook.Config, e *ear) *webhook.Channel {
+func listening(t *testing.T, c webhook.Config, e *recordingInbox) *webhook.Channel {
 	t.Helper()
 	c.Secret = secret
 	ch, err := webhook.New(c, nil)
@@ -110,7 +110,7 @@ func stamped(body, key string, at time.Time) channels.WebhookRequest {
 }
 
 func TestHook_IdentifiesTheSender(t *testing.T) {
-	e := &ear{}
+	e := &recordingInbox{}
 	ch := listening(t, webhook.Config{}, e)
 	for _, c := range []struct {
 		name, body string
@@ -152,7 +152,7 @@ func TestReview10_WebhookKeepsSchemesApart(t *testing.T) {
 		{"body-only with the obsolete key", "body", bodyOnly(body), 401},
 		{"timed with the obsolete key", "body", stamped(body, "k1", now), 202},
 	} {
-		e := &ear{}
+		e := &recordingInbox{}
 		ch := listening(t, webhook.Config{Signature: c.config}, e)
 		got := ch.Hook(t.Context(), c.post)
 		for got.Status == http.StatusServiceUnavailable { // Run has not started yet
@@ -166,7 +166,7 @@ func TestReview10_WebhookKeepsSchemesApart(t *testing.T) {
 }
 
 func TestHook_RejectsPosts(t *testing.T) {
-	e := &ear{}
+	e := &recordingInbox{}
 	ch := listening(t, webhook.Config{}, e)
 	now := time.Now()
 	reflected, err := json.Marshal(map[string]any{"id": "d1", "event": "e", "kind": "notice", "session": "s", "text": "delete all", "created_at": now, "link_previews": false})
@@ -221,7 +221,7 @@ func TestHook_RejectsPosts(t *testing.T) {
 // TestHook_AcceptsAPostOnce checks that a post with the key or id of an accepted post is a duplicate, and that
 // a different text with the same key or id is rejected.
 func TestHook_AcceptsAPostOnce(t *testing.T) {
-	e := &ear{}
+	e := &recordingInbox{}
 	ch := listening(t, webhook.Config{}, e)
 	now := time.Now()
 	for i, p := range []channels.WebhookRequest{
@@ -272,7 +272,7 @@ func answer(t *testing.T, a channels.WebhookResponse) map[string]any {
 // TestHook_WaitsForTheAnswer checks that only the waiting request gets the answer.
 func TestHook_WaitsForTheAnswer(t *testing.T) {
 	r := newReceiver(t)
-	e := &ear{}
+	e := &recordingInbox{}
 	ch := listening(t, webhook.Config{URL: r.srv.URL}, e)
 	e.after = func(event string) {
 		if err := say(t, ch, channels.Reply, event, "it is noon"); err != nil {
@@ -307,7 +307,7 @@ func TestHook_WaitsForTheAnswer(t *testing.T) {
 }
 
 func TestHook_QuestionWhileWaiting(t *testing.T) {
-	e := &ear{}
+	e := &recordingInbox{}
 	ch := listening(t, webhook.Config{}, e)
 	e.after = func(event string) {
 		if err := say(t, ch, channels.Question, event, "May I?"); err != nil {
@@ -335,7 +335,7 @@ func TestHook_QuestionWhileWaiting(t *testing.T) {
 // gets the answer.
 func TestHook_WaitEndsWithoutAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := &ear{}
+		e := &recordingInbox{}
 		ch := listening(t, webhook.Config{}, e)
 		post := signed(`{"text":"slow","wait":true}`)
 		begun := time.Now()
@@ -357,7 +357,7 @@ func TestHook_WaitEndsWithoutAnswer(t *testing.T) {
 // answer when it is repeated, and that the URL gets the answer once.
 func TestHook_RepeatedPostGetsTheAnswer(t *testing.T) {
 	r := newReceiver(t)
-	e := &ear{}
+	e := &recordingInbox{}
 	ch := listening(t, webhook.Config{URL: r.srv.URL}, e)
 	post := signed(`{"text":"slow","wait":true}`)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -386,7 +386,7 @@ func FuzzHook(f *testing.F) {
 		f.Add(s, "", "")
 	}
 	f.Add(`{"text":"a"}`, "1795392000", "k")
-	e := &ear{}
+	e := &recordingInbox{}
 	ch, err := webhook.New(webhook.Config{Secret: secret}, nil)
 	if err != nil {
 		f.Fatal(err)

@@ -101,7 +101,7 @@ func (b *bench) text() string {
 	return strings.Join(lines, "\n")
 }
 
-func (b *bench) shows(want ...string) {
+func (b *bench) checkShown(want ...string) {
 	b.t.Helper()
 	for _, w := range want {
 		if !strings.Contains(b.text(), w) {
@@ -110,7 +110,7 @@ func (b *bench) shows(want ...string) {
 	}
 }
 
-func (b *bench) hides(unwanted ...string) {
+func (b *bench) checkHidden(unwanted ...string) {
 	b.t.Helper()
 	for _, w := range unwanted {
 		if strings.Contains(b.text(), w) {

@@ -67,7 +67,7 @@ func TestUI_FoldsLongPastes(t *testing.T) {
 	long := strings.Repeat("word ", 100) // 500 characters
 	onScreen(t, 60, 20, func(b *bench) {
 		b.press("read ", pasteStart+long+pasteEnd, " now")
-		b.shows("read [pasted text #1, 500 characters] now")
+		b.checkShown("read [pasted text #1, 500 characters] now")
 		b.press(enter)
 		in := b.input()
 		if len(in.Pastes) != 1 || in.Pastes[0].Text != long || !strings.Contains(in.Text, in.Pastes[0].Mark) {
@@ -103,15 +103,15 @@ func TestUI_InterruptsRunningTurn(t *testing.T) {
 	onScreen(t, 60, 20, func(b *bench) {
 		turn := b.ui.NewTurn("work")
 		b.settle(200 * time.Millisecond)
-		b.shows("thinking 0.")
+		b.checkShown("thinking 0.")
 		b.press(ctrlC)
 		if !b.input().Interrupt {
 			t.Error("the input is not an interrupt")
 		}
 		turn.End()
 		b.press("x", ctrlC, ctrlC)
-		b.shows("Press Ctrl-C again")
-		b.hides("thinking", "working")
+		b.checkShown("Press Ctrl-C again")
+		b.checkHidden("thinking", "working")
 		b.noInput()
 	})
 }
@@ -144,8 +144,8 @@ func TestUI_DecidesRequests(t *testing.T) {
 				b.ui.Note(Hint, strings.Repeat("line\n", 40))
 				b.ui.Ask(request("a1"), "")
 				b.settle(tc.wait)
-				b.shows("y approve · n deny · d details")
-				b.hides("cwd")
+				b.checkShown("y approve · n deny · d details")
+				b.checkHidden("cwd")
 				b.press(tc.keys...)
 				b.settle(time.Second)
 				got := ""
@@ -175,19 +175,19 @@ func TestUI_ShowsOutcomeOfDecisions(t *testing.T) {
 		q := b.input().Decision.Request
 		b.ui.Decided(q, "", errors.New("disk is full"))
 		b.settle(time.Second)
-		b.shows("Your answer was not accepted: disk is full", "2 more to answer", "y approve")
+		b.checkShown("Your answer was not accepted: disk is full", "2 more to answer", "y approve")
 		b.press("n")
 		b.settle(time.Second)
 		b.ui.Decided(b.input().Decision.Request, "Denied: run it", nil)
 		b.settle(2 * time.Second)
-		b.shows("Denied: run it", "1 more to answer")
+		b.checkShown("Denied: run it", "1 more to answer")
 		b.ui.SetStatus(Status{Pending: []string{"a3"}, AsOf: time.Now()})
 		b.settle(time.Second)
-		b.shows("Answered elsewhere or expired", "y approve")
-		b.hides("more to answer")
+		b.checkShown("Answered elsewhere or expired", "y approve")
+		b.checkHidden("more to answer")
 		b.ui.SetStatus(Status{Pending: []string{}, AsOf: time.Now()})
 		b.settle(time.Second)
-		b.hides("y approve")
+		b.checkHidden("y approve")
 	})
 }
 
@@ -198,13 +198,13 @@ func TestUI_FitsSmallWindow(t *testing.T) {
 		q.Summary = "Run: /usr/bin/touch" + strings.Repeat(" some-file", 20)
 		b.ui.Ask(q, "")
 		b.settle(2 * time.Second)
-		b.shows("Hob asks: Run:", "PgDn: read", "waiting")
+		b.checkShown("Hob asks: Run:", "PgDn: read", "waiting")
 		b.press("y")
 		b.settle(time.Second)
 		b.noInput()
 		b.press(ctrlU, "\x1b[6~", "\x1b[6~", "\x1b[6~")
 		b.settle(2 * time.Second)
-		b.shows("y approve")
+		b.checkShown("y approve")
 		b.press("y")
 		b.settle(time.Second)
 		if d := b.input().Decision; d == nil || !d.Approved {
@@ -219,7 +219,7 @@ func TestUI_RequiresDetailsOfCutSentence(t *testing.T) {
 		q.Summary = "Run: /usr/bin/touch …"
 		b.ui.Ask(q, "")
 		b.settle(2 * time.Second)
-		b.shows("d details, then y approve")
+		b.checkShown("d details, then y approve")
 		b.press("y", ctrlU, "d")
 		b.settle(2 * time.Second)
 		b.press("y")
@@ -288,14 +288,14 @@ func TestUI_ShowsHostileTextHarmlessly(t *testing.T) {
 		turn.AddText("the end.")
 		turn.End()
 		b.settle(time.Second)
-		b.shows("the end.")
+		b.checkShown("the end.")
 		b.press("\x1b[1;5H") // Ctrl-Home
-		b.shows("› long", "more lines")
+		b.checkShown("› long", "more lines")
 		b.ui.Note(Notice, "while reading")
 		b.settle(time.Second)
-		b.shows("› long")
+		b.checkShown("› long")
 		b.press(escape)
-		b.shows("while reading")
+		b.checkShown("while reading")
 	})
 }
 
@@ -312,7 +312,7 @@ func TestUI_CompletesPaths(t *testing.T) {
 			t.Errorf("sent %q", in.Text)
 		}
 		b.press("read ./a", "\t")
-		b.shows("> read ./alpha-", "alpha-one.txt", "alpha-two.txt")
+		b.checkShown("> read ./alpha-", "alpha-one.txt", "alpha-two.txt")
 		b.press(down, "\t", enter)
 		if in := b.input(); in.Text != "read ./alpha-two.txt" {
 			t.Errorf("sent %q", in.Text)
@@ -325,7 +325,7 @@ func TestUI_ShowsLostConnection(t *testing.T) {
 		b.press("kept text")
 		b.ui.SetStatus(Status{Model: "local/llama", Offline: true})
 		b.settle(time.Second)
-		b.shows("reconnecting", "> kept text")
+		b.checkShown("reconnecting", "> kept text")
 	})
 }
 
