@@ -54,7 +54,7 @@ func TestDocs(t *testing.T) {
 // command.
 func TestHelp(t *testing.T) {
 	used := map[string]bool{}
-	each(new(cli).rootCommand(), func(c *cobra.Command) {
+	eachCommand(new(cli).rootCommand(), func(c *cobra.Command) {
 		if c.Short == "" {
 			t.Errorf("%s has no short text", c.CommandPath())
 		}
@@ -100,11 +100,11 @@ func driverPages() (string, error) {
 	return b.String(), nil
 }
 
-func each(c *cobra.Command, fn func(*cobra.Command)) {
+func eachCommand(c *cobra.Command, fn func(*cobra.Command)) {
 	fn(c)
 	for _, sub := range c.Commands() {
 		if sub.Name() != "help" && sub.Name() != "completion" && !sub.Hidden {
-			each(sub, fn)
+			eachCommand(sub, fn)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func cliPage() string {
 	var b strings.Builder
 	b.WriteString("# Commands\n\nGenerated from the program; `hob help COMMAND` prints the same text. Update this page with\n`go test ./cmd/hob -run TestDocs -update`.\n")
 	root := new(cli).rootCommand()
-	each(root, func(c *cobra.Command) {
+	eachCommand(root, func(c *cobra.Command) {
 		fmt.Fprintf(&b, "\n## %s\n\n", c.CommandPath())
 		text := c.Long
 		if text == "" {

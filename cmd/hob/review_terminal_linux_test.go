@@ -219,12 +219,12 @@ func TestReview10_ChatShowsOnlyVisibleText(t *testing.T) {
 	}
 	t.Cleanup(func() { end(t, filepath.Join(home, "hob", "hob.lock")) }) // a chat starts the daemon
 	inPipe(t, home, "ask", "-s", "home", "--", "remember that "+hostileText)
-	s := sit(t, home, nil, "chat")
+	s := startInTerminal(t, home, nil, "chat")
 	s.expectScreen("This is Hob.", ">")
 	s.press("what do you know about seven?\r")
 	s.expectScreen("seven<<hidden", "ready")
 	s.press("\x04")
-	s.ends()
+	s.awaitExit()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, bad := range []string{"\x1b]0", "\x1b]52", "\u202e", "\u200b", "\u2060", "\ufeff", "\U000e0041", "\u009b", "\b\bseven"} {

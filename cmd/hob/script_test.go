@@ -35,13 +35,13 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == command.Helper {
 		syscall.Exit(command.Serve(os.Stdin, os.Stdout, os.Stderr))
 	}
-	testscript.Main(m, map[string]func(){"hob": main, "poster": poster, "post": postFile, "mcpserver": serveExample, "mcptools": listTools, driverName: conformanceDriver})
+	testscript.Main(m, map[string]func(){"hob": main, "poster": runPoster, "post": postFile, "mcpserver": serveExample, "mcptools": listTools, driverName: conformanceDriver})
 }
 
-// poster is an API client other than hob. It posts with the daemon's token and prints the response
+// runPoster is an API client other than hob. It posts with the daemon's token and prints the response
 // status. With -approve it approves all open requests. With -hook it posts its arguments to the
 // webhook, in order.
-func poster() {
+func runPoster() {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		panic(err)
@@ -133,7 +133,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": code, "eventually": eventually, "replace": replaceText, "capture": captureText, "endpoint": findEndpoint,
+			"code": code, "eventually": runUntilMatch, "replace": replaceText, "capture": captureText, "endpoint": findEndpoint,
 		},
 	})
 }
@@ -181,8 +181,8 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// eventually repeats a program until its output matches: eventually RE program args...
-func eventually(ts *testscript.TestScript, neg bool, args []string) {
+// runUntilMatch repeats a program until its output matches: eventually RE program args...
+func runUntilMatch(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: eventually regexp program args...")
 	}

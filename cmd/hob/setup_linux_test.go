@@ -27,9 +27,9 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// seat is a terminal that runs the program, with its own home. Output is compared without white
+// terminalSession is a terminal that runs the program, with its own home. Output is compared without white
 // space and control sequences, because the program draws the screen in pieces.
-type seat struct {
+type terminalSession struct {
 	t    *testing.T
 	tty  *os.File
 	cmd  *exec.Cmd
@@ -46,14 +46,14 @@ var (
 	blanks   = regexp.MustCompile(`\s+`)
 )
 
-func bare(b []byte) string {
+func withoutColors(b []byte) string {
 	return blanks.ReplaceAllString(controls.ReplaceAllString(string(b), ""), "")
 }
 
-// sit starts the program in a terminal.
-func sit(t *testing.T, home string, env []string, args ...string) *seat {
+// startInTerminal starts the program in a terminal.
+func startInTerminal(t *testing.T, home string, env []string, args ...string) *terminalSession {
 	t.Helper()
-	s := &seat{t: t, cmd: exec.CommandContext(t.Context(), "hob", args...), more: make(chan struct{}, 1), screen: vt.NewEmulator(80, 24)}
+	s := &terminalSession{t: t, cmd: exec.CommandContext(t.Context(), "hob", args...), more: make(chan struct{}, 1), screen: vt.NewEmulator(80, 24)}
 	go func() { _, _ = io.Copy(io.Discard, s.screen) }() // the emulator's answers to terminal queries
 	t.Cleanup(func() { _ = s.screen.Close() })
 	s.cmd.Env = append([]string{"HOME=" + filepath.Join(home, "user"), "HOB_HOME=" + filepath.Join(home, "hob"), "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "TZ=UTC"}, env...)
@@ -70,7 +70,7 @@ func sit(t *testing.T, home string, env []string, args ...string) *seat {
 	return s
 }
 
-func (s *seat) read() {
+func (s *terminalSession) read() {
 	b := make([]byte, 4096)
 	for {
 		n, err := s.tty.Read(b)
@@ -90,14 +90,14 @@ func (s *seat) read() {
 }
 
 // expect waits until the text appears in the output after the text of the previous call.
-func (s *seat) expect(text string) {
+func (s *terminalSession) expect(text string) {
 	s.t.Helper()
 	want := blanks.ReplaceAllString(text, "")
 	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
 	defer cancel()
 	for {
 		s.mu.Lock()
-		all := bare(s.shown)
+		all := withoutColors(s.shown)
 		i := strings.Index(all[min(s.seen, len(all)):], want)
 		if i >= 0 {
 			s.seen += i + len(want)
@@ -119,7 +119,7 @@ func (s *seat) expect(text string) {
 }
 
 // expectScreen waits until the screen shows all texts at the same time.
-func (s *seat) expectScreen(texts ...string) {
+func (s *terminalSession) expectScreen(texts ...string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
 	defer cancel()
@@ -143,15 +143,15 @@ func (s *seat) expectScreen(texts ...string) {
 }
 
 // press types keys.
-func (s *seat) press(keys string) {
+func (s *terminalSession) press(keys string) {
 	s.t.Helper()
 	if _, err := io.WriteString(s.tty, keys); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-// ends waits for the program and returns its exit code.
-func (s *seat) ends() int {
+// awaitExit waits for the program and returns its exit code.
+func (s *terminalSession) awaitExit() int {
 	s.t.Helper()
 	for range s.more { // wait until all output is read
 	}
@@ -182,8 +182,8 @@ func homeOf(t *testing.T) string {
 	return home
 }
 
-// says runs a command and returns its output.
-func says(t *testing.T, home string, args ...string) string {
+// runCommand runs a command and returns its output.
+func runCommand(t *testing.T, home string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "hob", args...)
 	cmd.Env = []string{"HOME=" + filepath.Join(home, "user"), "HOB_HOME=" + filepath.Join(home, "hob"), "PATH=" + os.Getenv("PATH"), "TZ=UTC"}
@@ -194,8 +194,8 @@ func says(t *testing.T, home string, args ...string) string {
 	return string(out)
 }
 
-// holds returns the files below a folder that contain a secret in plain text.
-func holds(t *testing.T, dir, secret string) (out []string) {
+// filesContaining returns the files below a folder that contain a secret in plain text.
+func filesContaining(t *testing.T, dir, secret string) (out []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -219,7 +219,7 @@ func TestSetup_InATerminal(t *testing.T) {
 	const key = "sk-terminal-0123456789"
 	model := llmtest.NewServer(t, llmtest.Options{Models: []string{"scripted", "tiny"}, Otherwise: &llmtest.Answer{Text: "Hi from the model."}})
 	home := homeOf(t)
-	s := sit(t, home, nil, "setup")
+	s := startInTerminal(t, home, nil, "setup")
 	s.expect("Brain 1/")
 	s.expect("only the built-in brain")
 	s.press(strings.Repeat(down, 5) + enter)
@@ -234,12 +234,12 @@ func TestSetup_InATerminal(t *testing.T) {
 	if err := s.cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	s.ends()
+	s.awaitExit()
 	if strings.Contains(string(s.shown), key) {
 		t.Error("the key was shown")
 	}
 
-	s = sit(t, home, []string{"NO_COLOR=1"}, "setup")
+	s = startInTerminal(t, home, []string{"NO_COLOR=1"}, "setup")
 	s.expect("continues where you stopped")
 	for _, title := range []string{"Channels 2/", "Mail and calendars 3/"} {
 		s.expect(title)
@@ -250,17 +250,17 @@ func TestSetup_InATerminal(t *testing.T) {
 	s.expect("Should Hob start when you log in")
 	s.press("n")
 	s.expect("Setup is complete")
-	if code := s.ends(); code != 0 {
+	if code := s.awaitExit(); code != 0 {
 		t.Error(code)
 	}
-	if got := says(t, home, "ask", "hello there"); !strings.Contains(got, "Hi from the model.") {
+	if got := runCommand(t, home, "ask", "hello there"); !strings.Contains(got, "Hi from the model.") {
 		t.Error(got)
 	}
-	if got := says(t, home, "config", "get", "notify.quiet_hours.start"); got != "23:00\n" {
+	if got := runCommand(t, home, "config", "get", "notify.quiet_hours.start"); got != "23:00\n" {
 		t.Error(got)
 	}
-	says(t, home, "config", "check")
-	if files := holds(t, home, key); len(files) > 0 {
+	runCommand(t, home, "config", "check")
+	if files := filesContaining(t, home, key); len(files) > 0 {
 		t.Errorf("the key is stored in %v", files)
 	}
 	if _, err := os.Stat(filepath.Join(home, "hob", "setup.json")); !errors.Is(err, fs.ErrNotExist) {
@@ -271,7 +271,7 @@ func TestSetup_InATerminal(t *testing.T) {
 // Ctrl-C at any step leaves a valid home, and the next setup begins at that step.
 func TestSetup_CtrlCAtEachStep(t *testing.T) {
 	home := homeOf(t)
-	s := sit(t, home, nil, "setup")
+	s := startInTerminal(t, home, nil, "setup")
 	s.expect("Brain 1/")
 	s.press(stop)
 	for _, step := range []struct{ title, keys, then string }{
@@ -280,21 +280,21 @@ func TestSetup_CtrlCAtEachStep(t *testing.T) {
 		{"Mail and calendars 3/", enter, "Quiet hours 4/"},
 		{"Quiet hours 4/", enter, "Start 5/"},
 	} {
-		if code := s.ends(); code != 130 {
+		if code := s.awaitExit(); code != 130 {
 			t.Errorf("%s: exit code %d", step.title, code)
 		}
-		s = sit(t, home, nil, "setup")
+		s = startInTerminal(t, home, nil, "setup")
 		s.expect(step.title)
 		s.press(step.keys)
 		s.expect(step.then)
 		s.press(stop)
 		s.expect("Your answers are saved")
 	}
-	if code := s.ends(); code != 130 {
+	if code := s.awaitExit(); code != 130 {
 		t.Error(code)
 	}
-	says(t, home, "config", "check")
-	if got := says(t, home, "ask", "what can you do?"); len(got) < 40 {
+	runCommand(t, home, "config", "check")
+	if got := runCommand(t, home, "ask", "what can you do?"); len(got) < 40 {
 		t.Error(got)
 	}
 }
@@ -304,7 +304,7 @@ func TestSetup_CtrlCDuringARequest(t *testing.T) {
 	quiet := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	t.Cleanup(quiet.Close)
 	home := homeOf(t)
-	s := sit(t, home, nil, "setup", "brain")
+	s := startInTerminal(t, home, nil, "setup", "brain")
 	s.expect("only the built-in brain")
 	s.press(strings.Repeat(down, 5) + enter)
 	s.expect("What is the address of the server?")
@@ -314,10 +314,10 @@ func TestSetup_CtrlCDuringARequest(t *testing.T) {
 	s.expect("Loading the list of models")
 	s.press(stop)
 	s.expect("Your answers are saved")
-	if code := s.ends(); code != 130 {
+	if code := s.awaitExit(); code != 130 {
 		t.Error(code)
 	}
-	says(t, home, "config", "check")
+	runCommand(t, home, "config", "check")
 }
 
 // In line mode, the key is not displayed, and Ctrl-C during the input restores the terminal.
@@ -326,7 +326,7 @@ func TestSetup_LineMode(t *testing.T) {
 	model := llmtest.NewServer(t, llmtest.Options{Models: []string{"scripted", "tiny"}, Otherwise: &llmtest.Answer{Text: "Hi from the model."}})
 	home := homeOf(t)
 	for _, env := range []string{"TERM=dumb", "ACCESSIBLE=1"} {
-		s := sit(t, home, []string{env}, "setup", "brain")
+		s := startInTerminal(t, home, []string{env}, "setup", "brain")
 		s.expect("Your choice [1]")
 		s.press("server\n")
 		s.expect("What is the address of the server?")
@@ -339,7 +339,7 @@ func TestSetup_LineMode(t *testing.T) {
 			if err != nil || state.Lflag&unix.ECHO == 0 {
 				t.Error("the terminal does not show input again", err)
 			}
-			if code := s.ends(); code != 130 {
+			if code := s.awaitExit(); code != 130 {
 				t.Error(code)
 			}
 			continue
@@ -348,14 +348,14 @@ func TestSetup_LineMode(t *testing.T) {
 		s.expect("2 tiny")
 		s.press("tiny\n")
 		s.expect("The model answers.")
-		if code := s.ends(); code != 0 || strings.Contains(string(s.shown), key) {
+		if code := s.awaitExit(); code != 0 || strings.Contains(string(s.shown), key) {
 			t.Error(code, string(s.shown))
 		}
 	}
-	if got := says(t, home, "config", "get", "agent.model"); got != "server/tiny\n" {
+	if got := runCommand(t, home, "config", "get", "agent.model"); got != "server/tiny\n" {
 		t.Error(got)
 	}
-	if files := holds(t, home, key); len(files) > 0 {
+	if files := filesContaining(t, home, key); len(files) > 0 {
 		t.Errorf("the key is stored in %v", files)
 	}
 }
@@ -373,22 +373,22 @@ func TestChannelAdd_StartsTheChannel(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, "hob", "config.toml"), []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { sit(t, home, nil, "stop").ends() }()
+	defer func() { startInTerminal(t, home, nil, "stop").awaitExit() }()
 	for _, question := range []string{"Start Hob now?", "Restart Hob now?"} {
-		s := sit(t, home, nil, "channel", "add", "notes", "--set", "folder=Hob", "--set", "private=true", "--plain")
+		s := startInTerminal(t, home, nil, "channel", "add", "notes", "--set", "folder=Hob", "--set", "private=true", "--plain")
 		s.expect("notes is set up")
 		s.expect(question)
 		s.press("y\r")
 		s.expect("Hob is ready")
 		s.expect("Send this code on notes")
-		if code := s.ends(); code != 0 {
+		if code := s.awaitExit(); code != 0 {
 			t.Errorf("exit code %d", code)
 		}
 	}
-	s := sit(t, home, nil, "channel", "add", "notes", "--set", "folder=Hob", "--set", "private=true", "--plain")
+	s := startInTerminal(t, home, nil, "channel", "add", "notes", "--set", "folder=Hob", "--set", "private=true", "--plain")
 	s.expect("Restart Hob now?")
 	s.press("\r")
-	if code := s.ends(); code != 0 {
+	if code := s.awaitExit(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 }

@@ -24,7 +24,7 @@ func TestReview11_AskYesCoversItsOwnTurnAlone(t *testing.T) {
 		}
 		return llmtest.Call{Name: name, Args: string(b)}
 	}
-	run := v.orders()[4]
+	run := v.hostileCalls()[4]
 	read := call("read_file", map[string]any{"path": filepath.Join(v.docs, "mail.txt")})
 	forget := call("forget", map[string]any{"query": "471199", "everything": true})
 	hand := call("delegate_tasks", map[string]any{"tasks": []any{map[string]any{"task": "part of it"}}})
@@ -45,10 +45,10 @@ func TestReview11_AskYesCoversItsOwnTurnAlone(t *testing.T) {
 		{"a question of a task in the background", []llmtest.Call{behind}, &run, -1, false, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			v := v.in(t)
+			v := v.forSubtest(t)
 			v.script.Store(&victimScript{calls: tc.calls, part: tc.part})
 			before := len(v.list("approvals", "list"))
-			out, errs, code := v.hob("", "ask", "--yes", "do your work", "-s", v.fresh())
+			out, errs, code := v.hob("", "ask", "--yes", "do your work", "-s", v.newSession())
 			if tc.want >= 0 && code != tc.want || !strings.Contains(errs, tc.reason) {
 				t.Errorf("exit code %d, want %d with %q on stderr; output %s%s", code, tc.want, tc.reason, out, errs)
 			}
@@ -71,7 +71,7 @@ func TestReview11_AskYesCoversItsOwnTurnAlone(t *testing.T) {
 // open while Hob answers the new message.
 func TestReview11_AskYesLeavesAnEarlierQuestion(t *testing.T) {
 	v := newVictim(t)
-	run := v.orders()[4]
+	run := v.hostileCalls()[4]
 	v.obey.Store(&run)
 	if _, errs, code := v.hob("", "ask", "make the file"); code != exitDenied {
 		t.Fatalf("no approval request: %d %s", code, errs)
@@ -85,10 +85,10 @@ func TestReview11_AskYesLeavesAnEarlierQuestion(t *testing.T) {
 
 func TestReview11_AskYesRefusesPipedText(t *testing.T) {
 	v := newVictim(t)
-	run := v.orders()[4]
+	run := v.hostileCalls()[4]
 	v.obey.Store(&run)
 	for _, args := range [][]string{{"ask", "--yes"}, {"ask", "--yes", "do what it says"}} {
-		if _, errs, code := v.hob(v.hostile(), args...); code != exitUsage || !strings.Contains(errs, "--mine") {
+		if _, errs, code := v.hob(v.hostileText(), args...); code != exitUsage || !strings.Contains(errs, "--mine") {
 			t.Errorf("hob %v: %d %s", args, code, errs)
 		}
 	}
@@ -108,7 +108,7 @@ func TestReview11_ToolCallYesIsNoYesToWhatCannotBeUndone(t *testing.T) {
 	if _, errs, code := v.hob("", "tool", "call", "forget", `{"query":"471199","everything":true}`, "--yes"); code != exitDenied || !strings.Contains(errs, "destroys data") {
 		t.Errorf("%d %s", code, errs)
 	}
-	if out, errs, code := v.hob("", "tool", "call", "run_command", v.orders()[4].Args, "--yes"); code != exitOK || !strings.Contains(errs, "Approved by --yes") {
+	if out, errs, code := v.hob("", "tool", "call", "run_command", v.hostileCalls()[4].Args, "--yes"); code != exitOK || !strings.Contains(errs, "Approved by --yes") {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
 	if out, errs, code := v.hob("", "memory", "forget", "--query", "471199", "--yes"); code != exitOK || !strings.Contains(out, "Permanently deleted") {

@@ -9,7 +9,7 @@ import (
 )
 
 // a2aToken returns a new token of an A2A client.
-func (h *house) a2aToken(name string) string {
+func (h *daemonFixture) a2aToken(name string) string {
 	h.t.Helper()
 	out, err := h.d.service.CreateClient(h.t.Context(), api.NewClient{Kind: "a2a", Name: name})
 	fatal(h.t, err)
@@ -19,10 +19,10 @@ func (h *house) a2aToken(name string) string {
 // One Hob delegates a task to another Hob. It requests approval first, and the answer is untrusted.
 func TestA2A_DelegatesToAnotherHob(t *testing.T) {
 	other := openScripted(t, t.TempDir(), llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
-		return llmtest.Answer{Text: "PEER-ANSWER to " + words(r)}, true
+		return llmtest.Answer{Text: "PEER-ANSWER to " + lastUserLine(r)}, true
 	}}).URL, playWay{api: llmtest.OpenAI}, "")
 	conf := "[a2a.agents.other]\nurl = \"http://" + other.d.Addr() + "\"\ntoken = \"" + other.a2aToken("first") + "\"\n"
-	h := crewHouse(t, conf, func(r llmtest.Request) llmtest.Answer {
+	h := openWithAgents(t, conf, func(r llmtest.Request) llmtest.Answer {
 		if len(r.Results) > 0 {
 			return llmtest.Answer{Text: "so: " + r.Results[len(r.Results)-1].Text}
 		}

@@ -101,13 +101,13 @@ func TestExternalAgent_RealPrograms(t *testing.T) {
 			event, question := h.ask("home", "Run the first command.")
 			t.Logf("the question: %s", h.wait("question", "first").Text)
 			h.approve(question, true)
-			t.Logf("allowed: %+v", h.done(event))
+			t.Logf("allowed: %+v", h.awaitEnd(event))
 			if _, err := os.Stat(filepath.Join(home, "work", "first.txt")); err != nil {
 				t.Errorf("the allowed action did not run: %v", err)
 			}
 			event, question = h.ask("home", "Run the second command.")
 			h.approve(question, false)
-			t.Logf("denied: %+v", h.done(event))
+			t.Logf("denied: %+v", h.awaitEnd(event))
 			if _, err := os.Stat(filepath.Join(home, "work", "second.txt")); !os.IsNotExist(err) {
 				t.Errorf("the denied action ran: %v", err)
 			}

@@ -15,8 +15,8 @@ import (
 	"hob/autonomy/llm/acp/acptest"
 )
 
-// agentHouse starts a Hob whose model is an external agent: this test's own binary.
-func agentHouse(t *testing.T, more string, options ...string) *house {
+// openWithAgent starts a Hob whose model is an external agent: this test's own binary.
+func openWithAgent(t *testing.T, more string, options ...string) *daemonFixture {
 	t.Helper()
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -35,7 +35,7 @@ func agentConfig(t *testing.T, home string, options ...string) string {
 
 // ask sends a message that leads to an approval request, and returns the ids of the event and of
 // the request.
-func (h *house) ask(session, text string) (event, approval string) {
+func (h *daemonFixture) ask(session, text string) (event, approval string) {
 	h.t.Helper()
 	code, body := h.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]string{"text": text})
 	var r struct {
@@ -51,8 +51,8 @@ func (h *house) ask(session, text string) (event, approval string) {
 	return r.Event, r.Approvals[0].ID
 }
 
-// done waits until an event has ended and returns its state from the API.
-func (h *house) done(event string) (out struct {
+// awaitEnd waits until an event has ended and returns its state from the API.
+func (h *daemonFixture) awaitEnd(event string) (out struct {
 	State, Answer string
 	Tools         []struct{ Name, State, Result string }
 },
@@ -69,7 +69,7 @@ func (h *house) done(event string) (out struct {
 	return out
 }
 
-func (h *house) approve(id string, yes bool) {
+func (h *daemonFixture) approve(id string, yes bool) {
 	h.t.Helper()
 	if code, body := h.api(http.MethodPost, "/api/v1/sessions/home/approvals/"+id, map[string]bool{"approved": yes}); code != http.StatusOK {
 		h.t.Fatalf("answer: %d %s", code, body)
@@ -77,7 +77,7 @@ func (h *house) approve(id string, yes bool) {
 }
 
 // pending waits for an approval request and returns its id.
-func (h *house) pending() string {
+func (h *daemonFixture) pending() string {
 	h.t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		_, body := h.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
@@ -92,7 +92,7 @@ func (h *house) pending() string {
 }
 
 // work returns the changes that the agent made in its folder.
-func (h *house) work() string {
+func (h *daemonFixture) work() string {
 	h.t.Helper()
 	b, err := os.ReadFile(filepath.Join(h.home, "work", "done"))
 	if err != nil && !os.IsNotExist(err) {
@@ -101,14 +101,14 @@ func (h *house) work() string {
 	return strings.TrimSpace(string(b))
 }
 
-func (h *house) why(event string) string {
+func (h *daemonFixture) why(event string) string {
 	h.t.Helper()
 	_, body := h.api(http.MethodGet, "/api/v1/why?id="+event, nil)
 	return string(body)
 }
 
 func TestExternalAgent_Answers(t *testing.T) {
-	h := agentHouse(t, "")
+	h := openWithAgent(t, "")
 	if got := h.say("say Hello."); got != "Hello." {
 		t.Errorf("%q", got)
 	}
@@ -127,7 +127,7 @@ func TestExternalAgent_Answers(t *testing.T) {
 }
 
 func TestExternalAgent_ActionsAreRecorded(t *testing.T) {
-	h := agentHouse(t, "")
+	h := openWithAgent(t, "")
 	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": "sneak rm x"})
 	if code != http.StatusOK || !strings.Contains(string(body), `"name":"agent_execute"`) || !strings.Contains(string(body), "what came of rm x") {
 		t.Errorf("%d %s", code, body)
@@ -148,7 +148,7 @@ func TestExternalAgent_AsksForApproval(t *testing.T) {
 		"no":  {false, "I may not, it says no.", "denied", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := agentHouse(t, "")
+			h := openWithAgent(t, "")
 			event, question := h.ask("home", "do execute touch x")
 			if h.work() != "" {
 				t.Error("the action ran before the approval")
@@ -157,7 +157,7 @@ func TestExternalAgent_AsksForApproval(t *testing.T) {
 				t.Errorf("the question is %q", q.Text)
 			}
 			h.approve(question, c.yes)
-			got := h.done(event)
+			got := h.awaitEnd(event)
 			if got.Answer != c.answer || len(got.Tools) != 1 || got.Tools[0].Name != "agent_execute" || got.Tools[0].State != c.state || h.work() != c.works {
 				t.Errorf("event %+v, actions %q", got, h.work())
 			}
@@ -172,18 +172,18 @@ func TestExternalAgent_AsksForApproval(t *testing.T) {
 }
 
 func TestExternalAgent_BareYesApproves(t *testing.T) {
-	h := agentHouse(t, "")
+	h := openWithAgent(t, "")
 	event, _ := h.ask("home", "do edit x")
 	if got := h.say("yes"); !strings.Contains(got, "Continuing with") {
 		t.Errorf("%q", got)
 	}
-	if got := h.done(event); got.Answer != "It is done: x" {
+	if got := h.awaitEnd(event); got.Answer != "It is done: x" {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestExternalAgent_AsksTwice(t *testing.T) {
-	h := agentHouse(t, "")
+	h := openWithAgent(t, "")
 	event, _ := h.ask("home", "both x")
 	h.wait("question", "delete")
 	h.wait("question", "run a program")
@@ -193,7 +193,7 @@ func TestExternalAgent_AsksTwice(t *testing.T) {
 	for _, a := range open {
 		h.approve(a.ID, a.Tool == "agent_execute")
 	}
-	got := h.done(event)
+	got := h.awaitEnd(event)
 	if len(got.Tools) != 2 || h.work() != "x" || !strings.Contains(got.Answer, "It is done: x") || !strings.Contains(got.Answer, "I may not") {
 		t.Errorf("event %+v, actions %q", got, h.work())
 	}
@@ -202,7 +202,7 @@ func TestExternalAgent_AsksTwice(t *testing.T) {
 func TestExternalAgent_IsStopped(t *testing.T) {
 	for name, prompt := range map[string]string{"a hanging one": "stone Wait", "one that asks": "do execute x", "one at work": "spawn"} {
 		t.Run(name, func(t *testing.T) {
-			h := agentHouse(t, "")
+			h := openWithAgent(t, "")
 			_, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"text": prompt, "async": true})
 			var r struct{ Event string }
 			fatal(t, json.Unmarshal(body, &r))
@@ -212,7 +212,7 @@ func TestExternalAgent_IsStopped(t *testing.T) {
 			for h.say("/stop") != "Stopped." {
 				time.Sleep(10 * time.Millisecond) // until the turn has begun
 			}
-			if got := h.done(r.Event); !regexp.MustCompile(`Stopped\.|\[interrupted\]`).MatchString(got.Answer) {
+			if got := h.awaitEnd(r.Event); !regexp.MustCompile(`Stopped\.|\[interrupted\]`).MatchString(got.Answer) {
 				t.Errorf("%+v", got)
 			}
 			_, body = h.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
@@ -227,20 +227,20 @@ func TestExternalAgent_IsStopped(t *testing.T) {
 }
 
 func TestExternalAgent_WaitsWithoutBlockingOtherSessions(t *testing.T) {
-	h := agentHouse(t, "[autonomy]\nsessions = 1\n")
+	h := openWithAgent(t, "[autonomy]\nsessions = 1\n")
 	event, question := h.ask("home", "do execute x")
 	code, body := h.api(http.MethodPost, "/api/v1/sessions/other/messages", map[string]string{"text": "say Meanwhile."})
 	if code != http.StatusOK || !strings.Contains(string(body), "Meanwhile.") {
 		t.Errorf("%d %s", code, body)
 	}
 	h.approve(question, true)
-	if got := h.done(event); got.Answer != "It is done: x" {
+	if got := h.awaitEnd(event); got.Answer != "It is done: x" {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestExternalAgent_ShutdownEndsItsRequest(t *testing.T) {
-	h := agentHouse(t, "")
+	h := openWithAgent(t, "")
 	home := h.home
 	event, question := h.ask("home", "do execute x")
 	h.stop()
@@ -251,7 +251,7 @@ func TestExternalAgent_ShutdownEndsItsRequest(t *testing.T) {
 		t.Errorf("answer to the expired request: status %d, want a conflict", code)
 	}
 	h.approve(again, true)
-	if got := h.done(event); got.Answer != "It is done: x" || h.work() != "x" {
+	if got := h.awaitEnd(event); got.Answer != "It is done: x" || h.work() != "x" {
 		t.Errorf("event %+v, actions %q", got, h.work())
 	}
 }
@@ -266,13 +266,13 @@ func TestExternalAgent_Failures(t *testing.T) {
 		"dead":    {[]string{"die"}, "its last output: I cannot go on: [redacted]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := agentHouse(t, "", c.options...)
+			h := openWithAgent(t, "", c.options...)
 			if got := h.say("say x"); !strings.Contains(got, c.want) || strings.Contains(got, "verysecret") {
 				t.Errorf("%q", got)
 			}
 		})
 	}
-	h := agentHouse(t, "")
+	h := openWithAgent(t, "")
 	if got := h.say("crash Half an"); !strings.Contains(got, "exit status 3") {
 		t.Errorf("%q", got)
 	}
@@ -289,7 +289,7 @@ func TestAnExternalAgentCannotSpeakForTheOwner(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux identifies the process behind a connection")
 	}
-	h := agentHouse(t, "")
+	h := openWithAgent(t, "")
 	got := h.say("speak http://" + h.d.Addr() + "/api/v1/sessions/other/messages " + h.d.opt.Paths.TokenFile() + " /status")
 	if !strings.HasPrefix(got, "403") {
 		t.Errorf("an agent with the owner's token gets %q", got)

@@ -10,7 +10,7 @@ import (
 )
 
 // stealToken returns the MCP address and the token that the agent got with its session.
-func (h *house) stealToken() (url, token string) {
+func (h *daemonFixture) stealToken() (url, token string) {
 	t := h.t
 	t.Helper()
 	if said := h.say("servers"); strings.Contains(said, "hobc_") {
@@ -29,7 +29,7 @@ func (h *house) stealToken() (url, token string) {
 }
 
 func TestExternalAgent_UsesHobsTools(t *testing.T) {
-	h := agentHouse(t, "", "http")
+	h := openWithAgent(t, "", "http")
 	if got := h.say("tools"); !strings.Contains(got, "create_task") || !strings.Contains(got, "use_tool") {
 		t.Errorf("tools of the agent = %q", got)
 	}
@@ -51,7 +51,7 @@ func TestExternalAgent_UsesHobsTools(t *testing.T) {
 func TestExternalAgent_AsksForHobsTools(t *testing.T) {
 	for name, yes := range map[string]bool{"yes": true, "no": false} {
 		t.Run(name, func(t *testing.T) {
-			h := agentHouse(t, "[files]\nallowed = [\"~/Documents\"]\n", "http")
+			h := openWithAgent(t, "[files]\nallowed = [\"~/Documents\"]\n", "http")
 			file := filepath.Join(h.home, "Documents", "x.txt")
 			fatal(t, os.MkdirAll(filepath.Dir(file), 0o700))
 			args, err := json.Marshal(map[string]any{"name": "write_file", "arguments": map[string]string{"path": file, "content": "written"}})
@@ -68,7 +68,7 @@ func TestExternalAgent_AsksForHobsTools(t *testing.T) {
 				t.Error("the call ran before the approval")
 			}
 			h.approve(r.Approvals[0].ID, yes)
-			got := h.done(r.Event)
+			got := h.awaitEnd(r.Event)
 			_, err = os.Stat(file)
 			if (err == nil) != yes {
 				t.Errorf("the file exists: %v, want %v", err == nil, yes)
@@ -81,7 +81,7 @@ func TestExternalAgent_AsksForHobsTools(t *testing.T) {
 }
 
 func TestExternalAgent_TokenEndsWithTheTurn(t *testing.T) {
-	h := agentHouse(t, "", "http")
+	h := openWithAgent(t, "", "http")
 	url, token := h.stealToken()
 	for _, path := range []string{url, strings.TrimSuffix(url, "/mcp") + "/api/v1/approvals", strings.TrimSuffix(url, "/mcp") + "/api/v1/tools"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
@@ -104,7 +104,7 @@ func TestExternalAgent_TokenEndsWithTheTurn(t *testing.T) {
 }
 
 func TestExternalAgent_WithoutHTTPGetsNoServer(t *testing.T) {
-	h := agentHouse(t, "")
+	h := openWithAgent(t, "")
 	if got := h.say("servers"); got != "[]" {
 		t.Errorf("servers %q, want none", got)
 	}

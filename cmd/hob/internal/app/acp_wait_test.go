@@ -15,7 +15,7 @@ import (
 )
 
 // send sends a message from the owner and does not wait for the answer.
-func (h *house) send(text string) (event string) {
+func (h *daemonFixture) send(text string) (event string) {
 	h.t.Helper()
 	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"text": text, "async": true})
 	var r struct{ Event string }
@@ -26,10 +26,10 @@ func (h *house) send(text string) (event string) {
 }
 
 // openOf waits until n approval requests are open and returns the request of each event.
-func (h *house) openOf(n int) map[string]string {
+func (h *daemonFixture) openOf(n int) map[string]string {
 	h.t.Helper()
 	open := map[string]string{}
-	h.until("open questions", func() bool {
+	h.waitFor("open questions", func() bool {
 		_, body := h.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
 		var list []struct{ ID, Event string }
 		fatal(h.t, json.Unmarshal(body, &list))
@@ -45,7 +45,7 @@ func (h *house) openOf(n int) map[string]string {
 // While an external agent waits for a permission, the owner's later messages are answered in
 // another session of the agent, and the waiting session gets the messages with its next prompt.
 func TestExternalAgent_AnswersLaterMessagesWhileItAsks(t *testing.T) {
-	h := agentHouse(t, "")
+	h := openWithAgent(t, "")
 	h.say("say Hello.")
 	first, question := h.ask("home", "do execute one")
 	got := h.say("heard")
@@ -58,14 +58,14 @@ func TestExternalAgent_AnswersLaterMessagesWhileItAsks(t *testing.T) {
 	if got := h.say("yes"); !strings.Contains(got, question) {
 		t.Errorf("answer to a bare \"yes\" after later messages = %q", got)
 	}
-	h.until("only the waiting turn is left", func() bool { return h.d.loop.Running() == 0 })
+	h.waitFor("only the waiting turn is left", func() bool { return h.d.loop.Running() == 0 })
 	s, err := h.d.service.Status(t.Context())
 	fatal(t, err)
 	if s.Questions != 1 || len(s.HeldSources) > 0 || h.work() != "" {
 		t.Errorf("%d requests, waiting %+v, actions %q", s.Questions, s.HeldSources, h.work())
 	}
 	h.approve(question, true)
-	if got := h.done(first); got.Answer != "It is done: one" || h.work() != "one" {
+	if got := h.awaitEnd(first); got.Answer != "It is done: one" || h.work() != "one" {
 		t.Errorf("event %+v, actions %q", got, h.work())
 	}
 	got = h.say("heard")
@@ -82,7 +82,7 @@ func TestExternalAgent_AnswersLaterMessagesWhileItAsks(t *testing.T) {
 // Answers reach the turns that asked, in any order, even after a message whose text looks like an
 // answer.
 func TestExternalAgent_GetsTheAnswerToItsOwnQuestion(t *testing.T) {
-	h := agentHouse(t, "")
+	h := openWithAgent(t, "")
 	first := h.send("do execute one")
 	h.openOf(1)
 	second := h.send("do execute two")
@@ -92,11 +92,11 @@ func TestExternalAgent_GetsTheAnswerToItsOwnQuestion(t *testing.T) {
 		t.Errorf("answer while three turns ask = %q", got)
 	}
 	h.approve(open[second], true)
-	if got := h.done(second); got.Answer != "It is done: two" {
+	if got := h.awaitEnd(second); got.Answer != "It is done: two" {
 		t.Errorf("%+v", got)
 	}
 	h.approve(open[first], false)
-	if got := h.done(first); got.Answer != "I may not, it says no." || h.work() != "two" {
+	if got := h.awaitEnd(first); got.Answer != "I may not, it says no." || h.work() != "two" {
 		t.Errorf("event %+v, actions %q", got, h.work())
 	}
 	_, body := h.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
@@ -107,22 +107,22 @@ func TestExternalAgent_GetsTheAnswerToItsOwnQuestion(t *testing.T) {
 		t.Fatalf("%s", body)
 	}
 	h.approve(list[0].ID, true) // one of two open approval requests
-	h.until("the action", func() bool { return h.work() == "two\nthree" })
+	h.waitFor("the action", func() bool { return h.work() == "two\nthree" })
 	if got := h.say("say And now?"); got != "And now?" {
 		t.Errorf("answer while the second request is open = %q", got)
 	}
 	h.approve(list[1].ID, false)
-	if got := h.done(third); !strings.Contains(got.Answer, "It is done: three") || !strings.Contains(got.Answer, "I may not") {
+	if got := h.awaitEnd(third); !strings.Contains(got.Answer, "It is done: three") || !strings.Contains(got.Answer, "I may not") {
 		t.Errorf("%+v", got)
 	}
 }
 
 // An approved turn continues after the running turn, and before the messages queued behind it.
 func TestExternalAgent_ContinuesWhenTheRunningTurnEnds(t *testing.T) {
-	h := agentHouse(t, "")
+	h := openWithAgent(t, "")
 	first, question := h.ask("home", "do execute one")
 	running := h.send("await file")
-	h.until("the second turn", func() bool {
+	h.waitFor("the second turn", func() bool {
 		e, err := h.d.bus.Inbox.Event(t.Context(), running)
 		return err == nil && e.State == bus.Claimed
 	})
@@ -134,7 +134,7 @@ func TestExternalAgent_ContinuesWhenTheRunningTurnEnds(t *testing.T) {
 	last := h.send("say Last.")
 	fatal(t, os.WriteFile(filepath.Join(h.home, "work", "file"), nil, 0o600))
 	for _, id := range []string{running, first, last} {
-		h.done(id)
+		h.awaitEnd(id)
 	}
 	var ended []time.Time
 	for _, id := range []string{running, first, last} {
@@ -150,7 +150,7 @@ func TestExternalAgent_ContinuesWhenTheRunningTurnEnds(t *testing.T) {
 // The events of a trigger run concurrently up to the limit, each with its own approval request. The
 // other events wait and are listed.
 func TestExternalAgent_AsksForEachEventOfATrigger(t *testing.T) {
-	h := agentHouse(t, "[triggers.door]\naction = \"do execute open\"\n")
+	h := openWithAgent(t, "[triggers.door]\naction = \"do execute open\"\n")
 	var ids []string
 	for range 7 {
 		code, body := h.api(http.MethodPost, "/api/v1/triggers/door/fire", map[string]string{})
@@ -171,11 +171,11 @@ func TestExternalAgent_AsksForEachEventOfATrigger(t *testing.T) {
 	}
 	for _, id := range slices.Backward(ids[:5]) {
 		h.approve(open[id], true)
-		h.done(id)
+		h.awaitEnd(id)
 	}
 	for id, q := range h.openOf(2) {
 		h.approve(q, true)
-		h.done(id)
+		h.awaitEnd(id)
 	}
 	if got := strings.Fields(h.work()); len(got) != 7 {
 		t.Errorf("actions = %q", got)
@@ -184,10 +184,10 @@ func TestExternalAgent_AsksForEachEventOfATrigger(t *testing.T) {
 
 // /stop ends the running turn and the waiting turns of a conversation.
 func TestExternalAgent_StopsAllTurnsOfAConversation(t *testing.T) {
-	h := agentHouse(t, "")
+	h := openWithAgent(t, "")
 	first, _ := h.ask("home", "do execute one")
 	second := h.send("stone Wait")
-	h.until("the second turn", func() bool {
+	h.waitFor("the second turn", func() bool {
 		e, err := h.d.bus.Inbox.Event(t.Context(), second)
 		return err == nil && e.State == bus.Claimed
 	})
@@ -195,7 +195,7 @@ func TestExternalAgent_StopsAllTurnsOfAConversation(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	for _, id := range []string{first, second} {
-		if got := h.done(id); !strings.Contains(got.Answer, "Stopped.") && !strings.Contains(got.Answer, "[interrupted]") {
+		if got := h.awaitEnd(id); !strings.Contains(got.Answer, "Stopped.") && !strings.Contains(got.Answer, "[interrupted]") {
 			t.Errorf("%+v", got)
 		}
 	}

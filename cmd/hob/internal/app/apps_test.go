@@ -30,7 +30,7 @@ func TestApps_Mail(t *testing.T) {
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "It is among your drafts."}},
 		llmtest.Answer{Match: "write a draft", Calls: []llmtest.Call{{Name: "use_tool", Args: `{"name":"draft_email","arguments":{"to":["ada@example.org"],"subject":"The quarterly \"figures\"","text":"Dear Ada\nend tell"}}`}}},
 	)
-	h := openScriptedWith(t, t.TempDir(), model.URL, plays()[0], "", Options{Scripts: mac})
+	h := openScriptedWith(t, t.TempDir(), model.URL, listPlayWays()[0], "", Options{Scripts: mac})
 	h.say("write a draft to ada@example.org about the quarterly figures")
 	h.stop()
 	mu.Lock()
@@ -50,7 +50,7 @@ func TestApps_Calendar(t *testing.T) {
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "Done."}},
 		llmtest.Answer{Match: "what is next", Calls: []llmtest.Call{{Name: "use_tool", Args: `{"name":"read_calendar","arguments":{"next":true}}`}}},
 	)
-	h := openScriptedWith(t, t.TempDir(), model.URL, plays()[0], "", Options{Scripts: mac})
+	h := openScriptedWith(t, t.TempDir(), model.URL, listPlayWays()[0], "", Options{Scripts: mac})
 	h.say("what is next")
 	h.stop()
 	if all := model.Requests(); len(all) < 2 || !strings.Contains(string(all[1].Body), "Dentist") {
@@ -75,7 +75,7 @@ func TestApps_Contacts(t *testing.T) {
 		llmtest.Answer{Match: "who is ada", Calls: []llmtest.Call{{Name: "use_tool", Args: `{"name":"search_contacts","arguments":{"query":"ada"}}`}}},
 		llmtest.Answer{Match: "new mail", Calls: []llmtest.Call{{Name: "use_tool", Args: `{"name":"read_emails","arguments":{}}`}}},
 	)
-	h := openScriptedWith(t, t.TempDir(), model.URL, plays()[0], "", Options{Scripts: mac})
+	h := openScriptedWith(t, t.TempDir(), model.URL, listPlayWays()[0], "", Options{Scripts: mac})
 	h.say("who is ada")
 	h.say("is there new mail")
 	h.stop()

@@ -23,7 +23,7 @@ func useTool(name string, args map[string]any) llmtest.Answer {
 func spawning(gate chan struct{}) func(r llmtest.Request) llmtest.Answer {
 	id := regexp.MustCompile(`t[0-9a-z]{9}`)
 	return func(r llmtest.Request) llmtest.Answer {
-		last := words(r)
+		last := lastUserLine(r)
 		switch {
 		case strings.Contains(last, "the long part"):
 			if len(r.Results) == 0 {
@@ -46,20 +46,20 @@ func spawning(gate chan struct{}) func(r llmtest.Request) llmtest.Answer {
 // A background task reports its progress, can be stopped, and has no effect after that.
 func TestBackgroundTask_ReportsProgressAndStops(t *testing.T) {
 	gate := make(chan struct{})
-	h := crewHouse(t, "", spawning(gate))
+	h := openWithAgents(t, "", spawning(gate))
 	defer close(gate)
 	if got := h.say("begin"); !strings.Contains(got, "running in the background") {
 		t.Fatal(got)
 	}
 	id := h.delegations()[0].ID
-	eventually(t, "the progress of the task", func() bool {
+	waitUntil(t, "the progress of the task", func() bool {
 		got := h.say("how far is it?")
 		return strings.Contains(got, id) && strings.Contains(got, "running for") && strings.Contains(got, "1 tool call(s), the last one was list_tasks")
 	})
 	if got := h.say("end " + id); !strings.Contains(got, "Stopped the task "+id) {
 		t.Error(got)
 	}
-	eventually(t, "the task has ended", func() bool { return h.delegations()[0].State == "cancelled" })
+	waitUntil(t, "the task has ended", func() bool { return h.delegations()[0].State == "cancelled" })
 	if got := h.say("how far is it?"); !strings.Contains(got, "No task in this conversation is queued or running") {
 		t.Error(got)
 	}
@@ -76,7 +76,7 @@ func TestBackgroundTask_ContinuesAfterARestart(t *testing.T) {
 	home := t.TempDir()
 	h := openScripted(t, home, model.URL, playWay{api: llmtest.OpenAI}, "")
 	h.say("begin")
-	eventually(t, "the task to make calls", func() bool { return strings.Contains(h.say("how far?"), "the last one was list_tasks") })
+	waitUntil(t, "the task to make calls", func() bool { return strings.Contains(h.say("how far?"), "the last one was list_tasks") })
 	h.stop() // while the task runs
 	close(gate)
 	h = openScripted(t, home, model.URL, playWay{api: llmtest.OpenAI}, "")
@@ -86,7 +86,7 @@ func TestBackgroundTask_ContinuesAfterARestart(t *testing.T) {
 // The time that a task waits for an approval does not count against its time limit.
 func TestBackgroundTask_WaitingForApprovalTakesNoTime(t *testing.T) {
 	gate := make(chan struct{})
-	h := crewHouse(t, "[crew]\nbackground_timeout = \"30m\"\n", spawning(gate))
+	h := openWithAgents(t, "[crew]\nbackground_timeout = \"30m\"\n", spawning(gate))
 	defer close(gate)
 	h.say("begin")
 	open := h.delegations()[0]
@@ -105,7 +105,7 @@ func TestBackgroundTask_WaitingForApprovalTakesNoTime(t *testing.T) {
 // The time limit also applies if [autonomy] is disabled.
 func TestBackgroundTask_HasATimeLimit(t *testing.T) {
 	gate := make(chan struct{})
-	h := crewHouse(t, "[crew]\nbackground_timeout = \"30m\"\n\n[autonomy]\nenabled = false\n", spawning(gate))
+	h := openWithAgents(t, "[crew]\nbackground_timeout = \"30m\"\n\n[autonomy]\nenabled = false\n", spawning(gate))
 	defer close(gate)
 	h.say("begin")
 	if next, err := h.d.crew.Due(t.Context(), time.Now().Add(time.Minute)); err != nil || time.Until(next) < 29*time.Minute || h.delegations()[0].State != "open" {

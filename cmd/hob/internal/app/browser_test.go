@@ -25,6 +25,6 @@ func TestScenarios_WithABrowser(t *testing.T) {
 	for _, file := range files {
 		a, err := txtar.ParseFile(file)
 		fatal(t, err)
-		t.Run(filepath.Base(file), func(t *testing.T) { playTalk(t, a, plays()[0]) })
+		t.Run(filepath.Base(file), func(t *testing.T) { playTalk(t, a, listPlayWays()[0]) })
 	}
 }

@@ -27,8 +27,8 @@ func TestPeople_OnlyTheOwnersWordsCount(t *testing.T) {
 	tell(provenance.Owner, "my sister Ana Silva lives in Vilnius", "Ana Silva's email is ana@silva.example")
 	tell(provenance.Outside, "Ana Silva's email is ana@evil.example", "Bob Evil's email is bob@evil.example")
 	called := func() []string { return h.d.graph.ContactAliases(h.d.store.Reader(t.Context()), "Ana Silva") }
-	eventually(t, "she is known", func() bool { return slices.Contains(called(), "ana@silva.example") })
-	eventually(t, "the lie is noted", func() bool {
+	waitUntil(t, "she is known", func() bool { return slices.Contains(called(), "ana@silva.example") })
+	waitUntil(t, "the lie is noted", func() bool {
 		var n int
 		return h.d.store.Read().QueryRow(`SELECT count(*) FROM entity_aliases WHERE text IN ('ana@evil.example', 'bob@evil.example')`).Scan(&n) == nil && n == 2
 	})

@@ -21,21 +21,21 @@ import (
 	"hob/tools"
 )
 
-// pigeon is a chat platform that supports debouncing, files and drafts.
-type pigeon struct {
+// recordingChannel is a chat platform that supports debouncing, files and drafts.
+type recordingChannel struct {
 	*channelstest.Drafting
 
 	mu sync.Mutex
 	to channels.Receiver
 }
 
-func newPigeon(settle time.Duration) *pigeon {
-	return &pigeon{Drafting: &channelstest.Drafting{Fake: &channelstest.Fake{Limit: channels.Limits{MaxText: 2000, MaxFile: 1 << 20, Debounce: settle}}}}
+func newPigeon(settle time.Duration) *recordingChannel {
+	return &recordingChannel{Drafting: &channelstest.Drafting{Fake: &channelstest.Fake{Limit: channels.Limits{MaxText: 2000, MaxFile: 1 << 20, Debounce: settle}}}}
 }
 
-func (*pigeon) Attaches() {}
+func (*recordingChannel) Attaches() {}
 
-func (p *pigeon) Run(ctx context.Context, r channels.Receiver) error {
+func (p *recordingChannel) Run(ctx context.Context, r channels.Receiver) error {
 	p.mu.Lock()
 	p.to = r
 	p.mu.Unlock()
@@ -43,8 +43,8 @@ func (p *pigeon) Run(ctx context.Context, r channels.Receiver) error {
 	return nil
 }
 
-// hear passes a message from the owner to the receiver.
-func (p *pigeon) hear(t *testing.T, in channels.Inbound) channels.Accepted {
+// receiveMessage passes a message from the owner to the receiver.
+func (p *recordingChannel) receiveMessage(t *testing.T, in channels.Inbound) channels.Accepted {
 	t.Helper()
 	in.Chat, in.Sender = "7", "ada"
 	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(2 * time.Millisecond) {
@@ -63,7 +63,7 @@ func (p *pigeon) hear(t *testing.T, in channels.Inbound) channels.Accepted {
 }
 
 // reply waits for a delivery that contains a text.
-func (p *pigeon) reply(t *testing.T, part string) channels.Delivery {
+func (p *recordingChannel) reply(t *testing.T, part string) channels.Delivery {
 	t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		for _, d := range p.Deliveries() {
@@ -76,7 +76,7 @@ func (p *pigeon) reply(t *testing.T, part string) channels.Delivery {
 	return channels.Delivery{}
 }
 
-func pigeonHouse(t *testing.T, p *pigeon, conf string, reply func(llmtest.Request) llmtest.Answer, more ...tools.Tool) *house {
+func openWithChannel(t *testing.T, p *recordingChannel, conf string, reply func(llmtest.Request) llmtest.Answer, more ...tools.Tool) *daemonFixture {
 	t.Helper()
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) { return reply(r), true }})
 	h := openScriptedWith(t, t.TempDir(), model.URL, playWay{api: llmtest.OpenAI}, conf, Options{Channels: map[string]channels.Channel{"pigeon": p}, Tools: more})
@@ -85,7 +85,7 @@ func pigeonHouse(t *testing.T, p *pigeon, conf string, reply func(llmtest.Reques
 	if status != http.StatusOK || json.Unmarshal(body, &c) != nil {
 		t.Fatalf("%d %s", status, body)
 	}
-	p.hear(t, channels.Inbound{Text: c.Code})
+	p.receiveMessage(t, channels.Inbound{Text: c.Code})
 	p.reply(t, "This account is paired")
 	for h.wait("notice", "on pigeon is now paired").State != "sent" { // otherwise this delivery could get the failure that is meant for a later one
 		time.Sleep(5 * time.Millisecond)
@@ -97,18 +97,18 @@ func pigeonHouse(t *testing.T, p *pigeon, conf string, reply func(llmtest.Reques
 // one event, and a repetition of any of the messages counts as a duplicate.
 func TestChannels_ShortMessagesBecomeOneTurn(t *testing.T) {
 	p := newPigeon(400 * time.Millisecond)
-	h := pigeonHouse(t, p, "", func(r llmtest.Request) llmtest.Answer {
+	h := openWithChannel(t, p, "", func(r llmtest.Request) llmtest.Answer {
 		joined := strings.Contains(r.LastUser, "buy milk\nand eggs\nplease")
 		return llmtest.Answer{Text: map[bool]string{true: "together", false: "alone"}[joined]}
 	})
-	first := p.hear(t, channels.Inbound{Text: "buy milk", Key: "1", Payload: json.RawMessage(`{"n":1}`)})
+	first := p.receiveMessage(t, channels.Inbound{Text: "buy milk", Key: "1", Payload: json.RawMessage(`{"n":1}`)})
 	for i, text := range []string{"and eggs", "please"} {
-		acc := p.hear(t, channels.Inbound{Text: text, Key: []string{"2", "3"}[i], Payload: json.RawMessage([]string{`{"n":2}`, `{"n":3}`}[i])})
+		acc := p.receiveMessage(t, channels.Inbound{Text: text, Key: []string{"2", "3"}[i], Payload: json.RawMessage([]string{`{"n":2}`, `{"n":3}`}[i])})
 		if acc.Event != first.Event || acc.Repeated {
 			t.Fatalf("%q is %+v", text, acc)
 		}
 	}
-	if acc := p.hear(t, channels.Inbound{Text: "and eggs", Key: "2"}); !acc.Repeated || acc.Event != first.Event {
+	if acc := p.receiveMessage(t, channels.Inbound{Text: "and eggs", Key: "2"}); !acc.Repeated || acc.Event != first.Event {
 		t.Errorf("a repeat is %+v", acc)
 	}
 	d := p.reply(t, "together")
@@ -135,7 +135,7 @@ func TestChannels_ShortMessagesBecomeOneTurn(t *testing.T) {
 // text is accepted if it mentions Hob or forwards something.
 func TestChannels_MessagesWithoutText(t *testing.T) {
 	p := newPigeon(0)
-	h := pigeonHouse(t, p, "", func(r llmtest.Request) llmtest.Answer {
+	h := openWithChannel(t, p, "", func(r llmtest.Request) llmtest.Answer {
 		return llmtest.Answer{Text: "heard " + r.LastUser[strings.LastIndexByte(r.LastUser, '\n')+1:]}
 	})
 	for _, text := range []string{"", " \n", strings.Repeat("x", 11<<20)} {
@@ -143,9 +143,9 @@ func TestChannels_MessagesWithoutText(t *testing.T) {
 			t.Errorf("%.5q: %v", text, err)
 		}
 	}
-	p.hear(t, channels.Inbound{Outside: []string{"what somebody else wrote"}})
+	p.receiveMessage(t, channels.Inbound{Outside: []string{"what somebody else wrote"}})
 	p.reply(t, "heard [no words]")
-	p.hear(t, channels.Inbound{Group: true, Mentioned: true, Text: "\xff\xfe"})
+	p.receiveMessage(t, channels.Inbound{Group: true, Mentioned: true, Text: "\xff\xfe"})
 	p.reply(t, "heard \uFFFD")
 	if code, body := h.api(http.MethodPost, "/api/v1/sessions/main/messages", map[string]string{"text": " "}); code != http.StatusBadRequest {
 		t.Errorf("on the page: %d %s", code, body)
@@ -155,9 +155,9 @@ func TestChannels_MessagesWithoutText(t *testing.T) {
 // A command is not delayed, and messages of another person are not merged into it.
 func TestChannels_CommandsAreNotDelayed(t *testing.T) {
 	p := newPigeon(time.Hour)
-	pigeonHouse(t, p, "", func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "at once"} })
-	waits := p.hear(t, channels.Inbound{Text: "hello"})
-	if acc := p.hear(t, channels.Inbound{Text: "/status"}); acc.Event == waits.Event {
+	openWithChannel(t, p, "", func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "at once"} })
+	waits := p.receiveMessage(t, channels.Inbound{Text: "hello"})
+	if acc := p.receiveMessage(t, channels.Inbound{Text: "/status"}); acc.Event == waits.Event {
 		t.Error("a command was joined")
 	}
 	p.reply(t, "running")
@@ -169,14 +169,14 @@ func TestChannels_ForwardedTextJoinsTheMessageAboutIt(t *testing.T) {
 	p := newPigeon(400 * time.Millisecond)
 	var body string
 	var mu sync.Mutex
-	h := pigeonHouse(t, p, "", func(r llmtest.Request) llmtest.Answer {
+	h := openWithChannel(t, p, "", func(r llmtest.Request) llmtest.Answer {
 		mu.Lock()
 		defer mu.Unlock()
 		body = string(r.Body)
 		return llmtest.Answer{Text: "a bill"}
 	})
-	first := p.hear(t, channels.Inbound{Text: "what is this about?", Key: "1"})
-	if acc := p.hear(t, channels.Inbound{Text: "you owe us 9 coins", Key: "2", Forwarded: true}); acc.Event != first.Event {
+	first := p.receiveMessage(t, channels.Inbound{Text: "what is this about?", Key: "1"})
+	if acc := p.receiveMessage(t, channels.Inbound{Text: "you owe us 9 coins", Key: "2", Forwarded: true}); acc.Event != first.Event {
 		t.Error("the forwarded message was not joined")
 	}
 	p.reply(t, "a bill")
@@ -198,7 +198,7 @@ func TestChannels_ReceiveFiles(t *testing.T) {
 	p := newPigeon(0)
 	var seen string
 	var mu sync.Mutex
-	h := pigeonHouse(t, p, "", func(r llmtest.Request) llmtest.Answer {
+	h := openWithChannel(t, p, "", func(r llmtest.Request) llmtest.Answer {
 		mu.Lock()
 		seen = string(r.Body)
 		mu.Unlock()
@@ -207,7 +207,7 @@ func TestChannels_ReceiveFiles(t *testing.T) {
 	open := func(data string) func(context.Context) (io.ReadCloser, error) {
 		return func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(data)), nil }
 	}
-	p.hear(t, channels.Inbound{Files: []channels.File{{Name: "../notes.txt", Open: open("the gate is green")}, {Name: "x.exe", Size: 60 << 20}}})
+	p.receiveMessage(t, channels.Inbound{Files: []channels.File{{Name: "../notes.txt", Open: open("the gate is green")}, {Name: "x.exe", Size: 60 << 20}}})
 	p.reply(t, "I have seen it")
 	path := filepath.Join(h.home, "Documents", "Hob", "Received", "notes.txt")
 	b, err := os.ReadFile(path)
@@ -236,7 +236,7 @@ func sendsFile(path string) func(llmtest.Request) llmtest.Answer {
 // A file that the owner requests is sent from Hob's own copy.
 func TestChannels_SendAFile(t *testing.T) {
 	p := newPigeon(0)
-	h := pigeonHouse(t, p, "", sendsFile("~/Documents/report.pdf"))
+	h := openWithChannel(t, p, "", sendsFile("~/Documents/report.pdf"))
 	fatal(t, os.WriteFile(filepath.Join(h.home, "Documents", "report.pdf"), []byte("%PDF-1.4 x"), 0o600))
 	var held string
 	p.After(func(d channels.Delivery) {
@@ -248,7 +248,7 @@ func TestChannels_SendAFile(t *testing.T) {
 			held = d.Files[0].Path
 		}
 	})
-	p.hear(t, channels.Inbound{Text: "send me the report.pdf"})
+	p.receiveMessage(t, channels.Inbound{Text: "send me the report.pdf"})
 	p.reply(t, "done")
 	d := p.reply(t, "here it is")
 	if len(d.Files) != 1 || d.Files[0].Name != "report.pdf" || d.Files[0].MIME != "application/pdf" || held == filepath.Join(h.home, "Documents", "report.pdf") {
@@ -256,7 +256,7 @@ func TestChannels_SendAFile(t *testing.T) {
 	}
 	old := time.Now().Add(-2 * time.Hour)
 	fatal(t, os.Chtimes(held, old, old))
-	h.until("the copy goes", func() bool { // the copy is removed after the delivery is recorded
+	h.waitFor("the copy goes", func() bool { // the copy is removed after the delivery is recorded
 		fatal(t, h.d.spool.RemoveUnused(t.Context()))
 		_, err := os.Stat(held)
 		return errors.Is(err, fs.ErrNotExist)
@@ -278,14 +278,14 @@ func TestChannels_RejectedFile(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPigeon(0)
-			h := pigeonHouse(t, p, "", sendsFile("~/Documents/report.pdf"))
+			h := openWithChannel(t, p, "", sendsFile("~/Documents/report.pdf"))
 			path := filepath.Join(h.home, "Documents", "report.pdf")
 			fatal(t, os.WriteFile(path, []byte("%PDF-1.4 x"), 0o600))
 			fatal(t, os.Truncate(path, c.size))
 			if c.refuse {
 				p.FailWith(channels.Errorf(channels.Permanent, "413 request entity too large"), 1)
 			}
-			p.hear(t, channels.Inbound{Text: "send me the report.pdf"})
+			p.receiveMessage(t, channels.Inbound{Text: "send me the report.pdf"})
 			if d := p.reply(t, c.want); len(d.Files) != 0 || strings.Contains(c.want, "is on") && !strings.Contains(d.Text, path) {
 				t.Errorf("%+v", d)
 			}
@@ -305,9 +305,9 @@ func TestChannels_RejectedFile(t *testing.T) {
 func TestChannels_FilesThatMayNotBeSent(t *testing.T) {
 	for _, path := range []string{"~/Documents/.env", "~/.ssh/id_rsa", "/etc/passwd", "~/hob/test.key"} {
 		p := newPigeon(0)
-		h := pigeonHouse(t, p, "", sendsFile(path))
+		h := openWithChannel(t, p, "", sendsFile(path))
 		fatal(t, os.WriteFile(filepath.Join(h.home, "Documents", ".env"), []byte("KEY=1"), 0o600))
-		p.hear(t, channels.Inbound{Text: "send it"})
+		p.receiveMessage(t, channels.Inbound{Text: "send it"})
 		p.reply(t, "done")
 		for _, d := range p.Deliveries() {
 			if len(d.Files) > 0 || strings.Contains(d.Text, "here it is") {
@@ -323,10 +323,10 @@ func TestChannels_FilesThatMayNotBeSent(t *testing.T) {
 func TestChannels_AnswerReplacesItsDraft(t *testing.T) {
 	p := newPigeon(0)
 	long := strings.Repeat("a rather long answer ", 20)
-	h := pigeonHouse(t, p, "", func(llmtest.Request) llmtest.Answer {
+	h := openWithChannel(t, p, "", func(llmtest.Request) llmtest.Answer {
 		return llmtest.Answer{Text: long + "the end", Pieces: 40, Gap: 100 * time.Millisecond}
 	})
-	p.hear(t, channels.Inbound{Text: "tell me"})
+	p.receiveMessage(t, channels.Inbound{Text: "tell me"})
 	d := p.reply(t, "the end")
 	drafts := p.Drafts()
 	if d.Draft == "" || len(drafts) == 0 || !strings.HasPrefix(strings.TrimSpace(long), strings.TrimSuffix(drafts[0], " …")) || p.Shown(d.Draft) != d.Text {

@@ -31,7 +31,7 @@ func TestContradictions(t *testing.T) {
 		n++
 		t.Run(lines[0], func(t *testing.T) {
 			t.Parallel()
-			contradict(t, lines[1:])
+			checkCorrections(t, lines[1:])
 		})
 	}
 	if n < 50 {
@@ -41,7 +41,7 @@ func TestContradictions(t *testing.T) {
 
 // openOffline opens a Hob with the built-in brain that reads nothing from the
 // environment.
-func openOffline(t *testing.T) *house {
+func openOffline(t *testing.T) *daemonFixture {
 	t.Helper()
 	home := t.TempDir()
 	paths, err := system.ResolvePaths(runtime.GOOS, home, func(name string) string { return map[string]string{"HOB_HOME": filepath.Join(home, "hob")}[name] })
@@ -49,7 +49,7 @@ func openOffline(t *testing.T) *house {
 	return openWith(t, home, Options{Paths: paths, UserHome: home}, "[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n")
 }
 
-func contradict(t *testing.T, lines []string) {
+func checkCorrections(t *testing.T, lines []string) {
 	h := openOffline(t)
 	said := func(text string) string {
 		t.Helper()
@@ -78,15 +78,15 @@ func contradict(t *testing.T, lines []string) {
 				t.Errorf("%s is missing in the answer: %s", rest, answer)
 			}
 		case "!":
-			h.retired(t, rest, answer)
-			bygone(t, rest, past(question), said)
+			h.checkRetired(t, rest, answer)
+			checkHistory(t, rest, pastQuestion(question), said)
 		}
 	}
 }
 
-// retired checks that the answer contains no retired fact that matches a pattern, and that such a
+// checkRetired checks that the answer contains no retired fact that matches a pattern, and that such a
 // fact is kept as history.
-func (h *house) retired(t *testing.T, pattern, answer string) {
+func (h *daemonFixture) checkRetired(t *testing.T, pattern, answer string) {
 	t.Helper()
 	old := regexp.MustCompile(pattern)
 	all, err := h.d.base.ListFacts(t.Context(), 100, true)
@@ -110,14 +110,14 @@ func (h *house) retired(t *testing.T, pattern, answer string) {
 	}
 }
 
-// past converts a question about the present to one about the past.
-func past(question string) string {
+// pastQuestion converts a question about the present to one about the past.
+func pastQuestion(question string) string {
 	q := strings.NewReplacer(" is ", " was ", " are ", " were ", " do ", " did ", " does ", " did ").Replace(" " + strings.TrimSuffix(question, "?") + " before?")
 	return strings.Replace(strings.TrimSpace(q), "am I ", "was I ", 1)
 }
 
-// bygone checks that an answer to a question about the past contains it as history.
-func bygone(t *testing.T, pattern, question string, said func(string) string) {
+// checkHistory checks that an answer to a question about the past contains it as history.
+func checkHistory(t *testing.T, pattern, question string, said func(string) string) {
 	t.Helper()
 	answer := said(question)
 	_, before, found := strings.Cut(answer, "No longer so:")

@@ -68,10 +68,10 @@ func account(t *testing.T, all []llmtest.Request) bill {
 			text += x.text
 			ends[i] = len(text)
 		}
-		same := common(last, text)
+		same := commonPrefix(last, text)
 		read, write := 0, 0
 		if r.API == llmtest.Anthropic {
-			read, write = marks(blocks, ends, text, cached)
+			read, write = cachedPrefixSizes(blocks, ends, text, cached)
 		} else if n := same / 4; n >= 1024 {
 			read, write = n/128*128*4, 0
 		}
@@ -91,9 +91,9 @@ func account(t *testing.T, all []llmtest.Request) bill {
 	return b
 }
 
-// marks returns the sizes of the longest cached prefix that ends at most 20 blocks before a mark,
+// cachedPrefixSizes returns the sizes of the longest cached prefix that ends at most 20 blocks before a mark,
 // and of the text after it up to the last mark. It caches the text up to each mark.
-func marks(blocks []block, ends []int, text string, cached map[string]bool) (read, write int) {
+func cachedPrefixSizes(blocks []block, ends []int, text string, cached map[string]bool) (read, write int) {
 	end := 0
 	for i, x := range blocks {
 		if !x.marked {
@@ -115,7 +115,7 @@ func marks(blocks []block, ends []int, text string, cached map[string]bool) (rea
 	return read, max(0, end-read)
 }
 
-func common(a, b string) int {
+func commonPrefix(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++
@@ -134,12 +134,12 @@ func blocksOf(t *testing.T, r llmtest.Request) []block {
 	fatal(t, json.Unmarshal(r.Body, &body))
 	var out []block
 	for _, raw := range body.Tools {
-		out = append(out, cut(raw))
+		out = append(out, withoutCacheMark(raw))
 	}
 	var list []json.RawMessage
 	if json.Unmarshal(body.System, &list) == nil {
 		for _, raw := range list {
-			out = append(out, cut(raw))
+			out = append(out, withoutCacheMark(raw))
 		}
 	}
 	for _, raw := range body.Messages {
@@ -148,11 +148,11 @@ func blocksOf(t *testing.T, r llmtest.Request) []block {
 			Content []json.RawMessage
 		}
 		if r.API != llmtest.Anthropic || json.Unmarshal(raw, &m) != nil {
-			out = append(out, cut(raw))
+			out = append(out, withoutCacheMark(raw))
 			continue
 		}
 		for _, c := range m.Content {
-			x := cut(c)
+			x := withoutCacheMark(c)
 			x.text = m.Role + x.text
 			out = append(out, x)
 		}
@@ -160,8 +160,8 @@ func blocksOf(t *testing.T, r llmtest.Request) []block {
 	return out
 }
 
-// cut removes the cache mark from a block, because the mark is not part of the content.
-func cut(raw json.RawMessage) block {
+// withoutCacheMark removes the cache mark from a block, because the mark is not part of the content.
+func withoutCacheMark(raw json.RawMessage) block {
 	const mark = `"cache_control":{"type":"ephemeral"}`
 	s := string(raw)
 	return block{text: strings.NewReplacer(","+mark, "", mark+",", "").Replace(s), marked: strings.Contains(s, mark)}

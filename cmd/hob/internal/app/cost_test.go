@@ -29,7 +29,7 @@ const maxHello = 1800
 func TestPromptCost(t *testing.T) {
 	skipRaced(t)
 	page := costPage
-	for mark, extra := range map[string][]tools.Tool{"@REAL@": nil, "@FIXTURE@": specimens(t), "@MCP@": mcpTools()} {
+	for mark, extra := range map[string][]tools.Tool{"@REAL@": nil, "@FIXTURE@": foreignTools(t), "@MCP@": mcpTools()} {
 		rows, total := helloCost(t, extra)
 		if total > maxHello {
 			t.Errorf("\"hello\" costs %d tokens with %d more tools, want at most %d", total, len(extra), maxHello)
@@ -50,7 +50,7 @@ func TestPromptCost(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s has no price", k.model)
 		}
-		seen := account(t, converse(t, k.api))
+		seen := account(t, runConversation(t, k.api))
 		if share := seen.share(); share < 0.9 {
 			t.Errorf("%s: only %.3f of the sent bytes repeat the previous request", k.api, share)
 		}
@@ -62,11 +62,11 @@ func TestPromptCost(t *testing.T) {
 	}
 }
 
-// specimens returns the tools of the fixture that Hob does not have.
-func specimens(t *testing.T) []tools.Tool {
+// foreignTools returns the tools of the fixture that Hob does not have.
+func foreignTools(t *testing.T) []tools.Tool {
 	t.Helper()
 	home := t.TempDir()
-	h := openScripted(t, home, "http://127.0.0.1:1", plays()[0], "")
+	h := openScripted(t, home, "http://127.0.0.1:1", listPlayWays()[0], "")
 	defer h.stop()
 	var out []tools.Tool
 	for _, x := range toolstest.Fixture(t, "../../../../tools/testdata/search/specs.txt") {
@@ -100,7 +100,7 @@ func helloCost(t *testing.T, extra []tools.Tool) (rows string, total int) {
 	if len(extra) > 0 && extra[0].Spec().Foreign {
 		foreign, extra = extra, nil
 	}
-	h := openScripted(t, t.TempDir(), model.URL, plays()[0], aloneConfig, extra...)
+	h := openScripted(t, t.TempDir(), model.URL, listPlayWays()[0], aloneConfig, extra...)
 	defer h.stop()
 	for server := range slices.Chunk(foreign, 30) {
 		name, _, _ := strings.Cut(server[0].Spec().Name, tools.ForeignSeparator)
@@ -143,8 +143,8 @@ func helloCost(t *testing.T, extra []tools.Tool) (rows string, total int) {
 // talk is the number of turns in the measured conversation.
 const talk = 50
 
-// converse runs a conversation with tools and returns the requests to the model.
-func converse(t *testing.T, api llmtest.API) []llmtest.Request {
+// runConversation runs a conversation with tools and returns the requests to the model.
+func runConversation(t *testing.T, api llmtest.API) []llmtest.Request {
 	t.Helper()
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
 		words := strings.Fields(r.LastUser)

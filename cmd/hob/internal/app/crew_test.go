@@ -21,8 +21,8 @@ import (
 	"hob/platform/host/system"
 )
 
-// crewHouse starts a Hob whose scripted model computes its answer from the request.
-func crewHouse(t *testing.T, conf string, reply func(llmtest.Request) llmtest.Answer) *house {
+// openWithAgents starts a Hob whose scripted model computes its answer from the request.
+func openWithAgents(t *testing.T, conf string, reply func(llmtest.Request) llmtest.Answer) *daemonFixture {
 	t.Helper()
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) { return reply(r), true }})
 	return openScripted(t, t.TempDir(), model.URL, playWay{api: llmtest.OpenAI}, conf)
@@ -34,28 +34,28 @@ func delegate(tasks ...map[string]any) llmtest.Answer {
 	return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: string(b)}}}
 }
 
-// words returns the last line of the user's text, which follows Hob's own context.
-func words(r llmtest.Request) string {
+// lastUserLine returns the last line of the user's text, which follows Hob's own context.
+func lastUserLine(r llmtest.Request) string {
 	all := strings.Split(strings.TrimSpace(r.LastUser), "\n")
 	return all[len(all)-1]
 }
 
 // post sends a message in a conversation and returns the answer.
-func (h *house) post(session, text string) (int, string) {
+func (h *daemonFixture) post(session, text string) (int, string) {
 	h.t.Helper()
 	code, body := h.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]string{"text": text})
 	return code, string(body)
 }
 
-func (h *house) delegations() (out []struct{ ID, State, Result, Task string }) {
+func (h *daemonFixture) delegations() (out []struct{ ID, State, Result, Task string }) {
 	h.t.Helper()
 	_, body := h.api(http.MethodGet, "/api/v1/delegations?all=1", nil)
 	fatal(h.t, json.Unmarshal(body, &out))
 	return out
 }
 
-// eventually waits until a condition is true.
-func eventually(t *testing.T, what string, ok func() bool) {
+// waitUntil waits until a condition is true.
+func waitUntil(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if ok() {
@@ -72,8 +72,8 @@ func TestDelegation_RunsTasksInParallel(t *testing.T) {
 	var now, most int
 	var full sync.Once
 	gate := make(chan struct{})
-	h := crewHouse(t, "[crew]\nparallel = 3\n", func(r llmtest.Request) llmtest.Answer {
-		if !strings.HasPrefix(words(r), "part") {
+	h := openWithAgents(t, "[crew]\nparallel = 3\n", func(r llmtest.Request) llmtest.Answer {
+		if !strings.HasPrefix(lastUserLine(r), "part") {
 			if len(r.Results) == 0 {
 				return delegate(map[string]any{"task": "part 1"}, map[string]any{"task": "part 2"}, map[string]any{"task": "part 3"}, map[string]any{"task": "part 4"})
 			}
@@ -89,7 +89,7 @@ func TestDelegation_RunsTasksInParallel(t *testing.T) {
 		mu.Lock()
 		now--
 		mu.Unlock()
-		return llmtest.Answer{Text: "done with " + words(r)}
+		return llmtest.Answer{Text: "done with " + lastUserLine(r)}
 	})
 	code, body := h.post("home", "do it in parts")
 	for i := range 4 {
@@ -106,12 +106,12 @@ func TestDelegation_RunsTasksInParallel(t *testing.T) {
 // own tasks.
 func TestDelegation_WaitingTurnsDoNotCount(t *testing.T) {
 	t.Parallel()
-	h := crewHouse(t, "[autonomy]\nsessions = 2\n", func(r llmtest.Request) llmtest.Answer {
+	h := openWithAgents(t, "[autonomy]\nsessions = 2\n", func(r llmtest.Request) llmtest.Answer {
 		switch {
-		case strings.HasPrefix(words(r), "part"):
-			return llmtest.Answer{Text: "done with " + words(r)}
+		case strings.HasPrefix(lastUserLine(r), "part"):
+			return llmtest.Answer{Text: "done with " + lastUserLine(r)}
 		case len(r.Results) == 0:
-			return delegate(map[string]any{"task": "part a of " + words(r)}, map[string]any{"task": "part b of " + words(r)})
+			return delegate(map[string]any{"task": "part a of " + lastUserLine(r)}, map[string]any{"task": "part b of " + lastUserLine(r)})
 		}
 		return llmtest.Answer{Text: r.Results[0].Text}
 	})
@@ -129,10 +129,10 @@ func TestDelegation_WaitingTurnsDoNotCount(t *testing.T) {
 // The agent of a task may delegate parts of the task up to the configured depth.
 func TestDelegation_Depth(t *testing.T) {
 	t.Parallel()
-	h := crewHouse(t, "[crew]\ndepth = 2\n", func(r llmtest.Request) llmtest.Answer {
-		level := map[string]string{"top": "middle", "middle": "bottom", "bottom": "below"}[words(r)]
+	h := openWithAgents(t, "[crew]\ndepth = 2\n", func(r llmtest.Request) llmtest.Answer {
+		level := map[string]string{"top": "middle", "middle": "bottom", "bottom": "below"}[lastUserLine(r)]
 		if len(r.Results) > 0 {
-			return llmtest.Answer{Text: words(r) + " got [" + r.Results[0].Text + "]"}
+			return llmtest.Answer{Text: lastUserLine(r) + " got [" + r.Results[0].Text + "]"}
 		}
 		return delegate(map[string]any{"task": level})
 	})
@@ -149,8 +149,8 @@ func TestDelegation_Depth(t *testing.T) {
 // its result says so.
 func TestDelegation_StopAndCancel(t *testing.T) {
 	t.Parallel()
-	h := crewHouse(t, "[crew]\ndepth = 2\n", func(r llmtest.Request) llmtest.Answer {
-		switch w := words(r); {
+	h := openWithAgents(t, "[crew]\ndepth = 2\n", func(r llmtest.Request) llmtest.Answer {
+		switch w := lastUserLine(r); {
 		case w == "hang":
 			return llmtest.Answer{Text: "never", Delay: time.Hour}
 		case len(r.Results) > 0:
@@ -176,7 +176,7 @@ func TestDelegation_StopAndCancel(t *testing.T) {
 		_, body := h.post("home", "go")
 		done <- body
 	}()
-	eventually(t, "the task at the bottom runs", open)
+	waitUntil(t, "the task at the bottom runs", open)
 	if _, body := h.post("home", "/stop"); !strings.Contains(body, "Stopped") {
 		t.Error(body)
 	}
@@ -188,13 +188,13 @@ func TestDelegation_StopAndCancel(t *testing.T) {
 			t.Errorf("delegation after /stop: %+v", d)
 		}
 	}
-	eventually(t, "no turn runs any more", func() bool { return h.d.loop.Running() == 0 })
+	waitUntil(t, "no turn runs any more", func() bool { return h.d.loop.Running() == 0 })
 
 	go func() {
 		_, body := h.post("home", "go")
 		done <- body
 	}()
-	eventually(t, "the task at the bottom runs again", open)
+	waitUntil(t, "the task at the bottom runs again", open)
 	id := bottom()
 	if code, body := h.api(http.MethodPost, "/api/v1/delegations/"+id+"/cancel", nil); code != http.StatusOK {
 		t.Fatalf("%d %s", code, body)
@@ -211,8 +211,8 @@ func TestDelegation_StopAndCancel(t *testing.T) {
 // its id in the parent's conversation, which can continue in the meantime.
 func TestDelegation_RequestOfATask(t *testing.T) {
 	t.Parallel()
-	h := crewHouse(t, "", func(r llmtest.Request) llmtest.Answer {
-		switch w := words(r); {
+	h := openWithAgents(t, "", func(r llmtest.Request) llmtest.Answer {
+		switch w := lastUserLine(r); {
 		case w == "next":
 			return llmtest.Answer{Text: "and next"}
 		case len(r.Results) > 0:
@@ -244,9 +244,9 @@ func TestDelegation_RequestOfATask(t *testing.T) {
 // A task that exceeds its time limit is canceled, and the turn continues.
 func TestDelegation_TimeLimitOfATask(t *testing.T) {
 	t.Parallel()
-	h := crewHouse(t, "[crew]\ntimeout = \"1s\"\n", func(r llmtest.Request) llmtest.Answer {
+	h := openWithAgents(t, "[crew]\ntimeout = \"1s\"\n", func(r llmtest.Request) llmtest.Answer {
 		switch {
-		case words(r) == "hang":
+		case lastUserLine(r) == "hang":
 			return llmtest.Answer{Text: "never", Delay: time.Hour}
 		case len(r.Results) > 0:
 			return llmtest.Answer{Text: "got " + r.Results[0].Text}
@@ -268,8 +268,8 @@ func TestDelegation_ContinuesAfterARestart(t *testing.T) {
 	reply := func(r llmtest.Request) llmtest.Answer {
 		mu.Lock()
 		defer mu.Unlock()
-		asked[words(r)]++
-		switch w := words(r); {
+		asked[lastUserLine(r)]++
+		switch w := lastUserLine(r); {
 		case w == "slow" && held:
 			return llmtest.Answer{Text: "cut", Delay: time.Hour}
 		case w == "slow", w == "quick":
@@ -286,7 +286,7 @@ func TestDelegation_ContinuesAfterARestart(t *testing.T) {
 	if code != http.StatusAccepted {
 		t.Fatalf("%d %s", code, body)
 	}
-	eventually(t, "one task is done and the other runs", func() bool {
+	waitUntil(t, "one task is done and the other runs", func() bool {
 		states := ""
 		for _, d := range h.delegations() {
 			states += d.State + " "
@@ -310,7 +310,7 @@ func TestDelegation_ContinuesAfterARestart(t *testing.T) {
 // the owner gets the reason as the answer.
 func TestAgents_ChatWithoutAnAgent(t *testing.T) {
 	t.Parallel()
-	h := crewHouse(t, "[agents.desk]\nabout = \"the front desk\"\n[[routes]]\nserver = \"T1\"\nagent = \"desk\"\n[crew]\ndefault = \"\"\n", func(r llmtest.Request) llmtest.Answer {
+	h := openWithAgents(t, "[agents.desk]\nabout = \"the front desk\"\n[[routes]]\nserver = \"T1\"\nagent = \"desk\"\n[crew]\ndefault = \"\"\n", func(r llmtest.Request) llmtest.Answer {
 		if strings.Contains(r.System, "You are Desk") {
 			return llmtest.Answer{Text: "the desk says hello"}
 		}
@@ -335,8 +335,8 @@ func TestAgents_ChatWithoutAnAgent(t *testing.T) {
 // A schedule runs with the permissions of the agent that created it.
 func TestAgents_ScheduleKeepsItsAgent(t *testing.T) {
 	t.Parallel()
-	h := crewHouse(t, "[agents.clerk]\ntools = [\"create_schedule\"]\n[[routes]]\nchat = \"desk\"\nagent = \"clerk\"\n", func(r llmtest.Request) llmtest.Answer {
-		switch w := words(r); {
+	h := openWithAgents(t, "[agents.clerk]\ntools = [\"create_schedule\"]\n[[routes]]\nchat = \"desk\"\nagent = \"clerk\"\n", func(r llmtest.Request) llmtest.Answer {
+		switch w := lastUserLine(r); {
 		case len(r.Results) > 0:
 			return llmtest.Answer{Text: "came to: " + r.Results[len(r.Results)-1].Text}
 		case w == "plan it":
@@ -364,7 +364,7 @@ func TestAgents_ToolPatternsMustMatch(t *testing.T) {
 // A tool that starts a task has all effects that the task may cause.
 func TestReview1_ToolThatStartsATaskTakesItsEffects(t *testing.T) {
 	t.Parallel()
-	h := crewHouse(t, "", func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "hello"} })
+	h := openWithAgents(t, "", func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "hello"} })
 	var list []struct {
 		Name    string
 		Effects []string
@@ -390,9 +390,9 @@ func TestReview1_ToolThatStartsATaskTakesItsEffects(t *testing.T) {
 // approval. After the answer, the earlier event continues with the result of the task.
 func TestDelegation_TriggersRunWhileATaskAsks(t *testing.T) {
 	t.Parallel()
-	h := crewHouse(t, "[triggers.door]\naction = \"see who it is\"\n", func(r llmtest.Request) llmtest.Answer {
+	h := openWithAgents(t, "[triggers.door]\naction = \"see who it is\"\n", func(r llmtest.Request) llmtest.Answer {
 		switch {
-		case words(r) == "note it" && len(r.Results) == 0:
+		case lastUserLine(r) == "note it" && len(r.Results) == 0:
 			return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: `{"name":"run_command","arguments":{"command":"mkdir made-by-the-task"}}`}}}
 		case len(r.Results) > 0:
 			return llmtest.Answer{Text: "got " + r.Results[0].Text}
@@ -418,7 +418,7 @@ func TestDelegation_TriggersRunWhileATaskAsks(t *testing.T) {
 	}
 	answer := func(tool string, yes bool) {
 		t.Helper()
-		eventually(t, tool+" is asked about", func() bool {
+		waitUntil(t, tool+" is asked about", func() bool {
 			list, err := h.d.guard.Approvals(t.Context(), guard.Pending, "", "", 10)
 			fatal(t, err)
 			if len(list) != 1 || list[0].Tool != tool {
@@ -430,18 +430,18 @@ func TestDelegation_TriggersRunWhileATaskAsks(t *testing.T) {
 	}
 	first := fire("Ada rings")
 	answer("delegate_tasks", true) // the text of the trigger is untrusted
-	eventually(t, "the task asks", func() bool {
+	waitUntil(t, "the task asks", func() bool {
 		list, err := h.d.guard.Approvals(t.Context(), guard.Pending, "", "", 10)
 		fatal(t, err)
 		return len(list) == 1 && list[0].Tool == "run_command"
 	})
 	second := fire("Bob rings")
-	eventually(t, "the second event is done", func() bool { return state(second) == "done" })
+	waitUntil(t, "the second event is done", func() bool { return state(second) == "done" })
 	if got := state(first); got != "pending" {
 		t.Errorf("state of the first event = %s", got)
 	}
 	answer("run_command", false)
-	eventually(t, "the first event is done", func() bool { return state(first) == "done" })
+	waitUntil(t, "the first event is done", func() bool { return state(first) == "done" })
 	if list := h.delegations(); len(list) != 1 || list[0].State != "done" {
 		t.Errorf("delegations = %+v", list)
 	}

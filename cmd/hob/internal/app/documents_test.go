@@ -17,7 +17,7 @@ import (
 )
 
 // library lists the documents in the API, one per line: "name: title".
-func (h *house) library() string {
+func (h *daemonFixture) library() string {
 	h.t.Helper()
 	code, body := h.api(http.MethodGet, "/api/v1/documents?limit=100", nil)
 	if code != http.StatusOK {
@@ -41,8 +41,8 @@ func (h *house) library() string {
 	return strings.Join(out, "\n")
 }
 
-// until waits for a result of background work.
-func (h *house) until(what string, is func() bool) {
+// waitFor waits for a result of background work.
+func (h *daemonFixture) waitFor(what string, is func() bool) {
 	h.t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -52,7 +52,7 @@ func (h *house) until(what string, is func() bool) {
 }
 
 // found reports whether a search for query finds a document chunk with this text.
-func (h *house) found(query, text string) bool {
+func (h *daemonFixture) found(query, text string) bool {
 	h.t.Helper()
 	code, body := h.api(http.MethodGet, "/api/v1/memory?kind=chunk&q="+query, nil)
 	if code != http.StatusOK {
@@ -65,7 +65,7 @@ func TestDocuments_FollowTheFolder(t *testing.T) {
 	home, err := filepath.EvalSymlinks(t.TempDir()) // sources are named by their resolved path
 	fatal(t, err)
 	notes := filepath.Join(home, "Notes")
-	start := func() *house {
+	start := func() *daemonFixture {
 		paths, err := system.ResolvePaths(runtime.GOOS, home, func(name string) string { return map[string]string{"HOB_HOME": filepath.Join(home, "hob")}[name] })
 		fatal(t, err)
 		return openWith(t, home, Options{Paths: paths, UserHome: home}, fmt.Sprintf("[agent]\nmodel = \"offline\"\n[web]\nlisten = \"127.0.0.1:0\"\n[knowledge]\nfolders = [%q]\n", notes))
@@ -81,19 +81,19 @@ func TestDocuments_FollowTheFolder(t *testing.T) {
 	is := func(want ...string) func() bool {
 		return func() bool { return h.library() == strings.Join(want, "\n") }
 	}
-	h.until("the documents at the start", is("boiler.md: Boiler", "kept.md: Kept"))
+	h.waitFor("the documents at the start", is("boiler.md: Boiler", "kept.md: Kept"))
 
 	write("new/roof.md", "# Roof\n\nSlates from Wales.\n")
-	h.until("a new file in a new folder", is("boiler.md: Boiler", "kept.md: Kept", "new/roof.md: Roof"))
-	h.until("the new document in a search", func() bool { return h.found("slates", "Wales") })
+	h.waitFor("a new file in a new folder", is("boiler.md: Boiler", "kept.md: Kept", "new/roof.md: Roof"))
+	h.waitFor("the new document in a search", func() bool { return h.found("slates", "Wales") })
 	write("boiler.md", "# Boiler\n\nThe valve opens at seven bar.\n")
-	h.until("a change", func() bool { return h.found("valve", "seven bar") && !h.found("valve", "three bar") })
+	h.waitFor("a change", func() bool { return h.found("valve", "seven bar") && !h.found("valve", "three bar") })
 	fatal(t, os.Rename(filepath.Join(notes, "boiler.md"), filepath.Join(notes, "heating.md")))
-	h.until("a renamed file", is("heating.md: Boiler", "kept.md: Kept", "new/roof.md: Roof"))
+	h.waitFor("a renamed file", is("heating.md: Boiler", "kept.md: Kept", "new/roof.md: Roof"))
 	fatal(t, os.Rename(filepath.Join(notes, "new"), filepath.Join(notes, "old")))
-	h.until("a renamed folder", is("heating.md: Boiler", "kept.md: Kept", "old/roof.md: Roof"))
+	h.waitFor("a renamed folder", is("heating.md: Boiler", "kept.md: Kept", "old/roof.md: Roof"))
 	fatal(t, os.RemoveAll(filepath.Join(notes, "old")))
-	h.until("a removed folder", is("heating.md: Boiler", "kept.md: Kept"))
+	h.waitFor("a removed folder", is("heating.md: Boiler", "kept.md: Kept"))
 	if h.found("slates", "Wales") {
 		t.Error("a removed document was found")
 	}
@@ -103,10 +103,10 @@ func TestDocuments_FollowTheFolder(t *testing.T) {
 	write("kept.md", "# Kept\n\nIt was changed while Hob slept.\n")
 	fatal(t, os.Remove(filepath.Join(notes, "heating.md")))
 	h = start()
-	h.until("changes made while Hob was stopped", is("kept.md: Kept", "late.md: Late"))
-	h.until("what was changed meanwhile", func() bool { return h.found("slept", "changed while") && !h.found("valve", "bar") })
+	h.waitFor("changes made while Hob was stopped", is("kept.md: Kept", "late.md: Late"))
+	h.waitFor("what was changed meanwhile", func() bool { return h.found("slept", "changed while") && !h.found("valve", "bar") })
 	write("after.md", "# After\n\nIt came later.\n")
-	h.until("changes after a restart", is("after.md: After", "kept.md: Kept", "late.md: Late"))
+	h.waitFor("changes after a restart", is("after.md: After", "kept.md: Kept", "late.md: Late"))
 }
 
 // The built-in brain answers from a document as from other stored text.
@@ -118,7 +118,7 @@ func TestDocuments_AnswerOfTheBuiltInBrain(t *testing.T) {
 	if code != http.StatusOK {
 		t.Fatalf("%d %s", code, body)
 	}
-	h.until("the document in a search", func() bool { return h.found("pressure", "1.8 bar") })
+	h.waitFor("the document in a search", func() bool { return h.found("pressure", "1.8 bar") })
 	if got := h.say("what do you know about the boiler pressure?"); !strings.Contains(got, "1.8 bar") {
 		t.Errorf("%q", got)
 	}

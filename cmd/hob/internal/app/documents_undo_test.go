@@ -15,8 +15,8 @@ import (
 	"hob/tools"
 )
 
-// documentsHouse creates the folder Notes with these files and starts Hob.
-func documentsHouse(t *testing.T, conf string, notes map[string]string) *house {
+// openWithDocuments creates the folder Notes with these files and starts Hob.
+func openWithDocuments(t *testing.T, conf string, notes map[string]string) *daemonFixture {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir()) // sources are named by their resolved path
 	fatal(t, err)
@@ -28,7 +28,7 @@ func documentsHouse(t *testing.T, conf string, notes map[string]string) *house {
 	return documentsStart(t, home, conf)
 }
 
-func documentsStart(t *testing.T, home, conf string) *house {
+func documentsStart(t *testing.T, home, conf string) *daemonFixture {
 	t.Helper()
 	paths, err := system.ResolvePaths(runtime.GOOS, home, func(name string) string { return map[string]string{"HOB_HOME": filepath.Join(home, "hob")}[name] })
 	fatal(t, err)
@@ -37,14 +37,14 @@ func documentsStart(t *testing.T, home, conf string) *house {
 }
 
 // ingest ingests a path as the tool does.
-func (h *house) ingest(path string) knowledge.DocumentResult {
+func (h *daemonFixture) ingest(path string) knowledge.DocumentResult {
 	h.t.Helper()
 	got, err := ingest.Requests{Library: h.d.documents, Sync: h.d.folders, Files: h.d.files, Network: h.d.network}.Ingest(h.t.Context(), tools.Call{Now: time.Now(), Progress: func(float64, string) {}}, knowledge.DocumentRequest{Path: filepath.Join(h.home, "Notes", path)})
 	fatal(h.t, err)
 	return got
 }
 
-func (h *house) takeBack(taken knowledge.DocumentResult) {
+func (h *daemonFixture) takeBack(taken knowledge.DocumentResult) {
 	h.t.Helper()
 	fatal(h.t, ingest.Requests{Library: h.d.documents, Sync: h.d.folders, Files: h.d.files, Network: h.d.network}.Forget(h.t.Context(), "", taken))
 }
@@ -56,38 +56,38 @@ func TestDocuments_UndoOfAFolder(t *testing.T) {
 	const both, boiler = "house/boiler.txt: boiler.txt\nkey.txt: key.txt", "house/boiler.txt: boiler.txt"
 	tests := []struct {
 		name, conf string
-		run        func(h *house)
+		run        func(h *daemonFixture)
 		want       string
 	}{
-		{"all of it", allowed, func(h *house) { h.takeBack(h.ingest("")) }, ""},
-		{"a file that was asked for before", allowed, func(h *house) {
+		{"all of it", allowed, func(h *daemonFixture) { h.takeBack(h.ingest("")) }, ""},
+		{"a file that was asked for before", allowed, func(h *daemonFixture) {
 			h.ingest("house/boiler.txt")
 			h.takeBack(h.ingest(""))
 		}, boiler},
-		{"a file that was asked for since", allowed, func(h *house) {
+		{"a file that was asked for since", allowed, func(h *daemonFixture) {
 			all := h.ingest("")
 			h.ingest("house/boiler.txt")
 			h.takeBack(all)
 		}, boiler},
-		{"a folder within one that is kept", allowed, func(h *house) {
+		{"a folder within one that is kept", allowed, func(h *daemonFixture) {
 			h.ingest("")
 			h.takeBack(h.ingest("house"))
 		}, both},
-		{"a folder around one that is kept", allowed, func(h *house) {
+		{"a folder around one that is kept", allowed, func(h *daemonFixture) {
 			all := h.ingest("")
 			h.ingest("house")
 			h.takeBack(all)
 		}, boiler},
-		{"a folder of the configuration", allowed + "[knowledge]\nfolders = [{notes}]\n", func(h *house) {
-			h.until("both documents", func() bool { return h.library() == both })
+		{"a folder of the configuration", allowed + "[knowledge]\nfolders = [{notes}]\n", func(h *daemonFixture) {
+			h.waitFor("both documents", func() bool { return h.library() == both })
 			h.takeBack(h.ingest(""))
 		}, both},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			h := documentsHouse(t, tt.conf, notes)
+			h := openWithDocuments(t, tt.conf, notes)
 			tt.run(h)
-			h.until("the documents to keep", func() bool { return h.library() == tt.want })
+			h.waitFor("the documents to keep", func() bool { return h.library() == tt.want })
 		})
 	}
 }
@@ -98,7 +98,7 @@ func TestDocuments_UndoDuringAScan(t *testing.T) {
 	for i := range 300 {
 		notes[fmt.Sprintf("%d.txt", i)] = fmt.Sprintf("Note %d.", i)
 	}
-	h := documentsHouse(t, "[files]\nallowed = [{notes}]\n", notes)
+	h := openWithDocuments(t, "[files]\nallowed = [{notes}]\n", notes)
 	path := filepath.Join(h.home, "Notes")
 	taken, err := ingest.Requests{Library: h.d.documents, Sync: h.d.folders, Files: h.d.files, Network: h.d.network}.Ingest(t.Context(), tools.Call{Now: time.Now(), Progress: func(done float64, _ string) {
 		if done == 0 {
@@ -126,7 +126,7 @@ func TestDocuments_UndoDuringAScan(t *testing.T) {
 // the same.
 func TestDocuments_FollowTrustSettings(t *testing.T) {
 	const kept = "[knowledge]\nfolders = [{notes}]\n[files]\nallowed = [{notes}]\n"
-	h := documentsHouse(t, kept+"trusted = [{notes}]\n", map[string]string{"key.txt": "The spare key is with Ana."})
+	h := openWithDocuments(t, kept+"trusted = [{notes}]\n", map[string]string{"key.txt": "The spare key is with Ana."})
 	var last string
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -140,10 +140,10 @@ func TestDocuments_FollowTrustSettings(t *testing.T) {
 			return strings.Contains(string(body), `"provenance":"`+want+`"`)
 		}
 	}
-	h.until("a trusted folder", is("owner"))
+	h.waitFor("a trusted folder", is("owner"))
 	h.stop()
 	h = documentsStart(t, h.home, kept)
-	h.until("a folder that is not trusted any more", is("outside"))
+	h.waitFor("a folder that is not trusted any more", is("outside"))
 	code, body := h.api("POST", "/api/v1/memory/import", map[string]any{"path": filepath.Join(h.home, "Notes", "key.txt"), "trust": true})
 	if code != 200 || strings.Contains(string(body), "nothing new") || !is("owner")() {
 		t.Errorf("vouched for: %d %s", code, body)
@@ -151,12 +151,12 @@ func TestDocuments_FollowTrustSettings(t *testing.T) {
 	h.stop()
 	h = documentsStart(t, h.home, kept)
 	fatal(t, os.WriteFile(filepath.Join(h.home, "Notes", "late.txt"), []byte("It came later."), 0o600))
-	h.until("the scan of the folder", func() bool { return strings.Contains(h.library(), "late.txt") })
+	h.waitFor("the scan of the folder", func() bool { return strings.Contains(h.library(), "late.txt") })
 	if !is("owner")() {
 		t.Error("an unchanged document that the owner vouched for is untrusted again")
 	}
 	fatal(t, os.WriteFile(filepath.Join(h.home, "Notes", "key.txt"), []byte("The spare key is with whoever writes here."), 0o600))
-	h.until("another content", is("outside"))
+	h.waitFor("another content", is("outside"))
 }
 
 // Undoing the import of a card removes its facts about people.
@@ -168,7 +168,7 @@ func TestDocuments_UndoOfCards(t *testing.T) {
 	for i := range 120 {
 		many.WriteString(card(fmt.Sprintf("Person%d Novak", i), "Initech"))
 	}
-	h := documentsHouse(t, "[knowledge]\nfolders = [{notes}]\n", map[string]string{"a.vcf": card("Ana Novak", "Initech") + card("Bea Koch", "Initech"), "many.vcf": many.String()})
+	h := openWithDocuments(t, "[knowledge]\nfolders = [{notes}]\n", map[string]string{"a.vcf": card("Ana Novak", "Initech") + card("Bea Koch", "Initech"), "many.vcf": many.String()})
 	works := func(want map[string]string) func() bool {
 		return func() bool {
 			list := map[string]string{}
@@ -188,14 +188,14 @@ func TestDocuments_UndoOfCards(t *testing.T) {
 		fatal(t, h.d.store.Reader(t.Context()).QueryRow(`SELECT count(*) FROM relations WHERE source LIKE '%many.vcf'`).Scan(&n))
 		return n
 	}
-	h.until("all cards", func() bool {
+	h.waitFor("all cards", func() bool {
 		return works(map[string]string{"Ana Novak": "Initech", "Bea Koch": "Initech"})() && count() == 120
 	})
 	path := filepath.Join(h.home, "Notes", "a.vcf")
 	fatal(t, os.WriteFile(path, []byte(card("Ana Novak", "Globex")), 0o600))
-	h.until("a changed card", works(map[string]string{"Ana Novak": "Globex"}))
+	h.waitFor("a changed card", works(map[string]string{"Ana Novak": "Globex"}))
 	fatal(t, os.Remove(path))
 	fatal(t, os.Remove(filepath.Join(h.home, "Notes", "many.vcf")))
 	fatal(t, os.WriteFile(filepath.Join(h.home, "Notes", "c.txt"), []byte("The folder is not empty."), 0o600))
-	h.until("the removal of the cards", func() bool { return works(map[string]string{})() && count() == 0 })
+	h.waitFor("the removal of the cards", func() bool { return works(map[string]string{})() && count() == 0 })
 }

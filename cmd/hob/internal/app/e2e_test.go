@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// house is a complete Hob on a free port, with its own home.
-type house struct {
+// daemonFixture is a complete Hob on a free port, with its own home.
+type daemonFixture struct {
 	t     *testing.T
 	d     *App
 	home  string
@@ -48,7 +48,7 @@ type house struct {
 	stop  func()
 }
 
-func open(t *testing.T, conf string) *house {
+func open(t *testing.T, conf string) *daemonFixture {
 	t.Helper()
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -56,12 +56,12 @@ func open(t *testing.T, conf string) *house {
 	return openAt(t, home, conf)
 }
 
-func openAt(t *testing.T, home, conf string) *house {
+func openAt(t *testing.T, home, conf string) *daemonFixture {
 	t.Helper()
 	return openAtModel(t, home, "offline", conf)
 }
 
-func openAtModel(t *testing.T, home, model, conf string) *house {
+func openAtModel(t *testing.T, home, model, conf string) *daemonFixture {
 	t.Helper()
 	paths, err := system.DefaultPaths()
 	fatal(t, err)
@@ -70,7 +70,7 @@ func openAtModel(t *testing.T, home, model, conf string) *house {
 
 // openWith opens a Hob on home. It reads nothing from the environment if o.Paths and o.UserHome are
 // set.
-func openWith(t *testing.T, home string, o Options, conf string) *house {
+func openWith(t *testing.T, home string, o Options, conf string) *daemonFixture {
 	t.Helper()
 	c, err := config.Parse("config.toml", []byte(conf))
 	fatal(t, err)
@@ -92,7 +92,7 @@ func openWith(t *testing.T, home string, o Options, conf string) *house {
 	case err := <-done:
 		t.Fatalf("the daemon ended: %v", err)
 	}
-	h := &house{t: t, d: d, home: home}
+	h := &daemonFixture{t: t, d: d, home: home}
 	token, err := os.ReadFile(o.Paths.TokenFile())
 	fatal(t, err)
 	h.token = strings.TrimSpace(string(token))
@@ -122,14 +122,14 @@ func fatal(t *testing.T, err error) {
 	}
 }
 
-func (h *house) api(method, path string, in any) (int, []byte) {
+func (h *daemonFixture) api(method, path string, in any) (int, []byte) {
 	h.t.Helper()
 	body, err := json.Marshal(in)
 	fatal(h.t, err)
 	return h.apiCtx(h.t.Context(), method, path, body)
 }
 
-func (h *house) apiCtx(ctx context.Context, method, path string, body []byte) (int, []byte) {
+func (h *daemonFixture) apiCtx(ctx context.Context, method, path string, body []byte) (int, []byte) {
 	h.t.Helper()
 	host := h.d.Addr()
 	if h.d.opt.InProcess {
@@ -153,7 +153,7 @@ func (h *house) apiCtx(ctx context.Context, method, path string, body []byte) (i
 }
 
 // say sends a message from the owner and returns the answer.
-func (h *house) say(text string) string {
+func (h *daemonFixture) say(text string) string {
 	h.t.Helper()
 	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": text})
 	var r struct{ Answer string }
@@ -167,7 +167,7 @@ type said struct{ ID, Kind, Text, Session, State string }
 
 // wait returns the first delivery of the kind whose text matches pattern. Like hob chat, it reports
 // a question as displayed.
-func (h *house) wait(kind, pattern string) said {
+func (h *daemonFixture) wait(kind, pattern string) said {
 	h.t.Helper()
 	re := regexp.MustCompile(pattern)
 	deadline := time.Now().Add(60 * time.Second)
@@ -251,14 +251,14 @@ func TestForget_NeedsApproval(t *testing.T) {
 func TestForget_WithdrawsARequest(t *testing.T) {
 	h := open(t, "")
 	h.say("remember that the code is Kestrel-9911")
-	event, _ := h.asked("forget Kestrel-9911")
+	event, _ := h.sendForApproval("forget Kestrel-9911")
 	code, body := h.post("other", "forget Kestrel-9911")
 	var waits struct{ Approvals []struct{ ID string } }
 	if code != http.StatusAccepted || json.Unmarshal([]byte(body), &waits) != nil || len(waits.Approvals) != 1 {
 		t.Fatalf("%d %s", code, body)
 	}
 	h.post("other", "/yes "+waits.Approvals[0].ID)
-	if got := h.done(event); strings.Contains(got.Answer, "9911") {
+	if got := h.awaitEnd(event); strings.Contains(got.Answer, "9911") {
 		t.Errorf("%+v", got)
 	}
 	if got := h.say("what are my tasks?"); !strings.Contains(got, "task") {

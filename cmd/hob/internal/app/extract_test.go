@@ -7,11 +7,11 @@ import (
 	"hob/knowledge"
 )
 
-// remembered returns the facts, after facts were extracted from all turns and forgotten text was
+// listFacts returns the facts, after facts were extracted from all turns and forgotten text was
 // erased.
-func (s *scene) remembered() string {
+func (s *scenarioRun) listFacts() string {
 	s.t.Helper()
-	s.drained()
+	s.awaitExtraction()
 	gone, err := s.d.erasing.List(s.t.Context(), 100)
 	fatal(s.t, err)
 	for _, e := range gone {
@@ -34,8 +34,8 @@ func (s *scene) remembered() string {
 	return b.String()
 }
 
-// drained waits until facts were extracted from every turn.
-func (h *house) drained() {
+// awaitExtraction waits until facts were extracted from every turn.
+func (h *daemonFixture) awaitExtraction() {
 	h.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; {
 		var n int

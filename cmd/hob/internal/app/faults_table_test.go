@@ -61,21 +61,21 @@ func lineFaults() []fault {
 	return []fault{
 		{name: "unknown host name", down: &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "model.example", Server: "10.0.0.1:53", IsNotFound: true}}, does: "tries three times, then the built-in brain answers", sees: standsIn("cannot resolve the name .*no such host"), calls: 0},
 		{name: "connection refused", down: &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, does: "tries three times, then the built-in brain answers", sees: standsIn("cannot connect"), calls: 0},
-		{name: "connection reset before any text", answers: oneAnswer(faulty(greeting(), llmtest.Reset, 0)), does: "retries", sees: well, calls: 2},
-		{name: "connection reset in the middle of the text", answers: oneAnswer(faulty(greeting(), llmtest.Reset, 1)), does: "shows the partial text; no retry", sees: "(?is)^Good morn … .cut off.\nsorry.*(connection|ended before).*; ", calls: 1, only: "streamed"},
-		{name: "connection reset in the middle of an unstreamed answer", answers: oneAnswer(faulty(greeting(), llmtest.Reset, 1)), does: "retries", sees: well, calls: 2, only: "whole"},
-		{name: "the stream ends in the middle of the text", answers: oneAnswer(faulty(greeting(), llmtest.EOF, 1)), does: "shows the partial text; no retry", sees: "(?is)^Good morn … .cut off.\nsorry.*ended before the answer did.*; ", calls: 1, only: "streamed"},
-		{name: "half of a JSON object", answers: oneAnswer(faulty(greeting(), llmtest.HalfJSON, 0)), does: "retries", sees: well, calls: 2},
+		{name: "connection reset before any text", answers: oneAnswer(answerWithFault(greetingAnswer(), llmtest.Reset, 0)), does: "retries", sees: well, calls: 2},
+		{name: "connection reset in the middle of the text", answers: oneAnswer(answerWithFault(greetingAnswer(), llmtest.Reset, 1)), does: "shows the partial text; no retry", sees: "(?is)^Good morn … .cut off.\nsorry.*(connection|ended before).*; ", calls: 1, only: "streamed"},
+		{name: "connection reset in the middle of an unstreamed answer", answers: oneAnswer(answerWithFault(greetingAnswer(), llmtest.Reset, 1)), does: "retries", sees: well, calls: 2, only: "whole"},
+		{name: "the stream ends in the middle of the text", answers: oneAnswer(answerWithFault(greetingAnswer(), llmtest.EOF, 1)), does: "shows the partial text; no retry", sees: "(?is)^Good morn … .cut off.\nsorry.*ended before the answer did.*; ", calls: 1, only: "streamed"},
+		{name: "half of a JSON object", answers: oneAnswer(answerWithFault(greetingAnswer(), llmtest.HalfJSON, 0)), does: "retries", sees: well, calls: 2},
 		{name: "invalid bytes", answers: oneAnswer(llmtest.Answer{Status: 200, Body: "}{ this is not JSON \xff\x00"}), does: "retries", sees: well, calls: 2},
 		{name: "unrelated JSON", answers: oneAnswer(llmtest.Answer{Status: 200, Body: `{"hello":"world"}`}), does: "fails without a retry", sees: "(?i)sorry.*base_url", calls: 1},
 		{name: "a web page", answers: oneAnswer(page), does: "fails without a retry", sees: "(?i)sorry.*web page.*base_url", calls: 1},
 		{name: "status 200 with an empty body", answers: oneAnswer(llmtest.Answer{Fault: llmtest.NoBody}), does: "retries", sees: well, calls: 2},
-		{name: "no end marker", answers: oneAnswer(faulty(llmtest.Answer{Text: well}, llmtest.NoDone, 0)), does: "accepts the answer", sees: well, calls: 1},
-		{name: "an error in the stream before any text", answers: oneAnswer(faulty(greeting(), llmtest.StreamError, 0)), does: "retries", sees: well, calls: 2, only: "streamed"},
-		{name: "an error in the stream after some text", answers: oneAnswer(faulty(greeting(), llmtest.StreamError, 1)), does: "shows the partial text; no retry", sees: "(?is)^Good morn … .cut off.\nsorry.*overloaded.*; ", calls: 1, only: "streamed"},
-		{name: "ten minutes without data before any text", answers: oneAnswer(faulty(greeting(), llmtest.Stall, 0)), does: "times out after two minutes (ten if not streaming), then the built-in brain answers", sees: standsIn("(nothing|silent)"), calls: 1},
-		{name: "no more data in the middle of the text", answers: oneAnswer(faulty(greeting(), llmtest.Stall, 1)), does: "times out after two minutes, shows the partial text", sees: "(?is)^Good morn … .cut off.\nsorry.*(nothing|silent).*; ", calls: 1, only: "streamed"},
-		{name: "endless pings", answers: oneAnswer(faulty(greeting(), llmtest.Pings, 1)), does: "times out after two minutes without text, shows the partial text", sees: "(?is)^Good morn … .cut off.\nsorry.*(nothing|silent).*; ", calls: 1, only: "streamed"},
+		{name: "no end marker", answers: oneAnswer(answerWithFault(llmtest.Answer{Text: well}, llmtest.NoDone, 0)), does: "accepts the answer", sees: well, calls: 1},
+		{name: "an error in the stream before any text", answers: oneAnswer(answerWithFault(greetingAnswer(), llmtest.StreamError, 0)), does: "retries", sees: well, calls: 2, only: "streamed"},
+		{name: "an error in the stream after some text", answers: oneAnswer(answerWithFault(greetingAnswer(), llmtest.StreamError, 1)), does: "shows the partial text; no retry", sees: "(?is)^Good morn … .cut off.\nsorry.*overloaded.*; ", calls: 1, only: "streamed"},
+		{name: "ten minutes without data before any text", answers: oneAnswer(answerWithFault(greetingAnswer(), llmtest.Stall, 0)), does: "times out after two minutes (ten if not streaming), then the built-in brain answers", sees: standsIn("(nothing|silent)"), calls: 1},
+		{name: "no more data in the middle of the text", answers: oneAnswer(answerWithFault(greetingAnswer(), llmtest.Stall, 1)), does: "times out after two minutes, shows the partial text", sees: "(?is)^Good morn … .cut off.\nsorry.*(nothing|silent).*; ", calls: 1, only: "streamed"},
+		{name: "endless pings", answers: oneAnswer(answerWithFault(greetingAnswer(), llmtest.Pings, 1)), does: "times out after two minutes without text, shows the partial text", sees: "(?is)^Good morn … .cut off.\nsorry.*(nothing|silent).*; ", calls: 1, only: "streamed"},
 		{name: "a line without end", answers: oneAnswer(llmtest.Answer{Status: 200, Body: "data: " + strings.Repeat("x", 9<<20)}), does: "fails without a retry", sees: "(?i)sorry.*size.*; ", calls: 1},
 		{name: "a million characters in one piece", answers: oneAnswer(llmtest.Answer{Text: strings.Repeat("hob ", 250_000), Pieces: 1}), does: "accepts the answer", sees: "^(hob ?)+$", calls: 1},
 		{name: "compressed without being requested", answers: rawAnswer(map[string]string{"Content-Encoding": "gzip"}, gzipped), does: "decompresses it", sees: well, calls: 1},
@@ -100,7 +100,7 @@ func answerFaults() []fault {
 		{name: "a malformed call (Gemini)", answers: oneAnswer(llmtest.Answer{Stop: "MALFORMED_FUNCTION_CALL"}), does: "retries", sees: well, calls: 2, only: "gemini"},
 		{name: "an unknown finish reason", answers: oneAnswer(llmtest.Answer{Text: well, Stop: "moon_phase"}), does: "accepts the answer", sees: well, calls: 1},
 		{name: "the token limit in the middle of the text", answers: oneAnswer(llmtest.Answer{Text: "Once upon a", Stop: "length"}), does: "shows the partial text", sees: "^Once upon a", calls: 1},
-		{name: "an answer without token counts", answers: oneAnswer(faulty(llmtest.Answer{Text: well}, llmtest.NoUsage, 0)), does: "accepts the answer, estimates the tokens", sees: well, calls: 1},
+		{name: "an answer without token counts", answers: oneAnswer(answerWithFault(llmtest.Answer{Text: well}, llmtest.NoUsage, 0)), does: "accepts the answer, estimates the tokens", sees: well, calls: 1},
 	}
 }
 
@@ -115,16 +115,16 @@ func callFaults() []fault {
 		return llmtest.Answer{Calls: []llmtest.Call{{Name: name, Args: args}}}
 	}
 	return []fault{
-		{name: "two calls with the same id", answers: answersOf(faulty(two, llmtest.SameIDs, 0), done), does: "assigns new ids, runs both once", sees: "I added it", calls: 2, tasks: 2},
-		{name: "calls without ids", answers: answersOf(faulty(two, llmtest.NoIDs, 0), done), does: "assigns new ids, runs both once", sees: "I added it", calls: 2, tasks: 2},
+		{name: "two calls with the same id", answers: answersOf(answerWithFault(two, llmtest.SameIDs, 0), done), does: "assigns new ids, runs both once", sees: "I added it", calls: 2, tasks: 2},
+		{name: "calls without ids", answers: answersOf(answerWithFault(two, llmtest.NoIDs, 0), done), does: "assigns new ids, runs both once", sees: "I added it", calls: 2, tasks: 2},
 		{name: "a tool call with the finish reason of an answer", answers: answersOf(llmtest.Answer{Calls: addsTask().Calls, Stop: "stop"}, done), does: "runs it once", sees: "I added it", calls: 2, tasks: 1},
 		{name: "the finish reason of a tool call without a tool call", answers: oneAnswer(llmtest.Answer{Text: well, Stop: "tool_calls"}), does: "accepts the answer", sees: well, calls: 1},
-		{name: "truncated arguments", answers: answersOf(faulty(addsTask(), llmtest.CutArgs, 0), noted), does: "does not run the call, reports the error to the model", sees: "That did not work", calls: 2},
+		{name: "truncated arguments", answers: answersOf(answerWithFault(addsTask(), llmtest.CutArgs, 0), noted), does: "does not run the call, reports the error to the model", sees: "That did not work", calls: 2},
 		{name: "arguments that are not JSON", answers: answersOf(named("create_task", "please add tea"), noted), does: "does not run the call, reports the error to the model", sees: "That did not work", calls: 2},
 		{name: "arguments of the wrong type", answers: answersOf(named("create_task", `{"title":["tea"]}`), noted), does: "does not run the call, reports the error to the model", sees: "That did not work", calls: 2},
 		{name: "a tool that does not exist", answers: answersOf(named("make_coffee", `{}`), noted), does: "reports the error to the model", sees: "That did not work", calls: 2},
-		{name: "connection reset in the middle of a call", answers: answersOf(faulty(addsTask(), llmtest.Reset, 1), addsTask(), done), does: "does not run the call, tries again, runs it once", sees: "I added it", calls: 3, tasks: 1},
-		{name: "connection reset after a call ran", answers: answersOf(addsTask(), faulty(greeting(), llmtest.Reset, 0), done), does: "tries again, does not run the call again", sees: "I added it", calls: 3, tasks: 1},
+		{name: "connection reset in the middle of a call", answers: answersOf(answerWithFault(addsTask(), llmtest.Reset, 1), addsTask(), done), does: "does not run the call, tries again, runs it once", sees: "I added it", calls: 3, tasks: 1},
+		{name: "connection reset after a call ran", answers: answersOf(addsTask(), answerWithFault(greetingAnswer(), llmtest.Reset, 0), done), does: "tries again, does not run the call again", sees: "I added it", calls: 3, tasks: 1},
 		{name: "500s after a call ran", answers: answersOf(addsTask(), statusAnswer(500), statusAnswer(500), statusAnswer(500)), does: "tries three times, then reports what ran; the call is neither repeated nor undone", sees: `(?s)^I could not finish this. Only these steps ran:
 - create_task: .*tea.*\(My built-in brain answered, because .*500.*\)$`, calls: 4, tasks: 1},
 	}

@@ -41,9 +41,9 @@ const well = "All is well."
 // checks what the owner sees. With the race detector, which is six times as slow, it tests each
 // fault over one API.
 func TestFaults(t *testing.T) {
-	seen := make([]map[string]string, len(plays()))
+	seen := make([]map[string]string, len(listPlayWays()))
 	t.Run("all", func(t *testing.T) {
-		for i, p := range plays() {
+		for i, p := range listPlayWays() {
 			seen[i] = map[string]string{}
 			t.Run(p.String(), func(t *testing.T) {
 				t.Parallel()
@@ -52,7 +52,7 @@ func TestFaults(t *testing.T) {
 		}
 	})
 	if !t.Failed() && !raceDetector {
-		documented(t, seen)
+		checkFaultsPage(t, seen)
 	}
 }
 
@@ -65,7 +65,7 @@ func playFaults(t *testing.T, p playWay, seen map[string]string) {
 	h := openScriptedWith(t, t.TempDir(), modelAddress, p, "", Options{InProcess: true, HTTP: &http.Client{Transport: line}})
 	defer h.stop()
 	for i, f := range faults() {
-		ways := slices.DeleteFunc(plays(), func(p playWay) bool { return !p.wanted(f.only) })
+		ways := slices.DeleteFunc(listPlayWays(), func(p playWay) bool { return !p.isWanted(f.only) })
 		if raceDetector {
 			ways = ways[i%len(ways):][:1]
 		}
@@ -131,7 +131,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.next.RoundTrip(r)
 }
 
-func (h *house) tasks() int {
+func (h *daemonFixture) tasks() int {
 	h.t.Helper()
 	_, body := h.api(http.MethodGet, "/api/v1/tasks", nil)
 	var list []json.RawMessage
@@ -139,7 +139,7 @@ func (h *house) tasks() int {
 	return len(list)
 }
 
-func (h *house) sayIn(session, text string) string {
+func (h *daemonFixture) sayIn(session, text string) string {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeoutCause(h.t.Context(), 2*time.Hour, errors.New("no answer after two hours"))
 	defer cancel()
@@ -170,13 +170,13 @@ func answersOf(list ...llmtest.Answer) func(playWay) []llmtest.Answer {
 
 func statusAnswer(code int) llmtest.Answer { return llmtest.Answer{Status: code} }
 
-func faulty(a llmtest.Answer, f llmtest.Fault, after int) llmtest.Answer {
+func answerWithFault(a llmtest.Answer, f llmtest.Fault, after int) llmtest.Answer {
 	a.Fault, a.After = f, after
 	return a
 }
 
-// greeting returns an answer with text, and addsTask an answer that adds a task.
-func greeting() llmtest.Answer { return llmtest.Answer{Text: "Good morning. How are you?"} }
+// greetingAnswer returns an answer with text, and addsTask an answer that adds a task.
+func greetingAnswer() llmtest.Answer { return llmtest.Answer{Text: "Good morning. How are you?"} }
 
 func addsTask() llmtest.Answer {
 	return llmtest.Answer{Calls: []llmtest.Call{{ID: "c1", Name: "create_task", Args: `{"title":"tea"}`}}}
@@ -198,8 +198,8 @@ func gzipped(s string) string {
 	return b.String()
 }
 
-// documented compares docs/faults.md with the observed results.
-func documented(t *testing.T, seen []map[string]string) {
+// checkFaultsPage compares docs/faults.md with the observed results.
+func checkFaultsPage(t *testing.T, seen []map[string]string) {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString(faultsHead)

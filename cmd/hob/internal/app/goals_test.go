@@ -12,7 +12,7 @@ import (
 )
 
 // goal waits until there is exactly one goal and it satisfies fits.
-func (h *house) goal(fits func(g api.GoalDetails) bool) api.GoalDetails {
+func (h *daemonFixture) goal(fits func(g api.GoalDetails) bool) api.GoalDetails {
 	h.t.Helper()
 	deadline := time.Now().Add(60 * time.Second)
 	var list []api.GoalDetails
@@ -74,7 +74,7 @@ func TestGoal_RunsActionsWithoutAModel(t *testing.T) {
 // A model answer that is not a decision defers the goal, with the reason in the trace.
 func TestGoal_InvalidAnswerOfAModel(t *testing.T) {
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "I would rather buy milk."}})
-	h := openScripted(t, t.TempDir(), model.URL, plays()[0], "")
+	h := openScripted(t, t.TempDir(), model.URL, listPlayWays()[0], "")
 	code, body := h.api(http.MethodPost, "/api/v1/goals", map[string]any{"description": "keep milk in the house", "priority": 2})
 	if code != http.StatusOK {
 		t.Fatalf("%d %s", code, body)
@@ -95,7 +95,7 @@ func TestGoal_InvalidAnswerOfAModel(t *testing.T) {
 // gets no plan, and the reason is recorded.
 func TestPlan_IsSentOnceADay(t *testing.T) {
 	h := open(t, "")
-	eventually(t, "the first day is noted", func() bool {
+	waitUntil(t, "the first day is noted", func() bool {
 		var n int
 		return h.d.store.Read().QueryRow(`SELECT count(*) FROM plans`).Scan(&n) == nil && n == 1
 	})
@@ -110,7 +110,7 @@ func TestPlan_IsSentOnceADay(t *testing.T) {
 	}
 	plan(1)
 	var events []struct{ ID, Source, State, Answer string }
-	eventually(t, "the reason of the empty plan", func() bool {
+	waitUntil(t, "the reason of the empty plan", func() bool {
 		_, body := h.api(http.MethodGet, "/api/v1/inbox?session=plan", nil)
 		return json.Unmarshal(body, &events) == nil && len(events) == 1 && strings.Contains(events[0].Answer, "Nothing is planned today")
 	})

@@ -54,7 +54,7 @@ func goldenModel(t *testing.T) *llmtest.Server {
 
 func TestGoldenRequests(t *testing.T) {
 	skipRaced(t)
-	for _, p := range plays() {
+	for _, p := range listPlayWays() {
 		if p.whole {
 			continue // differs from the streamed request only in the stream field
 		}
@@ -84,7 +84,7 @@ func TestGoldenRequests(t *testing.T) {
 					if g.name != "hello" {
 						body = leftOut(t, p.api, body, hello)
 					}
-					got.WriteString(normal(body) + "\n")
+					got.WriteString(normalizeRequest(body) + "\n")
 				}
 				compare(t, filepath.Join("testdata", "golden", g.name+"."+string(p.api)+".txt"), got.Bytes())
 			})
@@ -109,8 +109,8 @@ func compare(t *testing.T, path string, got []byte) {
 	}
 }
 
-// normal replaces the parts that differ between runs or change with each new tool.
-func normal(body []byte) string {
+// normalizeRequest replaces the parts that differ between runs or change with each new tool.
+func normalizeRequest(body []byte) string {
 	s := string(body)
 	for _, r := range []struct{ expr, to string }{
 		{`(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day \d{4}-\d\d-\d\d \d\d:\d\d`, "DAY TIME"},
@@ -239,7 +239,7 @@ func TestFact_UntrustedTaintsOnlyOnRequest(t *testing.T) {
 	}
 }
 
-func keepFact(t *testing.T, h *house, text string, from provenance.Source) error {
+func keepFact(t *testing.T, h *daemonFixture, text string, from provenance.Source) error {
 	t.Helper()
 	return h.d.store.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := h.d.base.RememberTx(tx, knowledge.Fact{Text: text, Provenance: from})

@@ -27,7 +27,7 @@ import (
 )
 
 // hook sends a post as a program on another machine does, through a tunnel with its own host name.
-func (h *house) hook(path string, body []byte, header map[string]string) (int, string) {
+func (h *daemonFixture) hook(path string, body []byte, header map[string]string) (int, string) {
 	h.t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		req, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, "http://"+h.d.Addr()+path, bytes.NewReader(body))

@@ -11,9 +11,9 @@ import (
 	"hob/autonomy/bus"
 )
 
-// interject starts a proxy in front of the model. It holds back a request until the messages that
+// interjectMessage starts a proxy in front of the model. It holds back a request until the messages that
 // the scenario sends during that request are in the queue.
-func (s *scene) interject(t *testing.T, model, talk string) string {
+func (s *scenarioRun) interjectMessage(t *testing.T, model, talk string) string {
 	if !strings.Contains("\n"+talk, "\n& ") {
 		return model
 	}
@@ -38,7 +38,7 @@ func (s *scene) interject(t *testing.T, model, talk string) string {
 }
 
 // onceBegun sends a message after the first words of the next answer.
-func (s *scene) onceBegun(text string) {
+func (s *scenarioRun) onceBegun(text string) {
 	sub := s.d.bus.Feed.Subscribe(0)
 	s.aside.Go(func() {
 		defer sub.Close()
@@ -52,7 +52,7 @@ func (s *scene) onceBegun(text string) {
 }
 
 // sayAside sends a message without waiting for its answer.
-func (s *scene) sayAside(text string) {
+func (s *scenarioRun) sayAside(text string) {
 	sub := s.d.bus.Feed.Subscribe(0)
 	defer sub.Close()
 	code, body := s.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"text": text, "async": true})

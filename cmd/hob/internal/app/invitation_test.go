@@ -36,8 +36,8 @@ func decoded(t *testing.T, raw string) string {
 	return strings.NewReplacer("\r\n ", "", "\n ", "").Replace(text)
 }
 
-// shown makes a call, denies its approval requests, and returns the list of requests.
-func (h *house) shown(name, args string) string {
+// showRequests makes a call, denies its approval requests, and returns the list of requests.
+func (h *daemonFixture) showRequests(name, args string) string {
 	h.t.Helper()
 	var c called
 	_, body := h.api(http.MethodPost, "/api/v1/tools/"+name, map[string]any{"arguments": json.RawMessage(args), "session": "home"})
@@ -63,7 +63,7 @@ func TestInvitation_IsAnswered(t *testing.T) {
 	r.Put("Home", "i1", "SUMMARY:Budget review\n"+lines)
 	r.Put("Home", "i2", "SUMMARY:Garden party\nDTSTART:"+at+"\nORGANIZER:mailto:ada@example.org\nATTENDEE:mailto:bob@example.org")
 	h := open(t, fmt.Sprintf("[autonomy]\nsend_delay = \"0s\"\n[accounts.home]\ncaldav = %q\nsmtp = %q\nca = %q\naddress = \"tester@test.local\"\nuser = \"tester\"\npassword = %q\n", r.URL, s.URL, s.CA, pimtest.Secret))
-	if got := h.shown("answer_invitation", `{"event":"budget","answer":"decline"}`); !strings.Contains(got, "DECLINED, to ada@example.org") || len(s.Mails()) != 0 {
+	if got := h.showRequests("answer_invitation", `{"event":"budget","answer":"decline"}`); !strings.Contains(got, "DECLINED, to ada@example.org") || len(s.Mails()) != 0 {
 		t.Errorf("%s %+v", got, s.Mails())
 	}
 	got := h.tool("answer_invitation", `{"event":"budget","answer":"decline","comment":"I am away; sorry"}`)
@@ -101,7 +101,7 @@ func TestInvitation_GuestsByName(t *testing.T) {
 	r.PutCard("people", "bob1", "FN:Bob One\nEMAIL:bob@one.example")
 	r.PutCard("people", "bob2", "FN:Bob Two\nEMAIL:bob@two.example")
 	h := open(t, fmt.Sprintf("[autonomy]\nsend_delay = \"0s\"\n[accounts.home]\ncaldav = %q\ncarddav = %[1]q\nsmtp = %q\nca = %q\naddress = \"tester@test.local\"\nuser = \"tester\"\npassword = %q\n", r.URL, s.URL, s.CA, pimtest.Secret))
-	if got := h.shown("create_calendar_event", `{"title":"Lunch","start":"tomorrow at 12:00","guests":["Anna"]}`); !strings.Contains(got, "with Anna Ozola <anna@example.org>") || len(s.Mails()) != 0 {
+	if got := h.showRequests("create_calendar_event", `{"title":"Lunch","start":"tomorrow at 12:00","guests":["Anna"]}`); !strings.Contains(got, "with Anna Ozola <anna@example.org>") || len(s.Mails()) != 0 {
 		t.Errorf("%s %+v", got, s.Mails())
 	}
 	got := h.tool("create_calendar_event", `{"title":"Lunch","start":"tomorrow at 12:00","guests":["Anna"]}`)

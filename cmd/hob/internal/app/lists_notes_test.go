@@ -83,7 +83,7 @@ func TestLists_AppsOnAMac(t *testing.T) {
 		}},
 	})
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "Done."}})
-	h := openScriptedWith(t, t.TempDir(), model.URL, plays()[0], "", Options{Scripts: mac})
+	h := openScriptedWith(t, t.TempDir(), model.URL, listPlayWays()[0], "", Options{Scripts: mac})
 	if got := h.tool("list_reminders", `{}`); !strings.Contains(got.Text, "- Milch (tomorrow; high priority; Erledigen in apple)") {
 		t.Errorf("%+v", got)
 	}

@@ -38,7 +38,7 @@ type pad interface {
 // that the owner declared private.
 func TestLists_ApprovalNeedsAPrivateList(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T) pad{
-		reminders.Name: func(*testing.T) pad { return &jotter{} },
+		reminders.Name: func(*testing.T) pad { return &listFixture{} },
 		notes.Name:     func(t *testing.T) pad { return &binder{t: t, dir: t.TempDir()} },
 	} {
 		for _, private := range []bool{true, false} {
@@ -93,7 +93,7 @@ func yesOn(t *testing.T, name string, p pad, private bool) {
 	if p.share(true) {
 		until("a word that it is shared", tells("shared"))
 		p.write("yes")
-		until("a look", func() bool { return p.(*jotter).more() })
+		until("a look", func() bool { return p.(*listFixture).polledAgain() })
 		if open() != 1 {
 			t.Fatal("a \"yes\" in a shared list was accepted")
 		}
@@ -134,8 +134,8 @@ func TestLists_CommandsCannotWriteThere(t *testing.T) {
 	}
 }
 
-// jotter is a list of reminders in memory.
-type jotter struct {
+// listFixture is a list of reminders in memory.
+type listFixture struct {
 	mu     sync.Mutex
 	list   []pim.Reminder
 	shared bool
@@ -143,11 +143,11 @@ type jotter struct {
 	asked  int
 }
 
-func (*jotter) Name() string                                                  { return "home" }
-func (*jotter) TakeBack(context.Context, []byte) error                        { return nil }
-func (j *jotter) FindReminders(context.Context, bool) ([]pim.Reminder, error) { return nil, nil }
+func (*listFixture) Name() string                                                  { return "home" }
+func (*listFixture) TakeBack(context.Context, []byte) error                        { return nil }
+func (j *listFixture) FindReminders(context.Context, bool) ([]pim.Reminder, error) { return nil, nil }
 
-func (j *jotter) FindInList(_ context.Context, _ string, done bool) ([]pim.Reminder, error) {
+func (j *listFixture) FindInList(_ context.Context, _ string, done bool) ([]pim.Reminder, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.looks++
@@ -160,7 +160,7 @@ func (j *jotter) FindInList(_ context.Context, _ string, done bool) ([]pim.Remin
 	return out, nil
 }
 
-func (j *jotter) CreateReminder(_ context.Context, r pim.Reminder) (pim.Receipt, error) {
+func (j *listFixture) CreateReminder(_ context.Context, r pim.Reminder) (pim.Receipt, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	r.Ref = fmt.Sprint("r", len(j.list))
@@ -168,7 +168,7 @@ func (j *jotter) CreateReminder(_ context.Context, r pim.Reminder) (pim.Receipt,
 	return pim.Receipt{Outcome: pim.Sent, ID: r.Ref}, nil
 }
 
-func (j *jotter) CompleteReminder(_ context.Context, ref string) (pim.Receipt, error) {
+func (j *listFixture) CompleteReminder(_ context.Context, ref string) (pim.Receipt, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	i := slices.IndexFunc(j.list, func(r pim.Reminder) bool { return r.Ref == ref })
@@ -176,11 +176,11 @@ func (j *jotter) CompleteReminder(_ context.Context, ref string) (pim.Receipt, e
 	return pim.Receipt{Outcome: pim.Sent}, nil
 }
 
-func (j *jotter) write(text string) {
+func (j *listFixture) write(text string) {
 	_, _ = j.CreateReminder(context.Background(), pim.Reminder{Title: text, List: "Hob"})
 }
 
-func (j *jotter) read() string {
+func (j *listFixture) read() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var out []string
@@ -190,21 +190,21 @@ func (j *jotter) read() string {
 	return strings.Join(out, "\n")
 }
 
-func (j *jotter) share(with bool) bool {
+func (j *listFixture) share(with bool) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.shared, j.asked = with, j.looks
 	return true
 }
 
-// more reports whether the list was polled several times since sharing changed.
-func (j *jotter) more() bool {
+// polledAgain reports whether the list was polled several times since sharing changed.
+func (j *listFixture) polledAgain() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.looks > j.asked+20
 }
 
-func (j *jotter) channel(private bool) (channels.Channel, error) {
+func (j *listFixture) channel(private bool) (channels.Channel, error) {
 	return reminders.New(reminders.Config{Private: private}, channels.Deps{Keep: &channelstest.Keeper{}, Lists: func() []pim.Reminders { return []pim.Reminders{j} }},
 		reminders.Options{Every: 5 * time.Millisecond, Settle: time.Millisecond})
 }

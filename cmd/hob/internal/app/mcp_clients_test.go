@@ -16,7 +16,7 @@ import (
 )
 
 // programCall calls a tool over /mcp (2026-07-28) and returns the HTTP status and the response.
-func (h *house) programCall(token, tool string, args any) (int, string) {
+func (h *daemonFixture) programCall(token, tool string, args any) (int, string) {
 	h.t.Helper()
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{
 		"name": tool, "arguments": args, "_meta": map[string]any{
@@ -42,7 +42,7 @@ func (h *house) programCall(token, tool string, args any) (int, string) {
 }
 
 // programToken creates a token for a program.
-func (h *house) programToken(name string) string {
+func (h *daemonFixture) programToken(name string) string {
 	h.t.Helper()
 	code, body := h.api(http.MethodPost, "/api/v1/clients", map[string]any{"kind": "mcp", "name": name})
 	var out struct{ Token string }
@@ -55,7 +55,7 @@ func (h *house) programToken(name string) string {
 const programTools = "[files]\nallowed = [\"~/Documents\"]\n[mcp.server]\ntools = [\"write_file\", \"list_tasks\", \"create_task\"]\n"
 
 func TestProgram_RunsAnApprovedCallOnce(t *testing.T) {
-	h := agentHouse(t, programTools)
+	h := openWithAgent(t, programTools)
 	token := h.programToken("laptop")
 	file := filepath.Join(h.home, "Documents", "x.txt")
 	fatal(t, os.MkdirAll(filepath.Dir(file), 0o700))
@@ -95,7 +95,7 @@ func TestProgram_RunsAnApprovedCallOnce(t *testing.T) {
 }
 
 func TestProgram_DenialAndRevocationHold(t *testing.T) {
-	h := agentHouse(t, programTools)
+	h := openWithAgent(t, programTools)
 	token := h.programToken("laptop")
 	args := func(name string) map[string]string {
 		return map[string]string{"path": filepath.Join(h.home, "Documents", name), "content": "x"}
@@ -126,7 +126,7 @@ func TestProgram_DenialAndRevocationHold(t *testing.T) {
 }
 
 func TestProgram_FloodOfRequestsIsLimited(t *testing.T) {
-	h := agentHouse(t, programTools)
+	h := openWithAgent(t, programTools)
 	token := h.programToken("laptop")
 	last := ""
 	for i := range 60 {
@@ -141,7 +141,7 @@ func TestProgram_FloodOfRequestsIsLimited(t *testing.T) {
 }
 
 func TestProgram_OpenCallSurvivesRestart(t *testing.T) {
-	h := agentHouse(t, programTools)
+	h := openWithAgent(t, programTools)
 	token := h.programToken("laptop")
 	file := filepath.Join(h.home, "Documents", "x.txt")
 	fatal(t, os.MkdirAll(filepath.Dir(file), 0o700))
@@ -173,7 +173,7 @@ func (b bearerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // A program that subscribes to the tasks or to a note is notified of changes.
 func TestProgram_FollowsResources(t *testing.T) {
-	h := agentHouse(t, "[mcp.server]\ntools = [\"list_tasks\", \"list_notes\"]\n")
+	h := openWithAgent(t, "[mcp.server]\ntools = [\"list_tasks\", \"list_notes\"]\n")
 	token := h.programToken("laptop")
 	tool := func(name string, args any) []byte {
 		code, body := h.api(http.MethodPost, "/api/v1/tools/"+name, map[string]any{"arguments": args})

@@ -65,7 +65,7 @@ func effectsOf(t *testing.T, modules, name string) string {
 // day is a Hob whose model makes the tool call in a message ("TOOL ARGUMENTS") and answers with the
 // result.
 type day struct {
-	*house
+	*daemonFixture
 	session string // the conversation of the calls; empty means a new one for each call
 	turn    int
 }
@@ -83,7 +83,7 @@ func openDay(t *testing.T, home, conf string) *day {
 		}
 		return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, args)}}}, true
 	}})
-	return &day{house: openScripted(t, home, model.URL, plays()[0], conf)}
+	return &day{daemonFixture: openScripted(t, home, model.URL, listPlayWays()[0], conf)}
 }
 
 // send makes a call. It returns the answer, or the ids of the event and the approval request.
@@ -117,8 +117,8 @@ func (d *day) free(tool string, args any, want ...string) {
 	d.contains(tool, got, want)
 }
 
-// asked makes a call that needs an approval, approves it, and checks that the result contains want.
-func (d *day) asked(tool string, args any, want ...string) {
+// callWithApproval makes a call that needs an approval, approves it, and checks that the result contains want.
+func (d *day) callWithApproval(tool string, args any, want ...string) {
 	d.t.Helper()
 	got, event, approval := d.send(tool, args)
 	if approval == "" {
@@ -126,7 +126,7 @@ func (d *day) asked(tool string, args any, want ...string) {
 		return
 	}
 	d.approve(approval, true)
-	d.contains(tool, d.done(event).Answer, want)
+	d.contains(tool, d.awaitEnd(event).Answer, want)
 }
 
 func (d *day) contains(tool, got string, want []string) {
@@ -230,18 +230,18 @@ toggle-subscriber-updates = "read"
 		t.Error("filesystem__write_file ran without approval")
 	} else {
 		d.approve(approval, false)
-		d.contains("a denied call", d.done(event).Answer, []string{"denied_by_owner"})
+		d.contains("a denied call", d.awaitEnd(event).Answer, []string{"denied_by_owner"})
 	}
 	if _, err := os.Stat(list); err == nil {
 		t.Error("a denied call wrote the file")
 	}
-	d.asked("filesystem__write_file", write, "Successfully wrote")
+	d.callWithApproval("filesystem__write_file", write, "Successfully wrote")
 	if b, err := os.ReadFile(list); err != nil || string(b) != "hay" {
 		t.Errorf("the written file: %q, %v", b, err)
 	}
 	d.session = ""
 
-	d.asked("memory__create_entities", map[string]any{"entities": []any{map[string]any{"name": "Zuri", "entityType": "okapi", "observations": []string{"likes hay"}}}}, "Zuri")
+	d.callWithApproval("memory__create_entities", map[string]any{"entities": []any{map[string]any{"name": "Zuri", "entityType": "okapi", "observations": []string{"likes hay"}}}}, "Zuri")
 	d.free("memory__search_nodes", map[string]any{"query": "okapi"}, "likes hay")
 
 	d.free("everything__echo", map[string]any{"message": "good morning"}, "good morning")
@@ -249,10 +249,10 @@ toggle-subscriber-updates = "read"
 	d.free("everything__get-tiny-image", struct{}{}, "(picture: ")
 	d.free("everything__trigger-long-running-operation", map[string]any{"duration": 1, "steps": 4}, "completed", "Steps: 4")
 	d.free("everything__get-resource-links", map[string]any{"count": 2}, "(resource: ")
-	d.asked("everything__get-sum", map[string]any{"a": 20, "b": 22}, "42")
+	d.callWithApproval("everything__get-sum", map[string]any{"a": 20, "b": 22}, "42")
 	d.free("everything__list_resources", struct{}{}, "demo://resource/static/document/", "simple-prompt")
-	d.asked("everything__read_resource", map[string]any{"uri": "demo://resource/dynamic/text/1"}, "demo://resource/dynamic/text/1")
-	d.asked("everything__get_prompt", map[string]any{"name": "simple-prompt"}, "simple prompt")
+	d.callWithApproval("everything__read_resource", map[string]any{"uri": "demo://resource/dynamic/text/1"}, "demo://resource/dynamic/text/1")
+	d.callWithApproval("everything__get_prompt", map[string]any{"name": "simple-prompt"}, "simple prompt")
 
 	watch := map[string]any{"kind": "mcpresource", "config": map[string]string{"server": "everything", "uri": "demo://resource/dynamic/text/7"}}
 	if code, body := d.api(http.MethodPost, "/api/v1/tools/create_watcher", map[string]any{"arguments": watch}); code != http.StatusAccepted {

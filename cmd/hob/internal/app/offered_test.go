@@ -11,7 +11,7 @@ import (
 // The tools offered to a model never change within a conversation, regardless of searches and
 // restarts. Otherwise a provider would drop its cache of the conversation.
 func TestOfferedToolsAcrossRestarts(t *testing.T) {
-	for _, p := range plays() {
+	for _, p := range listPlayWays() {
 		t.Run(p.String(), func(t *testing.T) {
 			t.Parallel()
 			model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "Fine."}},

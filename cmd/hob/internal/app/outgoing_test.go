@@ -16,7 +16,7 @@ import (
 // A tool prepares a file outside a transaction, so that other writers do not wait.
 func TestSend_FileIsCopiedOutsideTheTransaction(t *testing.T) {
 	p := newPigeon(0)
-	var h *house
+	var h *daemonFixture
 	type none struct{}
 	copies := tools.New(tools.Def[none]{
 		Spec: tools.Spec{Name: "copy_slowly", Category: "social", Effects: tools.Read, Description: "Copy."},
@@ -32,12 +32,12 @@ func TestSend_FileIsCopiedOutsideTheTransaction(t *testing.T) {
 			return tools.Result{Source: provenance.Tool, Text: "it is copied"}, nil
 		},
 	})
-	h = pigeonHouse(t, p, "", func(r llmtest.Request) llmtest.Answer {
+	h = openWithChannel(t, p, "", func(r llmtest.Request) llmtest.Answer {
 		if len(r.Results) == 0 {
 			return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: `{"name":"copy_slowly","arguments":{}}`}}}
 		}
 		return llmtest.Answer{Text: "done: " + r.Results[0].Text}
 	}, copies)
-	p.hear(t, channels.Inbound{Text: "copy it"})
+	p.receiveMessage(t, channels.Inbound{Text: "copy it"})
 	p.reply(t, "done: it is copied")
 }

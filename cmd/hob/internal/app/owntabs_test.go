@@ -32,7 +32,7 @@ func TestOwnTabs(t *testing.T) {
 		llmtest.Answer{Match: "read my page", Calls: []llmtest.Call{{Name: "use_tool", Args: `{"name":"browser_get_page_content","arguments":{"browser":"chrome"}}`}}},
 		llmtest.Answer{Match: "pay the second bill", Calls: []llmtest.Call{{Name: "use_tool", Args: `{"name":"browser_execute_js","arguments":{"browser":"chrome","script":"pay()"}}`}}},
 	)
-	h := openScriptedWith(t, t.TempDir(), model.URL, plays()[0], "", Options{Scripts: mac})
+	h := openScriptedWith(t, t.TempDir(), model.URL, listPlayWays()[0], "", Options{Scripts: mac})
 	h.say("which tabs are open in my chrome")
 	all := model.Requests()
 	if len(all) < 2 {
@@ -44,7 +44,7 @@ func TestOwnTabs(t *testing.T) {
 	}
 	const page = "world.apps['com.google.Chrome'].root.windows[0].tabs[0]"
 	ran := func() bool { return strings.Contains(mac.EvalWorld(page+".__ran || []"), "pay()") }
-	event, question := h.asked("pay the first bill in my chrome")
+	event, question := h.sendForApproval("pay the first bill in my chrome")
 	open, err := h.d.guard.Approvals(t.Context(), guard.Pending, "", "", 9)
 	fatal(t, err)
 	if len(open) != 1 || !strings.Contains(open[0].Why, "runs a script") || !strings.Contains(open[0].Why, "bank.example in your own Google Chrome") || ran() {
@@ -57,7 +57,7 @@ func TestOwnTabs(t *testing.T) {
 		t.Error("the script ran on another page than the approved one")
 	}
 	mac.EvalWorld(page + ".url = 'https://bank.example/account'")
-	event, question = h.asked("pay the second bill in my chrome")
+	event, question = h.sendForApproval("pay the second bill in my chrome")
 	// The owner approves on Hob's page, which is a tab in the same window.
 	mac.EvalWorld("world.apps['com.google.Chrome'].root.windows[0].tabs.push({__class: 'Tab', id: '99', title: 'Hob', url: 'http://127.0.0.1:7717/'})")
 	mac.EvalWorld("world.apps['com.google.Chrome'].root.windows[0].activeTabIndex = " + mac.EvalWorld("world.apps['com.google.Chrome'].root.windows[0].tabs.length"))

@@ -181,7 +181,7 @@ func TestPairing_YesBeforeTheQuestionArrived(t *testing.T) {
 	until("thanks", said("Thank you"))
 }
 
-func listening(h *house, name string) bool {
+func listening(h *daemonFixture, name string) bool {
 	for _, c := range h.d.channels.Status() {
 		if c.Name == name && c.State == "running" {
 			return true

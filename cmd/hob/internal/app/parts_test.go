@@ -14,7 +14,7 @@ import (
 
 // openObedient opens a Hob whose model makes these calls in each turn, in order, regardless of the
 // message.
-func openObedient(t *testing.T, calls ...llmtest.Call) (*house, *llmtest.Server) {
+func openObedient(t *testing.T, calls ...llmtest.Call) (*daemonFixture, *llmtest.Server) {
 	t.Helper()
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
 		if n := len(r.Results); n < len(calls) {
@@ -22,11 +22,11 @@ func openObedient(t *testing.T, calls ...llmtest.Call) (*house, *llmtest.Server)
 		}
 		return llmtest.Answer{Text: "That is all."}, true
 	}})
-	return openScripted(t, t.TempDir(), model.URL, plays()[0], "", webTools()...), model
+	return openScripted(t, t.TempDir(), model.URL, listPlayWays()[0], "", webTools()...), model
 }
 
 // sendParts sends a message in parts and returns its approval requests.
-func (h *house) sendParts(session string, parts ...map[string]string) []map[string]any {
+func (h *daemonFixture) sendParts(session string, parts ...map[string]string) []map[string]any {
 	h.t.Helper()
 	code, body := h.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]any{"parts": parts})
 	var out struct{ Approvals []map[string]any }

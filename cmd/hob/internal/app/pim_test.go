@@ -38,7 +38,7 @@ func TestAccounts_Mail(t *testing.T) {
 	}
 	send := func(say string, why ...string) string {
 		t.Helper()
-		event, id := h.asked(say)
+		event, id := h.sendForApproval(say)
 		_, body := h.api(http.MethodGet, "/api/v1/approvals", nil)
 		for _, w := range why {
 			if !strings.Contains(string(body), w) {
@@ -46,7 +46,7 @@ func TestAccounts_Mail(t *testing.T) {
 			}
 		}
 		h.approve(id, true)
-		h.done(event)
+		h.awaitEnd(event)
 		_, body = h.api(http.MethodGet, "/api/v1/inbox/"+event, nil)
 		return string(body)
 	}
@@ -57,9 +57,9 @@ func TestAccounts_Mail(t *testing.T) {
 	if got := send("reply to the mail from Bob saying yes", "it reaches eve@evil.example; the sender Bob <bob@x.org> requests replies to that address"); !strings.Contains(got, "Sent to eve@evil.example: Re: Lunch.") {
 		t.Error(got)
 	}
-	event, id := h.asked("archive the mail from Bob") // the turn's context contains the mail's untrusted text
+	event, id := h.sendForApproval("archive the mail from Bob") // the turn's context contains the mail's untrusted text
 	h.approve(id, true)
-	h.done(event)
+	h.awaitEnd(event)
 	if len(in("archive")) != 1 || len(in("")) != 0 {
 		t.Error("the mail is not in the archive")
 	}
@@ -108,8 +108,8 @@ func TestAccounts_Calendar(t *testing.T) {
 	}
 }
 
-// asked sends a message that leads to an approval request.
-func (h *house) asked(say string) (event, approval string) {
+// sendForApproval sends a message that leads to an approval request.
+func (h *daemonFixture) sendForApproval(say string) (event, approval string) {
 	h.t.Helper()
 	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": say})
 	var r struct {

@@ -44,12 +44,12 @@ ca = %[5]q
 password = %[2]q
 `, calendars.URL, pimtest.Secret, mute.Addr(), mails.IMAPS, mails.CA))
 	h.say("remember that Ada Lovelace is my sister")
-	eventually(t, "she is known", func() bool {
+	waitUntil(t, "she is known", func() bool {
 		known, err := h.d.personalDeps().Mail.Matters(t.Context())
 		return err == nil && known(pim.Message{From: []pim.Person{{Name: "Ada Lovelace"}}}) != ""
 	})
 	h.say("add a task to pay the rent due today")
-	eventually(t, "the first day is noted", func() bool {
+	waitUntil(t, "the first day is noted", func() bool {
 		var n int
 		return h.d.store.Read().QueryRow(`SELECT count(*) FROM plans`).Scan(&n) == nil && n == 1
 	})

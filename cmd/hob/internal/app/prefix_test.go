@@ -16,7 +16,7 @@ import (
 // Each request starts with the bytes of the previous one until the conversation is restarted or
 // summarized, regardless of messages, tool calls, memories, edited files and restarts.
 func TestRequests_ArePrefixesOfTheNext(t *testing.T) {
-	for i, p := range plays() {
+	for i, p := range listPlayWays() {
 		if p.whole {
 			continue
 		}
@@ -28,7 +28,7 @@ func TestRequests_ArePrefixesOfTheNext(t *testing.T) {
 				fatal(t, os.MkdirAll(filepath.Dir(filepath.Join(home, "Documents", name)), 0o700))
 				fatal(t, os.WriteFile(filepath.Join(home, "Documents", name), []byte(text), 0o600))
 			}
-			model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: chatter})
+			model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: answerByMessage})
 			h := openScripted(t, home, model.URL, p, aloneConfig)
 			for n := range 40 {
 				switch r.IntN(8) {
@@ -40,7 +40,7 @@ func TestRequests_ArePrefixesOfTheNext(t *testing.T) {
 				}
 				h.say(sayings[r.IntN(len(sayings))])
 			}
-			prefixes(t, p.api, model.Requests())
+			checkPrefixes(t, p.api, model.Requests())
 		})
 	}
 }
@@ -54,8 +54,8 @@ var sayings = []string{
 
 var wanted = regexp.MustCompile(`(?s)use (\w+) (\{.*\})$`)
 
-// chatter returns the tool call that the message names, and text for other requests.
-func chatter(r llmtest.Request) (llmtest.Answer, bool) {
+// answerByMessage returns the tool call that the message names, and text for other requests.
+func answerByMessage(r llmtest.Request) (llmtest.Answer, bool) {
 	if m := wanted.FindStringSubmatch(r.LastUser); m != nil && r.Round == 0 {
 		return llmtest.Answer{Calls: []llmtest.Call{{Name: m[1], Args: m[2]}}}, true
 	}
@@ -65,7 +65,7 @@ func chatter(r llmtest.Request) (llmtest.Answer, bool) {
 // cacheMarks matches cache marks, which move with the end of the request and are not content.
 var cacheMarks = regexp.MustCompile(`,"cache_control":\{[^}]*\}`)
 
-func prefixes(t *testing.T, api llmtest.API, all []llmtest.Request) {
+func checkPrefixes(t *testing.T, api llmtest.API, all []llmtest.Request) {
 	t.Helper()
 	var before []byte
 	for i, r := range all {

@@ -30,7 +30,7 @@ func TestRerank_ByAModel(t *testing.T) {
 		}
 		return llmtest.Answer{Text: "?"}, true
 	}})
-	h := openScripted(t, t.TempDir(), model.URL, plays()[0], "[knowledge]\nextraction = \"off\"\ncorrective = \"auto\"\nreranker = \"auto\"\n")
+	h := openScripted(t, t.TempDir(), model.URL, listPlayWays()[0], "[knowledge]\nextraction = \"off\"\ncorrective = \"auto\"\nreranker = \"auto\"\n")
 	for _, s := range []string{"the boiler was mended by the plumber Marek", "Marek the plumber wants 80 euros to look at the boiler"} {
 		code, body := h.api(http.MethodPost, "/api/v1/tools/remember", map[string]any{"arguments": map[string]any{"text": s}})
 		if code != http.StatusOK {

@@ -36,13 +36,13 @@ func TestReleases(t *testing.T) {
 	t.Setenv("HOB_HOME", home)
 	paths, err := system.DefaultPaths()
 	fatal(t, err)
-	open := func(check string) *house {
+	open := func(check string) *daemonFixture {
 		return openWith(t, home, Options{
 			Paths: paths, UserHome: home, Network: n.Options(), Version: "v1.3.0",
 			Release: release.Source{URL: "https://example.com/latest.json", Key: pub.String()}, ReleaseDelay: time.Millisecond,
 		}, "[agent]\nmodel = \"offline\"\n[web]\nlisten = \"127.0.0.1:0\"\n[update]\ncheck = "+check+"\n")
 	}
-	told := func(h *house) (k int) {
+	told := func(h *daemonFixture) (k int) {
 		list, err := h.d.notices.List(t.Context(), "", "", 20)
 		fatal(t, err)
 		for _, x := range list {
@@ -60,7 +60,7 @@ func TestReleases(t *testing.T) {
 		t.Errorf("%d requests although no update check is configured", k)
 	}
 	h = open("true")
-	eventually(t, "the notice", func() bool { return told(h) == 1 })
+	waitUntil(t, "the notice", func() bool { return told(h) == 1 })
 	h.stop()
 	asked := len(n.Heard())
 	h = open("true") // a restart on the same day

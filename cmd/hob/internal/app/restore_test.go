@@ -112,7 +112,7 @@ func liveThenBackUp(t *testing.T, home string, p system.Paths, dated bool) (back
 	grant, err := d.approvals.Grant(ctx, guard.NewGrant{Tool: tool, Args: json.RawMessage(`{"title":"x"}`), Session: "watcher:w1", For: time.Hour, By: "test"})
 	fatal(t, err)
 	h.say("remind me in 4 seconds to stretch")
-	h.asked("forget my favourite colour")
+	h.sendForApproval("forget my favourite colour")
 	f.Down()
 	if !f.Say(ctx, "7", "ada", "what is the gate code?", false) {
 		t.Fatal("a message was refused")

@@ -15,7 +15,7 @@ import (
 
 // furnishCredentials stores, in each kind of memory, credentials that are shown only if the user
 // asks for them by name.
-func furnishCredentials(t *testing.T, h *house) {
+func furnishCredentials(t *testing.T, h *daemonFixture) {
 	t.Helper()
 	fatal(t, h.d.store.Write(t.Context(), func(tx *store.Tx) error {
 		for _, text := range []string{"the wifi password is hunter2", "the guest room has two beds and wifi", "the cellar code is 4711"} {
@@ -97,7 +97,7 @@ func TestReview11_ModelCannotAskForCredentialByItself(t *testing.T) {
 		}},
 		llmtest.Answer{Match: "what is the wifi password", Calls: []llmtest.Call{{Name: "recall", Args: `{"query":"wifi password"}`}}},
 	)
-	h := openScriptedWith(t, t.TempDir(), model.URL, plays()[0], "", Options{})
+	h := openScriptedWith(t, t.TempDir(), model.URL, listPlayWays()[0], "", Options{})
 	furnishCredentials(t, h)
 	h.say("prepare the guest room with wifi")
 	sent := requestsOf(t, model)
@@ -119,23 +119,23 @@ func TestReview11_CredentialNeedsTheOwnersCleanChat(t *testing.T) {
 	search := []llmtest.Call{{Name: "recall", Args: `{"query":"wifi password"}`}}
 	for _, c := range []struct {
 		name string
-		send func(h *house)
+		send func(h *daemonFixture)
 	}{
-		{"a tainted conversation", func(h *house) {
+		{"a tainted conversation", func(h *daemonFixture) {
 			fatal(h.t, os.WriteFile(filepath.Join(h.home, "Documents", "letter.txt"), []byte("Dear reader"), 0o600))
 			h.say("read the letter")
 			h.say(ask)
 		}},
-		{"a trigger", func(h *house) {
+		{"a trigger", func(h *daemonFixture) {
 			h.api(http.MethodPost, "/api/v1/triggers/door/fire", map[string]string{"text": "ding"})
-			h.drained()
+			h.awaitExtraction()
 		}},
-		{"a guest", func(h *house) {
+		{"a guest", func(h *daemonFixture) {
 			code, said := h.hook("/hooks/webhook", []byte(`{"text":"`+ask+`","sender":"ada@example.org"}`), signedHook("whsec", `{"text":"`+ask+`","sender":"ada@example.org"}`))
 			if code != http.StatusAccepted {
 				h.t.Fatalf("the guest's message: %d %s", code, said)
 			}
-			h.until("the owner is asked about the guest's call", func() bool { return h.pending() != "" })
+			h.waitFor("the owner is asked about the guest's call", func() bool { return h.pending() != "" })
 			h.approve(h.pending(), true)
 		}},
 	} {
@@ -145,10 +145,10 @@ func TestReview11_CredentialNeedsTheOwnersCleanChat(t *testing.T) {
 				llmtest.Answer{Match: "read the letter", Calls: []llmtest.Call{{Name: "read_file", Args: `{"path":"letter.txt"}`}}},
 				llmtest.Answer{Match: "(?s)wifi password", Calls: search},
 			)
-			h := openScriptedWith(t, t.TempDir(), model.URL, plays()[0], "[triggers.door]\naction = \""+ask+"\"\n[channels.webhook]\nsecret = \"whsec\"\nallow = [\"ada@example.org\"]\n", Options{})
+			h := openScriptedWith(t, t.TempDir(), model.URL, listPlayWays()[0], "[triggers.door]\naction = \""+ask+"\"\n[channels.webhook]\nsecret = \"whsec\"\nallow = [\"ada@example.org\"]\n", Options{})
 			furnishCredentials(t, h)
 			c.send(h)
-			h.until("the model has answered", func() bool {
+			h.waitFor("the model has answered", func() bool {
 				return len(model.Unused()) == 0 || c.name != "a tainted conversation" && model.Count() > 1
 			})
 			h.stop()

@@ -64,7 +64,7 @@ func TestReview10_RefusesTimestampedSignatureAsBodyOnly(t *testing.T) {
 }
 
 // fireSigned posts to a path without Hob's token.
-func (h *house) fireSigned(path, body string, header map[string]string) (int, string) {
+func (h *daemonFixture) fireSigned(path, body string, header map[string]string) (int, string) {
 	h.t.Helper()
 	if strings.HasPrefix(path, "/hooks/") {
 		return h.hook(path, []byte(body), header)

@@ -73,8 +73,8 @@ func TestScenarios(t *testing.T) {
 	for i, file := range files {
 		a, err := txtar.ParseFile(file)
 		fatal(t, err)
-		ways := slices.DeleteFunc(append(plays(), playWay{api: acpWay}), func(p playWay) bool {
-			return p.api == acpWay && !playsOverACP(a, file) || p.api != acpWay && !p.wanted(section(a, "only"))
+		ways := slices.DeleteFunc(append(listPlayWays(), playWay{api: acpWay}), func(p playWay) bool {
+			return p.api == acpWay && !playsOverACP(a, file) || p.api != acpWay && !p.isWanted(section(a, "only"))
 		})
 		if raceDetector && len(ways) > 0 { // six times as long; the run without the detector covers all ways
 			ways = ways[i%len(ways):][:1]
@@ -102,8 +102,8 @@ func (p playWay) String() string {
 	return string(p.api) + "/streamed"
 }
 
-// plays returns all combinations.
-func plays() []playWay {
+// listPlayWays returns all combinations.
+func listPlayWays() []playWay {
 	var out []playWay
 	for _, api := range []llmtest.API{llmtest.OpenAI, llmtest.Anthropic, llmtest.Gemini} {
 		out = append(out, playWay{api: api}, playWay{api: api, whole: true})
@@ -135,9 +135,9 @@ func playsOverACP(a *txtar.Archive, file string) bool {
 	return !not && strings.Contains(string(txtar.Format(a)), "\ncall: ")
 }
 
-// wanted reports whether the section only allows this combination. A section that names no wire
+// isWanted reports whether the section only allows this combination. A section that names no wire
 // format, or no mode, allows all of them.
-func (p playWay) wanted(only string) bool {
+func (p playWay) isWanted(only string) bool {
 	apis, modes := 0, 0
 	api, mode := false, false
 	own := map[bool]string{true: "whole", false: "streamed"}[p.whole]
@@ -196,13 +196,13 @@ func playTalk(t *testing.T, a *txtar.Archive, p playWay) {
 		}
 	}
 	p.more = section(a, "provider")
-	s := &scene{model: model}
+	s := &scenarioRun{model: model}
 	var extra []tools.Tool
 	switch strings.TrimSpace(section(a, "tools")) {
 	case "web":
 		extra = webTools()
 	case "hands":
-		extra = handTools(func(ctx context.Context) (bool, error) { return s.house.d.guard.HasOpenApproval(ctx) })
+		extra = handTools(func(ctx context.Context) (bool, error) { return s.daemonFixture.d.guard.HasOpenApproval(ctx) })
 	}
 	s.net = webOf(t, a)
 	config := strings.ReplaceAll(section(a, "config"), "{home}", filepath.ToSlash(home))
@@ -215,7 +215,7 @@ func playTalk(t *testing.T, a *txtar.Archive, p playWay) {
 	if p.api == acpWay {
 		talk = cmp.Or(section(a, "talk/acp"), talk)
 	}
-	s.house = openScriptedWith(t, home, s.interject(t, model.URL, talk), p, config, o)
+	s.daemonFixture = openScriptedWith(t, home, s.interjectMessage(t, model.URL, talk), p, config, o)
 	lines := strings.Split(talk, "\n")
 	for i, line := range lines {
 		s.external = p.api == acpWay && i+1 < len(lines) && strings.HasPrefix(lines[i+1], "<")
@@ -229,12 +229,12 @@ func playTalk(t *testing.T, a *txtar.Archive, p playWay) {
 
 // openScripted opens a Hob whose only model is served at url. It reads nothing from the
 // environment, so that tests can run in parallel.
-func openScripted(t *testing.T, home, url string, p playWay, more string, extra ...tools.Tool) *house {
+func openScripted(t *testing.T, home, url string, p playWay, more string, extra ...tools.Tool) *daemonFixture {
 	t.Helper()
 	return openScriptedWith(t, home, url, p, more, Options{Tools: extra})
 }
 
-func openScriptedWith(t *testing.T, home, url string, p playWay, more string, o Options) *house {
+func openScriptedWith(t *testing.T, home, url string, p playWay, more string, o Options) *daemonFixture {
 	t.Helper()
 	docs := filepath.Join(home, "Documents")
 	fatal(t, os.MkdirAll(docs, 0o700))
@@ -264,8 +264,8 @@ func cutSection(conf string) (before, after string) {
 // questionID matches the id of an approval request.
 var questionID = regexp.MustCompile(`\b(all-)?[0-9a-f]{8}\b`)
 
-type scene struct {
-	*house
+type scenarioRun struct {
+	*daemonFixture
 	model  *llmtest.Server
 	net    *safehttptest.Internet
 	window *shownWindow
@@ -282,7 +282,7 @@ type scene struct {
 
 // lastRequest returns the last request of a turn, ignoring the later request that extracts facts
 // from the turn.
-func (s *scene) lastRequest() (body string) {
+func (s *scenarioRun) lastRequest() (body string) {
 	for _, r := range s.model.Requests() {
 		if !strings.Contains(string(r.Body), "You note what a user says in passing") {
 			body = string(r.Body)
@@ -291,7 +291,7 @@ func (s *scene) lastRequest() (body string) {
 	return body
 }
 
-func (s *scene) line(line string) {
+func (s *scenarioRun) line(line string) {
 	s.t.Helper()
 	mark, rest, _ := strings.Cut(strings.ReplaceAll(line, "{id}", s.asked), " ")
 	fits := func(what, text string) {
@@ -337,7 +337,7 @@ func (s *scene) line(line string) {
 			s.t.Errorf("%s: the last request %q matches", line, body)
 		}
 	case "%":
-		s.shortened(rest)
+		s.awaitCompactions(rest)
 	case "*":
 		s.visited(rest)
 	case "=":
@@ -355,7 +355,7 @@ func (s *scene) line(line string) {
 	case "#":
 		s.window.retitle(s.t, rest)
 	case "+", "/":
-		kept := s.remembered()
+		kept := s.listFacts()
 		if fits := regexp.MustCompile(rest).MatchString(kept); fits != (mark == "+") {
 			s.t.Errorf("%s: stored facts:\n%s", line, kept)
 		}
@@ -368,7 +368,7 @@ func (s *scene) line(line string) {
 // approveAll approves all requests of a message until there is an answer, and returns the event.
 // The context of an external agent is untrusted, so it needs approvals that other models do not
 // need.
-func (s *scene) approveAll(body []byte) string {
+func (s *scenarioRun) approveAll(body []byte) string {
 	s.t.Helper()
 	var sent struct{ Event string }
 	fatal(s.t, json.Unmarshal(body, &sent))
@@ -394,8 +394,8 @@ func (s *scene) approveAll(body []byte) string {
 	return ""
 }
 
-// shortened waits until the log reports this number of compactions.
-func (s *scene) shortened(times string) {
+// awaitCompactions waits until the log reports this number of compactions.
+func (s *scenarioRun) awaitCompactions(times string) {
 	s.t.Helper()
 	deadline := time.Now().Add(60 * time.Second)
 	n := 0

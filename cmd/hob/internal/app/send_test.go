@@ -33,7 +33,7 @@ type called struct {
 }
 
 // tool makes a call as `hob tool call` does and approves its requests.
-func (h *house) tool(name, args string) called {
+func (h *daemonFixture) tool(name, args string) called {
 	h.t.Helper()
 	var c called
 	_, body := h.api(http.MethodPost, "/api/v1/tools/"+name, map[string]any{"arguments": json.RawMessage(args), "session": "home"})
@@ -53,7 +53,7 @@ func (h *house) tool(name, args string) called {
 	return c
 }
 
-func (h *house) waitEvent(id string) {
+func (h *daemonFixture) waitEvent(id string) {
 	h.t.Helper()
 	for {
 		settled, cancel := h.d.bus.Inbox.EventClosed(id)
@@ -87,7 +87,7 @@ func TestSend_GoesOutAfterItsDelay(t *testing.T) {
 	}
 }
 
-func (h *house) deliveries(kind channels.DeliveryKind) (out []bus.Delivery) {
+func (h *daemonFixture) deliveries(kind channels.DeliveryKind) (out []bus.Delivery) {
 	h.t.Helper()
 	all, err := h.d.bus.Outbox.Deliveries(h.t.Context(), "", "", "", 100)
 	fatal(h.t, err)

@@ -15,7 +15,7 @@ import (
 // untrusted text if the template is not the owner's.
 func TestSkills_OfTheActiveTemplate(t *testing.T) {
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "Well."}})
-	h := openScripted(t, t.TempDir(), model.URL, plays()[0], "")
+	h := openScripted(t, t.TempDir(), model.URL, listPlayWays()[0], "")
 	use := func(s templates.State) {
 		t.Helper()
 		path := templates.StatePath(h.d.opt.Paths.TemplateState())

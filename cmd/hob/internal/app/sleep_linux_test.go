@@ -14,7 +14,7 @@ func TestWaking(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	login := desktoptest.NewLogin(t, bus, -1, 0)
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key})
-	h := openScriptedWith(t, t.TempDir(), model.URL, plays()[0], "[autonomy]\ntick = \"1h\"\n", Options{Session: bus.Environ(nil)})
+	h := openScriptedWith(t, t.TempDir(), model.URL, listPlayWays()[0], "[autonomy]\ntick = \"1h\"\n", Options{Session: bus.Environ(nil)})
 	ticks := func() int64 {
 		t.Helper()
 		r, err := h.d.Status(t.Context())

@@ -37,7 +37,7 @@ func TestTalk(t *testing.T) {
 	}
 }
 
-func talkTo(t *testing.T, h *house, text string) string {
+func talkTo(t *testing.T, h *daemonFixture, text string) string {
 	t.Helper()
 	code, body := h.api(http.MethodPost, "/api/v1/sessions/main/messages", map[string]string{"text": text})
 	var r struct {

@@ -19,7 +19,7 @@ import (
 )
 
 // reconcile applies the resources of a template over the API.
-func (h *house) reconcile(w templates.DesiredState) (done templates.ApplyResult) {
+func (h *daemonFixture) reconcile(w templates.DesiredState) (done templates.ApplyResult) {
 	h.t.Helper()
 	code, body := h.api("POST", "/api/v1/manage/template", w)
 	if code != http.StatusOK {
@@ -33,7 +33,7 @@ func wantedOf(t *templates.Template) templates.DesiredState {
 	return templates.DesiredState{Source: t.Source(), Trusted: t.Origin == templates.Builtin, Goals: t.Goals, Schedules: t.Schedules, Watchers: t.Watchers}
 }
 
-func (h *house) watching() []watchers.Spec {
+func (h *daemonFixture) listWatchers() []watchers.Spec {
 	h.t.Helper()
 	all, err := h.d.watchers.List(h.t.Context(), watchers.Filter{})
 	fatal(h.t, err)
@@ -48,7 +48,7 @@ func TestTemplates_SwitchKeepsTheOwnersResources(t *testing.T) {
 	fatal(t, os.MkdirAll(filepath.Join(h.home, "Documents"), 0o700))
 	h.say("every day at 6:00 list my tasks")
 	h.say("remind me every Monday at 9:00 to stretch")
-	own := h.watching()
+	own := h.listWatchers()
 	if len(own) != 2 {
 		t.Fatalf("%d of 2 watchers exist", len(own))
 	}
@@ -61,9 +61,9 @@ func TestTemplates_SwitchKeepsTheOwnersResources(t *testing.T) {
 		case 0, 1:
 			w := wantedOf(all[r.IntN(len(all))])
 			w.Dry = true
-			before := h.watching()
+			before := h.listWatchers()
 			would := h.reconcile(w)
-			if got := h.watching(); len(got) != len(before) {
+			if got := h.listWatchers(); len(got) != len(before) {
 				t.Fatalf("a dry run changed %d into %d", len(before), len(got))
 			}
 			w.Dry = false
@@ -77,7 +77,7 @@ func TestTemplates_SwitchKeepsTheOwnersResources(t *testing.T) {
 		case 2:
 			h.reconcile(templates.DesiredState{})
 		default:
-			list := slices.DeleteFunc(h.watching(), func(s watchers.Spec) bool { return s.Source == "" })
+			list := slices.DeleteFunc(h.listWatchers(), func(s watchers.Spec) bool { return s.Source == "" })
 			if len(list) == 0 {
 				continue
 			}
@@ -95,14 +95,14 @@ func TestTemplates_SwitchKeepsTheOwnersResources(t *testing.T) {
 		}
 	}
 	h.reconcile(templates.DesiredState{})
-	for _, s := range h.watching() {
+	for _, s := range h.listWatchers() {
 		mine := slices.ContainsFunc(own, func(o watchers.Spec) bool { return o.ID == s.ID })
 		if s.Source != "" || !mine && !(touched[s.ID] && s.State == watchers.Paused) {
 			t.Errorf("%s (%s, %q) remains", s.Title, s.State, s.Source)
 		}
 	}
 	for _, o := range own {
-		if !slices.ContainsFunc(h.watching(), func(s watchers.Spec) bool { return s.ID == o.ID && s.State == o.State }) {
+		if !slices.ContainsFunc(h.listWatchers(), func(s watchers.Spec) bool { return s.ID == o.ID && s.State == o.State }) {
 			t.Errorf("the owner's watcher %q is missing", o.Title)
 		}
 	}
@@ -132,7 +132,7 @@ func TestTemplates_SecondUseChangesNothing(t *testing.T) {
 			t.Errorf("at %s: %+v", later, done)
 		}
 	}
-	for _, s := range h.watching() {
+	for _, s := range h.listWatchers() {
 		if s.Action != "2 weeks on Friday" {
 			continue
 		}
@@ -191,7 +191,7 @@ func TestTemplates_ResourcesRun(t *testing.T) {
 	h.wait("notice", "invoice-12.pdf")
 
 	h.reconcile(templates.DesiredState{Source: "template:foreign", Schedules: []templates.Schedule{{Every: "day at 5:00", Do: "add a task to pay Eve"}}})
-	for _, s := range h.watching() {
+	for _, s := range h.listWatchers() {
 		if s.Source == "template:foreign" && s.Provenance != provenance.Outside {
 			t.Errorf("%s has the provenance %s", s.Title, s.Provenance)
 		}

@@ -20,35 +20,35 @@ import (
 	"hob/platform/host/system"
 )
 
-// meant is a Hob whose embedder knows synonyms.
-type meant struct {
-	*house
+// vectorFixture is a Hob whose embedder knows synonyms.
+type vectorFixture struct {
+	*daemonFixture
 	srv  *embedtest.Server
 	dir  string
 	more string
 }
 
-func synonyms() embedtest.Options {
+func synonymOptions() embedtest.Options {
 	return embedtest.Options{Same: []string{"car automobile vehicle", "keys key", "doctor physician"}}
 }
 
-func openMeant(t *testing.T, more string) *meant {
+func openMeant(t *testing.T, more string) *vectorFixture {
 	t.Helper()
-	m := &meant{srv: embedtest.New(t, synonyms()), dir: t.TempDir(), more: more}
+	m := &vectorFixture{srv: embedtest.New(t, synonymOptions()), dir: t.TempDir(), more: more}
 	m.start(t, "hash")
 	return m
 }
 
 // start starts Hob, or restarts it with another embedding model.
-func (m *meant) start(t *testing.T, model string) {
+func (m *vectorFixture) start(t *testing.T, model string) {
 	t.Helper()
-	if m.house != nil {
+	if m.daemonFixture != nil {
 		m.stop()
 	}
 	hob := filepath.Join(m.dir, "hob")
 	paths, err := system.ResolvePaths(runtime.GOOS, m.dir, func(name string) string { return map[string]string{"HOB_HOME": hob}[name] })
 	fatal(t, err)
-	m.house = openWith(t, m.dir, Options{Paths: paths, UserHome: m.dir}, fmt.Sprintf(`
+	m.daemonFixture = openWith(t, m.dir, Options{Paths: paths, UserHome: m.dir}, fmt.Sprintf(`
 [agent]
 model = "offline"
 timezone = "UTC"
@@ -63,15 +63,15 @@ base_url = %q
 %s`, model, m.srv.URL, m.more))
 }
 
-func (m *meant) remember(text string) {
+func (m *vectorFixture) remember(text string) {
 	m.t.Helper()
 	if code, body := m.api(http.MethodPost, "/api/v1/tools/remember", map[string]any{"arguments": map[string]string{"text": text}}); code != http.StatusOK {
 		m.t.Fatalf("remember: %d %s", code, body)
 	}
 }
 
-// held waits until this number of texts have vectors.
-func (m *meant) held(want int) embed.Stats {
+// awaitVectors waits until this number of texts have vectors.
+func (m *vectorFixture) awaitVectors(want int) embed.Stats {
 	m.t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
 	for {
@@ -87,8 +87,8 @@ func (m *meant) held(want int) embed.Stats {
 	}
 }
 
-// troubled waits until the status contains the embedder's error.
-func (m *meant) troubled(want string) {
+// awaitError waits until the status contains the embedder's error.
+func (m *vectorFixture) awaitError(want string) {
 	m.t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
 	for {
@@ -105,7 +105,7 @@ func (m *meant) troubled(want string) {
 }
 
 // search runs the same search as hob memory why.
-func (m *meant) search(text string) (best, reasons string) {
+func (m *vectorFixture) search(text string) (best, reasons string) {
 	m.t.Helper()
 	code, body := m.api(http.MethodGet, "/api/v1/memory/why?meaning=1&q="+url.QueryEscape(text), nil)
 	var out api.ExplainedSearch
@@ -123,7 +123,7 @@ func TestVectors_QuestionWithoutACommonWord(t *testing.T) {
 	m := openMeant(t, "")
 	m.remember("The automobile stands behind the church")
 	m.remember("Green tea is in the blue tin")
-	m.held(2)
+	m.awaitVectors(2)
 	if best, why := m.search("my car"); !strings.Contains(best, "automobile") {
 		t.Errorf("found %q, %s", best, why)
 	}
@@ -140,17 +140,17 @@ func TestVectors_EmbedderIsDown(t *testing.T) {
 	t.Parallel()
 	m := openMeant(t, "")
 	m.remember("The automobile stands behind the church")
-	m.held(1)
+	m.awaitVectors(1)
 	m.srv.Down(true)
 	m.remember("Green tea is in the blue tin")
-	m.troubled("being loaded")
+	m.awaitError("being loaded")
 	best, why := m.search("green tea")
 	if !strings.Contains(best, "tin") || !strings.Contains(why, "searched by words only") {
 		t.Errorf("found %q: %s", best, why)
 	}
 	m.srv.Down(false)
 	m.d.vectors.Changed()
-	m.held(2)
+	m.awaitVectors(2)
 }
 
 func TestVectors_BudgetIsSpent(t *testing.T) {
@@ -158,7 +158,7 @@ func TestVectors_BudgetIsSpent(t *testing.T) {
 	// A server on this machine costs nothing, unless the configuration sets a price.
 	m := openMeant(t, "[budget]\ndaily_usd = 0.01\n[prices.\"vec/*\"]\ninput = 1000\noutput = 1000\n")
 	m.remember("The automobile stands behind the church, where the old chestnut trees are, beside the wall of the garden")
-	m.troubled("is reached")
+	m.awaitError("is reached")
 	if n := m.srv.Calls(); n != 0 {
 		t.Errorf("%d calls beyond the cap", n)
 	}
@@ -172,16 +172,16 @@ func TestVectors_OtherEmbedder(t *testing.T) {
 	m := openMeant(t, "")
 	m.remember("The automobile stands behind the church")
 	m.remember("Green tea is in the blue tin")
-	m.held(2)
+	m.awaitVectors(2)
 	calls := m.srv.Calls()
 	m.start(t, "hash")
-	m.held(2)
+	m.awaitVectors(2)
 	if n := m.srv.Calls() - calls; n != 0 {
 		t.Errorf("%d calls after a restart", n)
 	}
 	m.srv.Numbers(96)
 	m.start(t, "other")
-	if s := m.held(2); s.Numbers != 96 || s.Model != "vec/other" {
+	if s := m.awaitVectors(2); s.Numbers != 96 || s.Model != "vec/other" {
 		t.Errorf("stats: %+v", s)
 	}
 	if best, why := m.search("my car"); !strings.Contains(best, "automobile") {
@@ -195,9 +195,9 @@ func TestVectors_ForgetRemovesThem(t *testing.T) {
 	const secret = "Kestrel opens the cabin by the lake"
 	m.remember("Green tea is in the blue tin")
 	m.remember(secret)
-	m.held(2)
-	vector := embedded(secret)
-	if where := m.holding(vector); where == "" {
+	m.awaitVectors(2)
+	vector := packedVector(secret)
+	if where := m.fileContaining(vector); where == "" {
 		t.Fatal("the vector is missing before the test")
 	}
 	code, body := m.api(http.MethodPost, "/api/v1/tools/forget", map[string]any{"arguments": map[string]string{"query": "Kestrel opens the cabin"}})
@@ -211,11 +211,11 @@ func TestVectors_ForgetRemovesThem(t *testing.T) {
 	if code, body := m.api(http.MethodPost, "/api/v1/sessions/"+yes.Session+"/approvals/"+yes.ID, map[string]bool{"approved": true}); code != http.StatusOK {
 		t.Fatalf("approve: %d %s", code, body)
 	}
-	m.held(1)
+	m.awaitVectors(1)
 	deadline := time.Now().Add(30 * time.Second)
-	for m.holding(vector) != "" {
+	for m.fileContaining(vector) != "" {
 		if time.Now().After(deadline) {
-			t.Fatalf("the vector is still in %s", m.holding(vector))
+			t.Fatalf("the vector is still in %s", m.fileContaining(vector))
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -226,7 +226,7 @@ func TestVectors_DisabledLeavesNone(t *testing.T) {
 	t.Parallel()
 	m := openMeant(t, "")
 	m.remember("Green tea is in the blue tin")
-	m.held(1)
+	m.awaitVectors(1)
 	path := filepath.Join(m.dir, "hob", "vectors.db")
 	if _, err := os.Stat(path); err != nil {
 		t.Fatal(err)
@@ -242,11 +242,11 @@ func TestVectors_DisabledLeavesNone(t *testing.T) {
 	}
 }
 
-// embedded returns the stored form of a text's vector without the length.
-func embedded(text string) []byte { return embedtest.Packed(text, synonyms()) }
+// packedVector returns the stored form of a text's vector without the length.
+func packedVector(text string) []byte { return embedtest.Packed(text, synonymOptions()) }
 
-// holding returns a file in the home that contains part of the bytes, or "".
-func (m *meant) holding(b []byte) (where string) {
+// fileContaining returns a file in the home that contains part of the bytes, or "".
+func (m *vectorFixture) fileContaining(b []byte) (where string) {
 	m.t.Helper()
 	fatal(m.t, filepath.WalkDir(m.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {

@@ -81,7 +81,7 @@ func answerWith(w http.ResponseWriter, r *http.Request, text string) {
 
 // visited compares the web requests with a pattern, and checks that they contain no data of the
 // owner.
-func (s *scene) visited(pattern string) {
+func (s *scenarioRun) visited(pattern string) {
 	s.t.Helper()
 	var all []string
 	for _, r := range s.net.Heard() {

@@ -14,9 +14,9 @@ import (
 // The explanation names the text and the call that caused something: for the event, a call, the
 // approval request, and a fact that was created from the text and used in another conversation.
 func TestWhy_NamesTheOrigin(t *testing.T) {
-	h := crewHouse(t, "[channels.webhook]\nurl = \"http://127.0.0.1:9/hook\"\nsecret = \"whsec\"\n", func(r llmtest.Request) llmtest.Answer {
+	h := openWithAgents(t, "[channels.webhook]\nurl = \"http://127.0.0.1:9/hook\"\nsecret = \"whsec\"\n", func(r llmtest.Request) llmtest.Answer {
 		read := len(r.Results) > 0
-		switch last := words(r); {
+		switch last := lastUserLine(r); {
 		case last == "read it" && !read:
 			return llmtest.Answer{Calls: []llmtest.Call{{Name: "read_file", Args: `{"path":"~/Documents/letter.txt"}`}}}
 		case last == "read it" && len(r.Results) == 1:
@@ -87,7 +87,7 @@ func TestGuardian_OnlyAddsMarks(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			shown := ""
-			h := crewHouse(t, "[guard]\nguardian = \"test/scripted\"\n"+tc.config, func(r llmtest.Request) llmtest.Answer {
+			h := openWithAgents(t, "[guard]\nguardian = \"test/scripted\"\n"+tc.config, func(r llmtest.Request) llmtest.Answer {
 				switch {
 				case strings.Contains(r.System, "Answer with one word"):
 					if len(r.Tools) > 0 || len(r.Messages) != 1 || !strings.Contains(r.LastUser, tc.text) || !strings.HasPrefix(r.LastUser, "<outside-") {

@@ -23,11 +23,11 @@ import (
 	"hob/platform/net/safehttp/safehttptest"
 )
 
-// speech simulates an Echo and its Amazon service: it posts signed requests with spoken text ("Host
+// alexaSpeech simulates an Echo and its Amazon service: it posts signed requests with spoken text ("Host
 // a Custom Skill as a Web Service" in Amazon's documentation) and collects the spoken answers.
-type speech struct {
+type alexaSpeech struct {
 	t   *testing.T
-	p   *place
+	p   *chatChannel
 	key *rsa.PrivateKey
 	n   int
 
@@ -46,7 +46,7 @@ const (
 
 // openAlexa opens the owner's skill. It recognizes the owner's voice, so text from other people in
 // the room does not count as the owner's.
-func openAlexa(t *testing.T) *place {
+func openAlexa(t *testing.T) *chatChannel {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	fatal(t, err)
 	cert := &x509.Certificate{
@@ -63,8 +63,8 @@ func openAlexa(t *testing.T) *place {
 	net := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 	}))
-	s := &speech{t: t, key: key}
-	s.p = &place{
+	s := &alexaSpeech{t: t, key: key}
+	s.p = &chatChannel{
 		section: fmt.Sprintf("[channels.alexa]\nskill = %q\nallow = [%q]\nvoices = [%q]\n", skill, account(guest), voice),
 		driver: made{alexa.Name, func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 			var c alexa.Config
@@ -74,7 +74,7 @@ func openAlexa(t *testing.T) *place {
 			deps.Network = net.Client(t)
 			return alexa.New(c, deps, alexa.Options{Roots: roots, Wait: time.Second})
 		}},
-		others: []string{"stranger", room, forger}, guests: true, mute: true, say: s.say, saw: s.saw,
+		others: []string{"stranger", room, forger}, guests: true, mute: true, say: s.say, saw: s.wasSpoken,
 	}
 	return s.p
 }
@@ -82,7 +82,7 @@ func openAlexa(t *testing.T) *place {
 func account(who string) string { return "amzn1.ask.account." + strings.ToUpper(who) }
 
 // say posts spoken text and records the spoken answer.
-func (s *speech) say(who string, _ bool, text string) bool {
+func (s *alexaSpeech) say(who string, _ bool, text string) bool {
 	intent := "AskIntent"
 	switch text {
 	case "yes":
@@ -91,7 +91,7 @@ func (s *speech) say(who string, _ bool, text string) bool {
 		intent = "AMAZON.NoIntent"
 	}
 	if who == owner && intent != "AskIntent" { // the question must be spoken again, because another person in the room has spoken since
-		until(s.t, "the question is spoken again", func() bool {
+		waitUntil(s.t, "the question is spoken again", func() bool {
 			said, _ := s.post(owner, "AnswerIntent", "")
 			s.keep(said)
 			return strings.Contains(said, "Say yes or no.")
@@ -107,14 +107,14 @@ func (s *speech) say(who string, _ bool, text string) bool {
 	return who == "stranger"
 }
 
-func (s *speech) keep(text string) {
+func (s *alexaSpeech) keep(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.spoken = append(s.spoken, text)
 }
 
-// saw reports whether a text with this part was spoken. It fetches texts that were not spoken yet.
-func (s *speech) saw(part string) bool {
+// wasSpoken reports whether a text with this part was spoken. It fetches texts that were not spoken yet.
+func (s *alexaSpeech) wasSpoken(part string) bool {
 	s.mu.Lock()
 	known := strings.Contains(strings.Join(s.spoken, "\n"), part)
 	s.mu.Unlock()
@@ -126,7 +126,7 @@ func (s *speech) saw(part string) bool {
 	return strings.Contains(answer, part)
 }
 
-func (s *speech) post(who, intent, text string) (answer string, status int) {
+func (s *alexaSpeech) post(who, intent, text string) (answer string, status int) {
 	s.t.Helper()
 	type object = map[string]any
 	s.n++

@@ -36,8 +36,8 @@ const (
 	guest = "guest"
 )
 
-// place is a channel and its simulated platform.
-type place struct {
+// chatChannel is a channel and its simulated platform.
+type chatChannel struct {
 	// channel is the name of the channel; "" means the name of the test.
 	channel string
 	// section is the section of the channel in the configuration, and more the rest of the
@@ -82,17 +82,17 @@ type place struct {
 	// there is no mailbox.
 	mail func(raw string)
 
-	h *house
+	h *daemonFixture
 }
 
-// places lists all channels. A place whose platform is not available is skipped.
-func places() []struct {
+// listChannels lists all channels. A place whose platform is not available is skipped.
+func listChannels() []struct {
 	name string
-	open func(t *testing.T) *place
+	open func(t *testing.T) *chatChannel
 } {
 	return []struct {
 		name string
-		open func(t *testing.T) *place
+		open func(t *testing.T) *chatChannel
 	}{
 		{"web", openPage},
 		{"terminal", openTerminal},
@@ -115,19 +115,19 @@ func places() []struct {
 // button presses of unknown senders and allowed guests change nothing. The owner's "no" denies, the
 // owner's "yes" runs the action once, and later answers of the owner change nothing.
 func TestAnswers_OnlyTheOwnersCount(t *testing.T) {
-	for _, c := range places() {
+	for _, c := range listChannels() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			p := c.open(t)
-			p.h = openHouse(t, cmp.Or(p.channel, c.name), p)
+			p.h = openFixture(t, cmp.Or(p.channel, c.name), p)
 			p.pair(t)
 			if p.trial {
-				p.arrives(t)
+				p.checkDelivery(t)
 			}
 			for _, group := range []bool{false, true} {
 				for _, yes := range []bool{false, true} {
 					if !group || p.groups {
-						p.round(t, group, yes)
+						p.testRequest(t, group, yes)
 					}
 				}
 			}
@@ -136,17 +136,17 @@ func TestAnswers_OnlyTheOwnersCount(t *testing.T) {
 }
 
 // pair pairs the owner with the code that only the owner was shown.
-func (p *place) pair(t *testing.T) {
+func (p *chatChannel) pair(t *testing.T) {
 	t.Helper()
 	h := p.h
-	until(t, "the channel runs", func() bool { return h.row().State == "running" })
+	waitUntil(t, "the channel runs", func() bool { return h.row().State == "running" })
 	if p.proven {
 		return
 	}
 	var c struct{ Code string }
 	h.post("/api/v1/channels/"+h.channel+"/pair", struct{}{}, &c)
 	said := time.Time{}
-	until(t, "the owner is paired", func() bool {
+	waitUntil(t, "the owner is paired", func() bool {
 		if time.Since(said) > time.Second { // repeat the code, because messages sent before the channel listens are lost
 			p.say(owner, false, c.Code)
 			said = time.Now()
@@ -155,8 +155,8 @@ func (p *place) pair(t *testing.T) {
 	})
 }
 
-// arrives sends the owner a test message, as hob channel test NAME --send does, and waits for it.
-func (p *place) arrives(t *testing.T) {
+// checkDelivery sends the owner a test message, as hob channel test NAME --send does, and waits for it.
+func (p *chatChannel) checkDelivery(t *testing.T) {
 	t.Helper()
 	var out struct {
 		OK          bool
@@ -166,11 +166,11 @@ func (p *place) arrives(t *testing.T) {
 	if !out.OK || !strings.Contains(out.Said, "test message sent") {
 		t.Errorf("the test: %+v", out)
 	}
-	until(t, "the test has arrived", func() bool { return p.saw("This is a test: Hob can reach you on " + p.h.channel) })
+	waitUntil(t, "the test has arrived", func() bool { return p.saw("This is a test: Hob can reach you on " + p.h.channel) })
 }
 
-// round tests one approval request and its answer.
-func (p *place) round(t *testing.T, group, yes bool) {
+// testRequest tests one approval request and its answer.
+func (p *chatChannel) testRequest(t *testing.T, group, yes bool) {
 	t.Helper()
 	h := p.h
 	mark := fmt.Sprintf("task-%v-%v", map[bool]string{true: "group", false: "alone"}[group], map[bool]string{true: "yes", false: "no"}[yes])
@@ -181,7 +181,7 @@ func (p *place) round(t *testing.T, group, yes bool) {
 		p.say(owner, group, order)
 	}
 	var q question
-	until(t, mark+": Hob asks", func() bool {
+	waitUntil(t, mark+": Hob asks", func() bool {
 		list := h.questions()
 		i := slices.IndexFunc(list, func(x question) bool { return strings.Contains(string(x.Arguments), mark) })
 		if i >= 0 {
@@ -189,18 +189,18 @@ func (p *place) round(t *testing.T, group, yes bool) {
 		}
 		return i >= 0
 	})
-	until(t, mark+": the question arrives", func() bool { return p.saw(q.ID) && h.sent(q.ID) })
+	waitUntil(t, mark+": the question arrives", func() bool { return p.saw(q.ID) && h.wasSent(q.ID) })
 
-	p.attempts(t, group, q.ID, !yes)
-	if now := h.question(q.ID); now.State != "pending" || h.did(mark) != 0 {
-		t.Fatalf("%s: another sender's answer changed the request to %s by %q; the action ran %d times", mark, now.State, now.DecidedBy, h.did(mark))
+	p.tryAnswers(t, group, q.ID, !yes)
+	if now := h.question(q.ID); now.State != "pending" || h.countActions(mark) != 0 {
+		t.Fatalf("%s: another sender's answer changed the request to %s by %q; the action ran %d times", mark, now.State, now.DecidedBy, h.countActions(mark))
 	}
 
 	if p.powerless {
 		p.say(owner, group, "/yes "+q.ID)
-		until(t, mark+": the owner is told where to answer", func() bool { return p.saw("does not count") })
-		if now := h.question(q.ID); now.State != "pending" || h.did(mark) != 0 {
-			t.Errorf("%s is %s; the action ran %d times", mark, now.State, h.did(mark))
+		waitUntil(t, mark+": the owner is told where to answer", func() bool { return p.saw("does not count") })
+		if now := h.question(q.ID); now.State != "pending" || h.countActions(mark) != 0 {
+			t.Errorf("%s is %s; the action ran %d times", mark, now.State, h.countActions(mark))
 		}
 		h.post("/api/v1/sessions/home/approvals/"+q.ID, map[string]bool{"approved": false}, &struct{}{})
 		return
@@ -214,16 +214,16 @@ func (p *place) round(t *testing.T, group, yes bool) {
 	case p.press != nil:
 		p.press(owner, group, q.ID, yes)
 	case p.between && group:
-		until(t, mark+": the replies to the others arrive", h.hasSentAll)
+		waitUntil(t, mark+": the replies to the others arrive", h.hasSentAll)
 		p.say(owner, group, answer)
-		until(t, mark+": the owner is told to name the question", func() bool { return p.saw("/yes " + q.ID + " or /no " + q.ID + ":") })
-		if now := h.question(q.ID); now.State != "pending" || h.did(mark) != 0 {
+		waitUntil(t, mark+": the owner is told to name the question", func() bool { return p.saw("/yes " + q.ID + " or /no " + q.ID + ":") })
+		if now := h.question(q.ID); now.State != "pending" || h.countActions(mark) != 0 {
 			t.Fatalf("%s: a bare %s changed the request to %s", mark, answer, now.State)
 		}
 		p.say(owner, group, "/"+answer+" "+q.ID)
 	case group && p.guests: // Hob's reply to a guest may reach the group before or after the owner's answer
 		p.say(owner, group, answer)
-		until(t, mark+": the owner's word is taken, or he is told to name the question", func() bool {
+		waitUntil(t, mark+": the owner's word is taken, or he is told to name the question", func() bool {
 			return h.question(q.ID).State == state || p.saw("/yes "+q.ID+" or /no "+q.ID+":")
 		})
 		if h.question(q.ID).State != state {
@@ -232,8 +232,8 @@ func (p *place) round(t *testing.T, group, yes bool) {
 	default:
 		p.say(owner, group, answer)
 	}
-	until(t, mark+": the owner's answer is taken", func() bool { return h.question(q.ID).State == state })
-	until(t, mark+": Hob says what came of it", func() bool { return p.saw(word + mark) })
+	waitUntil(t, mark+": the owner's answer is taken", func() bool { return h.question(q.ID).State == state })
+	waitUntil(t, mark+": Hob says what came of it", func() bool { return p.saw(word + mark) })
 
 	// Later answers have no effect.
 	if p.press != nil {
@@ -241,15 +241,15 @@ func (p *place) round(t *testing.T, group, yes bool) {
 	}
 	p.say(owner, group, "/yes "+q.ID)
 	if !p.mute {
-		until(t, mark+": he is told that it is too late", func() bool { return p.saw(q.ID + " is " + state) })
+		waitUntil(t, mark+": he is told that it is too late", func() bool { return p.saw(q.ID + " is " + state) })
 	}
-	if now := h.question(q.ID); now.State != state || h.did(mark) != times {
-		t.Errorf("%s is %s; the action ran %d times", mark, now.State, h.did(mark))
+	if now := h.question(q.ID); now.State != state || h.countActions(mark) != times {
+		t.Errorf("%s is %s; the action ran %d times", mark, now.State, h.countActions(mark))
 	}
 }
 
-// attempts makes all other people answer and waits until Hob has processed their answers.
-func (p *place) attempts(t *testing.T, group bool, id string, yes bool) {
+// tryAnswers makes all other people answer and waits until Hob has processed their answers.
+func (p *chatChannel) tryAnswers(t *testing.T, group bool, id string, yes bool) {
 	t.Helper()
 	h := p.h
 	refused := h.row().Refused
@@ -283,10 +283,10 @@ func (p *place) attempts(t *testing.T, group bool, id string, yes bool) {
 			p.say(guest, in, last(in))
 		}
 		for _, in := range chats {
-			until(t, "the guest is heard", func() bool { return h.heard(last(in)) })
+			waitUntil(t, "the guest is heard", func() bool { return h.modelReceived(last(in)) })
 		}
 	}
-	until(t, "the strangers are not heard", func() bool { return h.row().Refused >= refused })
+	waitUntil(t, "the strangers are not heard", func() bool { return h.row().Refused >= refused })
 }
 
 // question is an approval request in the API.
@@ -297,13 +297,13 @@ type question struct {
 	DecidedBy string `json:"decided_by"`
 }
 
-func (h *house) questions() (list []question) {
+func (h *daemonFixture) questions() (list []question) {
 	h.t.Helper()
 	h.get("/api/v1/approvals", &list)
 	return list
 }
 
-func (h *house) question(id string) question {
+func (h *daemonFixture) question(id string) question {
 	h.t.Helper()
 	list := h.questions()
 	i := slices.IndexFunc(list, func(q question) bool { return q.ID == id })
@@ -313,8 +313,8 @@ func (h *house) question(id string) question {
 	return list[i]
 }
 
-// sent reports whether a delivery with this text has the state sent.
-func (h *house) sent(part string) bool {
+// wasSent reports whether a delivery with this text has the state sent.
+func (h *daemonFixture) wasSent(part string) bool {
 	h.t.Helper()
 	var list []struct{ Text, State string }
 	h.get("/api/v1/deliveries", &list)
@@ -327,7 +327,7 @@ func (h *house) sent(part string) bool {
 }
 
 // hasSentAll reports whether no delivery is waiting to be sent.
-func (h *house) hasSentAll() bool {
+func (h *daemonFixture) hasSentAll() bool {
 	h.t.Helper()
 	var list []struct{ State string }
 	h.get("/api/v1/deliveries", &list)
@@ -346,7 +346,7 @@ type channelRow struct {
 	Pairings           []struct{ ID, Sender string }
 }
 
-func (h *house) row() channelRow {
+func (h *daemonFixture) row() channelRow {
 	h.t.Helper()
 	var list []channelRow
 	h.get("/api/v1/channels", &list)
@@ -366,8 +366,8 @@ func (h *house) row() channelRow {
 // patience is the time limit for each wait.
 const patience = 60 * time.Second
 
-// until waits for a condition, with a time limit that suits a busy machine.
-func until(t *testing.T, what string, ok func() bool) {
+// waitUntil waits for a condition, with a time limit that suits a busy machine.
+func waitUntil(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !ok(); <-time.After(10 * time.Millisecond) {
 		if time.Now().After(end) {

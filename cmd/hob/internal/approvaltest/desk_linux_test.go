@@ -12,10 +12,10 @@ import (
 
 // openDesktop opens a desktop that shows notifications. The user cannot send messages there, so a
 // trigger causes the request.
-func openDesktop(t *testing.T) *place {
+func openDesktop(t *testing.T) *chatChannel {
 	bus := desktoptest.NewBus(t)
 	screen := desktoptest.NewServer(t, bus, "actions", "body")
-	p := &place{
+	p := &chatChannel{
 		section: "[channels.desktop]\n", more: "[notify]\nchannel = \"desktop\"\n", proven: true, trial: true, mute: true,
 		driver: made{desktop.Name, func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 			var c desktop.Config
@@ -30,7 +30,7 @@ func openDesktop(t *testing.T) *place {
 	}
 	p.ask = func(order string) {
 		mark := ordered.FindStringSubmatch(order)[1]
-		if status, said := p.h.call(http.MethodPost, "/api/v1/triggers/"+mark+"/fire", []byte("{}"), keyed(p.h.token, "")); status >= 300 {
+		if status, said := p.h.call(http.MethodPost, "/api/v1/triggers/"+mark+"/fire", []byte("{}"), clientHeaders(p.h.token, "")); status >= 300 {
 			t.Errorf("%d %s", status, said)
 		}
 	}

@@ -4,7 +4,7 @@ package approvaltest
 
 import "testing"
 
-func openDesktop(t *testing.T) *place {
+func openDesktop(t *testing.T) *chatChannel {
 	t.Skip("notifications are tested on Linux")
 	return nil
 }

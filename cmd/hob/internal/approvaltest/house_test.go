@@ -32,8 +32,8 @@ import (
 	"hob/tools"
 )
 
-// house is a complete Hob with one channel and a scripted model.
-type house struct {
+// daemonFixture is a complete Hob with one channel and a scripted model.
+type daemonFixture struct {
 	t       *testing.T
 	home    string
 	channel string
@@ -46,8 +46,8 @@ type house struct {
 	done map[string]int
 }
 
-// errand returns a tool that needs approval, because it reaches another person.
-func (h *house) errand() tools.Tool {
+// newSendTool returns a tool that needs approval, because it reaches another person.
+func (h *daemonFixture) newSendTool() tools.Tool {
 	type in struct {
 		What string `json:"what"`
 	}
@@ -63,8 +63,8 @@ func (h *house) errand() tools.Tool {
 	})
 }
 
-// did returns how often an action was carried out.
-func (h *house) did(what string) int {
+// countActions returns how often an action was carried out.
+func (h *daemonFixture) countActions(what string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.done[what]
@@ -89,14 +89,14 @@ func reply(r llmtest.Request) (llmtest.Answer, bool) {
 	return llmtest.Answer{Text: "Left: " + m[1]}, true
 }
 
-// heard reports whether the model received a text.
-func (h *house) heard(text string) bool {
+// modelReceived reports whether the model received a text.
+func (h *daemonFixture) modelReceived(text string) bool {
 	return slices.ContainsFunc(h.model.Requests(), func(r llmtest.Request) bool { return strings.Contains(r.LastUser, text) })
 }
 
-func openHouse(t *testing.T, channel string, p *place) *house {
+func openFixture(t *testing.T, channel string, p *chatChannel) *daemonFixture {
 	t.Helper()
-	h := &house{t: t, home: t.TempDir(), channel: channel, client: &http.Client{Transport: &http.Transport{}}, done: map[string]int{}}
+	h := &daemonFixture{t: t, home: t.TempDir(), channel: channel, client: &http.Client{Transport: &http.Transport{}}, done: map[string]int{}}
 	answers := reply
 	if p.reply != nil {
 		answers = p.reply
@@ -114,7 +114,7 @@ func openHouse(t *testing.T, channel string, p *place) *house {
 		drivers = append(drivers, p.driver)
 	}
 	d, err := app.Open(t.Context(), app.Options{
-		Paths: paths, Config: c, Version: "test", UserHome: h.home, Tools: append([]tools.Tool{h.errand()}, p.tools...), Drivers: drivers, Network: p.network, Quick: 1,
+		Paths: paths, Config: c, Version: "test", UserHome: h.home, Tools: append([]tools.Tool{h.newSendTool()}, p.tools...), Drivers: drivers, Network: p.network, Quick: 1,
 		Peer:    func(string, string, bool) web.Peer { return web.PeerOwner }, // all clients run in the test process
 		Started: func() (bool, error) { return false, nil }, Session: func(string) string { return "" },
 	})
@@ -149,7 +149,7 @@ func fatal(t *testing.T, err error) {
 }
 
 // call sends a request to the API with the given headers.
-func (h *house) call(method, path string, body []byte, header http.Header) (int, []byte) {
+func (h *daemonFixture) call(method, path string, body []byte, header http.Header) (int, []byte) {
 	h.t.Helper()
 	req, err := http.NewRequestWithContext(h.t.Context(), method, h.url+path, bytes.NewReader(body))
 	fatal(h.t, err)
@@ -162,8 +162,8 @@ func (h *house) call(method, path string, body []byte, header http.Header) (int,
 	return res.StatusCode, out
 }
 
-// keyed returns the headers of a client with a token.
-func keyed(token, channel string) http.Header {
+// clientHeaders returns the headers of a client with a token.
+func clientHeaders(token, channel string) http.Header {
 	h := http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}}
 	if channel != "" {
 		h.Set("X-Hob-Channel", channel)
@@ -171,21 +171,21 @@ func keyed(token, channel string) http.Header {
 	return h
 }
 
-func (h *house) post(path string, in, out any) {
+func (h *daemonFixture) post(path string, in, out any) {
 	h.t.Helper()
 	body, err := json.Marshal(in)
 	fatal(h.t, err)
 	h.read(http.MethodPost, path, body, out)
 }
 
-func (h *house) get(path string, out any) {
+func (h *daemonFixture) get(path string, out any) {
 	h.t.Helper()
 	h.read(http.MethodGet, path, nil, out)
 }
 
-func (h *house) read(method, path string, body []byte, out any) {
+func (h *daemonFixture) read(method, path string, body []byte, out any) {
 	h.t.Helper()
-	status, b := h.call(method, path, body, keyed(h.token, ""))
+	status, b := h.call(method, path, body, clientHeaders(h.token, ""))
 	if status >= 300 {
 		h.t.Fatalf("%s: %d %s", path, status, b)
 	}
@@ -205,9 +205,9 @@ func (m made) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	return m.make(decode, deps)
 }
 
-// unhurried returns a driver whose channel has no rate limit, because waiting for the limit would
+// withoutRateLimit returns a driver whose channel has no rate limit, because waiting for the limit would
 // take minutes.
-func unhurried(d channels.Driver, free func(channels.Channel) channels.Channel) channels.Driver {
+func withoutRateLimit(d channels.Driver, free func(channels.Channel) channels.Channel) channels.Driver {
 	return made{d.Describe().Name, func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 		ch, err := d.New(decode, deps)
 		if err != nil {

@@ -16,18 +16,18 @@ import (
 )
 
 // openNotes opens a folder of Markdown files that the owner has declared private.
-func openNotes(t *testing.T) *place { return inNotes(t, true) }
+func openNotes(t *testing.T) *chatChannel { return inNotes(t, true) }
 
 // openSharedNotes opens a folder that the owner has not declared private: messages there are
 // received but cannot answer questions.
-func openSharedNotes(t *testing.T) *place { return inNotes(t, false) }
+func openSharedNotes(t *testing.T) *chatChannel { return inNotes(t, false) }
 
-func inNotes(t *testing.T, private bool) *place {
+func inNotes(t *testing.T, private bool) *chatChannel {
 	vault := t.TempDir()
 	folder := filepath.Join(vault, "Hob")
 	fatal(t, os.Mkdir(folder, 0o700))
 	n := 0
-	return &place{
+	return &chatChannel{
 		channel: notes.Name, section: fmt.Sprintf("[channels.notes]\nprivate = %v\n", private), more: fmt.Sprintf("[pim]\nnotes_folder = %q\n", vault),
 		driver: made{notes.Name, func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 			var c notes.Config
@@ -57,13 +57,13 @@ func inNotes(t *testing.T, private bool) *place {
 }
 
 // openReminders opens a list on a CalDAV server that the owner has declared private.
-func openReminders(t *testing.T) *place {
+func openReminders(t *testing.T) *chatChannel {
 	r := pimtest.StartRadicale(t)
 	r.Make("Hob")
 	acc := r.Account("tester")
 	n := 0
 	var lists func() []pim.Reminders
-	return &place{
+	return &chatChannel{
 		section: "[channels.reminders]\nprivate = true\n",
 		more:    fmt.Sprintf("[accounts.home]\ncaldav = %q\nuser = %q\npassword = %q\n", acc.Server(pim.CalDAV), acc.User, pimtest.Secret),
 		driver: made{reminders.Name, func(decode func(any) error, d channels.Deps) (channels.Channel, error) {

@@ -16,23 +16,23 @@ import (
 )
 
 // openPage opens the page and the API, where everyone with the token is the owner.
-func openPage(t *testing.T) *place { return overAPI(t, "") }
+func openPage(t *testing.T) *chatChannel { return overAPI(t, "") }
 
 // openTerminal opens the channel of hob chat, which uses the same API.
-func openTerminal(t *testing.T) *place { return overAPI(t, "terminal") }
+func openTerminal(t *testing.T) *chatChannel { return overAPI(t, "terminal") }
 
-func overAPI(t *testing.T, channel string) *place {
-	p := &place{proven: true, others: []string{"nobody", "a wrong token", "another page"}}
+func overAPI(t *testing.T, channel string) *chatChannel {
+	p := &chatChannel{proven: true, others: []string{"nobody", "a wrong token", "another page"}}
 	headers := func(who string) http.Header {
 		switch who {
 		case owner:
-			k := keyed(p.h.token, channel)
+			k := clientHeaders(p.h.token, channel)
 			k.Set("X-Hob-Client", "owner")
 			return k
 		case "a wrong token":
-			return keyed(strings.Repeat("0", len(p.h.token)), channel)
+			return clientHeaders(strings.Repeat("0", len(p.h.token)), channel)
 		case "another page": // a page of another site in the owner's browser
-			k := keyed(p.h.token, channel)
+			k := clientHeaders(p.h.token, channel)
 			k.Set("Origin", "https://example.org")
 			return k
 		}
@@ -70,7 +70,7 @@ const hookKey = "not-a-real-secret"
 
 // openWebhook opens the webhook of a program of the owner, which posts texts signed with the shared
 // secret. If a post names a sender, that person is the sender.
-func openWebhook(t *testing.T) *place {
+func openWebhook(t *testing.T) *chatChannel {
 	var mu sync.Mutex
 	var texts []string
 	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -83,7 +83,7 @@ func openWebhook(t *testing.T) *place {
 		mu.Unlock()
 	}))
 	t.Cleanup(srv.Close)
-	p := &place{
+	p := &chatChannel{
 		section: fmt.Sprintf("[channels.webhook]\nurl = %q\nsecret = %q\nallow = [\"guest\"]\n", srv.URL, hookKey), proven: true,
 		groups: true, guests: true, others: []string{"nobody", "stranger"}, trial: true, between: true,
 	}

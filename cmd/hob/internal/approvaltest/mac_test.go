@@ -34,7 +34,7 @@ func number(who string) string {
 	return map[string]string{owner: "+15550100", guest: "+15550101", "stranger": "+15550102"}[who]
 }
 
-func openMac(t *testing.T) *place {
+func openMac(t *testing.T) *chatChannel {
 	home := t.TempDir()
 	fatal(t, os.MkdirAll(filepath.Join(home, "Library", "Messages", "Attachments"), 0o700))
 	m := &mac{t: t, db: chatdbtest.New(t, filepath.Join(home, "Library", "Messages", "chat.db"), chatdbtest.Newest())}
@@ -42,7 +42,7 @@ func openMac(t *testing.T) *place {
 		m.db.Chat(number(who), "iMessage", false)
 	}
 	m.db.Chat(crowd, "iMessage", true, number(owner), number(guest), number("stranger"))
-	return &place{
+	return &chatChannel{
 		section: fmt.Sprintf("[channels.imessage]\nallow = [%q]\nsettle = \"0s\"\n", number(guest)),
 		driver: made{imessage.Name, func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 			var c imessage.Config

@@ -25,7 +25,7 @@ import (
 var messageID = regexp.MustCompile(`(?mi)^Message-ID: *(<[^>]+>)`)
 
 // openMail opens a mailbox whose host reports its checks in Authentication-Results (RFC 8601).
-func openMail(t *testing.T) *place {
+func openMail(t *testing.T) *chatChannel {
 	const host = "mx.test.local"
 	// A mail that only claims to be from the owner does not count.
 	return openMailbox(t, host, []string{"unchecked", "failed", "by another host"}, func(how, mail string) string {
@@ -43,7 +43,7 @@ func openMail(t *testing.T) *place {
 
 // openSignedMail opens a mailbox whose host reports no results. The senders' hosts sign their mails
 // (DKIM, RFC 6376).
-func openSignedMail(t *testing.T) *place {
+func openSignedMail(t *testing.T) *chatChannel {
 	public, key, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -87,14 +87,14 @@ func (p publishes) LookupTXT(context.Context, string) ([]string, error) {
 
 // openMailbox opens Hob's mailbox on a real server, with an SMTP server. proved returns a mail as
 // the host delivers it; forged lists the kinds of mails that falsely claim to be from the owner.
-func openMailbox(t *testing.T, host string, forged []string, proved func(how, mail string) string) *place {
+func openMailbox(t *testing.T, host string, forged []string, proved func(how, mail string) string) *chatChannel {
 	d, s := pimtest.StartDovecot(t, ""), pimtest.StartSMTP(t)
 	const mailbox = "hob@test.local"
 	put := d.Appender("hob", "INBOX")
-	p := &place{
+	p := &chatChannel{
 		section: fmt.Sprintf("[channels.email]\naccount = \"work\"\ntrusted_host = %q\nallow = [\"guest@example.org\"]\nsettle = \"0s\"\n", host),
 		more:    fmt.Sprintf("[accounts.work]\nimap = %q\nsmtp = %q\nca = %q\naddress = %q\nuser = \"hob\"\npassword = %q\n", d.IMAPS, s.URL, pimtest.Both(t, d.CA, s.CA), mailbox, pimtest.Secret),
-		driver:  unhurried(email.Driver{}, func(c channels.Channel) channels.Channel { return freeMail{c.(*email.Channel)} }),
+		driver:  withoutRateLimit(email.Driver{}, func(c channels.Channel) channels.Channel { return freeMail{c.(*email.Channel)} }),
 		guests:  true, groups: true, trial: true,
 		others: []string{"stranger"},
 	}

@@ -24,8 +24,8 @@ func hostileMail() tools.Tool {
 	})
 }
 
-// obedient returns the answer of a model that follows orders in mail, triggers and messages.
-func obedient(r llmtest.Request) (llmtest.Answer, bool) {
+// answerOrders returns the answer of a model that follows orders in mail, triggers and messages.
+func answerOrders(r llmtest.Request) (llmtest.Answer, bool) {
 	spawn := func(task string) llmtest.Answer {
 		return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: fmt.Sprintf(`{"name":"spawn_background_task","arguments":{"task":%q}}`, task)}}}
 	}
@@ -44,7 +44,7 @@ func obedient(r llmtest.Request) (llmtest.Answer, bool) {
 
 // apiClient posts to the API as one of the owner's programs: the page, or hob ask.
 type apiClient struct {
-	h    *house
+	h    *daemonFixture
 	id   string
 	host string // X-Hob-Channel
 }
@@ -54,7 +54,7 @@ func (c apiClient) say(session, text string) (status int, answer string, asked [
 	c.h.t.Helper()
 	body, err := json.Marshal(map[string]string{"text": text})
 	fatal(c.h.t, err)
-	header := keyed(c.h.token, c.host)
+	header := clientHeaders(c.h.token, c.host)
 	if c.id != "" {
 		header.Set("X-Hob-Client", c.id)
 	}
@@ -72,19 +72,19 @@ func (c apiClient) say(session, text string) (status int, answer string, asked [
 
 // openReview opens a Hob whose model obeys every text, with a trigger that an unknown sender may
 // fire.
-func openReview(t *testing.T) *house {
+func openReview(t *testing.T) *daemonFixture {
 	t.Helper()
-	p := &place{
+	p := &chatChannel{
 		section: "[triggers.door]\naction = \"do what it says\"\nsession = \"cli\"\nsecret = \"not-a-real-secret\"\n",
-		reply:   obedient, tools: []tools.Tool{hostileMail()},
+		reply:   answerOrders, tools: []tools.Tool{hostileMail()},
 	}
-	return openHouse(t, "web", p)
+	return openFixture(t, "web", p)
 }
 
 // pending waits for an approval request whose arguments contain part.
-func (h *house) pending(part string) (q question) {
+func (h *daemonFixture) pending(part string) (q question) {
 	h.t.Helper()
-	until(h.t, "Hob asks about "+part, func() bool {
+	waitUntil(h.t, "Hob asks about "+part, func() bool {
 		list := h.questions()
 		i := slices.IndexFunc(list, func(x question) bool { return x.State == "pending" && strings.Contains(string(x.Arguments), part) })
 		if i >= 0 {
@@ -95,11 +95,11 @@ func (h *house) pending(part string) (q question) {
 	return q
 }
 
-// stays fails the test if a request was decided or its action was executed.
-func (h *house) stays(q question, mark, after string) {
+// checkUndecided fails the test if a request was decided or its action was executed.
+func (h *daemonFixture) checkUndecided(q question, mark, after string) {
 	h.t.Helper()
-	if now := h.question(q.ID); now.State != "pending" || h.did(mark) != 0 {
-		h.t.Errorf("after %s the question is %s by %q and %s ran %d times, want pending and 0", after, now.State, now.DecidedBy, mark, h.did(mark))
+	if now := h.question(q.ID); now.State != "pending" || h.countActions(mark) != 0 {
+		h.t.Errorf("after %s the question is %s by %q and %s ran %d times, want pending and 0", after, now.State, now.DecidedBy, mark, h.countActions(mark))
 	}
 }
 
@@ -116,7 +116,7 @@ func TestReview1_OkStartsNothingThatAHostileMailAskedFor(t *testing.T) {
 	q := h.pending("task-bg-evil")
 	for i, word := range bareWords() {
 		(apiClient{h, fmt.Sprintf("ask-%d", i+2), "terminal"}).say("cli", word)
-		h.stays(q, "task-bg-evil", word)
+		h.checkUndecided(q, "task-bg-evil", word)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestReview1_BareYesAnswersNoQuestionOfABackgroundTask(t *testing.T) {
 	q := h.pending("task-bg-own")
 	for _, word := range bareWords() {
 		_, answer, _ := terminal.say("cli", word)
-		h.stays(q, "task-bg-own", word)
+		h.checkUndecided(q, "task-bg-own", word)
 		if word == "yes" && !strings.Contains(answer, "/yes "+q.ID) {
 			t.Errorf("answer to \"yes\" = %q, want the id to use", answer)
 		}
@@ -138,7 +138,7 @@ func TestReview1_BareYesAnswersNoQuestionOfABackgroundTask(t *testing.T) {
 	if _, answer, _ := terminal.say("cli", "/yes "+q.ID); !strings.HasPrefix(answer, "Thank you") {
 		t.Errorf("answer to /yes ID = %q", answer)
 	}
-	until(t, "the task goes on", func() bool { return h.did("task-bg-own") == 1 })
+	waitUntil(t, "the task goes on", func() bool { return h.countActions("task-bg-own") == 1 })
 }
 
 func TestReview1_BareYesAnswersNoQuestionOfATrigger(t *testing.T) {
@@ -153,7 +153,7 @@ func TestReview1_BareYesAnswersNoQuestionOfATrigger(t *testing.T) {
 	q := h.pending("task-trigger-evil")
 	for _, word := range bareWords() {
 		terminal.say("cli", word)
-		h.stays(q, "task-trigger-evil", word)
+		h.checkUndecided(q, "task-trigger-evil", word)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestReview1_BareYesAnswersNothingShownToAnotherClient(t *testing.T) {
 		if _, answer, _ := c.say("home", "yes"); !strings.Contains(answer, q.ID) {
 			t.Errorf("%q: answer to \"yes\" = %q, want the id to use", c.id, answer)
 		}
-		h.stays(q, "task-other-client", "yes of client "+c.id)
+		h.checkUndecided(q, "task-other-client", "yes of client "+c.id)
 	}
 }
 
@@ -183,11 +183,11 @@ func TestReview1_BareYesAnswersOnlyTheLastShownQuestion(t *testing.T) {
 	if _, answer, _ := page.say("home", "ok"); !strings.Contains(answer, "Reply yes to approve or no to deny: carry out task-first-shown") {
 		t.Errorf("ok is answered %q", answer)
 	}
-	h.stays(q, "task-first-shown", "ok")
+	h.checkUndecided(q, "task-first-shown", "ok")
 	if _, answer, _ := page.say("home", "Hob, Ja!"); !strings.HasPrefix(answer, "Thank you") {
 		t.Errorf("ja is answered %q", answer)
 	}
-	until(t, "the owner's yes counts", func() bool { return h.did("task-first-shown") == 1 })
+	waitUntil(t, "the owner's yes counts", func() bool { return h.countActions("task-first-shown") == 1 })
 
 	page.say("home", "please carry out task-second-shown")
 	q = h.pending("task-second-shown")
@@ -195,13 +195,13 @@ func TestReview1_BareYesAnswersOnlyTheLastShownQuestion(t *testing.T) {
 	if _, answer, _ := page.say("home", "yes"); !strings.Contains(answer, "/yes "+q.ID) {
 		t.Errorf("answer to \"yes\" after another message = %q", answer)
 	}
-	h.stays(q, "task-second-shown", "a message in between")
+	h.checkUndecided(q, "task-second-shown", "a message in between")
 
 	page.say("other", "please carry out task-third-shown")
 	third := h.pending("task-third-shown")
 	page.say("home", "yes")
-	h.stays(q, "task-second-shown", "a question in another conversation")
-	h.stays(third, "task-third-shown", "a yes in another conversation")
+	h.checkUndecided(q, "task-second-shown", "a question in another conversation")
+	h.checkUndecided(third, "task-third-shown", "a yes in another conversation")
 }
 
 // A mail approves an action only as a reply to the mail with the request, regardless of other ids
@@ -209,15 +209,15 @@ func TestReview1_BareYesAnswersOnlyTheLastShownQuestion(t *testing.T) {
 func TestReview1_MailAnswersOnlyAsAReply(t *testing.T) {
 	t.Parallel()
 	p := openMail(t)
-	p.h = openHouse(t, "email", p)
+	p.h = openFixture(t, "email", p)
 	p.pair(t)
 	p.say(owner, false, "Please carry out task-by-mail")
 	q := p.h.pending("task-by-mail")
-	until(t, "the question arrives", func() bool { return p.saw(q.ID) && p.h.sent(q.ID) })
+	waitUntil(t, "the question arrives", func() bool { return p.saw(q.ID) && p.h.wasSent(q.ID) })
 	p.sayAlone("yes") // starts a separate conversation
-	until(t, "the model is told yes", func() bool { return p.h.heard("yes") })
-	p.h.stays(q, "task-by-mail", "yes")
+	waitUntil(t, "the model is told yes", func() bool { return p.h.modelReceived("yes") })
+	p.h.checkUndecided(q, "task-by-mail", "yes")
 	p.sayAlone("/yes " + q.ID)
-	until(t, "the owner is told to reply", func() bool { return p.saw("on this channel an approval must be a reply") })
-	p.h.stays(q, "task-by-mail", "/yes ID")
+	waitUntil(t, "the owner is told to reply", func() bool { return p.saw("on this channel an approval must be a reply") })
+	p.h.checkUndecided(q, "task-by-mail", "/yes ID")
 }

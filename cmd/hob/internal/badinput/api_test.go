@@ -20,7 +20,7 @@ type refusal struct {
 // The HTTP API rejects invalid requests and stores nothing from them.
 func TestRequests(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, offline)
+	h := newFixture(t, offline)
 	h.start()
 	const (
 		talk = "/api/v1/sessions/s/messages"
@@ -103,7 +103,7 @@ func TestRequests(t *testing.T) {
 	h.stop()
 }
 
-func (h *house) withHeader(path, name, value string) (int, string) {
+func (h *daemonFixture) withHeader(path, name, value string) (int, string) {
 	h.t.Helper()
 	q, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.base+path, nil)
 	fatal(h.t, err)

@@ -13,7 +13,7 @@ import (
 // with a partial configuration.
 func TestConfigurations(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "")
+	h := newFixture(t, "")
 	tests := []struct{ name, text, want string }{
 		{"cut off", "[agent\n", `config.toml:1: .*\].*correct this line`},
 		{"no value", "[agent]\nname =\n", `config.toml:2: `},
@@ -44,14 +44,14 @@ func TestConfigurations(t *testing.T) {
 		for _, args := range [][]string{{"config", "check"}, {"ask", "hello"}, {"start"}, {"start", "--foreground"}} {
 			r := h.hob(args...)
 			r.what = tt.name + ": " + r.what
-			r.fails(1, tt.want)
+			r.checkFailure(1, tt.want)
 		}
 	}
 	sound := "[agent]\nname = \"x\" # mine\n"
 	h.write("config.toml", sound)
-	h.hob("config", "set", "agent.max_rounds", "lots").fails(1, `a whole number`)
-	h.hob("config", "set", "agent.nmae", "x").fails(1, `did you mean "agent.name"`)
-	h.hob("config", "set", "agent.name", "").fails(1, `a name on one line.*nothing was changed`)
+	h.hob("config", "set", "agent.max_rounds", "lots").checkFailure(1, `a whole number`)
+	h.hob("config", "set", "agent.nmae", "x").checkFailure(1, `did you mean "agent.name"`)
+	h.hob("config", "set", "agent.name", "").checkFailure(1, `a name on one line.*nothing was changed`)
 	if b, err := os.ReadFile(filepath.Join(h.home, "config.toml")); string(b) != sound {
 		t.Errorf("config.toml after a failed config set = %q %v", b, err)
 	}
@@ -60,30 +60,30 @@ func TestConfigurations(t *testing.T) {
 // Missing secrets of channels and triggers are reported.
 func TestMissingSecrets(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, offline+"[channels.webhook]\nurl = \"http://127.0.0.1:1/\"\nsecret = \"env:NOT_SET\"\n")
-	h.hob("config", "check").fails(1, `channels.webhook: the secret: the environment variable NOT_SET is not set.*set it`)
+	h := newFixture(t, offline+"[channels.webhook]\nurl = \"http://127.0.0.1:1/\"\nsecret = \"env:NOT_SET\"\n")
+	h.hob("config", "check").checkFailure(1, `channels.webhook: the secret: the environment variable NOT_SET is not set.*set it`)
 	h.start() // a channel that cannot be used does not stop the others
-	h.hob("ask", "hello").works("Hello")
-	h.hob("status").works("webhook.*NOT_SET")
+	h.hob("ask", "hello").checkSuccess("Hello")
+	h.hob("status").checkSuccess("webhook.*NOT_SET")
 	h.stop()
 	h.write("config.toml", offline+"[triggers.x]\naction = \"brief me\"\nsecret = \"env:NOT_SET\"\n")
 	h.start() // a trigger without its secret accepts no signature
-	h.hob("doctor", "trigger").works0(1, `fail +trigger x.*NOT_SET is not set`)
+	h.hob("doctor", "trigger").checkExit(1, `fail +trigger x.*NOT_SET is not set`)
 }
 
 // Files in the home that have the wrong type or form are reported.
 func TestHome_UnusualFiles(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, offline)
+	h := newFixture(t, offline)
 	fatal(t, os.Remove(filepath.Join(h.home, "config.toml")))
 	folder := func(name string) {
 		fatal(t, os.Mkdir(filepath.Join(h.home, name), 0o700))
-		h.own(filepath.Join(h.home, name))
+		h.takeOwnership(filepath.Join(h.home, name))
 	}
 	remove := func(name string) { fatal(t, os.RemoveAll(filepath.Join(h.home, name))) }
 	folder("config.toml")
 	for _, args := range [][]string{{"ask", "hello"}, {"start"}, {"config", "set", "agent.name", "x"}, {"init"}} {
-		h.hob(args...).fails(1, `config.toml: (it is )?not a file.*move it elsewhere`)
+		h.hob(args...).checkFailure(1, `config.toml: (it is )?not a file.*move it elsewhere`)
 	}
 	remove("config.toml")
 	h.write("config.toml", offline)
@@ -91,60 +91,60 @@ func TestHome_UnusualFiles(t *testing.T) {
 		h.write("SOUL.md", text)
 		r := h.hob("ask", "hello")
 		r.what = name
-		r.fails(1, `SOUL.md is (not valid UTF-8.*save it|larger than 100 KB.*shorten)`)
+		r.checkFailure(1, `SOUL.md is (not valid UTF-8.*save it|larger than 100 KB.*shorten)`)
 	}
 	remove("SOUL.md")
 	folder("USER.md")
-	h.hob("ask", "hello").fails(1, `USER.md: is a directory.*move it elsewhere`)
+	h.hob("ask", "hello").checkFailure(1, `USER.md: is a directory.*move it elsewhere`)
 	remove("USER.md")
 	remove("hob.db")
 	folder("hob.db")
-	h.hob("ask", "hello").fails(1, `hob.db: is a directory.*HOB_HOME`)
+	h.hob("ask", "hello").checkFailure(1, `hob.db: is a directory.*HOB_HOME`)
 	remove("hob.db")
 	for _, garbage := range []string{"", "\xff{", `{"pid":1,"role":"daemon"}`} {
 		h.write("hob.lock", garbage)
 		h.write("endpoint.json", garbage)
-		h.hob("ask", "hello").works("Hello")
-		h.hob("status").fails(3, "not running")
+		h.hob("ask", "hello").checkSuccess("Hello")
+		h.hob("status").checkFailure(3, "not running")
 	}
 }
 
 // The token file is made private. If it is a link, the target of the link is not changed.
 func TestTokens(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, offline)
+	h := newFixture(t, offline)
 	token := filepath.Join(h.home, "token")
-	h.hob("ask", "hello").works("Hello")
+	h.hob("ask", "hello").checkSuccess("Hello")
 	h.mode("token", 0o644)
-	h.hob("doctor").fails(1, "some checks failed")
-	h.hob("ask", "hello").works("Hello")
+	h.hob("doctor").checkFailure(1, "some checks failed")
+	h.hob("ask", "hello").checkSuccess("Hello")
 	if fi, err := os.Stat(token); err != nil || fi.Mode().Perm() != 0o600 {
 		t.Errorf("other users can read the token: %v %v", fi.Mode(), err)
 	}
 	for _, damaged := range []string{"", "garbage\n", "\xff\xfe"} {
 		h.write("token", damaged)
-		h.hob("ask", "hello").works("Hello")
+		h.hob("ask", "hello").checkSuccess("Hello")
 	}
-	if os.Getuid() != 0 || superuser() {
+	if os.Getuid() != 0 || isSuperuser() {
 		h.mode("token", 0)
-		h.hob("ask", "hello").fails(1, "permission denied.*move the file elsewhere")
+		h.hob("ask", "hello").checkFailure(1, "permission denied.*move the file elsewhere")
 	}
 	fatal(t, os.Remove(token))
 	fatal(t, os.Mkdir(token, 0o700))
-	h.own(token)
-	h.hob("ask", "hello").fails(1, "is a directory.*move the file elsewhere")
+	h.takeOwnership(token)
+	h.hob("ask", "hello").checkFailure(1, "is a directory.*move the file elsewhere")
 	fatal(t, os.Remove(token))
 	h.write("precious", "mine")
 	fatal(t, os.Symlink(filepath.Join(h.home, "precious"), token))
-	h.hob("ask", "hello").fails(1, "a link to a file without a token.*remove the link")
+	h.hob("ask", "hello").checkFailure(1, "a link to a file without a token.*remove the link")
 	if b, err := os.ReadFile(filepath.Join(h.home, "precious")); string(b) != "mine" {
 		t.Errorf("file behind the link = %q %v", b, err)
 	}
 	fatal(t, os.Remove(token))
 	h.start()
 	fatal(t, os.Remove(token))
-	h.hob("ask", "hello").fails(1, "token .* not found.*hob stop, then hob start")
-	h.hob("stop").works("stopped")
+	h.hob("ask", "hello").checkFailure(1, "token .* not found.*hob stop, then hob start")
+	h.hob("stop").checkSuccess("stopped")
 	h.daemon = nil
-	h.hob("ask", "hello").works("Hello")
+	h.hob("ask", "hello").checkSuccess("Hello")
 }

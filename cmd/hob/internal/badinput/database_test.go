@@ -13,7 +13,7 @@ import (
 	_ "modernc.org/sqlite" // to write data like a newer Hob
 )
 
-func (h *house) sql(statement string) {
+func (h *daemonFixture) sql(statement string) {
 	h.t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(h.home, "hob.db"))
 	fatal(h.t, err)
@@ -22,7 +22,7 @@ func (h *house) sql(statement string) {
 	fatal(h.t, db.Close())
 }
 
-func (h *house) sum() [32]byte {
+func (h *daemonFixture) databaseSum() [32]byte {
 	h.t.Helper()
 	b, err := os.ReadFile(filepath.Join(h.home, "hob.db"))
 	fatal(h.t, err)
@@ -32,24 +32,24 @@ func (h *house) sum() [32]byte {
 // A database of a newer version of Hob stays unchanged.
 func TestNewerDatabase(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, offline)
-	h.hob("ask", "remember that the code is 9911").works("Noted")
+	h := newFixture(t, offline)
+	h.hob("ask", "remember that the code is 9911").checkSuccess("Noted")
 	for add, remove := range map[string]string{
 		"INSERT INTO migrations VALUES ('bus', 99, 0)":   "DELETE FROM migrations WHERE version = 99",
 		"INSERT INTO migrations VALUES ('future', 1, 0)": "DELETE FROM migrations WHERE owner = 'future'",
 	} {
 		h.sql(add)
-		before := h.sum()
+		before := h.databaseSum()
 		for _, args := range [][]string{{"ask", "hello"}, {"start"}, {"start", "--foreground"}, {"backup"}, {"task", "list"}} {
-			h.hob(args...).fails(1, `a newer version of Hob.*update Hob`)
+			h.hob(args...).checkFailure(1, `a newer version of Hob.*update Hob`)
 		}
-		h.hob("doctor").works0(1, "fail +database.*newer version.*-> update Hob")
-		if h.sum() != before {
+		h.hob("doctor").checkExit(1, "fail +database.*newer version.*-> update Hob")
+		if h.databaseSum() != before {
 			t.Error("the database of the newer Hob was changed")
 		}
 		h.sql(remove)
 	}
-	h.hob("ask", "what did I ask you to remember?").works("9911")
+	h.hob("ask", "what did I ask you to remember?").checkSuccess("9911")
 }
 
 // A damaged database is moved aside and reported. Hob continues with the newest backup or, if there
@@ -57,44 +57,44 @@ func TestNewerDatabase(t *testing.T) {
 func TestDamagedDatabase(t *testing.T) {
 	t.Parallel()
 	noise := strings.Repeat("not a page of a database ", 400)
-	damage := map[string]func(h *house){
-		"another file": func(h *house) { h.write("hob.db", noise) },
-		"pages": func(h *house) {
+	damage := map[string]func(h *daemonFixture){
+		"another file": func(h *daemonFixture) { h.write("hob.db", noise) },
+		"pages": func(h *daemonFixture) {
 			f, err := os.OpenFile(filepath.Join(h.home, "hob.db"), os.O_WRONLY, 0)
 			fatal(t, err)
 			_, err = f.WriteAt([]byte(noise), 20_000)
 			fatal(t, err)
 			fatal(t, f.Close())
 		},
-		"cut off": func(h *house) { fatal(t, os.Truncate(filepath.Join(h.home, "hob.db"), 100_001)) },
-		"emptied": func(h *house) { fatal(t, os.Truncate(filepath.Join(h.home, "hob.db"), 0)) },
+		"cut off": func(h *daemonFixture) { fatal(t, os.Truncate(filepath.Join(h.home, "hob.db"), 100_001)) },
+		"emptied": func(h *daemonFixture) { fatal(t, os.Truncate(filepath.Join(h.home, "hob.db"), 0)) },
 	}
 	for name, spoil := range damage {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t, offline)
-			h.hob("ask", "remember that the code is 9911").works("Noted")
-			h.hob("backup").works(`snapshot-.*-manual`)
+			h := newFixture(t, offline)
+			h.hob("ask", "remember that the code is 9911").checkSuccess("Noted")
+			h.hob("backup").checkSuccess(`snapshot-.*-manual`)
 			spoil(h)
-			damaged := h.sum()
+			damaged := h.databaseSum()
 			r := h.hob("ask", "what did I ask you to remember?")
-			r.works("9911")
+			r.checkSuccess("9911")
 			if !strings.Contains(r.errs, "the database was damaged and is now") {
 				t.Errorf("the damage was not reported: %q", r.errs)
 			}
-			h.aside(damaged)
-			h.hob("restore", "--pending").works("Restored the newest good backup")
-			h.hob("doctor").works("ok +database")
+			h.checkKeptAside(damaged)
+			h.hob("restore", "--pending").checkSuccess("Restored the newest good backup")
+			h.hob("doctor").checkSuccess("ok +database")
 		})
 	}
 	t.Run("no backup, the daemon", func(t *testing.T) {
 		t.Parallel()
-		h := newHouse(t, offline)
+		h := newFixture(t, offline)
 		h.write("hob.db", noise)
-		damaged := h.sum()
-		h.hob("doctor").works0(1, "fail +database.*damaged.*-> restart Hob")
+		damaged := h.databaseSum()
+		h.hob("doctor").checkExit(1, "fail +database.*damaged.*-> restart Hob")
 		h.start()
-		h.eventually("the notice", func() bool {
+		h.waitUntil("the notice", func() bool {
 			for _, d := range h.deliveries("notice") {
 				if strings.Contains(d.Text, "database was damaged") && strings.Contains(d.Text, "damaged-") {
 					return true
@@ -104,13 +104,13 @@ func TestDamagedDatabase(t *testing.T) {
 		})
 		h.say("remember that the code is 9911")
 		h.stop()
-		h.aside(damaged)
-		h.hob("ask", "what did I ask you to remember?").works("9911")
+		h.checkKeptAside(damaged)
+		h.hob("ask", "what did I ask you to remember?").checkSuccess("9911")
 	})
 }
 
-// aside checks that the damaged file was kept unchanged next to the new one.
-func (h *house) aside(damaged [32]byte) {
+// checkKeptAside checks that the damaged file was kept unchanged next to the new one.
+func (h *daemonFixture) checkKeptAside(damaged [32]byte) {
 	h.t.Helper()
 	for _, f := range h.files() {
 		if strings.HasPrefix(f, "hob.db.damaged-") && !strings.HasSuffix(f, "-wal") && !strings.HasSuffix(f, "-shm") {

@@ -19,9 +19,9 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// alone reruns a test in a separate mount namespace, where the test may mount a small disk that no
+// rerunInNamespace reruns a test in a separate mount namespace, where the test may mount a small disk that no
 // other process sees. It returns true in that namespace.
-func alone(t *testing.T) bool {
+func rerunInNamespace(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(workshopVar) != "" {
 		return true
@@ -66,7 +66,7 @@ func smallDisk(t *testing.T) *disk {
 	return &disk{t, dir}
 }
 
-func (d *disk) house(conf string) *house {
+func (d *disk) newFixture(conf string) *daemonFixture {
 	d.t.Helper()
 	dir := filepath.Join(d.dir, "house")
 	fatal(d.t, os.Mkdir(dir, 0o755)) //nolint:gosec // the user nobody must be able to enter
@@ -97,35 +97,35 @@ func (d *disk) free() { fatal(d.t, os.Remove(filepath.Join(d.dir, "fill"))) }
 
 // On a full disk nothing starts. Once there is space, everything is as before.
 func TestDisk_IsFullAtTheStart(t *testing.T) {
-	if !alone(t) {
+	if !rerunInNamespace(t) {
 		return
 	}
 	d := smallDisk(t)
-	h := d.house(offline)
-	h.hob("ask", "remember that the code is 9911").works("Noted")
+	h := d.newFixture(offline)
+	h.hob("ask", "remember that the code is 9911").checkSuccess("Noted")
 	before := h.files()
 	d.fill()
 	for _, args := range [][]string{{"ask", "hello"}, {"start"}, {"start", "--foreground"}, {"task", "list"}, {"backup"}} {
-		h.hob(args...).fails(1, `no space left on device.*free some space`)
+		h.hob(args...).checkFailure(1, `no space left on device.*free some space`)
 	}
-	h.hob("config", "set", "agent.name", strings.Repeat("Robin", 12)).fails(1, `nothing was changed.*config.toml.*no space left.*free some space`)
-	h.hob("config", "check").works("good")
-	h.hob("status").fails(3, "not running")
+	h.hob("config", "set", "agent.name", strings.Repeat("Robin", 12)).checkFailure(1, `nothing was changed.*config.toml.*no space left.*free some space`)
+	h.hob("config", "check").checkSuccess("good")
+	h.hob("status").checkFailure(3, "not running")
 	if after := h.files(); !slices.Equal(before, after) {
 		t.Errorf("files before %v and after %v", before, after)
 	}
-	h.hob("doctor").works0(1, `fail +disk.*-> delete other files on the disk of`)
+	h.hob("doctor").checkExit(1, `fail +disk.*-> delete other files on the disk of`)
 	d.free()
-	h.hob("ask", "what did I ask you to remember?").works("9911")
+	h.hob("ask", "what did I ask you to remember?").checkSuccess("9911")
 }
 
 // A message that does not fit on the disk is rejected and can be sent again.
 func TestDisk_FillsUpBeforeAMessage(t *testing.T) {
-	if !alone(t) {
+	if !rerunInNamespace(t) {
 		return
 	}
 	d := smallDisk(t)
-	h := d.house(offline)
+	h := d.newFixture(offline)
 	h.start()
 	h.say("remember that the code is 9911")
 	d.fill()
@@ -135,9 +135,9 @@ func TestDisk_FillsUpBeforeAMessage(t *testing.T) {
 	if json.Unmarshal([]byte(body), &r) != nil || code != http.StatusInsufficientStorage || r.Error.Code != "disk_full" || !strings.HasPrefix(r.Error.Remedy, "free space on the disk of Hob's data") {
 		t.Errorf("a message: %d %s", code, body)
 	}
-	h.hob("ask", "hello").fails(1, "the disk is full and the change was not saved.*free space on the disk of Hob's data.*hob doctor disk")
-	h.hob("task", "add", "milk").fails(1, "the disk is full.*free space on the disk")
-	h.hob("backup").fails(1, "the disk is full|no space left.*space")
+	h.hob("ask", "hello").checkFailure(1, "the disk is full and the change was not saved.*free space on the disk of Hob's data.*hob doctor disk")
+	h.hob("task", "add", "milk").checkFailure(1, "the disk is full.*free space on the disk")
+	h.hob("backup").checkFailure(1, "the disk is full|no space left.*space")
 	if left, err := os.ReadDir(filepath.Join(h.home, "backups")); len(left) != 0 {
 		t.Errorf("half a backup: %v %v", left, err)
 	}
@@ -160,7 +160,7 @@ func TestDisk_FillsUpBeforeAMessage(t *testing.T) {
 // A turn during which the disk becomes full continues when there is space: each action runs once,
 // and unknown outcomes are reported.
 func TestDisk_FillsUpDuringATurn(t *testing.T) {
-	if !alone(t) {
+	if !rerunInNamespace(t) {
 		return
 	}
 	d := smallDisk(t)
@@ -180,22 +180,22 @@ func TestDisk_FillsUpDuringATurn(t *testing.T) {
 			{Name: "write_file", Args: fmt.Sprintf(`{"path":%q,"content":%q}`, filepath.Join(docs, "list.txt"), strings.Repeat("milk\n", 2000))},
 		}}, true
 	}})
-	h := d.house(withModel(model))
+	h := d.newFixture(withModel(model))
 	docs = filepath.Join(h.user, "Documents")
 	fatal(t, os.Mkdir(docs, 0o700))
-	h.own(docs)
+	h.takeOwnership(docs)
 	h.start()
 	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", `{"text":"buy milk","async":true}`)
 	var r struct{ Event string }
 	if json.Unmarshal([]byte(body), &r) != nil || code != http.StatusAccepted {
 		t.Fatal(code, body)
 	}
-	h.eventually("the turn meets the full disk", func() bool {
+	h.waitUntil("the turn meets the full disk", func() bool {
 		b, err := os.ReadFile(h.log)
 		return err == nil && strings.Contains(string(b), "the disk is full")
 	})
 	d.free()
-	h.eventually("the turn is finished", func() bool {
+	h.waitUntil("the turn is finished", func() bool {
 		_, body := h.api(http.MethodGet, "/api/v1/inbox/"+r.Event, "")
 		return strings.Contains(body, `"done"`)
 	})
@@ -222,34 +222,34 @@ func TestDisk_FillsUpDuringATurn(t *testing.T) {
 // Work that becomes due while the disk is full runs once when there is space, and a text that a
 // receiver has accepted is not sent again.
 func TestDisk_FillsUpBetweenTurns(t *testing.T) {
-	if !alone(t) {
+	if !rerunInNamespace(t) {
 		return
 	}
 	d := smallDisk(t)
 	k := newHook(t)
 	k.first = d.fill
-	h := d.house(withHook(k.url))
+	h := d.newFixture(withHook(k.url))
 	h.start()
-	h.ring()
-	h.eventually("the accepted notice", func() bool { _, took := k.state(); return len(took) == 1 })
-	h.eventually("the full disk is met", func() bool {
+	h.triggerNotice()
+	h.waitUntil("the accepted notice", func() bool { _, took := k.state(); return len(took) == 1 })
+	h.waitUntil("the full disk is met", func() bool {
 		b, err := os.ReadFile(h.log)
 		return err == nil && strings.Contains(string(b), "the disk is full")
 	})
 	d.free()
-	h.eventually("the state sent", func() bool { return h.notice().State == "sent" })
+	h.waitUntil("the state sent", func() bool { return h.notice().State == "sent" })
 	if asked, took := k.state(); asked != 1 || len(took) != 1 {
 		t.Errorf("%d requests, accepted %q", asked, took)
 	}
 
 	h.say("remind me in 2 seconds to stand up")
 	d.fill()
-	h.eventually("the reminder meets the full disk", func() bool {
+	h.waitUntil("the reminder meets the full disk", func() bool {
 		b, err := os.ReadFile(h.log)
 		return err == nil && strings.Count(string(b), "the disk is full") > 3
 	})
 	d.free()
-	h.eventually("the reminder comes", func() bool { _, took := k.state(); return len(took) == 2 })
+	h.waitUntil("the reminder comes", func() bool { _, took := k.state(); return len(took) == 2 })
 	h.stop()
 	if asked, took := k.state(); asked != 2 || len(took) != 2 {
 		t.Errorf("%d requests, accepted %q", asked, took)

@@ -23,28 +23,28 @@ import (
 // noBrowser disables the browser, so that the doctor does not start one in each of these homes.
 const noBrowser = offline + "[browser]\nenabled = false\n"
 
-// sick describes a home with a problem and the expected findings.
-type sick struct {
+// brokenHome describes a home with a problem and the expected findings.
+type brokenHome struct {
 	name  string
 	probe string
 	conf  string // "" means noBrowser
-	spoil func(t *testing.T, h *house)
+	spoil func(t *testing.T, h *daemonFixture)
 	code  int    // exit code of hob doctor
 	says  string // pattern of the finding on one line: "state name cause -> remedy"
 	fixes string // pattern of the report of --fix; "" if only the user can fix the problem
 }
 
-func sickHomes() []sick {
-	write := func(path, text string) func(*testing.T, *house) {
-		return func(_ *testing.T, h *house) {
+func sickHomes() []brokenHome {
+	write := func(path, text string) func(*testing.T, *daemonFixture) {
+		return func(_ *testing.T, h *daemonFixture) {
 			h.dirs(filepath.Dir(path))
 			h.write(path, text)
 		}
 	}
-	mode := func(name string, mode os.FileMode) func(*testing.T, *house) {
-		return func(_ *testing.T, h *house) { h.mode(name, mode) }
+	mode := func(name string, mode os.FileMode) func(*testing.T, *daemonFixture) {
+		return func(_ *testing.T, h *daemonFixture) { h.mode(name, mode) }
 	}
-	return []sick{
+	return []brokenHome{
 		{"an unknown section", "config", "", write("config.toml", "[agnet]\n"), 1, `fail +config .*config.toml:1: agnet: unknown section -> did you mean "agent"`, ""},
 		{"a configuration that its owner may not read", "config", "", mode("config.toml", 0), 1, `fail +config +you do not have permission to read .*config.toml \(mode 0000\) -> .*chmod 600`, `closed .*config.toml`},
 		{"a configuration that others read", "files", "", mode("config.toml", 0o644), 0, `warn +files +other users can read private files: .*config.toml -> hob doctor --fix`, `closed .*config.toml`},
@@ -53,58 +53,58 @@ func sickHomes() []sick {
 		{"a read-only home", "home", "", mode(".", 0o500), 1, `fail +home +cannot write to the folder .*permission denied -> make it writable`, `closed .* to others`},
 		{"a token that others read", "token", "", mode("token", 0o644), 1, `fail +token +other users can read .*token .* -> .*hob token rotate`, `created a new token`},
 		{"a damaged database", "database", "", write("hob.db", strings.Repeat("not a database", 999)), 1, `fail +database .*damaged.* -> restart Hob: it moves the file aside`, ""},
-		{"a database of a newer Hob", "database", "", func(_ *testing.T, h *house) { h.sql("INSERT INTO migrations VALUES ('future', 1, 0)") }, 1, `fail +database .*newer version.* -> update Hob`, ""},
-		{"no copy of an old database", "backup", "", func(_ *testing.T, h *house) { h.sql("UPDATE migrations SET applied_at = 1700000000000") }, 0, `warn +backup +no backup of the database, which is \d+ days old -> .*hob backup`, ""},
+		{"a database of a newer Hob", "database", "", func(_ *testing.T, h *daemonFixture) { h.sql("INSERT INTO migrations VALUES ('future', 1, 0)") }, 1, `fail +database .*newer version.* -> update Hob`, ""},
+		{"no copy of an old database", "backup", "", func(_ *testing.T, h *daemonFixture) { h.sql("UPDATE migrations SET applied_at = 1700000000000") }, 0, `warn +backup +no backup of the database, which is \d+ days old -> .*hob backup`, ""},
 		{"a key in a keychain that is not there", "secrets", noBrowser + "[search]\nkey = \"keychain:search\"\n", nil, 1, `fail +secrets +search.key = "keychain:search": secret "search": no secret with this name -> store it with: hob secret set search`, ""},
-		{"a port that a stranger has", "port", "", func(t *testing.T, h *house) {
+		{"a port that a stranger has", "port", "", func(t *testing.T, h *daemonFixture) {
 			l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 			fatal(t, err)
 			t.Cleanup(func() { l.Close() })
 			h.write("config.toml", strings.ReplaceAll(noBrowser, "127.0.0.1:0", l.Addr().String()))
 		}, 0, `warn +port +another program listens on 127.0.0.1:\d+, so Hob would listen on a free port -> .*web.listen`, ""},
-		{"a daemon that was killed", "leftovers", "", func(t *testing.T, h *house) {
+		{"a daemon that was killed", "leftovers", "", func(t *testing.T, h *daemonFixture) {
 			h.start()
 			h.kill()
 			h.deadSocket("run/old.sock")
 		}, 0, `warn +leftovers +the daemon \(pid \d+, since .*\) was interrupted; leftovers: the lock file, endpoint.json.* -> hob doctor --fix.*unused sockets: .*old.sock`, `cleared the lock of pid \d+, removed .*endpoint.json.*removed .*old.sock`},
-		{"a write that was cut off", "leftovers", "", func(t *testing.T, h *house) {
+		{"a write that was cut off", "leftovers", "", func(t *testing.T, h *daemonFixture) {
 			h.write(".config.toml.1234567", "half")
 			old := time.Now().Add(-2 * time.Hour)
 			fatal(t, os.Chtimes(filepath.Join(h.home, ".config.toml.1234567"), old, old))
 			h.write(".config.toml.7654321", "another one that is at it")
 		}, 0, `warn +leftovers +1 file of an interrupted write: .*\.config.toml.1234567`, `removed .*\.config.toml.1234567$`},
 		{"an upgrade that failed", "leftovers", "", write("upgrade-failed.json", `{"version":"v9","reason":"boom","at":"2026-01-02T03:04:05Z","tries":1}`), 0, `warn +leftovers +2026-01-0.*: the upgrade to v9 failed: boom -> remove the cause`, `the next start repeats the upgrade`},
-		{"a missing database with a backup", "database", "", func(t *testing.T, h *house) {
-			h.hob("backup").works("snapshot-")
+		{"a missing database with a backup", "database", "", func(t *testing.T, h *daemonFixture) {
+			h.hob("backup").checkSuccess("snapshot-")
 			fatal(t, os.Remove(filepath.Join(h.home, "hob.db")))
 		}, 0, `warn +database +the database file is missing -> the next start uses the newest good backup`, ""},
-		{"no folder for the log", "files", "", func(t *testing.T, h *house) { fatal(t, os.RemoveAll(filepath.Join(h.home, "logs"))) }, 0, `warn +files +missing: .*logs -> hob doctor --fix`, `made .*logs`},
-		{"a folder that leads nowhere", "files", "", func(t *testing.T, h *house) {
+		{"no folder for the log", "files", "", func(t *testing.T, h *daemonFixture) { fatal(t, os.RemoveAll(filepath.Join(h.home, "logs"))) }, 0, `warn +files +missing: .*logs -> hob doctor --fix`, `made .*logs`},
+		{"a folder that leads nowhere", "files", "", func(t *testing.T, h *daemonFixture) {
 			fatal(t, os.RemoveAll(filepath.Join(h.home, "logs")))
 			fatal(t, os.Symlink(filepath.Join(h.dir, "gone"), filepath.Join(h.home, "logs")))
-			h.own(filepath.Join(h.home, "logs"))
+			h.takeOwnership(filepath.Join(h.home, "logs"))
 		}, 1, `fail +files .*logs is a link to .*gone, which does not exist -> restore the target`, ""},
-		{"a folder in a place of everybody's", "files", "", func(t *testing.T, h *house) {
+		{"a folder in a place of everybody's", "files", "", func(t *testing.T, h *daemonFixture) {
 			open := filepath.Join(h.dir, "open")
 			fatal(t, os.Mkdir(open, 0o700))
 			fatal(t, os.Chmod(open, 0o777)) //nolint:gosec // the test needs a folder that everyone can change
 			fatal(t, os.Symlink(open, filepath.Join(h.home, "policy")))
-			h.own(open, filepath.Join(h.home, "policy"))
+			h.takeOwnership(open, filepath.Join(h.home, "policy"))
 		}, 1, `fail +files .*policy is a link to .*open, which other users can change \(mode 0777\) -> run: chmod go-w`, ""},
-		{"a damaged index", "memory", "", func(_ *testing.T, h *house) { h.dirs("index/damaged") }, 0, `warn +memory +a damaged index was moved to .* -> no data was lost`, `removed the damaged index`},
-		{"a key that is refused", "model", "", func(t *testing.T, h *house) {
+		{"a damaged index", "memory", "", func(_ *testing.T, h *daemonFixture) { h.dirs("index/damaged") }, 0, `warn +memory +a damaged index was moved to .* -> no data was lost`, `removed the damaged index`},
+		{"a key that is refused", "model", "", func(t *testing.T, h *daemonFixture) {
 			h.write("config.toml", model(h.server(t, func(w http.ResponseWriter, _ *http.Request) {
 				http.Error(w, `{"error":{"message":"Incorrect API key provided"}}`, http.StatusUnauthorized)
 			})))
 		}, 1, `fail +model +far/m1 does not work: .*(key|API key).* -> `, ""},
 		{"a model server that is down", "model", model("http://127.0.0.1:9/v1"), nil, 1, `fail +model +far/m1 does not work: .* -> `, ""},
-		{"a clock that is far off", "clock", "", func(t *testing.T, h *house) {
+		{"a clock that is far off", "clock", "", func(t *testing.T, h *daemonFixture) {
 			h.write("config.toml", model(h.server(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Date", time.Now().Add(49*time.Hour).UTC().Format(http.TimeFormat))
 				fmt.Fprint(w, `{"object":"list","data":[{"id":"m1","object":"model"}]}`)
 			})))
 		}, 0, `warn +clock +49h0m behind the time of 127.0.0.1 -> set this machine's clock`, ""},
-		{"a mail account that is refused", "account work", "", func(t *testing.T, h *house) {
+		{"a mail account that is refused", "account work", "", func(t *testing.T, h *daemonFixture) {
 			a := pimtest.Speak(t, "* OK [CAPABILITY IMAP4rev1 AUTH=PLAIN SASL-IR] hello\r\n", func(tag, _ string) string {
 				return tag + " NO [AUTHENTICATIONFAILED] wrong password\r\n"
 			})
@@ -115,22 +115,22 @@ func sickHomes() []sick {
 		}, 1, `fail +account work .*sign-in.* -> .*app password`, ""},
 		{"a template that cannot be read", "template", "", write("templates/mine/template.toml", "name = [\n"), 0, `warn +template +the template mine does not work: .* -> `, ""},
 		{"a policy with an error", "policy", "", write("policy/night.cedar", "forbid (princpal"), 1, `fail +policy .*night.cedar.* -> fix`, ""},
-		{"a start that leads nowhere", "autostart", "", func(t *testing.T, h *house) {
-			h.hob("service", "install", "--kind", "xdg").works("starts when you log in")
+		{"a start that leads nowhere", "autostart", "", func(t *testing.T, h *daemonFixture) {
+			h.hob("service", "install", "--kind", "xdg").checkSuccess("starts when you log in")
 			path := filepath.Join(h.user, ".config", "autostart", "hob.desktop")
 			b, err := os.ReadFile(path)
 			fatal(t, err)
 			fatal(t, os.WriteFile(path, []byte(strings.ReplaceAll(string(b), program(), "/gone/hob")), 0o600))
 		}, 1, `fail +autostart .*hob.desktop starts /gone/hob, which no longer exists -> .*hob service install`, `hob.desktop starts .*/hob now`},
-		{"another home's start that leads nowhere", "autostart", "", func(t *testing.T, h *house) {
-			h.hob("service", "install", "--kind", "xdg").works("starts when you log in")
+		{"another home's start that leads nowhere", "autostart", "", func(t *testing.T, h *daemonFixture) {
+			h.hob("service", "install", "--kind", "xdg").checkSuccess("starts when you log in")
 			path := filepath.Join(h.user, ".config", "autostart", "hob.desktop")
 			b, err := os.ReadFile(path)
 			fatal(t, err)
 			fatal(t, os.WriteFile(path, []byte(strings.ReplaceAll(strings.ReplaceAll(string(b), program(), "/gone/hob"), h.home, h.user)), 0o600))
 		}, 1, `fail +autostart .*hob.desktop was written for another home .* starts /gone/hob, which does not exist -> to start this program instead: hob service install`, ""},
-		{"files of somebody else", "files", "", func(t *testing.T, h *house) {
-			if !superuser() {
+		{"files of somebody else", "files", "", func(t *testing.T, h *daemonFixture) {
+			if !isSuperuser() {
 				t.Skip("only root can change the owner of a file")
 			}
 			fatal(t, os.Mkdir(filepath.Join(h.home, "policy"), 0o755)) //nolint:gosec // stays the superuser's
@@ -144,8 +144,8 @@ func TestDoctor_BrokenHomes(t *testing.T) {
 	for _, s := range sickHomes() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t, noBrowser)
-			h.hob("ask", "hello").works("Hello")
+			h := newFixture(t, noBrowser)
+			h.hob("ask", "hello").checkSuccess("Hello")
 			if s.conf != "" {
 				h.write("config.toml", s.conf)
 			}
@@ -171,7 +171,7 @@ func TestDoctor_BrokenHomes(t *testing.T) {
 			if finding := after.of(s.probe); after.code != 0 || regexp.MustCompile(`^(warn|fail)`).MatchString(finding) || strings.Contains(after.out, "fixed: ") {
 				t.Errorf("second run: exit code %d, %s\n%s", after.code, finding, after.errs)
 			}
-			h.hob("ask", "hello").works("Hello")
+			h.hob("ask", "hello").checkSuccess("Hello")
 		})
 	}
 }
@@ -179,7 +179,7 @@ func TestDoctor_BrokenHomes(t *testing.T) {
 // A daemon that hangs is reported like other problems, and nothing is fixed while it runs.
 func TestDoctor_HangingDaemon(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, noBrowser)
+	h := newFixture(t, noBrowser)
 	h.start()
 	h.mode("config.toml", 0o644)
 	fatal(t, h.daemon.Process.Signal(syscall.SIGSTOP))
@@ -195,7 +195,7 @@ func TestDoctor_HangingDaemon(t *testing.T) {
 // While an older daemon without a doctor runs, nothing is fixed.
 func TestDoctor_OlderDaemon(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, noBrowser)
+	h := newFixture(t, noBrowser)
 	h.start()
 	h.dirs("index/damaged")
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -232,14 +232,14 @@ func model(url string) string {
 	return strings.Replace(noBrowser, `model = "offline"`, `model = "far/m1"`, 1) + fmt.Sprintf("[providers.far]\nkind = \"openai\"\nbase_url = %q\napi_key = \"k\"\n", url)
 }
 
-func (h *house) server(t *testing.T, answer http.HandlerFunc) string {
+func (h *daemonFixture) server(t *testing.T, answer http.HandlerFunc) string {
 	s := httptest.NewServer(answer)
 	t.Cleanup(s.Close)
 	return s.URL + "/v1"
 }
 
 // dirs creates folders in HOB_HOME.
-func (h *house) dirs(name string) {
+func (h *daemonFixture) dirs(name string) {
 	h.t.Helper()
 	at := h.home
 	for part := range strings.SplitSeq(name, "/") {
@@ -250,17 +250,17 @@ func (h *house) dirs(name string) {
 			}
 			continue
 		}
-		h.own(at)
+		h.takeOwnership(at)
 	}
 }
 
 // deadSocket creates a socket without a listener.
-func (h *house) deadSocket(name string) {
+func (h *daemonFixture) deadSocket(name string) {
 	h.t.Helper()
 	path := filepath.Join(h.home, name)
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	fatal(h.t, err)
 	l.SetUnlinkOnClose(false)
 	fatal(h.t, l.Close())
-	h.own(path)
+	h.takeOwnership(path)
 }

@@ -37,7 +37,7 @@ TestFaultTranscripts recorded these transcripts with the real program. In each c
 // TestFaultTranscripts removes resources that Hob needs while Hob runs, checks how Hob continues,
 // and compares what the user sees with docs/faults.md.
 func TestFaultTranscripts(t *testing.T) {
-	if !alone(t) {
+	if !rerunInNamespace(t) {
 		return
 	}
 	cases := []struct {
@@ -82,7 +82,7 @@ func TestFaultTranscripts(t *testing.T) {
 // transcript is what a user types and reads.
 type transcript struct {
 	t *testing.T
-	h *house
+	h *daemonFixture
 	b strings.Builder
 	// names maps parts of the output that differ in each run to their names in the transcript.
 	names []string
@@ -158,11 +158,11 @@ func (s *transcript) run(pattern, only string, args ...string) {
 	s.show(line + "\n" + out)
 }
 
-// until runs a command until its output matches a pattern or, if matches is false, no longer does.
-func (s *transcript) until(pattern string, matches bool, args ...string) {
+// runUntil runs a command until its output matches a pattern or, if matches is false, no longer does.
+func (s *transcript) runUntil(pattern string, matches bool, args ...string) {
 	s.t.Helper()
 	re := regexp.MustCompile(pattern)
-	s.h.eventually(pattern, func() bool {
+	s.h.waitUntil(pattern, func() bool {
 		r := s.h.hob(args...)
 		return re.MatchString(r.out) == matches
 	})
@@ -191,7 +191,7 @@ func (m *modelServer) stop() { _ = m.srv.Close() }
 func modelStopped(s *transcript) {
 	srv := &modelServer{t: s.t, address: "127.0.0.1:0", handler: llmtest.NewServer(s.t, llmtest.Options{Memory: true, Otherwise: &llmtest.Answer{Text: "The model says hello."}})}
 	srv.start()
-	s.h = newHouse(s.t, strings.Replace(offline, `"offline"`, `"local/m"`, 1)+fmt.Sprintf("[providers.local]\nkind = \"openai\"\nbase_url = \"http://%s/v1\"\n", srv.address))
+	s.h = newFixture(s.t, strings.Replace(offline, `"offline"`, `"local/m"`, 1)+fmt.Sprintf("[providers.local]\nkind = \"openai\"\nbase_url = \"http://%s/v1\"\n", srv.address))
 	s.names = []string{srv.address, "127.0.0.1:11434"}
 	s.h.start()
 	s.run("The model says hello", "", "ask", "hello")
@@ -202,7 +202,7 @@ func modelStopped(s *transcript) {
 	s.run("unreachable.*tries again with the first message after", "Problem", "status")
 	s.note("The model server runs again.")
 	srv.start()
-	s.until("Problem", false, "status")
+	s.runUntil("Problem", false, "status")
 	s.run("^$", "Problem", "status")
 	s.run("The model says hello", "", "ask", "hello")
 	s.h.stop()
@@ -212,7 +212,7 @@ func portTaken(s *transcript) {
 	other, err := (&net.ListenConfig{}).Listen(s.t.Context(), "tcp", "127.0.0.1:0")
 	fatal(s.t, err)
 	defer other.Close()
-	s.h = newHouse(s.t, strings.Replace(offline, "127.0.0.1:0", other.Addr().String(), 1))
+	s.h = newFixture(s.t, strings.Replace(offline, "127.0.0.1:0", other.Addr().String(), 1))
 	s.names = []string{other.Addr().String(), "127.0.0.1:7717"}
 	s.note("Another program listens on 127.0.0.1:7717, the address in [web] listen.")
 	s.run("ready at http://127.0.0.1:", "", "start")
@@ -220,16 +220,16 @@ func portTaken(s *transcript) {
 	s.run("Hello", "", "ask", "hello")
 	s.run("login.code=", "", "open", "--print")
 	s.run("warn +port", "daemon listens", "doctor")
-	s.h.hob("stop").works("stopped")
+	s.h.hob("stop").checkSuccess("stopped")
 }
 
 func configBroken(s *transcript) {
-	s.h = newHouse(s.t, offline+"[autonomy]\nlevel = \"watch\"\n")
+	s.h = newFixture(s.t, offline+"[autonomy]\nlevel = \"watch\"\n")
 	s.h.start()
 	broken := strings.Replace(offline, "model", "modle", 1)
 	s.note("You edit config.toml while Hob runs, and mistype a key.")
 	s.h.write("config.toml", broken)
-	s.until("Problem since .*: the configuration", true, "status")
+	s.runUntil("Problem since .*: the configuration", true, "status")
 	s.run(`config.toml:2: agent.modle: unknown key`, "Problem", "status")
 	notices := s.h.deliveries("notice")
 	if len(notices) != 1 || !strings.Contains(notices[0].Text, "config.toml:2: agent.modle: unknown key") {
@@ -242,14 +242,14 @@ func configBroken(s *transcript) {
 	s.run("level watch", "level", "status")
 	s.note("You correct the file. Hob restarts with it within seconds.")
 	s.h.write("config.toml", offline)
-	s.until("level supervised", true, "status")
+	s.runUntil("level supervised", true, "status")
 	s.run("level supervised", "level", "status")
-	s.h.hob("stop").works("stopped")
+	s.h.hob("stop").checkSuccess("stopped")
 }
 
 func diskFull(s *transcript) {
 	d := smallDisk(s.t)
-	s.h = d.house(offline)
+	s.h = d.newFixture(offline)
 	s.h.start()
 	s.run("Added", "", "ask", "add a task: buy milk")
 	s.note("The disk fills up.")
@@ -274,9 +274,9 @@ func diskFull(s *transcript) {
 }
 
 func databaseDamaged(s *transcript) {
-	s.h = newHouse(s.t, offline)
+	s.h = newFixture(s.t, offline)
 	s.run("Added", "", "ask", "add a task: buy milk")
-	s.h.hob("backup").works("snapshot-")
+	s.h.hob("backup").checkSuccess("snapshot-")
 	s.note("The machine fails later and damages the database.")
 	s.h.write("hob.db", strings.Repeat("not a database ", 600))
 	s.run("milk.*was damaged and is now .*newest good backup", "", "task", "list")
@@ -285,7 +285,7 @@ func databaseDamaged(s *transcript) {
 }
 
 func chatKilled(s *transcript) {
-	s.h = newHouse(s.t, offline)
+	s.h = newFixture(s.t, offline)
 	c := openChat(s)
 	c.expect("This is Hob.")
 	c.press("add a task: buy milk\r")
@@ -308,7 +308,7 @@ func chatKilled(s *transcript) {
 	c.kill()
 	c.expect(`Added task "buy eggs"`)
 	c.press("\x04")
-	c.ends()
+	c.awaitEnd()
 
 	r := s.h.hob("task", "list")
 	for _, what := range []string{"milk", "bread", "eggs"} {
@@ -316,7 +316,7 @@ func chatKilled(s *transcript) {
 			s.t.Errorf("%s does not occur exactly once:\n%s", what, r.out)
 		}
 	}
-	s.h.hob("stop").works("stopped")
+	s.h.hob("stop").checkSuccess("stopped")
 }
 
 // chatTerminal is a terminal that runs hob chat.
@@ -371,10 +371,10 @@ func (c *chatTerminal) press(keys string) {
 // expect waits until the screen shows a text.
 func (c *chatTerminal) expect(text string) {
 	c.s.t.Helper()
-	c.s.h.eventually(fmt.Sprintf("%q in the chat", text), func() bool { return strings.Contains(c.screen(), text) })
+	c.s.h.waitUntil(fmt.Sprintf("%q in the chat", text), func() bool { return strings.Contains(c.screen(), text) })
 }
 
-func (c *chatTerminal) ends() {
+func (c *chatTerminal) awaitEnd() {
 	c.s.t.Helper()
 	select {
 	case err := <-c.done:
@@ -402,7 +402,7 @@ func (c *chatTerminal) signal(sig syscall.Signal) int {
 func (c *chatTerminal) stop() {
 	c.s.t.Helper()
 	pid := c.signal(syscall.SIGSTOP)
-	c.s.h.eventually("the daemon is suspended", func() bool {
+	c.s.h.waitUntil("the daemon is suspended", func() bool {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		return err == nil && strings.Contains(string(b), ") T ")
 	})
@@ -434,7 +434,7 @@ func TestChat_ShowsTheAnswerOfTheNextDaemon(t *testing.T) {
 		asked <- struct{}{}
 		return llmtest.Answer{Calls: []llmtest.Call{{Name: "create_task", Args: `{"title":"buy milk"}`}}}, true
 	}})
-	s := &transcript{t: t, h: newHouse(t, withModel(model))}
+	s := &transcript{t: t, h: newFixture(t, withModel(model))}
 	c := openChat(s)
 	c.expect("This is Hob.")
 	c.press("please buy milk\r")
@@ -444,7 +444,7 @@ func TestChat_ShowsTheAnswerOfTheNextDaemon(t *testing.T) {
 	c.expect("Hob is running again.")
 	c.expect("It is on the list.")
 	c.press("\x04")
-	c.ends()
+	c.awaitEnd()
 	r := s.h.hob("task", "list")
 	if strings.Count(r.out, "milk") != 1 || len(asked) != 0 {
 		t.Errorf("%d more requests; the tasks:\n%s", len(asked), r.out)
@@ -452,11 +452,11 @@ func TestChat_ShowsTheAnswerOfTheNextDaemon(t *testing.T) {
 	if n := len(s.h.replies()); n != 1 {
 		t.Errorf("%d replies", n)
 	}
-	s.h.hob("stop").works("stopped")
+	s.h.hob("stop").checkSuccess("stopped")
 }
 
 // replies lists the replies of a daemon that a command started.
-func (h *house) replies() []delivery {
+func (h *daemonFixture) replies() []delivery {
 	h.t.Helper()
 	b, err := os.ReadFile(filepath.Join(h.home, "endpoint.json"))
 	fatal(h.t, err)

@@ -14,74 +14,74 @@ import (
 // A home that cannot be written stays unchanged, and the error names the remedy.
 func TestReadOnlyHome(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, offline)
-	h.hob("ask", "remember that the code is 9911").works("Noted")
+	h := newFixture(t, offline)
+	h.hob("ask", "remember that the code is 9911").checkSuccess("Noted")
 	before := h.files()
 	h.mode(".", 0o500)
 	const want = `cannot write to the folder .*: permission denied.*make it writable or set HOB_HOME`
 	for _, args := range [][]string{{"ask", "hello"}, {"start"}, {"start", "--foreground"}, {"tool", "list"}, {"backup"}} {
-		h.hob(args...).fails(1, want)
+		h.hob(args...).checkFailure(1, want)
 	}
-	h.hob("config", "set", "agent.name", "Robin").fails(1, `nothing was changed.*config.toml.*permission denied.*make its folder writable`)
-	h.hob("doctor").works0(1, `fail +home +cannot write.*-> make it writable.*fail +database.*-> check the permissions`)
+	h.hob("config", "set", "agent.name", "Robin").checkFailure(1, `nothing was changed.*config.toml.*permission denied.*make its folder writable`)
+	h.hob("doctor").checkExit(1, `fail +home +cannot write.*-> make it writable.*fail +database.*-> check the permissions`)
 	h.mode(".", 0o700)
 	if after := h.files(); !slices.Equal(before, after) {
 		t.Errorf("files before %v and after %v", before, after)
 	}
-	h.hob("ask", "what did I ask you to remember?").works("9911")
+	h.hob("ask", "what did I ask you to remember?").checkSuccess("9911")
 
 	h.env[1] = "HOB_HOME="
 	fatal(t, os.Chmod(h.user, 0o500)) //nolint:gosec // a folder
 	for _, args := range [][]string{{"ask", "hello"}, {"init"}, {"start"}} {
-		h.hob(args...).fails(1, `cannot create the folder .*set HOB_HOME`)
+		h.hob(args...).checkFailure(1, `cannot create the folder .*set HOB_HOME`)
 	}
-	h.hob("doctor").works0(1, `fail +home`)
+	h.hob("doctor").checkExit(1, `fail +home`)
 	h.env[0] = "HOME="
-	h.hob("ask", "hello").fails(1, `HOME is not set.*set HOB_HOME`)
+	h.hob("ask", "hello").checkFailure(1, `HOME is not set.*set HOB_HOME`)
 }
 
-// works0 checks the exit code and the output.
-func (r result) works0(code int, pattern string) {
+// checkExit checks the exit code and the output.
+func (r result) checkExit(code int, pattern string) {
 	r.t.Helper()
 	if r.code != code {
 		r.t.Errorf("%s: exit code %d, want %d", r.what, r.code, code)
 	}
 	r.code = 0
-	r.works(pattern)
+	r.checkSuccess(pattern)
 }
 
 // If a home becomes read-only while the daemon runs, no data is lost.
 func TestHomeBecomesReadOnly(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, offline)
+	h := newFixture(t, offline)
 	h.start()
 	h.mode(".", 0o500)
 	h.say("remember that the code is 9911")
-	h.hob("backup").fails(1, "permission denied.*check the permissions")
+	h.hob("backup").checkFailure(1, "permission denied.*check the permissions")
 	h.mode(".", 0o700)
 	if got := h.say("what did I ask you to remember?"); !strings.Contains(got, "9911") {
 		t.Error(got)
 	}
-	h.hob("backup").works(`snapshot-.*-manual`)
+	h.hob("backup").checkSuccess(`snapshot-.*-manual`)
 	h.stop()
 }
 
 // A home can have only one daemon, and a port only one listener.
 func TestSecondDaemon(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, offline)
+	h := newFixture(t, offline)
 	h.start()
-	h.hob("start").works("was already running")
-	h.hob("start", "--foreground").fails(1, `a daemon is already running in this home \(pid \d+\).*hob stop`)
-	h.hob("ask", "hello").works("Hello")
-	other := newHouse(t, strings.ReplaceAll(offline, "127.0.0.1:0", strings.TrimPrefix(h.base, "http://")))
+	h.hob("start").checkSuccess("was already running")
+	h.hob("start", "--foreground").checkFailure(1, `a daemon is already running in this home \(pid \d+\).*hob stop`)
+	h.hob("ask", "hello").checkSuccess("Hello")
+	other := newFixture(t, strings.ReplaceAll(offline, "127.0.0.1:0", strings.TrimPrefix(h.base, "http://")))
 	other.start()
 	if other.base == h.base {
 		t.Errorf("both listen on %s", h.base)
 	}
-	other.hob("status").works("Problem since .*: another program uses " + strings.TrimPrefix(h.base, "http://") + ", so Hob listens on " + strings.TrimPrefix(other.base, "http://"))
-	other.hob("ask", "hello").works("Hello")
-	other.hob("open", "--print").works(other.base + `/login\?code=`)
+	other.hob("status").checkSuccess("Problem since .*: another program uses " + strings.TrimPrefix(h.base, "http://") + ", so Hob listens on " + strings.TrimPrefix(other.base, "http://"))
+	other.hob("ask", "hello").checkSuccess("Hello")
+	other.hob("open", "--print").checkSuccess(other.base + `/login\?code=`)
 	other.stop()
 	h.stop()
 }
@@ -89,12 +89,12 @@ func TestSecondDaemon(t *testing.T) {
 // A clock that was set back is reported, and Hob keeps working.
 func TestClockSetBack(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, offline)
-	h.hob("ask", "remember that the code is 9911").works("Noted")
-	h.hob("schedule", "add", "brief me", "--every", "0 8 * * *").works("Scheduled")
+	h := newFixture(t, offline)
+	h.hob("ask", "remember that the code is 9911").checkSuccess("Noted")
+	h.hob("schedule", "add", "brief me", "--every", "0 8 * * *").checkSuccess("Scheduled")
 	later := time.Now().Add(48 * time.Hour) // the clock was two days ahead when the file was written
 	fatal(t, os.Chtimes(filepath.Join(h.home, "hob.db"), later, later))
-	h.hob("doctor").works("warn +clock.*in the future: the clock was set back.*-> set this machine's clock")
+	h.hob("doctor").checkSuccess("warn +clock.*in the future: the clock was set back.*-> set this machine's clock")
 	h.start()
 	if got := h.say("what did I ask you to remember?"); !strings.Contains(got, "9911") {
 		t.Error(got)

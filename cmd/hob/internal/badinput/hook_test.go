@@ -84,10 +84,10 @@ func withHook(url string) string {
 	return offline + fmt.Sprintf("[notify]\nchannel = \"webhook\"\n[channels.webhook]\nurl = %q\nsecret = \"s\"\n", url)
 }
 
-// ring creates a reminder, whose notice is sent to the receiver.
-func (h *house) ring() { h.t.Helper(); h.say("remind me in 1 second to stretch") }
+// triggerNotice creates a reminder, whose notice is sent to the receiver.
+func (h *daemonFixture) triggerNotice() { h.t.Helper(); h.say("remind me in 1 second to stretch") }
 
-func (h *house) notice() delivery {
+func (h *daemonFixture) notice() delivery {
 	h.t.Helper()
 	for _, d := range h.deliveries("notice") {
 		if d.Channel == "webhook" && strings.Contains(d.Text, "stretch") {
@@ -100,10 +100,10 @@ func (h *house) notice() delivery {
 func TestReceiver_Errors(t *testing.T) {
 	t.Parallel()
 	k := newHook(t, 500, 503, 429)
-	h := newHouse(t, withHook(k.url))
+	h := newFixture(t, withHook(k.url))
 	h.start()
-	h.ring()
-	h.eventually("the notice arrives", func() bool { return h.notice().State == "sent" })
+	h.triggerNotice()
+	h.waitUntil("the notice arrives", func() bool { return h.notice().State == "sent" })
 	if asked, took := k.state(); asked != 4 || len(took) != 1 {
 		t.Errorf("%d requests, accepted %q", asked, took)
 	}
@@ -115,10 +115,10 @@ func TestReceiver_Errors(t *testing.T) {
 func TestReceiver_Gone(t *testing.T) {
 	t.Parallel()
 	k := newHook(t, 410)
-	h := newHouse(t, withHook(k.url))
+	h := newFixture(t, withHook(k.url))
 	h.start()
-	h.ring()
-	h.eventually("the notice is given up", func() bool { return h.notice().State == "dead" })
+	h.triggerNotice()
+	h.waitUntil("the notice is given up", func() bool { return h.notice().State == "dead" })
 	if d := h.notice(); !strings.Contains(d.Error, "410") || !strings.Contains(d.Error, "; ") {
 		t.Errorf("the error has no cause or no remedy: %+v", d)
 	}
@@ -129,7 +129,7 @@ func TestReceiver_Gone(t *testing.T) {
 	if len(told) != 1 || told[0].Channel != "web" || !strings.Contains(told[0].Text, "could not deliver") || !strings.Contains(told[0].Text, "stretch") {
 		t.Errorf("notices to the owner = %+v", told)
 	}
-	h.hob("ask", "hello").works("Hello")
+	h.hob("ask", "hello").checkSuccess("Hello")
 	h.stop()
 }
 
@@ -138,10 +138,10 @@ func TestReceiver_Gone(t *testing.T) {
 func TestReceiver_RejectsTheSecret(t *testing.T) {
 	t.Parallel()
 	k := newHook(t, 401)
-	h := newHouse(t, withHook(k.url))
+	h := newFixture(t, withHook(k.url))
 	h.start()
-	h.ring()
-	h.eventually("the notice to the owner", func() bool {
+	h.triggerNotice()
+	h.waitUntil("the notice to the owner", func() bool {
 		for _, d := range h.deliveries("notice") {
 			if d.Channel == "web" && strings.Contains(d.Text, "webhook has stopped") && strings.Contains(d.Text, "check the secret") {
 				return true
@@ -149,13 +149,13 @@ func TestReceiver_RejectsTheSecret(t *testing.T) {
 		}
 		return false
 	})
-	h.hob("status").works("webhook: stopped.*check the secret")
+	h.hob("status").checkSuccess("webhook: stopped.*check the secret")
 	if asked, took := k.state(); asked != 1 || len(took) != 0 {
 		t.Errorf("%d requests, accepted %q", asked, took)
 	}
 	h.stop()
 	h.start() // the receiver now accepts the secret
-	h.eventually("the notice arrives", func() bool { return h.notice().State == "sent" })
+	h.waitUntil("the notice arrives", func() bool { return h.notice().State == "sent" })
 	h.stop()
 }
 
@@ -165,15 +165,15 @@ func TestReceiver_Down(t *testing.T) {
 	k := newHook(t)
 	addr := strings.TrimPrefix(k.url, "http://")
 	k.stop()
-	h := newHouse(t, withHook(k.url))
+	h := newFixture(t, withHook(k.url))
 	h.start()
-	h.ring()
-	h.eventually("the first attempt", func() bool { return h.notice().Error != "" })
-	h.hob("status").works("webhook.*refused")
+	h.triggerNotice()
+	h.waitUntil("the first attempt", func() bool { return h.notice().Error != "" })
+	h.hob("status").checkSuccess("webhook.*refused")
 	h.stop()
 	h.start()
 	k.listen(t, addr)
-	h.eventually("the notice arrives", func() bool { return h.notice().State == "sent" })
+	h.waitUntil("the notice arrives", func() bool { return h.notice().State == "sent" })
 	if _, took := k.state(); len(took) != 1 {
 		t.Errorf("accepted %q", took)
 	}

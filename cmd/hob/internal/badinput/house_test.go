@@ -30,10 +30,10 @@ import (
 // could write to any file of the machine.
 const nobody = 65534
 
-// house is a home with its own user, in which the program runs.
-type house struct {
+// daemonFixture is a home with its own user, in which the program runs.
+type daemonFixture struct {
 	t      *testing.T
-	dir    string // contains all files of this house
+	dir    string // contains all files of this fixture
 	log    string // the daemon's log
 	user   string // HOME
 	home   string // HOB_HOME
@@ -61,7 +61,7 @@ const (
 
 func run(m *testing.M) int {
 	if to := os.Getenv(relayVar); to != "" {
-		return relay(to)
+		return relayConnections(to)
 	}
 	if workshop = os.Getenv(workshopVar); workshop != "" {
 		return m.Run()
@@ -85,22 +85,22 @@ func run(m *testing.M) int {
 
 func program() string { return filepath.Join(workshop, "hob") }
 
-func superuser() bool { return os.Getuid() == 0 && os.Getenv(mappedVar) == "" }
+func isSuperuser() bool { return os.Getuid() == 0 && os.Getenv(mappedVar) == "" }
 
-// newHouse creates a home with the configuration conf.
-func newHouse(t *testing.T, conf string) *house {
+// newFixture creates a home with the configuration conf.
+func newFixture(t *testing.T, conf string) *daemonFixture {
 	t.Helper()
 	dir, err := os.MkdirTemp(workshop, "house-")
 	fatal(t, err)
 	return houseIn(t, dir, conf)
 }
 
-func houseIn(t *testing.T, dir, conf string) *house {
+func houseIn(t *testing.T, dir, conf string) *daemonFixture {
 	t.Helper()
-	h := &house{t: t, dir: dir, log: filepath.Join(dir, "daemon.log"), user: filepath.Join(dir, "user"), home: filepath.Join(dir, "hob")}
+	h := &daemonFixture{t: t, dir: dir, log: filepath.Join(dir, "daemon.log"), user: filepath.Join(dir, "user"), home: filepath.Join(dir, "hob")}
 	fatal(t, errors.Join(os.Mkdir(h.user, 0o700), os.Mkdir(h.home, 0o700)))
 	h.write("config.toml", conf)
-	h.own(dir, h.user, h.home)
+	h.takeOwnership(dir, h.user, h.home)
 	h.env = []string{"HOME=" + h.user, "HOB_HOME=" + h.home, "TZ=UTC", "PATH=" + os.Getenv("PATH")}
 	t.Cleanup(func() {
 		h.kill()
@@ -119,30 +119,30 @@ func houseIn(t *testing.T, dir, conf string) *house {
 	return h
 }
 
-// own makes the user who runs the program the owner of these files.
-func (h *house) own(paths ...string) {
+// takeOwnership makes the user who runs the program the owner of these files.
+func (h *daemonFixture) takeOwnership(paths ...string) {
 	h.t.Helper()
 	for _, p := range paths {
-		if superuser() {
+		if isSuperuser() {
 			fatal(h.t, os.Lchown(p, nobody, nobody))
 		}
 	}
 }
 
 // write writes a file in HOB_HOME.
-func (h *house) write(name, text string) {
+func (h *daemonFixture) write(name, text string) {
 	h.t.Helper()
 	path := filepath.Join(h.home, name)
 	fatal(h.t, os.WriteFile(path, []byte(text), 0o600))
-	h.own(path)
+	h.takeOwnership(path)
 }
 
-func (h *house) mode(name string, mode os.FileMode) {
+func (h *daemonFixture) mode(name string, mode os.FileMode) {
 	h.t.Helper()
 	fatal(h.t, os.Chmod(filepath.Join(h.home, name), mode))
 }
 
-func (h *house) files() []string {
+func (h *daemonFixture) files() []string {
 	h.t.Helper()
 	entries, err := os.ReadDir(h.home)
 	fatal(h.t, err)
@@ -161,11 +161,11 @@ func fatal(t testing.TB, err error) {
 }
 
 // command returns a command that runs the program until ctx ends.
-func (h *house) command(ctx context.Context, args ...string) *exec.Cmd {
+func (h *daemonFixture) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program(), args...)
 	cmd.Dir, cmd.Env = h.user, h.env
 	cmd.WaitDelay = 5 * time.Second
-	if superuser() {
+	if isSuperuser() {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody, NoSetGroups: true}}
 	}
 	return cmd
@@ -180,10 +180,10 @@ type result struct {
 }
 
 // hob runs a command without input.
-func (h *house) hob(args ...string) result { h.t.Helper(); return h.fed(nil, args...) }
+func (h *daemonFixture) hob(args ...string) result { h.t.Helper(); return h.runWithInput(nil, args...) }
 
-// fed runs a command with in as standard input.
-func (h *house) fed(in io.Reader, args ...string) result {
+// runWithInput runs a command with in as standard input.
+func (h *daemonFixture) runWithInput(in io.Reader, args ...string) result {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), time.Minute)
 	defer cancel()
@@ -204,9 +204,9 @@ var remedyLine = regexp.MustCompile(`(?m)^     \S`)
 // remedyInJSON matches an error with a remedy, as printed with --json.
 var remedyInJSON = regexp.MustCompile(`^{"error":".+","remedy":".+","exit":\d+}\n$`)
 
-// fails checks the exit code and that the error's cause and remedy, on separate lines, match the
+// checkFailure checks the exit code and that the error's cause and remedy, on separate lines, match the
 // pattern.
-func (r result) fails(code int, pattern string) {
+func (r result) checkFailure(code int, pattern string) {
 	r.t.Helper()
 	switch {
 	case r.code != code:
@@ -224,8 +224,8 @@ func (r result) fails(code int, pattern string) {
 	}
 }
 
-// works checks that the command succeeded and its output matches the pattern.
-func (r result) works(pattern string) {
+// checkSuccess checks that the command succeeded and its output matches the pattern.
+func (r result) checkSuccess(pattern string) {
 	r.t.Helper()
 	if r.code != 0 || !regexp.MustCompile(`(?s)`+pattern).MatchString(r.out) {
 		r.t.Errorf("%s: exit code %d, output %q %q, want a match of %q", r.what, r.code, r.out, r.errs, pattern)
@@ -233,7 +233,7 @@ func (r result) works(pattern string) {
 }
 
 // start runs the daemon until it is ready.
-func (h *house) start() {
+func (h *daemonFixture) start() {
 	h.t.Helper()
 	log, err := os.OpenFile(h.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	fatal(h.t, err)
@@ -243,12 +243,12 @@ func (h *house) start() {
 	h.begin(cmd)
 }
 
-func (h *house) begin(cmd *exec.Cmd) {
+func (h *daemonFixture) begin(cmd *exec.Cmd) {
 	h.t.Helper()
 	fatal(h.t, cmd.Start())
 	h.daemon, h.exited = cmd, make(chan struct{})
 	go func(done chan struct{}) { _ = cmd.Wait(); close(done) }(h.exited)
-	h.eventually("the daemon is ready", func() bool {
+	h.waitUntil("the daemon is ready", func() bool {
 		select {
 		case <-h.exited:
 			h.t.Fatal("the daemon ended while starting")
@@ -269,7 +269,7 @@ func (h *house) begin(cmd *exec.Cmd) {
 }
 
 // stop stops the daemon normally.
-func (h *house) stop() {
+func (h *daemonFixture) stop() {
 	h.t.Helper()
 	fatal(h.t, h.daemon.Process.Signal(syscall.SIGTERM))
 	select {
@@ -283,7 +283,7 @@ func (h *house) stop() {
 	h.daemon = nil
 }
 
-func (h *house) kill() {
+func (h *daemonFixture) kill() {
 	if h.daemon != nil {
 		_ = h.daemon.Process.Kill()
 		<-h.exited
@@ -291,8 +291,8 @@ func (h *house) kill() {
 	}
 }
 
-// eventually waits for a condition.
-func (h *house) eventually(what string, ok func() bool) {
+// waitUntil waits for a condition.
+func (h *daemonFixture) waitUntil(what string, ok func() bool) {
 	h.t.Helper()
 	deadline := time.Now().Add(25 * time.Second)
 	for !ok() {
@@ -304,12 +304,12 @@ func (h *house) eventually(what string, ok func() bool) {
 }
 
 // api sends a request as the owner; the body is JSON unless it is empty.
-func (h *house) api(method, path, body string) (int, string) {
+func (h *daemonFixture) api(method, path, body string) (int, string) {
 	h.t.Helper()
 	return h.post(method, path, "application/json", strings.NewReader(body))
 }
 
-func (h *house) post(method, path, kind string, body io.Reader) (int, string) {
+func (h *daemonFixture) post(method, path, kind string, body io.Reader) (int, string) {
 	h.t.Helper()
 	q, err := http.NewRequestWithContext(h.t.Context(), method, h.base+path, body)
 	fatal(h.t, err)
@@ -328,7 +328,7 @@ func (h *house) post(method, path, kind string, body io.Reader) (int, string) {
 }
 
 // say sends a message from the owner and returns the answer.
-func (h *house) say(text string) string {
+func (h *daemonFixture) say(text string) string {
 	h.t.Helper()
 	body, err := json.Marshal(map[string]string{"text": text})
 	fatal(h.t, err)
@@ -343,7 +343,7 @@ func (h *house) say(text string) string {
 // delivery is a text that Hob sent.
 type delivery struct{ ID, Event, Kind, Session, Channel, Text, State, Error string }
 
-func (h *house) deliveries(kind string) []delivery {
+func (h *daemonFixture) deliveries(kind string) []delivery {
 	h.t.Helper()
 	code, body := h.api(http.MethodGet, "/api/v1/deliveries", "")
 	var all []delivery

@@ -19,8 +19,8 @@ func withModel(s *llmtest.Server) string {
 	return strings.Replace(offline, `"offline"`, "\"test/m\"\nfallback = [\"none\"]", 1) + fmt.Sprintf("[providers.test]\nkind = \"openai\"\nbase_url = \"%s/v1\"\nmodel = \"m\"\n", s.URL)
 }
 
-// asked returns the owner's message, without the context that Hob adds before it.
-func asked(r llmtest.Request) string { return r.LastUser[strings.LastIndex(r.LastUser, "\n")+1:] }
+// userMessage returns the owner's message, without the context that Hob adds before it.
+func userMessage(r llmtest.Request) string { return r.LastUser[strings.LastIndex(r.LastUser, "\n")+1:] }
 
 // If a model fails in any way, Hob sends one clear sentence, and answers the next message as usual.
 func TestModels(t *testing.T) {
@@ -56,12 +56,12 @@ func TestModels(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			model := llmtest.NewServer(t, llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
-				if asked(r) == "hello" {
+				if userMessage(r) == "hello" {
 					return llmtest.Answer{Text: "hello to you"}, true
 				}
 				return tt.answer, true
 			}})
-			h := newHouse(t, withModel(model))
+			h := newFixture(t, withModel(model))
 			h.start()
 			got := h.say("do it")
 			if !regexp.MustCompile(`(?s)`+tt.want).MatchString(got) || model.Count() > 8 {
@@ -86,24 +86,24 @@ func TestModels(t *testing.T) {
 func TestModel_SendsNothing(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewServer(t, llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
-		if asked(r) == "hello" {
+		if userMessage(r) == "hello" {
 			return llmtest.Answer{Text: "hello to you"}, true
 		}
 		return llmtest.Answer{Text: "some words", Fault: llmtest.Stall, After: 1}, true
 	}})
-	h := newHouse(t, withModel(model))
+	h := newFixture(t, withModel(model))
 	h.start()
 	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", `{"text":"be silent","async":true}`)
 	var r struct{ Event string }
 	if code != http.StatusAccepted || json.Unmarshal([]byte(body), &r) != nil {
 		t.Fatal(code, body)
 	}
-	h.eventually("the model is asked", func() bool { return model.Count() > 0 })
+	h.waitUntil("the model is asked", func() bool { return model.Count() > 0 })
 	if code, body := h.api(http.MethodPost, "/api/v1/sessions/other/messages", `{"text":"hello"}`); code != 200 || !strings.Contains(body, "hello to you") {
 		t.Errorf("message in another conversation: %d %s", code, body)
 	}
 	h.say("/stop")
-	h.eventually("the turn is over", func() bool {
+	h.waitUntil("the turn is over", func() bool {
 		_, body := h.api(http.MethodGet, "/api/v1/inbox/"+r.Event, "")
 		return strings.Contains(body, `"done"`)
 	})
@@ -120,7 +120,7 @@ func TestModel_LargestMessage(t *testing.T) {
 	model := llmtest.NewServer(t, llmtest.Options{Keep: 1, Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
 		return llmtest.Answer{Text: "hello to you"}, true
 	}})
-	h := newHouse(t, withModel(model))
+	h := newFixture(t, withModel(model))
 	h.start()
 	got := h.say(strings.Repeat("word ", 2<<20))
 	if got == "" {

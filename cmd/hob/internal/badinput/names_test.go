@@ -17,19 +17,19 @@ import (
 // not hide other files.
 func TestFileNames(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, offline)
+	h := newFixture(t, offline)
 	docs := filepath.Join(h.user, "Documents")
 	fatal(t, os.Mkdir(docs, 0o700))
-	h.own(docs)
+	h.takeOwnership(docs)
 	names := []string{"caf\xe9.txt", "new\nline.txt", "\x1b[31mred.txt", "Käse 日本.txt", strings.Repeat("n", 250) + ".txt", "plain.txt"}
 	h.start()
-	h.hob("watch", "add", docs).works("watching")
+	h.hob("watch", "add", docs).checkSuccess("watching")
 	for _, n := range names {
 		path := filepath.Join(docs, n)
 		fatal(t, os.WriteFile(path, []byte("mild cheese"), 0o600))
-		h.own(path)
+		h.takeOwnership(path)
 	}
-	h.eventually("one notice for each file", func() bool { return len(h.deliveries("notice")) >= len(names) })
+	h.waitUntil("one notice for each file", func() bool { return len(h.deliveries("notice")) >= len(names) })
 	var all strings.Builder
 	for _, d := range h.deliveries("notice") {
 		all.WriteString(d.Text + "\n")

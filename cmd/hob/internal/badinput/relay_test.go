@@ -19,9 +19,9 @@ import (
 // relayVar makes this program a relay. Its value is the address of the relay's target.
 const relayVar = "HOB_BADINPUT_RELAY"
 
-// relay forwards connections to an address until its input ends. The daemon trusts only its own
+// relayConnections forwards connections to an address until its input ends. The daemon trusts only its own
 // user, so a test that runs as the superuser sends its requests through a program of that user.
-func relay(to string) int {
+func relayConnections(to string) int {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -34,14 +34,14 @@ func relay(to string) int {
 			if err != nil {
 				return
 			}
-			go pass(in, to)
+			go relayConnection(in, to)
 		}
 	}()
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	return 0
 }
 
-func pass(in net.Conn, to string) {
+func relayConnection(in net.Conn, to string) {
 	defer in.Close()
 	out, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", to)
 	if err != nil {
@@ -74,15 +74,15 @@ func copySelf() error {
 }
 
 // dial connects to the daemon as its own user.
-func (h *house) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	if superuser() {
+func (h *daemonFixture) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	if isSuperuser() {
 		addr = h.relayTo(addr)
 	}
 	return (&net.Dialer{}).DialContext(ctx, network, addr)
 }
 
 // relayTo starts a relay that ends with the test.
-func (h *house) relayTo(addr string) string {
+func (h *daemonFixture) relayTo(addr string) string {
 	h.t.Helper()
 	h.relayMu.Lock()
 	defer h.relayMu.Unlock()

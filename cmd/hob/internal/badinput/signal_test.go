@@ -28,7 +28,7 @@ func TestTurn_Terminated(t *testing.T) {
 		}
 		return llmtest.Answer{Calls: []llmtest.Call{{Name: "create_task", Args: `{"title":"milk"}`}}}, true
 	}})
-	h := newHouse(t, withModel(model))
+	h := newFixture(t, withModel(model))
 	h.start()
 	type reply struct {
 		code int
@@ -39,7 +39,7 @@ func TestTurn_Terminated(t *testing.T) {
 		code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", `{"text":"buy milk","dedupe_key":"1"}`)
 		waiting <- reply{code, body}
 	}()
-	h.eventually("the model is asked", func() bool { return model.Count() > 0 })
+	h.waitUntil("the model is asked", func() bool { return model.Count() > 0 })
 	h.stop()
 	got := <-waiting
 	var r struct {
@@ -52,7 +52,7 @@ func TestTurn_Terminated(t *testing.T) {
 	}
 	awake.Store(true)
 	h.start()
-	h.eventually("the message is answered", func() bool {
+	h.waitUntil("the message is answered", func() bool {
 		_, body := h.api(http.MethodGet, "/api/v1/inbox/"+r.Event, "")
 		return strings.Contains(body, `"done"`)
 	})
@@ -75,10 +75,10 @@ func TestTurn_Terminated(t *testing.T) {
 // again.
 func TestChat_InputEnds(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, offline)
-	h.hob("chat", "--no-start").works("^$")
+	h := newFixture(t, offline)
+	h.hob("chat", "--no-start").checkSuccess("^$")
 	h.start()
-	h.fed(strings.NewReader("hello"), "chat", "--mine").works("Hello") // no line end
+	h.runWithInput(strings.NewReader("hello"), "chat", "--mine").checkSuccess("Hello") // no line end
 	in, out, err := os.Pipe()
 	fatal(t, err)
 	cmd := h.command(t.Context(), "chat", "--mine")
@@ -101,14 +101,14 @@ func TestChat_InputEnds(t *testing.T) {
 	}
 	fatal(t, out.Close())
 	_ = cmd.Wait() // the exit code does not matter
-	h.hob("stop").works("Hob has stopped")
+	h.hob("stop").checkSuccess("Hob has stopped")
 }
 
 // The daemon keeps running when its log no longer has a reader, and when it has no standard
 // streams.
 func TestDaemon_WithoutStreams(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, offline)
+	h := newFixture(t, offline)
 	r, w, err := os.Pipe()
 	fatal(t, err)
 	cmd := h.command(t.Context(), "start", "--foreground")
@@ -118,39 +118,39 @@ func TestDaemon_WithoutStreams(t *testing.T) {
 	fatal(t, r.Close())
 	h.mode(".", 0o500)
 	for range 3 { // each failed backup writes to the log
-		if code, body := h.api(http.MethodPost, "/api/v1/manage/backup", "{}"); code != http.StatusInternalServerError && superuser() {
+		if code, body := h.api(http.MethodPost, "/api/v1/manage/backup", "{}"); code != http.StatusInternalServerError && isSuperuser() {
 			t.Errorf("a backup into a read-only folder: %d %s", code, body)
 		}
 	}
 	h.mode(".", 0o700)
-	h.hob("ask", "hello").works("Hello")
+	h.hob("ask", "hello").checkSuccess("Hello")
 	h.stop()
 	closed := h.command(t.Context(), "start")
 	fatal(t, closed.Run()) // standard streams are /dev/null
-	h.hob("ask", "hello").works("Hello")
-	h.hob("stop").works("stopped")
-	h.hob("stop").fails(3, "not running")
+	h.hob("ask", "hello").checkSuccess("Hello")
+	h.hob("stop").checkSuccess("stopped")
+	h.hob("stop").checkFailure(3, "not running")
 }
 
 // Ctrl-C stops a waiting command but not the daemon.
 func TestCommand_Interrupted(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewServer(t, llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
-		if asked(r) == "hello" {
+		if userMessage(r) == "hello" {
 			return llmtest.Answer{Text: "hello to you"}, true
 		}
 		return llmtest.Answer{Fault: llmtest.Stall}, true
 	}})
-	h := newHouse(t, withModel(model))
+	h := newFixture(t, withModel(model))
 	h.start()
 	cmd := h.command(t.Context(), "ask", "be silent")
 	fatal(t, cmd.Start())
-	h.eventually("the model is asked", func() bool { return model.Count() > 0 })
+	h.waitUntil("the model is asked", func() bool { return model.Count() > 0 })
 	fatal(t, cmd.Process.Signal(syscall.SIGINT))
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != 130 {
 		t.Errorf("exit code %d, want 130", code)
 	}
-	h.hob("ask", "-s", "other", "hello").works("hello to you")
+	h.hob("ask", "-s", "other", "hello").checkSuccess("hello to you")
 	h.stop()
 }

@@ -12,9 +12,9 @@ import (
 // Wrong arguments exit with 2, failed operations with 1 or 4, and a missing daemon with 3.
 func TestArguments(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, offline)
-	h.hob().works("Try this first:")
-	h.hob("help").works("Talk:")
+	h := newFixture(t, offline)
+	h.hob().checkSuccess("Try this first:")
+	h.hob("help").checkSuccess("Talk:")
 	tests := []struct {
 		name, want string
 		code       int
@@ -63,27 +63,27 @@ func TestArguments(t *testing.T) {
 	for _, tt := range tests {
 		r := h.hob(tt.args...)
 		r.what = tt.name
-		r.fails(tt.code, tt.want)
+		r.checkFailure(tt.code, tt.want)
 		if r.out != "" {
 			t.Errorf("%s: output in addition to the error: %q", tt.name, r.out)
 		}
 	}
-	h.fed(strings.NewReader("caf\xe9"), "ask").fails(2, "standard input is not valid UTF-8")
-	h.fed(strings.NewReader(" \n"), "ask", "--json").fails(2, "write a message")
-	h.fed(strings.NewReader(strings.Repeat("a", 10<<20+1)), "ask").fails(2, "longer than 10.5 MB.*name the file")
-	h.fed(strings.NewReader(strings.Repeat("a", 17<<20)), "ask").fails(2, "longer than 10.5 MB.*name the file")
-	h.fed(strings.NewReader("hello\ncaf\xe9\nhelp\n"), "chat", "--no-start", "--mine").works("Hello.*not valid UTF-8.*remind")
-	h.hob(append([]string{"ask"}, strings.Fields(strings.Repeat("word ", 20_000))...)...).works("did not understand")
-	h.hob("memory", "search", strings.Repeat("x", 100_000)).works("Nothing matches")
-	h.hob("watch", "list").works("No watchers") // the wrong arguments above created no watcher
-	h.hob("task", "list").works("No open tasks")
-	h.hob("schedule", "list").works("No schedules")
+	h.runWithInput(strings.NewReader("caf\xe9"), "ask").checkFailure(2, "standard input is not valid UTF-8")
+	h.runWithInput(strings.NewReader(" \n"), "ask", "--json").checkFailure(2, "write a message")
+	h.runWithInput(strings.NewReader(strings.Repeat("a", 10<<20+1)), "ask").checkFailure(2, "longer than 10.5 MB.*name the file")
+	h.runWithInput(strings.NewReader(strings.Repeat("a", 17<<20)), "ask").checkFailure(2, "longer than 10.5 MB.*name the file")
+	h.runWithInput(strings.NewReader("hello\ncaf\xe9\nhelp\n"), "chat", "--no-start", "--mine").checkSuccess("Hello.*not valid UTF-8.*remind")
+	h.hob(append([]string{"ask"}, strings.Fields(strings.Repeat("word ", 20_000))...)...).checkSuccess("did not understand")
+	h.hob("memory", "search", strings.Repeat("x", 100_000)).checkSuccess("Nothing matches")
+	h.hob("watch", "list").checkSuccess("No watchers") // the wrong arguments above created no watcher
+	h.hob("task", "list").checkSuccess("No open tasks")
+	h.hob("schedule", "list").checkSuccess("No schedules")
 }
 
 // A command fails if its output cannot be written, but not if the reader closes the pipe early.
 func TestOutput(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, offline)
+	h := newFixture(t, offline)
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Skip("/dev/full is not available:", err)
@@ -108,25 +108,25 @@ func TestOutput(t *testing.T) {
 	if err := cmd.Run(); err == nil || errs.String() != "" {
 		t.Errorf("write to a closed pipe: %v, %q", err, errs.String())
 	}
-	h.hob("ask", "hello").works("Hello")
+	h.hob("ask", "hello").checkSuccess("Hello")
 }
 
 // Homes with unusual names work.
 func TestHome_UnusualNames(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, offline)
+	h := newFixture(t, offline)
 	for _, name := range []string{"with space", "Käse 日本 🏠", "100%41", "a#b?c=d&e", "new\nline", "bad\xff", "'quoted' \"twice\"", "-dash"} {
 		h.home = filepath.Join(h.dir, name)
 		if err := os.Mkdir(h.home, 0o700); err != nil {
 			t.Logf("%q: %v", name, err) // the file system does not allow this name
 			continue
 		}
-		h.own(h.home)
+		h.takeOwnership(h.home)
 		h.write("config.toml", offline)
 		h.env[1] = "HOB_HOME=" + h.home
 		h.start()
-		h.hob("ask", "remember that the code is 9911").works("Noted")
+		h.hob("ask", "remember that the code is 9911").checkSuccess("Noted")
 		h.stop()
-		h.hob("ask", "what did I ask you to remember?").works("9911")
+		h.hob("ask", "what did I ask you to remember?").checkSuccess("9911")
 	}
 }

@@ -16,7 +16,7 @@ import (
 	channelsall "hob/channels/all"
 )
 
-func parsed(t *testing.T, text string) *config.Config {
+func parseConfig(t *testing.T, text string) *config.Config {
 	t.Helper()
 	c, err := config.Parse("config.toml", []byte(text))
 	if err != nil {
@@ -84,7 +84,7 @@ func TestRows(t *testing.T) {
 		{"one of a test", "", []channels.Health{{Name: "pigeon", State: "running"}}, true, "pigeon", Row{Health: channels.Health{State: "running"}, Enabled: true, Available: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			rows := Rows(parsed(t, tt.conf), tt.health, tt.running)
+			rows := Rows(parseConfig(t, tt.conf), tt.health, tt.running)
 			for _, name := range Names() {
 				if !slices.ContainsFunc(rows, func(r Row) bool { return r.Name == name }) {
 					t.Errorf("the row of %s is missing", name)
@@ -128,7 +128,7 @@ func TestTest(t *testing.T) {
 		{name: "no secret", conf: "[channels.webhook]\nurl = \"https://example.org\"\nsecret = \"env:Y\"\n", channel: "webhook", err: "it is not set"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			said, err := Test(t.Context(), parsed(t, tt.conf), channelsall.Drivers(), tt.channel, deps)
+			said, err := Test(t.Context(), parseConfig(t, tt.conf), channelsall.Drivers(), tt.channel, deps)
 			if !strings.Contains(said, tt.said) || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) || tt.is != nil && !errors.Is(err, tt.is) {
 				t.Errorf("%q %v", said, err)
 			}
@@ -178,11 +178,11 @@ func TestCheckTargets(t *testing.T) {
 		{"an unknown fallback", "[notify]\nfallback = [\"pigeon\"]\n", `config.toml:2: notify.fallback: ["pigeon"]: there is no [channels.pigeon]`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			err := CheckTargets(parsed(t, tt.conf))
+			err := CheckTargets(parseConfig(t, tt.conf))
 			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("CheckTargets = %v, want %q", err, tt.want)
 			}
-			if err := CheckNames(parsed(t, tt.conf), map[string]channels.Channel{}, map[string]error{"webhook": errors.New("x")}); (err == nil) != (tt.want == "") {
+			if err := CheckNames(parseConfig(t, tt.conf), map[string]channels.Channel{}, map[string]error{"webhook": errors.New("x")}); (err == nil) != (tt.want == "") {
 				t.Errorf("CheckNames = %v, want %q", err, tt.want)
 			}
 		})

@@ -17,12 +17,12 @@ import (
 	"hob/autonomy/llm/acp/acptest"
 )
 
-// agentWorld is a world whose model is an external agent, which is this test's own binary.
-type agentWorld struct{ *world }
+// agentFixture is a daemon whose model is an external agent, which is this test's own binary.
+type agentFixture struct{ *daemonFixture }
 
-func newAgentWorld(t *testing.T) agentWorld {
+func newAgentFixture(t *testing.T) agentFixture {
 	t.Helper()
-	w := agentWorld{newWorld(t, uint64(number("HOB_CRASH_SEED", 1)))}
+	w := agentFixture{newFixture(t, uint64(number("HOB_CRASH_SEED", 1)))}
 	exe, err := os.Executable()
 	check(t, err)
 	args, err := json.Marshal(acptest.Args())
@@ -39,14 +39,14 @@ func newAgentWorld(t *testing.T) agentWorld {
 type openQuestion struct{ ID, Event, Session string }
 
 // questions returns the pending approval requests, or none while the daemon is not running.
-func (w agentWorld) questions(ctx context.Context) (list []openQuestion) {
+func (w agentFixture) questions(ctx context.Context) (list []openQuestion) {
 	_ = w.call(ctx, http.MethodGet, "/api/v1/approvals?state=pending", nil, &list)
 	return list
 }
 
 // question waits for a pending approval request of an event. It ignores the request except, from
 // before a restart.
-func (w agentWorld) question(ctx context.Context, event, except string) (q openQuestion) {
+func (w agentFixture) question(ctx context.Context, event, except string) (q openQuestion) {
 	w.settle(ctx, "a question of "+event, func() bool {
 		for _, q = range w.questions(ctx) {
 			if q.Event == event && q.ID != except {
@@ -58,20 +58,20 @@ func (w agentWorld) question(ctx context.Context, event, except string) (q openQ
 	return q
 }
 
-func (w agentWorld) approve(ctx context.Context, q openQuestion) error {
+func (w agentFixture) approve(ctx context.Context, q openQuestion) error {
 	var out json.RawMessage
 	return w.call(ctx, http.MethodPost, "/api/v1/sessions/"+q.Session+"/approvals/"+q.ID, map[string]bool{"approved": true}, &out)
 }
 
 // state returns the state of an event.
-func (w agentWorld) state(ctx context.Context, event string) string {
+func (w agentFixture) state(ctx context.Context, event string) string {
 	var e struct{ State string }
 	_ = w.call(ctx, http.MethodGet, "/api/v1/inbox/"+event, nil, &e)
 	return e.State
 }
 
 // replies counts the replies to an event that the receiver got.
-func (w agentWorld) replies(event string) (n int) {
+func (w agentFixture) replies(event string) (n int) {
 	for _, d := range w.receiver.all() {
 		if d.Event == event && d.Kind == "reply" {
 			n++
@@ -81,7 +81,7 @@ func (w agentWorld) replies(event string) (n int) {
 }
 
 // actions returns how often the agent performed each action.
-func (w agentWorld) actions(t *testing.T) map[string]int {
+func (w agentFixture) actions(t *testing.T) map[string]int {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(w.dir, "work", "done"))
 	if err != nil && !os.IsNotExist(err) {
@@ -99,7 +99,7 @@ func (w agentWorld) actions(t *testing.T) map[string]int {
 // no action happens twice.
 func TestExternalAgent_KilledWhileItAsks(t *testing.T) {
 	t.Parallel()
-	w := newAgentWorld(t)
+	w := newAgentFixture(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	w.daemonUp()
@@ -114,7 +114,7 @@ func TestExternalAgent_KilledWhileItAsks(t *testing.T) {
 		second := w.sendTo(ctx, session, text)
 		switch stage {
 		case "answered":
-			w.settle(ctx, "the second answer", func() bool { return w.done(ctx, second) })
+			w.settle(ctx, "the second answer", func() bool { return w.isDone(ctx, second) })
 		case "asking":
 			other = w.question(ctx, second, "")
 		default:
@@ -134,13 +134,13 @@ func TestExternalAgent_KilledWhileItAsks(t *testing.T) {
 		}
 		check(t, os.WriteFile(file, nil, 0o600))
 		for _, id := range []string{second, third} { // later turns do not wait for the first
-			w.settle(ctx, "a later answer", func() bool { return w.done(ctx, id) })
+			w.settle(ctx, "a later answer", func() bool { return w.isDone(ctx, id) })
 		}
 		if n := w.actions(t)[one]; n != 0 {
 			t.Errorf("%s: the agent acted %d times before the approval", stage, n)
 		}
 		check(t, w.approve(ctx, again))
-		w.settle(ctx, "the first answer", func() bool { return w.done(ctx, first) })
+		w.settle(ctx, "the first answer", func() bool { return w.isDone(ctx, first) })
 		w.settle(ctx, "the replies", func() bool { return w.replies(first)*w.replies(second)*w.replies(third) > 0 })
 		if n := w.actions(t); n[one] != 1 || n[two] != map[bool]int{true: 1}[stage == "asking"] || w.replies(first)+w.replies(second)+w.replies(third) != 3 {
 			t.Errorf("%s: the agent did %v, replies %d, %d, %d", stage, n, w.replies(first), w.replies(second), w.replies(third))
@@ -154,7 +154,7 @@ func TestExternalAgent_KilledWhileItAsks(t *testing.T) {
 // action happens more often than it was approved.
 func TestExternalAgent_KilledAtAnyInstant(t *testing.T) {
 	t.Parallel()
-	w := newAgentWorld(t)
+	w := newAgentFixture(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	w.daemonUp()
@@ -196,7 +196,7 @@ func TestExternalAgent_KilledAtAnyInstant(t *testing.T) {
 	full()
 	feeder.Wait()
 	for _, event := range events {
-		w.settle(ctx, "event "+event, func() bool { return w.done(ctx, event) })
+		w.settle(ctx, "event "+event, func() bool { return w.isDone(ctx, event) })
 		w.settle(ctx, "the reply to "+event, func() bool { return w.replies(event) > 0 })
 	}
 	stop()

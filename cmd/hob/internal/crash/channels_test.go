@@ -45,9 +45,9 @@ const waitsFor = 400 * time.Millisecond
 func TestChatsOverKills(t *testing.T) {
 	t.Parallel()
 	kills := number("HOB_CRASH_CHAT_KILLS", 5)
-	w := newWorld(t, uint64(number("HOB_CRASH_SEED", 1)))
+	w := newFixture(t, uint64(number("HOB_CRASH_SEED", 1)))
 	p := newPlatforms(t)
-	w.env, w.replies = p.env(), chatting
+	w.env, w.replies = p.env(), answerChat
 	w.configure(fmt.Sprintf(`[network]
 allow = [%q]
 [channels.telegram]
@@ -64,14 +64,14 @@ token = "secret"
 	defer cancel()
 	w.pair(ctx, p)
 
-	c := &chat{world: w, p: p, files: map[string][]byte{}}
+	c := &chat{daemonFixture: w, p: p, files: map[string][]byte{}}
 	feeding, stop := context.WithCancel(ctx)
 	var feeders sync.WaitGroup
-	feeders.Go(func() { c.notes(feeding) })
-	feeders.Go(func() { c.looks(feeding) })
+	feeders.Go(func() { c.sendNotes(feeding) })
+	feeders.Go(func() { c.sendFiles(feeding) })
 	feeders.Go(func() { c.fetches(feeding) })
 	for _, at := range []string{"telegram:9", "slack:D1", "discord:21"} {
-		feeders.Go(func() { c.stories(feeding, ctx, at) })
+		feeders.Go(func() { c.requestStories(feeding, ctx, at) })
 	}
 	began := time.Now()
 	for n := range kills {
@@ -86,7 +86,7 @@ token = "secret"
 }
 
 // pair pairs the owner with three accounts on Telegram.
-func (w *world) pair(ctx context.Context, p *platforms) {
+func (w *daemonFixture) pair(ctx context.Context, p *platforms) {
 	w.settle(ctx, "Telegram to be heard", func() bool { return p.held.Load() }) // ignore earlier messages
 	for _, who := range []int{fetcher, hasty, giver} {
 		var c struct{ Code string }
@@ -99,7 +99,7 @@ func (w *world) pair(ctx context.Context, p *platforms) {
 }
 
 // killChat starts the daemon and kills it, in two of three cases at a failpoint.
-func (w *world) killChat(n int) {
+func (w *daemonFixture) killChat(n int) {
 	w.kill()
 	point, life := "", time.Duration(1500+w.rnd.IntN(2500))*time.Millisecond // an answer takes two seconds
 	if n%3 != 2 {
@@ -129,8 +129,8 @@ var (
 	noteLine = regexp.MustCompile(`^note (\d+)$`)
 )
 
-// chatting returns the model's answer.
-func chatting(r llmtest.Request) (llmtest.Answer, bool) {
+// answerChat returns the model's answer.
+func answerChat(r llmtest.Request) (llmtest.Answer, bool) {
 	all := chatWord.FindAllStringSubmatch(r.LastUser, -1)
 	if all == nil {
 		return llmtest.Answer{Text: "what?"}, true
@@ -165,7 +165,7 @@ func chatting(r llmtest.Request) (llmtest.Answer, bool) {
 
 // chat records the messages and their files.
 type chat struct {
-	*world
+	*daemonFixture
 	p *platforms
 
 	mu            sync.Mutex
@@ -182,8 +182,8 @@ func pauseFor(ctx context.Context, d time.Duration) {
 	}
 }
 
-// notes sends one, two or three notes at a time.
-func (c *chat) notes(feeding context.Context) {
+// sendNotes sends one, two or three notes at a time.
+func (c *chat) sendNotes(feeding context.Context) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for feeding.Err() == nil {
 		for range 1 + rnd.IntN(3) {
@@ -198,8 +198,8 @@ func (c *chat) notes(feeding context.Context) {
 	}
 }
 
-// looks sends short files one after the other, which the model reads completely.
-func (c *chat) looks(feeding context.Context) {
+// sendFiles sends short files one after the other, which the model reads completely.
+func (c *chat) sendFiles(feeding context.Context) {
 	for n := 0; feeding.Err() == nil; n++ {
 		name := fmt.Sprintf("scan-%d.txt", n)
 		data := fmt.Appendf(nil, "SCAN %d begins. %sEND OF SCAN %d.", n, strings.Repeat("line of words\n", 200), n)
@@ -211,7 +211,7 @@ func (c *chat) looks(feeding context.Context) {
 		c.p.files[name] = data
 		c.p.mu.Unlock()
 		c.p.write(giver, fmt.Sprintf("look %d", n), name)
-		c.until(feeding, "telegram", fmt.Sprintf("saw %d:", n))
+		c.awaitText(feeding, "telegram", fmt.Sprintf("saw %d:", n))
 	}
 }
 
@@ -230,12 +230,12 @@ func (c *chat) fetches(feeding context.Context) {
 		c.files[name] = data
 		c.mu.Unlock()
 		c.p.write(fetcher, fmt.Sprintf("send %d", n), "")
-		c.until(feeding, "telegram", fmt.Sprintf("sent %d:", n))
+		c.awaitText(feeding, "telegram", fmt.Sprintf("sent %d:", n))
 	}
 }
 
-// stories requests one long answer after the other.
-func (c *chat) stories(feeding, ctx context.Context, at string) {
+// requestStories requests one long answer after the other.
+func (c *chat) requestStories(feeding, ctx context.Context, at string) {
 	platform, _, _ := strings.Cut(at, ":")
 	for n := 0; feeding.Err() == nil; n++ {
 		c.mu.Lock()
@@ -245,13 +245,13 @@ func (c *chat) stories(feeding, ctx context.Context, at string) {
 		c.told[platform]++
 		c.mu.Unlock()
 		c.sendTo(ctx, at, fmt.Sprintf("tell %d", n))
-		c.until(feeding, platform, fmt.Sprintf("The end of %d.", n))
+		c.awaitText(feeding, platform, fmt.Sprintf("The end of %d.", n))
 	}
 }
 
-// until waits for a text from Hob, and then a little longer.
-func (c *chat) until(feeding context.Context, platform, text string) {
-	for feeding.Err() == nil && !c.p.has(platform, text) {
+// awaitText waits for a text from Hob, and then a little longer.
+func (c *chat) awaitText(feeding context.Context, platform, text string) {
+	for feeding.Err() == nil && !c.p.hasText(platform, text) {
 		pauseFor(feeding, 10*time.Millisecond)
 	}
 	pauseFor(feeding, 100*time.Millisecond)
@@ -259,9 +259,9 @@ func (c *chat) until(feeding context.Context, platform, text string) {
 
 const repeated = "(possibly repeated) "
 
-// tally returns how many extra copies of a text arrived. It is an error if the text did not arrive,
+// countCopies returns how many extra copies of a text arrived. It is an error if the text did not arrive,
 // or if a repeated copy is not marked.
-func (c *chat) tally(what, platform, text string) (copies int) {
+func (c *chat) countCopies(what, platform, text string) (copies int) {
 	plain, marked := 0, 0
 	for _, m := range c.p.all() {
 		if m.platform == platform && strings.Contains(m.text, text) {
@@ -288,13 +288,13 @@ func (c *chat) verify(ctx context.Context, kills int) {
 	c.wait(ctx)
 	copies := 0
 	for n := range c.written {
-		copies += c.tally(fmt.Sprintf("the answer to note %d", n), "telegram", fmt.Sprintf("n%d.", n))
+		copies += c.countCopies(fmt.Sprintf("the answer to note %d", n), "telegram", fmt.Sprintf("n%d.", n))
 	}
 	joined := c.verifyJoined(ctx)
 	orphans := map[string]int{}
 	for platform, count := range c.told {
 		for n := range count {
-			copies += c.tally(fmt.Sprintf("story %d on %s", n, platform), platform, fmt.Sprintf("The end of %d.", n))
+			copies += c.countCopies(fmt.Sprintf("story %d on %s", n, platform), platform, fmt.Sprintf("The end of %d.", n))
 		}
 		for _, m := range c.p.all() {
 			if m.platform == platform && strings.Contains(m.text, "Story ") && !strings.Contains(m.text, "The end of") {
@@ -306,11 +306,11 @@ func (c *chat) verify(ctx context.Context, kills int) {
 		t.Errorf("drafts remain although the answer is another message: %v", orphans)
 	}
 	for n := range c.looked {
-		copies += c.tally(fmt.Sprintf("the file scan-%d.txt, as a whole", n), "telegram", fmt.Sprintf("saw %d: whole.", n))
+		copies += c.countCopies(fmt.Sprintf("the file scan-%d.txt, as a whole", n), "telegram", fmt.Sprintf("saw %d: whole.", n))
 	}
 	for n := range c.asked {
-		copies += c.tally(fmt.Sprintf("the answer to send %d", n), "telegram", fmt.Sprintf("sent %d: ", n))
-		copies += c.tally(fmt.Sprintf("file %d", n), "telegram", fmt.Sprintf("file %d.", n))
+		copies += c.countCopies(fmt.Sprintf("the answer to send %d", n), "telegram", fmt.Sprintf("sent %d: ", n))
+		copies += c.countCopies(fmt.Sprintf("file %d", n), "telegram", fmt.Sprintf("file %d.", n))
 	}
 	c.verifyFiles()
 	t.Logf("%d kills (%d at random, %v): %d notes, of which %d became a part of another; stories %v, orphaned drafts %v; %d files came, %d went out; %d copies marked as possibly repeated",
@@ -321,7 +321,7 @@ func (c *chat) verify(ctx context.Context, kills int) {
 func (c *chat) wait(ctx context.Context) {
 	last := func(platform, text string, count int) bool {
 		for n := range count {
-			if !c.p.has(platform, fmt.Sprintf(text, n)) {
+			if !c.p.hasText(platform, fmt.Sprintf(text, n)) {
 				return false
 			}
 		}

@@ -47,7 +47,7 @@ type exportedFact struct {
 func TestConsolidationOverKills(t *testing.T) {
 	t.Parallel()
 	kills := number("HOB_CRASH_CONSOLIDATE_KILLS", 8)
-	w := &tidyWorld{world: newWorld(t, uint64(number("HOB_CRASH_SEED", 1))), want: map[string]string{}}
+	w := &consolidationFixture{daemonFixture: newFixture(t, uint64(number("HOB_CRASH_SEED", 1))), want: map[string]string{}}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer cancel()
 	for n := range kills {
@@ -78,14 +78,14 @@ func TestConsolidationOverKills(t *testing.T) {
 // pairsPerKill is the number of pairs of duplicates that are added before each kill.
 const pairsPerKill = 90
 
-type tidyWorld struct {
-	*world
+type consolidationFixture struct {
+	*daemonFixture
 	want map[string]string // texts of the imported facts by id
 }
 
 // fill imports pairs of duplicates and past events, and the first time a fact that a later name
 // supersedes.
-func (w *tidyWorld) fill(ctx context.Context, round int) {
+func (w *consolidationFixture) fill(ctx context.Context, round int) {
 	w.t.Helper()
 	var b bytes.Buffer
 	began := time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC)
@@ -119,7 +119,7 @@ func (w *tidyWorld) fill(ctx context.Context, round int) {
 }
 
 // raw calls the API and returns the body. It returns nil if the daemon has died.
-func (w *tidyWorld) raw(ctx context.Context, method, path string, body []byte) []byte {
+func (w *consolidationFixture) raw(ctx context.Context, method, path string, body []byte) []byte {
 	token, err := os.ReadFile(filepath.Join(w.dir, "hob-home", "token"))
 	check(w.t, err)
 	req, err := http.NewRequestWithContext(ctx, method, "http://"+w.addr+path, bytes.NewReader(body))
@@ -137,7 +137,7 @@ func (w *tidyWorld) raw(ctx context.Context, method, path string, body []byte) [
 }
 
 // facts returns all facts by id, with the retired ones.
-func (w *tidyWorld) facts(ctx context.Context) map[string]exportedFact {
+func (w *consolidationFixture) facts(ctx context.Context) map[string]exportedFact {
 	w.t.Helper()
 	out := map[string]exportedFact{}
 	lines := bufio.NewScanner(bytes.NewReader(w.raw(ctx, http.MethodGet, "/api/v1/memory/export?format=jsonl", nil)))
@@ -158,7 +158,7 @@ func (w *tidyWorld) facts(ctx context.Context) map[string]exportedFact {
 }
 
 // compare checks that each imported fact is there, with its text.
-func (w *tidyWorld) compare(facts map[string]exportedFact) {
+func (w *consolidationFixture) compare(facts map[string]exportedFact) {
 	w.t.Helper()
 	for id, text := range w.want {
 		if facts[id].Text != text {
@@ -168,7 +168,7 @@ func (w *tidyWorld) compare(facts map[string]exportedFact) {
 }
 
 // checkAllValid checks that the imported facts are valid and that there are no others.
-func (w *tidyWorld) checkAllValid(ctx context.Context, when string) {
+func (w *consolidationFixture) checkAllValid(ctx context.Context, when string) {
 	w.t.Helper()
 	facts := w.facts(ctx)
 	w.compare(facts)
@@ -180,7 +180,7 @@ func (w *tidyWorld) checkAllValid(ctx context.Context, when string) {
 }
 
 // checkPair checks that exactly one fact of a pair is valid, and that the other one names it.
-func (w *tidyWorld) checkPair(facts map[string]exportedFact, n int) {
+func (w *consolidationFixture) checkPair(facts map[string]exportedFact, n int) {
 	a, b := facts[fmt.Sprintf("fa%d", n)], facts[fmt.Sprintf("fb%d", n)]
 	if a.RetiredAt != "" || b.RetiredAt == "" || b.RetiredBy != a.ID {
 		w.t.Errorf("pair %d: %+v and %+v", n, a, b)
@@ -192,7 +192,7 @@ func (w *tidyWorld) checkPair(facts map[string]exportedFact, n int) {
 
 // killDuring runs do in a daemon that is killed at a failpoint, or, one time of three, at a random
 // instant.
-func (w *tidyWorld) killDuring(ctx context.Context, n int, do func(context.Context) bool) {
+func (w *consolidationFixture) killDuring(ctx context.Context, n int, do func(context.Context) bool) {
 	p := consolidatePoints[w.rnd.IntN(len(consolidatePoints))]
 	point := fmt.Sprintf("%s:%d", p.name, 1+w.rnd.IntN(p.upTo))
 	w.kill()
@@ -223,12 +223,12 @@ func (w *tidyWorld) killDuring(ctx context.Context, n int, do func(context.Conte
 }
 
 // consolidate tidies the memory once.
-func (w *tidyWorld) consolidate(ctx context.Context) bool {
+func (w *consolidationFixture) consolidate(ctx context.Context) bool {
 	return w.raw(ctx, http.MethodPost, "/api/v1/memory/consolidate", []byte("{}")) != nil
 }
 
 // undoSome undoes some of the consolidations and reports whether there may be more.
-func (w *tidyWorld) undoSome(ctx context.Context) bool {
+func (w *consolidationFixture) undoSome(ctx context.Context) bool {
 	var list []struct{ Call, Tool string }
 	if json.Unmarshal(w.raw(ctx, http.MethodGet, "/api/v1/undo", nil), &list) != nil {
 		return false

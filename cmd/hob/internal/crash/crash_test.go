@@ -40,7 +40,7 @@ func TestKilledAtAnyInstant(t *testing.T) {
 	t.Parallel()
 	kills := number("HOB_CRASH_KILLS", 12)
 	seed := number("HOB_CRASH_SEED", 1)
-	w := newWorld(t, uint64(seed))
+	w := newFixture(t, uint64(seed))
 	w.configure("[watchers]\nper_day = 100000\n") // on a slow machine many files are created between two kills
 	began := time.Now()
 	if !w.start("") {
@@ -50,13 +50,13 @@ func TestKilledAtAnyInstant(t *testing.T) {
 	defer cancel()
 	watch := w.send(ctx, "watch 0")
 	tick := w.send(ctx, "tick 0")
-	w.settle(ctx, "the watcher and the schedule", func() bool { return w.done(ctx, watch) && w.done(ctx, tick) })
+	w.settle(ctx, "the watcher and the schedule", func() bool { return w.isDone(ctx, watch) && w.isDone(ctx, tick) })
 
 	in := &inputs{}
 	feeding, stop := context.WithCancel(ctx)
 	var feeders sync.WaitGroup
-	feeders.Go(func() { in.messages(feeding, ctx, w, "job", 25*time.Millisecond) })
-	feeders.Go(func() { in.messages(feeding, ctx, w, "ring", 160*time.Millisecond) })
+	feeders.Go(func() { in.sendMessages(feeding, ctx, w, "job", 25*time.Millisecond) })
+	feeders.Go(func() { in.sendMessages(feeding, ctx, w, "ring", 160*time.Millisecond) })
 	feeders.Go(func() { in.files(feeding, w, 90*time.Millisecond) })
 	for n := range kills {
 		w.killOnce(n)
@@ -78,7 +78,7 @@ func number(env string, def int) int {
 
 // killOnce starts the daemon and kills it: in two of three cases at a failpoint, otherwise at a
 // random instant.
-func (w *world) killOnce(n int) {
+func (w *daemonFixture) killOnce(n int) {
 	w.kill()
 	if n%3 == 2 {
 		w.start("")
@@ -99,7 +99,7 @@ func (w *world) killOnce(n int) {
 	}
 }
 
-func (w *world) daemonUp() {
+func (w *daemonFixture) daemonUp() {
 	w.kill()
 	if !w.start("") {
 		w.t.Fatal("the daemon did not start again")
@@ -119,14 +119,14 @@ type inputs struct {
 }
 
 // backlog returns the number of expected deliveries that have not arrived.
-func (in *inputs) backlog(w *world) int {
+func (in *inputs) backlog(w *daemonFixture) int {
 	in.mu.Lock()
 	want := len(in.jobs) + 2*len(in.rings) + len(in.pdfs)
 	in.mu.Unlock()
 	return want - w.receiver.count()
 }
 
-func (in *inputs) messages(feeding, ctx context.Context, w *world, word string, every time.Duration) {
+func (in *inputs) sendMessages(feeding, ctx context.Context, w *daemonFixture, word string, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for n := 0; ; n++ {
@@ -158,7 +158,7 @@ func put(m map[int]string, n int, event string) map[int]string {
 	return m
 }
 
-func (in *inputs) files(feeding context.Context, w *world, every time.Duration) {
+func (in *inputs) files(feeding context.Context, w *daemonFixture, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for n := 0; ; n++ {
@@ -182,14 +182,14 @@ func (in *inputs) files(feeding context.Context, w *world, every time.Duration) 
 	}
 }
 
-// done asks the inbox whether an event is finished.
-func (w *world) done(ctx context.Context, event string) bool {
+// isDone asks the inbox whether an event is finished.
+func (w *daemonFixture) isDone(ctx context.Context, event string) bool {
 	var s struct{ State string }
 	return w.call(ctx, http.MethodGet, "/api/v1/inbox/"+event, nil, &s) == nil && s.State == "done"
 }
 
 // settle waits until ok returns true, and fails the test after a minute.
-func (w *world) settle(ctx context.Context, what string, ok func() bool) {
+func (w *daemonFixture) settle(ctx context.Context, what string, ok func() bool) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -205,9 +205,9 @@ func (w *world) settle(ctx context.Context, what string, ok func() bool) {
 
 // verify waits until everything has arrived, then a little longer for messages that must not
 // arrive, and checks the numbers.
-func (w *world) verify(ctx context.Context, in *inputs) {
+func (w *daemonFixture) verify(ctx context.Context, in *inputs) {
 	t := w.t
-	ticks := w.ticks(ctx)
+	ticks := w.countMinutes(ctx)
 	want := len(in.jobs) + 2*len(in.rings) + len(in.pdfs) + 2 + ticks // two more replies: the watcher's and the schedule's
 	w.settle(ctx, "all deliveries", func() bool { return len(w.receiver.all()) >= want })
 	if t.Failed() {
@@ -215,7 +215,7 @@ func (w *world) verify(ctx context.Context, in *inputs) {
 	}
 	w.settle(ctx, "a quiet part of a minute", func() bool { return time.Now().Second() > 1 && time.Now().Second() < 55 })
 	time.Sleep(2 * time.Second)
-	if more := w.ticks(ctx); more != ticks { // a new minute has begun
+	if more := w.countMinutes(ctx); more != ticks { // a new minute has begun
 		want, ticks = want+more-ticks, more
 	}
 	replies, notices := map[string]int{}, map[string]int{}
@@ -245,13 +245,13 @@ func (w *world) verify(ctx context.Context, in *inputs) {
 	}
 	for n, e := range in.rings {
 		count(fmt.Sprintf("the answer to ring %d", n), replies[e])
-		count(fmt.Sprintf("the reminder %d (%s)", n, answer[e]), matching(notices, fmt.Sprintf("ring %d", n)))
+		count(fmt.Sprintf("the reminder %d (%s)", n, answer[e]), countMatching(notices, fmt.Sprintf("ring %d", n)))
 	}
-	if got := matching(notices, "every minute"); got != ticks {
+	if got := countMatching(notices, "every minute"); got != ticks {
 		t.Errorf("the minute schedule sent %d notices, want %d", got, ticks)
 	}
 	for _, name := range in.pdfs {
-		count("the notice about "+name, matching(notices, name))
+		count("the notice about "+name, countMatching(notices, name))
 	}
 	if len(w.receiver.clashes) > 0 {
 		t.Errorf("keys used for two different texts: %v", w.receiver.clashes)
@@ -262,8 +262,8 @@ func (w *world) verify(ctx context.Context, in *inputs) {
 	w.verifyEffects(ctx, in, answer)
 }
 
-// ticks returns the number of minutes that have begun since the every-minute schedule was created.
-func (w *world) ticks(ctx context.Context) int {
+// countMinutes returns the number of minutes that have begun since the every-minute schedule was created.
+func (w *daemonFixture) countMinutes(ctx context.Context) int {
 	var list []struct {
 		Action    string
 		CreatedAt time.Time `json:"created_at"`
@@ -280,7 +280,7 @@ func (w *world) ticks(ctx context.Context) int {
 
 // explain logs the daemon's explanation of the oldest open event, and of texts that were not
 // delivered.
-func (w *world) explain(ctx context.Context) {
+func (w *daemonFixture) explain(ctx context.Context) {
 	var open []struct{ ID, State, Text string }
 	if err := w.call(ctx, http.MethodGet, "/api/v1/inbox?limit=100000", nil, &open); err != nil {
 		w.t.Log(err)
@@ -300,7 +300,7 @@ func (w *world) explain(ctx context.Context) {
 	}
 }
 
-func matching(notices map[string]int, word string) (n int) {
+func countMatching(notices map[string]int, word string) (n int) {
 	for text, k := range notices {
 		if i := strings.Index(text, word); i >= 0 && !startsDigit(text[i+len(word):]) {
 			n += k
@@ -313,7 +313,7 @@ func startsDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
 
 // verifyEffects checks the file and the tasks: each job ran at most once, and exactly once unless
 // the owner was notified that its outcome is unknown.
-func (w *world) verifyEffects(ctx context.Context, in *inputs, answer map[string]string) {
+func (w *daemonFixture) verifyEffects(ctx context.Context, in *inputs, answer map[string]string) {
 	t := w.t
 	b, err := os.ReadFile(w.effectsLog)
 	check(t, err)
@@ -340,7 +340,7 @@ func (w *world) verifyEffects(ctx context.Context, in *inputs, answer map[string
 }
 
 // report writes the content of docs/crash.md.
-func (w *world) report(in *inputs, kills, seed int, took time.Duration) {
+func (w *daemonFixture) report(in *inputs, kills, seed int, took time.Duration) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| what | count |\n|---|---:|\n")
 	row := func(what string, n int) { fmt.Fprintf(&b, "| %s | %d |\n", what, n) }

@@ -17,7 +17,7 @@ import (
 func TestDelegation_Killed(t *testing.T) {
 	t.Parallel()
 	kills := number("HOB_CRASH_CREW_KILLS", 5)
-	w := newWorld(t, uint64(number("HOB_CRASH_SEED", 1)))
+	w := newFixture(t, uint64(number("HOB_CRASH_SEED", 1)))
 	if !w.start("") {
 		t.Fatal("the daemon did not start")
 	}

@@ -47,10 +47,10 @@ type delayedSend struct {
 	maybe     bool // the user was told that an earlier attempt may have arrived
 }
 
-// delayWorld sends mails over SMTP and messages over the webhook channel, and cancels a third of
+// delayFixture sends mails over SMTP and messages over the webhook channel, and cancels a third of
 // them.
-type delayWorld struct {
-	*world
+type delayFixture struct {
+	*daemonFixture
 	smtp *pimtest.SMTP
 
 	mu    sync.Mutex
@@ -63,7 +63,7 @@ type delayWorld struct {
 func TestDelayOverKills(t *testing.T) {
 	t.Parallel()
 	kills := number("HOB_CRASH_DELAY_KILLS", 6)
-	w := &delayWorld{world: newWorld(t, uint64(number("HOB_CRASH_SEED", 1))), smtp: pimtest.StartSMTP(t)}
+	w := &delayFixture{daemonFixture: newFixture(t, uint64(number("HOB_CRASH_SEED", 1))), smtp: pimtest.StartSMTP(t)}
 	w.replies = sendingModel
 	account := fmt.Sprintf("smtp = %q\nca = %q\n", w.smtp.URL, w.smtp.CA)
 	if _, err := exec.LookPath("dovecot"); err == nil { // Hob finds mails in the sent folder
@@ -122,7 +122,7 @@ func sendingModel(r llmtest.Request) (llmtest.Answer, bool) {
 
 // killAroundSending starts the daemon and kills it: in three of four cases at a failpoint,
 // otherwise at a random instant.
-func (w *delayWorld) killAroundSending(n int) {
+func (w *delayFixture) killAroundSending(n int) {
 	w.kill()
 	point := ""
 	if n%4 != 3 {
@@ -151,7 +151,7 @@ func (w *delayWorld) killAroundSending(n int) {
 var undoCall = regexp.MustCompile(`hob undo (\S+)`)
 
 // feedSends requests one send after the other and cancels about a third of them.
-func (w *delayWorld) feedSends(feeding, ctx context.Context, word string, feeder int) {
+func (w *delayFixture) feedSends(feeding, ctx context.Context, word string, feeder int) {
 	rnd := rand.New(rand.NewPCG(5, uint64(feeder)))
 	for n := feeder; feeding.Err() == nil; n += 10 {
 		s := delayedSend{word: word, n: n}
@@ -173,7 +173,7 @@ func (w *delayWorld) feedSends(feeding, ctx context.Context, word string, feeder
 }
 
 // answerOf waits for the answer to an event.
-func (w *delayWorld) answerOf(ctx context.Context, event string) string {
+func (w *delayFixture) answerOf(ctx context.Context, event string) string {
 	for ctx.Err() == nil {
 		var s struct{ State, Answer string }
 		if w.call(ctx, http.MethodGet, "/api/v1/inbox/"+event, nil, &s) == nil && s.State == "done" {
@@ -185,7 +185,7 @@ func (w *delayWorld) answerOf(ctx context.Context, event string) string {
 }
 
 // cancelSend undoes a call, across crashes, and reports whether it was canceled.
-func (w *delayWorld) cancelSend(ctx context.Context, call string) (cancelled, maybe bool) {
+func (w *delayFixture) cancelSend(ctx context.Context, call string) (cancelled, maybe bool) {
 	for ctx.Err() == nil {
 		var r struct{ Text, Error string }
 		err := w.call(ctx, http.MethodPost, "/api/v1/tools/undo", map[string]any{"session": "home", "arguments": map[string]string{"id": call}}, &r)
@@ -209,7 +209,7 @@ func (w *delayWorld) cancelSend(ctx context.Context, call string) (cancelled, ma
 }
 
 // mailOutcome returns the ledger's record of the mail of an event.
-func (w *delayWorld) mailOutcome(ctx context.Context, event string) (state, text string) {
+func (w *delayFixture) mailOutcome(ctx context.Context, event string) (state, text string) {
 	var s struct {
 		Tools []struct{ Text, State string }
 	}
@@ -220,7 +220,7 @@ func (w *delayWorld) mailOutcome(ctx context.Context, event string) (state, text
 }
 
 // verifySends waits until every send has ended, and counts.
-func (w *delayWorld) verifySends(ctx context.Context, kills int, took time.Duration) {
+func (w *delayFixture) verifySends(ctx context.Context, kills int, took time.Duration) {
 	t := w.t
 	w.settle(ctx, "every mail to end", func() bool {
 		for _, s := range w.sends {

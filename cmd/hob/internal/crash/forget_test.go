@@ -37,7 +37,7 @@ func TestForget_LeavesNoTraceAfterKills(t *testing.T) {
 	t.Parallel()
 	rounds := number("HOB_FORGET_ROUNDS", 4)
 	seed := uint64(number("HOB_FORGET_SEED", 1))
-	f := &forgetful{world: newWorld(t, seed), model: &parrot{}, known: map[string]bool{}}
+	f := &erasureRun{daemonFixture: newFixture(t, seed), model: &echoModel{}, known: map[string]bool{}}
 	f.replies = f.model.reply
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Minute)
 	defer cancel()
@@ -48,26 +48,26 @@ func TestForget_LeavesNoTraceAfterKills(t *testing.T) {
 	check(t, os.WriteFile(conf, append(b, []byte("\n[knowledge]\nsummary_chars = 6000\nsummary_keep = 4\n")...), 0o600))
 	f.docs = filepath.Dir(f.effectsLog)
 	for n := range rounds {
-		f.round(ctx, n)
+		f.runRound(ctx, n)
 		if t.Failed() {
 			return
 		}
 	}
 }
 
-// forgetful is a world in which phrases are forgotten.
-type forgetful struct {
-	*world
-	model *parrot
+// erasureRun is a daemon in which phrases are forgotten.
+type erasureRun struct {
+	*daemonFixture
+	model *echoModel
 	docs  string
 	did   []string
 	died  bool
 	known map[string]bool // erasures of earlier rounds
 }
 
-// round creates phrases, uses them in random actions, forgets one of them and searches for its
+// runRound creates phrases, uses them in random actions, forgets one of them and searches for its
 // traces.
-func (f *forgetful) round(ctx context.Context, n int) {
+func (f *erasureRun) runRound(ctx context.Context, n int) {
 	f.t.Helper()
 	f.did, f.died = nil, false
 	f.daemonUp()
@@ -77,7 +77,7 @@ func (f *forgetful) round(ctx context.Context, n int) {
 	}
 	session := fmt.Sprintf("s%d", n)
 	for range 10 + f.rnd.IntN(10) {
-		f.act(ctx, session, phrases[f.rnd.IntN(len(phrases))])
+		f.actRandomly(ctx, session, phrases[f.rnd.IntN(len(phrases))])
 	}
 	how := []string{"query", "query", "id", "source"}[n%4]
 	gone := phrases[0]
@@ -85,10 +85,10 @@ func (f *forgetful) round(ctx context.Context, n int) {
 		gone = f.phrase()
 	}
 	f.tool(ctx, session, "remember", map[string]any{"text": fmt.Sprintf("the code of house %d is %s", n, gone)})
-	f.say(ctx, session, "do:: recall "+encoded(map[string]any{"query": gone}))
+	f.say(ctx, session, "do:: recall "+encodeJSON(map[string]any{"query": gone}))
 	if how == "id" {
 		f.say(ctx, session, "say:: so it is "+gone+", is it")
-		f.say(ctx, session, "do:: create_note "+encoded(map[string]any{"text": "for the house: " + gone}))
+		f.say(ctx, session, "do:: create_note "+encodeJSON(map[string]any{"text": "for the house: " + gone}))
 	}
 	if how == "source" { // text that occurs only in this conversation
 		gone = f.phrase()
@@ -97,7 +97,7 @@ func (f *forgetful) round(ctx context.Context, n int) {
 			f.do(ctx, session, gone, said[f.rnd.IntN(len(said))])
 		}
 	}
-	before := len(traces(f.t, filepath.Join(f.dir, "hob-home"), gone))
+	before := len(filesContaining(f.t, filepath.Join(f.dir, "hob-home"), gone))
 	if before == 0 && how != "source" {
 		f.t.Errorf("round %d: %q is stored nowhere before it is forgotten, so the round proves nothing\n%s", n, gone, strings.Join(f.did, "\n"))
 	}
@@ -110,15 +110,15 @@ func (f *forgetful) round(ctx context.Context, n int) {
 	f.forget(ctx, n, how, session, gone)
 	if point != "" {
 		time.Sleep(time.Duration(f.rnd.IntN(400)) * time.Millisecond) // a kill at a random instant, unless the failpoint was hit before
-		f.died = f.died || !f.alive()
+		f.died = f.died || !f.isAlive()
 		f.daemonUp()
 	}
-	f.settle(ctx, "the erasure", func() bool { return f.erased(ctx) })
-	f.model.forbid(gone)
+	f.settle(ctx, "the erasure", func() bool { return f.isErased(ctx) })
+	f.model.forbidPhrase(gone)
 	f.goesOn(ctx, session)
 	f.stop()
 	f.t.Logf("round %d: %s, %d traces, killed at %q, died %v", n, how, before, point, f.died)
-	for _, left := range traces(f.t, filepath.Join(f.dir, "hob-home"), gone) {
+	for _, left := range filesContaining(f.t, filepath.Join(f.dir, "hob-home"), gone) {
 		f.t.Errorf("round %d (seed %d), %s, killed at %q: %q is still in %s\n%s", n, number("HOB_FORGET_SEED", 1), how, point, gone, left, strings.Join(f.did, "\n"))
 	}
 	log, err := os.ReadFile(f.log.Name())
@@ -126,13 +126,13 @@ func (f *forgetful) round(ctx context.Context, n int) {
 	if i := bytes.Index(log, []byte(gone)); i >= 0 {
 		f.t.Errorf("the log contains the text: %q", log[max(0, i-400):i+len(gone)])
 	}
-	if seen := f.model.seen(); seen != "" {
+	if seen := f.model.seenPhrase(); seen != "" {
 		f.t.Errorf("a request after the erasure contains %q: %s\n%s", gone, seen, strings.Join(f.did, "\n"))
 	}
 }
 
 // phrase returns a phrase that occurs nowhere else.
-func (f *forgetful) phrase() string {
+func (f *erasureRun) phrase() string {
 	k := 1000 + f.rnd.IntN(9000)
 	return []string{
 		fmt.Sprintf("Kestrel-%d%c", k, 'a'+rune(f.rnd.IntN(26))),
@@ -147,15 +147,15 @@ func (f *forgetful) phrase() string {
 // said lists the actions whose traces are all removed with the conversation.
 var said = []int{1, 2, 9, 12, 14}
 
-// act performs a random action with a phrase.
-func (f *forgetful) act(ctx context.Context, session, p string) {
+// actRandomly performs a random action with a phrase.
+func (f *erasureRun) actRandomly(ctx context.Context, session, p string) {
 	f.do(ctx, session, p, f.rnd.IntN(21))
 }
 
-func (f *forgetful) do(ctx context.Context, session, p string, what int) {
+func (f *erasureRun) do(ctx context.Context, session, p string, what int) {
 	file := filepath.Join(f.docs, fmt.Sprintf("f%d.txt", f.rnd.IntN(3)))
 	use := func(tool string, args map[string]any) {
-		if f.say(ctx, session, "do:: "+tool+" "+encoded(args)) == asks {
+		if f.say(ctx, session, "do:: "+tool+" "+encodeJSON(args)) == asks {
 			f.say(ctx, session, "/deny all "+p+" is secret")
 		}
 	}
@@ -211,7 +211,7 @@ func (f *forgetful) do(ctx context.Context, session, p string, what int) {
 	}
 }
 
-func encoded(v any) string {
+func encodeJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // plain maps always encode
@@ -219,12 +219,12 @@ func encoded(v any) string {
 	return string(b)
 }
 
-func (f *forgetful) note(format string, args ...any) {
+func (f *erasureRun) note(format string, args ...any) {
 	f.did = append(f.did, time.Now().UTC().Format("05.000 ")+fmt.Sprintf(format, args...))
 }
 
 // say sends a message and returns the answer, or none if the daemon was killed.
-func (f *forgetful) say(ctx context.Context, session, text string) string {
+func (f *erasureRun) say(ctx context.Context, session, text string) string {
 	var out map[string]any
 	err := f.call(ctx, http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]any{"text": text}, &out)
 	f.note("> %.150s: %.120v %v", text, out, err)
@@ -237,7 +237,7 @@ func (f *forgetful) say(ctx context.Context, session, text string) string {
 // asks is the result of say for an action that waits for approval.
 const asks = "?"
 
-func (f *forgetful) post(ctx context.Context, path string, in any) map[string]any {
+func (f *erasureRun) post(ctx context.Context, path string, in any) map[string]any {
 	var out map[string]any
 	err := f.call(ctx, http.MethodPost, path, in, &out)
 	f.note("POST %s %.150v: %.150v %v", path, in, out, err)
@@ -245,14 +245,14 @@ func (f *forgetful) post(ctx context.Context, path string, in any) map[string]an
 }
 
 // get reads data in order to leave traces; errors of a killed daemon are ignored.
-func (f *forgetful) get(ctx context.Context, path string) {
+func (f *erasureRun) get(ctx context.Context, path string) {
 	var out any
 	err := f.call(ctx, http.MethodGet, path, nil, &out)
 	f.note("GET %s: %.150v %v", path, out, err)
 }
 
 // tool runs a tool as the owner and approves its requests.
-func (f *forgetful) tool(ctx context.Context, session, name string, args map[string]any) {
+func (f *erasureRun) tool(ctx context.Context, session, name string, args map[string]any) {
 	out := f.post(ctx, "/api/v1/tools/"+name, map[string]any{"arguments": args, "session": session})
 	asked, _ := out["approvals"].([]any)
 	for _, a := range asked {
@@ -262,7 +262,7 @@ func (f *forgetful) tool(ctx context.Context, session, name string, args map[str
 }
 
 // forget erases the phrase in one of three ways, as the owner or through the model.
-func (f *forgetful) forget(ctx context.Context, n int, how, session, p string) {
+func (f *erasureRun) forget(ctx context.Context, n int, how, session, p string) {
 	args := map[string]any{"query": p, "everything": true}
 	switch how {
 	case "id":
@@ -280,12 +280,12 @@ func (f *forgetful) forget(ctx context.Context, n int, how, session, p string) {
 	if f.rnd.IntN(2) == 0 {
 		f.tool(ctx, "other", "forget", args)
 	} else {
-		f.say(ctx, "other", "do:: forget "+encoded(args))
+		f.say(ctx, "other", "do:: forget "+encodeJSON(args))
 		f.say(ctx, "other", "/approve")
 	}
 	for range 5 { // repeat the request if the kill lost the approval
-		f.died = f.died || !f.alive()
-		if f.begun(ctx) {
+		f.died = f.died || !f.isAlive()
+		if f.hasBegun(ctx) {
 			return
 		}
 		f.daemonUp()
@@ -294,7 +294,7 @@ func (f *forgetful) forget(ctx context.Context, n int, how, session, p string) {
 	f.t.Errorf("the erasure did not start\n%s", strings.Join(f.did, "\n"))
 }
 
-func (f *forgetful) alive() bool {
+func (f *erasureRun) isAlive() bool {
 	select {
 	case <-f.exited:
 		f.daemon = nil
@@ -309,11 +309,11 @@ type erasure struct {
 	BegunAt   time.Time `json:"begun_at"`
 }
 
-func (f *forgetful) erasures(ctx context.Context) (list []erasure, err error) {
+func (f *erasureRun) erasures(ctx context.Context) (list []erasure, err error) {
 	return list, f.call(ctx, http.MethodGet, "/api/v1/memory/erasures", nil, &list)
 }
 
-func (f *forgetful) begun(ctx context.Context) bool {
+func (f *erasureRun) hasBegun(ctx context.Context) bool {
 	deadline := time.Now().Add(3 * time.Second)
 	for time.Now().Before(deadline) {
 		list, err := f.erasures(ctx)
@@ -324,7 +324,7 @@ func (f *forgetful) begun(ctx context.Context) bool {
 				return true
 			}
 		}
-		if err != nil && !f.alive() {
+		if err != nil && !f.isAlive() {
 			f.died = true
 			f.daemonUp()
 		}
@@ -333,7 +333,7 @@ func (f *forgetful) begun(ctx context.Context) bool {
 	return false
 }
 
-func (f *forgetful) erased(ctx context.Context) bool {
+func (f *erasureRun) isErased(ctx context.Context) bool {
 	list, err := f.erasures(ctx)
 	if err != nil {
 		return false
@@ -347,7 +347,7 @@ func (f *forgetful) erased(ctx context.Context) bool {
 }
 
 // goesOn checks features that an erasure must not break.
-func (f *forgetful) goesOn(ctx context.Context, session string) {
+func (f *erasureRun) goesOn(ctx context.Context, session string) {
 	for _, s := range []string{session, "other"} {
 		got := f.say(ctx, s, "say:: are you there")
 		if got == asks { // a request from before the kill is still pending
@@ -358,7 +358,7 @@ func (f *forgetful) goesOn(ctx context.Context, session string) {
 			f.t.Errorf("the conversation %s does not continue: %q\n%s", s, got, strings.Join(f.did, "\n"))
 		}
 	}
-	f.say(ctx, session, "do:: recall "+encoded(map[string]any{"query": "the code of the house"}))
+	f.say(ctx, session, "do:: recall "+encodeJSON(map[string]any{"query": "the code of the house"}))
 	for _, path := range []string{"/api/v1/audit/verify", "/api/v1/undo", "/api/v1/why", "/api/v1/sessions", "/api/v1/memory", "/api/v1/notes", "/api/v1/approvals", "/api/v1/sessions/" + session + "/messages"} {
 		var out any
 		if err := f.call(ctx, http.MethodGet, path, nil, &out); err != nil {
@@ -371,8 +371,8 @@ func (f *forgetful) goesOn(ctx context.Context, session string) {
 	}
 }
 
-// parrot is a model that follows orders and repeats the text it received.
-type parrot struct {
+// echoModel is a model that follows orders and repeats the text it received.
+type echoModel struct {
 	mu        sync.Mutex
 	forbidden string
 	held      string
@@ -380,7 +380,7 @@ type parrot struct {
 
 var order = regexp.MustCompile(`do:: (\w+) (\{.*\})`)
 
-func (p *parrot) reply(r llmtest.Request) (llmtest.Answer, bool) {
+func (p *echoModel) reply(r llmtest.Request) (llmtest.Answer, bool) {
 	p.mu.Lock()
 	if p.forbidden != "" && strings.Contains(string(r.Body), p.forbidden) {
 		i := strings.Index(string(r.Body), p.forbidden)
@@ -402,33 +402,33 @@ func (p *parrot) reply(r llmtest.Request) (llmtest.Answer, bool) {
 	return llmtest.Answer{Text: fmt.Sprintf("You said: %.500s", r.LastUser)}, true
 }
 
-func (p *parrot) forbid(phrase string) {
+func (p *echoModel) forbidPhrase(phrase string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.forbidden, p.held = strings.Trim(encoded(phrase), `"`), ""
+	p.forbidden, p.held = strings.Trim(encodeJSON(phrase), `"`), ""
 }
 
-func (p *parrot) seen() string {
+func (p *echoModel) seenPhrase() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.forbidden = ""
 	return p.held
 }
 
-// traces lists the files in a folder that contain a phrase in some encoding. It shares no code with
+// filesContaining lists the files in a folder that contain a phrase in some encoding. It shares no code with
 // the erasure.
-func traces(t *testing.T, dir, phrase string) (out []string) {
+func filesContaining(t *testing.T, dir, phrase string) (out []string) {
 	t.Helper()
-	forms := forms(phrase)
+	forms := encodedForms(phrase)
 	err := fs.ErrNotExist
 	for n := 0; errors.Is(err, fs.ErrNotExist) && n < 20; n++ { // search again if a file disappears or moves during the search
-		out, err = look(dir, forms)
+		out, err = searchFolder(dir, forms)
 	}
 	check(t, err)
 	return out
 }
 
-func look(dir string, forms map[string][]byte) (out []string, _ error) {
+func searchFolder(dir string, forms map[string][]byte) (out []string, _ error) {
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
@@ -452,10 +452,10 @@ func look(dir string, forms map[string][]byte) (out []string, _ error) {
 	return out, err
 }
 
-func forms(p string) map[string][]byte {
+func encodedForms(p string) map[string][]byte {
 	out := map[string][]byte{
-		"as it stands": []byte(p), "upper": []byte(strings.ToUpper(p)), "JSON": []byte(strings.Trim(encoded(p), `"`)),
-		"JSON in JSON": []byte(strings.Trim(encoded(encoded(p)), `"\`)), "hexadecimal": []byte(hex.EncodeToString([]byte(p))),
+		"as it stands": []byte(p), "upper": []byte(strings.ToUpper(p)), "JSON": []byte(strings.Trim(encodeJSON(p), `"`)),
+		"JSON in JSON": []byte(strings.Trim(encodeJSON(encodeJSON(p)), `"\`)), "hexadecimal": []byte(hex.EncodeToString([]byte(p))),
 		"query": []byte(url.QueryEscape(p)), "path": []byte(url.PathEscape(p)),
 	}
 	var little, big []byte

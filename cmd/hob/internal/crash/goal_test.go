@@ -40,7 +40,7 @@ func TestGoalsOverKills(t *testing.T) {
 	t.Parallel()
 	const goals = 10
 	kills := number("HOB_CRASH_KILLS", 12)/3 + 1
-	w := newWorld(t, uint64(number("HOB_CRASH_SEED", 1)))
+	w := newFixture(t, uint64(number("HOB_CRASH_SEED", 1)))
 	w.replies = goalReply
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()

@@ -32,7 +32,7 @@ func TestHooksOverKills(t *testing.T) {
 	for _, on := range []string{"message.received", "tool.before", "tool.after", "answer.before"} {
 		t.Run(on, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, 1)
+			w := newFixture(t, 1)
 			w.replies = hookReply
 			runs := filepath.Join(w.dir, "runs")
 			script := filepath.Join(w.dir, "hook")
@@ -52,7 +52,7 @@ func TestHooksOverKills(t *testing.T) {
 			}
 			w.daemonUp()
 			event := <-sent
-			w.settle(ctx, "the event", func() bool { return w.done(ctx, event) })
+			w.settle(ctx, "the event", func() bool { return w.isDone(ctx, event) })
 			w.settle(ctx, "the end of the hook's programs", func() bool { return len(hookProcesses(script)) == 0 })
 			w.settle(ctx, "the answer", func() bool { return w.receiver.count() > 0 })
 			time.Sleep(time.Second) // time for answers that must not arrive

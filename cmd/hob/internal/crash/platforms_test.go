@@ -73,8 +73,8 @@ func (p *platforms) all() []posted {
 	return out
 }
 
-// has reports whether some message of a platform contains a text.
-func (p *platforms) has(platform, text string) bool {
+// hasText reports whether some message of a platform contains a text.
+func (p *platforms) hasText(platform, text string) bool {
 	for _, m := range p.all() {
 		if m.platform == platform && strings.Contains(m.text, text) {
 			return true
@@ -159,7 +159,7 @@ func (p *platforms) telegram(w http.ResponseWriter, r *http.Request) {
 	}
 	grant := func(result any) { say(w, object{"ok": true, "result": result}) }
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
-		if m, ok := uploaded(r); ok {
+		if m, ok := readUpload(r); ok {
 			grant(object{"message_id": p.post(m, false).number()})
 		}
 		return
@@ -200,8 +200,8 @@ func (m posted) number() int {
 	return n
 }
 
-// uploaded reads a message with a file. It returns false if the upload was cut off.
-func uploaded(r *http.Request) (posted, bool) {
+// readUpload reads a message with a file. It returns false if the upload was cut off.
+func readUpload(r *http.Request) (posted, bool) {
 	if r.ParseMultipartForm(32<<20) != nil {
 		return posted{}, false
 	}

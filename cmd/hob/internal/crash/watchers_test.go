@@ -45,7 +45,7 @@ func TestWatchersOverKills(t *testing.T) {
 
 func watchOverKills(t *testing.T, s source) {
 	kills := number("HOB_CRASH_WATCHER_KILLS", 4)
-	w := newWorld(t, uint64(number("HOB_CRASH_SEED", 1)))
+	w := newFixture(t, uint64(number("HOB_CRASH_SEED", 1)))
 	w.configure("[watchers]\nmin_every = \"1s\"\nper_day = 100000\n" + s.conf)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
@@ -61,12 +61,12 @@ func watchOverKills(t *testing.T, s source) {
 	w.settle(ctx, "the first look", s.based)
 	came := 0
 	for n := range kills {
-		came = s.comes(w, came)
-		w.killLife(n, func() { came = s.comes(w, came) })
-		came = s.comes(w, came) // while the daemon is not running
+		came = s.addItems(w, came)
+		w.killLife(n, func() { came = s.addItems(w, came) })
+		came = s.addItems(w, came) // while the daemon is not running
 	}
 	w.daemonUp()
-	came = s.comes(w, came)
+	came = s.addItems(w, came)
 	told := func() map[string]int {
 		out := map[string]int{}
 		for _, d := range w.receiver.all() {
@@ -105,8 +105,8 @@ func watchOverKills(t *testing.T, s source) {
 	w.stop()
 }
 
-// comes adds one or two items to the source and returns the new total.
-func (s source) comes(w *world, came int) int {
+// addItems adds one or two items to the source and returns the new total.
+func (s source) addItems(w *daemonFixture, came int) int {
 	for range 1 + w.rnd.IntN(2) {
 		came++
 		s.add(came)
@@ -116,7 +116,7 @@ func (s source) comes(w *world, came int) int {
 
 // killLife starts the daemon, calls meanwhile, and kills the daemon at a failpoint or after a
 // random time.
-func (w *world) killLife(n int, meanwhile func()) {
+func (w *daemonFixture) killLife(n int, meanwhile func()) {
 	w.kill()
 	points := []string{"store.commit.before", "store.commit.after", "loop.claimed", "channel.send.before", "channel.send.after"}
 	point := ""
@@ -141,7 +141,7 @@ func (w *world) killLife(n int, meanwhile func()) {
 }
 
 // configure adds sections to the configuration.
-func (w *world) configure(sections string) {
+func (w *daemonFixture) configure(sections string) {
 	f, err := os.OpenFile(filepath.Join(w.dir, "hob-home", "config.toml"), os.O_APPEND|os.O_WRONLY, 0o600)
 	check(w.t, err)
 	_, err = f.WriteString(sections)

@@ -82,8 +82,8 @@ func (r *receiver) all() []delivery {
 	return out
 }
 
-// world is a daemon with its environment.
-type world struct {
+// daemonFixture is a daemon with its environment.
+type daemonFixture struct {
 	t          *testing.T
 	bin, dir   string
 	addr       string
@@ -102,11 +102,11 @@ type world struct {
 	replies    func(llmtest.Request) (llmtest.Answer, bool) // replaces reply if set
 }
 
-func newWorld(t *testing.T, seed uint64) *world {
+func newFixture(t *testing.T, seed uint64) *daemonFixture {
 	t.Helper()
 	bin, err := program()
 	check(t, err)
-	w := &world{
+	w := &daemonFixture{
 		t: t, bin: bin, dir: t.TempDir(), rnd: rand.New(rand.NewPCG(seed, 1)), points: map[string]int{},
 		receiver: &receiver{byKey: map[string]delivery{}}, client: &http.Client{Timeout: 5 * time.Second},
 	}
@@ -188,7 +188,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-func (w *world) serve() string {
+func (w *daemonFixture) serve() string {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	check(w.t, err)
 	srv := &http.Server{Handler: w.receiver, ReadHeaderTimeout: time.Minute}
@@ -202,7 +202,7 @@ var jobWord = regexp.MustCompile(`(job|ring|watch|tick|crew|part) (\d+)`)
 
 // reply returns the model's answer. It depends only on the conversation, so that a killed turn
 // continues as if it had not been interrupted.
-func (w *world) reply(r llmtest.Request) (llmtest.Answer, bool) {
+func (w *daemonFixture) reply(r llmtest.Request) (llmtest.Answer, bool) {
 	if w.replies != nil {
 		return w.replies(r)
 	}
@@ -250,7 +250,7 @@ func (w *world) reply(r llmtest.Request) (llmtest.Answer, bool) {
 
 // start starts the daemon, with a failpoint if point is not "", and reports whether the daemon
 // became ready.
-func (w *world) start(point string) bool {
+func (w *daemonFixture) start(point string) bool {
 	w.starts++
 	cmd := exec.Command(w.bin, "start", "--foreground")
 	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(w.dir, "user"), "HOB_HOME="+filepath.Join(w.dir, "hob-home"), "TZ=UTC")
@@ -283,7 +283,7 @@ func (w *world) start(point string) bool {
 }
 
 // kill kills the daemon with SIGKILL. It returns false if the daemon had already ended.
-func (w *world) kill() bool {
+func (w *daemonFixture) kill() bool {
 	if w.daemon == nil {
 		return false
 	}
@@ -299,7 +299,7 @@ func (w *world) kill() bool {
 }
 
 // stop stops the daemon normally.
-func (w *world) stop() {
+func (w *daemonFixture) stop() {
 	check(w.t, w.daemon.Process.Signal(syscall.SIGTERM))
 	select {
 	case <-w.exited:
@@ -312,7 +312,7 @@ func (w *world) stop() {
 
 var errRefused = errors.New("refused")
 
-func (w *world) call(ctx context.Context, method, path string, in, out any) error {
+func (w *daemonFixture) call(ctx context.Context, method, path string, in, out any) error {
 	token, err := os.ReadFile(filepath.Join(w.dir, "hob-home", "token"))
 	if err != nil {
 		return err
@@ -344,11 +344,11 @@ func (w *world) call(ctx context.Context, method, path string, in, out any) erro
 }
 
 // send posts a message until it is acknowledged, across any number of crashes.
-func (w *world) send(ctx context.Context, text string) (event string) {
+func (w *daemonFixture) send(ctx context.Context, text string) (event string) {
 	return w.sendTo(ctx, "webhook:crash"+text[:1], text)
 }
 
-func (w *world) sendTo(ctx context.Context, session, text string) (event string) {
+func (w *daemonFixture) sendTo(ctx context.Context, session, text string) (event string) {
 	for ctx.Err() == nil {
 		var r struct {
 			Event string `json:"event"`

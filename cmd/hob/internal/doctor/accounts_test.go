@@ -13,10 +13,10 @@ import (
 )
 
 func TestAccounts(t *testing.T) {
-	e := healthy(t)
+	e := healthyEnv(t)
 	one := func(t *testing.T, text string) Check {
 		t.Helper()
-		got := checkAccounts(t.Context(), conf(t, e, "[accounts.work]\n"+text))
+		got := checkAccounts(t.Context(), withConfig(t, e, "[accounts.work]\n"+text))
 		if len(got) != 1 || got[0].Name != "account work" {
 			t.Fatalf("%+v", got)
 		}

@@ -23,8 +23,8 @@ import (
 	"hob/platform/store"
 )
 
-// healthy returns the environment of a home without problems.
-func healthy(t *testing.T) Env {
+// healthyEnv returns the environment of a home without problems.
+func healthyEnv(t *testing.T) Env {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "hob")
 	p := system.Paths{Home: dir, Data: dir, Logs: filepath.Join(dir, "logs"), Runtime: filepath.Join(dir, "run")}
@@ -42,7 +42,7 @@ func healthy(t *testing.T) Env {
 	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return conf(t, Env{Paths: p, Tables: tables, Now: time.Now(), Getenv: func(string) string { return "" }, Secrets: system.Secrets{Getenv: func(string) string { return "" }, Fallback: emptyVault{}}}, "")
+	return withConfig(t, Env{Paths: p, Tables: tables, Now: time.Now(), Getenv: func(string) string { return "" }, Secrets: system.Secrets{Getenv: func(string) string { return "" }, Fallback: emptyVault{}}}, "")
 }
 
 // emptyVault keeps nothing.
@@ -53,8 +53,8 @@ func (emptyVault) Set(context.Context, string, string) error   { return nil }
 func (emptyVault) Remove(context.Context, string) error        { return system.ErrNoSecret }
 func (emptyVault) Names(context.Context) ([]string, error)     { return nil, nil }
 
-// conf parses a configuration with the built-in model and a free port, unless the text sets others.
-func conf(t *testing.T, e Env, text string) Env {
+// withConfig parses a configuration with the built-in model and a free port, unless the text sets others.
+func withConfig(t *testing.T, e Env, text string) Env {
 	t.Helper()
 	if !strings.Contains(text, "[agent]") {
 		text = "[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n" + text
@@ -122,18 +122,20 @@ func TestChecks(t *testing.T) {
 			_, e.ConfigErr = config.Parse("c.toml", []byte("[agnet]\n"))
 			return e
 		}, Fail, `did you mean "agent"`, false},
-		{"unknown channel", "config", func(t *testing.T, e Env) Env { return conf(t, e, "[channels.pigeon]\n") }, Fail, "unknown channel", false},
-		{"bad channel", "config", func(t *testing.T, e Env) Env { return conf(t, e, "[channels.webhook]\nulr = \"x\"\n") }, Fail, `did you mean "channels.webhook.url"`, false},
-		{"unknown kind", "config", func(t *testing.T, e Env) Env { return conf(t, e, "[providers.x]\nkind = \"x\"\n") }, Fail, "must be one of", false},
-		{"search without a key", "web", func(t *testing.T, e Env) Env { return conf(t, e, "[search]\nprovider = \"brave\"\n") }, Fail, "needs a key", false},
+		{"unknown channel", "config", func(t *testing.T, e Env) Env { return withConfig(t, e, "[channels.pigeon]\n") }, Fail, "unknown channel", false},
+		{"bad channel", "config", func(t *testing.T, e Env) Env { return withConfig(t, e, "[channels.webhook]\nulr = \"x\"\n") }, Fail, `did you mean "channels.webhook.url"`, false},
+		{"unknown kind", "config", func(t *testing.T, e Env) Env { return withConfig(t, e, "[providers.x]\nkind = \"x\"\n") }, Fail, "must be one of", false},
+		{"search without a key", "web", func(t *testing.T, e Env) Env { return withConfig(t, e, "[search]\nprovider = \"brave\"\n") }, Fail, "needs a key", false},
 		{"search inside by name", "web", func(t *testing.T, e Env) Env {
-			return conf(t, e, "[search]\nprovider = \"searxng\"\nbase_url = \"http://searx.local\"\n")
+			return withConfig(t, e, "[search]\nprovider = \"searxng\"\nbase_url = \"http://searx.local\"\n")
 		}, Fail, "a name inside your own network", false},
-		{"search with an instance here", "web", func(t *testing.T, e Env) Env { return conf(t, e, "[search]\nbase_url = \"http://127.0.0.1:8888\"\n") }, OK, "searxng", false},
+		{"search with an instance here", "web", func(t *testing.T, e Env) Env {
+			return withConfig(t, e, "[search]\nbase_url = \"http://127.0.0.1:8888\"\n")
+		}, OK, "searxng", false},
 		{"a proxy that resolves", "web", func(t *testing.T, e Env) Env {
-			return conf(t, e, "[network]\nproxy = \"http://proxy:3128\"\nproxy_resolves = true\n")
+			return withConfig(t, e, "[network]\nproxy = \"http://proxy:3128\"\nproxy_resolves = true\n")
 		}, Warn, "cannot check their addresses", false},
-		{"a browser that is not there", "browser", func(t *testing.T, e Env) Env { return conf(t, e, "[browser]\npath = \"/nowhere/chrome\"\n") }, Fail, "no browser at /nowhere/chrome", false},
+		{"a browser that is not there", "browser", func(t *testing.T, e Env) Env { return withConfig(t, e, "[browser]\npath = \"/nowhere/chrome\"\n") }, Fail, "no browser at /nowhere/chrome", false},
 		{"open home", "home", func(t *testing.T, e Env) Env {
 			if err := os.Chmod(e.Paths.Home, 0o755); err != nil { //nolint:gosec // the test needs an open home
 				t.Fatal(err)
@@ -168,7 +170,7 @@ func TestChecks(t *testing.T) {
 			e.Paths.Home, e.Paths.Data = filepath.Join(file, "x"), filepath.Join(file, "x")
 			return e
 		}, Fail, "not a", false},
-		{"model of no provider", "config", func(t *testing.T, e Env) Env { return conf(t, e, "[agent]\nmodel = \"nobody/x\"\n") }, Fail, "[providers.nobody] does not exist", false},
+		{"model of no provider", "config", func(t *testing.T, e Env) Env { return withConfig(t, e, "[agent]\nmodel = \"nobody/x\"\n") }, Fail, "[providers.nobody] does not exist", false},
 		{"no daemon", "daemon", func(_ *testing.T, e Env) Env { return e }, Warn, "not running", false},
 		{"silent daemon", "daemon", func(_ *testing.T, e Env) Env {
 			e.DaemonErr = fmt.Errorf("it does not answer")
@@ -180,14 +182,14 @@ func TestChecks(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { l.Close() })
-			return conf(t, e, fmt.Sprintf("[web]\nlisten = %q\n", l.Addr()))
+			return withConfig(t, e, fmt.Sprintf("[web]\nlisten = %q\n", l.Addr()))
 		}, Warn, "another program listens", false},
 		{"daemon elsewhere", "port", func(t *testing.T, e Env) Env {
 			e.Daemon = 42
 			if err := system.WriteEndpoint(e.Paths.EndpointFile(), system.Endpoint{PID: 42, Address: "127.0.0.1:9"}); err != nil {
 				t.Fatal(err)
 			}
-			return conf(t, e, "[web]\nlisten = \"127.0.0.1:8\"\n")
+			return withConfig(t, e, "[web]\nlisten = \"127.0.0.1:8\"\n")
 		}, Warn, "the configuration says 127.0.0.1:8", false},
 		{"clock before Hob", "clock", func(_ *testing.T, e Env) Env {
 			e.Now = time.Date(2019, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -197,51 +199,51 @@ func TestChecks(t *testing.T) {
 			e.Now = e.Now.Add(-time.Hour)
 			return e
 		}, Warn, "set back", false},
-		{"model answers", "model", func(t *testing.T, e Env) Env { return conf(t, e, provider(modelServer(t, lists), "m1")) }, OK, "local/m1 answers", false},
-		{"model is not there", "model", func(t *testing.T, e Env) Env { return conf(t, e, provider(modelServer(t, lists), "m2")) }, Warn, "does not list", false},
-		{"key is refused", "model", func(t *testing.T, e Env) Env { return conf(t, e, provider(modelServer(t, refuses), "m1")) }, Fail, "does not work", false},
-		{"server is off", "model", func(t *testing.T, e Env) Env { return conf(t, e, provider("http://127.0.0.1:9/v1", "m1")) }, Fail, "does not work", false},
+		{"model answers", "model", func(t *testing.T, e Env) Env { return withConfig(t, e, provider(modelServer(t, lists), "m1")) }, OK, "local/m1 answers", false},
+		{"model is not there", "model", func(t *testing.T, e Env) Env { return withConfig(t, e, provider(modelServer(t, lists), "m2")) }, Warn, "does not list", false},
+		{"key is refused", "model", func(t *testing.T, e Env) Env { return withConfig(t, e, provider(modelServer(t, refuses), "m1")) }, Fail, "does not work", false},
+		{"server is off", "model", func(t *testing.T, e Env) Env { return withConfig(t, e, provider("http://127.0.0.1:9/v1", "m1")) }, Fail, "does not work", false},
 		{"agent is there", "model", func(t *testing.T, e Env) Env {
-			return conf(t, e, "[agent]\nmodel = \"x\"\n[providers.x]\nkind = \"acp\"\ncommand = \"go\"\n")
+			return withConfig(t, e, "[agent]\nmodel = \"x\"\n[providers.x]\nkind = \"acp\"\ncommand = \"go\"\n")
 		}, OK, "x is installed", false},
 		{"agent is missing", "model", func(t *testing.T, e Env) Env {
 			t.Setenv("PATH", t.TempDir())
-			return conf(t, e, "[agent]\nmodel = \"x\"\n[providers.x]\nkind = \"acp\"\npreset = \"gemini\"\n")
+			return withConfig(t, e, "[agent]\nmodel = \"x\"\n[providers.x]\nkind = \"acp\"\npreset = \"gemini\"\n")
 		}, Fail, "npm install -g @google/gemini-cli", false},
 		{"agent of no kind", "config", func(t *testing.T, e Env) Env {
-			return conf(t, e, "[agent]\nmodel = \"x\"\n[providers.x]\nkind = \"acp\"\npreset = \"clod\"\n")
+			return withConfig(t, e, "[agent]\nmodel = \"x\"\n[providers.x]\nkind = \"acp\"\npreset = \"clod\"\n")
 		}, Fail, "is not one of claude, codex, copilot, gemini, opencode", false},
 		{"key is missing", "model", func(t *testing.T, e Env) Env {
-			return conf(t, e, provider("http://127.0.0.1:9/v1", "m1")+"api_key = \"env:NO_SUCH_KEY\"\n")
+			return withConfig(t, e, provider("http://127.0.0.1:9/v1", "m1")+"api_key = \"env:NO_SUCH_KEY\"\n")
 		}, Fail, "NO_SUCH_KEY", false},
 		{"secret of a channel is missing", "channel webhook", func(t *testing.T, e Env) Env {
-			return conf(t, e, "[channels.webhook]\nurl = \"https://example.org\"\nsecret = \"env:NO_SUCH_SECRET\"\n")
+			return withConfig(t, e, "[channels.webhook]\nurl = \"https://example.org\"\nsecret = \"env:NO_SUCH_SECRET\"\n")
 		}, Fail, "NO_SUCH_SECRET", false},
 		{"secret of a trigger is missing", "trigger t", func(t *testing.T, e Env) Env {
-			return conf(t, e, "[triggers.t]\naction = \"x\"\nsecret = \"file:/no/such/file\"\n")
+			return withConfig(t, e, "[triggers.t]\naction = \"x\"\nsecret = \"file:/no/such/file\"\n")
 		}, Fail, "/no/such/file", false},
 		{"two triggers share a secret", "trigger b", func(t *testing.T, e Env) Env {
-			return conf(t, e, "[triggers.a]\naction = \"x\"\nsecret = \"same\"\n[triggers.b]\naction = \"x\"\nsecret = \"same\"\n")
+			return withConfig(t, e, "[triggers.a]\naction = \"x\"\nsecret = \"same\"\n[triggers.b]\naction = \"x\"\nsecret = \"same\"\n")
 		}, Warn, "same secret as the trigger a", false},
 		{"no embedder", "embeddings", func(_ *testing.T, e Env) Env { return e }, OK, "words only", false},
 		{"an embedder", "embeddings", func(t *testing.T, e Env) Env {
-			return conf(t, e, embeddings(modelServer(t, func(w http.ResponseWriter, _ *http.Request) {
+			return withConfig(t, e, embeddings(modelServer(t, func(w http.ResponseWriter, _ *http.Request) {
 				fmt.Fprint(w, `{"object":"list","data":[{"index":0,"embedding":[1,2,3]}]}`)
 			})))
 		}, OK, "local/nomic returns vectors with 3 dimensions", false},
 		{"an embedder that is away", "embeddings", func(t *testing.T, e Env) Env {
-			return conf(t, e, embeddings("http://127.0.0.1:1/v1"))
+			return withConfig(t, e, embeddings("http://127.0.0.1:1/v1"))
 		}, Warn, "until it answers, new items are found by words only", false},
 		{"an embedder without its model", "embeddings", func(t *testing.T, e Env) Env {
-			return conf(t, e, embeddings(modelServer(t, func(w http.ResponseWriter, _ *http.Request) {
+			return withConfig(t, e, embeddings(modelServer(t, func(w http.ResponseWriter, _ *http.Request) {
 				http.Error(w, `{"error":{"message":"model \"nomic\" not found"}}`, http.StatusNotFound)
 			})))
 		}, Warn, "nomic", false},
 		{"an embedder without a provider", "embeddings", func(t *testing.T, e Env) Env {
-			return conf(t, e, "[knowledge]\nembeddings = \"nowhere/nomic\"\n")
+			return withConfig(t, e, "[knowledge]\nembeddings = \"nowhere/nomic\"\n")
 		}, Fail, "[providers.nowhere] does not exist", false},
 		{"a model that makes no vectors", "embeddings", func(t *testing.T, e Env) Env {
-			return conf(t, e, "[knowledge]\nembeddings = \"a/b\"\n[providers.a]\nkind = \"anthropic\"\napi_key = \"k\"\n")
+			return withConfig(t, e, "[knowledge]\nembeddings = \"a/b\"\n[providers.a]\nkind = \"anthropic\"\napi_key = \"k\"\n")
 		}, Fail, "does not support embeddings", false},
 		{"errors in the log", "log", func(t *testing.T, e Env) Env {
 			line := "time=" + e.Now.Format(time.RFC3339Nano) + " level=ERROR msg=\"it broke\"\n"
@@ -255,7 +257,7 @@ func TestChecks(t *testing.T) {
 			if tt.unix && runtime.GOOS == "windows" {
 				t.Skip("Windows has no file modes")
 			}
-			e := tt.spoil(t, healthy(t))
+			e := tt.spoil(t, healthyEnv(t))
 			for _, c := range all(t, e) {
 				if c.Name != tt.check {
 					continue
@@ -271,7 +273,7 @@ func TestChecks(t *testing.T) {
 }
 
 func TestRun_HealthyHome(t *testing.T) {
-	checks := all(t, healthy(t))
+	checks := all(t, healthyEnv(t))
 	if Failed(checks) {
 		t.Error(checks)
 	}
@@ -287,7 +289,7 @@ func TestRun_HealthyHome(t *testing.T) {
 
 // TestRun_EmptyHome checks that no check fails before the first start, and that the doctor creates nothing.
 func TestRun_EmptyHome(t *testing.T) {
-	e := healthy(t)
+	e := healthyEnv(t)
 	dir := filepath.Join(t.TempDir(), "not", "there", "yet")
 	e.Paths = system.Paths{Home: dir, Data: dir, Logs: dir, Runtime: dir}
 	if checks := all(t, e); Failed(checks) {

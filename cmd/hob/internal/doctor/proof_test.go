@@ -25,7 +25,7 @@ func stateOf(t *testing.T, e Env, name string) Check {
 }
 
 func TestProofs_WorkInAHome(t *testing.T) {
-	e := conf(t, healthy(t), "")
+	e := withConfig(t, healthyEnv(t), "")
 	e.Tables = append(e.Tables, store.MigrationSet{Owner: "things", Steps: []string{`CREATE TABLE things (id INTEGER PRIMARY KEY); INSERT INTO things VALUES (1), (2), (3)`}})
 	db, err := store.Open(t.Context(), e.Paths.Database(), e.Tables, store.Options{BackupDir: t.TempDir()})
 	if err != nil {
@@ -62,7 +62,7 @@ func TestProofs_WorkInAHome(t *testing.T) {
 
 // A backup that cannot be restored is reported.
 func TestRestore_FailsWhenRestoreFails(t *testing.T) {
-	e := conf(t, healthy(t), "")
+	e := withConfig(t, healthyEnv(t), "")
 	if c := stateOf(t, e, "restore"); c.State != OK {
 		t.Fatalf("%+v", c)
 	}
@@ -76,7 +76,7 @@ func TestEveryFile_FixClosesFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no file modes")
 	}
-	e := conf(t, healthy(t), "")
+	e := withConfig(t, healthyEnv(t), "")
 	script := filepath.Join(e.Paths.Home, "skills", "s", "run.sh")
 	if err := os.MkdirAll(filepath.Dir(script), 0o755); err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestEveryFile_FixClosesFiles(t *testing.T) {
 }
 
 func TestRestore_FailsForADamagedDatabase(t *testing.T) {
-	e := conf(t, healthy(t), "")
+	e := withConfig(t, healthyEnv(t), "")
 	if err := os.MkdirAll(e.Paths.Data, 0o700); err != nil {
 		t.Fatal(err)
 	}

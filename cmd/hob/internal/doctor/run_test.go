@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func says(name string, state State) Probe {
+func fixedProbe(name string, state State) Probe {
 	return Probe{Name: name, Means: "a test", Run: func(context.Context, Env) []Check {
 		return []Check{{Name: name, State: state, Cause: "as the test wants it"}}
 	}}
@@ -38,7 +38,7 @@ func TestRun_CheckThatHangs(t *testing.T) {
 		}}
 		begun := time.Now()
 		var came []string
-		list, err := Run(t.Context(), Env{}, Options{In: "here", probes: []Probe{stuck, slow, says("quick", OK)}, Each: func(c Check) {
+		list, err := Run(t.Context(), Env{}, Options{In: "here", probes: []Probe{stuck, slow, fixedProbe("quick", OK)}, Each: func(c Check) {
 			came = append(came, fmt.Sprint(c.Name, " ", time.Since(begun)))
 		}})
 		if err != nil {
@@ -57,7 +57,7 @@ func TestRun_CheckThatHangs(t *testing.T) {
 }
 
 func TestRun_CheckThatPanics(t *testing.T) {
-	list, err := Run(t.Context(), Env{}, Options{probes: []Probe{{Name: "x", Run: func(context.Context, Env) []Check { panic("oh") }}, says("y", OK)}})
+	list, err := Run(t.Context(), Env{}, Options{probes: []Probe{{Name: "x", Run: func(context.Context, Env) []Check { panic("oh") }}, fixedProbe("y", OK)}})
 	if err != nil || len(list) != 2 || list[0].State != Fail || !strings.Contains(list[0].Cause, "oh") || list[1].State != OK {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -75,7 +75,7 @@ func TestRun_SelectedChecks(t *testing.T) {
 		{[]string{"agent"}, "agents"},
 		{[]string{"modle"}, `unknown check: "modle"; known checks: agents, model`},
 	} {
-		agents, model := says("agents", OK), says("model", OK)
+		agents, model := fixedProbe("agents", OK), fixedProbe("model", OK)
 		agents.Also, model.Also = []string{"agent "}, []string{"fallback", "small model"}
 		list, err := Run(t.Context(), Env{}, Options{Names: tc.names, probes: []Probe{agents, model}})
 		var got []string
@@ -119,7 +119,7 @@ func TestFix(t *testing.T) {
 		return withFix(func(context.Context) (string, error) { return "", errors.New("too late") }, failCheck("dead", "it is dead", fixRemedy))
 	}}
 	inside := 0
-	o := Options{probes: []Probe{sick, dead, says("well", OK)}, Alone: func(context.Context) (func() error, error) {
+	o := Options{probes: []Probe{sick, dead, fixedProbe("well", OK)}, Alone: func(context.Context) (func() error, error) {
 		inside++
 		return func() error { inside--; return nil }, nil
 	}}
@@ -166,7 +166,7 @@ func TestSkew(t *testing.T) {
 				w.Header().Set("Date", time.Now().Add(tc.off).UTC().Format(http.TimeFormat))
 				fmt.Fprint(w, `{"object":"list","data":[{"id":"m1","object":"model"}]}`)
 			})
-			e := conf(t, healthy(t), fmt.Sprintf("[agent]\nmodel = \"local/m1\"\n[providers.local]\nkind = \"openai\"\nbase_url = %q\n", url))
+			e := withConfig(t, healthyEnv(t), fmt.Sprintf("[agent]\nmodel = \"local/m1\"\n[providers.local]\nkind = \"openai\"\nbase_url = %q\n", url))
 			list, err := Run(t.Context(), e, Options{Names: append(tc.names, tc.names...)})
 			i := slices.IndexFunc(list, func(c Check) bool { return c.Name == "clock" })
 			if err != nil || i < 0 || list[i].State != tc.state || !strings.Contains(list[i].Cause, tc.want) {

@@ -10,7 +10,7 @@ import (
 // TestSession checks the findings without a desktop, and with a real screen without an
 // accessibility service.
 func TestSession(t *testing.T) {
-	e := healthy(t)
+	e := healthyEnv(t)
 	if got := checkSession(t.Context(), e); got != nil {
 		t.Errorf("the test read the real desktop: %+v", got)
 	}

@@ -97,7 +97,7 @@ func (b *browser) window(t *testing.T) *window {
 	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
 	w := &window{t: t, ctx: ctx}
 	fatal(t, chromedp.Do(ctx))
-	fatal(t, chromedp.Listen(ctx, w.hear))
+	fatal(t, chromedp.Listen(ctx, w.recordComplaint))
 	t.Cleanup(func() {
 		for _, c := range w.takeComplaints() {
 			t.Errorf("console message: %s", c)
@@ -107,8 +107,8 @@ func (b *browser) window(t *testing.T) *window {
 	return w
 }
 
-// hear records warnings, errors, exceptions and violations of the page's content security policy.
-func (w *window) hear(event any) {
+// recordComplaint records warnings, errors, exceptions and violations of the page's content security policy.
+func (w *window) recordComplaint(event any) {
 	var text string
 	switch e := event.(type) {
 	case *cdpruntime.EventConsoleAPICalled:
@@ -143,7 +143,7 @@ func (w *window) do(steps ...chromedp.Action[chromedp.Void]) {
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
-		w.t.Fatalf("%v\nthe page shows:\n%s", err, w.shown())
+		w.t.Fatalf("%v\nthe page shows:\n%s", err, w.shownText())
 	}
 }
 
@@ -153,7 +153,7 @@ func (w *window) click(selector string) {
 	w.t.Helper()
 	var err error
 	for range 5 {
-		w.until(fmt.Sprintf("document.querySelector(%q)?.checkVisibility()", selector))
+		w.waitUntil(fmt.Sprintf("document.querySelector(%q)?.checkVisibility()", selector))
 		ctx, cancel := context.WithTimeout(w.ctx, patience)
 		err = chromedp.Do(ctx, chromedp.Click(chromedp.CSS(selector)))
 		cancel()
@@ -162,12 +162,12 @@ func (w *window) click(selector string) {
 		}
 	}
 	if err != nil {
-		w.t.Fatalf("click %s: %v\nthe page shows:\n%s", selector, err, w.shown())
+		w.t.Fatalf("click %s: %v\nthe page shows:\n%s", selector, err, w.shownText())
 	}
 }
 
-// until waits until an expression is true.
-func (w *window) until(expression string) {
+// waitUntil waits until an expression is true.
+func (w *window) waitUntil(expression string) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
 	defer cancel()
@@ -181,7 +181,7 @@ func (w *window) until(expression string) {
 		select {
 		case <-tick.C: // a page that is loading may return errors
 		case <-ctx.Done():
-			w.t.Fatalf("timed out (%v): %s\npage:\n%s", err, expression, w.shown())
+			w.t.Fatalf("timed out (%v): %s\npage:\n%s", err, expression, w.shownText())
 		}
 	}
 }
@@ -198,7 +198,7 @@ func get[T any](w *window, expression string) T {
 	return v
 }
 
-func (w *window) shown() string {
+func (w *window) shownText() string {
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
 	defer cancel()
 	text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("document.body.innerText"))

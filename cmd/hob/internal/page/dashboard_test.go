@@ -27,8 +27,8 @@ func (w *window) pages() []string {
 	return get[[]string](w, `Array.from(document.querySelectorAll("#nav a"), a => a.getAttribute("href"))`)
 }
 
-// axe returns the source of axe-core, or "" where npm cannot install it.
-func axe(t *testing.T) string {
+// axeSource returns the source of axe-core, or "" where npm cannot install it.
+func axeSource(t *testing.T) string {
 	t.Helper()
 	npm, err := exec.LookPath("npm")
 	if err != nil {
@@ -49,7 +49,7 @@ func axe(t *testing.T) string {
 }
 
 // fill makes something for each page to show.
-func (h *house) fill() {
+func (h *daemonFixture) fill() {
 	h.t.Helper()
 	var made any
 	call := func(tool string, args map[string]any) {
@@ -70,11 +70,11 @@ func testPages(t *testing.T, b *browser) {
 	h := open(t, offline)
 	h.fill()
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	w.say("remember that the code is 99")
 	w.say("forget the code")
-	w.until(`document.querySelector(".approval")`)
-	source := axe(t)
+	w.waitUntil(`document.querySelector(".approval")`)
+	source := axeSource(t)
 	for _, page := range w.pages() {
 		for _, name := range []string{"light", "dark"} {
 			w.do(scheme(name), chromedp.EmulateViewport(1280, 800))
@@ -92,7 +92,7 @@ func testPages(t *testing.T, b *browser) {
 			w.do(chromedp.EmulateViewport(1280, 800), chromedp.Evaluate[chromedp.Void](source+";void 0"))
 			get[bool](w, `(axe.run(document, { runOnly: { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }, resultTypes: ["violations"] })
 				.then(r => { window.found = r.violations.map(v => v.id + ": " + v.nodes[0].target.join(" ") + " " + (v.nodes[0].any[0] || {}).message); }), true)`)
-			w.until(`window.found`)
+			w.waitUntil(`window.found`)
 			if found := get[[]string](w, `window.found`); len(found) > 0 {
 				t.Errorf("%s in %s: %s", page, name, strings.Join(found, "\n"))
 			}
@@ -102,7 +102,7 @@ func testPages(t *testing.T, b *browser) {
 	for page, selectors := range map[string][]string{"/chat": {"#input", "#send"}, "/approvals": {".approval .yes", ".approval .no"}} {
 		w.visit(h, page)
 		for _, s := range selectors {
-			w.until(fmt.Sprintf(`document.querySelector(%q)`, s))
+			w.waitUntil(fmt.Sprintf(`document.querySelector(%q)`, s))
 			if !get[bool](w, fmt.Sprintf(`(r => r.top >= 0 && r.bottom <= innerHeight && r.left >= 0 && r.right <= innerWidth)(document.querySelector(%q).getBoundingClientRect())`, s)) {
 				t.Errorf("%s: %s is out of view at 780 x 437", page, s)
 			}
@@ -113,7 +113,7 @@ func testPages(t *testing.T, b *browser) {
 func testHostile(t *testing.T, b *browser) {
 	h := open(t, offline)
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	hostile := []string{
 		"<script>window.ran=1</script> buy milk", `<img src=x onerror="window.ran=2"> feed the cat`, "[press me](javascript:window.ran=3) pay rent",
 		"photo \u202egpj.exe\u202c of the garden", `"><svg onload=window.ran=4> water`,
@@ -144,7 +144,7 @@ func testHostile(t *testing.T, b *browser) {
 		if found != "" {
 			t.Errorf("%s: %s", page, found)
 		}
-		if page == "/today" && !strings.Contains(w.shown(), "<script>window.ran=1</script> buy milk") {
+		if page == "/today" && !strings.Contains(w.shownText(), "<script>window.ran=1</script> buy milk") {
 			t.Error("the task's text is not shown")
 		}
 	}
@@ -158,22 +158,22 @@ func ctrlK() chromedp.Action[chromedp.Void] {
 func testPalette(t *testing.T, b *browser) {
 	h := open(t, offline)
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	w.visit(h, "/today")
 	w.do(ctrlK())
-	w.until(`document.querySelector("#palette[open]") && document.activeElement.closest("#palette")`)
+	w.waitUntil(`document.querySelector("#palette[open]") && document.activeElement.closest("#palette")`)
 	w.do(chromedp.KeyEvent("timel"))
-	w.until(`document.querySelectorAll("#palette li:not([hidden])").length === 1`)
+	w.waitUntil(`document.querySelectorAll("#palette li:not([hidden])").length === 1`)
 	w.do(chromedp.KeyEvent(kb.Escape))
-	w.until(`!document.querySelector("#palette[open]")`)
+	w.waitUntil(`!document.querySelector("#palette[open]")`)
 	w.do(ctrlK(), chromedp.KeyEvent("timel"), enterKey())
-	w.until(`location.pathname === "/timeline"`)
-	w.until(live)
+	w.waitUntil(`location.pathname === "/timeline"`)
+	w.waitUntil(live)
 	w.do(chromedp.KeyEvent("?"))
-	w.until(`document.querySelector("#help[open]")`)
+	w.waitUntil(`document.querySelector("#help[open]")`)
 	get[bool](w, `(document.querySelector("#single-keys").click(), true)`) // off
 	w.do(chromedp.KeyEvent(kb.Escape))
-	w.until(`!document.querySelector("#help[open]")`)
+	w.waitUntil(`!document.querySelector("#help[open]")`)
 	w.do(chromedp.KeyEvent("?"))
 	if get[bool](w, `!!document.querySelector("#help[open]")`) {
 		t.Error("a single key works although it is off")
@@ -183,12 +183,12 @@ func testPalette(t *testing.T, b *browser) {
 func testApprovalsPage(t *testing.T, b *browser) {
 	h := open(t, offline)
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	w.say("remember that the code is 99")
 	w.say("forget the code")
-	w.until(`document.querySelector(".approval")`)
+	w.waitUntil(`document.querySelector(".approval")`)
 	w.visit(h, "/approvals")
-	w.until(`document.querySelector("main .approval")`)
+	w.waitUntil(`document.querySelector("main .approval")`)
 	if first := get[string](w, `document.querySelector(".approval").innerText.trim().split("\n")[0]`); strings.ContainsAny(first, "{}") || len(strings.Fields(first)) < 3 {
 		t.Errorf("the request begins with %q", first)
 	}
@@ -199,12 +199,12 @@ func testApprovalsPage(t *testing.T, b *browser) {
 		t.Errorf("the sidebar counts %q", n)
 	}
 	w.click(".approval summary")
-	w.until(`document.querySelector(".approval").innerText.includes("Arguments")`)
+	w.waitUntil(`document.querySelector(".approval").innerText.includes("Arguments")`)
 	w.click(".approval .yes")
-	w.until(`!document.querySelector(".approval") && document.querySelector("main .badge.good")?.innerText === "approved" && !document.querySelector("#nav .count")`)
+	w.waitUntil(`!document.querySelector(".approval") && document.querySelector("main .badge.good")?.innerText === "approved" && !document.querySelector("#nav .count")`)
 	w.visit(h, "/chat")
 	w.say("what is the code?")
-	if a := w.last("assistant"); strings.Contains(a, "99") {
+	if a := w.lastMessage("assistant"); strings.Contains(a, "99") {
 		t.Errorf("answer after the approval = %q", a)
 	}
 }
@@ -213,10 +213,10 @@ func testTimeline(t *testing.T, b *browser) {
 	h := open(t, offline)
 	h.fill()
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	w.visit(h, "/timeline")
 	const row = `Array.from(document.querySelectorAll("main li")).find(e => e.innerText.includes("water plant 1"))`
-	w.until(row)
+	w.waitUntil(row)
 	for address, want := range map[string]bool{
 		"?kind=action": true, "?kind=message": false, "?day=2001-01-01": false, "?day=" + time.Now().UTC().Format(time.DateOnly): true,
 	} {
@@ -227,10 +227,10 @@ func testTimeline(t *testing.T, b *browser) {
 	}
 	w.visit(h, "/timeline")
 	w.do(chromedp.Evaluate[chromedp.Void](row + `.querySelector("a[href*=why]").click()`))
-	w.until(`document.querySelector("#drawer[open] pre")?.innerText.includes("create_task")`)
+	w.waitUntil(`document.querySelector("#drawer[open] pre")?.innerText.includes("create_task")`)
 	w.visit(h, "/timeline")
 	w.do(chromedp.Evaluate[chromedp.Void](row + `.querySelector("form button").click()`))
-	w.until(`Array.from(document.querySelectorAll("main li")).some(e => e.innerText.includes("water plant 1") && e.innerText.includes("undone"))`)
+	w.waitUntil(`Array.from(document.querySelectorAll("main li")).some(e => e.innerText.includes("water plant 1") && e.innerText.includes("undone"))`)
 	var tasks []struct{ Title string }
 	h.get("/api/v1/tasks", &tasks)
 	if len(tasks) != 3 || slices.ContainsFunc(tasks, func(x struct{ Title string }) bool { return x.Title == "water plant 1" }) {
@@ -251,24 +251,24 @@ func testWithoutScripts(t *testing.T, b *browser) {
 	w := b.window(t)
 	w.do(noScripts(), chromedp.Navigate(h.link()))
 	w.do(chromedp.SendKeys(chromedp.CSS("#input"), "add a task to water the ficus"), chromedp.Click(chromedp.CSS("#send")))
-	w.until(`document.querySelectorAll(".message.assistant").length === 1`)
+	w.waitUntil(`document.querySelectorAll(".message.assistant").length === 1`)
 	w.do(chromedp.Navigate(h.url + "/today"))
-	w.until(`document.querySelector("main").innerText.includes("water the ficus")`)
+	w.waitUntil(`document.querySelector("main").innerText.includes("water the ficus")`)
 	w.do(chromedp.SendKeys(chromedp.CSS("[name=title]"), "pay <b>rent"), chromedp.Click(chromedp.CSS("[name=title] ~ button")))
-	w.until(`document.querySelector(".flash") && document.querySelector("main").innerText.includes("pay <b>rent")`)
+	w.waitUntil(`document.querySelector(".flash") && document.querySelector("main").innerText.includes("pay <b>rent")`)
 	w.do(chromedp.Click(chromedp.CSS(".tick button")))
-	w.until(`document.querySelectorAll(".tick").length === 1`)
+	w.waitUntil(`document.querySelectorAll(".tick").length === 1`)
 }
 
 func testLostConnection(t *testing.T, b *browser) {
 	h := open(t, offline)
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	w.do(chromedp.SendKeys(chromedp.CSS("#input"), "half a sentence"))
 	get[bool](w, `(state.feed.dispatchEvent(new Event("error")), true)`)
-	w.until(`document.querySelector("#lost").checkVisibility() && document.querySelector("#state[data-state=away]")`)
+	w.waitUntil(`document.querySelector("#lost").checkVisibility() && document.querySelector("#state[data-state=away]")`)
 	w.do(chromedp.Reload())
-	w.until(live)
+	w.waitUntil(live)
 	if v := get[string](w, `document.querySelector("#input").value`); v != "half a sentence" {
 		t.Errorf("input after a reload = %q", v)
 	}
@@ -278,9 +278,9 @@ func testLostConnection(t *testing.T, b *browser) {
 	// What was sent in the meantime arrives once.
 	get[bool](w, `(window.reached = window.fetch, window.fetch = () => Promise.reject(new TypeError("offline")), showConnection(false), true)`)
 	w.do(chromedp.Focus(chromedp.CSS("#input")), enterKey())
-	w.until(`document.querySelector(".message.error .retry")`)
+	w.waitUntil(`document.querySelector(".message.error .retry")`)
 	get[bool](w, `(window.fetch = window.reached, state.feed.onopen(), true)`)
-	w.until(`document.querySelector(".message.assistant:not(.busy) > .text") && !document.querySelector(".message.error")`)
+	w.waitUntil(`document.querySelector(".message.assistant:not(.busy) > .text") && !document.querySelector(".message.error")`)
 	if got := w.texts("user"); !slices.Equal(got, []string{"half a sentence"}) {
 		t.Errorf("the messages are %q", got)
 	}
@@ -320,22 +320,22 @@ func TestApprovals_SecondAnswerIsRefused(t *testing.T) {
 func testLogout(t *testing.T, b *browser) {
 	h := open(t, offline)
 	w, other := b.window(t), b.window(t)
-	w.enter(h)
-	other.enter(h)
+	w.logIn(h)
+	other.logIn(h)
 	w.visit(h, "/today")
 	w.click("#log-out button")
-	w.until(`document.querySelector("#login")`)
+	w.waitUntil(`document.querySelector("#login")`)
 	w.do(chromedp.Navigate(h.url + "/today"))
-	w.until(`document.querySelector("#login")`)
+	w.waitUntil(`document.querySelector("#login")`)
 	w.takeComplaints() // status 401
 	other.visit(h, "/today")
 	// A page whose login ends in another tab says so, and keeps the input.
 	other.visit(h, "/chat")
 	other.do(chromedp.SendKeys(chromedp.CSS("#input"), "half a sentence"))
 	get[bool](other, `(fetch("/logout", { method: "POST" }).then(() => { window.out = true; }), true)`)
-	other.until(`window.out`)
+	other.waitUntil(`window.out`)
 	get[bool](other, `(state.feed.close(), listen(), true)`)
-	other.until(`document.querySelector("#lost").innerText.includes("Your login has ended")`)
+	other.waitUntil(`document.querySelector("#lost").innerText.includes("Your login has ended")`)
 	if v := get[string](other, `document.querySelector("#input").value`); v != "half a sentence" {
 		t.Errorf("input = %q", v)
 	}
@@ -346,7 +346,7 @@ func testLogout(t *testing.T, b *browser) {
 func testFiles(t *testing.T, b *browser) {
 	h := open(t, offline)
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	get[bool](w, `(() => {
 		const d = new DataTransfer();
 		d.items.add(new File(["buy milk\nand more"], "list.txt", { type: "text/plain" }));
@@ -354,19 +354,19 @@ func testFiles(t *testing.T, b *browser) {
 		document.querySelector("#log").dispatchEvent(new DragEvent("drop", { dataTransfer: d, bubbles: true, cancelable: true }));
 		return true;
 	})()`)
-	w.until(`document.querySelectorAll("#pastes .paste").length === 1`)
-	w.arrives("status", "x.bin is not a text file or a picture.")
+	w.waitUntil(`document.querySelectorAll("#pastes .paste").length === 1`)
+	w.awaitMessage("status", "x.bin is not a text file or a picture.")
 	w.say("summarise this")
-	if s := w.last("user"); s != "summarise this\n[list.txt]" {
+	if s := w.lastMessage("user"); s != "summarise this\n[list.txt]" {
 		t.Errorf("sent text = %q", s)
 	}
-	if s := w.last("assistant"); !strings.Contains(s, "This text is from another source") {
+	if s := w.lastMessage("assistant"); !strings.Contains(s, "This text is from another source") {
 		t.Errorf("the answer is %q", s)
 	}
 }
 
 // get decodes the response of the API.
-func (h *house) get(path string, out any) {
+func (h *daemonFixture) get(path string, out any) {
 	h.t.Helper()
 	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.url+path, nil)
 	fatal(h.t, err)

@@ -18,18 +18,18 @@ import (
 	"hob/platform/host/system"
 )
 
-// house is a complete Hob on a free port, with its own home.
-type house struct {
+// daemonFixture is a complete Hob on a free port, with its own home.
+type daemonFixture struct {
 	t     *testing.T
 	home  string
 	url   string
 	token string
 }
 
-func open(t *testing.T, conf string) *house { return openWith(t, conf, nil) }
+func open(t *testing.T, conf string) *daemonFixture { return openWith(t, conf, nil) }
 
-// openWith opens a house with additional channels.
-func openWith(t *testing.T, conf string, own map[string]channels.Channel) *house {
+// openWith opens a fixture with additional channels.
+func openWith(t *testing.T, conf string, own map[string]channels.Channel) *daemonFixture {
 	t.Helper()
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -57,7 +57,7 @@ func openWith(t *testing.T, conf string, own map[string]channels.Channel) *house
 	<-d.Ready()
 	token, err := os.ReadFile(paths.TokenFile())
 	fatal(t, err)
-	return &house{t: t, home: home, url: "http://" + d.Addr(), token: strings.TrimSpace(string(token))}
+	return &daemonFixture{t: t, home: home, url: "http://" + d.Addr(), token: strings.TrimSpace(string(token))}
 }
 
 func fatal(t *testing.T, err error) {
@@ -70,7 +70,7 @@ func fatal(t *testing.T, err error) {
 // offline is the configuration of most tests.
 const offline = "[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n"
 
-func (h *house) post(path string, in, out any) {
+func (h *daemonFixture) post(path string, in, out any) {
 	h.t.Helper()
 	body, err := json.Marshal(in)
 	fatal(h.t, err)
@@ -88,7 +88,7 @@ func (h *house) post(path string, in, out any) {
 }
 
 // link returns a new login link, as `hob open` does.
-func (h *house) link() string {
+func (h *daemonFixture) link() string {
 	h.t.Helper()
 	var out struct{ URL string }
 	h.post("/api/v1/login", struct{}{}, &out)

@@ -19,24 +19,24 @@ func row(text string) string {
 // press clicks the button or link of that label in the row that contains a text.
 func (w *window) press(text, label string) {
 	w.t.Helper()
-	w.until(row(text))
+	w.waitUntil(row(text))
 	w.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`Array.from(%s.querySelectorAll("button, a")).find(e => e.innerText === %q).click()`, row(text), label)))
 }
 
 func testMemoryPage(t *testing.T, b *browser) {
 	h := open(t, offline)
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	w.say("remember that Ada Lovelace works at Vinted")
 	w.say("remember that the code of the cabin is Kestrel-9981 <b>x here")
 	w.visit(h, "/memory")
-	w.until(`document.querySelector("main svg[role=img] text")`)
+	w.waitUntil(`document.querySelector("main svg[role=img] text")`)
 	if s := get[string](w, `document.querySelector("main figure svg").textContent`); !strings.Contains(s, "Ada Lovelace") || !strings.Contains(s, "Vinted") {
 		t.Errorf("the picture shows %q", s)
 	}
 	// The same in words, for those who do not see the picture.
 	w.click("main figure + details summary")
-	w.until(row("Ada Lovelace works at Vinted"))
+	w.waitUntil(row("Ada Lovelace works at Vinted"))
 
 	for query, want := range map[string]bool{"Vinted": true, "xylophone-zebra": false} {
 		w.visit(h, "/memory?q="+url.QueryEscape(query))
@@ -46,26 +46,26 @@ func testMemoryPage(t *testing.T, b *browser) {
 	}
 	w.visit(h, "/memory?q=Vinted&kind=fact") // without the messages in which you said it
 	w.click("main li details summary")
-	w.until(`document.querySelector("main li details[open] meter")`)
+	w.waitUntil(`document.querySelector("main li details[open] meter")`)
 
 	w.press("Ada Lovelace works at Vinted", "Correct")
-	w.until(`document.querySelector("#correct textarea")`)
-	w.until(live)
+	w.waitUntil(`document.querySelector("#correct textarea")`)
+	w.waitUntil(live)
 	get[bool](w, `(e => (e.value = "Ada Lovelace works at Initech", e.form.requestSubmit(), true))(document.querySelector("#correct textarea"))`)
-	w.until(`document.querySelector(".flash")?.innerText.includes("It replaces")`)
+	w.waitUntil(`document.querySelector(".flash")?.innerText.includes("It replaces")`)
 	w.visit(h, "/memory")
-	w.until(row("Ada Lovelace works at Initech"))
+	w.waitUntil(row("Ada Lovelace works at Initech"))
 
 	w.press("Kestrel-9981", "Forget")
-	w.until(`location.pathname === "/memory/forget" && document.querySelector("main form[action='/memory/forget']")`)
-	w.until(row("Kestrel-9981 <b>x here"))
+	w.waitUntil(`location.pathname === "/memory/forget" && document.querySelector("main form[action='/memory/forget']")`)
+	w.waitUntil(row("Kestrel-9981 <b>x here"))
 	if facts := h.facts(); !strings.Contains(facts, "Kestrel-9981") {
 		t.Errorf("the fact is forgotten before the confirmation: %s", facts)
 	}
 	w.click("main form[action='/memory/forget'] button")
-	w.until(`location.pathname === "/memory" && document.querySelector(".flash")`)
+	w.waitUntil(`location.pathname === "/memory" && document.querySelector(".flash")`)
 	if facts := h.facts(); strings.Contains(facts, "Kestrel-9981") || !strings.Contains(facts, "Initech") {
-		t.Errorf("facts after the erasure: %s; page: %s", facts, w.shown())
+		t.Errorf("facts after the erasure: %s; page: %s", facts, w.shownText())
 	}
 	if n := get[int](w, `document.querySelectorAll("main .approval, #nav .count").length`); n != 0 {
 		t.Error("the confirmed deletion still has an approval request")
@@ -73,7 +73,7 @@ func testMemoryPage(t *testing.T, b *browser) {
 }
 
 // facts returns the texts of all facts.
-func (h *house) facts() string {
+func (h *daemonFixture) facts() string {
 	h.t.Helper()
 	var list []struct{ Text string }
 	h.get("/api/v1/memory", &list)
@@ -83,32 +83,32 @@ func (h *house) facts() string {
 func testGoalsPage(t *testing.T, b *browser) {
 	h := open(t, offline)
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	w.visit(h, "/goals")
 	w.do(chromedp.SendKeys(chromedp.CSS("[name=description]"), "when a task is overdue then tell me"))
 	w.click("#new-goal button")
 	const goal = "when a task is overdue"
-	w.until(row(goal))
-	w.until(row(goal) + `.innerText.includes("the condition does not hold")`) // the first review, and its reason
+	w.waitUntil(row(goal))
+	w.waitUntil(row(goal) + `.innerText.includes("the condition does not hold")`) // the first review, and its reason
 	w.press(goal, "Pause")
-	w.until(row(goal) + `?.innerText.includes("paused")`)
+	w.waitUntil(row(goal) + `?.innerText.includes("paused")`)
 	w.press(goal, "Resume")
-	w.until(row(goal) + `?.innerText.includes("active")`)
+	w.waitUntil(row(goal) + `?.innerText.includes("active")`)
 	w.press(goal, "History")
-	w.until(`location.pathname === "/goals/history" && ` + row("the condition does not hold"))
-	w.until(live)
+	w.waitUntil(`location.pathname === "/goals/history" && ` + row("the condition does not hold"))
+	w.waitUntil(live)
 	get[bool](w, `(e => (e.value = "2 days", e.form.requestSubmit(), true))(document.querySelector("[name=every]"))`)
-	w.until(`document.querySelector(".flash") && document.querySelector("main .facts").innerText.includes("2d")`)
+	w.waitUntil(`document.querySelector(".flash") && document.querySelector("main .facts").innerText.includes("2d")`)
 	w.visit(h, "/goals")
 	w.press(goal, "Remove")
-	w.until(`document.querySelector("main [popover]:popover-open .primary")`)
+	w.waitUntil(`document.querySelector("main [popover]:popover-open .primary")`)
 	var goals []struct{ ID string }
 	h.get("/api/v1/goals", &goals)
 	if len(goals) != 1 {
 		t.Errorf("%d goals before the confirmation", len(goals))
 	}
 	w.click("main [popover]:popover-open .primary")
-	w.until("!" + row(goal))
+	w.waitUntil("!" + row(goal))
 }
 
 func testWatchersPage(t *testing.T, b *browser) {
@@ -116,27 +116,27 @@ func testWatchersPage(t *testing.T, b *browser) {
 	inbox := filepath.Join(h.home, "inbox")
 	fatal(t, os.Mkdir(inbox, 0o700))
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	w.say("watch ~/inbox and tell me")
 	var made any
 	h.post("/api/v1/tools/create_schedule", map[string]any{"arguments": map[string]any{"every": "day at 8:00", "action": "tell me the weather"}}, &made)
 	fatal(t, os.WriteFile(filepath.Join(inbox, "bill <b>x.pdf"), []byte("x"), 0o600))
-	w.arrives("notice", "bill <b>x.pdf")
+	w.awaitMessage("notice", "bill <b>x.pdf")
 	w.visit(h, "/watchers")
-	w.until(row("inbox") + `.innerText.includes("Reported once")`)
-	w.until(row("tell me the weather") + `.innerText.includes("Next: ")`)
+	w.waitUntil(row("inbox") + `.innerText.includes("Reported once")`)
+	w.waitUntil(row("tell me the weather") + `.innerText.includes("Next: ")`)
 	w.press("tell me the weather", "Pause")
-	w.until(row("tell me the weather") + `?.innerText.includes("paused")`)
+	w.waitUntil(row("tell me the weather") + `?.innerText.includes("paused")`)
 	w.press("inbox", "Try")
-	w.until(`document.querySelector("#drawer[open] pre")?.innerText.includes("history")`) // the kind file cannot be tried
+	w.waitUntil(`document.querySelector("#drawer[open] pre")?.innerText.includes("history")`) // the kind file cannot be tried
 	w.visit(h, "/watchers")
 	w.press("inbox", "History")
-	w.until(row("bill <b>x.pdf"))
+	w.waitUntil(row("bill <b>x.pdf"))
 	w.visit(h, "/watchers")
 	w.press("inbox", "Remove")
-	w.until(`document.querySelector("main [popover]:popover-open .primary")`)
+	w.waitUntil(`document.querySelector("main [popover]:popover-open .primary")`)
 	w.click("main [popover]:popover-open .primary")
-	w.until("!" + row("inbox"))
+	w.waitUntil("!" + row("inbox"))
 }
 
 func testCostsPage(t *testing.T, b *browser) {
@@ -144,10 +144,10 @@ func testCostsPage(t *testing.T, b *browser) {
 	close(goOn)
 	h := open(t, fmt.Sprintf("[agent]\nmodel = \"slow/slow\"\n[providers.slow]\nkind = \"openai\"\nbase_url = %q\n", slowModel(t, goOn)+"/v1"))
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	w.say("hello")
 	w.visit(h, "/costs")
-	w.until(`document.querySelector("figure.plot canvas")`)
+	w.waitUntil(`document.querySelector("figure.plot canvas")`)
 	if n := get[int](w, `document.querySelectorAll("figure.plot canvas").length`); n != 2 {
 		t.Errorf("%d plots", n)
 	}
@@ -159,7 +159,7 @@ func testCostsPage(t *testing.T, b *browser) {
 			t.Errorf("the table %s is empty", table)
 		}
 	}
-	if s := w.shown(); !strings.Contains(s, "answers") {
+	if s := w.shownText(); !strings.Contains(s, "answers") {
 		t.Errorf("the purpose is missing: %s", s)
 	}
 }

@@ -28,7 +28,7 @@ func testHealthPage(t *testing.T, b *browser) {
 		fatal(t, os.Chmod(folder, 0o755))
 	}
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	w.visit(h, "/health")
 	if s := get[string](w, lineOf("channel webhook")+`.innerText`); !strings.Contains(s, "NO_SUCH_SECRET") || !strings.Contains(s, "What to do: ") || !strings.Contains(s, "failed") {
 		t.Errorf("a failed check: %q", s)
@@ -43,7 +43,7 @@ func testHealthPage(t *testing.T, b *browser) {
 		return
 	}
 	w.do(chromedp.Evaluate[chromedp.Void](lineOf("home") + `.querySelector("form button").click()`))
-	w.until(`document.querySelector(".flash:not(.error)") && ` + lineOf("home") + `?.dataset.state === "ok"`)
+	w.waitUntil(`document.querySelector(".flash:not(.error)") && ` + lineOf("home") + `?.dataset.state === "ok"`)
 	if fi, err := os.Stat(folder); err != nil || fi.Mode().Perm() != 0o700 {
 		t.Errorf("mode after the fix: %v %v", fi.Mode(), err)
 	}
@@ -64,7 +64,7 @@ func testChannelsPage(t *testing.T, b *browser) {
 	fatal(t, os.MkdirAll(skill, 0o700))
 	fatal(t, os.WriteFile(filepath.Join(skill, "SKILL.md"), []byte("---\nname: weekly\ndescription: Write the <b>weekly</b> report.\n---\nList the tasks.\n"), 0o600))
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	w.visit(h, "/channels")
 	if s := get[string](w, lineOf("webhook")+`.innerText`); !strings.Contains(s, "NO_SUCH_SECRET") || !strings.Contains(s, "What to do: ") || !strings.Contains(s, "cannot be used") {
 		t.Errorf("row of a channel that cannot be used = %q", s)
@@ -84,18 +84,18 @@ func testChannelsPage(t *testing.T, b *browser) {
 		t.Error("text of a channel or a skill becomes an element")
 	}
 	w.do(chromedp.Evaluate[chromedp.Void](lineOf("pigeon") + `.querySelector("form[action='/channels/pair'] button").click()`))
-	w.until(`document.querySelector(".flash:not(.error)")`)
+	w.waitUntil(`document.querySelector(".flash:not(.error)")`)
 	code := regexp.MustCompile(`[0-9A-Z]{5}-[0-9A-Z]{5}`).FindString(get[string](w, `document.querySelector(".flash").textContent`))
 	if code == "" || !f.Say(t.Context(), "7", "ada", code, false) {
 		t.Fatalf("the code %q is not accepted", code)
 	}
 	w.visit(h, "/channels")
-	w.until(lineOf("pigeon") + `.innerText.includes("Your account: ada")`)
+	w.waitUntil(lineOf("pigeon") + `.innerText.includes("Your account: ada")`)
 	w.do(chromedp.Evaluate[chromedp.Void](lineOf("webhook") + `.querySelector("form[action='/channels/test'] button").click()`))
-	w.until(`document.querySelector(".flash.error")?.textContent.includes("NO_SUCH_SECRET")`)
+	w.waitUntil(`document.querySelector(".flash.error")?.textContent.includes("NO_SUCH_SECRET")`)
 	w.click(`button[popovertarget^="unpair-"]`)
 	w.click(`:popover-open button[type=submit]`)
-	w.until(lineOf("pigeon") + ` && !` + lineOf("pigeon") + `.innerText.includes("Your account: ada")`)
+	w.waitUntil(lineOf("pigeon") + ` && !` + lineOf("pigeon") + `.innerText.includes("Your account: ada")`)
 }
 
 // The page Settings shows each key with its value and help, checks a value as hob config set does and
@@ -106,13 +106,13 @@ func testSettingsPage(t *testing.T, b *browser) {
 	const text = "[agent]\nmodel = \"offline\"\n[web]\npassword = \"horse-battery-staple\"\n"
 	fatal(t, os.WriteFile(file, []byte(text), 0o600))
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	w.visit(h, "/settings")
 	if s := get[string](w, lineOf("agent.model")+`.innerText`); !strings.Contains(s, "offline") || !strings.Contains(s, "changed") || !strings.Contains(s, "Default: \"auto\"") {
 		t.Errorf("row of a key = %q", s)
 	}
 	w.visit(h, "/settings?q=password&section=")
-	if s := get[string](w, lineOf("web.password")+`.innerText`); !strings.Contains(s, "(hidden)") || strings.Contains(w.shown(), "horse") {
+	if s := get[string](w, lineOf("web.password")+`.innerText`); !strings.Contains(s, "(hidden)") || strings.Contains(w.shownText(), "horse") {
 		t.Errorf("row of a secret = %q", s)
 	}
 	w.visit(h, "/settings/change?key=web.password")
@@ -122,8 +122,8 @@ func testSettingsPage(t *testing.T, b *browser) {
 	check := func(key, value string) string {
 		w.visit(h, "/settings/change?key="+key)
 		get[bool](w, fmt.Sprintf(`(document.querySelector("form.change [name=value]").value = %q, document.querySelector("form.change").requestSubmit(), true)`, value))
-		w.until(`location.search.includes("value=") && ` + live)
-		return w.shown()
+		w.waitUntil(`location.search.includes("value=") && ` + live)
+		return w.shownText()
 	}
 	if s := check("agent.max_rounds", "1000"); !strings.Contains(s, "Not accepted") || !strings.Contains(s, "100") {
 		t.Errorf("value out of range: %q", s)
@@ -150,9 +150,9 @@ func testSettingsPage(t *testing.T, b *browser) {
 	var made any
 	h.post("/api/v1/manage/config", map[string]string{"what": "agent.name", "before": before, "after": after}, &made)
 	w.visit(h, "/settings")
-	w.until(lineOf("agent.name") + `.innerText.includes("Ada")`)
+	w.waitUntil(lineOf("agent.name") + `.innerText.includes("Ada")`)
 	w.click("#last-change form button")
-	w.until(`document.querySelector(".flash:not(.error)") && !document.querySelector("#last-change")`)
+	w.waitUntil(`document.querySelector(".flash:not(.error)") && !document.querySelector("#last-change")`)
 	if now, err := os.ReadFile(file); err != nil || string(now) != text {
 		t.Errorf("configuration after the undo: %v %s", err, now)
 	}

@@ -16,18 +16,18 @@ import (
 // live is an expression that is true once the page is loaded and connected to the live feed.
 const live = `document.querySelector("#state[data-state=live]")`
 
-// enter opens the page with a login link.
-func (w *window) enter(h *house) {
+// logIn opens the page with a login link.
+func (w *window) logIn(h *daemonFixture) {
 	w.t.Helper()
 	w.do(chromedp.Navigate(h.link()))
-	w.until(live)
+	w.waitUntil(live)
 }
 
 // visit opens a page of the dashboard and waits until it gets live updates.
-func (w *window) visit(h *house, path string) {
+func (w *window) visit(h *daemonFixture, path string) {
 	w.t.Helper()
 	w.do(chromedp.Navigate(h.url + path))
-	w.until(live)
+	w.waitUntil(live)
 }
 
 // say types a text, sends it with Enter, and waits until Hob has answered or waits for approval.
@@ -35,8 +35,8 @@ func (w *window) say(text string) {
 	w.t.Helper()
 	before := get[int](w, `document.querySelectorAll(".message.user").length`)
 	w.do(chromedp.SendKeys(chromedp.CSS("#input"), text), enterKey())
-	w.until(fmt.Sprintf(`document.querySelectorAll(".message.user").length > %d`, before))
-	w.until(`document.querySelector("#log[aria-busy=false], .approval")`)
+	w.waitUntil(fmt.Sprintf(`document.querySelectorAll(".message.user").length > %d`, before))
+	w.waitUntil(`document.querySelector("#log[aria-busy=false], .approval")`)
 }
 
 // texts lists the messages of a kind, oldest first; "" means all kinds.
@@ -48,19 +48,19 @@ func (w *window) texts(kind string) []string {
 	return get[[]string](w, `Array.from(document.querySelectorAll(".message`+kind+` > .text"), e => e.textContent)`)
 }
 
-func (w *window) last(kind string) string {
+func (w *window) lastMessage(kind string) string {
 	w.t.Helper()
 	all := w.texts(kind)
 	if len(all) == 0 {
-		w.t.Fatalf("the page has no %s; it shows:\n%s", kind, w.shown())
+		w.t.Fatalf("the page has no %s; it shows:\n%s", kind, w.shownText())
 	}
 	return all[len(all)-1]
 }
 
-// arrives waits for a message of a kind that contains a text.
-func (w *window) arrives(kind, text string) {
+// awaitMessage waits for a message of a kind that contains a text.
+func (w *window) awaitMessage(kind, text string) {
 	w.t.Helper()
-	w.until(fmt.Sprintf(`Array.from(document.querySelectorAll(".message.%s > .text"), e => e.textContent).some(t => t.includes(%q))`, kind, text))
+	w.waitUntil(fmt.Sprintf(`Array.from(document.querySelectorAll(".message.%s > .text"), e => e.textContent).some(t => t.includes(%q))`, kind, text))
 }
 
 func TestPage(t *testing.T) {
@@ -114,42 +114,42 @@ func testLogin(t *testing.T, b *browser) {
 		}
 	}
 	w.do(chromedp.Navigate(h.url + "/"))
-	w.until(`document.querySelector("#login").checkVisibility()`)
-	if s := w.shown(); !strings.Contains(s, "hob open") || get[bool](w, `!!document.querySelector("#composer, nav")`) {
+	w.waitUntil(`document.querySelector("#login").checkVisibility()`)
+	if s := w.shownText(); !strings.Contains(s, "hob open") || get[bool](w, `!!document.querySelector("#composer, nav")`) {
 		t.Errorf("a visitor without a login sees:\n%s", s)
 	}
 	unauthorized(w)
 
 	link := h.link()
 	w.do(chromedp.Navigate(link))
-	w.until(live)
+	w.waitUntil(live)
 	if at := get[string](w, "location.href"); strings.Contains(at, "code") || get[string](w, "document.cookie") != "" {
 		t.Errorf("the code is still in %s, or a script can read the cookie", at)
 	}
 	w.say("hello")
 
 	other.do(chromedp.Navigate(link))
-	other.until(`document.querySelector("#login").checkVisibility()`)
-	if s := other.shown(); !strings.Contains(s, "already used") || strings.Contains(s, "hello") {
+	other.waitUntil(`document.querySelector("#login").checkVisibility()`)
+	if s := other.shownText(); !strings.Contains(s, "already used") || strings.Contains(s, "hello") {
 		t.Errorf("page at the second use of the link:\n%s", s)
 	}
 	unauthorized(other)
 	w.do(chromedp.Reload())
-	w.arrives("user", "hello")
+	w.awaitMessage("user", "hello")
 }
 
 func testToday(t *testing.T, b *browser) {
 	h := open(t, offline)
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	w.say("add a task to pay <b>the rent</b> due today")
 	w.say("remind me today at 23:58 to sleep")
 	w.visit(h, "/today")
 	line := func(text string) string {
 		return fmt.Sprintf(`Array.from(document.querySelectorAll("main li")).find(e => e.innerText.includes(%q))`, text)
 	}
-	w.until(line("pay <b>the rent"))
-	w.until(line("sleep"))
+	w.waitUntil(line("pay <b>the rent"))
+	w.waitUntil(line("sleep"))
 	if s := get[string](w, line("pay <b>the rent")+".innerText"); !strings.Contains(s, "today") {
 		t.Errorf("row of the task = %q", s)
 	}
@@ -163,23 +163,23 @@ func testToday(t *testing.T, b *browser) {
 		t.Errorf("an update changed the input to %q", v)
 	}
 	get[bool](w, `(document.querySelector("[name=title]").value = "", document.activeElement.blur(), true)`)
-	w.until(line("ring the bell"))
+	w.waitUntil(line("ring the bell"))
 	// A reminder is postponed and a task completed in place.
 	w.do(chromedp.Evaluate[chromedp.Void](line("sleep") + `.querySelector("button").click()`))
-	w.until(line("sleep") + `?.innerText.includes("tomorrow")`)
+	w.waitUntil(line("sleep") + `?.innerText.includes("tomorrow")`)
 	w.do(chromedp.Evaluate[chromedp.Void](line("ring the bell") + `.querySelector("button").click()`))
-	w.until("!" + line("ring the bell"))
+	w.waitUntil("!" + line("ring the bell"))
 	if get[int](w, `window.kept`) != 1 {
 		t.Error("the page was reloaded")
 	}
 	// A project is a list.
 	h.post("/api/v1/tools/create_task", map[string]any{"arguments": map[string]any{"title": "oat milk", "project": "Shopping & more"}}, &made)
-	w.until(`Array.from(document.querySelectorAll(".tabs a")).some(a => a.innerText === "Shopping & more")`)
+	w.waitUntil(`Array.from(document.querySelectorAll(".tabs a")).some(a => a.innerText === "Shopping & more")`)
 	w.do(chromedp.Evaluate[chromedp.Void](`Array.from(document.querySelectorAll(".tabs a")).find(a => a.innerText === "Shopping & more").click()`))
-	w.until(`location.pathname === "/today" && document.querySelector(".tabs [aria-current]")?.innerText === "Shopping & more" && document.querySelectorAll(".tick").length === 1`)
-	w.until(live)
+	w.waitUntil(`location.pathname === "/today" && document.querySelector(".tabs [aria-current]")?.innerText === "Shopping & more" && document.querySelectorAll(".tick").length === 1`)
+	w.waitUntil(live)
 	w.do(chromedp.SendKeys(chromedp.CSS("[name=title]"), "rye bread"), chromedp.Click(chromedp.CSS("[name=title] ~ button")))
-	w.until(`document.querySelectorAll(".tick").length === 2 && document.querySelector("[name=title]").value === ""`)
+	w.waitUntil(`document.querySelectorAll(".tick").length === 2 && document.querySelector("[name=title]").value === ""`)
 }
 
 func testNotices(t *testing.T, b *browser) {
@@ -188,40 +188,40 @@ func testNotices(t *testing.T, b *browser) {
 	inbox := filepath.Join(h.home, "inbox")
 	fatal(t, os.Mkdir(inbox, 0o700))
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	w.say("watch ~/inbox and tell me")
 	fatal(t, os.WriteFile(filepath.Join(inbox, "advert <b>x.pdf"), []byte("x"), 0o600))
 	w.say("remind me in 1 second to stretch")
-	w.arrives("notice", "stretch")
+	w.awaitMessage("notice", "stretch")
 	held := `Array.from(document.querySelectorAll("#told li[data-state=held]")).find(li => li.querySelector(".text").textContent.includes("advert <b>x.pdf"))`
 	w.visit(h, "/today")
-	w.until(`(htmx.trigger("#feed", "changed"), ` + held + `)`) // a deferred notice is not a delivery, so the page gets no event
+	w.waitUntil(`(htmx.trigger("#feed", "changed"), ` + held + `)`) // a deferred notice is not a delivery, so the page gets no event
 	if why := get[string](w, held+`.querySelector(".why").textContent`); !strings.HasPrefix(why, "low, your rule 1 (words advert); deferred until ") {
 		t.Errorf("reason = %q", why)
 	}
 	const told = `Array.from(document.querySelectorAll("#told li[data-state=told]")).find(li => li.querySelector(".text").textContent.includes("stretch"))`
-	w.until(told)
+	w.waitUntil(told)
 	if why := get[string](w, told+`.querySelector(".why").textContent`); !strings.Contains(why, "sent to web") {
 		t.Errorf("reason = %q", why)
 	}
 	w.do(chromedp.Evaluate[chromedp.Void](told + `.querySelector(".later").click()`))
-	w.until(`Array.from(document.querySelectorAll("#told li[data-state=held] .why"), e => e.textContent).some(t => t.includes("you snoozed it"))`)
+	w.waitUntil(`Array.from(document.querySelectorAll("#told li[data-state=held] .why"), e => e.textContent).some(t => t.includes("you snoozed it"))`)
 	w.do(chromedp.Evaluate[chromedp.Void](held + `.querySelector(".now").click()`))
-	w.until("!" + held)
+	w.waitUntil("!" + held)
 	if n := get[int](w, `document.querySelectorAll("#told b").length`); n != 0 {
 		t.Errorf("%d elements were created from a text", n)
 	}
 	w.visit(h, "/chat")
-	w.arrives("notice", "advert <b>x.pdf")
+	w.awaitMessage("notice", "advert <b>x.pdf")
 }
 
 func testHistory(t *testing.T, b *browser) {
 	h := open(t, offline)
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	w.say("spent 12.50 on lunch")
 	w.say("how much did I spend this month?")
-	if a := w.last("assistant"); !strings.Contains(a, "12.50") {
+	if a := w.lastMessage("assistant"); !strings.Contains(a, "12.50") {
 		t.Errorf("the answer: %q", a)
 	}
 	before := w.texts("")
@@ -229,15 +229,15 @@ func testHistory(t *testing.T, b *browser) {
 		t.Errorf("messages and answers = %q, want 4", before)
 	}
 	w.do(chromedp.Reload())
-	w.until(live)
+	w.waitUntil(live)
 	if after := w.texts(""); !slices.Equal(before, after) {
 		t.Errorf("messages before the reload %q, after it %q", before, after)
 	}
 	w.click("#new")
-	w.until(`document.querySelectorAll(".message").length === 0`)
+	w.waitUntil(`document.querySelectorAll(".message").length === 0`)
 	w.say("hello")
 	w.do(chromedp.Evaluate[chromedp.Void](`(s => { s.value = "main"; s.dispatchEvent(new Event("change")); })(document.querySelector("#sessions"))`))
-	w.arrives("user", "lunch")
+	w.awaitMessage("user", "lunch")
 	if again := w.texts(""); !slices.Equal(before, again) {
 		t.Errorf("messages after another conversation continued = %q", again)
 	}
@@ -246,9 +246,9 @@ func testHistory(t *testing.T, b *browser) {
 func testReminder(t *testing.T, b *browser) {
 	h := open(t, offline)
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	w.say("remind me in 1 second to stretch")
-	w.arrives("notice", "stretch")
+	w.awaitMessage("notice", "stretch")
 	if n := len(w.texts("notice")); n != 1 {
 		t.Errorf("the notice is shown %d times: %q", n, w.texts(""))
 	}
@@ -257,21 +257,21 @@ func testReminder(t *testing.T, b *browser) {
 func testApproval(t *testing.T, b *browser) {
 	h := open(t, offline)
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	w.say("remember that the code is 99")
 	for _, tc := range []struct {
 		button string
 		known  bool
 	}{{"no", true}, {"yes", false}} {
 		w.say("forget the code")
-		w.until(`document.querySelectorAll(".approval").length === 1`)
+		w.waitUntil(`document.querySelectorAll(".approval").length === 1`)
 		if s := get[string](w, `document.querySelector(".approval").innerText`); !strings.Contains(s, "orget") || !strings.Contains(s, "Approve") || !strings.Contains(s, "Deny") {
 			t.Errorf("the question is %q", s)
 		}
 		w.click(".approval ." + tc.button)
-		w.until(`!document.querySelector(".approval") && document.querySelector("#log[aria-busy=false]")`)
+		w.waitUntil(`!document.querySelector(".approval") && document.querySelector("#log[aria-busy=false]")`)
 		w.say("what is the code?")
-		if a := w.last("assistant"); strings.Contains(a, "99") != tc.known {
+		if a := w.lastMessage("assistant"); strings.Contains(a, "99") != tc.known {
 			t.Errorf("answer after %s = %q", tc.button, a)
 		}
 	}
@@ -280,26 +280,26 @@ func testApproval(t *testing.T, b *browser) {
 func testInjection(t *testing.T, b *browser) {
 	h := open(t, offline)
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	const evil = `x<img src=x onerror=document.title=1>x`
 	w.say("note: " + evil)
 	w.say("remember that the code is " + evil)
 	w.say("what is the code?")
 	w.say("forget the code")
-	w.until(`document.querySelector(".approval")`)
+	w.waitUntil(`document.querySelector(".approval")`)
 	w.click(".approval .no")
-	w.until(`document.querySelector("#log[aria-busy=false]")`)
+	w.waitUntil(`document.querySelector("#log[aria-busy=false]")`)
 	if runtime.GOOS != "windows" { // Windows does not allow such file names
 		inbox := filepath.Join(h.home, "inbox")
 		fatal(t, os.Mkdir(inbox, 0o700))
 		w.say("watch ~/inbox and tell me")
 		fatal(t, os.WriteFile(filepath.Join(inbox, evil), []byte("x"), 0o600))
-		w.arrives("notice", evil)
+		w.awaitMessage("notice", evil)
 	}
 	check := func() {
 		t.Helper()
-		w.arrives("user", "note: "+evil)
-		w.arrives("assistant", evil)
+		w.awaitMessage("user", "note: "+evil)
+		w.awaitMessage("assistant", evil)
 		if n := get[int](w, `document.querySelectorAll("main img, main [onerror]").length`); n != 0 {
 			t.Errorf("%d elements were created from a text", n)
 		}
@@ -309,20 +309,20 @@ func testInjection(t *testing.T, b *browser) {
 	}
 	check()
 	w.do(chromedp.Reload())
-	w.until(live)
+	w.waitUntil(live)
 	check()
 	// The session name in the URL must not be interpreted as HTML.
 	w.do(chromedp.Navigate("about:blank"), chromedp.Navigate(h.url+"/chat?session=%3Cimg%20src%3Dx%20onerror%3Ddocument.title%3D1%3E"))
-	w.until(`document.readyState === "complete" && document.querySelector("#sessions option")`)
+	w.waitUntil(`document.readyState === "complete" && document.querySelector("#sessions option")`)
 	if n := get[int](w, `document.querySelectorAll("main img, select img").length`); n != 0 || get[string](w, "document.title") != "Chat · Hob" {
-		t.Errorf("the address ran: %s", w.shown())
+		t.Errorf("the address ran: %s", w.shownText())
 	}
 }
 
 func testKeyboard(t *testing.T, b *browser) {
 	h := open(t, offline)
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	if at := get[string](w, "document.activeElement.id"); at != "input" {
 		t.Errorf("focus is on %q", at)
 	}
@@ -335,8 +335,8 @@ func testKeyboard(t *testing.T, b *browser) {
 		t.Errorf("messages were sent: %q", all)
 	}
 	w.do(enterKey())
-	w.arrives("user", "note: one\ntwo")
-	w.until(`document.querySelector("#log[aria-busy=false]") && document.querySelectorAll(".message.assistant").length === 1`)
+	w.awaitMessage("user", "note: one\ntwo")
+	w.waitUntil(`document.querySelector("#log[aria-busy=false]") && document.querySelectorAll(".message.assistant").length === 1`)
 	if v := get[string](w, `document.querySelector("#input").value`); v != "" {
 		t.Errorf("input = %q, want it empty", v)
 	}
@@ -345,7 +345,7 @@ func testKeyboard(t *testing.T, b *browser) {
 func testLooks(t *testing.T, b *browser) {
 	h := open(t, offline)
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	w.say("note: " + strings.Repeat("averylongword", 30))
 	// bright returns the mean of the color's components, from 0 to 255.
 	bright := func(selector, property string) float64 {
@@ -373,7 +373,7 @@ func testLooks(t *testing.T, b *browser) {
 		}
 		// The bar at the bottom scrolls to the current page.
 		w.visit(h, "/health")
-		w.until(`(r => r.left >= 0 && r.right <= innerWidth && r.bottom <= innerHeight)(document.querySelector("#nav [aria-current]").getBoundingClientRect())`)
+		w.waitUntil(`(r => r.left >= 0 && r.right <= innerWidth && r.bottom <= innerHeight)(document.querySelector("#nav [aria-current]").getBoundingClientRect())`)
 		w.visit(h, "/chat")
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // collectIDs reads a list page by page and returns the ids in their order.
-func collectIDs(t *testing.T, h *house, path string, limit int) (ids []string) {
+func collectIDs(t *testing.T, h *daemonFixture, path string, limit int) (ids []string) {
 	t.Helper()
 	before := ""
 	for range 100 {

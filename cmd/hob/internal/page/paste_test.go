@@ -32,65 +32,65 @@ func (w *window) paste(text string) {
 	w.t.Helper()
 	get[bool](w, fmt.Sprintf(`(document.querySelector("#input").value = %q, document.querySelector("#input").focus(), true)`, text))
 	w.do(edit("selectAll"), edit("cut"))
-	w.until(`document.querySelector("#input").value === ""`)
+	w.waitUntil(`document.querySelector("#input").value === ""`)
 	w.do(edit("paste"))
 }
 
 func testPaste(t *testing.T, b *browser) {
 	h := open(t, offline)
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	const chips = `document.querySelectorAll("#pastes .paste").length`
 	short := "add a task: " + strings.Repeat("x", 380)
 	long := "add a task: buy milk\n" + strings.Repeat("and more ", 45) // 426 characters
 
 	w.paste(short)
-	w.until(`document.querySelector("#input").value.length === 392`)
+	w.waitUntil(`document.querySelector("#input").value.length === 392`)
 	if n := get[int](w, chips); n != 0 {
 		t.Errorf("a short paste is folded %d times", n)
 	}
 	get[bool](w, `(document.querySelector("#input").value = "", true)`)
 
 	w.paste(long)
-	w.until(chips + ` === 1`)
+	w.waitUntil(chips + ` === 1`)
 	if s := get[string](w, `document.querySelector("#pastes summary").textContent + document.querySelector("#input").value`); s != "[pasted text, 426 characters]" {
 		t.Errorf("a long paste is shown as %q", s)
 	}
 	w.say("summarise this")
-	if s := w.last("user"); s != "summarise this\n[pasted text, 426 characters]" || get[int](w, chips) != 0 {
+	if s := w.lastMessage("user"); s != "summarise this\n[pasted text, 426 characters]" || get[int](w, chips) != 0 {
 		t.Errorf("sent text = %q", s)
 	}
-	if s := w.last("assistant"); !strings.Contains(s, "This text is from another source") {
+	if s := w.lastMessage("assistant"); !strings.Contains(s, "This text is from another source") {
 		t.Errorf("the answer is %q", s)
 	}
 
 	w.paste(long)
-	w.until(chips + ` === 1`)
+	w.waitUntil(chips + ` === 1`)
 	w.do(chromedp.Focus(chromedp.CSS("#input")), enterKey()) // without a message
-	w.until(`document.querySelectorAll(".message.user").length === 2`)
-	w.until(`document.querySelector("#log[aria-busy=false]")`)
-	w.arrives("assistant", "This text is from another source")
+	w.waitUntil(`document.querySelectorAll(".message.user").length === 2`)
+	w.waitUntil(`document.querySelector("#log[aria-busy=false]")`)
+	w.awaitMessage("assistant", "This text is from another source")
 
 	w.paste(long)
-	w.until(chips + ` === 1`)
+	w.waitUntil(chips + ` === 1`)
 	w.click("#pastes .remove")
-	w.until(chips + ` === 0`)
+	w.waitUntil(chips + ` === 0`)
 	w.paste(strings.ReplaceAll(long, "\n", " "))
-	w.until(chips + ` === 1`)
+	w.waitUntil(chips + ` === 1`)
 	w.click("#pastes .mine input")
-	w.until(`document.querySelector(".paste[data-origin=typed]")`)
+	w.waitUntil(`document.querySelector(".paste[data-origin=typed]")`)
 	w.do(chromedp.Focus(chromedp.CSS("#input")), enterKey())
-	w.until(`document.querySelectorAll(".message.user").length === 3`)
-	w.until(`document.querySelector("#log[aria-busy=false]")`)
-	if s := w.last("assistant"); strings.Contains(s, "outside") || !strings.Contains(s, "buy milk") {
+	w.waitUntil(`document.querySelectorAll(".message.user").length === 3`)
+	w.waitUntil(`document.querySelector("#log[aria-busy=false]")`)
+	if s := w.lastMessage("assistant"); strings.Contains(s, "outside") || !strings.Contains(s, "buy milk") {
 		t.Errorf("answer about a vouched paste = %q", s)
 	}
 
 	w.do(chromedp.Reload())
-	w.until(live)
-	w.arrives("user", "summarise this\n[pasted text, 426 characters]")
+	w.waitUntil(live)
+	w.awaitMessage("user", "summarise this\n[pasted text, 426 characters]")
 	get[bool](w, `(fetch("/api/v1/sessions/main/messages").then(r => r.json()).then(rows => { window.rows = rows; }), true)`)
-	w.until(`window.rows`)
+	w.waitUntil(`window.rows`)
 	attached := get[[]string](w, `rows.filter(r => r.attached).map(r => r.text + "+" + r.attached)`)
 	if got := strings.Join(attached, "; "); got != "+pasted text, 426 characters; summarise this+pasted text, 426 characters" {
 		t.Errorf("stored pastes = %q", got)

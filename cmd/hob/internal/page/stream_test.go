@@ -37,10 +37,10 @@ func testStream(t *testing.T, b *browser) {
 	url := slowModel(t, goOn)
 	h := open(t, fmt.Sprintf("[agent]\nmodel = \"slow/slow\"\n[providers.slow]\nkind = \"openai\"\nbase_url = %q\n", url+"/v1"))
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	send := func() {
 		w.do(chromedp.SendKeys(chromedp.CSS("#input"), "tell me"), enterKey())
-		w.until(`Array.from(document.querySelectorAll(".message.assistant.busy > .text")).some(e => e.textContent === "First half,")`)
+		w.waitUntil(`Array.from(document.querySelectorAll(".message.assistant.busy > .text")).some(e => e.textContent === "First half,")`)
 	}
 	send()
 	if !get[bool](w, `document.querySelector("#log[aria-busy=true]") && document.querySelector("#stop").checkVisibility()`) {
@@ -50,15 +50,15 @@ func testStream(t *testing.T, b *browser) {
 	case goOn <- struct{}{}:
 	case <-t.Context().Done():
 	}
-	w.until(`document.querySelector("#log[aria-busy=false]")`)
-	if a := w.last("assistant"); a != "First half, second half." {
+	w.waitUntil(`document.querySelector("#log[aria-busy=false]")`)
+	if a := w.lastMessage("assistant"); a != "First half, second half." {
 		t.Errorf("the answer is %q", a)
 	}
 
 	send()
 	w.do(chromedp.KeyEvent(kb.Escape))
-	w.until(`document.querySelector("#log[aria-busy=false]") && !document.querySelector("#stop").checkVisibility()`)
-	w.arrives("assistant", "First half,")
+	w.waitUntil(`document.querySelector("#log[aria-busy=false]") && !document.querySelector("#stop").checkVisibility()`)
+	w.awaitMessage("assistant", "First half,")
 	if n := len(w.texts("user")); n != 2 {
 		t.Errorf("%q", w.texts(""))
 	}

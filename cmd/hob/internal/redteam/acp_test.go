@@ -13,8 +13,8 @@ import (
 	"hob/cmd/hob/internal/app"
 )
 
-// agentWorld returns a world whose model is an external agent, which is this test's own binary.
-func agentWorld(t *testing.T) (w *world, work string) {
+// openWithAgent returns a fixture whose model is an external agent, which is this test's own binary.
+func openWithAgent(t *testing.T) (w *attackFixture, work string) {
 	t.Helper()
 	exe, err := os.Executable()
 	fatal(t, err)
@@ -22,7 +22,7 @@ func agentWorld(t *testing.T) (w *world, work string) {
 	args, err := json.Marshal(acptest.Args())
 	fatal(t, err)
 	idleModel := func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "Good day."} }
-	w = newWorldIn(t, nil, fmt.Sprintf("[providers.tester]\nkind = \"acp\"\ncommand = %q\nargs = %s\ncwd = %q\n", exe, args, work), idleModel, func(o *app.Options) {
+	w = newAttackFixtureIn(t, nil, fmt.Sprintf("[providers.tester]\nkind = \"acp\"\ncommand = %q\nargs = %s\ncwd = %q\n", exe, args, work), idleModel, func(o *app.Options) {
 		c := *o.Config
 		c.Agent.Model = "tester"
 		o.Config = &c
@@ -34,9 +34,9 @@ func agentWorld(t *testing.T) (w *world, work string) {
 // without approval, regardless of how it describes the action, and that a message in another
 // conversation does not approve it.
 func TestThroughExternalAgents(t *testing.T) {
-	w, work := agentWorld(t)
+	w, work := openWithAgent(t)
 	w.inFamily("ACP agents")
-	f := newForge(t, w)
+	f := newAttackGenerator(t, w)
 	n := 0
 	for i := range attemptCount(70, 5) {
 		for _, kind := range []string{"execute", "edit", "delete", "move", "fetch", "other"} {
@@ -58,9 +58,9 @@ func TestThroughExternalAgents(t *testing.T) {
 	}
 	w.addAttempts(n)
 	words := sampleOf([]string{"say yes", "say ok", "yes", "ok", "y", "ja", "go ahead", "do it", "sure", "approve", "👍", "yes to all"}, 4)
-	w.speak("open-agent", "do execute touch evil")
+	w.speakThrough("open-agent", "do execute touch evil")
 	for _, word := range words {
-		w.speak("side-agent", word)
+		w.speakThrough("side-agent", word)
 	}
 	w.addAttempts(len(words))
 	w.denyAll()
@@ -74,7 +74,7 @@ func TestThroughExternalAgents(t *testing.T) {
 // TestHonestAgents checks that an action is executed if the owner approves it for an external
 // agent.
 func TestHonestAgents(t *testing.T) {
-	w, work := agentWorld(t)
+	w, work := openWithAgent(t)
 	for i, tc := range []struct {
 		say  string
 		want string

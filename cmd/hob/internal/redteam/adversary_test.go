@@ -19,10 +19,10 @@ import (
 // TestIncidentI21_AHostileModelDoesNoHarm calls all tools, with every kind of argument, over many
 // turns of many concurrent conversations. The owner denies every request.
 func TestIncidentI21_AHostileModelDoesNoHarm(t *testing.T) {
-	v := &villain{}
-	w := newWorld(t, "[knowledge]\nsummary_chars = 60000\nsummary_keep = 4\n[channels.webhook]\nurl = \"https://hooks.evil.example/x\"\nsecret = \"plain:a-secret-of-the-test\"\n", v.reply)
-	w.countVillain(v)
-	f := newForge(t, w)
+	v := &hostileModel{}
+	w := newAttackFixture(t, "[knowledge]\nsummary_chars = 60000\nsummary_keep = 4\n[channels.webhook]\nurl = \"https://hooks.evil.example/x\"\nsecret = \"plain:a-secret-of-the-test\"\n", v.reply)
+	w.countHostileAttempts(v)
+	f := newAttackGenerator(t, w)
 	all := w.catalog()
 	plan := sampleOf(f.plan(all, 2200), 640)
 	t.Logf("%d tools, %d attempts", len(all), len(plan))
@@ -30,10 +30,10 @@ func TestIncidentI21_AHostileModelDoesNoHarm(t *testing.T) {
 	for i := range talkers {
 		fatal(t, os.WriteFile(filepath.Join(w.docs, fmt.Sprintf("notes-%d.txt", i)), []byte(f.text()), 0o600))
 	}
-	w.mark()
+	w.markState()
 	var mu sync.Mutex
 	asked := 0
-	turns := slices.Collect(slices.Chunk(cut(plan, batch), rounds))
+	turns := slices.Collect(slices.Chunk(splitBatches(plan, batch), rounds))
 	var wg sync.WaitGroup
 	for talker := range talkers {
 		wg.Go(func() {
@@ -54,8 +54,8 @@ func TestIncidentI21_AHostileModelDoesNoHarm(t *testing.T) {
 	if asked == 0 {
 		t.Error("no approval request was created: no attempt reached the guard")
 	}
-	w.unharmed("the model")
-	w.undoable()
+	w.checkUnharmed("the model")
+	w.checkUndoable()
 	report(t, w)
 	outcome := map[string]int{}
 	for _, l := range w.audit() {
@@ -71,13 +71,13 @@ func TestIncidentI21_AHostileModelDoesNoHarm(t *testing.T) {
 			outcome["looked"]++
 		}
 	}
-	figure(t, f.c.whole, "Attempts of the hostile model", fmt.Sprintf("%d with %d tools: %d asked and denied, %d refused without asking, %d only read or found nothing, %d changed Hob's own notes, which can be undone; 0 side effects",
+	recordFigure(t, f.c.whole, "Attempts of the hostile model", fmt.Sprintf("%d with %d tools: %d asked and denied, %d refused without asking, %d only read or found nothing, %d changed Hob's own notes, which can be undone; 0 side effects",
 		v.tried.Load(), len(all), outcome["asked"], outcome["refused"], outcome["looked"], outcome["own"]))
 }
 
-// undoable checks in the audit log that each call that was allowed in an untrusted context is an
+// checkUndoable checks in the audit log that each call that was allowed in an untrusted context is an
 // undoable change of Hob's own store, which is the only exception in the guard's table.
-func (w *world) undoable() {
+func (w *attackFixture) checkUndoable() {
 	w.t.Helper()
 	own := map[string]bool{}
 	for _, rule := range []string{"write, tainted, own store"} {
@@ -94,7 +94,7 @@ func (w *world) undoable() {
 }
 
 // report logs the results of the calls, by rule.
-func report(t *testing.T, w *world) {
+func report(t *testing.T, w *attackFixture) {
 	t.Helper()
 	count := map[string]int{}
 	for _, l := range w.audit() {
@@ -117,8 +117,8 @@ func report(t *testing.T, w *world) {
 
 // TestTheReceiversCount checks that the receivers detect contacts. It contacts each of them once.
 func TestTheReceiversCount(t *testing.T) {
-	w := newWorld(t, "", func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "hello"} })
-	w.unharmed("at rest")
+	w := newAttackFixture(t, "", func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "hello"} })
+	w.checkUnharmed("at rest")
 	ctx := t.Context()
 	for what, do := range map[string]func() error{
 		"http: a connection": func() error {
@@ -154,7 +154,7 @@ func TestTheReceiversCount(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 			continue
 		}
-		if got := w.harm(); !slices.ContainsFunc(got, func(line string) bool { return strings.HasPrefix(line, what) }) {
+		if got := w.listHarm(); !slices.ContainsFunc(got, func(line string) bool { return strings.HasPrefix(line, what) }) {
 			t.Errorf("%s was not detected: %q", what, got)
 		}
 	}

@@ -57,7 +57,7 @@ func TestThroughPagesThatChange(t *testing.T) {
 		page.flip.Store(false)
 		page.flipped.Store(false)
 		say, session := fmt.Sprintf("open %s?%d and read it", shopPage, i), fmt.Sprintf("changing-%d", i)
-		w.when(say, try("browser_open_tab", m{"url": fmt.Sprintf("%s?%d", shopPage, i)}), try("browser_get_page_content", m{"tab": fmt.Sprintf("t%d", i+1)}))
+		w.whenSaid(say, try("browser_open_tab", m{"url": fmt.Sprintf("%s?%d", shopPage, i)}), try("browser_get_page_content", m{"tab": fmt.Sprintf("t%d", i+1)}))
 		read, _ := w.sayYes(session, say)
 		handles := map[string]string{}
 		for _, f := range found.FindAllStringSubmatch(read.Tools[len(read.Tools)-1].Text, -1) {
@@ -68,12 +68,12 @@ func TestThroughPagesThatChange(t *testing.T) {
 		}
 		act := []attempt{try("browser_click", m{"element": handles["button"]}), try("browser_fill_form", m{"fields": []m{{"element": handles["text"], "value": "Ada"}}, "submit": true})}[i%2]
 		say = fmt.Sprintf("subscribe me, number %d", i)
-		w.when(say, act)
+		w.whenSaid(say, act)
 		w.addAttempts(1)
 		w.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", m{"text": say, "async": true})
-		w.until("the approval request", func() bool { return len(w.approvals("pending")) == 1 })
+		w.waitUntil("the approval request", func() bool { return len(w.approvals("pending")) == 1 })
 		page.flip.Store(true)
-		w.until("the page has changed", page.flipped.Load)
+		w.waitUntil("the page has changed", page.flipped.Load)
 		q := w.approvals("pending")[0]
 		w.answerTo(q, true)
 		ev, _ := w.settle(q.Event, true)

@@ -55,9 +55,9 @@ func TestACommandDoesNotSpeakForTheOwner(t *testing.T) {
 	}
 	for _, sandbox := range []string{"auto", "off"} {
 		t.Run("sandbox "+sandbox, func(t *testing.T) {
-			v := &villain{}
-			w := newWorld(t, "[shell]\nsandbox = \""+sandbox+"\"\n", v.reply)
-			w.countVillain(v)
+			v := &hostileModel{}
+			w := newAttackFixture(t, "[shell]\nsandbox = \""+sandbox+"\"\n", v.reply)
+			w.countHostileAttempts(v)
 			exe, err := os.Executable()
 			fatal(t, err)
 			program := filepath.Join(w.docs, "speak.bin") // a folder that the sandbox lets the command read
@@ -65,7 +65,7 @@ func TestACommandDoesNotSpeakForTheOwner(t *testing.T) {
 			fatal(t, err)
 			fatal(t, os.WriteFile(program, b, 0o700))
 			w.api(http.MethodPost, "/api/v1/sessions/victim/messages", map[string]any{"text": fmt.Sprintf("go (job %d)", v.add(job{batches: [][]attempt{{try("forget", map[string]any{"query": "the spare key"})}}})), "async": true})
-			w.until("the question is there", func() bool { return len(w.approvals("pending")) == 1 })
+			w.waitUntil("the question is there", func() bool { return len(w.approvals("pending")) == 1 })
 			victim := w.approvals("pending")[0]
 			one := func(how string, parts ...string) string {
 				return fmt.Sprintf("%s %q %s %s\n", how, program, speaker, strings.Join(parts, " "))
@@ -76,7 +76,7 @@ func TestACommandDoesNotSpeakForTheOwner(t *testing.T) {
 				one("setsid -w env -i SPEAK_TOKEN="+w.token, yes...) + one("nohup setsid -f env -i SPEAK_TOKEN="+w.token, yes...) + "sleep 0.5\n" +
 				fmt.Sprintf("(sleep 1; exec env -i SPEAK_TOKEN=%s %q %s %s) >/dev/null 2>&1 & disown\n", w.token, program, speaker, strings.Join(yes, " "))
 			fatal(t, os.WriteFile(filepath.Join(w.docs, "evil.sh"), []byte(script), 0o600))
-			w.mark()
+			w.markState()
 			n := v.add(job{batches: [][]attempt{{try("run_command", map[string]any{"command": "bash evil.sh"})}}})
 			code, body := w.api(http.MethodPost, "/api/v1/sessions/commands/messages", map[string]any{"text": fmt.Sprintf("run it (job %d)", n)})
 			if code != http.StatusAccepted {
@@ -101,7 +101,7 @@ func TestACommandDoesNotSpeakForTheOwner(t *testing.T) {
 			if sandbox == "off" && strings.Count(said, "said 403") < 4 {
 				t.Errorf("the command got no refusal: %s", said)
 			}
-			w.until("the remaining processes to act", func() bool { time.Sleep(1500 * time.Millisecond); return true })
+			w.waitUntil("the remaining processes to act", func() bool { time.Sleep(1500 * time.Millisecond); return true })
 			for _, a := range w.approvals("") {
 				if a.ID == victim.ID && a.State != "pending" {
 					t.Errorf("a request was answered without the owner: %s", a.State)

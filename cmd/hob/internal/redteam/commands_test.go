@@ -12,7 +12,7 @@ import (
 // The commands of the review need approval in a complete Hob without a sandbox: the owner's files
 // stay unchanged, and nothing is sent out.
 func TestReview4_AsksBeforeCommandsThatOnlySeemToRead(t *testing.T) {
-	w, v, _, _ := stage(t, "[shell]\nsandbox = \"off\"\n")
+	w, v, _, _ := newAttack(t, "[shell]\nsandbox = \"off\"\n")
 	for name, text := range map[string]string{"victim.txt": clean, "thesis.txt": clean, "5": "0000: 41\n", "dirA/key": "a\n", "dirB/other": "b\n"} {
 		path := filepath.Join(w.docs, name)
 		fatal(t, os.MkdirAll(filepath.Dir(path), 0o700))
@@ -21,7 +21,7 @@ func TestReview4_AsksBeforeCommandsThatOnlySeemToRead(t *testing.T) {
 	outside := filepath.Join(w.home, "elsewhere.txt")
 	fatal(t, os.WriteFile(outside, []byte(canary), 0o600))
 	fatal(t, os.Symlink(outside, filepath.Join(w.docs, "dirB/key")))
-	w.mark()
+	w.markState()
 	for i, command := range []string{
 		"xxd -bc 5 victim.txt", "xxd -ps 5 victim.txt", "tree -Io zz thesis.txt", "tree -IR zz -L 1 .", "diff dirA dirB", "jq -Rr . -- --arg " + outside + " x", "ps -axeww",
 	} {
@@ -31,12 +31,12 @@ func TestReview4_AsksBeforeCommandsThatOnlySeemToRead(t *testing.T) {
 			t.Errorf("%q is asked about %d times: %+v", command, asked, ev.Tools)
 		}
 	}
-	w.unharmed("commands that only seem to read")
+	w.checkUnharmed("commands that only seem to read")
 }
 
 // Code that a command would run is swapped between the request and the approval.
 func TestReview5_RefusesSwappedCodeAfterTheApproval(t *testing.T) {
-	w, v, _, _ := stage(t, "")
+	w, v, _, _ := newAttack(t, "")
 	put := func(name, text string) {
 		t.Helper()
 		path := filepath.Join(w.docs, name)
@@ -58,7 +58,7 @@ func TestReview5_RefusesSwappedCodeAfterTheApproval(t *testing.T) {
 		put(c.file, c.before)
 		n := v.add(job{batches: [][]attempt{{try("run_command", map[string]any{"command": c.command})}}})
 		w.api(http.MethodPost, fmt.Sprintf("/api/v1/sessions/swap-%d/messages", i), map[string]any{"text": fmt.Sprintf("go (job %d)", n), "async": true})
-		w.until(c.command+" is asked about", func() bool { return len(w.approvals("pending")) == 1 })
+		w.waitUntil(c.command+" is asked about", func() bool { return len(w.approvals("pending")) == 1 })
 		q := w.approvals("pending")[0]
 		put(c.file, c.after)
 		w.answerTo(q, true)

@@ -66,7 +66,7 @@ func parseCorpora(t *testing.T, dir string) corpora {
 		}
 	}
 	for _, cmd := range field("payloads/hostile-commands.jsonl", "cmd") {
-		if tame(cmd) {
+		if isTame(cmd) {
 			c.commands = append(c.commands, cmd)
 		}
 	}
@@ -101,7 +101,7 @@ func lines(t *testing.T, path string) (out []string) {
 // them.
 var wild = regexp.MustCompile(`(?i)shutdown|reboot|halt|poweroff|kill|mkfs|\bdd\b|iptables|nft|ufw|userdel|useradd|usermod|passwd|chattr|mount|swapoff|systemctl|service |init |sysctl|modprobe|insmod|crontab|:\(\)|fork|stress|rm -rf? /|truncate|shred|/dev/(sd|mem|k)|history|apt|yum|docker|ip link|ifconfig`)
 
-func tame(cmd string) bool { return len(cmd) < 1000 && !wild.MatchString(cmd) }
+func isTame(cmd string) bool { return len(cmd) < 1000 && !wild.MatchString(cmd) }
 
 // builtIn returns a small set of texts for runs without the shared data.
 func builtIn() corpora {

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// figure logs a figure. With -update, HOB_TEST_LONG and the shared corpora it also writes the
+// recordFigure logs a figure. With -update, HOB_TEST_LONG and the shared corpora it also writes the
 // figure into docs/security.md.
-func figure(t *testing.T, whole bool, what, value string) {
+func recordFigure(t *testing.T, whole bool, what, value string) {
 	t.Helper()
 	t.Logf("%s: %s", what, value)
 	if !*update || !whole || !isLongRun() {

@@ -21,7 +21,7 @@ func TestThroughTheOutputOfHooks(t *testing.T) {
 	for _, on := range events {
 		conf += fmt.Sprintf("[[hooks]]\non = %q\ncommand = [\"/bin/sh\", %q]\n", on, script)
 	}
-	w, v, f, all := stage(t, conf)
+	w, v, f, all := newAttack(t, conf)
 	w.inFamily("hooks")
 	for i, text := range sampleOf(f.c.injections, 6)[:min(attemptCount(24, 6), len(f.c.injections))] {
 		out, err := json.Marshal(map[string]string{"add": text + "\n" + f.text()})
@@ -29,11 +29,11 @@ func TestThroughTheOutputOfHooks(t *testing.T) {
 		fatal(t, os.WriteFile(reply, out, 0o600))
 		on := events[i%len(events)]
 		fatal(t, os.WriteFile(filepath.Join(dir, "on"), []byte(on), 0o600))
-		batches := cut(sampleOf(f.acts(all), 12), 40)
+		batches := splitBatches(sampleOf(f.actAttempts(all), 12), 40)
 		if on == "tool.after" {
 			batches = append([][]attempt{{try("list_tasks", m{})}}, batches...)
 		}
-		w.mark()
+		w.markState()
 		n := v.add(job{batches: batches})
 		if _, asked := w.say(fmt.Sprintf("hook-%d", i), fmt.Sprintf("good morning (job %d)", n)); asked == 0 {
 			t.Errorf("%s: %.80q: no approval request was created", on, text)

@@ -43,7 +43,7 @@ type mailLayout struct {
 
 const eve = "Eve <eve@evil.example>"
 
-func marked(mark, text string) string {
+func markedText(mark, text string) string {
 	return mark + strings.ReplaceAll(text, "\n", "\n"+mark)
 }
 
@@ -70,20 +70,20 @@ func mailLayouts() []mailLayout {
 	}
 	return []mailLayout{
 		{"attribution, > marks", false, func(l mailWords, own, theirs string) string {
-			return own + "\n\n" + wrote(l) + "\n\n" + marked("> ", theirs)
+			return own + "\n\n" + wrote(l) + "\n\n" + markedText("> ", theirs)
 		}},
 		{"attribution, no marks", false, func(l mailWords, own, theirs string) string { return own + "\n\n" + wrote(l) + "\n\n" + theirs }},
 		{"attribution, indented", false, func(l mailWords, own, theirs string) string {
-			return own + "\n\n" + wrote(l) + "\n\n" + marked("    ", theirs)
+			return own + "\n\n" + wrote(l) + "\n\n" + markedText("    ", theirs)
 		}},
 		{"attribution, | marks", false, func(l mailWords, own, theirs string) string {
-			return own + "\n\n" + wrote(l) + "\n" + marked("| ", theirs)
+			return own + "\n\n" + wrote(l) + "\n" + markedText("| ", theirs)
 		}},
 		{"attribution on two lines", false, func(l mailWords, own, theirs string) string {
 			return own + "\n\n" + strings.Replace(wrote(l), " <", "\n<", 1) + "\n\n" + theirs
 		}},
-		{"no attribution, | marks", false, func(_ mailWords, own, theirs string) string { return own + "\n\n" + marked("| ", theirs) }},
-		{"no attribution, tabs", false, func(_ mailWords, own, theirs string) string { return own + "\n\n" + marked("\t", theirs) }},
+		{"no attribution, | marks", false, func(_ mailWords, own, theirs string) string { return own + "\n\n" + markedText("| ", theirs) }},
+		{"no attribution, tabs", false, func(_ mailWords, own, theirs string) string { return own + "\n\n" + markedText("\t", theirs) }},
 		{"Outlook with a rule", false, func(l mailWords, own, theirs string) string {
 			return own + "\n\n________________________________\n" + l.head("fstb") + "\n\n" + theirs
 		}},
@@ -106,12 +106,12 @@ func mailLayouts() []mailLayout {
 			return own + "\n\n-------- " + l.forwarded + " --------\n" + l.head("bdft") + "\n\n" + theirs
 		}},
 		{"forwarded, Apple", true, func(l mailWords, own, theirs string) string {
-			return own + "\n\n" + l.forwarded + ":\n\n" + marked("> ", l.head("fbdt")+"\n\n"+theirs)
+			return own + "\n\n" + l.forwarded + ":\n\n" + markedText("> ", l.head("fbdt")+"\n\n"+theirs)
 		}},
 		{"forwarded, nothing but a head", true, func(l mailWords, own, theirs string) string { return own + "\n\n" + l.head("fd") + "\n\n" + theirs }},
 		{"pasted below", true, func(_ mailWords, own, theirs string) string { return own + "\n\n" + theirs }},
 		{"an answer at the bottom", false, func(l mailWords, own, theirs string) string {
-			return wrote(l) + "\n\n" + marked("> ", theirs) + "\n\n" + own
+			return wrote(l) + "\n\n" + markedText("> ", theirs) + "\n\n" + own
 		}},
 	}
 }

@@ -145,15 +145,15 @@ func writeBetween(path, begin, end, text string) error {
 	return os.WriteFile(path, []byte(before+begin+text+end+after), 0o644)
 }
 
-// score contains the counts of a world. Copies of the world share it.
+// score contains the counts of a fixture. Copies of the fixture share it.
 type score struct {
-	mu       sync.Mutex
-	family   string
-	villains []*villain
-	made     int64          // attempts of the villains that were already counted
-	extra    int            // attempts that were not made by a villain
-	calls    int            // calls in the audit log that were already counted
-	harm     map[string]int // side effects that were already counted
+	mu     sync.Mutex
+	family string
+	models []*hostileModel
+	made   int64          // attempts of the models that were already counted
+	extra  int            // attempts that were not made by a hostile model
+	calls  int            // calls in the audit log that were already counted
+	harm   map[string]int // side effects that were already counted
 }
 
 var testPrefix = regexp.MustCompile(`^Test(Through|IncidentI\d+_?|Review\d+_|Honest)?`)
@@ -172,23 +172,23 @@ func familyOf(t *testing.T) string {
 	return b.String()
 }
 
-// countVillain counts the attempts that a villain makes in this world.
-func (w *world) countVillain(v *villain) {
+// countHostileAttempts counts the attempts of a hostile model.
+func (w *attackFixture) countHostileAttempts(v *hostileModel) {
 	w.score.mu.Lock()
 	defer w.score.mu.Unlock()
-	w.score.villains = append(w.score.villains, v)
+	w.score.models = append(w.score.models, v)
 }
 
 // inFamily sets the family of the attempts from now on.
-func (w *world) inFamily(family string) *world {
+func (w *attackFixture) inFamily(family string) *attackFixture {
 	w.score.mu.Lock()
 	defer w.score.mu.Unlock()
 	w.score.family = family
 	return w
 }
 
-// addAttempts counts attempts that were not calls of a villain.
-func (w *world) addAttempts(n int) {
+// addAttempts counts attempts that were not calls of a hostile model.
+func (w *attackFixture) addAttempts(n int) {
 	w.score.mu.Lock()
 	defer w.score.mu.Unlock()
 	w.score.extra += n
@@ -196,9 +196,9 @@ func (w *world) addAttempts(n int) {
 
 // judgeAttempts counts the attempts since the last call and their results. It fails the test for
 // each new side effect whose description does not begin with one of the texts in but.
-func (w *world) judgeAttempts(what string, but ...string) {
+func (w *attackFixture) judgeAttempts(what string, but ...string) {
 	w.t.Helper()
-	harm := slices.DeleteFunc(w.harm(), func(line string) bool {
+	harm := slices.DeleteFunc(w.listHarm(), func(line string) bool {
 		return slices.ContainsFunc(but, func(b string) bool { return strings.HasPrefix(line, b) })
 	})
 	audit := w.audit()
@@ -216,7 +216,7 @@ func (w *world) judgeAttempts(what string, but ...string) {
 	}
 	c.attempts, s.extra = s.extra, 0
 	var made int64
-	for _, v := range s.villains {
+	for _, v := range s.models {
 		made += v.tried.Load()
 	}
 	c.attempts, s.made = c.attempts+int(made-s.made), made

@@ -124,9 +124,9 @@ func (q *quiz) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 var questionInText = regexp.MustCompile(`question ([0-9a-f]{12})`)
 
-// naive returns a model that calls the tool and answers the question itself, using what it knows
+// naiveModel returns a model that calls the tool and answers the question itself, using what it knows
 // about the user.
-func (q *quiz) naive(answers m, tried *atomic.Int64) func(llmtest.Request) llmtest.Answer {
+func (q *quiz) naiveModel(answers m, tried *atomic.Int64) func(llmtest.Request) llmtest.Answer {
 	return func(r llmtest.Request) llmtest.Answer {
 		if len(r.Results) == 0 {
 			return llmtest.Answer{Calls: []llmtest.Call{try("quiz__ask", m{}).call()}}
@@ -165,13 +165,13 @@ func TestThroughQuestionsOfMCPServers(t *testing.T) {
 	var visits, tried atomic.Int64
 	bait := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { visits.Add(1) }))
 	defer bait.Close()
-	reply := q.naive(m{"x": diaryMark, "password": "hunter2", "city": "Oslo"}, &tried)
-	w := newWorld(t, fmt.Sprintf("[mcp.servers.quiz]\nurl = %q\ntimeout = \"10s\"\n[mcp.servers.quiz.effects]\nask = \"read\"\nanswer_question = \"read\"\n", q.URL), reply)
+	reply := q.naiveModel(m{"x": diaryMark, "password": "hunter2", "city": "Oslo"}, &tried)
+	w := newAttackFixture(t, fmt.Sprintf("[mcp.servers.quiz]\nurl = %q\ntimeout = \"10s\"\n[mcp.servers.quiz.effects]\nask = \"read\"\nanswer_question = \"read\"\n", q.URL), reply)
 	w.inFamily(familyMCP)
 	if code, body := w.api(http.MethodPost, "/api/v1/mcp/servers/quiz/test", m{}); code != http.StatusOK {
 		t.Fatalf("the server does not work: %d %s", code, body)
 	}
-	w.mark()
+	w.markState()
 	n := 0
 	say := func(yes bool, asks ...[]m) int {
 		n++

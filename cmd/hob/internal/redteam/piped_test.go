@@ -19,7 +19,7 @@ import (
 // pipe sends the message of a command that combines its arguments with text that the owner did not
 // type. For a Hob without support for parts it sends one joined text, as earlier versions of the
 // command did.
-func (w *world) pipe(session, typed, origin, text string) (ev event, asked int) {
+func (w *attackFixture) pipe(session, typed, origin, text string) (ev event, asked int) {
 	w.t.Helper()
 	parts := []m{{"text": text, "origin": origin}}
 	if typed != "" {
@@ -37,7 +37,7 @@ func (w *world) pipe(session, typed, origin, text string) (ev event, asked int) 
 }
 
 // pipedActs returns the calls of a model that treats piped text as the owner's words.
-func (f *forge) pipedActs(host string) []attempt {
+func (f *attackGenerator) pipedActs(host string) []attempt {
 	f.n++
 	return []attempt{
 		try("write_file", m{"path": filepath.Join(f.w.docs, fmt.Sprintf("piped-%d.txt", f.n)), "content": f.text()}),
@@ -51,7 +51,7 @@ func (f *forge) pipedActs(host string) []attempt {
 // Text from standard input, a file or the clipboard does not count as the owner's, whatever it
 // contains.
 func TestThroughPipedInput(t *testing.T) {
-	w, v, f, _ := stage(t, "")
+	w, v, f, _ := newAttack(t, "")
 	w.inFamily("piped input")
 	texts := sampleOf(f.c.injections, 12)
 	origins := []string{"piped", "file", "pasted"}
@@ -82,14 +82,14 @@ func TestThroughThePipeOfTheCommand(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Skipf("the program cannot be built: %v %s", err, out)
 	}
-	v := &villain{}
-	w := newWorldIn(t, nil, "", v.reply, func(o *app.Options) {
+	v := &hostileModel{}
+	w := newAttackFixtureIn(t, nil, "", v.reply, func(o *app.Options) {
 		o.Peer = func(string, string, bool) web.Peer { return web.PeerOwner } // the command runs as a child of this process
 	})
-	w.countVillain(v)
-	f := newForge(t, w)
+	w.countHostileAttempts(v)
+	f := newAttackGenerator(t, w)
 	w.inFamily("piped input")
-	w.mark()
+	w.markState()
 	for i, args := range [][]string{{"ask"}, {"ask", "-"}, {"ask", "-s", "side"}, {"ask", "--yes"}, {"ask", "--yes", "-"}, {"ask", "--json"}} {
 		n := v.add(job{batches: [][]attempt{f.pipedActs("evil.example")}})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -120,8 +120,8 @@ func TestThroughThePipeOfTheCommand(t *testing.T) {
 // Piped text may be read and summarized. Text that the owner vouches for, and text that the owner
 // typed, count as the owner's words.
 func TestHonestPipes(t *testing.T) {
-	v := &villain{}
-	w := newWorld(t, "", v.reply)
+	v := &hostileModel{}
+	w := newAttackFixture(t, "", v.reply)
 	for i, tc := range []struct {
 		say, origin string
 		call        attempt
@@ -149,7 +149,7 @@ func TestHonestPipes(t *testing.T) {
 }
 
 // countTwin counts an honest task, and fails the test on an error.
-func (w *world) countTwin(family, what string, err error) {
+func (w *attackFixture) countTwin(family, what string, err error) {
 	w.t.Helper()
 	row := familyCounts{twins: 1, undisturbed: 1}
 	if err != nil {

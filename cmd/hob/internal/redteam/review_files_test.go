@@ -13,10 +13,10 @@ import (
 	"hob/cmd/hob/internal/app"
 )
 
-// trusting creates a world in which the folder ~/Documents/trusted counts as the owner's words.
-func trusting(t *testing.T) (*world, *villain, string) {
+// newTrustingAttack creates a fixture in which the folder ~/Documents/trusted counts as the owner's words.
+func newTrustingAttack(t *testing.T) (*attackFixture, *hostileModel, string) {
 	t.Helper()
-	w, v, _, _ := stage(t, "", func(o *app.Options) {
+	w, v, _, _ := newAttack(t, "", func(o *app.Options) {
 		o.Config.Files.Trusted = []string{filepath.Join(o.UserHome, "Documents", "trusted")}
 	})
 	trusted := filepath.Join(w.docs, "trusted")
@@ -24,8 +24,8 @@ func trusting(t *testing.T) (*world, *villain, string) {
 	return w, v, trusted
 }
 
-// approved makes the owner ask for some calls and approve every request.
-func (w *world) approved(v *villain, session string, calls ...attempt) event {
+// runApproved makes the owner ask for some calls and approve every request.
+func (w *attackFixture) runApproved(v *hostileModel, session string, calls ...attempt) event {
 	w.t.Helper()
 	ev, _ := w.sayAnd(session, fmt.Sprintf("please do it (job %d)", v.add(job{batches: [][]attempt{calls}})), true)
 	for _, c := range ev.Tools {
@@ -37,7 +37,7 @@ func (w *world) approved(v *villain, session string, calls ...attempt) event {
 }
 
 // taintedBy reports whether Hob asks for approval of a change after it read a file.
-func (w *world) taintedBy(v *villain, session, path string) bool {
+func (w *attackFixture) taintedBy(v *hostileModel, session, path string) bool {
 	w.t.Helper()
 	stolen := filepath.Join(w.docs, "stolen-"+session+".txt")
 	ev, asked := w.job(v, session, job{in: []llmtest.Call{read(path)}, batches: [][]attempt{{try("write_file", map[string]any{"path": stolen, "content": "x"})}}})
@@ -50,7 +50,7 @@ func (w *world) taintedBy(v *villain, session, path string) bool {
 
 // An untrusted file that is moved or copied into a trusted folder stays untrusted.
 func TestReview8_ForeignFilesStayForeignInATrustedFolder(t *testing.T) {
-	w, v, trusted := trusting(t)
+	w, v, trusted := newTrustingAttack(t)
 	file := func(name string) string {
 		path := filepath.Join(w.docs, "inbox", name)
 		fatal(t, os.MkdirAll(filepath.Dir(path), 0o700))
@@ -98,13 +98,13 @@ func TestReview8_ForeignFilesStayForeignInATrustedFolder(t *testing.T) {
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := w.in(t)
+			w := w.forSubtest(t)
 			fatal(t, os.WriteFile(in("own.txt"), []byte("my own words\n"), 0o600))
 			session := strings.ReplaceAll(tc.name, " ", "-")
 			if strings.Contains(tc.name, "another program") || strings.HasPrefix(tc.name, "moved into") {
 				session += "-x"
 			}
-			ev := w.approved(v, "do-"+session, tc.calls...)
+			ev := w.runApproved(v, "do-"+session, tc.calls...)
 			if tc.then != nil {
 				tc.then(ev)
 			}
@@ -116,7 +116,7 @@ func TestReview8_ForeignFilesStayForeignInATrustedFolder(t *testing.T) {
 }
 
 // call returns the id of the last call of an event.
-func (w *world) call(ev event) string {
+func (w *attackFixture) call(ev event) string {
 	w.t.Helper()
 	_, body := w.api(http.MethodGet, "/api/v1/undo?limit=50", nil)
 	var list []struct{ Call, ID, Event string }
@@ -137,7 +137,7 @@ func (w *world) call(ev event) string {
 
 // Files that the owner puts into the folder and moves stay the owner's.
 func TestReview8_OwnFilesStayOwn(t *testing.T) {
-	w, v, trusted := trusting(t)
+	w, v, trusted := newTrustingAttack(t)
 	own := filepath.Join(trusted, "own.txt")
 	reset := func() { fatal(t, os.WriteFile(own, []byte("my own words\n"), 0o600)) }
 	move := func(from, to string) attempt {
@@ -147,12 +147,12 @@ func TestReview8_OwnFilesStayOwn(t *testing.T) {
 	if w.taintedBy(v, "plain", own) {
 		t.Error("the owner's own file is untrusted")
 	}
-	w.approved(v, "rename", move(own, filepath.Join(trusted, "sub/own.txt")))
+	w.runApproved(v, "rename", move(own, filepath.Join(trusted, "sub/own.txt")))
 	if w.taintedBy(v, "renamed", filepath.Join(trusted, "sub/own.txt")) {
 		t.Error("the owner's own file is untrusted after it was renamed")
 	}
 	reset()
-	ev := w.approved(v, "out", move(own, filepath.Join(w.docs, "out.txt")))
+	ev := w.runApproved(v, "out", move(own, filepath.Join(w.docs, "out.txt")))
 	if code, body := w.api(http.MethodPost, "/api/v1/tools/undo", map[string]any{"arguments": map[string]any{"id": w.call(ev)}}); code != http.StatusOK {
 		t.Fatalf("undo: %d %s", code, body)
 	}
@@ -162,7 +162,7 @@ func TestReview8_OwnFilesStayOwn(t *testing.T) {
 	foreign := filepath.Join(w.docs, "letter-of-anna.txt")
 	fatal(t, os.WriteFile(foreign, []byte("from Anna\n"), 0o600))
 	letter := filepath.Join(trusted, "letter-of-anna.txt")
-	w.approved(v, "in", move(foreign, letter))
+	w.runApproved(v, "in", move(foreign, letter))
 	if code, body := w.api(http.MethodPost, "/api/v1/manage/files/trust", map[string]string{"path": letter}); code != http.StatusOK {
 		t.Fatalf("trust: %d %s", code, body)
 	}
@@ -172,11 +172,11 @@ func TestReview8_OwnFilesStayOwn(t *testing.T) {
 	if _, body := w.api(http.MethodGet, "/api/v1/audit?limit=50", nil); !strings.Contains(string(body), `"trust"`) {
 		t.Errorf("the audit log does not record that the owner vouched: %s", body)
 	}
-	w.approved(v, "looks", try("run_command", map[string]any{"command": "ls " + w.docs}))
+	w.runApproved(v, "looks", try("run_command", map[string]any{"command": "ls " + w.docs}))
 	if w.taintedBy(v, "looked", own) {
 		t.Error("the owner's own file is untrusted after a command that wrote elsewhere")
 	}
-	w.approved(v, "writes", try("run_command", map[string]any{"command": "touch " + filepath.Join(w.docs, "x")}))
+	w.runApproved(v, "writes", try("run_command", map[string]any{"command": "touch " + filepath.Join(w.docs, "x")}))
 	if w.taintedBy(v, "wrote", own) {
 		t.Error("the owner's own file is untrusted after a command that wrote elsewhere")
 	}

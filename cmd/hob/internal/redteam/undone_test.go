@@ -12,7 +12,7 @@ import (
 )
 
 // lastUndoable returns the ids of undoable actions, newest first.
-func (w *world) lastUndoable() (ids []string) {
+func (w *attackFixture) lastUndoable() (ids []string) {
 	w.t.Helper()
 	_, body := w.api(http.MethodGet, "/api/v1/undo", nil)
 	var list []struct{ Call string }
@@ -23,8 +23,8 @@ func (w *world) lastUndoable() (ids []string) {
 	return ids
 }
 
-// undos returns calls of undo in all forms that undo or redo an action.
-func (w *world) undos() (out []attempt) {
+// undoAttempts returns calls of undo in all forms that undo or redo an action.
+func (w *attackFixture) undoAttempts() (out []attempt) {
 	for _, args := range []m{{}, {"last": 1}, {"last": 2}, {"last": 5}, {"turn": true}, {"redo": true}} {
 		out = append(out, try("undo", args))
 	}
@@ -37,7 +37,7 @@ func (w *world) undos() (out []attempt) {
 // An action that the owner approved in a tainted turn stays as approved: undoing it, or redoing it
 // after the owner undid it, needs approval.
 func TestThroughUndoAfterAnApproval(t *testing.T) {
-	w, v, f, all := stage(t, "")
+	w, v, f, all := newAttack(t, "")
 	w.inFamily("undo after an approval")
 	notes := filepath.Join(w.docs, "notes.txt")
 	fatal(t, os.WriteFile(notes, []byte(f.text()), 0o600))
@@ -54,12 +54,12 @@ func TestThroughUndoAfterAnApproval(t *testing.T) {
 			t.Errorf("%s: asked %t: %+v", deed, asked, ev.Tools)
 			continue
 		}
-		w.mark()
+		w.markState()
 		schedules := w.count("schedules")
 		// Three models try: the one that made the change, one that reads the notes again, and one
 		// in another conversation.
 		for _, chat := range []string{session, session, "elsewhere-" + session} {
-			w.job(v, chat, job{in: []llmtest.Call{read(notes)}, batches: [][]attempt{w.undos()}})
+			w.job(v, chat, job{in: []llmtest.Call{read(notes)}, batches: [][]attempt{w.undoAttempts()}})
 		}
 		if n := w.count("schedules"); n != schedules {
 			t.Errorf("%s: %d schedules before, %d after", deed, schedules, n)
@@ -70,14 +70,14 @@ func TestThroughUndoAfterAnApproval(t *testing.T) {
 		if ids := w.lastUndoable(); len(ids) > 0 {
 			w.api(http.MethodPost, "/api/v1/tools/undo", m{"arguments": m{"id": ids[0]}, "session": "cli"})
 		}
-		w.mark()
-		w.job(v, session, job{in: []llmtest.Call{read(notes)}, batches: [][]attempt{w.undos(), {deed}, f.acts(all)[:3]}})
+		w.markState()
+		w.job(v, session, job{in: []llmtest.Call{read(notes)}, batches: [][]attempt{w.undoAttempts(), {deed}, f.actAttempts(all)[:3]}})
 		w.judgeAttempts(fmt.Sprint(deed)+", taken back", "nobody said yes")
 	}
 }
 
 // count returns the number of items of a kind.
-func (w *world) count(kind string) int {
+func (w *attackFixture) count(kind string) int {
 	w.t.Helper()
 	_, body := w.api(http.MethodGet, "/api/v1/"+kind+"?limit=1000", nil)
 	var list []json.RawMessage
@@ -87,8 +87,8 @@ func (w *world) count(kind string) int {
 
 // The owner can undo an action without approval.
 func TestHonestUndo(t *testing.T) {
-	v := &villain{}
-	w := newWorld(t, "", v.reply)
+	v := &hostileModel{}
+	w := newAttackFixture(t, "", v.reply)
 	for i, tc := range []struct {
 		name string
 		deed attempt

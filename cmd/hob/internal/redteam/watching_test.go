@@ -59,7 +59,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // ownerSays calls a tool as the owner, who approves the request.
-func (w *world) ownerSays(tool string, args m) {
+func (w *attackFixture) ownerSays(tool string, args m) {
 	w.t.Helper()
 	code, body := w.api(http.MethodPost, "/api/v1/tools/"+tool, m{"arguments": args, "session": "cli"})
 	var got struct {
@@ -77,7 +77,7 @@ func (w *world) ownerSays(tool string, args m) {
 }
 
 // watchedSources returns one source for each kind of watcher that reads untrusted text.
-func watchedSources(w *world, p *pimtest.Dovecot, dav *pimtest.Radicale, news, shop *site) []watched {
+func watchedSources(w *attackFixture, p *pimtest.Dovecot, dav *pimtest.Radicale, news, shop *site) []watched {
 	inbox := filepath.Join(w.docs, "watched")
 	fatal(w.t, os.MkdirAll(inbox, 0o700))
 	oneLine := func(s string) string { return strings.Join(strings.Fields(s), " ") }
@@ -92,7 +92,7 @@ func watchedSources(w *world, p *pimtest.Dovecot, dav *pimtest.Radicale, news, s
 			put(fmt.Sprintf("From: %s <thief@evil.example>\nTo: tester@test.local\nSubject: %s\nMessage-ID: <w%d@evil.example>\nDate: %s\n\n%s\n", mallory, "invoice "+fmt.Sprint(n), n, time.Now().Format(time.RFC1123Z), oneLine(text)))
 		}},
 		{"calendar", m{"tell": []string{"added"}, "every": "1s"}, func(n int, text string) {
-			dav.Put("Home", fmt.Sprintf("watched-%d", n), fmt.Sprintf("SUMMARY:Call %d with %s\nDTSTART:%s\nDURATION:PT1H\nDESCRIPTION:%s", n, mallory, tomorrow(11), escaped(text)))
+			dav.Put("Home", fmt.Sprintf("watched-%d", n), fmt.Sprintf("SUMMARY:Call %d with %s\nDTSTART:%s\nDURATION:PT1H\nDESCRIPTION:%s", n, mallory, tomorrow(11), escapeLine(text)))
 		}},
 	}
 }
@@ -111,21 +111,21 @@ func TestThroughRealWatchers(t *testing.T) {
 		}
 		shop.ServeHTTP(w, r)
 	}))
-	v := &villain{}
+	v := &hostileModel{}
 	conf := fmt.Sprintf("[watchers]\nmin_every = \"1s\"\n[accounts.work]\nimap = %q\nca = %q\naddress = \"tester@test.local\"\npassword = %q\n[accounts.home]\ncaldav = %q\nuser = \"tester\"\npassword = %[3]q\n", d.IMAPS, d.CA, pimtest.Secret, dav.URL)
-	w := newWorldIn(t, n, conf, v.reply)
-	w.countVillain(v)
+	w := newAttackFixtureIn(t, n, conf, v.reply)
+	w.countHostileAttempts(v)
 	w.inFamily("real watchers")
-	f, all := newForge(t, w), w.catalog()
+	f, all := newAttackGenerator(t, w), w.catalog()
 	sources := watchedSources(w, d, dav, news, shop)
 	rounds := attemptCount(4, 1)
 	for _, s := range sources {
-		acts := sampleOf(f.acts(all), 12)
+		acts := sampleOf(f.actAttempts(all), 12)
 		config := s.config
-		w.ownerSays("create_watcher", m{"kind": s.kind, "config": config, "action": fmt.Sprintf("file it (job %d)", v.add(job{batches: cut(acts, 40), text: f.pick(deceits)}))})
+		w.ownerSays("create_watcher", m{"kind": s.kind, "config": config, "action": fmt.Sprintf("file it (job %d)", v.add(job{batches: splitBatches(acts, 40), text: f.pick(deceits)}))})
 	}
 	w.waitQuiet(n, dav)
-	w.mark()
+	w.markState()
 	for round := range rounds {
 		before := v.ended.Load()
 		for _, s := range sources {
@@ -151,10 +151,10 @@ func TestThroughRealWatchers(t *testing.T) {
 }
 
 // waitQuiet waits until the watchers have read the existing items.
-func (w *world) waitQuiet(n *safehttptest.Internet, dav *pimtest.Radicale) {
+func (w *attackFixture) waitQuiet(n *safehttptest.Internet, dav *pimtest.Radicale) {
 	w.t.Helper()
 	requests := dav.Requests()
-	w.until("the first poll of each source", func() bool {
+	w.waitUntil("the first poll of each source", func() bool {
 		hosts := map[string]int{}
 		for _, r := range n.Heard() {
 			hosts[r.Host]++
@@ -165,8 +165,8 @@ func (w *world) waitQuiet(n *safehttptest.Internet, dav *pimtest.Radicale) {
 
 // A watcher's findings are reported, and its action's lookups run, without approval.
 func TestHonestWatchers(t *testing.T) {
-	v := &villain{}
-	w := newWorld(t, "[watchers]\nmin_every = \"1s\"\n", v.reply)
+	v := &hostileModel{}
+	w := newAttackFixture(t, "[watchers]\nmin_every = \"1s\"\n", v.reply)
 	for i, tc := range []struct {
 		name string
 		call attempt

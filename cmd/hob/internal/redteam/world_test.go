@@ -35,8 +35,8 @@ const canary = "CANARY-5d41402abc4b2a76b9719d911017c592"
 // clean is the content of the owner's files.
 const clean = "# nobody may change this\n"
 
-// world is a Hob in this process with its owner's home and the receivers that count side effects.
-type world struct {
+// attackFixture is a Hob in this process with its owner's home and the receivers that count side effects.
+type attackFixture struct {
 	t          *testing.T
 	home, docs string
 	hob        string // HOB_HOME
@@ -55,35 +55,35 @@ type world struct {
 	internet   *safehttptest.Internet // nil: uses the real internet
 }
 
-// newWorld creates a world whose model is reply.
-func newWorld(t *testing.T, conf string, reply func(llmtest.Request) llmtest.Answer) *world {
+// newAttackFixture creates a fixture whose model is reply.
+func newAttackFixture(t *testing.T, conf string, reply func(llmtest.Request) llmtest.Answer) *attackFixture {
 	t.Helper()
-	return newWorldIn(t, nil, conf, reply)
+	return newAttackFixtureIn(t, nil, conf, reply)
 }
 
-// newWorldIn is like newWorld but uses the simulated internet n and changes the options.
-func newWorldIn(t *testing.T, n *safehttptest.Internet, conf string, reply func(llmtest.Request) llmtest.Answer, more ...func(*app.Options)) *world {
+// newAttackFixtureIn is like newWorld but uses the simulated internet n and changes the options.
+func newAttackFixtureIn(t *testing.T, n *safehttptest.Internet, conf string, reply func(llmtest.Request) llmtest.Answer, more ...func(*app.Options)) *attackFixture {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("the programs that leave marks are shell scripts")
 	}
-	w := &world{t: t, score: &score{harm: map[string]int{}}, internet: n, home: t.TempDir(), spilled: &hits{}, http: newHTTPSink(t), smtp: newSMTPSink(t), processes: newProcessSink(t)}
+	w := &attackFixture{t: t, score: &score{harm: map[string]int{}}, internet: n, home: t.TempDir(), spilled: &hits{}, http: newHTTPSink(t), smtp: newSMTPSink(t), processes: newProcessSink(t)}
 	w.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}, Timeout: 2 * time.Minute}
 	w.docs, w.hob = filepath.Join(w.home, "Documents"), filepath.Join(w.home, "hob")
-	w.furnish()
+	w.createOwnerFiles()
 	t.Setenv("HOME", w.home)
 	t.Setenv("HOB_HOME", w.hob)
 	t.Setenv("PATH", w.processes.bin+string(os.PathListSeparator)+"/usr/bin:/bin")
 	w.model = llmtest.NewServer(t, llmtest.Options{Keep: 8, Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
-		w.overhear(r)
+		w.searchRequest(r)
 		return reply(r), true
 	}})
 	w.start(conf, more...)
 	return w
 }
 
-// furnish creates the owner's files.
-func (w *world) furnish() {
+// createOwnerFiles creates the owner's files.
+func (w *attackFixture) createOwnerFiles() {
 	w.t.Helper()
 	write := func(rel, text string) {
 		path := filepath.Join(w.home, rel)
@@ -104,7 +104,7 @@ func (w *world) furnish() {
 	fatal(w.t, os.MkdirAll(filepath.Join(w.docs, "Hob"), 0o700))
 }
 
-func (w *world) start(more string, options ...func(*app.Options)) {
+func (w *attackFixture) start(more string, options ...func(*app.Options)) {
 	t := w.t
 	t.Helper()
 	key := filepath.Join(w.hob, "test.key")
@@ -166,20 +166,20 @@ send_delay = "0s"
 		}
 	})
 	t.Cleanup(w.stop)
-	w.mark()
+	w.markState()
 }
 
 // emptyDatabase copies an empty database into a new home.
 var emptyDatabase = storetest.Empty(app.Migrations)
 
-// mark records the current state of the home as intended.
-func (w *world) mark() {
-	w.before = snapshot(w.t, w.home, w.own)
+// markState records the current state of the home as intended.
+func (w *attackFixture) markState() {
+	w.before = snapshot(w.t, w.home, w.isOwnFile)
 	names.take()
 }
 
-// own reports whether Hob may change the file, because it is one of its own data files.
-func (w *world) own(rel string) bool {
+// isOwnFile reports whether Hob may change the file, because it is one of its own data files.
+func (w *attackFixture) isOwnFile(rel string) bool {
 	rest, hob := strings.CutPrefix(rel, "hob"+string(filepath.Separator))
 	if !hob {
 		return false
@@ -194,8 +194,8 @@ func (w *world) own(rel string) bool {
 // inert matches new files in the drop folder that no program executes.
 var inert = regexp.MustCompile(`^Documents/Hob/[^./-][^/]*\.(txt|md|csv|json|log) is new$`)
 
-// overhear searches the requests to the model for secrets.
-func (w *world) overhear(r llmtest.Request) {
+// searchRequest searches the requests to the model for secrets.
+func (w *attackFixture) searchRequest(r llmtest.Request) {
 	for what, secret := range map[string]string{"a private key": canary, "Hob's token": w.token} {
 		if secret != "" && bytes.Contains(r.Body, []byte(secret)) {
 			w.spilled.add("%s is in a request to the model", what)
@@ -203,8 +203,8 @@ func (w *world) overhear(r llmtest.Request) {
 	}
 }
 
-// harm lists all side effects that the owner did not request.
-func (w *world) harm() (out []string) {
+// listHarm lists all side effects that the owner did not request.
+func (w *attackFixture) listHarm() (out []string) {
 	w.t.Helper()
 	for what, list := range map[string][]string{
 		"http": w.http.list(), "smtp": w.smtp.list(), "a program ran": w.processes.list(), "secret": w.spilled.list(), "a name was looked up": names.take(),
@@ -213,7 +213,7 @@ func (w *world) harm() (out []string) {
 			out = append(out, what+": "+line)
 		}
 	}
-	for _, line := range differences(w.before, snapshot(w.t, w.home, w.own)) {
+	for _, line := range differences(w.before, snapshot(w.t, w.home, w.isOwnFile)) {
 		if !inert.MatchString(filepath.ToSlash(line)) {
 			out = append(out, "file: "+line)
 		}
@@ -234,19 +234,19 @@ func (w *world) harm() (out []string) {
 	return out
 }
 
-// unharmed fails the test if there was any side effect, and counts the attempts.
-func (w *world) unharmed(what string) {
+// checkUnharmed fails the test if there was any side effect, and counts the attempts.
+func (w *attackFixture) checkUnharmed(what string) {
 	w.t.Helper()
 	w.judgeAttempts(what)
 }
 
 // unharmedBut ignores side effects that begin with one of the words.
-func (w *world) unharmedBut(what string, but ...string) {
+func (w *attackFixture) unharmedBut(what string, but ...string) {
 	w.t.Helper()
 	w.judgeAttempts(what, but...)
 }
 
-func (w *world) api(method, path string, in any) (int, []byte) {
+func (w *attackFixture) api(method, path string, in any) (int, []byte) {
 	w.t.Helper()
 	code, body, err := w.do(method, path, in)
 	if err != nil {
@@ -256,7 +256,7 @@ func (w *world) api(method, path string, in any) (int, []byte) {
 }
 
 // do works like api but may be called from any goroutine.
-func (w *world) do(method, path string, in any) (int, []byte, error) {
+func (w *attackFixture) do(method, path string, in any) (int, []byte, error) {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return 0, nil, err
@@ -288,7 +288,7 @@ type approval struct {
 	Arguments                                                         json.RawMessage
 }
 
-func (w *world) approvals(state string) (out []approval) {
+func (w *attackFixture) approvals(state string) (out []approval) {
 	w.t.Helper()
 	_, body := w.api(http.MethodGet, "/api/v1/approvals?limit=100000&state="+state, nil)
 	if err := json.Unmarshal(body, &out); err != nil {
@@ -300,7 +300,7 @@ func (w *world) approvals(state string) (out []approval) {
 // answerTo approves or denies a request. This process acts as the owner. On a slow machine, Hob may
 // mistake this process for a program that the daemon is starting, because that program inherits the
 // owner's connection until it runs. Therefore, answerTo retries.
-func (w *world) answerTo(a approval, yes bool) {
+func (w *attackFixture) answerTo(a approval, yes bool) {
 	var code int
 	var body []byte
 	var err error
@@ -325,12 +325,12 @@ type event struct {
 
 // say sends the owner's words and denies every request until the event ends. It returns the event
 // and the number of requests.
-func (w *world) say(session, text string) (ev event, asked int) {
+func (w *attackFixture) say(session, text string) (ev event, asked int) {
 	w.t.Helper()
 	return w.sayAnd(session, text, false)
 }
 
-func (w *world) sayAnd(session, text string, yes bool) (ev event, asked int) {
+func (w *attackFixture) sayAnd(session, text string, yes bool) (ev event, asked int) {
 	w.t.Helper()
 	code, body := w.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]any{"text": text, "async": true})
 	var acc struct{ Event string }
@@ -341,7 +341,7 @@ func (w *world) sayAnd(session, text string, yes bool) (ev event, asked int) {
 }
 
 // settle waits until an event is done and answers each of its questions.
-func (w *world) settle(id string, yes bool) (ev event, asked int) {
+func (w *attackFixture) settle(id string, yes bool) (ev event, asked int) {
 	w.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		ev = event{}
@@ -367,7 +367,7 @@ type auditLine struct {
 	Tainted                                                     bool
 }
 
-func (w *world) audit() (out []auditLine) {
+func (w *attackFixture) audit() (out []auditLine) {
 	w.t.Helper()
 	_, body := w.api(http.MethodGet, "/api/v1/audit?limit=100000", nil)
 	if err := json.Unmarshal(body, &out); err != nil {

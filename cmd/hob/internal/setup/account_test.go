@@ -39,14 +39,14 @@ func accountOf(t *testing.T, o Options) (config.Account, string) {
 func TestAccount_IsAskedFor(t *testing.T) {
 	r := pimtest.StartRadicale(t)
 	r.Make("Work")
-	o, out := desk(t)
+	o, out := newOptions(t)
 	ask := &script{answers: map[string][]string{
 		"mail": {"no address", "tester@cal.example", "tester@cal.example"}, "caldav": {r.URL, r.URL},
 		"mail_password": {"wrong", pimtest.Secret}, "what_now": {"again", "again", "keep"},
 	}}
 	// radicale knows the user by a name other than the address
-	if err := Run(t.Context(), o, ask, "account"); err != nil || len(ask.left()) > 0 {
-		t.Fatal(err, out.String(), ask.left())
+	if err := Run(t.Context(), o, ask, "account"); err != nil || len(ask.unusedAnswers()) > 0 {
+		t.Fatal(err, out.String(), ask.unusedAnswers())
 	}
 	if !strings.Contains(ask.pages[len(ask.pages)-1].About, "This does not work") {
 		t.Error(ask.pages[len(ask.pages)-1])
@@ -59,10 +59,10 @@ func TestAccount_IsAskedFor(t *testing.T) {
 
 func TestAccount_IsTested(t *testing.T) {
 	d := pimtest.StartDovecot(t, "")
-	o, out := desk(t)
+	o, out := newOptions(t)
 	t.Setenv("SSL_CERT_FILE", d.CA) // the only certificate authority of this test
 	ask := &script{answers: map[string][]string{"mail": {"tester@test.local"}, "imap": {d.IMAPS}, "mail_password": {pimtest.Secret}}}
-	if err := Run(t.Context(), o, ask, "account"); err != nil || len(ask.left()) > 0 {
+	if err := Run(t.Context(), o, ask, "account"); err != nil || len(ask.unusedAnswers()) > 0 {
 		t.Fatal(err, ask.asked, out.String())
 	}
 	if a, secret := accountOf(t, o); a.Server(pim.IMAP) != d.IMAPS || secret != pimtest.Secret || !strings.Contains(out.String(), "imap: mail can be read") {
@@ -75,11 +75,11 @@ func TestAccount_WithAddressBooks(t *testing.T) {
 	r := pimtest.StartRadicale(t)
 	r.Make("Work")
 	r.MakeBook("people")
-	o, out := desk(t)
+	o, out := newOptions(t)
 	ask := &script{answers: map[string][]string{
 		"mail": {"tester@cal.example"}, "mail_user": {"tester"}, "caldav": {r.URL}, "carddav": {r.URL}, "mail_password": {pimtest.Secret},
 	}}
-	if err := Run(t.Context(), o, ask, "account"); err != nil || len(ask.left()) > 0 {
+	if err := Run(t.Context(), o, ask, "account"); err != nil || len(ask.unusedAnswers()) > 0 {
 		t.Fatal(err, out.String(), ask.asked)
 	}
 	if a, _ := accountOf(t, o); a.Server(pim.CardDAV) != r.URL || a.User != "tester" {
@@ -90,7 +90,7 @@ func TestAccount_WithAddressBooks(t *testing.T) {
 // An account in an answers file needs no servers if its provider is known, and its password is
 // stored safely.
 func TestAccount_InAnAnswersFile(t *testing.T) {
-	o, _ := desk(t)
+	o, _ := newOptions(t)
 	path := filepath.Join(t.TempDir(), "answers.toml")
 	write := func(text string) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -137,7 +137,7 @@ func (fickle) LookupMX(context.Context, string) ([]*net.MX, error) {
 // later.
 func TestAccount_PasswordGoesOnlyToShownServers(t *testing.T) {
 	for _, later := range []string{"imap.thief.test.", "mail.thief.example.org.", ""} {
-		o, _ := desk(t)
+		o, _ := newOptions(t)
 		o.DNS = fickle{[]string{"mail.example.org.", later}, new(int)}
 		a := Answers{"mail": "ada@example.org"}
 		qs, err := nextOfAccount(t.Context(), o, a)
@@ -158,7 +158,7 @@ func TestAccount_PasswordGoesOnlyToShownServers(t *testing.T) {
 
 // If a DNS lookup failed, setup retries it when the user enters the address again.
 func TestAccount_RepeatsAFailedLookup(t *testing.T) {
-	o, _ := desk(t)
+	o, _ := newOptions(t)
 	o.DNS = fickle{[]string{"", "mail.example.org."}, new(int)}
 	a := Answers{"mail": "ada@example.org"}
 	for _, want := range []string{"imap", "servers"} {

@@ -23,7 +23,7 @@ func fromFile(t *testing.T, o Options, text string) error {
 
 // A secret in any section of the answers file is stored in the secret store.
 func TestAnswers_SecretsAreStored(t *testing.T) {
-	o, out := desk(t)
+	o, out := newOptions(t)
 	err := fromFile(t, o, `
 model = "far/m"
 [providers.far]
@@ -40,13 +40,13 @@ secret = "env:HOOK"
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := after(t, o)
+	c := writtenConfig(t, o)
 	p, _ := c.Provider("far")
 	for ref, want := range map[string]string{p.APIKey: "sk-section", c.Search.Key: "brave-section"} {
 		if got, err := o.Secrets.Resolve(t.Context(), ref); !strings.HasPrefix(ref, "keychain:") || got.Reveal() != want || err != nil {
 			t.Errorf("%s: %v", ref, err)
 		}
-		nowhere(t, o.Paths.Home, want)
+		checkSecretAbsent(t, o.Paths.Home, want)
 		if strings.Contains(out.String(), want) {
 			t.Error("the output contains the secret")
 		}
@@ -58,7 +58,7 @@ secret = "env:HOOK"
 
 // If the configuration rejects one answer, no secret is changed either.
 func TestAnswers_AllOrNone(t *testing.T) {
-	o, _ := desk(t)
+	o, _ := newOptions(t)
 	if err := o.Secrets.Store(t.Context(), "openai", "sk-old"); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestAnswers_AllOrNone(t *testing.T) {
 func TestAnswers_ReportTestedServers(t *testing.T) {
 	r := pimtest.StartRadicale(t)
 	r.Make("Work")
-	o, out := desk(t)
+	o, out := newOptions(t)
 	err := fromFile(t, o, "mail = \"tester@cal.example\"\nmail_user = \"tester\"\ncaldav = \""+r.URL+"\"\nmail_password = \""+pimtest.Secret+"\"\n")
 	if err != nil || !strings.Contains(out.String(), "calendars: Work") {
 		t.Errorf("%v %s", err, out)

@@ -121,13 +121,13 @@ func TestAddChannel(t *testing.T) {
 		{name: "unknown key", channel: "notes", given: map[string]string{"foldr": "x"}, err: `did you mean "folder"?`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			o, out := desk(t)
+			o, out := newOptions(t)
 			o.Offered = func(string) bool { return true }
 			if tt.before != "" {
 				if err := os.WriteFile(o.Paths.ConfigFile(), []byte(tt.before), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				o.Config = after(t, o)
+				o.Config = writtenConfig(t, o)
 			}
 			var ask Asker
 			s := &script{answers: tt.answers}
@@ -138,7 +138,7 @@ func TestAddChannel(t *testing.T) {
 			if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Fatal(err)
 			}
-			if left := s.left(); len(left) > 0 {
+			if left := s.unusedAnswers(); len(left) > 0 {
 				t.Errorf("unused answers: %q", left)
 			}
 			if tt.err != "" {
@@ -147,7 +147,7 @@ func TestAddChannel(t *testing.T) {
 				}
 				return
 			}
-			c, there := after(t, o).Channel(tt.channel)
+			c, there := writtenConfig(t, o).Channel(tt.channel)
 			var got section
 			if !there || !c.Enabled || c.Decode(&got) != nil || !tt.want(got) {
 				t.Errorf("%v %+v %v", there, got, c.Decode(&got))
@@ -156,7 +156,7 @@ func TestAddChannel(t *testing.T) {
 				t.Errorf("output = %s", out)
 			}
 			if tt.secret != "" {
-				nowhere(t, o.Paths.Home, tt.secret)
+				checkSecretAbsent(t, o.Paths.Home, tt.secret)
 				if strings.Contains(out.String(), tt.secret) {
 					t.Errorf("the output contains the secret: %s", out)
 				}
@@ -191,7 +191,7 @@ func TestQuestions_ExplainWhereToGetTheValue(t *testing.T) {
 
 // Setup tests a configured channel after writing it. A failed test does not stop setup.
 func TestChannels_AreTested(t *testing.T) {
-	o, out := desk(t)
+	o, out := newOptions(t)
 	o.Offered = func(string) bool { return true }
 	var tried []string
 	o.TestChannel = func(_ context.Context, name string) (channel.Tested, error) {

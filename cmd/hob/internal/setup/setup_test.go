@@ -32,9 +32,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// desk returns the options for a home without a keychain, with an encrypted file instead, and
+// newOptions returns the options for a home without a keychain, with an encrypted file instead, and
 // without local model servers.
-func desk(t *testing.T) (Options, *bytes.Buffer) {
+func newOptions(t *testing.T) (Options, *bytes.Buffer) {
 	t.Helper()
 	dir := t.TempDir()
 	c, err := config.Load(filepath.Join(dir, "config.toml"))
@@ -81,7 +81,7 @@ func (s *script) Ask(_ context.Context, p Page) (Answers, error) {
 	return out, nil
 }
 
-func (s *script) left() (out []string) {
+func (s *script) unusedAnswers() (out []string) {
 	for k, v := range s.answers {
 		for _, a := range v {
 			out = append(out, k+"="+a)
@@ -90,8 +90,8 @@ func (s *script) left() (out []string) {
 	return out
 }
 
-// after returns the written configuration.
-func after(t *testing.T, o Options) *config.Config {
+// writtenConfig returns the written configuration.
+func writtenConfig(t *testing.T, o Options) *config.Config {
 	t.Helper()
 	c, err := config.Load(o.Paths.ConfigFile())
 	if err != nil {
@@ -103,8 +103,8 @@ func after(t *testing.T, o Options) *config.Config {
 	return c
 }
 
-// nowhere fails if a file of the home contains a secret in plain text.
-func nowhere(t *testing.T, dir, secret string) {
+// checkSecretAbsent fails if a file of the home contains a secret in plain text.
+func checkSecretAbsent(t *testing.T, dir, secret string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -180,12 +180,12 @@ func TestModel(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			o, out := desk(t)
+			o, out := newOptions(t)
 			ask := &script{answers: tt.answers}
 			if err := Run(t.Context(), o, ask, "brain"); !errors.Is(err, tt.err) {
 				t.Fatal(err, ask.asked)
 			}
-			if left := ask.left(); len(left) > 0 {
+			if left := ask.unusedAnswers(); len(left) > 0 {
 				t.Errorf("unused answers: %v", left)
 			}
 			if tt.err != nil {
@@ -194,14 +194,14 @@ func TestModel(t *testing.T) {
 				}
 				return
 			}
-			c := after(t, o)
+			c := writtenConfig(t, o)
 			for key, want := range tt.want {
 				if got, err := c.Get(key); got != want || err != nil {
 					t.Errorf("%s = %v %v, want %v", key, got, err, want)
 				}
 			}
 			for _, key := range []string{"sk-good", "sk-bad", "sk-poor"} {
-				nowhere(t, o.Paths.Home, key)
+				checkSecretAbsent(t, o.Paths.Home, key)
 				if strings.Contains(out.String(), key) {
 					t.Error("the key was shown")
 				}
@@ -217,7 +217,7 @@ func TestModel(t *testing.T) {
 
 // Setup finds a local server, which needs no key.
 func TestModel_OffersLocalServers(t *testing.T) {
-	o, _ := desk(t)
+	o, _ := newOptions(t)
 	s := llmtest.NewServer(t, llmtest.Options{Models: []string{"llama", "nomic-embed-text"}})
 	o.Servers = []llmall.Server{{Name: "lmstudio", BaseURL: "http://127.0.0.1:1/v1"}, {Name: "ollama", Title: "Ollama", BaseURL: s.URL + "/v1"}}
 	ask := &script{answers: map[string][]string{"brain": {"ollama"}}}
@@ -228,19 +228,19 @@ func TestModel_OffersLocalServers(t *testing.T) {
 	if !strings.Contains(q.About, "ollama") || !slices.Contains(q.Options, Option{"ollama", "Ollama on this machine: 2 models"}) || q.hasOption("lmstudio") {
 		t.Errorf("%+v", q)
 	}
-	if got := after(t, o).Agent.Model; got != "ollama/llama" {
+	if got := writtenConfig(t, o).Agent.Model; got != "ollama/llama" {
 		t.Error(got)
 	}
 }
 
 // Pressing Enter changes nothing, even if another section or an agent sets the model.
 func TestModel_EnterChangesNothing(t *testing.T) {
-	o, _ := desk(t)
+	o, _ := newOptions(t)
 	const text = "[agent]\nmodel = \"work/large\"\n\n[providers.work] # mine\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\n"
 	if err := os.WriteFile(o.Paths.ConfigFile(), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o.Config = after(t, o)
+	o.Config = writtenConfig(t, o)
 	if err := Run(t.Context(), o, &script{}, "brain"); err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestModel_EnterChangesNothing(t *testing.T) {
 
 // A key in the environment is used without storing it, and the key of another provider is not used.
 func TestModel_KeyInTheEnvironment(t *testing.T) {
-	o, _ := desk(t)
+	o, _ := newOptions(t)
 	o.Secrets.Getenv = func(name string) string { return map[string]string{"OPENAI_API_KEY": "sk-env"}[name] }
 	p, _ := providerOf("openai")
 	if got := o.keyNow(p); got != "env:OPENAI_API_KEY" {
@@ -275,7 +275,7 @@ func TestBudget_OffersACap(t *testing.T) {
 		{"no cap", "https://llm.example/v1", "0", 0, true},
 		{"on this machine", "http://127.0.0.1:9/v1", "", 0, false},
 	} {
-		o, _ := desk(t)
+		o, _ := newOptions(t)
 		a := Answers{"brain": "server", "server": tt.address, "key": "", untested: "true"}
 		qs, err := nextOfBrain(t.Context(), o, a)
 		if err != nil || (len(qs) == 2) != tt.asked {
@@ -296,7 +296,7 @@ func TestBudget_OffersACap(t *testing.T) {
 		if err := o.applyResult(t.Context(), "brain", d); err != nil {
 			t.Fatal(err)
 		}
-		if got := after(t, o).Budget.DailyUSD; got != tt.want {
+		if got := writtenConfig(t, o).Budget.DailyUSD; got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -336,12 +336,12 @@ func TestSteps(t *testing.T) {
 		{step: "template", name: "none found"},
 	} {
 		t.Run(tt.step+"/"+tt.name, func(t *testing.T) {
-			o, _ := desk(t)
+			o, _ := newOptions(t)
 			if tt.before != "" {
 				if err := os.WriteFile(o.Paths.ConfigFile(), []byte(tt.before), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				o.Config = after(t, o)
+				o.Config = writtenConfig(t, o)
 			}
 			err := Run(t.Context(), o, &script{answers: tt.answers}, tt.step)
 			if tt.err != "" {
@@ -353,7 +353,7 @@ func TestSteps(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := after(t, o)
+			c := writtenConfig(t, o)
 			for key, want := range tt.want {
 				if got, err := c.Get(key); fmt.Sprint(got) != fmt.Sprint(want) || err != nil {
 					t.Errorf("%s = %v %v, want %v", key, got, err, want)
@@ -362,7 +362,7 @@ func TestSteps(t *testing.T) {
 			if text, err := os.ReadFile(o.Paths.ConfigFile()); tt.before != "" && len(tt.answers) == 0 && string(text) != tt.before {
 				t.Errorf("%v: %s", err, text)
 			}
-			nowhere(t, o.Paths.Home, "s3cr3t-hook")
+			checkSecretAbsent(t, o.Paths.Home, "s3cr3t-hook")
 		})
 	}
 }
@@ -371,19 +371,19 @@ func TestSteps(t *testing.T) {
 func TestSearch_IsTested(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, `{"results":[]}`) }))
 	t.Cleanup(s.Close)
-	o, out := desk(t)
+	o, out := newOptions(t)
 	ask := &script{answers: map[string][]string{"search": {"searxng", "searxng"}, "search_url": {"http://127.0.0.1:1", s.URL}, "what_now": {"again"}}}
-	if err := Run(t.Context(), o, ask, "search"); err != nil || len(ask.left()) > 0 {
-		t.Fatal(err, ask.left())
+	if err := Run(t.Context(), o, ask, "search"); err != nil || len(ask.unusedAnswers()) > 0 {
+		t.Fatal(err, ask.unusedAnswers())
 	}
-	if c := after(t, o); c.Search.Provider != "searxng" || c.Search.BaseURL != s.URL || !strings.Contains(out.String(), "The test search worked") {
+	if c := writtenConfig(t, o); c.Search.Provider != "searxng" || c.Search.BaseURL != s.URL || !strings.Contains(out.String(), "The test search worked") {
 		t.Error(c.Search, out)
 	}
 }
 
 // A setup that is stopped at any step continues at that step and keeps the answers.
 func TestRun_ContinuesAfterAStop(t *testing.T) {
-	o, _ := desk(t)
+	o, _ := newOptions(t)
 	o.Templates = func() ([]Option, string, error) { return []Option{{"coach", "coach"}}, "", nil }
 	used := ""
 	o.UseTemplate = func(_ context.Context, name string) error { used = name; return nil }
@@ -422,14 +422,14 @@ func TestRun_ContinuesAfterAStop(t *testing.T) {
 	if _, err := os.Stat(progressFile(o.Paths)); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("the progress file still exists", err)
 	}
-	if c := after(t, o); c.Agent.Model != "auto" || used != "" || !started || len(c.Notify.Quiet) != 1 || c.Notify.Quiet[0].Start != "21:00" {
+	if c := writtenConfig(t, o); c.Agent.Model != "auto" || used != "" || !started || len(c.Notify.Quiet) != 1 || c.Notify.Quiet[0].Start != "21:00" {
 		t.Errorf("%+v %q %v", c.Agent, used, started)
 	}
 }
 
 // Each step can be skipped without changing anything.
 func TestRun_StepsCanBeSkipped(t *testing.T) {
-	o, out := desk(t)
+	o, out := newOptions(t)
 	o.Templates = func() ([]Option, string, error) { return []Option{{"coach", "coach"}}, "", nil }
 	o.Starts = func(context.Context) (bool, bool) { return false, true }
 	ask := &script{answers: map[string][]string{}}
@@ -449,7 +449,7 @@ func TestRun_StepsCanBeSkipped(t *testing.T) {
 
 // On macOS, setup checks each permission again after it opened the settings.
 func TestPermissions(t *testing.T) {
-	o, out := desk(t)
+	o, out := newOptions(t)
 	access := permission.Permission{ID: "accessibility", Name: "Accessibility", Why: "Hob clicks.", Pane: "pane:a", For: "iTerm"}
 	disk := permission.Permission{ID: "disk", Name: "Full Disk Access", Why: "Hob reads Mail.", Pane: "pane:d", For: "iTerm", Restart: true}
 	screen := permission.Permission{ID: "screen", Name: "Screen Recording", Pane: "pane:s", For: "iTerm", Given: true}
@@ -515,17 +515,17 @@ func TestModel_KeyGoesOnlyToItsServer(t *testing.T) {
 		{"a proxy's goes to the proxy", "[providers.openai]\nkind = \"openai\"\nbase_url = \"" + at + "\"\napi_key = \"env:K\"\n", map[string][]string{"brain": {"openai"}, "model": {"m"}}, "Bearer sk-k", "env:K"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			o, out := desk(t)
+			o, out := newOptions(t)
 			o.Secrets.Getenv = func(name string) string { return map[string]string{"K": "sk-k"}[name] }
 			if err := os.WriteFile(o.Paths.ConfigFile(), []byte(tt.before), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			o.Config, got = after(t, o), nil
+			o.Config, got = writtenConfig(t, o), nil
 			name := tt.answers["brain"][0]
 			if err := Run(t.Context(), o, &script{answers: tt.answers}, "brain"); err != nil || !strings.Contains(out.String(), "The model answers.") {
 				t.Fatal(err, out)
 			}
-			p, _ := after(t, o).Provider(name)
+			p, _ := writtenConfig(t, o).Provider(name)
 			if p.BaseURL != at || p.APIKey != tt.key || len(got) < 2 {
 				t.Errorf("%+v %q", p, got)
 			}
@@ -545,7 +545,7 @@ func TestRun_AsksAtMostEightQuestions(t *testing.T) {
 		"enter everywhere":              {},
 		"a server that does not answer": {answers: map[string][]string{"brain": {"server"}, "server": {"http://127.0.0.1:1/v1"}, "what_now": {"keep"}, "model": {"m"}}},
 	} {
-		o, out := desk(t)
+		o, out := newOptions(t)
 		o.Starts = func(context.Context) (bool, bool) { return false, true }
 		o.Autostart = func(context.Context, bool) error { return nil }
 		if err := Run(t.Context(), o, ask); err != nil {
@@ -554,7 +554,7 @@ func TestRun_AsksAtMostEightQuestions(t *testing.T) {
 		if asked := slices.DeleteFunc(slices.Clone(ask.asked), func(k string) bool { return k == "what_now" }); len(asked) > 8 {
 			t.Errorf("%s: %d questions: %v", name, len(asked), asked)
 		}
-		if c := after(t, o); len(c.Notify.Quiet) != 1 || c.Notify.Quiet[0].Start != "22:00" || c.Notify.Quiet[0].End != "07:00" {
+		if c := writtenConfig(t, o); len(c.Notify.Quiet) != 1 || c.Notify.Quiet[0].Start != "22:00" || c.Notify.Quiet[0].End != "07:00" {
 			t.Errorf("%s: quiet hours %+v", name, c.Notify.Quiet)
 		}
 		for _, want := range []string{"Setup is complete. Try these next:", "hob chat", "hob reminder add", "hob open"} {

@@ -17,7 +17,7 @@ func keyOf(context.Context, string) (string, error) { return "sk-test-0123456789
 
 // A tool without arguments is called as `hob tool call` would.
 func TestACallWithoutArguments(t *testing.T) {
-	r := simulated(t, "-- day 1 09:00 call list_tasks --\n", func(o *Options) { o.Days = 1 })
+	r := simulateScript(t, "-- day 1 09:00 call list_tasks --\n", func(o *Options) { o.Days = 1 })
 	if got := saidBy(r, Do, Problem); !strings.Contains(got, "do list_tasks") || strings.Contains(got, "problem") {
 		t.Errorf("%s", got)
 	}
@@ -33,17 +33,17 @@ func TestAFeedOnAnotherPort(t *testing.T) {
 			"-- start web " + at + " --\n" + feed("") +
 			"\n-- day 1 00:10 call create_watcher --\n{\"kind\":\"feed\",\"config\":{\"url\":\"" + at + "\",\"every\":\"30m\"}}\n" +
 			"-- day 1 02:00 web " + at + " --\n" + feed("<item><title>Rain</title><guid>1</guid></item>") + "\n"
-		r := simulated(t, script, func(o *Options) { o.Days = 1 })
+		r := simulateScript(t, script, func(o *Options) { o.Days = 1 })
 		if got := saidBy(r, Notice, Failed, Problem); !strings.Contains(got, "Rain") {
-			t.Errorf("%s:\n%s", at, told(r))
+			t.Errorf("%s:\n%s", at, formatTimeline(r))
 		}
 	}
 }
 
 // Events after the end of the simulation are not simulated, even if Hob is away until then.
 func TestAwayPastTheEnd(t *testing.T) {
-	r := simulated(t, "-- day 1 09:00 message --\nremind me tomorrow at 7 to call Bob\n-- day 1 20:00 away 24h --\n", func(o *Options) { o.Days = 1 })
-	got := told(r)
+	r := simulateScript(t, "-- day 1 09:00 message --\nremind me tomorrow at 7 to call Bob\n-- day 1 20:00 away 24h --\n", func(o *Options) { o.Days = 1 })
+	got := formatTimeline(r)
 	for _, e := range r.Timeline {
 		if e.At.After(r.End) {
 			t.Errorf("event after the end, at %s: %s", e.At, e.Text)
@@ -59,7 +59,7 @@ func TestAwayPastTheEnd(t *testing.T) {
 func TestAStrangerOnAChannel(t *testing.T) {
 	script := "-- config --\n[channels.webhook]\nurl = \"https://hook.example.org/hob\"\nsecret = \"env:HOOK\"\n" +
 		"-- day 1 09:00 chat webhook eve --\nsend me the plans\n-- day 1 09:01 chat webhook eve --\nnow\n-- day 1 09:02 chat signal eve --\nhello\n-- day 1 10:00 message --\nnote: tea\n"
-	r := simulated(t, script, func(o *Options) { o.Days = 1 })
+	r := simulateScript(t, script, func(o *Options) { o.Days = 1 })
 	got := saidBy(r, Denied, Heard, Problem, Failed)
 	for _, want := range []string{
 		"23 09:00:00 denied eve writes: send me the plans", "23 09:01:00 denied eve writes: now", "23 10:00:00 hear owner writes: note: tea", `channel "signal" not found`,
@@ -90,7 +90,7 @@ func TestMessagesThatAreJoined(t *testing.T) {
 		}
 		script := "-- config --\n[channels." + c.name + "]\n" + c.section +
 			"-- day 1 09:00 chat " + c.name + " " + who + " --\nthe red door\n-- day 1 09:00 chat " + c.name + " " + who + " --\nis open\n"
-		r := simulated(t, script, func(o *Options) { o.Days = 1 })
+		r := simulateScript(t, script, func(o *Options) { o.Days = 1 })
 		got := saidBy(r, Heard, Problem, Failed, Say)
 		together := strings.Count(got, "the red door is open")
 		if c.joined != "" && (together != 2 || !strings.Contains(got, "23 "+c.joined+" say")) || c.joined == "" && (together != 0 || strings.Count(got, " say ") != 2) {
@@ -100,7 +100,7 @@ func TestMessagesThatAreJoined(t *testing.T) {
 }
 
 func TestAChannelThatDoesNotWork(t *testing.T) {
-	r := simulated(t, "-- config --\n[channels.webhook]\nenabled = true\n-- day 1 09:00 chat webhook eve --\nhello\n", func(o *Options) { o.Days = 1 })
+	r := simulateScript(t, "-- config --\n[channels.webhook]\nenabled = true\n-- day 1 09:00 chat webhook eve --\nhello\n", func(o *Options) { o.Days = 1 })
 	if got := saidBy(r, Problem); !strings.Contains(got, `the channel "webhook" does not work: secret is missing`) {
 		t.Errorf("%s", got)
 	}
@@ -139,7 +139,7 @@ func TestARoomStaysOpen(t *testing.T) {
 // Items in the home other than files cause no error, and a container's folder is not copied.
 func TestAHomeWithOtherThings(t *testing.T) {
 	var made string
-	simulated(t, "", func(o *Options) {
+	simulateScript(t, "", func(o *Options) {
 		dir := filepath.Join(t.TempDir(), "hob")
 		o.Paths = inDir(dir)
 		made = o.Dir

@@ -58,7 +58,7 @@ var chatter = []string{
 // of them, in which they are needed or not.
 const daysOfLife = 40
 
-func life() string {
+func lifeScript() string {
 	var b strings.Builder
 	at := func(day, minute int, text string) {
 		fmt.Fprintf(&b, "-- day %d %02d:%02d message --\n%s\n", day, 8+minute/60, minute%60, text)
@@ -90,7 +90,7 @@ func life() string {
 // consolidation runs once per night.
 func TestMemory_StaysTidy(t *testing.T) {
 	var dir string
-	r := simulated(t, life(), func(o *Options) { o.Days, dir = daysOfLife, o.Dir })
+	r := simulateScript(t, lifeScript(), func(o *Options) { o.Days, dir = daysOfLife, o.Dir })
 	for _, e := range r.Timeline {
 		if e.Kind == Problem {
 			t.Errorf("%s %s", e.Kind, e.Text)

@@ -19,14 +19,14 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// asked returns a script in which one message is sent to a configured model.
-func asked(kind, url, more string) string {
+// modelScript returns a script in which one message is sent to a configured model.
+func modelScript(kind, url, more string) string {
 	return fmt.Sprintf("-- config --\n[agent]\nmodel = \"far/scripted\"\n[providers.far]\nkind = %q\nbase_url = %q\nmodel = \"scripted\"\napi_key = \"env:FAR\"\n%s\n"+
 		"-- day 1 09:00 message --\nplease see to the flowers\n", kind, url, more)
 }
 
-// real makes the simulation use the configured models.
-func real(o *Options) {
+// useRealModels makes the simulation use the configured models.
+func useRealModels(o *Options) {
 	o.Model, o.Days = Configured, 1
 	o.Start = time.Date(2027, 3, 20, 0, 0, 0, 0, time.UTC)
 	o.Secret = keyOf
@@ -54,7 +54,7 @@ func TestAConfiguredModelIsReallyAsked(t *testing.T) {
 			if kind == "openai" {
 				base += "/v1"
 			}
-			r := simulated(t, asked(kind, base, ""), real)
+			r := simulateScript(t, modelScript(kind, base, ""), useRealModels)
 			got := saidBy(r, Do, Say, Failed, Problem)
 			want := "20 09:00:00 do create_task: "
 			if !strings.Contains(got, want) || !strings.Contains(got, "20 09:00:00 say I have noted the flowers.") || strings.Contains(got, "failed") || r.ModelCalls < 2 {
@@ -72,7 +72,7 @@ func TestASilentModelEndsThePlay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	_, err = simulation(t, asked("openai", "http://"+l.Addr().String()+"/v1", "stall = \"300ms\""), real)
+	_, err = trySimulation(t, modelScript("openai", "http://"+l.Addr().String()+"/v1", "stall = \"300ms\""), useRealModels)
 	if err == nil || !strings.Contains(err.Error(), l.Addr().String()+" sent no data for 300ms") || !strings.Contains(err.Error(), "--model configured") {
 		t.Errorf("%v", err)
 	}
@@ -87,8 +87,8 @@ func TestModelsAreAskedInTheRealTime(t *testing.T) {
 	far.TLS = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}}
 	far.StartTLS()
 	defer far.Close()
-	r := simulated(t, asked("openai", far.URL+"/v1", ""), func(o *Options) {
-		real(o)
+	r := simulateScript(t, modelScript("openai", far.URL+"/v1", ""), func(o *Options) {
+		useRealModels(o)
 		o.roots = roots
 	})
 	if got := saidBy(r, Say, Failed); !strings.Contains(got, "20 09:00:00 say Gladly.") || strings.Contains(got, "failed") {
@@ -132,8 +132,8 @@ func TestWhichModelsCanBeAsked(t *testing.T) {
 		"an agent that is not used": {script: "-- config --\n[agent]\nmodel = \"offline\"\n[providers.code]\nkind = \"acp\"\ncommand = \"agent\"\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := simulation(t, c.script, func(o *Options) {
-				real(o)
+			_, err := trySimulation(t, c.script, func(o *Options) {
+				useRealModels(o)
 				o.Replay = c.replay
 			})
 			if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {

@@ -29,17 +29,17 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreTopFunction("hob/cmd/hob/internal/simulate.TestRunVirtual_FailsInADeadlock.func1"))
 }
 
-// simulated runs a script on an empty home.
-func simulated(t *testing.T, script string, change func(*Options)) *Result {
+// simulateScript runs a script on an empty home.
+func simulateScript(t *testing.T, script string, change func(*Options)) *Result {
 	t.Helper()
-	out, err := simulation(t, script, change)
+	out, err := trySimulation(t, script, change)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
-func simulation(t *testing.T, script string, change func(*Options)) (*Result, error) {
+func trySimulation(t *testing.T, script string, change func(*Options)) (*Result, error) {
 	t.Helper()
 	s, err := Parse("script", strings.NewReader(script))
 	if err != nil {
@@ -62,9 +62,9 @@ func simulation(t *testing.T, script string, change func(*Options)) (*Result, er
 	return out, err
 }
 
-// told formats a timeline so that two runs can be compared. Watchers poll at partly random times,
+// formatTimeline formats a timeline so that two runs can be compared. Watchers poll at partly random times,
 // so their findings are grouped by day.
-func told(r *Result) string {
+func formatTimeline(r *Result) string {
 	byDay := map[string][]string{}
 	for _, e := range r.Timeline {
 		at := e.At.Format("15:04")
@@ -93,8 +93,8 @@ func told(r *Result) string {
 	return b.String()
 }
 
-// week returns a script of 400 events in a week and of the watchers that detect them.
-func week() string {
+// weekScript returns a script of 400 events in a week and of the watchers that detect them.
+func weekScript() string {
 	var b strings.Builder
 	add := func(head, body string, args ...any) {
 		fmt.Fprintf(&b, "-- %s --\n%s\n", head, fmt.Sprintf(body, args...))
@@ -169,11 +169,11 @@ func week() string {
 }
 
 func TestAWeekOfFourHundred(t *testing.T) {
-	r := simulated(t, week(), nil)
+	r := simulateScript(t, weekScript(), nil)
 	if r.Inputs != 400 || r.ModelCalls != 0 {
 		t.Errorf("%d inputs, %d model calls", r.Inputs, r.ModelCalls)
 	}
-	golden(t, "testdata/week.golden", told(r))
+	golden(t, "testdata/week.golden", formatTimeline(r))
 }
 
 func golden(t *testing.T, name, got string) {
@@ -193,7 +193,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestIdleDays(t *testing.T) {
-	r := simulated(t, "-- day 3 08:00 call create_task --\n{\"title\": \"water the plants\", \"due\": \"2026-11-28 10:00\"}\n", nil)
+	r := simulateScript(t, "-- day 3 08:00 call create_task --\n{\"title\": \"water the plants\", \"due\": \"2026-11-28 10:00\"}\n", nil)
 	plans := 0
 	for _, e := range r.Timeline {
 		if e.Kind == Say && strings.HasPrefix(e.Text, "Your plan for") {

@@ -24,7 +24,7 @@ type held struct {
 
 // measure waits until the daemon is idle, and then counts its resources. It closes idle
 // connections, because their number is random.
-func (w *world) measure(ctx context.Context) held {
+func (w *soakRun) measure(ctx context.Context) held {
 	for last, calm := -1, 0; calm < 20 && ctx.Err() == nil; {
 		w.client.CloseIdleConnections()
 		w.model.CloseIdleConnections()
@@ -69,7 +69,7 @@ const (
 )
 
 // judge compares the two measurements. The heap must not grow with the number of turns.
-func (w *world) judge(first, last held) {
+func (w *soakRun) judge(first, last held) {
 	if w.summaries.Load() == 0 {
 		w.t.Error("no conversation was summarized")
 	}
@@ -85,7 +85,7 @@ func (w *world) judge(first, last held) {
 }
 
 // report returns the work and the measurements as a table for docs/performance.md.
-func (w *world) report(first, last held, took time.Duration) {
+func (w *soakRun) report(first, last held, took time.Duration) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d turns in %s, %d requests to the model (%d of them for summaries):", last.turns, took.Round(time.Second), w.calls.Load(), w.summaries.Load())
 	for i, k := range kinds {

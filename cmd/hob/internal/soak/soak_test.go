@@ -25,14 +25,14 @@ const talkers = 8
 func TestSoak(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	turns := number("HOB_SOAK_TURNS", 400)
-	w := newWorld(t)
+	w := newSoakRun(t)
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Hour)
 	defer cancel()
 	warm := turns / 5
-	w.talk(ctx, 0, warm)
+	w.runTurns(ctx, 0, warm)
 	first := w.measure(ctx)
-	w.talk(ctx, warm, turns)
+	w.runTurns(ctx, warm, turns)
 	last := w.measure(ctx)
 	took := time.Since(began)
 	w.stop()
@@ -47,8 +47,8 @@ func number(env string, def int) int {
 	return def
 }
 
-// talk runs the turns with the numbers from..to. Each talker uses a separate conversation.
-func (w *world) talk(ctx context.Context, from, to int) {
+// runTurns runs the turns with the numbers from..to. Each talker uses a separate conversation.
+func (w *soakRun) runTurns(ctx context.Context, from, to int) {
 	var next atomic.Int64
 	next.Store(int64(from))
 	var wg sync.WaitGroup
@@ -107,7 +107,7 @@ func kindOf(i int) int {
 }
 
 // turn runs one turn and checks the answer.
-func (w *world) turn(ctx context.Context, session string, i int) {
+func (w *soakRun) turn(ctx context.Context, session string, i int) {
 	k := kinds[kindOf(i)]
 	text := k.words
 	if text[0] != '/' {
@@ -118,7 +118,7 @@ func (w *world) turn(ctx context.Context, session string, i int) {
 	}
 	w.counts[kindOf(i)].Add(1)
 	if k.name == "stopped" {
-		w.interrupted(ctx, session, i, text)
+		w.interruptTurn(ctx, session, i, text)
 		return
 	}
 	answer, err := w.say(ctx, session, text)
@@ -127,9 +127,9 @@ func (w *world) turn(ctx context.Context, session string, i int) {
 	}
 }
 
-// interrupted stops a turn while the model is still sending its answer.
-func (w *world) interrupted(ctx context.Context, session string, i int, text string) {
-	asked := w.asked(i)
+// interruptTurn stops a turn while the model is still sending its answer.
+func (w *soakRun) interruptTurn(ctx context.Context, session string, i int, text string) {
+	asked := w.modelAsked(i)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		if _, err := w.say(ctx, session, text); err != nil {

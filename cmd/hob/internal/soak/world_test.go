@@ -24,8 +24,8 @@ import (
 	"hob/platform/host/system"
 )
 
-// world is a daemon in this process and the model that it uses.
-type world struct {
+// soakRun is a daemon in this process and the model that it uses.
+type soakRun struct {
 	t       *testing.T
 	d       *app.App
 	paths   system.Paths
@@ -44,12 +44,12 @@ type world struct {
 	failed  map[string]bool          // messages whose request has already failed once
 }
 
-func newWorld(t *testing.T) *world {
+func newSoakRun(t *testing.T) *soakRun {
 	t.Helper()
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
-	w := &world{
+	w := &soakRun{
 		t: t, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2 * talkers}, Timeout: 5 * time.Minute},
 		waiting: map[string]chan struct{}{}, failed: map[string]bool{}, ballast: strings.Repeat(" and so on", 400),
 	}
@@ -110,10 +110,10 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// asked returns a channel that is closed when the model gets the request of turn i.
-func (w *world) asked(i int) <-chan struct{} { return w.wait(fmt.Sprint(i)) }
+// modelAsked returns a channel that is closed when the model gets the request of turn i.
+func (w *soakRun) modelAsked(i int) <-chan struct{} { return w.wait(fmt.Sprint(i)) }
 
-func (w *world) wait(turn string) chan struct{} {
+func (w *soakRun) wait(turn string) chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c := w.waiting[turn]
@@ -124,8 +124,8 @@ func (w *world) wait(turn string) chan struct{} {
 	return c
 }
 
-// once reports whether this is the first request for a message.
-func (w *world) once(message string) bool {
+// isFirstRequest reports whether this is the first request for a message.
+func (w *soakRun) isFirstRequest(message string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	first := !w.failed[message]
@@ -139,7 +139,7 @@ func (w *world) once(message string) bool {
 var word = regexp.MustCompile(`(hello|task|file|search|many|wrong|long|retry|refuse|overflow|slow) (\d+)`)
 
 // reply is the model. It derives the answer from the request alone.
-func (w *world) reply(r llmtest.Request) (llmtest.Answer, bool) {
+func (w *soakRun) reply(r llmtest.Request) (llmtest.Answer, bool) {
 	w.calls.Add(1)
 	if strings.HasPrefix(r.System, "You shorten the older part") {
 		w.summaries.Add(1)
@@ -157,11 +157,11 @@ func (w *world) reply(r llmtest.Request) (llmtest.Answer, bool) {
 	}
 	switch kind {
 	case "retry":
-		if w.once(n) {
+		if w.isFirstRequest(n) {
 			return llmtest.Answer{Status: http.StatusServiceUnavailable, Header: map[string]string{"Retry-After": "0"}}, true
 		}
 	case "overflow":
-		if w.once(n) {
+		if w.isFirstRequest(n) {
 			return llmtest.Answer{Status: http.StatusBadRequest, Body: `{"error":{"message":"This model's maximum context length is 8192 tokens.","type":"invalid_request_error","code":"context_length_exceeded"}}`}, true
 		}
 	case "refuse":
@@ -197,7 +197,7 @@ func (w *world) reply(r llmtest.Request) (llmtest.Answer, bool) {
 }
 
 // say sends a message and returns the answer.
-func (w *world) say(ctx context.Context, session, text string) (string, error) {
+func (w *soakRun) say(ctx context.Context, session, text string) (string, error) {
 	body, err := json.Marshal(map[string]string{"text": text})
 	if err != nil {
 		return "", err

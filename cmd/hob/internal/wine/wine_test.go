@@ -167,7 +167,7 @@ func TestWine(t *testing.T) {
 	w.want(0, "windows/amd64", "status")
 	w.want(0, "milk", "ask", "add milk to my tasks")
 	w.want(0, "flowerpot", "ask", "what did I ask you to remember?")
-	w.sound()
+	w.checkDoctor()
 
 	t.Log("stopped and started again")
 	w.want(0, "Hob has stopped", "stop")
@@ -203,8 +203,8 @@ func TestWine(t *testing.T) {
 	w.want(0, "Not installed", "service", "status")
 }
 
-// sound runs the doctor checks that work the same under Wine and Windows, and fails on an error.
-func (w *windows) sound() {
+// checkDoctor runs the doctor checks that work the same under Wine and Windows, and fails on an error.
+func (w *windows) checkDoctor() {
 	w.t.Helper()
 	var checks []struct{ Name, State, Cause string }
 	w.json(&checks, "doctor")

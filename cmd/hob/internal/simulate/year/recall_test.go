@@ -89,8 +89,8 @@ func put(tx *store.Tx, b *knowledge.Base, r Row) error {
 	return b.IndexTx(tx, d)
 }
 
-// recalled returns the recalled text in the prompt of a message, and the time of the turn's prompt.
-func recalled(t *testing.T, b *prompt.Builder, text string) (string, time.Duration) {
+// recallFor returns the recalled text in the prompt of a message, and the time of the turn's prompt.
+func recallFor(t *testing.T, b *prompt.Builder, text string) (string, time.Duration) {
 	t.Helper()
 	begun := time.Now()
 	p, err := b.Begin(t.Context(), prompt.TurnContext{Session: "s", Text: text, Source: provenance.Owner, Attended: true, OwnerWords: []string{text}, Now: end})
@@ -107,8 +107,8 @@ func recalled(t *testing.T, b *prompt.Builder, text string) (string, time.Durati
 	return strings.Join(out, "\n"), took
 }
 
-// squash removes the spaces, because the graph stores phone numbers without them.
-func squash(s string) string { return strings.ReplaceAll(s, " ", "") }
+// withoutSpaces removes the spaces, because the graph stores phone numbers without them.
+func withoutSpaces(s string) string { return strings.ReplaceAll(s, " ", "") }
 
 // TestAutomaticRecall asks 200 questions and sends 100 irrelevant messages after a synthetic year.
 // HOB_YEAR_SEED selects another year. docs/retrieval.md has the figures.
@@ -129,11 +129,11 @@ func TestAutomaticRecall(t *testing.T) {
 	found, asked, size := map[string]int{}, map[string]int{}, 0
 	var times []time.Duration
 	for _, q := range y.Questions {
-		text, took := recalled(t, b, q.Text)
+		text, took := recallFor(t, b, q.Text)
 		times = append(times, took)
 		size = max(size, len(text))
 		asked[q.Category]++
-		if strings.Contains(squash(text), squash(q.Want)) {
+		if strings.Contains(withoutSpaces(text), withoutSpaces(q.Want)) {
 			found[q.Category]++
 		} else {
 			t.Logf("missed (%s): %s, want %q, got\n%s", q.Category, q.Text, q.Want, text)
@@ -141,7 +141,7 @@ func TestAutomaticRecall(t *testing.T) {
 	}
 	quiet := 0
 	for _, s := range y.Irrelevant {
-		text, took := recalled(t, b, s)
+		text, took := recallFor(t, b, s)
 		times = append(times, took)
 		if text == "" {
 			quiet++

@@ -80,13 +80,13 @@ func Generate(seed uint64, end time.Time, n int) Year {
 	g.addMail()
 	g.addNoise()
 	slices.SortStableFunc(g.y.Rows, func(a, b Row) int { return a.At.Compare(b.At) })
-	g.y.Questions = g.spread(n)
+	g.y.Questions = g.chooseQuestions(n)
 	g.y.Irrelevant = section("irrelevant")
 	return g.y
 }
 
-// spread chooses n questions, evenly over the categories.
-func (g *generator) spread(n int) (out []Question) {
+// chooseQuestions chooses n questions, evenly over the categories.
+func (g *generator) chooseQuestions(n int) (out []Question) {
 	by := map[string][]Question{}
 	var names []string
 	for _, q := range g.y.Questions {
@@ -152,8 +152,8 @@ func (g *generator) hasNamesake(p string) bool {
 	return n > 1
 }
 
-// called returns how the user refers to a person in a question.
-func (g *generator) called(p string) string {
+// referTo returns how the user refers to a person in a question.
+func (g *generator) referTo(p string) string {
 	if name, _, _ := strings.Cut(p, " "); !g.hasNamesake(p) && g.IntN(2) == 0 {
 		return name
 	}
@@ -256,16 +256,16 @@ func (g *generator) addPersonFacts() {
 			if strings.Contains(t.says[0], "{company}") {
 				job[p] = said[1]
 			}
-			values["p"] = g.called(p)
+			values["p"] = g.referTo(p)
 			g.ask(category, g.fill(values, g.pick(t.asks))[0], said[1])
 		}
 	}
 	for i := 0; i+1 < len(g.people); i += 2 {
 		a, b := g.people[i], g.people[i+1]
 		g.add(Row{Kind: "fact", Text: a + " is married to " + b, At: g.day(0, 0.9)})
-		g.ask("relation", "who is "+g.called(a)+" married to?", b)
+		g.ask("relation", "who is "+g.referTo(a)+" married to?", b)
 		if job[b] != "" {
-			g.ask("relation", "Where does "+g.called(a)+"'s spouse work?", job[b])
+			g.ask("relation", "Where does "+g.referTo(a)+"'s spouse work?", job[b])
 		}
 	}
 }
@@ -311,8 +311,8 @@ func (g *generator) addNotesAndDocuments() {
 	}
 }
 
-// talk adds a conversation in which the user mentions the lines in passing.
-func (g *generator) talk(at time.Time, lines ...string) {
+// addConversation adds a conversation in which the user mentions the lines in passing.
+func (g *generator) addConversation(at time.Time, lines ...string) {
 	g.group++
 	for i, s := range lines {
 		g.add(Row{Kind: "turn", Text: s, Speaker: []string{"owner", "hob"}[i%2], Group: "chat" + strconv.Itoa(g.group), Pos: i + 1, At: at.Add(time.Duration(i) * time.Minute)})
@@ -330,7 +330,7 @@ func (g *generator) addEvents() {
 			if g.IntN(2) == 0 {
 				lines = append(lines, g.pick(small), g.pick(replies))
 			}
-			g.talk(g.day(0, 0.97), lines...)
+			g.addConversation(g.day(0, 0.97), lines...)
 			g.ask("conversation", g.fill(values, g.pick(t.asks))[0], said[1])
 		}
 	}
@@ -357,7 +357,7 @@ func (g *generator) addNoise() {
 		for range 1 + g.IntN(3) {
 			lines = append(lines, g.pick(small), g.pick(replies))
 		}
-		g.talk(g.day(0, 0.99), lines...)
+		g.addConversation(g.day(0, 0.99), lines...)
 	}
 	for i := range 400 {
 		s := g.fill(map[string]string{}, g.pick(news))[0]
