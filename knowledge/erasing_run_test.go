@@ -13,14 +13,14 @@ import (
 	"hob/platform/store/erase"
 )
 
-// turns simulates the running turns.
-type turns struct {
+// fakeTurns simulates the running turns.
+type fakeTurns struct {
 	mu   sync.Mutex
 	list []string
-	seen func(*turns) // called after each read
+	seen func(*fakeTurns) // called after each read
 }
 
-func (r *turns) running(store.Querier) ([]string, error) {
+func (r *fakeTurns) running(store.Querier) ([]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := slices.Clone(r.list)
@@ -30,7 +30,7 @@ func (r *turns) running(store.Querier) ([]string, error) {
 	return now, nil
 }
 
-func (r *turns) end() {
+func (r *fakeTurns) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.list, r.seen = nil, nil
@@ -77,8 +77,8 @@ func TestErasure_WaitsForRunningTurns(t *testing.T) {
 	h.write(t, "the gate opens with Kestrel-9981")
 	swept := make(chan struct{})
 	var once sync.Once
-	late := &turns{}
-	late.seen = func(r *turns) { r.list = []string{"late"} } // the turn starts right after the check
+	late := &fakeTurns{}
+	late.seen = func(r *fakeTurns) { r.list = []string{"late"} } // the turn starts right after the check
 	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Running: late.running, Erasers: func() []knowledge.Eraser {
 		return []knowledge.Eraser{h.base.Eraser(), erase.Owned{Forgot: func() { once.Do(func() { close(swept) }) }}}
 	}})
@@ -99,7 +99,7 @@ func TestErasure_WaitsForRunningTurns(t *testing.T) {
 // The erasure mark changes with each sweep, so that text read between two sweeps is rejected.
 func TestErasure_MarkChangesWithEachSweep(t *testing.T) {
 	h := newFixture(t)
-	running := &turns{list: []string{"other"}}
+	running := &fakeTurns{list: []string{"other"}}
 	var marks []string
 	var rewrite bool
 	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Running: running.running, Erasers: func() []knowledge.Eraser {
@@ -132,7 +132,7 @@ func TestErasure_ReportsItsError(t *testing.T) {
 	broken := errors.New("the disk is gone")
 	mend := broken
 	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Erasers: func() []knowledge.Eraser {
-		return []knowledge.Eraser{h.base.Eraser(), failing{err: &mend}}
+		return []knowledge.Eraser{h.base.Eraser(), failingEraser{err: &mend}}
 	}})
 	bad, good := h.begin(t, "Kestrel-9981"), h.begin(t, "Heron-1234")
 	if err := h.ers.FinishAll(t.Context()); !errors.Is(err, broken) {
@@ -152,13 +152,13 @@ func TestErasure_ReportsItsError(t *testing.T) {
 	}
 }
 
-// failing is an eraser that fails for one phrase.
-type failing struct {
+// failingEraser is an eraser that fails for one phrase.
+type failingEraser struct {
 	erase.Owned
 	err *error
 }
 
-func (f failing) EraseTx(_ *store.Tx, e *knowledge.Erasure, _ *knowledge.Scrubber) (knowledge.Erased, error) {
+func (f failingEraser) EraseTx(_ *store.Tx, e *knowledge.Erasure, _ *knowledge.Scrubber) (knowledge.Erased, error) {
 	if slices.Contains(e.Phrases, "Kestrel-9981") {
 		return knowledge.Erased{}, *f.err
 	}

@@ -29,13 +29,13 @@ func (r *reader) Rerank(_ context.Context, _ string, hits []Hit) ([]float64, err
 	return out, r.err
 }
 
-// near is an embedder that finds one row or fails.
-type near struct {
+// fixedEmbedder is an embedder that finds one row or fails.
+type fixedEmbedder struct {
 	n   int64
 	err error
 }
 
-func (v *near) Nearest(context.Context, store.Querier, string, []string, []string, int) ([]TermMatch, error) {
+func (v *fixedEmbedder) Nearest(context.Context, store.Querier, string, []string, []string, int) ([]TermMatch, error) {
 	if v.err != nil {
 		return nil, v.err
 	}
@@ -51,7 +51,7 @@ func TestModels_OnlyImproveResults(t *testing.T) {
 		reason string
 	}{
 		{"none", Options{}, "row 0 of tea", ""},
-		{"unavailable embedder", Options{Vectors: &near{err: away}}, "row 0 of tea", "searched by words only: search by meaning: nobody answers"},
+		{"unavailable embedder", Options{Vectors: &fixedEmbedder{err: away}}, "row 0 of tea", "searched by words only: search by meaning: nobody answers"},
 		{"second search", Options{Corrector: &reader{again: "garage"}}, "row 0 of tea", "second search for: garage"},
 		{"failed second search", Options{Corrector: &reader{err: away}}, "row 0 of tea", "no second search: nobody answers"},
 		{"failed reranker", Options{Reranker: &reader{err: away}}, "row 0 of tea", "not reranked: rerank: nobody answers"},
@@ -81,7 +81,7 @@ func TestRerank_SeesMoreThanTheLimit(t *testing.T) {
 
 // A row that was found only by its meaning has no rank by words.
 func TestMeaning_FindsRowsWithoutAWord(t *testing.T) {
-	v := &near{}
+	v := &fixedEmbedder{}
 	b, st := newFilledBase(t, Options{Vectors: v})
 	if err := st.Reader(t.Context()).QueryRow(`SELECT n FROM docs WHERE ref = 'car'`).Scan(&v.n); err != nil {
 		t.Fatal(err)

@@ -14,13 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// every is a Timed with a fixed interval.
-type every struct {
+// fixedInterval is a Timed with a fixed interval.
+type fixedInterval struct {
 	step  time.Duration
 	until time.Time
 }
 
-func (e every) Next(t time.Time) (time.Time, bool) {
+func (e fixedInterval) Next(t time.Time) (time.Time, bool) {
 	n := t.Truncate(e.step).Add(e.step)
 	return n, e.until.IsZero() || !n.After(e.until)
 }
@@ -54,7 +54,7 @@ func TestPlan(t *testing.T) {
 		{name: "the last one", policy: RunOnce, next: hoursAfter(8), now: hoursAfter(10.5), until: hoursAfter(9), run: []time.Time{hoursAfter(9)}, folded: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := planBatch(every{time.Hour, c.until}, c.policy, c.next, c.now)
+			b := planBatch(fixedInterval{time.Hour, c.until}, c.policy, c.next, c.now)
 			got := fmt.Sprint(b.run, b.folded, b.drops, b.skipped, b.next)
 			want := fmt.Sprint(c.run, c.folded, c.drops, c.skipped, c.after)
 			if got != want {
@@ -67,7 +67,7 @@ func TestPlan(t *testing.T) {
 func TestPlan_IsBounded(t *testing.T) {
 	now := hoursAfter(0)
 	for _, years := range []int{1, 30} {
-		b := planBatch(every{step: time.Minute}, RunAll, now.AddDate(-years, 0, 0), now)
+		b := planBatch(fixedInterval{step: time.Minute}, RunAll, now.AddDate(-years, 0, 0), now)
 		if len(b.run) != maxRunAll || !b.run[0].Equal(now.Add(-99*time.Minute)) || !b.last.Equal(now) || !b.next.Equal(now.Add(time.Minute)) {
 			t.Errorf("%d years: runs %d from %s to %s, next %s", years, len(b.run), b.run[0], b.last, b.next)
 		}
@@ -153,7 +153,7 @@ func TestSignalTexts_ManyMissedAreOneLine(t *testing.T) {
 		RunOnce: "pills (also replaces 299 earlier times that were missed)",
 		Skip:    "Skipped 299 times: pills (due from Mon 4 May at 01:00 to today at 11:00)",
 	} {
-		b := planBatch(every{step: time.Hour}, policy, hoursAfter(1), now)
+		b := planBatch(fixedInterval{step: time.Hour}, policy, hoursAfter(1), now)
 		got := b.batchSignals("pills", Spec{ID: "w"}, now, time.UTC)
 		if got[0].Text != want || len(got) > 2 || len(got) == 2 && got[1].Text != "pills" {
 			t.Errorf("%s: %+v", policy, got)
@@ -166,7 +166,7 @@ func TestSignalTexts_ManyMissedAreOneLine(t *testing.T) {
 func TestClock_Jumps(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 7))
-		timed := every{step: time.Hour}
+		timed := fixedInterval{step: time.Hour}
 		now := hoursAfter(0.5)
 		tm := &timer{spec: Spec{ID: "w"}, timed: timed, next: hoursAfter(1)}
 		c := newClock()
@@ -216,7 +216,7 @@ func TestClock_WasWrong(t *testing.T) {
 	// silence the schedule until 2030.
 	c := newClock()
 	wrong := hoursAfter(8).AddDate(4, 0, 0)
-	tm := &timer{spec: Spec{ID: "w"}, timed: every{step: 24 * time.Hour}, next: wrong.Add(24 * time.Hour), last: wrong}
+	tm := &timer{spec: Spec{ID: "w"}, timed: fixedInterval{step: 24 * time.Hour}, next: wrong.Add(24 * time.Hour), last: wrong}
 	c.setTimer(tm)
 	if changed := c.rebaseTimers(hoursAfter(9)); len(changed) != 1 || !tm.next.Equal(hoursAfter(24)) {
 		t.Errorf("next = %s", tm.next)
@@ -229,10 +229,10 @@ func TestClock_Order(t *testing.T) {
 		t.Error("a clock without timers reports a time")
 	}
 	for _, h := range []float64{3, 1, 2} {
-		c.setTimer(&timer{spec: Spec{ID: fmt.Sprint(h)}, timed: every{step: time.Hour}, next: hoursAfter(h)})
+		c.setTimer(&timer{spec: Spec{ID: fmt.Sprint(h)}, timed: fixedInterval{step: time.Hour}, next: hoursAfter(h)})
 	}
-	c.setTimer(&timer{spec: Spec{ID: "2"}, timed: every{step: time.Hour}, next: hoursAfter(5)}) // replaces the timer
-	c.byID["1"].retry = hoursAfter(4)                                                           // retry after a failure
+	c.setTimer(&timer{spec: Spec{ID: "2"}, timed: fixedInterval{step: time.Hour}, next: hoursAfter(5)}) // replaces the timer
+	c.byID["1"].retry = hoursAfter(4)                                                                   // retry after a failure
 	c.fixTimer(c.byID["1"])
 	var got []string
 	for t := c.firstDue(hoursAfter(10)); t != nil; t = c.firstDue(hoursAfter(10)) {
@@ -280,6 +280,6 @@ func TestDecode(t *testing.T) {
 
 func BenchmarkPlan(b *testing.B) {
 	for b.Loop() {
-		planBatch(every{step: time.Hour}, RunOnce, hoursAfter(0), hoursAfter(24*30))
+		planBatch(fixedInterval{step: time.Hour}, RunOnce, hoursAfter(0), hoursAfter(24*30))
 	}
 }

@@ -17,39 +17,40 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-// scripted is an event-driven kind whose runs a test controls.
-type scripted struct {
+// scriptedKind is an event-driven kind whose runs a test controls.
+type scriptedKind struct {
 	mu    sync.Mutex
 	lives int
 	live  func(ctx context.Context, n int, deps watchers.Deps, fire func(context.Context, []watchers.Signal, func(*store.Tx) error) error) error
 	check func(watchers.Spec) error
 }
 
-func (*scripted) Describe() watchers.Description          { return watchers.Description{Kind: "scripted"} }
-func (*scripted) DescribeConfig(c json.RawMessage) string { return "scripted things " + string(c) }
-func (*scripted) Migrations() []store.MigrationSet        { return nil }
+func (*scriptedKind) Describe() watchers.Description { return watchers.Description{Kind: "scripted"} }
 
-func (s *scripted) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
+func (*scriptedKind) DescribeConfig(c json.RawMessage) string { return "scripted things " + string(c) }
+func (*scriptedKind) Migrations() []store.MigrationSet        { return nil }
+
+func (s *scriptedKind) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
 	if s.check != nil {
 		if err := s.check(spec); err != nil {
 			return nil, err
 		}
 	}
-	return life{s, deps}, nil
+	return scriptedRun{s, deps}, nil
 }
 
-func (s *scripted) count() int {
+func (s *scriptedKind) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lives
 }
 
-type life struct {
-	s    *scripted
+type scriptedRun struct {
+	s    *scriptedKind
 	deps watchers.Deps
 }
 
-func (l life) Run(ctx context.Context, fire func(context.Context, []watchers.Signal, func(*store.Tx) error) error) error {
+func (l scriptedRun) Run(ctx context.Context, fire func(context.Context, []watchers.Signal, func(*store.Tx) error) error) error {
 	l.s.mu.Lock()
 	l.s.lives++
 	n := l.s.lives

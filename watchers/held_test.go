@@ -29,7 +29,7 @@ func TestActiveHoursOfEvents(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				next := make(chan string, 3)
-				d := &scripted{live: func(ctx context.Context, _ int, _ watchers.Deps, fire fireFunc) error {
+				d := &scriptedKind{live: func(ctx context.Context, _ int, _ watchers.Deps, fire fireFunc) error {
 					for {
 						select {
 						case <-ctx.Done():
@@ -128,7 +128,7 @@ func TestDeferred_DeletedWithTheirWatcher(t *testing.T) {
 // Signals that were deferred before a watcher broke fire when the watcher works again.
 func TestDeferred_FireAfterAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &scripted{live: func(ctx context.Context, n int, _ watchers.Deps, fire fireFunc) error {
+		d := &scriptedKind{live: func(ctx context.Context, n int, _ watchers.Deps, fire fireFunc) error {
 			if n > 1 {
 				<-ctx.Done()
 				return nil

@@ -33,7 +33,7 @@ func TestNew(t *testing.T) {
 		t.Error("New accepts no store")
 	}
 	st := watcherstest.Open(t)
-	if _, err := watchers.New(watcherstest.Options(st, nil, &scripted{}, &scripted{})); err == nil {
+	if _, err := watchers.New(watcherstest.Options(st, nil, &scriptedKind{}, &scriptedKind{})); err == nil {
 		t.Error("a duplicate kind was accepted")
 	}
 	m, err := watchers.New(watchers.Options{Store: st})
@@ -226,7 +226,7 @@ func TestResume_PassedReminder(t *testing.T) {
 
 func TestCreate_RolledBackNeverStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &scripted{live: func(ctx context.Context, _ int, _ watchers.Deps, _ fireFunc) error { <-ctx.Done(); return nil }}
+		d := &scriptedKind{live: func(ctx context.Context, _ int, _ watchers.Deps, _ fireFunc) error { <-ctx.Done(); return nil }}
 		h := newFixture(t, d)
 		h.start()
 		no := errors.New("no")

@@ -14,33 +14,33 @@ import (
 	"hob/watchers"
 )
 
-// teller is a kind with a history.
-type teller struct{ asked }
+// historyWatcher is a kind with a history.
+type historyWatcher struct{ polledSource }
 
-func (teller) Past(_ context.Context, since time.Time) (out []watchers.Signal, err error) {
+func (historyWatcher) Past(_ context.Context, since time.Time) (out []watchers.Signal, err error) {
 	for _, d := range []time.Duration{time.Hour, 1000 * time.Hour} {
 		out = append(out, watchers.Signal{Text: d.String(), At: since.Add(d)})
 	}
 	return out, nil
 }
 
-// tellers is a driver that creates tellers. It panics if the configuration says so.
-type tellers struct{ source }
+// historyDriver is a driver that creates tellers. It panics if the configuration says so.
+type historyDriver struct{ source }
 
-func (*tellers) Describe() watchers.Description          { return watchers.Description{Kind: "teller"} }
-func (*tellers) DescribeConfig(c json.RawMessage) string { return "the past" }
-func (*tellers) Migrations() []store.MigrationSet        { return nil }
+func (*historyDriver) Describe() watchers.Description          { return watchers.Description{Kind: "teller"} }
+func (*historyDriver) DescribeConfig(c json.RawMessage) string { return "the past" }
+func (*historyDriver) Migrations() []store.MigrationSet        { return nil }
 
-func (s *tellers) New(spec watchers.Spec, _ watchers.Deps) (any, error) {
+func (s *historyDriver) New(spec watchers.Spec, _ watchers.Deps) (any, error) {
 	if string(spec.Config) == `{"panic":true}` {
 		panic("boom")
 	}
-	return teller{asked{&s.source}}, nil
+	return historyWatcher{polledSource{&s.source}}, nil
 }
 
 func TestPast(t *testing.T) {
 	until := time.Date(2026, 5, 8, 12, 0, 0, 0, time.UTC)
-	h := newFixture(t, &source{}, &tellers{})
+	h := newFixture(t, &source{}, &historyDriver{})
 	for _, c := range []struct {
 		kind, config string
 		want         []string

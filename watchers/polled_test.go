@@ -53,7 +53,7 @@ func (s *source) New(spec watchers.Spec, _ watchers.Deps) (any, error) {
 	if err := watchers.Decode(spec.Config, &c); err != nil {
 		return nil, err
 	}
-	return asked{s}, nil
+	return polledSource{s}, nil
 }
 
 func (s *source) add(text string, at time.Time) {
@@ -74,12 +74,12 @@ func (s *source) count() int {
 	return len(s.polls)
 }
 
-type asked struct{ s *source }
+type polledSource struct{ s *source }
 
-func (asked) Every() time.Duration { return 10 * time.Minute }
-func (a asked) Group() string      { return a.s.group }
+func (polledSource) Every() time.Duration { return 10 * time.Minute }
+func (a polledSource) Group() string      { return a.s.group }
 
-func (a asked) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, error) {
+func (a polledSource) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, error) {
 	s := a.s
 	s.mu.Lock()
 	s.polls = append(s.polls, time.Now())
@@ -110,7 +110,7 @@ func (a asked) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, e
 	return f, ctx.Err()
 }
 
-func every(d string) func(*watchers.Spec) { return func(s *watchers.Spec) { s.Every = d } }
+func fixedInterval(d string) func(*watchers.Spec) { return func(s *watchers.Spec) { s.Every = d } }
 
 // sources is a driver with a source for each name, because the suite uses several at the same time.
 type sources struct {
@@ -132,7 +132,7 @@ func (s *sources) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
 	if _, err := s.source.New(spec, deps); err != nil {
 		return nil, err
 	}
-	return asked{s.named(string(spec.Config))}, nil
+	return polledSource{s.named(string(spec.Config))}, nil
 }
 
 func TestPolled_Conformance(t *testing.T) {
@@ -289,7 +289,7 @@ func TestPolled_Wake(t *testing.T) {
 		at := time.Now().Add(4*time.Minute + 30*time.Second)
 		s.extra.Wake = at
 		h.start()
-		h.create("source", `{}`, every("10m"))
+		h.create("source", `{}`, fixedInterval("10m"))
 		time.Sleep(4*time.Minute + 29*time.Second)
 		synctest.Wait()
 		if n := s.count(); n != 1 {
@@ -533,8 +533,8 @@ func TestPolled_Workers(t *testing.T) {
 		h := newFixture(t, alone, shared)
 		h.start()
 		for range 40 {
-			h.create("source", `{}`, every("10m"))
-			h.create("source2", `{}`, every("10m"))
+			h.create("source", `{}`, fixedInterval("10m"))
+			h.create("source2", `{}`, fixedInterval("10m"))
 		}
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
@@ -570,7 +570,7 @@ func TestPolled_Restart(t *testing.T) {
 		h := newFixture(t, s)
 		h.start()
 		for range 200 {
-			h.create("source", `{}`, every("1h"))
+			h.create("source", `{}`, fixedInterval("1h"))
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()

@@ -102,7 +102,7 @@ func TestSupervision(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := &scripted{live: func(ctx context.Context, n int, _ watchers.Deps, _ fireFunc) error { return c.live(ctx, n) }}
+				d := &scriptedKind{live: func(ctx context.Context, n int, _ watchers.Deps, _ fireFunc) error { return c.live(ctx, n) }}
 				h := newFixture(t, d)
 				h.start()
 				s := h.create("scripted", `{}`)
@@ -126,7 +126,7 @@ func TestSupervision(t *testing.T) {
 
 func TestSupervise_ResumesBrokenWatcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &scripted{live: func(ctx context.Context, n int, _ watchers.Deps, _ fireFunc) error {
+		d := &scriptedKind{live: func(ctx context.Context, n int, _ watchers.Deps, _ fireFunc) error {
 			if n == 1 {
 				return watchers.ErrPermanent
 			}
@@ -156,7 +156,7 @@ func TestSupervise_ResumesBrokenWatcher(t *testing.T) {
 
 func TestSupervise_NewFailsAtStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &scripted{live: func(ctx context.Context, _ int, _ watchers.Deps, _ fireFunc) error { <-ctx.Done(); return nil }}
+		d := &scriptedKind{live: func(ctx context.Context, _ int, _ watchers.Deps, _ fireFunc) error { <-ctx.Done(); return nil }}
 		h := newFixture(t, d)
 		later, never := h.create("scripted", `{}`), h.create("scripted", `{}`)
 		begin := time.Now()
@@ -184,7 +184,7 @@ func TestSupervise_NewFailsAtStart(t *testing.T) {
 
 func TestSupervise_PartialError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &scripted{live: func(ctx context.Context, _ int, deps watchers.Deps, _ fireFunc) error {
+		d := &scriptedKind{live: func(ctx context.Context, _ int, deps watchers.Deps, _ fireFunc) error {
 			for range 3 {
 				deps.Trouble(ctx, "w", errors.New("cannot look into it"))
 			}
@@ -215,7 +215,7 @@ func TestFire_DuringCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cancelled := make(chan struct{})
 		var fired, saved error
-		d := &scripted{live: func(ctx context.Context, _ int, _ watchers.Deps, fire fireFunc) error {
+		d := &scriptedKind{live: func(ctx context.Context, _ int, _ watchers.Deps, fire fireFunc) error {
 			<-cancelled
 			saved = fire(context.WithoutCancel(ctx), nil, commitNothing)
 			fired = fire(context.WithoutCancel(ctx), signal("late"), commitNothing)
@@ -237,7 +237,7 @@ func TestFire_DuringCancel(t *testing.T) {
 
 func TestFire_Counts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &scripted{live: func(ctx context.Context, _ int, _ watchers.Deps, fire fireFunc) error {
+		d := &scriptedKind{live: func(ctx context.Context, _ int, _ watchers.Deps, fire fireFunc) error {
 			if err := errors.Join(fire(ctx, signal("a"), commitNothing), fire(ctx, nil, commitNothing), fire(ctx, signal("b"), commitNothing)); err != nil {
 				return err
 			}
@@ -259,7 +259,7 @@ func TestFire_Counts(t *testing.T) {
 func TestSupervise_ErrorStaysUntilRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var id string
-		d := &scripted{check: func(s watchers.Spec) error { id = s.ID; return nil }}
+		d := &scriptedKind{check: func(s watchers.Spec) error { id = s.ID; return nil }}
 		d.live = func(ctx context.Context, _ int, deps watchers.Deps, _ fireFunc) error {
 			for range 2 {
 				for range 5 {
@@ -295,7 +295,7 @@ func TestSupervise_ErrorStaysUntilRecovery(t *testing.T) {
 func TestFire_DailyLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next := 0
-		d := &scripted{live: func(ctx context.Context, _ int, _ watchers.Deps, fire fireFunc) error {
+		d := &scriptedKind{live: func(ctx context.Context, _ int, _ watchers.Deps, fire fireFunc) error {
 			for range 100 {
 				next++
 				if err := fire(ctx, append(signal(fmt.Sprint("a", next)), signal(fmt.Sprint("b", next))...), commitNothing); err != nil {

@@ -57,8 +57,8 @@ func TestVirtualYear(t *testing.T) {
 // span is a period in which the machine was on.
 type span struct{ from, to time.Time }
 
-// tracked is a schedule with its expected occurrences from an independent calculation.
-type tracked struct {
+// trackedSchedule is a schedule with its expected occurrences from an independent calculation.
+type trackedSchedule struct {
 	spec watchers.Spec
 	name string
 	want []time.Time
@@ -70,7 +70,7 @@ func liveAYear(t *testing.T, year int, zones []string, seed uint64) {
 	time.Sleep(time.Until(begin))
 	rng := rand.New(rand.NewPCG(seed, uint64(year)))
 	h := newFixture(t)
-	var all []tracked
+	var all []trackedSchedule
 	var changes []time.Time
 	policies := []watchers.MisfirePolicy{watchers.RunOnce, watchers.Skip, watchers.RunAll}
 	for i, name := range zones {
@@ -88,13 +88,13 @@ func liveAYear(t *testing.T, year int, zones []string, seed uint64) {
 				t.Fatal(err)
 			}
 			s := h.create("cron", string(config), policy(p))
-			all = append(all, tracked{s, fmt.Sprintf("%s in %s, %s", c.cron, name, p), r.expect(c, begin, end)})
+			all = append(all, trackedSchedule{s, fmt.Sprintf("%s in %s, %s", c.cron, name, p), r.expect(c, begin, end)})
 		}
 		missing := changes[len(changes)-len(r.changes()):]
 		for _, at := range append(missing, begin.Add(time.Duration(rng.Int64N(int64(300*24*time.Hour))))) {
 			at = at.Truncate(time.Second)
 			s := h.create("oneshot", fmt.Sprintf(`{"at":%q}`, at.Format(time.RFC3339)), remind("once"), policy(policies[rng.IntN(3)]))
-			all = append(all, tracked{s, "once at " + at.String(), []time.Time{at}})
+			all = append(all, trackedSchedule{s, "once at " + at.String(), []time.Time{at}})
 		}
 	}
 	var on []span
@@ -128,7 +128,7 @@ func liveAYear(t *testing.T, year int, zones []string, seed uint64) {
 
 // account checks that the signals cover all expected occurrences, in order. It returns "" if they
 // do, or a description of the first difference.
-func account(w tracked, signals []watchers.Signal, on []span) string {
+func account(w trackedSchedule, signals []watchers.Signal, on []span) string {
 	left := w.want
 	for _, s := range signals {
 		var p struct{ Missed, Skipped int }

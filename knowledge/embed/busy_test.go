@@ -9,13 +9,13 @@ import (
 	"hob/knowledge/embed/embedtest"
 )
 
-// atWork is an embedder that runs a function during its first call.
-type atWork struct {
+// busyEmbedder is an embedder that runs a function during its first call.
+type busyEmbedder struct {
 	llm.Embedder
 	during func()
 }
 
-func (b *atWork) Embed(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
+func (b *busyEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
 	if f := b.during; f != nil {
 		b.during = nil
 		f()
@@ -27,7 +27,7 @@ func (b *atWork) Embed(ctx context.Context, texts []string) ([][]float32, llm.Us
 // stored.
 func TestForget_WhileTheEmbedderWorks(t *testing.T) {
 	w := newFixture(t, embedtest.Options{})
-	b := &atWork{Embedder: w.opt.Embedder}
+	b := &busyEmbedder{Embedder: w.opt.Embedder}
 	w.opt.Embedder = b
 	w.open()
 	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"})

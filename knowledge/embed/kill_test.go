@@ -38,14 +38,14 @@ func child() bool {
 	return true
 }
 
-// placed contains a store and its vectors, both in one folder.
-type placed struct {
+// placedStore contains a store and its vectors, both in one folder.
+type placedStore struct {
 	st   *store.Store
 	base *knowledge.Base
 	vecs *embed.Vectors
 }
 
-func openPlace(ctx context.Context, dir, file, url string) (p placed, err error) {
+func openPlace(ctx context.Context, dir, file, url string) (p placedStore, err error) {
 	if p.st, err = store.Open(ctx, filepath.Join(dir, "hob.db"), knowledge.Migrations(), store.Options{}); err != nil {
 		return p, err
 	}
@@ -91,7 +91,7 @@ func changeForever(ctx context.Context, dir, url string, seed uint64) error {
 	return <-failed
 }
 
-func changeRandomly(ctx context.Context, p placed, seed uint64) error {
+func changeRandomly(ctx context.Context, p placedStore, seed uint64) error {
 	r := rand.New(rand.NewPCG(seed, 2))
 	for round := 0; ; round++ {
 		err := p.st.Write(ctx, func(tx *store.Tx) error {

@@ -338,14 +338,14 @@ func TestMentions_OfARow(t *testing.T) {
 	}
 }
 
-// stopping is a base whose search fails after some calls, as if the process had been killed.
-type stopping struct {
+// stoppingBase is a base whose search fails after some calls, as if the process had been killed.
+type stoppingBase struct {
 	*knowledge.Base
 
 	after int
 }
 
-func (s *stopping) Search(q store.Querier, text string, opt knowledge.SearchOptions) ([]knowledge.Hit, error) {
+func (s *stoppingBase) Search(q store.Querier, text string, opt knowledge.SearchOptions) ([]knowledge.Hit, error) {
 	if s.after--; s.after < 0 {
 		return nil, errors.New("killed")
 	}
@@ -387,7 +387,7 @@ func TestFollow_SearchesEarlierRowsForNewNames(t *testing.T) {
 				}
 				return nil
 			})
-			if _, err := h.g.Follow(t.Context(), &stopping{h.b, 10}); err == nil {
+			if _, err := h.g.Follow(t.Context(), &stoppingBase{h.b, 10}); err == nil {
 				t.Fatal("Follow returned no error")
 			}
 			g, err := New(Options{Store: h.st})

@@ -12,13 +12,13 @@ import (
 	"hob/platform/store/erase"
 )
 
-// meddling is a disk that calls a function while a file is read.
-type meddling struct {
+// hookedDisk is a disk that calls a function while a file is read.
+type hookedDisk struct {
 	*ingestFixture
 	during func()
 }
 
-func (m meddling) ReadDocument(ctx context.Context, path string, limit int64) (knowledge.File, error) {
+func (m hookedDisk) ReadDocument(ctx context.Context, path string, limit int64) (knowledge.File, error) {
 	f, err := m.ingestFixture.ReadDocument(ctx, path, limit)
 	if m.during != nil {
 		m.during()
@@ -55,7 +55,7 @@ func TestForget_WhileAFileIsRead(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			w := open(t)
-			disk := &meddling{ingestFixture: w}
+			disk := &hookedDisk{ingestFixture: w}
 			w.l.opt.Files = disk
 			if tt.known {
 				w.put("/f/a.txt", "Kestrel-1 was the password.")

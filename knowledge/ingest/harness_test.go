@@ -11,25 +11,25 @@ import (
 	"hob/knowledge"
 )
 
-func notExist() error { return notThere{fs.ErrNotExist} }
+func notExist() error { return notFoundError{fs.ErrNotExist} }
 
-func (n notThere) Unwrap() error { return n.error }
+func (n notFoundError) Unwrap() error { return n.error }
 
 func sorted(m map[string]knowledge.File) []string { return slices.Sorted(maps.Keys(m)) }
 
-// tiring is a context that is canceled after a number of checks.
-type tiring struct {
+// tiringContext is a context that is canceled after a number of checks.
+type tiringContext struct {
 	context.Context
 	left atomic.Int64
 }
 
-func tiringAfter(ctx context.Context, looks int) *tiring {
-	c := &tiring{Context: ctx}
+func tiringAfter(ctx context.Context, looks int) *tiringContext {
+	c := &tiringContext{Context: ctx}
 	c.left.Store(int64(looks))
 	return c
 }
 
-func (c *tiring) Err() error {
+func (c *tiringContext) Err() error {
 	if c.left.Add(-1) < 0 {
 		return context.Canceled
 	}

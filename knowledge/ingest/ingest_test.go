@@ -59,7 +59,7 @@ func (w *ingestFixture) put(path, text string) {
 	w.disk[path], w.text[path] = knowledge.File{Path: path, Size: int64(len(text)), Modified: mtime}, text
 }
 
-type notThere struct{ error }
+type notFoundError struct{ error }
 
 func (w *ingestFixture) WalkDocuments(_ context.Context, path string, visit func(knowledge.File) error) (string, error) {
 	if e, ok := w.disk[path]; ok {

@@ -14,20 +14,20 @@ import (
 
 const png = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 
-// eye is a fake vision model that is sometimes unavailable.
-type eye struct {
+// fakeVision is a fake vision model that is sometimes unavailable.
+type fakeVision struct {
 	away, bad bool
 	asked     int
 }
 
-func (e *eye) Ready(context.Context) error {
+func (e *fakeVision) Ready(context.Context) error {
 	if e.away {
 		return fmt.Errorf("the budget is used up; %w", ErrLater)
 	}
 	return nil
 }
 
-func (e *eye) Describe(context.Context, []byte) (string, error) {
+func (e *fakeVision) Describe(context.Context, []byte) (string, error) {
 	e.asked++
 	if e.bad {
 		return "", errors.New("not an image")
@@ -37,7 +37,7 @@ func (e *eye) Describe(context.Context, []byte) (string, error) {
 
 func TestPicture_IsRetried(t *testing.T) {
 	w := open(t)
-	see := &eye{away: true}
+	see := &fakeVision{away: true}
 	w.l.opt.Pictures = see
 	f := Folder{Path: "/f"}
 	w.put("/f/bike.png", png)
@@ -72,7 +72,7 @@ func TestPicture_IsRetried(t *testing.T) {
 // An image that cannot be described is skipped until it changes or the user requests it.
 func TestPicture_UnusableIsSkipped(t *testing.T) {
 	w := open(t)
-	see := &eye{bad: true}
+	see := &fakeVision{bad: true}
 	w.l.opt.Pictures = see
 	w.put("/f/bike.png", png)
 	for range 2 {

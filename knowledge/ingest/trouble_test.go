@@ -49,14 +49,14 @@ func TestReconcile_FileThatCrashesTheProcess(t *testing.T) {
 	}
 }
 
-// failing is a disk on which one file is temporarily unreadable.
-type failing struct {
+// failingDisk is a disk on which one file is temporarily unreadable.
+type failingDisk struct {
 	*ingestFixture
 	path string
 	err  error
 }
 
-func (f *failing) ReadDocument(ctx context.Context, path string, limit int64) (knowledge.File, error) {
+func (f *failingDisk) ReadDocument(ctx context.Context, path string, limit int64) (knowledge.File, error) {
 	if path == f.path && f.err != nil {
 		return knowledge.File{}, f.err
 	}
@@ -68,7 +68,7 @@ func (f *failing) ReadDocument(ctx context.Context, path string, limit int64) (k
 func TestReconcile_RetriesAfterATemporaryError(t *testing.T) {
 	t.Run("retries a file that is temporarily unreadable", func(t *testing.T) {
 		w := open(t)
-		disk := &failing{ingestFixture: w, path: "/f/a.txt", err: Retryable(errors.New("input/output error"))}
+		disk := &failingDisk{ingestFixture: w, path: "/f/a.txt", err: Retryable(errors.New("input/output error"))}
 		w.l.opt.Files = disk
 		w.put("/f/a.txt", "The valve opens at three bar.")
 		w.put("/f/b.txt", "The spare key is with Ana.")
@@ -83,7 +83,7 @@ func TestReconcile_RetriesAfterATemporaryError(t *testing.T) {
 	})
 	t.Run("retries a file without read permission", func(t *testing.T) {
 		w := open(t)
-		w.l.opt.Files = &failing{ingestFixture: w, path: "/f/a.txt", err: tools.Errorf(tools.PolicyDenied, "it is protected")}
+		w.l.opt.Files = &failingDisk{ingestFixture: w, path: "/f/a.txt", err: tools.Errorf(tools.PolicyDenied, "it is protected")}
 		w.put("/f/a.txt", "The valve opens at three bar.")
 		if r := w.reconcile(); r.again || len(r.Skipped) != 1 {
 			t.Errorf("%+v", r)

@@ -16,13 +16,13 @@ var errLater = errors.New("later")
 
 const png = "\x89PNG\r\n\x1a\n"
 
-// failing is a model whose calls fail.
-type failing struct {
+// failingModel is a model whose calls fail.
+type failingModel struct {
 	llm.Model
 	err error
 }
 
-func (f failing) Stream(context.Context, llm.Request) iter.Seq2[llm.Event, error] {
+func (f failingModel) Stream(context.Context, llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) { yield(llm.Event{}, f.err) }
 }
 
@@ -61,7 +61,7 @@ func TestDescribe(t *testing.T) {
 			now := time.Unix(1_800_000_000, 0)
 			var m llm.Model = llmtest.NewScripted(llmtest.Options{Info: tc.info}, llmtest.Answer{Match: "Describe", Text: tc.text, Times: -1})
 			if tc.fails != nil {
-				m = failing{m, tc.fails}
+				m = failingModel{m, tc.fails}
 			}
 			d := describer(t, m, &now)
 			text, err := d.Describe(t.Context(), []byte(tc.data))

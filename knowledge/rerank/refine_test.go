@@ -14,8 +14,8 @@ import (
 	"hob/knowledge"
 )
 
-// says is a model that always returns the same answer.
-type says struct {
+// fixedModel is a model that always returns the same answer.
+type fixedModel struct {
 	info   llm.Info
 	answer string
 	err    error
@@ -23,9 +23,9 @@ type says struct {
 	asked  llm.Request
 }
 
-func (s *says) Info() llm.Info { return s.info }
+func (s *fixedModel) Info() llm.Info { return s.info }
 
-func (s *says) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
+func (s *fixedModel) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
 	s.asked = r
 	return func(yield func(llm.Event, error) bool) {
 		select {
@@ -77,7 +77,7 @@ func TestCorrect(t *testing.T) {
 		{name: "an external agent", model: llm.Info{Provider: "x", Acts: true}, fails: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := NewCorrector(with(&says{info: tt.model, answer: tt.answer}))
+			c, err := NewCorrector(with(&fixedModel{info: tt.model, answer: tt.answer}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -105,7 +105,7 @@ func TestRerank(t *testing.T) {
 		{"prose", "3, 1, 2", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			o := with(&says{answer: tt.answer})
+			o := with(&fixedModel{answer: tt.answer})
 			r, err := NewReranker(o)
 			if err != nil {
 				t.Fatal(err)
@@ -130,7 +130,7 @@ func TestRerank(t *testing.T) {
 }
 
 func TestRerank_LimitsShownRows(t *testing.T) {
-	m := &says{answer: `{"order": [2]}`}
+	m := &fixedModel{answer: `{"order": [2]}`}
 	o := with(m)
 	o.Hits = 2
 	r, err := NewReranker(o)
@@ -146,7 +146,7 @@ func TestRerank_LimitsShownRows(t *testing.T) {
 // Search results are untrusted data: the prompt fences them so that they cannot close the fence,
 // and the model has no tools.
 func TestRerank_FencesResults(t *testing.T) {
-	m := &says{answer: `{"answered": true, "search": ""}`}
+	m := &fixedModel{answer: `{"answered": true, "search": ""}`}
 	c, err := NewCorrector(with(m))
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestRerank_FencesResults(t *testing.T) {
 
 func TestRerank_TimeoutIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, err := NewReranker(with(&says{wait: time.Hour}))
+		r, err := NewReranker(with(&fixedModel{wait: time.Hour}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +191,7 @@ func FuzzStrict(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		m := &says{answer: s}
+		m := &fixedModel{answer: s}
 		r, err := NewReranker(with(m))
 		if err != nil {
 			t.Fatal(err)

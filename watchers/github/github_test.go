@@ -58,21 +58,21 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// watch polls a repository, each time with a new driver.
-type watch struct {
+// repositoryPoller polls a repository, each time with a new driver.
+type repositoryPoller struct {
 	t     *testing.T
-	h     *hub
+	h     *fakeGitHub
 	net   *safehttptest.Internet
 	more  string
 	p     watchers.Progress
 	known map[string]bool
 }
 
-func newWatch(t *testing.T, h *hub, more string) *watch {
-	return &watch{t: t, h: h, net: safehttptest.New(t, h), more: more, p: watchers.Progress{First: true, Begun: time.Now()}, known: map[string]bool{}}
+func newWatch(t *testing.T, h *fakeGitHub, more string) *repositoryPoller {
+	return &repositoryPoller{t: t, h: h, net: safehttptest.New(t, h), more: more, p: watchers.Progress{First: true, Begun: time.Now()}, known: map[string]bool{}}
 }
 
-func (w *watch) newPolled() watchers.Polled {
+func (w *repositoryPoller) newPolled() watchers.Polled {
 	w.t.Helper()
 	made, err := github.New().New(watchers.Spec{Config: json.RawMessage(`{"repo":"o/r","base_url":"https://git.example.com"` + w.more + `}`)}, watchers.Deps{
 		Network: w.net.Client(w.t), Secret: func(ref string) (string, error) {
@@ -85,7 +85,7 @@ func (w *watch) newPolled() watchers.Polled {
 	return made.(watchers.Polled)
 }
 
-func (w *watch) poll() (said []string, err error) {
+func (w *repositoryPoller) poll() (said []string, err error) {
 	w.t.Helper()
 	found, err := w.newPolled().Poll(w.t.Context(), w.p)
 	if err != nil {
@@ -101,7 +101,7 @@ func (w *watch) poll() (said []string, err error) {
 	return said, nil
 }
 
-func (w *watch) want(want ...string) {
+func (w *repositoryPoller) want(want ...string) {
 	w.t.Helper()
 	got, err := w.poll()
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -268,18 +268,18 @@ func TestPoll_ManyEventsBeforeTheFirstPoll(t *testing.T) {
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		set    func(*hub)
+		set    func(*fakeGitHub)
 		config string
 		later  time.Duration // approximate delay
 		want   string
 	}{
-		{"primary", func(h *hub) { h.limit = 0 }, "", time.Hour, "a token raises the limit"},
-		{"secondary", func(h *hub) { h.retry = "90" }, "", 90 * time.Second, "requests a lower request rate"},
-		{"a wrong token", func(h *hub) { h.token = "s3cret" }, `,"token":"env:OLD"`, 0, "rejected the token"},
-		{"a private repository without a token", func(h *hub) { h.token = "s3cret" }, "", 0, "for a private one, configure a token"},
-		{"a secret that does not exist", func(*hub) {}, `,"token":"env:NONE"`, 0, "is empty or invalid"},
-		{"no such repository", func(h *hub) { clear(h.lists) }, `,"token":"env:GOOD"`, 0, "that the token may read"},
-		{"an outage", func(h *hub) { h.fail = 502 }, "", 0, "status 502"},
+		{"primary", func(h *fakeGitHub) { h.limit = 0 }, "", time.Hour, "a token raises the limit"},
+		{"secondary", func(h *fakeGitHub) { h.retry = "90" }, "", 90 * time.Second, "requests a lower request rate"},
+		{"a wrong token", func(h *fakeGitHub) { h.token = "s3cret" }, `,"token":"env:OLD"`, 0, "rejected the token"},
+		{"a private repository without a token", func(h *fakeGitHub) { h.token = "s3cret" }, "", 0, "for a private one, configure a token"},
+		{"a secret that does not exist", func(*fakeGitHub) {}, `,"token":"env:NONE"`, 0, "is empty or invalid"},
+		{"no such repository", func(h *fakeGitHub) { clear(h.lists) }, `,"token":"env:GOOD"`, 0, "that the token may read"},
+		{"an outage", func(h *fakeGitHub) { h.fail = 502 }, "", 0, "status 502"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHub()

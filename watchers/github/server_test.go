@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// hub implements the used part of GitHub's API: lists by repository with ETags, pages with
+// fakeGitHub implements the used part of GitHub's API: lists by repository with ETags, pages with
 // Link, both limits, tokens, the interval of events.
-type hub struct {
+type fakeGitHub struct {
 	mu     sync.Mutex
 	lists  map[string][]map[string]any // by path, newest first
 	token  string
@@ -30,16 +30,18 @@ type hub struct {
 	perMax int
 }
 
-func newHub() *hub { return &hub{lists: map[string][]map[string]any{}, limit: -1, perMax: 100} }
+func newHub() *fakeGitHub {
+	return &fakeGitHub{lists: map[string][]map[string]any{}, limit: -1, perMax: 100}
+}
 
-func (h *hub) do(fn func()) {
+func (h *fakeGitHub) do(fn func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	fn()
 }
 
 // put adds or replaces an entry and keeps the list sorted as GitHub does.
-func (h *hub) put(path string, by string, e map[string]any) {
+func (h *fakeGitHub) put(path string, by string, e map[string]any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	id := fmt.Sprint(e["id"], e["number"])
@@ -49,7 +51,7 @@ func (h *hub) put(path string, by string, e map[string]any) {
 	h.lists[path] = list
 }
 
-func (h *hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.asked = append(h.asked, r.URL.String())

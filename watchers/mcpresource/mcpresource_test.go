@@ -16,15 +16,15 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-// shelf is a fake of watchers.Resources with the resources keyed by URI.
-type shelf struct {
+// fakeResources is a fake of watchers.Resources with the resources keyed by URI.
+type fakeResources struct {
 	mu    sync.Mutex
 	texts map[string]string
 	fails bool
 	reads int
 }
 
-func (s *shelf) set(uri, text string) {
+func (s *fakeResources) set(uri, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.texts == nil {
@@ -33,14 +33,14 @@ func (s *shelf) set(uri, text string) {
 	s.texts[uri] = text
 }
 
-func (s *shelf) CheckServer(name string) error {
+func (s *fakeResources) CheckServer(name string) error {
 	if name != "files" {
 		return errors.New("no such server")
 	}
 	return nil
 }
 
-func (s *shelf) WatchResource(ctx context.Context, _, uri string) (watchers.Resource, error) {
+func (s *fakeResources) WatchResource(ctx context.Context, _, uri string) (watchers.Resource, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reads++
@@ -58,7 +58,7 @@ func uriOf(config json.RawMessage) string {
 }
 
 func TestConformance(t *testing.T) {
-	s := &shelf{}
+	s := &fakeResources{}
 	watcherstest.Run(t, watcherstest.Suite{
 		New: func() watchers.Driver { return mcpresource.New() },
 		Config: func(t *testing.T) json.RawMessage {
@@ -76,7 +76,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestPoll(t *testing.T) {
-	s := &shelf{}
+	s := &fakeResources{}
 	p := watchers.Progress{First: true}
 	var said []string
 	for _, text := range []string{"a\nb", "a\nb", "a\nurgent: c", "a\nd", "a\nurgent: c"} {
@@ -106,7 +106,7 @@ func TestPoll(t *testing.T) {
 // Announcements cause an immediate poll, but at most one poll every 10 s.
 func TestAnnouncements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shelf{}
+		s := &fakeResources{}
 		s.set("memo://x", "one")
 		st := watcherstest.Open(t, mcpresource.New())
 		sink := watcherstest.NewSink(st)
