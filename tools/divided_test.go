@@ -11,23 +11,23 @@ import (
 	"hob/tools"
 )
 
-type dividedIn struct {
+type splitArgs struct {
 	In string `json:"in,omitempty"`
 }
 
 func parts() (own, other tools.Tool) {
 	spec := tools.Spec{Name: "put", Category: "x", Effects: tools.Write, Description: "Put."}
-	own = tools.New(tools.Def[dividedIn]{
+	own = tools.New(tools.Def[splitArgs]{
 		Spec: spec,
-		RunTx: func(context.Context, *store.Tx, tools.Call, dividedIn) (tools.Result, error) {
+		RunTx: func(context.Context, *store.Tx, tools.Call, splitArgs) (tools.Result, error) {
 			return tools.Result{Source: provenance.Tool, Text: "own"}, nil
 		},
 		UndoTx: func(context.Context, *store.Tx, json.RawMessage) (string, error) { return "own", nil },
 	})
-	other = tools.New(tools.Def[dividedIn]{
+	other = tools.New(tools.Def[splitArgs]{
 		Spec:    spec,
-		Summary: func(dividedIn) string { return "elsewhere" },
-		Run: func(context.Context, tools.Call, dividedIn) (tools.Result, error) {
+		Summary: func(splitArgs) string { return "elsewhere" },
+		Run: func(context.Context, tools.Call, splitArgs) (tools.Result, error) {
 			return tools.Result{Source: provenance.Tool, Text: "other"}, nil
 		},
 		Undo: func(context.Context, json.RawMessage) (string, error) { return "other", nil },

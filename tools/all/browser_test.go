@@ -9,12 +9,12 @@ import (
 	"hob/tools/toolstest"
 )
 
-// tabs is a fake browser that only stores a list of tabs.
-type tabs struct{ list []browser.Tab }
+// tabList is a fake browser that only stores a list of tabs.
+type tabList struct{ list []browser.Tab }
 
-func (b *tabs) Tabs(context.Context) []browser.Tab { return b.list }
+func (b *tabList) Tabs(context.Context) []browser.Tab { return b.list }
 
-func (b *tabs) Get(id string) (browser.Tab, error) {
+func (b *tabList) Get(id string) (browser.Tab, error) {
 	for _, t := range b.list {
 		if t.ID == id || id == "" && t.Active {
 			return t, nil
@@ -23,7 +23,7 @@ func (b *tabs) Get(id string) (browser.Tab, error) {
 	return browser.Tab{}, &browser.Error{Kind: browser.NoTab, Message: "there is no tab " + id}
 }
 
-func (b *tabs) Open(_ context.Context, address string) (browser.Tab, error) {
+func (b *tabList) Open(_ context.Context, address string) (browser.Tab, error) {
 	for i := range b.list {
 		b.list[i].Active = false
 	}
@@ -32,17 +32,17 @@ func (b *tabs) Open(_ context.Context, address string) (browser.Tab, error) {
 	return t, nil
 }
 
-func (b *tabs) Navigate(ctx context.Context, id, address string) (browser.Tab, error) {
+func (b *tabList) Navigate(ctx context.Context, id, address string) (browser.Tab, error) {
 	t, err := b.Get(id)
 	t.URL, t.Title = address, "Elsewhere"
 	return t, err
 }
 
-func (b *tabs) CloseTab(_ context.Context, id string) (browser.Tab, error) { return b.Get(id) }
+func (b *tabList) CloseTab(_ context.Context, id string) (browser.Tab, error) { return b.Get(id) }
 
-func (b *tabs) Switch(_ context.Context, id string) (browser.Tab, error) { return b.Get(id) }
+func (b *tabList) Switch(_ context.Context, id string) (browser.Tab, error) { return b.Get(id) }
 
-func (b *tabs) Content(_ context.Context, id string) (*browser.Content, error) {
+func (b *tabList) Content(_ context.Context, id string) (*browser.Content, error) {
 	t, err := b.Get(id)
 	if err != nil {
 		return nil, err
@@ -53,15 +53,15 @@ func (b *tabs) Content(_ context.Context, id string) (*browser.Content, error) {
 	}, nil
 }
 
-func (b *tabs) History(context.Context, string, int) (string, error) {
+func (b *tabList) History(context.Context, string, int) (string, error) {
 	return "http://boiler.example/0", nil
 }
 
-func (b *tabs) Go(ctx context.Context, id string, _ int, address string) (browser.Tab, error) {
+func (b *tabList) Go(ctx context.Context, id string, _ int, address string) (browser.Tab, error) {
 	return b.Navigate(ctx, id, address)
 }
 
-func (b *tabs) Describe(_ context.Context, id, handle string) (browser.Described, error) {
+func (b *tabList) Describe(_ context.Context, id, handle string) (browser.Described, error) {
 	t, err := b.Get(id)
 	d := browser.Described{Tab: t.ID, URL: t.URL}
 	switch handle {
@@ -77,11 +77,11 @@ func (b *tabs) Describe(_ context.Context, id, handle string) (browser.Described
 	return d, err
 }
 
-func (b *tabs) ElementOf(string) (e browser.Element, tab, page string, ok bool) {
+func (b *tabList) ElementOf(string) (e browser.Element, tab, page string, ok bool) {
 	return e, "", "", false
 }
 
-func (b *tabs) Click(ctx context.Context, id, handle string, check browser.Check) (browser.Done, error) {
+func (b *tabList) Click(ctx context.Context, id, handle string, check browser.Check) (browser.Done, error) {
 	d, err := b.Describe(ctx, id, handle)
 	if err == nil {
 		err = check([]browser.Described{d})
@@ -90,23 +90,23 @@ func (b *tabs) Click(ctx context.Context, id, handle string, check browser.Check
 	return browser.Done{Tab: t}, err
 }
 
-func (b *tabs) Fill(ctx context.Context, id string, fields []browser.Field, _ bool, check browser.Check) (browser.Done, error) {
+func (b *tabList) Fill(ctx context.Context, id string, fields []browser.Field, _ bool, check browser.Check) (browser.Done, error) {
 	return b.Click(ctx, id, fields[0].Handle, check)
 }
 
-func (b *tabs) Execute(_ context.Context, id, code string, check browser.Check) (string, error) {
+func (b *tabList) Execute(_ context.Context, id, code string, check browser.Check) (string, error) {
 	t, _ := b.Get(id)
 	return "value of " + code, check([]browser.Described{{Tab: t.ID, URL: t.URL}})
 }
 
-func (b *tabs) Screenshot(context.Context, string) ([]byte, browser.Tab, error) {
+func (b *tabList) Screenshot(context.Context, string) ([]byte, browser.Tab, error) {
 	t, err := b.Get("")
 	return []byte("picture"), t, err
 }
 
-func (b *tabs) Dialogs(string) []string { return nil }
+func (b *tabList) Dialogs(string) []string { return nil }
 
-func (b *tabs) Notes() []string { return nil }
+func (b *tabList) Notes() []string { return nil }
 
 // owners is a fake for the user's browsers, so that the tests do not need a Mac.
 type owners struct{}

@@ -139,7 +139,7 @@ func open(t *testing.T) toolstest.Env {
 	d.Weather.Network = client
 	d.Rates = money.Rates{Network: client, Store: st, URL: "http://rates.example/daily.xml"}
 	d.Mail.Accounts, d.Calendar.Accounts = accounts(t)
-	d.Browser = browser.Deps{Browser: &tabs{}, Own: owners{}, Network: client, Keep: func(name string, _ []byte) (string, error) { return "/pictures/" + name, nil }}
+	d.Browser = browser.Deps{Browser: &tabList{}, Own: owners{}, Network: client, Keep: func(name string, _ []byte) (string, error) { return "/pictures/" + name, nil }}
 	d.Web = web.Deps{Network: client, Search: web.Search{BaseURL: "http://search.example"}}
 	related, err := graph.New(graph.Options{Store: st})
 	if err != nil {

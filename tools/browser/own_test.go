@@ -14,39 +14,39 @@ import (
 	"hob/tools"
 )
 
-// mine is a fake of the owner's browser with one tab. If front is set, a second tab with this
+// ownBrowser is a fake of the owner's browser with one tab. If front is set, a second tab with this
 // address is active. If err is set, all actions fail.
-type mine struct {
+type ownBrowser struct {
 	at    string
 	front string
 	err   error
 	did   int
 }
 
-func (m *mine) List(context.Context, apps.App) (apps.List, error) { return apps.List{}, m.err }
+func (m *ownBrowser) List(context.Context, apps.App) (apps.List, error) { return apps.List{}, m.err }
 
-func (m *mine) Get(_ context.Context, _ apps.App, id string) (apps.Tab, error) {
+func (m *ownBrowser) Get(_ context.Context, _ apps.App, id string) (apps.Tab, error) {
 	if id == "" && m.front != "" {
 		return apps.Tab{ID: "1.2", URL: m.front}, m.err
 	}
 	return apps.Tab{ID: "1.1", Title: "Page", URL: m.at}, m.err
 }
 
-func (m *mine) Open(context.Context, apps.App, string) (apps.Tab, error) {
+func (m *ownBrowser) Open(context.Context, apps.App, string) (apps.Tab, error) {
 	m.did++
 	return apps.Tab{}, m.err
 }
 
-func (m *mine) Close(context.Context, apps.App, apps.Tab) error { m.did++; return m.err }
+func (m *ownBrowser) Close(context.Context, apps.App, apps.Tab) error { m.did++; return m.err }
 
-func (m *mine) Switch(context.Context, apps.App, apps.Tab) error { m.did++; return m.err }
+func (m *ownBrowser) Switch(context.Context, apps.App, apps.Tab) error { m.did++; return m.err }
 
-func (m *mine) Read(context.Context, apps.App, apps.Tab) (apps.Text, error) {
+func (m *ownBrowser) Read(context.Context, apps.App, apps.Tab) (apps.Text, error) {
 	m.did++
 	return apps.Text{Text: "text"}, m.err
 }
 
-func (m *mine) Execute(context.Context, apps.App, apps.Tab, string) (apps.Text, error) {
+func (m *ownBrowser) Execute(context.Context, apps.App, apps.Tab, string) (apps.Text, error) {
 	m.did++
 	return apps.Text{Text: "value"}, m.err
 }
@@ -83,7 +83,7 @@ func TestOwn(t *testing.T) {
 		"browser_open_tab":         {`{"browser":"brave","url":"https://example.org/"}`, tools.Egress | tools.Send, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &mine{at: "https://one.example/"}
+			m := &ownBrowser{at: "https://one.example/"}
 			d := Deps{Browser: tabsOnly{}, Network: net, Own: m}
 			x, args := tool(t, d, name), json.RawMessage(tc.args)
 			j := tools.JudgmentOf(t.Context(), x, args)
@@ -128,7 +128,7 @@ func TestOwn(t *testing.T) {
 // the tab that was active at the time of the request.
 func TestOwn_ApprovedOnTheDashboard(t *testing.T) {
 	for name, args := range map[string]string{"browser_get_page_content": `{"browser":"chrome"}`, "browser_execute_js": `{"browser":"chrome","script":"x"}`, "browser_close_tab": `{"browser":"chrome"}`} {
-		m := &mine{at: "https://one.example/"}
+		m := &ownBrowser{at: "https://one.example/"}
 		x := tool(t, Deps{Browser: tabsOnly{}, Own: m}, name)
 		asked := tools.JudgmentOf(t.Context(), x, json.RawMessage(args))
 		m.front = "http://127.0.0.1:7717/"
@@ -154,7 +154,7 @@ func TestOwn_RefusesTheDashboard(t *testing.T) {
 		"http://[::ffff:127.0.0.1]/": true, "http://127.8.8.8:3000/": true, "https://hob.home.example/": true, "https://192.168.1.7:7717/": true, "view-source:http://127.0.0.1:7717/": true, "blob:http://127.0.0.1:7717/x": true, "http://%": true,
 		"https://localhost.example/": false, "https://one.example/?u=http://127.0.0.1/": false, "about:blank": false, "": false, "https://192.168.1.8/": false,
 	} {
-		d := Deps{Browser: tabsOnly{}, Own: &mine{at: at}, Hosts: []string{"Hob.home.example", "192.168.1.7", ""}}
+		d := Deps{Browser: tabsOnly{}, Own: &ownBrowser{at: at}, Hosts: []string{"Hob.home.example", "192.168.1.7", ""}}
 		for name, args := range map[string]string{"browser_get_page_content": `{"browser":"safari"}`, "browser_execute_js": `{"browser":"chrome","tab":"1.1","script":"x"}`} {
 			j := tools.JudgmentOf(t.Context(), tool(t, d, name), json.RawMessage(args))
 			if (tools.CodeOf(j.Refused) == tools.PolicyDenied) != refused || (j.Refused != nil) != refused {

@@ -21,9 +21,9 @@ func (s *sentFolder) WasSent(_ context.Context, id string) (bool, error) {
 	return !s.deleted && slices.ContainsFunc(s.letters, func(l pim.OutgoingMail) bool { return l.ID == id }), nil
 }
 
-// notifying hides the optional methods of a calendar, so that its server counts as one that
+// plainCalendar hides the optional methods of a calendar, so that its server counts as one that
 // notifies guests.
-type notifying struct{ pim.Calendars }
+type plainCalendar struct{ pim.Calendars }
 
 // If a call was carried out after a backup and the backup is restored, WasSent recognizes the call
 // by its emails or by the state of the calendar.
@@ -51,7 +51,7 @@ func TestWasSent_RecognizesCarriedOutCalls(t *testing.T) {
 			a.Address = "tester@test.local"
 			var in pim.Calendars = netaccount.NewCalendars(a)
 			if tc.servers {
-				in = notifying{in}
+				in = plainCalendar{in}
 			}
 			for _, x := range Tools(Deps{
 				Accounts: func() []pim.Account { return []pim.Account{a} }, Calendars: func() []pim.Calendars { return []pim.Calendars{in} },

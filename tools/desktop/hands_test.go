@@ -103,7 +103,7 @@ func TestType_RefusesProtectedWindows(t *testing.T) {
 func TestType_StopsWhenThePageChanges(t *testing.T) {
 	for app, stops := range map[string]bool{"firefox": true, "microsoft edge": true, "gedit": false} {
 		s := &display{list: []window.Window{{ID: 1, Title: "Forum", App: app, PID: 4}}}
-		d := Deps{Windows: s, Hands: turning{s}, Asking: func(context.Context) (bool, error) { return false, nil }}
+		d := Deps{Windows: s, Hands: changingDisplay{s}, Asking: func(context.Context) (bool, error) { return false, nil }}
 		x := named(t, d, "type_text")
 		args := json.RawMessage(`{"window":"1","text":"y"}`)
 		j := tools.JudgmentOf(t.Context(), x, args)
@@ -113,10 +113,10 @@ func TestType_StopsWhenThePageChanges(t *testing.T) {
 	}
 }
 
-// turning is a display that changes the title of a window before it types into the window.
-type turning struct{ *display }
+// changingDisplay is a display that changes the title of a window before it types into the window.
+type changingDisplay struct{ *display }
 
-func (d turning) Type(ctx context.Context, w window.Window, text string, ok input.Check) error {
+func (d changingDisplay) Type(ctx context.Context, w window.Window, text string, ok input.Check) error {
 	w.Title = "Pay now"
 	return d.display.Type(ctx, w, text, ok)
 }

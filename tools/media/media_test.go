@@ -16,19 +16,19 @@ import (
 	"hob/tools"
 )
 
-// deck is a fake PlayerControl with a list of players.
-type deck struct {
+// fakePlayers is a fake PlayerControl with a list of players.
+type fakePlayers struct {
 	list []media.Player
 	err  error
 	fail error
 	done []media.Request
 }
 
-func (d *deck) Players(context.Context) ([]media.Player, error) {
+func (d *fakePlayers) Players(context.Context) ([]media.Player, error) {
 	return append([]media.Player(nil), d.list...), d.err
 }
 
-func (d *deck) Do(_ context.Context, r media.Request) error {
+func (d *fakePlayers) Do(_ context.Context, r media.Request) error {
 	d.done = append(d.done, r)
 	for i := range d.list {
 		if d.list[i].ID != r.Player || d.fail != nil {
@@ -55,18 +55,18 @@ func call(t *testing.T, x tools.Tool, args string) (tools.Result, error) {
 func TestStatus_DistinguishesSilenceAndFailure(t *testing.T) {
 	hung := errors.New("the player x did not answer")
 	for name, tc := range map[string]struct {
-		deck deck
+		deck fakePlayers
 		want string
 		code tools.Code
 		// theirs is true if the error may contain text of a player.
 		theirs bool
 	}{
-		"no player":                {deck{}, "Nothing is playing: no media player is running.", "", false},
-		"stopped":                  {deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Stopped}}}, "Nothing is playing.", "", false},
-		"no session":               {deck{err: fmt.Errorf("%w: x", session.ErrNone)}, "", tools.Unsupported, false},
-		"a player hangs":           {deck{err: hung}, "", tools.Failed, true},
-		"one of two players hangs": {deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Stopped}}, err: hung}, "(Another player did not respond.)", "", false},
-		"not allowed (Mac)":        {deck{err: &osrun.Error{Kind: osrun.Denied, Cause: "macOS has not let Hob use it"}}, "", tools.Failed, true},
+		"no player":                {fakePlayers{}, "Nothing is playing: no media player is running.", "", false},
+		"stopped":                  {fakePlayers{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Stopped}}}, "Nothing is playing.", "", false},
+		"no session":               {fakePlayers{err: fmt.Errorf("%w: x", session.ErrNone)}, "", tools.Unsupported, false},
+		"a player hangs":           {fakePlayers{err: hung}, "", tools.Failed, true},
+		"one of two players hangs": {fakePlayers{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Stopped}}, err: hung}, "(Another player did not respond.)", "", false},
+		"not allowed (Mac)":        {fakePlayers{err: &osrun.Error{Kind: osrun.Denied, Cause: "macOS has not let Hob use it"}}, "", tools.Failed, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := call(t, Deps{Player: &tc.deck}.currentTrack(), `{}`)
@@ -87,8 +87,8 @@ func TestStatus_DistinguishesSilenceAndFailure(t *testing.T) {
 }
 
 func TestControl(t *testing.T) {
-	two := func() *deck {
-		return &deck{list: []media.Player{{ID: "spotify", Name: "Spotify", State: media.Playing, Volume: 50}, {ID: "vlc", Name: "VLC", State: media.Paused, Volume: -1}}}
+	two := func() *fakePlayers {
+		return &fakePlayers{list: []media.Player{{ID: "spotify", Name: "Spotify", State: media.Playing, Volume: 50}, {ID: "vlc", Name: "VLC", State: media.Paused, Volume: -1}}}
 	}
 	for name, tc := range map[string]struct {
 		args, want string
@@ -124,14 +124,14 @@ func TestControl(t *testing.T) {
 
 // A command that a player may have received is sent once and reported as unknown.
 func TestControl_UnknownOutcome(t *testing.T) {
-	d := &deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Playing}}, fail: media.ErrUnsure}
+	d := &fakePlayers{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Playing}}, fail: media.ErrUnsure}
 	if _, err := call(t, Deps{Player: d}.controlTool(), `{"action":"next"}`); tools.CodeOf(err) != tools.OutcomeUnknown || len(d.done) != 1 {
 		t.Errorf("%v, pressed %d times", err, len(d.done))
 	}
 }
 
 func TestUndo(t *testing.T) {
-	d := &deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Playing, Volume: 50}}}
+	d := &fakePlayers{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Playing, Volume: 50}}}
 	x := Deps{Player: d}.controlTool()
 	r, err := call(t, x, `{"action":"pause"}`)
 	if err != nil || r.Undo == nil {
@@ -150,27 +150,27 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// loud is a fake Mixer.
-type loud struct{ sound.Level }
+// fakeMixer is a fake Mixer.
+type fakeMixer struct{ sound.Level }
 
-func (l *loud) Set(_ context.Context, percent int) (sound.Level, error) {
+func (l *fakeMixer) Set(_ context.Context, percent int) (sound.Level, error) {
 	l.Percent = percent
 	return l.Level, nil
 }
 
-func (l *loud) Mute(_ context.Context, on bool) (sound.Level, error) {
+func (l *fakeMixer) Mute(_ context.Context, on bool) (sound.Level, error) {
 	l.Muted = on
 	return l.Level, nil
 }
 
-type mixer struct{ l *loud }
+type mixer struct{ l *fakeMixer }
 
 func (m mixer) Level(context.Context) (sound.Level, error)             { return m.l.Level, nil }
 func (m mixer) Set(ctx context.Context, n int) (sound.Level, error)    { return m.l.Set(ctx, n) }
 func (m mixer) Mute(ctx context.Context, on bool) (sound.Level, error) { return m.l.Mute(ctx, on) }
 
 func TestVolume(t *testing.T) {
-	l := &loud{sound.Level{Percent: 40}}
+	l := &fakeMixer{sound.Level{Percent: 40}}
 	x := Deps{Mixer: mixer{l}}.setVolume()
 	for _, bad := range []string{`{}`, `{"level":256}`, `{"level":-1}`, `{"level":5,"by":5}`, `{"by":300}`} {
 		if j := tools.JudgmentOf(t.Context(), x, json.RawMessage(bad)); j.Refused == nil {

@@ -32,7 +32,7 @@ func TestListedFormsTouchNothingElse(t *testing.T) {
 	b := newHostileHome(t)
 	before := b.snapshot(t)
 	g := &generator{rand: rand.New(rand.NewPCG(16, 4)), table: b.judge.table()}
-	seen, list, forms := map[string]bool{}, []traced{}, map[string]int{}
+	seen, list, forms := map[string]bool{}, []tracedCommand{}, map[string]int{}
 	tried := 0
 	for ; len(list) < want && tried < 400*want; tried++ {
 		text := g.command()
@@ -41,14 +41,14 @@ func TestListedFormsTouchNothingElse(t *testing.T) {
 		}
 		seen[text] = true
 		if v := b.judgeText(text); v.Listed {
-			list = append(list, traced{Text: text, Plan: v.Plan})
+			list = append(list, tracedCommand{Text: text, Plan: v.Plan})
 			forms[strings.Fields(text)[0]]++
 		}
 	}
 	if len(list) < want {
 		t.Fatalf("%d of %d generated commands are listed, want %d", len(list), tried, want)
 	}
-	needs, outside := map[Need]int{}, []traced{}
+	needs, outside := map[Need]int{}, []tracedCommand{}
 	for chunk := range slices.Chunk(list, batch) {
 		b.trace(t, strace, chunk)
 		for _, c := range chunk {
@@ -99,7 +99,7 @@ func newHostileHome(t *testing.T) *bench {
 }
 
 // trace runs commands under strace and assigns the lines of output to the commands.
-func (b *bench) trace(t *testing.T, strace string, list []traced) {
+func (b *bench) trace(t *testing.T, strace string, list []tracedCommand) {
 	t.Helper()
 	dir := t.TempDir()
 	plans, log := filepath.Join(dir, "plans"), filepath.Join(dir, "log")
@@ -224,7 +224,7 @@ func (b *bench) mayOpen(path, line string) bool {
 }
 
 // runConfined runs commands in each sandbox of this machine.
-func (b *bench) runConfined(t *testing.T, list []traced) {
+func (b *bench) runConfined(t *testing.T, list []tracedCommand) {
 	t.Helper()
 	if len(list) == 0 {
 		return

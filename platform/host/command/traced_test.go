@@ -10,8 +10,8 @@ import (
 // traceEnv names the file with the plans that this binary runs one by one under strace.
 const traceEnv = "HOB_TEST_TRACED_PLANS"
 
-// traced is a listed command and its lines of strace output.
-type traced struct {
+// tracedCommand is a listed command and its lines of strace output.
+type tracedCommand struct {
 	Text  string
 	Plan  Plan
 	lines []string
@@ -21,7 +21,7 @@ type traced struct {
 // makes a call that marks the plan in the output of strace.
 func runTraced(path string) int {
 	raw, err := os.ReadFile(path)
-	var list []traced
+	var list []tracedCommand
 	if err == nil {
 		err = json.Unmarshal(raw, &list)
 	}
