@@ -96,11 +96,11 @@ func TestMessageWatchers_SeeUnknownSenders(t *testing.T) {
 	for _, asked := range []bool{false, true} {
 		h := &messageRecorder{strangers: asked}
 		e := start(t, setup{idle: true, inbox: func(o *intake.Options) { o.Watchers = h }})
-		hear := channels.Channel(loud{})
+		hear := channels.Channel(unknownSenderChannel{})
 		m, err := channels.New(channels.Options{Outbox: e.bus.Outbox, Receiver: e.intake, Log: slog.New(slog.DiscardHandler), Channels: map[string]channels.Channel{"chat": hear}})
 		fatal(t, err)
 		ctx, cancel := context.WithCancelCause(t.Context())
-		fatal(t, m.Run(context.WithValue(ctx, ended{}, cancel)))
+		fatal(t, m.Run(context.WithValue(ctx, cancelKey{}, cancel)))
 		if cause := context.Cause(ctx); !errors.Is(cause, channels.ErrStranger) {
 			t.Fatalf("Receive from an unknown sender ended with %v, want ErrStranger", cause)
 		}
@@ -115,21 +115,21 @@ func TestMessageWatchers_SeeUnknownSenders(t *testing.T) {
 	}
 }
 
-type ended struct{}
+type cancelKey struct{}
 
-// loud receives one message of an unknown sender twice, and ends.
-type loud struct{}
+// unknownSenderChannel receives one message of an unknown sender twice, and ends.
+type unknownSenderChannel struct{}
 
-func (loud) Run(ctx context.Context, r channels.Receiver) error {
+func (unknownSenderChannel) Run(ctx context.Context, r channels.Receiver) error {
 	in := channels.Inbound{Channel: "chat", Chat: "9", Sender: "9", SenderName: "Eve", Text: "the launch!", Key: "k"}
 	_, err := r.Receive(ctx, in)
 	if errors.Is(err, channels.ErrStranger) {
 		_, err = r.Receive(ctx, in)
 	}
-	ctx.Value(ended{}).(context.CancelCauseFunc)(err)
+	ctx.Value(cancelKey{}).(context.CancelCauseFunc)(err)
 	return nil
 }
 
-func (loud) Send(context.Context, channels.Delivery) (channels.Receipt, error) {
+func (unknownSenderChannel) Send(context.Context, channels.Delivery) (channels.Receipt, error) {
 	return channels.Receipt{}, nil
 }

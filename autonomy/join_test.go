@@ -121,27 +121,27 @@ func TestNew_AnswersWaitingMessagesInTheOldConversation(t *testing.T) {
 	}
 }
 
-// view is an answer as displayed.
-type view struct {
+// shownAnswer is an answer as displayed.
+type shownAnswer struct {
 	mu   sync.Mutex
 	what []string
 }
 
-func (v *view) add(s string) {
+func (v *shownAnswer) add(s string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.what = append(v.what, s)
 }
 
-func (v *view) Add(text string) { v.add(text) }
-func (v *view) Reset()          { v.add("<reset>") }
-func (v *view) Break()          { v.add("<break>") }
-func (v *view) Stop()           { v.add("<stop>") }
+func (v *shownAnswer) Add(text string) { v.add(text) }
+func (v *shownAnswer) Reset()          { v.add("<reset>") }
+func (v *shownAnswer) Break()          { v.add("<break>") }
+func (v *shownAnswer) Stop()           { v.add("<stop>") }
 
 // The display of a turn shows the text of its last step. A question ends the display, and the end
 // of the turn removes it.
 func TestDisplay_ShowsTheLastStepOfATurn(t *testing.T) {
-	v := &view{}
+	v := &shownAnswer{}
 	m := reply(func(r llmtest.Request) llmtest.Answer {
 		if r.Round == 0 {
 			a := calls(call("send_text", `{"text":"x"}`))

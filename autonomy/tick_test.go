@@ -20,28 +20,28 @@ import (
 	"hob/watchers"
 )
 
-// silent is a fixed explanation of the watchers' silence.
-type silent struct{}
+// fixedSilence is a fixed explanation of the watchers' silence.
+type fixedSilence struct{}
 
-func (silent) Find(_ context.Context, words string, _ watchers.Filter) (watchers.Spec, error) {
+func (fixedSilence) Find(_ context.Context, words string, _ watchers.Filter) (watchers.Spec, error) {
 	if words == "w-1" {
 		return watchers.Spec{ID: "w-1", Kind: "email"}, nil
 	}
 	return watchers.Spec{}, watchers.ErrNotFound
 }
 
-func (silent) List(context.Context, watchers.Filter) ([]watchers.Spec, error) {
+func (fixedSilence) List(context.Context, watchers.Filter) ([]watchers.Spec, error) {
 	return []watchers.Spec{{ID: "w-1"}}, nil
 }
 
-func (silent) Silence(context.Context, string) (watchers.Silence, error) {
+func (fixedSilence) Silence(context.Context, string) (watchers.Silence, error) {
 	return watchers.Silence{
 		Watcher: watchers.Spec{ID: "w-1", State: watchers.Active}, Description: "mail about the invoice",
 		Holds: []watchers.Hold{{Rule: watchers.RuleHours, Text: "it is only asked 08:00-18:00 (active_hours)"}},
 	}, nil
 }
 
-func (silent) Passed(_ context.Context, words []string, _ time.Time, _ int) ([]watchers.SuppressedSignal, error) {
+func (fixedSilence) Passed(_ context.Context, words []string, _ time.Time, _ int) ([]watchers.SuppressedSignal, error) {
 	if len(words) == 1 && words[0] == "ada" || len(words) == 0 {
 		return []watchers.SuppressedSignal{{Watcher: "w-1", Rule: watchers.RuleCondition, Text: "Mail from Ada: lunch", Why: "you asked for subjects with invoice"}}, nil
 	}
@@ -78,7 +78,7 @@ func (e *engine) checkExplanation(question string, parts ...string) {
 // Each tick with an input can be explained: the event, the decision and the action. A tick without
 // an input is only counted.
 func TestTick_WithInputLeavesATrace(t *testing.T) {
-	e := start(t, setup{model: scripted(llmtest.Answer{Text: "Good morning."}), watchers: silent{}})
+	e := start(t, setup{model: scripted(llmtest.Answer{Text: "Good morning."}), watchers: fixedSilence{}})
 	e.checkExplanation("tick", "No tick has had an input yet")
 	e.checkExplanation("notification", "not sent you a notification yet")
 	first := e.put("main", "hello", "")
@@ -104,7 +104,7 @@ func TestTick_WithInputLeavesATrace(t *testing.T) {
 
 // A failed tick also leaves a trace, and old traces are deleted.
 func TestTick_LeavesATraceWhenItFails(t *testing.T) {
-	e := start(t, setup{watchers: silent{}})
+	e := start(t, setup{watchers: fixedSilence{}})
 	e.specs["w-1"] = watchers.Spec{ID: "w-1", Kind: "feed", Title: "the news", Mode: watchers.Do, Action: "summarise it", Report: "main", Provenance: provenance.Owner}
 	fatal(t, e.intake.Fire(t.Context(), "w-1", []watchers.Signal{{Key: "1", Text: "A fire", At: time.Now()}}, nil))
 	list, err := e.bus.Inbox.List(t.Context(), "watcher:w-1", "", 1)
@@ -123,7 +123,7 @@ func TestTick_LeavesATraceWhenItFails(t *testing.T) {
 // An event that was not reported because another watcher had reported it is found by the words in
 // its text, which are stored with the notice.
 func TestSilence_FindsEventsReportedByAnotherWatcher(t *testing.T) {
-	e := start(t, setup{quiet: []notify.QuietWindow{}, watchers: silent{}})
+	e := start(t, setup{quiet: []notify.QuietWindow{}, watchers: fixedSilence{}})
 	for i, id := range []string{"w-2", "w-3"} {
 		e.specs[id] = watchers.Spec{ID: id, Kind: "feed", Title: fmt.Sprintf("news %d", i), Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
 		fatal(t, e.intake.Fire(t.Context(), id, []watchers.Signal{{Key: "1", Text: "The comet is back", Payload: json.RawMessage(`{"item":7}`), Source: provenance.Outside, At: time.Now()}}, nil))
@@ -138,7 +138,7 @@ func TestSilence_FindsEventsReportedByAnotherWatcher(t *testing.T) {
 // A digest has the origins of all its notices. Traces of notices are pruned together with traces of
 // ticks.
 func TestDigest_HasTheOriginsOfItsNotices(t *testing.T) {
-	e := start(t, setup{quiet: []notify.QuietWindow{{Start: 0, End: 24 * 60}}, watchers: silent{}})
+	e := start(t, setup{quiet: []notify.QuietWindow{{Start: 0, End: 24 * 60}}, watchers: fixedSilence{}})
 	for _, id := range []string{"w-2", "w-3"} {
 		e.specs[id] = watchers.Spec{ID: id, Kind: "feed", Title: "news of " + id, Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
 		fatal(t, e.intake.Fire(t.Context(), id, []watchers.Signal{{Key: "1", Text: "A word from " + id, Source: provenance.Outside, At: time.Now()}}, nil))
@@ -180,7 +180,7 @@ func TestTick_WritesNothingWhenIdle(t *testing.T) {
 func TestSilence_UndeliveredNoticeIsNotListedAsDelivered(t *testing.T) {
 	e := start(t, setup{
 		pushes:   map[string]bool{"telegram": true},
-		watchers: silent{}, change: func(o *autonomy.Options) { o.Notify = "telegram" },
+		watchers: fixedSilence{}, change: func(o *autonomy.Options) { o.Notify = "telegram" },
 	})
 	e.specs["w-1"] = watchers.Spec{ID: "w-1", Kind: "feed", Title: "the news", Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
 	for _, text := range []string{"A fire", "A flood", "A storm"} {

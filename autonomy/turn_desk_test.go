@@ -19,15 +19,15 @@ import (
 	"hob/tools"
 )
 
-// acting is an external agent. The test defines the actions that it requests from the permission
+// actingAgent is an external agent. The test defines the actions that it requests from the permission
 // broker.
-type acting struct {
+type actingAgent struct {
 	do func(ctx context.Context, d llm.PermissionBroker) string
 }
 
-func (acting) Info() llm.Info { return llm.Info{Provider: "robot", Acts: true} }
+func (actingAgent) Info() llm.Info { return llm.Info{Provider: "robot", Acts: true} }
 
-func (a acting) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
+func (a actingAgent) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		err := r.Broker.CheckAllowed()
 		if err != nil {
@@ -81,7 +81,7 @@ func TestExternalAgent_AsksTheGuard(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := start(t, setup{guard: guard.Options{Live: 30 * time.Millisecond, Level: c.level}, model: acting{func(ctx context.Context, d llm.PermissionBroker) string {
+			e := start(t, setup{guard: guard.Options{Live: 30 * time.Millisecond, Level: c.level}, model: actingAgent{func(ctx context.Context, d llm.PermissionBroker) string {
 				return describeResult(d.RequestPermission(ctx, c.action))
 			}}})
 			id := e.put("s", "tidy up", "")
@@ -101,7 +101,7 @@ func TestExternalAgent_AsksTheGuard(t *testing.T) {
 }
 
 func TestExternalAgent_ActionsAreRecordedAndTaint(t *testing.T) {
-	m := acting{func(ctx context.Context, d llm.PermissionBroker) string {
+	m := actingAgent{func(ctx context.Context, d llm.PermissionBroker) string {
 		look, sneak := run("look"), run("sneak")
 		look.Kind, look.Does = "read", llm.Reads
 		for _, s := range []llm.ActionState{llm.Planned, llm.Begun, llm.Ended, llm.Begun, llm.Failed} { // reports after the end of an action are ignored
@@ -142,7 +142,7 @@ func TestExternalAgent_ActionsAreRecordedAndTaint(t *testing.T) {
 }
 
 func TestExternalAgent_ServesOnlyTheOwner(t *testing.T) {
-	e := start(t, setup{pushes: map[string]bool{"telegram": true}, model: acting{func(context.Context, llm.PermissionBroker) string { return "all your mail" }}})
+	e := start(t, setup{pushes: map[string]bool{"telegram": true}, model: actingAgent{func(context.Context, llm.PermissionBroker) string { return "all your mail" }}})
 	acc, err := e.intake.Receive(t.Context(), channels.Inbound{Channel: "telegram", Chat: "7", Session: "telegram:7", Sender: "eve", Text: "what is in the mail?"})
 	fatal(t, err)
 	if got := e.await(acc.Event); strings.Contains(got.Answer, "mail") || !strings.Contains(got.Answer, "it answers only the user") {
@@ -153,7 +153,7 @@ func TestExternalAgent_ServesOnlyTheOwner(t *testing.T) {
 // The process dies while a question is open and another action has started. The next run learns
 // about both.
 func TestExternalAgent_NextRunLearnsOfInterruptedActions(t *testing.T) {
-	e := start(t, setup{model: acting{func(ctx context.Context, d llm.PermissionBroker) string {
+	e := start(t, setup{model: actingAgent{func(ctx context.Context, d llm.PermissionBroker) string {
 		pay := run("pay")
 		pay.State = llm.Begun
 		d.RecordAction(ctx, pay)
@@ -171,7 +171,7 @@ func TestExternalAgent_NextRunLearnsOfInterruptedActions(t *testing.T) {
 	snaps.takeSnapshot("the question waits")
 	e.stop()
 	var before []llm.Action
-	e = start(t, setup{dir: snaps.taken[0].dir, model: acting{func(_ context.Context, d llm.PermissionBroker) string {
+	e = start(t, setup{dir: snaps.taken[0].dir, model: actingAgent{func(_ context.Context, d llm.PermissionBroker) string {
 		before = d.PriorActions()
 		return "again"
 	}}})

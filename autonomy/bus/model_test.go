@@ -16,12 +16,12 @@ import (
 
 // model is the expected state of the inbox: a list.
 type model struct {
-	list   []*modeled
+	list   []*modeledEvent
 	served map[string]int
 	serial int
 }
 
-type modeled struct {
+type modeledEvent struct {
 	id, lane, session, key string
 	state                  bus.State
 	attempts, crashes      int
@@ -29,8 +29,8 @@ type modeled struct {
 }
 
 // due lists the events that Claim may take, best first.
-func (m *model) due(now time.Time, n int) (out []*modeled, next time.Time) {
-	heads := map[string]*modeled{}
+func (m *model) due(now time.Time, n int) (out []*modeledEvent, next time.Time) {
+	heads := map[string]*modeledEvent{}
 	for _, e := range m.list {
 		if heads[e.lane] == nil && (e.state == bus.Pending || e.state == bus.Claimed) {
 			heads[e.lane] = e
@@ -50,14 +50,14 @@ func (m *model) due(now time.Time, n int) (out []*modeled, next time.Time) {
 	if len(out) == 0 {
 		clear(m.served)
 	}
-	slices.SortStableFunc(out, func(a, b *modeled) int {
+	slices.SortStableFunc(out, func(a, b *modeledEvent) int {
 		if ca, cb := a.lane != a.session, b.lane != b.session; ca != cb {
 			return map[bool]int{true: -1, false: 1}[ca]
 		}
 		return cmp.Compare(m.served[a.lane], m.served[b.lane])
 	})
 	taken := 0
-	out = slices.DeleteFunc(out, func(e *modeled) bool {
+	out = slices.DeleteFunc(out, func(e *modeledEvent) bool {
 		if e.lane != e.session {
 			return false
 		}
@@ -67,8 +67,8 @@ func (m *model) due(now time.Time, n int) (out []*modeled, next time.Time) {
 	return out, next
 }
 
-func (m *model) pickEvent(r *rand.Rand, state bus.State) *modeled {
-	var in []*modeled
+func (m *model) pickEvent(r *rand.Rand, state bus.State) *modeledEvent {
+	var in []*modeledEvent
 	for _, e := range m.list {
 		if e.state == state {
 			in = append(in, e)
@@ -92,8 +92,8 @@ func TestInbox_BehavesLikeTheModel(t *testing.T) {
 			}
 			for _, e := range m.list {
 				got := f.get(e.id)
-				want := modeled{id: e.id, lane: got.Lane, session: got.Session, key: got.Key, state: got.State, attempts: got.Attempts, crashes: got.Crashes, notBefore: got.NotBefore}
-				if diff := gocmp.Diff(*e, want, gocmp.AllowUnexported(modeled{})); diff != "" {
+				want := modeledEvent{id: e.id, lane: got.Lane, session: got.Session, key: got.Key, state: got.State, attempts: got.Attempts, crashes: got.Crashes, notBefore: got.NotBefore}
+				if diff := gocmp.Diff(*e, want, gocmp.AllowUnexported(modeledEvent{})); diff != "" {
 					t.Errorf("event %s: %s", e.id, diff)
 				}
 			}
@@ -139,12 +139,12 @@ func (f *fixture) stepPut(m *model, r *rand.Rand) {
 	}
 	acc, err := f.Inbox.Put(f.t.Context(), e)
 	fatal(f.t, err)
-	first := slices.IndexFunc(m.list, func(o *modeled) bool { return e.Key != "" && o.key == e.Key })
+	first := slices.IndexFunc(m.list, func(o *modeledEvent) bool { return e.Key != "" && o.key == e.Key })
 	if acc.Repeated != (first >= 0) || (first >= 0 && m.list[first].id != acc.Event) {
 		f.t.Fatalf("key %q: %+v", e.Key, acc)
 	}
 	if first < 0 {
-		m.list = append(m.list, &modeled{id: acc.Event, lane: e.Lane, session: e.Session, key: e.Key, state: bus.Pending, notBefore: e.NotBefore})
+		m.list = append(m.list, &modeledEvent{id: acc.Event, lane: e.Lane, session: e.Session, key: e.Key, state: bus.Pending, notBefore: e.NotBefore})
 	}
 }
 

@@ -25,9 +25,9 @@ import (
 	"hob/platform/store"
 )
 
-// parts holds a Committer over a real database. It also implements UsageBook, whose write is the
+// commitFixture holds a Committer over a real database. It also implements UsageBook, whose write is the
 // last one before the traces, and Tasks.
-type parts struct {
+type commitFixture struct {
 	t         *testing.T
 	store     *store.Store
 	bus       *bus.Bus
@@ -40,30 +40,30 @@ type parts struct {
 	abandoned int
 }
 
-func (p *parts) FlushTx(*store.Tx) error { return p.failUsage }
+func (p *commitFixture) FlushTx(*store.Tx) error { return p.failUsage }
 
-func (p *parts) TidyLater(bus.Event) { p.tidied++ }
+func (p *commitFixture) TidyLater(bus.Event) { p.tidied++ }
 
-func (p *parts) EndTx(_ *store.Tx, _ bus.Event, e agents.TaskOutcome) error {
+func (p *commitFixture) EndTx(_ *store.Tx, _ bus.Event, e agents.TaskOutcome) error {
 	p.tasks = append(p.tasks, e)
 	return nil
 }
 
-func (p *parts) Abandon(context.Context, string) error {
+func (p *commitFixture) Abandon(context.Context, string) error {
 	p.abandoned++
 	return nil
 }
 
-func (p *parts) NotifyTx(*store.Tx, intake.Notice) error { return nil }
+func (p *commitFixture) NotifyTx(*store.Tx, intake.Notice) error { return nil }
 
-func open(t *testing.T) *parts {
+func open(t *testing.T) *commitFixture {
 	t.Helper()
 	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{
 		bus.Migrations(), guard.Migrations(), session.Migrations(), goals.Migrations(), notify.Migrations(), trace.Migrations(),
 	}, store.Options{})
 	must(t, err)
 	t.Cleanup(func() { _ = s.Close() })
-	p := &parts{t: t, store: s, bus: bus.New(s, bus.Options{}), sessions: session.New(s)}
+	p := &commitFixture{t: t, store: s, bus: bus.New(s, bus.Options{}), sessions: session.New(s)}
 	zone := func() *time.Location { return time.UTC }
 	g, err := guard.New(s, guard.Options{})
 	must(t, err)
@@ -84,7 +84,7 @@ func must(t *testing.T, err error) {
 }
 
 // claim puts an event into the inbox and claims it.
-func (p *parts) claim(e bus.Event) commit.Claim {
+func (p *commitFixture) claim(e bus.Event) commit.Claim {
 	p.t.Helper()
 	_, err := p.bus.Inbox.Put(p.t.Context(), e)
 	must(p.t, err)
@@ -114,7 +114,7 @@ func reply(ev bus.Event, answer string) commit.Outcome {
 
 // state describes what a person or a restarted process would find: the state of the event, the
 // texts that channels send for it, and the number of messages in the conversation.
-func (p *parts) state(event string) string {
+func (p *commitFixture) state(event string) string {
 	p.t.Helper()
 	ev, err := p.bus.Inbox.Event(p.t.Context(), event)
 	must(p.t, err)
@@ -171,13 +171,13 @@ func TestCommit_EndsTurnWithItsReplyInOneTransaction(t *testing.T) {
 func TestCommit_RejectsLateFinish(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
-		meanwhile func(p *parts, ev bus.Event) error
+		meanwhile func(p *commitFixture, ev bus.Event) error
 		want      string
 	}{
-		{"after the answer", func(p *parts, ev bus.Event) error {
+		{"after the answer", func(p *commitFixture, ev bus.Event) error {
 			return p.committer.Commit(t.Context(), commit.Claim{Event: ev}, reply(ev, "First."))
 		}, `done, texts ["reply: First."], 2 messages, 1 traces`},
-		{"after a restart returned the event", func(p *parts, _ bus.Event) error {
+		{"after a restart returned the event", func(p *commitFixture, _ bus.Event) error {
 			_, err := p.bus.Inbox.Recover(t.Context())
 			return err
 		}, `pending, texts [], 0 messages, 0 traces`},

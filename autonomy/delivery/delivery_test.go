@@ -13,10 +13,10 @@ import (
 	"hob/platform/store"
 )
 
-// here is a Presence that always returns the same channel.
-type here string
+// fixedPresence is a Presence that always returns the same channel.
+type fixedPresence string
 
-func (h here) Channel(context.Context) string { return string(h) }
+func (h fixedPresence) Channel(context.Context) string { return string(h) }
 
 func TestResolveTarget(t *testing.T) {
 	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{bus.Migrations(), session.Migrations()}, store.Options{})
@@ -36,7 +36,7 @@ func TestResolveTarget(t *testing.T) {
 	}
 	resolve := func(channel, report string) notify.Target {
 		t.Helper()
-		d, err := New(Options{Bus: b, Sessions: sessions, Channel: channel, Presence: here("desktop"), Zone: func() *time.Location { return time.UTC }})
+		d, err := New(Options{Bus: b, Sessions: sessions, Channel: channel, Presence: fixedPresence("desktop"), Zone: func() *time.Location { return time.UTC }})
 		if err != nil {
 			t.Fatal(err)
 		}

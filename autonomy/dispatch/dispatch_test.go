@@ -34,9 +34,9 @@ import (
 	"hob/tools"
 )
 
-// parts holds a Dispatcher over a real database, with a scripted model. It also implements Commands
+// dispatchFixture holds a Dispatcher over a real database, with a scripted model. It also implements Commands
 // and Turns.
-type parts struct {
+type dispatchFixture struct {
 	t          *testing.T
 	store      *store.Store
 	bus        *bus.Bus
@@ -52,24 +52,24 @@ type parts struct {
 }
 
 // Run implements dispatch.Commands.
-func (*parts) Run(_ context.Context, ev bus.Event) (commit.Outcome, error) {
+func (*dispatchFixture) Run(_ context.Context, ev bus.Event) (commit.Outcome, error) {
 	res := commit.NewReply(ev, "command")
 	res.Answer, res.Source = "ran "+ev.Text, provenance.Hob
 	return res, nil
 }
 
-func (*parts) WasCancelled(string) bool                { return false }
-func (*parts) Hold(string) turn.Hold                   { return nil }
-func (*parts) TidyLater(bus.Event)                     {}
-func (*parts) IsFree() bool                            { return false }
-func (*parts) FlushTx(*store.Tx) error                 { return nil }
-func (*parts) Pushes(string) bool                      { return true }
-func (*parts) NotifyTx(*store.Tx, intake.Notice) error { return nil }
+func (*dispatchFixture) WasCancelled(string) bool                { return false }
+func (*dispatchFixture) Hold(string) turn.Hold                   { return nil }
+func (*dispatchFixture) TidyLater(bus.Event)                     {}
+func (*dispatchFixture) IsFree() bool                            { return false }
+func (*dispatchFixture) FlushTx(*store.Tx) error                 { return nil }
+func (*dispatchFixture) Pushes(string) bool                      { return true }
+func (*dispatchFixture) NotifyTx(*store.Tx, intake.Notice) error { return nil }
 
-func (*parts) IsOffline(context.Context, string) bool { return false }
+func (*dispatchFixture) IsOffline(context.Context, string) bool { return false }
 
 // OfferSteering implements dispatch.Turns.
-func (p *parts) OfferSteering(ev bus.Event) <-chan struct{} {
+func (p *dispatchFixture) OfferSteering(ev bus.Event) <-chan struct{} {
 	if p.running == nil {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (p *parts) OfferSteering(ev bus.Event) <-chan struct{} {
 }
 
 // TakeSteering implements dispatch.Turns.
-func (p *parts) TakeSteering(string) []bus.Event {
+func (p *dispatchFixture) TakeSteering(string) []bus.Event {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	out := p.offered
@@ -89,21 +89,23 @@ func (p *parts) TakeSteering(string) []bus.Event {
 }
 
 // CanSpend implements dispatch.Budget.
-func (p *parts) CanSpend(now time.Time) (bool, time.Time) { return !p.spendAt.After(now), p.spendAt }
+func (p *dispatchFixture) CanSpend(now time.Time) (bool, time.Time) {
+	return !p.spendAt.After(now), p.spendAt
+}
 
 // Choose implements turn.Models.
-func (p *parts) Choose(context.Context, modelrouter.TurnInfo) (modelrouter.Choice, error) {
+func (p *dispatchFixture) Choose(context.Context, modelrouter.TurnInfo) (modelrouter.Choice, error) {
 	return modelrouter.Choice{Model: p.model}, nil
 }
 
-func open(t *testing.T, answers ...llmtest.Answer) *parts {
+func open(t *testing.T, answers ...llmtest.Answer) *dispatchFixture {
 	t.Helper()
 	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{
 		bus.Migrations(), guard.Migrations(), session.Migrations(), origins.Migrations(), modelrouter.Migrations(), goals.Migrations(), notify.Migrations(), trace.Migrations(),
 	}, store.Options{})
 	must(t, err)
 	t.Cleanup(func() { _ = s.Close() })
-	p := &parts{t: t, store: s, bus: bus.New(s, bus.Options{}), model: llmtest.NewScripted(llmtest.Options{}, answers...)}
+	p := &dispatchFixture{t: t, store: s, bus: bus.New(s, bus.Options{}), model: llmtest.NewScripted(llmtest.Options{}, answers...)}
 	zone, log := func() *time.Location { return time.UTC }, slog.New(slog.DiscardHandler)
 	p.guard, err = guard.New(s, guard.Options{})
 	must(t, err)
@@ -135,14 +137,14 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func (p *parts) put(e bus.Event) string {
+func (p *dispatchFixture) put(e bus.Event) string {
 	p.t.Helper()
 	acc, err := p.bus.Inbox.Put(p.t.Context(), e)
 	must(p.t, err)
 	return acc.Event
 }
 
-func (p *parts) claim() []bus.Event {
+func (p *dispatchFixture) claim() []bus.Event {
 	p.t.Helper()
 	list, _, err := p.bus.Inbox.Claim(p.t.Context(), 5)
 	must(p.t, err)
@@ -150,7 +152,7 @@ func (p *parts) claim() []bus.Event {
 }
 
 // claimOnly claims the due event and fails the test if there is not exactly one.
-func (p *parts) claimOnly() bus.Event {
+func (p *dispatchFixture) claimOnly() bus.Event {
 	p.t.Helper()
 	list := p.claim()
 	if len(list) != 1 {
@@ -236,7 +238,7 @@ func TestAnswer_RejectsUnknownKind(t *testing.T) {
 }
 
 // steeringEvent returns the event of a text for the running turn of a conversation.
-func (p *parts) steeringEvent(text string) bus.Event {
+func (p *dispatchFixture) steeringEvent(text string) bus.Event {
 	e := message("home", "/steer "+text)
 	e.Lane = "home\x1fsteer\x1f1" // as intake chooses
 	p.put(e)

@@ -10,20 +10,20 @@ import (
 	"hob/tools"
 )
 
-// judged is a tool with a given assessment of a call.
-type judged struct {
+// assessedTool is a tool with a given assessment of a call.
+type assessedTool struct {
 	tool
 	j tools.CallAssessment
 }
 
-func (x judged) Judge(context.Context, json.RawMessage) tools.CallAssessment { return x.j }
+func (x assessedTool) Judge(context.Context, json.RawMessage) tools.CallAssessment { return x.j }
 
-func browseTool(urls ...string) judged {
-	return judged{effects(tools.Read | tools.Egress), tools.CallAssessment{URLs: urls, Get: true}}
+func browseTool(urls ...string) assessedTool {
+	return assessedTool{effects(tools.Read | tools.Egress), tools.CallAssessment{URLs: urls, Get: true}}
 }
 
-func search(query string) judged {
-	return judged{effects(tools.Read | tools.Egress), tools.CallAssessment{Query: query, Get: true}}
+func search(query string) assessedTool {
+	return assessedTool{effects(tools.Read | tools.Egress), tools.CallAssessment{Query: query, Get: true}}
 }
 
 // The egress row of the table: columns attended/clean, attended/tainted,
@@ -43,7 +43,7 @@ func TestEgress(t *testing.T) {
 	tests := []struct {
 		name string
 		opt  guard.Options
-		tool judged
+		tool assessedTool
 		seen func() guard.EgressEvidence
 		want [4]guard.Verdict
 	}{
@@ -198,7 +198,9 @@ func TestAddresses_AreFoundInSentences(t *testing.T) {
 // I11: names must match as a whole and in one form, an empty list matches nothing, and an
 // unknown level is an error at the start, not a wider level.
 func TestIncidentI11ListsMatchExactly(t *testing.T) {
-	to := func(list ...string) judged { return judged{effects(tools.Send), tools.CallAssessment{To: list}} }
+	to := func(list ...string) assessedTool {
+		return assessedTool{effects(tools.Send), tools.CallAssessment{To: list}}
+	}
 	tests := []struct {
 		name string
 		list []string

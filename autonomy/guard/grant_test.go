@@ -54,13 +54,13 @@ func TestGrant_IsExactAndExpires(t *testing.T) {
 	}
 }
 
-// front is a tool that acts on the window in front, which the owner's answer may change.
-type front struct {
+// frontWindowTool is a tool that acts on the window in front, which the owner's answer may change.
+type frontWindowTool struct {
 	tool
 	now *string
 }
 
-func (x front) Judge(ctx context.Context, _ json.RawMessage) tools.CallAssessment {
+func (x frontWindowTool) Judge(ctx context.Context, _ json.RawMessage) tools.CallAssessment {
 	return tools.CallAssessment{Exact: cmp.Or(tools.ApprovedForm(ctx), *x.now)}
 }
 
@@ -68,7 +68,7 @@ func TestApproval_IsFoundByEqualCall(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	now := "one"
 	r := request("c1", `{}`)
-	r.Tool = front{effects(tools.Send), &now}
+	r.Tool = frontWindowTool{effects(tools.Send), &now}
 	a := f.ask(r)
 	if _, err := f.answer(a.ID, guard.Answer{Approved: true}); err != nil {
 		t.Fatal(err)

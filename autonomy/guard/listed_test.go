@@ -9,12 +9,12 @@ import (
 	"hob/tools"
 )
 
-type listed struct {
+type listedTool struct {
 	tool
 	effects tools.Effects
 }
 
-func (l listed) Judge(context.Context, json.RawMessage) tools.CallAssessment {
+func (l listedTool) Judge(context.Context, json.RawMessage) tools.CallAssessment {
 	return tools.CallAssessment{Effects: l.effects, Listed: true}
 }
 
@@ -40,7 +40,7 @@ func TestTable_ListedCommands(t *testing.T) {
 		{"listed, but with destruction", guard.Trusted, tools.Exec | tools.Destroy, guard.Request{Attended: true}, k},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.req.Tool, c.req.Args, c.req.Call = listed{effects(tools.Exec), c.effects}, []byte(`{}`), "c"
+			c.req.Tool, c.req.Args, c.req.Call = listedTool{effects(tools.Exec), c.effects}, []byte(`{}`), "c"
 			if got := newGuard(t, guard.Options{Level: c.level}).decide(c.req); got.Verdict != c.want {
 				t.Errorf("%s (%s: %s), want %s", got.Verdict, got.Rule, got.Reason, c.want)
 			}

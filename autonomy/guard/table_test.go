@@ -86,13 +86,13 @@ func TestTable_AllRows(t *testing.T) {
 		}
 	}
 	for i, want := range []guard.Verdict{a, a, k, k} { // the owner's screen and clipboard
-		screen := judged{effects(tools.Read), tools.CallAssessment{Private: true}}
+		screen := assessedTool{effects(tools.Read), tools.CallAssessment{Private: true}}
 		if got := newGuard(t, guard.Options{}).decide(guard.Request{Tool: screen, Args: []byte(`{}`), Call: "c", Attended: i < 2, Tainted: i%2 == 1}); got.Verdict != want {
 			t.Errorf("private data, case %d: %s (%s), want %s", i, got.Verdict, got.Rule, want)
 		}
 	}
 	for i, want := range []guard.Verdict{k, k, d, d} { // typing into the owner's windows
-		hands := judged{effects(tools.Exec | tools.Destroy), tools.CallAssessment{Private: true}}
+		hands := assessedTool{effects(tools.Exec | tools.Destroy), tools.CallAssessment{Private: true}}
 		if got := newGuard(t, guard.Options{Level: guard.Trusted}).decide(guard.Request{Tool: hands, Args: []byte(`{}`), Call: "c", Attended: i < 2, Tainted: i%2 == 1}); got.Verdict != want {
 			t.Errorf("typing, case %d: %s (%s), want %s", i, got.Verdict, got.Rule, want)
 		}

@@ -16,28 +16,28 @@ import (
 	"hob/watchers"
 )
 
-// outside implements the dependencies of the intake: pull channels, no watchers, and an open
+// intakeDeps implements the dependencies of the intake: pull channels, no watchers, and an open
 // question if waits is set.
-type outside struct{ waits bool }
+type intakeDeps struct{ waits bool }
 
-func (outside) Pushes(string) bool { return false }
+func (intakeDeps) Pushes(string) bool { return false }
 
-func (o outside) AnswersHere(context.Context, bus.Event) (bool, error) { return o.waits, nil }
+func (o intakeDeps) AnswersHere(context.Context, bus.Event) (bool, error) { return o.waits, nil }
 
-func (outside) Get(_ context.Context, id string) (watchers.Spec, error) {
+func (intakeDeps) Get(_ context.Context, id string) (watchers.Spec, error) {
 	if id != "w" {
 		return watchers.Spec{}, watchers.ErrNotFound
 	}
 	return watchers.Spec{ID: "w", Kind: "file", Title: "downloads", Mode: watchers.Notify, Provenance: provenance.Owner}, nil
 }
 
-func (outside) WantsMessage(context.Context, watchers.Message) (bool, error) { return false, nil }
+func (intakeDeps) WantsMessage(context.Context, watchers.Message) (bool, error) { return false, nil }
 
-func (outside) DispatchTx(*store.Tx, watchers.Message) ([]watchers.MessageSignal, error) {
+func (intakeDeps) DispatchTx(*store.Tx, watchers.Message) ([]watchers.MessageSignal, error) {
 	return nil, nil
 }
 
-func newIntake(t *testing.T, o outside) (*Intake, *bus.Bus) {
+func newIntake(t *testing.T, o intakeDeps) (*Intake, *bus.Bus) {
 	t.Helper()
 	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{bus.Migrations(), session.Migrations()}, store.Options{})
 	if err != nil {
@@ -65,7 +65,7 @@ func TestReceive_ChoosesTheQueue(t *testing.T) {
 		{"yes", true, true, bus.CommandLane("s")},
 		{"yes", false, true, "s"},
 	} {
-		k, b := newIntake(t, outside{waits: tc.waits})
+		k, b := newIntake(t, intakeDeps{waits: tc.waits})
 		acc, err := k.Receive(t.Context(), channels.Inbound{Channel: "web", Session: "s", Sender: "ada", FromOwner: tc.owner, Text: tc.text})
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func TestReceive_HastensUndoWhileASendWaits(t *testing.T) {
 		"after another message": {text: "undo that", owner: true, waits: true, later: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k, b := newIntake(t, outside{})
+			k, b := newIntake(t, intakeDeps{})
 			receive := func(text string, owner bool) bus.Event {
 				t.Helper()
 				acc, err := k.Receive(t.Context(), channels.Inbound{Channel: "web", Session: "s", Sender: "ada", FromOwner: owner, Text: text})
@@ -128,7 +128,7 @@ func TestReceive_HastensUndoWhileASendWaits(t *testing.T) {
 }
 
 func TestReceive_RejectsWhatCannotBeRead(t *testing.T) {
-	k, b := newIntake(t, outside{})
+	k, b := newIntake(t, intakeDeps{})
 	for text, want := range map[string]error{"": ErrEmpty, "\xff": ErrNotText, strings.Repeat("a", MaxText+1): ErrTooLong} {
 		_, err := k.Receive(t.Context(), channels.Inbound{Channel: "web", Session: "s", FromOwner: true, Text: text})
 		if !errors.Is(err, want) || !errors.Is(err, channels.ErrUnfit) {
@@ -141,7 +141,7 @@ func TestReceive_RejectsWhatCannotBeRead(t *testing.T) {
 }
 
 func TestReceive_AcceptsARepeatedKeyOnce(t *testing.T) {
-	k, _ := newIntake(t, outside{})
+	k, _ := newIntake(t, intakeDeps{})
 	in := channels.Inbound{Channel: "web", Session: "s", FromOwner: true, Text: "hello", Key: "1"}
 	first, err := k.Receive(t.Context(), in)
 	if err != nil {
@@ -161,7 +161,7 @@ func TestReceive_AcceptsARepeatedKeyOnce(t *testing.T) {
 }
 
 func TestFire_StoresSignalsAndProgressTogether(t *testing.T) {
-	k, b := newIntake(t, outside{})
+	k, b := newIntake(t, intakeDeps{})
 	failed := errors.New("disk full")
 	signals := []watchers.Signal{{Key: "1", Text: "a file", Source: provenance.Outside}}
 	if err := k.Fire(t.Context(), "w", signals, func(*store.Tx) error { return failed }); !errors.Is(err, failed) {

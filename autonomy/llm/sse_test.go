@@ -56,8 +56,8 @@ func TestReader(t *testing.T) {
 
 func TestReader_Limits(t *testing.T) {
 	for name, in := range map[string]io.Reader{
-		"one line":   endless("x"),
-		"many lines": io.MultiReader(strings.NewReader("data: {\n"), endless("data: 1234567\n")),
+		"one line":   endlessBody("x"),
+		"many lines": io.MultiReader(strings.NewReader("data: {\n"), endlessBody("data: 1234567\n")),
 	} {
 		if _, err := llm.NewEventReader(in).Next(); !errors.Is(err, llm.ErrTooLong) {
 			t.Errorf("%s: %v", name, err)
@@ -65,9 +65,9 @@ func TestReader_Limits(t *testing.T) {
 	}
 }
 
-type endless string
+type endlessBody string
 
-func (e endless) Read(p []byte) (int, error) {
+func (e endlessBody) Read(p []byte) (int, error) {
 	n := 0
 	for n+len(e) <= len(p) {
 		n += copy(p[n:], e)

@@ -111,7 +111,7 @@ func TestShrink_ReportsWhenNothingCanBeRemoved(t *testing.T) {
 func TestHistory_StaysWellFormed(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			h := &random{fixture: newSessions(t), r: rand.New(rand.NewPCG(seed, 7))}
+			h := &randomHistory{fixture: newSessions(t), r: rand.New(rand.NewPCG(seed, 7))}
 			h.m = newBrain([]int{0, 0, 9_000, 40_000}[h.r.IntN(4)], h.summarise)
 			h.c = h.compactor(h.m, session.CompactorOptions{Chars: 6000 + h.r.IntN(30_000), Keep: 2 + h.r.IntN(12)})
 			for n := range 35 {
@@ -125,7 +125,7 @@ func TestHistory_StaysWellFormed(t *testing.T) {
 	}
 }
 
-type random struct {
+type randomHistory struct {
 	*fixture
 	r     *rand.Rand
 	m     *brain
@@ -134,10 +134,10 @@ type random struct {
 	taint int // turns since the last reset that contained untrusted text
 }
 
-func (h *random) text(n int) string { return strings.Repeat("w", h.r.IntN(n)) }
+func (h *randomHistory) text(n int) string { return strings.Repeat("w", h.r.IntN(n)) }
 
 // summarise answers in every valid and invalid form.
-func (h *random) summarise(r llmtest.Request) llmtest.Answer {
+func (h *randomHistory) summarise(r llmtest.Request) llmtest.Answer {
 	outside := strings.Contains(r.LastUser, "OUTSIDE")
 	if outside && strings.Contains(r.LastUser, "ask ") {
 		h.t.Error("one request contains trusted and untrusted text")
@@ -157,7 +157,7 @@ func (h *random) summarise(r llmtest.Request) llmtest.Answer {
 	return summaryOf(state, pin{"constraint", fmt.Sprint("ask ", h.r.IntN(60))}, pin{"decision", "never said"})
 }
 
-func (h *random) messages(id string) []llm.Message {
+func (h *randomHistory) messages(id string) []llm.Message {
 	msgs := []llm.Message{user("ask " + strings.TrimPrefix(id, "t") + " " + h.text(3000))}
 	src := provenance.Tool
 	if h.r.IntN(4) == 0 {
@@ -183,7 +183,7 @@ func (h *random) messages(id string) []llm.Message {
 	return append(msgs, end)
 }
 
-func (h *random) turn(n int) {
+func (h *randomHistory) turn(n int) {
 	id := fmt.Sprint("t", n)
 	msgs := h.messages(id)
 	cut := 1 + 2*h.r.IntN((len(msgs)+1)/2) // after the question, or after a result
@@ -210,7 +210,7 @@ func (h *random) turn(n int) {
 	h.check("next", n, 0)
 }
 
-func (h *random) check(turn string, n, recorded int) {
+func (h *randomHistory) check(turn string, n, recorded int) {
 	h.t.Helper()
 	before, own := h.historyOfFileAndCache("s", turn)
 	window := append(append([]llm.Message{}, before...), own...)

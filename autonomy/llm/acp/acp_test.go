@@ -399,7 +399,7 @@ func TestStream_IsNotRetriedAfterAnAction(t *testing.T) {
 		t.Errorf("%+v", o.err)
 	}
 	calls := 0
-	m := llm.Retry(llm.Fallback(failing{&calls}, failing{&calls}), llm.RetryOptions{Base: time.Nanosecond})
+	m := llm.Retry(llm.Fallback(failingModel{&calls}, failingModel{&calls}), llm.RetryOptions{Base: time.Nanosecond})
 	for _, err := range m.Stream(t.Context(), llm.Request{}) {
 		if llm.KindOf(err) != llm.Network || calls != 1 {
 			t.Errorf("error %v after %d calls, want a network error after 1", err, calls)
@@ -407,12 +407,12 @@ func TestStream_IsNotRetriedAfterAnAction(t *testing.T) {
 	}
 }
 
-// failing is a model that acts before it fails.
-type failing struct{ calls *int }
+// failingModel is a model that acts before it fails.
+type failingModel struct{ calls *int }
 
-func (f failing) Info() llm.Info { return llm.Info{Provider: "f", Acts: true} }
+func (f failingModel) Info() llm.Info { return llm.Info{Provider: "f", Acts: true} }
 
-func (f failing) Stream(context.Context, llm.Request) iter.Seq2[llm.Event, error] {
+func (f failingModel) Stream(context.Context, llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		*f.calls++
 		yield(llm.Event{}, &llm.Error{Kind: llm.Network, Provider: "f", Message: "gone", Acted: true})
@@ -438,7 +438,7 @@ func TestStop(t *testing.T) {
 			defer cancel()
 			h.msgs = []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: c.prompt, Source: provenance.Owner}}}}
 			var err error
-			for _, err = range h.Stream(ctx, llm.Request{Messages: h.msgs, Session: "home", Broker: stopping{h.desk, cancel}}) {
+			for _, err = range h.Stream(ctx, llm.Request{Messages: h.msgs, Session: "home", Broker: stoppingBroker{h.desk, cancel}}) {
 				if err == nil {
 					cancel() // at the first text of the answer
 				}
@@ -452,13 +452,13 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// stopping ends the turn at the first permission request.
-type stopping struct {
+// stoppingBroker ends the turn at the first permission request.
+type stoppingBroker struct {
 	*recordingBroker
 	stop func()
 }
 
-func (s stopping) RequestPermission(ctx context.Context, a llm.Action) (llm.PermissionResult, error) {
+func (s stoppingBroker) RequestPermission(ctx context.Context, a llm.Action) (llm.PermissionResult, error) {
 	s.stop()
 	return s.recordingBroker.RequestPermission(ctx, a)
 }

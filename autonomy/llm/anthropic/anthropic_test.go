@@ -207,9 +207,9 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-type canned []byte
+type fixedTransport []byte
 
-func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c fixedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{
 		StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}},
 		Body: io.NopCloser(bytes.NewReader(c)), Request: r,
@@ -227,7 +227,7 @@ func TestStream_KeepsOrderOfThinkingAndCalls(t *testing.T) {
 		fmt.Fprintf(&in, "data: {\"type\":\"content_block_start\",\"index\":%d,\"content_block\":%s}\n\ndata: {\"type\":\"content_block_stop\",\"index\":%d}\n\n", i, b, i)
 	}
 	in.WriteString("data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n")
-	m := mustNew(t, Options{BaseURL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: canned(in.String())}})
+	m := mustNew(t, Options{BaseURL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: fixedTransport(in.String())}})
 	r, err := llm.Collect(m.Stream(context.Background(), llm.Request{Messages: []llm.Message{userMessage("x")}}))
 	if err != nil {
 		t.Fatal(err)
@@ -275,7 +275,7 @@ func TestModels_FollowsPages(t *testing.T) {
 // end, only *llm.Error, no executable call after an error.
 func playStream(t *testing.T, in []byte) string {
 	t.Helper()
-	m := mustNew(t, Options{BaseURL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: canned(in)}})
+	m := mustNew(t, Options{BaseURL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: fixedTransport(in)}})
 	var r llm.Response
 	var failed *llm.Error
 	ends := 0

@@ -62,10 +62,10 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// canned is a transport that always returns the same bytes.
-type canned []byte
+// fixedTransport is a transport that always returns the same bytes.
+type fixedTransport []byte
 
-func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c fixedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(c)), Request: r}, nil
 }
 
@@ -73,7 +73,7 @@ func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 // end, only *llm.Error, no executable call after an error.
 func playStream(t *testing.T, in []byte) string {
 	t.Helper()
-	m := mustNew(t, Options{BaseURL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: canned(in)}})
+	m := mustNew(t, Options{BaseURL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: fixedTransport(in)}})
 	var r llm.Response
 	var failed *llm.Error
 	ends := 0

@@ -34,7 +34,7 @@ type sample struct {
 	expected string
 }
 
-type wanted struct {
+type wantedCall struct {
 	Name string         `json:"name"`
 	Args map[string]any `json:"args"`
 }
@@ -80,7 +80,7 @@ func (s sample) check(t *testing.T, b *Model) string {
 		}
 		return ""
 	}
-	var want []wanted
+	var want []wantedCall
 	if err := json.Unmarshal([]byte(s.expected), &want); err != nil {
 		t.Fatalf("line %d: %v", s.line, err)
 	}

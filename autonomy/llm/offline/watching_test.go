@@ -36,7 +36,7 @@ func TestWatching(t *testing.T) {
 			if wrong := s.check(t, b); wrong != "" {
 				t.Fatalf("line %d: %s", s.line, wrong)
 			}
-			var want []wanted
+			var want []wantedCall
 			if json.Unmarshal([]byte(s.expected), &want) != nil {
 				return
 			}

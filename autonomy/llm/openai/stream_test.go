@@ -134,10 +134,10 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// canned is a transport that always returns the same bytes.
-type canned []byte
+// fixedTransport is a transport that always returns the same bytes.
+type fixedTransport []byte
 
-func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c fixedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(c)), Request: r}, nil
 }
 
@@ -145,7 +145,7 @@ func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 // end, only *llm.Error, no executable call after an error.
 func playStream(t *testing.T, in []byte) string {
 	t.Helper()
-	m := mustNew(t, Options{BaseURL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: canned(in)}})
+	m := mustNew(t, Options{BaseURL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: fixedTransport(in)}})
 	var r llm.Response
 	var failed *llm.Error
 	ends := 0
@@ -205,7 +205,7 @@ func TestDetails(t *testing.T) {
 		`{"choices":[{"delta":{"reasoning":"m","reasoning_details":[{"type":"reasoning.text","text":"m","index":0,"signature":"s"}]}}]}`,
 		`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"x","arguments":"{}"}}],"reasoning_details":[{"type":"reasoning.encrypted","data":"z","index":1}]},"finish_reason":"tool_calls"}]}`,
 	}
-	m := mustNew(t, Options{BaseURL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: canned("data: " + strings.Join(chunks, "\n\ndata: ") + "\n\n")}})
+	m := mustNew(t, Options{BaseURL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: fixedTransport("data: " + strings.Join(chunks, "\n\ndata: ") + "\n\n")}})
 	r, err := collectStream(t, m, helloRequest())
 	if err != nil {
 		t.Fatal(err)

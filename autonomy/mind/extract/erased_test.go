@@ -12,13 +12,13 @@ import (
 	"hob/platform/store/erase"
 )
 
-// slow is a model that runs a function while it answers.
-type slow struct {
+// slowModel is a model that runs a function while it answers.
+type slowModel struct {
 	llm.Model
 	meanwhile func()
 }
 
-func (s slow) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
+func (s slowModel) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
 	s.meanwhile()
 	return s.Model.Stream(ctx, r)
 }
@@ -31,7 +31,7 @@ func TestExtract_StoresNothingErasedMeanwhile(t *testing.T) {
 	const answer = `{"items":[{"turn":1,"quote":"my gate is painted in Kestrel grey","text":"my gate is painted in Kestrel grey","kind":"fact"},
 		{"turn":2,"quote":"Uwe next door does our roofs","text":"Uwe next door does our roofs","kind":"fact"}]}`
 	const without = `{"items":[{"turn":2,"quote":"Uwe next door does our roofs","text":"Uwe next door does our roofs","kind":"fact"}]}`
-	m := slow{llmtest.NewScripted(llmtest.Options{}, llmtest.Answer{Text: answer}, llmtest.Answer{Text: without}), func() {}}
+	m := slowModel{llmtest.NewScripted(llmtest.Options{}, llmtest.Answer{Text: answer}, llmtest.Answer{Text: without}), func() {}}
 	x := h.newExtractor(func(context.Context) (llm.Model, error) { return m, nil })
 	ers := knowledge.NewErasing(st, knowledge.ErasingOptions{Erasers: func() []knowledge.Eraser { return []knowledge.Eraser{base.Eraser(), b.Eraser(), x.Eraser()} }})
 	for i, text := range []string{"my gate is painted in Kestrel grey", "Uwe next door does our roofs"} {

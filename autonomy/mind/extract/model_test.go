@@ -125,7 +125,7 @@ func TestExtract_RetriesAFailedCall(t *testing.T) {
 // was erased in the meantime.
 func TestExtract_AttributesFactsWhenATurnWasErased(t *testing.T) {
 	h := openFixture(t)
-	m := slow{llmtest.NewScripted(llmtest.Options{}, llmtest.Answer{Text: `{"items":[
+	m := slowModel{llmtest.NewScripted(llmtest.Options{}, llmtest.Answer{Text: `{"items":[
 		{"turn":2,"quote":"Lea next door does our roofs","text":"Lea next door does our roofs","kind":"fact"},
 		{"turn":3,"quote":"Uwe next door does our lamps","text":"Uwe next door does our lamps","kind":"fact"}]}`}), func() {
 		h.writeTx(func(tx *store.Tx) error { _, err := tx.Exec(`DELETE FROM extractions WHERE event = 'b'`); return err })

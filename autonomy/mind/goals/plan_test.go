@@ -13,16 +13,16 @@ import (
 	"hob/tools"
 )
 
-// part is a section of a plan.
-type part struct {
+// planPart is a section of a plan.
+type planPart struct {
 	title string
 	items []tools.BriefItem
 	err   error
 }
 
-func (p part) BriefTitle() string { return p.title }
+func (p planPart) BriefTitle() string { return p.title }
 
-func (p part) Brief(context.Context, time.Time, time.Time) ([]tools.BriefItem, error) {
+func (p planPart) Brief(context.Context, time.Time, time.Time) ([]tools.BriefItem, error) {
 	return p.items, p.err
 }
 
@@ -164,14 +164,14 @@ func TestPlan_Text(t *testing.T) {
 		want     string
 		tainted  bool
 	}{
-		{"no entries", []tools.BriefSource{part{title: "Tasks"}, part{title: "Reminders"}}, "", false},
+		{"no entries", []tools.BriefSource{planPart{title: "Tasks"}, planPart{title: "Reminders"}}, "", false},
 		{"empty sections are skipped", []tools.BriefSource{
-			part{title: "Calendar"},
-			part{title: "Tasks", items: []tools.BriefItem{{Text: "pay the rent", Source: provenance.Owner}, {Text: "call Ada", At: now.Add(2 * time.Hour), Source: provenance.Owner}}},
+			planPart{title: "Calendar"},
+			planPart{title: "Tasks", items: []tools.BriefItem{{Text: "pay the rent", Source: provenance.Owner}, {Text: "call Ada", At: now.Add(2 * time.Hour), Source: provenance.Owner}}},
 		}, "Your plan for Tuesday 10 March:\n\nTasks\n- 09:00 call Ada\n- pay the rent", false},
-		{"an unreadable source does not look empty", []tools.BriefSource{part{title: "Mail", err: errors.New("no connection")}}, "Mail\n- could not be read: no connection", true},
-		{"Hob's own error is trusted", []tools.BriefSource{part{title: "Mail", err: tools.Errorf(tools.Failed, "no connection")}}, "Mail\n- could not be read: no connection", false},
-		{"untrusted text stays untrusted", []tools.BriefSource{part{title: "Mail", items: []tools.BriefItem{{Text: "buy now", Source: provenance.Outside}}}}, "- buy now", true},
+		{"an unreadable source does not look empty", []tools.BriefSource{planPart{title: "Mail", err: errors.New("no connection")}}, "Mail\n- could not be read: no connection", true},
+		{"Hob's own error is trusted", []tools.BriefSource{planPart{title: "Mail", err: tools.Errorf(tools.Failed, "no connection")}}, "Mail\n- could not be read: no connection", false},
+		{"untrusted text stays untrusted", []tools.BriefSource{planPart{title: "Mail", items: []tools.BriefItem{{Text: "buy now", Source: provenance.Outside}}}}, "- buy now", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			st, _ := openReusable(t)

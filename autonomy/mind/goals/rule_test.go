@@ -9,32 +9,32 @@ import (
 	"hob/platform/provenance"
 )
 
-// world holds the data that the rules read.
-type world struct {
+// ruleFacts holds the data that the rules read.
+type ruleFacts struct {
 	tasks []Task
 	fired time.Time
 	known string
 }
 
-func (w world) Tasks(context.Context) ([]Task, error) { return w.tasks, nil }
+func (w ruleFacts) Tasks(context.Context) ([]Task, error) { return w.tasks, nil }
 
-func (w world) Fired(_ context.Context, words string) (Firing, bool, error) {
+func (w ruleFacts) Fired(_ context.Context, words string) (Firing, bool, error) {
 	return Firing{ID: "w1", Title: "PDF files in ~/Downloads", At: w.fired}, strings.Contains(words, "Downloads"), nil
 }
 
-func (w world) Known(_ context.Context, words string) (Fact, bool, error) {
+func (w ruleFacts) Known(_ context.Context, words string) (Fact, bool, error) {
 	return Fact{ID: "f1", Text: w.known}, w.known != "" && containsAll(w.known, words), nil
 }
 
-func (w world) Understands(words string) bool { return strings.HasPrefix(words, "list") }
+func (w ruleFacts) Understands(words string) bool { return strings.HasPrefix(words, "list") }
 
 func TestFollow(t *testing.T) {
 	made := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
-	late := world{tasks: []Task{{ID: "t1", Title: "pay the rent", Overdue: true, Source: provenance.Outside}, {ID: "t2", Title: "call Ada"}}}
-	none := world{}
+	late := ruleFacts{tasks: []Task{{ID: "t1", Title: "pay the rent", Overdue: true, Source: provenance.Outside}, {ID: "t2", Title: "call Ada"}}}
+	none := ruleFacts{}
 	for _, tc := range []struct {
 		name, goal, success string
-		world               world
+		world               ruleFacts
 		seen                string
 		after               time.Duration
 		want                Verdict
@@ -47,10 +47,10 @@ func TestFollow(t *testing.T) {
 		{"more than", "when more than 1 task is open then list my tasks", "", late, "", 0, DoIt, "list"},
 		{"not more than", "when more than 2 tasks are open then list my tasks", "", late, "", 0, Defer, "the condition does not hold"},
 		{"none left", "as soon as no tasks are left, tell me", "", none, "", 0, DoIt, "no open task"},
-		{"named task", "once the task pay the rent is done then tell me", "", world{tasks: []Task{{ID: "t1", Title: "pay the rent", Done: true}}}, "", 0, DoIt, "pay the rent"},
-		{"watcher fired since", "when the watcher on ~/Downloads fires then list my files", "", world{fired: made.Add(time.Minute)}, "", time.Hour, DoIt, "list my files"},
-		{"watcher fired before", "when the watcher on ~/Downloads fires then list my files", "", world{fired: made.Add(-time.Minute)}, "", time.Hour, Defer, "the condition does not hold"},
-		{"fact", "when you know that the invoice is paid then tell me", "", world{known: "the invoice of March is paid"}, "", 0, DoIt, "I know: the invoice"},
+		{"named task", "once the task pay the rent is done then tell me", "", ruleFacts{tasks: []Task{{ID: "t1", Title: "pay the rent", Done: true}}}, "", 0, DoIt, "pay the rent"},
+		{"watcher fired since", "when the watcher on ~/Downloads fires then list my files", "", ruleFacts{fired: made.Add(time.Minute)}, "", time.Hour, DoIt, "list my files"},
+		{"watcher fired before", "when the watcher on ~/Downloads fires then list my files", "", ruleFacts{fired: made.Add(-time.Minute)}, "", time.Hour, Defer, "the condition does not hold"},
+		{"fact", "when you know that the invoice is paid then tell me", "", ruleFacts{known: "the invoice of March is paid"}, "", 0, DoIt, "I know: the invoice"},
 		{"no fact", "when you know that the invoice is paid then tell me", "", none, "", 0, Defer, "the condition does not hold"},
 		{"each review", "list my tasks", "", none, "", 0, DoIt, "list my tasks"},
 		{"until a day, before", "list my tasks until Friday", "", none, "", time.Hour, DoIt, "list my tasks"},

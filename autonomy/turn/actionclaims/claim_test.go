@@ -88,18 +88,18 @@ func TestReview11_FindsUnseenStatements(t *testing.T) {
 	}
 }
 
-type measured struct{ claims, innocent, hit, alarms, wrong int }
+type measurement struct{ claims, innocent, hit, alarms, wrong int }
 
-func (m measured) precision() float64 {
+func (m measurement) precision() float64 {
 	return float64(m.hit+m.wrong) / float64(m.hit+m.wrong+m.alarms)
 }
-func (m measured) recall() float64 { return float64(m.hit+m.wrong) / float64(m.claims) }
+func (m measurement) recall() float64 { return float64(m.hit+m.wrong) / float64(m.claims) }
 
-func (m measured) String() string {
+func (m measurement) String() string {
 	return fmt.Sprintf("%d claims, %d innocent: precision %.3f, recall %.3f, %d alarms, %d of another kind", m.claims, m.innocent, m.precision(), m.recall(), m.alarms, m.wrong)
 }
 
-func measure(t *testing.T, set string) (m measured) {
+func measure(t *testing.T, set string) (m measurement) {
 	for _, s := range samples(t, set) {
 		found := Find(s.text, s.request)
 		if s.kind == "none" {

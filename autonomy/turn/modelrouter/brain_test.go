@@ -51,11 +51,11 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-type named struct{ name string }
+type namedModel struct{ name string }
 
-func (n named) Info() llm.Info { return llm.Info{Provider: "p", Model: n.name} }
+func (n namedModel) Info() llm.Info { return llm.Info{Provider: "p", Model: n.name} }
 
-func (n named) Stream(context.Context, llm.Request) iter.Seq2[llm.Event, error] {
+func (n namedModel) Stream(context.Context, llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		yield(llm.Event{Kind: llm.Done}, nil)
 	}
@@ -65,10 +65,10 @@ func newChooser(t testing.TB, db *store.Store, standing, small string) *Router {
 	t.Helper()
 	c, err := New(Options{
 		Store: db, Pins: NewPins(db), Small: small,
-		Standing: func(context.Context) (llm.Model, string, error) { return named{standing}, "because", nil },
+		Standing: func(context.Context) (llm.Model, string, error) { return namedModel{standing}, "because", nil },
 		Named: func(name string) (llm.Model, error) {
 			if name, ok := strings.CutPrefix(name, "p/"); ok && name != "gone" {
-				return named{name}, nil
+				return namedModel{name}, nil
 			}
 			return nil, fmt.Errorf("model %q: there is no such provider", name)
 		},
