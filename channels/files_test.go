@@ -31,7 +31,7 @@ func file(name string, data []byte) channels.File {
 func receiveMessage(t *testing.T, in channels.Inbound, opt channels.Options) (got channels.Inbound, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		k := &talker{say: in}
+		k := &talkingChannel{say: in}
 		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, opt)
 		synctest.Wait()
 		h.stop(t)
@@ -117,7 +117,7 @@ func TestReceivedFiles_SlowOnesAreLimited(t *testing.T) {
 	}}
 	for _, owner := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			k := &talker{allow: []string{"ada"}, say: channels.Inbound{Chat: "7", Sender: "ada", FromOwner: owner, Files: []channels.File{slow, slow, slow}}}
+			k := &talkingChannel{allow: []string{"ada"}, say: channels.Inbound{Chat: "7", Sender: "ada", FromOwner: owner, Files: []channels.File{slow, slow, slow}}}
 			h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, channels.Options{})
 			begun := time.Now()
 			for len(h.inbox.Heard()) == 0 && time.Since(begun) < time.Hour {
@@ -236,22 +236,22 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// knowing is a receiver that has already accepted everything.
-type knowing struct{ channelstest.Inbox }
+// duplicateInbox is a receiver that has already accepted everything.
+type duplicateInbox struct{ channelstest.Inbox }
 
-func (*knowing) Known(context.Context, channels.Inbound) (channels.Accepted, bool, error) {
+func (*duplicateInbox) Known(context.Context, channels.Inbound) (channels.Accepted, bool, error) {
 	return channels.Accepted{Event: "e1"}, true, nil
 }
 
-// wary is a receiver that announces that it will reject every message.
-type wary struct{ channelstest.Inbox }
+// rejectingInbox is a receiver that announces that it will reject every message.
+type rejectingInbox struct{ channelstest.Inbox }
 
-func (*wary) Known(_ context.Context, in channels.Inbound) (channels.Accepted, bool, error) {
+func (*rejectingInbox) Known(_ context.Context, in channels.Inbound) (channels.Accepted, bool, error) {
 	return channels.Accepted{}, false, fmt.Errorf("%s wrote too much on %s: %w", in.Sender, in.Channel, channels.ErrStranger)
 }
 
 func TestReceivedFiles_NotForARepeatedMessage(t *testing.T) {
-	k := askFirst(t, &knowing{}, "k")
+	k := askFirst(t, &duplicateInbox{}, "k")
 	if k.err != nil || !k.acc.Repeated || k.acc.Event != "e1" {
 		t.Errorf("%+v, %v", k.acc, k.err)
 	}
@@ -260,16 +260,16 @@ func TestReceivedFiles_NotForARepeatedMessage(t *testing.T) {
 // Files of a message that will be rejected use no disk space.
 func TestReceivedFiles_NotForARejectedMessage(t *testing.T) {
 	for _, key := range []string{"k", ""} {
-		if k := askFirst(t, &wary{}, key); !errors.Is(k.err, channels.ErrStranger) || !strings.Contains(k.err.Error(), "ada wrote too much on x") {
+		if k := askFirst(t, &rejectingInbox{}, key); !errors.Is(k.err, channels.ErrStranger) || !strings.Contains(k.err.Error(), "ada wrote too much on x") {
 			t.Errorf("%v", k.err)
 		}
 	}
 }
 
 // askFirst passes a message with a file to a receiver. The file must not be fetched.
-func askFirst(t *testing.T, to channels.Receiver, key string) *talker {
+func askFirst(t *testing.T, to channels.Receiver, key string) *talkingChannel {
 	t.Helper()
-	k := &talker{say: channels.Inbound{Chat: "7", Sender: "ada", FromOwner: true, Key: key, Files: []channels.File{{Name: "x", Open: func(context.Context) (io.ReadCloser, error) {
+	k := &talkingChannel{say: channels.Inbound{Chat: "7", Sender: "ada", FromOwner: true, Key: key, Files: []channels.File{{Name: "x", Open: func(context.Context) (io.ReadCloser, error) {
 		t.Error("a file of a rejected message was fetched")
 		return nil, errors.New("no")
 	}}}}}
@@ -297,7 +297,7 @@ func TestReceivedFiles_GuestsHaveALimit(t *testing.T) {
 				kept++
 				return "/x", nil
 			}}}
-			k := &talker{allow: []string{"ada"}, say: channels.Inbound{Chat: "7", Sender: "ada", FromOwner: owner, Text: "hi"}}
+			k := &talkingChannel{allow: []string{"ada"}, say: channels.Inbound{Chat: "7", Sender: "ada", FromOwner: owner, Text: "hi"}}
 			h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, opt)
 			synctest.Wait()
 			send := func() (notes string) {

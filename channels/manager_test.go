@@ -237,12 +237,12 @@ func TestManager_DoesNotRepeatSentParts(t *testing.T) {
 	})
 }
 
-// picky is a platform that accepts files but rejects some of them.
-type picky struct{ *channelstest.Fake }
+// pickyPlatform is a platform that accepts files but rejects some of them.
+type pickyPlatform struct{ *channelstest.Fake }
 
-func (picky) Attaches() {}
+func (pickyPlatform) Attaches() {}
 
-func (p picky) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
+func (p pickyPlatform) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
 	if len(d.Files) > 0 && d.Files[0].Name == "bad.pdf" {
 		return channels.Receipt{}, channels.Errorf(channels.Permanent, "413 request entity too large")
 	}
@@ -256,7 +256,7 @@ func TestManager_SendsTextOfARejectedFile(t *testing.T) {
 		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		f := picky{&channelstest.Fake{Limit: channels.Limits{MaxText: 100, MaxFile: 1 << 20}}}
+		f := pickyPlatform{&channelstest.Fake{Limit: channels.Limits{MaxText: 100, MaxFile: 1 << 20}}}
 		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
 		var ids []string
 		for _, text := range []string{"here it is", strings.Repeat("many words ", 12)} {
@@ -327,12 +327,12 @@ func TestManager_TimedOutSend(t *testing.T) {
 	}
 }
 
-// carrier is a channel that accepts files.
-type carrier struct{ *channelstest.Fake }
+// fileChannel is a channel that accepts files.
+type fileChannel struct{ *channelstest.Fake }
 
-func (carrier) Attaches() {}
+func (fileChannel) Attaches() {}
 
-func (carrier) Limits() channels.Limits { return channels.Limits{MaxFile: 50 << 20} }
+func (fileChannel) Limits() channels.Limits { return channels.Limits{MaxFile: 50 << 20} }
 
 // TestManager_SlowTransferIsNoFailure checks that a slow transfer of a large file is not taken for a failure.
 func TestManager_SlowTransferIsNoFailure(t *testing.T) {
@@ -343,7 +343,7 @@ func TestManager_SlowTransferIsNoFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &channelstest.Fake{}
 		release := f.Stall()
-		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": carrier{f}}, channels.Options{})
+		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": fileChannel{f}}, channels.Options{})
 		d := delivery("x", "c", "here")
 		d.Files = []channels.Attachment{{Name: "film.mp4", Size: 40 << 20, Path: path}}
 		h.out.Put(d)
@@ -376,15 +376,15 @@ func TestManager_StopWhileSending(t *testing.T) {
 	})
 }
 
-// bad is a channel whose Run fails with an error or a panic.
-type bad struct {
+// failingChannel is a channel whose Run fails with an error or a panic.
+type failingChannel struct {
 	channelstest.Fake
 	runs  atomic.Int32
 	panic bool
 	err   error
 }
 
-func (b *bad) Run(context.Context, channels.Receiver) error {
+func (b *failingChannel) Run(context.Context, channels.Receiver) error {
 	b.runs.Add(1)
 	if b.panic {
 		panic("oh no")
@@ -395,8 +395,8 @@ func (b *bad) Run(context.Context, channels.Receiver) error {
 func TestManager_BrokenChannelsDoNotAffectOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		good := &channelstest.Fake{}
-		errs, panics := &bad{err: errors.New("lost")}, &bad{panic: true}
-		revoked := &bad{err: channels.Errorf(channels.Unauthorized, "the token was revoked")}
+		errs, panics := &failingChannel{err: errors.New("lost")}, &failingChannel{panic: true}
+		revoked := &failingChannel{err: channels.Errorf(channels.Unauthorized, "the token was revoked")}
 		var told []string
 		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{
 			"good": good, "errs": errs, "panics": panics, "revoked": revoked,
@@ -410,7 +410,7 @@ func TestManager_BrokenChannelsDoNotAffectOthers(t *testing.T) {
 		if s := h.out.Row(id).State; s != channels.Sent {
 			t.Errorf("state of the working channel's text = %s", s)
 		}
-		for name, b := range map[string]*bad{"errs": errs, "panics": panics} {
+		for name, b := range map[string]*failingChannel{"errs": errs, "panics": panics} {
 			if n := b.runs.Load(); n < 5 || n > 60 {
 				t.Errorf("%s was started %d times in an hour", name, n)
 			}
@@ -439,24 +439,24 @@ func TestManager_BrokenChannelsDoNotAffectOthers(t *testing.T) {
 	})
 }
 
-// remote is a channel that cannot be reached until up is set.
-type remote struct {
-	bad
+// remoteChannel is a channel that cannot be reached until up is set.
+type remoteChannel struct {
+	failingChannel
 	up atomic.Bool
 }
 
-func (r *remote) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
+func (r *remoteChannel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
 	if !r.up.Load() {
 		return channels.Receipt{}, r.err
 	}
-	return r.bad.Send(ctx, d)
+	return r.failingChannel.Send(ctx, d)
 }
 
 // After a night without a network, delivery continues soon after the network is back.
 func TestManager_DeliversAfterANightWithoutNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		offline := fmt.Errorf("chat: connect: %w", &net.OpError{Op: "dial", Err: errors.New("network is unreachable")})
-		b := &remote{bad: bad{err: offline}}
+		b := &remoteChannel{failingChannel: failingChannel{err: offline}}
 		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": b}, channels.Options{})
 		id := h.out.Put(delivery("x", "c", "hello"))
 		time.Sleep(10 * time.Hour)
@@ -471,8 +471,8 @@ func TestManager_DeliversAfterANightWithoutNetwork(t *testing.T) {
 	})
 }
 
-// talker passes one message to its receiver and records the result.
-type talker struct {
+// talkingChannel passes one message to its receiver and records the result.
+type talkingChannel struct {
 	channelstest.Fake
 	allow []string
 	say   channels.Inbound
@@ -481,9 +481,9 @@ type talker struct {
 	r     channels.Receiver
 }
 
-func (k *talker) Allow() []string { return k.allow }
+func (k *talkingChannel) Allow() []string { return k.allow }
 
-func (k *talker) Run(ctx context.Context, r channels.Receiver) error {
+func (k *talkingChannel) Run(ctx context.Context, r channels.Receiver) error {
 	k.r = r
 	k.acc, k.err = r.Receive(ctx, k.say)
 	<-ctx.Done()
@@ -512,7 +512,7 @@ func TestManager_AdmitsSenders(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c.say.Text, c.say.Channel = "hi \xff", "forged"
-				k := &talker{allow: c.allow, say: c.say}
+				k := &talkingChannel{allow: c.allow, say: c.say}
 				h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, channels.Options{})
 				synctest.Wait()
 				h.stop(t)
@@ -535,13 +535,13 @@ func TestManager_AdmitsSenders(t *testing.T) {
 	}
 }
 
-type puller struct{ channelstest.Fake }
+type pullChannel struct{ channelstest.Fake }
 
-func (*puller) Pull() {}
+func (*pullChannel) Pull() {}
 
 func TestManager_DoesNotDeliverToPullChannels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &puller{}
+		p := &pullChannel{}
 		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"web": p, "x": &channelstest.Fake{}}, channels.Options{})
 		h.out.Put(delivery("web", "c", "hello"))
 		time.Sleep(time.Minute)
@@ -553,13 +553,13 @@ func TestManager_DoesNotDeliverToPullChannels(t *testing.T) {
 	})
 }
 
-// flaky is an outbox that cannot record outcomes for some time after a text was sent.
-type flaky struct {
+// flakyOutbox is an outbox that cannot record outcomes for some time after a text was sent.
+type flakyOutbox struct {
 	*channelstest.Outbox
 	bad atomic.Int32
 }
 
-func (f *flaky) Delivered(ctx context.Context, id string, r channels.Receipt) error {
+func (f *flakyOutbox) Delivered(ctx context.Context, id string, r channels.Receipt) error {
 	if f.bad.Add(-1) >= 0 {
 		return errors.New("the disk is full")
 	}
@@ -569,7 +569,7 @@ func (f *flaky) Delivered(ctx context.Context, id string, r channels.Receipt) er
 func TestManager_FullDiskRepeatsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &channelstest.Fake{}
-		out := &flaky{Outbox: channelstest.NewOutbox()}
+		out := &flakyOutbox{Outbox: channelstest.NewOutbox()}
 		out.bad.Store(4)
 		id := out.Put(delivery("x", "c", "hello"))
 		m, err := channels.New(channels.Options{

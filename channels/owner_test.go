@@ -49,7 +49,7 @@ func TestIncidentI11(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				k := &talker{allow: c.allow, say: channels.Inbound{Chat: "7", Sender: c.sender, Text: "hello"}}
+				k := &talkingChannel{allow: c.allow, say: channels.Inbound{Chat: "7", Sender: c.sender, Text: "hello"}}
 				h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, channels.Options{})
 				synctest.Wait()
 				if heard := len(h.inbox.Heard()) == 1; heard != c.heard || !heard && !errors.Is(k.err, channels.ErrStranger) {
@@ -61,20 +61,20 @@ func TestIncidentI11(t *testing.T) {
 	}
 }
 
-// doorman is a channel that asks for each sender in ask whether messages would be admitted.
-type doorman struct {
+// admissionChannel is a channel that asks for each sender in ask whether messages would be admitted.
+type admissionChannel struct {
 	allow []string
 	ask   []string
 	got   map[string]bool
 }
 
-func (d *doorman) Allow() []string { return d.allow }
+func (d *admissionChannel) Allow() []string { return d.allow }
 
-func (*doorman) Send(context.Context, channels.Delivery) (channels.Receipt, error) {
+func (*admissionChannel) Send(context.Context, channels.Delivery) (channels.Receipt, error) {
 	return channels.Receipt{}, nil
 }
 
-func (d *doorman) Run(ctx context.Context, r channels.Receiver) error {
+func (d *admissionChannel) Run(ctx context.Context, r channels.Receiver) error {
 	for _, who := range d.ask {
 		name, text, _ := strings.Cut(who, " ")
 		yes, err := r.(channels.SenderFilter).AdmitsSender(ctx, channels.Inbound{Chat: "7", Sender: name, Text: text})
@@ -86,14 +86,16 @@ func (d *doorman) Run(ctx context.Context, r channels.Receiver) error {
 	return nil
 }
 
-// pairs accepts the sender "me" as the owner, and the text "code" as a pairing code.
-type pairs struct{}
+// fixedPairing accepts the sender "me" as the owner, and the text "code" as a pairing code.
+type fixedPairing struct{}
 
-func (pairs) IsOwner(_ context.Context, _, sender string) (bool, error) { return sender == "me", nil }
+func (fixedPairing) IsOwner(_ context.Context, _, sender string) (bool, error) {
+	return sender == "me", nil
+}
 
-func (pairs) Pair(context.Context, channels.Inbound) (bool, error) { return false, nil }
+func (fixedPairing) Pair(context.Context, channels.Inbound) (bool, error) { return false, nil }
 
-func (pairs) Pairs(_ context.Context, in channels.Inbound) (bool, error) {
+func (fixedPairing) Pairs(_ context.Context, in channels.Inbound) (bool, error) {
 	return in.Text == "code", nil
 }
 
@@ -101,8 +103,8 @@ func (pairs) Pairs(_ context.Context, in channels.Inbound) (bool, error) {
 // and no one else.
 func TestAdmitsSender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &doorman{allow: []string{"guest"}, ask: []string{"me", "guest", "eve", "eve code", ""}, got: map[string]bool{}}
-		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": d}, channels.Options{Owners: pairs{}})
+		d := &admissionChannel{allow: []string{"guest"}, ask: []string{"me", "guest", "eve", "eve code", ""}, got: map[string]bool{}}
+		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": d}, channels.Options{Owners: fixedPairing{}})
 		synctest.Wait()
 		if want := map[string]bool{"me": true, "guest": true, "eve": false, "eve code": true, "": false}; !maps.Equal(d.got, want) {
 			t.Errorf("%v", d.got)
@@ -115,7 +117,7 @@ func TestAdmitsSender(t *testing.T) {
 // platform would redeliver a rejected message forever.
 func TestManager_AcceptsMessagesWithoutText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := &talker{allow: []string{"ada"}, say: channels.Inbound{Chat: "7", Sender: "ada", Group: true, Mentioned: true, Outside: []string{"Bob: hello"}}}
+		k := &talkingChannel{allow: []string{"ada"}, say: channels.Inbound{Chat: "7", Sender: "ada", Group: true, Mentioned: true, Outside: []string{"Bob: hello"}}}
 		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, channels.Options{})
 		synctest.Wait()
 		if heard := h.inbox.Heard(); len(heard) != 1 || heard[0].Text != "[no words]" {

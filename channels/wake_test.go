@@ -12,16 +12,16 @@ import (
 	"hob/channels/channelstest"
 )
 
-// holding is a channel with a connection.
-type holding struct {
+// connectedChannel is a channel with a connection.
+type connectedChannel struct {
 	channelstest.Fake
 	runs atomic.Int64
 	fail atomic.Bool
 }
 
-func (*holding) Connected() {}
+func (*connectedChannel) Connected() {}
 
-func (h *holding) Run(ctx context.Context, r channels.Receiver) error {
+func (h *connectedChannel) Run(ctx context.Context, r channels.Receiver) error {
 	h.runs.Add(1)
 	if h.fail.Load() {
 		return errors.New("no route")
@@ -31,7 +31,7 @@ func (h *holding) Run(ctx context.Context, r channels.Receiver) error {
 
 func TestWake_RestartsConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ch, other := &holding{}, &channelstest.Fake{}
+		ch, other := &connectedChannel{}, &channelstest.Fake{}
 		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": ch, "y": other}, channels.Options{})
 		synctest.Wait()
 		for range 3 {
@@ -88,13 +88,13 @@ func TestManager_OutageLosesNothing(t *testing.T) {
 	})
 }
 
-// linked is a channel that reconnects by itself.
-type linked struct {
+// reconnectingChannel is a channel that reconnects by itself.
+type reconnectingChannel struct {
 	channelstest.Fake
 	err atomic.Pointer[error]
 }
 
-func (l *linked) Link() error {
+func (l *reconnectingChannel) Link() error {
 	if err := l.err.Load(); err != nil {
 		return *err
 	}
@@ -103,7 +103,7 @@ func (l *linked) Link() error {
 
 func TestStatus_NotConnectedIsNotRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ch := &linked{}
+		ch := &reconnectingChannel{}
 		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": ch}, channels.Options{})
 		for _, c := range []struct {
 			err   error

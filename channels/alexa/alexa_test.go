@@ -40,8 +40,8 @@ const (
 	chainAt = "https://s3.amazonaws.com/echo.api/echo-api-cert-13.pem"
 )
 
-// amazon signs requests like Amazon, with a root, an intermediate and a signer's certificate.
-type amazon struct {
+// requestSigner signs requests like Amazon, with a root, an intermediate and a signer's certificate.
+type requestSigner struct {
 	t     *testing.T
 	root  *x509.Certificate
 	roots *x509.CertPool
@@ -62,9 +62,9 @@ var keys = sync.OnceValue(func() (k [2]*rsa.PrivateKey) {
 	return k
 })
 
-func newAmazon(t *testing.T) *amazon {
+func newAmazon(t *testing.T) *requestSigner {
 	t.Helper()
-	a := &amazon{t: t, keys: keys(), now: time.Now(), roots: x509.NewCertPool(), files: map[string][]byte{}}
+	a := &requestSigner{t: t, keys: keys(), now: time.Now(), roots: x509.NewCertPool(), files: map[string][]byte{}}
 	a.root = a.certificate("Root", nil, nil, a.now)
 	a.roots.AddCert(a.root)
 	a.net = safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -99,7 +99,7 @@ var serial = func() func() int64 {
 
 // certificate creates a certificate that is valid around a time. Without names, it is the
 // certificate of an authority.
-func (a *amazon) certificate(name string, names []string, parent *x509.Certificate, at time.Time) *x509.Certificate {
+func (a *requestSigner) certificate(name string, names []string, parent *x509.Certificate, at time.Time) *x509.Certificate {
 	a.t.Helper()
 	c := &x509.Certificate{
 		SerialNumber: big.NewInt(serial()), Subject: pkix.Name{CommonName: name}, DNSNames: names,
@@ -124,7 +124,7 @@ func (a *amazon) certificate(name string, names []string, parent *x509.Certifica
 	return out
 }
 
-func (a *amazon) chain(name string, at time.Time) []byte {
+func (a *requestSigner) chain(name string, at time.Time) []byte {
 	between := a.certificate("Between", nil, a.root, a.now)
 	leaf := a.certificate("Signer", []string{name}, between, at)
 	return append(inPEM(leaf), inPEM(between)...)
@@ -134,14 +134,14 @@ func inPEM(c *x509.Certificate) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})
 }
 
-func (a *amazon) serve(path string, b []byte) {
+func (a *requestSigner) serve(path string, b []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.files[path] = b
 }
 
 // signed returns a request with a body and Amazon's signature.
-func (a *amazon) signed(body string) channels.WebhookRequest {
+func (a *requestSigner) signed(body string) channels.WebhookRequest {
 	a.t.Helper()
 	sum := sha256.Sum256([]byte(body))
 	sig, err := rsa.SignPKCS1v15(rand.Reader, a.keys[1], crypto.SHA256, sum[:])
@@ -154,7 +154,7 @@ func (a *amazon) signed(body string) channels.WebhookRequest {
 	return channels.WebhookRequest{Header: h, Body: []byte(body)}
 }
 
-type asked struct {
+type alexaRequest struct {
 	app, user, person, id, kind, intent, text string
 	session, endpoint                         string
 	sure                                      int
@@ -162,7 +162,7 @@ type asked struct {
 }
 
 // body returns a request in Alexa's format.
-func (q asked) body() string {
+func (q alexaRequest) body() string {
 	type obj = map[string]any
 	or := func(s, usual string) string {
 		if s == "" {
@@ -207,12 +207,12 @@ func (e *recordingInbox) Receive(ctx context.Context, in channels.Inbound) (chan
 	return acc, err
 }
 
-func open(t *testing.T, a *amazon, dir string, wait time.Duration, e channels.Receiver) (*alexa.Channel, func()) {
+func open(t *testing.T, a *requestSigner, dir string, wait time.Duration, e channels.Receiver) (*alexa.Channel, func()) {
 	t.Helper()
 	return opened(t, a, channels.Deps{Dir: dir}, alexa.Options{Wait: wait}, e)
 }
 
-func opened(t *testing.T, a *amazon, d channels.Deps, o alexa.Options, e channels.Receiver) (*alexa.Channel, func()) {
+func opened(t *testing.T, a *requestSigner, d channels.Deps, o alexa.Options, e channels.Receiver) (*alexa.Channel, func()) {
 	t.Helper()
 	d.Network, o.Roots = a.net.Client(t), a.roots
 	ch, err := alexa.New(alexa.Config{Skill: skill, Voices: []string{"", voice}}, d, o)
@@ -229,7 +229,7 @@ func opened(t *testing.T, a *amazon, d channels.Deps, o alexa.Options, e channel
 		}
 	})
 	t.Cleanup(stop)
-	for ch.Hook(t.Context(), a.signed(asked{kind: "SessionEndedRequest"}.body())).Status == http.StatusServiceUnavailable {
+	for ch.Hook(t.Context(), a.signed(alexaRequest{kind: "SessionEndedRequest"}.body())).Status == http.StatusServiceUnavailable {
 		time.Sleep(time.Millisecond)
 	}
 	return ch, stop
@@ -244,7 +244,7 @@ type spoken struct {
 	}
 }
 
-func ask(t *testing.T, ch *alexa.Channel, a *amazon, q asked) (text string, ends bool) {
+func ask(t *testing.T, ch *alexa.Channel, a *requestSigner, q alexaRequest) (text string, ends bool) {
 	t.Helper()
 	p := ch.Hook(t.Context(), a.signed(q.body()))
 	if p.Status != http.StatusOK {
@@ -275,30 +275,30 @@ func TestAConversation(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if text, ends := ask(t, ch, a, asked{kind: "LaunchRequest"}); !strings.HasPrefix(text, "This is Hob") || ends {
+	if text, ends := ask(t, ch, a, alexaRequest{kind: "LaunchRequest"}); !strings.HasPrefix(text, "This is Hob") || ends {
 		t.Errorf("%q, %v", text, ends)
 	}
-	if text, ends := ask(t, ch, a, asked{text: "is on today"}); text != "You asked &lt;b&gt;what is on today&lt;/b&gt; &amp; so on" || ends {
+	if text, ends := ask(t, ch, a, alexaRequest{text: "is on today"}); text != "You asked &lt;b&gt;what is on today&lt;/b&gt; &amp; so on" || ends {
 		t.Errorf("%q, %v", text, ends)
 	}
 	for intent, want := range map[string]string{"WordRemindIntent": "remind x", "AskIntent": "x", "WordIIntent": "I x", "AMAZON.YesIntent": "yes"} {
-		if text, _ := ask(t, ch, a, asked{intent: intent, text: "x"}); !strings.Contains(text, "<b>"+want) && !strings.Contains(text, "&lt;b&gt;"+want+"&") {
+		if text, _ := ask(t, ch, a, alexaRequest{intent: intent, text: "x"}); !strings.Contains(text, "<b>"+want) && !strings.Contains(text, "&lt;b&gt;"+want+"&") {
 			t.Errorf("%s: %q", intent, text)
 		}
 	}
 	for intent, want := range map[string]string{"AMAZON.StopIntent": "Goodbye", "AMAZON.CancelIntent": "Goodbye", "AMAZON.HelpIntent": "Ask me", "AMAZON.FallbackIntent": "did not understand", "SomebodysIntent": "did not understand", "AnswerIntent": "no new answers"} {
-		if text, ends := ask(t, ch, a, asked{intent: intent}); !strings.Contains(text, want) || ends != (want == "Goodbye") {
+		if text, ends := ask(t, ch, a, alexaRequest{intent: intent}); !strings.Contains(text, want) || ends != (want == "Goodbye") {
 			t.Errorf("%s: %q, %v", intent, text, ends)
 		}
 	}
-	if text, _ := ask(t, ch, a, asked{kind: "SessionEndedRequest"}); text != "" {
+	if text, _ := ask(t, ch, a, alexaRequest{kind: "SessionEndedRequest"}); text != "" {
 		t.Errorf("%q", text)
 	}
 	in := e.Heard()[0]
 	if in.Sender != account || in.Chat != account || in.FromOwner || !in.Unknown || in.Key == "" || in.Group {
 		t.Errorf("%+v", in)
 	}
-	ask(t, ch, a, asked{text: "x", person: voice})
+	ask(t, ch, a, alexaRequest{text: "x", person: voice})
 	if heard := e.Heard(); !heard[len(heard)-1].Unknown {
 		t.Error("a text without a question may decide requests")
 	}
@@ -312,14 +312,14 @@ func TestHook_RejectsOtherCallers(t *testing.T) {
 	ch, _ := open(t, a, "", long, e)
 	other := newAmazon(t)
 	other.keys = [2]*rsa.PrivateKey{a.keys[1], a.keys[0]}
-	nobody := &amazon{t: t, keys: [2]*rsa.PrivateKey{a.keys[1], a.keys[1]}, now: a.now} // signs with Amazon's key, but with its own root certificate
+	nobody := &requestSigner{t: t, keys: [2]*rsa.PrivateKey{a.keys[1], a.keys[1]}, now: a.now} // signs with Amazon's key, but with its own root certificate
 	nobody.root = nobody.certificate("Root", nil, nil, a.now)
 	with := func(name, value string) channels.WebhookRequest {
-		p := a.signed(asked{text: "x"}.body())
+		p := a.signed(alexaRequest{text: "x"}.body())
 		p.Header.Set(name, value)
 		return p
 	}
-	forged := a.signed(asked{text: "x"}.body())
+	forged := a.signed(alexaRequest{text: "x"}.body())
 	forged.Body = []byte(strings.Replace(string(forged.Body), `"x"`, `"y"`, 1))
 	for path, b := range map[string][]byte{
 		"/echo.api/name.pem": a.chain("echo-api.amazon.com.example.com", a.now), "/echo.api/old.pem": a.chain("echo-api.amazon.com", a.now.Add(-72*time.Hour)),
@@ -332,9 +332,9 @@ func TestHook_RejectsOtherCallers(t *testing.T) {
 	const url = "SignatureCertChainUrl"
 	const host = "https://s3.amazonaws.com"
 	for name, p := range map[string]channels.WebhookRequest{
-		"nothing":                  {Header: http.Header{}, Body: []byte(asked{text: "x"}.body())},
+		"nothing":                  {Header: http.Header{}, Body: []byte(alexaRequest{text: "x"}.body())},
 		"another body":             forged,
-		"another key":              other.signed(asked{text: "x"}.body()),
+		"another key":              other.signed(alexaRequest{text: "x"}.body()),
 		"Signature-256 is missing": with("Signature-256", ""),
 		"a bad one":                with("Signature-256", "!!"),
 		"http":                     with(url, "http://s3.amazonaws.com/echo.api/echo-api-cert-13.pem"),
@@ -353,9 +353,9 @@ func TestHook_RejectsOtherCallers(t *testing.T) {
 		"no certificate":           with(url, host+"/echo.api/text.pem"),
 		"a broken one":             with(url, host+"/echo.api/bad.pem"),
 		"none there":               with(url, host+"/echo.api/none.pem"),
-		"another skill":            a.signed(asked{app: "amzn1.ask.skill.2", text: "x"}.body()),
-		"too old":                  a.signed(asked{text: "x", at: time.Now().Add(-151 * time.Second)}.body()),
-		"of the future":            a.signed(asked{text: "x", at: time.Now().Add(160 * time.Second)}.body()),
+		"another skill":            a.signed(alexaRequest{app: "amzn1.ask.skill.2", text: "x"}.body()),
+		"too old":                  a.signed(alexaRequest{text: "x", at: time.Now().Add(-151 * time.Second)}.body()),
+		"of the future":            a.signed(alexaRequest{text: "x", at: time.Now().Add(160 * time.Second)}.body()),
 		"no JSON":                  a.signed("hello"),
 		"no time":                  a.signed(`{"request":{"type":"LaunchRequest"}}`),
 	} {
@@ -377,8 +377,8 @@ func TestHook_RejectsOtherCallers(t *testing.T) {
 	}
 }
 
-func withURL(a *amazon, url string) channels.WebhookRequest {
-	p := a.signed(asked{kind: "LaunchRequest"}.body())
+func withURL(a *requestSigner, url string) channels.WebhookRequest {
+	p := a.signed(alexaRequest{kind: "LaunchRequest"}.body())
 	p.Header.Set("SignatureCertChainUrl", url)
 	return p
 }
@@ -394,7 +394,7 @@ func TestHook_LimitsCertificateDownloads(t *testing.T) {
 	if n := len(a.net.Heard()); n > 10 {
 		t.Errorf("%d downloads", n)
 	}
-	if text, _ := ask(t, ch, a, asked{kind: "LaunchRequest"}); text == "" {
+	if text, _ := ask(t, ch, a, alexaRequest{kind: "LaunchRequest"}); text == "" {
 		t.Error("a request from Amazon got no answer")
 	}
 }
@@ -404,10 +404,10 @@ func TestHook_LimitsCertificateDownloads(t *testing.T) {
 func TestLateAnswer_IsSpokenOnce(t *testing.T) {
 	a, e, dir := newAmazon(t), &recordingInbox{}, filepath.Join(t.TempDir(), "alexa")
 	ch, stop := open(t, a, dir, 50*time.Millisecond, e)
-	if text, ends := ask(t, ch, a, asked{text: "is on"}); !strings.Contains(text, "still working on it") || ends {
+	if text, ends := ask(t, ch, a, alexaRequest{text: "is on"}); !strings.Contains(text, "still working on it") || ends {
 		t.Fatalf("%q", text)
 	}
-	if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent"}); !strings.Contains(text, "still working on it") {
+	if text, _ := ask(t, ch, a, alexaRequest{intent: "AnswerIntent"}); !strings.Contains(text, "still working on it") {
 		t.Errorf("%q", text)
 	}
 	d := channels.Delivery{ID: "d1", Event: "e0001", Kind: channels.Reply, Chat: account, Text: "the dentist"}
@@ -421,13 +421,13 @@ func TestLateAnswer_IsSpokenOnce(t *testing.T) {
 	if _, err := ch.Send(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent", user: "amzn1.ask.account.EVE"}); !strings.Contains(text, "no new answers") {
+	if text, _ := ask(t, ch, a, alexaRequest{intent: "AnswerIntent", user: "amzn1.ask.account.EVE"}); !strings.Contains(text, "no new answers") {
 		t.Errorf("another account gets %q", text)
 	}
-	if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent"}); text != "the dentist" {
+	if text, _ := ask(t, ch, a, alexaRequest{intent: "AnswerIntent"}); text != "the dentist" {
 		t.Errorf("%q", text)
 	}
-	if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent"}); !strings.Contains(text, "no new answers") {
+	if text, _ := ask(t, ch, a, alexaRequest{intent: "AnswerIntent"}); !strings.Contains(text, "no new answers") {
 		t.Errorf("the answer was spoken twice: %q", text)
 	}
 	for _, kind := range []channels.DeliveryKind{channels.Notice, channels.Send} {
@@ -451,23 +451,23 @@ func TestApproval_AnswersOnlyTheSpokenQuestion(t *testing.T) {
 	if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Event: "e1", Kind: channels.Question, Chat: account, Text: question}); err != nil {
 		t.Fatal(err)
 	}
-	says := func(what string, q asked, want string) {
+	says := func(what string, q alexaRequest, want string) {
 		t.Helper()
 		if text, _ := ask(t, ch, a, q); !strings.Contains(joinFields(text), want) {
 			t.Errorf("%s: %q, not %q", what, text, want)
 		}
 	}
-	yes := asked{intent: "AMAZON.YesIntent", person: voice, sure: 300}
-	owner := asked{intent: "AnswerIntent", person: voice, sure: 300}
+	yes := alexaRequest{intent: "AMAZON.YesIntent", person: voice, sure: 300}
+	owner := alexaRequest{intent: "AnswerIntent", person: voice, sure: 300}
 	says("before it was spoken", yes, "still working on it")
 	says("it is spoken", owner, question+" Say yes or no.")
-	says("something else is said", asked{text: "is on"}, "still working on it")
+	says("something else is said", alexaRequest{text: "is on"}, "still working on it")
 	says("after something else", yes, "still working on it")
 	says("it is spoken again", owner, question)
 	elsewhere := yes
 	elsewhere.session = "t"
 	says("in another session", elsewhere, "still working on it")
-	for what, q := range map[string]asked{
+	for what, q := range map[string]alexaRequest{
 		"nobody's voice": {}, "another voice": {person: "amzn1.ask.person.P2", sure: 400}, "a voice like it": {person: voice, sure: 200},
 	} {
 		q.intent = yes.intent
@@ -486,7 +486,7 @@ func TestApproval_AnswersOnlyTheSpokenQuestion(t *testing.T) {
 	}
 	stop()
 	ch, _ = opened(t, a, channels.Deps{Dir: dir, Buttons: b}, alexa.Options{Wait: 50 * time.Millisecond}, e)
-	says("after a new start", asked{kind: "LaunchRequest", person: voice, sure: 300}, question)
+	says("after a new start", alexaRequest{kind: "LaunchRequest", person: voice, sure: 300}, question)
 	yes.id = "amzn1.echo-api.request.yes"
 	says("the yes", yes, "Going on")
 	if p := ch.Hook(t.Context(), a.signed(yes.body())); p.Status != http.StatusUnauthorized {
@@ -510,14 +510,14 @@ func TestApproval_AnsweredElsewhereIsSpokenOnce(t *testing.T) {
 		}
 	}
 	for i, want := range []string{question + " Say yes or no.", "Something else " + question + " Say yes or no."} {
-		if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent"}); joinFields(text) != want {
+		if text, _ := ask(t, ch, a, alexaRequest{intent: "AnswerIntent"}); joinFields(text) != want {
 			t.Errorf("%d: %q", i, text)
 		}
 	}
 	if _, err := b.Press(t.Context(), channels.ButtonPress{Sender: account, Question: "q1"}); err != nil {
 		t.Fatal(err)
 	}
-	if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent"}); !strings.Contains(text, "no new answers") {
+	if text, _ := ask(t, ch, a, alexaRequest{intent: "AnswerIntent"}); !strings.Contains(text, "no new answers") {
 		t.Errorf("%q", text)
 	}
 }
@@ -541,7 +541,7 @@ func TestHook_SendsAProgressiveResponse(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if text, _ := ask(t, ch, a, asked{text: "is on", id: "amzn1.echo-api.request.77", endpoint: "https://api.eu.amazonalexa.com"}); text != "the dentist" {
+	if text, _ := ask(t, ch, a, alexaRequest{text: "is on", id: "amzn1.echo-api.request.77", endpoint: "https://api.eu.amazonalexa.com"}); text != "the dentist" {
 		t.Errorf("%q", text)
 	}
 	e.mu.Lock()
@@ -552,7 +552,7 @@ func TestHook_SendsAProgressiveResponse(t *testing.T) {
 		"https://api.amazonalexa.com/x", "https://example.com/.amazonalexa.com", "https://example.com?.amazonalexa.com", "https://example.com#.amazonalexa.com", "https://eviamazonalexa.com",
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		ch.Hook(ctx, a.signed(asked{text: "is on", endpoint: endpoint}.body()))
+		ch.Hook(ctx, a.signed(alexaRequest{text: "is on", endpoint: endpoint}.body()))
 		cancel()
 	}
 	a.mu.Lock()
@@ -567,14 +567,14 @@ func TestHook_SendsAProgressiveResponse(t *testing.T) {
 func TestHook_RepeatedRequestGetsNoAnswer(t *testing.T) {
 	a, e := newAmazon(t), &recordingInbox{}
 	ch, _ := open(t, a, "", 50*time.Millisecond, e)
-	p := a.signed(asked{intent: "AnswerIntent"}.body())
+	p := a.signed(alexaRequest{intent: "AnswerIntent"}.body())
 	if got := ch.Hook(t.Context(), p); got.Status != http.StatusOK {
 		t.Fatalf("%+v", got)
 	}
 	if got := ch.Hook(t.Context(), p); got.Status != http.StatusUnauthorized {
 		t.Errorf("%+v", got)
 	}
-	p = a.signed(asked{text: "is on"}.body())
+	p = a.signed(alexaRequest{text: "is on"}.body())
 	for range 2 {
 		if got := ch.Hook(t.Context(), p); got.Status != http.StatusOK {
 			t.Errorf("%+v", got)
@@ -593,8 +593,8 @@ func TestSpeech_EscapedTextIsComplete(t *testing.T) {
 	if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d", Event: "e", Kind: channels.Reply, Chat: account, Text: strings.Repeat("a & b's ", 750) + "end"}); err != nil {
 		t.Fatal(err)
 	}
-	first, _ := ask(t, ch, a, asked{intent: "AnswerIntent"})
-	second, _ := ask(t, ch, a, asked{intent: "AnswerIntent"})
+	first, _ := ask(t, ch, a, alexaRequest{intent: "AnswerIntent"})
+	second, _ := ask(t, ch, a, alexaRequest{intent: "AnswerIntent"})
 	if n := strings.Count(first+second, "a &amp; b's"); n < 749 || !strings.HasSuffix(second, "end") || !strings.Contains(first, "There is more") || len(first) > 8000 {
 		t.Errorf("%d of 750 items, %d and %d characters, %q", n, len(first), len(second), second[max(0, len(second)-40):])
 	}
@@ -609,7 +609,7 @@ func TestSpeech_SplitsLongAnswers(t *testing.T) {
 		}
 	}
 	for i := range 3 {
-		text, _ := ask(t, ch, a, asked{intent: "AnswerIntent"})
+		text, _ := ask(t, ch, a, alexaRequest{intent: "AnswerIntent"})
 		if !strings.HasPrefix(text, strings.Repeat(fmt.Sprint(i), 6000)) || len([]rune(text)) > 8000 || strings.Contains(text, "There is more") != (i < 2) {
 			t.Errorf("%d: %d characters, %.20q ... %q", i, len(text), text, text[len(text)-40:])
 		}
@@ -622,17 +622,17 @@ func TestPairing(t *testing.T) {
 	for said, want := range map[string]string{
 		"two three four five A. hyphen B. C. D. E. F.": "2345ABCDEF", "2345 A B C D E F": "2345ABCDEF", "2345 ABC D E F": "2345ABCDEF", "in my pocket": "in my pocket",
 	} {
-		ask(t, ch, a, asked{intent: "CodeIntent", text: said})
+		ask(t, ch, a, alexaRequest{intent: "CodeIntent", text: said})
 		if heard := e.Heard(); heard[len(heard)-1].Text != want {
 			t.Errorf("%q is %q", said, heard[len(heard)-1].Text)
 		}
 	}
 	e.Refuse(channels.ErrStranger)
-	if text, ends := ask(t, ch, a, asked{text: "is on"}); !strings.Contains(text, "account is not paired") || !ends {
+	if text, ends := ask(t, ch, a, alexaRequest{text: "is on"}); !strings.Contains(text, "account is not paired") || !ends {
 		t.Errorf("%q, %v", text, ends)
 	}
 	e.Refuse(fmt.Errorf("the disk is full"))
-	if text, _ := ask(t, ch, a, asked{text: "is on"}); !strings.Contains(text, "could not receive") {
+	if text, _ := ask(t, ch, a, alexaRequest{text: "is on"}); !strings.Contains(text, "could not receive") {
 		t.Errorf("%q", text)
 	}
 }
@@ -693,8 +693,8 @@ func TestConfig(t *testing.T) {
 }
 
 func FuzzBody(f *testing.F) {
-	f.Add(asked{text: "is on"}.body())
-	f.Add(asked{kind: "LaunchRequest"}.body())
+	f.Add(alexaRequest{text: "is on"}.body())
+	f.Add(alexaRequest{kind: "LaunchRequest"}.body())
 	f.Add(`{"request":{"type":"IntentRequest","intent":{"slots":{"text":null}}}}`)
 	f.Add(`null`)
 	f.Fuzz(func(t *testing.T, body string) {

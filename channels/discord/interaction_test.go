@@ -283,13 +283,13 @@ func TestButtons_InAServer(t *testing.T) {
 	}
 }
 
-// slow is a receiver that blocks on messages.
-type slow struct {
+// slowInbox is a receiver that blocks on messages.
+type slowInbox struct {
 	channelstest.Inbox
 	wait chan struct{}
 }
 
-func (s *slow) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
+func (s *slowInbox) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
 	select {
 	case <-s.wait:
 	case <-ctx.Done():
@@ -305,7 +305,7 @@ func TestInteractions_AreAcknowledgedInTime(t *testing.T) {
 	w.Every = 3000
 	b := &channelstest.Buttons{Owner: "7", Question: "q1"}
 	w.Deps.Buttons = b
-	in := &slow{wait: make(chan struct{})}
+	in := &slowInbox{wait: make(chan struct{})}
 	channelstest.Running(t, w.Open(), in)
 	channelstest.Until(t, "a connection", w.Connected)
 	w.Person("d1", "7", "slow", false, nil)

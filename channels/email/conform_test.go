@@ -32,21 +32,21 @@ type platform struct {
 	last  string
 }
 
-// at sends the suite's deliveries in a thread.
-type at struct{ *Channel }
+// threadChannel sends the suite's deliveries in a thread.
+type threadChannel struct{ *Channel }
 
-func (a at) to(d channels.Delivery) channels.Delivery {
+func (a threadChannel) to(d channels.Delivery) channels.Delivery {
 	if d.Chat == "c" {
 		d.Chat = chatOf(ada, hashOf("c"))
 	}
 	return d
 }
 
-func (a at) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
+func (a threadChannel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
 	return a.Channel.Send(ctx, a.to(d))
 }
 
-func (a at) Find(ctx context.Context, d channels.Delivery) (channels.Receipt, bool, error) {
+func (a threadChannel) Find(ctx context.Context, d channels.Delivery) (channels.Receipt, bool, error) {
 	return a.Channel.Find(ctx, a.to(d))
 }
 
@@ -132,7 +132,7 @@ func (p *platform) Again(context.Context) bool {
 }
 
 // Reopen implements channelstest.Reopener.
-func (p *platform) Reopen(*testing.T) channels.Channel { return at{p.channel(p.config())} }
+func (p *platform) Reopen(*testing.T) channels.Channel { return threadChannel{p.channel(p.config())} }
 
 // Secrets implements channelstest.Secrets.
 func (p *platform) Secrets() []string { return []string{pimtest.Secret} }
@@ -185,6 +185,6 @@ func testConformance(t *testing.T, sv servers) {
 		p := &platform{mailFixture: w}
 		w.run(w.channel(w.config()))() // messages from before the first start are not received
 		w.acc.Via = p.via
-		return at{w.channel(w.config())}, p
+		return threadChannel{w.channel(w.config())}, p
 	})
 }

@@ -87,7 +87,7 @@ var hobs = regexp.MustCompile(`(?m)^(Auto-Submitted|X-Hob|X-Hob-Hops|X-Auto-Resp
 
 // answering returns the answer of a program that does not mark its mails as automatic. named
 // reports whether the answer references the answered mail.
-func answering(p posted, i int, named bool) string {
+func answering(p sentMail, i int, named bool) string {
 	more := ""
 	if named {
 		more = "In-Reply-To: <" + p.id + ">\nReferences: <" + p.id + ">"
@@ -109,7 +109,7 @@ func testLoops(t *testing.T, sv servers) {
 			ch = w.channel(w.config())
 			stop = w.run(ch)
 		}
-		put(answering(posted{}, i, false))
+		put(answering(sentMail{}, i, false))
 	}
 	// A new hour may have begun, so the limits of two hours may apply.
 	w.until("all mails to be received or ignored", func() bool {
@@ -125,7 +125,7 @@ func testLoops(t *testing.T, sv servers) {
 	ch = &Channel{address: hob, host: "test.local", trusted: trusted}
 	last := ""
 	for i := 0; ; i++ {
-		l := parseMail(pim.Message{}, []byte(answering(posted{id: last}, i, last != "")))
+		l := parseMail(pim.Message{}, []byte(answering(sentMail{id: last}, i, last != "")))
 		in, why := ch.toInbound(l)
 		if why != "" {
 			if i != maxHops+1 && i != maxHops {

@@ -232,8 +232,8 @@ func letterTo(id, from, subject, text string, more ...string) string {
 		trusted, domain, strings.Join(append(more, ""), "\n"), from, hob, mime.QEncoding.Encode("utf-8", subject), id, time.Now().Format(time.RFC1123Z), text)
 }
 
-// posted is a sent mail as its recipient sees it.
-type posted struct {
+// sentMail is a sent mail as its recipient sees it.
+type sentMail struct {
 	header      mail.Header
 	to          []string
 	id          string
@@ -241,13 +241,13 @@ type posted struct {
 	files       map[string]string
 }
 
-func open(t *testing.T, p pimtest.Posted) (out posted) {
+func open(t *testing.T, p pimtest.Posted) (out sentMail) {
 	t.Helper()
 	m, err := mail.ReadMessage(strings.NewReader(p.Mail))
 	if err != nil {
 		t.Fatal(err)
 	}
-	out = posted{header: m.Header, to: p.To, id: strings.Trim(m.Header.Get("Message-ID"), "<>"), files: map[string]string{}}
+	out = sentMail{header: m.Header, to: p.To, id: strings.Trim(m.Header.Get("Message-ID"), "<>"), files: map[string]string{}}
 	r, err := gomail.CreateReader(strings.NewReader(p.Mail))
 	if err != nil {
 		t.Fatal(err)
@@ -281,14 +281,14 @@ func open(t *testing.T, p pimtest.Posted) (out posted) {
 
 func (w *mailFixture) sent() []pimtest.Posted { return w.s.Mails() }
 
-func (w *mailFixture) mails() (out []posted) {
+func (w *mailFixture) mails() (out []sentMail) {
 	for _, p := range w.sent() {
 		out = append(out, open(w.t, p))
 	}
 	return out
 }
 
-func (p posted) subject() string {
+func (p sentMail) subject() string {
 	s, err := new(mime.WordDecoder).DecodeHeader(p.header.Get("Subject"))
 	if err != nil {
 		return err.Error()

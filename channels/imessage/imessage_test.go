@@ -39,17 +39,17 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// listening is a running channel.
-type listening struct {
+// runningChannel is a running channel.
+type runningChannel struct {
 	t     *testing.T
 	inbox *channelstest.Inbox
 	stop  func()
 }
 
 // run runs a channel until the test ends, and returns once the channel listens.
-func (m *mac) run(t *testing.T, c *imessage.Channel) *listening {
+func (m *mac) run(t *testing.T, c *imessage.Channel) *runningChannel {
 	t.Helper()
-	l := &listening{t: t, inbox: &channelstest.Inbox{}}
+	l := &runningChannel{t: t, inbox: &channelstest.Inbox{}}
 	l.stop = channelstest.Run(t, c, l.inbox)
 	t.Cleanup(l.stop)
 	channelstest.Until(t, "the first look", func() bool {
@@ -60,7 +60,7 @@ func (m *mac) run(t *testing.T, c *imessage.Channel) *listening {
 }
 
 // want waits for a final message and checks that exactly these texts arrived before it.
-func (l *listening) want(m *mac, texts ...string) {
+func (l *runningChannel) want(m *mac, texts ...string) {
 	l.t.Helper()
 	m.addMessage(m.db.Chat("+15550111", "iMessage", false), "+15550111", "the last one")
 	channelstest.Until(l.t, "what was written", func() bool {

@@ -131,14 +131,14 @@ func open(t *testing.T, keep channels.StateStore, places ...pim.Notes) *notes.Ch
 func TestConformance(t *testing.T) {
 	channelstest.Conform(t, func(t *testing.T) (channels.Channel, channelstest.Platform) {
 		v := newVault(t)
-		return open(t, &channelstest.Keeper{}, inChat{v}), v
+		return open(t, &channelstest.Keeper{}, suiteVault{v}), v
 	})
 }
 
-// inChat is a vault with the chat name that the suite uses.
-type inChat struct{ *vault }
+// suiteVault is a vault with the chat name that the suite uses.
+type suiteVault struct{ *vault }
 
-func (inChat) Name() string { return "c" }
+func (suiteVault) Name() string { return "c" }
 
 func awaitFirstPoll(t *testing.T, ch *notes.Channel) {
 	t.Helper()
@@ -178,13 +178,13 @@ func TestRun_ReceivesANoteOnce(t *testing.T) {
 	}
 }
 
-// parrot answers every message with text that looks like a message to Hob.
-type parrot struct {
+// answeringInbox answers every message with text that looks like a message to Hob.
+type answeringInbox struct {
 	channelstest.Inbox
 	ch *notes.Channel
 }
 
-func (p *parrot) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
+func (p *answeringInbox) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
 	acc, err := p.Inbox.Receive(ctx, in)
 	if err == nil {
 		_, err = p.ch.Send(ctx, channels.Delivery{ID: "d" + in.Key, Event: acc.Event, Kind: channels.Reply, Chat: in.Chat, Text: "#hob " + in.Text})
@@ -197,7 +197,7 @@ func TestRun_IgnoresHobsOwnTexts(t *testing.T) {
 	heard := 0
 	for round := range 4 {
 		ch := open(t, keep, v)
-		p := &parrot{ch: ch}
+		p := &answeringInbox{ch: ch}
 		stop := channelstest.Run(t, ch, p)
 		awaitFirstPoll(t, ch)
 		v.write(t, fmt.Sprintf("Hob/q%d.md", round), fmt.Sprintf("#hob question %d", round))

@@ -25,8 +25,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// memory is an account whose lists are held in memory.
-type memory struct {
+// memoryLists is an account whose lists are held in memory.
+type memoryLists struct {
 	channelstest.Stalls
 
 	mu     sync.Mutex
@@ -40,9 +40,9 @@ type memory struct {
 	cuts   int    // maximum length of its notes, in characters
 }
 
-func (*memory) Name() string { return "home" }
+func (*memoryLists) Name() string { return "home" }
 
-func (m *memory) FindReminders(_ context.Context, done bool) ([]pim.Reminder, error) {
+func (m *memoryLists) FindReminders(_ context.Context, done bool) ([]pim.Reminder, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.looks++
@@ -50,7 +50,7 @@ func (m *memory) FindReminders(_ context.Context, done bool) ([]pim.Reminder, er
 	return slices.DeleteFunc(out, func(r pim.Reminder) bool { return r.Done && !done }), nil
 }
 
-func (m *memory) FindInList(ctx context.Context, list string, done bool) ([]pim.Reminder, error) {
+func (m *memoryLists) FindInList(ctx context.Context, list string, done bool) ([]pim.Reminder, error) {
 	all, err := m.FindReminders(ctx, done)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -65,19 +65,19 @@ func (m *memory) FindInList(ctx context.Context, list string, done bool) ([]pim.
 }
 
 // set changes the account while the channel polls it.
-func (m *memory) set(change func()) {
+func (m *memoryLists) set(change func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	change()
 }
 
-func (m *memory) countPolls() int {
+func (m *memoryLists) countPolls() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.looks
 }
 
-func (m *memory) CreateReminder(ctx context.Context, r pim.Reminder) (pim.Receipt, error) {
+func (m *memoryLists) CreateReminder(ctx context.Context, r pim.Reminder) (pim.Receipt, error) {
 	if err := m.Stalled(ctx); err != nil {
 		return pim.Receipt{}, err
 	}
@@ -96,7 +96,7 @@ func (m *memory) CreateReminder(ctx context.Context, r pim.Reminder) (pim.Receip
 	return pim.Receipt{Outcome: pim.Sent, ID: r.Ref}, nil
 }
 
-func (m *memory) CompleteReminder(_ context.Context, ref string) (pim.Receipt, error) {
+func (m *memoryLists) CompleteReminder(_ context.Context, ref string) (pim.Receipt, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.stuck {
@@ -110,13 +110,13 @@ func (m *memory) CompleteReminder(_ context.Context, ref string) (pim.Receipt, e
 	return pim.Receipt{Outcome: pim.Sent}, nil
 }
 
-func (*memory) TakeBack(context.Context, []byte) error { return nil }
+func (*memoryLists) TakeBack(context.Context, []byte) error { return nil }
 
-func (m *memory) write(title, notes string) {
+func (m *memoryLists) write(title, notes string) {
 	_, _ = m.CreateReminder(context.Background(), pim.Reminder{Title: title, Notes: notes, List: "Hob"})
 }
 
-func (m *memory) open() (out []string) {
+func (m *memoryLists) open() (out []string) {
 	list, _ := m.FindReminders(context.Background(), false)
 	for _, r := range list {
 		out = append(out, r.Title)
@@ -125,7 +125,7 @@ func (m *memory) open() (out []string) {
 }
 
 // Arrived implements channelstest.Platform.
-func (m *memory) Arrived() (out []string) {
+func (m *memoryLists) Arrived() (out []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, r := range m.list {
@@ -137,7 +137,7 @@ func (m *memory) Arrived() (out []string) {
 }
 
 // Fail implements channelstest.Platform.
-func (m *memory) Fail(c channels.Class, n int) bool {
+func (m *memoryLists) Fail(c channels.Class, n int) bool {
 	err := map[channels.Class]error{
 		channels.Temporary: errors.New("the line is dead"), channels.Permanent: pim.ErrNoFolder, channels.Unauthorized: pim.ErrSignIn,
 		channels.Later: &pim.BusyError{Until: time.Now().Add(time.Minute), Err: errors.New("busy")},
@@ -167,15 +167,15 @@ func configured(t *testing.T, c reminders.Config, keep channels.StateStore, plac
 
 func TestConformance(t *testing.T) {
 	channelstest.Conform(t, func(t *testing.T) (channels.Channel, channelstest.Platform) {
-		m := &memory{}
-		return open(t, &channelstest.Keeper{}, inChat{m}), m
+		m := &memoryLists{}
+		return open(t, &channelstest.Keeper{}, suiteLists{m}), m
 	})
 }
 
-// inChat is a memory with the chat name that the suite uses.
-type inChat struct{ *memory }
+// suiteLists is a memory with the chat name that the suite uses.
+type suiteLists struct{ *memoryLists }
 
-func (inChat) Name() string { return "c" }
+func (suiteLists) Name() string { return "c" }
 
 // awaitFirstPoll waits until the channel has polled the list for the first time.
 func awaitFirstPoll(t *testing.T, ch *reminders.Channel) {
@@ -184,7 +184,7 @@ func awaitFirstPoll(t *testing.T, ch *reminders.Channel) {
 }
 
 func TestRun_ReceivesAReminder(t *testing.T) {
-	m := &memory{}
+	m := &memoryLists{}
 	m.write("from before", "")
 	keep := &channelstest.Keeper{}
 	ch, in := open(t, keep, m), &channelstest.Inbox{}
@@ -208,13 +208,13 @@ func TestRun_ReceivesAReminder(t *testing.T) {
 	channelstest.Until(t, "the second tick", func() bool { return slices.Equal(m.open(), []string{"from before", "not ours", "again and again"}) })
 }
 
-// parrot answers every message.
-type parrot struct {
+// answeringInbox answers every message.
+type answeringInbox struct {
 	channelstest.Inbox
 	ch *reminders.Channel
 }
 
-func (p *parrot) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
+func (p *answeringInbox) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
 	acc, err := p.Inbox.Receive(ctx, in)
 	if err == nil {
 		_, err = p.ch.Send(ctx, channels.Delivery{ID: "d" + in.Key, Event: acc.Event, Kind: channels.Reply, Chat: in.Chat, Text: "You said: " + in.Text})
@@ -225,11 +225,11 @@ func (p *parrot) Receive(ctx context.Context, in channels.Inbound) (channels.Acc
 // TestRun_IgnoresHobsOwnTexts checks that Hob's own texts in the list are never received, even after a restart and
 // after the loss of all state except the key.
 func TestRun_IgnoresHobsOwnTexts(t *testing.T) {
-	m, keep := &memory{}, &channelstest.Keeper{}
+	m, keep := &memoryLists{}, &channelstest.Keeper{}
 	var heard int
 	for round := range 4 {
 		ch := open(t, keep, m)
-		p := &parrot{ch: ch}
+		p := &answeringInbox{ch: ch}
 		stop := channelstest.Run(t, ch, p)
 		awaitFirstPoll(t, ch)
 		m.write(fmt.Sprintf("question %d", round), "")
@@ -247,7 +247,7 @@ func TestRun_IgnoresHobsOwnTexts(t *testing.T) {
 // TestRun_IgnoresRemindersOfTools checks that a reminder that a tool created is not received as the owner's
 // message.
 func TestRun_IgnoresRemindersOfTools(t *testing.T) {
-	m, keep := &memory{}, &channelstest.Keeper{}
+	m, keep := &memoryLists{}, &channelstest.Keeper{}
 	ch, in := open(t, keep, m), &channelstest.Inbox{}
 	stop := channelstest.Run(t, ch, in)
 	defer stop()
@@ -266,7 +266,7 @@ func TestRun_IgnoresRemindersOfTools(t *testing.T) {
 // TestRun_LeavesAnUnpairedListUnchanged checks that a list that is not paired stays unchanged, and that its entries
 // are not received after pairing.
 func TestRun_LeavesAnUnpairedListUnchanged(t *testing.T) {
-	m, keep, in := &memory{}, &channelstest.Keeper{}, &channelstest.Inbox{}
+	m, keep, in := &memoryLists{}, &channelstest.Keeper{}, &channelstest.Inbox{}
 	in.Refuse(channels.ErrStranger)
 	ch := open(t, keep, m)
 	stop := channelstest.Run(t, ch, in)
@@ -291,7 +291,7 @@ func TestRun_LeavesAnUnpairedListUnchanged(t *testing.T) {
 }
 
 func TestRun_ReminderThatCannotBeCompleted(t *testing.T) {
-	m, in := &memory{}, &channelstest.Inbox{}
+	m, in := &memoryLists{}, &channelstest.Inbox{}
 	ch := open(t, &channelstest.Keeper{}, m)
 	stop := channelstest.Run(t, ch, in)
 	defer stop()
@@ -309,7 +309,7 @@ func TestRun_ReminderThatCannotBeCompleted(t *testing.T) {
 }
 
 // awaitMorePolls waits for a few more polls of the list.
-func awaitMorePolls(t *testing.T, m *memory) {
+func awaitMorePolls(t *testing.T, m *memoryLists) {
 	t.Helper()
 	looks := m.countPolls()
 	channelstest.Until(t, "more polls", func() bool { return m.countPolls() >= looks+5 })
@@ -317,11 +317,11 @@ func awaitMorePolls(t *testing.T, m *memory) {
 
 // TestRun_TwoHobsDoNotAnswerEachOther checks that two Hobs on one list, each with its own key, do not answer each other.
 func TestRun_TwoHobsDoNotAnswerEachOther(t *testing.T) {
-	m := &memory{}
-	var both []*parrot
+	m := &memoryLists{}
+	var both []*answeringInbox
 	for range 2 {
 		ch := open(t, &channelstest.Keeper{}, m)
-		p := &parrot{ch: ch}
+		p := &answeringInbox{ch: ch}
 		both = append(both, p)
 		defer channelstest.Run(t, ch, p)()
 		awaitFirstPoll(t, ch)
@@ -337,10 +337,10 @@ func TestRun_TwoHobsDoNotAnswerEachOther(t *testing.T) {
 // TestRun_RecognizesAShortenedMark checks that Hob recognizes its own entries even if a program shortens their
 // texts.
 func TestRun_RecognizesAShortenedMark(t *testing.T) {
-	m, keep := &memory{cuts: 10}, &channelstest.Keeper{}
+	m, keep := &memoryLists{cuts: 10}, &channelstest.Keeper{}
 	for round := range 2 {
 		ch := open(t, keep, m)
-		p := &parrot{ch: ch}
+		p := &answeringInbox{ch: ch}
 		stop := channelstest.Run(t, ch, p)
 		awaitFirstPoll(t, ch)
 		m.write(fmt.Sprintf("question %d", round), "")
@@ -353,14 +353,14 @@ func TestRun_RecognizesAShortenedMark(t *testing.T) {
 	}
 }
 
-// changer edits a reminder while it is being received.
-type changer struct {
+// editingInbox edits a reminder while it is being received.
+type editingInbox struct {
 	channelstest.Inbox
 	once   sync.Once
 	change func()
 }
 
-func (c *changer) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
+func (c *editingInbox) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
 	acc, err := c.Inbox.Receive(ctx, in)
 	c.once.Do(c.change)
 	return acc, err
@@ -369,8 +369,8 @@ func (c *changer) Receive(ctx context.Context, in channels.Inbound) (channels.Ac
 // TestRun_EditDuringAnAnswer checks that an edited text counts as a new message, and that the
 // reminder is completed only after the new text was received.
 func TestRun_EditDuringAnAnswer(t *testing.T) {
-	m := &memory{}
-	in := &changer{change: func() { m.set(func() { m.list[0].Title = "Book a table for three" }) }}
+	m := &memoryLists{}
+	in := &editingInbox{change: func() { m.set(func() { m.list[0].Title = "Book a table for three" }) }}
 	ch := open(t, &channelstest.Keeper{}, m)
 	defer channelstest.Run(t, ch, in)()
 	awaitFirstPoll(t, ch)
@@ -385,7 +385,7 @@ func TestRun_EditDuringAnAnswer(t *testing.T) {
 // TestRun_CrashBeforeCompletion checks that a message is received again with the same key, so that the
 // engine recognizes it, and is then completed.
 func TestRun_CrashBeforeCompletion(t *testing.T) {
-	m, keep, in := &memory{}, &channelstest.Keeper{}, &channelstest.Inbox{}
+	m, keep, in := &memoryLists{}, &channelstest.Keeper{}, &channelstest.Inbox{}
 	ch := open(t, keep, m)
 	stop := channelstest.Run(t, ch, in)
 	awaitFirstPoll(t, ch)
@@ -409,7 +409,7 @@ func TestRun_CrashBeforeCompletion(t *testing.T) {
 // TestRun_SharedListHasNoAuthor checks that a shared list has no known author, even if it is paired, and that
 // entries written while it was shared are not received when sharing ends.
 func TestRun_SharedListHasNoAuthor(t *testing.T) {
-	m, in := &memory{shared: true}, &channelstest.Inbox{}
+	m, in := &memoryLists{shared: true}, &channelstest.Inbox{}
 	ch := configured(t, reminders.Config{Private: true}, &channelstest.Keeper{}, m)
 	defer channelstest.Run(t, ch, in)()
 	awaitFirstPoll(t, ch)
@@ -431,7 +431,7 @@ func TestRun_SharedListHasNoAuthor(t *testing.T) {
 // TestSenderID_OfARenamedList checks that a renamed list keeps its sender id, and that a different list with
 // the old name has a different one.
 func TestSenderID_OfARenamedList(t *testing.T) {
-	m, keep, in := &memory{is: "/lists/1"}, &channelstest.Keeper{}, &channelstest.Inbox{}
+	m, keep, in := &memoryLists{is: "/lists/1"}, &channelstest.Keeper{}, &channelstest.Inbox{}
 	sender := func(c reminders.Config, title string) string {
 		ch := configured(t, c, keep, m)
 		defer channelstest.Run(t, ch, in)()
@@ -463,7 +463,7 @@ func TestSenderID_OfARenamedList(t *testing.T) {
 // A message for an account that no longer exists is not sent to another account's list, which other
 // people may read.
 func TestSend_RefusesUnknownAccount(t *testing.T) {
-	m := &memory{}
+	m := &memoryLists{}
 	ch := configured(t, reminders.Config{Private: true}, &channelstest.Keeper{}, m)
 	for _, kind := range []channels.DeliveryKind{channels.Notice, channels.Question} {
 		_, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Kind: kind, Chat: "gone", Text: "The code is 42."})
@@ -479,7 +479,7 @@ func TestSend_RefusesUnknownAccount(t *testing.T) {
 // TestQuestions checks that questions can be answered in a list that the owner declared private,
 // but not by reminders written before the question.
 func TestQuestions(t *testing.T) {
-	m, in := &memory{}, &channelstest.Inbox{}
+	m, in := &memoryLists{}, &channelstest.Inbox{}
 	ch := configured(t, reminders.Config{Private: true}, &channelstest.Keeper{}, m)
 	defer channelstest.Run(t, ch, in)()
 	awaitFirstPoll(t, ch)
@@ -507,7 +507,7 @@ func TestRadicale(t *testing.T) {
 	place := netaccount.NewReminders(s.Account("tester"), time.UTC)
 	keep := &channelstest.Keeper{}
 	ch := open(t, keep, place)
-	p := &parrot{ch: ch}
+	p := &answeringInbox{ch: ch}
 	stop := channelstest.Run(t, ch, p)
 	awaitFirstPoll(t, ch)
 	if _, err := place.CreateReminder(t.Context(), pim.Reminder{Title: "Grüße", Notes: "an alle", List: "Hob"}); err != nil {
@@ -550,7 +550,7 @@ func TestRemindersApp(t *testing.T) {
 	}})
 	place := apple.NewReminders(m, time.UTC)
 	ch := open(t, &channelstest.Keeper{}, place)
-	p := &parrot{ch: ch}
+	p := &answeringInbox{ch: ch}
 	stop := channelstest.Run(t, ch, p)
 	defer stop()
 	awaitFirstPoll(t, ch)
@@ -571,7 +571,7 @@ func TestRun_Unsupported(t *testing.T) {
 	if err := ch.Run(t.Context(), &channelstest.Inbox{}); channels.ClassOf(err) != channels.Unsupported || !strings.Contains(err.Error(), "CalDAV") {
 		t.Error(err)
 	}
-	ch, err := reminders.New(reminders.Config{Account: "work"}, channels.Deps{Lists: func() []pim.Reminders { return []pim.Reminders{&memory{}} }}, reminders.Options{})
+	ch, err := reminders.New(reminders.Config{Account: "work"}, channels.Deps{Lists: func() []pim.Reminders { return []pim.Reminders{&memoryLists{}} }}, reminders.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

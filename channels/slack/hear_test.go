@@ -140,14 +140,14 @@ func TestReceive_MentionArrivesTwice(t *testing.T) {
 	}
 }
 
-// gated is a Receiver that waits before it accepts a message.
-type gated struct {
+// gatedInbox is a Receiver that waits before it accepts a message.
+type gatedInbox struct {
 	channelstest.Inbox
 	gate chan error
 	in   chan struct{}
 }
 
-func (g *gated) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
+func (g *gatedInbox) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
 	g.in <- struct{}{}
 	select {
 	case err := <-g.gate:
@@ -164,7 +164,7 @@ func (g *gated) Receive(ctx context.Context, in channels.Inbound) (channels.Acce
 // acknowledged. Other messages are received again from the history, in order.
 func TestReceive_AcknowledgesAfterStoring(t *testing.T) {
 	d := slacktest.New(t)
-	g := &gated{gate: make(chan error, 8), in: make(chan struct{}, 8)}
+	g := &gatedInbox{gate: make(chan error, 8), in: make(chan struct{}, 8)}
 	listening(t, d.Open(), g)
 	dm := func(text string) object {
 		return object{"channel": "D1", "channel_type": "im", "user": "U1", "text": text}

@@ -123,19 +123,19 @@ func TestRun_EndsOnRevokedToken(t *testing.T) {
 	}
 }
 
-// lines collects the log.
-type lines struct {
+// logLines collects the log.
+type logLines struct {
 	mu sync.Mutex
 	b  strings.Builder
 }
 
-func (l *lines) Write(p []byte) (int, error) {
+func (l *logLines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
 }
 
-func (l *lines) String() string {
+func (l *logLines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
@@ -145,7 +145,7 @@ func (l *lines) String() string {
 // connection.
 func TestRun_ReportsASecondConnection(t *testing.T) {
 	d := slacktest.New(t)
-	var log lines
+	var log logLines
 	d.Deps.Log = slog.New(slog.NewTextHandler(&log, nil))
 	listening(t, d.Open(), &channelstest.Inbox{})
 	if strings.Contains(log.String(), "another connection") {
