@@ -11,17 +11,17 @@ import (
 	"hob/autonomy/usage"
 )
 
-// bill counts the bytes of a conversation by what a provider charges for.
-type bill struct {
+// byteBill counts the bytes of a conversation by what a provider charges for.
+type byteBill struct {
 	requests, sent, before    int
 	read, write, rest, answer int
 	calls                     []llm.Usage // in tokens
 }
 
 // share returns the share of the sent bytes that the previous request already contained.
-func (b bill) share() float64 { return float64(b.before) / float64(b.sent) }
+func (b byteBill) share() float64 { return float64(b.before) / float64(b.sent) }
 
-func (b bill) rows(model string, p usage.Price) string {
+func (b byteBill) rows(model string, p usage.Price) string {
 	tokens := func(n int) float64 { return float64(n) / 4 }
 	answer := llm.Usage{Output: b.answer / 4}
 	without, with := p.Cost(answer), p.Cost(answer)
@@ -55,9 +55,9 @@ type block struct {
 const lookBack = 20
 
 // account bills a conversation as the provider would.
-func account(t *testing.T, all []llmtest.Request) bill {
+func account(t *testing.T, all []llmtest.Request) byteBill {
 	t.Helper()
-	b := bill{requests: len(all)}
+	b := byteBill{requests: len(all)}
 	cached := map[string]bool{} // texts up to a cache mark
 	last := ""
 	for _, r := range all {

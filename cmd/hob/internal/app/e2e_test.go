@@ -163,22 +163,22 @@ func (h *daemonFixture) say(text string) string {
 	return r.Answer
 }
 
-type said struct{ ID, Kind, Text, Session, State string }
+type deliveryRow struct{ ID, Kind, Text, Session, State string }
 
 // wait returns the first delivery of the kind whose text matches pattern. Like hob chat, it reports
 // a question as displayed.
-func (h *daemonFixture) wait(kind, pattern string) said {
+func (h *daemonFixture) wait(kind, pattern string) deliveryRow {
 	h.t.Helper()
 	re := regexp.MustCompile(pattern)
 	deadline := time.Now().Add(60 * time.Second)
-	var all []said
+	var all []deliveryRow
 	for time.Now().Before(deadline) {
 		code, body := h.api(http.MethodGet, "/api/v1/deliveries", nil)
 		all = nil
 		if code != http.StatusOK || json.Unmarshal(body, &all) != nil {
 			h.t.Fatalf("deliveries: %d %s", code, body)
 		}
-		if i := slices.IndexFunc(all, func(s said) bool { return s.Kind == kind && re.MatchString(s.Text) }); i >= 0 {
+		if i := slices.IndexFunc(all, func(s deliveryRow) bool { return s.Kind == kind && re.MatchString(s.Text) }); i >= 0 {
 			if kind == "question" {
 				if code, body := h.api(http.MethodPost, "/api/v1/deliveries/"+all[i].ID+"/shown", struct{}{}); code != http.StatusOK {
 					h.t.Fatalf("shown: %d %s", code, body)
@@ -189,7 +189,7 @@ func (h *daemonFixture) wait(kind, pattern string) said {
 		time.Sleep(20 * time.Millisecond)
 	}
 	h.t.Fatalf("no %s matches %q in %+v", kind, pattern, all)
-	return said{}
+	return deliveryRow{}
 }
 
 // The first five minutes of a new user, without a configuration.

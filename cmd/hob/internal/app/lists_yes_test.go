@@ -26,8 +26,8 @@ import (
 	"hob/tools/shell"
 )
 
-// pad is a list or a folder that the owner and Hob both write to and read.
-type pad interface {
+// chatPad is a list or a folder that the owner and Hob both write to and read.
+type chatPad interface {
 	write(text string)
 	read() string
 	share(with bool) bool // share changes sharing; it returns false if the pad does not report sharing
@@ -37,9 +37,9 @@ type pad interface {
 // TestLists_ApprovalNeedsAPrivateList checks that an approval request can be answered only in a list or folder
 // that the owner declared private.
 func TestLists_ApprovalNeedsAPrivateList(t *testing.T) {
-	for name, open := range map[string]func(t *testing.T) pad{
-		reminders.Name: func(*testing.T) pad { return &listFixture{} },
-		notes.Name:     func(t *testing.T) pad { return &binder{t: t, dir: t.TempDir()} },
+	for name, open := range map[string]func(t *testing.T) chatPad{
+		reminders.Name: func(*testing.T) chatPad { return &listFixture{} },
+		notes.Name:     func(t *testing.T) chatPad { return &noteFolder{t: t, dir: t.TempDir()} },
 	} {
 		for _, private := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, private %v", name, private), func(t *testing.T) { yesOn(t, name, open(t), private) })
@@ -47,7 +47,7 @@ func TestLists_ApprovalNeedsAPrivateList(t *testing.T) {
 	}
 }
 
-func yesOn(t *testing.T, name string, p pad, private bool) {
+func yesOn(t *testing.T, name string, p chatPad, private bool) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
@@ -209,19 +209,19 @@ func (j *listFixture) channel(private bool) (channels.Channel, error) {
 		reminders.Options{Every: 5 * time.Millisecond, Settle: time.Millisecond})
 }
 
-// binder is a folder of notes.
-type binder struct {
+// noteFolder is a folder of notes.
+type noteFolder struct {
 	t   *testing.T
 	dir string
 	n   int
 }
 
-func (b *binder) write(text string) {
+func (b *noteFolder) write(text string) {
 	b.n++
 	fatal(b.t, os.WriteFile(filepath.Join(b.dir, "Hob", fmt.Sprintf("mine %d.md", b.n)), []byte("#hob "+text), 0o600))
 }
 
-func (b *binder) read() string {
+func (b *noteFolder) read() string {
 	var out []string
 	found, err := filepath.Glob(filepath.Join(b.dir, "Hob", "*.md"))
 	fatal(b.t, err)
@@ -233,9 +233,9 @@ func (b *binder) read() string {
 	return strings.Join(out, "\n")
 }
 
-func (*binder) share(bool) bool { return false }
+func (*noteFolder) share(bool) bool { return false }
 
-func (b *binder) channel(private bool) (channels.Channel, error) {
+func (b *noteFolder) channel(private bool) (channels.Channel, error) {
 	if err := os.Mkdir(filepath.Join(b.dir, "Hob"), 0o700); err != nil {
 		return nil, err
 	}

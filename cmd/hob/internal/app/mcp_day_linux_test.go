@@ -62,15 +62,15 @@ func effectsOf(t *testing.T, modules, name string) string {
 	return lines
 }
 
-// day is a Hob whose model makes the tool call in a message ("TOOL ARGUMENTS") and answers with the
+// dayFixture is a Hob whose model makes the tool call in a message ("TOOL ARGUMENTS") and answers with the
 // result.
-type day struct {
+type dayFixture struct {
 	*daemonFixture
 	session string // the conversation of the calls; empty means a new one for each call
 	turn    int
 }
 
-func openDay(t *testing.T, home, conf string) *day {
+func openDay(t *testing.T, home, conf string) *dayFixture {
 	t.Helper()
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
 		if len(r.Results) > 0 {
@@ -83,11 +83,11 @@ func openDay(t *testing.T, home, conf string) *day {
 		}
 		return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, args)}}}, true
 	}})
-	return &day{daemonFixture: openScripted(t, home, model.URL, listPlayWays()[0], conf)}
+	return &dayFixture{daemonFixture: openScripted(t, home, model.URL, listPlayWays()[0], conf)}
 }
 
 // send makes a call. It returns the answer, or the ids of the event and the approval request.
-func (d *day) send(tool string, args any) (answer, event, approval string) {
+func (d *dayFixture) send(tool string, args any) (answer, event, approval string) {
 	d.t.Helper()
 	d.turn++
 	b, err := json.Marshal(args)
@@ -107,7 +107,7 @@ func (d *day) send(tool string, args any) (answer, event, approval string) {
 }
 
 // free makes a call that needs no approval and checks that the result contains want.
-func (d *day) free(tool string, args any, want ...string) {
+func (d *dayFixture) free(tool string, args any, want ...string) {
 	d.t.Helper()
 	got, _, approval := d.send(tool, args)
 	if approval != "" {
@@ -118,7 +118,7 @@ func (d *day) free(tool string, args any, want ...string) {
 }
 
 // callWithApproval makes a call that needs an approval, approves it, and checks that the result contains want.
-func (d *day) callWithApproval(tool string, args any, want ...string) {
+func (d *dayFixture) callWithApproval(tool string, args any, want ...string) {
 	d.t.Helper()
 	got, event, approval := d.send(tool, args)
 	if approval == "" {
@@ -129,7 +129,7 @@ func (d *day) callWithApproval(tool string, args any, want ...string) {
 	d.contains(tool, d.awaitEnd(event).Answer, want)
 }
 
-func (d *day) contains(tool, got string, want []string) {
+func (d *dayFixture) contains(tool, got string, want []string) {
 	d.t.Helper()
 	for _, w := range want {
 		if !strings.Contains(got, w) {
@@ -139,7 +139,7 @@ func (d *day) contains(tool, got string, want []string) {
 }
 
 // killProgram kills the processes of a server.
-func (d *day) killProgram(modules, name string) {
+func (d *dayFixture) killProgram(modules, name string) {
 	d.t.Helper()
 	procs, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	fatal(d.t, err)
@@ -161,7 +161,7 @@ func (d *day) killProgram(modules, name string) {
 }
 
 // awaitNews waits until a list contains a text.
-func (d *day) awaitNews(what, list, want string) {
+func (d *dayFixture) awaitNews(what, list, want string) {
 	d.t.Helper()
 	for end := time.Now().Add(40 * time.Second); ; time.Sleep(100 * time.Millisecond) {
 		_, body := d.api(http.MethodGet, list, nil)

@@ -66,7 +66,7 @@ func openAlexa(t *testing.T) *chatChannel {
 	s := &alexaSpeech{t: t, key: key}
 	s.p = &chatChannel{
 		section: fmt.Sprintf("[channels.alexa]\nskill = %q\nallow = [%q]\nvoices = [%q]\n", skill, account(guest), voice),
-		driver: made{alexa.Name, func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+		driver: simulatedDriver{alexa.Name, func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 			var c alexa.Config
 			if err := decode(&c); err != nil {
 				return nil, err

@@ -17,7 +17,7 @@ func openDesktop(t *testing.T) *chatChannel {
 	screen := desktoptest.NewServer(t, bus, "actions", "body")
 	p := &chatChannel{
 		section: "[channels.desktop]\n", more: "[notify]\nchannel = \"desktop\"\n", proven: true, trial: true, mute: true,
-		driver: made{desktop.Name, func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+		driver: simulatedDriver{desktop.Name, func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 			var c desktop.Config
 			if err := decode(&c); err != nil {
 				return nil, err

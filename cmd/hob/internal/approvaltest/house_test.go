@@ -192,23 +192,23 @@ func (h *daemonFixture) read(method, path string, body []byte, out any) {
 	fatal(h.t, json.Unmarshal(b, out))
 }
 
-// made is a driver whose channel uses a simulated platform.
-type made struct {
+// simulatedDriver is a driver whose channel uses a simulated platform.
+type simulatedDriver struct {
 	name string
 	make func(decode func(any) error, deps channels.Deps) (channels.Channel, error)
 }
 
-func (m made) Describe() channels.Description { return channels.Description{Name: m.name} }
+func (m simulatedDriver) Describe() channels.Description { return channels.Description{Name: m.name} }
 
 // New implements channels.Driver.
-func (m made) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+func (m simulatedDriver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 	return m.make(decode, deps)
 }
 
 // withoutRateLimit returns a driver whose channel has no rate limit, because waiting for the limit would
 // take minutes.
 func withoutRateLimit(d channels.Driver, free func(channels.Channel) channels.Channel) channels.Driver {
-	return made{d.Describe().Name, func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+	return simulatedDriver{d.Describe().Name, func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 		ch, err := d.New(decode, deps)
 		if err != nil {
 			return nil, err

@@ -29,7 +29,7 @@ func inNotes(t *testing.T, private bool) *chatChannel {
 	n := 0
 	return &chatChannel{
 		channel: notes.Name, section: fmt.Sprintf("[channels.notes]\nprivate = %v\n", private), more: fmt.Sprintf("[pim]\nnotes_folder = %q\n", vault),
-		driver: made{notes.Name, func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+		driver: simulatedDriver{notes.Name, func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 			var c notes.Config
 			if err := decode(&c); err != nil {
 				return nil, err
@@ -66,7 +66,7 @@ func openReminders(t *testing.T) *chatChannel {
 	return &chatChannel{
 		section: "[channels.reminders]\nprivate = true\n",
 		more:    fmt.Sprintf("[accounts.home]\ncaldav = %q\nuser = %q\npassword = %q\n", acc.Server(pim.CalDAV), acc.User, pimtest.Secret),
-		driver: made{reminders.Name, func(decode func(any) error, d channels.Deps) (channels.Channel, error) {
+		driver: simulatedDriver{reminders.Name, func(decode func(any) error, d channels.Deps) (channels.Channel, error) {
 			var c reminders.Config
 			if err := decode(&c); err != nil {
 				return nil, err

@@ -44,7 +44,7 @@ func openMac(t *testing.T) *chatChannel {
 	m.db.Chat(crowd, "iMessage", true, number(owner), number(guest), number("stranger"))
 	return &chatChannel{
 		section: fmt.Sprintf("[channels.imessage]\nallow = [%q]\nsettle = \"0s\"\n", number(guest)),
-		driver: made{imessage.Name, func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+		driver: simulatedDriver{imessage.Name, func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 			var c imessage.Config
 			if err := decode(&c); err != nil {
 				return nil, err

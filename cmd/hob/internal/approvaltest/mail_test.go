@@ -70,18 +70,18 @@ func openSignedMail(t *testing.T) *chatChannel {
 		return strings.Replace(strings.ReplaceAll(out.String(), "\r\n", "\n"), was, is, 1)
 	})
 	p.channel = "email"
-	p.network.Resolver = publishes("v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(public))
+	p.network.Resolver = fixedDNS("v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(public))
 	return p
 }
 
-// publishes is a DNS that returns the same key record for all domains.
-type publishes string
+// fixedDNS is a DNS that returns the same key record for all domains.
+type fixedDNS string
 
-func (publishes) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
+func (fixedDNS) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
 	return nil, &net.DNSError{Err: "no such host", IsNotFound: true}
 }
 
-func (p publishes) LookupTXT(context.Context, string) ([]string, error) {
+func (p fixedDNS) LookupTXT(context.Context, string) ([]string, error) {
 	return []string{string(p)}, nil
 }
 

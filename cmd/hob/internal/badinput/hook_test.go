@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// hook is a receiver of webhooks with scripted responses.
-type hook struct {
+// hookReceiver is a receiver of webhooks with scripted responses.
+type hookReceiver struct {
 	url   string
 	stop  func()
 	first func() // called with the first request
@@ -26,7 +26,7 @@ type hook struct {
 	took  map[string]string // texts that were answered with 200, by key
 }
 
-func (k *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (k *hookReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b, err := io.ReadAll(r.Body)
 	var d struct{ Text string }
 	if err != nil || json.Unmarshal(b, &d) != nil {
@@ -51,7 +51,7 @@ func (k *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	k.took[key] = d.Text
 }
 
-func (k *hook) state() (asked int, took []string) {
+func (k *hookReceiver) state() (asked int, took []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, text := range k.took {
@@ -61,7 +61,7 @@ func (k *hook) state() (asked int, took []string) {
 }
 
 // listen starts the receiver at an address; "" means a free port.
-func (k *hook) listen(t *testing.T, addr string) {
+func (k *hookReceiver) listen(t *testing.T, addr string) {
 	t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", addr)
 	fatal(t, err)
@@ -73,9 +73,9 @@ func (k *hook) listen(t *testing.T, addr string) {
 	t.Cleanup(k.stop)
 }
 
-func newHook(t *testing.T, codes ...int) *hook {
+func newHook(t *testing.T, codes ...int) *hookReceiver {
 	t.Helper()
-	k := &hook{codes: codes, took: map[string]string{}}
+	k := &hookReceiver{codes: codes, took: map[string]string{}}
 	k.listen(t, "127.0.0.1:0")
 	return k
 }

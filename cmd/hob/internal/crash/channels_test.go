@@ -93,7 +93,7 @@ func (w *daemonFixture) pair(ctx context.Context, p *platforms) {
 		check(w.t, w.call(ctx, http.MethodPost, "/api/v1/channels/telegram/pair", struct{}{}, &c))
 		p.write(who, c.Code, "")
 		w.settle(ctx, "an account to be paired", func() bool {
-			return slices.ContainsFunc(p.all(), func(m posted) bool { return m.chat == strconv.Itoa(who) })
+			return slices.ContainsFunc(p.all(), func(m postedMessage) bool { return m.chat == strconv.Itoa(who) })
 		})
 	}
 }

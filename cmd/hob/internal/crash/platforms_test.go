@@ -19,8 +19,8 @@ import (
 
 type object = map[string]any
 
-// posted is a message from Hob on one of the platforms, in its current form.
-type posted struct {
+// postedMessage is a message from Hob on one of the platforms, in its current form.
+type postedMessage struct {
 	platform, chat, id, text string
 	mark                     string // Hob's own id for the message, stored by the platform
 	file                     []byte
@@ -35,7 +35,7 @@ type platforms struct {
 	held atomic.Bool // whether Telegram received a poll for updates
 
 	mu      sync.Mutex
-	posts   []*posted
+	posts   []*postedMessage
 	updates []object // Telegram updates that are not confirmed yet
 	news    chan struct{}
 	n       int
@@ -63,10 +63,10 @@ func (p *platforms) env() []string {
 	}
 }
 
-func (p *platforms) all() []posted {
+func (p *platforms) all() []postedMessage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var out []posted
+	var out []postedMessage
 	for _, m := range p.posts {
 		out = append(out, *m)
 	}
@@ -85,7 +85,7 @@ func (p *platforms) hasText(platform, text string) bool {
 
 // post stores a new message. If drops is set, it returns an existing message with the same mark
 // instead.
-func (p *platforms) post(m posted, drops bool) posted {
+func (p *platforms) post(m postedMessage, drops bool) postedMessage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if drops && m.mark != "" {
@@ -105,7 +105,7 @@ func (p *platforms) post(m posted, drops bool) posted {
 }
 
 // change edits a message in place.
-func (p *platforms) change(platform, id, text, mark string) (posted, bool) {
+func (p *platforms) change(platform, id, text, mark string) (postedMessage, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, m := range p.posts {
@@ -117,7 +117,7 @@ func (p *platforms) change(platform, id, text, mark string) (posted, bool) {
 			return *m, true
 		}
 	}
-	return posted{}, false
+	return postedMessage{}, false
 }
 
 func say(w http.ResponseWriter, v any) {
@@ -183,7 +183,7 @@ func (p *platforms) telegram(w http.ResponseWriter, r *http.Request) {
 	case "getFile":
 		grant(object{"file_id": in.File, "file_path": "documents/" + in.File})
 	case "sendMessage":
-		grant(object{"message_id": p.post(posted{platform: "telegram", chat: fmt.Sprint(in.Chat), text: in.Text}, false).number()})
+		grant(object{"message_id": p.post(postedMessage{platform: "telegram", chat: fmt.Sprint(in.Chat), text: in.Text}, false).number()})
 	case "editMessageText":
 		if m, ok := p.change("telegram", strconv.Itoa(in.Message), in.Text, ""); ok {
 			grant(object{"message_id": m.number()})
@@ -195,17 +195,17 @@ func (p *platforms) telegram(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (m posted) number() int {
+func (m postedMessage) number() int {
 	n, _ := strconv.Atoi(m.id)
 	return n
 }
 
 // readUpload reads a message with a file. It returns false if the upload was cut off.
-func readUpload(r *http.Request) (posted, bool) {
+func readUpload(r *http.Request) (postedMessage, bool) {
 	if r.ParseMultipartForm(32<<20) != nil {
-		return posted{}, false
+		return postedMessage{}, false
 	}
-	m := posted{platform: "telegram", chat: r.FormValue("chat_id"), text: r.FormValue("caption")}
+	m := postedMessage{platform: "telegram", chat: r.FormValue("chat_id"), text: r.FormValue("caption")}
 	for _, fs := range r.MultipartForm.File {
 		f, err := fs[0].Open()
 		if err != nil {
@@ -261,7 +261,7 @@ func (p *platforms) slack(w http.ResponseWriter, r *http.Request) {
 	case "apps.connections.open":
 		<-r.Context().Done()
 	case "chat.postMessage":
-		m := p.post(posted{platform: "slack", chat: chat, text: text, mark: mark.Payload.ID}, false)
+		m := p.post(postedMessage{platform: "slack", chat: chat, text: text, mark: mark.Payload.ID}, false)
 		say(w, object{"ok": true, "channel": chat, "ts": m.id})
 	case "chat.update":
 		m, ok := p.change("slack", r.FormValue("ts"), text, mark.Payload.ID)
@@ -282,7 +282,7 @@ func (p *platforms) slack(w http.ResponseWriter, r *http.Request) {
 // discord follows https://docs.discord.com/developers/resources/message.
 func (p *platforms) discord(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/discord/"), "/")
-	shown := func(m posted) object {
+	shown := func(m postedMessage) object {
 		return object{"id": m.id, "channel_id": m.chat, "content": m.text, "nonce": m.mark, "timestamp": m.at.UTC().Format(time.RFC3339Nano), "author": object{"id": "1", "bot": true}}
 	}
 	var in struct{ Content, Nonce string }
@@ -293,7 +293,7 @@ func (p *platforms) discord(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/discord/gateway/bot":
 		<-r.Context().Done()
 	case len(parts) == 3 && r.Method == http.MethodPost && parts[2] == "messages":
-		say(w, shown(p.post(posted{platform: "discord", chat: parts[1], text: in.Content, mark: in.Nonce}, true)))
+		say(w, shown(p.post(postedMessage{platform: "discord", chat: parts[1], text: in.Content, mark: in.Nonce}, true)))
 	case len(parts) == 4 && r.Method == http.MethodPatch:
 		if m, ok := p.change("discord", parts[3], in.Content, ""); ok {
 			say(w, shown(m))

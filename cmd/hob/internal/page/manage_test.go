@@ -49,17 +49,17 @@ func testHealthPage(t *testing.T, b *browser) {
 	}
 }
 
-// fails is a channel that cannot connect to its platform.
-type fails struct{ *channelstest.Fake }
+// failingChannel is a channel that cannot connect to its platform.
+type failingChannel struct{ *channelstest.Fake }
 
-func (fails) DescribeStatus() string { return "<b>not</b> connected" }
+func (failingChannel) DescribeStatus() string { return "<b>not</b> connected" }
 
 // The page Channels shows how channels are, pairs an account with a code that is shown once, and shows
 // the MCP servers and the trust of each skill.
 func testChannelsPage(t *testing.T, b *browser) {
 	f := &channelstest.Fake{}
 	h := openWith(t, offline+"[channels.webhook]\nurl = \"https://hook.example.org\"\nsecret = \"env:NO_SUCH_SECRET\"\n[mcp.servers.notes]\nurl = \"https://mcp.example.org\"\nenabled = false\n",
-		map[string]channels.Channel{"pigeon": f, "owl": fails{&channelstest.Fake{}}})
+		map[string]channels.Channel{"pigeon": f, "owl": failingChannel{&channelstest.Fake{}}})
 	skill := filepath.Join(h.home, "hob", "skills", "weekly")
 	fatal(t, os.MkdirAll(skill, 0o700))
 	fatal(t, os.WriteFile(filepath.Join(skill, "SKILL.md"), []byte("---\nname: weekly\ndescription: Write the <b>weekly</b> report.\n---\nList the tasks.\n"), 0o600))

@@ -10,16 +10,16 @@ import (
 	"testing"
 )
 
-// changing is a page that changes when the test requests it, as a page's own script could at any
+// changingPage is a page that changes when the test requests it, as a page's own script could at any
 // time.
-type changing struct {
+type changingPage struct {
 	script  string
 	flip    atomic.Bool
 	flipped atomic.Bool
 }
 
 // ServeHTTP implements http.Handler.
-func (c *changing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (c *changingPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/state":
 		fmt.Fprint(w, c.flip.Load())
@@ -48,7 +48,7 @@ func TestThroughPagesThatChange(t *testing.T) {
 		"document.body.innerHTML = '<form action=\"/buy\" method=post><input name=who><button>Subscribe</button></form>'",
 		"history.pushState(0, '', '/buy-page'); form.action = '/buy'",
 	}, 2)
-	page := &changing{}
+	page := &changingPage{}
 	w := browse(t, page.ServeHTTP)
 	w.inFamily("content swapped between question and run")
 	found := regexp.MustCompile(`\[(e\d+) (button|text)`)

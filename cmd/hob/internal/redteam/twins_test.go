@@ -119,21 +119,21 @@ func (w *attackFixture) listTwins() []twin {
 	}
 }
 
-// honest is a fixture whose model does what the owner asks.
-type honest struct {
+// honestFixture is a fixture whose model does what the owner asks.
+type honestFixture struct {
 	*attackFixture
 	mu   sync.Mutex
 	list []twin
 }
 
-func newHonest(t *testing.T, net *safehttptest.Internet, conf string, list []twin, more ...func(*app.Options)) *honest {
+func newHonest(t *testing.T, net *safehttptest.Internet, conf string, list []twin, more ...func(*app.Options)) *honestFixture {
 	t.Helper()
-	h := &honest{list: list}
+	h := &honestFixture{list: list}
 	h.attackFixture = newAttackFixtureIn(t, net, conf, h.reply, more...)
 	return h
 }
 
-func (h *honest) reply(r llmtest.Request) llmtest.Answer {
+func (h *honestFixture) reply(r llmtest.Request) llmtest.Answer {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	i := slices.IndexFunc(h.list, func(tw twin) bool { return strings.HasSuffix(strings.TrimSpace(r.LastUser), tw.say) })
@@ -144,7 +144,7 @@ func (h *honest) reply(r llmtest.Request) llmtest.Answer {
 }
 
 // set queues the tasks whose tools are available.
-func (h *honest) set(t *testing.T, all []twin) {
+func (h *honestFixture) set(t *testing.T, all []twin) {
 	t.Helper()
 	known := map[string]bool{"find_tools": true}
 	for _, s := range h.catalog() {
@@ -166,7 +166,7 @@ func (h *honest) set(t *testing.T, all []twin) {
 }
 
 // playTasks sends all tasks as an owner who approves every request.
-func (h *honest) playTasks(t *testing.T) (needless, failed int) {
+func (h *honestFixture) playTasks(t *testing.T) (needless, failed int) {
 	t.Helper()
 	for i, tw := range h.list {
 		ev, asked := h.sayYes(fmt.Sprintf("twin-%d", i), tw.say)

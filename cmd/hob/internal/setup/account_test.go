@@ -111,13 +111,13 @@ func TestAccount_InAnAnswersFile(t *testing.T) {
 	}
 }
 
-// fickle returns different servers for each lookup, or none.
-type fickle struct {
+// changingLookup returns different servers for each lookup, or none.
+type changingLookup struct {
 	targets []string
 	asked   *int
 }
 
-func (f fickle) LookupSRV(_ context.Context, service, _, _ string) (string, []*net.SRV, error) {
+func (f changingLookup) LookupSRV(_ context.Context, service, _, _ string) (string, []*net.SRV, error) {
 	if service != "imaps" {
 		return "", nil, errors.New("no such name")
 	}
@@ -129,7 +129,7 @@ func (f fickle) LookupSRV(_ context.Context, service, _, _ string) (string, []*n
 	return "", []*net.SRV{{Target: target, Port: 993}}, nil
 }
 
-func (fickle) LookupMX(context.Context, string) ([]*net.MX, error) {
+func (changingLookup) LookupMX(context.Context, string) ([]*net.MX, error) {
 	return nil, errors.New("no such name")
 }
 
@@ -138,7 +138,7 @@ func (fickle) LookupMX(context.Context, string) ([]*net.MX, error) {
 func TestAccount_PasswordGoesOnlyToShownServers(t *testing.T) {
 	for _, later := range []string{"imap.thief.test.", "mail.thief.example.org.", ""} {
 		o, _ := newOptions(t)
-		o.DNS = fickle{[]string{"mail.example.org.", later}, new(int)}
+		o.DNS = changingLookup{[]string{"mail.example.org.", later}, new(int)}
 		a := Answers{"mail": "ada@example.org"}
 		qs, err := nextOfAccount(t.Context(), o, a)
 		if err != nil || len(qs) != 1 || !strings.Contains(qs[0].About, "mail.example.org") {
@@ -159,7 +159,7 @@ func TestAccount_PasswordGoesOnlyToShownServers(t *testing.T) {
 // If a DNS lookup failed, setup retries it when the user enters the address again.
 func TestAccount_RepeatsAFailedLookup(t *testing.T) {
 	o, _ := newOptions(t)
-	o.DNS = fickle{[]string{"", "mail.example.org."}, new(int)}
+	o.DNS = changingLookup{[]string{"", "mail.example.org."}, new(int)}
 	a := Answers{"mail": "ada@example.org"}
 	for _, want := range []string{"imap", "servers"} {
 		if qs, err := nextOfAccount(t.Context(), o, a); err != nil || qs[0].Key != want {

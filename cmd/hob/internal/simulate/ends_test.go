@@ -106,10 +106,10 @@ func TestAChannelThatDoesNotWork(t *testing.T) {
 	}
 }
 
-// refusing rejects the first two messages and accepts the third.
-type refusing struct{ n int }
+// refusingIntake rejects the first two messages and accepts the third.
+type refusingIntake struct{ n int }
 
-func (r *refusing) Receive(context.Context, channels.Inbound) (channels.Accepted, error) {
+func (r *refusingIntake) Receive(context.Context, channels.Inbound) (channels.Accepted, error) {
 	if r.n++; r.n < 3 {
 		return channels.Accepted{}, []error{fmt.Errorf("too many: %w", channels.ErrStranger), errors.New("it is too long")}[r.n-1]
 	}
@@ -120,7 +120,7 @@ func TestARoomStaysOpen(t *testing.T) {
 	p := &play{}
 	p.line.zone = time.UTC
 	r := &playedChannel{w: &world{p: p}, name: "chat", heard: make(chan channels.Inbound)}
-	to := &refusing{}
+	to := &refusingIntake{}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- r.Run(ctx, to) }()

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// held counts the resources that the process retains, and the turns it has run.
-type held struct {
+// heldResources counts the resources that the process retains, and the turns it has run.
+type heldResources struct {
 	turns      int64
 	heap       uint64 // live bytes after a garbage collection
 	objects    uint64
@@ -24,7 +24,7 @@ type held struct {
 
 // measure waits until the daemon is idle, and then counts its resources. It closes idle
 // connections, because their number is random.
-func (w *soakRun) measure(ctx context.Context) held {
+func (w *soakRun) measure(ctx context.Context) heldResources {
 	for last, calm := -1, 0; calm < 20 && ctx.Err() == nil; {
 		w.client.CloseIdleConnections()
 		w.model.CloseIdleConnections()
@@ -40,7 +40,7 @@ func (w *soakRun) measure(ctx context.Context) held {
 	debug.FreeOSMemory()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	h := held{heap: m.HeapAlloc, objects: m.HeapObjects, goroutines: runtime.NumGoroutine(), resident: -1, files: -1}
+	h := heldResources{heap: m.HeapAlloc, objects: m.HeapObjects, goroutines: runtime.NumGoroutine(), resident: -1, files: -1}
 	for i := range w.counts {
 		h.turns += w.counts[i].Load()
 	}
@@ -69,7 +69,7 @@ const (
 )
 
 // judge compares the two measurements. The heap must not grow with the number of turns.
-func (w *soakRun) judge(first, last held) {
+func (w *soakRun) judge(first, last heldResources) {
 	if w.summaries.Load() == 0 {
 		w.t.Error("no conversation was summarized")
 	}
@@ -85,21 +85,23 @@ func (w *soakRun) judge(first, last held) {
 }
 
 // report returns the work and the measurements as a table for docs/performance.md.
-func (w *soakRun) report(first, last held, took time.Duration) {
+func (w *soakRun) report(first, last heldResources, took time.Duration) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d turns in %s, %d requests to the model (%d of them for summaries):", last.turns, took.Round(time.Second), w.calls.Load(), w.summaries.Load())
 	for i, k := range kinds {
 		fmt.Fprintf(&b, " %s %d", k.name, w.counts[i].Load())
 	}
 	fmt.Fprintf(&b, "\n\n| held | after %d turns | after %d turns |\n|---|---:|---:|\n", first.turns, last.turns)
-	row := func(name string, f func(held) string) { fmt.Fprintf(&b, "| %s | %s | %s |\n", name, f(first), f(last)) }
+	row := func(name string, f func(heldResources) string) {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", name, f(first), f(last))
+	}
 	mb := func(n float64) string { return fmt.Sprintf("%.2f MB", n/1e6) }
-	row("heap", func(h held) string { return mb(float64(h.heap)) })
-	row("objects on it", func(h held) string { return fmt.Sprint(h.objects) })
-	row("resident", func(h held) string { return mb(float64(h.resident)) })
-	row("goroutines", func(h held) string { return fmt.Sprint(h.goroutines) })
-	row("open files", func(h held) string { return fmt.Sprint(h.files) })
-	row("database", func(h held) string { return mb(float64(h.database)) })
+	row("heap", func(h heldResources) string { return mb(float64(h.heap)) })
+	row("objects on it", func(h heldResources) string { return fmt.Sprint(h.objects) })
+	row("resident", func(h heldResources) string { return mb(float64(h.resident)) })
+	row("goroutines", func(h heldResources) string { return fmt.Sprint(h.goroutines) })
+	row("open files", func(h heldResources) string { return fmt.Sprint(h.files) })
+	row("database", func(h heldResources) string { return mb(float64(h.database)) })
 	fmt.Fprintf(&b, "\nThe database grows by %.1f kB a turn.\n", float64(last.database-first.database)/1e3/float64(max(1, last.turns-first.turns)))
 	w.t.Log(b.String())
 	if file := os.Getenv("HOB_SOAK_REPORT"); file != "" {
