@@ -62,10 +62,10 @@ func TestJoin_MakesOneTurn(t *testing.T) {
 	e := start(t, setup{model: m, pushes: map[string]bool{"chat": true}})
 	first := e.receiveMessage(300*time.Millisecond, "1", "one")
 	if acc := e.receiveMessage(300*time.Millisecond, "2", "two"); acc.Event != first.Event {
-		t.Errorf("%+v", acc)
+		t.Errorf("receiveMessage = %+v", acc)
 	}
 	if acc := e.receiveMessage(300*time.Millisecond, "3", "don't"); acc.Event != first.Event {
-		t.Errorf("%+v", acc)
+		t.Errorf("receiveMessage = %+v", acc)
 	}
 	for _, alone := range []string{"/status", "undo that"} {
 		if acc := e.receiveMessage(300*time.Millisecond, alone, alone); acc.Event == first.Event {

@@ -116,7 +116,7 @@ func TestReplay_ShowsChanges(t *testing.T) {
 	first, err := e.replayer().Replay(t.Context(), "s", e.firstTurn("s"))
 	fatal(t, err)
 	if got := describeDifferences(first); !slices.Equal(got, []string{"tools write_poem"}) {
-		t.Errorf("%v", got)
+		t.Errorf("describeDifferences = %v", got)
 	}
 	for _, tc := range []struct {
 		session, turn string

@@ -213,6 +213,6 @@ func TestSummary_SurvivesARestart(t *testing.T) {
 	e = start(t, setup{dir: dir, model: m, chars: 8000})
 	e.say("s", "and now?")
 	if text := textsOf(m.Asked()[0].Messages); !strings.Contains(text, "old things") {
-		t.Errorf("%.300s", text)
+		t.Errorf("textsOf = %.300s", text)
 	}
 }

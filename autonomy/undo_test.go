@@ -49,7 +49,7 @@ func TestUndo_BatchStopsAtTheFirstConflict(t *testing.T) {
 	fatal(t, err)
 	o := outcomeOf(t, r)
 	if len(o.Undone) != 1 || o.Undone[0].Call != calls[2].Call || len(o.Left) != 2 || o.Left[0].Call != calls[1].Call || o.Left[0].Error == "" || o.Left[1].Error != "" {
-		t.Errorf("%+v", o)
+		t.Errorf("outcomeOf = %+v", o)
 	}
 	if !strings.Contains(r.Text, "Undid 1 of 3:") || !strings.Contains(r.Text, "These were not undone:\n- remove the item ("+calls[0].Call+")") {
 		t.Errorf("%s", r.Text)
@@ -166,7 +166,7 @@ func TestIncidentI16AStoppedUndoGoesNoFurther(t *testing.T) {
 	}})
 	fatal(t, err)
 	if o := outcomeOf(t, r); len(o.Undone) != 1 || len(o.Left) != 2 || !strings.Contains(o.Left[0].Error, "stopped") {
-		t.Errorf("%+v", o)
+		t.Errorf("outcomeOf = %+v", o)
 	}
 	if got := strings.Join(e.items(), " "); got != "one two" {
 		t.Errorf("items after undo: %s", got)
@@ -230,7 +230,7 @@ func TestUndoThat_CancelsASendOfARunningTurn(t *testing.T) {
 			}
 			sends, err := e.bus.Scheduled.EventCalls(t.Context(), id)
 			if err != nil || len(sends) != 1 || sends[0].State != bus.SendCancelled {
-				t.Errorf("%+v, %v", sends, err)
+				t.Errorf("EventCalls = %+v, %v", sends, err)
 			}
 			checkCallsPaired(t, m)
 		})

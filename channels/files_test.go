@@ -89,7 +89,7 @@ func TestReceivedFiles_AreStored(t *testing.T) {
 	}
 	info, err := os.Stat(filepath.Join(dir, "Received", "run.sh.txt"))
 	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info, err)
+		t.Errorf("Stat = %v, %v", info, err)
 	}
 }
 

@@ -135,7 +135,7 @@ func TestConsolidation_LeavesWhatChangedSince(t *testing.T) {
 		restore(t, b, st, Fact{ID: "b", Text: "I live in Vilnius, Lithuania", CreatedAt: t0.Add(time.Hour)})
 		p, err := b.PlanConsolidation(st.Reader(t.Context()), t0.Add(2*time.Hour))
 		if err != nil || len(p.Changes) != 1 {
-			t.Fatalf("%+v %v", p, err)
+			t.Fatalf("PlanConsolidation = %+v %v", p, err)
 		}
 		return b, st, p
 	}
@@ -264,7 +264,7 @@ func TestSummarizeTx(t *testing.T) {
 		}
 		sets, err := b.ConclusionSets(st.Reader(t.Context()), t0.Add(-time.Hour), 4, 10)
 		if err != nil || len(sets) != 1 || len(sets[0].Facts) != 4 || sets[0].Facts[0].ID != "d" {
-			t.Fatalf("%+v %v", sets, err)
+			t.Fatalf("ConclusionSets = %+v %v", sets, err)
 		}
 		var done []FactChange
 		write(t, st, func(tx *store.Tx) (err error) {

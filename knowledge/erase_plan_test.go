@@ -120,7 +120,7 @@ func TestForget_KeepsDataOfOtherAgents(t *testing.T) {
 	)
 	for _, id := range []string{main, "d1.0"} {
 		if _, err := h.base.PlanCommitted(t.Context(), knowledge.ForgetRequest{ID: id, Realm: "cook"}); !errors.Is(err, knowledge.ErrNotFound) {
-			t.Errorf("%s: %v", id, err)
+			t.Errorf("%s: PlanCommitted = %v, want ErrNotFound", id, err)
 		}
 	}
 	for _, source := range []string{"session:s1", "session:s3", "event:e1", "event:e3", "session:none"} {
@@ -136,7 +136,7 @@ func TestForget_KeepsDataOfOtherAgents(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	if left, err := h.base.ListFacts(t.Context(), 10, true); err != nil || len(left) != 1 || left[0].ID != main || left[0].Text != same {
-		t.Errorf("%+v %v", left, err)
+		t.Errorf("ListFacts = %+v %v", left, err)
 	}
 	h.forget(t, knowledge.ForgetRequest{Source: "file:/manual"})
 	if got := h.texts(t); got["d1.0"] != "" {

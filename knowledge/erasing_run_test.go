@@ -89,7 +89,7 @@ func TestErasure_WaitsForRunningTurns(t *testing.T) {
 	late.end()
 	s, err := h.ers.Wait(t.Context(), id)
 	if err != nil || s.State != knowledge.EraseDone {
-		t.Fatalf("%+v %v", s, err)
+		t.Fatalf("Wait = %+v %v", s, err)
 	}
 	if in := h.filesContaining(t, "Kestrel-9981"); in != nil {
 		t.Errorf("the text is still stored in %v", in)
@@ -140,7 +140,7 @@ func TestErasure_ReportsItsError(t *testing.T) {
 	}
 	for id, want := range map[string]string{bad: "the disk is gone", good: ""} {
 		if s, err := h.ers.Status(t.Context(), id); err != nil || !strings.Contains(s.Trouble, want) || (want == "") != (s.State == knowledge.EraseDone) {
-			t.Errorf("%+v %v", s, err)
+			t.Errorf("Status = %+v %v", s, err)
 		}
 	}
 	mend = nil
@@ -148,7 +148,7 @@ func TestErasure_ReportsItsError(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s, err := h.ers.Status(t.Context(), bad); err != nil || s.Trouble != "" || s.State != knowledge.EraseDone {
-		t.Errorf("%+v %v", s, err)
+		t.Errorf("Status = %+v %v", s, err)
 	}
 }
 

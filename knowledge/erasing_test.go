@@ -65,7 +65,7 @@ func (h erasureFixture) forget(t *testing.T, f knowledge.ForgetRequest) knowledg
 	}
 	s, err := h.ers.Status(t.Context(), id)
 	if err != nil || s.State != knowledge.EraseDone {
-		t.Fatalf("%+v %v", s, err)
+		t.Fatalf("Status = %+v %v", s, err)
 	}
 	return s
 }
@@ -112,7 +112,7 @@ func TestForget_LeavesNoByte(t *testing.T) {
 	}
 	left, err := h.base.ListFacts(t.Context(), 10, true)
 	if err != nil || len(left) != 2 {
-		t.Errorf("%v %v", left, err)
+		t.Errorf("ListFacts = %v %v", left, err)
 	}
 }
 

@@ -60,7 +60,7 @@ func TestModels_OnlyImproveResults(t *testing.T) {
 			b, st := newFilledBase(t, tt.opt)
 			a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: "tea", Limit: 3, Meaning: true})
 			if err != nil || len(a.Hits) != 3 || a.Hits[0].Text != tt.first || !strings.Contains(strings.Join(a.Route.Reasons, "\n"), tt.reason) {
-				t.Errorf("%+v, %v", a, err)
+				t.Errorf("Retrieve = %+v, %v", a, err)
 			}
 		})
 	}
@@ -88,7 +88,7 @@ func TestMeaning_FindsRowsWithoutAWord(t *testing.T) {
 	}
 	a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: "vehicle", Limit: 3, Meaning: true})
 	if err != nil || len(a.Hits) != 1 || a.Hits[0].Ref != "car" {
-		t.Fatalf("%+v, %v", a, err)
+		t.Fatalf("Retrieve = %+v, %v", a, err)
 	}
 	for _, p := range a.Hits[0].Parts {
 		if p.Name == "rank by words" {

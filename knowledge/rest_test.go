@@ -134,7 +134,7 @@ func TestUndo_FactThatALaterFactReplaced(t *testing.T) {
 	remember(t, b, st, t0.Add(2*time.Hour), provenance.Owner, "I work at Globex now")
 	err := st.Write(t.Context(), func(tx *store.Tx) error { return b.UndoRememberTx(tx, r.Fact.ID) })
 	if !errors.Is(err, ErrNotFound) {
-		t.Errorf("%v", err)
+		t.Errorf("Write = %v, want ErrNotFound", err)
 	}
 	if d := cmp.Diff([]string{"I moved to Kaunas", "I work at Globex now"}, inForce(t, b)); d != "" {
 		t.Error(d)
@@ -159,7 +159,7 @@ func TestCorrection_RestKeepsItsOrigin(t *testing.T) {
 			}
 			list = slices.DeleteFunc(list, func(f Fact) bool { return f.ID == r.Fact.ID })
 			if len(list) != 1 || list[0].Text != "I work at Acme" {
-				t.Fatalf("%+v", list)
+				t.Fatalf("DeleteFunc = %+v", list)
 			}
 			rest, err := b.Fact(st.Reader(t.Context()), list[0].ID)
 			if d := cmp.Diff(from, rest.Origins); d != "" || err != nil || rest.Provenance != provenance.Outside {

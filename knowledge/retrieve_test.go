@@ -244,7 +244,7 @@ func TestTuning(t *testing.T) {
 		t.Error(d)
 	}
 	if got := (Tuning{Graph: -1, Hops: -1, K1: 2}).withDefaults(); got.Graph != 0 || got.Hops != 0 || got.K1 != 2 {
-		t.Errorf("%+v", got)
+		t.Errorf("withDefaults = %+v", got)
 	}
 	b, st := open(t)
 	for _, s := range []string{"the plumber comes on Tuesday with a long ladder", "a ladder has steps"} {

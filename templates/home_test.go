@@ -158,7 +158,7 @@ func TestReset_RestoresEveryByte(t *testing.T) {
 						t.Errorf("SOUL.md is not the text of template %s", x)
 					}
 					if _, err := config.Load(w.path("config.toml")); err != nil {
-						t.Errorf("%s: %v", x, err)
+						t.Errorf("%s: Load = %v, want nil", x, err)
 					}
 				}
 				p, _ := w.use(nil)

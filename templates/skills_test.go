@@ -45,7 +45,7 @@ func TestSkills(t *testing.T) {
 	w.use(x)
 	s, err := templates.InUse(w.path("state"))
 	if err != nil || len(s.Skills) != 2 || s.Skills[0].Text != "# Steps\n1. Collect the receipts." || s.Skills[1].Text != "Look for mice." {
-		t.Fatalf("%+v %v", s, err)
+		t.Fatalf("InUse = %+v %v", s, err)
 	}
 	for wish, want := range map[string][2]bool{
 		"please write the expense report for March": {true, false},
@@ -60,7 +60,7 @@ func TestSkills(t *testing.T) {
 	}
 	w.use(nil)
 	if s, err := templates.InUse(w.path("state")); err != nil || len(s.Skills) != 0 {
-		t.Errorf("%+v %v", s, err)
+		t.Errorf("InUse = %+v %v", s, err)
 	}
 	for name, bad := range map[string]map[string]string{
 		"empty":         {"x": "---\ndescription: y\n---\n"},

@@ -52,7 +52,7 @@ func TestSplitTool(t *testing.T) {
 		t.Error("CallTx accepted a call for the external store")
 	}
 	if s, err := d.(tools.Undoer).Undo(t.Context(), there); s != "other" || err != nil {
-		t.Errorf("%q, %v", s, err)
+		t.Errorf("Undo = %q, %v", s, err)
 	}
 	if _, err := d.(tools.Undoer).Undo(t.Context(), here); err == nil {
 		t.Error("Undo accepted an action in Hob's store")

@@ -156,7 +156,7 @@ func TestSignalTexts_ManyMissedAreOneLine(t *testing.T) {
 		b := planBatch(fixedInterval{step: time.Hour}, policy, hoursAfter(1), now)
 		got := b.batchSignals("pills", Spec{ID: "w"}, now, time.UTC)
 		if got[0].Text != want || len(got) > 2 || len(got) == 2 && got[1].Text != "pills" {
-			t.Errorf("%s: %+v", policy, got)
+			t.Errorf("%s: batchSignals = %+v", policy, got)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func TestFetch_PermanentErrors(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := watchers.Fetch(t.Context(), web.Client(t), safehttp.Request{URL: c.url})
 			if err == nil || errors.Is(err, watchers.ErrPermanent) != c.permanent {
-				t.Errorf("%v", err)
+				t.Errorf("Fetch = %v", err)
 			}
 		})
 	}
@@ -64,7 +64,7 @@ func TestFetch_Offline(t *testing.T) {
 			}
 			_, err = watchers.Fetch(t.Context(), client, safehttp.Request{URL: "https://news.example.com/feed"})
 			if err == nil || errors.Is(err, watchers.ErrOffline) != c.offline {
-				t.Errorf("%v", err)
+				t.Errorf("Fetch = %v", err)
 			}
 		})
 	}

@@ -43,7 +43,7 @@ func TestMismatch_IsRecordedWithItsReason(t *testing.T) {
 			t.Helper()
 			found, err := h.m.Passed(t.Context(), []string{words}, time.Time{}, 10)
 			if err != nil || (why == "") != (len(found) == 0) || why != "" && (found[0].Why != why || found[0].Rule != watchers.RuleCondition) {
-				t.Errorf("%s: %+v %v", words, found, err)
+				t.Errorf("%s: Passed = %+v %v", words, found, err)
 			}
 		}
 		check := func() {

@@ -23,7 +23,7 @@ func TestClaim_ReadsNothingWhenIdle(t *testing.T) {
 	_, err := f.Inbox.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "web", Session: "s", Channel: "web", Text: "later", Provenance: provenance.Owner, NotBefore: f.now.Add(time.Minute)})
 	fatal(t, err)
 	if list, next, err := f.Inbox.Claim(t.Context(), 4); len(list) != 0 || !next.Equal(f.now.Add(time.Minute)) || err != nil {
-		t.Errorf("%v %s %v", list, next, err)
+		t.Errorf("Claim = %v %s %v", list, next, err)
 	}
 	idle("something waits for its time")
 	f.now = f.now.Add(time.Minute)
@@ -32,7 +32,7 @@ func TestClaim_ReadsNothingWhenIdle(t *testing.T) {
 	}
 	list, _, err := f.Inbox.Claim(t.Context(), 4)
 	if len(list) != 1 || err != nil {
-		t.Fatalf("%v %v", list, err)
+		t.Fatalf("Claim = %v %v", list, err)
 	}
 	f.write(func(tx *store.Tx) error { return f.Inbox.FinishTx(tx, list[0].ID, "done") })
 	_, _, err = f.Inbox.Claim(t.Context(), 4)

@@ -200,12 +200,12 @@ func TestOutbox_ListsInFlightDeliveriesAfterACrash(t *testing.T) {
 	f.restart()
 	ds, err := f.Outbox.InFlight(t.Context(), "push")
 	if err != nil || len(ds) != 1 || ds[0].Text != "one" {
-		t.Fatalf("%v, %v", ds, err)
+		t.Fatalf("InFlight = %v, %v", ds, err)
 	}
 	fatal(t, f.Outbox.Retry(t.Context(), ds[0].ID, f.now, "cut off", true))
 	got, err := f.Outbox.ClaimDeliveries(t.Context(), "push", 9)
 	if err != nil || len(got) != 2 || !got[0].MaybeRepeated || got[1].MaybeRepeated {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("ClaimDeliveries = %+v, %v", got, err)
 	}
 }
 

@@ -63,7 +63,7 @@ func TestClaim_CostDoesNotGrowWithTheQueue(t *testing.T) {
 	}
 	acc, err := f.Inbox.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "s", Session: "a"})
 	if err != nil || acc.Position < 100 || acc.Repeated {
-		t.Errorf("%+v, %v", acc, err)
+		t.Errorf("Put = %+v, %v", acc, err)
 	}
 }
 

@@ -435,7 +435,7 @@ func TestKindOfText(t *testing.T) {
 	}
 	for text, want := range tests {
 		if k, ok := kindOfText(text); k != want.kind || ok != want.ok {
-			t.Errorf("%q: %v %v", text, k, ok)
+			t.Errorf("%q: kindOfText = %v %v", text, k, ok)
 		}
 	}
 }

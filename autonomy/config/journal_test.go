@@ -35,7 +35,7 @@ func TestRevisions_RestoreTheWholeText(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, _ := os.ReadFile(c.Path); string(got) != first {
-		t.Errorf("%q", got)
+		t.Errorf("ReadFile = %q", got)
 	}
 	if err := c.Put(after, before); !errors.Is(err, ErrEdited) {
 		t.Errorf("second Put = %v, want ErrEdited", err)
@@ -97,7 +97,7 @@ func TestRevisions_LoadTheLastValidText(t *testing.T) {
 	put(broken)
 	last, err := c.LoadOrLast()
 	if err != nil || last.Autonomy.Level != "watch" || !IsMistake(last.Replaces) || !last.SameText(valid) {
-		t.Errorf("%+v, %v", last, err)
+		t.Errorf("LoadOrLast = %+v, %v", last, err)
 	}
 	opened := "[autonomy]\nlevel = \"trusted\"\n"
 	put(opened)

@@ -49,6 +49,6 @@ func TestIncident58KeysInTheClear(t *testing.T) {
 		t.Errorf("%s", warnings)
 	}
 	if keys, refs := c.References(); fmt.Sprint(keys, refs) != "[providers.safe.api_key] [keychain:safe]" {
-		t.Errorf("%v %v", keys, refs)
+		t.Errorf("References = %v %v", keys, refs)
 	}
 }

@@ -198,7 +198,7 @@ func TestSender_TriesAgainWhileOffline(t *testing.T) {
 	for n := 1; n <= warnAfter; n++ {
 		s, _ := f.runUntil("c1", func(s bus.ScheduledSend) bool { return s.State == bus.SendWaiting && s.Attempts == n })
 		if !s.At.After(time.Now()) || s.Error == "" {
-			t.Errorf("%+v", s)
+			t.Errorf("runUntil = %+v", s)
 		}
 		f.dueNow()
 	}
@@ -233,7 +233,7 @@ func TestSender_RetriesBeforeTheCommit(t *testing.T) {
 			}
 			f.delay("c1", "send_letter")
 			if s, _ := f.runUntil("c1", func(s bus.ScheduledSend) bool { return s.Attempts == 1 && s.State != bus.SendSending }); s.State != tc.state {
-				t.Errorf("%+v", s)
+				t.Errorf("runUntil = %+v", s)
 			}
 		})
 	}

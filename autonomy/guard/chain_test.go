@@ -75,7 +75,7 @@ func TestVerify_AcceptsLinesFromBeforeTheKey(t *testing.T) {
 	f.audit(2)
 	h, err := f.VerifyAll(t.Context())
 	if err != nil || h.Lines != 6 || h.Unkeyed != 3 {
-		t.Fatalf("%+v, %v", h, err)
+		t.Fatalf("VerifyAll = %+v, %v", h, err)
 	}
 	f.restart(guard.Options{AuditKey: auditKey(1)})
 	if n, err := f.Verify(t.Context()); n != 6 || err != nil {
@@ -83,7 +83,7 @@ func TestVerify_AcceptsLinesFromBeforeTheKey(t *testing.T) {
 	}
 	list, err := f.AuditLines(t.Context(), guard.AuditQuery{Action: "audit", Limit: 9})
 	if err != nil || len(list) != 1 || list[0].Outcome != "keyed" {
-		t.Errorf("%+v, %v", list, err)
+		t.Errorf("AuditLines = %+v, %v", list, err)
 	}
 	f.sql(`DROP TRIGGER audit_no_update`)
 	f.sql(`UPDATE audit SET outcome = 'done' WHERE seq = 2`)
@@ -193,7 +193,7 @@ func TestExport_IsVerifiable(t *testing.T) {
 	}
 	got, err := guard.VerifyExport(bytes.NewReader(all.Bytes()), auditKey(1))
 	if err != nil || got.Head != seal.Head {
-		t.Fatalf("%+v, %v", got, err)
+		t.Fatalf("VerifyExport = %+v, %v", got, err)
 	}
 	lines := strings.SplitAfter(strings.TrimSuffix(all.String(), "\n"), "\n")
 	edit := func(n int, old, by string) []string {

@@ -146,7 +146,7 @@ func TestApproval_CoversOneCallWithItsArguments(t *testing.T) {
 	}
 	list, err := f.Approvals(t.Context(), guard.Approved, "s", "e", 9)
 	if err != nil || len(list) != 1 || list[0].Note != "fine" || list[0].DecidedBy != "api" || list[0].DecidedAt.IsZero() || list[0].Summary != `summary of {"to":"a","text":"x"}` {
-		t.Errorf("%+v, %v", list, err)
+		t.Errorf("Approvals = %+v, %v", list, err)
 	}
 }
 
@@ -216,7 +216,7 @@ func TestApproval_FinalStates(t *testing.T) {
 				}
 				list, err := f.Approvals(t.Context(), "", "", "", 9)
 				if err != nil || len(list) != 1 || list[0].State != tc.state {
-					t.Errorf("%+v, %v", list, err)
+					t.Errorf("Approvals = %+v, %v", list, err)
 				}
 				f.restart(guard.Options{Live: tc.live})
 			}

@@ -9,7 +9,7 @@ func TestGroupRecord_RecognizesTheGroupOfTheRun(t *testing.T) {
 	start := time.UnixMicro(1_700_000_000_123_456)
 	r, err := parseGroupRecord(groupRecord{Start: start, Limit: 5 * time.Second}.String())
 	if err != nil || !r.Start.Equal(start) || r.Limit != 5*time.Second {
-		t.Fatalf("%+v, %v", r, err)
+		t.Fatalf("parseGroupRecord = %+v, %v", r, err)
 	}
 	if _, err := parseGroupRecord("x"); err == nil {
 		t.Error("a damaged record is valid")

@@ -169,7 +169,7 @@ func TestRun_AfterHooksFailOpen(t *testing.T) {
 	}})
 	added, err := h.Run(t.Context(), hooks.Event{On: config.ToolAfter})
 	if err != nil || len(added) != 1 {
-		t.Errorf("%v, %v", added, err)
+		t.Errorf("Run = %v, %v", added, err)
 	}
 	if n := strings.Count(log.String(), "hook failed"); n != 2 || !strings.Contains(log.String(), "hook not usable") {
 		t.Errorf("log:\n%s", &log)

@@ -31,7 +31,7 @@ func TestClient_DecompressesOnce(t *testing.T) {
 		}
 		defer resp.Body.Close()
 		if b, err := io.ReadAll(resp.Body); string(b) != "hello" || err != nil {
-			t.Errorf("%q %v", b, err)
+			t.Errorf("ReadAll = %q %v", b, err)
 		}
 	}
 }

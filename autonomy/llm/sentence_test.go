@@ -72,7 +72,7 @@ func FuzzLegible(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		e := Endpoint{Provider: "p", BaseURL: "https://x"}.StatusError(500, nil, "", s)
 		if got := e.UserMessage(); strings.Contains(got, "\n") || !strings.HasSuffix(got, ".") || len(got) > 4000 {
-			t.Errorf("%q", got)
+			t.Errorf("UserMessage = %q", got)
 		}
 	})
 }

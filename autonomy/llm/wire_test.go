@@ -278,9 +278,9 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 func TestLimitBody(t *testing.T) {
 	b, err := io.ReadAll(llm.LimitBody(io.NopCloser(strings.NewReader("abcdef")), 3))
 	if string(b) != "abc" || !errors.Is(err, llm.ErrTooLong) {
-		t.Errorf("%q, %v", b, err)
+		t.Errorf("ReadAll = %q, %v", b, err)
 	}
 	if b, err = io.ReadAll(llm.LimitBody(io.NopCloser(strings.NewReader("abc")), 9)); string(b) != "abc" || err != nil {
-		t.Errorf("%q, %v", b, err)
+		t.Errorf("ReadAll = %q, %v", b, err)
 	}
 }

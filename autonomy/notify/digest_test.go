@@ -27,7 +27,7 @@ func TestDigest_ManyLines(t *testing.T) {
 		}
 		all := h.sentTexts()
 		if len(all) != 3 || !strings.HasSuffix(all[0], "\n70 more will follow.") || !strings.HasSuffix(all[1], "\n20 more will follow.") || strings.Contains(all[2], "follow") {
-			t.Fatalf("%q", all)
+			t.Fatalf("sentTexts = %q", all)
 		}
 		told := strings.Join(all, "\n")
 		at := 0
@@ -63,13 +63,13 @@ func TestDigest_ManyLinesAtNight(t *testing.T) {
 		failOn(t, err)
 		h.runDue()
 		if got := h.sentTexts(); len(got) != 1 || !strings.HasSuffix(got[0], "\n15 more will follow.") {
-			t.Fatalf("%q", got)
+			t.Fatalf("sentTexts = %q", got)
 		}
 		time.Sleep(time.Hour)
 		h.runDue()
 		got := h.sentTexts()
 		if len(got) != 2 || !strings.HasPrefix(got[1], "15 deferred notifications") || !strings.HasSuffix(got[1], "thing x 0 … and 4 more") {
-			t.Errorf("%q", got)
+			t.Errorf("sentTexts = %q", got)
 		}
 	})
 }
@@ -90,7 +90,7 @@ func TestDigest_CutsLongTexts(t *testing.T) {
 		}
 		got := h.sentTexts()
 		if len(got) != 1 || !strings.Contains(got[0], "… ("+rows[0].ID+")\n") || !strings.HasSuffix(got[0], "hob notify list --json") {
-			t.Errorf("%q", got)
+			t.Errorf("sentTexts = %q", got)
 		}
 	})
 }

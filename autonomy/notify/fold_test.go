@@ -265,7 +265,7 @@ func TestMute(t *testing.T) {
 		h.runDue()
 		got := h.sentTexts()
 		if len(got) != 3 || !strings.HasPrefix(got[1], "two") || got[2] != "three" {
-			t.Errorf("%q", got)
+			t.Errorf("sentTexts = %q", got)
 		}
 		until, err = h.n.Mute(ctx, time.Now().Add(time.Hour)) // the muting continues in the night
 		failOn(t, err)
@@ -369,7 +369,7 @@ func TestPrune(t *testing.T) {
 		}
 		h.runDue()
 		if got := h.sentTexts(); !strings.HasPrefix(got[len(got)-1], "small and held") {
-			t.Errorf("%q", got)
+			t.Errorf("sentTexts = %q", got)
 		}
 	})
 }

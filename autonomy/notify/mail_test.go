@@ -26,7 +26,7 @@ func TestMail(t *testing.T) {
 		{"none", "Bob", "bob@example.org", "Hello", 0, ""},
 	} {
 		if u, why := RateMail(rules, []string{tc.address}, []string{tc.from}, tc.subject); u != tc.want || why != tc.why {
-			t.Errorf("%s: %s %q", tc.name, u, why)
+			t.Errorf("%s: RateMail = %s %q", tc.name, u, why)
 		}
 	}
 }

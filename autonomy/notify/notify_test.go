@@ -423,7 +423,7 @@ func TestQuestions(t *testing.T) {
 		h.runDue()
 		got := h.sentDeliveries()
 		if len(got) != 1 || got[0].Text != "Shall I?" || got[0].Kind != channels.Question || got[0].Event != open {
-			t.Errorf("%+v", got)
+			t.Errorf("sentDeliveries = %+v", got)
 		}
 		rows, err := h.n.Why(t.Context(), gone)
 		failOn(t, err)

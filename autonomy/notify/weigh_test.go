@@ -159,7 +159,7 @@ func TestRating_ManipulatedModelHasLimitedEffect(t *testing.T) {
 		runVirtual(t, o, func(t *testing.T, h *notifierFixture) {
 			time.Sleep(11 * time.Hour) // 23:00
 			if r := h.rateNotice(mailEvent("a"), "URGENT"); r.State != Held {
-				t.Errorf("%+v", r)
+				t.Errorf("rateNotice = %+v", r)
 			}
 		})
 	})

@@ -140,7 +140,7 @@ func TestExport(t *testing.T) {
 		t.Errorf("%d lines", n)
 	}
 	if err := f.Export(t.Context(), "nobody", session.Markdown, time.UTC, &md); !errors.Is(err, session.ErrNoSession) {
-		t.Errorf("%v", err)
+		t.Errorf("Export = %v, want ErrNoSession", err)
 	}
 	if err := f.Export(t.Context(), "s", "pdf", time.UTC, &md); err == nil {
 		t.Error("Export accepts the format pdf")

@@ -127,7 +127,7 @@ func FuzzSearch(f *testing.F) {
 	shelf := library(f).library()
 	f.Fuzz(func(t *testing.T, text string) {
 		if _, err := shelf.Search(t.Context(), session.Query{Text: text, Session: text}); err != nil && !errors.Is(err, session.ErrNoWords) {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("%q: Search = %v", text, err)
 		}
 	})
 }

@@ -162,6 +162,6 @@ func TestInfo(t *testing.T) {
 	}
 	list, err := f.List(t.Context(), 9)
 	if err != nil || len(list) != 2 {
-		t.Errorf("%+v, %v", list, err)
+		t.Errorf("List = %+v, %v", list, err)
 	}
 }

@@ -81,7 +81,7 @@ func TestLibrary_FollowsTheFiles(t *testing.T) {
 		for text, want := range map[string]bool{"make the quarterly figures": true, "Quarterly FIGURES, please": true, "write the zebra report": true, "quarterly": false, "figures quarterly": false, "hello": false} {
 			got := matchingSkills(t, l, text)
 			if strings.Contains(got, "zebra-report hob: Begin with the stripes.") != want {
-				t.Errorf("%q: %q", text, got)
+				t.Errorf("%q: matchingSkills = %q", text, got)
 			}
 			if want && !strings.Contains(got, "references/a.md, scripts/go.sh") {
 				t.Errorf("the files of the skill are not listed: %q", got)
@@ -178,7 +178,7 @@ func TestLibrary_IndexIsBounded(t *testing.T) {
 		t.Errorf("%d bytes: %s", len(s), s)
 	}
 	if n := l.Find("skill-29", 3); len(n) != 3 || n[0].ID != "skill-29" {
-		t.Errorf("%+v", n)
+		t.Errorf("Find = %+v", n)
 	}
 	notes, err := l.Matching(t.Context(), "skill 07 questions")
 	if err != nil || len(notes) == 0 || len(notes[0].Text) > maxShown || !strings.Contains(notes[0].Text, "use_skill") {
@@ -195,7 +195,7 @@ func TestLibrary_SkillsOfServers(t *testing.T) {
 	prompts := []tools.Prompt{{Server: "github", Name: "github__review", Description: "Reviews a pull\nrequest", Load: load}, {Name: "../x", Load: load}, {Name: "none"}}
 	l := New(Options{Dir: t.TempDir(), Trust: filepath.Join(t.TempDir(), "trust"), Remote: func() []tools.Prompt { return prompts }})
 	if found := l.Find("review a pull request", 3); len(found) != 1 || !found[0].Source.Tainted() || !strings.Contains(found[0].Text, "github__review: Reviews a pull request") {
-		t.Errorf("%+v", found)
+		t.Errorf("Find = %+v", found)
 	}
 	if l.Index() != "" || matchingSkills(t, l, "review the pull request") != "" {
 		t.Error("the prompt contains a skill of a server")
@@ -243,7 +243,7 @@ func TestLibrary_ExampleOfTheDocumentation(t *testing.T) {
 	add(t, h, dir)
 	l := h.Library()
 	if got := matchingSkills(t, l, "sum up my monthly expenses"); !ok || !strings.Contains(got, "List the expenses of the month.") {
-		t.Errorf("%q", got)
+		t.Errorf("matchingSkills = %q", got)
 	}
 	if l.CheckTool("expense-report", "send_email", nil) == nil || l.CheckTool("expense-report", "create_note", nil) != nil {
 		t.Error("allowed-tools does not restrict the tools as documented")

@@ -111,7 +111,7 @@ func TestSource_Archives(t *testing.T) {
 				fatal(t, err)
 				fi, err := os.Stat(filepath.Join(h.Paths.SkillsDir(), "tea", "scripts", "brew.sh"))
 				if err != nil || fi.Mode().Perm() != 0o700 || !h.Library().List()[0].Trusted() {
-					t.Errorf("%v, %v", fi, err)
+					t.Errorf("Stat = %v, %v", fi, err)
 				}
 			}
 		}
@@ -237,7 +237,7 @@ func TestHome_CleansUpAfterACrash(t *testing.T) {
 		t.Errorf("Add of an existing skill = %v, want ErrExists", err)
 	}
 	if trusted, err := h.Add(t.Context(), c, AddOptions{Replace: true}); err != nil || !trusted {
-		t.Errorf("%t, %v", trusted, err)
+		t.Errorf("Add = %t, %v", trusted, err)
 	}
 	if text, _, err := h.Library().Body(t.Context(), "tea"); err != nil || text != "Newer." {
 		t.Errorf("%q, %v", text, err)
@@ -272,6 +272,6 @@ func TestScan(t *testing.T) {
 		}
 	}
 	if f := scanFile("run", []byte("\x7fELF\x02\xff\xfe\x00")); len(f) != 1 || !strings.Contains(f[0].What, "compiled program") {
-		t.Errorf("%+v", f)
+		t.Errorf("scanFile = %+v", f)
 	}
 }

@@ -30,7 +30,7 @@ func TestIsRequest(t *testing.T) {
 		"undo that undo that undo that undo that undo that undo that undo that undo that": false,
 	} {
 		if got := IsRequest(text); got != want {
-			t.Errorf("%q: %v", text, got)
+			t.Errorf("%q: IsRequest = %v", text, got)
 		}
 	}
 }

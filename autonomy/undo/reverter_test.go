@@ -174,7 +174,7 @@ func TestUndo_RecordsFailures(t *testing.T) {
 		return err
 	}))
 	if _, err := f.Undo(t.Context(), tools.UndoRequest{By: "x"}); err == nil || !strings.Contains(err.Error(), "I could not restore a1") {
-		t.Errorf("%v", err)
+		t.Errorf("Undo = %v", err)
 	}
 	list, err := f.guard.Audit(t.Context(), "x", 0, 10)
 	if err != nil || len(list) != 1 || list[0].Outcome != "failed" {

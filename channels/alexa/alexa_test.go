@@ -248,7 +248,7 @@ func ask(t *testing.T, ch *alexa.Channel, a *requestSigner, q alexaRequest) (tex
 	t.Helper()
 	p := ch.Hook(t.Context(), a.signed(q.body()))
 	if p.Status != http.StatusOK {
-		t.Fatalf("%+v", p)
+		t.Fatalf("Hook = %+v", p)
 	}
 	b, err := json.Marshal(p.Body)
 	if err != nil {
@@ -364,7 +364,7 @@ func TestHook_RejectsOtherCallers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := fresh.Hook(t.Context(), p); got.Status != http.StatusUnauthorized || got.Error != "" {
-			t.Errorf("%s: %+v", name, got)
+			t.Errorf("%s: Hook = %+v", name, got)
 		}
 	}
 	if n := len(e.Heard()); n != 0 {
@@ -372,7 +372,7 @@ func TestHook_RejectsOtherCallers(t *testing.T) {
 	}
 	for _, good := range []string{host + ":443/echo.api/echo-api-cert-13.pem", "HTTPS://S3.AmazonAWS.com/echo.api/../echo.api//echo-api-cert-13.pem"} {
 		if got := ch.Hook(t.Context(), withURL(a, good)); got.Status != http.StatusOK {
-			t.Errorf("%s: %+v", good, got)
+			t.Errorf("%s: Hook = %+v", good, got)
 		}
 	}
 }
@@ -432,7 +432,7 @@ func TestLateAnswer_IsSpokenOnce(t *testing.T) {
 	}
 	for _, kind := range []channels.DeliveryKind{channels.Notice, channels.Send} {
 		if _, err := ch.Send(t.Context(), channels.Delivery{ID: "n", Kind: kind, Chat: account, Text: "x"}); channels.ClassOf(err) != channels.Unsupported {
-			t.Errorf("%s: %v", kind, err)
+			t.Errorf("%s: Send = %v", kind, err)
 		}
 	}
 }
@@ -493,7 +493,7 @@ func TestApproval_AnswersOnlyTheSpokenQuestion(t *testing.T) {
 		t.Errorf("repeated request = %+v, want 401", p)
 	}
 	if got := b.Pressed(); len(got) != 1 || !got[0].Yes || got[0].Question != "q1" || got[0].Sender != account || got[0].Shown.IsZero() {
-		t.Errorf("%+v", got)
+		t.Errorf("Pressed = %+v", got)
 	}
 	says("it waits no more", owner, "still working on it") // the approved action has no answer yet
 }
@@ -569,19 +569,19 @@ func TestHook_RepeatedRequestGetsNoAnswer(t *testing.T) {
 	ch, _ := open(t, a, "", 50*time.Millisecond, e)
 	p := a.signed(alexaRequest{intent: "AnswerIntent"}.body())
 	if got := ch.Hook(t.Context(), p); got.Status != http.StatusOK {
-		t.Fatalf("%+v", got)
+		t.Fatalf("Hook = %+v", got)
 	}
 	if got := ch.Hook(t.Context(), p); got.Status != http.StatusUnauthorized {
-		t.Errorf("%+v", got)
+		t.Errorf("Hook = %+v", got)
 	}
 	p = a.signed(alexaRequest{text: "is on"}.body())
 	for range 2 {
 		if got := ch.Hook(t.Context(), p); got.Status != http.StatusOK {
-			t.Errorf("%+v", got)
+			t.Errorf("Hook = %+v", got)
 		}
 	}
 	if heard := e.Heard(); heard[0].Key != heard[len(heard)-1].Key {
-		t.Errorf("%+v", heard)
+		t.Errorf("Heard = %+v", heard)
 	}
 }
 

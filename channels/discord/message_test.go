@@ -106,7 +106,7 @@ func TestFiles_OnlyFromDiscord(t *testing.T) {
 		}
 		if err == nil {
 			if b, _ := io.ReadAll(r); string(b) != "the file /f" {
-				t.Errorf("%s: %q", at, b)
+				t.Errorf("%s: ReadAll = %q", at, b)
 			}
 			_ = r.Close()
 		}

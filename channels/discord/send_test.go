@@ -42,7 +42,7 @@ func TestSend(t *testing.T) {
 	}
 	for _, chat := range []string{"", "../users/@me", "1/messages", "a b", strings.Repeat("1", 200)} {
 		if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d2", Chat: chat, Text: "x"}); channels.ClassOf(err) != channels.Permanent {
-			t.Errorf("%q: %v", chat, err)
+			t.Errorf("%q: Send = %v", chat, err)
 		}
 	}
 }
@@ -255,7 +255,7 @@ func TestLimits(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d2", Chat: "c1", Text: "x"}); channels.ClassOf(err) != channels.Later || len(w.Requests) != 1 {
-			t.Errorf("%v", err)
+			t.Errorf("Send = %v", err)
 		}
 	})
 }

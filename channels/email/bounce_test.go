@@ -70,7 +70,7 @@ func testComesBack(t *testing.T, sv servers) {
 			return strings.Contains(ch.DescribeStatus(), textnorm.CountNoun(i+1, "email", "emails")+" ignored")
 		})
 		if s := ch.DescribeStatus(); strings.Contains(s, "bounced") {
-			t.Errorf("%d: %s", i, s)
+			t.Errorf("%d: DescribeStatus = %s", i, s)
 		}
 	}
 	w.put(bounced(6, r.ID, "failed", "5.1.1", ada))

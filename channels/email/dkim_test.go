@@ -271,7 +271,7 @@ func testSigned(t *testing.T, sv servers) {
 	})
 	test, err := ch.Test(t.Context())
 	if err != nil || !strings.Contains(test, "the DKIM signature of the sender's domain, which 4 of the 4 newest emails carry in a usable form") {
-		t.Errorf("%s, %v", test, err)
+		t.Errorf("Test = %s, %v", test, err)
 	}
 	stop()
 	// The result of the mailbox's host has priority.
@@ -298,7 +298,7 @@ func testSigned(t *testing.T, sv servers) {
 	ch = w.channel(c)
 	st, err := ch.loadState(t.Context())
 	if err != nil || len(st.Later) != 1 || len(st.Keys) != 2 {
-		t.Fatalf("%+v, %v", st, err)
+		t.Fatalf("loadState = %+v, %v", st, err)
 	}
 	for k, seen := range st.Keys {
 		st.Keys[k] = keySeen{seen.Since - keyRest.Milliseconds(), seen.Sure}

@@ -177,11 +177,11 @@ func testWhoWrites(t *testing.T, sv servers) {
 	blind := w.channel(c)
 	test, err := blind.Test(t.Context())
 	if err != nil || !strings.Contains(test, "trusted_host") || !strings.Contains(test, "none of the 3 newest emails carries a usable one: the sender's domain has not signed it") {
-		t.Errorf("%q, %v", test, err)
+		t.Errorf("Test = %q, %v", test, err)
 	}
 	for imap, want := range map[string]string{"imap.gmail.com": "mx.google.com", "imaps://imap.gmail.com:993": "mx.google.com", "outlook.office365.com": "", "imap.gmail.com.evil.example": "", "imap.mail.me.com": ""} {
 		if got := hostOf(imap); got != want {
-			t.Errorf("%s: %q", imap, got)
+			t.Errorf("%s: hostOf = %q", imap, got)
 		}
 	}
 }
@@ -396,7 +396,7 @@ func testWrongPassword(t *testing.T, sv servers) {
 	ch := w.channel(w.config())
 	err := ch.Run(t.Context(), w.in)
 	if channels.ClassOf(err) != channels.Unauthorized || !strings.Contains(err.Error(), "hob channel add email") || strings.Contains(err.Error(), "not-the-password") {
-		t.Errorf("%v", err)
+		t.Errorf("Run = %v", err)
 	}
 }
 

@@ -166,7 +166,7 @@ func TestSubjects(t *testing.T) {
 		ch := &Channel{address: hob, trusted: trusted}
 		l := parseMail(pim.Message{}, []byte("Authentication-Results: "+trusted+"; dmarc=pass header.from=example.org\nFrom: "+ada+"\n"+c.mail))
 		if in, why := ch.toInbound(l); in.Text != c.text || in.Forwarded != c.forwarded || why != "" || in.Sender != ada {
-			t.Errorf("%s: %+v %s", c.name, in, why)
+			t.Errorf("%s: toInbound = %+v %s", c.name, in, why)
 		}
 	}
 }

@@ -176,7 +176,7 @@ func FuzzHead(f *testing.F) {
 		fields, _ := mime.ReadFields(raw)
 		address := singleAuthor(fields)
 		if address != "" && (strings.Count(address, "@") != 1 || strings.ContainsAny(address, " \t\r\n<>,\x00")) {
-			t.Errorf("%q", address)
+			t.Errorf("singleAuthor = %q", address)
 		}
 	})
 }

@@ -135,7 +135,7 @@ func testHeadersStayHeaders(t *testing.T, sv servers) {
 	} {
 		d.ID = fmt.Sprint(i)
 		if _, err := ch.Send(t.Context(), d); channels.ClassOf(err) != channels.Permanent {
-			t.Errorf("%d: %v", i, err)
+			t.Errorf("%d: Send = %v", i, err)
 		}
 	}
 	path := filepath.Join(t.TempDir(), "f")
@@ -161,7 +161,7 @@ func testRefusals(t *testing.T, sv servers) {
 	ch := w.channel(w.config())
 	_, err := ch.Send(t.Context(), channels.Delivery{ID: "a", Chat: chatOf("refuse@example.org", hashOf("x")), Text: "x"})
 	if channels.ClassOf(err) != channels.Permanent {
-		t.Errorf("%v", err)
+		t.Errorf("Send = %v", err)
 	}
 	_, err = ch.Send(t.Context(), channels.Delivery{ID: "b", Chat: chatOf("mute@example.org", hashOf("x")), Text: "x"})
 	e, ok := err.(*channels.Error) //nolint:errorlint // Send returns this type unwrapped

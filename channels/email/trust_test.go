@@ -75,12 +75,12 @@ func TestTrust_NameOfTheHost(t *testing.T) {
 	} {
 		got := describeRecognition(c.trusted, resultsSurvey{ids: c.ids, mails: c.mails, why: "x"})
 		if !strings.Contains(got, c.want) || strings.Contains(got, "set trusted_host =") && !strings.Contains(c.want, "set") {
-			t.Errorf("%q: %s", c.ids, got)
+			t.Errorf("%q: describeRecognition = %s", c.ids, got)
 		}
 	}
 	for name, ok := range map[string]bool{"": true, " MX.Example.org ": true, "*.example.org": true, "localhost": true, "*.org": false, "*.co.uk": false, "*": false, "*.": false, "mx.example.org;": false, "mx.example.org; x": false, ".example.org": false, "a@b.c": false} {
 		if _, err := New(Config{Address: hob, IMAP: "imap.test.local", SMTP: "smtp.test.local", Password: "x", TrustedHost: name}, channels.Deps{}); (err == nil) != ok {
-			t.Errorf("%q: %v", name, err)
+			t.Errorf("%q: New = %v", name, err)
 		}
 	}
 }

@@ -113,7 +113,7 @@ func TestOutcomes(t *testing.T) {
 			m.next(c.how)
 			r, err := ch.Send(t.Context(), d)
 			if (err == nil) != c.ok || (r.ID != "") != c.id {
-				t.Fatalf("%+v, %v", r, err)
+				t.Fatalf("Send = %+v, %v", r, err)
 			}
 			if err != nil {
 				e, ok := errors.AsType[*channels.Error](err)
@@ -167,7 +167,7 @@ func TestSend_RepeatsATextThatFailedLater(t *testing.T) {
 		}
 	}
 	if got := m.Arrived(); !slices.Equal(got, nil) {
-		t.Errorf("%q", got)
+		t.Errorf("Arrived = %q", got)
 	}
 	if n := len(m.Calls()); n != 3 {
 		t.Errorf("sent %d times", n)
@@ -187,11 +187,11 @@ func TestFind_UnknownOutcome(t *testing.T) {
 		t.Fatal("Send returned no error")
 	}
 	if _, found, err := ch.Find(t.Context(), d); err == nil || found {
-		t.Errorf("%v, %v", found, err)
+		t.Errorf("Find = %v, %v", found, err)
 	}
 	now = now.Add(11 * time.Minute)
 	if _, found, err := ch.Find(t.Context(), d); err != nil || found {
-		t.Errorf("%v, %v", found, err)
+		t.Errorf("Find = %v, %v", found, err)
 	}
 	if _, err := ch.Send(t.Context(), d); err != nil || len(m.Arrived()) != 1 {
 		t.Errorf("%v, %q", err, m.Arrived())
@@ -213,7 +213,7 @@ func TestFind_SameTextTwice(t *testing.T) {
 		t.Error("Send returned no error although the process died")
 	}
 	if _, found, err := ch.Find(t.Context(), d); found || err == nil {
-		t.Errorf("%v, %v", found, err)
+		t.Errorf("Find = %v, %v", found, err)
 	}
 	b, err := ch.Send(t.Context(), delivery("d3", ada, "hello"))
 	if err != nil || a.ID == b.ID {
@@ -238,7 +238,7 @@ func TestSend_ToTheChatOfTheMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c := m.Calls(); len(c) != 1 || c[0].Target != "SMS;-;"+ada {
-		t.Errorf("%+v", c)
+		t.Errorf("Calls = %+v", c)
 	}
 }
 
@@ -250,11 +250,11 @@ func TestSend_TextIsNoScript(t *testing.T) {
 	texts := []string{`" & (do shell script "id") & "`, "end tell\nend main", `C:\temp\new \d`, "«class utf8»", "$(id)", "it\u2019s \u201cquoted\u201d 👋\u200d"}
 	for i, text := range texts {
 		if _, err := ch.Send(t.Context(), delivery(fmt.Sprint("d", i), ada, text)); err != nil {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("%q: Send = %v, want nil", text, err)
 		}
 	}
 	if got := m.Arrived(); !slices.Equal(got, texts) {
-		t.Errorf("%q", got)
+		t.Errorf("Arrived = %q", got)
 	}
 }
 
@@ -282,7 +282,7 @@ func TestSend_Files(t *testing.T) {
 	}
 	want := []string{"here", "Bericht ä.pdf: data", "_.._etc_passwd: data"}
 	if got := m.Arrived(); !slices.Equal(got, want) {
-		t.Errorf("%q", got)
+		t.Errorf("Arrived = %q", got)
 	}
 	for _, c := range m.Calls() {
 		if c.File != "" && !strings.HasPrefix(c.File, filepath.Join(m.home, "Library", "Messages", "Attachments", "Hob")+string(filepath.Separator)) {
@@ -315,7 +315,7 @@ func TestSend_RemovesOldCopies(t *testing.T) {
 	m.run(t, m.channel(imessage.Config{}, imessage.Options{})).stop()
 	for dir, want := range map[string]bool{old: false, fresh: true, other: true} {
 		if _, err := os.Stat(dir); (err == nil) != want {
-			t.Errorf("%s: %v", dir, err)
+			t.Errorf("%s: Stat = %v", dir, err)
 		}
 	}
 }
@@ -324,16 +324,16 @@ func TestTest(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	ch := m.channel(imessage.Config{}, imessage.Options{})
 	if s, err := ch.Test(t.Context()); err != nil || !strings.Contains(s, "Hob has permission to send") {
-		t.Errorf("%q, %v", s, err)
+		t.Errorf("Test = %q, %v", s, err)
 	}
 	m.next("refused") // for outgoing files
 	m.always = "refused"
 	if _, err := ch.Test(t.Context()); channels.ClassOf(err) != channels.Unauthorized || !strings.Contains(err.Error(), "Privacy & Security, Automation") {
-		t.Errorf("%v", err)
+		t.Errorf("Test = %v", err)
 	}
 	m.always, m.open = "", false
 	if s, err := ch.Test(t.Context()); err != nil || !strings.Contains(s, "not open") {
-		t.Errorf("%q, %v", s, err)
+		t.Errorf("Test = %q, %v", s, err)
 	}
 	if n := len(m.Arrived()); n != 0 {
 		t.Errorf("%d texts were sent", n)
@@ -348,7 +348,7 @@ func TestTest_ErrorsContainTheRemedy(t *testing.T) {
 	defer cancel()
 	none := m.channel(imessage.Config{DB: filepath.Join(m.home, "none.db")}, imessage.Options{})
 	if err := none.Run(ctx, nil); err == nil || channels.ClassOf(err) != channels.Temporary || !strings.Contains(err.Error(), "sign in") {
-		t.Errorf("%v", err)
+		t.Errorf("Run = %v", err)
 	}
 	file := filepath.Join(m.home, "text.db")
 	if err := os.WriteFile(file, []byte(strings.Repeat("text", 500)), 0o600); err != nil {
@@ -358,11 +358,11 @@ func TestTest_ErrorsContainTheRemedy(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if err := imessage.Explain(none, os.ErrPermission); channels.ClassOf(err) != channels.Unauthorized || !strings.Contains(err.Error(), "Full Disk Access") || !strings.Contains(err.Error(), "Terminal") {
-		t.Errorf("%v", err)
+		t.Errorf("Explain = %v", err)
 	}
 	for _, goos := range []string{"linux", "windows"} {
 		if _, err := imessage.New(imessage.Config{}, channels.Deps{}, imessage.Options{GOOS: goos}); channels.ClassOf(err) != channels.Unsupported || !strings.Contains(err.Error(), "on a Mac") {
-			t.Errorf("%s: %v", goos, err)
+			t.Errorf("%s: New = %v", goos, err)
 		}
 	}
 	deps := channels.Deps{Getenv: func(string) string { return "" }}
@@ -373,7 +373,7 @@ func TestTest_ErrorsContainTheRemedy(t *testing.T) {
 	}
 	c, err := imessage.New(imessage.Config{DB: "/x", Allow: []string{"+1 (555) 0100", "Ada@Example.org"}}, deps, imessage.Options{GOOS: "darwin"})
 	if err != nil || !slices.Equal(c.Allow(), []string{"+15550100", "sms:+15550100", "ada@example.org", "sms:ada@example.org"}) {
-		t.Errorf("%v, %v", c, err)
+		t.Errorf("New = %v, %v", c, err)
 	}
 }
 
@@ -386,7 +386,7 @@ func FuzzWithin(f *testing.F) {
 			t.Errorf("%q", rest)
 		}
 		if n := imessage.FileName(p); n == "" || strings.ContainsAny(n, `/\:`) || strings.HasPrefix(n, ".") || utf8.RuneCountInString(n) > 100 {
-			t.Errorf("%q", n)
+			t.Errorf("FileName = %q", n)
 		}
 	})
 }

@@ -356,7 +356,7 @@ func TestRun_ReportsAMissingFolder(t *testing.T) {
 	}
 	channelstest.Until(t, "the reason in the status", func() bool { return strings.Contains(ch.DescribeStatus(), `"Hob" does not exist`) })
 	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, `no folder "Hob"`) {
-		t.Errorf("%q, %v", said, err)
+		t.Errorf("Test = %q, %v", said, err)
 	}
 	if err := os.Rename(filepath.Join(v.dir, "Old"), filepath.Join(v.dir, "Hob")); err != nil {
 		t.Fatal(err)

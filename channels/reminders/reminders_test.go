@@ -378,7 +378,7 @@ func TestRun_EditDuringAnAnswer(t *testing.T) {
 	channelstest.Until(t, "both", func() bool { return len(in.Heard()) == 2 })
 	channelstest.Until(t, "the tick", func() bool { return len(m.open()) == 0 })
 	if got := in.Heard(); got[0].Text != "Book a table" || got[1].Text != "Book a table for three" || got[0].Key == got[1].Key {
-		t.Errorf("%+v", got)
+		t.Errorf("Heard = %+v", got)
 	}
 }
 
@@ -416,7 +416,7 @@ func TestRun_SharedListHasNoAuthor(t *testing.T) {
 	m.write("Send the files to Eve", "")
 	channelstest.Until(t, "the reason in the status", func() bool { return strings.Contains(ch.DescribeStatus(), "shared") })
 	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, "entries of shared lists") {
-		t.Errorf("%q, %v", said, err)
+		t.Errorf("Test = %q, %v", said, err)
 	}
 	awaitMorePolls(t, m)
 	m.set(func() { m.shared = false })
@@ -424,7 +424,7 @@ func TestRun_SharedListHasNoAuthor(t *testing.T) {
 	m.write("hello", "")
 	channelstest.Until(t, "the message", func() bool { return len(in.Heard()) > 0 })
 	if got := in.Heard(); len(got) != 1 || got[0].Text != "hello" {
-		t.Errorf("%+v", got)
+		t.Errorf("Heard = %+v", got)
 	}
 }
 
@@ -529,7 +529,7 @@ func TestRadicale(t *testing.T) {
 	again := open(t, keep, place)
 	d := channels.Delivery{ID: "d" + p.Heard()[0].Key, Kind: channels.Reply, Chat: "home", Text: "You said: Grüße\n\nan alle"}
 	if r, ok, err := again.Find(t.Context(), d); !ok || err != nil || r.ID == "" {
-		t.Errorf("%+v, %v, %v", r, ok, err)
+		t.Errorf("Find = %+v, %v, %v", r, ok, err)
 	}
 	stop = channelstest.Run(t, again, p)
 	defer stop()
@@ -539,7 +539,7 @@ func TestRadicale(t *testing.T) {
 	}
 	channelstest.Until(t, "the second", func() bool { return len(p.Heard()) == 2 })
 	if said, err := again.Test(t.Context()); err != nil || !strings.Contains(said, `in the list "Hob"`) {
-		t.Errorf("%q, %v", said, err)
+		t.Errorf("Test = %q, %v", said, err)
 	}
 }
 

@@ -60,7 +60,7 @@ func TestDraft(t *testing.T) {
 		t.Errorf("Find of draft %s = %q, %v, %v", id, r.ID, found, err)
 	}
 	if again, err := c.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "D1", Draft: id, Text: "An answer " + strings.Repeat("<", 3400)}); err != nil || again != id {
-		t.Fatalf("%q, %v", again, err)
+		t.Fatalf("Draft = %q, %v", again, err)
 	}
 	if n := len([]rune(d.Posts()[0]["text"].(string))); n > 4000 {
 		t.Errorf("a draft of %d characters", n)
@@ -76,7 +76,7 @@ func TestDraft(t *testing.T) {
 	whole.Draft = id
 	r, err := c.Send(t.Context(), whole)
 	if err != nil || r.ID != id {
-		t.Fatalf("%+v, %v", r, err)
+		t.Fatalf("Send = %+v, %v", r, err)
 	}
 	if got := d.Arrived(); len(got) != 1 || !strings.HasPrefix(got[0], "An answer. See") {
 		t.Errorf("arrived %q", got)
@@ -91,7 +91,7 @@ func TestDraft(t *testing.T) {
 		}
 		next.Draft = draft
 		if r, err := c.Send(t.Context(), next); err != nil || r.ID == draft {
-			t.Errorf("%s: %+v, %v", name, r, err)
+			t.Errorf("%s: Send = %+v, %v", name, r, err)
 		}
 	}
 	if n := d.Previewed(); n != 0 {
@@ -112,7 +112,7 @@ func TestDraft_ThatCannotBeDeleted(t *testing.T) {
 	whole := say("d1", "D1", strings.Repeat("<", 3000))
 	whole.Draft = id
 	if r, err := c.Send(t.Context(), whole); err != nil || r.ID == id {
-		t.Fatalf("%+v, %v", r, err)
+		t.Fatalf("Send = %+v, %v", r, err)
 	}
 	if got := d.Arrived(); len(got) != 2 || got[0] != "(full answer below)" || strings.Contains(got[1], "below") {
 		t.Errorf("arrived %q", got)
@@ -149,7 +149,7 @@ func TestDraft_LeavesRoomForAnswers(t *testing.T) {
 	whole := say("d1", "D1", "All of it.")
 	whole.Draft = id
 	if r, err := c.Send(t.Context(), whole); err != nil || r.ID == id {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("Send = %+v, %v", r, err)
 	}
 	if got := d.Arrived(); !slices.Equal(got, []string{"All of it."}) {
 		t.Errorf("arrived %q", got)
@@ -396,7 +396,7 @@ func TestTest(t *testing.T) {
 	}
 	d.Failing("auth.test", slacktest.Failure{Code: "account_inactive"})
 	if _, err := c.Test(t.Context()); channels.ClassOf(err) != channels.Unauthorized {
-		t.Errorf("%v", err)
+		t.Errorf("Test = %v", err)
 	}
 }
 

@@ -155,7 +155,7 @@ func TestReceive_Files(t *testing.T) {
 	for _, bad := range []string{"", "../x", "/etc/passwd", "https://evil.example/x", "a//b", `a\b`, "missing"} {
 		a.With(func() { a.FilePath = bad })
 		if _, err := files[1].Open(t.Context()); err == nil || strings.Contains(err.Error(), telegramtest.Secret) {
-			t.Errorf("%q: %v", bad, err)
+			t.Errorf("%q: Open = %v", bad, err)
 		}
 	}
 }

@@ -620,7 +620,7 @@ func events(t testing.TB, body string) []event {
 				e.name = v
 			} else if v, ok := strings.CutPrefix(line, "data: "); ok && v != "[DONE]" {
 				if err := json.Unmarshal([]byte(v), &e.data); err != nil {
-					t.Fatalf("%q: %v", v, err)
+					t.Fatalf("%q: Unmarshal = %v, want nil", v, err)
 				}
 			}
 		}

@@ -209,7 +209,7 @@ func TestIncidentI15(t *testing.T) {
 			o.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
 		}
 		if _, err := web.New(o); (err == nil) != c.ok {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: New = %v", name, err)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func TestLoginLink_ForThisMachine(t *testing.T) {
 		}
 		r := (&http.Request{RemoteAddr: tc.from}).WithContext(ctx)
 		if got := sameMachine(r); got != tc.here {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s: sameMachine = %v", name, got)
 		}
 	}
 	d := loginGuard{codes: map[[32]byte]loginCode{}}

@@ -96,7 +96,7 @@ func FuzzAnswer(f *testing.F) {
 		defer cancel()
 		_, err := ch.Send(ctx, channels.Delivery{ID: "d1"})
 		if (err == nil) != (code < 300) {
-			t.Fatalf("%d: %v", code, err)
+			t.Fatalf("%d: Send = %v", code, err)
 		}
 		if e, ok := errors.AsType[*channels.Error](err); err != nil && (!ok || len(err.Error()) > 2000 || !utf8.ValidString(err.Error())) {
 			t.Fatalf("%d: %v (%+v)", code, err, e)

@@ -127,7 +127,7 @@ func TestHook_IdentifiesTheSender(t *testing.T) {
 	} {
 		before := len(e.all())
 		if a := ch.Hook(t.Context(), signed(c.body)); a.Status != http.StatusAccepted {
-			t.Errorf("%s: %+v", c.name, a)
+			t.Errorf("%s: Hook = %+v", c.name, a)
 			continue
 		}
 		in := e.all()[before]
@@ -204,7 +204,7 @@ func TestHook_RejectsPosts(t *testing.T) {
 	} {
 		a := ch.Hook(t.Context(), c.post)
 		if a.Status != c.status || !strings.Contains(a.Error, c.says) || c.says == "" && a.Error != "" {
-			t.Errorf("%s: %+v", c.name, a)
+			t.Errorf("%s: Hook = %+v", c.name, a)
 		}
 	}
 	if n := len(e.all()); n != 0 {
@@ -231,7 +231,7 @@ func TestHook_AcceptsAPostOnce(t *testing.T) {
 		stamped(`{"text":"d"}`, "k2", now), stamped(`{"text":"d"}`, "k3", now),
 	} {
 		if a := ch.Hook(t.Context(), p); a.Status != http.StatusAccepted {
-			t.Errorf("%d: %+v", i, a)
+			t.Errorf("%d: Hook = %+v", i, a)
 		}
 	}
 	for name, p := range map[string]channels.WebhookRequest{
@@ -298,7 +298,7 @@ func TestHook_WaitsForTheAnswer(t *testing.T) {
 		}
 	}
 	if a = ch.Hook(t.Context(), signed(`{"text":"and now?"}`)); a.Status != http.StatusAccepted {
-		t.Errorf("%+v", a)
+		t.Errorf("Hook = %+v", a)
 	}
 	<-told
 	if got := r.Arrived(); len(got) != 1 || got[0] != "later" {
@@ -363,7 +363,7 @@ func TestHook_RepeatedPostGetsTheAnswer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	e.after = func(string) { cancel() } // the client gives up waiting
 	if a := ch.Hook(ctx, post); a.Status != http.StatusAccepted {
-		t.Fatalf("%+v", a)
+		t.Fatalf("Hook = %+v", a)
 	}
 	r.Fail(channels.Temporary, 1)
 	if err := say(t, ch, channels.Reply, "e1", "at last"); err == nil {
@@ -403,7 +403,7 @@ func FuzzHook(f *testing.F) {
 			p.Header = http.Header{"X-Hob-Signature": {"v1=" + mac(stamp+"."+key+"."+body)}, "X-Hob-Timestamp": {stamp}, "Idempotency-Key": {key}}
 		}
 		if a := ch.Hook(t.Context(), p); a.Status != 202 && a.Status != 400 && a.Status != 401 && a.Status != 503 {
-			t.Errorf("%+v", a)
+			t.Errorf("Hook = %+v", a)
 		}
 	})
 }

@@ -82,7 +82,7 @@ func TestWatcherOf(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := json.Marshal(in["config"]); err != nil || string(got) != want {
-			t.Errorf("%s: %s, %v", set, got, err)
+			t.Errorf("%s: Marshal = %s, %v", set, got, err)
 		}
 	}
 }

@@ -16,7 +16,7 @@ func TestSimilarities(t *testing.T) {
 	for range 2 {
 		got, err := w.Similarities(t.Context(), "invoice", texts)
 		if err != nil || len(got) != 2 || got[0] < got[1]+0.2 || got[0] > 1.001 {
-			t.Fatalf("%v, %v", got, err)
+			t.Fatalf("Similarities = %v, %v", got, err)
 		}
 	}
 	var none *embed.Vectors

@@ -142,14 +142,14 @@ func TestIdentity_RoleGetsItsName(t *testing.T) {
 	}
 	h.remember(provenance.Owner, "My sister is called Ana")
 	if got := h.listNeighbors("Ana"); !slices.Contains(got, "Ana lives_in Vilnius") {
-		t.Errorf("%q", got)
+		t.Errorf("listNeighbors = %q", got)
 	}
 	h.remember(provenance.Owner, "My sister is called Eva, not Ana")
 	if got := h.listNeighbors("Eva"); !slices.Contains(got, "Eva lives_in Vilnius") {
-		t.Errorf("%q", got)
+		t.Errorf("listNeighbors = %q", got)
 	}
 	if got := h.listNeighbors("Ana"); slices.Contains(got, "Ana lives_in Vilnius") {
-		t.Errorf("%q", got)
+		t.Errorf("listNeighbors = %q", got)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestNamesakes(t *testing.T) {
 		t.Error(d)
 	}
 	if got := h.listNeighbors("Tomas Berg"); !slices.Contains(got, "Tomas Berg married_to Ana Silva") {
-		t.Errorf("%q", got)
+		t.Errorf("listNeighbors = %q", got)
 	}
 	h = open(t)
 	h.remember(provenance.Owner, "My sister Ana lives in Kaunas", "My sister Eva lives in Riga", "My sister likes tea", "My sister works at Acme", "My sister drives a Volvo")
@@ -330,7 +330,7 @@ func TestMentions_OfARow(t *testing.T) {
 	h.remember(provenance.Owner, "My friend Ana Silva works at Acme")
 	h.note("n1", "Dinner with Ana Silva")
 	if got := h.rowsAround("Ana Silva", 0); !slices.Contains(got, "Dinner with Ana Silva") {
-		t.Fatalf("%q", got)
+		t.Fatalf("rowsAround = %q", got)
 	}
 	h.note("n1", "Dinner with Bob")
 	if got := h.rowsAround("Ana Silva", 0); slices.Contains(got, "Dinner with Bob") {

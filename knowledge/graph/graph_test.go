@@ -289,7 +289,7 @@ func TestFollow_UntrustedStaysUntrusted(t *testing.T) {
 	h.remember(provenance.Outside, "Ana lives in Vilnius")
 	list, err := h.g.Entities(h.st.Reader(t.Context()), Filter{Text: "ana"})
 	if err != nil || len(list) != 1 || !list[0].Provenance.Tainted() {
-		t.Errorf("%+v, %v", list, err)
+		t.Errorf("Entities = %+v, %v", list, err)
 	}
 }
 

@@ -41,7 +41,7 @@ func TestWriter_RetiredIndexDoesNotBlock(t *testing.T) {
 	}
 	fatal(t, w.ix.CatchUp(ctx))
 	if s, err := w.ix.Stats(ctx); err != nil || s.Rows != 6*rows-1 || s.Behind != 0 {
-		t.Errorf("%+v, %v", s, err)
+		t.Errorf("Stats = %+v, %v", s, err)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestForget_RemovesDamagedIndex(t *testing.T) {
 					t.Errorf("set aside: %v", err)
 				}
 				if s, err := w.ix.Stats(t.Context()); err != nil || s.Rows != 1 {
-					t.Errorf("%+v, %v", s, err)
+					t.Errorf("Stats = %+v, %v", s, err)
 				}
 			})
 		}

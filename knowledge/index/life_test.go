@@ -231,13 +231,13 @@ func TestRun_Busy(t *testing.T) {
 	defer second.Close()
 	a, err := second.SearchTerms(w.st.Reader(t.Context()), knowledge.TermQuery{Text: "milk", Kinds: []string{"note"}, Realms: []string{""}})
 	if err != nil || len(a.Matches) != 1 {
-		t.Errorf("%+v, %v", a, err)
+		t.Errorf("SearchTerms = %+v, %v", a, err)
 	}
 	if err := second.CatchUp(t.Context()); !errors.Is(err, index.ErrBusy) {
 		t.Errorf("CatchUp: %v", err)
 	}
 	if s, err := second.Stats(t.Context()); err != nil || !strings.Contains(s.Trouble, "another Hob process") {
-		t.Errorf("%+v, %v", s, err)
+		t.Errorf("Stats = %+v, %v", s, err)
 	}
 }
 

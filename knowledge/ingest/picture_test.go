@@ -60,7 +60,7 @@ func TestPicture_IsRetried(t *testing.T) {
 		t.Fatalf("%+v, asked %d times", r, see.asked)
 	}
 	if broken, err := w.l.Documents(t.Context(), api.Query{State: "failed", Limit: 10}); err != nil || len(broken) > 0 {
-		t.Fatalf("%+v, %v", broken, err)
+		t.Fatalf("Documents = %+v, %v", broken, err)
 	}
 	list, err = w.l.Documents(t.Context(), api.Query{Limit: 10})
 	fatal(t, err)

@@ -139,7 +139,7 @@ func TestRerank_LimitsShownRows(t *testing.T) {
 	}
 	scores, err := r.Rerank(t.Context(), "q", hits("a", "b", "c", "d"))
 	if err != nil || !(scores[1] > scores[0] && scores[0] > scores[2] && scores[2] > scores[3]) {
-		t.Errorf("%v, %v", scores, err)
+		t.Errorf("Rerank = %v, %v", scores, err)
 	}
 }
 

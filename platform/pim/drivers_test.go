@@ -29,7 +29,7 @@ func TestOutgoingMail_Check(t *testing.T) {
 		"too long":            {OutgoingMail{To: []Person{ada}, Text: strings.Repeat("x", MaxLetter+1)}, false},
 	} {
 		if err := tc.l.Check(); (err == nil) != tc.good || err != nil && !errors.Is(err, ErrInvalid) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: Check = %v", name, err)
 		}
 	}
 }

@@ -19,14 +19,14 @@ func TestParseServer(t *testing.T) {
 		"[::1]:993":                     {"::1", "993", true},
 	} {
 		if got, err := ParseServer(IMAP, in); err != nil || got != want {
-			t.Errorf("%q: %+v, %v", in, got, err)
+			t.Errorf("%q: ParseServer = %+v, %v", in, got, err)
 		}
 	}
 	if got, err := ParseServer(SMTP, "smtps://smtp.example.org"); err != nil || got != (Server{"smtp.example.org", "465", true}) {
 		t.Errorf("implicit TLS: %+v, %v", got, err)
 	}
 	if got, err := ParseServer(SMTP, "smtp.example.org"); err != nil || got != (Server{"smtp.example.org", "587", false}) {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("ParseServer = %+v, %v", got, err)
 	}
 	for _, bad := range []string{"", "http://x", "smtp://x", "a b", "x:0", "x:99999", "x:y", "ada@x", "x/y", "imaps://", "x:1:2", "u:p@h:993"} {
 		if got, err := ParseServer(IMAP, bad); err == nil {
@@ -43,7 +43,7 @@ func TestParseURL(t *testing.T) {
 		"https://dav.example.org:8443": "https://dav.example.org:8443/",
 	} {
 		if got, err := ParseURL(in); err != nil || got.String() != want {
-			t.Errorf("%q: %v, %v", in, got, err)
+			t.Errorf("%q: ParseURL = %v, %v", in, got, err)
 		}
 	}
 	for _, bad := range []string{"", "http://dav.example.org/", "ftp://x/", "https://u:p@x/", "https://x/?a=b", "https://x/#a", "https:///x", "https://a b/"} {
@@ -55,7 +55,7 @@ func TestParseURL(t *testing.T) {
 
 func TestSanitizeLine(t *testing.T) {
 	if got := SanitizeLine("a\r\nb\x1b[31m \u202ec\x00\xff", 100); got != "a b[31m c\uFFFD" {
-		t.Errorf("%q", got)
+		t.Errorf("SanitizeLine = %q", got)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestBounded(t *testing.T) {
 	}
 	c.Allow(5)
 	if n, err := io.ReadFull(c, make([]byte, 5)); n != 5 || err != nil {
-		t.Errorf("%d, %v", n, err)
+		t.Errorf("ReadFull = %d, %v", n, err)
 	}
 }
 

@@ -163,7 +163,7 @@ func TestTaint_OfStoredRowsIsKept(t *testing.T) {
 		step("create_watcher", `{"kind":"file","config":{"path":"$DIR"}}`), step("log_expense", `{"amount":3,"category":"ads"}`), step("log_habit", `{"habit":"clicking"}`),
 	} {
 		if _, err := b.Call(s); err != nil {
-			t.Fatalf("%s: %v", s.Tool, err)
+			t.Fatalf("%s: Call = %v, want nil", s.Tool, err)
 		}
 	}
 	b.Provenance = provenance.Owner

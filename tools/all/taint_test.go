@@ -107,10 +107,10 @@ func TestAssess_TrialRunLikeCreation(t *testing.T) {
 		}
 		j := tools.JudgmentOf(t.Context(), x, json.RawMessage(`{"kind":"feed","config":{"url":"https://boiler.example.com/feed.xml"}}`))
 		if j.Effects != tools.Read|tools.Egress || len(j.URLs) != 1 || j.Why != "contacts boiler.example.com" || j.Refused != nil {
-			t.Errorf("%+v", j)
+			t.Errorf("JudgmentOf = %+v", j)
 		}
 		if j := tools.JudgmentOf(t.Context(), x, json.RawMessage(`{"kind":"feed","config":{"url":"http://10.0.0.1/"}}`)); j.Refused == nil {
-			t.Errorf("%+v", j)
+			t.Errorf("JudgmentOf = %+v", j)
 		}
 		return
 	}

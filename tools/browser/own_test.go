@@ -88,7 +88,7 @@ func TestOwn(t *testing.T) {
 			x, args := tool(t, d, name), json.RawMessage(tc.args)
 			j := tools.JudgmentOf(t.Context(), x, args)
 			if j.Refused != nil || j.Effects != tc.effects || (j.Exact != "") != tc.bound || j.Pattern != "" || name != "browser_open_tab" && !j.Private {
-				t.Fatalf("%+v", j)
+				t.Fatalf("JudgmentOf = %+v", j)
 			}
 			if tc.effects != 0 && !strings.Contains(j.Why, "your own") {
 				t.Errorf("the approval request says %q", j.Why)
@@ -102,7 +102,7 @@ func TestOwn(t *testing.T) {
 			}
 			res, err := x.Call(t.Context(), tools.Call{Args: args, Exact: j.Exact})
 			if err != nil || name != "browser_open_tab" && name != "browser_close_tab" && res.Source != provenance.Outside || len(res.Links) != 0 {
-				t.Errorf("%+v, %v", res, err)
+				t.Errorf("Call = %+v, %v", res, err)
 			}
 			m.err = &osrun.Error{Kind: osrun.Timeout, App: "Safari", Unknown: true}
 			if _, err := x.Call(t.Context(), tools.Call{Args: args, Exact: j.Exact}); tools.CodeOf(err) != tools.OutcomeUnknown {

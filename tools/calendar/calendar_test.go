@@ -186,7 +186,7 @@ func TestBrief_IsFair(t *testing.T) {
 		{-time.Hour, "Yes, "}, {time.Minute, "No, "}, {50 * time.Minute, "I cannot tell whether "}, {201 * time.Minute, "No, "}, {300 * time.Minute, "I cannot tell whether "},
 	} {
 		if got, _ := freeText(kept, at.Add(tc.after), at, tools.JoinSourceErrors([]error{cut})); !strings.HasPrefix(got, tc.want) {
-			t.Errorf("%s: %s", tc.after, got)
+			t.Errorf("%s: freeText = %s", tc.after, got)
 		}
 	}
 	all = all[:0]

@@ -141,11 +141,11 @@ func TestOpen_WithoutApproval(t *testing.T) {
 	x := named(t, Deps{Apps: m}, "open_app")
 	for name, listed := range map[string]bool{"Firefox": true, "Own": false, "Root": false, "Log Out": false} {
 		if j := tools.JudgmentOf(t.Context(), x, json.RawMessage(`{"name":"`+name+`"}`)); j.Listed != listed || j.Effects != tools.Exec || j.Refused != nil {
-			t.Errorf("%s: %+v", name, j)
+			t.Errorf("%s: JudgmentOf = %+v", name, j)
 		}
 	}
 	if j := tools.JudgmentOf(t.Context(), x, json.RawMessage(`{"name":"None"}`)); tools.CodeOf(j.Refused) != tools.NotFound {
-		t.Errorf("%+v", j)
+		t.Errorf("JudgmentOf = %+v", j)
 	}
 	j := tools.JudgmentOf(t.Context(), x, json.RawMessage(`{"name":"Firefox"}`))
 	m.apps[0].Command = []string{"/tmp/evil"}
@@ -197,7 +197,7 @@ func TestOpen_WithAnApplication(t *testing.T) {
 			m.started = nil
 			j := tools.JudgmentOf(t.Context(), x, json.RawMessage(args(tc.app, tc.item)))
 			if (j.Refused == nil) != (tc.opened != "") || j.Listed || (len(j.URLs) == 1) != tc.url {
-				t.Fatalf("%+v", j)
+				t.Fatalf("JudgmentOf = %+v", j)
 			}
 			if j.Refused != nil {
 				if _, err := call(t, x, args(tc.app, tc.item), j.Exact); err == nil || m.started != nil {

@@ -84,7 +84,7 @@ func TestType_RefusesProtectedWindows(t *testing.T) {
 			args := json.RawMessage(`{"window":"9","text":"y"}`)
 			j := tools.JudgmentOf(t.Context(), x, args)
 			if (j.Refused != nil) != tc.before || !j.Private || !tc.before && j.Effects != acting {
-				t.Fatalf("%+v", j)
+				t.Fatalf("JudgmentOf = %+v", j)
 			}
 			_, err := x.Call(t.Context(), tools.Call{Args: args, Exact: windowBinding(tc.w), Provenance: provenance.Outside})
 			if (tools.CodeOf(err) == tools.PolicyDenied) != tc.then || (s.did == 0) != tc.then {
@@ -133,7 +133,7 @@ func TestClick_WindowChanged(t *testing.T) {
 	}
 	for args, code := range map[string]tools.Code{`{"window":"firefox","x":1,"y":1}`: tools.InvalidArguments, `{"window":"none","x":1,"y":1}`: tools.NotFound, `{"window":" ","x":1,"y":1}`: tools.InvalidArguments} {
 		if j := tools.JudgmentOf(t.Context(), x, json.RawMessage(args)); tools.CodeOf(j.Refused) != code {
-			t.Errorf("%s: %+v", args, j)
+			t.Errorf("%s: JudgmentOf = %+v", args, j)
 		}
 	}
 	d.Asking = func(context.Context) (bool, error) { return false, errors.New("unreadable") }
@@ -182,7 +182,7 @@ func TestFields(t *testing.T) {
 	reset()
 	j := tools.JudgmentOf(t.Context(), x, args)
 	if j.Refused != nil || j.Effects != acting || !j.Private {
-		t.Fatalf("%+v", j)
+		t.Fatalf("JudgmentOf = %+v", j)
 	}
 	if _, err := x.Call(t.Context(), tools.Call{Args: args, Exact: j.Exact}); err != nil || f.did != "Street=Elm 5" {
 		t.Errorf("%v, did %q", err, f.did)
@@ -256,7 +256,7 @@ func TestFocus(t *testing.T) {
 	args := json.RawMessage(`{"window":"letter"}`)
 	j := tools.JudgmentOf(t.Context(), x, args)
 	if j.Refused != nil || j.Effects != tools.Exec || !j.Listed || !j.Private {
-		t.Errorf("%+v", j)
+		t.Errorf("JudgmentOf = %+v", j)
 	}
 	if _, err := x.Call(t.Context(), tools.Call{Args: args, Exact: j.Exact}); err != nil || s.did != 1 {
 		t.Errorf("%v, did %d", err, s.did)
@@ -266,7 +266,7 @@ func TestFocus(t *testing.T) {
 		t.Errorf("%v, did %d", err, s.did)
 	}
 	if j := tools.JudgmentOf(t.Context(), x, json.RawMessage(`{"window":"2"}`)); tools.CodeOf(j.Refused) != tools.PolicyDenied {
-		t.Errorf("%+v", j)
+		t.Errorf("JudgmentOf = %+v", j)
 	}
 }
 

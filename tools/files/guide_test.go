@@ -79,7 +79,7 @@ func TestGuide(t *testing.T) {
 			}
 			g, ok, err := f.Guide(tt.path)
 			if err != nil || g.Text != want || ok != (want != "") {
-				t.Errorf("%+v, %v, %v", g, ok, err)
+				t.Errorf("Guide = %+v, %v, %v", g, ok, err)
 			}
 			if ok && g.Source != provenance.Outside {
 				t.Errorf("source of the guide = %q", g.Source)
@@ -88,7 +88,7 @@ func TestGuide(t *testing.T) {
 	}
 	g, _, err := f.Guide("~/Documents/trusted/x")
 	if err != nil || g.Source != provenance.Owner || !strings.HasSuffix(g.Path, filepath.Join("trusted", "AGENTS.md")) {
-		t.Errorf("%+v, %v", g, err)
+		t.Errorf("Guide = %+v, %v", g, err)
 	}
 	g, _, err = f.Guide("~/Documents/long")
 	if err != nil || len(g.Text) > guideBytes+100 || !strings.Contains(g.Text, "goes on") {

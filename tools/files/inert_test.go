@@ -69,7 +69,7 @@ func TestInertWrites(t *testing.T) {
 			}
 			j := tools.JudgmentOf(t.Context(), b.by["write_file"], args)
 			if j.Inert != tt.want || strings.HasPrefix(j.Exact, newFileMark) != tt.want {
-				t.Errorf("%+v", j)
+				t.Errorf("JudgmentOf = %+v", j)
 			}
 		})
 	}

@@ -105,7 +105,7 @@ func TestSend(t *testing.T) {
 	})
 	t.Run("to the owner himself", func(t *testing.T) {
 		if j, _, err := assessAndCall(t, send, `{"to":["tester@test.local"],"text":"Note to self."}`); err != nil || strings.Join(j.To, " ") != tools.Owner {
-			t.Errorf("%+v, %v", j, err)
+			t.Errorf("assessAndCall = %+v, %v", j, err)
 		}
 	})
 	before := len(s.Mails())
@@ -126,7 +126,7 @@ func TestSend(t *testing.T) {
 		"one recipient is refused":              {`{"to":["ada@example.org","refuse@example.org"],"text":"x"}`, tools.Failed},
 	} {
 		if _, _, err := assessAndCall(t, send, tc.args); tools.CodeOf(err) != tc.code {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: assessAndCall = %v", name, err)
 		}
 	}
 	if got := len(s.Mails()); got != before+1 { // only the email with the unknown outcome was sent
@@ -141,7 +141,7 @@ func TestDraftAndMove(t *testing.T) {
 	by, s, in := newWritingTools(t)
 	_, r, err := assessAndCall(t, by["draft_email"], `{"to":["Ada"],"text":"Lunch on Friday?"}`)
 	if err != nil || r.Text != "The draft to Ada Lovelace <ada@example.org> is saved in the drafts of work: Lunch on Friday?." || r.Undo == nil || len(in("drafts")) != 1 || len(s.Mails()) != 0 {
-		t.Fatalf("%+v, %v", r, err)
+		t.Fatalf("assessAndCall = %+v, %v", r, err)
 	}
 	undo := func(tool string, data json.RawMessage) error {
 		_, err := by[tool].(tools.Undoer).Undo(t.Context(), data)

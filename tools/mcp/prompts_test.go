@@ -58,13 +58,13 @@ func TestPrompts_ServeAsSkills(t *testing.T) {
 		t.Error("Prompts() lists prompts of a server that never connected")
 	}
 	if s, err := m.TestMCP(t.Context(), "rev"); err != nil {
-		t.Fatalf("%+v, %v", s, err)
+		t.Fatalf("TestMCP = %+v, %v", s, err)
 	}
 	list := m.Prompts()
 	if len(list) != 1 || list[0].Name != "rev__check" || list[0].Server != "rev" {
-		t.Fatalf("%+v", list)
+		t.Fatalf("Prompts = %+v", list)
 	}
 	if text, err := list[0].Load(t.Context()); err != nil || !strings.Contains(text, "Review like this.") {
-		t.Errorf("%q, %v", text, err)
+		t.Errorf("Load = %q, %v", text, err)
 	}
 }

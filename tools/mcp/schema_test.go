@@ -29,7 +29,7 @@ func TestHasBoundedRefs(t *testing.T) {
 		"a property named $ref": {`{"type":"object","properties":{"$ref":{"type":"string"}}}`, true},
 	} {
 		if got := hasBoundedRefs(json.RawMessage(tc.schema)); got != tc.want {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s: hasBoundedRefs = %v", name, got)
 		}
 	}
 }

@@ -48,7 +48,7 @@ func TestDecimal_RoundTrip(t *testing.T) {
 func TestCurrencies(t *testing.T) {
 	for in, want := range map[string]string{"": "EUR", "€": "EUR", "$": "USD", "usd": "USD", "quid": "GBP"} {
 		if got, err := parseCurrency(in, "EUR"); err != nil || got != want {
-			t.Errorf("%q: %q, %v", in, got, err)
+			t.Errorf("%q: parseCurrency = %q, %v", in, got, err)
 		}
 	}
 	if _, err := parseCurrency("magic beans", "EUR"); err == nil {

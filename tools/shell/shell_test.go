@@ -174,7 +174,7 @@ func TestSummary(t *testing.T) {
 	b := newBench(t, command.Off)
 	got := b.tool.(tools.Summarizer).Summary(args(runIn{Command: `rm "a b" *.txt`}))
 	if !strings.HasPrefix(got, "Run in "+b.docs+": /") || !strings.HasSuffix(got, "/rm 'a b' notes.txt") {
-		t.Errorf("%s", got)
+		t.Errorf("Summary = %s", got)
 	}
 }
 

@@ -47,7 +47,7 @@ func TestGoal_UndoKeepsLaterReviews(t *testing.T) {
 		},
 	} {
 		if got := (goalUndo{Before: before, After: tc.after}).restoredGoal(tc.now); got != tc.want {
-			t.Errorf("%s: %+v", tc.name, got)
+			t.Errorf("%s: restoredGoal = %+v", tc.name, got)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func TestSearch_Assessment(t *testing.T) {
 		args, _ := json.Marshal(searchIn{Query: " a \n b "})
 		j := tools.JudgmentOf(t.Context(), Tools(Deps{Search: c.s})[1], args)
 		if j.Query != "a b" || j.Why != c.want || j.Effects != tools.Egress || j.Refused != nil || len(j.URLs) != 0 {
-			t.Errorf("%+v", j)
+			t.Errorf("JudgmentOf = %+v", j)
 		}
 	}
 }

@@ -185,10 +185,10 @@ func TestBrowse_Assessment(t *testing.T) {
 		args, _ := json.Marshal(browseIn{URL: c.in})
 		j := tools.JudgmentOf(t.Context(), browse, args)
 		if (j.Refused != nil) != (c.url == "") || j.Refused == nil && (len(j.URLs) != 1 || j.URLs[0] != c.url || !j.Get || j.Effects != tools.Egress) || j.Why != c.why || j.Pattern != c.pattern {
-			t.Errorf("%s: %+v", c.in, j)
+			t.Errorf("%s: JudgmentOf = %+v", c.in, j)
 		}
 		if s := browse.(tools.Summarizer).Summary(args); s != c.summary {
-			t.Errorf("%s: %s", c.in, s)
+			t.Errorf("%s: Summary = %s", c.in, s)
 		}
 	}
 	if len(n.Heard()) != 0 {

@@ -103,11 +103,11 @@ func TestEvents_ZoneChange(t *testing.T) {
 	}
 	w := watchOf(t, `{"tell":["starts","added","changed","moved","cancelled"]}`, tokyo)
 	if got := w.changedEvents(was, in(tokyo), now); len(got) != 0 {
-		t.Errorf("%+v", got)
+		t.Errorf("changedEvents = %+v", got)
 	}
 	soon, wake := w.startingSoon(in(tokyo).Events[1:2], watchers.Progress{}, now)
 	if len(soon) != 0 || !wake.Equal(time.Date(2026, 11, 4, 8, 0, 0, 0, tokyo)) {
-		t.Errorf("%v, %s", soon, wake)
+		t.Errorf("startingSoon = %v, %s", soon, wake)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestEvents_FireWithoutTheServer(t *testing.T) {
 			w.account = pim.Account{Name: "home", Servers: pim.Servers{pim.CalDAV: server}, User: "x", Secret: func(context.Context) (string, error) { return "secret", nil }}
 			found, err := w.Poll(t.Context(), watchers.Progress{Cursor: raw})
 			if err == nil || len(found.Signals) != 1 || !strings.HasPrefix(found.Signals[0].Text, "Call starts in 10 minutes") {
-				t.Fatalf("%+v, %v", found, err)
+				t.Fatalf("Poll = %+v, %v", found, err)
 			}
 			wake := now.Add(3*time.Hour - usualLead)
 			if !found.Wake.Equal(wake.Round(0)) {
@@ -280,7 +280,7 @@ func TestEvents_AllDayOnAClockChange(t *testing.T) {
 		}
 		soon, _ := w.startingSoon([]pim.Event{e}, watchers.Progress{}, wake)
 		if len(soon) != 1 || soon[0].Text != "Birthday is today" {
-			t.Errorf("%+v", soon)
+			t.Errorf("startingSoon = %+v", soon)
 		}
 	}
 }

@@ -293,6 +293,6 @@ func TestPast(t *testing.T) {
 	}
 	got, err := made.(watchers.Historian).Past(t.Context(), now.AddDate(0, 0, -7))
 	if err != nil || len(got) != 1 || got[0].Key != "mail:2@test.local" {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("Past = %v, %v", got, err)
 	}
 }

@@ -222,7 +222,7 @@ func TestPoll_InvalidAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := pollVersions(t, &site{kind: c.kind}, c.config, c.body); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v", err)
+				t.Errorf("pollVersions = %v", err)
 			}
 		})
 	}
@@ -238,7 +238,7 @@ func TestPoll_LargeChange(t *testing.T) {
 	s := &site{}
 	got, err := pollVersions(t, s, "", a.String(), b.String())
 	if err != nil || len(got) != 1 || len(got[0]) > 500 {
-		t.Errorf("%.300q, %v", got, err)
+		t.Errorf("pollVersions = %.300q, %v", got, err)
 	}
 }
 

@@ -56,7 +56,7 @@ func TestCode_PairsOnce(t *testing.T) {
 	}
 	for text, want := range map[string]bool{c.Code: true, "AAAAA-AAAAA": true, "hello": false} { // does not count as a try
 		if yes, err := p.Pairs(t.Context(), channels.Inbound{Channel: "chat", Sender: "ada", Text: text}); err != nil || yes != want {
-			t.Errorf("%q: %v, %v", text, yes, err)
+			t.Errorf("%q: Pairs = %v, %v", text, yes, err)
 		}
 		if yes, err := p.Pairs(t.Context(), channels.Inbound{Channel: "other", Sender: "ada", Text: text}); err != nil || yes {
 			t.Errorf("Pairs(%q) without an open code = %v, %v", text, yes, err)
@@ -73,7 +73,7 @@ func TestCode_PairsOnce(t *testing.T) {
 	}
 	for sender, want := range map[string]bool{"ada": true, "xada": false, "ad": false, "ada ": false, "Ada": false, "": false, "%": false} {
 		if got := isOwner(p, t, "chat", sender); got != want {
-			t.Errorf("%q: %v", sender, got)
+			t.Errorf("%q: isOwner = %v", sender, got)
 		}
 	}
 	if isOwner(p, t, "other", "ada") {

@@ -79,7 +79,7 @@ func TestRules_StrictestOfBothLanguagesCounts(t *testing.T) {
 	r := rules.New(dir, rules.Options{Budget: time.Minute})
 	list, err := r.List()
 	if err != nil || len(list) != 2 || list[1].Kind != "ask" || list[1].Line != 3 {
-		t.Errorf("%+v, %v", list, err)
+		t.Errorf("List = %+v, %v", list, err)
 	}
 	if err := r.Readable(); err != nil {
 		t.Error(err)

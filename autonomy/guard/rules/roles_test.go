@@ -53,6 +53,6 @@ func TestRoles(t *testing.T) {
 	cases, err := rules.ParseCases("cases.toml", []byte("[[case]]\ntool = \"create_event\"\ncategory = \"calendar\"\nperson = \"telegram:43\"\nguest = true\nroles = [\"family\"]\nexpect = \"none\"\n"))
 	fatal(t, err)
 	if out, err := r.Try(t.Context(), cases); err != nil || !out[0].OK {
-		t.Errorf("%+v, %v", out, err)
+		t.Errorf("Try = %+v, %v", out, err)
 	}
 }

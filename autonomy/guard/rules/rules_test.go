@@ -168,7 +168,7 @@ func TestRules_FollowChangesOfTheFolder(t *testing.T) {
 		t.Helper()
 		o, err := r.Judge(t.Context(), facts(nil))
 		if (err != nil) != broken || err == nil && o.Verdict != verdict {
-			t.Errorf("%s: %+v, %v", step, o, err)
+			t.Errorf("%s: Judge = %+v, %v", step, o, err)
 		}
 	}
 	want("no folder", guard.Allow, false)

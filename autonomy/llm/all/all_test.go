@@ -177,7 +177,7 @@ func TestEmbedder(t *testing.T) {
 			continue // not a local server
 		}
 		if v, _, err := e.Embed(context.Background(), []string{"tea"}); err != nil || len(v) != 1 {
-			t.Errorf("%s: %v, %v", name, v, err)
+			t.Errorf("%s: Embed = %v, %v", name, v, err)
 		}
 	}
 }

@@ -235,7 +235,7 @@ func TestEmbed(t *testing.T) {
 		}
 	}
 	if v, _, err := m.Embed(t.Context(), nil); err != nil || len(v) != 0 {
-		t.Errorf("%v, %v", v, err)
+		t.Errorf("Embed = %v, %v", v, err)
 	}
 	bad := mustNew(t, Options{BaseURL: srv.URL, HTTP: srv.Client(), APIKey: "sk-other-key"})
 	if _, _, err := bad.Embed(t.Context(), texts[:1]); llm.KindOf(err) != llm.Unauthorized || strings.Contains(err.Error(), "sk-other-key") {

@@ -42,7 +42,7 @@ func TestEmbed_UsesOllamasOwnAPI(t *testing.T) {
 			for range 2 {
 				v, usage, err := m.Embed(context.Background(), []string{"tea", "coffee"})
 				if err != nil || !cmp.Equal(v, [][]float32{{3, 1}, {6, 1}}) || usage != (llm.Usage{Input: 7, Known: true}) {
-					t.Fatalf("%v, %+v, %v", v, usage, err)
+					t.Fatalf("Embed = %v, %+v, %v", v, usage, err)
 				}
 			}
 			if asked["/api/embed"] != 2 || len(asked) > 3 {

@@ -167,7 +167,7 @@ func TestTokenLimitNames(t *testing.T) {
 	r.MaxTokens = 9
 	own, err := llm.EncodeRequest(mustNew(t, Options{APIKey: "k"}).buildRequest(r, completionTokens))
 	if err != nil || !strings.Contains(string(own), `"max_completion_tokens":9`) {
-		t.Errorf("%s, %v", own, err)
+		t.Errorf("EncodeRequest = %s, %v", own, err)
 	}
 	if m := mustNew(t, Options{}); m.knownQuirks()&completionTokens == 0 {
 		t.Error("OpenAI's own server needs max_completion_tokens")

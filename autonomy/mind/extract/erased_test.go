@@ -78,6 +78,6 @@ func TestExtract_StoresNothingErasedMeanwhile(t *testing.T) {
 	}
 	all, err := base.ListFacts(t.Context(), 10, true)
 	if err != nil || len(all) != 1 || all[0].Text != "Uwe next door does our roofs" {
-		t.Errorf("%+v %v", all, err)
+		t.Errorf("ListFacts = %+v %v", all, err)
 	}
 }

@@ -136,7 +136,7 @@ func TestExtract_AttributesFactsWhenATurnWasErased(t *testing.T) {
 	h.endMessage(x, "c", "Uwe next door does our lamps")
 	list, err := x.selectPending(t.Context(), 1, 10)
 	if err != nil || len(list) != 3 {
-		t.Fatalf("%+v, %v", list, err)
+		t.Fatalf("selectPending = %+v, %v", list, err)
 	}
 	if err := x.askModel(t.Context(), list); err != nil {
 		t.Fatal(err)
@@ -158,7 +158,7 @@ func TestExtract_RelationsEndWithTheirFacts(t *testing.T) {
 	h.endMessage(x, "b", "By the way, we switched from Acme to Globex")
 	list, err := x.selectPending(t.Context(), 1, 10)
 	if err != nil || len(list) != 2 {
-		t.Fatalf("%+v, %v", list, err)
+		t.Fatalf("selectPending = %+v, %v", list, err)
 	}
 	if err := x.askModel(t.Context(), list); err != nil {
 		t.Fatal(err)

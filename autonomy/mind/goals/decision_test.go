@@ -81,7 +81,7 @@ func TestRiskOf(t *testing.T) {
 		{"unknown", 1 << 7, RiskDestroy},
 	} {
 		if got := RiskOf(tc.effects); got != tc.want {
-			t.Errorf("%s: %s", tc.name, got)
+			t.Errorf("%s: RiskOf = %s", tc.name, got)
 		}
 	}
 	if got := (Thresholds{}).withDefaults().Of("unheard of"); got != 0.9 {

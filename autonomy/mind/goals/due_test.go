@@ -148,7 +148,7 @@ func TestDue_Backoff(t *testing.T) {
 	}
 	goal.Priority = 5
 	if goal = writeTx(t, st, func(x *store.Tx) (Goal, error) { return g.ChangeTx(x, goal, now) }); goal.Quiet != 0 {
-		t.Errorf("%+v", goal)
+		t.Errorf("writeTx = %+v", goal)
 	}
 	for range 5 {
 		if got := waited(Decision{Verdict: Defer, Confidence: 1}, Rule); got != 1 {
@@ -196,7 +196,7 @@ func TestUndo_RestoredGoalWaitsForNoOldAnswer(t *testing.T) {
 			})
 			goal = reviewedAs(t, st, g, goal, now, Decision{Verdict: DoIt, Action: "x", Risk: RiskSend}, "a model")
 			if goal.Status != string(Waiting) {
-				t.Fatalf("%+v", goal)
+				t.Fatalf("reviewedAs = %+v", goal)
 			}
 			back := writeTx(t, st, func(x *store.Tx) (Goal, error) {
 				paused := goal

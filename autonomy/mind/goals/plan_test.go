@@ -203,7 +203,7 @@ func TestPlan_IsNotSentAfterItsDay(t *testing.T) {
 	}
 	list, err := b.Inbox.List(t.Context(), PlanSource, "", 10)
 	if err != nil || len(list) != 1 {
-		t.Fatalf("%+v, %v", list, err)
+		t.Fatalf("List = %+v, %v", list, err)
 	}
 	for at, want := range map[time.Time]bool{day(11, 7): false, day(11, 23): false, day(12, 0): true} {
 		ev, err := b.Inbox.Event(t.Context(), list[0].ID)

@@ -42,10 +42,10 @@ func TestReview_IgnoresADecisionAboutAnOlderText(t *testing.T) {
 	later := now.Add(time.Minute)
 	got := endEvent(t, st, g, "e1", EventOutcome{Order: EventPayload{Phase: Review, Goal: as.ID}, As: as, Decision: Decision{Verdict: Complete, Confidence: 1, Reason: "you are happy"}, Now: later})
 	if got.Status != string(Active) || got.Description != "be rich" || got.Reviewed != 0 || got.NextAt.After(later) {
-		t.Errorf("%+v", got)
+		t.Errorf("endEvent = %+v", got)
 	}
 	if r, err := g.Trace(t.Context(), "e1"); err != nil || !strings.Contains(r.Error, "changed in the meantime") {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("Trace = %+v, %v", r, err)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestReview_ApprovalCoversTheShownText(t *testing.T) {
 			}
 			o, err := OrderOf(ev)
 			if err != nil || o.Agreed != tc.agreed || (o.Decision.Confidence == 1) != tc.agreed {
-				t.Errorf("%+v, %v", o, err)
+				t.Errorf("OrderOf = %+v, %v", o, err)
 			}
 		})
 	}

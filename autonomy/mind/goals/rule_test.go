@@ -65,7 +65,7 @@ func TestFollow(t *testing.T) {
 			g := Goal{Description: tc.goal, Success: tc.success, Seen: tc.seen, Every: 3600, CreatedAt: made}
 			d, err := DecideByRule(t.Context(), g, tc.world, made.Add(tc.after))
 			if err != nil || d.Verdict != tc.want || !strings.Contains(d.Told+" "+d.Action+" "+d.Reason, tc.text) {
-				t.Errorf("%+v, %v", d, err)
+				t.Errorf("DecideByRule = %+v, %v", d, err)
 			}
 		})
 	}
@@ -73,17 +73,17 @@ func TestFollow(t *testing.T) {
 		g := Goal{Description: "find a cheaper phone contract", Every: 3600, CreatedAt: made}
 		first, err := DecideByRule(t.Context(), g, none, made)
 		if err != nil || !strings.Contains(first.Told, "only with a language model") {
-			t.Fatalf("%+v, %v", first, err)
+			t.Fatalf("DecideByRule = %+v, %v", first, err)
 		}
 		g.Seen = first.Seen
 		if again, err := DecideByRule(t.Context(), g, none, made); err != nil || again.Told != "" {
-			t.Errorf("%+v, %v", again, err)
+			t.Errorf("DecideByRule = %+v, %v", again, err)
 		}
 	})
 	t.Run("a quoted text keeps its provenance", func(t *testing.T) {
 		d, err := DecideByRule(t.Context(), Goal{Description: "when a task is overdue then tell me", Every: 3600, CreatedAt: made}, late, made)
 		if err != nil || !d.Source.Tainted() {
-			t.Errorf("%+v, %v", d, err)
+			t.Errorf("DecideByRule = %+v, %v", d, err)
 		}
 	})
 }

@@ -195,10 +195,10 @@ func TestCorrection_IsUsed(t *testing.T) {
 	}
 	w.endMessages("book a table", "no, I meant a table in my spreadsheet")
 	if got := w.relevantTexts("book me a table for two"); len(got) != 2 || !strings.Contains(got[0], "spreadsheet") || !strings.Contains(got[0], "“book a table”") {
-		t.Errorf("%q", got)
+		t.Errorf("relevantTexts = %q", got)
 	}
 	if got := w.relevantTexts("what is the weather like"); len(got) != 1 {
-		t.Errorf("%q", got)
+		t.Errorf("relevantTexts = %q", got)
 	}
 }
 
@@ -262,7 +262,7 @@ func TestLearn_FromARepeatedError(t *testing.T) {
 	w := openFixture(t)
 	w.endTurn(Turn{Text: "show the plan", Owner: true}, failedCall("read_file", `{"path":"plan"}`, "there is no plan"), failedCall("read_file", `{"path":"plan"}`, "there is no plan"))
 	if got := w.relevantTexts("read the plan file"); len(got) != 1 || !strings.Contains(got[0], "read_file failed 2 times") {
-		t.Errorf("%q", got)
+		t.Errorf("relevantTexts = %q", got)
 	}
 }
 
@@ -306,7 +306,7 @@ func TestLearn_KeepsNoSecrets(t *testing.T) {
 	e := failedCall("login", `{"password":"hunter2"}`, "wrong")
 	w.endTurn(Turn{Text: "log in", Owner: true}, e, e, goodCall("login", `{"password":"hunter3"}`))
 	if l := w.listLessons(true); len(l) != 1 || strings.Contains(l[0].Text+l[0].failed, "hunter") {
-		t.Errorf("%+v", l)
+		t.Errorf("listLessons = %+v", l)
 	}
 }
 
@@ -375,10 +375,10 @@ func TestLessons_StayInTheirNamespace(t *testing.T) {
 	w := openFixture(t)
 	w.endTurn(Turn{Text: "always use the work calendar", Owner: true, Realm: "work"})
 	if got := w.relevantTexts("calendar"); len(got) != 0 {
-		t.Errorf("%q", got)
+		t.Errorf("relevantTexts = %q", got)
 	}
 	if got, err := w.l.RelevantLessons(t.Context(), "work", "calendar", 5); err != nil || len(got) != 1 {
-		t.Errorf("%v %v", got, err)
+		t.Errorf("RelevantLessons = %v %v", got, err)
 	}
 }
 
@@ -460,7 +460,7 @@ func TestProfileLine(t *testing.T) {
 		t.Error(d)
 	}
 	if got := w.relevantTexts("book a seat at the window"); len(got) != 1 || !strings.Contains(got[0], "window seats") {
-		t.Errorf("%q", got)
+		t.Errorf("relevantTexts = %q", got)
 	}
 	for _, e := range user {
 		if e.SaidBy == "owner" && e.What == "name" {
@@ -470,12 +470,12 @@ func TestProfileLine(t *testing.T) {
 			continue
 		}
 		if _, err := w.l.ChangeUser(t.Context(), e.ID, Change{Delete: true}); err != nil {
-			t.Errorf("%s: %v", e.ID, err)
+			t.Errorf("%s: ChangeUser = %v, want nil", e.ID, err)
 		}
 	}
 	left, err := w.l.User(t.Context())
 	if err != nil || len(left) != 1 || left[0].Text != "Call me Moritz" || left[0].SaidBy != "edit" {
-		t.Errorf("%+v %v", left, err)
+		t.Errorf("User = %+v %v", left, err)
 	}
 	if _, err := w.l.ChangeUser(t.Context(), "language:xx", Change{Delete: true}); err == nil {
 		t.Error("deletion of a missing entry succeeded")

@@ -171,7 +171,7 @@ func TestPin(t *testing.T) {
 	ask := TurnInfo{Session: "s", Event: "e", Text: "hello", Bare: true, Attended: true}
 	for _, c := range []*Router{c, newChooser(t, db, "main", "p/small")} { // and after a restart
 		if got, err := c.Choose(t.Context(), ask); err != nil || got.Model.Info().Name() != "p/big" {
-			t.Errorf("%+v, %v", got, err)
+			t.Errorf("Choose = %+v, %v", got, err)
 		}
 	}
 	other := ask
@@ -183,6 +183,6 @@ func TestPin(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := c.Choose(t.Context(), ask); err != nil || got.Model.Info().Name() != "p/small" {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("Choose = %+v, %v", got, err)
 	}
 }

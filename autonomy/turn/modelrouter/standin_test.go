@@ -136,14 +136,14 @@ func TestOutage(t *testing.T) {
 		say("b", 0, greets, true)
 		out := models.Outages()
 		if len(out) != 1 || out[0].Model != "x/m" || out[0].Since.Before(start) || time.Until(out[0].Next) <= 0 || !strings.Contains(out[0].Cause, "x reports a temporary error") {
-			t.Errorf("%+v", out)
+			t.Errorf("Outages = %+v", out)
 		}
 		time.Sleep(time.Until(out[0].Next))
 		say("a", 3, greets, false) // the probe failed
 		time.Sleep(slowPause)
 		say("a", 1, "back", false)
 		if out := models.Outages(); len(out) != 0 {
-			t.Errorf("%+v", out)
+			t.Errorf("Outages = %+v", out)
 		}
 		say("a", 3, greets, true) // another outage
 	})

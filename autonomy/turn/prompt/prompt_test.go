@@ -158,7 +158,7 @@ func TestContext_Order(t *testing.T) {
 func TestContext_FailureDoesNotStopTheTurn(t *testing.T) {
 	b := builder(t, Options{Store: open(t), Memory: facts{err: errors.New("broken")}})
 	if got := contextOf(beginTurn(t, b, TurnContext{Text: "x"}).Context); got != "[context] It is Monday 2026-03-09 12:00 (UTC, UTC+00:00)." {
-		t.Errorf("%s", got)
+		t.Errorf("contextOf = %s", got)
 	}
 	none := builder(t, Options{Store: open(t), Memory: facts{}})
 	if got := contextOf(beginTurn(t, none, TurnContext{Text: "x"}).Context); strings.Contains(got, "memory") {
@@ -231,7 +231,7 @@ func TestBlock_StaysAfterACrash(t *testing.T) {
 	texts.Soul = "NEW"
 	on := beginTurn(t, b, TurnContext{Session: "s", Recorded: []llm.Message{msg}})
 	if on.System != got.System || on.Context != nil || on.RecordTx != nil {
-		t.Errorf("%+v", on)
+		t.Errorf("beginTurn = %+v", on)
 	}
 }
 
@@ -244,7 +244,7 @@ func TestContext_RepeatsNothing(t *testing.T) {
 	first := beginTurn(t, b, s)
 	s.Before = []llm.Message{{Role: llm.User, Parts: first.Context}}
 	if got := contextOf(beginTurn(t, b, s).Context); strings.Contains(got, "pot") || strings.Contains(got, "RULES") {
-		t.Errorf("%s", got)
+		t.Errorf("contextOf = %s", got)
 	}
 }
 

@@ -101,7 +101,7 @@ func TestPages(t *testing.T) {
 			}
 			c, err := w.Content(w.ctx(t), "")
 			if err != nil || !strings.Contains(c.Text, "Before the loop.") {
-				t.Errorf("%+v, %v", c, err)
+				t.Errorf("Content = %+v, %v", c, err)
 			}
 		}},
 		{"dialogs without an end", func(t *testing.T, w *browserFixture) {
@@ -197,7 +197,7 @@ func testClicks(t *testing.T, w *browserFixture) {
 	for _, tc := range []struct{ name, title string }{{"Buy now", "bought"}, {"Here", "clicked"}, {"Shadow", "shadow"}, {"Framed", "framed"}, {"Next", "Next"}} {
 		done, err := w.Click(w.ctx(t), "", c.find(t, tc.name).Handle, approveAll)
 		if err != nil || done.Tab.Title != tc.title || done.Tab.Own || done.Went != (tc.name == "Next") {
-			t.Errorf("%s: %+v, %v", tc.name, done, err)
+			t.Errorf("%s: Click = %+v, %v", tc.name, done, err)
 		}
 	}
 	c = w.page(t, "http://plain.example/shop")
@@ -213,7 +213,7 @@ func testClicks(t *testing.T, w *browserFixture) {
 	}
 	done, err := w.Click(w.ctx(t), "", c.find(t, "Pop").Handle, approveAll)
 	if err != nil || len(done.Opened) != 1 {
-		t.Fatalf("%+v, %v", done, err)
+		t.Fatalf("Click = %+v, %v", done, err)
 	}
 	if popped, err := w.Content(w.ctx(t), done.Opened[0].ID); err != nil || popped.Title != "Popped" {
 		t.Errorf("content of the opened page: %+v, %v", popped, err)
@@ -250,11 +250,11 @@ func testForms(t *testing.T, w *browserFixture) {
 	fields := []Field{{c.find(t, "Message").Handle, "héllo"}, {c.find(t, "size").Handle, "large"}, {c.find(t, "gift").Handle, "on"}}
 	done, err := w.Fill(w.ctx(t), "", fields, true, approveAll)
 	if err != nil || done.Tab.Title != "sent héllo Large on" {
-		t.Errorf("%+v, %v", done, err)
+		t.Errorf("Fill = %+v, %v", done, err)
 	}
 	for _, name := range []string{"pw", "card"} {
 		if _, err := w.Fill(w.ctx(t), "", []Field{{c.find(t, name).Handle, "x"}}, false, approveAll); kindOf(err) != Refused {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: Fill = %v", name, err)
 		}
 	}
 	if _, err := w.Fill(w.ctx(t), "", []Field{{c.find(t, "size").Handle, "Huge"}}, false, approveAll); err == nil || !strings.Contains(err.Error(), "Small | Large") {
@@ -286,7 +286,7 @@ func testScripts(t *testing.T, w *browserFixture) {
 	} {
 		got, err := w.Execute(w.ctx(t), "", tc.code, approveAll)
 		if err != nil || got != tc.want {
-			t.Errorf("%s: %.200q, %v", tc.code, got, err)
+			t.Errorf("%s: Execute = %.200q, %v", tc.code, got, err)
 		}
 	}
 	for _, tc := range []struct {
@@ -301,7 +301,7 @@ func testScripts(t *testing.T, w *browserFixture) {
 	} {
 		got, err := w.Execute(w.ctx(t), "", tc.code, approveAll)
 		if err == nil || tc.kind != 0 && kindOf(err) != tc.kind || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s: %.100q, %v", tc.code, got, err)
+			t.Errorf("%s: Execute = %.100q, %v", tc.code, got, err)
 		}
 	}
 	if got, err := w.Execute(w.ctx(t), "", "document.title", approveAll); err != nil || !strings.HasPrefix(got, "Shop") {
@@ -333,7 +333,7 @@ func testHistory(t *testing.T, w *browserFixture) {
 		t.Error(err)
 	}
 	if tab, err := w.Go(w.ctx(t), "", -1, to); err != nil || tab.URL != to {
-		t.Errorf("%+v, %v", tab, err)
+		t.Errorf("Go = %+v, %v", tab, err)
 	}
 	if _, err := w.History(w.ctx(t), "", 1); err != nil {
 		t.Error(err)

@@ -65,10 +65,10 @@ func testLostPicture(t *testing.T, w *browserFixture) {
 	c := w.page(t, "http://plain.example/buy")
 	done, err := w.Click(w.ctx(t), "", c.find(t, "Buy now").Handle, approveAll)
 	if err != nil || done.Tab.Title != "Bought" {
-		t.Errorf("%+v, %v", done, err)
+		t.Errorf("Click = %+v, %v", done, err)
 	}
 	if c, err = w.Content(w.ctx(t), ""); err != nil || !strings.Contains(c.Text, "Thank you.") {
-		t.Errorf("%+v, %v", c, err)
+		t.Errorf("Content = %+v, %v", c, err)
 	}
 }
 
@@ -78,7 +78,7 @@ func testRemade(t *testing.T, w *browserFixture) {
 	c := w.page(t, "http://plain.example/remade")
 	done, err := w.Fill(w.ctx(t), "", []Field{{c.find(t, "first").Handle, "x"}, {c.find(t, "second").Handle, "y"}}, true, approveAll)
 	if kindOf(err) != NotFound || !strings.Contains(err.Error(), "nothing was sent") {
-		t.Errorf("%+v, %v", done, err)
+		t.Errorf("Fill = %+v, %v", done, err)
 	}
 	if tab, err := w.Get(""); err != nil || tab.Title != "Remade" {
 		t.Errorf("%+v, %v", tab, err)
@@ -95,7 +95,7 @@ func testFrames(t *testing.T, w *browserFixture) {
 	for _, path := range []string{"within", "over", "late"} {
 		c := w.page(t, "http://plain.example/"+path)
 		if done, err := w.Click(w.ctx(t), "", c.find(t, "Go on").Handle, approveAll); kindOf(err) != NotFound || !strings.Contains(err.Error(), "over it") {
-			t.Errorf("%s: %+v, %v", path, done, err)
+			t.Errorf("%s: Click = %+v, %v", path, done, err)
 		}
 	}
 	for _, h := range w.net.Heard() {
@@ -110,7 +110,7 @@ func testPrograms(t *testing.T, w *browserFixture) {
 	c := w.page(t, "http://plain.example/programs")
 	for _, name := range []string{"Next", "Write"} {
 		if done, err := w.Click(w.ctx(t), "", c.find(t, name).Handle, approveAll); kindOf(err) != NotFound || !strings.Contains(err.Error(), "another program") {
-			t.Errorf("%+v, %v", done, err)
+			t.Errorf("Click = %+v, %v", done, err)
 		}
 	}
 	env := browserEnviron([]string{"PATH=/usr/bin", "DBUS_SESSION_BUS_ADDRESS=unix:path=/run/bus", "HOB_TOKEN=x"}, "/profile/nothing")
@@ -146,7 +146,7 @@ func TestClearData(t *testing.T) {
 	}
 	w.page(t, "http://plain.example/")
 	if got, err := w.Execute(w.ctx(t), "", "localStorage.getItem('a') + document.cookie", approveAll); err != nil || got != "nulllogin=yes" {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("Execute = %q, %v", got, err)
 	}
 	if err := w.Forget(true); err != nil || w.Running() {
 		t.Fatal(err)

@@ -97,7 +97,7 @@ func TestOddPages(t *testing.T) {
 		step, cancel := context.WithTimeout(ctx, 20*time.Second)
 		defer cancel()
 		if at, err := w.Navigate(step, "", "http://plain.example/"); err != nil || at.Title != "Plain" {
-			t.Errorf("%+v, %v", at, err)
+			t.Errorf("Navigate = %+v, %v", at, err)
 		}
 	})
 }

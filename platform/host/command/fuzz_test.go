@@ -112,7 +112,7 @@ func (b *bench) checkUnchanged(t *testing.T, r *Runner, text string, v Verdict) 
 	plan := v.Plan
 	plan.Writes, plan.Hidden = true, false // allow changes, because the command itself must make none
 	if _, err := r.Run(t.Context(), plan, 3*time.Second, func(int64) {}); err != nil && !errors.Is(err, ErrTimeout) {
-		t.Fatalf("%q: %v", text, err)
+		t.Fatalf("%q: Run = %v", text, err)
 	}
 	if after := b.snapshot(t); before != after {
 		t.Fatalf("%q changed the folder:\n%s\n%s", text, before, after)

@@ -203,7 +203,7 @@ func TestEffects(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			if v := b.judgeText(text); v.Refused != nil || !want(v) {
-				t.Errorf("%+v", v)
+				t.Errorf("judgeText = %+v", v)
 			}
 		})
 	}

@@ -132,7 +132,7 @@ func TestRequireWithoutASandbox(t *testing.T) {
 	r.looked, r.found = time.Now(), sandbox{missing: "none here"}
 	_, err := r.Run(t.Context(), b.judgeText("ls").Plan, time.Minute, func(int64) {})
 	if !errors.Is(err, ErrNoSandbox) || !strings.Contains(err.Error(), "none here") {
-		t.Errorf("%v", err)
+		t.Errorf("Run = %v", err)
 	}
 	r.opt.Sandbox = Auto
 	if out := b.run(t, r, Command{Text: "ls"}); out.Missing != "none here" {
@@ -148,7 +148,7 @@ func TestServeWithoutAJob(t *testing.T) {
 	defer null.Close()
 	for _, in := range []string{"", "{", "x\n"} {
 		if got := Serve(strings.NewReader(in), null, null); got != statusNotRun {
-			t.Errorf("%q: %d", in, got)
+			t.Errorf("%q: Serve = %d", in, got)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func TestTheTableChangesNothing(t *testing.T) {
 	run := func() {
 		before := b.snapshot(t)
 		if _, err := r.Run(t.Context(), plan, time.Minute, func(int64) {}); err != nil && !errors.Is(err, ErrTimeout) {
-			t.Errorf("%s: %v", names, err)
+			t.Errorf("%s: Run = %v", names, err)
 		}
 		if after := b.snapshot(t); before != after {
 			t.Errorf("one of %s changed the folder: %s", names, difference(before, after))

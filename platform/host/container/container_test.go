@@ -57,7 +57,7 @@ func TestRun_Arguments(t *testing.T) {
 	b, log, _ := newBox(t, nil)
 	out, err := b.Run(t.Context(), []byte(`{"tool":"x"}`), "agent-run")
 	if err != nil || string(out) != `{"tool":"x"}` {
-		t.Fatalf("%q %v", out, err)
+		t.Fatalf("Run = %q %v", out, err)
 	}
 	lines := strings.Split(strings.TrimSpace(log()), "\n")
 	words := strings.Fields(lines[len(lines)-1])

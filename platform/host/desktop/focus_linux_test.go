@@ -44,7 +44,7 @@ func TestFocus(t *testing.T) {
 			}
 			got, _, err := ReadFocusMode(t.Context(), Options{Getenv: bus.Environ(env)})
 			if got != tc.want || (err != nil) != (got == FocusUnknown) {
-				t.Errorf("%s, %v", got, err)
+				t.Errorf("ReadFocusMode = %s, %v", got, err)
 			}
 		})
 	}
@@ -59,12 +59,12 @@ func TestFocus_OtherDesktops(t *testing.T) {
 		`{"data":[{"storeInvalidationRecords":[]}]}`: FocusOff, `{}`: FocusUnknown, ``: FocusUnknown, `[1]`: FocusUnknown,
 	} {
 		if got, _, err := readAssertions([]byte(in)); got != want || (err != nil) != (want == FocusUnknown) {
-			t.Errorf("%s: %s, %v", in, got, err)
+			t.Errorf("%s: readAssertions = %s, %v", in, got, err)
 		}
 	}
 	for state, want := range map[int]Focus{1: FocusUnknown, 2: FocusOn, 4: FocusOn, 5: FocusUnknown, 6: FocusOn} {
 		if got, _, _ := focusState(state); got != want {
-			t.Errorf("%d: %s", state, got)
+			t.Errorf("%d: focusState = %s", state, got)
 		}
 	}
 }

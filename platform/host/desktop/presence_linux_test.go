@@ -60,11 +60,11 @@ func TestPresence_GNOME(t *testing.T) {
 		map[string]any{"GetActive": func() (bool, *dbus.Error) { return locked.Load(), nil }})
 	p, err := desktop.DetectPresence(t.Context(), session(b, nil))
 	if err != nil || p != (desktop.Presence{Idle: 4217 * time.Millisecond, IdleKnown: true, Locked: true, LockKnown: true, By: "Mutter"}) {
-		t.Errorf("%+v, %v", p, err)
+		t.Errorf("DetectPresence = %+v, %v", p, err)
 	}
 	locked.Store(false)
 	if p, err := desktop.DetectPresence(t.Context(), session(b, nil)); err != nil || p.Locked || !p.LockKnown {
-		t.Errorf("%+v, %v", p, err)
+		t.Errorf("DetectPresence = %+v, %v", p, err)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestPresence_KDE(t *testing.T) {
 	}
 	p, err := desktop.DetectPresence(t.Context(), session(b, nil))
 	if err != nil || p.Idle != 90*time.Second || p.Locked || !p.LockKnown || p.By != "KWin" {
-		t.Errorf("%+v, %v", p, err)
+		t.Errorf("DetectPresence = %+v, %v", p, err)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestPresence_Logind(t *testing.T) {
 	o := session(b, map[string]string{"DBUS_SESSION_BUS_ADDRESS": ""})
 	p, err := desktop.DetectPresence(t.Context(), o)
 	if err != nil || p.Idle < time.Hour || p.Idle > 2*time.Hour || p.Locked || p.By != "logind" {
-		t.Errorf("%+v, %v", p, err)
+		t.Errorf("DetectPresence = %+v, %v", p, err)
 	}
 	hints.SetMust("org.freedesktop.login1.Session", "IdleHint", false)
 	if p, err := desktop.DetectPresence(t.Context(), o); !errors.Is(err, desktop.ErrUnseen) { // a desktop that never sets the hint looks the same
@@ -136,7 +136,7 @@ func TestPresence_X11(t *testing.T) {
 	for end := time.Now().Add(60 * time.Second); p.Idle < 30*time.Millisecond; { // no input arrives
 		var err error
 		if p, err = desktop.DetectPresence(t.Context(), o); err != nil || p.By != "X" || !p.IdleKnown || p.LockKnown {
-			t.Fatalf("%+v, %v", p, err)
+			t.Fatalf("DetectPresence = %+v, %v", p, err)
 		}
 		if time.Now().After(end) {
 			t.Fatalf("%+v: the idle time does not increase", p)

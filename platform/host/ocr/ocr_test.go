@@ -39,7 +39,7 @@ func TestTesseract(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, err := r.Read(t.Context(), picture); err != nil || text != "Invoice 2042 due" {
-		t.Errorf("%q, %v", text, err)
+		t.Errorf("Read = %q, %v", text, err)
 	}
 	if text, err := r.Read(t.Context(), blankPicture(t)); err != nil || text != "" {
 		t.Errorf("a blank picture: %q, %v", text, err)
@@ -51,14 +51,14 @@ func TestPictures(t *testing.T) {
 	bomb := bytes.Replace(blankPicture(t), []byte{0, 0, 0, 120}, []byte{0x7f, 0xff, 0xff, 0xff}, 1)
 	for name, b := range map[string][]byte{"nothing": nil, "a text": []byte("hello"), "too many points": bomb} {
 		if _, err := r.Read(t.Context(), b); !errors.Is(err, ErrNoPicture) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: Read = %v, want ErrNoPicture", name, err)
 		}
 	}
 	if _, err := r.Read(t.Context(), blankPicture(t)); !errors.Is(err, osrun.ErrNoProgram) {
 		t.Errorf("Read without tesseract = %v", err)
 	}
 	if got := cleanText("\n a\u202eb\x1b[1m\n\n"); got != "ab[1m" {
-		t.Errorf("%q", got)
+		t.Errorf("cleanText = %q, want \"ab[1m\"", got)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestVision(t *testing.T) {
 			}}), visionScript()}
 			text, err := (&Reader{s}).Read(t.Context(), blankPicture(t))
 			if text != tc.want || string(osrun.KindOf(err)) != tc.kind {
-				t.Errorf("%q, %v", text, err)
+				t.Errorf("Read = %q, %v", text, err)
 			}
 			if asked := vm.Get("asked").String(); asked != "" {
 				if _, err := os.Stat(asked); !errors.Is(err, os.ErrNotExist) {
@@ -120,6 +120,6 @@ func TestWindows(t *testing.T) {
 		return []byte("\n--hob--\n" + `{"ok":true,"data":{"lines":["a","b"]}}`), nil
 	}}), winScript()}
 	if text, err := (&Reader{s}).Read(t.Context(), blankPicture(t)); err != nil || text != "a\nb" {
-		t.Errorf("%q, %v", text, err)
+		t.Errorf("Read = %q, %v", text, err)
 	}
 }

@@ -14,7 +14,7 @@ func TestList(t *testing.T) {
 	no, yes, fails := func() (bool, error) { return false, nil }, func() (bool, error) { return true, nil }, func() (bool, error) { return false, errors.New("no such function") }
 	got := listPermissions(Options{Home: t.TempDir(), Getenv: env, Trusted: no, MayCapture: fails})
 	if len(got) != 1 || got[0].ID != "accessibility" || got[0].Given || got[0].For != "iTerm" || got[0].Pane != "x-apple.systempreferences:com.apple.preference.security?Privacy_Accessibility" {
-		t.Errorf("%+v", got)
+		t.Errorf("listPermissions = %+v", got)
 	}
 	home := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(home, "Library", "Messages"), 0o700); err != nil {
@@ -25,7 +25,7 @@ func TestList(t *testing.T) {
 	}
 	got = listPermissions(Options{Home: home, Getenv: env, Trusted: yes, MayCapture: yes})
 	if len(got) != 3 || !got[0].Given || !got[1].Given || !got[2].Given || !got[2].Restart {
-		t.Errorf("%+v", got)
+		t.Errorf("listPermissions = %+v", got)
 	}
 }
 
@@ -45,7 +45,7 @@ func TestResponsible(t *testing.T) {
 		{"tmux hides it", map[string]string{"TERM_PROGRAM": "tmux"}, "the terminal that started Hob"},
 	} {
 		if got := Responsible(func(n string) string { return tt.env[n] }); got != tt.want {
-			t.Errorf("%s: %q", tt.name, got)
+			t.Errorf("%s: Responsible = %q", tt.name, got)
 		}
 	}
 }

@@ -19,7 +19,7 @@ func TestSpoken(t *testing.T) {
 		"Hello\n  Ada": "Hello Ada", "[[slnc 9000]] x <speak> y": "slnc 9000 x speak y", "[[[[volm 0]]]] [\u200b[slnc 9]\x07]": "volm 0 slnc 9", "a\u202eb\x07": "ab", "...": "", "": "", "\xff7": "7",
 	} {
 		if got := speakableText(in); got != want {
-			t.Errorf("%q: %q", in, got)
+			t.Errorf("%q: speakableText = %q", in, got)
 		}
 	}
 }

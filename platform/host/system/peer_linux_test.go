@@ -118,7 +118,7 @@ func TestStartedByHob_FindsAChild(t *testing.T) {
 			}
 			got, err := ClientOf(conn.RemoteAddr().String(), conn.LocalAddr().String(), x.tree, x.thorough)
 			if err != nil || got != x.want {
-				t.Errorf("%v, %v", got, err)
+				t.Errorf("ClientOf = %v, %v", got, err)
 			}
 			if by := StartedByHob(cmd.Process.Pid, x.tree.PID); by != (x.want == ClientHob) {
 				t.Errorf("StartedByHob = %v", by)
@@ -159,7 +159,7 @@ func TestClientOf_ChildWithTheSocketOfItsParent(t *testing.T) {
 			}
 			got, err := ClientOf(c.LocalAddr().String(), ln.Addr().String(), Tree{PID: os.Getpid()}, true)
 			if err != nil || got != want {
-				t.Errorf("%v, %v", got, err)
+				t.Errorf("ClientOf = %v, %v", got, err)
 			}
 			if want == ClientHob {
 				end()
@@ -183,7 +183,7 @@ func TestProcAddr(t *testing.T) {
 	}
 	for _, in := range []string{"", "zz:1", "0100007F", "0100007F:zz", "01:1"} {
 		if got := procAddr(in); got.IsValid() {
-			t.Errorf("%q: %s", in, got)
+			t.Errorf("%q: procAddr = %s", in, got)
 		}
 	}
 }

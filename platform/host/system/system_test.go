@@ -109,7 +109,7 @@ func TestWriteFile(t *testing.T) {
 		}
 		b, err := os.ReadFile(path)
 		if err != nil || string(b) != content {
-			t.Fatalf("%q %v", b, err)
+			t.Fatalf("ReadFile = %q %v", b, err)
 		}
 	}
 	if fi, _ := os.Stat(path); runtime.GOOS != "windows" && fi.Mode().Perm() != 0o600 {
@@ -126,7 +126,7 @@ func TestWriteFile(t *testing.T) {
 		t.Error("the link was replaced")
 	}
 	if b, _ := os.ReadFile(path); string(b) != "through the link" {
-		t.Errorf("%q", b)
+		t.Errorf("ReadFile = %q", b)
 	}
 }
 

@@ -89,7 +89,7 @@ func TestTray(t *testing.T) {
 	}
 	menu := icon.Menu(t)
 	if len(menu) != 4 || menu[0].Enabled || menu[1].Label != "-" || menu[2].Label != "? send__it" || len(menu[2].Lines) != 2 || !menu[3].Checked {
-		t.Fatalf("%+v", menu)
+		t.Fatalf("Menu = %+v", menu)
 	}
 	yes, _ := traytest.Find(menu, "Approve")
 	icon.Click(t, menu[0].ID) // does nothing

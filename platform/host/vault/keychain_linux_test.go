@@ -107,7 +107,7 @@ func insideASession(t *testing.T) {
 		t.Errorf("read: %v", err)
 	}
 	if list, err := s.List(ctx); err != nil || len(list) != 1 || list[0] != (system.StoredSecret{Name: "hob-test", Where: want}) {
-		t.Errorf("%v, %v", list, err)
+		t.Errorf("List = %v, %v", list, err)
 	}
 	must(t, s.Forget(ctx, "hob-test"))
 	if _, err := s.Resolve(ctx, "keychain:hob-test"); err == nil {

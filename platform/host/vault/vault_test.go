@@ -61,7 +61,7 @@ func TestVault_StoresSecrets(t *testing.T) {
 				t.Errorf("%q", got)
 			}
 			if names, err := v.Names(t.Context()); err != nil || fmt.Sprint(names) != "[mail]" {
-				t.Errorf("%v, %v", names, err)
+				t.Errorf("Names = %v, %v", names, err)
 			}
 			raw, err := os.ReadFile(v.opt.Path)
 			must(t, err)
@@ -215,7 +215,7 @@ func TestVault_ReplacesTheKeychain(t *testing.T) {
 	s := system.Secrets{Fallback: open(t, dir, nil), Index: filepath.Join(dir, "names"), Getenv: none}
 	where, err := s.Keep(t.Context(), "mail", canary, false)
 	if where != system.InFile {
-		t.Fatalf("%q, %v", where, err)
+		t.Fatalf("Keep = %q, %v", where, err)
 	}
 	if v, err := s.Resolve(t.Context(), "keychain:mail"); v.Reveal() != canary || err != nil {
 		t.Errorf("%v", err)
@@ -224,7 +224,7 @@ func TestVault_ReplacesTheKeychain(t *testing.T) {
 		t.Errorf("Resolve of a missing secret = %v", err)
 	}
 	if list, err := s.List(t.Context()); err != nil || fmt.Sprint(list) != "[{mail encrypted file}]" {
-		t.Errorf("%v, %v", list, err)
+		t.Errorf("List = %v, %v", list, err)
 	}
 	for _, name := range []string{"", "-x", "a b", "../x", strings.Repeat("x", 101)} {
 		if _, err := s.Keep(t.Context(), name, canary, false); err == nil {

@@ -57,7 +57,7 @@ func TestRead(t *testing.T) {
 		}
 		p, err := hooksig.Read(h, []byte("secret"), []byte("b"), now)
 		if p.Fits != c.fits || p.Stale != c.stale || (p.ID == "") != (err != nil) || !errors.Is(err, c.err) {
-			t.Errorf("%s: %+v, %v", c.name, p, err)
+			t.Errorf("%s: Read = %+v, %v", c.name, p, err)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func TestSign_IsReadAgain(t *testing.T) {
 	}
 	p, err := hooksig.Read(h, []byte("secret"), []byte("b"), now.Add(time.Minute))
 	if err != nil || !p.Fits || p.Stale {
-		t.Errorf("%+v, %v", p, err)
+		t.Errorf("Read = %+v, %v", p, err)
 	}
 }
 

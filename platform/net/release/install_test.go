@@ -94,7 +94,7 @@ func TestProgram(t *testing.T) {
 	}
 	for _, kind := range []Kind{Deb, RPM, App, Brew, Scoop, Winget} {
 		if err := (Program{Path: "/usr/bin/hob", Kind: kind}).CheckReplaceable(); !errors.Is(err, ErrManaged) {
-			t.Errorf("%s: %v", kind, err)
+			t.Errorf("%s: CheckReplaceable = %v, want ErrManaged", kind, err)
 		}
 	}
 	missing := Program{Path: filepath.Join(t.TempDir(), "no", "hob"), Kind: Archive}
@@ -124,7 +124,7 @@ func TestUnpackProgram_Zip(t *testing.T) {
 		return b.Bytes()
 	}
 	if b, err := unpackProgram("https://example.com/a.zip", pack("hob_1/hob.exe")); err != nil || string(b) != "program" {
-		t.Errorf("%q, %v", b, err)
+		t.Errorf("unpackProgram = %q, %v", b, err)
 	}
 	if _, err := unpackProgram("https://example.com/a.zip", pack("README")); err == nil {
 		t.Error("an archive without a program was accepted")

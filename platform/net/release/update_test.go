@@ -190,7 +190,7 @@ func TestCheck_RealServer(t *testing.T) {
 	const key, sig = realKey, realSignature
 	m, err := Open(key, []byte(realManifest), []byte(sig), testTime())
 	if err != nil || m.Version != "v1.4.0" {
-		t.Errorf("%+v, %v", m, err)
+		t.Errorf("Open = %+v, %v", m, err)
 	}
 }
 

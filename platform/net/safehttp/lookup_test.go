@@ -43,7 +43,7 @@ func TestLookupTXT(t *testing.T) {
 			t.Fatal(err)
 		}
 		if list, err := c.LookupTXT(t.Context(), "_K.Example.org"); err != nil || len(list) != 1 || list[0] != "v=1" {
-			t.Errorf("%q, %v", list, err)
+			t.Errorf("LookupTXT = %q, %v", list, err)
 		}
 		began := time.Now()
 		for name, want := range map[string]Kind{
@@ -69,7 +69,7 @@ func TestLookupTXT(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := c.LookupTXT(ctx, "slow.example.org"); !errors.Is(err, context.Canceled) {
-			t.Errorf("%v", err)
+			t.Errorf("LookupTXT = %v", err)
 		}
 	})
 }

@@ -106,7 +106,7 @@ func TestCalendar_Reads(t *testing.T) {
 	}
 	list, err := c.ListCalendars(t.Context())
 	if err != nil || len(list) != 3 || list[1].Name != "Šeima" || list[1].Path != "c2" {
-		t.Errorf("%+v, %v", list, err)
+		t.Errorf("ListCalendars = %+v, %v", list, err)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestCalendar_Writes(t *testing.T) {
 		"a rule by the hour": {"", pim.NewEvent{Rule: "FREQ=HOURLY"}, pim.ErrInvalid},
 	} {
 		if r, err := c.CreateEvent(t.Context(), ask.calendar, ask.e); !errors.Is(err, ask.kind) || r.Outcome != "" {
-			t.Errorf("%s: %+v, %v", name, r, err)
+			t.Errorf("%s: CreateEvent = %+v, %v", name, r, err)
 		}
 	}
 }
@@ -218,18 +218,18 @@ func TestReminders(t *testing.T) {
 	r := apple.NewReminders(m, vilnius)
 	list, err := r.FindReminders(t.Context(), false)
 	if err != nil || len(list) != 3 || list[0].Title != "Call" || list[1].Title != "Milch" || !list[1].AllDay || !list[1].Due.Equal(at("2026-11-23 00:00")) || !list[2].Due.IsZero() {
-		t.Fatalf("%+v, %v", list, err)
+		t.Fatalf("FindReminders = %+v, %v", list, err)
 	}
 	made, err := r.CreateReminder(t.Context(), pim.Reminder{Title: "Žuvis", List: "erledigen", Due: at("2026-11-27 00:00"), AllDay: true})
 	if err != nil || !strings.Contains(m.EvalWorld("world.eventkit.reminders[4]"), `"title":"Žuvis"`) {
-		t.Errorf("%+v, %v", made, err)
+		t.Errorf("CreateReminder = %+v, %v", made, err)
 	}
 	if err := r.TakeBack(t.Context(), made.Undo); err != nil || m.EvalWorld("world.eventkit.reminders.length") != "4" {
 		t.Errorf("undo: %v", err)
 	}
 	done, err := r.CompleteReminder(t.Context(), "r1")
 	if err != nil || m.EvalWorld("world.eventkit.reminders[0].done") != "true" {
-		t.Errorf("%+v, %v", done, err)
+		t.Errorf("CompleteReminder = %+v, %v", done, err)
 	}
 	if err := r.TakeBack(t.Context(), done.Undo); err != nil || m.EvalWorld("world.eventkit.reminders[0].done") != "false" {
 		t.Errorf("reopened: %v", err)
@@ -273,7 +273,7 @@ func TestNotes(t *testing.T) {
 	n := apple.NewNotes(m)
 	list, err := n.FindNotes(t.Context(), "KAVA “7”", 10)
 	if err != nil || len(list) != 1 || list[0].Title != "Note 7" {
-		t.Fatalf("%+v, %v", list, err)
+		t.Fatalf("FindNotes = %+v, %v", list, err)
 	}
 	if e := m.Events(); len(e) > 5 {
 		t.Errorf("%d Apple events: %q", len(e), e)
@@ -283,11 +283,11 @@ func TestNotes(t *testing.T) {
 	}
 	one, err := n.ReadNote(t.Context(), "x-coredata://1/p7")
 	if err != nil || one.Text != "Note 7\nKava ir pienas “7”" || one.Folder != "Notizen" {
-		t.Errorf("%+v, %v", one, err)
+		t.Errorf("ReadNote = %+v, %v", one, err)
 	}
 	for _, ref := range []string{"x-coredata://1/none", "../etc"} {
 		if _, err := n.ReadNote(t.Context(), ref); !errors.Is(err, pim.ErrNotFound) {
-			t.Errorf("%s: %v", ref, err)
+			t.Errorf("%s: ReadNote = %v, want ErrNotFound", ref, err)
 		}
 	}
 	m.EvalWorld("world.apps['com.apple.Notes'].root.notes[7].passwordProtected = true")
@@ -306,7 +306,7 @@ func TestContacts(t *testing.T) {
 	for words, want := range map[string]string{"žmogus 9999": "Žmogus 9999", "+37060000077": "Žmogus 77"} {
 		list, err := c.FindContacts(t.Context(), words, 1)
 		if err != nil || want == "" && len(list) != 0 || want != "" && (len(list) != 1 || list[0].Name != want) {
-			t.Errorf("%q: %+v, %v", words, list, err)
+			t.Errorf("%q: FindContacts = %+v, %v", words, list, err)
 		}
 		if e := m.Events(); len(e) > 6 {
 			t.Errorf("%d Apple events", len(e))

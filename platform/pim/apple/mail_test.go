@@ -35,7 +35,7 @@ func TestFindMail(t *testing.T) {
 	m := mailMac(heads, &given)
 	list, err := m.FindMail(t.Context(), pim.MailQuery{Limit: 2})
 	if err != nil || len(list) != 2 || list[0].Ref != "apple/mail/71/" || list[0].Subject != "Sąskaita 42" || list[0].From[0] != (pim.Person{Name: "Ada L", Address: "ada@example.org"}) || list[0].Seen || !list[0].Flagged || list[1].From[0].Name != "no sender" {
-		t.Fatalf("%+v, %v", list, err)
+		t.Fatalf("FindMail = %+v, %v", list, err)
 	}
 	list, err = m.FindMail(t.Context(), pim.MailQuery{Folder: "sent", From: "ADA", Unseen: true})
 	if p, ok := errors.AsType[*pim.PartialError](err); !ok || len(list) != 1 || !strings.Contains(p.Error(), "newest 2 of 900") {
@@ -57,14 +57,14 @@ func TestReadMail(t *testing.T) {
 	m := mailMac(`{"ok":true,"data":{"topic":"Hi","fromWhom":"ada@example.org","receivedMs":1795680000000,"seenAlready":false,"headText":"To: Bob <bob@x.org>\r\nReply-To: list@x.org\r\nMessage-Id: <a@x>\r\nReferences: <1@x> <2@x>\r\nDate: Sun, 22 Nov 2026 10:00:00 +0200\r\n","bodyText":"Hello\u0000 there","cutShort":true,"fileNames":["a.pdf"]}}`, &given)
 	x, err := m.ReadMail(t.Context(), "apple/mail/71/sent")
 	if err != nil || x.Text != "Hello there" || !x.Cut || x.ID != "a@x" || len(x.Refers) != 2 || x.ReplyTo[0].Address != "list@x.org" || x.To[0].Address != "bob@x.org" || x.Files[0] != "a.pdf" || x.Ref != "apple/mail/71/sent" {
-		t.Errorf("%+v, %v", x, err)
+		t.Errorf("ReadMail = %+v, %v", x, err)
 	}
 	if given[0] != `{"folder":"sent","ident":71,"most":100000}` {
 		t.Errorf("asked %s", given[0])
 	}
 	for _, ref := range []string{"", "71/", "apple/mail/x/", "apple/mail/-1/", "apple/mail/99999999999/"} {
 		if _, err := m.ReadMail(t.Context(), ref); !errors.Is(err, pim.ErrNotFound) {
-			t.Errorf("%q: %v", ref, err)
+			t.Errorf("%q: ReadMail = %v, want ErrNotFound", ref, err)
 		}
 	}
 }

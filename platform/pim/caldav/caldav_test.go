@@ -39,7 +39,7 @@ func TestRadicale(t *testing.T) {
 			c := open(t, a)
 			list, err := c.Calendars(t.Context())
 			if err != nil || len(list) != 2 {
-				t.Fatalf("%+v, %v", list, err)
+				t.Fatalf("Calendars = %+v, %v", list, err)
 			}
 			for _, cal := range list {
 				if cal.Token == "" {

@@ -48,7 +48,7 @@ func TestSharedLists(t *testing.T) {
 			c := open(t, a)
 			lists, err := c.Lists(t.Context())
 			if err != nil || len(lists) != 1 || lists[0].Shared != x.shared {
-				t.Errorf("%+v, %v", lists, err)
+				t.Errorf("Lists = %+v, %v", lists, err)
 			}
 		})
 	}

@@ -67,7 +67,7 @@ func TestNewEvent(t *testing.T) {
 		"a bad guest":   {Title: "x", Start: start, End: start.Add(1), Guests: []pim.Person{{Address: "a\nb"}}},
 	} {
 		if _, err := New(e, pim.Person{}, now); !errors.Is(err, pim.ErrInvalid) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: New = %v, want ErrInvalid", name, err)
 		}
 	}
 }
@@ -142,7 +142,7 @@ func TestChange_LosesNoData(t *testing.T) {
 	} {
 		_, err := Changed([]byte(tc.data), pim.Event{UID: "u"}, pim.EventChange{Place: &place}, true, time.UTC, time.Now())
 		if tc.lost != errors.Is(err, pim.ErrInvalid) || !tc.lost && err != nil {
-			t.Errorf("%s: %v", tc.name, err)
+			t.Errorf("%s: Changed = %v", tc.name, err)
 		}
 	}
 }

@@ -82,7 +82,7 @@ func TestNewTodo(t *testing.T) {
 	}
 	for name, r := range map[string]pim.Reminder{"no title": {Title: " "}, "too long": {Title: strings.Repeat("a", 301)}, "a priority": {Title: "x", Priority: 10}} {
 		if _, err := NewTodo(r, now); !errors.Is(err, pim.ErrInvalid) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: NewTodo = %v, want ErrInvalid", name, err)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestDovecot(t *testing.T) {
 			c := open(t, a)
 			s, err := c.Select(t.Context(), "INBOX")
 			if err != nil || s.Validity == 0 || s.Next == 0 {
-				t.Fatalf("%+v, %v", s, err)
+				t.Fatalf("Select = %+v, %v", s, err)
 			}
 			came := time.Date(2026, 11, 6, 9, 0, 1, 0, time.UTC)
 			d.Deliver("tester", "INBOX", invoice, came)
@@ -54,11 +54,11 @@ func TestDovecot(t *testing.T) {
 			}
 			uids, err := c.After(t.Context(), s.Next)
 			if err != nil || len(uids) != 1 {
-				t.Fatalf("%v, %v", uids, err)
+				t.Fatalf("After = %v, %v", uids, err)
 			}
 			list, err := c.Headers(t.Context(), uids)
 			if err != nil || len(list) != 1 {
-				t.Fatalf("%v, %v", list, err)
+				t.Fatalf("Headers = %v, %v", list, err)
 			}
 			x := list[0]
 			if x.ID != "one@example.org" || x.Subject != "Rechnung für März" || x.From[0].String() != "Ada Lovelace <ada@example.org>" ||
@@ -103,7 +103,7 @@ func TestDovecot(t *testing.T) {
 			t.Fatal(err)
 		}
 		if uids, err := c.After(t.Context(), s.Next); err != nil || len(uids) != 1 {
-			t.Errorf("%v, %v", uids, err)
+			t.Errorf("After = %v, %v", uids, err)
 		}
 	})
 }

@@ -58,7 +58,7 @@ func TestReadText(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			text, files, _ := readText([]byte(tt.raw))
 			if text != tt.text || strings.Join(files, ",") != tt.files {
-				t.Errorf("%q, %q", text, files)
+				t.Errorf("readText = %q, %q", text, files)
 			}
 		})
 	}

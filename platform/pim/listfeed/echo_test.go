@@ -30,7 +30,7 @@ func TestMark(t *testing.T) {
 	key := open(t, k)
 	text := key.With("an answer", "d1")
 	if !listfeed.Marked(text) || !listfeed.Marked("title", "before "+text+" after") || key.Mark("d1") == key.Mark("d2") || open(t, k).Mark("d1") != key.Mark("d1") {
-		t.Errorf("%q", text)
+		t.Errorf("With = %q", text)
 	}
 	other := open(t, keeper{})
 	if other.Mark("d1") == key.Mark("d1") || !listfeed.Marked(other.Mark("d1")) {
@@ -48,7 +48,7 @@ func TestSet(t *testing.T) {
 	k := keeper{}
 	s := listfeed.NewSet(k, "x", 3)
 	if all, err := s.All(t.Context()); all != nil || err != nil {
-		t.Errorf("%v, %v", all, err)
+		t.Errorf("All = %v, %v", all, err)
 	}
 	for _, w := range []string{"a", "b", "b", "c", "d"} {
 		if err := listfeed.NewSet(k, "x", 3).Add(t.Context(), listfeed.Digest(w)); err != nil {
@@ -57,7 +57,7 @@ func TestSet(t *testing.T) {
 	}
 	all, err := s.All(t.Context())
 	if err != nil || len(all) != 3 || all[listfeed.Digest("a")] || !all[listfeed.Digest("d")] {
-		t.Errorf("%v, %v", all, err)
+		t.Errorf("All = %v, %v", all, err)
 	}
 	if listfeed.Words("Buy  milk", "and\nbread") != listfeed.Words("buy milk and bread", "") || listfeed.Digest("a", "b") == listfeed.Digest("ab") {
 		t.Error("digests")

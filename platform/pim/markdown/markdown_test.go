@@ -59,14 +59,14 @@ func TestFind(t *testing.T) {
 	}
 	one, err := n.FindNotes(t.Context(), "žana ąžuolas", 10)
 	if len(one) != 1 || one[0].Folder != "Work" || one[0].Ref != "Work/Plan Ąžuolas.md" {
-		t.Errorf("%+v, %v", one, err)
+		t.Errorf("FindNotes = %+v, %v", one, err)
 	}
 	if x, err := n.ReadNote(t.Context(), "Boiler.md"); err != nil || x.Text != "The boiler is a Vaillant." {
-		t.Errorf("%+v, %v", x, err)
+		t.Errorf("ReadNote = %+v, %v", x, err)
 	}
 	for _, ref := range []string{"", "../secret.md", "/etc/passwd.md", "Work/../../secret.md", ".obsidian/x.md", "a.txt", "none.md"} {
 		if x, err := n.ReadNote(t.Context(), ref); !errors.Is(err, pim.ErrNotFound) {
-			t.Errorf("%q: %+v, %v", ref, x, err)
+			t.Errorf("%q: ReadNote = %+v, %v", ref, x, err)
 		}
 	}
 	if x, err := n.ReadNote(t.Context(), "link.md"); err == nil {
@@ -84,7 +84,7 @@ func TestFind_NewestFirst(t *testing.T) {
 	}
 	list, err := n.FindNotes(t.Context(), "", 2)
 	if err != nil || len(list) != 2 || list[0].Title != "b" || list[1].Title != "c" || !list[1].Cut || len([]rune(list[1].Text)) != 300 {
-		t.Errorf("%+v, %v", list, err)
+		t.Errorf("FindNotes = %+v, %v", list, err)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestCreate(t *testing.T) {
 				t.Fatalf("%+v, %v", r, err)
 			}
 			if b, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(r.ID))); err != nil || string(b) != "new\n" {
-				t.Errorf("%q, %v", b, err)
+				t.Errorf("ReadFile = %q, %v", b, err)
 			}
 			if err := n.TakeBack(t.Context(), r.Undo); err != nil {
 				t.Error(err)
@@ -149,7 +149,7 @@ func TestCreate(t *testing.T) {
 func TestFind_MissingFolder(t *testing.T) {
 	n := markdown.New(filepath.Join(t.TempDir(), "none"))
 	if list, err := n.FindNotes(t.Context(), "", 5); err == nil || list != nil {
-		t.Errorf("%v, %v", list, err)
+		t.Errorf("FindNotes = %v, %v", list, err)
 	}
 	if _, err := n.CreateNote(t.Context(), pim.Note{Title: "x"}); err == nil {
 		t.Error("CreateNote succeeded without a folder")
@@ -164,6 +164,6 @@ func TestFind_ManyNotes(t *testing.T) {
 	}
 	_, n := newNotes(t, files)
 	if list, err := n.FindNotes(t.Context(), "number 7777.", 5); err != nil || titles(list) != "n7777" {
-		t.Errorf("%v, %v", list, err)
+		t.Errorf("FindNotes = %v, %v", list, err)
 	}
 }

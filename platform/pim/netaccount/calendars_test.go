@@ -37,7 +37,7 @@ func TestCalendars(t *testing.T) {
 	e := pim.NewEvent{UID: "lunch@x", Title: "Lunch", Start: start, End: start.Add(time.Hour), Rule: "FREQ=WEEKLY;COUNT=3"}
 	made, err := c.CreateEvent(t.Context(), "work", e)
 	if err != nil || made.Outcome != pim.Sent || made.Why != "Work" {
-		t.Fatalf("%+v, %v", made, err)
+		t.Fatalf("CreateEvent = %+v, %v", made, err)
 	}
 	if again, err := c.CreateEvent(t.Context(), "work", e); err != nil || again.ID != made.ID { // repeated as after a crash
 		t.Errorf("%+v, %v", again, err)

@@ -43,11 +43,11 @@ func TestSendMail(t *testing.T) {
 	}
 	r, err := m.SendMail(t.Context(), l)
 	if err != nil || r.Outcome != pim.Sent || r.Why != "" {
-		t.Fatalf("%+v, %v", r, err)
+		t.Fatalf("SendMail = %+v, %v", r, err)
 	}
 	got := s.Mails()
 	if len(got) != 1 || got[0].From != "tester@test.local" || fmt.Sprint(got[0].To) != "[ada@example.org grace@example.org]" || strings.Contains(got[0].Mail, "grace") {
-		t.Fatalf("%+v", got)
+		t.Fatalf("Mails = %+v", got)
 	}
 	reader, err := gomail.CreateReader(strings.NewReader(got[0].Mail))
 	if err != nil {
@@ -90,7 +90,7 @@ func TestSendMail(t *testing.T) {
 	t.Run("reports Uncertain if the server hangs up", func(t *testing.T) {
 		r, err := m.SendMail(t.Context(), pim.OutgoingMail{To: []pim.Person{{Address: "mute@example.org"}}, Text: "x"})
 		if err != nil || r.Outcome != pim.Uncertain || len(s.Mails()) != 2 || len(find(t, m, "sent")) != 1 {
-			t.Errorf("%+v, %v", r, err)
+			t.Errorf("SendMail = %+v, %v", r, err)
 		}
 	})
 	t.Run("nobody", func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestSendMail(t *testing.T) {
 		defer d.Start()
 		r, err := m.SendMail(t.Context(), pim.OutgoingMail{To: []pim.Person{{Address: "ada@example.org"}}, Text: "x"})
 		if err != nil || r.Outcome != pim.Sent || !strings.Contains(r.Why, "no copy") {
-			t.Errorf("%+v, %v", r, err)
+			t.Errorf("SendMail = %+v, %v", r, err)
 		}
 	})
 }
@@ -113,7 +113,7 @@ func TestDraftMail(t *testing.T) {
 	l := pim.OutgoingMail{ID: "one@test.local", To: []pim.Person{{Address: "ada@example.org"}}, Subject: "Lunch", Text: "On Friday?"}
 	r, err := m.DraftMail(t.Context(), l)
 	if err != nil || r.Outcome != pim.Sent || r.ID == "" {
-		t.Fatalf("%+v, %v", r, err)
+		t.Fatalf("DraftMail = %+v, %v", r, err)
 	}
 	again, err := m.DraftMail(t.Context(), l) // repeated as after a crash
 	if err != nil || again.ID != r.ID || len(find(t, m, "drafts")) != 1 {
@@ -121,7 +121,7 @@ func TestDraftMail(t *testing.T) {
 	}
 	x, err := m.ReadMail(t.Context(), r.ID)
 	if err != nil || x.Subject != "Lunch" || x.Text != "On Friday?" {
-		t.Errorf("%+v, %v", x, err)
+		t.Errorf("ReadMail = %+v, %v", x, err)
 	}
 	if err := m.TakeBack(t.Context(), r.Undo); err != nil || len(find(t, m, "drafts")) != 0 {
 		t.Error(err)
@@ -159,10 +159,10 @@ func TestMoveMail(t *testing.T) {
 			}
 			r, err := m.MoveMail(t.Context(), list[0].Ref, "archive")
 			if err != nil || r.Outcome != pim.Sent || len(find(t, m, "")) != 1 || len(find(t, m, "archive")) != 1 {
-				t.Fatalf("%+v, %v", r, err)
+				t.Fatalf("MoveMail = %+v, %v", r, err)
 			}
 			if x, err := m.ReadMail(t.Context(), r.ID); err != nil || x.Subject != "Go" {
-				t.Errorf("%+v, %v", x, err)
+				t.Errorf("ReadMail = %+v, %v", x, err)
 			}
 			if _, err := m.MoveMail(t.Context(), list[0].Ref, "archive"); !errors.Is(err, pim.ErrNotFound) {
 				t.Error(err)

@@ -29,37 +29,37 @@ func TestReminders(t *testing.T) {
 	zone := loadVilnius(t)
 	r := netaccount.NewReminders(s.Account("tester"), zone)
 	if list, err := r.FindReminders(t.Context(), false); err != nil || len(list) != 0 {
-		t.Fatalf("%+v, %v", list, err)
+		t.Fatalf("FindReminders = %+v, %v", list, err)
 	}
 	due := time.Date(2026, 12, 1, 9, 30, 0, 0, zone)
 	made, err := r.CreateReminder(t.Context(), pim.Reminder{UID: "one@hob", Title: "Call Žana", Due: due, Priority: 1})
 	if err != nil || made.Outcome != pim.Sent {
-		t.Fatalf("%+v, %v", made, err)
+		t.Fatalf("CreateReminder = %+v, %v", made, err)
 	}
 	// Repeating the call, as after a crash, must not create a second task.
 	if again, err := r.CreateReminder(t.Context(), pim.Reminder{UID: "one@hob", Title: "Call Žana", Due: due, Priority: 1}); err != nil || again.ID != made.ID {
-		t.Fatalf("%+v, %v", again, err)
+		t.Fatalf("CreateReminder = %+v, %v", again, err)
 	}
 	milk, err := r.CreateReminder(t.Context(), pim.Reminder{Title: "Milk", List: "shopping", Due: time.Date(2026, 11, 30, 0, 0, 0, 0, zone), AllDay: true})
 	if err != nil || milk.Why != "Shopping" {
-		t.Fatalf("%+v, %v", milk, err)
+		t.Fatalf("CreateReminder = %+v, %v", milk, err)
 	}
 	list, err := r.FindReminders(t.Context(), false)
 	if err != nil || len(list) != 2 || list[0].Title != "Milk" || !list[0].AllDay || list[0].List != "Shopping" || list[1].Title != "Call Žana" || !list[1].Due.Equal(due) || list[1].Priority != 1 {
-		t.Fatalf("%+v, %v", list, err)
+		t.Fatalf("FindReminders = %+v, %v", list, err)
 	}
 	done, err := r.CompleteReminder(t.Context(), list[1].Ref)
 	if err != nil || done.Outcome != pim.Sent {
-		t.Fatalf("%+v, %v", done, err)
+		t.Fatalf("CompleteReminder = %+v, %v", done, err)
 	}
 	if _, err := r.CompleteReminder(t.Context(), list[1].Ref); !errors.Is(err, pim.ErrChanged) {
 		t.Errorf("second CompleteReminder = %v", err)
 	}
 	if open, err := r.FindReminders(t.Context(), false); err != nil || len(open) != 1 {
-		t.Errorf("%+v, %v", open, err)
+		t.Errorf("FindReminders = %+v, %v", open, err)
 	}
 	if all, err := r.FindReminders(t.Context(), true); err != nil || len(all) != 2 {
-		t.Errorf("%+v, %v", all, err)
+		t.Errorf("FindReminders = %+v, %v", all, err)
 	}
 	if err := r.TakeBack(t.Context(), made.Undo); !errors.Is(err, pim.ErrChanged) {
 		t.Errorf("TakeBack of a changed task = %v", err)
@@ -71,7 +71,7 @@ func TestReminders(t *testing.T) {
 		t.Error(err)
 	}
 	if open, err := r.FindReminders(t.Context(), false); err != nil || len(open) != 1 || open[0].Title != "Call Žana" {
-		t.Errorf("%+v, %v", open, err)
+		t.Errorf("FindReminders = %+v, %v", open, err)
 	}
 	if _, err := r.CreateReminder(t.Context(), pim.Reminder{Title: "x", List: "Nowhere"}); !errors.Is(err, pim.ErrNoFolder) {
 		t.Error(err)

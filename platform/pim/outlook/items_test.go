@@ -49,7 +49,7 @@ func TestTasks(t *testing.T) {
 	), zone)
 	list, err := r.FindReminders(t.Context(), false)
 	if err != nil || len(list) != 3 || list[0].Title != "Tax" || !list[0].AllDay || list[0].Priority != 9 || !list[1].Due.Equal(due) || list[1].AllDay || !list[1].Repeat || list[1].Priority != 1 || list[2].Title != "Pienas" || !list[2].Due.IsZero() {
-		t.Fatalf("%+v, %v", list, err)
+		t.Fatalf("FindReminders = %+v, %v", list, err)
 	}
 	made, err := r.CreateReminder(t.Context(), pim.Reminder{Title: "'; iex \"x\"", Due: due, Priority: 1})
 	if err != nil || made.ID != "outlook/task/00AD/00FF" || last(given) != `{"how":"create","title":"'; iex \"x\"","importance":2,"day":"2026-11-24","at":1795503600000}` {
@@ -70,7 +70,7 @@ func TestTasks(t *testing.T) {
 	}
 	for _, ref := range []string{"", "outlook/task/x'/1", "outlook/note/00AA/00FF", "outlook/task//00"} {
 		if _, err := r.CompleteReminder(t.Context(), ref); !errors.Is(err, pim.ErrNotFound) {
-			t.Errorf("%q: %v", ref, err)
+			t.Errorf("%q: CompleteReminder = %v, want ErrNotFound", ref, err)
 		}
 	}
 	if _, err := r.CreateReminder(t.Context(), pim.Reminder{Title: "x", List: "Other"}); !errors.Is(err, errors.ErrUnsupported) {
@@ -90,7 +90,7 @@ func TestNotesAndContacts(t *testing.T) {
 		t.Fatalf("%+v, %v, %s", list, err, last(given))
 	}
 	if x, err := n.ReadNote(t.Context(), list[0].Ref); err != nil || x.Text != "WLAN\nhunter2" {
-		t.Errorf("%+v, %v", x, err)
+		t.Errorf("ReadNote = %+v, %v", x, err)
 	}
 	made, err := n.CreateNote(t.Context(), pim.Note{Title: "Id\u0117ja", Text: "a\nb"})
 	if err != nil || last(given) != `{"how":"create","title":"Id\u0117ja","text":"a\nb"}` {
@@ -102,7 +102,7 @@ func TestNotesAndContacts(t *testing.T) {
 	c := outlook.NewContacts(answering(&given, `{"ok":true,"data":{"seen":3,"people":[{"id":"1","name":"Ada","company":"","addresses":["Ada@Example.org","/o=x/cn=ada",""],"phones":["+370 600","",""],"born":"1990-12-31"}]}}`))
 	people, err := c.FindContacts(t.Context(), "ADA", 5)
 	if err != nil || len(people) != 1 || len(people[0].Addresses) != 1 || people[0].Addresses[0] != "ada@example.org" || len(people[0].Phones) != 1 || people[0].Birthday != "1990-12-31" {
-		t.Errorf("%+v, %v", people, err)
+		t.Errorf("FindContacts = %+v, %v", people, err)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestCalendar(t *testing.T) {
 	}
 	for _, rule := range []string{"FREQ=HOURLY", "FREQ=MONTHLY;BYDAY=-1FR", "nonsense"} {
 		if _, err := c.CreateEvent(t.Context(), "", pim.NewEvent{Rule: rule}); !errors.Is(err, pim.ErrInvalid) {
-			t.Errorf("%s: %v", rule, err)
+			t.Errorf("%s: CreateEvent = %v, want ErrInvalid", rule, err)
 		}
 	}
 }

@@ -82,13 +82,13 @@ func TestTable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range parseProviders() {
 		if _, err := pim.ParseServer(pim.IMAP, p.Servers[pim.IMAP]); err != nil {
-			t.Errorf("%s: %v", p.Provider, err)
+			t.Errorf("%s: ParseServer = %v, want nil", p.Provider, err)
 		}
 		if _, err := pim.ParseServer(pim.SMTP, p.Servers[pim.SMTP]); err != nil {
-			t.Errorf("%s: %v", p.Provider, err)
+			t.Errorf("%s: ParseServer = %v, want nil", p.Provider, err)
 		}
 		if _, err := pim.ParseURL(p.Servers[pim.CalDAV]); p.Servers[pim.CalDAV] != "" && err != nil {
-			t.Errorf("%s: %v", p.Provider, err)
+			t.Errorf("%s: ParseURL = %v", p.Provider, err)
 		}
 		for _, d := range p.domains {
 			if seen[d] {

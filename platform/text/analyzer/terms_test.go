@@ -73,7 +73,7 @@ func TestQuery(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			w := Query(tc.word, all, 64)
 			if len(w) != 1 {
-				t.Fatalf("%+v", w)
+				t.Fatalf("Query = %+v", w)
 			}
 			if got := w[0].Freq(row(tc.row), tc.loose) > 0; got != tc.want {
 				t.Errorf("%v", got)
@@ -81,7 +81,7 @@ func TestQuery(t *testing.T) {
 		})
 	}
 	if w := Query("invoice-4711.pdf paid paid", nil, 64); len(w) != 5 || !w[3].Extra {
-		t.Errorf("%+v", w)
+		t.Errorf("Query = %+v", w)
 	}
 	if w := Query(strings.Repeat("word ", 5)+strings.Repeat("x", 1<<21), nil, 64); len(w) != 2 || len(w[1].Text) > maxTerm {
 		t.Errorf("%d terms", len(w))

@@ -60,7 +60,7 @@ func TestFiles(t *testing.T) {
 			"2000-02-10": true, "2000-02-11": false, "2000-02-09": false, "2000-12-25": true, "2000-12-26": true, "2000-12-27": false, "2002-12-25": true,
 		} {
 			if got := f.Has(day(s)); got != want {
-				t.Errorf("%s: %t", s, got)
+				t.Errorf("%s: Has = %t", s, got)
 			}
 		}
 		write("no calendar")

@@ -69,7 +69,7 @@ func TestFamilies(t *testing.T) {
 		"How do I ignore a warning in Go?", "2026-11-22 10:00 GET /index.html 200", "Bonjour, le train part à 9 heures.", "# README\n\nRun make test. See docs.",
 	} {
 		if got := injection.Scan(text); got != nil {
-			t.Errorf("%q: %q", text, got)
+			t.Errorf("%q: Scan = %q, want nil", text, got)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func TestRender_LikeTheStandardLibrary(t *testing.T) {
 		}
 		var want, got strings.Builder
 		if err := std.Execute(&want, sample()); err != nil {
-			t.Fatalf("%s: %v", text, err)
+			t.Fatalf("%s: Execute = %v, want nil", text, err)
 		}
 		text := strings.NewReplacer("(index .List 0).Name", "(first .List).Name", "call .Fn", ".Fn").Replace(text)
 		own, err := minitmpl.Parse(text, minitmpl.Funcs{"join": strings.Join, "first": func(l []inner) inner { return l[0] }})
@@ -79,7 +79,7 @@ func TestRender_LikeTheStandardLibrary(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := own.Execute(&got, sample()); err != nil {
-			t.Errorf("%s: %v", text, err)
+			t.Errorf("%s: Execute = %v, want nil", text, err)
 			continue
 		}
 		if got.String() != want.String() {

@@ -38,7 +38,7 @@ func FuzzNothingInATextEndsIt(f *testing.F) {
 		id := promptfence.New(text + from + warning)
 		got := promptfence.Wrap(id, text, from, warning)
 		if strings.Count(got, "</outside-"+id+">") != 1 || !strings.HasSuffix(got, "\n</outside-"+id+">") || strings.Count(strings.SplitN(got, "\n", 2)[0], ">") != 1 {
-			t.Fatalf("%q", got)
+			t.Fatalf("Wrap = %q", got)
 		}
 	})
 }

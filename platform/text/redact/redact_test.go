@@ -170,7 +170,7 @@ func TestOpaque(t *testing.T) {
 		"https://shop.example/item/123e4567-e89b-12d3-a456-426614174000",
 	} {
 		if p := redact.Opaque(u); p != "" {
-			t.Errorf("%s: %q", u, p)
+			t.Errorf("%s: Opaque = %q", u, p)
 		}
 	}
 }

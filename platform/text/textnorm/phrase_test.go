@@ -111,7 +111,7 @@ func TestContainsAllWords(t *testing.T) {
 		{nil, true}, {[]string{"cafe"}, true}, {[]string{"CAFÉ", "mon"}, true}, {[]string{"café", "tuesday"}, false},
 	} {
 		if got := ContainsAllWords("The Café on Monday", tc.words); got != tc.want {
-			t.Errorf("%q: %t", tc.words, got)
+			t.Errorf("%q: ContainsAllWords = %t", tc.words, got)
 		}
 	}
 }

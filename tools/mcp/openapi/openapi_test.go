@@ -166,7 +166,7 @@ func FuzzParse(f *testing.F) {
 		for _, o := range list {
 			var s jsonschema.Schema
 			if err := json.Unmarshal(o.Schema, &s); err != nil {
-				t.Fatalf("%s: %v", o.Schema, err)
+				t.Fatalf("%s: Unmarshal = %v, want nil", o.Schema, err)
 			}
 			args := map[string]any{"body": "x"}
 			for _, p := range o.Parameters {

@@ -20,7 +20,7 @@ func TestTry(t *testing.T) {
 	}
 	n := fresh(r.URL)
 	if said, err := n.Try(t.Context(), pimtest.Secret); err != nil || len(said) != 2 || !strings.Contains(said[1], "calendars: Work") {
-		t.Errorf("%q %v", said, err)
+		t.Errorf("Try = %q %v", said, err)
 	}
 	n = fresh("http://127.0.0.1:1/")
 	if said, err := n.Try(t.Context(), pimtest.Secret); err != nil || n.Server(pim.CalDAV) != "" || !strings.Contains(said[1], "skipped") {
@@ -46,7 +46,7 @@ func TestTry_Again(t *testing.T) {
 		t.Error("a wrong password works")
 	}
 	if said, err := n.Try(t.Context(), pimtest.Secret); err != nil || len(said) != 2 || n.Server(pim.CalDAV) == "" {
-		t.Errorf("%q %v", said, err)
+		t.Errorf("Try = %q %v", said, err)
 	}
 	n = &New{Account: config.Account{Account: pim.Account{Name: "x", Servers: pim.Servers{pim.CalDAV: r.URL}, Address: "tester@test.local", User: "tester"}}}
 	if _, err := n.Try(t.Context(), "hunter2"); !errors.Is(err, ErrNone) {

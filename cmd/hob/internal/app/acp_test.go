@@ -178,7 +178,7 @@ func TestExternalAgent_BareYesApproves(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	if got := h.awaitEnd(event); got.Answer != "It is done: x" {
-		t.Errorf("%+v", got)
+		t.Errorf("awaitEnd = %+v", got)
 	}
 }
 
@@ -213,7 +213,7 @@ func TestExternalAgent_IsStopped(t *testing.T) {
 				time.Sleep(10 * time.Millisecond) // until the turn has begun
 			}
 			if got := h.awaitEnd(r.Event); !regexp.MustCompile(`Stopped\.|\[interrupted\]`).MatchString(got.Answer) {
-				t.Errorf("%+v", got)
+				t.Errorf("awaitEnd = %+v", got)
 			}
 			_, body = h.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
 			if strings.TrimSpace(string(body)) != "[]" {
@@ -235,7 +235,7 @@ func TestExternalAgent_WaitsWithoutBlockingOtherSessions(t *testing.T) {
 	}
 	h.approve(question, true)
 	if got := h.awaitEnd(event); got.Answer != "It is done: x" {
-		t.Errorf("%+v", got)
+		t.Errorf("awaitEnd = %+v", got)
 	}
 }
 

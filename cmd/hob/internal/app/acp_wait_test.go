@@ -93,7 +93,7 @@ func TestExternalAgent_GetsTheAnswerToItsOwnQuestion(t *testing.T) {
 	}
 	h.approve(open[second], true)
 	if got := h.awaitEnd(second); got.Answer != "It is done: two" {
-		t.Errorf("%+v", got)
+		t.Errorf("awaitEnd = %+v", got)
 	}
 	h.approve(open[first], false)
 	if got := h.awaitEnd(first); got.Answer != "I may not, it says no." || h.work() != "two" {
@@ -113,7 +113,7 @@ func TestExternalAgent_GetsTheAnswerToItsOwnQuestion(t *testing.T) {
 	}
 	h.approve(list[1].ID, false)
 	if got := h.awaitEnd(third); !strings.Contains(got.Answer, "It is done: three") || !strings.Contains(got.Answer, "I may not") {
-		t.Errorf("%+v", got)
+		t.Errorf("awaitEnd = %+v", got)
 	}
 }
 
@@ -196,7 +196,7 @@ func TestExternalAgent_StopsAllTurnsOfAConversation(t *testing.T) {
 	}
 	for _, id := range []string{first, second} {
 		if got := h.awaitEnd(id); !strings.Contains(got.Answer, "Stopped.") && !strings.Contains(got.Answer, "[interrupted]") {
-			t.Errorf("%+v", got)
+			t.Errorf("awaitEnd = %+v", got)
 		}
 	}
 	if h.openOf(0); h.say("say again") != "again" || h.work() != "" {

@@ -34,7 +34,7 @@ func TestPeople_OnlyTheOwnersWordsCount(t *testing.T) {
 	})
 	for _, name := range []string{"my sister", "sister"} {
 		if got := h.d.graph.ContactAliases(h.d.store.Reader(t.Context()), name); !slices.Contains(got, "ana@silva.example") {
-			t.Errorf("%s: %q", name, got)
+			t.Errorf("%s: ContactAliases = %q", name, got)
 		}
 	}
 	if got := called(); slices.Contains(got, "ana@evil.example") {

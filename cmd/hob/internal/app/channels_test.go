@@ -212,7 +212,7 @@ func TestChannels_ReceiveFiles(t *testing.T) {
 	path := filepath.Join(h.home, "Documents", "Hob", "Received", "notes.txt")
 	b, err := os.ReadFile(path)
 	if err != nil || string(b) != "the gate is green" {
-		t.Fatalf("%q, %v", b, err)
+		t.Fatalf("ReadFile = %q, %v", b, err)
 	}
 	mu.Lock()
 	defer mu.Unlock()

@@ -357,7 +357,7 @@ func TestAgents_ToolPatternsMustMatch(t *testing.T) {
 	c, err := config.Parse("config.toml", []byte("[agent]\nmodel = \"offline\"\n[agents.a]\ndeny = [\"wirte_file\"]\n"))
 	fatal(t, err)
 	if _, err := Open(t.Context(), Options{Paths: paths, UserHome: home, Config: c}); err == nil || !strings.Contains(err.Error(), `config.toml:3: agents.a: no tool or category matches "wirte_file"`) {
-		t.Errorf("%v", err)
+		t.Errorf("Open = %v", err)
 	}
 }
 

@@ -81,10 +81,10 @@ func TestDelay_SendsWhatWasApproved(t *testing.T) {
 	}
 	row, e := h.sendOf(c.Call)
 	if row.State != bus.SendSent || e.State != bus.CallDone || !strings.Contains(e.Result, "Sent to ada@example.org: Note.") {
-		t.Fatalf("%+v %+v", row, e)
+		t.Fatalf("sendOf = %+v %+v", row, e)
 	}
 	if m := s.Mails(); len(m) != 1 || !strings.Contains(m[0].Mail, "YXMgYXBwcm92ZWQ=") {
-		t.Errorf("%+v", m)
+		t.Errorf("Mails = %+v", m)
 	}
 	if u := h.tool("undo", `{"id":"`+c.Call+`"}`); !strings.Contains(u.Error, "too late: it was sent at") {
 		t.Errorf("%+v", u)
@@ -102,12 +102,12 @@ func TestDelay_ReportsFailures(t *testing.T) {
 	h := open(t, delayedConfig(s, "10ms"))
 	c := h.tool("send_email", `{"to":["refuse@example.org"],"text":"x"}`)
 	if row, e := h.sendOf(c.Call); row.State != bus.SendFailed || e.State != bus.CallFailed || e.Code != "failed" {
-		t.Errorf("%+v %+v", row, e)
+		t.Errorf("sendOf = %+v %+v", row, e)
 	}
 	h.wait("notice", `^The email to refuse@example.org was not sent: .*550 no such user`)
 	c = h.tool("send_email", `{"to":["mute@example.org"],"text":"x"}`)
 	if row, e := h.sendOf(c.Call); row.State != bus.SendUnknown || e.State != bus.CallUnknown {
-		t.Errorf("%+v %+v", row, e)
+		t.Errorf("sendOf = %+v %+v", row, e)
 	}
 	h.wait("notice", `^Outcome unknown: the email to mute@example.org may have been sent`)
 	if len(s.Mails()) != 1 {
@@ -172,7 +172,7 @@ func TestDelay_Calendar(t *testing.T) {
 	r.Put("Home", "i1", "SUMMARY:Budget\nDTSTART:"+at+"\nDURATION:PT1H\nORGANIZER:mailto:eve@example.org\nATTENDEE;PARTSTAT=NEEDS-ACTION;RSVP=TRUE:mailto:tester@test.local")
 	c = h.tool("answer_invitation", `{"event":"budget","answer":"accept"}`)
 	if row, e := h.sendOf(c.Call); row.What != `the answer to "budget" to eve@example.org` || row.State != bus.SendSent || len(s.Mails()) != 3 || !strings.Contains(e.Result, "An email was sent to eve@example.org.") {
-		t.Fatalf("%+v %+v", row, e)
+		t.Fatalf("sendOf = %+v %+v", row, e)
 	}
 	c = h.tool("delete_calendar_event", `{"event":"review"}`)
 	if row, _ := h.sendOf(c.Call); row.State != bus.SendSent || strings.Contains(titles(), "Review") || len(s.Mails()) != 4 {
@@ -221,6 +221,6 @@ func TestDelay_ButtonCancelsAllSends(t *testing.T) {
 		t.Errorf("Cancel = %q, %v", said, err)
 	}
 	if row, _ := h.sendOf(mail.Call); row.State != bus.SendCancelled {
-		t.Errorf("%+v", row)
+		t.Errorf("sendOf = %+v", row)
 	}
 }

@@ -259,7 +259,7 @@ func TestForget_WithdrawsARequest(t *testing.T) {
 	}
 	h.post("other", "/yes "+waits.Approvals[0].ID)
 	if got := h.awaitEnd(event); strings.Contains(got.Answer, "9911") {
-		t.Errorf("%+v", got)
+		t.Errorf("awaitEnd = %+v", got)
 	}
 	if got := h.say("what are my tasks?"); !strings.Contains(got, "task") {
 		t.Errorf("%q", got)

@@ -211,7 +211,7 @@ func TestManual_IsRewritten(t *testing.T) {
 	fatal(t, os.WriteFile(path, []byte("# mine\n"), 0o600))
 	openAt(t, h.home, "")
 	if mine, err := os.ReadFile(path); err != nil || string(mine) != "# mine\n" {
-		t.Errorf("%q, %v", mine, err)
+		t.Errorf("ReadFile = %q, %v", mine, err)
 	}
 }
 

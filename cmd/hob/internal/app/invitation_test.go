@@ -72,7 +72,7 @@ func TestInvitation_IsAnswered(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	if m := s.Mails(); len(m) != 1 || len(m[0].To) != 1 || m[0].To[0] != "ada@example.org" {
-		t.Fatalf("%+v", m)
+		t.Fatalf("Mails = %+v", m)
 	}
 	m := decoded(t, s.Mails()[0].Mail)
 	for _, want := range []string{"METHOD:REPLY", "UID:i1", "SEQUENCE:3", "ATTENDEE;CN=Me;PARTSTAT=DECLINED:mailto:tester@test.local", `COMMENT:I am away\; sorry`} {

@@ -92,7 +92,7 @@ func TestAccounts_Calendar(t *testing.T) {
 		t.Fatalf("%+v %v", got, in())
 	}
 	if m := s.Mails(); len(m) != 1 || m[0].To[0] != "ada@example.org" || !strings.Contains(m[0].Mail, "METHOD:REQUEST") && !strings.Contains(m[0].Mail, "method=REQUEST") {
-		t.Errorf("%+v", m)
+		t.Errorf("Mails = %+v", m)
 	}
 	if got := h.tool("update_calendar_event", `{"event":"review","start":"16:00"}`); len(got.Approvals) != 1 || !strings.Contains(got.Text, `Moved "Review"`) || !strings.Contains(got.Text, "An email was sent to ada@example.org.") || len(s.Mails()) != 2 {
 		t.Fatalf("%+v %+v", got, s.Mails())

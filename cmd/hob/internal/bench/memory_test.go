@@ -34,7 +34,7 @@ func TestSizes(t *testing.T) {
 		1000: {1000}, 5000: {1000, 3000, 5000}, 10_000: {1000, 3000, 10_000}, 1_000_000: {1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000},
 	} {
 		if got := measuredSizes(rows); !cmp.Equal(got, want) {
-			t.Errorf("%d: %v", rows, got)
+			t.Errorf("%d: measuredSizes = %v", rows, got)
 		}
 	}
 }
@@ -56,7 +56,7 @@ func TestChart_IsSVG(t *testing.T) {
 			}
 		}
 		if s := GrowthChart(list); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") {
-			t.Errorf("%s: %s", name, s)
+			t.Errorf("%s: GrowthChart = %s", name, s)
 		}
 	}
 }

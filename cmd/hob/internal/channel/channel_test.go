@@ -130,7 +130,7 @@ func TestTest(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			said, err := Test(t.Context(), parseConfig(t, tt.conf), channelsall.Drivers(), tt.channel, deps)
 			if !strings.Contains(said, tt.said) || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) || tt.is != nil && !errors.Is(err, tt.is) {
-				t.Errorf("%q %v", said, err)
+				t.Errorf("Test = %q %v", said, err)
 			}
 		})
 	}

@@ -18,7 +18,7 @@ func TestAccounts(t *testing.T) {
 		t.Helper()
 		got := checkAccounts(t.Context(), withConfig(t, e, "[accounts.work]\n"+text))
 		if len(got) != 1 || got[0].Name != "account work" {
-			t.Fatalf("%+v", got)
+			t.Fatalf("checkAccounts = %+v", got)
 		}
 		return got[0]
 	}

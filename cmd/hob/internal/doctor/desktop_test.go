@@ -18,9 +18,9 @@ func TestPermissions(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if got := missingPermissionChecks([]permission.Permission{screen}); len(got) != 1 || got[0].State != OK {
-		t.Errorf("%+v", got)
+		t.Errorf("missingPermissionChecks = %+v", got)
 	}
 	if got := missingPermissionChecks(nil); got != nil {
-		t.Errorf("%+v", got)
+		t.Errorf("missingPermissionChecks = %+v, want nil", got)
 	}
 }

@@ -42,7 +42,7 @@ func TestMemory(t *testing.T) {
 			}
 			got := checkMemory(t.Context(), e)
 			if len(got) != 1 || got[0].State != tc.state || !strings.Contains(got[0].Cause, tc.want) || (tc.state != OK && got[0].Remedy == "") {
-				t.Errorf("%+v", got)
+				t.Errorf("checkMemory = %+v", got)
 			}
 		})
 	}

@@ -19,7 +19,7 @@ func stateOf(t *testing.T, e Env, name string) Check {
 	t.Helper()
 	list, err := Run(t.Context(), e, Options{Names: []string{name}})
 	if err != nil || len(list) != 1 {
-		t.Fatalf("%s: %+v, %v", name, list, err)
+		t.Fatalf("%s: Run = %+v, %v", name, list, err)
 	}
 	return list[0]
 }
@@ -64,11 +64,11 @@ func TestProofs_WorkInAHome(t *testing.T) {
 func TestRestore_FailsWhenRestoreFails(t *testing.T) {
 	e := withConfig(t, healthyEnv(t), "")
 	if c := stateOf(t, e, "restore"); c.State != OK {
-		t.Fatalf("%+v", c)
+		t.Fatalf("stateOf = %+v", c)
 	}
 	write(t, e.Paths.AuditKeyFile(), "no key", 0o600)
 	if c := stateOf(t, e, "restore"); c.State != Fail || !strings.Contains(c.Cause, "does not contain a key") {
-		t.Errorf("%+v", c)
+		t.Errorf("stateOf = %+v", c)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestEveryFile_FixClosesFiles(t *testing.T) {
 	}
 	list, err := Run(t.Context(), e, Options{Names: []string{"every file"}, Fix: true})
 	if err != nil || len(list) != 1 || list[0].Fixed == "" {
-		t.Fatalf("%+v, %v", list, err)
+		t.Fatalf("Run = %+v, %v", list, err)
 	}
 	if c := stateOf(t, e, "every file"); c.State != OK {
 		t.Errorf("after the fix: %+v", c)
@@ -104,6 +104,6 @@ func TestRestore_FailsForADamagedDatabase(t *testing.T) {
 	}
 	write(t, e.Paths.Database(), strings.Repeat("no database", 1000), 0o600)
 	if c := stateOf(t, e, "restore"); c.State != Fail || c.Remedy == "" {
-		t.Errorf("%+v", c)
+		t.Errorf("stateOf = %+v", c)
 	}
 }

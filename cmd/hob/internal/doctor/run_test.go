@@ -59,7 +59,7 @@ func TestRun_CheckThatHangs(t *testing.T) {
 func TestRun_CheckThatPanics(t *testing.T) {
 	list, err := Run(t.Context(), Env{}, Options{probes: []Probe{{Name: "x", Run: func(context.Context, Env) []Check { panic("oh") }}, fixedProbe("y", OK)}})
 	if err != nil || len(list) != 2 || list[0].State != Fail || !strings.Contains(list[0].Cause, "oh") || list[1].State != OK {
-		t.Errorf("%+v, %v", list, err)
+		t.Errorf("Run = %+v, %v", list, err)
 	}
 }
 

@@ -50,7 +50,7 @@ func TestTimes(t *testing.T) {
 	} {
 		got, err := readTime(tc.text)
 		if err != nil || got.UTC().Format(time.RFC3339) != tc.want {
-			t.Errorf("%q: %v, %v", tc.text, got, err)
+			t.Errorf("%q: readTime = %v, %v", tc.text, got, err)
 		}
 	}
 	if _, err := readTime("whenever"); err == nil {

@@ -53,7 +53,7 @@ func TestAccount_IsAskedFor(t *testing.T) {
 	}
 	a, secret := accountOf(t, o)
 	if a.Name != "cal" || a.Server(pim.CalDAV) != r.URL || a.Address != "tester@cal.example" || a.Password != "keychain:account-cal" || secret != pimtest.Secret {
-		t.Errorf("%+v %s", a, secret)
+		t.Errorf("accountOf = %+v %s", a, secret)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestAccount_WithAddressBooks(t *testing.T) {
 		t.Fatal(err, out.String(), ask.asked)
 	}
 	if a, _ := accountOf(t, o); a.Server(pim.CardDAV) != r.URL || a.User != "tester" {
-		t.Errorf("%+v", a)
+		t.Errorf("accountOf = %+v", a)
 	}
 }
 

@@ -279,7 +279,7 @@ func TestBudget_OffersACap(t *testing.T) {
 		a := Answers{"brain": "server", "server": tt.address, "key": "", untested: "true"}
 		qs, err := nextOfBrain(t.Context(), o, a)
 		if err != nil || (len(qs) == 2) != tt.asked {
-			t.Fatalf("%s: %v %v", tt.name, qs, err)
+			t.Fatalf("%s: nextOfBrain = %v %v", tt.name, qs, err)
 		}
 		if tt.asked {
 			for _, bad := range []string{"much", "-1", "nan", ""} {

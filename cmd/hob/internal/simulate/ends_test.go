@@ -19,7 +19,7 @@ func keyOf(context.Context, string) (string, error) { return "sk-test-0123456789
 func TestACallWithoutArguments(t *testing.T) {
 	r := simulateScript(t, "-- day 1 09:00 call list_tasks --\n", func(o *Options) { o.Days = 1 })
 	if got := saidBy(r, Do, Problem); !strings.Contains(got, "do list_tasks") || strings.Contains(got, "problem") {
-		t.Errorf("%s", got)
+		t.Errorf("saidBy = %s", got)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestMessagesThatAreJoined(t *testing.T) {
 func TestAChannelThatDoesNotWork(t *testing.T) {
 	r := simulateScript(t, "-- config --\n[channels.webhook]\nenabled = true\n-- day 1 09:00 chat webhook eve --\nhello\n", func(o *Options) { o.Days = 1 })
 	if got := saidBy(r, Problem); !strings.Contains(got, `the channel "webhook" does not work: secret is missing`) {
-		t.Errorf("%s", got)
+		t.Errorf("saidBy = %s", got)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestARoomStaysOpen(t *testing.T) {
 		t.Errorf("%d messages, %v", to.n, err)
 	}
 	if got := saidBy(&Result{Timeline: p.line.list}, Denied, Failed); !strings.Contains(got, "denied bob writes: text 0") || !strings.Contains(got, "too long") {
-		t.Errorf("%s", got)
+		t.Errorf("saidBy = %s", got)
 	}
 }
 

@@ -74,7 +74,7 @@ func TestASilentModelEndsThePlay(t *testing.T) {
 	defer l.Close()
 	_, err = trySimulation(t, modelScript("openai", "http://"+l.Addr().String()+"/v1", "stall = \"300ms\""), useRealModels)
 	if err == nil || !strings.Contains(err.Error(), l.Addr().String()+" sent no data for 300ms") || !strings.Contains(err.Error(), "--model configured") {
-		t.Errorf("%v", err)
+		t.Errorf("trySimulation = %v", err)
 	}
 }
 
@@ -92,7 +92,7 @@ func TestModelsAreAskedInTheRealTime(t *testing.T) {
 		o.roots = roots
 	})
 	if got := saidBy(r, Say, Failed); !strings.Contains(got, "20 09:00:00 say Gladly.") || strings.Contains(got, "failed") {
-		t.Errorf("%s", got)
+		t.Errorf("saidBy = %s", got)
 	}
 }
 

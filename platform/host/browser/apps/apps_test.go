@@ -189,7 +189,7 @@ func TestActs(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := a.Read(ctx, b, x); err != nil || got.Text != tc.text || got.Cut {
-			t.Errorf("%s: %+v, %v", name, got, err)
+			t.Errorf("%s: Read = %+v, %v", name, got, err)
 		}
 		for code, want := range map[string]string{"1+1": "2", "leak": "say [secret]", "deep": `{"pw":"[secret]"}`, "nothing": ""} {
 			if got, err := a.Execute(ctx, b, x, code); err != nil || got.Text != want {
@@ -211,7 +211,7 @@ func TestActs(t *testing.T) {
 		}
 		opened, err := a.Open(ctx, b, "https://new.example/")
 		if err != nil || m.EvalWorld(tc.left) != "2" {
-			t.Errorf("%s: %+v, %v", name, opened, err)
+			t.Errorf("%s: Open = %+v, %v", name, opened, err)
 		}
 		if got, err := a.Get(ctx, b, opened.ID); err != nil || got.URL != "https://new.example/" {
 			t.Errorf("%s: %+v, %v", name, got, err)
@@ -270,7 +270,7 @@ func TestFailures(t *testing.T) {
 				m.Fail(tc.fault, tc.as)
 				l, err := a.List(t.Context(), app(b))
 				if osrun.KindOf(err) != tc.kind || l.Tabs != nil || !strings.Contains(err.Error(), tc.says) || strings.Contains(err.Error(), "Programm") {
-					t.Errorf("%s: %+v, %v", b, l, err)
+					t.Errorf("%s: List = %+v, %v", b, l, err)
 				}
 			}
 		})
@@ -289,7 +289,7 @@ func TestFailures(t *testing.T) {
 		}
 		m.EvalWorld(fmt.Sprintf("world.apps[%q].scripts = %d", tc.app, tc.number))
 		if _, err := a.Execute(t.Context(), app(b), x, "1+1"); osrun.KindOf(err) != osrun.SetupRequired || osrun.IsUncertain(err) || !strings.Contains(err.Error(), tc.says) || !strings.Contains(err.Error(), "Allow JavaScript from Apple Events") {
-			t.Errorf("%s: %v", b, err)
+			t.Errorf("%s: Execute = %v", b, err)
 		}
 	}
 	busy := apps.New(m, apps.Options{Taken: func(title string) bool { return title == "Google Chrome" }})

@@ -147,7 +147,7 @@ func TestMacAct(t *testing.T) {
 			m := osruntest.NewMac(t, screenOf(letter()...))
 			m.EvalWorld("(function (p) { " + strings.TrimPrefix(c.change, "0") + "; return 1; })(world.apps['com.apple.systemevents'].root.processes[0])")
 			if err := macAct(t.Context(), m, c.node, c.text); !errors.Is(err, ErrGone) {
-				t.Errorf("%v", err)
+				t.Errorf("macAct = %v, want ErrGone", err)
 			}
 			if e := strings.Join(m.Events(), "\n"); strings.Contains(e, "perform") || strings.Contains(e, "set ") {
 				t.Errorf("done: %s", e)
@@ -166,7 +166,7 @@ func TestMacAct_Refuses(t *testing.T) {
 		m.Fail(what, number)
 		_, _, err = macRead(t.Context(), m, "")
 		if osrun.KindOf(err) != osrun.Denied || !strings.Contains(err.Error(), "Privacy_Accessibility") {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: macRead = %v", what, err)
 		}
 		m.ClearFaults()
 	}

@@ -54,7 +54,7 @@ func TestUIA(t *testing.T) {
 		{"window":7,"path":"1:1","depth":0,"role":"window","name":"none of ours","text":"","does":"","takes":false,"secret":false}],"more":true,"gone":0}`}
 	list, more, err := uiaRead(t.Context(), w, frames)
 	if err != nil || !more || len(list) != 3 {
-		t.Fatalf("%+v %v %v", list, more, err)
+		t.Fatalf("uiaRead = %+v %v %v", list, more, err)
 	}
 	if n := list[1]; n.PID != 9 || n.App != "notepad" || n.Window != "letter" || n.Text != "Dear" || !n.Takes {
 		t.Errorf("%+v", n)
@@ -85,7 +85,7 @@ func TestUIA(t *testing.T) {
 	} {
 		w.err = c.err
 		if err := uiaAct(t.Context(), w, list[1], nil); !errors.Is(err, c.want) || osrun.IsUncertain(c.err) && errors.Is(err, ErrNot) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: uiaAct = %v", name, err)
 		}
 	}
 	w.err, w.answer = nil, `{"list":[],"more":false,"gone":1}`

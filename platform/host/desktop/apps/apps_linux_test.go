@@ -38,7 +38,7 @@ func TestStart_WithoutSecrets(t *testing.T) {
 	f := New(Options{Getenv: getenv, Marker: "STARTED"})
 	a, err := f.Find(t.Context(), "probe")
 	if err != nil || a.ID != "kde-probe" || a.Shared {
-		t.Fatalf("%+v, %v", a, err)
+		t.Fatalf("Find = %+v, %v", a, err)
 	}
 	if err := f.Start(t.Context(), a, ""); err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestStart_ThroughTheServiceManager(t *testing.T) {
 	}
 	u := m.Units()
 	if len(u) != 1 || len(u[0].Command) != 3 || u[0].Environment[0] != "STARTED=app" || !strings.HasSuffix(u[0].Name, ".service") {
-		t.Errorf("%+v", u)
+		t.Errorf("Units = %+v", u)
 	}
 	if _, err := os.Stat(out); err == nil {
 		t.Error("this process started the program too")
@@ -111,7 +111,7 @@ func TestStart_WithoutADesktop(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := f.Start(t.Context(), a, ""); !errors.Is(err, ErrSession) {
-		t.Errorf("%v", err)
+		t.Errorf("Start = %v, want ErrSession", err)
 	}
 	for _, name := range []string{"", "no such thing", "a\x00b", strings.Repeat("a", 300)} {
 		if _, err := f.Find(t.Context(), name); err == nil {

@@ -87,7 +87,7 @@ func TestPick(t *testing.T) {
 func TestStartMenu(t *testing.T) {
 	list := menuApps([]startMenuItem{{"Editor", `{1AC14E77-02E7-4E5D-B744-2EB1AE5198B7}\notepad.exe`}, {"Rechner", "Microsoft.WindowsCalculator_8wekyb3d8bbwe!App"}, {"Mine", `C:\Users\x\evil.exe`}, {"", "x"}})
 	if len(list) != 3 || !list[0].Shared || !list[1].Shared || list[2].Shared {
-		t.Errorf("%+v", list)
+		t.Errorf("menuApps = %+v", list)
 	}
 	osruntest.Check(t, startScript())
 }
@@ -100,6 +100,6 @@ func TestBundles(t *testing.T) {
 		}
 	}
 	if got := listBundles(dir); len(got) != 1 || got[0].Name != "Safari" || got[0].Shared {
-		t.Errorf("%+v", got)
+		t.Errorf("listBundles = %+v", got)
 	}
 }

@@ -169,7 +169,7 @@ func TestWayland(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c, err := b.Read(t.Context()); err != nil || c.Text != text || c.Hidden {
-			t.Errorf("%q: %+v %v", text, c, err)
+			t.Errorf("%q: Read = %+v %v", text, c, err)
 		}
 	}
 	s.Run(t, "wl-copy", "--foreground", "--type", passwordHint, "secret")

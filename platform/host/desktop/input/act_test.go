@@ -147,6 +147,6 @@ func TestKeystroke(t *testing.T) {
 	}
 	m.Fail("keystroke", 1002)
 	if err := pressLetter(t.Context(), m, "q", nil); osrun.KindOf(err) != osrun.Denied || !strings.Contains(err.Error(), "Privacy_Accessibility") {
-		t.Errorf("%v", err)
+		t.Errorf("pressLetter = %v", err)
 	}
 }

@@ -109,7 +109,7 @@ func TestType_StopsInAnotherWindow(t *testing.T) {
 	h := New(Options{Getenv: getenv})
 	no := errors.New("not there")
 	if err := h.Type(t.Context(), w, "x\n", func(window.Window) error { return no }); !errors.Is(err, no) {
-		t.Errorf("%v", err)
+		t.Errorf("Type = %v", err)
 	}
 	n := 0
 	if err := h.Type(t.Context(), w, "0123456789abcdef0123456789\n", func(window.Window) error {
@@ -132,10 +132,10 @@ func TestType_StopsInAnotherWindow(t *testing.T) {
 	gone := w
 	gone.ID = 12345
 	if err := h.Type(t.Context(), gone, "x", allowAll); !errors.Is(err, ErrGone) {
-		t.Errorf("%v", err)
+		t.Errorf("Type = %v, want ErrGone", err)
 	}
 	if err := h.Click(t.Context(), gone, w.X+5, w.Y+5, "left", false, allowAll); !errors.Is(err, ErrGone) {
-		t.Errorf("%v", err)
+		t.Errorf("Click = %v, want ErrGone", err)
 	}
 	for _, c := range []string{"", "ctrl+", "hyper+x", "ab", "ctrl+é"} {
 		if err := h.Press(t.Context(), w, []string{c}, allowAll); err == nil {
@@ -184,7 +184,7 @@ func TestNew_WithoutADesktop(t *testing.T) {
 		h := New(Options{Getenv: func(k string) string { return env[k] }})
 		err := h.Type(context.Background(), window.Window{ID: 1}, "x", allowAll)
 		if !errors.Is(err, session.ErrNone) && !errors.Is(err, errors.ErrUnsupported) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: Type = %v", name, err)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func typesOnWayland(t *testing.T, keyboard bool) {
 	}
 	second.ID = 4711
 	if err := h.Type(t.Context(), second, "x", allowAll); !errors.Is(err, ErrGone) {
-		t.Errorf("%v", err)
+		t.Errorf("Type = %v, want ErrGone", err)
 	}
 }
 

@@ -38,7 +38,7 @@ func TestMPRIS(t *testing.T) {
 	}
 	for _, a := range Actions() {
 		if err := d.Do(t.Context(), Request{Player: "spotify.instance7", Action: a, By: -5 * time.Second, Level: 30}); err != nil {
-			t.Errorf("%s: %v", a, err)
+			t.Errorf("%s: Do = %v, want nil", a, err)
 		}
 	}
 	if got := strings.Join(spotify.Pressed(), " "); got != "Play Pause PlayPause Next Previous Stop Seek" {
@@ -88,11 +88,11 @@ func TestMPRISSilent(t *testing.T) {
 	_, err := conn.RequestName(mpris+"hung", 0)
 	fatal(t, err)
 	if list, err := d.Players(t.Context()); len(list) != 0 || err == nil || !strings.Contains(err.Error(), "hung") {
-		t.Errorf("%v, %v", list, err)
+		t.Errorf("Players = %v, %v", list, err)
 	}
 	desktoptest.NewPlayer(t, bus, "vlc", "VLC", "Playing", nil)
 	if list, err := d.Players(t.Context()); len(list) != 1 || err == nil {
-		t.Errorf("%v, %v", list, err)
+		t.Errorf("Players = %v, %v", list, err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

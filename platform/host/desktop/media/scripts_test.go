@@ -110,7 +110,7 @@ func TestMacButtons(t *testing.T) {
 		m := osruntest.NewMac(t, macPlayers("playing", "absent"))
 		d := PlayerControl{macBackend{m}}
 		if err := d.Do(t.Context(), Request{Player: "com.apple.Music", Action: tc.action, By: -90 * time.Second, Level: 30}); err != nil {
-			t.Errorf("%s: %v", tc.action, err)
+			t.Errorf("%s: Do = %v, want nil", tc.action, err)
 		}
 		if got := m.EvalWorld(`world.apps["com.apple.Music"].root.` + tc.see); got != tc.state {
 			t.Errorf("%s: %s is %s", tc.action, tc.see, got)

@@ -36,7 +36,7 @@ func TestCapture_X11(t *testing.T) {
 	paint("#10a0f0")
 	img, err := c.Capture(t.Context(), image.Rectangle{})
 	if err != nil || img.Bounds().Dx() != 800 || img.Bounds().Dy() != 600 {
-		t.Fatalf("%v %v", img, err)
+		t.Fatalf("Capture = %v %v", img, err)
 	}
 	for _, p := range []image.Point{{X: 0, Y: 0}, {X: 799, Y: 599}, {X: 400, Y: 257}} {
 		if got := img.At(p.X, p.Y); got != (color.RGBA{0x10, 0xa0, 0xf0, 0xff}) {
@@ -75,7 +75,7 @@ func TestBounds(t *testing.T) {
 	}
 	got, _, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil || max(got.Width, got.Height) > MaxSide {
-		t.Errorf("%+v %v", got, err)
+		t.Errorf("DecodeConfig = %+v %v", got, err)
 	}
 }
 

@@ -31,7 +31,7 @@ func TestCapture_Wayland(t *testing.T) {
 	for end := time.Now().Add(60 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		var err error
 		if img, err = c.Capture(t.Context(), image.Rectangle{}); err != nil || img.Bounds().Dx() != 800 || img.Bounds().Dy() != 600 {
-			t.Fatalf("%v %v", img, err)
+			t.Fatalf("Capture = %v %v", img, err)
 		}
 		if color.RGBAModel.Convert(img.At(400, 300)) == want {
 			break
@@ -116,7 +116,7 @@ func TestCapture_Portal(t *testing.T) {
 	paint()
 	img, err := c.Capture(t.Context(), image.Rect(10, 10, 20, 500))
 	if err != nil || img.Bounds() != image.Rect(0, 0, 10, 30) || img.At(2, 3) != (color.RGBA{R: 1, A: 0xff}) {
-		t.Fatalf("%v %v", img, err)
+		t.Fatalf("Capture = %v %v", img, err)
 	}
 	if _, err := os.Stat(picture); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the portal's picture was not removed: %v", err)
@@ -139,7 +139,7 @@ func TestCapture_Portal(t *testing.T) {
 	for code, want := range map[uint32]string{1: "you denied", 2: "permission-set screenshot"} {
 		p.set(func() { p.code = code })
 		if _, err := c.Capture(t.Context(), image.Rectangle{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%d: %v", code, err)
+			t.Errorf("%d: Capture = %v", code, err)
 		}
 	}
 	p.set(func() { p.code = 0 })

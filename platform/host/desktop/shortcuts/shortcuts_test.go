@@ -69,7 +69,7 @@ func TestNotInstalled(t *testing.T) {
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	if text, err := readOutputFile(filepath.Join(dir, "gone")); text != "" || err != nil {
-		t.Errorf("%q, %v", text, err)
+		t.Errorf("readOutputFile = %q, %v", text, err)
 	}
 	for in, want := range map[string]string{" Grüße\n": "Grüße", "a\x00b": "(the output is not text)", strings.Repeat("x", maxOutput+5): strings.Repeat("x", maxOutput)} {
 		path := filepath.Join(dir, "out")
@@ -77,7 +77,7 @@ func TestRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		if text, err := readOutputFile(path); text != want || err != nil {
-			t.Errorf("%.20q, %v", text, err)
+			t.Errorf("readOutputFile = %.20q, %v", text, err)
 		}
 	}
 }

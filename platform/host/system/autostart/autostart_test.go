@@ -160,7 +160,7 @@ func TestSystemd(t *testing.T) {
 	s := &system{says: map[string]string{"systemctl show ": "UnitFileState=enabled\nActiveState=active\n"}}
 	m, dir := manager(t, Systemd, s)
 	if st, err := m.Status(t.Context(), unusualEntry()); err != nil || st.Installed || st.Enabled {
-		t.Errorf("%+v %v", st, err)
+		t.Errorf("Status = %+v %v", st, err)
 	}
 	s.told = nil
 	for range 2 {
@@ -174,7 +174,7 @@ func TestSystemd(t *testing.T) {
 	}
 	st, err := m.Status(t.Context(), unusualEntry())
 	if err != nil || st != (Status{Kind: Systemd, Place: filepath.Join(dir, ".config/systemd/user/hob.service"), Installed: true, Current: true, Same: true, Program: unusualEntry().Program, Enabled: true, Running: true}) {
-		t.Errorf("%+v %v", st, err)
+		t.Errorf("Status = %+v %v", st, err)
 	}
 	if st, err := m.Status(t.Context(), plainEntry()); err != nil || !st.Installed || st.Current || st.Program != unusualEntry().Program {
 		t.Errorf("Status of an entry for another program = %+v %v", st, err)
@@ -212,11 +212,11 @@ func TestPackagedUnit(t *testing.T) {
 	e := Entry{Program: "/usr/bin/hob"}
 	st, err := m.Status(t.Context(), e)
 	if err != nil || st != (Status{Kind: Systemd, Place: place, Installed: true, Current: true, Same: true, Program: "/usr/bin/hob", Enabled: true, Running: true}) {
-		t.Errorf("%+v %v", st, err)
+		t.Errorf("Status = %+v %v", st, err)
 	}
 	for _, other := range []Entry{{Program: "/opt/hob"}, {Program: "/usr/bin/hob", Home: "/elsewhere"}} {
 		if st, err := m.Status(t.Context(), other); err != nil || st.Same || !st.Installed {
-			t.Errorf("%+v %v", st, err)
+			t.Errorf("Status = %+v %v", st, err)
 		}
 	}
 	if was, err := m.Uninstall(t.Context()); was || err == nil || !strings.Contains(err.Error(), "--global disable") {
@@ -235,7 +235,7 @@ func TestPackagedUnit(t *testing.T) {
 		t.Error(was, err)
 	}
 	if st, err := m.Status(t.Context(), e); err != nil || st.Installed {
-		t.Errorf("%+v %v", st, err)
+		t.Errorf("Status = %+v %v", st, err)
 	}
 	if _, err := os.Stat(place); err != nil {
 		t.Error("the file of the package was removed:", err)
@@ -264,7 +264,7 @@ func TestXDG(t *testing.T) {
 	}
 	st, err := m.Status(t.Context(), unusualEntry())
 	if err != nil || !st.Current || !st.Enabled || st.Place != filepath.Join(dir, ".config/autostart/hob.desktop") {
-		t.Errorf("%+v %v", st, err)
+		t.Errorf("Status = %+v %v", st, err)
 	}
 	text, err := os.ReadFile(st.Place)
 	if err != nil {
@@ -296,11 +296,11 @@ func TestLaunchd(t *testing.T) {
 	}
 	s.bad = nil
 	if st, err := m.Status(t.Context(), unusualEntry()); err != nil || !st.Running || !st.Enabled || !st.Current {
-		t.Errorf("%+v %v", st, err)
+		t.Errorf("Status = %+v %v", st, err)
 	}
 	s.says["launchctl print-disabled"] = `"local.hob.assistant" => disabled`
 	if st, err := m.Status(t.Context(), unusualEntry()); err != nil || st.Enabled || st.Note == "" {
-		t.Errorf("%+v %v", st, err)
+		t.Errorf("Status = %+v %v", st, err)
 	}
 }
 
@@ -315,7 +315,7 @@ func TestStatus_EntryOfAnotherTerminal(t *testing.T) {
 		}
 		e.Path = "/two:/usr/bin"
 		if st, err := m.Status(t.Context(), e); err != nil || st.Current || !st.Same {
-			t.Errorf("%s: %+v %v", k, st, err)
+			t.Errorf("%s: Status = %+v %v", k, st, err)
 		}
 		e.Home = "/elsewhere"
 		if st, err := m.Status(t.Context(), e); err != nil || st.Same {

@@ -27,12 +27,12 @@ func TestBacklight(t *testing.T) {
 		}
 	}
 	if n, err := d.Brightness(t.Context()); err != nil || n != 75 {
-		t.Errorf("%d, %v", n, err)
+		t.Errorf("Brightness = %d, %v", n, err)
 	}
 	for percent, want := range map[int]uint32{50: 10, 0: 1, 100: 20} {
 		before := len(login.Bright())
 		if _, err := d.SetBrightness(t.Context(), percent); err != nil {
-			t.Errorf("%d: %v", percent, err)
+			t.Errorf("%d: SetBrightness = %v, want nil", percent, err)
 		}
 		if all := login.Bright(); len(all) != before+1 || all[before] != want {
 			t.Errorf("%d %%: set %v", percent, all)
@@ -79,7 +79,7 @@ func TestDark(t *testing.T) {
 		t.Error(err)
 	}
 	if b, err := os.ReadFile(file); err != nil || string(b) != "set org.gnome.desktop.interface color-scheme prefer-dark\n" {
-		t.Errorf("%q, %v", b, err)
+		t.Errorf("ReadFile = %q, %v", b, err)
 	}
 }
 

@@ -52,7 +52,7 @@ func TestWMI(t *testing.T) {
 		return []byte("\n--hob--\n" + answer), nil
 	}})}
 	if n, err := w.runBrightnessScript(t.Context(), nil); err != nil || n != 70 {
-		t.Errorf("%d, %v", n, err)
+		t.Errorf("runBrightnessScript = %d, %v", n, err)
 	}
 	to := 30
 	if _, err := w.runBrightnessScript(t.Context(), &to); err != nil {

@@ -104,7 +104,7 @@ func TestWindowsSearch(t *testing.T) {
 	}})}
 	x := Index{1e10, w}
 	if f, err := x.Find(t.Context(), "x", []string{"/r"}); err != nil || len(f.Paths) != 1 {
-		t.Errorf("%+v, %v", f, err)
+		t.Errorf("Find = %+v, %v", f, err)
 	}
 	osruntest.Check(t, searchScript())
 }
@@ -146,7 +146,7 @@ func TestPlocate(t *testing.T) {
 	}}}}
 	for text, want := range map[string]int{"quarterly": 2, "[draft]": 1, "nothing": 0, "*": 0} {
 		if f, err := x.Find(t.Context(), text, []string{root}); err != nil || len(f.Paths) != want {
-			t.Errorf("%s: %+v, %v", text, f, err)
+			t.Errorf("%s: Find = %+v, %v", text, f, err)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func TestUPower(t *testing.T) {
 			desktoptest.NewLogin(t, bus, tc.charge, tc.state)
 			got, err := ReadBattery(t.Context(), Options{Getenv: bus.Environ(nil), Sys: t.TempDir()})
 			if err != nil || got != tc.want {
-				t.Errorf("%+v, %v", got, err)
+				t.Errorf("ReadBattery = %+v, %v", got, err)
 			}
 		})
 	}

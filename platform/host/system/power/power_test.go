@@ -26,7 +26,7 @@ func TestReadPmset(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, err := readPmset(tc.in)
 			if got != tc.want || (err != nil) != tc.bad || tc.bad && !errors.Is(err, ErrUnseen) {
-				t.Errorf("%+v, %v", got, err)
+				t.Errorf("readPmset = %+v, %v", got, err)
 			}
 		})
 	}
@@ -52,7 +52,7 @@ func TestWindowsStatus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, err := tc.in.batteryState()
 			if got != tc.want || (err != nil) != tc.bad {
-				t.Errorf("%+v, %v", got, err)
+				t.Errorf("batteryState = %+v, %v", got, err)
 			}
 		})
 	}

@@ -40,9 +40,9 @@ func TestPulseAudio(t *testing.T) {
 		t.Skip("pulseaudio does not start: ", err)
 	}
 	if l, err = m.Set(t.Context(), 30); err != nil || l.Percent != 30 || l.Muted {
-		t.Errorf("%+v, %v", l, err)
+		t.Errorf("Set = %+v, %v", l, err)
 	}
 	if l, err = m.Mute(t.Context(), true); err != nil || !l.Muted || l.Percent != 30 {
-		t.Errorf("%+v, %v", l, err)
+		t.Errorf("Mute = %+v, %v", l, err)
 	}
 }

@@ -67,7 +67,7 @@ func TestPrograms(t *testing.T) {
 			}
 			m := &Mixer{newFirst(p), 1e9}
 			if l, err := m.Set(t.Context(), 30); err != nil || l.Percent != 30 {
-				t.Errorf("%+v, %v", l, err)
+				t.Errorf("Set = %+v, %v", l, err)
 			}
 			_, err := m.Mute(t.Context(), true)
 			fatal(t, err)
@@ -92,13 +92,13 @@ func TestMac(t *testing.T) {
 	mc := osruntest.NewMac(t, world(40))
 	m := &Mixer{macBackend{mc}, 1e10}
 	if l, err := m.Level(t.Context()); err != nil || l != (Level{40, false}) {
-		t.Errorf("%+v, %v", l, err)
+		t.Errorf("Level = %+v, %v", l, err)
 	}
 	if l, err := m.Set(t.Context(), 30); err != nil || l != (Level{30, false}) {
-		t.Errorf("%+v, %v", l, err)
+		t.Errorf("Set = %+v, %v", l, err)
 	}
 	if l, err := m.Mute(t.Context(), true); err != nil || l != (Level{30, true}) {
-		t.Errorf("%+v, %v", l, err)
+		t.Errorf("Mute = %+v, %v", l, err)
 	}
 	mc.Fail("setVolume", -1712)
 	if _, err := m.Set(t.Context(), 10); !osrun.IsUncertain(err) {

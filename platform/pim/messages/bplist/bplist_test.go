@@ -72,7 +72,7 @@ func TestBounded(t *testing.T) {
 	bomb = append(append(bomb, table...), 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 31, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, at)
 	for name, b := range map[string][]byte{"itself": self, "bomb": bomb, "nothing": nil, "a head": []byte("bplist00"), "another format": []byte("<?xml version=\"1.0\"?><plist version=\"1.0\"><dict/></plist>")} {
 		if v, err := bplist.Parse(b); !errors.Is(err, bplist.ErrFormat) {
-			t.Errorf("%s: %v, %v", name, v, err)
+			t.Errorf("%s: Parse = %v, %v", name, v, err)
 		}
 	}
 }

@@ -236,7 +236,7 @@ func TestOpen_ReadsTheLog(t *testing.T) {
 		t.Error(err)
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
-		t.Errorf("%v, %v", left, err)
+		t.Errorf("ReadDir = %v, %v", left, err)
 	}
 }
 
@@ -248,7 +248,7 @@ func TestOpen_RejectsOtherFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := chatdb.Open(t.Context(), file, dir); !errors.Is(err, chatdb.ErrNotMessages) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: Open = %v, want ErrNotMessages", name, err)
 		}
 	}
 	if _, err := chatdb.Open(t.Context(), filepath.Join(dir, "none.db"), dir); !errors.Is(err, fs.ErrNotExist) {
