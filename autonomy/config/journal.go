@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -46,6 +47,9 @@ func (c Revisions) Keep() (string, error) {
 	if fi == nil {
 		return absent, nil
 	}
+	if err := c.checkEmptied(text); err != nil {
+		return "", err
+	}
 	sum := sha256.Sum256(text)
 	name := hex.EncodeToString(sum[:])
 	if err := system.WriteFile(filepath.Join(c.Dir, name), text); err != nil {
@@ -72,6 +76,11 @@ func (c Revisions) Put(from, to string) error {
 	text, err := c.readRevision(to)
 	if err != nil {
 		return err
+	}
+	if isBlank(text) { // the user had an empty file
+		if err := os.Remove(filepath.Join(c.Dir, lastValidFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	return system.WriteFile(c.Path, text)
 }

@@ -99,6 +99,22 @@ func TestRevisions_LoadTheLastValidText(t *testing.T) {
 	if err != nil || last.Autonomy.Level != "watch" || !IsMistake(last.Replaces) || !last.SameText(valid) {
 		t.Errorf("LoadOrLast = %+v, %v", last, err)
 	}
+	// A full disk or a target that is not mounted must not lift the restrictions of the file.
+	put("\n")
+	if last, err := c.LoadOrLast(); err != nil || last.Autonomy.Level != "watch" || !IsMistake(last.Replaces) || !strings.Contains(last.Replaces.Error(), "the file is empty") {
+		t.Errorf("an empty file: %+v, %v", last, err)
+	}
+	if err := errors.Join(os.Remove(c.Path), os.Symlink(filepath.Join(dir, "unmounted"), c.Path)); err != nil {
+		t.Log(err)
+	} else if last, err := c.LoadOrLast(); err != nil || last.Autonomy.Level != "watch" || !strings.Contains(last.Replaces.Error(), "which does not exist") {
+		t.Errorf("a link without its target: %+v, %v", last, err)
+	}
+	if err := os.Remove(c.Path); err != nil {
+		t.Fatal(err)
+	}
+	if defaults, err := c.LoadOrLast(); err != nil || defaults.Replaces != nil || defaults.Autonomy.Level == "watch" {
+		t.Errorf("a deleted file: %+v, %v", defaults, err)
+	}
 	opened := "[autonomy]\nlevel = \"trusted\"\n"
 	put(opened)
 	started, err := c.LoadOrLast()
@@ -110,6 +126,13 @@ func TestRevisions_LoadTheLastValidText(t *testing.T) {
 	}
 	if got := c.Substitutes(errors.New("x")); len(got) != 2 || !got[0].SameText(valid) || !got[1].SameText(started) {
 		t.Errorf("substitutes: %+v", got)
+	}
+	put("")
+	if err := c.Purge(); err != nil {
+		t.Fatal(err)
+	}
+	if cfg, err := c.LoadOrLast(); err != nil || cfg.Replaces != nil {
+		t.Errorf("an empty file without an earlier text: %v, %v", cfg, err)
 	}
 	put(broken)
 	if err := c.Purge(); err != nil {
@@ -143,5 +166,58 @@ func TestConfig_NeedsRestartWhenSettingChanges(t *testing.T) {
 				t.Errorf("NeedsRestart = %v, want %v", got, tc.want)
 			}
 		})
+	}
+}
+
+// A file without settings that the user chose is not a damaged file.
+func TestRevisions_AcceptsEmptyFileByChoice(t *testing.T) {
+	dir := t.TempDir()
+	c := Revisions{Path: filepath.Join(dir, "config.toml"), Dir: filepath.Join(dir, "undo")}
+	put := func(text string) string {
+		t.Helper()
+		if err := os.WriteFile(c.Path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		name, err := c.Keep()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	expectDefaults := func(what string) {
+		t.Helper()
+		if cfg, err := c.LoadOrLast(); err != nil || cfg.Replaces != nil || len(cfg.Members) != 0 {
+			t.Errorf("%s: %+v, %v, want the defaults", what, cfg, err)
+		}
+	}
+	const section = "[agents.research]\nabout = \"looks things up\"\n"
+	setSection := func() string {
+		t.Helper()
+		name := put(section)
+		cfg, err := c.Load()
+		if err == nil {
+			err = c.MarkValid(cfg)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	empty := put("")
+	if err := c.Put(setSection(), empty); err != nil {
+		t.Fatal(err)
+	}
+	expectDefaults("undo to an empty file")
+	setSection()
+	if err := Remove(c.Path, "agents.research"); err != nil {
+		t.Fatal(err)
+	}
+	expectDefaults("a file whose only section was removed")
+	setSection()
+	if err := os.WriteFile(c.Path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Keep(); !IsMistake(err) { // a later change would make the loss permanent
+		t.Errorf("a change of a file that lost its text: %v", err)
 	}
 }

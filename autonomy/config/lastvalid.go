@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -69,11 +70,23 @@ func (c Revisions) loadMarked(file string) (*Config, error) {
 	return Parse(c.Path, text)
 }
 
+// Load reads and checks the file as the function Load does, and rejects a file that has lost its text.
+func (c Revisions) Load() (*Config, error) {
+	cfg, err := Load(c.Path)
+	if err == nil {
+		err = c.checkEmptied(cfg.doc.text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return cfg, nil
+}
+
 // LoadOrLast loads the file. If the file is invalid, it returns the last valid configuration if
 // there is one, with the error in the file as Config.Replaces. It never falls back to defaults: the
 // file may restrict what Hob may do.
 func (c Revisions) LoadOrLast() (*Config, error) {
-	cfg, err := Load(c.Path)
+	cfg, err := c.Load()
 	if err == nil || !IsMistake(err) {
 		return cfg, err
 	}
@@ -82,6 +95,25 @@ func (c Revisions) LoadOrLast() (*Config, error) {
 	}
 	return nil, err
 }
+
+// checkEmptied returns an error if the file exists without any text although an earlier text was
+// valid. An editor leaves such a file if the disk is full.
+func (c Revisions) checkEmptied(text []byte) error {
+	if !isBlank(text) {
+		return nil
+	}
+	if _, err := os.Stat(c.Path); err != nil {
+		return nil //nolint:nilerr // a missing file means the defaults
+	}
+	_, err := c.LastValid()
+	name, rerr := os.ReadFile(filepath.Join(c.Dir, lastValidFile))
+	if err != nil || rerr != nil {
+		return nil //nolint:nilerr // there is no earlier text
+	}
+	return Errors{{File: c.Path, Msg: "the file is empty; copy its last valid text back from " + filepath.Join(c.Dir, strings.TrimSpace(string(name))) + ", or delete the file to use the defaults"}}
+}
+
+func isBlank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
 // IsMistake reports whether an error is about the content of the configuration.
 func IsMistake(err error) bool {

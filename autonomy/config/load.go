@@ -46,6 +46,9 @@ func Default() (*Config, error) { return Parse("config.toml", nil) }
 func readConfigFile(path string) ([]byte, fs.FileInfo, error) {
 	fi, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
+		if target, lerr := os.Readlink(path); lerr == nil { // the defaults would replace settings that are out of reach
+			return nil, nil, Errors{{File: path, Msg: fmt.Sprintf("the file is a link to %s, which does not exist; restore that file, or delete the link to use the defaults", target)}}
+		}
 		return nil, nil, nil
 	}
 	if err == nil && !fi.Mode().IsRegular() {

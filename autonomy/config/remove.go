@@ -31,6 +31,9 @@ func Remove(path, section string) error {
 			return err
 		}
 	}
+	if isBlank(out) { // Revisions.Load takes an empty file for a damaged one
+		out = []byte("# All keys have their defaults.\n")
+	}
 	return system.WriteFile(path, out)
 }
 

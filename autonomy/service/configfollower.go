@@ -42,6 +42,8 @@ type configState struct {
 // restarts with it.
 func (sv *Service) FollowConfig(ctx context.Context) error {
 	var seen, judged fs.FileInfo
+	// deleted is the number of consecutive checks without a file.
+	deleted := 0
 	if broken := sv.o.Config.Replaces; broken != nil { // already known to be invalid, so only a change to the file matters
 		judged, _ = os.Stat(sv.o.Revisions.Path)
 		_ = sv.setBroken(broken)
@@ -62,13 +64,18 @@ func (sv *Service) FollowConfig(ctx context.Context) error {
 			judged = now
 			sv.judgeConfig(ctx)
 		}
+		if _, lerr := os.Lstat(sv.o.Revisions.Path); !errors.Is(lerr, fs.ErrNotExist) {
+			deleted = 0
+		} else if deleted++; deleted == 2 && sv.isBroken() { // the user deleted the invalid file
+			sv.judgeConfig(ctx)
+		}
 		pause := configBlind
 		switch {
 		case err == nil && !stable:
 			pause = configSettle
 		case err == nil && watch.Events != nil && watch.Add(sv.o.Revisions.Path) == nil: // again, because an editor may replace the file
 			pause = configPoll
-		case errors.Is(err, fs.ErrNotExist) && seen == nil: // there is no file
+		case errors.Is(err, fs.ErrNotExist) && seen == nil && !sv.isBroken(): // there is no file
 			pause = configPoll
 		}
 		seen = now
@@ -96,7 +103,7 @@ func isSameFile(a, b fs.FileInfo) bool {
 // judgeConfig reads the file and reports or applies what it found.
 func (sv *Service) judgeConfig(ctx context.Context) {
 	o := sv.o
-	c, err := config.Load(o.Revisions.Path)
+	c, err := o.Revisions.Load()
 	if err == nil {
 		err = o.CheckConfig(ctx, c)
 	}
@@ -121,6 +128,12 @@ func (sv *Service) judgeConfig(ctx context.Context) {
 	}
 	o.Log.Info("configuration corrected, restarting with it")
 	o.Restart()
+}
+
+func (sv *Service) isBroken() bool {
+	sv.conf.mu.Lock()
+	defer sv.conf.mu.Unlock()
+	return sv.conf.broken != nil
 }
 
 func (sv *Service) setBroken(err error) (was error) {

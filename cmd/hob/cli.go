@@ -182,7 +182,7 @@ func (a *cli) loadHome() (system.Paths, *config.Config, error) {
 	if err != nil {
 		return p, nil, err
 	}
-	c, err := config.Load(p.ConfigFile())
+	c, err := revisionsOf(p).Load()
 	return p, c, err
 }
 

@@ -244,6 +244,12 @@ func configBroken(s *transcript) {
 	s.h.write("config.toml", offline)
 	s.runUntil("level supervised", true, "status")
 	s.run("level supervised", "level", "status")
+	s.h.write("config.toml", "") // a full disk leaves such a file
+	s.runUntil("Problem since .*: the file is empty", true, "status")
+	if err := os.Remove(filepath.Join(s.h.home, "config.toml")); err != nil {
+		s.t.Error(err)
+	}
+	s.runUntil("Problem since", false, "status")
 	s.h.hob("stop").checkSuccess("stopped")
 }
 

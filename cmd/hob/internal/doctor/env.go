@@ -30,7 +30,9 @@ import (
 func OfflineEnv(p system.Paths, version string, tables []store.MigrationSet) (Env, error) {
 	e := Env{Paths: p, Version: version, Tables: tables, Secrets: vault.SecretsFor(p), Now: time.Now(), Desktop: true, Starts: true}
 	var err error
-	e.Load = func() (*config.Config, error) { return config.Load(p.ConfigFile()) }
+	e.Load = func() (*config.Config, error) {
+		return config.Revisions{Path: p.ConfigFile(), Dir: p.ConfigUndoDir()}.Load()
+	}
 	if e.Config, e.ConfigErr = e.Load(); e.ConfigErr != nil {
 		if e.Config, err = config.Default(); err != nil {
 			return e, err
