@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,12 +22,17 @@ import (
 	"hob/platform/store/upgrade"
 )
 
-// Options are the parameters of Restore. Free may be nil.
+// Carry keeps records of the replaced database that the restored one lacks. replaced is nil if that
+// database is damaged or missing; the warning then says what this means for the user.
+type Carry func(tx *store.Tx, replaced store.Querier) (warning string, err error)
+
+// Options are the parameters of Restore. Carry and Free may be nil.
 type Options struct {
 	Paths      system.Paths
 	Migrations []store.MigrationSet // migrations of this program
 	Version    string
 	Snapshot   snapshot.Snapshot
+	Carry      Carry
 	// Free returns the free bytes of a folder's disk (default system.DiskFree).
 	Free func(dir string) (uint64, error)
 }
@@ -245,7 +251,14 @@ func prepareDatabase(ctx context.Context, o Options, r *Report) (err error) {
 	if err := g.InitKeys(ctx); err != nil {
 		return err
 	}
-	cut, err := recordReplaced(o, g, r)
+	replaced, err := openReplaced(p.Database())
+	if err != nil {
+		return err
+	}
+	if replaced != nil {
+		defer func() { err = errors.Join(err, replaced.Close()) }()
+	}
+	cut, err := recordReplaced(o, g, replaced, r)
 	if err != nil {
 		return err
 	}
@@ -260,6 +273,9 @@ func prepareDatabase(ctx context.Context, o Options, r *Report) (err error) {
 			return err
 		}
 		r.Closed = len(closed)
+		if err := carryRecords(tx, o.Carry, replaced, r); err != nil {
+			return err
+		}
 		return bus.StartHoldTx(tx, r.Snapshot)
 	})
 	if err != nil {
@@ -275,15 +291,10 @@ func prepareDatabase(ctx context.Context, o Options, r *Report) (err error) {
 // recordReplaced adds the revocations and erasures of the current database to the file that records
 // them, and returns the end of the database's audit log (see guard.LastCut). If the database is
 // damaged, revocations that are not in the file yet are lost.
-func recordReplaced(o Options, g *guard.Guard, r *Report) (guard.Cut, error) {
-	db, err := store.OpenFile(o.Paths.Database())
-	if errors.Is(err, fs.ErrNotExist) {
+func recordReplaced(o Options, g *guard.Guard, db *sql.DB, r *Report) (guard.Cut, error) {
+	if db == nil {
 		return g.LastCut(nil, o.Paths.AuditAnchorFile()), nil
 	}
-	if err != nil {
-		return guard.Cut{}, err
-	}
-	defer db.Close()
 	switch err := g.Tombstones().AddFrom(db); {
 	case errors.Is(err, tombstone.ErrAltered):
 		warnAltered(r, err)
@@ -293,6 +304,31 @@ func recordReplaced(o Options, g *guard.Guard, r *Report) (guard.Cut, error) {
 		return guard.Cut{}, fmt.Errorf("read the current database: %w", err)
 	}
 	return g.LastCut(db, o.Paths.AuditAnchorFile()), nil
+}
+
+// openReplaced opens the database that is replaced. It returns nil if there is none.
+func openReplaced(path string) (*sql.DB, error) {
+	db, err := store.OpenFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return db, err
+}
+
+// carryRecords calls carry, if it is not nil. A database that could not be saved is damaged.
+func carryRecords(tx *store.Tx, carry Carry, replaced *sql.DB, r *Report) error {
+	if carry == nil {
+		return nil
+	}
+	var from store.Querier
+	if replaced != nil && r.Before != "" {
+		from = replaced
+	}
+	warning, err := carry(tx, from)
+	if warning != "" {
+		r.Warnings = append(r.Warnings, warning)
+	}
+	return err
 }
 
 // warnAltered adds a warning about an altered file of revocations, unless err is nil.

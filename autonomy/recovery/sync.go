@@ -47,6 +47,7 @@ type SyncOptions struct {
 	Guard *guard.Guard // after InitKeys
 	// Files are text files that may contain erased phrases, in addition to the database.
 	Files []string
+	Carry Carry // may be nil
 	Log   *slog.Logger
 }
 
@@ -73,11 +74,22 @@ func Sync(ctx context.Context, o SyncOptions) (a Applied, err error) {
 	if a != (Applied{}) && o.Log != nil {
 		o.Log.Warn("the database was restored: revocations and erasures applied again", "grants", a.Grants, "pairings", a.Pairings, "clients", a.Clients, "erasures", a.Erasures, "used_grants", a.Uses)
 	}
-	r := o.Store.Replacement()
-	if r == nil || r.Backup == "" {
-		return a, nil
+	if r := o.Store.Replacement(); r != nil {
+		return a, holdReplaced(ctx, o, r)
 	}
-	return a, holdReplaced(ctx, o, r)
+	return a, nil
+}
+
+// carryNothing handles the records that are lost with a damaged or missing database.
+func carryNothing(tx *store.Tx, o SyncOptions) error {
+	if o.Carry == nil {
+		return nil
+	}
+	warning, err := o.Carry(tx, nil)
+	if err == nil && warning != "" && o.Log != nil {
+		o.Log.Warn("records lost with the replaced database", "effect", warning)
+	}
+	return err
 }
 
 // syncTombstones applies the missing revocations and erasures. altered is the reason why the file
@@ -101,8 +113,11 @@ func syncTombstones(ctx context.Context, o SyncOptions) (a Applied, altered, err
 // that the work has already been put on hold.
 func holdReplaced(ctx context.Context, o SyncOptions, r *store.Replacement) error {
 	var empty bool
-	if err := o.Store.Reader(ctx).QueryRow(`SELECT NOT EXISTS (SELECT 1 FROM audit) AND NOT EXISTS (SELECT 1 FROM inbox)`).Scan(&empty); err != nil || empty {
+	if err := o.Store.Reader(ctx).QueryRow(`SELECT NOT EXISTS (SELECT 1 FROM audit) AND NOT EXISTS (SELECT 1 FROM inbox)`).Scan(&empty); err != nil {
 		return err
+	}
+	if empty || r.Backup == "" {
+		return o.Store.Write(ctx, func(tx *store.Tx) error { return carryNothing(tx, o) })
 	}
 	name := "the newest good backup (" + r.Backup + ")"
 	return o.Store.Write(ctx, func(tx *store.Tx) error {
@@ -110,6 +125,9 @@ func holdReplaced(ctx context.Context, o SyncOptions, r *store.Replacement) erro
 			return err
 		}
 		if _, err := o.Guard.RestoreTx(tx, name, "start", o.Guard.ReplacedCut(r)); err != nil {
+			return err
+		}
+		if err := carryNothing(tx, o); err != nil {
 			return err
 		}
 		return bus.StartHoldTx(tx, name)

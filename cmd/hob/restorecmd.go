@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ import (
 	"hob/cmd/hob/internal/app"
 	"hob/platform/host/system"
 	"hob/platform/store/snapshot"
+	"hob/tools/files"
 )
 
 func (a *cli) backupCmd() *cobra.Command {
@@ -219,7 +221,17 @@ func (a *cli) restoreAlone(ctx context.Context, p system.Paths, s snapshot.Snaps
 	if _, err := recovery.Resume(ctx, p); err != nil {
 		return r, err
 	}
-	return recovery.Restore(ctx, recovery.Options{Paths: p, Migrations: app.Migrations(), Version: a.version, Snapshot: s})
+	return recovery.Restore(ctx, recovery.Options{Paths: p, Migrations: app.Migrations(), Version: a.version, Snapshot: s, Carry: files.CarryMarks("", trustedFolders(p.ConfigFile(), s.File(filepath.Base(p.ConfigFile()))))})
+}
+
+// trustedFolders returns the trusted folders of configuration files. It ignores invalid ones.
+func trustedFolders(paths ...string) (out []string) {
+	for _, path := range paths {
+		if cfg, err := config.Load(path); err == nil {
+			out = append(out, cfg.Files.Trusted...)
+		}
+	}
+	return out
 }
 
 // resumeRestore completes an interrupted restore while it holds the lock of the home, and returns

@@ -221,7 +221,7 @@ func (d *App) openGuard(ctx context.Context) error {
 	d.programs = hooks.Open(hooks.Options{Hooks: c.Hooks, Off: d.opt.Play != nil, Files: c.Files, Pins: d.opt.Paths.HookPins(), Store: d.store, Guard: d.guard, Log: d.opt.Log})
 	d.sessions = session.Open(d.store, session.Options{Ending: d.programs.EndSession})
 	d.openPairings() //nolint:contextcheck // the notice belongs to a transaction, which has no context
-	return recovery.Open(ctx, recovery.SyncOptions{Store: d.store, Guard: d.guard, Log: d.opt.Log})
+	return recovery.Open(ctx, recovery.SyncOptions{Store: d.store, Guard: d.guard, Carry: files.CarryMarks(d.opt.UserHome, c.Files.Trusted), Log: d.opt.Log})
 }
 
 func (d *App) openWatchers(context.Context) (err error) {
