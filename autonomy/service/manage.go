@@ -75,7 +75,7 @@ func (sv *Service) DecideHold(ctx context.Context, id string, release bool) (d a
 		return sv.o.Guard.AuditHold(tx, id, release, "api")
 	})
 	if errors.Is(err, bus.ErrNotFound) {
-		err = fmt.Errorf("%w: %w; see: hob restore --pending", api.ErrNotFound, err)
+		err = fmt.Errorf("item %q on hold: %w; list the items with: hob restore --pending", id, api.ErrNotFound)
 	}
 	return d, Classify(err)
 }

@@ -414,7 +414,8 @@ func (s Snapshot) Verify(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return damaged(err)
+		cause, _, _ := strings.Cut(err.Error(), "; ") // the remedy is for the database of the home
+		return damaged(errors.New(cause))
 	}
 	if !s.Dated && (!maps.Equal(c.Schema, s.Manifest.Schema) || !maps.Equal(c.Rows, s.Manifest.Rows)) {
 		return damaged(errors.New("the database does not match the manifest"))
