@@ -50,16 +50,27 @@ func (a *cli) startCmd() *cobra.Command {
 const gcPercent = 50
 
 // runDaemon runs the daemon process and starts it again when it requests a restart or continues as
-// another version.
+// another version. Windows cannot replace the program of a process, so there runDaemon starts a
+// daemon in the background and ends when that daemon is ready.
 func (a *cli) runDaemon(ctx context.Context) error {
+	exe, exeErr := os.Executable() // before an update renames the file
 	var again atomic.Bool
 	err := a.runDaemonOnce(ctx, &again)
 	if ctx.Err() != nil || errors.Is(err, system.ErrRunning) {
 		return err
 	}
-	if a.applyUpdate(ctx, err) || err == nil && again.Load() {
+	if !a.applyUpdate(ctx, err) && (err != nil || !again.Load()) {
+		return err
+	}
+	if system.CanReplaceRunning() {
 		return system.Reexec()
 	}
+	p, err := system.DefaultPaths()
+	if err = errors.Join(err, exeErr); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.err, "Hob continues in the background, in another process.")
+	_, err = a.startDetached(ctx, p, exe)
 	return err
 }
 
@@ -108,9 +119,7 @@ func (a *cli) runDaemonOnce(ctx context.Context, again *atomic.Bool) (err error)
 	o := engineOptions{Paths: p, Config: cfg, Log: log, Version: a.version, Release: a.release}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	if system.CanReexec {
-		o.Restart = func() { again.Store(true); stop() }
-	}
+	o.Restart = func() { again.Store(true); stop() }
 	e, err := a.openOrLast(ctx, o)
 	if err != nil {
 		return err
@@ -234,10 +243,16 @@ func (a *cli) startInBackground(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("locate the hob program: %w", err)
 	}
+	return a.startDetached(ctx, p, exe)
+}
+
+// startDetached starts the program exe as a daemon and waits until it is ready. It returns false if
+// another process has started a daemon in the meantime.
+func (a *cli) startDetached(ctx context.Context, p system.Paths, exe string) (bool, error) {
 	ctx, cancel := a.startDeadline(ctx, p)
 	defer cancel()
 	d := system.Detached{Path: exe, Args: []string{"start", "--foreground"}, Log: p.LogFile(), Dir: p.Home}
-	_, err = system.Detach(ctx, d, func(ctx context.Context) error {
+	_, err := system.Detach(ctx, d, func(ctx context.Context) error {
 		h, held, err := system.Probe(p.LockFile())
 		if err != nil {
 			return err
@@ -251,7 +266,13 @@ func (a *cli) startInBackground(ctx context.Context) (bool, error) {
 		}
 		return c.checkReady(ctx)
 	})
-	return err == nil, err
+	if err == nil {
+		return true, nil
+	}
+	if c, running, derr := a.dialDaemon(ctx, p); derr == nil && running {
+		return false, c.closeEngine()
+	}
+	return false, err
 }
 
 // openingFile returns a file that exists while a daemon opens the home.

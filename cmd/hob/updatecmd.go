@@ -158,30 +158,23 @@ func (a *cli) swapProgram(ctx context.Context, program release.Program, from, ve
 	}
 	start := a.programStarter(ctx, p, program)
 	u := pendingUpdate{Version: version, Program: program.Path, From: from, Requested: time.Now()}
-	if !system.CanReexec {
-		err = a.stopForUpdate(ctx)
-	} else if err = a.requestUpdate(ctx, p, h.PID, u); err == nil {
-		ctx = context.WithoutCancel(ctx) // an interrupt must not leave Hob stopped
-		var failed string
-		failed, err = a.awaitUpdate(ctx, p, h.PID, version)
-		switch {
-		case failed != "":
-			return false, &failure{code: exitFailed, cause: failed, remedy: "see " + p.LogFile()}
-		case err == nil:
-			return true, nil
-		case errors.Is(err, errDaemonGone):
-			err = nil
-		case isInstalled(ctx, program, version):
-			dropPendingUpdate(p)
-			return false, a.putBack(ctx, p, program, start, err)
-		default:
-			return false, &failure{code: exitFailed, cause: fmt.Sprintf("the daemon (pid %d) did not stop within %s; nothing was replaced", h.PID, updateStopWait), remedy: fmt.Sprintf("the daemon may be busy; when it has stopped, it continues as %s; stop it with: %s", version, system.KillCommand(h.PID))}
-		}
-	}
-	if err != nil {
+	if err := a.requestUpdate(ctx, p, h.PID, u); err != nil {
 		return false, err
 	}
-	ctx = context.WithoutCancel(ctx)
+	ctx = context.WithoutCancel(ctx) // an interrupt must not leave Hob stopped
+	failed, err := a.awaitUpdate(ctx, p, h.PID, version)
+	switch {
+	case failed != "":
+		return false, &failure{code: exitFailed, cause: failed, remedy: "see " + p.LogFile()}
+	case err == nil:
+		return true, nil
+	case errors.Is(err, errDaemonGone): // this command finishes the update
+	case isInstalled(ctx, program, version):
+		dropPendingUpdate(p)
+		return false, a.putBack(ctx, p, program, start, err)
+	default:
+		return false, &failure{code: exitFailed, cause: fmt.Sprintf("the daemon (pid %d) did not stop within %s; nothing was replaced", h.PID, updateStopWait), remedy: fmt.Sprintf("the daemon may be busy; when it has stopped, it continues as %s; stop it with: %s", version, system.KillCommand(h.PID))}
+	}
 	dropPendingUpdate(p)
 	if err := finishReplacement(ctx, program, u); err != nil {
 		return false, errors.Join(err, start(ctx))

@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -53,9 +54,10 @@ func Address(name, official string) string {
 	return cmp.Or(os.Getenv("HOB_FAILPOINT_AT_"+strings.ToUpper(name)), official)
 }
 
-// Fail returns an error if HOB_FAILPOINT_FAIL selects the name. An ordinary program returns nil.
+// Fail returns an error if HOB_FAILPOINT_FAIL, a list of names separated by commas, contains the name. An
+// ordinary program returns nil.
 func Fail(name string) error {
-	if Enabled() && os.Getenv("HOB_FAILPOINT_FAIL") == name {
+	if Enabled() && slices.Contains(strings.Split(os.Getenv("HOB_FAILPOINT_FAIL"), ","), name) {
 		return fmt.Errorf("failpoint %s", name)
 	}
 	return nil

@@ -76,9 +76,7 @@ func openLog(path string) (*os.File, int64, error) {
 		return nil, 0, fmt.Errorf("log %s: %w", path, innermostError(err))
 	}
 	if fi, err := os.Stat(path); err == nil && fi.Size() > maxLog {
-		if err := Rename(path, path+".1"); err != nil {
-			return nil, 0, fmt.Errorf("rename the old log: %w", err)
-		}
+		_ = Rename(path, path+".1") // the log grows further if a process on Windows has it open
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

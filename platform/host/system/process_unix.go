@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"hob/platform/failpoint"
 )
 
 // ProcessExists reports whether a process with this id exists. A zombie process also exists.
@@ -31,6 +33,10 @@ func Terminate(pid int) error {
 	return syscall.Kill(pid, syscall.SIGTERM)
 }
 
+// CanReplaceRunning reports whether the file of a running program and the program of a process can
+// be replaced. The crash test sets the failpoint to run the code for Windows.
+func CanReplaceRunning() bool { return failpoint.Fail("windows") == nil }
+
 // Reexec replaces this process with a new run of its program with the same arguments. It returns
 // only on an error.
 func Reexec() error {
@@ -40,9 +46,6 @@ func Reexec() error {
 	}
 	return fmt.Errorf("start the program again: %w; start it with: hob start", err)
 }
-
-// CanReexec reports whether this system has Reexec.
-const CanReexec = true
 
 // KillCommand returns the shell command that kills a process immediately.
 func KillCommand(pid int) string { return fmt.Sprintf("kill -9 %d", pid) }

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// CanReexec reports whether this system has Reexec.
-const CanReexec = false
+// CanReplaceRunning returns false: Windows can rename the file of a running program, but not replace it.
+func CanReplaceRunning() bool { return false }
 
 // Reexec returns an error: Windows cannot replace the program of a process.
 func Reexec() error { return errors.ErrUnsupported }

@@ -17,6 +17,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -222,7 +223,7 @@ func (p Program) Swap(from string) error {
 		return err
 	}
 	keep := p.siblingPath(".old")
-	if runtime.GOOS == "windows" {
+	if !system.CanReplaceRunning() {
 		if err := swapByRename(p.Path, from, keep); err != nil {
 			return fmt.Errorf("replace %s: %w; Hob is unchanged", p.Path, err)
 		}
@@ -236,7 +237,7 @@ func (p Program) Swap(from string) error {
 		}
 	}
 	failpoint.Hit("update.replaced")
-	if err := system.RenameDurable(keep, p.Previous()); err != nil {
+	if err := p.keepPrevious(keep); err != nil {
 		return fmt.Errorf("replaced %s, but the previous program is still at %s: %w", p.Path, keep, err)
 	}
 	failpoint.Hit("update.done")
@@ -249,10 +250,27 @@ func swapByRename(program, from, keep string) error {
 	if err := system.Rename(program, keep); err != nil {
 		return err
 	}
+	failpoint.Hit("update.kept")
 	if err := system.Rename(from, program); err != nil {
 		return errors.Join(err, system.Rename(keep, program))
 	}
 	return nil
+}
+
+// keepPrevious moves the replaced program from keep to Previous. Windows cannot replace a previous
+// program that still runs, for example as the MCP server of another application, but it can
+// rename that program. The next Download deletes it.
+func (p Program) keepPrevious(keep string) error {
+	err := system.RenameDurable(keep, p.Previous())
+	if err == nil {
+		return nil
+	}
+	staged := p.siblingPath(".new")
+	aside := filepath.Join(filepath.Dir(staged), "."+filepath.Base(staged)+"."+strconv.FormatInt(time.Now().UnixNano(), 36))
+	if system.Rename(p.Previous(), aside) != nil {
+		return err
+	}
+	return system.RenameDurable(keep, p.Previous())
 }
 
 // linkOrCopy creates a hard link to a file, or copies the file if the file system does not support
@@ -281,7 +299,8 @@ func (p Program) CheckPrevious(ctx context.Context) (Description, error) {
 }
 
 // finishSwap finishes a Swap that a crash interrupted: it moves the replaced program to Previous,
-// or removes the hard link to the program, or its copy, if it was not replaced yet.
+// or removes the hard link to the program, or its copy, if it was not replaced yet. After a crash
+// between the two renames on Windows, it restores the program.
 func (p Program) finishSwap() error {
 	old := p.siblingPath(".old")
 	kept, err := os.Stat(old)
@@ -290,12 +309,14 @@ func (p Program) finishSwap() error {
 	}
 	current, cerr := os.Stat(p.Path)
 	switch {
+	case err == nil && errors.Is(cerr, os.ErrNotExist):
+		err = system.RenameDurable(old, p.Path)
 	case err != nil || cerr != nil:
 		err = errors.Join(err, cerr)
 	case os.SameFile(kept, current) || kept.Size() == current.Size() && equalContents(old, p.Path):
 		err = os.Remove(old)
 	default:
-		err = system.RenameDurable(old, p.Previous())
+		err = p.keepPrevious(old)
 	}
 	if err != nil {
 		return fmt.Errorf("finish an interrupted update: %w; stop the programs that use %s", err, old)

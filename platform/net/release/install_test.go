@@ -67,12 +67,32 @@ func TestSwap_ContinuesAfterCrash(t *testing.T) {
 			t.Errorf("%v: %s", err, contentsOf(t, p))
 		}
 	})
+	t.Run("between the renames on Windows", func(t *testing.T) {
+		p := putPrograms(t, map[string]string{"hob.old": "2", "hob.previous": "1", "hob.new": "3"})
+		if err := p.Swap(p.siblingPath(".new")); err != nil || contentsOf(t, p) != "hob=3 hob.previous=2" {
+			t.Errorf("%v: %s", err, contentsOf(t, p))
+		}
+	})
 	t.Run("after the replacement", func(t *testing.T) {
 		p := putPrograms(t, map[string]string{"hob": "3", "hob.previous": "1", "hob.old": "2"})
 		if err := p.Swap(p.Previous()); err != nil || contentsOf(t, p) != "hob=2 hob.previous=3" {
 			t.Errorf("%v: %s", err, contentsOf(t, p))
 		}
 	})
+}
+
+// Windows cannot replace a previous program that still runs. A folder that is not empty stands for it.
+func TestSwap_MovesPreviousAsideIfItCannotBeReplaced(t *testing.T) {
+	p := putPrograms(t, map[string]string{"hob": "2", "hob.new": "3"})
+	if err := os.MkdirAll(filepath.Join(p.Previous(), "runs"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Swap(p.siblingPath(".new")); err != nil || contentsOf(t, p) != "hob=3 hob.previous=2" {
+		t.Errorf("%v: %s", err, contentsOf(t, p))
+	}
+	if list, err := filepath.Glob(filepath.Join(filepath.Dir(p.Path), ".hob.new.*")); err != nil || len(list) != 1 {
+		t.Errorf("the next download does not delete the program that was moved aside: %q, %v", list, err)
+	}
 }
 
 func TestSwapByRename_UndoesFirstStep(t *testing.T) {

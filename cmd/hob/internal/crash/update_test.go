@@ -49,6 +49,7 @@ type updatedHome struct {
 	t         *testing.T
 	bin, home string
 	builds    map[string][]byte
+	fail      string // names for HOB_FAILPOINT_FAIL: "windows" runs the code for Windows
 }
 
 func newUpdatedHome(t *testing.T) *updatedHome {
@@ -71,7 +72,7 @@ func (h *updatedHome) command(env string, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	h.t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, h.bin, args...)
-	cmd.Env = append(os.Environ(), "HOB_HOME="+h.home, "HOME="+filepath.Dir(h.home), env)
+	cmd.Env = append(os.Environ(), "HOB_HOME="+h.home, "HOME="+filepath.Dir(h.home), "HOB_FAILPOINT_FAIL="+h.fail, env)
 	return cmd
 }
 
@@ -116,6 +117,7 @@ func TestUpdate_KilledAtAnyInstantLeavesOldOrNewRunning(t *testing.T) {
 	for _, tc := range []struct {
 		daemon, command string // failpoints at which the daemon and the command are killed
 		fails           bool   // the new version does not become ready
+		windows         bool
 		want            string // "" for either
 	}{
 		{want: newVersion},
@@ -131,15 +133,27 @@ func TestUpdate_KilledAtAnyInstantLeavesOldOrNewRunning(t *testing.T) {
 		{fails: true, want: oldVersion},
 		{fails: true, command: "update.requested", want: oldVersion},
 		{fails: true, daemon: "update.failed", want: newVersion}, // the command restarts the daemon without the simulated failure
+		{windows: true, want: newVersion},
+		{windows: true, command: "update.requested", want: newVersion},
+		{windows: true, daemon: "update.stopped", want: newVersion},
+		{windows: true, daemon: "update.kept", want: newVersion}, // between the renames: the program does not exist
+		{windows: true, daemon: "update.replaced", want: newVersion},
+		{windows: true, daemon: "update.restarting", want: newVersion},
+		{windows: true, daemon: "update.ready", want: newVersion},
+		{windows: true, fails: true, want: oldVersion},
+		{windows: true, fails: true, command: "update.requested", want: oldVersion},
 	} {
-		t.Run(fmt.Sprintf("daemon %s command %s fails %v", tc.daemon, tc.command, tc.fails), func(t *testing.T) {
+		t.Run(fmt.Sprintf("daemon %s command %s fails %v windows %v", tc.daemon, tc.command, tc.fails, tc.windows), func(t *testing.T) {
 			h := newUpdatedHome(t)
+			if tc.windows {
+				h.fail = "windows"
+			}
 			var env []string
 			if tc.daemon != "" {
 				env = append(env, "HOB_FAILPOINT="+tc.daemon+":1")
 			}
 			if tc.fails {
-				env = append(env, "HOB_FAILPOINT_FAIL=start.ready."+newVersion)
+				env = append(env, "HOB_FAILPOINT_FAIL="+h.fail+",start.ready."+newVersion)
 			}
 			start := h.command("", "start")
 			start.Env = append(start.Env, env...)
