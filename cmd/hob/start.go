@@ -252,6 +252,9 @@ func (a *cli) startDetached(ctx context.Context, p system.Paths, exe string) (bo
 	ctx, cancel := a.startDeadline(ctx, p)
 	defer cancel()
 	d := system.Detached{Path: exe, Args: []string{"start", "--foreground"}, Log: p.LogFile(), Dir: p.Home}
+	if os.Getenv("HOB_HOME") != "" { // the value may be relative to the folder of this process
+		d.Env = append(os.Environ(), "HOB_HOME="+p.Home)
+	}
 	_, err := system.Detach(ctx, d, func(ctx context.Context) error {
 		h, held, err := system.Probe(p.LockFile())
 		if err != nil {

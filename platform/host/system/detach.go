@@ -102,5 +102,11 @@ func readLogTail(path string, from int64) string {
 		return "the daemon wrote no log; see " + path
 	}
 	lines := strings.Split(string(b), "\n")
-	return strings.Join(lines[max(0, len(lines)-5):], "\n")
+	lines = lines[max(0, len(lines)-5):]
+	for i, line := range lines {
+		if cause, ok := strings.CutPrefix(line, "hob: "); ok { // the error with which the daemon ended
+			return strings.Join(append([]string{cause}, lines[i+1:]...), "\n")
+		}
+	}
+	return strings.Join(lines, "\n")
 }
