@@ -55,11 +55,14 @@ func parseRecurring(every string, now time.Time) (string, json.RawMessage, error
 	e, err := dateparse.ParseEvery(every, now)
 	if errors.Is(err, dateparse.ErrNotUnderstood) && !strings.HasPrefix(strings.ToLower(every), "every") {
 		if again, aerr := dateparse.ParseEvery("every "+every, now); aerr == nil {
-			e, err = again, nil
+			e, err, every = again, nil, "every "+every
 		}
 	}
 	if err != nil {
 		return "", nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if now.Day() > 28 && isTodaysDay(every, now) {
+		return "", nil, fmt.Errorf("%w: %q names no day, and not every month has a day %d; name a day, for example \"every month on the 1st\"", ErrInvalid, every, now.Day())
 	}
 	fields := map[string]any{"cron": e.Cron}
 	if e.Cron == "" {
@@ -73,6 +76,20 @@ func parseRecurring(every string, now time.Time) (string, json.RawMessage, error
 	}
 	config, err := json.Marshal(fields)
 	return KindCron, config, err
+}
+
+// isTodaysDay reports whether a recurrence by months or years names no day, so that today's day of the month
+// would count.
+func isTodaysDay(every string, now time.Time) bool {
+	onDay := func(day int) string {
+		e, err := dateparse.ParseEvery(every, time.Date(now.Year(), now.Month(), day, now.Hour(), now.Minute(), 0, 0, now.Location()))
+		f := strings.Fields(e.Cron)
+		if err != nil || len(f) != 5 {
+			return ""
+		}
+		return f[2]
+	}
+	return onDay(3) != onDay(17)
 }
 
 func parseMoment(at string, now time.Time) (time.Time, error) {

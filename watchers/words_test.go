@@ -44,6 +44,17 @@ func TestDescribe(t *testing.T) {
 			}
 		})
 	}
+	late := now.AddDate(0, 0, 18) // the 29th, which February does not have
+	for _, every := range []string{"every month", "monthly", "month at 9", "every year"} {
+		if _, _, err := ParseSchedule("", every, late); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%q on the 29th: %v, want ErrInvalid", every, err)
+		}
+	}
+	for _, every := range []string{"every month on the 1st", "@monthly", "every year on 3 May", "last day of the month", "every week"} {
+		if _, _, err := ParseSchedule("", every, late); err != nil {
+			t.Errorf("%q on the 29th: %v", every, err)
+		}
+	}
 	_, _, err := ParseSchedule("03/04/2027", "", now)
 	if _, ok := errors.AsType[*dateparse.AmbiguousError](err); !ok {
 		t.Errorf("two readings: %v", err)
