@@ -42,11 +42,11 @@ func (d Deps) spendingSummary() tools.Tool {
 				return tools.Result{}, err
 			}
 			from, to := p.From.Format(time.DateOnly), p.To.Format(time.DateOnly)
-			rows, err := queryExpenses(tx, `WHERE day >= ? AND day < ? AND (? = '' OR category = ? OR vendor LIKE ? OR note LIKE ?) ORDER BY day`,
-				from, to, normalizeCategory(in.Category), normalizeCategory(in.Category), likePattern(in.Category), likePattern(in.Category))
+			rows, err := queryExpenses(tx, `WHERE day >= ? AND day < ? ORDER BY day`, from, to)
 			if err != nil {
 				return tools.Result{}, err
 			}
+			rows = slices.DeleteFunc(rows, func(e Expense) bool { return !isAbout(e, in.Category) })
 			totals, sums := sumTotals(rows)
 			source := provenance.Tool
 			if slices.ContainsFunc(rows, func(e Expense) bool { return e.Provenance.Tainted() }) {
@@ -61,8 +61,24 @@ func (d Deps) spendingSummary() tools.Tool {
 	})
 }
 
-func likePattern(s string) string {
-	return "%" + strings.NewReplacer("%", "", "_", " ").Replace(normalizeCategory(s)) + "%"
+// isAbout reports whether the category of an expense contains all words of a category, in the singular or the
+// plural, so that "presents" includes "present for Lily", or whether its vendor or note contains the category.
+func isAbout(e Expense, category string) bool {
+	want := normalizeCategory(category)
+	if strings.Contains(strings.ToLower(e.Vendor), want) || strings.Contains(strings.ToLower(e.Note), want) {
+		return true
+	}
+	have := strings.Fields(e.Category)
+	return !slices.ContainsFunc(strings.Fields(want), func(w string) bool {
+		return !slices.ContainsFunc(have, func(h string) bool { return singular(h) == singular(w) })
+	})
+}
+
+func singular(word string) string {
+	if len(word) < 4 || strings.HasSuffix(word, "ss") {
+		return word
+	}
+	return strings.TrimSuffix(word, "s")
 }
 
 // parseSummaryPeriod parses the period argument. The end is exclusive and, except for "all", not
