@@ -69,6 +69,12 @@ func (w *intentDraft) isQuotedText(text string) bool {
 // is true if a time was taken from the sentence.
 func (g *grammar) unexplainedText(s *sentence, timed bool) string {
 	last := len(s.tokens) - 1
+	for phrase := range g.lex.lists["inner-corrections"] {
+		if strings.Contains(" "+s.normalizedText(0, len(s.tokens))+" ", " "+phrase+" ") {
+			return phrase
+		}
+	}
+	dated := slices.ContainsFunc(s.allTimes(), func(sp *span) bool { return !s.isNounTime(sp) })
 	for i, t := range s.tokens {
 		if g.startsCommand(s, i) {
 			return s.originalText(i, len(s.tokens))
@@ -86,7 +92,15 @@ func (g *grammar) unexplainedText(s *sentence, timed bool) string {
 			return s.originalText(i, len(s.tokens))
 		case i > 0 && g.lex.containsWord("anchors", t.norm) && g.lex.containsWord("typo-units", s.tokens[i-1].norm): // "10 minutes before"
 			return s.originalText(i-1, len(s.tokens))
+		case i > 0 && dated && g.lex.containsWord("condition-words", t.norm) && t.norm != "when": // "tomorrow unless she calls"
+			return s.originalText(i, len(s.tokens))
 		case !timed:
+		case i == 0 && last > 0 && (g.lex.containsWord("joints", t.norm) || t.norm == "not" && g.startsTime(s.tokens[1])): // "at 5 not 6 to call"
+			return s.originalText(0, 2)
+		case i == 0 && last > 1 && g.isLength(s): // "every day for a week at 8"
+			return s.originalText(0, 2)
+		case i == 0 && last > 0 && t.norm != "not" && (g.lex.containsWord("correction-starts", t.norm) || t.norm == "actually"):
+			return s.originalText(0, len(s.tokens))
 		case g.lex.containsWord("day-words", t.norm) && !s.isInTime(i) && (i == 0 || !g.lex.containsWord("belonging", s.tokens[i-1].norm)):
 			return s.originalText(max(0, i-1), len(s.tokens))
 		case g.isNearly("anchors", t.norm), i > 0 && g.lex.containsWord("negations", t.norm):
@@ -95,7 +109,7 @@ func (g *grammar) unexplainedText(s *sentence, timed bool) string {
 			return s.originalText(i, i+1)
 		case i == last && i > 1 && isDigit(t.norm[0]) && g.lex.containsWord("joints", s.tokens[i-1].norm): // "at 8 and 8"
 			return s.originalText(i-1, i+1)
-		case i == 0 && last > 0 && (isDigit(t.norm[0]) || g.lex.containsWord("prepositions", t.norm)), i == last && last > 0 && t.norm != "due" && g.lex.containsWord("prepositions", t.norm):
+		case i == 0 && last > 0 && (isDigit(t.norm[0]) || g.lex.containsWord("prepositions", t.norm)), i == last && last > 0 && t.norm != "due" && g.lex.containsWord("prepositions", t.norm) && !g.lex.containsWord("phrasal-verbs", s.firstWord(0)) && !g.lex.containsWord("linking-verbs", s.tokens[i-1].norm):
 			return s.originalText(i, i+1)
 		}
 	}
@@ -107,6 +121,13 @@ func (g *grammar) unexplainedText(s *sentence, timed bool) string {
 		}
 	}
 	return ""
+}
+
+// isLength reports whether a text begins with a length of time, such as "a week" or "10 days".
+func (g *grammar) isLength(s *sentence) bool {
+	_, number := g.lex.meaningOf("numbers", s.firstWord(0))
+	unit := s.firstWord(1)
+	return (number || isDigit(s.tokens[0].norm[0])) && (g.lex.containsWord("typo-units", unit) || unit == "day" || unit == "year" || unit == "years") && !strings.Contains(unit, "pound") && !strings.Contains(unit, "dollar") && !strings.Contains(unit, "euro")
 }
 
 // startsCommand reports whether token i joins a second command: "and cancel ...", "but not ...".

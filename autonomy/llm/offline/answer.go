@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -176,7 +177,7 @@ func (p plan) selectHits(text string) string {
 	head, _, _ := strings.Cut(text, "\n")
 	lines := listLines(text)
 	if len(lines) == 0 {
-		return text
+		return cmp.Or(p.unanswered, text)
 	}
 	if lines = p.pick(lines); len(lines) == 0 {
 		return p.unanswered

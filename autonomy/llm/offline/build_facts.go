@@ -23,16 +23,40 @@ func stateFact(w *intentDraft) (plan, bool) {
 	if first, _, _ := strings.Cut(strings.ReplaceAll(text, "’", "'"), " "); strings.HasSuffix(first, "'s") && !w.g.lex.containsWord("not-names", strings.TrimSuffix(first, "'s")) {
 		text = upperFirst(text) // "anna's birthday"
 	}
-	text = w.tidyStatement(text)
+	text = w.tidyStatement(w.ownRole(text))
 	if len(say.Lasting(text, w.s.now)) == 0 && !w.g.vocab[w.s.firstWord(0)] && !w.g.lex.containsWord("not-names", w.s.firstWord(0)) {
 		text = upperFirst(text) // "dave lives in Leeds"
 	}
-	if len(say.Lasting(text, w.s.now)) == 0 || len(say.Unread(text, w.s.now)) > 0 {
+	if len(say.Lasting(text, w.s.now)) == 0 || len(say.Unread(text, w.s.now)) > 0 || w.isCallReport() {
 		return noPlan()
 	}
 	p, ok := w.keepStatement(w.separateFacts(text)...)
 	p.accounted = true // package triples parses the complete text
 	return p, ok
+}
+
+// isCallReport reports whether "called" is a call and not a name: "I already called mum", "Tom called at 9".
+func (w *intentDraft) isCallReport() bool {
+	for i, t := range w.s.tokens {
+		switch {
+		case i == 0 || t.norm == "already" || t.norm == "just" || t.norm == "have" || t.norm == "has":
+		case t.norm == "called":
+			return !strings.HasSuffix(w.s.firstWord(0), "'s")
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// ownRole adds "my" before a relative without a possessive: "dad's doctor is Dr Patel".
+func (w *intentDraft) ownRole(text string) string {
+	first, rest, _ := strings.Cut(strings.ReplaceAll(text, "’", "'"), " ")
+	role, owner := strings.CutSuffix(strings.ToLower(first), "'s")
+	if !owner || !w.g.lex.containsWord("women", role) && !w.g.lex.containsWord("men", role) || rest == "" {
+		return text
+	}
+	return "my " + role + "'s " + rest
 }
 
 // keepPlace stores a statement about where something is, who has it or who owes what. It declines
@@ -321,10 +345,10 @@ func amendFact(w *intentDraft) (plan, bool) {
 func forgetShown(w *intentDraft) (plan, bool) {
 	x, _ := w.g.talk.exchangeAgo(0)
 	switch fact := x.shownFact(); {
-	case fact == "":
+	case fact == "", w.hasKeyword("it") && x.acts[0].tool == "recall": // "forget it" means the question
 		return noPlan()
-	case x.acts[0].tool == "remember":
-		return planCalls(x.acts[0].undoCall())
+	case x.acts[len(x.acts)-1].tool == "remember":
+		return planCalls(x.acts[len(x.acts)-1].undoCall())
 	default:
 		return planCall("forget", argsOf("query", fact))
 	}
@@ -332,10 +356,14 @@ func forgetShown(w *intentDraft) (plan, bool) {
 
 // shownFact returns the only fact that an exchange stored or showed.
 func (x *exchange) shownFact() string {
-	if len(x.acts) != 1 || x.acts[0].failed {
+	acts := x.acts
+	if len(acts) == 2 && acts[0].tool == "undo" { // a correction
+		acts = acts[1:]
+	}
+	if len(acts) != 1 || acts[0].failed {
 		return ""
 	}
-	switch p := x.acts[0]; p.tool {
+	switch p := acts[0]; p.tool {
 	case "remember":
 		return p.stringArg("text")
 	case "recall":

@@ -22,6 +22,7 @@ func figureBuilders() map[string]builder {
 		"figure.tip":      tellTip,
 		"figure.split":    tellShare,
 		"figure.several":  tellSeveral,
+		"figure.each":     tellEach,
 		"figure.week":     tellWeek,
 		"figure.leap":     tellLeap,
 		"figure.length":   tellLength,
@@ -111,6 +112,23 @@ func tellShare(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	return planReply(formatFigure(bill, 2) + " divided by " + formatFigure(n, 0) + " is " + formatFigure(bill/n, 2) + " each.")
+}
+
+// tellEach answers "7 tickets at 12 pounds each" and "if 7 of us split 213.50, what do we each pay?".
+func tellEach(w *intentDraft) (plan, bool) {
+	n, ok := w.numberOf("number")
+	if !ok || n < 1 || !w.noLead() {
+		return noPlan()
+	}
+	c, priced := w.captureOf("amount")
+	if !priced {
+		return tellShare(w)
+	}
+	if w.g.classOf(w.s) != aQuestion && !w.isQuestion() { // "2 coffees at 3.60 each" may be an expense
+		return noPlan()
+	}
+	total := strings.TrimSpace(formatFigure(n*c.value, 2) + " " + c.currency)
+	return planReply(formatFigure(n, 2) + " × " + formatFigure(c.value, 2) + " = " + total + " in total.")
 }
 
 func tellSeveral(w *intentDraft) (plan, bool) {

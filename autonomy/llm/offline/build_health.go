@@ -11,7 +11,7 @@ func healthBuilders() map[string]builder {
 }
 
 func logHabit(w *intentDraft) (plan, bool) {
-	if w.isQuestion() {
+	if w.isQuestion() || w.isWish() {
 		return noPlan()
 	}
 	times := w.lead

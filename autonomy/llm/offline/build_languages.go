@@ -40,6 +40,8 @@ func languageBuilders() map[string]builder {
 		"list.add":             addToLocalList,
 		"list.show":            func(w *intentDraft) (plan, bool) { return planCall("list_tasks", argsOf("project", w.localList())) },
 		"list.tick":            tickLocal,
+		"money.add":            addLocalExpense,
+		"money.sum":            sumLocalExpenses,
 		"day":                  briefLocal,
 		"time":                 tellLocalTime,
 		"date":                 tellLocalDate,
@@ -146,6 +148,8 @@ func (w *intentDraft) unaccountedWords(from, to int) string {
 			return "condition"
 		case w.g.lex.containsWord("english", t.norm):
 			return "mixed"
+		case w.g.lex.containsWord("month", t.norm) && i > from && (isDigit(w.s.tokens[i-1].norm[0]) || i > from+1 && isDigit(w.s.tokens[i-2].norm[0])): // "el 31 de febrero"
+			return "times"
 		case w.g.lex.containsWord("leftover", t.norm), w.g.isTimeTypo(t.norm), clockForm.MatchString(t.norm), dateForm.MatchString(t.norm):
 			return "times"
 		}
@@ -206,6 +210,9 @@ func (w *intentDraft) isLocalUnspecific(text string) bool {
 
 // localReminder creates the call when the text is known.
 func (w *intentDraft) localReminder(d localDetails) (plan, bool) {
+	if slices.ContainsFunc(d.spans, func(sp *span) bool { return w.s.hasWordOf(max(0, sp.from-2), sp.to, "starting words") }) {
+		return planRefusal(w.g.replyText("times")) // "ab Montag jeden Tag"
+	}
 	wish := func(when string) string {
 		return w.g.replyText("wish-reminder", "{when}", when, "{text}", quoteFree(d.text))
 	}
@@ -407,6 +414,10 @@ func (w *intentDraft) splitLocal(text string) (out []string) {
 }
 
 func addToLocalList(w *intentDraft) (plan, bool) {
+	asked := strings.HasSuffix(strings.TrimSpace(w.s.text), "?") && w.s.tokens[0].start <= len("¿")
+	if c, ok := w.captureOf("items"); ok && (asked || w.g.lex.containsWord("asking verbs", w.s.firstWord(c.from)) || w.g.lex.containsWord("asking verbs", w.s.firstWord(0))) {
+		return planCall("list_tasks", argsOf("project", w.localList())) // "steht Milch auf der Einkaufsliste?"
+	}
 	return w.eachListItem("items", "list-add", func(name string) call {
 		return call{"create_task", argsOf("title", name, "project", w.localList())}
 	})

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode"
 
-	"hob/platform/text/lazyregexp"
 	"hob/platform/text/textnorm"
 )
 
@@ -57,11 +56,11 @@ func (d *dialogue) openList() string {
 // of the shopping list mean the same list. "packing list for Greece" is the Greece packing list,
 // and "packing list" is the packing list that the conversation is about.
 func (w *intentDraft) listName() string {
-	name := cmp.Or(w.slotNorm("list"), bareName(w.slotString("word_list")), bareName(w.slotString("few_name")))
+	name := cmp.Or(w.slotNorm("list"), bareName(w.slotString("word_list")), bareName(w.slotString("few_list")), bareName(w.slotString("few_name")))
 	switch lower := strings.ToLower(name); {
 	case w.g.lex.containsWord("no-lists", lower):
 		return ""
-	case lower == "" && w.hasSlot("few_name"):
+	case lower == "" && w.hasSlot("few_name"), w.hasSlot("few_list") && w.mentionsOther(lower), strings.Contains(lower, " and "):
 		return ""
 	case lower == "", lower == "grocery", lower == "groceries", lower == "food", lower == "supermarket":
 		name = "shopping"
@@ -176,7 +175,7 @@ func addToList(w *intentDraft) (plan, bool) {
 	}
 	list := w.listName()
 	added, ok := planItems("create_task", "title", list, items)
-	if !w.hasSlot("word_list") {
+	if !w.hasSlot("word_list") && !w.hasSlot("few_list") {
 		return added, ok
 	}
 	return planLookup(func(results []done) plan { // any word may be the name of a list that exists
@@ -217,6 +216,9 @@ const maxItemWords = 5
 // itemsIn returns the items that a slot enumerates, or none if one of them is unclear. A piece that only
 // holds an amount belongs to the item before it: "mince, 1.4 kg".
 func (w *intentDraft) itemsIn(slot string) (items []string) {
+	if c, ok := w.captureOf(slot); ok && c.to == c.from+1 && w.s.tokens[c.from].kind == quoted {
+		return []string{w.slotString(slot)}
+	}
 	for _, item := range w.g.splitEnumeration(w.slotString(slot)) {
 		first, _, _ := strings.Cut(strings.ToLower(item), " ")
 		if first, _, _ = strings.Cut(first, "'"); len(items) > 0 && w.g.lex.containsWord("clause-starts", first) {
@@ -445,55 +447,4 @@ func tickOff(w *intentDraft) (plan, bool) {
 		return planQuestion("Which item on the "+w.listName()+"?", fillBetween("cross", "off my "+w.listName()))
 	}
 	return planItems("complete_task", "task", w.listName(), items)
-}
-
-var (
-	addedForm   = lazyregexp.New(`^Added task "(.+)", project (.+ list)\.$`)
-	listedForm  = lazyregexp.New(`^(\d+ open tasks?|There are no open tasks) in the project "(.+ list)"[:.]`)
-	doneForm    = lazyregexp.New(`^Done: "(.+)"\. `)
-	projectForm = lazyregexp.New(`project ([^,()\n]+ list)[,)]`)
-	noneForm    = lazyregexp.New(`^There are no open tasks about "buy"\.$`)
-)
-
-// joinListParts formats the results for named lists as changes to lists instead of tasks of a
-// project. list is the list that the request named, if any.
-func joinListParts(parts []string, list string) (out []string) {
-	var added, off []string
-	for i, part := range parts {
-		switch m, l := addedForm.FindStringSubmatch(part), listedForm.FindStringSubmatch(part); {
-		case m != nil:
-			added = append(added, m[1])
-			if next := i + 1; next < len(parts) {
-				if n := addedForm.FindStringSubmatch(parts[next]); n != nil && n[2] == m[2] {
-					continue
-				}
-			}
-			out = append(out, "Added to your "+m[2]+": "+strings.Join(added, ", ")+".")
-			added = nil
-		case list != "" && doneForm.MatchString(part):
-			off = append(off, doneForm.FindStringSubmatch(part)[1])
-			if i+1 == len(parts) || !doneForm.MatchString(parts[i+1]) {
-				out = append(out, "Off your "+list+": "+strings.Join(off, ", ")+".")
-				off = nil
-			}
-		case l != nil && strings.HasPrefix(l[1], "There"):
-			out = append(out, "Your "+l[2]+" is empty.")
-		case l != nil:
-			out = append(out, "On your "+l[2]+":"+strings.ReplaceAll(part[len(l[0]):], " (project "+l[2]+")", ""))
-		case noneForm.MatchString(part) && len(parts) > 1:
-		default:
-			out = append(out, part)
-		}
-	}
-	return out
-}
-
-// listOf returns the named list that the calls of a plan use, or "".
-func (p plan) listOf() string {
-	for _, c := range p.calls {
-		if name, _ := c.args["project"].(string); strings.HasSuffix(name, " list") {
-			return name
-		}
-	}
-	return ""
 }

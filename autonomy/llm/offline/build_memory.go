@@ -48,7 +48,19 @@ func addMemory(w *intentDraft) (plan, bool) {
 		if text == "" || w.isQuestion() || w.g.lex.containsWord("own-kinds", strings.ToLower(key)) || w.g.lex.containsWord("finished", strings.ToLower(text)) {
 			return noPlan()
 		}
-		return w.keepStatement(w.separateFacts(w.tidyStatement(w.s.originalText(0, len(w.s.tokens))))...)
+		whole := w.s.originalText(0, len(w.s.tokens))
+		if own := w.ownRole(whole); w.s.firstWord(0) != "my" {
+			private := slices.ContainsFunc(strings.Fields(strings.ToLower(key)), func(f string) bool { return w.g.lex.containsWord("private", f) })
+			named := strings.HasSuffix(w.s.firstWord(0), "'s") && whole != strings.ToLower(whole[:1])+whole[1:] && private // "Dave's number is 07700 900312"
+			if own == whole && !named || !strings.Contains(key, " ") {                                                     // "dad's doctor is Dr Patel"
+				return noPlan()
+			}
+			whole = own
+		}
+		if w.isEvent(key) {
+			return noPlan()
+		}
+		return w.keepStatement(w.separateFacts(w.tidyStatement(whole))...)
 	}
 	lower := strings.ToLower(text)
 	if strings.HasPrefix(lower, "to ") { // "remember to call mum"
@@ -62,6 +74,12 @@ func addMemory(w *intentDraft) (plan, bool) {
 		p.say = w.g.replyText("secret-kept", "{kind}", kind)
 	}
 	return p, ok
+}
+
+// isEvent reports whether a statement gives the time of an appointment: "my haircut is tomorrow at 9".
+func (w *intentDraft) isEvent(key string) bool {
+	named := slices.ContainsFunc(strings.Fields(strings.ToLower(key)), func(f string) bool { return w.g.lex.containsWord("event-nouns", f) })
+	return named && slices.ContainsFunc(w.s.allTimes(), func(sp *span) bool { return sp.match.Moment != nil && sp.match.Moment.HasClock })
 }
 
 // isQuestion reports whether the sentence ends in a question mark.

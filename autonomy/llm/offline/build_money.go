@@ -2,6 +2,7 @@ package offline
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,12 @@ func moneyBuilders() map[string]builder {
 			return planQuestion("How much was it, and for what?", fillBetween("spent", ""))
 		},
 		"money.sum": sumExpenses,
+		"money.income": func(w *intentDraft) (plan, bool) {
+			if c, _ := w.captureOf("amount"); c.currency == "" || w.isQuestion() { // "took 2 pills"
+				return noPlan()
+			}
+			return planReply(w.g.replyText("debt"))
+		},
 	}
 }
 
@@ -38,6 +45,14 @@ func addExpense(w *intentDraft) (plan, bool) {
 	}
 	if w.isDebt() {
 		return planReply(w.g.replyText("debt"))
+	}
+	if w.isWish() || c.currency == "" && c.to < len(w.s.tokens) && w.g.lex.containsWord("counted-people", w.s.tokens[c.to].norm) {
+		return noPlan()
+	}
+	if said := w.s.originalText(c.from, c.to); doubtfulAmount.MatchString(said) {
+		return planQuestion("I am not sure how to read "+quoteText(said)+". How much was it?", func(answer string) (string, bool) {
+			return strings.Replace(w.s.text, said, strings.Trim(answer, " .!"), 1), !doubtfulAmount.MatchString(answer) && strings.ContainsAny(answer, "0123456789")
+		})
 	}
 	if said := w.s.originalText(c.from, c.to); c.currency == "" && !w.isSpending() && len(w.s.allTimes()) > 0 && isBareClock(said, w.s.now) && strings.ContainsAny(said, ".:") {
 		return noPlan() // "parents evening thursday 6.30"
@@ -69,6 +84,13 @@ func addExpense(w *intentDraft) (plan, bool) {
 	if w.g.lex.containsWord("no-purchases", strings.ToLower(firstField(b.category))) { // "it's 412 pounds"
 		return noPlan()
 	}
+	if w.hasSecondAmount(b.category) {
+		return planQuestion("I am not sure how to read "+quoteText(b.category)+" in that, so I logged nothing. Can you send one expense at a time?", nil)
+	}
+	b.vendor = strings.TrimSuffix(b.vendor, " back")                                                      // "paid Tom back 20"
+	if strings.HasPrefix(b.vendor, "by ") || strings.HasPrefix(b.vendor, "with ") || b.vendor == "cash" { // "paid by card 12 for lunch"
+		b.vendor = ""
+	}
 	if !w.multiplyEach(&b, &c.value) {
 		return planReply(w.g.replyText("each"))
 	}
@@ -85,6 +107,28 @@ func addExpense(w *intentDraft) (plan, bool) {
 	}
 	return planCall("log_expense", argsOf("amount", c.value, "currency", c.currency, "category", b.category,
 		"vendor", b.vendor, "date", day))
+}
+
+// doubtfulAmount matches an amount whose point may group thousands: "12.345".
+var doubtfulAmount = regexp.MustCompile(`^\D*\d{1,3}\.\d{3}\D*$`)
+
+// isWish reports whether the sentence says what the user wants to do instead of what happened: "I want to spend
+// 20 on lunch". Polite phrases are not part of the tokens.
+func (w *intentDraft) isWish() bool {
+	if len(w.s.tokens) == 0 || w.s.tokens[0].start == 0 || w.g.lex.containsWord("recording-verbs", w.s.firstWord(0)) {
+		return false
+	}
+	return slices.ContainsFunc(splitTokens(w.s.text[:w.s.tokens[0].start], w.g.lex), func(t token) bool { return w.g.lex.containsWord("wish-words", t.norm) })
+}
+
+// hasSecondAmount reports whether a purpose contains another amount or payment: "milk and bread 3", "or 25 on
+// lunch", "lunch but Tom paid me back".
+func (w *intentDraft) hasSecondAmount(category string) bool {
+	words := strings.Fields(strings.ToLower(category))
+	if len(words) < 2 {
+		return false
+	}
+	return parsesAsFigure(words[len(words)-1]) || slices.ContainsFunc(words, func(f string) bool { return w.g.lex.containsWord("no-category", f) }) || words[0] == "and"
 }
 
 // multiplyEach multiplies the price of one in "two coffees at 3.60 each". It returns false if the number
@@ -168,6 +212,12 @@ func (b *purchase) parseDetails(words string) {
 	}
 	for _, f := range strings.Fields(words) {
 		switch lower := strings.ToLower(f); lower {
+		case "under": // "netflix under subscriptions"
+			flush()
+			if b.vendor == "" {
+				b.vendor, b.category = b.category, ""
+			}
+			preposition = "on"
 		case "at", "to", "from", "in", "on", "for":
 			if len(piece) > 0 && (lower == "on" || lower == "for" || lower == "in") && b.vendor == "" && preposition == "" {
 				piece = append(piece, f) // "tickets for the zoo" is one item
@@ -199,9 +249,24 @@ func (w *intentDraft) pastDay(times []*span) (string, error) {
 		return "", &dateparse.AmbiguousError{Phrase: t.phrase, Choices: choices}
 	}
 	day := t.at
-	for range 60 { // "on Monday" means last Monday, and "3 May" the last 3 May
+	if words := strings.Fields(strings.ToLower(t.phrase)); day.After(endOfDay(w.s.now)) && slices.ContainsFunc(words, func(s string) bool {
+		return slices.Contains([]string{"tomorrow", "next", "coming", "following", "in", "after"}, s)
+	}) { // "tomorrow" cannot mean a day of last week
+		return "", errNoDay
+	}
+	if from := times[0].from; day.After(endOfDay(w.s.now)) && (strings.HasPrefix(strings.ToLower(times[0].match.Text), "for ") || from > 0 && times[0].owner.tokens[from-1].norm == "for") {
+		return "", errNoDay // "tickets for Saturday"
+	}
+	for n := range 60 { // "on Monday" means last Monday, "the 1st" that of this month, and "3 May" the last 3 May
 		if !day.After(endOfDay(w.s.now)) {
 			return day.Format(time.DateOnly), nil
+		}
+		if isDayOfMonth(t.phrase) {
+			day = time.Date(t.at.Year(), t.at.Month()-time.Month(n+1), t.at.Day(), 0, 0, 0, 0, t.at.Location())
+			if day.Day() != t.at.Day() {
+				day = endOfDay(w.s.now).AddDate(0, 0, 1) // that month has no such day
+			}
+			continue
 		}
 		if strings.ContainsAny(t.phrase, "0123456789") || t.at.Sub(w.s.now) > 8*24*time.Hour {
 			day = day.AddDate(-1, 0, 0)
@@ -210,6 +275,15 @@ func (w *intentDraft) pastDay(times []*span) (string, error) {
 		}
 	}
 	return "", errNoDay
+}
+
+// isDayOfMonth reports whether a phrase names only a day of the month, such as "the 1st".
+func isDayOfMonth(phrase string) bool {
+	words := strings.Fields(strings.ToLower(phrase))
+	if len(words) > 0 && words[0] == "the" {
+		words = words[1:]
+	}
+	return len(words) == 1 && isDigit(words[0][0]) && strings.Trim(words[0], "0123456789stndrh") == "" && len(words[0]) <= 4 && !parsesAsFigure(words[0])
 }
 
 func sumExpenses(w *intentDraft) (plan, bool) {
@@ -262,6 +336,10 @@ func (w *intentDraft) periodAndCategory(c capture, args map[string]any) (p plan,
 	words = strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(words, " cost me"), " so far"))
 	if strings.ContainsAny(words, "0123456789") {
 		return plan{}, true // "what did I spend 20 euros on?"
+	}
+	if w.mentionsOther(words) || strings.HasSuffix(words, " and") || strings.HasPrefix(words, "and ") || slices.Contains(strings.Fields(words), "than") { // "on lunch not including today"
+		p, _ = planQuestion(w.g.replyText("periods"), nil)
+		return p, true
 	}
 	if words != "" && !w.g.isUnspecific(words) {
 		args["category"] = words
@@ -318,4 +396,40 @@ func endOfDay(t time.Time) time.Time {
 func firstField(s string) string {
 	head, _, _ := strings.Cut(s, " ")
 	return head
+}
+
+// addLocalExpense logs an expense in a language other than English. It needs a currency, because "ich habe 20
+// für dich" is no expense.
+func addLocalExpense(w *intentDraft) (plan, bool) {
+	c, ok := w.captureOf("amount")
+	if !ok || c.currency == "" || strings.HasSuffix(strings.TrimSpace(w.s.text), "?") {
+		return noPlan()
+	}
+	slot := "thing"
+	if w.hasSlot("shop") {
+		slot = "shop"
+	}
+	d := w.localText(slot)
+	name := w.g.cleanName(d.text)
+	switch {
+	case d.wrong != "":
+		return planRefusal(w.g.replyText(d.wrong))
+	case w.hasSlot(slot) && w.isLocalUnspecific(name):
+		return noPlan()
+	}
+	day, err := w.pastDay(d.spans)
+	if err != nil {
+		return planRefusal(w.g.replyText("times"))
+	}
+	what := map[string]string{slot: name}
+	return planCall("log_expense", argsOf("amount", c.value, "currency", c.currency, "category", what["thing"], "vendor", what["shop"], "date", day))
+}
+
+// sumLocalExpenses answers "wie viel habe ich diese Woche ausgegeben?".
+func sumLocalExpenses(w *intentDraft) (plan, bool) {
+	period, ok := w.g.lex.meaningOf("periods", w.slotNorm("period"))
+	if !ok || !w.noLead() {
+		return noPlan()
+	}
+	return planCall("spending_summary", argsOf("period", period))
 }

@@ -50,14 +50,31 @@ func addReminder(w *intentDraft) (plan, bool) {
 	if w.hasKeyword("wake") || w.hasKeyword("wake-up") {
 		d.times = w.inTheMorning(d.times)
 		if w.isUnlikelyAfternoon(d.times) {
+			t, _ := w.joinTimes(d.times)
+			f := strings.Fields(t.every)
+			if hour, _ := strconv.Atoi(f[1]); hour > 15 { // "at 6.15 on weekdays"
+				f[1] = strconv.Itoa(hour - 12)
+				return planCall("create_reminder", argsOf("text", d.text, "every", strings.Join(f, " ")))
+			}
 			return w.askTime(nil, "At what time exactly should I wake you, in the morning?", func(when string) string { return "wake me " + when })
 		}
 	}
 	if c, ok := w.captureOf("hours"); ok { // "for 6", "half 6 tomorrow"
+		if w.s.tokens[c.from].norm == "in" {
+			return w.askUnit("wake me in", w.s.originalText(c.from+1, c.to))
+		}
 		s := w.g.parseSentence("at "+w.s.originalText(c.from, c.to), w.s.now)
 		if d.times = s.allTimes(); len(d.times) == 0 || !s.onlyTimesAnd("prepositions") {
 			return noPlan()
 		}
+	}
+	if c, ok := w.captureOf("text"); ok && w.hasSlot("more") { // only after a time: "remind me to invite Raj too"
+		if sp, _ := w.s.spanEnding(c.to); sp == nil {
+			return noPlan()
+		}
+	}
+	if w.isTimeUnclear(d) {
+		return planQuestion("When exactly should I remind you?", w.timeAnswer(func(when string) string { return "remind me " + when + w.objectOf(withoutTo(d.text)) }))
 	}
 	if w.hasKeyword("alarm") {
 		morning := w.inTheMorning(d.times)
@@ -71,12 +88,26 @@ func addReminder(w *intentDraft) (plan, bool) {
 		}
 	}
 	if c, ok := w.captureOf("timer"); ok {
+		if said := w.slotString("timer"); parsesAsFigure(said) {
+			return w.askUnit("set a timer for", said)
+		}
 		if d.times, d.text = w.timerTime(c); len(d.times) == 0 {
 			return noPlan()
+		}
+		if name, ok := w.captureOf("name"); ok { // "30 minutes timer for the bread"
+			d.text = bareName(w.s.originalText(name.from, name.to))
+			if strings.ContainsAny(d.text, "0123456789") || len(w.s.timesInside(name.from, name.to)) > 0 || w.g.isUnspecific(d.text) {
+				return noPlan()
+			}
 		}
 	}
 	if w.g.isUnspecific(d.text) {
 		return askReminder(w)
+	}
+	if c, ok := w.captureOf("text"); ok && c.from == 0 && w.hasKeyword("reminder") { // "cancel the dentist reminder tomorrow at 9"
+		if first := strings.ToLower(firstField(d.text)); w.g.lex.containsWord("to-hob", first) || w.g.lex.containsWord("record-verbs", first) {
+			return noPlan()
+		}
 	}
 	// "every weekday at 8:30 unless it rains to stand up"
 	if first, _, _ := strings.Cut(strings.ToLower(d.text), " "); w.g.lex.containsWord("exception-heads", first) {
@@ -105,28 +136,6 @@ func addReminder(w *intentDraft) (plan, bool) {
 		return p, true
 	}
 	return w.reminderCall(d)
-}
-
-// isUnlikelyAfternoon reports whether a recurrence was parsed as an afternoon time although the
-// user did not write so: "an alarm for 5:45 on weekdays" probably does not mean 17:45.
-func (w *intentDraft) isUnlikelyAfternoon(times []*span) bool {
-	t, err := w.joinTimes(times)
-	return err == nil && isAfternoonRule(t.every) && !saysHalfOfDay(t.phrase)
-}
-
-// isAppointment reports whether the time at the end belongs to the event instead of the reminder, as
-// in "remind me tomorrow that I have to be at the airport at 6".
-func (w *intentDraft) isAppointment(c capture) bool {
-	if !w.s.lex.containsPhrase("appointment-clauses", w.s.normalizedText(0, c.to)) || len(w.s.timesInside(0, c.to)) == 0 {
-		return false
-	}
-	_, _, tail := w.s.liftTimes(w.s.skipPunctuation(c.from), c.to)
-	for _, sp := range tail {
-		if sp.to >= c.to {
-			return true
-		}
-	}
-	return false
 }
 
 // reminderCall creates the call when the text and the time are known.
@@ -226,32 +235,6 @@ func (w *intentDraft) reminderText(text string) string {
 		}
 	}
 	return ""
-}
-
-// isAfternoonRule reports whether a recurrence is in the afternoon.
-func isAfternoonRule(every string) bool {
-	f := strings.Fields(every)
-	if len(f) != 5 {
-		return false
-	}
-	hour, err := strconv.Atoi(f[1])
-	return err == nil && hour >= 12
-}
-
-// inTheMorning interprets the time of a wake-up request as a time in the morning, because "wake me
-// at 7" never means the evening.
-func (w *intentDraft) inTheMorning(times []*span) []*span {
-	t, err := w.joinTimes(times)
-	if err != nil || len(times) != 1 || !t.clock || t.every != "" || t.part || t.at.Hour() < 12 {
-		return times
-	}
-	said := times[0].originalPhrase()
-	for _, try := range []string{said + "am", said + " in the morning"} {
-		if m := w.g.parseSentence(try, w.s.now).allTimes(); len(m) == 1 && len(m[0].originalPhrase()) == len(try) && m[0].match.Moment != nil && m[0].match.Moment.Time.Hour() < 12 {
-			return m
-		}
-	}
-	return times
 }
 
 // listReminders lists all reminders, or the reminders of a day, with a given text, or of a kind
@@ -409,6 +392,9 @@ func followSnooze(w *intentDraft) (plan, bool) {
 }
 
 func cancelReminder(w *intentDraft) (plan, bool) {
+	if p, ok := w.cancelAtTime(); ok {
+		return p, true
+	}
 	text := w.namedThing("text", "reminder", "alarm")
 	if w.g.isUnspecific(text) {
 		return whichReminder(w)

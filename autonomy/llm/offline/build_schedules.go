@@ -51,13 +51,18 @@ func addSchedule(w *intentDraft) (plan, bool) {
 	}
 	t, err := w.joinTimes(d.times)
 	switch {
-	case t.every == "" && (w.isAsking() || w.g.classOf(w.s) == aQuestion): // "what did I do yesterday?", "any alarms for tomorrow?"
+	case t.every == "" && w.g.lex.containsWord("record-changes", strings.ToLower(firstField(action))) && len(w.lead) == 0: // "cancel the dentist reminder tomorrow at 9"
+		return planQuestion("I am not sure whether the time belongs to the record. I changed nothing. Can you say it without the time?", nil)
+	case t.every == "" && (w.isAsking() || w.g.classOf(w.s) == aStatement || w.g.classOf(w.s) == aQuestion): // "what did I do yesterday?", "any alarms for tomorrow?"
 		return noPlan()
 	case err != nil:
 		return w.askTime(err, "When should I do that?", again)
 	case t.none:
 		return planQuestion("When should I do that?", w.timeAnswer(again))
 	case t.every != "":
+		if period, tail := w.g.barePeriod(t.phrase); (period == "month" || period == "year") && (tail == "" || strings.HasPrefix(tail, "at ")) { // any day would be a guess
+			return planQuestion("On which day of the "+period+" should I do that?", w.dayAnswer("every "+period+" on ", tail, again))
+		}
 		return planCall("create_schedule", argsOf("every", t.every, "action", action))
 	case t.vague:
 		return planQuestion("On which day, and at what time, should I do that?", w.timeAnswer(again))
@@ -117,6 +122,14 @@ func (g *grammar) isDoable(text string, now time.Time) bool {
 	if g.lex.containsWord("answer-fillers", first) && first != "the" && !g.lex.containsWord("articles", first) {
 		return false
 	}
+	for i := 1; i < min(3, len(s.tokens)); i++ { // "Tom called", "my train left"
+		if _, past := g.baseForm(s.tokens[i].norm); (past && len(s.tokens[i].norm) > 3 || g.lex.containsWord("past-verbs", s.tokens[i].norm)) && (i == 1 || g.lex.containsWord("owned-starts", first)) {
+			return false
+		}
+	}
+	if slices.ContainsFunc(s.tokens, func(t token) bool { return g.lex.containsWord("negations", t.norm) || t.norm == "but" }) {
+		return false
+	}
 	isSentence := slices.ContainsFunc(s.tokens, func(t token) bool { return g.lex.containsWord("linking-verbs", t.norm) })
 	if first == "" {
 		return false
@@ -133,7 +146,7 @@ func (w *intentDraft) eventName(action string) string {
 	if slots, ok := part.tryEdge("prefix.event", capture{to: len(part.s.tokens)}); ok && part.s.firstWord(slots["rest"].from) != "to" {
 		return part.s.originalText(slots["rest"].from, slots["rest"].to)
 	}
-	return action
+	return strings.TrimSuffix(strings.TrimSuffix(action, "'s"), "’s") // "football's on thursday"
 }
 
 // offerEvent offers a reminder of an appointment whose time is in the middle, as in "dinner with
@@ -142,15 +155,18 @@ func offerEvent(w *intentDraft) (plan, bool) {
 	c, _ := w.captureOf("event")
 	at, ok := w.captureOf("time")
 	named := slices.ContainsFunc(w.s.tokens[c.from:c.to], func(t token) bool { return w.g.lex.containsWord("event-nouns", t.norm) })
+	for i := c.from; i < c.to; i++ {
+		named = named || w.s.endsName(i) // "parents evening"
+	}
 	if !ok || !named || c.to-c.from > 8 || w.isQuestion() || w.isAsking() || w.depth > 0 {
 		return noPlan()
 	}
 	t, err := readMatch(at.span.match, w.s.now)
 	tail := w.s.originalText(at.to, len(w.s.tokens))
-	if err != nil || t.every != "" || t.vague || tail == "" || len(w.s.timesInside(at.to, len(w.s.tokens))) > 0 {
+	if err != nil || t.every != "" || t.vague || tail == "" && !(w.hasKeyword("is") || w.hasKeyword("are")) || tail == "" && !t.clock || len(w.s.timesInside(at.to, len(w.s.tokens))) > 0 {
 		return noPlan()
 	}
-	text := w.eventName(w.s.originalText(c.from, at.from)) + " " + tail
+	text := strings.TrimSpace(w.eventName(w.s.originalText(c.from, min(c.to, at.from))) + " " + tail)
 	p, _ := planQuestion("Should I remind you "+w.offeredTime(t, at.span.originalPhrase())+" of "+quoteText(text)+"?", func(answer string) (string, bool) {
 		return "remind me " + at.span.originalPhrase() + " to " + text, w.g.isYes(answer, w.s.now)
 	})

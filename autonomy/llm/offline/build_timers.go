@@ -26,18 +26,40 @@ func (w *intentDraft) timerTime(c capture) ([]*span, string) {
 	return s.allTimes(), name
 }
 
+// askUnit asks for the unit of a length of time: "set a timer for 10".
+func (w *intentDraft) askUnit(wish, figure string) (plan, bool) {
+	if !parsesAsFigure(figure) || w.isQuestion() || !w.noLead() {
+		return noPlan()
+	}
+	return planQuestion("Is that "+figure+" minutes?", func(answer string) (string, bool) {
+		if w.g.isYes(answer, w.s.now) {
+			answer = "minutes"
+		}
+		words := strings.Fields(strings.ToLower(strings.Trim(answer, " .!")))
+		if len(words) == 0 {
+			return "", false
+		}
+		unit := words[len(words)-1]
+		_, ok := w.durationOf(figure + " " + unit)
+		return wish + " " + figure + " " + unit, ok && len(words) < 4
+	})
+}
+
 // severalTimers handles "set two timers, one for 3 minutes and one for 8 minutes" and "set alarms for 6 and
 // 6:30".
 func severalTimers(w *intentDraft) (plan, bool) {
 	noun := strings.TrimSuffix(w.slotNorm("noun"), "s")
 	pieces := w.g.splitEnumeration(w.slotString("text"))
+	if !strings.HasSuffix(w.slotNorm("noun"), "s") && slices.ContainsFunc(pieces, func(s string) bool { return !isDigit(s[0]) }) { // "an alarm for 7 and 8"
+		return noPlan()
+	}
 	if n, ok := w.numberOf("number"); ok && int(n) != len(pieces) || len(pieces) < 2 || !w.noLead() || w.isQuestion() {
 		return noPlan()
 	}
 	_, unit, _ := strings.Cut(pieces[len(pieces)-1], " ")
 	out := plan{outcome: act, joined: true, accounted: true}
 	for _, piece := range pieces {
-		wish, ok := w.g.wishForAnother(piece, noun, "")
+		wish, ok := w.g.wishForAnother(piece, noun, "", w.g.timerUnit(w.s.tokens))
 		if !ok {
 			wish = "set a " + noun + " for " + piece
 		}
@@ -67,8 +89,8 @@ func dayAfterClock(piece string) string {
 }
 
 // wishForAnother returns the request that "another for 5 minutes" or "one at 7" stands for: the same kind of
-// reminder with the same text at another time.
-func (g *grammar) wishForAnother(said, noun, text string) (string, bool) {
+// reminder with the same text at another time. unit is the unit of a timer's time if it names none.
+func (g *grammar) wishForAnother(said, noun, text, unit string) (string, bool) {
 	w := intentDraft{g: g, interpretation: interpretation{s: &sentence{text: said, lex: g.lex, tokens: splitTokens(said, g.lex)}}}
 	slots, ok := w.tryEdge("prefix.another", capture{to: len(w.s.tokens)})
 	if !ok {
@@ -79,10 +101,23 @@ func (g *grammar) wishForAnother(said, noun, text string) (string, bool) {
 	if kind, ok := slots["noun"]; ok && w.s.normalizedText(kind.from, kind.to) != noun {
 		return "", false
 	}
+	if noun == "timer" && parsesAsFigure(when) { // "another for 15"
+		when += " " + unit
+	}
 	if noun == "timer" || noun == "alarm" {
 		return "set a " + noun + " for " + when, true
 	}
 	return "remind me at " + when + " to " + strings.TrimSpace(text), text != ""
+}
+
+// timerUnit returns the last unit of time in a message.
+func (g *grammar) timerUnit(tokens []token) string {
+	for _, t := range slices.Backward(tokens) {
+		if unit, ok := g.lex.meaningOf("units", t.norm); ok && slices.Contains([]string{"seconds", "minutes", "hours"}, unit) {
+			return unit
+		}
+	}
+	return ""
 }
 
 // followAnother handles "and another one for 7": it repeats the reminder that the conversation is about.
@@ -103,7 +138,8 @@ func followAnother(w *intentDraft) (plan, bool) {
 			break
 		}
 	}
-	wish, ok := w.g.wishForAnother(w.slotString("text"), cmp.Or(noun, "reminder"), quoteFree(it.ref))
+	x, _ := w.g.talk.exchangeAgo(0)
+	wish, ok := w.g.wishForAnother(w.slotString("text"), cmp.Or(noun, "reminder"), quoteFree(it.ref), w.g.timerUnit(splitTokens(x.own, w.g.lex)))
 	if !ok {
 		return noPlan()
 	}
@@ -149,10 +185,12 @@ func (w *intentDraft) joinedByAnd(a, b *span) bool {
 	if a.owner != w.s || b.owner != w.s {
 		return false
 	}
+	and := false
 	for _, t := range w.s.tokens[min(a.to, b.from):b.from] {
-		if t.norm == "and" {
-			return true
+		if w.g.lex.containsWord("negations", t.norm) {
+			return false
 		}
+		and = and || t.norm == "and"
 	}
-	return false
+	return and
 }

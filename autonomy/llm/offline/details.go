@@ -75,6 +75,9 @@ func (w *intentDraft) cutInner(c capture, d *textDetails) {
 	if from <= c.from || next >= c.to || w.s.isTied(sp, from) {
 		return
 	}
+	if _, zone, ok := w.g.findZone(w.s.originalText(next+1, c.to)); ok && zone != "" && w.s.tokens[next].norm == "in" { // "at 5pm in Tokyo" may be the time there
+		return
+	}
 	head, tail := w.s.originalText(c.from, from), w.s.originalText(next, c.to)
 	switch {
 	case w.s.endsSentence(sp.to):

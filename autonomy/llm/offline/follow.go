@@ -94,7 +94,7 @@ func (d *dialogue) lastTwo() []item {
 
 // listAround returns the list from which the record of the last message was taken: after "the
 // second one is done", "the first one" refers to the same list. Without such a list, it returns the
-// records themselves.
+// records that the last messages created, or the records themselves.
 func (d *dialogue) listAround(last []item) []item {
 	for n := 0; len(last) == 1 && n < recent; n++ {
 		x, _ := d.exchangeAgo(n)
@@ -103,7 +103,28 @@ func (d *dialogue) listAround(last []item) []item {
 			return list
 		}
 	}
+	if len(last) == 1 {
+		if run := d.createdRun(last[0].kind); len(run) > 1 {
+			return run
+		}
+	}
 	return last
+}
+
+// createdRun returns the records of a kind that the last messages created one by one, oldest first.
+func (d *dialogue) createdRun(kind string) (out []item) {
+	for n := range remembered {
+		x, _ := d.exchangeAgo(n)
+		list, found := x.listItems()
+		switch {
+		case !found:
+		case len(list) != 1 || list[0].kind != kind || list[0].made == nil:
+			return out
+		case strings.HasPrefix(list[0].made.tool, "create_"):
+			out = append([]item{list[0]}, out...)
+		}
+	}
+	return out
 }
 
 // ofKind returns the records of a kind. An alarm and a timer are reminders without a text, and
@@ -237,7 +258,7 @@ func followDelete(w *intentDraft) (plan, bool) {
 	if w.hasKeyword("undo") && !w.hasKeyword("reminder") && !w.hasKeyword("task") { // the last action, and not the record
 		return noPlan()
 	}
-	plainOnly := (w.hasKeyword("turn") || w.hasKeyword("switch")) && w.slotNorm("ref") == "it"
+	plainOnly := (w.hasKeyword("turn") || w.hasKeyword("switch") || w.hasKeyword("stop")) && w.slotNorm("ref") == "it"
 	return w.changeEach(func(it item) (plan, bool) {
 		if _, plain := w.g.lex.meaningOf("plain-reminders", strings.ToLower(it.ref)); plainOnly && !plain {
 			return noPlan()
@@ -273,6 +294,9 @@ func followAmount(w *intentDraft) (plan, bool) {
 	c, ok := w.captureOf("amount")
 	it, found := w.g.talk.focusItem()
 	if !ok || !found || it.kind != "expense" {
+		return noPlan()
+	}
+	if what := bareName(w.slotNorm("few_what")); what != "" && !hasEveryWord(it.ref, textnorm.FoldedWords(what)) {
 		return noPlan()
 	}
 	return w.redoLast(it, argsOf("amount", c.value, "currency", c.currency))

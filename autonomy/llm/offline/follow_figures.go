@@ -3,6 +3,7 @@ package offline
 import (
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -13,6 +14,7 @@ var (
 	figureAtEnd    = regexp.MustCompile(`(?:= | is )(-?[0-9.]*[0-9])[a-z ]*\.?$`)
 	measureInReply = regexp.MustCompile(`^(-?[0-9.]*[0-9] [^=]*[a-zA-Z][^=]*) = [0-9.]+ [a-zA-Z°²]`)
 	figureInSum    = regexp.MustCompile(`[0-9][0-9.,]*[0-9]|[0-9]`)
+	daysInReply    = regexp.MustCompile(`^(?:([0-9]+) weeks and )?([0-9]+) days? ((?:until|from|since) .+)$`)
 )
 
 // resultAgo returns the result of the sum n exchanges ago.
@@ -93,6 +95,25 @@ func followFigure(w *intentDraft) (plan, bool) {
 	return p, p.outcome == chat && p.intent != nil
 }
 
+// countDays answers "and in weeks?" after a number of days. m is a match of daysInReply.
+func countDays(m []string, unit string) (plan, bool) {
+	weeks, _ := strconv.Atoi("0" + m[1])
+	days, err := strconv.Atoi(m[2])
+	days += 7 * weeks
+	if err != nil {
+		return noPlan()
+	}
+	switch unit {
+	case "weeks":
+		return planReply(strconv.Itoa(days/7) + " weeks and " + strconv.Itoa(days%7) + " days " + m[3])
+	case "days":
+		return planReply(strconv.Itoa(days) + " days " + m[3])
+	case "hours":
+		return planReply(strconv.Itoa(24*days) + " hours " + m[3])
+	}
+	return noPlan() // months have different lengths
+}
+
 // followUnit converts the last amount to another unit or currency: "and in stone?".
 func followUnit(w *intentDraft) (plan, bool) {
 	own, alone, ok := w.lastSum()
@@ -100,6 +121,9 @@ func followUnit(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	x, _ := w.g.talk.exchangeAgo(0)
+	if m := daysInReply.FindStringSubmatch(x.reply); m != nil && len(x.acts) == 0 {
+		return countDays(m, w.slotNorm("few_unit"))
+	}
 	if m := measureInReply.FindStringSubmatch(x.reply); m != nil && len(x.acts) == 0 {
 		p := alone.planRequests("convert "+m[1]+" to "+w.slotString("few_unit"), w.s.now, 0)
 		return p, p.outcome == chat && p.intent != nil && p.intent.name == "figure.units"

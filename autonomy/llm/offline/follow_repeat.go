@@ -180,6 +180,27 @@ func repeatWith(made pastCall, tail string) (plan, bool) {
 	return p, true
 }
 
+// carryRecordDay adds the day of the last reminder to a text whose only time is a time of day: "and at 11 have a
+// brew" after a reminder for tomorrow.
+func (w *intentDraft) carryRecordDay(text string) string {
+	it, ok := w.g.talk.focusItem()
+	s := w.g.parseSentence(text, w.s.now)
+	if !ok || it.kind != "reminder" || it.made == nil || len(s.spans) != 1 || s.spans[0].match.Moment == nil {
+		return text
+	}
+	sp := s.spans[0]
+	at, _, day := w.itemTime(it)
+	if !day || sameDay(at, w.s.now) || !isBareClock(sp.originalPhrase(), w.s.now) {
+		return text
+	}
+	from, to := s.tokens[sp.from].start, s.tokens[sp.to-1].end
+	head := strings.TrimSuffix(strings.TrimRight(text[:from], " "), " at")
+	if strings.EqualFold(head, "at") {
+		head = ""
+	}
+	return strings.TrimSpace(head + " on " + at.Format("2 January 2006") + " at " + withoutPreposition(sp.originalPhrase()) + text[to:])
+}
+
 // followMore continues the last request: "spent 8 on a sandwich", "and 3 on a coffee".
 func followMore(w *intentDraft) (plan, bool) {
 	x, ok := w.g.talk.exchangeAgo(0)
@@ -188,6 +209,13 @@ func followMore(w *intentDraft) (plan, bool) {
 	}
 	alone := w.g.inDialogue(nil)
 	before := alone.planRequests(x.own, w.s.now, 0)
+	for n := 1; n < recent && (before.intent == nil || before.intent.again == ""); n++ { // after a correction such as "no, 27"
+		last, _ := w.g.talk.exchangeAgo(n)
+		if len(last.acts) == 0 || last.acts[len(last.acts)-1].tool != x.acts[len(x.acts)-1].tool {
+			break
+		}
+		before = alone.planRequests(last.own, w.s.now, 0)
+	}
 	text := w.slotString("text")
 	if p, ok := w.remindOfMore(before); ok {
 		return p, true
@@ -201,6 +229,14 @@ func followMore(w *intentDraft) (plan, bool) {
 	if p := alone.planSingle(alone.parseSentence(text, w.s.now), 0, false); p.intent != nil && p.intent.rank >= 0 {
 		return noPlan()
 	}
-	p := alone.planRequests(before.intent.again+" "+text, w.s.now, 0)
+	p := alone.planRequests(before.intent.again+" "+w.carryRecordDay(text), w.s.now, 0)
+	last := &x.acts[len(x.acts)-1]
+	for i, c := range p.calls { // "spent 22 pounds at Aldi", "and 6.40 at the butcher's"
+		if code := last.stringArg("currency"); c.name == "log_expense" && last.tool == c.name && code != "" && c.args["currency"] == nil {
+			args := maps.Clone(c.args)
+			args["currency"] = code
+			p.calls[i] = call{c.name, args}
+		}
+	}
 	return p, p.outcome == act && p.intent == before.intent
 }

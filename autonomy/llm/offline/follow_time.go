@@ -68,6 +68,12 @@ func followHour(w *intentDraft) (plan, bool) {
 			return noPlan()
 		}
 		_, clock, _ := w.itemTime(it)
+		if part := w.slotNorm("part"); part != "" { // "make it half 5"
+			if !clock {
+				return noPlan()
+			}
+			return w.moveToPhrase(it, "at "+part+" "+strconv.Itoa(int(hour)))
+		}
 		if said := w.hasSlot("plain") || w.hasSlot("oops"); said && (!clock || strings.ContainsAny(it.ref, "0123456789")) {
 			return noPlan() // "make it 2" may mean a number instead of a time
 		}

@@ -488,7 +488,7 @@ func TestFollowUps_KeepOrAskForTheTime(t *testing.T) {
 		said string
 		want []string
 	}{
-		{"wake me at 5 on weekdays except friday", nil},
+		{"wake me at 5 on weekdays except friday", []string{`create_reminder{"every":"0 5 * * 1,2,3,4","text":"wake up"}`}},
 		{"alarm 5:45 on weekdays", nil},
 		{"set an alarm for half 6 every weekday", nil},
 		{"remind me to take my pill at 8 and 8", nil},

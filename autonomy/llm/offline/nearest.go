@@ -6,15 +6,19 @@ import (
 )
 
 // nearestExample returns the example sentence in the grammar that is most similar to said, or "" if
-// none is similar enough. An example is similar enough if it contains half of the significant words
-// of said and more than one of them, or a third of them including the first. Rare words have a
-// higher weight.
+// none is similar enough. An example is similar enough if it contains the first significant word of said,
+// and half of them and more than one, or a third of them if the first is rare. Rare words have a higher weight.
+// Examples that name a record, such as "cancel the stretch reminder", are not offered, because the record may
+// not exist.
 func (g *grammar) nearestExample(said string) string {
 	var toks []string
 	for _, t := range splitTokens(oneLine(said, 400), g.lex) {
 		if t.kind == word && len(t.norm) > 2 && !isSmallWord(t.norm) && !g.lex.containsWord("question-words", t.norm) {
 			toks = append(toks, t.norm)
 		}
+	}
+	if len(toks) == 0 {
+		return ""
 	}
 	seen := map[string]int{}
 	for _, in := range g.intents {
@@ -40,7 +44,9 @@ func (g *grammar) nearestExample(said string) string {
 				score += like * weight
 			}
 			score /= math.Sqrt(float64(len(words)) + 3)
-			if score > bestScore && (2*common >= float64(len(toks)) && common >= 1.5 || 3*common >= float64(len(toks)) && words[toks[0]]) {
+			first, _, _ := strings.Cut(ex, " ")
+			near := 2*common >= float64(len(toks)) && common >= 1.5 || 3*common >= float64(len(toks)) && seen[toks[0]] <= 3 && !g.starters[toks[0]]
+			if score > bestScore && near && words[toks[0]] && !g.lex.containsWord("record-verbs", first) {
 				best, bestScore = ex, score
 			}
 		}

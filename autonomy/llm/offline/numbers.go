@@ -33,6 +33,13 @@ func (s *sentence) moneyAt(i int) (money, bool) {
 		return money{to: i + 2, value: v, currency: code}, ok && s.tokens[i+1].kind == word
 	}
 	v, ok := parseAmount(digits)
+	if thousands, cut := strings.CutSuffix(digits, "k"); cut && !ok { // "1.5k"
+		v, ok = parseAmount(thousands)
+		v *= 1000
+	} else if m.to < len(s.tokens) && ok && s.tokens[m.to].norm == "k" && s.tokens[m.to].start == t.end { // "2k"
+		v *= 1000
+		m.to++
+	}
 	if _, article := s.lex.meaningOf("articles", t.norm); !ok && !article {
 		v, ok = s.numberAt(i)
 	}
@@ -56,12 +63,21 @@ func (m *money) addCents(s *sentence) {
 	if m.to >= len(s.tokens) || m.value != float64(int(m.value)) {
 		return
 	}
+	if s.tokens[m.to].norm == "and" && m.to+2 < len(s.tokens) && s.lex.containsWord("cents", s.tokens[m.to+2].norm) { // "12 euros and 50 cents"
+		if cents, err := strconv.Atoi(s.tokens[m.to+1].norm); err == nil && cents > 0 && cents < 100 {
+			m.value += float64(cents) / 100
+			m.to += 3
+		}
+		return
+	}
 	cents, err := strconv.Atoi(s.tokens[m.to].norm)
 	if err != nil || len(s.tokens[m.to].norm) != 2 || s.spanAt(m.to) != nil || m.to+1 < len(s.tokens) && s.lex.containsWord("units", s.tokens[m.to+1].norm) {
 		return
 	}
 	m.value += float64(cents) / 100
-	m.to++
+	if m.to++; m.to < len(s.tokens) && s.lex.containsWord("cents", s.tokens[m.to].norm) {
+		m.to++
+	}
 }
 
 // parseAmount parses digits with separators. The last "." or "," is the decimal mark if one or two

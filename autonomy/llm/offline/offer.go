@@ -196,6 +196,9 @@ func (w *intentDraft) moveOffer(o offer) (plan, bool) {
 // additional time.
 func (w *intentDraft) amendedTime(offered string) (t timing, more, ok bool) {
 	spans := w.s.allTimes()
+	if w.hasWord("both") || w.hasWord("all") { // more than the offer
+		return timing{}, false, false
+	}
 	inside := func(i int) bool {
 		return slices.ContainsFunc(spans, func(sp *span) bool { return i >= sp.from && i < sp.to })
 	}

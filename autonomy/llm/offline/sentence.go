@@ -192,7 +192,24 @@ func (s *sentence) originalText(from, to int) string {
 	if to-from == 1 && s.tokens[from].inner != "" {
 		return s.tokens[from].inner
 	}
-	return strings.TrimSpace(s.text[s.tokens[from].start:s.tokens[to-1].end])
+	start := s.tokens[from].start
+	return strings.TrimSpace(s.text[start:s.closeBrackets(start, s.tokens[to-1].end)])
+}
+
+// closeBrackets returns the end of text[start:end] with the marks after it that close its brackets, as in
+// "check <b>bold</b>". A lone ">" at the end of the sentence is text too.
+func (s *sentence) closeBrackets(start, end int) int {
+	for end < len(s.text) {
+		i := strings.IndexByte(")]}>", s.text[end])
+		if part := s.text[start:end]; i < 0 || strings.Count(part, "([{<"[i:i+1]) <= strings.Count(part, ")]}>"[i:i+1]) {
+			break
+		}
+		end++
+	}
+	if strings.TrimSpace(s.text[end:]) == ">" && !strings.Contains(s.text, "<") {
+		return len(s.text)
+	}
+	return end
 }
 
 // leadingTimes returns the times at the start of the sentence and the index of the rest, as in
@@ -241,7 +258,13 @@ func (s *sentence) spanEnding(end int) (*span, int) {
 			continue
 		}
 		from := sp.from
+		if n := s.tokens[from].norm; (n == "on" || n == "in") && from+1 < sp.to && s.lex.containsWord("prepositions", s.tokens[from+1].norm) {
+			return sp, from + 1 // "turn the heating on at 6"
+		}
 		for from > 0 && s.lex.containsWord("prepositions", s.tokens[from-1].norm) {
+			if n := s.tokens[from-1].norm; (n == "on" || n == "in") && s.lex.containsWord("prepositions", s.tokens[from].norm) {
+				break
+			}
 			from--
 		}
 		if s.isTied(sp, from) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hob/platform/text/credential"
+	"hob/platform/text/dateparse"
 	say "hob/platform/text/triples"
 )
 
@@ -17,6 +18,9 @@ func (w *intentDraft) tidyStatement(text string) string {
 		return text
 	}
 	w.g.peelEnd(part, w.g.remarks)
+	for n := len(part.tokens) - 1; n > 0 && part.tokens[n].kind == punct && !strings.Contains(")]}>", part.tokens[n].norm); n-- { // ", please"
+		part.tokens = part.tokens[:n]
+	}
 	last := part.tokens[len(part.tokens)-1].end
 	words := strings.Fields(strings.TrimRight(part.text[:last], " .,;!"))
 	for i, f := range words {
@@ -31,6 +35,30 @@ func (w *intentDraft) tidyStatement(text string) string {
 	return strings.Join(words, " ")
 }
 
+// dateDays replaces days such as "tomorrow" by their date, because the statement is read on other days. The date of
+// a birthday has no year.
+func (w *intentDraft) dateDays(text string) string {
+	s := w.g.parseSentence(text, w.s.now)
+	form := "on 2 January 2006"
+	if slices.ContainsFunc(s.tokens, func(t token) bool { return w.g.lex.containsWord("yearly-days", t.norm) }) {
+		form = "on 2 January"
+	}
+	out := s.text
+	for _, sp := range slices.Backward(s.allTimes()) {
+		m := sp.match
+		relative := slices.ContainsFunc(strings.Fields(strings.ToLower(m.Text)), func(f string) bool { return w.g.lex.containsWord("relative-days", f) })
+		if m.Moment == nil || m.Moment.Grain > dateparse.Day || m.Period != nil && m.Moment.HasClock || !relative {
+			continue
+		}
+		day := m.Moment.Time.Format(form)
+		if m.Moment.HasClock {
+			day += m.Moment.Time.Format(" at 15:04")
+		}
+		out = out[:m.Start] + day + out[m.End:]
+	}
+	return out
+}
+
 // keepStatement returns the plan that stores a statement that the user did not ask to store. A
 // secret is not stored.
 func (w *intentDraft) keepStatement(texts ...string) (plan, bool) {
@@ -39,7 +67,7 @@ func (w *intentDraft) keepStatement(texts ...string) (plan, bool) {
 		if kind := credential.Sensitive(text); kind != "" {
 			return planRefusal(w.g.replyText("secret", "{kind}", kind))
 		}
-		out.calls = append(out.calls, call{"remember", argsOf("text", w.tidyStatement(text))})
+		out.calls = append(out.calls, call{"remember", argsOf("text", w.dateDays(w.tidyStatement(text)))})
 	}
 	return out, len(out.calls) > 0
 }

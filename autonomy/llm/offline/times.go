@@ -71,6 +71,12 @@ func (w *intentDraft) joinTimes(spans []*span) (timing, error) {
 	return readMatch(dateparse.Match{Text: phrase, Moment: &m}, w.s.now)
 }
 
+// sameTimeLater maps "this time next week" and its like to years, months and days from now.
+var sameTimeLater = map[string][3]int{
+	"this time next week": {0, 0, 7}, "same time next week": {0, 0, 7}, "next week this time": {0, 0, 7}, "next week at this time": {0, 0, 7},
+	"this time next month": {0, 1, 0}, "same time next month": {0, 1, 0}, "this time next year": {1, 0, 0},
+}
+
 // readMatch converts one match to a timing.
 func readMatch(m dateparse.Match, now time.Time) (timing, error) {
 	t := timing{phrase: withoutPreposition(m.Text)}
@@ -82,6 +88,9 @@ func readMatch(m dateparse.Match, now time.Time) (timing, error) {
 		return t, nil
 	case m.Moment != nil:
 		t.at = m.Moment.Time
+		if step, ok := sameTimeLater[strings.ToLower(strings.Join(strings.Fields(t.phrase), " "))]; ok { // and not the first day of next week
+			t.at = now.AddDate(step[0], step[1], step[2]).Truncate(time.Minute)
+		}
 		t.clock = m.Moment.HasClock
 		t.part = t.clock && m.Period != nil
 		t.vague = !t.clock && m.Moment.Grain > dateparse.Day
@@ -227,6 +236,9 @@ func (w *intentDraft) clockAnswer(day timing, complete func(string) string) func
 // timeIn returns the time in an answer such as "oh, tomorrow at 9 please" or "9".
 func (w *intentDraft) timeIn(answer string) string {
 	s := w.g.parseSentence(answer, w.s.now)
+	for len(s.tokens) > 1 && len(s.spans) > 0 && s.tokens[0].norm != "not" && w.g.lex.containsWord("correction-starts", s.tokens[0].norm) { // "no wait, 7 in the evening"
+		s = w.g.parseSentence(s.text[s.tokens[s.skipPunctuation(1)].start:], w.s.now)
+	}
 	phrase := ""
 	spans := s.allTimes()
 	for i, t := range s.tokens {

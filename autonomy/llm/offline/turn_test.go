@@ -146,7 +146,7 @@ func TestTurn_EndsAfterAnEmptySearch(t *testing.T) {
 	c.hear("where is my dentist appointment?")
 	c.result(`I remember nothing about "dentist appointment".`)
 	last := c.result(`I found nothing about "dentist appointment" in facts, notes, tasks or expenses.`)
-	if len(last.Calls()) > 0 || last.Text() != `I found nothing about "dentist appointment" in facts, notes, tasks or expenses.` {
+	if len(last.Calls()) > 0 || last.Text() != `I found no answer to “where is my dentist appointment?” in what you told me. I know only what you tell me.` {
 		t.Errorf("got %q and %d calls", last.Text(), len(last.Calls()))
 	}
 }
@@ -277,8 +277,9 @@ func TestTurn_WithoutWords(t *testing.T) {
 
 func TestUnknown_QuotesAndSuggestsTheNearest(t *testing.T) {
 	tests := []struct{ said, nearest string }{
-		{"milk bought", "add a task to buy milk"},
-		{"briefing should be shorter", "pause the briefing"},
+		{"shopping milk list", "add milk, eggs and bread to my shopping list"},
+		{"briefing should be shorter", ""},
+		{"skip it this week", ""},
 		{"qwertz", ""},
 	}
 	for _, tc := range tests {

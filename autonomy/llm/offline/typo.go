@@ -51,7 +51,7 @@ func (g *grammar) meantWord(toks []token, i int) (meant string, certain bool) {
 		return "list", true
 	}
 	listName := i+1 < len(toks) && toks[i+1].norm == "list"
-	known := g.vocab[t.norm] || g.lex.containsWord("look-alikes", t.norm) && !listName
+	known := g.vocab[t.norm] || g.lex.containsWord("numbers", t.norm) || g.lex.containsWord("look-alikes", t.norm) && !listName
 	if known || strings.ContainsFunc(t.norm, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) }) {
 		return "", false
 	}

@@ -240,7 +240,7 @@ func (sp *splitter) planAnother(before *sentence, left plan, text string) (plan,
 		}
 	}
 	said, _ := left.calls[0].args["text"].(string)
-	wish, ok := sp.g.wishForAnother(text, noun, quoteFree(said))
+	wish, ok := sp.g.wishForAnother(text, noun, quoteFree(said), sp.g.timerUnit(before.tokens))
 	if !ok {
 		return plan{}, false
 	}

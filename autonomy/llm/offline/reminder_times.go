@@ -1,0 +1,120 @@
+package offline
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"hob/platform/text/dateparse"
+)
+
+// isTimeUnclear reports whether the words around the time leave doubt about it: "at 20 to to leave" lacks the
+// hour, and "tomorrow's meeting at 9" has the day of the meeting.
+func (w *intentDraft) isTimeUnclear(d textDetails) bool {
+	c, ok := w.captureOf("text")
+	if !ok || len(d.times) != 1 || d.times[0].owner != w.s {
+		return false
+	}
+	sp := d.times[0]
+	if i := sp.to; i+1 < len(w.s.tokens) && w.s.tokens[i].norm == "to" && w.s.tokens[i+1].norm == "to" {
+		return true
+	}
+	t, err := readMatch(sp.match, w.s.now)
+	if err != nil || !t.clock || t.part || sp.from <= c.from || !isBareClock(sp.originalPhrase(), w.s.now) {
+		return false
+	}
+	return slices.ContainsFunc(w.s.tokens[c.from:sp.from], func(t token) bool {
+		day, owner := strings.CutSuffix(t.norm, "'s")
+		m, err := dateparse.Parse(day, w.s.now)
+		return owner && err == nil && m.Grain == dateparse.Day && !sameDay(m.Time, w.s.now)
+	})
+}
+
+// isUnlikelyAfternoon reports whether a recurrence was parsed as an afternoon time although the
+// user did not write so: "an alarm for 5:45 on weekdays" probably does not mean 17:45.
+func (w *intentDraft) isUnlikelyAfternoon(times []*span) bool {
+	t, err := w.joinTimes(times)
+	return err == nil && isAfternoonRule(t.every) && !saysHalfOfDay(t.phrase)
+}
+
+// isAppointment reports whether the time at the end belongs to the event instead of the reminder, as
+// in "remind me tomorrow that I have to be at the airport at 6".
+func (w *intentDraft) isAppointment(c capture) bool {
+	if !w.s.lex.containsPhrase("appointment-clauses", w.s.normalizedText(0, c.to)) || len(w.s.timesInside(0, c.to)) == 0 {
+		return false
+	}
+	_, _, tail := w.s.liftTimes(w.s.skipPunctuation(c.from), c.to)
+	for _, sp := range tail {
+		if sp.to >= c.to {
+			return true
+		}
+	}
+	return false
+}
+
+// isAfternoonRule reports whether a recurrence is in the afternoon.
+func isAfternoonRule(every string) bool {
+	f := strings.Fields(every)
+	if len(f) != 5 {
+		return false
+	}
+	hour, err := strconv.Atoi(f[1])
+	return err == nil && hour >= 12
+}
+
+// inTheMorning interprets the time of a wake-up request as a time in the morning, because "wake me
+// at 7" never means the evening.
+func (w *intentDraft) inTheMorning(times []*span) []*span {
+	t, err := w.joinTimes(times)
+	if err != nil || len(times) != 1 || !t.clock || t.every != "" || t.part || t.at.Hour() <= 12 || t.at.Hour() == 0 {
+		return times
+	}
+	if slices.ContainsFunc(w.s.tokens, func(t token) bool { return w.g.lex.containsWord("late-words", t.norm) }) { // "in the afternoon at 3"
+		return times
+	}
+	said := times[0].originalPhrase()
+	for _, try := range []string{said + "am", said + " in the morning"} {
+		if m := w.g.parseSentence(try, w.s.now).allTimes(); len(m) == 1 && len(m[0].originalPhrase()) == len(try) && m[0].match.Moment != nil && m[0].match.Moment.Time.Hour() < 12 {
+			return m
+		}
+	}
+	return times
+}
+
+// cancelAtTime handles "cancel the reminder at 5" and "cancel tomorrow's reminder": the time selects the
+// reminder, not a number in its text.
+func (w *intentDraft) cancelAtTime() (plan, bool) {
+	said := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(strings.TrimPrefix(w.slotString("text"), "at ")), "'s"), "’s")
+	m, err := dateparse.Parse(said, w.s.now)
+	if err != nil || parsesAsFigure(said) {
+		m, err = dateparse.Parse("at "+said, w.s.now)
+	}
+	if err != nil || m.Grain > dateparse.Day || !w.noLead() || w.isQuestion() || w.depth > 0 {
+		return noPlan()
+	}
+	bare := m.HasClock && isBareClock("at "+said, w.s.now)
+	isMeant := func(r record) bool {
+		switch {
+		case !m.HasClock:
+			return !r.at.IsZero() && sameDay(r.at, m.Time)
+		case !bare:
+			return r.clock && r.at.Equal(m.Time)
+		}
+		half := 24
+		if !saysHalfOfDay(said) {
+			half = 12
+		}
+		return r.clock && r.at.Hour()%half == m.Time.Hour()%half && r.at.Minute() == m.Time.Minute()
+	}
+	return planLookup(func(results []done) plan {
+		f := readRecords(results, w.s.now)
+		list := slices.DeleteFunc(slices.Clone(f.list), func(r record) bool { return !isMeant(r) })
+		switch len(list) {
+		case 0:
+			return plan{outcome: chat, say: f.withNotes("I found no reminder for " + quoteText(said) + ", so I changed nothing.")}
+		case 1:
+			return plan{outcome: act, accounted: true, calls: []call{{"cancel_reminder", argsOf("reminder", list[0].selectAmong(f.list))}}}
+		}
+		return choiceOf("Which reminder should I cancel?", list, func(ref string) call { return call{"cancel_reminder", argsOf("reminder", ref)} })
+	}, call{"list_reminders", nil})
+}
