@@ -47,7 +47,7 @@ var german = languageTemplates{
 	tasks:        []string{"neue Aufgabe: {action}", "Aufgabe {action}", "ich muss noch {action}", "setz {action} auf meine Aufgabenliste"},
 	lists:        []string{"füge {item} zur Einkaufsliste hinzu", "setz {item} auf die Einkaufsliste", "Einkaufsliste: {item}", "kannst du {item} auf den Einkaufszettel schreiben"},
 	nothing: []string{
-		"erinnere mich nicht an {thing}", "erinnere mich {time} nicht an {thing}", "füge {item} nicht zur Einkaufsliste hinzu", "ich habe 20 Euro für {item} ausgegeben", "muss ich {time} arbeiten?",
+		"erinnere mich nicht an {thing}", "erinnere mich {time} nicht an {thing}", "füge {item} nicht zur Einkaufsliste hinzu", "ich habe keine 20 Euro für {item} ausgegeben", "muss ich {time} arbeiten?",
 		"habe ich {item} schon gekauft?", "was kostet {item}?", "lösche alle Aufgaben", "erinnere mich an {thing}, wenn ich zuhause bin", "erinnere mich 10 Minuten vor dem Termin an {thing}", "setz kein {item} auf die Einkaufsliste", "ich mag {item}",
 		"erinnere mich at 6pm an {thing}", "erinnere mich to buy milk tomorrow", "ich will {time} nicht an {thing} erinnert werden", "wann ist {thing}?", "falls es regnet, erinnere mich {time} an {thing}",
 	},
@@ -82,7 +82,7 @@ var french = languageTemplates{
 	tasks:        []string{"nouvelle tâche : {action}", "ajoute une tâche : {action}", "je dois {action}", "ajoute {action} à ma liste de tâches"},
 	lists:        []string{"ajoute du {item} à ma liste de courses", "mets {item} sur la liste de courses", "liste de courses : {item}", "peux-tu ajouter {item} à la liste de courses"},
 	nothing: []string{
-		"ne me rappelle pas de {action}", "ne me rappelle pas {time} de {action}", "n'ajoute pas de {item} à ma liste de courses", "j'ai dépensé 20 euros pour du {item}", "est-ce que je dois travailler {time} ?",
+		"ne me rappelle pas de {action}", "ne me rappelle pas {time} de {action}", "n'ajoute pas de {item} à ma liste de courses", "je n'ai pas dépensé 20 euros pour du {item}", "est-ce que je dois travailler {time} ?",
 		"combien coûte le {item} ?", "supprime toutes les tâches", "rappelle-moi de {action} quand je rentre", "rappelle-moi 10 minutes avant la réunion de {action}", "j'aime le {item}",
 		"rappelle-moi at 6pm de {action}", "rappelle-moi to buy milk tomorrow", "je ne veux pas que tu me rappelles {thing}", "quand est {thing} ?", "s'il pleut, rappelle-moi {time} de {action}",
 	},
@@ -117,7 +117,7 @@ var spanish = languageTemplates{
 	tasks:        []string{"nueva tarea: {action}", "añade una tarea: {action}", "tengo que {action}", "añade {action} a mi lista de tareas"},
 	lists:        []string{"añade {item} a la lista de la compra", "pon {item} en la lista de la compra", "lista de la compra: {item}", "¿puedes agregar {item} a la lista de compras?"},
 	nothing: []string{
-		"no me recuerdes {action}", "no me recuerdes {time} {action}", "no añadas {item} a la lista de la compra", "gasté 20 euros en {item}", "¿tengo que trabajar {time}?",
+		"no me recuerdes {action}", "no me recuerdes {time} {action}", "no añadas {item} a la lista de la compra", "no gasté 20 euros en {item}", "¿tengo que trabajar {time}?",
 		"¿cuánto cuesta {item}?", "borra todas las tareas", "recuérdame {action} cuando llegue a casa", "recuérdame 10 minutos antes de la reunión {action}", "me gusta {item}",
 		"recuérdame at 6pm {action}", "recuérdame to buy milk tomorrow", "no quiero que me recuerdes {thing}", "¿cuándo es {thing}?", "si llueve, recuérdame {time} {action}",
 	},

@@ -169,9 +169,9 @@ func wishMakers() []requestGenerator {
 			"remind me to {object} before she leaves {time}", "remind me {time} to {object} unless it rains", "add a task to {object} {day} if she calls", "remind me to {object} after the meeting {time}"),
 		fixedWishes("statement", nothingWanted, "she leaves {time}", "the shop closes {time}", "my train gets in {time}", "he wants to {object} {time}", "anna said she would {object} {day}",
 			"they will {object} {day}", "it rains {day}", "the meeting is {time}", "i was going to {object}", "i would have to {object} {day}"),
-		fixedWishes("german", nothingWanted, "was steht {time} an?", "ich habe 20 euro für {item} ausgegeben", "lösche alle aufgaben", "bitte erinnere mich nicht"),
-		fixedWishes("french", nothingWanted, "j'ai dépensé 20 euros pour {item}", "quelles sont mes tâches?", "ne me rappelle rien"),
-		fixedWishes("spanish", nothingWanted, "gasté 20 euros en {item}", "qué tengo que hacer?", "no me recuerdes nada"),
+		fixedWishes("german", nothingWanted, "was steht {time} an?", "habe ich 20 euro für {item} ausgegeben?", "lösche alle aufgaben", "bitte erinnere mich nicht"),
+		fixedWishes("french", nothingWanted, "est-ce que j'ai dépensé 20 euros pour {item}?", "quelles sont mes tâches?", "ne me rappelle rien"),
+		fixedWishes("spanish", nothingWanted, "voy a gastar 20 euros en {item}", "qué tengo que hacer?", "no me recuerdes nada"),
 	}...)
 }
 
