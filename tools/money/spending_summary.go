@@ -70,11 +70,12 @@ func isAbout(e Expense, category string) bool {
 	}
 	have := strings.Fields(e.Category)
 	return !slices.ContainsFunc(strings.Fields(want), func(w string) bool {
-		return !slices.ContainsFunc(have, func(h string) bool { return singular(h) == singular(w) })
+		return !slices.ContainsFunc(have, func(h string) bool { return trimPlural(h) == trimPlural(w) })
 	})
 }
 
-func singular(word string) string {
+// trimPlural returns a word without the "s" of the plural.
+func trimPlural(word string) string {
 	if len(word) < 4 || strings.HasSuffix(word, "ss") {
 		return word
 	}
