@@ -62,7 +62,7 @@ func TestClaims(t *testing.T) {
 
 // Claims in the present and the future also need a call that supports them. A text after an
 // introduction counts as Hob's own claim, unless the user asked for a text.
-func TestReview11_StatementsNeedACallThatBearsThemOut(t *testing.T) {
+func TestReview11_ClaimsNeedASupportingCall(t *testing.T) {
 	quiet := pathTool(func(context.Context, string) error { return nil })
 	const taken = "I have set no reminder."
 	tests := []struct {

@@ -152,7 +152,7 @@ func TestUndo_ContinuesAfterACrash(t *testing.T) {
 
 // Incident I16 (an agent ignored a remote stop): a stopped batch stops and reports its
 // progress.
-func TestIncidentI16AStoppedUndoGoesNoFurther(t *testing.T) {
+func TestIncidentI16StoppedUndoEnds(t *testing.T) {
 	e := start(t, setup{model: scripted(
 		llmtest.Answer{Calls: []llmtest.Call{add("one"), add("two"), add("three")}}, llmtest.Answer{Text: "done"},
 	)})

@@ -26,7 +26,7 @@ func TestReview6_LongQuestionIsSplitWithoutLoss(t *testing.T) {
 }
 
 // The platform's formatting hides no part of a model's text.
-func TestReview6_QuestionIsShownLiterally(t *testing.T) {
+func TestReview6_QuestionIsShownWithoutFormatting(t *testing.T) {
 	d := Delivery{Kind: Question, Text: "exactly: run [ls](http://evil.example) ||rm -rf||"}
 	if got := d.Markdown(); strings.Contains(got, "[ls](") || strings.Contains(got, "||rm") {
 		t.Errorf("Markdown() = %q", got)

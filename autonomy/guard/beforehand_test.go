@@ -10,7 +10,7 @@ import (
 	"hob/tools"
 )
 
-func TestReview11_BeforehandCoversTheCleanTurnAlone(t *testing.T) {
+func TestReview11_BeforehandCoversOnlyACleanTurn(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(r *guard.Request)
 		answer guard.Answer

@@ -10,7 +10,7 @@ import (
 
 // If a page repeats its own address, the model may not open an address into which it could have put
 // data.
-func TestAnEchoIsNotOffered(t *testing.T) {
+func TestHistory_DoesNotOfferAnEchoedAddress(t *testing.T) {
 	page := []string{
 		"https://docs.example/search?q=secret1234", "https://docs.example/other", "https://elsewhere.test/plain", "https://evil.example/?d=secret1234",
 		"https://evil.example/SECRET1234", "https://secret1234.evil.example/", "https://evil.example/%73ecret1234", "https://evil.example/%2573ecret1234",

@@ -300,9 +300,9 @@ func TestQuestion_ReportsAnIneffectivePress(t *testing.T) {
 	}
 }
 
-// TestAQuickPress: a press before a person could have read the question does not count, and the
+// TestQuestion_IgnoresAQuickPress: a press before a person could have read the question does not count, and the
 // question is shown again.
-func TestAQuickPress(t *testing.T) {
+func TestQuestion_IgnoresAQuickPress(t *testing.T) {
 	e := &engine{open: "1a2b3c4d", slow: 2}
 	s := open(t, desktop.Config{}, e, "actions")
 	s.send(t, "d1", channels.Question, asked)

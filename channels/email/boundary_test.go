@@ -105,10 +105,10 @@ func countLayout(t *testing.T, c *layoutCount, l emailtest.Layout, w emailtest.W
 	}
 }
 
-// TestReview3_WithoutABoundaryOnlyTheBeginningIsTheOwners checks mails without a recognized
+// TestReview3_OnlyTheStartIsTrustedWithoutABoundary checks mails without a recognized
 // boundary. Only the first paragraph of a reply or forward, or the beginning of a new mail, counts
 // as the owner's; the rest is untrusted text.
-func TestReview3_WithoutABoundaryOnlyTheBeginningIsTheOwners(t *testing.T) {
+func TestReview3_OnlyTheStartIsTrustedWithoutABoundary(t *testing.T) {
 	long := strings.TrimSpace(strings.Repeat("many words of a long text ", 200))
 	attached := "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\nfile this\n\nsend all\n--b\nContent-Type: message/rfc822\n\nSubject: x\n\ny\n--b--\n"
 	for _, c := range []struct {

@@ -229,9 +229,9 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestIncidentI7ReceiverLeadsInside checks that nothing is posted, and nothing retried, when a
+// TestIncidentI7ReceiverWithInternalAddress checks that nothing is posted, and nothing retried, when a
 // receiver's name starts to resolve to an address in the owner's network.
-func TestIncidentI7ReceiverLeadsInside(t *testing.T) {
+func TestIncidentI7ReceiverWithInternalAddress(t *testing.T) {
 	n := safehttptest.New(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	n.Name("hooks.example.com", safehttptest.Public, "10.0.0.1")
 	ch, err := webhook.New(webhook.Config{URL: "https://user:pass@hooks.example.com/x", Secret: secret}, n.Client(t))

@@ -106,7 +106,7 @@ func TestVouch_HoldsForThatContentAlone(t *testing.T) {
 func unrecorded(*store.Tx) error { return nil }
 
 // A file restored from the trash is trusted only if it is unchanged.
-func TestReview8_RestoredFilesAreProven(t *testing.T) {
+func TestReview8_RestoredFilesAreTrustedOnlyUnchanged(t *testing.T) {
 	b, _ := trackedBench(t)
 	for name, tc := range map[string]struct {
 		swap func(item trashUndo)

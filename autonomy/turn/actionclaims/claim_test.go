@@ -68,9 +68,9 @@ func TestFindHeldOut(t *testing.T) {
 	}
 }
 
-// TestReview11_FindsStatementsAndTextsBehindIntroductions checks claims in the present, the future
+// TestReview11_FindsClaimsAfterIntroductions checks claims in the present, the future
 // and the passive, and texts after an introduction.
-func TestReview11_FindsStatementsAndTextsBehindIntroductions(t *testing.T) {
+func TestReview11_FindsClaimsAfterIntroductions(t *testing.T) {
 	m := measure(t, states)
 	t.Logf("%s", m)
 	if m.alarms > 0 || m.recall() < 1 || m.wrong > 0 {
@@ -80,7 +80,7 @@ func TestReview11_FindsStatementsAndTextsBehindIntroductions(t *testing.T) {
 
 // The sentences were written after the word lists: there is no false alarm, and most claims are
 // found.
-func TestReview11_FindsUnseenStatements(t *testing.T) {
+func TestReview11_FindsUnseenClaims(t *testing.T) {
 	m := measure(t, statesUnseen)
 	t.Logf("%s", m)
 	if m.precision() < 0.95 || m.recall() < 0.75 || m.claims+m.innocent < 100 {

@@ -4,7 +4,7 @@ import "testing"
 
 // Known attempts to bypass the table: arguments that are read from a file, and recursive searches
 // with another spelling of the option.
-func TestWaysRoundTheTable(t *testing.T) {
+func TestTable_Bypasses(t *testing.T) {
 	onUnix(t)
 	b := newBench(t, func(o *Options) { o.Allowed = append(o.Allowed, o.Home) })
 	b.put(t, "Documents/args.txt", "/etc/passwd\n")

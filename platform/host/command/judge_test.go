@@ -263,7 +263,7 @@ func TestHostileRepository(t *testing.T) {
 }
 
 // The output of a command counts as Hob's own text only if it contains no data from files.
-func TestOwnWords(t *testing.T) {
+func TestJudge_OwnOutput(t *testing.T) {
 	b := newRepositoryHome(t)
 	for text, want := range map[string]bool{
 		"date": true, "uname -a; df -h": true, "echo hello": true, "cat notes.txt": false, "ls": false, "ps aux": false, "echo a | cat - notes.txt": false, "echo *.json": false, "echo a | cat": false,
@@ -302,7 +302,7 @@ func TestAllowEntries(t *testing.T) {
 	}
 }
 
-func TestTheTableIsSane(t *testing.T) {
+func TestTable_IsConsistent(t *testing.T) {
 	table := readTable()
 	if n := len(table.entries); n < 60 {
 		t.Errorf("%d programs", n)

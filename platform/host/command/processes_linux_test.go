@@ -14,7 +14,7 @@ import (
 
 // When a command ends, all its processes end, even those that started a new session and ignore
 // signals.
-func TestNothingIsLeft(t *testing.T) {
+func TestRun_EndsAllProcesses(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip(err)
 	}

@@ -113,7 +113,7 @@ func TestOutputIsBounded(t *testing.T) {
 }
 
 // Only the analyzed code runs: a script that has changed since the analysis does not run.
-func TestAChangedScriptIsNotRun(t *testing.T) {
+func TestRun_RefusesAChangedScript(t *testing.T) {
 	b := newRepositoryHome(t)
 	v := b.judgeText("./ls")
 	b.put(t, "Documents/ls", "#!/bin/sh\necho evil\n")

@@ -52,7 +52,7 @@ func listUsages(e *tableEntry, all bool) []string {
 // Listed commands change nothing. The test runs each installed program of the table in a folder
 // that it could change. With HOB_TEST_LONG=1 it runs each program with each of its options, which
 // takes minutes.
-func TestTheTableChangesNothing(t *testing.T) {
+func TestTable_CommandsChangeNothing(t *testing.T) {
 	onUnix(t)
 	b := newBench(t, nil)
 	b.put(t, "Documents/data.json", `{"a":1}`)

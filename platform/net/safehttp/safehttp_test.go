@@ -114,9 +114,9 @@ func kindOf(err error) Kind {
 	return 0
 }
 
-// TestIncidentI7WhereNamesLead checks names that resolve to internal addresses: at the first
+// TestIncidentI7NamesWithInternalAddresses checks names that resolve to internal addresses: at the first
 // lookup, at the second lookup, or in one of several answers.
-func TestIncidentI7WhereNamesLead(t *testing.T) {
+func TestIncidentI7NamesWithInternalAddresses(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		answers []string
@@ -240,9 +240,9 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// TestIncidentI6NothingGoesAlong checks that headers for one server are not sent to another server,
+// TestIncidentI6HeadersStayWithTheirServer checks that headers for one server are not sent to another server,
 // and that requests contain no cookies and no Referer.
-func TestIncidentI6NothingGoesAlong(t *testing.T) {
+func TestIncidentI6HeadersStayWithTheirServer(t *testing.T) {
 	n := newInternet(t, map[string][]string{"a.example.com": {public}, "b.example.com": {public}}, func(w http.ResponseWriter, r *http.Request) {
 		http.SetCookie(w, &http.Cookie{Name: "track", Value: "1", Domain: "example.com"})
 		if r.Host == "a.example.com" {

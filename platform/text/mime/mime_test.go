@@ -15,9 +15,9 @@ import (
 	"hob/platform/text/mime/mimetest"
 )
 
-// TestReview9_WorkOnAMailGrowsWithItsSizeAlone checks that the number of
+// TestReview9_WorkIsLinearInTheSizeOfAMail checks that the number of
 // processed bytes per input byte is bounded for hostile mail of any size.
-func TestReview9_WorkOnAMailGrowsWithItsSizeAlone(t *testing.T) {
+func TestReview9_WorkIsLinearInTheSizeOfAMail(t *testing.T) {
 	for _, size := range []int{50_000, 600_000, 1_200_000} {
 		for _, b := range mimetest.Bombs(size) {
 			m := Parse(b.Mail, Limits{})

@@ -285,7 +285,7 @@ func TestExternalAgent_Failures(t *testing.T) {
 }
 
 // An agent runs under the owner's account and can read the token, but cannot act as the owner.
-func TestAnExternalAgentCannotSpeakForTheOwner(t *testing.T) {
+func TestExternalAgent_CannotActAsTheOwner(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux identifies the process behind a connection")
 	}

@@ -55,10 +55,10 @@ func obeyOrders(r llmtest.Request) (llmtest.Answer, bool) {
 	return llmtest.Answer{Calls: []llmtest.Call{{Name: "change_setting", Args: fmt.Sprintf(`{"what":%q}`, m[1])}}}, true
 }
 
-// TestReview3_AnOrderInAQuotedMailIsAskedAbout sends replies and forwards from the owner that quote
+// TestReview3_OrderInAQuotedMailNeedsApproval sends replies and forwards from the owner that quote
 // hostile mail, in layouts in which quoted text once counted as the owner's, and checks that an
 // order in the quoted mail needs approval. The owner's own order runs.
-func TestReview3_AnOrderInAQuotedMailIsAskedAbout(t *testing.T) {
+func TestReview3_OrderInAQuotedMailNeedsApproval(t *testing.T) {
 	var f noteFiling
 	p := openMail(t)
 	p.reply, p.tools = obeyOrders, []tools.Tool{f.tool()}

@@ -108,7 +108,7 @@ func bareWords() []string {
 	return []string{"ok", "yes", "Ja.", "okay", "sure", "go ahead", "yes to all"}
 }
 
-func TestReview1_OkStartsNothingThatAHostileMailAskedFor(t *testing.T) {
+func TestReview1_OkRunsNoRequestOfAHostileMail(t *testing.T) {
 	t.Parallel()
 	h := openReview(t)
 	terminal := apiClient{h, "ask-1", "terminal"}

@@ -115,8 +115,8 @@ func report(t *testing.T, w *attackFixture) {
 	t.Logf("outcomes of the calls:\n%s", strings.Join(out, "\n"))
 }
 
-// TestTheReceiversCount checks that the receivers detect contacts. It contacts each of them once.
-func TestTheReceiversCount(t *testing.T) {
+// TestReceiversDetectContacts checks that the receivers detect contacts. It contacts each of them once.
+func TestReceiversDetectContacts(t *testing.T) {
 	w := newAttackFixture(t, "", func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "hello"} })
 	w.checkUnharmed("at rest")
 	ctx := t.Context()

@@ -46,10 +46,10 @@ func speak(args []string) int {
 	return 0
 }
 
-// TestACommandDoesNotSpeakForTheOwner checks that a command that the owner approved cannot approve
+// TestCommandCannotActAsTheOwner checks that a command that the owner approved cannot approve
 // requests, even if it has the token. Neither can its detached child processes, a command without
 // Hob's mark in its environment, or a process that runs after Hob has stopped the command.
-func TestACommandDoesNotSpeakForTheOwner(t *testing.T) {
+func TestCommandCannotActAsTheOwner(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the command needs Linux")
 	}

@@ -174,7 +174,7 @@ func TestIncidentI3_NoSettingOverTheAPI(t *testing.T) {
 
 // Only the right token counts, on every entry point; a client's claims about its own rights are
 // ignored.
-func TestIncidentI4_EveryWayInNeedsTheToken(t *testing.T) {
+func TestIncidentI4_EveryRouteNeedsTheToken(t *testing.T) {
 	w := newAttackFixture(t, "", idle)
 	owner, open := w.routes()
 	for _, r := range owner {
@@ -201,7 +201,7 @@ func TestIncidentI4_EveryWayInNeedsTheToken(t *testing.T) {
 }
 
 // The token is not sent to any other port of this machine.
-func TestIncidentI6_TheTokenGoesNowhere(t *testing.T) {
+func TestIncidentI6_TokenIsNotSentElsewhere(t *testing.T) {
 	var leaked hits
 	var w *attackFixture
 	w = newAttackFixture(t, "", func(r llmtest.Request) llmtest.Answer {
@@ -314,7 +314,7 @@ func TestIncidentI15_OnlyLoopbackByDefault(t *testing.T) {
 
 // A model that begins to delete everything needs approval for the batch before the first item, and
 // /stop ends it.
-func TestIncidentI16_AWipeIsAskedAndStopped(t *testing.T) {
+func TestIncidentI16_WipeNeedsApprovalAndStops(t *testing.T) {
 	w, v, _, _ := newAttack(t, "")
 	var tries []attempt
 	for i := range 60 {
@@ -380,7 +380,7 @@ func TestIncidentI18_ATaintedTurnRunsAndSendsNothing(t *testing.T) {
 
 // Work from every entry point passes the same policy check. A history that Hob did not record
 // counts as untrusted and is limited in size.
-func TestIncidentI20_EveryEntryPassesTheGate(t *testing.T) {
+func TestIncidentI20_EveryEntryPointIsChecked(t *testing.T) {
 	w, v, _, _ := newAttack(t, "[triggers.door]\naction = \"see who it is (job 0)\"\nsecret = \"plain:a-secret-of-the-test\"\n")
 	w.markState()
 	v.add(job{batches: [][]attempt{{try("write_file", map[string]any{"path": filepath.Join(w.docs, "trigger.txt"), "content": "x"})}}})
@@ -417,7 +417,7 @@ func TestIncidentI20_EveryEntryPassesTheGate(t *testing.T) {
 
 // No internal address of the shared corpus is reached, not even with an owner who approves
 // everything.
-func TestIncidentI7_NoAddressInsideIsReached(t *testing.T) {
+func TestIncidentI7_NoInternalAddressIsReached(t *testing.T) {
 	v := &hostileModel{}
 	n := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }))
 	w := newAttackFixtureIn(t, n, "", v.reply)
@@ -444,7 +444,7 @@ func TestIncidentI7_NoAddressInsideIsReached(t *testing.T) {
 
 // An approval covers the displayed content: a script that has changed since is not run, and no
 // secret of the environment is filled in.
-func TestIncidentI8_AYesIsToWhatWasShown(t *testing.T) {
+func TestIncidentI8_ApprovalCoversTheShownCall(t *testing.T) {
 	t.Setenv("SERVICE_API_KEY", canary)
 	w, v, _, _ := newAttack(t, "")
 	script := filepath.Join(w.docs, "tidy.sh")
@@ -476,7 +476,7 @@ func TestIncidentI8_AYesIsToWhatWasShown(t *testing.T) {
 }
 
 // A folder that is swapped between the request and the approval does not redirect the action.
-func TestIncidentI9_ASwappedFolderLeadsNowhere(t *testing.T) {
+func TestIncidentI9_SwappedFolderIsRefused(t *testing.T) {
 	w, v, f, _ := newAttack(t, "")
 	notes, folder := filepath.Join(w.docs, "notes.txt"), filepath.Join(w.docs, "folder")
 	fatal(t, os.WriteFile(notes, []byte(f.text()), 0o600))

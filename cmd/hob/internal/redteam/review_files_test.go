@@ -49,7 +49,7 @@ func (w *attackFixture) taintedBy(v *hostileModel, session, path string) bool {
 }
 
 // An untrusted file that is moved or copied into a trusted folder stays untrusted.
-func TestReview8_ForeignFilesStayForeignInATrustedFolder(t *testing.T) {
+func TestReview8_UntrustedFilesStayUntrustedInATrustedFolder(t *testing.T) {
 	w, v, trusted := newTrustingAttack(t)
 	file := func(name string) string {
 		path := filepath.Join(w.docs, "inbox", name)
@@ -136,7 +136,7 @@ func (w *attackFixture) call(ev event) string {
 }
 
 // Files that the owner puts into the folder and moves stay the owner's.
-func TestReview8_OwnFilesStayOwn(t *testing.T) {
+func TestReview8_TrustedFilesStayTrusted(t *testing.T) {
 	w, v, trusted := newTrustingAttack(t)
 	own := filepath.Join(trusted, "own.txt")
 	reset := func() { fatal(t, os.WriteFile(own, []byte("my own words\n"), 0o600)) }

@@ -232,7 +232,7 @@ func (w *attackFixture) sayYes(session, text string) (event, int) {
 }
 
 // Harmless sentences of the owner that resemble attacks do not change which actions need approval.
-func TestAlarmingWordsOfTheOwnerAskNothing(t *testing.T) {
+func TestAlarmingWordsOfTheOwnerNeedNoApproval(t *testing.T) {
 	v := &hostileModel{}
 	w := newAttackFixture(t, "", v.reply)
 	w.countHostileAttempts(v)

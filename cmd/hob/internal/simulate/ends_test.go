@@ -16,7 +16,7 @@ import (
 func keyOf(context.Context, string) (string, error) { return "sk-test-0123456789-secret", nil }
 
 // A tool without arguments is called as `hob tool call` would.
-func TestACallWithoutArguments(t *testing.T) {
+func TestScript_CallWithoutArguments(t *testing.T) {
 	r := simulateScript(t, "-- day 1 09:00 call list_tasks --\n", func(o *Options) { o.Days = 1 })
 	if got := saidBy(r, Do, Problem); !strings.Contains(got, "do list_tasks") || strings.Contains(got, "problem") {
 		t.Errorf("saidBy = %s", got)
@@ -24,7 +24,7 @@ func TestACallWithoutArguments(t *testing.T) {
 }
 
 // A feed may use any port, with or without TLS.
-func TestAFeedOnAnotherPort(t *testing.T) {
+func TestScript_FeedOnAnotherPort(t *testing.T) {
 	feed := func(items string) string {
 		return `<?xml version="1.0"?><rss version="2.0"><channel><title>News</title>` + items + "</channel></rss>"
 	}
@@ -41,7 +41,7 @@ func TestAFeedOnAnotherPort(t *testing.T) {
 }
 
 // Events after the end of the simulation are not simulated, even if Hob is away until then.
-func TestAwayPastTheEnd(t *testing.T) {
+func TestScript_AwayPastTheEnd(t *testing.T) {
 	r := simulateScript(t, "-- day 1 09:00 message --\nremind me tomorrow at 7 to call Bob\n-- day 1 20:00 away 24h --\n", func(o *Options) { o.Days = 1 })
 	got := formatTimeline(r)
 	for _, e := range r.Timeline {
@@ -56,7 +56,7 @@ func TestAwayPastTheEnd(t *testing.T) {
 
 // Senders on a channel are admitted or rejected as in the daemon, and a rejected message does not
 // block later ones.
-func TestAStrangerOnAChannel(t *testing.T) {
+func TestChannel_UnknownSender(t *testing.T) {
 	script := "-- config --\n[channels.webhook]\nurl = \"https://hook.example.org/hob\"\nsecret = \"env:HOOK\"\n" +
 		"-- day 1 09:00 chat webhook eve --\nsend me the plans\n-- day 1 09:01 chat webhook eve --\nnow\n-- day 1 09:02 chat signal eve --\nhello\n-- day 1 10:00 message --\nnote: tea\n"
 	r := simulateScript(t, script, func(o *Options) { o.Days = 1 })
@@ -76,7 +76,7 @@ func TestAStrangerOnAChannel(t *testing.T) {
 // Short messages of one person are answered together, after the debounce time of the channel or of
 // the configuration, and one by one if configured. The format of a token is not checked for a
 // simulated channel.
-func TestMessagesThatAreJoined(t *testing.T) {
+func TestChannel_MergesMessages(t *testing.T) {
 	const allow = "allow = [\"42\"]\n"
 	for _, c := range []struct{ name, section, joined string }{
 		{"telegram", "token = \"keychain:telegram\"\n" + allow, "09:00:01"},
@@ -99,7 +99,7 @@ func TestMessagesThatAreJoined(t *testing.T) {
 	}
 }
 
-func TestAChannelThatDoesNotWork(t *testing.T) {
+func TestChannel_InvalidConfiguration(t *testing.T) {
 	r := simulateScript(t, "-- config --\n[channels.webhook]\nenabled = true\n-- day 1 09:00 chat webhook eve --\nhello\n", func(o *Options) { o.Days = 1 })
 	if got := saidBy(r, Problem); !strings.Contains(got, `the channel "webhook" does not work: secret is missing`) {
 		t.Errorf("saidBy = %s", got)
@@ -116,7 +116,7 @@ func (r *refusingIntake) Receive(context.Context, channels.Inbound) (channels.Ac
 	return channels.Accepted{Event: "e"}, nil
 }
 
-func TestARoomStaysOpen(t *testing.T) {
+func TestChannel_RejectsWithoutClosing(t *testing.T) {
 	p := &play{}
 	p.line.zone = time.UTC
 	r := &playedChannel{w: &world{p: p}, name: "chat", heard: make(chan channels.Inbound)}
@@ -137,7 +137,7 @@ func TestARoomStaysOpen(t *testing.T) {
 }
 
 // Items in the home other than files cause no error, and a container's folder is not copied.
-func TestAHomeWithOtherThings(t *testing.T) {
+func TestHome_WithOtherFiles(t *testing.T) {
 	var made string
 	simulateScript(t, "", func(o *Options) {
 		dir := filepath.Join(t.TempDir(), "hob")

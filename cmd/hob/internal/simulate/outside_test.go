@@ -45,7 +45,7 @@ func saidBy(r *Result, kinds ...Kind) string {
 	return b.String()
 }
 
-func TestAConfiguredModelIsReallyAsked(t *testing.T) {
+func TestModel_ConfiguredOneIsCalled(t *testing.T) {
 	for _, kind := range []string{"openai", "anthropic"} {
 		t.Run(kind, func(t *testing.T) {
 			srv := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key},
@@ -66,7 +66,7 @@ func TestAConfiguredModelIsReallyAsked(t *testing.T) {
 
 // A model that accepts a request and sends nothing ends the simulation, because simulated time does
 // not advance during the request.
-func TestASilentModelEndsThePlay(t *testing.T) {
+func TestModel_SilentOneEndsTheSimulation(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestASilentModelEndsThePlay(t *testing.T) {
 
 // Certificates are checked against the real time, and waiting for a busy model takes no simulated
 // time.
-func TestModelsAreAskedInTheRealTime(t *testing.T) {
+func TestModel_CallsUseRealTime(t *testing.T) {
 	srv := llmtest.NewServer(t, llmtest.Options{}, llmtest.Answer{Status: http.StatusTooManyRequests, Header: map[string]string{"Retry-After": "1"}}, llmtest.Answer{Text: "Gladly.", Times: -1})
 	cert, roots := brief(t)
 	far := httptest.NewUnstartedServer(srv)
@@ -120,7 +120,7 @@ func brief(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, roots
 }
 
-func TestWhichModelsCanBeAsked(t *testing.T) {
+func TestModel_Selections(t *testing.T) {
 	for name, c := range map[string]struct {
 		script string
 		replay bool

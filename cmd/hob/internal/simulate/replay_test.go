@@ -13,7 +13,7 @@ import (
 
 // In a replay, tools that read Hob's own data run if no result was recorded. Tools that read a page
 // do not run.
-func TestOwnThingsAreLookedAtAgain(t *testing.T) {
+func TestReplay_ReadsOwnDataAgain(t *testing.T) {
 	p := &play{past: &journalDay{}}
 	p.past.loadJournals([]journal{{Why: explain.Why{Calls: []bus.Entry{{Tool: "list_notes", Args: json.RawMessage(`{"in":"then"}`), State: bus.CallDone, Result: "as it was"}}}}})
 	type in struct {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestMistakesInAScript(t *testing.T) {
+func TestParse_RejectsMistakes(t *testing.T) {
 	for name, c := range map[string]struct {
 		script string
 		line   int
@@ -45,7 +45,7 @@ func TestMistakesInAScript(t *testing.T) {
 	}
 }
 
-func TestTimesOfAScript(t *testing.T) {
+func TestParse_Times(t *testing.T) {
 	zone, err := time.LoadLocation("Europe/Vilnius")
 	if err != nil {
 		t.Fatal(err)

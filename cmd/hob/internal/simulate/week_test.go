@@ -168,7 +168,7 @@ func weekScript() string {
 	return b.String()
 }
 
-func TestAWeekOfFourHundred(t *testing.T) {
+func TestRun_WeekOf400Events(t *testing.T) {
 	r := simulateScript(t, weekScript(), nil)
 	if r.Inputs != 400 || r.ModelCalls != 0 {
 		t.Errorf("%d inputs, %d model calls", r.Inputs, r.ModelCalls)
@@ -192,7 +192,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-func TestIdleDays(t *testing.T) {
+func TestRun_IdleDays(t *testing.T) {
 	r := simulateScript(t, "-- day 3 08:00 call create_task --\n{\"title\": \"water the plants\", \"due\": \"2026-11-28 10:00\"}\n", nil)
 	plans := 0
 	for _, e := range r.Timeline {
