@@ -115,7 +115,7 @@ func TestWatcher_RunsWhileItsQuestionsAreOpen(t *testing.T) {
 	if diff := cmp.Diff([]bus.OpenQuestions{{Session: "watcher:w", Parked: 5, Blocked: 3}}, parked); diff != "" {
 		t.Fatal(diff)
 	}
-	if q := e.questions(open[0].Event); open[0].Source != `watcher "PDFs"` || len(q) != 1 || !strings.Contains(q[0], `from: watcher "PDFs"`) {
+	if q := e.questions(open[0].Event); open[0].Source != `watcher "PDFs"` || len(q) != 1 || !strings.Contains(q[0], `Requested by watcher "PDFs".`) {
 		t.Errorf("questions %q of the source %q", q, open[0].Source)
 	}
 	answered := map[string]bool{}

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"bytes"
+	"encoding/json"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,8 +11,8 @@ import (
 	"hob/platform/text/visible"
 )
 
-// An approval request has the same parts in every channel: a sentence, the consequence, the cause,
-// and the details.
+// An approval request has the same parts in every place that shows it: a sentence, an explanation
+// (the consequence and the cause), and the details. Only the details contain JSON.
 
 // Sentence returns the action that Hob requests, on one line.
 func (a Approval) Sentence() string {
@@ -35,13 +37,16 @@ func (a Approval) Consequence() string {
 	return strings.Join(out, " ")
 }
 
-// Cause returns why Hob asks, and the sources of the untrusted text in the context, on one line. It
-// does not repeat the consequence.
+// Cause returns why the action needs an approval, what requested it in the background, and the
+// sources of the untrusted text in the context, on one line. It does not repeat the consequence.
 func (a Approval) Cause() string {
 	var out []string
 	reason := strings.TrimSuffix(visibleLine(a.Reason), ".")
 	if reason != "" && !strings.Contains(strings.ToLower(a.Consequence()), strings.ToLower(reason)) {
-		out = append(out, "Hob asks because "+reason+".")
+		out = append(out, "This needs your approval because "+reason+".")
+	}
+	if a.Source != "" && !a.Attended {
+		out = append(out, "Requested by "+visibleLine(a.Source)+".")
 	}
 	if names := a.OriginNames(); names != "" {
 		out = append(out, "Untrusted text was read before: "+visibleLine(names)+".")
@@ -49,16 +54,62 @@ func (a Approval) Cause() string {
 	return strings.Join(out, " ")
 }
 
+// Explanation returns the consequence and the cause, on one line.
+func (a Approval) Explanation() string {
+	return strings.TrimSpace(a.Consequence() + " " + a.Cause())
+}
+
 // OriginNames describes the sources of the untrusted text in the context.
 func (a Approval) OriginNames() string {
-	var names []string
-	for _, o := range a.Origins {
-		names = append(names, strings.TrimSpace(o.Kind+" "+o.Label))
+	names := provenance.Told(a.Origins, shownOrigins)
+	if names == "" && a.Provenance == provenance.Outside {
+		return "a source that is not known"
 	}
-	if len(names) == 0 && a.Provenance == provenance.Outside {
-		return "untrusted text"
+	return names
+}
+
+// shownOrigins is the number of sources that OriginNames lists.
+const shownOrigins = 4
+
+// Detail is one labeled line of the details of a request.
+type Detail struct{ Label, Text string }
+
+// Details returns the exact call and, if the arguments do not show it, what would run. Each is
+// complete and on one line; invisible characters are escaped.
+func (a Approval) Details() []Detail {
+	out := []Detail{{"exactly", a.CallText()}}
+	if a.Exact != "" {
+		out = append(out, Detail{"runs", visible.Escape(a.Exact)})
 	}
-	return strings.Join(names, ", ")
+	return out
+}
+
+// CallText returns the call with its tool and arguments. It is complete, and invisible characters
+// are escaped.
+func (a Approval) CallText() string {
+	args := strings.TrimSpace(string(a.Arguments))
+	var b bytes.Buffer
+	if json.Compact(&b, a.Arguments) == nil {
+		args = b.String()
+	}
+	if args == "" || args == "{}" || args == "null" {
+		return a.Tool
+	}
+	return a.Tool + " " + visible.Escape(args)
+}
+
+// Text returns the parts of the request as lines of plain text, for places without formatting.
+func (a Approval) Text() string {
+	var b strings.Builder
+	b.WriteString(a.Sentence())
+	if s := a.Explanation(); s != "" {
+		b.WriteString("\n  " + s)
+	}
+	b.WriteString("\n  Details")
+	for _, d := range a.Details() {
+		b.WriteString("\n    " + d.Label + ": " + d.Text)
+	}
+	return b.String()
 }
 
 func effectSentence(effect string) string {

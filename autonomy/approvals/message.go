@@ -103,7 +103,7 @@ func (d *Decider) ReplyToTalk(ctx context.Context, ev bus.Event) (text string, a
 	case err != nil:
 		return "", nil, err
 	case len(t.decides) == 1:
-		return fmt.Sprintf("Reply yes to approve or no to deny: %s.", strings.TrimRight(t.decides[0].Summary, ".")), t.asks, nil
+		return fmt.Sprintf("Reply yes to approve or no to deny: %s.", strings.TrimRight(t.decides[0].API().Sentence(), ".")), t.asks, nil
 	}
 	return nameOne(append(t.decides, t.open...), p), nil, nil
 }
@@ -153,7 +153,7 @@ func (d *Decider) decideInMessage(ctx context.Context, ev bus.Event, id string, 
 	case err != nil:
 		return "", fmt.Errorf("your answer could not be saved: %w", err)
 	}
-	what := decided[0].Summary
+	what := decided[0].API().Sentence()
 	if n := len(decided); n > 1 {
 		what = fmt.Sprintf("%s, and %d more like it", what, n-1)
 	}
@@ -189,7 +189,7 @@ func nameOne(open []guard.Approval, p answerPlace) string {
 	}
 	var b strings.Builder
 	if len(open) == 1 {
-		fmt.Fprintf(&b, "I did not understand that as an answer to this request: %s.\n", strings.TrimRight(open[0].Summary, "."))
+		fmt.Fprintf(&b, "I did not understand that as an answer to this request: %s.\n", strings.TrimRight(open[0].API().Sentence(), "."))
 	} else {
 		fmt.Fprintf(&b, "%d requests are waiting for your answer. Which one do you mean?\n", len(open))
 	}
@@ -202,7 +202,7 @@ func nameOne(open []guard.Approval, p answerPlace) string {
 			batches[a.Batch] = true
 			fmt.Fprintf(&b, "/yes %s or /no %s: all similar requests\n", a.Batch, a.Batch)
 		}
-		fmt.Fprintf(&b, "/yes %s or /no %s: %s\n", a.ID, a.ID, a.Summary)
+		fmt.Fprintf(&b, "/yes %s or /no %s: %s\n", a.ID, a.ID, a.API().Sentence())
 	}
 	fmt.Fprintf(&b, "All details: hob approvals show %s", open[0].ID)
 	return b.String()

@@ -13,9 +13,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"hob/autonomy/api"
 	"hob/platform/provenance"
 	"hob/platform/provenance/origins"
 	"hob/platform/store"
+	"hob/platform/text/visible"
 )
 
 // ApprovalState is the state of an approval request.
@@ -78,6 +80,37 @@ type Approval struct {
 	ExpiresAt  time.Time         `json:"expires_at"`
 	DecidedAt  time.Time         `json:"decided_at,omitzero"`
 	hash       string
+}
+
+// API returns the request as the API shows it.
+func (a Approval) API() api.Approval {
+	return api.Approval{
+		ID:         a.ID,
+		Event:      a.Event,
+		Session:    a.Session,
+		Call:       a.Call,
+		Tool:       a.Tool,
+		Arguments:  a.Arguments,
+		Summary:    a.Summary,
+		Source:     a.Source,
+		Reason:     a.Reason,
+		Rule:       a.Rule,
+		Why:        a.Why,
+		Exact:      a.Exact,
+		Effects:    a.Effects,
+		Origins:    a.Origins,
+		Pattern:    a.Pattern,
+		Batch:      a.Batch,
+		Provenance: a.Provenance,
+		Attended:   a.Attended,
+		State:      string(a.State),
+		Scope:      a.Scope,
+		Note:       a.Note,
+		DecidedBy:  a.DecidedBy,
+		CreatedAt:  a.CreatedAt,
+		ExpiresAt:  a.ExpiresAt,
+		DecidedAt:  a.DecidedAt,
+	}
 }
 
 const approvalColumns = `id, event, session, call, tool, args, args_hash, summary, reason, rule, why, exact, pattern, batch,
@@ -190,9 +223,9 @@ func (g *Guard) newApproval(q Question) Approval {
 	q.judged = j
 	a := Approval{
 		ID: shortID(), Event: q.Event, Session: q.Session, Call: q.Call, Tool: name, Arguments: q.Args, Summary: callSummary(q.Tool, q.Args),
-		Reason: q.Reason, Rule: q.Rule, Why: escapeInvisible(j.Why), Exact: escapeInvisible(j.Exact), Pattern: patternOf(q.Request),
+		Reason: q.Reason, Rule: q.Rule, Why: visible.Escape(j.Why), Exact: visible.Escape(j.Exact), Pattern: patternOf(q.Request),
 		Provenance: provenance.Owner, Attended: q.Attended, State: Pending, CreatedAt: now, ExpiresAt: now.Add(wait),
-		hash: hashCall(name, q.Args, j.Exact), Effects: effectsText(q.callEffects()), Source: escapeInvisible(q.Source),
+		hash: hashCall(name, q.Args, j.Exact), Effects: effectsText(q.callEffects()), Source: visible.Escape(q.Source),
 	}
 	if q.Tainted {
 		a.Provenance, a.Origins = provenance.Outside, provenance.Join(q.Origins)

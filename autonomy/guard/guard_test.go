@@ -331,7 +331,7 @@ func TestSummary_ShowsHiddenCharacters(t *testing.T) {
 	if strings.ContainsAny(a.Summary, "\n\u202e\u200b") || !strings.Contains(a.Summary, `\u202e`) || !strings.HasSuffix(a.Summary, " …") || len(a.Summary) > 700 {
 		t.Errorf("summary: %q", a.Summary)
 	}
-	if shown := a.CallText(); !strings.Contains(shown, strings.Repeat("a", 5000)+"mallory") {
+	if shown := a.API().CallText(); !strings.Contains(shown, strings.Repeat("a", 5000)+"mallory") {
 		t.Errorf("Shown() = %q, want all of the arguments", shown)
 	}
 }
@@ -358,12 +358,12 @@ func TestReview6_QuestionShowsItsMiddle(t *testing.T) {
 	if a, err = f.Approval(t.Context(), a.ID); err != nil {
 		t.Fatal(err)
 	}
-	for what, text := range map[string]string{"arguments": a.CallText(), "why": a.Why, "exact": a.Exact} {
+	for what, text := range map[string]string{"arguments": a.API().CallText(), "why": a.Why, "exact": a.Exact} {
 		if !strings.Contains(text, "rm -rf ~/thesis; ") || what != "arguments" && !strings.Contains(text, "rm -rf ~/mail") || strings.Contains(text, "[…]") {
 			t.Errorf("%s of %d characters lacks its middle", what, len(text))
 		}
 	}
-	if s := a.CallText(); strings.ContainsAny(s, "\u3164\u2800\ufe0f") || !strings.Contains(s, `\u3164\u2800\ufe0f`) {
+	if s := a.API().CallText(); strings.ContainsAny(s, "\u3164\u2800\ufe0f") || !strings.Contains(s, `\u3164\u2800\ufe0f`) {
 		t.Errorf("%q contains invisible characters", s[len(s)-40:])
 	}
 	if err := f.ShownWhole(t.Context(), a.ID); !errors.Is(err, guard.ErrTooLong) {

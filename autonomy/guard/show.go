@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
-	"unicode"
 	"unicode/utf8"
 
+	"hob/platform/text/visible"
 	"hob/tools"
 )
 
@@ -35,56 +33,16 @@ func callSummary(t tools.Tool, args json.RawMessage) string {
 // abbreviateVisible formats a line for display. If the line is too long, it truncates the line and
 // adds an ellipsis.
 func abbreviateVisible(s string, most int) string {
-	s = escapeInvisible(s)
+	s = visible.Escape(s)
 	if utf8.RuneCountInString(s) <= most {
 		return s
 	}
 	return string([]rune(s)[:most-2]) + " …"
 }
 
-// escapeInvisible returns the complete text s on one visible line. It escapes line breaks,
-// bidirectional controls and invisible characters, because the model chose them.
-func escapeInvisible(s string) string {
-	var b strings.Builder
-	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
-		if r == ' ' || unicode.IsPrint(r) && !isBlankRune(r) {
-			b.WriteRune(r)
-			continue
-		}
-		q := strconv.QuoteRuneToASCII(r)
-		if q = q[1 : len(q)-1]; isBlankRune(r) {
-			q = fmt.Sprintf("\\u%04x", r)
-		}
-		b.WriteString(q)
-	}
-	return b.String()
-}
-
-// isBlankRune reports whether r is a character that Unicode counts as printable but that shows
-// nothing: Hangul fillers, the empty Braille pattern, unwritten Khmer vowels, joiners and variation
-// selectors.
-func isBlankRune(r rune) bool {
-	switch {
-	case r == 0x034F, r == 0x115F, r == 0x1160, r == 0x17B4, r == 0x17B5, r == 0x2800, r == 0x3164, r == 0xFFA0:
-		return true
-	case r >= 0x180B && r <= 0x180F, r >= 0xFE00 && r <= 0xFE0F, r >= 0xE0100 && r <= 0xE01EF:
-		return true
-	}
-	return false
-}
-
-// CallText returns the call with tool and arguments for the owner to read. It is complete and
-// contains no invisible characters.
-func (a Approval) CallText() string {
-	if args := strings.TrimSpace(string(a.Arguments)); args != "" && args != "{}" && args != "null" {
-		return a.Tool + " " + escapeInvisible(args)
-	}
-	return a.Tool
-}
-
 // DetailsLength returns the length of the request's details in characters.
 func (a Approval) DetailsLength() int {
-	return utf8.RuneCountInString(a.CallText()) + utf8.RuneCountInString(a.Why) + utf8.RuneCountInString(a.Exact)
+	return utf8.RuneCountInString(a.API().CallText()) + utf8.RuneCountInString(a.Why) + utf8.RuneCountInString(a.Exact)
 }
 
 // TooLong reports whether the combined text of the requests is too long for a chat.

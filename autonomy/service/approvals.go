@@ -25,7 +25,7 @@ func (sv *Service) Approvals(ctx context.Context, q api.Query) ([]api.Approval, 
 		return nil, err
 	}
 	list, err := sv.o.Guard.ApprovalsBefore(ctx, guard.ApprovalState(q.State), q.Of, "", q.Before, q.Limit)
-	return ConvertEach(list, apiApproval), Classify(err)
+	return ConvertEach(list, guard.Approval.API), Classify(err)
 }
 
 // oneOf returns an error for an unknown state, because an empty list for such a state would hide
@@ -55,7 +55,7 @@ func (sv *Service) Answer(ctx context.Context, approval string, a api.Answer) (a
 	if err != nil {
 		return api.Decision{}, Classify(err)
 	}
-	return api.Decision{Batch: guard.IsBatch(approval), Approvals: ConvertEach(rows, apiApproval)}, nil
+	return api.Decision{Batch: guard.IsBatch(approval), Approvals: ConvertEach(rows, guard.Approval.API)}, nil
 }
 
 // Grants implements api.Approvals.

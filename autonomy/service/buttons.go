@@ -134,9 +134,9 @@ func (b *Buttons) decideSpoken(ctx context.Context, p channels.ButtonPress) (str
 
 func decisionText(a guard.Approval, yes bool) string {
 	if yes {
-		return "Approved. Continuing: " + a.Summary
+		return "Approved. Continuing: " + a.API().Sentence()
 	}
-	return "Denied. I will not do this: " + a.Summary
+	return "Denied. I will not do this: " + a.API().Sentence()
 }
 
 // isTooQuick reports whether a request was visible too briefly to have been read. A page can lure

@@ -122,36 +122,6 @@ func apiLedgerEntry(x bus.Entry) api.LedgerEntry {
 	}
 }
 
-func apiApproval(x guard.Approval) api.Approval {
-	return api.Approval{
-		ID:         x.ID,
-		Event:      x.Event,
-		Session:    x.Session,
-		Call:       x.Call,
-		Tool:       x.Tool,
-		Arguments:  x.Arguments,
-		Summary:    x.Summary,
-		Source:     x.Source,
-		Reason:     x.Reason,
-		Rule:       x.Rule,
-		Why:        x.Why,
-		Exact:      x.Exact,
-		Effects:    x.Effects,
-		Origins:    x.Origins,
-		Pattern:    x.Pattern,
-		Batch:      x.Batch,
-		Provenance: x.Provenance,
-		Attended:   x.Attended,
-		State:      string(x.State),
-		Scope:      x.Scope,
-		Note:       x.Note,
-		DecidedBy:  x.DecidedBy,
-		CreatedAt:  x.CreatedAt,
-		ExpiresAt:  x.ExpiresAt,
-		DecidedAt:  x.DecidedAt,
-	}
-}
-
 func apiGrant(x guard.Grant) api.Grant {
 	return api.Grant{
 		ID:        x.ID,
@@ -351,7 +321,7 @@ func apiAuditRecord(x guard.Record) api.AuditRecord {
 func apiAuditLine(x explain.AuditLine) api.AuditLine {
 	return api.AuditLine{
 		AuditRecord: apiAuditRecord(x.Record),
-		Approval:    ConvertPtr(x.Approval, apiApproval),
+		Approval:    ConvertPtr(x.Approval, guard.Approval.API),
 		Texts:       x.Texts,
 		What:        x.What,
 		Text:        x.Text,

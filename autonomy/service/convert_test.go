@@ -21,7 +21,7 @@ func TestAPITypes(t *testing.T) {
 	apitest.SameJSON(t, apiEvent)
 	apitest.SameJSON(t, apiDelivery)
 	apitest.SameJSON(t, apiLedgerEntry)
-	apitest.SameJSON(t, apiApproval)
+	apitest.SameJSON(t, guard.Approval.API)
 	apitest.SameJSON(t, apiGrant)
 	apitest.SameJSON(t, apiWatcherSpec)
 	apitest.SameJSON(t, func(x goals.Goal) api.Goal { return api.Goal(x) })

@@ -231,7 +231,7 @@ func (sv *Service) eventStatus(ctx context.Context, e bus.Event) (api.EventStatu
 		if err != nil {
 			return s, err
 		}
-		s.Approvals = ConvertEach(waiting, apiApproval)
+		s.Approvals = ConvertEach(waiting, guard.Approval.API)
 		below, err := sv.questionsBelow(ctx, e)
 		s.Approvals = append(s.Approvals, below...)
 		return s, err
@@ -264,7 +264,7 @@ func (sv *Service) awaitsOwner(ctx context.Context, e bus.Event) (api.EventStatu
 		return s, err == nil && len(s.Approvals) > 0, err
 	}
 	before, err := sv.o.Guard.Approvals(ctx, guard.Pending, e.Session, "", 100)
-	s.Approvals = append(s.Approvals, ConvertEach(before, apiApproval)...)
+	s.Approvals = append(s.Approvals, ConvertEach(before, guard.Approval.API)...)
 	if err != nil {
 		return s, false, err
 	}
@@ -298,7 +298,7 @@ func (sv *Service) questionsUnder(ctx context.Context, session string, meant fun
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, ConvertEach(waiting, apiApproval)...)
+		out = append(out, ConvertEach(waiting, guard.Approval.API)...)
 	}
 	return out, nil
 }

@@ -43,9 +43,12 @@ func (a TrayAssistant) Status(ctx context.Context) (s tray.Status, err error) {
 		return s, err
 	}
 	for _, q := range open {
-		s.Questions = append(s.Questions, tray.Question{
-			ID: q.ID, Session: q.Session, Summary: q.Summary, Effect: q.Why, Call: q.CallText(), Runs: q.Exact, Reason: q.Reason, Context: q.OriginText(),
-		})
+		x := q.API()
+		shown := tray.Question{ID: q.ID, Session: q.Session, Sentence: x.Sentence(), Explanation: x.Explanation()}
+		for _, d := range x.Details() {
+			shown.Details = append(shown.Details, d.Label+": "+d.Text)
+		}
+		s.Questions = append(s.Questions, shown)
 	}
 	if s.PausedUntil, s.Paused, err = o.Bus.Pause.Current(ctx); err != nil {
 		return s, err

@@ -7,6 +7,7 @@ import (
 
 	"hob/autonomy/api"
 	"hob/autonomy/explain"
+	"hob/autonomy/guard"
 	"hob/autonomy/trace"
 	"hob/tools"
 )
@@ -40,7 +41,7 @@ func apiWhy(x explain.Why) api.Why {
 		Origins:    x.Origins,
 		Thing:      ConvertPtr(x.Thing, apiItemOrigin),
 		Calls:      ConvertEach(x.Calls, apiLedgerEntry),
-		Approvals:  ConvertEach(x.Approvals, apiApproval),
+		Approvals:  ConvertEach(x.Approvals, guard.Approval.API),
 		Audit:      ConvertEach(x.Audit, apiAuditRecord),
 		Deliveries: ConvertEach(x.Deliveries, apiDelivery),
 		Spent:      ConvertPtr(x.Spent, apiSpent),

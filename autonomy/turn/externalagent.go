@@ -1,10 +1,10 @@
 package turn
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -180,6 +180,30 @@ func (p externalTool) Call(context.Context, tools.Call) (tools.Result, error) {
 	return tools.Result{}, tools.Errorf(tools.Unsupported, "%s is an action that %s performs itself", tools.Clean(p.spec.Name), tools.Clean(p.by))
 }
 
+// plainArguments returns the texts and numbers of a JSON object without the syntax of JSON, for a
+// sentence. It replaces nested values with an ellipsis: the details of a request show them. A single
+// value needs no name.
+func plainArguments(object json.RawMessage) string {
+	var in map[string]json.RawMessage
+	if json.Unmarshal(object, &in) != nil {
+		return ""
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(in)) {
+		value := string(in[name])
+		if strings.ContainsAny(value[:1], "{[") {
+			value = "…"
+		} else if value[0] == '"' {
+			_ = json.Unmarshal(in[name], &value) // in is valid JSON
+		}
+		if len(in) > 1 {
+			value = name + " " + value
+		}
+		out = append(out, value)
+	}
+	return strings.Join(out, ", ")
+}
+
 // Summary implements tools.Summarizer. It shows the machine-readable action first, then the agent's
 // own description, which is marked as such.
 func (p externalTool) Summary(args json.RawMessage) string {
@@ -196,9 +220,8 @@ func (p externalTool) Summary(args json.RawMessage) string {
 	}
 	detail := ""
 	if json.Unmarshal(args, &in) == nil {
-		var b bytes.Buffer
-		if len(in.Input) > 0 && json.Compact(&b, in.Input) == nil {
-			detail = " " + b.String()
+		if text := plainArguments(in.Input); text != "" {
+			detail = " " + text
 		}
 		if len(in.Paths) > 0 {
 			detail += " in " + strings.Join(in.Paths, ", ")

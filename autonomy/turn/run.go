@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
@@ -22,18 +23,19 @@ var wordsText string
 
 var words = sync.OnceValue(func() *minitmpl.Template {
 	return minitmpl.Must(minitmpl.Parse(wordsText, minitmpl.Funcs{
-		"shown": guard.Approval.CallText, "source": backgroundSource, "from": guard.Approval.OriginText,
+		"text": func(a guard.Approval) string { return a.API().Text() }, "sentence": func(a guard.Approval) string { return a.API().Sentence() },
+		"consequence": func(a guard.Approval) string { return a.API().Consequence() }, "cause": func(a guard.Approval) string { return a.API().Cause() },
+		"details": func(a guard.Approval) []api.Detail { return a.API().Details() }, "effects": effectsOfCall,
 		"length": guard.Approval.DetailsLength, "long": func(a guard.Approval) bool { return guard.TooLong([]guard.Approval{a}) },
 	}))
 })
 
-// backgroundSource names the source of a request that does not come from the conversation in which
-// it is shown.
-func backgroundSource(a guard.Approval) string {
-	if a.Attended {
-		return ""
-	}
-	return a.Source
+// effectsOfCall returns the explanation of a request that is too long for a chat, without the text
+// that makes it long.
+func effectsOfCall(a guard.Approval) string {
+	q := a.API()
+	q.Why = ""
+	return q.Explanation()
 }
 
 // renderText fills in one of the engine's text templates.

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode"
 
 	"hob/autonomy/api"
 	"hob/channels"
@@ -281,31 +280,7 @@ func askText(approvals []api.Approval) string {
 }
 
 func approvalQuestion(a api.Approval) string {
-	what := a.Summary
-	if what == "" {
-		what = a.Tool
-	}
-	for _, l := range [][2]string{{"it would", a.Why}, {"exactly", exactCall(a.Tool, a.Arguments)}, {"which runs", a.Exact}} {
-		if l[1] != "" {
-			what += "\n" + l[0] + ": " + l[1]
-		}
-	}
-	return fmt.Sprintf("May I do this? %s\n(%s) Answer /yes %s or /no %s.\n", what, a.Reason, a.ID, a.ID)
-}
-
-// exactCall returns the complete call as it would run, with U+FFFD in place of invisible
-// characters.
-func exactCall(tool string, args json.RawMessage) string {
-	var b bytes.Buffer
-	if len(args) == 0 || json.Compact(&b, args) != nil || b.String() == "{}" || b.String() == "null" {
-		return ""
-	}
-	return tool + " " + strings.Map(func(r rune) rune {
-		if r != ' ' && !unicode.IsPrint(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, b.String())
+	return fmt.Sprintf("May I do this? %s\n  Answer /yes %s or /no %s.\n", a.Text(), a.ID, a.ID)
 }
 
 // modelList is the response to GET /v1/models.

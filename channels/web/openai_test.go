@@ -101,7 +101,7 @@ func chunks(t *testing.T, r reply) (text string, last map[string]any, usage any)
 }
 
 func TestChatStream(t *testing.T) {
-	ask := api.Approval{ID: "a1", Summary: "Delete it", Reason: "it cannot be undone"}
+	ask := api.Approval{ID: "a1", Tool: "trash_file", Summary: "Delete it", Reason: "it cannot be undone"}
 	for _, c := range []struct {
 		name string
 		turn func(e *engine, in channels.Inbound, st *api.EventStatus)
@@ -123,7 +123,7 @@ func TestChatStream(t *testing.T) {
 			e.say("approval_required", st.ID, ask)
 			e.text(st, "Gone.")
 			e.finish(st, "Well.Gone.")
-		}, "Well.\n\nMay I do this? Delete it\n(it cannot be undone) Answer /yes a1 or /no a1.\nGone."},
+		}, "Well.\n\nMay I do this? Delete it\n  This needs your approval because it cannot be undone.\n  Details\n    exactly: trash_file\n  Answer /yes a1 or /no a1.\nGone."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestChat_QuestionWithoutStream(t *testing.T) {
 		e.change(func() { st.Approvals = []api.Approval{{ID: "a1", Tool: "trash_file"}} })
 	}
 	r := h.send(t, "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":"x"}]}`)
-	if r.code != 200 || !strings.Contains(r.body, "May I do this? trash_file") || !strings.Contains(r.body, "/yes a1") {
+	if r.code != 200 || !strings.Contains(r.body, "May I do this? Use the tool trash_file") || !strings.Contains(r.body, "/yes a1") {
 		t.Errorf("%d %s", r.code, r.body)
 	}
 	if r := h.send(t, "GET", "/v1/models", ""); r.code != 200 || !strings.Contains(r.body, `"id":"hob"`) {

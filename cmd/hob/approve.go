@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
-	"strconv"
-	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -45,7 +42,7 @@ func (a *cli) approvalsCmd() *cobra.Command {
 // approvalsShowCmd shows one approval request, or a batch, with all details.
 func (a *cli) approvalsShowCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
-		Use: "show ID", Short: "Show one approval request in full", Args: cobra.ExactArgs(1),
+		Use: "show ID", Short: "Show one approval request in full", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeApprovals,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
 				rows, err := cl.Approvals(c.Context(), api.Query{})
@@ -66,6 +63,20 @@ func (a *cli) approvalsShowCmd() *cobra.Command {
 	})
 }
 
+// completeApprovals completes the ids of the pending requests.
+func (a *cli) completeApprovals(c *cobra.Command, args []string, _ string) (out []string, _ cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		_ = a.withClient(c.Context(), func(cl *client) error { // if Hob does not answer, nothing is completed
+			rows, err := cl.Approvals(c.Context(), api.Query{State: "pending"})
+			for _, q := range rows {
+				out = append(out, q.ID+"\t"+clipLine(q.Sentence(), 60))
+			}
+			return err
+		})
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
 // printApprovals prints each request in full, because users must read what they approve.
 func (a *cli) printApprovals(rows []api.Approval) {
 	if len(rows) == 0 {
@@ -77,48 +88,30 @@ func (a *cli) printApprovals(rows []api.Approval) {
 		if i > 0 {
 			fmt.Fprintln(a.out)
 		}
-		fmt.Fprintln(a.out, a.colorize(a.out, bold, sanitizePrintable(q.Summary)))
-		for _, l := range append(append([][2]string{{"id", q.ID}, {"state", string(q.State)}, {"from", cmp.Or(q.Source, q.Session)}, {"reason", q.Reason}}, approvalDetails(q)...), [][2]string{
-			{"session", q.Session},
-			{"until", formatTime(zone, q.ExpiresAt)},
-			{"batch", q.Batch},
-			{"--scope pattern", q.Pattern},
-		}...) {
-			if l[1] != "" {
-				fmt.Fprintf(a.out, "    %-16s%s\n", l[0]+":", sanitizePrintable(l[1]))
-			}
+		fmt.Fprintln(a.out, a.colorize(a.out, bold, a.wrapToWindow(q.Sentence(), "")))
+		if s := q.Explanation(); s != "" {
+			fmt.Fprintln(a.out, a.wrapToWindow(s, "  "))
 		}
+		lines := []api.Detail{
+			{Label: "id", Text: q.ID},
+			{Label: "state", Text: q.State},
+			{Label: "from", Text: cmp.Or(q.Source, q.Session)},
+			{Label: "session", Text: q.Session},
+			{Label: "until", Text: formatTime(zone, q.ExpiresAt)},
+			{Label: "batch", Text: q.Batch},
+			{Label: "--scope pattern", Text: q.Pattern},
+		}
+		a.printDetails(a.out, append(lines, q.Details()...))
 	}
 }
 
-// approvalDetails returns the lines that a user should read before approving.
-func approvalDetails(p api.Approval) (out [][2]string) {
-	var b bytes.Buffer
-	if json.Compact(&b, p.Arguments) != nil {
-		b.Reset()
-		b.Write(p.Arguments)
-	}
-	for _, l := range [][2]string{{"in view", p.OriginNames()}, {"effect", p.Why}, {"exactly", p.Tool + " " + spellOutInvisible(b.String())}, {"which runs", p.Exact}} {
-		if l[1] != "" {
-			out = append(out, l)
+// printDetails prints labeled lines. It omits empty ones.
+func (a *cli) printDetails(w io.Writer, lines []api.Detail) {
+	for _, l := range lines {
+		if l.Text != "" {
+			fmt.Fprintf(w, "    %-16s%s\n", l.Label+":", sanitizePrintable(l.Text))
 		}
 	}
-	return out
-}
-
-// spellOutInvisible replaces characters that are invisible or change the writing direction with
-// escape sequences such as \u202e.
-func spellOutInvisible(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if r == ' ' || unicode.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		q := strconv.QuoteRuneToASCII(r)
-		b.WriteString(q[1 : len(q)-1])
-	}
-	return b.String()
 }
 
 // grantScope holds the flags that set the scope of a grant.
@@ -149,7 +142,7 @@ func (a *cli) approveCmd() *cobra.Command {
 	var l grantScope
 	var batch string
 	cmd := &cobra.Command{
-		Use: "approve [ID]", Short: "Approve a request", Args: cobra.MaximumNArgs(1),
+		Use: "approve [ID]", Short: "Approve a request", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completeApprovals,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			in, err := l.approval()
 			if err != nil {
@@ -172,7 +165,7 @@ func (a *cli) approveCmd() *cobra.Command {
 func (a *cli) denyCmd() *cobra.Command {
 	var note, batch string
 	cmd := &cobra.Command{
-		Use: "deny [ID]", Short: "Deny a request", Args: cobra.MaximumNArgs(1),
+		Use: "deny [ID]", Short: "Deny a request", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completeApprovals,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			id, err := oneOf(joinWords(args), batch)
 			if err != nil {
@@ -228,7 +221,7 @@ func (a *cli) decideApproval(ctx context.Context, id string, in api.Answer, look
 			return err
 		}
 		for _, q := range decided.Approvals {
-			fmt.Fprintln(a.out, said+approvalSummary(q))
+			fmt.Fprintln(a.out, said+q.Sentence())
 		}
 		return c.carryOut(ctx, meant)
 	})

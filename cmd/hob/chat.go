@@ -113,7 +113,7 @@ func (ch *chat) runScreen(ctx context.Context) error {
 	home, _ := os.UserHomeDir() // without it, paths that begin with ~ are not completed
 	folder, _ := os.Getwd()     // without it, relative paths are not completed
 	o := chatui.Options{
-		In: ch.app.in, Out: out, Environ: os.Environ(), Home: home, Folder: folder, Commands: chatCommands(), Details: approvalDetails,
+		In: ch.app.in, Out: out, Environ: os.Environ(), Home: home, Folder: folder, Commands: chatCommands(),
 		History: func() []string { return ch.loadHistory(ctx) },
 	}
 	if ch.session != cliSession {
@@ -138,7 +138,7 @@ const chatTail = 20
 // runLines runs the chat in plain lines. On a terminal, the first Ctrl-C stops the running answer
 // instead of the program.
 func (ch *chat) runLines(ctx context.Context, typed, reader bool) error {
-	ch.screen = &chatui.Lines{In: ch.app.in, Out: ch.app.out, Typed: typed, Reader: reader, Details: approvalDetails}
+	ch.screen = &chatui.Lines{In: ch.app.in, Out: ch.app.out, Typed: typed, Reader: reader}
 	if typed {
 		ch.signals = make(chan os.Signal, 1)
 		signal.Notify(ch.signals, os.Interrupt)

@@ -75,6 +75,14 @@ func (a *cli) windowWidth() int {
 	return w
 }
 
+// wrapToWindow breaks text at words so that it fits the terminal, and indents each line.
+func (a *cli) wrapToWindow(text, indent string) string {
+	if w := a.windowWidth(); w > len(indent)+minContent {
+		text = ansi.Wordwrap(text, w-len(indent), "")
+	}
+	return indent + strings.ReplaceAll(text, "\n", "\n"+indent)
+}
+
 // fitColumns returns the widths of the columns for a window; 0 drops a column. The details are
 // shortened and dropped, starting from the right, before the first column gets less than three
 // fifths of the window. IDs stay complete, because commands need them. A window of 0 has no limit.

@@ -20,18 +20,6 @@ import (
 // cliSession is the conversation that commands without --session use.
 const cliSession = "cli"
 
-// approvalSummary describes an approval request and its reason.
-func approvalSummary(p api.Approval) string {
-	s := p.Summary
-	if s == "" {
-		s = p.Tool + " " + string(p.Arguments)
-	}
-	if p.Reason != "" {
-		s += " (" + p.Reason + ")"
-	}
-	return sanitizePrintable(s)
-}
-
 // callTool runs a tool through the guard as the owner and prints the result.
 func (a *cli) callTool(ctx context.Context, c *client, given priorApproval, tool string, args any) (api.ToolOutcome, error) {
 	raw, err := json.Marshal(args)
@@ -90,14 +78,13 @@ func (a *cli) confirmApproval(ctx context.Context, q api.Approval) (bool, error)
 	_, in := terminalFD(a.in)
 	if _, out := terminalFD(a.err); !in || !out {
 		return false, &failure{
-			code: exitDenied, cause: "approval required: " + approvalSummary(q),
+			code: exitDenied, cause: "approval required: " + strings.TrimSuffix(q.Sentence(), ".") + ". " + q.Explanation(),
 			remedy: "answer with: hob approve " + q.ID + "   or: hob deny " + q.ID,
 		}
 	}
-	for _, l := range approvalDetails(q) {
-		fmt.Fprintf(a.err, "    %-12s%s\n", l[0]+":", sanitizePrintable(l[1]))
-	}
-	fmt.Fprintf(a.err, "%s %s [y/N] ", a.colorize(a.err, amber, "Hob asks:"), approvalSummary(q))
+	fmt.Fprintf(a.err, "%s %s\n%s\n", a.colorize(a.err, amber, "Hob asks:"), q.Sentence(), a.wrapToWindow(q.Explanation(), "  "))
+	a.printDetails(a.err, q.Details())
+	fmt.Fprint(a.err, "Approve? [y/N] ")
 	type line struct {
 		text string
 		err  error
@@ -237,14 +224,14 @@ func (a *cli) answerQuestion(ctx context.Context, c *client, event string, q api
 	if given == turnApproval {
 		_, err := c.Answer(ctx, q.ID, api.Answer{Approved: true, Beforehand: event})
 		if err == nil {
-			fmt.Fprintf(a.err, "Approved by --yes: %s\n", approvalSummary(q))
+			fmt.Fprintf(a.err, "Approved by --yes: %s\n", q.Sentence())
 			return nil
 		}
 		f, ok := failureIn(err)
 		if !ok || f.code != exitDenied {
 			return err
 		}
-		fmt.Fprintf(a.err, "Not approved by --yes: %s\n    %s\n", approvalSummary(q), sanitizePrintable(f.cause))
+		fmt.Fprintf(a.err, "Not approved by --yes: %s\n    %s\n", q.Sentence(), sanitizePrintable(f.cause))
 	}
 	ok, err := a.confirmApproval(ctx, q)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 type card struct {
 	request               api.Approval
 	sentence, consequence string
-	details               [][2]string
+	details               []api.Detail
 	open                  bool // whether the details are shown
 	read                  bool // whether the details were shown once
 	deciding              bool
@@ -26,7 +26,7 @@ type card struct {
 }
 
 func newCard(q api.Approval) *card {
-	return &card{request: q, sentence: q.Sentence(), consequence: explainRequest(q), created: time.Now()}
+	return &card{request: q, sentence: q.Sentence(), consequence: q.Explanation(), details: q.Details(), created: time.Now()}
 }
 
 // maxUnread is the length of details, in characters, up to which a request can be approved without
@@ -38,7 +38,7 @@ const maxUnread = 10_000
 func (c *card) needsReading() bool {
 	n := 0
 	for _, d := range c.details {
-		n += utf8.RuneCountInString(d[1])
+		n += utf8.RuneCountInString(d.Text)
 	}
 	return !c.read && (strings.HasSuffix(c.sentence, "…") || n > maxUnread)
 }
@@ -78,7 +78,7 @@ func (c *card) drawLines(width, more int, p *pendingDecision) []string {
 	}
 	if c.open {
 		for _, d := range c.details {
-			add(dim, d[0]+": "+visible.Text(d[1]))
+			add(dim, d.Label+": "+visible.Text(d.Text))
 		}
 	}
 	keys := "y approve · n deny · d details"

@@ -26,8 +26,6 @@ type Options struct {
 	Commands []Command
 	// History returns earlier messages, oldest first. It is called once, in a goroutine.
 	History func() []string
-	// Details returns the complete details of a request as pairs of a title and a text.
-	Details func(q api.Approval) [][2]string
 }
 
 // UI is the full-screen chat. Run must be running for the other methods to have an effect.
@@ -91,11 +89,7 @@ func (u *UI) Note(kind Kind, text string) { u.program.Send(noteMsg{kind, visible
 
 // Ask implements Screen.
 func (u *UI) Ask(q api.Approval, _ string) {
-	c := newCard(q)
-	if u.o.Details != nil {
-		c.details = u.o.Details(q)
-	}
-	u.program.Send(askMsg{c})
+	u.program.Send(askMsg{newCard(q)})
 }
 
 // Decided implements Screen.

@@ -56,7 +56,6 @@ func onScreen(t *testing.T, columns, rows int, test func(b *bench)) {
 		b.ui = New(ctx, Options{
 			In: keys, Out: b.screen, Environ: []string{"TERM=xterm-256color", "COLORTERM=truecolor"}, Home: "/home/ada", Folder: t.TempDir(),
 			Commands: []Command{{"stop", "", "stop the work in this conversation"}, {"status", "", "show what I am doing"}, {"snooze", "[ID] 1h", "repeat my last notification"}},
-			Details:  func(q api.Approval) [][2]string { return [][2]string{{"exactly", q.Tool + " " + string(q.Arguments)}} },
 			History:  func() []string { return []string{"list my tasks", "weather in Vilnius", "add milk"} },
 		})
 		go func() { b.ended <- b.ui.Run(ctx) }()
@@ -154,8 +153,7 @@ func request(id string) api.Approval {
 }
 
 func TestUI_GoldenScreens(t *testing.T) {
-	for _, columns := range []int{60, 80, 120} {
-		rows := 30
+	for columns, rows := range map[int]int{60: 30, 80: 30, 120: 30, 40: 10} {
 		for name, play := range map[string]func(b *bench){
 			"answer": func(b *bench) {
 				turn := b.ui.NewTurn("what is new?")

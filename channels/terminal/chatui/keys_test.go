@@ -366,8 +366,8 @@ func TestLines_KeepsAnswersWhole(t *testing.T) {
 		reader bool
 		want   string
 	}{
-		"plain":         {false, "half\na notice\nan answer\nHob asks: Run in /home/ada/Documents: /usr/bin/touch x.txt\n  It runs a program on this machine. Touch is not one of the read-only programs.\n  how\n"},
-		"screen reader": {true, "Notification: a notice\nHob: halfan answer\nHob asks: Run in /home/ada/Documents: /usr/bin/touch x.txt\n  It runs a program on this machine. Touch is not one of the read-only programs.\n  how\n"},
+		"plain":         {false, "half\na notice\nan answer\nHob asks: Run in /home/ada/Documents: /usr/bin/touch x.txt\n  It runs a program on this machine. Touch is not one of the read-only programs.\n  Details\n    exactly: run_command {\"command\":\"touch x.txt\",\"cwd\":\"/home/ada/Documents\"}\n  how\n"},
+		"screen reader": {true, "Notification: a notice\nHob: halfan answer\nHob asks: Run in /home/ada/Documents: /usr/bin/touch x.txt\n  It runs a program on this machine. Touch is not one of the read-only programs.\n  Details\n    exactly: run_command {\"command\":\"touch x.txt\",\"cwd\":\"/home/ada/Documents\"}\n  how\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder

@@ -27,8 +27,6 @@ type Lines struct {
 	// Reader reports whether a screen reader reads the output. Each entry then begins with its kind,
 	// answers are printed in complete paragraphs, and Hob reports that it is still working.
 	Reader bool
-	// Details returns the complete details of an approval request.
-	Details func(q api.Approval) [][2]string
 
 	mu   sync.Mutex
 	open bool // whether the last line of an answer is incomplete
@@ -65,17 +63,7 @@ func (p *Lines) endLine() {
 // Ask implements Screen. It prints all three parts of the request, because there is no key to show
 // the details.
 func (p *Lines) Ask(q api.Approval, how string) {
-	var b strings.Builder
-	b.WriteString("Hob asks: " + q.Sentence())
-	if c := explainRequest(q); c != "" {
-		b.WriteString("\n  " + c)
-	}
-	if p.Details != nil {
-		for _, d := range p.Details(q) {
-			b.WriteString("\n    " + d[0] + ": " + d[1])
-		}
-	}
-	p.printLines(b.String() + "\n  " + how)
+	p.printLines("Hob asks: " + q.Text() + "\n  " + how)
 }
 
 // Decided implements Screen.

@@ -5,14 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"hob/autonomy/api"
 	"hob/platform/text/visible"
 )
-
-// explainRequest returns the consequence of a requested action and why Hob asks.
-func explainRequest(q api.Approval) string {
-	return strings.TrimSpace(q.Consequence() + " " + q.Cause())
-}
 
 // oneLine returns text on one line without hidden characters.
 func oneLine(s string) string { return visible.Text(strings.Join(strings.Fields(s), " ")) }

@@ -8,7 +8,7 @@ import (
 
 const (
 	questionWidth     = 64 // maximum runes in a line of a question
-	questionLineLimit = 18 // maximum lines of a question
+	questionLineLimit = 18 // maximum lines of a question, and of its details
 
 	shownQuestions = 5
 )
@@ -18,16 +18,16 @@ const (
 // or opened. If clicks cannot decide, a request can only be opened.
 func questionItems(open []Question, decides bool) (out []Item) {
 	for _, a := range open[:min(len(open), shownQuestions)] {
-		lines, whole := questionLines(a)
-		it := Item{Title: "? " + TruncateLine(a.Summary, questionWidth)}
-		for _, l := range lines {
-			it.Items = append(it.Items, Item{Title: l})
-		}
+		lines, details, whole := questionLines(a)
+		it := Item{Title: "? " + TruncateLine(a.Sentence, questionWidth), Items: textItems(lines)}
 		if whole && decides {
 			it.Items = append(it.Items, Item{Key: "yes " + a.ID, Title: "Approve"})
 		}
 		if decides {
 			it.Items = append(it.Items, Item{Key: "no " + a.ID, Title: "Deny"})
+		}
+		if len(details) > 0 {
+			it.Items = append(it.Items, Item{Title: "Details", Items: textItems(details)})
 		}
 		it.Items = append(it.Items, Item{Key: "open " + a.Session, Title: "Open the chat"})
 		out = append(out, it)
@@ -38,22 +38,27 @@ func questionItems(open []Question, decides bool) (out []Item) {
 	return out
 }
 
-// questionLines returns the lines of a request, and whether they are complete.
-func questionLines(a Question) (lines []string, whole bool) {
-	for _, p := range [][2]string{{"", a.Summary}, {"it would", a.Effect}, {"exactly", a.Call}, {"which runs", a.Runs}, {"why I ask", a.Reason}, {"in view", a.Context}} {
-		if p[1] == "" {
-			continue
-		}
-		text := p[1]
-		if p[0] != "" {
-			text = p[0] + ": " + text
-		}
-		lines = append(lines, wrapText(text, questionWidth)...)
+// questionLines returns the lines of a request and of its details, and whether they are complete.
+func questionLines(a Question) (lines, details []string, whole bool) {
+	lines = append(wrapText(a.Sentence, questionWidth), wrapText(a.Explanation, questionWidth)...)
+	for _, d := range a.Details {
+		details = append(details, wrapText(d, questionWidth)...)
 	}
-	if len(lines) > questionLineLimit {
-		return append(lines[:questionLineLimit-1], "… open the chat to read more"), false
+	whole = true
+	for _, part := range []*[]string{&lines, &details} {
+		if len(*part) > questionLineLimit {
+			*part, whole = append((*part)[:questionLineLimit-1], "… open the chat to read more"), false
+		}
 	}
-	return lines, true
+	return lines, details, whole
+}
+
+// textItems returns menu lines without an action.
+func textItems(lines []string) (out []Item) {
+	for _, l := range lines {
+		out = append(out, Item{Title: l})
+	}
+	return out
 }
 
 // wrapText breaks text into lines of at most n runes. It drops only spaces.

@@ -24,10 +24,12 @@ const (
 	clickTimeout = 15 * time.Second
 )
 
-// Question is an open approval request. Empty fields are not shown.
+// Question is an open approval request: what Hob wants to do, the consequence and the cause, and the
+// lines of the details.
 type Question struct {
-	ID, Session, Summary                string
-	Effect, Call, Runs, Reason, Context string
+	ID, Session           string
+	Sentence, Explanation string
+	Details               []string
 }
 
 // Notice is a notification that was sent.

@@ -61,7 +61,7 @@ func findItem(items []Item, key string) (Item, bool) {
 // A request that does not fit into the menu cannot be approved in the menu.
 func TestQuestionLines(t *testing.T) {
 	long := strings.Repeat("rm -rf /tmp/x; ", 200)
-	items := questionItems([]Question{{ID: "a1", Summary: "run this", Runs: long}}, true)
+	items := questionItems([]Question{{ID: "a1", Sentence: "run this", Details: []string{long}}}, true)
 	if _, ok := findItem(items, "yes a1"); ok {
 		t.Error("a truncated request can be approved")
 	}
@@ -77,7 +77,7 @@ func TestQuestionLines(t *testing.T) {
 // If Hob cannot detect whether one of its own programs is running, the menu offers no action that
 // Hob would have to refuse.
 func TestMenu_OffersNoDecisionWithoutDetection(t *testing.T) {
-	items := questionItems([]Question{{ID: "a1", Session: "s", Summary: "run this"}}, false)
+	items := questionItems([]Question{{ID: "a1", Session: "s", Sentence: "run this"}}, false)
 	items = append(items, pauseItems(false, true, "07:00", false, "")...)
 	keys := []string{}
 	var all func([]Item)

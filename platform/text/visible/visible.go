@@ -6,6 +6,7 @@ package visible
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -28,6 +29,38 @@ func JSON(s string) string {
 		}
 		fmt.Fprintf(b, `\u%04x`, r)
 	})
+}
+
+// Escape returns the complete text on one line. It writes line breaks, control characters, and
+// characters that show nothing or change the direction of text as escape sequences such as \u202e.
+// Invalid UTF-8 becomes U+FFFD.
+func Escape(s string) string {
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
+		if r == ' ' || unicode.IsPrint(r) && !isBlankRune(r) {
+			b.WriteRune(r)
+			continue
+		}
+		q := strconv.QuoteRuneToASCII(r)
+		if q = q[1 : len(q)-1]; isBlankRune(r) {
+			q = fmt.Sprintf("\\u%04x", r)
+		}
+		b.WriteString(q)
+	}
+	return b.String()
+}
+
+// isBlankRune reports whether r is a character that Unicode counts as printable but that shows
+// nothing: Hangul fillers, the empty Braille pattern, unwritten Khmer vowels, joiners and variation
+// selectors.
+func isBlankRune(r rune) bool {
+	switch {
+	case r == 0x034F, r == 0x115F, r == 0x1160, r == 0x17B4, r == 0x17B5, r == 0x2800, r == 0x3164, r == 0xFFA0:
+		return true
+	case r >= 0x180B && r <= 0x180F, r >= 0xFE00 && r <= 0xFE0F, r >= 0xE0100 && r <= 0xE01EF:
+		return true
+	}
+	return false
 }
 
 func rewriteHidden(s string, hidden func(b *strings.Builder, r rune)) string {

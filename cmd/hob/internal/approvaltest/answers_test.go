@@ -190,6 +190,7 @@ func (p *chatChannel) testRequest(t *testing.T, group, yes bool) {
 		return i >= 0
 	})
 	waitUntil(t, mark+": the question arrives", func() bool { return p.saw(q.ID) && h.wasSent(q.ID) })
+	p.showsParts(t, mark, q.ID)
 
 	p.tryAnswers(t, group, q.ID, !yes)
 	if now := h.question(q.ID); now.State != "pending" || h.countActions(mark) != 0 {
@@ -245,6 +246,24 @@ func (p *chatChannel) testRequest(t *testing.T, group, yes bool) {
 	}
 	if now := h.question(q.ID); now.State != state || h.countActions(mark) != times {
 		t.Errorf("%s is %s; the action ran %d times", mark, now.State, h.countActions(mark))
+	}
+}
+
+// showsParts checks that the channel shows the sentence, the consequence and the details of a request,
+// in this order, and no JSON before the details.
+func (p *chatChannel) showsParts(t *testing.T, mark, id string) {
+	t.Helper()
+	parts := []string{"carry out " + mark, "It sends something that cannot be recalled. It deletes data that cannot be restored.", "Details", "exactly: "}
+	for _, part := range parts {
+		waitUntil(t, mark+": the channel shows "+part, func() bool { return p.saw(part) })
+	}
+	text := p.h.deliveryText(id)
+	for _, part := range parts {
+		before, after, ok := strings.Cut(text, part)
+		if !ok || strings.Contains(before, "{") {
+			t.Errorf("the request does not show %q in order, or shows JSON before it:\n%s", part, p.h.deliveryText(id))
+		}
+		text = after
 	}
 }
 
@@ -314,16 +333,20 @@ func (h *daemonFixture) question(id string) question {
 }
 
 // wasSent reports whether a delivery with this text has the state sent.
-func (h *daemonFixture) wasSent(part string) bool {
+func (h *daemonFixture) wasSent(part string) bool { return h.deliveryText(part) != "" }
+
+// deliveryText returns the first text with this part that was sent, or "".
+func (h *daemonFixture) deliveryText(part string) string {
 	h.t.Helper()
 	var list []struct{ Text, State string }
 	h.get("/api/v1/deliveries", &list)
+	slices.Reverse(list) // newest first
 	for _, d := range list {
 		if d.State == "sent" && strings.Contains(d.Text, part) {
-			return true
+			return d.Text
 		}
 	}
-	return false
+	return ""
 }
 
 // hasSentAll reports whether no delivery is waiting to be sent.

@@ -192,6 +192,9 @@ func testApprovalsPage(t *testing.T, b *browser) {
 	if first := get[string](w, `document.querySelector(".approval").innerText.trim().split("\n")[0]`); strings.ContainsAny(first, "{}") || len(strings.Fields(first)) < 3 {
 		t.Errorf("the request begins with %q", first)
 	}
+	if !get[bool](w, `document.querySelector(".approval").innerText.includes("It deletes data that cannot be restored.")`) {
+		t.Error("the request does not show its consequence")
+	}
 	if get[bool](w, `document.querySelector(".approval").innerText.includes("Arguments")`) {
 		t.Error("the arguments are shown before the details are opened")
 	}
