@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hob/autonomy/service"
 	"hob/cmd/hob/internal/setup"
 	"hob/cmd/hob/internal/setup/form"
 	"hob/platform/host/desktop"
@@ -141,7 +142,7 @@ func (a *cli) templateOptions(p system.Paths) (out []setup.Option, inUse string,
 			out = append(out, setup.Option{Value: t.Name, Title: t.Name + ": " + t.Description})
 		}
 	}
-	h, err := a.templateHome(p)
+	h, err := service.OpenTemplates(p, things{a})
 	if err != nil {
 		return nil, "", err
 	}

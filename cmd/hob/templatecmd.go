@@ -5,13 +5,10 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"hob/autonomy/config"
-	"hob/autonomy/turn/prompt"
-	"hob/platform/failpoint"
+	"hob/autonomy/service"
 	"hob/platform/host/system"
 	"hob/templates"
 )
@@ -87,22 +84,6 @@ func (t things) Reconcile(ctx context.Context, w templates.DesiredState) (done t
 	return done, err
 }
 
-// templateHome returns the installation for applying and resetting templates.
-func (a *cli) templateHome(p system.Paths) (*templates.Installation, error) {
-	name := "Hob"
-	if cfg, err := config.Load(p.ConfigFile()); err == nil {
-		name = cfg.Agent.Name
-	}
-	persona, err := prompt.Persona(name)
-	if err != nil {
-		return nil, err
-	}
-	return templates.NewHome(templates.Options{
-		Dir: p.TemplateState(), Config: p.ConfigFile(), Soul: p.SoulFile(), Persona: persona,
-		Editor: config.Text{}, Things: things{a}, Write: system.WriteFile, Step: failpoint.Hit,
-	})
-}
-
 // withTemplateLock runs fn while no other command can change templates. It first completes changes
 // that a crash interrupted.
 func (a *cli) withTemplateLock(ctx context.Context, fn func(p system.Paths, h *templates.Installation) error) error {
@@ -115,7 +96,7 @@ func (a *cli) withTemplateLock(ctx context.Context, fn func(p system.Paths, h *t
 		return fmt.Errorf("another command is changing templates: %w", err)
 	}
 	defer func() { _ = lock.Release() }() // the end of the process also releases the lock
-	h, err := a.templateHome(p)
+	h, err := service.OpenTemplates(p, things{a})
 	if err != nil {
 		return err
 	}
@@ -152,7 +133,7 @@ func (a *cli) listTemplates() error {
 	if err != nil {
 		return err
 	}
-	h, err := a.templateHome(p)
+	h, err := service.OpenTemplates(p, things{a})
 	if err != nil {
 		return err
 	}
@@ -230,6 +211,3 @@ func (a *cli) removeTemplate(ctx context.Context, name string, yes bool) error {
 		return nil
 	})
 }
-
-// plainTOML returns a TOML value without the quotes of a string.
-func plainTOML(v string) string { return strings.Trim(v, `"`) }

@@ -118,22 +118,13 @@ func (a *cli) printPreview(plan *templates.Plan, t *templates.Template) {
 	if plan.Soul.Diff == "" && plan.Config.Diff == "" {
 		fmt.Fprintln(a.out, "SOUL.md and config.toml do not change.")
 	}
-	for _, s := range plan.Settings {
-		switch {
-		case s.Stays != "":
-			fmt.Fprintf(a.out, "%s stays %s; the template would set %s, and %s\n", s.Key, s.Was, plainTOML(s.Now), s.Stays)
-		case s.Yours && s.Was != plainTOML(s.Now):
-			fmt.Fprintf(a.out, "%s you set %s to %s; it becomes %s, and reset restores your value\n", a.colorize(a.out, amber, "yours:"), s.Key, s.Was, plainTOML(s.Now))
-		default:
-			fmt.Fprintf(a.out, "sets %s to %s (now %s)\n", s.Key, plainTOML(s.Now), s.Was)
+	for _, line := range plan.Lines() {
+		for _, mark := range []string{"yours:", "conflict:"} {
+			if rest, ok := strings.CutPrefix(line, mark); ok {
+				line = a.colorize(a.out, amber, mark) + rest
+			}
 		}
-	}
-	a.showThings("would create", plan.Things.Made)
-	a.showThings("would remove", plan.Things.Removed)
-	a.showThings("keeps", plan.Things.Kept)
-	a.showThings("cannot create", plan.Things.Failed)
-	for _, c := range plan.Conflicts {
-		fmt.Fprintf(a.out, "%s %s: %s\n", a.colorize(a.out, amber, "conflict:"), c.File, sanitizePrintable(c.Text))
+		fmt.Fprintln(a.out, line)
 	}
 }
 
@@ -154,16 +145,6 @@ func (a *cli) printRequirements(t *templates.Template) {
 	fmt.Fprintln(a.out, "Requirements:")
 	for _, s := range t.Asks() {
 		fmt.Fprintln(a.out, "  "+oneLine(s))
-	}
-}
-
-func (a *cli) showThings(verb string, list []templates.Resource) {
-	for _, t := range list {
-		line := fmt.Sprintf("%s %s: %s", verb, t.What, oneLine(t.Text))
-		if t.Why != "" {
-			line += " (" + oneLine(t.Why) + ")"
-		}
-		fmt.Fprintln(a.out, line)
 	}
 }
 

@@ -92,18 +92,6 @@ func noticeItems(told []Notice) (out []Item) {
 	return out
 }
 
-// templateItems returns an item for each template; the one in use has a check mark.
-func templateItems(list []Template) []Item {
-	if len(list) == 0 {
-		return nil
-	}
-	var out []Item
-	for _, t := range list {
-		out = append(out, Item{Key: "template " + t.Name, Title: t.Name, Checked: t.Used})
-	}
-	return []Item{{Title: "Templates", Items: out}}
-}
-
 // FormatClock formats a time for the menu. It returns "" for the zero time.
 func FormatClock(t time.Time) string {
 	if t.IsZero() {

@@ -87,6 +87,11 @@ type Assistant interface {
 	// Page returns a link to a conversation, or to the dashboard if session is "". The link signs
 	// the user in. If last is set, it selects the last conversation.
 	Page(ctx context.Context, session string, last bool) (string, error)
+	// PreviewTemplate returns what a template would change, one change per line.
+	PreviewTemplate(ctx context.Context, name string) ([]string, error)
+	// SwitchTemplate applies a template whose preview has been visible since the time shown. It
+	// fails if the changes would be different from the preview.
+	SwitchTemplate(ctx context.Context, name string, preview []string, shown time.Time) (string, error)
 	Quit(ctx context.Context)
 }
 
@@ -116,6 +121,8 @@ type Menu struct {
 	asked  map[string]bool // requests whose answers a goroutine is waiting for
 	shown  []string        // the requests in the menu
 	moved  time.Time       // time of the last change of shown
+
+	preview *templatePreview // the template that the user may switch to, or nil
 }
 
 // NewMenu returns a menu. It shows nothing before Run.
@@ -215,6 +222,7 @@ func (m *Menu) buildView(ctx context.Context, wg *sync.WaitGroup) (v View, err e
 	}
 	v.Items = append(v.Items, Item{Separator: true})
 	v.Items = append(v.Items, questionItems(s.Questions, m.o.Decides)...)
+	v.Items = append(v.Items, m.previewItems()...)
 	v.Items = append(v.Items, Item{Separator: true}, Item{Key: "ask", Title: "Ask…"}, Item{Key: "dashboard", Title: "Dashboard"})
 	if len(s.Notices) > 0 {
 		v.Items = append(v.Items, Item{Title: "Recent notifications", Items: noticeItems(s.Notices)})
@@ -333,7 +341,11 @@ func (m *Menu) runAction(ctx context.Context, verb, rest string) (string, error)
 	case "dashboard":
 		return "", m.openPage(ctx, "", false)
 	case "template":
-		return "A template changes how I work. Preview and apply it in a terminal: hob template use " + rest, nil
+		return m.previewTemplate(ctx, rest)
+	case "switch":
+		return m.switchTemplate(ctx, rest)
+	case "keep":
+		m.setPreview(nil)
 	case "quit":
 		m.o.Assistant.Quit(ctx)
 	}

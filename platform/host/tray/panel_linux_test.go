@@ -165,27 +165,28 @@ func (d *desk) xdotool(args ...string) {
 	}
 }
 
-// shownMenu returns a menu as the daemon builds it.
+// shownMenu returns a menu with the items that Menu builds.
 func shownMenu(s State, line string, asks bool) View {
 	v := View{State: s, Tooltip: "Hob: " + line, Items: []Item{{Title: "Hob: " + line}, {Separator: true}}}
 	if asks {
-		v.Items = append(v.Items, Item{Title: "? Send a mail to ann@example.org", Items: []Item{
-			{Title: "Send a mail to ann@example.org"},
-			{Title: "exactly: send_email to: ann@example.org, subject: Friday,"},
-			{Title: "text: Friday at 14:00 suits me."},
-			{Title: "why I ask: it goes to somebody else"},
-			{Key: "yes a1", Title: "Approve"},
-			{Key: "no a1", Title: "Deny"},
-			{Key: "open web", Title: "Open the chat"},
-		}}, Item{Separator: true})
+		v.Items = append(v.Items, questionItems([]Question{{
+			ID: "a1", Session: "web", Sentence: "Send an email to ann@example.org: Friday",
+			Explanation: "It sends something that cannot be recalled. This needs your approval because it reaches a person or a service.",
+			Details:     []string{`exactly: send_email {"to":["ann@example.org"],"subject":"Friday","text":"Friday at 14:00 suits me."}`},
+		}}, true)...)
+		m := &Menu{o: MenuOptions{Decides: true}, preview: &templatePreview{name: "housekeeper", at: time.Now(), lines: []string{
+			"Keeps the household running.", "changes the personality in SOUL.md (9 lines)", "would create schedule: every Saturday at 10:00: check the supplies",
+		}}}
+		v.Items = append(append(v.Items, m.previewItems()...), Item{Separator: true})
 	}
-	return View{s, v.Tooltip, append(
+	v.Items = append(
 		v.Items, Item{Key: "ask", Title: "Ask…"}, Item{Key: "dashboard", Title: "Dashboard"},
-		Item{Title: "Last notices", Items: []Item{{Key: "open web 1", Title: "Reminder: stretch"}, {Key: "open web 2", Title: "invoice.pdf is new in Downloads"}}},
-		Item{Title: "Templates", Items: []Item{{Key: "template housekeeper", Title: "housekeeper"}, {Key: "template personal-assistant", Title: "personal-assistant", Checked: true}}},
-		Item{Separator: true}, Item{Key: "pause 1h", Title: "Pause for 1 hour"}, Item{Key: "pause tomorrow", Title: "Pause until tomorrow"}, Item{Key: "quiet 2h", Title: "Quiet for 2 hours"},
-		Item{Separator: true}, Item{Key: "quit", Title: "Quit"},
-	)}
+		Item{Title: "Recent notifications", Items: noticeItems([]Notice{{ID: "1", Session: "web", Text: "Reminder: stretch"}, {ID: "2", Session: "web", Text: "invoice.pdf is new in Downloads"}})},
+	)
+	v.Items = append(append(v.Items, templateItems([]Template{{Name: "housekeeper"}, {Name: "personal-assistant", Used: true}})...), Item{Separator: true})
+	v.Items = append(v.Items, pauseItems(true, s == Paused, "", false, "")...)
+	v.Items = append(v.Items, Item{Separator: true}, Item{Key: "quit", Title: "Quit"})
+	return v
 }
 
 // TestPanel_ShowsEachState checks that a real panel shows each state, opens the menu and reports clicks, also
@@ -247,8 +248,8 @@ func TestPanel_ShowsEachState(t *testing.T) {
 	tr.Show(shownMenu(Paused, "paused", false))
 	d.start()
 	traytest.Eventually(t, "a new panel shows the icon", func() bool { _, _, ok := d.find(iconLayers(Paused)[0].c); return ok })
-	traytest.IconAt(d.conn, itemBusName()).Choose(t, "Pause for 1 hour")
-	traytest.Eventually(t, "a click arrives", func() bool { return strings.HasSuffix(got.all(), ",pause 1h") })
+	traytest.IconAt(d.conn, itemBusName()).Choose(t, "Resume")
+	traytest.Eventually(t, "a click arrives", func() bool { return strings.HasSuffix(got.all(), ",resume") })
 }
 
 // wait waits until is returns true, for at most 5 s.

@@ -11,6 +11,7 @@ import (
 	"hob/autonomy/service"
 	"hob/platform/host/desktop/desktoptest"
 	"hob/platform/host/tray/traytest"
+	"hob/templates"
 )
 
 // The menu shows the pending approval requests, and the owner's clicks take effect. Clicks that
@@ -56,8 +57,14 @@ func TestTray(t *testing.T) {
 	}
 	ask()
 	q, _ := traytest.Find(icon.Menu(t), "? ")
-	if len(q.Lines) < 5 || !strings.Contains(q.Lines[1].Label, ":") || q.Lines[0].Enabled {
-		t.Errorf("the question is %+v", q)
+	labels := []string{}
+	for _, l := range q.Lines {
+		labels = append(labels, l.Label)
+	}
+	details, _ := traytest.Find(q.Lines, "Details")
+	if text := strings.Join(labels, "\n"); !strings.HasPrefix(text, "Forget what is known about \"gate\" permanently\nIt deletes data that cannot be restored.") || strings.Contains(text, "{") || q.Lines[0].Enabled ||
+		len(details.Lines) == 0 || !strings.HasPrefix(details.Lines[0].Label, "exactly: forget {") {
+		t.Errorf("the question is %s, its details %+v", text, details)
 	}
 	started.Store(true)
 	icon.Choose(t, "Approve")
@@ -76,6 +83,21 @@ func TestTray(t *testing.T) {
 	traytest.Eventually(t, "it is approved", func() bool { return state() == guard.Approved })
 	if list, err := h.d.guard.Approvals(t.Context(), "", "", "", 1); err != nil || list[0].DecidedBy != service.TrayOrigin {
 		t.Errorf("decided by %+v, %v", list, err)
+	}
+
+	icon.Choose(t, "housekeeper")
+	says("Switch to housekeeper?")
+	started.Store(true)
+	icon.Choose(t, "Apply")
+	says("a program that I started is running")
+	if used, err := templates.InUse(paths.TemplateState()); err != nil || used.Name != "" {
+		t.Errorf("somebody else could have switched to %q, %v", used.Name, err)
+	}
+	started.Store(false)
+	icon.Choose(t, "Apply")
+	says("The template housekeeper is in use")
+	if used, err := templates.InUse(paths.TemplateState()); err != nil || used.Name != "housekeeper" {
+		t.Errorf("the template in use is %q, %v", used.Name, err)
 	}
 
 	says("Recent notifications")
