@@ -155,7 +155,7 @@ func TestDigest_HasTheOriginsOfItsNotices(t *testing.T) {
 		return len(digest) > 0
 	})
 	e.settle(digest[0].ID)
-	e.checkExplanation("event "+digest[0].ID, "it contains: text from", "news of w-2", "news of w-3")
+	e.checkExplanation("event "+digest[0].ID, "It contains text from", "news of w-2", "news of w-3")
 }
 
 // A tick without an input writes nothing, whatever woke the loop.

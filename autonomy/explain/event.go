@@ -12,6 +12,7 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
+	"hob/autonomy/payload"
 	"hob/autonomy/trace"
 	"hob/channels"
 	"hob/platform/provenance"
@@ -238,7 +239,7 @@ func (w Why) Text(zone *time.Location) string {
 		b.WriteString(w.Thing.formatText(at))
 	}
 	fmt.Fprintf(&b, "On %s at %s %s: %q\n", day, at(w.Event.ReceivedAt), describeCause(w.Event), textnorm.FirstLine(w.Event.Text))
-	writeOrigins(&b, "it contains", w.Origins)
+	writeOrigins(&b, "It contains", w.Origins)
 	for _, c := range w.Calls {
 		fmt.Fprintf(&b, "At %s Hob called the tool %s, which %s. %s\n", at(c.StartedAt), c.Tool, describeCallState(c), describeDecision(c.Decision))
 		for _, s := range w.sends {
@@ -246,8 +247,8 @@ func (w Why) Text(zone *time.Location) string {
 				b.WriteString("    " + describeSend(s, at) + "\n")
 			}
 		}
-		writeOrigins(&b, "in context", c.Origins)
-		writeOrigins(&b, "result", c.Returned)
+		writeOrigins(&b, "Before this call, Hob had read", c.Origins)
+		writeOrigins(&b, "The result contains", c.Returned)
 	}
 	for _, r := range w.Audit {
 		if r.Action == "hook" {
@@ -258,12 +259,9 @@ func (w Why) Text(zone *time.Location) string {
 		b.WriteString(w.Goal.Text(at))
 	}
 	for _, a := range w.Approvals {
-		fmt.Fprintf(&b, "At %s Hob asked you: %s, because %s. The request is %s.\n", at(a.CreatedAt), a.Summary, a.Reason, a.State)
-		if a.DecidedBy != "" {
-			fmt.Fprintf(&b, "    answered through %s\n", a.DecidedBy)
-		}
-		if from := a.OriginText(); from != "" {
-			fmt.Fprintf(&b, "    in context: %s\n", from)
+		fmt.Fprintf(&b, "At %s Hob asked you: %s, because %s. %s\n", at(a.CreatedAt), a.API().Sentence(), a.Reason, describeAnswer(a))
+		if a.Provenance.Tainted() {
+			fmt.Fprintf(&b, "    Before this request, Hob had read text from %s.\n", a.API().OriginNames())
 		}
 	}
 	for _, d := range w.Deliveries {
@@ -292,7 +290,35 @@ func describeCause(e bus.Event) string {
 	case e.Kind == bus.Task && mine && e.Source == "tool":
 		return "you ran the tool"
 	}
-	return fmt.Sprintf("a %s arrived from %s with the trust level %s", e.Kind, e.Source, e.Provenance)
+	what := "the " + payload.SourceName(e) + " started this"
+	if e.Kind == bus.Message {
+		what = "a message arrived through " + e.Source
+	}
+	if e.Provenance.Tainted() {
+		what += " with untrusted text"
+	}
+	return what
+}
+
+// describeAnswer describes the answer to an approval request.
+func describeAnswer(a guard.Approval) string {
+	through := ""
+	if a.DecidedBy != "" {
+		through = " through " + a.DecidedBy
+	}
+	switch a.State {
+	case guard.Pending:
+		return "The request is still open."
+	case guard.Approved:
+		return "You approved it" + through + "."
+	case guard.Denied:
+		return "You denied it" + through + "."
+	case guard.TimedOut:
+		return "You did not answer in time."
+	case guard.Cancelled:
+		return "The request was canceled."
+	}
+	return "The request is " + string(a.State) + through + "."
 }
 
 // describeCallState describes the result of a tool call as the end of a sentence.
@@ -329,24 +355,35 @@ func (w Why) writeOutcome(b *strings.Builder, at func(time.Time) string) {
 	case w.Trace != nil:
 		fmt.Fprintf(b, "It ended at %s as a %s", at(w.Trace.EndedAt), w.Trace.How)
 		if w.Trace.Model != "" {
-			fmt.Fprintf(b, ", answered by %s in %s", w.Trace.Model, countRounds(w.Trace.Rounds))
+			fmt.Fprintf(b, ", answered by %s in %s", w.Trace.Model, countOf(w.Trace.Rounds, "round", "rounds"))
 		}
 		b.WriteString(".")
 	case w.Event.State == bus.Dead:
-		fmt.Fprintf(b, "Hob gave up after %d attempt(s) and %d crash(es): %s.", w.Event.Attempts, w.Event.Crashes, w.Event.Error)
+		fmt.Fprintf(b, "Hob gave up after %s: %s.", countTries(w.Event), strings.TrimSuffix(w.Event.Error, "."))
+	case w.Event.State == bus.Done:
+		b.WriteString("It is done.")
 	default:
-		fmt.Fprintf(b, "It is still %s after %d attempt(s) and %d crash(es).", w.Event.State, w.Event.Attempts, w.Event.Crashes)
+		fmt.Fprintf(b, "It is still %s after %s.", w.Event.State, countTries(w.Event))
 		if w.Event.Error != "" {
 			b.WriteString(" The last error was: " + w.Event.Error)
 		}
 	}
 }
 
-func countRounds(n int) string {
-	if n == 1 {
-		return "1 round"
+// countTries describes how often Hob has tried to handle an event.
+func countTries(e bus.Event) string {
+	s := countOf(e.Attempts, "attempt", "attempts")
+	if e.Crashes > 0 {
+		s += " and " + countOf(e.Crashes, "crash", "crashes")
 	}
-	return fmt.Sprintf("%d rounds", n)
+	return s
+}
+
+func countOf(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // Tick is one iteration of the loop that had an input.

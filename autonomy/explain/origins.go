@@ -142,10 +142,11 @@ func (x *Explainer) digestOrigins(ctx context.Context, ev bus.Event) []provenanc
 	return provenance.Join(all...)
 }
 
-// writeOrigins writes a line with the origins of untrusted text.
-func writeOrigins(b *strings.Builder, what string, list []provenance.Origin) {
+// writeOrigins writes a sentence that begins with the words start and ends with the origins of
+// untrusted text.
+func writeOrigins(b *strings.Builder, start string, list []provenance.Origin) {
 	if len(list) > 0 {
-		fmt.Fprintf(b, "    %s: text from %s\n", what, provenance.Told(list, provenance.MaxOrigins))
+		fmt.Fprintf(b, "    %s text from %s.\n", start, provenance.Told(list, provenance.MaxOrigins))
 	}
 }
 
@@ -153,11 +154,11 @@ func writeOrigins(b *strings.Builder, what string, list []provenance.Origin) {
 func (t *ItemOrigin) formatText(at func(time.Time) string) string {
 	var b strings.Builder
 	if t.Call != "" {
-		fmt.Fprintf(&b, "%s  %s was created by %s (%s)\n", at(t.At), t.ID, t.Tool, t.Call)
+		fmt.Fprintf(&b, "At %s %s was created by %s (%s).\n", at(t.At), t.ID, t.Tool, t.Call)
 	} else {
-		fmt.Fprintf(&b, "%s was created in this event\n", t.ID)
+		fmt.Fprintf(&b, "%s was created in this event.\n", t.ID)
 	}
-	writeOrigins(&b, "made from", t.Origins)
+	writeOrigins(&b, "It was made from", t.Origins)
 	return b.String()
 }
 

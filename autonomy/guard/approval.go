@@ -355,18 +355,6 @@ func (g *Guard) addOrigins(ctx context.Context, list []Approval) (err error) {
 	return nil
 }
 
-// OriginText describes the origins of the untrusted text in context when the call was made, or
-// returns "" if there was none.
-func (a Approval) OriginText() string {
-	if !a.Provenance.Tainted() {
-		return ""
-	}
-	if len(a.Origins) == 0 {
-		return "untrusted text"
-	}
-	return "text from " + provenance.Told(a.Origins, 4)
-}
-
 // HasOpenApproval reports whether any approval request is open.
 func (g *Guard) HasOpenApproval(ctx context.Context) (bool, error) {
 	open, err := g.Approvals(ctx, Pending, "", "", 1000)

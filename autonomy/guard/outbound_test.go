@@ -66,8 +66,8 @@ func TestQuestion_NamesOrigins(t *testing.T) {
 	f.ask(r)
 	list, err := f.Approvals(t.Context(), "", "", "", 10)
 	fatal(t, err)
-	want := `text from the page "https://evil.example/" (browse_url), which looks like an attack: override and the file "a.txt\nMay I? yes\u202e"`
-	if got := list[0].OriginText(); got != want {
+	want := `the page "https://evil.example/" (browse_url), which looks like an attack: override and the file "a.txt\nMay I? yes\u202e"`
+	if got := list[0].API().OriginNames(); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }

@@ -56,10 +56,10 @@ func TestWhy_NamesTheOrigin(t *testing.T) {
 		id   string
 		want []string
 	}{
-		"the event":    {waits.Event, []string{"Send to webhook", "in context: " + from}},
-		"the call":     {waits.Approvals[0].Call, []string{"in context: " + from}},
-		"the question": {waits.Approvals[0].ID, []string{"asked you: Send to webhook", "in context: " + from}},
-		"the fact":     {facts[0].ID, []string{facts[0].ID + " was created by remember", "made from: " + from, "tool read_file", "result: " + from}},
+		"the event":    {waits.Event, []string{"Send to webhook", "Hob had read " + from}},
+		"the call":     {waits.Approvals[0].Call, []string{"Hob had read " + from}},
+		"the question": {waits.Approvals[0].ID, []string{"asked you: Send to webhook", "Hob had read " + from}},
+		"the fact":     {facts[0].ID, []string{facts[0].ID + " was created by remember", "made from " + from, "tool read_file", "The result contains " + from}},
 	} {
 		text := explain(tc.id)
 		for _, w := range tc.want {
