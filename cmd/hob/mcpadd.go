@@ -47,7 +47,7 @@ func (a *cli) mcpSetupCmds() []*cobra.Command {
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.importMCP(c.Context(), args[0]) }),
 	})
 	remove := a.addJSONFlag(&cobra.Command{
-		Use: "remove NAME", Short: "Remove an MCP server and its stored secrets", Args: cobra.ExactArgs(1),
+		Use: "remove NAME", Short: "Remove an MCP server and its stored secrets", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeMCPNames,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.removeMCP(c.Context(), args[0]) }),
 	})
 	return []*cobra.Command{add, imp, remove}

@@ -31,7 +31,7 @@ func (a *cli) mcpCmd() *cobra.Command {
 		}),
 	})
 	test := a.addJSONFlag(&cobra.Command{
-		Use: "test NAME", Short: "Connect to a server and list its tools", Args: cobra.ExactArgs(1),
+		Use: "test NAME", Short: "Connect to a server and list its tools", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeMCPNames,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
 				s, err := cl.TestMCP(c.Context(), args[0])
@@ -50,21 +50,21 @@ func (a *cli) mcpCmd() *cobra.Command {
 		}),
 	})
 	trust := a.addJSONFlag(&cobra.Command{
-		Use: "trust NAME [DIGEST...]", Short: "Accept the changed tools of a server", Args: cobra.MinimumNArgs(1),
+		Use: "trust NAME [DIGEST...]", Short: "Accept the changed tools of a server", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeMCPNames,
 		Long: "Accept the changed tools of a server. Without a DIGEST, the command shows each change and, on a terminal, asks. A DIGEST from `hob mcp tools NAME` accepts exactly that declaration.",
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			return a.withClient(c.Context(), func(cl *client) error { return a.trustMCP(c.Context(), cl, args[0], args[1:]) })
 		}),
 	})
 	login := a.addJSONFlag(&cobra.Command{
-		Use: "login NAME", Short: "Sign in to a server with OAuth", Args: cobra.ExactArgs(1),
+		Use: "login NAME", Short: "Sign in to a server with OAuth", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeMCPNames,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			return a.withClient(c.Context(), func(cl *client) error { return a.loginMCP(c.Context(), cl, args[0]) })
 		}),
 	})
 	var most int
 	logs := a.addJSONFlag(&cobra.Command{
-		Use: "logs NAME", Short: "Show the last lines of a server's log", Args: cobra.ExactArgs(1),
+		Use: "logs NAME", Short: "Show the last lines of a server's log", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeMCPNames,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			if err := checkLimit(most); err != nil {
 				return err
