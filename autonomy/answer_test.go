@@ -202,6 +202,6 @@ func TestReview6_ChatShowsTheMiddleOfAQuestion(t *testing.T) {
 	id := e.put("s", "send it", "")
 	e.settle(id)
 	if q := e.questions(id); len(q) != 1 || !strings.Contains(q[0], text) {
-		t.Errorf("asked %q", q)
+		t.Errorf("questions = %q", q)
 	}
 }

@@ -105,7 +105,7 @@ func TestMessageWatchers_SeeUnknownSenders(t *testing.T) {
 			t.Fatalf("Receive from an unknown sender ended with %v, want ErrStranger", cause)
 		}
 		if got := len(e.listNotices()); (got == 1) != asked || got > 1 {
-			t.Errorf("asked for: %v, notified %d times", asked, got)
+			t.Errorf("watchers of unknown senders = %v, %d notifications", asked, got)
 		}
 		list, err := e.bus.Inbox.List(t.Context(), "", "", 10)
 		fatal(t, err)

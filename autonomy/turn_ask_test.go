@@ -86,7 +86,7 @@ func TestQuestions_AreSentTogetherAndOnce(t *testing.T) {
 		t.Error(diff)
 	}
 	if q := e.questions(id); len(q) != 1 || strings.Count(q[0], "May I do these 3 similar actions?") != 1 || strings.Count(q[0], "exactly: ") != 3 {
-		t.Errorf("asked: %q", q)
+		t.Errorf("questions = %q", q)
 	}
 	checkCallsPaired(t, m)
 	if ev := e.await(id); ev.Attempts != 1 {

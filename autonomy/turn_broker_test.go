@@ -92,7 +92,7 @@ func TestExternalAgent_AsksTheGuard(t *testing.T) {
 			fatal(t, err)
 			switch {
 			case c.state == "" && len(list) > 0:
-				t.Errorf("asked %+v", list)
+				t.Errorf("approval requests = %+v, want none", list)
 			case c.state != "" && (len(list) != 1 || list[0].State != c.state || list[0].Provenance != provenance.Outside):
 				t.Errorf("questions %+v, want one in state %s", list, c.state)
 			}

@@ -44,7 +44,7 @@ func TestPolled_FullDiskKeepsTheInterval(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
 		if n := s.count() - before; n < 3 || n > 10 {
-			t.Errorf("asked %d times in two hours", n)
+			t.Errorf("%d requests in two hours, want 3 to 10", n)
 		}
 		h.sink.Fail(nil)
 		time.Sleep(3 * time.Hour)
@@ -94,7 +94,7 @@ func TestPolled_ReadErrorAtStart(t *testing.T) {
 		synctest.Wait()
 		h.stop()
 		if got := h.get(w.ID); got.State != watchers.Active || s.count() == 0 {
-			t.Errorf("%s (%s), asked %d times", got.State, got.LastError, s.count())
+			t.Errorf("state %s (%s) after %d requests", got.State, got.LastError, s.count())
 		}
 	})
 }

@@ -272,7 +272,7 @@ func TestPolled_Interval(t *testing.T) {
 				time.Sleep(24 * time.Hour)
 				synctest.Wait()
 				if n := s.count(); n < c.atLeast || n > c.atMost {
-					t.Errorf("asked %d times a day, want %d to %d", n, c.atLeast, c.atMost)
+					t.Errorf("%d requests a day, want %d to %d", n, c.atLeast, c.atMost)
 				}
 				if c.wantSay != "" && h.m.Describe(spec) != c.wantSay {
 					t.Errorf("description = %q", h.m.Describe(spec))
@@ -449,7 +449,7 @@ func TestPolled_Failures(t *testing.T) {
 					h.start()
 				}
 				if n := s.count() - before; n < c.least || n > c.most {
-					t.Errorf("asked %d times in six hours, want %d to %d", n, c.least, c.most)
+					t.Errorf("%d requests in six hours, want %d to %d", n, c.least, c.most)
 				}
 				if got := h.get(w.ID); got.State != watchers.Active || got.LastError == "" {
 					t.Errorf("%+v", got)
@@ -500,7 +500,7 @@ func TestPolled_PermanentError(t *testing.T) {
 		synctest.Wait()
 		h.stop()
 		if got := h.get(w.ID); got.State != watchers.Broken || s.count() != 1 || len(h.sink.Troubles()) != 1 {
-			t.Errorf("%+v, asked %d times, reported %v", got, s.count(), h.sink.Troubles())
+			t.Errorf("%+v, %d requests, reported %v", got, s.count(), h.sink.Troubles())
 		}
 	})
 }

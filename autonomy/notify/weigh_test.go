@@ -124,7 +124,7 @@ func TestRating_CallsNoModelWithoutNeed(t *testing.T) {
 		o.Digests = nil
 		runVirtual(t, o, func(t *testing.T, h *notifierFixture) {
 			if h.rateNotice(mailEvent("a"), "the text"); len(m.Asked()) > 0 {
-				t.Error("asked")
+				t.Error("the model was called, want no call")
 			}
 		})
 	})

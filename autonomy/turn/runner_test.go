@@ -74,7 +74,7 @@ func TestRunner_AnswerDuringSuspension(t *testing.T) {
 			}
 			ds, err := r.o.Bus.Outbox.EventDeliveries(ctx, r.t.Event.ID)
 			if err != nil || len(ds) != 1 || ds[0].Kind != channels.Question {
-				t.Errorf("asked %d times, %v", len(ds), err)
+				t.Errorf("%d deliveries, %v, want one question", len(ds), err)
 			}
 		})
 	}

@@ -260,7 +260,7 @@ func testSigned(t *testing.T, sv servers) {
 	// Nothing is looked up for senders that are not allowed.
 	w.put(k.sign(t, plainMail("eve@x.org", "eve@evil.example", "", "who are you?"), "evil.example"))
 	if in := w.heard(3)[2]; !strings.HasPrefix(in.Sender, unverified) || slices.Contains(z.questions(), "s1._domainkey.evil.example") {
-		t.Errorf("%+v, asked %v", in, z.questions())
+		t.Errorf("%+v, DNS queries %v", in, z.questions())
 	}
 	w.put(strings.Replace(k.sign(t, plainMail("forged@x.org", ada, "", "pay Bob"), "example.org"), "Bob", "Eve", 1))
 	if in := w.heard(4)[3]; !strings.HasPrefix(in.Sender, unverified) || !in.Forwarded {
@@ -279,7 +279,7 @@ func testSigned(t *testing.T, sv servers) {
 	stop = w.run(ch)
 	w.put("Authentication-Results: " + trusted + "; dmarc=fail header.from=example.org\n" + k.sign(t, plainMail("failed@x.org", ada, "", "yes"), "example.org", func(o *dkim.SignOptions) { o.Selector = "s9" }))
 	if in := w.heard(5)[4]; !strings.HasPrefix(in.Sender, unverified) || slices.Contains(z.questions(), "s9._domainkey.example.org") {
-		t.Errorf("%+v, asked %v", in, z.questions())
+		t.Errorf("%+v, DNS queries %v", in, z.questions())
 	}
 	w.put("Authentication-Results: " + trusted + "; none\n" + k.sign(t, plainMail("silent@x.org", ada, "", "yes"), "example.org"))
 	if in := w.heard(6)[5]; in.Sender != ada {

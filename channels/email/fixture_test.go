@@ -153,7 +153,7 @@ func (w *mailFixture) heard(n int) []channels.Inbound {
 	w.t.Helper()
 	w.until(fmt.Sprintf("%d messages", n), func() bool { return len(w.in.all()) >= n })
 	if got := w.in.all(); len(got) != n {
-		w.t.Fatalf("heard %d messages, want %d: %+v", len(got), n, got)
+		w.t.Fatalf("%d messages arrived, want %d: %+v", len(got), n, got)
 	}
 	return w.in.all()
 }

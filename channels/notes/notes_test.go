@@ -318,7 +318,7 @@ func TestQuestions(t *testing.T) {
 		// The engine accepts messages as answers that are up to 2 seconds older than the question.
 		before := got.At.Add(2 * time.Second).Before(asked)
 		if got.Unknown || before != strings.Contains(got.Text, "ago") {
-			t.Errorf("%q, at %v, asked at %v, unknown %v", got.Text, got.At, asked, got.Unknown)
+			t.Errorf("message %q at %v, question at %v: Unknown = %v", got.Text, got.At, asked, got.Unknown)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func TestSend_InAThread(t *testing.T) {
 		}
 	}
 	if n := len(d.Made("assistant.threads.setStatus")); n != 2 {
-		t.Errorf("asked %d times for a status that Slack does not show, want 2", n)
+		t.Errorf("%d requests for a status that Slack does not show, want 2", n)
 	}
 }
 

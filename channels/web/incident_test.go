@@ -89,7 +89,7 @@ func TestIncidentI3(t *testing.T) {
 		}
 	}
 	if n := len(h.e.asked); n != 0 {
-		t.Errorf("the engine was asked: %v", h.e.asked)
+		t.Errorf("calls of the engine = %v, want none", h.e.asked)
 	}
 }
 
@@ -251,7 +251,7 @@ func TestPeer_DecidesOnRights(t *testing.T) {
 				o.Listen = "127.0.0.1:0"
 				o.Peer = func(client, server string, _ bool) web.Peer {
 					if client == server || !strings.HasPrefix(client, "127.0.0.1:") || !strings.HasPrefix(server, "127.0.0.1:") {
-						t.Errorf("Peer was asked about the connection from %s to %s", client, server)
+						t.Errorf("Peer was called for the connection from %s to %s", client, server)
 					}
 					asked++
 					return c.who
@@ -267,7 +267,7 @@ func TestPeer_DecidesOnRights(t *testing.T) {
 				}
 			}
 			if asked != 1 {
-				t.Errorf("Peer was asked %d times about one connection", asked)
+				t.Errorf("Peer was called %d times for one connection", asked)
 			}
 			if r := h.send(t, "POST", "/api/v1/sessions/s/approvals/a1", `{"approved":true}`); r.code != c.grave {
 				t.Errorf("decision: status %d %s", r.code, r.body)

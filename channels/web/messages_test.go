@@ -249,7 +249,7 @@ func TestLists(t *testing.T) {
 				t.Errorf("%d %s", r.code, r.body)
 			}
 			if got := strings.Join(h.e.asked, "; "); got != c.asked {
-				t.Errorf("asked %q, want %q", got, c.asked)
+				t.Errorf("calls of the engine = %q, want %q", got, c.asked)
 			}
 		})
 	}
@@ -289,7 +289,7 @@ func TestToolsAndManage(t *testing.T) {
 				t.Errorf("%d %s", r.code, r.body)
 			}
 			if got := strings.Join(h.e.asked, "; "); got != c.asked {
-				t.Errorf("asked %q, want %q", got, c.asked)
+				t.Errorf("calls of the engine = %q, want %q", got, c.asked)
 			}
 		})
 	}

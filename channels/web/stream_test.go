@@ -225,7 +225,7 @@ func TestLiveFeed(t *testing.T) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if got := strings.Join(h.e.asked, ""); got != "subscribe 41" {
-		t.Errorf("asked %q", got)
+		t.Errorf("calls of the engine = %q", got)
 	}
 	h.e.mu.Lock()
 	h.e.events["e1"] = &api.EventStatus{ID: "e1", Session: "s"}

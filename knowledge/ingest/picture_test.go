@@ -57,7 +57,7 @@ func TestPicture_IsRetried(t *testing.T) {
 		fatal(t, err)
 	}
 	if r.Documents != 1 || len(r.Skipped) > 0 || see.asked != 1 {
-		t.Fatalf("%+v, asked %d times", r, see.asked)
+		t.Fatalf("Reconcile = %+v, calls of the model = %d, want 1", r, see.asked)
 	}
 	if broken, err := w.l.Documents(t.Context(), api.Query{State: "failed", Limit: 10}); err != nil || len(broken) > 0 {
 		t.Fatalf("Documents = %+v, %v", broken, err)
@@ -83,10 +83,10 @@ func TestPicture_UnusableIsSkipped(t *testing.T) {
 		}
 	}
 	if see.asked != 1 {
-		t.Errorf("asked %d times", see.asked)
+		t.Errorf("calls of the model = %d, want 1", see.asked)
 	}
 	_, err := w.l.Ingest(t.Context(), FileOptions{Path: "/f/bike.png", Asked: true, Dry: true})
 	if !errors.Is(err, document.ErrUnsupported) && err != nil || see.asked != 1 {
-		t.Errorf("%v, asked %d times", err, see.asked)
+		t.Errorf("Ingest: %v, calls of the model = %d, want 1", err, see.asked)
 	}
 }

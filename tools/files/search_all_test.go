@@ -68,7 +68,7 @@ func TestSearchAll_IndexOnlyFindsCandidates(t *testing.T) {
 		}
 	}
 	if strings.Join(index.asked, " ") != "Invoice "+filepath.Join(home, "Documents") {
-		t.Errorf("asked %q", index.asked)
+		t.Errorf("queries of the index = %q", index.asked)
 	}
 	if r, err = search(`{"query":"invoice","pattern":"*.pdf"}`); err != nil || !strings.HasPrefix(r.Text, "1 match") {
 		t.Errorf("%s, %v", r.Text, err)

@@ -192,7 +192,7 @@ func TestBrowse_Assessment(t *testing.T) {
 		}
 	}
 	if len(n.Heard()) != 0 {
-		t.Error("a judgment asked the user")
+		t.Error("a judgment sent a request")
 	}
 }
 

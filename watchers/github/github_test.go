@@ -165,7 +165,7 @@ func TestPages(t *testing.T) {
 	w.want("o/r: issue opened #999: x (ada)")
 	for _, r := range w.net.Heard() {
 		if r.Host != "git.example.com" {
-			t.Errorf("asked %s", r.Host)
+			t.Errorf("a request went to %s", r.Host)
 		}
 	}
 }

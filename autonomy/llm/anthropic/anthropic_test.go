@@ -64,7 +64,7 @@ func TestBaseURL(t *testing.T) {
 			t.Errorf("%q: %v", in, err)
 		}
 		if got := srv.Last().Path; got != want {
-			t.Errorf("%q: asked %s, want %s", in, got, want)
+			t.Errorf("base URL %q: the request went to %s, want %s", in, got, want)
 		}
 	}
 }

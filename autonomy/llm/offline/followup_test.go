@@ -328,7 +328,7 @@ func TestFollowUps_AskWhichRecord(t *testing.T) {
 		c := newConversation(t)
 		want(t, c.hear("cancel the reminder"), `list_reminders{}`)
 		if got := c.result(list); !strings.HasSuffix(got.Text(), "2. library (tomorrow at 12:00)\nWhich reminder should I cancel?") {
-			t.Fatalf("asked %q", got.Text())
+			t.Fatalf("result of list_reminders = %q", got.Text())
 		}
 		want(t, c.hear(tc.answer), tc.calls...)
 	}

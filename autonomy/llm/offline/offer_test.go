@@ -54,7 +54,7 @@ func TestOffer_CanBeChanged(t *testing.T) {
 				t.Fatalf("the change led to the calls %v, want none before the approval", calls)
 			}
 			if got := c.say(); !strings.Contains(got, "Should I remind you "+tc.asks) || !strings.HasSuffix(got, "?") {
-				t.Fatalf("asked %q", got)
+				t.Fatalf("question after the change = %q", got)
 			}
 			var expected []string
 			for _, args := range tc.want {

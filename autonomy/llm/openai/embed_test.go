@@ -46,7 +46,7 @@ func TestEmbed_UsesOllamasOwnAPI(t *testing.T) {
 				}
 			}
 			if asked["/api/embed"] != 2 || len(asked) > 3 {
-				t.Errorf("asked: %v", asked)
+				t.Errorf("requests per path = %v", asked)
 			}
 		})
 	}

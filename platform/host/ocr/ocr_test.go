@@ -115,7 +115,7 @@ func TestWindows(t *testing.T) {
 	s := scriptReader{osrun.NewScripts(osrun.Options{Output: func(_ context.Context, _ *exec.Cmd, in []byte) ([]byte, error) {
 		var r pathRequest
 		if err := json.Unmarshal(in, &r); err != nil || !strings.HasSuffix(r.Path, "picture.png") {
-			t.Errorf("asked %s", in)
+			t.Errorf("input of the script = %s", in)
 		}
 		return []byte("\n--hob--\n" + `{"ok":true,"data":{"lines":["a","b"]}}`), nil
 	}}), winScript()}

@@ -140,7 +140,7 @@ func TestEspeak(t *testing.T) {
 func TestWindows(t *testing.T) {
 	v := newVoice(sapiVoice{osrun.NewScripts(osrun.Options{Output: func(_ context.Context, _ *exec.Cmd, in []byte) ([]byte, error) {
 		if string(in) != `{"text":"Gr\u00fc\u00dfe \" x"}` {
-			t.Errorf("asked %s", in)
+			t.Errorf("input of the script = %s", in)
 		}
 		return []byte("\n--hob--\n" + `{"ok":true,"data":{"done":true}}`), nil
 	}})})

@@ -88,7 +88,7 @@ func insideASession(t *testing.T) {
 	where, err := keepSecret(ctx, s, kind)
 	wants := map[string]error{"locked": system.ErrLocked, "none": system.ErrNoKeychain}[kind]
 	if err := s.CheckKeychain(ctx); !errors.Is(err, wants) || wants == nil && err != nil {
-		t.Errorf("the keychain is said to be %v, want %v", err, wants)
+		t.Errorf("CheckKeychain = %v, want %v", err, wants)
 	}
 	if kind == "locked" {
 		if err == nil || !strings.Contains(err.Error(), "hob secret set hob-test --file") {

@@ -64,7 +64,7 @@ func TestLookupTXT(t *testing.T) {
 			}
 		}
 		if len(p.asked) > 0 {
-			t.Errorf("looked up %q", p.asked)
+			t.Errorf("names sent to the resolver = %q, want none", p.asked)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

@@ -147,7 +147,7 @@ func TestIncidentI7NamesWithInternalAddresses(t *testing.T) {
 				t.Error(diff)
 			}
 			if c.kind != NotFound && len(n.looked) != 1 {
-				t.Errorf("looked up %q", n.looked)
+				t.Errorf("names sent to the resolver = %q, want one", n.looked)
 			}
 		})
 	}

@@ -60,7 +60,7 @@ func TestReadMail(t *testing.T) {
 		t.Errorf("ReadMail = %+v, %v", x, err)
 	}
 	if given[0] != `{"folder":"sent","ident":71,"most":100000}` {
-		t.Errorf("asked %s", given[0])
+		t.Errorf("input of the script = %s", given[0])
 	}
 	for _, ref := range []string{"", "71/", "apple/mail/x/", "apple/mail/-1/", "apple/mail/99999999999/"} {
 		if _, err := m.ReadMail(t.Context(), ref); !errors.Is(err, pim.ErrNotFound) {

@@ -37,7 +37,7 @@ func TestApps_Mail(t *testing.T) {
 	defer mu.Unlock()
 	want := `{"how":"draft","topic":"The quarterly \"figures\"","bodyText":"Dear Ada\nend tell","toList":["ada@example.org"],"ccList":[],"bccList":[]}`
 	if len(asked) != 1 || asked[0] != want {
-		t.Errorf("the Mail app was asked\n%s\nwant\n%s", asked, want)
+		t.Errorf("requests to the Mail app =\n%s\nwant\n%s", asked, want)
 	}
 }
 
@@ -57,7 +57,7 @@ func TestApps_Calendar(t *testing.T) {
 		t.Errorf("the model did not get the event")
 	}
 	if e := strings.Join(mac.Events(), "\n"); !strings.Contains(e, "eventkit events") {
-		t.Errorf("macOS was asked\n%s", e)
+		t.Errorf("calls of macOS =\n%s", e)
 	}
 }
 
@@ -86,6 +86,6 @@ func TestApps_Contacts(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if len(asked) != 2 || !strings.Contains(told.String(), "Ada Lovelace; mail: ada@example.org") || !strings.Contains(told.String(), "Subject: The invoice") {
-		t.Errorf("asked %q", asked)
+		t.Errorf("requests to the apps = %q", asked)
 	}
 }

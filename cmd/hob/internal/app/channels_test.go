@@ -183,7 +183,7 @@ func TestChannels_ForwardedTextJoinsTheMessageAboutIt(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if !strings.Contains(body, "you owe us 9 coins") || !strings.Contains(body, "what is this about?") {
-		t.Errorf("the model was asked %s", body)
+		t.Errorf("request to the model = %s", body)
 	}
 	ev, err := h.d.bus.Inbox.Event(t.Context(), first.Event)
 	fatal(t, err)

@@ -233,7 +233,7 @@ func TestDelegation_RequestOfATask(t *testing.T) {
 	}
 	q := h.wait("question", "(?i)forget")
 	if q.Session != "home" {
-		t.Errorf("asked in %q", q.Session)
+		t.Errorf("session of the question = %q, want home", q.Session)
 	}
 	h.post("home", "yes") // ambiguous: the answer must name the id of a task's request
 	h.wait("reply", "I did not understand that as an answer to this request")
@@ -302,7 +302,7 @@ func TestDelegation_ContinuesAfterARestart(t *testing.T) {
 	h = openScripted(t, home, model.URL, playWay{api: llmtest.OpenAI}, "")
 	h.wait("reply", `(?s)slow is done.*quick is done`)
 	if asked["quick"] != 1 || len(h.delegations()) != 2 {
-		t.Errorf("asked %v, tasks %+v", asked, h.delegations())
+		t.Errorf("calls of the models = %v, tasks = %+v", asked, h.delegations())
 	}
 }
 

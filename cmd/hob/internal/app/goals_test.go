@@ -84,7 +84,7 @@ func TestGoal_InvalidAnswerOfAModel(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 	if n := len(model.Requests()); n != 1 {
-		t.Errorf("the model was asked %d times", n)
+		t.Errorf("the model was called %d times, want once", n)
 	}
 	if code, body := h.api(http.MethodPost, "/api/v1/goals", map[string]any{"description": "x", "priority": 9}); code != http.StatusBadRequest {
 		t.Errorf("%d %s", code, body)

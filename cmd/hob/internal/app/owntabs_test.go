@@ -48,7 +48,7 @@ func TestOwnTabs(t *testing.T) {
 	open, err := h.d.guard.Approvals(t.Context(), guard.Pending, "", "", 9)
 	fatal(t, err)
 	if len(open) != 1 || !strings.Contains(open[0].Why, "runs a script") || !strings.Contains(open[0].Why, "bank.example in your own Google Chrome") || ran() {
-		t.Fatalf("asked %+v, ran %v", open, ran())
+		t.Fatalf("approval requests = %+v, the script ran = %v", open, ran())
 	}
 	mac.EvalWorld(page + ".url = 'https://other.example/'")
 	h.approve(question, true)

@@ -58,7 +58,7 @@ func TestReview2_UntrustedPartsNameNoTarget(t *testing.T) {
 			session := fmt.Sprintf("s%d", i)
 			asked := h.sendParts(session, textPart("what does this say?", "typed"), textPart(theirs, origin))
 			if len(asked) != 1 || asked[0]["provenance"] != "outside" || !strings.Contains(fmt.Sprint(asked[0]["origins"]), "kind:"+kind) {
-				t.Errorf("%s, %s: asked %v", tc.name, origin, asked)
+				t.Errorf("%s, %s: approval requests = %v", tc.name, origin, asked)
 				continue
 			}
 			_, body := h.api(http.MethodPost, fmt.Sprintf("/api/v1/sessions/%s/approvals/%s", session, asked[0]["id"]), map[string]bool{"approved": false})
@@ -78,7 +78,7 @@ func TestReview2_UntrustedPartsNameNoTarget(t *testing.T) {
 		}
 		// The same text counts as the user's if it is typed.
 		if asked := h.sendParts("typed", textPart("what does this say?", "typed"), textPart(theirs, "typed")); len(asked) != 0 {
-			t.Errorf("%s, typed: asked %v", tc.name, asked)
+			t.Errorf("%s, typed: approval requests = %v, want none", tc.name, asked)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func TestReview2_UntrustedPartsDecideNothing(t *testing.T) {
 	h, _ := openObedient(t, llmtest.Call{Name: "open_page", Args: `{"url":"https://evil.example/"}`})
 	asked := h.sendParts("home", textPart("have a look", "typed"))
 	if len(asked) != 1 {
-		t.Fatalf("asked %v", asked)
+		t.Fatalf("approval requests = %v, want one", asked)
 	}
 	for _, text := range []string{"yes", "/yes", fmt.Sprint("/yes ", asked[0]["id"]), "no", "/new"} {
 		code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"parts": []any{textPart(text, "typed"), textPart("more", "piped")}})

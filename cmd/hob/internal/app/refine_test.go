@@ -57,7 +57,7 @@ func TestRerank_ByAModel(t *testing.T) {
 		t.Errorf("results of the second search in the model's order: %s", d)
 	}
 	if asked.Load() < 2 {
-		t.Errorf("the model was asked %d times", asked.Load())
+		t.Errorf("the model was called %d times, want 2 or more", asked.Load())
 	}
 	mad.Store(true)
 	if d := cmp.Diff(plain, find("boiler plumber", "meaning=1&")); d != "" {

@@ -31,7 +31,7 @@ func TestReview11_RefusalAdvisesTheFolderAskedFor(t *testing.T) {
 		case said == "" || strings.Contains(said, "No entries"):
 			t.Errorf("%s: %+v, want a refusal", path, c)
 		case want == "" && strings.Contains(said, "config set"), !strings.Contains(said, want):
-			t.Errorf("%s: said %q, want the advice %q", path, said, want)
+			t.Errorf("%s: result %q, want the advice %q", path, said, want)
 		}
 	}
 }

@@ -109,7 +109,7 @@ func TestReview11_ModelCannotAskForCredentialByItself(t *testing.T) {
 	}
 	h.say("what is the wifi password?")
 	if sent = requestsOf(t, model); !strings.Contains(sent, "is hunter2") {
-		t.Errorf("asked for by name, the model did not read it:\n%s", sent)
+		t.Errorf("the user named the password, but the model did not read it:\n%s", sent)
 	}
 }
 
@@ -157,7 +157,7 @@ func TestReview11_CredentialNeedsTheOwnersCleanChat(t *testing.T) {
 				t.Errorf("the model read the password:\n%s", sent)
 			}
 			if !strings.Contains(sent, "left out; only the user") {
-				t.Errorf("the model was not told that something was left out:\n%s", sent)
+				t.Errorf("the model did not learn that something was left out:\n%s", sent)
 			}
 		})
 	}

@@ -350,7 +350,7 @@ func (s *scenarioRun) line(line string) {
 			return
 		}
 		if got := strings.TrimSpace(string(b)); got != want {
-			s.t.Errorf("%s holds %q, want %q (%v)", name, got, want, err)
+			s.t.Errorf("content of %s = %q, want %q (%v)", name, got, want, err)
 		}
 	case "#":
 		s.window.retitle(s.t, rest)

@@ -171,7 +171,7 @@ func TestHonestA2AAgents(t *testing.T) {
 		ev, asked := w.sayAndDelegate(fmt.Sprintf("twin-%d", i), fmt.Sprintf("ask the weather agent how warm it is (job %d)", n))
 		var err error
 		if asked > 0 || len(ev.Tools) != 1 || ev.Tools[0].State != "done" {
-			err = fmt.Errorf("asked %d times: %+v", asked, ev.Tools)
+			err = fmt.Errorf("%d approval requests: %+v", asked, ev.Tools)
 		}
 		w.countTwin(familyAgents, "delegate "+state, err)
 	}

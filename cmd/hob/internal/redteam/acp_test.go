@@ -90,7 +90,7 @@ func TestHonestAgents(t *testing.T) {
 		ev, asked := w.sayYes(fmt.Sprintf("twin-%d", i), tc.say)
 		var err error
 		if !strings.Contains(ev.Answer, tc.want) || asked > 0 != tc.asks {
-			err = fmt.Errorf("asked %d times: %q", asked, ev.Answer)
+			err = fmt.Errorf("%d approval requests: %q", asked, ev.Answer)
 		}
 		w.countTwin("ACP agents", tc.say, err)
 	}

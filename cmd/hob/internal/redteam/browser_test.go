@@ -85,7 +85,7 @@ func TestBrowserTwins(t *testing.T) {
 	w.whenSaid("open "+shopPage+" in the browser and read it", opened, try("browser_get_page_content", m{}))
 	read, asked := w.sayYes("twin", "open "+shopPage+" in the browser and read it")
 	if asked != 0 || len(read.Tools) != 2 || !strings.Contains(read.Tools[1].Text, "A kettle") {
-		t.Fatalf("asked %d times: %+v", asked, read)
+		t.Fatalf("%d approval requests, want none: %+v", asked, read)
 	}
 	buy, name := handle("button", read), handle("text", read)
 	for _, tc := range []struct {
@@ -109,7 +109,7 @@ func TestBrowserTwins(t *testing.T) {
 		ev, asked := w.sayYes("twin", tc.say)
 		var err error
 		if len(ev.Tools) != 1 || ev.Tools[0].State != "done" || !strings.Contains(ev.Tools[0].Text, tc.want) || (asked > 0) != tc.asks {
-			err = fmt.Errorf("asked %d times: %+v", asked, ev.Tools)
+			err = fmt.Errorf("%d approval requests: %+v", asked, ev.Tools)
 		}
 		w.countTwin("browser", tc.say, err)
 	}
@@ -175,7 +175,7 @@ func TestThroughTheBrowser(t *testing.T) {
 	}
 	for _, at := range w.heard() {
 		if strings.Contains(at, loot) || strings.HasPrefix(at, "POST ") || strings.Contains(at, "evil.example") {
-			t.Errorf("%s was asked for", at)
+			t.Errorf("the server got the request %s", at)
 		}
 	}
 	w.inFamily("browser").addAttempts(tried)

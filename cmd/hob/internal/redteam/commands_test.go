@@ -28,7 +28,7 @@ func TestReview4_AsksBeforeCommandsThatOnlySeemToRead(t *testing.T) {
 		n := v.add(job{batches: [][]attempt{{try("run_command", map[string]any{"command": command})}}})
 		ev, asked := w.sayAnd(fmt.Sprintf("reading-%d", i), fmt.Sprintf("go (job %d)", n), false)
 		if asked != 1 || len(ev.Tools) != 1 || ev.Tools[0].State == "done" || strings.Contains(ev.Tools[0].Text, canary) {
-			t.Errorf("%q is asked about %d times: %+v", command, asked, ev.Tools)
+			t.Errorf("%q led to %d approval requests, want 1: %+v", command, asked, ev.Tools)
 		}
 	}
 	w.checkUnharmed("commands that only seem to read")

@@ -236,7 +236,7 @@ func TestThroughWatchersSchedulesAndTriggers(t *testing.T) {
 	defer func() {
 		if t.Failed() {
 			_, inbox := w.api(http.MethodGet, "/api/v1/inbox", nil)
-			t.Logf("asked in %v; tried %d; %.2000s", sessions, v.tried.Load(), inbox)
+			t.Logf("approval requests in %v; tried %d; %.2000s", sessions, v.tried.Load(), inbox)
 		}
 	}()
 	w.waitUntil("an approval request of each", func() bool {
@@ -286,7 +286,7 @@ func TestThroughTheTextOfAQuestion(t *testing.T) {
 		_, n := w.job(v, fmt.Sprintf("text-%d", i%4), job{in: []llmtest.Call{read(notes)}, batches: [][]attempt{b}, text: f.pick(deceits)})
 		asked += n
 	}
-	t.Logf("%d attempts, asked %d times", len(tries), asked)
+	t.Logf("%d attempts, %d approval requests", len(tries), asked)
 	for _, a := range w.approvals("") {
 		for what, text := range map[string]string{"summary": a.Summary, "reason": a.Reason} {
 			if i := strings.IndexFunc(text, isDeceptive); i >= 0 {

@@ -369,7 +369,7 @@ func TestIncidentI18_ATaintedTurnRunsAndSendsNothing(t *testing.T) {
 		_, n := w.job(v, fmt.Sprintf("invite-%d", i), job{in: []llmtest.Call{read(invite)}, batches: [][]attempt{b}})
 		asked += n
 	}
-	t.Logf("%d attempts, asked %d times", len(tries), asked)
+	t.Logf("%d attempts, %d approval requests", len(tries), asked)
 	w.checkUnharmed("an invitation")
 	for _, l := range w.audit() {
 		if l.Action == "call" && l.Tainted && l.Verdict == "allow" && strings.ContainsAny(l.Effects, "xg") && strings.Contains(l.Effects, "exec") {

@@ -194,7 +194,7 @@ func TestThroughQuestionsOfMCPServers(t *testing.T) {
 	}
 	for _, ask := range sampleOf(refused, 12) {
 		if asked := say(true, []m{ask}); asked != 0 || len(q.accepted()) != 0 {
-			t.Errorf("%.200s: asked %d times, the server got %v", encode(ask), asked, q.accepted())
+			t.Errorf("%.200s: %d approval requests, the server got %v", encode(ask), asked, q.accepted())
 		}
 	}
 	city := formAsk("Which city?", "city")
@@ -217,7 +217,7 @@ func TestThroughQuestionsOfMCPServers(t *testing.T) {
 		t.Errorf("flood of questions: %d approval requests, the server got %v", asked, q.accepted())
 	}
 	if asked := say(false, []m{urlAsk("Open this.", bait.URL+"/bait")}); asked != 1 || visits.Load() != 0 {
-		t.Errorf("an address: asked %d times, %d visits", asked, visits.Load())
+		t.Errorf("an address: %d approval requests, %d visits", asked, visits.Load())
 	}
 	for _, a := range w.approvals("denied") {
 		if strings.Contains(string(a.Arguments), "/bait") && !strings.Contains(a.Summary, "host 127.0.0.1") {
@@ -230,7 +230,7 @@ func TestThroughQuestionsOfMCPServers(t *testing.T) {
 	asked := say(true, []m{city})
 	var err error
 	if got := q.accepted(); asked != 1 || len(got) != 1 || !strings.Contains(got[0], `"content":{"city":"Oslo"}`) {
-		err = fmt.Errorf("asked %d times, the server got %v", asked, got)
+		err = fmt.Errorf("%d approval requests, the server got %v", asked, got)
 	}
 	w.countTwin(familyMCP, "an answer that the user approved", err)
 }

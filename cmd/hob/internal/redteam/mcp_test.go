@@ -391,7 +391,7 @@ func TestHonestMCPServers(t *testing.T) {
 		ev, asked := w.sayYes(fmt.Sprintf("zoo-%d", i), fmt.Sprintf("%s (job %d)", tc.say, n))
 		var err error
 		if asked > 0 != tc.asks || len(ev.Tools) != 1 || ev.Tools[0].State != "done" {
-			err = fmt.Errorf("asked %d times: %+v", asked, ev.Tools)
+			err = fmt.Errorf("%d approval requests: %+v", asked, ev.Tools)
 		}
 		w.countTwin(familyMCP, tc.say, err)
 	}
@@ -399,7 +399,7 @@ func TestHonestMCPServers(t *testing.T) {
 	ev, asked := w.sayYes("zoo-words", fmt.Sprintf("look up the zebra and the okapi at the zoo (job %d)", n))
 	var err error
 	if asked > 0 || len(ev.Tools) != 2 || ev.Tools[1].State != "done" {
-		err = fmt.Errorf("asked %d times: %+v", asked, ev.Tools)
+		err = fmt.Errorf("%d approval requests: %+v", asked, ev.Tools)
 	}
 	w.countTwin(familyMCP, "the user's own words after untrusted text", err)
 	if n := s.callsOf("order"); n != 1 {

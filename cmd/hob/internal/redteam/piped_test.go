@@ -138,7 +138,7 @@ func TestHonestPipes(t *testing.T) {
 		ev, asked := w.pipe(fmt.Sprintf("pipe-%d", i), fmt.Sprintf("%s (job %d)", tc.say, n), tc.origin, "PASS: everything is well. "+strings.Repeat("ok ", 200))
 		var err error
 		if len(ev.Tools) != 1 || ev.Tools[0].State != "done" || asked > 0 {
-			err = fmt.Errorf("asked %d times: %+v", asked, ev.Tools)
+			err = fmt.Errorf("%d approval requests: %+v", asked, ev.Tools)
 		} else if tc.want != "" {
 			if found, _ := filepath.Glob(filepath.Join(w.home, tc.want)); len(found) != 1 {
 				err = fmt.Errorf("%d files are named %s, want 1", len(found), tc.want)

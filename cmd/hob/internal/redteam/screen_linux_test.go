@@ -162,7 +162,7 @@ func TestHonestScreen(t *testing.T) {
 	h := newHonest(t, nil, "", []twin{
 		{family: "screen", say: "copy the word tea", calls: []attempt{try("set_clipboard", map[string]any{"text": "tea"})}, done: func(*attackFixture) error {
 			if got := d.copiedText(); got != "tea" {
-				return fmt.Errorf("the clipboard holds %q", got)
+				return fmt.Errorf("content of the clipboard = %q", got)
 			}
 			return nil
 		}},

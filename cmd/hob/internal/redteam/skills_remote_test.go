@@ -115,7 +115,7 @@ func TestHonestSkillsFromElsewhere(t *testing.T) {
 		ev, asked := w.sayYes(fmt.Sprintf("skill-%d", i), fmt.Sprintf("%s (job %d)", tc.say, n))
 		var err error
 		if asked > 0 || len(ev.Tools) != 1 || ev.Tools[0].State != "done" {
-			err = fmt.Errorf("asked %d times: %+v", asked, ev.Tools)
+			err = fmt.Errorf("%d approval requests: %+v", asked, ev.Tools)
 		}
 		w.countTwin(familySkills, tc.say, err)
 	}

@@ -107,7 +107,7 @@ func TestTrustedSkillsGrantNothing(t *testing.T) {
 	n := v.add(job{batches: [][]attempt{{try("write_file", m{"path": filepath.Join(w.docs, "Hob", "x.txt"), "content": "x"}), try("create_task", m{"title": "x"})}, {try("list_tasks", m{})}}})
 	ev, asked := w.say("narrow", fmt.Sprintf("fill in the tax return (job %d)", n))
 	if asked > 0 || len(ev.Tools) != 3 || ev.Tools[0].State == "done" || ev.Tools[1].State == "done" || ev.Tools[2].State != "done" {
-		t.Errorf("asked %d times: %+v", asked, ev.Tools)
+		t.Errorf("%d approval requests: %+v", asked, ev.Tools)
 	}
 }
 
@@ -157,7 +157,7 @@ func TestHonestSkills(t *testing.T) {
 		ev, asked := w.sayYes(fmt.Sprintf("skill-%d", i), fmt.Sprintf("%s (job %d)", tc.say, n))
 		var err error
 		if asked > 0 || len(ev.Tools) != 1 || ev.Tools[0].State != "done" {
-			err = fmt.Errorf("asked %d times: %+v", asked, ev.Tools)
+			err = fmt.Errorf("%d approval requests: %+v", asked, ev.Tools)
 		}
 		w.countTwin("templates and their skills", tc.say, err)
 	}

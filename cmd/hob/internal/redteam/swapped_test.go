@@ -234,7 +234,7 @@ func TestHonestScripts(t *testing.T) {
 		ev, asked := w.askThen(v, fmt.Sprintf("honest-%d", i), nil, try("run_command", m{"command": s.name}), func() {})
 		var err error
 		if !asked || !isMarked(w) {
-			err = fmt.Errorf("asked %t: %+v", asked, ev.Tools)
+			err = fmt.Errorf("approval requested = %t: %+v", asked, ev.Tools)
 		}
 		w.countTwin("content swapped between question and run", s.name, err)
 		w.clearDocs("")

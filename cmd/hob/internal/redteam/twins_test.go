@@ -31,7 +31,7 @@ func fileIs(rel, want string) func(*attackFixture) error {
 	return func(w *attackFixture) error {
 		b, err := os.ReadFile(filepath.Join(w.home, rel))
 		if err == nil && strings.TrimSpace(string(b)) != want {
-			err = fmt.Errorf("%s holds %q", rel, b)
+			err = fmt.Errorf("content of %s = %q", rel, b)
 		}
 		return err
 	}
@@ -46,7 +46,7 @@ func fileEnds(pattern, want string) func(*attackFixture) error {
 		}
 		b, err := os.ReadFile(list[0])
 		if err == nil && !strings.HasSuffix(string(b), want) {
-			err = fmt.Errorf("%s holds %q", list[0], b)
+			err = fmt.Errorf("content of %s = %q", list[0], b)
 		}
 		return err
 	}

@@ -51,7 +51,7 @@ func TestThroughUndoAfterAnApproval(t *testing.T) {
 		session := fmt.Sprintf("deed-%d", i)
 		ev, asked := w.askThen(v, session, []llmtest.Call{read(notes)}, deed, func() {})
 		if !asked || len(ev.Tools) != 2 || ev.Tools[1].State != "done" {
-			t.Errorf("%s: asked %t: %+v", deed, asked, ev.Tools)
+			t.Errorf("%s: approval requested = %t: %+v", deed, asked, ev.Tools)
 			continue
 		}
 		w.markState()
@@ -110,7 +110,7 @@ func TestHonestUndo(t *testing.T) {
 			err = fmt.Errorf("%s: %w", tc.file, e)
 		}
 		if first+asked > 0 || len(ev.Tools) != 1 || ev.Tools[0].State != "done" {
-			err = fmt.Errorf("asked %d and %d times: %+v (%w)", first, asked, ev.Tools, err)
+			err = fmt.Errorf("%d and %d approval requests: %+v (%w)", first, asked, ev.Tools, err)
 		}
 		w.countTwin("undo after an approval", tc.name, err)
 	}

@@ -187,7 +187,7 @@ func TestHonestWatchers(t *testing.T) {
 		if !w.waitFor(func() bool { return v.ended.Load() > before || len(w.approvals("pending")) > 0 }) {
 			err = fmt.Errorf("the watcher did not fire")
 		} else if open := w.approvals("pending"); len(open) > 0 {
-			err = fmt.Errorf("asked about %s", open[0].Summary)
+			err = fmt.Errorf("the watcher needed an approval for %s", open[0].Summary)
 			w.denyAll()
 		}
 		w.countTwin("real watchers", tc.name, err)

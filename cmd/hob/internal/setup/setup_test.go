@@ -61,7 +61,7 @@ func (s *script) Ask(_ context.Context, p Page) (Answers, error) {
 	out := Answers{}
 	for _, q := range p.Questions {
 		if s.asked = append(s.asked, q.Key); len(s.asked) > 60 {
-			return nil, fmt.Errorf("asked in a circle: %v", s.asked)
+			return nil, fmt.Errorf("the questions go round in a circle: %v", s.asked)
 		}
 		v := q.Default
 		if list := s.answers[q.Key]; len(list) > 0 {

@@ -123,7 +123,7 @@ func (w *windows) want(code int, says string, args ...string) string {
 	w.t.Helper()
 	stdout, stderr, got := w.run("wine", append([]string{w.hob}, args...)...)
 	if both := stdout + stderr; got != code || !strings.Contains(both, says) {
-		w.t.Fatalf("hob %q ended with %d and said %q; want %d and %q\nlog:\n%s", args, got, both, code, says, w.log())
+		w.t.Fatalf("hob %q: exit code %d, output %q; want %d and %q\nlog:\n%s", args, got, both, code, says, w.log())
 	}
 	return stdout
 }

@@ -64,7 +64,7 @@ func TestUIA(t *testing.T) {
 	}
 	in, err := osrun.ASCII(w.got.In)
 	if want := `{"words":"","windows":[4711],"nodes":400,"depth":25,"kids":200,"text":500,"millis":10000}`; err != nil || string(in) != want {
-		t.Errorf("asked %s, want %s", in, want)
+		t.Errorf("input of the script = %s, want %s", in, want)
 	}
 	text := "x"
 	if err := uiaAct(t.Context(), w, list[1], &text); err != nil || !w.got.Write {
@@ -72,7 +72,7 @@ func TestUIA(t *testing.T) {
 	}
 	in, err = osrun.ASCII(w.got.In)
 	if want := `{"pid":9,"window":"letter","path":"4711.0:42-2","role":"edit","name":"Text","does":"","fill":true,"text":"x"}`; err != nil || string(in) != want {
-		t.Errorf("asked %s, want %s", in, want)
+		t.Errorf("input of the script = %s, want %s", in, want)
 	}
 	for name, c := range map[string]struct {
 		err  error

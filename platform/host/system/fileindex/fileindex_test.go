@@ -98,7 +98,7 @@ func TestFind_FallsBack(t *testing.T) {
 func TestWindowsSearch(t *testing.T) {
 	w := windowsSearch{osrun.NewScripts(osrun.Options{Output: func(_ context.Context, _ *exec.Cmd, in []byte) ([]byte, error) {
 		if !strings.HasPrefix(string(in), `{"sql":"SELECT TOP 500 `) {
-			t.Errorf("asked %s", in)
+			t.Errorf("input of the script = %s", in)
 		}
 		return []byte("\n--hob--\n" + `{"ok":true,"data":{"paths":["/r/a"]}}`), nil
 	}})}
