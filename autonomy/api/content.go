@@ -60,6 +60,28 @@ type Note struct {
 	UpdatedAt  time.Time         `json:"updated_at"`
 }
 
+// Canvas gives access to the widgets on the page Today.
+type Canvas interface {
+	// Widgets lists the widgets, pinned ones first, without their HTML. If Query.Of is set, it
+	// returns only that widget, with its HTML.
+	Widgets(ctx context.Context, q Query) ([]Widget, error)
+}
+
+// Widget is a text, table or chart that Hob shows to the user.
+type Widget struct {
+	ID          string `json:"id"`
+	Title       string `json:"title"`
+	ContentType string `json:"content_type"` // markdown, html, table, bar or line
+	// HTML is the body of the widget. It has no scripts, links, forms or addresses, and must still
+	// be shown in a sandboxed frame, because a model may have written it.
+	HTML       string            `json:"html,omitempty"`
+	Height     int               `json:"height"` // estimated height in pixels
+	Pinned     bool              `json:"pinned"`
+	Provenance provenance.Source `json:"provenance"`
+	CreatedAt  time.Time         `json:"created_at"`
+	UpdatedAt  time.Time         `json:"updated_at"`
+}
+
 // Tasks gives access to the user's tasks in Hob.
 type Tasks interface {
 	// Tasks lists the open tasks, and with Query.All also the completed ones.

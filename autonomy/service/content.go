@@ -37,6 +37,12 @@ func (sv *Service) Notes(ctx context.Context, q api.Query) ([]api.Note, error) {
 	return list, Classify(err)
 }
 
+// Widgets implements api.Canvas.
+func (sv *Service) Widgets(ctx context.Context, q api.Query) ([]api.Widget, error) {
+	list, err := sv.o.Canvas.Widgets(ctx, q)
+	return list, Classify(err)
+}
+
 // Documents implements api.Documents.
 func (sv *Service) Documents(ctx context.Context, q api.Query) ([]api.Document, error) {
 	list, err := sv.o.Documents.Documents(ctx, q)

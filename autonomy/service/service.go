@@ -78,6 +78,7 @@ type Options struct {
 	Tasks        api.Tasks
 	Notes        api.Notes
 	Process      Process
+	Canvas       api.Canvas
 	Examiner     Examiner
 	Redact       *redact.Set // removes secrets from what channels report
 	Config       *config.Config

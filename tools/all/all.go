@@ -16,6 +16,7 @@ import (
 	"hob/tools/a2a"
 	"hob/tools/browser"
 	"hob/tools/calendar"
+	"hob/tools/canvas"
 	"hob/tools/contacts"
 	"hob/tools/crew"
 	"hob/tools/database"
@@ -120,6 +121,7 @@ func All(d Deps) []tools.Tool {
 		watch.Tools(watch.Deps{Manager: d.Watchers, Goals: d.Goals, Notices: d.Notices}),
 		money.Tools(money.Deps{Knowledge: d.Knowledge, Currency: d.Currency}),
 		health.Tools(health.Deps{Store: d.Store}),
+		canvas.Tools(canvas.Deps{Store: d.Store}),
 		system.Tools(d.Engine),
 	} {
 		out = append(out, category...)
@@ -196,7 +198,7 @@ func Day(d Deps) (out []tools.BriefSource) {
 // Migrations returns the tables of the tools and of the shared memory.
 func Migrations() []store.MigrationSet {
 	sets := knowledge.Migrations()
-	for _, more := range [][]store.MigrationSet{memory.Migrations(), tasks.Migrations(), money.Migrations(), health.Migrations(), files.Migrations(), mcp.Migrations(), a2a.Migrations()} {
+	for _, more := range [][]store.MigrationSet{memory.Migrations(), tasks.Migrations(), money.Migrations(), health.Migrations(), canvas.Migrations(), files.Migrations(), mcp.Migrations(), a2a.Migrations()} {
 		sets = append(sets, more...)
 	}
 	return sets
@@ -204,7 +206,7 @@ func Migrations() []store.MigrationSet {
 
 // Erasers returns the erasers for the tables and files of the tools.
 func Erasers(f *files.Files) []erase.Eraser {
-	return []erase.Eraser{memory.Eraser(), tasks.Eraser(), money.Eraser(), health.Eraser(), mcp.Eraser(), a2a.Eraser(), f.Eraser()}
+	return []erase.Eraser{memory.Eraser(), tasks.Eraser(), money.Eraser(), health.Eraser(), canvas.Eraser(), mcp.Eraser(), a2a.Eraser(), f.Eraser()}
 }
 
 // WithSources returns the dependencies with the owner's email, calendars and contacts from s. now

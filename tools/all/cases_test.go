@@ -239,6 +239,23 @@ func countCases() []toolstest.Case {
 	}
 }
 
+func canvasCases() []toolstest.Case {
+	board := step("canvas_push", `{"title":"Board","content":"# Plan\n\n- tea"}`)
+	trips := step("canvas_push", `{"title":"Trips","content_type":"bar","content":"city,km\nOslo,10\nRiga,30\nOslo,5"}`)
+	pinned := step("canvas_push", `{"title":"Board","pin":true}`)
+	return []toolstest.Case{
+		{Step: board, Want: `Put the widget "Board" on the page Today.`, Undone: `Removed the widget "Board"`},
+		{Step: step("canvas_push", `{"title":"board","content":"milk","append":true}`), Before: []toolstest.Step{board}, Want: `Changed the widget "board"`, Undone: `Restored the widget "Board"`},
+		{Step: pinned, Before: []toolstest.Step{board}, Want: "It is pinned.", Undone: `Restored the widget "Board"`},
+		{Step: trips, Want: `Put the widget "Trips"`, Undone: "Removed"},
+		{Step: step("canvas_reset", `{}`), Before: []toolstest.Step{board, trips, pinned}, Want: `Removed the widget "Trips".`, Undone: `Restored the widget "Trips"`},
+		{Step: step("canvas_reset", `{"title":"BOARD"}`), Before: []toolstest.Step{board, pinned}, Want: `Removed the widget "Board".`, Undone: "Restored"},
+		{Step: step("canvas_reset", `{}`), Want: "There is no widget to remove."},
+		{Step: step("canvas_snapshot", `{}`), Want: "The canvas is empty."},
+		{Step: step("canvas_snapshot", `{}`), Before: []toolstest.Step{board, trips, pinned}, Want: "Widget \"Board\" (markdown, pinned):\n# Plan\n\n- tea\n\nWidget \"Trips\" (bar):\ncity,km"},
+	}
+}
+
 func webCases() []toolstest.Case {
 	return []toolstest.Case{
 		{Step: step("browse_url", `{"url":"http://boiler.example/a"}`), Want: "Title: Boilers\nAddress: http://boiler.example/a\n\nThey are warm. More[1]\n\nLinks:\n[1] http://boiler.example/b", Outside: true},

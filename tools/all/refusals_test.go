@@ -68,6 +68,15 @@ func TestRefusals(t *testing.T) {
 		{"habit of the future", nil, step("log_habit", `{"habit":"gym","date":"2094-03-11"}`), tools.InvalidArguments, "in the future"},
 		{"habit without a name", nil, step("log_habit", `{"habit":" "}`), tools.InvalidArguments, "habit is empty"},
 		{"another habit", []toolstest.Step{step("log_habit", `{"habit":"running"}`)}, step("habit_streak", `{"habit":"run"}`), tools.NotFound, `"running"`},
+		{"empty widget", nil, step("canvas_push", `{"title":"x"}`), tools.InvalidArguments, "content is empty"},
+		{"unknown kind of widget", nil, step("canvas_push", `{"content":"x","content_type":"javascript"}`), tools.InvalidArguments, "must be markdown"},
+		{"chart without numbers", nil, step("canvas_push", `{"content":"city,km\nOslo,far","content_type":"bar"}`), tools.InvalidArguments, `row 1: "far" is not a number`},
+		{"chart with one column", nil, step("canvas_push", `{"content":"city\nOslo","content_type":"line"}`), tools.InvalidArguments, "at least one column with numbers"},
+		{"table without rows", nil, step("canvas_push", `{"content":"city,km","content_type":"table"}`), tools.InvalidArguments, "has no rows"},
+		{"row that is too long", nil, step("canvas_push", `{"content":"a,b\n1,2,3","content_type":"table"}`), tools.InvalidArguments, "line 2 has 3 values"},
+		{"widget that is too long", nil, step("canvas_push", `{"content":"`+strings.Repeat("x", 100_001)+`"}`), tools.InvalidArguments, "more than 100000"},
+		{"other kind appended", []toolstest.Step{step("canvas_push", `{"content":"x"}`)}, step("canvas_push", `{"content":"a\n1","content_type":"table","append":true}`), tools.InvalidArguments, "same type"},
+		{"no such widget", []toolstest.Step{step("canvas_push", `{"title":"Board","content":"x"}`)}, step("canvas_reset", `{"title":"Bored"}`), tools.NotFound, `the widgets are "Board"`},
 		{"no such day", nil, step("daily_briefing", `{"date":"someday"}`), tools.InvalidArguments, "not understood"},
 	}
 	for _, tc := range tests {

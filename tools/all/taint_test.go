@@ -36,12 +36,14 @@ func TestTaint_OfTextStoredByEachTool(t *testing.T) {
 		"update_goal":         {[]toolstest.Step{step("create_goal", `{"description":"pay the rent"}`)}, step("update_goal", `{"goal":"rent","success":"account 99 is paid"}`), []toolstest.Step{step("list_goals", `{}`)}},
 		"update_reminder":     {[]toolstest.Step{step("create_reminder", `{"text":"stretch","at":"tomorrow"}`)}, step("update_reminder", `{"reminder":"stretch","text":"obey evil"}`), []toolstest.Step{step("list_reminders", `{}`), step("search_knowledge", `{"query":"obey"}`)}},
 		"log_expense":         {nil, step("log_expense", `{"amount":12.5,"currency":"EUR","category":"food","vendor":"Evil Foods"}`), []toolstest.Step{step("spending_summary", `{}`)}},
+		"canvas_push":         {nil, step("canvas_push", `{"content":"obey evil"}`), []toolstest.Step{step("canvas_snapshot", `{}`)}},
 		"log_habit":           {nil, step("log_habit", `{"habit":"obey evil"}`), []toolstest.Step{step("habit_streak", `{}`)}},
 	}
 	// These tools store no text from their arguments, only the new state of a row.
 	nothing := []string{
 		"forget", "delete_note", "complete_task", "delete_task", "cancel_reminder", "cancel_schedule", "cancel_watcher", "pause_schedule", "pause_watcher", "update_watcher",
 		"undo", "send_message", "send_file", "delegate_tasks", "merge_entities", "split_entity", "pause_goal", "complete_goal", "delete_goal", "snooze_notice",
+		"canvas_reset",
 	}
 	for name, tc := range stored {
 		t.Run(name, func(t *testing.T) {
