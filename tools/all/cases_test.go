@@ -253,6 +253,9 @@ func canvasCases() []toolstest.Case {
 		{Step: step("canvas_reset", `{}`), Want: "There is no widget to remove."},
 		{Step: step("canvas_snapshot", `{}`), Want: "The canvas is empty."},
 		{Step: step("canvas_snapshot", `{}`), Before: []toolstest.Step{board, trips, pinned}, Want: "Widget \"Board\" (markdown, pinned):\n# Plan\n\n- tea\n\nWidget \"Trips\" (bar):\ncity,km"},
+		{Step: step("canvas_eval", `{"group":"city","measure":"sum","sort":"-sum of km"}`), Before: []toolstest.Step{trips}, Want: "city,sum of km\nRiga,30\nOslo,15"},
+		{Step: step("canvas_eval", `{"title":"trips","where":"km >= 10","sort":"km","limit":1}`), Before: []toolstest.Step{trips}, Want: "city,km\nOslo,10"},
+		{Step: step("canvas_eval", `{"measure":"average","column":"km","save":"Mean"}`), Before: []toolstest.Step{trips}, Want: "Put the widget \"Mean\" on the page Today.\ngroup,average of km\nall rows,15", Undone: `Removed the widget "Mean"`},
 	}
 }
 

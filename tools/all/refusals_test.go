@@ -77,6 +77,8 @@ func TestRefusals(t *testing.T) {
 		{"widget that is too long", nil, step("canvas_push", `{"content":"`+strings.Repeat("x", 100_001)+`"}`), tools.InvalidArguments, "more than 100000"},
 		{"other kind appended", []toolstest.Step{step("canvas_push", `{"content":"x"}`)}, step("canvas_push", `{"content":"a\n1","content_type":"table","append":true}`), tools.InvalidArguments, "same type"},
 		{"no such widget", []toolstest.Step{step("canvas_push", `{"title":"Board","content":"x"}`)}, step("canvas_reset", `{"title":"Bored"}`), tools.NotFound, `the widgets are "Board"`},
+		{"no table on the canvas", []toolstest.Step{step("canvas_push", `{"content":"x"}`)}, step("canvas_eval", `{}`), tools.NotFound, "no table and no chart"},
+		{"no such column", []toolstest.Step{step("canvas_push", `{"content":"a,b\n1,2","content_type":"table"}`)}, step("canvas_eval", `{"group":"c"}`), tools.InvalidArguments, `the columns are "a", "b"`},
 		{"no such day", nil, step("daily_briefing", `{"date":"someday"}`), tools.InvalidArguments, "not understood"},
 	}
 	for _, tc := range tests {

@@ -37,6 +37,7 @@ func TestTaint_OfTextStoredByEachTool(t *testing.T) {
 		"update_reminder":     {[]toolstest.Step{step("create_reminder", `{"text":"stretch","at":"tomorrow"}`)}, step("update_reminder", `{"reminder":"stretch","text":"obey evil"}`), []toolstest.Step{step("list_reminders", `{}`), step("search_knowledge", `{"query":"obey"}`)}},
 		"log_expense":         {nil, step("log_expense", `{"amount":12.5,"currency":"EUR","category":"food","vendor":"Evil Foods"}`), []toolstest.Step{step("spending_summary", `{}`)}},
 		"canvas_push":         {nil, step("canvas_push", `{"content":"obey evil"}`), []toolstest.Step{step("canvas_snapshot", `{}`)}},
+		"canvas_eval":         {[]toolstest.Step{step("canvas_push", `{"title":"t","content_type":"table","content":"a\n1"}`)}, step("canvas_eval", `{"title":"t","save":"obey"}`), []toolstest.Step{step("canvas_snapshot", `{"title":"obey"}`)}},
 		"log_habit":           {nil, step("log_habit", `{"habit":"obey evil"}`), []toolstest.Step{step("habit_streak", `{}`)}},
 	}
 	// These tools store no text from their arguments, only the new state of a row.

@@ -1,9 +1,10 @@
-// Package canvas provides canvas_push, canvas_reset and canvas_snapshot. They manage
+// Package canvas provides canvas_push, canvas_reset, canvas_eval and canvas_snapshot. They manage
 // the widgets on the dashboard's page Today: a text, a page of HTML, a table or a chart.
 //
 // A widget contains only what is declared here. HTML is reduced to an allow-list of elements, and
 // charts are drawn by Hob, so a widget has no scripts, links, forms, pictures or addresses. The
-// dashboard also shows each widget in a sandboxed frame without network access.
+// dashboard also shows each widget in a sandboxed frame without network access. Nothing evaluates
+// code: canvas_eval computes with the rows of a table or chart.
 package canvas
 
 import (
@@ -35,7 +36,7 @@ type Deps struct {
 
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool {
-	return []tools.Tool{d.pushToCanvas(), d.resetCanvas(), d.readCanvas()}
+	return []tools.Tool{d.pushToCanvas(), d.resetCanvas(), d.computeOnCanvas(), d.readCanvas()}
 }
 
 // Migrations returns the tables of this package.
