@@ -23,6 +23,7 @@ type Backend interface {
 	api.Agents
 	api.Approvals
 	api.Audit
+	api.Canvas
 	api.Channels
 	api.ClientCalls
 	api.Clients

@@ -31,6 +31,7 @@ type Backend interface {
 	channels.Receiver
 
 	api.Approvals
+	api.Canvas
 	api.Channels
 	api.Deliveries
 	api.Doctor
@@ -111,14 +112,15 @@ func (d *Dashboard) listPages() []page {
 
 // page is one page of the dashboard.
 type page struct {
-	path  string // for example "/today"; the page's actions are below it
-	title string // at most two words
-	icon  string // path data of an SVG image of 24 x 24
-	about string // one sentence below the title, or ""
-	class string // CSS class of the page, or ""
-	live  bool   // whether the content is rendered again after each live event
-	plots bool   // whether the page needs uPlot
-	file  string // the page's own script, or ""
+	path   string // for example "/today"; the page's actions are below it
+	title  string // at most two words
+	icon   string // path data of an SVG image of 24 x 24
+	about  string // one sentence below the title, or ""
+	class  string // CSS class of the page, or ""
+	live   bool   // whether the content is rendered again after each live event
+	plots  bool   // whether the page needs uPlot
+	frames bool   // whether the page shows frames with widgets
+	file   string // the page's own script, or ""
 	// count returns a number for the sidebar, such as of pending approvals. It may be nil.
 	count func(ctx context.Context) (int, error)
 	show  func(r *request) (g.Node, error)

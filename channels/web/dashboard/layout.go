@@ -261,8 +261,7 @@ func (d *Dashboard) WriteProblem(w http.ResponseWriter, r *http.Request, p Probl
 	case p.Status == http.StatusNotFound:
 		title = "Not found"
 	}
-	nonce := newNonce()
-	return d.writeHTML(w, r, p.Status, nonce, h.Doctype(h.HTML(
+	return d.writeHTML(w, r, p.Status, contentPolicy(newNonce()), h.Doctype(h.HTML(
 		h.Lang("en"),
 		h.Head(
 			h.Meta(h.Charset("utf-8")), h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),

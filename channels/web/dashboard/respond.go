@@ -42,6 +42,8 @@ type request struct {
 	chat  string // address of the shown conversation, on the page Chat
 	// back is where an action leads: the page, or the address in the form field back.
 	back string
+	// framed means that the response is shown in a sandboxed frame on the page.
+	framed bool
 }
 
 // newRequest prepares a request. The nonce is part of the response's policy.
@@ -68,7 +70,11 @@ func (d *Dashboard) pageHandler(p page, show func(*request) (g.Node, error)) fun
 		if err != nil {
 			return err
 		}
-		return d.writeHTML(w, hr, http.StatusOK, r.nonce, d.renderShell(r, content))
+		policy := contentPolicy(r.nonce)
+		if p.frames {
+			policy += "; frame-src 'self'"
+		}
+		return d.writeHTML(w, hr, http.StatusOK, policy, d.renderShell(r, content))
 	}
 }
 
@@ -83,7 +89,12 @@ func (d *Dashboard) fragmentHandler(p page, show func(*request) (g.Node, error))
 		if content == nil {
 			content = g.Group{}
 		}
-		return d.writeHTML(w, hr, http.StatusOK, r.nonce, content)
+		policy := contentPolicy(r.nonce)
+		if r.framed {
+			policy = framePolicy(r.nonce)
+			w.Header().Set("X-Frame-Options", "SAMEORIGIN")
+		}
+		return d.writeHTML(w, hr, http.StatusOK, policy, content)
 	}
 }
 
@@ -173,15 +184,21 @@ func contentPolicy(nonce string) string {
 		"manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }
 
+// framePolicy returns the Content-Security-Policy of a widget. The directive sandbox gives it an
+// opaque origin even if someone opens its address outside of a frame.
+func framePolicy(nonce string) string {
+	return "sandbox; default-src 'none'; style-src 'nonce-" + nonce + "'; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
+}
+
 // writeHTML sends a page, compressed if the browser supports it.
-func (d *Dashboard) writeHTML(w http.ResponseWriter, r *http.Request, status int, nonce string, n g.Node) error {
+func (d *Dashboard) writeHTML(w http.ResponseWriter, r *http.Request, status int, policy string, n g.Node) error {
 	var b bytes.Buffer
 	if err := n.Render(&b); err != nil {
 		return fmt.Errorf("dashboard: render %s: %w", r.URL.Path, err)
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", contentPolicy(nonce))
+	h.Set("Content-Security-Policy", policy)
 	h.Add("Vary", "Accept-Encoding")
 	body := b.Bytes()
 	if len(body) > smallBody && acceptsGzip(r) {

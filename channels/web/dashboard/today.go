@@ -14,11 +14,13 @@ import (
 	"hob/autonomy/api"
 )
 
-// todayPage shows the plan, what happens next, tasks, reminders, notes and notifications.
+// todayPage shows widgets, the plan, what happens next, tasks, reminders, notes and notifications.
 func (d *Dashboard) todayPage() page {
 	return page{
-		path: "/today", title: "Today", icon: "M5 5h14v15H5zM5 10h14M9 3v4M15 3v4M9 14l2 2 4-4", live: true, show: d.showToday,
+		path: "/today", title: "Today", icon: "M5 5h14v15H5zM5 10h14M9 3v4M15 3v4M9 14l2 2 4-4", live: true, frames: true, show: d.showToday,
+		fragments: map[string]func(*request) (g.Node, error){"widget": d.showWidget},
 		actions: map[string]action{
+			"pin": d.pinWidget, "remove": d.removeWidget,
 			"add": d.addTask, "done": d.completeTask, "remind": d.addReminder, "later": d.postponeReminder, "cancel": d.cancelReminder,
 			"snooze": d.snoozeNotice, "release": d.releaseNotice,
 		},
@@ -55,14 +57,20 @@ func (d *Dashboard) showToday(r *request) (g.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	widgets, err := d.o.Backend.Widgets(ctx, api.Query{})
+	if err != nil {
+		return nil, err
+	}
 	return h.Div(
 		h.Class("stack"),
 		h.P(h.Class("soft"), g.Text(r.now.Format("Monday, 2 January 2006"))),
+		renderWidgets(r, widgets, true),
 		h.Div(
 			h.Class("columns"),
 			renderTasks(r, open),
 			h.Div(h.Class("stack"), renderUpcoming(r, next), renderPlan(r, day)),
 		),
+		renderWidgets(r, widgets, false),
 		h.Div(h.Class("columns"), notices, renderNotes(r, notes)),
 	), nil
 }

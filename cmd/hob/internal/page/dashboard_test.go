@@ -64,6 +64,8 @@ func (h *daemonFixture) fill() {
 	call("create_schedule", map[string]any{"every": "day at 8:00", "action": "tell me the weather"})
 	call("create_goal", map[string]any{"description": "learn Lithuanian"})
 	call("remember", map[string]any{"text": "Ada Lovelace works at Vinted"})
+	call("canvas_push", map[string]any{"title": "Trips", "content_type": "line", "content": "month,km\nJanuary,10\nFebruary,30", "pin": true})
+	call("canvas_push", map[string]any{"title": "unbroken" + strings.Repeat("x", 60), "content": "# Plan\n\n" + strings.Repeat("x", 300)})
 }
 
 func testPages(t *testing.T, b *browser) {
@@ -123,6 +125,7 @@ func testHostile(t *testing.T, b *browser) {
 		for tool, args := range map[string]map[string]any{
 			"create_task": {"title": text, "due": "today"}, "create_note": {"text": text}, "create_reminder": {"text": text, "at": "tomorrow at 9"},
 			"remember": {"text": text}, "create_goal": {"description": text},
+			"canvas_push": {"title": text, "content": text}, "create_schedule": {"every": "day at 9:00", "action": text},
 		} {
 			h.post("/api/v1/tools/"+tool, map[string]any{"arguments": args}, &made)
 		}

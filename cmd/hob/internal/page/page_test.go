@@ -76,6 +76,8 @@ func TestPage(t *testing.T) {
 		{"a question has buttons that decide", testApproval},
 		{"HTML is shown as text", testInjection},
 		{"the page Today shows tasks and reminders, and changes them", testToday},
+		{"widgets are drawn, pinned and removed, and hostile ones are defused", testWidgets},
+		{"a widget reaches nothing even if it is not sanitized", testWidgetIsolation},
 		{"the page Channels pairs, tests and unpairs", testChannelsPage},
 		{"the page Settings checks a value, and undoes a change", testSettingsPage},
 		{"the page Health shows the checks, and fixes", testHealthPage},
