@@ -40,8 +40,7 @@ func (d Deps) createWatcher() tools.Tool {
 			return d.assessWatcher(tools.Write, in.normalizedKind(), config)
 		},
 		Summary: func(in watcherIn) string {
-			config, _ := json.Marshal(in.Config)
-			s := fmt.Sprintf("Watch (%s) %s", in.Kind, textnorm.Ellipsize(string(config), 160))
+			s := "Watch " + d.describeSource(in.normalizedKind(), in.Config)
 			if mode, action := modeOf(in.Action); mode == watchers.Do {
 				return s + " and then: " + textnorm.Ellipsize(action, 120)
 			}
@@ -80,6 +79,16 @@ func (d Deps) createWatcher() tools.Tool {
 			return f.undoCreate(tx, data)
 		},
 	})
+}
+
+// describeSource describes what a watcher with this configuration would watch.
+func (d Deps) describeSource(kind string, config map[string]any) string {
+	raw, err := json.Marshal(config)
+	s := watchers.Spec{Kind: kind, Config: raw}
+	if err != nil || d.Manager == nil || s.ExtractPace() != nil {
+		return textnorm.Ellipsize(kind, 40)
+	}
+	return textnorm.Ellipsize(d.Manager.Describe(s), 200)
 }
 
 func (in watcherIn) normalizedKind() string { return strings.ToLower(strings.TrimSpace(in.Kind)) }

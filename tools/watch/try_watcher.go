@@ -51,8 +51,10 @@ func (d Deps) tryWatcher() tools.Tool {
 			Keywords:    "dry run test past week",
 		},
 		Summary: func(in tryIn) string {
-			config, _ := json.Marshal(in.Config)
-			return "Show what would have fired: " + textnorm.Ellipsize(cmp.Or(in.Watcher, in.Kind+" "+string(config)), 160)
+			if in.Watcher != "" {
+				return "Show what the watcher would have found: " + textnorm.Ellipsize(in.Watcher, 160)
+			}
+			return "Show what would have been found in " + d.describeSource(strings.ToLower(strings.TrimSpace(in.Kind)), in.Config)
 		},
 		Judge: func(ctx context.Context, in tryIn) tools.CallAssessment {
 			s, err := d.tryTarget(ctx, in)
