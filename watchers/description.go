@@ -6,6 +6,12 @@ import "hob/platform/text/settings"
 // other information about a kind.
 type Description struct {
 	Kind string
+	// Title is the noun for the source in a list of choices, such as "Web page". Kinds with Timed
+	// have none.
+	Title string
+	// Form lists the configuration keys that a form asks for, in order. Those that are not optional
+	// are required. If it is empty, the form asks for Argument.
+	Form []settings.Setting
 	// Options lists the configuration keys for the model in a short form, with a question mark
 	// after optional keys: "url, words?".
 	Options string
@@ -34,6 +40,14 @@ type Description struct {
 	Plural string
 	// Flags lists the optional keys that are flags on the command line.
 	Flags []settings.Setting
+}
+
+// FormFields returns the keys that a form asks for.
+func (d Description) FormFields() []settings.Setting {
+	if len(d.Form) == 0 && d.Argument != "" {
+		return []settings.Setting{{Key: d.Argument, Kind: settings.Text, Title: "Source"}}
+	}
+	return d.Form
 }
 
 // Subject is what a watcher watches.

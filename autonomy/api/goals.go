@@ -161,6 +161,48 @@ type Watchers interface {
 	Reminders(ctx context.Context, q Query) ([]Watcher, error)
 }
 
+// WatcherPlanning helps the user to add watchers and to see when they run.
+type WatcherPlanning interface {
+	// WatcherKinds lists the kinds of watchers other than schedules and reminders.
+	WatcherKinds(ctx context.Context) ([]WatcherKind, error)
+	// Forecast simulates the schedules, reminders and quiet hours in [from, to). Of a watcher that
+	// runs very often it contains at most the first 100 runs.
+	Forecast(ctx context.Context, from, to time.Time) (Forecast, error)
+}
+
+// WatcherKind describes a kind of watcher for a form.
+type WatcherKind struct {
+	Kind   string
+	Title  string
+	Polled bool // whether the watcher has a check interval
+	Fields []WatcherField
+}
+
+// WatcherField is a key in the configuration of a watcher.
+type WatcherField struct {
+	Key, Title, Help string
+	List             bool // a list of strings
+	YesNo            bool // true or false
+	Optional         bool
+}
+
+// Forecast is what will run in a period, in order.
+type Forecast struct {
+	Runs  []PlannedRun
+	Quiet []Period // quiet hours, in which notifications that are not critical are deferred
+}
+
+// PlannedRun is one time at which a schedule or reminder will run.
+type PlannedRun struct {
+	ID       string
+	Text     string
+	Reminder bool
+	At       time.Time
+}
+
+// Period is the time from From to To.
+type Period struct{ From, To time.Time }
+
 // Watcher describes a watcher in a list.
 type Watcher struct {
 	WatcherSpec

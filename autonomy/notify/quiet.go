@@ -77,3 +77,22 @@ func activeWindow(list []QuietWindow, now time.Time, owner *time.Location) (unti
 	}
 	return at, which, on
 }
+
+// QuietPeriods returns the periods of the configured quiet hours within [from, to). A window that begins
+// between two steps of 5 min begins at the second one.
+func (n *Notifier) QuietPeriods(from, to time.Time) (out [][2]time.Time) {
+	const step = 5 * time.Minute
+	for at := from; at.Before(to); {
+		until, _, on := activeWindow(n.o.Quiet, at, n.o.Zone())
+		if !on {
+			at = at.Truncate(step).Add(step)
+			continue
+		}
+		if until.After(to) {
+			until = to
+		}
+		out = append(out, [2]time.Time{at, until})
+		at = until
+	}
+	return out
+}

@@ -13,6 +13,7 @@ import (
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/mind/reconcile"
+	"hob/platform/text/settings"
 	"hob/templates"
 	"hob/tools"
 	"hob/watchers"
@@ -127,6 +128,36 @@ func (sv *Service) Schedules(ctx context.Context, q api.Query) ([]api.Watcher, e
 // Reminders implements api.Watchers.
 func (sv *Service) Reminders(ctx context.Context, q api.Query) ([]api.Watcher, error) {
 	return sv.watcherRows(ctx, q, func(s watchers.Spec) bool { return s.Mode == watchers.Remind })
+}
+
+// WatcherKinds implements api.WatcherPlanning.
+func (sv *Service) WatcherKinds(context.Context) ([]api.WatcherKind, error) {
+	var out []api.WatcherKind
+	for _, k := range sv.o.Watchers.Kinds() {
+		if k.Timed {
+			continue
+		}
+		x := api.WatcherKind{Kind: k.Kind, Title: cmp.Or(k.Title, k.Kind), Polled: k.Polled}
+		for _, f := range k.FormFields() {
+			x.Fields = append(x.Fields, api.WatcherField{Key: f.Key, Title: f.Title, Help: f.Help, List: f.List, YesNo: f.Kind == settings.YesNo, Optional: f.Optional})
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// Forecast implements api.WatcherPlanning.
+func (sv *Service) Forecast(ctx context.Context, from, to time.Time) (api.Forecast, error) {
+	list, err := sv.o.Watchers.Upcoming(ctx, from, to)
+	if err != nil {
+		return api.Forecast{}, Classify(err)
+	}
+	f := api.Forecast{Quiet: ConvertEach(sv.o.Notices.QuietPeriods(from, to), func(p [2]time.Time) api.Period { return api.Period{From: p[0], To: p[1]} })}
+	for _, o := range list {
+		reminder := o.Spec.Mode == watchers.Remind
+		f.Runs = append(f.Runs, api.PlannedRun{ID: o.Spec.ID, Text: cmp.Or(o.Spec.Action, o.Spec.Title, sv.o.Watchers.Describe(o.Spec)), Reminder: reminder, At: o.At})
+	}
+	return f, nil
 }
 
 func (sv *Service) watcherRows(ctx context.Context, q api.Query, keep func(watchers.Spec) bool) ([]api.Watcher, error) {

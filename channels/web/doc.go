@@ -50,5 +50,6 @@ type Backend interface {
 	api.Turns
 	api.Undo
 	api.Usage
+	api.WatcherPlanning
 	api.Watchers
 }

@@ -20,6 +20,7 @@ import (
 
 	"hob/platform/pim"
 	"hob/platform/store"
+	setting "hob/platform/text/settings"
 	"hob/platform/text/textnorm"
 	"hob/watchers"
 )
@@ -58,6 +59,12 @@ func (*Driver) Describe() watchers.Description {
 	return watchers.Description{
 		Kind: Kind, Subject: watchers.Meetings, Polled: true,
 		Options: "before? (15m), tell? (starts, added, changed, moved, cancelled), words?, account?", Keywords: "calendar event meeting",
+		Title: "Calendar", Form: []setting.Setting{
+			{Key: "before", Kind: setting.Text, List: true, Optional: true, Title: "Time before the start", Help: `15m, 1h`},
+			{Key: "tell", Kind: setting.Text, List: true, Optional: true, Title: "What", Help: `starts, added, changed, moved, cancelled`},
+			{Key: "words", Kind: setting.Text, List: true, Optional: true, Title: "Words", Help: `Only events with all of these words.`},
+			{Key: "account", Kind: setting.Text, Optional: true, Title: "Account", Help: `Required if you have several.`},
+		},
 	}
 }
 

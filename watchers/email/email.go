@@ -20,6 +20,7 @@ import (
 	"hob/platform/pim"
 	"hob/platform/store"
 	"hob/platform/store/erase"
+	setting "hob/platform/text/settings"
 	"hob/watchers"
 )
 
@@ -50,7 +51,16 @@ func New() *Driver { return &Driver{hub: newHub()} }
 
 // Describe implements watchers.Driver.
 func (*Driver) Describe() watchers.Description {
-	return watchers.Description{Kind: Kind, Subject: watchers.Mail, Options: "from?, to?, subject?, words? (lists), folder?, account?", Keywords: "mail email sender"}
+	return watchers.Description{
+		Kind: Kind, Subject: watchers.Mail, Options: "from?, to?, subject?, words? (lists), folder?, account?", Keywords: "mail email sender",
+		Title: "Email", Form: []setting.Setting{
+			{Key: "from", Kind: setting.Text, List: true, Optional: true, Title: "From", Help: `Names, addresses or domains.`},
+			{Key: "subject", Kind: setting.Text, List: true, Optional: true, Title: "Words in the subject", Help: `Only mail with one of these words.`},
+			{Key: "words", Kind: setting.Text, List: true, Optional: true, Title: "Words", Help: `Only mail with all of these words.`},
+			{Key: "folder", Kind: setting.Text, Optional: true, Title: "Folder", Help: `Default: the inbox.`},
+			{Key: "account", Kind: setting.Text, Optional: true, Title: "Account", Help: `Required if you have several.`},
+		},
+	}
 }
 
 // Migrations implements watchers.Driver.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"hob/platform/store"
+	setting "hob/platform/text/settings"
 	"hob/platform/text/textnorm"
 	"hob/watchers"
 )
@@ -44,6 +45,10 @@ func (*Driver) Describe() watchers.Description {
 	return watchers.Description{
 		Kind: Kind, Subject: watchers.Feed, Polled: true, Source: watchers.URLSource, Argument: "url", Example: `--kind feed https://example.org/feed.xml --set words='["release"]' --every 1h`,
 		Options: "url, words?", Keywords: "feed rss news site",
+		Title: "Feed", Form: []setting.Setting{
+			{Key: "url", Kind: setting.Text, Title: "Address of the feed", Help: `https://example.org/feed.xml`},
+			{Key: "words", Kind: setting.Text, List: true, Optional: true, Title: "Words", Help: `Only items with one of these words.`},
+		},
 	}
 }
 

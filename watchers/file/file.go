@@ -74,6 +74,12 @@ func (*Driver) Describe() watchers.Description {
 	return watchers.Description{
 		Kind: Kind, Subject: watchers.Folder, Source: watchers.PathSource, Argument: "path", Example: "~/Downloads --pattern '*.pdf'", Plural: "files",
 		Options: "path, pattern?, events? (created, modified, removed), recursive?", Keywords: "folder file",
+		Title: "Files", Form: []setting.Setting{
+			{Key: "path", Kind: setting.Text, Title: "File or folder", Help: "~/Downloads"},
+			{Key: "pattern", Kind: setting.Text, Optional: true, Title: "Names", Help: "A pattern, such as *.pdf."},
+			{Key: "events", Kind: setting.Text, List: true, Optional: true, Title: "Events", Help: "created (default), modified, removed"},
+			{Key: "recursive", Kind: setting.YesNo, Optional: true, Title: "Include subfolders"},
+		},
 		Flags: []setting.Setting{
 			{Key: "pattern", Kind: setting.Text, Optional: true, Title: `pattern of the names: "*.pdf"`},
 			{Key: "recursive", Kind: setting.YesNo, Optional: true, Title: "include subfolders"},

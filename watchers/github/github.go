@@ -21,6 +21,7 @@ import (
 
 	"hob/platform/net/safehttp"
 	"hob/platform/store"
+	setting "hob/platform/text/settings"
 	"hob/watchers"
 )
 
@@ -66,6 +67,11 @@ func (*Driver) Describe() watchers.Description {
 	return watchers.Description{
 		Kind: Kind, Subject: watchers.Repository, Site: Kind, Polled: true, Argument: "repo", Example: `--kind github owner/name --set what='["releases","failures"]'`,
 		Options: "repo, what? (issues, pulls, releases, runs, failures, events), words?", Keywords: "github issue pull request release",
+		Title: "GitHub repository", Form: []setting.Setting{
+			{Key: "repo", Kind: setting.Text, Title: "Repository", Help: `owner/name`},
+			{Key: "what", Kind: setting.Text, List: true, Optional: true, Title: "What", Help: `issues, pulls, releases, runs, failures, events`},
+			{Key: "words", Kind: setting.Text, List: true, Optional: true, Title: "Words", Help: `Only items with one of these words.`},
+		},
 	}
 }
 

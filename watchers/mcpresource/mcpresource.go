@@ -14,6 +14,7 @@ import (
 
 	"hob/platform/provenance"
 	"hob/platform/store"
+	setting "hob/platform/text/settings"
 	"hob/platform/text/textnorm"
 	"hob/watchers"
 )
@@ -42,6 +43,11 @@ func (*Driver) Describe() watchers.Description {
 	return watchers.Description{
 		Kind: Kind, Polled: true, Argument: "uri", Example: "--kind mcpresource file:///reports/today.md --set server=files",
 		Options: "server (MCP), uri, words?", Keywords: "mcp server resource",
+		Title: "MCP resource", Form: []setting.Setting{
+			{Key: "server", Kind: setting.Text, Title: "MCP server", Help: `The name of a server on the page Channels.`},
+			{Key: "uri", Kind: setting.Text, Title: "Address of the resource", Help: `file:///reports/today.md`},
+			{Key: "words", Kind: setting.Text, List: true, Optional: true, Title: "Words", Help: `Only items with one of these words.`},
+		},
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"hob/platform/pim"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	setting "hob/platform/text/settings"
 	"hob/platform/text/textnorm"
 	"hob/watchers"
 )
@@ -50,7 +51,15 @@ func New() *Driver { return &Driver{} }
 
 // Describe implements watchers.Driver.
 func (*Driver) Describe() watchers.Description {
-	return watchers.Description{Kind: Kind, Subject: watchers.Messages, Options: "from?, words?, channel?, chat?", Keywords: "message chat person keyword mention"}
+	return watchers.Description{
+		Kind: Kind, Subject: watchers.Messages, Options: "from?, words?, channel?, chat?", Keywords: "message chat person keyword mention",
+		Title: "Messages", Form: []setting.Setting{
+			{Key: "from", Kind: setting.Text, List: true, Optional: true, Title: "From", Help: `Names, addresses or numbers.`},
+			{Key: "words", Kind: setting.Text, List: true, Optional: true, Title: "Words", Help: `Only items with one of these words.`},
+			{Key: "channel", Kind: setting.Text, List: true, Optional: true, Title: "Channels", Help: `telegram, slack`},
+			{Key: "chat", Kind: setting.Text, List: true, Optional: true, Title: "Chats", Help: `Names or ids.`},
+		},
+	}
 }
 
 // Migrations implements watchers.Driver.

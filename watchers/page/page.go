@@ -19,6 +19,7 @@ import (
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/text/readability"
+	setting "hob/platform/text/settings"
 	"hob/platform/text/textnorm"
 	"hob/watchers"
 )
@@ -56,6 +57,11 @@ func (*Driver) Describe() watchers.Description {
 	return watchers.Description{
 		Kind: Kind, Subject: watchers.Page, Polled: true, Source: watchers.URLSource, Argument: "url", Example: "--kind page https://example.org/shop --set select=#price",
 		Options: "url, select? (CSS) or from? to?, words?", Keywords: "page change",
+		Title: "Web page", Form: []setting.Setting{
+			{Key: "url", Kind: setting.Text, Title: "Address of the page", Help: `https://example.org/shop`},
+			{Key: "select", Kind: setting.Text, Optional: true, Title: "Part of the page", Help: `A CSS selector, such as #price. Empty: the text of the page.`},
+			{Key: "words", Kind: setting.Text, List: true, Optional: true, Title: "Words", Help: `Only items with one of these words.`},
+		},
 	}
 }
 

@@ -54,6 +54,7 @@ type Backend interface {
 	api.Turns
 	api.Undo
 	api.Usage
+	api.WatcherPlanning
 	api.Watchers
 }
 

@@ -29,8 +29,9 @@ func (d *Dashboard) watchersPage() page {
 		live: true, show: d.showWatchers,
 		views: map[string]func(*request) (g.Node, error){"history": d.showWatcher, "try": d.tryWatcher},
 		actions: map[string]action{
-			"pause": d.pauseWatcher, "resume": d.resumeWatcher, "remove": d.removeWatcher,
+			"pause": d.pauseWatcher, "resume": d.resumeWatcher, "remove": d.removeWatcher, "add": d.addWatcher, "schedule": d.addSchedule,
 		},
+		commands: []command{{"Add a watcher", "/watchers#add"}, {"See the next 7 days", "/watchers#week"}},
 	}
 }
 
@@ -41,6 +42,15 @@ func (d *Dashboard) showWatchers(r *request) (g.Node, error) {
 		return nil, err
 	}
 	schedules, err := d.o.Backend.Schedules(ctx, api.Query{Limit: maxWatchers})
+	if err != nil {
+		return nil, err
+	}
+	kinds, err := d.o.Backend.WatcherKinds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	week := weekFrom(r.now)
+	forecast, err := d.o.Backend.Forecast(ctx, r.now, week[len(week)-1])
 	if err != nil {
 		return nil, err
 	}
@@ -57,8 +67,10 @@ func (d *Dashboard) showWatchers(r *request) (g.Node, error) {
 	}
 	return h.Div(
 		h.Class("stack"),
-		section("sources", "Sources", len(watchers), emptyState("Nothing is watched", "Tell Hob in the chat, for example: watch ~/Downloads and tell me."), rows, r.pagerLinks(more, last)),
-		section("schedules", "Schedules", len(schedules), emptyState("No schedules", "Tell Hob in the chat, for example: every weekday at 8:00 tell me the weather."), timed, r.pagerLinks(moreTimed, lastTimed)),
+		section("sources", "Sources", len(watchers), emptyState("Nothing is watched", "Add a watcher below, or tell Hob in the chat: watch ~/Downloads and tell me."), rows, r.pagerLinks(more, last)),
+		section("schedules", "Schedules", len(schedules), emptyState("No schedules", "Add one below, or tell Hob in the chat: every weekday at 8:00 tell me the weather."), timed, r.pagerLinks(moreTimed, lastTimed)),
+		renderWatcherForms(r, kinds),
+		renderWeek(r, forecast, week),
 		h.P(h.Class("soft small"), g.Text("Reminders are on the page "), h.A(h.Href("/today"), g.Text("Today")), g.Text(".")),
 	), nil
 }

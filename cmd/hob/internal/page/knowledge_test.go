@@ -163,3 +163,64 @@ func testCostsPage(t *testing.T, b *browser) {
 		t.Errorf("the purpose is missing: %s", s)
 	}
 }
+// The page Watchers adds watchers and schedules with a form for each kind, and draws the next days.
+func testWatcherForms(t *testing.T, b *browser) {
+	h := open(t, offline+"[notify]\nquiet_hours = { start = \"22:00\", end = \"07:00\" }\n")
+	inbox := filepath.Join(h.home, "inbox")
+	fatal(t, os.Mkdir(inbox, 0o700))
+	w := b.window(t)
+	w.enter(h)
+	w.visit(h, "/watchers")
+	choose := func(kind string) {
+		t.Helper()
+		w.visit(h, "/watchers")
+		get[bool](w, fmt.Sprintf(`(Array.from(document.querySelectorAll("#add .tabs a")).find(a => a.innerText === %q).click(), true)`, kind))
+		w.until(`document.querySelector("#add form")`)
+		w.until(live)
+	}
+	fill := func(values map[string]string) {
+		t.Helper()
+		for name, value := range values {
+			get[bool](w, fmt.Sprintf(`(document.querySelector("#add [name='%s']").value = %q, true)`, name, value))
+		}
+		get[bool](w, `(document.querySelector("#add form").requestSubmit(), true)`)
+	}
+	for _, kind := range []string{"Files", "Feed", "Web page", "Email", "Messages", "Calendar", "GitHub repository", "MCP resource"} {
+		choose(kind)
+		if n := get[int](w, `document.querySelectorAll("#add form input:not([type=hidden])").length`); n < 4 {
+			t.Errorf("the form for %s has %d fields", kind, n)
+		}
+	}
+	// What the user entered is kept after an error.
+	choose("Files")
+	fill(map[string]string{"config-path": inbox, "config-pattern": "*.pdf", "active_hours": "when I like"})
+	w.until(`document.querySelector(".flash.error")`)
+	if v := get[string](w, `document.querySelector("#add [name='config-path']")?.value`); v != inbox {
+		t.Errorf("after an error the path is %q", v)
+	}
+	fill(map[string]string{"active_hours": ""})
+	w.until(`document.querySelector(".flash:not(.error)")?.innerText.includes("I am watching new PDF files")`)
+	w.until(row("inbox"))
+
+	choose("Schedule")
+	fill(map[string]string{"when": "day at 8:00", "action": "tell me <b>the weather"})
+	w.until(row("tell me <b>the weather"))
+	w.until(`document.querySelectorAll("svg.week circle.run").length >= 6`)
+	var made any
+	h.post("/api/v1/tools/create_reminder", map[string]any{"arguments": map[string]any{"text": "stretch", "every": "30 minutes"}}, &made)
+	h.post("/api/v1/tools/create_reminder", map[string]any{"arguments": map[string]any{"text": "call Ada", "at": "tomorrow at 9"}}, &made)
+	w.until(`document.querySelector("svg.week rect.reminder:not(.dense)") && document.querySelectorAll("svg.week rect.dense").length === 1 && document.querySelectorAll("svg.week rect.quiet").length >= 6`)
+	if s := get[string](w, `document.querySelector("svg.week").getAttribute("aria-label")`); !strings.Contains(s, "tell me <b>the weather: ") {
+		t.Errorf("the picture is described as %q", s)
+	}
+	w.click("#week details summary")
+	w.until(row("09:00: call Ada"))
+	w.picture("week")
+	// The timeline says in a sentence what was made.
+	w.visit(h, "/timeline")
+	w.until(row("Watch new PDF files in"))
+	if strings.Contains(w.shown(), "{") {
+		t.Errorf("the timeline shows JSON: %s", w.shown())
+	}
+}
+
