@@ -35,7 +35,7 @@ func (d *Dashboard) memoryPage() page {
 			"item": d.showItem, "forget": d.showForget,
 		},
 		actions: map[string]action{
-			"add": d.addFact, "correct": d.correctFact, "forget": d.forgetRow, "learned": d.changeLearned, "about": d.changeAbout,
+			"add": d.addFact, "correct": d.correctFact, "forget": d.forgetRow, "learned": d.changeLearned, "about": d.changeAbout, "merge": d.mergePeople, "split": d.splitPerson,
 		},
 		commands: []command{{"Search the memory", "/memory#search"}, {"Add a fact", "/memory#new-fact"}},
 	}

@@ -34,7 +34,11 @@ func (d *Dashboard) showItem(r *request) (g.Node, error) {
 		if err != nil {
 			return nil, err
 		}
-		return h.Div(h.Class("stack"), back, renderEntity(r, it), renderGraph(graph, "What Hob knows about "+it.Entity.Name), renderNear(r, "Where it is mentioned", it.Near)), nil
+		others, err := d.o.Backend.MemoryGraph(r.Context(), "", maxGraph)
+		if err != nil {
+			return nil, err
+		}
+		return h.Div(h.Class("stack"), back, renderEntity(r, it), renderIdentity(r, it.Entity, others.Entities), renderGraph(graph, "What Hob knows about "+it.Entity.Name), renderNear(r, "Where it is mentioned", it.Near)), nil
 	}
 	replaced := ""
 	if it.ReplacedBy != nil {
