@@ -2,14 +2,20 @@ package api
 
 import "context"
 
-// Settings reads the configuration. No operation changes it, because no request may change what Hob
-// is allowed to do or which programs it runs. The user changes it in a terminal: hob config set.
+// Settings reads the configuration, and changes the keys that cannot loosen safety. No operation
+// changes another key, because no request may change what Hob is allowed to do or which programs it
+// runs. The user changes those in a terminal: hob config set.
 type Settings interface {
 	// Settings lists every key in the order of the documentation, with its value in the file.
 	Settings(ctx context.Context) ([]Setting, error)
 	// PreviewSetting checks a new value of a key as `hob config set` does, and returns the
 	// difference. It writes nothing. It returns ErrInvalid if the value would not be accepted.
 	PreviewSetting(ctx context.Context, key, value string) (SettingChange, error)
+	// SaveSetting writes a new value of a key, and journals the change for undo. old is the value
+	// that PreviewSetting returned as Old. It returns ErrDenied if the key may be changed only in a
+	// terminal, ErrConflict if the file contains another value than old, and ErrInvalid if the value
+	// would not be accepted. Only a browser in which the user is logged in may use it.
+	SaveSetting(ctx context.Context, key, old, value string) (SettingChange, error)
 }
 
 // Setting is one key of the configuration.
@@ -24,6 +30,8 @@ type Setting struct {
 	Secret bool   `json:"secret,omitempty"`
 	Set    bool   `json:"set,omitempty"`  // whether the value differs from the default
 	Many   bool   `json:"many,omitempty"` // whether its section may occur several times
+	// OnPage is true if SaveSetting can change the key.
+	OnPage bool `json:"on_page,omitempty"`
 }
 
 // SettingChange is the difference that a new value makes. Old and New are written as in the file; Old

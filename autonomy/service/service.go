@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"hob/autonomy"
@@ -77,8 +78,8 @@ type Options struct {
 	MCP          api.MCP
 	Tasks        api.Tasks
 	Notes        api.Notes
-	Process      Process
 	Canvas       api.Canvas
+	Process      Process
 	Examiner     Examiner
 	Redact       *redact.Set // removes secrets from what channels report
 	Config       *config.Config
@@ -115,9 +116,10 @@ type Options struct {
 type Service struct {
 	api.MCP
 
-	o    Options
-	day  cachedPlan
-	conf configState
+	o      Options
+	day    cachedPlan
+	conf   configState
+	saving sync.Mutex // held while the configuration is changed
 }
 
 // New returns a service that uses the given parts of the engine.

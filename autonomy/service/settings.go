@@ -18,7 +18,7 @@ func (sv *Service) Settings(context.Context) ([]api.Setting, error) {
 	}
 	var out []api.Setting
 	for _, k := range config.Keys() {
-		x := api.Setting{Key: k.Name, About: k.Doc, Accepts: k.Accepts, Default: k.Default, Many: k.Many, Secret: config.IsSecret(k.Name)}
+		x := api.Setting{Key: k.Name, About: k.Doc, Accepts: k.Accepts, Default: k.Default, Many: k.Many, Secret: config.IsSecret(k.Name), OnPage: config.ChangeableOnPage(k.Name)}
 		if !k.Many {
 			v, err := settingValue(now, k.Name)
 			if err != nil {
@@ -60,4 +60,33 @@ func (sv *Service) PreviewSetting(_ context.Context, key, value string) (api.Set
 		return api.SettingChange{}, fmt.Errorf("%w: %w", api.ErrInvalid, err)
 	}
 	return api.SettingChange{Key: ch.Key, Old: sv.o.Redact.Text(ch.Old), New: ch.New, Warning: ch.Warning}, nil
+}
+
+// SaveSetting implements api.Settings.
+func (sv *Service) SaveSetting(ctx context.Context, key, old, value string) (api.SettingChange, error) {
+	if !config.ChangeableOnPage(key) {
+		return api.SettingChange{}, fmt.Errorf("%w: %s can be changed only in a terminal; run hob config set", api.ErrDenied, key)
+	}
+	sv.saving.Lock()
+	defer sv.saving.Unlock()
+	ch, err := sv.PreviewSetting(ctx, key, value)
+	switch {
+	case err != nil:
+		return api.SettingChange{}, err
+	case ch.Old != old:
+		return api.SettingChange{}, fmt.Errorf("%w: %s was changed in the meantime; check the value again", api.ErrConflict, key)
+	}
+	copies := sv.o.Revisions
+	before, err := copies.Keep()
+	if err != nil {
+		return api.SettingChange{}, err
+	}
+	if _, err := config.Set(copies.Path, key, value, sv.o.SettingChecks...); err != nil {
+		return api.SettingChange{}, fmt.Errorf("%w: %w", api.ErrInvalid, err)
+	}
+	after, err := copies.Keep()
+	if err != nil || after == before {
+		return ch, err
+	}
+	return ch, sv.ConfigChanged(ctx, api.ConfigChange{What: key, Before: before, After: after})
 }

@@ -340,6 +340,11 @@ func (e *engine) Watchers(_ context.Context, q api.Query) ([]api.Watcher, error)
 	return []api.Watcher{{WatcherSpec: api.WatcherSpec{ID: "x"}}}, nil
 }
 
+func (e *engine) SaveSetting(_ context.Context, key, old, value string) (api.SettingChange, error) {
+	e.note("save %s %s %s", key, old, value)
+	return api.SettingChange{Key: key, Old: old, New: value}, nil
+}
+
 func (e *engine) Notes(_ context.Context, q api.Query) ([]api.Note, error) {
 	e.note("list %s %+v", "notes", q)
 	return nil, fmt.Errorf("%w: cannot be narrowed so", api.ErrInvalid)

@@ -78,7 +78,8 @@ func TestIncidentI2(t *testing.T) {
 }
 
 // CVE-2026-25593: the API could set a path that was then executed. Hob's API cannot write the
-// configuration.
+// configuration. Only the forms of the dashboard can, in a browser in which the user is logged in, and
+// only keys that cannot loosen safety (TestIncidentI3_NoSettingOverTheAPI).
 func TestIncidentI3(t *testing.T) {
 	h := newServerFixture(t, nil)
 	for _, path := range []string{"/api/v1/config", "/api/v1/config/apply", "/api/v1/manage/config", "/api/v1/providers", "/api/v1/manage/update", "/api/v1/settings"} {
@@ -88,8 +89,32 @@ func TestIncidentI3(t *testing.T) {
 			}
 		}
 	}
+	cookie := cookieOf(t, h.follow(t, h.link(t)))
+	login := []string{"Authorization", "", "Cookie", cookie.Name + "=" + cookie.Value}
+	own := []string{"Origin", h.URL()}
+	for name, header := range map[string][]string{
+		"the API token":                         nil,
+		"the API token with our origin":         own,
+		"a login without an origin":             login,
+		"a login with another origin":           append([]string{"Origin", "https://evil.example"}, login...),
+		"a login with another port":             append([]string{"Origin", "http://127.0.0.1:1"}, login...),
+		"a login from another site":             append([]string{"Origin", h.URL(), "Sec-Fetch-Site", "cross-site"}, login...),
+		"a login with an origin that is hidden": append([]string{"Origin", "null"}, login...),
+		"no proof with our origin":              append([]string{"Authorization", ""}, own...),
+	} {
+		for _, path := range []string{"/settings/save", "/costs/limit"} {
+			r := h.send(t, "POST", path, "key=budget.daily_usd&old=&value=5", append([]string{"Content-Type", "application/x-www-form-urlencoded"}, header...)...)
+			if r.code != http.StatusForbidden && r.code != http.StatusUnauthorized {
+				t.Errorf("%s: %s: %d %.200s", name, path, r.code, r.body)
+			}
+		}
+	}
 	if n := len(h.e.asked); n != 0 {
 		t.Errorf("calls of the engine = %v, want none", h.e.asked)
+	}
+	r := h.send(t, "POST", "/settings/save", "key=agent.name&old=&value=Ada", append(append([]string{"Content-Type", "application/x-www-form-urlencoded"}, login...), own...)...)
+	if r.code != http.StatusSeeOther || len(h.e.asked) != 1 {
+		t.Errorf("the page itself: %d %.200s, the engine was asked %v", r.code, r.body, h.e.asked)
 	}
 }
 

@@ -45,6 +45,9 @@ func (s *Server) dashboardRoutes() (out []route) {
 			rt.html = true
 			rt.owner = func(w http.ResponseWriter, r *http.Request, c call) error {
 				by, err := s.answeringSurface(r, c.by)
+				if err == nil && p.Login {
+					err = s.requireOwnPage(r, c.by)
+				}
 				if err != nil {
 					return err
 				}
@@ -54,6 +57,17 @@ func (s *Server) dashboardRoutes() (out []route) {
 		out = append(out, rt)
 	}
 	return out
+}
+
+// requireOwnPage rejects a request that does not come from a form of this server's pages in a browser
+// that is logged in. checkEntry accepts requests without an Origin header, which programs send.
+func (s *Server) requireOwnPage(r *http.Request, by authMethod) error {
+	origin := r.Header.Get("Origin")
+	if by == byCookie && (origin != "" && s.ownOrigin(r, origin) || r.Header.Get("Sec-Fetch-Site") == "same-origin") {
+		return nil
+	}
+	s.log.Warn("rejected a change of the configuration that does not come from the page", "path", r.URL.Path)
+	return newFailure(http.StatusForbidden, "login_required", "open the page with `hob open`, or use hob config set in a terminal", "only the page in your browser can save settings")
 }
 
 // routeID returns a name for a route made of its path.

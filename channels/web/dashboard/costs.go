@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -26,6 +27,7 @@ func (d *Dashboard) costsPage() page {
 	return page{
 		path: "/costs", title: "Costs", about: "What the language models used, and the limits that you set.",
 		icon: "M4 20h16M6 20v-7h3v7M11 20V5h3v15M16 20v-10h3v10", plots: true, file: "plots.js", show: d.showCosts,
+		saves: map[string]action{"limit": d.saveLimit},
 	}
 }
 
@@ -94,6 +96,10 @@ func (d *Dashboard) showCosts(r *request) (g.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	limits, err := d.renderLimits(r)
+	if err != nil {
+		return nil, err
+	}
 	first := startOfDay(r.now).AddDate(0, 0, 1-span)
 	rows = slices.DeleteFunc(rows, func(u api.UsageRow) bool { return u.Day < first.Format(time.DateOnly) })
 	var models, purposes, days usageTable
@@ -117,6 +123,7 @@ func (d *Dashboard) showCosts(r *request) (g.Node, error) {
 	return h.Div(
 		h.Class("stack"),
 		h.Div(h.Class("columns"), g.Map(caps, renderBudget)),
+		limits,
 		tabLinks("Period", current, tab{"7 days", "/costs?days=7"}, tab{"30 days", "/costs"}, tab{"12 months", "/costs?days=365"}),
 		g.If(len(rows) == 0, cardSection("", emptyState("No model calls", "Nothing was used in this period. The built-in brain costs nothing."))),
 		g.Iff(len(rows) > 0, func() g.Node {
@@ -253,15 +260,68 @@ func renderBudget(b api.BudgetRow) g.Node {
 		g.Iff(b.CapTokens != nil, func() g.Node {
 			return limit("Share of the token limit", float64(b.Tokens), float64(*b.CapTokens), formatCount(b.Tokens)+" of "+formatCount(*b.CapTokens)+" tokens")
 		}),
-		g.If(b.CapUSD == nil && b.CapTokens == nil, h.P(h.Class("soft small"), g.Text("No limit. Set one with "), h.Code(g.Text("hob config set "+budgetKey(b.Period)+" 5")), g.Text("."))),
+		g.If(b.CapUSD == nil && b.CapTokens == nil, h.P(h.Class("soft small"), g.Text("No limit"))),
 	)
 }
 
-func budgetKey(period string) string {
-	if period == "month" {
-		return "budget.monthly_usd"
+// renderLimits lets the user change the limits. They are settings, so the form has the value that the
+// file contains, which may differ from the one that applies until the next start.
+func (d *Dashboard) renderLimits(r *request) (g.Node, error) {
+	all, err := d.o.Backend.Settings(r.Context())
+	if err != nil {
+		return nil, err
 	}
-	return "budget.daily_usd"
+	var rows g.Group
+	for _, key := range []string{"budget.daily_usd", "budget.monthly_usd", "budget.daily_tokens", "budget.warn_at"} {
+		at := slices.IndexFunc(all, func(s api.Setting) bool { return s.Key == key })
+		if at < 0 {
+			continue
+		}
+		s := all[at]
+		ch, err := d.o.Backend.PreviewSetting(r.Context(), key, s.Value)
+		if errors.Is(err, api.ErrInvalid) { // the file has a mistake, which the page Health explains
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		step := "any"
+		if key == "budget.daily_tokens" {
+			step = "1"
+		}
+		rows = append(rows, h.Form(
+			h.Class("row"), h.Method("post"), h.Action("/costs/limit"), h.Data("name", key), hiddenField("key", key), hiddenField("old", ch.Old), hiddenField("back", r.pageAddress()),
+			labeledField(limitLabel(key), h.Input(h.Type("number"), h.Name("value"), h.Min("0"), h.Step(step), h.Value(s.Value), h.Required())),
+			h.Button(h.Type("submit"), h.Aria("label", "Save: "+limitLabel(key)), g.Text("Save")),
+		))
+	}
+	return cardSection("Limits", h.Details(
+		h.Summary(g.Text("Change the limits")),
+		h.P(h.Class("soft small"), g.Text("0 means no limit. Over a limit, Hob notifies you once and continues with the built-in brain. Changes apply when Hob restarts.")),
+		h.Div(h.Class("stack"), rows),
+	)), nil
+}
+
+func limitLabel(key string) string {
+	switch key {
+	case "budget.daily_usd":
+		return "US dollars a day"
+	case "budget.monthly_usd":
+		return "US dollars a month"
+	case "budget.daily_tokens":
+		return "Tokens a day"
+	}
+	return "Warn at this share"
+}
+
+// saveLimit saves one limit.
+func (d *Dashboard) saveLimit(r *request) (string, error) {
+	f := r.PostForm
+	key := f.Get("key")
+	if sectionOf(key) != "budget" {
+		return "", fmt.Errorf("%w: %q is not a limit; use the page Settings", api.ErrInvalid, key)
+	}
+	return d.saveValue(r, key, f.Get("old"), f.Get("value"))
 }
 
 // renderUsage shows a plot and the same sums as a table.

@@ -132,6 +132,9 @@ type page struct {
 	// actions maps the names of the POST requests below the path to their functions. An error is
 	// shown as a message on the page.
 	actions map[string]action
+	// saves are actions that change the configuration. They need a browser login: the API token is
+	// not sufficient.
+	saves map[string]action
 	// commands are the page's entries in the palette, besides its link.
 	commands []command
 }
@@ -147,6 +150,9 @@ type Route struct {
 	Method, Path, Summary string
 	// Open means that the route needs no login.
 	Open bool
+	// Login means that only this server's own pages in a browser that is logged in may use the
+	// route. The API token is not sufficient.
+	Login bool
 	// Media is the type of a successful response. Post actions redirect instead.
 	Media string
 	// Serve handles the request of the authenticated user. by names the auth method.
@@ -172,6 +178,9 @@ func (d *Dashboard) Routes() []Route {
 		}
 		for _, name := range sortedNames(p.actions) {
 			out = append(out, Route{Method: "POST", Path: p.path + "/" + name, Summary: "Use a form of the page " + p.title, Serve: d.actionHandler(p, p.actions[name])})
+		}
+		for _, name := range sortedNames(p.saves) {
+			out = append(out, Route{Method: "POST", Path: p.path + "/" + name, Summary: "Save a setting on the page " + p.title, Login: true, Serve: d.actionHandler(p, p.saves[name])})
 		}
 	}
 	return out

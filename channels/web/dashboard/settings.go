@@ -16,13 +16,14 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// settingsPage shows every key of the configuration, checks new values, and undoes the last change. It
-// changes nothing itself: no request can change the configuration (docs/incidents.md, I3).
+// settingsPage shows every key of the configuration, checks new values, saves those that cannot loosen
+// safety, and undoes the last change. For all other keys it shows the command (docs/incidents.md, I3).
 func (d *Dashboard) settingsPage() page {
 	return page{
-		path: "/settings", title: "Settings", about: "Check a new value here, then save it in a terminal. No page and no program can change settings over the network.",
+		path: "/settings", title: "Settings", about: "Check a new value here, then save it. What decides what Hob may do can be saved only in a terminal.",
 		icon: "M4 7h9M17 7h3M4 17h3M11 17h9M15 5v4M9 15v4", show: d.showSettings,
 		views:    map[string]func(*request) (g.Node, error){"change": d.showChange},
+		saves:    map[string]action{"save": d.saveSetting},
 		commands: []command{{"Change the model", settingLink("agent.model")}, {"See all settings", "/settings?q=&section="}},
 	}
 }
@@ -205,9 +206,36 @@ func (d *Dashboard) renderDifference(r *request, s api.Setting, value string) (g
 			h.P(h.Class("in"), h.Span(h.Class("sr"), g.Text("After: ")), plainText(s.Key+" = "+ch.New)),
 		),
 		g.If(ch.Warning != "", h.P(h.Class("failed"), plainText(asSentence(ch.Warning)))),
-		h.P(g.Text("To save it, run this command in a terminal. Hob applies the change when it restarts.")),
-		h.Pre(h.Class("wrap"), h.TabIndex("0"), plainText("hob config set "+s.Key+" "+quoteShell(value))),
+		g.Iff(s.OnPage, func() g.Node {
+			// The address must change with the content: the page of a saved value would show no difference.
+			return h.Form(
+				h.Class("row"), h.Method("post"), h.Action("/settings/save"), hiddenField("key", s.Key), hiddenField("old", ch.Old), hiddenField("value", value),
+				hiddenField("back", "/settings?section="+url.QueryEscape(sectionOf(s.Key))),
+				h.Button(h.Type("submit"), h.Class("primary"), g.Text("Save")), h.Span(h.Class("soft small"), g.Text("Hob applies the change when it restarts.")),
+			)
+		}),
+		g.Iff(!s.OnPage, func() g.Node {
+			return g.Group{
+				h.P(g.Text("To save it, run this command in a terminal. Hob applies the change when it restarts.")),
+				h.Pre(h.Class("wrap"), h.TabIndex("0"), plainText("hob config set "+s.Key+" "+quoteShell(value))),
+			}
+		}),
 	), nil
+}
+
+// saveSetting saves a value that the page has checked. old is the value before, which the user saw.
+func (d *Dashboard) saveSetting(r *request) (string, error) {
+	f := r.PostForm
+	return d.saveValue(r, f.Get("key"), f.Get("old"), f.Get("value"))
+}
+
+// saveValue changes one key of the configuration.
+func (d *Dashboard) saveValue(r *request, key, old, value string) (string, error) {
+	ch, err := d.o.Backend.SaveSetting(r.Context(), key, old, value)
+	if err != nil {
+		return "", err
+	}
+	return "Saved " + ch.Key + " = " + ch.New + ". Hob applies it when it restarts.", nil
 }
 
 // quoteShell quotes a value for a POSIX shell, unless no shell changes it.

@@ -72,6 +72,38 @@ func testMemoryPage(t *testing.T, b *browser) {
 	}
 }
 
+// The page of a person merges two entries and separates them again.
+func testMergePeople(t *testing.T, b *browser) {
+	h := open(t, offline)
+	var made any
+	for _, args := range []map[string]any{{"from": "Ana", "relation": "works at", "to": "Initech"}, {"from": "Annie", "relation": "lives in", "to": "Riga"}} {
+		h.post("/api/v1/tools/link_entities", map[string]any{"arguments": args}, &made)
+	}
+	w := b.window(t)
+	w.logIn(h)
+	show := func(names ...string) {
+		t.Helper()
+		w.visit(h, "/memory")
+		w.click("main figure + details summary")
+		get[bool](w, fmt.Sprintf(`(Array.from(document.querySelectorAll("main details a.what")).find(a => %q.split("|").includes(a.innerText)).click(), true)`, strings.Join(names, "|")))
+		w.waitUntil(`location.pathname === "/memory/item" && document.querySelector("#identity")`)
+		w.waitUntil(live)
+	}
+	show("Ana")
+	if !get[bool](w, `Array.from(document.querySelectorAll("#others option"), o => o.value).includes("Annie")`) {
+		t.Error("the other entry is not suggested")
+	}
+	get[bool](w, `(e => (e.value = "Nobody", e.form.requestSubmit(), true))(document.querySelector("#identity [name=second]"))`)
+	w.waitUntil(`document.querySelector(".flash.error")?.innerText.includes("Nobody") && location.pathname === "/memory/item"`)
+	get[bool](w, `(e => (e.value = "Annie", e.form.requestSubmit(), true))(document.querySelector("#identity [name=second]"))`)
+	w.waitUntil(`location.pathname === "/memory" && document.querySelector(".flash:not(.error)")?.innerText.includes("are the same now")`)
+	show("Ana", "Annie") // either entry may be the one that stays
+	w.click("#identity li button")
+	w.waitUntil(`location.pathname === "/memory" && document.querySelector(".flash:not(.error)")?.innerText.includes("different now")`)
+	show("Annie")
+	show("Ana")
+}
+
 // facts returns the texts of all facts.
 func (h *daemonFixture) facts() string {
 	h.t.Helper()
@@ -139,6 +171,68 @@ func testWatchersPage(t *testing.T, b *browser) {
 	w.waitUntil("!" + row("inbox"))
 }
 
+// The page Watchers adds watchers and schedules with a form for each kind, and draws the next days.
+func testWatcherForms(t *testing.T, b *browser) {
+	h := open(t, offline+"[notify]\nquiet_hours = { start = \"22:00\", end = \"07:00\" }\n")
+	inbox := filepath.Join(h.home, "inbox")
+	fatal(t, os.Mkdir(inbox, 0o700))
+	w := b.window(t)
+	w.logIn(h)
+	w.visit(h, "/watchers")
+	choose := func(kind string) {
+		t.Helper()
+		w.visit(h, "/watchers")
+		get[bool](w, fmt.Sprintf(`(Array.from(document.querySelectorAll("#add .tabs a")).find(a => a.innerText === %q).click(), true)`, kind))
+		w.waitUntil(`document.querySelector("#add form")`)
+		w.waitUntil(live)
+	}
+	fill := func(values map[string]string) {
+		t.Helper()
+		for name, value := range values {
+			get[bool](w, fmt.Sprintf(`(document.querySelector("#add [name='%s']").value = %q, true)`, name, value))
+		}
+		get[bool](w, `(document.querySelector("#add form").requestSubmit(), true)`)
+	}
+	for _, kind := range []string{"Files", "Feed", "Web page", "Email", "Messages", "Calendar", "GitHub repository", "MCP resource"} {
+		choose(kind)
+		if n := get[int](w, `document.querySelectorAll("#add form input:not([type=hidden])").length`); n < 4 {
+			t.Errorf("the form for %s has %d fields", kind, n)
+		}
+	}
+	// What the user entered is kept after an error.
+	choose("Files")
+	fill(map[string]string{"config-path": inbox, "config-pattern": "*.pdf", "active_hours": "when I like"})
+	w.waitUntil(`document.querySelector(".flash.error")`)
+	if v := get[string](w, `document.querySelector("#add [name='config-path']")?.value`); v != inbox {
+		t.Errorf("after an error the path is %q", v)
+	}
+	fill(map[string]string{"active_hours": ""})
+	w.waitUntil(`document.querySelector(".flash:not(.error)")?.innerText.includes("I am watching new PDF files")`)
+	w.waitUntil(row("inbox"))
+
+	choose("Schedule")
+	fill(map[string]string{"when": "day at 8:00", "action": "tell me <b>the weather"})
+	w.waitUntil(row("tell me <b>the weather"))
+	w.waitUntil(`document.querySelectorAll("svg.week circle.run").length >= 6`)
+	w.waitUntil(live)
+	var made any
+	h.post("/api/v1/tools/create_reminder", map[string]any{"arguments": map[string]any{"text": "stretch", "every": "30 minutes"}}, &made)
+	h.post("/api/v1/tools/create_reminder", map[string]any{"arguments": map[string]any{"text": "call Ada", "at": "tomorrow at 9"}}, &made)
+	w.waitUntil(`document.querySelector("svg.week rect.reminder:not(.dense)") && document.querySelectorAll("svg.week rect.dense").length === 1 && document.querySelectorAll("svg.week rect.quiet").length >= 6`)
+	if s := get[string](w, `document.querySelector("svg.week").getAttribute("aria-label")`); !strings.Contains(s, "tell me <b>the weather: ") {
+		t.Errorf("the picture is described as %q", s)
+	}
+	w.click("#week details summary")
+	w.waitUntil(row("09:00: call Ada"))
+	w.picture("week")
+	// The timeline says in a sentence what was made.
+	w.visit(h, "/timeline")
+	w.waitUntil(row("Watch new PDF files in"))
+	if strings.Contains(w.shownText(), "{") {
+		t.Errorf("the timeline shows JSON: %s", w.shownText())
+	}
+}
+
 func testCostsPage(t *testing.T, b *browser) {
 	goOn := make(chan struct{})
 	close(goOn)
@@ -162,65 +256,17 @@ func testCostsPage(t *testing.T, b *browser) {
 	if s := w.shownText(); !strings.Contains(s, "answers") {
 		t.Errorf("the purpose is missing: %s", s)
 	}
-}
-// The page Watchers adds watchers and schedules with a form for each kind, and draws the next days.
-func testWatcherForms(t *testing.T, b *browser) {
-	h := open(t, offline+"[notify]\nquiet_hours = { start = \"22:00\", end = \"07:00\" }\n")
-	inbox := filepath.Join(h.home, "inbox")
-	fatal(t, os.Mkdir(inbox, 0o700))
-	w := b.window(t)
-	w.enter(h)
-	w.visit(h, "/watchers")
-	choose := func(kind string) {
+	// A limit is a setting, which is saved in the file.
+	file := filepath.Join(h.home, "hob", "config.toml")
+	limit := func(value string) {
 		t.Helper()
-		w.visit(h, "/watchers")
-		get[bool](w, fmt.Sprintf(`(Array.from(document.querySelectorAll("#add .tabs a")).find(a => a.innerText === %q).click(), true)`, kind))
-		w.until(`document.querySelector("#add form")`)
-		w.until(live)
+		get[bool](w, fmt.Sprintf(`(e => (e.value = %q, e.form.noValidate = true, e.form.requestSubmit(), true))(document.querySelector("form[data-name='budget.daily_usd'] [name=value]"))`, value))
 	}
-	fill := func(values map[string]string) {
-		t.Helper()
-		for name, value := range values {
-			get[bool](w, fmt.Sprintf(`(document.querySelector("#add [name='%s']").value = %q, true)`, name, value))
-		}
-		get[bool](w, `(document.querySelector("#add form").requestSubmit(), true)`)
-	}
-	for _, kind := range []string{"Files", "Feed", "Web page", "Email", "Messages", "Calendar", "GitHub repository", "MCP resource"} {
-		choose(kind)
-		if n := get[int](w, `document.querySelectorAll("#add form input:not([type=hidden])").length`); n < 4 {
-			t.Errorf("the form for %s has %d fields", kind, n)
-		}
-	}
-	// What the user entered is kept after an error.
-	choose("Files")
-	fill(map[string]string{"config-path": inbox, "config-pattern": "*.pdf", "active_hours": "when I like"})
-	w.until(`document.querySelector(".flash.error")`)
-	if v := get[string](w, `document.querySelector("#add [name='config-path']")?.value`); v != inbox {
-		t.Errorf("after an error the path is %q", v)
-	}
-	fill(map[string]string{"active_hours": ""})
-	w.until(`document.querySelector(".flash:not(.error)")?.innerText.includes("I am watching new PDF files")`)
-	w.until(row("inbox"))
-
-	choose("Schedule")
-	fill(map[string]string{"when": "day at 8:00", "action": "tell me <b>the weather"})
-	w.until(row("tell me <b>the weather"))
-	w.until(`document.querySelectorAll("svg.week circle.run").length >= 6`)
-	var made any
-	h.post("/api/v1/tools/create_reminder", map[string]any{"arguments": map[string]any{"text": "stretch", "every": "30 minutes"}}, &made)
-	h.post("/api/v1/tools/create_reminder", map[string]any{"arguments": map[string]any{"text": "call Ada", "at": "tomorrow at 9"}}, &made)
-	w.until(`document.querySelector("svg.week rect.reminder:not(.dense)") && document.querySelectorAll("svg.week rect.dense").length === 1 && document.querySelectorAll("svg.week rect.quiet").length >= 6`)
-	if s := get[string](w, `document.querySelector("svg.week").getAttribute("aria-label")`); !strings.Contains(s, "tell me <b>the weather: ") {
-		t.Errorf("the picture is described as %q", s)
-	}
-	w.click("#week details summary")
-	w.until(row("09:00: call Ada"))
-	w.picture("week")
-	// The timeline says in a sentence what was made.
-	w.visit(h, "/timeline")
-	w.until(row("Watch new PDF files in"))
-	if strings.Contains(w.shown(), "{") {
-		t.Errorf("the timeline shows JSON: %s", w.shown())
+	limit("-5")
+	w.waitUntil(`document.querySelector(".flash.error")`)
+	limit("2.5")
+	w.waitUntil(`document.querySelector(".flash:not(.error)")?.innerText.includes("budget.daily_usd = 2.5")`)
+	if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), "daily_usd = 2.5") {
+		t.Errorf("the file contains %s, %v", text, err)
 	}
 }
-

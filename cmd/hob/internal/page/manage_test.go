@@ -99,7 +99,8 @@ func testChannelsPage(t *testing.T, b *browser) {
 }
 
 // The page Settings shows each key with its value and help, checks a value as hob config set does and
-// shows the difference, writes nothing, shows no secret, and undoes the last change.
+// shows the difference, saves only keys that cannot loosen safety, shows no secret, and undoes the last
+// change.
 func testSettingsPage(t *testing.T, b *browser) {
 	h := open(t, offline)
 	file := filepath.Join(h.home, "hob", "config.toml")
@@ -131,12 +132,35 @@ func testSettingsPage(t *testing.T, b *browser) {
 	if s := check("notify.channel", "pigeon"); !strings.Contains(s, "Not accepted") || !strings.Contains(s, "[channels.pigeon]") {
 		t.Errorf("unknown channel: %q", s)
 	}
-	if s := check("agent.name", "Ada's <b>"); !strings.Contains(s, `agent.name = "Ada's <b>"`) || !strings.Contains(s, `hob config set agent.name 'Ada'\''s <b>'`) {
+	if s := check("plan.place", "Ada's <b>"); !strings.Contains(s, `plan.place = "Ada's <b>"`) || !strings.Contains(s, `hob config set plan.place 'Ada'\''s <b>'`) {
+		t.Errorf("a value that is saved only in a terminal: %q", s)
+	}
+	if get[bool](w, `!!document.querySelector("form[action='/settings/save']")`) {
+		t.Error("the page can save a key that decides what Hob may do")
+	}
+	if s := check("agent.name", "Ada's <b>"); !strings.Contains(s, `agent.name = "Ada's <b>"`) || strings.Contains(s, "hob config set") {
 		t.Errorf("a good value: %q", s)
 	}
 	if now, err := os.ReadFile(file); err != nil || string(now) != text {
 		t.Errorf("checking a value changed the file: %v %s", err, now)
 	}
+	w.click("form[action='/settings/save'] button")
+	w.waitUntil(`location.pathname === "/settings" && document.querySelector(".flash:not(.error)") && ` + lineOf("agent.name") + `.innerText.includes("Ada's <b>")`)
+	if now, err := os.ReadFile(file); err != nil || !strings.Contains(string(now), `name = "Ada's <b>"`) {
+		t.Errorf("after saving: %v %s", err, now)
+	}
+	w.waitUntil(live)
+	w.click("#last-change form button")
+	w.waitUntil(`document.querySelector(".flash:not(.error)") && !document.querySelector("#last-change")`)
+	if now, err := os.ReadFile(file); err != nil || string(now) != text {
+		t.Errorf("after the undo: %v %s", err, now)
+	}
+	// A value that changed after it was checked is not overwritten.
+	check("agent.name", "Ada")
+	fatal(t, os.WriteFile(file, []byte(strings.Replace(text, "[agent]\n", "[agent]\nname = \"Bob\"\n", 1)), 0o600))
+	w.click("form[action='/settings/save'] button")
+	w.waitUntil(`document.querySelector(".flash.error")?.innerText.includes("meantime")`)
+	fatal(t, os.WriteFile(file, []byte(text), 0o600))
 	// A change that was made in a terminal can be undone here.
 	paths, err := system.DefaultPaths()
 	fatal(t, err)

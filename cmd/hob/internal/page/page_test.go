@@ -79,7 +79,7 @@ func TestPage(t *testing.T) {
 		{"widgets are drawn, pinned and removed, and hostile ones are defused", testWidgets},
 		{"a widget reaches nothing even if it is not sanitized", testWidgetIsolation},
 		{"the page Channels pairs, tests and unpairs", testChannelsPage},
-		{"the page Settings checks a value, and undoes a change", testSettingsPage},
+		{"the page Settings checks, saves and undoes, except what decides what Hob may do", testSettingsPage},
 		{"the page Health shows the checks, and fixes", testHealthPage},
 		{"problems are shown above the conversation", testProblems},
 		{"each page fits, in light and dark, and is accessible", testPages},

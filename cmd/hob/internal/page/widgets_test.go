@@ -32,7 +32,7 @@ func widgetFrame(title string) string {
 }
 
 // pushWidget shows a widget as a model does: with the tool, through the guard.
-func (h *house) pushWidget(args map[string]any) {
+func (h *daemonFixture) pushWidget(args map[string]any) {
 	h.t.Helper()
 	var made struct{ Error string }
 	h.post("/api/v1/tools/canvas_push", map[string]any{"arguments": args}, &made)
@@ -47,16 +47,16 @@ func testWidgets(t *testing.T, b *browser) {
 	h.pushWidget(map[string]any{"title": "Trips", "content_type": "bar", "content": "month,walks,rides\nJanuary,10,4\nFebruary,30,12\nMarch,25,8"})
 	h.pushWidget(map[string]any{"title": "Hostile", "content_type": "html", "content": hostileWidget})
 	w := b.window(t)
-	w.enter(h)
+	w.logIn(h)
 	w.visit(h, "/today")
 	for _, title := range []string{"Board", "Trips", "Hostile"} {
-		w.until(widgetFrame(title))
+		w.waitUntil(widgetFrame(title))
 	}
 	// The document of a frame, as the browser got it.
 	content := func(title, expression string) string {
 		t.Helper()
 		get[bool](w, fmt.Sprintf(`(window.seen = "", fetch(%s.src).then(r => r.text()).then(t => { const d = new DOMParser().parseFromString(t.replace(/<style.*?<\/style>/s, ""), "text/html"); window.seen = String(%s); }), true)`, widgetFrame(title), expression))
-		w.until(`window.seen`)
+		w.waitUntil(`window.seen`)
 		return get[string](w, `window.seen`)
 	}
 	if s := content("Board", `d.querySelector("h1").textContent + "; " + d.querySelectorAll("td").length + "; " + d.querySelectorAll("script").length + "; " + d.body.textContent.includes("<script>")`); s != "Canvas heading 4711; 2; 0; true" {
@@ -73,17 +73,17 @@ func testWidgets(t *testing.T, b *browser) {
 
 	// Pinned widgets come first and stay. Widgets are changed and removed in place.
 	w.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('[aria-label="Pin: Trips"]').click()`))
-	w.until(`document.querySelector('[aria-label="Unpin: Trips"]') && document.querySelector("main iframe").title.endsWith("Trips")`)
+	w.waitUntil(`document.querySelector('[aria-label="Unpin: Trips"]') && document.querySelector("main iframe").title.endsWith("Trips")`)
 	before := get[string](w, widgetFrame("Board")+".src")
 	h.pushWidget(map[string]any{"title": "Board", "content": "changed"})
-	w.until(fmt.Sprintf(`%s.src !== %q`, widgetFrame("Board"), before))
+	w.waitUntil(fmt.Sprintf(`%s.src !== %q`, widgetFrame("Board"), before))
 	var made any
 	h.post("/api/v1/tools/canvas_reset", map[string]any{"arguments": map[string]any{}}, &made)
-	w.until(`document.querySelectorAll("main iframe").length === 1`)
+	w.waitUntil(`document.querySelectorAll("main iframe").length === 1`)
 	w.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('[aria-label="Remove: Trips"]').click()`))
-	w.until(`document.querySelectorAll("main iframe").length === 0 && document.querySelector(".flash")`)
+	w.waitUntil(`document.querySelectorAll("main iframe").length === 0 && document.querySelector(".flash")`)
 	h.post("/api/v1/tools/undo", map[string]any{"arguments": map[string]any{}}, &made)
-	w.until(widgetFrame("Trips"))
+	w.waitUntil(widgetFrame("Trips"))
 }
 
 // A widget cannot reach anything even if the sanitizer fails: a proxy replaces the document in the
@@ -151,12 +151,12 @@ func testWidgetIsolation(t *testing.T, b *browser) {
 	}()
 	w := b.window(t)
 	w.do(chromedp.Navigate(proxy.URL + strings.TrimPrefix(h.link(), h.url)))
-	w.until(live)
+	w.waitUntil(live)
 	w.do(chromedp.Navigate(proxy.URL + "/today"))
-	w.until(live)
-	w.until(widgetFrame("Board"))
+	w.waitUntil(live)
+	w.waitUntil(widgetFrame("Board"))
 	get[bool](w, fmt.Sprintf(`(f => (window.messages = [], addEventListener("message", e => messages.push(String(e.data))), f.loading = "eager", f.onload = () => { window.again = true; }, f.src += "&again", f.scrollIntoView(), true))(%s)`, widgetFrame("Board")))
-	w.until(`window.again`)
+	w.waitUntil(`window.again`)
 	if get[bool](w, widgetFrame("Board")+`.contentDocument !== null`) {
 		t.Error("the page can read the widget, so they have the same origin")
 	}

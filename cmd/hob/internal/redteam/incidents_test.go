@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -145,7 +146,7 @@ func TestIncidentI3_NoSettingOverTheAPI(t *testing.T) {
 	owner, _ := w.routes()
 	for _, r := range owner {
 		changes := r.method != http.MethodGet && (strings.Contains(r.path, "config") || strings.Contains(r.path, "settings"))
-		if changes && r.path != "/api/v1/manage/config" {
+		if changes && r.path != "/api/v1/manage/config" && r.path != "/settings/save" {
 			t.Errorf("%s %s changes the configuration", r.method, r.path)
 		}
 	}
@@ -169,7 +170,83 @@ func TestIncidentI3_NoSettingOverTheAPI(t *testing.T) {
 			t.Errorf("%v: %d %.100s", in, c, body)
 		}
 	}
+	w.checkSettingsPage()
 	w.checkUnharmed("the API")
+}
+
+// checkSettingsPage checks the two forms that change the configuration: they need a login in a
+// browser, and refuse every key that could loosen safety.
+func (w *attackFixture) checkSettingsPage() {
+	t := w.t
+	t.Helper()
+	file := filepath.Join(w.hob, "config.toml")
+	before, err := os.ReadFile(file)
+	fatal(t, err)
+	_, body := w.api(http.MethodPost, "/api/v1/login", map[string]any{})
+	var link struct{ URL string }
+	fatal(t, json.Unmarshal(body, &link))
+	browser := *w.client
+	browser.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	send := func(method, address string, form url.Values, header map[string]string) *http.Response {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(form.Encode()))
+		fatal(t, err)
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		for k, v := range header {
+			req.Header.Set(k, v)
+		}
+		res, err := browser.Do(req)
+		fatal(t, err)
+		_ = res.Body.Close()
+		return res
+	}
+	cookie, _, _ := strings.Cut(send(http.MethodGet, link.URL, nil, nil).Header.Get("Set-Cookie"), ";")
+	home := "http://" + w.d.Addr()
+	save := func(path, key, value string, header map[string]string) int {
+		t.Helper()
+		return send(http.MethodPost, home+path, url.Values{"key": {key}, "old": {""}, "value": {value}}, header).StatusCode
+	}
+	page := map[string]string{"Cookie": cookie, "Origin": home}
+	for _, path := range []string{"/settings/save", "/costs/limit"} {
+		for name, header := range map[string]map[string]string{
+			"the API token":   {"Authorization": "Bearer " + w.token, "Origin": home},
+			"no origin":       {"Cookie": cookie},
+			"another origin":  {"Cookie": cookie, "Origin": "https://evil.example"},
+			"another site":    {"Cookie": cookie, "Origin": home, "Sec-Fetch-Site": "cross-site"},
+			"a forged cookie": {"Cookie": cookie[:len(cookie)-4] + "AAAA", "Origin": home},
+		} {
+			if code := save(path, "budget.daily_usd", "5", header); code != http.StatusForbidden && code != http.StatusUnauthorized {
+				t.Errorf("%s with %s: %d", path, name, code)
+			}
+		}
+		for _, k := range config.Keys() {
+			if !config.ChangeableOnPage(k.Name) {
+				save(path, k.Name, k.Default, page)
+			}
+		}
+		for _, key := range []string{"providers.x.command", "shell.allow", "autonomy.level", "files.allowed", "mcp.servers.x.command", "hooks", "channels.pigeon.url", "", "agent.name\n[shell]"} {
+			for _, value := range []string{"curl", `["curl"]`, "trusted", "\"x\"\n[shell]\nallow = [\"curl\"]"} {
+				save(path, key, value, page)
+			}
+		}
+	}
+	if now, err := os.ReadFile(file); err != nil || !bytes.Equal(now, before) {
+		t.Errorf("a page changed what Hob may do: %v %s", err, now)
+	}
+	save("/settings/save", "agent.name", "x\"\n[shell]\nallow = [\"curl\"]\n#", page) // a value cannot become further lines
+	after, err := config.Load(file)
+	fatal(t, err)
+	if len(after.Shell.Allow) != 0 {
+		t.Errorf("a value changed another key: %v", after.Shell.Allow)
+	}
+	fatal(t, os.WriteFile(file, before, 0o600))
+	if code := save("/settings/save", "budget.daily_usd", "5", page); code != http.StatusSeeOther {
+		t.Errorf("the page itself: %d", code)
+	}
+	if now, err := os.ReadFile(file); err != nil || !strings.Contains(string(now), "daily_usd = 5") {
+		t.Errorf("the page itself saved nothing: %v", err)
+	}
+	fatal(t, os.WriteFile(file, before, 0o600))
 }
 
 // Only the right token counts, on every entry point; a client's claims about its own rights are
