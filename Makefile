@@ -4,6 +4,8 @@ VERSION    := $(shell git describe --tags --always --dirty 2>/dev/null || echo d
 GO         ?= go
 TOOLS      := $(CURDIR)/bin/tools
 LDFLAGS    := -s -w -X main.version=$(VERSION)
+# Inlined into each element of the dashboard, this library's functions take 2 MB.
+GCFLAGS    := maragu.dev/gomponents/...=-l
 GOFUMPT    := v0.12.0
 GOLANGCI   := v2.15.0
 NFPM       := v2.44.2
@@ -12,7 +14,7 @@ SYSTEMS    := linux darwin windows
 .PHONY: build run smoke test test-unraced test-virtual test-long check fuzz bench bench-compare eval dist wine clean lint-tools
 
 build: ## the program, static and stripped: bin/hob
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/hob
+	CGO_ENABLED=0 $(GO) build -trimpath -gcflags "$(GCFLAGS)" -ldflags "$(LDFLAGS)" -o bin/ ./cmd/hob
 
 run: build ## start Hob if it does not run, and talk with it
 	@bin/hob chat
@@ -34,7 +36,8 @@ WATCHED := -gcflags='modernc.org/...=-race=false -d=checkptr=0'
 # calculated on one goroutine each; turns that use it are raced in app.
 # A test without the detector runs without cgo, so that it shares the compiled
 # packages of the linters and the program. -s -w: linking takes a third less time.
-# The longest come first.
+# In both lists the longest come first, so that none runs alone at the end.
+LONGEST := hob/cmd/hob/internal/app hob/cmd/hob/internal/page hob/autonomy
 UNRACED := $(patsubst %,./cmd/hob/internal/%,redteam crash badinput) ./cmd/hob $(patsubst %,./cmd/hob/internal/%,repo simulate evaluate) ./autonomy/llm/offline
 # Many tests wait for servers, timeouts and processes: with two packages more than cores, and with
 # twice as many parallel tests in each, the cores are busy meanwhile.
@@ -48,7 +51,7 @@ RACED   := CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test $(PARALLEL) $(RACE)
 # atexit_sleep_ms says otherwise. `make check` runs vet.
 test: ## every test, shuffled, with the race detector where there is a C compiler; one of each kind of long test
 	@test -n "$(RACE)" || echo "No C compiler: testing without the race detector."
-	$(if $(RACE),$(RACED),$(PLAIN)) $$($(GO) list ./... | grep -vxE '$(subst $() ,|,$(UNRACED:./%=hob/%))')
+	$(if $(RACE),$(RACED),$(PLAIN)) $(LONGEST) $$($(GO) list ./... | grep -vxE '$(subst $() ,|,$(LONGEST) $(UNRACED:./%=hob/%))')
 	@$(MAKE) --no-print-directory -j2 test-unraced test-virtual
 
 # The processes of test-unraced wait for each other half of the time, and test-virtual calculates.
@@ -103,7 +106,7 @@ eval: build ## how well the memory finds what answers questions about conversati
 RELEASE ?=
 dist: build $(TOOLS)/nfpm-$(NFPM) ## what a release consists of, as far as Linux can make it: bin/dist (docs/packaging.md)
 	rm -rf bin/dist
-	$(GO) run ./cmd/hob/internal/dist -version "$(VERSION)" -ldflags "$(LDFLAGS) $(RELEASE)" -epoch "$$(git log -1 --format=%ct)" -nfpm $(TOOLS)/nfpm -out bin/dist
+	$(GO) run ./cmd/hob/internal/dist -version "$(VERSION)" -gcflags "$(GCFLAGS)" -ldflags "$(LDFLAGS) $(RELEASE)" -epoch "$$(git log -1 --format=%ct)" -nfpm $(TOOLS)/nfpm -out bin/dist
 
 wine: ## run the program for Windows under Wine: start, ask, stop, kill
 	$(GO) test -count=1 -v ./cmd/hob/internal/wine
