@@ -180,6 +180,9 @@ const maxHops = 4
 
 // addNeighborRows adds the rows adjacent to the candidates.
 func (g *candidateSet) addNeighborRows() error {
+	if g.r.alone {
+		return nil
+	}
 	type stretch struct {
 		Group string `json:"g"`
 		From  int    `json:"a"`

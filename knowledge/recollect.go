@@ -153,7 +153,7 @@ var firstPersons = []string{"i", "we", "us", "ich", "wir", "uns", "je", "j", "no
 
 // recollectRows returns the rows that help with a message.
 func (b *Base) recollectRows(ctx context.Context, q store.Querier, r RecollectRequest, topics []string) (out []Hit, err error) {
-	req := Request{Text: r.Text, Realm: r.Realm, Limit: recollected, Now: r.Now, Zone: r.Now.Location(), Viewer: r.Viewer}
+	req := Request{Text: r.Text, Realm: r.Realm, Limit: recollected + spareRows, Now: r.Now, Zone: r.Now.Location(), alone: true}
 	scope, err := b.resolveScope(q, req)
 	if err != nil || len(scope) == 0 {
 		return nil, err
@@ -165,15 +165,19 @@ func (b *Base) recollectRows(ctx context.Context, q store.Querier, r RecollectRe
 	if len(words.Matches) == 0 {
 		return nil, nil
 	}
-	a, err := b.retrieveReadable(ctx, q, req)
+	need, err := b.relevanceOf(q, r, words)
 	if err != nil {
 		return nil, err
 	}
-	has := map[int64]uint64{}
+	has, may := map[int64]uint64{}, false
 	for _, m := range words.Matches {
 		has[m.N] |= m.Has
+		may = may || need.mayMatch(words, has[m.N])
 	}
-	need, err := b.relevanceOf(q, r, words)
+	if !may { // most messages end here, before any row is read
+		return nil, nil
+	}
+	a, err := b.runRetrieval(ctx, q, req)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +202,7 @@ func (b *Base) recollectRows(ctx context.Context, q store.Querier, r RecollectRe
 	out = slices.DeleteFunc(out, func(h Hit) bool { // drop the message that stated a fact among the hits
 		return h.Kind == KindTurn && slices.ContainsFunc(facts, func(f Hit) bool { return strings.Contains(h.Text, f.Text) })
 	})
-	out = out[:min(len(out), r.Rows)]
+	out, _ = readableHits(r.Viewer, out, r.Rows)
 	return out, addOrigins(q, out)
 }
 
@@ -214,12 +218,13 @@ func (b *Base) directHits(q store.Querier, r RecollectRequest, a WordAnswer, nee
 	if len(list) == 0 {
 		return nil, nil
 	}
-	out, err := b.readMatches(q, list, searchCondition(SearchOptions{Realm: r.Realm}), recollected)
-	if err != nil {
-		return nil, err
-	}
-	out, _ = readableHits(r.Viewer, out, recollected)
-	return out, nil
+	return b.readMatches(q, list, searchCondition(SearchOptions{Realm: r.Realm}), recollected)
+}
+
+// mayMatch reports whether a row with these words could be shown, whatever its kind.
+func (need relevance) mayMatch(a WordAnswer, has uint64) bool {
+	share, rare := need.shareOf(a, has)
+	return has != 0 && share >= min(need.fact, need.row) && (rare || bits.OnesCount64(has) >= 2 || has&need.named != 0)
 }
 
 // shareOf returns the share of the words, by weight, whose bits are set in has, and whether one of

@@ -46,6 +46,8 @@ type Request struct {
 	// Meaning allows calls to the embedder and the model. Without it, no data leaves the process.
 	// With it, Retrieve must not be called inside a write transaction.
 	Meaning bool
+
+	alone bool // score the rows without their neighbors in the conversation, which costs half of the time
 }
 
 // Routes of a request.

@@ -1,15 +1,16 @@
 package offline
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"hob/platform/text/lazyregexp"
 )
 
-// host and repo match addresses without a scheme.
-const (
-	hostForm = `^(?i)([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(:\d+)?([/?#].*)?$`
-	repoForm = `^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$`
+// hostForm and repoForm match addresses without a scheme.
+var (
+	hostForm = lazyregexp.New(`^(?i)([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(:\d+)?([/?#].*)?$`)
+	repoForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$`)
 )
 
 // urlOf returns the URL that a token contains, either with "://" or as a host with or without a
@@ -24,7 +25,7 @@ func (t token) urlOf() (string, bool) {
 	case t.kind != word && t.kind != path && t.kind != quoted:
 		return "", false
 	}
-	return s, regexp.MustCompile(hostForm).MatchString(s)
+	return s, hostForm.MatchString(s)
 }
 
 // endings lists top-level domains that are not file extensions. "notes.md" and "run.sh" are files.
@@ -37,7 +38,7 @@ func (t token) siteOf() (string, bool) {
 		return s, !strings.HasPrefix(strings.ToLower(s), "feed")
 	}
 	s := t.sourceText()
-	if t.kind != path && t.kind != word && t.kind != quoted || strings.ContainsAny(s, "/\\ ") || !regexp.MustCompile(hostForm).MatchString(s) {
+	if t.kind != path && t.kind != word && t.kind != quoted || strings.ContainsAny(s, "/\\ ") || !hostForm.MatchString(s) {
 		return "", false
 	}
 	return s, slices.Contains(strings.Fields(endings), strings.ToLower(s[strings.LastIndexByte(s, '.')+1:]))
@@ -54,7 +55,7 @@ func (t token) repositoryOf(site string) (string, bool) {
 	if t.kind != word && t.kind != path && t.kind != quoted {
 		return "", false
 	}
-	return s, regexp.MustCompile(repoForm).MatchString(s)
+	return s, repoForm.MatchString(s)
 }
 
 // sourceText returns a token as the user wrote it.

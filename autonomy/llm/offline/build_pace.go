@@ -2,9 +2,10 @@ package offline
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"hob/platform/text/lazyregexp"
 )
 
 // cadence is the interval and the active hours of a watcher, as given in a sentence.
@@ -41,14 +42,19 @@ func (p cadence) addToConfig(config map[string]any) {
 	}
 }
 
-// The possible forms of each part of a cadence, without punctuation and in lower case.
+// Patterns of the parts of a cadence, without punctuation and in lower case.
+var (
+	paceJoint = lazyregexp.New(`^(?:(?:and|but|please|,) )+`)
+	paceDays  = lazyregexp.New(`^(?:only )?(?:on )?(?:the )?(weekdays|week days|working days|workdays|weekends|weekend|mondays|tuesdays|wednesdays|thursdays|fridays|saturdays|sundays|monday to friday|mondays to fridays)(?: only)?` + paceEnd)
+	paceSpan  = lazyregexp.New(`^(?:only )?(?:between|from) ` + paceClock + ` (?:and|to|until|till) ` + paceClock + `(?: only)?` + paceEnd)
+	paceNamed = lazyregexp.New(`^(?:only )?(during|in|within|at|not at|not in|not during|never at) (?:the )?(working hours|business hours|office hours|work hours|work|day|daytime|night|mornings|morning|afternoons|afternoon|evenings|evening)(?: only)?` + paceEnd)
+	paceMost  = lazyregexp.New(`^(?:only )?(?:at most|no more than|not more than|max|maximum|a maximum of|up to|limited to|only) (\d+|once|twice|one|two|three|four|five|six|seven|eight|nine|ten)(?: times| time| notices| messages| notifications)? (?:a|per|each|every) day` + paceEnd)
+	paceEvery = lazyregexp.New(`^(?:and )?(?:check|checking|look|looking|ask|asking)?(?: it| them| for it)? ?every (?:(\d+|two|three|four|five|six|ten|fifteen|twenty|thirty) )?(minutes|minute|hours|hour|days|day|half hour)` + paceEnd)
+)
+
 const (
-	paceDays  = `(?:only )?(?:on )?(?:the )?(weekdays|week days|working days|workdays|weekends|weekend|mondays|tuesdays|wednesdays|thursdays|fridays|saturdays|sundays|monday to friday|mondays to fridays)(?: only)?`
 	paceClock = `(\d{1,2})(?::(\d\d))? ?(am|pm|a\.m\.|p\.m\.)?`
-	paceSpan  = `(?:only )?(?:between|from) ` + paceClock + ` (?:and|to|until|till) ` + paceClock + `(?: only)?`
-	paceNamed = `(?:only )?(during|in|within|at|not at|not in|not during|never at) (?:the )?(working hours|business hours|office hours|work hours|work|day|daytime|night|mornings|morning|afternoons|afternoon|evenings|evening)(?: only)?`
-	paceMost  = `(?:only )?(?:at most|no more than|not more than|max|maximum|a maximum of|up to|limited to|only) (\d+|once|twice|one|two|three|four|five|six|seven|eight|nine|ten)(?: times| time| notices| messages| notifications)? (?:a|per|each|every) day`
-	paceEvery = `(?:and )?(?:check|checking|look|looking|ask|asking)?(?: it| them| for it)? ?every (?:(\d+|two|three|four|five|six|ten|fifteen|twenty|thirty) )?(minutes|minute|hours|hour|days|day|half hour)`
+	paceEnd   = `(?: |$)`
 )
 
 func paceSpans() map[string]string {
@@ -77,12 +83,12 @@ func parsePace(text string) (p cadence, ok bool) {
 
 // cutPart parses one part at the start of text and removes it.
 func (p *cadence) cutPart(text string) (rest string, ok bool) {
-	text = strings.TrimSpace(regexp.MustCompile(`^(?:(?:and|but|please|,) )+`).ReplaceAllString(text, ""))
+	text = strings.TrimSpace(paceJoint.ReplaceAllString(text, ""))
 	for _, x := range []struct {
-		form string
+		form *lazyregexp.Regexp
 		take func(m []string) bool
 	}{{paceMost, p.setLimit}, {paceSpan, p.setBetween}, {paceNamed, p.setNamed}, {paceDays, p.onDays}, {paceEvery, p.setInterval}} {
-		m := regexp.MustCompile(`^` + x.form + `(?: |$)`).FindStringSubmatch(text)
+		m := x.form.FindStringSubmatch(text)
 		if m != nil && x.take(m) {
 			return strings.TrimSpace(text[len(m[0]):]), true
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"hob/channels"
+	"hob/platform/text/lazyregexp"
 	"hob/watchers"
 )
 
@@ -169,12 +170,13 @@ func watchMail(w *intentDraft) (plan, bool) {
 }
 
 // Suffixes of message searches that name a place.
-const (
-	anyChat  = `(?i)\s+(?:in|on) (?:any|all|every|the|my|all my|any of my|whatever) ?(?:chat|chats|channel|channels|group|groups|conversation|conversations|messages)$|\s+anywhere$`
-	thisChat = `(?i)\s+in (?:the|my|our) (.{1,40}?) (?:chat|channel|group|group chat|conversation)$`
-	// onOthers lists the platforms that a request may name although Hob has no channel for them.
-	onOthers = "whatsapp|signal|sms|matrix|irc|teams|messenger|wechat"
+var (
+	anyChat  = lazyregexp.New(`(?i)\s+(?:in|on) (?:any|all|every|the|my|all my|any of my|whatever) ?(?:chat|chats|channel|channels|group|groups|conversation|conversations|messages)$|\s+anywhere$`)
+	thisChat = lazyregexp.New(`(?i)\s+in (?:the|my|our) (.{1,40}?) (?:chat|channel|group|group chat|conversation)$`)
 )
+
+// onOthers lists the platforms that a request may name although Hob has no channel for them.
+const onOthers = "whatsapp|signal|sms|matrix|irc|teams|messenger|wechat"
 
 // formatChannelForm returns a pattern for the suffix that names a channel, "on NAME".
 func formatChannelForm(known []channels.Description) *regexp.Regexp {
@@ -188,10 +190,10 @@ func formatChannelForm(known []channels.Description) *regexp.Regexp {
 // cutPlace removes the place from the end of s.
 func (v *source) cutPlace(s string) string {
 	s = " " + s
-	if m := regexp.MustCompile(anyChat).FindString(s); m != "" {
+	if m := anyChat.FindString(s); m != "" {
 		return strings.TrimSpace(strings.TrimSuffix(s, m))
 	}
-	if m := regexp.MustCompile(thisChat).FindStringSubmatch(s); m != nil {
+	if m := thisChat.FindStringSubmatch(s); m != nil {
 		v.config["chat"] = []any{m[1]}
 		return strings.TrimSpace(strings.TrimSuffix(s, m[0]))
 	}
@@ -255,12 +257,12 @@ func watchFeed(w *intentDraft) (plan, bool) {
 }
 
 // feedLike matches addresses that look like feeds.
-const feedLike = `(?i)(\.xml|\.rss|\.atom|/feed|/feed/|/rss|/rss/|/atom|feed\.json)$|^feed:`
+var feedLike = lazyregexp.New(`(?i)(\.xml|\.rss|\.atom|/feed|/feed/|/rss|/rss/|/atom|feed\.json)$|^feed:`)
 
 func watchPage(w *intentDraft) (plan, bool) {
 	v := w.newSource(watchers.Page)
 	address := w.pathOf("link")
-	if regexp.MustCompile(feedLike).MatchString(address) {
+	if feedLike.MatchString(address) {
 		v.kind = w.g.kinds[watchers.Feed]
 	} else if t := (token{kind: link, inner: address, norm: strings.ToLower(address)}); strings.Contains(address, "://") {
 		if repo, ok := t.repositoryOf(w.g.site); ok {

@@ -68,10 +68,12 @@ func (w *intentDraft) lastSum() (own string, alone *grammar, ok bool) {
 		if !found {
 			break
 		}
-		if p := alone.planRequests(x.own, w.s.now, 0); p.intent != nil && strings.HasPrefix(p.intent.name, "figure.") {
-			return x.own, alone, true
+		if figureInSum.MatchString(w.g.spellFigures(strings.ToLower(x.own))) {
+			if p := alone.planRequests(x.own, w.s.now, 0); p.intent != nil && strings.HasPrefix(p.intent.name, "figure.") {
+				return x.own, alone, true
+			}
 		}
-		if s := w.g.parseSentence(x.own, w.s.now); !(&intentDraft{interpretation: interpretation{s: s}, g: w.g}).beginsWithAnd() {
+		if before := (&intentDraft{interpretation: interpretation{s: &sentence{text: x.own}}, g: w.g}); !before.beginsWithAnd() {
 			break
 		}
 	}
@@ -80,10 +82,13 @@ func (w *intentDraft) lastSum() (own string, alone *grammar, ok bool) {
 
 // followFigure repeats the last sum with another figure: "what is 20% of 350", "and 25?".
 func followFigure(w *intentDraft) (plan, bool) {
-	own, alone, ok := w.lastSum()
 	given := figureInSum.FindString(w.g.spellFigures(strings.ToLower(w.slotString("few_figure"))))
+	if _, isFigure := w.figureIn("few_figure"); !isFigure || !w.beginsWithAnd() || given == "" {
+		return noPlan()
+	}
+	own, alone, ok := w.lastSum()
 	all := figureInSum.FindAllStringIndex(own, -1)
-	if _, isFigure := w.figureIn("few_figure"); !ok || !isFigure || !w.beginsWithAnd() || len(all) == 0 || given == "" {
+	if !ok || len(all) == 0 {
 		return noPlan()
 	}
 	at := all[len(all)-1]
@@ -116,8 +121,11 @@ func countDays(m []string, unit string) (plan, bool) {
 
 // followUnit converts the last amount to another unit or currency: "and in stone?".
 func followUnit(w *intentDraft) (plan, bool) {
+	if !w.noLead() {
+		return noPlan()
+	}
 	own, alone, ok := w.lastSum()
-	if !ok || !w.noLead() {
+	if !ok {
 		return noPlan()
 	}
 	x, _ := w.g.talk.exchangeAgo(0)

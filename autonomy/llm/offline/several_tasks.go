@@ -24,7 +24,11 @@ func addThese(w *intentDraft) (plan, bool) {
 // to another task ("buy a card and send it to mum") or is a request to Hob. One or two words
 // without a verb belong to the text before them.
 func (w *intentDraft) separateTasks(text string) (tasks []string) {
-	for _, piece := range w.g.splitEnumeration(text) {
+	all := w.g.splitEnumeration(text)
+	if len(all) < 2 {
+		return all
+	}
+	for _, piece := range all {
 		for len(strings.Fields(piece)) > 2 && w.g.lex.containsWord("joints", strings.ToLower(strings.Fields(piece)[0])) {
 			_, piece, _ = strings.Cut(piece, " ")
 		}
