@@ -12,7 +12,12 @@ import (
 	"hob/platform/store"
 )
 
-const undoable = `INDEXED BY ledger_undo WHERE undo IS NOT NULL AND undone_at = 0 AND state = 'done'`
+// undoable selects the actions that can be undone. A delayed call that was canceled without an undo, for
+// example because its text was forgotten, does not block the undo of earlier actions.
+const (
+	undoable    = `INDEXED BY ledger_undo WHERE ` + canBeUndone
+	canBeUndone = `undo IS NOT NULL AND undone_at = 0 AND state = 'done' AND NOT EXISTS (SELECT 1 FROM scheduled_sends d WHERE d.call = ledger.call AND d.state = 'cancelled')`
+)
 
 // Undoable lists the actions that can be undone, newest first.
 func (l *Ledger) Undoable(ctx context.Context, limit int) ([]Entry, error) {
@@ -27,7 +32,7 @@ func (l *Ledger) UndoableIn(ctx context.Context, session string, limit int) ([]E
 
 // UndoableOf is like Undoable, but for the actions of one event.
 func (l *Ledger) UndoableOf(ctx context.Context, event string) ([]Entry, error) {
-	return l.queryEntries(ctx, `WHERE event = ? AND undo IS NOT NULL AND undone_at = 0 AND state = 'done' ORDER BY seq DESC`, event)
+	return l.queryEntries(ctx, `WHERE event = ? AND `+canBeUndone+` ORDER BY seq DESC`, event)
 }
 
 // Undone lists the undone actions, latest first.

@@ -279,6 +279,28 @@ func TestUndo_ReportsASendThatAnotherRequestCanceled(t *testing.T) {
 	}
 }
 
+// A send that was canceled because its text was forgotten does not block the undo of earlier actions.
+func TestUndo_SkipsASendThatWasForgotten(t *testing.T) {
+	f := newFixture(t)
+	_, err := f.bus.Inbox.Put(t.Context(), bus.Event{ID: "a", Kind: bus.Message, Source: "web", Session: "s"})
+	fatal(t, err)
+	f.record("a1", "a", "s")
+	f.send("m1", "a", "s", false)
+	fatal(t, f.store.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := f.bus.Scheduled.CancelTx(tx, "m1", "its text was forgotten")
+		return err
+	}))
+	for _, r := range []tools.UndoRequest{{Last: 5}, {Session: "s", Origin: "web", Last: 5}, {ID: "a"}} {
+		if list, err := f.Undoable(t.Context(), r); err != nil || len(list) != 1 || list[0].Call != "a1" {
+			t.Errorf("Undoable(%+v) = %+v, %v, want a1 only", r, list, err)
+		}
+	}
+	r, err := f.Undo(t.Context(), tools.UndoRequest{By: "x", Origin: "web"})
+	if err != nil || !strings.Contains(r.Text, "a1") {
+		t.Errorf("Undo = %q, %v, want a1", r.Text, err)
+	}
+}
+
 // The time in which a send can be canceled is short, so canceling does not wait for a slow undo.
 func TestUndo_CancelsASendWhileAnotherUndoRuns(t *testing.T) {
 	f := newFixture(t)
