@@ -62,6 +62,9 @@ type Event struct {
 	Error     string    `json:"error,omitempty"`
 	Answer    string    `json:"answer,omitempty"`
 	DoneAt    time.Time `json:"done_at,omitzero"`
+	// SourceCreated is the time at which the watcher or schedule was created that is the source; zero
+	// for other sources. It is not stored.
+	SourceCreated time.Time `json:"-"`
 }
 
 // CommandLane returns the queue for a session's commands. They are processed before all other

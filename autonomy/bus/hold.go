@@ -28,8 +28,9 @@ const Held State = "held"
 // heldWhy is the error text of outbox rows that a restore put on hold.
 const heldWhy = "on hold since the restore"
 
-// released is the value of settle_end for an event that the owner released. Such an event no longer
-// waits for further messages, so the column has no other use.
+// released is the value of settle_end for an event that the owner released, or whose watcher or
+// schedule is newer than the restore. Such an event does not wait for further messages, so the column
+// has no other use.
 const released = -1
 
 // AllHeld is the id that selects everything on hold.
@@ -38,7 +39,8 @@ const AllHeld = "all"
 // Hold prevents Hob from acting on restored data on its own. A restore holds every queued message
 // and open event. Until the owner ends the hold, new events from watchers, schedules, goals,
 // triggers and push channels are held, too: their cursors are as old as the snapshot, so Hob may
-// have handled these events already. Messages to push channels are also held. Messages from local
+// have handled these events already. This does not apply to watchers and schedules that were created
+// after the restore. Messages to push channels are also held. Messages from local
 // clients and their turns work as usual.
 type Hold struct {
 	db     *store.Store
@@ -98,18 +100,24 @@ func isHoldActive(q store.Querier) (on bool, err error) {
 	return on, err
 }
 
-// initialState returns the state of a new event. local reports whether its channel's clients are
-// on this machine.
-func initialState(q store.Querier, e Event, local bool) (State, error) {
+// initialState returns the state of a new event and its value of settle_end. local reports whether its
+// channel's clients are on this machine.
+func initialState(q store.Querier, e Event, local bool) (state State, settleEnd int64, err error) {
 	switch {
 	case e.Kind == Message && local, e.Kind == Task, e.Kind == Approval, e.Kind == System && e.Source == "hob":
-		return Pending, nil // from a local client, a running turn or Hob itself
+		return Pending, 0, nil // from a local client, a running turn or Hob itself
 	}
-	on, err := isHoldActive(q)
-	if err != nil || !on {
-		return Pending, err
+	var at int64
+	err = q.QueryRow(`SELECT restored_at FROM restore_hold WHERE ended_at = 0`).Scan(&at)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return Pending, 0, nil
+	case err != nil:
+		return Pending, 0, fmt.Errorf("bus: read the hold: %w", err)
+	case e.SourceCreated.After(store.Time(at)): // Hob cannot have handled the event before the restore
+		return Pending, released, nil
 	}
-	return Held, nil
+	return Held, 0, nil
 }
 
 // holdsDelivery reports whether a message to a push channel has to wait. A running turn may still

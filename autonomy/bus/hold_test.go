@@ -45,6 +45,30 @@ func (b *Bus) isOpen(t *testing.T, st *store.Store, lane string) (open bool, err
 	return open, err
 }
 
+// Events of a schedule that was created after the restore are not held, nor are their notices.
+func TestHold_PassesEventsOfNewSchedules(t *testing.T) {
+	b, st := openHold(t)
+	holdNow(t, st)
+	put := func(created time.Time) string {
+		t.Helper()
+		acc, err := b.Inbox.Put(t.Context(), Event{Kind: Schedule, Source: "schedule:" + created.String(), Session: created.String(), Text: "stretch", Provenance: provenance.Owner, SourceCreated: created})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.mustEnqueue(t, st, acc.Event, channels.Notice, "pigeon")
+		return acc.Event
+	}
+	put(time.Now().Add(-time.Hour))
+	put(time.Time{})
+	fresh := put(time.Now().Add(time.Second))
+	if got, _, err := b.Inbox.Claim(t.Context(), 10); err != nil || len(got) != 1 || got[0].ID != fresh {
+		t.Errorf("Claim = %+v, %v, want the event of the new schedule only", got, err)
+	}
+	if out, err := b.Outbox.ClaimDeliveries(t.Context(), "pigeon", 10); err != nil || len(out) != 1 || out[0].Event != fresh {
+		t.Errorf("ClaimDeliveries = %+v, %v, want the notice of the new schedule only", out, err)
+	}
+}
+
 func TestHold_KeepsRestoredWorkUntilItIsReleased(t *testing.T) {
 	b, st := openHold(t)
 	ctx := t.Context()

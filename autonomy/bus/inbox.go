@@ -106,14 +106,14 @@ func (in *Inbox) PutTx(tx *store.Tx, e Event) (channels.Accepted, error) {
 		return channels.Accepted{Event: id, Repeated: id != ""}, err
 	}
 	_, _, local := in.route(e.Channel, e.Chat)
-	state, err := initialState(tx, e, local)
+	state, settleEnd, err := initialState(tx, e, local)
 	if err != nil {
 		return channels.Accepted{}, err
 	}
-	res, err := tx.Exec(`INSERT INTO inbox (id, kind, source, session, lane, command, channel, chat, sender, text, payload, provenance, received_at, key, state, not_before)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
+	res, err := tx.Exec(`INSERT INTO inbox (id, kind, source, session, lane, command, channel, chat, sender, text, payload, provenance, received_at, key, state, not_before, settle_end)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
 		e.ID, e.Kind, e.Source, e.Session, e.Lane, command, e.Channel, e.Chat, e.Sender, e.Text, payload, e.Provenance,
-		store.Millis(e.ReceivedAt), key, state, store.Millis(e.NotBefore))
+		store.Millis(e.ReceivedAt), key, state, store.Millis(e.NotBefore), settleEnd)
 	if err != nil {
 		return channels.Accepted{}, err
 	}

@@ -60,7 +60,7 @@ func (k *Intake) newSignalEvent(spec watchers.Spec, s watchers.Signal) (bus.Even
 	name := string(kind) + ":" + spec.ID
 	return bus.Event{
 		Kind: kind, Source: name, Session: name, Text: s.Text, Payload: data, Provenance: provenance.Worst(s.Source, spec.Provenance),
-		Key: s.Key,
+		Key: s.Key, SourceCreated: spec.CreatedAt,
 	}, nil
 }
 

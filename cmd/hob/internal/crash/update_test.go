@@ -198,16 +198,19 @@ func (h *updatedHome) finish() {
 func TestUpdate_CommandKilledAtRandomInstants(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(uint64(number("HOB_UPDATE_SEED", 1)), 3))
-	h := newUpdatedHome(t)
-	h.start("")
-	for range number("HOB_UPDATE_ROUNDS", 2) {
-		after := time.Duration(rnd.IntN(1500)) * time.Millisecond
-		cmd := h.command("", "update", "--rollback")
-		check(t, cmd.Start())
-		time.Sleep(after)
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		t.Logf("killed after %s: %s", after, h.settle())
+	for _, fail := range []string{"", "windows"} {
+		h := newUpdatedHome(t)
+		h.fail = fail
+		h.start("")
+		for range number("HOB_UPDATE_ROUNDS", 2) {
+			after := time.Duration(rnd.IntN(1500)) * time.Millisecond
+			cmd := h.command("", "update", "--rollback")
+			check(t, cmd.Start())
+			time.Sleep(after)
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			t.Logf("%s killed after %s: %s", fail, after, h.settle())
+		}
 	}
 }
 
