@@ -28,6 +28,7 @@ type contextCollector struct {
 	ctx      context.Context
 	s        TurnContext
 	texts    *minitmpl.Template
+	identity string // present identity, which the request contains
 	sections []section
 	lessons  []string // ids of lessons that may be shown
 }
@@ -41,7 +42,7 @@ type selectedContext struct {
 // collectContext collects all context that could help with the turn. It keeps the part that fits in
 // the budget, in reading order.
 func (b *Builder) collectContext(ctx context.Context, s TurnContext, p *pinnedBlock, now block) selectedContext {
-	g := &contextCollector{b: b, ctx: ctx, s: s, texts: b.texts}
+	g := &contextCollector{b: b, ctx: ctx, s: s, texts: b.texts, identity: now.who}
 	info := b.o.Model(ctx)
 	if !s.Guest {
 		g.addMemory()

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hob/platform/host/system"
+	"hob/platform/text/memoryfile"
 	"hob/platform/text/minitmpl"
 	"hob/tools"
 )
@@ -77,7 +78,7 @@ func (b *Builder) WriteManual(path string) error {
 	if err != nil {
 		return err
 	}
-	old, err := ReadOptional(path)
+	old, err := memoryfile.Read(path)
 	switch {
 	case err != nil:
 		b.o.Log.Warn("cannot read AGENTS.md; not changed", "err", err)

@@ -1,17 +1,15 @@
 package prompt
 
 import (
-	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"sync"
 	"time"
-	"unicode/utf8"
+
+	"hob/platform/text/memoryfile"
 )
 
-// OwnTexts holds the contents of the files that the user writes. Changed files are reloaded. If a
+// OwnTexts holds the contents of the files that the user writes, without Hob's list of facts. Changed files are reloaded. If a
 // file becomes unreadable, its previous content stays in effect. The methods may be called
 // concurrently.
 type OwnTexts struct {
@@ -27,11 +25,12 @@ type OwnTexts struct {
 func OpenOwnTexts(soul, user, memory string, log *slog.Logger) (*OwnTexts, error) {
 	o := &OwnTexts{paths: [3]string{soul, user, memory}, log: log}
 	for i, path := range o.paths {
-		var err error
 		o.seen[i] = stampOf(path)
-		if o.texts[i], err = ReadOptional(path); err != nil {
+		text, err := memoryfile.Read(path)
+		if err != nil {
 			return nil, err
 		}
+		o.texts[i] = memoryfile.UserText(text)
 	}
 	return o, nil
 }
@@ -46,12 +45,12 @@ func (o *OwnTexts) Current() Texts {
 			continue
 		}
 		o.seen[i] = s
-		text, err := ReadOptional(path)
+		text, err := memoryfile.Read(path)
 		if err != nil {
 			o.log.Warn("edited file is invalid; keeping its previous text", "err", err)
 			continue
 		}
-		o.texts[i] = text
+		o.texts[i] = memoryfile.UserText(text)
 	}
 	return Texts{Soul: o.texts[0], User: o.texts[1], Memory: o.texts[2]}
 }
@@ -68,30 +67,4 @@ func stampOf(path string) fileStamp {
 		return fileStamp{size: -1}
 	}
 	return fileStamp{i.Size(), i.ModTime()}
-}
-
-// maxOwnText limits SOUL.md, USER.md and MEMORY.md, in bytes, because each request contains them.
-const maxOwnText = 100_000
-
-// ReadOptional reads a file that the user may have written. It returns "" if the file does not
-// exist, and an error if the file is larger than 100 KB or not UTF-8.
-func ReadOptional(path string) (string, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("%w; make the file readable, or move it elsewhere", err)
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxOwnText+1))
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("%w; make the file readable, or move it elsewhere", err)
-	case len(b) > maxOwnText:
-		return "", fmt.Errorf("%s is larger than %d KB; shorten it, because the model reads it with every message", path, maxOwnText/1000)
-	case !utf8.Valid(b):
-		return "", fmt.Errorf("%s is not valid UTF-8; save it as UTF-8", path)
-	}
-	return string(b), nil
 }

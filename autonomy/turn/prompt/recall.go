@@ -92,10 +92,13 @@ func (g *contextCollector) addMemory() {
 	}
 }
 
-// isRecalled reports whether the conversation's window already contains a row: as a message, or as
+// isRecalled reports whether the request already contains a row: in the identity, as a message, or as
 // context.
 func (g *contextCollector) isRecalled(h knowledge.Hit) bool {
 	text := strings.TrimSpace(h.Text)
+	if strings.Contains(g.identity, text) {
+		return true
+	}
 	for _, m := range g.s.Before {
 		for _, p := range m.Parts {
 			if strings.Contains(p.Text, text) {
