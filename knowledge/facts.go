@@ -239,6 +239,18 @@ func (b *Base) ListFacts(ctx context.Context, limit int, all bool) ([]Fact, erro
 	return out, nil
 }
 
+// FactsOfEvents returns the valid facts that events led to, oldest first.
+func (b *Base) FactsOfEvents(q store.Querier, events []string) (out []Fact, err error) {
+	for _, id := range events {
+		list, err := queryFacts(q, `SELECT `+factColumns+` FROM facts WHERE event = ? AND event <> '' AND retired_at = 0 ORDER BY n`, id)
+		if err != nil {
+			return nil, fmt.Errorf("knowledge: read facts: %w", err)
+		}
+		out = append(out, list...)
+	}
+	return out, nil
+}
+
 // Recall returns the facts of a realm that best match a plain-language question, best first. An
 // empty query lists the newest facts.
 func (b *Base) Recall(q store.Querier, realm, text string, limit int) ([]Fact, error) {

@@ -27,6 +27,9 @@ type Memory interface {
 	MemoryStats(ctx context.Context) (MemoryStats, error)
 	// MemoryConsolidate tidies the memory now, as Hob does each night.
 	MemoryConsolidate(ctx context.Context) (Consolidation, error)
+	// MemoryFlush extracts the facts from the messages of a session that still wait for that, or of
+	// all sessions if session is "".
+	MemoryFlush(ctx context.Context, session string) (MemoryFlush, error)
 	// PinFact sets whether tidying may change a fact. It returns ErrNotFound if there is no such fact.
 	PinFact(ctx context.Context, id string, pinned bool) (Fact, error)
 	// MemoryExport writes the whole memory as "jsonl" or "markdown". If the request is invalid, it
@@ -177,6 +180,13 @@ type JunkStats struct {
 	Junk       int `json:"junk"`       // facts with at least one reason
 	// Share is Junk divided by Facts, from 0 to 1.
 	Share float64 `json:"share"`
+}
+
+// MemoryFlush is the result of extracting facts from the waiting messages.
+type MemoryFlush struct {
+	Turns int    `json:"turns"` // number of turns that were waiting
+	Left  int    `json:"left"`  // number of them for which the model failed; Hob tries again later
+	Facts []Fact `json:"facts" schema:"notnull"`
 }
 
 // Consolidation is the result of tidying the memory.

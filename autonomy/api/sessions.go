@@ -27,6 +27,22 @@ type Sessions interface {
 	Replay(ctx context.Context, session, turn string) (Replay, error)
 	// Reset starts a new conversation in a session.
 	Reset(ctx context.Context, session string) (ResetSession, error)
+	// Compact replaces the older part of a conversation's context by a summary now. It first saves
+	// the facts that Hob has not extracted yet. The messages stay. It returns ErrConflict if the
+	// context cannot become shorter.
+	Compact(ctx context.Context, session string) (Compaction, error)
+}
+
+// Compaction describes how the context of a session was shortened.
+type Compaction struct {
+	Session string `json:"session"`
+	// How is "summary" or, if no model could write one, "digest", which consists of the first lines
+	// of the messages.
+	How    string `json:"how"`
+	Model  string `json:"model,omitempty"`
+	Before int    `json:"before"` // size of the context in bytes
+	After  int    `json:"after"`
+	Facts  int    `json:"facts"` // number of facts that were saved
 }
 
 // ResetSession is the result of Reset.

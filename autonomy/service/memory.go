@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"hob/autonomy/api"
+	"hob/autonomy/mind/extract"
+	sessions "hob/autonomy/session"
 	"hob/knowledge"
 	"hob/platform/provenance/origins"
 	"hob/platform/store"
@@ -241,6 +244,20 @@ func (sv *Service) MemoryStats(ctx context.Context) (api.MemoryStats, error) {
 func (sv *Service) MemoryConsolidate(ctx context.Context) (api.Consolidation, error) {
 	r, err := sv.o.Consolidator.Run(ctx)
 	return api.Consolidation(r), Classify(err)
+}
+
+// MemoryFlush implements api.Memory.
+func (sv *Service) MemoryFlush(ctx context.Context, session string) (api.MemoryFlush, error) {
+	if session != "" {
+		if _, ok, err := sv.o.Sessions.Get(ctx, session); err != nil || !ok {
+			return api.MemoryFlush{}, Classify(cmp.Or(err, fmt.Errorf("%s: %w", session, sessions.ErrNoSession)))
+		}
+	}
+	r, err := sv.o.Extractor.Flush(ctx, session)
+	if errors.Is(err, extract.ErrOff) {
+		err = fmt.Errorf("%w: %w", api.ErrConflict, err)
+	}
+	return api.MemoryFlush{Turns: r.Turns, Left: r.Left, Facts: append([]api.Fact{}, ConvertEach(r.Facts, apiFact)...)}, Classify(err)
 }
 
 // PinFact implements api.Memory.

@@ -24,6 +24,7 @@ import (
 	"hob/autonomy/guard/pairing"
 	"hob/autonomy/intake"
 	"hob/autonomy/mind/consolidate"
+	"hob/autonomy/mind/extract"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/notify"
@@ -54,15 +55,18 @@ type Options struct {
 	Skills   SkillPrompts
 	Store    *store.Store
 	Sessions *session.Sessions
-	Messages *session.MessageIndex
-	Learner  *learn.Learner
-	Notices  *notify.Notifier
-	Agents   *agents.Registry
-	Goals    *goals.Goals
-	Watchers *watchers.Manager
-	Usage    *usage.Tracker
-	Catalog  *tools.Catalog
-	Channels *channels.Manager
+	// Compactor shortens conversations, and Extractor finds facts in them.
+	Compactor *session.Compactor
+	Extractor *extract.Extractor
+	Messages  *session.MessageIndex
+	Learner   *learn.Learner
+	Notices   *notify.Notifier
+	Agents    *agents.Registry
+	Goals     *goals.Goals
+	Watchers  *watchers.Manager
+	Usage     *usage.Tracker
+	Catalog   *tools.Catalog
+	Channels  *channels.Manager
 	// ChannelSetup shows and tests the configured channels.
 	ChannelSetup ChannelSetup
 	Pairings     *pairing.Pairings

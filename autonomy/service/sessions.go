@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
+	"hob/autonomy/mind/extract"
 	"hob/autonomy/payload"
 	"hob/autonomy/session"
 	"hob/autonomy/trace"
@@ -140,6 +142,19 @@ func (sv *Service) Replay(ctx context.Context, id, turn string) (api.Replay, err
 func (sv *Service) Reset(ctx context.Context, session string) (api.ResetSession, error) {
 	err := sv.o.Sessions.Reset(ctx, session)
 	return api.ResetSession{Session: session}, Classify(err)
+}
+
+// Compact implements api.Sessions.
+func (sv *Service) Compact(ctx context.Context, id string) (api.Compaction, error) {
+	saved, err := sv.o.Extractor.Flush(ctx, id)
+	if err != nil && !errors.Is(err, extract.ErrOff) { // the messages stay, so that Hob can extract their facts later
+		sv.o.Log.Warn("facts not extracted before the compaction", "session", id, "err", err)
+	}
+	r, err := sv.o.Compactor.CompactNow(ctx, id)
+	if errors.Is(err, session.ErrNothing) {
+		err = fmt.Errorf("%w: %w, because its newest messages always stay", api.ErrConflict, err)
+	}
+	return api.Compaction{Session: id, How: r.How, Model: r.Model, Before: r.Before, After: r.After, Facts: len(saved.Facts)}, Classify(err)
 }
 
 // Receive implements channels.Receiver.

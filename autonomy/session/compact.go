@@ -196,6 +196,57 @@ func (c *Compactor) CompactForOverflow(ctx context.Context, model llm.Model, ses
 	return err
 }
 
+// CompactNow shortens the window of a conversation although it is within its limits: the newest
+// messages (CompactorOptions.Keep) stay, and a summary or, without a model that can write one, a
+// digest of the first lines replaces the others. It returns ErrNoSession if there is no such
+// conversation, and ErrNothing if nothing would become shorter.
+func (c *Compactor) CompactNow(ctx context.Context, session string) (Report, error) {
+	if _, ok, err := c.s.Get(ctx, session); err != nil || !ok {
+		return Report{}, cmp.Or(err, fmt.Errorf("%s: %w", session, ErrNoSession))
+	}
+	release, err := c.lockSession(ctx, session)
+	if err != nil {
+		return Report{}, err
+	}
+	defer release()
+	last, err := c.lastTurn(ctx, session)
+	if err != nil {
+		return Report{}, err
+	}
+	p, err := c.planCompaction(ctx, session, last, math.MaxInt, math.MaxInt, c.o.Keep)
+	if err != nil || p == nil {
+		return Report{}, cmp.Or(err, ErrNothing)
+	}
+	if model, err := c.o.Model(ctx, session); err == nil && canSummarize(model.Info()) {
+		err := c.writeSummary(ctx, model, p)
+		if err == nil || ctx.Err() != nil {
+			return p.report, err
+		}
+		c.o.Log.Info("summary failed; using a digest", "session", session, "err", err)
+	}
+	switch err = c.storeDigest(ctx, p); {
+	case errors.Is(err, errAnswer): // the digest is as long as the messages
+		err = ErrNothing
+	case errors.Is(err, errMoved):
+		err = fmt.Errorf("%w; try again", err)
+	}
+	return p.report, err
+}
+
+// lastTurn returns the newest turn in the window, or "".
+func (c *Compactor) lastTurn(ctx context.Context, session string) (string, error) {
+	e, err := c.s.windowOf(ctx, session)
+	if err != nil {
+		return "", err
+	}
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	if w := e.Value.(*window); len(w.turns) > 0 {
+		return w.turns[len(w.turns)-1], nil
+	}
+	return "", nil
+}
+
 // storeDigest stores the first lines of messages if no summary is possible. It omits untrusted
 // text, which can be read in the stored messages.
 func (c *Compactor) storeDigest(ctx context.Context, p *plan) error {

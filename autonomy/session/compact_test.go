@@ -378,3 +378,45 @@ func TestCompact_BuiltInBrainTrims(t *testing.T) {
 		t.Errorf("%d messages", len(w))
 	}
 }
+
+func TestCompactNow_WorksWithAndWithoutAModel(t *testing.T) {
+	for name, tc := range map[string]struct {
+		model llm.Model
+		how   string
+		want  string
+	}{
+		"with a model":            {newBrain(0, alwaysAnswer(summaryOf("much was said"))), "summary", "much was said"},
+		"with a model that fails": {newBrain(0, alwaysAnswer(llmtest.Answer{Text: "no JSON"})), "digest", "question 3 q"},
+		"without a model":         {llmtest.NewScripted(llmtest.Options{Info: llm.Info{Provider: "offline", Model: "offline"}}), "digest", "question 3 q"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newSessions(t)
+			c := f.compactor(tc.model, session.CompactorOptions{})
+			if _, err := c.CompactNow(t.Context(), "s"); !errors.Is(err, session.ErrNoSession) {
+				t.Errorf("an unknown conversation: %v", err)
+			}
+			f.write(func(tx *store.Tx) error { return f.TouchTx(tx, "s", "cli", "", true) })
+			f.addTurns("s", 0, 5, 300)
+			if _, err := c.CompactNow(t.Context(), "s"); !errors.Is(err, session.ErrNothing) {
+				t.Errorf("a short conversation: %v", err)
+			}
+			f.addTurns("s", 5, 20, 300)
+			rep, err := c.CompactNow(t.Context(), "s")
+			fatal(t, err)
+			if rep.How != tc.how || rep.Session != "s" || rep.After >= rep.Before || rep.After == 0 {
+				t.Errorf("%+v", rep)
+			}
+			w, _ := f.historyOfFileAndCache("s", "next")
+			wellFormed(t, w)
+			if text := all(w); len(w) != 11 || !strings.Contains(text, tc.want) || !strings.Contains(text, "answer 19") {
+				t.Errorf("%d messages: %s", len(w), text)
+			}
+			if rows, err := f.Messages(t.Context(), "s", 0, 200); err != nil || len(rows) != 40 {
+				t.Errorf("%d messages are left, %v", len(rows), err)
+			}
+			if _, err := c.CompactNow(t.Context(), "s"); !errors.Is(err, session.ErrNothing) {
+				t.Errorf("again: %v", err)
+			}
+		})
+	}
+}

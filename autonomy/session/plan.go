@@ -20,6 +20,7 @@ type plan struct {
 	next          Summary
 	first         int64 // first message in the new window
 	whole, gone   int   // bytes of the whole window, and of the part that leaves it
+	report        Report
 }
 
 // planCompaction selects the messages that leave the window: complete turns up to the given turn,

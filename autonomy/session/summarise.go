@@ -98,6 +98,7 @@ func (c *Compactor) commitSummary(ctx context.Context, p *plan, rep Report) erro
 		if err := c.s.moveTx(tx, p.session, windowStart{first: p.first, summary: id, stubs: p.at.stubs}); err != nil {
 			return err
 		}
+		p.report = rep
 		return c.o.Record(tx, rep)
 	})
 }

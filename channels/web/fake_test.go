@@ -700,6 +700,14 @@ func (e *engine) MemoryConsolidate(context.Context) (api.Consolidation, error) {
 	return api.Consolidation{Merged: 2, Event: "e1"}, nil
 }
 
+func (e *engine) MemoryFlush(_ context.Context, session string) (api.MemoryFlush, error) {
+	return api.MemoryFlush{Turns: 1, Facts: []api.Fact{{ID: "f1", Text: "said in " + session}}}, nil
+}
+
+func (e *engine) Compact(_ context.Context, session string) (api.Compaction, error) {
+	return api.Compaction{Session: session, How: "digest", Before: 2, After: 1}, nil
+}
+
 func (e *engine) PinFact(_ context.Context, id string, pinned bool) (api.Fact, error) {
 	if id == "nope" {
 		return api.Fact{}, api.ErrNotFound

@@ -202,6 +202,13 @@ func (s *Server) memoryRoutes() []route {
 			}),
 		},
 		{
+			method: "POST", path: at + "/flush", id: "memory_flush", tag: "api", grave: true,
+			summary: "Extract the facts from the messages that still wait for that, of one session or of all",
+			endpoint: actionEndpoint(s, func(r *http.Request, _ call, in OptionalSession) (api.MemoryFlush, error) {
+				return s.backend.MemoryFlush(r.Context(), in.Session)
+			}),
+		},
+		{
 			method: "POST", path: at + "/pins/{id}", id: "memory_pin", tag: "api", grave: true, fails: []int{404},
 			summary: "Set whether tidying the memory may merge or retire a fact", params: []param{pathParam("id", "id of the fact")},
 			endpoint: actionEndpoint(s, func(r *http.Request, _ call, in Pin) (api.Fact, error) {
@@ -319,6 +326,7 @@ func (s *Server) manageRoutes() []route {
 		},
 		{path: "stop", summary: "Stop the running turn of a session", endpoint: sessionEndpoint(s, s.backend.Stop)},
 		{path: "new", summary: "Start a new conversation in a session", endpoint: sessionEndpoint(s, s.backend.Reset)},
+		{path: "compact", summary: "Replace the older part of a session's context by a summary; the messages stay", endpoint: sessionEndpoint(s, s.backend.Compact)},
 		{
 			path: "shutdown", summary: "Stop the daemon",
 			endpoint: actionEndpoint(s, func(*http.Request, call, OptionalSession) (api.Shutdown, error) { return s.backend.Shutdown(), nil }),

@@ -153,6 +153,33 @@ func (a *cli) memoryConsolidateCmd() *cobra.Command {
 	})
 }
 
+func (a *cli) memoryFlushCmd() *cobra.Command {
+	return a.addJSONFlag(&cobra.Command{
+		Use: "flush [SESSION]", Short: "Save the facts of recent messages now", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completeSessions,
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.withClient(c.Context(), func(cl *client) error {
+				r, err := cl.MemoryFlush(c.Context(), firstOr(args, ""))
+				if err != nil {
+					return err
+				}
+				if a.asJSON {
+					return a.printJSON(r)
+				}
+				for _, f := range r.Facts {
+					fmt.Fprintf(a.out, "Saved: %s\n", oneLine(f.Text))
+				}
+				if len(r.Facts) == 0 {
+					fmt.Fprintln(a.out, "Nothing new to save.")
+				}
+				if r.Left > 0 {
+					fmt.Fprintf(a.out, "The model did not answer for %s; Hob tries again later.\n", countText(r.Left, "message", "messages"))
+				}
+				return nil
+			})
+		}),
+	})
+}
+
 func (a *cli) memoryReindexCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
 		Use: "reindex", Short: "Rebuild the search index and the vectors", Args: cobra.NoArgs,

@@ -43,8 +43,41 @@ func (a *cli) sessionCmd() *cobra.Command {
 			})
 		}),
 	})
+	compact := a.addJSONFlag(&cobra.Command{
+		Use: "compact [SESSION]", Short: "Summarize the older part of a conversation", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completeSessions,
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.compactSession(c.Context(), firstOr(args, cliSession))
+		}),
+	})
 	return a.commandGroup(&cobra.Command{Use: "session", Short: "Manage conversations", SuggestFor: []string{"history", "conversation"}},
-		list, show, a.sessionSearchCmd(), a.sessionExportCmd(), a.sessionForkCmd(), a.sessionReplayCmd(), reset)
+		list, show, a.sessionSearchCmd(), a.sessionExportCmd(), a.sessionForkCmd(), a.sessionReplayCmd(), reset, compact)
+}
+
+// firstOr returns the first argument, or another value if there is none.
+func firstOr(args []string, otherwise string) string {
+	if len(args) > 0 {
+		return args[0]
+	}
+	return otherwise
+}
+
+func (a *cli) compactSession(ctx context.Context, session string) error {
+	return a.withClient(ctx, func(cl *client) error {
+		r, err := cl.Compact(ctx, session)
+		if err != nil {
+			return err
+		}
+		if a.asJSON {
+			return a.printJSON(r)
+		}
+		what := map[string]string{"summary": "a summary by " + r.Model, "digest": "the first lines of its older messages"}[r.How]
+		fmt.Fprintf(a.out, "The context of the conversation %q now begins with %s: %s instead of %s. All messages stay: hob session show %s\n",
+			session, sanitizePrintable(what), bytesText(int64(r.After)), bytesText(int64(r.Before)), shellWord(session))
+		if r.Facts > 0 {
+			fmt.Fprintf(a.out, "Saved %s first.\n", countText(r.Facts, "fact", "facts"))
+		}
+		return nil
+	})
 }
 
 // onSession makes the command accept a conversation id, with shell completion.

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"hob/autonomy/bus"
@@ -63,6 +64,8 @@ type Options struct {
 type Extractor struct {
 	o    Options
 	wake chan struct{}
+
+	asking sync.Mutex // so that Run and Flush do not send the same turns to the model
 }
 
 // New returns an Extractor after checking the options.
@@ -177,6 +180,8 @@ const idle = 24 * time.Hour
 // processPending processes pending turns by rules. It also uses the model if there are enough turns
 // or if they have waited long enough. It returns the time until the next call.
 func (x *Extractor) processPending(ctx context.Context) (time.Duration, error) {
+	x.asking.Lock()
+	defer x.asking.Unlock()
 	if err := x.Rule(ctx); err != nil {
 		return 0, err
 	}

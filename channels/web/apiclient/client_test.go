@@ -170,6 +170,7 @@ func TestClient_UsesDocumentedRoutes(t *testing.T) {
 			return c.MemoryImport(ctx, api.MemoryImport{Path: "/x"}, func(api.MemoryProgress) {})
 		},
 		"MemoryConsolidate": func() (any, error) { return c.MemoryConsolidate(ctx) },
+		"MemoryFlush":       func() (any, error) { return c.MemoryFlush(ctx, "cli") },
 		"PinFact":           func() (any, error) { return c.PinFact(ctx, "f1", true) },
 		"MemoryReindex":     func() (any, error) { return nil, c.MemoryReindex(ctx, func(api.MemoryProgress) {}) },
 		"Notes":             func() (any, error) { return c.Notes(ctx, api.Query{Text: "x", Limit: 1}) },
@@ -187,6 +188,7 @@ func TestClient_UsesDocumentedRoutes(t *testing.T) {
 		"Fork":      func() (any, error) { return c.Fork(ctx, "cli", "new", "m1") },
 		"Replay":    func() (any, error) { return c.Replay(ctx, "cli", "t1") },
 		"Reset":     func() (any, error) { return c.Reset(ctx, "cli") },
+		"Compact":   func() (any, error) { return c.Compact(ctx, "cli") },
 		"Send":      func() (any, error) { return c.Send(ctx, "cli", web.Message{Text: "hi"}) },
 		"Tasks":     func() (any, error) { return c.Tasks(ctx, api.Query{All: true, State: "done", Limit: 1}) },
 		"Tools":     func() (any, error) { return c.Tools(ctx, api.Query{Text: "x", Limit: 1}) },

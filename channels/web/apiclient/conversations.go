@@ -99,6 +99,11 @@ func (c *Client) Reset(ctx context.Context, session string) (api.ResetSession, e
 	return postValue[api.ResetSession](ctx, c, managePath+"/new", web.SessionRequest{Session: session})
 }
 
+// Compact implements api.Sessions.
+func (c *Client) Compact(ctx context.Context, session string) (api.Compaction, error) {
+	return postValue[api.Compaction](ctx, c, managePath+"/compact", web.SessionRequest{Session: session})
+}
+
 // Approvals implements api.Approvals.
 func (c *Client) Approvals(ctx context.Context, q api.Query) ([]api.Approval, error) {
 	return getValue[[]api.Approval](ctx, c, "/api/v1/approvals", listValues(q, "session", "state"))

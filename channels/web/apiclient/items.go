@@ -151,6 +151,11 @@ func (c *Client) MemoryConsolidate(ctx context.Context) (api.Consolidation, erro
 	return postValue[api.Consolidation](ctx, c, memoryPath+"/consolidate", struct{}{})
 }
 
+// MemoryFlush implements api.Memory.
+func (c *Client) MemoryFlush(ctx context.Context, session string) (api.MemoryFlush, error) {
+	return postValue[api.MemoryFlush](ctx, c, memoryPath+"/flush", web.OptionalSession{Session: session})
+}
+
 // PinFact implements api.Memory.
 func (c *Client) PinFact(ctx context.Context, id string, pinned bool) (api.Fact, error) {
 	return postValue[api.Fact](ctx, c, inPath(memoryPath+"/pins", id), web.Pin{Pinned: pinned})

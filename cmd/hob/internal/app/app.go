@@ -87,6 +87,7 @@ type App struct {
 	guard        *guard.Guard
 	clients      *clients.Store
 	sessions     *session.Sessions
+	compactor    *session.Compactor
 	library      *session.MessageIndex
 	watchers     *watchers.Manager
 	channels     *channels.Manager
@@ -242,15 +243,14 @@ func (d *App) openLoop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	compactor, err := session.NewCompactor(d.sessions, session.CompactorOptions{
+	if d.compactor, err = session.NewCompactor(d.sessions, session.CompactorOptions{
 		Model: d.crew.SummaryModel, Chars: c.Knowledge.SummaryChars, Keep: c.Knowledge.SummaryKeep, Hurried: !d.isLongRunning(),
 		Record: autonomy.RecordCompaction(d.guard), Log: d.opt.Log,
-	})
-	if err != nil {
+	}); err != nil {
 		return err
 	}
 	base := turn.Options{
-		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Catalog: d.catalog, Prompt: p, Models: d.models, Usage: d.usage, Zone: d.zone,
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: d.compactor, Catalog: d.catalog, Prompt: p, Models: d.models, Usage: d.usage, Zone: d.zone,
 		Limits: turn.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Results: d.results, Skills: d.skills, Programs: d.programs, Pictures: turn.PictureFolder(d.opt.Paths.Pictures()), Redact: d.redact, Block: c.Guard.Block, Guardian: guardian.Open(c.Guard.Guardian, d.models.Lazy), SendDelay: c.Autonomy.SendDelay.Duration, Sends: d.isLongRunning(), Clients: d.clients, ClientURL: func() string { return d.web.ProgramURL() }, Log: d.opt.Log,
 	}
 	if err := d.crew.OpenMembers(agents.MemberOptions{
@@ -283,7 +283,7 @@ func (d *App) openLoop(ctx context.Context) error {
 		return err
 	}
 	d.loop, err = autonomy.New(autonomy.Options{
-		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Runner: d.crew.Main(), Agents: d.crew, Remote: d.peers,
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: d.compactor, Runner: d.crew.Main(), Agents: d.crew, Remote: d.peers,
 		Explain: d.explainer, Undo: d.undo, Intake: d.intake, Approvals: d.approvals, Goals: d.goals, Facts: d.goalFacts(), Plan: d.plan, Notices: d.notices,
 		Due: d.dueSources(), Models: d.models, Budget: d.usage, Tool: d.catalog.Get, Sends: d.isLongRunning(), Programs: d.programs, Learners: []commit.Learner{d.learner, d.extractor}, Messages: d.library, Memory: d.consolidator, Nightly: d.isLongRunning(),
 		Chats: d.channels, Wakes: d.channels, Levels: c, Zone: d.zone, Status: d, Pairing: service.NewReceiver(d.lateService),

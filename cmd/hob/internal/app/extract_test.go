@@ -2,8 +2,10 @@ package app
 
 import (
 	"strings"
+	"testing"
 	"time"
 
+	"hob/autonomy/llm/llmtest"
 	"hob/knowledge"
 )
 
@@ -51,5 +53,28 @@ func (h *daemonFixture) awaitExtraction() {
 			h.t.Fatalf("%d turns were not read", n)
 		}
 		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// Turns that wait for the model are sent to it at once.
+func TestMemoryFlush_AsksTheModelAtOnce(t *testing.T) {
+	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
+		if strings.HasPrefix(r.LastUser, `[{"turn":1`) {
+			return llmtest.Answer{Text: `{"items":[{"turn":1,"quote":"Uwe next door does our roofs","text":"Uwe next door does our roofs","kind":"fact","from":"","relation":"","to":""}]}`}, true
+		}
+		return llmtest.Answer{Text: "Good to know."}, true
+	}})
+	h := openScripted(t, t.TempDir(), model.URL, listPlayWays()[0], "[knowledge]\nextraction = \"model\"\nextraction_turns = 50\nextraction_wait = \"24h\"\n")
+	h.say("You know, Uwe next door does our roofs.")
+	if r, err := h.d.service.MemoryFlush(t.Context(), "other"); err == nil {
+		t.Errorf("an unknown conversation: %+v", r)
+	}
+	r, err := h.d.service.MemoryFlush(t.Context(), "home")
+	fatal(t, err)
+	if r.Turns != 1 || r.Left != 0 || len(r.Facts) != 1 || r.Facts[0].Text != "Uwe next door does our roofs" {
+		t.Errorf("%+v", r)
+	}
+	if r, err = h.d.service.MemoryFlush(t.Context(), ""); err != nil || r.Turns != 0 || len(r.Facts) != 0 {
+		t.Errorf("again: %+v, %v", r, err)
 	}
 }

@@ -27,7 +27,7 @@ import (
 // openService creates the service that implements the API.
 func (d *App) openService(context.Context) error {
 	d.service = service.New(service.Options{
-		Loop: d.loop, Intake: d.intake, Approvals: d.approvals, Explain: d.explainer, Replayer: d.replayer, Bus: d.bus, Guard: d.guard, Clients: d.clients, Store: d.store, Sessions: d.sessions, Messages: d.library, Learner: d.learner,
+		Loop: d.loop, Intake: d.intake, Approvals: d.approvals, Explain: d.explainer, Replayer: d.replayer, Bus: d.bus, Guard: d.guard, Clients: d.clients, Store: d.store, Sessions: d.sessions, Compactor: d.compactor, Extractor: d.extractor, Messages: d.library, Learner: d.learner,
 		Notices: d.notices, Agents: d.crew, Goals: d.goals, Watchers: d.watchers, Usage: d.usage, Catalog: d.catalog, Skills: d.skills,
 		Channels: d.channels, Memory: d.base, Consolidator: d.consolidator, Erasing: d.erasing, Graph: d.graph, Index: d.index, Vectors: d.vectors, Transfer: d.openTransfer(),
 		Documents: d.documents, Files: d.files, MCP: d.mcp, Tasks: tasks.API{Store: d.store}, Notes: memory.API{Store: d.store, Memory: d.base}, Canvas: canvas.API{Store: d.store}, Process: d, Examiner: doctor.NewExaminer(d.examine, d.redact.Text),
