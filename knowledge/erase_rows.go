@@ -68,7 +68,7 @@ func deleteCounted(tx *store.Tx, stmt string, args ...any) (int, error) {
 
 // recomputeWordsTx recomputes the normalized words of the facts whose text was redacted.
 func (b *Base) recomputeWordsTx(tx *store.Tx, _ *Erasure, _ *Scrubber) (n Erased, err error) {
-	b.notifyChanged(tx)
+	b.notifyChanged(tx, KindFact)
 	changed, err := queryFacts(tx, `SELECT `+factColumns+` FROM facts WHERE instr(text, ?) > 0`, erase.Mark)
 	if err != nil {
 		return n, fmt.Errorf("knowledge: erase data: %w", err)

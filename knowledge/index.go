@@ -25,7 +25,7 @@ func (b *Base) IndexTx(tx *store.Tx, d Doc) error {
 	if err != nil {
 		return fmt.Errorf("knowledge: index %s: %w", d.Kind, err)
 	}
-	b.notifyChanged(tx)
+	b.notifyChanged(tx, d.Kind)
 	if d.Provenance.Tainted() { // a tainted document stays tainted and keeps its origins
 		return origins.AddTx(tx, origins.Row, d.Ref, d.Origins)
 	}
@@ -37,7 +37,7 @@ func (b *Base) UnindexTx(tx *store.Tx, kind, ref string) error {
 	if _, err := tx.Exec(`DELETE FROM docs WHERE kind = ? AND ref = ?`, kind, ref); err != nil {
 		return fmt.Errorf("knowledge: remove %s from the index: %w", kind, err)
 	}
-	b.notifyChanged(tx)
+	b.notifyChanged(tx, kind)
 	return origins.DropTx(tx, origins.Row, ref)
 }
 
@@ -45,13 +45,17 @@ func (b *Base) moveTx(tx *store.Tx, from, to, ref string) error {
 	if _, err := tx.Exec(`UPDATE docs SET kind = ? WHERE kind = ? AND ref = ?`, to, from, ref); err != nil {
 		return fmt.Errorf("knowledge: change indexed row: %w", err)
 	}
-	b.notifyChanged(tx)
+	b.notifyChanged(tx, to)
 	return nil
 }
 
-// notifyChanged notifies the derived indexes once the transaction is committed.
-func (b *Base) notifyChanged(tx *store.Tx) {
+// notifyChanged notifies the derived data of a change of a kind of documents once the transaction is
+// committed.
+func (b *Base) notifyChanged(tx *store.Tx, kind string) {
 	if b.opt.Changed != nil {
 		tx.AfterCommit(b.opt.Changed)
+	}
+	if b.opt.FactsChanged != nil && (kind == KindFact || kind == KindRetired) {
+		tx.AfterCommit(b.opt.FactsChanged)
 	}
 }

@@ -141,6 +141,8 @@ type Options struct {
 	// Changed is called after each commit that changed documents, so that derived indexes can
 	// follow. It must not block. It may be nil.
 	Changed func()
+	// FactsChanged is like Changed, but only for facts.
+	FactsChanged func()
 	// Corrector and Reranker improve the results of Retrieve. They may be nil.
 	Corrector Corrector
 	Reranker  Reranker
