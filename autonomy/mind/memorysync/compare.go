@@ -1,0 +1,556 @@
+package memorysync
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/undo"
+	"hob/knowledge"
+	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/store/erase"
+	"hob/platform/text/memoryfile"
+	"hob/platform/text/textnorm"
+	"hob/tools"
+)
+
+// Limits of Hob's list and of one transaction.
+const (
+	maxListed   = 300    // facts of all files of a target
+	maxListSize = 60_000 // bytes of the list of a file
+	reserved    = 10_000 // bytes of a file that the list leaves free
+	maxText     = 1_000  // bytes of a fact that is listed
+	maxAdded    = 50     // new lines per transaction, which blocks other writers
+)
+
+// States of a line in the table.
+const (
+	agreed   = "agreed"
+	adding   = "adding"   // Hob is about to write the line
+	removing = "removing" // Hob is about to remove the line
+)
+
+// lineRow is a row of the table memory_lines.
+type lineRow struct {
+	digest, fact string
+	listed       bool
+	state        string
+}
+
+func readLines(q store.Querier, file string) (out []lineRow, err error) {
+	rows, err := q.Query(`SELECT digest, fact, listed, state FROM memory_lines WHERE file = ? ORDER BY pos`, file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var r lineRow
+		if err := rows.Scan(&r.digest, &r.fact, &r.listed, &r.state); err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, rows.Err()
+}
+
+// digestEntry names a line. White space does not count.
+func digestEntry(e memoryfile.Entry) string {
+	h := sha256.Sum256([]byte(e.String()))
+	return hex.EncodeToString(h[:16])
+}
+
+// entryOf returns the line of a fact.
+func entryOf(f knowledge.Fact) memoryfile.Entry {
+	switch {
+	case f.Provenance.Tainted():
+		return memoryfile.NewEntry(memoryfile.Outside, f.Text)
+	case f.Kind == knowledge.KindObservation || f.Provenance != provenance.Owner:
+		return memoryfile.NewEntry(memoryfile.Inferred, f.Text)
+	}
+	return memoryfile.NewEntry(memoryfile.Own, f.Text)
+}
+
+// comparison synchronizes the files of a target in one transaction.
+type comparison struct {
+	s     *Syncer
+	tx    *store.Tx
+	t     Target
+	files []*syncedFile
+	now   time.Time
+
+	added   int
+	changed int
+	more    bool // some new lines were left for the next transaction
+	edit    knowledge.FileEdit
+}
+
+func (c *comparison) compareFiles() error {
+	for _, f := range c.files {
+		var err error
+		if f.rows, err = readLines(c.tx, f.key); err != nil {
+			return err
+		}
+	}
+	gone := map[*syncedFile][]int{}
+	for _, f := range c.files {
+		if f.broken {
+			continue
+		}
+		f.matchRows()
+		missing, err := c.adoptItems(f)
+		if err != nil {
+			return err
+		}
+		gone[f] = missing
+	}
+	if !c.more { // otherwise, a missing line may have moved to a place that the next transaction reads
+		if err := c.editFiles(gone); err != nil {
+			return err
+		}
+	}
+	for _, f := range c.files {
+		if err := c.storeRows(f); err != nil {
+			return err
+		}
+	}
+	return c.journalTx()
+}
+
+// editFiles retires the facts of missing lines and edits the files to follow the memory.
+func (c *comparison) editFiles(gone map[*syncedFile][]int) error {
+	for _, f := range c.files {
+		if err := c.withdrawMissing(f, gone[f]); err != nil {
+			return err
+		}
+	}
+	for _, f := range c.files {
+		if err := c.followMemory(f); err != nil {
+			return err
+		}
+	}
+	return c.listFacts()
+}
+
+// matchRows assigns the rows to the lines with the same digest.
+func (f *syncedFile) matchRows() {
+	byDigest := map[string][]int{}
+	for i, r := range f.rows {
+		byDigest[r.digest] = append(byDigest[r.digest], i)
+	}
+	for i, it := range f.form.Items {
+		d := digestEntry(it.Entry)
+		if list := byDigest[d]; len(list) > 0 {
+			f.assignRow(i, list[0])
+			byDigest[d] = list[1:]
+		}
+	}
+	f.rowGaps, f.itemGaps = gapsOf(len(f.rows), func(i int) bool { return f.taken[i] }), gapsOf(len(f.facts), func(i int) bool { return f.facts[i] != "" })
+}
+
+// gapsOf returns for each of n elements how many elements before it did not change. A row and a line
+// with the same number stand at the same place.
+func gapsOf(n int, unchanged func(int) bool) []int {
+	out, gap := make([]int, n), 0
+	for i := range out {
+		out[i] = gap
+		if unchanged(i) {
+			gap++
+		}
+	}
+	return out
+}
+
+func (f *syncedFile) assignRow(item, row int) { f.facts[item], f.taken[row] = f.rows[row].fact, true }
+
+// isIntact reports whether missing lines were removed by the user. If Hob's list has lost its
+// beginning or its end, or the file is empty, it was rather cut off or deleted.
+func (f *syncedFile) isIntact() bool {
+	listed := slices.ContainsFunc(f.rows, func(r lineRow) bool { return r.listed && r.state == agreed })
+	return strings.TrimSpace(f.text) != "" && (!listed || f.form.HasList())
+}
+
+// adoptItems stores the facts of lines that have no row. It returns the rows whose lines are missing.
+func (c *comparison) adoptItems(f *syncedFile) (missing []int, err error) {
+	for i, r := range f.rows {
+		if !f.taken[i] && r.state == agreed && f.isIntact() {
+			missing = append(missing, i)
+		}
+	}
+	for i, it := range f.form.Items {
+		if f.facts[i] != "" {
+			continue
+		}
+		if strings.Contains(it.Text, erase.Mark) {
+			missing = c.adoptRedacted(f, i, missing)
+			continue
+		}
+		if cut, err := c.isCutOff(f, it); cut || err != nil {
+			if err != nil {
+				return nil, err
+			}
+			if it.Listed {
+				f.edit.Remove[it.Line] = true
+			}
+			continue
+		}
+		if c.added >= maxAdded {
+			c.more = true
+			continue
+		}
+		n, err := c.changedRow(f, i, missing)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.adoptItem(f, i, n); err != nil {
+			return nil, err
+		}
+		if n >= 0 && f.facts[i] != "" {
+			f.taken[n] = true
+			missing = slices.DeleteFunc(missing, func(k int) bool { return k == n })
+		}
+	}
+	return missing, nil
+}
+
+// isCutOff reports whether a line is the beginning of a line that a damaged file has lost.
+func (c *comparison) isCutOff(f *syncedFile, it memoryfile.Item) (bool, error) {
+	if f.isIntact() {
+		return false, nil
+	}
+	for i, r := range f.rows {
+		if f.taken[i] {
+			continue
+		}
+		old, err := c.validFact(r.fact)
+		if err != nil {
+			return false, err
+		}
+		if old != nil && strings.HasPrefix(entryOf(*old).Text, it.Text) && entryOf(*old).Text != it.Text {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// adoptRedacted assigns a line that an erasure redacted to its fact, or removes it from the list.
+func (c *comparison) adoptRedacted(f *syncedFile, item int, missing []int) []int {
+	for _, n := range missing {
+		if f.rowGaps[n] != f.itemGaps[item] {
+			continue
+		}
+		f.assignRow(item, n)
+		return slices.DeleteFunc(missing, func(k int) bool { return k == n })
+	}
+	if f.form.Items[item].Listed {
+		f.edit.Remove[f.form.Items[item].Line] = true
+	}
+	return missing
+}
+
+// changedRow returns the row of which a line is a new wording, or -1. The row has the same text with
+// another mark, or it stood at the same place and has a topic word in common with the line.
+func (c *comparison) changedRow(f *syncedFile, item int, missing []int) (found int, err error) {
+	text, found := f.form.Items[item].Text, -1
+	words := knowledge.TopicWords(text)
+	for _, n := range missing {
+		old, err := c.validFact(f.rows[n].fact)
+		if err != nil {
+			return -1, err
+		}
+		switch {
+		case old == nil:
+		case entryOf(*old).Text == text:
+			return n, nil
+		case found < 0 && f.rowGaps[n] == f.itemGaps[item] && slices.ContainsFunc(knowledge.TopicWords(old.Text), func(w string) bool {
+			return slices.ContainsFunc(words, func(o string) bool { return strings.EqualFold(o, w) })
+		}):
+			found = n
+		}
+	}
+	return found, nil
+}
+
+// adoptItem stores the fact of a line. n is the row that it replaces, or -1.
+func (c *comparison) adoptItem(f *syncedFile, item, n int) (err error) {
+	e := f.form.Items[item].Entry
+	var old *knowledge.Fact
+	if n >= 0 {
+		if old, err = c.validFact(f.rows[n].fact); err != nil {
+			return err
+		}
+	}
+	known := old
+	if old == nil || entryOf(*old).Text != e.Text {
+		if known, err = c.s.o.Base.FactWithText(c.tx, c.t.Realm, e.Text); err != nil {
+			return err
+		}
+	}
+	if known != nil { // with any mark, because a line does not change the origin of a fact
+		f.facts[item] = known.ID
+		return nil
+	}
+	r, err := c.s.o.Base.RememberTx(c.tx, c.newFact(f, e, old))
+	switch {
+	case errors.Is(err, knowledge.ErrTooLong), errors.Is(err, knowledge.ErrEmpty), errors.Is(err, knowledge.ErrFactKind):
+		return nil // the line is only in the file
+	case err != nil:
+		return err
+	}
+	f.facts[item] = r.Fact.ID
+	if r.Known {
+		return nil
+	}
+	c.added++
+	c.edit.Added = append(c.edit.Added, r.Fact.ID)
+	if old == nil {
+		return nil
+	}
+	c.changed++
+	_, err = c.s.o.Base.WithdrawTx(c.tx, old.ID, r.Fact.ID, r.Fact.CreatedAt)
+	return err
+}
+
+// newFact returns the fact of a line. old is the fact of which it is a new wording, or nil.
+func (c *comparison) newFact(f *syncedFile, e memoryfile.Entry, old *knowledge.Fact) knowledge.Fact {
+	out := knowledge.Fact{Text: e.Text, Provenance: provenance.Owner, Realm: c.t.Realm, Source: "file:" + f.path, CreatedAt: c.now}
+	switch e.Mark {
+	case memoryfile.Outside:
+		out.Provenance, out.Origins = provenance.Outside, []provenance.Origin{{Kind: "file", Label: filepath.Base(f.path)}}
+		if old != nil && len(old.Origins) > 0 {
+			out.Origins = old.Origins
+		}
+	case memoryfile.Inferred:
+		out.Provenance, out.Kind = provenance.Hob, knowledge.KindObservation
+	}
+	return out
+}
+
+// validFact returns a fact that is valid, or nil.
+func (c *comparison) validFact(id string) (*knowledge.Fact, error) {
+	f, err := c.s.o.Base.Fact(c.tx, id)
+	if errors.Is(err, knowledge.ErrNotFound) || err == nil && !f.RetiredAt.IsZero() {
+		return nil, nil
+	}
+	return &f, err
+}
+
+// hasLine reports whether a line of a file stands for a fact.
+func (c *comparison) hasLine(id string) bool {
+	return slices.ContainsFunc(c.files, func(f *syncedFile) bool {
+		return slices.Contains(f.facts, id) || f.broken && slices.ContainsFunc(f.rows, func(r lineRow) bool { return r.fact == id })
+	})
+}
+
+// withdrawMissing retires the facts whose lines the user removed.
+func (c *comparison) withdrawMissing(f *syncedFile, missing []int) error {
+	for _, n := range missing {
+		id := f.rows[n].fact
+		old, err := c.validFact(id)
+		if err != nil {
+			return err
+		}
+		if old == nil || c.hasLine(id) || strings.Contains(old.Text, erase.Mark) && f.rows[n].digest != digestEntry(entryOf(*old)) { // the last one was redacted
+			continue
+		}
+		ok, err := c.s.o.Base.WithdrawTx(c.tx, id, "", c.now)
+		if err != nil {
+			return err
+		}
+		if ok {
+			c.edit.Removed = append(c.edit.Removed, knowledge.WithdrawnFact{Fact: id, At: store.Millis(c.now)})
+		}
+	}
+	return nil
+}
+
+// followMemory changes the lines of facts that were corrected, retired or forgotten.
+func (c *comparison) followMemory(f *syncedFile) error {
+	if f.broken {
+		return nil
+	}
+	for i, it := range f.form.Items {
+		id := f.facts[i]
+		if id == "" {
+			continue
+		}
+		now, err := c.validSuccessor(id)
+		if err != nil {
+			return err
+		}
+		switch {
+		case now == nil || now.ID != id && c.hasLine(now.ID):
+			f.edit.Remove[it.Line], f.facts[i] = true, ""
+		case now.ID != id || entryOf(*now).Mark != it.Mark && entryOf(*now).String() != it.String():
+			f.edit.Replace[it.Line], f.facts[i] = entryOf(*now), now.ID
+		}
+	}
+	return nil
+}
+
+// validSuccessor returns the valid fact that a fact is or was replaced by, or nil.
+func (c *comparison) validSuccessor(id string) (*knowledge.Fact, error) {
+	for range 20 {
+		f, err := c.s.o.Base.Fact(c.tx, id)
+		switch {
+		case errors.Is(err, knowledge.ErrNotFound), err == nil && !f.RetiredAt.IsZero() && f.RetiredBy == "":
+			return nil, nil
+		case err != nil || f.RetiredAt.IsZero():
+			return &f, err
+		}
+		id = f.RetiredBy
+	}
+	return nil, nil
+}
+
+// listFacts adds the newest facts that have no line to Hob's lists, and removes older ones if there
+// are too many.
+func (c *comparison) listFacts() error {
+	newest, err := c.s.o.Base.NewestFacts(c.tx, c.t.Realm, maxListed)
+	if err != nil {
+		return err
+	}
+	room := map[*syncedFile]int{}
+	for _, f := range c.files {
+		room[f] = min(maxListSize, memoryfile.MaxSize-reserved-len(memoryfile.UserText(f.text)))
+	}
+	keep := map[string]bool{}
+	var fresh []knowledge.ListedFact
+	for _, n := range newest {
+		f, e := c.fileOf(n), entryOf(n.Fact)
+		size := len(e.String()) + 4
+		has := c.hasLine(n.ID)
+		if room[f] < size || !has && (len(e.Text) > maxText || e.Text == "") {
+			continue
+		}
+		room[f] -= size
+		keep[n.ID] = true
+		if !has {
+			fresh = append(fresh, n)
+		}
+	}
+	for _, f := range c.files {
+		for i, it := range f.form.Items {
+			if it.Listed && f.facts[i] != "" && !keep[f.facts[i]] && !f.broken {
+				f.edit.Remove[it.Line], f.facts[i] = true, ""
+			}
+		}
+	}
+	for _, n := range slices.Backward(fresh) { // oldest first
+		if f := c.fileOf(n); !f.broken {
+			f.edit.Append = append(f.edit.Append, entryOf(n.Fact))
+			f.appended = append(f.appended, n.ID)
+		}
+	}
+	return nil
+}
+
+// fileOf returns the file in which a fact has its line, or otherwise belongs.
+func (c *comparison) fileOf(n knowledge.ListedFact) *syncedFile {
+	for _, f := range c.files {
+		if slices.Contains(f.facts, n.ID) {
+			return f
+		}
+	}
+	for _, f := range c.files {
+		if f.aboutUser == n.AboutUser {
+			return f
+		}
+	}
+	return c.files[0]
+}
+
+// storeRows stores the rows of a file as they are after the edit.
+func (c *comparison) storeRows(f *syncedFile) error {
+	if f.broken {
+		return nil
+	}
+	var rows []lineRow
+	kept := map[string]int{}
+	add := func(e memoryfile.Entry, fact string, listed bool, state string) {
+		r := lineRow{digestEntry(e), fact, listed, state}
+		rows = append(rows, r)
+		kept[r.digest]++
+	}
+	for i, it := range f.form.Items {
+		e, replaced := f.edit.Replace[it.Line]
+		switch {
+		case f.facts[i] == "":
+		case replaced:
+			add(e, f.facts[i], it.Listed, adding)
+		default:
+			add(it.Entry, f.facts[i], it.Listed, agreed)
+		}
+	}
+	for i, e := range f.edit.Append {
+		add(e, f.appended[i], true, adding)
+	}
+	for i, r := range f.rows {
+		if c.more && !f.taken[i] { // to be compared again
+			rows = append(rows, r)
+		}
+	}
+	for i, it := range f.form.Items { // lines that vanish from the file
+		_, replaced := f.edit.Replace[it.Line]
+		if d := digestEntry(it.Entry); (f.edit.Remove[it.Line] || replaced) && kept[d] == 0 {
+			rows = append(rows, lineRow{d, f.previousFact(i), it.Listed, removing})
+		}
+	}
+	if slices.Equal(rows, f.rows) {
+		return nil
+	}
+	if _, err := c.tx.Exec(`DELETE FROM memory_lines WHERE file = ?`, f.key); err != nil {
+		return fmt.Errorf("store lines: %w", err)
+	}
+	for pos, r := range rows {
+		if _, err := c.tx.Exec(`INSERT INTO memory_lines (file, pos, digest, fact, listed, state) VALUES (?, ?, ?, ?, ?, ?)`, f.key, pos, r.digest, r.fact, r.listed, r.state); err != nil {
+			return fmt.Errorf("store lines: %w", err)
+		}
+	}
+	return nil
+}
+
+// previousFact returns the fact of a line before the edit, or "".
+func (f *syncedFile) previousFact(item int) string {
+	d := digestEntry(f.form.Items[item].Entry)
+	for _, r := range f.rows {
+		if r.digest == d {
+			return r.fact
+		}
+	}
+	return ""
+}
+
+// journalTx records the user's edit so that it can be undone.
+func (c *comparison) journalTx() error {
+	if len(c.edit.Added)+len(c.edit.Removed) == 0 {
+		return nil
+	}
+	var names, counts []string
+	for _, f := range c.files {
+		names = append(names, filepath.Base(f.path))
+	}
+	for _, n := range []struct {
+		n         int
+		one, many string
+	}{
+		{len(c.edit.Added) - c.changed, "fact added", "facts added"},
+		{c.changed, "fact changed", "facts changed"},
+		{len(c.edit.Removed), "fact retired", "facts retired"},
+	} {
+		if n.n > 0 {
+			counts = append(counts, textnorm.CountNoun(n.n, n.one, n.many))
+		}
+	}
+	text := "You edited " + strings.Join(names, " or ") + ": " + strings.Join(counts, ", ") + "."
+	return c.s.o.Journal(c.tx, undo.Action{
+		Event: bus.NewID(), Number: 1, Tool: knowledge.FileEditTool, Text: text, Source: "file", Actor: "owner", Rule: "the owner's own edit of " + strings.Join(names, " or "),
+		Undo: tools.NewUndo("revert the edit of "+strings.Join(names, " or "), c.edit),
+	})
+}
