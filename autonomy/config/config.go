@@ -246,6 +246,7 @@ type Knowledge struct {
 	ExtractionTurns int      `toml:"extraction_turns"` // number of turns per model request
 	ExtractionWait  Duration `toml:"extraction_wait"`  // maximum wait for a full batch
 	ConsolidateAt   string   `toml:"consolidate_at"`   // time of day of the nightly consolidation; "" disables it
+	MemoryFiles     bool     `toml:"memory_files"`     // whether USER.md and MEMORY.md are kept in step with the memory
 	ForgetMost      int      `toml:"forget_most"`      // maximum number of facts and rows that one deletion request may change
 
 	Folders      []string `toml:"folders"`  // folders whose documents are kept up to date in the library

@@ -32,6 +32,7 @@ import (
 	"hob/autonomy/mind/extract"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/mind/learn"
+	"hob/autonomy/mind/memorysync"
 	"hob/autonomy/notify"
 	"hob/autonomy/recovery"
 	"hob/autonomy/replay"
@@ -122,6 +123,7 @@ type App struct {
 	graph        *graph.Graph
 	extractor    *extract.Extractor
 	consolidator *consolidate.Consolidator
+	memoryFiles  *memorysync.Syncer
 	agents       *llmall.Agents
 	loop         *autonomy.Loop
 	intake       *intake.Intake
@@ -194,7 +196,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 
 // Migrations returns the migrations of all packages that own tables.
 func Migrations() []store.MigrationSet {
-	sets := []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), extract.Migrations(), consolidate.Migrations(), agents.Migrations(), goals.Migrations(), notify.Migrations(), trace.Migrations(), usage.Migrations()}
+	sets := []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), extract.Migrations(), consolidate.Migrations(), memorysync.Migrations(), agents.Migrations(), goals.Migrations(), notify.Migrations(), trace.Migrations(), usage.Migrations()}
 	sets = append(sets, modelrouter.Migrations(), pairing.Migrations(), clients.Migrations(), a2aserver.Migrations())
 	sets = append(sets, ingest.Migrations()...)
 	sets = append(sets, watchers.AllMigrations(watchersall.Drivers())...)
@@ -265,6 +267,9 @@ func (d *App) openLoop(ctx context.Context) error {
 	if d.consolidator, err = consolidate.New(consolidate.Options{Store: d.store, Base: d.base, Ledger: d.bus.Ledger, Journal: d.undo.JournalTx, At: c.Knowledge.ConsolidateAt, Zone: d.zone, Model: d.models.Cheapest, Log: d.opt.Log}); err != nil {
 		return err
 	}
+	if d.memoryFiles, err = memorysync.New(memorysync.Options{Store: d.store, Base: d.base, Targets: memorysync.AgentTargets(c, d.opt.Paths), Journal: d.undo.JournalTx, Hold: d.bus.Hold, Notify: func(ctx context.Context, key, text string) error { return d.intake.Notify(ctx, key, text) }, Zone: d.zone, Off: !c.Knowledge.MemoryFiles || d.opt.Play != nil, Log: d.opt.Log}); err != nil {
+		return err
+	}
 	if d.explainer, err = explain.New(explain.Options{
 		Store: d.store, Bus: d.bus, Guard: d.guard, Goals: d.goals, Notices: d.notices, Watchers: d.watchers, Models: d.models, Costs: d.usage, Zone: d.zone, Log: d.opt.Log,
 	}); err != nil {
@@ -321,7 +326,7 @@ func (d *App) Run(ctx context.Context) error {
 		if d.tray != nil {
 			parts = append(parts, d.tray.Run)
 		}
-		parts = append(parts, d.boxes.Run)
+		parts = append(parts, d.boxes.Run, d.memoryFiles.Run)
 		if d.opt.Config.Update.Check && d.opt.Play == nil {
 			parts = append(parts, d.releaseFollower().Run)
 		}

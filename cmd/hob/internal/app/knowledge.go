@@ -45,7 +45,7 @@ func (d *App) openKnowledge(ctx context.Context) (err error) {
 		home, _ = os.UserHomeDir() // tools/files reports a missing home folder
 	}
 	o := knowledge.Options{
-		Index: d.index, Graph: d.graph, Changed: d.wakeFollowers, Tuning: index.TuningOf(c), HalfLife: c.Ranking.HalfLife.Duration,
+		Index: d.index, Graph: d.graph, Changed: d.wakeFollowers, FactsChanged: func() { d.memoryFiles.Wake() }, Tuning: index.TuningOf(c), HalfLife: c.Ranking.HalfLife.Duration,
 		ForgetMost: c.ForgetMost, Events: d.bus.Inbox.EventsIn, Below: agents.EventsOf, Calls: d.bus.Ledger.CallIDs, Home: home,
 		Parts: func(q store.Querier, source string) ([]string, error) { return d.documents.Parts(q, source) },
 	}
