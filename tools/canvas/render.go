@@ -72,7 +72,7 @@ func estimateHeight(w Widget) int {
 	const line, least, most = 26, 80, 440
 	switch w.Kind {
 	case kindBar, kindLine:
-		return 310
+		return 260
 	case kindTable:
 		return min(max((strings.Count(w.Content, "\n")+1)*32+30, least), most)
 	}

@@ -80,7 +80,7 @@ func pageOf[T any](r *request, list []T, id func(T) string) (rows []T, more bool
 func renderGoalForm(r *request) g.Node {
 	return r.postForm(
 		"goals/add", h.Class("row"),
-		h.Label(h.Class("field grow"), g.Text("Goal"), h.Input(h.Name("description"), h.Placeholder("When a task is overdue then tell me"), h.Required(), h.MaxLength("1000"), h.AutoComplete("off"))),
+		h.Label(h.Class("field grow"), g.Text("Goal"), h.Input(h.Name("description"), h.Placeholder("Read a book a month"), h.Required(), h.MaxLength("1000"), h.AutoComplete("off"))),
 		h.Label(h.Class("field grow"), g.Text("Reached when"), h.Input(h.Name("success"), h.Placeholder("Optional"), h.MaxLength("1000"), h.AutoComplete("off"))),
 		labeledField("Review every", h.Input(h.Name("every"), h.Placeholder("1h"), g.Attr("size", "8"), h.MaxLength("100"), h.AutoComplete("off"))),
 		labeledField("Priority", selectBox("priority", "3", priorityOptions()...)),

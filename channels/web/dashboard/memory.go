@@ -13,6 +13,7 @@ import (
 
 	"hob/autonomy/api"
 	"hob/platform/text/graphdraw"
+	"hob/platform/text/markup"
 	"hob/platform/text/visible"
 )
 
@@ -147,10 +148,14 @@ func authorName(s string) string {
 
 func hitText(x api.MemoryRow) string {
 	isFact := x.Kind == "fact" || x.Kind == "retired" // whose title holds only words for the search
-	if x.Title != "" && !isFact && !strings.HasPrefix(x.Text, x.Title) {
-		return x.Title + ": " + x.Text
+	text := x.Text
+	if x.Kind == "turn" { // Hob writes its messages in Markdown
+		text = markup.Plain(text)
 	}
-	return x.Text
+	if x.Title != "" && !isFact && !strings.HasPrefix(x.Text, x.Title) {
+		return strings.TrimSuffix(x.Title+": "+text, ": ")
+	}
+	return text
 }
 
 // renderOrigin marks text that is not from the user.

@@ -12,6 +12,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"hob/autonomy/api"
+	"hob/platform/text/markup"
 )
 
 // timelinePage shows what Hob did, sent and held back.
@@ -100,7 +101,7 @@ func renderEntry(r *request, e api.TimelineEntry) g.Node {
 	return h.Li(
 		h.ID("entry-"+e.ID),
 		h.Time(h.Class("num soft"), h.DateTime(e.At.UTC().Format(time.RFC3339)), g.Text(e.At.In(r.zone).Format("15:04"))),
-		h.Span(h.Class("what"), plainText(e.Text)),
+		h.Span(h.Class("what"), plainText(entryText(e))),
 		entryBadge(e),
 		h.Span(
 			h.Class("acts small"),
@@ -109,6 +110,14 @@ func renderEntry(r *request, e api.TimelineEntry) g.Node {
 		),
 		h.Span(h.Class("meta"), plainText(meta), g.If(e.Reason != "", plainText(" · "+e.Reason))),
 	)
+}
+
+// entryText returns the text of an entry on one line. Hob writes its messages in Markdown.
+func entryText(e api.TimelineEntry) string {
+	if e.Kind == "message" || e.Kind == "notice" {
+		return strings.Join(strings.Fields(markup.Plain(e.Text)), " ")
+	}
+	return e.Text
 }
 
 // shortText returns the beginning of a text for a label.

@@ -67,11 +67,10 @@ func (d *Dashboard) showToday(r *request) (g.Node, error) {
 		renderWidgets(r, widgets, true),
 		h.Div(
 			h.Class("columns"),
-			renderTasks(r, open),
-			h.Div(h.Class("stack"), renderUpcoming(r, next), renderPlan(r, day)),
+			h.Div(h.Class("stack"), renderTasks(r, open), renderNotes(r, notes)),
+			h.Div(h.Class("stack"), renderUpcoming(r, next), renderPlan(r, day), notices),
 		),
 		renderWidgets(r, widgets, false),
-		h.Div(h.Class("columns"), notices, renderNotes(r, notes)),
 	), nil
 }
 
@@ -115,7 +114,7 @@ func renderTasks(r *request, open []api.Task) g.Node {
 		r.postForm(
 			"today/add", h.Class("row"), hiddenField("list", list),
 			h.Input(h.Name("title"), h.Aria("label", "New task"), h.Placeholder("New task"), h.Required(), h.MaxLength("400"), h.AutoComplete("off")),
-			h.Input(h.Name("due"), h.Aria("label", "Due"), h.Placeholder("Due: tomorrow, fri 17:00"), h.MaxLength("100"), h.AutoComplete("off")),
+			h.Input(h.Name("due"), h.Aria("label", "Due"), h.Placeholder("Due: Friday"), h.MaxLength("100"), h.AutoComplete("off")),
 			h.Button(h.Type("submit"), g.Text("Add task")),
 		),
 		g.If(total == 0, emptyState("No open tasks", "Add one above, or tell Hob in the chat.")),
@@ -245,7 +244,7 @@ func renderUpcoming(r *request, list []upcoming) g.Node {
 		r.postForm(
 			"today/remind", h.Class("row"),
 			h.Input(h.Name("text"), h.Aria("label", "New reminder"), h.Placeholder("New reminder"), h.Required(), h.MaxLength("400"), h.AutoComplete("off")),
-			h.Input(h.Name("at"), h.Aria("label", "When"), h.Placeholder("When: 17:00, in 2 h"), h.Required(), h.MaxLength("100"), h.AutoComplete("off")),
+			h.Input(h.Name("at"), h.Aria("label", "When"), h.Placeholder("At: in 2 h"), h.Required(), h.MaxLength("100"), h.AutoComplete("off")),
 			h.Button(h.Type("submit"), g.Text("Remind me")),
 		),
 	)
