@@ -52,36 +52,31 @@ var validName = lazyregexp.New(`^[a-z][a-z0-9_]{0,63}$`)
 // compiler generates code for each In, so all code that does not depend on In is in typed.
 func New[In any](d Def[In]) Tool {
 	t := &typed{args: reflect.TypeFor[In](), argTexts: d.Arguments, spec: d.Spec, undo: d.Undo, undoTx: d.UndoTx, redo: d.Redo}
-	if d.Run != nil {
-		t.run = func(ctx context.Context, c Call, in any) (Result, error) { return d.Run(ctx, c, *in.(*In)) }
-	}
-	if d.RunTx != nil {
-		t.runTx = func(ctx context.Context, tx *store.Tx, c Call, in any) (Result, error) {
-			return d.RunTx(ctx, tx, c, *in.(*In))
-		}
-	}
-	if d.Prepare != nil {
-		t.prepare = func(ctx context.Context, c Call, in any) (any, error) { return d.Prepare(ctx, c, *in.(*In)) }
-	}
-	if d.Waiting != nil {
-		t.waiting = func(in any) string { return d.Waiting(*in.(*In)) }
-	}
-	if d.Freeze != nil {
-		t.freeze = func(ctx context.Context, c Call, in any) (any, error) { return d.Freeze(ctx, c, *in.(*In)) }
-	}
-	if d.WasSent != nil {
-		t.wasSent = func(ctx context.Context, c Call, in any) (bool, error) { return d.WasSent(ctx, c, *in.(*In)) }
-	}
-	if d.Paths != nil {
-		t.paths = func(in any) []string { return d.Paths(*in.(*In)) }
-	}
-	if d.Summary != nil {
-		t.summary = func(in any) string { return d.Summary(*in.(*In)) }
-	}
-	if d.Judge != nil {
-		t.judge = func(ctx context.Context, in any) CallAssessment { return d.Judge(ctx, *in.(*In)) }
-	}
+	takePointer(&t.run, d.Run)
+	takePointer(&t.runTx, d.RunTx)
+	takePointer(&t.prepare, d.Prepare)
+	takePointer(&t.waiting, d.Waiting)
+	takePointer(&t.freeze, d.Freeze)
+	takePointer(&t.wasSent, d.WasSent)
+	takePointer(&t.paths, d.Paths)
+	takePointer(&t.summary, d.Summary)
+	takePointer(&t.judge, d.Judge)
 	return t.validateAndFinish()
+}
+
+// takePointer sets the function to which to points. It calls fn with the struct to which its own
+// last argument points. A nil fn leaves it unset. Closures would be compiled for each tool, which
+// costs 5 KB per tool.
+func takePointer(to, fn any) {
+	f, target := reflect.ValueOf(fn), reflect.ValueOf(to).Elem()
+	if f.IsNil() {
+		return
+	}
+	target.Set(reflect.MakeFunc(target.Type(), func(args []reflect.Value) []reflect.Value {
+		last := len(args) - 1
+		args[last] = args[last].Elem().Elem() // from the interface to the pointer to the struct
+		return f.Call(args)
+	}))
 }
 
 // typed is a tool whose arguments are a struct. Its functions get a pointer to the struct.
