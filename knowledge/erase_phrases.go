@@ -16,13 +16,23 @@ import (
 // collectPhrases collects the texts to erase and the identifying values in them, such as numbers,
 // addresses and passwords. It keeps a value that also occurs in a remaining row, unless the query
 // names the value. Messages and documents contribute no phrases, because they contain ordinary
-// text; they are removed by event and source.
+// text; they are removed by event and source. Sentences that Hob itself copied into other
+// conversations, such as lessons, are an exception.
 func (b *Base) collectPhrases(q store.Querier, f ForgetRequest, g *ErasurePlan) error {
 	list := slices.Clone(g.Erasure.Phrases)
 	var values, told []string
 	for _, one := range g.Facts {
 		list = append(list, textVariants(one.Text)...)
 		values = append(values, tellingValues(one.Text)...)
+	}
+	if b.opt.Quoted != nil {
+		quoted, err := b.opt.Quoted(q, &g.Erasure)
+		if err != nil {
+			return err
+		}
+		for _, text := range quoted {
+			told = slices.Concat(told, distinctiveLines(strings.Join(textVariants(text), "")), tellingValues(text))
+		}
 	}
 	for _, d := range g.Docs {
 		if d.Kind != KindTurn && d.Kind != KindChunk {

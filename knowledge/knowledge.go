@@ -129,6 +129,9 @@ type Options struct {
 	// Parts lists the documents (Doc.Group) of a source that is part of another source, such as a
 	// message in a mailbox file. If it is nil, such sources are not supported.
 	Parts func(q store.Querier, source string) ([]string, error)
+	// Quoted returns the texts of rows of other packages that an erasure deletes and that
+	// conversations may quote (erase.Quoter). If it is nil, such quotes are not redacted.
+	Quoted func(q store.Querier, e *Erasure) ([]string, error)
 	// Home replaces "~" in the path of a source. If it is "", the path is not changed.
 	Home string
 	// ForgetMost is the maximum number of facts and rows that one erasure request may remove or

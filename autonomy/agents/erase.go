@@ -8,9 +8,10 @@ import (
 	"hob/platform/store/erase"
 )
 
-// EventsOf lists the events of the tasks that a turn delegated.
+// EventsOf lists the events of the tasks that a turn delegated, and of the watchers that its message
+// made fire.
 func EventsOf(q store.Querier, parent string) (out []string, err error) {
-	rows, err := q.Query(`SELECT event FROM crew_tasks WHERE parent = ?`, parent)
+	rows, err := q.Query(`SELECT event FROM crew_tasks WHERE parent = ?1 UNION SELECT id FROM inbox WHERE kind = 'watcher' AND key = ?1`, parent)
 	if err != nil {
 		return nil, fmt.Errorf("agents: read tasks of a turn: %w", err)
 	}

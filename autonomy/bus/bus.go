@@ -99,7 +99,7 @@ func New(db *store.Store, opt Options) *Bus {
 
 // Migrations returns the package's tables.
 func Migrations() store.MigrationSet {
-	return store.MigrationSet{Owner: "bus", Steps: []string{schema1, schema2, schemaLinks, schemaUndone, schemaPause, schemaKept, schemaChannels, schemaShown, schemaScheduled, schemaHold, schemaRunning}}
+	return store.MigrationSet{Owner: "bus", Steps: []string{schema1, schema2, schemaLinks, schemaUndone, schemaPause, schemaKept, schemaChannels, schemaShown, schemaScheduled, schemaHold, schemaRunning, schemaSignals}}
 }
 
 const schema1 = `

@@ -206,6 +206,9 @@ func (in *Inbox) EventsIn(q store.Querier, session string) ([]string, error) {
 	return queryIDs(q, `SELECT id FROM inbox WHERE session = ? ORDER BY seq`, session)
 }
 
+// schemaSignals finds the signals about a message: their key is its event.
+const schemaSignals = `CREATE INDEX inbox_signals ON inbox(key) WHERE kind = 'watcher';`
+
 // pastMessages is the maximum number of messages to replay.
 const pastMessages = 20_000
 

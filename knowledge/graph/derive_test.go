@@ -54,7 +54,7 @@ func (h *graphFixture) listEntities() (out []string) {
 // storedText returns all text in the tables.
 func (h *graphFixture) storedText() (out string) {
 	h.t.Helper()
-	list, err := scanStrings(h.st.Reader(h.t.Context()).Query(`SELECT name || ' ' || source FROM entities UNION ALL SELECT key || ' ' || text || ' ' || source FROM entity_aliases UNION ALL SELECT source FROM relations`))
+	list, err := scanStrings(h.st.Reader(h.t.Context()).Query(`SELECT name || ' ' || source FROM entities UNION ALL SELECT key || ' ' || text || ' ' || source FROM entity_aliases UNION ALL SELECT name || ' ' || source FROM relations`))
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -235,6 +235,15 @@ func TestForget_KeepsOtherStatements(t *testing.T) {
 			h.link(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto Berg"})
 			return knowledge.ForgetRequest{Query: "Ana Quark", Everything: true}
 		}, []string{"Otto Berg"}, "quark", nil},
+		{"a name from two links", func(h *graphFixture) knowledge.ForgetRequest {
+			h.link(knowledge.Link{From: "Ana", Relation: "works at", To: "Quark Lane 7", Source: "event:1"})
+			h.link(knowledge.Link{From: "Otto", Relation: "works at", To: "Quark Lane 7", Source: "event:2"})
+			return knowledge.ForgetRequest{Query: "Quark Lane 7", Everything: true}
+		}, []string{"Ana", "Otto"}, "quark", nil},
+		{"a relation", func(h *graphFixture) knowledge.ForgetRequest {
+			h.link(knowledge.Link{From: "Ana", Relation: "guards the quark of", To: "Otto", Source: "event:1"})
+			return knowledge.ForgetRequest{Query: "guards the quark", Everything: true}
+		}, []string{"Ana", "Otto"}, "quark", nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			h := open(t)

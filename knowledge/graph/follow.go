@@ -60,14 +60,28 @@ func (g *Graph) Follow(ctx context.Context, b knowledge.ChangeSource) (more bool
 	if err := q.QueryRow(`SELECT seq, regroup FROM graph_state`).Scan(&seq, &regroup); err != nil {
 		return false, fmt.Errorf("graph: save position: %w", err)
 	}
+	mark, err := knowledge.ErasureMark(q)
+	if err != nil {
+		return false, err
+	}
 	list, err := b.Changes(q, seq, g.o.Follow)
 	if err != nil {
 		return false, err
 	}
 	if len(list) > 0 || regroup { // manual names set regroup without a change of a row
-		if err := g.o.Store.Write(ctx, func(tx *store.Tx) error { return g.changesTx(tx, b, list, seq) }); err != nil {
+		erased := false
+		if err := g.o.Store.Write(ctx, func(tx *store.Tx) error {
+			now, err := knowledge.ErasureMark(tx)
+			if erased = now != mark; err != nil || erased {
+				return err
+			}
+			return g.changesTx(tx, b, list, seq)
+		}); err != nil {
 			g.resetNames() // the names may include those of the transaction that was rolled back
 			return false, err
+		}
+		if erased { // the rows that were read may have been erased
+			return true, nil
 		}
 	}
 	again, err := g.backfillMentions(ctx, b)

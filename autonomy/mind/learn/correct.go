@@ -38,7 +38,7 @@ func (l *Learner) correctTx(tx *store.Tx, t analyzedTurn) error {
 				return err
 			}
 			if before != "" {
-				text = textnorm.Ellipsize("When told “"+textnorm.Ellipsize(before, 80)+"”, the user corrected it: “"+textnorm.Ellipsize(s, 110)+"”", maxLesson)
+				text = textnorm.Ellipsize(quoteMessage(before)+", the user corrected it: “"+textnorm.Ellipsize(s, 110)+"”", maxLesson)
 				cue = append(cue, subjectCues(before)...)
 			}
 		}
@@ -48,6 +48,9 @@ func (l *Learner) correctTx(tx *store.Tx, t analyzedTurn) error {
 	}
 	return nil
 }
+
+// quoteMessage returns the beginning of a lesson about what a message meant.
+func quoteMessage(text string) string { return "When told “" + textnorm.Ellipsize(text, 80) + "”" }
 
 // isNegative reports whether a rule forbids something, as in "from now on don't ...".
 func isNegative(s string) bool {

@@ -85,3 +85,25 @@ type Eraser interface {
 	// committed.
 	Purge(ctx context.Context, e *Erasure, s *Scrubber) (Erased, error)
 }
+
+// Quoter is an Eraser whose rows are quoted elsewhere: for example, the context of a later message
+// contains the lessons that applied to it. When such a row is deleted, its quotes must be redacted.
+type Quoter interface {
+	// QuotedTexts returns the texts of the rows that EraseTx will delete, except facts and documents,
+	// and the texts that such rows had before they were changed.
+	QuotedTexts(q store.Querier, e *Erasure) ([]string, error)
+}
+
+// QuotedTexts returns the quoted texts of all erasers.
+func QuotedTexts(list []Eraser, q store.Querier, e *Erasure) (out []string, err error) {
+	for _, x := range list {
+		if quoter, ok := x.(Quoter); ok {
+			more, err := quoter.QuotedTexts(q, e)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, more...)
+		}
+	}
+	return out, nil
+}

@@ -40,6 +40,8 @@ type Owned struct {
 	Custom []string
 	// Before and After, if set, erase what a Table cannot describe. They run before and after List.
 	Before, After Step
+	// Quotes, if set, implements Quoter.
+	Quotes func(q store.Querier, e *Erasure) ([]string, error)
 	// Files and Forgot delete data in files and in memory. Either may be nil.
 	Files  func(ctx context.Context, e *Erasure, s *Scrubber) (Erased, error)
 	Forgot func()
@@ -74,6 +76,14 @@ func (o Owned) EraseTx(tx *store.Tx, e *Erasure, s *Scrubber) (n Erased, err err
 		n = n.Add(m)
 	}
 	return n, nil
+}
+
+// QuotedTexts implements Quoter.
+func (o Owned) QuotedTexts(q store.Querier, e *Erasure) ([]string, error) {
+	if o.Quotes == nil {
+		return nil, nil
+	}
+	return o.Quotes(q, e)
 }
 
 // Purge implements Eraser.

@@ -1,9 +1,12 @@
 package app
 
 import (
+	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // noText lists the tables that cannot contain personal text, or that must not be changed, with the
@@ -57,5 +60,55 @@ func TestErasers_CoverEveryTable(t *testing.T) {
 		if !slices.Contains(all, name) {
 			t.Errorf("an Eraser names the table %s, which does not exist", name)
 		}
+	}
+}
+
+// forget runs the tool with approval and waits until the erasure has ended.
+func (h *daemonFixture) forget(args string) {
+	h.t.Helper()
+	if c := h.tool("forget", args); c.Error != "" || c.Code != "" {
+		h.t.Fatalf("forget %s: %+v", args, c)
+	}
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		var list []struct{ State string }
+		_, body := h.api(http.MethodGet, "/api/v1/memory/erasures", nil)
+		fatal(h.t, json.Unmarshal(body, &list))
+		if len(list) > 0 && !slices.ContainsFunc(list, func(e struct{ State string }) bool { return e.State != "done" }) {
+			return
+		}
+	}
+	h.t.Fatal("the erasure did not end")
+}
+
+// messagesWith counts the stored messages of a conversation that contain a text.
+func (h *daemonFixture) messagesWith(session, text string) (n int) {
+	h.t.Helper()
+	fatal(h.t, h.d.store.Reader(h.t.Context()).QueryRow(`SELECT count(*) FROM messages WHERE session = ? AND instr(CAST(message AS TEXT), ?) > 0`, session, text).Scan(&n))
+	return n
+}
+
+// What Hob learned in a conversation stands in the context of later messages in other conversations.
+// It goes with the conversation, also if a later message has reworded it since.
+func TestForget_RemovesLessonsOfAConversation(t *testing.T) {
+	h := open(t, "")
+	sayIn := func(session, text string) {
+		t.Helper()
+		if code, body := h.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]string{"text": text}); code != http.StatusOK {
+			t.Fatalf("%q: %d %s", text, code, body)
+		}
+	}
+	sayIn("first", "Always write the report for Marisol in green ink, please.")
+	sayIn("second", "what about the report for Marisol?")
+	sayIn("third", "Always write the report for Marisol in blue ink, please.")
+	sayIn("fourth", "what about the report for Marisol?")
+	if h.messagesWith("second", "green ink") == 0 || h.messagesWith("fourth", "blue ink") == 0 {
+		t.Fatal("no message carries the lesson, so the test shows nothing")
+	}
+	h.forget(`{"source":"session:first"}`)
+	if n := h.messagesWith("second", "green ink"); n != 0 {
+		t.Errorf("%d messages still contain the lesson", n)
+	}
+	if h.messagesWith("third", "blue ink") == 0 || h.messagesWith("fourth", "blue ink") == 0 {
+		t.Error("the lesson of another conversation is gone as well")
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"hob/knowledge/rerank"
 	"hob/platform/host/system"
 	"hob/platform/store"
+	"hob/platform/store/erase"
 )
 
 // openKnowledge creates the memory with its index, graph and vectors. The index and vector files
@@ -48,6 +49,9 @@ func (d *App) openKnowledge(ctx context.Context) (err error) {
 		Index: d.index, Graph: d.graph, Changed: d.wakeFollowers, FactsChanged: func() { d.memoryFiles.Wake() }, Tuning: index.TuningOf(c), HalfLife: c.Ranking.HalfLife.Duration,
 		ForgetMost: c.ForgetMost, Events: d.bus.Inbox.EventsIn, Below: agents.EventsOf, Calls: d.bus.Ledger.CallIDs, Home: home,
 		Parts: func(q store.Querier, source string) ([]string, error) { return d.documents.Parts(q, source) },
+		Quoted: func(q store.Querier, e *erase.Erasure) ([]string, error) {
+			return erase.QuotedTexts(d.listErasers(), q, e)
+		},
 	}
 	if d.vectors != nil {
 		o.Vectors = d.vectors

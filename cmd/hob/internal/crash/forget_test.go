@@ -149,7 +149,7 @@ var said = []int{1, 2, 9, 12, 14}
 
 // actRandomly performs a random action with a phrase.
 func (f *erasureRun) actRandomly(ctx context.Context, session, p string) {
-	f.do(ctx, session, p, f.rnd.IntN(21))
+	f.do(ctx, session, p, f.rnd.IntN(22))
 }
 
 func (f *erasureRun) do(ctx context.Context, session, p string, what int) {
@@ -206,6 +206,8 @@ func (f *erasureRun) do(ctx context.Context, session, p string, what int) {
 		if f.rnd.IntN(2) == 0 {
 			f.tool(ctx, session, "undo", map[string]any{})
 		}
+	case 21:
+		f.tool(ctx, session, "link_entities", map[string]any{"from": p, "relation": "guards " + p, "to": "Ben"})
 	case 14:
 		f.say(ctx, session, "No, that's wrong: always write "+p+" instead. Don't ask me about "+p+" again.")
 	}
