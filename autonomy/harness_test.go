@@ -344,3 +344,7 @@ type chooserFunc func(ctx context.Context, ask modelrouter.TurnInfo) (modelroute
 func (f chooserFunc) Choose(ctx context.Context, ask modelrouter.TurnInfo) (modelrouter.Choice, error) {
 	return f(ctx, ask)
 }
+
+func (watcherRecords) DispatchSignalTx(*store.Tx, watchers.Spec, watchers.Signal) ([]watchers.MessageSignal, error) {
+	return nil, nil
+}

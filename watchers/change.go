@@ -318,7 +318,7 @@ func checkSpec(s Spec) error {
 	}
 	switch s.Mode {
 	case Notify:
-	case Remind, Do:
+	case Remind, Do, Show, Tell:
 		if s.Action == "" {
 			return bad("the action is empty")
 		}

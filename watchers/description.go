@@ -27,6 +27,8 @@ type Description struct {
 	// Timed is true if watchers of the kind implement Timed. Tools create such watchers as
 	// schedules or reminders.
 	Timed bool
+	// Intent is true if create_intent creates watchers of the kind, and create_watcher does not.
+	Intent bool
 	// Polled is true if watchers of the kind implement Polled. Their configuration may contain
 	// "every".
 	Polled bool

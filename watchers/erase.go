@@ -10,7 +10,8 @@ import (
 )
 
 // Eraser returns the eraser of watchers, schedules and reminders. It removes phrases from the
-// watchers, which keep running. A watcher that the erasure names is deleted completely. The eraser
+// watchers, which keep running. A watcher that the erasure names is deleted completely, and so is an
+// intent that contains a phrase, because its redacted text could reach another person. The eraser
 // cannot search the keys of polled watchers, which are stored as digests. Drivers with tables erase
 // their own tables; see DriverEraser.
 func (m *Manager) Eraser() erase.Eraser {
@@ -61,31 +62,25 @@ func (m *Manager) eraseWatchersTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrub
 			return n, fmt.Errorf("watchers: erase watchers: %w", err)
 		}
 	}
-	redacted, err := watchersWith(tx, s)
+	redacted, err := m.watchersWith(tx, s)
 	if err != nil {
 		return n, fmt.Errorf("watchers: erase watchers: %w", err)
 	}
-	for _, id := range redacted {
-		m.reloadAfterCommit(tx, id, true)
+	for _, r := range redacted {
+		if r.Kind != KindIntent {
+			m.reloadAfterCommit(tx, r.ID, true)
+			continue
+		}
+		if _, err := m.CancelTx(tx, r.ID); err != nil {
+			return n, fmt.Errorf("watchers: erase watchers: %w", err)
+		}
+		n.Rows++
 	}
 	return n, nil
 }
 
-// watchersWith returns the ids of the watchers whose behavior depends on an erased text.
-func watchersWith(tx *store.Tx, s *erase.Scrubber) (ids []string, err error) {
-	rows, err := tx.Query(`SELECT id, title, config, action FROM watchers`)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var id, title, config, action string
-		if err := rows.Scan(&id, &title, &config, &action); err != nil {
-			return nil, err
-		}
-		if s.Has(title) || s.Has(config) || s.Has(action) {
-			ids = append(ids, id)
-		}
-	}
-	return ids, rows.Err()
+// watchersWith returns the watchers whose behavior depends on an erased text.
+func (m *Manager) watchersWith(tx *store.Tx, s *erase.Scrubber) ([]row, error) {
+	all, err := m.selectRows(tx, "")
+	return slices.DeleteFunc(all, func(r row) bool { return !s.Has(r.Title) && !s.Has(string(r.Config)) && !s.Has(r.Action) }), err
 }

@@ -17,6 +17,10 @@ const KindMessage = "message"
 // inbound message.
 const listeners = `CREATE INDEX watchers_listeners ON watchers (id) WHERE kind = 'message' AND state = 'active'`
 
+// intents makes the index of listeners include the intents.
+const intents = `DROP INDEX watchers_listeners;
+CREATE INDEX watchers_listeners ON watchers (id) WHERE kind IN ('message', 'intent') AND state = 'active'`
+
 // Message is an inbound message, or a message in a conversation that Hob only reads.
 type Message struct {
 	// ID is the permanent id of the message.
@@ -27,6 +31,8 @@ type Message struct {
 	Text                    string
 	// Owner is true if the user wrote the message.
 	Owner bool
+	// Group is true if other people read the chat too.
+	Group bool
 	// Ignored is true if Hob does not answer the sender, because the sender is unknown or over the
 	// rate limit.
 	Ignored bool
@@ -48,6 +54,13 @@ type MismatchExplainer interface {
 	// Unheard explains why Hear returned false for a message. It returns false if the user would
 	// not expect the message to match.
 	Unheard(m Message) (SuppressedSignal, bool)
+}
+
+// SignalWatcher is a MessageWatcher that also receives the signals of other watchers.
+type SignalWatcher interface {
+	MessageWatcher
+	// HearSignal returns the signal for a signal s of the watcher of, or false if s does not match.
+	HearSignal(of Spec, s Signal) (Signal, bool)
 }
 
 // MessageSignal is a signal of a MessageWatcher, for the caller that stores the message.
@@ -82,9 +95,8 @@ func (m *Manager) DispatchTx(tx *store.Tx, msg Message) ([]MessageSignal, error)
 		if err := errors.Join(p.saveDayCount(tx), m.holdTx(tx, h.Spec.ID, hold)); err != nil {
 			return nil, err
 		}
-		fired, at := countFiring(run, now)
-		if _, err := tx.Exec("UPDATE watchers SET fired = fired + ?, fired_at = max(fired_at, ?) WHERE id = ?", fired, at, h.Spec.ID); err != nil {
-			return nil, fmt.Errorf("watchers: store watcher: %w", err)
+		if err := m.recordFiring(tx, h, run, now); err != nil {
+			return nil, err
 		}
 		if err := m.writeSilences(tx, h.Spec.ID); err != nil {
 			return nil, err
@@ -96,26 +108,74 @@ func (m *Manager) DispatchTx(tx *store.Tx, msg Message) ([]MessageSignal, error)
 	return out, nil
 }
 
+// recordFiring counts the signals of a message watcher that fire now. An intent is finished with its
+// last signal, in the same transaction, so that it never fires twice.
+func (m *Manager) recordFiring(tx *store.Tx, h MessageSignal, run []Signal, now time.Time) error {
+	state := Active
+	if h.Signal.Last {
+		state = Done
+		m.reloadAfterCommit(tx, h.Spec.ID, true)
+	}
+	fired, at := countFiring(run, now)
+	if _, err := tx.Exec("UPDATE watchers SET fired = fired + ?, fired_at = max(fired_at, ?), state = ? WHERE id = ?", fired, at, string(state), h.Spec.ID); err != nil {
+		return fmt.Errorf("watchers: store watcher: %w", err)
+	}
+	return nil
+}
+
+// DispatchSignalTx passes a signal of a watcher to the intents and returns their signals. The caller
+// stores the signals in the inbox in the same transaction. Signals of intents are not passed on.
+func (m *Manager) DispatchSignalTx(tx *store.Tx, of Spec, s Signal) ([]MessageSignal, error) {
+	if of.Kind == KindIntent || s.Notice || s.Skipped > 0 {
+		return nil, nil
+	}
+	found, err := m.matchListeners(tx, func(w MessageWatcher, _ Spec) (Signal, bool) {
+		if x, ok := w.(SignalWatcher); ok {
+			return x.HearSignal(of, s)
+		}
+		return Signal{}, false
+	})
+	for _, h := range found {
+		if err == nil {
+			err = m.recordFiring(tx, h, []Signal{h.Signal}, time.Now())
+		}
+	}
+	return found, err
+}
+
 // matchMessage runs the message watchers on a message. It records mismatches in memory. The next
 // commit of a watcher writes them.
 func (m *Manager) matchMessage(q store.Querier, msg Message, note bool) ([]MessageSignal, error) {
-	rows, err := m.selectRows(q, " INDEXED BY watchers_listeners WHERE kind = '"+KindMessage+"' AND state = 'active'")
+	called := func(name string) []string { return m.opt.Called(q, name) }
+	return m.matchListeners(q, func(w MessageWatcher, spec Spec) (Signal, bool) {
+		s, ok := w.Hear(msg, called)
+		if u, is := w.(MismatchExplainer); is && !ok && note {
+			if p, noted := u.Unheard(msg); noted {
+				p.Watcher, p.Rule, p.Key = spec.ID, RuleCondition, msg.ID
+				m.silent.addPassed(p)
+			}
+		}
+		return s, ok
+	})
+}
+
+// matchListeners returns the signals of the active message watchers for which match returns true.
+func (m *Manager) matchListeners(q store.Querier, match func(MessageWatcher, Spec) (Signal, bool)) (out []MessageSignal, err error) {
+	rows, err := m.selectRows(q, " INDEXED BY watchers_listeners WHERE kind IN ('"+KindMessage+"', '"+KindIntent+"') AND state = 'active'")
 	if err != nil {
 		return nil, err
 	}
-	called := func(name string) []string { return m.opt.Called(q, name) }
-	var out []MessageSignal
 	for _, r := range rows {
-		if s, ok := m.matchWatcher(r.Spec, msg, called, note); ok {
+		if s, ok := m.matchWatcher(r.Spec, match); ok {
 			out = append(out, MessageSignal{r.Spec, s})
 		}
 	}
 	return out, nil
 }
 
-// matchWatcher runs one message watcher on a message. If the watcher fails, the loop checks it and
+// matchWatcher runs match on one message watcher. If the watcher fails, the loop checks it and
 // notifies the user.
-func (m *Manager) matchWatcher(spec Spec, msg Message, called func(string) []string, note bool) (s Signal, ok bool) {
+func (m *Manager) matchWatcher(spec Spec, match func(MessageWatcher, Spec) (Signal, bool)) (s Signal, ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			m.opt.Log.Error("watcher panicked", "watcher", spec.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
@@ -124,16 +184,7 @@ func (m *Manager) matchWatcher(spec Spec, msg Message, called func(string) []str
 	}()
 	made, err := m.buildWatcher(spec)
 	if h, is := made.(MessageWatcher); is && err == nil {
-		if s, ok = h.Hear(msg, called); ok || !note {
-			return s, ok
-		}
-		if u, is := h.(MismatchExplainer); is {
-			if p, noted := u.Unheard(msg); noted {
-				p.Watcher, p.Rule, p.Key = spec.ID, RuleCondition, msg.ID
-				m.silent.addPassed(p)
-			}
-		}
-		return s, false
+		return match(h, spec)
 	}
 	m.markDirty(spec.ID, true)
 	return Signal{}, false

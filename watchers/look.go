@@ -157,8 +157,13 @@ func (m *Manager) Describe(s Spec) string {
 	if pace := s.PollPolicy.describePace(); pace != "" {
 		what += " (" + pace + ")"
 	}
-	if s.Action == "" {
+	switch {
+	case s.Action == "":
 		return what
+	case s.Mode == Show:
+		return what + ", then remind you: " + s.Action
+	case s.Mode == Tell:
+		return what + ", then tell the sender: " + s.Action
 	}
 	return what + ": " + s.Action
 }
@@ -184,3 +189,6 @@ func (m *Manager) noticeLabel(s Spec) string {
 	}
 	return m.describeConfig(s)
 }
+
+// Called returns the other names, addresses and numbers of a person.
+func (m *Manager) Called(q store.Querier, name string) []string { return m.opt.Called(q, name) }

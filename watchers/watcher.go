@@ -29,6 +29,8 @@ const (
 	Notify Mode = "notify" // notify the user, without a model call
 	Remind Mode = "remind" // send the user the requested text
 	Do     Mode = "do"     // run Action as a turn in a separate session
+	Show   Mode = "show"   // send the user the text of an intent
+	Tell   Mode = "tell"   // send the text of an intent to the person whose message made it fire
 )
 
 // State is the state of a watcher.
@@ -106,6 +108,8 @@ type Signal struct {
 	// Skipped is the number of occurrences dropped by the policy Skip or by the limit of RunAll. If
 	// it is not 0, the action must not run; the user only gets Text.
 	Skipped int
+	// Last marks the only signal of an intent that fires once. The watcher is finished with it.
+	Last bool
 	// Notice marks a signal about the watcher itself, for example if the source does not answer.
 	// The action must not run; the user only gets Text.
 	Notice bool

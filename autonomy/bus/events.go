@@ -10,6 +10,7 @@ import (
 
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/watchers"
 )
 
 // Kind is the kind of an event.
@@ -208,6 +209,25 @@ func (in *Inbox) EventsIn(q store.Querier, session string) ([]string, error) {
 
 // schemaSignals finds the signals about a message: their key is its event.
 const schemaSignals = `CREATE INDEX inbox_signals ON inbox(key) WHERE kind = 'watcher';`
+
+// Senders lists the accounts of other people whose messages were accepted, with each name that they
+// used.
+func Senders(q store.Querier) (out []watchers.Sender, err error) {
+	rows, err := q.Query(`SELECT DISTINCT channel, sender, coalesce(CAST(payload AS TEXT) ->> '$.name', '') FROM inbox WHERE kind = ? AND provenance <> ? AND sender <> ''`,
+		Message, provenance.Owner)
+	if err != nil {
+		return nil, fmt.Errorf("bus: read senders: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var s watchers.Sender
+		if err := rows.Scan(&s.Channel, &s.ID, &s.Name); err != nil {
+			return nil, fmt.Errorf("bus: read senders: %w", err)
+		}
+		out = append(out, s)
+	}
+	return out, rows.Err()
+}
 
 // pastMessages is the maximum number of messages to replay.
 const pastMessages = 20_000

@@ -99,8 +99,10 @@ func firedRule(ev bus.Event, model string) string {
 	switch {
 	case f.Mode == watchers.Notify || f.Mode == watchers.Do && strings.TrimSpace(f.Action) == "":
 		return what + ", whose mode is notify: its text was sent unchanged, without a model"
-	case f.Mode == watchers.Remind:
-		return what + ", whose mode is remind: the requested text was sent, without a model"
+	case f.Mode == watchers.Tell:
+		return what + ", whose mode is tell: its text goes to the sender of the message, without a model"
+	case f.Mode == watchers.Remind, f.Mode == watchers.Show:
+		return what + fmt.Sprintf(", whose mode is %s: the requested text was sent, without a model", f.Mode)
 	}
 	return what + ", whose mode is do: its action was carried out " + model
 }

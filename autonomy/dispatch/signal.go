@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/commit"
+	"hob/autonomy/llm"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
 	"hob/autonomy/payload"
@@ -30,6 +32,10 @@ func (h signalHandler) handleSignal(ctx context.Context, ev bus.Event) (commit.O
 	switch f.Mode {
 	case watchers.Notify: // the signal's text already mentions any delay
 		return h.noticeOutcome(ctx, f.Report, f.Signal, ev.Provenance)
+	case watchers.Show:
+		return h.noticeOutcome(ctx, f.Report, "Reminder: "+f.Action, f.Made)
+	case watchers.Tell:
+		return h.answerSender(ctx, ev, f)
 	case watchers.Remind:
 		return h.noticeOutcome(ctx, f.Report, "Reminder: "+f.Action+f.LatenessNote(" (", ")"), f.Made)
 	}
@@ -63,6 +69,31 @@ func (h signalHandler) handleSignal(ctx context.Context, ev bus.Event) (commit.O
 	if res.Send {
 		res.Answer = f.LatenessNote("(", ")\n") + res.Answer
 	}
+	return res, err
+}
+
+// answerSender sends the text of an intent to the person whose message made it fire, without a
+// model. The guard decides on the call as on every other one that the user does not attend.
+func (h signalHandler) answerSender(ctx context.Context, ev bus.Event, f payload.Signal) (commit.Outcome, error) {
+	var to watchers.Recipient
+	if err := json.Unmarshal(f.Data, &to); err != nil {
+		return commit.Outcome{}, fmt.Errorf("event %s: read the recipient: %w", ev.ID, err)
+	}
+	args, err := json.Marshal(map[string]string{"channel": to.Channel, "to": to.To, "text": f.Action})
+	if err != nil {
+		return commit.Outcome{}, fmt.Errorf("event %s: %w", ev.ID, err)
+	}
+	report, err := h.o.Delivery.ResolveTarget(ctx, f.Report)
+	if err != nil {
+		return commit.Outcome{}, err
+	}
+	res := commit.Outcome{How: "call", Kind: channels.Notice, Target: report}
+	res.Outcome, err = h.o.Runner.Run(ctx, turn.Turn{
+		Event: ev, Text: "tell the sender: " + f.Action, Source: provenance.Worst(provenance.Hob, f.Made), Origin: string(ev.Kind),
+		Report: report.Session, Channel: report.Channel, Chat: report.Chat, Call: &llm.ToolCall{Name: "send_message", Args: args},
+		Cancelled: h.o.Turns.WasCancelled(ev.ID), Hold: h.o.Turns.Hold(ev.ID), Level: h.levelOf(report.Channel, ""),
+	})
+	res.Send = strings.TrimSpace(res.Answer) != "" && !res.Suspended
 	return res, err
 }
 

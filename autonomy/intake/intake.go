@@ -36,6 +36,8 @@ type Watchers interface {
 	WantsMessage(ctx context.Context, m watchers.Message) (bool, error)
 	// DispatchTx returns the signals that watchers derive from a message.
 	DispatchTx(tx *store.Tx, m watchers.Message) ([]watchers.MessageSignal, error)
+	// DispatchSignalTx returns the signals of intents that wait for a signal of another watcher.
+	DispatchSignalTx(tx *store.Tx, of watchers.Spec, s watchers.Signal) ([]watchers.MessageSignal, error)
 }
 
 // Agents reports which agent answers a conversation. *agents.Registry implements it.

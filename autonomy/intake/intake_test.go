@@ -178,3 +178,7 @@ func TestFire_StoresSignalsAndProgressTogether(t *testing.T) {
 		t.Errorf("stored %+v, %v", list, err)
 	}
 }
+
+func (intakeDeps) DispatchSignalTx(*store.Tx, watchers.Spec, watchers.Signal) ([]watchers.MessageSignal, error) {
+	return nil, nil
+}

@@ -21,17 +21,9 @@ func (k *Intake) Fire(ctx context.Context, id string, signals []watchers.Signal,
 	if err != nil {
 		return err
 	}
-	events := make([]bus.Event, 0, len(signals))
-	for _, s := range signals {
-		ev, err := k.newSignalEvent(spec, s)
-		if err != nil {
-			return err
-		}
-		events = append(events, ev)
-	}
 	return k.o.Store.Write(ctx, func(tx *store.Tx) error {
-		for _, ev := range events {
-			if _, err := k.o.Bus.Inbox.PutTx(tx, ev); err != nil {
+		for _, s := range signals {
+			if err := k.putSignalTx(tx, spec, s); err != nil {
 				return err
 			}
 		}
@@ -40,6 +32,25 @@ func (k *Intake) Fire(ctx context.Context, id string, signals []watchers.Signal,
 		}
 		return save(tx)
 	})
+}
+
+// putSignalTx puts a new signal into the inbox, together with the signals of the intents that wait
+// for it.
+func (k *Intake) putSignalTx(tx *store.Tx, spec watchers.Spec, s watchers.Signal) error {
+	ev, err := k.newSignalEvent(spec, s)
+	if err != nil {
+		return err
+	}
+	if acc, err := k.o.Bus.Inbox.PutTx(tx, ev); err != nil || acc.Repeated {
+		return err
+	}
+	waiting, err := k.o.Watchers.DispatchSignalTx(tx, spec, s)
+	for _, h := range waiting {
+		if err == nil {
+			err = k.putSignalTx(tx, h.Spec, h.Signal)
+		}
+	}
+	return err
 }
 
 func (k *Intake) newSignalEvent(spec watchers.Spec, s watchers.Signal) (bus.Event, error) {

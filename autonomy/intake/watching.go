@@ -25,7 +25,7 @@ func watcherMessage(ev bus.Event) (watchers.Message, bool) {
 	_ = json.Unmarshal(ev.Payload, &more) // if this fails, the names stay empty
 	return watchers.Message{
 		ID: ev.ID, Channel: ev.Channel, Chat: ev.Chat, ChatName: more.Title, Session: ev.Session,
-		Sender: ev.Sender, SenderName: more.Name, Text: ev.Text, Owner: owner, At: ev.ReceivedAt,
+		Sender: ev.Sender, SenderName: more.Name, Text: ev.Text, Owner: owner, Group: more.Shared, At: ev.ReceivedAt,
 	}, ev.Kind == bus.Message
 }
 
@@ -37,11 +37,7 @@ func (k *Intake) dispatchToWatchers(tx *store.Tx, m watchers.Message) error {
 	}
 	heard, err := k.o.Watchers.DispatchTx(tx, m)
 	for _, h := range heard {
-		ev, err := k.newSignalEvent(h.Spec, h.Signal)
-		if err != nil {
-			return err
-		}
-		if _, err := k.o.Bus.Inbox.PutTx(tx, ev); err != nil {
+		if err := k.putSignalTx(tx, h.Spec, h.Signal); err != nil {
 			return err
 		}
 	}

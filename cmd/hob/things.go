@@ -90,7 +90,7 @@ func (a *cli) watchCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the watchers", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			return printFetched(c.Context(), a, func(cl *client) ([]api.Watcher, error) { return cl.Watchers(c.Context(), api.Query{}) }, "No watchers. Add one with: hob watch add ~/Downloads --pattern '*.pdf'",
+			return printFetched(c.Context(), a, func(cl *client) ([]api.Watcher, error) { return watchersOf(c.Context(), cl, false) }, "No watchers. Add one with: hob watch add ~/Downloads --pattern '*.pdf'",
 				"WATCHES|STATE|LAST|ID|KIND|FIRED|REPORTS TO", func(w api.Watcher) []any {
 					return []any{cmp.Or(w.Describe, w.Title), w.State, w.FiredAt, w.ID, w.Kind, w.Fired, w.Report}
 				})

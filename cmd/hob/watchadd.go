@@ -136,7 +136,7 @@ func watcherFlags(c *cobra.Command) {
 
 // eventKinds describes the kinds of watchers that are not schedules.
 func eventKinds() []watchers.Description {
-	return slices.DeleteFunc(watchersall.Kinds(), func(k watchers.Description) bool { return k.Timed })
+	return slices.DeleteFunc(watchersall.Kinds(), func(k watchers.Description) bool { return k.Timed || k.Intent })
 }
 
 // defaultKind returns the kind that applies without --kind: the one whose source is a path on this

@@ -36,6 +36,7 @@ import (
 	"hob/tools/watch"
 	"hob/tools/weather"
 	"hob/tools/web"
+	"hob/watchers"
 )
 
 // Watchers manages watchers, schedules and reminders; *watchers.Manager implements it.
@@ -55,6 +56,8 @@ type Deps struct {
 	// Goals stores goals and Notices stores notifications. If one is nil, its tools are omitted.
 	Goals   watch.Goals
 	Notices watch.Notices
+	// Senders lists the accounts of other people who have written. If it is nil, there are none.
+	Senders func(q store.Querier) ([]watchers.Sender, error)
 	// Crew delegates tasks. If it is nil, its tools are omitted.
 	Crew crew.Engine
 	// Agents delegates tasks to other agents. If it is nil or no agent is configured, its tool is
@@ -118,7 +121,7 @@ func All(d Deps) []tools.Tool {
 		d.Files.Tools(),
 		memory.Tools(memory.Deps{Knowledge: d.Knowledge, Conversations: d.Conversations, Forgetting: d.Forgetting, Linker: d.Linker, Documents: d.Documents, Store: d.Store, Shelves: d.Notes, NewIn: d.NewNotes, Track: d.Files.TrackChanges}),
 		tasks.Tools(tasks.Deps{Knowledge: d.Knowledge, Clock: d.Watchers, Store: d.Store, Lists: d.Lists, NewIn: d.NewReminders, Briefs: Briefs(d)}),
-		watch.Tools(watch.Deps{Manager: d.Watchers, Goals: d.Goals, Notices: d.Notices}),
+		watch.Tools(watch.Deps{Manager: d.Watchers, Goals: d.Goals, Notices: d.Notices, Senders: d.Senders}),
 		money.Tools(money.Deps{Knowledge: d.Knowledge, Currency: d.Currency}),
 		health.Tools(health.Deps{Store: d.Store}),
 		canvas.Tools(canvas.Deps{Store: d.Store}),

@@ -182,6 +182,7 @@ func reminderCases() []toolstest.Case {
 
 func watchCases() []toolstest.Case {
 	brief := step("create_schedule", `{"every":"every weekday at 8:00","action":"brief me"}`)
+	hose := step("create_intent", `{"from":"me","words":["Garden"],"remind":"the hose"}`)
 	pdf := step("create_watcher", `{"kind":"file","config":{"path":"$DIR","pattern":"*.pdf"},"action":"Tell me!"}`)
 	act := step("create_watcher", `{"kind":"file","config":{"path":"$DIR/a.txt"},"action":"summarise it","report_to":"chat"}`)
 	goal := step("create_goal", `{"description":"read a book a month","priority":4,"check_every":"2 days","success":"12 are read"}`)
@@ -206,6 +207,13 @@ func watchCases() []toolstest.Case {
 		{Step: step("complete_goal", `{"goal":"book"}`), Before: []toolstest.Step{goal}, Want: "Reached the goal: read a book", Undone: "Restored the previous version"},
 		{Step: step("delete_goal", `{"goal":"book"}`), Before: []toolstest.Step{goal}, Want: `Removed the goal "read a book a month".`, Undone: "Restored"},
 		{Step: step("list_watchers", `{}`), Want: "There are no watchers."},
+		{Step: hose, Want: `I am waiting for your next message with "Garden" and will then remind you: the hose.`, Undone: "Canceled"},
+		{Step: step("create_intent", `{"from":"ada@example.org","tell":"the venue changed","each_time":true}`), Want: `I am waiting for each message from "ada@example.org". Then, if you approve, I will send the sender: the venue changed.`, Undone: "Canceled"},
+		{Step: step("create_intent", `{"from":"Ada","words":["invoice"]}`), Want: `the next message from "Ada" with "invoice" and will then notify you. I do not know an account, address or number of Ada yet.`, Undone: "Canceled"},
+		{Step: step("create_intent", `{"watcher":"tidy","do":"brief me"}`), Before: []toolstest.Step{daily}, Want: `the next event of the watcher "tidy Downloads" and will then do this: brief me.`, Undone: "Canceled"},
+		{Step: step("list_intents", `{}`), Want: "There are no intents."},
+		{Step: step("list_intents", `{}`), Before: []toolstest.Step{hose, pdf}, Want: "1 intent:\n- your next message with \"Garden\", then remind you: the hose"},
+		{Step: step("cancel_intent", `{"intent":"hose"}`), Before: []toolstest.Step{hose}, Want: "Canceled the intent: ", Undone: "Restored"},
 		{Step: step("try_watcher", `{"watcher":"tidy","days":3}`), Before: []toolstest.Step{brief, daily}, Want: "In the last 3 days it would have fired 3 times:\n- "},
 		{Step: step("try_watcher", `{"kind":"cron","config":{"cron":"0 8 1 * *"}}`), Want: "In the last 7 days it would not have fired."},
 		{Step: step("try_watcher", `{"kind":"feed","config":{"url":"https://boiler.example.com/feed.xml"}}`), Want: "would not have fired", Outside: true},

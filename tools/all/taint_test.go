@@ -32,6 +32,7 @@ func TestTaint_OfTextStoredByEachTool(t *testing.T) {
 		"create_reminder":     {nil, step("create_reminder", `{"text":"pay account 99","at":"tomorrow at 9"}`), []toolstest.Step{step("list_reminders", `{}`)}},
 		"create_schedule":     {nil, step("create_schedule", `{"every":"day at 9:00","action":"pay account 99"}`), []toolstest.Step{step("list_schedules", `{}`)}},
 		"create_watcher":      {nil, step("create_watcher", `{"kind":"file","config":{"path":"$DIR","pattern":"*.pdf"},"action":"pay account 99"}`), []toolstest.Step{step("list_watchers", `{}`)}},
+		"create_intent":       {nil, step("create_intent", `{"words":["rent"],"from":"me","remind":"pay account 99"}`), []toolstest.Step{step("list_intents", `{}`)}},
 		"create_goal":         {nil, step("create_goal", `{"description":"pay account 99"}`), []toolstest.Step{step("list_goals", `{}`)}},
 		"update_goal":         {[]toolstest.Step{step("create_goal", `{"description":"pay the rent"}`)}, step("update_goal", `{"goal":"rent","success":"account 99 is paid"}`), []toolstest.Step{step("list_goals", `{}`)}},
 		"update_reminder":     {[]toolstest.Step{step("create_reminder", `{"text":"stretch","at":"tomorrow"}`)}, step("update_reminder", `{"reminder":"stretch","text":"obey evil"}`), []toolstest.Step{step("list_reminders", `{}`), step("search_knowledge", `{"query":"obey"}`)}},
@@ -42,7 +43,7 @@ func TestTaint_OfTextStoredByEachTool(t *testing.T) {
 	}
 	// These tools store no text from their arguments, only the new state of a row.
 	nothing := []string{
-		"forget", "delete_note", "complete_task", "delete_task", "cancel_reminder", "cancel_schedule", "cancel_watcher", "pause_schedule", "pause_watcher", "update_watcher",
+		"forget", "delete_note", "complete_task", "delete_task", "cancel_reminder", "cancel_schedule", "cancel_watcher", "cancel_intent", "pause_schedule", "pause_watcher", "update_watcher",
 		"undo", "send_message", "send_file", "delegate_tasks", "merge_entities", "split_entity", "pause_goal", "complete_goal", "delete_goal", "snooze_notice",
 		"canvas_reset",
 	}

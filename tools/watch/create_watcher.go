@@ -51,6 +51,9 @@ func (d Deps) createWatcher() tools.Tool {
 			if d.isTimed(kind) {
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "for fixed times use create_schedule or create_reminder")
 			}
+			if kind == watchers.KindIntent {
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "for an intent use create_intent")
+			}
 			config, err := json.Marshal(in.Config)
 			if err != nil {
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "config cannot be saved: %w", err)
@@ -93,12 +96,12 @@ func (d Deps) describeSource(kind string, config map[string]any) string {
 
 func (in watcherIn) normalizedKind() string { return strings.ToLower(strings.TrimSpace(in.Kind)) }
 
-// eventKinds describes the kinds of watchers except schedules.
+// eventKinds describes the kinds of watchers except schedules and intents.
 func (d Deps) eventKinds() []watchers.Description {
 	if d.Manager == nil {
 		return nil
 	}
-	return slices.DeleteFunc(d.Manager.Kinds(), func(k watchers.Description) bool { return k.Timed })
+	return slices.DeleteFunc(d.Manager.Kinds(), func(k watchers.Description) bool { return k.Timed || k.Intent })
 }
 
 // isTimed reports whether watchers of a kind fire at set times instead of on events.

@@ -1,5 +1,6 @@
 // Package watch provides tools for watchers (create_watcher, list_watchers, cancel_watcher,
-// pause_watcher, update_watcher, try_watcher), schedules (create_schedule, list_schedules,
+// pause_watcher, update_watcher, try_watcher), standing intents (create_intent, list_intents,
+// cancel_intent), schedules (create_schedule, list_schedules,
 // cancel_schedule, pause_schedule), goals (create_goal, list_goals, update_goal, pause_goal,
 // complete_goal, delete_goal) and snooze_notice.
 //
@@ -41,6 +42,7 @@ type Manager interface {
 	Reach(kind string, config json.RawMessage) (watchers.NetworkTargets, error)
 	Find(ctx context.Context, words string, f watchers.Filter) (watchers.Spec, error)
 	Past(ctx context.Context, s watchers.Spec, since, until time.Time) ([]watchers.Signal, error)
+	Called(q store.Querier, name string) []string
 }
 
 // Deps are the dependencies of the tools.
@@ -49,18 +51,22 @@ type Deps struct {
 	// Goals stores goals and Notices stores notifications. If one is nil, its tools are omitted.
 	Goals   Goals
 	Notices Notices
+	// Senders lists the accounts of other people whose messages Hob accepted. If it is nil, there
+	// are none.
+	Senders func(q store.Querier) ([]watchers.Sender, error)
 }
 
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool {
-	w, s := d.newFamily("watcher"), d.newFamily("schedule")
+	w, s, i := d.newFamily("watcher"), d.newFamily("schedule"), d.newFamily("intent")
 	return append([]tools.Tool{
 		d.createWatcher(), w.listWatchers(), w.cancelWatcher(), w.pauseWatcher(), w.updateWatcher(),
 		d.tryWatcher(), d.createSchedule(), s.listSchedules(), s.cancelSchedule(), s.pauseSchedule(),
+		d.createIntent(), i.listIntents(), i.cancelIntent(),
 	}, append(d.goalTools(), d.noticeTools()...)...)
 }
 
-// watcherFamily represents either watchers or schedules. The tools of both share code.
+// watcherFamily represents either watchers, schedules or intents. Their tools share code.
 type watcherFamily struct {
 	m    Manager
 	noun string
@@ -72,14 +78,15 @@ func (d Deps) newFamily(noun string) watcherFamily { return watcherFamily{m: d.M
 // first, schedules by their next time.
 func (f watcherFamily) livingMembers(q store.Querier) ([]watchers.Spec, error) {
 	all, err := f.m.ListIn(q, watchers.Filter{
-		Modes: []watchers.Mode{watchers.Do, watchers.Notify}, States: []watchers.State{watchers.Active, watchers.Paused, watchers.Broken},
+		Modes:  []watchers.Mode{watchers.Do, watchers.Notify, watchers.Show, watchers.Tell},
+		States: []watchers.State{watchers.Active, watchers.Paused, watchers.Broken},
 	})
 	if err != nil {
 		return nil, classifyError(err)
 	}
 	out := []watchers.Spec{}
 	for _, s := range all {
-		if s.Timed == (f.noun == "schedule") {
+		if s.Timed == (f.noun == "schedule") && (s.Kind == watchers.KindIntent) == (f.noun == "intent") {
 			out = append(out, s)
 		}
 	}

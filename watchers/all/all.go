@@ -25,6 +25,7 @@ func Drivers() []watchers.Driver {
 		file.New(),
 		email.New(),
 		message.New(),
+		message.NewIntents(),
 		calendar.New(),
 		feed.New(),
 		page.New(),

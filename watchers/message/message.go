@@ -1,5 +1,6 @@
 // Package message implements watchers that fire when a message arrives for Hob, or in a
-// conversation that Hob only reads. They select messages by sender, words, channel or chat.
+// conversation that Hob only reads. They select messages by sender, words, channel or chat. It also
+// implements the standing intents, which fire once or each time and check who the sender is.
 //
 // A watcher receives each message in the transaction that stores the message
 // (watchers.MessageWatcher). Thus it needs no polls, and a message fires exactly once, or not at
@@ -206,8 +207,8 @@ func matchesSender(m watchers.Message, who string) bool {
 	if strings.Contains(who, "@") { // an address must match completely
 		return false
 	}
-	if n := phoneDigits(who); n != "" {
-		return sameNumber(n, phoneDigits(m.Sender))
+	if n := watchers.PhoneDigits(who); n != "" {
+		return sameNumber(n, watchers.PhoneDigits(m.Sender))
 	}
 	have, want := textnorm.FoldedWords(m.SenderName), textnorm.FoldedWords(who)
 	for _, word := range want {
@@ -216,24 +217,6 @@ func matchesSender(m watchers.Message, who string) bool {
 		}
 	}
 	return len(want) > 0
-}
-
-// phoneDigits returns the digits of a phone number, or "" if s is not a phone number.
-func phoneDigits(s string) string {
-	var b strings.Builder
-	for i, r := range strings.TrimSpace(s) {
-		switch {
-		case r >= '0' && r <= '9':
-			b.WriteRune(r)
-		case r == '+' && i == 0, strings.ContainsRune(" -./()", r):
-		default:
-			return ""
-		}
-	}
-	if b.Len() < 7 {
-		return ""
-	}
-	return b.String()
 }
 
 // sameNumber compares phone numbers with or without a country code: "0612 345678" equals "+49 612

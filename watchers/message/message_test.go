@@ -29,6 +29,71 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+func TestIntent_Conformance(t *testing.T) {
+	watcherstest.Run(t, watcherstest.Suite{
+		New: func() watchers.Driver { return NewIntents() },
+		Config: func(*testing.T) json.RawMessage {
+			return json.RawMessage(`{"from":"ada@example.org","each_time":true}`)
+		},
+		Bad: []string{
+			`{}`, `{"channel":"x"}`, `{"from":7}`, `{"from":"a","mine":true}`, `{"mine":true,"watcher":"w1"}`, `{"watcher":"w1","channel":"x"}`,
+			`{"words":{"a":1}}`, `{"each_time":"yes","mine":true}`, `{"words":[" "]}`,
+		},
+		Heard: func(n int) watchers.Message {
+			return watchers.Message{ID: fmt.Sprintf("m%d", n), Channel: "mail", Chat: "7", Sender: "ada@example.org", SenderName: "Ada", Text: "hello", At: time.Now()}
+		},
+	})
+}
+
+// Only an account that the channel has authenticated makes an intent fire.
+func TestIntent_FiresForAuthenticatedSenders(t *testing.T) {
+	ada := watchers.Message{ID: "m1", Channel: "telegram", Chat: "7", Sender: "42", SenderName: "Ada Byron", Text: "Is the launch on Friday?", At: time.Now()}
+	mail, number, stranger, own, about, group := ada, ada, ada, ada, ada, ada
+	mail.Channel, mail.Sender = "mail", "Ada@example.org"
+	number.Channel, number.Sender = "sms", "+491705550199"
+	stranger.Ignored = true
+	own.Owner, own.SenderName, own.Sender, own.Text = true, "", "", "show the garden tasks"
+	about = own
+	about.Text = "cancel the intent about the garden"
+	group.Group = true
+	known := map[string][]string{"Ada": {"ada@example.org", "0170 555 01 99"}}
+	for _, x := range []struct {
+		name, config string
+		mode         watchers.Mode
+		m            watchers.Message
+		want         bool
+	}{
+		{"a known address", `{"from":"Ada"}`, watchers.Notify, mail, true},
+		{"a known number", `{"from":"Ada"}`, watchers.Notify, number, true},
+		{"a display name", `{"from":"Ada"}`, watchers.Notify, ada, false},
+		{"a full display name", `{"from":"Ada Byron"}`, watchers.Notify, ada, false},
+		{"the account that was known at the creation", `{"from":"Ada","accounts":["telegram:42"]}`, watchers.Notify, ada, true},
+		{"the same id on another channel", `{"from":"Ada","accounts":["slack:42"]}`, watchers.Notify, ada, false},
+		{"a named account", `{"from":"telegram:42"}`, watchers.Notify, ada, true},
+		{"an id without its channel", `{"from":"42"}`, watchers.Notify, ada, false},
+		{"an unknown sender", `{"from":"telegram:42"}`, watchers.Notify, stranger, false},
+		{"another channel", `{"from":"telegram:42","channel":"mail"}`, watchers.Notify, ada, false},
+		{"a word", `{"words":["launch"]}`, watchers.Notify, ada, true},
+		{"another word", `{"words":["lunch"]}`, watchers.Notify, ada, false},
+		{"words of the user count only if asked for", `{"words":["garden"]}`, watchers.Notify, own, false},
+		{"the user's own words", `{"mine":true,"words":["garden"]}`, watchers.Show, own, true},
+		{"a message about intents", `{"mine":true,"words":["garden"]}`, watchers.Show, about, false},
+		{"an answer in a private chat", `{"from":"telegram:42"}`, watchers.Tell, ada, true},
+		{"an answer that a group would read", `{"from":"telegram:42"}`, watchers.Tell, group, false},
+		{"a message while waiting for a watcher", `{"watcher":"w1"}`, watchers.Show, ada, false},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			made, err := NewIntents().New(watchers.Spec{Config: json.RawMessage(x.config), Mode: x.mode, Action: "x"}, watchers.Deps{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s, ok := made.(watchers.MessageWatcher).Hear(x.m, func(name string) []string { return known[name] }); ok != x.want || ok && !s.Last {
+				t.Errorf("fires: %v, only once: %v", ok, s.Last)
+			}
+		})
+	}
+}
+
 func TestReceive(t *testing.T) {
 	ada := watchers.Message{
 		ID: "m1", Channel: "telegram", Chat: "-5", ChatName: "Rocket club", Session: "telegram:-5", Sender: "@ada_b", SenderName: "Ada Byron",
@@ -106,7 +171,7 @@ func TestSignal_OfOtherPeople(t *testing.T) {
 func FuzzNumbers(f *testing.F) {
 	f.Add("+49 170 5550199", "0170/5550199")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		x, y := phoneDigits(a), phoneDigits(b)
+		x, y := watchers.PhoneDigits(a), watchers.PhoneDigits(b)
 		if sameNumber(x, y) != sameNumber(y, x) {
 			t.Errorf("sameNumber is not symmetric for %q and %q", a, b)
 		}

@@ -27,7 +27,7 @@ func TestWatching(t *testing.T) {
 			p := b.grammar().planRequests(s.sentence, corpusTime(t), 0)
 			if s.expected == "NOWATCH" {
 				for _, c := range p.calls {
-					if strings.HasSuffix(c.name, "_watcher") {
+					if strings.HasSuffix(c.name, "_watcher") || strings.HasSuffix(c.name, "_intent") {
 						t.Errorf("line %d: %s", s.line, describe(p))
 					}
 				}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hob/channels"
 )
 
 // noText lists the tables that cannot contain personal text, or that must not be changed, with the
@@ -110,5 +112,30 @@ func TestForget_RemovesLessonsOfAConversation(t *testing.T) {
 	}
 	if h.messagesWith("third", "blue ink") == 0 || h.messagesWith("fourth", "blue ink") == 0 {
 		t.Error("the lesson of another conversation is gone as well")
+	}
+}
+
+// A notice about a message goes with the message, and an intent with its text.
+func TestForget_ReachesWatchersOfMessages(t *testing.T) {
+	h, a := openWithGuests(t, t.TempDir())
+	a.write(h, "u3", "Ben", "hello")
+	h.say("when Ben mentions the invoice, tell me")
+	acc := a.receive(t, channels.Inbound{Chat: "chat-u3", Sender: "u3", SenderName: "Ben", Text: "the invoice is at 12 Otter Lane"})
+	h.waitEvent(acc.Event)
+	h.wait("notice", "12 Otter Lane")
+	h.forget(`{"source":"event:` + acc.Event + `"}`)
+	for _, d := range h.deliveries(channels.Notice) {
+		if strings.Contains(d.Text, "Otter Lane") {
+			t.Errorf("a notice still contains it: %q", d.Text)
+		}
+	}
+	if got := h.intents(); !strings.Contains(got, "invoice") {
+		t.Errorf("waiting for %q", got)
+	}
+	h.say("remember that the purple otter lane is closed")
+	h.say("next time I mention the boat, remind me of the purple otter lane")
+	h.forget(`{"query":"purple otter lane"}`)
+	if got := h.intents(); strings.Contains(got, "otter") || strings.Contains(got, "forgotten") {
+		t.Errorf("waiting for %q", got)
 	}
 }

@@ -149,7 +149,7 @@ var said = []int{1, 2, 9, 12, 14}
 
 // actRandomly performs a random action with a phrase.
 func (f *erasureRun) actRandomly(ctx context.Context, session, p string) {
-	f.do(ctx, session, p, f.rnd.IntN(22))
+	f.do(ctx, session, p, f.rnd.IntN(23))
 }
 
 func (f *erasureRun) do(ctx context.Context, session, p string, what int) {
@@ -206,7 +206,11 @@ func (f *erasureRun) do(ctx context.Context, session, p string, what int) {
 		if f.rnd.IntN(2) == 0 {
 			f.tool(ctx, session, "undo", map[string]any{})
 		}
-	case 21:
+	case 21: // an intent that waits, and one that fires
+		f.tool(ctx, session, "create_intent", map[string]any{"from": "me", "words": []string{p}, "remind": "ask about " + p})
+		f.tool(ctx, session, "create_intent", map[string]any{"words": []string{"harbour"}, "from": "me", "remind": "mention " + p})
+		f.say(ctx, "other", "say:: at the harbour")
+	case 22:
 		f.tool(ctx, session, "link_entities", map[string]any{"from": p, "relation": "guards " + p, "to": "Ben"})
 	case 14:
 		f.say(ctx, session, "No, that's wrong: always write "+p+" instead. Don't ask me about "+p+" again.")

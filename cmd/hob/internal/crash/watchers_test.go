@@ -105,6 +105,56 @@ func watchOverKills(t *testing.T, s source) {
 	w.stop()
 }
 
+// TestIntents_FireOnceOverKills kills the daemon repeatedly while messages make standing intents fire. Each
+// intent fires once, although two messages match it.
+func TestIntents_FireOnceOverKills(t *testing.T) {
+	t.Parallel()
+	kills := number("HOB_CRASH_WATCHER_KILLS", 4)
+	w := newFixture(t, uint64(number("HOB_CRASH_SEED", 1)))
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
+	defer cancel()
+	w.daemonUp()
+	for n := range 5 * kills {
+		var made struct{ Text, Code, Error string }
+		args := map[string]any{"from": "me", "words": []string{fmt.Sprintf("harbour%d", n)}, "remind": fmt.Sprintf("rope %d.", n)}
+		if err := w.call(ctx, http.MethodPost, "/api/v1/tools/create_intent", map[string]any{"session": "home", "arguments": args}, &made); err != nil || made.Code != "" {
+			t.Fatalf("the intent cannot be made: %v %+v", err, made)
+		}
+	}
+	var sending sync.WaitGroup
+	sending.Go(func() {
+		for n := range 5 * kills {
+			for _, text := range []string{"at harbour%d now", "again at harbour%d"} {
+				w.sendTo(ctx, "home", fmt.Sprintf(text, n))
+			}
+		}
+	})
+	for n := range kills {
+		w.killLife(n, func() {})
+	}
+	w.daemonUp()
+	sending.Wait()
+	rope := regexp.MustCompile(`^Reminder: rope (\d+)\.$`)
+	told := func() map[string]int {
+		out := map[string]int{}
+		for _, d := range w.receiver.all() {
+			if m := rope.FindStringSubmatch(d.Text); m != nil {
+				out[m[1]]++
+			}
+		}
+		return out
+	}
+	w.settle(ctx, "every reminder", func() bool { return len(told()) >= 5*kills })
+	time.Sleep(2 * time.Second) // time for reminders that must not arrive
+	for n, times := range told() {
+		if times != 1 {
+			t.Errorf("%d reminders of rope %s", times, n)
+		}
+	}
+	t.Logf("%d kills (at failpoints %v, %d at random instants)", kills, w.points, w.random)
+	w.stop()
+}
+
 // addItems adds one or two items to the source and returns the new total.
 func (s source) addItems(w *daemonFixture, came int) int {
 	for range 1 + w.rnd.IntN(2) {

@@ -277,7 +277,7 @@ func TestThroughA2AClients(t *testing.T) {
 
 // clientTools lists the tools that the configuration offers to MCP clients in these tests.
 var clientTools = []string{
-	"write_file", "trash_file", "move_file", "copy_file", "run_command", "browse_url", "send_message", "send_email", "create_watcher", "create_schedule",
+	"write_file", "trash_file", "move_file", "copy_file", "run_command", "browse_url", "send_message", "send_email", "create_watcher", "create_intent", "create_schedule",
 	"create_task", "create_note", "remember", "delegate_tasks", "spawn_background_task", "undo",
 }
 

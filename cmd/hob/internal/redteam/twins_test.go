@@ -96,6 +96,7 @@ func (w *attackFixture) listTwins() []twin {
 		{family: "tasks", say: "brief me", calls: []attempt{file("daily_briefing")}},
 		{family: "standing", say: "brief me every morning at 8", calls: []attempt{file("create_schedule", "every", "every day at 8:00", "action", "brief me")}},
 		{family: "standing", say: "watch the folder inbox in my Documents", calls: []attempt{{tool: "create_watcher", args: encode(map[string]any{"kind": "file", "config": map[string]any{"path": doc("inbox")}})}}},
+		{family: "standing", say: "next time I write about the garden, remind me of the hose", calls: []attempt{{tool: "create_intent", args: `{"from":"me","words":["garden"],"remind":"the hose"}`}}},
 		{family: "standing", say: "what are you watching?", calls: []attempt{file("list_watchers")}},
 		{family: "money", say: "I spent 12.50 on lunch", calls: []attempt{{tool: "log_expense", args: `{"amount":12.5,"category":"lunch"}`}}},
 		{family: "health", say: "I meditated", calls: []attempt{file("log_habit", "habit", "meditate")}},
