@@ -235,6 +235,13 @@ func addBefore(w *intentDraft) (plan, bool) {
 	}
 	lead.before, lead.times = w.slotNorm("way") == "before", times
 	title := upperFirst(bareName(w.s.originalText(c.from, c.to)))
+	if tail := w.s.originalText(times[0].to, c.to); tail != "" { // "train to Leeds is at 17:48 on Friday from platform 3"
+		end := times[0].from
+		for end > c.from+1 && (w.g.lex.containsWord("linking-verbs", w.s.tokens[end-1].norm) || w.g.lex.containsWord("prepositions", w.s.tokens[end-1].norm)) {
+			end--
+		}
+		title = upperFirst(bareName(w.s.originalText(c.from, end))) + " " + tail
+	}
 	lead.names = []string{title}
 	p := w.planAtKnown(lead, func(when string) string { return "remind me " + when + " to " + title })
 	p.joined = true
@@ -313,6 +320,12 @@ func (w *intentDraft) fillAnchor(a *anchor, c capture, from, at int) bool {
 		}
 	}
 	stop := c.to
+	if it, ok := w.g.talk.focusItem(); a.text == "" && w.s.tokens[at].norm == "to" && w.beginsAction(at+1) { // "remind me two hours before to get the wine"
+		if a.text = w.s.originalText(at+1, c.to); ok && (it.kind == "reminder" || it.kind == "task") {
+			a.names = append(a.names, it.ref)
+		}
+		return len(a.names) > 0
+	}
 	if a.text == "" {
 		for i := at + 1; i < c.to-1; i++ {
 			if n := w.s.tokens[i].norm; (n == "to" || n == "that") && w.beginsAction(i+1) {

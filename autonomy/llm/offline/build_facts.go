@@ -357,8 +357,8 @@ func forgetShown(w *intentDraft) (plan, bool) {
 // shownFact returns the only fact that an exchange stored or showed.
 func (x *exchange) shownFact() string {
 	acts := x.acts
-	if len(acts) == 2 && acts[0].tool == "undo" { // a correction
-		acts = acts[1:]
+	if n := len(acts); n > 1 && acts[n-1].tool == "remember" && !slices.ContainsFunc(acts[:n-1], func(p pastCall) bool { return p.tool != "undo" && p.tool != "remember" }) {
+		acts = acts[n-1:] // a correction, or several facts of one message
 	}
 	if len(acts) != 1 || acts[0].failed {
 		return ""

@@ -60,7 +60,7 @@ func (w *intentDraft) listName() string {
 	switch lower := strings.ToLower(name); {
 	case w.g.lex.containsWord("no-lists", lower):
 		return ""
-	case lower == "" && w.hasSlot("few_name"), w.hasSlot("few_list") && w.mentionsOther(lower), strings.Contains(lower, " and "):
+	case lower == "" && w.hasSlot("few_name"), lower != "" && w.g.isUnspecific(lower), w.hasSlot("few_list") && w.mentionsOther(lower), strings.Contains(lower, " and "):
 		return ""
 	case lower == "", lower == "grocery", lower == "groceries", lower == "food", lower == "supermarket":
 		name = "shopping"

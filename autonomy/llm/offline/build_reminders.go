@@ -24,6 +24,7 @@ func reminderBuilders() map[string]builder {
 		"reminder.left":        timeLeft,
 		"reminder.longer":      lengthenReminder,
 		"follow.snooze":        followSnooze,
+		"follow.before":        followBefore,
 	}
 }
 
@@ -72,6 +73,9 @@ func addReminder(w *intentDraft) (plan, bool) {
 		if sp, _ := w.s.spanEnding(c.to); sp == nil {
 			return noPlan()
 		}
+	}
+	if tail, ok := strings.CutPrefix(d.text, "time to "); ok && len(d.times) > 0 && strings.HasPrefix(strings.ToLower(d.times[0].originalPhrase()), "in ") {
+		d.text = tail // "in 2 days time to pay"
 	}
 	if w.isTimeUnclear(d) {
 		return planQuestion("When exactly should I remind you?", w.timeAnswer(func(when string) string { return "remind me " + when + w.objectOf(withoutTo(d.text)) }))
@@ -142,6 +146,11 @@ func addReminder(w *intentDraft) (plan, bool) {
 func (w *intentDraft) reminderCall(d textDetails) (plan, bool) {
 	again := func(when string) string { return "remind me " + when + w.objectOf(d.text) }
 	t, err := w.joinTimes(d.times)
+	for i := 1; i < len(d.times) && err == nil && t.every == ""; i++ {
+		if w.joinedByAnd(d.times[i-1], d.times[i]) { // "tomorrow and the day after at 8"
+			err = errSeveral
+		}
+	}
 	switch {
 	case err != nil:
 		return w.askTime(err, "When should I remind you?", again)

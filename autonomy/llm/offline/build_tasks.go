@@ -8,9 +8,15 @@ import (
 
 func taskBuilders() map[string]builder {
 	return map[string]builder{
-		"task.add":       addTask,
-		"task.add.none":  askTask,
-		"task.these":     addThese,
+		"task.add":      addTask,
+		"task.add.none": askTask,
+		"task.these":    addThese,
+		"task.verb": func(w *intentDraft) (plan, bool) {
+			if !w.isTaskText(w.slotString("title")) || w.isQuestion() {
+				return noPlan()
+			}
+			return addTask(w)
+		},
 		"task.list":      listTasks,
 		"task.first":     firstTask,
 		"record.cancel":  cancelNamed,
@@ -38,6 +44,7 @@ func addTask(w *intentDraft) (plan, bool) {
 	if w.g.isUnspecific(d.text) {
 		return askTask(w)
 	}
+	d.text = strings.TrimPrefix(d.text, "remember to ")                                         // "got to remember to pay the window cleaner"
 	if words := strings.Fields(strings.ToLower(d.text)); len(words) > 1 && words[0] == "have" { // "I should have called mum"
 		if _, past := w.g.baseForm(words[1]); past || words[1] == "been" {
 			return noPlan()

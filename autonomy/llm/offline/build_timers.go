@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"hob/platform/text/textnorm"
 )
@@ -168,14 +169,16 @@ func (w *intentDraft) severalTimes(d textDetails) (plan, bool) {
 		return plan{}, false
 	}
 	out := plan{outcome: act}
+	last := time.Time{}
 	for i, sp := range d.times {
 		if i > 0 && !w.joinedByAnd(d.times[i-1], sp) {
 			return plan{}, false
 		}
 		t, err := w.joinTimes([]*span{sp})
-		if err != nil || !t.clock || t.every != "" || !t.at.After(w.s.now) {
+		if err != nil || !t.clock || t.every != "" || !t.at.After(w.s.now) || t.at.Before(last) && !saysHalfOfDay(d.times[i-1].originalPhrase()) { // "at 9 and again at noon", said at 10
 			return plan{}, false
 		}
+		last = t.at
 		out.calls = append(out.calls, call{"create_reminder", argsOf("text", d.text, "at", t.rfc3339())})
 	}
 	return out, true

@@ -25,7 +25,7 @@ func (g *grammar) planWithoutReason(s *sentence, depth int) (plan, bool) {
 		}
 		head, tail := s.text[s.tokens[0].start:s.tokens[i-1].end], s.text[s.tokens[next].start:]
 		request, from, to := head, next, len(s.tokens)
-		if !g.lex.containsWord("clause-starts", s.firstWord(next)) && t.norm != "because" {
+		if _, past := g.baseForm(s.firstWord(next)); !past && !g.lex.containsWord("clause-starts", s.firstWord(next)) && t.norm != "because" {
 			request, from, to = tail, 0, i
 		}
 		if !g.isReason(s, from, to) {
@@ -41,12 +41,18 @@ func (g *grammar) planWithoutReason(s *sentence, depth int) (plan, bool) {
 // isReason reports whether the tokens [from, to) are a statement that does not affect the adjacent
 // request. A time, a condition or a command may affect it.
 func (g *grammar) isReason(s *sentence, from, to int) bool {
+	if to-from == 2 && g.lex.containsWord("reason-ends", s.tokens[to-1].norm) { // "yoga's cancelled"
+		return len(s.timesInside(from, to)) == 0
+	}
 	if to-from < 3 || to-from > maxReason || len(s.timesInside(from, to)) > 0 || strings.Contains(s.text, "?") {
 		return false
 	}
 	first := s.firstWord(from)
 	if g.lex.containsWord("questions", first) || g.lex.containsWord("no-reasons", first) || g.starters[first] && !g.lex.containsWord("clause-starts", first) {
 		return false
+	}
+	if _, past := g.baseForm(first); past { // "found some in the cupboard"
+		return !slices.ContainsFunc(s.tokens[from:to], func(t token) bool { return t.kind == word && g.lex.containsWord("no-reasons", t.norm) })
 	}
 	second := s.firstWord(s.skipPunctuation(from) + 1)
 	if !g.lex.containsWord("clause-starts", first) && !g.lex.containsWord("clause-verbs", second) { // "Paul can't make it"

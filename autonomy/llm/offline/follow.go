@@ -16,6 +16,7 @@ func followBuilders() map[string]builder {
 		"follow.when":     followWhen,
 		"follow.hour":     followHour,
 		"follow.minutes":  followMinutes,
+		"follow.half":     followHalf,
 		"follow.except":   followExcept,
 		"follow.left":     followLeft,
 		"follow.sum":      followSum,
@@ -207,13 +208,26 @@ func (w *intentDraft) chooseReferent(list []item, edit func(it item) (plan, bool
 
 // redoLast returns the plan that replaces the last action by the same action with other arguments.
 func (w *intentDraft) redoLast(it item, args map[string]any) (plan, bool) {
-	x, _ := w.g.talk.exchangeAgo(0)
-	if it.made == nil || len(x.acts) != 1 || it.made != &x.acts[0] {
+	if !w.g.talk.isLastAct(it) {
 		return noPlan()
 	}
 	changed := maps.Clone(it.made.args)
 	maps.Copy(changed, args)
 	return plan{outcome: act, calls: []call{it.made.undoCall()}, then: []call{{it.made.tool, changed}}}, true
+}
+
+// isLastAct reports whether the only action of the latest message with actions, or its correction, made a record.
+func (d *dialogue) isLastAct(it item) bool {
+	for n := range recent {
+		x, ok := d.exchangeAgo(n)
+		if !ok || it.made == nil {
+			return false
+		}
+		if len(x.acts) > 0 {
+			return it.made == &x.acts[len(x.acts)-1] && (len(x.acts) == 1 || len(x.acts) == 2 && x.acts[0].tool == "undo")
+		}
+	}
+	return false
 }
 
 // undoCall returns the call that undoes only p. An undo without an id would undo the last action of
@@ -271,7 +285,7 @@ func followDelete(w *intentDraft) (plan, bool) {
 		case "note":
 			return planCall("delete_note", argsOf("note", it.ref))
 		}
-		if x, _ := w.g.talk.exchangeAgo(0); it.made != nil && len(x.acts) == 1 && it.made == &x.acts[0] {
+		if w.g.talk.isLastAct(it) {
 			return plan{outcome: act, calls: []call{it.made.undoCall()}}, true
 		}
 		return noPlan()
@@ -351,6 +365,9 @@ func (w *intentDraft) swapTexts() (old, fresh string, ok bool) {
 		}
 	}
 	old, fresh = w.s.originalText(a.from, a.to), w.s.originalText(b.from, b.to)
+	if bareName(old+" x") == "x" || w.g.isOnlyReference(old) { // "not the bank"
+		return "", "", false
+	}
 	// "remember that I meant Kaunas, not Vilnius" does not correct a single name
 	return old, fresh, len(textnorm.FoldedWords(old)) > 0 && fresh != "" && len(strings.Fields(fresh)) <= len(strings.Fields(old))+1
 }

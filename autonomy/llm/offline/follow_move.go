@@ -29,6 +29,9 @@ func (w *intentDraft) moveItem(it item, t timing) (plan, bool) {
 			if next, ok := w.keepClock(it, t); ok {
 				return planCall("update_reminder", argsOf("reminder", it.ref, "every", next))
 			}
+			if p, ok := w.askFewerDays(it, every, t); ok {
+				return p, true
+			}
 			next, ok := mergeRecurrence(every, t)
 			if !ok {
 				return planQuestion("That reminder repeats. How often should I remind you, and at what time?", w.timeAnswer(func(when string) string { return "remind me " + when + " to " + it.ref }))
@@ -67,13 +70,32 @@ func (w *intentDraft) moveItem(it item, t timing) (plan, bool) {
 		if t.every != "" || onlyClock {
 			return noPlan()
 		}
-		day, err := w.pastDay(w.s.timesInside(0, len(w.s.tokens)))
+		times := w.s.timesInside(0, len(w.s.tokens))
+		if c, ok := w.captureOf("time"); ok && c.span != nil { // "that was yesterday, not today"
+			times = []*span{c.span}
+		}
+		day, err := w.pastDay(times)
 		if err != nil {
 			return noPlan()
 		}
 		return w.redoLast(it, argsOf("date", day))
 	}
 	return noPlan()
+}
+
+// askFewerDays asks before "make it half past 8 at weekends" drops the other days of a recurrence, because it may mean
+// another time on these days only.
+func (w *intentDraft) askFewerDays(it item, every string, t timing) (plan, bool) {
+	was, now := strings.Fields(every), strings.Fields(t.every)
+	if len(was) != 5 || len(now) != 5 || was[2] != "*" || now[2] != "*" || was[1] == now[1] && was[0] == now[0] || !strings.ContainsAny(t.phrase, "0123456789") {
+		return noPlan()
+	}
+	old, fresh := weekdaysOf(was[4]), weekdaysOf(now[4])
+	if len(fresh) >= len(old) || slices.ContainsFunc(fresh, func(d int) bool { return !slices.Contains(old, d) }) {
+		return noPlan()
+	}
+	agreed := plan{outcome: act, accounted: true, calls: []call{{"update_reminder", argsOf("reminder", it.ref, "every", t.every)}}}
+	return planConfirmation("That leaves out the other days. Should I remind you only "+dateparse.DescribeEvery(dateparse.Every{Cron: t.every})+"?", agreed), true
 }
 
 // moveToClock returns the plan that moves a record to a time of day, or asks for the half of the day.

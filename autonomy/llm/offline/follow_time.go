@@ -154,6 +154,24 @@ func followMinutes(w *intentDraft) (plan, bool) {
 	})
 }
 
+// followHalf handles "pm obviously": the hour stays, and the half of the day changes.
+func followHalf(w *intentDraft) (plan, bool) {
+	if !w.noLead() && len(w.lead) == 0 || w.isQuestion() {
+		return noPlan()
+	}
+	early := slices.Contains([]string{"am", "in the morning", "morning"}, w.slotNorm("half"))
+	return w.changeEach(func(it item) (plan, bool) {
+		old, clock, _ := w.itemTime(it)
+		switch {
+		case it.kind != "reminder" && it.kind != "task" || !clock:
+			return noPlan()
+		case early == (old.Hour() < 12):
+			return planReply("It is already at " + old.Format("15:04") + ", so I changed nothing.")
+		}
+		return w.moveToPhrase(it, "at "+old.Add(12*time.Hour).Format("3:04pm"))
+	})
+}
+
 // meaningIn returns the meaning of a slot in a list, "" if it has none.
 func (w *intentDraft) meaningIn(list, slot string) string {
 	m, _ := w.g.lex.meaningOf(list, w.slotNorm(slot))
@@ -173,6 +191,11 @@ func followExcept(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	t, err := readMatch(c.span.match, w.s.now)
+	if day := strings.ToLower(t.phrase); err == nil && w.g.lex.containsWord("weekdays", day) && (w.hasKeyword("except") || w.hasKeyword("excluding") || w.hasKeyword("never")) { // "except sunday" means each Sunday
+		if e, wrong := dateparse.ParseEvery("every "+day, w.s.now); wrong == nil {
+			t.every = e.Cron
+		}
+	}
 	if err == nil && t.every == "" {
 		p, ok := w.rangeOf([]*span{c.span})
 		if !ok || p.To.Sub(p.From) > 8*24*time.Hour {

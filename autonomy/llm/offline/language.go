@@ -114,6 +114,9 @@ func (g *grammar) planForeign(text string, now time.Time) (plan, bool) {
 // the most words in the text that English does not have, if these are at least two, or nil. mostly
 // is true if they are at least half of all words.
 func (g *grammar) languageOf(text string) (best *grammar, mostly bool) {
+	if first, rest, ok := strings.Cut(text, " "); ok && g.lex.containsWord("contractions", strings.ToLower(first)) { // "im planning a party" is not German
+		text = rest
+	}
 	hits := 1
 	for _, l := range g.languages {
 		if n := l.countSignals(text); n > hits {

@@ -6,7 +6,11 @@ import (
 	"strings"
 
 	"hob/platform/text/dateparse"
+	"hob/platform/text/lazyregexp"
 )
+
+// lengthPhrase matches a length of time with an article, unlike "for next week".
+var lengthPhrase = lazyregexp.New(`(?i)^(for )?(the|a|the whole|the next|the coming|the rest of the) .*(week|weeks|month|months|days)\b`)
 
 // isTimeUnclear reports whether the words around the time leave doubt about it: "at 20 to to leave" lacks the
 // hour, and "tomorrow's meeting at 9" has the day of the meeting.
@@ -16,7 +20,18 @@ func (w *intentDraft) isTimeUnclear(d textDetails) bool {
 		return false
 	}
 	sp := d.times[0]
-	if i := sp.to; i+1 < len(w.s.tokens) && w.s.tokens[i].norm == "to" && w.s.tokens[i+1].norm == "to" {
+	before := func(i int) string {
+		if i == 0 {
+			return ""
+		}
+		return w.s.tokens[i-1].norm
+	}
+	switch i := sp.to; {
+	case i+1 < len(w.s.tokens) && w.s.tokens[i].norm == "to" && w.s.tokens[i+1].norm == "to":
+		return true
+	case i < len(w.s.tokens) && w.s.tokens[i].norm == "to" && sp.from > c.from && slices.Contains([]string{"me", "us", "with", "for"}, before(c.from)): // "remind me loudly at 5 to pay"
+		return true
+	case before(sp.from) == "for" && lengthPhrase.MatchString(sp.originalPhrase()), lengthPhrase.MatchString(sp.originalPhrase()) && strings.HasPrefix(strings.ToLower(sp.originalPhrase()), "for "): // "for the next week at 8"
 		return true
 	}
 	t, err := readMatch(sp.match, w.s.now)
@@ -117,4 +132,22 @@ func (w *intentDraft) cancelAtTime() (plan, bool) {
 		}
 		return choiceOf("Which reminder should I cancel?", list, func(ref string) call { return call{"cancel_reminder", argsOf("reminder", ref)} })
 	}, call{"list_reminders", nil})
+}
+
+// followBefore handles "remind me an hour before" about the record that the conversation is about.
+func followBefore(w *intentDraft) (plan, bool) {
+	list := w.findReferents()
+	lead, ok := w.parseLead(w.slotString("lead"))
+	if !ok || len(list) != 1 || w.isQuestion() || !w.noLead() || list[0].kind != "reminder" && list[0].kind != "task" || w.recurrenceOf(list[0]) != "" {
+		return noPlan()
+	}
+	at, clock, day := w.itemTime(list[0])
+	if !day || at.Year() < w.s.now.Year() {
+		return noPlan()
+	}
+	lead.before = true
+	r := record{kind: list[0].kind, title: list[0].ref, at: at, clock: clock}
+	p := w.remindAround(lead, r, list[0].ref)
+	p.accounted = true
+	return p, true
 }

@@ -65,6 +65,7 @@ func (s *sentence) addTimes(start, end int) {
 		from, to, ok := s.coverTokens(m.Start, m.End)
 		switch {
 		case !ok || s.isOtherWord(to):
+		case m.Every != nil && strings.HasSuffix(s.tokens[to-1].norm, "'s"): // "friday's party" is one party
 		case s.endsName(from):
 			if from+1 < to {
 				s.addTimes(s.tokens[from+1].start, m.End)
