@@ -71,7 +71,7 @@ func (c *Config) warnPlainSecrets(fi fs.FileInfo) {
 	for _, p := range c.PlainSecrets() {
 		w := fmt.Sprintf("%s:%d: %s contains the secret itself, which other programs and every copy of the file expose", c.doc.file, p.Line, p.Key)
 		if fi != nil && system.OthersMayRead(fi) {
-			w += fmt.Sprintf(", and other users can read the file (chmod 600 %s)", c.doc.file)
+			w += fmt.Sprintf(", and other users can read the file (chmod 600 %s)", system.QuoteForShell(c.doc.file))
 		}
 		c.Warnings = append(c.Warnings, w+"; move the secret to a safe place: hob secret adopt "+p.Key)
 	}

@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"hob/platform/host/system"
 )
 
 // checkOwned returns an error if another account can change or replace the file or folder. In a
@@ -22,7 +24,7 @@ func checkOwned(path string) error {
 		return newProgramError(Unsafe, "%s belongs to another account; use a program that is yours", path)
 	}
 	if fi.Mode().Perm()&0o022 != 0 && (!fi.IsDir() || fi.Mode()&fs.ModeSticky == 0) {
-		return newProgramError(Unsafe, "others can write to %s; run: chmod go-w %s", path, path)
+		return newProgramError(Unsafe, "others can write to %s; run: chmod go-w %s", path, system.QuoteForShell(path))
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // WriteFile atomically replaces a private file (0600). After a crash the file has either the old or
@@ -119,6 +121,22 @@ func EscapeGlob(path string) string {
 		path = strings.ReplaceAll(path, `\`, `\\`)
 	}
 	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(path)
+}
+
+// QuoteForShell returns paths as arguments for a POSIX shell, for commands that the user copies from a
+// message. The usual home on macOS contains a space.
+func QuoteForShell(paths ...string) string {
+	special := func(r rune) bool {
+		return r == utf8.RuneError || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+=:,@%", r)
+	}
+	var out []string
+	for _, p := range paths {
+		if p == "" || strings.ContainsFunc(p, special) {
+			p = "'" + strings.ReplaceAll(p, "'", `'\''`) + "'"
+		}
+		out = append(out, p)
+	}
+	return strings.Join(out, " ")
 }
 
 // RemoveAll works like os.RemoveAll, but also on file systems that only support simple deletion:

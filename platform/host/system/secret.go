@@ -118,7 +118,7 @@ func secretFile(name string) (Secret, error) {
 	case fi.Size() > maxSecret:
 		return "", fmt.Errorf("the secret file %s is larger than 64 KB; it must contain only the secret", path)
 	case othersMayRead(fi):
-		return "", fmt.Errorf("the secret file %s can be read by others (mode %04o); run: chmod 600 %s", path, fi.Mode().Perm(), path)
+		return "", fmt.Errorf("the secret file %s can be read by others (mode %04o); run: chmod 600 %s", path, fi.Mode().Perm(), QuoteForShell(path))
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {

@@ -430,3 +430,21 @@ func TestEscapeGlob(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
+
+// A command that a message suggests also works for the home on macOS, whose path contains a space.
+func TestQuoteForShell(t *testing.T) {
+	for path, want := range map[string]string{
+		"/home/ada/.config/hob":                      "/home/ada/.config/hob",
+		"/Users/ada/Library/Application Support/Hob": "'/Users/ada/Library/Application Support/Hob'",
+		"/home/zoë/it's":                             `'/home/zoë/it'\''s'`,
+		"/tmp/$(id)":                                 "'/tmp/$(id)'",
+		"":                                           "''",
+	} {
+		if got := QuoteForShell(path); got != want {
+			t.Errorf("QuoteForShell(%q) = %s, want %s", path, got, want)
+		}
+	}
+	if got := QuoteForShell("/a", "/b c"); got != "/a '/b c'" {
+		t.Errorf("QuoteForShell of two paths = %s", got)
+	}
+}

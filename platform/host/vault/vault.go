@@ -197,7 +197,7 @@ func (v *Vault) decryptFile(fi fs.FileInfo) (map[string]string, error) {
 	case fi.Size() > maxFile:
 		return nil, damaged("file is larger than 1 MB")
 	case system.OthersMayRead(fi):
-		return nil, fmt.Errorf("the secrets file %s can be read by others (mode %04o); run: chmod 600 %s", v.opt.Path, fi.Mode().Perm(), v.opt.Path)
+		return nil, fmt.Errorf("the secrets file %s can be read by others (mode %04o); run: chmod 600 %s", v.opt.Path, fi.Mode().Perm(), system.QuoteForShell(v.opt.Path))
 	}
 	raw, err := os.ReadFile(v.opt.Path)
 	if err != nil {
@@ -310,7 +310,7 @@ func (v *Vault) readIdentity() (*age.X25519Identity, error) {
 		return nil, fmt.Errorf("read the key of the secrets file: %w", err)
 	}
 	if system.OthersMayRead(fi) {
-		return nil, fmt.Errorf("the key %s of the secrets file can be read by others (mode %04o); run: chmod 600 %s", v.opt.Identity, fi.Mode().Perm(), v.opt.Identity)
+		return nil, fmt.Errorf("the key %s of the secrets file can be read by others (mode %04o); run: chmod 600 %s", v.opt.Identity, fi.Mode().Perm(), system.QuoteForShell(v.opt.Identity))
 	}
 	b, err := os.ReadFile(v.opt.Identity)
 	if err != nil {

@@ -64,9 +64,9 @@ func (e Env) checkConfigAccess() []Check {
 	path := e.Paths.ConfigFile()
 	fi, err := os.Lstat(path)
 	if err != nil || !fi.Mode().IsRegular() || !system.IsOwnedByUser(fi) {
-		return failCheck("config", path+" is not readable: permission denied", "take ownership of the file and its folder: sudo chown $(id -un) "+path)
+		return failCheck("config", path+" is not readable: permission denied", "take ownership of the file and its folder: sudo chown $(id -un) "+system.QuoteForShell(path))
 	}
-	return withFix(closeAccessFix([]string{path}), failCheck("config", fmt.Sprintf("you do not have permission to read %s (mode %04o)", path, fi.Mode().Perm()), fixRemedy+", or: chmod 600 "+path))
+	return withFix(closeAccessFix([]string{path}), failCheck("config", fmt.Sprintf("you do not have permission to read %s (mode %04o)", path, fi.Mode().Perm()), fixRemedy+", or: chmod 600 "+system.QuoteForShell(path)))
 }
 
 func checkDaemon(_ context.Context, e Env) []Check {

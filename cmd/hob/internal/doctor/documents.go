@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"hob/platform/host/system"
 	"hob/platform/text/textnorm"
 )
 
@@ -76,6 +77,6 @@ func checkFolder(path string) []Check {
 	case errors.Is(err, fs.ErrNotExist):
 		return warnCheck("documents", "the folder "+path+" does not exist; documents imported from it are kept", "create it, connect its disk, or remove it from [knowledge] folders")
 	default:
-		return warnCheck("documents", fmt.Sprintf("read folder %s: %v", path, err), "make it readable: chmod u+rx "+path)
+		return warnCheck("documents", fmt.Sprintf("read folder %s: %v", path, err), "make it readable: chmod u+rx "+system.QuoteForShell(path))
 	}
 }

@@ -64,7 +64,7 @@ func checkFiles(_ context.Context, e Env) []Check {
 		if n := len(shown) - len(names); n > 0 {
 			said += fmt.Sprintf(" and %d more", n)
 		}
-		open = withFix(closeAccessFix(shown), warnCheck("files", "other users can read private files: "+said, fixRemedy+", or: chmod go-rwx "+strings.Join(names, " ")))
+		open = withFix(closeAccessFix(shown), warnCheck("files", "other users can read private files: "+said, fixRemedy+", or: chmod go-rwx "+system.QuoteForShell(names...)))
 	}
 	out = append(out, open...)
 	out = append(out, e.checkMissingFolders()...)
@@ -95,10 +95,10 @@ func checkFileMode(path string, mode fs.FileMode) (out []Check, loose bool) {
 	}
 	switch perm := fi.Mode().Perm(); {
 	case !system.OthersMayRead(fi) && perm&mode&privateFile != privateFile: // the owner lacks permission to read and write the file
-		c := failCheck("files", fmt.Sprintf("you do not have permission to read and write %s (mode %04o)", path, perm), fixRemedy+fmt.Sprintf(", or: chmod %o %s", mode, path))
+		c := failCheck("files", fmt.Sprintf("you do not have permission to read and write %s (mode %04o)", path, perm), fixRemedy+fmt.Sprintf(", or: chmod %o %s", mode, system.QuoteForShell(path)))
 		return withFix(closeAccessFix([]string{path}), c), false
 	case system.OthersMayRead(fi) && perm&othersWrite != 0:
-		c := failCheck("files", fmt.Sprintf("other users can change %s (mode %04o); check that its content is still yours", path, perm), fixRemedy+fmt.Sprintf(", or: chmod %o %s", mode, path))
+		c := failCheck("files", fmt.Sprintf("other users can change %s (mode %04o); check that its content is still yours", path, perm), fixRemedy+fmt.Sprintf(", or: chmod %o %s", mode, system.QuoteForShell(path)))
 		return withFix(closeAccessFix([]string{path}), c), false
 	case system.OthersMayRead(fi):
 		return nil, true
@@ -116,19 +116,19 @@ func checkLinkTarget(name, path string) []Check {
 	fi, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return failCheck(name, fmt.Sprintf("%s is a link to %s, which does not exist", path, to), "restore the target (is its disk connected?), or remove the link: rm "+path)
+		return failCheck(name, fmt.Sprintf("%s is a link to %s, which does not exist", path, to), "restore the target (is its disk connected?), or remove the link: rm "+system.QuoteForShell(path))
 	case err != nil:
-		return failCheck(name, fmt.Sprintf("%s is a link to %s, which is not accessible: %v", path, to, withoutPath(err)), "fix or remove the link: rm "+path)
+		return failCheck(name, fmt.Sprintf("%s is a link to %s, which is not accessible: %v", path, to, withoutPath(err)), "fix or remove the link: rm "+system.QuoteForShell(path))
 	case !system.IsOwnedByUser(fi):
 		return failCheck(name, fmt.Sprintf("%s is a link to %s, which belongs to another user", path, to), "remove the link, or take ownership of its target")
 	case system.OthersMayRead(fi) && fi.Mode().Perm()&othersWrite != 0:
-		return failCheck(name, fmt.Sprintf("%s is a link to %s, which other users can change (mode %04o)", path, to, fi.Mode().Perm()), "run: chmod go-w "+path)
+		return failCheck(name, fmt.Sprintf("%s is a link to %s, which other users can change (mode %04o)", path, to, fi.Mode().Perm()), "run: chmod go-w "+system.QuoteForShell(path))
 	}
 	return nil
 }
 
 func foreignOwnerCheck(name, path string) []Check {
-	return failCheck(name, path+" belongs to another user on this machine", "take ownership: sudo chown -R $(id -un) "+path)
+	return failCheck(name, path+" belongs to another user on this machine", "take ownership: sudo chown -R $(id -un) "+system.QuoteForShell(path))
 }
 
 // closeAccessFix returns a fix that makes files and folders inaccessible to other users.

@@ -120,7 +120,7 @@ func deadSockets(ctx context.Context, e Env) []Check {
 	if len(dead) == 0 {
 		return nil
 	}
-	return withFix(removeFilesFix(dead), warnCheck("leftovers", "unused sockets: "+strings.Join(dead, ", "), fixRemedy+", or: rm "+strings.Join(dead, " ")))
+	return withFix(removeFilesFix(dead), warnCheck("leftovers", "unused sockets: "+strings.Join(dead, ", "), fixRemedy+", or: rm "+system.QuoteForShell(dead...)))
 }
 
 func doesSocketAnswer(ctx context.Context, path string) bool {

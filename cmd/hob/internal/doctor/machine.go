@@ -69,9 +69,9 @@ func checkHomeFolder(dir string, fi fs.FileInfo) (out []Check) {
 	fix := closeAccessFix([]string{dir})
 	mine := system.IsOwnedByUser(fi) && !isLink(dir)
 	perm := fi.Mode().Perm()
-	remedy := fixRemedy + ", or: chmod 700 " + dir
+	remedy := fixRemedy + ", or: chmod 700 " + system.QuoteForShell(dir)
 	if !mine {
-		remedy = "run: chmod 700 " + dir
+		remedy = "run: chmod 700 " + system.QuoteForShell(dir)
 	}
 	var c []Check
 	if err := system.Writable(dir); err != nil {

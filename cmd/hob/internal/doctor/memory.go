@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"hob/platform/host/system"
 	"hob/platform/text/textnorm"
 )
 
@@ -32,7 +33,7 @@ func checkMemory(ctx context.Context, e Env) []Check {
 	if _, err := os.Stat(filepath.Join(e.Paths.Index(), "damaged")); err == nil {
 		return withFix(e.rebuildIndex, warnCheck("memory", "a damaged index was moved to "+filepath.Join(e.Paths.Index(), "damaged"), "no data was lost; "+reindex+" removes it"))
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return warnCheck("memory", fmt.Sprintf("read the index folder: %v", err), "take ownership: chown -R $USER "+e.Paths.Index())
+		return warnCheck("memory", fmt.Sprintf("read the index folder: %v", err), "take ownership: chown -R $USER "+system.QuoteForShell(e.Paths.Index()))
 	}
 	if e.Memory == nil {
 		return skipCheck("memory", "the index is checked while Hob is running", "hob start, then: hob doctor memory")

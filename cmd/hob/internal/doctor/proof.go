@@ -219,14 +219,14 @@ func checkEveryFile(ctx context.Context, e Env) []Check {
 	}
 	var out []Check
 	if len(foreign) > 0 {
-		out = warnCheck(name, fmt.Sprintf("%s of %d belong to other users: %s", textnorm.CountNoun(len(foreign), "file", "files"), count, foreign[0]), "take ownership: sudo chown -R $(id -un) "+e.Paths.Home)
+		out = warnCheck(name, fmt.Sprintf("%s of %d belong to other users: %s", textnorm.CountNoun(len(foreign), "file", "files"), count, foreign[0]), "take ownership: sudo chown -R $(id -un) "+system.QuoteForShell(e.Paths.Home))
 	}
 	if len(open) > 0 {
 		fix := func(ctx context.Context) (string, error) {
 			_, err := closeAccessFix(open)(ctx)
 			return "closed " + textnorm.CountNoun(len(open), "file", "files") + " to others", err
 		}
-		out = append(out, withFix(fix, warnCheck(name, fmt.Sprintf("%s of %d can be read by other users: %s", textnorm.CountNoun(len(open), "file", "files"), count, open[0]), fixRemedy+", or: chmod -R go-rwx "+e.Paths.Home))...)
+		out = append(out, withFix(fix, warnCheck(name, fmt.Sprintf("%s of %d can be read by other users: %s", textnorm.CountNoun(len(open), "file", "files"), count, open[0]), fixRemedy+", or: chmod -R go-rwx "+system.QuoteForShell(e.Paths.Home)))...)
 	}
 	switch {
 	case len(out) > 0:
