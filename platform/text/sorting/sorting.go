@@ -10,7 +10,7 @@ func ByFunc[T any](list []T, compare func(a, b T) int) {
 	sort.Sort(compared[T]{list, compare})
 }
 
-// StableByFunc is like ByFunc, but keeps the order of equal elements; see slices.SortStableFunc.
+// StableByFunc sorts as ByFunc does, but keeps the order of equal elements; see slices.SortStableFunc.
 func StableByFunc[T any](list []T, compare func(a, b T) int) {
 	sort.Stable(compared[T]{list, compare})
 }
