@@ -38,7 +38,10 @@ func (c *Committer) noteTick(ctx context.Context, t Claim, rule, state string) {
 func ruleOf(ev bus.Event, res Outcome) string {
 	model := "without a model"
 	if res.Model != "" {
-		model = fmt.Sprintf("by the model %s in %d round(s)", res.Model, res.Rounds)
+		model = fmt.Sprintf("by the model %s in %d rounds", res.Model, res.Rounds)
+		if res.Rounds == 1 {
+			model = fmt.Sprintf("by the model %s in 1 round", res.Model)
+		}
 	}
 	switch ev.Kind {
 	case bus.Message:

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -353,7 +354,11 @@ func (w Why) writeOutcome(b *strings.Builder, at func(time.Time) string) {
 	}
 	switch {
 	case w.Trace != nil:
-		fmt.Fprintf(b, "It ended at %s as a %s", at(w.Trace.EndedAt), w.Trace.How)
+		what := map[string]string{"turn": "The turn", "error": "The turn", "command": "The command"}[w.Trace.How]
+		fmt.Fprintf(b, "%s ended at %s", cmp.Or(what, "It"), at(w.Trace.EndedAt))
+		if w.Trace.How == "error" {
+			b.WriteString(" with an error")
+		}
 		if w.Trace.Model != "" {
 			fmt.Fprintf(b, ", answered by %s in %s", w.Trace.Model, countOf(w.Trace.Rounds, "round", "rounds"))
 		}

@@ -153,7 +153,7 @@ func TestExplainEvent_ShowsModelAndCost(t *testing.T) {
 			w, err := x.ExplainEvent(t.Context(), acc.Event, "")
 			fatal(t, err)
 			text := w.Text(time.UTC)
-			if (w.Spent != nil) != (c.want != "") || !strings.Contains(text, c.want) || !strings.Contains(text, "as a turn, answered by m in 2 rounds.") {
+			if (w.Spent != nil) != (c.want != "") || !strings.Contains(text, c.want) || !strings.Contains(text, ", answered by m in 2 rounds.") {
 				t.Errorf("%+v\n%s", w.Spent, text)
 			}
 		})

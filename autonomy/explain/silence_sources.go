@@ -52,7 +52,7 @@ func (x *Explainer) unsaidRule(ctx context.Context, ev bus.Event) (string, error
 	switch ev.State {
 	case bus.Done:
 	case bus.Dead:
-		return "[given_up] after " + fmt.Sprint(ev.Attempts) + " attempt(s): " + ev.Error, nil
+		return "[given_up] after " + countTries(ev) + ": " + ev.Error, nil
 	default:
 		last, err := trace.LastTick(x.o.Store.Reader(ctx), ev.ID)
 		if err != nil || last == nil {

@@ -225,7 +225,7 @@ func (a *cli) whyCmd() *cobra.Command {
 				if a.asJSON {
 					return a.printJSON(out)
 				}
-				fmt.Fprintln(a.out, sanitizePrintable(out.Text))
+				a.printWrapped(sanitizePrintable(out.Text))
 				return nil
 			})
 		}),

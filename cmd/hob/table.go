@@ -75,12 +75,40 @@ func (a *cli) windowWidth() int {
 	return w
 }
 
-// wrapToWindow breaks text at words so that it fits the terminal, and indents each line.
+// wrapToWindow breaks text at spaces so that it fits the terminal, and indents each line. It never
+// breaks a word, so that ids and paths can be copied.
 func (a *cli) wrapToWindow(text, indent string) string {
-	if w := a.windowWidth(); w > len(indent)+minContent {
-		text = ansi.Wordwrap(text, w-len(indent), "")
+	window := a.windowWidth() - len(indent)
+	if window < minContent { // no terminal, or a very narrow one
+		return indent + text
 	}
-	return indent + strings.ReplaceAll(text, "\n", "\n"+indent)
+	var b strings.Builder
+	width := 0
+	for i, word := range strings.Fields(text) {
+		n := ansi.StringWidth(word)
+		switch {
+		case i == 0:
+			b.WriteString(indent)
+		case width+1+n > window:
+			b.WriteString("\n" + indent)
+			width = 0
+		default:
+			b.WriteString(" ")
+			width++
+		}
+		b.WriteString(word)
+		width += n
+	}
+	return b.String()
+}
+
+// printWrapped prints lines of text so that they fit the terminal. Continued lines keep the indent.
+func (a *cli) printWrapped(text string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		rest := strings.TrimLeft(line, " ")
+		fmt.Fprintln(a.out, a.wrapToWindow(rest, line[:len(line)-len(rest)]))
+	}
 }
 
 // fitColumns returns the widths of the columns for a window; 0 drops a column. The details are
