@@ -32,6 +32,8 @@ func (t *turn) composeAnswer(p plan) string {
 		case d.result.Error:
 			parts = append(parts, formatFailure(d.result.Text))
 		case d.name == "undo" && len(p.then) > 0 && i < len(made)-1: // the next result replaces this one
+		case d.name == "log_expense" && len(p.then) > 0 && i > 0:
+			parts = append(parts, "Corrected. "+formatSuccess(d, p))
 		default:
 			parts = append(parts, formatSuccess(d, p))
 		}

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"math"
 	"regexp"
 	"slices"
@@ -20,7 +21,8 @@ func moneyBuilders() map[string]builder {
 			}
 			return planQuestion("How much was it, and for what?", fillBetween("spent", ""))
 		},
-		"money.sum": sumExpenses,
+		"money.sum":    sumExpenses,
+		"follow.total": totalExpenses,
 		"money.income": func(w *intentDraft) (plan, bool) {
 			if c, _ := w.captureOf("amount"); c.currency == "" || w.isQuestion() { // "took 2 pills"
 				return noPlan()
@@ -164,7 +166,10 @@ func (w *intentDraft) isDebt() bool {
 func (w *intentDraft) hasPriceForm(amount capture) bool {
 	n := w.slotNorm("amount")
 	i := strings.LastIndexAny(n, ".,")
-	alone := w.hasSlot("few_what") && amount.to == len(w.s.tokens)
+	if amount.from == 0 && isBareClock(n, w.s.now) { // "6.30 dinner"
+		return false
+	}
+	alone := w.hasSlot("few_what") && (amount.to == len(w.s.tokens) || amount.from == 0)
 	logged := w.hasSlot("what") && !alone && amount.from > 0
 	return (alone || logged) && i > 0 && len(n)-i == 3
 }
@@ -219,6 +224,10 @@ func (b *purchase) parseDetails(words string) {
 			}
 			preposition = "on"
 		case "at", "to", "from", "in", "on", "for":
+			if len(piece) > 0 && (lower == "from" || lower == "to") && slices.ContainsFunc(piece, isJourney) {
+				piece = append(piece, f) // "a taxi home from the station"
+				continue
+			}
 			if len(piece) > 0 && (lower == "on" || lower == "for" || lower == "in") && b.vendor == "" && preposition == "" {
 				piece = append(piece, f) // "tickets for the zoo" is one item
 				continue
@@ -230,6 +239,11 @@ func (b *purchase) parseDetails(words string) {
 		}
 	}
 	flush()
+}
+
+// isJourney reports whether a word of a purpose is a journey, after which "from" and "to" name no payee.
+func isJourney(word string) bool {
+	return slices.Contains([]string{"taxi", "cab", "uber", "train", "bus", "flight", "ferry", "coach", "tram", "fare", "ride", "lift"}, strings.ToLower(word))
 }
 
 // pastDay formats the day of a past event. "" means today, the default.
@@ -432,4 +446,20 @@ func sumLocalExpenses(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	return planCall("spending_summary", argsOf("period", period))
+}
+
+// totalExpenses answers "how much is that altogether?" while the conversation is about expenses.
+func totalExpenses(w *intentDraft) (plan, bool) {
+	for n := range recent {
+		x, _ := w.g.talk.exchangeAgo(n)
+		if len(x.acts) == 0 {
+			continue
+		}
+		if last := x.acts[len(x.acts)-1]; last.failed || last.tool != "log_expense" && last.tool != "spending_summary" {
+			break
+		}
+		period, _ := w.g.lex.meaningOf("periods", w.slotNorm("period"))
+		return planCall("spending_summary", argsOf("period", cmp.Or(period, "today")))
+	}
+	return noPlan()
 }

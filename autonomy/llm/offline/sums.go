@@ -53,7 +53,7 @@ func parsesAsFigure(s string) bool {
 // splitSum splits a sum into numbers, operators and words.
 func splitSum(text string) []string {
 	text = strings.NewReplacer("divided by", "/", "multiplied by", "*", "times", "*", "plus", "+", "minus", "-", "over", "/",
-		"to the power of", "^", "square root of", "root", "percent", "%", "per cent", "%", "×", "*", "·", "*", "÷", "/", "−", "-", "**", "^").Replace(strings.TrimRight(text, "?!.= "))
+		"to the power of", "^", "square root of", "root", "sqrt of", "root", "sqrt", "root", "percent", "%", "per cent", "%", "×", "*", "·", "*", "÷", "/", "−", "-", "**", "^").Replace(strings.TrimRight(text, "?!.= "))
 	var out []string
 	for i := 0; i < len(text); {
 		j := i
