@@ -307,6 +307,7 @@ func (c *comparison) adoptItem(f *syncedFile, item, n int) (err error) {
 	if r.Known {
 		return nil
 	}
+	f.edited = true
 	c.added++
 	c.edit.Added = append(c.edit.Added, r.Fact.ID)
 	if old == nil {
@@ -364,6 +365,7 @@ func (c *comparison) withdrawMissing(f *syncedFile, missing []int) error {
 			return err
 		}
 		if ok {
+			f.edited = true
 			c.edit.Removed = append(c.edit.Removed, knowledge.WithdrawnFact{Fact: id, At: store.Millis(c.now)})
 		}
 	}
@@ -534,7 +536,9 @@ func (c *comparison) journalTx() error {
 	}
 	var names, counts []string
 	for _, f := range c.files {
-		names = append(names, filepath.Base(f.path))
+		if f.edited {
+			names = append(names, filepath.Base(f.path))
+		}
 	}
 	for _, n := range []struct {
 		n         int
@@ -548,9 +552,9 @@ func (c *comparison) journalTx() error {
 			counts = append(counts, textnorm.CountNoun(n.n, n.one, n.many))
 		}
 	}
-	text := "You edited " + strings.Join(names, " or ") + ": " + strings.Join(counts, ", ") + "."
+	text := "You edited " + strings.Join(names, " and ") + ": " + strings.Join(counts, ", ") + "."
 	return c.s.o.Journal(c.tx, undo.Action{
-		Event: bus.NewID(), Number: 1, Tool: knowledge.FileEditTool, Text: text, Source: "file", Actor: "owner", Rule: "the owner's own edit of " + strings.Join(names, " or "),
-		Undo: tools.NewUndo("revert the edit of "+strings.Join(names, " or "), c.edit),
+		Event: bus.NewID(), Number: 1, Tool: knowledge.FileEditTool, Text: text, Source: "file", Actor: "owner", Rule: "the owner's own edit of " + strings.Join(names, " and "),
+		Undo: tools.NewUndo("revert the edit of "+strings.Join(names, " and "), c.edit),
 	})
 }

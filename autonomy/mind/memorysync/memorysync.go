@@ -283,6 +283,7 @@ func (s *Syncer) syncOnce(ctx context.Context, t Target) (again bool, err error)
 type syncedFile struct {
 	path, key string
 	aboutUser bool
+	edited    bool // the user's edit changed facts
 	broken    bool // the file is not readable or is a link, and stays as it is
 	text      string
 	form      *memoryfile.File

@@ -194,7 +194,7 @@ func TestSync_AdoptsEdits(t *testing.T) {
 	f.expect("after the edit", slices.Clone(now), []string{"I work at Initech."}, now[1:])
 	list, err := f.undo.Undoable(t.Context(), tools.UndoRequest{Last: 1, Origin: "cli"})
 	fatal(t, err)
-	if len(list) != 1 || list[0].Result != "You edited USER.md or MEMORY.md: 3 facts added, 1 fact changed, 1 fact retired." {
+	if len(list) != 1 || list[0].Result != "You edited USER.md and MEMORY.md: 3 facts added, 1 fact changed, 1 fact retired." {
 		t.Errorf("%+v", list)
 	}
 	if text := f.undoLast(); text != "Reverted 5 changes of facts. Hob updates the file." {

@@ -163,7 +163,7 @@ func (r *memoryRun) openStores(ctx context.Context) (err error) {
 // waitMerged waits until the index has finished merging. Merging uses a full processor core, and
 // normal use never adds that many rows at the same time.
 func (r *memoryRun) waitMerged(ctx context.Context) error {
-	const calm, longest = 6, 240 // in units of 0.5 s
+	const calm, longest = 6, 1200 // in units of 0.5 s
 	fmt.Fprintln(r.o.Progress, "waiting for the index to merge ...")
 	var last index.Stats
 	for i, same := 0, 0; i < longest && same < calm; i++ {
