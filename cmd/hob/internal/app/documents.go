@@ -70,8 +70,7 @@ func (d *App) openDocuments() error {
 // openFolders returns access to the files in the allowed folders.
 func (d *App) openFolders(allowed []string) (*files.Files, error) {
 	return files.New(files.Options{
-		Allowed: allowed, Trusted: d.opt.Config.Files.Trusted, Home: d.opt.UserHome, Store: d.store, Protected: channelsall.ProtectedPaths(d.opt.Paths, d.opt.Config),
-		MaxFile: d.opt.Config.Knowledge.MaxFile.Bytes,
+		Allowed: allowed, Trusted: d.opt.Config.Files.Trusted, Home: d.opt.UserHome, Store: d.store, Protected: channelsall.ProtectedPaths(d.opt.Paths, d.opt.Config), MaxFile: d.opt.Config.Knowledge.MaxFile.Bytes,
 	})
 }
 

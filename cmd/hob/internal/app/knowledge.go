@@ -102,8 +102,7 @@ func (d *App) openLearning(context.Context) (err error) {
 	}
 	k := d.opt.Config.Knowledge
 	d.extractor, err = extract.New(extract.Options{
-		Store: d.store, Bus: d.bus, Base: d.base, Linker: d.graph, Model: d.models.Cheapest, Mode: k.Extraction, Turns: k.ExtractionTurns,
-		Wait: k.ExtractionWait.Duration, RulesOnly: !d.isLongRunning(), Zone: d.zone, Log: d.opt.Log,
+		Store: d.store, Bus: d.bus, Base: d.base, Linker: d.graph, Model: d.models.Cheapest, Mode: k.Extraction, Turns: k.ExtractionTurns, Wait: k.ExtractionWait.Duration, RulesOnly: !d.isLongRunning(), Zone: d.zone, Log: d.opt.Log,
 	})
 	return err
 }

@@ -108,9 +108,7 @@ func (d *App) openBrowser(context.Context) (err error) {
 	if !b.Enabled || d.opt.Play != nil {
 		return nil
 	}
-	d.browser, err = browser.New(browser.Options{
-		Profile: d.opt.Paths.Browser(), Network: d.network, Path: b.Path, Headless: b.Headless, Idle: b.Idle.Duration, MaxTabs: b.MaxTabs, Log: d.opt.Log,
-	})
+	d.browser, err = browser.New(browser.Options{Profile: d.opt.Paths.Browser(), Network: d.network, Path: b.Path, Headless: b.Headless, Idle: b.Idle.Duration, MaxTabs: b.MaxTabs, Log: d.opt.Log})
 	return err
 }
 

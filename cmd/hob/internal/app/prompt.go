@@ -20,8 +20,7 @@ func (d *App) openCrew(context.Context) (err error) {
 	}
 	c := d.opt.Config.Crew
 	d.crew, err = agents.New(agents.Options{
-		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Otherwise: c.Default, Parallel: c.Parallel,
-		Depth: c.Depth, Timeout: c.Timeout.Duration, Longest: c.BackgroundTimeout.Duration, Log: d.opt.Log,
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Otherwise: c.Default, Parallel: c.Parallel, Depth: c.Depth, Timeout: c.Timeout.Duration, Longest: c.BackgroundTimeout.Duration, Log: d.opt.Log,
 	})
 	return err
 }
