@@ -124,11 +124,10 @@ func (d *App) openPairings() {
 // newSender returns the sender for messages and files that tools send.
 func (d *App) newSender() *service.Sender {
 	return service.NewSender(service.SenderOptions{
-		Store: d.store, Bus: d.bus, Channels: d.channels, Pairings: d.pairings, Spool: d.spool, Sends: d.isLongRunning(), Zone: d.zone,
+		Store: d.store, Bus: d.bus, Channels: d.channels, Pairings: d.pairings, Spool: d.spool, Sends: d.isLongRunning(), Zone: d.zone, Delay: d.opt.Config.SendDelay,
 		OpenFile: func(path string) (string, bool, io.ReadCloser, error) {
 			doc, r, err := d.files.OpenDocument(path, channels.MaxOutgoingFile)
 			return doc.Path, doc.Hidden, r, err
 		},
-		Delay: d.opt.Config.SendDelay,
 	})
 }
