@@ -72,7 +72,7 @@ func estimateHeight(w Widget) int {
 	const line, least, most = 26, 80, 440
 	switch w.Kind {
 	case kindBar, kindLine:
-		return 260
+		return 275
 	case kindTable:
 		return min(max((strings.Count(w.Content, "\n")+1)*32+30, least), most)
 	}
@@ -85,12 +85,12 @@ func estimateHeight(w Widget) int {
 
 // The size of a chart in the units of its SVG picture.
 const (
-	chartWidth  = 640.0
-	chartHeight = 260.0
-	chartLeft   = 56.0 // space for the numbers of the axis
+	chartWidth  = 480.0
+	chartHeight = 230.0
+	chartLeft   = 48.0 // space for the numbers of the axis
 	chartTop    = 12.0
 	chartBottom = 34.0 // space for the labels
-	maxTicks    = 8    // labels below the axis
+	maxTicks    = 6    // labels below the axis
 )
 
 // drawChart returns a chart as inline SVG. Colors come from the style sheet of the frame.
