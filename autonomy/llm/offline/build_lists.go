@@ -166,7 +166,7 @@ func addToList(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	c, _ := w.captureOf("items")
-	if first := w.s.firstWord(0); w.hasSlot("items") && c.from == 0 && (w.isQuestion() || w.g.starters[first] || slices.ContainsFunc([]string{"questions", "pronouns", "to-hob", "negations", "question-determiners", "auxiliaries"}, func(list string) bool { return w.g.lex.containsWord(list, first) })) {
+	if first := w.s.firstWord(0); w.hasSlot("items") && c.from == 0 && (w.isQuestion() || w.g.starters[first] || w.s.hasWordOf(c.from, c.to, "linking-verbs", "auxiliaries") || slices.ContainsFunc([]string{"questions", "pronouns", "to-hob", "negations", "question-determiners", "auxiliaries"}, func(list string) bool { return w.g.lex.containsWord(list, first) })) {
 		return noPlan() // "what's left on the shopping list"
 	}
 	if _, _, times := w.s.liftTimes(c.from, c.to); len(times) > 0 {

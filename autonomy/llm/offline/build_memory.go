@@ -76,10 +76,13 @@ func addMemory(w *intentDraft) (plan, bool) {
 	return p, ok
 }
 
-// isEvent reports whether a statement gives the time of an appointment: "my haircut is tomorrow at 9".
+// isEvent reports whether a statement gives the time of an appointment, as "my haircut is tomorrow at 9" and
+// unlike "my dentist is now Dr Patel".
 func (w *intentDraft) isEvent(key string) bool {
 	named := slices.ContainsFunc(strings.Fields(strings.ToLower(key)), func(f string) bool { return w.g.lex.containsWord("event-nouns", f) })
-	return named && slices.ContainsFunc(w.s.allTimes(), func(sp *span) bool { return sp.match.Moment != nil && sp.match.Moment.HasClock })
+	return named && slices.ContainsFunc(w.s.allTimes(), func(sp *span) bool {
+		return sp.match.Moment != nil && sp.match.Moment.HasClock && sp.match.Moment.Time.After(w.s.now)
+	})
 }
 
 // isQuestion reports whether the sentence ends in a question mark.

@@ -163,7 +163,7 @@ func offerEvent(w *intentDraft) (plan, bool) {
 	}
 	t, err := readMatch(at.span.match, w.s.now)
 	tail := w.s.originalText(at.to, len(w.s.tokens))
-	if err != nil || t.every != "" || t.vague || tail == "" && !(w.hasKeyword("is") || w.hasKeyword("are")) || tail == "" && !t.clock || len(w.s.timesInside(at.to, len(w.s.tokens))) > 0 {
+	if err != nil || t.every != "" || t.vague || t.clock && !t.at.After(w.s.now) || tail == "" && !(w.hasKeyword("is") || w.hasKeyword("are")) || tail == "" && !t.clock || len(w.s.timesInside(at.to, len(w.s.tokens))) > 0 {
 		return noPlan()
 	}
 	text := strings.TrimSpace(w.eventName(w.s.originalText(c.from, min(c.to, at.from))) + " " + tail)

@@ -159,7 +159,7 @@ func followHalf(w *intentDraft) (plan, bool) {
 	if !w.noLead() && len(w.lead) == 0 || w.isQuestion() {
 		return noPlan()
 	}
-	early := slices.Contains([]string{"am", "in the morning", "morning"}, w.slotNorm("half"))
+	early := slices.Contains([]string{"am", "in the morning"}, w.slotNorm("half"))
 	return w.changeEach(func(it item) (plan, bool) {
 		old, clock, _ := w.itemTime(it)
 		switch {
