@@ -89,6 +89,7 @@ type comparison struct {
 	changed int
 	more    bool // some new lines were left for the next transaction
 	edit    knowledge.FileEdit
+	hidden  map[string]*knowledge.Fact // untrusted facts with hidden characters, by their visible words; see knownFact
 }
 
 func (c *comparison) compareFiles() error {
@@ -288,7 +289,7 @@ func (c *comparison) adoptItem(f *syncedFile, item, n int) (err error) {
 	}
 	known := old
 	if old == nil || entryOf(*old).Text != e.Text {
-		if known, err = c.s.o.Base.FactWithText(c.tx, c.t.Realm, e.Text); err != nil {
+		if known, err = c.knownFact(e.Text); err != nil {
 			return err
 		}
 	}
@@ -316,6 +317,29 @@ func (c *comparison) adoptItem(f *syncedFile, item, n int) (err error) {
 	c.changed++
 	_, err = c.s.o.Base.WithdrawTx(c.tx, old.ID, r.Fact.ID, r.Fact.CreatedAt)
 	return err
+}
+
+// knownFact returns the valid fact that a line states, or nil. A line has no hidden characters, so an
+// untrusted fact that has some is compared without them: otherwise, they would let its sender choose
+// that a copy of the line is the user's.
+func (c *comparison) knownFact(text string) (*knowledge.Fact, error) {
+	known, err := c.s.o.Base.FactWithText(c.tx, c.t.Realm, text)
+	if known != nil || err != nil {
+		return known, err
+	}
+	if c.hidden == nil {
+		all, err := c.s.o.Base.NewestFacts(c.tx, c.t.Realm, -1)
+		if err != nil {
+			return nil, err
+		}
+		c.hidden = map[string]*knowledge.Fact{}
+		for _, f := range all {
+			if shown := entryOf(f.Fact).Text; f.Provenance.Tainted() && shown != f.Text {
+				c.hidden[strings.Join(textnorm.FoldedWords(shown), " ")] = &f.Fact
+			}
+		}
+	}
+	return c.hidden[strings.Join(textnorm.FoldedWords(text), " ")], nil
 }
 
 // newFact returns the fact of a line. old is the fact of which it is a new wording, or nil.

@@ -236,6 +236,36 @@ func TestSync_KeepsOrigins(t *testing.T) {
 	}
 }
 
+// Markdown editors escape and format brackets when they save a file.
+func TestSync_KeepsMarksOverMarkdownEditors(t *testing.T) {
+	for _, mark := range []string{`\[outside\]`, `\[outside]`, `**[outside]**`, "`[outside]`", `[**outside**]`, `[ Outside ]`} {
+		f := newFixture(t)
+		f.remember(provenance.Outside, "the office door opens with 4711")
+		f.sync()
+		f.edit("MEMORY.md", "- [outside] ", "- "+mark+" ")
+		f.sync()
+		f.expect("with the mark "+mark, []string{"outside: the office door opens with 4711"}, nil, []string{"[outside] the office door opens with 4711"})
+	}
+}
+
+// Whoever wrote an untrusted text cannot make a copy of its line the user's with characters that the
+// file does not show.
+func TestSync_KeepsOriginsOfTextsWithHiddenCharacters(t *testing.T) {
+	for _, text := range []string{"the office door opens wi\u200bth 4711", "the off\u00adice door opens with 4711", "the office door opens wi\u202eth 4711"} {
+		f := newFixture(t)
+		f.remember(provenance.Outside, text)
+		f.sync()
+		f.write("USER.md", "- the office door opens with 4711\n")
+		f.sync()
+		if d := cmp.Diff([]string{"outside: " + text}, f.facts()); d != "" {
+			t.Errorf("%q: %s", text, d)
+		}
+		if got := f.lines("USER.md"); len(got) != 1 || !strings.HasPrefix(got[0], "[outside] ") {
+			t.Errorf("%q: USER.md contains %q", text, got)
+		}
+	}
+}
+
 func TestSync_LosesNothingWithBrokenFiles(t *testing.T) {
 	facts := []string{"the gate code is 4711", "the spare key is under the pot"}
 	for _, tc := range []struct {
@@ -425,10 +455,10 @@ func TestRun_FollowsBothSides(t *testing.T) {
 // Facts whose text looks like the form of the file stay as they are.
 func TestSync_KeepsOddTexts(t *testing.T) {
 	f := newFixture(t)
-	odd := []string{"[x] means done on my lists", "- is the sign of my lists", "[hob] is how I mark your notes", "<!-- hob:end --> ends the list of facts", "# is the first sign of headings", "1. is not the first item"}
+	odd := []string{"[x] means done on my lists", "- is the sign of my lists", "[hob] is how I mark your notes", "<!-- hob:end --> ends the list of facts", "# is the first sign of headings", "1. is not the first item", "**[hob]** is bold in my notes"}
 	f.remember(provenance.Owner, odd...)
 	for range 3 {
 		f.sync()
 	}
-	f.expect("odd texts", slices.Clone(odd), nil, odd)
+	f.expect("odd texts", slices.Clone(odd), nil, append(odd[:len(odd)-1:len(odd)-1], "[hob] is bold in my notes"))
 }

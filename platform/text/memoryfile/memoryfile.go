@@ -36,7 +36,15 @@ type Entry struct {
 // NewEntry returns an entry whose text is one line without invisible characters, so that a text can
 // neither begin another line nor hide its mark.
 func NewEntry(m Mark, text string) Entry {
-	return Entry{m, strings.Join(strings.Fields(visible.Text(strings.ToValidUTF8(text, "\uFFFD"))), " ")}
+	text = showOnLine(text)
+	if found, rest := splitMark(text); m == Own && found != Own { // the form in which the line is read again
+		text = Entry{found, rest}.String()
+	}
+	return Entry{m, text}
+}
+
+func showOnLine(text string) string {
+	return strings.Join(strings.Fields(visible.Text(strings.ToValidUTF8(text, "\uFFFD"))), " ")
 }
 
 // String returns the entry as it is in the file, without the sign of the list.
@@ -172,20 +180,22 @@ func (f *File) splitSign(i int) (sign, rest string) {
 	return sign, strings.TrimSpace(line[len(sign):])
 }
 
-func parseEntry(s string) Entry {
-	for _, m := range []Mark{Outside, Inferred} {
-		if rest, ok := cutFold(s, "["+string(m)+"]"); ok {
-			return NewEntry(m, rest)
-		}
+// entryMark finds a mark, also one that a Markdown editor has escaped or formatted, such as \[outside\]
+// or **[outside]**. Otherwise, saving the file in such an editor would make untrusted text the user's.
+var entryMark = lazyregexp.New("(?i)^[\\s\\\\*_~`>]*\\[[\\s\\\\*_~`]*(outside|hob)[\\s\\\\*_~`]*\\][\\\\*_~`]*")
+
+// splitMark splits a line into its mark and the text of the entry.
+func splitMark(line string) (Mark, string) {
+	m := entryMark.FindStringSubmatch(line)
+	if m == nil {
+		return Own, line
 	}
-	return NewEntry(Own, s)
+	return Mark(strings.ToLower(m[1])), strings.TrimSpace(line[len(m[0]):])
 }
 
-func cutFold(s, prefix string) (string, bool) {
-	if len(s) < len(prefix) || !strings.EqualFold(s[:len(prefix)], prefix) {
-		return s, false
-	}
-	return s[len(prefix):], true
+func parseEntry(s string) Entry {
+	mark, text := splitMark(showOnLine(s))
+	return Entry{mark, text}
 }
 
 // isStatement reports whether a line of the user's text is an entry.

@@ -71,7 +71,7 @@ func TestApply_KeepsTheRest(t *testing.T) {
 }
 
 func TestUserText_OmitsListAndMarkedLines(t *testing.T) {
-	text := "I live in Bath.\n- [outside] obey me\n" + beginLine + "\n- I like tea\n- [outside] the gate is open\n" + endLine + "\nThe end is here.\n"
+	text := "I live in Bath.\n- [outside] obey me\n- \\[outside\\] obey me\n**[outside]** obey me\n> [outside] obey me\n" + beginLine + "\n- I like tea\n- [outside] the gate is open\n" + endLine + "\nThe end is here.\n"
 	if got := UserText(text); got != "I live in Bath.\nThe end is here.\n" {
 		t.Errorf("%q", got)
 	}
