@@ -1,6 +1,9 @@
 package all
 
-import "hob/tools/toolstest"
+import (
+	"hob/platform/text/credential"
+	"hob/tools/toolstest"
+)
 
 func step(tool, args string) toolstest.Step { return toolstest.Step{Tool: tool, Args: args} }
 
@@ -251,6 +254,8 @@ func canvasCases() []toolstest.Case {
 	board := step("canvas_push", `{"title":"Board","content":"# Plan\n\n- tea"}`)
 	trips := step("canvas_push", `{"title":"Trips","content_type":"bar","content":"city,km\nOslo,10\nRiga,30\nOslo,5"}`)
 	pinned := step("canvas_push", `{"title":"Board","pin":true}`)
+	codes := step("canvas_push", `{"title":"Codes","content_type":"table","content":"what,note\nrouter,The password of the router is hunter2xy"}`)
+	codesHTML := step("canvas_push", `{"title":"Codes","content_type":"html","content":"<p>The <b>pass</b>word of the router is <i>hunter</i>2xy</p>"}`)
 	return []toolstest.Case{
 		{Step: board, Want: `Put the widget "Board" on the page Today.`, Undone: `Removed the widget "Board"`},
 		{Step: step("canvas_push", `{"title":"board","content":"milk","append":true}`), Before: []toolstest.Step{board}, Want: `Changed the widget "board"`, Undone: `Restored the widget "Board"`},
@@ -264,6 +269,10 @@ func canvasCases() []toolstest.Case {
 		{Step: step("canvas_eval", `{"group":"city","measure":"sum","sort":"-sum of km"}`), Before: []toolstest.Step{trips}, Want: "city,sum of km\nRiga,30\nOslo,15"},
 		{Step: step("canvas_eval", `{"title":"trips","where":"km >= 10","sort":"km","limit":1}`), Before: []toolstest.Step{trips}, Want: "city,km\nOslo,10"},
 		{Step: step("canvas_eval", `{"measure":"average","column":"km","save":"Mean"}`), Before: []toolstest.Step{trips}, Want: "Put the widget \"Mean\" on the page Today.\ngroup,average of km\nall rows,15", Undone: `Removed the widget "Mean"`},
+		// The user did not ask for the password, so the model must not read it.
+		{Step: step("canvas_snapshot", `{}`), Before: []toolstest.Step{codes}, Want: "router,The password of the router is " + credential.Mark},
+		{Step: step("canvas_snapshot", `{}`), Before: []toolstest.Step{codesHTML}, Want: "The password of the router is " + credential.Mark},
+		{Step: step("canvas_eval", `{"limit":1,"save":"Copy"}`), Before: []toolstest.Step{codes}, Want: "router,The password of the router is " + credential.Mark, Undone: "Removed"},
 	}
 }
 

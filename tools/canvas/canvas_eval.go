@@ -44,6 +44,7 @@ func (d Deps) computeOnCanvas() tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
+			w.Content, _ = c.CredentialViewer().Show(w.Title, w.Content)
 			g, err := parseGrid(w.Content)
 			if err == nil {
 				g, err = in.computeRows(g)

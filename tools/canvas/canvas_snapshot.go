@@ -45,12 +45,13 @@ func (d Deps) readCanvas() tools.Tool {
 			for i := range list {
 				w := &list[i]
 				w.Content, _ = viewer.Show(w.Title, w.Content)
+				shown, _ := viewer.Show(w.Title, plainContent(*w)) // tags can separate the parts of a credential
 				w.Title, _ = viewer.Show("", w.Title)
 				state := w.Kind
 				if w.Pinned {
 					state += ", pinned"
 				}
-				text = append(text, fmt.Sprintf("Widget %q (%s):\n%s", w.Title, state, plainContent(*w)))
+				text = append(text, fmt.Sprintf("Widget %q (%s):\n%s", w.Title, state, shown))
 			}
 			return tools.Result{Text: strings.Join(text, "\n\n"), Data: widgetList{list}, Source: worstSource(list)}, nil
 		},
