@@ -233,7 +233,11 @@ func (c *comparison) isCutOff(f *syncedFile, it memoryfile.Item) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if old != nil && strings.HasPrefix(entryOf(*old).Text, it.Text) && entryOf(*old).Text != it.Text {
+		if old == nil {
+			continue
+		}
+		e := entryOf(*old)
+		if strings.HasPrefix(e.Text, it.Text) && e.Text != it.Text || strings.HasPrefix(e.String(), it.String()) && e != it.Entry { // the second case: within the mark
 			return true, nil
 		}
 	}

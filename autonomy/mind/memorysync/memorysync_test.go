@@ -238,7 +238,7 @@ func TestSync_KeepsOrigins(t *testing.T) {
 
 // Markdown editors escape and format brackets when they save a file.
 func TestSync_KeepsMarksOverMarkdownEditors(t *testing.T) {
-	for _, mark := range []string{`\[outside\]`, `\[outside]`, `**[outside]**`, "`[outside]`", `[**outside**]`, `[ Outside ]`} {
+	for _, mark := range []string{`\[outside\]`, `\[outside]`, `**[outside]**`, "`[outside]`", `[**outside**]`, `[ Outside ]`, `[ ] [outside]`, `[x] **[outside]**`, `❗ [outside]`} {
 		f := newFixture(t)
 		f.remember(provenance.Outside, "the office door opens with 4711")
 		f.sync()
@@ -324,6 +324,24 @@ func TestSync_LosesNothingWithBrokenFiles(t *testing.T) {
 }
 
 // The user and the memory change at the same time, and the process ends at the worst instants.
+// A file may be cut off at any byte, also within a mark.
+func TestSync_AdoptsNoPartOfACutOffFile(t *testing.T) {
+	f := newFixture(t)
+	f.remember(provenance.Outside, "the office door opens with 4711", "the rent goes to Eve")
+	f.remember(provenance.Owner, "the gate is at the back")
+	f.sync()
+	whole, want := f.read("MEMORY.md"), f.facts()
+	for n := strings.Index(whole, "\n- "); n < len(whole); n++ {
+		f.write("MEMORY.md", whole[:n])
+		f.sync()
+		if d := cmp.Diff(want, f.facts()); d != "" {
+			t.Fatalf("cut off after %q: %s", whole[max(0, n-30):n], d)
+		}
+		f.write("MEMORY.md", whole)
+		f.sync()
+	}
+}
+
 func TestSync_LosesNothingWhenBothSidesChange(t *testing.T) {
 	f := newFixture(t)
 	f.remember(provenance.Owner, "the gate code is 4711", "the spare key is under the pot", "the boiler is from 2019")

@@ -180,9 +180,10 @@ func (f *File) splitSign(i int) (sign, rest string) {
 	return sign, strings.TrimSpace(line[len(sign):])
 }
 
-// entryMark finds a mark, also one that a Markdown editor has escaped or formatted, such as \[outside\]
-// or **[outside]**. Otherwise, saving the file in such an editor would make untrusted text the user's.
-var entryMark = lazyregexp.New("(?i)^[\\s\\\\*_~`>]*\\[[\\s\\\\*_~`]*(outside|hob)[\\s\\\\*_~`]*\\][\\\\*_~`]*")
+// entryMark finds a mark, also one that a Markdown editor has escaped or formatted or that stands
+// behind a checkbox, such as \[outside\], **[outside]** or [ ] [outside]. Otherwise, saving the file in
+// such an editor would make untrusted text the user's.
+var entryMark = lazyregexp.New("(?i)^(?:[^\\pL\\pN\\[]|\\[[ x]?\\])*\\[[\\s\\\\*_~`]*(outside|hob)[\\s\\\\*_~`]*\\][\\\\*_~`]*")
 
 // splitMark splits a line into its mark and the text of the entry.
 func splitMark(line string) (Mark, string) {
