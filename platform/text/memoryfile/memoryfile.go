@@ -180,8 +180,8 @@ func (f *File) splitSign(i int) (sign, rest string) {
 	return sign, strings.TrimSpace(line[len(sign):])
 }
 
-// entryMark finds a mark, also one that a Markdown editor has escaped or formatted or that stands
-// behind a checkbox, such as \[outside\], **[outside]** or [ ] [outside]. Otherwise, saving the file in
+// entryMark finds a mark, also one that a Markdown editor has escaped or formatted, or that follows a
+// checkbox, such as \[outside\], **[outside]** or [ ] [outside]. Otherwise, saving the file in
 // such an editor would make untrusted text the user's.
 var entryMark = lazyregexp.New("(?i)^(?:[^\\pL\\pN\\[]|\\[[ x]?\\])*\\[[\\s\\\\*_~`]*(outside|hob)[\\s\\\\*_~`]*\\][\\\\*_~`]*")
 
