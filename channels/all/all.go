@@ -39,9 +39,15 @@ func Drivers() []channels.Driver {
 }
 
 // ProtectedPaths lists the paths that file tools and commands must not access, even within allowed
-// folders: Hob's own files, and the notes that the user exchanges with Hob.
+// folders: Hob's own files, the targets of SOUL.md, USER.md, MEMORY.md and AGENTS.md if those are links,
+// and the notes that the user exchanges with Hob.
 func ProtectedPaths(p system.Paths, c *config.Config) []string {
 	out := p.Own()
+	for _, file := range []string{p.SoulFile(), p.UserFile(), p.MemoryFile(), p.AgentsFile()} {
+		if target, err := filepath.EvalSymlinks(file); err == nil && target != file {
+			out = append(out, target)
+		}
+	}
 	if c.Pim.NotesFolder == "" {
 		return out
 	}
