@@ -3,7 +3,6 @@ package autonomy
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/commit"
 	"hob/autonomy/turn"
+	"hob/platform/text/sorting"
 )
 
 // activeTurn is an event in progress.
@@ -324,6 +324,6 @@ func (r *runningTurns) TakeSteering(event string) []bus.Event {
 	}
 	out := t.steering
 	t.steering = nil
-	slices.SortFunc(out, func(a, b bus.Event) int { return strings.Compare(a.ID, b.ID) })
+	sorting.ByFunc(out, func(a, b bus.Event) int { return strings.Compare(a.ID, b.ID) })
 	return out
 }

@@ -21,6 +21,7 @@ import (
 	"hob/platform/failpoint"
 	"hob/platform/host/system"
 	"hob/platform/retry"
+	"hob/platform/text/sorting"
 )
 
 // OutgoingFile describes a file to send, as it was at the time of the request.
@@ -131,7 +132,7 @@ func (o *Spool) reserveSpace(ctx context.Context, f OutgoingFile) error {
 		if list, err = o.unreferencedCopies(ctx, list); err != nil {
 			return err
 		}
-		slices.SortFunc(list, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+		sorting.ByFunc(list, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
 		for _, c := range list {
 			if used+f.Size > o.o.Max && time.Since(c.ModTime()) >= spoolFresh && os.Remove(filepath.Join(o.o.Dir, c.Name())) == nil {
 				used -= c.Size()

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"hob/platform/store"
+	"hob/platform/text/sorting"
 )
 
 // candidateSet collects the candidate rows for an answer. The number of SQL statements is constant
@@ -209,7 +210,7 @@ func (g *candidateSet) addNeighborRows() error {
 	if len(list) == 0 || g.b.tune.Neighbors == 0 {
 		return nil
 	}
-	slices.SortFunc(list, func(a, b stretch) int { return strings.Compare(a.Group, b.Group) })
+	sorting.ByFunc(list, func(a, b stretch) int { return strings.Compare(a.Group, b.Group) })
 	raw, err := json.Marshal(list)
 	if err != nil {
 		return fmt.Errorf("knowledge: read neighboring rows: %w", err)
@@ -252,7 +253,7 @@ func (g *candidateSet) rankRows() []*row {
 	for _, r := range g.rows {
 		rank.rows = append(rank.rows, r)
 	}
-	slices.SortFunc(rank.rows, func(a, b *row) int { return cmp.Compare(a.n, b.n) })
+	sorting.ByFunc(rank.rows, func(a, b *row) int { return cmp.Compare(a.n, b.n) })
 	readAll(rank.rows, g.k, g.b.tune.Form)
 	return rank.scoreRows()
 }

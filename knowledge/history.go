@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hob/platform/store"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 )
 
@@ -206,7 +207,7 @@ func demoteRepeats(q store.Querier, rows []*row) error {
 			}
 		}
 	}
-	slices.SortStableFunc(rows, func(x, y *row) int {
+	sorting.StableByFunc(rows, func(x, y *row) int {
 		switch {
 		case x.until.IsZero() == y.until.IsZero():
 			return 0

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"hob/platform/store"
+	"hob/platform/text/sorting"
 )
 
 // Corrector checks the hits. It returns a better search text, or "" if the hits are sufficient. It
@@ -48,7 +48,7 @@ func (b *Base) improveAnswer(ctx context.Context, q store.Querier, r Request, a 
 		a.Hits[i].Parts = append(a.Hits[i].Parts, Part{"before reranking", a.Hits[i].Score}, Part{"model", scores[i]})
 		a.Hits[i].Score = scores[i]
 	}
-	slices.SortStableFunc(a.Hits, func(x, y Hit) int { return cmp.Compare(y.Score, x.Score) })
+	sorting.StableByFunc(a.Hits, func(x, y Hit) int { return cmp.Compare(y.Score, x.Score) })
 	return nil
 }
 
@@ -92,7 +92,7 @@ func fuseHits(first, second []Hit, slow, limit int) []Hit {
 			all[h.N].Parts = append(all[h.N].Parts, Part{"rank in one search", v})
 		}
 	}
-	slices.SortStableFunc(order, func(x, y *Hit) int { return cmp.Compare(y.Score, x.Score) })
+	sorting.StableByFunc(order, func(x, y *Hit) int { return cmp.Compare(y.Score, x.Score) })
 	out := make([]Hit, 0, limit)
 	for _, h := range order[:min(len(order), limit)] {
 		out = append(out, *h)

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 )
 
@@ -216,7 +217,7 @@ func (g *ranking) scoreRows() []*row {
 }
 
 func sortRows(rows []*row) {
-	slices.SortFunc(rows, func(a, b *row) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.n, a.n)) })
+	sorting.ByFunc(rows, func(a, b *row) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.n, a.n)) })
 }
 
 // normalizeCounts normalizes the counts by the length of the rows.
@@ -234,7 +235,7 @@ func (g *ranking) normalizeCounts() {
 		g.groups[r.doc.Group] = append(g.groups[r.doc.Group], r)
 	}
 	for _, rows := range g.groups {
-		slices.SortFunc(rows, func(a, b *row) int { return cmp.Or(cmp.Compare(a.doc.Pos, b.doc.Pos), cmp.Compare(a.n, b.n)) })
+		sorting.ByFunc(rows, func(a, b *row) int { return cmp.Or(cmp.Compare(a.doc.Pos, b.doc.Pos), cmp.Compare(a.n, b.n)) })
 	}
 }
 

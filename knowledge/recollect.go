@@ -13,6 +13,7 @@ import (
 
 	"hob/platform/store"
 	"hob/platform/text/credential"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 	say "hob/platform/text/triples"
 )
@@ -195,7 +196,7 @@ func (b *Base) recollectRows(ctx context.Context, q store.Querier, r RecollectRe
 		}
 	}
 	named := func(h Hit) int { return bits.OnesCount64(has[h.N] & need.named) }
-	slices.SortStableFunc(out, func(x, y Hit) int {
+	sorting.StableByFunc(out, func(x, y Hit) int {
 		return cmp.Or(cmp.Compare(named(y), named(x)), cmp.Compare(share[y.N], share[x.N]))
 	})
 	facts := slices.DeleteFunc(slices.Clone(out), func(h Hit) bool { return h.Kind != KindFact })

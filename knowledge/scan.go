@@ -10,6 +10,7 @@ import (
 
 	"hob/platform/store"
 	"hob/platform/text/analyzer"
+	"hob/platform/text/sorting"
 )
 
 // Limits of a scan over the newest rows.
@@ -105,7 +106,7 @@ func (s *Scan) rankScanned(rows []scannedRow, words []QueryTerm, freqs [][]float
 			out = append(out, m)
 		}
 	}
-	slices.SortFunc(out, func(a, b TermMatch) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.N, a.N)) })
+	sorting.ByFunc(out, func(a, b TermMatch) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.N, a.N)) })
 	return out
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"hob/platform/store"
+	"hob/platform/text/sorting"
 )
 
 // setBounds builds the SQL condition of the request: kinds, realm, times and speaker.
@@ -98,7 +99,7 @@ func (b *Base) lookupWords(q store.Querier, in []searchDomain, w TermQuery) (Wor
 		}
 	}
 	if len(in) > 1 {
-		slices.SortStableFunc(all.Matches, func(x, y TermMatch) int { return cmp.Compare(y.Score, x.Score) })
+		sorting.StableByFunc(all.Matches, func(x, y TermMatch) int { return cmp.Compare(y.Score, x.Score) })
 		for j := range all.Words {
 			all.Words[j].Weight = inverseDocFrequency(all.Rows, all.Words[j].Rows)
 		}

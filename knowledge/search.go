@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"hob/platform/store"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 )
 
@@ -76,7 +77,7 @@ func matchesWithWords(a WordAnswer, words int) (out []TermMatch) {
 			out = append(out, m)
 		}
 	}
-	slices.SortStableFunc(out, func(x, y TermMatch) int { return cmp.Compare(y.Score, x.Score) })
+	sorting.StableByFunc(out, func(x, y TermMatch) int { return cmp.Compare(y.Score, x.Score) })
 	return out
 }
 
@@ -150,7 +151,7 @@ func (b *Base) boostRecent(list []Hit, limit int) []Hit {
 		age := newest.Sub(list[i].At)
 		list[i].Score = (list[i].Score + 1e-9) * (1 + math.Exp2(-float64(age)/float64(b.opt.HalfLife))/3)
 	}
-	slices.SortStableFunc(list, func(p, q Hit) int { return cmp.Compare(q.Score, p.Score) })
+	sorting.StableByFunc(list, func(p, q Hit) int { return cmp.Compare(q.Score, p.Score) })
 	return list[:min(limit, len(list))]
 }
 

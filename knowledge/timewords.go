@@ -1,12 +1,12 @@
 package knowledge
 
 import (
-	"slices"
 	"strings"
 	"time"
 
 	"hob/platform/text/dateparse"
 	"hob/platform/text/lazyregexp"
+	"hob/platform/text/sorting"
 )
 
 // timeSpan is a period that a text names.
@@ -23,7 +23,7 @@ const (
 // year is the latest one before now, unless the text refers to the future.
 func parseSpans(text string, now time.Time) (list []timeSpan, rest string) {
 	found := dateparse.Find(text, now)
-	slices.SortFunc(found, func(a, b dateparse.Match) int { return b.Start - a.Start })
+	sorting.ByFunc(found, func(a, b dateparse.Match) int { return b.Start - a.Start })
 	for _, m := range found {
 		if s, ok := spanOf(m, now); ok {
 			list = append(list, s)

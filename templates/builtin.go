@@ -4,8 +4,9 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
+
+	"hob/platform/text/sorting"
 )
 
 // builtins holds builtin/NAME/template.toml and SOUL.md.
@@ -27,7 +28,7 @@ func Builtins() ([]*Template, error) {
 		}
 		out = append(out, t)
 	}
-	slices.SortFunc(out, func(a, b *Template) int { return strings.Compare(a.Name, b.Name) })
+	sorting.ByFunc(out, func(a, b *Template) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 

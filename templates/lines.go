@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"hob/platform/text/sorting"
 )
 
 // hunk replaces the lines [from, to) of a text by other lines.
@@ -154,7 +156,7 @@ func mergeHunks(base []string, winner, loser []hunk) (text string, left []hunk) 
 			all = append(all, h)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b hunk) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+	sorting.StableByFunc(all, func(a, b hunk) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
 	var b strings.Builder
 	add := func(lines []string) {
 		for _, l := range lines {

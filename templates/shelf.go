@@ -6,10 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"hob/platform/host/unpack"
+	"hob/platform/text/sorting"
 )
 
 // Registry finds templates by name or path: built-in templates, templates in Hob's own folder, and
@@ -49,7 +49,7 @@ func (s Registry) List() ([]Listed, error) {
 		}
 		out = append(out, Listed{t, err})
 	}
-	slices.SortStableFunc(out, func(a, b Listed) int { return strings.Compare(a.Name, b.Name) })
+	sorting.StableByFunc(out, func(a, b Listed) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 )
 
@@ -62,7 +63,7 @@ func skillsOf(skills map[string][]byte) (out []Skill, err error) {
 	if len(out) > maxThings || size > maxSkills {
 		return nil, fmt.Errorf("%w: its skills exceed the limit of %d skills or of %d KB in total", ErrInvalid, maxThings, maxSkills>>10)
 	}
-	slices.SortFunc(out, func(a, b Skill) int { return strings.Compare(a.Name, b.Name) })
+	sorting.ByFunc(out, func(a, b Skill) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 

@@ -3,13 +3,13 @@ package tools
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"hob/platform/provenance"
 	"hob/platform/text/credential"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 )
 
@@ -63,7 +63,7 @@ func readBriefSection(ctx context.Context, s BriefSource, from, to time.Time) (B
 	if err != nil {
 		out.Error, source = err.Error(), SourceOf(err)
 	}
-	slices.SortStableFunc(out.Items, func(a, b BriefItem) int {
+	sorting.StableByFunc(out.Items, func(a, b BriefItem) int {
 		if a.At.IsZero() != b.At.IsZero() {
 			if a.At.IsZero() {
 				return 1

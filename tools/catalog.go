@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"hob/platform/text/lazyregexp"
+	"hob/platform/text/sorting"
 )
 
 // Catalog contains the tools of this process that can run on this platform: Hob's own tools, which
@@ -54,7 +55,7 @@ func NewCatalog(list ...Tool) (*Catalog, error) {
 		names[s.Name] = true
 		c.own = append(c.own, t)
 	}
-	slices.SortFunc(c.own, compareNames)
+	sorting.ByFunc(c.own, compareNames)
 	return c, nil
 }
 
@@ -210,7 +211,7 @@ func (c *Catalog) currentTools() *toolSet {
 
 func newToolSet(own, foreign []Tool, version int) *toolSet {
 	s := &toolSet{all: slices.Concat(own, foreign), byName: map[string]Tool{}, version: version}
-	slices.SortFunc(s.all, compareNames)
+	sorting.ByFunc(s.all, compareNames)
 	for _, t := range s.all {
 		s.byName[t.Spec().Name] = t
 	}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"hob/platform/text/sorting"
 )
 
 // Weights of the search. They are tuned on testdata/search/development.txt.
@@ -178,7 +180,7 @@ func (x *index) searchTools(query string, n int) []int {
 		}
 		score[i] += 1e6
 	}
-	slices.SortFunc(hits, func(a, b int) int { return cmp.Or(cmp.Compare(score[b], score[a]), a-b) })
+	sorting.ByFunc(hits, func(a, b int) int { return cmp.Or(cmp.Compare(score[b], score[a]), a-b) })
 	return hits[:min(max(n, 0), len(hits))]
 }
 

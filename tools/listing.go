@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"hob/platform/text/sorting"
 )
 
 // Category is a group of tools. Its name is the name of its folder.
@@ -75,7 +77,7 @@ func (c *Catalog) Nearest(query string) []Category {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Category) int { return cmp.Compare(near[b.Name], near[a.Name]) })
+	sorting.StableByFunc(out, func(a, b Category) int { return cmp.Compare(near[b.Name], near[a.Name]) })
 	return out
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 )
 
@@ -107,7 +108,7 @@ func notFoundError[T any](noun, query string, list []T, key func(T) (id, title s
 			near = append(near, rated{textnorm.Ellipsize(title, 80), s})
 		}
 	}
-	slices.SortStableFunc(near, func(p, q rated) int {
+	sorting.StableByFunc(near, func(p, q rated) int {
 		switch {
 		case p.score > q.score:
 			return -1

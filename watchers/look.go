@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hob/platform/store"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 )
 
@@ -147,7 +148,7 @@ func (m *Manager) Upcoming(ctx context.Context, from, to time.Time) ([]Occurrenc
 			at, ok = nextOccurrence(timed, at)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Occurrence) int { return a.At.Compare(b.At) })
+	sorting.StableByFunc(out, func(a, b Occurrence) int { return a.At.Compare(b.At) })
 	return out, nil
 }
 

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"hob/platform/provenance"
 	"hob/platform/retry"
 	"hob/platform/store"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 )
 
@@ -233,7 +233,7 @@ func (m *Manager) selectNew(p *poll, fresh []Signal, now time.Time) []Signal {
 		}
 		out = append(out, s)
 	}
-	slices.SortStableFunc(out, func(a, b Signal) int { return a.At.Compare(b.At) })
+	sorting.StableByFunc(out, func(a, b Signal) int { return a.At.Compare(b.At) })
 	return out
 }
 

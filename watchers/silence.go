@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hob/platform/store"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 )
 
@@ -169,7 +170,7 @@ func (m *Manager) notePoll(ctx context.Context, spec Spec, p poll, found Found, 
 	if len(passed) == 0 {
 		return
 	}
-	slices.SortStableFunc(passed, func(a, b SuppressedSignal) int { return a.At.Compare(b.At) })
+	sorting.StableByFunc(passed, func(a, b SuppressedSignal) int { return a.At.Compare(b.At) })
 	passed = passed[max(0, len(passed)-KeepPassed):]
 	known, err := passedKeys(m.opt.Store.Reader(ctx), spec.ID)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hob/platform/store"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 )
 
@@ -82,7 +83,7 @@ func (m *Manager) passedItems(q store.Querier, id string, words []string, since 
 	}
 	out := append(append([]SuppressedSignal{}, m.silent.bufferedItems(id)...), kept...)
 	out = slices.DeleteFunc(out, func(p SuppressedSignal) bool { return p.At.Before(since) || !textnorm.ContainsAllWords(p.Text, words) })
-	slices.SortStableFunc(out, func(a, b SuppressedSignal) int { return b.At.Compare(a.At) })
+	sorting.StableByFunc(out, func(a, b SuppressedSignal) int { return b.At.Compare(a.At) })
 	return out[:min(len(out), limit)], nil
 }
 

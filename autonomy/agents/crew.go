@@ -15,6 +15,7 @@ import (
 	"hob/autonomy/turn"
 	"hob/autonomy/turn/prompt"
 	"hob/platform/store"
+	"hob/platform/text/sorting"
 	"hob/tools"
 )
 
@@ -141,7 +142,7 @@ func (c *Registry) Members() []Member {
 	for _, m := range c.members {
 		out = append(out, m)
 	}
-	slices.SortFunc(out, func(a, b Member) int {
+	sorting.ByFunc(out, func(a, b Member) int {
 		switch {
 		case a.Name == Default:
 			return -1

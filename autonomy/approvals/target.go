@@ -14,6 +14,7 @@ import (
 	"hob/autonomy/payload"
 	"hob/channels"
 	"hob/platform/provenance"
+	"hob/platform/text/sorting"
 )
 
 // maxAnswerAge is the maximum age of a request that a bare yes or no can answer.
@@ -211,7 +212,7 @@ func (d *Decider) openHere(ctx context.Context, p answerPlace, list []bus.Questi
 			out = append(out, a)
 		}
 	}
-	slices.SortFunc(out, func(x, y guard.Approval) int { return strings.Compare(x.ID, y.ID) })
+	sorting.ByFunc(out, func(x, y guard.Approval) int { return strings.Compare(x.ID, y.ID) })
 	return slices.CompactFunc(out, func(x, y guard.Approval) bool { return x.ID == y.ID }), nil
 }
 

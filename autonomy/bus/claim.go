@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hob/platform/store"
+	"hob/platform/text/sorting"
 )
 
 // Claim claims the events that are due: the first open event of each queue that has no running
@@ -90,7 +91,7 @@ func (in *Inbox) peekDue(ctx context.Context, n int, now time.Time) (due []queue
 		clear(in.served) // no other session is waiting: reset the order and keep the map small
 		in.idle = idleMark{commits: commits, at: now, next: store.Time(earliest)}
 	}
-	slices.SortFunc(due, func(x, y queuedEvent) int {
+	sorting.ByFunc(due, func(x, y queuedEvent) int {
 		return cmp.Or(cmp.Compare(x.priorityRank(), y.priorityRank()), cmp.Compare(x.served, y.served), cmp.Compare(x.seq, y.seq))
 	})
 	taken := 0

@@ -7,9 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"reflect"
-	"slices"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"hob/platform/text/sorting"
 )
 
 // LoadLatest returns the configuration in the file. If the file is missing or invalid, it returns
@@ -84,7 +85,7 @@ func Parse(name string, text []byte) (*Config, error) {
 		e, _ := errors.AsType[*Error](err)
 		return nil, Errors{e}
 	}
-	slices.SortStableFunc(errs, func(a, b *Error) int { return a.Line - b.Line })
+	sorting.StableByFunc(errs, func(a, b *Error) int { return a.Line - b.Line })
 	return c, errs.orNil()
 }
 

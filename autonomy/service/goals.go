@@ -14,6 +14,7 @@ import (
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/mind/reconcile"
 	"hob/platform/text/settings"
+	"hob/platform/text/sorting"
 	"hob/templates"
 	"hob/tools"
 	"hob/watchers"
@@ -46,7 +47,7 @@ func (sv *Service) Goals(ctx context.Context, q api.Query) ([]api.GoalDetails, e
 	if q.Of != "" && len(out) == 0 {
 		return nil, fmt.Errorf("goal %q: %w", q.Of, api.ErrNotFound)
 	}
-	slices.SortStableFunc(out, func(x, y api.GoalDetails) int { return y.CreatedAt.Compare(x.CreatedAt) })
+	sorting.StableByFunc(out, func(x, y api.GoalDetails) int { return y.CreatedAt.Compare(x.CreatedAt) })
 	return out[:min(len(out), q.Limit)], nil
 }
 
@@ -182,7 +183,7 @@ func (sv *Service) watcherRows(ctx context.Context, q api.Query, keep func(watch
 		}
 		out = append(out, r)
 	}
-	slices.SortStableFunc(out, func(x, y api.Watcher) int { return y.CreatedAt.Compare(x.CreatedAt) })
+	sorting.StableByFunc(out, func(x, y api.Watcher) int { return y.CreatedAt.Compare(x.CreatedAt) })
 	return out[:min(len(out), q.Limit)], nil
 }
 

@@ -22,6 +22,7 @@ import (
 	"hob/channels"
 	"hob/platform/store"
 	"hob/platform/text/credential"
+	"hob/platform/text/sorting"
 )
 
 // Sessions implements api.Sessions.
@@ -77,7 +78,7 @@ func (sv *Service) mergedMessages(ctx context.Context, session string, n int) (o
 	for _, d := range said {
 		out = append(out, api.ChatLine{ID: d.ID, Event: d.Event, From: "hob", Kind: string(d.Kind), Text: d.Text, State: string(d.State), At: d.CreatedAt})
 	}
-	slices.SortStableFunc(out, func(x, y api.ChatLine) int { return y.At.Compare(x.At) })
+	sorting.StableByFunc(out, func(x, y api.ChatLine) int { return y.At.Compare(x.At) })
 	return out, len(heard) < n && len(said) < n, nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"hob/autonomy/api"
 	"hob/autonomy/bus"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 	"hob/tools"
 )
@@ -53,7 +54,7 @@ func (sv *Service) Timeline(ctx context.Context, q api.TimelineQuery) ([]api.Tim
 	if err := oneOf(q.Kind, api.TimelineAction, api.TimelineLookup, api.TimelineDenied, api.TimelineMessage, api.TimelineNotice); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(out, func(x, y api.TimelineEntry) int { return cmp.Or(y.At.Compare(x.At), cmp.Compare(y.ID, x.ID)) })
+	sorting.ByFunc(out, func(x, y api.TimelineEntry) int { return cmp.Or(y.At.Compare(x.At), cmp.Compare(y.ID, x.ID)) })
 	if q.Before != "" {
 		at, _ := timelineCursor(q.Before) // checked above
 		out = slices.DeleteFunc(out, func(e api.TimelineEntry) bool { return e.At.Equal(at) && e.ID >= q.Before })

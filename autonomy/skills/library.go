@@ -16,6 +16,7 @@ import (
 	"hob/platform/host/system"
 	"hob/platform/provenance"
 	"hob/platform/text/minitmpl"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 	"hob/templates"
 	"hob/tools"
@@ -113,7 +114,7 @@ func (l *Library) currentSkills() []*Skill {
 			list = append(list, s)
 		}
 	}
-	slices.SortFunc(list, func(a, b *Skill) int { return strings.Compare(a.Name, b.Name) })
+	sorting.ByFunc(list, func(a, b *Skill) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
@@ -293,7 +294,7 @@ func (l *Library) Matching(ctx context.Context, text string) ([]prompt.Note, err
 			found = append(found, match{s, n})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b match) int { return cmp.Compare(b.score, a.score) })
+	sorting.StableByFunc(found, func(a, b match) int { return cmp.Compare(b.score, a.score) })
 	if len(found) == 0 {
 		if s := l.nearestSkill(ctx, text, local); s != nil {
 			found = append(found, match{s, 1})
@@ -407,7 +408,7 @@ func (l *Library) Find(query string, n int) []prompt.Note {
 			hits = append(hits, hit{s, score})
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
+	sorting.StableByFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
 	var out []prompt.Note
 	for _, h := range hits[:min(n, len(hits))] {
 		text := l.renderText("found", map[string]string{"Name": h.Name, "Description": textnorm.Ellipsize(h.Description, 2*maxLine)})

@@ -7,10 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
+	"hob/platform/text/sorting"
 	"hob/templates"
 )
 
@@ -152,7 +152,7 @@ func (l *Library) mergeLists() {
 	for _, s := range best {
 		list = append(list, s)
 	}
-	slices.SortFunc(list, func(a, b *Skill) int { return strings.Compare(a.Name, b.Name) })
+	sorting.ByFunc(list, func(a, b *Skill) int { return strings.Compare(a.Name, b.Name) })
 	l.list = list
 }
 

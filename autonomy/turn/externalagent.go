@@ -12,6 +12,7 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
 	"hob/platform/store"
+	"hob/platform/text/sorting"
 	"hob/tools"
 )
 
@@ -61,7 +62,7 @@ func (x *externalAgent) settleLeftovers(ctx context.Context) error {
 	if len(waiting) == 0 && len(lost) == 0 {
 		return nil
 	}
-	slices.SortFunc(lost, func(x, y bus.Entry) int { return x.StartedAt.Compare(y.StartedAt) })
+	sorting.ByFunc(lost, func(x, y bus.Entry) int { return x.StartedAt.Compare(y.StartedAt) })
 	err = x.o.Store.Write(ctx, func(tx *store.Tx) error {
 		for _, a := range waiting {
 			if _, err := x.o.Guard.EndTx(tx, a.ID, guard.Cancelled); err != nil {

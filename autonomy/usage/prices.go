@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"hob/autonomy/config"
 	"hob/autonomy/llm"
+	"hob/platform/text/sorting"
 )
 
 //go:embed prices.json
@@ -97,7 +97,7 @@ func NewPrices(own map[string]Price) (*Prices, error) {
 	for k := range own {
 		p.patterns = append(p.patterns, k)
 	}
-	slices.SortFunc(p.patterns, func(a, b string) int { // exact names before patterns, long patterns before short ones
+	sorting.ByFunc(p.patterns, func(a, b string) int { // exact names before patterns, long patterns before short ones
 		if sa, sb := strings.Contains(a, "*"), strings.Contains(b, "*"); sa != sb {
 			if sa {
 				return 1

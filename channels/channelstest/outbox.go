@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hob/channels"
+	"hob/platform/text/sorting"
 )
 
 // Row is a delivery and its state.
@@ -100,7 +101,7 @@ func (o *Outbox) ClaimDeliveries(_ context.Context, channel string, n int) ([]ch
 			due = append(due, r)
 		}
 	}
-	slices.SortStableFunc(due, func(a, b *Row) int { return deliveryRank(a) - deliveryRank(b) })
+	sorting.StableByFunc(due, func(a, b *Row) int { return deliveryRank(a) - deliveryRank(b) })
 	for _, r := range due[:min(n, len(due))] {
 		r.State = channels.Sending
 		r.Attempts++

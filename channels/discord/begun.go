@@ -2,13 +2,13 @@ package discord
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"hob/channels"
 	"hob/platform/retry"
+	"hob/platform/text/sorting"
 )
 
 // Limits for finding new conversations that started while Hob was not running.
@@ -38,7 +38,7 @@ func (c *Channel) begunIn(ctx context.Context, r channels.Receiver, guild, from 
 		}
 		all = append(all, found...)
 	}
-	slices.SortFunc(all, func(a, b message) int {
+	sorting.ByFunc(all, func(a, b message) int {
 		if isNewerID(a.ID, b.ID) {
 			return 1
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hob/channels"
+	"hob/platform/text/sorting"
 )
 
 // maxChats is the maximum number of stored positions. The chats that have been idle longest are
@@ -212,7 +213,7 @@ func (c *Channel) fetchMissed(ctx context.Context, r channels.Receiver, guild, c
 		}
 		// "Get Channel Messages": the order is undocumented; in practice the newest messages come
 		// first.
-		slices.SortFunc(page, func(a, b message) int {
+		sorting.ByFunc(page, func(a, b message) int {
 			if isNewerID(a.ID, b.ID) {
 				return 1
 			}

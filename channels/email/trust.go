@@ -11,6 +11,7 @@ import (
 
 	"hob/platform/pim"
 	"hob/platform/pim/imapmail"
+	"hob/platform/text/sorting"
 )
 
 // How many of the newest messages Test checks, and how much of each.
@@ -177,7 +178,7 @@ func describeHosts(ids, names []string, mails int) string {
 		}
 		return n
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return count(b) - count(a) })
+	sorting.StableByFunc(names, func(a, b string) int { return count(b) - count(a) })
 	var out []string
 	for _, name := range firstNames(names) {
 		what := name

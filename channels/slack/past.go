@@ -14,6 +14,7 @@ import (
 
 	"hob/channels"
 	"hob/platform/retry"
+	"hob/platform/text/sorting"
 )
 
 // readState holds the read positions as Slack timestamps.
@@ -130,7 +131,7 @@ func (c *Channel) listMemberships(ctx context.Context) ([]member, error) {
 		}
 		args.Set("cursor", page.Next.Cursor)
 	}
-	slices.SortStableFunc(all, func(a, b member) int {
+	sorting.StableByFunc(all, func(a, b member) int {
 		switch {
 		case a.IM == b.IM:
 			return 0
@@ -169,7 +170,7 @@ func (c *Channel) readPositions(ctx context.Context) ([]readPosition, error) {
 			known = append(known, readPosition{place, after})
 		}
 	}
-	slices.SortFunc(known, func(a, b readPosition) int { return -cmpTS(a.after, b.after) })
+	sorting.ByFunc(known, func(a, b readPosition) int { return -cmpTS(a.after, b.after) })
 	return append(known[:min(len(known), maxLooked)], unknown...), nil
 }
 
@@ -274,6 +275,6 @@ func (c *Channel) fetchHistory(ctx context.Context, place, after string, metadat
 		}
 		args.Set("cursor", page.Next.Cursor)
 	}
-	slices.SortStableFunc(out, func(a, b message) int { return cmpTS(a.TS, b.TS) })
+	sorting.StableByFunc(out, func(a, b message) int { return cmpTS(a.TS, b.TS) })
 	return out, nil
 }

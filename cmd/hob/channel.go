@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,6 +11,7 @@ import (
 	"hob/autonomy/api"
 	"hob/cmd/hob/internal/channel"
 	"hob/platform/host/system"
+	"hob/platform/text/sorting"
 )
 
 func (a *cli) channelCmd() *cobra.Command {
@@ -105,7 +105,7 @@ func (a *cli) listChannels(ctx context.Context) error {
 	if a.asJSON {
 		return a.printJSON(list)
 	}
-	slices.SortStableFunc(list, func(x, y api.Channel) int { return cmp.Compare(rankChannel(x), rankChannel(y)) })
+	sorting.StableByFunc(list, func(x, y api.Channel) int { return cmp.Compare(rankChannel(x), rankChannel(y)) })
 	printTable(a, list, "NAME|STATE|ABOUT", func(c api.Channel) []any { return []any{c.Name, stateOf(c), cmp.Or(c.Cause, c.Describe, c.About)} })
 	all := pairingsOf(list)
 	if len(all) == 0 {

@@ -18,6 +18,7 @@ import (
 	"hob/cmd/hob/internal/doctor"
 	"hob/platform/host/system"
 	"hob/platform/host/vault"
+	"hob/platform/text/sorting"
 )
 
 // doctorOptions holds the arguments of `hob doctor`.
@@ -131,7 +132,7 @@ func (a *cli) runDoctor(ctx context.Context, x doctorOptions) error {
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(list, func(a, b doctor.Check) int { return cmp.Compare(doctor.Order(a), doctor.Order(b)) })
+	sorting.StableByFunc(list, func(a, b doctor.Check) int { return cmp.Compare(doctor.Order(a), doctor.Order(b)) })
 	if err := a.printChecks(list, by); err != nil {
 		return err
 	}

@@ -2,11 +2,11 @@ package main
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"hob/autonomy/api"
+	"hob/platform/text/sorting"
 	"hob/watchers"
 )
 
@@ -17,7 +17,7 @@ func (a *cli) taskCmd() *cobra.Command {
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			return printFetched(c.Context(), a, func(cl *client) ([]api.Task, error) {
 				tasks, err := cl.Tasks(c.Context(), api.Query{All: all})
-				slices.SortStableFunc(tasks, compareDue)
+				sorting.StableByFunc(tasks, compareDue)
 				return tasks, err
 			}, "No open tasks. Add one with: hob task add call the plumber",
 				"TASK|DUE|ID|PRIORITY|PROJECT|STATUS", func(t api.Task) []any {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 
 	"hob/autonomy/api"
 	"hob/platform/text/dateparse"
+	"hob/platform/text/sorting"
 )
 
 // thingShow returns the command that shows one watcher, schedule or reminder with its next times.
@@ -114,7 +114,7 @@ func parseDue(due string) time.Time {
 // sortedByNext orders timed items by their next times. Items without one, such as paused ones, are
 // last.
 func sortedByNext(list []api.Watcher, err error) ([]api.Watcher, error) {
-	slices.SortStableFunc(list, func(x, y api.Watcher) int {
+	sorting.StableByFunc(list, func(x, y api.Watcher) int {
 		if x.NextAt.IsZero() != y.NextAt.IsZero() {
 			return y.NextAt.Compare(x.NextAt)
 		}

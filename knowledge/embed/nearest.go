@@ -12,6 +12,7 @@ import (
 
 	"hob/knowledge"
 	"hob/platform/store"
+	"hob/platform/text/sorting"
 )
 
 // exactNumbers is the maximum number of values that an exact search compares (about 25 ms). Above
@@ -213,7 +214,7 @@ func (c *topK) addCandidate(n int64, d int) {
 
 // sortedRows returns the rows, closest first.
 func (c *topK) sortedRows() []int64 {
-	slices.SortFunc(c.rows, func(a, b nearRow) int {
+	sorting.ByFunc(c.rows, func(a, b nearRow) int {
 		if a.distance != b.distance {
 			return a.distance - b.distance
 		}

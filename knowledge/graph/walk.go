@@ -9,6 +9,7 @@ import (
 
 	"hob/knowledge"
 	"hob/platform/store"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 	say "hob/platform/text/triples"
 )
@@ -55,7 +56,7 @@ func (g *Graph) Named(q store.Querier, realms []string, text string) ([]knowledg
 		return nil, fmt.Errorf("graph: read names: %w", err)
 	}
 	var ids []string
-	slices.SortStableFunc(keys, func(a, b string) int { return len(b) - len(a) })
+	sorting.StableByFunc(keys, func(a, b string) int { return len(b) - len(a) })
 	var covered []string
 	for _, k := range keys {
 		if slices.ContainsFunc(covered, func(c string) bool { return strings.Contains(" "+c+" ", " "+k+" ") }) {
@@ -156,7 +157,7 @@ func (g *Graph) ExpandNeighbors(q store.Querier, realms, entities []string, hops
 	for _, n := range docs {
 		out = append(out, n)
 	}
-	slices.SortFunc(out, func(a, b knowledge.GraphNeighbor) int {
+	sorting.ByFunc(out, func(a, b knowledge.GraphNeighbor) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.N, a.N))
 	})
 	return out[:min(len(out), limit)], nil

@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	api "github.com/blevesearch/bleve_index_api"
+
+	"hob/platform/text/sorting"
 )
 
 // reader is the part of an index snapshot that a search needs.
@@ -106,7 +107,7 @@ func readLanguages(r reader) ([]language, error) {
 			out = append(out, language{e.Term, n})
 		}
 	}
-	slices.SortFunc(out, func(a, b language) int { return cmp.Or(cmp.Compare(b.rows, a.rows), cmp.Compare(a.name, b.name)) })
+	sorting.ByFunc(out, func(a, b language) int { return cmp.Or(cmp.Compare(b.rows, a.rows), cmp.Compare(a.name, b.name)) })
 	return out, nil
 }
 
@@ -131,6 +132,6 @@ func (s *termSearch) rowLanguages() []string {
 			out = append(out, l)
 		}
 	}
-	slices.SortFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(rows[b], rows[a]), cmp.Compare(a, b)) })
+	sorting.ByFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(rows[b], rows[a]), cmp.Compare(a, b)) })
 	return out[:min(len(out), most)]
 }

@@ -9,6 +9,7 @@ import (
 	api "github.com/blevesearch/bleve_index_api"
 
 	"hob/knowledge"
+	"hob/platform/text/sorting"
 )
 
 // candidate is a matching row, identified by its position in the snapshot.
@@ -64,7 +65,7 @@ func (s *termSearch) byRarity() []int {
 			out = append(out, i)
 		}
 	}
-	slices.SortFunc(out, func(a, b int) int { return cmp.Or(cmp.Compare(s.df[a], s.df[b]), cmp.Compare(a, b)) })
+	sorting.ByFunc(out, func(a, b int) int { return cmp.Or(cmp.Compare(s.df[a], s.df[b]), cmp.Compare(a, b)) })
 	return out
 }
 
@@ -204,7 +205,7 @@ func (s *termSearch) bestMatches() ([]knowledge.TermMatch, error) {
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.place, a.place)) })
+	sorting.ByFunc(list, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.place, a.place)) })
 	var out []knowledge.TermMatch
 	for _, c := range list[:min(len(list), 2*s.limit+mostTies)] {
 		ext, err := s.r.ExternalID(api.NewIndexInternalID(nil, uint64(c.place)))

@@ -11,6 +11,7 @@ import (
 	"hob/knowledge"
 	"hob/platform/store"
 	"hob/platform/text/analyzer"
+	"hob/platform/text/sorting"
 )
 
 const (
@@ -165,7 +166,7 @@ func (s *termSearch) buildAnswer(list []knowledge.TermMatch) knowledge.WordAnswe
 		place[i] = len(out.Words)
 		out.Words = append(out.Words, knowledge.QueryTerm{Text: w.Text, Rows: s.df[i], Weight: s.weight[i]})
 	}
-	slices.SortFunc(list, func(a, b knowledge.TermMatch) int {
+	sorting.ByFunc(list, func(a, b knowledge.TermMatch) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.N, a.N))
 	})
 	list = list[:min(len(list), s.limit)]

@@ -9,8 +9,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"hob/platform/text/sorting"
 )
 
 // Format is a file format.
@@ -134,7 +135,7 @@ func (s *Source) scanArchive() error {
 	if len(s.entries) == 0 {
 		return nil
 	}
-	slices.SortFunc(s.entries, func(a, b *zip.File) int { return strings.Compare(a.Name, b.Name) })
+	sorting.ByFunc(s.entries, func(a, b *zip.File) int { return strings.Compare(a.Name, b.Name) })
 	s.Size = 0
 	for _, f := range s.entries {
 		if f.UncompressedSize64 > maxArchive {

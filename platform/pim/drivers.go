@@ -5,11 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"hob/platform/text/sorting"
 )
 
 // A driver represents one account or one local program. It implements those of the five interfaces
@@ -437,7 +438,7 @@ func hasUnsafeRunes(s string) bool {
 
 // ByDue sorts reminders by due time. Those without a due time come last. A date without a time is
 // sorted by its start.
-func ByDue(list []Reminder) { slices.SortStableFunc(list, CompareDue) }
+func ByDue(list []Reminder) { sorting.StableByFunc(list, CompareDue) }
 
 // CompareDue compares two reminders in the order of ByDue.
 func CompareDue(a, b Reminder) int {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hob/platform/host/system"
+	"hob/platform/text/sorting"
 )
 
 // keepBackups is the number of automatic backups to keep.
@@ -139,7 +140,7 @@ func listBackups(dir string) []string {
 		_, after, _ := strings.Cut(rel, "-")
 		return after
 	}
-	slices.SortFunc(names, func(a, b string) int { return strings.Compare(stamp(a), stamp(b)) })
+	sorting.ByFunc(names, func(a, b string) int { return strings.Compare(stamp(a), stamp(b)) })
 	return names
 }
 

@@ -22,6 +22,7 @@ import (
 	"hob/platform/pim/caldav"
 	"hob/platform/pim/ics"
 	"hob/platform/provenance"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 	"hob/tools"
 )
@@ -154,7 +155,7 @@ func inOrder(all []pim.Event) []pim.Event {
 		seen[k] = true
 		out = append(out, e)
 	}
-	slices.SortStableFunc(out, func(a, b pim.Event) int {
+	sorting.StableByFunc(out, func(a, b pim.Event) int {
 		if a.AllDay != b.AllDay && a.Start.Equal(b.Start) {
 			if a.AllDay {
 				return -1

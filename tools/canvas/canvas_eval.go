@@ -11,6 +11,7 @@ import (
 
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 	"hob/tools"
 )
@@ -112,7 +113,7 @@ func (in evalIn) computeRows(g grid) (grid, error) {
 		if err != nil {
 			return g, err
 		}
-		slices.SortStableFunc(g.rows, func(x, y []string) int {
+		sorting.StableByFunc(g.rows, func(x, y []string) int {
 			if descending {
 				x, y = y, x
 			}

@@ -11,11 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/text/sorting"
 )
 
 // Limits for reading file contents. Their digests are needed to recognize the files later.
@@ -178,7 +178,7 @@ func (f *Files) markForRestore(ctx context.Context, s *openPath, own string) (se
 
 // sumOf returns one digest for all names and contents of files.
 func sumOf(files []fileSum) string {
-	slices.SortFunc(files, func(a, b fileSum) int { return strings.Compare(a.path, b.path) })
+	sorting.ByFunc(files, func(a, b fileSum) int { return strings.Compare(a.path, b.path) })
 	h := sha256.New()
 	for _, f := range files {
 		fmt.Fprintf(h, "%q %s\n", f.path, f.sum)

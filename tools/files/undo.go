@@ -10,11 +10,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"hob/platform/store/erase"
+	"hob/platform/text/sorting"
 	"hob/tools"
 )
 
@@ -104,7 +104,7 @@ func (k *contentStore) pruneOldest() {
 		}
 		return nil
 	})
-	slices.SortFunc(all, func(a, b kept) int { return a.at.Compare(b.at) })
+	sorting.ByFunc(all, func(a, b kept) int { return a.at.Compare(b.at) })
 	for _, c := range all {
 		if total <= maxKept {
 			return

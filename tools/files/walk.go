@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 )
 
@@ -108,7 +109,7 @@ func (w *treeWalk) readNames(dir *os.Root) ([]string, error) {
 			w.left["names beyond the first 20,000 of a folder"]++
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int {
+	sorting.ByFunc(names, func(a, b string) int {
 		if c := strings.Compare(strings.ToLower(a), strings.ToLower(b)); c != 0 {
 			return c
 		}

@@ -12,6 +12,7 @@ import (
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/text/dateparse"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 	"hob/tools"
 )
@@ -61,7 +62,7 @@ func findHabit(all []Streak, habit string) (Streak, error) {
 		return Streak{}, tools.Errorf(tools.NotFound, "no habit has been logged yet")
 	}
 	near := slices.Clone(all)
-	slices.SortStableFunc(near, func(a, b Streak) int {
+	sorting.StableByFunc(near, func(a, b Streak) int {
 		return cmp.Compare(textnorm.Similar(b.Habit, habit), textnorm.Similar(a.Habit, habit))
 	})
 	var names []string

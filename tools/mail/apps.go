@@ -8,6 +8,7 @@ import (
 
 	"hob/platform/pim"
 	"hob/platform/provenance"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 	"hob/tools"
 )
@@ -47,7 +48,7 @@ func (d Deps) answerApps(ctx context.Context, c tools.Call, w mailQuery, tool st
 			return tools.Result{}, tools.ClassifyPIM(err)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b letterOut) int { return b.At.Compare(a.At) })
+	sorting.StableByFunc(list, func(a, b letterOut) int { return b.At.Compare(a.At) })
 	list = list[:min(len(list), w.limit)]
 	out, text := mailOut{Mails: append([]letterOut{}, list...)}, lettersText(list, len(all) > 1, c.Now)
 	if err != nil {
@@ -88,7 +89,7 @@ func (w mailQuery) readAppMailbox(ctx context.Context, m pim.Mailer) (out []lett
 			}
 		}
 	}
-	slices.SortStableFunc(fit, func(a, b pim.Message) int { return b.Received.Compare(a.Received) })
+	sorting.StableByFunc(fit, func(a, b pim.Message) int { return b.Received.Compare(a.Received) })
 	for _, x := range fit[:min(len(fit), w.limit)] {
 		if w.whole {
 			read, err := m.ReadMail(ctx, x.Ref)

@@ -12,6 +12,7 @@ import (
 	"hob/platform/pim/imapmail"
 	"hob/platform/provenance"
 	"hob/platform/text/dateparse"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 	"hob/tools"
 )
@@ -172,7 +173,7 @@ func (d Deps) answerQuery(ctx context.Context, c tools.Call, w mailQuery, tool s
 	if err != nil && list == nil {
 		return tools.Result{}, err
 	}
-	slices.SortStableFunc(list, func(a, b letterOut) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.UID, a.UID)) })
+	sorting.StableByFunc(list, func(a, b letterOut) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.UID, a.UID)) })
 	list = list[:min(len(list), w.limit)]
 	out := mailOut{Mails: append([]letterOut{}, list...)}
 	text := lettersText(list, len(accounts) > 1, c.Now)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"hob/platform/pim"
 	"hob/platform/provenance"
 	"hob/platform/text/dateparse"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 	"hob/tools"
 )
@@ -61,7 +61,7 @@ func findAppNotes(ctx context.Context, shelves []pim.Notes, words string, limit 
 			out = append(out, AppNote{n, shelves[i].Name()})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b AppNote) int { return b.Changed.Compare(a.Changed) })
+	sorting.StableByFunc(out, func(a, b AppNote) int { return b.Changed.Compare(a.Changed) })
 	return out[:min(len(out), limit)], tools.JoinSourceErrors(failed)
 }
 

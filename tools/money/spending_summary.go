@@ -11,6 +11,7 @@ import (
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/text/dateparse"
+	"hob/platform/text/sorting"
 	"hob/tools"
 )
 
@@ -125,8 +126,8 @@ func sumTotals(rows []Expense) (byCategory, sums []Total) {
 	order := func(x, y Total) int {
 		return cmp.Or(cmp.Compare(y.minor, x.minor), cmp.Compare(x.Category, y.Category))
 	}
-	slices.SortFunc(byCategory, order)
-	slices.SortFunc(sums, order)
+	sorting.ByFunc(byCategory, order)
+	sorting.ByFunc(sums, order)
 	return byCategory, sums
 }
 

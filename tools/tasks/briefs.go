@@ -3,12 +3,12 @@ package tasks
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"hob/platform/pim"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/text/sorting"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -82,7 +82,7 @@ func (b ListBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.Brief
 		}
 		return 0
 	}
-	slices.SortStableFunc(list, func(x, y ListItem) int { return late(x) - late(y) }) // overdue items last, because there may be many old ones
+	sorting.StableByFunc(list, func(x, y ListItem) int { return late(x) - late(y) }) // overdue items last, because there may be many old ones
 	var out []tools.BriefItem
 	more := 0
 	for _, e := range list {

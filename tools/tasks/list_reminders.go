@@ -11,6 +11,7 @@ import (
 	"hob/platform/pim"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 	"hob/tools"
 	"hob/watchers"
@@ -128,7 +129,7 @@ func (d Deps) pendingReminders(q store.Querier) ([]watchers.Spec, error) {
 	if err != nil {
 		return nil, classifyError(err)
 	}
-	slices.SortStableFunc(list, func(a, b watchers.Spec) int {
+	sorting.StableByFunc(list, func(a, b watchers.Spec) int {
 		return cmp.Or(a.NextAt.Compare(b.NextAt), strings.Compare(a.ID, b.ID))
 	})
 	return append([]watchers.Spec{}, list...), nil

@@ -11,6 +11,7 @@ import (
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/text/dateparse"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 	"hob/tools"
 )
@@ -89,10 +90,10 @@ func (d Deps) findTasks(tx *store.Tx, in listIn, now time.Time) ([]Task, error) 
 		return (in.Project != "" && !textnorm.EqualFolded(t.Project, in.Project)) || (due != nil && !due(t))
 	})
 	if status == statusDone {
-		slices.SortStableFunc(list, func(a, b Task) int { return b.DoneAt.Compare(a.DoneAt) })
+		sorting.StableByFunc(list, func(a, b Task) int { return b.DoneAt.Compare(a.DoneAt) })
 		return list, nil
 	}
-	slices.SortStableFunc(list, compareUrgency(now.Location()))
+	sorting.StableByFunc(list, compareUrgency(now.Location()))
 	return list, nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"hob/platform/pim"
 	"hob/platform/provenance"
 	"hob/platform/text/dateparse"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 	"hob/tools"
 )
@@ -70,7 +71,7 @@ func readListItems(ctx context.Context, lists []pim.Reminders, wait time.Duratio
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b ListItem) int { return pim.CompareDue(a.Reminder, b.Reminder) })
+	sorting.StableByFunc(out, func(a, b ListItem) int { return pim.CompareDue(a.Reminder, b.Reminder) })
 	return out, tools.JoinSourceErrors(failed)
 }
 

@@ -21,6 +21,7 @@ import (
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/text/dateparse"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 	"hob/tools"
 	"hob/watchers"
@@ -91,7 +92,7 @@ func (f watcherFamily) livingMembers(q store.Querier) ([]watchers.Spec, error) {
 		}
 	}
 	if f.noun == "schedule" {
-		slices.SortStableFunc(out, func(a, b watchers.Spec) int { return cmp.Or(a.NextAt.Compare(b.NextAt), strings.Compare(a.ID, b.ID)) })
+		sorting.StableByFunc(out, func(a, b watchers.Spec) int { return cmp.Or(a.NextAt.Compare(b.NextAt), strings.Compare(a.ID, b.ID)) })
 	}
 	return out, nil
 }

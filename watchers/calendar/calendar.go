@@ -21,6 +21,7 @@ import (
 	"hob/platform/pim"
 	"hob/platform/store"
 	setting "hob/platform/text/settings"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 	"hob/watchers"
 )
@@ -141,7 +142,7 @@ func parseConfig(raw json.RawMessage) (settings, error) {
 		}
 		s.before = append(s.before, d)
 	}
-	slices.SortFunc(s.before, func(a, b time.Duration) int { return int(b - a) })
+	sorting.ByFunc(s.before, func(a, b time.Duration) int { return int(b - a) })
 	s.before = slices.Compact(s.before)
 	if c.Morning == "" {
 		c.Morning = usualMorning

@@ -15,6 +15,7 @@ import (
 	"hob/platform/pim"
 	"hob/platform/pim/caldav"
 	"hob/platform/pim/ics"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 	"hob/watchers"
 )
@@ -183,7 +184,7 @@ func (w *watch) readCalendars(ctx context.Context, was *cursor, now time.Time) (
 			})
 		}
 	}
-	slices.SortStableFunc(is.Events, func(a, b pim.Event) int { return a.Start.Compare(b.Start) })
+	sorting.StableByFunc(is.Events, func(a, b pim.Event) int { return a.Start.Compare(b.Start) })
 	if len(is.Events) > maxEvents {
 		is.To = is.Events[maxEvents].Start
 		is.Events = is.Events[:maxEvents]

@@ -12,12 +12,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
 	"hob/platform/store"
 	setting "hob/platform/text/settings"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 	"hob/watchers"
 )
@@ -172,7 +172,7 @@ func (f *feed) Past(ctx context.Context, since time.Time) ([]watchers.Signal, er
 			out = append(out, it.itemSignal(f.Address, title))
 		}
 	}
-	slices.SortStableFunc(out, func(a, b watchers.Signal) int { return a.At.Compare(b.At) })
+	sorting.StableByFunc(out, func(a, b watchers.Signal) int { return a.At.Compare(b.At) })
 	return out, nil
 }
 

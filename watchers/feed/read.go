@@ -7,13 +7,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	"hob/platform/provenance"
 	feeds "hob/platform/text/feed"
 	"hob/platform/text/readability"
+	"hob/platform/text/sorting"
 	"hob/watchers"
 )
 
@@ -70,7 +70,7 @@ func assignKeys(items []item) {
 		if len(of) < 2 {
 			continue
 		}
-		slices.SortStableFunc(of, func(a, b int) int { // newest first, the usual order of feeds
+		sorting.StableByFunc(of, func(a, b int) int { // newest first, the usual order of feeds
 			if x, y := items[a].at, items[b].at; !x.IsZero() && !y.IsZero() && !x.Equal(y) {
 				return y.Compare(x)
 			}

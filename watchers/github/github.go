@@ -22,6 +22,7 @@ import (
 	"hob/platform/net/safehttp"
 	"hob/platform/store"
 	setting "hob/platform/text/settings"
+	"hob/platform/text/sorting"
 	"hob/watchers"
 )
 
@@ -239,7 +240,7 @@ func (r *repo) Past(ctx context.Context, since time.Time) ([]watchers.Signal, er
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b watchers.Signal) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Key, b.Key)) })
+	sorting.StableByFunc(out, func(a, b watchers.Signal) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Key, b.Key)) })
 	return out, nil
 }
 

@@ -6,8 +6,9 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
-	"slices"
 	"time"
+
+	"hob/platform/text/sorting"
 )
 
 // Access gives the external agent of a running turn access to the turn's tools. It gives no access
@@ -52,7 +53,7 @@ func (s *Store) freeIdleSessions() {
 			idle = append(idle, x)
 		}
 	}
-	slices.SortFunc(idle, func(a, b *agentSession) int { return cmp.Compare(b.used, a.used) })
+	sorting.ByFunc(idle, func(a, b *agentSession) int { return cmp.Compare(b.used, a.used) })
 	for _, x := range idle[min(len(idle), maxIdleSessions):] {
 		delete(s.sessions, x.client.Name)
 	}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"hob/autonomy/guard"
+	"hob/platform/text/sorting"
 )
 
 // Limits of a policy folder.
@@ -185,7 +186,7 @@ func (r *Rules) List() ([]Rule, error) {
 	for _, p := range programs {
 		out = append(out, p.listRules()...)
 	}
-	slices.SortStableFunc(out, func(a, b Rule) int {
+	sorting.StableByFunc(out, func(a, b Rule) int {
 		if c := strings.Compare(a.File, b.File); c != 0 {
 			return c
 		}

@@ -13,6 +13,7 @@ import (
 	"hob/autonomy/llm/acp"
 	"hob/autonomy/llm/openai"
 	"hob/platform/host/system"
+	"hob/platform/text/sorting"
 )
 
 // FromEnvironment lists the providers whose keys are in the environment.
@@ -115,7 +116,7 @@ func CheckKinds(c *config.Config) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	slices.SortFunc(errs, func(a, b *config.Error) int {
+	sorting.ByFunc(errs, func(a, b *config.Error) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), strings.Compare(a.Key, b.Key))
 	})
 	return errs

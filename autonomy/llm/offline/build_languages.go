@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hob/platform/text/dateparse"
+	"hob/platform/text/sorting"
 )
 
 // languageBuilders maps the intents of the grammars in grammar/languages to their builders. English
@@ -123,7 +124,7 @@ func (w *intentDraft) localText(slot string) localDetails {
 	for _, r := range w.g.rewrites {
 		d.text = r.from.ReplaceAllString(d.text, r.to)
 	}
-	slices.SortStableFunc(d.spans, func(a, b *span) int { return a.from - b.from })
+	sorting.StableByFunc(d.spans, func(a, b *span) int { return a.from - b.from })
 	for i, sp := range d.spans {
 		d.when += " " + w.s.text[sp.match.Start:sp.match.End]
 		if i > 0 && sp.from > d.spans[i-1].to+1 && !joinsDayAndClock(d.spans[i-1], sp) {

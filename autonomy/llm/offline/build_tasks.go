@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"hob/platform/text/sorting"
 )
 
 func taskBuilders() map[string]builder {
@@ -144,7 +146,7 @@ func firstTask(w *intentDraft) (plan, bool) {
 	return planLookup(func(results []done) plan {
 		f := readRecords(results, w.s.now)
 		list := slices.DeleteFunc(slices.Clone(f.list), func(r record) bool { return strings.Contains(r.details, " list") })
-		slices.SortStableFunc(list, func(a, b record) int { return a.rankUrgency(w.s.now) - b.rankUrgency(w.s.now) })
+		sorting.StableByFunc(list, func(a, b record) int { return a.rankUrgency(w.s.now) - b.rankUrgency(w.s.now) })
 		switch {
 		case len(list) == 0:
 			return plan{outcome: chat, say: f.withNotes("There are no open tasks.")}

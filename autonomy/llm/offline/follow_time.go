@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hob/platform/text/dateparse"
+	"hob/platform/text/sorting"
 )
 
 // itemTime returns the time of a record, from the call that created or changed it, its result, or the line
@@ -113,7 +114,7 @@ func (w *intentDraft) halfOfDay(hour, minute int, old time.Time, today bool) []t
 
 // askHalf asks which half of the day is meant. move returns the plan for one of the times.
 func askHalf(times []time.Time, move func(time.Time) plan) plan {
-	slices.SortFunc(times, time.Time.Compare)
+	sorting.ByFunc(times, time.Time.Compare)
 	q := question{text: "At " + times[0].Format("15:04") + " or at " + times[1].Format("15:04") + "?"}
 	for _, t := range times {
 		part := "morning am night"

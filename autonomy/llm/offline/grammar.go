@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 
+	"hob/platform/text/sorting"
 	"hob/watchers"
 )
 
@@ -117,7 +118,7 @@ func (g *grammar) allReadings(s *sentence, loose bool) []interpretation {
 			out = append(out, *best)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b interpretation) int {
+	sorting.StableByFunc(out, func(a, b interpretation) int {
 		return cmp.Or(cmp.Compare(b.intent.rank, a.intent.rank), cmp.Compare(b.score, a.score))
 	})
 	return out

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hob/platform/text/dateparse"
+	"hob/platform/text/sorting"
 )
 
 // joinsDayAndClock reports whether one of two separate times is a day and the other a time of day.
@@ -105,7 +106,7 @@ func (w *intentDraft) otherReadings(d localDetails, t timing) []time.Time {
 
 // askReading asks which of several instants is meant.
 func (w *intentDraft) askReading(list []time.Time, d localDetails, wish func(string) string) (plan, bool) {
-	slices.SortFunc(list, time.Time.Compare)
+	sorting.ByFunc(list, time.Time.Compare)
 	var names []string
 	for _, at := range list {
 		name := w.g.translateTime(dateparse.FormatDay(at, w.s.now))

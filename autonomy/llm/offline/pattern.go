@@ -2,8 +2,9 @@ package offline
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+
+	"hob/platform/text/sorting"
 )
 
 // A pattern is a line in grammar/*.txt:
@@ -173,7 +174,7 @@ func (c *compiler) compileAlternatives() (node, error) {
 	}
 	// The first alternative with which the pattern matches is used. Longer alternatives come first,
 	// so that "with the text" is not matched as "with".
-	slices.SortStableFunc(all, func(a, b node) int { return countPieces(b) - countPieces(a) })
+	sorting.StableByFunc(all, func(a, b node) int { return countPieces(b) - countPieces(a) })
 	return all, nil
 }
 

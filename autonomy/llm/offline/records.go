@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hob/platform/text/dateparse"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 )
 
@@ -70,7 +71,7 @@ func readRecords(results []done, now time.Time) (f foundRecords) {
 			f.list = append(f.list, datedFacts(text, now)...)
 		}
 	}
-	slices.SortStableFunc(f.list, func(a, b record) int {
+	sorting.StableByFunc(f.list, func(a, b record) int {
 		if a.at.IsZero() != b.at.IsZero() {
 			if a.at.IsZero() {
 				return 1

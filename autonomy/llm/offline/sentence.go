@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hob/platform/text/dateparse"
+	"hob/platform/text/sorting"
 )
 
 // sentence is one request as written, tokenized, with all its times. Peeling and splitting
@@ -55,7 +56,7 @@ func (s *sentence) searchableText() string {
 func (s *sentence) findTimes() {
 	s.spans = nil
 	s.addTimes(0, len(s.searchableText()))
-	slices.SortFunc(s.spans, func(a, b span) int { return a.from - b.from })
+	sorting.ByFunc(s.spans, func(a, b span) int { return a.from - b.from })
 }
 
 // addTimes adds the times in text[start:end].

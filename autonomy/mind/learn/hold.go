@@ -10,6 +10,7 @@ import (
 	"hob/autonomy/turn/prompt"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/text/sorting"
 )
 
 // RelevantLessons returns the lessons that apply to text, best match first, and then the user's
@@ -40,7 +41,7 @@ func (l *Learner) RelevantLessons(ctx context.Context, realm, text string, limit
 			list = append(list, candidate{x, n})
 		}
 	}
-	slices.SortFunc(list, func(x, y candidate) int { return cmp.Or(y.shared-x.shared, compareLessons(x.Lesson, y.Lesson)) })
+	sorting.ByFunc(list, func(x, y candidate) int { return cmp.Or(y.shared-x.shared, compareLessons(x.Lesson, y.Lesson)) })
 	var out []prompt.Note
 	for _, c := range list {
 		out = append(out, prompt.Note{ID: c.ID, Text: c.Text, Source: provenance.Hob})

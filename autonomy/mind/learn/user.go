@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hob/platform/store"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 )
 
@@ -127,7 +128,7 @@ func topIndexes(n []int, limit int) []int {
 			at = append(at, i)
 		}
 	}
-	slices.SortStableFunc(at, func(x, y int) int { return n[y] - n[x] })
+	sorting.StableByFunc(at, func(x, y int) int { return n[y] - n[x] })
 	at = at[:min(len(at), limit)]
 	slices.Sort(at)
 	return at

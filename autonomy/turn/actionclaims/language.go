@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 	"sync"
+
+	"hob/platform/text/sorting"
 )
 
 //go:embed words
@@ -133,7 +134,7 @@ func parseLanguage(name, text string) *language {
 		}
 	}
 	l.telling = l.statementWords()
-	slices.SortFunc(l.openers, func(a, b []string) int { return len(b) - len(a) }) // longest first
+	sorting.ByFunc(l.openers, func(a, b []string) int { return len(b) - len(a) }) // longest first
 	return l
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"hob/platform/provenance"
+	"hob/platform/text/sorting"
 )
 
 // kind is a kind of context. The order of the values is their order in the message.
@@ -95,7 +96,7 @@ func fitSections(sections []section, budget int) []section {
 		out = append(out, s)
 		total += len(s.text)
 	}
-	slices.SortStableFunc(out, func(x, y section) int { return int(x.kind) - int(y.kind) })
+	sorting.StableByFunc(out, func(x, y section) int { return int(x.kind) - int(y.kind) })
 	for total > budget {
 		drop := -1
 		for i, s := range out {

@@ -9,6 +9,7 @@ import (
 	"hob/platform/host/system"
 	"hob/platform/text/memoryfile"
 	"hob/platform/text/minitmpl"
+	"hob/platform/text/sorting"
 	"hob/tools"
 )
 
@@ -55,7 +56,7 @@ func (b *Builder) RenderManual() (string, error) {
 		}
 		m.Groups[i].Tools = append(m.Groups[i].Tools, s)
 	}
-	slices.SortFunc(m.Groups, func(x, y group) int { return strings.Compare(x.Name, y.Name) })
+	sorting.ByFunc(m.Groups, func(x, y group) int { return strings.Compare(x.Name, y.Name) })
 	t, err := minitmpl.Parse(manualText)
 	if err != nil {
 		return "", fmt.Errorf("prompt: parse the template of AGENTS.md: %w", err)

@@ -12,12 +12,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
 	"hob/platform/host/system"
 	"hob/platform/text/lazyregexp"
+	"hob/platform/text/sorting"
 )
 
 // Options holds the options of New.
@@ -154,7 +154,7 @@ func (k *Store) Sweep() error {
 			infos = append(infos, info)
 		}
 	}
-	slices.SortFunc(infos, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) }) // newest first
+	sorting.ByFunc(infos, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) }) // newest first
 	var total int64
 	var failed error
 	for _, i := range infos {

@@ -22,6 +22,7 @@ import (
 	"hob/channels"
 	"hob/channels/channelstest"
 	"hob/channels/discord"
+	"hob/platform/text/sorting"
 )
 
 // The ids and secrets in the simulated Discord.
@@ -279,7 +280,7 @@ func (w *Server) searchGuild(q url.Values) (int, any) {
 			}
 		}
 	}
-	slices.SortFunc(hits, func(a, b Object) int { return strings.Compare(b["id"].(string), a["id"].(string)) })
+	sorting.ByFunc(hits, func(a, b Object) int { return strings.Compare(b["id"].(string), a["id"].(string)) })
 	limit, _ := strconv.Atoi(q.Get("limit"))
 	offset, _ := strconv.Atoi(q.Get("offset"))
 	out := [][]Object{}

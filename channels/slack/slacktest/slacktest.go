@@ -22,6 +22,7 @@ import (
 	"hob/channels"
 	"hob/channels/channelstest"
 	"hob/channels/slack"
+	"hob/platform/text/sorting"
 )
 
 // The ids and secrets in the simulated workspace.
@@ -391,7 +392,7 @@ func (d *Server) Posts() (out []Object) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b Object) int { return strings.Compare(a["ts"].(string), b["ts"].(string)) })
+	sorting.ByFunc(out, func(a, b Object) int { return strings.Compare(a["ts"].(string), b["ts"].(string)) })
 	return out
 }
 

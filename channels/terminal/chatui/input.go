@@ -3,7 +3,6 @@ package chatui
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -13,6 +12,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"hob/channels"
+	"hob/platform/text/sorting"
 	"hob/platform/text/visible"
 )
 
@@ -269,6 +269,6 @@ func (m *model) completePath(word string) (out []choice) {
 		}
 		out = append(out, choice{text: dir + name, replaces: len(word)})
 	}
-	slices.SortFunc(out, func(a, b choice) int { return strings.Compare(a.text, b.text) })
+	sorting.ByFunc(out, func(a, b choice) int { return strings.Compare(a.text, b.text) })
 	return out
 }

@@ -14,6 +14,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"hob/autonomy/api"
+	"hob/platform/text/sorting"
 	"hob/platform/text/visible"
 )
 
@@ -326,7 +327,7 @@ func (d *Dashboard) saveLimit(r *request) (string, error) {
 
 // renderUsage shows a plot and the same sums as a table.
 func renderUsage(title, heading string, t *usageTable, first time.Time, span int, byCost bool) g.Node {
-	slices.SortStableFunc(t.sums, func(x, y *usageSum) int { return cmp.Or(cmp.Compare(y.cost, x.cost), cmp.Compare(y.tokens, x.tokens)) })
+	sorting.StableByFunc(t.sums, func(x, y *usageSum) int { return cmp.Or(cmp.Compare(y.cost, x.cost), cmp.Compare(y.tokens, x.tokens)) })
 	measure, most := "tokens", 0.0
 	if byCost {
 		measure = "cost"

@@ -13,6 +13,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"hob/autonomy/api"
+	"hob/platform/text/sorting"
 )
 
 // healthPage shows the doctor's checks, and applies its fixes. It is not live, because the checks
@@ -72,7 +73,7 @@ func (d *Dashboard) runChecks(ctx context.Context) (list []api.Finding, complete
 		return nil, false, err
 	}
 	order := findingOrder()
-	slices.SortStableFunc(list, func(x, y api.Finding) int {
+	sorting.StableByFunc(list, func(x, y api.Finding) int {
 		return cmp.Or(cmp.Compare(slices.Index(order, x.State), slices.Index(order, y.State)), strings.Compare(x.Name, y.Name))
 	})
 	return list, checking.Err() == nil, nil

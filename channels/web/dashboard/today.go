@@ -12,6 +12,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"hob/autonomy/api"
+	"hob/platform/text/sorting"
 )
 
 // todayPage shows widgets, the plan, what happens next, tasks, reminders, notes and notifications.
@@ -94,7 +95,7 @@ func renderTasks(r *request, open []api.Task) g.Node {
 		open = slices.DeleteFunc(open, func(t api.Task) bool { return t.Project != list })
 	}
 	total := len(open)
-	slices.SortStableFunc(open, func(x, y api.Task) int {
+	sorting.StableByFunc(open, func(x, y api.Task) int {
 		return cmp.Or(cmp.Compare(dueOrder(x.Due), dueOrder(y.Due)), cmp.Compare(priorityOrder(x.Priority), priorityOrder(y.Priority)))
 	})
 	if before := r.queryValue("before"); before != "" {
@@ -215,7 +216,7 @@ func (d *Dashboard) listUpcoming(ctx context.Context) ([]upcoming, error) {
 			out = append(out, upcoming{at: w.Coming[0], text: cmp.Or(w.Action, w.Title, w.Describe), id: w.ID, repeats: true})
 		}
 	}
-	slices.SortStableFunc(out, func(x, y upcoming) int { return x.at.Compare(y.at) })
+	sorting.StableByFunc(out, func(x, y upcoming) int { return x.at.Compare(y.at) })
 	return out, nil
 }
 
@@ -295,7 +296,7 @@ func (d *Dashboard) renderNotices(r *request) (g.Node, error) {
 		return nil, err
 	}
 	rows = slices.DeleteFunc(rows, func(n api.Notice) bool { return n.Kind == "question" }) // the page Approvals shows them
-	slices.SortStableFunc(rows, func(x, y api.Notice) int { return cmp.Compare(noticeOrder(x), noticeOrder(y)) })
+	sorting.StableByFunc(rows, func(x, y api.Notice) int { return cmp.Compare(noticeOrder(x), noticeOrder(y)) })
 	return h.Section(
 		h.Class("card"), h.ID("notices"), h.Aria("labelledby", "notifications"),
 		h.H2(h.ID("notifications"), g.Text("Notifications")),

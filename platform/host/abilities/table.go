@@ -14,7 +14,6 @@ import (
 	"os/user"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -22,6 +21,7 @@ import (
 	"hob/platform/host/desktop/session"
 	"hob/platform/host/osrun"
 	"hob/platform/host/system"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 )
 
@@ -201,7 +201,7 @@ func (o Options) newCleaner() func(string) string {
 	if host, err := os.Hostname(); err == nil {
 		add(host, "MACHINE")
 	}
-	slices.SortStableFunc(names, func(a, b name) int { return len(b.private) - len(a.private) })
+	sorting.StableByFunc(names, func(a, b name) int { return len(b.private) - len(a.private) })
 	return func(s string) string {
 		for _, n := range names {
 			s = strings.ReplaceAll(s, n.private, n.shown)

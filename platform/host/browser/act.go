@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hob/platform/retry"
+	"hob/platform/text/sorting"
 )
 
 // Described is an element with its location and the data that its form would send.
@@ -404,7 +405,7 @@ func (r remoteObject) stringValue() string {
 // redactSecrets replaces typed passwords in text in a single pass, so that a replacement is not
 // searched for the next secret.
 func redactSecrets(text string, secrets []string) string {
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
+	sorting.ByFunc(secrets, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
 	for _, s := range slices.Compact(secrets) {
 		if s == "" {

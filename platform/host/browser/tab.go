@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"hob/platform/retry"
+	"hob/platform/text/sorting"
 )
 
 // Tab is the current state of a tab. Title and URL are untrusted text from the page.
@@ -183,7 +183,7 @@ func (b *Browser) openTabs() []*tab {
 	for _, t := range b.tabs {
 		out = append(out, t)
 	}
-	slices.SortFunc(out, func(a, b *tab) int { return a.n - b.n })
+	sorting.ByFunc(out, func(a, b *tab) int { return a.n - b.n })
 	return out
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hob/platform/text/lazyregexp"
+	"hob/platform/text/sorting"
 
 	"github.com/zalando/go-keyring"
 )
@@ -195,7 +196,7 @@ func (s Secrets) List(ctx context.Context) ([]StoredSecret, error) {
 			out = append(out, StoredSecret{n, InKeychain})
 		}
 	}
-	slices.SortFunc(out, func(a, b StoredSecret) int { return strings.Compare(a.Name, b.Name) })
+	sorting.ByFunc(out, func(a, b StoredSecret) int { return strings.Compare(a.Name, b.Name) })
 	return out, err
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"hob/platform/pim"
 	"hob/platform/pim/ics"
+	"hob/platform/text/sorting"
 )
 
 // Limits for reading an account.
@@ -193,7 +194,7 @@ func (c *Client) Events(ctx context.Context, cal pim.Calendar, s ics.Span) ([]pi
 			return nil, ctx.Err()
 		}
 	}
-	slices.SortStableFunc(out, func(a, b pim.Event) int { return a.Start.Compare(b.Start) })
+	sorting.StableByFunc(out, func(a, b pim.Event) int { return a.Start.Compare(b.Start) })
 	if len(bad.errs) > 0 {
 		return out, &bad
 	}

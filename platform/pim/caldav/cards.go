@@ -13,6 +13,7 @@ import (
 	"github.com/emersion/go-vcard"
 
 	"hob/platform/pim"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 )
 
@@ -137,7 +138,7 @@ func (c *Client) Cards(ctx context.Context, words string, limit int) ([]pim.Cont
 		out = append(out, found...)
 	}
 	out = out[:min(len(out), limit)]
-	slices.SortStableFunc(out, func(a, b pim.Contact) int { return strings.Compare(a.Name, b.Name) })
+	sorting.StableByFunc(out, func(a, b pim.Contact) int { return strings.Compare(a.Name, b.Name) })
 	return out, errors.Join(failed...)
 }
 

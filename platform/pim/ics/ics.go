@@ -8,13 +8,13 @@ package ics
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/emersion/go-ical"
 
 	"hob/platform/pim"
+	"hob/platform/text/sorting"
 )
 
 // Limits of the data of one object.
@@ -63,7 +63,7 @@ func Events(data []byte, s Span) (out []pim.Event, err error) {
 			break
 		}
 	}
-	slices.SortStableFunc(out, func(a, b pim.Event) int { return a.Start.Compare(b.Start) })
+	sorting.StableByFunc(out, func(a, b pim.Event) int { return a.Start.Compare(b.Start) })
 	out = out[:min(len(out), maxFound)]
 	if len(bad) > 0 {
 		return out, fmt.Errorf("ics: cannot read %d events; first error: %w", len(bad), bad[0])

@@ -10,6 +10,7 @@ import (
 	"github.com/teambition/rrule-go"
 
 	"hob/platform/host/system"
+	"hob/platform/text/sorting"
 )
 
 // zone is a time zone as its data defines it.
@@ -141,7 +142,7 @@ func parseTimezone(c *ical.Component) (z zone) {
 			z.changes = append(z.changes, change{w, offset})
 		}
 	}
-	slices.SortStableFunc(z.changes, func(a, b change) int { return a.wall.Compare(b.wall) })
+	sorting.StableByFunc(z.changes, func(a, b change) int { return a.wall.Compare(b.wall) })
 	return z
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/emersion/go-imap/v2/imapclient"
 
 	"hob/platform/pim"
+	"hob/platform/text/sorting"
 )
 
 // Limits for reading messages.
@@ -167,7 +168,7 @@ func (m *Conn) fetchMails(ctx context.Context, uids []uint32, each int, section 
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(a.UID, b.UID) })
+	sorting.StableByFunc(all, func(a, b found) int { return cmp.Compare(a.UID, b.UID) })
 	for i, f := range all {
 		if i == 0 || all[i-1].UID != f.UID {
 			if err := m.recoverPanic(func() { take(f.Message, f.raw) }); err != nil {

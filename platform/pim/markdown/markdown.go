@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"hob/platform/pim"
+	"hob/platform/text/sorting"
 )
 
 // Name is the name that users give to this driver.
@@ -114,7 +115,7 @@ func listNotes(ctx context.Context, r *os.Root, deep bool) (out []file, warnings
 	if len(out) >= maxFiles {
 		warnings = append(warnings, fmt.Sprintf("notes folder: only the first %d entries were read", maxFiles))
 	}
-	slices.SortStableFunc(out, func(a, b file) int {
+	sorting.StableByFunc(out, func(a, b file) int {
 		return cmp.Or(b.info.ModTime().Compare(a.info.ModTime()), strings.Compare(a.path, b.path))
 	})
 	return out, warnings, nil

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"hob/platform/pim/caldav"
 	"hob/platform/pim/compose"
 	"hob/platform/pim/ics"
+	"hob/platform/text/sorting"
 )
 
 // Calendars are the calendars of an account.
@@ -63,7 +63,7 @@ func (c *Calendars) FindEvents(ctx context.Context, s pim.TimeRange) (out []pim.
 		}
 		return nil
 	})
-	slices.SortStableFunc(out, func(a, b pim.Event) int { return a.Start.Compare(b.Start) })
+	sorting.StableByFunc(out, func(a, b pim.Event) int { return a.Start.Compare(b.Start) })
 	if err == nil {
 		err = pim.Partial(warnings...)
 	}
@@ -126,7 +126,7 @@ func (c *Calendars) createObject(ctx context.Context, those func(*caldav.Client,
 				fit = append(fit, cal)
 			}
 		}
-		slices.SortStableFunc(fit, func(a, b pim.Calendar) int { // unshared calendars first
+		sorting.StableByFunc(fit, func(a, b pim.Calendar) int { // unshared calendars first
 			return cmp.Compare(sharedRank(a), sharedRank(b))
 		})
 		if len(fit) == 0 {

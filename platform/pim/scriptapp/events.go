@@ -3,10 +3,10 @@ package scriptapp
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"hob/platform/pim"
+	"hob/platform/text/sorting"
 )
 
 // Event is the scripts' JSON form of an event. Times are Unix milliseconds.
@@ -69,7 +69,7 @@ func (l EventList) ToPIM(app string, s pim.TimeRange, convert func(Event, *pim.E
 			out = append(out, x)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b pim.Event) int { return a.Start.Compare(b.Start) })
+	sorting.StableByFunc(out, func(a, b pim.Event) int { return a.Start.Compare(b.Start) })
 	return out, pim.Partial(warnings...)
 }
 

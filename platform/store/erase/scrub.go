@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"hob/platform/text/sorting"
 )
 
 // Scrubber finds and replaces phrases in text. It ignores differences in case, accents, the amount
@@ -54,7 +56,7 @@ func NewScrubber(phrases ...string) *Scrubber {
 		}
 	}
 	// if one phrase contains another, replace the longer one
-	slices.SortStableFunc(s.wanted, func(a, b foldedPhrase) int { return cmp.Compare(len(b.text), len(a.text)) })
+	sorting.StableByFunc(s.wanted, func(a, b foldedPhrase) int { return cmp.Compare(len(b.text), len(a.text)) })
 	return s
 }
 
@@ -96,7 +98,7 @@ type span struct {
 
 // replaceSpans replaces the spans, which may overlap.
 func replaceSpans(b []byte, found []span) []byte {
-	slices.SortFunc(found, func(p, q span) int { return cmp.Or(cmp.Compare(p.from, q.from), cmp.Compare(q.to, p.to)) })
+	sorting.ByFunc(found, func(p, q span) int { return cmp.Or(cmp.Compare(p.from, q.from), cmp.Compare(q.to, p.to)) })
 	out := make([]byte, 0, len(b))
 	end := 0
 	for _, f := range found {

@@ -27,6 +27,7 @@ import (
 	"hob/platform/failpoint"
 	"hob/platform/host/system"
 	"hob/platform/store"
+	"hob/platform/text/sorting"
 )
 
 // The reasons for a snapshot. Prune applies its limit to each reason separately.
@@ -267,7 +268,7 @@ func listFiles(dir string) (out []File, err error) {
 		out = append(out, f)
 		return err
 	})
-	slices.SortStableFunc(out, func(a, b File) int { // the database first
+	sorting.StableByFunc(out, func(a, b File) int { // the database first
 		return boolOrder(a.Name != store.SnapshotDatabase, b.Name != store.SnapshotDatabase)
 	})
 	return out, err
@@ -314,7 +315,7 @@ func List(dir string) ([]Snapshot, error) {
 			out = append(out, s)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Snapshot) int { return b.Manifest.Created.Compare(a.Manifest.Created) })
+	sorting.StableByFunc(out, func(a, b Snapshot) int { return b.Manifest.Created.Compare(a.Manifest.Created) })
 	return out, nil
 }
 

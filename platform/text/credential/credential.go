@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"hob/platform/text/redact"
+	"hob/platform/text/sorting"
 )
 
 // Mark replaces a credential value that is omitted from a text.
@@ -130,7 +131,7 @@ func Find(heading, text string) []Credential {
 			out[i].Subjects = above
 		}
 	}
-	slices.SortFunc(out, func(a, b Credential) int { return a.From - b.From })
+	sorting.ByFunc(out, func(a, b Credential) int { return a.From - b.From })
 	return slices.CompactFunc(out, func(a, b Credential) bool { return a.From == b.From }) // two overlapping windows may find the same credential
 }
 

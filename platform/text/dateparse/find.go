@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 	"unicode/utf8"
+
+	"hob/platform/text/sorting"
 )
 
 // Match is a time mentioned in a sentence. At most one of Moment and Every is set. Period is set
@@ -41,7 +43,7 @@ func Find(sentence string, now time.Time) []Match {
 			all = append(all, p.matchesAt(i)...)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b foundMatch) int {
+	sorting.StableByFunc(all, func(a, b foundMatch) int {
 		if d := p.byteLength(b) - p.byteLength(a); d != 0 {
 			return d
 		}

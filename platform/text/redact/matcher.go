@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hob/platform/text/sorting"
 )
 
 // minPattern is the minimum length of the encoded form of a secret that is searched for, in bytes.
@@ -46,7 +48,7 @@ func newMatcher(values []string) *matcher {
 		}
 	}
 	for _, list := range m.by {
-		slices.SortFunc(list, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+		sorting.ByFunc(list, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	}
 	return m
 }

@@ -7,19 +7,10 @@ import "sort"
 // ByFunc sorts list in ascending order as determined by compare, which returns a negative number
 // when a comes before b. The order of equal elements may change; see slices.SortFunc.
 func ByFunc[T any](list []T, compare func(a, b T) int) {
-	sort.Sort(compared[T]{list, compare})
+	sort.Slice(list, func(i, j int) bool { return compare(list[i], list[j]) < 0 })
 }
 
-// StableByFunc sorts as ByFunc does, but keeps the order of equal elements; see slices.SortStableFunc.
+// StableByFunc is like ByFunc, but keeps the order of equal elements; see slices.SortStableFunc.
 func StableByFunc[T any](list []T, compare func(a, b T) int) {
-	sort.Stable(compared[T]{list, compare})
+	sort.SliceStable(list, func(i, j int) bool { return compare(list[i], list[j]) < 0 })
 }
-
-type compared[T any] struct {
-	list    []T
-	compare func(a, b T) int
-}
-
-func (c compared[T]) Len() int           { return len(c.list) }
-func (c compared[T]) Less(i, j int) bool { return c.compare(c.list[i], c.list[j]) < 0 }
-func (c compared[T]) Swap(i, j int)      { c.list[i], c.list[j] = c.list[j], c.list[i] }

@@ -2,9 +2,10 @@ package triples
 
 import (
 	_ "embed" // embeds words.txt
-	"slices"
 	"strings"
 	"sync"
+
+	"hob/platform/text/sorting"
 )
 
 //go:embed words.txt
@@ -47,10 +48,10 @@ var known = sync.OnceValue(func() *lexicon {
 		}
 	}
 	for _, list := range l.phrases {
-		slices.SortStableFunc(list, func(a, b []string) int { return len(b) - len(a) })
+		sorting.StableByFunc(list, func(a, b []string) int { return len(b) - len(a) })
 	}
 	for _, list := range l.verbs {
-		slices.SortStableFunc(list, func(a, b verb) int { return len(b.words) - len(a.words) })
+		sorting.StableByFunc(list, func(a, b verb) int { return len(b.words) - len(a.words) })
 	}
 	return l
 })

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hob/platform/retry"
+	"hob/platform/text/sorting"
 )
 
 // measureMessages measures message throughput without waiting for the answers.
@@ -150,7 +151,7 @@ func (h *home) waitDeliveries(ctx context.Context, session, kind string, n int) 
 			}
 		}
 		if len(out) >= n {
-			slices.SortFunc(out, time.Time.Compare)
+			sorting.ByFunc(out, time.Time.Compare)
 			return out[:n], nil
 		}
 		if err := retry.Sleep(ctx, 20*time.Millisecond+time.Duration(n)*100*time.Microsecond); err != nil {

@@ -22,7 +22,7 @@ import (
 // options holds the options of a run.
 type options struct {
 	out, hob, version, nfpm, only, gcflags, ldflags string
-	made                                   time.Time // time of the commit
+	made                                            time.Time // time of the commit
 }
 
 // target is an operating system and architecture for which Hob is built.

@@ -16,10 +16,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"hob/platform/host/tray"
+	"hob/platform/text/sorting"
 )
 
 //go:embed files/Info.plist
@@ -86,7 +86,7 @@ func (o *options) packApp(t target, program string) error {
 }
 
 func (o *options) packEntries(name string, list []entry, how func(io.Writer, []entry) error) error {
-	slices.SortFunc(list, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+	sorting.ByFunc(list, func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	var b bytes.Buffer
 	if err := how(&b, list); err != nil {
 		return fmt.Errorf("%s: %w", name, err)

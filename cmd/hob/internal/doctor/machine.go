@@ -11,7 +11,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,6 +19,7 @@ import (
 	"hob/platform/host/system"
 	"hob/platform/store"
 	"hob/platform/store/snapshot"
+	"hob/platform/text/sorting"
 )
 
 const (
@@ -150,7 +150,7 @@ func spaceRemedy(dir string) string {
 			large = append(large, e)
 		}
 	}
-	slices.SortFunc(large, func(a, b entry) int { return cmp.Compare(b.size, a.size) })
+	sorting.ByFunc(large, func(a, b entry) int { return cmp.Compare(b.size, a.size) })
 	var names []string
 	for _, e := range large[:min(3, len(large))] {
 		names = append(names, fmt.Sprintf("%s %d MB", e.name, e.size>>20))

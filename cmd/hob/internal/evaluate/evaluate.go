@@ -18,6 +18,7 @@ import (
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/text/credential"
+	"hob/platform/text/sorting"
 )
 
 // Options holds the options of Run. The zero value is valid.
@@ -91,7 +92,7 @@ func Run(ctx context.Context, dirs []string, o Options) (r Report, err error) {
 		f.divideSums()
 		r.Categories = append(r.Categories, *f)
 	}
-	slices.SortFunc(r.Categories, func(a, b Figures) int { return compareNatural(a.Name, b.Name) })
+	sorting.ByFunc(r.Categories, func(a, b Figures) int { return compareNatural(a.Name, b.Name) })
 	return r, nil
 }
 

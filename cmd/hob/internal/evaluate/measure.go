@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"hob/platform/text/sorting"
 )
 
 // Figures holds retrieval metrics as means over the questions.
@@ -72,7 +74,7 @@ func idealGain(relevant map[string]int) (gain float64) {
 	for _, g := range relevant {
 		grades = append(grades, g)
 	}
-	slices.SortFunc(grades, func(a, b int) int { return b - a })
+	sorting.ByFunc(grades, func(a, b int) int { return b - a })
 	for i, g := range grades[:min(len(grades), depth)] {
 		gain += (math.Exp2(float64(g)) - 1) / math.Log2(float64(i+2))
 	}

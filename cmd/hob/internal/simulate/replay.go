@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
 	"hob/channels"
+	"hob/platform/text/sorting"
 	"hob/tools"
 )
 
@@ -177,7 +177,7 @@ func (p *play) replayDay(ctx context.Context) error {
 			moves = append(moves, move{a.DecidedAt, func() error { return p.answerQuestion(ctx, in) }})
 		}
 	}
-	slices.SortStableFunc(moves, func(a, b move) int { return a.at.Compare(b.at) })
+	sorting.StableByFunc(moves, func(a, b move) int { return a.at.Compare(b.at) })
 	for _, m := range moves {
 		if !m.at.Before(p.end) { // input after the end, such as an answer on the next day, is not replayed
 			break

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"hob/platform/text/sorting"
 )
 
 // maxScript is the maximum size of a script in bytes.
@@ -93,7 +95,7 @@ func (s *Script) sortedSteps(start time.Time) []step {
 		x.Body = in.expandedBody(start)
 		out = append(out, x)
 	}
-	slices.SortStableFunc(out, func(a, b step) int {
+	sorting.StableByFunc(out, func(a, b step) int {
 		if a.early != b.early {
 			return map[bool]int{true: -1, false: 1}[a.early]
 		}

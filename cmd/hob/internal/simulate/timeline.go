@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
 	"hob/channels"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 )
 
@@ -143,7 +143,7 @@ func (p *play) collectResult(ctx context.Context) (*Result, error) {
 	out.Ticks = p.line.ticks + countTicks(p.d.Parts())
 	out.Inputs = p.line.inputs
 	out.Timeline = p.line.list
-	slices.SortFunc(out.Timeline, func(a, b Entry) int {
+	sorting.ByFunc(out.Timeline, func(a, b Entry) int {
 		return cmp.Or(a.At.Truncate(time.Second).Compare(b.At.Truncate(time.Second)), cmp.Compare(a.n, b.n))
 	})
 	return out, nil

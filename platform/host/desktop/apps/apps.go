@@ -20,6 +20,7 @@ import (
 	"unicode"
 
 	"hob/platform/host/osrun"
+	"hob/platform/text/sorting"
 )
 
 // Errors of a Finder.
@@ -130,7 +131,7 @@ func (f *Finder) List(ctx context.Context) ([]App, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the applications: %w", err)
 	}
-	slices.SortStableFunc(all, func(a, b App) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+	sorting.StableByFunc(all, func(a, b App) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
 	return all, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"unicode"
 
 	"hob/platform/host/osrun"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 )
 
@@ -128,7 +129,7 @@ func (d *PlayerControl) Players(ctx context.Context) ([]Player, error) {
 	for i := range list {
 		list[i].sanitizeFields()
 	}
-	slices.SortStableFunc(list, func(a, b Player) int { return cmp.Compare(playerRank(a), playerRank(b)) })
+	sorting.StableByFunc(list, func(a, b Player) int { return cmp.Compare(playerRank(a), playerRank(b)) })
 	return list, err
 }
 

@@ -11,11 +11,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hob/platform/text/sorting"
 )
 
 func sortedKeys(m map[string]any) []string {
 	keys := slices.Sorted(maps.Keys(m))
-	slices.SortStableFunc(keys, func(a, b string) int { // sort by number: "10" comes after "9"
+	sorting.StableByFunc(keys, func(a, b string) int { // sort by number: "10" comes after "9"
 		x, errA := strconv.Atoi(a)
 		y, errB := strconv.Atoi(b)
 		if errA != nil || errB != nil {
@@ -289,7 +291,7 @@ func (p previews) isDuplicate(m Message) bool {
 
 // sortChats sorts chats by their last message, newest first.
 func sortChats(list []Chat, last map[int64]int64) {
-	slices.SortFunc(list, func(a, b Chat) int {
+	sorting.ByFunc(list, func(a, b Chat) int {
 		return cmp.Or(cmp.Compare(last[b.ID], last[a.ID]), cmp.Compare(b.ID, a.ID))
 	})
 }
