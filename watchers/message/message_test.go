@@ -48,12 +48,12 @@ func TestIntent_Conformance(t *testing.T) {
 // Only an account that the channel has authenticated makes an intent fire.
 func TestIntent_FiresForAuthenticatedSenders(t *testing.T) {
 	ada := watchers.Message{ID: "m1", Channel: "telegram", Chat: "7", Sender: "42", SenderName: "Ada Byron", Text: "Is the launch on Friday?", At: time.Now()}
-	mail, number, stranger, own, about, group := ada, ada, ada, ada, ada, ada
+	mail, number, stranger, own, group := ada, ada, ada, ada, ada
 	mail.Channel, mail.Sender = "mail", "Ada@example.org"
 	number.Channel, number.Sender = "sms", "+491705550199"
 	stranger.Ignored = true
 	own.Owner, own.SenderName, own.Sender, own.Text = true, "", "", "show the garden tasks"
-	about = own
+	about := own
 	about.Text = "cancel the intent about the garden"
 	group.Group = true
 	known := map[string][]string{"Ada": {"ada@example.org", "0170 555 01 99"}}
