@@ -313,6 +313,8 @@ func (p Program) finishSwap() error {
 		err = system.RenameDurable(old, p.Path)
 	case err != nil || cerr != nil:
 		err = errors.Join(err, cerr)
+	case !kept.Mode().IsRegular(): // never the replaced program
+		return fmt.Errorf("finish an interrupted update: %s is not a file; move it elsewhere", old)
 	case os.SameFile(kept, current) || kept.Size() == current.Size() && equalContents(old, p.Path):
 		err = os.Remove(old)
 	default:

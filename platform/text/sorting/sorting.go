@@ -10,7 +10,8 @@ func ByFunc[T any](list []T, compare func(a, b T) int) {
 	sort.Slice(list, func(i, j int) bool { return compare(list[i], list[j]) < 0 })
 }
 
-// StableByFunc is like ByFunc, but keeps the order of equal elements; see slices.SortStableFunc.
+// StableByFunc sorts list like ByFunc, but keeps the order of equal elements; see
+// slices.SortStableFunc.
 func StableByFunc[T any](list []T, compare func(a, b T) int) {
 	sort.SliceStable(list, func(i, j int) bool { return compare(list[i], list[j]) < 0 })
 }
