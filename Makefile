@@ -36,8 +36,7 @@ WATCHED := -gcflags='modernc.org/...=-race=false -d=checkptr=0'
 # calculated on one goroutine each; turns that use it are raced in app.
 # A test without the detector runs without cgo, so that it shares the compiled
 # packages of the linters and the program. -s -w: linking takes a third less time.
-# In both lists the longest come first, so that none runs alone at the end.
-LONGEST := hob/cmd/hob/internal/app hob/cmd/hob/internal/page hob/autonomy
+# The longest come first.
 UNRACED := $(patsubst %,./cmd/hob/internal/%,redteam crash badinput) ./cmd/hob $(patsubst %,./cmd/hob/internal/%,repo simulate evaluate) ./autonomy/llm/offline
 # Many tests wait for servers, timeouts and processes: with two packages more than cores, and with
 # twice as many parallel tests in each, the cores are busy meanwhile.
@@ -51,7 +50,7 @@ RACED   := CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test $(PARALLEL) $(RACE)
 # atexit_sleep_ms says otherwise. `make check` runs vet.
 test: ## every test, shuffled, with the race detector where there is a C compiler; one of each kind of long test
 	@test -n "$(RACE)" || echo "No C compiler: testing without the race detector."
-	$(if $(RACE),$(RACED),$(PLAIN)) $(LONGEST) $$($(GO) list ./... | grep -vxE '$(subst $() ,|,$(LONGEST) $(UNRACED:./%=hob/%))')
+	$(if $(RACE),$(RACED),$(PLAIN)) $$($(GO) list ./... | grep -vxE '$(subst $() ,|,$(UNRACED:./%=hob/%))')
 	@$(MAKE) --no-print-directory -j2 test-unraced test-virtual
 
 # The processes of test-unraced wait for each other half of the time, and test-virtual calculates.

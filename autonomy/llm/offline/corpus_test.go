@@ -43,7 +43,7 @@ func readCorpus(t *testing.T, name string) []sample {
 	t.Helper()
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip(name + "the test data is missing: " + name + "")
+		t.Skip("the test data is missing: " + name)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -155,7 +155,7 @@ func TestX11_DetectsPasswords(t *testing.T) {
 func TestWayland(t *testing.T) {
 	for _, p := range []string{"wl-copy", "wl-paste"} {
 		if _, err := exec.LookPath(p); err != nil {
-			t.Skip("" + p + " is not installed" + p + " here")
+			t.Skip(p + " is not installed")
 		}
 	}
 	s := desktoptest.NewWayland(t)
