@@ -98,6 +98,9 @@ func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
 		return direct
 	}
 	if direct.intent != nil && direct.intent.rank >= 0 && direct.outcome != unknown && direct.intent.name != "yes" {
+		if p := g.planRequests(text, now, 0); p.intent == direct.intent && p.outcome == chat { // "what did you do?" is about the conversation
+			return p
+		}
 		return direct
 	}
 	if !g.isQuestionText(text, now) {
