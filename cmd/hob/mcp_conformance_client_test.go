@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -134,11 +133,7 @@ func (d *driver) run(ctx context.Context) (err error) {
 	if d.scenario == "auth/basic-cimd" {
 		given.ClientID = "https://conformance-test.local/client-metadata.json"
 	}
-	port, err := freePort()
-	if err != nil {
-		return err
-	}
-	conf := fmt.Sprintf("[agent]\nmodel = \"offline\"\n[tray]\nenabled = \"off\"\n[network]\nallow = %s\n[web]\nlisten = \"127.0.0.1:%d\"\n[mcp.servers.conf]\nurl = %q\ntimeout = \"20s\"\n", portsOfSuite(), port, d.url)
+	conf := fmt.Sprintf("[agent]\nmodel = \"offline\"\n[tray]\nenabled = \"off\"\n[network]\nallow = %s\n[web]\nlisten = \"127.0.0.1:0\"\n[mcp.servers.conf]\nurl = %q\ntimeout = \"20s\"\n", portsOfSuite(), d.url)
 	if given.ClientID != "" {
 		conf += fmt.Sprintf("client_id = %q\n", given.ClientID)
 	}
@@ -151,19 +146,14 @@ func (d *driver) run(ctx context.Context) (err error) {
 	if err := os.WriteFile(filepath.Join(d.home, "hob", "config.toml"), []byte(conf), 0o600); err != nil {
 		return err
 	}
-	daemon := d.command(ctx, "start", "--foreground")
-	daemon.Cancel = func() error { return daemon.Process.Signal(os.Interrupt) }
-	daemon.WaitDelay = 5 * time.Second
-	if err := daemon.Start(); err != nil {
-		return err
+	if out, ok := d.hob(ctx, "start"); !ok {
+		return fmt.Errorf("the daemon does not start: %s", out)
 	}
 	defer func() {
-		_ = daemon.Process.Signal(os.Interrupt)
-		_ = daemon.Wait()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		d.hob(ctx, "stop")
 	}()
-	if err := waitReady(ctx, port); err != nil {
-		return err
-	}
 	connected := false
 	for range 3 {
 		out, ok := d.hob(ctx, "mcp", "test", "conf")
@@ -246,31 +236,6 @@ func openPage(ctx context.Context, address string) {
 	if err == nil {
 		_ = resp.Body.Close()
 	}
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close() //nolint:forcetypeassert // a TCP listener
-}
-
-func waitReady(ctx context.Context, port int) error {
-	for ctx.Err() == nil {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/readyz", port), nil)
-		if err != nil {
-			return err
-		}
-		if resp, err := http.DefaultClient.Do(r); err == nil {
-			_ = resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return nil
-			}
-		}
-		time.Sleep(30 * time.Millisecond)
-	}
-	return ctx.Err()
 }
 
 // portsOfSuite returns a list for [network] allow with the ports on which the suite listens. Hob

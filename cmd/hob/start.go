@@ -98,7 +98,13 @@ func (a *cli) runDaemonOnce(ctx context.Context, again *atomic.Bool) (err error)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, lock.Release()) }()
+	defer func() {
+		if again.Load() {
+			err = errors.Join(err, lock.ReleaseToRestart())
+			return
+		}
+		err = errors.Join(err, lock.Release())
+	}()
 	if err := system.WriteFile(openingFile(p), nil); err != nil {
 		return err
 	}
@@ -368,6 +374,17 @@ func (a *cli) stopDaemon(ctx context.Context, wait time.Duration) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
+	for held && h.Restarting { // a process that replaces itself can lose a signal
+		if err := retry.Sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+		if h, held, err = system.Probe(p.LockFile()); err != nil {
+			return err
+		}
+	}
+	if !held {
+		return nil
+	}
 	if err := a.askToStop(ctx, p, h.PID); err != nil {
 		if err := system.Terminate(h.PID); err != nil && system.ProcessExists(h.PID) {
 			return fmt.Errorf("stop the daemon (pid %d): %w; stop it manually", h.PID, err)

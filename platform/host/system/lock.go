@@ -27,7 +27,12 @@ type Holder struct {
 	PID   int       `json:"pid"`
 	Role  Role      `json:"role"`
 	Since time.Time `json:"since"`
+	// Restarting means that a daemon released the lock to start again in a moment.
+	Restarting bool `json:"restarting,omitempty"`
 }
+
+// restartWait is the time after which a daemon that released the lock to start again counts as ended.
+const restartWait = 15 * time.Second
 
 // ErrRunning means that a daemon holds the lock. Send requests to the daemon instead.
 var ErrRunning = errors.New("a daemon is running")
@@ -136,6 +141,13 @@ func (l *Lock) Release() error {
 	return errors.Join(l.f.Truncate(0), unlockFile(l.f), l.f.Close())
 }
 
+// ReleaseToRestart releases the lock of a daemon that starts again in a moment. Probe names the
+// daemon as the holder meanwhile.
+func (l *Lock) ReleaseToRestart() error {
+	err := writeHolder(l.f, Holder{PID: os.Getpid(), Role: RoleDaemon, Since: time.Now().UTC(), Restarting: true})
+	return errors.Join(err, unlockFile(l.f), l.f.Close())
+}
+
 // Probe returns the holder of the lock, and false if the lock is free.
 func Probe(path string) (Holder, bool, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -150,10 +162,14 @@ func Probe(path string) (Holder, bool, error) {
 	if err != nil {
 		return Holder{}, false, fmt.Errorf("read the lock %s: %w", path, innermostError(err))
 	}
-	if ok {
-		return Holder{}, false, unlockFile(f)
+	h := readHolder(f)
+	if !ok {
+		return h, true, nil
 	}
-	return readHolder(f), true, nil
+	if h.Restarting && time.Since(h.Since).Abs() < restartWait && ProcessExists(h.PID) {
+		return h, true, unlockFile(f)
+	}
+	return Holder{}, false, unlockFile(f)
 }
 
 // Abandoned returns the previous holder of the lock if it crashed. A process that ends normally
@@ -172,7 +188,7 @@ func Abandoned(path string) (Holder, bool, error) {
 	}
 	defer f.Close()
 	h = readHolder(f)
-	return h, h.PID != 0, nil
+	return h, h.PID != 0 && !h.Restarting, nil
 }
 
 // KeepOrphans keeps descendants below this process when their parents end, so that ClientOf finds

@@ -240,6 +240,39 @@ func TestLock_StaleHolder(t *testing.T) {
 	}
 }
 
+func TestLock_RestartingDaemonIsRunning(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "hob.lock")
+	l, err := Acquire(t.Context(), path, RoleDaemon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.ReleaseToRestart(); err != nil {
+		t.Fatal(err)
+	}
+	if h, held, err := Probe(path); !held || err != nil || !h.Restarting || h.Role != RoleDaemon {
+		t.Errorf("between two runs of the daemon: %+v, held %v, %v", h, held, err)
+	}
+	if h, crashed, err := Abandoned(path); crashed || err != nil {
+		t.Errorf("a daemon that starts again counts as crashed: %+v, %v", h, err)
+	}
+	if l, err = Acquire(t.Context(), path, RoleDaemon); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if h, held, err := Probe(path); held || err != nil {
+		t.Errorf("after the daemon's end: %+v, held %v, %v", h, held, err)
+	}
+	gone := fmt.Appendf(nil, `{"pid":%d,"role":"daemon","since":%q,"restarting":true}`, os.Getpid(), time.Now().Add(-time.Minute).Format(time.RFC3339))
+	if err := os.WriteFile(path, gone, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if h, held, err := Probe(path); held || err != nil {
+		t.Errorf("a restart that never ended: %+v, held %v, %v", h, held, err)
+	}
+}
+
 // TestMain lets the test binary act as the detached program.
 func TestMain(m *testing.M) {
 	switch os.Getenv("HOB_TEST_DETACHED") {
