@@ -3,11 +3,15 @@ package main
 import (
 	"bytes"
 	_ "embed"
+	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"hob/autonomy/api"
 	"hob/autonomy/config"
 	channelsall "hob/channels/all"
 )
@@ -25,7 +30,10 @@ import (
 //go:embed testdata/channels.md
 var channelsText string
 
-var update = flag.Bool("update", false, "write docs/cli.md and docs/configuration.md")
+//go:embed testdata/tool-names.txt
+var otherToolNames string
+
+var update = flag.Bool("update", false, "write docs/cli.md, docs/configuration.md and docs/tools.md")
 
 // TestDocs checks that the pages generated from the code are up to date; -update writes them.
 func TestDocs(t *testing.T) {
@@ -33,7 +41,7 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{"../../docs/cli.md": cliPage(), "../../docs/configuration.md": configPage() + drivers} {
+	for path, want := range map[string]string{"../../docs/cli.md": cliPage(), "../../docs/configuration.md": configPage() + drivers, "../../docs/tools.md": toolsPage(t)} {
 		if *update {
 			if err := os.WriteFile(path, []byte(want), 0o644); err != nil { //nolint:gosec // a page of documentation
 				t.Fatal(err)
@@ -144,6 +152,76 @@ func cliPage() string {
 		}
 	})
 	return b.String()
+}
+
+// toolsPage describes the tools that `hob tool list` shows, and names the tools that do what other
+// assistants' tools do.
+func toolsPage(t *testing.T) string {
+	list := fetchTools(t)
+	var b strings.Builder
+	b.WriteString("# Tools\n\nThe model finds these tools by [search](tools-search.md); `hob tool call NAME` runs one. The [guard](guard.md)\ndecides which calls need approval, by their effects. Generated from the program:\n`go test ./cmd/hob -run TestDocs -update`.\n")
+	byCategory := map[string][]api.Tool{}
+	known := map[string]bool{}
+	for _, x := range list {
+		byCategory[x.Category] = append(byCategory[x.Category], x)
+		known[x.Name] = true
+	}
+	cell := strings.NewReplacer("|", "\\|", "\n", " ")
+	for _, category := range slices.Sorted(maps.Keys(byCategory)) {
+		fmt.Fprintf(&b, "\n## %s\n\n| tool | what it does | effects | systems |\n|---|---|---|---|\n", category)
+		for _, x := range byCategory[category] {
+			systems := strings.Join(x.Platforms, ", ")
+			if len(x.Platforms) == 3 {
+				systems = "all"
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", x.Name, cell.Replace(x.Description), strings.Join(x.Effects, ", "), systems)
+		}
+	}
+	b.WriteString("\n## Names in other assistants\n\nTools that have the same name in Hob are not listed.\n\n| name elsewhere | tool |\n|---|---|\n")
+	for line := range strings.Lines(otherToolNames) {
+		name, tools, ok := strings.Cut(strings.TrimSpace(line), " = ")
+		if !ok {
+			continue
+		}
+		if known[name] {
+			t.Errorf("testdata/tool-names.txt: %s is a tool of Hob; remove the line", name)
+		}
+		cells := "follows"
+		if tools != cells {
+			var quoted []string
+			for tool := range strings.FieldsSeq(tools) {
+				if !known[tool] {
+					t.Errorf("testdata/tool-names.txt: %s: Hob has no tool %q", name, tool)
+				}
+				quoted = append(quoted, "`"+tool+"`")
+			}
+			cells = strings.Join(quoted, ", ")
+		}
+		fmt.Fprintf(&b, "| %s | %s |\n", name, cells)
+	}
+	return b.String()
+}
+
+// fetchTools returns the tools that `hob tool list` prints in an empty home.
+func fetchTools(t *testing.T) (list []api.Tool) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	if err := os.Symlink(exe, filepath.Join(home, "hob")); err != nil {
+		t.Skip("symbolic links cannot be created here: " + err.Error())
+	}
+	c := exec.CommandContext(t.Context(), filepath.Join(home, "hob"), "tool", "list", "--json")
+	c.Env = append(os.Environ(), "HOME="+home, "HOB_HOME="+filepath.Join(home, "home"))
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("hob tool list: %v", err)
+	}
+	if err := json.Unmarshal(out, &list); err != nil {
+		t.Fatal(err)
+	}
+	return list
 }
 
 func configPage() string {

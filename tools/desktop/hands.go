@@ -337,7 +337,7 @@ type clickIn struct {
 	X      int    `json:"x" jsonschema:"within the window"`
 	Y      int    `json:"y"`
 	Button string `json:"button,omitempty" jsonschema:"left (default), right, middle"`
-	Double bool   `json:"double,omitempty"`
+	Double bool   `json:"double,omitempty" jsonschema:"double click"`
 }
 
 func (d Deps) clickAt() tools.Tool {

@@ -25,7 +25,7 @@ const (
 
 type notificationIn struct {
 	Title   string `json:"title,omitempty"`
-	Message string `json:"message"`
+	Message string `json:"message" jsonschema:"its text"`
 }
 
 // buildNotification builds the notification. It names Hob as the sender, so that the notification

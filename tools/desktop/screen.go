@@ -21,8 +21,8 @@ type captureIn struct {
 	Window string `json:"window,omitempty" jsonschema:"part of its title, or its id; empty: the whole screen"`
 	X      int    `json:"x,omitempty" jsonschema:"a part of the screen"`
 	Y      int    `json:"y,omitempty"`
-	Width  int    `json:"width,omitempty"`
-	Height int    `json:"height,omitempty"`
+	Width  int    `json:"width,omitempty" jsonschema:"of the part, in pixels"`
+	Height int    `json:"height,omitempty" jsonschema:"of the part, in pixels"`
 }
 
 type captureOut struct {

@@ -104,7 +104,7 @@ func renderTree(list []a11y.Node, more bool) string {
 type elementIn struct {
 	Window string `json:"window" jsonschema:"part of its title or program"`
 	Name   string `json:"name" jsonschema:"of the element, as read_screen reports it"`
-	Role   string `json:"role,omitempty"`
+	Role   string `json:"role,omitempty" jsonschema:"such as button or textbox, when names repeat"`
 }
 
 func (d Deps) clickElement() tools.Tool {
@@ -133,7 +133,7 @@ func (d Deps) clickElement() tools.Tool {
 type fillIn struct {
 	Window string `json:"window" jsonschema:"part of its title or program"`
 	Name   string `json:"name" jsonschema:"of the field, as read_screen reports it"`
-	Role   string `json:"role,omitempty"`
+	Role   string `json:"role,omitempty" jsonschema:"such as button or textbox, when names repeat"`
 	Text   string `json:"text" jsonschema:"replaces the current content"`
 }
 

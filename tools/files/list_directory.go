@@ -41,7 +41,7 @@ func (f *Files) listDirectory() tools.Tool {
 	return tools.New(tools.Def[listIn]{
 		Spec: tools.Spec{
 			Name: "list_directory", Category: "files", Effects: tools.Read, Core: true,
-			Description: "List a folder's files with sizes and dates.",
+			Description: "List a folder's files; recursive: also those below.",
 			Keywords:    "ls dir folder contents show files downloads documents",
 		},
 		Paths:   func(in listIn) []string { return f.touchedPaths(in.Path) },

@@ -17,7 +17,7 @@ import (
 )
 
 type moveIn struct {
-	Source      string `json:"source"`
+	Source      string `json:"source" jsonschema:"file or folder to move"`
 	Destination string `json:"destination" jsonschema:"new path, or the folder to move into"`
 }
 

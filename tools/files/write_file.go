@@ -17,7 +17,7 @@ import (
 type writeIn struct {
 	Path    string `json:"path" jsonschema:"file"`
 	Content string `json:"content"`
-	Append  bool   `json:"append,omitempty" jsonschema:"add at the end instead of replacing"`
+	Append  bool   `json:"append,omitempty" jsonschema:"instead of replacing"`
 }
 
 // writeOut is the Data of write_file.
@@ -41,7 +41,7 @@ func (f *Files) writeFile() tools.Tool {
 	return tools.New(tools.Def[writeIn]{
 		Spec: tools.Spec{
 			Name: "write_file", Category: "files", Effects: tools.Write, Core: true,
-			Description: "Create or replace a text file, or append to it.",
+			Description: "Write content to a text file: create, replace or append.",
 			Keywords:    "save create edit append text document",
 		},
 		Paths: func(in writeIn) []string { return f.touchedPaths(in.Path) },

@@ -18,7 +18,7 @@ import (
 
 type logHabitIn struct {
 	Habit string   `json:"habit" jsonschema:"what was done, such as reading"`
-	Value *float64 `json:"value,omitempty"`
+	Value *float64 `json:"value,omitempty" jsonschema:"how much"`
 	Unit  string   `json:"unit,omitempty" jsonschema:"of value: minutes, km"`
 	Date  string   `json:"date,omitempty" jsonschema:"default today"`
 	Note  string   `json:"note,omitempty"`

@@ -44,7 +44,7 @@ type searchIn struct {
 	From    string `json:"from,omitempty" jsonschema:"name or address of the sender"`
 	Subject string `json:"subject,omitempty"`
 	Unread  bool   `json:"unread,omitempty"`
-	Flagged bool   `json:"flagged,omitempty"`
+	Flagged bool   `json:"flagged,omitempty" jsonschema:"only flagged ones"`
 	Since   string `json:"since,omitempty" jsonschema:"first day"`
 	Until   string `json:"until,omitempty" jsonschema:"last day"`
 	Mailbox string `json:"mailbox,omitempty" jsonschema:"default inbox"`

@@ -29,7 +29,7 @@ type ingestIn struct {
 	Path  string   `json:"path,omitempty" jsonschema:"file or folder"`
 	URL   string   `json:"url,omitempty" jsonschema:"https://host/path"`
 	Title string   `json:"title,omitempty"`
-	Tags  []string `json:"tags,omitempty"`
+	Tags  []string `json:"tags,omitempty" jsonschema:"labels to find it by"`
 }
 
 // ingestUndo is the undo data of ingest_document.

@@ -22,7 +22,7 @@ type logExpenseIn struct {
 	Amount   amount `json:"amount" jsonschema:"such as 12.50"`
 	Category string `json:"category,omitempty" jsonschema:"such as food, travel"`
 	Currency string `json:"currency,omitempty" jsonschema:"ISO code; default the user's"`
-	Vendor   string `json:"vendor,omitempty"`
+	Vendor   string `json:"vendor,omitempty" jsonschema:"shop or payee"`
 	Date     string `json:"date,omitempty" jsonschema:"default today"`
 	Note     string `json:"note,omitempty"`
 }

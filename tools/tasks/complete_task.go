@@ -12,7 +12,7 @@ import (
 
 type taskIn struct {
 	Task    string `json:"task" jsonschema:"id or words of the title"`
-	Project string `json:"project,omitempty"`
+	Project string `json:"project,omitempty" jsonschema:"when titles repeat"`
 }
 
 func (d Deps) completeTask() tools.Tool {

@@ -20,7 +20,7 @@ import (
 type remindIn struct {
 	Text  string `json:"text" jsonschema:"what to remind the user of"`
 	At    string `json:"at,omitempty" jsonschema:"time, in words or RFC 3339"`
-	Every string `json:"every,omitempty" jsonschema:"such as weekday at 8:30, or cron"`
+	Every string `json:"every,omitempty" jsonschema:"weekday at 8:30, or cron"`
 	In    string `json:"in,omitempty" jsonschema:"hob, or an app or account: home/Shopping"`
 }
 

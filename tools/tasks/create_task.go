@@ -24,7 +24,7 @@ func (d Deps) createTask() tools.Tool {
 	return tools.New(tools.Def[createIn]{
 		Spec: tools.Spec{
 			Name: "create_task", Category: "tasks", Effects: tools.Write, Core: true,
-			Description: "Add a task to the user's list.",
+			Description: "Add a task to the user's list or project.",
 			Keywords:    "todo to do add new",
 		},
 		Summary: func(in createIn) string { return fmt.Sprintf("Add the task %q", textnorm.Ellipsize(in.Title, 100)) },

@@ -35,7 +35,7 @@ func (d Deps) listTasks() tools.Tool {
 	return tools.New(tools.Def[listIn]{
 		Spec: tools.Spec{
 			Name: "list_tasks", Category: "tasks", Effects: tools.Read, Core: true,
-			Description: "List tasks.",
+			Description: "List tasks, of all or one project.",
 			Keywords:    "todo to do what show open overdue due agenda",
 		},
 		Summary: func(listIn) string { return "List tasks" },

@@ -18,7 +18,7 @@ import (
 type intentIn struct {
 	From     string   `json:"from,omitempty" jsonschema:"a person, address, number or account (CHANNEL:ID); me: the user's own messages"`
 	Words    []string `json:"words,omitempty" jsonschema:"the message must contain one of these"`
-	Channel  string   `json:"channel,omitempty"`
+	Channel  string   `json:"channel,omitempty" jsonschema:"only messages of this channel"`
 	Watcher  string   `json:"watcher,omitempty" jsonschema:"id or words of a watcher or schedule to wait for instead"`
 	Remind   string   `json:"remind,omitempty" jsonschema:"text to show the user"`
 	Tell     string   `json:"tell,omitempty" jsonschema:"text to send to that person; needs approval"`

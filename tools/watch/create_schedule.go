@@ -15,10 +15,10 @@ import (
 )
 
 type scheduleIn struct {
-	Every  string `json:"every,omitempty" jsonschema:"such as weekday at 8:30, or cron"`
+	Every  string `json:"every,omitempty" jsonschema:"weekday at 8:30, or cron"`
 	At     string `json:"at,omitempty" jsonschema:"time, in words or RFC 3339"`
 	Action string `json:"action" jsonschema:"what to do, in plain words"`
-	Missed string `json:"missed,omitempty" jsonschema:"runs missed while Hob was off: run_once (default), skip, run_all"`
+	Missed string `json:"missed,omitempty" jsonschema:"runs missed while off: run_once (default), skip, run_all"`
 }
 
 func (d Deps) createSchedule() tools.Tool {

@@ -111,18 +111,18 @@ func (d Deps) isTimed(kind string) bool {
 
 // kindArguments describes the arguments kind and config.
 func (d Deps) kindArguments() map[string]string {
-	var kinds, polled []string
+	var kinds, pushed []string
 	var config strings.Builder
 	for _, k := range d.eventKinds() {
 		kinds = append(kinds, k.Kind)
-		if k.Polled {
-			polled = append(polled, k.Kind)
+		if !k.Polled {
+			pushed = append(pushed, k.Kind)
 		}
 		config.WriteString(k.Kind + ": " + k.Options + "; ")
 	}
 	config.WriteString("all: active_hours? (mon-fri 08:00-18:00), per_day?")
-	if len(polled) > 0 {
-		config.WriteString("; " + strings.Join(polled, ", ") + " also: every?")
+	if len(pushed) < len(kinds) {
+		config.WriteString("; all but " + strings.Join(pushed, ", ") + ": every?")
 	}
 	return map[string]string{"kind": strings.Join(kinds, ", "), "config": config.String()}
 }

@@ -26,7 +26,7 @@ const (
 type tryIn struct {
 	Watcher string         `json:"watcher,omitempty" jsonschema:"id or words of an existing watcher"`
 	Kind    string         `json:"kind,omitempty" jsonschema:"otherwise the kind, as for create_watcher"`
-	Config  map[string]any `json:"config,omitempty"`
+	Config  map[string]any `json:"config,omitempty" jsonschema:"as for create_watcher"`
 	Days    int            `json:"days,omitempty" jsonschema:"how far back (7)"`
 }
 
