@@ -40,7 +40,7 @@ func (d Deps) rememberTool() tools.Tool {
 	return tools.New(tools.Def[rememberIn]{
 		Spec: tools.Spec{
 			Name: "remember", Category: "memory", Effects: tools.Write, Core: true,
-			Description: "Remember a fact, for good or until a day.",
+			Description: "Remember a fact, lasting or until a day.",
 			Keywords:    "memorise keep in mind note fact preference save",
 		},
 		Summary: func(in rememberIn) string { return "Remember " + quoteLine(textnorm.Ellipsize(in.Text, 100)) },

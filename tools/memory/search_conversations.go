@@ -44,7 +44,7 @@ func (d Deps) searchConversations() tools.Tool {
 	return tools.New(tools.Def[conversationsIn]{
 		Spec: tools.Spec{
 			Name: "search_conversations", Category: "memory", Effects: tools.Read,
-			Description: "Find what was said in earlier conversations, or show one whole message.",
+			Description: "Find words of earlier conversations, or show one whole message.",
 			Keywords:    "history chat earlier said talked discussed message transcript original",
 		},
 		Summary: func(in conversationsIn) string {

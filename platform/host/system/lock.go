@@ -142,7 +142,7 @@ func (l *Lock) Release() error {
 }
 
 // ReleaseToRestart releases the lock of a daemon that starts again in a moment. Probe names the
-// daemon as the holder meanwhile.
+// daemon as the holder until then.
 func (l *Lock) ReleaseToRestart() error {
 	err := writeHolder(l.f, Holder{PID: os.Getpid(), Role: RoleDaemon, Since: time.Now().UTC(), Restarting: true})
 	return errors.Join(err, unlockFile(l.f), l.f.Close())
