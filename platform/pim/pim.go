@@ -118,6 +118,10 @@ type Event struct {
 	Guests     []Person  `json:"guests,omitempty"`
 	Calendar   string    `json:"calendar,omitempty"`
 	Version    string    `json:"version,omitempty"` // changes when the server's copy changes
+	// Doubt states why Start and End may be wrong, such as a zone that the data defines
+	// differently; "" if they are certain. Readings are the other possible starts.
+	Doubt    string      `json:"doubt,omitempty"`
+	Readings []time.Time `json:"-"`
 }
 
 // BusyError contains the time before which the server must not be called again.

@@ -31,6 +31,7 @@ type prop struct {
 	Data      string   `xml:"urn:ietf:params:xml:ns:caldav calendar-data"`
 	Principal hrefs    `xml:"DAV: current-user-principal"`
 	Homes     hrefs    `xml:"urn:ietf:params:xml:ns:caldav calendar-home-set"`
+	Outbox    hrefs    `xml:"urn:ietf:params:xml:ns:caldav schedule-outbox-URL"`
 	Card      string   `xml:"urn:ietf:params:xml:ns:carddav address-data"`
 	Books     hrefs    `xml:"urn:ietf:params:xml:ns:carddav addressbook-home-set"`
 	Owner     hrefs    `xml:"DAV: owner"`

@@ -98,7 +98,10 @@ func (x *expander) readDuration(c *ical.Component, e *component) {
 		if e.start.date {
 			e.days = max(1, int(list[0].wall.Sub(e.start.wall)/(24*time.Hour)))
 		} else {
-			e.length = max(0, list[0].toTime().Sub(e.start.toTime()))
+			e.length = list[0].toTime().Sub(e.start.toTime())
+			if e.length < 0 {
+				e.length, e.Doubt = 0, "it ends before it starts"
+			}
 		}
 		return
 	}
@@ -111,6 +114,17 @@ func (x *expander) readDuration(c *ical.Component, e *component) {
 			e.days = max(1, int(d/(24*time.Hour)))
 		}
 	}
+}
+
+// occurrenceAt returns the occurrence at a moment.
+func (e *component) occurrenceAt(m moment) pim.Event {
+	out := e.Event
+	out.Start, out.End = e.occurrenceRange(m)
+	if m.date || out.Doubt != "" {
+		return out
+	}
+	out.Doubt, out.Readings = m.zone.describeDoubt(m.wall)
+	return out
 }
 
 // occurrenceRange returns the start and end of an occurrence.

@@ -24,9 +24,8 @@ func (x *expander) expandSeries(s *series) (out []pim.Event, err error) {
 	moved := map[string]bool{}
 	for _, o := range s.others {
 		moved[o.replaces.recurrenceKey()] = true
-		if start, end := o.occurrenceRange(o.start); x.overlapsRange(start, end) {
-			e := o.Event
-			e.Start, e.End, e.Occurrence = start, end, o.replaces.recurrenceKey()
+		if e := o.occurrenceAt(o.start); x.overlapsRange(e.Start, e.End) {
+			e.Occurrence = o.replaces.recurrenceKey()
 			if s.master != nil && s.master.Cancelled {
 				e.Cancelled = true
 			}
@@ -40,12 +39,11 @@ func (x *expander) expandSeries(s *series) (out []pim.Event, err error) {
 	starts, err := x.occurrenceStarts(m)
 	recurs := len(m.rules)+len(m.added) > 0
 	for _, at := range starts {
-		start, end := m.occurrenceRange(at)
-		if !x.overlapsRange(start, end) || moved[at.recurrenceKey()] {
+		e := m.occurrenceAt(at)
+		if !x.overlapsRange(e.Start, e.End) || moved[at.recurrenceKey()] {
 			continue
 		}
-		e := m.Event
-		if e.Start, e.End = start, end; recurs {
+		if recurs {
 			e.Occurrence = at.recurrenceKey()
 		}
 		if out = append(out, e); len(out) >= maxFound {

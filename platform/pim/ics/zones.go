@@ -1,6 +1,7 @@
 package ics
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/teambition/rrule-go"
 
 	"hob/platform/host/system"
+	"hob/platform/pim"
 	"hob/platform/text/sorting"
 )
 
@@ -17,7 +19,9 @@ import (
 type zone struct {
 	loc      *time.Location // nil if the zone is defined by changes
 	changes  []change
-	floating bool // follows the user's zone
+	floating bool   // follows the user's zone
+	unknown  string // name of the zone in the data, if nothing defines it
+	stated   *zone  // definition in the data of a zone that has a common name
 }
 
 // change is a wall-clock time from which another offset applies.
@@ -69,22 +73,56 @@ func (z zones) findZone(id string) zone {
 	if id = strings.Trim(id, `"`); id == "" {
 		return z.homeZone()
 	}
-	if len(id) < 100 {
-		for name := id; name != ""; _, name, _ = strings.Cut(strings.TrimPrefix(name, "/"), "/") {
-			if loc, err := system.Zone(name); err == nil && name != "Local" {
-				return zone{loc: loc}
-			}
+	stated, ok := z.defined[id]
+	if loc := commonZone(id); loc != nil {
+		if ok {
+			return zone{loc: loc, stated: &stated}
 		}
-		if name, err := system.WindowsZone(id); err == nil {
-			if loc, err := system.Zone(name); err == nil {
-				return zone{loc: loc}
-			}
+		return zone{loc: loc}
+	}
+	if ok {
+		return stated
+	}
+	home := z.homeZone()
+	home.unknown = pim.SanitizeLine(id, 60)
+	return home
+}
+
+// commonZone returns the zone with an IANA or Windows name, or nil.
+func commonZone(id string) *time.Location {
+	if len(id) >= 100 {
+		return nil
+	}
+	for name := id; name != ""; _, name, _ = strings.Cut(strings.TrimPrefix(name, "/"), "/") {
+		if loc, err := system.Zone(name); err == nil && name != "Local" {
+			return loc
 		}
 	}
-	if d, ok := z.defined[id]; ok {
-		return d
+	if name, err := system.WindowsZone(id); err == nil {
+		if loc, err := system.Zone(name); err == nil {
+			return loc
+		}
 	}
-	return z.homeZone()
+	return nil
+}
+
+// smallestDoubt is the smallest difference between two definitions of a zone that is reported.
+// Zones without a name for their daylight saving time often differ by seconds.
+const smallestDoubt = 15 * time.Minute
+
+// describeDoubt returns why the instant of a wall-clock time is uncertain, and its other reading.
+func (z zone) describeDoubt(wall time.Time) (why string, other []time.Time) {
+	switch {
+	case z.unknown != "":
+		return fmt.Sprintf("its time zone %q is unknown, so the time may be in another zone than yours", z.unknown), nil
+	case z.stated == nil:
+		return "", nil
+	}
+	a, b := z.fromWall(wall), z.stated.fromWall(wall)
+	if a.Sub(b).Abs() < smallestDoubt {
+		return "", nil
+	}
+	return fmt.Sprintf("its data defines the time zone %s differently: %s or %s UTC", z.loc, a.UTC().Format("15:04"), b.UTC().Format("15:04")), []time.Time{b.In(z.loc)}
 }
 
 func zonesOf(cal *ical.Calendar, home *time.Location) zones {

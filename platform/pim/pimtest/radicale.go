@@ -19,16 +19,17 @@ type Radicale struct {
 	URL string // "http://127.0.0.1:port/"
 
 	t    testing.TB
+	user string
 	dir  string
 	bin  string
 	cmd  *exec.Cmd
 	port string
 }
 
-// StartRadicale starts a server with the user tester.
+// StartRadicale starts a server with the users tester and other, which writes as tester.
 func StartRadicale(t testing.TB) *Radicale {
 	t.Helper()
-	r := &Radicale{t: t, bin: findProgram(t, "radicale"), dir: shortTempDir(t), port: nettest.FreePort(t)}
+	r := &Radicale{t: t, user: "tester", bin: findProgram(t, "radicale"), dir: shortTempDir(t), port: nettest.FreePort(t)}
 	r.URL = "http://127.0.0.1:" + r.port + "/"
 	writeFile(t, filepath.Join(r.dir, "users"), "tester:"+Secret+"\nother:"+Secret+"\n")
 	writeFile(t, filepath.Join(r.dir, "radicale.conf"), fmt.Sprintf(`[server]
@@ -48,6 +49,13 @@ filesystem_folder = %[2]s/collections
 	r.Start()
 	t.Cleanup(r.Stop)
 	return r
+}
+
+// As returns the same server, which writes as another user. Only r starts and stops it.
+func (r *Radicale) As(user string) *Radicale {
+	out := *r
+	out.user = user
+	return &out
 }
 
 // Account returns the account of a user.
@@ -89,7 +97,7 @@ func (r *Radicale) Stop() {
 	r.cmd = nil
 }
 
-// Make creates a calendar of the user tester.
+// Make creates a calendar of the user.
 func (r *Radicale) Make(calendar string) {
 	r.t.Helper()
 	r.sendRequest("MKCALENDAR", calendar+"/", fmt.Sprintf(`<?xml version="1.0"?><C:mkcalendar xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"><D:set><D:prop><D:displayname>%s</D:displayname></D:prop></D:set></C:mkcalendar>`, calendar))
@@ -125,7 +133,13 @@ func (r *Radicale) putObject(kind, calendar, name string, all ...string) {
 	for _, e := range all {
 		text += "BEGIN:" + kind + "\nUID:" + name + "\nDTSTAMP:20261101T000000Z\n" + strings.TrimSpace(e) + "\nEND:" + kind + "\n"
 	}
-	r.sendRequest(http.MethodPut, calendar+"/"+name+".ics", strings.ReplaceAll(text+"END:VCALENDAR\n", "\n", "\r\n"))
+	r.PutRaw(calendar, name, text+"END:VCALENDAR\n")
+}
+
+// PutRaw stores an object with its complete data.
+func (r *Radicale) PutRaw(calendar, name, data string) {
+	r.t.Helper()
+	r.sendRequest(http.MethodPut, calendar+"/"+name+".ics", strings.ReplaceAll(data, "\n", "\r\n"))
 }
 
 // Requests returns the approximate number of handled requests.
@@ -145,11 +159,11 @@ func (r *Radicale) Delete(calendar, name string) {
 
 func (r *Radicale) sendRequest(method, path, body string) {
 	r.t.Helper()
-	req, err := http.NewRequestWithContext(context.Background(), method, r.URL+"tester/"+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(context.Background(), method, r.URL+r.user+"/"+path, strings.NewReader(body))
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	req.SetBasicAuth("tester", Secret)
+	req.SetBasicAuth(r.user, Secret)
 	switch {
 	case method == http.MethodPut && strings.HasSuffix(path, ".vcf"):
 		req.Header.Set("Content-Type", "text/vcard; charset=utf-8")
