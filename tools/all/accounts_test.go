@@ -49,7 +49,7 @@ func (book) FindContacts(context.Context, string, int) ([]pim.Contact, error) {
 // serverData returns the server data that a tool changes.
 func serverData(t *testing.T, d Deps, tool string) (out []string) {
 	t.Helper()
-	if strings.HasSuffix(tool, "_calendar_event") || tool == "answer_invitation" {
+	if strings.HasSuffix(tool, "_calendar_event") || tool == "answer_invitation" || tool == "schedule_meeting" {
 		list, err := d.Calendar.Calendars()[0].FindEvents(context.WithoutCancel(t.Context()), pim.TimeRange{From: now, To: now.AddDate(0, 1, 0), Zone: now.Location()})
 		if err != nil {
 			t.Fatal(err)

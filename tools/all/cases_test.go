@@ -28,6 +28,8 @@ func accountCases() []toolstest.Case {
 		{Step: step("update_calendar_event", `{"event":"dentist","start":"16:00"}`), Want: `Moved "Dentist" from `, Outside: true, Undone: "Restored the event"},
 		{Step: step("answer_invitation", `{"event":"review","answer":"decline"}`), Want: `Declined: "Review", Tue 30 Mar at 14:30. It is unknown whether the server notifies ada@example.org; no email was sent.`, Outside: true, Undone: "Restored the invitation in your calendar"},
 		{Step: step("delete_calendar_event", `{"event":"dentist"}`), Want: `Removed "Dentist" (`, Outside: true, Undone: "Restored the event"},
+		{Step: step("find_free_time", `{"days_ahead":1,"attendees":["ada@example.org"]}`), Want: "It is unknown when ada@example.org is busy", Outside: true},
+		{Step: step("schedule_meeting", `{"title":"Boat council","duration_minutes":60,"preferred_time":"tomorrow","attendees":["ada@example.org"]}`), Want: "The invitation was not drafted: no account can send email as me@example.org.", Outside: true, Undone: "Removed the meeting from the calendar."},
 		{Step: step("create_reminder", `{"text":"Milk","at":"Friday","in":"home"}`), Want: `Added "Milk" to the list home: Fri 12 Mar.`, Undone: "Removed the item from the list."},
 		{Step: step("list_reminders", `{}`), Before: []toolstest.Step{step("create_reminder", `{"text":"Milk","at":"Friday","in":"home"}`)}, Want: "- Pay rent (tomorrow; high priority; home)\n- Milk (Fri 12 Mar; home)", Outside: true},
 		{Step: step("list_reminders", `{"query":"rent"}`), Before: []toolstest.Step{step("create_reminder", `{"text":"stretch","at":"at 18:00"}`)}, Want: "To do, on the lists of home:\n- Pay rent", Outside: true},

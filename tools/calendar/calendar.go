@@ -1,7 +1,8 @@
 // Package calendar provides tools for the calendars of the owner's accounts. read_calendar lists
 // events, returns the next event, or says whether a time is free. Brief is the calendar section of
 // a briefing. create_calendar_event, update_calendar_event, delete_calendar_event and
-// answer_invitation change calendars. Calls that notify other people count as Send, and every
+// answer_invitation change calendars. find_free_time and schedule_meeting search several calendars,
+// and the free/busy data of other people, for a time. Calls that notify other people count as Send, and every
 // change can be undone. If the calendar server does not notify guests, Hob sends them an email
 // (iMIP, RFC 6047).
 //
@@ -52,15 +53,17 @@ type Deps struct {
 	// Wait is the time limit for the servers of an account (default 8 s). The result names the
 	// servers that exceed it.
 	Wait time.Duration
+	// draftsOnly is set while an event with guests is created whose invitation is only drafted.
+	draftsOnly bool
 }
 
 func (d Deps) readTimeout() time.Duration { return cmp.Or(d.Wait, usualWait) }
 
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool {
-	list := []tools.Tool{d.readCalendar()}
+	list := []tools.Tool{d.readCalendar(), d.findFreeTime()}
 	if d.Calendars != nil {
-		list = append(list, d.createEvent(), d.updateEvent(), d.deleteEvent(), d.answerInvitation())
+		list = append(list, d.createEvent(), d.updateEvent(), d.deleteEvent(), d.answerInvitation(), d.scheduleMeeting())
 	}
 	return list
 }

@@ -203,9 +203,9 @@ func (d Deps) writeNewEvent(ctx context.Context, c tools.Call, in createIn) (too
 	res := tools.Result{
 		Source: provenance.Tool,
 		Text:   text + ".", Data: changedOut{Outcome: r.Outcome, Event: r.ID, Title: e.Title, Start: e.Start},
-		Undo: undoOf("remove the event from the calendar", all[0], r, len(e.Guests) > 0 && !d.serverTells(ctx, all[0])),
+		Undo: undoOf("remove the event from the calendar", all[0], r, len(e.Guests) > 0 && !d.draftsOnly && !d.serverTells(ctx, all[0])),
 	}
-	if len(e.Guests) > 0 {
+	if len(e.Guests) > 0 && !d.draftsOnly {
 		said, sent, err := d.sendInvitations(ctx, c, all[0], e)
 		res.Text += " " + said
 		res.Incomplete = !sent
@@ -262,10 +262,7 @@ func (d Deps) sendInvitations(ctx context.Context, c tools.Call, in pim.Calendar
 	if err != nil {
 		return "The guests were not notified", false, err
 	}
-	text = fmt.Sprintf("%s\n%s\n%s\n\n%s", e.Title, e.Start.Format("Monday, 2 January 2006, 15:04 MST"), e.Place, e.Notes)
-	r, err := box.SendMail(ctx, pim.OutgoingMail{
-		ID: invitationID(c, box.From().Address), To: e.Guests, Subject: "Invitation: " + textnorm.Ellipsize(e.Title, 200), Text: strings.TrimSpace(text), Date: c.Now, Invite: invite,
-	})
+	r, err := box.SendMail(ctx, newInvitation(c, box, e, invite))
 	switch {
 	case err != nil:
 		return "The guests were not notified", false, err
@@ -273,4 +270,12 @@ func (d Deps) sendInvitations(ctx context.Context, c tools.Call, in pim.Calendar
 		return "It is unknown whether the invitations were sent; Hob did not send them again.", false, nil
 	}
 	return "The invitations were sent by email.", true, nil
+}
+
+// newInvitation returns the email with an invitation.
+func newInvitation(c tools.Call, box pim.Mailer, e pim.NewEvent, invite string) pim.OutgoingMail {
+	text := fmt.Sprintf("%s\n%s\n%s\n\n%s", e.Title, e.Start.Format("Monday, 2 January 2006, 15:04 MST"), e.Place, e.Notes)
+	return pim.OutgoingMail{
+		ID: invitationID(c, box.From().Address), To: e.Guests, Subject: "Invitation: " + textnorm.Ellipsize(e.Title, 200), Text: strings.TrimSpace(text), Date: c.Now, Invite: invite,
+	}
 }

@@ -17,6 +17,7 @@ type postbox struct {
 	pim.Mailer
 	address string
 	letters []pim.OutgoingMail
+	drafts  []pim.OutgoingMail
 }
 
 func (*postbox) Name() string       { return "post" }
