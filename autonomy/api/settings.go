@@ -14,9 +14,19 @@ type Settings interface {
 	// SaveSetting writes a new value of a key, and journals the change for undo. old is the value
 	// that PreviewSetting returned as Old. It returns ErrDenied if the key may be changed only in a
 	// terminal, ErrConflict if the file contains another value than old, and ErrInvalid if the value
-	// would not be accepted. Only a browser in which the user is logged in may use it.
+	// would not be accepted. Hob restarts to apply the value when no turn is running. Only a browser in
+	// which the user is logged in may use it.
 	SaveSetting(ctx context.Context, key, old, value string) (SettingChange, error)
+	// ApplySettings restarts Hob with the values in the file when no turn is running. It returns
+	// ErrConflict if this process cannot restart itself. It has the same limit as SaveSetting.
+	ApplySettings(ctx context.Context) error
 }
+
+// Values of Setting.Pending.
+const (
+	PendingRestart = "restart" // Hob restarts by itself within a minute to apply the value
+	PendingStart   = "start"   // the value applies at the next start
+)
 
 // Setting is one key of the configuration.
 type Setting struct {
@@ -32,6 +42,8 @@ type Setting struct {
 	Many   bool   `json:"many,omitempty"` // whether its section may occur several times
 	// OnPage is true if SaveSetting can change the key.
 	OnPage bool `json:"on_page,omitempty"`
+	// Pending is set if Hob still runs with another value: PendingRestart or PendingStart.
+	Pending string `json:"pending,omitempty"`
 }
 
 // SettingChange is the difference that a new value makes. Old and New are written as in the file; Old

@@ -28,6 +28,7 @@ const (
 	configSettle = time.Second     // wait after a change
 	configPoll   = time.Minute     // interval of the checks if the system reports changes
 	configBlind  = 5 * time.Second // otherwise
+	configBusy   = time.Minute     // how long a requested restart waits for running turns
 )
 
 // configState is the state of config.toml as FollowConfig has found it.
@@ -35,12 +36,41 @@ type configState struct {
 	mu     sync.Mutex
 	broken error // nil: valid
 	since  time.Time
+	apply  bool          // whether a request of ApplyConfig is open
+	wake   chan struct{} // receives when ApplyConfig is called
+}
+
+func (sv *Service) willRestart() bool {
+	sv.conf.mu.Lock()
+	defer sv.conf.mu.Unlock()
+	return sv.conf.apply
+}
+
+func (sv *Service) setRestarting(on bool) {
+	sv.conf.mu.Lock()
+	defer sv.conf.mu.Unlock()
+	sv.conf.apply = on
+}
+
+// ApplyConfig makes FollowConfig restart Hob with the file when no turn is running. It returns false
+// if this process cannot restart, so that the file applies only at the next start.
+func (sv *Service) ApplyConfig() bool {
+	if sv.o.Restart == nil {
+		return false
+	}
+	sv.setRestarting(true)
+	select {
+	case sv.conf.wake <- struct{}{}:
+	default: // FollowConfig has not seen the last call yet
+	}
+	return true
 }
 
 // FollowConfig checks config.toml until ctx ends. While the file is invalid, Hob keeps the
-// configuration that it runs with and notifies the user once. When the file is valid again, Hob
-// restarts with it.
+// configuration that it runs with and notifies the user once. When the file is valid again, or after
+// ApplyConfig, Hob restarts with it.
 func (sv *Service) FollowConfig(ctx context.Context) error {
+	var restarts time.Time // when a restart was requested that waits for running turns, or zero
 	var seen, judged fs.FileInfo
 	// deleted is the number of consecutive checks without a file.
 	deleted := 0
@@ -62,26 +92,33 @@ func (sv *Service) FollowConfig(ctx context.Context) error {
 		first := err == nil && seen == nil && judged == nil
 		if (stable || first) && (judged == nil || !isSameFile(judged, now)) {
 			judged = now
-			sv.judgeConfig(ctx)
+			restarts = sv.judgeConfig(ctx)
 		}
 		if _, lerr := os.Lstat(sv.o.Revisions.Path); !errors.Is(lerr, fs.ErrNotExist) {
 			deleted = 0
-		} else if deleted++; deleted == 2 && sv.isBroken() { // the user deleted the invalid file
-			sv.judgeConfig(ctx)
+		} else if deleted++; deleted == 2 && (sv.willRestart() || sv.isBroken()) { // the user deleted the invalid file, or undid its first change
+			restarts = sv.judgeConfig(ctx)
+		}
+		if !restarts.IsZero() && (sv.o.Loop.Running() == 0 || time.Since(restarts) > configBusy) {
+			sv.o.Log.Info("configuration changed, restarting with it")
+			sv.o.Restart()
 		}
 		pause := configBlind
 		switch {
-		case err == nil && !stable:
+		case err == nil && !stable, !restarts.IsZero():
 			pause = configSettle
 		case err == nil && watch.Events != nil && watch.Add(sv.o.Revisions.Path) == nil: // again, because an editor may replace the file
 			pause = configPoll
-		case errors.Is(err, fs.ErrNotExist) && seen == nil && !sv.isBroken(): // there is no file
+		case errors.Is(err, fs.ErrNotExist) && seen == nil && !sv.willRestart() && !sv.isBroken(): // there is no file
 			pause = configPoll
 		}
 		seen = now
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
+		case <-sv.conf.wake:
+			judged, deleted = nil, 0
+			sv.setRestarting(true) // a check in the meantime may have reset it
 		case <-watch.Events:
 			if err := retry.Sleep(ctx, configSettle); err != nil { // wait for further events of the same change
 				return err
@@ -100,8 +137,10 @@ func isSameFile(a, b fs.FileInfo) bool {
 	return a != nil && b != nil && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b)
 }
 
-// judgeConfig reads the file and reports or applies what it found.
-func (sv *Service) judgeConfig(ctx context.Context) {
+// judgeConfig reads the file and reports what it found. If Hob should restart with the file, it
+// returns the present time: the file is valid again, or ApplyConfig was called.
+func (sv *Service) judgeConfig(ctx context.Context) (restarts time.Time) {
+	defer func() { sv.setRestarting(!restarts.IsZero()) }()
 	o := sv.o
 	c, err := o.Revisions.Load()
 	if err == nil {
@@ -109,25 +148,26 @@ func (sv *Service) judgeConfig(ctx context.Context) {
 	}
 	if err != nil && !config.IsMistake(err) {
 		o.Log.Warn("configuration not checked", "err", err)
-		return
+		return restarts
 	}
 	was := sv.setBroken(err)
 	if err != nil {
 		sv.reportBroken(ctx, err)
-		return
+		return restarts
 	}
 	if err := o.Revisions.MarkValid(c); err != nil {
 		o.Log.Warn("valid configuration not stored", "err", err)
 	}
-	if was == nil || c.SameText(o.Config) {
-		return
+	switch {
+	case was != nil && !c.SameText(o.Config), sv.willRestart() && o.Config.NeedsRestart(c):
+	default:
+		return restarts
 	}
 	if o.Restart == nil {
 		o.Log.Warn("configuration corrected; it applies at the next start")
-		return
+		return restarts
 	}
-	o.Log.Info("configuration corrected, restarting with it")
-	o.Restart()
+	return time.Now()
 }
 
 func (sv *Service) isBroken() bool {

@@ -127,7 +127,9 @@ type Service struct {
 }
 
 // New returns a service that uses the given parts of the engine.
-func New(o Options) *Service { return &Service{MCP: o.MCP, o: o} }
+func New(o Options) *Service {
+	return &Service{MCP: o.MCP, o: o, conf: configState{wake: make(chan struct{}, 1)}}
+}
 
 // Classify converts the engine's errors to the error classes of the API.
 func Classify(err error) error {

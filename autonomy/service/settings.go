@@ -28,6 +28,17 @@ func (sv *Service) Settings(context.Context) ([]api.Setting, error) {
 			if err != nil {
 				return nil, err
 			}
+			running, err := settingValue(sv.o.Config, k.Name)
+			if err != nil {
+				return nil, err
+			}
+			switch {
+			case v == running:
+			case sv.willRestart():
+				x.Pending = api.PendingRestart
+			default:
+				x.Pending = api.PendingStart
+			}
 			if x.Set = v != was; !x.Secret {
 				x.Value = sv.o.Redact.Text(v)
 			}
@@ -88,5 +99,14 @@ func (sv *Service) SaveSetting(ctx context.Context, key, old, value string) (api
 	if err != nil || after == before {
 		return ch, err
 	}
+	sv.ApplyConfig()
 	return ch, sv.ConfigChanged(ctx, api.ConfigChange{What: key, Before: before, After: after})
+}
+
+// ApplySettings implements api.Settings.
+func (sv *Service) ApplySettings(context.Context) error {
+	if !sv.ApplyConfig() {
+		return fmt.Errorf("%w: this process cannot restart itself; run hob stop, then hob start", api.ErrConflict)
+	}
+	return nil
 }

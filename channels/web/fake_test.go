@@ -345,6 +345,11 @@ func (e *engine) SaveSetting(_ context.Context, key, old, value string) (api.Set
 	return api.SettingChange{Key: key, Old: old, New: value}, nil
 }
 
+func (e *engine) ApplySettings(context.Context) error {
+	e.note("apply settings")
+	return nil
+}
+
 func (e *engine) Notes(_ context.Context, q api.Query) ([]api.Note, error) {
 	e.note("list %s %+v", "notes", q)
 	return nil, fmt.Errorf("%w: cannot be narrowed so", api.ErrInvalid)

@@ -102,7 +102,7 @@ func TestIncidentI3(t *testing.T) {
 		"a login with an origin that is hidden": append([]string{"Origin", "null"}, login...),
 		"no proof with our origin":              append([]string{"Authorization", ""}, own...),
 	} {
-		for _, path := range []string{"/settings/save", "/costs/limit"} {
+		for _, path := range []string{"/settings/save", "/settings/apply", "/costs/limit"} {
 			r := h.send(t, "POST", path, "key=budget.daily_usd&old=&value=5", append([]string{"Content-Type", "application/x-www-form-urlencoded"}, header...)...)
 			if r.code != http.StatusForbidden && r.code != http.StatusUnauthorized {
 				t.Errorf("%s: %s: %d %.200s", name, path, r.code, r.body)

@@ -10,12 +10,15 @@ import (
 )
 
 // ChangeConfig returns the tool that undoes configuration changes. It is not in the
-// catalog.
-func ChangeConfig(c config.Revisions) tools.Tool {
+// catalog. apply makes Hob restart with the file soon; it returns false if that is impossible.
+func ChangeConfig(c config.Revisions, apply func() bool) tools.Tool {
 	put := func(from, to string) (string, error) {
 		err := c.Put(from, to)
 		if errors.Is(err, config.ErrEdited) {
 			return "", tools.Errorf(tools.Conflict, "%w; undo would overwrite the change", tools.CleanErr(err))
+		}
+		if err == nil && apply() {
+			return "Restored the previous configuration. Hob restarts to apply it.", nil
 		}
 		return "Restored the previous configuration. Hob uses it from the next start on.", err
 	}

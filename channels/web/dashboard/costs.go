@@ -272,6 +272,7 @@ func (d *Dashboard) renderLimits(r *request) (g.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	pending := renderPending(r, slices.DeleteFunc(slices.Clone(all), func(s api.Setting) bool { return sectionOf(s.Key) != "budget" }))
 	var rows g.Group
 	for _, key := range []string{"budget.daily_usd", "budget.monthly_usd", "budget.daily_tokens", "budget.warn_at"} {
 		at := slices.IndexFunc(all, func(s api.Setting) bool { return s.Key == key })
@@ -296,11 +297,11 @@ func (d *Dashboard) renderLimits(r *request) (g.Node, error) {
 			h.Button(h.Type("submit"), h.Aria("label", "Save: "+limitLabel(key)), g.Text("Save")),
 		))
 	}
-	return cardSection("Limits", h.Details(
+	return g.Group{pending, cardSection("Limits", h.Details(
 		h.Summary(g.Text("Change the limits")),
-		h.P(h.Class("soft small"), g.Text("0 means no limit. Over a limit, Hob notifies you once and continues with the built-in brain. Changes apply when Hob restarts.")),
+		h.P(h.Class("soft small"), g.Text("0 means no limit. Over a limit, Hob notifies you once and continues with the built-in brain. Hob restarts to apply a change.")),
 		h.Div(h.Class("stack"), rows),
-	)), nil
+	))}, nil
 }
 
 func limitLabel(key string) string {

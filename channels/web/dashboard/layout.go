@@ -55,7 +55,7 @@ func (d *Dashboard) renderShell(r *request, content g.Node) g.Node {
 // renderContent returns the content of a page with its title.
 func renderContent(r *request, content g.Node) g.Node {
 	return h.Div(
-		h.ID("content"), g.If(r.page.live, r.liveFrom(r.pageAddress(), "#content")),
+		h.ID("content"), g.If(r.live, r.liveFrom(r.pageAddress(), "#content")),
 		h.Div(h.Class("head"), h.H1(g.Text(r.page.title)), g.If(r.page.about != "", h.P(g.Text(r.page.about)))),
 		content,
 	)
@@ -108,6 +108,7 @@ func renderHead(r *request) g.Node {
 		h.Link(h.Rel("manifest"), h.Href(filePath("manifest.webmanifest"))),
 		h.Link(h.Rel("stylesheet"), h.Href(filePath("dashboard.css"))),
 		g.If(r.page.plots, h.Link(h.Rel("stylesheet"), h.Href(filePath("vendor/uPlot.min.css")))),
+		g.If(r.restarting, h.NoScript(h.Meta(g.Attr("http-equiv", "refresh"), h.Content("6")))),
 	)
 }
 

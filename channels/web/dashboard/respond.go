@@ -42,6 +42,11 @@ type request struct {
 	chat  string // address of the shown conversation, on the page Chat
 	// back is where an action leads: the page, or the address in the form field back.
 	back string
+	// keep is the input that a form shows again after its action.
+	keep url.Values
+	// live means that the page requests its content again after each live event. restarting means that
+	// Hob restarts soon.
+	live, restarting bool
 	// framed means that the response is shown in a sandboxed frame on the page.
 	framed bool
 }
@@ -49,7 +54,7 @@ type request struct {
 // newRequest prepares a request. The nonce is part of the response's policy.
 func (d *Dashboard) newRequest(r *http.Request, by string, p page) *request {
 	zone := d.o.Zone()
-	return &request{Request: r, by: by, page: p, zone: zone, now: time.Now().In(zone), nonce: newNonce(), back: p.path}
+	return &request{Request: r, by: by, page: p, zone: zone, now: time.Now().In(zone), nonce: newNonce(), back: p.path, live: p.live}
 }
 
 func newNonce() string {
@@ -122,11 +127,14 @@ func (d *Dashboard) actionHandler(p page, act action) func(http.ResponseWriter, 
 		if err != nil {
 			return fmt.Errorf("%w: back is not an address of a page", api.ErrInvalid)
 		}
+		q := to.Query()
 		if f.text != "" {
-			q := to.Query()
 			q.Set("flash", d.flashes.addFlash(f))
-			to.RawQuery = q.Encode()
 		}
+		if len(r.keep) > 0 {
+			q.Set("input", d.flashes.addFlash(flash{input: r.keep}))
+		}
+		to.RawQuery = q.Encode()
 		http.Redirect(w, hr, to.String(), http.StatusSeeOther)
 		return nil
 	}
@@ -231,17 +239,19 @@ func compressBytes(b []byte) []byte {
 	return out.Bytes()
 }
 
-// flash is a message about the last action.
+// flash is a message about the last action, or the input of a form.
 type flash struct {
 	text   string
 	failed bool
+	input  url.Values
 }
 
-// maxFlashes is the number of messages that wait for their page.
+// maxFlashes is the number of messages and inputs that wait for their page.
 const maxFlashes = 64
 
-// flashStore keeps a message between an action and the page to which it redirects. A cookie would
-// not be safe: a page on another port of this machine could set it.
+// flashStore keeps a message and an input between an action and the page to which it redirects. A
+// cookie or values in the address would not be safe: a page on another port of this machine could
+// set them.
 type flashStore struct {
 	mu    sync.Mutex
 	ids   []string // oldest first
@@ -271,4 +281,11 @@ func (s *flashStore) takeFlash(id string) flash {
 	f := s.texts[id]
 	delete(s.texts, id)
 	return f
+}
+
+// readInput returns an input. It stays for the updates of its page.
+func (s *flashStore) readInput(id string) url.Values {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.texts[id].input
 }

@@ -20,10 +20,11 @@ import (
 // safety, and undoes the last change. For all other keys it shows the command (docs/incidents.md, I3).
 func (d *Dashboard) settingsPage() page {
 	return page{
-		path: "/settings", title: "Settings", about: "Check a new value here, then save it. What decides what Hob may do can be saved only in a terminal.",
+		path: "/settings", title: "Settings", about: "Check a new value here, then save it. Hob restarts to apply it. What decides what Hob may do can be saved only in a terminal.",
 		icon: "M4 7h9M17 7h3M4 17h3M11 17h9M15 5v4M9 15v4", show: d.showSettings,
 		views:    map[string]func(*request) (g.Node, error){"change": d.showChange},
-		saves:    map[string]action{"save": d.saveSetting},
+		actions:  map[string]action{"check": d.checkSetting},
+		saves:    map[string]action{"save": d.saveSetting, "apply": d.applySettings},
 		commands: []command{{"Change the model", settingLink("agent.model")}, {"See all settings", "/settings?q=&section="}},
 	}
 }
@@ -71,6 +72,7 @@ func (d *Dashboard) showSettings(r *request) (g.Node, error) {
 		),
 		h.Div(
 			h.Class("stack"),
+			renderPending(r, all),
 			last,
 			h.Section(
 				h.Class("card"), h.H2(plainText(capitalizeFirst(cmp.Or(section, "Settings"))), h.Span(h.Class("soft small"), g.Text(countOf(len(found), "key", "keys")))),
@@ -87,6 +89,7 @@ func renderSetting(s api.Setting) g.Node {
 		h.Data("name", s.Key),
 		h.Span(h.Class("what key"), h.Code(plainText(s.Key))),
 		g.If(s.Set, stateBadge(badgeAccent, "changed")),
+		g.If(s.Pending != "", stateBadge(badgeSoft, "not applied yet")),
 		g.If(!s.Many, h.Span(h.Class("value num"), plainText(describeValue(s)))),
 		g.If(s.Many, h.Span(h.Class("soft small"), g.Text("in several sections"))),
 		g.If(!s.Many && !s.Secret, h.Span(h.Class("acts small"), h.A(h.Class("button small"), h.Href(settingLink(s.Key)), h.Aria("label", "Change "+s.Key), g.Text("Change")))),
@@ -142,9 +145,11 @@ func (d *Dashboard) showChange(r *request) (g.Node, error) {
 		return nil, fmt.Errorf("%w: there is no key %q; choose one on the page Settings", api.ErrNotFound, key)
 	}
 	s := all[at]
-	value, checked := s.Value, r.URL.Query().Has("value")
+	value := s.Value
+	kept := d.flashes.readInput(r.queryValue("input")) // not from the address: a link from elsewhere must not fill in a value
+	checked := kept.Get("key") == key
 	if checked {
-		value = r.queryValue("value")
+		value = kept.Get("value")
 	}
 	var result g.Node
 	if checked {
@@ -164,7 +169,7 @@ func (d *Dashboard) showChange(r *request) (g.Node, error) {
 			g.If(s.Many, h.P(g.Text("Its section may occur several times. Edit the file: "), h.Code(g.Text("hob config path")))),
 			g.Iff(!s.Secret && !s.Many, func() g.Node {
 				return h.Form(
-					h.Class("row change"), h.Method("get"), h.Action("/settings/change"), hiddenField("key", key),
+					h.Class("row change"), h.Method("post"), h.Action("/settings/check"), hiddenField("key", key),
 					labeledField("New value", valueControl(s, value)),
 					h.Button(h.Type("submit"), h.Class("primary"), g.Text("Check value")),
 				)
@@ -172,6 +177,46 @@ func (d *Dashboard) showChange(r *request) (g.Node, error) {
 		),
 		result,
 	), nil
+}
+
+// checkSetting leads to the page with the difference that a value makes.
+func (d *Dashboard) checkSetting(r *request) (string, error) {
+	r.keep = url.Values{"key": {r.PostForm.Get("key")}, "value": {r.PostForm.Get("value")}}
+	r.back = settingLink(r.PostForm.Get("key"))
+	return "", nil
+}
+
+// renderPending names the saved values that do not apply yet. While it is shown, the page updates by
+// itself.
+func renderPending(r *request, settings []api.Setting) g.Node {
+	var soon, later []string
+	for _, s := range settings {
+		switch s.Pending {
+		case api.PendingRestart:
+			soon = append(soon, s.Key)
+		case api.PendingStart:
+			later = append(later, s.Key)
+		}
+	}
+	r.live = r.live || len(soon)+len(later) > 0
+	r.restarting = len(soon) > 0
+	return g.Group{
+		g.Iff(len(soon) > 0, func() g.Node {
+			return h.Section(h.Class("card"), h.ID("restarting"), h.Role("status"), h.H2(g.Text("Hob restarts")), h.P(plainText("The new value of "+strings.Join(soon, ", ")+" applies in a few seconds. This page reconnects by itself.")))
+		}),
+		g.Iff(len(later) > 0, func() g.Node {
+			return h.Section(
+				h.Class("card"), h.ID("unapplied"), h.H2(g.Text("Not applied yet")),
+				h.P(plainText("Hob still runs with the former value of "+strings.Join(later, ", ")+".")),
+				h.Form(h.Class("row"), h.Method("post"), h.Action("/settings/apply"), hiddenField("back", r.pageAddress()), h.Button(h.Type("submit"), g.Text("Restart now"))),
+			)
+		}),
+	}
+}
+
+// applySettings restarts Hob with the values in the file.
+func (d *Dashboard) applySettings(r *request) (string, error) {
+	return "", d.o.Backend.ApplySettings(r.Context())
 }
 
 // valueControl returns the form control for a value.
@@ -211,12 +256,12 @@ func (d *Dashboard) renderDifference(r *request, s api.Setting, value string) (g
 			return h.Form(
 				h.Class("row"), h.Method("post"), h.Action("/settings/save"), hiddenField("key", s.Key), hiddenField("old", ch.Old), hiddenField("value", value),
 				hiddenField("back", "/settings?section="+url.QueryEscape(sectionOf(s.Key))),
-				h.Button(h.Type("submit"), h.Class("primary"), g.Text("Save")), h.Span(h.Class("soft small"), g.Text("Hob applies the change when it restarts.")),
+				h.Button(h.Type("submit"), h.Class("primary"), g.Text("Save")), h.Span(h.Class("soft small"), g.Text("Hob restarts to apply it.")),
 			)
 		}),
 		g.Iff(!s.OnPage, func() g.Node {
 			return g.Group{
-				h.P(g.Text("To save it, run this command in a terminal. Hob applies the change when it restarts.")),
+				h.P(g.Text("To save it, run this command in a terminal. The value applies at the next start of Hob.")),
 				h.Pre(h.Class("wrap"), h.TabIndex("0"), plainText("hob config set "+s.Key+" "+quoteShell(value))),
 			}
 		}),
@@ -235,7 +280,7 @@ func (d *Dashboard) saveValue(r *request, key, old, value string) (string, error
 	if err != nil {
 		return "", err
 	}
-	return "Saved " + ch.Key + " = " + ch.New + ". Hob applies it when it restarts.", nil
+	return "Saved " + ch.Key + " = " + ch.New + ".", nil
 }
 
 // quoteShell quotes a value for a POSIX shell, unless no shell changes it.

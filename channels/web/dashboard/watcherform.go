@@ -17,17 +17,21 @@ import (
 const scheduleKind = "schedule"
 
 // renderWatcherForms shows the kinds of watchers, and the form of the selected one.
-func renderWatcherForms(r *request, kinds []api.WatcherKind) g.Node {
+func (d *Dashboard) renderWatcherForms(r *request, kinds []api.WatcherKind) g.Node {
 	selected := r.queryValue("kind")
+	kept := d.flashes.readInput(r.queryValue("input"))
+	if kept.Get("kind") != selected {
+		kept = nil
+	}
 	var tabs []tab
 	for _, k := range append(kinds, api.WatcherKind{Kind: scheduleKind, Title: "Schedule"}) {
 		tabs = append(tabs, tab{k.Title, "/watchers?kind=" + url.QueryEscape(k.Kind) + "#add"})
 	}
 	var form g.Node
 	if at := slices.IndexFunc(kinds, func(k api.WatcherKind) bool { return k.Kind == selected }); at >= 0 {
-		form = renderWatcherForm(r, kinds[at])
+		form = renderWatcherForm(kept, kinds[at])
 	} else if selected == scheduleKind {
-		form = renderScheduleForm(r)
+		form = renderScheduleForm(kept)
 	}
 	return h.Section(
 		h.Class("card"), h.ID("add"), h.Aria("labelledby", "add-title"),
@@ -38,33 +42,32 @@ func renderWatcherForms(r *request, kinds []api.WatcherKind) g.Node {
 	)
 }
 
-// keptInput returns a text field that has the value from the address. After an error, the address
-// contains what the user entered.
-func keptInput(r *request, name, help string, required bool) g.Node {
-	return h.Input(h.Name(name), h.Value(r.queryValue(name)), h.Placeholder(help), h.MaxLength("2000"), h.AutoComplete("off"), g.If(required, h.Required()))
+// keptInput returns a text field. After an error, it contains what the user entered.
+func keptInput(kept url.Values, name, help string, required bool) g.Node {
+	return h.Input(h.Name(name), h.Value(kept.Get(name)), h.Placeholder(help), h.MaxLength("2000"), h.AutoComplete("off"), g.If(required, h.Required()))
 }
 
-func renderWatcherForm(r *request, k api.WatcherKind) g.Node {
+func renderWatcherForm(kept url.Values, k api.WatcherKind) g.Node {
 	var fields g.Group
 	for _, f := range k.Fields {
 		name := "config-" + f.Key
 		if f.YesNo {
-			fields = append(fields, h.Label(h.Input(h.Type("checkbox"), h.Name(name), h.Value("true"), g.If(r.queryValue(name) != "", h.Checked())), g.Text(" "+f.Title)))
+			fields = append(fields, h.Label(h.Input(h.Type("checkbox"), h.Name(name), h.Value("true"), g.If(kept.Get(name) != "", h.Checked())), g.Text(" "+f.Title)))
 			continue
 		}
-		fields = append(fields, labeledField(fieldLabel(f), keptInput(r, name, f.Help, !f.Optional)))
+		fields = append(fields, labeledField(fieldLabel(f), keptInput(kept, name, f.Help, !f.Optional)))
 	}
 	return h.Form(
 		h.Class("stack"), h.Method("post"), h.Action("/watchers/add"), hiddenField("kind", k.Kind), hiddenField("back", "/watchers"),
 		fields,
-		labeledField("What to do (empty: notify you)", keptInput(r, "action", "summarize it", false)),
+		labeledField("What to do (empty: notify you)", keptInput(kept, "action", "summarize it", false)),
 		h.Details(
 			h.Summary(g.Text("Hours and rate")),
 			h.Div(
 				h.Class("stack"),
-				g.If(k.Polled, labeledField("Check interval", keptInput(r, "every", "30m, 6h", false))),
-				labeledField("Active hours", keptInput(r, "active_hours", "mon-fri 08:00-18:00", false)),
-				labeledField("Most notifications a day", h.Input(h.Type("number"), h.Name("per_day"), h.Value(r.queryValue("per_day")), h.Min("1"), h.Max("10000"))),
+				g.If(k.Polled, labeledField("Check interval", keptInput(kept, "every", "30m, 6h", false))),
+				labeledField("Active hours", keptInput(kept, "active_hours", "mon-fri 08:00-18:00", false)),
+				labeledField("Most notifications a day", h.Input(h.Type("number"), h.Name("per_day"), h.Value(kept.Get("per_day")), h.Min("1"), h.Max("10000"))),
 			),
 		),
 		h.Div(h.Class("row"), h.Button(h.Type("submit"), h.Class("primary"), g.Text("Add watcher"))),
@@ -83,12 +86,12 @@ func fieldLabel(f api.WatcherField) string {
 	return label
 }
 
-func renderScheduleForm(r *request) g.Node {
+func renderScheduleForm(kept url.Values) g.Node {
 	return h.Form(
 		h.Class("stack"), h.Method("post"), h.Action("/watchers/schedule"), hiddenField("kind", scheduleKind), hiddenField("back", "/watchers"),
-		labeledField("When", keptInput(r, "when", "weekday at 8:00", true)),
-		labeledField("How often", selectBox("often", r.queryValue("often"), option{"every", "Every time"}, option{"at", "Once"})),
-		labeledField("What to do", keptInput(r, "action", "tell me the weather", true)),
+		labeledField("When", keptInput(kept, "when", "weekday at 8:00", true)),
+		labeledField("How often", selectBox("often", kept.Get("often"), option{"every", "Every time"}, option{"at", "Once"})),
+		labeledField("What to do", keptInput(kept, "action", "tell me the weather", true)),
 		h.Div(h.Class("row"), h.Button(h.Type("submit"), h.Class("primary"), g.Text("Add schedule"))),
 	)
 }
@@ -96,13 +99,8 @@ func renderScheduleForm(r *request) g.Node {
 // keepInput makes an action with an error lead back to its form with the user's input.
 func keepInput(r *request, notice string, err error) (string, error) {
 	if err != nil {
-		q := url.Values{}
-		for name, values := range r.PostForm {
-			if name != "back" && values[0] != "" {
-				q.Set(name, values[0])
-			}
-		}
-		r.back = "/watchers?" + q.Encode() + "#add"
+		r.keep = r.PostForm
+		r.back = "/watchers?kind=" + url.QueryEscape(r.PostForm.Get("kind")) + "#add"
 	}
 	return notice, err
 }

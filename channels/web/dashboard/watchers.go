@@ -69,7 +69,7 @@ func (d *Dashboard) showWatchers(r *request) (g.Node, error) {
 		h.Class("stack"),
 		section("sources", "Sources", len(watchers), emptyState("Nothing is watched", "Add a watcher below, or tell Hob in the chat: watch ~/Downloads and tell me."), rows, r.pagerLinks(more, last)),
 		section("schedules", "Schedules", len(schedules), emptyState("No schedules", "Add one below, or tell Hob in the chat: every weekday at 8:00 tell me the weather."), timed, r.pagerLinks(moreTimed, lastTimed)),
-		renderWatcherForms(r, kinds),
+		d.renderWatcherForms(r, kinds),
 		renderWeek(r, forecast, week),
 		h.P(h.Class("soft small"), g.Text("Reminders are on the page "), h.A(h.Href("/today"), g.Text("Today")), g.Text(".")),
 	), nil

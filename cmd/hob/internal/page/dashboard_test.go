@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -369,18 +368,6 @@ func testFiles(t *testing.T, b *browser) {
 	if s := w.lastMessage("assistant"); !strings.Contains(s, "This text is from another source") {
 		t.Errorf("the answer is %q", s)
 	}
-}
-
-// get decodes the response of the API.
-func (h *daemonFixture) get(path string, out any) {
-	h.t.Helper()
-	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.url+path, nil)
-	fatal(h.t, err)
-	req.Header.Set("Authorization", "Bearer "+h.token)
-	res, err := http.DefaultClient.Do(req)
-	fatal(h.t, err)
-	defer res.Body.Close()
-	fatal(h.t, json.NewDecoder(res.Body).Decode(out))
 }
 
 // The first page costs at most 100 KB on the wire, and nothing in it comes from another host.

@@ -31,33 +31,81 @@ func open(t *testing.T, conf string) *daemonFixture { return openWith(t, conf, n
 // openWith opens a fixture with additional channels.
 func openWith(t *testing.T, conf string, own map[string]channels.Channel) *daemonFixture {
 	t.Helper()
-	home := t.TempDir()
-	t.Setenv("HOME", home)
-	t.Setenv("USERPROFILE", home)
-	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
+	h := newFixture(t)
 	paths, err := system.DefaultPaths()
 	fatal(t, err)
 	c, err := config.Parse("config.toml", []byte("[web]\nlisten = \"127.0.0.1:0\"\n"+conf))
 	fatal(t, err)
-	d, err := app.Open(t.Context(), app.Options{
-		Paths: paths, Config: c, Version: "test", Channels: own,
-		Peer: func(string, string, bool) web.Peer { return web.PeerOwner }, // the browser is a child process of this test, which is also the daemon
-	})
-	fatal(t, err)
+	o := app.Options{Paths: paths, Config: c, Version: "test", Channels: own}
+	h.run(o, nil)
+	return h
+}
+
+// newFixture returns a fixture with an empty home, which does not run.
+func newFixture(t *testing.T) *daemonFixture {
+	t.Helper()
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
+	return &daemonFixture{t: t, home: home}
+}
+
+// run starts Hob until the test ends. If again is not nil, Hob restarts itself with the options that
+// again returns.
+func (h *daemonFixture) run(o app.Options, again func() (app.Options, error)) {
+	h.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- d.Run(ctx) }()
-	t.Cleanup(func() {
+	ready, done := make(chan string, 1), make(chan error, 1)
+	go func() {
+		defer close(ready)
+		for {
+			restarts, err := runOnce(ctx, o, again != nil, func(address string) {
+				select {
+				case ready <- address:
+				default: // Hob has restarted
+				}
+			})
+			if err == nil && restarts && ctx.Err() == nil {
+				o, err = again()
+				if err == nil {
+					continue
+				}
+			}
+			done <- err
+			return
+		}
+	}()
+	h.t.Cleanup(func() {
 		http.DefaultClient.CloseIdleConnections()
 		cancel()
-		if err := errors.Join(<-done, d.Close()); err != nil {
-			t.Error(err)
+		if err := <-done; err != nil {
+			h.t.Error(err)
 		}
 	})
+	h.url = "http://" + <-ready
+	token, err := os.ReadFile(o.Paths.TokenFile())
+	fatal(h.t, err)
+	h.token = strings.TrimSpace(string(token))
+}
+
+// runOnce runs Hob until ctx ends or Hob restarts itself. It calls ready with Hob's address.
+func runOnce(ctx context.Context, o app.Options, again bool, ready func(address string)) (restarts bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	o.Peer = func(string, string, bool) web.Peer { return web.PeerOwner } // the browser is a child process of this test, which is also the daemon
+	if again {
+		o.Restart = func() { restarts = true; cancel() }
+	}
+	d, err := app.Open(ctx, o)
+	if err != nil {
+		return false, err
+	}
+	done := make(chan error, 1)
+	go func() { done <- d.Run(ctx) }()
 	<-d.Ready()
-	token, err := os.ReadFile(paths.TokenFile())
-	fatal(t, err)
-	return &daemonFixture{t: t, home: home, url: "http://" + d.Addr(), token: strings.TrimSpace(string(token))}
+	ready(d.Addr())
+	return restarts, errors.Join(<-done, d.Close())
 }
 
 func fatal(t *testing.T, err error) {
@@ -74,7 +122,18 @@ func (h *daemonFixture) post(path string, in, out any) {
 	h.t.Helper()
 	body, err := json.Marshal(in)
 	fatal(h.t, err)
-	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, h.url+path, bytes.NewReader(body))
+	h.send(http.MethodPost, path, body, out)
+}
+
+// get decodes the response of the API.
+func (h *daemonFixture) get(path string, out any) {
+	h.t.Helper()
+	h.send(http.MethodGet, path, nil, out)
+}
+
+func (h *daemonFixture) send(method, path string, body []byte, out any) {
+	h.t.Helper()
+	req, err := http.NewRequestWithContext(h.t.Context(), method, h.url+path, bytes.NewReader(body))
 	fatal(h.t, err)
 	req.Header.Set("Authorization", "Bearer "+h.token)
 	req.Header.Set("Content-Type", "application/json")

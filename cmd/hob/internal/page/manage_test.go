@@ -2,11 +2,13 @@ package page
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -14,6 +16,7 @@ import (
 	"hob/autonomy/config"
 	"hob/channels"
 	"hob/channels/channelstest"
+	"hob/cmd/hob/internal/app"
 	"hob/platform/host/system"
 )
 
@@ -123,7 +126,7 @@ func testSettingsPage(t *testing.T, b *browser) {
 	check := func(key, value string) string {
 		w.visit(h, "/settings/change?key="+key)
 		get[bool](w, fmt.Sprintf(`(document.querySelector("form.change [name=value]").value = %q, document.querySelector("form.change").requestSubmit(), true)`, value))
-		w.waitUntil(`location.search.includes("value=") && ` + live)
+		w.waitUntil(`location.search.includes("input=") && ` + live)
 		return w.shownText()
 	}
 	if s := check("agent.max_rounds", "1000"); !strings.Contains(s, "Not accepted") || !strings.Contains(s, "100") {
@@ -179,5 +182,72 @@ func testSettingsPage(t *testing.T, b *browser) {
 	w.waitUntil(`document.querySelector(".flash:not(.error)") && !document.querySelector("#last-change")`)
 	if now, err := os.ReadFile(file); err != nil || string(now) != text {
 		t.Errorf("configuration after the undo: %v %s", err, now)
+	}
+}
+
+// A saved value applies at once: Hob restarts, and the page reconnects by itself. A link cannot fill
+// in a value.
+func testSettingsRestart(t *testing.T, b *browser) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	fatal(t, err)
+	address := free.Addr().String()
+	fatal(t, free.Close())
+	h := newFixture(t)
+	paths, err := system.DefaultPaths()
+	fatal(t, err)
+	fatal(t, paths.Ensure())
+	fatal(t, os.WriteFile(paths.ConfigFile(), []byte("[web]\nlisten = \""+address+"\"\n"+offline), 0o600))
+	var running atomic.Value // the name with which Hob has started
+	options := func() (app.Options, error) {
+		c, err := config.Load(paths.ConfigFile())
+		if err == nil {
+			running.Store(c.Agent.Name)
+		}
+		return app.Options{Paths: paths, Config: c, Version: "test"}, err
+	}
+	o, err := options()
+	fatal(t, err)
+	h.run(o, options)
+	w := b.window(t)
+	w.logIn(h)
+	for _, link := range []string{"/settings/change?key=agent.name&value=Mallory", "/settings/change?key=agent.name&input=Mallory"} {
+		w.visit(h, link)
+		if s := w.shownText(); strings.Contains(s, "Mallory") || strings.Contains(s, "Difference") {
+			t.Errorf("%s fills in a value: %q", link, s)
+		}
+	}
+	w.visit(h, "/watchers?kind=file&config-path=/etc/mallory&action=mallory#add")
+	if v := get[string](w, `Array.from(document.querySelectorAll("#add input"), e => e.value).join()`); strings.Contains(v, "mallory") {
+		t.Errorf("a link fills in the form of a watcher: %q", v)
+	}
+	w.visit(h, "/settings/change?key=agent.name")
+	get[bool](w, `(document.querySelector("form.change [name=value]").value = "Ada", document.querySelector("form.change").requestSubmit(), true)`)
+	w.waitUntil(`location.search.includes("input=") && ` + live)
+	w.click("form[action='/settings/save'] button")
+	w.waitUntil(`location.pathname === "/settings" && document.querySelector("#restarting")`)
+	get[bool](w, `(window.kept = 1, true)`)
+	w.waitUntil(`!document.querySelector("#restarting") && ` + live)
+	if get[int](w, "window.kept") != 1 || running.Load() != "Ada" {
+		t.Errorf("after the restart the name is %q, or the page was loaded again", running.Load())
+	}
+	w.click("#last-change form button")
+	w.waitUntil(`document.querySelector("#restarting")`)
+	w.waitUntil(`!document.querySelector("#restarting") && ` + live)
+	if running.Load() != "Hob" {
+		t.Errorf("after the undo the name is %q", running.Load())
+	}
+	// A value that was saved elsewhere applies on request.
+	_, err = config.Set(paths.ConfigFile(), "agent.name", "Bob")
+	fatal(t, err)
+	w.visit(h, "/settings")
+	w.click("form[action='/settings/apply'] button")
+	w.waitUntil(`!document.querySelector("#unapplied, #restarting") && ` + live)
+	if running.Load() != "Bob" {
+		t.Errorf("after `Restart now` the name is %q", running.Load())
+	}
+	for _, c := range w.takeComplaints() {
+		if !strings.Contains(c, "ERR_CONNECTION_REFUSED") && !strings.Contains(c, "ERR_INCOMPLETE_CHUNKED_ENCODING") {
+			t.Errorf("console message: %s", c)
+		}
 	}
 }

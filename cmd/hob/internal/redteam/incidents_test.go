@@ -146,7 +146,7 @@ func TestIncidentI3_NoSettingOverTheAPI(t *testing.T) {
 	owner, _ := w.routes()
 	for _, r := range owner {
 		changes := r.method != http.MethodGet && (strings.Contains(r.path, "config") || strings.Contains(r.path, "settings"))
-		if changes && r.path != "/api/v1/manage/config" && r.path != "/settings/save" {
+		if changes && !slices.Contains([]string{"/api/v1/manage/config", "/settings/check", "/settings/save", "/settings/apply"}, r.path) {
 			t.Errorf("%s %s changes the configuration", r.method, r.path)
 		}
 	}
@@ -207,7 +207,7 @@ func (w *attackFixture) checkSettingsPage() {
 		return send(http.MethodPost, home+path, url.Values{"key": {key}, "old": {""}, "value": {value}}, header).StatusCode
 	}
 	page := map[string]string{"Cookie": cookie, "Origin": home}
-	for _, path := range []string{"/settings/save", "/costs/limit"} {
+	for _, path := range []string{"/settings/save", "/settings/apply", "/costs/limit"} {
 		for name, header := range map[string]map[string]string{
 			"the API token":   {"Authorization": "Bearer " + w.token, "Origin": home},
 			"no origin":       {"Cookie": cookie},
