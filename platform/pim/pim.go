@@ -67,7 +67,7 @@ type Message struct {
 	From     []Person  //
 	To       []Person  // To and Cc
 	ReplyTo  []Person  // reply addresses set by the sender, used instead of From
-	Refers   []string  // Message-IDs to which the message refers, oldest first
+	Refers   []string  // Message-IDs to which the message refers, oldest first; from References, else from In-Reply-To
 	Subject  string    // one line
 	Date     time.Time // date that the sender states; zero if it is invalid
 	Received time.Time // time reported by the server
@@ -78,6 +78,25 @@ type Message struct {
 	Cut      bool   // the text is longer than Text
 	Files    []string
 	Refused  string // reason why the message or its text could not be read; "" if it was read
+	Sending
+}
+
+// Sending describes how a message was sent: its header fields about mailing lists, programs and
+// importance. They are claims of the sender.
+type Sending struct {
+	List        string   // identifier of the mailing list in List-Id (RFC 2919)
+	Unsubscribe []string // addresses in List-Unsubscribe (RFC 2369), in order
+	OneClick    bool     // the sender accepts the request of RFC 8058
+	Precedence  string   // in lower case: "bulk", "list", "junk"
+	// Auto is the keyword of Auto-Submitted (RFC 3834) in lower case, such as "auto-replied". It is
+	// "" for a message written by a person.
+	Auto   string
+	Urgent bool // marked as important
+}
+
+// IsBulk reports whether a message went to a mailing list or to many people.
+func (s Sending) IsBulk() bool {
+	return s.List != "" || len(s.Unsubscribe) > 0 || s.Precedence == "bulk" || s.Precedence == "list" || s.Precedence == "junk"
 }
 
 // Folder is a folder of a mailbox.

@@ -19,11 +19,16 @@ const (
 	maxParts   = 50
 	maxRefers  = 50
 	maxChars   = 20_000
+
+	maxKeyword     = 40
+	maxUnsubscribe = 2000 // characters of an address in List-Unsubscribe
+	maxWays        = 5    // addresses in List-Unsubscribe
 )
 
 // readHeader reads the header fields of a message (RFC 5322), even if they are malformed.
 func readHeader(raw []byte, x *pim.Message) {
 	fields, _ := mime.ReadFields(raw)
+	x.Sending = readSending(fields)
 	for _, f := range fields {
 		switch f.Name {
 		case "from":
@@ -46,9 +51,37 @@ func readHeader(raw []byte, x *pim.Message) {
 			}
 		}
 	}
+	if x.Refers == nil {
+		x.Refers = parseReferences(fields.First("in-reply-to"))
+	}
 	if t := fields.Date(); !t.IsZero() {
 		x.Date = t.UTC()
 	}
+}
+
+// readSending reads the header fields about mailing lists, programs and importance.
+func readSending(fields mime.Fields) pim.Sending {
+	keyword := func(name string) string {
+		word, _, _ := strings.Cut(fields.First(name), ";")
+		return strings.ToLower(pim.SanitizeLine(word, maxKeyword))
+	}
+	s := pim.Sending{
+		List: pim.SanitizeLine(messageID(fields.First("list-id")), maxSubject), Precedence: keyword("precedence"), Auto: keyword("auto-submitted"),
+		OneClick: strings.EqualFold(strings.ReplaceAll(fields.First("list-unsubscribe-post"), " ", ""), "List-Unsubscribe=One-Click"),
+	}
+	for part := range strings.SplitSeq(fields.First("list-unsubscribe"), "<") {
+		address, _, closed := strings.Cut(part, ">")
+		address = pim.SanitizeLine(strings.Join(strings.Fields(address), ""), maxUnsubscribe+1)
+		if closed && address != "" && len([]rune(address)) <= maxUnsubscribe && len(s.Unsubscribe) < maxWays {
+			s.Unsubscribe = append(s.Unsubscribe, address)
+		}
+	}
+	if s.Auto == "no" {
+		s.Auto = ""
+	}
+	priority := strings.TrimSpace(fields.First("x-priority"))
+	s.Urgent = keyword("importance") == "high" || strings.HasPrefix(priority, "1") || strings.HasPrefix(priority, "2")
+	return s
 }
 
 // parseReferences returns the Message-IDs in a References header; if there are too many, the last

@@ -3,6 +3,7 @@ package imapmail
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,32 @@ func TestReadHeader(t *testing.T) {
 			}
 			if from != tt.from || x.Subject != tt.subject || x.ID != tt.id {
 				t.Errorf("%q, %q, %q", from, x.Subject, x.ID)
+			}
+		})
+	}
+}
+
+// The header fields about lists, programs and importance are read, also if they are malformed.
+func TestReadHeader_Sending(t *testing.T) {
+	for _, tt := range []struct {
+		name, raw string
+		want      pim.Sending
+	}{
+		{
+			"a newsletter", "List-Id: Shop =?utf-8?q?News?= <news.shop.example>\nList-Unsubscribe: <https://shop.example/u?\n id=7>, <mailto:leave@shop.example>\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\nPrecedence: Bulk\n",
+			pim.Sending{List: "news.shop.example", Unsubscribe: []string{"https://shop.example/u?id=7", "mailto:leave@shop.example"}, OneClick: true, Precedence: "bulk"},
+		},
+		{"a program", "Auto-Submitted: auto-generated; reason=x\n", pim.Sending{Auto: "auto-generated"}},
+		{"a person", "Auto-Submitted: no\n", pim.Sending{}},
+		{"important", "X-Priority: 1 (Highest)\n", pim.Sending{Urgent: true}},
+		{"no closing bracket", "List-Unsubscribe: <https://shop.example/u, https://x\nList-Unsubscribe-Post: yes\n", pim.Sending{}},
+		{"endless", "List-Unsubscribe: " + strings.Repeat("<https://x/"+strings.Repeat("a", 3000)+">, <http://y>, ", 20) + "\n", pim.Sending{Unsubscribe: []string{"http://y", "http://y", "http://y", "http://y", "http://y"}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var x pim.Message
+			readHeader([]byte(tt.raw+"In-Reply-To: <1@x>\n\n"), &x)
+			if !reflect.DeepEqual(x.Sending, tt.want) || strings.Join(x.Refers, " ") != "1@x" {
+				t.Errorf("readHeader = %+v, %v, want %+v", x.Sending, x.Refers, tt.want)
 			}
 		})
 	}

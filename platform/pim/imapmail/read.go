@@ -18,13 +18,18 @@ import (
 const (
 	maxHeader = 32 << 10 // bytes of a message's header fields
 	maxText   = 64 << 10 // bytes of a message, from its beginning
+	// maxBeginning is the number of bytes of each message that Beginnings reads.
+	maxBeginning = 32 << 10
 	// Page is the maximum number of messages per read.
 	Page = 50
 )
 
 // headerFields returns the header fields to fetch.
 func headerFields() []string {
-	return []string{"From", "Reply-To", "To", "Cc", "Subject", "Date", "Message-ID", "References"}
+	return []string{
+		"From", "Reply-To", "To", "Cc", "Subject", "Date", "Message-ID", "References", "In-Reply-To",
+		"List-Id", "List-Unsubscribe", "List-Unsubscribe-Post", "Precedence", "Auto-Submitted", "Importance", "X-Priority",
+	}
 }
 
 // After lists the UIDs from uid on, ascending.
@@ -105,6 +110,33 @@ func (m *Conn) Text(ctx context.Context, x *pim.Message) error {
 		x.Text, x.Files, x.Cut = readText(b)
 		x.Cut = x.Cut || x.Size > int64(len(b))
 	})
+}
+
+// Related lists the UIDs of the messages in the open folder with a Message-ID, and of those that
+// refer to it, in ascending order.
+func (m *Conn) Related(ctx context.Context, id string) ([]uint32, error) {
+	if !pim.ValidMessageID(id) {
+		return nil, nil
+	}
+	field := func(key string) imap.SearchCriteria {
+		return imap.SearchCriteria{Header: []imap.SearchCriteriaHeaderField{{Key: key, Value: "<" + id + ">"}}}
+	}
+	refers := imap.SearchCriteria{Or: [][2]imap.SearchCriteria{{field("References"), field("In-Reply-To")}}}
+	return m.searchUIDs(ctx, imap.SearchCriteria{Or: [][2]imap.SearchCriteria{{field("Message-ID"), refers}}})
+}
+
+// Beginnings reads the headers and the beginning of the text of at most Page messages with one
+// request, in UID order. pim.ErrRefused means that one of them cannot be parsed.
+func (m *Conn) Beginnings(ctx context.Context, uids []uint32) ([]pim.Message, error) {
+	section := &imap.FetchItemBodySection{Peek: true, Partial: &imap.SectionPartial{Size: maxBeginning}}
+	var out []pim.Message
+	err := m.fetchMails(ctx, uids, maxBeginning, section, func(x pim.Message, b []byte) {
+		readHeader(b, &x)
+		x.Text, x.Files, x.Cut = readText(b)
+		x.Cut = x.Cut || x.Size > int64(len(b))
+		out = append(out, x)
+	})
+	return out, err
 }
 
 // collectMessages replaces FetchCommand.Collect of go-imap. That method continues to read after the
