@@ -109,7 +109,7 @@ func mailServer(t *testing.T) (address, ca string) {
 		t.Fatal(err)
 	}
 	mail := []byte("From: Ada <ada@example.org>\r\nSubject: The invoice\r\n\r\nPay 99.\r\n")
-	if _, err := user.Append("INBOX", bytes.NewReader(mail), &imap.AppendOptions{Time: time.Now()}); err != nil {
+	if _, err := user.Append("INBOX", bytes.NewReader(mail), &imap.AppendOptions{Time: now.Add(-time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	mem := imapmemserver.New()

@@ -72,7 +72,7 @@ func (d Deps) importanceReason(ctx context.Context) (func(pim.Message) string, e
 
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool {
-	list := []tools.Tool{d.readEmails(), d.searchEmails()}
+	list := []tools.Tool{d.readEmails(), d.searchEmails(), d.emailTriage(), d.emailSummarizeThread()}
 	if d.Mailers != nil {
 		list = append(list, d.readEmail(), d.sendEmail(), d.draftEmail(), d.moveEmail())
 	}

@@ -19,8 +19,26 @@ import (
 func newWritingTools(t *testing.T) (map[string]tools.Tool, *pimtest.SMTP, func(folder string) []pim.Message) {
 	t.Helper()
 	d, server, now := post(t)
+	by, s, in := toolsOn(t, d, server)
 	server.Deliver("tester", "INBOX", "From: Bob <bob@example.org>\nReply-To: Eve <eve@evil.example>\nTo: tester@test.local\nSubject: Lunch?\nMessage-ID: <lunch@x>\nReferences: <first@x>\n\nAt noon?\n", now)
 	server.Deliver("tester", "INBOX", "From: Zoe <zoe@shop.example>\nTo: tester@test.local\nSubject: The =?utf-8?q?=E2=80=8B=EF=BB=BFpre?=header\nMessage-ID: <a\u202eb@x>\nReferences: <a\u200b@x> <first@x>\n\nBuy.\n", now.Add(-30*24*time.Hour))
+	return by, s, in
+}
+
+// newToolsOn returns the tools for an empty mailbox.
+func newToolsOn(t *testing.T) (map[string]tools.Tool, *pimtest.Dovecot, *pimtest.SMTP) {
+	t.Helper()
+	server := pimtest.StartDovecot(t, "")
+	for _, folder := range []string{"Sent", "Archive", "Trash"} {
+		server.Create("tester", folder)
+	}
+	by, s, _ := toolsOn(t, Deps{Accounts: func() []pim.Account { return []pim.Account{server.Account("tester")} }}, server)
+	return by, server, s
+}
+
+// toolsOn returns the tools for a mailbox.
+func toolsOn(t *testing.T, d Deps, server *pimtest.Dovecot) (map[string]tools.Tool, *pimtest.SMTP, func(folder string) []pim.Message) {
+	t.Helper()
 	s := pimtest.StartSMTP(t)
 	a := server.Account("tester")
 	a = a.With(pim.SMTP, s.URL)
