@@ -62,3 +62,13 @@ func (e ToolEngine) Undoable(ctx context.Context, r tools.UndoRequest) (int, err
 func (e ToolEngine) Explain(ctx context.Context, r tools.ExplainRequest) (tools.Result, error) {
 	return e.service().o.Explain.ExplainForTool(ctx, r)
 }
+
+// Usage implements system.Engine.
+func (e ToolEngine) Usage(ctx context.Context, q api.Query) ([]api.UsageRow, error) {
+	return e.service().Usage(ctx, q)
+}
+
+// Budget implements system.Engine.
+func (e ToolEngine) Budget(ctx context.Context) ([]api.BudgetRow, error) {
+	return e.service().Budget(ctx)
+}

@@ -250,6 +250,9 @@ func countCases() []toolstest.Case {
 		{Step: step("habit_streak", `{"habit":"GYM"}`), Before: []toolstest.Step{step("log_habit", `{"habit":"gym"}`), step("log_habit", `{"habit":"gym class"}`)}, Want: "gym: 1 day in a row (longest 1, 1 day in all)."},
 		{Step: step("habit_streak", `{}`), Want: "No habit has been logged yet."},
 		{Step: step("status", `{}`), Want: "Hob test"},
+		{Step: step("get_usage_stats", `{}`), Want: "Model usage today (Wed 10 Mar): 3 model calls in 2 turns, 1200 tokens in, 90 out, $0.0125.\n- anthropic/opus: 3 calls, 1200 tokens in, 90 out, $0.0125\nLimit today: $0.0125 of $0.05 (25 %)."},
+		{Step: step("get_usage_stats", `{"period":"2094-03-01:2094-03-05"}`), Want: "1 model call in 1 turn, 400 tokens in, 10 out, cost unknown."},
+		{Step: step("get_usage_stats", `{"period":"2094-02"}`), Want: "No model call in 2094-02."},
 		{Step: step("undo", `{"last":2}`), Want: "Undone."},
 		{Step: step("explain", `{"what":"silence","about":"the mail from Ada"}`), Want: "nothing was held back"},
 	}

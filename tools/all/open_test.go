@@ -68,6 +68,17 @@ func (engine) Explain(_ context.Context, r tools.ExplainRequest) (tools.Result, 
 
 func (engine) Undoable(_ context.Context, r tools.UndoRequest) (int, error) { return r.Last, nil }
 
+func (engine) Usage(context.Context, api.Query) ([]api.UsageRow, error) {
+	return []api.UsageRow{
+		{Day: "2094-03-10", Model: "anthropic/opus", Turns: 2, ModelCalls: 3, Input: 1200, Output: 90, CostUSD: new(0.0125), Purposes: []api.PurposeUsage{{Purpose: "turn", ModelCalls: 3, Tokens: 1290, CostUSD: new(0.0125)}}},
+		{Day: "2094-03-01", Model: "local/llama", Turns: 1, ModelCalls: 1, Input: 400, Output: 10, Unpriced: 1},
+	}, nil
+}
+
+func (engine) Budget(context.Context) ([]api.BudgetRow, error) {
+	return []api.BudgetRow{{Period: "day", Which: "2094-03-10", CostUSD: 0.0125, CountedUSD: 0.0125, CapUSD: new(0.05), Calls: 3, Tokens: 1290}}, nil
+}
+
 // empty returns a database with every table. It is created only once, because applying the
 // migrations for each case would take most of the tests' time.
 var empty = sync.OnceValues(func() ([]byte, error) {

@@ -1,5 +1,5 @@
-// Package system provides the tools that report on and control Hob: status, undo and explain. They
-// use the engine only through the small interface in this package.
+// Package system provides the tools that report on and control Hob: status, undo, explain and
+// get_usage_stats. They use the engine only through the small interface in this package.
 package system
 
 import (
@@ -27,10 +27,14 @@ type Engine interface {
 	Undoable(ctx context.Context, r tools.UndoRequest) (int, error)
 	// Explain explains why something happened or did not happen.
 	Explain(ctx context.Context, r tools.ExplainRequest) (tools.Result, error)
+	// Usage and Budget return the figures of `hob usage`.
+	api.Usage
 }
 
 // Tools returns the category's tools.
-func Tools(e Engine) []tools.Tool { return []tools.Tool{statusTool(e), undoTool(e), explainTool(e)} }
+func Tools(e Engine) []tools.Tool {
+	return []tools.Tool{statusTool(e), undoTool(e), explainTool(e), usageStats(e)}
+}
 
 type statusIn struct{}
 

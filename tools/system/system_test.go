@@ -14,6 +14,10 @@ import (
 
 type fake struct{ id string }
 
+func (f *fake) Usage(context.Context, api.Query) ([]api.UsageRow, error) { return nil, nil }
+
+func (f *fake) Budget(context.Context) ([]api.BudgetRow, error) { return nil, nil }
+
 func (f *fake) Status(context.Context) (api.Status, error) {
 	return api.Status{Name: "Hob", Version: "v1", Model: "offline", Daemon: true, Uptime: 90 * time.Second, DatabaseSize: 12_300_000, DiskFree: 999}, nil
 }
