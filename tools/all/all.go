@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hob/knowledge"
+	"hob/platform/host/gitrepo"
 	"hob/platform/pim"
 	"hob/platform/pim/sources"
 	"hob/platform/store"
@@ -120,7 +121,7 @@ func All(d Deps) []tools.Tool {
 	for _, category := range [][]tools.Tool{
 		d.Files.Tools(),
 		memory.Tools(memory.Deps{Knowledge: d.Knowledge, Conversations: d.Conversations, Forgetting: d.Forgetting, Linker: d.Linker, Documents: d.Documents, Store: d.Store, Shelves: d.Notes, NewIn: d.NewNotes, Track: d.Files.TrackChanges}),
-		tasks.Tools(tasks.Deps{Knowledge: d.Knowledge, Clock: d.Watchers, Store: d.Store, Lists: d.Lists, NewIn: d.NewReminders, Briefs: Briefs(d)}),
+		tasks.Tools(tasks.Deps{Knowledge: d.Knowledge, Clock: d.Watchers, Store: d.Store, Lists: d.Lists, NewIn: d.NewReminders, Briefs: Briefs(d), Folders: d.Files, Repository: d.readRepository()}),
 		watch.Tools(watch.Deps{Manager: d.Watchers, Goals: d.Goals, Notices: d.Notices, Senders: d.Senders}),
 		money.Tools(money.Deps{Knowledge: d.Knowledge, Currency: d.Currency}),
 		health.Tools(health.Deps{Store: d.Store}),
@@ -165,6 +166,14 @@ func All(d Deps) []tools.Tool {
 		out = append(out, crew.Tools(d.Crew)...)
 	}
 	return append(out, d.Agents.Tools()...)
+}
+
+// readRepository returns the reader of git repositories; nil if no command may run.
+func (d Deps) readRepository() func(ctx context.Context, dir string, since time.Time) (gitrepo.Status, error) {
+	if d.Shell.Judge == nil || d.Shell.Runner == nil {
+		return nil
+	}
+	return gitrepo.Reader{Judge: d.Shell.Judge, Runner: d.Shell.Runner}.Status
 }
 
 // Briefs returns the sections of the daily briefing, in order.

@@ -155,6 +155,12 @@ func taskCases() []toolstest.Case {
 		{Step: step("complete_task", `{"task":"the plumber"}`), Before: []toolstest.Step{plumber, rent}, Want: `Done: "call the plumber". 1 open task is left.`, Undone: "Restored the previous version"},
 		{Step: step("complete_task", `{"task":"plumber"}`), Before: []toolstest.Step{plumber, step("complete_task", `{"task":"plumber"}`)}, Want: "is already done"},
 		{Step: step("delete_task", `{"task":"rent"}`), Before: []toolstest.Step{plumber, rent}, Want: `Deleted task "pay the rent".`, Undone: "Restored"},
+		{
+			Step: step("project_status", `{"project":"home"}`), Before: []toolstest.Step{plumber, rent, step("create_task", `{"title":"paint","project":"Home","due":"2094-03-12"}`), step("create_task", `{"title":"sweep","project":"home"}`), step("complete_task", `{"task":"sweep"}`)},
+			Want: "Project home\nTasks: 2 open (1 overdue, 1 due in the next 7 days), 1 done\nOverdue:\n- pay the rent (overdue since Mon 8 Mar, high priority)\nNext:\n- paint (due Fri 12 Mar)\nFinished lately:\n- sweep (done today)",
+		},
+		{Step: step("project_status", `{}`), Before: []toolstest.Step{plumber, rent}, Want: "Projects:\n- Home: 1 open (1 overdue, 0 due in the next 7 days), 0 done\n- tasks without a project: 1 open (0 overdue, 1 due in the next 7 days), 0 done"},
+		{Step: step("project_status", `{"path":"~/Documents"}`), Want: "Tasks: none\nFolder ~/Documents: 7 files, 0 changed in the last 7 days", Outside: true},
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package tasks provides tools for tasks (create_task, list_tasks, update_task, complete_task,
-// delete_task), reminders (create_reminder, list_reminders, cancel_reminder, complete_reminder) and
-// daily_briefing.
+// delete_task), reminders (create_reminder, list_reminders, cancel_reminder, complete_reminder),
+// daily_briefing and project_status.
 //
 // This package owns the table of tasks. Hob's own reminders are watchers, which the watchers'
 // manager stores and fires. The tools also show the items of the lists in the owner's accounts and
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hob/knowledge"
+	"hob/platform/host/gitrepo"
 	"hob/platform/pim"
 	"hob/platform/provenance"
 	"hob/platform/store"
@@ -45,13 +46,17 @@ type Deps struct {
 	NewIn string
 	// Briefs are the sections of daily_briefing, in order.
 	Briefs []tools.BriefSource
+	// Folders finds the folders of projects, and Repository reads the git repository in a folder.
+	// If one is nil, project_status does not report on it.
+	Folders    Folders
+	Repository func(ctx context.Context, dir string, since time.Time) (gitrepo.Status, error)
 }
 
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool {
 	out := []tools.Tool{
 		d.createTask(), d.listTasks(), d.updateTask(), d.completeTask(), d.deleteTask(),
-		d.createReminder(), d.listReminders(), d.updateReminder(), d.cancelReminder(), d.dailyBriefing(),
+		d.createReminder(), d.listReminders(), d.updateReminder(), d.cancelReminder(), d.dailyBriefing(), d.projectStatus(),
 	}
 	if d.Lists != nil {
 		out = append(out, d.completeReminder())
