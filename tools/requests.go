@@ -16,6 +16,27 @@ type TaskRequest struct {
 	FollowUp   bool     `json:"follow_up,omitempty" jsonschema:"background: continue here with the result"`
 }
 
+// SessionQuery selects the conversations of sessions_list.
+type SessionQuery struct {
+	Agent string    // only those that this agent answers; "" means all
+	Since time.Time // only those active since then; zero means all
+	All   bool      // also delegated tasks, background work and conversations with other people
+	Limit int       // 0 means 50
+}
+
+// AgentRow is one agent in the Data of agents_list.
+type AgentRow struct {
+	Name      string `json:"name"`
+	About     string `json:"about,omitempty"`
+	Kind      string `json:"kind"` // "local", or "remote" for an agent on the network
+	Current   bool   `json:"current,omitempty"`
+	Tools     int    `json:"tools,omitempty"` // number of its tools
+	Container bool   `json:"container,omitempty"`
+	Delegable bool   `json:"delegable"` // the caller may delegate to it
+	Problem   string `json:"problem,omitempty"`
+	OpenTasks int    `json:"open_tasks"`
+}
+
 // Notice is a notification that Hob sent or deferred.
 type Notice struct {
 	ID         string            `json:"id"`

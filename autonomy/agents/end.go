@@ -50,6 +50,11 @@ func (c *Registry) EndTx(tx *store.Tx, ev bus.Event, e TaskOutcome) error {
 		return err
 	}
 	t.State, t.Result, t.Source = e.State, e.Answer, e.Source
+	if o.Into != "" { // SentTx may wait for the answer, which the conversation shows
+		if err := c.o.Bus.Inbox.ResumeTx(tx, t.Parent); err != nil || e.State == Done {
+			return err
+		}
+	}
 	return c.tellTx(tx, t, o)
 }
 

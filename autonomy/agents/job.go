@@ -21,6 +21,8 @@ type Job struct {
 	Report, Channel, Chat string
 	// Follow reports whether this is the follow-up turn of a task.
 	Follow bool
+	// Answers reports whether the answer is sent to the conversation in Report (see SendTx).
+	Answers bool
 }
 
 // Job returns the work for an event of this package.
@@ -30,7 +32,7 @@ func (c *Registry) Job(ctx context.Context, ev bus.Event) (Job, error) {
 		return Job{}, err
 	}
 	m, ok := c.members[o.Agent]
-	j := Job{Report: o.Report, Channel: o.Channel, Chat: o.Chat, Follow: o.Follow != ""}
+	j := Job{Report: o.Report, Channel: o.Channel, Chat: o.Chat, Follow: o.Follow != "", Answers: o.Into != ""}
 	if j.Follow {
 		return c.followUpJob(ctx, ev, o, j)
 	}

@@ -55,7 +55,7 @@ type Task struct {
 	Call       string            `json:"call"`
 	N          int               `json:"-"`
 	Parent     string            `json:"parent"`  // the event that created the task
-	Session    string            `json:"session"` // session of the parent; the session of the task itself is Session/ID
+	Session    string            `json:"session"` // session of the parent; the session of the task itself is Session/ID, or the target of SendTx
 	Event      string            `json:"event"`
 	Agent      string            `json:"agent"`
 	Task       string            `json:"task"`
@@ -94,6 +94,8 @@ type taskPayload struct {
 	Words      []string `json:"words,omitempty"`
 	Background bool     `json:"background,omitempty"`
 	FollowUp   bool     `json:"follow_up,omitempty"`
+	// Into is the conversation that a message was sent to (see SendTx); "" for tasks.
+	Into string `json:"into,omitempty"`
 	// Follow is the task whose end starts a turn in the parent's conversation.
 	Follow string `json:"follow,omitempty"`
 }

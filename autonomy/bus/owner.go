@@ -111,3 +111,14 @@ func (m *OwnerMessages) PrivateChatSender(ctx context.Context, channel, chat str
 	}
 	return sender, senders == 1, nil
 }
+
+// IsPrivate reports whether the owner, and no one else, has written messages in the session.
+func IsPrivate(q store.Querier, session string) (yes bool, err error) {
+	err = q.QueryRow(`SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ?3 AND `+own+`)
+		AND NOT EXISTS (SELECT 1 FROM inbox WHERE session = ?3 AND kind = ?1 AND (provenance <> ?2 OR coalesce(CAST(payload AS TEXT) ->> '$.shared', 0)))`,
+		Message, provenance.Owner, session).Scan(&yes)
+	if err != nil {
+		return false, fmt.Errorf("bus: read who wrote in a session: %w", err)
+	}
+	return yes, nil
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,7 +114,7 @@ func (h goalHandler) goalTurn(ctx context.Context, ev bus.Event, goal goals.Goal
 	if !order.Agreed { // text that the owner has confirmed counts as the owner's own words
 		t.Doubt = func(s *tools.Spec, e tools.Effects) string {
 			risk := goals.RiskOf(e)
-			if s.Name == "delegate_tasks" || s.Name == "spawn_background_task" { // a delegated task may do anything
+			if slices.Contains([]string{"delegate_tasks", "spawn_background_task", "delegate_to_agent", "sessions_send"}, s.Name) { // a delegated task may do anything
 				risk = goals.RiskDestroy
 			}
 			return h.o.Goals.ConfirmationReason(order.Decision, risk)

@@ -50,7 +50,7 @@ func (h taskHandler) runDelegatedTask(ctx context.Context, ev bus.Event) (commit
 		h.o.Log.Warn("follow-up turn of a task failed; sending the task's result unchanged", "event", ev.ID, "err", err)
 		res.Outcome, err = turn.Outcome{Answer: ev.Text, Source: ev.Provenance, Origins: job.Turn.Origins}, nil
 	}
-	res.Send = job.Follow && !res.Suspended && res.Answer != ""
+	res.Send = (job.Follow || job.Answers) && !res.Suspended && res.Answer != ""
 	return res, err
 }
 

@@ -1,8 +1,8 @@
-// Package a2a provides the tool delegate_to_agent, which delegates a task to another agent over A2A
-// 1.0 (https://a2a-protocol.org). Models can select only configured agents and no other address.
-// All text from an agent is untrusted.
+// Package a2a provides the tool delegate_to_agent, which delegates a task to another agent: to an
+// agent of this process, or over A2A 1.0 (https://a2a-protocol.org) to one on the network. Models can
+// select only configured agents and no other address. All text from a remote agent is untrusted.
 //
-// A call is a row of a2a_calls (see tools.Waiter): the turn waits in the database, and Run does the
+// A remote call is a row of a2a_calls (see tools.Waiter): the turn waits in the database, and Run does the
 // work. After a restart, Run continues with the id of the task at the agent. If it is unknown
 // whether a message arrived, Run does not send it again.
 package a2a
@@ -39,11 +39,21 @@ const (
 // toolName is the name of the tool.
 const toolName = "delegate_to_agent"
 
-// Options holds the options of New. All are required.
+// Local delegates tasks to the agents of this process; *agents.Registry implements it.
+type Local interface {
+	BeginTx(ctx context.Context, tx *store.Tx, c tools.Call, tasks []tools.TaskRequest) error
+	OutcomeTx(ctx context.Context, tx *store.Tx, c tools.Call) (tools.Outcome, error)
+}
+
+// Options holds the options of New. All are required, except Local and LocalNames.
 type Options struct {
 	Store   *store.Store
 	Network *safehttp.Client
 	Agents  []config.A2AAgent
+	// Local runs tasks of the agents LocalNames. A remote agent takes precedence over a local agent
+	// with the same name.
+	Local      Local
+	LocalNames []string
 	// Secret resolves the reference to a token.
 	Secret func(ctx context.Context, ref string) (string, error)
 	// Resume resumes the turn of an event whose call has ended.
@@ -150,30 +160,59 @@ type delegateTool struct {
 
 var _ tools.Waiter = delegateTool{}
 
-// Tools returns the tool. It returns nil if no agent is configured.
+// Tools returns the tool. It returns nil if there is no agent.
 func (c *Client) Tools() []tools.Tool {
-	if c == nil || len(c.o.Agents) == 0 {
+	if c == nil || len(c.o.Agents)+len(c.o.LocalNames) == 0 {
 		return nil
 	}
-	names := strings.Join(c.agentNames(), ", ")
+	spec := tools.Spec{
+		Name: toolName, Category: "crew", Effects: tools.Send,
+		Description: "Give a task to another agent, on this computer or on the network, and get its answer. If it asks something, answer with another call.",
+		Keywords:    "a2a remote external peer agent delegate assistant ask local " + strings.Join(c.allNames(), " "),
+	}
+	if c.o.Local != nil {
+		spec.Effects, spec.Starts = spec.Effects|tools.Write, tools.AnyEffect
+	}
 	t := tools.New(tools.Def[delegateIn]{
-		Spec: tools.Spec{
-			Name: toolName, Category: "a2a", Effects: tools.Send,
-			Description: "Give a task to another agent on the network and get its answer. If it asks something, answer with another call.",
-			Keywords:    "a2a remote external peer agent delegate assistant ask " + strings.Join(c.agentNames(), " "),
+		Spec:      spec,
+		Arguments: map[string]string{"agent": "one of: " + strings.Join(c.allNames(), ", ")},
+		Judge: func(_ context.Context, in delegateIn) tools.CallAssessment {
+			if c.isLocal(in.Agent) {
+				return tools.CallAssessment{Effects: tools.Write, Why: "the agent runs on this computer"}
+			}
+			return tools.CallAssessment{Effects: tools.Send}
 		},
-		Arguments: map[string]string{"agent": "one of: " + names},
 		Summary: func(in delegateIn) string {
-			return fmt.Sprintf("Send to the agent %s: %s", in.Agent, textnorm.Ellipsize(in.Task, 200))
+			verb := "Send to"
+			if c.isLocal(in.Agent) {
+				verb = "Delegate to"
+			}
+			return fmt.Sprintf("%s the agent %s: %s", verb, in.Agent, textnorm.Ellipsize(in.Task, 200))
 		},
 		RunTx: func(ctx context.Context, tx *store.Tx, call tools.Call, in delegateIn) (tools.Result, error) {
+			if c.isLocal(in.Agent) {
+				return tools.Result{}, c.o.Local.BeginTx(ctx, tx, call, []tools.TaskRequest{{Agent: in.Agent, Task: in.Task}})
+			}
 			return tools.Result{}, c.beginTx(ctx, tx, call, in)
 		},
 	})
 	return []tools.Tool{delegateTool{TxTool: t.(tools.TxTool), client: c}} //nolint:forcetypeassert // a Def with RunTx is own
 }
 
-func (c *Client) agentNames() (out []string) {
+// allNames returns the names of all agents, the remote ones first.
+func (c *Client) allNames() []string {
+	return append(c.Names(), slices.DeleteFunc(slices.Clone(c.o.LocalNames), func(n string) bool { return !c.isLocal(n) })...)
+}
+
+func (c *Client) isLocal(name string) bool {
+	return c.o.Local != nil && slices.Contains(c.o.LocalNames, name) && !slices.Contains(c.Names(), name)
+}
+
+// Names returns the names of the configured agents.
+func (c *Client) Names() (out []string) {
+	if c == nil {
+		return nil
+	}
 	for _, a := range c.o.Agents {
 		out = append(out, a.Name)
 	}
@@ -183,7 +222,7 @@ func (c *Client) agentNames() (out []string) {
 func (c *Client) findAgent(name string) (config.A2AAgent, error) {
 	i := slices.IndexFunc(c.o.Agents, func(a config.A2AAgent) bool { return a.Name == name })
 	if i < 0 {
-		return config.A2AAgent{}, tools.Errorf(tools.NotFound, "there is no agent %q; the configured agents are: %s", tools.Clean(name), tools.Clean(strings.Join(c.agentNames(), ", ")))
+		return config.A2AAgent{}, tools.Errorf(tools.NotFound, "there is no agent %q; the configured agents are: %s", tools.Clean(name), tools.Clean(strings.Join(c.allNames(), ", ")))
 	}
 	return c.o.Agents[i], nil
 }
@@ -201,13 +240,20 @@ func (d delegateTool) Check(args json.RawMessage) error {
 }
 
 func (c *Client) checkArguments(in delegateIn) error {
-	if _, err := c.findAgent(in.Agent); err != nil {
-		return err
+	if !c.isLocal(in.Agent) {
+		if _, err := c.findAgent(in.Agent); err != nil {
+			return err
+		}
 	}
 	if strings.TrimSpace(in.Task) == "" || len(in.Task) > maxTask {
 		return tools.Errorf(tools.InvalidArguments, "the task must have 1 to %d bytes", maxTask)
 	}
 	return nil
+}
+
+// Judge implements tools.CallAssessor.
+func (d delegateTool) Judge(ctx context.Context, args json.RawMessage) tools.CallAssessment {
+	return d.TxTool.(tools.CallAssessor).Judge(ctx, args) //nolint:forcetypeassert // made by tools.New
 }
 
 // Summary implements tools.Summarizer.
@@ -217,6 +263,10 @@ func (d delegateTool) Summary(args json.RawMessage) string {
 
 // OutcomeTx implements tools.Waiter.
 func (d delegateTool) OutcomeTx(ctx context.Context, tx *store.Tx, call tools.Call) (tools.Outcome, error) {
+	var in delegateIn
+	if err := json.Unmarshal(call.Args, &in); err == nil && d.client.isLocal(in.Agent) {
+		return d.client.o.Local.OutcomeTx(ctx, tx, call)
+	}
 	return d.client.outcomeTx(ctx, tx, call)
 }
 

@@ -163,7 +163,7 @@ func All(d Deps) []tools.Tool {
 		out = append(out, social.Tools(d.Post)...)
 	}
 	if d.Crew != nil {
-		out = append(out, crew.Tools(d.Crew)...)
+		out = append(out, crew.Tools(d.Crew, d.Agents.Names())...)
 	}
 	return append(out, d.Agents.Tools()...)
 }

@@ -1,7 +1,8 @@
 // Package crew provides tools that delegate tasks to other agents. delegate_tasks starts tasks and
 // returns their results, delegation_result reads the complete text of a truncated result,
-// spawn_background_task starts a task without waiting for it, agent_status shows progress, and
-// stop_task stops a task. The tools contain no policy: the engine decides who may delegate to whom
+// spawn_background_task starts a task without waiting for it, agent_status shows progress, stop_task
+// stops a task, agents_list lists the agents, and sessions_list and sessions_send reach the user's
+// other conversations. The tools contain no policy: the engine decides who may delegate to whom
 // and what a sub-agent may do.
 package crew
 
@@ -10,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"hob/platform/store"
 	"hob/platform/text/textnorm"
@@ -24,11 +26,19 @@ type Engine interface {
 	// StatusTx describes the progress of one task, or of all active ones. StopTx stops a task.
 	StatusTx(ctx context.Context, tx *store.Tx, c tools.Call, task string) (tools.Result, error)
 	StopTx(ctx context.Context, tx *store.Tx, c tools.Call, task string) (tools.Result, error)
+	// SessionsTx lists conversations, and AgentsTx the local agents.
+	SessionsTx(ctx context.Context, tx *store.Tx, c tools.Call, q tools.SessionQuery) (tools.Result, error)
+	AgentsTx(ctx context.Context, tx *store.Tx, c tools.Call) ([]tools.AgentRow, error)
+	// SendTx puts a message into another conversation of the user, where a turn answers it. SentTx
+	// returns the answer, or after wait that it is still missing.
+	SendTx(ctx context.Context, tx *store.Tx, c tools.Call, to, text string) error
+	SentTx(ctx context.Context, tx *store.Tx, c tools.Call, to string, wait time.Duration) (tools.Outcome, error)
 }
 
-// Tools returns the category's tools.
-func Tools(e Engine) []tools.Tool {
-	return []tools.Tool{delegateTasks(e), delegationResult(e), spawnBackgroundTask(e), agentStatus(e), stopTask(e)}
+// Tools returns the category's tools. remote names the agents on the network that delegate_to_agent
+// can reach.
+func Tools(e Engine, remote []string) []tools.Tool {
+	return []tools.Tool{delegateTasks(e), delegationResult(e), spawnBackgroundTask(e), agentStatus(e), stopTask(e), sessionsList(e), sessionsSend(e), agentsList(e, remote)}
 }
 
 type delegateIn struct {
