@@ -42,16 +42,7 @@ func browseTool(d Deps) tools.Tool {
 		},
 		Summary: func(in browseIn) string { return "Open " + displayAddress(d.Network, in.URL) },
 		Judge: func(_ context.Context, in browseIn) tools.CallAssessment {
-			// Do not resolve the name here: the DNS query would reveal the address to the domain's
-			// owner.
-			u, err := d.Network.Check(normalizeAddress(in.URL))
-			if err != nil {
-				return tools.CallAssessment{Refused: classifyError(err, in.URL)}
-			}
-			return tools.CallAssessment{
-				Effects: tools.Egress, URLs: []string{u.String()}, Get: true,
-				Why: "contacts " + addressHost(u, in.URL), Pattern: "host:" + u.Host,
-			}
+			return d.AssessAddress(in.URL)
 		},
 		Run: func(ctx context.Context, _ tools.Call, in browseIn) (tools.Result, error) {
 			return d.browsePage(ctx, in)
@@ -60,25 +51,10 @@ func browseTool(d Deps) tools.Tool {
 }
 
 func (d Deps) browsePage(ctx context.Context, in browseIn) (tools.Result, error) {
-	resp, err := d.Network.Fetch(ctx, safehttp.Request{
-		URL: normalizeAddress(in.URL), MaxBody: maxPage, Partial: true,
-		Header: http.Header{"Accept": {"text/html,application/xhtml+xml,application/xml;q=0.9,application/json;q=0.9,text/*;q=0.9,*/*;q=0.1"}, "Accept-Language": {"*"}},
-	})
-	if err != nil {
-		return tools.Result{}, classifyError(err, in.URL)
-	}
-	if err := checkStatus(resp); err != nil {
-		if !strings.Contains(in.URL, resp.URL.Host) { // the page chose the final address by a redirect
-			return tools.Result{}, tools.Quoting(err, provenance.Outside)
-		}
-		return tools.Result{}, err
-	}
-	p, err := parsePage(resp)
+	p, final, err := d.fetchPage(ctx, in.URL)
 	if err != nil {
 		return tools.Result{}, err
 	}
-	p.cut = p.cut || resp.Truncated
-	final := resp.URL.String()
 	links := []string{final}
 	for _, l := range p.links {
 		if !slices.Contains(links, l) && len(links) < maxLinks {
@@ -89,6 +65,28 @@ func (d Deps) browsePage(ctx context.Context, in browseIn) (tools.Result, error)
 		Text: p.renderText(final), Source: provenance.Outside, Links: links, Origins: []provenance.Origin{{Kind: "web", Label: final, Via: "browse_url"}},
 		Data: browseData{URL: final, Title: p.title, Type: p.kind, Cut: p.cut},
 	}, nil
+}
+
+// fetchPage requests an address and parses the response. final is the address after redirects.
+func (d Deps) fetchPage(ctx context.Context, raw string) (p *page, final string, err error) {
+	resp, err := d.Network.Fetch(ctx, safehttp.Request{
+		URL: normalizeAddress(raw), MaxBody: maxPage, Partial: true,
+		Header: http.Header{"Accept": {"text/html,application/xhtml+xml,application/xml;q=0.9,application/json;q=0.9,text/*;q=0.9,*/*;q=0.1"}, "Accept-Language": {"*"}},
+	})
+	if err != nil {
+		return nil, "", classifyError(err, raw)
+	}
+	if err := checkStatus(resp); err != nil {
+		if !strings.Contains(raw, resp.URL.Host) { // the page chose the final address by a redirect
+			return nil, "", tools.Quoting(err, provenance.Outside)
+		}
+		return nil, "", err
+	}
+	if p, err = d.parseResponse(ctx, resp); err != nil {
+		return nil, "", err
+	}
+	p.cut = p.cut || resp.Truncated
+	return p, resp.URL.String(), nil
 }
 
 // normalizeAddress completes "example.org/a" to its https address.

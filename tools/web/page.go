@@ -2,7 +2,10 @@ package web
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -14,6 +17,8 @@ import (
 
 	"hob/platform/net/safehttp"
 	"hob/platform/provenance"
+	"hob/platform/text/document"
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/readability"
 	"hob/tools"
 )
@@ -27,16 +32,26 @@ func readHTML(text string, base *url.URL) (*page, error) {
 	if err != nil {
 		return nil, &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: "the page of " + base.Host + " has a structure that cannot be parsed", Remedy: "open the page in a browser", Err: err}
 	}
-	return &page{kind: "page", title: p.Title, body: p.Text, links: p.Links}, nil
+	return &page{
+		kind: "page", title: p.Title, body: p.Text, links: p.Links, author: p.Author, date: p.Date, language: p.Language,
+		paywall: paidContent.MatchString(text),
+	}, nil
 }
+
+// paidContent matches the mark of pages whose text is only for subscribers
+// (https://schema.org/isAccessibleForFree).
+var paidContent = lazyregexp.New(`(?i)"isAccessibleForFree"\s*:\s*"?false`)
 
 // page is the readable content of a response.
 type page struct {
-	kind  string // "page", "feed", "json", "text"
+	kind  string // "page", "feed", "json", "text", "pdf"
 	title string
 	body  string
 	links []string // canonical addresses, in page order
 	cut   bool
+
+	author, date, language string // as the page declares them
+	paywall                bool   // the page declares that its text is only for subscribers
 }
 
 // renderText renders the page for a model.
@@ -58,6 +73,32 @@ func (p *page) renderText(final string) string {
 		b.WriteString("\n\n(Only the beginning of the page was read.)")
 	}
 	return b.String()
+}
+
+// parseResponse parses a page, or a PDF file if a reader for them is configured.
+func (d Deps) parseResponse(ctx context.Context, r *safehttp.Response) (*page, error) {
+	if len(d.PDFReader) == 0 || !bytes.HasPrefix(r.Body, []byte("%PDF-")) {
+		return parsePage(r)
+	}
+	f, err := document.Parse(ctx, "page.pdf", r.Body, document.Limits{File: maxPage, Text: 2 * maxText, Parts: 1, Helper: d.PDFReader})
+	switch {
+	case errors.Is(err, document.ErrNoText):
+		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "the PDF contains no text; it is probably a scan", Remedy: "find the same text as a web page, or save the file and read it with OCR", Err: err}
+	case errors.Is(err, document.ErrEncrypted):
+		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "the PDF is password-protected", Remedy: "find the same text as a web page", Err: err}
+	case err != nil:
+		return nil, &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: r.URL.Host + " sent a PDF that cannot be read", Remedy: "find the same text as a web page", Err: err}
+	}
+	p := &page{kind: "pdf", cut: r.Truncated}
+	var b strings.Builder
+	for _, doc := range f.Documents {
+		p.title, p.author, p.language, p.cut = cmp.Or(p.title, doc.Title), cmp.Or(p.author, doc.Author), cmp.Or(p.language, doc.Language), p.cut || doc.Cut
+		for _, s := range doc.Sections {
+			b.WriteString(s.Text + "\n\n")
+		}
+	}
+	p.body = readability.Tidy(strings.TrimSpace(b.String()))
+	return p, nil
 }
 
 // parsePage parses a response by its content type.

@@ -21,6 +21,9 @@ type Deps struct {
 	// Network sends the requests; required.
 	Network *safehttp.Client
 	Search  Search
+	// PDFReader is the command of the process that reads PDF files (see document.Limits). If it is
+	// empty, PDF files are not supported.
+	PDFReader []string
 }
 
 // Search configures the search service.
@@ -71,8 +74,8 @@ func markOutside(e *tools.Error) *tools.Error {
 }
 
 // Open returns the dependencies for a configuration. Each search calls secret to resolve the key.
-func Open(network *safehttp.Client, c config.Search, secret func(ctx context.Context, ref string) (string, error)) Deps {
-	return Deps{Network: network, Search: Search{
+func Open(network *safehttp.Client, c config.Search, secret func(ctx context.Context, ref string) (string, error), pdfReader []string) Deps {
+	return Deps{Network: network, PDFReader: pdfReader, Search: Search{
 		Provider: c.Provider, BaseURL: c.BaseURL, Env: os.Getenv,
 		Key: func(ctx context.Context) (string, error) {
 			if c.Key == "" {

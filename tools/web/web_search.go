@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -79,43 +80,64 @@ func (in searchIn) checkArguments() error {
 }
 
 func (d Deps) searchWeb(ctx context.Context, query string, limit int) (tools.Result, error) {
-	if limit == 0 {
-		limit = 8
-	}
-	e, err := d.newEngine(ctx)
+	e, kept, err := d.findResults(ctx, query, limit, func(*engine) func(string) (*url.URL, error) { return safehttp.Canonical })
 	if err != nil {
 		return tools.Result{}, err
 	}
-	found, err := e.searchEngine(ctx, query, limit)
-	if err != nil {
-		return tools.Result{}, e.searchError(err)
-	}
-	out := tools.Result{Source: provenance.Outside}
-	var b strings.Builder
-	kept := []Result{}
-	for _, r := range found {
-		u, err := safehttp.Canonical(r.URL)
-		if err != nil || len(kept) == limit {
-			continue // omit results whose address is in the user's network
-		}
-		r = Result{readability.CutRunes(readability.Squeeze(readability.Words(r.Title)), 200), u.String(), readability.CutRunes(readability.Squeeze(readability.Words(r.Snippet)), 500)}
-		if slices.ContainsFunc(kept, func(k Result) bool { return k.URL == r.URL }) {
-			continue
-		}
-		kept, out.Links = append(kept, r), append(out.Links, r.URL)
-		fmt.Fprintf(&b, "\n%d. %s\n   %s\n", len(kept), r.Title, r.URL)
-		if r.Snippet != "" {
-			fmt.Fprintf(&b, "   %s\n", r.Snippet)
-		}
-	}
-	if out.Data = (searchData{e.name, kept}); len(kept) == 0 {
+	out := tools.Result{Source: provenance.Outside, Data: searchData{e.name, kept}}
+	if len(kept) == 0 {
 		out.Source = provenance.Tool
 		out.Text = fmt.Sprintf("%s found nothing for %q. Try other words.", e.displayName(), query)
 		return out, nil
 	}
+	var b strings.Builder
+	for i, r := range kept {
+		out.Links = append(out.Links, r.URL)
+		fmt.Fprintf(&b, "\n%d. %s\n   %s\n", i+1, r.Title, r.URL)
+		if r.Snippet != "" {
+			fmt.Fprintf(&b, "   %s\n", r.Snippet)
+		}
+	}
 	out.Text = fmt.Sprintf("%s found:\n%s", e.displayName(), b.String())
 	out.Origins = []provenance.Origin{{Kind: "search", Label: fmt.Sprintf("%s: %s", e.displayName(), query), Via: "web_search"}}
 	return out, nil
+}
+
+// findResults runs a search and returns at most limit results, each address once. check returns the
+// function that decides which addresses may be opened; the other results are omitted.
+func (d Deps) findResults(ctx context.Context, query string, limit int, check func(*engine) func(string) (*url.URL, error)) (e *engine, kept []Result, err error) {
+	if limit == 0 {
+		limit = 8
+	}
+	if e, err = d.newEngine(ctx); err != nil {
+		return nil, nil, err
+	}
+	found, err := e.searchEngine(ctx, query, limit)
+	if err != nil {
+		return nil, nil, e.searchError(err)
+	}
+	kept = []Result{}
+	for _, r := range found {
+		u, err := check(e)(r.URL)
+		if err != nil || len(kept) == limit {
+			continue
+		}
+		r = Result{readability.CutRunes(readability.Squeeze(readability.Words(r.Title)), 200), u.String(), readability.CutRunes(readability.Squeeze(readability.Words(r.Snippet)), 500)}
+		if !slices.ContainsFunc(kept, func(k Result) bool { return k.URL == r.URL }) {
+			kept = append(kept, r)
+		}
+	}
+	return e, kept, nil
+}
+
+// mayOpen returns the check for the results of a search. Results in the user's network are omitted,
+// unless the search service is in the user's network too and the user allowed the address: no other
+// service knows such pages.
+func (d Deps) mayOpen(e *engine) func(string) (*url.URL, error) {
+	if base, err := url.Parse(e.base); err == nil && e.name == "searxng" && safehttp.Inside(base) {
+		return d.Network.Check
+	}
+	return safehttp.Canonical
 }
 
 // searchError adds a remedy to the error of a search.

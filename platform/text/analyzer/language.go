@@ -1,7 +1,9 @@
 package analyzer
 
 import (
+	"cmp"
 	_ "embed" // the word list
+	"slices"
 	"strings"
 	"sync"
 )
@@ -132,4 +134,10 @@ func (p *profile) rowLanguage(ofLatin string) string {
 		return "cjk"
 	}
 	return ""
+}
+
+// IsFunctionWord reports whether a word is a function word, such as an article or a pronoun, of a
+// language; if lang is "", of English.
+func IsFunctionWord(w, lang string) bool {
+	return slices.Contains(functionWords()[foldAccents(w)], cmp.Or(lang, unknown))
 }

@@ -55,7 +55,7 @@ func (d *App) openTools(ctx context.Context) (err error) {
 	deps.Knowledge, deps.Linker, deps.Forgetting, deps.Conversations = d.base, d.graph, d.erasing, d.library
 	deps.Goals, deps.Senders = goals.ToolGoals{Goals: d.goals, Bus: d.bus, Facts: d.goalFacts(), Zone: d.zone, Offline: d.models.LooksOffline}, bus.Senders
 	deps.Engine, deps.Notices, deps.Crew, deps.Post, deps.Briefs = service.NewToolEngine(d.lateService), notify.ToolNotices{Notifier: d.notices}, d.crew, d.newSender(), []tools.BriefSource{goals.Brief{Store: d.store}}
-	deps.Web, deps.Shell, deps.Browser = toolsweb.Open(d.network, d.opt.Config.Search, d.secrets.ResolveContext), commands, d.browserDeps()
+	deps.Web, deps.Shell, deps.Browser = toolsweb.Open(d.network, d.opt.Config.Search, d.secrets.ResolveContext, d.opt.Reader), commands, d.browserDeps()
 	deps.Lists, deps.NewReminders, deps.Notes, deps.NewNotes = d.toolLists, d.opt.Config.Pim.Reminders, d.toolNotes, d.opt.Config.Pim.Notes
 	deps.Databases = database.Deps{Databases: d.opt.Config.Databases, Secret: d.secrets.ResolveContext, Home: d.opt.UserHome, Own: own}
 	deps.Connect = servers.ConnectDeps{Config: d.latestConfig, Asked: d.guard.WasAsked}
