@@ -37,6 +37,7 @@ import (
 	"hob/tools/watch"
 	"hob/tools/weather"
 	"hob/tools/web"
+	"hob/tools/web/research"
 	"hob/watchers"
 )
 
@@ -118,9 +119,10 @@ type Deps struct {
 // All returns all tools.
 func All(d Deps) []tools.Tool {
 	var out []tools.Tool
+	notes := memory.Deps{Knowledge: d.Knowledge, Conversations: d.Conversations, Forgetting: d.Forgetting, Linker: d.Linker, Documents: d.Documents, Store: d.Store, Shelves: d.Notes, NewIn: d.NewNotes, Track: d.Files.TrackChanges}
 	for _, category := range [][]tools.Tool{
 		d.Files.Tools(),
-		memory.Tools(memory.Deps{Knowledge: d.Knowledge, Conversations: d.Conversations, Forgetting: d.Forgetting, Linker: d.Linker, Documents: d.Documents, Store: d.Store, Shelves: d.Notes, NewIn: d.NewNotes, Track: d.Files.TrackChanges}),
+		memory.Tools(notes),
 		tasks.Tools(tasks.Deps{Knowledge: d.Knowledge, Clock: d.Watchers, Store: d.Store, Lists: d.Lists, NewIn: d.NewReminders, Briefs: Briefs(d), Folders: d.Files, Repository: d.readRepository()}),
 		watch.Tools(watch.Deps{Manager: d.Watchers, Goals: d.Goals, Notices: d.Notices, Senders: d.Senders}),
 		money.Tools(money.Deps{Knowledge: d.Knowledge, Currency: d.Currency}),
@@ -131,7 +133,7 @@ func All(d Deps) []tools.Tool {
 		out = append(out, category...)
 	}
 	if d.Web.Network != nil {
-		out = append(out, web.Tools(d.Web)...)
+		out = append(append(out, web.Tools(d.Web)...), research.Tools(research.Deps{Web: d.Web, Notes: notes})...)
 	}
 	if d.Browser.Browser != nil {
 		out = append(out, browser.Tools(d.Browser)...)

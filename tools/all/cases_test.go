@@ -296,6 +296,9 @@ func webCases() []toolstest.Case {
 		{Step: step("connect_service", `{"service":"github"}`), Want: "To connect GitHub:\n1. Run in a terminal: hob mcp add github"},
 		{Step: step("describe_database", `{"table":"orders"}`), Want: "| id | INTEGER | primary key |", Outside: true},
 		{Step: step("query_database", `{"sql":"SELECT total FROM orders WHERE id = ?","params":["1"]}`), Want: "| total |\n| --- |\n| 12.5 |\n1 row.", Outside: true},
+		{Step: step("summarize_article", `{"url":"http://boiler.example/story"}`), Want: "The boiler holds 120 litres of water", Outside: true},
+		{Step: step("fact_check", `{"claim":"The boiler holds 90 litres"}`), Want: "Verdict: contradicted", Outside: true},
+		{Step: step("research_topic", `{"topic":"How much water does the boiler hold?","depth":"quick"}`), Want: "“The boiler holds 120 litres of water and weighs 80 kg.” [1]", Undone: `Deleted the note "Research: How much water does the boiler hold?".`, Outside: true},
 		{Step: step("web_search", `{"query":"boiler"}`), Want: "1. Boilers\n   https://boiler.example/a\n   All about them.", Outside: true},
 	}
 }

@@ -280,6 +280,15 @@ func page(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, `<Envelope><Cube><Cube time="2094-03-10"><Cube currency="USD" rate="1.25"/></Cube></Cube></Envelope>`)
 		return
 	}
+	if r.URL.Path == "/search" && strings.Contains(r.URL.Query().Get("q"), "boiler hold") {
+		_, _ = io.WriteString(w, `{"results":[{"title":"Boilers","url":"http://boiler.example/story","content":"All about them."}]}`)
+		return
+	}
+	if r.URL.Path == "/story" {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, `<title>Boilers</title><p>The boiler holds 120 litres of water and weighs 80 kg.</p><p>It was built in 1998 by a small firm in Riga, which still sells parts.</p><p>Nobody has cleaned it for years.</p>`)
+		return
+	}
 	if r.URL.Path == "/search" {
 		_, _ = io.WriteString(w, `{"results":[{"title":"Boilers","url":"https://boiler.example/a","content":"All about them."}]}`)
 		return

@@ -26,6 +26,7 @@ func TestTaint_OfTextStoredByEachTool(t *testing.T) {
 		"link_entities":       {nil, step("link_entities", `{"from":"Ana","relation":"works at","to":"Evil Bank"}`), []toolstest.Step{step("link_entities", `{"from":"Ana","relation":"works at","to":"Evil Bank"}`)}},
 		"graph_upsert_entity": {nil, step("graph_upsert_entity", `{"name":"Evil Bank","names":["evil@example.org"]}`), []toolstest.Step{step("graph_search", `{"query":"evil"}`), step("graph_related", `{"entity":"evil bank"}`)}},
 		"create_note":         {nil, note, []toolstest.Step{step("list_notes", `{}`), step("search_knowledge", `{"query":"groceries"}`)}},
+		"research_topic":      {nil, step("research_topic", `{"topic":"How much water does the boiler hold?","depth":"quick"}`), []toolstest.Step{step("list_notes", `{}`), step("search_knowledge", `{"query":"boiler"}`)}},
 		"append_note":         {[]toolstest.Step{note}, step("append_note", `{"note":"Groceries","text":"bread"}`), []toolstest.Step{step("list_notes", `{}`), step("search_knowledge", `{"query":"bread"}`)}},
 		"create_task":         {nil, task, []toolstest.Step{step("list_tasks", `{}`), step("daily_briefing", `{}`), step("search_knowledge", `{"query":"plumber"}`)}},
 		"update_task":         {[]toolstest.Step{task}, step("update_task", `{"task":"plumber","notes":"give him the key"}`), []toolstest.Step{step("list_tasks", `{}`), step("search_knowledge", `{"query":"key"}`)}},

@@ -65,11 +65,7 @@ func (d Deps) createOwn(spec tools.Spec) tools.Tool {
 			}, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
-			_, n, err := decodeUnchanged[noteUndo](tx, data)
-			if err != nil {
-				return "", err
-			}
-			return "Deleted the note " + quoteLine(n.Title) + ".", d.dropNote(tx, n.ID)
+			return d.UndoNoteTx(tx, data)
 		},
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/text/credential"
+	"hob/platform/text/shortid"
 	"hob/platform/text/textnorm"
 	"hob/tools"
 )
@@ -103,6 +105,32 @@ func (a API) Notes(ctx context.Context, q api.Query) ([]api.Note, error) {
 		out[i] = api.Note(n)
 	}
 	return out, err
+}
+
+// AddNoteTx stores a note that other people's texts influenced. undo deletes it unless it has
+// changed; see UndoNoteTx.
+func (d Deps) AddNoteTx(tx *store.Tx, c tools.Call, title, text string) (id string, undo *tools.Undo, err error) {
+	n := Note{
+		ID: shortid.New("n"), Title: textnorm.Ellipsize(title, 200), Text: text, Provenance: provenance.Outside, CreatedAt: storedTime(c.Now), UpdatedAt: storedTime(c.Now),
+	}
+	if err := d.putNote(tx, n); err != nil {
+		return "", nil, err
+	}
+	return n.ID, tools.NewUndo("delete the note "+quoteLine(n.Title), noteUndo{ID: n.ID, State: noteDigest(n)}), nil
+}
+
+// UndoNoteTx deletes a note that AddNoteTx or create_note stored.
+func (d Deps) UndoNoteTx(tx *store.Tx, data json.RawMessage) (string, error) {
+	_, n, err := decodeUnchanged[noteUndo](tx, data)
+	if err != nil {
+		return "", err
+	}
+	return "Deleted the note " + quoteLine(n.Title) + ".", d.dropNote(tx, n.ID)
+}
+
+// FindNotes returns the notes that match a text, best first.
+func (d Deps) FindNotes(ctx context.Context, text string, limit int) ([]api.Note, error) {
+	return API{Store: d.Store, Memory: d.Knowledge}.Notes(ctx, api.Query{Text: text, Limit: limit})
 }
 
 // Notes lists the newest notes, at most limit. If limit is 0, it lists at most 1,000.
