@@ -9,6 +9,7 @@ package pim
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,6 +58,36 @@ func (p Person) String() string {
 		return name
 	}
 	return name + " <" + address + ">"
+}
+
+// Matches reports whether a person is meant by who: an address ("ada@example.org"), a domain
+// ("example.org" or "@example.org") or words of the name ("Ada").
+func (p Person) Matches(who string) bool {
+	who = strings.ToLower(strings.TrimSpace(who))
+	local, domain, _ := strings.Cut(p.Address, "@")
+	if !strings.ContainsAny(who, " \t") {
+		if before, after, ok := strings.Cut(who, "@"); ok && before != "" {
+			return p.Address == who
+		} else if ok {
+			return isInDomain(domain, after)
+		}
+		if strings.Contains(who, ".") && isInDomain(domain, who) {
+			return true
+		}
+	}
+	have := textnorm.FoldedWords(p.Name + " " + local)
+	want := textnorm.FoldedWords(who)
+	for _, w := range want {
+		if !slices.Contains(have, w) {
+			return false
+		}
+	}
+	return len(want) > 0
+}
+
+// isInDomain reports whether domain equals of or is one of its subdomains.
+func isInDomain(domain, of string) bool {
+	return of != "" && (domain == of || strings.HasSuffix(domain, "."+of))
 }
 
 // Message is one email message. All its text is untrusted.

@@ -146,6 +146,7 @@ func All(d Deps) []tools.Tool {
 		out = append(out, calendar.Tools(d.Calendar)...)
 	}
 	if d.Mail.Accounts != nil {
+		d.Mail.Network = d.Web.Network
 		out = append(out, mail.Tools(d.Mail)...)
 	}
 	if d.Contacts.Books != nil {

@@ -50,6 +50,7 @@ func accountCases() []toolstest.Case {
 		{Step: step("email_triage", `{}`), Want: "person) Ada <ada@example.org>: The invoice", Outside: true},
 		{Step: step("email_triage", `{"categories":["newsletter"]}`), Want: "No email in the last 72 hours matches.", Outside: true},
 		{Step: step("email_summarize_thread", `{"subject":"the invoice"}`), Want: "\"The invoice\": 1 email by Ada <ada@example.org>", Outside: true},
+		{Step: step("email_unsubscribe", `{}`), Want: "No newsletter is in the inbox.", Outside: true},
 		{Step: step("draft_email", `{"to":["ada@example.org"],"text":"Hello"}`), Want: "The draft to ada@example.org is saved in the drafts of work: Hello.", Undone: "Removed the draft."},
 		{Step: step("draft_email", `{"answer":"invoice","text":"Paid"}`), Want: "The draft to ada@example.org is saved in the drafts", Outside: true, Undone: "Removed the draft."},
 		{Step: step("send_email", `{"to":["ada@example.org"],"text":"Hello","attach":["a.txt"]}`), Want: "Sent to ada@example.org: Hello."},

@@ -13,6 +13,7 @@ import (
 var notUndone = map[string]string{
 	"undo":              "what was undone is done again with redo, or by asking for it",
 	"send_email":        "the engine cancels it while it waits; a mail that was handed over cannot be called back",
+	"email_unsubscribe": "the sender has the request; subscribing again is up to the user",
 	"forget":            "forgetting leaves no trace of a text, so nothing to bring back; it always asks",
 	"browser_click":     "what a page does with a click is the page's; it asks first, showing what is clicked",
 	"browser_fill_form": "what was typed is the page's from then on; it asks first, showing what is typed where",

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"hob/platform/net/safehttp"
 	"hob/platform/pim"
 	"hob/platform/pim/imapmail"
 	"hob/platform/provenance"
@@ -47,6 +48,8 @@ type Deps struct {
 	People func(ctx context.Context, words string) ([]pim.Contact, error)
 	// Attach reads a file to be attached. The owner must have allowed Hob to read it.
 	Attach func(ctx context.Context, path string) (pim.Attachment, error)
+	// Network sends requests to unsubscribe. If it is nil, email_unsubscribe is omitted.
+	Network *safehttp.Client
 	// Wait is the time limit for the server of an account in a briefing (default 8 s). The briefing
 	// names servers that exceed it.
 	Wait time.Duration
@@ -73,6 +76,9 @@ func (d Deps) importanceReason(ctx context.Context) (func(pim.Message) string, e
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool {
 	list := []tools.Tool{d.readEmails(), d.searchEmails(), d.emailTriage(), d.emailSummarizeThread()}
+	if d.Network != nil {
+		list = append(list, d.emailUnsubscribe())
+	}
 	if d.Mailers != nil {
 		list = append(list, d.readEmail(), d.sendEmail(), d.draftEmail(), d.moveEmail())
 	}

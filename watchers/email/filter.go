@@ -133,36 +133,6 @@ func foldSpaces(s string) string { return strings.Join(strings.Fields(textnorm.F
 
 func matchesAnyone(people []pim.Person, who []string) bool {
 	return slices.ContainsFunc(people, func(p pim.Person) bool {
-		return slices.ContainsFunc(who, func(w string) bool { return matchesPerson(p, w) })
+		return slices.ContainsFunc(who, func(w string) bool { return p.Matches(w) })
 	})
-}
-
-// matchesPerson reports whether a person matches who: an address ("ada@example.org"), a domain
-// ("example.org" or "@example.org") or words of the name ("Ada").
-func matchesPerson(p pim.Person, who string) bool {
-	who = strings.ToLower(strings.TrimSpace(who))
-	local, domain, _ := strings.Cut(p.Address, "@")
-	if !strings.ContainsAny(who, " \t") {
-		if before, after, ok := strings.Cut(who, "@"); ok && before != "" {
-			return p.Address == who
-		} else if ok {
-			return inDomain(domain, after)
-		}
-		if strings.Contains(who, ".") && inDomain(domain, who) {
-			return true
-		}
-	}
-	have := textnorm.FoldedWords(p.Name + " " + local)
-	want := textnorm.FoldedWords(who)
-	for _, w := range want {
-		if !slices.Contains(have, w) {
-			return false
-		}
-	}
-	return len(want) > 0
-}
-
-// inDomain reports whether domain equals of or is one of its subdomains.
-func inDomain(domain, of string) bool {
-	return of != "" && (domain == of || strings.HasSuffix(domain, "."+of))
 }
