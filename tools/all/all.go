@@ -123,7 +123,7 @@ func All(d Deps) []tools.Tool {
 	for _, category := range [][]tools.Tool{
 		d.Files.Tools(),
 		memory.Tools(notes),
-		tasks.Tools(tasks.Deps{Knowledge: d.Knowledge, Clock: d.Watchers, Store: d.Store, Lists: d.Lists, NewIn: d.NewReminders, Briefs: Briefs(d), Folders: d.Files, Repository: d.readRepository()}),
+		tasks.Tools(tasks.Deps{Knowledge: d.Knowledge, Clock: d.Watchers, Store: d.Store, Lists: d.Lists, NewIn: d.NewReminders, Briefs: Briefs(d), Folders: d.Files, Repository: d.readRepository(), Past: pastWeek(d), Ahead: nextWeek(d)}),
 		watch.Tools(watch.Deps{Manager: d.Watchers, Goals: d.Goals, Notices: d.Notices, Senders: d.Senders}),
 		money.Tools(money.Deps{Knowledge: d.Knowledge, Currency: d.Currency}),
 		health.Tools(health.Deps{Store: d.Store}),
@@ -185,6 +185,28 @@ func Briefs(d Deps) []tools.BriefSource {
 		Day(d),
 		append(slices.Clone(d.Briefs), health.Brief{Deps: health.Deps{Store: d.Store}}, money.Brief{Store: d.Store})...,
 	)
+}
+
+// pastWeek returns the sections of the weekly review about the past, in order.
+func pastWeek(d Deps) []tools.BriefSource {
+	out := []tools.BriefSource{
+		tasks.DoneTasks{Store: d.Store},
+		tasks.OverdueTasks{Store: d.Store, Lists: d.Lists, Now: d.Now},
+		money.WeekBrief{Store: d.Store},
+		health.WeekBrief{Deps: health.Deps{Store: d.Store}},
+	}
+	if d.Goals != nil {
+		out = append(out, watch.GoalWeek{Goals: d.Goals, Store: d.Store})
+	}
+	return out
+}
+
+// nextWeek returns the sections of the weekly review about the coming days, in order.
+func nextWeek(d Deps) (out []tools.BriefSource) {
+	if d.Calendar.Accounts != nil {
+		out = append(out, calendar.WeekBrief{Deps: d.Calendar})
+	}
+	return append(out, tasks.DueTasks{Store: d.Store}, tasks.ClockBrief{Clock: d.Watchers, Reminders: true})
 }
 
 // Day returns the briefing sections about a day, in order.

@@ -190,6 +190,19 @@ func reminderCases() []toolstest.Case {
 			Want: "Your briefing for today, Wed 10 Mar:\n\nTasks\n- pay the rent (due today)\n- old (overdue since Mon 1 Mar)\n\nReminders\n- 14:50 stretch\n\n" +
 				"Scheduled\n- 18:00 tidy Downloads\n\nHabits\n- gym: 2 days in a row, not done yet today\n\nSpending\n- 12.50 EUR this month, 12.50 EUR of it on the day",
 		},
+		{
+			Step: step("weekly_review", `{}`), Before: []toolstest.Step{
+				stretch, step("create_task", `{"title":"pay the rent","due":"friday"}`), step("create_task", `{"title":"old","due":"2094-03-01"}`),
+				step("create_task", `{"title":"paint the fence"}`), step("complete_task", `{"task":"paint the fence"}`),
+				step("log_habit", `{"habit":"gym","date":"2094-03-09"}`), step("log_habit", `{"habit":"gym","date":"2094-03-08"}`),
+				step("log_expense", `{"amount":12.50,"category":"lunch"}`), step("log_expense", `{"amount":20,"category":"lunch","date":"2094-03-02"}`),
+			},
+			Want: "Your week from Thu 4 Mar to today, Wed 10 Mar:\n\nDone\n- paint the fence (Wed 10 Mar)\n\nOverdue\n- old (overdue since Mon 1 Mar)\n\n" +
+				"Spent\n- 12.50 EUR in 1 expense: lunch 12.50; 20.00 EUR in the 7 days before\n\nHabits\n- gym: 2 of 7 days, 2 days in a row\n\n" +
+				"The next 7 days:\n\nCalendar\n- Sat 13 Mar at 14:30: Dentist, until 15:30\n\nTasks due\n- pay the rent (due Fri 12 Mar)\n\nReminders\n- today at 14:50: stretch",
+			Outside: true,
+		},
+		{Step: step("weekly_review", `{"date":"2094-03-01"}`), Want: "Your week from Tue 23 Feb to Mon 1 Mar:\n\nNothing was recorded.\n\nThe next 7 days:"},
 		{Step: step("daily_briefing", `{"date":"tomorrow"}`), Before: []toolstest.Step{water}, Want: "Your briefing for tomorrow, Thu 11 Mar:\n\nReminders\n- 08:30 drink water\n\nTo do\n- Pay rent (tomorrow; high priority; home)", Outside: true},
 		{Step: step("daily_briefing", `{}`), Want: "Nothing is on for today, Wed 10 Mar."},
 	}

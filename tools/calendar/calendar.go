@@ -291,3 +291,49 @@ func formatFreeTimes(free [][2]time.Time, loc *time.Location) string {
 	}
 	return strings.Join(out, ", ")
 }
+
+// WeekBrief is the section for the events of several days in the weekly review.
+type WeekBrief struct{ Deps }
+
+// BriefTitle implements tools.BriefSource.
+func (WeekBrief) BriefTitle() string { return "Calendar" }
+
+// mostOfWeek is the maximum number of events in a weekly review.
+const mostOfWeek = 60
+
+// Brief implements tools.BriefSource. It returns the events that have not ended at from.
+func (b WeekBrief) Brief(ctx context.Context, from, to time.Time) (out []tools.BriefItem, err error) {
+	accounts := b.Accounts()
+	if len(accounts) == 0 && len(b.calendarApps()) == 0 {
+		return nil, nil
+	}
+	loc := from.Location()
+	events, err := b.readEvents(ctx, accounts, ics.Span{From: from, To: to, Zone: loc})
+	told, _ := limitEvents(events, mostOfWeek)
+	for _, e := range told {
+		item := tools.BriefItem{At: e.Start.In(loc), Text: eventLabel(e), Source: provenance.Outside}
+		switch {
+		case e.AllDay:
+			item.At, item.Text = time.Time{}, e.Start.In(loc).Format("Mon 2 Jan")+", all day: "+item.Text
+		case e.End.After(e.Start):
+			item.Text += ", until " + formatUntil(e, loc)
+		}
+		if with := clashingEvents(e, events); len(with) > 0 {
+			item.Text += "; overlaps " + strings.Join(with, ", ")
+		}
+		out = append(out, item)
+	}
+	if n := len(events) - len(told); n > 0 {
+		out = append(out, tools.BriefItem{Text: fmt.Sprintf("and %d more", n), Source: provenance.Tool})
+	}
+	return out, err
+}
+
+// formatUntil formats the end of an event, with its day if the event ends on another day.
+func formatUntil(e pim.Event, loc *time.Location) string {
+	start, end := e.Start.In(loc), e.End.In(loc)
+	if start.Format(time.DateOnly) != end.Format(time.DateOnly) {
+		return end.Format("Mon 2 Jan 15:04")
+	}
+	return end.Format("15:04")
+}

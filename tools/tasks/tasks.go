@@ -50,13 +50,15 @@ type Deps struct {
 	// If one is nil, project_status does not report on it.
 	Folders    Folders
 	Repository func(ctx context.Context, dir string, since time.Time) (gitrepo.Status, error)
+	// Past and Ahead are the sections of weekly_review about the past and the coming days, in order.
+	Past, Ahead []tools.BriefSource
 }
 
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool {
 	out := []tools.Tool{
 		d.createTask(), d.listTasks(), d.updateTask(), d.completeTask(), d.deleteTask(),
-		d.createReminder(), d.listReminders(), d.updateReminder(), d.cancelReminder(), d.dailyBriefing(), d.projectStatus(),
+		d.createReminder(), d.listReminders(), d.updateReminder(), d.cancelReminder(), d.dailyBriefing(), d.weeklyReview(), d.projectStatus(),
 	}
 	if d.Lists != nil {
 		out = append(out, d.completeReminder())

@@ -16,7 +16,15 @@ func everydayBuilders() map[string]builder {
 		},
 		"weather.show":   showWeather,
 		"follow.weather": followWeather,
+		"week.review":    reviewWeek,
 	}
+}
+
+func reviewWeek(w *intentDraft) (plan, bool) {
+	if !w.noLead() {
+		return noPlan()
+	}
+	return planCall("weekly_review", nil)
 }
 
 // maxForecast is the number of days that the weather tool can forecast.
