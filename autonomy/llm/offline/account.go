@@ -6,10 +6,10 @@ import (
 )
 
 // freeArgs lists the arguments that hold free text and name or describe a record.
-var freeArgs = []string{"text", "title", "task", "reminder", "category", "habit", "note"}
+var freeArgs = []string{"text", "title", "task", "reminder", "category", "vendor", "habit", "note"}
 
 // timeArgs lists the arguments that hold a time.
-var timeArgs = []string{"at", "due", "every", "date"}
+var timeArgs = []string{"at", "due", "every", "date", "start"}
 
 // accountFor checks that every word of a request that changes records has been explained. Words in
 // free text that may belong to the time or to the request itself (another time, a condition, a
@@ -22,8 +22,13 @@ func (w *intentDraft) accountFor(p plan) plan {
 		p, _ := planQuestion("I am not sure how to read "+quoteText(w.s.originalText(i, len(w.s.tokens)))+" in that. I changed nothing. Can you say one reminder at a time?", nil)
 		return p
 	}
+	timed := func(c call) bool {
+		return slices.ContainsFunc(timeArgs, func(name string) bool { return c.args[name] != nil })
+	}
+	if end := w.endOfSpan(); end != "" && slices.ContainsFunc(p.calls, timed) {
+		return w.askAbout(p.calls[0], w.callText(p.calls[0]), end)
+	}
 	for _, c := range p.calls {
-		timed := slices.ContainsFunc(timeArgs, func(name string) bool { return c.args[name] != nil })
 		for _, name := range freeArgs {
 			text, _ := c.args[name].(string)
 			if text == "" || w.isQuotedText(text) {
@@ -32,12 +37,43 @@ func (w *intentDraft) accountFor(p plan) plan {
 			if rest := w.spentOn(c, text); rest != "" {
 				return w.askAbout(c, text, rest)
 			}
-			if rest := w.g.unexplainedText(w.g.parseSentence(text, w.s.now), timed); rest != "" {
+			if rest := w.g.unexplainedText(w.g.parseSentence(text, w.s.now), timed(c)); rest != "" {
 				return w.askAbout(c, text, rest)
 			}
 		}
 	}
 	return p
+}
+
+// endOfSpan returns "until" and the time after it, or "". Such a time ends a span of time and is not the time of a
+// record, unless a record is moved: "push it to until Friday".
+func (w *intentDraft) endOfSpan() string {
+	if strings.HasPrefix(w.intent.name, "follow.") || strings.HasSuffix(w.intent.name, ".move") {
+		return ""
+	}
+	for _, sp := range w.s.allTimes() {
+		words := strings.Fields(strings.ToLower(w.s.text[:sp.match.End]))
+		start := len(strings.Fields(w.s.text[:sp.match.Start]))
+		for i := max(0, start-2); i <= min(start, len(words)-1); i++ {
+			if w.g.lex.containsWord("span-ends", words[i]) && (i >= start-1 || w.g.lex.containsWord("prepositions", words[i+1])) {
+				return strings.Join(words[i:], " ")
+			}
+		}
+	}
+	if words := strings.Fields(strings.ToLower(w.s.text)); w.g.lex.containsWord("span-ends", words[len(words)-1]) {
+		return words[len(words)-1]
+	}
+	return ""
+}
+
+// callText returns the free text of a call.
+func (w *intentDraft) callText(c call) string {
+	for _, name := range freeArgs {
+		if text, _ := c.args[name].(string); text != "" {
+			return text
+		}
+	}
+	return ""
 }
 
 // indefiniteRequest returns the index of a second request that only refers to the first, such as "and
@@ -76,6 +112,9 @@ func (g *grammar) unexplainedText(s *sentence, timed bool) string {
 	}
 	dated := slices.ContainsFunc(s.allTimes(), func(sp *span) bool { return !s.isNounTime(sp) })
 	for i, t := range s.tokens {
+		if i > 0 && g.lex.containsWord("telling-verbs", t.norm) && s.firstWord(i+1) == "me" && g.lex.containsWord("questions", s.firstWord(i+2)) { // "keep the kids busy tell me what to do"
+			return s.originalText(i, len(s.tokens))
+		}
 		if g.startsCommand(s, i) {
 			return s.originalText(i, len(s.tokens))
 		}

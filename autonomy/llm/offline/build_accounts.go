@@ -222,6 +222,12 @@ func addEvent(w *intentDraft) (plan, bool) {
 	if w.g.isUnspecific(title) {
 		return noPlan()
 	}
+	if noun := w.slotNorm("kind"); w.g.lex.containsWord("prepositions", strings.ToLower(firstField(title))) || strings.HasPrefix(strings.ToLower(title), "with ") { // "an appointment with the vet"
+		title = noun + " " + title
+	}
+	if w.g.lex.containsWord("articles", strings.ToLower(firstField(title))) {
+		title = bareName(title)
+	}
 	again := func(when string) string { return "put " + title + " " + when + " in my calendar" }
 	t, err := w.joinTimes(d.times)
 	switch {
@@ -260,6 +266,9 @@ func deleteEvent(w *intentDraft) (plan, bool) {
 	what := thingName(bareName(d.text), "meeting", "appointment", "event")
 	if w.g.isUnspecific(what) {
 		return noPlan()
+	}
+	if first := strings.ToLower(firstField(d.text)); first == "all" || first == "every" || first == "everything" {
+		return planQuestion("I delete calendar events one at a time, so I changed nothing. Which event should I delete?", fillBetween("delete the event", ""))
 	}
 	t, err := w.joinTimes(d.times)
 	if err != nil || t.every != "" || t.vague {

@@ -25,7 +25,13 @@ func stateFact(w *intentDraft) (plan, bool) {
 	}
 	text = w.tidyStatement(w.ownRole(text))
 	if len(say.Lasting(text, w.s.now)) == 0 && !w.g.vocab[w.s.firstWord(0)] && !w.g.lex.containsWord("not-names", w.s.firstWord(0)) {
+		if _, verb, ok := strings.Cut(text, " "); !ok || !w.isThirdPerson(firstField(verb)) {
+			return noPlan() // "try to speak slowly"
+		}
 		text = upperFirst(text) // "dave lives in Leeds"
+	}
+	if last := w.s.tokens[len(w.s.tokens)-1].norm; w.g.lex.containsWord("open-references", last) || w.s.hasWordOf(0, len(w.s.tokens), "hob-words") { // "I have no answer for that"
+		return noPlan()
 	}
 	if len(say.Lasting(text, w.s.now)) == 0 || len(say.Unread(text, w.s.now)) > 0 || w.isCallReport() {
 		return noPlan()
@@ -33,6 +39,13 @@ func stateFact(w *intentDraft) (plan, bool) {
 	p, ok := w.keepStatement(w.separateFacts(text)...)
 	p.accounted = true // package triples parses the complete text
 	return p, ok
+}
+
+// isThirdPerson reports whether a word can follow a name in a statement: "lives", "is", "and", "used".
+func (w *intentDraft) isThirdPerson(verb string) bool {
+	verb = strings.ToLower(verb)
+	_, past := w.g.baseForm(verb)
+	return past || strings.HasSuffix(verb, "s") || strings.HasSuffix(verb, "ed") || verb == "and" || w.g.lex.containsWord("auxiliaries", verb) || w.g.lex.containsWord("asked-attributes", verb)
 }
 
 // isCallReport reports whether "called" is a call and not a name: "I already called mum", "Tom called at 9".
@@ -73,7 +86,7 @@ func keepPlace(w *intentDraft) (plan, bool) {
 		first := w.s.firstWord(c.from)
 		return !ok || w.g.lex.containsWord("owned-starts", first) || strings.HasSuffix(first, "'s") || w.isPerson(c)
 	}
-	if has("no-statement", w.s.tokens) || has("condition-words", w.s.tokens[1:]) || !owned("few_thing") {
+	if has("no-statement", w.s.tokens) || has("hob-words", w.s.tokens) || has("condition-words", w.s.tokens[1:]) || !owned("few_thing") {
 		return noPlan()
 	}
 	if c, ok := w.captureOf("few_thing"); ok && has("event-nouns", w.s.tokens[c.from:c.to]) {

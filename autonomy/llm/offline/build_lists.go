@@ -66,8 +66,9 @@ func (w *intentDraft) listName() string {
 		name = "shopping"
 	}
 	name = strings.TrimSuffix(name, " list") + " list"
-	if owner := w.slotString("few_for"); owner != "" && bareName(owner) == owner { // "the trip" is not a name
-		return owner + " " + name
+	owner := w.slotString("few_for")
+	if owner != "" && (bareName(owner) == owner || strings.Contains(bareName(owner), " ")) { // "the trip" is not a name, "the Greece trip" is
+		return bareName(owner) + " " + name
 	}
 	if open := w.g.talk.openList(); strings.HasSuffix(open, " "+name) {
 		return open
@@ -78,7 +79,7 @@ func (w *intentDraft) listName() string {
 // isNamedList reports whether the sentence names a list and gives no day after "for".
 func (w *intentDraft) isNamedList() bool {
 	c, _ := w.captureOf("few_for")
-	return w.noLead() && w.listName() != "" && len(w.s.timesInside(c.from, c.to)) == 0
+	return w.noLead() && w.listName() != "" && !w.s.hasWordOf(c.from, c.to, "anchors", "negations") && len(w.s.timesInside(c.from, c.to)) == 0
 }
 
 // listProjects returns the named lists of the listed tasks with the number of their items.
@@ -166,8 +167,11 @@ func addToList(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	c, _ := w.captureOf("items")
-	if first := w.s.firstWord(0); w.hasSlot("items") && c.from == 0 && (w.isQuestion() || w.g.starters[first] || w.s.hasWordOf(c.from, c.to, "linking-verbs", "auxiliaries") || slices.ContainsFunc([]string{"questions", "pronouns", "to-hob", "negations", "question-determiners", "auxiliaries"}, func(list string) bool { return w.g.lex.containsWord(list, first) })) {
+	if first := w.s.firstWord(0); w.hasSlot("items") && c.from == 0 && (w.g.lex.containsWord("task-verbs", first) || w.g.lex.containsWord("task-nouns", first) || w.s.hasWordOf(c.from, c.to, "all-items", "telling-verbs", "knowing-verbs") || w.isQuestion() || w.g.starters[first] || w.s.hasWordOf(c.from, c.to, "linking-verbs", "auxiliaries") || slices.ContainsFunc([]string{"questions", "pronouns", "to-hob", "negations", "question-determiners", "auxiliaries"}, func(list string) bool { return w.g.lex.containsWord(list, first) })) {
 		return noPlan() // "what's left on the shopping list"
+	}
+	if w.s.hasWordOf(c.from, c.to, "knowing-verbs") { // "I need to know what is on my list"
+		return noPlan()
 	}
 	if _, _, times := w.s.liftTimes(c.from, c.to); len(times) > 0 {
 		return planQuestion(w.g.replyText("list-time", "{list}", w.listName()), nil)
@@ -271,7 +275,7 @@ func (w *intentDraft) listedGoods() []string {
 func needItems(w *intentDraft) (plan, bool) {
 	items := w.listedGoods()
 	switch {
-	case len(items) == 0 || !w.noLead():
+	case len(items) == 0 || !w.noLead() || strings.HasPrefix(w.slotNorm("items"), "the "): // "I need the conversion ..."
 		return noPlan()
 	case len(items) > 1:
 		return planItems("create_task", "title", "shopping list", items)

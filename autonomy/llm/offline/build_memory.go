@@ -45,7 +45,7 @@ func listAllArgs() map[string]any { return map[string]any{"query": "", "limit": 
 func addMemory(w *intentDraft) (plan, bool) {
 	text := w.slotString("text")
 	if key := w.slotString("few_key"); key != "" { // "my shoe size is 43"
-		if text == "" || w.isQuestion() || w.g.lex.containsWord("own-kinds", strings.ToLower(key)) || w.g.lex.containsWord("finished", strings.ToLower(text)) {
+		if text == "" || w.isQuestion() || w.asksInside("text") || w.namesHob("few_key") || w.g.lex.containsWord("own-kinds", strings.ToLower(key)) || w.g.lex.containsWord("finished", strings.ToLower(text)) {
 			return noPlan()
 		}
 		whole := w.s.originalText(0, len(w.s.tokens))
@@ -63,7 +63,7 @@ func addMemory(w *intentDraft) (plan, bool) {
 		return w.keepStatement(w.separateFacts(w.tidyStatement(whole))...)
 	}
 	lower := strings.ToLower(text)
-	if strings.HasPrefix(lower, "to ") { // "remember to call mum"
+	if strings.HasPrefix(lower, "to ") || strings.HasPrefix(lower, "me to ") { // "remember to call mum"
 		return noPlan()
 	}
 	if w.g.isUnspecific(text) {
@@ -74,6 +74,31 @@ func addMemory(w *intentDraft) (plan, bool) {
 		p.say = w.g.replyText("secret-kept", "{kind}", kind)
 	}
 	return p, ok
+}
+
+// asksInside reports whether a slot contains a question or a request: "dead what do i do", "lost, can you help".
+func (w *intentDraft) asksInside(slot string) bool {
+	c, ok := w.captureOf(slot)
+	for i := c.from; ok && i < c.to; i++ {
+		norm, next := w.s.tokens[i].norm, w.s.firstWord(i+1)
+		switch {
+		case !w.g.lex.containsWord("questions", norm):
+		case norm == "what", norm == "when" && i == c.from, norm == "how" && next != "", i == c.to-1 && !w.g.lex.containsWord("auxiliaries", norm):
+			return true
+		case w.g.lex.containsWord("pronouns", next) && (i == c.from || norm == "can" || norm == "could" || norm == "should" || norm == "do"), next == "anyone", next == "u":
+			return true
+		}
+		if i > c.from && norm == "i" && w.g.lex.containsWord("wish-words", next) { // "lost and I need help"
+			return true
+		}
+	}
+	return false
+}
+
+// namesHob reports whether a slot contains "you" or "your": "my answer to your question".
+func (w *intentDraft) namesHob(slot string) bool {
+	c, _ := w.captureOf(slot)
+	return w.s.hasWordOf(c.from, c.to, "hob-words")
 }
 
 // isEvent reports whether a statement gives the time of an appointment, as "my haircut is tomorrow at 9" and

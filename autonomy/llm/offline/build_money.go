@@ -79,9 +79,17 @@ func addExpense(w *intentDraft) (plan, bool) {
 			b.parseDetails(d.text)
 		}
 	}
+	if w.asksInside("what") || w.asksInside("tail") || w.asksInside("few_what") || w.isTransfer(b) { // "34 dollars for paint what is the average"
+		return noPlan()
+	}
 	head, tail, _ := strings.Cut(b.category, ",") // "17.99 for the badge, it was on friday"
 	if w.g.lex.containsWord("no-purchases", strings.ToLower(firstField(strings.TrimSpace(tail)))) {
 		b.category = strings.TrimSpace(head)
+		for _, f := range strings.Fields(strings.ToLower(tail)) {
+			if !slices.ContainsFunc([]string{"no-purchases", "auxiliaries", "prepositions"}, func(list string) bool { return w.g.lex.containsWord(list, f) }) {
+				return planQuestion("I am not sure how to read "+quoteText(strings.TrimSpace(tail))+" in that, so I logged nothing. Can you say it in other words?", nil)
+			}
+		}
 	}
 	if w.g.lex.containsWord("no-purchases", strings.ToLower(firstField(b.category))) { // "it's 412 pounds"
 		return noPlan()
@@ -109,6 +117,11 @@ func addExpense(w *intentDraft) (plan, bool) {
 	}
 	return planCall("log_expense", argsOf("amount", c.value, "currency", c.currency, "category", b.category,
 		"vendor", b.vendor, "date", day))
+}
+
+// isTransfer reports whether money stays with the user: "put 100 into savings".
+func (w *intentDraft) isTransfer(b purchase) bool {
+	return slices.ContainsFunc(strings.Fields(strings.ToLower(b.category+" "+b.vendor)), func(f string) bool { return w.g.lex.containsWord("own-accounts", f) })
 }
 
 // doubtfulAmount matches an amount whose point may group thousands: "12.345".

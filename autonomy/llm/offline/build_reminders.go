@@ -92,6 +92,9 @@ func addReminder(w *intentDraft) (plan, bool) {
 		}
 	}
 	if c, ok := w.captureOf("timer"); ok {
+		if !w.noLead() { // "saturday set a 5 minute timer"
+			return noPlan()
+		}
 		if said := w.slotString("timer"); parsesAsFigure(said) {
 			return w.askUnit("set a timer for", said)
 		}
@@ -408,14 +411,14 @@ func cancelReminder(w *intentDraft) (plan, bool) {
 	if w.g.isUnspecific(text) {
 		return whichReminder(w)
 	}
-	return planCall("cancel_reminder", argsOf("reminder", text))
+	return w.editOfDay("text", text, "list_reminders", func(ref string) call { return call{"cancel_reminder", argsOf("reminder", ref)} })
 }
 
 // moveReminder handles "push the dentist reminder to Friday at 3pm" and "snooze the dentist reminder
 // for 10 minutes".
 func moveReminder(w *intentDraft) (plan, bool) {
 	name := w.namedThing("text", "reminder", "alarm")
-	if w.g.isUnspecific(name) || w.isAsking() || !w.noLead() {
+	if w.hasTimeAfter("text") || w.g.isUnspecific(strings.TrimPrefix(name, "me ")) || w.isAsking() || !w.noLead() {
 		return noPlan()
 	}
 	if w.hasSlot("shift") {

@@ -44,6 +44,8 @@ func addSchedule(w *intentDraft) (plan, bool) {
 			return noPlan()
 		}
 		return planQuestion("What should I do then?", func(answer string) (string, bool) { return w.slotString("time") + " " + answer, true })
+	case !w.hasKeyword("schedule") && w.isLengthOfTime(d.times), inner.intent != nil && inner.intent.name == "memory.ask": // "mute for the next hour", "give me a few ideas for tonight"
+		return noPlan()
 	case inner.outcome == chat, inner.outcome == ask && len(inner.calls) == 0 && inner.question.complete != nil:
 		return noPlan()
 	case len(inner.calls) == 0:
@@ -72,6 +74,15 @@ func addSchedule(w *intentDraft) (plan, bool) {
 		return planQuestion("That time has already passed. When should I do that?", w.timeAnswer(again))
 	}
 	return planCall("create_schedule", argsOf("at", t.rfc3339(), "action", action))
+}
+
+// isLengthOfTime reports whether the only time follows "for", and is no start of an action.
+func (w *intentDraft) isLengthOfTime(times []*span) bool {
+	if len(times) != 1 {
+		return false
+	}
+	sp := times[0]
+	return strings.HasPrefix(strings.ToLower(sp.originalPhrase()), "for ") || sp.from > 0 && sp.owner.tokens[sp.from-1].norm == "for"
 }
 
 // cannotSchedule handles a time with an action that needs a language model, because a schedule

@@ -38,6 +38,9 @@ func askTask(*intentDraft) (plan, bool) {
 }
 
 func addTask(w *intentDraft) (plan, bool) {
+	if p, ok := w.planNeed(); ok {
+		return p, p.outcome != 0
+	}
 	d := w.slotDetails("title", true)
 	d.times = append(w.allSpans(), d.times...)
 	if level, ok := w.g.lex.meaningOf("levels", w.slotNorm("priority")); ok {
@@ -87,6 +90,28 @@ func addTask(w *intentDraft) (plan, bool) {
 			"title", strings.TrimSpace(title), "due", due, "priority", d.priority, "project", d.project)})
 	}
 	return out, true
+}
+
+// planNeed handles "I need to know what is on my list" and "I need to set an alarm for 7", which are a question
+// and a request and no tasks. The bool result is false if the need is a task.
+func (w *intentDraft) planNeed() (plan, bool) {
+	verb, rest, _ := strings.Cut(w.slotString("title"), " ")
+	if first := w.s.firstWord(0); first != "i" && first != "we" || !w.noLead() {
+		return plan{}, false
+	}
+	switch verb = strings.ToLower(verb); {
+	case w.g.lex.containsWord("knowing-verbs", verb) && rest != "":
+		p := w.planInner(rest)
+		if p.outcome == unknown || w.g.changesRecords(p) {
+			p = plan{}
+		}
+		return p, true
+	case w.g.lex.containsWord("setting-verbs", verb):
+		p := w.planInner(w.slotString("title"))
+		meant := p.intent != nil && slices.ContainsFunc([]string{"reminder.", "event.add", "list.add", "figure."}, func(head string) bool { return strings.HasPrefix(p.intent.name, head) })
+		return p, meant && (p.outcome == act || p.outcome == ask)
+	}
+	return plan{}, false
 }
 
 // dueArgument formats a task's date, or returns a plan that asks about it.
@@ -254,6 +279,9 @@ func doneTask(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	if c, ok := w.captureOf("task"); ok { // "finish the report by friday" is a task
+		if _, _, times := w.s.liftTimes(c.from, c.to); len(times) > 1 || len(times) == 1 && w.endOfSpan() != "" {
+			return noPlan()
+		}
 		if sp, from := w.s.spanEnding(c.to); sp != nil && from > c.from {
 			if t, err := readMatch(sp.match, w.s.now); err != nil || t.every != "" || t.at.After(w.s.now) {
 				return noPlan()
@@ -271,15 +299,18 @@ func reopenTask(w *intentDraft) (plan, bool) {
 	if w.g.isUnspecific(task) {
 		return planQuestion("Which task should I reopen?", fillBetween("reopen the task", ""))
 	}
+	if w.hasTimeAfter("task") {
+		return noPlan()
+	}
 	return planCall("update_task", argsOf("task", task, "status", "open"))
 }
 
 func deleteTask(w *intentDraft) (plan, bool) {
 	task := w.namedThing("task", "task", "todo", "to-do")
-	if w.g.isUnspecific(task) {
+	if w.g.isUnspecific(task) || w.g.lex.containsWord("before-list", strings.ToLower(task)) || strings.EqualFold(task, "list") {
 		return w.whichOne("Which task should I delete?", "list_tasks", func(ref string) call { return call{"delete_task", argsOf("task", ref)} })
 	}
-	return planCall("delete_task", argsOf("task", task))
+	return w.editOfDay("task", task, "list_tasks", func(ref string) call { return call{"delete_task", argsOf("task", ref)} })
 }
 
 func moveTask(w *intentDraft) (plan, bool) {

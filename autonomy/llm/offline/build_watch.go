@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"slices"
 	"strings"
 
 	"hob/watchers"
@@ -51,6 +52,12 @@ type watching struct {
 func addWatcher(w *intentDraft) (plan, bool) {
 	if !w.noLead() {
 		return noPlan()
+	}
+	for _, slot := range []string{"kind", "who"} {
+		c, ok := w.captureOf(slot)
+		if ok && (w.s.hasWordOf(c.from, c.to, "anchors", "negations", "weekdays") || slot == "who" && c.to-c.from > 1 && !w.g.lex.containsWord("owned-starts", w.s.firstWord(c.from))) {
+			return noPlan()
+		}
 	}
 	p := w.pathOf("path")
 	v := watching{config: map[string]any{"path": p}}
@@ -157,7 +164,11 @@ func (v *watching) parseTail(w *intentDraft, c capture) bool {
 			continue
 		}
 		if slots, ok := w.tryEdge("suffix.watch.tell", c); ok {
-			if b, some := slots["rest_b"]; some && v.config["events"] == nil {
+			b, some := slots["rest_b"]
+			if some && !w.namesEvents(b) {
+				return false
+			}
+			if some && v.config["events"] == nil {
 				if events := w.eventsNamed(strings.Fields(w.s.normalizedText(b.from, b.to))); events != nil {
 					v.config["events"] = events
 				}
@@ -189,6 +200,14 @@ func (v *watching) parseTail(w *intentDraft, c capture) bool {
 		return fine
 	}
 	return false
+}
+
+// namesEvents reports whether text such as "anything changes" consists only of events and words for any file.
+func (w *intentDraft) namesEvents(c capture) bool {
+	return !slices.ContainsFunc(w.s.tokens[c.from:c.to], func(t token) bool {
+		_, event := w.g.lex.meaningOf("events", t.norm)
+		return t.kind == word && !event && !w.g.lex.containsWord("kind-noise", t.norm) && !w.g.lex.containsWord("auxiliaries", t.norm) && !w.g.lex.containsWord("event-noise", t.norm)
+	})
 }
 
 // setNarrowed sets the kind and the event from text such as "when a CSV arrives".
@@ -271,6 +290,9 @@ func cancelWatcher(w *intentDraft) (plan, bool) {
 // watcherNamed returns the words that identify a watcher: an address, or words from its
 // description. "Ada's mails" matches "mail from Ada".
 func (w *intentDraft) watcherNamed() string {
+	if c, ok := w.captureOf("text"); ok && c.to-c.from > 1 && w.s.tokens[c.to-1].kind == path || w.g.lex.containsWord("condition-words", w.s.tokens[len(w.s.tokens)-1].norm) {
+		return "" // "stop watching if ~/Downloads"
+	}
 	for _, slot := range []string{"path", "link", "repo"} {
 		if s := w.pathOf(slot); s != "" {
 			return s

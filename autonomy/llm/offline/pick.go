@@ -30,6 +30,42 @@ func (w *intentDraft) whichOne(question, tool string, edit func(ref string) call
 	}, call{tool, nil})
 }
 
+// hasTimeAfter reports whether a time follows the name in a slot: "the dentist saturday".
+func (w *intentDraft) hasTimeAfter(slot string) bool {
+	c, _ := w.captureOf(slot)
+	from, to, times := w.s.liftTimes(c.from, c.to)
+	return len(times) > 0 && from < to
+}
+
+// editOfDay plans an edit of the record that a slot names. A time after the name is the time of that record: a
+// record of the same name on another day is not meant.
+func (w *intentDraft) editOfDay(slot, name, tool string, edit func(ref string) call) (plan, bool) {
+	if !w.hasTimeAfter(slot) {
+		return planCalls(edit(name))
+	}
+	c, _ := w.captureOf(slot)
+	_, _, times := w.s.liftTimes(c.from, c.to)
+	t, err := w.joinTimes(times)
+	if err != nil || t.every != "" || t.vague || t.none || w.depth > 0 {
+		return planQuestion("I am not sure which day you mean, so I changed nothing. Can you say it without the time?", nil)
+	}
+	return planLookup(func(results []done) plan {
+		f := readRecords(results, w.s.now)
+		list := slices.DeleteFunc(w.g.matchRecords(f.list, name, false), func(r record) bool {
+			return !sameDay(r.at, t.at) || t.clock && r.clock && !r.at.Equal(t.at)
+		})
+		switch {
+		case len(list) == 1 && list[0].repeats:
+			return plan{outcome: chat, say: quoteText(list[0].title) + " repeats, so I changed nothing. To end it, say it without the time; to leave out a day, say \"skip ...\" after showing it."}
+		case len(list) == 0:
+			return plan{outcome: chat, say: f.withNotes("I found no " + quoteText(name) + " for " + t.phrase + ", so I changed nothing.")}
+		case len(list) == 1:
+			return plan{outcome: act, accounted: true, calls: []call{edit(list[0].selectAmong(f.list))}}
+		}
+		return choiceOf("Which one do you mean?", list, edit)
+	}, call{tool, nil})
+}
+
 // maxListed is the maximum number of records that a question lists. The user may also name a record
 // that is not listed.
 const maxListed = 12

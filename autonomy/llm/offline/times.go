@@ -50,6 +50,9 @@ func (w *intentDraft) joinTimes(spans []*span) (timing, error) {
 	case 0:
 		return timing{none: true}, nil
 	case 1:
+		if m := spans[0].match; m.Every != nil && w.g.hasStrayDay(m.Text) {
+			return timing{}, errSeveral
+		}
 		return readMatch(spans[0].match, w.s.now)
 	}
 	phrase := ""
@@ -58,6 +61,9 @@ func (w *intentDraft) joinTimes(spans []*span) (timing, error) {
 	}
 	phrase = strings.TrimSpace(phrase)
 	if e, err := dateparse.ParseEvery(phrase, w.s.now); err == nil {
+		if w.g.hasStrayDay(phrase) {
+			return timing{}, errSeveral
+		}
 		return readMatch(dateparse.Match{Text: phrase, Every: &e}, w.s.now)
 	}
 	m, err := dateparse.Parse(phrase, w.s.now)
@@ -68,7 +74,26 @@ func (w *intentDraft) joinTimes(spans []*span) (timing, error) {
 		}
 		return timing{}, errSeveral
 	}
+	for f := range strings.FieldsSeq(strings.ToLower(phrase)) {
+		if w.g.lex.containsWord("weekdays", f) && f != strings.ToLower(m.Time.Weekday().String()) { // "the end of the month saturday"
+			return timing{}, errSeveral
+		}
+	}
 	return readMatch(dateparse.Match{Text: phrase, Moment: &m}, w.s.now)
+}
+
+// hasStrayDay reports whether a recurrence on each day or weekday also names a day: "saturday every weekday at 8".
+func (g *grammar) hasStrayDay(phrase string) bool {
+	daily, day := false, false
+	for _, f := range strings.Fields(strings.ToLower(phrase)) {
+		f = strings.Trim(f, ",")
+		if g.lex.containsWord("day-exceptions", f) {
+			return false
+		}
+		daily = daily || g.lex.containsWord("daily-rules", f)
+		day = day || g.lex.containsWord("weekdays", f)
+	}
+	return daily && day
 }
 
 // sameTimeLater maps "this time next week" and its like to years, months and days from now.

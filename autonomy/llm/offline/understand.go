@@ -166,6 +166,11 @@ func (sp *splitter) splitRequests(s *sentence, whole plan) (plan, bool) {
 		own := s.tokens[next].norm == "i" || s.tokens[next].norm == "we"
 		right, ok := sp.planFollowing(before, left, sp.carryDay(before, s.text[s.tokens[next].start:], own || left.outcome != act))
 		if ok && !sp.belongsToWhole(whole, right, s, next) {
+			if left.removesRecord() && right.outcome == ask { // "cancel the meeting and reschedule it for Thursday"
+				p, _ := planQuestion("I am not sure how to read "+quoteText(s.originalText(next, len(s.tokens)))+" in that, so I changed nothing. Can you send one request at a time?", nil)
+				p.intent = left.intent
+				return p, true
+			}
 			if !own {
 				left = shareDate(before, left, right)
 			}
@@ -174,6 +179,11 @@ func (sp *splitter) splitRequests(s *sentence, whole plan) (plan, bool) {
 		i = next - 1
 	}
 	return plan{}, false
+}
+
+// removesRecord reports whether a plan removes a record.
+func (p plan) removesRecord() bool {
+	return slices.ContainsFunc(p.calls, func(c call) bool { return slices.Contains(removedKinds, c.name) || c.name == "delete_calendar_event" })
 }
 
 // shareDate gives the expenses before a joint the day after it: "4 on coffee and 12 on lunch yesterday".
