@@ -33,11 +33,12 @@ WATCHED := -gcflags='modernc.org/...=-race=false -d=checkptr=0'
 # Weeks and years of virtual time can crash the detector itself (golang/go#78156).
 # The commands, their bad inputs and the kills start hundreds of processes whose code is raced
 # in its own packages; `make test-long` races them as well. The sentences of the built-in brain are
-# calculated on one goroutine each; turns that use it are raced in app.
+# calculated on one goroutine each; turns that use it are raced in app. The pages that a browser
+# shows are raced in channels/web. Packages without goroutines (.ci/sequential) have no races.
 # A test without the detector runs without cgo, so that it shares the compiled
 # packages of the linters and the program. -s -w: linking takes a third less time.
 # The longest come first.
-UNRACED := $(patsubst %,./cmd/hob/internal/%,redteam crash badinput) ./cmd/hob $(patsubst %,./cmd/hob/internal/%,repo simulate evaluate) ./autonomy/llm/offline
+UNRACED := $(patsubst %,./cmd/hob/internal/%,redteam crash badinput) ./cmd/hob $(patsubst %,./cmd/hob/internal/%,page repo simulate evaluate) ./autonomy/llm/offline
 # Many tests wait for servers, timeouts and processes: with two packages more than cores, and with
 # twice as many parallel tests in each, the cores are busy meanwhile.
 CORES    := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 4)
@@ -50,12 +51,12 @@ RACED   := CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test $(PARALLEL) $(RACE)
 # atexit_sleep_ms says otherwise. `make check` runs vet.
 test: ## every test, shuffled, with the race detector where there is a C compiler; one of each kind of long test
 	@test -n "$(RACE)" || echo "No C compiler: testing without the race detector."
-	$(if $(RACE),$(RACED),$(PLAIN)) $$($(GO) list ./... | grep -vxE '$(subst $() ,|,$(UNRACED:./%=hob/%))')
+	$(if $(RACE),$(RACED),$(PLAIN)) $$({ sh .ci/sequential; $(GO) list $(UNRACED); $(GO) list ./...; } | sort | uniq -u)
 	@$(MAKE) --no-print-directory -j2 test-unraced test-virtual
 
 # The processes of test-unraced wait for each other half of the time, and test-virtual calculates.
 test-unraced:
-	$(PLAIN) $(UNRACED)
+	$(PLAIN) $(UNRACED) $$({ sh .ci/sequential; $(GO) list $(UNRACED) $(UNRACED); } | sort | uniq -u)
 
 test-virtual:
 	$(if $(RACE),$(PLAIN) -p 1 -run 'TestScenarios|TestFaults|TestGoldenRequests|TestMessageFlow|TestPromptCost|TestVirtualYear' ./cmd/hob/internal/app ./watchers)
