@@ -20,6 +20,13 @@ function drawPlot(figure) {
   box.replaceChildren();
   const text = colorOf(box, 'soft'), line = colorOf(box, 'plot-line');
   const format = v => v == null ? '' : plot.unit === 'usd' ? dollars.format(v) : shortCount.format(v);
+  // All labels of an axis have the same number of decimals, such as $0.0100 beside $0.0075.
+  const tickFormat = list => {
+    if (plot.unit !== 'usd') return list.map(format);
+    const decimals = Math.min(4, Math.max(2, ...list.map(v => (String(+(v || 0).toFixed(4)).split('.')[1] || '').length)));
+    const even = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD', minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+    return list.map(v => v == null ? '' : even.format(v));
+  };
   // Each bar reaches from 0 to the sum of its series and those below it, so the highest comes first.
   const sums = [];
   plot.series.forEach((s, i) => sums.push(s.values.map((v, day) => v + (i ? sums[i - 1][day] : 0))));
@@ -33,7 +40,7 @@ function drawPlot(figure) {
     scales: { x: { range: (u, min, max) => [min - 43200, max + 43200] }, y: { range: (u, min, max) => [0, max > 0 ? max * 1.05 : 1] } },
     axes: [
       { stroke: text, grid: { show: false }, ticks: { stroke: line }, space: 70, values: (u, list) => list.map(day) },
-      { stroke: text, grid: { stroke: line }, ticks: { stroke: line }, size: 64, values: (u, list) => list.map(format) },
+      { stroke: text, grid: { stroke: line }, ticks: { stroke: line }, size: 64, values: (u, list) => tickFormat(list) },
     ],
     series: [
       { label: 'Day', value: (u, t) => t == null ? '' : day(t) },
@@ -48,6 +55,7 @@ function drawPlot(figure) {
 function drawPlots() { all('figure[data-plot]').forEach(drawPlot); }
 
 drawPlots();
+document.addEventListener('htmx:after:swap', drawPlots); // an update replaces the figures
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawPlots);
 let resized;
 window.addEventListener('resize', () => { clearTimeout(resized); resized = setTimeout(drawPlots, 150); });

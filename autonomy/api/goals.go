@@ -257,3 +257,20 @@ type WatcherSpec struct {
 	Zone      string `json:"zone,omitempty"`
 	LastError string `json:"last_error,omitempty"`
 }
+
+// DecisionText returns the decision of a review in words.
+func DecisionText(decision string) string {
+	switch decision {
+	case "act":
+		return "act"
+	case "defer":
+		return "wait"
+	case "investigate":
+		return "look closer"
+	case "complete":
+		return "reached"
+	case "abandon":
+		return "give up"
+	}
+	return decision
+}

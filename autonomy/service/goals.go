@@ -135,7 +135,7 @@ func (sv *Service) Reminders(ctx context.Context, q api.Query) ([]api.Watcher, e
 func (sv *Service) WatcherKinds(context.Context) ([]api.WatcherKind, error) {
 	var out []api.WatcherKind
 	for _, k := range sv.o.Watchers.Kinds() {
-		if k.Timed {
+		if k.Timed || k.Intent {
 			continue
 		}
 		x := api.WatcherKind{Kind: k.Kind, Title: cmp.Or(k.Title, k.Kind), Polled: k.Polled}

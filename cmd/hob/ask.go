@@ -37,7 +37,7 @@ func (a *cli) askCmd() *cobra.Command {
 				if a.asJSON {
 					return a.printJSON(out)
 				}
-				fmt.Fprintln(a.out, sanitizePrintable(strings.TrimRight(out.Answer, "\n")))
+				a.printWrapped(sanitizePrintable(strings.TrimRight(out.Answer, "\n")))
 				return nil
 			})
 		}),

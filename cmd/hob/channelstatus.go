@@ -47,10 +47,11 @@ func (a *cli) channelStatus(ctx context.Context, args []string) error {
 // oneStatus prints the status of one channel in a few lines.
 func (a *cli) oneStatus(c api.Channel, zone *time.Location) {
 	color := cmp.Or(map[string]string{"running": green, "waiting": amber, "starting": amber, "stopped": red, "failed": red}[c.State], dim)
-	fmt.Fprintf(a.out, "%-10s %s  %s\n", c.Name, a.colorize(a.out, color, fmt.Sprintf("%-11s", stateOf(c))), oneLine(cmp.Or(c.Describe, c.About)))
+	about := oneLine(cmp.Or(c.Describe, c.About))
+	fmt.Fprintln(a.out, a.wrapAfter(fmt.Sprintf("%-10s %s  ", c.Name, a.colorize(a.out, color, fmt.Sprintf("%-11s", stateOf(c)))), 24, about))
 	line := func(text string) {
 		if text != "" {
-			fmt.Fprintln(a.out, strings.Repeat(" ", 11)+oneLine(text))
+			fmt.Fprintln(a.out, a.wrapToWindow(oneLine(text), strings.Repeat(" ", 11)))
 		}
 	}
 	line(trafficText(c, zone))

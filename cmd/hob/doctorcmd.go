@@ -74,7 +74,7 @@ func (a *cli) listProbes() error {
 		return a.printJSON(rows)
 	}
 	for _, r := range rows {
-		fmt.Fprintf(a.out, "%-11s %s\n", r.Name, r.Means)
+		fmt.Fprintln(a.out, a.wrapAfter(fmt.Sprintf("%-11s ", r.Name), 12, r.Means))
 	}
 	return nil
 }
@@ -210,7 +210,7 @@ func (a *cli) liveReporter() func(doctor.Check) {
 		return nil
 	}
 	return func(c doctor.Check) {
-		fmt.Fprintf(a.out, "%s %s\n", a.stateLabel(c.State), a.colorize(a.out, dim, fmt.Sprintf("%-11s %s", c.Name, oneLine(sanitizePrintable(c.Cause)))))
+		fmt.Fprintln(a.out, a.wrapAfter(fmt.Sprintf("%s %-11s ", a.stateLabel(c.State), c.Name), 20, oneLine(sanitizePrintable(c.Cause))))
 	}
 }
 
@@ -237,17 +237,17 @@ func (a *cli) printChecks(checks []doctor.Check, by string) error {
 				continue
 			}
 		}
-		fmt.Fprintf(a.out, "%s %-11s %s\n", a.stateLabel(c.State), c.Name, sanitizePrintable(c.Cause))
+		fmt.Fprintln(a.out, a.wrapAfter(fmt.Sprintf("%s %-11s ", a.stateLabel(c.State), c.Name), 20, sanitizePrintable(c.Cause)))
 		for _, more := range []string{prefixNonEmpty("-> ", c.Remedy), prefixNonEmpty("-> open ", c.Link), prefixNonEmpty("fixed: ", c.Fixed)} {
 			if more != "" {
-				fmt.Fprintf(a.out, "%-19s %s\n", "", a.colorize(a.out, dim, sanitizePrintable(more)))
+				fmt.Fprintln(a.out, a.colorize(a.out, dim, a.wrapToWindow(sanitizePrintable(more), strings.Repeat(" ", 20))))
 			}
 		}
 	}
 	if tty {
-		fmt.Fprintf(a.out, "%d of %d checks are OK. ", good, len(checks))
+		by = fmt.Sprintf("%d of %d checks are OK. ", good, len(checks)) + by
 	}
-	fmt.Fprintln(a.out, a.colorize(a.out, dim, by))
+	fmt.Fprintln(a.out, a.colorize(a.out, dim, a.wrapToWindow(by, "")))
 	return nil
 }
 

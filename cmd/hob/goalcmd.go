@@ -48,8 +48,8 @@ func (a *cli) goalCmd() *cobra.Command {
 	goalFlags(edit)
 	edit.Flags().String("description", "", "new description of the goal")
 	show := a.addJSONFlag(&cobra.Command{
-		Use: "show ID", Short: "Show a goal and its history", Args: cobra.ExactArgs(1),
-		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.showGoal(c.Context(), args[0]) }),
+		Use: "show GOAL...", Short: "Show a goal and its history", Args: cobra.MinimumNArgs(1),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.showGoal(c.Context(), joinWords(args)) }),
 	})
 	return a.commandGroup(&cobra.Command{Use: "goal", Short: "Manage goals", SuggestFor: []string{"goals", "objective"}}, list, add, show, edit,
 		a.onOne("pause GOAL...", "Pause a goal", "pause_goal", "goal"),
@@ -80,9 +80,17 @@ func goalGiven(c *cobra.Command) map[string]any {
 	return in
 }
 
-func (a *cli) showGoal(ctx context.Context, id string) error {
+func (a *cli) showGoal(ctx context.Context, words string) error {
 	return a.withClient(ctx, func(c *client) error {
-		list, err := c.Goals(ctx, api.Query{Of: id, Limit: 20})
+		all, err := c.Goals(ctx, api.Query{All: true})
+		if err != nil {
+			return err
+		}
+		goal, err := pickThing(all, "goal", words, func(g api.GoalDetails) (id, text string) { return g.ID, g.Description })
+		if err != nil {
+			return err
+		}
+		list, err := c.Goals(ctx, api.Query{Of: goal.ID, Limit: 20})
 		if err != nil {
 			return err
 		}

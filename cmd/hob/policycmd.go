@@ -53,7 +53,7 @@ func (a *cli) policyList() error {
 		return a.printJSON(list)
 	}
 	if len(list) == 0 {
-		fmt.Fprintf(a.out, "You have no policy rules. Put them in %s, in files such as mine.cedar.\n", r.Dir())
+		a.printWrapped(fmt.Sprintf("You have no policy rules. Put them in %s, in files such as mine.cedar.", r.Dir()))
 		return nil
 	}
 	for _, x := range list {

@@ -334,7 +334,13 @@ func (a *cli) printWelcome(ctx context.Context, started bool) error {
 	if !started {
 		word = "Hob was already running"
 	}
-	fmt.Fprintf(a.out, "%s at %s (pid %d). Talk: hob chat   Stop: hob stop\n", word, c.Address(), c.pid)
+	text, next := fmt.Sprintf("%s at %s (pid %d).", word, c.Address(), c.pid), "Talk: hob chat   Stop: hob stop"
+	if window := a.windowWidth(); window > 0 && len(text)+1+len(next) > window {
+		text += "\n" + next
+	} else {
+		text += " " + next
+	}
+	a.printWrapped(text)
 	return nil
 }
 
@@ -428,7 +434,7 @@ func (a *cli) statusCmd() *cobra.Command {
 				return err
 			}
 			if !a.asJSON {
-				fmt.Fprintln(a.out, sanitizePrintable(out.Text))
+				a.printWrapped(sanitizePrintable(out.Text))
 				return nil
 			}
 			return a.printJSON(map[string]any{"running": true, "pid": cl.pid, "address": cl.Address(), "text": out.Text, "data": out.Data})

@@ -18,7 +18,7 @@ const (
 	maxDetail     = 24 // initial limit of a column other than the first
 	minDetail     = 8  // a column that would get fewer characters is dropped
 	minContent    = 20 // an ID that would leave fewer characters for the first column is dropped
-	maxCellLines  = 3  // lines of a long text in the first column
+	maxCellLines  = 3  // lines of a long text
 	idColumnTitle = "ID"
 )
 
@@ -102,10 +102,21 @@ func (a *cli) wrapToWindow(text, indent string) string {
 	return b.String()
 }
 
+// wrapAfter returns a label, which is width columns wide, and text that fits the terminal. Continued
+// lines start below the text.
+func (a *cli) wrapAfter(label string, width int, text string) string {
+	indent := strings.Repeat(" ", width)
+	return label + strings.TrimPrefix(a.wrapToWindow(text, indent), indent)
+}
+
 // printWrapped prints lines of text so that they fit the terminal. Continued lines keep the indent.
 func (a *cli) printWrapped(text string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
+		if window := a.windowWidth(); window == 0 || ansi.StringWidth(line) <= window {
+			fmt.Fprintln(a.out, line)
+			continue
+		}
 		rest := strings.TrimLeft(line, " ")
 		fmt.Fprintln(a.out, a.wrapToWindow(rest, line[:len(line)-len(rest)]))
 	}
@@ -151,45 +162,51 @@ func fitColumns(heads []string, want []int, window int) []int {
 	return widths
 }
 
-// printRow prints one item. A text that is wider than the first column continues on the next lines,
-// so that lists do not hide it.
+// printRow prints one item. A text that is wider than its column continues on the next lines, so
+// that lists do not hide it.
 func (a *cli) printRow(row []tableCell, widths []int) {
-	lines := []string{row[0].text}
-	if ansi.StringWidth(row[0].text) > widths[0] {
-		lines = strings.Split(ansi.Wrap(row[0].text, widths[0], ""), "\n")
-	}
-	if len(lines) > maxCellLines {
-		rest := strings.Join(lines[maxCellLines-1:], " ")
-		lines = append(lines[:maxCellLines-1], ansi.Truncate(rest, widths[0], "…"))
-	}
-	last := 0
+	cells := make([][]string, len(row)) // lines per column
+	height := 1
 	for i, c := range row {
-		if i > 0 && widths[i] > 0 && c.text != "" {
-			last = i
+		if widths[i] == 0 || i > 0 && c.text == "" {
+			continue
 		}
+		cells[i] = wrapCell(c.text, widths[i])
+		height = max(height, len(cells[i]))
 	}
-	for n, text := range lines {
-		cells := []tableCell{{text, row[0].color}}
-		if n == 0 {
-			cells = slices.Concat(cells, row[1:last+1])
-		}
+	for n := range height {
 		var b strings.Builder
-		for i, c := range cells {
+		gap := 0
+		for i, lines := range cells {
 			if widths[i] == 0 {
 				continue
 			}
-			text := ansi.Truncate(c.text, widths[i], "…")
-			if c.color != "" && text != "" {
-				b.WriteString(a.colorize(a.out, c.color, text))
-			} else {
-				b.WriteString(text)
+			width := 0
+			if n < len(lines) && lines[n] != "" {
+				b.WriteString(strings.Repeat(" ", gap))
+				gap, width = 0, ansi.StringWidth(lines[n])
+				if row[i].color != "" {
+					lines[n] = a.colorize(a.out, row[i].color, lines[n])
+				}
+				b.WriteString(lines[n])
 			}
-			if i < len(cells)-1 {
-				b.WriteString(strings.Repeat(" ", widths[i]-ansi.StringWidth(text)+columnGap))
-			}
+			gap += widths[i] - width + columnGap
 		}
 		fmt.Fprintln(a.out, b.String())
 	}
+}
+
+// wrapCell breaks the text of a cell into lines.
+func wrapCell(text string, width int) []string {
+	if ansi.StringWidth(text) <= width {
+		return []string{text}
+	}
+	lines := strings.Split(ansi.Wrap(text, width, ""), "\n")
+	if len(lines) > maxCellLines {
+		rest := strings.Join(lines[maxCellLines-1:], " ")
+		lines = append(lines[:maxCellLines-1], ansi.Truncate(rest, width, "…"))
+	}
+	return lines
 }
 
 // formatCell formats a table cell. Times are relative to now and in its time zone.

@@ -25,7 +25,7 @@ func (a *cli) thingShow(noun string, list func(*client, context.Context, api.Que
 				if err != nil {
 					return err
 				}
-				one, err := pickThing(all, noun, joinWords(args))
+				one, err := pickThing(all, noun, joinWords(args), watcherName)
 				if err != nil {
 					return err
 				}
@@ -124,36 +124,45 @@ func sortedByNext(list []api.Watcher, err error) ([]api.Watcher, error) {
 }
 
 // pickThing finds an item by its id, the beginning of its id, or words in its title.
-func pickThing(list []api.Watcher, noun, want string) (api.Watcher, error) {
-	for _, match := range []func(api.Watcher) bool{
-		func(t api.Watcher) bool { return t.ID == want },
-		func(t api.Watcher) bool { return len(want) >= 4 && strings.HasPrefix(t.ID, strings.ToLower(want)) },
-		func(t api.Watcher) bool {
-			all := strings.ToLower(t.Title + " " + t.Describe)
+func pickThing[T any](list []T, noun, want string, nameOf func(T) (id, text string)) (T, error) {
+	for _, match := range []func(id, text string) bool{
+		func(id, _ string) bool { return id == want },
+		func(id, _ string) bool { return len(want) >= 4 && strings.HasPrefix(id, strings.ToLower(want)) },
+		func(_, text string) bool {
+			text = strings.ToLower(text)
 			for _, w := range strings.Fields(strings.ToLower(want)) {
-				if !strings.Contains(all, w) {
+				if !strings.Contains(text, w) {
 					return false
 				}
 			}
 			return true
 		},
 	} {
-		var found []int
-		for i, t := range list {
-			if match(t) {
-				found = append(found, i)
+		var found []T
+		for _, t := range list {
+			if match(nameOf(t)) {
+				found = append(found, t)
 			}
 		}
 		switch {
 		case len(found) == 1:
-			return list[found[0]], nil
+			return found[0], nil
 		case len(found) > 1:
 			var b strings.Builder
-			for _, i := range found[:min(6, len(found))] {
-				fmt.Fprintf(&b, "\n  %s  %s", list[i].ID, oneLine(list[i].Describe))
+			for _, t := range found[:min(6, len(found))] {
+				id, text := nameOf(t)
+				fmt.Fprintf(&b, "\n  %s  %s", id, oneLine(text))
 			}
-			return api.Watcher{}, &failure{code: exitFailed, cause: fmt.Sprintf("several %ss match %q:%s", noun, want, b.String()), remedy: "name one by its ID"}
+			return *new(T), &failure{code: exitFailed, cause: fmt.Sprintf("several %ss match %q:%s", noun, want, b.String()), remedy: "name one by its ID"}
 		}
 	}
-	return api.Watcher{}, &failure{code: exitFailed, cause: fmt.Sprintf("no %s matches %q", noun, want), remedy: "see: hob " + noun + " list"}
+	return *new(T), &failure{code: exitFailed, cause: fmt.Sprintf("no %s matches %q", noun, want), remedy: "see: hob " + noun + " list"}
+}
+
+// watcherName returns the ID and the words of a watcher, schedule or reminder.
+func watcherName(w api.Watcher) (id, text string) {
+	if strings.Contains(w.Describe, w.Title) {
+		return w.ID, w.Describe
+	}
+	return w.ID, w.Title + " " + w.Describe
 }

@@ -147,7 +147,7 @@ func (a *cli) runTool(ctx context.Context, yes bool, tool string, args any) erro
 		if a.asJSON {
 			return a.printJSON(out)
 		}
-		fmt.Fprintln(a.out, sanitizePrintable(out.Text))
+		a.printWrapped(sanitizePrintable(out.Text))
 		return nil
 	})
 }

@@ -95,7 +95,7 @@ func (a *cli) runUndo(ctx context.Context, in map[string]any) error {
 		if a.asJSON {
 			err = a.printJSON(out)
 		} else {
-			fmt.Fprintln(a.out, sanitizePrintable(out.Text))
+			a.printWrapped(sanitizePrintable(out.Text))
 		}
 		if err == nil && len(done.Left) > 0 {
 			err = &failure{

@@ -155,7 +155,7 @@ func (a *cli) printBudget(rows []api.BudgetRow) {
 	if unpriced > 0 {
 		fmt.Fprintf(a.out, "The price of %d call(s) this month is unknown. Set prices with: hob config set 'prices.\"provider/model\".input' 1 (and .output)\n", unpriced)
 	}
-	fmt.Fprintln(a.out, a.colorize(a.out, dim, fmt.Sprintf("The costs are based on list prices as of %s and are not a bill; your [prices] take precedence.", asOf)))
+	fmt.Fprintln(a.out, a.colorize(a.out, dim, a.wrapToWindow(fmt.Sprintf("The costs are based on list prices as of %s and are not a bill; your [prices] take precedence.", asOf), "")))
 }
 
 // colorGauge returns a bar that turns amber and red as it fills.

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
 	"hob/platform/provenance"
@@ -276,7 +277,7 @@ func (b Brief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem
 		case g.Status != string(Active) || !g.NextAt.Before(to):
 			continue
 		case g.Reason != "":
-			text += " (" + g.Last + " " + dateparse.FormatDay(g.LastAt.In(from.Location()), from) + ")"
+			text += " (reviewed " + dateparse.FormatDay(g.LastAt.In(from.Location()), from) + ": " + api.DecisionText(g.Last) + ")"
 		}
 		out = append(out, tools.BriefItem{Text: text, Source: g.Provenance})
 	}

@@ -355,12 +355,13 @@ func renderUsage(title, heading string, t *usageTable, first time.Time, span int
 	}
 	return cardSection(
 		title,
-		h.Figure(
+		g.If(most == 0, h.P(h.Class("soft small"), g.Text("These calls used no tokens and cost nothing."))),
+		g.If(most > 0, h.Figure(
 			h.Class("plot"), h.Hidden(""), h.Data("plot", string(data)),
 			h.Div(h.Class("canvas")),
 			h.FigCaption(h.Class("soft small"), g.Text(capitalizeFirst(measure)+" by day and "+strings.ToLower(heading)+", last "+strconv.Itoa(span)+" days. The tables on this page contain the same numbers.")),
-		),
-		dataTable(title, []string{heading, "Calls", "Tokens", "Cost", "Share"}, rows),
+		)),
+		h.Div(h.Class("shares"), dataTable(title, []string{heading, "Calls", "Tokens", "Cost", "Share"}, rows)),
 	)
 }
 

@@ -120,27 +120,10 @@ func renderGoal(r *request, x api.GoalDetails) g.Node {
 			g.If(x.Status != "active" && x.Status != "waiting", button("resume", "Resume")),
 			r.confirmButton("remove-"+x.ID, "goals/remove", "Remove", "Remove the goal “"+shortText(x.Description)+"”? You can undo this on the page Timeline.", fact{"goal", x.ID}),
 		),
-		h.Span(h.Class("meta"), g.If(x.Success != "", plainText("Reached when "+x.Success+" · ")), plainText(fmt.Sprintf("Priority %d · every %s", x.Priority, x.CheckEvery)),
+		h.Span(h.Class("meta"), g.If(x.Success != "", plainText("Reached when: "+x.Success+" · ")), plainText(fmt.Sprintf("priority %d · reviewed every %s", x.Priority, x.CheckEvery)),
 			g.If(x.Status == "active" && !x.NextAt.IsZero(), g.Group{g.Text(" · next review "), r.relativeTime(x.NextAt)})),
-		g.If(x.Last != "", h.Span(h.Class("meta"), g.Text("Last decision: "), h.Strong(plainText(decisionText(x.Last))), g.If(x.Reason != "", plainText(", because "+x.Reason)), g.Text(" · "), r.relativeTime(x.LastAt))),
+		g.If(x.Last != "", h.Span(h.Class("meta"), g.Text("Last decision: "), h.Strong(plainText(api.DecisionText(x.Last))), g.If(x.Reason != "", plainText(" ("+x.Reason+")")), g.Text(" · "), r.relativeTime(x.LastAt))),
 	)
-}
-
-// decisionText returns the decision of a review in words.
-func decisionText(decision string) string {
-	switch decision {
-	case "act":
-		return "act"
-	case "defer":
-		return "wait"
-	case "investigate":
-		return "look closer"
-	case "complete":
-		return "reached"
-	case "abandon":
-		return "give up"
-	}
-	return decision
 }
 
 // showGoal shows the decisions about one goal, and a form that changes it.
@@ -187,7 +170,7 @@ func renderReview(r *request, v api.Review) g.Node {
 	}
 	return h.Li(
 		h.Span(h.Class("soft small num"), r.relativeTime(v.At)),
-		h.Span(h.Class("what"), h.Strong(plainText(decisionText(cmp.Or(v.Decision, v.Phase)))), plainText(prefixText(": ", cmp.Or(v.Reason, v.Action)))),
+		h.Span(h.Class("what"), h.Strong(plainText(api.DecisionText(cmp.Or(v.Decision, v.Phase)))), plainText(prefixText(": ", cmp.Or(v.Reason, v.Action)))),
 		h.Span(h.Class("acts small"), h.A(h.Class("button small"), h.Href(whyLink(v.Event)), h.Data("drawer", ""), g.Text("Why"))),
 		g.If(v.Action != "" && v.Reason != "", h.Span(h.Class("meta"), plainText("Action: "+v.Action))),
 		g.If(v.Error != "", h.Span(h.Class("meta failed"), plainText(v.Error))),

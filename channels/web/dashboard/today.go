@@ -62,16 +62,28 @@ func (d *Dashboard) showToday(r *request) (g.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	var pinned, other []api.Widget
+	for _, w := range widgets {
+		if w.Pinned {
+			pinned = append(pinned, w)
+		} else {
+			other = append(other, w)
+		}
+	}
+	var first g.Node // a widget without a neighbor, which would leave half of a row empty
+	if n := len(pinned); n%2 == 1 {
+		first, pinned = renderWidget(r, pinned[n-1]), pinned[:n-1]
+	}
 	return h.Div(
 		h.Class("stack"),
 		h.P(h.Class("soft"), g.Text(r.now.Format("Monday, 2 January 2006"))),
-		renderWidgets(r, widgets, true),
+		renderWidgets(r, pinned),
 		h.Div(
 			h.Class("columns"),
-			h.Div(h.Class("stack"), renderTasks(r, open), renderNotes(r, notes)),
+			h.Div(h.Class("stack"), first, renderTasks(r, open), renderNotes(r, notes)),
 			h.Div(h.Class("stack"), renderUpcoming(r, next), renderPlan(r, day), notices),
 		),
-		renderWidgets(r, widgets, false),
+		renderWidgets(r, other),
 	), nil
 }
 

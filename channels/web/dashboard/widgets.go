@@ -12,21 +12,14 @@ import (
 	"hob/platform/text/visible"
 )
 
-// renderWidgets shows the widgets that are pinned, or those that are not. A model may have written a
-// widget, so each one is in a frame with an opaque origin, without scripts, forms, navigation and
+// renderWidgets shows widgets side by side. A model may have written a widget, so each one is in a frame with an opaque origin, without scripts, forms, navigation and
 // network (see framePolicy). Its title and origin are outside of the frame, where the widget cannot
 // imitate them.
-func renderWidgets(r *request, all []api.Widget, pinned bool) g.Node {
-	var list g.Group
-	for _, w := range all {
-		if w.Pinned == pinned {
-			list = append(list, renderWidget(r, w))
-		}
-	}
+func renderWidgets(r *request, list []api.Widget) g.Node {
 	if len(list) == 0 {
 		return nil
 	}
-	return h.Div(h.Class("columns wide"), list)
+	return h.Div(h.Class("columns wide"), g.Map(list, func(w api.Widget) g.Node { return renderWidget(r, w) }))
 }
 
 func renderWidget(r *request, w api.Widget) g.Node {
