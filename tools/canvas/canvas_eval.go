@@ -11,6 +11,7 @@ import (
 
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/text/plot"
 	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 	"hob/tools"
@@ -235,11 +236,11 @@ func measureNumbers(measure string, list []float64) string {
 	}
 	switch measure {
 	case "average":
-		return formatNumber(sum / float64(len(list)))
+		return plot.FormatNumber(sum / float64(len(list)))
 	case "minimum":
-		return formatNumber(slices.Min(list))
+		return plot.FormatNumber(slices.Min(list))
 	case "maximum":
-		return formatNumber(slices.Max(list))
+		return plot.FormatNumber(slices.Max(list))
 	}
-	return formatNumber(math.Round(sum*1e8) / 1e8)
+	return plot.FormatNumber(math.Round(sum*1e8) / 1e8)
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hob/platform/text/plot"
 	"hob/platform/text/textnorm"
 	"hob/tools"
 )
@@ -16,8 +17,6 @@ import (
 const (
 	maxRows    = 500
 	maxColumns = 20
-	maxSeries  = 6   // number of colors in a chart
-	maxLabels  = 120 // more bars would be too narrow to see
 )
 
 // grid is a table with headings.
@@ -106,34 +105,18 @@ func parseNumber(s string) (float64, bool) {
 	return f, err == nil && !math.IsNaN(f) && math.Abs(f) <= 1e15
 }
 
-// formatNumber writes a number with at most four decimals.
-func formatNumber(f float64) string {
-	return strconv.FormatFloat(math.Round(f*1e4)/1e4+0, 'f', -1, 64) // + 0 turns -0 into 0
-}
-
-// series is one row of bars or one line of a chart. Missing values are NaN.
-type series struct {
-	name   string
-	values []float64
-}
-
-type chart struct {
-	labels []string
-	series []series
-}
-
 // chartData interprets a table as a chart: the first column contains the labels, and each other
 // column is a series.
-func (g grid) chartData() (chart, error) {
-	var c chart
+func (g grid) chartData() (plot.Chart, error) {
+	var c plot.Chart
 	switch n := len(g.head) - 1; {
 	case n < 1:
 		return c, tools.Errorf(tools.InvalidArguments, "a chart needs a column with labels and at least one column with numbers")
-	case n > maxSeries || len(g.rows) > maxLabels:
-		return c, tools.Errorf(tools.InvalidArguments, "a chart can have at most %d columns of numbers and %d rows; show a part, or use a table", maxSeries, maxLabels)
+	case n > plot.MaxSeries || len(g.rows) > plot.MaxLabels:
+		return c, tools.Errorf(tools.InvalidArguments, "a chart can have at most %d columns of numbers and %d rows; show a part, or use a table", plot.MaxSeries, plot.MaxLabels)
 	}
 	for i, name := range g.head[1:] {
-		s := series{name: name}
+		s := plot.Series{Name: name}
 		for n, row := range g.rows {
 			v, ok := parseNumber(row[i+1])
 			switch {
@@ -142,12 +125,12 @@ func (g grid) chartData() (chart, error) {
 			case !ok:
 				return c, tools.Errorf(tools.InvalidArguments, "row %d: %q is not a number; a chart needs numbers in all columns except the first", n+1, tools.Clean(textnorm.Ellipsize(row[i+1], 40)))
 			}
-			s.values = append(s.values, v)
+			s.Values = append(s.Values, v)
 		}
-		c.series = append(c.series, s)
+		c.Series = append(c.Series, s)
 	}
 	for _, row := range g.rows {
-		c.labels = append(c.labels, row[0])
+		c.Labels = append(c.Labels, row[0])
 	}
 	return c, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"hob/platform/text/plot"
 	"hob/platform/text/visible"
 )
 
@@ -138,7 +139,7 @@ func allowedAttribute(element, name, value string) (string, bool) {
 		return value, value == "ltr" || value == "rtl" || value == "auto"
 	case "value", "min", "max":
 		f, ok := parseNumber(value)
-		return formatNumber(f), (element == "meter" || element == "progress") && ok
+		return plot.FormatNumber(f), (element == "meter" || element == "progress") && ok
 	}
 	return "", false
 }
