@@ -38,7 +38,7 @@ func Detect(name string, data []byte) string {
 		}
 		return kind
 	}
-	text, ok := decodeText(head)
+	text, ok := DecodeText(head)
 	if !ok {
 		return "binary data"
 	}

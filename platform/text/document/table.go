@@ -25,7 +25,7 @@ func decodeHTML(b []byte) string {
 			return dropControlRunes(string(out))
 		}
 	}
-	s, ok := decodeText(b)
+	s, ok := DecodeText(b)
 	if !ok {
 		s = string(b)
 	}

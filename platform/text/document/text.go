@@ -10,11 +10,11 @@ import (
 	xunicode "golang.org/x/text/encoding/unicode"
 )
 
-// decodeText converts text to UTF-8. It detects UTF-16 and UTF-8 by their byte order marks, UTF-16
+// DecodeText converts text to UTF-8. It detects UTF-16 and UTF-8 by their byte order marks, UTF-16
 // without such a mark by its zero bytes, and valid UTF-8. It decodes other text as Windows-1252, a
 // superset of Latin-1 (https://encoding.spec.whatwg.org/#names-and-labels). ok is false for binary
 // data.
-func decodeText(b []byte) (string, bool) {
+func DecodeText(b []byte) (string, bool) {
 	switch {
 	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")):
 		return utf16(b, xunicode.LittleEndian)
@@ -86,9 +86,9 @@ func utf16(b []byte, order xunicode.Endianness) (string, bool) {
 	return string(out), true
 }
 
-// decodeOrError works like decodeText, but returns an error for binary data.
+// decodeOrError works like DecodeText, but returns an error for binary data.
 func decodeOrError(b []byte) (string, error) {
-	s, ok := decodeText(b)
+	s, ok := DecodeText(b)
 	if !ok {
 		return "", unsupportedError("binary data")
 	}
