@@ -38,3 +38,27 @@ func ParsePastDay(words string, now time.Time) (time.Time, error) {
 	}
 	return day, nil
 }
+
+// ParsePastPeriod parses the period of a report: "this_month" (the default), "last week", "2026-03",
+// "all". It returns the period, whose end is exclusive, and the words for it in a sentence.
+func ParsePastPeriod(s string, now time.Time) (dateparse.Period, string, error) {
+	s = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(s)), "_", " ")
+	switch s {
+	case "":
+		s = "this month"
+	case "all", "ever", "all time":
+		return dateparse.Period{From: time.Date(1, 1, 1, 0, 0, 0, 0, now.Location()), To: now.AddDate(100, 0, 0)}, "in total", nil
+	}
+	p, err := dateparse.ParsePeriod(s, now)
+	if err != nil {
+		return p, "", Errorf(InvalidArguments, "period: %w", CleanErr(err))
+	}
+	if p.To.IsZero() {
+		p.To = now.AddDate(0, 0, 1)
+	}
+	words := s
+	if s[0] >= '0' && s[0] <= '9' {
+		words = "in " + s
+	}
+	return p, words, nil
+}

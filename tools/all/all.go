@@ -111,6 +111,8 @@ type Deps struct {
 	// Currency returns the ISO 4217 code for expenses that state no currency. If it is nil, the
 	// tools use their default.
 	Currency func() string
+	// KeepPicture saves a picture and returns its path. If it is nil, no charts are drawn.
+	KeepPicture func(name string, data []byte) (string, error)
 	// Now returns the current time in the owner's zone, for the briefing. The default is the
 	// process's clock in the zone of the requested day.
 	Now func() time.Time
@@ -125,7 +127,7 @@ func All(d Deps) []tools.Tool {
 		memory.Tools(notes),
 		tasks.Tools(tasks.Deps{Knowledge: d.Knowledge, Clock: d.Watchers, Store: d.Store, Lists: d.Lists, NewIn: d.NewReminders, Briefs: Briefs(d), Folders: d.Files, Repository: d.readRepository(), Past: pastWeek(d), Ahead: nextWeek(d)}),
 		watch.Tools(watch.Deps{Manager: d.Watchers, Goals: d.Goals, Notices: d.Notices, Senders: d.Senders}),
-		money.Tools(money.Deps{Knowledge: d.Knowledge, Currency: d.Currency}),
+		money.Tools(money.Deps{Store: d.Store, Knowledge: d.Knowledge, Currency: d.Currency, Keep: d.KeepPicture}),
 		health.Tools(health.Deps{Store: d.Store}),
 		canvas.Tools(canvas.Deps{Store: d.Store}),
 		system.Tools(d.Engine),

@@ -239,6 +239,10 @@ func open(t *testing.T) toolstest.Env {
 	if err := os.WriteFile(shop, shopDatabase(t), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	d.KeepPicture = func(name string, data []byte) (string, error) {
+		path := filepath.Join(home, "hob", name)
+		return path, os.WriteFile(path, data, 0o600)
+	}
 	d.Databases = database.Deps{Home: home, Databases: []config.Database{{Name: "shop", URL: shop, MaxRows: 10, MaxBytes: config.Size{Bytes: 1 << 16}, Timeout: config.Duration{Duration: 10 * time.Second}}}}
 	d.Connect = servers.ConnectDeps{Config: func() *config.Config { return &config.Config{} }, Asked: func(context.Context, string, string, func(json.RawMessage) bool) (bool, error) { return false, nil }}
 	return toolstest.Env{Store: st, Tools: All(d), Dir: docs, Now: now, Away: func(tool string) []string { return serverData(t, d, tool) }}

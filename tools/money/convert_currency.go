@@ -14,6 +14,7 @@ import (
 	"hob/platform/net/safehttp"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/text/amount"
 	"hob/platform/text/dateparse"
 	"hob/tools"
 )
@@ -100,7 +101,7 @@ func (d Rates) convertCurrency() tools.Tool {
 				}
 				return tools.Result{}, tools.Errorf(tools.NotFound, "exchange rate: %s has no rate for %s", d.sourceName(), missing)
 			}
-			digits := minorDigits(to)
+			digits := amount.Digits(to)
 			out := convertOut{Amount: in.Amount / a * b, To: to, Date: rates.day, Source: d.sourceName()}
 			if out.Amount < 1 {
 				digits = 4

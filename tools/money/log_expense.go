@@ -10,6 +10,7 @@ import (
 	"hob/knowledge"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/text/amount"
 	"hob/platform/text/dateparse"
 	"hob/platform/text/shortid"
 	"hob/platform/text/textnorm"
@@ -19,16 +20,13 @@ import (
 const kindExpense = "expense"
 
 type logExpenseIn struct {
-	Amount   amount `json:"amount" jsonschema:"such as 12.50"`
-	Category string `json:"category,omitempty" jsonschema:"such as food, travel"`
-	Currency string `json:"currency,omitempty" jsonschema:"ISO code; default the user's"`
-	Vendor   string `json:"vendor,omitempty" jsonschema:"shop or payee"`
-	Date     string `json:"date,omitempty" jsonschema:"default today"`
-	Note     string `json:"note,omitempty"`
+	Amount   json.Number `json:"amount" jsonschema:"such as 12.50"`
+	Category string      `json:"category,omitempty" jsonschema:"such as food, travel"`
+	Currency string      `json:"currency,omitempty" jsonschema:"ISO code; default the user's"`
+	Vendor   string      `json:"vendor,omitempty" jsonschema:"shop or payee"`
+	Date     string      `json:"date,omitempty" jsonschema:"default today"`
+	Note     string      `json:"note,omitempty"`
 }
-
-// amount keeps a JSON number as written, which avoids rounding.
-type amount = json.Number
 
 func (d Deps) logExpense() tools.Tool {
 	return tools.New(tools.Def[logExpenseIn]{
@@ -43,13 +41,7 @@ func (d Deps) logExpense() tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
-			_, err = tx.Exec(`INSERT INTO expenses (id, minor, currency, category, vendor, note, day, provenance, created_at) VALUES (?,?,?,?,?,?,?,?,?)`,
-				e.ID, e.minor, e.Currency, e.Category, e.Vendor, e.Note, e.Day, string(e.Provenance), store.Millis(e.CreatedAt))
-			if err != nil {
-				return tools.Result{}, fmt.Errorf("expenses: add: %w", err)
-			}
-			doc := knowledge.Doc{Kind: kindExpense, Ref: e.ID, Title: e.Category + " " + e.Vendor, Text: fmt.Sprintf("%s %s %s %s %s", e.Amount, e.Currency, e.Category, e.Vendor, e.Note), At: e.CreatedAt, Provenance: e.Provenance}
-			if err := d.Knowledge.IndexTx(tx, doc); err != nil {
+			if err := d.insertExpense(tx, e); err != nil {
 				return tools.Result{}, err
 			}
 			text := fmt.Sprintf("Logged %s %s for %s", e.Amount, e.Currency, e.Category)
@@ -58,24 +50,37 @@ func (d Deps) logExpense() tools.Tool {
 			}
 			return tools.Result{Source: provenance.Tool, Text: text + ", " + dateparse.FormatDay(day, c.Now) + ".", Data: e, Undo: tools.NewUndo("remove the expense of "+e.Amount+" "+e.Currency, e.ID)}, nil
 		},
-		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
-			var id string
-			if err := json.Unmarshal(data, &id); err != nil {
-				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
-			}
-			found, err := queryExpenses(tx, `WHERE id = ?`, id)
-			if err != nil {
-				return "", err
-			}
-			if len(found) == 0 {
-				return "", tools.Errorf(tools.Conflict, "the expense no longer exists")
-			}
-			if _, err := tx.Exec(`DELETE FROM expenses WHERE id = ?`, id); err != nil {
-				return "", fmt.Errorf("expenses: delete: %w", err)
-			}
-			return fmt.Sprintf("Removed the expense of %s %s.", found[0].Amount, found[0].Currency), d.Knowledge.UnindexTx(tx, kindExpense, id)
-		},
+		UndoTx: d.undoExpense,
 	})
+}
+
+func (d Deps) insertExpense(tx *store.Tx, e Expense) error {
+	_, err := tx.Exec(`INSERT INTO expenses (id, minor, currency, category, vendor, note, day, provenance, created_at) VALUES (?,?,?,?,?,?,?,?,?)`,
+		e.ID, e.minor, e.Currency, e.Category, e.Vendor, e.Note, e.Day, string(e.Provenance), store.Millis(e.CreatedAt))
+	if err != nil {
+		return fmt.Errorf("expenses: add: %w", err)
+	}
+	doc := knowledge.Doc{Kind: kindExpense, Ref: e.ID, Title: e.Category + " " + e.Vendor, Text: fmt.Sprintf("%s %s %s %s %s", e.Amount, e.Currency, e.Category, e.Vendor, e.Note), At: e.CreatedAt, Provenance: e.Provenance}
+	return d.Knowledge.IndexTx(tx, doc)
+}
+
+// undoExpense removes one logged expense. Its undo data is the id.
+func (d Deps) undoExpense(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
+	var id string
+	if err := json.Unmarshal(data, &id); err != nil {
+		return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+	}
+	found, err := queryExpenses(tx, `WHERE id = ?`, id)
+	if err != nil {
+		return "", err
+	}
+	if len(found) == 0 {
+		return "", tools.Errorf(tools.Conflict, "the expense no longer exists")
+	}
+	if _, err := tx.Exec(`DELETE FROM expenses WHERE id = ?`, id); err != nil {
+		return "", fmt.Errorf("expenses: delete: %w", err)
+	}
+	return fmt.Sprintf("Removed the expense of %s %s.", found[0].Amount, found[0].Currency), d.Knowledge.UnindexTx(tx, kindExpense, id)
 }
 
 func (d Deps) parseExpense(c tools.Call, in logExpenseIn) (Expense, time.Time, error) {
@@ -92,7 +97,7 @@ func (d Deps) parseExpense(c tools.Call, in logExpenseIn) (Expense, time.Time, e
 		return Expense{}, time.Time{}, err
 	}
 	e := Expense{
-		ID: shortid.New("x"), Amount: formatDecimal(minor, cur), Currency: cur, Category: normalizeCategory(in.Category), Vendor: textnorm.Ellipsize(in.Vendor, 100),
+		ID: shortid.New("x"), Amount: amount.Format(minor, cur), Currency: cur, Category: normalizeCategory(in.Category), Vendor: textnorm.Ellipsize(in.Vendor, 100),
 		Note: textnorm.Ellipsize(in.Note, 500), Day: day.Format(time.DateOnly), Provenance: provenance.Worst(c.Provenance), CreatedAt: c.Now.UTC().Truncate(time.Millisecond), minor: minor,
 	}
 	if e.Category == "" {

@@ -1,27 +1,32 @@
-// Package money provides log_expense, spending_summary and convert_currency. Expenses are exact decimals and stored as
-// integers in the currency's smallest unit. Amounts in different currencies are never added.
+// Package money provides the tools for expenses, budgets, recurring costs, receipts, bank exports
+// and exchange rates. Expenses are exact decimals and stored as integers in the currency's smallest
+// unit. Amounts in different currencies are never added.
 package money
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"hob/knowledge"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/text/amount"
 	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
 // Deps are the dependencies of the tools.
 type Deps struct {
+	Store     *store.Store
 	Knowledge *knowledge.Base
 	// Currency returns the ISO 4217 code for amounts without a currency. If it is nil or returns
 	// "", the currency is EUR.
 	Currency func() string
+	// Keep saves a picture and returns its path. If it is nil, no charts are drawn.
+	Keep func(name string, data []byte) (string, error)
 }
 
 // Tools returns the category's tools.
@@ -29,7 +34,7 @@ func Tools(d Deps) []tools.Tool {
 	if d.Currency == nil {
 		d.Currency = func() string { return "" }
 	}
-	return []tools.Tool{d.logExpense(), d.spendingSummary()}
+	return []tools.Tool{d.logExpense(), d.spendingSummary(), d.budgetCheck(), d.recurringCosts()}
 }
 
 // Migrations returns the tables of this package.
@@ -47,7 +52,30 @@ CREATE INDEX expenses_day ON expenses (day);`, `
 CREATE TABLE currency_rates (
 	currency TEXT PRIMARY KEY, rate REAL NOT NULL, -- units per euro
 	day TEXT NOT NULL, fetched_at INTEGER NOT NULL, source TEXT NOT NULL
-) WITHOUT ROWID;`}}}
+) WITHOUT ROWID;`, `
+CREATE TABLE budgets (
+	category TEXT NOT NULL, -- normalized; '' is all spending
+	period TEXT NOT NULL, currency TEXT NOT NULL,
+	minor INTEGER NOT NULL, -- limit in the currency's smallest unit
+	provenance TEXT NOT NULL, created_at INTEGER NOT NULL,
+	PRIMARY KEY (category, period, currency)
+) WITHOUT ROWID;
+CREATE TABLE recurring_costs (
+	id TEXT PRIMARY KEY, name TEXT NOT NULL, category TEXT NOT NULL,
+	minor INTEGER NOT NULL, currency TEXT NOT NULL, period TEXT NOT NULL,
+	day TEXT NOT NULL,      -- a day on which it is due, YYYY-MM-DD
+	provenance TEXT NOT NULL, created_at INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE expense_imports (
+	import_key TEXT PRIMARY KEY, -- digest of a transaction in a bank's file
+	expense TEXT NOT NULL, batch TEXT NOT NULL,
+	added INTEGER NOT NULL  -- 0 if the expense was logged before the import
+) WITHOUT ROWID;
+CREATE INDEX expense_imports_batch ON expense_imports (batch);
+-- the number of decimals of these currencies was wrong
+UPDATE expenses SET minor = minor * 100 WHERE currency = 'HUF';
+UPDATE expenses SET minor = minor * 10 WHERE currency IN ('IQD', 'LYD');
+UPDATE expenses SET minor = minor / 100 WHERE currency IN ('BIF', 'DJF', 'GNF', 'KMF', 'RWF', 'VUV', 'XPF');`}}}
 }
 
 // Expense is one stored expense.
@@ -67,26 +95,9 @@ type Expense struct {
 // maxAmount is the maximum amount of one expense, in units of the currency.
 const maxAmount = 1_000_000_000
 
-// minorDigits returns the number of decimals of a currency. Most currencies have two (ISO 4217,
-// list one).
-func minorDigits(currency string) int {
-	switch currency {
-	case "JPY", "KRW", "VND", "CLP", "ISK", "HUF", "XAF", "XOF", "PYG", "UGX":
-		return 0
-	case "BHD", "KWD", "OMR", "JOD", "TND":
-		return 3
-	}
-	return 2
-}
-
-var currencySymbols = map[string]string{
-	"€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY", "zł": "PLN", "kč": "CZK", "₹": "INR", "₴": "UAH", "₺": "TRY",
-	"euro": "EUR", "euros": "EUR", "dollar": "USD", "dollars": "USD", "bucks": "USD", "pound": "GBP", "pounds": "GBP", "quid": "GBP", "yen": "JPY",
-}
-
-// ambiguousSymbols maps a currency to the better-known currency with the same sign or name.
-var ambiguousSymbols = map[string]string{
-	"CAD": "USD", "AUD": "USD", "NZD": "USD", "SGD": "USD", "HKD": "USD", "TWD": "USD", "MXN": "USD", "EGP": "GBP", "CNY": "JPY",
+// currencyWords maps common words to currencies.
+var currencyWords = map[string]string{
+	"euro": "EUR", "euros": "EUR", "dollar": "$", "dollars": "$", "bucks": "$", "pound": "£", "pounds": "£", "quid": "£", "yen": "¥",
 }
 
 // parseCurrency parses a currency given as an ISO code, a sign or a common word.
@@ -95,16 +106,15 @@ func parseCurrency(s, otherwise string) (string, error) {
 	if s == "" {
 		return otherwise, nil
 	}
-	if c, ok := currencySymbols[strings.ToLower(s)]; ok {
-		// the user's own dollar or pound takes precedence over the best-known currency with this
-		// name
-		if ambiguousSymbols[otherwise] == c {
-			return otherwise, nil
-		}
+	// the user's own dollar or pound takes precedence over the best-known currency with this name
+	if c, ok := amount.BySymbol(cmp.Or(currencyWords[strings.ToLower(s)], s), otherwise); ok {
+		return c, nil
+	}
+	if c := currencyWords[strings.ToLower(s)]; amount.IsCode(c) {
 		return c, nil
 	}
 	c := strings.ToUpper(s)
-	if len(c) != 3 || strings.Trim(c, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+	if !amount.IsCode(c) {
 		return "", tools.Errorf(tools.InvalidArguments, "%q is not a currency; use a code such as EUR or USD", tools.Clean(s))
 	}
 	return c, nil
@@ -112,34 +122,30 @@ func parseCurrency(s, otherwise string) (string, error) {
 
 // minorOf converts a JSON number to the currency's smallest unit. It does not round: it rejects
 // amounts that the currency cannot express.
-func minorOf(amount, currency string) (int64, error) {
-	d := minorDigits(currency)
-	whole, frac, _ := strings.Cut(amount, ".")
-	if strings.ContainsAny(amount, "eE+-") || whole == "" {
-		return 0, tools.Errorf(tools.InvalidArguments, "amount %s must be a plain positive number such as 12.50", tools.Clean(amount))
+func minorOf(number, currency string) (int64, error) {
+	if number == "" || strings.ContainsAny(number, "eE+-,") {
+		return 0, tools.Errorf(tools.InvalidArguments, "amount %s must be a plain positive number such as 12.50", tools.Clean(number))
 	}
-	frac = strings.TrimRight(frac, "0")
-	if len(frac) > d {
-		return 0, tools.Errorf(tools.InvalidArguments, "amount %s has more decimals than %s allows (%d)", tools.Clean(amount), tools.Clean(currency), d)
-	}
-	n, err := strconv.ParseInt(whole+frac+strings.Repeat("0", d-len(frac)), 10, 64)
-	if err != nil {
-		return 0, tools.Errorf(tools.InvalidArguments, "amount %s is not a number such as 12.50", tools.Clean(amount))
-	}
-	if n <= 0 || n > maxAmount*100 {
-		return 0, tools.Errorf(tools.InvalidArguments, "amount %s must be more than 0 and at most 1,000,000,000", tools.Clean(amount))
+	n, err := amount.Parse(number, '.', currency)
+	switch {
+	case errors.Is(err, amount.ErrDecimals):
+		return 0, tools.Errorf(tools.InvalidArguments, "amount %s has more decimals than %s allows (%d)", tools.Clean(number), tools.Clean(currency), amount.Digits(currency))
+	case err != nil:
+		return 0, tools.Errorf(tools.InvalidArguments, "amount %s is not a number such as 12.50", tools.Clean(number))
+	case n <= 0 || n > maxMinor(currency):
+		return 0, tools.Errorf(tools.InvalidArguments, "amount %s must be more than 0 and at most 1,000,000,000", tools.Clean(number))
 	}
 	return n, nil
 }
 
-// formatDecimal formats an amount in the smallest unit as an exact decimal.
-func formatDecimal(minor int64, currency string) string {
-	d := minorDigits(currency)
-	if d == 0 {
-		return strconv.FormatInt(minor, 10)
+// maxMinor returns the maximum amount of one expense in the currency's smallest unit. Sums of many
+// of them fit into an int64.
+func maxMinor(currency string) int64 {
+	most := int64(maxAmount)
+	for range amount.Digits(currency) {
+		most *= 10
 	}
-	s := fmt.Sprintf("%0*d", d+1, minor)
-	return s[:len(s)-d] + "." + s[len(s)-d:]
+	return most
 }
 
 func queryExpenses(q store.Querier, tail string, args ...any) (out []Expense, err error) {
@@ -155,7 +161,7 @@ func queryExpenses(q store.Querier, tail string, args ...any) (out []Expense, er
 		if err := rows.Scan(&e.ID, &e.minor, &e.Currency, &e.Category, &e.Vendor, &e.Note, &e.Day, &e.Provenance, &created); err != nil {
 			return nil, fmt.Errorf("expenses: read: %w", err)
 		}
-		e.Amount, e.CreatedAt = formatDecimal(e.minor, e.Currency), store.Time(created)
+		e.Amount, e.CreatedAt = amount.Format(e.minor, e.Currency), store.Time(created)
 		out = append(out, e)
 	}
 	return out, rows.Err()

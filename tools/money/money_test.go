@@ -3,6 +3,8 @@ package money
 import (
 	"testing"
 	"testing/quick"
+
+	"hob/platform/text/amount"
 )
 
 func TestDecimal_IsExact(t *testing.T) {
@@ -29,15 +31,15 @@ func TestDecimal_IsExact(t *testing.T) {
 			t.Errorf("%s %s: %v", tc.in, tc.currency, err)
 			continue
 		}
-		if err == nil && formatDecimal(minor, tc.currency) != tc.out {
-			t.Errorf("%s %s became %s", tc.in, tc.currency, formatDecimal(minor, tc.currency))
+		if err == nil && amount.Format(minor, tc.currency) != tc.out {
+			t.Errorf("%s %s became %s", tc.in, tc.currency, amount.Format(minor, tc.currency))
 		}
 	}
 }
 
 func TestDecimal_RoundTrip(t *testing.T) {
 	f := func(n uint32) bool {
-		m, err := minorOf(formatDecimal(int64(n)+1, "EUR"), "EUR")
+		m, err := minorOf(amount.Format(int64(n)+1, "EUR"), "EUR")
 		return err == nil && m == int64(n)+1
 	}
 	if err := quick.Check(f, nil); err != nil {

@@ -9,15 +9,15 @@ import (
 	"time"
 
 	"hob/platform/provenance"
-	"hob/platform/store"
-	"hob/platform/text/dateparse"
+	"hob/platform/text/amount"
 	"hob/platform/text/sorting"
 	"hob/tools"
 )
 
 type spendingIn struct {
 	Period   string `json:"period,omitempty" jsonschema:"today, this_week, last_month, 2026-03, all; default this_month"`
-	Category string `json:"category,omitempty"`
+	Category string `json:"category,omitempty" jsonschema:"only this category, vendor or note"`
+	Chart    string `json:"chart,omitempty" jsonschema:"draw a picture: bar (by category), line (over time) or calendar"`
 }
 
 // Total is the sum of one category in one currency.
@@ -37,29 +37,38 @@ func (d Deps) spendingSummary() tools.Tool {
 			Keywords:    "how much spent spending expenses total budget money cost",
 		},
 		Summary: func(in spendingIn) string { return "Sum up spending " + in.Period },
-		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in spendingIn) (tools.Result, error) {
-			p, words, err := parseSummaryPeriod(in.Period, c.Now)
-			if err != nil {
-				return tools.Result{}, err
-			}
-			from, to := p.From.Format(time.DateOnly), p.To.Format(time.DateOnly)
-			rows, err := queryExpenses(tx, `WHERE day >= ? AND day < ? ORDER BY day`, from, to)
-			if err != nil {
-				return tools.Result{}, err
-			}
-			rows = slices.DeleteFunc(rows, func(e Expense) bool { return !isAbout(e, in.Category) })
-			totals, sums := sumTotals(rows)
-			source := provenance.Tool
-			if slices.ContainsFunc(rows, func(e Expense) bool { return e.Provenance.Tainted() }) {
-				source = provenance.Outside
-			}
-			return tools.Result{
-				Source: source,
-				Text:   summaryText(totals, sums, len(rows), words, normalizeCategory(in.Category)),
-				Data:   map[string]any{"from": from, "to": to, "by_category": totals, "total": sums, "count": len(rows), "expenses": rows},
-			}, nil
-		},
+		Run:     d.runSummary,
 	})
+}
+
+func (d Deps) runSummary(ctx context.Context, c tools.Call, in spendingIn) (tools.Result, error) {
+	p, words, err := tools.ParsePastPeriod(in.Period, c.Now)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	from, to := p.From.Format(time.DateOnly), p.To.Format(time.DateOnly)
+	rows, err := queryExpenses(d.Store.Reader(ctx), `WHERE day >= ? AND day < ? ORDER BY day`, from, to)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	rows = slices.DeleteFunc(rows, func(e Expense) bool { return !isAbout(e, in.Category) })
+	totals, sums := sumTotals(rows)
+	source := provenance.Tool
+	if slices.ContainsFunc(rows, func(e Expense) bool { return e.Provenance.Tainted() }) {
+		source = provenance.Outside
+	}
+	data := map[string]any{"from": from, "to": to, "by_category": totals, "total": sums, "count": len(rows), "expenses": rows}
+	r := tools.Result{Source: source, Text: summaryText(totals, sums, len(rows), words, normalizeCategory(in.Category)), Data: data}
+	if in.Chart == "" || len(rows) == 0 {
+		return r, nil
+	}
+	pictures, err := d.drawSpending(in, rows, totals, sums, words)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	data["pictures"] = pictures
+	r.Text += "\nPictures: " + strings.Join(pictures, " and ")
+	return r, nil
 }
 
 // isAbout reports whether the category of an expense contains all words of a category, in the singular or the
@@ -75,36 +84,20 @@ func isAbout(e Expense, category string) bool {
 	})
 }
 
-// trimPlural returns a word without the "s" of the plural.
+// trimPlural returns a word without the ending of the plural: "taxes" gives "tax".
 func trimPlural(word string) string {
-	if len(word) < 4 || strings.HasSuffix(word, "ss") {
+	switch stem, ok := strings.CutSuffix(word, "ies"); {
+	case len(word) < 4 || strings.HasSuffix(word, "ss"):
 		return word
+	case ok && len(stem) > 2:
+		return stem + "y"
+	}
+	for _, end := range []string{"ches", "shes", "xes", "sses"} {
+		if strings.HasSuffix(word, end) {
+			return strings.TrimSuffix(word, "es")
+		}
 	}
 	return strings.TrimSuffix(word, "s")
-}
-
-// parseSummaryPeriod parses the period argument. The end is exclusive and, except for "all", not
-// later than the end of today.
-func parseSummaryPeriod(s string, now time.Time) (dateparse.Period, string, error) {
-	s = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(s)), "_", " ")
-	switch s {
-	case "":
-		s = "this month"
-	case "all", "ever", "all time":
-		return dateparse.Period{From: time.Date(1, 1, 1, 0, 0, 0, 0, now.Location()), To: now.AddDate(100, 0, 0)}, "in total", nil
-	}
-	p, err := dateparse.ParsePeriod(s, now)
-	if err != nil {
-		return p, "", tools.Errorf(tools.InvalidArguments, "period: %w", tools.CleanErr(err))
-	}
-	if p.To.IsZero() {
-		p.To = now.AddDate(0, 0, 1)
-	}
-	words := s
-	if s[0] >= '0' && s[0] <= '9' {
-		words = "in " + s
-	}
-	return p, words, nil
 }
 
 func sumTotals(rows []Expense) (byCategory, sums []Total) {
@@ -115,7 +108,7 @@ func sumTotals(rows []Expense) (byCategory, sums []Total) {
 		}
 		list[i].minor += e.minor
 		list[i].Count++
-		list[i].Amount = formatDecimal(list[i].minor, e.Currency)
+		list[i].Amount = amount.Format(list[i].minor, e.Currency)
 		return list
 	}
 	byCategory, sums = []Total{}, []Total{}
