@@ -3,10 +3,12 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"hob/knowledge"
+	"hob/platform/store"
 	"hob/tools"
 )
 
@@ -36,4 +38,48 @@ func (l *MessageIndex) SaidIn(ctx context.Context, message int64) (knowledge.Sai
 	}
 	text, src := Text(r.Message)
 	return knowledge.Said{Message: r.ID, Session: id, Who: SpeakerOf(r.Message), At: r.CreatedAt, Text: text, Provenance: src, Origins: OriginsIn(r.Message, id, r.Turn)}, err
+}
+
+// MessagesIn returns the messages of a period without a search, newest first. It implements
+// social.Conversations for the tools. Results of tools are omitted.
+func (l *MessageIndex) MessagesIn(ctx context.Context, q knowledge.ConversationQuery) (out []knowledge.Said, err error) {
+	if err := l.Index(ctx); err != nil {
+		return nil, err
+	}
+	r := l.s.db.Reader(ctx)
+	s := search{q: Query{Limit: newest, Viewer: q.Viewer}}
+	rows, err := r.Query(`SELECT `+docColumns+`, `+messageID+`, d.grp FROM docs d WHERE d.kind = ? AND (? = '' OR d.grp = ?) AND d.at >= ? AND d.at < ? ORDER BY d.n DESC LIMIT ?`,
+		knowledge.KindTurn, q.Session, q.Session, store.Millis(q.Since), store.Millis(q.Until), q.Limit)
+	if err != nil {
+		return nil, fmt.Errorf("session: read messages of a period: %w", err)
+	}
+	var list []searchRow
+	for rows.Next() {
+		var x searchRow
+		var at int64
+		if err := rows.Scan(&x.Ref, &x.Text, &at, &x.Provenance, &x.Group, &x.Speaker, &x.Source, &x.message, &x.session); err != nil {
+			return nil, errors.Join(err, rows.Close())
+		}
+		x.At = store.Time(at)
+		list = append(list, x)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, fmt.Errorf("session: read messages of a period: %w", err)
+	}
+	for _, x := range list {
+		f, err := toFound(r, s, x)
+		if err != nil {
+			return nil, fmt.Errorf("session: read messages of a period: %w", err)
+		}
+		if f.Who == WhoTool || q.Without != "" && f.Turn == q.Without {
+			continue
+		}
+		text, ok := q.Viewer.Show("", x.Text)
+		who := f.Who
+		if f.Speaker != "" {
+			who = f.Speaker
+		}
+		out = append(out, knowledge.Said{Message: f.Message, Session: f.Session, Who: who, At: f.At, Text: text, Provenance: f.Source, Origins: f.Origins, Withheld: !ok})
+	}
+	return out, nil
 }

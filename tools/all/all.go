@@ -67,6 +67,9 @@ type Deps struct {
 	Agents *a2a.Client
 	// Post sends messages to other people. If it is nil, its tools are omitted.
 	Post social.Sender
+	// Messages are the chats that the tools for messages read. The accounts come from Mail and
+	// Calendar, and Store and Sender are set by All.
+	Messages social.Deps
 	// Web accesses the web. Without a network client, its tools are omitted.
 	Web web.Deps
 	// Shell assesses and runs commands. Without an assessor, its tool is omitted.
@@ -164,9 +167,7 @@ func All(d Deps) []tools.Tool {
 	out = append(out, servers.ConnectTool(d.Connect)...)
 	out = append(out, desktop.Tools(d.Desktop)...)
 	out = append(out, media.Tools(d.Media)...)
-	if d.Post != nil {
-		out = append(out, social.Tools(d.Post)...)
-	}
+	out = append(out, social.Tools(d.socialDeps())...)
 	if d.Crew != nil {
 		out = append(out, crew.Tools(d.Crew, d.Agents.Names())...)
 	}
@@ -179,6 +180,14 @@ func (d Deps) readRepository() func(ctx context.Context, dir string, since time.
 		return nil
 	}
 	return gitrepo.Reader{Judge: d.Shell.Judge, Runner: d.Shell.Runner}.Status
+}
+
+// socialDeps returns the dependencies of the tools for messages.
+func (d Deps) socialDeps() social.Deps {
+	out := d.Messages
+	out.Sender, out.Store = d.Post, d.Store
+	out.Mailers, out.Calendars, out.People = d.Mail.Mailers, d.Calendar.Calendars, d.Mail.People
+	return out
 }
 
 // Briefs returns the sections of the daily briefing, in order.
@@ -237,7 +246,7 @@ func Day(d Deps) (out []tools.BriefSource) {
 // Migrations returns the tables of the tools and of the shared memory.
 func Migrations() []store.MigrationSet {
 	sets := knowledge.Migrations()
-	for _, more := range [][]store.MigrationSet{memory.Migrations(), tasks.Migrations(), money.Migrations(), health.Migrations(), canvas.Migrations(), files.Migrations(), mcp.Migrations(), a2a.Migrations()} {
+	for _, more := range [][]store.MigrationSet{memory.Migrations(), tasks.Migrations(), money.Migrations(), health.Migrations(), canvas.Migrations(), files.Migrations(), mcp.Migrations(), a2a.Migrations(), social.Migrations()} {
 		sets = append(sets, more...)
 	}
 	return sets
@@ -245,7 +254,7 @@ func Migrations() []store.MigrationSet {
 
 // Erasers returns the erasers for the tables and files of the tools.
 func Erasers(f *files.Files) []erase.Eraser {
-	return []erase.Eraser{memory.Eraser(), tasks.Eraser(), money.Eraser(), health.Eraser(), canvas.Eraser(), mcp.Eraser(), a2a.Eraser(), f.Eraser()}
+	return []erase.Eraser{memory.Eraser(), tasks.Eraser(), money.Eraser(), health.Eraser(), canvas.Eraser(), mcp.Eraser(), a2a.Eraser(), social.Eraser(), f.Eraser()}
 }
 
 // WithSources returns the dependencies with the owner's email, calendars and contacts from s. now

@@ -1,5 +1,7 @@
-// Package social provides the tools that send messages to other people: send_message and send_file,
-// which use the channels. A message to other people is sent after a delay during which it can be
+// Package social provides the tools for messages with other people: send_message and send_file, which
+// use the channels, read_messages and message_summary over the chats of all channels and the Messages
+// app, relationship_summary and suggest_followups, which also read mail and calendars, and
+// start_facetime. Summaries are extractive: they count, rank and quote. A message to other people is sent after a delay during which it can be
 // canceled. The guard decides whether it may be sent at all.
 package social
 
@@ -7,6 +9,8 @@ import (
 	"context"
 
 	"hob/channels"
+	"hob/platform/host/osrun"
+	"hob/platform/pim"
 	"hob/platform/store"
 	"hob/tools"
 )
@@ -32,5 +36,29 @@ type Sender interface {
 	CallBackTx(ctx context.Context, tx *store.Tx, id string) (string, error)
 }
 
+// Deps are the dependencies of the tools. All are optional: a tool without its dependencies is
+// omitted, and a source that is nil is not read.
+type Deps struct {
+	Sender        Sender
+	Conversations Conversations
+	Store         *store.Store
+	// Mailers, Calendars and People read the user's accounts.
+	Mailers   func() []pim.Mailer
+	Calendars func() []pim.Calendars
+	People    func(ctx context.Context, words string) ([]pim.Contact, error)
+	// MessagesDB is the path of the database of the Messages app; "" where there is none.
+	MessagesDB string
+	// Scripts runs the script that starts a FaceTime call. It is nil except on a Mac.
+	Scripts osrun.Runner
+}
+
 // Tools returns the category's tools.
-func Tools(p Sender) []tools.Tool { return []tools.Tool{sendMessage(p), sendFile(p)} }
+func Tools(d Deps) (out []tools.Tool) {
+	if d.Sender != nil {
+		out = append(out, sendMessage(d.Sender), sendFile(d.Sender))
+	}
+	if d.Conversations == nil {
+		return out
+	}
+	return append(out, d.readMessages(), d.messageSummary(), d.relationshipSummary(), d.suggestFollowups())
+}
