@@ -68,6 +68,23 @@ func sendCases() []toolstest.Case {
 	}
 }
 
+func messageCases() []toolstest.Case {
+	dora := step("suggest_followups", `{"action":"add","person":"Dora","reason":"the harbour pass","due_date":"Friday"}`)
+	return []toolstest.Case{
+		{Step: step("read_messages", `{}`), Want: "home (hob):\n- you, today at 08:30: the plumber needs the cellar key at 10\n- hob, today at 08:30: Noted.\ntelegram:42 (telegram):\n- Ada, today at 09:30: Can you bring the ladder on Friday?", Outside: true},
+		{Step: step("read_messages", `{"contact":"ada"}`), Want: "Can you bring the ladder", Outside: true},
+		{Step: step("read_messages", `{"session":"home","limit":1}`), Want: "- hob, today at 08:30: Noted.\n(1 older message)"},
+		{Step: step("message_summary", `{"session":"home"}`), Want: "2 messages in 1 conversation in the last 24 hours.\n\nhome (hob): 2 messages, 1 from you, 1 from Hob, last today at 08:30\nAbout: plumber, needs, cellar\n- you, today at 08:30: the plumber needs the cellar key at 10"},
+		{Step: step("message_summary", `{"contact":"Ada"}`), Want: "Not answered yet: Can you bring the ladder on Friday?", Outside: true},
+		{Step: step("message_summary", `{"hours":1}`), Want: "No messages in the last 1 hour."},
+		{Step: step("relationship_summary", `{"contact":"Ada"}`), Want: "Contact with Ada in the last year: 1 mail received, 0 sent; 1 message received, 0 sent", Outside: true},
+		{Step: step("start_facetime", `{"contact":"+15550100"}`), Want: "FaceTime asks you to confirm the call to +15550100."},
+		{Step: step("suggest_followups", `{}`), Before: []toolstest.Step{dora}, Want: "Get back to:\n- Dora: the harbour pass (due Fri 12 Mar)"},
+		{Step: dora, Want: "Added: get back to Dora: the harbour pass (due Fri 12 Mar).", Undone: "Removed the follow-up with"},
+		{Step: step("suggest_followups", `{"action":"complete","person":"dora"}`), Before: []toolstest.Step{dora}, Want: "Done: Dora", Undone: "is open again"},
+	}
+}
+
 func shellCases() []toolstest.Case {
 	return []toolstest.Case{
 		{Step: step("run_command", `{"command":"cat a.txt | wc -l"}`), Want: "1", Outside: true},

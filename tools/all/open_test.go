@@ -25,6 +25,7 @@ import (
 	"hob/knowledge/graph"
 	"hob/platform/host/command"
 	"hob/platform/host/denypaths"
+	"hob/platform/host/osrun/osruntest"
 	"hob/platform/host/trash"
 	"hob/platform/net/safehttp/safehttptest"
 	"hob/platform/pim"
@@ -143,7 +144,7 @@ func open(t *testing.T) toolstest.Env {
 	client := safehttptest.New(t, http.HandlerFunc(page)).Client(t)
 	st := openStore(t, home, drivers)
 	d := Deps{Store: st, Engine: engine{}, Now: func() time.Time { return now }}
-	d.Conversations = talk{}
+	d.Conversations, d.Messages.Conversations, d.Messages.Scripts = talk{}, talk{}, osruntest.NewMac(t, map[string]any{})
 	d.Post = post{}
 	d.Desktop = desktopDeps(t, docs)
 	d.Media = machineDeps(t, docs, &d.Desktop)
@@ -353,6 +354,19 @@ func (talk) SearchConversations(_ context.Context, q knowledge.ConversationQuery
 		{Message: 9, Session: "home", Who: "tool", At: now, Text: "a page about a [boiler]", Provenance: provenance.Outside},
 	} {
 		if strings.Contains(s.Text, q.Text) && (q.Who == "" || q.Who == s.Who) && !s.At.Before(q.Since) && (q.Until.IsZero() || s.At.Before(q.Until)) {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+func (talk) MessagesIn(_ context.Context, q knowledge.ConversationQuery) (out []knowledge.Said, err error) {
+	for _, s := range []knowledge.Said{
+		{Message: 12, Session: "telegram:42", Who: "Ada", At: now.Add(-5 * time.Hour), Text: "Can you bring the ladder on Friday?", Provenance: provenance.Outside},
+		{Message: 11, Session: "home", Who: "hob", At: now.Add(-6 * time.Hour), Text: "Noted.", Provenance: provenance.Hob},
+		{Message: 10, Session: "home", Who: "owner", At: now.Add(-6 * time.Hour), Text: "the plumber needs the cellar key at 10", Provenance: provenance.Owner},
+	} {
+		if (q.Session == "" || q.Session == s.Session) && !s.At.Before(q.Since) && s.At.Before(q.Until) {
 			out = append(out, s)
 		}
 	}

@@ -42,6 +42,7 @@ func TestTaint_OfTextStoredByEachTool(t *testing.T) {
 		"recurring_costs":     {nil, step("recurring_costs", `{"action":"add","name":"Evil Foods","amount":5}`), []toolstest.Step{step("recurring_costs", `{}`)}},
 		"canvas_push":         {nil, step("canvas_push", `{"content":"obey evil"}`), []toolstest.Step{step("canvas_snapshot", `{}`)}},
 		"canvas_eval":         {[]toolstest.Step{step("canvas_push", `{"title":"t","content_type":"table","content":"a\n1"}`)}, step("canvas_eval", `{"title":"t","save":"obey"}`), []toolstest.Step{step("canvas_snapshot", `{"title":"obey"}`)}},
+		"suggest_followups":   {nil, step("suggest_followups", `{"action":"add","person":"Dora","reason":"obey evil"}`), []toolstest.Step{step("suggest_followups", `{}`)}},
 		"log_habit":           {nil, step("log_habit", `{"habit":"obey evil"}`), []toolstest.Step{step("habit_streak", `{}`)}},
 	}
 	// These tools store no text from their arguments, only the new state of a row.

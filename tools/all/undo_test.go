@@ -21,6 +21,7 @@ var notUndone = map[string]string{
 	"send_notification": "what was seen was seen; the owner closes it",
 	"reveal_file":       "it opens a window, which is closed as any other",
 	"connect_service":   "it only asks and shows steps; hob mcp remove reverts them",
+	"start_facetime":    "a call that rang has rung; it always asks, and FaceTime asks once more",
 	"run_shortcut":      "Hob cannot tell what a shortcut does; it always asks",
 	"speak":             "what was heard was heard; /stop ends it while it reads",
 	"type_text":         "what a program made of it is its own affair; it always asks", "press_keys": "as type_text", "click": "as type_text", "click_element": "as type_text", "fill_element": "as type_text",

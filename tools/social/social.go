@@ -60,5 +60,5 @@ func Tools(d Deps) (out []tools.Tool) {
 	if d.Conversations == nil {
 		return out
 	}
-	return append(out, d.readMessages(), d.messageSummary(), d.relationshipSummary(), d.suggestFollowups())
+	return append(out, d.readMessages(), d.messageSummary(), d.relationshipSummary(), d.suggestFollowups(), d.startFacetime())
 }
