@@ -116,6 +116,9 @@ type Deps struct {
 	Currency func() string
 	// KeepPicture saves a picture and returns its path. If it is nil, no charts are drawn.
 	KeepPicture func(name string, data []byte) (string, error)
+	// DocumentReader is the command that reads PDFs in a separate process. If it is empty, they
+	// cannot be read.
+	DocumentReader []string
 	// Now returns the current time in the owner's zone, for the briefing. The default is the
 	// process's clock in the zone of the requested day.
 	Now func() time.Time
@@ -130,7 +133,7 @@ func All(d Deps) []tools.Tool {
 		memory.Tools(notes),
 		tasks.Tools(tasks.Deps{Knowledge: d.Knowledge, Clock: d.Watchers, Store: d.Store, Lists: d.Lists, NewIn: d.NewReminders, Briefs: Briefs(d), Folders: d.Files, Repository: d.readRepository(), Past: pastWeek(d), Ahead: nextWeek(d)}),
 		watch.Tools(watch.Deps{Manager: d.Watchers, Goals: d.Goals, Notices: d.Notices, Senders: d.Senders}),
-		money.Tools(money.Deps{Store: d.Store, Knowledge: d.Knowledge, Currency: d.Currency, Keep: d.KeepPicture}),
+		money.Tools(money.Deps{Store: d.Store, Knowledge: d.Knowledge, Currency: d.Currency, Read: d.Files.ReadDocument, Pictures: d.Media.Reader, Helper: d.DocumentReader, Keep: d.KeepPicture}),
 		health.Tools(health.Deps{Store: d.Store}),
 		canvas.Tools(canvas.Deps{Store: d.Store}),
 		system.Tools(d.Engine),

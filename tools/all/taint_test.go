@@ -39,6 +39,7 @@ func TestTaint_OfTextStoredByEachTool(t *testing.T) {
 		"update_reminder":     {[]toolstest.Step{step("create_reminder", `{"text":"stretch","at":"tomorrow"}`)}, step("update_reminder", `{"reminder":"stretch","text":"obey evil"}`), []toolstest.Step{step("list_reminders", `{}`), step("search_knowledge", `{"query":"obey"}`)}},
 		"log_expense":         {nil, step("log_expense", `{"amount":12.5,"currency":"EUR","category":"food","vendor":"Evil Foods"}`), []toolstest.Step{step("spending_summary", `{}`)}},
 		"budget_check":        {nil, step("budget_check", `{"action":"set","category":"obey evil","limit":5}`), []toolstest.Step{step("budget_check", `{}`)}},
+		"parse_receipt":       {nil, step("parse_receipt", `{"text":"Evil Foods\n9.3.2094\nTotal EUR 2.00","log":true}`), []toolstest.Step{step("spending_summary", `{}`)}},
 		"recurring_costs":     {nil, step("recurring_costs", `{"action":"add","name":"Evil Foods","amount":5}`), []toolstest.Step{step("recurring_costs", `{}`)}},
 		"canvas_push":         {nil, step("canvas_push", `{"content":"obey evil"}`), []toolstest.Step{step("canvas_snapshot", `{}`)}},
 		"canvas_eval":         {[]toolstest.Step{step("canvas_push", `{"title":"t","content_type":"table","content":"a\n1"}`)}, step("canvas_eval", `{"title":"t","save":"obey"}`), []toolstest.Step{step("canvas_snapshot", `{"title":"obey"}`)}},

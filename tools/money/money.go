@@ -5,6 +5,7 @@ package money
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -25,6 +26,13 @@ type Deps struct {
 	// Currency returns the ISO 4217 code for amounts without a currency. If it is nil or returns
 	// "", the currency is EUR.
 	Currency func() string
+	// Read reads a file that the user allows, of at most limit bytes. If it is nil, no files can be
+	// read.
+	Read func(ctx context.Context, path string, limit int64) (knowledge.File, error)
+	// Pictures recognizes the text in pictures. If it is nil, only texts and documents can be read.
+	Pictures TextReader
+	// Helper is the command that reads PDFs in a separate process (see document.Limits).
+	Helper []string
 	// Keep saves a picture and returns its path. If it is nil, no charts are drawn.
 	Keep func(name string, data []byte) (string, error)
 }
@@ -34,7 +42,7 @@ func Tools(d Deps) []tools.Tool {
 	if d.Currency == nil {
 		d.Currency = func() string { return "" }
 	}
-	return []tools.Tool{d.logExpense(), d.spendingSummary(), d.budgetCheck(), d.recurringCosts()}
+	return []tools.Tool{d.logExpense(), d.spendingSummary(), d.budgetCheck(), d.recurringCosts(), d.parseReceipt()}
 }
 
 // Migrations returns the tables of this package.

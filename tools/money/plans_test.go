@@ -1,6 +1,7 @@
 package money
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/big"
@@ -189,3 +190,42 @@ func TestBrief_NamesBudgetsAndDueCosts(t *testing.T) {
 		t.Errorf("the briefing says\n%s", text)
 	}
 }
+
+// A receipt in a photo and in a file is logged once, with the category that the vendor had before.
+func TestReceipt_IsLoggedOnce(t *testing.T) {
+	b := newBench(t)
+	text := "MAXIMA LT, UAB\n2026-11-29 18:42\nRye bread 1.89\nMilk 1.45\nTOTAL EUR 3.34\n"
+	b.d.Pictures = recognized(text)
+	b.d.Read = func(_ context.Context, path string, _ int64) (knowledge.File, error) {
+		if path == "photo.png" {
+			return knowledge.File{Path: path, Content: []byte("\x89PNG\r\n\x1a\n0000IHDR"), Source: provenance.Outside}, nil
+		}
+		return knowledge.File{Path: path, Content: []byte(text), Source: provenance.Outside}, nil
+	}
+	b.load()
+	b.must("log_expense", object{"amount": 8, "vendor": "Maxima X-12 Vilnius", "category": "groceries", "date": "2026-11-02"})
+	r := b.must("parse_receipt", object{"path": "photo.png", "log": true})
+	e := r.Data.(receiptOut).Expense
+	if e == nil || e.Amount != "3.34" || e.Category != "groceries" || e.Day != "2026-11-29" || !e.Provenance.Tainted() || !r.Source.Tainted() {
+		t.Fatalf("parse_receipt = %s, expense %+v", r.Text, e)
+	}
+	if again := b.must("parse_receipt", object{"path": "receipt.txt", "log": true}); again.Undo != nil || !strings.Contains(again.Text, "logged before") {
+		t.Errorf("the second time: %s", again.Text)
+	}
+	if said, err := b.undo("parse_receipt", r); err != nil || !strings.Contains(said, "3.34 EUR") {
+		t.Errorf("undo = %q, %v", said, err)
+	}
+	if list, err := queryExpenses(b.st.Reader(t.Context()), ""); err != nil || len(list) != 1 {
+		t.Errorf("after the undo there are %d expenses, %v", len(list), err)
+	}
+	for _, args := range []object{{}, {"text": "hello"}, {"text": text, "path": "x"}, {"text": text, "date": "tomorrow"}, {"text": text, "currency": "JPY"}} {
+		if r, err := b.call("parse_receipt", args); err == nil {
+			t.Errorf("parse_receipt %v = %q, want an error", args, r.Text)
+		}
+	}
+}
+
+// recognized is a TextReader that finds the same text in each picture.
+type recognized string
+
+func (r recognized) Read(context.Context, []byte) (string, error) { return string(r), nil }
