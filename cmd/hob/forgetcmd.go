@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -62,6 +63,9 @@ func (a *cli) forgetAndWait(ctx context.Context, c *client, id string, f forgett
 	}
 	if f.query != "" {
 		in["everything"] = true
+	}
+	if _, err := c.PreviewErasure(ctx, api.Query{Of: id}); id != "" && errors.Is(err, api.ErrNotFound) {
+		return &failure{code: exitFailed, cause: fmt.Sprintf("no item has the ID %q", id), remedy: fmt.Sprintf("delete by words with: hob memory forget --query %q", id)}
 	}
 	if f.keep {
 		in["keep_backups"] = true

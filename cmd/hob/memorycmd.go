@@ -14,7 +14,7 @@ import (
 
 func (a *cli) memoryCmd() *cobra.Command {
 	return a.commandGroup(
-		&cobra.Command{Use: "memory", Short: "Manage Hob's memory", SuggestFor: []string{"remember", "fact", "facts", "knowledge"}},
+		&cobra.Command{Use: "memory", Short: "Manage Hob's memory", SuggestFor: []string{"remember", "forget", "fact", "facts", "knowledge"}},
 		a.memoryListCmd(), a.memorySearchCmd(), a.memoryShowCmd(), a.memoryWhyCmd(), a.memoryAddCmd(), a.memoryLinkCmd(), a.memoryMergeCmd(), a.memorySplitCmd(), a.memoryGraphCmd(), a.forgetCmd(),
 		a.memoryExportCmd(), a.memoryImportCmd(), a.memoryDocumentsCmd(), a.memoryPinCmd(), a.memoryStatsCmd(), a.memoryConsolidateCmd(), a.memoryFlushCmd(), a.memoryReindexCmd(), a.lessonsCmd(), a.userCmd(),
 	)

@@ -56,7 +56,7 @@ func (a *cli) notifyCmd() *cobra.Command {
 			})
 		}),
 	})
-	return a.commandGroup(&cobra.Command{Use: "notify", Short: "Manage notifications", SuggestFor: []string{"notice", "notices", "notification"}}, list, release, snooze, quiet)
+	return a.commandGroup(&cobra.Command{Use: "notify", Short: "Manage notifications", SuggestFor: []string{"notice", "notices", "notification", "quiet"}}, list, release, snooze, quiet)
 }
 
 // manageNotices runs an action on notifications. The action returns its result and a sentence about

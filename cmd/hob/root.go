@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -96,7 +97,9 @@ func (a *cli) commandGroup(c *cobra.Command, subs ...*cobra.Command) *cobra.Comm
 			return c.Help()
 		}
 		msg := fmt.Sprintf("%q is not a command of %s", args[0], c.CommandPath())
-		if s := c.SuggestionsFor(args[0]); len(s) > 0 {
+		s := c.SuggestionsFor(args[0])
+		slices.Sort(s) // a command can be similar and listed in SuggestFor
+		if s = slices.Compact(s); len(s) > 0 {
 			for i := range s {
 				s[i] = c.CommandPath() + " " + s[i]
 			}

@@ -2,6 +2,7 @@ package offline
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -59,10 +60,50 @@ func (g *grammar) replyUnknown(said string) string {
 	if toks := splitTokens(oneLine(said, 400), g.lex); len(toks) > 2 && g.lex.containsWord("statement-starts", toks[0].norm) {
 		return g.replyText("statement")
 	}
+	if about, command := commandFor(said, g.lex); command != "" {
+		return g.replyText("not-understood-command", "{words}", quoteText(said), "{about}", about, "{command}", command)
+	}
 	if ex := g.nearestExample(said); ex != "" {
 		return g.replyText("not-understood", "{words}", quoteText(said), "{example}", quoteText(ex))
 	}
 	return g.replyText("not-understood-far", "{words}", quoteText(said))
+}
+
+// commandFor returns the command for something that only commands and the dashboard can do, such as
+// "switch to the study coach template", and what it is for. It returns "" for other texts.
+func commandFor(said string, lex *lexicon) (about, command string) {
+	var words []string
+	for _, t := range splitTokens(oneLine(said, 400), lex) {
+		if t.kind == word {
+			words = append(words, t.norm)
+		}
+	}
+	for _, c := range []struct{ words, about, command string }{
+		{"quiet hours", "quiet hours", "hob setup quiet"},
+		{"connect mail", "mail accounts", "hob account add ADDRESS"},
+		{"connect email", "mail accounts", "hob account add ADDRESS"},
+		{"mail account", "mail accounts", "hob account add ADDRESS"},
+		{"email account", "mail accounts", "hob account add ADDRESS"},
+		{"connect telegram", "channels", "hob channel add telegram"},
+		{"connect discord", "channels", "hob channel add discord"},
+		{"connect slack", "channels", "hob channel add slack"},
+		{"template", "templates", "hob template list"},
+		{"templates", "templates", "hob template list"},
+		{"skill", "skills", "hob skill add FOLDER"},
+		{"skills", "skills", "hob skill list"},
+		{"api key", "models", "hob setup"},
+		{"model cost", "the costs of models", "hob usage"},
+		{"token cost", "the costs of models", "hob usage"},
+	} {
+		all := true
+		for w := range strings.FieldsSeq(c.words) {
+			all = all && slices.Contains(words, w)
+		}
+		if all {
+			return c.about, c.command
+		}
+	}
+	return "", ""
 }
 
 // wordSet returns the set of words in an example.
