@@ -134,7 +134,7 @@ func All(d Deps) []tools.Tool {
 		tasks.Tools(tasks.Deps{Knowledge: d.Knowledge, Clock: d.Watchers, Store: d.Store, Lists: d.Lists, NewIn: d.NewReminders, Briefs: Briefs(d), Folders: d.Files, Repository: d.readRepository(), Past: pastWeek(d), Ahead: nextWeek(d)}),
 		watch.Tools(watch.Deps{Manager: d.Watchers, Goals: d.Goals, Notices: d.Notices, Senders: d.Senders}),
 		money.Tools(money.Deps{Store: d.Store, Knowledge: d.Knowledge, Currency: d.Currency, Read: d.Files.ReadDocument, Pictures: d.Media.Reader, Helper: d.DocumentReader, Keep: d.KeepPicture}),
-		health.Tools(health.Deps{Store: d.Store}),
+		health.Tools(health.Deps{Store: d.Store, Clock: d.Watchers, Read: d.Files.ReadDocument, Keep: d.KeepPicture}),
 		canvas.Tools(canvas.Deps{Store: d.Store}),
 		system.Tools(d.Engine),
 	} {

@@ -39,6 +39,7 @@ func TestTaint_OfQuotedRows(t *testing.T) {
 		{"a widget is removed", step("canvas_reset", `{"title":"obey mallory"}`)},
 		{"another widget", step("canvas_snapshot", `{"title":"mallory"}`)},
 		{"a column of a widget", step("canvas_eval", `{"title":"obey mallory","sort":"x"}`)},
+		{"a report on a similar habit", step("habit_report", `{"habit":"obey mallory today"}`)},
 		{"a similar habit", step("habit_streak", `{"habit":"obey mallory today"}`)},
 	}
 	for _, tc := range tests {

@@ -1,4 +1,5 @@
-// Package health provides log_habit and habit_streak. Users choose the names of habits; names that
+// Package health provides the tools for habits: log_habit, habit_streak, habit_report,
+// set_habit_target and import_habits. Users choose the names of habits; names that
 // differ only in case or spacing are equal. A streak is a run of consecutive days that includes
 // today or yesterday.
 package health
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"hob/knowledge"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/text/textnorm"
@@ -19,6 +21,13 @@ import (
 // Deps are the dependencies of the tools.
 type Deps struct {
 	Store *store.Store
+	// Clock creates the reminders of targets. If it is nil, there are none.
+	Clock Clock
+	// Read reads a file that the user allows, of at most limit bytes. If it is nil, no files can be
+	// read.
+	Read func(ctx context.Context, path string, limit int64) (knowledge.File, error)
+	// Keep saves a picture and returns its path. If it is nil, no pictures are drawn.
+	Keep func(name string, data []byte) (string, error)
 }
 
 // Tools returns the category's tools.
@@ -26,6 +35,8 @@ func Tools(d Deps) []tools.Tool {
 	return []tools.Tool{
 		d.logHabit(),
 		d.habitStreak(),
+		d.habitReport(),
+		d.habitTarget(),
 	}
 }
 
@@ -40,7 +51,14 @@ CREATE TABLE habits (
 	value REAL, unit TEXT NOT NULL, note TEXT NOT NULL,
 	provenance TEXT NOT NULL, created_at INTEGER NOT NULL
 ) WITHOUT ROWID;
-CREATE INDEX habits_name ON habits (name, day);`}}}
+CREATE INDEX habits_name ON habits (name, day);`, `
+CREATE TABLE habit_targets (
+	name TEXT PRIMARY KEY,   -- folded name of the habit
+	habit TEXT NOT NULL,
+	goal REAL NOT NULL, unit TEXT NOT NULL, period TEXT NOT NULL,
+	reminder TEXT NOT NULL,  -- id of the daily reminder, or ''
+	provenance TEXT NOT NULL, created_at INTEGER NOT NULL
+) WITHOUT ROWID;`}}}
 }
 
 // Entry is one logged habit.
