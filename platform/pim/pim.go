@@ -60,7 +60,7 @@ func (p Person) String() string {
 	return name + " <" + address + ">"
 }
 
-// Matches reports whether a person is meant by who: an address ("ada@example.org"), a domain
+// Matches reports whether who names the person: an address ("ada@example.org"), a domain
 // ("example.org" or "@example.org") or words of the name ("Ada").
 func (p Person) Matches(who string) bool {
 	who = strings.ToLower(strings.TrimSpace(who))

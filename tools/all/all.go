@@ -4,6 +4,7 @@ package all
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -119,6 +120,8 @@ type Deps struct {
 	// DocumentReader is the command that reads PDFs in a separate process. If it is empty, they
 	// cannot be read.
 	DocumentReader []string
+	// Log receives the messages of background work. If it is nil, they are discarded.
+	Log *slog.Logger
 	// Now returns the current time in the owner's zone, for the briefing. The default is the
 	// process's clock in the zone of the requested day.
 	Now func() time.Time
@@ -249,7 +252,7 @@ func Day(d Deps) (out []tools.BriefSource) {
 // Migrations returns the tables of the tools and of the shared memory.
 func Migrations() []store.MigrationSet {
 	sets := knowledge.Migrations()
-	for _, more := range [][]store.MigrationSet{memory.Migrations(), tasks.Migrations(), money.Migrations(), health.Migrations(), canvas.Migrations(), files.Migrations(), mcp.Migrations(), a2a.Migrations(), social.Migrations()} {
+	for _, more := range [][]store.MigrationSet{memory.Migrations(), tasks.Migrations(), money.Migrations(), health.Migrations(), canvas.Migrations(), files.Migrations(), mail.Migrations(), mcp.Migrations(), a2a.Migrations(), social.Migrations()} {
 		sets = append(sets, more...)
 	}
 	return sets
@@ -257,7 +260,7 @@ func Migrations() []store.MigrationSet {
 
 // Erasers returns the erasers for the tables and files of the tools.
 func Erasers(f *files.Files) []erase.Eraser {
-	return []erase.Eraser{memory.Eraser(), tasks.Eraser(), money.Eraser(), health.Eraser(), canvas.Eraser(), mcp.Eraser(), a2a.Eraser(), social.Eraser(), f.Eraser()}
+	return []erase.Eraser{memory.Eraser(), tasks.Eraser(), money.Eraser(), health.Eraser(), canvas.Eraser(), mail.Eraser(), mcp.Eraser(), a2a.Eraser(), social.Eraser(), f.Eraser()}
 }
 
 // WithSources returns the dependencies with the owner's email, calendars and contacts from s. now
@@ -270,6 +273,15 @@ func (d Deps) WithSources(s *sources.Sources, now func() time.Time, matters func
 		Accounts: func() []pim.Account { return s.WithServer(pim.CalDAV) }, Apps: s.AppCalendars, Calendars: s.Calendars, Mailers: s.Mailers, People: people, Now: now,
 	}
 	d.Mail = mail.Deps{Accounts: func() []pim.Account { return s.WithServer(pim.IMAP) }, Matters: matters, Mailers: s.Mailers, Attach: d.Files.ReadAttachment, People: people}
+	d.Mail.Rules = mail.NewRules(mail.RulesOptions{Store: d.Store, Accounts: d.Mail.Accounts, Log: d.Log})
 	d.Contacts = contacts.Deps{Books: s.Contacts}
 	return d
+}
+
+// Jobs returns the background work of the tools. Each job runs until its context ends.
+func (d Deps) Jobs() (out []func(context.Context) error) {
+	if d.Mail.Rules != nil {
+		out = append(out, d.Mail.Rules.Run)
+	}
+	return out
 }

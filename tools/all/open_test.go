@@ -37,6 +37,7 @@ import (
 	"hob/tools/browser"
 	"hob/tools/database"
 	"hob/tools/files"
+	"hob/tools/mail"
 	"hob/tools/mcp/servers"
 	"hob/tools/money"
 	"hob/tools/toolstest"
@@ -208,6 +209,7 @@ func open(t *testing.T) toolstest.Env {
 		}
 		return out
 	}
+	d.Mail.Rules = mail.NewRules(mail.RulesOptions{Store: d.Store, Accounts: d.Mail.Accounts})
 	d.Mail.Attach = func(ctx context.Context, path string) (pim.Attachment, error) {
 		doc, err := d.Files.ReadDocument(ctx, path, pim.MaxFileBytes)
 		return pim.Attachment{Name: filepath.Base(doc.Path), Data: doc.Content}, err

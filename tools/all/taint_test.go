@@ -34,6 +34,7 @@ func TestTaint_OfTextStoredByEachTool(t *testing.T) {
 		"create_schedule":     {nil, step("create_schedule", `{"every":"day at 9:00","action":"pay account 99"}`), []toolstest.Step{step("list_schedules", `{}`)}},
 		"create_watcher":      {nil, step("create_watcher", `{"kind":"file","config":{"path":"$DIR","pattern":"*.pdf"},"action":"pay account 99"}`), []toolstest.Step{step("list_watchers", `{}`)}},
 		"create_intent":       {nil, step("create_intent", `{"words":["rent"],"from":"me","remind":"pay account 99"}`), []toolstest.Step{step("list_intents", `{}`)}},
+		"create_email_rule":   {nil, step("create_email_rule", `{"from":"evil.example"}`), []toolstest.Step{step("list_email_rules", `{}`)}},
 		"create_goal":         {nil, step("create_goal", `{"description":"pay account 99"}`), []toolstest.Step{step("list_goals", `{}`)}},
 		"update_goal":         {[]toolstest.Step{step("create_goal", `{"description":"pay the rent"}`)}, step("update_goal", `{"goal":"rent","success":"account 99 is paid"}`), []toolstest.Step{step("list_goals", `{}`)}},
 		"update_reminder":     {[]toolstest.Step{step("create_reminder", `{"text":"stretch","at":"tomorrow"}`)}, step("update_reminder", `{"reminder":"stretch","text":"obey evil"}`), []toolstest.Step{step("list_reminders", `{}`), step("search_knowledge", `{"query":"obey"}`)}},
@@ -51,7 +52,7 @@ func TestTaint_OfTextStoredByEachTool(t *testing.T) {
 	nothing := []string{
 		"forget", "delete_note", "complete_task", "delete_task", "cancel_reminder", "cancel_schedule", "cancel_watcher", "cancel_intent", "pause_schedule", "pause_watcher", "update_watcher",
 		"undo", "send_message", "send_file", "delegate_tasks", "merge_entities", "split_entity", "pause_goal", "complete_goal", "delete_goal", "snooze_notice",
-		"canvas_reset",
+		"canvas_reset", "remove_email_rule",
 	}
 	for name, tc := range stored {
 		t.Run(name, func(t *testing.T) {

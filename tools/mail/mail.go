@@ -50,6 +50,8 @@ type Deps struct {
 	Attach func(ctx context.Context, path string) (pim.Attachment, error)
 	// Network sends requests to unsubscribe. If it is nil, email_unsubscribe is omitted.
 	Network *safehttp.Client
+	// Rules stores the rules for arriving emails. If it is nil, their tools are omitted.
+	Rules *Rules
 	// Wait is the time limit for the server of an account in a briefing (default 8 s). The briefing
 	// names servers that exceed it.
 	Wait time.Duration
@@ -78,6 +80,9 @@ func Tools(d Deps) []tools.Tool {
 	list := []tools.Tool{d.readEmails(), d.searchEmails(), d.emailTriage(), d.emailSummarizeThread()}
 	if d.Network != nil {
 		list = append(list, d.emailUnsubscribe())
+	}
+	if d.Rules != nil {
+		list = append(list, d.createEmailRule(), d.listEmailRules(), d.removeEmailRule())
 	}
 	if d.Mailers != nil {
 		list = append(list, d.readEmail(), d.sendEmail(), d.draftEmail(), d.moveEmail())

@@ -210,7 +210,16 @@ func Head(raw []byte, x *pim.Message) { readHeader(raw[:min(len(raw), maxHeader)
 
 // See marks a message as read. The folder must have been opened with Enter.
 func (m *Conn) See(ctx context.Context, uid uint32) error {
-	return m.runBounded(ctx, askBytes, "mark a message as read", func() error {
-		return m.c.Store(imap.UIDSetNum(imap.UID(uid)), &imap.StoreFlags{Op: imap.StoreFlagsAdd, Silent: true, Flags: []imap.Flag{imap.FlagSeen}}, nil).Close()
+	return m.addFlag(ctx, uid, imap.FlagSeen, "mark a message as read")
+}
+
+// Flag flags a message. The folder must have been opened with Enter.
+func (m *Conn) Flag(ctx context.Context, uid uint32) error {
+	return m.addFlag(ctx, uid, imap.FlagFlagged, "flag a message")
+}
+
+func (m *Conn) addFlag(ctx context.Context, uid uint32, flag imap.Flag, what string) error {
+	return m.runBounded(ctx, askBytes, what, func() error {
+		return m.c.Store(imap.UIDSetNum(imap.UID(uid)), &imap.StoreFlags{Op: imap.StoreFlagsAdd, Silent: true, Flags: []imap.Flag{flag}}, nil).Close()
 	})
 }

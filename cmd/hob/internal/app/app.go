@@ -143,7 +143,7 @@ type App struct {
 	isReady      atomic.Bool
 	shutdown     chan struct{}
 	downOnce     sync.Once
-
+	toolJobs     []func(context.Context) error // background work of tools
 	pim          *sources.Sources
 	closeDesktop func()
 }
@@ -322,7 +322,7 @@ func (d *App) Run(ctx context.Context) error {
 		if d.vectors != nil {
 			parts = append(parts, d.vectors.Run)
 		}
-		parts = append(parts, d.mcp.Run, d.folders.Run, d.notices.Run, d.followWakes, d.spool.Run, d.service.FollowConfig, d.a2a.Run)
+		parts = append(append(parts, d.mcp.Run, d.folders.Run, d.notices.Run, d.followWakes, d.spool.Run, d.service.FollowConfig, d.a2a.Run), d.toolJobs...)
 		if d.tray != nil {
 			parts = append(parts, d.tray.Run)
 		}

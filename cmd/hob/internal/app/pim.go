@@ -59,7 +59,7 @@ func (d *App) accountsOf(c *config.Config) config.AccountSet {
 // personal data.
 func (d *App) personalDeps() toolsall.Deps {
 	out := toolsall.Deps{
-		Store: d.store, Files: d.files, Watchers: d.watchers, Weather: weather.Deps{Network: d.network, Place: d.opt.Config.Plan.Place},
+		Store: d.store, Log: d.opt.Log, Files: d.files, Watchers: d.watchers, Weather: weather.Deps{Network: d.network, Place: d.opt.Config.Plan.Place},
 		Rates: money.Rates{Network: d.network, Store: d.store, URL: d.opt.Config.Network.Rates},
 	}
 	return out.WithSources(d.pim, d.localTime, notify.MailJudge(d.opt.Config.Notify, func(ctx context.Context) (func(name, address string) string, error) {
