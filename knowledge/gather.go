@@ -37,7 +37,9 @@ func (b *Base) gatherCandidates(q store.Querier, r Request, k *parsedQuestion) (
 	g := &candidateSet{b: b, q: q, r: r, k: k, rows: map[int64]*row{}}
 	g.setBounds()
 	var err error
-	if g.scope, err = b.resolveScope(q, r); err != nil || len(g.scope) == 0 {
+	if r.looked != nil {
+		g.scope = r.looked.scope
+	} else if g.scope, err = b.resolveScope(q, r); err != nil || len(g.scope) == 0 {
 		return g, err
 	}
 	for _, step := range []func() error{g.findSpeakers, g.byWords, g.byTime, g.byGraph, g.addNeighborRows} {
@@ -62,9 +64,12 @@ func (g *candidateSet) byWords() error {
 		text[i] = t.text
 	}
 	for _, loose := range []bool{false, true} {
-		a, err := g.b.lookupWords(g.q, g.scope, TermQuery{Text: strings.Join(text, " "), Limit: limit, Loose: loose})
-		if err != nil {
-			return err
+		a, known := g.r.looked.answerFor(text, limit)
+		if !known || loose {
+			var err error
+			if a, err = g.b.lookupWords(g.q, g.scope, TermQuery{Text: strings.Join(text, " "), Limit: limit, Loose: loose}); err != nil {
+				return err
+			}
 		}
 		g.k.weighTerms(a, g.b.tune.Little)
 		g.found = a.Matches

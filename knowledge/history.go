@@ -93,7 +93,7 @@ func (b *Base) addReplacedFacts(q store.Querier, hits []Hit) error {
 // and the messages that stated them.
 func (b *Base) addHistory(ctx context.Context, q store.Querier, r Request, a *Answer) error {
 	picky := r.Strict
-	r.Kinds, r.Limit, r.History, r.Meaning = []string{KindRetired}, historyRows, false, false
+	r.Kinds, r.Limit, r.History, r.Meaning, r.looked = []string{KindRetired}, historyRows, false, false, nil
 	k := parseQuestion(r.Text, r.Now)
 	k.terms = slices.DeleteFunc(k.terms, func(t term) bool { return slices.Contains(k.bygone, t.text) })
 	old := Answer{}

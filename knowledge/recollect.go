@@ -178,6 +178,7 @@ func (b *Base) recollectRows(ctx context.Context, q store.Querier, r RecollectRe
 	if !may { // most messages end here, before any row is read
 		return nil, nil
 	}
+	req.looked = &wordLookup{words: topics, scope: scope, limit: matched, answer: words}
 	a, err := b.runRetrieval(ctx, q, req)
 	if err != nil {
 		return nil, err

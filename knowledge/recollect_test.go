@@ -126,6 +126,52 @@ func TestRealms(t *testing.T) {
 	}
 }
 
+// countingIndex counts the lookups, and can forget which ones Recollect has made.
+type countingIndex struct {
+	Index
+	lookups []TermQuery
+}
+
+func (x *countingIndex) SearchTerms(q store.Querier, w TermQuery) (WordAnswer, error) {
+	x.lookups = append(x.lookups, w)
+	return x.Index.SearchTerms(q, w)
+}
+
+// Recollect does not look up the same words twice, and a lookup that it reuses equals a new one.
+func TestRecollect_LooksUpWordsOnce(t *testing.T) {
+	b, st := open(t)
+	x := &countingIndex{Index: NewScan(Weights{})}
+	b.opt.Index = x
+	for i := range 400 {
+		remember(t, b, st, t0.Add(time.Duration(i)*time.Minute), "owner", fmt.Sprintf("the door code of room %d is %d", i%40, 1000+i))
+	}
+	for text, want := range map[string]int{"door code of the room?": 1, "what is my door code for the office in Zürich?": 2, "hello": 0} {
+		x.lookups = nil
+		found := recollect(t, b, st, "", text)
+		if len(x.lookups) != want || (len(found) > 0) != (want > 0) {
+			t.Errorf("%q: %d lookups, want %d: %+v, found %q", text, len(x.lookups), want, x.lookups, found)
+		}
+	}
+	q := st.Reader(t.Context())
+	scope, err := b.resolveScope(q, Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := []string{"Door", "code"}
+	all, err := b.lookupWords(q, scope, TermQuery{Text: "Door code", Limit: matched})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := b.lookupWords(q, scope, TermQuery{Text: "door code", Limit: 60})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reused, ok := (&wordLookup{words: words, scope: scope, limit: matched, answer: all}).answerFor([]string{"door", "code"}, 60)
+	if d := cmp.Diff(fresh.Matches, reused.Matches); !ok || d != "" {
+		t.Errorf("reused lookup (-new +reused): %s", d)
+	}
+}
+
 func FuzzTopicWords(f *testing.F) {
 	for _, s := range []string{`"`, "a\x00b", "NEAR(a b)", "\xff\xfe", "sister's", "🏃"} {
 		f.Add(s)

@@ -47,7 +47,8 @@ type Request struct {
 	// With it, Retrieve must not be called inside a write transaction.
 	Meaning bool
 
-	alone bool // score the rows without their neighbors in the conversation, which costs half of the time
+	alone  bool        // score the rows without their neighbors in the conversation, which costs half of the time
+	looked *wordLookup // a lookup that Recollect has made, or nil
 }
 
 // Routes of a request.

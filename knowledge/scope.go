@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"hob/platform/store"
 	"hob/platform/text/sorting"
@@ -77,6 +79,30 @@ func (b *Base) resolveScope(q store.Querier, r Request) (out []searchDomain, err
 		out = append(out, searchDomain{others, []string{r.Realm, ""}})
 	}
 	return out, nil
+}
+
+// wordLookup is a lookup of words with its answer.
+type wordLookup struct {
+	words  []string
+	scope  []searchDomain
+	limit  int
+	answer WordAnswer
+}
+
+// answerFor returns the best matches of the lookup if it equals a lookup of these terms. The index
+// ignores the case of ASCII letters. In a scope of several parts, each part has its own limit.
+func (l *wordLookup) answerFor(terms []string, limit int) (WordAnswer, bool) {
+	same := func(word, term string) bool { return strings.ToLower(word) == term && isASCII(word) }
+	if l == nil || limit > l.limit || len(l.scope) > 1 || !slices.EqualFunc(l.words, terms, same) {
+		return WordAnswer{}, false
+	}
+	a := l.answer
+	a.Matches = a.Matches[:min(len(a.Matches), limit)]
+	return a, true
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 // lookupWords searches each part of the scope and merges the answers.

@@ -259,3 +259,27 @@ func TestRealms(t *testing.T) {
 		}
 	}
 }
+
+// Recollect reuses a lookup with a higher limit and other letter case. The best matches must be the
+// same.
+func TestSearchTerms_BestMatchesDoNotDependOnLimitOrCase(t *testing.T) {
+	w := open(t)
+	z := addZipfRows(w, t, 6000)
+	fatal(t, w.ix.CatchUp(t.Context()))
+	many := 0
+	for range 200 {
+		text := randomWord(z.Uint64()) + " " + randomWord(z.Uint64()) + " " + randomWord(z.Uint64())
+		q := knowledge.TermQuery{Text: text, Kinds: []string{"fact", "note", "turn", "chunk"}, Realms: []string{""}, Limit: 60}
+		few := w.words(t, q)
+		q.Text, q.Limit = strings.ToUpper(text[:1])+text[1:], 300
+		all := w.words(t, q)
+		many = max(many, len(all.Matches))
+		all.Matches = all.Matches[:min(len(all.Matches), 60)]
+		if d := cmp.Diff(few.Matches, all.Matches); d != "" || few.Rows != all.Rows {
+			t.Fatalf("%q: -limit 60 +limit 300:\n%s", text, d)
+		}
+	}
+	if many <= 60 {
+		t.Errorf("no query has more than %d matches", many)
+	}
+}
