@@ -39,11 +39,20 @@ func Drivers() []channels.Driver {
 }
 
 // ProtectedPaths lists the paths that file tools and commands must not access, even within allowed
-// folders: Hob's own files, the targets of SOUL.md, USER.md, MEMORY.md and AGENTS.md if those are links,
-// and the notes that the user exchanges with Hob.
+// folders: Hob's own files, the targets of SOUL.md, USER.md, MEMORY.md and AGENTS.md, of the same files
+// of the agents and of their folders if those are links, SOUL files elsewhere, and the notes that the
+// user exchanges with Hob.
 func ProtectedPaths(p system.Paths, c *config.Config) []string {
 	out := p.Own()
-	for _, file := range []string{p.SoulFile(), p.UserFile(), p.MemoryFile(), p.AgentsFile()} {
+	files := []string{p.SoulFile(), p.UserFile(), p.MemoryFile(), p.AgentsFile(), p.AgentDir("")}
+	for _, name := range c.AgentNames() {
+		dir := p.AgentDir(name)
+		files = append(files, dir, filepath.Join(dir, "SOUL.md"), filepath.Join(dir, "USER.md"), filepath.Join(dir, "MEMORY.md"))
+		if s, _ := c.Member(name); s.Soul != "" {
+			files, out = append(files, s.Soul), append(out, s.Soul)
+		}
+	}
+	for _, file := range files {
 		if target, err := filepath.EvalSymlinks(file); err == nil && target != file {
 			out = append(out, target)
 		}
