@@ -29,6 +29,9 @@ type Description struct {
 	Timed bool
 	// Intent is true if create_intent creates watchers of the kind, and create_watcher does not.
 	Intent bool
+	// Tool is the tool that creates watchers of the kind. If it is set, create_watcher accepts the
+	// kind but does not describe it to models, because its description is in every prompt.
+	Tool string
 	// Polled is true if watchers of the kind implement Polled. Their configuration may contain
 	// "every".
 	Polled bool

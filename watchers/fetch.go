@@ -88,6 +88,7 @@ type NetworkTargets struct {
 	URLs    []string // addresses in the form in which they would be requested
 	Secrets []string // references to the secrets that are sent to these URLs
 	Servers []string // names of MCP servers, which get values of the configuration
+	Query   string   // words that the configured search service receives
 }
 
 // HostLister is a Driver whose watchers contact other machines. The guard uses it when a call

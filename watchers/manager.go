@@ -56,6 +56,8 @@ type Options struct {
 	Secret  func(ref string) (string, error)
 	// Resources returns the resources of MCP servers. If it is nil, there are none.
 	Resources func() Resources
+	// Search searches the web. If it is nil, no search service is configured.
+	Search SearchFunc
 	// Workers is the number of concurrent polls (default 4). MinEvery is the shortest poll interval
 	// (default 1m). PerDay limits the firings per day of an untimed watcher (default 200); the
 	// watcher's own limit takes precedence.
@@ -169,6 +171,7 @@ func (m *Manager) buildWith(s Spec, trouble func(context.Context, string, error)
 		Store: m.opt.Store, Log: m.opt.Log.With("watcher", s.ID, "kind", s.Kind), Zone: m.opt.Zone,
 		AllowedRead: m.opt.AllowedRead, Account: m.opt.Account, Trouble: trouble, Network: m.opt.Network, Secret: m.opt.Secret,
 		Messages: m.opt.Messages, Called: m.opt.Called, DayOff: m.opt.DayOff,
+		Search: m.opt.Search,
 		passed: func(p SuppressedSignal) { p.Watcher = s.ID; m.silent.addPassed(p) },
 	}
 	if m.opt.Resources != nil {

@@ -177,11 +177,20 @@ type Deps struct {
 	Network *safehttp.Client
 	// Resources reads the resources of MCP servers. It is nil if there are none.
 	Resources Resources
+	// Search searches the web. It is nil if no search service is configured.
+	Search SearchFunc
 	// Secret resolves a reference to a secret, such as "keychain:github".
 	Secret func(ref string) (string, error)
 
 	passed func(SuppressedSignal) // see Pass
 }
+
+// SearchFunc searches the web with the configured service and returns at most limit results, best
+// first. It may be called concurrently.
+type SearchFunc func(ctx context.Context, query string, limit int) ([]SearchResult, error)
+
+// SearchResult is a result of a web search. Its texts are untrusted.
+type SearchResult struct{ Title, URL, Snippet string }
 
 // Driver creates watchers of one kind. New checks the configuration strictly (unknown keys are
 // errors) and returns a Watcher, a Timed, a Polled or a MessageWatcher. Its only I/O is to check

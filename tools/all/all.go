@@ -144,7 +144,11 @@ func All(d Deps) []tools.Tool {
 		out = append(out, category...)
 	}
 	if d.Web.Network != nil {
-		out = append(append(out, web.Tools(d.Web)...), research.Tools(research.Deps{Web: d.Web, Notes: notes})...)
+		out = append(append(out, web.Tools(d.Web)...), research.Tools(research.Deps{
+			Web: d.Web, Notes: notes, Followed: func(ctx context.Context) ([]watchers.Spec, error) {
+				return watch.FollowedNews(d.Watchers, d.Store.Reader(ctx))
+			},
+		})...)
 	}
 	if d.Browser.Browser != nil {
 		out = append(out, browser.Tools(d.Browser)...)

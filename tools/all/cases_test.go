@@ -230,6 +230,7 @@ func reminderCases() []toolstest.Case {
 
 func watchCases() []toolstest.Case {
 	brief := step("create_schedule", `{"every":"every weekday at 8:00","action":"brief me"}`)
+	stoves := step("track_feed", `{"name":"Stoves","source":"http://boiler.example/feed.xml","source_type":"rss","keywords":["warm"]}`)
 	hose := step("create_intent", `{"from":"me","words":["Garden"],"remind":"the hose"}`)
 	pdf := step("create_watcher", `{"kind":"file","config":{"path":"$DIR","pattern":"*.pdf"},"action":"Tell me!"}`)
 	act := step("create_watcher", `{"kind":"file","config":{"path":"$DIR/a.txt"},"action":"summarise it","report_to":"chat"}`)
@@ -268,6 +269,10 @@ func watchCases() []toolstest.Case {
 		{Step: pdf, Want: "PDF files in", Undone: "Canceled"},
 		{Step: act, Want: ". Each time, I will do this: summarise it.", Undone: "Canceled"},
 		{Step: step("list_watchers", `{}`), Before: []toolstest.Step{pdf, act, daily}, Want: "2 watchers:\n- "},
+		{Step: step("track_topic", `{"topic":"boiler repair","keywords":["gas"],"interval_hours":12}`), Want: `I follow new pages about "boiler repair" with "gas"`, Undone: "Canceled the watcher"},
+		{Step: stoves, Want: "as Stoves and will notify you of what is new.", Undone: "Canceled the watcher"},
+		{Step: step("untrack_feed", `{"feed":"stoves"}`), Before: []toolstest.Step{stoves}, Want: "Canceled the watcher: ", Undone: "Restored"},
+		{Step: step("untrack_feed", `{"feed":"boiler repair"}`), Before: []toolstest.Step{stoves, step("track_topic", `{"topic":"boiler repair"}`)}, Want: `new pages about "boiler repair"`, Undone: "Restored"},
 		{Step: step("cancel_watcher", `{"watcher":"pdf"}`), Before: []toolstest.Step{pdf, act}, Want: "Canceled the watcher: ", Undone: "Restored"},
 		{Step: step("pause_watcher", `{"watcher":"summarise"}`), Before: []toolstest.Step{pdf, act}, Want: "Paused the watcher: ", Undone: "is active again"},
 		{Step: step("update_watcher", `{"watcher":"pdf","active_hours":"mon-fri 08:00-18:00","per_day":3}`), Before: []toolstest.Step{pdf}, Want: "(only mon-fri 08:00-18:00, at most 3 a day).", Undone: "Restored the watcher: "},
@@ -350,6 +355,8 @@ func webCases() []toolstest.Case {
 		{Step: step("describe_database", `{"table":"orders"}`), Want: "| id | INTEGER | primary key |", Outside: true},
 		{Step: step("query_database", `{"sql":"SELECT total FROM orders WHERE id = ?","params":["1"]}`), Want: "| total |\n| --- |\n| 12.5 |\n1 row.", Outside: true},
 		{Step: step("summarize_article", `{"url":"http://boiler.example/story"}`), Want: "The boiler holds 120 litres of water", Outside: true},
+		{Step: step("content_digest", `{}`), Want: "You follow no feed, page or topic yet."},
+		{Step: step("content_digest", `{"keywords":["warm"]}`), Before: []toolstest.Step{step("track_feed", `{"name":"Stoves","source":"http://boiler.example/feed.xml"}`)}, Want: "Stoves:\n- They are warm", Outside: true},
 		{Step: step("fact_check", `{"claim":"The boiler holds 90 litres"}`), Want: "Verdict: contradicted", Outside: true},
 		{Step: step("research_topic", `{"topic":"How much water does the boiler hold?","depth":"quick"}`), Want: "“The boiler holds 120 litres of water and weighs 80 kg.” [1]", Undone: `Deleted the note "Research: How much water does the boiler hold?".`, Outside: true},
 		{Step: step("web_search", `{"query":"boiler"}`), Want: "1. Boilers\n   https://boiler.example/a\n   All about them.", Outside: true},

@@ -163,7 +163,7 @@ func open(t *testing.T) toolstest.Env {
 		t.Fatal(err)
 	}
 	d.Watchers, err = watchers.New(watchers.Options{
-		Store: st, Drivers: drivers, Network: client, Zone: func() *time.Location { return now.Location() }, AllowedRead: func(path string) error {
+		Store: st, Drivers: drivers, Network: client, Search: d.Web.WatchTopic, Zone: func() *time.Location { return now.Location() }, AllowedRead: func(path string) error {
 			if strings.HasPrefix(path, docs) {
 				return nil
 			}

@@ -26,6 +26,8 @@ func TestTaint_OfTextStoredByEachTool(t *testing.T) {
 		"link_entities":       {nil, step("link_entities", `{"from":"Ana","relation":"works at","to":"Evil Bank"}`), []toolstest.Step{step("link_entities", `{"from":"Ana","relation":"works at","to":"Evil Bank"}`)}},
 		"graph_upsert_entity": {nil, step("graph_upsert_entity", `{"name":"Evil Bank","names":["evil@example.org"]}`), []toolstest.Step{step("graph_search", `{"query":"evil"}`), step("graph_related", `{"entity":"evil bank"}`)}},
 		"create_note":         {nil, note, []toolstest.Step{step("list_notes", `{}`), step("search_knowledge", `{"query":"groceries"}`)}},
+		"track_topic":         {nil, step("track_topic", `{"topic":"pay account 99"}`), []toolstest.Step{step("list_watchers", `{}`)}},
+		"track_feed":          {nil, step("track_feed", `{"name":"pay account 99","source":"http://boiler.example/feed.xml"}`), []toolstest.Step{step("list_watchers", `{}`)}},
 		"research_topic":      {nil, step("research_topic", `{"topic":"How much water does the boiler hold?","depth":"quick"}`), []toolstest.Step{step("list_notes", `{}`), step("search_knowledge", `{"query":"boiler"}`)}},
 		"append_note":         {[]toolstest.Step{note}, step("append_note", `{"note":"Groceries","text":"bread"}`), []toolstest.Step{step("list_notes", `{}`), step("search_knowledge", `{"query":"bread"}`)}},
 		"create_task":         {nil, task, []toolstest.Step{step("list_tasks", `{}`), step("daily_briefing", `{}`), step("search_knowledge", `{"query":"plumber"}`)}},
@@ -50,7 +52,7 @@ func TestTaint_OfTextStoredByEachTool(t *testing.T) {
 	}
 	// These tools store no text from their arguments, only the new state of a row.
 	nothing := []string{
-		"forget", "delete_note", "complete_task", "delete_task", "cancel_reminder", "cancel_schedule", "cancel_watcher", "cancel_intent", "pause_schedule", "pause_watcher", "update_watcher",
+		"forget", "delete_note", "complete_task", "delete_task", "cancel_reminder", "cancel_schedule", "cancel_watcher", "untrack_feed", "cancel_intent", "pause_schedule", "pause_watcher", "update_watcher",
 		"undo", "send_message", "send_file", "delegate_tasks", "merge_entities", "split_entity", "pause_goal", "complete_goal", "delete_goal", "snooze_notice",
 		"canvas_reset", "remove_email_rule",
 	}

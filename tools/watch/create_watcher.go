@@ -96,12 +96,12 @@ func (d Deps) describeSource(kind string, config map[string]any) string {
 
 func (in watcherIn) normalizedKind() string { return strings.ToLower(strings.TrimSpace(in.Kind)) }
 
-// eventKinds describes the kinds of watchers except schedules and intents.
+// eventKinds describes the kinds of watchers that have no other tool.
 func (d Deps) eventKinds() []watchers.Description {
 	if d.Manager == nil {
 		return nil
 	}
-	return slices.DeleteFunc(d.Manager.Kinds(), func(k watchers.Description) bool { return k.Timed || k.Intent })
+	return slices.DeleteFunc(d.Manager.Kinds(), func(k watchers.Description) bool { return k.Timed || k.Intent || k.Tool != "" })
 }
 
 // isTimed reports whether watchers of a kind fire at set times instead of on events.
@@ -163,6 +163,10 @@ func (d Deps) assessWatcher(own tools.Effects, kind string, config json.RawMessa
 		if own == tools.Write {
 			j.Why += " repeatedly"
 		}
+	}
+	if reach.Query != "" {
+		j.Effects |= tools.Egress
+		j.Query, j.Why = reach.Query, "asks the search service repeatedly"
 	}
 	if len(reach.Secrets) > 0 {
 		j.Effects |= tools.Secret

@@ -1,6 +1,6 @@
 // Package watch provides tools for watchers (create_watcher, list_watchers, cancel_watcher,
 // pause_watcher, update_watcher, try_watcher), standing intents (create_intent, list_intents,
-// cancel_intent), schedules (create_schedule, list_schedules,
+// cancel_intent), news (track_topic, track_feed, untrack_feed), schedules (create_schedule, list_schedules,
 // cancel_schedule, pause_schedule), goals (create_goal, list_goals, update_goal, pause_goal,
 // complete_goal, delete_goal) and snooze_notice.
 //
@@ -64,6 +64,7 @@ func Tools(d Deps) []tools.Tool {
 		d.createWatcher(), w.listWatchers(), w.cancelWatcher(), w.pauseWatcher(), w.updateWatcher(),
 		d.tryWatcher(), d.createSchedule(), s.listSchedules(), s.cancelSchedule(), s.pauseSchedule(),
 		d.createIntent(), i.listIntents(), i.cancelIntent(),
+		d.trackTopic(), d.trackFeed(), d.untrackFeed(),
 	}, append(d.goalTools(), d.noticeTools()...)...)
 }
 

@@ -4,8 +4,11 @@ import (
 	"context"
 	"strings"
 
+	"hob/platform/provenance"
+	feeds "hob/platform/text/feed"
 	"hob/platform/text/textnorm"
 	"hob/tools"
+	"hob/watchers"
 )
 
 // Article is the main text of a page, for tools that quote and compare pages. All fields are
@@ -56,6 +59,29 @@ func (d Deps) DisplayAddress(address string) string { return displayAddress(d.Ne
 
 // SearchLabel names the search service in approval requests.
 func (d Deps) SearchLabel() string { return d.Search.providerLabel() }
+
+// ReadFeed fetches a feed and returns its entries and its title.
+func (d Deps) ReadFeed(ctx context.Context, address string) ([]feeds.Item, string, error) {
+	resp, err := d.requestPage(ctx, address)
+	if err != nil {
+		return nil, "", err
+	}
+	items, title, err := feeds.Read(resp.Body, resp.URL)
+	if err != nil {
+		return nil, "", &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: resp.URL.Host + " did not return a feed", Remedy: "check the address of the feed", Err: err}
+	}
+	return items, title, nil
+}
+
+// WatchTopic searches for watchers.
+func (d Deps) WatchTopic(ctx context.Context, query string, limit int) ([]watchers.SearchResult, error) {
+	found, err := d.Find(ctx, query, limit)
+	out := make([]watchers.SearchResult, len(found))
+	for i, r := range found {
+		out[i] = watchers.SearchResult(r)
+	}
+	return out, err
+}
 
 // Find searches the web and returns at most limit results that may be opened, best first. A query
 // longer than the search services accept is cut.

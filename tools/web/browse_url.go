@@ -69,17 +69,8 @@ func (d Deps) browsePage(ctx context.Context, in browseIn) (tools.Result, error)
 
 // fetchPage requests an address and parses the response. final is the address after redirects.
 func (d Deps) fetchPage(ctx context.Context, raw string) (p *page, final string, err error) {
-	resp, err := d.Network.Fetch(ctx, safehttp.Request{
-		URL: normalizeAddress(raw), MaxBody: maxPage, Partial: true,
-		Header: http.Header{"Accept": {"text/html,application/xhtml+xml,application/xml;q=0.9,application/json;q=0.9,text/*;q=0.9,*/*;q=0.1"}, "Accept-Language": {"*"}},
-	})
+	resp, err := d.requestPage(ctx, raw)
 	if err != nil {
-		return nil, "", classifyError(err, raw)
-	}
-	if err := checkStatus(resp); err != nil {
-		if !strings.Contains(raw, resp.URL.Host) { // the page chose the final address by a redirect
-			return nil, "", tools.Quoting(err, provenance.Outside)
-		}
 		return nil, "", err
 	}
 	if p, err = d.parseResponse(ctx, resp); err != nil {
@@ -87,6 +78,24 @@ func (d Deps) fetchPage(ctx context.Context, raw string) (p *page, final string,
 	}
 	p.cut = p.cut || resp.Truncated
 	return p, resp.URL.String(), nil
+}
+
+// requestPage requests an address and accepts only a successful response.
+func (d Deps) requestPage(ctx context.Context, raw string) (*safehttp.Response, error) {
+	resp, err := d.Network.Fetch(ctx, safehttp.Request{
+		URL: normalizeAddress(raw), MaxBody: maxPage, Partial: true,
+		Header: http.Header{"Accept": {"text/html,application/xhtml+xml,application/xml;q=0.9,application/json;q=0.9,text/*;q=0.9,*/*;q=0.1"}, "Accept-Language": {"*"}},
+	})
+	if err != nil {
+		return nil, classifyError(err, raw)
+	}
+	if err := checkStatus(resp); err != nil {
+		if !strings.Contains(raw, resp.URL.Host) { // the page chose the final address by a redirect
+			return nil, tools.Quoting(err, provenance.Outside)
+		}
+		return nil, err
+	}
+	return resp, nil
 }
 
 // normalizeAddress completes "example.org/a" to its https address.

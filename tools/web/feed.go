@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/net/html/charset"
 
+	"hob/platform/net/safehttp"
 	feeds "hob/platform/text/feed"
 	"hob/platform/text/readability"
 )
@@ -36,7 +37,9 @@ func readFeed(b []byte, base *url.URL) *page {
 		}
 		if it.Link != "" {
 			fmt.Fprintf(&out, "\n  %s", it.Link)
-			p.links = append(p.links, it.Link)
+			if _, err := safehttp.Canonical(it.Link); err == nil {
+				p.links = append(p.links, it.Link)
+			}
 		}
 		if t := readability.CutRunes(readability.Squeeze(it.Summary), 500); t != "" {
 			fmt.Fprintf(&out, "\n  %s", t)

@@ -16,6 +16,7 @@ import (
 	"hob/watchers/message"
 	"hob/watchers/oneshot"
 	"hob/watchers/page"
+	"hob/watchers/search"
 )
 
 // Drivers returns one driver of each kind. Call it once per process, because drivers may own
@@ -29,6 +30,7 @@ func Drivers() []watchers.Driver {
 		calendar.New(),
 		feed.New(),
 		page.New(),
+		search.New(),
 		github.New(),
 		mcpresource.New(),
 		cron.New(),

@@ -52,6 +52,8 @@ type Suite struct {
 	Merges bool
 	// Resources is also passed to the driver.
 	Resources watchers.Resources
+	// Search is also passed to the driver.
+	Search watchers.SearchFunc
 }
 
 // Run checks a driver against the contract.
@@ -111,7 +113,7 @@ func (s Suite) driverDeps(st *store.Store) watchers.Deps {
 	return watchers.Deps{
 		Store: st, Log: slog.New(slog.DiscardHandler), Zone: func() *time.Location { return time.UTC },
 		AllowedRead: func(string) error { return nil }, Trouble: func(context.Context, string, error) {},
-		Network: s.Network, Secret: s.Secret, Account: s.Account, Called: func(store.Querier, string) []string { return nil }, Resources: s.Resources,
+		Network: s.Network, Secret: s.Secret, Account: s.Account, Called: func(store.Querier, string) []string { return nil }, Resources: s.Resources, Search: s.Search,
 	}
 }
 
@@ -259,7 +261,7 @@ func (b *bench) createWatcher() { b.spec = Create(b.t, b.st, b.m, b.s.testSpec(b
 func (b *bench) restartManager() {
 	opt := Options(b.st, b.sink, b.s.New())
 	opt.Network, opt.Secret, opt.Account = b.s.Network, b.s.Secret, b.s.Account
-	opt.Resources = func() watchers.Resources { return b.s.Resources }
+	opt.Resources, opt.Search = func() watchers.Resources { return b.s.Resources }, b.s.Search
 	m, err := watchers.New(opt)
 	if err != nil {
 		b.t.Fatal(err)

@@ -33,7 +33,7 @@ const (
 type Item struct {
 	ID         string
 	Title      string
-	Link       string // absolute address; "" if it cannot be opened
+	Link       string // absolute address, public or on the server of the feed; "" if there is none
 	Author     string
 	Summary    string
 	Categories []string
@@ -77,13 +77,26 @@ func Read(body []byte, base *url.URL) (items []Item, title string, err error) {
 	return items, sanitizeLine(parsed.Title, maxTitle), nil
 }
 
+// itemLink returns the absolute address of a link, or "" if it cannot be opened. A feed in the user's
+// network may link to its own server.
+func itemLink(base *url.URL, ref string) string {
+	if link := readability.Link(base, ref); link != "" || base == nil {
+		return link
+	}
+	u, err := base.Parse(strings.TrimSpace(ref))
+	if err != nil || u.Scheme != base.Scheme || u.Host != base.Host || u.User != nil || strings.Contains(ref, `\`) || strings.HasPrefix(strings.TrimSpace(ref), "#") || strings.TrimSpace(ref) == "" || len(u.String()) > maxLink {
+		return ""
+	}
+	return u.String()
+}
+
 func itemOf(it *gofeed.Item, base *url.URL) Item {
 	out := Item{
 		Title: sanitizeLine(it.Title, maxTitle), ID: readability.CutRunes(strings.TrimSpace(it.GUID), maxLink), Summary: summaryText(cmp.Or(it.Description, it.Content)),
 		Date: sanitizeLine(cmp.Or(it.Published, it.Updated), 100),
 	}
 	for _, ref := range append([]string{it.Link}, it.Links...) {
-		if out.Link = readability.Link(base, ref); out.Link != "" {
+		if out.Link = itemLink(base, ref); out.Link != "" {
 			break
 		}
 	}

@@ -1,5 +1,5 @@
 // Package research provides tools that read several pages and compare them: summarize_article,
-// fact_check and research_topic.
+// content_digest, fact_check and research_topic.
 //
 // The tools search, fetch, extract, rank, quote and cite by fixed rules. They call no model: a
 // result contains only sentences of the pages, with their addresses, and counts. All of it is
@@ -20,17 +20,20 @@ import (
 	"hob/platform/net/safehttp"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	feeds "hob/platform/text/feed"
 	"hob/platform/text/injection"
 	"hob/platform/text/readability"
 	"hob/platform/text/summary"
 	"hob/platform/text/textnorm"
 	"hob/tools"
 	"hob/tools/web"
+	"hob/watchers"
 )
 
 // Web reads pages and searches; web.Deps implements it.
 type Web interface {
 	ReadArticle(ctx context.Context, address string) (web.Article, error)
+	ReadFeed(ctx context.Context, address string) (items []feeds.Item, title string, err error)
 	Find(ctx context.Context, query string, limit int) ([]web.Result, error)
 	AssessAddress(address string) tools.CallAssessment
 	DisplayAddress(address string) string
@@ -50,11 +53,13 @@ type Notes interface {
 type Deps struct {
 	Web   Web
 	Notes Notes
+	// Followed returns the watchers of the feeds, pages and topics that the user follows.
+	Followed func(ctx context.Context) ([]watchers.Spec, error)
 }
 
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool {
-	return []tools.Tool{d.summarizeArticle(), d.factCheck(), d.researchTopic()}
+	return []tools.Tool{d.summarizeArticle(), d.contentDigest(), d.factCheck(), d.researchTopic()}
 }
 
 // Limits of reading several pages.

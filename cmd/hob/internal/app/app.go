@@ -72,6 +72,7 @@ import (
 	"hob/tools/files"
 	"hob/tools/files/containertool"
 	"hob/tools/mcp"
+	toolsweb "hob/tools/web"
 	"hob/watchers"
 	watchersall "hob/watchers/all"
 )
@@ -230,7 +231,7 @@ func (d *App) openGuard(ctx context.Context) error {
 func (d *App) openWatchers(context.Context) (err error) {
 	d.watchers, err = watchers.New(watchers.Options{
 		Store: d.store, Drivers: d.watcherDrivers(), Sink: intake.NewWatcherSink(func() *intake.Intake { return d.intake }), Log: d.opt.Log, Zone: d.zone,
-		AllowedRead: func(path string) error { return d.files.Watchable(path) }, Network: d.network, Resources: func() watchers.Resources { return d.mcp }, Secret: d.secrets.Resolve, Account: d.accountsOf(d.opt.Config).Find,
+		AllowedRead: func(path string) error { return d.files.Watchable(path) }, Network: d.network, Resources: func() watchers.Resources { return d.mcp }, Search: toolsweb.Open(d.network, d.opt.Config.Search, d.secrets.ResolveContext, nil).WatchTopic, Secret: d.secrets.Resolve, Account: d.accountsOf(d.opt.Config).Find,
 		Workers: d.opt.Config.Watchers.Workers, MinEvery: d.opt.Config.Watchers.MinEvery.Duration, PerDay: d.opt.Config.Watchers.PerDay,
 		DayOff: holidays.Reporter(d.opt.Config.Autonomy.DaysOff, d.opt.Log), Called: func(q store.Querier, name string) []string { return d.graph.ContactAliases(q, name) }, Messages: func(ctx context.Context, since time.Time, each func(watchers.Message) error) error {
 			return d.intake.ReplayMessages(ctx, since, each)

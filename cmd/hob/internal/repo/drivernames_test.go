@@ -22,7 +22,7 @@ import (
 
 // everydayNames are names of drivers that are also words, or kinds of events. They count only in keys
 // such as channels.email and kind = "email".
-const everydayNames = "desktop email notes reminders calendar cron feed file intent message page webhook"
+const everydayNames = "desktop email notes reminders calendar cron feed file intent message page search webhook"
 
 // driverNameExceptions are the files and folders that may name drivers, each with its reason.
 var driverNameExceptions = map[string]string{
