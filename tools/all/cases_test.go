@@ -312,6 +312,7 @@ func countCases() []toolstest.Case {
 		{Step: step("parse_receipt", `{"text":"Kiosk\n9.3.2094\nTea 2.00\nTotal EUR 3.50","log":true,"total":3.5,"category":"Snacks"}`), Want: "Logged 3.50 EUR for snacks.", Undone: "Removed the expense of 3.50 EUR."},
 		{Step: step("parse_receipt", `{"text":"Kiosk\n9.3.2094\nTea 2.00\nTotal EUR 2.00","log":true}`), Before: []toolstest.Step{step("log_expense", `{"amount":2,"vendor":"kiosk","date":"yesterday"}`)}, Want: "It was logged before"},
 		{Step: step("parse_receipt", `{"path":"receipt.txt"}`), Before: []toolstest.Step{step("write_file", `{"path":"receipt.txt","content":"Kiosk\nTea 2.00\nTotal EUR 2.00"}`)}, Want: "No date is printed.", Outside: true},
+		{Step: step("import_expenses", `{"path":"bank.csv"}`), Before: []toolstest.Step{step("write_file", `{"path":"bank.csv","content":"Datum;Name;Betrag\n31.01.2094;Lidl;-1.234,50\n01.02.2094;Chef;2.000,00\n"}`)}, Want: "Imported 1 expense from bank.csv: 1234.50 EUR, from 2094-01-31 to 2094-01-31. Left out: 1 incoming payment.", Outside: true, Undone: "Removed 1 imported expense."},
 		{Step: step("spending_summary", `{"chart":"bar"}`), Before: []toolstest.Step{lunch}, Want: ".svg"},
 		{Step: step("status", `{}`), Want: "Hob test"},
 		{Step: step("get_usage_stats", `{}`), Want: "Model usage today (Wed 10 Mar): 3 model calls in 2 turns, 1200 tokens in, 90 out, $0.0125.\n- anthropic/opus: 3 calls, 1200 tokens in, 90 out, $0.0125\nLimit today: $0.0125 of $0.05 (25 %)."},

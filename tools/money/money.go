@@ -42,7 +42,7 @@ func Tools(d Deps) []tools.Tool {
 	if d.Currency == nil {
 		d.Currency = func() string { return "" }
 	}
-	return []tools.Tool{d.logExpense(), d.spendingSummary(), d.budgetCheck(), d.recurringCosts(), d.parseReceipt()}
+	return []tools.Tool{d.logExpense(), d.spendingSummary(), d.budgetCheck(), d.recurringCosts(), d.parseReceipt(), d.importExpenses()}
 }
 
 // Migrations returns the tables of this package.
