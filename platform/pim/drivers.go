@@ -186,6 +186,24 @@ type LateCommitter interface {
 	WasSent(ctx context.Context, id string) (bool, error)
 }
 
+// PartReader is implemented by mailers that can read the attached files of a message.
+type PartReader interface {
+	Mailer
+	// ReadParts decodes the parts of a message for which want is true, in order. want gets them
+	// without their data. ErrTooLarge means that one of them has more than limit bytes.
+	ReadParts(ctx context.Context, ref string, limit int64, want func(MailPart) bool) ([]MailPart, error)
+}
+
+// MailPart is a part of a message: its text, an attached file, or an invitation. Name and Kind are
+// claims of the sender.
+type MailPart struct {
+	Name     string // name of the file; "" if it has none
+	Kind     string // media type, such as "text/calendar"
+	Method   string // method of an invitation (RFC 6047), such as "REQUEST"
+	Attached bool   // the part is a file
+	Data     []byte
+}
+
 // Attachment is a file attached to a message.
 type Attachment struct {
 	Name string

@@ -97,6 +97,8 @@ type Message struct {
 	ID       string    // Message-ID without brackets; "" if it is missing
 	From     []Person  //
 	To       []Person  // To and Cc
+	Cc       []Person  // those in To that get a copy
+	Bcc      []Person  // recipients of blind copies, in the sender's own messages
 	ReplyTo  []Person  // reply addresses set by the sender, used instead of From
 	Refers   []string  // Message-IDs to which the message refers, oldest first; from References, else from In-Reply-To
 	Subject  string    // one line

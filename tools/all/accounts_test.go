@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -49,7 +50,7 @@ func (book) FindContacts(context.Context, string, int) ([]pim.Contact, error) {
 // serverData returns the server data that a tool changes.
 func serverData(t *testing.T, d Deps, tool string) (out []string) {
 	t.Helper()
-	if strings.HasSuffix(tool, "_calendar_event") || tool == "answer_invitation" || tool == "schedule_meeting" {
+	if strings.HasSuffix(tool, "_calendar_event") || strings.HasPrefix(tool, "answer_") || tool == "schedule_meeting" {
 		list, err := d.Calendar.Calendars()[0].FindEvents(context.WithoutCancel(t.Context()), pim.TimeRange{From: now, To: now.AddDate(0, 1, 0), Zone: now.Location()})
 		if err != nil {
 			t.Fatal(err)
@@ -87,7 +88,7 @@ func serverData(t *testing.T, d Deps, tool string) (out []string) {
 		}
 		return out
 	}
-	if tool != "draft_email" && tool != "move_email" {
+	if tool != "draft_email" && tool != "edit_draft" && tool != "move_email" {
 		return nil
 	}
 	for _, folder := range []string{"inbox", "drafts", "archive"} {
@@ -96,9 +97,14 @@ func serverData(t *testing.T, d Deps, tool string) (out []string) {
 			t.Fatal(err)
 		}
 		for _, m := range list {
-			out = append(out, folder+": "+m.Subject)
+			whole, err := d.Mail.Mailers()[0].ReadMail(context.WithoutCancel(t.Context()), m.Ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, folder+": "+m.Subject+": "+whole.Text)
 		}
 	}
+	slices.Sort(out) // a message that was moved back is the newest one
 	return out
 }
 
@@ -110,6 +116,11 @@ func mailServer(t *testing.T) (address, ca string) {
 	}
 	mail := []byte("From: Ada <ada@example.org>\r\nSubject: The invoice\r\n\r\nPay 99.\r\n")
 	if _, err := user.Append("INBOX", bytes.NewReader(mail), &imap.AppendOptions{Time: now.Add(-time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	party := strings.ReplaceAll("From: Bob <bob@example.org>\nSubject: Party\nContent-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain; name=menu.txt\nContent-Disposition: attachment\n\nCake\n--b\nContent-Type: text/calendar; method=REQUEST\n\n"+
+		"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:x\nMETHOD:REQUEST\nBEGIN:VEVENT\nUID:party\nDTSTAMP:20940101T000000Z\nDTSTART:20940320T180000Z\nDURATION:PT2H\nSUMMARY:Party\nORGANIZER:mailto:bob@example.org\nATTENDEE:mailto:me@example.org\nEND:VEVENT\nEND:VCALENDAR\n--b--\n", "\n", "\r\n")
+	if _, err := user.Append("INBOX", strings.NewReader(party), &imap.AppendOptions{Time: now.Add(-200 * time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	mem := imapmemserver.New()

@@ -12,6 +12,7 @@ import (
 	"hob/platform/host/gitrepo"
 	"hob/platform/pim"
 	"hob/platform/pim/sources"
+	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/store/erase"
 	"hob/tools"
@@ -277,6 +278,12 @@ func (d Deps) WithSources(s *sources.Sources, now func() time.Time, matters func
 		Accounts: func() []pim.Account { return s.WithServer(pim.CalDAV) }, Apps: s.AppCalendars, Calendars: s.Calendars, Mailers: s.Mailers, People: people, Now: now,
 	}
 	d.Mail = mail.Deps{Accounts: func() []pim.Account { return s.WithServer(pim.IMAP) }, Matters: matters, Mailers: s.Mailers, Attach: d.Files.ReadAttachment, People: people}
+	d.Mail.Calendars, d.Mail.Now = s.Calendars, now
+	d.Mail.Save = func(ctx context.Context, folder, name string, content []byte, list []provenance.Origin) (out mail.SavedFile, err error) {
+		out.Path, out.Shown, out.Undo, err = d.Files.SaveUntrusted(ctx, folder, name, content, list)
+		return out, err
+	}
+	d.Mail.UndoSave = d.Files.UndoSave
 	d.Mail.Rules = mail.NewRules(mail.RulesOptions{Store: d.Store, Accounts: d.Mail.Accounts, Log: d.Log})
 	d.Contacts = contacts.Deps{Books: s.Contacts}
 	return d

@@ -209,6 +209,11 @@ func open(t *testing.T) toolstest.Env {
 		}
 		return out
 	}
+	d.Mail.Calendars, d.Mail.UndoSave, d.Mail.Now = d.Calendar.Calendars, d.Files.UndoSave, func() time.Time { return now }
+	d.Mail.Save = func(ctx context.Context, folder, name string, content []byte, list []provenance.Origin) (out mail.SavedFile, err error) {
+		out.Path, out.Shown, out.Undo, err = d.Files.SaveUntrusted(ctx, folder, name, content, list)
+		return out, err
+	}
 	d.Mail.Rules = mail.NewRules(mail.RulesOptions{Store: d.Store, Accounts: d.Mail.Accounts})
 	d.Mail.Attach = func(ctx context.Context, path string) (pim.Attachment, error) {
 		doc, err := d.Files.ReadDocument(ctx, path, pim.MaxFileBytes)

@@ -11,6 +11,7 @@ package mail
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -48,10 +49,19 @@ type Deps struct {
 	People func(ctx context.Context, words string) ([]pim.Contact, error)
 	// Attach reads a file to be attached. The owner must have allowed Hob to read it.
 	Attach func(ctx context.Context, path string) (pim.Attachment, error)
+	// Save creates a file with untrusted content in a folder ("" selects the default one), and
+	// UndoSave deletes it. If Save is nil, save_email_attachment is omitted.
+	Save     func(ctx context.Context, folder, name string, content []byte, origins []provenance.Origin) (SavedFile, error)
+	UndoSave func(ctx context.Context, undo json.RawMessage) (string, error)
+	// Calendars returns the calendars for accepted invitations, the default one first. It is nil if
+	// there are none.
+	Calendars func() []pim.Calendars
 	// Network sends requests to unsubscribe. If it is nil, email_unsubscribe is omitted.
 	Network *safehttp.Client
 	// Rules stores the rules for arriving emails. If it is nil, their tools are omitted.
 	Rules *Rules
+	// Now returns the current time in the owner's zone. The default is the process's clock.
+	Now func() time.Time
 	// Wait is the time limit for the server of an account in a briefing (default 8 s). The briefing
 	// names servers that exceed it.
 	Wait time.Duration
@@ -85,7 +95,10 @@ func Tools(d Deps) []tools.Tool {
 		list = append(list, d.createEmailRule(), d.listEmailRules(), d.removeEmailRule())
 	}
 	if d.Mailers != nil {
-		list = append(list, d.readEmail(), d.sendEmail(), d.draftEmail(), d.moveEmail())
+		list = append(list, d.readEmail(), d.sendEmail(), d.draftEmail(), d.editDraft(), d.moveEmail(), d.answerEmailInvitation())
+		if d.Save != nil {
+			list = append(list, d.saveEmailAttachment())
+		}
 	}
 	return list
 }

@@ -39,8 +39,13 @@ func readHeader(raw []byte, x *pim.Message) {
 			if x.Refers == nil {
 				x.Refers = parseReferences(f.Value)
 			}
-		case "to", "cc":
+		case "to":
 			x.To = append(x.To, parsePeople(f.Value, maxPeople-len(x.To))...)
+		case "cc":
+			list := parsePeople(f.Value, maxPeople-len(x.To))
+			x.To, x.Cc = append(x.To, list...), append(x.Cc, list...)
+		case "bcc":
+			x.Bcc = append(x.Bcc, parsePeople(f.Value, maxPeople-len(x.Bcc))...)
 		case "subject":
 			if x.Subject == "" {
 				x.Subject = pim.SanitizeLine(mime.DecodeWords(f.Value), maxSubject)

@@ -27,7 +27,7 @@ const (
 // headerFields returns the header fields to fetch.
 func headerFields() []string {
 	return []string{
-		"From", "Reply-To", "To", "Cc", "Subject", "Date", "Message-ID", "References", "In-Reply-To",
+		"From", "Reply-To", "To", "Cc", "Bcc", "Subject", "Date", "Message-ID", "References", "In-Reply-To",
 		"List-Id", "List-Unsubscribe", "List-Unsubscribe-Post", "Precedence", "Auto-Submitted", "Importance", "X-Priority",
 	}
 }

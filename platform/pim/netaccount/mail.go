@@ -305,7 +305,15 @@ func (m *Mail) TakeBack(ctx context.Context, data []byte) error {
 			return err
 		}
 		changed := fmt.Errorf("%w: the message is no longer in %s", pim.ErrChanged, u.Folder)
-		if u.UID == 0 || s.Validity != u.Validity {
+		there := false
+		if u.UID != 0 && s.Validity == u.Validity {
+			list, err := c.Headers(ctx, []uint32{u.UID})
+			if err != nil || len(list) == 1 && list[0].ID != u.ID {
+				return errors.Join(err, changed)
+			}
+			there = len(list) == 1
+		}
+		if !there { // the server renumbered the folder, or the message was moved away and back
 			list, err := c.Named(ctx, u.ID)
 			if err != nil {
 				return err
@@ -314,8 +322,6 @@ func (m *Mail) TakeBack(ctx context.Context, data []byte) error {
 				return changed
 			}
 			u.UID = list[0]
-		} else if list, err := c.Headers(ctx, []uint32{u.UID}); err != nil || len(list) != 1 || list[0].ID != u.ID {
-			return errors.Join(err, changed)
 		}
 		if u.From == "" {
 			return c.Remove(ctx, u.UID)
