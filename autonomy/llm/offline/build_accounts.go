@@ -229,6 +229,9 @@ func addEvent(w *intentDraft) (plan, bool) {
 		title = bareName(title)
 	}
 	again := func(when string) string { return "put " + title + " " + when + " in my calendar" }
+	if p, ok := w.hoursOf(d.times); ok { // "between 9 and 12"
+		return planCall("create_calendar_event", argsOf("title", upperFirst(title), "start", p.From.Format(time.RFC3339), "end", p.To.Format(time.RFC3339)))
+	}
 	t, err := w.joinTimes(d.times)
 	switch {
 	case err != nil:

@@ -16,6 +16,7 @@ func figureBuilders() map[string]builder {
 		"figure.sum":      tellSum,
 		"figure.units":    tellUnits,
 		"figure.until":    tellUntil,
+		"follow.until":    followUntil,
 		"figure.percent":  tellPercent,
 		"figure.span":     tellSpan,
 		"figure.age":      tellAge,
@@ -54,8 +55,8 @@ func tellSum(w *intentDraft) (plan, bool) {
 	if c.from == 0 && len(p.words) == 3 && strings.Contains("/-", p.words[1]) {
 		return noPlan() // "12/11" and "2020-2025" may be dates
 	}
-	v, ok := p.parseSum()
-	if !ok || p.at != len(p.words) || p.operators == 0 {
+	v, ok := p.evaluateSum()
+	if !ok {
 		return noPlan()
 	}
 	switch {
@@ -268,6 +269,21 @@ func daysBetween(a, b time.Time) int {
 	start := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 	y, m, d = b.Date()
 	return int(time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Sub(start) / (24 * time.Hour))
+}
+
+// followUntil handles "and til easter?" after a number of days.
+func followUntil(w *intentDraft) (plan, bool) {
+	x, _ := w.g.talk.exchangeAgo(0)
+	m := daysInReply.FindStringSubmatch(x.reply)
+	if m == nil || !w.noLead() {
+		return noPlan()
+	}
+	unit := "days"
+	if m[1] != "" {
+		unit = "weeks"
+	}
+	p := w.g.inDialogue(nil).planRequests("how many "+unit+" until "+w.slotString("day"), w.s.now, w.depth)
+	return p, p.outcome == chat
 }
 
 func tellUntil(w *intentDraft) (plan, bool) {

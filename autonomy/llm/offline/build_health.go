@@ -5,6 +5,7 @@ import "strings"
 func healthBuilders() map[string]builder {
 	return map[string]builder{
 		"habit.log":      logHabit,
+		"habit.weight":   logWeight,
 		"habit.log.none": func(*intentDraft) (plan, bool) { return planQuestion("Which habit?", fillBetween("log habit", "")) },
 		"habit.streak":   habitStreak,
 	}
@@ -40,6 +41,17 @@ func logHabit(w *intentDraft) (plan, bool) {
 		args["value"] = v
 	}
 	return planCall("log_habit", args)
+}
+
+// logWeight handles "I weigh 71.4 kilos today". Without a day, the weight may be a fact.
+func logWeight(w *intentDraft) (plan, bool) {
+	unit, ok := w.g.lex.meaningOf("weights", w.slotNorm("word_unit"))
+	n, _ := w.numberOf("number")
+	day, err := w.pastDay(w.allSpans())
+	if !ok || err != nil || w.isQuestion() || n <= 0 {
+		return noPlan()
+	}
+	return planCall("log_habit", argsOf("habit", "weight", "value", n, "unit", unit, "date", day))
 }
 
 // unitName returns the standard name of a unit. A number with any other word is not a habit.

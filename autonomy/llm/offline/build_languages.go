@@ -47,6 +47,8 @@ func languageBuilders() map[string]builder {
 		"time":                 tellLocalTime,
 		"date":                 tellLocalDate,
 		"until":                tellLocalUntil,
+		"sum":                  tellLocalSum,
+		"note.add":             addLocalNote,
 		"undo":                 func(*intentDraft) (plan, bool) { return planCall("undo", nil) },
 		"help":                 say("help"),
 		"hello":                say("hello"),

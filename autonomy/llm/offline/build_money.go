@@ -94,6 +94,12 @@ func addExpense(w *intentDraft) (plan, bool) {
 	if w.g.lex.containsWord("no-purchases", strings.ToLower(firstField(b.category))) { // "it's 412 pounds"
 		return noPlan()
 	}
+	if short, ok := w.withoutToo(b.category); ok {
+		if it, task := w.g.talk.focusItem(); task && it.kind == "task" && w.hasKeyword("add") {
+			return planQuestion("Should that be an expense or a task? Say \"spent ...\" or \"add a task to ...\".", nil)
+		}
+		b.category = short
+	}
 	if w.hasSecondAmount(b.category) {
 		return planQuestion("I am not sure how to read "+quoteText(b.category)+" in that, so I logged nothing. Can you send one expense at a time?", nil)
 	}
@@ -117,6 +123,16 @@ func addExpense(w *intentDraft) (plan, bool) {
 	}
 	return planCall("log_expense", argsOf("amount", c.value, "currency", c.currency, "category", b.category,
 		"vendor", b.vendor, "date", day))
+}
+
+// withoutToo removes "too" or "as well" from the end of a purpose.
+func (w *intentDraft) withoutToo(text string) (string, bool) {
+	for _, tail := range []string{" too", " as well", " also"} {
+		if short, ok := strings.CutSuffix(text, tail); ok {
+			return short, true
+		}
+	}
+	return text, false
 }
 
 // isTransfer reports whether money stays with the user: "put 100 into savings".

@@ -4,6 +4,7 @@ import "strings"
 
 func noteBuilders() map[string]builder {
 	return map[string]builder{
+		"note.again":  repeatNote,
 		"note.add":    addNote,
 		"note.titled": titledNote,
 		"note.add.none": func(*intentDraft) (plan, bool) {
@@ -84,4 +85,19 @@ func deleteNote(w *intentDraft) (plan, bool) {
 		return planQuestion("Which note should I delete?", fillBetween("delete the note", ""))
 	}
 	return planCall("delete_note", argsOf("note", note))
+}
+
+// repeatNote handles "read it back" and "add a line to it" about the note that the conversation is about.
+func repeatNote(w *intentDraft) (plan, bool) {
+	list := w.findReferents()
+	if len(list) != 1 || list[0].kind != "note" || !w.noLead() || w.isQuestion() && w.hasSlot("text") {
+		return noPlan()
+	}
+	it := list[0]
+	if w.hasSlot("text") {
+		p, ok := planCall("append_note", argsOf("note", it.ref, "text", w.slotString("text")))
+		p.accounted = true
+		return p, ok
+	}
+	return planCall("list_notes", argsOf("query", it.ref))
 }

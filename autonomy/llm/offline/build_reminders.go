@@ -20,6 +20,7 @@ func reminderBuilders() map[string]builder {
 		"follow.another":       followAnother,
 		"reminder.list":        listReminders,
 		"reminder.cancel":      cancelReminder,
+		"reminder.one":         editOne,
 		"reminder.cancel.none": whichReminder,
 		"reminder.left":        timeLeft,
 		"reminder.longer":      lengthenReminder,
@@ -108,6 +109,13 @@ func addReminder(w *intentDraft) (plan, bool) {
 			}
 		}
 	}
+	if w.g.lex.containsPhrase("same-deeds", strings.ToLower(d.text)) && len(strings.Fields(d.text)) == 2 { // "remind me to do it at 5"
+		it, ok := w.g.talk.focusItem()
+		if !ok || it.kind != "task" {
+			return askReminder(w)
+		}
+		d.text = it.ref
+	}
 	if w.g.isUnspecific(d.text) {
 		return askReminder(w)
 	}
@@ -138,6 +146,9 @@ func addReminder(w *intentDraft) (plan, bool) {
 	}
 	if p, ok := w.onEvent(d); ok {
 		return p, p.outcome != 0
+	}
+	if p, ok := w.repeatUntil(d); ok {
+		return p, true
 	}
 	if p, ok := w.severalTimes(d); ok {
 		return p, true
@@ -173,9 +184,24 @@ func (w *intentDraft) reminderCall(d textDetails) (plan, bool) {
 	case !t.clock:
 		return planQuestion("At what time should I remind you?", w.clockAnswer(t, again))
 	case !t.at.After(w.s.now):
-		return planQuestion("That time has already passed. When should I remind you?", w.timeAnswer(again))
+		return planQuestion("That time has already passed. When should I remind you?", w.timeAnswer(func(when string) string { return again(w.inSamePart(t, when)) }))
 	}
 	return planCall("create_reminder", argsOf("text", d.text, "at", t.rfc3339()))
+}
+
+// inSamePart returns the time of an answer. After "tonight", a bare hour such as "at 8" is one in the evening.
+func (w *intentDraft) inSamePart(before timing, answer string) string {
+	if !before.part || before.at.Hour() < 17 || !isBareClock(answer, w.s.now) {
+		return answer
+	}
+	m, err := dateparse.Parse(answer+" in the evening", w.s.now)
+	if err != nil || !m.HasClock {
+		return answer
+	}
+	if !m.Time.After(w.s.now) {
+		m.Time = m.Time.AddDate(0, 0, 1)
+	}
+	return "on " + m.Time.Format("2 January 2006 at 15:04")
 }
 
 // objectOf returns what to remind of as the end of a request: " to call mum", " about the dentist".

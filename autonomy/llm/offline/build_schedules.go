@@ -89,6 +89,10 @@ func (w *intentDraft) isLengthOfTime(times []*span) bool {
 // would only fail later.
 func (w *intentDraft) cannotSchedule(d textDetails, action string) (plan, bool) {
 	t, err := w.joinTimes(d.times)
+	hours, ranged := w.hoursOf(d.times)
+	if ranged {
+		t, err = timing{at: hours.From, clock: true}, nil
+	}
 	if err != nil || t.none || t.every == "" && (!t.clock || !t.at.After(w.s.now)) || w.isQuestion() {
 		return noPlan()
 	}
@@ -104,11 +108,29 @@ func (w *intentDraft) cannotSchedule(d textDetails, action string) (plan, bool) 
 	for _, sp := range d.times {
 		times += " " + sp.originalPhrase()
 	}
+	verb, rest, _ := strings.Cut(action, " ")
+	if after, ok := cutAnyPrefix(strings.ToLower(times), " in for ", " in on ", " in at ", " down for "); ok && rest != "" && w.g.lex.containsWord("pencil-verbs", strings.ToLower(verb)) { // "put dentist in for tuesday 9am"
+		action, times = rest, " on "+withoutPreposition(after)
+	}
+	if ranged {
+		action += " (" + hours.From.Format("15:04") + "–" + hours.To.Format("15:04") + ")"
+		times = " on " + hours.From.Format("2 January 2006") + " at " + hours.From.Format("15:04")
+	}
 	p, _ := planQuestion("Should I remind you "+w.offeredTime(t, strings.TrimSpace(times))+" of "+quoteText(action)+"?",
 		func(answer string) (string, bool) {
 			return "remind me" + times + " to " + action, w.g.isYes(answer, w.s.now)
 		})
 	return w.withOffer(p, t, action)
+}
+
+// cutAnyPrefix removes the first of the prefixes with which s begins.
+func cutAnyPrefix(s string, prefixes ...string) (string, bool) {
+	for _, p := range prefixes {
+		if rest, ok := strings.CutPrefix(s, p); ok {
+			return rest, true
+		}
+	}
+	return s, false
 }
 
 // offeredTime returns the time of an offer as Hob understood it, so that an agreement brings no

@@ -306,14 +306,35 @@ func followDone(w *intentDraft) (plan, bool) {
 
 func followAmount(w *intentDraft) (plan, bool) {
 	c, ok := w.captureOf("amount")
+	if what := bareName(w.slotNorm("few_what")); what != "" && ok {
+		return w.redoExpense(textnorm.FoldedWords(what), c)
+	}
 	it, found := w.g.talk.focusItem()
 	if !ok || !found || it.kind != "expense" {
 		return noPlan()
 	}
-	if what := bareName(w.slotNorm("few_what")); what != "" && !hasEveryWord(it.ref, textnorm.FoldedWords(what)) {
+	return w.redoLast(it, argsOf("amount", c.value, "currency", c.currency))
+}
+
+// redoExpense handles "the shirt was 18": it replaces the only recent expense for these words.
+func (w *intentDraft) redoExpense(words []string, amount capture) (plan, bool) {
+	var found []item
+	for n := range remembered {
+		x, _ := w.g.talk.exchangeAgo(n)
+		list, _ := x.listItems()
+		for _, it := range list {
+			if it.kind == "expense" && it.made != nil && hasEveryWord(it.ref, words) {
+				found = append(found, it)
+			}
+		}
+	}
+	if len(found) != 1 || w.isQuestion() || !w.noLead() {
 		return noPlan()
 	}
-	return w.redoLast(it, argsOf("amount", c.value, "currency", c.currency))
+	made := found[0].made
+	changed := maps.Clone(made.args)
+	maps.Copy(changed, argsOf("amount", amount.value, "currency", amount.currency))
+	return plan{outcome: act, accounted: true, calls: []call{made.undoCall()}, then: []call{{made.tool, changed}}}, true
 }
 
 // followSwap handles "it's Lina, not Lena": it replaces one text by another in the last record.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hob/platform/text/dateparse"
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/sorting"
 )
 
@@ -68,6 +69,9 @@ func followHour(w *intentDraft) (plan, bool) {
 		if it.kind != "reminder" && it.kind != "task" {
 			return noPlan()
 		}
+		if at, ok := w.timerWith(it, int(hour)); ok && !w.hasSlot("part") {
+			return planCall("update_reminder", argsOf("reminder", it.ref, "at", at))
+		}
 		_, clock, _ := w.itemTime(it)
 		if part := w.slotNorm("part"); part != "" { // "make it half 5"
 			if !clock {
@@ -81,6 +85,22 @@ func followHour(w *intentDraft) (plan, bool) {
 		return w.moveToPhrase(it, "at "+strconv.Itoa(int(hour)))
 	})
 }
+
+// timerWith returns the time of a timer with another number of minutes: "make that 9" after a timer of 11 minutes.
+func (w *intentDraft) timerWith(it item, minutes int) (string, bool) {
+	x, _ := w.g.talk.exchangeAgo(0)
+	m := timerMinutes.FindStringSubmatch(strings.ToLower(x.own))
+	if m == nil || it.made == nil || it.made.tool != "create_reminder" {
+		return "", false
+	}
+	old, _ := strconv.Atoi(m[1] + m[2])
+	at, err := time.Parse(time.RFC3339, it.made.stringArg("at"))
+	at = at.Add(time.Duration(minutes-old) * time.Minute)
+	return at.Format(time.RFC3339), err == nil && at.After(w.s.now)
+}
+
+// timerMinutes matches the only length of a timer.
+var timerMinutes = lazyregexp.New(`^[^0-9]*timer[^0-9]*([0-9]+)[ -]?min[a-z]*[^0-9]*$|^[^0-9]*?([0-9]+)[ -]?min[a-z]* timer[^0-9]*$`)
 
 // maxHalfGap is the maximum distance in minutes between the current and the new time of a record at
 // which Hob chooses the nearer half of the day without asking.
@@ -373,6 +393,11 @@ func (g *grammar) replaceSame(q *question, text string, now time.Time) string {
 		it, ok = item{made: &pastCall{tool: c.name, args: c.args}}, true
 	}
 	at, clock, day := w.itemTime(it)
+	if x, asked := g.talk.exchangeAgo(0); !ok && asked { // "what day is the 19th?"
+		if spans := g.parseSentence(x.own, now).allTimes(); len(spans) == 1 && spans[0].match.Moment != nil && spans[0].match.Moment.Grain == dateparse.Day {
+			at, clock, day, ok = spans[0].match.Moment.Time, false, true, true
+		}
+	}
 	with := "at " + at.Format("15:04")
 	if g.lex.lists["same-times"][found] == "day" {
 		with, clock = "on "+at.Format("2 January 2006"), day

@@ -2,6 +2,9 @@ package offline
 
 import (
 	"errors"
+	"maps"
+	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -213,6 +216,34 @@ func tellLocalDate(w *intentDraft) (plan, bool) { return planReply(w.localDay("d
 func (w *intentDraft) localDay(title string, day time.Time, pairs ...string) string {
 	name := w.g.translateTime(day.Format("Mon 2 Jan")) + " " + strconv.Itoa(day.Year())
 	return w.g.replyText(title, append(pairs, "{day}", name)...)
+}
+
+// tellLocalSum answers "combien font 18 fois 7". The list "sum words" translates the operations.
+func tellLocalSum(w *intentDraft) (plan, bool) {
+	said := strings.ToLower(strings.TrimRight(w.slotString("sum"), " ?!."))
+	text := strings.ReplaceAll(decimalComma.ReplaceAllString(" "+w.g.lex.fold(said)+" ", "$1.$2"), "%", " %")
+	for _, phrase := range slices.SortedFunc(maps.Keys(w.g.lex.lists["sum words"]), func(a, b string) int { return len(b) - len(a) }) {
+		text = strings.ReplaceAll(text, " "+phrase+" ", " "+w.g.lex.lists["sum words"][phrase]+" ")
+	}
+	text = strings.TrimPrefix(strings.TrimSpace(text), "el ")
+	p := sumParser{words: splitSum(text)}
+	v, ok := p.evaluateSum()
+	if !ok || !w.noLead() || math.IsNaN(v) || math.IsInf(v, 0) || math.Abs(v) >= maxExact {
+		return noPlan()
+	}
+	return planReply(said + " = " + strings.ReplaceAll(formatFigure(v, 6), ".", ","))
+}
+
+// decimalComma matches a number such as "3,5".
+var decimalComma = regexp.MustCompile(`([0-9]),([0-9])`)
+
+// addLocalNote handles "merk dir, dass der Schlüssel beim Nachbarn ist".
+func addLocalNote(w *intentDraft) (plan, bool) {
+	text := strings.TrimRight(strings.TrimSpace(w.slotString("text")), " .!")
+	if !w.noLead() || w.isLocalUnspecific(text) || strings.HasSuffix(strings.TrimSpace(w.s.text), "?") {
+		return noPlan()
+	}
+	return planCall("create_note", argsOf("text", text))
 }
 
 // tellLocalUntil answers how many days are left until a day or a holiday.

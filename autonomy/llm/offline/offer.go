@@ -178,6 +178,13 @@ func offeredItem(args map[string]any) item {
 
 // moveOffer handles "no, she can only do 11:30", "and the same every week" and "on Friday too".
 func (w *intentDraft) moveOffer(o offer) (plan, bool) {
+	if by, ok := w.offeredShift(); ok {
+		old, clock, _ := w.itemTime(offeredItem(o.times[0]))
+		if len(o.times) > 1 || !clock {
+			return noPlan()
+		}
+		return w.offerAgain(offer{o.text, []map[string]any{argsOf("at", old.Add(by).Format(time.RFC3339))}})
+	}
 	t, more, ok := w.amendedTime(o.text)
 	if !ok || len(o.times) > 1 {
 		return noPlan()
@@ -190,6 +197,23 @@ func (w *intentDraft) moveOffer(o offer) (plan, bool) {
 		return w.offerAgain(offer{o.text, []map[string]any{o.times[0], next}})
 	}
 	return w.offerAgain(offer{o.text, []map[string]any{next}})
+}
+
+// offeredShift parses "move it an hour later", which is relative to the offered time and not to now.
+func (w *intentDraft) offeredShift() (time.Duration, bool) {
+	last := len(w.s.tokens) - 1
+	if last < 2 || w.s.tokens[last].norm != "later" && w.s.tokens[last].norm != "earlier" {
+		return 0, false
+	}
+	from := 0
+	for from < last && !isDigit(w.s.tokens[from].norm[0]) && (w.g.isAmendWord(w.s.tokens[from].norm) || w.s.tokens[from].norm == "it" || w.s.tokens[from].norm == "that") && !w.g.lex.containsWord("articles", w.s.tokens[from].norm) {
+		from++
+	}
+	by, ok := w.durationOf(w.s.originalText(from, last))
+	if w.s.tokens[last].norm == "earlier" {
+		by = -by
+	}
+	return by, ok && by != 0
 }
 
 // amendedTime returns the time in a message that contains nothing else. more is true for an

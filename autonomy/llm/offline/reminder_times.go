@@ -1,9 +1,11 @@
 package offline
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"hob/platform/text/dateparse"
 	"hob/platform/text/lazyregexp"
@@ -99,6 +101,39 @@ func (w *intentDraft) inTheMorning(times []*span) []*span {
 // cancelAtTime handles "cancel the reminder at 5" and "cancel tomorrow's reminder": the time selects the
 // reminder, not a number in its text.
 func (w *intentDraft) cancelAtTime() (plan, bool) {
+	return w.editAtTime("cancel", func(_ record, ref string) (call, bool) {
+		return call{"cancel_reminder", argsOf("reminder", ref)}, true
+	})
+}
+
+// editOne handles "cancel the 7 one" and "change the 9am one to half 9".
+func editOne(w *intentDraft) (plan, bool) {
+	if !w.hasSlot("time") && !w.hasSlot("hours") {
+		return w.cancelAtTime()
+	}
+	spans := w.allSpans()
+	if w.hasSlot("hours") {
+		spans = w.g.parseSentence("at "+w.slotString("hours"), w.s.now).allTimes()
+	}
+	t, err := w.joinTimes(spans)
+	if err != nil || t.every != "" || t.vague || t.none {
+		return noPlan()
+	}
+	return w.editAtTime("move", func(r record, ref string) (call, bool) {
+		at := t.dueDate()
+		switch {
+		case isBareClock("at "+t.phrase, w.s.now) && !saysHalfOfDay(t.phrase):
+			at = fmt.Sprintf("%02d:%02d", t.at.Hour()%12+r.at.Hour()/12*12, t.at.Minute())
+		case t.clock && !t.part && w.isClockOnly(t):
+			at = t.at.Format("15:04")
+		}
+		return call{"update_reminder", argsOf("reminder", ref, "at", at)}, !r.repeats
+	})
+}
+
+// editAtTime plans an edit of the reminder at the time in the slot "text". The edit is false if the reminder cannot
+// be edited.
+func (w *intentDraft) editAtTime(verb string, edit bulkEdit) (plan, bool) {
 	said := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(strings.TrimPrefix(w.slotString("text"), "at ")), "'s"), "’s")
 	m, err := dateparse.Parse(said, w.s.now)
 	if err != nil || parsesAsFigure(said) {
@@ -124,13 +159,25 @@ func (w *intentDraft) cancelAtTime() (plan, bool) {
 	return planLookup(func(results []done) plan {
 		f := readRecords(results, w.s.now)
 		list := slices.DeleteFunc(slices.Clone(f.list), func(r record) bool { return !isMeant(r) })
-		switch len(list) {
+		var options []option
+		for _, r := range list {
+			c, ok := edit(r, r.selectAmong(f.list))
+			if !ok {
+				return plan{outcome: chat, say: quoteText(r.title) + " repeats, so I changed nothing. Say its name and the new times instead."}
+			}
+			options = append(options, option{r.showLine(), plan{outcome: act, accounted: true, calls: []call{c}}})
+		}
+		switch len(options) {
 		case 0:
 			return plan{outcome: chat, say: f.withNotes("I found no reminder for " + quoteText(said) + ", so I changed nothing.")}
 		case 1:
-			return plan{outcome: act, accounted: true, calls: []call{{"cancel_reminder", argsOf("reminder", list[0].selectAmong(f.list))}}}
+			return options[0].plan
 		}
-		return choiceOf("Which reminder should I cancel?", list, func(ref string) call { return call{"cancel_reminder", argsOf("reminder", ref)} })
+		return choiceOf("Which reminder should I "+verb+"?", list, func(ref string) call {
+			at := slices.IndexFunc(list, func(r record) bool { return r.selectAmong(list) == ref })
+			c := options[max(0, at)].plan.calls[0]
+			return c
+		})
 	}, call{"list_reminders", nil})
 }
 
@@ -150,4 +197,50 @@ func followBefore(w *intentDraft) (plan, bool) {
 	p := w.remindAround(lead, r, list[0].ref)
 	p.accounted = true
 	return p, true
+}
+
+// shortRule matches "every 45 minutes until 5pm" and "every 20 minutes for the next two hours".
+var shortRule = lazyregexp.New(`(?i)^every (.*?(?:minutes?|mins?|hours?|half hour)) (until|till|til|for) (?:the next )?(.+)$`)
+
+// maxRepeats is the maximum number of reminders that one sentence sets.
+const maxRepeats = 24
+
+// repeatUntil handles a recurrence that ends today: it offers the single reminders.
+func (w *intentDraft) repeatUntil(d textDetails) (plan, bool) {
+	phrase := ""
+	for _, sp := range d.times {
+		phrase += " " + sp.originalPhrase()
+	}
+	m := shortRule.FindStringSubmatch(strings.TrimSpace(phrase))
+	if m == nil || w.g.isUnspecific(d.text) || w.depth > 0 {
+		return noPlan()
+	}
+	every := strings.ToLower(m[1])
+	switch every {
+	case "half hour":
+		every = "half an hour"
+	case "hour":
+		every = "an hour"
+	}
+	step, ok := w.durationOf(every)
+	end := w.s.now
+	if by, timed := w.durationOf(m[3]); strings.EqualFold(m[2], "for") && timed {
+		end = end.Add(by)
+	} else if t, err := dateparse.Parse("at "+m[3], w.s.now); err == nil && t.HasClock {
+		end = t.Time
+	}
+	if !ok || step < 5*time.Minute || !end.After(w.s.now.Add(step)) || end.Sub(w.s.now) > 24*time.Hour {
+		return noPlan()
+	}
+	agreed := plan{outcome: act, accounted: true}
+	for at := w.s.now.Truncate(time.Minute).Add(step); !at.After(end) && len(agreed.calls) <= maxRepeats; at = at.Add(step) {
+		agreed.calls = append(agreed.calls, call{"create_reminder", argsOf("text", d.text, "at", at.Format(time.RFC3339))})
+	}
+	if len(agreed.calls) > maxRepeats {
+		return noPlan()
+	}
+	n := len(agreed.calls)
+	last := w.s.now.Truncate(time.Minute).Add(time.Duration(n) * step)
+	return planConfirmation(fmt.Sprintf("That is %d reminders of %s, the first %s, the last %s. Should I set them?", n, quoteText(d.text),
+		dateparse.Format(w.s.now.Truncate(time.Minute).Add(step), w.s.now), dateparse.Format(last, w.s.now)), agreed), true
 }

@@ -79,7 +79,7 @@ func (s *sentence) addTimes(start, end int) {
 
 // inEvening moves the hour of an evening event, such as "dinner at 7:30", from the morning to the evening.
 func (s *sentence) inEvening(m dateparse.Match) dateparse.Match {
-	i := slices.IndexFunc(s.tokens, func(t token) bool { return s.lex.containsWord("evening-events", t.norm) })
+	i := slices.IndexFunc(s.tokens, func(t token) bool { return s.lex.containsWord("evening-events", strings.TrimSuffix(t.norm, "'s")) })
 	if i < 0 || i > 0 && !s.lex.containsWord("before-events", s.tokens[i-1].norm) {
 		return m
 	}

@@ -28,6 +28,9 @@ func (w *intentDraft) separateTasks(text string) (tasks []string) {
 	if len(all) < 2 {
 		return all
 	}
+	if len(all) > 2 && !slices.ContainsFunc(all, func(piece string) bool { return !w.startsWithVerb(piece) || w.refersBack(piece) }) {
+		return all // "call bank, email teacher and book MOT"
+	}
 	for _, piece := range all {
 		for len(strings.Fields(piece)) > 2 && w.g.lex.containsWord("joints", strings.ToLower(strings.Fields(piece)[0])) {
 			_, piece, _ = strings.Cut(piece, " ")

@@ -90,6 +90,12 @@ type sumParser struct {
 	depth     int
 }
 
+// evaluateSum returns the value of the complete sum. The bool result is false if words remain or nothing is calculated.
+func (p *sumParser) evaluateSum() (float64, bool) {
+	v, ok := p.parseSum()
+	return v, ok && p.at == len(p.words) && p.operators > 0
+}
+
 func (p *sumParser) takeToken(words ...string) string {
 	if p.at < len(p.words) {
 		for _, w := range words {

@@ -156,6 +156,21 @@ func readPeriod(t timing, m dateparse.Match, now time.Time) (timing, error) {
 	return t, nil
 }
 
+// hoursOf returns the hours of an appointment: "wednesday 2-3", "14 december between 9 and 12".
+func (w *intentDraft) hoursOf(spans []*span) (dateparse.Period, bool) {
+	phrase := ""
+	for _, sp := range spans {
+		phrase += " " + sp.originalPhrase()
+	}
+	found := dateparse.Find(strings.TrimSpace(phrase), w.s.now)
+	if len(found) != 1 || found[0].Moment != nil || found[0].Every != nil || found[0].Period == nil || len(found[0].Text) != len(strings.TrimSpace(phrase)) {
+		return dateparse.Period{}, false
+	}
+	p := *found[0].Period
+	ok := !p.From.IsZero() && p.To.Sub(p.From) < 16*time.Hour && p.To.After(p.From) && p.From.After(w.s.now) && strings.ContainsAny(phrase, "0123456789")
+	return p, ok
+}
+
 // severalDays reports whether a period is longer than a day, as a weekend is.
 func severalDays(p *dateparse.Period) bool {
 	return p != nil && !p.From.IsZero() && p.To.Sub(p.From) > 25*time.Hour
@@ -263,6 +278,9 @@ func (w *intentDraft) timeIn(answer string) string {
 	s := w.g.parseSentence(answer, w.s.now)
 	for len(s.tokens) > 1 && len(s.spans) > 0 && s.tokens[0].norm != "not" && w.g.lex.containsWord("correction-starts", s.tokens[0].norm) { // "no wait, 7 in the evening"
 		s = w.g.parseSentence(s.text[s.tokens[s.skipPunctuation(1)].start:], w.s.now)
+	}
+	if spans := s.allTimes(); len(spans) == 2 && s.tokens[0].norm == "not" && spans[0].from == 1 { // "not tonight, tomorrow night"
+		s = w.g.parseSentence(s.text[s.tokens[s.skipPunctuation(spans[0].to)].start:], w.s.now)
 	}
 	phrase := ""
 	spans := s.allTimes()

@@ -27,6 +27,11 @@ func (g *grammar) repairTypos(text string) (string, []doubt) {
 		if t.kind != word || len(t.norm) < 3 || t.raw == "" {
 			continue
 		}
+		if i > 0 && i+1 < len(toks) && t.norm == "like" && g.lex.containsWord("before-like", toks[i-1].norm) { // "in like an hour"
+			out.WriteString(text[done:t.start])
+			done = toks[i+1].start
+			continue
+		}
 		meant, certain := g.meantWord(toks, i)
 		switch {
 		case meant == "":
