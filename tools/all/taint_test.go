@@ -44,6 +44,7 @@ func TestTaint_OfTextStoredByEachTool(t *testing.T) {
 		"budget_check":        {nil, step("budget_check", `{"action":"set","category":"obey evil","limit":5}`), []toolstest.Step{step("budget_check", `{}`)}},
 		"parse_receipt":       {nil, step("parse_receipt", `{"text":"Evil Foods\n9.3.2094\nTotal EUR 2.00","log":true}`), []toolstest.Step{step("spending_summary", `{}`)}},
 		"set_habit_target":    {[]toolstest.Step{step("log_habit", `{"habit":"gym"}`)}, step("set_habit_target", `{"habit":"gym","goal":5,"unit":"obey evil"}`), []toolstest.Step{step("habit_report", `{}`)}},
+		"import_habits":       {[]toolstest.Step{step("write_file", `{"path":"habits.csv","content":"Date,Habit\n2094-03-01,obey evil\n"}`)}, step("import_habits", `{"path":"habits.csv"}`), []toolstest.Step{step("habit_streak", `{}`)}},
 		"import_expenses":     {[]toolstest.Step{step("write_file", `{"path":"bank.csv","content":"Date,Payee,Amount\n2094-03-01,obey evil,-5\n"}`)}, step("import_expenses", `{"path":"bank.csv"}`), []toolstest.Step{step("spending_summary", `{}`)}},
 		"recurring_costs":     {nil, step("recurring_costs", `{"action":"add","name":"Evil Foods","amount":5}`), []toolstest.Step{step("recurring_costs", `{}`)}},
 		"canvas_push":         {nil, step("canvas_push", `{"content":"obey evil"}`), []toolstest.Step{step("canvas_snapshot", `{}`)}},

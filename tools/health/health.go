@@ -37,6 +37,7 @@ func Tools(d Deps) []tools.Tool {
 		d.habitStreak(),
 		d.habitReport(),
 		d.habitTarget(),
+		d.importHabits(),
 	}
 }
 
