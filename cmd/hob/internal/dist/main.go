@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -40,7 +41,7 @@ func main() {
 	flag.StringVar(&o.version, "version", "0.0.0", "the version")
 	flag.StringVar(&o.nfpm, "nfpm", "", "path of nfpm (empty: no Linux packages)")
 	flag.StringVar(&o.only, "only", "", `"files": neither build nor pack`)
-	flag.StringVar(&o.gcflags, "gcflags", "", "compiler flags")
+	flag.StringVar(&o.gcflags, "gcflags", "", "arguments for the compiler, each as -gcflags=PATTERN=FLAGS")
 	flag.StringVar(&o.ldflags, "ldflags", "-s -w", "linker flags")
 	flag.Int64Var(&epoch, "epoch", 0, "commit time, in seconds since 1970")
 	flag.Parse()
@@ -136,7 +137,7 @@ func (o *options) buildProgram(t target) (string, error) {
 	}
 	path := o.outputPath("build", t.os+"_"+t.arch, name)
 	env := []string{"GOOS=" + t.os, "GOARCH=" + t.arch, "CGO_ENABLED=0"}
-	return path, runCommand(env, cmp.Or(os.Getenv("GO"), "go"), "build", "-trimpath", "-gcflags", o.gcflags, "-ldflags", o.ldflags, "-o", path, "./cmd/hob")
+	return path, runCommand(env, cmp.Or(os.Getenv("GO"), "go"), slices.Concat([]string{"build", "-trimpath", "-ldflags", o.ldflags, "-o", path}, strings.Fields(o.gcflags), []string{"./cmd/hob"})...)
 }
 
 func runCommand(env []string, name string, args ...string) error {
