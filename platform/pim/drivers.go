@@ -145,6 +145,9 @@ type OutgoingMail struct {
 	References []string
 	Files      []Attachment
 	Date       time.Time
+	// Auto is the keyword of Auto-Submitted (RFC 3834), such as "auto-replied"; "" for a message that a
+	// person sends. Only an AutoMarker supports it.
+	Auto string
 	// Invite is iCalendar data with a METHOD (RFC 6047) that is attached; "" for none.
 	Invite string
 	// SendHooks are called by a LateCommitter.
@@ -202,6 +205,13 @@ type MailPart struct {
 	Method   string // method of an invitation (RFC 6047), such as "REQUEST"
 	Attached bool   // the part is a file
 	Data     []byte
+}
+
+// AutoMarker is a Mailer that can mark a message as automatic (see OutgoingMail.Auto).
+type AutoMarker interface {
+	Mailer
+	// MarksAuto does nothing. It tells the drivers apart.
+	MarksAuto()
 }
 
 // Attachment is a file attached to a message.

@@ -85,6 +85,8 @@ func messageCases() []toolstest.Case {
 		{Step: step("message_summary", `{"contact":"Ada"}`), Want: "Not answered yet: Can you bring the ladder on Friday?", Outside: true},
 		{Step: step("message_summary", `{"hours":1}`), Want: "No messages in the last 1 hour."},
 		{Step: step("relationship_summary", `{"contact":"Ada"}`), Want: "Contact with Ada in the last year: 1 mail received, 0 sent; 1 message received, 0 sent", Outside: true},
+		{Step: step("set_auto_reply", `{"enabled":true,"message":"Away.","until":"tomorrow at 9:00"}`), Want: "The automatic replies are on, for people in the address book, from today at 14:30 until tomorrow at 09:00, at most 100 replies.", Undone: "off again"},
+		{Step: step("set_auto_reply", `{}`), Want: "There are no automatic replies."},
 		{Step: step("start_facetime", `{"contact":"+15550100"}`), Want: "FaceTime asks you to confirm the call to +15550100."},
 		{Step: step("suggest_followups", `{}`), Before: []toolstest.Step{dora}, Want: "Get back to:\n- Dora: the harbour pass (due Fri 12 Mar)"},
 		{Step: dora, Want: "Added: get back to Dora: the harbour pass (due Fri 12 Mar).", Undone: "Removed the follow-up with"},

@@ -40,6 +40,7 @@ import (
 	"hob/tools/mail"
 	"hob/tools/mcp/servers"
 	"hob/tools/money"
+	"hob/tools/social"
 	"hob/tools/toolstest"
 	"hob/tools/web"
 	"hob/watchers"
@@ -187,6 +188,7 @@ func open(t *testing.T) toolstest.Env {
 		}
 		return out
 	}
+	d.Messages.Replies = social.NewReplier(social.ReplierOptions{State: bus.NewChannelState(st, "auto_reply"), Mailers: d.Mail.Mailers})
 	d.Lists = func() (out []pim.Reminders) {
 		for _, a := range d.Calendar.Accounts() {
 			out = append(out, netaccount.NewReminders(a, now.Location()))

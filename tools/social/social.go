@@ -1,7 +1,8 @@
 // Package social provides the tools for messages with other people: send_message and send_file, which
 // use the channels, read_messages and message_summary over the chats of all channels and the Messages
 // app, relationship_summary and suggest_followups, which also read mail and calendars, and
-// start_facetime. Summaries are extractive: they count, rank and quote. A message to other people is sent after a delay during which it can be
+// start_facetime. set_auto_reply answers mail for a time, through a Replier. Summaries are extractive:
+// they count, rank and quote. A message to other people is sent after a delay during which it can be
 // canceled. The guard decides whether it may be sent at all.
 package social
 
@@ -48,6 +49,8 @@ type Deps struct {
 	People    func(ctx context.Context, words string) ([]pim.Contact, error)
 	// MessagesDB is the path of the database of the Messages app; "" where there is none.
 	MessagesDB string
+	// Replies sends automatic replies. If it is nil, set_auto_reply is omitted.
+	Replies *Replier
 	// Scripts runs the script that starts a FaceTime call. It is nil except on a Mac.
 	Scripts osrun.Runner
 }
@@ -60,5 +63,9 @@ func Tools(d Deps) (out []tools.Tool) {
 	if d.Conversations == nil {
 		return out
 	}
-	return append(out, d.readMessages(), d.messageSummary(), d.relationshipSummary(), d.suggestFollowups(), d.startFacetime())
+	out = append(out, d.readMessages(), d.messageSummary(), d.relationshipSummary(), d.suggestFollowups(), d.startFacetime())
+	if d.Replies != nil {
+		out = append(out, d.setAutoReply())
+	}
+	return out
 }

@@ -69,6 +69,9 @@ func Letter(l pim.OutgoingMail, from pim.Person, blind bool) ([]byte, error) {
 	if len(refers) > 0 {
 		h.SetMsgIDList("References", refers)
 	}
+	if l.Auto != "" {
+		h.Set("Auto-Submitted", l.Auto)
+	}
 	var b bytes.Buffer
 	if err := writeBody(&b, h, l); err != nil {
 		return nil, fmt.Errorf("compose the message: %w", err)

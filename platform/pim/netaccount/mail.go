@@ -157,6 +157,9 @@ func (m *Mail) SendMail(ctx context.Context, l pim.OutgoingMail) (pim.Receipt, e
 	return out, nil
 }
 
+// MarksAuto implements pim.AutoMarker.
+func (m *Mail) MarksAuto() {}
+
 // WasSent implements pim.LateCommitter.
 func (m *Mail) WasSent(ctx context.Context, id string) (sent bool, err error) {
 	if m.account.Server(pim.IMAP) == "" {

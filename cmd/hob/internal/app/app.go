@@ -72,6 +72,7 @@ import (
 	"hob/tools/files"
 	"hob/tools/files/containertool"
 	"hob/tools/mcp"
+	"hob/tools/social"
 	toolsweb "hob/tools/web"
 	"hob/watchers"
 	watchersall "hob/watchers/all"
@@ -103,6 +104,7 @@ type App struct {
 	tools        []tools.Tool // all tools, including those unavailable here
 	catalog      *tools.Catalog
 	crew         *agents.Registry
+	replies      *social.Replier
 	mcp          *mcp.Manager
 	goals        *goals.Goals
 	plan         *goals.Plan
@@ -337,6 +339,9 @@ func (d *App) Run(ctx context.Context) error {
 		if d.opt.Config.Autonomy.Enabled {
 			parts = append(parts, d.watchers.Run)
 		}
+	}
+	if d.opt.Play == nil && !d.opt.InProcess {
+		parts = append(parts, d.replies.Run)
 	}
 	d.isReady.Store(true)
 	close(d.ready)

@@ -55,7 +55,13 @@ func (d *App) openTools(ctx context.Context) (err error) {
 	deps := d.personalDeps()
 	deps.Documents = ingest.Requests{Library: d.documents, Sync: d.folders, Files: d.files, Network: d.network}
 	deps.Knowledge, deps.Linker, deps.Forgetting, deps.Conversations = d.base, d.graph, d.erasing, d.library
-	deps.Messages = social.Deps{Conversations: d.library, MessagesDB: social.MessagesDatabase(d.opt.UserHome)}
+	policy := service.ReplyPolicy{Guard: d.guard, Store: d.store, Tool: func() tools.Tool { t, _ := d.catalog.Get("send_email"); return t }}
+	d.replies = social.NewReplier(social.ReplierOptions{
+		State: bus.NewChannelState(d.store, "auto_reply"), Mailers: deps.Mail.Mailers, People: deps.Mail.People, Allowed: policy.Allowed, Zone: d.zone, Log: d.opt.Log,
+		Paused: func(ctx context.Context) (bool, error) { _, on, err := d.bus.Pause.Current(ctx); return on, err },
+		Notify: func(ctx context.Context, key, text string) error { return d.intake.Notify(ctx, key, text) },
+	})
+	deps.Messages = social.Deps{Conversations: d.library, MessagesDB: social.MessagesDatabase(d.opt.UserHome), Replies: d.replies}
 	if runtime.GOOS != "windows" { // only tests set scripts on Linux
 		deps.Messages.Scripts = d.scripts
 	}
