@@ -145,11 +145,7 @@ func All(d Deps) []tools.Tool {
 		out = append(out, category...)
 	}
 	if d.Web.Network != nil {
-		out = append(append(out, web.Tools(d.Web)...), research.Tools(research.Deps{
-			Web: d.Web, Notes: notes, Followed: func(ctx context.Context) ([]watchers.Spec, error) {
-				return watch.FollowedNews(d.Watchers, d.Store.Reader(ctx))
-			},
-		})...)
+		out = append(append(out, web.Tools(d.Web)...), research.Tools(d.researchDeps(notes))...)
 	}
 	if d.Browser.Browser != nil {
 		out = append(out, browser.Tools(d.Browser)...)
@@ -198,6 +194,20 @@ func (d Deps) socialDeps() social.Deps {
 	out := d.Messages
 	out.Sender, out.Store = d.Post, d.Store
 	out.Mailers, out.Calendars, out.People = d.Mail.Mailers, d.Calendar.Calendars, d.Mail.People
+	return out
+}
+
+func (d Deps) researchDeps(notes memory.Deps) research.Deps {
+	out := research.Deps{
+		Web: d.Web, Notes: notes, Reports: d.Files, Followed: func(ctx context.Context) ([]watchers.Spec, error) {
+			return watch.FollowedNews(d.Watchers, d.Store.Reader(ctx))
+		},
+	}
+	if p, ok := d.Browser.Browser.(interface {
+		PrintPDF(ctx context.Context, document string) ([]byte, error)
+	}); ok {
+		out.Print = p.PrintPDF
+	}
 	return out
 }
 

@@ -367,6 +367,8 @@ func webCases() []toolstest.Case {
 		{Step: step("content_digest", `{"keywords":["warm"]}`), Before: []toolstest.Step{step("track_feed", `{"name":"Stoves","source":"http://boiler.example/feed.xml"}`)}, Want: "Stoves:\n- They are warm", Outside: true},
 		{Step: step("fact_check", `{"claim":"The boiler holds 90 litres"}`), Want: "Verdict: contradicted", Outside: true},
 		{Step: step("research_topic", `{"topic":"How much water does the boiler hold?","depth":"quick"}`), Want: "“The boiler holds 120 litres of water and weighs 80 kg.” [1]", Undone: `Deleted the note "Research: How much water does the boiler hold?".`, Outside: true},
+		{Step: step("compile_report", `{"topic":"How much water does the boiler hold?"}`), Want: "Saved as ", Undone: "Deleted ", Outside: true},
+		{Step: step("compile_report", `{"topic":"water in the boiler","format":"brief","file":"html"}`), Before: []toolstest.Step{step("research_topic", `{"topic":"How much water does the boiler hold?","depth":"quick"}`)}, Want: "- “The boiler holds 120 litres of water and weighs 80 kg.” [1]", Undone: "Deleted ", Outside: true},
 		{Step: step("web_search", `{"query":"boiler"}`), Want: "1. Boilers\n   https://boiler.example/a\n   All about them.", Outside: true},
 	}
 }

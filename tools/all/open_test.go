@@ -178,7 +178,7 @@ func open(t *testing.T) toolstest.Env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Files, err = files.New(files.Options{Allowed: []string{docs}, Home: home, UndoDir: filepath.Join(home, "hob", "undo"), Trash: can})
+	d.Files, err = files.New(files.Options{Allowed: []string{docs}, Drop: filepath.Join(docs, "Hob"), Home: home, UndoDir: filepath.Join(home, "hob", "undo"), Trash: can})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,6 +82,7 @@ func TestPages(t *testing.T) {
 		{"forms", testForms},
 		{"scripts", testScripts},
 		{"a picture", testPicture},
+		{"a printed document", testPrint},
 		{"history", testHistory},
 		{"a page of 2 MB", func(t *testing.T, w *browserFixture) {
 			c := w.page(t, "http://plain.example/huge")
@@ -306,6 +307,17 @@ func testScripts(t *testing.T, w *browserFixture) {
 	}
 	if got, err := w.Execute(w.ctx(t), "", "document.title", approveAll); err != nil || !strings.HasPrefix(got, "Shop") {
 		t.Errorf("the page does not work after the calls: %q, %v", got, err)
+	}
+}
+
+func testPrint(t *testing.T, w *browserFixture) {
+	tabs := len(w.Tabs(w.ctx(t)))
+	pdf, err := w.PrintPDF(w.ctx(t), "<title>x</title><h1>Printed</h1><p>A report.</p>")
+	if err != nil || !bytes.HasPrefix(pdf, []byte("%PDF-")) || len(pdf) < 1000 {
+		t.Errorf("%d bytes, %v", len(pdf), err)
+	}
+	if n := len(w.Tabs(w.ctx(t))); n != tabs {
+		t.Errorf("%d tabs, want %d", n, tabs)
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package research provides tools that read several pages and compare them: summarize_article,
-// content_digest, fact_check and research_topic.
+// content_digest, fact_check, research_topic and compile_report.
 //
 // The tools search, fetch, extract, rank, quote and cite by fixed rules. They call no model: a
 // result contains only sentences of the pages, with their addresses, and counts. All of it is
@@ -49,17 +49,20 @@ type Notes interface {
 	FindNotes(ctx context.Context, text string, limit int) ([]api.Note, error)
 }
 
-// Deps are the dependencies of the tools. All of them are required.
+// Deps are the dependencies of the tools. All of them except Print are required.
 type Deps struct {
 	Web   Web
 	Notes Notes
 	// Followed returns the watchers of the feeds, pages and topics that the user follows.
 	Followed func(ctx context.Context) ([]watchers.Spec, error)
+	Reports  Reports
+	// Print converts an HTML document to PDF. It is nil if there is no browser.
+	Print func(ctx context.Context, document string) ([]byte, error)
 }
 
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool {
-	return []tools.Tool{d.summarizeArticle(), d.contentDigest(), d.factCheck(), d.researchTopic()}
+	return []tools.Tool{d.summarizeArticle(), d.contentDigest(), d.factCheck(), d.researchTopic(), d.compileReport()}
 }
 
 // Limits of reading several pages.

@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/platform/net/safehttp/safehttptest"
 	"hob/platform/provenance"
+	"hob/platform/store"
 	"hob/tools"
 	"hob/tools/web"
 	"hob/watchers"
@@ -262,6 +264,87 @@ func TestContentDigest(t *testing.T) {
 	}
 }
 
+// notes is a fake of Notes that finds every note.
+type notes []api.Note
+
+func (n *notes) AddNoteTx(_ *store.Tx, c tools.Call, title, text string) (string, *tools.Undo, error) {
+	*n = append(*n, api.Note{ID: "n1", Title: title, Text: text, UpdatedAt: c.Now})
+	return "n1", tools.NewUndo("delete it", "n1"), nil
+}
+
+func (n *notes) UndoNoteTx(*store.Tx, json.RawMessage) (string, error) { return "Deleted.", nil }
+
+func (n *notes) FindNotes(context.Context, string, int) ([]api.Note, error) { return *n, nil }
+
+// reports is a fake of Reports that keeps the last file.
+type reports struct{ ext, content string }
+
+func (r *reports) CreateReport(_ context.Context, _ tools.Call, name, ext string, content []byte) (string, *tools.Undo, error) {
+	r.ext, r.content = ext, string(content)
+	return "/docs/" + name + ext, tools.NewUndo("delete it", name), nil
+}
+
+func (r *reports) UndoReport(context.Context, json.RawMessage) (string, error) {
+	return "Deleted.", nil
+}
+
+func (r *reports) MayDrop() bool { return true }
+
+func TestCompileReport(t *testing.T) {
+	n, call := open(t, spitSite())
+	r, err := call("research_topic", researchIn{Topic: "How long is the Curonian Spit, and when did it become a world heritage site?"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := r.Data.(Findings)
+	kept := &notes{
+		{ID: "n1", Title: notePrefix + f.Topic, Text: f.renderMarkdown(), UpdatedAt: now},
+		{ID: "n2", Title: "Shopping", Text: "- milk"},
+		{ID: "n3", Title: notePrefix + "The Curonian Spit", Text: "## The Curonian Spit\n- “The spit has <b>fine</b> sand, so they say.” [1]\n\n## Sources\n[1] Sand, https://sand.example/a\n", UpdatedAt: now.AddDate(0, 0, -3)},
+	}
+	file := &reports{}
+	printed := ""
+	d := Deps{Web: web.Deps{Network: n.Client(t), Search: web.Search{BaseURL: "http://search.example"}}, Notes: kept, Reports: file, Print: func(_ context.Context, document string) ([]byte, error) {
+		printed = document
+		return []byte("%PDF-"), nil
+	}}
+	asked := len(n.Heard())
+	report := func(args string) tools.Result {
+		t.Helper()
+		r, err := d.compileReport().Call(t.Context(), tools.Call{Args: json.RawMessage(args), Now: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if j := tools.JudgmentOf(t.Context(), d.compileReport(), json.RawMessage(`{"topic":"the Curonian Spit"}`)); j.Effects != tools.Write || !j.Inert || j.Query != "" {
+		t.Errorf("with notes: %+v", j)
+	}
+	if j := tools.JudgmentOf(t.Context(), d.compileReport(), json.RawMessage(`{"topic":"heat pumps","file":"none"}`)); j.Effects != tools.Egress || j.Query != "heat pumps" {
+		t.Errorf("without notes: %+v", j)
+	}
+	r = report(`{"topic":"the Curonian Spit"}`)
+	for _, w := range []string{"# the Curonian Spit", "## Disagreements", "length: 98 km [1]", "“The spit has <b>fine</b> sand, so they say.” [6]", "6. Sand, https://sand.example/a", "1. Travel guide to the Curonian Spit, http://guide.example/spit", "Saved as /docs/the Curonian Spit.md"} {
+		if !strings.Contains(r.Text, w) {
+			t.Errorf("%q is missing:\n%s", w, r.Text)
+		}
+	}
+	if strings.Contains(r.Text, "milk") || len(n.Heard()) != asked || r.Source != provenance.Outside || r.Undo == nil {
+		t.Errorf("%d requests, %+v", len(n.Heard())-asked, r)
+	}
+	report(`{"topic":"the Curonian Spit","file":"html"}`)
+	if file.ext != ".html" || strings.Contains(file.content, "<b>fine") || !strings.Contains(file.content, `href="https://sand.example/a"`) || !strings.Contains(file.content, "default-src 'none'") {
+		t.Errorf("%s:\n%s", file.ext, file.content)
+	}
+	if report(`{"topic":"the Curonian Spit","file":"pdf","format":"brief"}`); file.ext != ".pdf" || !strings.Contains(printed, "<h1>the Curonian Spit</h1>") {
+		t.Errorf("%s:\n%s", file.ext, printed)
+	}
+	d.Print = nil
+	if _, err := d.compileReport().Call(t.Context(), tools.Call{Args: json.RawMessage(`{"topic":"the Curonian Spit","file":"pdf"}`), Now: now}); tools.CodeOf(err) != tools.Unsupported || !strings.Contains(err.Error(), "install Chromium") {
+		t.Error(err)
+	}
+}
+
 // A service that fails must not look like a search without results.
 func TestSearchFails(t *testing.T) {
 	for _, c := range []struct {
@@ -317,8 +400,9 @@ func TestRejectsArguments(t *testing.T) {
 // The guard allows a search for words; a call must not name an address as known.
 func TestAssessment(t *testing.T) {
 	d := Deps{Web: web.Deps{Network: safehttptest.New(t, http.NotFoundHandler()).Client(t), Search: web.Search{BaseURL: "http://search.example"}}}
+	d.Notes, d.Reports = &notes{}, &reports{}
 	for _, x := range Tools(d) {
-		args := map[string]string{"summarize_article": `{"url":"https://Example.org/a"}`, "fact_check": `{"claim":"tea is warm","context":"Riga"}`, "research_topic": `{"topic":"tea","focus_areas":["Riga"]}`}[x.Spec().Name]
+		args := map[string]string{"summarize_article": `{"url":"https://Example.org/a"}`, "fact_check": `{"claim":"tea is warm","context":"Riga"}`, "research_topic": `{"topic":"tea","focus_areas":["Riga"]}`, "compile_report": `{"topic":"tea"}`}[x.Spec().Name]
 		j := tools.JudgmentOf(t.Context(), x, json.RawMessage(args))
 		switch x.Spec().Name {
 		case "content_digest":
