@@ -16,6 +16,16 @@ func accountBuilders() map[string]builder {
 		"mail.matters": func(w *intentDraft) (plan, bool) {
 			return planCall("read_emails", argsOf("unread", true, "matters", true))
 		},
+		"mail.triage":      func(*intentDraft) (plan, bool) { return planCall("email_triage", nil) },
+		"mail.newsletters": func(*intentDraft) (plan, bool) { return planCall("email_unsubscribe", nil) },
+		"mail.rules":       func(*intentDraft) (plan, bool) { return planCall("list_email_rules", nil) },
+		"mail.thread": func(w *intentDraft) (plan, bool) {
+			return planCall("email_summarize_thread", argsOf("subject", bareName(w.slotString("about"))))
+		},
+		"mail.unsubscribe": func(w *intentDraft) (plan, bool) {
+			return planCall("email_unsubscribe", argsOf("sender", bareName(w.slotString("which"))))
+		},
+		"mail.rule":  ruleForMail,
 		"mail.who":   mailSince,
 		"mail.from":  mailFrom,
 		"mail.write": writeMail,
@@ -192,6 +202,16 @@ func writeMail(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	return w.mailCall("to", who, "subject", upperFirst(strings.TrimSpace(w.slotString("about"))))
+}
+
+// ruleForMail handles "always archive emails from shop.example".
+func ruleForMail(w *intentDraft) (plan, bool) {
+	from := bareName(w.slotString("which"))
+	if w.g.isUnspecific(from) {
+		return noPlan()
+	}
+	action := map[string]string{"archive": "archive", "delete": "trash", "trash": "trash", "read": "mark_read"}[w.slotNorm("act")]
+	return planCall("create_email_rule", argsOf("from", from, "action", action))
 }
 
 func answerMail(w *intentDraft) (plan, bool) {
