@@ -113,7 +113,7 @@ func (a *cli) expenseCmd() *cobra.Command {
 		c.Flags().String("category", "", "only this category, vendor or note")
 		_ = c.RegisterFlagCompletionFunc("period", cobra.FixedCompletions([]string{"today", "yesterday", "this_week", "last_week", "this_month", "last_month", "this_year", "all"}, cobra.ShellCompDirectiveNoFileComp))
 	}
-	return a.commandGroup(&cobra.Command{Use: "expense", Short: "Manage expenses", SuggestFor: []string{"expenses", "spent", "spending"}}, add, list, sum)
+	return a.commandGroup(&cobra.Command{Use: "expense", Short: "Manage expenses", SuggestFor: []string{"expenses", "spent", "spending", "budget", "budgets"}}, append(a.moneyCmds(), add, list, sum)...)
 }
 
 func (a *cli) habitCmd() *cobra.Command {
@@ -141,7 +141,7 @@ func (a *cli) habitCmd() *cobra.Command {
 				})
 		}),
 	})
-	return a.commandGroup(&cobra.Command{Use: "habit", Short: "Log habits and show streaks", SuggestFor: []string{"habits", "streak", "streaks"}}, log, list)
+	return a.commandGroup(&cobra.Command{Use: "habit", Short: "Log habits and show streaks", SuggestFor: []string{"habits", "streak", "streaks"}}, append(a.habitCmds(), log, list)...)
 }
 
 // printToolList runs a tool and prints the list that the data of its result holds under key.
