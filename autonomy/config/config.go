@@ -34,6 +34,7 @@ type Config struct {
 	Guard     Guard
 	Knowledge Knowledge
 	Search    Search
+	Travel    Travel
 	Browser   Browser
 	Update    Update
 	Web       Web
@@ -265,6 +266,15 @@ type Search struct {
 	BaseURL  string `toml:"base_url"` // address of a SearXNG instance
 }
 
+// Travel is the [travel] section: the services for routes and flights.
+type Travel struct {
+	RoutesURL   string `toml:"routes_url"`   // OSRM server; "{profile}" is car, bike or foot
+	GeocoderURL string `toml:"geocoder_url"` // Nominatim server
+	FlightsURL  string `toml:"flights_url"`
+	FlightsAPI  string `toml:"flights_api"` // "aviationstack" or "aeroapi"
+	FlightsKey  string `toml:"flights_key"` // a reference to the key, or the key itself
+}
+
 // Web is the [web] section.
 type Web struct {
 	Listen string `toml:"listen"` // host:port; port 0 picks a free port
@@ -313,6 +323,7 @@ type configFile struct {
 	Guard     Guard                     `toml:"guard"`
 	Knowledge Knowledge                 `toml:"knowledge"`
 	Search    Search                    `toml:"search"`
+	Travel    Travel                    `toml:"travel"`
 	Browser   Browser                   `toml:"browser"`
 	Update    Update                    `toml:"update"`
 	Web       Web                       `toml:"web"`
@@ -337,7 +348,7 @@ type configFile struct {
 // indexSections records the names and the order of the sections in the file.
 func (c *Config) indexSections() {
 	f := &c.file
-	c.Agent, c.Autonomy, c.Notify, c.Files, c.Knowledge, c.Search, c.Web, c.Tray, c.Pim, c.Log = f.Agent, f.Autonomy, f.Notify, f.Files, f.Knowledge, f.Search, f.Web, f.Tray, f.Pim, f.Log
+	c.Agent, c.Autonomy, c.Notify, c.Files, c.Knowledge, c.Search, c.Web, c.Tray, c.Pim, c.Log, c.Travel = f.Agent, f.Autonomy, f.Notify, f.Files, f.Knowledge, f.Search, f.Web, f.Tray, f.Pim, f.Log, f.Travel
 	c.Notify.parseQuietHours()
 	c.Shell = f.Shell
 	for _, n := range c.doc.subsectionNames("providers") {

@@ -274,6 +274,12 @@ func (k *checker) checkEgress() {
 		u, err := url.Parse(s.BaseURL)
 		k.requireValid("search.base_url", err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", `must be an address such as "http://127.0.0.1:8888"`)
 	}
+	t := k.c.Travel
+	k.oneOf("travel.flights_api", t.FlightsAPI, "aviationstack", "aeroapi")
+	for key, address := range map[string]string{"travel.routes_url": strings.ReplaceAll(t.RoutesURL, "{profile}", "car"), "travel.geocoder_url": t.GeocoderURL, "travel.flights_url": t.FlightsURL} {
+		u, err := url.Parse(address)
+		k.requireValid(key, err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.RawQuery == "", `must be an address such as "https://routes.example.org"`)
+	}
 }
 
 func (k *checker) checkChannels() {

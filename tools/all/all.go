@@ -36,6 +36,7 @@ import (
 	"hob/tools/social"
 	"hob/tools/system"
 	"hob/tools/tasks"
+	"hob/tools/travel"
 	"hob/tools/watch"
 	"hob/tools/weather"
 	"hob/tools/web"
@@ -101,6 +102,8 @@ type Deps struct {
 	Rates money.Rates
 	// Weather queries the forecast. Without a network client, its tool is omitted.
 	Weather weather.Deps
+	// Travel finds routes and flights. Its Store, Place and Forecast are filled in.
+	Travel travel.Deps
 	// Browser controls Hob's browser. Its tools are omitted if there is none.
 	Browser browser.Deps
 	// Desktop accesses the owner's desktop. If a field is nil, its tools are omitted.
@@ -170,6 +173,7 @@ func All(d Deps) []tools.Tool {
 	if d.Weather.Network != nil {
 		out = append(out, weather.Tools(d.Weather)...)
 	}
+	out = append(out, travel.Tools(d.travelDeps())...)
 	out = append(out, database.Tools(d.Databases)...)
 	out = append(out, servers.ConnectTool(d.Connect)...)
 	out = append(out, desktop.Tools(d.Desktop)...)
@@ -217,6 +221,19 @@ func Briefs(d Deps) []tools.BriefSource {
 		Day(d),
 		append(slices.Clone(d.Briefs), health.Brief{Deps: health.Deps{Store: d.Store}}, money.Brief{Store: d.Store})...,
 	)
+}
+
+// travelDeps completes the dependencies of the travel tools.
+func (d Deps) travelDeps() travel.Deps {
+	t := d.Travel
+	t.Store, t.Place = d.Store, d.Weather.Place
+	if d.Weather.Network != nil {
+		t.Forecast = func(ctx context.Context, place string, days int) (travel.Forecast, error) {
+			o, err := d.Weather.Outlook(ctx, place, days)
+			return travel.Forecast(o), err
+		}
+	}
+	return t
 }
 
 // pastWeek returns the sections of the weekly review about the past, in order.
@@ -267,7 +284,7 @@ func Day(d Deps) (out []tools.BriefSource) {
 // Migrations returns the tables of the tools and of the shared memory.
 func Migrations() []store.MigrationSet {
 	sets := knowledge.Migrations()
-	for _, more := range [][]store.MigrationSet{memory.Migrations(), tasks.Migrations(), money.Migrations(), health.Migrations(), canvas.Migrations(), files.Migrations(), mail.Migrations(), mcp.Migrations(), a2a.Migrations(), social.Migrations()} {
+	for _, more := range [][]store.MigrationSet{memory.Migrations(), tasks.Migrations(), money.Migrations(), health.Migrations(), travel.Migrations(), canvas.Migrations(), files.Migrations(), mail.Migrations(), mcp.Migrations(), a2a.Migrations(), social.Migrations()} {
 		sets = append(sets, more...)
 	}
 	return sets
@@ -275,7 +292,7 @@ func Migrations() []store.MigrationSet {
 
 // Erasers returns the erasers for the tables and files of the tools.
 func Erasers(f *files.Files) []erase.Eraser {
-	return []erase.Eraser{memory.Eraser(), tasks.Eraser(), money.Eraser(), health.Eraser(), canvas.Eraser(), mail.Eraser(), mcp.Eraser(), a2a.Eraser(), social.Eraser(), f.Eraser()}
+	return []erase.Eraser{memory.Eraser(), tasks.Eraser(), money.Eraser(), health.Eraser(), travel.Eraser(), canvas.Eraser(), mail.Eraser(), mcp.Eraser(), a2a.Eraser(), social.Eraser(), f.Eraser()}
 }
 
 // WithSources returns the dependencies with the owner's email, calendars and contacts from s. now

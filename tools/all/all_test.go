@@ -8,7 +8,7 @@ import (
 
 func TestConformance(t *testing.T) {
 	var cases []toolstest.Case
-	for _, list := range [][]toolstest.Case{fileCases(), shellCases(), messageCases(), memoryCases(), taskCases(), reminderCases(), watchCases(), countCases(), canvasCases(), sendCases(), webCases(), accountCases(), browserCases(), desktopCases(), mediaCases()} {
+	for _, list := range [][]toolstest.Case{fileCases(), shellCases(), messageCases(), memoryCases(), taskCases(), reminderCases(), watchCases(), countCases(), canvasCases(), sendCases(), travelCases(), webCases(), accountCases(), browserCases(), desktopCases(), mediaCases()} {
 		cases = append(cases, list...)
 	}
 	toolstest.Run(t, toolstest.Suite{Open: open, Cases: cases, Ignore: []string{"watchers.next_at", "file_watches.since", "watcher_polls.begun_at"}})

@@ -65,6 +65,17 @@ func accountCases() []toolstest.Case {
 	}
 }
 
+func travelCases() []toolstest.Case {
+	mug := step("packing_list", `{"destination":"Nida","duration_days":2,"add":["Moomin mug"]}`)
+	return []toolstest.Case{
+		{Step: step("get_directions", `{"from":"54.7,25.3","to":"54.9,23.9"}`), Want: "54.7,25.3 to 54.9,23.9 by car: 103.4 km, 1 h 18 min without traffic.", Outside: true},
+		{Step: step("flight_status", `{"flight_number":"BT342"}`), Want: "BT342 on 2094-03-10: active, departure delayed by 45 min.\n- Departure: (VNO), gate C7", Outside: true},
+		{Step: step("packing_list", `{"destination":"Nida","duration_days":9,"weather":"rain"}`), Before: []toolstest.Step{mug}, Want: "- Moomin mug (from your list for Nida, March 2094)", Undone: "Removed the packing list"},
+		{Step: step("world_clock", `{"places":["Tokyo"]}`), Want: "in Tokyo (Wed 10 Mar, JST"},
+		{Step: step("sun_times", `{"place":"54.7,25.3"}`), Want: "54.7,25.3 on Wed 10 Mar 2094: sunrise "},
+	}
+}
+
 func sendCases() []toolstest.Case {
 	return []toolstest.Case{
 		{Step: step("send_message", `{"channel":"webhook","text":"hello"}`), Want: "The message to webhook will be sent at 14:30:10; to cancel it: hob undo call", Undone: "Called back"},

@@ -42,6 +42,7 @@ import (
 	"hob/tools/money"
 	"hob/tools/social"
 	"hob/tools/toolstest"
+	"hob/tools/travel"
 	"hob/tools/web"
 	"hob/watchers"
 	watchersall "hob/watchers/all"
@@ -151,6 +152,7 @@ func open(t *testing.T) toolstest.Env {
 	d.Desktop = desktopDeps(t, docs)
 	d.Media = machineDeps(t, docs, &d.Desktop)
 	d.Weather.Network = client
+	d.Travel = travel.Deps{Network: client, Services: travel.Services{Routes: "http://routes.example", Geocoder: "http://geo.example", Flights: "http://flights.example", FlightsAPI: travel.AviationStack}}
 	d.Rates = money.Rates{Network: client, Store: st, URL: "http://rates.example/daily.xml"}
 	d.Mail.Accounts, d.Calendar.Accounts = accounts(t)
 	d.Browser = browser.Deps{Browser: &tabList{}, Own: owners{}, Network: client, Keep: func(name string, _ []byte) (string, error) { return "/pictures/" + name, nil }}
@@ -286,6 +288,14 @@ func same(t *testing.T, before, after map[string][]string) {
 
 // page serves the web: a page at every address, a feed, and a search service.
 func page(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, "/route/v1/driving/") {
+		_, _ = io.WriteString(w, `{"code":"Ok","routes":[{"distance":103400,"duration":4680,"legs":[]}]}`)
+		return
+	}
+	if r.URL.Path == "/v1/flights" {
+		_, _ = io.WriteString(w, `{"data":[{"flight_date":"2094-03-10","flight_status":"active","departure":{"iata":"VNO","gate":"C7","delay":45},"arrival":{"iata":"RIX"},"flight":{"iata":"BT342"}}]}`)
+		return
+	}
 	if strings.HasSuffix(r.Host, "open-meteo.com") {
 		_, _ = io.WriteString(w, `{"daily":{"time":["2094-03-10"],"weather_code":[0]}}`)
 		return

@@ -64,7 +64,7 @@ type Deps struct {
 
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool {
-	out := []tools.Tool{d.worldClock(), d.sunTimes()}
+	out := []tools.Tool{d.packingList(), d.worldClock(), d.sunTimes()}
 	if d.Network != nil {
 		out = append(out, d.getDirections(), d.flightStatus())
 	}

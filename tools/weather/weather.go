@@ -148,6 +148,37 @@ func (b Brief) Brief(ctx context.Context, from, _ time.Time) ([]tools.BriefItem,
 	return nil, nil
 }
 
+// Outlook is the weather at a place over several days. Unknown temperatures are nil.
+type Outlook struct {
+	Place      string
+	Min, Max   *float64 // degrees Celsius
+	Rain, Snow bool
+}
+
+// likelyRain is the chance of rain, in percent, from which an outlook counts as rainy.
+const likelyRain = 50
+
+// Outlook returns the weather for days days starting today.
+func (d Deps) Outlook(ctx context.Context, place string, days int) (o Outlook, err error) {
+	f, err := d.fetchForecast(ctx, place, days)
+	if err != nil {
+		return o, err
+	}
+	o.Place = f.Place
+	for _, x := range f.Days {
+		if x.Min != nil && (o.Min == nil || *x.Min < *o.Min) {
+			o.Min = x.Min
+		}
+		if x.Max != nil && (o.Max == nil || *x.Max > *o.Max) {
+			o.Max = x.Max
+		}
+		snows := x.Code != nil && (*x.Code >= 71 && *x.Code <= 77 || *x.Code == 85 || *x.Code == 86) // WMO 4677
+		o.Snow = o.Snow || snows
+		o.Rain = o.Rain || !snows && x.Rain != nil && *x.Rain >= likelyRain
+	}
+	return o, nil
+}
+
 // Point reads "54.69,25.28".
 func Point(s string) (lat, lon float64, ok bool) {
 	a, b, found := strings.Cut(s, ",")

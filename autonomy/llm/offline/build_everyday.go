@@ -3,6 +3,7 @@ package offline
 import (
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -17,6 +18,10 @@ func everydayBuilders() map[string]builder {
 		"weather.show":   showWeather,
 		"follow.weather": followWeather,
 		"week.review":    reviewWeek,
+		"travel.route":   findRoute,
+		"travel.flight":  showFlight,
+		"travel.packing": packForTrip,
+		"travel.sun":     tellSun,
 	}
 }
 
@@ -25,6 +30,51 @@ func reviewWeek(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	return planCall("weekly_review", nil)
+}
+
+func findRoute(w *intentDraft) (plan, bool) {
+	if !w.noLead() {
+		return noPlan()
+	}
+	mode := map[string]string{"by bike": "cycling", "by bicycle": "cycling", "cycle": "cycling", "on foot": "walking", "walk": "walking"}[w.slotString("by")]
+	return planCall("get_directions", argsOf("from", bareName(w.slotString("from")), "to", bareName(w.slotString("to")), "mode", mode))
+}
+
+// dayOfTimes returns the day that the times of a message name, or "" if there are none. ok is false
+// if they are not one day.
+func (w *intentDraft) dayOfTimes() (day string, ok bool) {
+	t, err := w.joinTimes(w.allSpans())
+	switch {
+	case err != nil, t.every != "", t.vague:
+		return "", false
+	case t.none:
+		return "", true
+	}
+	return t.at.Format(time.DateOnly), true
+}
+
+func showFlight(w *intentDraft) (plan, bool) {
+	day, ok := w.dayOfTimes()
+	if !ok || !w.noLead() {
+		return noPlan()
+	}
+	return planCall("flight_status", argsOf("flight_number", w.slotString("word_flight"), "date", day))
+}
+
+func packForTrip(w *intentDraft) (plan, bool) {
+	days, ok := w.numberOf("number")
+	if !ok || !w.noLead() || days < 1 {
+		return noPlan()
+	}
+	return planCall("packing_list", argsOf("destination", bareName(w.slotString("destination")), "duration_days", days))
+}
+
+func tellSun(w *intentDraft) (plan, bool) {
+	day, ok := w.dayOfTimes()
+	if !ok || !w.noLead() {
+		return noPlan()
+	}
+	return planCall("sun_times", argsOf("place", bareName(w.slotString("few_place")), "date", day))
 }
 
 // maxForecast is the number of days that the weather tool can forecast.

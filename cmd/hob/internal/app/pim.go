@@ -10,11 +10,13 @@ import (
 	"hob/channels"
 	channelsall "hob/channels/all"
 	"hob/platform/host/osrun"
+	"hob/platform/net/safehttp"
 	"hob/platform/pim"
 	"hob/platform/pim/listfeed"
 	"hob/platform/pim/sources"
 	toolsall "hob/tools/all"
 	"hob/tools/money"
+	"hob/tools/travel"
 	"hob/tools/weather"
 )
 
@@ -60,11 +62,19 @@ func (d *App) accountsOf(c *config.Config) config.AccountSet {
 func (d *App) personalDeps() toolsall.Deps {
 	out := toolsall.Deps{
 		Store: d.store, Log: d.opt.Log, Files: d.files, Watchers: d.watchers, Weather: weather.Deps{Network: d.network, Place: d.opt.Config.Plan.Place},
-		Rates: money.Rates{Network: d.network, Store: d.store, URL: d.opt.Config.Network.Rates},
+		Rates:  money.Rates{Network: d.network, Store: d.store, URL: d.opt.Config.Network.Rates},
+		Travel: travelDeps(d.network, d.opt.Config.Travel, d.secrets.ResolveContext),
 	}
 	return out.WithSources(d.pim, d.localTime, notify.MailJudge(d.opt.Config.Notify, func(ctx context.Context) (func(name, address string) string, error) {
 		return d.graph.KnownPeople(d.store.Reader(ctx))
 	}))
+}
+
+// travelDeps returns the dependencies of the travel tools.
+func travelDeps(network *safehttp.Client, c config.Travel, secret func(context.Context, string) (string, error)) travel.Deps {
+	return travel.Deps{Network: network, Secret: secret, Services: travel.Services{
+		Routes: c.RoutesURL, Geocoder: c.GeocoderURL, Flights: c.FlightsURL, FlightsAPI: c.FlightsAPI, FlightsKey: c.FlightsKey,
+	}}
 }
 
 // localTime returns the current time in the user's time zone.
