@@ -166,28 +166,32 @@ func toolsPage(t *testing.T) string {
 		byCategory[x.Category] = append(byCategory[x.Category], x)
 		known[x.Name] = true
 	}
-	cell := strings.NewReplacer("|", "\\|", "\n", " ")
 	for _, category := range slices.Sorted(maps.Keys(byCategory)) {
-		fmt.Fprintf(&b, "\n## %s\n\n| tool | what it does | effects | systems |\n|---|---|---|---|\n", category)
+		fmt.Fprintf(&b, "\n## %s\n\n", category)
 		for _, x := range byCategory[category] {
-			systems := strings.Join(x.Platforms, ", ")
-			if len(x.Platforms) == 3 {
-				systems = "all"
+			systems := ""
+			if len(x.Platforms) < 3 {
+				systems = " on " + strings.Join(x.Platforms, ", ")
 			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", x.Name, cell.Replace(x.Description), strings.Join(x.Effects, ", "), systems)
+			fmt.Fprintf(&b, "- `%s` (%s%s): %s\n", x.Name, strings.Join(x.Effects, ", "), systems, strings.ReplaceAll(x.Description, "\n", " "))
 		}
 	}
-	b.WriteString("\n## Names in other assistants\n\nTools that have the same name in Hob are not listed.\n\n| name elsewhere | tool |\n|---|---|\n")
+	b.WriteString("\n## Names in other assistants\n\n| name elsewhere | tool |\n|---|---|\n")
 	for line := range strings.Lines(otherToolNames) {
-		name, tools, ok := strings.Cut(strings.TrimSpace(line), " = ")
-		if !ok {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		if known[name] {
-			t.Errorf("testdata/tool-names.txt: %s is a tool of Hob; remove the line", name)
+		name, tools, other := strings.Cut(line, " = ")
+		switch {
+		case !other:
+			tools = name
+		case known[name]:
+			t.Errorf("testdata/tool-names.txt: %s is a tool of Hob; write only its name", name)
 		}
-		cells := "follows"
-		if tools != cells {
+		if tools == "follows" {
+			tools = "*follows*"
+		} else {
 			var quoted []string
 			for tool := range strings.FieldsSeq(tools) {
 				if !known[tool] {
@@ -195,9 +199,9 @@ func toolsPage(t *testing.T) string {
 				}
 				quoted = append(quoted, "`"+tool+"`")
 			}
-			cells = strings.Join(quoted, ", ")
+			tools = strings.Join(quoted, ", ")
 		}
-		fmt.Fprintf(&b, "| %s | %s |\n", name, cells)
+		fmt.Fprintf(&b, "| %s | %s |\n", name, tools)
 	}
 	return b.String()
 }
