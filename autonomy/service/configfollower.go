@@ -29,6 +29,7 @@ const (
 	configPoll   = time.Minute     // interval of the checks if the system reports changes
 	configBlind  = 5 * time.Second // otherwise
 	configBusy   = time.Minute     // how long a requested restart waits for running turns
+	configDelay  = 2 * time.Second // minimum time before a restart, in which the page that announces it can load
 )
 
 // configState is the state of config.toml as FollowConfig has found it.
@@ -99,7 +100,7 @@ func (sv *Service) FollowConfig(ctx context.Context) error {
 		} else if deleted++; deleted == 2 && (sv.willRestart() || sv.isBroken()) { // the user deleted the invalid file, or undid its first change
 			restarts = sv.judgeConfig(ctx)
 		}
-		if !restarts.IsZero() && (sv.o.Loop.Running() == 0 || time.Since(restarts) > configBusy) {
+		if waited := time.Since(restarts); !restarts.IsZero() && waited >= configDelay && (sv.o.Loop.Running() == 0 || waited >= configBusy) {
 			sv.o.Log.Info("configuration changed, restarting with it")
 			sv.o.Restart()
 		}

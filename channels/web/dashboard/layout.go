@@ -108,7 +108,7 @@ func renderHead(r *request) g.Node {
 		h.Link(h.Rel("manifest"), h.Href(filePath("manifest.webmanifest"))),
 		h.Link(h.Rel("stylesheet"), h.Href(filePath("dashboard.css"))),
 		g.If(r.page.plots, h.Link(h.Rel("stylesheet"), h.Href(filePath("vendor/uPlot.min.css")))),
-		g.If(r.restarting, h.NoScript(h.Meta(g.Attr("http-equiv", "refresh"), h.Content("6")))),
+		g.If(r.restarting, h.NoScript(h.Meta(g.Attr("http-equiv", "refresh"), h.Content("8")))),
 	)
 }
 

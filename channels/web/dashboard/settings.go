@@ -79,8 +79,38 @@ func (d *Dashboard) showSettings(r *request) (g.Node, error) {
 				g.If(len(found) == 0, emptyState("No match", "Try other words, or all sections.")),
 				h.Ul(h.Class("list"), g.Map(found, renderSetting)),
 			),
+			g.If(len(words) == 0, cardSection("In a terminal", h.Dl(h.Class("facts"), g.Map(terminalCommands(), func(c terminalCommand) g.Node {
+				return g.Group{h.Dt(g.Text(c.title)), h.Dd(h.Code(g.Text(c.command)))}
+			})))),
 		),
 	}, nil
+}
+
+// terminalCommand is a command for settings that the page does not change.
+type terminalCommand struct{ prefix, title, command string }
+
+// terminalCommands lists what new users look for on the page Settings. A prefix is the beginning of keys.
+func terminalCommands() []terminalCommand {
+	return []terminalCommand{
+		{"notify.quiet_hours.", "Quiet hours", "hob setup quiet"},
+		{"accounts.", "Mail and calendars", "hob account add ADDRESS"},
+		{"providers.", "Models", "hob setup brain"},
+		{"channels.", "Channels", "hob channel add NAME"},
+		{"agents.", "Agents", "hob agent new NAME"},
+		{"mcp.servers.", "MCP servers", "hob mcp add NAME"},
+		{"templates.", "Templates", "hob template list"},
+		{"secrets.", "Passwords and keys", "hob secret set NAME"},
+	}
+}
+
+// commandFor returns the command that changes a key whose section may occur several times.
+func commandFor(key string) string {
+	for _, c := range terminalCommands() {
+		if strings.HasPrefix(key, c.prefix) {
+			return c.command
+		}
+	}
+	return "hob config path"
 }
 
 // renderSetting shows one key with its value and its help.
@@ -91,7 +121,7 @@ func renderSetting(s api.Setting) g.Node {
 		g.If(s.Set, stateBadge(badgeAccent, "changed")),
 		g.If(s.Pending != "", stateBadge(badgeSoft, "not applied yet")),
 		g.If(!s.Many, h.Span(h.Class("value num"), plainText(describeValue(s)))),
-		g.If(s.Many, h.Span(h.Class("soft small"), g.Text("in several sections"))),
+		g.If(s.Many, h.Span(h.Class("soft small"), h.Code(g.Text(commandFor(s.Key))))),
 		g.If(!s.Many && !s.Secret, h.Span(h.Class("acts small"), h.A(h.Class("button small"), h.Href(settingLink(s.Key)), h.Aria("label", "Change "+s.Key), g.Text("Change")))),
 		h.P(h.Class("full small"), plainText(s.About)),
 		h.P(h.Class("meta"), plainText("Accepts "+s.Accepts+". Default: "+s.Default)),
@@ -166,7 +196,7 @@ func (d *Dashboard) showChange(r *request) (g.Node, error) {
 			h.P(plainText(s.About)),
 			h.P(h.Class("soft small"), plainText("Accepts "+s.Accepts+". Default: "+s.Default+". Now: "+describeValue(s))),
 			g.If(s.Secret, h.P(g.Text("This is a secret. Store it in a terminal: "), h.Code(g.Text("hob secret set")))),
-			g.If(s.Many, h.P(g.Text("Its section may occur several times. Edit the file: "), h.Code(g.Text("hob config path")))),
+			g.If(s.Many, h.P(g.Text("Its section may occur several times. Change it in a terminal: "), h.Code(g.Text(commandFor(key))))),
 			g.Iff(!s.Secret && !s.Many, func() g.Node {
 				return h.Form(
 					h.Class("row change"), h.Method("post"), h.Action("/settings/check"), hiddenField("key", key),
