@@ -8,6 +8,16 @@ func healthBuilders() map[string]builder {
 		"habit.weight":   logWeight,
 		"habit.log.none": func(*intentDraft) (plan, bool) { return planQuestion("Which habit?", fillBetween("log habit", "")) },
 		"habit.streak":   habitStreak,
+		"habit.report": func(w *intentDraft) (plan, bool) {
+			return planCall("habit_report", argsOf("habit", strings.ToLower(bareName(w.slotString("few_habit")))))
+		},
+		"habit.target": func(w *intentDraft) (plan, bool) {
+			goal, ok := w.numberOf("number")
+			if !ok {
+				return noPlan()
+			}
+			return planCall("set_habit_target", argsOf("habit", strings.ToLower(bareName(w.slotString("few_habit"))), "goal", goal, "period", w.slotNorm("period")))
+		},
 	}
 }
 

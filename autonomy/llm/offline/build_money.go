@@ -21,7 +21,16 @@ func moneyBuilders() map[string]builder {
 			}
 			return planQuestion("How much was it, and for what?", fillBetween("spent", ""))
 		},
-		"money.sum":    sumExpenses,
+		"money.sum":      sumExpenses,
+		"budget.set":     setBudget,
+		"budget.check":   checkBudget,
+		"recurring.list": func(w *intentDraft) (plan, bool) { return planCall("recurring_costs", nil) },
+		"receipt.read": func(w *intentDraft) (plan, bool) {
+			return planCall("parse_receipt", argsOf("path", w.pathOf("path"), "log", w.hasSlot("log"), "category", bareName(w.slotString("few_category"))))
+		},
+		"expense.import": func(w *intentDraft) (plan, bool) {
+			return planCall("import_expenses", argsOf("path", w.pathOf("path")))
+		},
 		"follow.total": totalExpenses,
 		"money.income": func(w *intentDraft) (plan, bool) {
 			if c, _ := w.captureOf("amount"); c.currency == "" || w.isQuestion() { // "took 2 pills"
@@ -491,4 +500,30 @@ func totalExpenses(w *intentDraft) (plan, bool) {
 		return planCall("spending_summary", argsOf("period", cmp.Or(period, "today")))
 	}
 	return noPlan()
+}
+
+// setBudget limits the spending on a category. "a budget of 300" is one for each month.
+func setBudget(w *intentDraft) (plan, bool) {
+	c, ok := w.captureOf("amount")
+	if !ok || !w.noLead() || w.isQuestion() || w.g.classOf(w.s) == aQuestion { // "is a budget of 300 enough?"
+		return noPlan()
+	}
+	period := map[string]string{"daily": "day", "weekly": "week", "monthly": "month", "quarterly": "quarter", "yearly": "year"}[w.slotNorm("period")]
+	return planCall("budget_check", argsOf("action", "set", "category", w.budgetCategory(), "limit", c.value, "currency", c.currency, "period", cmp.Or(period, w.slotNorm("period"))))
+}
+
+func checkBudget(w *intentDraft) (plan, bool) {
+	if !w.noLead() {
+		return noPlan()
+	}
+	return planCall("budget_check", argsOf("category", w.budgetCategory()))
+}
+
+// budgetCategory returns the category of a budget, "" for all spending.
+func (w *intentDraft) budgetCategory() string {
+	category := bareName(w.slotString("few_category"))
+	if w.g.isUnspecific(category) {
+		return ""
+	}
+	return category
 }
