@@ -246,7 +246,11 @@ This page is generated from the program: ` + "`go test ./cmd/hob -run TestDocs -
 		i := strings.LastIndexByte(k.Name, '.')
 		if s := k.Name[:i]; s != section {
 			section = s
-			fmt.Fprintf(&b, "\n## [%s]\n\n| key | default | accepts | meaning |\n|---|---|---|---|\n", s)
+			heading := "[" + s + "]"
+			if k.Many && !strings.Contains(s, "NAME") {
+				heading = "[[" + s + "]], any number of times"
+			}
+			fmt.Fprintf(&b, "\n## %s\n\n| key | default | accepts | meaning |\n|---|---|---|---|\n", heading)
 		}
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", k.Name[i+1:], k.Default, k.Accepts, strings.ReplaceAll(k.Doc, "|", "\\|"))
 	}

@@ -353,7 +353,7 @@ func (out packOut) describeList(note string) string {
 	fmt.Fprintf(&b, "Packing list for %s, %s", textnorm.Ellipsize(out.Destination, 80), textnorm.CountNoun(out.Days, "day", "days"))
 	switch {
 	case out.Weather == "unknown":
-		b.WriteString(". The weather is unknown: state it, or set use_forecast.")
+		b.WriteString(". No forecast was used: state the weather, or set use_forecast.")
 	default:
 		b.WriteString(" (" + out.Weather + ").")
 	}
