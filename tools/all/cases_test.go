@@ -380,6 +380,7 @@ func webCases() []toolstest.Case {
 		{Step: step("research_topic", `{"topic":"How much water does the boiler hold?","depth":"quick"}`), Want: "“The boiler holds 120 litres of water and weighs 80 kg.” [1]", Undone: `Deleted the note "Research: How much water does the boiler hold?".`, Outside: true},
 		{Step: step("compile_report", `{"topic":"How much water does the boiler hold?"}`), Want: "Saved as ", Undone: "Deleted ", Outside: true},
 		{Step: step("compile_report", `{"topic":"water in the boiler","format":"brief","file":"html"}`), Before: []toolstest.Step{step("research_topic", `{"topic":"How much water does the boiler hold?","depth":"quick"}`)}, Want: "- “The boiler holds 120 litres of water and weighs 80 kg.” [1]", Undone: "Deleted ", Outside: true},
+		{Step: step("search_papers", `{"query":"boilers","services":["arxiv"]}`), Want: "1. Boilers at rest (2021)\n   arXiv\n   They cool.\n   https://arxiv.org/abs/1", Outside: true},
 		{Step: step("web_search", `{"query":"boiler"}`), Want: "1. Boilers\n   https://boiler.example/a\n   All about them.", Outside: true},
 	}
 }

@@ -60,9 +60,18 @@ func (d Deps) DisplayAddress(address string) string { return displayAddress(d.Ne
 // SearchLabel names the search service in approval requests.
 func (d Deps) SearchLabel() string { return d.Search.providerLabel() }
 
+// FetchData fetches the response of a public API.
+func (d Deps) FetchData(ctx context.Context, address, accept string) ([]byte, error) {
+	resp, err := d.requestPage(ctx, address, accept)
+	if err != nil {
+		return nil, err
+	}
+	return resp.Body, nil
+}
+
 // ReadFeed fetches a feed and returns its entries and its title.
 func (d Deps) ReadFeed(ctx context.Context, address string) ([]feeds.Item, string, error) {
-	resp, err := d.requestPage(ctx, address)
+	resp, err := d.requestPage(ctx, address, acceptPages)
 	if err != nil {
 		return nil, "", err
 	}

@@ -69,7 +69,7 @@ func (d Deps) browsePage(ctx context.Context, in browseIn) (tools.Result, error)
 
 // fetchPage requests an address and parses the response. final is the address after redirects.
 func (d Deps) fetchPage(ctx context.Context, raw string) (p *page, final string, err error) {
-	resp, err := d.requestPage(ctx, raw)
+	resp, err := d.requestPage(ctx, raw, acceptPages)
 	if err != nil {
 		return nil, "", err
 	}
@@ -80,11 +80,14 @@ func (d Deps) fetchPage(ctx context.Context, raw string) (p *page, final string,
 	return p, resp.URL.String(), nil
 }
 
+// acceptPages is the header Accept of requests for pages.
+const acceptPages = "text/html,application/xhtml+xml,application/xml;q=0.9,application/json;q=0.9,text/*;q=0.9,*/*;q=0.1"
+
 // requestPage requests an address and accepts only a successful response.
-func (d Deps) requestPage(ctx context.Context, raw string) (*safehttp.Response, error) {
+func (d Deps) requestPage(ctx context.Context, raw, accept string) (*safehttp.Response, error) {
 	resp, err := d.Network.Fetch(ctx, safehttp.Request{
 		URL: normalizeAddress(raw), MaxBody: maxPage, Partial: true,
-		Header: http.Header{"Accept": {"text/html,application/xhtml+xml,application/xml;q=0.9,application/json;q=0.9,text/*;q=0.9,*/*;q=0.1"}, "Accept-Language": {"*"}},
+		Header: http.Header{"Accept": {accept}, "Accept-Language": {"*"}},
 	})
 	if err != nil {
 		return nil, classifyError(err, raw)

@@ -1,5 +1,5 @@
 // Package research provides tools that read several pages and compare them: summarize_article,
-// content_digest, fact_check, research_topic and compile_report.
+// content_digest, fact_check, research_topic, compile_report and search_papers.
 //
 // The tools search, fetch, extract, rank, quote and cite by fixed rules. They call no model: a
 // result contains only sentences of the pages, with their addresses, and counts. All of it is
@@ -33,6 +33,7 @@ import (
 // Web reads pages and searches; web.Deps implements it.
 type Web interface {
 	ReadArticle(ctx context.Context, address string) (web.Article, error)
+	FetchData(ctx context.Context, address, accept string) ([]byte, error)
 	ReadFeed(ctx context.Context, address string) (items []feeds.Item, title string, err error)
 	Find(ctx context.Context, query string, limit int) ([]web.Result, error)
 	AssessAddress(address string) tools.CallAssessment
@@ -62,7 +63,7 @@ type Deps struct {
 
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool {
-	return []tools.Tool{d.summarizeArticle(), d.contentDigest(), d.factCheck(), d.researchTopic(), d.compileReport()}
+	return []tools.Tool{d.summarizeArticle(), d.contentDigest(), d.factCheck(), d.researchTopic(), d.compileReport(), d.searchPapers()}
 }
 
 // Limits of reading several pages.

@@ -402,7 +402,7 @@ func TestAssessment(t *testing.T) {
 	d := Deps{Web: web.Deps{Network: safehttptest.New(t, http.NotFoundHandler()).Client(t), Search: web.Search{BaseURL: "http://search.example"}}}
 	d.Notes, d.Reports = &notes{}, &reports{}
 	for _, x := range Tools(d) {
-		args := map[string]string{"summarize_article": `{"url":"https://Example.org/a"}`, "fact_check": `{"claim":"tea is warm","context":"Riga"}`, "research_topic": `{"topic":"tea","focus_areas":["Riga"]}`, "compile_report": `{"topic":"tea"}`}[x.Spec().Name]
+		args := map[string]string{"summarize_article": `{"url":"https://Example.org/a"}`, "fact_check": `{"claim":"tea is warm","context":"Riga"}`, "research_topic": `{"topic":"tea","focus_areas":["Riga"]}`, "compile_report": `{"topic":"tea"}`, "search_papers": `{"query":"tea"}`}[x.Spec().Name]
 		j := tools.JudgmentOf(t.Context(), x, json.RawMessage(args))
 		switch x.Spec().Name {
 		case "content_digest":

@@ -21,7 +21,7 @@ func newCertificate(t testing.TB) tls.Certificate {
 	}
 	c := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "example.com"},
-		DNSNames:  []string{"example.com", "*.example.com", "*.open-meteo.com", "s3.amazonaws.com", "*.amazonalexa.com", "*.eu.amazonalexa.com"},
+		DNSNames:  []string{"example.com", "*.example.com", "*.open-meteo.com", "s3.amazonaws.com", "*.amazonalexa.com", "*.eu.amazonalexa.com", "export.arxiv.org", "api.semanticscholar.org", "api.crossref.org", "eutils.ncbi.nlm.nih.gov"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(200, 0, 0),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
