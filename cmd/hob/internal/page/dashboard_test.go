@@ -99,6 +99,14 @@ func testPages(t *testing.T, b *browser) {
 			}
 		}
 	}
+	w.visit(h, "/costs") // the built-in brain uses no tokens
+	if get[bool](w, `!!document.querySelector("figure[data-plot]")`) || !strings.Contains(w.shownText(), "used no tokens") {
+		t.Errorf("costs of calls without tokens: %q", w.shownText())
+	}
+	w.visit(h, "/watchers")
+	if get[bool](w, `!!document.querySelector("#add a[href*=intent]")`) {
+		t.Error("the page offers a kind of watcher that its form cannot create")
+	}
 	w.do(scheme("light"), chromedp.EmulateViewport(780, 437))
 	for page, selectors := range map[string][]string{"/chat": {"#input", "#send"}, "/approvals": {".approval .yes", ".approval .no"}} {
 		w.visit(h, page)

@@ -74,6 +74,9 @@ func testWidgets(t *testing.T, b *browser) {
 	// Pinned widgets come first and stay. Widgets are changed and removed in place.
 	w.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('[aria-label="Pin: Trips"]').click()`))
 	w.waitUntil(`document.querySelector('[aria-label="Unpin: Trips"]') && document.querySelector("main iframe").title.endsWith("Trips")`)
+	if !get[bool](w, `!!document.querySelector('[aria-label="Unpin: Trips"]').closest(".stack").querySelector("#tasks")`) {
+		t.Error("a single pinned widget is not above the tasks, so half of its row is empty")
+	}
 	before := get[string](w, widgetFrame("Board")+".src")
 	h.pushWidget(map[string]any{"title": "Board", "content": "changed"})
 	w.waitUntil(fmt.Sprintf(`%s.src !== %q`, widgetFrame("Board"), before))
