@@ -116,6 +116,9 @@ func hostOf(address string) string {
 // findNewsletters returns the newsletters among the newest messages of the inbox, the most frequent
 // first.
 func (d Deps) findNewsletters(ctx context.Context, account string) ([]newsletter, error) {
+	if apps := d.appMailboxes(); len(apps) > 0 {
+		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "the mail program " + apps[0].Name() + " does not show Hob the header fields of newsletters", Remedy: "add the account with: hob account add"}
+	}
 	list, err := eachMailbox(ctx, d, account, func(ctx context.Context, r folderReader, owner mailboxOwner) ([]newsletter, error) {
 		mails, err := r.newestMails(ctx, inbox, time.Time{}, newsletterLook, false)
 		out := []newsletter{}
