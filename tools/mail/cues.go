@@ -35,6 +35,7 @@ var cueWords = sync.OnceValue(func() map[string][]string {
 // Limits of the analysis of a message.
 const (
 	maxSentences = 60  // sentences that are analyzed per message
+	maxDated     = 20  // sentences in which times are searched, because that is slow for hostile text
 	maxSentence  = 600 // characters of a sentence
 )
 
@@ -49,6 +50,7 @@ type sentence struct {
 	by       time.Time // the time until which something must happen; zero if there is none
 	day      bool      // by is a day without a time
 	dated    bool      // it names a time
+	searched bool      // times were searched in it
 }
 
 // wantsAnswer reports whether the sender wants something from the reader.
@@ -57,18 +59,24 @@ func (s sentence) wantsAnswer() bool { return s.question || s.request }
 // readSentences analyzes the sender's own words in a message: quoted text and the signature are
 // omitted. Times are relative to at, the time when the message was written, in the user's zone.
 func readSentences(text string, at time.Time) (out []sentence) {
+	searched := 0
 	for _, line := range joinWrappedLines(ownLines(text)) {
 		for _, s := range splitSentences(line) {
 			if len(out) == maxSentences {
 				return out
 			}
-			out = append(out, readSentence(textnorm.Ellipsize(s, maxSentence), at))
+			x := readSentence(textnorm.Ellipsize(s, maxSentence), at, searched < maxDated)
+			if x.searched {
+				searched++
+			}
+			out = append(out, x)
 		}
 	}
 	return out
 }
 
-func readSentence(text string, at time.Time) sentence {
+// readSentence analyzes one sentence. Without times, it does not search for times in it.
+func readSentence(text string, at time.Time, times bool) sentence {
 	s := sentence{text: text, question: strings.HasSuffix(strings.TrimRight(text, ` "')»”`), "?"), money: amount.MatchString(text)}
 	folded := " " + strings.Join(textnorm.FoldedWords(text), " ") + " "
 	has := func(kind string) bool {
@@ -82,9 +90,10 @@ func readSentence(text string, at time.Time) sentence {
 	s.request, s.decision = has("request"), has("decision")
 	s.bill = s.money && has("money")
 	until := has("deadline")
-	if !until && !strings.ContainsFunc(text, unicode.IsDigit) && !s.request && !s.decision {
+	if !times || !until && !strings.ContainsFunc(text, unicode.IsDigit) && !s.request && !s.decision {
 		return s // avoids the search for times in most sentences
 	}
+	s.searched = true
 	for _, m := range dateparse.Find(text, at) {
 		end, day := deadlineOf(m)
 		if end.IsZero() {

@@ -134,6 +134,9 @@ func (in triageIn) triageMailbox(ctx context.Context, r folderReader, owner mail
 	mails, err := r.newestMails(ctx, inbox, now.Add(-time.Duration(in.SinceHours)*time.Hour), in.Limit, true)
 	out := []triagedMail{}
 	for _, m := range mails {
+		if ctx.Err() != nil {
+			return out, ctx.Err()
+		}
 		if owner.isOwn(m) || in.Unread && m.Seen {
 			continue
 		}
@@ -223,7 +226,7 @@ type mailContent struct {
 
 func readContent(m pim.Message, now time.Time) (c mailContent) {
 	at := m.Received.In(now.Location())
-	for _, s := range append([]sentence{readSentence(m.Subject, at)}, readSentences(m.Text, at)...) {
+	for _, s := range append([]sentence{readSentence(m.Subject, at, true)}, readSentences(m.Text, at)...) {
 		if s.wantsAnswer() && c.wants.text == "" {
 			c.wants = s
 		}
