@@ -193,10 +193,12 @@ type Context struct {
 func (c Claim) Compare(sentence string, around Context) Finding {
 	here := summary.Terms(sentence, c.lang)
 	if f, ok := c.compareSlots(sentence); ok && !strings.HasSuffix(strings.TrimSpace(sentence), "?") {
-		if denies.MatchString(sentence) || hedges.MatchString(sentence) {
+		switch {
+		case denies.MatchString(sentence) || hedges.MatchString(sentence):
 			return Finding{Relation: Mentions, Weight: 0.5}
+		case f.Relation != Supports || len(c.figures) == 0: // otherwise the figures decide
+			return f
 		}
-		return f
 	}
 	share, direct := c.coverTerms(here, around)
 	if direct == 0 || share < 0.34 {

@@ -1,11 +1,14 @@
 package evidence
 
 import (
+	_ "embed" // the held-out claims
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"hob/platform/text/analyzer"
 )
 
 func TestQuantities(t *testing.T) {
@@ -85,4 +88,36 @@ func FuzzCompare(f *testing.F) {
 			t.Fatalf("Compare(%q, %q) = %+v", claim, sentence, g)
 		}
 	})
+}
+
+//go:embed testdata/claims.txt
+var heldOut string
+
+// TestCompare_HeldOut measures the comparison with sentences that were never used to tune it. A
+// wrong relation is worse than a missed one: a supporting sentence that counts as contradiction, or
+// the reverse, must stay rare.
+func TestCompare_HeldOut(t *testing.T) {
+	right, wrong, all := 0, 0, 0
+	for line := range strings.Lines(heldOut) {
+		f := strings.Split(strings.TrimSpace(line), " | ")
+		if len(f) != 4 {
+			continue
+		}
+		all++
+		got := ParseClaim(f[1], analyzer.Of(analyzer.Part{Text: f[1]}).Lang).Compare(f[3], Context{Title: f[2]})
+		decided := got.Relation == Supports || got.Relation == Contradicts
+		switch {
+		case string(got.Relation) == f[0], !decided && f[0] != string(Supports) && f[0] != string(Contradicts):
+			right++
+		default:
+			t.Logf("%s: %+v", strings.TrimSpace(line), got)
+			if decided {
+				wrong++
+			}
+		}
+	}
+	t.Logf("%d of %d right, %d wrongly decided", right, all, wrong)
+	if right < all*90/100 || wrong > 0 {
+		t.Errorf("%d of %d right, %d wrongly decided", right, all, wrong)
+	}
 }

@@ -16,7 +16,7 @@ import (
 	"hob/tools"
 )
 
-// invalidAnswer is the error for a response that does not match a service's documentation. It must
+// invalidAnswer returns the error for a response that does not match a service's documentation. It must
 // not look like an empty result.
 func invalidAnswer(service string, err error) error {
 	return &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: service + " sent an invalid response", Remedy: "try again later", Err: err}
