@@ -9,6 +9,7 @@ import (
 
 	"hob/platform/host/system"
 	"hob/platform/net/release"
+	"hob/platform/pim/icsfeed"
 )
 
 // Browser is the section [browser]: the browser that Hob controls.
@@ -93,10 +94,18 @@ type Pim struct {
 	Reminders   string `toml:"reminders"`    // "hob", or the name of an account or app
 	Notes       string `toml:"notes"`        // "hob", or the name of an account or app
 	NotesFolder string `toml:"notes_folder"` // absolute path; "" means none
+	// CalendarFeeds are calendar subscriptions: an address, or a name and an address; see
+	// icsfeed.Parse.
+	CalendarFeeds []string `toml:"calendar_feeds"`
 }
 
 func (k *checker) checkPim() {
 	p := &k.c.Pim
+	for _, f := range p.CalendarFeeds {
+		if _, _, err := icsfeed.Parse(f); err != nil {
+			k.requireValid("pim.calendar_feeds", false, "%v", err)
+		}
+	}
 	for key, v := range map[string]string{"pim.reminders": p.Reminders, "pim.notes": p.Notes} {
 		k.requireValid(key, strings.TrimSpace(v) != "" && oneLine(v), `must be "hob", the name of an account, or an app such as "apple"`)
 	}

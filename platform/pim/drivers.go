@@ -237,6 +237,13 @@ type Calendars interface {
 	DeleteEvent(ctx context.Context, e Event, whole bool) (Receipt, error)
 }
 
+// EventReader is a calendar that can only be read, such as a subscription.
+type EventReader interface {
+	Driver
+	// FindEvents returns the occurrences in the range, in order.
+	FindEvents(ctx context.Context, s TimeRange) ([]Event, error)
+}
+
 // NewEvent is an event to be created.
 type NewEvent struct {
 	UID                 string // "" lets the driver choose

@@ -302,7 +302,7 @@ func (d Deps) WithSources(s *sources.Sources, now func() time.Time, matters func
 		return contacts.Find(ctx, s.Contacts(), words, 20)
 	}
 	d.Calendar = calendar.Deps{
-		Accounts: func() []pim.Account { return s.WithServer(pim.CalDAV) }, Apps: s.AppCalendars, Calendars: s.Calendars, Mailers: s.Mailers, People: people, Now: now,
+		Accounts: func() []pim.Account { return s.WithServer(pim.CalDAV) }, Apps: s.AppCalendars, Feeds: s.Feeds, Calendars: s.Calendars, Mailers: s.Mailers, People: people, Now: now,
 	}
 	d.Mail = mail.Deps{Accounts: func() []pim.Account { return s.WithServer(pim.IMAP) }, Matters: matters, Mailers: s.Mailers, Attach: d.Files.ReadAttachment, People: people}
 	d.Mail.Calendars, d.Mail.Now = s.Calendars, now

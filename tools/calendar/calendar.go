@@ -41,6 +41,9 @@ type Deps struct {
 	// Apps returns the calendars of local programs, which are read in addition to the accounts. It
 	// may be nil.
 	Apps func() []pim.Calendars
+	// Feeds returns the calendar subscriptions, which are read in addition to the accounts. It may
+	// be nil.
+	Feeds func() []pim.EventReader
 	// Calendars returns the writable calendars. If it is nil, the tools that write are omitted.
 	Calendars func() []pim.Calendars
 	// Mailers returns the mailboxes for invitations that the calendar server does not send itself.
@@ -76,7 +79,11 @@ func (d Deps) readEvents(ctx context.Context, accounts []pim.Account, s ics.Span
 	if len(accounts) == 0 { // no account is configured, because accountsNamed rejects an unknown name
 		apps = d.calendarApps()
 	}
-	found := make([][]pim.Event, len(accounts)+len(apps))
+	var feeds []pim.EventReader
+	if len(accounts) >= len(d.Accounts()) { // the user did not select an account
+		feeds = d.calendarFeeds()
+	}
+	found := make([][]pim.Event, len(accounts)+len(apps)+len(feeds))
 	failed := make([]error, len(found))
 	var wg sync.WaitGroup
 	for i, a := range accounts {
@@ -93,6 +100,13 @@ func (d Deps) readEvents(ctx context.Context, accounts []pim.Account, s ics.Span
 			ctx, cancel := context.WithTimeout(ctx, appWait)
 			defer cancel()
 			found[len(accounts)+i], failed[len(accounts)+i] = c.FindEvents(ctx, s)
+		})
+	}
+	for i, f := range feeds {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, d.readTimeout())
+			defer cancel()
+			found[len(accounts)+len(apps)+i], failed[len(accounts)+len(apps)+i] = f.FindEvents(ctx, s)
 		})
 	}
 	wg.Wait()
@@ -116,6 +130,18 @@ func (d Deps) calendarApps() []pim.Calendars {
 		return nil
 	}
 	return d.Apps()
+}
+
+func (d Deps) calendarFeeds() []pim.EventReader {
+	if d.Feeds == nil {
+		return nil
+	}
+	return d.Feeds()
+}
+
+// isEmpty reports whether the user has no calendars at all.
+func (d Deps) isEmpty() bool {
+	return len(d.Accounts())+len(d.calendarApps())+len(d.calendarFeeds()) == 0
 }
 
 func readAccount(ctx context.Context, a pim.Account, s ics.Span) (out []pim.Event, err error) {
@@ -173,7 +199,7 @@ func inOrder(all []pim.Event) []pim.Event {
 // accountsNamed returns the named account, or all accounts if name is "".
 func (d Deps) accountsNamed(name string) ([]pim.Account, error) {
 	all := d.Accounts()
-	if len(all) == 0 && len(d.calendarApps()) > 0 {
+	if len(all) == 0 && !d.isEmpty() {
 		return nil, nil
 	}
 	if len(all) == 0 {
@@ -249,7 +275,7 @@ const most = 20
 // Brief implements tools.BriefSource.
 func (b Brief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem, error) {
 	accounts := b.Accounts()
-	if len(accounts) == 0 && len(b.calendarApps()) == 0 {
+	if b.isEmpty() {
 		return nil, nil
 	}
 	loc := from.Location()
@@ -304,7 +330,7 @@ const mostOfWeek = 60
 // Brief implements tools.BriefSource. It returns the events that have not ended at from.
 func (b WeekBrief) Brief(ctx context.Context, from, to time.Time) (out []tools.BriefItem, err error) {
 	accounts := b.Accounts()
-	if len(accounts) == 0 && len(b.calendarApps()) == 0 {
+	if b.isEmpty() {
 		return nil, nil
 	}
 	loc := from.Location()

@@ -27,6 +27,8 @@ type Options struct {
 	AppsInUse func() bool
 	// NotesFolder is a folder of Markdown files; "" if there is none.
 	NotesFolder string
+	// Feeds are the calendar subscriptions.
+	Feeds []pim.EventReader
 	// Zone returns the user's time zone.
 	Zone func() *time.Location
 }
@@ -103,6 +105,9 @@ func (s *Sources) AppCalendars() []pim.Calendars {
 	}
 	return []pim.Calendars{apple.NewCalendar(apps)}
 }
+
+// Feeds returns the calendar subscriptions.
+func (s *Sources) Feeds() []pim.EventReader { return s.o.Feeds }
 
 // Contacts returns the address books of accounts or, if there are none, that of an app.
 func (s *Sources) Contacts() (out []pim.Contacts) {

@@ -12,6 +12,7 @@ import (
 	"hob/platform/host/osrun"
 	"hob/platform/net/safehttp"
 	"hob/platform/pim"
+	"hob/platform/pim/icsfeed"
 	"hob/platform/pim/listfeed"
 	"hob/platform/pim/sources"
 	toolsall "hob/tools/all"
@@ -44,6 +45,14 @@ func (d *App) openPim() {
 	}
 	if d.opt.Play != nil {
 		o.NotesFolder = ""
+	}
+	for _, entry := range d.opt.Config.Pim.CalendarFeeds {
+		feed, err := icsfeed.New(entry, icsfeed.Options{Network: func() *safehttp.Client { return d.network }, Secret: d.secrets.ResolveContext})
+		if err != nil { // the configuration was validated
+			d.opt.Log.Warn("calendar subscription skipped", "error", err)
+			continue
+		}
+		o.Feeds = append(o.Feeds, feed)
 	}
 	d.pim = sources.New(o)
 }

@@ -1,0 +1,49 @@
+package calendar
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/platform/pim"
+	"hob/tools"
+)
+
+// subscription is a fake calendar subscription.
+type subscription struct{ err error }
+
+func (subscription) Name() string { return "Ferry" }
+
+func (s subscription) FindEvents(_ context.Context, r pim.TimeRange) ([]pim.Event, error) {
+	at := r.From.Add(10 * time.Hour)
+	return []pim.Event{{UID: "f", Title: "Ferry festival", Start: at, End: at.Add(time.Hour), Open: true, Calendar: "Ferry"}}, s.err
+}
+
+// Subscriptions are read in addition to the accounts, and also without an account. Their events do
+// not make the user busy.
+func TestSubscriptions(t *testing.T) {
+	d := Deps{Accounts: func() []pim.Account { return nil }, Feeds: func() []pim.EventReader { return []pim.EventReader{subscription{}} }}
+	run := func(x tools.Tool, args string) string {
+		t.Helper()
+		r, err := x.Call(t.Context(), tools.Call{Args: json.RawMessage(args), Now: now(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Text
+	}
+	if text := run(d.readCalendar(), `{}`); text != "Today:\n- 10:00-11:00 Ferry festival" {
+		t.Errorf("%q", text)
+	}
+	if text := run(d.findFreeTime(), `{"days_ahead":1}`); !strings.Contains(text, "today: 09:00-17:00") {
+		t.Errorf("%q", text)
+	}
+	d.Feeds = func() []pim.EventReader {
+		return []pim.EventReader{subscription{errors.New("calendar subscription Ferry: HTTP status 500")}}
+	}
+	if text := run(d.readCalendar(), `{}`); !strings.Contains(text, "Ferry festival") || !strings.Contains(text, "Some sources could not be read: calendar subscription Ferry: HTTP status 500") {
+		t.Errorf("%q", text)
+	}
+}
