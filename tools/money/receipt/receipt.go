@@ -67,6 +67,7 @@ func Parse(text string, o Options) Receipt {
 		}
 	}
 	p.findCurrency()
+	p.joinColumns()
 	p.findDate()
 	p.readLines()
 	p.chooseTotal()
@@ -204,6 +205,35 @@ func (p *parser) readLines() {
 		case kindPayment, kindOther:
 		}
 		pending = ""
+	}
+}
+
+// joinColumns joins two columns that the recognition of a picture returns one after the other: first
+// the texts, then as many amounts. Whether the lines belong together shows when they are added up.
+func (p *parser) joinColumns() {
+	isAmount := func(line string) bool {
+		l := p.splitLine(line)
+		return len(l.amounts) == 1 && strings.IndexFunc(l.text, unicode.IsLetter) < 0 && strings.IndexFunc(l.text, unicode.IsDigit) < 0
+	}
+	for end := len(p.lines); end > 0; end-- {
+		from := end
+		for from > 0 && isAmount(p.lines[from-1]) {
+			from--
+		}
+		n := end - from
+		if n < 2 || from < n {
+			continue
+		}
+		for i := range n {
+			if len(p.splitLine(p.lines[from-n+i]).amounts) > 0 {
+				return
+			}
+		}
+		for i := range n {
+			p.lines[from-n+i] += " " + p.lines[from+i]
+		}
+		p.lines = append(p.lines[:from], p.lines[end:]...)
+		return
 	}
 }
 
