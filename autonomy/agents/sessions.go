@@ -164,11 +164,14 @@ const sending = "sessions_send"
 // reachableSession returns a conversation that the caller may send to: one in which only the user
 // writes.
 func (c *Registry) reachableSession(ctx context.Context, tx *store.Tx, call tools.Call, id string) (session.Info, SessionRow, error) {
+	label := tools.Clean(textnorm.Ellipsize(id, 80))
+	if id == call.Session { // a new conversation is not stored yet
+		return session.Info{}, SessionRow{}, tools.Errorf(tools.InvalidArguments, "%q is this conversation; answer here", label)
+	}
 	info, ok, err := c.o.Sessions.Get(ctx, id)
 	if err != nil {
 		return info, SessionRow{}, err
 	}
-	label := tools.Clean(textnorm.Ellipsize(id, 80))
 	if !ok || strings.HasPrefix(id, directCall) {
 		return info, SessionRow{}, tools.Errorf(tools.NotFound, "there is no conversation %q; sessions_list shows them", label)
 	}
@@ -176,8 +179,6 @@ func (c *Registry) reachableSession(ctx context.Context, tx *store.Tx, call tool
 	switch {
 	case err != nil:
 		return info, r, err
-	case r.Current:
-		return info, r, tools.Errorf(tools.InvalidArguments, "%q is this conversation; answer here", label)
 	case r.Kind != "chat":
 		return info, r, tools.Errorf(tools.PolicyDenied, "%q is not a conversation in which only the user writes; use send_message to write to other people", label)
 	case !r.Reachable:
