@@ -112,7 +112,8 @@ func (g *grammar) unexplainedText(s *sentence, timed bool) string {
 	}
 	dated := slices.ContainsFunc(s.allTimes(), func(sp *span) bool { return !s.isNounTime(sp) })
 	for i, t := range s.tokens {
-		if i > 0 && g.lex.containsWord("telling-verbs", t.norm) && s.firstWord(i+1) == "me" && g.lex.containsWord("questions", s.firstWord(i+2)) { // "keep the kids busy tell me what to do"
+		next := s.firstWord(i + 1)
+		if i > 0 && (g.lex.containsWord("telling-verbs", t.norm) && next == "me" && g.lex.containsWord("questions", s.firstWord(i+2)) || t.norm == "set" && next == "a" && s.firstWord(i+2) == "reminder") { // "keep the kids busy tell me what to do"
 			return s.originalText(i, len(s.tokens))
 		}
 		if g.startsCommand(s, i) {

@@ -170,7 +170,7 @@ func addToList(w *intentDraft) (plan, bool) {
 	if first := w.s.firstWord(0); w.hasSlot("items") && c.from == 0 && (w.g.lex.containsWord("task-verbs", first) || w.g.lex.containsWord("task-nouns", first) || w.s.hasWordOf(c.from, c.to, "all-items", "telling-verbs", "knowing-verbs") || w.isQuestion() || w.g.starters[first] || w.s.hasWordOf(c.from, c.to, "linking-verbs", "auxiliaries") || slices.ContainsFunc([]string{"questions", "pronouns", "to-hob", "negations", "question-determiners", "auxiliaries"}, func(list string) bool { return w.g.lex.containsWord(list, first) })) {
 		return noPlan() // "what's left on the shopping list"
 	}
-	if w.s.hasWordOf(c.from, c.to, "knowing-verbs") { // "I need to know what is on my list"
+	if w.s.hasWordOf(c.from, c.to, "knowing-verbs") || w.s.firstWord(0) == "i" && w.s.hasWordOf(c.from, c.to, "linking-verbs") { // "I need to know what is on my list"
 		return noPlan()
 	}
 	if _, _, times := w.s.liftTimes(c.from, c.to); len(times) > 0 {

@@ -101,6 +101,9 @@ func copyText(w *intentDraft) (plan, bool) {
 // an application.
 func openApp(w *intentDraft) (plan, bool) {
 	name := bareName(w.slotString("few_app"))
+	if c, _ := w.captureOf("few_app"); w.s.hasWordOf(c.from, c.to, "record-changes") { // "open tasks delete future events"
+		return noPlan()
+	}
 	if !w.noLead() || w.g.isUnspecific(name) || len(strings.Fields(name)) > 4 || strings.ContainsAny(name, "/\\@:") {
 		return noPlan()
 	}

@@ -66,7 +66,9 @@ func addMemory(w *intentDraft) (plan, bool) {
 	if strings.HasPrefix(lower, "to ") || strings.HasPrefix(lower, "me to ") { // "remember to call mum"
 		return noPlan()
 	}
-	if w.g.isUnspecific(text) {
+	first := w.s.firstWord(0)
+	open := w.g.lex.containsWord("open-questions", strings.ToLower(firstField(text))) && !w.hasKeyword("that") || w.hasKeyword("this") && !strings.Contains(text, " ")
+	if w.g.isUnspecific(text) || open && (first == "remember" || first == "memorise" || first == "memorize") { // "remember this email"
 		return planQuestion("What should I remember?", fillBetween("remember that", ""))
 	}
 	p, ok := planCall("remember", argsOf("text", text))
@@ -82,6 +84,8 @@ func (w *intentDraft) asksInside(slot string) bool {
 	for i := c.from; ok && i < c.to; i++ {
 		norm, next := w.s.tokens[i].norm, w.s.firstWord(i+1)
 		switch {
+		case i > c.from && w.s.tokens[i].kind == punct && w.g.lex.containsWord("please", norm): // "cold please make more"
+			return true
 		case !w.g.lex.containsWord("questions", norm):
 		case norm == "what", norm == "when" && i == c.from, norm == "how" && next != "", i == c.to-1 && !w.g.lex.containsWord("auxiliaries", norm):
 			return true

@@ -18,6 +18,9 @@ func noteBuilders() map[string]builder {
 
 func addNote(w *intentDraft) (plan, bool) {
 	text := w.slotString("text")
+	if head := w.slotNorm("text"); strings.HasPrefix(head, "on my calendar") || strings.HasPrefix(head, "in my calendar") || strings.HasPrefix(head, "on the calendar") {
+		return noPlan()
+	}
 	lower := strings.ToLower(text)
 	for _, head := range []string{"that ", "about ", "saying ", "of "} {
 		if strings.HasPrefix(lower, head) {

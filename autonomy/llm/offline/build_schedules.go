@@ -62,7 +62,7 @@ func addSchedule(w *intentDraft) (plan, bool) {
 	case t.none:
 		return planQuestion("When should I do that?", w.timeAnswer(again))
 	case t.every != "":
-		if period, tail := w.g.barePeriod(t.phrase); (period == "month" || period == "year") && (tail == "" || strings.HasPrefix(tail, "at ")) { // any day would be a guess
+		if period, tail := w.g.barePeriod(t.phrase); (period == "month" || period == "year" || period == "week" && strings.EqualFold(t.phrase, "weekly")) && (tail == "" || strings.HasPrefix(tail, "at ")) { // any day would be a guess
 			return planQuestion("On which day of the "+period+" should I do that?", w.dayAnswer("every "+period+" on ", tail, again))
 		}
 		return planCall("create_schedule", argsOf("every", t.every, "action", action))

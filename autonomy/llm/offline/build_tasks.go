@@ -41,6 +41,9 @@ func addTask(w *intentDraft) (plan, bool) {
 	if p, ok := w.planNeed(); ok {
 		return p, p.outcome != 0
 	}
+	if w.s.firstWord(0) == "open" && w.g.lex.containsWord("task-plurals", w.s.firstWord(1)) { // "open tasks delete future events"
+		return noPlan()
+	}
 	d := w.slotDetails("title", true)
 	d.times = append(w.allSpans(), d.times...)
 	if level, ok := w.g.lex.meaningOf("levels", w.slotNorm("priority")); ok {
@@ -100,6 +103,11 @@ func (w *intentDraft) planNeed() (plan, bool) {
 		return plan{}, false
 	}
 	switch verb = strings.ToLower(verb); {
+	case w.namesHob("title"): // "I need to ask you ..."
+		return plan{}, true
+	case w.g.lex.containsWord("setting-verbs", verb) && strings.HasSuffix(w.slotNorm("title"), " list"):
+		p, _ := planQuestion("Which list should I start, and with what? For example: \"start a packing list: socks, hat\".", nil)
+		return p, true
 	case w.g.lex.containsWord("knowing-verbs", verb) && rest != "":
 		p := w.planInner(rest)
 		if p.outcome == unknown || w.g.changesRecords(p) {
@@ -396,6 +404,9 @@ func cancelNamed(w *intentDraft) (plan, bool) {
 	})
 }
 
+// maxNameWords is the maximum number of words in the name of a record; a longer one is another sentence.
+const maxNameWords = 9
+
 func renameTask(w *intentDraft) (plan, bool) {
 	task, title := thingName(w.slotString("task"), "task", "todo", "to-do"), w.slotString("title")
 	if w.g.isUnspecific(task) || title == "" || strings.ContainsAny(task, "/\\") {
@@ -410,7 +421,7 @@ func rankTask(w *intentDraft) (plan, bool) {
 	if !w.hasSlot("priority") { // "prioritise the tax return"
 		level, ok = "high", true
 	}
-	if !ok || w.isAsking() {
+	if !ok || w.isAsking() || len(strings.Fields(task)) > maxNameWords {
 		return noPlan()
 	}
 	if w.g.isUnspecific(task) {

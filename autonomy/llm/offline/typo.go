@@ -27,6 +27,11 @@ func (g *grammar) repairTypos(text string) (string, []doubt) {
 		if t.kind != word || len(t.norm) < 3 || t.raw == "" {
 			continue
 		}
+		if g.isDelay(toks, i) { // "remind me after ten minutes"
+			out.WriteString(text[done:t.start] + "in")
+			done = t.end
+			continue
+		}
 		if i > 0 && i+1 < len(toks) && t.norm == "like" && g.lex.containsWord("before-like", toks[i-1].norm) { // "in like an hour"
 			out.WriteString(text[done:t.start])
 			done = toks[i+1].start
@@ -43,6 +48,20 @@ func (g *grammar) repairTypos(text string) (string, []doubt) {
 		}
 	}
 	return out.String() + text[done:], doubts
+}
+
+// isDelay reports whether token i is "after" before a length of time that ends the sentence or stands before what to
+// do, so that it means "in".
+func (g *grammar) isDelay(toks []token, i int) bool {
+	if toks[i].norm != "after" || i == 0 || i+2 >= len(toks) || !g.lex.containsWord("delay-units", toks[i+2].norm) {
+		return false
+	}
+	n := toks[i+1].norm
+	_, number := g.lex.meaningOf("numbers", n)
+	if !number && !isDigit(n[0]) || g.lex.containsWord("lead-units", toks[i-1].norm) {
+		return false
+	}
+	return i+3 == len(toks) || toks[i+3].kind == punct || toks[i+3].norm == "to" || toks[i+3].norm == "about"
 }
 
 // meantWord returns the deciding word of which token i is a typo, or "". Words in the grammar and
