@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"hob/platform/text/dateparse"
 	"hob/platform/text/lazyregexp"
 	"hob/platform/text/textnorm"
 )
@@ -34,6 +36,8 @@ func (t *turn) composeAnswer(p plan) string {
 		case d.name == "undo" && len(p.then) > 0 && i < len(made)-1: // the next result replaces this one
 		case d.name == "log_expense" && len(p.then) > 0 && i > 0:
 			parts = append(parts, "Corrected. "+formatSuccess(d, p))
+		case d.name == "recall":
+			parts = append(parts, t.withAge(formatSuccess(d, p)))
 		default:
 			parts = append(parts, formatSuccess(d, p))
 		}
@@ -49,6 +53,28 @@ func (t *turn) composeAnswer(p plan) string {
 		parts = append(parts, p.question.text)
 	}
 	return strings.Join(parts, "\n\n")
+}
+
+// withAge adds the age to the answer to "how old is my mum?" if the answer contains one date of birth.
+func (t *turn) withAge(text string) string {
+	if !strings.Contains(strings.ToLower(t.own), "how old") {
+		return text
+	}
+	now := t.r.Now
+	var born []time.Time
+	for _, m := range dateparse.Find(text, now) {
+		if m.Moment != nil && m.Moment.Grain == dateparse.Day && strings.Contains(m.Text, strconv.Itoa(m.Moment.Time.Year())) && m.Moment.Time.Before(now) {
+			born = append(born, m.Moment.Time)
+		}
+	}
+	if len(born) != 1 {
+		return text
+	}
+	years := now.Year() - born[0].Year()
+	if now.Before(time.Date(now.Year(), born[0].Month(), born[0].Day(), 0, 0, 0, 0, now.Location())) {
+		years--
+	}
+	return strconv.Itoa(years) + " years old. " + text
 }
 
 // reportSteps reports the calls of a turn that another model began.

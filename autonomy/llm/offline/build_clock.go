@@ -194,10 +194,13 @@ func titleWords(name string) string {
 // zoneReply matches the answer to a question about the time in another place.
 var zoneReply = regexp.MustCompile(`^It is \d\d:\d\d in ([^(]+) \(`)
 
+// clockReply matches the answer to "what time is it?".
+var clockReply = regexp.MustCompile(`^It is \d\d:\d\d on `)
+
 // followZone answers "and in Paris?" after the time in another place.
 func followZone(w *intentDraft) (plan, bool) {
 	x, _ := w.g.talk.exchangeAgo(0)
-	if _, _, ok := w.g.findZone(w.slotString("place")); !ok || !w.beginsWithAnd() || !zoneReply.MatchString(x.reply) {
+	if _, _, ok := w.g.findZone(w.slotString("place")); !ok || !(w.beginsWithAnd() || w.hasKeyword("in")) || !zoneReply.MatchString(x.reply) && !clockReply.MatchString(x.reply) {
 		return noPlan()
 	}
 	return tellZone(w)

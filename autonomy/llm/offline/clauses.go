@@ -47,7 +47,13 @@ func (g *grammar) isReason(s *sentence, from, to int) bool {
 	if to-from < 3 || to-from > maxReason || len(s.timesInside(from, to)) > 0 || strings.Contains(s.text, "?") {
 		return false
 	}
+	for from < to-3 && g.lex.containsWord("reason-fillers", s.firstWord(from)) { // "actually Mike's getting him"
+		from++
+	}
 	first := s.firstWord(from)
+	if strings.HasSuffix(first, "'s") && len(first) > 3 {
+		return !s.hasWordOf(from, to, "no-reasons")
+	}
 	if g.lex.containsWord("questions", first) || g.lex.containsWord("no-reasons", first) || g.starters[first] && !g.lex.containsWord("clause-starts", first) {
 		return false
 	}

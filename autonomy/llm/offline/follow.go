@@ -76,8 +76,12 @@ func (w *intentDraft) findReferents() []item {
 // last two that were mentioned together.
 func (d *dialogue) lastTwo() []item {
 	var created []item
+	asked := 0
+	if d.onlyAsked() { // an open question is between
+		asked = 1
+	}
 	for n := range recent {
-		x, _ := d.exchangeAgo(n)
+		x, _ := d.exchangeAgo(n + asked)
 		list, _ := x.listItems()
 		switch {
 		case len(list) == 2 && len(created) == 0:

@@ -178,6 +178,13 @@ func offeredItem(args map[string]any) item {
 
 // moveOffer handles "no, she can only do 11:30", "and the same every week" and "on Friday too".
 func (w *intentDraft) moveOffer(o offer) (plan, bool) {
+	if every := offeredItem(o.times[0]).made.stringArg("every"); every != "" && len(o.times) == 1 && w.g.lex.containsWord("starting-words", w.s.firstWord(0)) { // "starting wednesday"
+		text := strings.Trim(strings.ToLower(w.s.text), " .!")
+		if e, err := dateparse.ParseEvery(every+" "+text, w.s.now); err == nil && !e.Anchor.IsZero() {
+			return w.offerAgain(offer{o.text, []map[string]any{argsOf("every", every+" "+text)}})
+		}
+		return noPlan()
+	}
 	if by, ok := w.offeredShift(); ok {
 		old, clock, _ := w.itemTime(offeredItem(o.times[0]))
 		if len(o.times) > 1 || !clock {

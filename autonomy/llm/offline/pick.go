@@ -52,7 +52,7 @@ func (w *intentDraft) editOfDay(slot, name, tool string, edit func(ref string) c
 	return planLookup(func(results []done) plan {
 		f := readRecords(results, w.s.now)
 		list := slices.DeleteFunc(w.g.matchRecords(f.list, name, false), func(r record) bool {
-			return !sameDay(r.at, t.at) || t.clock && r.clock && !r.at.Equal(t.at)
+			return !r.repeats && !sameDay(r.at, t.at) || !r.repeats && t.clock && r.clock && !r.at.Equal(t.at)
 		})
 		switch {
 		case len(list) == 1 && list[0].repeats:

@@ -17,6 +17,8 @@ func TestDialogue_NamesTheRecord(t *testing.T) {
 		{"the note", "note: idea for a song", "OK", `add "strings at the end" to it`, []string{`append_note{"note":"idea for a song","text":"strings at the end"}`}},
 		{"a task by another name", "add a task to call the bank", "OK", "remind me to do it at 5pm", []string{`create_reminder{"at":"2026-03-04T17:00:00+02:00","text":"call the bank"}`}},
 		{"an expense or a task", "i need to ring the school", "OK", "add £12 school trip too", nil},
+		{"a reason first", "remind me at 5pm to pick up Liam", "OK", "actually Mike's getting him, scrap that", []string{`cancel_reminder{"reminder":"pick up Liam"}`}},
+		{"only some days", "set an alarm for 7am tomorrow", "OK", "weekdays only", []string{`update_reminder{"every":"0 7 * * 1-5","reminder":"alarm"}`}},
 		{"the reminder at a time", "hello", "", "cancel the 7 one", []string{"list_reminders{}"}},
 		{"the reminder at a time moves", "hello", "", "change the 9am one to half 9", []string{"list_reminders{}"}},
 	}
@@ -42,6 +44,8 @@ func TestDialogue_AnswersInWords(t *testing.T) {
 		{"what time is it", "schedule a call with marcus friday 2-3", "Fri 6 Mar at 14:00 of “a call with marcus (14:00–15:00)”?"},
 		{"schedule a call with marcus friday 2-3", "move it an hour later", "Fri 6 Mar at 15:00"},
 		{"what time is it", "remind me every 45 minutes until 5pm to stretch", "That is 9 reminders of “stretch”, the first today at 11:00, the last today at 17:00."},
+		{"what's the time", "in new york?", "in New York"},
+		{"water the plants every third day", "starting friday", "of “water the plants”?"},
 		{"what time is it", "dinner's at 7", "today at 19:00 of “dinner”?"},
 		{"was ist 18 mal 7", "combien font 3,5 fois 2", "3,5 fois 2 = 7"},
 		{"hola", "cuánto es el 21% de 350", "el 21% de 350 = 73,5"},
@@ -66,4 +70,14 @@ func TestQuestion_TonightKeepsTheEvening(t *testing.T) {
 	if got := describe(g.planRequests(wish, late, 0)); got != `create_reminder {"at":"2026-03-05T20:00:00+02:00","text":"take the bins out"}` {
 		t.Errorf("%q leads to %s", wish, got)
 	}
+}
+
+func TestFollowUps_BothWhileAQuestionIsOpen(t *testing.T) {
+	c := newConversation(t)
+	c.hear("remind me to call mum at 5pm")
+	c.result("OK")
+	c.hear("remind me to call dad at 6pm")
+	c.result("OK")
+	want(t, c.hear("remind me to stretch"))
+	want(t, c.hear("cancel them both"), `cancel_reminder{"reminder":"call mum"}`, `cancel_reminder{"reminder":"call dad"}`)
 }
