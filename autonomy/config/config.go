@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -195,14 +196,19 @@ type Network struct {
 
 // Client returns the HTTP client for public addresses. The configured proxy may be a reference to a
 // secret.
-func (n Network) Client(ctx context.Context, s system.Secrets) (_ *safehttp.Client, err error) {
-	proxy := n.Proxy
-	if system.IsReference(proxy) { // a plain address is not a secret that logs must omit
-		if proxy, err = s.Reveal(ctx, proxy); err != nil {
+func (n Network) Client(ctx context.Context, s system.Secrets) (*safehttp.Client, error) {
+	return n.OpenClient(ctx, safehttp.Options{}, s.Reveal)
+}
+
+// OpenClient returns the HTTP client with the other options in o. secret resolves a reference.
+func (n Network) OpenClient(ctx context.Context, o safehttp.Options, secret func(ctx context.Context, ref string) (string, error)) (_ *safehttp.Client, err error) {
+	o.Allow, o.ProxyResolves, o.Proxy = n.Allow, n.ProxyResolves, n.Proxy
+	if system.IsReference(n.Proxy) { // a plain address is not a secret that logs must omit
+		if o.Proxy, err = secret(ctx, n.Proxy); err != nil {
 			return nil, fmt.Errorf("[network] proxy: %w", err)
 		}
 	}
-	return safehttp.New(safehttp.Options{Allow: n.Allow, Proxy: proxy, ProxyResolves: n.ProxyResolves})
+	return safehttp.New(o)
 }
 
 // Guard is the section [guard]: the handling of untrusted text that looks like an attack. The
@@ -284,6 +290,14 @@ type Web struct {
 	TLSKey   string   `toml:"tls_key"`
 	Password string   `toml:"password"`
 	Hosts    []string `toml:"hosts"` // additional host names that clients may use
+}
+
+// OwnHosts returns the names and addresses under which the page is served.
+func (w Web) OwnHosts() []string {
+	if host, _, err := net.SplitHostPort(w.Listen); err == nil {
+		return append(slices.Clone(w.Hosts), host)
+	}
+	return w.Hosts
 }
 
 // Tray is the [tray] section.

@@ -5,6 +5,7 @@ import (
 	_ "embed" // embeds the script
 	"fmt"
 	"net/url"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -84,7 +85,7 @@ func (d Deps) callTarget(ctx context.Context, in facetimeIn) (facetimeOut, error
 	if contact == "" || len(contact) > 200 || strings.ContainsFunc(contact, unicode.IsControl) {
 		return facetimeOut{}, tools.Errorf(tools.InvalidArguments, "contact must be a name, a number or an email address of at most 200 bytes")
 	}
-	if d.Scripts == nil {
+	if d.Scripts == nil || runtime.GOOS == "windows" {
 		return facetimeOut{}, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "FaceTime calls start only on a Mac", Remedy: "call from an Apple device"}
 	}
 	address := contact

@@ -85,7 +85,7 @@ func parseFlight(s string) (string, error) {
 
 // flightURL returns the address of a flight, and the header for the key.
 func (d Deps) flightURL(code, key string) (string, http.Header) {
-	base := strings.TrimSuffix(d.Flights, "/")
+	base := strings.TrimSuffix(d.FlightsURL, "/")
 	if d.FlightsAPI == AeroAPI {
 		h := http.Header{}
 		if key != "" {
@@ -133,7 +133,7 @@ func (d Deps) runFlight(ctx context.Context, c tools.Call, in flightIn) (tools.R
 		return tools.Result{}, tools.Errorf(tools.NotFound, "the service has no flight %s %s; check the number and the date", tools.Clean(code), tools.Clean(when))
 	}
 	out.Flight = code
-	return tools.Result{Text: out.describeFlight(), Data: out, Source: provenance.Outside, Origins: webOrigin("flight_status", d.Flights)}, nil
+	return tools.Result{Text: out.describeFlight(), Data: out, Source: provenance.Outside, Origins: webOrigin("flight_status", d.FlightsURL)}, nil
 }
 
 func (d Deps) flightKey(ctx context.Context) (key string, err error) {
@@ -142,7 +142,7 @@ func (d Deps) flightKey(ctx context.Context) (key string, err error) {
 			return "", fmt.Errorf("travel.flights_key: %w", err)
 		}
 	}
-	if key == "" && d.Flights == AviationStackURL {
+	if key == "" && d.FlightsURL == AviationStackURL {
 		return "", &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "flight status: no key for aviationstack.com is set", Remedy: "get one there, then run: hob config set travel.flights_key KEY"}
 	}
 	return key, nil
@@ -153,7 +153,7 @@ func (d Deps) fetchFlights(ctx context.Context, code, key string) ([]flightOut, 
 	hasReason := func(status int) bool { return status >= 400 && status < 500 }
 	if d.FlightsAPI == AeroAPI {
 		var r aeroResponse
-		status, err := d.fetchJSON(ctx, "flight status", d.Flights, address, header, hasReason, &r)
+		status, err := d.fetchJSON(ctx, "flight status", d.FlightsURL, address, header, hasReason, &r)
 		if err != nil {
 			return nil, err
 		}
@@ -163,7 +163,7 @@ func (d Deps) fetchFlights(ctx context.Context, code, key string) ([]flightOut, 
 		return r.toFlights(code), nil
 	}
 	var r stackResponse
-	status, err := d.fetchJSON(ctx, "flight status", d.Flights, address, header, hasReason, &r)
+	status, err := d.fetchJSON(ctx, "flight status", d.FlightsURL, address, header, hasReason, &r)
 	if err != nil {
 		return nil, err
 	}

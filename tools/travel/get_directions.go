@@ -84,7 +84,7 @@ func (d Deps) getDirections() tools.Tool {
 			return fmt.Sprintf("Find the way from %s to %s", textnorm.Ellipsize(d.startOf(in), 80), textnorm.Ellipsize(in.To, 80))
 		},
 		Judge: func(_ context.Context, in routeIn) tools.CallAssessment {
-			j := tools.CallAssessment{Effects: tools.Egress, Get: true, URLs: []string{strings.ReplaceAll(d.Routes, "{profile}", "car")}}
+			j := tools.CallAssessment{Effects: tools.Egress, Get: true, URLs: []string{strings.ReplaceAll(d.RoutesURL, "{profile}", "car")}}
 			for _, place := range []string{d.startOf(in), in.To} {
 				if _, _, ok := parsePoint(place); !ok {
 					j.URLs = append(j.URLs, d.geocodingURL(place))
@@ -123,7 +123,7 @@ func parsePoint(s string) (lat, lon float64, ok bool) {
 }
 
 func (d Deps) geocodingURL(place string) string {
-	return strings.TrimSuffix(d.Geocoder, "/") + "/search?" + url.Values{"q": {textnorm.Ellipsize(place, 300)}, "format": {"jsonv2"}, "limit": {"1"}}.Encode()
+	return strings.TrimSuffix(d.GeocoderURL, "/") + "/search?" + url.Values{"q": {textnorm.Ellipsize(place, 300)}, "format": {"jsonv2"}, "limit": {"1"}}.Encode()
 }
 
 // findPoint finds a place with the geocoder (https://nominatim.org/release-docs/latest/api/Search/).
@@ -136,7 +136,7 @@ func (d Deps) findPoint(ctx context.Context, place string) (point, error) {
 		Lon         string `json:"lon"`
 		DisplayName string `json:"display_name"`
 	}
-	if _, err := d.fetchJSON(ctx, "find "+textnorm.Ellipsize(place, 60), d.Geocoder, d.geocodingURL(place), nil, keepNone, &found); err != nil {
+	if _, err := d.fetchJSON(ctx, "find "+textnorm.Ellipsize(place, 60), d.GeocoderURL, d.geocodingURL(place), nil, keepNone, &found); err != nil {
 		return point{}, err
 	}
 	if len(found) == 0 {
@@ -207,14 +207,14 @@ func (d Deps) runDirections(ctx context.Context, c tools.Call, in routeIn) (tool
 			text += ", " + spellDistance(s.Meters)
 		}
 	}
-	return tools.Result{Text: text, Data: out, Source: provenance.Outside, Origins: webOrigin("get_directions", d.Routes)}, nil
+	return tools.Result{Text: text, Data: out, Source: provenance.Outside, Origins: webOrigin("get_directions", d.RoutesURL)}, nil
 }
 
 // findRoute requests the route and returns its duration.
 func (d Deps) findRoute(ctx context.Context, mode travelMode, out *routeOut) (time.Duration, error) {
-	base := strings.ReplaceAll(d.Routes, "{profile}", mode.profile)
+	base := strings.ReplaceAll(d.RoutesURL, "{profile}", mode.profile)
 	path := mode.path
-	if base != d.Routes { // a server for each profile, which all call it driving
+	if base != d.RoutesURL { // a server for each profile, which all call it driving
 		path = "driving"
 	}
 	coord := func(p point) string {

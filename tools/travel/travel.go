@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy/config"
 	"hob/platform/net/safehttp"
 	"hob/platform/pim"
 	"hob/platform/provenance"
@@ -27,17 +28,6 @@ import (
 
 // maxBody is the maximum size of a response in bytes.
 const maxBody = 4 << 20
-
-// Services are the addresses and keys of the services.
-type Services struct {
-	// Routes is the address of an OSRM server. "{profile}" in it is replaced by car, bike or foot.
-	Routes string
-	// Geocoder is the address of a Nominatim server.
-	Geocoder string
-	// Flights is the address of the service for flights, and FlightsAPI its format: AviationStack or
-	// AeroAPI. FlightsKey is a reference to its key, or the key itself.
-	Flights, FlightsAPI, FlightsKey string
-}
 
 // Forecast is the weather at a place. Unknown values are nil.
 type Forecast struct {
@@ -50,7 +40,8 @@ type Forecast struct {
 type Deps struct {
 	// Network sends the requests. If it is nil, the tools that need it are omitted.
 	Network *safehttp.Client
-	Services
+	// Travel names the services: OSRM, Nominatim, and AviationStack or AeroAPI.
+	config.Travel
 	// Secret resolves a reference to a secret. If it is nil, there are no keys.
 	Secret func(ctx context.Context, ref string) (string, error)
 	// Place is the owner's home: a town, or "latitude,longitude". It is "" if not configured.
@@ -115,7 +106,7 @@ func (d Deps) fetchJSON(ctx context.Context, what, base, address string, header 
 	return r.Status, nil
 }
 
-// keepNone is the keep argument of fetchJSON for services without documented errors.
+// keepNone keeps the keep argument of fetchJSON for services without documented errors.
 func keepNone(int) bool { return false }
 
 // cleanLine returns untrusted text as one line of at most n characters.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"hob/autonomy/config"
 	"hob/platform/net/safehttp/safehttptest"
 	"hob/platform/provenance"
 	"hob/platform/store"
@@ -64,8 +65,8 @@ func openTravel(t *testing.T, s services) (Deps, *safehttptest.Internet) {
 	t.Cleanup(func() { _ = st.Close() })
 	return Deps{
 		Network: net.Client(t), Store: st, Place: "Vilnius",
-		Secret:   func(_ context.Context, ref string) (string, error) { return "key-" + ref, nil },
-		Services: Services{Routes: "https://routes.example.com/routed-{profile}", Geocoder: "https://geo.example.com", Flights: "https://flights.example.com", FlightsAPI: AviationStack, FlightsKey: "stack"},
+		Secret: func(_ context.Context, ref string) (string, error) { return "key-" + ref, nil },
+		Travel: config.Travel{RoutesURL: "https://routes.example.com/routed-{profile}", GeocoderURL: "https://geo.example.com", FlightsURL: "https://flights.example.com", FlightsAPI: AviationStack, FlightsKey: "stack"},
 	}, net
 }
 
@@ -124,14 +125,14 @@ func TestFlights(t *testing.T) {
 	if q := net.Heard()[0].URL.Query(); q.Get("access_key") != "key-stack" || q.Get("flight_iata") != "BT342" {
 		t.Error(q)
 	}
-	d.Flights, d.FlightsAPI = "https://flights.example.com/aeroapi", AeroAPI
+	d.FlightsURL, d.FlightsAPI = "https://flights.example.com/aeroapi", AeroAPI
 	if r, err = callTool(t, d, "flight_status", `{"flight_number":"BT342"}`); err != nil || !strings.Contains(r.Text, "Scheduled / Delayed, departure delayed by 45 min") || !strings.Contains(r.Text, "scheduled Tue 10 Nov 14:00, estimated Tue 10 Nov 14:45") {
 		t.Errorf("%q %v", r.Text, err)
 	}
 	if h := net.Heard()[1].Header.Get("x-apikey"); h != "key-stack" {
 		t.Error(h)
 	}
-	d.Flights, d.FlightsAPI, d.FlightsKey = AviationStackURL, AviationStack, ""
+	d.FlightsURL, d.FlightsAPI, d.FlightsKey = AviationStackURL, AviationStack, ""
 	if _, err := callTool(t, d, "flight_status", `{"flight_number":"BT342"}`); tools.CodeOf(err) != tools.Unsupported || !strings.Contains(err.Error(), "hob config set travel.flights_key") {
 		t.Error(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -106,6 +107,19 @@ func New(entry string, o Options) (*Feed, error) {
 	return &Feed{name: name, address: address, opt: o}, nil
 }
 
+// OpenAll returns the subscriptions of the configuration. It skips an entry that Parse refuses.
+func OpenAll(entries []string, o Options, log *slog.Logger) (out []pim.EventReader) {
+	for _, entry := range entries {
+		feed, err := New(entry, o)
+		if err != nil {
+			log.Warn("calendar subscription skipped", "error", err)
+			continue
+		}
+		out = append(out, feed)
+	}
+	return out
+}
+
 // Name implements pim.Driver.
 func (f *Feed) Name() string { return f.name }
 
@@ -114,7 +128,7 @@ func (f *Feed) Name() string { return f.name }
 func (f *Feed) FindEvents(ctx context.Context, s pim.TimeRange) ([]pim.Event, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	failed := f.refresh(ctx)
+	failed := f.fetchCopy(ctx)
 	if f.body == nil || f.opt.Now().Sub(f.fetched) > maxStale {
 		return nil, f.wrapError(failed)
 	}
@@ -135,8 +149,8 @@ func (f *Feed) wrapError(err error) error {
 	return fmt.Errorf("calendar subscription %s: %w", f.name, err)
 }
 
-// refresh downloads the file if the copy is old.
-func (f *Feed) refresh(ctx context.Context) error {
+// fetchCopy downloads the file if the copy is old.
+func (f *Feed) fetchCopy(ctx context.Context) error {
 	now := f.opt.Now()
 	if f.body != nil && now.Before(f.next) {
 		return nil

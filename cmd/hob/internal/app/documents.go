@@ -86,8 +86,7 @@ func (d *App) openErasing() {
 func (d *App) listErasers() []erase.Eraser {
 	out := []erase.Eraser{
 		d.memoryFiles.Eraser(), d.sessions.Eraser(d.base), d.base.Eraser(), d.bus.Eraser(), d.guard.Eraser(d.bus.Inbox.ResumeTx), prompt.Eraser(), d.learner.Eraser(), d.extractor.Eraser(), consolidate.Eraser(), d.graph.Eraser(), agents.Eraser(), goals.Eraser(), notify.Eraser(),
-		trace.Eraser(), usage.Eraser(), modelrouter.Eraser(), pairing.Eraser(), clients.Eraser(), a2aserver.Eraser(), d.watchers.Eraser(), d.results.Eraser(),
-		d.documents.Eraser(),
+		trace.Eraser(), usage.Eraser(), modelrouter.Eraser(), pairing.Eraser(), clients.Eraser(), a2aserver.Eraser(), d.watchers.Eraser(), d.results.Eraser(), d.documents.Eraser(),
 	}
 	out = append(out, watchers.Erasers(watchersall.Drivers())...)
 	out = append(out, toolsall.Erasers(d.files)...)

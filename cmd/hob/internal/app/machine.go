@@ -3,23 +3,18 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net"
 	"os"
 	"runtime"
-	"slices"
 
 	"hob/autonomy/service"
 	"hob/autonomy/turn"
 	"hob/platform/host/browser"
 	"hob/platform/host/browser/apps"
 	"hob/platform/host/osrun"
-	"hob/platform/host/system"
 	"hob/platform/host/system/fileindex"
 	"hob/platform/host/system/power"
 	"hob/platform/host/tray"
 	"hob/platform/net/release"
-	"hob/platform/net/safehttp"
 	toolsbrowser "hob/tools/browser"
 	"hob/tools/desktop"
 	"hob/tools/files"
@@ -116,10 +111,7 @@ func (d *App) browserDeps() toolsbrowser.Deps {
 	if d.browser == nil {
 		return toolsbrowser.Deps{}
 	}
-	out := toolsbrowser.Deps{Browser: d.browser, Network: d.network, Keep: turn.PictureFolder(d.opt.Paths.Pictures()).KeepPicture, See: d.describePicture, Hosts: d.opt.Config.Web.Hosts}
-	if host, _, err := net.SplitHostPort(d.opt.Config.Web.Listen); err == nil {
-		out.Hosts = append(slices.Clone(out.Hosts), host)
-	}
+	out := toolsbrowser.Deps{Browser: d.browser, Network: d.network, Keep: turn.PictureFolder(d.opt.Paths.Pictures()).KeepPicture, See: d.describePicture, Hosts: d.opt.Config.Web.OwnHosts()}
 	if d.scripts != nil && runtime.GOOS != "windows" { // only tests set scripts on Linux
 		out.Own = apps.New(d.scripts, apps.Options{Taken: d.browser.Shows})
 	}
@@ -128,14 +120,7 @@ func (d *App) browserDeps() toolsbrowser.Deps {
 
 // openNetwork creates the HTTP client for untrusted addresses.
 func (d *App) openNetwork(ctx context.Context) (err error) {
-	o, n := d.opt.Network, d.opt.Config.Network
-	o.Allow, o.ProxyResolves, o.Proxy = n.Allow, n.ProxyResolves, n.Proxy
-	if system.IsReference(n.Proxy) {
-		if o.Proxy, err = d.secrets.ResolveContext(ctx, n.Proxy); err != nil {
-			return fmt.Errorf("[network] proxy: %w", err)
-		}
-	}
-	d.network, err = safehttp.New(o)
+	d.network, err = d.opt.Config.Network.OpenClient(ctx, d.opt.Network, d.secrets.ResolveContext)
 	return err
 }
 

@@ -46,14 +46,7 @@ func (d *App) openPim() {
 	if d.opt.Play != nil {
 		o.NotesFolder = ""
 	}
-	for _, entry := range d.opt.Config.Pim.CalendarFeeds {
-		feed, err := icsfeed.New(entry, icsfeed.Options{Network: func() *safehttp.Client { return d.network }, Secret: d.secrets.ResolveContext})
-		if err != nil { // the configuration was validated
-			d.opt.Log.Warn("calendar subscription skipped", "error", err)
-			continue
-		}
-		o.Feeds = append(o.Feeds, feed)
-	}
+	o.Feeds = icsfeed.OpenAll(d.opt.Config.Pim.CalendarFeeds, icsfeed.Options{Network: func() *safehttp.Client { return d.network }, Secret: d.secrets.ResolveContext}, d.opt.Log)
 	d.pim = sources.New(o)
 }
 
@@ -72,18 +65,11 @@ func (d *App) personalDeps() toolsall.Deps {
 	out := toolsall.Deps{
 		Store: d.store, Log: d.opt.Log, Files: d.files, Watchers: d.watchers, Weather: weather.Deps{Network: d.network, Place: d.opt.Config.Plan.Place},
 		Rates:  money.Rates{Network: d.network, Store: d.store, URL: d.opt.Config.Network.Rates},
-		Travel: travelDeps(d.network, d.opt.Config.Travel, d.secrets.ResolveContext),
+		Travel: travel.Deps{Network: d.network, Secret: d.secrets.ResolveContext, Travel: d.opt.Config.Travel},
 	}
 	return out.WithSources(d.pim, d.localTime, notify.MailJudge(d.opt.Config.Notify, func(ctx context.Context) (func(name, address string) string, error) {
 		return d.graph.KnownPeople(d.store.Reader(ctx))
 	}))
-}
-
-// travelDeps returns the dependencies of the travel tools.
-func travelDeps(network *safehttp.Client, c config.Travel, secret func(context.Context, string) (string, error)) travel.Deps {
-	return travel.Deps{Network: network, Secret: secret, Services: travel.Services{
-		Routes: c.RoutesURL, Geocoder: c.GeocoderURL, Flights: c.FlightsURL, FlightsAPI: c.FlightsAPI, FlightsKey: c.FlightsKey,
-	}}
 }
 
 // localTime returns the current time in the user's time zone.

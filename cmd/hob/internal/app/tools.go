@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"path/filepath"
-	"runtime"
 	"sync"
 
 	"hob/autonomy/bus"
@@ -55,16 +54,10 @@ func (d *App) openTools(ctx context.Context) (err error) {
 	deps := d.personalDeps()
 	deps.Documents = ingest.Requests{Library: d.documents, Sync: d.folders, Files: d.files, Network: d.network}
 	deps.Knowledge, deps.Linker, deps.Forgetting, deps.Conversations = d.base, d.graph, d.erasing, d.library
-	policy := service.ReplyPolicy{Guard: d.guard, Store: d.store, Tool: func() tools.Tool { t, _ := d.catalog.Get("send_email"); return t }}
-	d.replies = social.NewReplier(social.ReplierOptions{
-		State: bus.NewChannelState(d.store, "auto_reply"), Mailers: deps.Mail.Mailers, People: deps.Mail.People, Allowed: policy.Allowed, Zone: d.zone, Log: d.opt.Log,
-		Paused: func(ctx context.Context) (bool, error) { _, on, err := d.bus.Pause.Current(ctx); return on, err },
-		Notify: func(ctx context.Context, key, text string) error { return d.intake.Notify(ctx, key, text) },
+	d.replies = service.NewReplier(service.ReplyPolicy{Guard: d.guard, Store: d.store, Tool: func() tools.Tool { t, _ := d.catalog.Get("send_email"); return t }}, d.bus, social.ReplierOptions{
+		Mailers: deps.Mail.Mailers, People: deps.Mail.People, Zone: d.zone, Log: d.opt.Log, Notify: func(ctx context.Context, key, text string) error { return d.intake.Notify(ctx, key, text) },
 	})
-	deps.Messages = social.Deps{Conversations: d.library, MessagesDB: social.MessagesDatabase(d.opt.UserHome), Replies: d.replies}
-	if runtime.GOOS != "windows" { // only tests set scripts on Linux
-		deps.Messages.Scripts = d.scripts
-	}
+	deps.Messages = social.Deps{Conversations: d.library, MessagesDB: social.MessagesDatabase(d.opt.UserHome), Replies: d.replies, Scripts: d.scripts}
 	deps.Goals, deps.Senders = goals.ToolGoals{Goals: d.goals, Bus: d.bus, Facts: d.goalFacts(), Zone: d.zone, Offline: d.models.LooksOffline}, bus.Senders
 	deps.Engine, deps.Notices, deps.Crew, deps.Post, deps.Briefs = service.NewToolEngine(d.lateService), notify.ToolNotices{Notifier: d.notices}, d.crew, d.newSender(), []tools.BriefSource{goals.Brief{Store: d.store}}
 	deps.Web, deps.Shell, deps.Browser = toolsweb.Open(d.network, d.opt.Config.Search, d.secrets.ResolveContext, d.opt.Reader), commands, d.browserDeps()
