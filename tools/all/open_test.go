@@ -152,7 +152,7 @@ func open(t *testing.T) toolstest.Env {
 	d.Desktop = desktopDeps(t, docs)
 	d.Media = machineDeps(t, docs, &d.Desktop)
 	d.Weather.Network = client
-	d.Travel = travel.Deps{Network: client, Services: travel.Services{Routes: "http://routes.example", Geocoder: "http://geo.example", Flights: "http://flights.example", FlightsAPI: travel.AviationStack}}
+	d.Travel = travel.Deps{Network: client, Travel: config.Travel{RoutesURL: "http://routes.example", GeocoderURL: "http://geo.example", FlightsURL: "http://flights.example", FlightsAPI: travel.AviationStack}}
 	d.Rates = money.Rates{Network: client, Store: st, URL: "http://rates.example/daily.xml"}
 	d.Mail.Accounts, d.Calendar.Accounts = accounts(t)
 	d.Browser = browser.Deps{Browser: &tabList{}, Own: owners{}, Network: client, Keep: func(name string, _ []byte) (string, error) { return "/pictures/" + name, nil }}
