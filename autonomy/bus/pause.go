@@ -58,6 +58,12 @@ func (p *Pause) setEnd(ctx context.Context, until time.Time) error {
 	return nil
 }
 
+// IsOn reports whether background work is paused.
+func (p *Pause) IsOn(ctx context.Context) (bool, error) {
+	_, on, err := p.Current(ctx)
+	return on, err
+}
+
 // Current returns the end of the current pause. on is false if there is none.
 func (p *Pause) Current(ctx context.Context) (until time.Time, on bool, err error) {
 	var ms int64

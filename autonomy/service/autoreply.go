@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 
-	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/tools"
-	"hob/tools/social"
 )
 
 // ReplyPolicy checks each automatic reply against the policy. The user approved the rule that causes
@@ -21,14 +19,6 @@ type ReplyPolicy struct {
 	Store *store.Store
 	// Tool returns the tool that sends mail; nil means that no mail may be sent.
 	Tool func() tools.Tool
-}
-
-// NewReplier returns the replier whose replies the policy checks. It keeps its state in the store and
-// stops while background work is paused.
-func NewReplier(p ReplyPolicy, b *bus.Bus, o social.ReplierOptions) *social.Replier {
-	o.State, o.Allowed = bus.NewChannelState(p.Store, "auto_reply"), p.Allowed
-	o.Paused = func(ctx context.Context) (bool, error) { _, on, err := b.Pause.Current(ctx); return on, err }
-	return social.NewReplier(o)
 }
 
 // Allowed returns why a reply is denied, or nil. It writes the decision to the audit log.

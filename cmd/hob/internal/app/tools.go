@@ -54,8 +54,8 @@ func (d *App) openTools(ctx context.Context) (err error) {
 	deps := d.personalDeps()
 	deps.Documents = ingest.Requests{Library: d.documents, Sync: d.folders, Files: d.files, Network: d.network}
 	deps.Knowledge, deps.Linker, deps.Forgetting, deps.Conversations = d.base, d.graph, d.erasing, d.library
-	d.replies = service.NewReplier(service.ReplyPolicy{Guard: d.guard, Store: d.store, Tool: func() tools.Tool { t, _ := d.catalog.Get("send_email"); return t }}, d.bus, social.ReplierOptions{
-		Mailers: deps.Mail.Mailers, People: deps.Mail.People, Zone: d.zone, Log: d.opt.Log, Notify: func(ctx context.Context, key, text string) error { return d.intake.Notify(ctx, key, text) },
+	d.replies = social.NewReplier(social.ReplierOptions{Mailers: deps.Mail.Mailers, People: deps.Mail.People, State: bus.NewChannelState(d.store, "auto_reply"), Paused: d.bus.Pause.IsOn, Zone: d.zone, Log: d.opt.Log,
+		Allowed: service.ReplyPolicy{Guard: d.guard, Store: d.store, Tool: func() tools.Tool { t, _ := d.catalog.Get("send_email"); return t }}.Allowed, Notify: func(ctx context.Context, key, text string) error { return d.intake.Notify(ctx, key, text) },
 	})
 	deps.Messages = social.Deps{Conversations: d.library, MessagesDB: social.MessagesDatabase(d.opt.UserHome), Replies: d.replies, Scripts: d.scripts}
 	deps.Goals, deps.Senders = goals.ToolGoals{Goals: d.goals, Bus: d.bus, Facts: d.goalFacts(), Zone: d.zone, Offline: d.models.LooksOffline}, bus.Senders

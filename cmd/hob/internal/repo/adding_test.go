@@ -142,7 +142,7 @@ func (m *overlay) testOffered() {
 		{"account add ada@loft.example --letterbox loft.example:7 --password env:LOFT --untested", "Added the account loft"},
 		{"account list", "letters: loft.example:7"},
 		{"config check", ""},
-		{"watch add --help", "page, github, lines"},
+		{"watch add --help", "search, github, lines"},
 		{"tool call count_habits", "0 habits are logged."},
 	} {
 		cmd := exec.CommandContext(t.Context(), hob, strings.Fields(c.args)...)
