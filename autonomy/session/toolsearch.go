@@ -53,17 +53,18 @@ func (l *MessageIndex) MessagesIn(ctx context.Context, q knowledge.ConversationQ
 	if err != nil {
 		return nil, fmt.Errorf("session: read messages of a period: %w", err)
 	}
+	defer rows.Close()
 	var list []searchRow
 	for rows.Next() {
 		var x searchRow
 		var at int64
 		if err := rows.Scan(&x.Ref, &x.Text, &at, &x.Provenance, &x.Group, &x.Speaker, &x.Source, &x.message, &x.session); err != nil {
-			return nil, errors.Join(err, rows.Close())
+			return nil, err
 		}
 		x.At = store.Time(at)
 		list = append(list, x)
 	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("session: read messages of a period: %w", err)
 	}
 	for _, x := range list {

@@ -11,6 +11,7 @@ import (
 	"hob/platform/pim"
 	"hob/platform/provenance"
 	"hob/platform/text/dateparse"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 	"hob/tools"
 )
@@ -218,9 +219,9 @@ func pickInformative(list []sentence) (out []string) {
 			all = append(all, ranked{i, weight})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b ranked) int { return b.weight - a.weight })
+	sorting.StableByFunc(all, func(a, b ranked) int { return b.weight - a.weight })
 	all = all[:min(len(all), quotedFirst)]
-	slices.SortFunc(all, func(a, b ranked) int { return a.at - b.at })
+	sorting.StableByFunc(all, func(a, b ranked) int { return a.at - b.at })
 	left := quotedChars
 	for _, r := range all {
 		text := textnorm.Ellipsize(list[r.at].text, left)

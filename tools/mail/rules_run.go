@@ -12,6 +12,7 @@ import (
 	"hob/platform/pim/imapmail"
 	"hob/platform/retry"
 	"hob/platform/store"
+	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 )
 
@@ -136,7 +137,7 @@ func (r *Rules) applyRules(ctx context.Context, c *imapmail.Conn, a pim.Account,
 			fit = append(fit, x)
 		}
 	}
-	slices.SortStableFunc(fit, func(x, y mailRule) int {
+	sorting.StableByFunc(fit, func(x, y mailRule) int {
 		return map[bool]int{true: 1}[x.Action == actMove] - map[bool]int{true: 1}[y.Action == actMove]
 	})
 	mail := mailDigest(m)

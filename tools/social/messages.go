@@ -297,7 +297,7 @@ func asksSomething(text string) string {
 }
 
 // requestPhrases are folded phrases of a request, with a space at both ends.
-var requestPhrases = []string{" please ", " could you ", " can you ", " would you ", " let me know ", " bitte ", " s il vous plait ", " por favor "} //nolint:gochecknoglobals // a constant list
+var requestPhrases = []string{" please ", " could you ", " can you ", " would you ", " let me know ", " bitte ", " s il vous plait ", " por favor "}
 
 // splitSentences splits a text at ends of sentences and paragraphs.
 func splitSentences(text string) (out []string) {

@@ -256,9 +256,9 @@ func (o summaryOut) describeSummary(now time.Time, hours int) string {
 }
 
 // worstSource returns the provenance of a result that quotes untrusted sources if outside is set.
-func worstSource(src provenance.Source, outside bool) provenance.Source {
+func worstSource(outside bool) provenance.Source {
 	if outside {
 		return provenance.Outside
 	}
-	return src
+	return provenance.Tool
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"hob/platform/pim"
-	"hob/platform/provenance"
 	"hob/platform/text/dateparse"
 	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
@@ -132,7 +131,7 @@ func (d Deps) reportPerson(ctx context.Context, c tools.Call, out relationshipOu
 	sorting.StableByFunc(all, func(a, b contactEntry) int { return a.At.Compare(b.At) })
 	out.addHistory(all, c.Now)
 	d.findUnanswered(ctx, &out, all)
-	return tools.Result{Text: out.describePerson(c.Now) + problemText(out.Problems), Data: out, Source: worstSource(provenance.Tool, len(all) > 0 || len(out.Addresses) > 0)}, nil
+	return tools.Result{Text: out.describePerson(c.Now) + problemText(out.Problems), Data: out, Source: worstSource(len(all) > 0 || len(out.Addresses) > 0)}, nil
 }
 
 func (m contactMatcher) matchesPerson(p pim.Person) bool {
@@ -345,5 +344,5 @@ func (d Deps) reportPeople(ctx context.Context, c tools.Call, out relationshipOu
 	if len(out.People) == 0 {
 		b.WriteString(" none found.")
 	}
-	return tools.Result{Text: b.String() + problemText(problems), Data: out, Source: worstSource(provenance.Tool, len(out.People) > 0)}, nil
+	return tools.Result{Text: b.String() + problemText(problems), Data: out, Source: worstSource(len(out.People) > 0)}, nil
 }

@@ -68,7 +68,7 @@ const (
 )
 
 // skipReasons are the reasons for not answering, in the order of reports.
-var skipReasons = []string{ //nolint:gochecknoglobals // a constant list
+var skipReasons = []string{
 	skipAutomatic, skipList, skipNotToYou, skipStranger, skipPeople, skipHours, skipAgain, skipPolicy,
 }
 

@@ -138,7 +138,7 @@ func (d Deps) runAutoReply(ctx context.Context, c tools.Call, in autoReplyIn) (t
 		if now == nil {
 			return tools.Result{Text: "There are no automatic replies.", Data: replyRule{Answered: []replyRow{}, Skipped: map[string]int{}}, Source: provenance.Tool}, nil
 		}
-		return tools.Result{Text: now.describeRule(c.Now), Data: now.withoutSeen(), Source: worstSource(provenance.Tool, len(now.Answered) > 0)}, nil
+		return tools.Result{Text: now.describeRule(c.Now), Data: now.withoutSeen(), Source: worstSource(len(now.Answered) > 0)}, nil
 	}
 	if !*in.Enabled {
 		if now == nil || !now.Enabled {
@@ -150,7 +150,7 @@ func (d Deps) runAutoReply(ctx context.Context, c tools.Call, in autoReplyIn) (t
 			return tools.Result{}, err
 		}
 		return tools.Result{
-			Text: "Turned off the automatic replies.\n" + next.describeRule(c.Now), Data: next.withoutSeen(), Source: worstSource(provenance.Tool, len(next.Answered) > 0),
+			Text: "Turned off the automatic replies.\n" + next.describeRule(c.Now), Data: next.withoutSeen(), Source: worstSource(len(next.Answered) > 0),
 			Undo: tools.NewUndo("turn the automatic replies on again", autoReplyUndo{ID: next.ID, Before: now}),
 		}, nil
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -178,7 +177,7 @@ func openFollowups(q store.Querier) (out []followup, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("social: read follow-ups: %w", err)
 	}
-	defer func(r *sql.Rows) { err = errors.Join(err, r.Close()) }(rows)
+	defer rows.Close()
 	for rows.Next() {
 		f := followup{Kind: "added"}
 		var at int64

@@ -129,7 +129,7 @@ func appendTrimmed(out []string, s string) []string {
 }
 
 // abbreviations are words that a full stop follows inside a sentence.
-var abbreviations = " mr mrs ms dr prof st sr jr vs etc eg ie approx inc ltd co corp no nr nos vol fig figs eq sec ch pp ed eds al cf ca bzw evtl ggf usw abb art abs str tel jan feb mar apr jun jul aug sep sept oct nov dec gen col lt sgt capt gov sen rep rev hon mt ft dept est max min mio mrd sra av pl "
+const abbreviations = " mr mrs ms dr prof st sr jr vs etc eg ie approx inc ltd co corp no nr nos vol fig figs eq sec ch pp ed eds al cf ca bzw evtl ggf usw abb art abs str tel jan feb mar apr jun jul aug sep sept oct nov dec gen col lt sgt capt gov sen rep rev hon mt ft dept est max min mio mrd sra av pl "
 
 // isSentenceEnd reports whether a full stop ends the sentence before it. rest begins with the white
 // space after the full stop.

@@ -27,7 +27,8 @@ func parseOFX(text string, o Options) (Statement, error) {
 		rest = after
 	}
 	p.endTransaction()
-	return p.statement, p.convertAmounts()
+	p.convertAmounts()
+	return p.statement, nil
 }
 
 // ofxTransaction is a transaction whose amount is not parsed yet.
@@ -104,7 +105,7 @@ const spendingKinds = " DEBIT POS ATM CHECK PAYMENT FEE SRVCHG CASH DIRECTDEBIT 
 
 // convertAmounts parses the amounts and dates. OFX allows a comma or a point for the decimals and
 // nothing for thousands.
-func (p *ofxParser) convertAmounts() error {
+func (p *ofxParser) convertAmounts() {
 	negative, byKind := false, false
 	for _, t := range p.list {
 		negative = negative || strings.Contains(t.number, "-")
@@ -147,5 +148,4 @@ func (p *ofxParser) convertAmounts() error {
 		}
 		p.statement.Entries = append(p.statement.Entries, t.Entry)
 	}
-	return nil
 }

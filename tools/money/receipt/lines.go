@@ -19,7 +19,7 @@ type splitText struct {
 // splitLine finds the amounts of a line. The text ends where the last amounts begin.
 func (p *parser) splitLine(line string) splitText {
 	words := joinBrokenAmounts(strings.Fields(line))
-	_, _, sum := classifyTotal(textnorm.Fold(line))
+	_, sum := classifyTotal(textnorm.Fold(line))
 	var out splitText
 	var text []string
 	for i := 0; i < len(words); i++ {
@@ -204,7 +204,7 @@ func (p *parser) classifyLine(l splitText, raw string) (kind lineKind, rank int)
 		}
 		return false
 	}
-	rank, _, isTotal := classifyTotal(folded)
+	rank, isTotal := classifyTotal(folded)
 	switch {
 	case begins(otherLines) && !isTotal, begins([]string{"total savings", "total items", "total discount", "total qty", "you saved"}):
 		return kindOther, 0
@@ -225,23 +225,23 @@ func (p *parser) classifyLine(l splitText, raw string) (kind lineKind, rank int)
 }
 
 // classifyTotal reports whether a folded line states the total. Lines such as "total to pay" have a
-// higher rank than "total". word is the word that was found.
-func classifyTotal(folded string) (rank int, word string, ok bool) {
+// higher rank than "total".
+func classifyTotal(folded string) (rank int, ok bool) {
 	words := " " + strings.Join(textnorm.FoldedWords(folded), " ") + " "
 	for _, w := range subtotals {
 		if strings.HasPrefix(words, " "+w+" ") {
-			return 0, "", false
+			return 0, false
 		}
 	}
 	for _, w := range bestTotals {
 		if strings.HasPrefix(words, " "+w+" ") || strings.HasPrefix(words, " total "+w+" ") {
-			return 2, w, true
+			return 2, true
 		}
 	}
 	for _, w := range totals {
 		if strings.HasPrefix(words, " "+w+" ") {
-			return 1, w, true
+			return 1, true
 		}
 	}
-	return 0, "", false
+	return 0, false
 }

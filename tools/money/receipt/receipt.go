@@ -104,7 +104,7 @@ func (p *parser) findCurrency() {
 	seen := map[string]bool{}
 	onTotal := ""
 	for _, line := range p.lines {
-		_, _, total := classifyTotal(textnorm.Fold(line))
+		_, total := classifyTotal(textnorm.Fold(line))
 		for _, c := range p.currenciesIn(line) {
 			seen[c] = true
 			if total {

@@ -13,6 +13,7 @@ import (
 	"hob/platform/provenance"
 	"hob/platform/text/markup"
 	"hob/platform/text/readability"
+	"hob/platform/text/sorting"
 	"hob/platform/text/summary"
 	"hob/platform/text/textnorm"
 	"hob/tools"
@@ -89,7 +90,7 @@ func (in reportIn) reportStyle() string {
 }
 
 func (in reportIn) checkArguments() error {
-	if _, err := requireText("topic", in.Topic); err != nil {
+	if err := requireText("topic", in.Topic); err != nil {
 		return err
 	}
 	if !slices.Contains([]string{"brief", "detailed", "executive_summary"}, in.reportStyle()) {
@@ -149,7 +150,7 @@ func (d Deps) topicNotes(ctx context.Context, topic string) (out []storedResearc
 			out = append(out, r)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b storedResearch) int { return b.at.Compare(a.at) })
+	sorting.StableByFunc(out, func(a, b storedResearch) int { return b.at.Compare(a.at) })
 	return out, nil
 }
 

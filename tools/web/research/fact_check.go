@@ -82,7 +82,7 @@ func (d Deps) factCheck() tools.Tool {
 }
 
 func (in factCheckIn) checkArguments() error {
-	if _, err := requireText("claim", strings.TrimSpace(in.Claim+" "+in.Context)); err != nil {
+	if err := requireText("claim", strings.TrimSpace(in.Claim+" "+in.Context)); err != nil {
 		return err
 	}
 	if in.MaxSources != 0 && (in.MaxSources < 2 || in.MaxSources > 12) {

@@ -86,14 +86,14 @@ func (d Deps) searchPapers() tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
-			return d.findPapers(ctx, c, in, list)
+			return d.findPapers(ctx, in, list)
 		},
 	})
 }
 
 // chooseServices checks the arguments and returns the services to ask.
 func (in papersIn) chooseServices() (out []paperService, err error) {
-	if _, err := requireText("query", in.Query); err != nil {
+	if err := requireText("query", in.Query); err != nil {
 		return nil, err
 	}
 	switch {
@@ -118,7 +118,7 @@ func (in papersIn) chooseServices() (out []paperService, err error) {
 	return out, nil
 }
 
-func (d Deps) findPapers(ctx context.Context, c tools.Call, in papersIn, list []paperService) (tools.Result, error) {
+func (d Deps) findPapers(ctx context.Context, in papersIn, list []paperService) (tools.Result, error) {
 	query, limit := readability.Squeeze(in.Query), cmp.Or(in.Limit, 10)
 	found, failed := make([][]*Paper, len(list)), make([]error, len(list))
 	var done sync.WaitGroup

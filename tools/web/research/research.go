@@ -247,15 +247,15 @@ func (d Deps) assessSearch(query string, effects tools.Effects) tools.CallAssess
 }
 
 // requireText checks an argument that is searched for.
-func requireText(name, s string) (string, error) {
+func requireText(name, s string) error {
 	s = readability.Squeeze(s)
 	switch n := len([]rune(s)); {
 	case n == 0:
-		return "", tools.Errorf(tools.InvalidArguments, "%s is empty", tools.Clean(name))
+		return tools.Errorf(tools.InvalidArguments, "%s is empty", tools.Clean(name))
 	case n > maxTopic:
-		return "", tools.Errorf(tools.InvalidArguments, "%s has %d characters; use at most %d", tools.Clean(name), n, maxTopic)
+		return tools.Errorf(tools.InvalidArguments, "%s has %d characters; use at most %d", tools.Clean(name), n, maxTopic)
 	}
-	return s, nil
+	return nil
 }
 
 // quoteSentence formats a quotation of limited length.

@@ -83,7 +83,7 @@ func (in researchIn) checkArguments() error {
 	if strings.TrimSpace(in.Topic) == "" {
 		return tools.Errorf(tools.InvalidArguments, "topic is empty; say what to research")
 	}
-	if _, err := requireText("the topic with its focus areas", in.searchWords()); err != nil {
+	if err := requireText("the topic with its focus areas", in.searchWords()); err != nil {
 		return err
 	}
 	switch {

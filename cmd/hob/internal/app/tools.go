@@ -54,7 +54,8 @@ func (d *App) openTools(ctx context.Context) (err error) {
 	deps := d.personalDeps()
 	deps.Documents = ingest.Requests{Library: d.documents, Sync: d.folders, Files: d.files, Network: d.network}
 	deps.Knowledge, deps.Linker, deps.Forgetting, deps.Conversations = d.base, d.graph, d.erasing, d.library
-	d.replies = social.NewReplier(social.ReplierOptions{Mailers: deps.Mail.Mailers, People: deps.Mail.People, State: bus.NewChannelState(d.store, "auto_reply"), Paused: d.bus.Pause.IsOn, Zone: d.zone, Log: d.opt.Log,
+	d.replies = social.NewReplier(social.ReplierOptions{
+		Mailers: deps.Mail.Mailers, People: deps.Mail.People, State: bus.NewChannelState(d.store, "auto_reply"), Paused: d.bus.Pause.IsOn, Zone: d.zone, Log: d.opt.Log,
 		Allowed: service.ReplyPolicy{Guard: d.guard, Store: d.store, Tool: func() tools.Tool { t, _ := d.catalog.Get("send_email"); return t }}.Allowed, Notify: func(ctx context.Context, key, text string) error { return d.intake.Notify(ctx, key, text) },
 	})
 	deps.Messages = social.Deps{Conversations: d.library, MessagesDB: social.MessagesDatabase(d.opt.UserHome), Replies: d.replies, Scripts: d.scripts}
@@ -62,8 +63,7 @@ func (d *App) openTools(ctx context.Context) (err error) {
 	deps.Engine, deps.Notices, deps.Crew, deps.Post, deps.Briefs = service.NewToolEngine(d.lateService), notify.ToolNotices{Notifier: d.notices}, d.crew, d.newSender(), []tools.BriefSource{goals.Brief{Store: d.store}}
 	deps.Web, deps.Shell, deps.Browser = toolsweb.Open(d.network, d.opt.Config.Search, d.secrets.ResolveContext, d.opt.Reader), commands, d.browserDeps()
 	deps.Lists, deps.NewReminders, deps.Notes, deps.NewNotes = d.toolLists, d.opt.Config.Pim.Reminders, d.toolNotes, d.opt.Config.Pim.Notes
-	deps.Databases = database.Deps{Databases: d.opt.Config.Databases, Secret: d.secrets.ResolveContext, Home: d.opt.UserHome, Own: own}
-	deps.Connect = servers.ConnectDeps{Config: d.latestConfig, Asked: d.guard.WasAsked}
+	deps.Databases, deps.Connect = database.Deps{Databases: d.opt.Config.Databases, Secret: d.secrets.ResolveContext, Home: d.opt.UserHome, Own: own}, servers.ConnectDeps{Config: d.latestConfig, Asked: d.guard.WasAsked}
 	deps.Desktop, deps.Media, deps.Currency = screen, media, sync.OnceValue(func() string { return d.opt.Config.CurrencyIn(d.zone()) })
 	d.peers = a2a.New(a2a.Options{Store: d.store, Network: d.network, Agents: d.opt.Config.A2AAgents, Local: d.crew, LocalNames: d.opt.Config.AgentNames(), Secret: d.secrets.ResolveContext, Resume: d.bus.Inbox.ResumeTx, Publish: d.bus.Feed.Publish, Log: d.opt.Log})
 	deps.Agents, deps.KeepPicture, deps.DocumentReader, d.toolJobs = d.peers, turn.PictureFolder(d.opt.Paths.Pictures()).KeepPicture, d.opt.Reader, deps.Jobs()
