@@ -81,7 +81,7 @@ func Parse(data []byte, o Options) (Statement, error) {
 	head := strings.ToUpper(text[:min(len(text), 4096)])
 	switch {
 	case strings.Contains(head, "<OFX>"), strings.Contains(head, "OFXHEADER"):
-		s, err = parseOFX(text, o)
+		s = parseOFX(text, o)
 	case strings.HasPrefix(strings.TrimSpace(head), "!TYPE"), strings.HasPrefix(strings.TrimSpace(head), "!ACCOUNT"), strings.HasPrefix(strings.TrimSpace(head), "!OPTION"), strings.HasPrefix(strings.TrimSpace(head), "!CLEAR"):
 		s, err = parseQIF(text, o)
 	case strings.HasPrefix(strings.TrimSpace(head), "<"), strings.HasPrefix(strings.TrimSpace(head), "{"):

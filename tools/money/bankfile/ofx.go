@@ -11,7 +11,7 @@ import (
 // parseOFX parses OFX 1.x (SGML, whose elements may have no end) and 2.x (XML). It reads the elements
 // one by one instead of building a tree, because many banks write files that are neither.
 // The format is defined by OFX 1.6 and 2.2, https://financialdataexchange.org.
-func parseOFX(text string, o Options) (Statement, error) {
+func parseOFX(text string, o Options) Statement {
 	p := ofxParser{Options: o, statement: Statement{Format: "ofx"}, currency: o.Currency}
 	for rest := text; ; {
 		_, after, ok := strings.Cut(rest, "<")
@@ -28,7 +28,7 @@ func parseOFX(text string, o Options) (Statement, error) {
 	}
 	p.endTransaction()
 	p.convertAmounts()
-	return p.statement, nil
+	return p.statement
 }
 
 // ofxTransaction is a transaction whose amount is not parsed yet.
