@@ -1,7 +1,6 @@
 package offline
 
 import (
-	"cmp"
 	"math"
 	"regexp"
 	"slices"
@@ -338,118 +337,6 @@ func isDayOfMonth(phrase string) bool {
 	return len(words) == 1 && isDigit(words[0][0]) && strings.Trim(words[0], "0123456789stndrh") == "" && len(words[0]) <= 4 && !parsesAsFigure(words[0])
 }
 
-func sumExpenses(w *intentDraft) (plan, bool) {
-	if !w.noLead() {
-		return noPlan()
-	}
-	args := map[string]any{}
-	for _, name := range []string{"period", "tail"} {
-		c, ok := w.captureOf(name)
-		if !ok {
-			continue
-		}
-		if p, done := w.periodAndCategory(c, args); done {
-			return p, p.outcome != 0
-		}
-	}
-	if cat := w.slotString("few_category"); cat != "" {
-		args["category"] = bareName(cat)
-	}
-	return planCall("spending_summary", args)
-}
-
-// periodAndCategory parses text such as "on food this month", "in February" or "last week for
-// petrol". done is true if the plan is final, even if it is empty.
-func (w *intentDraft) periodAndCategory(c capture, args map[string]any) (p plan, done bool) {
-	c, period := w.fixedPeriod(c)
-	if period == "" {
-		var times []*span
-		c.from, c.to, times = w.s.liftTimes(c.from, c.to)
-		if len(times) > 0 {
-			month, ok := w.monthArgument(times)
-			if !ok {
-				p, _ = planQuestion(w.g.replyText("periods"), nil)
-				return p, true
-			}
-			period = month
-		}
-	}
-	if period != "" {
-		args["period"] = period
-	}
-	words := bareName(w.s.originalText(c.from, c.to))
-	head, tail, _ := strings.Cut(words, " ")
-	switch strings.ToLower(head) {
-	case "on", "for", "at", "to", "in", "with", "into":
-		words = bareName(tail)
-	case "spent", "spend":
-		return plan{}, false
-	}
-	words = strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(words, " cost me"), " so far"))
-	if strings.ContainsAny(words, "0123456789") {
-		return plan{}, true // "what did I spend 20 euros on?"
-	}
-	if w.mentionsOther(words) || strings.HasSuffix(words, " and") || strings.HasPrefix(words, "and ") || slices.Contains(strings.Fields(words), "than") { // "on lunch not including today"
-		p, _ = planQuestion(w.g.replyText("periods"), nil)
-		return p, true
-	}
-	if words != "" && !w.g.isUnspecific(words) {
-		args["category"] = words
-	}
-	return plan{}, false
-}
-
-// fixedPeriod removes a period such as "last week" from the start or end of c and returns the
-// tool's name for it. The name is "" if c contains no such period.
-func (w *intentDraft) fixedPeriod(c capture) (capture, string) {
-	for size := min(5, c.to-c.from); size > 0; size-- {
-		for _, at := range []int{c.to - size, c.from} {
-			name, ok := w.g.lex.meaningOf("periods", w.s.normalizedText(at, at+size))
-			if !ok {
-				continue
-			}
-			if at == c.from && size < c.to-c.from {
-				c.from += size
-				return c, name
-			}
-			c.to = at
-			for c.to > c.from && (w.s.tokens[c.to-1].kind == punct || w.g.lex.containsWord("prepositions", w.s.tokens[c.to-1].norm)) {
-				c.to--
-			}
-			return c, name
-		}
-	}
-	return c, ""
-}
-
-// monthArgument formats a calendar month for the tool: 2026-03.
-func (w *intentDraft) monthArgument(times []*span) (string, bool) {
-	if len(times) != 1 {
-		return "", false
-	}
-	phrase := strings.TrimPrefix(strings.TrimPrefix(times[0].match.Text, "in "), "during ")
-	p, err := dateparse.ParsePeriod(phrase, w.s.now)
-	if err != nil || p.From.IsZero() || p.From.Day() != 1 || !p.From.AddDate(0, 1, 0).Equal(p.To) {
-		return "", false
-	}
-	return p.From.Format("2006-01"), true
-}
-
-func startOfDay(t time.Time) time.Time {
-	y, m, d := t.Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, t.Location())
-}
-
-func endOfDay(t time.Time) time.Time {
-	y, m, d := t.Date()
-	return time.Date(y, m, d, 23, 59, 59, 0, t.Location())
-}
-
-func firstField(s string) string {
-	head, _, _ := strings.Cut(s, " ")
-	return head
-}
-
 // addLocalExpense logs an expense in a language other than English. It needs a currency, because "ich habe 20
 // für dich" is no expense.
 func addLocalExpense(w *intentDraft) (plan, bool) {
@@ -475,55 +362,4 @@ func addLocalExpense(w *intentDraft) (plan, bool) {
 	}
 	what := map[string]string{slot: name}
 	return planCall("log_expense", argsOf("amount", c.value, "currency", c.currency, "category", what["thing"], "vendor", what["shop"], "date", day))
-}
-
-// sumLocalExpenses answers "wie viel habe ich diese Woche ausgegeben?".
-func sumLocalExpenses(w *intentDraft) (plan, bool) {
-	period, ok := w.g.lex.meaningOf("periods", w.slotNorm("period"))
-	if !ok || !w.noLead() {
-		return noPlan()
-	}
-	return planCall("spending_summary", argsOf("period", period))
-}
-
-// totalExpenses answers "how much is that altogether?" while the conversation is about expenses.
-func totalExpenses(w *intentDraft) (plan, bool) {
-	for n := range recent {
-		x, _ := w.g.talk.exchangeAgo(n)
-		if len(x.acts) == 0 {
-			continue
-		}
-		if last := x.acts[len(x.acts)-1]; last.failed || last.tool != "log_expense" && last.tool != "spending_summary" {
-			break
-		}
-		period, _ := w.g.lex.meaningOf("periods", w.slotNorm("period"))
-		return planCall("spending_summary", argsOf("period", cmp.Or(period, "today")))
-	}
-	return noPlan()
-}
-
-// setBudget limits the spending on a category. "a budget of 300" is one for each month.
-func setBudget(w *intentDraft) (plan, bool) {
-	c, ok := w.captureOf("amount")
-	if !ok || !w.noLead() || w.isQuestion() || w.g.classOf(w.s) == aQuestion { // "is a budget of 300 enough?"
-		return noPlan()
-	}
-	period := map[string]string{"daily": "day", "weekly": "week", "monthly": "month", "quarterly": "quarter", "yearly": "year"}[w.slotNorm("period")]
-	return planCall("budget_check", argsOf("action", "set", "category", w.budgetCategory(), "limit", c.value, "currency", c.currency, "period", cmp.Or(period, w.slotNorm("period"))))
-}
-
-func checkBudget(w *intentDraft) (plan, bool) {
-	if !w.noLead() {
-		return noPlan()
-	}
-	return planCall("budget_check", argsOf("category", w.budgetCategory()))
-}
-
-// budgetCategory returns the category of a budget, "" for all spending.
-func (w *intentDraft) budgetCategory() string {
-	category := bareName(w.slotString("few_category"))
-	if w.g.isUnspecific(category) {
-		return ""
-	}
-	return category
 }
