@@ -25,7 +25,7 @@ import (
 const (
 	maxSessions = 200     // sessions in one list
 	maxSent     = 32_000  // bytes of a message to another conversation
-	maxScanned  = 2_000   // newest sessions that a list looks at
+	maxScanned  = 2_000   // newest sessions that a list reads
 	directCall  = "tool:" // prefix of the sessions of tool calls that the user made directly
 )
 
@@ -110,7 +110,7 @@ func describeSessions(rows []SessionRow, left int, now time.Time) string {
 		}
 	}
 	if left > 0 {
-		fmt.Fprintf(&b, "\n(%d older ones left out)", left)
+		fmt.Fprintf(&b, "\n(%d older ones omitted)", left)
 	}
 	return b.String()
 }
