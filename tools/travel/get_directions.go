@@ -84,6 +84,9 @@ func (d Deps) getDirections() tools.Tool {
 			return fmt.Sprintf("Find the way from %s to %s", textnorm.Ellipsize(d.startOf(in), 80), textnorm.Ellipsize(in.To, 80))
 		},
 		Judge: func(_ context.Context, in routeIn) tools.CallAssessment {
+			if err := d.checkRequest(in); err != nil { // before anyone is asked for approval
+				return tools.CallAssessment{Refused: err}
+			}
 			j := tools.CallAssessment{Effects: tools.Egress, Get: true, URLs: []string{strings.ReplaceAll(d.RoutesURL, "{profile}", "car")}}
 			for _, place := range []string{d.startOf(in), in.To} {
 				if _, _, ok := parsePoint(place); !ok {
@@ -105,6 +108,20 @@ func hostsOf(addresses []string) string {
 		}
 	}
 	return strings.Join(out, ", ")
+}
+
+// checkRequest returns an error if a place is missing or too long, or both times are given.
+func (d Deps) checkRequest(in routeIn) error {
+	start := d.startOf(in)
+	switch {
+	case strings.TrimSpace(in.To) == "" || start == "":
+		return &tools.Error{Source: provenance.Tool, Code: tools.InvalidArguments, Message: "directions: start or destination is empty", Remedy: "name both places, or set plan.place"}
+	case len(start) > 500 || len(in.To) > 500:
+		return tools.Errorf(tools.InvalidArguments, "a place is longer than 500 characters")
+	case in.Depart != "" && in.Arrive != "":
+		return tools.Errorf(tools.InvalidArguments, "give depart_time or arrive_by, not both")
+	}
+	return nil
 }
 
 func (d Deps) startOf(in routeIn) string {
@@ -176,13 +193,8 @@ func (d Deps) runDirections(ctx context.Context, c tools.Call, in routeIn) (tool
 		return tools.Result{}, err
 	}
 	start := d.startOf(in)
-	switch {
-	case strings.TrimSpace(in.To) == "" || start == "":
-		return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.InvalidArguments, Message: "directions: start or destination is empty", Remedy: "name both places, or set plan.place"}
-	case len(start) > 500 || len(in.To) > 500:
-		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "a place is longer than 500 characters")
-	case in.Depart != "" && in.Arrive != "":
-		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "give depart_time or arrive_by, not both")
+	if err := d.checkRequest(in); err != nil {
+		return tools.Result{}, err
 	}
 	out := routeOut{Mode: mode.name, Steps: []routeStep{}}
 	if out.From, err = d.findPoint(ctx, start); err != nil {

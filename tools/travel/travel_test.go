@@ -109,6 +109,9 @@ func TestDirections(t *testing.T) {
 		}
 	}
 	j := tools.JudgmentOf(t.Context(), Tools(d)[3], json.RawMessage(`{"to":"secret"}`))
+	if empty := tools.JudgmentOf(t.Context(), Tools(d)[3], json.RawMessage(`{"to":" "}`)); tools.CodeOf(empty.Refused) != tools.InvalidArguments {
+		t.Errorf("a route without a destination would be asked for: %+v", empty)
+	}
 	if j.Effects != tools.Egress || len(j.URLs) != 3 || !strings.Contains(j.URLs[2], "secret") || j.Why != "contacts routes.example.com, geo.example.com" {
 		t.Errorf("%+v", j)
 	}
