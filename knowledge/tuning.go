@@ -4,7 +4,7 @@ import "reflect"
 
 // Tuning contains the thresholds and weights of Retrieve. Zero selects the default, and a negative
 // weight disables a feature. Weights are relative to the weight of all words of a text.
-// docs/retrieval.md reports the effect of each weight.
+// docs/reports/retrieval.md has the effect of each weight.
 type Tuning struct {
 	Candidates int // number of rows found by words that are scored (60)
 	Neighbors  int // number of neighbors on each side that are scored as well (4)
