@@ -14,9 +14,9 @@ type Tuning struct {
 
 	// Weights of a word that does not occur in the row but in a nearby row.
 	Answer float64 // weight of words in the question that precedes the row (1)
-	Before float64 // weight of words in the preceding row if that row is not a question (0.2)
+	Before float64 // weight of words in the preceding row if that row is not a question (0.15)
 	After  float64 // weight of words in the row after it (0.3)
-	Reply  float64 // weight of words in the following row if the row itself is a question (0.2)
+	Reply  float64 // weight of words in the following row if the row itself is a question (0.15)
 	Near   float64 // weight of words two rows away (0.15)
 	Window float64 // weight of words in any of the neighbors (0.5)
 
@@ -48,7 +48,7 @@ type Tuning struct {
 func DefaultTuning() Tuning {
 	return Tuning{
 		Candidates: 60, Neighbors: 4, K1: 0.9, B: 0.4,
-		Answer: 1, Before: 0.2, After: 0.3, Reply: 0.2, Near: 0.15, Window: 0.5,
+		Answer: 1, Before: 0.15, After: 0.3, Reply: 0.15, Near: 0.15, Window: 0.5,
 		Session: 0.6, Opening: 0.4, Lead: 0.7, Exchange: 0.7, Rule: 0.6,
 		Form: 0.4, Little: 0.4, Speaker: 0.4, Question: 0.15, Time: 0.5, Number: 0.35, Date: 0.8, Later: 0.5,
 		Recent: 0.03, Fact: 0.3, Entity: 0.3, Graph: 0.4, Hops: 2, Leads: 20, Meaning: 60, Share: 0.5, Weak: 0.3,
