@@ -116,7 +116,7 @@ func (a *cli) addAccount(c *cobra.Command, address string, untested bool) error 
 		if hint != "" {
 			fmt.Fprintln(a.err, hint)
 		}
-		if secret, err = a.secretText(n.Name); err != nil {
+		if secret, err = a.secretText("Password of " + n.Login()); err != nil {
 			return err
 		}
 	}
@@ -126,11 +126,7 @@ func (a *cli) addAccount(c *cobra.Command, address string, untested bool) error 
 			fmt.Fprintln(a.out, sanitizePrintable(l))
 		}
 		if err != nil {
-			f := &failure{code: exitFailed, cause: "nothing was saved: " + err.Error(), remedy: hint}
-			if hint == "" {
-				f.remedy = "many providers require an app password; to save the account anyway, use --untested"
-			}
-			return f
+			return &failure{code: exitFailed, cause: "nothing was saved: " + err.Error(), remedy: account.Remedy(err, hint) + "; to save the account anyway, use --untested"}
 		}
 	}
 	if ref != "" {
@@ -146,7 +142,8 @@ func (a *cli) addAccount(c *cobra.Command, address string, untested bool) error 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "Added the account %s. Hob uses it after the next start.\n", n.Name)
+	fmt.Fprintf(a.out, "Added the account %s. Show its mail and events with: hob brief\n", n.Name)
+	a.printRestartHint(p)
 	return nil
 }
 
@@ -177,7 +174,7 @@ func (a *cli) newAccount(c *cobra.Command, cfg *config.Config, address string) (
 			remedy: "if this is your provider, run: hob account add " + address + serverFlags(found),
 		}
 	case dns != nil && !found.Known():
-		return nil, "", &failure{code: exitFailed, cause: "the servers of " + address + " are unknown", remedy: "name them with " + strings.Join(flags, ", ")}
+		return nil, "", &failure{code: exitFailed, cause: "the servers of " + address + " are unknown", remedy: fmt.Sprintf("name one with %s, for example: hob account add %s %s SERVER", strings.Join(flags, ", "), address, flags[0])}
 	}
 	if n.Name == "" {
 		n.Name = account.Name(address, found.Provider, cfg.Accounts)
@@ -279,7 +276,8 @@ func (a *cli) removeAccount(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "Removed the account %s. Hob uses it until the next restart: run hob stop, then hob start.\n", name)
+	fmt.Fprintf(a.out, "Removed the account %s.\n", name)
+	a.printRestartHint(p)
 	if gone.Password == "keychain:"+account.SecretName(name) {
 		if err := vault.SecretsFor(p).Forget(ctx, account.SecretName(name)); err != nil {
 			return fmt.Errorf("the account was removed, but its password was not deleted: %w", err)

@@ -199,7 +199,7 @@ func (a *cli) channelAnswers(o setup.Options, name string, f channelFlags) (map[
 // secretLine reads a secret from the terminal without echo, or the next line of standard input.
 func (a *cli) secretLine(o setup.Options, key string) (string, error) {
 	if _, tty := terminalFD(a.in); tty {
-		return a.secretText(key)
+		return a.secretText("Secret for " + key)
 	}
 	s, err := o.Stdin()
 	if err != nil || s == "" {

@@ -141,9 +141,7 @@ func (a *cli) configSet(ctx context.Context, args []string) error {
 			fmt.Fprintln(a.err, a.colorize(a.err, amber, "warning: ")+ch.Warning)
 		}
 	}
-	if h, held, err := system.Probe(p.LockFile()); err == nil && held && h.Role == system.RoleDaemon {
-		fmt.Fprintln(a.err, "Hob applies the changes when it restarts: run hob stop, then hob start")
-	}
+	a.printRestartHint(p)
 	return nil
 }
 

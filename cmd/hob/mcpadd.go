@@ -172,7 +172,7 @@ func (a *cli) knownSecret(k servers.Known, ref string) (string, error) {
 		return "", nil // added with a reference; the next step says what to store
 	}
 	fmt.Fprintf(a.err, "%s needs %s: %s\n", k.Title, k.Secret.Label, k.Secret.Page)
-	return a.secretText(k.Title)
+	return a.secretText("Secret for " + k.Title)
 }
 
 // applyMCPFlags adds the variables, headers and effects of the flags to the server.

@@ -66,12 +66,12 @@ func secretStore() (system.Secrets, error) {
 	return vault.SecretsFor(p), err
 }
 
-// secretText reads a secret without echo. A secret is never an argument, because other users could
+// secretText reads a secret without echo. label names it in the prompt. A secret is never an argument, because other users could
 // see it in the process list.
-func (a *cli) secretText(name string) (string, error) {
+func (a *cli) secretText(label string) (string, error) {
 	var text string
 	if fd, tty := terminalFD(a.in); tty {
-		fmt.Fprintf(a.err, "Secret for %s (not shown): ", name)
+		fmt.Fprintf(a.err, "%s (not shown): ", label)
 		b, err := term.ReadPassword(fd)
 		fmt.Fprintln(a.err)
 		if err != nil {
@@ -100,7 +100,7 @@ func (a *cli) keepSecret(ctx context.Context, name string, file bool) error {
 	if err != nil {
 		return err
 	}
-	text, err := a.secretText(name)
+	text, err := a.secretText("Secret for " + name)
 	if err != nil {
 		return err
 	}

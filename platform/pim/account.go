@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -129,6 +130,36 @@ func ParseServer(protocol, s string) (Server, error) {
 	}
 	implicit := scheme == protocol+"s" || scheme == "" && (port == "993" || port == "465")
 	return Server{Host: host, Port: port, Implicit: implicit}, nil
+}
+
+// detectWait is the time limit for finding out when a server starts TLS.
+const detectWait = 5 * time.Second
+
+// completeScheme returns the mail server of a protocol. If it has an unusual port and no scheme,
+// the server is asked whether TLS starts with the first byte: a server that expects STARTTLS greets
+// in clear text. The password is sent later, and only over TLS in both cases.
+func (a Account) completeScheme(ctx context.Context, protocol string) string {
+	given := a.Server(protocol)
+	s, err := ParseServer(protocol, given)
+	if err != nil || s.Implicit || strings.Contains(given, "://") || slices.Contains([]string{"25", "143", "587"}, s.Port) {
+		return given
+	}
+	conf, err := a.TLS(s.Host)
+	if err != nil {
+		return given
+	}
+	ctx, cancel := context.WithTimeout(ctx, detectWait)
+	defer cancel()
+	raw, err := a.Dial(ctx, s.Addr())
+	if err != nil {
+		return given
+	}
+	defer func() { _ = raw.Close() }()
+	err = tls.Client(raw, conf).HandshakeContext(ctx)
+	if _, bad := errors.AsType[*tls.CertificateVerificationError](err); err == nil || bad {
+		return protocol + "s://" + s.Addr()
+	}
+	return given
 }
 
 func standardPort(protocol string, startTLS bool) string {

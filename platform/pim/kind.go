@@ -27,6 +27,9 @@ type AccountDescription struct {
 	Flag, Question, Help string
 	// Check validates a server.
 	Check func(server string) error
+	// Complete returns the server of an account that is being added with the scheme that the user
+	// did not write. It asks the server and sends no secret. Nil completes nothing.
+	Complete func(ctx context.Context, a Account) string
 	// Announced lists the DNS service names for servers of this kind in a mail domain, best first.
 	// It may be empty.
 	Announced []AnnouncedService
@@ -51,6 +54,7 @@ func checkServer(protocol string) func(string) error {
 // startTLS are its announced services.
 func MailKind(protocol, secure, startTLS string, d AccountDescription) AccountDescription {
 	d.Key, d.Check = protocol, checkServer(protocol)
+	d.Complete = func(ctx context.Context, a Account) string { return a.completeScheme(ctx, protocol) }
 	d.Announced = []AnnouncedService{{Service: secure, Prefix: protocol + "s://"}, {Service: startTLS, Prefix: protocol + "://"}}
 	return d
 }

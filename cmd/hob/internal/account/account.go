@@ -6,6 +6,7 @@ package account
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"hob/autonomy/config"
 	"hob/platform/host/system"
+	"hob/platform/pim"
 	pimall "hob/platform/pim/all"
 	"hob/platform/pim/signin"
 )
@@ -59,6 +61,11 @@ var ErrNone = errors.New("cannot sign in to any of the account's servers")
 // named, and no essential server may reject the secret. Other servers that do not work are dropped.
 // said describes the result for each server.
 func (n *New) Try(ctx context.Context, secret string) (said []string, err error) {
+	for _, d := range pimall.Descriptions() {
+		if d.Complete != nil && n.Server(d.Key) != "" {
+			n.Account.Account = n.With(d.Key, d.Complete(ctx, n.Account.Account))
+		}
+	}
 	a := n.Account.Account
 	a.Secret = func(context.Context) (string, error) { return secret, nil }
 	works := 0
@@ -86,6 +93,18 @@ func (n *New) Try(ctx context.Context, secret string) (said []string, err error)
 		delete(n.Account.Servers, kind)
 	}
 	return said, nil
+}
+
+// Remedy says what to do after Try failed. hint is what the provider requires, or empty.
+func Remedy(err error, hint string) string {
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	switch {
+	case certificate:
+		return "if the server belongs to you or your company, name the file of its certificate: hob account add ADDRESS --ca FILE"
+	case errors.Is(err, pim.ErrSignIn):
+		return cmp.Or(hint, "check the password and the user name; many providers require an app password")
+	}
+	return "check the name and the port of the server, and the connection"
 }
 
 // SecretName returns the name under which an account's password is stored.

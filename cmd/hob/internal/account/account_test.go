@@ -56,3 +56,29 @@ func TestTry_Again(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Most people write a server as host:port and do not know when it starts TLS.
+func TestTry_FindsOutWhenAServerStartsTLS(t *testing.T) {
+	d := pimtest.StartDovecot(t, "")
+	try := func(server, ca, secret string) (string, error) {
+		n := &New{Account: config.Account{Account: pim.Account{Name: "x", Servers: pim.Servers{pim.IMAP: server}, Address: "tester@test.local", User: "tester", CA: ca}}, Given: []string{pim.IMAP}}
+		_, err := n.Try(t.Context(), secret)
+		return n.Server(pim.IMAP), err
+	}
+	bareTLS, bare := strings.TrimPrefix(d.IMAPS, "imaps://"), strings.TrimPrefix(d.IMAP, "imap://")
+	if server, err := try(bareTLS, d.CA, pimtest.Secret); err != nil || server != d.IMAPS {
+		t.Errorf("Try(%q): server %q, %v; want %q, which the configuration keeps", bareTLS, server, err, d.IMAPS)
+	}
+	if server, err := try(bare, d.CA, pimtest.Secret); err != nil || server != bare {
+		t.Errorf("Try(%q), which needs STARTTLS: server %q, %v; want it unchanged", bare, server, err)
+	}
+	for name, c := range map[string]struct{ server, ca, secret, remedy string }{
+		"unknown certificate": {bareTLS, "", pimtest.Secret, "--ca FILE"},
+		"wrong password":      {bareTLS, d.CA, "wrong", "check the password"},
+		"nothing listens":     {"127.0.0.1:1", d.CA, pimtest.Secret, "check the name and the port"},
+	} {
+		if _, err := try(c.server, c.ca, c.secret); err == nil || !strings.Contains(Remedy(err, ""), c.remedy) {
+			t.Errorf("%s: Try = %v, remedy %q, want %q", name, err, Remedy(err, ""), c.remedy)
+		}
+	}
+}

@@ -153,7 +153,7 @@ func applyAccount(ctx context.Context, o Options, a Answers) (d StepResult, err 
 	if a["mail"] == "" {
 		return d, nil
 	}
-	n, _, err := signIn(ctx, o, a)
+	n, hint, err := signIn(ctx, o, a)
 	if err != nil {
 		return d, err
 	}
@@ -167,7 +167,7 @@ func applyAccount(ctx context.Context, o Options, a Answers) (d StepResult, err 
 		if err != nil {
 			// Also ask for the servers again. Otherwise the user would have to start over to
 			// correct them.
-			return d, newProblem(err, true, append(serverQuestionKeys(), "mail_user", "mail_password")...)
+			return d, newProblem(fmt.Errorf("%w; %s", err, account.Remedy(err, hint)), true, append(serverQuestionKeys(), "mail_user", "mail_password")...)
 		}
 		d.Said = said
 	}
