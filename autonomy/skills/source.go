@@ -31,7 +31,7 @@ const (
 	maxEntries = 10_000
 )
 
-// Read reads a skill from place, which is a folder, an archive (.zip, .tar.gz, .tgz) or the https
+// Read reads a skill from place, which is a folder (or its SKILL.md), an archive (.zip, .tar.gz, .tgz) or the https
 // address of a git repository. within is the folder of the skill inside the archive or repository;
 // it may be "" if there is only one skill.
 func (s Source) Read(ctx context.Context, place, within string) (*Candidate, error) {
@@ -43,10 +43,13 @@ func (s Source) Read(ctx context.Context, place, within string) (*Candidate, err
 		}
 		return candidateFrom(c, within, place)
 	}
+	if filepath.Base(place) == manifestFile {
+		place = filepath.Dir(place)
+	}
 	fi, err := os.Stat(place)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%w: %s does not exist; give a folder with a SKILL.md file, an archive or the https address of a git repository", ErrNotFound, shortValue(place))
+		return nil, fmt.Errorf("%w: %s does not exist; give a folder with a SKILL.md file, an archive or the https address of a git repository (see hob skill add --help)", ErrNotFound, shortValue(place))
 	case err != nil:
 		return nil, err
 	case fi.IsDir() && within != "":
@@ -59,7 +62,7 @@ func (s Source) Read(ctx context.Context, place, within string) (*Candidate, err
 
 func readArchive(place, within string, fi fs.FileInfo) (*Candidate, error) {
 	if !unpack.IsArchive(place) || !fi.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: %s is neither a folder nor an archive (.zip, .tar.gz, .tgz)", ErrInvalid, shortValue(place))
+		return nil, fmt.Errorf("%w: %s is neither a folder nor an archive (.zip, .tar.gz, .tgz); give a folder with a SKILL.md file (see hob skill add --help)", ErrInvalid, shortValue(place))
 	}
 	f, err := os.Open(place)
 	if err != nil {

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"hob/channels/web/apiclient"
@@ -85,4 +88,25 @@ func TestWatcherOf(t *testing.T) {
 			t.Errorf("%s: Marshal = %s, %v", set, got, err)
 		}
 	}
+}
+
+// Help fits a window of 60 columns. Only examples and words that cannot be broken are longer.
+func TestHelp_FitsTheWindow(t *testing.T) {
+	eachCommand(new(cli).rootCommand(), func(c *cobra.Command) {
+		c.InitDefaultHelpFlag()
+		for _, width := range []int{60, 80} {
+			text := wrapHelp(c, width)
+			before, examples, _ := strings.Cut(text, "\nExamples:\n")
+			_, after, _ := strings.Cut(examples, "\n\n")
+			for line := range strings.Lines(before + "\n" + after) {
+				line = strings.TrimSuffix(line, "\n")
+				if ansi.StringWidth(line) > width && strings.Contains(strings.TrimSpace(line), " ") {
+					t.Errorf("%s: line of %d columns in a window of %d: %q", c.CommandPath(), ansi.StringWidth(line), width, line)
+				}
+			}
+			if words, want := strings.Fields(text), strings.Fields(wrapHelp(c, 0)); !slices.Equal(words, want) {
+				t.Errorf("%s: help for %d columns has other words than in a pipe", c.CommandPath(), width)
+			}
+		}
+	})
 }

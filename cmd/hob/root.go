@@ -1,7 +1,6 @@
 package main
 
 import (
-	"embed"
 	"fmt"
 	"os"
 	"slices"
@@ -12,17 +11,6 @@ import (
 	"hob/platform/host/system"
 	"hob/tools/files/containertool"
 )
-
-// helpTexts holds the files help/COMMAND.md. Each contains the long text of a command and, below a
-// line "---", its examples.
-//
-//go:embed help/*.md
-var helpTexts embed.FS
-
-// firstSteps is the output of hob without arguments.
-//
-//go:embed help/first.txt
-var firstSteps string
 
 // Command groups in `hob help`.
 const (
@@ -65,28 +53,8 @@ func (a *cli) rootCommand() *cobra.Command {
 	})
 	helpOf(root)
 	addHelpTexts(root, "hob")
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { fmt.Fprint(c.OutOrStdout(), wrapHelp(c, a.windowWidth())) })
 	return root
-}
-
-// helpOf makes `hob help WORD` fail for an unknown command.
-func helpOf(root *cobra.Command) {
-	root.InitDefaultHelpCmd()
-	for _, c := range root.Commands() {
-		if c.Name() != "help" {
-			continue
-		}
-		c.RunE = func(_ *cobra.Command, args []string) error {
-			topic, rest, err := root.Find(args)
-			switch {
-			case err != nil:
-				return err
-			case len(rest) > 0 && topic.HasSubCommands():
-				return topic.RunE(topic, rest)
-			}
-			topic.InitDefaultHelpFlag()
-			return topic.Help()
-		}
-	}
 }
 
 // commandGroup returns a command that only has subcommands.
@@ -173,19 +141,6 @@ func (a *cli) byOwner(c *cobra.Command) error {
 func (a *cli) addJSONFlag(c *cobra.Command) *cobra.Command {
 	c.Flags().BoolVar(&a.asJSON, "json", false, "print JSON for programs")
 	return c
-}
-
-// addHelpTexts sets the long descriptions and examples of a command and its subcommands.
-func addHelpTexts(c *cobra.Command, name string) {
-	if b, err := helpTexts.ReadFile("help/" + strings.ReplaceAll(name, " ", "_") + ".md"); err == nil {
-		long, examples, _ := strings.Cut(string(b), "\n---\n")
-		c.Long = strings.TrimSpace(long)
-		c.Example = strings.TrimRight(examples, "\n")
-	}
-	countWords(c)
-	for _, sub := range c.Commands() {
-		addHelpTexts(sub, name+" "+sub.Name())
-	}
 }
 
 // countWords makes the command print its usage if the number of arguments is wrong.

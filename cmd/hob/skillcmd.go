@@ -124,7 +124,7 @@ func (a *cli) listSkills() error {
 		return a.printJSON(rows)
 	}
 	if len(rows) == 0 {
-		fmt.Fprintln(a.out, "No skills. Add one with: hob skill add FOLDER")
+		fmt.Fprintln(a.out, "No skills. Write one or find one, then: hob skill add FOLDER (the format: hob skill add --help)")
 		return nil
 	}
 	printTable(a, rows, "NAME|STATE|FROM|ABOUT", func(r skillRow) []any {
@@ -327,7 +327,7 @@ func (a *cli) addSkill(ctx context.Context, place, within string, o skills.AddOp
 		fmt.Fprintf(a.out, "Added %s, but its text stays untrusted because of the suspicious places. Review it with `hob skill show %[1]s`, then run: hob skill trust %[1]s\n", row.Name)
 		return nil
 	}
-	fmt.Fprintf(a.out, "Added and trusted %s.\n", row.Name)
+	fmt.Fprintf(a.out, "Added and trusted %s. A language model reads it when your message matches.\n", row.Name)
 	return nil
 }
 

@@ -87,6 +87,10 @@ func testPages(t *testing.T, b *browser) {
 				}
 				w.picture(fmt.Sprintf("%s-%s-%d", strings.TrimPrefix(page, "/"), name, width))
 			}
+			// On a phone, pictures are drawn for its width instead of scrolling sideways.
+			if over := get[[]string](w, `[...document.querySelectorAll("figure .scroll, figure svg, figure pre")].filter(e => e.scrollWidth > e.clientWidth || e.getBoundingClientRect().right > innerWidth).map(e => e.outerHTML.slice(0, 80))`); len(over) > 0 {
+				t.Errorf("%s has pictures that are too wide at 360: %q", page, over)
+			}
 			if source == "" {
 				continue
 			}

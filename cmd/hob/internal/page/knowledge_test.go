@@ -213,13 +213,13 @@ func testWatcherForms(t *testing.T, b *browser) {
 	choose("Schedule")
 	fill(map[string]string{"when": "day at 8:00", "action": "tell me <b>the weather"})
 	w.waitUntil(row("tell me <b>the weather"))
-	w.waitUntil(`document.querySelectorAll("svg.week circle.run").length >= 6`)
+	w.waitUntil(`document.querySelectorAll("svg.week.wide circle.run").length >= 6`)
 	w.waitUntil(live)
 	var made any
 	h.post("/api/v1/tools/create_reminder", map[string]any{"arguments": map[string]any{"text": "stretch", "every": "30 minutes"}}, &made)
 	h.post("/api/v1/tools/create_reminder", map[string]any{"arguments": map[string]any{"text": "call Ada", "at": "tomorrow at 9"}}, &made)
-	w.waitUntil(`document.querySelector("svg.week rect.reminder:not(.dense)") && document.querySelectorAll("svg.week rect.dense").length === 1 && document.querySelectorAll("svg.week rect.quiet").length >= 6`)
-	if s := get[string](w, `document.querySelector("svg.week").getAttribute("aria-label")`); !strings.Contains(s, "tell me <b>the weather: ") {
+	w.waitUntil(`document.querySelector("svg.week.wide rect.reminder:not(.dense)") && document.querySelectorAll("svg.week.wide rect.dense").length === 1 && document.querySelectorAll("svg.week.wide rect.quiet").length >= 6`)
+	if s := get[string](w, `document.querySelector("svg.week.wide").getAttribute("aria-label")`); !strings.Contains(s, "tell me <b>the weather: ") {
 		t.Errorf("the picture is described as %q", s)
 	}
 	w.click("#week details summary")
