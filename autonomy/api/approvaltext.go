@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -95,7 +96,29 @@ func (a Approval) CallText() string {
 	if args == "" || args == "{}" || args == "null" {
 		return a.Tool
 	}
-	return a.Tool + " " + visible.Escape(args)
+	return a.Tool + " " + visible.Escape(unescapeHTML(args))
+}
+
+// unescapeHTML writes <, > and & as themselves in JSON. encoding/json escapes them for HTML pages, and
+// a command such as "date > when.txt" would be hard to read.
+func unescapeHTML(text string) string {
+	if !strings.Contains(text, `\u00`) {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		end := min(i+6, len(text))
+		if text[i] != '\\' {
+			b.WriteByte(text[i])
+		} else if at := slices.Index([]string{`\u003c`, `\u003e`, `\u0026`}, text[i:end]); at >= 0 {
+			b.WriteByte("<>&"[at])
+			i = end - 1
+		} else { // another escape, such as an escaped backslash
+			b.WriteString(text[i:min(i+2, len(text))])
+			i++
+		}
+	}
+	return b.String()
 }
 
 // Text returns the parts of the request as lines of plain text, for places without formatting.
