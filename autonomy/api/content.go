@@ -67,6 +67,10 @@ type Canvas interface {
 	Widgets(ctx context.Context, q Query) ([]Widget, error)
 }
 
+// ChartHeight is the Height of a chart without a legend. In a frame narrower than 30rem, the chart is
+// lower.
+const ChartHeight = 258
+
 // Widget is a text, table or chart that Hob shows to the user.
 type Widget struct {
 	ID          string `json:"id"`

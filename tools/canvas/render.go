@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 
+	"hob/autonomy/api"
 	"hob/platform/text/markup"
 	"hob/platform/text/plot"
 	"hob/platform/text/visible"
@@ -71,18 +73,25 @@ func plainContent(w Widget) string {
 // estimateHeight returns the height of a widget's frame in pixels. A frame without scripts cannot
 // report its height; a larger content scrolls.
 func estimateHeight(w Widget) int {
-	const line, least, most = 26, 80, 440
+	const line, most = 23.0, 440 // the style sheet assets/web/widget.css decides the heights
+	height, row, perLine := 30.0, line, 56.0
 	switch w.Kind {
 	case kindBar, kindLine:
-		return 275
+		if head, _, _ := strings.Cut(w.Content, "\n"); strings.Count(head, ",") > 1 {
+			return api.ChartHeight + 32 // the legend of several series
+		}
+		return api.ChartHeight
 	case kindTable:
-		return min(max((strings.Count(w.Content, "\n")+1)*32+30, least), most)
+		height, row = 18, 31
 	}
-	lines := 0.0
-	for l := range strings.SplitSeq(plainContent(w), "\n") {
-		lines += max(1, math.Ceil(float64(len([]rune(l)))/70))
+	for l := range strings.SplitSeq(strings.TrimSpace(plainContent(w)), "\n") {
+		if l = strings.TrimSpace(l); l == "" {
+			height += line / 2
+			continue
+		}
+		height += row + line*max(0, math.Ceil(float64(utf8.RuneCountInString(l))/perLine)-1)
 	}
-	return min(max(int(lines)*line+50, least), most)
+	return min(int(height), most)
 }
 
 // drawChart returns a chart as inline SVG. Colors come from the style sheet of the frame.

@@ -23,7 +23,9 @@ func (d *Dashboard) channelsPage() page {
 			"pair": d.pairAccount, "unpair": d.unpairAccount, "test": d.testChannel,
 			"test-server": d.testServer, "trust-server": d.trustServer,
 		},
-		commands: []command{{"Pair an account", "/channels"}, {"See MCP servers and skills", "/channels#servers"}},
+		commands: []command{
+			{"Pair an account", "/channels"}, {"Connect a mail account", "/channels#mail"}, {"See MCP servers", "/channels#servers"}, {"Add a skill", "/channels#skills"},
+		},
 	}
 }
 
@@ -53,9 +55,20 @@ func (d *Dashboard) showChannels(r *request) (g.Node, error) {
 		h.Class("stack"),
 		cardSection("Channels", h.Ul(h.Class("list"), g.Map(used, func(c api.Channel) g.Node { return renderChannel(r, c) }))),
 		g.Iff(len(unused) > 0, func() g.Node { return renderUnused(unused) }),
+		renderMailHelp(),
 		servers,
 		renderSkills(r, skills),
 	), nil
+}
+
+// renderMailHelp says how to connect a mail account. The password belongs into the terminal, where Hob
+// tests it before it stores it.
+func renderMailHelp() g.Node {
+	return h.Section(
+		h.Class("card"), h.ID("mail"), h.H2(g.Text("Mail and calendars")),
+		h.P(g.Text("Connect an account in a terminal: "), h.Code(g.Text("hob account add ADDRESS"))),
+		h.P(h.Class("soft small"), g.Text("Hob finds the servers, asks for the password and signs in. "), h.A(h.Href("/health"), g.Text("Health")), g.Text(" shows whether your accounts work.")),
+	)
 }
 
 // renderUnused lists the channels that are not set up, folded. Setting one up asks for secrets, which
@@ -231,7 +244,7 @@ func renderChangedTools(r *request, server string, list []api.MCPTool) g.Node {
 func renderSkills(r *request, list []api.Skill) g.Node {
 	return h.Section(
 		h.Class("card"), h.ID("skills"), h.H2(g.Text("Skills")),
-		g.If(len(list) == 0, emptyState("No skills", "Add one in a terminal: hob skill add FOLDER")),
+		g.If(len(list) == 0, emptyState("No skills", "Add one in a terminal: hob skill add FOLDER. The format: hob skill add --help")),
 		h.Ul(h.Class("list"), g.Map(list, func(s api.Skill) g.Node {
 			kind, next := badgeWarn, "hob skill show "+s.Name+", then: hob skill trust "+s.Name
 			switch s.State {

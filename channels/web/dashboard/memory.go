@@ -244,6 +244,15 @@ func drawableGraph(x api.MemoryGraph) graphdraw.Graph {
 	return p
 }
 
+// withoutKinds returns a graph whose tree fits a phone. The list below the picture names the kinds.
+func withoutKinds(p graphdraw.Graph) graphdraw.Graph {
+	p.Nodes = slices.Clone(p.Nodes)
+	for i := range p.Nodes {
+		p.Nodes[i].Kind = ""
+	}
+	return p
+}
+
 // renderGraph draws people and things with their relations, and lists them in words.
 func renderGraph(x api.MemoryGraph, label string) g.Node {
 	if len(x.Entities) == 0 {
@@ -254,7 +263,8 @@ func renderGraph(x api.MemoryGraph, label string) g.Node {
 		h.Class("card"), h.Aria("labelledby", "graph"),
 		h.H2(h.ID("graph"), g.Text("People and things"), h.Span(h.Class("soft small"), g.Text(fmt.Sprintf("%d shown", len(x.Entities))))),
 		h.Figure(
-			h.Div(h.Class("scroll"), h.Role("region"), h.Aria("label", "Picture of people and things"), h.TabIndex("0"), g.Raw(p.InlineSVG(label))),
+			h.Div(h.Class("scroll wide"), h.Role("region"), h.Aria("label", "Picture of people and things"), h.TabIndex("0"), g.Raw(p.InlineSVG(label))),
+			h.Pre(h.Class("narrow wrap"), plainText(withoutKinds(p).Tree("", func(_ graphdraw.Node, name string) string { return name }))),
 			h.FigCaption(h.Class("soft small"), g.Text("Each arrow is a relation. The list below says the same in words.")),
 		),
 		h.Details(

@@ -10,6 +10,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"hob/autonomy/api"
+	"hob/platform/text/textnorm"
 	"hob/platform/text/visible"
 )
 
@@ -18,13 +19,27 @@ const (
 	maxLanes  = 15 // schedules and reminders in the picture
 	denseRuns = 40 // from this number of runs on, a lane is a bar
 	cutRuns   = 100
-
-	// The sizes of the picture in the units of its SVG.
-	laneLabel  = 170.0
-	dayWidth   = 72.0
-	laneHeight = 24.0
-	laneTop    = 26.0
+	laneTop   = 26.0 // height of the names of the days
 )
+
+// weekPicture has the sizes of a picture of the week, in the units of its SVG.
+type weekPicture struct {
+	class      string
+	label      float64 // width of the texts left of the marks; 0 puts each text above its marks
+	day        float64 // width of a day
+	lane       float64 // height of a lane
+	dayFormat  string
+	labelRunes int
+}
+
+// weekPictures returns the picture for wide windows and the one for narrow windows, such as a phone's.
+// The style sheet shows one of them.
+func weekPictures() []weekPicture {
+	return []weekPicture{
+		{class: "week wide", label: 170, day: 72, lane: 24, dayFormat: "Mon 2 Jan", labelRunes: 24},
+		{class: "week narrow", day: 42, lane: 38, dayFormat: "Mon 2", labelRunes: 44},
+	}
+}
 
 // weekFrom returns the beginnings of the days from today on, and the end of the last day.
 func weekFrom(now time.Time) []time.Time {
@@ -67,7 +82,9 @@ func renderWeek(r *request, f api.Forecast, days []time.Time) g.Node {
 		g.If(len(lanes) == 0, emptyState("Nothing will run", "Schedules and reminders of the next 7 days are shown here.")),
 		g.Iff(len(lanes) > 0, func() g.Node {
 			return h.Figure(
-				h.Div(h.Class("scroll"), h.Role("region"), h.Aria("label", "Picture of the next 7 days"), h.TabIndex("0"), g.Raw(drawWeek(r, lanes[:len(lanes)-more], f.Quiet, days))),
+				h.Div(h.Class("scroll"), h.Role("region"), h.Aria("label", "Picture of the next 7 days"), h.TabIndex("0"), g.Map(weekPictures(), func(p weekPicture) g.Node {
+					return g.Raw(p.drawWeek(r, lanes[:len(lanes)-more], f.Quiet, days))
+				})),
 				h.FigCaption(
 					h.Class("soft small"), g.Text("Each mark is a run of a schedule (round) or a reminder (square)."),
 					g.If(len(f.Quiet) > 0, g.Text(" Gray: quiet hours, in which Hob defers notifications, but not your reminders.")),
@@ -116,38 +133,38 @@ func timesOn(at []time.Time, from, to time.Time, zone *time.Location) string {
 }
 
 // drawWeek returns the picture as inline SVG. Its colors come from the style sheet.
-func drawWeek(r *request, lanes []*lane, quiet []api.Period, days []time.Time) string {
-	width, height := laneLabel+dayWidth*weekDays, laneTop+laneHeight*float64(len(lanes))+6
+func (p weekPicture) drawWeek(r *request, lanes []*lane, quiet []api.Period, days []time.Time) string {
+	width, height := p.label+p.day*weekDays, laneTop+p.lane*float64(len(lanes))+6
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="week" viewBox="0 0 %g %g" width="%g" role="img" aria-label="%s">`, width, height, width, html.EscapeString(describeWeek(lanes)))
+	fmt.Fprintf(&b, `<svg class="%s" viewBox="0 0 %g %g" width="%g" role="img" aria-label="%s">`, p.class, width, height, width, html.EscapeString(describeWeek(lanes)))
 	for _, q := range quiet {
-		from, to := weekX(days, q.From), weekX(days, q.To)
+		from, to := p.xOf(days, q.From), p.xOf(days, q.To)
 		fmt.Fprintf(&b, `<rect class="quiet" x="%.1f" y="%g" width="%.1f" height="%g"/>`, from, laneTop-4, to-from, height-laneTop)
 	}
 	for n, day := range days[:weekDays] {
-		x := laneLabel + dayWidth*float64(n)
-		fmt.Fprintf(&b, `<path class="grid" d="M%g %gV%g"/><text x="%g" y="14">%s</text>`, x, laneTop-4, height-4, x+4, day.Format("Mon 2 Jan"))
+		x := p.label + p.day*float64(n)
+		fmt.Fprintf(&b, `<path class="grid" d="M%g %gV%g"/><text x="%g" y="14">%s</text>`, x, laneTop-4, height-4, x+4, day.Format(p.dayFormat))
 	}
 	for n, l := range lanes {
-		y := laneTop + laneHeight*(float64(n)+0.5)
-		label := visible.Text(l.text)
-		if short := []rune(label); len(short) > 24 {
-			label = string(short[:23]) + "…"
+		y := laneTop + p.lane*(float64(n)+0.5)
+		textY := y + 4
+		if p.label == 0 {
+			textY, y = y-4, y+10
 		}
-		fmt.Fprintf(&b, `<text class="lane" x="0" y="%.1f">%s</text>`, y+4, html.EscapeString(label))
-		drawLane(&b, r, l, y, days)
+		fmt.Fprintf(&b, `<text class="lane" x="0" y="%.1f">%s</text>`, textY, html.EscapeString(textnorm.Ellipsize(visible.Text(l.text), p.labelRunes)))
+		p.drawLane(&b, r, l, y, days)
 	}
 	b.WriteString("</svg>")
 	return b.String()
 }
 
 // drawLane draws the runs of one lane. Many runs become a bar.
-func drawLane(b *strings.Builder, r *request, l *lane, y float64, days []time.Time) {
+func (p weekPicture) drawLane(b *strings.Builder, r *request, l *lane, y float64, days []time.Time) {
 	title := html.EscapeString(visible.Text(shortText(l.text)))
 	if len(l.at) > denseRuns {
-		from, to := weekX(days, l.at[0]), weekX(days, l.at[len(l.at)-1])
+		from, to := p.xOf(days, l.at[0]), p.xOf(days, l.at[len(l.at)-1])
 		if len(l.at) >= cutRuns { // the forecast has no further runs
-			to = weekX(days, days[weekDays])
+			to = p.xOf(days, days[weekDays])
 		}
 		class := "run"
 		if l.reminder {
@@ -157,7 +174,7 @@ func drawLane(b *strings.Builder, r *request, l *lane, y float64, days []time.Ti
 		return
 	}
 	for _, at := range l.at {
-		x, when := weekX(days, at), html.EscapeString(at.In(r.zone).Format("Mon 15:04"))
+		x, when := p.xOf(days, at), html.EscapeString(at.In(r.zone).Format("Mon 15:04"))
 		if l.reminder {
 			fmt.Fprintf(b, `<rect class="reminder" x="%.1f" y="%.1f" width="8" height="8"><title>%s: %s</title></rect>`, x-4, y-4, when, title)
 			continue
@@ -166,15 +183,15 @@ func drawLane(b *strings.Builder, r *request, l *lane, y float64, days []time.Ti
 	}
 }
 
-// weekX returns the horizontal position of a time. A day with a clock change is as wide as the others.
-func weekX(days []time.Time, at time.Time) float64 {
+// xOf returns the horizontal position of a time. A day with a clock change is as wide as the others.
+func (p weekPicture) xOf(days []time.Time, at time.Time) float64 {
 	for n := range len(days) - 1 {
 		if at.Before(days[n+1]) {
 			share := float64(at.Sub(days[n])) / float64(days[n+1].Sub(days[n]))
-			return laneLabel + dayWidth*(float64(n)+max(share, 0))
+			return p.label + p.day*(float64(n)+max(share, 0))
 		}
 	}
-	return laneLabel + dayWidth*float64(len(days)-1)
+	return p.label + p.day*float64(len(days)-1)
 }
 
 // describeWeek returns the text that replaces the picture for people who cannot see it.

@@ -37,10 +37,21 @@ func renderWidget(r *request, w api.Widget) g.Node {
 			r.actionButton("today/remove", "Remove", h.Aria("label", visible.Text("Remove: "+w.Title)), fact{"title", w.Title}),
 		)),
 		h.IFrame(
-			h.Src(src), g.Attr("sandbox", ""), h.Title(visible.Text("Widget made by Hob: "+w.Title)), h.Height(strconv.Itoa(w.Height)), h.Loading("lazy"), g.Attr("referrerpolicy", "no-referrer"),
+			h.Class(frameClass(w)), h.Src(src), g.Attr("sandbox", ""), h.Title(visible.Text("Widget made by Hob: "+w.Title)), h.Height(strconv.Itoa(w.Height)), h.Loading("lazy"), g.Attr("referrerpolicy", "no-referrer"),
 		),
 		h.P(h.Class("soft small"), g.Text("Made by Hob "), r.relativeTime(w.UpdatedAt), renderOrigin(string(w.Provenance))),
 	)
+}
+
+// frameClass returns the class of a frame whose height depends on its width.
+func frameClass(w api.Widget) string {
+	switch {
+	case w.ContentType != "bar" && w.ContentType != "line":
+		return "fixed"
+	case w.Height > api.ChartHeight:
+		return "chart legend"
+	}
+	return "chart"
 }
 
 // showWidget returns the document in the frame of a widget.
