@@ -220,7 +220,7 @@ func newToolSet(own, foreign []Tool, version int) *toolSet {
 		for i, t := range s.all {
 			specs[i] = t.Spec()
 		}
-		return newIndex(specs, defaultSynonyms())
+		return newIndex(specs, defaultSynonyms(), defaultPhrases())
 	})
 	return s
 }

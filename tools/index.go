@@ -39,6 +39,7 @@ type index struct {
 	exact   map[string]int
 	lexicon lexicon
 	table   *synonyms
+	phrases *phraseModel
 }
 
 // term is one stem with the tools that use it.
@@ -52,8 +53,8 @@ type termUse struct {
 	score float64 // scores of the tools for a request that contains this term
 }
 
-func newIndex(specs []*Spec, table *synonyms) *index {
-	x := &index{terms: map[string]*term{}, exact: map[string]int{}, table: table, names: make([][]*term, len(specs))}
+func newIndex(specs []*Spec, table *synonyms, phrases *phraseTable) *index {
+	x := &index{terms: map[string]*term{}, exact: map[string]int{}, table: table, names: make([][]*term, len(specs)), phrases: newPhraseModel(specs, phrases)}
 	texts := make([][len(fields)][]string, len(specs))
 	var mean [len(fields)]float64
 	seen, stems := map[string]bool{}, map[string]string{}
@@ -152,7 +153,8 @@ func (x *index) searchTools(query string, n int) []int {
 	best, sum := make([]float64, len(x.names)), make([]float64, len(x.names))
 	asked := map[*term]float64{}
 	said := splitWords(query)
-	for _, list := range x.queryMeanings(said[:min(maxWords, len(said))]) {
+	said = said[:min(maxWords, len(said))]
+	for _, list := range x.queryMeanings(said) {
 		for _, w := range list {
 			asked[w.term] = max(asked[w.term], w.weight)
 			for _, u := range w.uses {
@@ -167,21 +169,36 @@ func (x *index) searchTools(query string, n int) []int {
 			}
 		}
 	}
-	var hits []int
 	for i := range score {
-		if score[i] > 0 {
-			score[i] *= 1 + covered*nameCoverage(x.names[i], asked)
-			hits = append(hits, i)
-		}
+		score[i] *= 1 + covered*nameCoverage(x.names[i], asked)
 	}
+	hits := x.addPhraseScores(score, said)
 	for _, i := range x.matchExactName(query) {
-		if score[i] == 0 {
+		if !slices.Contains(hits, i) {
 			hits = append(hits, i)
 		}
 		score[i] += 1e6
 	}
 	sorting.ByFunc(hits, func(a, b int) int { return cmp.Or(cmp.Compare(score[b], score[a]), a-b) })
 	return hits[:min(max(n, 0), len(hits))]
+}
+
+// addPhraseScores adds the score of the phrase model to the score of each tool. It returns the tools
+// that the request may mean: those that share a word with it, and those that the model considers
+// likely.
+func (x *index) addPhraseScores(score []float64, said []string) (hits []int) {
+	rated := x.phrases.rateTools(said, x.table.isStopWord)
+	for i := range score {
+		likely := score[i] > 0
+		if rated != nil {
+			likely = likely || rated[i] > likelyScore
+			score[i] += rated[i]
+		}
+		if likely {
+			hits = append(hits, i)
+		}
+	}
+	return hits
 }
 
 // nameCoverage returns the fraction (0 to 1) of a name's terms that the request contains.

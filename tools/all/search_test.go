@@ -6,10 +6,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 	"text/template"
 
 	"hob/tools"
+	"hob/tools/a2a"
+	"hob/tools/crew"
 	"hob/tools/toolstest"
 )
 
@@ -26,7 +29,7 @@ const enough = 0.95
 // ./tools/all -run TestRecall -update` writes the figures to docs/tools-search.md.
 func TestRecall(t *testing.T) {
 	fixture := catalog(t, toolstest.Fixture(t, "../testdata/search/specs.txt"))
-	real := catalog(t, open(t).Tools)
+	real := catalog(t, slices.Concat(open(t).Tools, crew.Tools(nil, nil), a2a.New(a2a.Options{LocalNames: []string{"coder"}}).Tools()))
 	page := map[string]any{"Fixture": len(fixture.All()), "Real": len(real.All())}
 	for _, set := range []struct {
 		name, file string
@@ -36,7 +39,9 @@ func TestRecall(t *testing.T) {
 		{"Development", "../testdata/search/development.txt", fixture, enough},
 		{"HeldOut", "../testdata/search/heldout.txt", fixture, 0.9}, // not used to tune the search, so it reveals overfitting
 		{"Own", "testdata/search.txt", real, enough},
-		{"Office", "testdata/office.txt", real, 0.8}, // not used to tune the search
+		{"Office", "testdata/office.txt", real, enough}, // this set and the following ones are not used to tune the search
+		{"Unseen", "testdata/unseen.txt", real, 0.93},
+		{"Everyday", "testdata/everyday.txt", real, 0.84},
 	} {
 		rows, missed := toolstest.Measure(set.c, toolstest.Requests(t, set.file))
 		table := ""
