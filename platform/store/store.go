@@ -35,6 +35,12 @@ var (
 	ErrFull = errors.New("the disk is full and the change was not saved; free space on the disk of Hob's data (for its folder and what is large there: hob doctor disk)")
 )
 
+// IsOutage reports whether err is about the state of the database and not about the work: the same
+// work may succeed later.
+func IsOutage(err error) bool {
+	return errors.Is(err, ErrFull) || errors.Is(err, ErrAway) || errors.Is(err, ErrUnknown)
+}
+
 // MigrationSet contains the migrations of one package. Steps[i] upgrades the package's schema to
 // version i+1 and never changes after a release.
 type MigrationSet struct {
@@ -84,6 +90,8 @@ type Store struct {
 	replaced  *Replacement
 	copying   sync.Mutex // serializes backups
 	commits   atomic.Int64
+	quick     func() error // see SetFence
+	fence     func(*Tx) error
 	merging   *walMerge // nil if the write-ahead log was small when the database was opened
 }
 
@@ -212,6 +220,9 @@ func (s *Store) Read() *sql.DB { return s.r }
 // CommitCount returns the number of commits in this process. As long as it does not change, data
 // that only this process writes has not changed either.
 func (s *Store) CommitCount() int64 { return s.commits.Load() }
+
+// NoteForeignCommit counts a commit of another process, because data that was read before may have changed.
+func (s *Store) NoteForeignCommit() { s.commits.Add(1) }
 
 // Close runs the queued writes and closes the file. Further calls do nothing and return the same
 // error.

@@ -67,6 +67,8 @@ type writeJob struct {
 	panic any
 	done  chan struct{}
 	alone func(context.Context) error // if set, runs instead of fn and outside any transaction
+	// unfenced reports that the job runs although the fence rejects this process.
+	unfenced bool
 }
 
 // Write runs fn in a transaction. It returns nil after the durable commit, or the error of fn after
@@ -76,8 +78,28 @@ func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if s.quick != nil {
+		if err := s.quick(); err != nil {
+			return err
+		}
+	}
 	j := &writeJob{ctx: ctx, fn: fn, done: make(chan struct{})}
 	return s.awaitJob(ctx, j)
+}
+
+// SetFence makes each group commit call fence first, inside its transaction. If fence returns an
+// error, all closures of the group fail with it and change nothing. Write calls quick first and
+// returns its error at once. A process that shares the database uses them to reject its own writes
+// after it has lost its lease. Call SetFence before the first concurrent write.
+func (s *Store) SetFence(quick func() error, fence func(*Tx) error) { s.quick, s.fence = quick, fence }
+
+// WriteUnfenced runs fn as Write does, but ignores the fence. It is meant only for the tables that
+// decide about the fence.
+func (s *Store) WriteUnfenced(ctx context.Context, fn func(*Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.awaitJob(ctx, &writeJob{ctx: ctx, fn: fn, done: make(chan struct{}), unfenced: true})
 }
 
 // awaitJob passes a job to the writer and waits until it is finished.
@@ -123,7 +145,7 @@ func (s *Store) runWriter() {
 	}
 }
 
-// commitGroup runs the first job and all queued jobs in one commit.
+// commitGroup runs the first job and all queued jobs of its kind in one commit.
 func (s *Store) commitGroup(first *writeJob) {
 	ctx := context.Background()
 	if first.alone != nil {
@@ -136,6 +158,7 @@ func (s *Store) commitGroup(first *writeJob) {
 		first.finishJob(fmt.Errorf("store: begin transaction: %w", classifyError(err)))
 		return
 	}
+	fenced := s.checkFence(ctx, first)
 	jobs := make([]*writeJob, 0, 8)
 	tried := 0
 	var later *writeJob
@@ -149,7 +172,15 @@ func (s *Store) commitGroup(first *writeJob) {
 			later = j
 			break
 		}
+		if tried > 0 && j.unfenced != first.unfenced {
+			later = j
+			break
+		}
 		tried++
+		if fenced != nil {
+			j.finishJob(fenced)
+			continue
+		}
 		ok, lost := s.runJob(ctx, j)
 		if lost != nil { // the writes of the other jobs were rolled back as well
 			_, _ = s.conn.ExecContext(ctx, "ROLLBACK") // ignore the error, because no transaction may be open
@@ -183,6 +214,15 @@ func (s *Store) commitGroup(first *writeJob) {
 		}
 		j.finishJob(nil)
 	}
+}
+
+// checkFence returns the error of the fence, or nil if there is no fence or the job ignores it.
+func (s *Store) checkFence(ctx context.Context, first *writeJob) error {
+	if s.fence == nil || first.unfenced {
+		return nil
+	}
+	tx := Tx{conn: s.conn, ctx: ctx}
+	return s.fence(&tx)
 }
 
 func (s *Store) nextJob(n int) *writeJob {

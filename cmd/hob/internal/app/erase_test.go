@@ -19,6 +19,8 @@ var noText = map[string]string{
 	"currency_rates": "public exchange rates",
 	"drafts":         "ids of messages at platforms",
 	"guard_key":      "a key from before it was a file",
+	"instances":      "the processes that share the database",
+	"leases":         "what each process does",
 	"migrations":     "the versions of the tables",
 	"outbox_shown":   "ids of deliveries and clients",
 	"pause":          "a time",
