@@ -60,8 +60,11 @@ func (l *Loop) startTurns(work context.Context, events []bus.Event, woke string)
 }
 
 // enqueueDue puts due work into the inbox and returns the next due time, or zero if there is none.
-// Each source enqueues its own work.
+// Each source enqueues its own work. In a fleet, one instance does this.
 func (l *Loop) enqueueDue(ctx context.Context) (next time.Time) {
+	if len(l.o.Due) > 0 && !l.o.Bus.Lease.Holds("clock") {
+		return next
+	}
 	for _, source := range l.o.Due {
 		at, err := source.Due(ctx, time.Now())
 		if err != nil && ctx.Err() == nil {

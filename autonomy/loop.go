@@ -27,6 +27,7 @@ import (
 	"hob/autonomy/turn"
 	"hob/autonomy/undo"
 	"hob/platform/store"
+	"hob/platform/store/lease"
 	"hob/tools"
 )
 
@@ -127,7 +128,7 @@ type Options struct {
 
 // Loop schedules the work: it claims due events, assigns slots to them, and stops and drains their
 // turns. The dispatcher turns an event into an outcome, and the committer ends the event. Loop's
-// methods may be called concurrently. Run must be called only once.
+// methods may be called concurrently, but Run only again after it has returned.
 type Loop struct {
 	o          Options
 	delivery   *delivery.Delivery
@@ -165,7 +166,7 @@ func New(o Options) (*Loop, error) {
 		return nil, err
 	}
 	l.upkeep = &maintenance{
-		store: o.Store, compactor: o.Compactor, messages: o.Messages, memory: o.Memory, nightly: o.Nightly && o.Memory != nil, delivery: l.delivery, turns: l.running, keepTraces: o.KeepTraces, log: o.Log,
+		store: o.Store, compactor: o.Compactor, messages: o.Messages, memory: o.Memory, nightly: o.Nightly && o.Memory != nil, delivery: l.delivery, turns: l.running, lease: o.Bus.Lease, keepTraces: o.KeepTraces, log: o.Log,
 		jobs: make(chan maintenanceJob, 64),
 	}
 	if o.Sends {
@@ -223,11 +224,13 @@ func newDispatcher(o Options, l *Loop) (*dispatch.Dispatcher, error) {
 	return dispatch.New(d)
 }
 
-// Run processes events until ctx ends. It returns after all work that it started has ended.
+// Run processes events until ctx ends. It returns after all work that it started has ended. If ctx
+// ends because this instance lost its lease (lease.ErrLost), Run cancels the turns at once.
 func (l *Loop) Run(ctx context.Context) error {
 	if err := l.recoverFromCrash(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
+	l.running.endDraining()
 	// Turns may continue for up to Options.Drain after ctx has ended.
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
@@ -236,7 +239,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	tidying.Go(func() { l.upkeep.runJobs(ctx) })
 	if l.delayed != nil {
 		tidying.Go(func() {
-			if err := l.delayed.Run(ctx); err != nil {
+			if err := l.o.Bus.Lease.While("delayed sends", l.delayed.Run)(ctx); err != nil {
 				l.o.Log.Error("delayed sends stopped", "err", err)
 			}
 		})
@@ -254,6 +257,11 @@ func (l *Loop) Run(ctx context.Context) error {
 			woke = trace.WokeArrival
 		case <-l.running.freed:
 			woke = trace.WokeSlot
+		case <-l.o.Bus.Lease.Ended():
+			woke = trace.WokeArrival
+			if err := l.recoverFromCrash(ctx); err != nil && ctx.Err() == nil {
+				l.o.Log.Error("events of ended instances not recovered", "err", err)
+			}
 		case <-timer.C:
 			woke = trace.WokeClock
 		}
@@ -264,10 +272,15 @@ func (l *Loop) Run(ctx context.Context) error {
 			}
 		}
 	}
-	l.drainTurns(stop)
-	l.upkeep.gatherLast(context.WithoutCancel(ctx))
+	l.drainTurns(ctx, stop)
+	if !hasLostLease(ctx) {
+		l.upkeep.gatherLast(context.WithoutCancel(ctx))
+	}
 	return nil
 }
+
+// hasLostLease reports whether ctx ended because this instance lost its lease.
+func hasLostLease(ctx context.Context) bool { return errors.Is(context.Cause(ctx), lease.ErrLost) }
 
 // sleepDuration returns the time until the next due time, but at most Options.Tick.
 func (l *Loop) sleepDuration(next time.Time) time.Duration {
@@ -301,8 +314,11 @@ func (l *Loop) recoverFromCrash(ctx context.Context) error {
 
 // drainTurns waits for running turns, and then cancels them; their events return to the inbox. It
 // immediately cancels turns that are waiting for an answer, because no answer will arrive.
-func (l *Loop) drainTurns(stop context.CancelCauseFunc) {
+func (l *Loop) drainTurns(ctx context.Context, stop context.CancelCauseFunc) {
 	l.running.drain()
+	if hasLostLease(ctx) { // another instance may do the same work by now
+		stop(turn.ErrDraining)
+	}
 	done := make(chan struct{})
 	go func() {
 		l.open.Wait()

@@ -16,6 +16,7 @@ import (
 	"hob/autonomy/trace"
 	"hob/platform/host/system"
 	"hob/platform/store"
+	"hob/platform/store/lease"
 )
 
 // maintenanceJob is the maintenance that a conversation needs after an answer.
@@ -46,6 +47,7 @@ type maintenance struct {
 	nightly    bool               // whether this process consolidates the memory each night
 	delivery   *delivery.Delivery
 	turns      *runningTurns
+	lease      *lease.Member
 	keepTraces time.Duration
 	log        *slog.Logger
 
@@ -139,7 +141,7 @@ func (m *maintenance) indexMessages(ctx context.Context) {
 // should be called again. That is at most an hour, because the machine may be suspended in the
 // meantime.
 func (m *maintenance) consolidateMemory(ctx context.Context) (wait time.Duration) {
-	if m.turns.count() > 0 {
+	if m.turns.count() > 0 || !m.lease.Holds("consolidation") {
 		return calmAfter
 	}
 	wait = time.Hour

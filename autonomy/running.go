@@ -52,6 +52,13 @@ func newRunningTurns(slots int, inbox *bus.Inbox, log *slog.Logger) *runningTurn
 	}
 }
 
+// endDraining lets turns wait for answers again after drain.
+func (r *runningTurns) endDraining() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.draining = false
+}
+
 // register adds turns before the first of them starts.
 func (r *runningTurns) register(turns []*activeTurn) {
 	r.mu.Lock()

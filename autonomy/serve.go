@@ -13,6 +13,7 @@ import (
 	"hob/platform/provenance"
 	"hob/platform/retry"
 	"hob/platform/store"
+	"hob/platform/store/lease"
 )
 
 // processEvent processes one claimed event until it ends.
@@ -20,6 +21,8 @@ func (l *Loop) processEvent(ctx context.Context, t *activeTurn) {
 	ev := t.Event
 	res, err := l.answerWithRecover(ctx, ev)
 	switch {
+	case l.o.Bus.Lease.Check() != nil:
+		return // the claim has ended, and nothing of this turn may count
 	case err == nil && res.Suspended:
 		l.committer.NoteWaiting(ctx, t.Claim, res)
 		return
@@ -30,7 +33,7 @@ func (l *Loop) processEvent(ctx context.Context, t *activeTurn) {
 	default:
 		err = l.committer.Fail(ctx, t.Claim, res, err)
 	}
-	if err == nil {
+	if err == nil || errors.Is(err, lease.ErrLost) {
 		return
 	}
 	// The end of the event could not be stored, for example because the disk is full. The event
@@ -80,11 +83,11 @@ func (l *Loop) putBack(ctx context.Context, ev bus.Event, cause error) {
 	}
 }
 
-// giveBack does not count an attempt that a full disk interrupted. Other errors count as failed
+// giveBack does not count an attempt that an outage of the database interrupted. Other errors count as failed
 // attempts, because they may recur and cost a model call each time.
 func (l *Loop) giveBack(ctx context.Context, ev bus.Event, cause error) error {
 	switch {
-	case errors.Is(cause, store.ErrFull):
+	case store.IsOutage(cause):
 		return l.o.Bus.Inbox.Release(ctx, ev.ID)
 	case ev.Attempts >= bus.MaxAttempts:
 		return l.committer.GiveUp(ctx, ev, cause.Error())

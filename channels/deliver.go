@@ -11,6 +11,7 @@ import (
 
 	"hob/platform/failpoint"
 	"hob/platform/retry"
+	"hob/platform/store/lease"
 )
 
 const (
@@ -39,6 +40,7 @@ type deliverer struct {
 	log     *slog.Logger
 	timeout time.Duration
 	grace   time.Duration
+	lease   *lease.Member
 	sent    func()
 	trouble func(error)
 	held    func(time.Time) // reports the time until which the platform must not be called
@@ -68,7 +70,7 @@ type retryState struct {
 func (m *Manager) newDeliverer(name string, ch Channel) *deliverer {
 	d := &deliverer{
 		name: name, ch: ch, out: m.opt.Outbox, log: m.opt.Log.With("channel", name),
-		timeout: m.opt.SendTimeout, grace: m.opt.Grace,
+		timeout: m.opt.SendTimeout, grace: m.opt.Grace, lease: m.opt.Lease,
 		sent: func() { m.countSent(name) }, trouble: func(err error) { m.noteDeliveryError(name, err) },
 		held:  func(at time.Time) { m.noteBackoff(name, at) },
 		tries: map[string]*retryState{},
@@ -313,6 +315,9 @@ func (d *deliverer) sendPart(ctx context.Context, row Delivery, t *retryState) (
 		d.rate.addEvent(time.Now())
 		if row.Guest {
 			d.guests.addEvent(time.Now())
+		}
+		if err := d.lease.Check(); err != nil { // another instance may send this message by now
+			return Receipt{}, err
 		}
 		failpoint.Hit("channel.send.before")
 		r, err := d.ch.Send(ctx, p)

@@ -9,8 +9,8 @@ import (
 // Health is the status of one channel.
 type Health struct {
 	Name string `json:"name"`
-	// State is starting, running, waiting (failed, will be retried), stopped (the owner must act)
-	// or failed (could not be created).
+	// State is starting, running, standby (another instance of the fleet has the account), waiting
+	// (failed, will be retried), stopped (the owner must act) or failed (could not be created).
 	State string    `json:"state"`
 	Error string    `json:"error,omitempty"`
 	Pull  bool      `json:"pull"`

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hob/platform/retry"
+	"hob/platform/store/lease"
 )
 
 // Options holds the options of a Manager. Outbox, Receiver and Log are required.
@@ -41,6 +42,9 @@ type Options struct {
 	// Redact removes credentials from unfinished answers, as is done for all messages that are
 	// sent. If it is nil, they are not removed.
 	Redact func(string) string
+	// Lease is the membership of this process in a fleet. One process at a time receives from and
+	// sends to the account of a channel. Nil means that this is the only process.
+	Lease *lease.Member
 	// Grace is how long a Send may continue after Run was canceled (default 3 s).
 	Grace time.Duration
 }
@@ -127,20 +131,41 @@ func (m *Manager) Has(name string) bool {
 func (m *Manager) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for name, ch := range m.opt.Channels {
-		g := m.gates[name]
-		wg.Go(func() {
-			m.superviseHalf(ctx, name, "hear", func(ctx context.Context) error { return m.runReceiver(ctx, name, ch, g) })
-		})
+		if _, posted := ch.(WebhookReceiver); posted || m.Pull(name) {
+			wg.Go(func() { m.runHearing(ctx, name, ch) }) // each process has its own clients
+		}
 		if !m.Pull(name) {
-			wg.Go(func() {
-				m.superviseHalf(ctx, name, "deliver", m.newDeliverer(name, ch).runDeliveries)
-			})
+			wg.Go(func() { m.runAccount(ctx, name, ch) })
 		}
 	}
 	wg.Wait()
 	m.typists.endAll()
 	m.drafts.endAll()
 	return nil
+}
+
+// runAccount receives from and delivers to the account of a channel while this process holds its
+// lease.
+func (m *Manager) runAccount(ctx context.Context, name string, ch Channel) {
+	if m.opt.Lease.IsShared() {
+		m.noteState(name, "standby", nil)
+	}
+	_ = m.opt.Lease.While("channel:"+name, func(ctx context.Context) error { // both halves report their own errors
+		var wg sync.WaitGroup
+		if _, posted := ch.(WebhookReceiver); !posted {
+			wg.Go(func() { m.runHearing(ctx, name, ch) })
+		}
+		wg.Go(func() { m.superviseHalf(ctx, name, "deliver", m.newDeliverer(name, ch).runDeliveries) })
+		wg.Wait()
+		if m.opt.Lease.IsShared() {
+			m.noteState(name, "standby", nil)
+		}
+		return nil
+	})(ctx)
+}
+
+func (m *Manager) runHearing(ctx context.Context, name string, ch Channel) {
+	m.superviseHalf(ctx, name, "hear", func(ctx context.Context) error { return m.runReceiver(ctx, name, ch, m.gates[name]) })
 }
 
 // superviseHalf runs one half of a channel (receiving or delivering) and restarts it until ctx ends

@@ -14,7 +14,7 @@ type Hand struct {
 
 // NewHand starts the loop at the wall-clock time now, as a process does.
 func NewHand(m *Manager, now time.Time) (*Hand, error) {
-	l := &loop{m: m, clock: newClock(), running: map[string]*runner{}, zone: m.opt.Zone(), looked: now, told: map[string]*reportedErrors{}, poller: newPoller(m)}
+	l := &loop{m: m, clock: newClock(), running: map[string]*runner{}, zone: m.opt.Zone(), looked: now, told: map[string]*reportedErrors{}, poller: newPoller(m), known: map[string]string{}}
 	m.running = true
 	err := l.loadAt(context.Background(), now)
 	return &Hand{l, now}, err

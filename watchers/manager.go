@@ -14,6 +14,7 @@ import (
 	"hob/platform/net/safehttp"
 	"hob/platform/pim"
 	"hob/platform/store"
+	"hob/platform/store/lease"
 )
 
 // Defaults of Options.
@@ -64,6 +65,9 @@ type Options struct {
 	Workers  int
 	MinEvery time.Duration
 	PerDay   int
+	// Lease is the membership of this process in a fleet. One process at a time runs the watchers; it
+	// also notices the changes that the others make. Nil means that this is the only process.
+	Lease *lease.Member
 }
 
 // Manager stores the watchers, and runs them while Run is running. Its other methods also work
@@ -81,6 +85,7 @@ type Manager struct {
 	dirty   map[string]bool // ids of rows that changed since the loop last checked; true means that the watcher restarts
 	healthy map[string]bool // ids of watchers whose last error no longer applies
 	holding map[string]bool // ids of watchers with signals that were deferred since the loop last checked
+	foreign bool            // whether another process wrote something since the loop last checked
 }
 
 // New checks the options. It does no I/O.
@@ -134,6 +139,12 @@ func New(opt Options) (*Manager, error) {
 		}
 		m.drivers[kind], m.timed[kind] = d, d.Describe().Timed
 	}
+	opt.Lease.Follow(func() {
+		m.mu.Lock()
+		m.foreign = m.running
+		m.mu.Unlock()
+		m.wakeLoop()
+	})
 	return m, nil
 }
 

@@ -27,6 +27,7 @@ type loop struct {
 	told    map[string]*reportedErrors
 	poller  *poller
 	held    map[string]activeHours // active hours of the watchers with deferred signals
+	known   map[string]string      // what the active rows asked for when they were started
 }
 
 // Run runs the watchers until ctx ends. It returns when all watchers have ended. Only one Run at a
@@ -43,7 +44,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	m.running = true
 	m.mu.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
-	l := &loop{m: m, clock: newClock(), running: map[string]*runner{}, zone: m.opt.Zone(), looked: time.Now(), told: map[string]*reportedErrors{}, poller: newPoller(m), held: map[string]activeHours{}}
+	l := &loop{m: m, clock: newClock(), running: map[string]*runner{}, zone: m.opt.Zone(), looked: time.Now(), told: map[string]*reportedErrors{}, poller: newPoller(m), held: map[string]activeHours{}, known: map[string]string{}}
 	defer func() {
 		cancel()
 		l.wg.Wait()
@@ -122,6 +123,13 @@ func (l *loop) pruneDone(ctx context.Context) error {
 // database could not be read.
 func (l *loop) applyChanges(ctx context.Context) time.Duration {
 	l.m.mu.Lock()
+	foreign := l.m.foreign
+	l.m.foreign = false
+	l.m.mu.Unlock()
+	if foreign {
+		l.findForeignChanges(ctx)
+	}
+	l.m.mu.Lock()
 	ids := maps.Clone(l.m.dirty)
 	well := slices.Collect(maps.Keys(l.m.healthy))
 	holding := slices.Collect(maps.Keys(l.m.holding))
@@ -160,7 +168,37 @@ func (l *loop) applyChanges(ctx context.Context) time.Duration {
 	return again
 }
 
+// findForeignChanges marks the rows that another process added, changed or ended.
+func (l *loop) findForeignChanges(ctx context.Context) {
+	rows, err := l.m.selectRows(l.m.opt.Store.Reader(ctx), " WHERE state = ?", string(Active))
+	if err != nil {
+		if ctx.Err() == nil {
+			l.m.opt.Log.Warn("changes of watchers by other instances not read", "err", err)
+		}
+		return // the next write of another process leads here again
+	}
+	active := map[string]bool{}
+	for _, r := range rows {
+		active[r.ID] = true
+		t := l.clock.byID[r.ID]
+		if l.known[r.ID] != requestOf(r.Spec) || t != nil && !t.next.Equal(r.NextAt) {
+			l.m.markDirty(r.ID, true)
+		}
+	}
+	for id := range l.known {
+		if !active[id] {
+			l.m.markDirty(id, true)
+		}
+	}
+}
+
+// requestOf returns the parts of a watcher that only a request changes.
+func requestOf(s Spec) string {
+	return fmt.Sprint(s.Kind, s.Mode, s.Action, s.Missed, string(s.Config), s.PollPolicy)
+}
+
 func (l *loop) stopWatcher(id string) {
+	delete(l.known, id)
 	l.clock.removeTimer(id)
 	l.poller.removeWatcher(id)
 	if r, ok := l.running[id]; ok {
@@ -171,6 +209,7 @@ func (l *loop) stopWatcher(id string) {
 // startRow starts or restarts the watcher of an active row.
 func (l *loop) startRow(ctx context.Context, r row) {
 	l.stopWatcher(r.ID)
+	l.known[r.ID] = requestOf(r.Spec)
 	if l.told[r.ID] == nil {
 		l.told[r.ID] = newTold(r.LastError)
 	}

@@ -74,6 +74,7 @@ type Registry struct {
 
 	mu      sync.Mutex
 	owners  map[string]sessionOwner // keyed by session; nil until loadOwners has loaded it
+	stale   bool                    // whether another process may have changed the owners
 	running map[string]func(error)
 }
 
@@ -98,6 +99,12 @@ func New(o Options) (*Registry, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	c := &Registry{o: o, members: map[string]Member{}, running: map[string]func(error){}}
+	c.due.FollowOthers(o.Bus.Lease)
+	o.Bus.Lease.Follow(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.stale = true
+	})
 	if len(o.Members) == 0 {
 		return c, nil
 	}

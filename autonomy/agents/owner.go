@@ -32,14 +32,15 @@ CREATE TABLE crew_sessions (
 ` + taskTable}}
 }
 
-// loadOwners loads the owners once. Only conversations that have ever had an agent other than the
+// loadOwners loads the owners once, and again after another process wrote something. Only conversations that have ever had an agent other than the
 // default one have rows.
 func (c *Registry) loadOwners(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.owners != nil {
+	if c.owners != nil && !c.stale {
 		return nil
 	}
+	c.stale = false
 	rows, err := c.o.Store.Read().QueryContext(ctx, `SELECT session, agent, chosen, since, before FROM crew_sessions`)
 	if err != nil {
 		return fmt.Errorf("agents: read chosen agents: %w", err)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"hob/platform/store"
+	"hob/platform/store/lease"
 )
 
 // Limits of the inbox.
@@ -44,6 +45,9 @@ type Options struct {
 	Lost func(tx *store.Tx, d Delivery) (bool, error)
 	// Now returns the time for rows. Nil means time.Now.
 	Now func() time.Time
+	// Lease is the membership of this process in a fleet that shares the database. Nil means that
+	// this is the only process.
+	Lease *lease.Member
 }
 
 // Bus combines the inbox, outbox, ledger and feed over one store. The methods of its parts may be
@@ -60,6 +64,8 @@ type Bus struct {
 	Pause *Pause
 	// Hold keeps restored events and messages until the owner releases them.
 	Hold *Hold
+	// Lease is the membership of this process in a fleet; see Options.Lease.
+	Lease *lease.Member
 }
 
 // New returns a Bus over a store opened with Migrations.
@@ -80,11 +86,17 @@ func New(db *store.Store, opt Options) *Bus {
 		opt.Lost = func(*store.Tx, Delivery) (bool, error) { return false, nil }
 	}
 	feed := newFeed(opt.Now)
-	inbox := &Inbox{db: db, now: opt.Now, wake: make(chan struct{}, 1), waiters: map[string][]chan struct{}{}, served: map[string]uint64{}, route: opt.Route}
+	inbox := &Inbox{db: db, now: opt.Now, lease: opt.Lease, wake: make(chan struct{}, 1), waiters: map[string][]chan struct{}{}, served: map[string]uint64{}, route: opt.Route}
 	sends := &ScheduledSends{db: db, now: opt.Now, clean: opt.Redact, wake: make(chan struct{}, 1)}
 	outbox := &Outbox{
 		db: db, now: opt.Now, feed: feed, filter: opt.NoticeFilter, lost: opt.Lost, clean: opt.Redact, route: opt.Route, signals: map[string]chan struct{}{},
 	}
+	opt.Lease.Follow(func() {
+		inbox.SignalWork()
+		recheckAllWaiters(inbox)
+		outbox.signalAll()
+		sends.signalWork()
+	})
 	return &Bus{
 		Inbox:     inbox,
 		Outbox:    outbox,
@@ -94,12 +106,13 @@ func New(db *store.Store, opt Options) *Bus {
 		Owner:     &OwnerMessages{db: db},
 		Pause:     &Pause{db: db, now: opt.Now, inbox: inbox, feed: feed},
 		Hold:      &Hold{db: db, now: opt.Now, inbox: inbox, outbox: outbox, sends: sends, feed: feed},
+		Lease:     opt.Lease,
 	}
 }
 
 // Migrations returns the package's tables.
 func Migrations() store.MigrationSet {
-	return store.MigrationSet{Owner: "bus", Steps: []string{schema1, schema2, schemaLinks, schemaUndone, schemaPause, schemaKept, schemaChannels, schemaShown, schemaScheduled, schemaHold, schemaRunning, schemaSignals}}
+	return store.MigrationSet{Owner: "bus", Steps: []string{schema1, schema2, schemaLinks, schemaUndone, schemaPause, schemaKept, schemaChannels, schemaShown, schemaScheduled, schemaHold, schemaRunning, schemaSignals, schemaClaims}}
 }
 
 const schema1 = `

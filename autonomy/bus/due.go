@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hob/platform/store"
+	"hob/platform/store/lease"
 )
 
 // DueSource remembers when the next work in a table is due. The zero value can be used. Its methods
@@ -23,6 +24,15 @@ func (d *DueSource) InvalidateTx(tx *store.Tx, in *Inbox) {
 		d.current = false
 		d.mu.Unlock()
 		in.SignalWork()
+	})
+}
+
+// FollowOthers makes the next call to Due read the table again after another process wrote something.
+func (d *DueSource) FollowOthers(l *lease.Member) {
+	l.Follow(func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.current = false
 	})
 }
 

@@ -3,20 +3,25 @@ package bus
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/lease"
 )
 
 // Inbox stores the events that arrived, and tracks each of them until it is done or dead.
 type Inbox struct {
-	db   *store.Store
-	now  func() time.Time
-	wake chan struct{}
+	db    *store.Store
+	now   func() time.Time
+	wake  chan struct{}
+	lease *lease.Member
 	// route distinguishes local channels from push channels; see Options.Route.
 	route func(channel, chat string) (string, string, bool)
 
@@ -38,13 +43,17 @@ func (in *Inbox) SignalWork() {
 	}
 }
 
-// Recover requeues interrupted events; they continue even during a pause. Call it once, before the
-// first Claim. It returns the dead events (those that crashed too often), including those from
+// Recover requeues interrupted events, which are those that no living instance claimed; they continue
+// even during a pause. Call it before the first Claim and whenever an instance has ended. It returns the dead events (those that crashed too often), including those from
 // earlier starts, until a reply or a notice has reported them.
 func (in *Inbox) Recover(ctx context.Context) (dead []Event, err error) {
 	err = in.db.Write(ctx, func(tx *store.Tx) error {
 		dead = nil
-		if _, err := tx.Exec(`UPDATE inbox SET crashes = crashes + 1, attempts = attempts - 1, state = 'pending', not_before = ? WHERE state = 'claimed'`, resumed); err != nil {
+		live, err := in.lease.Live(tx)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(`UPDATE inbox SET crashes = crashes + 1, attempts = attempts - 1, state = 'pending', not_before = ? WHERE state = 'claimed'`+notClaimedBy(live), resumed); err != nil {
 			return err
 		}
 		crashed, err := scanEvents(tx.Query(`SELECT `+eventColumns+` FROM inbox INDEXED BY inbox_crashed WHERE crashes > 0 AND crashes >= ? AND state = 'pending'`, MaxCrashes))
@@ -65,6 +74,22 @@ func (in *Inbox) Recover(ctx context.Context) (dead []Event, err error) {
 	}
 	return dead, nil
 }
+
+// notClaimedBy returns the condition that selects the claims of other epochs than these.
+func notClaimedBy(epochs []int64) string {
+	if len(epochs) == 0 {
+		return "" // this is the only process, and it has just started
+	}
+	list := make([]string, len(epochs))
+	for i, e := range epochs {
+		list[i] = strconv.FormatInt(e, 10)
+	}
+	return " AND claimed_by NOT IN (" + strings.Join(list, ", ") + ")"
+}
+
+// schemaClaims adds a column for the epoch (see platform/store/lease) of the process that claimed an
+// event. It is 0 if the process does not share its database.
+const schemaClaims = `ALTER TABLE inbox ADD COLUMN claimed_by INTEGER NOT NULL DEFAULT 0;`
 
 // Put stores an event and returns its id. For a known key, it returns the id of the first event and
 // Repeated = true.
@@ -260,6 +285,16 @@ func (in *Inbox) EventClosed(id string) (done <-chan struct{}, cancel func()) {
 
 // RecheckWaiters wakes the waiters for an event (see EventClosed), so that they check it again.
 func (in *Inbox) RecheckWaiters(id string) { in.notifyWaiters(id) }
+
+// recheckAllWaiters wakes all waiters, because another process may have ended their events.
+func recheckAllWaiters(in *Inbox) {
+	in.mu.Lock()
+	ids := slices.Collect(maps.Keys(in.waiters))
+	in.mu.Unlock()
+	for _, id := range ids {
+		in.notifyWaiters(id)
+	}
+}
 
 func (in *Inbox) notifyWaiters(id string) {
 	in.mu.Lock()

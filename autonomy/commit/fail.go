@@ -27,7 +27,7 @@ import (
 func (c *Committer) Fail(ctx context.Context, t Claim, res Outcome, cause error) error {
 	ev := t.Event
 	c.o.Log.Warn("turn failed", "event", ev.ID, "kind", ev.Kind, "attempt", ev.Attempts, "err", cause)
-	if errors.Is(cause, store.ErrFull) {
+	if store.IsOutage(cause) {
 		return cause
 	}
 	c.cancelDelegatedTasks(ctx, ev)

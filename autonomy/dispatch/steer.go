@@ -20,25 +20,31 @@ import (
 // ends before its next step, steerTurn queues the text as an ordinary message.
 func (h messageHandler) steerTurn(ctx context.Context, ev bus.Event) (commit.Outcome, error) {
 	put := suspended()
-	settled, cancel := h.o.Bus.Inbox.EventClosed(ev.ID)
-	defer cancel()
 	ended := h.o.Turns.OfferSteering(ev)
 	if ended == nil {
 		return put, h.queueAsMessage(ctx, ev)
 	}
 	h.o.Bus.Feed.Publish("status", ev.ID, ev.Session, map[string]string{"steer": "waiting for the next step of the turn"})
-	select {
-	case <-settled:
-		return put, nil
-	case <-ctx.Done():
-		return put, turn.ErrDraining
-	case <-ended:
+	for over := false; ; {
+		settled, cancel := h.o.Bus.Inbox.EventClosed(ev.ID)
+		now, err := h.o.Bus.Inbox.Event(ctx, ev.ID)
+		if err != nil || now.State != bus.Claimed || over {
+			cancel()
+			if err != nil || now.State != bus.Claimed {
+				return put, err
+			}
+			return put, h.queueAsMessage(ctx, ev)
+		}
+		select {
+		case <-settled: // the event has ended, or another process changed something
+		case <-ctx.Done():
+			cancel()
+			return put, turn.ErrDraining
+		case <-ended:
+			over = true
+		}
+		cancel()
 	}
-	now, err := h.o.Bus.Inbox.Event(ctx, ev.ID)
-	if err != nil || now.State != bus.Claimed {
-		return put, err
-	}
-	return put, h.queueAsMessage(ctx, ev)
 }
 
 // queueAsMessage moves an event to its session's queue, so that it becomes an ordinary message.

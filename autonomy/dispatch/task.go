@@ -46,7 +46,7 @@ func (h taskHandler) runDelegatedTask(ctx context.Context, ev bus.Event) (commit
 	defer end()
 	job.Turn.Cancelled = job.Turn.Cancelled || h.o.Turns.WasCancelled(ev.ID)
 	res.Outcome, err = job.Runner.Run(ctx, job.Turn)
-	if job.Follow && err != nil && !errors.Is(err, turn.ErrDraining) && !errors.Is(err, store.ErrFull) {
+	if job.Follow && err != nil && !errors.Is(err, turn.ErrDraining) && !store.IsOutage(err) {
 		h.o.Log.Warn("follow-up turn of a task failed; sending the task's result unchanged", "event", ev.ID, "err", err)
 		res.Outcome, err = turn.Outcome{Answer: ev.Text, Source: ev.Provenance, Origins: job.Turn.Origins}, nil
 	}

@@ -113,7 +113,9 @@ func New(o Options) (*Notifier, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Notifier{o: o, waiting: make(chan struct{}, 1)}, nil
+	n := &Notifier{o: o, waiting: make(chan struct{}, 1)}
+	n.due.FollowOthers(o.Bus.Lease)
+	return n, nil
 }
 
 // FilterNotice implements bus.Options.NoticeFilter. It returns false if a message must not go into

@@ -86,6 +86,9 @@ func (m *modelExchange) callModel(ctx context.Context) (llm.Response, error) {
 	if err := m.chain.beforeModel(ctx, &q); err != nil {
 		return q.resp, err
 	}
+	if err := m.o.Bus.Lease.Check(); err != nil { // another instance may have this turn already
+		return q.resp, err
+	}
 	if err := m.streamFitting(ctx, &q); err != nil {
 		m.partial = q.resp.Text()
 		return q.resp, err

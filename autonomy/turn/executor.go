@@ -101,7 +101,7 @@ func (x *toolExecutor) performOwn(ctx context.Context, s *callStep, own tools.Tx
 		return nil
 	case failed == nil && s.refuseUngranted(err):
 		return nil
-	case failed == nil || errors.Is(err, store.ErrFull): // the transaction failed, not the tool
+	case failed == nil || store.IsOutage(err): // the transaction failed, not the tool
 		return fmt.Errorf("turn: %s: %w", s.tool.Spec().Name, err)
 	}
 	s.err, s.ran = failed, true
@@ -229,7 +229,7 @@ func isAwaitingCall(e bus.Entry, s *callStep) bool {
 // canModelFix reports whether the model may be able to correct a failure. If not, the turn fails.
 func canModelFix(err error) bool {
 	_, ok := errors.AsType[*tools.Error](err)
-	return ok && !errors.Is(err, store.ErrFull)
+	return ok && !store.IsOutage(err)
 }
 
 func (x *toolExecutor) outcomeTx(ctx context.Context, tx *store.Tx, s *callStep, w tools.Waiter) (out tools.Outcome, err error) {

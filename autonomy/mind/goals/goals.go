@@ -117,7 +117,9 @@ func New(o Options) (*Goals, error) {
 		o.Backoff = 8
 	}
 	o.Bars = o.Bars.withDefaults()
-	return &Goals{o: o}, nil
+	g := &Goals{o: o}
+	g.due.FollowOthers(o.Bus.Lease)
+	return g, nil
 }
 
 // CreateTx checks a goal, fills in defaults and stores it. The first review is immediate, unless

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -64,6 +63,7 @@ import (
 	"hob/platform/pim/sources"
 	"hob/platform/retry"
 	"hob/platform/store"
+	"hob/platform/store/lease"
 	"hob/platform/text/holidays"
 	"hob/platform/text/redact"
 	"hob/tools"
@@ -86,6 +86,7 @@ type App struct {
 	secrets      *vault.SecretResolver
 	redact       *redact.Set
 	store        *store.Store
+	lease        *lease.Member
 	bus          *bus.Bus
 	guard        *guard.Guard
 	clients      *clients.Store
@@ -144,8 +145,8 @@ type App struct {
 	triggers     map[string]intake.Trigger
 	ready        chan struct{}
 	isReady      atomic.Bool
-	shutdown     chan struct{}
-	downOnce     sync.Once
+	down         context.Context // ends when Shutdown is called
+	shutdown     func()
 	toolJobs     []func(context.Context) error // background work of tools
 	pim          *sources.Sources
 	closeDesktop func()
@@ -158,7 +159,8 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	}
 	known := redact.New(redact.Options{})
 	opt.Log = slog.New(known.Handler(opt.Log.Handler()))
-	d := &App{opt: opt, redact: known, started: time.Now(), ready: make(chan struct{}), shutdown: make(chan struct{})}
+	d := &App{opt: opt, redact: known, started: time.Now(), ready: make(chan struct{})}
+	d.down, d.shutdown = context.WithCancel(context.WithoutCancel(ctx))
 	d.secrets = vault.NewSecretResolver(opt.Paths, known, d.playedSecret())
 	d.scripts = appScripts(opt)
 	d.openPim()
@@ -185,6 +187,9 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 			err = errors.Join(err, d.store.Close())
 		}
 	}()
+	if d.lease, err = lease.Open(ctx, lease.Options{Store: d.store, Shared: d.store.IsShared(), Home: opt.Paths.Home, Version: opt.Version, Log: opt.Log}); err != nil {
+		return nil, err
+	}
 	for _, step := range []func(context.Context) error{
 		d.openNetwork, d.openUsage, d.openModels, d.openGuard, d.openChannels, d.openNotices, d.openWatchers, d.openGoals, d.openCrew,
 		d.openKnowledge, d.openBrowser, d.openTools, d.openLearning, d.openLoop, d.openService, d.openWeb, d.openTray,
@@ -199,8 +204,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 
 // Migrations returns the migrations of all packages that own tables.
 func Migrations() []store.MigrationSet {
-	sets := []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), extract.Migrations(), consolidate.Migrations(), memorysync.Migrations(), agents.Migrations(), goals.Migrations(), notify.Migrations(), trace.Migrations(), usage.Migrations()}
-	sets = append(sets, modelrouter.Migrations(), pairing.Migrations(), clients.Migrations(), a2aserver.Migrations())
+	sets := []store.MigrationSet{lease.Migrations(), bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), extract.Migrations(), consolidate.Migrations(), memorysync.Migrations(), agents.Migrations(), goals.Migrations(), notify.Migrations(), trace.Migrations(), usage.Migrations(), modelrouter.Migrations(), pairing.Migrations(), clients.Migrations(), a2aserver.Migrations()}
 	sets = append(sets, ingest.Migrations()...)
 	sets = append(sets, watchers.AllMigrations(watchersall.Drivers())...)
 	return append(append(sets, toolsall.Migrations()...), graph.Migrations())
@@ -232,7 +236,7 @@ func (d *App) openGuard(ctx context.Context) error {
 
 func (d *App) openWatchers(context.Context) (err error) {
 	d.watchers, err = watchers.New(watchers.Options{
-		Store: d.store, Drivers: d.watcherDrivers(), Sink: intake.NewWatcherSink(func() *intake.Intake { return d.intake }), Log: d.opt.Log, Zone: d.zone,
+		Store: d.store, Lease: d.lease, Drivers: d.watcherDrivers(), Sink: intake.NewWatcherSink(func() *intake.Intake { return d.intake }), Log: d.opt.Log, Zone: d.zone,
 		AllowedRead: func(path string) error { return d.files.Watchable(path) }, Network: d.network, Resources: func() watchers.Resources { return d.mcp }, Search: toolsweb.Open(d.network, d.opt.Config.Search, d.secrets.ResolveContext, nil).WatchTopic, Secret: d.secrets.Resolve, Account: d.accountsOf(d.opt.Config).Find,
 		Workers: d.opt.Config.Watchers.Workers, MinEvery: d.opt.Config.Watchers.MinEvery.Duration, PerDay: d.opt.Config.Watchers.PerDay,
 		DayOff: holidays.Reporter(d.opt.Config.Autonomy.DaysOff, d.opt.Log), Called: func(q store.Querier, name string) []string { return d.graph.ContactAliases(q, name) }, Messages: func(ctx context.Context, since time.Time, each func(watchers.Message) error) error {
@@ -306,14 +310,8 @@ func (d *App) openLoop(ctx context.Context) error {
 func (d *App) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() {
-		select {
-		case <-d.shutdown:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	parts := append([]func(context.Context) error{d.loop.Run, d.peers.Run, d.usage.Run, func(ctx context.Context) error { return d.guard.RunAnchor(ctx, d.opt.Log) }}, d.knowledgeJobs()...)
+	defer context.AfterFunc(d.down, cancel)()
+	parts := append(append(d.lease.Parts(d.loop.Run), d.lease.While("agents", d.peers.Run), d.usage.Run, func(ctx context.Context) error { return d.guard.RunAnchor(ctx, d.opt.Log) }), d.knowledgeJobs()...)
 	if d.browser != nil {
 		parts = append(parts, d.browser.Run)
 	}
@@ -325,7 +323,7 @@ func (d *App) Run(ctx context.Context) error {
 		if d.vectors != nil {
 			parts = append(parts, d.vectors.Run)
 		}
-		parts = append(append(parts, d.mcp.Run, d.folders.Run, d.notices.Run, d.followWakes, d.spool.Run, d.service.FollowConfig, d.a2a.Run), d.toolJobs...)
+		parts = append(append(parts, d.mcp.Run, d.folders.Run, d.lease.While("notices", d.notices.Run), d.followWakes, d.spool.Run, d.service.FollowConfig, d.a2a.Run), d.toolJobs...)
 		if d.tray != nil {
 			parts = append(parts, d.tray.Run)
 		}
@@ -337,11 +335,11 @@ func (d *App) Run(ctx context.Context) error {
 	if d.opt.Play != nil || !d.opt.InProcess {
 		parts = append(parts, d.channels.Run)
 		if d.opt.Config.Autonomy.Enabled {
-			parts = append(parts, d.watchers.Run)
+			parts = append(parts, d.lease.While("watchers", d.watchers.Run))
 		}
 	}
 	if d.opt.Play == nil && !d.opt.InProcess {
-		parts = append(parts, d.replies.Run)
+		parts = append(parts, d.lease.While("automatic replies", d.replies.Run))
 	}
 	d.isReady.Store(true)
 	close(d.ready)
@@ -363,12 +361,13 @@ func (d *App) Ready() <-chan struct{} { return d.ready }
 func (d *App) SetAside() string { return d.store.Replacement().String() }
 
 // Shutdown makes Run return.
-func (d *App) Shutdown() { d.downOnce.Do(func() { close(d.shutdown) }) }
+func (d *App) Shutdown() { d.shutdown() }
 
 // Close closes the store. Call it after Run has returned.
 func (d *App) Close() error {
 	d.guard.LogAnchor(context.Background(), d.opt.Log)
 	d.closeDesktop()
+	d.lease.Leave()
 	return errors.Join(d.mcp.Close(), d.agents.Close(), d.vectors.Close(), d.index.Close(), d.store.Close())
 }
 
@@ -377,5 +376,5 @@ func (d *App) CheckReady() error {
 	if !d.isReady.Load() {
 		return errors.New("starting or stopping")
 	}
-	return nil
+	return d.lease.Outage()
 }

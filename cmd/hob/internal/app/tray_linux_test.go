@@ -126,7 +126,7 @@ func TestTray(t *testing.T) {
 	says("Pause for 1 hour")
 	icon.Choose(t, "Quit")
 	select {
-	case <-h.d.shutdown:
+	case <-h.d.down.Done():
 	case <-time.After(60 * time.Second):
 		t.Error("Quit did not end the daemon")
 	}
