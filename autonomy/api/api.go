@@ -7,7 +7,7 @@
 // the same in every channel.
 //
 // Every method may be called concurrently and returns when ctx ends. Errors are classified by
-// ErrNotFound, ErrConflict, ErrDenied, ErrInvalid and ErrFull; other errors are failures. An
+// ErrNotFound, ErrConflict, ErrDenied, ErrInvalid, ErrFull and ErrAway; other errors are failures. An
 // error's text contains a remedy after the last "; ". Lists are newest first unless their method
 // says otherwise.
 package api
@@ -20,7 +20,8 @@ var (
 	ErrConflict = errors.New("conflict")
 	ErrDenied   = errors.New("denied")
 	ErrInvalid  = errors.New("invalid")
-	ErrFull     = errors.New("the disk is full") // nothing was accepted or changed
+	ErrFull     = errors.New("the disk is full")               // nothing was accepted or changed
+	ErrAway     = errors.New("the database cannot be reached") // nothing was accepted; repeat the request later
 )
 
 // The codes of errors on the wire, in ErrorBody. Requests that fail a check in the HTTP layer have
@@ -31,6 +32,7 @@ const (
 	CodeDenied   = "denied"
 	CodeInvalid  = "invalid"
 	CodeFull     = "disk_full"
+	CodeAway     = "database_away"
 )
 
 // ErrorBody is the body of every failed request.

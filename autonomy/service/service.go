@@ -138,6 +138,8 @@ func Classify(err error) error {
 		return nil
 	case errors.Is(err, store.ErrFull):
 		return fmt.Errorf("%w: %w", api.ErrFull, err)
+	case errors.Is(err, store.ErrAway):
+		return fmt.Errorf("%w: %w", api.ErrAway, err)
 	case errors.Is(err, bus.ErrNotFound):
 		return fmt.Errorf("%w: %w; GET /api/v1/inbox lists the ids of events, and /api/v1/deliveries those of messages", api.ErrNotFound, err)
 	case errors.Is(err, session.ErrNoSession):

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"hob/autonomy/api"
 )
 
 // ServeHTTP implements http.Handler. Every request enters here.
@@ -23,6 +25,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := s.checkEntry(r); err != nil {
 		s.writeError(w, r, err)
 		return
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead && s.opt.Outage != nil {
+		if err := s.opt.Outage(); err != nil { // nothing is acknowledged that may not be stored
+			s.writeError(w, r, fmt.Errorf("%w: %w", api.ErrAway, err))
+			return
+		}
 	}
 	if _, pattern := s.mux.Handler(r); pattern == "" {
 		s.serveUnknownRoute(w, r)

@@ -67,6 +67,9 @@ func invalidFailure(format string, args ...any) *failure {
 	return newFailure(http.StatusBadRequest, "invalid", "", format, args...)
 }
 
+// awayRetry is how long a client should wait before it repeats a request while the database is away.
+const awayRetry = 2 * time.Second
+
 // failureOf converts any error into a failure.
 func failureOf(err error) *failure {
 	if f, ok := errors.AsType[*failure](err); ok {
@@ -83,12 +86,16 @@ func failureOf(err error) *failure {
 		{api.ErrDenied, http.StatusForbidden, api.CodeDenied},
 		{api.ErrInvalid, http.StatusBadRequest, api.CodeInvalid},
 		{api.ErrFull, http.StatusInsufficientStorage, api.CodeFull},
+		{api.ErrAway, http.StatusServiceUnavailable, api.CodeAway},
 	} {
 		if errors.Is(err, c.class) {
 			f.Status, f.Code = c.status, c.code
 			f.Message = strings.TrimPrefix(f.Message, c.class.Error()+": ") // the code already contains it
 			break
 		}
+	}
+	if f.Code == api.CodeAway {
+		f.After = awayRetry
 	}
 	f.Message, f.Remedy = textnorm.SplitRemedy(f.Message)
 	return f

@@ -67,6 +67,9 @@ type Options struct {
 	Decides func(text string) bool
 	// Hooks maps names to the channels that receive posts to /hooks/NAME.
 	Hooks map[string]channels.WebhookReceiver
+	// Outage returns why nothing can be stored at present, or nil. During an outage, every request
+	// that may change something is refused. If Outage is nil, there are no outages.
+	Outage func() error
 	// Protocols are the endpoints of other protocols. They authenticate their clients themselves.
 	Protocols []Protocol
 	// Ping is the interval between two pings in a stream (default 15 s).

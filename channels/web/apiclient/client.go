@@ -62,7 +62,7 @@ func (e *ResponseError) Error() string {
 func (e *ResponseError) Unwrap() error {
 	return map[string]error{
 		api.CodeNotFound: api.ErrNotFound, api.CodeConflict: api.ErrConflict, api.CodeDenied: api.ErrDenied,
-		api.CodeInvalid: api.ErrInvalid, api.CodeFull: api.ErrFull,
+		api.CodeInvalid: api.ErrInvalid, api.CodeFull: api.ErrFull, api.CodeAway: api.ErrAway,
 	}[e.Code]
 }
 

@@ -78,7 +78,7 @@ func (d *App) examine() (doctor.Env, error) {
 
 // openWeb creates the API server.
 func (d *App) openWeb(ctx context.Context) (err error) {
-	o := web.Options{Backend: d.service, Peer: d.opt.Peer, Decides: chattext.MayDecide, Hooks: d.hooks, Log: d.opt.Log, Version: d.opt.Version, Zone: d.zone}
+	o := web.Options{Backend: d.service, Peer: d.opt.Peer, Decides: chattext.MayDecide, Hooks: d.hooks, Outage: d.lease.Outage, Log: d.opt.Log, Version: d.opt.Version, Zone: d.zone}
 	if o.Peer == nil {
 		o.Peer = web.PeerFinder(d.agents.Pids, d.opt.Log)
 	}
