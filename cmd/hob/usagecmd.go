@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hob/autonomy/api"
+	"hob/platform/text/textnorm"
 )
 
 func (a *cli) usageCmd() *cobra.Command {
@@ -56,7 +57,7 @@ func (a *cli) printUsage(ctx context.Context) error {
 		next := 0
 		printTable(a, days, "DAY|MODEL|COST|CALLS|TURNS|INPUT|OUTPUT|CACHED|", func(d api.UsageRow) []any {
 			next++
-			return []any{d.Day, d.Model, costText(d), d.ModelCalls, d.Turns, formatCount(d.Input), formatCount(d.Output), formatCount(d.CacheRead), drawBar(share[next-1], 12)}
+			return []any{d.Day, d.Model, costText(d), d.ModelCalls, d.Turns, textnorm.FormatCount(d.Input), textnorm.FormatCount(d.Output), textnorm.FormatCount(d.CacheRead), drawBar(share[next-1], 12)}
 		})
 		fmt.Fprintln(a.out)
 		a.printBudget(caps)
@@ -70,11 +71,11 @@ func costText(d api.UsageRow) string {
 	case d.CostUSD == nil:
 		return "unknown"
 	case d.Unpriced > 0:
-		return formatDollars(*d.CostUSD) + " + unknown"
+		return textnorm.FormatDollars(*d.CostUSD) + " + unknown"
 	case d.Estimated > 0:
-		return "about " + formatDollars(*d.CostUSD)
+		return "about " + textnorm.FormatDollars(*d.CostUSD)
 	}
-	return formatDollars(*d.CostUSD)
+	return textnorm.FormatDollars(*d.CostUSD)
 }
 
 // costShares returns each day's cost relative to the highest cost, or each day's tokens relative to
@@ -112,42 +113,21 @@ func drawBar(part float64, width int) string {
 	return s
 }
 
-func formatDollars(usd float64) string {
-	switch {
-	case usd == 0:
-		return "$0"
-	case usd < 0.01:
-		return fmt.Sprintf("$%.4f", usd)
-	}
-	return fmt.Sprintf("$%.2f", usd)
-}
-
-// formatCount formats a number for the user: 950, 12.3k, 4.5M.
-func formatCount(n int) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprint(n)
-	case n < 1_000_000:
-		return fmt.Sprintf("%.1fk", float64(n)/1000)
-	}
-	return fmt.Sprintf("%.1fM", float64(n)/1_000_000)
-}
-
 func (a *cli) printBudget(rows []api.BudgetRow) {
 	asOf, unpriced := "", 0
 	for _, r := range rows {
 		name := map[string]string{"day": "Today", "month": "This month"}[r.Period]
-		line := fmt.Sprintf("%-11s %s", name+":", formatDollars(r.CostUSD))
+		line := fmt.Sprintf("%-11s %s", name+":", textnorm.FormatDollars(r.CostUSD))
 		switch {
 		case r.CapUSD != nil:
 			part := r.CountedUSD / *r.CapUSD
-			line = fmt.Sprintf("%-11s %s of %s  %s %.0f %%", name+":", formatDollars(r.CountedUSD), formatDollars(*r.CapUSD), a.colorGauge(part), part*100)
+			line = fmt.Sprintf("%-11s %s of %s  %s %.0f %%", name+":", textnorm.FormatDollars(r.CountedUSD), textnorm.FormatDollars(*r.CapUSD), a.colorGauge(part), part*100)
 		case r.Period == "day" && r.CapTokens == nil, r.Period == "month":
 			line += ", no cap"
 		}
 		if r.Period == "day" && r.CapTokens != nil {
 			part := float64(r.Tokens) / float64(*r.CapTokens)
-			line += fmt.Sprintf("; %s of %s tokens  %s %.0f %%", formatCount(r.Tokens), formatCount(*r.CapTokens), a.colorGauge(part), part*100)
+			line += fmt.Sprintf("; %s of %s tokens  %s %.0f %%", textnorm.FormatCount(r.Tokens), textnorm.FormatCount(*r.CapTokens), a.colorGauge(part), part*100)
 		}
 		fmt.Fprintln(a.out, line)
 		asOf, unpriced = r.PricesAsOf, r.Unpriced

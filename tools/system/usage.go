@@ -175,18 +175,11 @@ func (t *usageTotals) formatCost() string {
 	case t.CostUSD == nil:
 		return "cost unknown"
 	case t.Unpriced > 0:
-		return fmt.Sprintf("%s and %s without a known price", formatDollars(*t.CostUSD), textnorm.CountNoun(t.Unpriced, "call", "calls"))
+		return fmt.Sprintf("%s and %s without a known price", textnorm.FormatDollars(*t.CostUSD), textnorm.CountNoun(t.Unpriced, "call", "calls"))
 	case t.Estimated > 0:
-		return "about " + formatDollars(*t.CostUSD)
+		return "about " + textnorm.FormatDollars(*t.CostUSD)
 	}
-	return formatDollars(*t.CostUSD)
-}
-
-func formatDollars(usd float64) string {
-	if usd == 0 || usd >= 0.1 {
-		return fmt.Sprintf("$%.2f", usd)
-	}
-	return "$" + strings.TrimRight(fmt.Sprintf("%.4f", usd), "0")
+	return textnorm.FormatDollars(*t.CostUSD)
 }
 
 // describeUsage returns the report as text.
@@ -203,7 +196,7 @@ func (o usageOut) describeUsage(words string) string {
 	for _, r := range o.Budget {
 		name := map[string]string{"day": "today", "month": "this month"}[r.Period]
 		if r.CapUSD != nil {
-			fmt.Fprintf(&b, "\nLimit %s: %s of %s (%.0f %%).", name, formatDollars(r.CountedUSD), formatDollars(*r.CapUSD), 100*r.CountedUSD / *r.CapUSD)
+			fmt.Fprintf(&b, "\nLimit %s: %s of %s (%.0f %%).", name, textnorm.FormatDollars(r.CountedUSD), textnorm.FormatDollars(*r.CapUSD), 100*r.CountedUSD / *r.CapUSD)
 		}
 		if r.CapTokens != nil {
 			fmt.Fprintf(&b, "\nLimit %s: %d of %d tokens.", name, r.Tokens, *r.CapTokens)

@@ -15,6 +15,7 @@ import (
 
 	"hob/autonomy/api"
 	"hob/platform/text/sorting"
+	"hob/platform/text/textnorm"
 	"hob/platform/text/visible"
 )
 
@@ -55,30 +56,9 @@ func (s *usageSum) costText() string {
 	case !s.priced:
 		return "unknown"
 	case s.unknown:
-		return formatDollars(s.cost) + " + unknown"
+		return textnorm.FormatDollars(s.cost) + " + unknown"
 	}
-	return formatDollars(s.cost)
-}
-
-func formatDollars(usd float64) string {
-	switch {
-	case usd == 0:
-		return "$0"
-	case usd < 0.01:
-		return fmt.Sprintf("$%.4f", usd)
-	}
-	return fmt.Sprintf("$%.2f", usd)
-}
-
-// formatCount formats a number for reading: 950, 12.3k, 4.5M.
-func formatCount(n int) string {
-	switch {
-	case n < 1000:
-		return strconv.Itoa(n)
-	case n < 1_000_000:
-		return fmt.Sprintf("%.1fk", float64(n)/1e3)
-	}
-	return fmt.Sprintf("%.1fM", float64(n)/1e6)
+	return textnorm.FormatDollars(s.cost)
 }
 
 func (d *Dashboard) showCosts(r *request) (g.Node, error) {
@@ -247,19 +227,19 @@ func renderBudget(b api.BudgetRow) g.Node {
 	limit := func(label string, used, most float64, text string) g.Node {
 		return h.Div(h.P(h.Class("small"), g.Text(text)), h.Meter(h.Class("wide"), h.Aria("label", label), h.Min("0"), h.Max(fmt.Sprintf("%g", most)), h.Value(fmt.Sprintf("%g", min(used, most))), g.Attr("high", fmt.Sprintf("%g", most*0.8))))
 	}
-	notes := []string{fmt.Sprintf("%d calls, %s tokens", b.Calls, formatCount(b.Tokens))}
+	notes := []string{fmt.Sprintf("%d calls, %s tokens", b.Calls, textnorm.FormatCount(b.Tokens))}
 	if b.Unpriced > 0 {
 		notes = append(notes, fmt.Sprintf("no price known for %d", b.Unpriced))
 	}
 	return cardSection(
 		title,
-		h.P(h.Class("figure num"), g.Text(formatDollars(b.CostUSD))),
+		h.P(h.Class("figure num"), g.Text(textnorm.FormatDollars(b.CostUSD))),
 		h.P(h.Class("soft small"), g.Text(strings.Join(notes, ", "))),
 		g.Iff(b.CapUSD != nil, func() g.Node {
-			return limit("Share of the limit", b.CountedUSD, *b.CapUSD, formatDollars(b.CountedUSD)+" of the limit of "+formatDollars(*b.CapUSD))
+			return limit("Share of the limit", b.CountedUSD, *b.CapUSD, textnorm.FormatDollars(b.CountedUSD)+" of the limit of "+textnorm.FormatDollars(*b.CapUSD))
 		}),
 		g.Iff(b.CapTokens != nil, func() g.Node {
-			return limit("Share of the token limit", float64(b.Tokens), float64(*b.CapTokens), formatCount(b.Tokens)+" of "+formatCount(*b.CapTokens)+" tokens")
+			return limit("Share of the token limit", float64(b.Tokens), float64(*b.CapTokens), textnorm.FormatCount(b.Tokens)+" of "+textnorm.FormatCount(*b.CapTokens)+" tokens")
 		}),
 		g.If(b.CapUSD == nil && b.CapTokens == nil, h.P(h.Class("soft small"), g.Text("No limit"))),
 	)
@@ -350,7 +330,7 @@ func renderUsage(title, heading string, t *usageTable, first time.Time, span int
 	for _, s := range t.sums {
 		rows = append(rows, []g.Node{
 			g.Group{plainText(s.name), g.If(s.local, g.Group{g.Text(" "), stateBadge(badgeSoft, "on this machine")})},
-			numberText(strconv.Itoa(s.calls)), numberText(formatCount(s.tokens)), numberText(s.costText()), shareBar(value(s), most, "Share of "+s.name),
+			numberText(strconv.Itoa(s.calls)), numberText(textnorm.FormatCount(s.tokens)), numberText(s.costText()), shareBar(value(s), most, "Share of "+s.name),
 		})
 	}
 	return cardSection(
@@ -376,7 +356,7 @@ func renderDailyTable(r *request, days *usageTable) g.Node {
 		if at, err := time.ParseInLocation(time.DateOnly, s.name, r.zone); err == nil {
 			day = capitalizeFirst(formatDay(r.now, at))
 		}
-		rows = append(rows, []g.Node{g.Text(day), numberText(strconv.Itoa(s.calls)), numberText(formatCount(s.tokens)), numberText(s.costText())})
+		rows = append(rows, []g.Node{g.Text(day), numberText(strconv.Itoa(s.calls)), numberText(textnorm.FormatCount(s.tokens)), numberText(s.costText())})
 	}
 	return cardSection("By day", dataTable("By day", []string{"Day", "Calls", "Tokens", "Cost"}, rows), r.pagerLinks(more, last))
 }

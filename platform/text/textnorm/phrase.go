@@ -4,6 +4,7 @@
 package textnorm
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -131,6 +132,28 @@ func FormatLength(text string) string {
 		return "1 character"
 	}
 	return digits + " characters"
+}
+
+// FormatCount shortens a number of 0 or more: "950", "12.3k", "4.5M".
+func FormatCount(n int) string {
+	switch {
+	case n < 1000:
+		return strconv.Itoa(n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1fM", float64(n)/1e6)
+}
+
+// FormatDollars formats an estimated cost in US dollars of 0 or more: "$0", "$0.0042", "$1.50".
+func FormatDollars(usd float64) string {
+	switch {
+	case usd == 0:
+		return "$0"
+	case usd < 0.01:
+		return fmt.Sprintf("$%.4f", usd)
+	}
+	return fmt.Sprintf("$%.2f", usd)
 }
 
 // CountNoun formats a number with its noun: "1 day", "3 days".
