@@ -28,8 +28,9 @@ smoke: build ## a short run of the program in a home of its own; the outputs are
 # -race needs cgo, and cgo a C compiler.
 RACE := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && echo -race)
 # SQLite's C, translated to Go, is not what is looked at: watching each of its
-# pointers takes six times as long as all that is ours.
-WATCHED := -gcflags='modernc.org/...=-race=false -d=checkptr=0'
+# pointers takes six times as long as all that is ours. Without debugging
+# information, which the linker drops anyway, compiling takes a fifth less time.
+WATCHED := -gcflags=all=-dwarf=false -gcflags='modernc.org/...=-race=false -d=checkptr=0 -dwarf=false'
 
 # These packages are tested without the race detector. The attempts of the adversary
 # take eight times as long with it, and the code under them is raced by other tests.
