@@ -14,8 +14,8 @@ func (b *Base) Eraser() Eraser {
 	return erase.Owned{
 		Before: b.removeRowsTx,
 		List: []erase.Table{
-			{Name: "facts", Text: []string{"text"}, Names: []string{"source"}},
-			{Name: "docs", Text: []string{"title", "text", "speaker"}, Names: []string{"ref", "grp", "source"}},
+			{Name: "facts", Key: []string{"n"}, Text: []string{"text"}, Names: []string{"source"}},
+			{Name: "docs", Key: []string{"n"}, Text: []string{"title", "text", "speaker"}, Names: []string{"ref", "grp", "source"}},
 			{Name: "origins", Key: []string{"kind", "ref"}, Text: []string{"list"}},
 		},
 		After:   b.recomputeWordsTx,

@@ -22,7 +22,7 @@ type Change struct {
 // the current content of the row.
 func (b *Base) Changes(q store.Querier, after int64, limit int) ([]Change, error) {
 	out, err := queryChanges(q, `SELECT max(c.seq), c.doc, d.n IS NULL, `+docOrEmpty+`
-		FROM (SELECT seq, doc FROM doc_changes WHERE seq > ? ORDER BY seq LIMIT ?) c LEFT JOIN docs d ON d.n = c.doc GROUP BY c.doc ORDER BY 1`, after, limit)
+		FROM (SELECT seq, doc FROM doc_changes WHERE seq > ? ORDER BY seq LIMIT ?) c LEFT JOIN docs d ON d.n = c.doc GROUP BY c.doc, d.n ORDER BY 1`, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("knowledge: read changes: %w", err)
 	}
@@ -53,7 +53,7 @@ func (b *Base) LastChange(q store.Querier) (seq int64, err error) {
 func (b *Base) AckChangesTx(tx *store.Tx, name string, seq int64) error {
 	mark, _, err := b.ChangeMarker(tx, seq)
 	if err == nil {
-		_, err = tx.Exec(`INSERT INTO derived (name, seq, mark) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET seq = excluded.seq, mark = excluded.mark WHERE excluded.seq > seq`, name, seq, mark)
+		_, err = tx.Exec(`INSERT INTO derived (name, seq, mark) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET seq = excluded.seq, mark = excluded.mark WHERE excluded.seq > derived.seq`, name, seq, mark)
 	}
 	if err == nil {
 		_, err = tx.Exec(`DELETE FROM doc_changes WHERE seq <= (SELECT min(seq) FROM derived)`)

@@ -98,7 +98,7 @@ func (g *candidateSet) fetchRows(found []TermMatch) error {
 	}
 	// The ids are one JSON argument, so that the statement text is constant and compiled once.
 	args := append([]any{"[" + strings.Join(ids, ",") + "]"}, g.where.args...)
-	return g.readRows(`SELECT `+rowColumns+` FROM json_each(?) v CROSS JOIN docs d ON d.n = v.value WHERE `+g.where.sql, args, func(r *row) { r.has = has[r.n] })
+	return g.readRows(`SELECT `+rowColumns+` FROM json_each(?) v CROSS JOIN docs d ON d.n = CAST(v.value AS INTEGER) WHERE `+g.where.sql, args, func(r *row) { r.has = has[r.n] })
 }
 
 // byTime adds rows from the time that the question names. They need not contain words from the
@@ -220,7 +220,7 @@ func (g *candidateSet) addNeighborRows() error {
 	if err != nil {
 		return fmt.Errorf("knowledge: read neighboring rows: %w", err)
 	}
-	return g.readRows(`SELECT `+rowColumns+` FROM json_each(?) v CROSS JOIN docs d ON d.grp = v.value ->> 'g' AND d.grp <> '' AND d.pos BETWEEN v.value ->> 'a' AND v.value ->> 'z'
+	return g.readRows(`SELECT `+rowColumns+` FROM json_each(?) v CROSS JOIN docs d ON d.grp = v.value ->> 'g' AND d.grp <> '' AND d.pos BETWEEN CAST(v.value ->> 'a' AS INTEGER) AND CAST(v.value ->> 'z' AS INTEGER)
 		WHERE `+g.where.sql, append([]any{string(raw)}, g.where.args...), nil)
 }
 

@@ -28,7 +28,7 @@ func (g *candidateSet) setBounds() {
 		g.where.args = append(g.where.args, store.Millis(g.r.Until))
 	}
 	if g.r.Speaker != "" {
-		g.where.sql += " AND d.speaker = ? COLLATE NOCASE"
+		g.where.sql += " AND d.speaker COLLATE NOCASE = ? COLLATE NOCASE"
 		g.where.args = append(g.where.args, g.r.Speaker)
 	}
 }

@@ -51,7 +51,7 @@ func (g *candidateSet) findSpeakers() error {
 	// The result must not reveal speakers of rows outside the scope. Each part of the scope is
 	// therefore queried separately by an index lookup.
 	rows, err := g.q.Query(`SELECT n.key, min((SELECT d.speaker FROM docs d WHERE d.speaker <> '' AND d.realm = s.value ->> 'r' AND d.kind = s.value ->> 'k'
-			AND d.speaker >= n.value ->> 'a' COLLATE NOCASE AND d.speaker < n.value ->> 'z' COLLATE NOCASE ORDER BY d.speaker COLLATE NOCASE LIMIT 1))
+			AND d.speaker COLLATE NOCASE >= (n.value ->> 'a') COLLATE NOCASE AND d.speaker COLLATE NOCASE < (n.value ->> 'z') COLLATE NOCASE ORDER BY d.speaker COLLATE NOCASE LIMIT 1))
 		FROM json_each(?1, '$[0]') n CROSS JOIN json_each(?1, '$[1]') s GROUP BY n.key ORDER BY n.key`, string(raw))
 	if err != nil {
 		return fmt.Errorf("knowledge: read speakers: %w", err)

@@ -21,7 +21,7 @@ func (m *Manager) Eraser() erase.Eraser {
 			{Name: "watchers", Key: []string{"id"}, Text: []string{"title", "config", "action", "report", "last_error"}},
 			{Name: "watcher_polls", Key: []string{"watcher"}, Text: []string{"cursor"}},
 			{Name: "watcher_held", Key: []string{"seq"}, Text: []string{"signal"}},
-			{Name: "watcher_passed", Text: []string{"text", "why"}},
+			{Name: "watcher_passed", Key: []string{"n"}, Text: []string{"text", "why"}},
 		},
 		Besides: []string{"watcher_keys", "watcher_silences"},
 	}

@@ -75,7 +75,7 @@ func selectPoll(q store.Querier, id string) (poll, error) {
 // beginPoll resets a watcher to its start. It keeps the known keys, so that no key fires twice.
 func beginPoll(tx *store.Tx, id string, now time.Time) error {
 	_, err := tx.Exec(`INSERT INTO watcher_polls (watcher, begun_at) VALUES (?, ?)
-		ON CONFLICT (watcher) DO UPDATE SET life = life + 1, begun_at = excluded.begun_at, based = 0, cursor = '',
+		ON CONFLICT (watcher) DO UPDATE SET life = watcher_polls.life + 1, begun_at = excluded.begun_at, based = 0, cursor = '',
 		not_before = 0, fails = 0, failing_since = 0, told = 0`, id, store.Millis(now))
 	if err != nil {
 		return fmt.Errorf("watchers: begin poll: %w", err)

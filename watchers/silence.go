@@ -208,7 +208,7 @@ func (m *Manager) writeSilences(tx *store.Tx, id string) error {
 			continue
 		}
 		_, err = tx.Exec(`INSERT INTO watcher_silences (watcher, rule, count, first_at, last_at) VALUES (?, ?, 1, ?, ?)
-			ON CONFLICT (watcher, rule) DO UPDATE SET count = count + 1, last_at = excluded.last_at`, p.Watcher, string(p.Rule), store.Millis(p.At), store.Millis(p.At))
+			ON CONFLICT (watcher, rule) DO UPDATE SET count = watcher_silences.count + 1, last_at = excluded.last_at`, p.Watcher, string(p.Rule), store.Millis(p.At), store.Millis(p.At))
 		if err != nil {
 			return fmt.Errorf("watchers: count suppressed items: %w", err)
 		}

@@ -161,7 +161,7 @@ func (c *Registry) Choose(ctx context.Context, event, session, name string) erro
 	}
 	err := c.o.Store.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(`INSERT INTO crew_sessions (session, agent, chosen, since, before) VALUES (?, ?, ?, ?, '')
-			ON CONFLICT (session) DO UPDATE SET before = chosen, chosen = excluded.chosen, since = excluded.since`, session, Default, name, event)
+			ON CONFLICT (session) DO UPDATE SET before = crew_sessions.chosen, chosen = excluded.chosen, since = excluded.since`, session, Default, name, event)
 		c.rememberTx(tx, session, func(o *sessionOwner) { o.before, o.chosen, o.since = o.chosen, name, event })
 		return err
 	})

@@ -38,8 +38,8 @@ func (in *Inbox) claimDue(ctx context.Context, n int, now time.Time) (events []E
 		events = events[:0]
 		epoch := in.lease.Epoch()
 		for _, h := range some {
-			e, err := scanEvent(tx.QueryRow(`UPDATE inbox SET state = 'claimed', claimed_by = ?, attempts = attempts + 1, settle_until = 0, lane = CASE WHEN command THEN lane ELSE session END
-				WHERE seq = ? AND state = 'pending' AND not_before <= ? AND (command OR NOT EXISTS (SELECT 1 FROM inbox r INDEXED BY inbox_running WHERE r.session = inbox.session AND r.state = 'claimed' AND r.command = 0 AND r.lane = r.session))
+			e, err := scanEvent(tx.QueryRow(`UPDATE inbox SET state = 'claimed', claimed_by = ?, attempts = attempts + 1, settle_until = 0, lane = CASE WHEN command <> 0 THEN lane ELSE session END
+				WHERE seq = ? AND state = 'pending' AND not_before <= ? AND (command <> 0 OR NOT EXISTS (SELECT 1 FROM inbox r INDEXED BY inbox_running WHERE r.session = inbox.session AND r.state = 'claimed' AND r.command = 0 AND r.lane = r.session))
 				RETURNING `+eventColumns, epoch, h.seq, now.UnixMilli()))
 			if errors.Is(err, sql.ErrNoRows) {
 				continue

@@ -19,19 +19,19 @@ func (b *Bus) Eraser() erase.Eraser {
 		Before: eraseKeysTx,
 		List: []erase.Table{
 			{
-				Name: "inbox", Text: []string{"text", "payload", "sender", "error", "answer"}, Event: "id", Session: "session",
+				Name: "inbox", Key: []string{"seq"}, Text: []string{"text", "payload", "sender", "error", "answer"}, Event: "id", Session: "session",
 				Whole: map[string]any{"text": erase.Mark, "payload": nil, "error": "", "answer": erase.Mark},
 			},
 			{
-				Name: "outbox", Text: []string{"text", "error", "receipt", "files"}, Event: "event", Session: "session",
+				Name: "outbox", Key: []string{"seq"}, Text: []string{"text", "error", "receipt", "files"}, Event: "event", Session: "session",
 				Whole: map[string]any{"text": erase.Mark, "error": "", "files": ""},
 			},
 			{
-				Name: "ledger", Text: []string{"args", "result", "data", "undo_label", "undo", "links"}, Event: "event", Session: "session", Call: "call",
+				Name: "ledger", Key: []string{"seq"}, Text: []string{"args", "result", "data", "undo_label", "undo", "links"}, Event: "event", Session: "session", Call: "call",
 				Whole: map[string]any{"args": []byte(`{}`), "result": erase.Mark, "data": nil, "undo_label": "", "undo": nil, "links": ""},
 			},
 			{
-				Name: "scheduled_sends", Text: []string{"args", "frozen", "exact", "what", "error"}, Event: "event", Session: "session", Call: "call",
+				Name: "scheduled_sends", Key: []string{"call"}, Text: []string{"args", "frozen", "exact", "what", "error"}, Event: "event", Session: "session", Call: "call",
 				Whole: map[string]any{"args": []byte(`{}`), "frozen": nil, "exact": "", "what": erase.Mark, "error": ""},
 			},
 		},

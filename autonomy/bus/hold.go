@@ -83,9 +83,9 @@ func StartHoldTx(tx *store.Tx, snapshot string) error {
 	}{
 		{`UPDATE outbox SET state = 'cancelled', error = 'closed by the restore' WHERE state IN ('queued', 'sending', 'failed') AND kind = 'question'`, nil},
 		{`UPDATE outbox SET state = 'held', maybe_repeated = 1, error = ? WHERE state IN ('queued', 'sending', 'failed')`, []any{heldWhy}},
-		{`UPDATE scheduled_sends SET attempts = attempts - (state = 'sending'), state = 'held' WHERE state IN ('waiting', 'sending')`, nil},
-		{`UPDATE inbox SET attempts = attempts - (state = 'claimed'), settle_until = 0, settle_end = 0, state = 'held' WHERE state IN ('pending', 'claimed')`, nil},
-		{`INSERT OR REPLACE INTO restore_hold (one, snapshot, restored_at) VALUES (1, ?, ?)`, []any{snapshot, time.Now().UnixMilli()}},
+		{`UPDATE scheduled_sends SET attempts = attempts - iif(state = 'sending', 1, 0), state = 'held' WHERE state IN ('waiting', 'sending')`, nil},
+		{`UPDATE inbox SET attempts = attempts - iif(state = 'claimed', 1, 0), settle_until = 0, settle_end = 0, state = 'held' WHERE state IN ('pending', 'claimed')`, nil},
+		{`INSERT OR REPLACE INTO restore_hold (one, snapshot, restored_at, ended_at) VALUES (1, ?, ?, 0)`, []any{snapshot, time.Now().UnixMilli()}},
 	} {
 		if _, err := tx.Exec(q.stmt, q.args...); err != nil {
 			return fmt.Errorf("bus: change held items: %w", err)
@@ -184,7 +184,7 @@ func (h *Hold) DecideTx(tx *store.Tx, id string, release bool) (n int, err error
 	if release {
 		texts = `state = 'queued', error = '', not_before = 0`
 		sends = fmt.Sprintf(`state = 'waiting', at = %d`, now)
-		events = fmt.Sprintf(`state = 'pending', not_before = %d, settle_end = %d, lane = CASE WHEN command THEN lane ELSE session END`, resumed, released)
+		events = fmt.Sprintf(`state = 'pending', not_before = %d, settle_end = %d, lane = CASE WHEN command <> 0 THEN lane ELSE session END`, resumed, released)
 	}
 	for _, stmt := range []string{
 		`UPDATE outbox SET ` + texts + ` WHERE state = 'held' AND (?1 = 'all' OR id = ?1)`, `UPDATE inbox SET ` + events + ` WHERE state = 'held' AND (?1 = 'all' OR id = ?1)`,

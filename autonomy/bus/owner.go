@@ -15,7 +15,7 @@ import (
 type OwnerMessages struct{ db *store.Store }
 
 // own matches messages from the owner in a private chat.
-const own = `kind = ?1 AND provenance = ?2 AND NOT coalesce(CAST(payload AS TEXT) ->> '$.shared', 0)`
+const own = `kind = ?1 AND provenance = ?2 AND coalesce(CAST(CAST(payload AS TEXT) ->> '$.shared' AS INTEGER), 0) = 0`
 
 // LastPrivateChat returns where and when the owner last wrote in a private chat with Hob.
 func (m *OwnerMessages) LastPrivateChat(ctx context.Context) (session, channel, chat string, at time.Time, err error) {
@@ -104,7 +104,7 @@ func (m *OwnerMessages) PrivateChatSender(ctx context.Context, channel, chat str
 	var senders int
 	err = m.db.Read().QueryRowContext(ctx, `SELECT count(DISTINCT sender), coalesce(max(sender), '') FROM inbox WHERE session = ?1 AND kind = ?2
 		AND channel = ?4 AND chat = ?5
-		AND NOT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 AND kind = ?2 AND (provenance <> ?3 OR coalesce(CAST(payload AS TEXT) ->> '$.shared', 0)))`,
+		AND NOT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 AND kind = ?2 AND (provenance <> ?3 OR coalesce(CAST(CAST(payload AS TEXT) ->> '$.shared' AS INTEGER), 0) <> 0))`,
 		channel+":"+chat, Message, provenance.Owner, channel, chat).Scan(&senders, &sender)
 	if err != nil {
 		return "", false, fmt.Errorf("bus: read the sender of a private chat: %w", err)
@@ -115,7 +115,7 @@ func (m *OwnerMessages) PrivateChatSender(ctx context.Context, channel, chat str
 // IsPrivate reports whether the owner, and no one else, has written messages in the session.
 func IsPrivate(q store.Querier, session string) (yes bool, err error) {
 	err = q.QueryRow(`SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ?3 AND `+own+`)
-		AND NOT EXISTS (SELECT 1 FROM inbox WHERE session = ?3 AND kind = ?1 AND (provenance <> ?2 OR coalesce(CAST(payload AS TEXT) ->> '$.shared', 0)))`,
+		AND NOT EXISTS (SELECT 1 FROM inbox WHERE session = ?3 AND kind = ?1 AND (provenance <> ?2 OR coalesce(CAST(CAST(payload AS TEXT) ->> '$.shared' AS INTEGER), 0) <> 0))`,
 		Message, provenance.Owner, session).Scan(&yes)
 	if err != nil {
 		return false, fmt.Errorf("bus: read who wrote in a session: %w", err)

@@ -102,7 +102,7 @@ func (g *Guard) AuditLines(ctx context.Context, q AuditQuery) ([]Record, error) 
 	rows, err := g.db.Read().QueryContext(ctx, `SELECT `+auditColumns+` FROM audit
 		WHERE (?1 = '' OR event = ?1) AND (?2 = '' OR session = ?2) AND (?3 = '' OR tool = ?3) AND (?4 = '' OR actor = ?4) AND (?5 = '' OR action = ?5)
 		AND (?6 = '' OR verdict = ?6) AND (?7 = '' OR outcome = ?7) AND (?8 = '' OR call = ?8) AND at >= ?9 AND (?10 = 0 OR at < ?10) AND (?11 = 0 OR seq < ?11)
-		AND (?12 = 0 OR tainted) ORDER BY seq DESC LIMIT ?13`, q.Event, q.Session, q.Tool, q.Actor, q.Action, q.Verdict, q.Outcome, q.Call,
+		AND (?12 = 0 OR tainted <> 0) ORDER BY seq DESC LIMIT ?13`, q.Event, q.Session, q.Tool, q.Actor, q.Action, q.Verdict, q.Outcome, q.Call,
 		store.Millis(q.Since), store.Millis(q.Until), q.Before, q.Tainted, q.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("guard: read audit log: %w", err)

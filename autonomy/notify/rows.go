@@ -109,7 +109,7 @@ CREATE INDEX notices_created ON notices(created_at);
 // completely. Their deferred messages are not sent.
 func Eraser() erase.Eraser {
 	return erase.Owned{Besides: []string{"quiet_mode"}, Before: clearContentKeys, List: []erase.Table{{
-		Name: "notices", Text: []string{"text", "subject", "rule", "why", "place"}, Event: "event", Session: "session",
+		Name: "notices", Key: []string{"seq"}, Text: []string{"text", "subject", "rule", "why", "place"}, Event: "event", Session: "session",
 	}}}
 }
 

@@ -80,12 +80,9 @@ func (s *Sessions) copyTx(tx *store.Tx, from, to string, old windowStart, last i
 		at.stubs = at.first + stubs // ids are consecutive within one statement
 	}
 	if old.summary != 0 {
-		r, err := tx.Exec(`INSERT INTO summaries (session, first, last, content, model, before_chars, after_chars, created_at)
-			SELECT ?, first, last, content, model, before_chars, after_chars, created_at FROM summaries WHERE id = ? AND session = ?`, to, old.summary, from)
+		err := tx.QueryRow(`INSERT INTO summaries (session, first, last, content, model, before_chars, after_chars, created_at)
+			SELECT ?, first, last, content, model, before_chars, after_chars, created_at FROM summaries WHERE id = ? AND session = ? RETURNING id`, to, old.summary, from).Scan(&at.summary)
 		if err != nil {
-			return err
-		}
-		if at.summary, err = r.LastInsertId(); err != nil {
 			return err
 		}
 	}

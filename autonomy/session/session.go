@@ -117,7 +117,7 @@ func (s *Sessions) TouchTx(tx *store.Tx, id, channel, chat string, newTurn bool)
 		n = 1
 	}
 	_, err := tx.Exec(`INSERT INTO sessions (id, channel, chat, turns, created_at, updated_at) VALUES (?,?,?,?,?,?)
-		ON CONFLICT (id) DO UPDATE SET turns = turns + excluded.turns, updated_at = excluded.updated_at`, id, channel, chat, n, now, now)
+		ON CONFLICT (id) DO UPDATE SET turns = sessions.turns + excluded.turns, updated_at = excluded.updated_at`, id, channel, chat, n, now, now)
 	if err != nil {
 		return fmt.Errorf("session: store a conversation: %w", err)
 	}
@@ -175,12 +175,8 @@ func (s *Sessions) AppendTx(tx *store.Tx, session, turn string, msgs []llm.Messa
 		if err := json.Unmarshal(b, &stored[i]); err != nil {
 			return fmt.Errorf("session: encode message: %w", err)
 		}
-		r, err := tx.Exec(`INSERT INTO messages (session, turn, message, created_at) VALUES (?,?,?,?)`, session, turn, b, now)
 		stored[i].At = store.Time(now)
-		if err == nil {
-			ids[i], err = r.LastInsertId()
-		}
-		if err != nil {
+		if err := tx.QueryRow(`INSERT INTO messages (session, turn, message, created_at) VALUES (?,?,?,?) RETURNING id`, session, turn, b, now).Scan(&ids[i]); err != nil {
 			return fmt.Errorf("session: append messages: %w", err)
 		}
 	}

@@ -86,12 +86,9 @@ func (c *Compactor) commitSummary(ctx context.Context, p *plan, rep Report) erro
 		if now != p.at || c.s.erasedSince(p.erased) {
 			return errMoved
 		}
-		r, err := tx.Exec(`INSERT INTO summaries (session, first, last, content, model, before_chars, after_chars, created_at) VALUES (?,?,?,?,?,?,?,?)`,
-			p.session, p.next.First, p.next.Last, content, rep.Model, rep.Before, rep.After, time.Now().UnixMilli())
-		if err != nil {
-			return fmt.Errorf("session: store summary: %w", err)
-		}
-		id, err := r.LastInsertId()
+		var id int64
+		err = tx.QueryRow(`INSERT INTO summaries (session, first, last, content, model, before_chars, after_chars, created_at) VALUES (?,?,?,?,?,?,?,?) RETURNING id`,
+			p.session, p.next.First, p.next.Last, content, rep.Model, rep.Before, rep.After, time.Now().UnixMilli()).Scan(&id)
 		if err != nil {
 			return fmt.Errorf("session: store summary: %w", err)
 		}

@@ -134,7 +134,9 @@ func eraseOriginTx(tx *store.Tx, source, realm string) (n int, err error) {
 		n += k
 	}
 	for _, stmt := range []string{
-		`UPDATE OR REPLACE entity_aliases SET source = '' WHERE source = ?1` + there,
+		`DELETE FROM entity_aliases WHERE source = '' AND ?1 <> '' AND EXISTS (SELECT 1 FROM entity_aliases b WHERE b.source = ?1 AND b.entity = entity_aliases.entity
+			AND b.key = entity_aliases.key AND b.doc = entity_aliases.doc)` + there,
+		`UPDATE entity_aliases SET source = '' WHERE source = ?1` + there,
 		`UPDATE entities SET source = '', by_hand = 0 WHERE source = ?1 AND (?2 = '' OR realm = ?2) AND id <> 'owner'`,
 	} {
 		if _, err := execCounted(tx, stmt, source, realm); err != nil {

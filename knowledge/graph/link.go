@@ -132,7 +132,7 @@ func (m *rowExtraction) resolveLinkEnd(name, kind string) (id string, made bool,
 	if err := m.execSQL(`INSERT INTO entity_aliases (entity, key, text, kind, doc, source)
 		SELECT ?1, ?2, CASE kind WHEN 'first' THEN ?3 ELSE text END, CASE kind WHEN 'first' THEN 'name' ELSE kind END, ?4, CASE ?4 WHEN 0 THEN ?5 ELSE '' END
 		FROM entity_aliases WHERE entity = ?1 AND key = ?2 ORDER BY kind = 'first' LIMIT 1
-		ON CONFLICT DO UPDATE SET text = excluded.text, kind = excluded.kind WHERE kind = 'first'`, id, key, name, m.doc, m.d.Source); err != nil {
+		ON CONFLICT (entity, key, doc, source) DO UPDATE SET text = excluded.text, kind = excluded.kind WHERE entity_aliases.kind = 'first'`, id, key, name, m.doc, m.d.Source); err != nil {
 		return "", false, err
 	}
 	if m.doc == 0 {

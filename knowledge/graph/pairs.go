@@ -231,8 +231,10 @@ func (g *Graph) RevertPairTx(tx *store.Tx, done knowledge.PairChanged) error {
 	}
 	if done.Made != "" {
 		for _, stmt := range []string{
-			`UPDATE OR IGNORE relations SET from_id = ?2 WHERE from_id = ?1`, `UPDATE OR IGNORE relations SET to_id = ?2 WHERE to_id = ?1`,
-			`UPDATE OR IGNORE mentions SET entity = ?2 WHERE entity = ?1`, `UPDATE OR IGNORE entity_aliases SET entity = ?2 WHERE entity = ?1`,
+			`UPDATE relations SET from_id = ?2 WHERE from_id = ?1`, `UPDATE relations SET to_id = ?2 WHERE to_id = ?1`,
+			`UPDATE mentions SET entity = ?2 WHERE entity = ?1 AND NOT EXISTS (SELECT 1 FROM mentions m WHERE m.doc = mentions.doc AND m.entity = ?2)`,
+			`UPDATE entity_aliases SET entity = ?2 WHERE entity = ?1
+				AND NOT EXISTS (SELECT 1 FROM entity_aliases a WHERE a.entity = ?2 AND a.key = entity_aliases.key AND a.doc = entity_aliases.doc AND a.source = entity_aliases.source)`,
 			`UPDATE entities SET by_hand = 0 WHERE id = ?1 AND ?2 <> ''`, `DELETE FROM entities WHERE id = ?1 AND ?2 <> ''`,
 		} {
 			if _, err := execCounted(tx, stmt, done.Made, done.From); err != nil {

@@ -17,8 +17,8 @@ func (l *Library) Eraser() erase.Eraser {
 		Before: l.eraseSourcesTx,
 		List: []erase.Table{
 			{Name: "doc_folders", Key: []string{"path", "realm"}, Names: []string{"path"}},
-			{Name: "documents", Text: []string{"title", "author", "tags"}},
-			{Name: "doc_sources", Text: []string{"error"}},
+			{Name: "documents", Key: []string{"n"}, Text: []string{"title", "author", "tags"}},
+			{Name: "doc_sources", Key: []string{"n"}, Text: []string{"error"}},
 		},
 		Besides: []string{"documents_forgotten"},
 	}

@@ -71,7 +71,7 @@ func (l *Library) RemoveFolder(ctx context.Context, f Folder) error {
 // individually.
 func (l *Library) RemoveAll(ctx context.Context, f Folder) error {
 	err := l.opt.Store.Write(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(`UPDATE doc_sources SET folder = '' WHERE folder = ? AND realm = ? AND folder <> '' AND asked`, f.Path, f.Realm)
+		_, err := tx.Exec(`UPDATE doc_sources SET folder = '' WHERE folder = ? AND realm = ? AND folder <> '' AND asked <> 0`, f.Path, f.Realm)
 		return err
 	})
 	if err != nil {

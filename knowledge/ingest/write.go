@@ -44,8 +44,9 @@ func (w *sourceWriter) beginSource() error {
 	}
 	err := w.commitTx(func(tx *store.Tx) error {
 		return tx.QueryRow(`INSERT INTO doc_sources (realm, source, folder, size, mtime, digest, trying, tries, asked) VALUES (?, ?, ?, ?, ?, x'', ?, 1, ?)
-			ON CONFLICT (realm, source) DO UPDATE SET folder = CASE WHEN folder = '' THEN excluded.folder ELSE folder END, size = excluded.size, mtime = excluded.mtime,
-				digest = x'', error = '', tries = CASE WHEN trying = excluded.trying AND trying <> x'' THEN tries + 1 ELSE 1 END, trying = excluded.trying, asked = max(asked, excluded.asked)
+			ON CONFLICT (realm, source) DO UPDATE SET folder = CASE WHEN doc_sources.folder = '' THEN excluded.folder ELSE doc_sources.folder END, size = excluded.size, mtime = excluded.mtime,
+				digest = x'', error = '', tries = CASE WHEN doc_sources.trying = excluded.trying AND excluded.trying <> x'' THEN doc_sources.tries + 1 ELSE 1 END,
+				trying = excluded.trying, asked = max(doc_sources.asked, excluded.asked)
 			RETURNING n, tries`, w.in.Realm, w.in.Source, w.in.Folder, w.in.Size, unixNanos(w.in.Modified), trying, w.in.Folder == "").Scan(&w.src, &tries)
 	})
 	if err == nil && tries > mostTries && !w.in.Asked {

@@ -27,7 +27,7 @@ func CarryMarks(home string, trusted []string) func(tx *store.Tx, replaced store
 
 func copyAllMarks(tx *store.Tx, replaced store.Querier) error {
 	for _, t := range []struct{ name, columns, insert string }{
-		{"outside_paths", "path, list, name", `INSERT INTO outside_paths (path, list, name) VALUES (?,?,?) ON CONFLICT (path) DO UPDATE SET list = excluded.list, name = min(name, excluded.name)`},
+		{"outside_paths", "path, list, name", `INSERT INTO outside_paths (path, list, name) VALUES (?,?,?) ON CONFLICT (path) DO UPDATE SET list = excluded.list, name = min(outside_paths.name, excluded.name)`},
 		{"outside_contents", "digest, list, 0", `INSERT INTO outside_contents (digest, list) SELECT ?1, ?2 WHERE ?3 = 0 ON CONFLICT (digest) DO NOTHING`},
 		{"outside_trees", "path, list, id", `INSERT INTO outside_trees (path, list, id) VALUES (?,?,?) ON CONFLICT (path, id) DO NOTHING`},
 	} {

@@ -173,7 +173,7 @@ func (s *server) storePins(ctx context.Context, next map[string]*pin) error {
 			}
 			if _, err := tx.Exec(`INSERT INTO mcp_tools (server, tool, digest, spec, new_spec, gone, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?)
 				ON CONFLICT (server, tool) DO UPDATE SET digest = excluded.digest, spec = excluded.spec, new_spec = excluded.new_spec, gone = excluded.gone
-				WHERE digest <> excluded.digest OR new_spec <> excluded.new_spec OR gone <> excluded.gone`,
+				WHERE mcp_tools.digest <> excluded.digest OR mcp_tools.new_spec <> excluded.new_spec OR mcp_tools.gone <> excluded.gone`,
 				s.cfg.Name, name, p.spec.specDigest(), string(spec), string(held), p.gone, store.Millis(time.Now())); err != nil {
 				return err
 			}

@@ -82,7 +82,7 @@ func (w *watch) knownFiles(ctx context.Context, rels []string) (map[string]stamp
 
 // putRow stores the last reported state of one file.
 func putRow(tx *store.Tx, watcher, rel string, s stamp) error {
-	_, err := tx.Exec("INSERT OR REPLACE INTO file_seen VALUES (?, ?, ?, ?)", watcher, []byte(rowKey(rel)), s.size, s.mtime)
+	_, err := tx.Exec("INSERT OR REPLACE INTO file_seen (watcher, path, size, mtime) VALUES (?, ?, ?, ?)", watcher, []byte(rowKey(rel)), s.size, s.mtime)
 	if err != nil {
 		return fmt.Errorf("file: save %q: %w", rel, err)
 	}

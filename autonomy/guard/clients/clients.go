@@ -132,7 +132,7 @@ func (s *Store) Create(ctx context.Context, kind, name string, tools []string, e
 			return err
 		}
 		var n, same int
-		if err := tx.QueryRow(`SELECT count(*), count(*) FILTER (WHERE name = ? COLLATE NOCASE) FROM client_tokens WHERE kind = ?`, name, kind).Scan(&n, &same); err != nil {
+		if err := tx.QueryRow(`SELECT count(*), count(*) FILTER (WHERE name COLLATE NOCASE = ? COLLATE NOCASE) FROM client_tokens WHERE kind = ?`, name, kind).Scan(&n, &same); err != nil {
 			return err
 		}
 		switch {
@@ -238,7 +238,7 @@ func scanClient(r interface{ Scan(...any) error }) (c Client, hash []byte, err e
 // it back. which is the name or the id.
 func (s *Store) Revoke(ctx context.Context, kind, which string) (c Client, err error) {
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		c, _, err = scanClient(tx.QueryRow(`DELETE FROM client_tokens WHERE kind = ?1 AND (id = ?2 OR name = ?2 COLLATE NOCASE) RETURNING id, kind, name, tools, expires_at, created_at, hash`, kind, which))
+		c, _, err = scanClient(tx.QueryRow(`DELETE FROM client_tokens WHERE kind = ?1 AND (id = ?2 OR name COLLATE NOCASE = ?2 COLLATE NOCASE) RETURNING id, kind, name, tools, expires_at, created_at, hash`, kind, which))
 		if errors.Is(err, sql.ErrNoRows) {
 			return ErrNotFound
 		}

@@ -110,7 +110,7 @@ func (p *Pairings) NewCode(ctx context.Context, channel, by string) (Code, error
 	c := Code{Channel: channel, Code: code[:codeChars/2] + "-" + code[codeChars/2:], ExpiresAt: time.Now().Add(codeTime)}
 	sum := codeDigest(channel, code)
 	err := p.db.Write(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(`INSERT OR REPLACE INTO pairing_codes (channel, hash, made_by, expires_at) VALUES (?,?,?,?)`, channel, sum[:], by, store.Millis(c.ExpiresAt))
+		_, err := tx.Exec(`INSERT OR REPLACE INTO pairing_codes (channel, hash, made_by, expires_at, tries) VALUES (?,?,?,?,0)`, channel, sum[:], by, store.Millis(c.ExpiresAt))
 		if err != nil {
 			return err
 		}

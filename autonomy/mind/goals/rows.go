@@ -34,7 +34,7 @@ ALTER TABLE goals ADD COLUMN reason_source TEXT NOT NULL DEFAULT 'outside'; -- o
 // Eraser returns the eraser for goals and their review records.
 func Eraser() erase.Eraser {
 	return erase.Owned{List: []erase.Table{
-		{Name: "goals", Text: []string{"description", "success", "reason", "seen", "report"}},
+		{Name: "goals", Key: []string{"n"}, Text: []string{"description", "success", "reason", "seen", "report"}},
 		{
 			Name: "goal_reviews", Key: []string{"event"}, Text: []string{"reason", "action", "error"}, Event: "event",
 			Whole: map[string]any{"reason": erase.Mark, "action": erase.Mark, "error": erase.Mark},

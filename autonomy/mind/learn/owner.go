@@ -38,7 +38,7 @@ func (l *Learner) countTx(tx *store.Tx, t analyzedTurn) error {
 	}
 	zone := l.o.Zone()
 	at := t.At.In(zone)
-	if _, err := tx.Exec(`INSERT INTO user_hours (zone, weekday, hour, n) VALUES (?,?,?,1) ON CONFLICT (zone, weekday, hour) DO UPDATE SET n = n + 1`,
+	if _, err := tx.Exec(`INSERT INTO user_hours (zone, weekday, hour, n) VALUES (?,?,?,1) ON CONFLICT (zone, weekday, hour) DO UPDATE SET n = user_hours.n + 1`,
 		zone.String(), int(at.Weekday()), at.Hour()); err != nil {
 		return fmt.Errorf("learn: store usual hours: %w", err)
 	}
@@ -48,7 +48,7 @@ func (l *Learner) countTx(tx *store.Tx, t analyzedTurn) error {
 	}
 	for _, c := range counts {
 		if _, err := tx.Exec(`INSERT INTO user_counts (what, name, n, last_at) VALUES (?,?,1,?)
-			ON CONFLICT (what, name) DO UPDATE SET n = n + 1, last_at = excluded.last_at`, c[0], c[1], store.Millis(t.At)); err != nil {
+			ON CONFLICT (what, name) DO UPDATE SET n = user_counts.n + 1, last_at = excluded.last_at`, c[0], c[1], store.Millis(t.At)); err != nil {
 			return fmt.Errorf("learn: %s: %w", c[0], err)
 		}
 	}

@@ -19,7 +19,7 @@ type Table struct {
 	// Names lists columns that must not be changed, because they identify an item (a watched path,
 	// a counted word). A row that contains a phrase in one of them is deleted.
 	Names []string
-	// Key lists the columns of the primary key, for a table without row ids.
+	// Key lists the columns of the primary key. A table without one has row ids.
 	Key []string
 	// Event, Session and Call are the columns that contain the row's event, conversation and call.
 	// If one of these is deleted, the columns in Whole get the values given there. If Whole is
