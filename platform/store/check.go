@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,8 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"hob/platform/store/postgres"
 )
 
 // The maximum sizes, in bytes, of files that are checked with PRAGMA quick_check (1 ms per MB) when
@@ -169,6 +172,12 @@ func classifyError(err error) error {
 	if err == nil || errors.Is(err, ErrFull) || isDamaged(err) {
 		return err
 	}
+	switch {
+	case errors.Is(err, postgres.ErrFull):
+		return &serverFullError{err}
+	case errors.Is(err, driver.ErrBadConn):
+		return fmt.Errorf("%w: connection lost", ErrAway)
+	}
 	switch primaryCode(err) {
 	case sqlite3.SQLITE_FULL:
 		return &fullError{err}
@@ -188,9 +197,18 @@ type fullError struct{ err error }
 func (*fullError) Error() string     { return ErrFull.Error() }
 func (e *fullError) Unwrap() []error { return []error{ErrFull, e.err} }
 
-// mayBeRolledBack reports whether SQLite may have rolled back the whole transaction after err
+// serverFullError wraps an error of PostgreSQL and matches ErrFull.
+type serverFullError struct{ err error }
+
+func (e *serverFullError) Error() string   { return "the change was not saved: " + e.err.Error() }
+func (e *serverFullError) Unwrap() []error { return []error{ErrFull, e.err} }
+
+// mayBeRolledBack reports whether the database may have rolled back the whole transaction after err
 // (https://www.sqlite.org/lang_transaction.html, "Response To Errors Within A Transaction").
 func mayBeRolledBack(err error) bool {
+	if errors.Is(err, ErrAway) {
+		return true
+	}
 	switch primaryCode(err) {
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_INTERRUPT:
 		return true

@@ -12,10 +12,11 @@ import (
 	"hob/platform/failpoint"
 )
 
+const migrationsTable = `CREATE TABLE IF NOT EXISTS migrations (
+	owner TEXT NOT NULL, version INTEGER NOT NULL, applied_at INTEGER NOT NULL,
+	PRIMARY KEY (owner, version)) WITHOUT ROWID`
+
 func (s *Store) migrateSchema(ctx context.Context, sets []MigrationSet, before func(context.Context, Migration) error) error {
-	const table = `CREATE TABLE IF NOT EXISTS migrations (
-		owner TEXT NOT NULL, version INTEGER NOT NULL, applied_at INTEGER NOT NULL,
-		PRIMARY KEY (owner, version)) WITHOUT ROWID`
 	have, err := schemaVersions(ctx, s.conn)
 	if err != nil {
 		return err
@@ -37,7 +38,7 @@ func (s *Store) migrateSchema(ctx context.Context, sets []MigrationSet, before f
 			return s.blameMigration(ctx, err)
 		}
 	}
-	return s.blameMigration(ctx, s.applySets(ctx, table, sets, have))
+	return s.blameMigration(ctx, s.applySets(ctx, sets, have))
 }
 
 // blameMigration wraps err if it reports damage although the database itself is intact, because
@@ -97,7 +98,7 @@ func DiagnoseFile(ctx context.Context, path string, sets []MigrationSet) error {
 	return errors.Join(checkNewerSchema(path, have, sets), quickCheck(ctx, db, path))
 }
 
-func (s *Store) applySets(ctx context.Context, table string, sets []MigrationSet, have map[string]int) error {
+func (s *Store) applySets(ctx context.Context, sets []MigrationSet, have map[string]int) error {
 	exec := func(q string, args ...any) error {
 		_, err := s.conn.ExecContext(ctx, q, args...)
 		return classifyError(err)
@@ -113,7 +114,7 @@ func (s *Store) applySets(ctx context.Context, table string, sets []MigrationSet
 			return fail(fmt.Errorf("store: run migrations: %w", err))
 		}
 	}
-	if err := exec(table); err != nil {
+	if err := exec(migrationsTable); err != nil {
 		return fail(fmt.Errorf("store: run migrations: %w", err))
 	}
 	for _, set := range sets {
@@ -149,7 +150,18 @@ var ErrMigration = errors.New("the migrated database failed its check and was ro
 // verifyMigration checks the migrated database before the commit: its integrity, and the number of rows
 // of each table that existed before.
 func (s *Store) verifyMigration(ctx context.Context, before map[string]int64) error {
-	after, err := countRows(ctx, s.conn)
+	if err := compareCounts(ctx, s.conn, before); err != nil {
+		return err
+	}
+	if err := quickCheck(ctx, s.conn, s.path); err != nil {
+		return fmt.Errorf("%w: %w", ErrMigration, err)
+	}
+	return nil
+}
+
+// compareCounts checks the number of rows of each table that existed before the migration.
+func compareCounts(ctx context.Context, q querier, before map[string]int64) error {
+	after, err := countRows(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -160,9 +172,6 @@ func (s *Store) verifyMigration(ctx context.Context, before map[string]int64) er
 		} else if m != n {
 			return fmt.Errorf("%w: table %s has %d rows instead of %d", ErrMigration, name, m, n)
 		}
-	}
-	if err := quickCheck(ctx, s.conn, s.path); err != nil {
-		return fmt.Errorf("%w: %w", ErrMigration, err)
 	}
 	return nil
 }

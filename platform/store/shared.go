@@ -1,22 +1,351 @@
 package store
 
 import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
+	"fmt"
+	"net/url"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"hob/platform/retry"
+	"hob/platform/store/postgres"
 )
 
-// ErrAway means that the database cannot be reached. It may come back without any action.
-var ErrAway = errors.New("the database cannot be reached")
+// Errors of a database that several instances share.
+var (
+	// ErrAway means that the database cannot be reached. It may come back without any action.
+	ErrAway = postgres.ErrAway
+	// ErrUnknown means that the connection was lost during a commit and the database did not come back
+	// in time to tell whether the change was saved.
+	ErrUnknown = errors.New("outcome unknown: the connection to the database was lost during the commit; check before you repeat the change")
+	// ErrNoFile means that the operation works on the file of SQLite, which PostgreSQL does not have.
+	ErrNoFile = errors.New("the data is in PostgreSQL, not in a file; use the tools of PostgreSQL")
+)
 
-// ErrUnknown means that the connection was lost during a commit and the database did not come back
-// in time to tell whether the change was saved.
-var ErrUnknown = errors.New("outcome unknown: the connection to the database was lost during the commit; check before you repeat the change")
+const (
+	// DefaultLease is the default of Options.Lease.
+	DefaultLease = 15 * time.Second
+	minLease     = 2 * time.Second
+)
 
-// Away returns why the database cannot be reached at present, or nil.
-func (s *Store) Away() error { return nil }
+// shared is the part of a Store whose database is on a server.
+type shared struct {
+	writer  string // name of this process's row in the table of writers
+	name    string // address without user and password, for messages
+	lease   time.Duration
+	known   int64  // number of migrations that this program knows
+	token   string // marks the transaction of the writer's goroutine
+	away    atomic.Pointer[awayError]
+	clock   atomic.Int64 // clock of the server minus that of this machine, in milliseconds
+	cancel  context.CancelFunc
+	done    chan struct{}
+	probing *sql.DB // asks whether the database can be reached again
+}
+
+// awayError is an error with the time since which the database is away.
+type awayError struct {
+	err   error
+	since time.Time
+}
+
+// Error implements error.
+func (e *awayError) Error() string {
+	return fmt.Sprintf("%v (since %s)", e.err, e.since.UTC().Format(time.RFC3339))
+}
+
+// Unwrap returns the cause.
+func (e *awayError) Unwrap() error { return e.err }
+
+// Away returns why the database cannot be reached at present, or nil. It returns at once. The error
+// wraps ErrAway.
+func (s *Store) Away() error {
+	if s.shared == nil {
+		return nil
+	}
+	if e := s.shared.away.Load(); e != nil {
+		return e
+	}
+	return nil
+}
 
 // IsShared reports whether other instances may use the database at the same time.
-func (s *Store) IsShared() bool { return false }
+func (s *Store) IsShared() bool { return s.shared != nil }
 
 // ClockOffset returns how far the clock of the database server is ahead of the clock of this machine.
-func (s *Store) ClockOffset() time.Duration { return 0 }
+func (s *Store) ClockOffset() time.Duration {
+	if s.shared == nil {
+		return 0
+	}
+	return time.Duration(s.shared.clock.Load()) * time.Millisecond
+}
+
+// noteError remembers that the database is away, if err says so.
+func (p *shared) noteError(err error) {
+	if errors.Is(err, ErrAway) {
+		p.away.CompareAndSwap(nil, &awayError{err, time.Now()})
+	}
+}
+
+// serverName returns the address without the user, the password and the parameters.
+func serverName(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return "PostgreSQL"
+	}
+	return "postgres://" + u.Host + u.Path
+}
+
+// openShared opens a database on PostgreSQL.
+func openShared(ctx context.Context, path string, sets []MigrationSet, opt Options) (_ *Store, err error) {
+	if opt.Lease == 0 {
+		opt.Lease = DefaultLease
+	}
+	opt.Lease = max(opt.Lease, minLease)
+	sets = append([]MigrationSet{{Owner: "postgres", Steps: []string{""}}}, sets...)
+	p := &shared{writer: rand.Text(), name: serverName(opt.URL), lease: opt.Lease, done: make(chan struct{})}
+	for _, set := range sets {
+		p.known += int64(len(set.Steps))
+	}
+	s := &Store{
+		path: path, backupDir: opt.BackupDir, shared: p,
+		queue: make(chan *writeJob, 256), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	s.closing = func() error { return nil }
+	c := postgres.Config{URL: opt.URL, Name: "hob " + opt.Instance, Hold: opt.Lease, Answer: 3 * opt.Lease}
+	if s.w, err = openPool(c, 1); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.closePools())
+		}
+	}()
+	read, probe := c, c
+	read.ReadOnly, read.Reachable = true, s.Away
+	probe.ReadOnly, probe.Answer = true, opt.Lease
+	if s.r, err = openPool(read, opt.Readers); err != nil {
+		return nil, err
+	}
+	s.r.SetMaxIdleConns(opt.Readers)
+	s.r.SetConnMaxIdleTime(time.Minute)
+	if p.probing, err = openPool(probe, 1); err != nil {
+		return nil, err
+	}
+	if s.conn, err = s.w.Conn(ctx); err != nil {
+		return nil, fmt.Errorf("store: open %s: %w", p.name, classifyError(err))
+	}
+	if err := p.compareClocks(ctx, opt.SkipCheck); err != nil {
+		return nil, fmt.Errorf("store: open %s: %w", p.name, err)
+	}
+	if err := s.migrateShared(ctx, sets); err != nil {
+		return nil, err
+	}
+	if err := s.onWriter(func(c *postgres.Conn) error { return c.Register(ctx, p.writer) }); err != nil {
+		return nil, fmt.Errorf("store: open %s: %w", p.name, classifyError(err))
+	}
+	run, cancel := context.WithCancel(context.Background())
+	p.cancel = cancel
+	s.closing = sync.OnceValue(s.closeShared)
+	go s.runWriter()      //nolint:contextcheck // the writer outlives the context of Open
+	go s.watchServer(run) //nolint:contextcheck // the watch outlives the context of Open
+	return s, nil
+}
+
+func openPool(c postgres.Config, conns int) (*sql.DB, error) {
+	k, err := postgres.NewConnector(c)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	db := sql.OpenDB(k)
+	db.SetMaxOpenConns(conns)
+	return db, nil
+}
+
+func (s *Store) closePools() error {
+	var errs []error
+	if s.conn != nil {
+		errs = append(errs, s.conn.Close())
+	}
+	for _, db := range []*sql.DB{s.w, s.r, s.shared.probing} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Store) closeShared() error {
+	close(s.stop)
+	<-s.done
+	s.shared.cancel()
+	<-s.shared.done
+	if s.conn != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		// ignore the error: the row is removed after a week
+		_ = s.onWriter(func(c *postgres.Conn) error { return c.Unregister(ctx, s.shared.writer) })
+	}
+	_ = s.closePools() // ignore the errors of lost connections: everything that was reported as saved is saved
+	return nil
+}
+
+// onWriter runs fn on the connection of the writer.
+func (s *Store) onWriter(fn func(*postgres.Conn) error) error {
+	return s.conn.Raw(func(c any) error { return fn(c.(*postgres.Conn)) })
+}
+
+// maxClockOffset is the largest difference of the clocks with which Hob starts. Times in the tables
+// come from the clocks of the instances.
+const maxClockOffset = 2 * time.Minute
+
+// compareClocks stores the difference of the clocks.
+func (p *shared) compareClocks(ctx context.Context, skip bool) error {
+	offset, err := p.askClock(ctx)
+	if err != nil {
+		return classifyError(err)
+	}
+	if offset.Abs() > maxClockOffset && !skip {
+		return fmt.Errorf("the clock of this machine is %s away from the clock of the database server; correct the wrong clock (enable NTP) and restart Hob", offset.Abs().Round(time.Second))
+	}
+	return nil
+}
+
+func (p *shared) askClock(ctx context.Context) (offset time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, p.lease)
+	defer cancel()
+	c, err := p.probing.Conn(ctx)
+	if err != nil {
+		return 0, awayIfLate(ctx, err)
+	}
+	defer func() { _ = c.Close() }()
+	err = c.Raw(func(k any) error {
+		start := time.Now()
+		ms, err := k.(*postgres.Conn).ServerTime(ctx)
+		offset = time.UnixMilli(ms).Sub(start.Add(time.Since(start) / 2))
+		return err
+	})
+	if err == nil {
+		p.clock.Store(offset.Milliseconds())
+	}
+	return offset, awayIfLate(ctx, err)
+}
+
+// awayIfLate turns an expired deadline into ErrAway.
+func awayIfLate(ctx context.Context, err error) error {
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("%w: no answer in time", ErrAway)
+	}
+	return classifyError(err)
+}
+
+// watchServer asks the server for its clock, so that Away is right even if the database is not in use.
+func (s *Store) watchServer(ctx context.Context) {
+	p := s.shared
+	defer close(p.done)
+	for {
+		pause := p.lease / 3
+		if p.away.Load() != nil {
+			pause = min(pause, time.Second)
+		}
+		if retry.Sleep(ctx, pause) != nil {
+			return
+		}
+		switch _, err := p.askClock(ctx); {
+		case err == nil:
+			p.away.Store(nil)
+		case ctx.Err() == nil:
+			p.noteError(fmt.Errorf("%w: %w", ErrAway, err))
+		}
+	}
+}
+
+// beginShared begins the transaction of a group commit.
+func (s *Store) beginShared(ctx context.Context) error {
+	p := s.shared
+	if err := s.Away(); err != nil {
+		return err
+	}
+	old := s.conn != nil
+	err := s.tryBegin(ctx)
+	if old && errors.Is(err, ErrAway) { // the server may have closed the connection long ago
+		err = s.tryBegin(ctx)
+	}
+	p.noteError(err)
+	return err
+}
+
+func (s *Store) tryBegin(ctx context.Context) error {
+	p := s.shared
+	if s.conn == nil {
+		limited, cancel := context.WithTimeout(ctx, p.lease)
+		defer cancel()
+		c, err := s.w.Conn(limited)
+		if err != nil {
+			return awayIfLate(limited, err)
+		}
+		s.conn = c
+	}
+	p.token = rand.Text()
+	have := int64(0)
+	err := s.onWriter(func(c *postgres.Conn) (err error) {
+		have, err = c.BeginWrite(ctx, p.writer, p.token)
+		return err
+	})
+	if err == nil && have > p.known {
+		err = fmt.Errorf("%w (another instance has updated the tables)", ErrNewerSchema)
+	}
+	if err != nil {
+		err = classifyError(err)
+		s.dropConn()
+	}
+	return err
+}
+
+// dropConn closes the connection of the writer. The next transaction opens another one.
+func (s *Store) dropConn() {
+	// a connection with an open transaction must not return to the pool
+	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
+	_ = s.conn.Close()
+	s.conn = nil
+}
+
+// endShared drops the connection of a transaction that was lost with it. The next transaction finds out
+// whether the server can be reached.
+func (s *Store) endShared(err error) {
+	if errors.Is(err, ErrAway) {
+		s.dropConn()
+	}
+}
+
+// resolveCommit returns the outcome of a commit whose connection was lost.
+func (s *Store) resolveCommit(ctx context.Context, err error) error {
+	p := s.shared
+	s.dropConn()
+	ctx, cancel := context.WithTimeout(ctx, 2*p.lease+time.Second)
+	defer cancel()
+	for {
+		c, cerr := s.w.Conn(ctx)
+		if cerr == nil {
+			committed := false
+			if cerr = c.Raw(func(k any) (err error) {
+				committed, err = k.(*postgres.Conn).Committed(ctx, p.writer, p.token)
+				return err
+			}); cerr == nil {
+				s.conn = c
+				if committed {
+					return nil
+				}
+				return err
+			}
+			_ = c.Close()
+		}
+		if retry.Sleep(ctx, 200*time.Millisecond) != nil {
+			return fmt.Errorf("%w (%w)", ErrUnknown, err)
+		}
+	}
+}

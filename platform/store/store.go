@@ -65,7 +65,7 @@ type Options struct {
 	BackupDir string
 	// SkipCheck disables PRAGMA quick_check when the database is opened. Without SkipCheck, Open
 	// checks small files always, files up to 64 MB after an unclean exit, and files of any size
-	// after damage was found.
+	// after damage was found. On PostgreSQL, Open compares the clocks instead.
 	SkipCheck bool
 	// BeforeMigration runs before the first migration of an existing database, which is open but
 	// unchanged. An error stops Open. The default creates a dated backup.
@@ -73,6 +73,11 @@ type Options struct {
 	// Volatile is for temporary copies: commits do not wait until the data is on disk, and idle
 	// connections stay open.
 	Volatile bool
+	// URL is the address of a PostgreSQL database that instances share. If it is set, the file is not
+	// used. Instance is the name of this one. Lease is the longest time for which an instance that does
+	// not answer may keep the others from writing (default 15 s).
+	URL, Instance string
+	Lease         time.Duration
 }
 
 // Store is an open database. Its methods may be called concurrently.
@@ -92,6 +97,7 @@ type Store struct {
 	commits   atomic.Int64
 	quick     func() error // see SetFence
 	fence     func(*Tx) error
+	shared    *shared   // nil if the database is a file
 	merging   *walMerge // nil if the write-ahead log was small when the database was opened
 }
 
@@ -105,6 +111,9 @@ func Open(ctx context.Context, path string, sets []MigrationSet, opt Options) (*
 	}
 	if opt.BackupDir == "" {
 		opt.BackupDir = filepath.Join(filepath.Dir(path), "backups")
+	}
+	if opt.URL != "" {
+		return openShared(ctx, path, sets, opt)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("store: create the folder: %w; %s", err, remedyFolder)

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"hob/platform/failpoint"
+	"hob/platform/store/postgres"
 )
 
 // maxGroup is the maximum number of closures per commit.
@@ -15,10 +17,11 @@ const maxGroup = 64
 // Tx is a write transaction, which is a savepoint of a group commit. It is valid only inside the
 // closure passed to Write. A canceled context never interrupts its statements.
 type Tx struct {
-	conn  *sql.Conn
-	ctx   context.Context
-	after []func()
-	lost  error // SQLite rolled back the transaction
+	conn   *sql.Conn
+	ctx    context.Context
+	after  []func()
+	lost   error // the database rolled back the transaction
+	failed error // the first error of a statement
 }
 
 // Exec runs a statement.
@@ -44,6 +47,7 @@ func (t *Tx) classifyTxError(err error) error {
 		return nil
 	}
 	err = classifyError(err)
+	t.failed = cmp.Or(t.failed, err)
 	if mayBeRolledBack(err) {
 		t.lost = err
 	}
@@ -154,7 +158,7 @@ func (s *Store) commitGroup(first *writeJob) {
 		first.finishJob(err)
 		return
 	}
-	if _, err := s.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+	if err := s.beginGroup(ctx); err != nil {
 		first.finishJob(fmt.Errorf("store: begin transaction: %w", classifyError(err)))
 		return
 	}
@@ -183,7 +187,7 @@ func (s *Store) commitGroup(first *writeJob) {
 		}
 		ok, lost := s.runJob(ctx, j)
 		if lost != nil { // the writes of the other jobs were rolled back as well
-			_, _ = s.conn.ExecContext(ctx, "ROLLBACK") // ignore the error, because no transaction may be open
+			s.rollbackGroup(ctx, lost)
 			for _, j := range jobs {
 				j.finishJob(fmt.Errorf("store: write: %w", lost))
 			}
@@ -194,14 +198,13 @@ func (s *Store) commitGroup(first *writeJob) {
 		}
 	}
 	if len(jobs) == 0 {
-		_, _ = s.conn.ExecContext(ctx, "ROLLBACK")
+		s.rollbackGroup(ctx, nil)
 		return
 	}
 	failpoint.Hit("store.commit.before")
-	_, err := s.conn.ExecContext(ctx, "COMMIT")
+	err := s.endGroup(ctx)
 	s.commits.Add(1) // count the commit before the callers of Write return
 	if err != nil {
-		_, _ = s.conn.ExecContext(ctx, "ROLLBACK")
 		for _, j := range jobs {
 			j.finishJob(fmt.Errorf("store: commit transaction: %w", classifyError(err)))
 		}
@@ -223,6 +226,36 @@ func (s *Store) checkFence(ctx context.Context, first *writeJob) error {
 	}
 	tx := Tx{conn: s.conn, ctx: ctx}
 	return s.fence(&tx)
+}
+
+// beginGroup begins the transaction of a group commit.
+func (s *Store) beginGroup(ctx context.Context) error {
+	if s.shared != nil {
+		return s.beginShared(ctx)
+	}
+	_, err := s.conn.ExecContext(ctx, "BEGIN IMMEDIATE")
+	return err
+}
+
+// rollbackGroup ends the transaction without changes. lost is the error if it was lost already.
+func (s *Store) rollbackGroup(ctx context.Context, lost error) {
+	_, err := s.conn.ExecContext(ctx, "ROLLBACK") // ignore the error of SQLite, because no transaction may be open
+	if s.shared != nil {
+		s.endShared(classifyError(cmp.Or(lost, err)))
+	}
+}
+
+// endGroup commits the transaction. After an error it is rolled back.
+func (s *Store) endGroup(ctx context.Context) error {
+	_, err := s.conn.ExecContext(ctx, "COMMIT")
+	switch err = classifyError(err); {
+	case err == nil:
+		return nil
+	case s.shared != nil && errors.Is(err, ErrAway):
+		return s.resolveCommit(ctx, err)
+	}
+	s.rollbackGroup(ctx, nil)
+	return err
 }
 
 func (s *Store) nextJob(n int) *writeJob {
@@ -257,7 +290,12 @@ func (s *Store) runJob(ctx context.Context, j *writeJob) (ok bool, lost error) {
 		end = "ROLLBACK TO j; RELEASE j"
 	}
 	// a missing savepoint reveals a rollback that Tx did not detect
-	if _, serr := s.conn.ExecContext(ctx, end); serr != nil {
+	_, serr := s.conn.ExecContext(ctx, end)
+	if serr != nil && s.shared != nil && postgres.IsAborted(serr) { // the closure ignored the error of a statement
+		err = cmp.Or(j.tx.failed, classifyError(serr))
+		_, serr = s.conn.ExecContext(ctx, "ROLLBACK TO j; RELEASE j")
+	}
+	if serr != nil {
 		lost = cmp.Or(j.tx.lost, err, classifyError(serr))
 		if err == nil {
 			err = fmt.Errorf("store: write: %w", lost)

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"hob/platform/failpoint"
+	"hob/platform/store/postgres"
+)
+
+// migrateShared applies all migrations in one transaction, while no instance writes. An instance that
+// waits for the lock finds them applied.
+func (s *Store) migrateShared(ctx context.Context, sets []MigrationSet) (err error) {
+	fail := func(err error) error {
+		return fmt.Errorf("store: %s: %w", s.shared.name, classifyError(err))
+	}
+	if err := s.onWriter(func(c *postgres.Conn) error { return c.BeginMigration(ctx) }); err != nil {
+		return fail(err)
+	}
+	defer func() {
+		if err != nil {
+			// ignore the error: the server rolls back a lost transaction
+			_ = s.onWriter(func(c *postgres.Conn) error { return c.EndMigration(context.WithoutCancel(ctx), false) })
+		}
+	}()
+	have := map[string]int{}
+	known := false
+	if err := s.conn.QueryRowContext(ctx, "SELECT to_regclass('migrations') IS NOT NULL").Scan(&known); err != nil {
+		return fail(err)
+	}
+	if known {
+		if have, err = schemaVersions(ctx, s.conn); err != nil {
+			return err
+		}
+	}
+	if err := checkNewerSchema(s.shared.name, have, sets); err != nil {
+		return err
+	}
+	if have["postgres"] == 0 {
+		if err := s.onWriter(func(c *postgres.Conn) error { return c.RunScript(ctx, postgres.Functions) }); err != nil {
+			return fail(fmt.Errorf("define the functions: %w", err))
+		}
+	}
+	rows := map[string]int64{}
+	if len(have) > 0 {
+		if rows, err = countRows(ctx, s.conn); err != nil {
+			return err
+		}
+	}
+	if _, err := s.conn.ExecContext(ctx, migrationsTable); err != nil {
+		return fail(err)
+	}
+	changed := false
+	for _, set := range sets {
+		for v := have[set.Owner]; v < len(set.Steps); v++ {
+			if err := s.migrateStep(ctx, set, v); err != nil {
+				return fail(fmt.Errorf("migrate %s to %d: %w", set.Owner, v+1, err))
+			}
+			for _, name := range set.RowChanges[v+1] {
+				delete(rows, name)
+			}
+			changed = true
+		}
+	}
+	if changed && len(have) > 0 {
+		if err := compareCounts(ctx, s.conn, rows); err != nil {
+			return fail(err)
+		}
+	}
+	failpoint.Hit("migrate.commit.before")
+	if err := s.onWriter(func(c *postgres.Conn) error { return c.EndMigration(ctx, true) }); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+func (s *Store) migrateStep(ctx context.Context, set MigrationSet, v int) error {
+	if _, err := s.conn.ExecContext(ctx, set.Steps[v]); err != nil {
+		return err
+	}
+	failpoint.Hit("migrate.step")
+	_, err := s.conn.ExecContext(ctx, "INSERT INTO migrations VALUES (?, ?, ?)", set.Owner, v+1, time.Now().UnixMilli())
+	return err
+}
