@@ -1,0 +1,44 @@
+package app
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/platform/store"
+	"hob/platform/store/storetest"
+)
+
+// The tables of all packages are the same in both databases.
+func TestMigrations_MakeTheSameTablesOnPostgreSQL(t *testing.T) {
+	server := storetest.NewServer(t)
+	columns := func(st *store.Store, query string) map[string]int {
+		out := map[string]int{}
+		rows, err := st.Read().QueryContext(t.Context(), query)
+		fatal(t, err)
+		defer rows.Close()
+		for rows.Next() {
+			var name string
+			fatal(t, rows.Scan(&name))
+			out[name]++
+		}
+		fatal(t, rows.Err())
+		return out
+	}
+	open := func(opt store.Options) *store.Store {
+		st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), Migrations(), opt)
+		fatal(t, err)
+		t.Cleanup(func() { fatal(t, st.Close()) })
+		return st
+	}
+	want := columns(open(store.Options{}), `SELECT t.name || '.' || lower(c.name) FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite%'`)
+	got := columns(open(store.Options{URL: server.URL("postgres")}), `SELECT table_name || '.' || column_name FROM information_schema.columns JOIN sqlite_master ON name = table_name
+		WHERE table_schema = current_schema() AND type = 'table' AND table_name NOT IN ('sqlite_sequence', 'store_writers') AND column_name <> 'rowid'`)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if len(want) < 500 {
+		t.Errorf("%d columns, want at least 500", len(want))
+	}
+}

@@ -1,0 +1,343 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/platform/retry"
+	"hob/platform/store"
+	"hob/platform/store/storetest"
+)
+
+const lease = 2 * time.Second
+
+// openShared opens a store on the server.
+func openShared(t testing.TB, url string, s ...store.MigrationSet) *store.Store {
+	t.Helper()
+	if s == nil {
+		s = sets()
+	}
+	db, err := store.Open(t.Context(), temp(t), s, store.Options{URL: url, Instance: "one", Lease: lease})
+	fatal(t, err)
+	t.Cleanup(func() { fatal(t, db.Close()) })
+	return db
+}
+
+// await waits until the condition holds.
+func await(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for !holds() {
+		if retry.Sleep(ctx, 20*time.Millisecond) != nil {
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
+// gate is a network between a store and its server, which can swallow what the server answers.
+type gate struct {
+	addr string
+	mu   sync.Mutex
+	hole bool
+	// armed makes the gate a hole at the next COMMIT.
+	armed bool
+}
+
+// newGate forwards connections until the test ends.
+func newGate(t testing.TB, target int) *gate {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	fatal(t, err)
+	g := &gate{addr: l.Addr().String()}
+	var wg sync.WaitGroup
+	var conns []net.Conn
+	t.Cleanup(func() {
+		_ = l.Close()
+		g.mu.Lock()
+		for _, c := range conns {
+			_ = c.Close()
+		}
+		g.mu.Unlock()
+		wg.Wait()
+	})
+	wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			s, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", target))
+			if err != nil {
+				_ = c.Close()
+				continue
+			}
+			g.mu.Lock()
+			conns = append(conns, c, s)
+			g.mu.Unlock()
+			wg.Go(func() { g.forward(s, c, false) })
+			wg.Go(func() { g.forward(c, s, true) })
+		}
+	})
+	return g
+}
+
+// forward copies bytes. Answers are lost while the gate is a hole.
+func (g *gate) forward(to, from net.Conn, answers bool) {
+	defer func() { _, _ = to.Close(), from.Close() }()
+	b := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(b)
+		g.mu.Lock()
+		if !answers && g.armed && bytes.Contains(b[:n], []byte("COMMIT")) {
+			g.hole = true
+		}
+		lost := answers && g.hole
+		g.mu.Unlock()
+		if !lost && n > 0 {
+			if _, err := to.Write(b[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (g *gate) set(change func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	change()
+}
+
+func TestShared(t *testing.T) {
+	server := storetest.NewServer(t)
+	n := 0
+	create := func(t *testing.T) string {
+		t.Helper()
+		n++
+		name := fmt.Sprintf("db%d", n)
+		fatal(t, server.Exec(t.Context(), "postgres", "CREATE DATABASE "+name))
+		return server.URL(name)
+	}
+
+	t.Run("keeps rows of several instances", func(t *testing.T) {
+		url := create(t)
+		a, b := openShared(t, url), openShared(t, url)
+		insert(t, a, 1, "a \u2713")
+		insert(t, b, 2, "b")
+		if diff := cmp.Diff([]string{"1=a \u2713", "2=b"}, rows(t, a.Reader(t.Context()))); diff != "" {
+			t.Error(diff)
+		}
+	})
+
+	t.Run("serializes reads and writes of a transaction", func(t *testing.T) {
+		url := create(t)
+		dbs := []*store.Store{openShared(t, url), openShared(t, url)}
+		insert(t, dbs[0], 1, "0")
+		var wg sync.WaitGroup
+		for _, db := range dbs {
+			for range 2 {
+				wg.Go(func() {
+					for range 20 {
+						if err := db.Write(t.Context(), func(tx *store.Tx) error {
+							var v int
+							if err := tx.QueryRow(`SELECT v FROM t WHERE k = 1`).Scan(&v); err != nil {
+								return err
+							}
+							_, err := tx.Exec(`UPDATE t SET v = ? WHERE k = 1`, fmt.Sprint(v+1))
+							return err
+						}); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+		}
+		wg.Wait()
+		if got := rows(t, dbs[0].Reader(t.Context())); !slices.Equal(got, []string{"1=80"}) {
+			t.Errorf("rows = %v, want 1=80", got)
+		}
+	})
+
+	t.Run("numbers rows in the order of their commits", func(t *testing.T) {
+		db := openShared(t, create(t), sets(`CREATE TABLE q (n INTEGER PRIMARY KEY AUTOINCREMENT, v TEXT)`)...)
+		boom := errors.New("boom")
+		for i, want := range []error{nil, boom, nil} {
+			if err := db.Write(t.Context(), func(tx *store.Tx) error {
+				if _, err := tx.Exec(`INSERT INTO q (v) VALUES (?)`, fmt.Sprint(i)); err != nil {
+					return err
+				}
+				return want
+			}); !errors.Is(err, want) {
+				t.Fatal(err)
+			}
+		}
+		var n, last int
+		fatal(t, db.Read().QueryRowContext(t.Context(), `SELECT max(n), (SELECT seq FROM sqlite_sequence WHERE name = 'q') FROM q`).Scan(&n, &last))
+		if n != 2 || last != 2 {
+			t.Errorf("last row %d, sequence %d, want 2", n, last)
+		}
+	})
+
+	t.Run("a failed closure loses only its own changes", func(t *testing.T) {
+		db := openShared(t, create(t))
+		release := block(t, db)
+		errs := make(chan error, 3)
+		for k := range 3 {
+			go func() {
+				errs <- db.Write(t.Context(), func(tx *store.Tx) error {
+					_, _ = tx.Exec(`INSERT INTO t VALUES (?, 'x')`, k)
+					if k == 1 {
+						_, _ = tx.Exec(`INSERT INTO nowhere VALUES (1)`) // ignored by mistake
+					}
+					return nil
+				})
+			}()
+		}
+		release()
+		failed := 0
+		for range 3 {
+			if <-errs != nil {
+				failed++
+			}
+		}
+		if got := rows(t, db.Reader(t.Context())); failed != 1 || !slices.Equal(got, []string{"0=x", "2=x"}) {
+			t.Errorf("%d failed, rows %v, want one failure and the rows 0 and 2", failed, got)
+		}
+	})
+
+	t.Run("finds out whether a commit without an answer was saved", func(t *testing.T) {
+		url := create(t)
+		g := newGate(t, server.Port)
+		db := openShared(t, strings.Replace(url, fmt.Sprintf("127.0.0.1:%d", server.Port), g.addr, 1))
+		g.set(func() { g.armed = true })
+		done := make(chan error, 1)
+		go func() {
+			done <- db.Write(context.Background(), func(tx *store.Tx) error {
+				_, err := tx.Exec(`INSERT INTO t VALUES (1, 'x')`)
+				return err
+			})
+		}()
+		await(t, "the database is away", func() bool { return db.Away() != nil })
+		g.set(func() { g.armed, g.hole = false, false })
+		if err := <-done; err != nil {
+			t.Errorf("write = %v, although it was saved", err)
+		}
+		await(t, "the database is back", func() bool { return db.Away() == nil })
+		insert(t, db, 2, "y")
+		if got := rows(t, db.Reader(t.Context())); !slices.Equal(got, []string{"1=x", "2=y"}) {
+			t.Errorf("rows = %v", got)
+		}
+	})
+
+	t.Run("an instance that does not answer holds the others up for a lease", func(t *testing.T) {
+		url := create(t)
+		g := newGate(t, server.Port)
+		cut := openShared(t, strings.Replace(url, fmt.Sprintf("127.0.0.1:%d", server.Port), g.addr, 1))
+		other := openShared(t, url)
+		leave, entered := make(chan struct{}), make(chan struct{})
+		done := make(chan error, 1)
+		go func() {
+			done <- cut.Write(context.Background(), func(tx *store.Tx) error {
+				if _, err := tx.Exec(`INSERT INTO t VALUES (1, 'late')`); err != nil {
+					return err
+				}
+				close(entered)
+				<-leave
+				return nil
+			})
+		}()
+		<-entered
+		insert(t, other, 1, "in time") // waits until the server gives up the other transaction
+		close(leave)
+		if err := <-done; !errors.Is(err, store.ErrAway) {
+			t.Errorf("late commit: %v, want ErrAway", err)
+		}
+		insert(t, cut, 2, "again")
+		if got := rows(t, other.Reader(t.Context())); !slices.Equal(got, []string{"1=in time", "2=again"}) {
+			t.Errorf("rows = %v", got)
+		}
+	})
+
+	t.Run("goes on after the server was away", func(t *testing.T) {
+		db := openShared(t, create(t))
+		insert(t, db, 1, "x")
+		fatal(t, server.Stop("QUIT"))
+		await(t, "the database is away", func() bool { return db.Away() != nil })
+		if err := db.Write(t.Context(), func(*store.Tx) error { return nil }); !errors.Is(err, store.ErrAway) {
+			t.Errorf("write = %v, want ErrAway", err)
+		}
+		var k int
+		if err := db.Reader(t.Context()).QueryRow(`SELECT k FROM t`).Scan(&k); !errors.Is(err, store.ErrAway) {
+			t.Errorf("read = %v, want ErrAway", err)
+		}
+		fatal(t, server.Start(t.Context()))
+		await(t, "the database is back", func() bool { return db.Away() == nil })
+		insert(t, db, 2, "y")
+		if got := rows(t, db.Reader(t.Context())); !slices.Equal(got, []string{"1=x", "2=y"}) {
+			t.Errorf("rows = %v", got)
+		}
+	})
+
+	t.Run("refuses bad settings with a remedy", func(t *testing.T) {
+		url := create(t)
+		openShared(t, url)
+		fatal(t, server.Exec(t.Context(), "postgres", `CREATE ROLE guest LOGIN`))
+		fatal(t, server.Exec(t.Context(), "postgres", `CREATE DATABASE locked`))
+		guest := strings.Replace(server.URL("locked"), "boss@", "guest@", 1)
+		newer := append(sets(), store.MigrationSet{Owner: "later", Steps: []string{`CREATE TABLE later (a TEXT)`}})
+		updated := create(t)
+		openShared(t, updated, newer...)
+		for _, tc := range []struct{ name, url, want string }{
+			{"no database", server.URL("none"), "create the database"},
+			{"no user", strings.Replace(url, "boss@", "nobody@", 1), "[store] url"},
+			{"no rights", guest, "owner of the database"},
+			{"no TLS", strings.Replace(url, "disable", "require", 1), "TLS"},
+			{"no address", "postgres://[", "postgres://USER"},
+			{"newer schema", updated, "newer version of Hob"},
+			{"nobody listens", "postgres://boss@127.0.0.1:1/x", "cannot be reached"},
+		} {
+			t.Run(tc.name, func(t *testing.T) {
+				db, err := store.Open(t.Context(), temp(t), sets(), store.Options{URL: tc.url, Lease: lease})
+				if err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("Open = %v, want an error with %q", err, tc.want)
+				}
+				if err == nil {
+					fatal(t, db.Close())
+				}
+			})
+		}
+	})
+
+	t.Run("stops writing when another instance has updated the tables", func(t *testing.T) {
+		url := create(t)
+		old := openShared(t, url)
+		openShared(t, url, append(sets(), store.MigrationSet{Owner: "later", Steps: []string{`CREATE TABLE later (a TEXT)`}})...)
+		if err := old.Write(t.Context(), func(*store.Tx) error { return nil }); !errors.Is(err, store.ErrNewerSchema) {
+			t.Errorf("write = %v, want ErrNewerSchema", err)
+		}
+	})
+
+	t.Run("a failed migration changes nothing", func(t *testing.T) {
+		url := create(t)
+		if _, err := store.Open(t.Context(), temp(t), sets(`CREATE TABLE u (a TEXT); CREATE nonsense`), store.Options{URL: url}); err == nil {
+			t.Fatal("Open accepted a broken migration")
+		}
+		db := openShared(t, url)
+		if count(t, db) != 0 {
+			t.Error("the first tables were left behind")
+		}
+	})
+}
