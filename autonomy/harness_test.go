@@ -163,7 +163,7 @@ func start(t testing.TB, s setup) *engine {
 	ctx := t.Context()
 	furnish(t, e.path)
 	var err error
-	if e.store, err = store.Open(ctx, e.path, sets(), store.Options{}); err != nil {
+	if e.store, err = storetest.Open(ctx, e.path, sets(), store.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	route := func(channel, chat string) (string, string, bool) { return channel, chat, !s.pushes[channel] }

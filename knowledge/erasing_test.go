@@ -11,6 +11,7 @@ import (
 	"hob/knowledge"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 // erasureFixture is a base with facts. Its files can be searched for text.
@@ -25,7 +26,7 @@ func newFixture(t *testing.T, texts ...string) erasureFixture {
 	t.Helper()
 	h := erasureFixture{dir: t.TempDir()}
 	var err error
-	if h.st, err = store.Open(t.Context(), filepath.Join(h.dir, "hob.db"), knowledge.Migrations(), store.Options{}); err != nil {
+	if h.st, err = storetest.Open(t.Context(), filepath.Join(h.dir, "hob.db"), knowledge.Migrations(), store.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.st.Close() })

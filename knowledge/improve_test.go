@@ -9,6 +9,7 @@ import (
 
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 // reader is a fake model that rates hits.
@@ -99,7 +100,7 @@ func TestMeaning_FindsRowsWithoutAWord(t *testing.T) {
 
 func newFilledBase(t *testing.T, o Options) (*Base, *store.Store) {
 	t.Helper()
-	st, err := store.Open(t.Context(), t.TempDir()+"/hob.db", Migrations(), store.Options{})
+	st, err := storetest.Open(t.Context(), t.TempDir()+"/hob.db", Migrations(), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,13 +13,14 @@ import (
 
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 var t0 = time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)
 
 func open(t *testing.T) (*Base, *store.Store) {
 	t.Helper()
-	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), Migrations(), store.Options{})
+	st, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), Migrations(), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +247,7 @@ func FuzzSearch(f *testing.F) {
 		f.Add(s)
 	}
 	dir := f.TempDir()
-	st, err := store.Open(f.Context(), filepath.Join(dir, "hob.db"), Migrations(), store.Options{})
+	st, err := storetest.Open(f.Context(), filepath.Join(dir, "hob.db"), Migrations(), store.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -276,7 +277,7 @@ func FuzzSearch(f *testing.F) {
 }
 
 func BenchmarkRecall(b *testing.B) {
-	st, err := store.Open(b.Context(), filepath.Join(b.TempDir(), "hob.db"), Migrations(), store.Options{})
+	st, err := storetest.Open(b.Context(), filepath.Join(b.TempDir(), "hob.db"), Migrations(), store.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

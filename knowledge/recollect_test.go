@@ -11,6 +11,7 @@ import (
 
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/platform/text/credential"
 )
 
@@ -184,7 +185,7 @@ func FuzzTopicWords(f *testing.F) {
 }
 
 func BenchmarkRecollect(b *testing.B) {
-	st, err := store.Open(b.Context(), filepath.Join(b.TempDir(), "hob.db"), Migrations(), store.Options{})
+	st, err := storetest.Open(b.Context(), filepath.Join(b.TempDir(), "hob.db"), Migrations(), store.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"hob/platform/provenance"
 	"hob/platform/provenance/origins"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/tools"
 )
 
@@ -39,7 +40,7 @@ type fixture struct {
 func newFixture(t *testing.T, parallel int) *fixture {
 	t.Helper()
 	sets := []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), origins.Migrations(), agents.Migrations()}
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), sets, store.Options{})
+	db, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), sets, store.Options{})
 	fatal(t, err)
 	t.Cleanup(func() { fatal(t, db.Close()) })
 	g, err := guard.New(db, guard.Options{})

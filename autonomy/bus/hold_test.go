@@ -9,11 +9,12 @@ import (
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 func openHold(t *testing.T) (*Bus, *store.Store) {
 	t.Helper()
-	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{Migrations()}, store.Options{})
+	st, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{Migrations()}, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

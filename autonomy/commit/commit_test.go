@@ -23,6 +23,7 @@ import (
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 // commitFixture holds a Committer over a real database. It also implements UsageBook, whose write is the
@@ -58,7 +59,7 @@ func (p *commitFixture) NotifyTx(*store.Tx, intake.Notice) error { return nil }
 
 func open(t *testing.T) *commitFixture {
 	t.Helper()
-	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{
+	s, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{
 		bus.Migrations(), guard.Migrations(), session.Migrations(), goals.Migrations(), notify.Migrations(), trace.Migrations(),
 	}, store.Options{})
 	must(t, err)

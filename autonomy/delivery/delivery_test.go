@@ -11,6 +11,7 @@ import (
 	"hob/autonomy/session"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 // fixedPresence is a Presence that always returns the same channel.
@@ -19,7 +20,7 @@ type fixedPresence string
 func (h fixedPresence) Channel(context.Context) string { return string(h) }
 
 func TestResolveTarget(t *testing.T) {
-	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{bus.Migrations(), session.Migrations()}, store.Options{})
+	s, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{bus.Migrations(), session.Migrations()}, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

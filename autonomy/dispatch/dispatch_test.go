@@ -31,6 +31,7 @@ import (
 	"hob/platform/provenance"
 	"hob/platform/provenance/origins"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/tools"
 )
 
@@ -100,7 +101,7 @@ func (p *dispatchFixture) Choose(context.Context, modelrouter.TurnInfo) (modelro
 
 func open(t *testing.T, answers ...llmtest.Answer) *dispatchFixture {
 	t.Helper()
-	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{
+	s, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{
 		bus.Migrations(), guard.Migrations(), session.Migrations(), origins.Migrations(), modelrouter.Migrations(), goals.Migrations(), notify.Migrations(), trace.Migrations(),
 	}, store.Options{})
 	must(t, err)

@@ -16,6 +16,7 @@ import (
 	"hob/platform/provenance"
 	"hob/platform/provenance/origins"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -40,7 +41,7 @@ func (f fixedModel) Of(context.Context, string) (int, *usage.Micros, error) {
 func openExplainer(t *testing.T, m fixedModel) (*Explainer, *store.Store, *bus.Bus, *guard.Guard) {
 	t.Helper()
 	sets := []store.MigrationSet{bus.Migrations(), guard.Migrations(), origins.Migrations(), trace.Migrations(), notify.Migrations()}
-	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), sets, store.Options{})
+	s, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), sets, store.Options{})
 	fatal(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/watchers"
 )
 
@@ -39,7 +40,7 @@ func (intakeDeps) DispatchTx(*store.Tx, watchers.Message) ([]watchers.MessageSig
 
 func newIntake(t *testing.T, o intakeDeps) (*Intake, *bus.Bus) {
 	t.Helper()
-	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{bus.Migrations(), session.Migrations()}, store.Options{})
+	s, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{bus.Migrations(), session.Migrations()}, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/store/erase"
+	"hob/platform/store/storetest"
 )
 
 // notifierFixture is a notifier over a real store and bus. The test does the work of the loop.
@@ -45,7 +46,7 @@ func newFixture(t *testing.T, o Options) *notifierFixture {
 func (h *notifierFixture) startNotifier() {
 	h.t.Helper()
 	var err error
-	h.db, err = store.Open(context.Background(), filepath.Join(h.dir, "hob.db"), []store.MigrationSet{bus.Migrations(), Migrations()}, store.Options{})
+	h.db, err = storetest.Open(context.Background(), filepath.Join(h.dir, "hob.db"), []store.MigrationSet{bus.Migrations(), Migrations()}, store.Options{})
 	failOn(h.t, err)
 	route := func(channel, chat string) (string, string, bool) { return channel, chat, channel == "web" }
 	h.bus = bus.New(h.db, bus.Options{Route: route, Lost: func(tx *store.Tx, d bus.Delivery) (bool, error) { return h.n.Undelivered(tx, d) }, NoticeFilter: func(tx *store.Tx, event string, o bus.OutboxItem) (bus.OutboxItem, bool, error) {

@@ -23,6 +23,7 @@ import (
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/store/snapshot"
+	"hob/platform/store/storetest"
 	"hob/platform/store/tombstone"
 )
 
@@ -98,7 +99,7 @@ func (h *home) checkFiles(dir, want string) {
 // open opens the database and the guard in the same way as a start of Hob, including recovery.Open.
 func (h *home) open() (*store.Store, *guard.Guard) {
 	h.t.Helper()
-	st, err := store.Open(h.t.Context(), h.p.Database(), migrations(), store.Options{BackupDir: h.p.Backups()})
+	st, err := storetest.Open(h.t.Context(), h.p.Database(), migrations(), store.Options{BackupDir: h.p.Backups()})
 	fatal(h.t, err)
 	key, err := guard.OpenAuditKey(h.p, st.Replacement())
 	fatal(h.t, err)

@@ -11,11 +11,12 @@ import (
 	"hob/autonomy/llm"
 	"hob/autonomy/trace"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 func openStore(t *testing.T) *store.Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{trace.Migrations()}, store.Options{})
+	s, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{trace.Migrations()}, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"hob/channels"
 	"hob/platform/provenance/origins"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/tools"
 )
 
@@ -99,7 +100,7 @@ func takeSteering(t *testing.T, r *turnRun) {
 // newRun returns a turn that requests a send.
 func newRun(t *testing.T) *turnRun {
 	t.Helper()
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), origins.Migrations()}, store.Options{})
+	db, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), origins.Migrations()}, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"hob/autonomy/payload"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/tools"
 )
 
@@ -63,7 +64,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t}
 	var err error
-	f.store, err = store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{bus.Migrations(), guard.Migrations()}, store.Options{})
+	f.store, err = storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{bus.Migrations(), guard.Migrations()}, store.Options{})
 	fatal(t, err)
 	t.Cleanup(func() {
 		if err := f.store.Close(); err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"hob/autonomy/llm"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -101,7 +102,7 @@ func openBooks(t testing.TB, path string, d *usageFixture) *usageFixture {
 	if d.told == nil {
 		d.told = map[string]string{}
 	}
-	if d.db, err = store.Open(context.Background(), path, []store.MigrationSet{Migrations()}, store.Options{}); err != nil {
+	if d.db, err = storetest.Open(context.Background(), path, []store.MigrationSet{Migrations()}, store.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	own := newPrices(t, map[string]Price{"p/m": {Input: 1, Output: 10}, "p/cheap": {Input: 0.1, Output: 1}})

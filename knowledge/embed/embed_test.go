@@ -20,6 +20,7 @@ import (
 	"hob/knowledge/embed/embedtest"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 func TestMain(m *testing.M) {
@@ -43,7 +44,7 @@ type vectorFixture struct {
 func newFixture(t *testing.T, o embedtest.Options) *vectorFixture {
 	t.Helper()
 	w := &vectorFixture{t: t, dir: t.TempDir(), srv: embedtest.New(t, o)}
-	st, err := store.Open(t.Context(), filepath.Join(w.dir, "hob.db"), knowledge.Migrations(), store.Options{})
+	st, err := storetest.Open(t.Context(), filepath.Join(w.dir, "hob.db"), knowledge.Migrations(), store.Options{})
 	fatal(t, err)
 	w.st = st
 	t.Cleanup(func() { _ = st.Close() })
@@ -334,7 +335,7 @@ func TestOpen_OlderStore(t *testing.T) {
 			path := w.st.Path()
 			fatal(t, w.st.Close())
 			fatal(t, os.Rename(copied, path))
-			st, err := store.Open(t.Context(), path, knowledge.Migrations(), store.Options{})
+			st, err := storetest.Open(t.Context(), path, knowledge.Migrations(), store.Options{})
 			fatal(t, err)
 			t.Cleanup(func() { _ = st.Close() })
 			w.st, w.opt.Store = st, st

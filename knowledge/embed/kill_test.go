@@ -21,6 +21,7 @@ import (
 	"hob/knowledge/embed/embedtest"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 // childEnv passes the folder, the embedder's address and the random seed to the process that the
@@ -46,7 +47,7 @@ type placedStore struct {
 }
 
 func openPlace(ctx context.Context, dir, file, url string) (p placedStore, err error) {
-	if p.st, err = store.Open(ctx, filepath.Join(dir, "hob.db"), knowledge.Migrations(), store.Options{}); err != nil {
+	if p.st, err = storetest.Open(ctx, filepath.Join(dir, "hob.db"), knowledge.Migrations(), store.Options{}); err != nil {
 		return p, err
 	}
 	m, err := openai.New(openai.Options{Provider: "local", BaseURL: url, Model: "hash"})

@@ -13,6 +13,7 @@ import (
 	"hob/knowledge"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 // forget runs an erasure request of the user.
@@ -419,7 +420,7 @@ func TestOpen_OlderGraph(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hob.db")
 	old := Migrations()
 	old.Steps = old.Steps[:1]
-	st, err := store.Open(t.Context(), path, append(knowledge.Migrations(), old), store.Options{})
+	st, err := storetest.Open(t.Context(), path, append(knowledge.Migrations(), old), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/store/erase"
+	"hob/platform/store/storetest"
 )
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -31,7 +32,7 @@ func open(t *testing.T) *graphFixture {
 
 func openAt(t *testing.T, path string) *graphFixture {
 	t.Helper()
-	st, err := store.Open(t.Context(), path, append(knowledge.Migrations(), Migrations()), store.Options{})
+	st, err := storetest.Open(t.Context(), path, append(knowledge.Migrations(), Migrations()), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

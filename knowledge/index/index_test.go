@@ -14,6 +14,7 @@ import (
 	"hob/knowledge/index"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 var t0 = time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)
@@ -30,7 +31,7 @@ func open(t testing.TB) *indexFixture {
 	dir := t.TempDir()
 	w := &indexFixture{dir: filepath.Join(dir, "index")}
 	var err error
-	if w.st, err = store.Open(t.Context(), filepath.Join(dir, "hob.db"), knowledge.Migrations(), store.Options{}); err != nil {
+	if w.st, err = storetest.Open(t.Context(), filepath.Join(dir, "hob.db"), knowledge.Migrations(), store.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.st.Close() })
@@ -48,7 +49,7 @@ func (w *indexFixture) restore(t testing.TB, copied string) {
 	fatal(t, w.st.Close())
 	fatal(t, os.Rename(copied, path))
 	var err error
-	if w.st, err = store.Open(t.Context(), path, knowledge.Migrations(), store.Options{}); err != nil {
+	if w.st, err = storetest.Open(t.Context(), path, knowledge.Migrations(), store.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.st.Close() })

@@ -23,6 +23,7 @@ import (
 	"hob/knowledge/index"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 // childEnv passes the folder and the random seed to the process that the test kills.
@@ -41,7 +42,7 @@ func TestMain(m *testing.M) {
 
 // changeForever changes rows forever, while the index follows, is rebuilt and is compacted.
 func changeForever(ctx context.Context, dir string, seed uint64) error {
-	st, err := store.Open(ctx, filepath.Join(dir, "hob.db"), knowledge.Migrations(), store.Options{})
+	st, err := storetest.Open(ctx, filepath.Join(dir, "hob.db"), knowledge.Migrations(), store.Options{})
 	if err != nil {
 		return err
 	}
@@ -151,7 +152,7 @@ func kill(t *testing.T, dir string, seed uint64, after time.Duration) {
 // asNew opens the files of a killed process and compares them with a rebuild.
 func asNew(t *testing.T, dir string) {
 	t.Helper()
-	st, err := store.Open(t.Context(), filepath.Join(dir, "hob.db"), knowledge.Migrations(), store.Options{})
+	st, err := storetest.Open(t.Context(), filepath.Join(dir, "hob.db"), knowledge.Migrations(), store.Options{})
 	fatal(t, err)
 	defer st.Close()
 	var dumps []map[string]bool

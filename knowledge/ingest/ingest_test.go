@@ -16,6 +16,7 @@ import (
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/store/erase"
+	"hob/platform/store/storetest"
 	"hob/platform/text/document"
 )
 
@@ -36,7 +37,7 @@ func open(t *testing.T) *ingestFixture {
 
 func openAt(t *testing.T, path string) *ingestFixture {
 	t.Helper()
-	st, err := store.Open(t.Context(), path, append(knowledge.Migrations(), Migrations()...), store.Options{})
+	st, err := storetest.Open(t.Context(), path, append(knowledge.Migrations(), Migrations()...), store.Options{})
 	fatal(t, err)
 	t.Cleanup(func() { _ = st.Close() })
 	b, err := knowledge.New(st, knowledge.Options{})

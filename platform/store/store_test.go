@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -39,7 +40,7 @@ func open(t testing.TB, path string, s ...store.MigrationSet) *store.Store {
 	if s == nil {
 		s = sets()
 	}
-	db, err := store.Open(t.Context(), path, s, store.Options{})
+	db, err := storetest.Open(t.Context(), path, s, store.Options{})
 	fatal(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {

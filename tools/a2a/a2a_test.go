@@ -20,6 +20,7 @@ import (
 	"hob/platform/net/safehttp"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/tools"
 )
 
@@ -36,7 +37,7 @@ func newBench(t *testing.T, handler http.Handler) *bench {
 	t.Helper()
 	web := httptest.NewServer(handler)
 	t.Cleanup(web.Close)
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), Migrations(), store.Options{})
+	db, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), Migrations(), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,6 +33,7 @@ import (
 	"hob/platform/pim/netaccount"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/tools"
 	"hob/tools/browser"
 	"hob/tools/database"
@@ -92,7 +93,7 @@ var empty = sync.OnceValues(func() ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "hob.db")
-	st, err := store.Open(context.Background(), path, migrations(watchersall.Drivers()), store.Options{})
+	st, err := storetest.Open(context.Background(), path, migrations(watchersall.Drivers()), store.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +122,7 @@ func openStore(t *testing.T, home string, drivers []watchers.Driver) *store.Stor
 	if err := os.WriteFile(path, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	st, err := store.Open(t.Context(), path, migrations(drivers), store.Options{})
+	st, err := storetest.Open(t.Context(), path, migrations(drivers), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,13 +9,14 @@ import (
 
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/tools"
 )
 
 // A file that Hob writes with untrusted text in the context is untrusted when it is read again:
 // from a trusted folder, under another name, as a copy, in a list, and after undo and redo.
 func TestMarks_UntrustedFilesStayUntrusted(t *testing.T) {
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), Migrations(), store.Options{})
+	db, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), Migrations(), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

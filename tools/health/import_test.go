@@ -13,11 +13,12 @@ import (
 	"hob/knowledge"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/tools"
 )
 
 func TestImport(t *testing.T) {
-	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), Migrations(), store.Options{})
+	st, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), Migrations(), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

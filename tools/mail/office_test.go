@@ -19,6 +19,7 @@ import (
 	"hob/platform/pim/pimtest"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/tools"
 	"hob/tools/files"
 )
@@ -43,7 +44,7 @@ func openOffice(t *testing.T) *officeBox {
 		t.Fatal(err)
 	}
 	o.dir = filepath.Join(home, "Documents")
-	st, err := store.Open(t.Context(), filepath.Join(home, "hob.db"), files.Migrations(), store.Options{})
+	st, err := storetest.Open(t.Context(), filepath.Join(home, "hob.db"), files.Migrations(), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"hob/platform/pim/pimtest"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/tools"
 )
 
@@ -27,7 +28,7 @@ type ruleFixture struct {
 
 func startRules(t *testing.T) *ruleFixture {
 	t.Helper()
-	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), Migrations(), store.Options{})
+	st, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), Migrations(), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"hob/autonomy/config"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/tools"
 	"hob/tools/mcp"
 )
@@ -15,7 +16,7 @@ import (
 // BenchmarkOpen measures the time that 10 servers with 30 known tools each add to the start of Hob.
 func BenchmarkOpen(b *testing.B) {
 	dir := b.TempDir()
-	st, err := store.Open(b.Context(), filepath.Join(dir, "hob.db"), mcp.Migrations(), store.Options{})
+	st, err := storetest.Open(b.Context(), filepath.Join(dir, "hob.db"), mcp.Migrations(), store.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

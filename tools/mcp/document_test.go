@@ -19,6 +19,7 @@ import (
 	"hob/platform/net/safehttp"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/tools"
 )
 
@@ -66,7 +67,7 @@ func openShop(t *testing.T) *shop {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := store.Open(t.Context(), filepath.Join(dir, "hob.db"), Migrations(), store.Options{})
+	st, err := storetest.Open(t.Context(), filepath.Join(dir, "hob.db"), Migrations(), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,7 @@ import (
 	"hob/platform/net/safehttp"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/tools"
 	"hob/tools/mcp"
 )
@@ -163,7 +164,7 @@ func newBench(t *testing.T, text string, allow ...string) *bench {
 	}
 	b := &bench{dir: t.TempDir(), secrets: &memorySecrets{all: map[string]string{}}, changed: make(chan string, 1000)}
 	text = strings.NewReplacer("@EXE", exe, "@DIR", b.dir).Replace(text)
-	st, err := store.Open(t.Context(), filepath.Join(b.dir, "hob.db"), mcp.Migrations(), store.Options{})
+	st, err := storetest.Open(t.Context(), filepath.Join(b.dir, "hob.db"), mcp.Migrations(), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"hob/autonomy/config"
 	"hob/platform/net/safehttp"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/tools"
 	"hob/tools/mcp"
 )
@@ -29,7 +30,7 @@ func TestPrompts_ServeAsSkills(t *testing.T) {
 	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return srv }, nil))
 	t.Cleanup(web.Close)
 	dir := t.TempDir()
-	st, err := store.Open(t.Context(), filepath.Join(dir, "hob.db"), mcp.Migrations(), store.Options{})
+	st, err := storetest.Open(t.Context(), filepath.Join(dir, "hob.db"), mcp.Migrations(), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"hob/platform/net/safehttp/safehttptest"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/tools"
 	"hob/tools/money"
 )
@@ -25,7 +26,7 @@ func TestConvertCurrency_KeepsTheLastRates(t *testing.T) {
 		w.WriteHeader(status)
 		_, _ = w.Write(body)
 	}))
-	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), money.Migrations(), store.Options{})
+	st, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), money.Migrations(), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

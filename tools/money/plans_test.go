@@ -14,6 +14,7 @@ import (
 	"hob/knowledge"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/platform/text/amount"
 	"hob/tools"
 )
@@ -30,7 +31,7 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), append(knowledge.Migrations(), Migrations()...), store.Options{})
+	st, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), append(knowledge.Migrations(), Migrations()...), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

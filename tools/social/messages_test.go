@@ -15,6 +15,7 @@ import (
 	"hob/platform/pim/messages/chatdbtest"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/tools"
 )
 
@@ -77,7 +78,7 @@ func mailbox() box {
 
 func deps(t *testing.T) Deps {
 	t.Helper()
-	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), Migrations(), store.Options{})
+	st, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), Migrations(), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

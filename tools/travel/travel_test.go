@@ -15,6 +15,7 @@ import (
 	"hob/platform/net/safehttp/safehttptest"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/tools"
 )
 
@@ -58,7 +59,7 @@ func openTravel(t *testing.T, s services) (Deps, *safehttptest.Internet) {
 		}
 		http.NotFound(w, r)
 	}))
-	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), Migrations(), store.Options{})
+	st, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), Migrations(), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

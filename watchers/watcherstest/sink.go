@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/watchers"
 )
 
@@ -141,7 +142,7 @@ func (s *Sink) Troubles() []error {
 // closes the database at the end of the test.
 func Open(t testing.TB, drivers ...watchers.Driver) *store.Store {
 	t.Helper()
-	st, err := store.Open(context.Background(), filepath.Join(t.TempDir(), "hob.db"), watchers.AllMigrations(drivers), store.Options{})
+	st, err := storetest.Open(context.Background(), filepath.Join(t.TempDir(), "hob.db"), watchers.AllMigrations(drivers), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/guard/clients"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 func fatal(t testing.TB, err error) {
@@ -21,7 +22,7 @@ func fatal(t testing.TB, err error) {
 
 func open(t *testing.T) (*clients.Store, *store.Store) {
 	t.Helper()
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{guard.Migrations(), clients.Migrations()}, store.Options{})
+	db, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{guard.Migrations(), clients.Migrations()}, store.Options{})
 	fatal(t, err)
 	t.Cleanup(func() { fatal(t, db.Close()) })
 	g, err := guard.New(db, guard.Options{})

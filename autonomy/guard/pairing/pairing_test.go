@@ -13,6 +13,7 @@ import (
 	"hob/autonomy/guard/pairing"
 	"hob/channels"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 func fatal(t testing.TB, err error) {
@@ -24,7 +25,7 @@ func fatal(t testing.TB, err error) {
 
 func open(t *testing.T) *pairing.Pairings {
 	t.Helper()
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{guard.Migrations(), pairing.Migrations()}, store.Options{})
+	db, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{guard.Migrations(), pairing.Migrations()}, store.Options{})
 	fatal(t, err)
 	t.Cleanup(func() { fatal(t, db.Close()) })
 	g, err := guard.New(db, guard.Options{})

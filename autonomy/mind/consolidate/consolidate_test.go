@@ -20,6 +20,7 @@ import (
 	"hob/knowledge"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/tools"
 	"hob/tools/memory"
 )
@@ -45,7 +46,7 @@ func newFixture(t *testing.T, change func(*Options)) *fixture {
 	t.Helper()
 	f := &fixture{t: t}
 	var err error
-	f.st, err = store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), append(knowledge.Migrations(), bus.Migrations(), guard.Migrations(), Migrations()), store.Options{})
+	f.st, err = storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), append(knowledge.Migrations(), bus.Migrations(), guard.Migrations(), Migrations()), store.Options{})
 	fatal(t, err)
 	f.base, err = knowledge.New(f.st, knowledge.Options{})
 	fatal(t, err)

@@ -20,6 +20,7 @@ import (
 	"hob/knowledge/graph"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 // extractFixture is a knowledge base with an extractor.
@@ -33,7 +34,7 @@ type extractFixture struct {
 
 func openFixture(t *testing.T) *extractFixture {
 	t.Helper()
-	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), append(knowledge.Migrations(), bus.Migrations(), Migrations(), graph.Migrations()), store.Options{})
+	st, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), append(knowledge.Migrations(), bus.Migrations(), Migrations(), graph.Migrations()), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,12 +9,13 @@ import (
 	"hob/platform/provenance"
 	"hob/platform/provenance/origins"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 // openReusable returns a store and a function that opens Goals over it, to simulate restarts.
 func openReusable(t *testing.T) (*store.Store, func() *Goals) {
 	t.Helper()
-	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{bus.Migrations(), origins.Migrations(), Migrations()}, store.Options{})
+	st, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{bus.Migrations(), origins.Migrations(), Migrations()}, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

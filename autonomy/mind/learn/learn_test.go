@@ -17,6 +17,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 type learnFixture struct {
@@ -29,7 +30,7 @@ type learnFixture struct {
 
 func openFixture(t testing.TB) *learnFixture {
 	t.Helper()
-	st, err := store.Open(context.Background(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{bus.Migrations(), Migrations()}, store.Options{})
+	st, err := storetest.Open(context.Background(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{bus.Migrations(), Migrations()}, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/store/erase"
+	"hob/platform/store/storetest"
 	"hob/platform/text/memoryfile"
 	"hob/tools"
 	"hob/tools/memory"
@@ -47,7 +48,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t, dir: t.TempDir()}
 	var err error
-	f.st, err = store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), append(knowledge.Migrations(), bus.Migrations(), guard.Migrations(), Migrations()), store.Options{})
+	f.st, err = storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), append(knowledge.Migrations(), bus.Migrations(), guard.Migrations(), Migrations()), store.Options{})
 	fatal(t, err)
 	f.base, err = knowledge.New(f.st, knowledge.Options{FactsChanged: func() { f.Wake() }})
 	fatal(t, err)

@@ -14,6 +14,7 @@ import (
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/mind/reconcile"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/templates"
 	"hob/watchers"
 	watchersall "hob/watchers/all"
@@ -31,7 +32,7 @@ func open(t *testing.T) *home {
 	t.Helper()
 	drivers := watchersall.Drivers()
 	sets := append([]store.MigrationSet{bus.Migrations(), goals.Migrations()}, watchers.AllMigrations(drivers)...)
-	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), sets, store.Options{})
+	s, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), sets, store.Options{})
 	must(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	h := &home{t: t, Parts: reconcile.Parts{Store: s}}

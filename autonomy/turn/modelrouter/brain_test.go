@@ -13,6 +13,7 @@ import (
 
 	"hob/autonomy/llm"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -81,7 +82,7 @@ func newChooser(t testing.TB, db *store.Store, standing, small string) *Router {
 
 func openStore(t testing.TB) *store.Store {
 	t.Helper()
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{Migrations()}, store.Options{})
+	db, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{Migrations()}, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 	"hob/platform/net/hooksig"
 	"hob/platform/net/safehttp"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -125,7 +126,7 @@ type bench struct {
 
 func newBench(t *testing.T, allow ...string) *bench {
 	t.Helper()
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{Migrations()}, store.Options{})
+	db, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{Migrations()}, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ import (
 	"hob/platform/host/system"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/tools"
 )
 
@@ -78,7 +79,7 @@ func putBackgroundTask(d *App, tx *store.Tx) error {
 // letTaskExpire makes the restored background task older than its time limit.
 func letTaskExpire(t *testing.T, p system.Paths) {
 	t.Helper()
-	st, err := store.Open(t.Context(), p.Database(), Migrations(), store.Options{})
+	st, err := storetest.Open(t.Context(), p.Database(), Migrations(), store.Options{})
 	fatal(t, err)
 	fatal(t, st.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.Exec(`UPDATE crew_tasks SET created_at = created_at - 86400000`)
