@@ -26,6 +26,7 @@ import (
 	"hob/channels"
 	"hob/platform/net/safehttp"
 	"hob/platform/pim"
+	"hob/platform/pim/dkimcheck"
 	"hob/platform/pim/imapmail"
 	"hob/platform/pim/smtpmail"
 	"hob/platform/text/textnorm"
@@ -81,7 +82,7 @@ type Channel struct {
 	keep    channels.StateStore
 	lines   smtpPool
 	most    int64 // maximum size of an email; see maxMail
-	network lookup
+	network dkimcheck.Resolver
 	pause   time.Duration // first wait before the next lookup of keys; see firstPause
 
 	mu      sync.Mutex

@@ -10,6 +10,7 @@ import (
 
 	"hob/channels"
 	"hob/platform/pim"
+	"hob/platform/pim/dkimcheck"
 	"hob/platform/pim/imapmail"
 	"hob/platform/text/mime"
 )
@@ -232,7 +233,7 @@ func (h *receiver) receiveNew(ctx context.Context) error {
 }
 
 // receiveMail receives one message. An error means that the message was not accepted and must be
-// retried. After errLater, other messages are received in the meantime.
+// retried. After dkimcheck.ErrLater, other messages are received in the meantime.
 func (h *receiver) receiveMail(ctx context.Context, uid uint32, n keyAttempt) (err error) {
 	x, raw, ok, err := h.m.Raw(ctx, uid, 0, glance)
 	if err != nil {
@@ -246,7 +247,7 @@ func (h *receiver) receiveMail(ctx context.Context, uid uint32, n keyAttempt) (e
 		return h.skipUnreadable(ctx, uid, err)
 	}
 	defer func() {
-		if !errors.Is(err, errLater) {
+		if !errors.Is(err, dkimcheck.ErrLater) {
 			h.st.rememberMail(l.Message)
 		}
 	}()
@@ -259,8 +260,8 @@ func (h *receiver) receiveMail(ctx context.Context, uid uint32, n keyAttempt) (e
 		return h.ignoreMail(ctx, l, why)
 	}
 	known := l.isVerified(h.c.trusted)
-	var signed []signatureCheck
-	var keys lookup
+	var signed []dkimcheck.Signature
+	var keys dkimcheck.Resolver
 	if !known {
 		if signed, keys, err = h.collectSignatures(ctx, l, in, n); err != nil {
 			return err

@@ -1,11 +1,10 @@
 package email
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
-	"strings"
 	"time"
+
+	"hob/platform/pim/dkimcheck"
 )
 
 // DNS answers are not signed, and a network operator can forge them. Therefore Hob stores the first
@@ -17,11 +16,7 @@ const (
 )
 
 // errNewKey means that the signing key has not been known for long enough.
-var errNewKey = fmt.Errorf("its DKIM key is new and must stay published for half a day: %w", errLater)
-
-// keyID identifies a key by its DNS name and a digest of its DNS record:
-// "s1._domainkey.example.org/DIGEST".
-type keyID string
+var errNewKey = fmt.Errorf("its DKIM key is new and must stay published for half a day: %w", dkimcheck.ErrLater)
 
 // keySeen records since when a key has been known.
 type keySeen struct {
@@ -29,27 +24,15 @@ type keySeen struct {
 	Sure  bool  `json:"sure,omitempty"`
 }
 
-func nameKey(at string, records []string) keyID {
-	sum := sha256.Sum256([]byte(strings.Join(records, "\x00")))
-	return keyID(strings.ToLower(at) + "/" + base64.RawURLEncoding.EncodeToString(sum[:15]))
-}
-
-// keyDomain returns the domain of the key.
-func (k keyID) keyDomain() string {
-	at, _, _ := strings.Cut(string(k), "/")
-	_, domain, _ := strings.Cut(at, "._domainkey.")
-	return domain
-}
-
 // checkKeyTrust returns nil if key k may be trusted now. It records when the key was first seen.
-func (s *state) checkKeyTrust(k keyID, now time.Time) error {
+func (s *state) checkKeyTrust(k dkimcheck.KeyID, now time.Time) error {
 	seen, known := s.Keys[k]
 	if seen.Sure || known && now.Sub(time.UnixMilli(seen.Since)) >= keyRest {
 		return nil
 	}
 	first := true
 	for other, seen := range s.Keys {
-		first = first && !(seen.Sure && isAligned(other.keyDomain(), k.keyDomain()))
+		first = first && !(seen.Sure && dkimcheck.IsAligned(other.Domain(), k.Domain()))
 	}
 	if first {
 		return nil
@@ -61,16 +44,16 @@ func (s *state) checkKeyTrust(k keyID, now time.Time) error {
 }
 
 // confirmKey confirms a key with which an allowed sender has signed. An empty key is ignored.
-func (s *state) confirmKey(k keyID) {
+func (s *state) confirmKey(k dkimcheck.KeyID) {
 	if k != "" && !s.Keys[k].Sure {
 		s.recordKey(k, keySeen{Since: time.Now().UnixMilli(), Sure: true})
 	}
 }
 
 // recordKey stores a key. Above the limit it drops an unconfirmed key, or else the oldest one.
-func (s *state) recordKey(k keyID, seen keySeen) {
+func (s *state) recordKey(k dkimcheck.KeyID, seen keySeen) {
 	if s.Keys == nil {
-		s.Keys = map[keyID]keySeen{}
+		s.Keys = map[dkimcheck.KeyID]keySeen{}
 	}
 	s.Keys[k] = seen
 	if len(s.Keys) <= maxKeys {

@@ -9,6 +9,7 @@ import (
 
 	"hob/channels"
 	"hob/platform/pim"
+	"hob/platform/pim/dkimcheck"
 )
 
 // quiet is how long lookups of a domain pause after a failure.
@@ -25,8 +26,8 @@ const (
 
 // collectSignatures returns the signatures, with their keys, that may prove an email for which the
 // mail host reports no result. It returns none if the sender would be rejected anyway, because a
-// DNS lookup reveals to the signer that the email was read.
-func (h *receiver) collectSignatures(ctx context.Context, l *parsedMail, in channels.Inbound, n keyAttempt) ([]signatureCheck, lookup, error) {
+// DNS dkimcheck.Resolver reveals to the signer that the email was read.
+func (h *receiver) collectSignatures(ctx context.Context, l *parsedMail, in channels.Inbound, n keyAttempt) ([]dkimcheck.Signature, dkimcheck.Resolver, error) {
 	door, ok := h.to.(channels.SenderFilter)
 	if !ok || l.from == "" {
 		return nil, nil, nil
@@ -50,23 +51,23 @@ func (h *receiver) collectSignatures(ctx context.Context, l *parsedMail, in chan
 	return list, keys, err
 }
 
-// lookupKeys looks up the keys of signatures before the complete email is read. errLater means that
-// a lookup failed and the email should be deferred; on the first try, lookupKeys returns it only if
+// lookupKeys looks up the keys of signatures before the complete email is read. dkimcheck.ErrLater means that
+// a dkimcheck.Resolver failed and the email should be deferred; on the first try, lookupKeys returns it only if
 // no other signature can be checked.
-func (h *receiver) lookupKeys(ctx context.Context, l *parsedMail, list []signatureCheck, n keyAttempt) (lookup, error) {
+func (h *receiver) lookupKeys(ctx context.Context, l *parsedMail, list []dkimcheck.Signature, n keyAttempt) (dkimcheck.Resolver, error) {
 	domain := addressDomain(l.from)
 	if n != lastTry && time.Now().Before(h.mute[domain]) {
-		return nil, errLater
+		return nil, dkimcheck.ErrLater
 	}
 	keys := dnsCache{h.c.network, map[string]dnsAnswer{}}
 	found := 0
 	var failed error
 	for _, s := range list {
-		_, err := keys.LookupTXT(ctx, s.keyName())
+		_, err := keys.LookupTXT(ctx, s.KeyName())
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case isTemporaryDNS(err):
+		case dkimcheck.IsTemporary(err):
 			failed = err
 		case err == nil:
 			found++
@@ -81,7 +82,7 @@ func (h *receiver) lookupKeys(ctx context.Context, l *parsedMail, list []signatu
 	h.mute[domain] = time.Now().Add(min(quiet, h.c.pause))
 	h.c.log.InfoContext(ctx, "looking up the keys of an email's signature failed", "uid", l.UID, "err", pim.SanitizeLine(failed.Error(), 300))
 	if n == nextTry || n == firstTry && found == 0 {
-		return nil, fmt.Errorf("%w: %w", errLater, failed)
+		return nil, fmt.Errorf("%w: %w", dkimcheck.ErrLater, failed)
 	}
 	return keys, nil
 }
@@ -93,14 +94,14 @@ func (h *receiver) noteUnproven(why string) {
 	h.c.doubt = why
 }
 
-// proveSender records in l whether the signatures prove the sender. errLater means that the result
+// proveSender records in l whether the signatures prove the sender. dkimcheck.ErrLater means that the result
 // is not known yet.
-func (h *receiver) proveSender(ctx context.Context, l *parsedMail, raw []byte, list []signatureCheck, keys lookup, n keyAttempt) error {
-	by, why, err := verifySignatures(ctx, keys, raw, list, func(k keyID) error { return h.st.checkKeyTrust(k, time.Now()) })
+func (h *receiver) proveSender(ctx context.Context, l *parsedMail, raw []byte, list []dkimcheck.Signature, keys dkimcheck.Resolver, n keyAttempt) error {
+	by, why, err := verifySignatures(ctx, keys, raw, list, func(k dkimcheck.KeyID) error { return h.st.checkKeyTrust(k, time.Now()) })
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case by == "" && errors.Is(err, errLater):
+	case by == "" && errors.Is(err, dkimcheck.ErrLater):
 		if why = err.Error(); n != lastTry {
 			return err
 		}
@@ -117,7 +118,7 @@ func (h *receiver) receiveOrDefer(ctx context.Context, uid uint32) error {
 		n = lastTry
 	}
 	err := h.receiveMail(ctx, uid, n)
-	if errors.Is(err, errLater) {
+	if errors.Is(err, dkimcheck.ErrLater) {
 		now := time.Now()
 		h.st.Later = append(h.st.Later, deferredMail{uid, now.UnixMilli(), now.Add(h.c.pause).UnixMilli()})
 		h.noteCounts()
@@ -141,7 +142,7 @@ func (h *receiver) retryDeferred(ctx context.Context) error {
 		err := h.receiveMail(ctx, x.UID, n)
 		i := slices.IndexFunc(h.st.Later, func(y deferredMail) bool { return y.UID == x.UID })
 		switch {
-		case errors.Is(err, errLater):
+		case errors.Is(err, dkimcheck.ErrLater):
 			h.st.Later[i].Next = now.Add(min(max(waited, h.c.pause), lastPause)).UnixMilli()
 		case err != nil:
 			return err

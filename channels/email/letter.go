@@ -12,6 +12,7 @@ import (
 
 	"hob/channels"
 	"hob/platform/pim"
+	"hob/platform/pim/dkimcheck"
 	"hob/platform/pim/imapmail"
 	"hob/platform/text/mime"
 )
@@ -30,9 +31,9 @@ type parsedMail struct {
 	pim.Message
 
 	fields  mime.Fields
-	from    string // the only address in the only From field; "" if there are several
-	proved  keyID  // the key whose signature proves that the address in from wrote the email to Hob
-	claimed string // any address in From, for ignored emails
+	from    string          // the only address in the only From field; "" if there are several
+	proved  dkimcheck.KeyID // the key whose signature proves that the address in from wrote the email to Hob
+	claimed string          // any address in From, for ignored emails
 	refers  []string
 	answer  bool   // the email is a reply or forward
 	bounded bool   // whether the end of own was found

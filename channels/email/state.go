@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hob/platform/pim"
+	"hob/platform/pim/dkimcheck"
 )
 
 // Limits of the stored state and of loops.
@@ -51,7 +52,7 @@ type state struct {
 	// Back is nil if no email has bounced.
 	Back *bouncedMail `json:"back,omitempty"`
 	// Keys holds the known DKIM keys.
-	Keys map[keyID]keySeen `json:"keys,omitempty"`
+	Keys map[dkimcheck.KeyID]keySeen `json:"keys,omitempty"`
 }
 
 // deferredMail is a message whose verification is deferred.

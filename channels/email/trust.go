@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"hob/platform/pim"
+	"hob/platform/pim/dkimcheck"
 	"hob/platform/pim/imapmail"
 	"hob/platform/text/sorting"
 )
@@ -42,7 +43,7 @@ func hostOf(server string) string {
 func trustedHost(s string) (string, error) {
 	s = strings.ToLower(strings.TrimSpace(s))
 	domain, all := strings.CutPrefix(s, "*.")
-	if s != "" && (!hostName(domain) || all && !strings.Contains(domain, ".")) {
+	if s != "" && (!dkimcheck.IsHostName(domain) || all && !strings.Contains(domain, ".")) {
 		return "", fmt.Errorf(`trusted_host must be one name, such as "mx.example.org", or "*.example.org" for all names in a domain, not %q`, pim.SanitizeLine(s, 80))
 	}
 	if all && isSharedDomain(domain) {
@@ -55,10 +56,6 @@ func trustedHost(s string) (string, error) {
 func isSharedDomain(domain string) bool {
 	_, err := publicsuffix.EffectiveTLDPlusOne(domain)
 	return err != nil
-}
-
-func hostName(s string) bool {
-	return s != "" && len(s) <= 253 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == "" && !strings.HasPrefix(s, ".") && !strings.HasSuffix(s, ".") && !strings.Contains(s, "..")
 }
 
 const (
@@ -101,7 +98,7 @@ func (c *Channel) surveyResults(ctx context.Context, m *imapmail.Conn, next uint
 		}
 		if l.fields.Has("authentication-results") {
 			id, _, ok := parseResults(l.fields.First("authentication-results"))
-			if !ok || !hostName(id) {
+			if !ok || !dkimcheck.IsHostName(id) {
 				id = ""
 			}
 			out.ids = append(out.ids, id)

@@ -42,7 +42,7 @@ func (z *zone) questions() []string {
 	return slices.Clone(z.asked)
 }
 
-// LookupTXT implements lookup.
+// LookupTXT implements dkimcheck.Resolver.
 func (z *zone) LookupTXT(_ context.Context, name string) ([]string, error) {
 	list, down := z.lookUpTXT(name)
 	if down {

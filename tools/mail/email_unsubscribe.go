@@ -50,6 +50,7 @@ type newsletter struct {
 	ID      string    `json:"id"` // the newest email
 
 	sender string // address of the sender
+	uid    uint32 // the newest email in the inbox
 }
 
 type unsubscribeOut struct {
@@ -127,7 +128,7 @@ func (d Deps) findNewsletters(ctx context.Context, account string) ([]newsletter
 			if address == "" || len(m.From) == 0 {
 				continue
 			}
-			n := newsletter{Account: owner.account, From: senderLabel(m), List: m.List, Count: 1, Last: m.Received, Way: way, Address: address, ID: m.Ref, sender: m.From[0].Address}
+			n := newsletter{Account: owner.account, From: senderLabel(m), List: m.List, Count: 1, Last: m.Received, Way: way, Address: address, ID: m.Ref, sender: m.From[0].Address, uid: m.UID}
 			i := slices.IndexFunc(out, func(x newsletter) bool { return x.sender == n.sender && x.List == n.List })
 			if i < 0 {
 				out = append(out, n)
@@ -206,6 +207,11 @@ func (d Deps) findOneClick(ctx context.Context, in unsubscribeIn) (newsletter, e
 	}
 	if _, err := d.Network.Check(n.Address); err != nil {
 		return n, outsideError(tools.Errorf(tools.PolicyDenied, "the address for unsubscribing from %s is not allowed: %w", n.From, err))
+	}
+	if _, err := safehttp.Canonical(n.Address); err == nil { // the user allows the others, in the user's own network, by configuration
+		if err := d.checkSignature(ctx, n); err != nil {
+			return n, outsideError(err)
+		}
 	}
 	return n, nil
 }

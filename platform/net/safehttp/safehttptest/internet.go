@@ -32,6 +32,7 @@ type Internet struct {
 
 	mu    sync.Mutex
 	names map[string][]string
+	texts map[string][]string // TXT records
 	heard []*http.Request
 	down  bool
 	fails int // how many of the next connections fail
@@ -64,6 +65,31 @@ func (n *Internet) Name(name string, answers ...string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.names[name] = append([]string{}, answers...)
+}
+
+// Text sets the TXT records of a name.
+func (n *Internet) Text(name string, records ...string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.texts == nil {
+		n.texts = map[string][]string{}
+	}
+	n.texts[name] = records
+}
+
+// LookupTXT returns the records that Text has set. While the internet is down, it fails.
+func (n *Internet) LookupTXT(_ context.Context, name string) ([]string, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	name = strings.TrimSuffix(name, ".")
+	switch list := n.texts[name]; {
+	case n.down:
+		return nil, &net.DNSError{Err: "server misbehaving", Name: name, IsTemporary: true}
+	case len(list) == 0:
+		return nil, &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
+	default:
+		return list, nil
+	}
 }
 
 // Heard returns the received requests.
