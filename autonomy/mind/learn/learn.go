@@ -28,6 +28,8 @@ type Options struct {
 	Bus   *bus.Bus
 	Zone  func() *time.Location // owner's time zone (default UTC)
 	Log   *slog.Logger
+	// Changed is called after the owner's statements may have changed. It is optional.
+	Changed func()
 }
 
 // Learner stores and finds lessons. Its methods may be called concurrently.
@@ -130,9 +132,12 @@ type classifiedSentence struct{ means, text string }
 func (l *Learner) changedTx(tx *store.Tx) {
 	tx.AfterCommit(func() {
 		l.mu.Lock()
-		defer l.mu.Unlock()
 		l.version++
 		l.loaded = false
+		l.mu.Unlock()
+		if l.o.Changed != nil {
+			l.o.Changed()
+		}
 	})
 }
 

@@ -139,13 +139,17 @@ func topIndexes(n []int, limit int) []int {
 func (l *Learner) ChangeUser(ctx context.Context, id string, c Change) (Entry, error) {
 	var e Entry
 	err := l.o.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		e, err = l.changeUserTx(tx, id, c)
+		e, err = l.ChangeUserTx(tx, id, c)
 		return err
 	})
 	return e, err
 }
 
-func (l *Learner) changeUserTx(tx *store.Tx, id string, c Change) (Entry, error) {
+// Statements returns the statements of the owner, newest first.
+func (l *Learner) Statements(q store.Querier) ([]Preference, error) { return preferencesOf(q, "") }
+
+// ChangeUserTx deletes an entry or edits a preference in a transaction, as ChangeUser does.
+func (l *Learner) ChangeUserTx(tx *store.Tx, id string, c Change) (Entry, error) {
 	list, err := preferencesOf(tx, id)
 	if err != nil {
 		return Entry{}, err

@@ -297,6 +297,10 @@ func (c *comparison) adoptItem(f *syncedFile, item, n int) (err error) {
 		f.facts[item] = known.ID
 		return nil
 	}
+	if old != nil && isStatement(old.ID) {
+		f.facts[item] = old.ID
+		return c.changeStatement(old.ID, e.Text)
+	}
 	r, err := c.s.o.Base.RememberTx(c.tx, c.newFact(f, e, old))
 	switch {
 	case errors.Is(err, knowledge.ErrTooLong), errors.Is(err, knowledge.ErrEmpty), errors.Is(err, knowledge.ErrFactKind):
@@ -315,8 +319,10 @@ func (c *comparison) adoptItem(f *syncedFile, item, n int) (err error) {
 		return nil
 	}
 	c.changed++
-	_, err = c.s.o.Base.WithdrawTx(c.tx, old.ID, r.Fact.ID, r.Fact.CreatedAt)
-	return err
+	if _, err = c.s.o.Base.WithdrawTx(c.tx, old.ID, r.Fact.ID, r.Fact.CreatedAt); err != nil {
+		return err
+	}
+	return c.changeSameStatement(*old, e.Text)
 }
 
 // knownFact returns the valid fact that a line states, or nil. A line has no hidden characters, so an
@@ -324,6 +330,9 @@ func (c *comparison) adoptItem(f *syncedFile, item, n int) (err error) {
 // that a copy of the line is the user's.
 func (c *comparison) knownFact(text string) (*knowledge.Fact, error) {
 	known, err := c.s.o.Base.FactWithText(c.tx, c.t.Realm, text)
+	if known == nil && err == nil {
+		known, err = c.statementSaying(text)
+	}
 	if known != nil || err != nil {
 		return known, err
 	}
@@ -359,7 +368,7 @@ func (c *comparison) newFact(f *syncedFile, e memoryfile.Entry, old *knowledge.F
 
 // validFact returns a fact that is valid, or nil.
 func (c *comparison) validFact(id string) (*knowledge.Fact, error) {
-	f, err := c.s.o.Base.Fact(c.tx, id)
+	f, err := c.factOf(id)
 	if errors.Is(err, knowledge.ErrNotFound) || err == nil && !f.RetiredAt.IsZero() {
 		return nil, nil
 	}
@@ -383,6 +392,15 @@ func (c *comparison) withdrawMissing(f *syncedFile, missing []int) error {
 		}
 		if old == nil || c.hasLine(id) || strings.Contains(old.Text, erase.Mark) && f.rows[n].digest != digestEntry(entryOf(*old)) { // the last one was redacted
 			continue
+		}
+		if isStatement(id) {
+			if err := c.changeStatement(id, ""); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := c.changeSameStatement(*old, ""); err != nil {
+			return err
 		}
 		ok, err := c.s.o.Base.WithdrawTx(c.tx, id, "", c.now)
 		if err != nil {
@@ -413,7 +431,7 @@ func (c *comparison) followMemory(f *syncedFile) error {
 		switch {
 		case now == nil || now.ID != id && c.hasLine(now.ID):
 			f.edit.Remove[it.Line], f.facts[i] = true, ""
-		case now.ID != id || entryOf(*now).Mark != it.Mark && entryOf(*now).String() != it.String():
+		case now.ID != id || (entryOf(*now).Mark != it.Mark || isStatement(id)) && entryOf(*now).String() != it.String(): // a statement keeps its ID when it changes
 			f.edit.Replace[it.Line], f.facts[i] = entryOf(*now), now.ID
 		}
 	}
@@ -423,7 +441,7 @@ func (c *comparison) followMemory(f *syncedFile) error {
 // validSuccessor returns the valid fact that a fact is or was replaced by, or nil.
 func (c *comparison) validSuccessor(id string) (*knowledge.Fact, error) {
 	for range 20 {
-		f, err := c.s.o.Base.Fact(c.tx, id)
+		f, err := c.factOf(id)
 		switch {
 		case errors.Is(err, knowledge.ErrNotFound), err == nil && !f.RetiredAt.IsZero() && f.RetiredBy == "":
 			return nil, nil

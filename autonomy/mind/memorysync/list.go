@@ -14,13 +14,18 @@ import (
 	"hob/tools"
 )
 
-// listFacts adds the newest facts that have no line to Hob's lists, and removes older ones if there
+// listFacts adds the statements and the newest facts that have no line to Hob's lists, and removes older ones if there
 // are too many.
 func (c *comparison) listFacts() error {
 	newest, err := c.s.o.Base.NewestFacts(c.tx, c.t.Realm, maxListed)
 	if err != nil {
 		return err
 	}
+	said, err := c.unstatedElsewhere()
+	if err != nil {
+		return err
+	}
+	newest = append(said, newest...)
 	room := map[*syncedFile]int{}
 	for _, f := range c.files {
 		room[f] = min(maxListSize, memoryfile.MaxSize-reserved-len(memoryfile.UserText(f.text)))

@@ -2,6 +2,7 @@
 // edits add, change and retire facts, as one action that `hob undo` reverts. New, changed and
 // forgotten facts change the files. Untrusted facts carry a mark, and a line without its mark is
 // still the untrusted fact: only a text that the memory does not know yet becomes the user's.
+// The statements of `hob memory user` are in step with USER.md in the same way, but without an undo.
 //
 // The table memory_lines holds, per file, the lines on which the file and the memory agreed last, as
 // digests. A line that is only in the file was added by the user, a line that is only in the table
@@ -30,6 +31,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
+	"hob/autonomy/mind/learn"
 	"hob/autonomy/undo"
 	"hob/knowledge"
 	"hob/platform/failpoint"
@@ -55,6 +57,8 @@ type Options struct {
 	Store   *store.Store
 	Base    *knowledge.Base
 	Targets []Target
+	// Learner has the user's statements for USER.md. It is optional.
+	Learner *learn.Learner
 	// Journal records an action that can be undone; see undo.Reverter.
 	Journal func(*store.Tx, undo.Action) error
 	// Hold is the hold after a restored backup, during which nothing is synchronized. It is optional.

@@ -14,6 +14,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
+	"hob/autonomy/mind/learn"
 	"hob/autonomy/undo"
 	"hob/knowledge"
 	"hob/platform/provenance"
@@ -34,6 +35,7 @@ type fixture struct {
 	st      *store.Store
 	base    *knowledge.Base
 	undo    *undo.Reverter
+	learner *learn.Learner
 	notices []string
 }
 
@@ -48,11 +50,13 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t, dir: t.TempDir()}
 	var err error
-	f.st, err = storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), append(knowledge.Migrations(), bus.Migrations(), guard.Migrations(), Migrations()), store.Options{})
+	f.st, err = storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), append(knowledge.Migrations(), bus.Migrations(), guard.Migrations(), learn.Migrations(), Migrations()), store.Options{})
 	fatal(t, err)
 	f.base, err = knowledge.New(f.st, knowledge.Options{FactsChanged: func() { f.Wake() }})
 	fatal(t, err)
 	b := bus.New(f.st, bus.Options{})
+	f.learner, err = learn.New(learn.Options{Store: f.st, Bus: b, Changed: func() { f.Wake() }})
+	fatal(t, err)
 	g, err := guard.New(f.st, guard.Options{})
 	fatal(t, err)
 	fatal(t, g.InitKeys(t.Context()))
@@ -61,7 +65,7 @@ func newFixture(t *testing.T) *fixture {
 	f.undo, err = undo.New(undo.Options{Store: f.st, Bus: b, Guard: g, Catalog: catalog, Acts: []tools.Tool{memory.EditMemoryFiles(f.base)}})
 	fatal(t, err)
 	f.Syncer, err = New(Options{
-		Store: f.st, Base: f.base, Journal: f.undo.JournalTx, Targets: []Target{{User: filepath.Join(f.dir, "USER.md"), Memory: filepath.Join(f.dir, "MEMORY.md")}},
+		Store: f.st, Base: f.base, Learner: f.learner, Journal: f.undo.JournalTx, Targets: []Target{{User: filepath.Join(f.dir, "USER.md"), Memory: filepath.Join(f.dir, "MEMORY.md")}},
 		Notify: func(_ context.Context, _, text string) error { f.notices = append(f.notices, text); return nil },
 	})
 	fatal(t, err)

@@ -99,6 +99,7 @@ func terminalCommands() []terminalCommand {
 		{"agents.", "Agents", "hob agent new NAME"},
 		{"mcp.servers.", "MCP servers", "hob mcp add NAME"},
 		{"templates.", "Templates", "hob template list"},
+		{"skills.", "Skills", "hob skill add FOLDER"},
 		{"secrets.", "Passwords and keys", "hob secret set NAME"},
 	}
 }

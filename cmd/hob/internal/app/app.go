@@ -274,7 +274,7 @@ func (d *App) openLoop(ctx context.Context) error {
 	if d.consolidator, err = consolidate.New(consolidate.Options{Store: d.store, Base: d.base, Ledger: d.bus.Ledger, Journal: d.undo.JournalTx, At: c.Knowledge.ConsolidateAt, Zone: d.zone, Model: d.models.Cheapest, Log: d.opt.Log}); err != nil {
 		return err
 	}
-	if d.memoryFiles, err = memorysync.New(memorysync.Options{Store: d.store, Base: d.base, Targets: memorysync.AgentTargets(c, d.opt.Paths), Journal: d.undo.JournalTx, Hold: d.bus.Hold, Notify: func(ctx context.Context, key, text string) error { return d.intake.Notify(ctx, key, text) }, Zone: d.zone, Off: !c.Knowledge.MemoryFiles || d.opt.Play != nil, Log: d.opt.Log}); err != nil {
+	if d.memoryFiles, err = memorysync.New(memorysync.Options{Store: d.store, Base: d.base, Learner: d.learner, Targets: memorysync.AgentTargets(c, d.opt.Paths), Journal: d.undo.JournalTx, Hold: d.bus.Hold, Notify: func(ctx context.Context, key, text string) error { return d.intake.Notify(ctx, key, text) }, Zone: d.zone, Off: !c.Knowledge.MemoryFiles || d.opt.Play != nil, Log: d.opt.Log}); err != nil {
 		return err
 	}
 	if d.explainer, err = explain.New(explain.Options{

@@ -97,7 +97,7 @@ func (d *App) knowledgeJobs() []func(context.Context) error {
 
 // openLearning creates the parts that learn from turns: lessons, and facts that the user mentions.
 func (d *App) openLearning(context.Context) (err error) {
-	if d.learner, err = learn.New(learn.Options{Store: d.store, Bus: d.bus, Zone: d.zone, Log: d.opt.Log}); err != nil {
+	if d.learner, err = learn.New(learn.Options{Store: d.store, Bus: d.bus, Zone: d.zone, Log: d.opt.Log, Changed: func() { d.memoryFiles.Wake() }}); err != nil {
 		return err
 	}
 	k := d.opt.Config.Knowledge
