@@ -119,7 +119,7 @@ func (p *parser) dayOfMonth(i int) []candidateParse {
 	}
 	ordinal := p.tokenNumber(j) < 0 || r.end > j+1
 	ofMonth := p.isWord(end, "of", "in") && p.ofMonth(end+1)
-	if !ordinal && !ofMonth && j == i || p.isWord(r.end, "oclock", "past", "to") || p.isGlued(r.end) && p.isWord(r.end, ":", "/", "%") {
+	if !ordinal && (!ofMonth && j == i || p.isWord(r.end, "oclock", "past", "to")) || p.isGlued(r.end) && p.isWord(r.end, ":", "/", "%") {
 		return nil
 	}
 	if _, ok := weekdayName(p.tokenText(end)); ok {

@@ -33,6 +33,8 @@ func TestFind(t *testing.T) {
 		{"a recurrence", "every weekday at 8:30 brief me", []string{"every weekday at 8:30 = every weekday at 08:30"}},
 		{"a deadline", "finish it by tomorrow noon!", []string{"by tomorrow noon = Tue 2026-11-24 12:00"}},
 		{"a range", "meeting from 2 to 3pm tomorrow", []string{"from 2 to 3pm tomorrow = Tue 2026-11-24 14:00 to Tue 2026-11-24 15:00"}},
+		{"a range whose start has its half", "meeting tomorrow 10am till 11", []string{"tomorrow 10am till 11 = Tue 2026-11-24 10:00 to Tue 2026-11-24 11:00"}},
+		{"a day of the month before a verb", "remind me on the 27th to call", []string{"on the 27th = Fri 2026-11-27 00:00"}},
 		{"a unit", "what did I spend last month on food?", []string{"last month = Thu 2026-10-01 00:00"}},
 		{"two times", "tomorrow at 9 and again on Friday at 10", []string{"on Friday at 10 = Fri 2026-11-27 10:00", "tomorrow at 9 = Tue 2026-11-24 09:00"}},
 		{"ambiguous", "dentist 03/04/2027 at 9", []string{"03/04/2027 at 9 = ?"}},

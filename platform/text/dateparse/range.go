@@ -211,7 +211,7 @@ func completeEnds(a, b spec) (spec, spec, bool) {
 			a.set |= fPart
 			a.part = b.part
 		}
-		a, b = shareHalf(a, b), shareHalf(b, a)
+		a = shareHalf(a, b) // b is the first such hour after a; see rangeEnd
 		if a.set&fDate == 0 && b.set&fDate != 0 && !b.own {
 			if m, ok := mergeSpecs(datesOf(b), a); ok {
 				a = m
