@@ -59,6 +59,8 @@ func languageBuilders() map[string]builder {
 		"negated":              refuse("negation"),
 		"bulk":                 refuse("bulk"),
 		"reminder.event":       askLocalEvent,
+		"fact.ask":             askLocalFact,
+		"fact.state":           keepLocalFact,
 		"follow.when":          followLocal(followWhen),
 		"follow.delete":        followLocal(followDelete),
 		"follow.done":          followLocal(followDone),

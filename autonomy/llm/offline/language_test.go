@@ -161,3 +161,25 @@ func TestLanguageFollowUps(t *testing.T) {
 		})
 	}
 }
+
+func TestLocalFacts_AnswerWithTheUsersWords(t *testing.T) {
+	tests := []struct{ question, recalled, noted, want string }{
+		{"wie heißt meine Frau?", "I remember:\n- meine Frau heißt Anna (you told me today)\n- meine Frau wohnt in Köln (you told me today)", "", "Du hast mir gesagt: „meine Frau heißt Anna“."},
+		{"wie heißt meine Frau?", "I remember: die Schwester meiner Frau heißt Eva (you told me today).", "", "Dazu hast du mir noch nichts gesagt."},
+		{"wie heißt meine Frau?", `I remember nothing about "Frau".`, "What I know about \"Frau\":\n- note: meine Frau Anna heißt (today)", "Du hast mir gesagt: „meine Frau Anna heißt“."},
+		{"où habite ma sœur ?", "I remember: ma sœur habite à Lyon (you told me today).", "", "Tu m'as dit : « ma sœur habite à Lyon »."},
+		{"¿cuándo es el cumpleaños de Ana?", "I remember: el cumpleaños de Ana es el 3 de mayo (you told me today).", "", "Me dijiste: «el cumpleaños de Ana es el 3 de mayo»."},
+		{"¿cómo se llama mi mujer?", `I remember nothing about "mujer".`, "", "Todavía no me has dicho nada sobre eso."},
+	}
+	for _, tc := range tests {
+		c := newConversation(t)
+		c.hear(tc.question)
+		if tc.noted == "" {
+			tc.noted = "I found nothing about that in facts, notes, tasks or expenses."
+		}
+		got := c.result(tc.recalled, tc.noted)
+		if got.Text() != tc.want {
+			t.Errorf("%s: %q, want %q", tc.question, got.Text(), tc.want)
+		}
+	}
+}
