@@ -134,6 +134,8 @@ func (g *grammar) unexplainedText(s *sentence, timed bool) string {
 			return s.originalText(i-1, len(s.tokens))
 		case i > 0 && dated && g.lex.containsWord("condition-words", t.norm) && t.norm != "when": // "tomorrow unless she calls"
 			return s.originalText(i, len(s.tokens))
+		case i == last && i > 0 && timed && t.norm == "to" && len(s.tokens) < 4: // "leave at five to" lacks the hour
+			return s.originalText(i, i+1)
 		case !timed:
 		case i == 0 && last > 0 && (g.lex.containsWord("joints", t.norm) || t.norm == "not" && g.startsTime(s.tokens[1])): // "at 5 not 6 to call"
 			return s.originalText(0, 2)

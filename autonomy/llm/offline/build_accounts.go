@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"hob/platform/text/dateparse"
 )
 
 func accountBuilders() map[string]builder {
@@ -32,11 +34,13 @@ func accountBuilders() map[string]builder {
 		"mail.write.none": func(w *intentDraft) (plan, bool) {
 			return planQuestion("What should the email say?", fillBetween(strings.TrimRight(w.s.originalText(0, len(w.s.tokens)), " .!?")+" saying", ""))
 		},
-		"mail.answer":  answerMail,
-		"mail.archive": moveMail,
-		"event.add":    addEvent,
-		"event.move":   moveEvent,
-		"event.delete": deleteEvent,
+		"mail.answer":   answerMail,
+		"mail.archive":  moveMail,
+		"calendar.slot": findSlot,
+		"calendar.meet": arrangeMeeting,
+		"event.add":     addEvent,
+		"event.move":    moveEvent,
+		"event.delete":  deleteEvent,
 		"mail.whole": func(w *intentDraft) (plan, bool) {
 			return planCall("read_email", argsOf("mail", bareName(w.slotString("which"))))
 		},
@@ -96,26 +100,40 @@ func calendarOf(w *intentDraft) (plan, bool) {
 		args = argsOf("date", t.at.Format(time.DateOnly))
 	}
 	p, ranged := w.rangeOf(w.allSpans())
+	if ranged && !t.none && p.To.Sub(p.From) < 20*time.Hour {
+		args = argsOf("date", p.From.Format(time.DateOnly))
+	}
 	return planLookup(func(results []done) plan {
 		switch d := results[0]; {
 		case d.result == nil:
 			return plan{outcome: chat, say: w.g.replyText("no-result", "{tool}", d.name)}
+		case !d.result.Error && ranged && p.To.Sub(p.From) < 20*time.Hour: // "between 9 and 10"
+			f := readRecords(results, w.s.now)
+			if f.list = f.recordsWithin(p); len(f.list) == 0 {
+				return plan{outcome: chat, say: f.withNotes("Nothing is in your calendar " + whenPhrase(p) + ".")}
+			}
+			return plan{outcome: chat, say: f.withNotes("In your calendar " + whenPhrase(p) + ":" + listRecords(f.list))}
 		case !d.result.Error:
 			return plan{outcome: chat, say: formatSuccess(d, plan{})}
 		case !ranged || !isUnconnected(d):
 			return plan{outcome: chat, say: formatFailure(d.result.Text)}
 		}
-		const lead = "No calendar is connected, so I looked at your reminders and tasks. "
-		list, _ := w.listRange(p, lead+"Nothing is planned "+whenPhrase(p)+".")
-		list.calls = list.calls[:2]
-		say := list.next
-		list.next = func(results []done) plan {
-			out := say(results)
-			out.say = lead + strings.TrimPrefix(out.say, lead)
-			return out
-		}
-		return list
+		return w.listWithoutCalendar(p)
 	}, call{"read_calendar", args})
+}
+
+// listWithoutCalendar lists what reminders and tasks plan in a range, because no calendar is connected.
+func (w *intentDraft) listWithoutCalendar(p dateparse.Period) plan {
+	const lead = "No calendar is connected, so I looked at your reminders and tasks. "
+	list, _ := w.listRange(p, lead+"Nothing is planned "+whenPhrase(p)+".")
+	list.calls = list.calls[:2]
+	say := list.next
+	list.next = func(results []done) plan {
+		out := say(results)
+		out.say = lead + strings.TrimPrefix(out.say, lead)
+		return out
+	}
+	return list
 }
 
 // isUnconnected reports whether a calendar could not be read because no account has a calendar.
@@ -266,6 +284,115 @@ func addEvent(w *intentDraft) (plan, bool) {
 		start = t.rfc3339()
 	}
 	return planCall("create_calendar_event", argsOf("title", upperFirst(title), "start", start))
+}
+
+// meetingArgs returns the people and the length of a meeting in a sentence, and its times. "on Friday for an hour" is one
+// time, which pieces of a pattern may overlap.
+func (w *intentDraft) meetingArgs(length string) (args map[string]any, times []*span, ok bool) {
+	args, times = map[string]any{}, w.allSpans()
+	said := w.slotString("few_length")
+	c, named := w.captureOf("who")
+	for k := range w.s.spans {
+		sp := &w.s.spans[k]
+		if !named || sp.from >= c.to || sp.to <= c.from {
+			continue
+		}
+		day, rest, split := strings.Cut(sp.originalPhrase(), " for ")
+		if !split || sp.from <= c.from || said != "" && !strings.HasSuffix(rest, said) {
+			return nil, nil, false
+		}
+		said, c.to, times = rest, sp.from, w.g.parseSentence(day, w.s.now).allTimes()
+	}
+	if said != "" {
+		by, ok := w.durationOf(strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(said), "'s"), "’s"))
+		if !ok || by < time.Minute || by > 12*time.Hour {
+			return nil, nil, false
+		}
+		args[length] = int(by.Minutes())
+	}
+	if !named {
+		return args, times, true
+	}
+	who := parseAddressees(strings.TrimSuffix(strings.TrimSuffix(w.s.originalText(c.from, c.to), " on"), " at"))
+	args["attendees"] = who
+	return args, times, len(who) > 0 && !slices.ContainsFunc(who, func(x any) bool { return w.g.isUnspecific(x.(string)) || len(strings.Fields(x.(string))) > 3 })
+}
+
+// meetingDays adds the days on which a meeting may take place to the arguments of find_free_time. It returns false
+// if the times name a part of a day, because the tool searches whole days.
+func (w *intentDraft) meetingDays(args map[string]any, times []*span) (dateparse.Period, bool) {
+	p, ok := w.rangeOf(times)
+	if len(times) == 0 {
+		return p, ok
+	}
+	if !ok || p.To.Sub(p.From) < 20*time.Hour {
+		return p, false
+	}
+	args["date"] = p.From.Format(time.DateOnly)
+	args["days_ahead"] = min(max(int(p.To.Sub(p.From).Hours()/24+0.5), 1), maxAhead)
+	return p, true
+}
+
+// findSlot handles "find a free slot of 30 minutes with Anna next week".
+func findSlot(w *intentDraft) (plan, bool) {
+	args, times, ok := w.meetingArgs("min_duration_minutes")
+	if !ok {
+		return noPlan()
+	}
+	p, ok := w.meetingDays(args, times)
+	if !ok {
+		return noPlan()
+	}
+	return planLookup(func(results []done) plan {
+		switch d := results[0]; {
+		case d.result == nil:
+			return plan{outcome: chat, say: w.g.replyText("no-result", "{tool}", d.name)}
+		case d.result.Error && isUnconnected(d) && !w.hasSlot("who"):
+			return w.listWithoutCalendar(p)
+		case d.result.Error:
+			return plan{outcome: chat, say: formatFailure(d.result.Text)}
+		default:
+			return plan{outcome: chat, say: formatSuccess(d, plan{})}
+		}
+	}, call{"find_free_time", args})
+}
+
+// arrangeMeeting handles "arrange a meeting with Anna and Tom on Friday for an hour". A meeting at a given time is an
+// event.
+func arrangeMeeting(w *intentDraft) (plan, bool) {
+	args, times, ok := w.meetingArgs("duration_minutes")
+	t, err := w.joinTimes(times)
+	if _, hours := w.hoursOf(times); !ok || err != nil || t.every != "" || t.clock || hours || w.isQuestion() {
+		return noPlan()
+	}
+	kind := w.slotNorm("kind")
+	if args["duration_minutes"] == nil {
+		said := strings.TrimRight(strings.TrimSpace(w.s.text), ".! ")
+		return planQuestion("How long is the "+kind+"?", func(answer string) (string, bool) {
+			length := strings.TrimPrefix(strings.Trim(strings.ToLower(answer), " .!"), "for ")
+			_, ok := w.durationOf(length)
+			return said + " for " + length, ok
+		})
+	}
+	if t.vague || len(times) > 0 && severalDays(times[0].match.Period) {
+		args["min_duration_minutes"] = args["duration_minutes"]
+		delete(args, "duration_minutes")
+		if _, ok := w.meetingDays(args, times); !ok {
+			return noPlan()
+		}
+		out, _ := planCall("find_free_time", args)
+		out.say = "Say “arrange a " + kind + " with ... on ...” with the day that you want."
+		return out, true
+	}
+	var names []string
+	for _, x := range args["attendees"].([]any) {
+		names = append(names, x.(string))
+	}
+	args["title"] = upperFirst(kind) + " with " + strings.Join(names, " and ")
+	if !t.none {
+		args["preferred_time"] = t.at.Format(time.DateOnly)
+	}
+	return planCall("schedule_meeting", args)
 }
 
 func moveEvent(w *intentDraft) (plan, bool) {

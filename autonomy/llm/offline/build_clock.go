@@ -327,3 +327,21 @@ func tellSpan(w *intentDraft) (plan, bool) {
 	n := daysBetween(from.Time, to.Time)
 	return planReply(fmt.Sprintf("%d days with the first and the last day, %d nights: %s to %s.", n+1, n, dayInWords(from.Time), dayInWords(to.Time)))
 }
+
+// tellClockChange handles "when do the clocks go forward?" for the user's time zone.
+func tellClockChange(w *intentDraft) (plan, bool) {
+	if !w.noLead() {
+		return noPlan()
+	}
+	way := w.slotNorm("way")
+	offset := func(t time.Time) int { _, o := t.Zone(); return o }
+	for day := startOfDay(w.s.now).AddDate(0, 0, 1); day.Before(w.s.now.AddDate(2, 0, 0)); day = day.AddDate(0, 0, 1) {
+		by := offset(day.AddDate(0, 0, 1)) - offset(day)
+		forward := by > 0
+		if by == 0 || strings.HasSuffix(way, "forward") && !forward || strings.HasSuffix(way, "back") && forward {
+			continue
+		}
+		return planReply("The clocks go " + map[bool]string{true: "forward", false: "back"}[forward] + " on " + dayInWords(day) + ".")
+	}
+	return planReply("The clocks do not change in your time zone in the next two years.")
+}

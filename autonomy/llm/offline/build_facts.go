@@ -333,7 +333,8 @@ func amendFact(w *intentDraft) (plan, bool) {
 		}
 		list := say.Read(fact, w.s.now)
 		role := w.g.lex.containsWord("owned-starts", w.s.firstWord(c.from)) && w.g.isRole(w.s.firstWord(c.from+1)) // "he is my son" states a different fact
-		if role {
+		about := w.s.hasWordOf(0, c.from, "person-subjects")                                                       // "she is 4" does not correct a name
+		if role || about && len(list) == 1 && (list[0].Attr == say.Called || list[0].Attr == "name") {
 			return w.asPersonStatement()
 		}
 		if len(list) == 1 && list[0].Value != "" && strings.Count(fact, list[0].Value) == 1 && len(strings.Fields(value)) <= len(strings.Fields(list[0].Value))+3 {
@@ -411,7 +412,7 @@ func (w *intentDraft) openSubject(x exchange) string {
 		case r.intent.name == "memory.name.ask":
 			return "my name"
 		case r.intent.name == "memory.ask" || r.intent.name == "memory.person":
-			if q := d.slotString("query"); slices.Contains([]string{"is", "are", "was"}, s.firstWord(s.skipPunctuation(0)+1)) {
+			if q := d.slotString("query"); !alone.lex.containsWord("pronouns", strings.ToLower(firstField(q))) && slices.Contains([]string{"is", "are", "was"}, s.firstWord(s.skipPunctuation(0)+1)) {
 				return strings.TrimRight(q, "?!. ")
 			}
 		}

@@ -26,6 +26,7 @@ func figureBuilders() map[string]builder {
 		"figure.each":     tellEach,
 		"figure.week":     tellWeek,
 		"figure.leap":     tellLeap,
+		"figure.clocks":   tellClockChange,
 		"figure.length":   tellLength,
 		"figure.ago":      tellAgo,
 		"figure.away":     tellAway,

@@ -11,6 +11,9 @@ func healthBuilders() map[string]builder {
 		"habit.report": func(w *intentDraft) (plan, bool) {
 			return planCall("habit_report", argsOf("habit", strings.ToLower(bareName(w.slotString("few_habit")))))
 		},
+		"habit.import": func(w *intentDraft) (plan, bool) {
+			return planCall("import_habits", argsOf("path", w.pathOf("path")))
+		},
 		"habit.target": func(w *intentDraft) (plan, bool) {
 			goal, ok := w.numberOf("number")
 			if !ok {

@@ -45,7 +45,9 @@ func (d *dialogue) openList() string {
 				return m[1]
 			}
 		}
-		if len(x.acts) > 0 {
+		if slices.ContainsFunc(x.acts, func(p pastCall) bool {
+			return !p.lookup && p.tool != "delete_task" && p.tool != "recall" && p.tool != "search_knowledge"
+		}) {
 			return ""
 		}
 	}
@@ -112,6 +114,16 @@ func (w *intentDraft) addToOpenList() (plan, bool) {
 	c, _ := w.captureOf("title")
 	part.caps = []capture{{name: "items", from: c.from, to: c.to}}
 	items := part.listedGoods()
+	if first := w.s.firstWord(c.from); len(items) > 0 && w.g.talk.openList() == "" && (first == "the" || first == "my") { // "put the car tax on my list"
+		title := w.slotString("title")
+		add := func(args map[string]any) plan {
+			return plan{outcome: act, accounted: true, calls: []call{{"create_task", args}}}
+		}
+		p := plan{outcome: ask, question: &question{text: "On your shopping list or your to-do list?", options: []option{
+			{"shopping list", add(argsOf("title", bareName(title), "project", "shopping list"))}, {"todo to do list tasks", add(argsOf("title", title))},
+		}}}
+		return p, true
+	}
 	if len(items) == 0 || !w.noLead() || slices.ContainsFunc(items, func(s string) bool {
 		verb, _, more := strings.Cut(strings.ToLower(s), " ")
 		return more && (w.g.lex.containsWord("task-verbs", verb) || w.g.lex.containsWord("task-nouns", verb))
@@ -389,7 +401,7 @@ func (w *intentDraft) planList(list string) (plan, bool) {
 
 // listItem returns an item without "some" and articles.
 func listItem(s string) string {
-	s = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(s), "some "), "of ")
+	s = strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(s), "buy "), "some "), "of ")
 	for _, tail := range []string{" then", " too", " please", " as well", " again"} {
 		s = strings.TrimSuffix(s, tail)
 	}

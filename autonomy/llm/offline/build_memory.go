@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"hob/platform/text/credential"
+	"hob/platform/text/textnorm"
 )
 
 func memoryBuilders() map[string]builder {
@@ -18,6 +19,7 @@ func memoryBuilders() map[string]builder {
 		"memory.all":        func(*intentDraft) (plan, bool) { return planCall("recall", listAllArgs()) },
 		"memory.about":      aboutMemory,
 		"memory.ask":        askMemory,
+		"memory.debt":       askDebts,
 		"memory.forget":     forgetMatching,
 		"memory.forget.all": forgetAll,
 		"memory.forget.every": func(w *intentDraft) (plan, bool) {
@@ -71,11 +73,24 @@ func addMemory(w *intentDraft) (plan, bool) {
 	if w.g.isUnspecific(text) || open && (first == "remember" || first == "memorise" || first == "memorize") { // "remember this email"
 		return planQuestion("What should I remember?", fillBetween("remember that", ""))
 	}
+	if c, _ := w.captureOf("text"); w.isBareThing(c) { // "don't forget the dentist", "remember the milk"
+		return planQuestion("When should I remind you of "+quoteText(text)+"?", w.timeAnswer(func(when string) string { return "remind me " + when + " about " + text }))
+	}
 	p, ok := planCall("remember", argsOf("text", text))
 	if kind := credential.Sensitive(text); kind != "" {
 		p.say = w.g.replyText("secret-kept", "{kind}", kind)
 	}
 	return p, ok
+}
+
+// isBareThing reports whether a request to remember names only a thing, and so says nothing to remember.
+func (w *intentDraft) isBareThing(c capture) bool {
+	first := w.s.firstWord(0)
+	if first != "do" && first != "remember" || w.hasKeyword("that") || w.hasKeyword("this") || w.hasKeyword("for") || c.to-c.from > 3 || c.to-c.from < 2 {
+		return false
+	}
+	article := w.g.lex.containsWord("owned-starts", w.s.firstWord(c.from))
+	return article && len(w.s.timesInside(c.from, c.to)) == 0 && !w.s.hasWordOf(c.from, c.to, "linking-verbs", "auxiliaries") && !strings.ContainsAny(w.s.originalText(c.from, c.to), "0123456789")
 }
 
 // asksInside reports whether a slot contains a question or a request: "dead what do i do", "lost, can you help".
@@ -162,6 +177,27 @@ func askMemory(w *intentDraft) (plan, bool) {
 	q := w.factQuestionOf()
 	p.pick = func(facts []string) []string { return q.selectAnswers(facts, w.g) }
 	p.unanswered = w.g.replyText("not-told", "{words}", quoteText(w.s.text))
+	return p, true
+}
+
+// askDebts answers "who owes me money?" and "how much do I owe Tom?" from the facts that say who owes what.
+func askDebts(w *intentDraft) (plan, bool) {
+	who := textnorm.FoldedWords(w.slotString("few_who"))
+	mine := w.hasKeyword("me") || w.hasKeyword("us")
+	p, _ := planCall("recall", argsOf("query", strings.TrimSpace("owe owes "+strings.Join(who, " ")), "limit", 100))
+	p.keep = func(fact string) bool {
+		words := strings.Fields(strings.ToLower(factText(fact)))
+		i := slices.IndexFunc(words, func(f string) bool { return f == "owe" || f == "owes" || f == "lent" || f == "borrowed" })
+		if i < 1 || !hasEveryWord(fact, who) {
+			return false
+		}
+		owner := words[0] == "i" || words[0] == "we"
+		if words[i] == "lent" {
+			owner = !owner
+		}
+		return owner != mine
+	}
+	p.none = w.g.replyText("not-told", "{words}", quoteText(w.s.text))
 	return p, true
 }
 

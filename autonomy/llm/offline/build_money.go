@@ -64,6 +64,12 @@ func addExpense(w *intentDraft) (plan, bool) {
 			return strings.Replace(w.s.text, said, strings.Trim(answer, " .!"), 1), !doubtfulAmount.MatchString(answer) && strings.ContainsAny(answer, "0123456789")
 		})
 	}
+	if said := w.s.originalText(c.from, c.to); c.currency == "" && !w.isSpending() && isBareClock(said, w.s.now) && strings.ContainsAny(said, ".:") && len(w.s.allTimes()) == 0 && w.s.hasWordOf(0, len(w.s.tokens), "timed-nouns") {
+		if w.s.hasWordOf(0, len(w.s.tokens), "ringing-nouns") { // "alarm 5.05"
+			return noPlan()
+		}
+		return planQuestion("Is "+quoteText(said)+" a price or a time of day? Say \"spent ... on ...\" or \"remind me at ... to ...\".", nil)
+	}
 	if said := w.s.originalText(c.from, c.to); c.currency == "" && !w.isSpending() && len(w.s.allTimes()) > 0 && isBareClock(said, w.s.now) && strings.ContainsAny(said, ".:") {
 		return noPlan() // "parents evening thursday 6.30"
 	}
@@ -108,10 +114,16 @@ func addExpense(w *intentDraft) (plan, bool) {
 		}
 		b.category = short
 	}
+	if w.hasSecondAmount(b.vendor) {
+		b.category = b.vendor
+	}
 	if w.hasSecondAmount(b.category) {
 		return planQuestion("I am not sure how to read "+quoteText(b.category)+" in that, so I logged nothing. Can you send one expense at a time?", nil)
 	}
-	b.vendor = strings.TrimSuffix(b.vendor, " back")                                                      // "paid Tom back 20"
+	b.vendor = strings.TrimSuffix(b.vendor, " back")           // "paid Tom back 20"
+	if strings.HasPrefix(strings.ToLower(b.vendor), "same ") { // "4 for a coffee at the same place"
+		b.vendor = ""
+	}
 	if strings.HasPrefix(b.vendor, "by ") || strings.HasPrefix(b.vendor, "with ") || b.vendor == "cash" { // "paid by card 12 for lunch"
 		b.vendor = ""
 	}
@@ -166,6 +178,9 @@ func (w *intentDraft) hasSecondAmount(category string) bool {
 	words := strings.Fields(strings.ToLower(category))
 	if len(words) < 2 {
 		return false
+	}
+	if slices.ContainsFunc(words, func(f string) bool { return f == "+" || strings.Contains(f, ".") && parsesAsFigure(f) }) {
+		return true
 	}
 	return parsesAsFigure(words[len(words)-1]) || slices.ContainsFunc(words, func(f string) bool { return w.g.lex.containsWord("no-category", f) }) || words[0] == "and"
 }
@@ -341,7 +356,7 @@ func isDayOfMonth(phrase string) bool {
 // für dich" is no expense.
 func addLocalExpense(w *intentDraft) (plan, bool) {
 	c, ok := w.captureOf("amount")
-	if !ok || c.currency == "" || strings.HasSuffix(strings.TrimSpace(w.s.text), "?") {
+	if !ok || c.currency == "" && !w.hasSlot("spent") || strings.HasSuffix(strings.TrimSpace(w.s.text), "?") {
 		return noPlan()
 	}
 	slot := "thing"

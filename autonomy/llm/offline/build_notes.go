@@ -21,6 +21,9 @@ func addNote(w *intentDraft) (plan, bool) {
 	if head := w.slotNorm("text"); strings.HasPrefix(head, "on my calendar") || strings.HasPrefix(head, "in my calendar") || strings.HasPrefix(head, "on the calendar") {
 		return noPlan()
 	}
+	if w.hasKeyword("that") && strings.HasPrefix(strings.ToLower(text), "as ") { // "log that as rent"
+		return noPlan()
+	}
 	lower := strings.ToLower(text)
 	for _, head := range []string{"that ", "about ", "saying ", "of "} {
 		if strings.HasPrefix(lower, head) {
@@ -47,6 +50,9 @@ func listNotes(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	filter := w.slotString("filter")
+	if note := bareName(w.slotString("few_note")); note != "" {
+		return planCall("list_notes", argsOf("query", note))
+	}
 	head, tail, _ := strings.Cut(filter, " ")
 	switch strings.ToLower(head) {
 	case "":

@@ -40,6 +40,16 @@ func askReminder(w *intentDraft) (plan, bool) {
 		if reading := w.g.allReadings(s, false); len(reading) > 0 && reading[0].intent.name == "reminder.add" {
 			return answer, true
 		}
+		if from, to, lifted := s.liftTimes(0, len(s.tokens)); from >= to && len(lifted) > 0 { // "for 5pm"
+			if times != "" {
+				return "", false
+			}
+			when := ""
+			for _, sp := range lifted {
+				when += " " + withoutPreposition(sp.originalPhrase())
+			}
+			return "remind me" + when, true
+		}
 		answer = strings.TrimPrefix(answer, "to ")
 		return "remind me" + times + w.objectOf(answer), answer != ""
 	})
@@ -49,7 +59,7 @@ func addReminder(w *intentDraft) (plan, bool) {
 	d := w.slotDetails("text", false)
 	d.times = append(w.allSpans(), d.times...)
 	d.text = w.reminderText(d.text)
-	if w.hasKeyword("wake") || w.hasKeyword("wake-up") {
+	if w.hasKeyword("wake") || w.hasKeyword("wake-up") || w.hasSlot("wake") {
 		d.times = w.inTheMorning(d.times)
 		if w.isUnlikelyAfternoon(d.times) {
 			t, _ := w.joinTimes(d.times)
@@ -77,6 +87,9 @@ func addReminder(w *intentDraft) (plan, bool) {
 	}
 	if tail, ok := strings.CutPrefix(d.text, "time to "); ok && len(d.times) > 0 && strings.HasPrefix(strings.ToLower(d.times[0].originalPhrase()), "in ") {
 		d.text = tail // "in 2 days time to pay"
+	}
+	if d.text == "time" && len(d.times) > 0 && strings.HasPrefix(strings.ToLower(d.times[0].originalPhrase()), "in ") {
+		return askReminder(w) // "in two days time at 4"
 	}
 	if w.isTimeUnclear(d) {
 		return planQuestion("When exactly should I remind you?", w.timeAnswer(func(when string) string { return "remind me " + when + w.objectOf(withoutTo(d.text)) }))
@@ -176,6 +189,9 @@ func (w *intentDraft) reminderCall(d textDetails) (plan, bool) {
 		if period, tail := w.g.barePeriod(t.phrase); (period == "month" || period == "year") && (tail == "" || strings.HasPrefix(tail, "at ")) { // any day would be a guess
 			return planQuestion("On which day of the "+period+" should I remind you?", w.dayAnswer("every "+period+" on ", tail, again))
 		}
+		if p, ok := w.askWeekly(d, t); ok {
+			return p, true
+		}
 		return planCall("create_reminder", argsOf("text", d.text, "every", t.every))
 	case t.vague:
 		return planQuestion("On which day, and at what time, should I remind you?", w.timeAnswer(again))
@@ -186,7 +202,13 @@ func (w *intentDraft) reminderCall(d textDetails) (plan, bool) {
 	case !t.at.After(w.s.now):
 		return planQuestion("That time has already passed. When should I remind you?", w.timeAnswer(func(when string) string { return again(w.inSamePart(t, when)) }))
 	}
-	return planCall("create_reminder", argsOf("text", d.text, "at", t.rfc3339()))
+	p, ok := planCall("create_reminder", argsOf("text", d.text, "at", t.rfc3339()))
+	if w.g.talk != nil && w.depth == 0 && !t.part && w.isClockOnly(t) && (w.beginsWithAnd() || w.beginsWith("additional-words")) {
+		if q, ok := w.askSameDay(p); ok {
+			return q, true
+		}
+	}
+	return p, ok
 }
 
 // inSamePart returns the time of an answer. After "tonight", a bare hour such as "at 8" is one in the evening.
@@ -266,7 +288,7 @@ func (w *intentDraft) reminderText(text string) string {
 	}
 	for _, t := range w.s.tokens {
 		switch t.norm {
-		case "wake", "wake-up":
+		case "wake", "wake-up", "get":
 			return "wake up"
 		case "alarm", "timer":
 			return t.norm

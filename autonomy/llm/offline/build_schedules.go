@@ -97,7 +97,9 @@ func (w *intentDraft) cannotSchedule(d textDetails, action string) (plan, bool) 
 		return noPlan()
 	}
 	named := w.eventName(action)
-	if w.g.unexplainedText(w.g.parseSentence(named, w.s.now), false) != "" { // the text contains a second request
+	inner := w.g.parseSentence(named, w.s.now)
+	clock := slices.ContainsFunc(inner.allTimes(), func(sp *span) bool { return sp.match.Moment != nil && sp.match.Moment.HasClock })
+	if clock || inner.hasWordOf(0, len(inner.tokens), "hob-words") || w.g.lex.containsWord("anchors", inner.tokens[len(inner.tokens)-1].norm) || w.g.unexplainedText(inner, false) != "" { // the text contains a second request
 		return noPlan()
 	}
 	if !w.g.isDoable(named, w.s.now) || w.g.lex.containsWord("order-verbs", strings.ToLower(strings.Fields(named)[0])) || w.g.lex.containsWord("questions", strings.ToLower(strings.Fields(action)[0])) {
@@ -118,7 +120,7 @@ func (w *intentDraft) cannotSchedule(d textDetails, action string) (plan, bool) 
 	}
 	p, _ := planQuestion("Should I remind you "+w.offeredTime(t, strings.TrimSpace(times))+" of "+quoteText(action)+"?",
 		func(answer string) (string, bool) {
-			return "remind me" + times + " to " + action, w.g.isYes(answer, w.s.now)
+			return "remind me" + times + ` to "` + quoteFree(action) + `"`, w.g.isYes(answer, w.s.now)
 		})
 	return w.withOffer(p, t, action)
 }
@@ -196,10 +198,20 @@ func offerEvent(w *intentDraft) (plan, bool) {
 	}
 	t, err := readMatch(at.span.match, w.s.now)
 	tail := w.s.originalText(at.to, len(w.s.tokens))
+	if err == nil && t.every != "" && strings.ContainsAny(t.phrase, "0123456789") && tail == "" { // "book club is on the first Thursday of every month at 7.30pm"
+		text := w.eventName(w.s.originalText(c.from, min(c.to, at.from)))
+		p, _ := planQuestion("Should I remind you "+t.phrase+" of "+quoteText(text)+"?", func(answer string) (string, bool) {
+			return "remind me " + t.phrase + ` to "` + quoteFree(text) + `"`, w.g.isYes(answer, w.s.now)
+		})
+		return w.withOffer(p, t, text)
+	}
 	if err != nil || t.every != "" || t.vague || t.clock && !t.at.After(w.s.now) || tail == "" && !(w.hasKeyword("is") || w.hasKeyword("are")) || tail == "" && !t.clock || len(w.s.timesInside(at.to, len(w.s.tokens))) > 0 {
 		return noPlan()
 	}
 	text := strings.TrimSpace(w.eventName(w.s.originalText(c.from, min(c.to, at.from))) + " " + tail)
+	if w.s.hasWordOf(at.to, len(w.s.tokens), "hob-words") {
+		return noPlan()
+	}
 	p, _ := planQuestion("Should I remind you "+w.offeredTime(t, at.span.originalPhrase())+" of "+quoteText(text)+"?", func(answer string) (string, bool) {
 		return "remind me " + at.span.originalPhrase() + " to " + text, w.g.isYes(answer, w.s.now)
 	})

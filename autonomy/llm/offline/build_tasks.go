@@ -133,6 +133,9 @@ func (w *intentDraft) dueArgument(d textDetails) (string, plan, bool) {
 		p, _ := planQuestion("A task does not repeat, but a reminder does. To create a reminder instead, say: "+
 			quoteText("remind me "+t.phrase+" to "+d.text), nil)
 		return "", p, false
+	case !t.none && t.at.Year() < w.s.now.Year()-1: // "read 1984 by friday"
+		p, _ := planQuestion("When is it due? "+quoteText(t.phrase)+" is long ago.", w.timeAnswer(func(when string) string { return "add a task to " + d.text + " by " + when }))
+		return "", p, false
 	case t.vague:
 		p, _ := planQuestion("On which day "+t.phrase+" is it due?", w.timeAnswer(func(when string) string {
 			return "add a task to " + d.text + " by " + when
@@ -153,7 +156,7 @@ func listTasks(w *intentDraft) (plan, bool) {
 	for _, name := range []string{"status", "filter"} {
 		c, ok := w.captureOf(name)
 		if ok && !w.taskFilter(c, args) {
-			return noPlan()
+			return w.listDueWithin(c)
 		}
 	}
 	if c, ok := w.captureOf("filter"); ok && w.hasSlot("anything") { // "anything left for friday" asks for reminders too
@@ -235,6 +238,25 @@ func (w *intentDraft) taskFilter(c capture, args map[string]any) bool {
 		return true
 	}
 	return w.addFilter(capture{from: from, to: to}, args)
+}
+
+// listDueWithin lists the open tasks that are due in a range such as "next week".
+func (w *intentDraft) listDueWithin(c capture) (plan, bool) {
+	from, to, times := w.s.liftTimes(c.from, c.to)
+	from, to = w.dropFilterWords(from, to)
+	p, ok := w.rangeOf(times)
+	if !ok || len(times) == 0 || from < to || w.hasSlot("status") || w.hasSlot("level") {
+		return noPlan()
+	}
+	return planLookup(func(results []done) plan {
+		f := readRecords(results, w.s.now)
+		list := f.recordsWithin(p)
+		say := "No open task is due " + whenPhrase(p) + "."
+		if len(list) > 0 {
+			say = "Due " + whenPhrase(p) + ":" + listRecords(list)
+		}
+		return plan{outcome: chat, say: f.withNotes(say)}
+	}, call{"list_tasks", nil})
 }
 
 // dropFilterWords removes words such as "that are due" around a day.

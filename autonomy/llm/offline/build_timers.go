@@ -2,10 +2,12 @@ package offline
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"hob/platform/text/dateparse"
 	"hob/platform/text/textnorm"
 )
 
@@ -108,7 +110,22 @@ func (g *grammar) wishForAnother(said, noun, text, unit string) (string, bool) {
 	if noun == "timer" || noun == "alarm" {
 		return "set a " + noun + " for " + when, true
 	}
+	if at, own, ok := g.cutOwnText(when); ok { // "one for 3pm to post the letter"
+		return "remind me at " + at + " to " + own, true
+	}
 	return "remind me at " + when + " to " + strings.TrimSpace(text), text != ""
+}
+
+// cutOwnText splits "3pm to post the letter". The "to" of "quarter to 3" is part of the time.
+func (g *grammar) cutOwnText(said string) (at, own string, ok bool) {
+	words := strings.Fields(said)
+	for i := 1; i+1 < len(words); i++ {
+		_, number := g.lex.meaningOf("numbers", strings.ToLower(words[i+1]))
+		if strings.EqualFold(words[i], "to") && !number && !isDigit(words[i+1][0]) {
+			return strings.Join(words[:i], " "), strings.Join(words[i+1:], " "), true
+		}
+	}
+	return "", "", false
 }
 
 // timerUnit returns the last unit of time in a message.
@@ -145,7 +162,42 @@ func followAnother(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	p := w.g.inDialogue(nil).planRequests(wish, w.s.now, w.depth)
+	if len(p.calls) == 1 && p.outcome == act {
+		if text, _ := p.calls[0].args["text"].(string); text != "" && !strings.HasSuffix(strings.ToLower(wish), " to "+strings.ToLower(text)) && strings.HasPrefix(wish, "remind ") {
+			return noPlan() // a word between the time and the text is not explained
+		}
+		if q, ok := w.askSameDay(p); ok {
+			return q, true
+		}
+	}
 	return p, p.outcome == act || p.outcome == ask
+}
+
+// askSameDay asks on which day a further reminder is if the record before it is on another day: after "tomorrow at
+// 10", "and at 3pm ..." may mean tomorrow or today.
+func (w *intentDraft) askSameDay(p plan) (plan, bool) {
+	x, ok := w.g.talk.exchangeAgo(0)
+	if !ok || len(p.calls) != 1 || len(x.acts) == 0 || x.acts[len(x.acts)-1].failed || x.acts[len(x.acts)-1].tool != "create_reminder" && x.acts[len(x.acts)-1].tool != "update_reminder" {
+		return noPlan()
+	}
+	it, _ := w.g.talk.focusItem()
+	said, _ := p.calls[0].args["at"].(string)
+	at, err := time.Parse(time.RFC3339, said)
+	if it.made == nil || err != nil || w.recurrenceOf(it) != "" {
+		return noPlan()
+	}
+	before, _, day := w.itemTime(it)
+	same := atClock(before, at.In(w.s.now.Location()))
+	if !day || sameDay(before, at.In(w.s.now.Location())) || !sameDay(before, w.s.now.AddDate(0, 0, 1)) || !same.After(w.s.now) {
+		return noPlan()
+	}
+	q := question{text: upperFirst(dateparse.Format(same, w.s.now)) + " or " + dateparse.Format(at.In(w.s.now.Location()), w.s.now) + "?"}
+	for _, when := range []time.Time{same, at.In(w.s.now.Location())} {
+		args := maps.Clone(p.calls[0].args)
+		args["at"] = when.Format(time.RFC3339)
+		q.options = append(q.options, option{dateparse.Format(when, w.s.now), plan{outcome: act, accounted: true, calls: []call{{"create_reminder", args}}}})
+	}
+	return plan{outcome: ask, question: &q}, true
 }
 
 // isRelative reports whether a time is relative to an unknown time, as in "10 minutes before the

@@ -31,11 +31,24 @@ func (g *grammar) planWithoutReason(s *sentence, depth int) (plan, bool) {
 		if !g.isReason(s, from, to) {
 			continue
 		}
-		if p := g.planSingle(g.parseSentence(request, s.now), depth, false); p.intent != nil && (p.outcome != unknown || p.say != "") && p.intent.rank >= 0 {
+		asked := g.parseSentence(request, s.now)
+		p := g.planSingle(asked, depth, false)
+		if p.intent == nil && from == 0 { // "I'm off to bed, wake me at 7 and remind me to bring the umbrella"
+			p = g.planAll(request, s.now, depth)
+		}
+		refers := from == 0 && asked.hasWordOf(0, len(asked.tokens), "references") && p.createsRecord() // "paid the rent, log that as housing"
+		if p.intent != nil && (p.outcome != unknown || p.say != "") && p.intent.rank >= 0 && !refers {
 			return p, true
 		}
 	}
 	return noPlan()
+}
+
+// createsRecord reports whether a plan creates a record.
+func (p plan) createsRecord() bool {
+	return slices.ContainsFunc(p.calls, func(c call) bool {
+		return strings.HasPrefix(c.name, "create_") || strings.HasPrefix(c.name, "log_") || c.name == "remember"
+	})
 }
 
 // isReason reports whether the tokens [from, to) are a statement that does not affect the adjacent

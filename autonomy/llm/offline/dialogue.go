@@ -150,7 +150,7 @@ func (g *grammar) containsOnly(list, text string) bool {
 
 // changesRecords reports whether the call created, changed or removed a record.
 func (p pastCall) changesRecords() bool {
-	return p.isEffectful() || !p.failed && slices.Contains(removedKinds, p.tool)
+	return p.isEffectful() || !p.failed && slices.Contains(removedKinds, p.tool) && !(p.tool == "undo" && strings.HasPrefix(p.text, "There is nothing"))
 }
 
 // onlyAsked reports whether Hob answered the previous message with a question and changed no record.

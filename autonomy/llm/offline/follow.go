@@ -33,6 +33,8 @@ func followBuilders() map[string]builder {
 		"follow.repeat":   followRepeat,
 		"follow.next_day": followNextDay,
 		"follow.more":     followMore,
+		"follow.encore":   followEncore,
+		"follow.rename":   followRename,
 		"follow.resume":   func(w *intentDraft) (plan, bool) { return planReply(w.g.replyText("nothing-open")) },
 	}
 }
@@ -42,6 +44,10 @@ func followBuilders() map[string]builder {
 func (w *intentDraft) findReferents() []item {
 	list := w.g.talk.mentionedItems()
 	ref := w.slotNorm("ref")
+	if strings.Contains(ref, " just ") { // "the alarm I just set"
+		noun := strings.Fields(bareName(ref))[0]
+		ref = cmp.Or(map[string]string{"one": "it", "what": "it"}[noun], noun)
+	}
 	if m, ok := w.g.lex.meaningOf("refs", ref); ok {
 		ref = m
 	}
@@ -364,6 +370,16 @@ func followSwap(w *intentDraft) (plan, bool) {
 		}
 	}
 	return noPlan()
+}
+
+// followRename handles "rename the second one to defrost the garage freezer".
+func followRename(w *intentDraft) (plan, bool) {
+	list := w.findReferents()
+	c, _ := w.captureOf("text")
+	if len(list) != 1 || !w.noLead() || w.isQuestion() || len(w.s.timesInside(c.from, c.to)) > 0 {
+		return noPlan()
+	}
+	return w.updateText(list[0], w.s.originalText(c.from, c.to))
 }
 
 // swapTexts returns the old and the new text of a correction. If no word such as "not" separates

@@ -10,6 +10,29 @@ import (
 	"hob/platform/text/lazyregexp"
 )
 
+// askWhichWeek asks which week is meant if a record weeks ahead is moved to a day of the week: after "3 January",
+// "move it to Monday" may mean the Monday after that day.
+func (w *intentDraft) askWhichWeek(it item, t timing, move func(timing) plan) (plan, bool) {
+	old, _, day := w.itemTime(it)
+	if !day || t.every != "" || t.part || !w.g.lex.containsWord("weekdays", strings.ToLower(firstField(t.phrase))) || old.Before(t.at.AddDate(0, 0, 4)) {
+		return noPlan()
+	}
+	near := t.at
+	for near.Before(startOfDay(old).AddDate(0, 0, -3)) {
+		near = near.AddDate(0, 0, 7)
+	}
+	q := question{text: "On " + dateparse.FormatDay(near, w.s.now) + " or on " + dateparse.FormatDay(t.at, w.s.now) + "?"}
+	for _, at := range []time.Time{near, t.at} {
+		moved := t
+		moved.at, moved.phrase = at, at.Format("2 January 2006")
+		if t.clock {
+			moved.phrase += at.Format(" at 15:04")
+		}
+		q.options = append(q.options, option{at.Format("2 January Monday 2nd") + " " + ordinalForm(at.Day()), move(moved)})
+	}
+	return plan{outcome: ask, question: &q}, true
+}
+
 // moveItem returns the plan that moves a record to t. A time of day alone keeps the day, and a day
 // alone keeps the time of day.
 func (w *intentDraft) moveItem(it item, t timing) (plan, bool) {
@@ -17,6 +40,13 @@ func (w *intentDraft) moveItem(it item, t timing) (plan, bool) {
 	switch it.kind {
 	case "reminder":
 		if every := w.recurrenceOf(it); every != "" || t.every != "" {
+			if e, err := dateparse.ParseEvery(every, w.s.now); err == nil && onlyClock && e.Except != "" && len(strings.Fields(e.Cron)) == 5 {
+				return w.moveToClock(it, t, func(at time.Time) call {
+					f := strings.Fields(e.Cron)
+					e.Cron = strings.Join(append([]string{strconv.Itoa(at.Minute()), strconv.Itoa(at.Hour())}, f[2:]...), " ")
+					return call{"update_reminder", argsOf("reminder", it.ref, "every", dateparse.DescribeEvery(e))}
+				})
+			}
 			if f := strings.Fields(every); onlyClock && len(f) == 5 {
 				return w.moveToClock(it, t, func(at time.Time) call {
 					f[0], f[1] = strconv.Itoa(at.Minute()), strconv.Itoa(at.Hour())
@@ -39,7 +69,10 @@ func (w *intentDraft) moveItem(it item, t timing) (plan, bool) {
 			return planCall("update_reminder", argsOf("reminder", it.ref, "every", next))
 		}
 		if t.part { // "in the afternoon" keeps the day
-			old, _, day := w.itemTime(it)
+			old, clock, day := w.itemTime(it)
+			if next := startOfDay(w.s.now).AddDate(0, 0, 1); clock && day && t.phrase == "tonight" && !old.Before(next) && old.Before(next.Add(5*time.Hour)) {
+				return planReply(quoteText(it.ref) + " is already set for tonight: " + dateparse.Format(old, w.s.now) + ".")
+			}
 			m, err := dateparse.Parse(old.Format("2 January 2006 ")+"in the "+strings.TrimPrefix(strings.TrimPrefix(t.phrase, "in "), "the "), w.s.now)
 			if day && err == nil && m.HasClock && sameDay(m.Time, old) {
 				return planCall("update_reminder", argsOf("reminder", it.ref, "at", m.Time.Format(time.RFC3339)))

@@ -240,3 +240,13 @@ func followMore(w *intentDraft) (plan, bool) {
 	}
 	return p, p.outcome == act && p.intent == before.intent
 }
+
+// followEncore repeats the answer to a request that Hob cannot do, such as "tell me a joke".
+func followEncore(w *intentDraft) (plan, bool) {
+	x, ok := w.g.talk.exchangeAgo(0)
+	if !ok || len(x.acts) > 0 || strings.HasSuffix(x.reply, "?") {
+		return noPlan()
+	}
+	p := w.g.inDialogue(nil).planRequests(x.own, w.s.now, w.depth)
+	return p, p.outcome == unknown && p.say != "" && p.say == x.reply
+}

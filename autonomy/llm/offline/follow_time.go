@@ -43,7 +43,7 @@ func (w *intentDraft) itemTime(it item) (at time.Time, clock, day bool) {
 		return at, clock, true
 	}
 	if i := strings.LastIndex(shown, " at "); i > 0 { // "every 3 days at 08:00"
-		if t, err := time.Parse("15:04", shown[i+len(" at "):]); err == nil {
+		if t, err := time.Parse("15:04", shown[i+len(" at "):min(len(shown), i+len(" at 15:04"))]); err == nil {
 			return t, true, false
 		}
 	}
@@ -219,10 +219,10 @@ func followExcept(w *intentDraft) (plan, bool) {
 	}
 	if err == nil && t.every == "" {
 		p, ok := w.rangeOf([]*span{c.span})
-		if !ok || p.To.Sub(p.From) > 8*24*time.Hour {
+		if !ok || p.To.Sub(p.From) > 32*24*time.Hour {
 			return noPlan()
 		}
-		return w.skipOccurrences(p, 8)
+		return w.skipOccurrences(p, maxSkipped+1)
 	}
 	off := strings.Fields(t.every)
 	if err != nil || len(off) != 5 || off[4] == "*" || off[2] != "*" {
@@ -245,24 +245,31 @@ func followExcept(w *intentDraft) (plan, bool) {
 	})
 }
 
+// maxSkipped is the maximum number of days that one message excludes from a recurrence.
+const maxSkipped = 8
+
 // skipOccurrences handles "not this week though" and "skip tomorrow": it excludes the days in a period, at
 // most limit of them, from a recurrence.
 func (w *intentDraft) skipOccurrences(p dateparse.Period, limit int) (plan, bool) {
 	return w.changeEach(func(it item) (plan, bool) {
 		cron := w.recurrenceOf(it)
 		f := strings.Fields(cron)
-		if it.kind != "reminder" || len(f) != 5 || f[2] != "*" || f[3] != "*" {
+		if it.kind != "reminder" || len(f) != 5 || f[3] != "*" || f[2] != "*" && strings.ContainsAny(f[2], ",-/L") {
 			return noPlan()
 		}
 		var days []string
 		for day := startOfDay(p.From); day.Before(p.To) && len(days) < limit; day = day.AddDate(0, 0, 1) {
 			at, clock, _ := w.itemTime(it)
-			if slices.Contains(weekdaysOf(f[4]), int(day.Weekday())) && (!clock || atClock(day, at).After(w.s.now)) {
+			due := slices.Contains(weekdaysOf(f[4]), int(day.Weekday())) && (f[2] == "*" || f[2] == strconv.Itoa(day.Day()))
+			if due && (!clock || atClock(day, at).After(w.s.now)) {
 				days = append(days, day.Format(time.DateOnly))
 			}
 		}
-		if len(days) == 0 {
+		switch {
+		case len(days) == 0:
 			return planReply("That reminder is not due then, so I changed nothing.")
+		case len(days) > maxSkipped:
+			return planReply("That would exclude more than " + strconv.Itoa(maxSkipped) + " days, so I changed nothing. Cancel the reminder and set it again later instead.")
 		}
 		every := dateparse.DescribeEvery(dateparse.Every{Cron: cron, Except: strings.Join(days, ",")})
 		return planCall("update_reminder", argsOf("reminder", it.ref, "every", every))
@@ -414,11 +421,24 @@ func followWhen(w *intentDraft) (plan, bool) {
 	if c.span == nil || !w.noLead() || w.isQuestion() || w.beginsWithAnd() && !w.hasSlot("ref") && !w.hasKeyword("instead") {
 		return noPlan()
 	}
+	if x, ok := w.g.talk.exchangeAgo(0); ok && len(x.acts) == 0 && !w.hasSlot("ref") && w.s.onlyTimesAnd("prepositions") && !w.beginsWith("correction-starts") {
+		return noPlan() // a bare time after a message that Hob did not understand belongs to that message
+	}
 	t, err := readMatch(c.span.match, w.s.now)
 	if err != nil || t.vague || t.none || strings.HasSuffix(t.phrase, "later") || strings.HasSuffix(t.phrase, "earlier") { // see followShift
 		return noPlan()
 	}
-	return w.changeEach(func(it item) (plan, bool) { return w.moveItem(it, t) })
+	return w.changeEach(func(it item) (plan, bool) {
+		p, ok := w.askWhichWeek(it, t, func(t timing) plan {
+			p, _ := w.moveItem(it, t)
+			p.accounted = true
+			return p
+		})
+		if ok {
+			return p, true
+		}
+		return w.moveItem(it, t)
+	})
 }
 
 // shiftOf returns the duration in a slot.

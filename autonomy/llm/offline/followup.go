@@ -1,9 +1,12 @@
 package offline
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
+
+	"hob/platform/text/lazyregexp"
 )
 
 // These limits determine how long a question stays open: the number of exchanges after it, the
@@ -53,10 +56,16 @@ func (t *turn) pendingQuestion() *question {
 	return q
 }
 
+// halfAnswer matches an answer that is only a half of the day.
+var halfAnswer = lazyregexp.New(`^(?:no|sorry|oh|it is|it's|its|i mean|i meant|,| )*(?:in the |at )?(am|pm|morning|afternoon|evening)(?:[ ,]+(?:i mean|i meant|obviously|of course|please|sorry))*[ .!]*$`)
+
 // answerTo interprets text as the answer to a question, unless the text is clearly something else.
 // The complete text must be part of the answer.
 func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
 	text = g.replaceSame(q, text, now)
+	if m := halfAnswer.FindStringSubmatch(strings.ToLower(text)); m != nil && q != nil && q.complete != nil && g.code == "" { // "am i mean"
+		text = "in the " + cmp.Or(map[string]string{"am": "morning", "pm": "afternoon"}[m[1]], m[1])
+	}
 	if q == nil {
 		return g.planRequests(text, now, 0)
 	}

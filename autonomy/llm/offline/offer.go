@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hob/platform/text/dateparse"
+	"hob/platform/text/lazyregexp"
 )
 
 // offer is a reminder that an open question offers. Until the user agrees or declines, messages can change
@@ -65,6 +66,15 @@ func (g *grammar) amendQuestion(q *question, text string, now time.Time) (plan, 
 	}
 	if slots, ok := w.tryEdge("prefix.lead", all); ok {
 		return w.addLead(*q.offer, slots)
+	}
+	if m := offeredEvent.FindStringSubmatch(q.offer.text); m != nil { // "no, two hours" after "an hour before"
+		from := 0
+		for from < all.to-1 && (w.s.tokens[from].kind == punct || g.lex.containsWord("correction-starts", w.s.tokens[from].norm)) {
+			from++
+		}
+		if by, ok := w.durationOf(w.s.originalText(from, all.to)); ok && by > 0 {
+			return w.addLead(*q.offer, map[string]capture{"lead": {from: from, to: all.to}})
+		}
 	}
 	if slots, ok := w.tryEdge("prefix.length", all); ok {
 		length := w.s.originalText(slots["length"].from, slots["length"].to)
@@ -165,12 +175,20 @@ func (w *intentDraft) addLead(o offer, slots map[string]capture) (plan, bool) {
 	if !ok || by <= 0 || len(o.times) > 1 || !clock || !day {
 		return noPlan()
 	}
+	if m := offeredEvent.FindStringSubmatch(o.text); m != nil { // "actually 30 minutes before"
+		if at, err := time.Parse("15:04", m[2]); err == nil {
+			o.text, old = m[1], atClock(old, at)
+		}
+	}
 	early := argsOf("at", old.Add(-by).Format(time.RFC3339))
 	if _, more := slots["more"]; more {
 		return w.offerAgain(offer{o.text, []map[string]any{early, o.times[0]}})
 	}
 	return w.offerAgain(offer{o.text + " (" + old.Format("15:04") + ")", []map[string]any{early}})
 }
+
+// offeredEvent matches the text of an offered reminder that precedes its event.
+var offeredEvent = lazyregexp.New(`^(.+) \((\d\d:\d\d)\)$`)
 
 // offeredItem returns an offered reminder as a record of the conversation.
 func offeredItem(args map[string]any) item {
@@ -235,7 +253,9 @@ func (w *intentDraft) amendedTime(offered string) (t timing, more, ok bool) {
 		return slices.ContainsFunc(spans, func(sp *span) bool { return i >= sp.from && i < sp.to })
 	}
 	isNot := func(i int) bool { return i >= 0 && w.g.lex.containsWord("negations", w.s.tokens[i].norm) }
-	spans = slices.DeleteFunc(slices.Clone(spans), func(sp *span) bool { return sp.from > 0 && w.s.tokens[sp.from-1].norm == "not" }) // "Friday, not Thursday"
+	spans = slices.DeleteFunc(slices.Clone(spans), func(sp *span) bool {
+		return sp.from > 0 && w.s.tokens[sp.from-1].norm == "not" || sp.from > 1 && w.s.tokens[sp.from-2].norm == "not" && w.g.lex.containsWord("suiting-verbs", w.s.tokens[sp.from-1].norm) // "Friday, not Thursday", "she can not do Thursday"
+	})
 	named := strings.Fields(strings.ToLower(offered))
 	all := w.s.allTimes()
 	number := ""
@@ -243,7 +263,9 @@ func (w *intentDraft) amendedTime(offered string) (t timing, more, ok bool) {
 		switch {
 		case tok.kind == punct, inside(i), slices.Contains(named, tok.norm):
 		case slices.ContainsFunc(all, func(sp *span) bool { return i >= sp.from && i < sp.to }): // a rejected time
-		case isNot(i) && tok.norm != "no" && !slices.ContainsFunc(all, func(sp *span) bool { return sp.from == i+1 }):
+		case isNot(i) && tok.norm != "no" && !slices.ContainsFunc(all, func(sp *span) bool {
+			return sp.from == i+1 || sp.from == i+2 && w.g.lex.containsWord("suiting-verbs", w.s.tokens[i+1].norm)
+		}):
 			return timing{}, false, false
 		case w.g.lex.containsWord("additional-words", tok.norm):
 			more = true

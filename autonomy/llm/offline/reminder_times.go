@@ -14,6 +14,42 @@ import (
 // lengthPhrase matches a length of time with an article, unlike "for next week".
 var lengthPhrase = lazyregexp.New(`(?i)^(for )?(the|a|the whole|the next|the coming|the rest of the) .*(week|weeks|month|months|days)\b`)
 
+// askWeekly asks whether "from Thursday to Sunday at 8" means each week. Without "every", it may mean the next such
+// days only.
+func (w *intentDraft) askWeekly(d textDetails, t timing) (plan, bool) {
+	f := strings.Fields(t.every)
+	lower := strings.ToLower(t.phrase)
+	if len(f) != 5 || f[4] == "*" || f[4] == "1-5" || f[2] != "*" || !dayRange.MatchString(lower) {
+		return noPlan()
+	}
+	first, err := dateparse.Parse(dayRange.FindStringSubmatch(lower)[1], w.s.now)
+	clock, err2 := time.Parse("15 4", f[1]+" "+f[0])
+	if err != nil || err2 != nil {
+		return noPlan()
+	}
+	once := plan{outcome: act, accounted: true}
+	var last time.Time
+	for i := range 7 {
+		at := atClock(first.Time.AddDate(0, 0, i), clock)
+		if !slices.Contains(weekdaysOf(f[4]), int(at.Weekday())) {
+			break
+		}
+		once.calls, last = append(once.calls, call{"create_reminder", argsOf("text", d.text, "at", at.Format(time.RFC3339))}), at
+	}
+	weekly, _ := planCall("create_reminder", argsOf("text", d.text, "every", t.every))
+	weekly.accounted = true
+	if len(once.calls) < 2 || !atClock(first.Time, clock).After(w.s.now) {
+		return noPlan()
+	}
+	return plan{outcome: ask, question: &question{
+		text:    "Only from " + dateparse.FormatDay(first.Time, w.s.now) + " to " + dateparse.FormatDay(last, w.s.now) + ", or every week?",
+		options: []option{{"only this once just these days no", once}, {"every week each always weekly repeat", weekly}},
+	}}, true
+}
+
+// dayRange matches a range of days of the week that does not say "every".
+var dayRange = lazyregexp.New(`^(?:from )?(\pL+day|mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun) (?:to|until|till|through|-) `)
+
 // isTimeUnclear reports whether the words around the time leave doubt about it: "at 20 to to leave" lacks the
 // hour, and "tomorrow's meeting at 9" has the day of the meeting.
 func (w *intentDraft) isTimeUnclear(d textDetails) bool {

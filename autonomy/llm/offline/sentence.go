@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hob/platform/text/dateparse"
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/sorting"
 )
 
@@ -67,6 +68,8 @@ func (s *sentence) addTimes(start, end int) {
 		switch {
 		case !ok || s.isOtherWord(to):
 		case m.Every != nil && strings.HasSuffix(s.tokens[to-1].norm, "'s"): // "friday's party" is one party
+		case m.Moment != nil && m.Moment.HasClock && s.nounClockIn(from, to) > 0: // "tomorrow about the 8:15 train"
+			s.addTimes(m.Start, max(m.Start, s.tokens[s.nounClockIn(from, to)-1].start))
 		case s.endsName(from):
 			if from+1 < to {
 				s.addTimes(s.tokens[from+1].start, m.End)
@@ -284,7 +287,7 @@ func (s *sentence) liftTimes(from, to int) (int, int, []*span) {
 	for {
 		from = s.skipPunctuation(from)
 		sp := s.spanAt(from)
-		if sp == nil || sp.to > to {
+		if sp == nil || sp.to > to || s.isNounClock(sp, from, to) {
 			break
 		}
 		times = append(times, sp)
@@ -303,6 +306,35 @@ func (s *sentence) liftTimes(from, to int) (int, int, []*span) {
 		to = start
 	}
 	return from, to, append(times, tail...)
+}
+
+// nounClockIn returns the index of the time of day at the end of the tokens [from, to) if it belongs to the noun after
+// it, as in "the 8:15 train", or 0.
+func (s *sentence) nounClockIn(from, to int) int {
+	i := to - 1
+	if i > from && (s.tokens[i].norm == "am" || s.tokens[i].norm == "pm") {
+		i--
+	}
+	if i < 1 || i < from || to >= len(s.tokens) || !nounClock.MatchString(s.tokens[i].norm) || s.tokens[i-1].norm != "the" && !s.lex.containsWord("owned-starts", s.tokens[i-1].norm) {
+		return 0
+	}
+	next := s.tokens[to]
+	if next.kind != word || next.norm == "to" || isDigit(next.norm[0]) || s.lex.containsWord("prepositions", next.norm) || s.lex.containsWord("joiners", next.norm) {
+		return 0
+	}
+	return i
+}
+
+// nounClock matches a time of day in digits that is no number or day.
+var nounClock = lazyregexp.New(`^\d{1,2}([:.]\d\d)?(am|pm)?$`)
+
+// isNounClock reports whether the tokens [from, to) begin with a time of day that belongs to a noun: "the 8:15 train".
+func (s *sentence) isNounClock(sp *span, from, to int) bool {
+	if sp.to >= to || s.tokens[from].norm != "the" && !s.lex.containsWord("owned-starts", s.tokens[from].norm) || sp.match.Moment == nil || !sp.match.Moment.HasClock {
+		return false
+	}
+	next := s.tokens[sp.to]
+	return next.kind == word && next.norm != "to" && !s.lex.containsWord("prepositions", next.norm) && !s.lex.containsWord("joiners", next.norm)
 }
 
 // timesInside returns the times within the tokens [from, to).

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"hob/platform/text/lazyregexp"
 )
 
 // spellFigures replaces numbers and fractions in words: "two thirds of 60" becomes "(2/3) of 60".
@@ -21,6 +23,8 @@ func (g *grammar) spellFigures(text string) string {
 			}
 			out = append(out, "("+n+g.fractionOf(words[i+1])+")")
 			i++
+		case i+1 < len(words) && words[i+1] == "of" && plainFraction.MatchString(word): // "3/8 of 560"
+			out = append(out, "("+word+")")
 		case isNumber && i+1 < len(words) && strings.HasSuffix(n, "0") && len(n) == 2: // "twenty five"
 			if one, ok := g.lex.meaningOf("numbers", strings.TrimRight(words[i+1], "?!.,")); ok && len(one) == 1 {
 				out = append(out, n[:1]+one)
@@ -36,6 +40,9 @@ func (g *grammar) spellFigures(text string) string {
 	}
 	return strings.Join(out, " ")
 }
+
+// plainFraction matches a fraction in digits.
+var plainFraction = lazyregexp.New(`^\d+/\d+$`)
 
 // fractionOf returns the divisor of a fraction in words: "/3" for "thirds".
 func (g *grammar) fractionOf(word string) string {

@@ -224,6 +224,17 @@ func (w *intentDraft) completeChoice(choices []string, complete func(string) str
 				return complete(c), true
 			}
 		}
+		if half, ok := strings.CutPrefix(plain, "in the "); ok { // "in the morning"
+			var found []string
+			for _, c := range choices {
+				if m, err := dateparse.Parse(c, w.s.now); err == nil && m.HasClock && (m.Time.Hour() < 12) == (half == "morning") {
+					found = append(found, c)
+				}
+			}
+			if len(found) == 1 {
+				return complete(found[0]), true
+			}
+		}
 		for i, word := range []string{"first", "second", "third"} {
 			if i < len(choices) && (plain == word || plain == "the "+word || plain == "the "+word+" one") {
 				return complete(choices[i]), true
@@ -265,22 +276,29 @@ func (w *intentDraft) clockAnswer(day timing, complete func(string) string) func
 		if phrase == "" {
 			return "", false
 		}
-		joined := day.at.Format(time.DateOnly) + " " + phrase
-		if m, err := dateparse.Parse(joined, w.s.now); err == nil && m.HasClock {
-			return complete("on " + joined), true
+		for _, link := range []string{" ", " at "} { // "9 in the morning"
+			joined := day.at.Format(time.DateOnly) + link + withoutPreposition(phrase)
+			if m, err := dateparse.Parse(joined, w.s.now); err == nil && m.HasClock && !m.Time.Before(startOfDay(day.at)) && !m.Time.After(startOfDay(day.at).AddDate(0, 0, 1)) { // midnight ends the day
+				return complete("on " + joined), true
+			}
 		}
-		return complete(w.g.recurrenceOn(phrase, day.at)), true
+		return complete(w.g.recurrenceOn(phrase, day.at)), !isBareClock(phrase, w.s.now) // which would drop the day
 	}
 }
 
 // timeIn returns the time in an answer such as "oh, tomorrow at 9 please" or "9".
 func (w *intentDraft) timeIn(answer string) string {
 	s := w.g.parseSentence(answer, w.s.now)
-	for len(s.tokens) > 1 && len(s.spans) > 0 && s.tokens[0].norm != "not" && w.g.lex.containsWord("correction-starts", s.tokens[0].norm) { // "no wait, 7 in the evening"
+	for len(s.tokens) > 1 && s.tokens[0].norm != "not" && w.g.lex.containsWord("correction-starts", s.tokens[0].norm) { // "no wait, 7 in the evening"
 		s = w.g.parseSentence(s.text[s.tokens[s.skipPunctuation(1)].start:], w.s.now)
 	}
 	if spans := s.allTimes(); len(spans) == 2 && s.tokens[0].norm == "not" && spans[0].from == 1 { // "not tonight, tomorrow night"
 		s = w.g.parseSentence(s.text[s.tokens[s.skipPunctuation(spans[0].to)].start:], w.s.now)
+	}
+	for _, lead := range []string{"make it", "make that", "let us say", "let us make it", "say", "better"} { // "make it 6.20"
+		if n := len(strings.Fields(lead)); len(s.spans) == 0 && s.normalizedText(0, min(n, len(s.tokens))) == lead && n < len(s.tokens) {
+			s = w.g.parseSentence(s.text[s.tokens[n].start:], w.s.now)
+		}
 	}
 	phrase := ""
 	spans := s.allTimes()

@@ -171,6 +171,11 @@ func (sp *splitter) splitRequests(s *sentence, whole plan) (plan, bool) {
 				p.intent = left.intent
 				return p, true
 			}
+			if left.isUnnamedExpense() && right.isExpense() { // "spent 3 and 4 on coffee"
+				p, _ := planQuestion("I am not sure what "+quoteText(before.originalText(0, len(before.tokens)))+" was for, so I logged nothing. Can you send one expense at a time?", nil)
+				p.intent = left.intent
+				return p, true
+			}
 			if !own {
 				left = shareDate(before, left, right)
 			}
@@ -186,12 +191,19 @@ func (p plan) removesRecord() bool {
 	return slices.ContainsFunc(p.calls, func(c call) bool { return slices.Contains(removedKinds, c.name) || c.name == "delete_calendar_event" })
 }
 
+// isExpense reports whether a plan only logs expenses.
+func (p plan) isExpense() bool {
+	return len(p.calls) > 0 && !slices.ContainsFunc(p.calls, func(c call) bool { return c.name != "log_expense" })
+}
+
+// isUnnamedExpense reports whether a plan only logs expenses without a purpose and a payee.
+func (p plan) isUnnamedExpense() bool {
+	return p.isExpense() && !slices.ContainsFunc(p.calls, func(c call) bool { return c.args["category"] != nil || c.args["vendor"] != nil })
+}
+
 // shareDate gives the expenses before a joint the day after it: "4 on coffee and 12 on lunch yesterday".
 func shareDate(before *sentence, left, right plan) plan {
-	expenses := func(p plan) bool {
-		return len(p.calls) > 0 && !slices.ContainsFunc(p.calls, func(c call) bool { return c.name != "log_expense" })
-	}
-	if len(before.allTimes()) > 0 || !expenses(left) || !expenses(right) || right.calls[0].args["date"] == nil {
+	if len(before.allTimes()) > 0 || !left.isExpense() || !right.isExpense() || right.calls[0].args["date"] == nil {
 		return left
 	}
 	left.calls = slices.Clone(left.calls)
