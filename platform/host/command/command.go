@@ -215,7 +215,7 @@ func (j *Analyzer) resolveDir(given string) (string, error) {
 			Remedy: "commands run in the folders of files.allowed: " + strings.Join(j.allowed, ", "),
 		}
 	case !p.exists || !p.folder:
-		return "", &Refusal{Err: ErrInvalid, Message: "folder " + given + " does not exist", Remedy: "name an existing folder"}
+		return "", &Refusal{Err: ErrInvalid, Message: "folder " + given + " does not exist", Remedy: "create it, or name an existing folder"}
 	}
 	return p.abs, nil
 }
