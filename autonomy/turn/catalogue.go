@@ -197,7 +197,7 @@ func (tc *toolCalls) routingMiddleware() middleware {
 		t, ok := tc.o.Catalog.Get(name)
 		if other, there := tc.findOtherAgentTool(name); !ok && there {
 			s.tool = other
-			return tools.Errorf(tools.PolicyDenied, "%s: %s is not one of your tools; do without it, or say what is missing", tools.PolicyDenied, tools.Clean(name))
+			return tools.Errorf(tools.PolicyDenied, "%s is not one of your tools; do without it, or say what is missing", tools.Clean(name))
 		}
 		if service, _, foreign := strings.Cut(name, "__"); !ok && foreign && tc.canConnect(service) {
 			return tools.Errorf(tools.NotConnected, "there is no tool %q, because its service is not connected; call %s with {\"service\": %q}", tools.Clean(name), tools.Clean(tools.ConnectService), tools.Clean(service))

@@ -179,7 +179,7 @@ func denialError(name string, err error) error {
 	if _, ok := errors.AsType[*tools.Error](err); ok {
 		return err
 	}
-	return tools.Errorf(tools.PolicyDenied, "%s: the check %q failed, so the call is refused: %w", tools.PolicyDenied, tools.Clean(name), err)
+	return tools.Errorf(tools.PolicyDenied, "the check %q failed, so the call is refused: %w", tools.Clean(name), err)
 }
 
 // checkWithRecover runs the check of a link and converts a panic into an error.

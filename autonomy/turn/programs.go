@@ -61,7 +61,7 @@ func (hc *hookChain) programMiddleware() middleware {
 			added, err := hc.o.Programs.Run(ctx, hc.callEvent(config.ToolBefore, s))
 			s.added = added
 			if refused, ok := errors.AsType[*hooks.Refusal](err); ok {
-				return tools.Errorf(tools.PolicyDenied, "%s: %s", tools.PolicyDenied, refused.Error())
+				return tools.Errorf(tools.PolicyDenied, "%s", refused.Error())
 			}
 			return err
 		}

@@ -63,7 +63,7 @@ func (s *callStep) applyDenial() {
 		src = tools.SourceOf(s.dec.Judgment.Refused)
 	}
 	code := cmp.Or(s.dec.Code, tools.PolicyDenied)
-	s.err = &tools.Error{Code: code, Message: string(code) + ": " + s.dec.Reason, Source: src}
+	s.err = &tools.Error{Code: code, Message: s.dec.Reason, Source: src}
 }
 
 // refuseUngranted refuses a call whose grant ended before it started.
@@ -72,7 +72,7 @@ func (s *callStep) refuseUngranted(err error) bool {
 		return false
 	}
 	rule := s.dec.Rule
-	s.refuseCall(rule, tools.Errorf(tools.PolicyDenied, "%s: %w", tools.PolicyDenied, tools.CleanErr(guard.ErrGrantEnded)))
+	s.refuseCall(rule, tools.Errorf(tools.PolicyDenied, "%w", tools.CleanErr(guard.ErrGrantEnded)))
 	return true
 }
 

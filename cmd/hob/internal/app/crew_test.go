@@ -137,7 +137,7 @@ func TestDelegation_Depth(t *testing.T) {
 		return delegate(map[string]any{"task": level})
 	})
 	_, body := h.post("home", "top")
-	if !regexp.MustCompile(`top got .*middle got .*bottom got \[error policy_denied: policy_denied: delegate_tasks is not one of your tools`).MatchString(body) {
+	if !regexp.MustCompile(`top got .*middle got .*bottom got \[error policy_denied: delegate_tasks is not one of your tools`).MatchString(body) {
 		t.Error(body)
 	}
 	if n := len(h.delegations()); n != 2 {
