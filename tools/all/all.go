@@ -316,10 +316,11 @@ func (d Deps) WithSources(s *sources.Sources, now func() time.Time, matters func
 	return d
 }
 
-// Jobs returns the background work of the tools. Each job runs until its context ends.
-func (d Deps) Jobs() (out []func(context.Context) error) {
+// Jobs returns the background work of the tools, which pause stops. Each job runs until its context
+// ends.
+func (d Deps) Jobs(pause mail.PauseState) (out []func(context.Context) error) {
 	if d.Mail.Rules != nil {
-		out = append(out, d.Mail.Rules.Run)
+		out = append(out, func(ctx context.Context) error { return d.Mail.Rules.Run(ctx, pause) })
 	}
 	return out
 }

@@ -147,6 +147,9 @@ type RulesOptions struct {
 	Log *slog.Logger
 }
 
+// PauseState returns the end of the user's pause of background work, and whether it is on.
+type PauseState func(ctx context.Context) (until time.Time, on bool, err error)
+
 // NewRules returns the rules.
 func NewRules(o RulesOptions) *Rules {
 	if o.Log == nil {

@@ -21,8 +21,9 @@ const maxCatchUp = 1000
 
 // Run applies the rules to arriving messages until ctx ends. It connects only to the accounts that
 // have rules: the server announces new messages on the connection. After a failure it connects
-// again, and continues with the messages that arrived in the meantime.
-func (r *Rules) Run(ctx context.Context) error {
+// again, and continues with the messages that arrived in the meantime. During a pause it changes no
+// message; it applies the rules to them afterwards. Without pause, there are no pauses.
+func (r *Rules) Run(ctx context.Context, pause PauseState) error {
 	for ctx.Err() == nil {
 		rules, err := queryRules(r.opt.Store.Reader(ctx))
 		if err != nil {
@@ -35,7 +36,7 @@ func (r *Rules) Run(ctx context.Context) error {
 		var wg sync.WaitGroup
 		for _, a := range r.opt.Accounts() {
 			if own := rulesOf(rules, a.Name); len(own) > 0 {
-				wg.Go(func() { r.followAccount(running, a, own) })
+				wg.Go(func() { r.followAccount(running, a, own, pause) })
 			}
 		}
 		select {
@@ -54,11 +55,11 @@ func rulesOf(rules []mailRule, account string) []mailRule {
 }
 
 // followAccount applies the rules to one account. It retries after failures.
-func (r *Rules) followAccount(ctx context.Context, a pim.Account, rules []mailRule) {
+func (r *Rules) followAccount(ctx context.Context, a pim.Account, rules []mailRule, pause PauseState) {
 	pauses := retry.Backoff{First: 5 * time.Second, Max: 15 * time.Minute, Jitter: 0.5}
 	for failures := 0; ctx.Err() == nil; {
 		began := time.Now()
-		err := r.followInbox(ctx, a, rules)
+		err := r.followInbox(ctx, a, rules, pause)
 		if ctx.Err() != nil {
 			return
 		}
@@ -72,7 +73,10 @@ func (r *Rules) followAccount(ctx context.Context, a pim.Account, rules []mailRu
 	}
 }
 
-func (r *Rules) followInbox(ctx context.Context, a pim.Account, rules []mailRule) error {
+func (r *Rules) followInbox(ctx context.Context, a pim.Account, rules []mailRule, pause PauseState) error {
+	if err := waitForPause(ctx, pause); err != nil {
+		return err
+	}
 	c, err := imapmail.Open(ctx, a)
 	if err != nil {
 		return err
@@ -87,6 +91,23 @@ func (r *Rules) followInbox(ctx context.Context, a pim.Account, rules []mailRule
 			return err
 		}
 		if err := c.Wait(ctx, nil); err != nil {
+			return err
+		}
+		if err := waitForPause(ctx, pause); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waitForPause returns when no pause is on. A pause may end early, so it looks again every 15 s.
+func waitForPause(ctx context.Context, pause PauseState) error {
+	for pause != nil {
+		until, on, err := pause(ctx)
+		if err != nil || !on {
+			return err
+		}
+		if err := retry.Sleep(ctx, min(time.Until(until), 15*time.Second)); err != nil {
 			return err
 		}
 	}

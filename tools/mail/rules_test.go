@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,6 +25,8 @@ type ruleFixture struct {
 	st     *store.Store
 	by     map[string]tools.Tool
 	stop   func()
+	paused atomic.Bool
+	looked chan struct{} // receives a value when the rules have found the pause
 }
 
 func startRules(t *testing.T) *ruleFixture {
@@ -33,7 +36,7 @@ func startRules(t *testing.T) *ruleFixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = st.Close() })
-	f := &ruleFixture{t: t, server: pimtest.StartDovecot(t, ""), st: st, by: map[string]tools.Tool{}}
+	f := &ruleFixture{t: t, server: pimtest.StartDovecot(t, ""), st: st, by: map[string]tools.Tool{}, looked: make(chan struct{}, 100)}
 	f.run()
 	return f
 }
@@ -47,7 +50,17 @@ func (f *ruleFixture) run() {
 	}
 	ctx, cancel := context.WithCancel(f.t.Context())
 	done := make(chan error, 1)
-	go func() { done <- rules.Run(ctx) }()
+	pause := func(context.Context) (time.Time, bool, error) {
+		on := f.paused.Load()
+		if on {
+			select {
+			case f.looked <- struct{}{}:
+			default:
+			}
+		}
+		return time.Now().Add(50 * time.Millisecond), on, nil
+	}
+	go func() { done <- rules.Run(ctx, pause) }()
 	f.stop = func() {
 		f.t.Helper()
 		cancel()
@@ -186,6 +199,26 @@ func TestRules_ActOnArrivingEmails(t *testing.T) {
 	f.deliver("Shop <news@shop.example>", "with the rule again", "Message-ID: <s5@x>")
 	f.await("Archive", "with the rule again", "third", "while Hob was off")
 	f.await("", "Hello again", "invoice without a rule", "new sale", "Patch", "Hello", "other sale", "old sale")
+	f.stop()
+}
+
+// During a pause, arriving emails stay where they are. The rules act on them when it ends.
+func TestRules_WaitForTheEndOfAPause(t *testing.T) {
+	f := startRules(t)
+	f.server.Create("tester", "Archive")
+	if _, err := f.call("create_email_rule", `{"from":"shop.example"}`); err != nil {
+		t.Fatal(err)
+	}
+	f.deliver("Shop <news@shop.example>", "before", "Message-ID: <p1@x>")
+	f.await("Archive", "before")
+	f.paused.Store(true)
+	f.deliver("Shop <news@shop.example>", "in the pause", "Message-ID: <p2@x>")
+	<-f.looked
+	<-f.looked // the rules know of the email, and still wait
+	f.await("", "in the pause")
+	f.await("Archive", "before")
+	f.paused.Store(false)
+	f.await("Archive", "in the pause", "before")
 	f.stop()
 }
 

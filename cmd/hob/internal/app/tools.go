@@ -66,7 +66,7 @@ func (d *App) openTools(ctx context.Context) (err error) {
 	deps.Databases, deps.Connect = database.Deps{Databases: d.opt.Config.Databases, Secret: d.secrets.ResolveContext, Home: d.opt.UserHome, Own: own}, servers.ConnectDeps{Config: d.latestConfig, Asked: d.guard.WasAsked}
 	deps.Desktop, deps.Media, deps.Currency = screen, media, sync.OnceValue(func() string { return d.opt.Config.CurrencyIn(d.zone()) })
 	d.peers = a2a.New(a2a.Options{Store: d.store, Network: d.network, Agents: d.opt.Config.A2AAgents, Local: d.crew, LocalNames: d.opt.Config.AgentNames(), Secret: d.secrets.ResolveContext, Resume: d.bus.Inbox.ResumeTx, Publish: d.bus.Feed.Publish, Log: d.opt.Log})
-	deps.Agents, deps.KeepPicture, deps.DocumentReader, d.toolJobs = d.peers, turn.PictureFolder(d.opt.Paths.Pictures()).KeepPicture, d.opt.Reader, deps.Jobs()
+	deps.Agents, deps.KeepPicture, deps.DocumentReader, d.toolJobs = d.peers, turn.PictureFolder(d.opt.Paths.Pictures()).KeepPicture, d.opt.Reader, deps.Jobs(d.bus.Pause.Current)
 	list := toolsall.All(deps)
 	if d.results, err = results.Open(filepath.Join(d.opt.Paths.Data, "results"), d.opt.Log); err != nil {
 		return err
