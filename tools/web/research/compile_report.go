@@ -118,7 +118,7 @@ func (d Deps) assessReport(ctx context.Context, in reportIn) tools.CallAssessmen
 	}
 	if len(list) == 0 {
 		file := j.Effects &^ tools.Read
-		j = d.assessSearch(readability.Squeeze(in.Topic), tools.Egress|file)
+		j = d.assessResearch(readability.Squeeze(in.Topic), tools.Egress|file)
 	}
 	j.Inert = in.fileType() == "markdown" && d.Reports.MayDrop()
 	return j

@@ -75,11 +75,7 @@ func (d Deps) searchPapers() tools.Tool {
 			if err != nil {
 				return tools.CallAssessment{Refused: err}
 			}
-			var names []string
-			for _, s := range list {
-				names = append(names, s.label)
-			}
-			return tools.CallAssessment{Effects: tools.Egress, Query: readability.Squeeze(in.Query), Why: "asks " + strings.Join(names, ", ")}
+			return tools.CallAssessment{Effects: tools.Egress, Query: readability.Squeeze(in.Query), Why: "asks " + labelServices(list)}
 		},
 		Run: func(ctx context.Context, c tools.Call, in papersIn) (tools.Result, error) {
 			list, err := in.chooseServices()
@@ -119,6 +115,21 @@ func (in papersIn) chooseServices() (out []paperService, err error) {
 }
 
 func (d Deps) findPapers(ctx context.Context, in papersIn, list []paperService) (tools.Result, error) {
+	out, err := d.collectPapers(ctx, in, list)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	r := tools.Result{Text: out.renderText(), Data: out, Source: provenance.Outside}
+	for _, p := range out.Papers {
+		r.Links = append(r.Links, linksOf([]*source{{URL: p.URL}, {URL: p.PDF}})...)
+		r.Origins = append(r.Origins, provenance.Origin{Kind: "web", Label: p.URL, Via: "search_papers"})
+	}
+	return r, nil
+}
+
+// collectPapers asks the services and merges their papers, best first. It returns an error if no
+// service answered.
+func (d Deps) collectPapers(ctx context.Context, in papersIn, list []paperService) (papersOut, error) {
 	query, limit := readability.Squeeze(in.Query), cmp.Or(in.Limit, 10)
 	found, failed := make([][]*Paper, len(list)), make([]error, len(list))
 	var done sync.WaitGroup
@@ -150,17 +161,12 @@ func (d Deps) findPapers(ctx context.Context, in papersIn, list []paperService) 
 		}
 	}
 	if len(out.NotAsked) == len(list) {
-		return tools.Result{}, last
+		return out, last
 	}
 	terms := summary.Terms(query, "")
 	sorting.StableByFunc(out.Papers, func(a, b *Paper) int { return cmp.Compare(b.ratePaper(terms), a.ratePaper(terms)) })
 	out.Papers = out.Papers[:min(len(out.Papers), limit)]
-	r := tools.Result{Text: out.renderText(), Data: out, Source: provenance.Outside}
-	for _, p := range out.Papers {
-		r.Links = append(r.Links, linksOf([]*source{{URL: p.URL}, {URL: p.PDF}})...)
-		r.Origins = append(r.Origins, provenance.Origin{Kind: "web", Label: p.URL, Via: "search_papers"})
-	}
-	return r, nil
+	return out, nil
 }
 
 // maxAbstract limits an abstract, in characters.
@@ -239,12 +245,19 @@ func (o papersOut) renderText() string {
 			b.WriteString("   PDF: " + p.PDF + "\n")
 		}
 	}
+	b.WriteString(describeNotAsked(o.NotAsked))
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// describeNotAsked names the services that gave no answer.
+func describeNotAsked(list map[string]string) string {
+	var b strings.Builder
 	for _, s := range paperServices() {
-		if why, ok := o.NotAsked[s.label]; ok {
+		if why, ok := list[s.label]; ok {
 			fmt.Fprintf(&b, "\n%s gave no answer: %s", s.label, why)
 		}
 	}
-	return strings.TrimRight(b.String(), "\n")
+	return b.String()
 }
 
 // describeOrigin formats the authors, the journal and the number of citations.

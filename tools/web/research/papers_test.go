@@ -62,6 +62,39 @@ func TestSearchPapers_MergesTheServices(t *testing.T) {
 	}
 }
 
+// A research of a scientific topic also quotes abstracts, and says which service did not answer.
+// Other topics are not sent to the services.
+func TestResearch_QuotesPapersAboutScientificTopics(t *testing.T) {
+	site := paperSite()
+	site["search.example/search"] = results("https://dunes.example.com/a", "Dunes", "")
+	site["dunes.example.com/a"] = article("Dunes", "<p>Sand dunes are a popular place for holidays, and visitors walk on them during the whole summer.</p>")
+	site["api.crossref.org/works"] = reply{status: 503, kind: "text/plain", body: "busy"}
+	n, call := open(t, site)
+	r, err := call("research_topic", researchIn{Topic: "What do studies say about the migration of sand dunes?"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []string{"“We measure 1.2 m of migration a year.” [", "Sand dune migration on coastal spits, 2021, ", "(paper, only the abstract was read)", "Crossref gave no answer: "} {
+		if !strings.Contains(r.Text, w) {
+			t.Errorf("%q is missing:\n%s", w, r.Text)
+		}
+	}
+	before := len(n.Heard())
+	for _, q := range n.Heard() {
+		if q.Host == "export.arxiv.org" && q.URL.Query().Get("search_query") != "all:migration AND all:sand AND all:dunes" {
+			t.Errorf("arXiv was asked for %q", q.URL.Query().Get("search_query"))
+		}
+	}
+	if _, err := call("research_topic", researchIn{Topic: "Where are the best sand dunes for a holiday?"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range n.Heard()[before:] {
+		if q.Host != "search.example" && q.Host != "dunes.example.com" {
+			t.Errorf("%s received a request about a holiday", q.Host)
+		}
+	}
+}
+
 // A service that fails is named, and is no empty result.
 func TestSearchPapers_NamesServicesThatFail(t *testing.T) {
 	site := paperSite()

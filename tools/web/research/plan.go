@@ -133,7 +133,7 @@ func splitQuestions(topic string) (out []string) {
 
 func (p *plan) newQuestion(text string) question {
 	text = strings.TrimRight(strings.TrimSpace(text), "? ")
-	q := question{Text: text, terms: summary.Terms(questionWord.ReplaceAllString(text, " "), p.lang)}
+	q := question{Text: text, terms: summary.Terms(subjectWords(text), p.lang)}
 	q.names = summary.Terms(namesIn(text), p.lang)
 	switch {
 	case asksAmount.MatchString(text):

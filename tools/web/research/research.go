@@ -84,6 +84,7 @@ type source struct {
 	Language  string `json:"language,omitempty"`
 	Paywall   bool   `json:"paywall,omitempty"`  // only the free part was read
 	Snippet   bool   `json:"snippet,omitempty"`  // the page could not be read; its text is the search result
+	Abstract  bool   `json:"abstract,omitempty"` // a scientific paper, of which the abstract was read
 	LeftOut   int    `json:"left_out,omitempty"` // sentences that give orders to an assistant
 	Problem   string `json:"problem,omitempty"`  // why the page could not be read
 	sentences []summary.Sentence
@@ -290,6 +291,9 @@ func (s *source) describeSource() string {
 	var more []string
 	if s.Snippet {
 		more = append(more, "only the search result was read: "+s.Problem)
+	}
+	if s.Abstract {
+		more = append(more, "paper, only the abstract was read")
 	}
 	if s.Paywall {
 		more = append(more, "behind a paywall, only the free part was read")

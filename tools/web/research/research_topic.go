@@ -24,15 +24,16 @@ type researchIn struct {
 
 // Findings is the result of a research and the Data of research_topic.
 type Findings struct {
-	Topic         string         `json:"topic"`
-	Depth         string         `json:"depth"`
-	Queries       []string       `json:"queries"`
-	Answers       []answer       `json:"answers"`
-	Disagreements []disagreement `json:"disagreements"`
-	Open          []string       `json:"open"` // questions without an answer
-	Sources       []*source      `json:"sources"`
-	NotRead       []*source      `json:"not_read,omitempty"`
-	Note          string         `json:"note,omitempty"` // id of the note with the result
+	Topic         string            `json:"topic"`
+	Depth         string            `json:"depth"`
+	Queries       []string          `json:"queries"`
+	Answers       []answer          `json:"answers"`
+	Disagreements []disagreement    `json:"disagreements"`
+	Open          []string          `json:"open"` // questions without an answer
+	Sources       []*source         `json:"sources"`
+	NotRead       []*source         `json:"not_read,omitempty"`
+	NotAsked      map[string]string `json:"not_asked,omitempty"` // service for papers -> why it gave no answer
+	Note          string            `json:"note,omitempty"`      // id of the note with the result
 	at            time.Time
 }
 
@@ -53,7 +54,7 @@ func (d Deps) researchTopic() tools.Tool {
 			if err := in.checkArguments(); err != nil {
 				return tools.CallAssessment{Refused: err}
 			}
-			return d.assessSearch(in.searchWords(), tools.Egress|tools.Write)
+			return d.assessResearch(in.searchWords(), tools.Egress|tools.Write)
 		},
 		Prepare: func(ctx context.Context, c tools.Call, in researchIn) (any, error) {
 			if err := in.checkArguments(); err != nil {
@@ -114,6 +115,7 @@ func (d Deps) runResearch(ctx context.Context, c tools.Call, in researchIn) (Fin
 	if err != nil {
 		return f, err
 	}
+	read, f.NotAsked = d.readPapers(ctx, in.searchWords(), f.Depth, read)
 	f.Sources, f.NotRead = read, unread
 	f.Answers = p.findAnswers(read, map[string]int{"quick": 3, "standard": 4, "deep": 7}[f.Depth])
 	f.Disagreements = append(f.Disagreements, p.findDisagreements(read)...)
@@ -167,7 +169,7 @@ func (f Findings) renderText() string {
 			b.WriteString("- " + x.describeDisagreement() + "\n")
 		}
 	}
-	b.WriteString("\n" + formatSources(f.Sources, f.NotRead))
+	b.WriteString("\n" + formatSources(f.Sources, f.NotRead) + describeNotAsked(f.NotAsked))
 	b.WriteString("\n\nI kept this as a note; compile_report writes it to a file.")
 	return b.String()
 }
