@@ -5,9 +5,10 @@ GO         ?= go
 TOOLS      := $(CURDIR)/bin/tools
 LDFLAGS    := -s -w -X main.version=$(VERSION)
 # Inlining makes these packages 5 MB larger in all. None of them computes for long.
-SMALL      := maragu.dev/gomponents charm.land go.yaml.in $(addprefix github.com/,a2aproject cedar-policy charmbracelet coder emersion godbus google jackc \
-	jezek ledongthuc mmcdole modelcontextprotocol pelletier yuin) $(addprefix hob/,cmd tools channels templates watchers platform/host platform/pim \
-	$(addprefix autonomy/,agents config hooks mind notify service skills))
+SMALL      := maragu.dev/gomponents charm.land filippo.io go.yaml.in mvdan.cc $(addprefix github.com/,a2aproject cedar-policy charmbracelet coder emersion \
+	fsnotify godbus google gorilla jackc jezek ledongthuc mmcdole modelcontextprotocol pelletier robfig spf13 teambition yuin) \
+	$(addprefix hob/,cmd tools channels templates watchers knowledge/ingest knowledge/transfer platform/host platform/net platform/pim \
+	$(addprefix autonomy/,agents api approvals commands config delivery dispatch explain guard hooks intake mind notify replay service session skills undo usage))
 GCFLAGS    := $(patsubst %,-gcflags=%/...=-l,$(SMALL))
 GOFUMPT    := v0.12.0
 GOLANGCI   := v2.15.0
