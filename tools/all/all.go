@@ -75,6 +75,8 @@ type Deps struct {
 	Messages social.Deps
 	// Web accesses the web. Without a network client, its tools are omitted.
 	Web web.Deps
+	// Digests stores which news content_digest has shown.
+	Digests research.StateStore
 	// Shell assesses and runs commands. Without an assessor, its tool is omitted.
 	Shell shell.Deps
 	// Conversations searches past messages. If it is nil, they cannot be searched.
@@ -203,7 +205,7 @@ func (d Deps) socialDeps() social.Deps {
 
 func (d Deps) researchDeps(notes memory.Deps) research.Deps {
 	out := research.Deps{
-		Web: d.Web, Notes: notes, Reports: d.Files, Followed: func(ctx context.Context) ([]watchers.Spec, error) {
+		Web: d.Web, Notes: notes, Reports: d.Files, Shown: d.Digests, Followed: func(ctx context.Context) ([]watchers.Spec, error) {
 			return watch.FollowedNews(d.Watchers, d.Store.Reader(ctx))
 		},
 	}

@@ -25,6 +25,7 @@ type digestIn struct {
 	Sources  []string `json:"sources,omitempty" jsonschema:"addresses of feeds or pages to read instead of the tracked ones, at most 10"`
 	Days     int      `json:"days,omitempty" jsonschema:"how many days back, 1 to 90 (default 7)"`
 	MaxItems int      `json:"max_items_per_feed,omitempty" jsonschema:"1 to 30 (default 8)"`
+	Again    bool     `json:"again,omitempty" jsonschema:"also entries that an earlier digest has shown; default only with keywords, sources or days"`
 }
 
 // newsItem is an entry of a digest.
@@ -44,6 +45,7 @@ type feedDigest struct {
 	Items   []newsItem `json:"items"`
 	More    int        `json:"more,omitempty"`    // entries beyond the limit
 	Other   int        `json:"other,omitempty"`   // recent entries without the words
+	Before  int        `json:"before,omitempty"`  // entries that an earlier digest has shown
 	Problem string     `json:"problem,omitempty"` // why the source could not be read
 	source  watchers.NewsSource
 }
@@ -136,10 +138,20 @@ func (d Deps) digestFeeds(ctx context.Context, c tools.Call, in digestIn) (tools
 		return tools.Result{}, err
 	}
 	dropRepeated(feeds)
+	shown, err := d.loadShown(ctx)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	if !in.Again && len(in.Keywords) == 0 && len(in.Sources) == 0 && in.Days == 0 {
+		shown.dropShown(feeds)
+	}
 	for _, f := range feeds {
 		if limit := cmp.Or(in.MaxItems, 8); len(f.Items) > limit {
 			f.More, f.Items = len(f.Items)-limit, f.Items[:limit]
 		}
+	}
+	if err := d.saveShown(ctx, shown, feeds, c.Now); err != nil {
+		return tools.Result{}, err
 	}
 	r := tools.Result{Text: renderDigest(feeds, in, c.Now), Data: digestOut{since, feeds}, Source: provenance.Outside}
 	for _, f := range feeds {
@@ -304,18 +316,21 @@ func addressKey(link string) string {
 
 func renderDigest(feeds []*feedDigest, in digestIn, now time.Time) string {
 	var b, failed strings.Builder
-	n, other := 0, 0
+	n, other, before := 0, 0, 0
 	for _, f := range feeds {
-		n, other = n+len(f.Items), other+f.Other
+		n, other, before = n+len(f.Items), other+f.Other, before+f.Before
 		if f.Problem != "" {
 			fmt.Fprintf(&failed, "\nNot read: %s (%s)", textnorm.Ellipsize(f.Name, 80), f.Problem)
 		}
 	}
-	about := ""
+	about, fresh := "", ""
+	if before > 0 {
+		fresh = "new "
+	}
 	if len(in.Keywords) > 0 {
 		about = " about " + watchers.Words(in.Keywords).List()
 	}
-	fmt.Fprintf(&b, "%s%s from the last %s in %s:\n", textnorm.CountNoun(n, "entry", "entries"), about, textnorm.CountNoun(cmp.Or(in.Days, 7), "day", "days"), textnorm.CountNoun(len(feeds), "source", "sources"))
+	fmt.Fprintf(&b, "%s%s from the last %s in %s:\n", textnorm.CountNoun(n, fresh+"entry", fresh+"entries"), about, textnorm.CountNoun(cmp.Or(in.Days, 7), "day", "days"), textnorm.CountNoun(len(feeds), "source", "sources"))
 	for _, f := range feeds {
 		if len(f.Items) == 0 {
 			continue
@@ -341,6 +356,9 @@ func renderDigest(feeds []*feedDigest, in digestIn, now time.Time) string {
 	}
 	if n == 0 && other > 0 {
 		fmt.Fprintf(&b, "\n%s without these words.\n", textnorm.CountNoun(other, "entry is", "entries are"))
+	}
+	if before > 0 {
+		fmt.Fprintf(&b, "\n%s of an earlier digest left out.\n", textnorm.CountNoun(before, "entry", "entries"))
 	}
 	b.WriteString(failed.String())
 	return strings.TrimRight(b.String(), "\n")

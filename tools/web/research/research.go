@@ -57,6 +57,8 @@ type Deps struct {
 	// Followed returns the watchers of the feeds, pages and topics that the user follows.
 	Followed func(ctx context.Context) ([]watchers.Spec, error)
 	Reports  Reports
+	// Shown stores which entries content_digest has shown. If it is nil, each digest shows all.
+	Shown StateStore
 	// Print converts an HTML document to PDF. It is nil if there is no browser.
 	Print func(ctx context.Context, document string) ([]byte, error)
 }

@@ -11,7 +11,7 @@ import (
 	"hob/tools"
 )
 
-// scientific matches topics about which scientific papers are sources of their own.
+// scientific matches topics for which a research also reads scientific papers.
 var scientific = lazyregexp.New(`(?i)\b((stud(y|ies)|research|science|scientists?|papers|literature) (says?|shows?|finds?|found)|stud(y|ies)|scientific(ally)?|science|scientists?|peer.reviewed|clinical|meta.?analys[ei]s|randomi[sz]ed|trials?|papers?|preprints?|arxiv|pubmed|literature|efficacy|(side )?effects? of|evidence (for|that|on)|research (on|into|about)|studien?|wissenschaft\w*|forschung|scientifiques?|recherches? sur|cient[ií]fic[oa]s?|estudios?)\b`)
 
 // paperCounts is the number of papers that a research reads, by depth.

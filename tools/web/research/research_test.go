@@ -61,7 +61,7 @@ func open(t *testing.T, site map[string]reply, followed ...watchers.Spec) (*safe
 		}
 		_, _ = io.WriteString(w, p.body)
 	}))
-	d := Deps{Web: web.Deps{Network: n.Client(t), Search: web.Search{BaseURL: "http://search.example"}}, Followed: func(context.Context) ([]watchers.Spec, error) { return followed, nil }}
+	d := Deps{Web: web.Deps{Network: n.Client(t), Search: web.Search{BaseURL: "http://search.example"}}, Shown: digests{}, Followed: func(context.Context) ([]watchers.Spec, error) { return followed, nil }}
 	return n, func(name string, args any) (tools.Result, error) {
 		t.Helper()
 		raw, err := json.Marshal(args)
@@ -262,6 +262,52 @@ func TestContentDigest(t *testing.T) {
 	if r, err := call("content_digest", digestIn{}); err != nil || !strings.Contains(r.Text, "You follow no feed, page or topic yet") {
 		t.Errorf("%v %s", err, r.Text)
 	}
+}
+
+// A second digest shows only what is new since the first. Words, days and again show all.
+func TestContentDigest_LeavesOutWhatItHasShown(t *testing.T) {
+	item := func(n string) string {
+		return "<item><title>Ferry " + n + "</title><link>http://coast.example/" + n + "</link><pubDate>Mon, 09 Mar 2026 08:00:00 GMT</pubDate></item>"
+	}
+	feed := func(items string) reply {
+		return reply{kind: "application/rss+xml", body: `<rss version="2.0"><channel><title>Coast</title>` + items + `</channel></rss>`}
+	}
+	site := map[string]reply{"coast.example/feed": feed(item("one") + item("two"))}
+	_, call := open(t, site, watchers.Spec{ID: "f", Kind: "feed", Title: "Coast news", Config: json.RawMessage(`{"url":"http://coast.example/feed"}`)})
+	for _, tt := range []struct {
+		name, text string
+		in         digestIn
+		items      int
+	}{
+		{"the first shows one per request", "1 entry from", digestIn{MaxItems: 1}, 1},
+		{"the next shows the rest", "1 new entry from", digestIn{}, 1},
+		{"then nothing is new", "0 new entries from the last 7 days in 1 source:\n\n2 entries of an earlier digest left out.", digestIn{}, 0},
+		{"words", "2 entries about", digestIn{Keywords: []string{"ferry"}}, 2},
+		{"days", "2 entries from the last 3 days", digestIn{Days: 3}, 2},
+		{"again", "2 entries from", digestIn{Again: true}, 2},
+	} {
+		r, err := call("content_digest", tt.in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out := r.Data.(digestOut); len(out.Feeds[0].Items) != tt.items || !strings.HasPrefix(r.Text, tt.text) {
+			t.Errorf("%s: %s", tt.name, r.Text)
+		}
+	}
+	site["coast.example/feed"] = feed(item("three") + item("one") + item("two"))
+	if r, err := call("content_digest", digestIn{}); err != nil || !strings.HasPrefix(r.Text, "1 new entry from") || !strings.Contains(r.Text, "Ferry three") || strings.Contains(r.Text, "Ferry one") {
+		t.Errorf("after an update: %v, %s", err, r.Text)
+	}
+}
+
+// digests is a StateStore in memory.
+type digests map[string][]byte
+
+func (d digests) Get(_ context.Context, key string) ([]byte, error) { return d[key], nil }
+
+func (d digests) Set(_ context.Context, key string, value []byte) error {
+	d[key] = value
+	return nil
 }
 
 // notes is a fake of Notes that finds every note.
