@@ -333,7 +333,7 @@ func countCases() []toolstest.Case {
 		{Step: step("import_expenses", `{"path":"bank.csv"}`), Before: []toolstest.Step{step("write_file", `{"path":"bank.csv","content":"Datum;Name;Betrag\n31.01.2094;Lidl;-1.234,50\n01.02.2094;Chef;2.000,00\n"}`)}, Want: "Imported 1 expense from bank.csv: 1234.50 EUR, from 2094-01-31 to 2094-01-31. Left out: 1 incoming payment.", Outside: true, Undone: "Removed 1 imported expense."},
 		{Step: step("spending_summary", `{"chart":"bar"}`), Before: []toolstest.Step{lunch}, Want: ".svg"},
 		{Step: step("status", `{}`), Want: "Hob test"},
-		{Step: step("get_usage_stats", `{}`), Want: "Model usage today (Wed 10 Mar): 3 model calls in 2 turns, 1200 tokens in, 90 out, $0.0125.\n- anthropic/opus: 3 calls, 1200 tokens in, 90 out, $0.0125\nLimit today: $0.0125 of $0.05 (25 %)."},
+		{Step: step("get_usage_stats", `{}`), Want: "Model usage today (Wed 10 Mar): 3 model calls in 2 turns, 1200 tokens in, 90 out, $0.01.\n- anthropic/opus: 3 calls, 1200 tokens in, 90 out, $0.01\nLimit today: $0.01 of $0.05 (25 %)."},
 		{Step: step("get_usage_stats", `{"period":"2094-03-01:2094-03-05"}`), Want: "1 model call in 1 turn, 400 tokens in, 10 out, cost unknown."},
 		{Step: step("get_usage_stats", `{"period":"2094-02"}`), Want: "No model call in 2094-02."},
 		{Step: step("undo", `{"last":2}`), Want: "Undone."},
