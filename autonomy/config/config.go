@@ -37,6 +37,7 @@ type Config struct {
 	Search    Search
 	Travel    Travel
 	Browser   Browser
+	Store     Store
 	Update    Update
 	Web       Web
 	Tray      Tray
@@ -339,6 +340,7 @@ type configFile struct {
 	Search    Search                    `toml:"search"`
 	Travel    Travel                    `toml:"travel"`
 	Browser   Browser                   `toml:"browser"`
+	Store     Store                     `toml:"store"`
 	Update    Update                    `toml:"update"`
 	Web       Web                       `toml:"web"`
 	Tray      Tray                      `toml:"tray"`
@@ -407,7 +409,7 @@ func (c *Config) indexSections() {
 	for _, n := range c.doc.subsectionNames("people") {
 		c.People = append(c.People, Person{Name: n, Roles: f.People[n].Roles})
 	}
-	c.Browser, c.Update, c.Hooks = f.Browser, f.Update, f.Hooks
+	c.Browser, c.Store, c.Update, c.Hooks = f.Browser, f.Store, f.Update, f.Hooks
 	c.Routes, c.Crew, c.Levels, c.Network, c.Watchers, c.Guard, c.Plan = f.Routes, f.Crew, f.Levels, f.Network, f.Watchers, f.Guard, f.Plan
 	c.indexMCP()
 	c.indexA2A()

@@ -88,6 +88,21 @@ func (k *checker) checkSemanticSearch() {
 	}
 }
 
+// Store is the section [store]: where Hob keeps its data.
+type Store struct {
+	URL      string   `toml:"url"`      // "" means the SQLite file; otherwise "postgres://..." or a reference to it
+	Instance string   `toml:"instance"` // name in the fleet; "" means the name of the host
+	Lease    Duration `toml:"lease"`
+}
+
+func (k *checker) checkStore() {
+	s := k.c.Store
+	postgres := strings.HasPrefix(s.URL, "postgres://") || strings.HasPrefix(s.URL, "postgresql://")
+	k.requireValid("store.url", s.URL == "" || postgres || system.IsReference(s.URL), `must be "postgres://user:password@host/name", a reference such as "env:HOB_STORE", or empty`)
+	k.requireValid("store.instance", oneLine(s.Instance) && utf8.RuneCountInString(s.Instance) <= 64 || s.Instance == "", "must be a name on one line, at most 64 characters long")
+	k.requireValid("store.lease", s.Lease.Duration >= 2*time.Second && s.Lease.Duration <= 5*time.Minute, `must be between "2s" and "5m"`)
+}
+
 // Pim is the section [pim]: the user's reminders and notes in other apps.
 type Pim struct {
 	Apps        bool   `toml:"apps"`

@@ -67,6 +67,7 @@ func (c *Config) validateConfig() Errors {
 	k.checkShell()
 	k.checkNetwork()
 	k.checkBrowser()
+	k.checkStore()
 	k.checkPim()
 	k.checkUpdate()
 	k.checkWatchers()

@@ -208,6 +208,10 @@ func (g *Guard) InitKeys(ctx context.Context) error {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // never fails (crypto/rand, Go 1.24)
 	last := Record{Chain: -1}
+	shared := g.db.IsShared() && len(g.opt.AuditKey) > 0
+	if shared { // all instances write one log, so they need one key: the one of the first instance
+		key = g.opt.AuditKey
+	}
 	err := g.db.Write(ctx, func(tx *store.Tx) error {
 		if _, err := tx.Exec(`INSERT OR IGNORE INTO guard_key (id, key) VALUES (1, ?)`, key); err != nil {
 			return err
@@ -232,7 +236,10 @@ func (g *Guard) InitKeys(ctx context.Context) error {
 	}
 	g.mu.Lock()
 	g.key = key
-	if len(g.opt.AuditKey) > 0 {
+	switch {
+	case shared:
+		g.key, g.chain = deriveKey(key, "digests"), deriveKey(key, "chain")
+	case len(g.opt.AuditKey) > 0:
 		g.key, g.chain = deriveKey(g.opt.AuditKey, "digests"), deriveKey(g.opt.AuditKey, "chain")
 	}
 	g.mu.Unlock()

@@ -88,6 +88,7 @@ func NewCompactor(s *Sessions, o CompactorOptions) (*Compactor, error) {
 // after the answer to turn was delivered. Later messages stay. For models that cannot summarize,
 // the window loses its oldest turns. unattended reports whether the user did not request the turn.
 func (c *Compactor) CompactIfNeeded(ctx context.Context, session, turn string, unattended bool) error {
+	c.s.dropForeignWindow(session)
 	e, err := c.s.windowOf(ctx, session)
 	if err != nil {
 		return err

@@ -88,11 +88,7 @@ func (s *Sessions) moveTx(tx *store.Tx, session string, at windowStart) error {
 	tx.AfterCommit(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.moved++
-		if e := s.cache[session]; e != nil {
-			s.order.Remove(e)
-			delete(s.cache, session)
-		}
+		s.dropWindow(session)
 	})
 	return nil
 }

@@ -111,6 +111,7 @@ func (w *window) firstIndex() int {
 // noAnswer in its place. A summary of older messages comes first,
 // as a separate message (see MergeSummary).
 func (s *Sessions) History(ctx context.Context, session, turn string) (before, recorded []llm.Message, err error) {
+	s.dropForeignWindow(session)
 	e, err := s.windowOf(ctx, session)
 	if err != nil {
 		return nil, nil, err
@@ -210,6 +211,26 @@ func (s *Sessions) HasContinued(ctx context.Context, session, turn string) (bool
 	defer s.mu.Unlock()
 	w := e.Value.(*window)
 	return slices.Contains(w.turns, turn) && w.turns[len(w.turns)-1] != turn, nil
+}
+
+// dropForeignWindow makes the next read load the window from the database, if another process may
+// have extended it.
+func (s *Sessions) dropForeignWindow(session string) {
+	if !s.db.IsShared() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dropWindow(session)
+}
+
+// dropWindow removes a window from the cache. The caller holds s.mu.
+func (s *Sessions) dropWindow(session string) {
+	s.moved++
+	if e := s.cache[session]; e != nil {
+		s.order.Remove(e)
+		delete(s.cache, session)
+	}
 }
 
 // windowOf returns the window from the cache, or loads it. If a window was moved in the meantime,

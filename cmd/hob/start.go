@@ -126,7 +126,7 @@ func (a *cli) runDaemonOnce(ctx context.Context, again *atomic.Bool) (err error)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	o.Restart = func() { again.Store(true); stop() }
-	e, err := a.openOrLast(ctx, o)
+	e, err := a.openWhenReachable(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ type Options struct {
 	Store *store.Store
 	// Shared reports whether other processes may use the database at the same time.
 	Shared bool
-	// Clock is the SQL expression of the server's time in milliseconds since 1970 (default: SQLite's).
+	// Clock is the SQL expression of the server's time in milliseconds since 1970. Only tests set it.
 	Clock string
 	// Instance is the name of this process in the fleet (default: the name of the host). Home and
 	// Version describe it. A process on the same host with the same home replaces its predecessor at
@@ -67,10 +67,11 @@ type Options struct {
 	Log   *slog.Logger // default: discard all records
 }
 
-// PostgresClock is Options.Clock for PostgreSQL. now() would be the start of the transaction.
-const PostgresClock = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"
-
-const sqliteClock = "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
+// The expressions of the server's time. now() of PostgreSQL would be the start of the transaction.
+const (
+	sqliteClock   = "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
+	postgresClock = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"
+)
 
 // Member is the membership of this process. A nil *Member grants everything, as an unshared one
 // does. Methods may be called concurrently.
@@ -121,7 +122,11 @@ func New(o Options) (*Member, error) {
 	if o.Instance = cmp.Or(o.Instance, host); o.Store == nil || o.Shared && o.Instance == "" {
 		return nil, fmt.Errorf("lease: Options needs Store and Instance: %w", cmp.Or(err, errors.New("missing")))
 	}
-	o.Clock, o.Lease = cmp.Or(o.Clock, sqliteClock), cmp.Or(o.Lease, 15*time.Second)
+	if o.Lease = cmp.Or(o.Lease, 15*time.Second); o.Clock == "" {
+		if o.Clock = sqliteClock; o.Store.IsShared() {
+			o.Clock = postgresClock
+		}
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

@@ -178,8 +178,10 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	if _, err := system.LocalZone(); err != nil && opt.Config.Agent.Timezone == "Local" {
 		opt.Log.Warn("name of the local time zone is unknown; times may be wrong", "err", err)
 	}
-	d.store, err = store.Open(ctx, opt.Paths.Database(), Migrations(), store.Options{BackupDir: opt.Paths.Backups(), BeforeMigration: opt.BeforeMigration, Volatile: opt.Play != nil})
-	if err != nil {
+	if d.store, d.lease, err = recovery.OpenStore(ctx, recovery.StoreOptions{
+		Paths: opt.Paths, Config: opt.Config.Store, Tables: Migrations(), BeforeMigration: opt.BeforeMigration, Volatile: opt.Play != nil, InProcess: opt.InProcess,
+		Version: opt.Version, Resolve: d.secrets.ResolveContext, Redact: known.Add, Log: opt.Log,
+	}); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -187,9 +189,6 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 			err = errors.Join(err, d.store.Close())
 		}
 	}()
-	if d.lease, err = lease.Open(ctx, lease.Options{Store: d.store, Shared: d.store.IsShared(), Home: opt.Paths.Home, Version: opt.Version, Log: opt.Log}); err != nil {
-		return nil, err
-	}
 	for _, step := range []func(context.Context) error{
 		d.openNetwork, d.openUsage, d.openModels, d.openGuard, d.openChannels, d.openNotices, d.openWatchers, d.openGoals, d.openCrew,
 		d.openKnowledge, d.openBrowser, d.openTools, d.openLearning, d.openLoop, d.openService, d.openWeb, d.openTray,
