@@ -105,3 +105,22 @@ func (in *Inbox) peekDue(ctx context.Context, n int, now time.Time) (due []queue
 	})
 	return due, store.Time(earliest), nil
 }
+
+// ClaimedBy counts the claimed events of each epoch (see platform/store/lease).
+func ClaimedBy(ctx context.Context, in *Inbox) (map[int64]int, error) {
+	rows, err := in.db.Reader(ctx).Query(`SELECT claimed_by, count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND state = 'claimed' GROUP BY claimed_by`)
+	if err != nil {
+		return nil, fmt.Errorf("bus: count claims: %w", err)
+	}
+	defer rows.Close()
+	out := map[int64]int{}
+	for rows.Next() {
+		var epoch int64
+		var n int
+		if err := rows.Scan(&epoch, &n); err != nil {
+			return nil, fmt.Errorf("bus: count claims: %w", err)
+		}
+		out[epoch] = n
+	}
+	return out, rows.Err()
+}

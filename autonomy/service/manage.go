@@ -265,6 +265,7 @@ func (sv *Service) Metrics() []byte {
 	gauge("heap_bytes", "Bytes of live heap objects.", float64(r.Memory))
 	gauge("database_bytes", "Size of the database file.", float64(r.DatabaseSize))
 	gauge("goroutines", "Goroutines.", float64(runtime.NumGoroutine()))
+	sv.fleetGauges(ctx, gauge)
 	if periods, err := sv.o.Usage.Periods(ctx); err == nil {
 		for _, p := range periods {
 			gauge("model_calls_"+p.Name, "Model calls of this "+p.Name+".", float64(p.Calls))

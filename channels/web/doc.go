@@ -32,6 +32,7 @@ type Backend interface {
 	api.Documents
 	api.Explanations
 	api.Feed
+	api.Fleet
 	api.Forgetting
 	api.Goals
 	api.Learned

@@ -132,6 +132,10 @@ func (s *Server) noticeRoutes() []route {
 func (s *Server) agentRoutes() []route {
 	return []route{
 		{
+			method: "GET", path: "/api/v1/fleet", id: "fleet", tag: "lists", summary: "List the instances that share the database, by name",
+			endpoint: listEndpoint(s, unfiltered(s.backend.Instances)),
+		},
+		{
 			method: "GET", path: "/api/v1/agents", id: "agents", tag: "lists", summary: "List the agents with their permissions and routes",
 			params: []param{queryParam("id", "only the agent with this name")}, endpoint: listEndpoint(s, s.backend.Agents),
 		},

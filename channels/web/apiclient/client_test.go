@@ -106,6 +106,7 @@ func TestClient_UsesDocumentedRoutes(t *testing.T) {
 	change := api.LearnedChange{Retire: true}
 	for name, call := range map[string]func() (any, error){
 		"Agents":           func() (any, error) { return c.Agents(ctx, api.Query{Of: "a"}) },
+		"Instances":        func() (any, error) { return c.Instances(ctx) },
 		"Delegations":      func() (any, error) { return c.Delegations(ctx, api.Query{Limit: 1, All: true, Of: "d"}) },
 		"CancelDelegation": func() (any, error) { return c.CancelDelegation(ctx, "d/1") },
 		"MCPServers":       func() (any, error) { return c.MCPServers(ctx, api.Query{Of: "s"}) },

@@ -94,6 +94,11 @@ func (c *Client) Reminders(ctx context.Context, q api.Query) ([]api.Watcher, err
 	return getValue[[]api.Watcher](ctx, c, "/api/v1/reminders", listValues(q, "id", "state"))
 }
 
+// Instances implements api.Fleet.
+func (c *Client) Instances(ctx context.Context) ([]api.Instance, error) {
+	return getValue[[]api.Instance](ctx, c, "/api/v1/fleet", nil)
+}
+
 // Agents implements api.Agents.
 func (c *Client) Agents(ctx context.Context, q api.Query) ([]api.Agent, error) {
 	return getValue[[]api.Agent](ctx, c, "/api/v1/agents", listValues(q, "id", "state"))

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"hob/autonomy/config"
+	"hob/autonomy/service"
 	"hob/platform/host/osrun"
 	"hob/platform/host/system"
 	"hob/platform/net/release"
@@ -84,6 +85,7 @@ type Env struct {
 	// indexes, Documents the failed imports, Erasures the progress of deletions, and Channels the
 	// state of the channels. Reindex rebuilds the index.
 	Memory    func(context.Context) ([]Derived, error)
+	Fleet     func(context.Context) (h service.FleetHealth, shared bool, err error)
 	Documents func(context.Context) ([]Document, error)
 	Erasures  func(context.Context) ([]Erasure, error)
 	Channels  func() []Channel
@@ -145,6 +147,7 @@ func Probes() []Probe {
 		{Name: "disk", Means: "free disk space", Run: checkDisk},
 		{Name: "token", Means: "the token for the command line and the web page", Run: checkToken},
 		{Name: "database", Means: "the database with all items and plans", Run: checkDatabase},
+		{Name: "fleet", Means: "the PostgreSQL database that instances share", Run: checkFleet},
 		{Name: "backup", Means: "backups of the database", Run: checkBackup},
 		{Name: "restore", Means: "proof that a backup can be made, verified and restored", Run: checkRestore},
 		{Name: "every file", Means: "owner and permissions of each file in the home", Run: checkEveryFile},

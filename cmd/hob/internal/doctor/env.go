@@ -10,6 +10,7 @@ import (
 
 	"hob/autonomy/api"
 	"hob/autonomy/config"
+	"hob/autonomy/service"
 	"hob/channels"
 	channelsall "hob/channels/all"
 	"hob/cmd/hob/internal/channel"
@@ -79,6 +80,8 @@ func addSandboxProbes(e *Env) {
 type Engine interface {
 	DerivedStats(ctx context.Context) ([]api.DerivedStats, error)
 	MemoryReindex(ctx context.Context, progress func(api.MemoryProgress)) error
+	// FleetHealth measures a database that instances share; shared is false if there is none.
+	FleetHealth(ctx context.Context) (h service.FleetHealth, shared bool, err error)
 }
 
 // DaemonOptions describes the process that runs the checks in itself.
@@ -132,6 +135,7 @@ func DaemonEnv(o DaemonOptions) (Env, error) {
 		}
 		return out, err
 	}
+	e.Fleet = o.Engine.FleetHealth
 	e.Documents = func(ctx context.Context) (out []Document, err error) {
 		list, err := o.Documents.Documents(ctx, api.Query{State: "failed", Limit: 1000})
 		for _, x := range list {
