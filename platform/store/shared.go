@@ -142,7 +142,7 @@ func openShared(ctx context.Context, path string, sets []MigrationSet, opt Optio
 	if err := p.compareClocks(ctx, opt.SkipCheck); err != nil {
 		return nil, fmt.Errorf("store: open %s: %w", p.name, err)
 	}
-	if err := s.migrateShared(ctx, sets); err != nil {
+	if err := s.migrateShared(ctx, sets, opt.copying); err != nil {
 		return nil, err
 	}
 	if err := s.onWriter(func(c *postgres.Conn) error { return c.Register(ctx, p.writer) }); err != nil {

@@ -11,7 +11,7 @@ import (
 
 // migrateShared applies all migrations in one transaction, while no instance writes. An instance that
 // waits for the lock finds them applied.
-func (s *Store) migrateShared(ctx context.Context, sets []MigrationSet) (err error) {
+func (s *Store) migrateShared(ctx context.Context, sets []MigrationSet, copying bool) (err error) {
 	fail := func(err error) error {
 		return fmt.Errorf("store: %s: %w", s.shared.name, classifyError(err))
 	}
@@ -28,6 +28,10 @@ func (s *Store) migrateShared(ctx context.Context, sets []MigrationSet) (err err
 	known := false
 	if err := s.conn.QueryRowContext(ctx, "SELECT to_regclass('migrations') IS NOT NULL").Scan(&known); err != nil {
 		return fail(err)
+	}
+	half, err := s.checkCopy(ctx, copying)
+	if err != nil {
+		return err
 	}
 	if known {
 		if have, err = schemaVersions(ctx, s.conn); err != nil {
@@ -68,11 +72,52 @@ func (s *Store) migrateShared(ctx context.Context, sets []MigrationSet) (err err
 			return fail(err)
 		}
 	}
+	if copying && !half {
+		if err := s.markCopy(ctx); err != nil {
+			return fail(err)
+		}
+	}
 	failpoint.Hit("migrate.commit.before")
 	if err := s.onWriter(func(c *postgres.Conn) error { return c.EndMigration(ctx, true) }); err != nil {
 		return fail(err)
 	}
 	return nil
+}
+
+// checkCopy reports whether the database is the target of an unfinished copy. Only Copy may open such a
+// database, and it opens no other one that has tables.
+func (s *Store) checkCopy(ctx context.Context, copying bool) (half bool, err error) {
+	tables := 0
+	if err := s.conn.QueryRowContext(ctx, "SELECT to_regclass('store_copy') IS NOT NULL, (SELECT count(*) FROM pg_tables WHERE schemaname = current_schema())").Scan(&half, &tables); err != nil {
+		return false, fmt.Errorf("store: %s: %w", s.shared.name, classifyError(err))
+	}
+	switch {
+	case half && !copying:
+		return half, fmt.Errorf("store: %s: %w", s.shared.name, ErrHalfCopy)
+	case copying && !half && tables > 0:
+		return half, fmt.Errorf("store: %s has %d tables: %w", s.shared.name, tables, ErrNotEmpty)
+	}
+	return half, nil
+}
+
+// markCopy marks the target of a copy, disables its triggers, which would change the copied rows, and
+// removes the rows that migrations created.
+func (s *Store) markCopy(ctx context.Context) error {
+	tx := &Tx{conn: s.conn, ctx: ctx}
+	if err := setTriggers(tx, "DISABLE"); err != nil {
+		return err
+	}
+	names, err := scanNames(tx.Query(`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('migrations', 'sqlite_sequence', 'store_writers')`))
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if _, err := tx.Exec("DELETE FROM " + name); err != nil {
+			return err
+		}
+	}
+	_, err = tx.Exec("CREATE TABLE store_copy (mark TEXT PRIMARY KEY)")
+	return err
 }
 
 func (s *Store) migrateStep(ctx context.Context, set MigrationSet, v int) error {

@@ -78,6 +78,7 @@ type Options struct {
 	// not answer may keep the others from writing (default 15 s).
 	URL, Instance string
 	Lease         time.Duration
+	copying       bool // see Copy
 }
 
 // Store is an open database. Its methods may be called concurrently.
