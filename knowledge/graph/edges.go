@@ -154,8 +154,8 @@ func (g *Graph) addContacts(q store.Querier, named []knowledge.Entity, out []kno
 
 // addContactsOf appends the phone numbers and email addresses of one person.
 func addContactsOf(q store.Querier, e knowledge.Entity, out []knowledge.Edge, limit int, asked bool) ([]knowledge.Edge, error) {
-	rows, err := q.Query(`SELECT a.text, a.kind, max(`+clean+`) AS clean, max(a.source) FROM entity_aliases a JOIN entities e ON e.id = a.entity LEFT JOIN docs d ON d.n = a.doc
-		WHERE a.entity IN (SELECT id FROM entities WHERE id = ?1 OR merged_into = ?1) AND a.kind IN ('`+byPhone+`', '`+byMail+`') GROUP BY a.key ORDER BY clean DESC, a.kind, a.text LIMIT 2`, e.ID)
+	rows, err := q.Query(`SELECT min(a.text) AS text, min(a.kind) AS kind, max(`+clean+`) AS clean, max(a.source) FROM entity_aliases a JOIN entities e ON e.id = a.entity LEFT JOIN docs d ON d.n = a.doc
+		WHERE a.entity IN (SELECT id FROM entities WHERE id = ?1 OR merged_into = ?1) AND a.kind IN ('`+byPhone+`', '`+byMail+`') GROUP BY a.key ORDER BY clean DESC, kind, text LIMIT 2`, e.ID)
 	if err != nil {
 		return nil, err
 	}

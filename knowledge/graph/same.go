@@ -103,11 +103,11 @@ func (g *Graph) regroupTx(tx *store.Tx) error {
 // loadIdentityKeys returns the aliases, sorted by entity: first the entities with a name, then the
 // others, each oldest first.
 func loadIdentityKeys(q store.Querier) (out []identityKey, err error) {
-	rows, err := q.Query(`SELECT a.entity, a.kind, a.key, e.realm, max(`+clean+`),
+	rows, err := q.Query(`SELECT e.id, a.kind, a.key, e.realm, max(`+clean+`),
 			`+foreign+`,
 			EXISTS (SELECT 1 FROM entity_aliases b WHERE b.entity = e.id AND b.kind = ?) AS named
 		FROM entity_aliases a JOIN entities e ON e.id = a.entity LEFT JOIN docs d ON d.n = a.doc
-		WHERE a.kind IN (?, ?, ?, ?) AND e.id <> 'owner' GROUP BY a.entity, a.kind, a.key ORDER BY named DESC, e.created_at, (SELECT min(b.doc) FROM entity_aliases b WHERE b.entity = e.id), e.id`, byName, byMail, byPhone, byRole, byCall)
+		WHERE a.kind IN (?, ?, ?, ?) AND e.id <> 'owner' GROUP BY e.id, a.kind, a.key ORDER BY named DESC, e.created_at, (SELECT min(b.doc) FROM entity_aliases b WHERE b.entity = e.id), e.id`, byName, byMail, byPhone, byRole, byCall)
 	if err != nil {
 		return nil, fmt.Errorf("graph: merge entities: %w", err)
 	}
