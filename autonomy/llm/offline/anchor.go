@@ -173,6 +173,9 @@ func (w *intentDraft) remindOnce(own, text string, when time.Time, again func(st
 // planAtKnown plans a reminder before or after an event whose time is in the sentence.
 func (w *intentDraft) planAtKnown(a anchor, again func(string) string) plan {
 	t, err := w.joinTimes(a.times)
+	if err == nil && a.isOpen() && !t.none && !t.vague && !t.part && t.every == "" {
+		return w.askBeforeKnown(t, again)
+	}
 	if err != nil || !t.clock && a.part == "" || t.every != "" || t.part || a.isOpen() {
 		p, _ := w.askTime(err, "At what time should I remind you?", again)
 		return p
@@ -182,6 +185,30 @@ func (w *intentDraft) planAtKnown(a anchor, again func(string) string) plan {
 		r.named = true
 	}
 	return w.remindAround(a, r, a.names[0])
+}
+
+// askBeforeKnown asks when to remind of something before an event at a known time. The answer may be a length of time
+// before the event. A time of day alone is one on the day of the event.
+func (w *intentDraft) askBeforeKnown(t timing, again func(string) string) plan {
+	p, _ := planQuestion("At what time should I remind you?", func(answer string) (string, bool) {
+		if head, ok := strings.CutSuffix(strings.Trim(strings.ToLower(answer), " .!"), " before"); ok {
+			lead, ok := w.parseLead(head)
+			at := t.at.AddDate(0, 0, -lead.days).Add(-lead.lead)
+			if !ok || lead.part != "" || !at.After(w.s.now) || !t.clock && lead.lead > 0 {
+				return "", false
+			}
+			if !t.clock {
+				return again("on " + at.Format(time.DateOnly)), true
+			}
+			return again("on " + at.Format("2 January 2006 at 15:04")), true
+		}
+		phrase := w.timeIn(answer)
+		if phrase != "" && isBareClock(phrase, w.s.now) {
+			phrase = "on " + t.at.Format(time.DateOnly) + " at " + withoutPreposition(phrase)
+		}
+		return again(phrase), phrase != ""
+	})
+	return p
 }
 
 // anchorText returns what a reminder is about.

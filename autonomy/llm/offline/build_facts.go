@@ -287,7 +287,15 @@ func askPerson(w *intentDraft) (plan, bool) {
 			return hasEveryWord(fact, name) && (does || hasEveryWord(fact, noun))
 		}
 	}
-	p.none = w.g.replyText("not-told", "{words}", quoteText(w.s.text))
+	keep, pick := p.keep, p.pick
+	p.keep, p.pick = nil, func(facts []string) []string { // notes and tasks may answer too
+		facts = slices.DeleteFunc(slices.Clone(facts), func(f string) bool { return !keep(f) })
+		if pick != nil {
+			facts = pick(facts)
+		}
+		return facts
+	}
+	p.unanswered = w.g.replyText("not-told", "{words}", quoteText(w.s.text))
 	return p, true
 }
 

@@ -182,6 +182,11 @@ func (w *intentDraft) hasSecondAmount(category string) bool {
 	if slices.ContainsFunc(words, func(f string) bool { return f == "+" || strings.Contains(f, ".") && parsesAsFigure(f) }) {
 		return true
 	}
+	for i := 1; i+1 < len(words); i++ { // "10 on food 20 on drinks"
+		if parsesAsFigure(words[i]) && (words[i+1] == "on" || words[i+1] == "for" || words[i+1] == "at") {
+			return true
+		}
+	}
 	return parsesAsFigure(words[len(words)-1]) || slices.ContainsFunc(words, func(f string) bool { return w.g.lex.containsWord("no-category", f) }) || words[0] == "and"
 }
 

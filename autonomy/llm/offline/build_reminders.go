@@ -456,6 +456,9 @@ func cancelReminder(w *intentDraft) (plan, bool) {
 		return p, true
 	}
 	text := w.namedThing("text", "reminder", "alarm")
+	if first := strings.Trim(strings.ToLower(firstField(text)), ",."); w.hasKeyword("need") && (first == "anything" || first == "it" || first == "that") { // "I don't need a reminder for anything"
+		return planReply(w.g.replyText("never-mind"))
+	}
 	if w.g.isUnspecific(text) {
 		return whichReminder(w)
 	}

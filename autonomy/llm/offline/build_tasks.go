@@ -133,11 +133,15 @@ func (w *intentDraft) dueArgument(d textDetails) (string, plan, bool) {
 		p, _ := planQuestion("A task does not repeat, but a reminder does. To create a reminder instead, say: "+
 			quoteText("remind me "+t.phrase+" to "+d.text), nil)
 		return "", p, false
-	case !t.none && t.at.Year() < w.s.now.Year()-1: // "read 1984 by friday"
+	case !t.none && !t.vague && t.at.Year() < w.s.now.Year()-1: // "read 1984 by friday"
 		p, _ := planQuestion("When is it due? "+quoteText(t.phrase)+" is long ago.", w.timeAnswer(func(when string) string { return "add a task to " + d.text + " by " + when }))
 		return "", p, false
 	case t.vague:
-		p, _ := planQuestion("On which day "+t.phrase+" is it due?", w.timeAnswer(func(when string) string {
+		phrase := t.phrase
+		if _, err := time.Parse("January", upperFirst(strings.ToLower(phrase))); err == nil { // "before february"
+			phrase = "in " + upperFirst(phrase)
+		}
+		p, _ := planQuestion("On which day "+phrase+" is it due?", w.timeAnswer(func(when string) string {
 			return "add a task to " + d.text + " by " + when
 		}))
 		return "", p, false

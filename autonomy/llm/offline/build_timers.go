@@ -177,6 +177,9 @@ func followAnother(w *intentDraft) (plan, bool) {
 // 10", "and at 3pm ..." may mean tomorrow or today.
 func (w *intentDraft) askSameDay(p plan) (plan, bool) {
 	x, ok := w.g.talk.exchangeAgo(0)
+	if len(x.acts) == 0 { // a message without an action is between
+		x, ok = w.g.talk.exchangeAgo(1)
+	}
 	if !ok || len(p.calls) != 1 || len(x.acts) == 0 || x.acts[len(x.acts)-1].failed || x.acts[len(x.acts)-1].tool != "create_reminder" && x.acts[len(x.acts)-1].tool != "update_reminder" {
 		return noPlan()
 	}

@@ -231,12 +231,14 @@ func followMore(w *intentDraft) (plan, bool) {
 	}
 	p := alone.planRequests(before.intent.again+" "+w.carryRecordDay(text), w.s.now, 0)
 	last := &x.acts[len(x.acts)-1]
-	for i, c := range p.calls { // "spent 22 pounds at Aldi", "and 6.40 at the butcher's"
-		if code := last.stringArg("currency"); c.name == "log_expense" && last.tool == c.name && code != "" && c.args["currency"] == nil {
-			args := maps.Clone(c.args)
-			args["currency"] = code
-			p.calls[i] = call{c.name, args}
+	for i, c := range p.calls { // "spent 22 pounds at Aldi yesterday", "and 6.40 at the butcher's"
+		for _, name := range []string{"currency", "date"} {
+			if kept := last.stringArg(name); c.name == "log_expense" && last.tool == c.name && kept != "" && c.args[name] == nil && !strings.Contains(strings.ToLower(w.s.text), "today") {
+				c.args = maps.Clone(c.args)
+				c.args[name] = kept
+			}
 		}
+		p.calls[i] = c
 	}
 	return p, p.outcome == act && p.intent == before.intent
 }

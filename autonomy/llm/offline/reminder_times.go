@@ -69,6 +69,8 @@ func (w *intentDraft) isTimeUnclear(d textDetails) bool {
 		return true
 	case i < len(w.s.tokens) && w.s.tokens[i].norm == "to" && sp.from > c.from && slices.Contains([]string{"me", "us", "with", "for"}, before(c.from)): // "remind me loudly at 5 to pay"
 		return true
+	case sp.match.Every != nil && strings.Contains(strings.ToLower(sp.originalPhrase()), " each "): // "for the 1st of each month"
+		return false
 	case before(sp.from) == "for" && lengthPhrase.MatchString(sp.originalPhrase()), lengthPhrase.MatchString(sp.originalPhrase()) && strings.HasPrefix(strings.ToLower(sp.originalPhrase()), "for "): // "for the next week at 8"
 		return true
 	}
@@ -221,6 +223,14 @@ func (w *intentDraft) editAtTime(verb string, edit bulkEdit) (plan, bool) {
 func followBefore(w *intentDraft) (plan, bool) {
 	list := w.findReferents()
 	lead, ok := w.parseLead(w.slotString("lead"))
+	if len(list) == 1 && list[0].kind == "fact" && ok && w.noLead() { // after "my mum's birthday is on 4 May"
+		subject, _, stated := strings.Cut(list[0].ref, " is ")
+		named := slices.ContainsFunc(strings.Fields(strings.ToLower(subject)), func(f string) bool { return w.g.lex.containsWord("yearly-days", f) })
+		if p := w.g.inDialogue(nil).planRequests("remind me "+w.slotString("lead")+" before "+subject, w.s.now, w.depth); stated && named && p.outcome != unknown {
+			return p, true
+		}
+		return noPlan()
+	}
 	if !ok || len(list) != 1 || w.isQuestion() || !w.noLead() || list[0].kind != "reminder" && list[0].kind != "task" || w.recurrenceOf(list[0]) != "" {
 		return noPlan()
 	}
