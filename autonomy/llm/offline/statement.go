@@ -288,7 +288,7 @@ func (g *grammar) stateForeign(text string, now time.Time) (plan, bool) {
 			lang, hits = l, n
 		}
 	}
-	if lang == nil || 3*hits < len(strings.Fields(text)) {
+	if lang == nil || 3*hits < len(strings.Fields(text)) || lang.lex.containsWord("question words", lang.lex.fold(firstField(text))) {
 		return noPlan()
 	}
 	state := g.intentNamed("memory.state")
