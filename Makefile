@@ -8,7 +8,8 @@ LDFLAGS    := -s -w -X main.version=$(VERSION)
 SMALL      := maragu.dev/gomponents charm.land filippo.io go.yaml.in mvdan.cc $(addprefix github.com/,a2aproject cedar-policy charmbracelet coder emersion \
 	fsnotify godbus google gorilla jackc jezek ledongthuc mmcdole modelcontextprotocol pelletier robfig spf13 teambition yuin) \
 	$(addprefix hob/,cmd tools channels templates watchers knowledge/ingest knowledge/transfer platform/host platform/net platform/pim \
-	$(addprefix autonomy/,agents api approvals commands config delivery dispatch explain guard hooks intake mind notify replay service session skills undo usage))
+	$(addprefix autonomy/,agents api approvals commands commit config delivery dispatch explain guard hooks intake mind notify replay service session skills \
+	trace turn undo usage))
 GCFLAGS    := $(patsubst %,-gcflags=%/...=-l,$(SMALL))
 GOFUMPT    := v0.12.0
 GOLANGCI   := v2.15.0
