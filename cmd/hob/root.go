@@ -41,7 +41,7 @@ func (a *cli) rootCommand() *cobra.Command {
 	add(groupTalk, a.askCmd(), a.chatCmd(), a.briefCmd(), a.openCmd(), a.sessionCmd(), a.agentCmd(), a.a2aCmd(), a.channelCmd())
 	add(groupThings, a.taskCmd(), a.watchCmd(), a.intentCmd(), a.reminderCmd(), a.noteCmd(), a.expenseCmd(), a.habitCmd(), a.scheduleCmd(), a.goalCmd(), a.triggerCmd(), a.notifyCmd(), a.accountCmd(), a.memoryCmd())
 	add(groupTrust, a.approvalsCmd(), a.approveCmd(), a.denyCmd(), a.grantCmd(), a.tokenCmd(), a.policyCmd(), a.hooksCmd(), a.whyCmd(), a.auditCmd(), a.fileCmd(), a.undoCmd(), a.mcpCmd(), a.usageCmd(), a.toolCmd())
-	add(groupRun, a.startCmd(), a.stopCmd(), a.statusCmd(), a.pauseCmd(), a.resumeCmd(), a.serviceCmd(), a.fleetCmd(), a.setupCmd(), a.initCmd(), a.configCmd(), a.templateCmd(), a.skillCmd(), a.secretCmd(), a.providerCmd(), a.doctorCmd(), a.selftestCmd(), a.updateCmd(), a.manCmd(), a.backupCmd(), a.restoreCmd(), a.simulateCmd(), a.benchCmd(), a.evalCmd(), a.versionCmd(), a.agentRunCmd())
+	add(groupRun, a.startCmd(), a.stopCmd(), a.statusCmd(), a.pauseCmd(), a.resumeCmd(), a.serviceCmd(), a.fleetCmd(), a.setupCmd(), a.initCmd(), a.configCmd(), a.templateCmd(), a.skillCmd(), a.secretCmd(), a.providerCmd(), a.doctorCmd(), a.selftestCmd(), a.updateCmd(), a.manCmd(), a.backupCmd(), a.restoreCmd(), a.storeCmd(), a.simulateCmd(), a.benchCmd(), a.evalCmd(), a.versionCmd(), a.agentRunCmd())
 	root.SetHelpCommandGroupID(groupRun)
 	root.SetCompletionCommandGroupID(groupRun)
 	a.versionFlag(root)
