@@ -219,6 +219,29 @@ func (d Deps) runAnswerInvitation(ctx context.Context, c tools.Call, in answerIn
 	return res, nil
 }
 
+// findRule returns the recurrence rule of the invitation if an event with this rule has the same
+// dates for the next 5 years. Exceptions, or a rule in a distant time zone, give other dates.
+func (v mailInvitation) findRule(e pim.NewEvent) string {
+	zone := v.Start.Location()
+	if e.Rule = ics.RuleOf(v.data, v.UID, zone); e.Rule == "" {
+		return ""
+	}
+	data, err := ics.New(e, pim.Person{}, v.Start)
+	if err != nil {
+		return ""
+	}
+	span := ics.Span{From: v.Start, To: v.Start.AddDate(5, 0, 0), Zone: zone}
+	want, err := ics.Events(v.data, span)
+	if err != nil {
+		return ""
+	}
+	got, err := ics.Events(data, span)
+	if err != nil || !slices.EqualFunc(want, got, func(a, b pim.Event) bool { return a.Start.Equal(b.Start) && a.End.Equal(b.End) && !a.Cancelled }) {
+		return ""
+	}
+	return e.Rule
+}
+
 // addToCalendar adds an accepted event to the default calendar, unless it is already in a calendar.
 // Calendar servers add invitations themselves.
 func (d Deps) addToCalendar(ctx context.Context, v mailInvitation, res *tools.Result) {
@@ -234,7 +257,9 @@ func (d Deps) addToCalendar(ctx context.Context, v mailInvitation, res *tools.Re
 		}
 	}
 	c := d.Calendars()[0]
-	r, err := c.CreateEvent(ctx, "", pim.NewEvent{UID: v.UID, Title: pim.SanitizeLine(v.Title, 200), Place: pim.SanitizeLine(v.Place, 200), Start: v.Start, End: v.End, AllDay: v.AllDay})
+	e := pim.NewEvent{UID: v.UID, Title: pim.SanitizeLine(v.Title, 200), Place: pim.SanitizeLine(v.Place, 200), Start: v.Start, End: v.End, AllDay: v.AllDay}
+	e.Rule = v.findRule(e)
+	r, err := c.CreateEvent(ctx, "", e)
 	switch {
 	case err != nil:
 		res.Incomplete = true
@@ -244,8 +269,11 @@ func (d Deps) addToCalendar(ctx context.Context, v mailInvitation, res *tools.Re
 		res.Text += " It is unknown whether the event was added to your calendar."
 	default:
 		res.Text += " The event is in your calendar " + c.Name() + "."
-		if v.Occurrence != "" {
-			res.Text += " Only its first date was added, because it repeats."
+		switch {
+		case e.Rule != "":
+			res.Text += " It repeats as in the invitation."
+		case v.Occurrence != "":
+			res.Text += " Only its first date was added, because one rule cannot express how it repeats."
 		}
 		if len(r.Undo) > 0 {
 			res.Undo = tools.NewUndo("remove the event from the calendar", undoData{c.Name(), r.Undo})

@@ -225,6 +225,34 @@ func TestEditDraft(t *testing.T) {
 const invitation = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nMETHOD:REQUEST\r\nBEGIN:VEVENT\r\nUID:meet-1\r\nDTSTAMP:20261101T000000Z\r\nSEQUENCE:2\r\nDTSTART:%s\r\nDURATION:PT1H\r\nSUMMARY:Harbour review\r\nLOCATION:Pier 3\r\n" +
 	"ORGANIZER:mailto:greta@example.org\r\nATTENDEE;RSVP=TRUE;PARTSTAT=NEEDS-ACTION:mailto:tester@test.local\r\nATTENDEE:mailto:ada@example.org\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
 
+// An accepted invitation that repeats enters the calendar with its rule. If the rule does not give
+// the dates of the invitation, only the first date is added.
+func TestAnswerEmailInvitation_AddsTheRecurrence(t *testing.T) {
+	o := openOffice(t)
+	start := time.Now().AddDate(0, 0, 3).UTC().Truncate(time.Hour)
+	for name, more := range map[string]string{"weekly": "RRULE:FREQ=WEEKLY;COUNT=4\r\n", "pause": "RRULE:FREQ=WEEKLY;COUNT=4\r\nEXDATE:" + start.AddDate(0, 0, 7).Format("20060102T150405Z") + "\r\n"} {
+		data := strings.NewReplacer("meet-1", name, "Harbour review", name, "DURATION:PT1H\r\n", "DURATION:PT1H\r\n"+more).Replace(fmt.Sprintf(invitation, start.Format("20060102T150405Z")))
+		o.Deliver("tester", "INBOX", multipart("From: Greta <greta@example.org>\nTo: tester@test.local\nSubject: "+name+"\nMessage-ID: <"+name+"@x>", partOf("text/plain", "inline", "Please come."), partOf("text/calendar; method=REQUEST; charset=utf-8", "inline", data)), time.Now())
+		_, r, err := assessAndCall(t, o.by["answer_email_invitation"], `{"mail":"`+name+`","answer":"accept"}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := o.events.FindEvents(t.Context(), pim.TimeRange{From: start.Add(-time.Hour), To: start.AddDate(0, 3, 0), Zone: time.UTC})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, e := range list {
+			if e.Title == name {
+				n++
+			}
+		}
+		if want, said := map[string]int{"weekly": 4, "pause": 1}[name], map[string]string{"weekly": "It repeats as in the invitation.", "pause": "Only its first date was added"}[name]; n != want || !strings.Contains(r.Text, said) {
+			t.Errorf("%s: %d dates in the calendar, want %d: %s", name, n, want, r.Text)
+		}
+	}
+}
+
 func TestAnswerEmailInvitation(t *testing.T) {
 	o := openOffice(t)
 	start := time.Now().AddDate(0, 0, 3).UTC().Truncate(time.Hour)

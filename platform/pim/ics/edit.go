@@ -56,6 +56,16 @@ func parseObject(data []byte, kind, uid string, zone *time.Location) (o *object,
 	return o, nil
 }
 
+// RuleOf returns the recurrence rule of an event, or "" if it has none or cannot be read.
+func RuleOf(data []byte, uid string, zone *time.Location) string {
+	o, err := parseEvent(data, uid, zone)
+	if err != nil || o.master == nil {
+		return ""
+	}
+	_, rule, _ := o.master.findProp("RRULE")
+	return strings.TrimSpace(rule)
+}
+
 // propMoment parses the first value of a line.
 func (o *object) propMoment(n *node, name string) (m moment, head string, ok bool) {
 	head, value, ok := n.findProp(name)
