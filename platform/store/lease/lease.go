@@ -20,6 +20,7 @@ package lease
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -76,10 +77,11 @@ const (
 // Member is the membership of this process. A nil *Member grants everything, as an unshared one
 // does. Methods may be called concurrently.
 type Member struct {
-	o     Options
-	host  string
-	ended chan struct{} // signals that memberships ended whose claims are free
-	asked chan struct{} // signals that a lease was requested for the first time
+	o       Options
+	host    string
+	process string        // random
+	ended   chan struct{} // signals that memberships ended whose claims are free
+	asked   chan struct{} // signals that a lease was requested for the first time
 
 	mu      sync.Mutex
 	term    *term         // nil while this process is no member
@@ -130,7 +132,7 @@ func New(o Options) (*Member, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	m := &Member{o: o, host: host, ended: make(chan struct{}, 1), asked: make(chan struct{}, 1), joined: make(chan struct{}), granted: make(chan struct{}), wanted: map[string]bool{}}
+	m := &Member{o: o, host: host, process: rand.Text(), ended: make(chan struct{}, 1), asked: make(chan struct{}, 1), joined: make(chan struct{}), granted: make(chan struct{}), wanted: map[string]bool{}}
 	if o.Shared {
 		o.Store.SetFence(m.Check, m.checkEpoch)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"hob/platform/retry"
@@ -69,7 +70,7 @@ func (m *Member) joinTx(tx *store.Tx, first bool) (epoch int64, r instanceRow, e
 	case errors.Is(err, sql.ErrNoRows):
 	case err != nil:
 		return 0, r, err
-	case !r.ended && r.until > r.now && !(first && r.host == m.host && r.home == m.o.Home):
+	case !r.ended && r.until > r.now && !m.mayReplace(r, first):
 		return 0, r, nil
 	}
 	if err := tx.QueryRow(`SELECT coalesce(max(epoch), 0) + 1 FROM instances`).Scan(&epoch); err != nil {
@@ -78,12 +79,22 @@ func (m *Member) joinTx(tx *store.Tx, first bool) (epoch int64, r instanceRow, e
 	_, err = tx.Exec(`INSERT INTO instances (name, epoch, host, home, version, started_at, seen_at, until) VALUES (?, ?, ?, ?, ?, `+m.o.Clock+`, `+m.o.Clock+`, `+m.o.Clock+` + ?)
 		ON CONFLICT (name) DO UPDATE SET epoch = excluded.epoch, host = excluded.host, home = excluded.home, version = excluded.version,
 		started_at = excluded.started_at, seen_at = excluded.seen_at, until = excluded.until, ended = 0`,
-		m.o.Instance, epoch, m.host, m.o.Home, m.o.Version, m.o.Lease.Milliseconds())
+		m.o.Instance, epoch, m.host, m.o.Home+homeMark+m.process, m.o.Version, m.o.Lease.Milliseconds())
 	if err != nil {
 		return 0, r, err
 	}
 	_, err = endLate(tx, m.o.Clock)
 	return epoch, r, err
+}
+
+// homeMark separates the home and the process in a row.
+const homeMark = "\x1f"
+
+// mayReplace reports whether this process may replace a living member at once: its own membership, of
+// which a lost connection hid the answer, or, at the start, the one of its predecessor.
+func (m *Member) mayReplace(r instanceRow, first bool) bool {
+	home, process, _ := strings.Cut(r.home, homeMark)
+	return r.host == m.host && home == m.o.Home && (first || process == m.process)
 }
 
 // endLate ends the memberships that were not renewed in time, and frees the leases of all that have
@@ -130,6 +141,28 @@ func (m *Member) Parts(run func(context.Context) error) []func(context.Context) 
 		return []func(context.Context) error{run}
 	}
 	return []func(context.Context) error{m.Run, m.While("", run)}
+}
+
+// Outlast returns the parts of a process so that they begin again after an outage of the shared
+// database instead of ending the process.
+func (m *Member) Outlast(parts []func(context.Context) error) []func(context.Context) error {
+	if !m.IsShared() {
+		return parts
+	}
+	out := make([]func(context.Context) error, len(parts))
+	for i, run := range parts {
+		out[i] = func(ctx context.Context) error {
+			for {
+				err := run(ctx)
+				if ctx.Err() != nil || !store.IsOutage(err) {
+					return err
+				}
+				m.o.Log.Warn("part stopped by an outage of the database; starting it again", "err", err)
+				_ = retry.Sleep(ctx, m.o.Lease/6) // ends with ctx
+			}
+		}
+	}
+	return out
 }
 
 // Run renews the lease and joins again after a loss, until ctx ends and everything under While has

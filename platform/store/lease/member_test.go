@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -166,6 +167,12 @@ func TestMember_Join(t *testing.T) {
 			t.Errorf("write of the predecessor = %v, want ErrLost", err)
 		}
 	})
+	t.Run("replaces its own membership whose answer was lost", func(t *testing.T) {
+		f := newFleet(t)
+		a := f.join("a", "/a")
+		must(t, a.joinAs(t.Context(), false)) // the first answer never arrived
+		must(t, note(a, "a"))
+	})
 	t.Run("takes the name after the lease of a dead process", func(t *testing.T) {
 		f := newFleet(t)
 		f.join("a", "/a")
@@ -278,6 +285,23 @@ func TestMember_FollowsOthers(t *testing.T) {
 	b.followOthers(t.Context())
 	if heard != was+1 || b.o.Store.CommitCount() == commits {
 		t.Errorf("called %d times, commits %d to %d; want one call and a new count", heard-was, commits, b.o.Store.CommitCount())
+	}
+}
+
+// An outage of the database stops parts of a process, but not the process.
+func TestMember_OutlastsOutage(t *testing.T) {
+	f := newFleet(t)
+	m := f.join("a", "/a")
+	m.o.Lease = time.Millisecond // the pause before the part begins again
+	runs := 0
+	parts := m.Outlast([]func(context.Context) error{func(context.Context) error {
+		if runs++; runs == 1 {
+			return fmt.Errorf("load: %w", store.ErrAway)
+		}
+		return errors.New("a mistake")
+	}})
+	if err := parts[0](t.Context()); runs != 2 || err == nil || err.Error() != "a mistake" {
+		t.Errorf("%d runs, %v; want a second run and its error", runs, err)
 	}
 }
 

@@ -343,7 +343,7 @@ func (d *App) Run(ctx context.Context) error {
 	d.isReady.Store(true)
 	close(d.ready)
 	defer d.isReady.Store(false)
-	ended := retry.RunTogether(ctx, cancel, parts)
+	ended := retry.RunTogether(ctx, cancel, d.lease.Outlast(parts))
 	if err := d.erasing.FinishAll(context.WithoutCancel(ctx)); err != nil { // no turn is running now
 		d.opt.Log.Error("deletion not complete; continues at the next start", "err", err)
 	}
