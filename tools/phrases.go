@@ -1,7 +1,10 @@
 package tools
 
 import (
+	"bytes"
+	"compress/gzip"
 	_ "embed"
+	"io"
 	"iter"
 	"math"
 	"sort"
@@ -24,13 +27,13 @@ const (
 	likelyScore  = 1       // minimum score of a tool that shares no word with the request
 )
 
-// phraseText counts how often each stem occurs in examples of what users say for each tool.
+// phraseData counts how often each stem occurs in examples of what users say for each tool.
 // `go test ./tools -run TestPhrases -update` generates it from testdata/phrases.txt.
 //
-//go:embed phrases.txt
-var phraseText string
+//go:embed phrases.txt.gz
+var phraseData []byte
 
-// phraseTable is the parsed phraseText. It is immutable.
+// phraseTable is the parsed phraseData. It is immutable.
 type phraseTable struct {
 	tools []string
 	stems []phraseStem // sorted
@@ -49,10 +52,23 @@ type stemGram struct {
 	stem int // index in stems
 }
 
-// defaultPhrases parses phrases.txt once, when the first search needs it.
-var defaultPhrases = sync.OnceValue(func() *phraseTable { return parsePhrases(phraseText) })
+// defaultPhrases parses the counts once, when the first search needs them.
+var defaultPhrases = sync.OnceValue(func() *phraseTable { return parsePhrases(decompressPhrases()) })
 
-// parsePhrases parses the text that FormatPhrases returns.
+// decompressPhrases returns the text of phraseData, which a test checks.
+func decompressPhrases() string {
+	r, err := gzip.NewReader(bytes.NewReader(phraseData))
+	if err != nil {
+		return ""
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// parsePhrases parses the counts. Its comments and the line "= TOOL TOOL ..." precede the stems.
 func parsePhrases(text string) *phraseTable {
 	p := &phraseTable{}
 	for line := range strings.Lines(text) {

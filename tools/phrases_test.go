@@ -2,7 +2,10 @@ package tools
 
 import (
 	"bytes"
+	"compress/gzip"
+	"errors"
 	"flag"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -11,9 +14,9 @@ import (
 	"testing"
 )
 
-var updatePhrases = flag.Bool("update", false, "write phrases.txt")
+var updatePhrases = flag.Bool("update", false, "write phrases.txt.gz")
 
-// TestPhrases checks that phrases.txt contains the counts of testdata/phrases.txt.
+// TestPhrases checks that phrases.txt.gz contains the counts of testdata/phrases.txt.
 func TestPhrases(t *testing.T) {
 	examples, err := os.ReadFile("testdata/phrases.txt")
 	if err != nil {
@@ -21,16 +24,22 @@ func TestPhrases(t *testing.T) {
 	}
 	want := formatPhrases(string(bytes.ReplaceAll(examples, []byte("\r\n"), []byte("\n"))))
 	if *updatePhrases {
-		if err := os.WriteFile("phrases.txt", []byte(want), 0o644); err != nil {
+		var b bytes.Buffer
+		w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.WriteString(w, want)
+		if err := errors.Join(err, w.Close(), os.WriteFile("phrases.txt.gz", b.Bytes(), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if strings.ReplaceAll(phraseText, "\r\n", "\n") != want {
-		t.Error("phrases.txt is out of date; run `go test ./tools -run TestPhrases -update`")
+	if decompressPhrases() != want {
+		t.Error("phrases.txt.gz is out of date; run `go test ./tools -run TestPhrases -update`")
 	}
-	if len(want) > 60<<10 {
-		t.Errorf("phrases.txt has %d bytes, want at most %d", len(want), 60<<10)
+	if len(phraseData) > 60<<10 {
+		t.Errorf("phrases.txt.gz has %d bytes, want at most %d", len(phraseData), 60<<10)
 	}
 }
 

@@ -47,7 +47,6 @@ var driverNameExceptions = map[string]string{
 	"tools/social":                          "reads the database of the Messages app also without the channel, and needs the protocol IMAP",
 	"tools/mcp/servers":                     "well-known MCP servers, which are no drivers",
 	"tools/synonyms.txt":                    "words in sentences of the user",
-	"tools/phrases.txt":                     "words in sentences of the user",
 	"tools/files/render.go":                 "URL schemes of programs on the machine",
 }
 
