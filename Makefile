@@ -16,7 +16,7 @@ GOLANGCI   := v2.15.0
 NFPM       := v2.44.2
 SYSTEMS    := linux darwin windows
 
-.PHONY: build run smoke test test-unraced test-virtual test-long check fuzz bench bench-compare eval dist wine clean lint-tools
+.PHONY: build run smoke test test-unraced test-virtual test-long check fuzz bench bench-compare fleet-test eval dist wine clean lint-tools
 
 build: ## the program, static and stripped: bin/hob
 	CGO_ENABLED=0 $(GO) build -trimpath $(GCFLAGS) -ldflags "$(LDFLAGS)" -o bin/ ./cmd/hob
@@ -96,6 +96,9 @@ bench: build ## measure the built program
 
 BASE   ?= HEAD
 ROUNDS ?= 5
+fleet-test: ## three instances on one PostgreSQL under random faults, ROUNDS times
+	$(GO) test -count=$(ROUNDS) -run 'TestFleet|TestMember' ./autonomy/bus ./platform/store/lease
+
 bench-compare: build ## measure the built program against the version BASE, in turns (ROUNDS, ARGS="--only turns")
 	@test -z "$$(git status --porcelain --untracked-files=no)" && test "$$(git rev-parse $(BASE))" = "$$(git rev-parse HEAD)" && { echo "BASE is this version; set one: make bench-compare BASE=v0.1.0"; exit 1; } || true
 	rm -rf bin/base && git worktree prune && git worktree add --detach -q bin/base $(BASE)

@@ -224,7 +224,7 @@ func (m *Member) While(name string, run func(context.Context) error) func(contex
 func (t *term) runPart(ctx context.Context, run func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(t.ctx, func() { cancel(ErrLost) })()
+	defer context.AfterFunc(t.ctx, func() { cancel(ErrLost) })() //nolint:contextcheck // the term outlives the parts
 	return run(ctx)
 }
 

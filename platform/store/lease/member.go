@@ -100,22 +100,26 @@ func (m *Member) mayReplace(r instanceRow, first bool) bool {
 // endLate ends the memberships that were not renewed in time, and frees the leases of all that have
 // ended. It returns the names.
 func endLate(tx *store.Tx, clock string) (names []string, err error) {
-	rows, err := tx.Query(`UPDATE instances SET ended = 1 WHERE ended = 0 AND until <= ` + clock + ` RETURNING name`)
-	if err != nil {
-		return nil, err
-	}
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, errors.Join(err, rows.Close())
-		}
-		names = append(names, name)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+	if names, err = scanNames(tx.Query(`UPDATE instances SET ended = 1 WHERE ended = 0 AND until <= ` + clock + ` RETURNING name`)); err != nil {
 		return nil, err
 	}
 	_, err = tx.Exec(`DELETE FROM leases WHERE epoch NOT IN (SELECT epoch FROM instances WHERE ended = 0)`)
 	return names, err
+}
+
+func scanNames(rows *sql.Rows, err error) (names []string, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, rows.Err()
 }
 
 // beginTerm starts a membership that was written after began.

@@ -1,12 +1,9 @@
 package lease
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"hob/platform/store"
@@ -59,7 +56,6 @@ func (m *Member) Instances(ctx context.Context) (out []Instance, err error) {
 			out = append(out, x)
 		}
 	}
-	slices.SortFunc(out, func(a, b Instance) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
 	return out, rows.Err()
 }
 
