@@ -21,6 +21,9 @@ const keepBackups = 5
 // Backup writes a consistent copy of the whole database to dst, which must not exist. It blocks
 // neither reads nor writes (https://www.sqlite.org/lang_vacuum.html).
 func (s *Store) Backup(ctx context.Context, dst string) error {
+	if s.shared != nil {
+		return fmt.Errorf("store: backup: %w", ErrNoFile)
+	}
 	s.copying.Lock()
 	defer s.copying.Unlock()
 	return s.copyDatabase(ctx, dst)
@@ -273,6 +276,9 @@ func (s *Store) HoldingBackups(fn func() error) error {
 // files that were moved aside, because they contain data that has been erased since. It returns the
 // number of deleted files and snapshots. If there was no backup, it creates none.
 func (s *Store) RenewBackups(ctx context.Context) (int, error) {
+	if s.shared != nil { // these are not backups of this database
+		return 0, nil
+	}
 	s.copying.Lock() // a backup in progress would contain deleted data
 	defer s.copying.Unlock()
 	old := listBackups(s.backupDir)

@@ -8,8 +8,11 @@ import (
 
 // Compact rewrites the file without traces of deleted rows and empties the write-ahead log. It
 // blocks writes but not reads. SQLite always overwrites deleted content (secure_delete), except in
-// unused parts of pages that it has rearranged.
+// unused parts of pages that it has rearranged. PostgreSQL overwrites deleted rows later, by itself.
 func (s *Store) Compact(ctx context.Context) error {
+	if s.shared != nil { // the server reuses the space of deleted rows by itself (autovacuum)
+		return nil
+	}
 	j := &writeJob{ctx: ctx, done: make(chan struct{}), alone: s.compactDatabase}
 	return s.awaitJob(ctx, j)
 }

@@ -321,6 +321,17 @@ func TestShared(t *testing.T) {
 		}
 	})
 
+	t.Run("answers plainly what only files have", func(t *testing.T) {
+		db := openShared(t, create(t))
+		if _, err := db.BackupNow(t.Context()); !errors.Is(err, store.ErrNoFile) {
+			t.Errorf("BackupNow = %v, want ErrNoFile", err)
+		}
+		n, err := db.RenewBackups(t.Context())
+		if err = errors.Join(err, db.Compact(t.Context()), db.Check(t.Context()), db.CheckIntegrity(t.Context())); err != nil || n != 0 {
+			t.Errorf("erasing and checking: %d backups, %v", n, err)
+		}
+	})
+
 	t.Run("stops writing when another instance has updated the tables", func(t *testing.T) {
 		url := create(t)
 		old := openShared(t, url)

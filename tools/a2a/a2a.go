@@ -346,7 +346,7 @@ func (r callRow) answerOrigins() []provenance.Origin {
 
 // closeTx ends an open call with Hob's own text and cancels the task at the agent.
 func (c *Client) closeTx(tx *store.Tx, row callRow, state, why string, code tools.Code) error {
-	_, err := tx.Exec(`UPDATE a2a_calls SET state = ?, result = ?, outside = 0, code = ?, canceling = (remote <> '' OR state = 'sending') WHERE call = ? AND `+openStates,
+	_, err := tx.Exec(`UPDATE a2a_calls SET state = ?, result = ?, outside = 0, code = ?, canceling = iif(remote <> '' OR state = 'sending', 1, 0) WHERE call = ? AND `+openStates,
 		state, why, code, row.call)
 	if err != nil {
 		return fmt.Errorf("a2a: close call: %w", err)
