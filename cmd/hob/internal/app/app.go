@@ -309,7 +309,7 @@ func (d *App) openLoop(ctx context.Context) error {
 func (d *App) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(d.down, cancel)()
+	defer context.AfterFunc(d.down, cancel)() //nolint:contextcheck // cancel ends the context of Run
 	parts := append(append(d.lease.Parts(d.loop.Run), d.lease.While("agents", d.peers.Run), d.usage.Run, func(ctx context.Context) error { return d.guard.RunAnchor(ctx, d.opt.Log) }), d.knowledgeJobs()...)
 	if d.browser != nil {
 		parts = append(parts, d.browser.Run)
