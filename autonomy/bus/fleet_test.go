@@ -55,12 +55,16 @@ func (x *fleetInstance) answerEvents(rnd *rand.Rand) func(ctx context.Context) e
 				time.Sleep(3 * time.Second) // does not end with ctx, as a suspended process does not
 			}
 			for _, e := range events {
-				_ = x.db.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+				err := x.db.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 					if err := x.bus.Inbox.FinishTx(tx, e.ID, x.name); err != nil {
 						return err
 					}
 					return x.bus.Outbox.EnqueueTx(tx, e.ID, bus.OutboxItem{Delivery: channels.Delivery{Kind: channels.Reply, Session: e.Session, Channel: "web", Text: e.Text}})
 				})
+				for store.IsOutage(err) && ctx.Err() == nil { // as the loop does
+					_ = sleepFor(ctx, 50*time.Millisecond)
+					err = x.bus.Inbox.Release(ctx, e.ID)
+				}
 			}
 		}
 		return nil

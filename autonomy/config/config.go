@@ -340,7 +340,6 @@ type configFile struct {
 	Search    Search                    `toml:"search"`
 	Travel    Travel                    `toml:"travel"`
 	Browser   Browser                   `toml:"browser"`
-	Store     Store                     `toml:"store"`
 	Update    Update                    `toml:"update"`
 	Web       Web                       `toml:"web"`
 	Tray      Tray                      `toml:"tray"`
@@ -358,6 +357,7 @@ type configFile struct {
 	Levels    []LevelRule               `toml:"levels"`
 	People    map[string]Person         `toml:"people"`
 	Hooks     []Hook                    `toml:"hooks"`
+	Store     Store                     `toml:"store"`
 	Log       Log                       `toml:"log"`
 }
 

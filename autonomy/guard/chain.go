@@ -213,12 +213,6 @@ func (g *Guard) InitKeys(ctx context.Context) error {
 		key = g.opt.AuditKey
 	}
 	err := g.db.Write(ctx, func(tx *store.Tx) error {
-		if _, err := tx.Exec(`INSERT OR IGNORE INTO guard_key (id, key) VALUES (1, ?)`, key); err != nil {
-			return err
-		}
-		if err := tx.QueryRow(`SELECT key FROM guard_key WHERE id = 1`).Scan(&key); err != nil {
-			return err
-		}
 		rows, err := tx.Query(`SELECT ` + auditColumns + ` FROM audit ORDER BY seq DESC LIMIT 1`)
 		if err != nil {
 			return err
@@ -229,7 +223,17 @@ func (g *Guard) InitKeys(ctx context.Context) error {
 				return err
 			}
 		}
-		return rows.Err()
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return err
+		}
+		insert := `INSERT INTO guard_key (id, key) VALUES (1, ?) ON CONFLICT (id) DO NOTHING`
+		if shared && last.Chain == keyedChain && last.computeHash(deriveKey(key, "chain")) == last.Hash {
+			insert = `INSERT INTO guard_key (id, key) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET key = excluded.key` // the log was copied from this home
+		}
+		if _, err := tx.Exec(insert, key); err != nil {
+			return err
+		}
+		return tx.QueryRow(`SELECT key FROM guard_key WHERE id = 1`).Scan(&key)
 	})
 	if err != nil {
 		return fmt.Errorf("guard: read audit key: %w", err)

@@ -12,7 +12,9 @@ import (
 
 	"hob/autonomy/guard"
 	"hob/platform/provenance"
+	"hob/platform/provenance/origins"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 func auditKey(n byte) []byte { return bytes.Repeat([]byte{n}, 32) }
@@ -256,4 +258,33 @@ func FuzzVerifyExport(f *testing.F) {
 			t.Errorf("VerifyExport of a shortened export = %+v, want an error", s)
 		}
 	})
+}
+
+// A log that was copied to PostgreSQL keeps the key of its home, although the copy contains the
+// unused key of the file.
+func TestInitKeys_KeepsTheKeyOfACopiedLog(t *testing.T) {
+	server := storetest.NewServer(t)
+	fatal(t, server.Exec(t.Context(), "postgres", "CREATE DATABASE copied"))
+	sets := []store.MigrationSet{guard.Migrations(), origins.Migrations()}
+	dir := t.TempDir()
+	here, there := store.Location{Path: filepath.Join(dir, "hob.db")}, store.Location{Path: filepath.Join(dir, "none.db"), URL: server.URL("copied")}
+	opt := guard.Options{AuditKey: auditKey(1)}
+	for i, at := range []store.Location{here, there, there} {
+		db, err := store.Open(t.Context(), at.Path, sets, store.Options{URL: at.URL, Instance: "one"})
+		fatal(t, err)
+		f := &fixture{t: t, store: db}
+		if i == 2 {
+			opt.AuditKey = auditKey(2) // another home joins
+		}
+		f.restart(opt)
+		f.audit(2)
+		if _, err := f.Verify(t.Context()); err != nil {
+			t.Errorf("Verify of database %d = %v", i, err)
+		}
+		fatal(t, db.Close())
+		if i == 0 {
+			_, err := store.Copy(t.Context(), here, there, sets, func(string, int64) {})
+			fatal(t, err)
+		}
+	}
 }

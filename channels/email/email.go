@@ -82,7 +82,7 @@ type Channel struct {
 	keep    channels.StateStore
 	lines   smtpPool
 	most    int64 // maximum size of an email; see maxMail
-	network dkimcheck.Resolver
+	network dkimcheck.TXTResolver
 	pause   time.Duration // first wait before the next lookup of keys; see firstPause
 
 	mu      sync.Mutex

@@ -261,7 +261,7 @@ func (h *receiver) receiveMail(ctx context.Context, uid uint32, n keyAttempt) (e
 	}
 	known := l.isVerified(h.c.trusted)
 	var signed []dkimcheck.Signature
-	var keys dkimcheck.Resolver
+	var keys dkimcheck.TXTResolver
 	if !known {
 		if signed, keys, err = h.collectSignatures(ctx, l, in, n); err != nil {
 			return err

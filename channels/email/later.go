@@ -26,8 +26,8 @@ const (
 
 // collectSignatures returns the signatures, with their keys, that may prove an email for which the
 // mail host reports no result. It returns none if the sender would be rejected anyway, because a
-// DNS dkimcheck.Resolver reveals to the signer that the email was read.
-func (h *receiver) collectSignatures(ctx context.Context, l *parsedMail, in channels.Inbound, n keyAttempt) ([]dkimcheck.Signature, dkimcheck.Resolver, error) {
+// DNS lookup reveals to the signer that the email was read.
+func (h *receiver) collectSignatures(ctx context.Context, l *parsedMail, in channels.Inbound, n keyAttempt) ([]dkimcheck.Signature, dkimcheck.TXTResolver, error) {
 	door, ok := h.to.(channels.SenderFilter)
 	if !ok || l.from == "" {
 		return nil, nil, nil
@@ -52,9 +52,9 @@ func (h *receiver) collectSignatures(ctx context.Context, l *parsedMail, in chan
 }
 
 // lookupKeys looks up the keys of signatures before the complete email is read. dkimcheck.ErrLater means that
-// a dkimcheck.Resolver failed and the email should be deferred; on the first try, lookupKeys returns it only if
+// a lookup failed and the email should be deferred; on the first try, lookupKeys returns it only if
 // no other signature can be checked.
-func (h *receiver) lookupKeys(ctx context.Context, l *parsedMail, list []dkimcheck.Signature, n keyAttempt) (dkimcheck.Resolver, error) {
+func (h *receiver) lookupKeys(ctx context.Context, l *parsedMail, list []dkimcheck.Signature, n keyAttempt) (dkimcheck.TXTResolver, error) {
 	domain := addressDomain(l.from)
 	if n != lastTry && time.Now().Before(h.mute[domain]) {
 		return nil, dkimcheck.ErrLater
@@ -96,7 +96,7 @@ func (h *receiver) noteUnproven(why string) {
 
 // proveSender records in l whether the signatures prove the sender. dkimcheck.ErrLater means that the result
 // is not known yet.
-func (h *receiver) proveSender(ctx context.Context, l *parsedMail, raw []byte, list []dkimcheck.Signature, keys dkimcheck.Resolver, n keyAttempt) error {
+func (h *receiver) proveSender(ctx context.Context, l *parsedMail, raw []byte, list []dkimcheck.Signature, keys dkimcheck.TXTResolver, n keyAttempt) error {
 	by, why, err := verifySignatures(ctx, keys, raw, list, func(k dkimcheck.KeyID) error { return h.st.checkKeyTrust(k, time.Now()) })
 	switch {
 	case ctx.Err() != nil:

@@ -10,7 +10,7 @@ import (
 // verifySignatures checks whether one of an email's signatures is valid with a key that trusts
 // accepts, and returns that key. why is the reason if no signature is valid. err is dkimcheck.ErrLater if a
 // retry may succeed.
-func verifySignatures(ctx context.Context, network dkimcheck.Resolver, raw []byte, list []dkimcheck.Signature, trusts func(dkimcheck.KeyID) error) (by dkimcheck.KeyID, why string, err error) {
+func verifySignatures(ctx context.Context, network dkimcheck.TXTResolver, raw []byte, list []dkimcheck.Signature, trusts func(dkimcheck.KeyID) error) (by dkimcheck.KeyID, why string, err error) {
 	for _, s := range list {
 		k, not, e := s.Verify(ctx, network, raw)
 		if ctx.Err() != nil {
@@ -28,7 +28,7 @@ func verifySignatures(ctx context.Context, network dkimcheck.Resolver, raw []byt
 
 // dnsCache caches the DNS lookups for one email.
 type dnsCache struct {
-	network dkimcheck.Resolver
+	network dkimcheck.TXTResolver
 	got     map[string]dnsAnswer
 }
 
@@ -37,7 +37,7 @@ type dnsAnswer struct {
 	err  error
 }
 
-// LookupTXT implements dkimcheck.Resolver.
+// LookupTXT implements dkimcheck.TXTResolver.
 func (a dnsCache) LookupTXT(ctx context.Context, name string) ([]string, error) {
 	if x, ok := a.got[name]; ok {
 		return x.list, x.err

@@ -42,7 +42,7 @@ func (z *zone) questions() []string {
 	return slices.Clone(z.asked)
 }
 
-// LookupTXT implements dkimcheck.Resolver.
+// LookupTXT implements dkimcheck.TXTResolver.
 func (z *zone) LookupTXT(_ context.Context, name string) ([]string, error) {
 	list, down := z.lookUpTXT(name)
 	if down {

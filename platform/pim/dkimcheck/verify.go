@@ -22,8 +22,8 @@ import (
 // ErrLater means that a signature cannot be verified now because a lookup failed.
 var ErrLater = errors.New("the sender cannot be verified now")
 
-// Resolver resolves DNS records. *safehttp.Client implements it.
-type Resolver interface {
+// TXTResolver resolves DNS records. *safehttp.Client implements it.
+type TXTResolver interface {
 	LookupTXT(ctx context.Context, name string) ([]string, error)
 }
 
@@ -55,7 +55,7 @@ func (s Signature) KeyName() string { return s.Selector + "._domainkey." + s.Dom
 
 // Verify verifies the signature of an email, which must be complete, and returns its key. why is the
 // reason if the signature is not valid. err is ErrLater if a retry may succeed.
-func (s Signature) Verify(ctx context.Context, network Resolver, raw []byte) (by KeyID, why string, err error) {
+func (s Signature) Verify(ctx context.Context, network TXTResolver, raw []byte) (by KeyID, why string, err error) {
 	var later error
 	whole := false // the key applies only to exactly this domain
 	at := s.KeyName()
