@@ -134,7 +134,7 @@ func TestFleet_AnswersEachEventOnce(t *testing.T) {
 		}
 		return n
 	}
-	waitUntil(t, time.Minute, func() bool { return count(`SELECT count(*) FROM inbox WHERE state = 'done'`) == sessions*each })
+	waitUntil(t, 3*time.Minute, func() bool { return count(`SELECT count(*) FROM inbox WHERE state = 'done'`) == sessions*each })
 	if len(ids) != sessions*each {
 		t.Errorf("%d events, want %d", len(ids), sessions*each)
 	}

@@ -27,7 +27,9 @@ processes, or "sqlite" for the file hob.db of this home. Stop Hob on all machine
 Every table is counted and compared by a digest. No daemon uses the target of an unfinished copy; the
 same command continues it. Afterwards, set or remove [store] url and start Hob.
 
-Files, secrets and the search index are not in the database. The index is rebuilt at the start.`,
+Files, secrets and the search index are not in the database. The index is rebuilt at the start. The
+old database stays as it is: delete hob.db and its backups when the new one works, because forgetting
+does not reach them.`,
 		Example: "  HOB_STORE=postgres://hob:PASSWORD@db.example.org/hob hob store copy --to env:HOB_STORE\n  hob store copy --to sqlite",
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			if to == "" {
@@ -96,5 +98,8 @@ func (a *cli) copyStore(ctx context.Context, to string) (err error) {
 	}
 	printTable(a, tables, "TABLE|ROWS|DIGEST", func(t store.CopiedTable) []any { return []any{t.Table, t.Rows, t.Digest[:12]} })
 	fmt.Fprintf(a.out, "Copied %s with %s. Next: change [store] url and start Hob.\n", countText(len(tables), "table", "tables"), countText(int(rows), "row", "rows"))
+	if from.URL == "" {
+		fmt.Fprintf(a.out, "Start this home first. %s and its backups still contain everything, and forgetting does not reach them: delete them when the new database works.\n", p.Database())
+	}
 	return nil
 }

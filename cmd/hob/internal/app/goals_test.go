@@ -33,7 +33,7 @@ func (h *daemonFixture) goal(fits func(g api.GoalDetails) bool) api.GoalDetails 
 // A goal without a model follows its rule, reports its actions and ends when its condition is met.
 func TestGoal_FollowsItsRule(t *testing.T) {
 	h := open(t, "")
-	h.say("add a task to pay the rent due 2020-01-01")
+	h.say("add a task to pay the rent due " + time.Now().AddDate(0, 0, -10).Format(time.DateOnly))
 	if got := h.say("set a goal: when a task is overdue then tell me, until no tasks are left"); !strings.Contains(got, "Added the goal") {
 		t.Fatal(got)
 	}
@@ -58,7 +58,7 @@ func TestGoal_FollowsItsRule(t *testing.T) {
 // The built-in brain carries out the actions that it supports, and reports the result.
 func TestGoal_RunsActionsWithoutAModel(t *testing.T) {
 	h := open(t, "")
-	h.say("add a task to pay the rent due 2020-01-01")
+	h.say("add a task to pay the rent due " + time.Now().AddDate(0, 0, -10).Format(time.DateOnly))
 	h.say("set a goal: when a task is overdue then list my tasks")
 	h.wait("notice", `pay the rent \(overdue`)
 	g := h.goal(func(g api.GoalDetails) bool { return len(g.Last) > 0 })
