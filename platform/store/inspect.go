@@ -108,7 +108,7 @@ func readContents(ctx context.Context, q querier) (c Contents, err error) {
 // virtual tables.
 func countRows(ctx context.Context, q querier) (map[string]int64, error) {
 	names := map[string]int64{}
-	if err := queryPairs(ctx, q, `SELECT name, 0 FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`, names); err != nil {
+	if err := queryPairs(ctx, q, `SELECT name, 0 FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'virtual') AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`, names); err != nil {
 		return nil, err
 	}
 	for name := range names {

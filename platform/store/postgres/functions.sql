@@ -3,6 +3,8 @@ CREATE TABLE sqlite_sequence (name TEXT COLLATE "C" PRIMARY KEY, seq BIGINT NOT 
 CREATE VIEW sqlite_master AS
 	SELECT CASE c.relkind WHEN 'r' THEN 'table' WHEN 'i' THEN 'index' WHEN 'v' THEN 'view' END AS type, c.relname::text AS name
 	FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'i', 'v');
+CREATE VIEW pragma_table_list AS
+	SELECT 'main' AS schema, name, type FROM sqlite_master WHERE type IN ('table', 'view');
 
 -- The last commit of each connection that writes; see Group.
 CREATE TABLE store_writers (writer TEXT COLLATE "C" PRIMARY KEY, token TEXT COLLATE "C" NOT NULL, at BIGINT NOT NULL);
