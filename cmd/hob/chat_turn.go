@@ -75,13 +75,43 @@ func (t *turn) streamOnce(ctx context.Context, c *client, message web.Message) e
 	return nil
 }
 
-// prepareRetry prepares for the events of a turn that a new daemon continues.
+// prepareRetry prepares for the events of a turn that a new daemon continues or repeats.
 func (t *turn) prepareRetry() {
-	t.view.EndText()
-	if t.said {
-		t.chat.screen.Note(chatui.Hint, "The answer was cut off and starts again.")
+	t.cut, t.said = cmp.Or(t.said, t.cut), ""
+}
+
+// addText shows a part of the answer, except what was shown before the daemon ended.
+func (t *turn) addText(text string) {
+	t.said += text
+	rest, continues := strings.CutPrefix(t.said, t.cut)
+	switch {
+	case t.cut == "":
+		t.view.AddText(text)
+	case strings.HasPrefix(t.cut, t.said):
+	case continues:
+		t.cut = ""
+		t.view.AddText(rest)
+	default:
+		t.startAgain(t.said)
 	}
-	t.said = false
+}
+
+// startAgain shows an answer that differs from the one that was cut off.
+func (t *turn) startAgain(text string) {
+	t.cut = ""
+	t.view.EndText()
+	t.view.AddText("(The answer was cut off and starts again.)\n\n" + text)
+}
+
+// endText completes the answer. answer is its last part, which is shown unless text was streamed.
+func (t *turn) endText(answer string) {
+	switch last := cmp.Or(t.said, answer); {
+	case t.cut != "" && !strings.HasSuffix(t.cut, last):
+		t.startAgain(last)
+	case t.cut == "" && t.said == "":
+		t.view.AddText(answer)
+	}
+	t.view.EndText()
 }
 
 func (ch *chat) addRunning(d int) {
@@ -105,10 +135,11 @@ type turn struct {
 	received   func()
 	settled    func()
 	view       chatui.Turn
-	said       bool
-	stored     bool // the daemon has the message
-	progressed bool // the last stream had events
-	ended      bool // nothing follows
+	said       string // the text of this attempt
+	cut        string // the text that is shown from the attempt before it, until the new text differs
+	stored     bool   // the daemon has the message
+	progressed bool   // the last stream had events
+	ended      bool   // nothing follows
 }
 
 func (t *turn) handleEvent(d apiclient.TurnEvent) {
@@ -116,8 +147,7 @@ func (t *turn) handleEvent(d apiclient.TurnEvent) {
 	case "message_start":
 		t.chat.claimEvent(d.Event)
 	case "content_delta":
-		t.said = true
-		t.view.AddText(d.Text)
+		t.addText(d.Text)
 	case "tool_call_start":
 		t.view.StartTool(d.ID, d.Name)
 	case "tool_call_delta":
@@ -132,10 +162,7 @@ func (t *turn) handleEvent(d apiclient.TurnEvent) {
 		t.settled()
 	case "message_end":
 		t.ended = true
-		if !t.said {
-			t.view.AddText(d.Answer)
-		}
-		t.view.EndText()
+		t.endText(d.Answer)
 		if d.Interrupted && d.Answer != "Stopped." { // a turn that was stopped before it showed text has the answer "Stopped."
 			t.chat.screen.Note(chatui.Hint, "(stopped)")
 		}

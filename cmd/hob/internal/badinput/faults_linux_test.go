@@ -296,6 +296,7 @@ func chatKilled(s *transcript) {
 	c.expect("This is Hob.")
 	c.press("add a task: buy milk\r")
 	c.expect(`Added task "buy milk"`)
+	c.awaitIdle()
 
 	c.press("add a task: buy br") // not sent yet
 	c.expect("> add a task: buy br")
@@ -380,6 +381,16 @@ func (c *chatTerminal) expect(text string) {
 	c.s.h.waitUntil(fmt.Sprintf("%q in the chat", text), func() bool { return strings.Contains(c.screen(), text) })
 }
 
+// awaitIdle waits until the answer is complete.
+func (c *chatTerminal) awaitIdle() {
+	c.s.t.Helper()
+	c.s.h.waitUntil("the answer is complete", func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return !strings.Contains(c.em.String(), "  Ctrl-C stops")
+	})
+}
+
 func (c *chatTerminal) awaitEnd() {
 	c.s.t.Helper()
 	select {
@@ -435,7 +446,7 @@ func TestChat_ShowsTheAnswerOfTheNextDaemon(t *testing.T) {
 	asked := make(chan struct{}, 10)
 	model := llmtest.NewServer(t, llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
 		if len(r.Results) > 0 {
-			return llmtest.Answer{Text: "It is on the list.", Delay: 2 * time.Second}, true
+			return llmtest.Answer{Text: "It is now on your list of things to buy.", Pieces: 2, Gap: 2 * time.Second}, true
 		}
 		asked <- struct{}{}
 		return llmtest.Answer{Calls: []llmtest.Call{{Name: "create_task", Args: `{"title":"buy milk"}`}}}, true
@@ -445,10 +456,14 @@ func TestChat_ShowsTheAnswerOfTheNextDaemon(t *testing.T) {
 	c.expect("This is Hob.")
 	c.press("please buy milk\r")
 	<-asked
-	c.expect("create task")
+	c.expect("It is now")
 	c.kill()
 	c.expect("Hob is running again.")
-	c.expect("It is on the list.")
+	c.expect("things to buy.")
+	c.awaitIdle()
+	if out := c.screen(); strings.Count(out, "It is now") != 1 || strings.Contains(out, "cut off") {
+		t.Errorf("the beginning of the answer is shown again:\n%s", out)
+	}
 	c.press("\x04")
 	c.awaitEnd()
 	r := s.h.hob("task", "list")
