@@ -9,7 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"hob/autonomy/config"
 	"hob/channels"
@@ -24,6 +26,8 @@ type daemonFixture struct {
 	home  string
 	url   string
 	token string
+	// restart receives when Hob may restart itself, so that the page is seen before.
+	restart chan struct{}
 }
 
 func open(t *testing.T, conf string) *daemonFixture { return openWith(t, conf, nil) }
@@ -48,7 +52,7 @@ func newFixture(t *testing.T) *daemonFixture {
 	t.Setenv("HOME", home)
 	t.Setenv("USERPROFILE", home)
 	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
-	return &daemonFixture{t: t, home: home}
+	return &daemonFixture{t: t, home: home, restart: make(chan struct{})}
 }
 
 // run starts Hob until the test ends. If again is not nil, Hob restarts itself with the options that
@@ -60,7 +64,7 @@ func (h *daemonFixture) run(o app.Options, again func() (app.Options, error)) {
 	go func() {
 		defer close(ready)
 		for {
-			restarts, err := runOnce(ctx, o, again != nil, func(address string) {
+			restarts, err := h.runOnce(ctx, o, again != nil, func(address string) {
 				select {
 				case ready <- address:
 				default: // Hob has restarted
@@ -89,13 +93,15 @@ func (h *daemonFixture) run(o app.Options, again func() (app.Options, error)) {
 	h.token = strings.TrimSpace(string(token))
 }
 
-// runOnce runs Hob until ctx ends or Hob restarts itself. It calls ready with Hob's address.
-func runOnce(ctx context.Context, o app.Options, again bool, ready func(address string)) (restarts bool, err error) {
+// runOnce runs Hob until ctx ends, or until Hob restarts itself and the test allows it. It calls ready
+// with Hob's address.
+func (h *daemonFixture) runOnce(ctx context.Context, o app.Options, again bool, ready func(address string)) (restarts bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	o.Peer = func(string, string, bool) web.Peer { return web.PeerOwner } // the browser is a child process of this test, which is also the daemon
+	asked := make(chan struct{}, 1)
 	if again {
-		o.Restart = func() { restarts = true; cancel() }
+		o.Restart = sync.OnceFunc(func() { asked <- struct{}{} })
 	}
 	d, err := app.Open(ctx, o)
 	if err != nil {
@@ -105,7 +111,28 @@ func runOnce(ctx context.Context, o app.Options, again bool, ready func(address 
 	go func() { done <- d.Run(ctx) }()
 	<-d.Ready()
 	ready(d.Addr())
-	return restarts, errors.Join(<-done, d.Close())
+	var allowed <-chan struct{} // nil until Hob wants to restart
+	for {
+		select {
+		case <-asked:
+			allowed = h.restart
+		case <-allowed:
+			restarts, allowed = true, nil
+			cancel()
+		case err := <-done:
+			return restarts, errors.Join(err, d.Close())
+		}
+	}
+}
+
+// allowRestart waits until Hob wants to restart, and lets it.
+func (h *daemonFixture) allowRestart() {
+	h.t.Helper()
+	select {
+	case h.restart <- struct{}{}:
+	case <-time.After(2 * patience):
+		h.t.Fatal("Hob did not restart")
+	}
 }
 
 func fatal(t *testing.T, err error) {

@@ -2,7 +2,6 @@ package page
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,6 +17,7 @@ import (
 	"hob/channels/channelstest"
 	"hob/cmd/hob/internal/app"
 	"hob/platform/host/system"
+	"hob/platform/net/nettest"
 )
 
 // lineOf finds the row of a list by the name in its data.
@@ -188,10 +188,7 @@ func testSettingsPage(t *testing.T, b *browser) {
 // A saved value applies at once: Hob restarts, and the page reconnects by itself. A link cannot fill
 // in a value.
 func testSettingsRestart(t *testing.T, b *browser) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	fatal(t, err)
-	address := free.Addr().String()
-	fatal(t, free.Close())
+	address := "127.0.0.1:" + nettest.FreePort(t)
 	h := newFixture(t)
 	paths, err := system.DefaultPaths()
 	fatal(t, err)
@@ -226,12 +223,14 @@ func testSettingsRestart(t *testing.T, b *browser) {
 	w.click("form[action='/settings/save'] button")
 	w.waitUntil(`location.pathname === "/settings" && document.querySelector("#restarting")`)
 	get[bool](w, `(window.kept = 1, true)`)
+	h.allowRestart()
 	w.waitUntil(`!document.querySelector("#restarting") && ` + live)
 	if get[int](w, "window.kept") != 1 || running.Load() != "Ada" {
 		t.Errorf("after the restart the name is %q, or the page was loaded again", running.Load())
 	}
 	w.click("#last-change form button")
 	w.waitUntil(`document.querySelector("#restarting")`)
+	h.allowRestart()
 	w.waitUntil(`!document.querySelector("#restarting") && ` + live)
 	if running.Load() != "Hob" {
 		t.Errorf("after the undo the name is %q", running.Load())
@@ -241,6 +240,8 @@ func testSettingsRestart(t *testing.T, b *browser) {
 	fatal(t, err)
 	w.visit(h, "/settings")
 	w.click("form[action='/settings/apply'] button")
+	w.waitUntil(`document.querySelector("#restarting")`)
+	h.allowRestart()
 	w.waitUntil(`!document.querySelector("#unapplied, #restarting") && ` + live)
 	if running.Load() != "Bob" {
 		t.Errorf("after `Restart now` the name is %q", running.Load())
