@@ -58,7 +58,7 @@ func (e *engine) explain(question string) string {
 // waitUntil polls ok and fails the test after 30 s.
 func (e *engine) waitUntil(what string, ok func() bool) {
 	e.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			e.t.Fatalf("timed out: %s", what)
 		}

@@ -114,7 +114,7 @@ func (f *fixture) runUntil(call string, is func(s bus.ScheduledSend) bool) (bus.
 	done := make(chan error, 1)
 	go func() { done <- f.Run(ctx) }()
 	var s bus.ScheduledSend
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(time.Millisecond) {
 		var err error
 		s, err = f.o.Bus.Scheduled.Get(f.o.Store.Reader(f.t.Context()), call)
 		fatal(f.t, err)
@@ -372,7 +372,7 @@ func TestSender_TransfersOneCallAtATime(t *testing.T) {
 			if got != want {
 				t.Errorf("step %q, want %q", got, want)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(60 * time.Second):
 			t.Fatalf("%s: the second call did not run", want)
 		}
 	}

@@ -19,7 +19,7 @@ func TestBroker_StopsARunningToolAtTheEnd(t *testing.T) {
 			close(started)
 			select {
 			case <-ctx.Done():
-			case <-time.After(10 * time.Second):
+			case <-time.After(60 * time.Second):
 			}
 			ended <- ctx.Err()
 			return tools.Result{}, ctx.Err()

@@ -109,7 +109,7 @@ func (f *ruleFixture) deliver(from, subject string, head ...string) {
 func (f *ruleFixture) await(folder string, want ...string) []pim.Message {
 	f.t.Helper()
 	box := netaccount.NewMail(f.server.Account("tester"))
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(60 * time.Second)
 	for {
 		list, err := box.FindMail(f.t.Context(), pim.MailQuery{Folder: folder})
 		var got []string

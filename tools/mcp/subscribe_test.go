@@ -80,7 +80,7 @@ func (b *bench) awaitChange(t *testing.T, what string) {
 		if topic != watchers.ResourceTopic("memo", "memo://x") {
 			t.Errorf("%s: topic %q", what, topic)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(60 * time.Second):
 		t.Fatalf("%s: no announcement", what)
 	}
 }
@@ -132,7 +132,7 @@ func TestWatchResource(t *testing.T) {
 			}
 			b.watched.Store(false)
 			srv.set(t, "five")
-			for end := time.Now().Add(10 * time.Second); srv.subscribed.Load() != 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			for end := time.Now().Add(60 * time.Second); srv.subscribed.Load() != 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 			}
 			if n := srv.subscribed.Load(); n != 0 || len(b.changed) > 0 {
 				t.Errorf("%d subscriptions and %d announcements without a watcher", n, len(b.changed))

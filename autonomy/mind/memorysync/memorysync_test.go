@@ -457,7 +457,7 @@ func TestRun_FollowsBothSides(t *testing.T) {
 	go func() { done <- f.Run(ctx) }()
 	eventually := func(what string, ok func() bool) {
 		t.Helper()
-		for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
+		for deadline := time.Now().Add(60 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s: facts %q, lines %q", what, f.facts(), f.lines("MEMORY.md"))
 			}

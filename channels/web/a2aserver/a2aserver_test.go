@@ -451,7 +451,7 @@ func TestServer_SignsPushNotifications(t *testing.T) {
 	if err := b.engine.end(task, "done", "The answer."); err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(60 * time.Second)
 	for {
 		receiver.mu.Lock()
 		n := len(receiver.got)

@@ -25,7 +25,7 @@ func delayedConfig(s *pimtest.SMTP, delay string) string {
 // sendOf waits until the delayed call has ended and returns it with its row in the ledger.
 func (h *daemonFixture) sendOf(call string) (s bus.ScheduledSend, e bus.Entry) {
 	h.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		var err error
 		s, err = h.d.bus.Scheduled.Get(h.d.store.Reader(h.t.Context()), call)
 		fatal(h.t, err)

@@ -39,7 +39,7 @@ func (s *scenarioRun) listFacts() string {
 // awaitExtraction waits until facts were extracted from every turn.
 func (h *daemonFixture) awaitExtraction() {
 	h.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; {
+	for deadline := time.Now().Add(60 * time.Second); ; {
 		var n int
 		where := "ruled = 0"
 		if h.d.opt.Config.Knowledge.ExtractionTurns == 1 { // the model extracts after each turn

@@ -170,7 +170,7 @@ func TestIntent_FiresOnceOrEachTime(t *testing.T) {
 		}
 		return n
 	}
-	for deadline := time.Now().Add(30 * time.Second); count("Reminder: the anchor") < 2 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(60 * time.Second); count("Reminder: the anchor") < 2 && time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if hose, anchor := count("Reminder: the hose"), count("Reminder: the anchor"); hose != 1 || anchor != 2 {
@@ -226,7 +226,7 @@ func TestIntent_WaitsForWordsAndWatchers(t *testing.T) {
 	}
 	a.reply(t, "it is under the pot")
 	a.write(h, "u3", "Ben", "the key, please")
-	for deadline := time.Now().Add(30 * time.Second); a.arrived("chat-u3", "under the pot") < 2 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(60 * time.Second); a.arrived("chat-u3", "under the pot") < 2 && time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if n := a.arrived("chat-u3", "under the pot"); n != 2 {

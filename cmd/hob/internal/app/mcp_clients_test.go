@@ -201,7 +201,7 @@ func TestProgram_FollowsResources(t *testing.T) {
 				if got != want {
 					t.Errorf("%s: update of %s, want %s", revision, got, want)
 				}
-			case <-time.After(20 * time.Second):
+			case <-time.After(60 * time.Second):
 				t.Errorf("%s: no update of %s", revision, want)
 			}
 		}

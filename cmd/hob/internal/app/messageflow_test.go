@@ -63,7 +63,7 @@ func TestMessageFlow_IsListedInTheArchitecture(t *testing.T) {
 		"[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n[channels.telegram]\ntoken = \""+telegramtest.Token+"\"\n")
 	says := func(text, answer string) {
 		t.Helper()
-		deadline := time.Now().Add(30 * time.Second)
+		deadline := time.Now().Add(60 * time.Second)
 		for sent := false; ; time.Sleep(5 * time.Millisecond) {
 			sent = sent || api.Say(t.Context(), "7", "7", text, false)
 			if slices.ContainsFunc(api.Arrived(), func(s string) bool { return strings.Contains(s, answer) }) {

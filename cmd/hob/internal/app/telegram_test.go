@@ -26,7 +26,7 @@ func TestTelegram(t *testing.T) {
 		"[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n[channels.telegram]\ntoken = \""+telegramtest.Token+"\"\n")
 	arrived := func(answer string) {
 		t.Helper()
-		for deadline := time.Now().Add(30 * time.Second); !slices.ContainsFunc(api.Arrived(), func(text string) bool { return strings.Contains(text, answer) }); time.Sleep(5 * time.Millisecond) {
+		for deadline := time.Now().Add(60 * time.Second); !slices.ContainsFunc(api.Arrived(), func(text string) bool { return strings.Contains(text, answer) }); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("the answer %q was not sent; arrived: %q", answer, api.Arrived())
 			}
@@ -34,7 +34,7 @@ func TestTelegram(t *testing.T) {
 	}
 	says := func(text, answer string) {
 		t.Helper()
-		for deadline := time.Now().Add(30 * time.Second); !api.Say(t.Context(), "7", "7", text, false); time.Sleep(5 * time.Millisecond) {
+		for deadline := time.Now().Add(60 * time.Second); !api.Say(t.Context(), "7", "7", text, false); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("the bot did not start polling")
 			}

@@ -73,7 +73,7 @@ func (m *vectorFixture) remember(text string) {
 // awaitVectors waits until this number of texts have vectors.
 func (m *vectorFixture) awaitVectors(want int) embed.Stats {
 	m.t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(60 * time.Second)
 	for {
 		s, err := m.d.vectors.Stats(m.t.Context())
 		fatal(m.t, err)
@@ -90,7 +90,7 @@ func (m *vectorFixture) awaitVectors(want int) embed.Stats {
 // awaitError waits until the status contains the embedder's error.
 func (m *vectorFixture) awaitError(want string) {
 	m.t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(60 * time.Second)
 	for {
 		s, err := m.d.vectors.Stats(m.t.Context())
 		fatal(m.t, err)
@@ -212,7 +212,7 @@ func TestVectors_ForgetRemovesThem(t *testing.T) {
 		t.Fatalf("approve: %d %s", code, body)
 	}
 	m.awaitVectors(1)
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(60 * time.Second)
 	for m.fileContaining(vector) != "" {
 		if time.Now().After(deadline) {
 			t.Fatalf("the vector is still in %s", m.fileContaining(vector))

@@ -396,7 +396,7 @@ func (c *chatTerminal) awaitEnd() {
 	select {
 	case err := <-c.done:
 		fatal(c.s.t, err)
-	case <-time.After(20 * time.Second):
+	case <-time.After(60 * time.Second):
 		c.s.t.Fatal("the chat did not end")
 	}
 }

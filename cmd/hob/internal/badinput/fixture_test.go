@@ -274,7 +274,7 @@ func (h *daemonFixture) stop() {
 	fatal(h.t, h.daemon.Process.Signal(syscall.SIGTERM))
 	select {
 	case <-h.exited:
-	case <-time.After(20 * time.Second):
+	case <-time.After(60 * time.Second):
 		h.t.Fatal("the daemon did not stop on SIGTERM")
 	}
 	if code := h.daemon.ProcessState.ExitCode(); code != 0 {
@@ -294,7 +294,7 @@ func (h *daemonFixture) kill() {
 // waitUntil waits for a condition.
 func (h *daemonFixture) waitUntil(what string, ok func() bool) {
 	h.t.Helper()
-	deadline := time.Now().Add(25 * time.Second)
+	deadline := time.Now().Add(60 * time.Second)
 	for !ok() {
 		if time.Now().After(deadline) {
 			h.t.Fatalf("waited in vain: %s", what)

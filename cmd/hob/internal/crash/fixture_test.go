@@ -303,7 +303,7 @@ func (w *daemonFixture) stop() {
 	check(w.t, w.daemon.Process.Signal(syscall.SIGTERM))
 	select {
 	case <-w.exited:
-	case <-time.After(20 * time.Second):
+	case <-time.After(60 * time.Second):
 		w.t.Error("the daemon did not stop on SIGTERM")
 		w.kill()
 	}

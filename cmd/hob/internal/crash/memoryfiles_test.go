@@ -59,7 +59,7 @@ func TestMemoryFilesOverKills(t *testing.T) {
 		}
 	}
 	w.daemonUp()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(100 * time.Millisecond) {
 		problem := w.disagreement(ctx, path, want)
 		if problem == "" {
 			break

@@ -26,7 +26,7 @@ func newDialog(t *testing.T, text string) <-chan error {
 	end := make(chan error, 1)
 	go func() { end <- cmd.Wait() }()
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		list, _, err := a11y.New(a11y.Options{}).Read(t.Context(), "bank")
 		if err == nil && strings.Contains(fmt.Sprint(list), "Pay") {
 			return end
@@ -73,7 +73,7 @@ func TestHonestButton(t *testing.T) {
 			select {
 			case err := <-end:
 				return err
-			case <-time.After(20 * time.Second):
+			case <-time.After(60 * time.Second):
 				return errors.New("the button was not pressed")
 			}
 		}},
