@@ -165,7 +165,7 @@ var allTools = []string{
 	"list_watchers", "cancel_watcher", "create_intent", "list_intents", "cancel_intent", "pause_watcher", "update_watcher", "create_schedule", "list_schedules", "cancel_schedule",
 	"pause_schedule", "log_expense", "spending_summary", "budget_check", "recurring_costs", "parse_receipt", "import_expenses", "log_habit", "habit_streak", "habit_report", "set_habit_target", "daily_briefing", "weekly_review", "get_directions", "flight_status", "packing_list", "world_clock", "sun_times", "status", "undo", "explain", "snooze_notice", "get_weather",
 	"read_calendar", "find_free_time", "schedule_meeting", "import_habits", "read_emails", "search_emails", "read_email", "send_email", "draft_email", "move_email", "create_calendar_event", "update_calendar_event", "delete_calendar_event", "search_contacts",
-	"create_goal", "list_goals", "update_goal", "pause_goal", "complete_goal", "delete_goal",
+	"create_goal", "list_goals", "update_goal", "pause_goal", "complete_goal", "delete_goal", "run_command",
 }
 
 // request returns a request that offers every tool.

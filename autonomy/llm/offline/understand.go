@@ -18,6 +18,10 @@ func (g *grammar) planRequests(text string, now time.Time, depth int) plan {
 	if depth > 0 || g.code != "" {
 		return g.planAll(text, now, depth)
 	}
+	if p, ok := g.planCommand(text); ok {
+		p.intent = g.intentNamed("command.run")
+		return p
+	}
 	foreign, ok := g.planForeign(text, now)
 	if ok && foreign.outcome != unknown {
 		return foreign
