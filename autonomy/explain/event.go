@@ -28,7 +28,7 @@ type Why struct {
 	Trace *trace.Turn `json:"trace,omitempty"`
 	// Nothing reports whether there is nothing to explain yet.
 	Nothing bool   `json:"nothing,omitempty"`
-	instead string // the text to show if Nothing is set
+	instead string // the text to show if the answer is not about an event
 	// Origins lists the sources of the event's untrusted text. Thing is the item that the question
 	// names, if any.
 	Origins    []provenance.Origin `json:"origins,omitempty"`
@@ -228,7 +228,7 @@ func describeSend(s bus.ScheduledSend, at func(time.Time) string) string {
 
 // Text explains the event for users in sentences, one per line.
 func (w Why) Text(zone *time.Location) string {
-	if w.Nothing {
+	if w.instead != "" {
 		return w.instead
 	}
 	var b strings.Builder

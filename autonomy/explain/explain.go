@@ -20,6 +20,7 @@ import (
 	"hob/autonomy/usage"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -142,6 +143,11 @@ func (x *Explainer) Explain(ctx context.Context, q tools.ExplainRequest) (Explan
 		if about == "" && q.Asked != "" {
 			return x.whyBefore(ctx, q)
 		}
+		if about == "" && q.Session == "" {
+			if w, ok, err := x.whyTemplate(ctx); ok || err != nil {
+				return w, err
+			}
+		}
 		return x.ExplainEvent(ctx, about, q.Session)
 	}
 	return nil, fmt.Errorf("%w: %q cannot be explained; use event, tick, notification or silence", ErrUnclear, q.Kind)
@@ -159,6 +165,68 @@ func (x *Explainer) whyBefore(ctx context.Context, q tools.ExplainRequest) (Why,
 		}
 	}
 	return emptyWhy(), nil
+}
+
+// TemplateAction is the audited action of a user who applies or resets a template.
+const TemplateAction = "template"
+
+// templateWindow is the time after a change of the template in which the first reviews of its goals
+// count as its results.
+const templateWindow = 15 * time.Minute
+
+// whyTemplate explains the last change of the template. ok is false if you have done something else
+// since then, or if later events do not come from the change.
+func (x *Explainer) whyTemplate(ctx context.Context) (w Why, ok bool, err error) {
+	rows, err := x.o.Guard.AuditLines(ctx, guard.AuditQuery{Action: TemplateAction, Actor: "owner", Limit: 1})
+	if err != nil || len(rows) == 0 {
+		return w, false, err
+	}
+	change := rows[0]
+	list, err := x.o.Bus.Inbox.List(ctx, "", "", 100)
+	if err != nil {
+		return w, false, err
+	}
+	var since []bus.Event
+	for _, e := range list {
+		if e.ReceivedAt.Before(change.At) {
+			break
+		}
+		if look, err := x.isReadOnlyCommand(ctx, e); err != nil {
+			return w, false, err
+		} else if look {
+			continue
+		}
+		if e.Kind != bus.Goal || e.ReceivedAt.Sub(change.At) > templateWindow {
+			return w, false, nil
+		}
+		since = append(since, e)
+	}
+	w = emptyWhy()
+	w.Nothing, w.Audit = false, rows
+	w.instead = x.describeTemplateChange(change, since)
+	return w, true, nil
+}
+
+func (x *Explainer) describeTemplateChange(change guard.Record, since []bus.Event) string {
+	name, applied := strings.CutPrefix(change.Outcome, "template:")
+	how := "through the command line"
+	if change.Origin != "api" {
+		how = "in the " + change.Origin
+	}
+	what := "reset the template"
+	if applied {
+		what = "switched to the template " + name
+	}
+	at := func(t time.Time) string { return t.In(x.o.Zone()).Format("15:04:05") }
+	var b strings.Builder
+	fmt.Fprintf(&b, "On %s at %s you %s %s.", change.At.In(x.o.Zone()).Format(time.DateOnly), at(change.At), what, how)
+	if applied {
+		fmt.Fprintf(&b, " Its contents: hob template info %s. Revert with: hob template reset.", name)
+	}
+	for _, e := range slices.Backward(since) {
+		fmt.Fprintf(&b, "\nAt %s Hob then reviewed a goal: %q. Why: hob why %s", at(e.ReceivedAt), textnorm.FirstLine(e.Text), e.ID)
+	}
+	return b.String()
 }
 
 func noNotice() Why {

@@ -10,9 +10,12 @@ import (
 	"time"
 
 	"hob/autonomy/api"
+	"hob/autonomy/explain"
+	"hob/autonomy/guard"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/mind/reconcile"
+	"hob/platform/store"
 	"hob/platform/text/settings"
 	"hob/platform/text/sorting"
 	"hob/templates"
@@ -189,6 +192,19 @@ func (sv *Service) watcherRows(ctx context.Context, q api.Query, keep func(watch
 
 // Template implements api.Management.
 func (sv *Service) Template(ctx context.Context, w templates.DesiredState) (templates.ApplyResult, error) {
+	return sv.applyTemplate(ctx, w, "api")
+}
+
+// applyTemplate creates and removes the items of a template. It records a change in the audit log,
+// because a template changes what Hob may do; origin is the entry point of the user's command.
+func (sv *Service) applyTemplate(ctx context.Context, w templates.DesiredState, origin string) (templates.ApplyResult, error) {
 	done, err := reconcile.Apply(ctx, reconcile.Parts{Store: sv.o.Store, Watchers: sv.o.Watchers, Goals: sv.o.Goals}, w, time.Now().In(sv.o.Zone()))
-	return done, Classify(err)
+	if err != nil || w.Dry {
+		return done, Classify(err)
+	}
+	return done, sv.o.Store.Write(ctx, func(tx *store.Tx) error {
+		return sv.o.Guard.AuditTx(tx, guard.Record{
+			Actor: "owner", Action: explain.TemplateAction, Origin: origin, Verdict: "allow", Rule: "owner's command", Outcome: cmp.Or(w.Source, "reset"),
+		})
+	})
 }

@@ -33,12 +33,12 @@ func OpenTemplates(p system.Paths, store templates.ResourceStore) (*templates.In
 	})
 }
 
-// templateStore implements templates.ResourceStore.
+// templateStore implements templates.ResourceStore for the tray.
 type templateStore struct{ *Service }
 
 // Reconcile implements templates.ResourceStore.
 func (s templateStore) Reconcile(ctx context.Context, w templates.DesiredState) (templates.ApplyResult, error) {
-	return s.Template(ctx, w)
+	return s.applyTemplate(ctx, w, TrayOrigin)
 }
 
 // withTemplatePlan runs fn with the plan of applying a template, while nothing else can change
@@ -112,7 +112,6 @@ func (a TrayAssistant) SwitchTemplate(ctx context.Context, name string, preview 
 		if err != nil {
 			return err
 		}
-		a.recordAudit(ctx, "template", name)
 		said = "The template " + name + " is in use. Revert with: hob template reset"
 		if restart := a.service().o.Restart; restart != nil && p.Config.Diff != "" {
 			said = "The template " + name + " is in use. I restart to apply its settings."
