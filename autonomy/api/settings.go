@@ -20,6 +20,18 @@ type Settings interface {
 	// ApplySettings restarts Hob with the values in the file when no turn is running. It returns
 	// ErrConflict if this process cannot restart itself. It has the same limit as SaveSetting.
 	ApplySettings(ctx context.Context) error
+	// MailAccounts lists the mail and calendar accounts in the file, without their passwords.
+	MailAccounts(ctx context.Context) ([]MailAccount, error)
+}
+
+// MailAccount is an account for mail, calendars or contacts.
+type MailAccount struct {
+	Name    string   `json:"name"`
+	Address string   `json:"address"`
+	Servers []string `json:"servers"`           // for example "mail: imap.example.org:993"
+	Missing string   `json:"missing,omitempty"` // what the account needs before Hob can use it
+	// Pending is set if Hob does not use the account yet: PendingRestart or PendingStart.
+	Pending string `json:"pending,omitempty"`
 }
 
 // Values of Setting.Pending.

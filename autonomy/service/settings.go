@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
 
 	"hob/autonomy/api"
 	"hob/autonomy/config"
+	pimall "hob/platform/pim/all"
 )
 
 // Settings implements api.Settings.
@@ -42,6 +45,29 @@ func (sv *Service) Settings(context.Context) ([]api.Setting, error) {
 			if x.Set = v != was; !x.Secret {
 				x.Value = sv.o.Redact.Text(v)
 			}
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// MailAccounts implements api.Settings.
+func (sv *Service) MailAccounts(context.Context) ([]api.MailAccount, error) {
+	out := []api.MailAccount{}
+	for _, c := range config.LoadLatest(sv.o.Revisions.Path, sv.o.Config).Accounts {
+		x := api.MailAccount{Name: c.Name, Address: c.Login(), Missing: c.MissingKeys()}
+		for _, d := range pimall.Descriptions() {
+			if server := c.Servers[d.Key]; server != "" {
+				x.Servers = append(x.Servers, d.Label+": "+server)
+			}
+		}
+		running := slices.ContainsFunc(sv.o.Config.Accounts, func(r config.Account) bool { return reflect.DeepEqual(r, c) })
+		switch {
+		case running:
+		case sv.willRestart():
+			x.Pending = api.PendingRestart
+		default:
+			x.Pending = api.PendingStart
 		}
 		out = append(out, x)
 	}

@@ -345,6 +345,10 @@ func (e *engine) SaveSetting(_ context.Context, key, old, value string) (api.Set
 	return api.SettingChange{Key: key, Old: old, New: value}, nil
 }
 
+func (e *engine) MailAccounts(context.Context) ([]api.MailAccount, error) {
+	return []api.MailAccount{{Name: "home", Address: "ada@example.org", Servers: []string{"mail: imap.example.org"}, Pending: api.PendingStart}}, nil
+}
+
 func (e *engine) ApplySettings(context.Context) error {
 	e.note("apply settings")
 	return nil

@@ -42,6 +42,10 @@ func (d *Dashboard) showChannels(r *request) (g.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	accounts, err := d.o.Backend.MailAccounts(r.Context())
+	if err != nil {
+		return nil, err
+	}
 	var used, unused []api.Channel
 	for _, c := range rows {
 		switch {
@@ -55,19 +59,47 @@ func (d *Dashboard) showChannels(r *request) (g.Node, error) {
 		h.Class("stack"),
 		cardSection("Channels", h.Ul(h.Class("list"), g.Map(used, func(c api.Channel) g.Node { return renderChannel(r, c) }))),
 		g.Iff(len(unused) > 0, func() g.Node { return renderUnused(unused) }),
-		renderMailHelp(),
+		renderMail(accounts),
 		servers,
 		renderSkills(r, skills),
 	), nil
 }
 
-// renderMailHelp says how to connect a mail account. The password belongs into the terminal, where Hob
-// tests it before it stores it.
-func renderMailHelp() g.Node {
+// renderMail lists the mail and calendar accounts, and says how to connect one. The password belongs
+// into the terminal, where Hob tests it before it stores it.
+func renderMail(accounts []api.MailAccount) g.Node {
 	return h.Section(
 		h.Class("card"), h.ID("mail"), h.H2(g.Text("Mail and calendars")),
-		h.P(g.Text("Connect an account in a terminal: "), h.Code(g.Text("hob account add ADDRESS"))),
+		g.Iff(len(accounts) > 0, func() g.Node { return h.Ul(h.Class("list"), g.Map(accounts, renderMailAccount)) }),
+		h.P(g.Text(connectPrompt(len(accounts))), h.Code(g.Text("hob account add ADDRESS"))),
 		h.P(h.Class("soft small"), g.Text("Hob finds the servers, asks for the password and signs in. "), h.A(h.Href("/health"), g.Text("Health")), g.Text(" shows whether your accounts work.")),
+	)
+}
+
+func connectPrompt(accounts int) string {
+	if accounts > 0 {
+		return "Connect another account in a terminal: "
+	}
+	return "Connect an account in a terminal: "
+}
+
+// renderMailAccount shows one account with its servers, and what it lacks.
+func renderMailAccount(x api.MailAccount) g.Node {
+	state := stateBadge(badgeSoft, "in use")
+	switch {
+	case x.Missing != "":
+		state = stateBadge(badgeBad, "incomplete")
+	case x.Pending == api.PendingRestart:
+		state = stateBadge(badgeWarn, "used after the restart")
+	case x.Pending != "":
+		state = stateBadge(badgeWarn, "used after the next start")
+	}
+	return h.Li(
+		h.Data("name", x.Name),
+		h.Span(h.Class("what"), h.Strong(plainText(x.Address)), h.Span(h.Class("soft"), plainText(" "+x.Name))),
+		state,
+		h.P(h.Class("meta"), plainText(strings.Join(x.Servers, " · "))),
+		g.If(x.Missing != "", h.P(h.Class("full failed"), plainText(capitalizeProse(x.Missing)+"."))),
 	)
 }
 

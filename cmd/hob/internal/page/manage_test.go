@@ -61,7 +61,7 @@ func (failingChannel) DescribeStatus() string { return "<b>not</b> connected" }
 // the MCP servers and the trust of each skill.
 func testChannelsPage(t *testing.T, b *browser) {
 	f := &channelstest.Fake{}
-	h := openWith(t, offline+"[channels.webhook]\nurl = \"https://hook.example.org\"\nsecret = \"env:NO_SUCH_SECRET\"\n[mcp.servers.notes]\nurl = \"https://mcp.example.org\"\nenabled = false\n",
+	h := openWith(t, offline+"[channels.webhook]\nurl = \"https://hook.example.org\"\nsecret = \"env:NO_SUCH_SECRET\"\n[mcp.servers.notes]\nurl = \"https://mcp.example.org\"\nenabled = false\n[accounts.home]\nimap = \"127.0.0.1:1\"\naddress = \"ada@example.org\"\npassword = \"env:NO_SUCH_SECRET\"\n",
 		map[string]channels.Channel{"pigeon": f, "owl": failingChannel{&channelstest.Fake{}}})
 	skill := filepath.Join(h.home, "hob", "skills", "weekly")
 	fatal(t, os.MkdirAll(skill, 0o700))
@@ -78,7 +78,7 @@ func testChannelsPage(t *testing.T, b *browser) {
 		}
 	}
 	all := get[string](w, `document.querySelector("main").textContent`)
-	for _, want := range []string{"Not set up", "telegram", "hob channel add", "https://mcp.example.org", "Write the <b>weekly</b> report.", "hob skill trust weekly", "untrusted"} {
+	for _, want := range []string{"ada@example.org home", "127.0.0.1:1", "Not set up", "telegram", "hob channel add", "https://mcp.example.org", "Write the <b>weekly</b> report.", "hob skill trust weekly", "untrusted"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("the page lacks %q: %q", want, all)
 		}
