@@ -138,32 +138,28 @@ func (w *window) takeComplaints() []string {
 	return c
 }
 
+// do runs steps. An update of the page may replace an element between its lookup and the input to it;
+// such a step has done nothing and runs again.
 func (w *window) do(steps ...chromedp.Action[chromedp.Void]) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
 	defer cancel()
-	if err := chromedp.Do(ctx, steps...); err != nil {
-		w.t.Fatalf("%v\nthe page shows:\n%s", err, w.shownText())
+	for _, s := range steps {
+		err := chromedp.Do(ctx, s)
+		for err != nil && strings.Contains(err.Error(), "Could not find node") {
+			err = chromedp.Do(ctx, s)
+		}
+		if err != nil {
+			w.t.Fatalf("%v\nthe page shows:\n%s", err, w.shownText())
+		}
 	}
 }
 
-// click clicks the element of a selector. An update of the page may replace the element between its
-// lookup and the click.
+// click clicks the element of a selector.
 func (w *window) click(selector string) {
 	w.t.Helper()
-	var err error
-	for range 5 {
-		w.waitUntil(fmt.Sprintf("document.querySelector(%q)?.checkVisibility()", selector))
-		ctx, cancel := context.WithTimeout(w.ctx, patience)
-		err = chromedp.Do(ctx, chromedp.Click(chromedp.CSS(selector)))
-		cancel()
-		if err == nil || !strings.Contains(err.Error(), "Could not find node") {
-			break
-		}
-	}
-	if err != nil {
-		w.t.Fatalf("click %s: %v\nthe page shows:\n%s", selector, err, w.shownText())
-	}
+	w.waitUntil(fmt.Sprintf("document.querySelector(%q)?.checkVisibility()", selector))
+	w.do(chromedp.Click(chromedp.CSS(selector)))
 }
 
 // waitUntil waits until an expression is true.
