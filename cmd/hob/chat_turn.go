@@ -80,7 +80,7 @@ func (t *turn) prepareRetry() {
 	t.cut, t.said = cmp.Or(t.said, t.cut), ""
 }
 
-// addText shows a part of the answer, except what was shown before the daemon ended.
+// addText shows a part of the answer, without the text that was printed before the daemon ended.
 func (t *turn) addText(text string) {
 	t.said += text
 	rest, continues := strings.CutPrefix(t.said, t.cut)

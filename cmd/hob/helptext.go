@@ -86,12 +86,12 @@ func wrapHelp(c *cobra.Command, window int) string {
 	return b.String()
 }
 
-// joinHelpLines joins the lines of each paragraph. Indented lines and tables are not joined.
+// joinHelpLines joins the lines of each paragraph. Indented lines, tables and lists are not joined.
 func joinHelpLines(text string) (lines []string) {
 	open := false // the last line can be continued
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \n")
-		flows := line != "" && !strings.ContainsAny(line[:1], " |-")
+		flows := line != "" && !strings.ContainsAny(line[:1], " |") && !strings.HasPrefix(line, "- ")
 		if open && flows {
 			lines[len(lines)-1] += " " + line
 		} else {

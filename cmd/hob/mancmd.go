@@ -50,6 +50,18 @@ func writeManuals(c *cobra.Command, dir string) error {
 
 func pageName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
+// manWidth is the width of preformatted text: man indents it by 7 columns, and pages have 80.
+const manWidth = 72
+
+// wrapManText wraps the lines of a text for a manual page.
+func wrapManText(lines []string) string {
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(wrapHelpLine(strings.TrimRight(line, " "), manWidth))
+	}
+	return escapeRoff(strings.TrimRight(b.String(), "\n"))
+}
+
 // manPage returns the manual page for a command in the format described in man(7).
 func manPage(c *cobra.Command) string {
 	var b strings.Builder
@@ -57,13 +69,13 @@ func manPage(c *cobra.Command) string {
 	fmt.Fprintf(&b, ".TH %s 1 \"\" Hob \"Hob's manual\"\n.SH NAME\n%s \\- %s\n", strings.ToUpper(escapeRoff(name)), escapeRoff(name), escapeRoff(c.Short))
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n", escapeRoff(c.UseLine()))
 	if c.Long != "" {
-		b.WriteString(".SH DESCRIPTION\n.nf\n" + escapeRoff(c.Long) + "\n.fi\n")
+		b.WriteString(".SH DESCRIPTION\n.nf\n" + wrapManText(joinHelpLines(c.Long)) + "\n.fi\n")
 	}
 	flags := func(title string, set *pflag.FlagSet) {
 		if !set.HasAvailableFlags() {
 			return
 		}
-		b.WriteString(".SH " + title + "\n.nf\n" + escapeRoff(strings.TrimRight(set.FlagUsages(), "\n")) + "\n.fi\n")
+		b.WriteString(".SH " + title + "\n.nf\n" + wrapManText(strings.Split(set.FlagUsages(), "\n")) + "\n.fi\n")
 	}
 	flags("OPTIONS", c.LocalFlags())
 	if c.Example != "" {

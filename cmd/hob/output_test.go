@@ -110,3 +110,22 @@ func TestHelp_FitsTheWindow(t *testing.T) {
 		}
 	})
 }
+
+// A manual page fits a terminal of 80 columns. Only examples may be wider, because they are copied.
+func TestManual_FitsTerminal(t *testing.T) {
+	unescape := strings.NewReplacer(`\-`, "-", `\e`, `\`, `\&`, "")
+	var check func(c *cobra.Command)
+	check = func(c *cobra.Command) {
+		page, _, _ := strings.Cut(manPage(c), ".SH EXAMPLES")
+		_, body, _ := strings.Cut(page, "\n.nf\n") // above it, man wraps the lines
+		for line := range strings.Lines(unescape.Replace(body)) {
+			if n := ansi.StringWidth(strings.TrimSuffix(line, "\n")); n > 73 {
+				t.Errorf("%s: a line has %d columns, want at most 73 beside the indentation: %q", pageName(c), n, line)
+			}
+		}
+		for _, sub := range c.Commands() {
+			check(sub)
+		}
+	}
+	check((&cli{}).rootCommand())
+}
