@@ -316,7 +316,7 @@ func (h *daemonFixture) post(method, path, kind string, body io.Reader) (int, st
 	token, _ := os.ReadFile(filepath.Join(h.home, "token"))
 	q.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	q.Header.Set("Content-Type", kind)
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: h.dial}, Timeout: time.Minute}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: h.dial}, Timeout: 5 * time.Minute}
 	res, err := client.Do(q)
 	if err != nil {
 		return 0, err.Error()
