@@ -145,7 +145,7 @@ type setup struct {
 }
 
 func sets() []store.MigrationSet {
-	return []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), origins.Migrations(), modelrouter.Migrations(), goals.Migrations(), notify.Migrations(), trace.Migrations(), {Owner: "test", Steps: []string{`CREATE TABLE items (call TEXT PRIMARY KEY, text TEXT)`}}}
+	return []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), origins.Migrations(), modelrouter.Migrations(), goals.Migrations(), notify.Migrations(), trace.Migrations(), {Owner: "test", Steps: []string{`CREATE TABLE items (n INTEGER PRIMARY KEY, call TEXT NOT NULL UNIQUE, text TEXT)`}}}
 }
 
 // furnish puts an empty database into a new home.
@@ -325,7 +325,7 @@ func (e *engine) say(session, text string) string {
 
 func (e *engine) items() []string {
 	e.t.Helper()
-	rows, err := e.store.Read().QueryContext(e.t.Context(), `SELECT text FROM items ORDER BY rowid`)
+	rows, err := e.store.Read().QueryContext(e.t.Context(), `SELECT text FROM items ORDER BY n`)
 	fatal(e.t, err)
 	defer rows.Close()
 	var out []string

@@ -12,6 +12,7 @@ import (
 	"hob/autonomy/llm/llmtest"
 	"hob/autonomy/payload"
 	"hob/channels"
+	"hob/platform/store/storetest"
 )
 
 func (e *engine) receiveMessage(settle time.Duration, key, text string) channels.Accepted {
@@ -27,6 +28,7 @@ func (e *engine) receiveMessage(settle time.Duration, key, text string) channels
 // The process dies right after a message was accepted, before the platform gets the acknowledgment,
 // so the platform delivers all messages again. Each message is in exactly one turn.
 func TestJoin_SurvivesACrash(t *testing.T) {
+	storetest.FileOnly(t, "the test copies the files as a SIGKILL leaves them")
 	texts := []string{"one", "two", "three"}
 	e := start(t, setup{idle: true, model: scripted(), pushes: map[string]bool{"chat": true}})
 	snaps := &snapshots{t: t, path: e.path}

@@ -21,6 +21,7 @@ import (
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -265,6 +266,7 @@ func TestStop_CancelsAnApprovalRequest(t *testing.T) {
 // A call that was running when the process died is reported, not repeated. The copy of the
 // files is the state after a SIGKILL.
 func TestUnknownOutcome_IsNotRepeated(t *testing.T) {
+	storetest.FileOnly(t, "the test copies the files as a SIGKILL leaves them")
 	eff := &effects{hold: make(chan struct{}), held: make(chan struct{})}
 	m := scripted(
 		llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: `{"name":"change_file","arguments":{"text":"once"}}`}}},
@@ -299,6 +301,7 @@ func TestUnknownOutcome_IsNotRepeated(t *testing.T) {
 // After two crashes in one turn, the text about a call's unknown outcome counts as Hob's own text
 // in both later runs, so that the turn continues without an approval request.
 func TestUnknownOutcome_TaintsNothing(t *testing.T) {
+	storetest.FileOnly(t, "the test copies the files as a SIGKILL leaves them")
 	change := llmtest.Call{Name: "use_tool", Args: `{"name":"change_file","arguments":{"text":"x"}}`}
 	m := scripted(
 		llmtest.Answer{Calls: []llmtest.Call{change, change}}, // one call is interrupted in each of the first two runs

@@ -16,6 +16,7 @@ import (
 	"hob/autonomy/notify"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -218,6 +219,7 @@ func TestSilence_UndeliveredNoticeIsNotListedAsDelivered(t *testing.T) {
 // If the stored review of a goal cannot be read, the explanation fails instead of giving a wrong
 // answer.
 func TestSilence_FailsWhenAReviewCannotBeRead(t *testing.T) {
+	storetest.FileOnly(t, "PostgreSQL refuses a value of another type")
 	e, kept := withGoals(t, t.TempDir(), scripted(llmtest.Answer{Text: deferring, Times: -1}))
 	e.awaitReview(e.goal(kept, goals.Goal{Description: "wake me", Provenance: provenance.Owner, NextAt: time.Now()}))
 	e.checkExplanation("silence", "decision of the last review")

@@ -210,7 +210,7 @@ func TestTool_PanicFailsTheCall(t *testing.T) {
 	}
 	run := func(context.Context, tools.Call, textArgs) (tools.Result, error) { panic("oh") }
 	own := func(_ context.Context, tx *store.Tx, c tools.Call, _ textArgs) (tools.Result, error) {
-		if _, err := tx.Exec(`INSERT INTO items VALUES (?, 'half')`, c.ID); err != nil {
+		if _, err := tx.Exec(`INSERT INTO items (call, text) VALUES (?, 'half')`, c.ID); err != nil {
 			return tools.Result{}, err
 		}
 		panic("oh")

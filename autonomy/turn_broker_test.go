@@ -16,6 +16,7 @@ import (
 	"hob/autonomy/llm"
 	"hob/channels"
 	"hob/platform/provenance"
+	"hob/platform/store/storetest"
 	"hob/tools"
 )
 
@@ -153,6 +154,7 @@ func TestExternalAgent_ServesOnlyTheOwner(t *testing.T) {
 // The process dies while a question is open and another action has started. The next run learns
 // about both.
 func TestExternalAgent_NextRunLearnsOfInterruptedActions(t *testing.T) {
+	storetest.FileOnly(t, "the test copies the files as a SIGKILL leaves them")
 	e := start(t, setup{model: actingAgent{func(ctx context.Context, d llm.PermissionBroker) string {
 		pay := run("pay")
 		pay.State = llm.Begun

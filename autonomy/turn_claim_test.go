@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hob/autonomy/llm/llmtest"
+	"hob/platform/store/storetest"
 	"hob/tools"
 )
 
@@ -153,6 +154,7 @@ func checkPrefixes(t testing.TB, m *llmtest.Scripted) {
 
 // The additional model call of a turn is made only once, even after a crash.
 func TestClaims_HintIsGivenOnceAcrossACrash(t *testing.T) {
+	storetest.FileOnly(t, "the test copies the files as a SIGKILL leaves them")
 	snaps := &snapshots{t: t}
 	quiet := pathTool(func(context.Context, string) error { return nil })
 	m := reply(func(r llmtest.Request) llmtest.Answer {

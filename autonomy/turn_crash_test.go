@@ -15,6 +15,7 @@ import (
 	"hob/autonomy/llm/llmtest"
 	"hob/channels"
 	"hob/platform/provenance"
+	"hob/platform/store/storetest"
 	"hob/tools"
 )
 
@@ -97,6 +98,7 @@ func newPaymentTool(effect func(), hook func(at string)) tools.Tool {
 // If the process dies at any instant of a turn with a write, a payment and a read, no data is lost
 // and no effect is repeated.
 func TestTurn_ContinuesAfterACrashAtAnyInstant(t *testing.T) {
+	storetest.FileOnly(t, "the test copies the files as a SIGKILL leaves them")
 	brain := func(hook func(at string)) *llmtest.Scripted {
 		return reply(func(r llmtest.Request) llmtest.Answer {
 			hook(fmt.Sprintf("model call %d", r.Round))
@@ -247,6 +249,7 @@ func TestCallIDs_AreUnique(t *testing.T) {
 
 // A removed tool does not hide its earlier actions.
 func TestTurn_KeepsActionsOfARemovedTool(t *testing.T) {
+	storetest.FileOnly(t, "the test copies the files as a SIGKILL leaves them")
 	snaps := &snapshots{t: t}
 	m := reply(func(r llmtest.Request) llmtest.Answer {
 		if r.Round == 0 {

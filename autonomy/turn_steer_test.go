@@ -12,6 +12,7 @@ import (
 	"hob/autonomy/llm/llmtest"
 	"hob/channels"
 	"hob/platform/provenance"
+	"hob/platform/store/storetest"
 )
 
 // sendDuringTurn sends a message to the running turn and returns when the message is queued.
@@ -136,6 +137,7 @@ func TestSteer_RefusesGuests(t *testing.T) {
 // If the process dies while the message waits, or after the turn has read it, the message appears
 // exactly once, and both senders get exactly one answer.
 func TestSteer_SurvivesACrash(t *testing.T) {
+	storetest.FileOnly(t, "the test copies the files as a SIGKILL leaves them")
 	snaps := &snapshots{t: t}
 	var e *engine
 	var turn, aside string

@@ -12,6 +12,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/llm/llmtest"
 	"hob/platform/provenance"
+	"hob/platform/store/storetest"
 	"hob/tools"
 )
 
@@ -98,6 +99,7 @@ func TestParallelCalls_RunInOrderOnOverlappingPaths(t *testing.T) {
 
 // All calls that ran in parallel when Hob was killed have an unknown outcome, and none is repeated.
 func TestParallelCalls_AreUnknownAfterACrash(t *testing.T) {
+	storetest.FileOnly(t, "the test copies the files as a SIGKILL leaves them")
 	both := func(llmtest.Request) llmtest.Answer { return calls(change("/a"), change("/b")) }
 	snaps := &snapshots{t: t}
 	var inside sync.WaitGroup

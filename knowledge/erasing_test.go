@@ -91,6 +91,7 @@ func (h erasureFixture) filesContaining(t *testing.T, text string) (in []string)
 }
 
 func TestForget_LeavesNoByte(t *testing.T) {
+	storetest.FileOnly(t, "the test reads the files of backups")
 	h := newFixture(t, "Kestrel-9981 is the wifi password of the cabin", "the wifi password of the cabin is now Heron-1234", "Ana likes tea")
 	for range 2 {
 		if _, err := h.st.BackupNow(t.Context()); err != nil {

@@ -156,6 +156,7 @@ func TestCorrection(t *testing.T) {
 }
 
 func TestForget_LeavesNothing(t *testing.T) {
+	storetest.FileOnly(t, "the test reads the file")
 	b, st := open(t)
 	remember(t, b, st, t0, provenance.Owner, "Kestrel-9981 is the wifi password of the cabin")
 	remember(t, b, st, t0, provenance.Owner, "something else about a flowerpot")

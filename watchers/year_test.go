@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hob/platform/store/storetest"
 	"hob/watchers"
 )
 
@@ -33,6 +34,7 @@ var virtualYears = []struct {
 // occurrence may be late while Hob runs. HOB_TEST_LONG=1 simulates all years with 20 seeds; the
 // default is two years with some of the zones. HOB_TEST_SEEDS sets the number of seeds.
 func TestVirtualYear(t *testing.T) {
+	storetest.FileOnly(t, "a year has more transactions than a connection carries in minutes")
 	if raceDetector {
 		t.Skip("a virtual year sometimes crashes the race detector (golang/go#78156); make test runs this test without the race detector")
 	}

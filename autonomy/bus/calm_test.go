@@ -1,13 +1,13 @@
 package bus_test
 
 import (
-	"database/sql"
 	"testing"
 	"time"
 
 	"hob/autonomy/bus"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 // An idle tick does not query the database.
@@ -50,10 +50,12 @@ func TestClaim_FindsEventsOfAnotherProcess(t *testing.T) {
 	f.write(func(tx *store.Tx) error { return f.Inbox.FinishTx(tx, list[0].ID, "done") })
 	_, _, err = f.Inbox.Claim(t.Context(), 4)
 	fatal(t, err)
-	other, err := sql.Open("sqlite", f.store.Path())
+	other, err := storetest.Open(t.Context(), f.store.Path(), []store.MigrationSet{bus.Migrations()}, store.Options{})
 	fatal(t, err)
-	_, err = other.ExecContext(t.Context(), `UPDATE inbox SET state = 'pending'`)
-	fatal(t, err)
+	fatal(t, other.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.Exec(`UPDATE inbox SET state = 'pending'`)
+		return err
+	}))
 	fatal(t, other.Close())
 	f.now = f.now.Add(5 * time.Minute)
 	if list, _, err := f.Inbox.Claim(t.Context(), 4); len(list) != 1 || err != nil {

@@ -249,7 +249,7 @@ func (in *Inbox) SuspendTx(tx *store.Tx, id string, until time.Time) error {
 // MoveTx moves a claimed event to another queue without counting the attempt. The event waits there
 // behind the earlier events.
 func (in *Inbox) MoveTx(tx *store.Tx, id, lane string) error {
-	_, err := tx.Exec(`UPDATE inbox SET state = 'pending', attempts = attempts - 1, not_before = 0, lane = ?, command = (? <> session) WHERE id = ? AND state = 'claimed'`, lane, lane, id)
+	_, err := tx.Exec(`UPDATE inbox SET state = 'pending', attempts = attempts - 1, not_before = 0, lane = ?, command = CASE WHEN ? <> session THEN 1 ELSE 0 END WHERE id = ? AND state = 'claimed'`, lane, lane, id)
 	tx.AfterCommit(in.SignalWork)
 	return err
 }

@@ -10,6 +10,7 @@ import (
 
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/text/sorting"
 )
 
 // schemaScheduled adds the table of delayed calls.
@@ -164,6 +165,7 @@ func (x *ScheduledSends) Claim(ctx context.Context, n int) (out []ScheduledSend,
 	if err != nil {
 		return nil, fmt.Errorf("bus: claim delayed calls: %w", err)
 	}
+	sorting.StableByFunc(out, func(a, b ScheduledSend) int { return a.At.Compare(b.At) })
 	return out, nil
 }
 

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/text/sorting"
 )
 
 // outColumns lists the selected columns. They include the channel data of the event's message if
@@ -21,17 +23,17 @@ const outColumns = `id, event, kind, session, channel, chat, text, attempts, cre
 	(SELECT CAST(i.payload AS TEXT) -> '$.extra' FROM inbox i WHERE i.id = outbox.event AND i.kind = 'message' AND i.channel = outbox.channel
 		AND i.chat = outbox.chat AND i.payload IS NOT NULL),
 	CASE kind WHEN 'reply' THEN (SELECT message FROM drafts f WHERE f.event = outbox.event AND f.channel = outbox.channel AND f.chat = outbox.chat) END,
-	` + toGuest + ` AS guest`
+	` + toGuest + ` AS guest, seq`
 
 // toGuest selects answers to a guest's message in the chat in which the guest wrote.
 const toGuest = `EXISTS (SELECT 1 FROM inbox i WHERE i.id = outbox.event AND i.kind = 'message' AND i.provenance <> 'owner'
 		AND i.channel = outbox.channel AND i.chat = outbox.chat AND outbox.kind <> 'question')`
 
-func scanOut(s scanner) (d channels.Delivery, err error) {
+func scanOut(s scanner) (d channels.Delivery, seq int64, err error) {
 	var created int64
 	var files string
 	var cause, draft sql.NullString
-	err = s.Scan(&d.ID, &d.Event, &d.Kind, &d.Session, &d.Channel, &d.Chat, &d.Text, &d.Attempts, &created, &d.MaybeRepeated, &files, &cause, &draft, &d.Guest)
+	err = s.Scan(&d.ID, &d.Event, &d.Kind, &d.Session, &d.Channel, &d.Chat, &d.Text, &d.Attempts, &created, &d.MaybeRepeated, &files, &cause, &draft, &d.Guest, &seq)
 	d.CreatedAt, d.Draft = store.Time(created), draft.String
 	if cause.Valid && cause.String != "null" {
 		d.Cause = json.RawMessage(cause.String)
@@ -39,21 +41,33 @@ func scanOut(s scanner) (d channels.Delivery, err error) {
 	if err == nil && files != "" {
 		err = json.Unmarshal([]byte(files), &d.Files)
 	}
-	return d, err
+	return d, seq, err
 }
 
+// queuedDelivery is a delivery with its place in the queue.
+type queuedDelivery struct {
+	seq int64
+	channels.Delivery
+}
+
+// scanOuts reads rows and returns them in the order of the queue. RETURNING has no order of its own.
 func scanOuts(rows *sql.Rows, err error) ([]channels.Delivery, error) {
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var out []channels.Delivery
+	var found []queuedDelivery
 	for rows.Next() {
-		d, err := scanOut(rows)
+		d, seq, err := scanOut(rows)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, d)
+		found = append(found, queuedDelivery{seq, d})
+	}
+	sorting.ByFunc(found, func(a, b queuedDelivery) int { return cmp.Compare(a.seq, b.seq) })
+	var out []channels.Delivery
+	for _, x := range found {
+		out = append(out, x.Delivery)
 	}
 	return out, rows.Err()
 }

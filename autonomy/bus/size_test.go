@@ -6,6 +6,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 // many is the length of a long queue.
@@ -17,7 +18,7 @@ func (f *fixture) fillInbox(n int) {
 	f.t.Helper()
 	f.write(func(tx *store.Tx) error {
 		_, err := tx.Exec(numbers+`INSERT INTO inbox (id, kind, source, session, lane, text, provenance, received_at, state)
-			SELECT printf('e%06d', i), 'message', 's', 'a', 'a', 'x', 'owner', 0, 'pending' FROM n`, n)
+			SELECT 'e' || substr(CAST(1000000 + i AS TEXT), 2), 'message', 's', 'a', 'a', 'x', 'owner', 0, 'pending' FROM n`, n)
 		return err
 	})
 }
@@ -25,6 +26,9 @@ func (f *fixture) fillInbox(n int) {
 // neverReads fails the test if a query scans an entire table.
 func (f *fixture) neverReads(table, query string, args ...any) {
 	f.t.Helper()
+	if storetest.OnServer() {
+		return // PostgreSQL chooses a plan by the number of rows
+	}
 	rows, err := f.store.Read().QueryContext(f.t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
 	fatal(f.t, err)
 	defer rows.Close()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"database/sql"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -106,10 +107,11 @@ func (g *Guard) readAnchorFile(name string) (*anchor, error) {
 	return &a, nil
 }
 
-// OpenAuditKey reads the audit log key, or creates it. If the store replaced the database, OpenAuditKey
-// moves the anchor of its log away for ReplacedCut.
-func OpenAuditKey(paths system.Paths, r *store.Replacement) ([]byte, error) {
-	if r != nil {
+// OpenAuditKey reads the audit log key, or creates it. A new home of a fleet gets the key of the fleet's
+// log, so that it can verify an export. If the store replaced the database, OpenAuditKey moves the anchor
+// of its log away for ReplacedCut.
+func OpenAuditKey(ctx context.Context, paths system.Paths, db *store.Store) ([]byte, error) {
+	if r := db.Replacement(); r != nil {
 		name, old := paths.AuditAnchorFile(), replacedAnchor(paths.AuditAnchorFile(), r)
 		_, err := os.Stat(old)
 		if err == nil { // after a crash, name is the anchor of the new log
@@ -119,6 +121,16 @@ func OpenAuditKey(paths system.Paths, r *store.Replacement) ([]byte, error) {
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("move the anchor of the audit log aside: %w", err)
+		}
+	}
+	if _, err := os.Stat(paths.AuditKeyFile()); db.IsShared() && errors.Is(err, fs.ErrNotExist) {
+		var key []byte
+		err := db.Read().QueryRowContext(ctx, `SELECT key FROM guard_key WHERE id = 1`).Scan(&key)
+		if err == nil {
+			err = system.WriteFile(paths.AuditKeyFile(), []byte(hex.EncodeToString(key)+"\n"))
+		}
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return nil, fmt.Errorf("copy the key of the audit log from the database: %w", err)
 		}
 	}
 	return system.EnsureKey(paths.AuditKeyFile())

@@ -227,8 +227,8 @@ func (g *Guard) InitKeys(ctx context.Context) error {
 			return err
 		}
 		insert := `INSERT INTO guard_key (id, key) VALUES (1, ?) ON CONFLICT (id) DO NOTHING`
-		if shared && last.Chain == keyedChain && last.computeHash(deriveKey(key, "chain")) == last.Hash {
-			insert = `INSERT INTO guard_key (id, key) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET key = excluded.key` // the log was copied from this home
+		if shared && (last.Chain == plainChain || last.Chain == keyedChain && last.computeHash(deriveKey(key, "chain")) == last.Hash) { // the log was copied from this home
+			insert = `INSERT INTO guard_key (id, key) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET key = excluded.key`
 		}
 		if _, err := tx.Exec(insert, key); err != nil {
 			return err
@@ -240,11 +240,11 @@ func (g *Guard) InitKeys(ctx context.Context) error {
 	}
 	g.mu.Lock()
 	g.key = key
-	switch {
-	case shared:
-		g.key, g.chain = deriveKey(key, "digests"), deriveKey(key, "chain")
-	case len(g.opt.AuditKey) > 0:
-		g.key, g.chain = deriveKey(g.opt.AuditKey, "digests"), deriveKey(g.opt.AuditKey, "chain")
+	if len(g.opt.AuditKey) > 0 {
+		if g.master = g.opt.AuditKey; shared {
+			g.master = key
+		}
+		g.key, g.chain = deriveKey(g.master, "digests"), deriveKey(g.master, "chain")
 	}
 	g.mu.Unlock()
 	g.openTombstones()

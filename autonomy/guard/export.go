@@ -58,9 +58,11 @@ func (g *Guard) Export(ctx context.Context, w io.Writer, format string, since, u
 			return out.writeRecord(r)
 		})
 	}
-	if len(g.opt.AuditKey) > 0 {
-		s.MAC = s.computeMAC(g.opt.AuditKey)
+	g.mu.Lock()
+	if len(g.master) > 0 {
+		s.MAC = s.computeMAC(g.master)
 	}
+	g.mu.Unlock()
 	if err = errors.Join(err, out.writeSeal(s)); err != nil {
 		return s, fmt.Errorf("guard: export audit log: %w", err)
 	}

@@ -173,6 +173,7 @@ type Guard struct {
 
 	mu         sync.Mutex
 	key        []byte                     // key for the digests in the audit log
+	master     []byte                     // key of the log, from which the others are derived; nil means no key
 	chain      []byte                     // key of the audit chain; nil means no key
 	foreign    bool                       // whether the log was written with a different key
 	waiting    map[string][]chan struct{} // keyed by request id; see Wait

@@ -51,6 +51,7 @@ type home struct {
 }
 
 func newHome(t *testing.T) *home {
+	storetest.FileOnly(t, "only files are replaced by backups")
 	t.Helper()
 	dir := t.TempDir()
 	h := &home{t: t, p: system.Paths{Home: dir, Data: dir, Logs: filepath.Join(dir, "logs"), Runtime: filepath.Join(dir, "run")}}
@@ -101,7 +102,7 @@ func (h *home) open() (*store.Store, *guard.Guard) {
 	h.t.Helper()
 	st, err := storetest.Open(h.t.Context(), h.p.Database(), migrations(), store.Options{BackupDir: h.p.Backups()})
 	fatal(h.t, err)
-	key, err := guard.OpenAuditKey(h.p, st.Replacement())
+	key, err := guard.OpenAuditKey(h.t.Context(), h.p, st)
 	fatal(h.t, err)
 	g, err := guard.New(st, guard.Options{AuditKey: key, Anchor: h.p.AuditAnchorFile(), Tombstones: h.p.TombstoneFile()})
 	fatal(h.t, err)

@@ -318,6 +318,7 @@ func TestOpen_OlderFile(t *testing.T) {
 
 // A restored older store has different changes with the same numbers if it was used since then.
 func TestOpen_OlderStore(t *testing.T) {
+	storetest.FileOnly(t, "the test restores a backup of the file")
 	for name, f := range map[string]func(*vectorFixture) error{
 		"followed":  func(*vectorFixture) error { return nil },
 		"forgotten": func(w *vectorFixture) error { _, err := w.Forget(t.Context()); return err },

@@ -125,6 +125,7 @@ func changeRandomly(ctx context.Context, p placedStore, seed uint64) error {
 
 // After a kill at any time, the vectors resume correctly: their content equals that of a rebuild.
 func TestKilled(t *testing.T) {
+	storetest.FileOnly(t, "the killed program opens the file")
 	kills := 12
 	if s := os.Getenv("HOB_KILLS"); s != "" {
 		kills, _ = strconv.Atoi(s)

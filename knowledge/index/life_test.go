@@ -17,6 +17,7 @@ import (
 	"hob/knowledge"
 	"hob/knowledge/index"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 // filesContaining returns the files below a folder that contain a text.
@@ -170,6 +171,7 @@ func TestOpen_RebuildsMismatchedIndex(t *testing.T) {
 			return index.Options{}
 		}},
 		{"restored database with newer changes", func(t *testing.T, w *indexFixture) index.Options {
+			storetest.FileOnly(t, "the test restores a backup of the file")
 			copied := filepath.Join(t.TempDir(), "copy.db")
 			fatal(t, w.st.Backup(t.Context(), copied))
 			w.ix = nil

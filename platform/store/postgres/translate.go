@@ -67,7 +67,7 @@ func splitStatements(ts tokens) (out []tokens) {
 
 func translateStatement(ts tokens) ([]statement, error) {
 	switch {
-	case ts.matchWords(0, "CREATE", "TABLE"):
+	case ts.matchWords(0, "CREATE", "TABLE") && !ts.tokenAt(3).isWord("AS"):
 		return translateTable(ts)
 	case ts.matchWords(0, "CREATE", "TRIGGER"):
 		return translateTrigger(ts)

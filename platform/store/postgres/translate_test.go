@@ -26,6 +26,7 @@ func TestTranslate(t *testing.T) {
 		{"table with a number", `CREATE TABLE t (n INTEGER PRIMARY KEY, a TEXT NOT NULL DEFAULT '', b BLOB)`, `CREATE TABLE t (n BIGINT PRIMARY KEY, a TEXT COLLATE "C" NOT NULL DEFAULT '', b BYTEA)`},
 		{"table without a key", `CREATE TABLE t (a REAL)`, `CREATE TABLE t (a DOUBLE PRECISION, rowid BIGINT PRIMARY KEY)`},
 		{"table with a key", `CREATE TABLE t (a TEXT PRIMARY KEY) WITHOUT ROWID`, `CREATE TABLE t (a TEXT COLLATE "C" PRIMARY KEY)`},
+		{"table of a query", `CREATE TABLE t AS SELECT ? AS n`, `CREATE TABLE t AS SELECT $1 AS n`},
 		{"full-text index", `CREATE VIRTUAL TABLE f USING fts5(a); INSERT INTO f (f, rank) VALUES ('x', 1); CREATE INDEX i ON t (a)`, `CREATE INDEX i ON t (a)`},
 		{
 			"trigger that refuses", `CREATE TRIGGER r BEFORE DELETE ON t BEGIN SELECT RAISE(ABORT, 'no 100%'); END`,

@@ -21,7 +21,7 @@ const Variable = "HOB_TEST_STORE"
 // Open opens the database at path as store.Open does. If the tests run on PostgreSQL, each path has
 // another database there, which stays when it is closed.
 func Open(ctx context.Context, path string, sets []store.MigrationSet, opt store.Options) (*store.Store, error) {
-	if os.Getenv(Variable) == "" {
+	if !OnServer() {
 		return store.Open(ctx, path, sets, opt)
 	}
 	var err error
@@ -32,10 +32,13 @@ func Open(ctx context.Context, path string, sets []store.MigrationSet, opt store
 	return store.Open(ctx, path, sets, opt)
 }
 
+// OnServer reports whether the tests run on PostgreSQL.
+func OnServer() bool { return os.Getenv(Variable) != "" }
+
 // FileOnly skips a test about the file of SQLite when the tests run on PostgreSQL.
 func FileOnly(t testing.TB, why string) {
 	t.Helper()
-	if os.Getenv(Variable) != "" {
+	if OnServer() {
 		t.Skip("only with SQLite: " + why)
 	}
 }
@@ -47,6 +50,7 @@ var databases = &pool{of: map[string]string{}, templates: map[string]bool{}} //n
 type pool struct {
 	mu        sync.Mutex
 	server    string            // address of the database postgres
+	started   *Server           // keeps the pipe open whose end stops the server
 	of        map[string]string // names of databases by path
 	order     []string          // names, oldest first
 	templates map[string]bool
@@ -66,7 +70,7 @@ func (p *pool) ensureDatabase(ctx context.Context, path string, sets []store.Mig
 				p.server = ""
 				return "", err
 			}
-			p.server = s.URL("postgres")
+			p.started, p.server = s, s.URL("postgres")
 		}
 	}
 	path = filepath.Clean(path)

@@ -211,7 +211,7 @@ func Migrations() []store.MigrationSet {
 
 func (d *App) openGuard(ctx context.Context) error {
 	c := d.opt.Config
-	key, err := guard.OpenAuditKey(d.opt.Paths, d.store.Replacement())
+	key, err := guard.OpenAuditKey(ctx, d.opt.Paths, d.store)
 	if err != nil {
 		return err
 	}
