@@ -26,7 +26,7 @@ type fleetInstance struct {
 	done sync.WaitGroup
 }
 
-func openInstance(t *testing.T, url, name string) *fleetInstance {
+func openInstance(t testing.TB, url, name string) *fleetInstance {
 	t.Helper()
 	sets := []store.MigrationSet{lease.Migrations(), bus.Migrations()}
 	db, err := store.Open(t.Context(), t.TempDir()+"/hob.db", sets, store.Options{URL: url, Instance: name, Lease: 2 * time.Second})
@@ -156,5 +156,29 @@ func waitUntil(t *testing.T, limit time.Duration, ok func() bool) {
 		if time.Now().After(end) {
 			t.Fatal("not reached in time")
 		}
+	}
+}
+
+// BenchmarkFleet_Wakeup measures how long an instance takes to notice an event that another one received.
+func BenchmarkFleet_Wakeup(b *testing.B) {
+	server := storetest.NewServer(b)
+	fatal(b, server.Exec(b.Context(), "postgres", "CREATE DATABASE wakeup"))
+	from, to := openInstance(b, server.URL("wakeup"), "from"), openInstance(b, server.URL("wakeup"), "to")
+	var done sync.WaitGroup
+	for _, x := range []*fleetInstance{from, to} {
+		done.Go(func() { _ = x.m.Run(x.ctx) })
+	}
+	for b.Loop() {
+		_, err := from.bus.Inbox.Put(b.Context(), bus.Event{Kind: bus.Message, Source: "test", Session: "s", Text: "hello", Channel: "web"})
+		fatal(b, err)
+		<-to.bus.Inbox.Wake()
+	}
+	for _, x := range []*fleetInstance{from, to} {
+		x.stop()
+	}
+	done.Wait()
+	for _, x := range []*fleetInstance{from, to} {
+		x.m.Leave()
+		_ = x.db.Close()
 	}
 }

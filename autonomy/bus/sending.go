@@ -50,7 +50,7 @@ type queuedDelivery struct {
 	channels.Delivery
 }
 
-// scanOuts reads rows and returns them in the order of the queue. RETURNING has no order of its own.
+// scanOuts reads rows and returns them in the order of the queue. The order of RETURNING is undefined.
 func scanOuts(rows *sql.Rows, err error) ([]channels.Delivery, error) {
 	if err != nil {
 		return nil, err

@@ -81,6 +81,9 @@ type FleetHealth struct {
 	InUse       int   // connections of the read pool in use
 	Waits       int64 // reads that waited for a free connection, since the start
 	Instances   int   // live instances
+	// Vacant lists the leases that no live instance holds. Damage is the result of store.Store.Check.
+	Vacant []string
+	Damage error
 }
 
 // FleetHealth measures the connection to the database. shared is false if this is the only process.
@@ -98,6 +101,10 @@ func (sv *Service) FleetHealth(ctx context.Context) (h FleetHealth, shared bool,
 	}
 	pool := sv.o.Store.Read().Stats()
 	h.Latency, h.ClockOffset, h.Lease, h.InUse, h.Waits = time.Since(began), sv.o.Store.ClockOffset(), l.Interval(), pool.InUse, pool.WaitCount
+	h.Damage = sv.o.Store.Check(ctx)
+	if h.Vacant, err = l.Vacant(ctx); err != nil {
+		return h, true, err
+	}
 	list, err := l.Instances(ctx)
 	for _, x := range list {
 		if !x.Ended && !x.Late {

@@ -19,7 +19,7 @@ type scope struct {
 
 // currentScope returns the current sums of an agent. The caller holds b.mu. The sums are cached.
 // They are reloaded from the store when the day or month changes: after a start, at midnight, and
-// after a change to the clock or the zone.
+// after a change to the clock or the zone; always if other instances spend as well.
 func (b *Tracker) currentScope(ctx context.Context, agent string, now time.Time) (*scope, error) {
 	zone := b.o.Zone()
 	day, dayFrom := dayOf(now, zone)
@@ -28,7 +28,7 @@ func (b *Tracker) currentScope(ctx context.Context, agent string, now time.Time)
 	if s == nil {
 		s = &scope{}
 	}
-	if s.day == day && s.month == month {
+	if s.day == day && s.month == month && !b.db.IsShared() {
 		return s, nil
 	}
 	fresh := scope{day: day, month: month, heldMoney: s.heldMoney, heldTokens: s.heldTokens}

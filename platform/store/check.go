@@ -74,10 +74,11 @@ func (s *Store) markIfDamaged(err error) error {
 	return err
 }
 
-// Check runs SQLite's quick integrity check over the whole file.
+// Check runs SQLite's quick integrity check over the whole file. On PostgreSQL, which checks its pages
+// itself, it checks what other programs may have changed: migrations, triggers and indexes.
 func (s *Store) Check(ctx context.Context) error {
-	if s.shared != nil { // the server checks its pages when it reads them
-		return nil
+	if s.shared != nil {
+		return s.checkServer(ctx)
 	}
 	return s.markIfDamaged(quickCheck(ctx, s.r, s.path))
 }
@@ -86,7 +87,7 @@ func (s *Store) Check(ctx context.Context) error {
 // It takes several times as long as Check.
 func (s *Store) CheckIntegrity(ctx context.Context) error {
 	if s.shared != nil {
-		return nil
+		return s.checkServer(ctx)
 	}
 	return s.markIfDamaged(runCheck(ctx, s.r, s.path, "PRAGMA integrity_check(5)"))
 }

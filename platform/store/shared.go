@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -40,6 +41,8 @@ type shared struct {
 	lease   time.Duration
 	known   int64  // number of migrations that this program knows
 	token   string // marks the transaction of the writer's goroutine
+	set     bool   // whether its savepoint contains no change yet
+	heard   chan struct{}
 	away    atomic.Pointer[awayError]
 	clock   atomic.Int64 // clock of the server minus that of this machine, in milliseconds
 	cancel  context.CancelFunc
@@ -148,11 +151,14 @@ func openShared(ctx context.Context, path string, sets []MigrationSet, opt Optio
 	if err := s.onWriter(func(c *postgres.Conn) error { return c.Register(ctx, p.writer) }); err != nil {
 		return nil, fmt.Errorf("store: open %s: %w", p.name, classifyError(err))
 	}
+	if !opt.SkipCheck {
+		p.heard = make(chan struct{}, 1)
+	}
 	run, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel
 	s.closing = sync.OnceValue(s.closeShared)
-	go s.runWriter()      //nolint:contextcheck // the writer outlives the context of Open
-	go s.watchServer(run) //nolint:contextcheck // the watch outlives the context of Open
+	go s.runWriter()             //nolint:contextcheck // the writer outlives the context of Open
+	go s.watchShared(run, probe) //nolint:contextcheck // the watch outlives the context of Open
 	return s, nil
 }
 
@@ -243,10 +249,20 @@ func awayIfLate(ctx context.Context, err error) error {
 	return classifyError(err)
 }
 
+// watchShared watches the server and the other instances until ctx ends.
+func (s *Store) watchShared(ctx context.Context, c postgres.Config) {
+	defer close(s.shared.done)
+	var wg sync.WaitGroup
+	if s.shared.heard != nil {
+		wg.Go(func() { s.shared.listenCommits(ctx, c) })
+	}
+	s.watchServer(ctx)
+	wg.Wait()
+}
+
 // watchServer asks the server for its clock, so that Away is right even if the database is not in use.
 func (s *Store) watchServer(ctx context.Context) {
 	p := s.shared
-	defer close(p.done)
 	for {
 		pause := p.lease / 3
 		if p.away.Load() != nil {
@@ -264,36 +280,59 @@ func (s *Store) watchServer(ctx context.Context) {
 	}
 }
 
-// beginShared begins the transaction of a group commit.
-func (s *Store) beginShared(ctx context.Context) error {
-	p := s.shared
-	if err := s.Away(); err != nil {
-		return err
+// ForeignCommits returns a channel that is signaled when another process has committed something. A signal
+// may be missing after an outage. It is nil if the database is a file, or with Options.SkipCheck.
+func (s *Store) ForeignCommits() <-chan struct{} {
+	if s.shared == nil {
+		return nil
 	}
-	old := s.conn != nil
-	err := s.tryBegin(ctx)
-	if old && errors.Is(err, ErrAway) { // the server may have closed the connection long ago
-		err = s.tryBegin(ctx)
-	}
-	p.noteError(err)
-	return err
+	return s.shared.heard
 }
 
-func (s *Store) tryBegin(ctx context.Context) error {
+// listenCommits signals the commits of other processes until ctx ends.
+func (p *shared) listenCommits(ctx context.Context, c postgres.Config) {
+	for ctx.Err() == nil {
+		_ = postgres.Listen(ctx, c, p.writer, func() { // ignore the error: watchServer reports that the database is away
+			select {
+			case p.heard <- struct{}{}:
+			default:
+			}
+		})
+		_ = retry.Sleep(ctx, time.Second) // ends with ctx
+	}
+}
+
+// beginShared begins the transaction of a group commit. It returns the number of rows that the statement
+// fence changed.
+func (s *Store) beginShared(ctx context.Context, fence string) (fenced int64, err error) {
+	p := s.shared
+	if err := s.Away(); err != nil {
+		return 0, err
+	}
+	old := s.conn != nil
+	fenced, err = s.tryBegin(ctx, fence)
+	if old && errors.Is(err, ErrAway) { // the server may have closed the connection long ago
+		fenced, err = s.tryBegin(ctx, fence)
+	}
+	p.noteError(err)
+	return fenced, err
+}
+
+func (s *Store) tryBegin(ctx context.Context, fence string) (fenced int64, err error) {
 	p := s.shared
 	if s.conn == nil {
 		limited, cancel := context.WithTimeout(ctx, p.lease)
 		defer cancel()
 		c, err := s.w.Conn(limited)
 		if err != nil {
-			return awayIfLate(limited, err)
+			return 0, awayIfLate(limited, err)
 		}
 		s.conn = c
 	}
-	p.token = rand.Text()
+	p.token, p.set = rand.Text(), true
 	have := int64(0)
-	err := s.onWriter(func(c *postgres.Conn) (err error) {
-		have, err = c.BeginWrite(ctx, p.writer, p.token)
+	err = s.onWriter(func(c *postgres.Conn) (err error) {
+		have, fenced, err = c.BeginWrite(ctx, p.writer, p.token, fence)
 		return err
 	})
 	if err == nil && have > p.known {
@@ -303,7 +342,36 @@ func (s *Store) tryBegin(ctx context.Context) error {
 		err = classifyError(err)
 		s.dropConn()
 	}
-	return err
+	return fenced, err
+}
+
+// setSavepoint sets the savepoint of a job, unless it is set already.
+func (s *Store) setSavepoint(ctx context.Context) error {
+	if s.shared.set {
+		return nil
+	}
+	s.shared.set = true
+	return s.onWriter(func(c *postgres.Conn) error { return c.NextSavepoint(ctx) })
+}
+
+// errIgnored is the error of a closure that ignored the error of a statement, which ends the transaction in
+// PostgreSQL.
+var errIgnored = errors.New("a statement of the transaction failed")
+
+// endSavepoint implements endJob. It asks the server only if the job failed; the next job or the commit
+// keeps what a job has done.
+func (s *Store) endSavepoint(ctx context.Context, j *writeJob, err error) (failed, lost error) {
+	lost = s.onWriter(func(c *postgres.Conn) error {
+		aborted, lost := c.Aborted()
+		if aborted && err == nil {
+			err = cmp.Or(j.tx.failed, errIgnored)
+		}
+		if s.shared.set = lost == nil && (err != nil || j.panic != nil); s.shared.set {
+			return c.RunScript(ctx, "ROLLBACK TO j")
+		}
+		return lost
+	})
+	return err, lost
 }
 
 // dropConn closes the connection of the writer. The next transaction opens another one.

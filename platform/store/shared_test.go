@@ -3,6 +3,8 @@ package store_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -218,6 +220,28 @@ func TestShared(t *testing.T) {
 		}
 	})
 
+	t.Run("notifies other instances of a commit", func(t *testing.T) {
+		url := create(t)
+		db, other := openShared(t, url), openShared(t, url)
+		for _, x := range []*store.Store{db, other} { // each listens
+			<-x.ForeignCommits()
+		}
+		for k := range 3 {
+			insert(t, db, k, "x")
+			<-other.ForeignCommits()
+		}
+		if err := db.Write(t.Context(), func(*store.Tx) error { return errors.New("rolled back") }); err == nil {
+			t.Error("Write returned no error")
+		}
+		insert(t, other, 9, "y")
+		<-db.ForeignCommits() // the first signal since db listens: db does not hear its own commits
+		select {
+		case <-other.ForeignCommits():
+			t.Error("an instance was notified of a rollback or of its own commit")
+		default:
+		}
+	})
+
 	t.Run("finds out whether a commit without an answer was saved", func(t *testing.T) {
 		url := create(t)
 		g := newGate(t, server.Port)
@@ -296,6 +320,7 @@ func TestShared(t *testing.T) {
 		openShared(t, url)
 		fatal(t, server.Exec(t.Context(), "postgres", `CREATE ROLE guest LOGIN`))
 		fatal(t, server.Exec(t.Context(), "postgres", `CREATE DATABASE locked`))
+		fatal(t, server.Exec(t.Context(), "postgres", `CREATE DATABASE old ENCODING 'LATIN1' TEMPLATE template0`))
 		guest := strings.Replace(server.URL("locked"), "boss@", "guest@", 1)
 		newer := append(sets(), store.MigrationSet{Owner: "later", Steps: []string{`CREATE TABLE later (a TEXT)`}})
 		updated := create(t)
@@ -304,6 +329,7 @@ func TestShared(t *testing.T) {
 			{"no database", server.URL("none"), "create the database"},
 			{"no user", strings.Replace(url, "boss@", "nobody@", 1), "[store] url"},
 			{"no rights", guest, "owner of the database"},
+			{"no Unicode", server.URL("old"), "ENCODING 'UTF8'"},
 			{"no TLS", strings.Replace(url, "disable", "require", 1), "TLS"},
 			{"no address", "postgres://[", "postgres://USER"},
 			{"newer schema", updated, "newer version of Hob"},
@@ -329,6 +355,39 @@ func TestShared(t *testing.T) {
 		n, err := db.RenewBackups(t.Context())
 		if err = errors.Join(err, db.Compact(t.Context()), db.Check(t.Context()), db.CheckIntegrity(t.Context())); err != nil || n != 0 {
 			t.Errorf("erasing and checking: %d backups, %v", n, err)
+		}
+	})
+
+	t.Run("detects what other programs changed", func(t *testing.T) {
+		for name, tc := range map[string]struct{ sql, want string }{
+			"a disabled trigger": {`ALTER TABLE t DISABLE TRIGGER t_fixed`, "t_fixed on t"},
+			"an older copy":      {`DELETE FROM migrations WHERE owner = 'test'`, "older copy was restored"},
+			"an update":          {`INSERT INTO migrations VALUES ('later', 1, 0)`, "newer version of Hob"},
+			"an index half-way":  {`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 't_v'::regclass`, "t_v"},
+			"only another row":   {`INSERT INTO t VALUES (1, 'x')`, ""},
+		} {
+			t.Run(name, func(t *testing.T) {
+				url := create(t)
+				db := openShared(t, url, sets(`CREATE INDEX t_v ON t (v)`, `CREATE TRIGGER t_fixed BEFORE DELETE ON t BEGIN SELECT RAISE(ABORT, 'fixed'); END`)...)
+				fatal(t, server.Exec(t.Context(), url[strings.LastIndex(url, "/")+1:strings.Index(url, "?")], tc.sql))
+				err := db.Check(t.Context())
+				if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+					t.Errorf("Check = %v, want an error with %q", err, tc.want)
+				}
+			})
+		}
+	})
+
+	t.Run("refuses a key that is too long for an index", func(t *testing.T) {
+		db := openShared(t, create(t), sets(`CREATE INDEX t_v ON t (v)`)...)
+		long := make([]byte, 8000)
+		_, _ = rand.Read(long)
+		err := db.Write(t.Context(), func(tx *store.Tx) error {
+			_, err := tx.Exec(`INSERT INTO t VALUES (1, ?)`, hex.EncodeToString(long))
+			return err
+		})
+		if err == nil || !strings.Contains(err.Error(), "shorter name, key or path") || store.IsOutage(err) {
+			t.Errorf("write = %v, want an error with the remedy", err)
 		}
 	})
 

@@ -128,3 +128,28 @@ func (s *Store) migrateStep(ctx context.Context, set MigrationSet, v int) error 
 	_, err := s.conn.ExecContext(ctx, "INSERT INTO migrations VALUES (?, ?, ?)", set.Owner, v+1, time.Now().UnixMilli())
 	return err
 }
+
+// checkServer checks that the database has the tables of this program, and that no trigger is disabled, which
+// would let the audit log be changed, and no index is incomplete.
+func (s *Store) checkServer(ctx context.Context) error {
+	var migrations int64
+	var triggers, indexes string
+	err := s.r.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM migrations),
+		(SELECT coalesce(string_agg(g.tgname || ' on ' || c.relname, ', ' ORDER BY c.relname, g.tgname), '') FROM pg_trigger g JOIN pg_class c ON c.oid = g.tgrelid
+			WHERE g.tgenabled = 'D' AND NOT g.tgisinternal AND c.relnamespace = current_schema()::regnamespace),
+		(SELECT coalesce(string_agg(c.relname, ', ' ORDER BY c.relname), '') FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+			WHERE NOT i.indisvalid AND c.relnamespace = current_schema()::regnamespace)`).Scan(&migrations, &triggers, &indexes)
+	switch {
+	case err != nil:
+		return fmt.Errorf("store: check %s: %w", s.shared.name, classifyError(err))
+	case migrations > s.shared.known:
+		return fmt.Errorf("store: check %s: %w", s.shared.name, ErrNewerSchema)
+	case migrations < s.shared.known:
+		return fmt.Errorf("store: check %s: the database has %d of %d migrations, because an older copy was restored; restart all instances", s.shared.name, migrations, s.shared.known)
+	case triggers != "":
+		return fmt.Errorf("store: check %s: triggers are disabled: %s; run ALTER TABLE ... ENABLE TRIGGER and check the audit log: hob audit verify", s.shared.name, triggers)
+	case indexes != "":
+		return fmt.Errorf("store: check %s: indexes are incomplete: %s; run REINDEX INDEX", s.shared.name, indexes)
+	}
+	return nil
+}

@@ -65,7 +65,8 @@ type Options struct {
 	BackupDir string
 	// SkipCheck disables PRAGMA quick_check when the database is opened. Without SkipCheck, Open
 	// checks small files always, files up to 64 MB after an unclean exit, and files of any size
-	// after damage was found. On PostgreSQL, Open compares the clocks instead.
+	// after damage was found. On PostgreSQL, Open compares the clocks instead, and the store is notified
+	// of the commits of other instances.
 	SkipCheck bool
 	// BeforeMigration runs before the first migration of an existing database, which is open but
 	// unchanged. An error stops Open. The default creates a dated backup.
@@ -96,8 +97,7 @@ type Store struct {
 	replaced  *Replacement
 	copying   sync.Mutex // serializes backups
 	commits   atomic.Int64
-	quick     func() error // see SetFence
-	fence     func(*Tx) error
+	fence     *Fence    // see SetFence
 	shared    *shared   // nil if the database is a file
 	merging   *walMerge // nil if the write-ahead log was small when the database was opened
 }

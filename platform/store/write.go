@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"hob/platform/failpoint"
-	"hob/platform/store/postgres"
 )
 
 // maxGroup is the maximum number of closures per commit.
@@ -82,8 +81,8 @@ func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if s.quick != nil {
-		if err := s.quick(); err != nil {
+	if s.fence != nil {
+		if err := s.fence.Check(); err != nil {
 			return err
 		}
 	}
@@ -91,11 +90,20 @@ func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 	return s.awaitJob(ctx, j)
 }
 
-// SetFence makes each group commit call fence first, inside its transaction. If fence returns an
-// error, all closures of the group fail with it and change nothing. Write calls quick first and
-// returns its error at once. A process that shares the database uses them to reject its own writes
-// after it has lost its lease. Call SetFence before the first concurrent write.
-func (s *Store) SetFence(quick func() error, fence func(*Tx) error) { s.quick, s.fence = quick, fence }
+// Fence rejects the writes of a process that shares the database and has lost its lease.
+type Fence struct {
+	// Check is called first by Write, which returns its error at once.
+	Check func() error
+	// Statement returns the statement with which each group commit begins, or an error for all closures
+	// of the group. It has no parameters and changes one row.
+	Statement func() (string, error)
+	// Rejected returns the error for all closures of a group whose statement changed no row. They change
+	// nothing.
+	Rejected func() error
+}
+
+// SetFence sets the fence. Call it before the first concurrent write.
+func (s *Store) SetFence(f *Fence) { s.fence = f }
 
 // WriteUnfenced runs fn as Write does, but ignores the fence. It is meant only for the tables that
 // decide about the fence.
@@ -158,11 +166,11 @@ func (s *Store) commitGroup(first *writeJob) {
 		first.finishJob(err)
 		return
 	}
-	if err := s.beginGroup(ctx); err != nil {
+	fenced, err := s.beginGroup(ctx, first)
+	if err != nil {
 		first.finishJob(fmt.Errorf("store: begin transaction: %w", classifyError(err)))
 		return
 	}
-	fenced := s.checkFence(ctx, first)
 	jobs := make([]*writeJob, 0, 8)
 	tried := 0
 	var later *writeJob
@@ -202,7 +210,7 @@ func (s *Store) commitGroup(first *writeJob) {
 		return
 	}
 	failpoint.Hit("store.commit.before")
-	err := s.endGroup(ctx)
+	err = s.endGroup(ctx)
 	s.commits.Add(1) // count the commit before the callers of Write return
 	if err != nil {
 		for _, j := range jobs {
@@ -219,22 +227,26 @@ func (s *Store) commitGroup(first *writeJob) {
 	}
 }
 
-// checkFence returns the error of the fence, or nil if there is no fence or the job ignores it.
-func (s *Store) checkFence(ctx context.Context, first *writeJob) error {
-	if s.fence == nil || first.unfenced {
-		return nil
+// beginGroup begins the transaction of a group commit. fenced is the error of the fence, which first
+// may ignore.
+func (s *Store) beginGroup(ctx context.Context, first *writeJob) (fenced, err error) {
+	fence := ""
+	if s.fence != nil && !first.unfenced {
+		fence, fenced = s.fence.Statement()
 	}
-	tx := Tx{conn: s.conn, ctx: ctx}
-	return s.fence(&tx)
-}
-
-// beginGroup begins the transaction of a group commit.
-func (s *Store) beginGroup(ctx context.Context) error {
+	changed := int64(0)
 	if s.shared != nil {
-		return s.beginShared(ctx)
+		changed, err = s.beginShared(ctx, fence)
+	} else if _, err = s.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err == nil && fence != "" {
+		var res sql.Result
+		if res, fenced = s.conn.ExecContext(ctx, fence); fenced == nil {
+			changed, fenced = res.RowsAffected()
+		}
 	}
-	_, err := s.conn.ExecContext(ctx, "BEGIN IMMEDIATE")
-	return err
+	if err == nil && fenced == nil && fence != "" && changed != 1 {
+		fenced = s.fence.Rejected()
+	}
+	return fenced, err
 }
 
 // rollbackGroup ends the transaction without changes. lost is the error if it was lost already.
@@ -277,7 +289,7 @@ func (s *Store) runJob(ctx context.Context, j *writeJob) (ok bool, lost error) {
 		j.finishJob(err)
 		return false, nil
 	}
-	if _, err := s.conn.ExecContext(ctx, "SAVEPOINT j"); err != nil {
+	if err := s.beginJob(ctx); err != nil {
 		err = classifyError(err)
 		j.finishJob(fmt.Errorf("store: write: %w", err))
 		return false, err
@@ -285,16 +297,7 @@ func (s *Store) runJob(ctx context.Context, j *writeJob) (ok bool, lost error) {
 	j.tx = Tx{conn: s.conn, ctx: ctx}
 	err := j.callFunc()
 	err = classifyError(cmp.Or(err, j.tx.lost)) // the lost transaction counts even if the closure ignored its error
-	end := "RELEASE j"
-	if err != nil || j.panic != nil {
-		end = "ROLLBACK TO j; RELEASE j"
-	}
-	// a missing savepoint reveals a rollback that Tx did not detect
-	_, serr := s.conn.ExecContext(ctx, end)
-	if serr != nil && s.shared != nil && postgres.IsAborted(serr) { // the closure ignored the error of a statement
-		err = cmp.Or(j.tx.failed, classifyError(serr))
-		_, serr = s.conn.ExecContext(ctx, "ROLLBACK TO j; RELEASE j")
-	}
+	err, serr := s.endJob(ctx, j, err)
 	if serr != nil {
 		lost = cmp.Or(j.tx.lost, err, classifyError(serr))
 		if err == nil {
@@ -306,6 +309,30 @@ func (s *Store) runJob(ctx context.Context, j *writeJob) (ok bool, lost error) {
 		return false, lost
 	}
 	return true, nil
+}
+
+// beginJob sets the savepoint of a job.
+func (s *Store) beginJob(ctx context.Context) error {
+	if s.shared != nil {
+		return s.setSavepoint(ctx)
+	}
+	_, err := s.conn.ExecContext(ctx, "SAVEPOINT j")
+	return err
+}
+
+// endJob ends the savepoint of a job and returns the error of the job. The second error means that the
+// transaction was lost.
+func (s *Store) endJob(ctx context.Context, j *writeJob, err error) (failed, lost error) {
+	if s.shared != nil {
+		return s.endSavepoint(ctx, j, err)
+	}
+	end := "RELEASE j"
+	if err != nil || j.panic != nil {
+		end = "ROLLBACK TO j; RELEASE j"
+	}
+	// a missing savepoint reveals a rollback that Tx did not detect
+	_, lost = s.conn.ExecContext(ctx, end)
+	return err, lost
 }
 
 func (j *writeJob) callFunc() (err error) {

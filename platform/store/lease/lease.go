@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -134,7 +135,7 @@ func New(o Options) (*Member, error) {
 	}
 	m := &Member{o: o, host: host, process: rand.Text(), ended: make(chan struct{}, 1), asked: make(chan struct{}, 1), joined: make(chan struct{}), granted: make(chan struct{}), wanted: map[string]bool{}}
 	if o.Shared {
-		o.Store.SetFence(m.Check, m.checkEpoch)
+		o.Store.SetFence(&store.Fence{Check: m.Check, Statement: m.epochStatement, Rejected: m.rejectEpoch})
 	}
 	return m, nil
 }
@@ -321,27 +322,31 @@ func (m *Member) Live(q store.Querier) (epochs []int64, err error) {
 	return epochs, rows.Err()
 }
 
-// checkEpoch implements the fence of the store: it rejects commits of a process whose epoch is over. It also
-// counts the commits, so that the others notice that there is something new.
-func (m *Member) checkEpoch(tx *store.Tx) error {
+// epochStatement implements the fence of the store: it returns the statement that changes no row if the
+// epoch of this process is over. It also counts the commits, so that the others notice that there is
+// something new.
+func (m *Member) epochStatement() (string, error) {
 	m.mu.Lock()
 	t, why := m.term, m.why
 	m.mu.Unlock()
 	if t == nil {
-		return cmp.Or(why, ErrLost)
+		return "", cmp.Or(why, ErrLost)
 	}
 	if t.ctx.Err() != nil {
-		return ErrLost
+		return "", ErrLost
 	}
-	res, err := tx.Exec(`UPDATE instances SET commits = commits + 1 WHERE name = ? AND epoch = ? AND ended = 0`, m.o.Instance, t.epoch)
-	if err != nil {
-		return fmt.Errorf("lease: check the lease: %w", err)
-	}
-	if n, err := res.RowsAffected(); err != nil || n != 1 {
+	return fmt.Sprintf(`UPDATE instances SET commits = commits + 1 WHERE name = '%s' AND epoch = %d AND ended = 0`, strings.ReplaceAll(m.o.Instance, "'", "''"), t.epoch), nil
+}
+
+// rejectEpoch ends the term of which a commit was rejected.
+func (m *Member) rejectEpoch() error {
+	m.mu.Lock()
+	t := m.term
+	m.mu.Unlock()
+	if t != nil {
 		t.cancel(ErrLost)
-		return cmp.Or(err, ErrLost)
 	}
-	return nil
+	return ErrLost
 }
 
 // Migrations returns the package's tables.

@@ -13,9 +13,16 @@ import (
 	"hob/platform/store"
 )
 
-// followEvery is how often a member checks whether others committed something. Nothing that a
-// promise limits to less than a second depends on another instance.
-const followEvery = 250 * time.Millisecond
+const (
+	// followEvery is how often a member checks whether others committed something, if the database does
+	// not notify it.
+	followEvery = 250 * time.Millisecond
+	// healEvery is how often it checks this although the database notifies it, because a notification
+	// may be lost with a connection.
+	healEvery = 2 * time.Second
+	// followGap is the shortest time between two checks after notifications.
+	followGap = 10 * time.Millisecond
+)
 
 // Join makes this process a member. If the name belongs to a process that may still live, it waits
 // until that lease ends, or returns ErrTaken as soon as it was renewed. Call it before anything
@@ -175,6 +182,10 @@ func (m *Member) Run(ctx context.Context) error {
 	var over chan struct{} // closed when everything under While has ended
 	ends := ctx.Done()
 	due := time.Now().Add(m.o.Lease / 3) // time of the next renewal
+	commits, pause := m.o.Store.ForeignCommits(), followEvery
+	if commits != nil {
+		pause = healEvery
+	}
 	for {
 		m.mu.Lock()
 		t := m.term
@@ -183,7 +194,7 @@ func (m *Member) Run(ctx context.Context) error {
 			return nil // ctx ended before this process could join again
 		}
 		renew := false
-		tick := time.NewTimer(min(followEvery, time.Until(due)))
+		tick := time.NewTimer(min(pause, time.Until(due)))
 		select {
 		case <-ends:
 			ends, over = nil, m.endWork(t)
@@ -196,6 +207,9 @@ func (m *Member) Run(ctx context.Context) error {
 			due = time.Now()
 		case <-m.asked:
 			renew = true
+		case <-commits:
+			renew = m.followOthers(ctx)
+			_ = retry.Sleep(ctx, followGap) // ends with ctx
 		case <-tick.C:
 			renew = m.followOthers(ctx) || !time.Now().Before(due)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"hob/platform/store"
@@ -57,6 +58,24 @@ func (m *Member) Instances(ctx context.Context) (out []Instance, err error) {
 		}
 	}
 	return out, rows.Err()
+}
+
+// Vacant lists the leases that this process wants and no live process holds. A lease is vacant for at most
+// a third of the lease time, unless the instances that could take it cannot.
+func (m *Member) Vacant(ctx context.Context) (names []string, err error) {
+	list, err := m.Instances(ctx)
+	if err != nil || !m.IsShared() {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name := range m.wanted {
+		if !slices.ContainsFunc(list, func(x Instance) bool { return !x.Ended && !x.Late && slices.Contains(x.Leases, name) }) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
 }
 
 // Interval returns the lease.

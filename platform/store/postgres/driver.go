@@ -95,6 +95,9 @@ func (c *Conn) setUp(ctx context.Context, cfg Config) error {
 	if major < MinVersion {
 		return fmt.Errorf("%w: it has version %s; install version %d or newer", ErrVersion, version, MinVersion)
 	}
+	if enc := c.pg.ParameterStatus("server_encoding"); enc != "UTF8" {
+		return fmt.Errorf("%w: it has the encoding %s; create the database with ENCODING 'UTF8'", ErrRefused, enc)
+	}
 	hold, answer := cfg.Hold.Milliseconds(), cfg.Answer.Milliseconds()
 	set := fmt.Sprintf("SET standard_conforming_strings = on; SET bytea_output = 'hex'; SET client_min_messages = error; SET jit = off; "+
 		"SET idle_in_transaction_session_timeout = %d; SET lock_timeout = %d; SET statement_timeout = %d; "+

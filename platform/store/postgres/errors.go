@@ -22,6 +22,8 @@ var (
 	ErrVersion = errors.New("this PostgreSQL is too old")
 	// ErrFull means that the disk of the server is full.
 	ErrFull = errors.New("the disk of the database server is full")
+	// ErrTooLong means that a text is too long for an index of PostgreSQL.
+	ErrTooLong = errors.New("a text that identifies a row is longer than 2,600 bytes, which PostgreSQL cannot store")
 	// ErrRights means that the user may not do what Hob needs.
 	ErrRights = errors.New("the user of the database lacks rights")
 )
@@ -97,6 +99,8 @@ func (c *Conn) classifyError(ctx context.Context, err error) error {
 	switch {
 	case ok && pe.Code == "53100":
 		return fmt.Errorf("%w (%s); free space on it", ErrFull, pe.Message)
+	case ok && pe.Code == "54000": // the entry of an index must fit on a third of a page
+		return fmt.Errorf("%w (%s); use a shorter name, key or path", ErrTooLong, pe.Message)
 	case ok && pe.Code == "42501":
 		return fmt.Errorf("%w: %s; make the user the owner of the database or of its schema", ErrRights, pe.Message)
 	case ok && !c.pg.IsClosed() && !isAwayCode(pe.Code):
@@ -142,10 +146,4 @@ func describeStatement(err error, query string) error {
 		return &statementError{err, query}
 	}
 	return err
-}
-
-// IsAborted reports whether a statement was refused because an earlier one of its transaction failed.
-func IsAborted(err error) bool {
-	pe, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && pe.Code == "25P02"
 }

@@ -5,6 +5,8 @@ import (
 	_ "embed"
 	"fmt"
 	"strconv"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Functions is the migration that defines what the translated statements use.
@@ -16,14 +18,77 @@ var Functions string
 // transaction, or with a connection that it gave up.
 const lockWriters = "SELECT pg_advisory_xact_lock(hashtext('hob'), hashtext(current_schema()))"
 
-// BeginWrite begins a transaction that changes rows, after those of all other instances. token marks its
-// commit, see Committed. It returns the number of migrations that the database has.
-func (c *Conn) BeginWrite(ctx context.Context, writer, token string) (migrations int64, err error) {
-	rs, err := c.readScript(ctx, fmt.Sprintf("BEGIN; %s; UPDATE store_writers SET token = '%s', at = extract(epoch FROM now()) * 1000 WHERE writer = '%s'; SELECT count(*) FROM migrations", lockWriters, token, writer))
-	if err != nil {
-		return 0, err
+// notifications is the channel on which the writers of the database notify each other.
+const notifications = "hob_commits"
+
+// BeginWrite begins a transaction that changes rows, after those of all other instances, with the
+// savepoint j in it. All that takes one round trip to the server. token marks the commit, see Committed;
+// the commit notifies the others, see Listen. BeginWrite returns the number of migrations that the
+// database has, and the number of rows that the statement fence changes, which may be empty.
+func (c *Conn) BeginWrite(ctx context.Context, writer, token, fence string) (migrations, fenced int64, err error) {
+	begin := fmt.Sprintf("BEGIN; %s; UPDATE store_writers SET token = '%s', at = extract(epoch FROM now()) * 1000 WHERE writer = '%s'; SELECT pg_notify('%s', '%[3]s'); "+
+		"SELECT count(*) FROM migrations; ", lockWriters, token, writer, notifications)
+	if fence != "" {
+		begin += fence + "; "
 	}
-	return strconv.ParseInt(rs, 10, 64)
+	limited, cancel := c.limitAnswer(ctx)
+	defer cancel()
+	rs, err := c.pg.Exec(limited, begin+"SAVEPOINT j").ReadAll()
+	if err != nil {
+		return 0, 0, c.classifyError(ctx, err)
+	}
+	migrations, err = strconv.ParseInt(string(rs[4].Rows[0][0]), 10, 64)
+	return migrations, rs[len(rs)-2].CommandTag.RowsAffected(), err
+}
+
+// NextSavepoint keeps the changes since the savepoint j and sets it again.
+func (c *Conn) NextSavepoint(ctx context.Context) error {
+	return c.RunScript(ctx, "RELEASE j; SAVEPOINT j")
+}
+
+// Aborted reports whether a statement of the transaction failed, without asking the server. It returns an
+// error if the transaction is lost.
+func (c *Conn) Aborted() (bool, error) {
+	if c.dead || c.pg.IsClosed() || c.pg.TxStatus() == 'I' {
+		return false, fmt.Errorf("%w: the transaction was lost", ErrAway)
+	}
+	return c.pg.TxStatus() == 'E', nil
+}
+
+// Listen calls heard when another writer has committed something, until ctx ends or the connection is
+// lost. It also calls heard when it begins to listen, because something may have been committed before.
+func Listen(ctx context.Context, cfg Config, writer string, heard func()) error {
+	k, err := NewConnector(cfg)
+	if err != nil {
+		return err
+	}
+	k.(*connector).pc.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) {
+		if n.Payload != writer {
+			heard()
+		}
+	}
+	dc, err := k.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	c := dc.(*Conn)
+	defer func() { _ = c.Close() }() //nolint:contextcheck // ctx may have ended
+	if err := c.RunScript(ctx, "LISTEN "+notifications); err != nil {
+		return err
+	}
+	heard()
+	for {
+		limited, cancel := context.WithTimeout(ctx, cfg.Answer)
+		err := c.pg.WaitForNotification(limited)
+		late := limited.Err() != nil
+		cancel()
+		if err != nil && late && ctx.Err() == nil && !c.pg.IsClosed() { // nothing was committed; check the connection
+			err = c.Ping(ctx)
+		}
+		if err != nil {
+			return c.classifyError(ctx, err)
+		}
+	}
 }
 
 // BeginMigration begins a transaction as BeginWrite does, in a database that may have no tables yet.

@@ -1,8 +1,10 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -18,6 +20,11 @@ func checkFleet(ctx context.Context, e Env) []Check {
 		return failCheck("fleet", fmt.Sprintf("read the shared database: %v", err), "check the server, the network and [store] url; Hob goes on by itself when the database is back")
 	case !shared:
 		return nil
+	case h.Damage != nil:
+		cause, remedy, _ := strings.Cut(h.Damage.Error(), "; ")
+		return failCheck("fleet", cause, cmp.Or(remedy, "check the database server"))
+	case len(h.Vacant) > 0:
+		return warnCheck("fleet", "no live instance does this work: "+strings.Join(h.Vacant, ", "), "check the logs of the instances; one of them takes it within 5 s")
 	case h.ClockOffset.Abs() > 5*time.Second:
 		return warnCheck("fleet", fmt.Sprintf("the clock of the database server differs by %s", h.ClockOffset.Round(time.Second)), "enable NTP on both machines")
 	case h.Lag > h.Lease/2:
