@@ -27,7 +27,7 @@ func newAgentFixture(t *testing.T) agentFixture {
 	check(t, err)
 	args, err := json.Marshal(acptest.Args())
 	check(t, err)
-	config := filepath.Join(w.dir, "hob-home", "config.toml")
+	config := filepath.Join(w.Home, "config.toml")
 	text, err := os.ReadFile(config)
 	check(t, err)
 	conf := strings.Replace(string(text), `model = "test/test"`, "model = \"tester\"\nfallback = [\"none\"]", 1)
@@ -40,7 +40,7 @@ type openQuestion struct{ ID, Event, Session string }
 
 // questions returns the pending approval requests, or none while the daemon is not running.
 func (w agentFixture) questions(ctx context.Context) (list []openQuestion) {
-	_ = w.call(ctx, http.MethodGet, "/api/v1/approvals?state=pending", nil, &list)
+	_ = w.Call(ctx, http.MethodGet, "/api/v1/approvals?state=pending", nil, &list)
 	return list
 }
 
@@ -60,19 +60,19 @@ func (w agentFixture) question(ctx context.Context, event, except string) (q ope
 
 func (w agentFixture) approve(ctx context.Context, q openQuestion) error {
 	var out json.RawMessage
-	return w.call(ctx, http.MethodPost, "/api/v1/sessions/"+q.Session+"/approvals/"+q.ID, map[string]bool{"approved": true}, &out)
+	return w.Call(ctx, http.MethodPost, "/api/v1/sessions/"+q.Session+"/approvals/"+q.ID, map[string]bool{"approved": true}, &out)
 }
 
 // state returns the state of an event.
 func (w agentFixture) state(ctx context.Context, event string) string {
 	var e struct{ State string }
-	_ = w.call(ctx, http.MethodGet, "/api/v1/inbox/"+event, nil, &e)
+	_ = w.Call(ctx, http.MethodGet, "/api/v1/inbox/"+event, nil, &e)
 	return e.State
 }
 
 // replies counts the replies to an event that the receiver got.
 func (w agentFixture) replies(event string) (n int) {
-	for _, d := range w.receiver.all() {
+	for _, d := range w.receiver.All() {
 		if d.Event == event && d.Kind == "reply" {
 			n++
 		}
@@ -124,7 +124,7 @@ func TestExternalAgent_KilledWhileItAsks(t *testing.T) {
 			}
 		}
 		third := w.sendTo(ctx, session, "say Bye.")
-		if !w.kill() {
+		if !w.Kill() {
 			t.Fatal("the daemon had died")
 		}
 		w.daemonUp()
@@ -146,7 +146,7 @@ func TestExternalAgent_KilledWhileItAsks(t *testing.T) {
 			t.Errorf("%s: the agent did %v, replies %d, %d, %d", stage, n, w.replies(first), w.replies(second), w.replies(third))
 		}
 	}
-	w.stop()
+	w.Stop()
 }
 
 // TestExternalAgent_KilledAtAnyInstant kills the daemon at random instants while messages arrive,
@@ -212,5 +212,5 @@ func TestExternalAgent_KilledAtAnyInstant(t *testing.T) {
 		}
 	}
 	t.Logf("%d kills, %d messages", kills, len(events))
-	w.stop()
+	w.Stop()
 }

@@ -47,7 +47,7 @@ func TestChatsOverKills(t *testing.T) {
 	kills := number("HOB_CRASH_CHAT_KILLS", 5)
 	w := newFixture(t, uint64(number("HOB_CRASH_SEED", 1)))
 	p := newPlatforms(t)
-	w.env, w.replies = p.env(), answerChat
+	w.Env, w.replies = p.env(), answerChat
 	w.configure(fmt.Sprintf(`[network]
 allow = [%q]
 [channels.telegram]
@@ -82,7 +82,7 @@ token = "secret"
 	stop()
 	feeders.Wait()
 	c.verify(ctx, kills)
-	w.stop()
+	w.Stop()
 }
 
 // pair pairs the owner with three accounts on Telegram.
@@ -90,7 +90,7 @@ func (w *daemonFixture) pair(ctx context.Context, p *platforms) {
 	w.settle(ctx, "Telegram to be heard", func() bool { return p.held.Load() }) // ignore earlier messages
 	for _, who := range []int{fetcher, hasty, giver} {
 		var c struct{ Code string }
-		check(w.t, w.call(ctx, http.MethodPost, "/api/v1/channels/telegram/pair", struct{}{}, &c))
+		check(w.t, w.Call(ctx, http.MethodPost, "/api/v1/channels/telegram/pair", struct{}{}, &c))
 		p.write(who, c.Code, "")
 		w.settle(ctx, "an account to be paired", func() bool {
 			return slices.ContainsFunc(p.all(), func(m postedMessage) bool { return m.chat == strconv.Itoa(who) })
@@ -100,7 +100,7 @@ func (w *daemonFixture) pair(ctx context.Context, p *platforms) {
 
 // killChat starts the daemon and kills it, in two of three cases at a failpoint.
 func (w *daemonFixture) killChat(n int) {
-	w.kill()
+	w.Kill()
 	point, life := "", time.Duration(1500+w.rnd.IntN(2500))*time.Millisecond // an answer takes two seconds
 	if n%3 != 2 {
 		name := chatPoints[(n-n/3)%len(chatPoints)]
@@ -114,12 +114,11 @@ func (w *daemonFixture) killChat(n int) {
 	}
 	w.start(point)
 	select {
-	case <-w.exited:
+	case <-w.Exited():
 		name, _, _ := strings.Cut(point, ":")
 		w.points[name]++
-		w.daemon = nil
 	case <-time.After(life):
-		w.kill()
+		w.Kill()
 		w.random++
 	}
 }
@@ -343,7 +342,7 @@ func (c *chat) wait(ctx context.Context) {
 // its event is stored, so a few events may appear to be too early on a busy machine.
 func (c *chat) verifyJoined(ctx context.Context) (joined int) {
 	var events []struct{ ID, Session, Text string }
-	check(c.t, c.call(ctx, http.MethodGet, "/api/v1/inbox?limit=100000", nil, &events))
+	check(c.t, c.Call(ctx, http.MethodGet, "/api/v1/inbox?limit=100000", nil, &events))
 	slices.SortFunc(events, func(a, b struct{ ID, Session, Text string }) int { return strings.Compare(a.ID, b.ID) })
 	in, before, soon := map[string]int{}, time.Time{}, 0
 	for _, e := range events {

@@ -71,7 +71,7 @@ func TestConsolidationOverKills(t *testing.T) {
 	w.checkAllValid(ctx, "after undo")
 	w.consolidate(ctx)
 	w.checkAllValid(ctx, "after a consolidation that follows the undo")
-	w.stop()
+	w.Stop()
 	t.Logf("%d kills: at failpoints %v, at random instants %d; %d facts", kills+kills/2+1, w.points, w.random, len(w.want))
 }
 
@@ -120,9 +120,9 @@ func (w *consolidationFixture) fill(ctx context.Context, round int) {
 
 // raw calls the API and returns the body. It returns nil if the daemon has died.
 func (w *consolidationFixture) raw(ctx context.Context, method, path string, body []byte) []byte {
-	token, err := os.ReadFile(filepath.Join(w.dir, "hob-home", "token"))
+	token, err := os.ReadFile(filepath.Join(w.Home, "token"))
 	check(w.t, err)
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+w.addr+path, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+w.Addr+path, bytes.NewReader(body))
 	check(w.t, err)
 	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	req.Header.Set("Content-Type", "application/json")
@@ -195,12 +195,11 @@ func (w *consolidationFixture) checkPair(facts map[string]exportedFact, n int) {
 func (w *consolidationFixture) killDuring(ctx context.Context, n int, do func(context.Context) bool) {
 	p := consolidatePoints[w.rnd.IntN(len(consolidatePoints))]
 	point := fmt.Sprintf("%s:%d", p.name, 1+w.rnd.IntN(p.upTo))
-	w.kill()
+	w.Kill()
 	if n%3 == 2 {
 		point = ""
 	}
 	if !w.start(point) { // killed while it started
-		w.daemon = nil
 		w.points[p.name]++
 		return
 	}
@@ -211,12 +210,12 @@ func (w *consolidationFixture) killDuring(ctx context.Context, n int, do func(co
 	} else {
 		<-done // the call also ends if the daemon dies
 		select {
-		case <-w.exited:
+		case <-w.Exited():
 			w.points[p.name]++
 		case <-time.After(200 * time.Millisecond): // fewer hits than the failpoint needs
 		}
 	}
-	if w.kill() {
+	if w.Kill() {
 		w.random++
 	}
 	<-done

@@ -65,7 +65,7 @@ func TestKilledAtAnyInstant(t *testing.T) {
 	stop()
 	feeders.Wait()
 	w.verify(ctx, in)
-	w.stop()
+	w.Stop()
 	w.report(in, kills, seed, time.Since(began))
 }
 
@@ -79,28 +79,27 @@ func number(env string, def int) int {
 // killOnce starts the daemon and kills it: in two of three cases at a failpoint, otherwise at a
 // random instant.
 func (w *daemonFixture) killOnce(n int) {
-	w.kill()
+	w.Kill()
 	if n%3 == 2 {
 		w.start("")
 		time.Sleep(time.Duration(w.rnd.IntN(350)) * time.Millisecond)
-		w.kill()
+		w.Kill()
 		w.random++
 		return
 	}
 	p := failpoints[w.rnd.IntN(len(failpoints))]
 	w.start(fmt.Sprintf("%s:%d", p.name, 1+w.rnd.IntN(p.upTo)))
 	select {
-	case <-w.exited:
+	case <-w.Exited():
 		w.points[p.name]++
-		w.daemon = nil
 	case <-time.After(1500 * time.Millisecond):
-		w.kill()
+		w.Kill()
 		w.random++
 	}
 }
 
 func (w *daemonFixture) daemonUp() {
-	w.kill()
+	w.Kill()
 	if !w.start("") {
 		w.t.Fatal("the daemon did not start again")
 	}
@@ -123,7 +122,7 @@ func (in *inputs) backlog(w *daemonFixture) int {
 	in.mu.Lock()
 	want := len(in.jobs) + 2*len(in.rings) + len(in.pdfs)
 	in.mu.Unlock()
-	return want - w.receiver.count()
+	return want - w.receiver.Count()
 }
 
 func (in *inputs) sendMessages(feeding, ctx context.Context, w *daemonFixture, word string, every time.Duration) {
@@ -185,7 +184,7 @@ func (in *inputs) files(feeding context.Context, w *daemonFixture, every time.Du
 // isDone asks the inbox whether an event is finished.
 func (w *daemonFixture) isDone(ctx context.Context, event string) bool {
 	var s struct{ State string }
-	return w.call(ctx, http.MethodGet, "/api/v1/inbox/"+event, nil, &s) == nil && s.State == "done"
+	return w.Call(ctx, http.MethodGet, "/api/v1/inbox/"+event, nil, &s) == nil && s.State == "done"
 }
 
 // settle waits until ok returns true, and fails the test after a minute.
@@ -209,7 +208,7 @@ func (w *daemonFixture) verify(ctx context.Context, in *inputs) {
 	t := w.t
 	ticks := w.countMinutes(ctx)
 	want := len(in.jobs) + 2*len(in.rings) + len(in.pdfs) + 2 + ticks // two more replies: the watcher's and the schedule's
-	w.settle(ctx, "all deliveries", func() bool { return len(w.receiver.all()) >= want })
+	w.settle(ctx, "all deliveries", func() bool { return len(w.receiver.All()) >= want })
 	if t.Failed() {
 		w.explain(ctx)
 	}
@@ -220,7 +219,7 @@ func (w *daemonFixture) verify(ctx context.Context, in *inputs) {
 	}
 	replies, notices := map[string]int{}, map[string]int{}
 	answer := map[string]string{}
-	for _, d := range w.receiver.all() {
+	for _, d := range w.receiver.All() {
 		switch d.Kind {
 		case "reply":
 			replies[d.Event]++
@@ -253,10 +252,10 @@ func (w *daemonFixture) verify(ctx context.Context, in *inputs) {
 	for _, name := range in.pdfs {
 		count("the notice about "+name, countMatching(notices, name))
 	}
-	if len(w.receiver.clashes) > 0 {
-		t.Errorf("keys used for two different texts: %v", w.receiver.clashes)
+	if len(w.receiver.Clashes) > 0 {
+		t.Errorf("keys used for two different texts: %v", w.receiver.Clashes)
 	}
-	if got := len(w.receiver.all()); got != want {
+	if got := len(w.receiver.All()); got != want {
 		t.Errorf("%d deliveries, want %d", got, want)
 	}
 	w.verifyEffects(ctx, in, answer)
@@ -268,7 +267,7 @@ func (w *daemonFixture) countMinutes(ctx context.Context) int {
 		Action    string
 		CreatedAt time.Time `json:"created_at"`
 	}
-	check(w.t, w.call(ctx, http.MethodGet, "/api/v1/reminders?limit=100000", nil, &list))
+	check(w.t, w.Call(ctx, http.MethodGet, "/api/v1/reminders?limit=100000", nil, &list))
 	for _, r := range list {
 		if r.Action == "every minute" {
 			return int(time.Now().Unix()/60 - r.CreatedAt.Unix()/60)
@@ -282,20 +281,20 @@ func (w *daemonFixture) countMinutes(ctx context.Context) int {
 // delivered.
 func (w *daemonFixture) explain(ctx context.Context) {
 	var open []struct{ ID, State, Text string }
-	if err := w.call(ctx, http.MethodGet, "/api/v1/inbox?limit=100000", nil, &open); err != nil {
+	if err := w.Call(ctx, http.MethodGet, "/api/v1/inbox?limit=100000", nil, &open); err != nil {
 		w.t.Log(err)
 	}
 	for _, e := range slices.Backward(open) {
 		if e.State != "done" {
 			var why struct{ Text string }
-			w.t.Logf("%s %s %q: %v", e.ID, e.State, e.Text, w.call(ctx, http.MethodGet, "/api/v1/why?id="+e.ID, nil, &why))
+			w.t.Logf("%s %s %q: %v", e.ID, e.State, e.Text, w.Call(ctx, http.MethodGet, "/api/v1/why?id="+e.ID, nil, &why))
 			w.t.Log(why.Text)
 			break
 		}
 	}
 	for _, state := range []string{"queued", "sending", "failed", "dead"} {
 		var out []struct{ ID, Text, Error string }
-		err := w.call(ctx, http.MethodGet, "/api/v1/deliveries?limit=5&state="+state, nil, &out)
+		err := w.Call(ctx, http.MethodGet, "/api/v1/deliveries?limit=5&state="+state, nil, &out)
 		w.t.Logf("deliveries %s: %+v %v", state, out, err)
 	}
 }
@@ -322,7 +321,7 @@ func (w *daemonFixture) verifyEffects(ctx context.Context, in *inputs, answer ma
 		lines[strings.TrimSpace(l)]++
 	}
 	var tasks []struct{ Title string }
-	check(t, w.call(ctx, http.MethodGet, "/api/v1/tasks?all=1&limit=100000", nil, &tasks))
+	check(t, w.Call(ctx, http.MethodGet, "/api/v1/tasks?all=1&limit=100000", nil, &tasks))
 	titles := map[string]int{}
 	for _, x := range tasks {
 		titles[x.Title]++
@@ -352,8 +351,8 @@ func (w *daemonFixture) report(in *inputs, kills, seed int, took time.Duration) 
 	row("messages acknowledged", len(in.jobs)+len(in.rings)+2)
 	row("file events", len(in.pdfs))
 	row("reminders", len(in.rings))
-	row("deliveries that reached the receiver", len(w.receiver.all()))
-	row("copies the receiver dropped by their key", w.receiver.copies)
+	row("deliveries that reached the receiver", len(w.receiver.All()))
+	row("copies the receiver dropped by their key", w.receiver.Copied)
 	w.t.Logf("seed %d, %s\n%s", seed, took.Round(time.Second), b.String())
 	if path := os.Getenv("HOB_CRASH_REPORT"); path != "" && !w.t.Failed() {
 		check(w.t, os.WriteFile(path, []byte(b.String()), 0o600))

@@ -47,9 +47,9 @@ func TestDelegation_Killed(t *testing.T) {
 	w.daemonUp()
 	stop()
 	feeder.Wait()
-	w.settle(ctx, "every answer", func() bool { return len(w.receiver.all()) >= len(crews) })
+	w.settle(ctx, "every answer", func() bool { return len(w.receiver.All()) >= len(crews) })
 	answers, texts := map[string]int{}, map[string]string{}
-	for _, d := range w.receiver.all() {
+	for _, d := range w.receiver.All() {
 		answers[d.Event]++
 		texts[d.Event] = d.Text
 	}
@@ -71,5 +71,5 @@ func TestDelegation_Killed(t *testing.T) {
 		}
 	}
 	t.Logf("%d kills, %d turns with two tasks each", kills, len(crews))
-	w.stop()
+	w.Stop()
 }

@@ -5,7 +5,6 @@ package crash
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -96,7 +95,7 @@ password = %q
 	stop()
 	feeders.Wait()
 	w.verifySends(ctx, kills, took)
-	w.stop()
+	w.Stop()
 }
 
 var sendWord = regexp.MustCompile(`(mail|hook) (\d+)`)
@@ -123,7 +122,7 @@ func sendingModel(r llmtest.Request) (llmtest.Answer, bool) {
 // killAroundSending starts the daemon and kills it: in three of four cases at a failpoint,
 // otherwise at a random instant.
 func (w *delayFixture) killAroundSending(n int) {
-	w.kill()
+	w.Kill()
 	point := ""
 	if n%4 != 3 {
 		p := delayPoints[(n-n/4)%len(delayPoints)]
@@ -135,15 +134,14 @@ func (w *delayFixture) killAroundSending(n int) {
 		life = 4 * time.Second
 	}
 	select {
-	case <-w.exited:
+	case <-w.Exited():
 		name, _, _ := strings.Cut(point, ":")
 		if name == "" {
 			w.t.Error("the daemon ended by itself")
 		}
 		w.points[name]++
-		w.daemon = nil
 	case <-time.After(life):
-		w.kill()
+		w.Kill()
 		w.random++
 	}
 }
@@ -176,7 +174,7 @@ func (w *delayFixture) feedSends(feeding, ctx context.Context, word string, feed
 func (w *delayFixture) answerOf(ctx context.Context, event string) string {
 	for ctx.Err() == nil {
 		var s struct{ State, Answer string }
-		if w.call(ctx, http.MethodGet, "/api/v1/inbox/"+event, nil, &s) == nil && s.State == "done" {
+		if w.Call(ctx, http.MethodGet, "/api/v1/inbox/"+event, nil, &s) == nil && s.State == "done" {
 			return s.Answer
 		}
 		pauseFor(ctx, 15*time.Millisecond)
@@ -188,9 +186,9 @@ func (w *delayFixture) answerOf(ctx context.Context, event string) string {
 func (w *delayFixture) cancelSend(ctx context.Context, call string) (cancelled, maybe bool) {
 	for ctx.Err() == nil {
 		var r struct{ Text, Error string }
-		err := w.call(ctx, http.MethodPost, "/api/v1/tools/undo", map[string]any{"session": "home", "arguments": map[string]string{"id": call}}, &r)
+		err := w.Call(ctx, http.MethodPost, "/api/v1/tools/undo", map[string]any{"session": "home", "arguments": map[string]string{"id": call}}, &r)
 		said := r.Text + r.Error
-		if errors.Is(err, errRefused) {
+		if isRefused(err) {
 			said += err.Error()
 		}
 		switch {
@@ -213,7 +211,7 @@ func (w *delayFixture) mailOutcome(ctx context.Context, event string) (state, te
 	var s struct {
 		Tools []struct{ Text, State string }
 	}
-	if err := w.call(ctx, http.MethodGet, "/api/v1/inbox/"+event, nil, &s); err != nil || len(s.Tools) != 1 {
+	if err := w.Call(ctx, http.MethodGet, "/api/v1/inbox/"+event, nil, &s); err != nil || len(s.Tools) != 1 {
 		return "", fmt.Sprint(err)
 	}
 	return s.Tools[0].State, s.Tools[0].Text
@@ -232,7 +230,7 @@ func (w *delayFixture) verifySends(ctx context.Context, kills int, took time.Dur
 	})
 	time.Sleep(2 * time.Second) // time for sends that must not happen
 	hooks, mails, notices := map[string]int{}, map[string]int{}, 0
-	for _, d := range w.receiver.all() {
+	for _, d := range w.receiver.All() {
 		switch d.Kind {
 		case "send":
 			hooks[d.Text]++
@@ -252,7 +250,7 @@ func (w *delayFixture) verifySends(ctx context.Context, kills int, took time.Dur
 		Event         string
 		MaybeRepeated bool `json:"maybe_repeated"`
 	}
-	check(t, w.call(ctx, http.MethodGet, "/api/v1/deliveries?limit=100000&state=cancelled", nil, &rows))
+	check(t, w.Call(ctx, http.MethodGet, "/api/v1/deliveries?limit=100000&state=cancelled", nil, &rows))
 	warned := map[string]bool{} // sends that were reported to the user, possibly in an answer that a kill interrupted
 	for _, r := range rows {
 		warned[r.Event] = r.MaybeRepeated
@@ -294,5 +292,5 @@ func (w *delayFixture) verifySends(ctx context.Context, kills int, took time.Dur
 	}
 	t.Logf("%d kills in %s: at failpoints %v, %d at random instants", kills, took.Round(time.Second), w.points, w.random)
 	t.Logf("%d sends: %d sent once, %d canceled, %d with an unknown outcome, which was reported (%d of them had arrived)", len(w.sends), sent, cancelled, unknown, unknownSent)
-	t.Logf("%d lost, %d doubled, %d sent after a cancel; the webhook dropped %d copies by their key", lost, doubled, afterCancel, w.receiver.copies)
+	t.Logf("%d lost, %d doubled, %d sent after a cancel; the webhook dropped %d copies by their key", lost, doubled, afterCancel, w.receiver.Copied)
 }

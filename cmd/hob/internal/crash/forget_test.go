@@ -104,7 +104,7 @@ func (f *erasureRun) runRound(ctx context.Context, n int) {
 	point := ""
 	if n%2 == 1 {
 		point = fmt.Sprintf("%s:%d", erasePoints[f.rnd.IntN(len(erasePoints))], 1+f.rnd.IntN(3))
-		f.kill()
+		f.Kill()
 		f.start(point)
 	}
 	f.forget(ctx, n, how, session, gone)
@@ -116,12 +116,12 @@ func (f *erasureRun) runRound(ctx context.Context, n int) {
 	f.settle(ctx, "the erasure", func() bool { return f.isErased(ctx) })
 	f.model.forbidPhrase(gone)
 	f.goesOn(ctx, session)
-	f.stop()
+	f.Stop()
 	f.t.Logf("round %d: %s, %d traces, killed at %q, died %v", n, how, before, point, f.died)
 	for _, left := range filesContaining(f.t, filepath.Join(f.dir, "hob-home"), gone) {
 		f.t.Errorf("round %d (seed %d), %s, killed at %q: %q is still in %s\n%s", n, number("HOB_FORGET_SEED", 1), how, point, gone, left, strings.Join(f.did, "\n"))
 	}
-	log, err := os.ReadFile(f.log.Name())
+	log, err := os.ReadFile(f.LogFile())
 	check(f.t, err)
 	if i := bytes.Index(log, []byte(gone)); i >= 0 {
 		f.t.Errorf("the log contains the text: %q", log[max(0, i-400):i+len(gone)])
@@ -232,7 +232,7 @@ func (f *erasureRun) note(format string, args ...any) {
 // say sends a message and returns the answer, or none if the daemon was killed.
 func (f *erasureRun) say(ctx context.Context, session, text string) string {
 	var out map[string]any
-	err := f.call(ctx, http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]any{"text": text}, &out)
+	err := f.Call(ctx, http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]any{"text": text}, &out)
 	f.note("> %.150s: %.120v %v", text, out, err)
 	if out["approvals"] != nil {
 		return asks
@@ -245,7 +245,7 @@ const asks = "?"
 
 func (f *erasureRun) post(ctx context.Context, path string, in any) map[string]any {
 	var out map[string]any
-	err := f.call(ctx, http.MethodPost, path, in, &out)
+	err := f.Call(ctx, http.MethodPost, path, in, &out)
 	f.note("POST %s %.150v: %.150v %v", path, in, out, err)
 	return out
 }
@@ -253,7 +253,7 @@ func (f *erasureRun) post(ctx context.Context, path string, in any) map[string]a
 // get reads data in order to leave traces; errors of a killed daemon are ignored.
 func (f *erasureRun) get(ctx context.Context, path string) {
 	var out any
-	err := f.call(ctx, http.MethodGet, path, nil, &out)
+	err := f.Call(ctx, http.MethodGet, path, nil, &out)
 	f.note("GET %s: %.150v %v", path, out, err)
 }
 
@@ -273,7 +273,7 @@ func (f *erasureRun) forget(ctx context.Context, n int, how, session, p string) 
 	switch how {
 	case "id":
 		var list []struct{ ID, Text string }
-		if err := f.call(ctx, http.MethodGet, "/api/v1/memory?limit=1000", nil, &list); err == nil {
+		if err := f.Call(ctx, http.MethodGet, "/api/v1/memory?limit=1000", nil, &list); err == nil {
 			for _, x := range list {
 				if strings.HasPrefix(x.Text, fmt.Sprintf("the code of house %d is", n)) {
 					args = map[string]any{"id": x.ID}
@@ -302,8 +302,7 @@ func (f *erasureRun) forget(ctx context.Context, n int, how, session, p string) 
 
 func (f *erasureRun) isAlive() bool {
 	select {
-	case <-f.exited:
-		f.daemon = nil
+	case <-f.Exited():
 		return false
 	default:
 		return true
@@ -316,7 +315,7 @@ type erasure struct {
 }
 
 func (f *erasureRun) erasures(ctx context.Context) (list []erasure, err error) {
-	return list, f.call(ctx, http.MethodGet, "/api/v1/memory/erasures", nil, &list)
+	return list, f.Call(ctx, http.MethodGet, "/api/v1/memory/erasures", nil, &list)
 }
 
 func (f *erasureRun) hasBegun(ctx context.Context) bool {
@@ -367,12 +366,12 @@ func (f *erasureRun) goesOn(ctx context.Context, session string) {
 	f.say(ctx, session, "do:: recall "+encodeJSON(map[string]any{"query": "the code of the house"}))
 	for _, path := range []string{"/api/v1/audit/verify", "/api/v1/undo", "/api/v1/why", "/api/v1/sessions", "/api/v1/memory", "/api/v1/notes", "/api/v1/approvals", "/api/v1/sessions/" + session + "/messages"} {
 		var out any
-		if err := f.call(ctx, http.MethodGet, path, nil, &out); err != nil {
+		if err := f.Call(ctx, http.MethodGet, path, nil, &out); err != nil {
 			f.t.Errorf("%s: %v", path, err)
 		}
 	}
 	var played any
-	if err := f.call(ctx, http.MethodPost, "/api/v1/sessions/"+session+"/replay", map[string]any{}, &played); err != nil {
+	if err := f.Call(ctx, http.MethodPost, "/api/v1/sessions/"+session+"/replay", map[string]any{}, &played); err != nil {
 		f.t.Errorf("replay: %v", err)
 	}
 }

@@ -48,7 +48,7 @@ func TestGoalsOverKills(t *testing.T) {
 	for n := range goals {
 		in := map[string]any{"description": fmt.Sprintf("aim %d", n), "next_review": time.Now().Add(time.Duration(n) * 1500 * time.Millisecond).UTC().Format(time.RFC3339Nano)}
 		var out struct{ Code string }
-		if err := w.call(ctx, http.MethodPost, "/api/v1/goals", in, &out); err != nil || out.Code != "" {
+		if err := w.Call(ctx, http.MethodPost, "/api/v1/goals", in, &out); err != nil || out.Code != "" {
 			t.Fatalf("goal %d: %v %s", n, err, out.Code)
 		}
 	}
@@ -58,7 +58,7 @@ func TestGoalsOverKills(t *testing.T) {
 	w.daemonUp()
 	told := func() map[string]int {
 		out := map[string]int{}
-		for _, d := range w.receiver.all() {
+		for _, d := range w.receiver.All() {
 			if d.Kind == "notice" {
 				out[d.Text]++
 			}
@@ -67,13 +67,13 @@ func TestGoalsOverKills(t *testing.T) {
 	}
 	w.settle(ctx, "all goals", func() bool { return len(told()) >= goals })
 	var tasks []struct{ Title string }
-	check(t, w.call(ctx, http.MethodGet, "/api/v1/tasks?all=1", nil, &tasks))
+	check(t, w.Call(ctx, http.MethodGet, "/api/v1/tasks?all=1", nil, &tasks))
 	made := map[string]int{}
 	for _, task := range tasks {
 		made[task.Title]++
 	}
 	var list []struct{ ID, Description string }
-	check(t, w.call(ctx, http.MethodGet, "/api/v1/goals", nil, &list))
+	check(t, w.Call(ctx, http.MethodGet, "/api/v1/goals", nil, &list))
 	for n := range goals {
 		if got := told()[fmt.Sprintf("done with aim %d", n)]; got != 1 {
 			t.Errorf("goal %d was reported %d times", n, got)
@@ -86,7 +86,7 @@ func TestGoalsOverKills(t *testing.T) {
 		var one []struct {
 			Reviews []struct{ Phase, Error string }
 		}
-		check(t, w.call(ctx, http.MethodGet, "/api/v1/goals?id="+g.ID, nil, &one))
+		check(t, w.Call(ctx, http.MethodGet, "/api/v1/goals?id="+g.ID, nil, &one))
 		phases := ""
 		for _, r := range one[0].Reviews {
 			phases += r.Phase + r.Error + " "
@@ -96,5 +96,5 @@ func TestGoalsOverKills(t *testing.T) {
 		}
 	}
 	t.Logf("kills at failpoints %v, %d at random instants", w.points, w.random)
-	w.stop()
+	w.Stop()
 }

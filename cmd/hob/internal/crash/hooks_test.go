@@ -37,7 +37,7 @@ func TestHooksOverKills(t *testing.T) {
 			runs := filepath.Join(w.dir, "runs")
 			script := filepath.Join(w.dir, "hook")
 			check(t, os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\necho $$ >> %[1]s\nif [ $(wc -l < %[1]s) -eq 1 ]; then sleep 300 & setsid sleep 300; fi\n", runs), 0o700))
-			config := filepath.Join(w.dir, "hob-home", "config.toml")
+			config := filepath.Join(w.Home, "config.toml")
 			text, err := os.ReadFile(config)
 			check(t, err)
 			check(t, os.WriteFile(config, fmt.Appendf(text, "[[hooks]]\non = %q\ncommand = [%q]\ntimeout = \"60s\"\n", on, script), 0o600))
@@ -47,23 +47,23 @@ func TestHooksOverKills(t *testing.T) {
 			sent := make(chan string, 1)
 			go func() { sent <- w.send(ctx, "hooked message") }() // the hook message.received runs before the message is acknowledged
 			w.settle(ctx, "the first run", func() bool { return len(runPids(t, runs)) > 0 && len(hookProcesses(script)) > 1 })
-			if !w.kill() {
+			if !w.Kill() {
 				t.Fatal("the daemon had died")
 			}
 			w.daemonUp()
 			event := <-sent
 			w.settle(ctx, "the event", func() bool { return w.isDone(ctx, event) })
 			w.settle(ctx, "the end of the hook's programs", func() bool { return len(hookProcesses(script)) == 0 })
-			w.settle(ctx, "the answer", func() bool { return w.receiver.count() > 0 })
+			w.settle(ctx, "the answer", func() bool { return w.receiver.Count() > 0 })
 			time.Sleep(time.Second) // time for answers that must not arrive
 			answers := 0
-			for _, d := range w.receiver.all() {
+			for _, d := range w.receiver.All() {
 				if strings.Contains(d.Text, "hooked answer") {
 					answers++
 				}
 			}
 			var tasks []struct{ Title string }
-			check(t, w.call(ctx, "GET", "/api/v1/tasks?all=1", nil, &tasks))
+			check(t, w.Call(ctx, "GET", "/api/v1/tasks?all=1", nil, &tasks))
 			if answers != 1 || len(tasks) != 1 {
 				t.Errorf("%d answers, %d tasks", answers, len(tasks))
 			}

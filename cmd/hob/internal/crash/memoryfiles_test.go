@@ -26,19 +26,18 @@ func TestMemoryFilesOverKills(t *testing.T) {
 	w := &consolidationFixture{daemonFixture: newFixture(t, uint64(number("HOB_CRASH_SEED", 1))), want: map[string]string{}}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer cancel()
-	path := filepath.Join(w.dir, "hob-home", "MEMORY.md")
+	path := filepath.Join(w.Home, "MEMORY.md")
 	points := []string{"memorysync.write.before", "memorysync.write.after", "store.commit.before", "store.commit.after"}
 	var want []string
 	for n := range kills {
 		stored, typed := fmt.Sprintf("shelf %d holds the blue box", n), fmt.Sprintf("drawer %d holds the red pen", n)
-		w.kill()
+		w.Kill()
 		point := fmt.Sprintf("%s:%d", points[n%len(points)], 1+w.rnd.IntN(4))
 		if n%3 == 2 {
 			point = ""
 		}
 		edit(t, path, typed, n, &want)
 		if !w.start(point) {
-			w.daemon = nil
 			w.points[points[n%len(points)]]++
 			continue
 		}
@@ -50,11 +49,11 @@ func TestMemoryFilesOverKills(t *testing.T) {
 			w.want[stored] = "" // stored or not
 		}
 		select {
-		case <-w.exited:
+		case <-w.Exited():
 			w.points[points[n%len(points)]]++
 		case <-time.After(time.Duration(w.rnd.IntN(1500)) * time.Millisecond):
 		}
-		if w.kill() {
+		if w.Kill() {
 			w.random++
 		}
 	}
@@ -68,7 +67,7 @@ func TestMemoryFilesOverKills(t *testing.T) {
 			t.Fatal(problem)
 		}
 	}
-	w.stop()
+	w.Stop()
 	t.Logf("%d kills: at failpoints %v, at random instants %d; %d facts", kills, w.points, w.random, len(want))
 }
 

@@ -55,7 +55,7 @@ func watchOverKills(t *testing.T, s source) {
 		delete(s.args["config"].(map[string]any), "every")
 	}
 	var made struct{ Text, Code, Error string }
-	if err := w.call(ctx, http.MethodPost, "/api/v1/tools/create_watcher", map[string]any{"session": "home", "arguments": s.args}, &made); err != nil || made.Code != "" {
+	if err := w.Call(ctx, http.MethodPost, "/api/v1/tools/create_watcher", map[string]any{"session": "home", "arguments": s.args}, &made); err != nil || made.Code != "" {
 		t.Fatalf("create the watcher: %v %+v", err, made)
 	}
 	w.settle(ctx, "the first look", s.based)
@@ -69,7 +69,7 @@ func watchOverKills(t *testing.T, s source) {
 	came = s.addItems(w, came)
 	told := func() map[string]int {
 		out := map[string]int{}
-		for _, d := range w.receiver.all() {
+		for _, d := range w.receiver.All() {
 			if d.Kind != "notice" {
 				continue
 			}
@@ -101,8 +101,8 @@ func watchOverKills(t *testing.T, s source) {
 		t.Errorf("an earlier item was reported: %s %s", s.name, key)
 	}
 	t.Logf("%s: %d kills (at failpoints %v, %d at random instants), %d items; %d lost, %d doubled, %d earlier ones reported; %d copies dropped by their key",
-		s.name, kills, w.points, w.random, came, lost, doubled, old, w.receiver.copies)
-	w.stop()
+		s.name, kills, w.points, w.random, came, lost, doubled, old, w.receiver.Copied)
+	w.Stop()
 }
 
 // TestIntents_FireOnceOverKills kills the daemon repeatedly while messages make standing intents fire. Each
@@ -117,7 +117,7 @@ func TestIntents_FireOnceOverKills(t *testing.T) {
 	for n := range 5 * kills {
 		var made struct{ Text, Code, Error string }
 		args := map[string]any{"from": "me", "words": []string{fmt.Sprintf("harbour%d", n)}, "remind": fmt.Sprintf("rope %d.", n)}
-		if err := w.call(ctx, http.MethodPost, "/api/v1/tools/create_intent", map[string]any{"session": "home", "arguments": args}, &made); err != nil || made.Code != "" {
+		if err := w.Call(ctx, http.MethodPost, "/api/v1/tools/create_intent", map[string]any{"session": "home", "arguments": args}, &made); err != nil || made.Code != "" {
 			t.Fatalf("the intent cannot be made: %v %+v", err, made)
 		}
 	}
@@ -137,7 +137,7 @@ func TestIntents_FireOnceOverKills(t *testing.T) {
 	rope := regexp.MustCompile(`^Reminder: rope (\d+)\.$`)
 	told := func() map[string]int {
 		out := map[string]int{}
-		for _, d := range w.receiver.all() {
+		for _, d := range w.receiver.All() {
 			if m := rope.FindStringSubmatch(d.Text); m != nil {
 				out[m[1]]++
 			}
@@ -152,7 +152,7 @@ func TestIntents_FireOnceOverKills(t *testing.T) {
 		}
 	}
 	t.Logf("%d kills (at failpoints %v, %d at random instants)", kills, w.points, w.random)
-	w.stop()
+	w.Stop()
 }
 
 // addItems adds one or two items to the source and returns the new total.
@@ -167,7 +167,7 @@ func (s source) addItems(w *daemonFixture, came int) int {
 // killLife starts the daemon, calls meanwhile, and kills the daemon at a failpoint or after a
 // random time.
 func (w *daemonFixture) killLife(n int, meanwhile func()) {
-	w.kill()
+	w.Kill()
 	points := []string{"store.commit.before", "store.commit.after", "loop.claimed", "channel.send.before", "channel.send.after"}
 	point := ""
 	if n%3 != 2 {
@@ -177,22 +177,21 @@ func (w *daemonFixture) killLife(n int, meanwhile func()) {
 		meanwhile()
 	}
 	select {
-	case <-w.exited:
+	case <-w.Exited():
 		name, _, _ := strings.Cut(point, ":")
 		if name == "" {
 			w.t.Error("the daemon ended by itself")
 		}
 		w.points[name]++
-		w.daemon = nil
 	case <-time.After(time.Duration(w.rnd.IntN(1500)) * time.Millisecond):
-		w.kill()
+		w.Kill()
 		w.random++
 	}
 }
 
 // configure adds sections to the configuration.
 func (w *daemonFixture) configure(sections string) {
-	f, err := os.OpenFile(filepath.Join(w.dir, "hob-home", "config.toml"), os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(filepath.Join(w.Home, "config.toml"), os.O_APPEND|os.O_WRONLY, 0o600)
 	check(w.t, err)
 	_, err = f.WriteString(sections)
 	check(w.t, err)
