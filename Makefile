@@ -44,7 +44,7 @@ WATCHED := -gcflags=all=-dwarf=false -gcflags='modernc.org/...=-race=false -d=ch
 # A test without the detector runs without cgo, so that it shares the compiled
 # packages of the linters and the program. -s -w: linking takes a third less time.
 # The longest come first.
-UNRACED := $(patsubst %,./cmd/hob/internal/%,redteam crash badinput) ./cmd/hob $(patsubst %,./cmd/hob/internal/%,page repo simulate evaluate) ./autonomy/llm/offline
+UNRACED := $(patsubst %,./cmd/hob/internal/%,redteam crash badinput fleet) ./cmd/hob $(patsubst %,./cmd/hob/internal/%,page repo simulate evaluate) ./autonomy/llm/offline
 # Many tests wait for servers, timeouts and processes: with two packages more than cores, and with
 # twice as many parallel tests in each, the cores are busy meanwhile.
 CORES    := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 4)
@@ -96,8 +96,14 @@ bench: build ## measure the built program
 
 BASE   ?= HEAD
 ROUNDS ?= 5
-fleet-test: ## three instances on one PostgreSQL under random faults, ROUNDS times
+MESSAGES ?= 10000
+SESSIONS ?= 200
+FAULTS   ?= 100
+SEED     ?=
+fleet-test: ## three daemons on one PostgreSQL under FAULTS random faults (MESSAGES, SESSIONS, SEED), and their figures
 	$(GO) test -count=$(ROUNDS) -run 'TestFleet|TestMember' ./autonomy/bus ./platform/store/lease
+	HOB_FLEET_MESSAGES=$(MESSAGES) HOB_FLEET_SESSIONS=$(SESSIONS) HOB_FLEET_FAULTS=$(FAULTS) HOB_FLEET_SEED=$(SEED) \
+		CGO_ENABLED=0 $(GO) test -count=1 -v -timeout 3h -run TestFleet ./cmd/hob/internal/fleet
 
 bench-compare: build ## measure the built program against the version BASE, in turns (ROUNDS, ARGS="--only turns")
 	@test -z "$$(git status --porcelain --untracked-files=no)" && test "$$(git rev-parse $(BASE))" = "$$(git rev-parse HEAD)" && { echo "BASE is this version; set one: make bench-compare BASE=v0.1.0"; exit 1; } || true

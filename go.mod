@@ -56,6 +56,7 @@ require (
 
 require (
 	github.com/a2aproject/a2a-go/v2 v2.3.1
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/charmbracelet/x/vt v0.1.0
 )
 

@@ -1,0 +1,256 @@
+//go:build unix
+
+// Package fleet runs several built daemons on one PostgreSQL and kills, suspends and cuts them off
+// while messages arrive: nothing is lost, nothing is answered twice, no two instances work on one
+// session, no effect happens twice. It contains only tests.
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"hob/autonomy/llm/llmtest"
+	"hob/platform/failpoint/daemontest"
+	"hob/platform/store/storetest"
+)
+
+// leaseTime is the lease of the instances, except where a test measures another one.
+const leaseTime = 3 * time.Second
+
+// fleetFixture is a fleet with its database, its model and the receiver of its replies.
+type fleetFixture struct {
+	t         *testing.T
+	seed      uint64
+	server    *storetest.Server // nil if the only instance uses SQLite
+	receiver  *daemontest.Receiver
+	instances []*instance
+	documents string // folder to which the tools of all instances write
+
+	mu    sync.Mutex
+	rnd   *rand.Rand
+	think time.Duration // longest time that the model takes
+	steps []step
+}
+
+// instance is one daemon of the fleet.
+type instance struct {
+	*daemontest.Daemon
+	name  string
+	proxy *proxy // nil without PostgreSQL
+}
+
+// step is one request to the model.
+type step struct {
+	instance, session string
+	n                 int
+	began, ended      time.Time
+}
+
+// database is the name of the database of the fleet.
+const database = "fleet"
+
+// newFleet starts a server and size instances. Size 0 is one instance that uses SQLite.
+func newFleet(t *testing.T, size int, seed uint64, lease time.Duration) *fleetFixture {
+	t.Helper()
+	f := &fleetFixture{t: t, seed: seed, rnd: rand.New(rand.NewPCG(seed, 1)), receiver: daemontest.NewReceiver(t)}
+	bin, err := program()
+	check(t, err)
+	user := filepath.Join(t.TempDir(), "user")
+	f.documents = filepath.Join(user, "Documents")
+	check(t, os.MkdirAll(f.documents, 0o700))
+	if size > 0 {
+		f.server = storetest.NewServer(t)
+		check(t, f.server.Exec(t.Context(), "postgres", "ALTER SYSTEM SET track_commit_timestamp = on"))
+		check(t, f.server.Stop("INT"))
+		check(t, f.server.Start(t.Context()))
+		check(t, f.server.Exec(t.Context(), "postgres", "CREATE DATABASE "+database))
+	}
+	for i := range max(1, size) {
+		x := &instance{name: string(rune('a' + i))}
+		x.Daemon = daemontest.New(t, bin, filepath.Join(t.TempDir(), x.name))
+		x.User, x.Client.Timeout = user, 3*time.Second
+		model := llmtest.NewServer(t, llmtest.Options{Keep: 1, Reply: func(r llmtest.Request) (llmtest.Answer, bool) { return f.reply(x.name, r), true }})
+		conf := fmt.Sprintf(config, model.URL, x.Addr, f.receiver.URL)
+		if size > 0 {
+			x.proxy = newProxy(t, "127.0.0.1:"+strconv.Itoa(f.server.Port))
+			url := strings.Replace(f.server.URL(database), "127.0.0.1:"+strconv.Itoa(f.server.Port), x.proxy.addr, 1)
+			conf += fmt.Sprintf("[store]\nurl = %q\ninstance = %q\nlease = %q\n", url, x.name, lease)
+		}
+		x.Configure(conf)
+		f.instances = append(f.instances, x)
+		if !x.Start("") {
+			t.Fatalf("instance %s did not start", x.name)
+		}
+		if i == 0 && size > 0 {
+			check(t, f.server.Exec(t.Context(), database, claimLog))
+		}
+	}
+	return f
+}
+
+const config = `[agent]
+model = "test/test"
+timezone = "UTC"
+[providers.test]
+kind = "openai"
+base_url = "%s/v1"
+model = "test"
+[web]
+listen = "%s"
+[files]
+allowed = ["~/Documents"]
+[plan]
+at = ""
+[knowledge]
+extraction = "rules"
+[notify]
+channel = "webhook"
+queue_notices = false
+[channels.webhook]
+url = "%s"
+secret = "a-secret-of-the-test"
+`
+
+var message = regexp.MustCompile(`(job|say) (s\d+)-(\d+)`)
+
+// reply returns the model's answer to an instance. It depends only on the conversation, so that a turn
+// continues elsewhere as if it had not been interrupted.
+func (f *fleetFixture) reply(who string, r llmtest.Request) llmtest.Answer {
+	all := message.FindAllStringSubmatch(r.LastUser, -1)
+	if all == nil {
+		return llmtest.Answer{Text: "what?"}
+	}
+	m := all[len(all)-1] // the message follows Hob's own context
+	n, _ := strconv.Atoi(m[3])
+	s := step{instance: who, session: m[2], n: n, began: time.Now()}
+	f.mu.Lock()
+	var takes time.Duration
+	if f.think > 0 {
+		takes = time.Duration(f.rnd.Int64N(int64(f.think)))
+	}
+	f.mu.Unlock()
+	time.Sleep(takes)
+	s.ended = time.Now()
+	f.mu.Lock()
+	f.steps = append(f.steps, s)
+	f.mu.Unlock()
+	switch {
+	case len(r.Results) > 0:
+		return llmtest.Answer{Text: fmt.Sprintf("answer to %s-%s: %s", m[2], m[3], r.Results[len(r.Results)-1].Text)}
+	case m[1] == "say":
+		return llmtest.Answer{Text: fmt.Sprintf("answer to %s-%s", m[2], m[3])}
+	}
+	b, _ := json.Marshal(map[string]any{"name": "write_file", "arguments": map[string]any{
+		"path": filepath.Join(f.documents, m[2]+"-"+m[3]+".log"), "content": "done\n", "append": true,
+	}})
+	return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: string(b)}}}
+}
+
+// intn returns a random number below n.
+func (f *fleetFixture) intn(n int) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.rnd.IntN(n)
+}
+
+// query reads from the database as soon as it can be reached.
+func (f *fleetFixture) query(ctx context.Context, sql string, args ...any) [][]any {
+	f.t.Helper()
+	var last error
+	for ctx.Err() == nil {
+		out, err := readRows(ctx, f.server.URL(database), sql, args)
+		if err == nil {
+			return out
+		}
+		last = err
+		pause(ctx, 100*time.Millisecond)
+	}
+	f.t.Fatalf("query %s: %v", sql, last)
+	return nil
+}
+
+func readRows(ctx context.Context, url, sql string, args []any) (out [][]any, err error) {
+	c, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close(context.WithoutCancel(ctx))
+	rows, err := c.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(r pgx.CollectableRow) ([]any, error) { return r.Values() })
+}
+
+// await waits until ok returns true, and fails the test when progress has not changed for 2 minutes.
+func (f *fleetFixture) await(ctx context.Context, what string, progress func() int, ok func() bool) {
+	f.t.Helper()
+	best, since := -1, time.Now()
+	for !ok() {
+		if n := progress(); n != best {
+			best, since = n, time.Now()
+		}
+		if ctx.Err() != nil || time.Since(since) > 2*time.Minute {
+			f.t.Fatalf("waited in vain for %s (at %d)", what, best)
+		}
+		pause(ctx, 20*time.Millisecond)
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// program builds the program with its failpoints, once for all tests.
+var program = sync.OnceValues(func() (string, error) {
+	if bin := os.Getenv("HOB_FLEET_PROGRAM"); bin != "" {
+		return bin, nil
+	}
+	bin := filepath.Join(workshop, "hob")
+	return bin, daemontest.Build(bin)
+})
+
+// workshop is the folder of the program.
+var workshop string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "hob-fleet-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	workshop = dir
+	return m.Run()
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func number(env string, def int) int {
+	if n, err := strconv.Atoi(os.Getenv(env)); err == nil && n > 0 {
+		return n
+	}
+	return def
+}

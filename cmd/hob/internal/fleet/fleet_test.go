@@ -1,0 +1,281 @@
+//go:build unix
+
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"hob/platform/failpoint/daemontest"
+)
+
+// failpoints are where an instance kills itself, with the largest number of hits before.
+var failpoints = []struct {
+	name string
+	upTo int
+}{
+	{"store.commit.before", 60},
+	{"store.commit.after", 60},
+	{"loop.claimed", 8},
+	{"model.call.before", 6},
+	{"model.call.after", 6},
+	{"tool.call.before", 4},
+	{"tool.call.after", 4},
+	{"channel.send.before", 6},
+	{"channel.send.after", 6},
+}
+
+// faults are the kinds of faults. A run has each of them before it has one twice.
+var faults = []string{"kill", "suspend", "cut off", "database"}
+
+// load is what was sent to the fleet.
+type load struct {
+	mu      sync.Mutex
+	events  map[string]string // "SESSION-N" -> event
+	refused map[string]int    // by reason
+}
+
+// TestFleet_AnswersEverythingOnceUnderFaults runs three instances under random faults.
+// HOB_FLEET_MESSAGES, HOB_FLEET_SESSIONS, HOB_FLEET_FAULTS and HOB_FLEET_SEED choose the run.
+func TestFleet_AnswersEverythingOnceUnderFaults(t *testing.T) {
+	messages, sessions, count := number("HOB_FLEET_MESSAGES", 60), number("HOB_FLEET_SESSIONS", 6), number("HOB_FLEET_FAULTS", 4)
+	seed := number("HOB_FLEET_SEED", int(time.Now().UnixNano()%1_000_000))
+	t.Logf("HOB_FLEET_SEED=%d", seed)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
+	defer cancel()
+	f := newFleet(t, 3, uint64(seed), leaseTime)
+	f.think = 150 * time.Millisecond
+	l := &load{events: map[string]string{}, refused: map[string]int{}}
+	per := max(1, messages/sessions)
+	gates := make([]chan struct{}, sessions)
+	var senders sync.WaitGroup
+	for s := range sessions {
+		gates[s] = make(chan struct{}, per)
+		senders.Go(func() { f.sendMessages(ctx, l, fmt.Sprint("s", s), gates[s]) })
+	}
+	began, sent := time.Now(), 0
+	injected := map[string]int{}
+	var plan []string
+	for n := range count {
+		for ; sent < (n+1)*per/count; sent++ { // so that each fault hits a fleet that works
+			for _, g := range gates {
+				g <- struct{}{}
+			}
+		}
+		if len(plan) == 0 {
+			plan = slices.Clone(faults)
+			f.rnd.Shuffle(len(plan), func(i, j int) { plan[i], plan[j] = plan[j], plan[i] })
+		}
+		injected[plan[0]]++
+		f.injectFault(ctx, plan[0])
+		plan = plan[1:]
+		f.restartDead()
+		if t.Failed() {
+			break
+		}
+	}
+	for _, g := range gates {
+		close(g)
+	}
+	senders.Wait()
+	for _, x := range f.instances {
+		x.Kill() // those that stand at a failpoint must not end later
+		if !x.Start("") {
+			t.Fatalf("instance %s did not start", x.name)
+		}
+	}
+	f.await(ctx, "all replies", f.receiver.Count, func() bool {
+		return !slices.ContainsFunc(l.list(), func(e string) bool { return f.receiver.Replied(e).IsZero() })
+	})
+	took := time.Since(began)
+	f.verifyReplies(ctx, l)
+	unknown := f.verifyEffects(l)
+	f.verifySteps()
+	claimed := f.verifyHistory(ctx, l.events)
+	t.Logf("%d messages in %d sessions, %d faults %v in %s; %d claims, %d requests to the model, %d effects with unknown outcome, %d copies that the receiver dropped, refused %v",
+		len(l.events), sessions, count, injected, took.Round(time.Second), claimed, len(f.steps), unknown, f.receiver.Copied, l.refused)
+}
+
+func (l *load) list() (events []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range l.events {
+		events = append(events, e)
+	}
+	return events
+}
+
+// sendMessages sends a message of a session for each value of gate, to any instance that accepts it.
+func (f *fleetFixture) sendMessages(ctx context.Context, l *load, session string, gate <-chan struct{}) {
+	n := 0
+	for range gate {
+		pause(ctx, time.Duration(f.intn(400))*time.Millisecond)
+		for ctx.Err() == nil {
+			x := f.instances[f.intn(len(f.instances))]
+			event, err := x.Send(ctx, "webhook:"+session, fmt.Sprintf("job %s-%d", session, n))
+			if err == nil {
+				l.mu.Lock()
+				l.events[fmt.Sprintf("%s-%d", session, n)] = event
+				l.mu.Unlock()
+				break
+			}
+			why := "no answer"
+			if s, ok := errors.AsType[*daemontest.StatusError](err); ok {
+				if why = fmt.Sprint(s.Code); s.Code != http.StatusServiceUnavailable {
+					f.t.Errorf("message %s-%d refused by %s: %v", session, n, x.name, err)
+				}
+			}
+			l.mu.Lock()
+			l.refused[why]++
+			l.mu.Unlock()
+			pause(ctx, 50*time.Millisecond)
+		}
+		n++
+	}
+}
+
+// injectFault injects one fault and removes it.
+func (f *fleetFixture) injectFault(ctx context.Context, kind string) {
+	pause(ctx, time.Duration(100+f.intn(700))*time.Millisecond)
+	x := f.instances[f.intn(len(f.instances))]
+	began := time.Now()
+	switch kind {
+	case "kill":
+		x.Kill()
+		if f.intn(2) == 0 {
+			f.awaitEnd(ctx, x)
+		}
+		x.Launch(f.failpoint())
+	case "suspend":
+		x.Signal(syscall.SIGSTOP)
+		f.awaitEnd(ctx, x)
+		x.Signal(syscall.SIGCONT)
+	case "cut off":
+		if f.intn(2) == 0 {
+			x.proxy.refuse()
+		} else {
+			x.proxy.hold()
+		}
+		f.awaitEnd(ctx, x)
+		x.proxy.restore()
+	case "database":
+		check(f.t, f.server.Stop("QUIT"))
+		pause(ctx, time.Duration(f.intn(1500))*time.Millisecond)
+		check(f.t, f.server.Start(ctx))
+	}
+	f.t.Logf("%s %s: %s", kind, x.name, time.Since(began).Round(time.Millisecond))
+}
+
+// failpoint returns a failpoint for the next start of an instance, or "".
+func (f *fleetFixture) failpoint() string {
+	if f.intn(2) == 0 {
+		return ""
+	}
+	p := failpoints[f.intn(len(failpoints))]
+	return fmt.Sprintf("%s:%d", p.name, 1+f.intn(p.upTo))
+}
+
+// awaitEnd waits until another instance ended the membership that x has now.
+func (f *fleetFixture) awaitEnd(ctx context.Context, x *instance) {
+	epoch := f.query(ctx, `SELECT epoch FROM instances WHERE name = $1`, x.name)[0][0].(int64)
+	f.await(ctx, "the end of the lease of "+x.name, func() int { return 0 }, func() bool {
+		r := f.query(ctx, `SELECT ended, epoch FROM instances WHERE name = $1`, x.name)[0]
+		return r[0].(int64) == 1 || r[1].(int64) != epoch
+	})
+}
+
+// restartDead starts the instances that ended at a failpoint again, and waits until all are ready.
+func (f *fleetFixture) restartDead() {
+	for _, x := range f.instances {
+		for !x.AwaitReady() {
+			if code := x.ExitCode(); code != -1 { // -1: killed by a signal
+				f.t.Errorf("instance %s ended by itself with exit code %d", x.name, code)
+			}
+			x.Launch("")
+		}
+	}
+}
+
+// verifyReplies checks that each message has one reply, in the order of its session.
+func (f *fleetFixture) verifyReplies(ctx context.Context, l *load) {
+	t := f.t
+	f.await(ctx, "the end of all deliveries", func() int { return 0 }, func() bool {
+		return f.query(ctx, `SELECT count(*) FROM outbox WHERE state <> 'sent'`)[0][0].(int64) == 0
+	})
+	replies := map[string][]daemontest.Delivery{}
+	for _, d := range f.receiver.All() {
+		if d.Kind == "reply" {
+			replies[d.Event] = append(replies[d.Event], d)
+		}
+	}
+	for key, event := range l.events {
+		if r := replies[event]; len(r) != 1 || !strings.HasPrefix(r[0].Text, "answer to "+key+":") {
+			t.Errorf("message %s (%s) has the replies %+v, want one answer", key, event, r)
+		}
+	}
+	if len(f.receiver.Clashes) > 0 {
+		t.Errorf("keys used for two different texts: %v", f.receiver.Clashes)
+	}
+	for what, query := range map[string]string{
+		"messages are not done":                 `SELECT count(*) FROM inbox WHERE kind = 'message' AND state <> 'done'`,
+		"events have two replies in the outbox": `SELECT count(*) FROM (SELECT event FROM outbox WHERE kind = 'reply' GROUP BY event HAVING count(*) > 1) x`,
+		"replies are out of order": `SELECT count(*) FROM (SELECT i.seq < lag(i.seq) OVER (PARTITION BY o.session ORDER BY o.seq) AS bad
+			FROM outbox o JOIN inbox i ON i.id = o.event WHERE o.kind = 'reply') x WHERE bad`,
+	} {
+		if n := f.query(ctx, query)[0][0].(int64); n != 0 {
+			t.Errorf("%d %s, want none", n, what)
+		}
+	}
+	if n := f.query(ctx, `SELECT count(*) FROM inbox WHERE kind = 'message'`)[0][0].(int64); n != int64(len(l.events)) {
+		t.Errorf("%d messages in the database, want %d", n, len(l.events))
+	}
+}
+
+// verifyEffects checks the files that the tools wrote: each at most once, and exactly once unless the
+// answer says that the outcome is unknown.
+func (f *fleetFixture) verifyEffects(l *load) (unknown int) {
+	text := map[string]string{}
+	for _, d := range f.receiver.All() {
+		text[d.Event] = d.Text
+	}
+	for key, event := range l.events {
+		b, err := os.ReadFile(filepath.Join(f.documents, key+".log"))
+		if err != nil && !os.IsNotExist(err) {
+			f.t.Error(err)
+		}
+		n, reported := strings.Count(string(b), "done"), strings.Contains(text[event], "outcome_unknown")
+		if reported {
+			unknown++
+		}
+		if n > 1 || n == 0 && !reported {
+			f.t.Errorf("the effect of %s happened %d times; answer: %s", key, n, text[event])
+		}
+	}
+	return unknown
+}
+
+// verifySteps checks that no two requests to the model were open for a session at once, and that no
+// message was taken up again after a later one.
+func (f *fleetFixture) verifySteps() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	slices.SortFunc(f.steps, func(a, b step) int { return a.began.Compare(b.began) })
+	last := map[string]step{}
+	for _, s := range f.steps {
+		if p, ok := last[s.session]; ok && (s.n < p.n || s.began.Before(p.ended)) {
+			f.t.Errorf("session %s: %s asked about message %d at %s, %s about message %d from %s to %s", s.session, s.instance, s.n,
+				s.began.Format(time.StampMicro), p.instance, p.n, p.began.Format(time.StampMicro), p.ended.Format(time.StampMicro))
+		}
+		last[s.session] = s
+	}
+}
