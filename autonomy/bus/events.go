@@ -139,6 +139,31 @@ func (in *Inbox) QueuePosition(ctx context.Context, e Event) (n int, err error) 
 	return n + parked, err
 }
 
+// Blockers returns the ids of the open events that a pending event waits for: those before it in its
+// queue, and the parked events of its session if they block it. A resumed event that runs is not
+// among them, because it may end without an answer of the owner.
+func (in *Inbox) Blockers(ctx context.Context, e Event) (ids []string, err error) {
+	parked, err := parkedCount(in.db.Reader(ctx), e)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := in.db.Read().QueryContext(ctx, `SELECT id FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND state = 'pending' AND lane = ?1 AND seq < (SELECT seq FROM inbox WHERE id = ?2)
+		UNION ALL SELECT id FROM inbox INDEXED BY inbox_open WHERE ?3 > 0 AND state IN ('pending', 'claimed') AND lane > ?4 AND lane < ?5`,
+		e.Lane, e.ID, parked, e.Session+parkedMark, e.Session+parkedMark+"\x7f")
+	if err != nil {
+		return nil, fmt.Errorf("bus: read blocking events: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("bus: read blocking events: %w", err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
+
 // CountByState returns the number of pending and of claimed events.
 func (in *Inbox) CountByState(ctx context.Context) (map[State]int, error) {
 	rows, err := in.db.Read().QueryContext(ctx, `SELECT state, count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') GROUP BY state`)

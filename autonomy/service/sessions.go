@@ -273,17 +273,22 @@ func (sv *Service) eventStatus(ctx context.Context, e bus.Event) (api.EventStatu
 }
 
 // awaitsOwner reports whether the event cannot continue before the user answers a request, either
-// for this event or for an earlier event in its session.
+// for this event or for an earlier event in its session that blocks it.
 func (sv *Service) awaitsOwner(ctx context.Context, e bus.Event) (api.EventStatus, bool, error) {
 	s, err := sv.eventStatus(ctx, e) // also done for a claimed event, because the turn of an external agent waits for an approval in memory
 	if err != nil || len(s.Approvals) > 0 || s.Position == 0 {
 		return s, err == nil && len(s.Approvals) > 0, err
 	}
-	before, err := sv.o.Guard.Approvals(ctx, guard.Pending, e.Session, "", 100)
-	s.Approvals = append(s.Approvals, ConvertEach(before, guard.Approval.API)...)
+	blockers, err := sv.o.Bus.Inbox.Blockers(ctx, e)
 	if err != nil {
 		return s, false, err
 	}
+	before, err := sv.o.Guard.Approvals(ctx, guard.Pending, e.Session, "", 100)
+	if err != nil {
+		return s, false, err
+	}
+	before = slices.DeleteFunc(before, func(a guard.Approval) bool { return !slices.Contains(blockers, a.Event) })
+	s.Approvals = append(s.Approvals, ConvertEach(before, guard.Approval.API)...)
 	below, err := sv.questionsUnder(ctx, e.Session, func(t agents.Task) bool { return !t.Background })
 	s.Approvals = append(s.Approvals, below...)
 	return s, len(s.Approvals) > 0, err

@@ -1,7 +1,9 @@
 package app
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -119,4 +121,38 @@ func TestBackgroundTask_HasATimeLimit(t *testing.T) {
 	if got := h.delegations()[0].State; got != "timeout" {
 		t.Error(got)
 	}
+}
+
+// A message that waits only for a running turn does not show the open request of an earlier turn,
+// which does not block it.
+func TestWait_ShowsOnlyRequestsThatBlock(t *testing.T) {
+	gate := make(chan struct{})
+	h := openWithAgents(t, "", func(r llmtest.Request) llmtest.Answer {
+		switch {
+		case len(r.Results) > 0:
+			return llmtest.Answer{Text: "done"}
+		case strings.Contains(lastUserLine(r), "run it"):
+			return useTool("run_command", map[string]any{"command": "touch made"})
+		case strings.Contains(lastUserLine(r), "take your time"):
+			<-gate
+		}
+		return llmtest.Answer{Text: "hello"}
+	})
+	first := h.send("run it")
+	question := h.openOf(1)[first]
+	running := h.send("take your time")
+	waiting := h.send("hi")
+	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond) // longer than one round of Wait
+	defer cancel()
+	if st, err := h.d.service.Wait(ctx, waiting); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Wait = %+v, %v before the running turn ended", st, err)
+	}
+	close(gate)
+	for _, id := range []string{running, waiting} {
+		if got := h.awaitEnd(id); got.Answer != "hello" {
+			t.Errorf("answer = %q", got.Answer)
+		}
+	}
+	h.approve(question, false)
+	h.awaitEnd(first)
 }
