@@ -261,6 +261,9 @@ func (w *intentDraft) whenIs(name string, fallback *plan) (plan, bool) {
 	if w.g.isUnspecific(name) || len(w.g.recordWords(name)) == 0 {
 		return noPlan()
 	}
+	if rest, ok := cutAnyPrefix(name, "next "); ok { // "my next yoga"
+		name = rest
+	}
 	return planLookup(func(results []done) plan {
 		f := readRecords(results, w.s.now)
 		var list []record

@@ -261,6 +261,14 @@ func addBefore(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	lead.before, lead.times = w.slotNorm("way") == "before", times
+	for c.to > times[0].to && (w.g.lex.containsWord("joints", w.s.tokens[c.to-1].norm) || w.s.tokens[c.to-1].norm == "so") { // "at 4 so remind me ..."
+		c.to--
+	}
+	if w.s.tokens[c.from].norm == "got" || w.s.tokens[c.from].norm == "have" || w.s.tokens[c.from].norm == "need" { // "got to be at the vet's"
+		for c.from < times[0].from-1 && slices.Contains([]string{"got", "have", "need", "to"}, w.s.tokens[c.from].norm) {
+			c.from++
+		}
+	}
 	title := upperFirst(bareName(w.s.originalText(c.from, c.to)))
 	if tail := w.s.originalText(times[0].to, c.to); tail != "" { // "train to Leeds is at 17:48 on Friday from platform 3"
 		end := times[0].from
@@ -393,7 +401,7 @@ func (w *intentDraft) beginsAction(i int) bool {
 
 // recordName returns the name of a record without a verb at its end, as in "the tax return is due".
 func (w *intentDraft) recordName(from, to int) string {
-	for to > from && (w.s.tokens[to-1].kind == punct || w.g.lex.containsWord("anchor-verbs", w.s.tokens[to-1].norm)) {
+	for to > from && (w.s.tokens[to-1].kind == punct || w.g.lex.containsWord("anchor-verbs", w.s.tokens[to-1].norm) || to > from+1 && w.g.lex.containsWord("relative-words", w.s.tokens[to-1].norm)) {
 		to--
 	}
 	return w.s.originalText(from, to)

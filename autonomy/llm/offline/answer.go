@@ -18,9 +18,9 @@ import (
 func (t *turn) composeAnswer(p plan) string {
 	var parts []string
 	made := t.callsSince(t.begin)
-	if t.lookups > 0 {
-		from := len(made) - len(t.callsSince(t.said+1))
-		made = slices.Delete(made, from, from+t.lookups)
+	from := len(made) - len(t.callsSince(t.said+1))
+	for _, l := range slices.Backward(t.lookups) {
+		made = slices.Delete(made, from+l[0], from+l[0]+l[1])
 	}
 	for i, d := range made {
 		switch {

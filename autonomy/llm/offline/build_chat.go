@@ -18,6 +18,9 @@ func chatBuilders() map[string]builder {
 			if len(w.s.tokens) > 2 && slices.ContainsFunc(w.s.tokens[1:min(len(w.s.tokens), 4)], func(t token) bool { return w.g.lex.containsWord("linking-verbs", t.norm) }) { // "book club is on Friday"
 				return noPlan()
 			}
+			if w.s.firstWord(0) == "book" && w.g.lex.containsWord("book-nouns", w.s.firstWord(1)) { // "book club on Friday"
+				return noPlan()
+			}
 			return planRefusal(w.g.replyText(name))
 		}
 	}

@@ -127,6 +127,15 @@ func keepTrait(w *intentDraft) (plan, bool) {
 	who, named := w.captureOf("few_who")
 	value, valued := w.captureOf("value")
 	switch {
+	case w.hasKeyword("allergic") || w.hasKeyword("intolerant"): // "jo is allergic to nuts"
+		name := w.s.firstWord(who.from)
+		if !w.mayBeKept() || !w.isPlainStatement(text) || !w.isKnownPerson(who) && (who.to-who.from != 1 || w.g.vocab[name] || w.g.lex.containsWord("pronouns", name) || w.g.lex.containsWord("reference-words", name)) {
+			return noPlan()
+		}
+	case w.hasSlot("kin"): // "i have two cats, Miso and Pickle"
+		if names := w.slotString("value"); !w.mayBeKept() || names == strings.ToLower(names) || !w.isPlainStatement(names) || len(strings.Fields(names)) > 8 || strings.ContainsAny(names, "0123456789") {
+			return noPlan()
+		}
 	case !w.mayBeKept(), named && !w.isKnownPerson(who), !w.isPlainStatement(text), len(say.Lasting(text, w.s.now)) > 0: // see stateFact
 		return noPlan()
 	case w.hasKeyword("called") && w.g.lex.containsWord("not-names", w.s.firstWord(value.from)): // "our meeting is called off"

@@ -23,6 +23,10 @@ func figureBuilders() map[string]builder {
 		"figure.tip":      tellTip,
 		"figure.split":    tellShare,
 		"figure.several":  tellSeveral,
+		"figure.check":    tellCheck,
+		"figure.round":    tellRounded,
+		"figure.holiday":  tellHoliday,
+		"figure.rest":     tellRest,
 		"figure.each":     tellEach,
 		"figure.week":     tellWeek,
 		"figure.leap":     tellLeap,
@@ -51,8 +55,7 @@ func tellSum(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	c, _ := w.captureOf("sum")
-	text := strings.TrimPrefix(strings.ToLower(w.slotString("sum")), "the ")
-	p := sumParser{words: splitSum(w.g.spellFigures(text))}
+	text, p := w.g.sumOf(w.slotString("sum"))
 	if c.from == 0 && len(p.words) == 3 && strings.Contains("/-", p.words[1]) {
 		return noPlan() // "12/11" and "2020-2025" may be dates
 	}
@@ -84,6 +87,9 @@ func (w *intentDraft) figureIn(slot string) (float64, bool) {
 	text = strings.TrimLeft(strings.TrimPrefix(text, "a "), "€$£")
 	if m, ok := w.g.lex.meaningOf("numbers", text); ok {
 		text = m
+	}
+	if _, sum := w.g.sumOf(text); !parsesAsFigure(text) { // "96 plus 12.5% tip"
+		return sum.evaluateSum()
 	}
 	return parseFigure(text)
 }
@@ -319,6 +325,9 @@ func tellUntil(w *intentDraft) (plan, bool) {
 	shown := to
 	if lead == "since" {
 		shown = from
+	}
+	if step := w.slotNorm("few_step"); strings.Contains(step, "work") || strings.HasPrefix(step, "business") || step == "weekdays" {
+		return w.tellWorkdays(from, to)
 	}
 	count := fmt.Sprintf("%d days", n)
 	if n == 1 {

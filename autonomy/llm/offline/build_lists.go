@@ -275,7 +275,7 @@ func (w *intentDraft) listedGoods() []string {
 	items := w.itemsIn("items")
 	for _, item := range items {
 		words := strings.Fields(strings.ToLower(item))
-		if len(words) > maxItemWords || slices.ContainsFunc(words, func(f string) bool { return w.g.lex.containsWord("no-goods", strings.Trim(f, ".,!")) }) {
+		if len(words) > maxItemWords || w.g.isOnlyReference(item) || slices.ContainsFunc(words, func(f string) bool { return w.g.lex.containsWord("no-goods", strings.Trim(f, ".,!")) }) {
 			return nil
 		}
 	}

@@ -108,6 +108,9 @@ func addExpense(w *intentDraft) (plan, bool) {
 	if w.g.lex.containsWord("no-purchases", strings.ToLower(firstField(b.category))) { // "it's 412 pounds"
 		return noPlan()
 	}
+	if w.s.hasWordOf(0, len(w.s.tokens), "sum-words") || w.hasSlot("bare") && c.currency == "" && !strings.ContainsAny(w.slotNorm("amount"), ".,") { // "20 pounds plus 5 pounds", "bought milk 2"
+		return noPlan()
+	}
 	if short, ok := w.withoutToo(b.category); ok {
 		if it, task := w.g.talk.focusItem(); task && it.kind == "task" && w.hasKeyword("add") {
 			return planQuestion("Should that be an expense or a task? Say \"spent ...\" or \"add a task to ...\".", nil)
@@ -226,9 +229,10 @@ func (w *intentDraft) hasPriceForm(amount capture) bool {
 	if amount.from == 0 && isBareClock(n, w.s.now) { // "6.30 dinner"
 		return false
 	}
+	listed := w.hasSlot("what") && amount.from == 0 && (w.hasKeyword("on") || w.hasKeyword("for")) // "42.50 on groceries"
 	alone := w.hasSlot("few_what") && (amount.to == len(w.s.tokens) || amount.from == 0)
 	logged := w.hasSlot("what") && !alone && amount.from > 0
-	return (alone || logged) && i > 0 && len(n)-i == 3
+	return (alone || logged || listed) && i > 0 && len(n)-i == 3
 }
 
 // isSpending reports whether the words refer to money although no currency is given. "I had 2 for

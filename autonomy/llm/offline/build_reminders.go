@@ -29,13 +29,16 @@ func reminderBuilders() map[string]builder {
 	}
 }
 
+// remindOfWhat is the question for the text of a reminder.
+const remindOfWhat = "What should I remind you of?"
+
 // askReminder asks for the text of a reminder. It keeps the time if one was given.
 func askReminder(w *intentDraft) (plan, bool) {
 	times := ""
 	for _, sp := range w.allSpans() {
 		times += " " + sp.originalPhrase()
 	}
-	return planQuestion("What should I remind you of?", func(answer string) (string, bool) {
+	return planQuestion(remindOfWhat, func(answer string) (string, bool) {
 		s := w.g.parseSentence(answer, w.s.now)
 		if reading := w.g.allReadings(s, false); len(reading) > 0 && reading[0].intent.name == "reminder.add" {
 			return answer, true
@@ -114,6 +117,9 @@ func addReminder(w *intentDraft) (plan, bool) {
 		}
 		if d.times, d.text = w.timerTime(c); len(d.times) == 0 {
 			return noPlan()
+		}
+		if w.hasKeyword("alarm") && d.text == "timer" {
+			d.text = "alarm"
 		}
 		if name, ok := w.captureOf("name"); ok { // "30 minutes timer for the bread"
 			d.text = bareName(w.s.originalText(name.from, name.to))
@@ -393,35 +399,6 @@ func whichReminder(w *intentDraft) (plan, bool) {
 			return plan{outcome: chat, say: f.withNotes("There is no " + kind + ", so I changed nothing.")}
 		}
 		return choiceOf("There is no "+kind+". Which of these reminders should I cancel?", f.list, cancel)
-	}, call{"list_reminders", nil})
-}
-
-// timeLeft handles "how long is left on the pasta?".
-func timeLeft(w *intentDraft) (plan, bool) {
-	name := bareName(w.slotString("text"))
-	kind, plain := w.g.lex.meaningOf("plain-nouns", strings.ToLower(name))
-	if !w.noLead() || len(w.allSpans()) > 0 || !plain && w.g.isUnspecific(name) {
-		return noPlan()
-	}
-	return planLookup(func(results []done) plan {
-		f := readRecords(results, w.s.now)
-		var list []record
-		if plain {
-			if list = w.g.plainRecords(f.list, kind); len(list) == 0 && kind == "timer" { // the timer may have a name
-				list = f.recordsWithin(dateparse.Period{From: w.s.now, To: w.s.now.Add(12 * time.Hour)})
-			}
-		} else {
-			list = w.g.matchRecords(f.list, name, false)
-		}
-		list = slices.DeleteFunc(list, func(r record) bool { return !r.clock || !r.at.After(w.s.now) })
-		if len(list) == 0 {
-			return plan{outcome: chat, say: f.withNotes("There is no timer or reminder for " + quoteText(name) + ".")}
-		}
-		var lines []string
-		for _, r := range list {
-			lines = append(lines, upperFirst(spellDuration(r.at.Sub(w.s.now)))+": "+r.showLine()+".")
-		}
-		return plan{outcome: chat, say: strings.Join(lines, "\n")}
 	}, call{"list_reminders", nil})
 }
 

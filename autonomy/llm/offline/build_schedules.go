@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hob/platform/text/dateparse"
+	"hob/platform/text/lazyregexp"
 )
 
 func scheduleBuilders() map[string]builder {
@@ -93,6 +94,15 @@ func (w *intentDraft) cannotSchedule(d textDetails, action string) (plan, bool) 
 	if ranged {
 		t, err = timing{at: hours.From, clock: true}, nil
 	}
+	length := ""
+	if m := clockRange.FindStringSubmatch(strings.TrimSpace(joinPhrases(d.times))); err != nil && m != nil { // "every saturday 9:30 to 10:45"
+		e, wrong := dateparse.ParseEvery(m[1]+" at "+m[2], w.s.now)
+		end, late := dateparse.Parse("at "+m[3], w.s.now)
+		if f := strings.Fields(e.Cron); wrong == nil && late == nil && end.HasClock && len(f) == 5 {
+			t, err = timing{every: e.Cron, phrase: m[1] + " at " + m[2]}, nil
+			length = " (" + m[2] + "–" + m[3] + ")"
+		}
+	}
 	if err != nil || t.none || t.every == "" && (!t.clock || !t.at.After(w.s.now)) || w.isQuestion() {
 		return noPlan()
 	}
@@ -102,7 +112,7 @@ func (w *intentDraft) cannotSchedule(d textDetails, action string) (plan, bool) 
 	if clock || inner.hasWordOf(0, len(inner.tokens), "hob-words") || w.g.lex.containsWord("anchors", inner.tokens[len(inner.tokens)-1].norm) || w.g.unexplainedText(inner, false) != "" { // the text contains a second request
 		return noPlan()
 	}
-	if !w.g.isDoable(named, w.s.now) || w.g.lex.containsWord("order-verbs", strings.ToLower(strings.Fields(named)[0])) || w.g.lex.containsWord("questions", strings.ToLower(strings.Fields(action)[0])) {
+	if !w.g.isDoable(named, w.s.now) || w.g.lex.containsWord("order-verbs", strings.ToLower(strings.Fields(named)[0])) && !w.g.lex.containsWord("book-nouns", inner.firstWord(1)) || w.g.lex.containsWord("questions", strings.ToLower(strings.Fields(action)[0])) {
 		return noPlan()
 	}
 	action = named
@@ -114,6 +124,9 @@ func (w *intentDraft) cannotSchedule(d textDetails, action string) (plan, bool) 
 	if after, ok := cutAnyPrefix(strings.ToLower(times), " in for ", " in on ", " in at ", " down for "); ok && rest != "" && w.g.lex.containsWord("pencil-verbs", strings.ToLower(verb)) { // "put dentist in for tuesday 9am"
 		action, times = rest, " on "+withoutPreposition(after)
 	}
+	if length != "" {
+		action, times = action+length, " "+t.phrase
+	}
 	if ranged {
 		action += " (" + hours.From.Format("15:04") + "–" + hours.To.Format("15:04") + ")"
 		times = " on " + hours.From.Format("2 January 2006") + " at " + hours.From.Format("15:04")
@@ -123,6 +136,18 @@ func (w *intentDraft) cannotSchedule(d textDetails, action string) (plan, bool) 
 			return "remind me" + times + ` to "` + quoteFree(action) + `"`, w.g.isYes(answer, w.s.now)
 		})
 	return w.withOffer(p, t, action)
+}
+
+// clockRange matches a recurrence with two times of day.
+var clockRange = lazyregexp.New(`(?i)^((?:every|each) [a-z ]+?)(?: at| from)? (\d[\d:.apm]*) ?(?:to|till|til|until|-|–) ?(\d[\d:.apm]*)$`)
+
+// joinPhrases joins the words of times.
+func joinPhrases(times []*span) string {
+	var out []string
+	for _, sp := range times {
+		out = append(out, sp.originalPhrase())
+	}
+	return strings.Join(out, " ")
 }
 
 // cutAnyPrefix removes the first of the prefixes with which s begins.
@@ -179,7 +204,11 @@ func (w *intentDraft) eventName(action string) string {
 	part := *w
 	part.s = w.g.parseSentence(action, w.s.now)
 	if slots, ok := part.tryEdge("prefix.event", capture{to: len(part.s.tokens)}); ok && part.s.firstWord(slots["rest"].from) != "to" {
-		return part.s.originalText(slots["rest"].from, slots["rest"].to)
+		name := part.s.originalText(slots["rest"].from, slots["rest"].to)
+		if who, ok := slots["few_who"]; ok && !w.g.lex.containsWord("pronouns", part.s.firstWord(who.from)) { // "Theo has football practice"
+			name = part.s.originalText(who.from, who.to) + ": " + name
+		}
+		return name
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(action, "'s"), "’s") // "football's on thursday"
 }
@@ -197,6 +226,10 @@ func offerEvent(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	t, err := readMatch(at.span.match, w.s.now)
+	hours, ranged := w.hoursOf([]*span{at.span})
+	if ranged {
+		t, err = timing{at: hours.From, clock: true}, nil
+	}
 	tail := w.s.originalText(at.to, len(w.s.tokens))
 	if err == nil && t.every != "" && strings.ContainsAny(t.phrase, "0123456789") && tail == "" { // "book club is on the first Thursday of every month at 7.30pm"
 		text := w.eventName(w.s.originalText(c.from, min(c.to, at.from)))
@@ -208,12 +241,25 @@ func offerEvent(w *intentDraft) (plan, bool) {
 	if err != nil || t.every != "" || t.vague || t.clock && !t.at.After(w.s.now) || tail == "" && !(w.hasKeyword("is") || w.hasKeyword("are")) || tail == "" && !t.clock || len(w.s.timesInside(at.to, len(w.s.tokens))) > 0 {
 		return noPlan()
 	}
-	text := strings.TrimSpace(w.eventName(w.s.originalText(c.from, min(c.to, at.from))) + " " + tail)
+	name := w.eventName(w.s.originalText(c.from, min(c.to, at.from)))
+	if at.to < len(w.s.tokens) && w.s.tokens[at.to].kind == punct { // "haircut on Saturday at 11, costs about 35"
+		next := w.s.firstWord(at.to)
+		if p := w.planInner(tail); p.intent != nil && p.intent.rank >= 0 && p.outcome != unknown || w.g.lex.containsWord("joints", next) || w.g.lex.containsWord("commands", next) || w.g.lex.containsWord("record-verbs", next) || w.g.lex.containsWord("questions", next) || w.g.lex.containsWord("negations", next) {
+			return noPlan()
+		}
+		name += ","
+	}
+	text := strings.TrimSpace(name + " " + tail)
 	if w.s.hasWordOf(at.to, len(w.s.tokens), "hob-words") {
 		return noPlan()
 	}
-	p, _ := planQuestion("Should I remind you "+w.offeredTime(t, at.span.originalPhrase())+" of "+quoteText(text)+"?", func(answer string) (string, bool) {
-		return "remind me " + at.span.originalPhrase() + " to " + text, w.g.isYes(answer, w.s.now)
+	phrase := at.span.originalPhrase()
+	if ranged {
+		text += " (" + hours.From.Format("15:04") + "–" + hours.To.Format("15:04") + ")"
+		phrase = "on " + hours.From.Format("2 January 2006 at 15:04")
+	}
+	p, _ := planQuestion("Should I remind you "+w.offeredTime(t, phrase)+" of "+quoteText(text)+"?", func(answer string) (string, bool) {
+		return "remind me " + phrase + ` to "` + quoteFree(text) + `"`, w.g.isYes(answer, w.s.now)
 	})
 	return w.withOffer(p, t, text)
 }

@@ -40,6 +40,9 @@ func (w *intentDraft) periodAndCategory(c capture, args map[string]any) (p plan,
 		if len(times) > 0 {
 			month, ok := w.monthArgument(times)
 			if !ok {
+				month, ok = w.pastPeriod(times)
+			}
+			if !ok {
 				p, _ = planQuestion(w.g.replyText("periods"), nil)
 				return p, true
 			}
@@ -92,6 +95,27 @@ func (w *intentDraft) fixedPeriod(c capture) (capture, string) {
 		}
 	}
 	return c, ""
+}
+
+// pastPeriod returns another period that started before now, such as the last weekend, or a day in the past.
+func (w *intentDraft) pastPeriod(times []*span) (string, bool) {
+	if len(times) != 1 || times[0].match.Every != nil {
+		return "", false
+	}
+	phrase := strings.ToLower(withoutPreposition(times[0].match.Text))
+	if phrase = strings.TrimPrefix(strings.TrimPrefix(phrase, "over "), "the "); phrase == "weekend" {
+		if phrase = "last weekend"; w.s.now.Weekday() == time.Saturday || w.s.now.Weekday() == time.Sunday {
+			phrase = "this weekend"
+		}
+	}
+	if p, err := dateparse.ParsePeriod(phrase, w.s.now); err == nil && !p.From.IsZero() && !p.From.After(w.s.now) && !p.To.IsZero() && !isBareClock(phrase, w.s.now) {
+		if p.To.Sub(p.From) < 26*time.Hour {
+			phrase = "on " + phrase
+		}
+		return phrase, true
+	}
+	day, err := w.pastDay(times)
+	return "on " + day, err == nil && day != ""
 }
 
 // monthArgument formats a calendar month for the tool: 2026-03.

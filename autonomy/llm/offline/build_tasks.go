@@ -99,7 +99,7 @@ func addTask(w *intentDraft) (plan, bool) {
 // and a request and no tasks. The bool result is false if the need is a task.
 func (w *intentDraft) planNeed() (plan, bool) {
 	verb, rest, _ := strings.Cut(w.slotString("title"), " ")
-	if first := w.s.firstWord(0); first != "i" && first != "we" || !w.noLead() {
+	if first := w.s.firstWord(0); first != "i" && first != "we" && first != "need" && first != "still" || !w.noLead() {
 		return plan{}, false
 	}
 	switch verb = strings.ToLower(verb); {

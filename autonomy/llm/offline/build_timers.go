@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"hob/platform/text/dateparse"
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/textnorm"
 )
 
@@ -166,7 +168,8 @@ func followAnother(w *intentDraft) (plan, bool) {
 		if text, _ := p.calls[0].args["text"].(string); text != "" && !strings.HasSuffix(strings.ToLower(wish), " to "+strings.ToLower(text)) && strings.HasPrefix(wish, "remind ") {
 			return noPlan() // a word between the time and the text is not explained
 		}
-		if q, ok := w.askSameDay(p); ok {
+		dated := slices.ContainsFunc(w.s.allTimes(), func(sp *span) bool { return !isBareClock(sp.originalPhrase(), w.s.now) })
+		if q, ok := w.askSameDay(p); ok && !dated {
 			return q, true
 		}
 	}
@@ -252,3 +255,48 @@ func (w *intentDraft) joinedByAnd(a, b *span) bool {
 	}
 	return and
 }
+
+// timeLeft handles "how long is left on the pasta?".
+func timeLeft(w *intentDraft) (plan, bool) {
+	name := bareName(w.slotString("text"))
+	kind, plain := w.g.lex.meaningOf("plain-nouns", strings.ToLower(name))
+	if !w.noLead() || len(w.allSpans()) > 0 || !plain && w.g.isUnspecific(name) {
+		return noPlan()
+	}
+	return planLookup(func(results []done) plan {
+		f := readRecords(results, w.s.now)
+		var list []record
+		if plain {
+			if list = w.g.plainRecords(f.list, kind); len(list) == 0 && kind == "timer" { // the timer may have a name
+				list = f.recordsWithin(dateparse.Period{From: w.s.now, To: w.s.now.Add(12 * time.Hour)})
+			}
+		} else {
+			list = w.g.matchRecords(f.list, name, false)
+		}
+		list = slices.DeleteFunc(list, func(r record) bool { return !r.clock || !r.at.After(w.s.now) })
+		if len(list) == 0 {
+			return plan{outcome: chat, say: f.withNotes("There is no timer or reminder for " + quoteText(name) + ".")}
+		}
+		var lines []string
+		for _, r := range list {
+			lines = append(lines, upperFirst(spellDuration(r.at.Sub(w.s.now)))+": "+r.showLine()+".")
+		}
+		return plan{outcome: chat, say: strings.Join(lines, "\n")}
+	}, call{"list_reminders", nil})
+}
+
+// timerWith returns the time of a timer with another number of minutes: "make that 9" after a timer of 11 minutes.
+func (w *intentDraft) timerWith(it item, minutes int) (string, bool) {
+	x, _ := w.g.talk.exchangeAgo(0)
+	m := timerMinutes.FindStringSubmatch(strings.ToLower(x.own))
+	if m == nil || it.made == nil || it.made.tool != "create_reminder" {
+		return "", false
+	}
+	old, _ := strconv.Atoi(m[1] + m[2])
+	at, err := time.Parse(time.RFC3339, it.made.stringArg("at"))
+	at = at.Add(time.Duration(minutes-old) * time.Minute)
+	return at.Format(time.RFC3339), err == nil && at.After(w.s.now)
+}
+
+// timerMinutes matches the only length of a timer.
+var timerMinutes = lazyregexp.New(`^[^0-9]*timer[^0-9]*([0-9]+)[ -]?min[a-z]*[^0-9]*$|^[^0-9]*?([0-9]+)[ -]?min[a-z]* timer[^0-9]*$`)

@@ -30,6 +30,8 @@ func (g *grammar) classOf(s *sentence) sentenceClass {
 	switch {
 	case g.isSmallTalk(s):
 		return aSmallTalk
+	case g.lex.containsWord("w-words", second) && g.lex.containsWord("prepositions", first): // "at what time is that"
+		return aQuestion
 	case g.lex.containsWord("correction-starts", first) && second != "", first == "i" && g.lex.containsWord("correction-verbs", second):
 		return aCorrection
 	case g.isAnswer(s):
@@ -106,7 +108,8 @@ func (g *grammar) mayLeadTo(class sentenceClass, s *sentence, in *intent, p plan
 	changes := g.changesRecords(p)
 	switch class {
 	case aQuestion:
-		return !changes && !in.talk
+		asksBack := p.outcome == ask && (in.name == "reminder.add" || in.name == "task.add") // "what time is the reminder now"
+		return !changes && !in.talk && !(asksBack && g.lex.containsWord("w-words", s.firstWord(0)))
 	case anAnswer:
 		return !changes || in.rank > 0
 	case aSmallTalk:

@@ -14,6 +14,13 @@ const maxReason = 10
 // planWithoutReason plans a message that consists of a request and a clause that gives the reason:
 // "clear the list, we're getting a takeaway", "Paul can't make it, cancel the lunch".
 func (g *grammar) planWithoutReason(s *sentence, depth int) (plan, bool) {
+	for _, sp := range s.allTimes() { // "wake me up in 20 mins im having a nap"
+		if sp.to < len(s.tokens) && s.tokens[sp.to].kind == word && g.lex.containsWord("reason-starts", s.tokens[sp.to].norm) && g.isReason(s, sp.to, len(s.tokens)) {
+			if p := g.planSingle(g.parseSentence(s.text[s.tokens[0].start:s.tokens[sp.to-1].end], s.now), depth, false); p.outcome == act && p.intent.rank >= 0 {
+				return p, true
+			}
+		}
+	}
 	for i := 1; i < len(s.tokens)-1; i++ {
 		t := s.tokens[i]
 		if t.kind != punct && t.norm != "because" || t.kind == punct && !strings.Contains(",;.!-–—", t.norm) {

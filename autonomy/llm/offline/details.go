@@ -1,5 +1,7 @@
 package offline
 
+import "strings"
+
 // textDetails holds a free text and the parts removed from its ends.
 type textDetails struct {
 	text     string
@@ -41,7 +43,9 @@ func (w *intentDraft) slotDetails(name string, task bool) textDetails {
 // "deadline Friday" from the ends of a task.
 func (w *intentDraft) cutQualifiers(c *capture, d *textDetails) {
 	if slots, ok := w.tryEdge("suffix.priority", *c); ok && d.priority == "" {
-		if level, known := w.g.lex.meaningOf("levels", w.s.normalizedText(slots["priority"].from, slots["priority"].to)); known {
+		said := slots["priority"]
+		bare := said.from == slots["rest"].to && said.to == c.to && w.s.tokens[said.from-1].kind != punct && !strings.HasPrefix(w.s.tokens[said.from].norm, "asap") // "something important"
+		if level, known := w.g.lex.meaningOf("levels", strings.TrimPrefix(w.s.normalizedText(said.from, said.to), "very ")); known && !bare {
 			d.priority = level
 			c.to = slots["rest"].to
 			return

@@ -35,6 +35,12 @@ func followBuilders() map[string]builder {
 		"follow.more":     followMore,
 		"follow.encore":   followEncore,
 		"follow.rename":   followRename,
+		"follow.restore":  followRestore,
+		"follow.exists":   followExists,
+		"follow.nth":      followNth,
+		"follow.unspend":  followUnspend,
+		"follow.end":      followEnd,
+		"follow.also":     followAlso,
 		"follow.resume":   func(w *intentDraft) (plan, bool) { return planReply(w.g.replyText("nothing-open")) },
 	}
 }
@@ -352,6 +358,9 @@ func followSwap(w *intentDraft) (plan, bool) {
 	old, fresh, ok := w.swapTexts()
 	if b, _ := w.captureOf("new"); !ok || len(w.s.timesInside(b.from, b.to)) > 0 && !w.hasKeyword("not") { // "change the dentist to saturday"
 		return noPlan()
+	}
+	if isDigit(fresh[0]) && !strings.ContainsAny(old, "0123456789") { // "change lunch to 1" is a time and no text
+		return w.moveNamed(old, fresh)
 	}
 	for n := range recent {
 		x, _ := w.g.talk.exchangeAgo(n)

@@ -82,7 +82,11 @@ func (w *intentDraft) moveItem(it item, t timing) (plan, bool) {
 			return planCall("update_reminder", argsOf("reminder", it.ref, "at", t.dueDate()))
 		}
 		return w.moveToClock(it, t, func(at time.Time) call {
-			return call{"update_reminder", argsOf("reminder", it.ref, "at", at.Format("15:04"))}
+			when := at.Format("15:04")
+			if old, _, _ := w.itemTime(it); old.Hour() < 12 && at.Hour() >= 12 && w.g.talk.hasOnlyClock(it, w.g, w.s.now) && atClock(w.s.now, at).After(w.s.now) {
+				when = atClock(w.s.now, at).Format(time.RFC3339) // "wake me at 6", "no, 6 in the evening": the next such time
+			}
+			return call{"update_reminder", argsOf("reminder", it.ref, "at", when)}
 		})
 	case "task":
 		if t.every != "" {
@@ -114,6 +118,19 @@ func (w *intentDraft) moveItem(it item, t timing) (plan, bool) {
 		return w.redoLast(it, argsOf("date", day))
 	}
 	return noPlan()
+}
+
+// hasOnlyClock reports whether the message that created a record named a time of day but no day.
+func (d *dialogue) hasOnlyClock(it item, g *grammar, now time.Time) bool {
+	for n := range recent {
+		x, _ := d.exchangeAgo(n)
+		if it.made == nil || it.made.tool != "create_reminder" || len(x.acts) == 0 || it.made != &x.acts[len(x.acts)-1] {
+			continue
+		}
+		spans := g.parseSentence(x.own, now).allTimes()
+		return len(spans) == 1 && isBareClock(spans[0].originalPhrase(), now) && !strings.Contains(strings.ToLower(x.own), "tomorrow")
+	}
+	return false
 }
 
 // askFewerDays asks before "make it half past 8 at weekends" drops the other days of a recurrence, because it may mean

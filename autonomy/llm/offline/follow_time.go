@@ -62,6 +62,14 @@ func (w *intentDraft) itemTime(it item) (at time.Time, clock, day bool) {
 // followHour handles "move it to 3" and "no, 6": an hour without "at".
 func followHour(w *intentDraft) (plan, bool) {
 	hour, ok := w.numberOf("number")
+	if said := w.slotString("number"); w.noLead() && !w.isQuestion() && clockFigure.MatchString(said) { // "no make it 6.20"
+		return w.changeEach(func(it item) (plan, bool) {
+			if _, clock, _ := w.itemTime(it); it.kind != "reminder" && it.kind != "task" || !clock {
+				return noPlan()
+			}
+			return w.moveToPhrase(it, "at "+said)
+		})
+	}
 	if !ok || hour < 1 || hour > 24 || hour != math.Trunc(hour) || !w.noLead() || w.isQuestion() {
 		return noPlan()
 	}
@@ -86,21 +94,8 @@ func followHour(w *intentDraft) (plan, bool) {
 	})
 }
 
-// timerWith returns the time of a timer with another number of minutes: "make that 9" after a timer of 11 minutes.
-func (w *intentDraft) timerWith(it item, minutes int) (string, bool) {
-	x, _ := w.g.talk.exchangeAgo(0)
-	m := timerMinutes.FindStringSubmatch(strings.ToLower(x.own))
-	if m == nil || it.made == nil || it.made.tool != "create_reminder" {
-		return "", false
-	}
-	old, _ := strconv.Atoi(m[1] + m[2])
-	at, err := time.Parse(time.RFC3339, it.made.stringArg("at"))
-	at = at.Add(time.Duration(minutes-old) * time.Minute)
-	return at.Format(time.RFC3339), err == nil && at.After(w.s.now)
-}
-
-// timerMinutes matches the only length of a timer.
-var timerMinutes = lazyregexp.New(`^[^0-9]*timer[^0-9]*([0-9]+)[ -]?min[a-z]*[^0-9]*$|^[^0-9]*?([0-9]+)[ -]?min[a-z]* timer[^0-9]*$`)
+// clockFigure matches a time of day that is written like a number.
+var clockFigure = lazyregexp.New(`^(?:1?\d|2[0-3])\.[0-5]\d$`)
 
 // maxHalfGap is the maximum distance in minutes between the current and the new time of a record at
 // which Hob chooses the nearer half of the day without asking.
@@ -180,7 +175,7 @@ func followHalf(w *intentDraft) (plan, bool) {
 	if !w.noLead() && len(w.lead) == 0 || w.isQuestion() {
 		return noPlan()
 	}
-	early := slices.Contains([]string{"am", "in the morning"}, w.slotNorm("half"))
+	early := slices.Contains([]string{"am", "in the morning", "morning"}, w.slotNorm("half"))
 	return w.changeEach(func(it item) (plan, bool) {
 		old, clock, _ := w.itemTime(it)
 		switch {
@@ -421,7 +416,7 @@ func followWhen(w *intentDraft) (plan, bool) {
 	if c.span == nil || !w.noLead() || w.isQuestion() || w.beginsWithAnd() && !w.hasSlot("ref") && !w.hasKeyword("instead") {
 		return noPlan()
 	}
-	if x, ok := w.g.talk.exchangeAgo(0); ok && len(x.acts) == 0 && !w.hasSlot("ref") && w.s.onlyTimesAnd("prepositions") && !w.beginsWith("correction-starts") {
+	if x, ok := w.g.talk.exchangeAgo(0); ok && len(x.acts) == 0 && c.span.match.Every == nil && !w.hasSlot("ref") && w.s.onlyTimesAnd("prepositions") && !w.beginsWith("correction-starts") {
 		return noPlan() // a bare time after a message that Hob did not understand belongs to that message
 	}
 	t, err := readMatch(c.span.match, w.s.now)

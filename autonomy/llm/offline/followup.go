@@ -36,10 +36,8 @@ func (t *turn) pendingQuestion() *question {
 			}
 		}
 		p := t.g.inDialogue(&dialogue{past: past[:from+i]}).answerTo(q, x.own, then)
-		if p.next != nil {
-			p.calls = t.availableCalls(p.calls)
-			p, _ = p.afterLookup(x.doneCalls())
-		}
+		replay := *t
+		p, _, _ = replay.resumePlan(p, x.doneCalls())
 		switch {
 		case p.question != nil && strings.HasSuffix(x.reply, p.question.text):
 			if p.question != q || x.reply == q.text { // a new question, or asked again at the user's request
@@ -82,6 +80,9 @@ func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
 	}
 	if p, ok := g.amendQuestion(q, text, now); ok {
 		return p
+	}
+	if p := g.planSingle(g.parseSentence(text, now), 0, false); p.intent != nil && p.intent.name == "follow.resume" { // "what did you ask?"
+		return plan{outcome: ask, question: q}
 	}
 	alone := g.inDialogue(nil)
 	direct := alone.planRequests(text, now, 0)

@@ -202,7 +202,7 @@ func (g *grammar) peelFront(s *sentence) bool {
 func (g *grammar) peelEnd(s *sentence, ends []node) {
 	for again := true; again; {
 		again = false
-		for n := len(s.tokens) - 1; n > 0 && n >= len(s.tokens)-8 && !again; n-- {
+		for n := max(s.skipPunctuation(0)+1, len(s.tokens)-8); n < len(s.tokens) && !again; n++ { // the longest phrase first
 			for _, p := range ends {
 				if r := (run{s: s, g: g}); s.tokens[n].kind == word && r.tryMatch(p, n) {
 					s.tokens = s.tokens[:n]

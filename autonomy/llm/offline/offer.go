@@ -216,6 +216,21 @@ func (w *intentDraft) moveOffer(o offer) (plan, bool) {
 		return noPlan()
 	}
 	next, ok := w.mergeTime(offeredItem(o.times[0]), t)
+	if m := offeredEvent.FindStringSubmatch(o.text); m != nil && t.every == "" { // "they moved it to 11" after "an hour before"
+		old, _, day := w.itemTime(offeredItem(o.times[0]))
+		was, err := time.Parse("15:04", m[2])
+		event := item{kind: "reminder", made: &pastCall{tool: "create_reminder", args: argsOf("at", atClock(old, was).Format(time.RFC3339))}}
+		moved, known := w.mergeTime(event, t)
+		at, err2 := time.Parse(time.RFC3339, (&pastCall{args: moved}).stringArg("at"))
+		switch {
+		case !day || err != nil || err2 != nil || !known:
+			return noPlan()
+		case w.hasWord("moved") || w.hasWord("changed") || w.hasWord("pushed") || !at.Before(atClock(old, was)):
+			lead := atClock(old, was).Sub(old)
+			at = at.In(w.s.now.Location())
+			return w.offerAgain(offer{m[1] + " (" + at.Format("15:04") + ")", []map[string]any{argsOf("at", at.Add(-lead).Format(time.RFC3339))}})
+		}
+	}
 	switch {
 	case !ok:
 		return noPlan()

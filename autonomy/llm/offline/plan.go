@@ -59,6 +59,7 @@ type plan struct {
 	// next plans the rest of the turn from the results of calls. These calls only read, and their
 	// results are not shown.
 	next      func(results []done) plan
+	after     *plan     // what to plan when calls have returned; it reads first
 	say       string    // the answer if there are no calls, otherwise text to add after the results
 	question  *question // set if outcome is ask
 	accounted bool      // whether every word has been accounted for

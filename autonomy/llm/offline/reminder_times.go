@@ -245,6 +245,50 @@ func followBefore(w *intentDraft) (plan, bool) {
 	return p, true
 }
 
+// lastDay matches a recurrence with its last day: "every day at 8 until the 14th".
+var lastDay = lazyregexp.New(`(?i)^(.*(?:every|each|daily|weekdays).*) (?:until|till|til|up to|ending(?: on)?) (?:on )?(.+)$`)
+
+// repeatUntilDay handles a recurrence that ends on a day: it offers the single reminders, or, if these are too many,
+// the recurrence without an end.
+func (w *intentDraft) repeatUntilDay(d textDetails, phrase string) (plan, bool) {
+	m := lastDay.FindStringSubmatch(phrase)
+	if m == nil {
+		return noPlan()
+	}
+	e, err := dateparse.ParseEvery(m[1], w.s.now)
+	last, late := dateparse.Parse(m[2], w.s.now)
+	f := strings.Fields(e.Cron)
+	if err != nil || late != nil || last.HasClock || last.Grain != dateparse.Day || e.Except != "" || len(f) != 5 || f[2] != "*" || f[3] != "*" || !strings.ContainsAny(m[1], "0123456789") {
+		return noPlan()
+	}
+	clock, err := time.Parse("15 4", f[1]+" "+f[0])
+	if err != nil {
+		return noPlan()
+	}
+	agreed := plan{outcome: act, accounted: true}
+	var first, end time.Time
+	for day := startOfDay(w.s.now); !day.After(last.Time); day = day.AddDate(0, 0, 1) {
+		at := atClock(day, clock)
+		if !at.After(w.s.now) || !slices.Contains(weekdaysOf(f[4]), int(day.Weekday())) {
+			continue
+		}
+		if first.IsZero() {
+			first = at
+		}
+		end = at
+		if agreed.calls = append(agreed.calls, call{"create_reminder", argsOf("text", d.text, "at", at.Format(time.RFC3339))}); len(agreed.calls) > maxRepeats {
+			endless := plan{outcome: act, accounted: true, calls: []call{{"create_reminder", argsOf("text", d.text, "every", e.Cron)}}}
+			return planConfirmation("A reminder repeats until you cancel it, and I can set at most "+strconv.Itoa(maxRepeats)+" single ones. Should I remind you "+
+				dateparse.DescribeEvery(e)+" of "+quoteText(d.text)+" without an end?", endless), true
+		}
+	}
+	if len(agreed.calls) == 0 {
+		return noPlan()
+	}
+	return planConfirmation(fmt.Sprintf("That is %d reminders of %s, the first %s, the last %s. Should I set them?", len(agreed.calls), quoteText(d.text),
+		dateparse.Format(first, w.s.now), dateparse.Format(end, w.s.now)), agreed), true
+}
+
 // shortRule matches "every 45 minutes until 5pm" and "every 20 minutes for the next two hours".
 var shortRule = lazyregexp.New(`(?i)^every (.*?(?:minutes?|mins?|hours?|half hour)) (until|till|til|for) (?:the next )?(.+)$`)
 
@@ -258,6 +302,9 @@ func (w *intentDraft) repeatUntil(d textDetails) (plan, bool) {
 		phrase += " " + sp.originalPhrase()
 	}
 	m := shortRule.FindStringSubmatch(strings.TrimSpace(phrase))
+	if m == nil && w.depth == 0 && !w.g.isUnspecific(d.text) {
+		return w.repeatUntilDay(d, strings.TrimSpace(phrase))
+	}
 	if m == nil || w.g.isUnspecific(d.text) || w.depth > 0 {
 		return noPlan()
 	}

@@ -70,7 +70,7 @@ func (s *sentence) addTimes(start, end int) {
 		case m.Every != nil && strings.HasSuffix(s.tokens[to-1].norm, "'s"): // "friday's party" is one party
 		case m.Moment != nil && m.Moment.HasClock && s.nounClockIn(from, to) > 0: // "tomorrow about the 8:15 train"
 			s.addTimes(m.Start, max(m.Start, s.tokens[s.nounClockIn(from, to)-1].start))
-		case s.endsName(from):
+		case s.endsName(from), s.isPersonMonth(from):
 			if from+1 < to {
 				s.addTimes(s.tokens[from+1].start, m.End)
 			}
@@ -98,6 +98,11 @@ func (s *sentence) inEvening(m dateparse.Match) dateparse.Match {
 // endsName reports whether a token is the last word of an event's name, as in "parents evening on the 10th".
 func (s *sentence) endsName(i int) bool {
 	return i > 0 && s.lex.containsWord("named-parts", s.tokens[i].norm) && s.lex.containsWord("part-names", s.tokens[i-1].norm)
+}
+
+// isPersonMonth reports whether a token is a name that is also a month: "call Jan on Monday".
+func (s *sentence) isPersonMonth(i int) bool {
+	return i > 0 && s.lex.containsWord("month-names", s.tokens[i].norm) && s.lex.containsWord("person-heads", s.tokens[i-1].norm) && (i+1 >= len(s.tokens) || !isDigit(s.tokens[i+1].norm[0]))
 }
 
 // isOtherWord reports whether the token before index to is a word that means a day only if no noun

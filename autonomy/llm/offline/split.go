@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hob/platform/text/dateparse"
+	"hob/platform/text/lazyregexp"
 )
 
 // severalReminders handles one sentence with several reminders: "call mum at 5pm and dad at 6pm",
@@ -65,6 +66,89 @@ func (w *intentDraft) severalReminders(c capture) (plan, bool) {
 	}
 	return out, true
 }
+
+// remindOfTask plans "i need to ring the dentist, remind me at 2" as one reminder, and "put it on my list and remind me
+// about it at 2" as a task and a reminder of it.
+func (sp *splitter) remindOfTask(before *sentence, left, right plan, text string) (plan, bool) {
+	if right.question == nil || len(right.calls) > 0 || !right.intent.isReminder() {
+		return noPlan()
+	}
+	if right.question.text != remindOfWhat {
+		return sp.remindBeforeNeed(before, left, right, text)
+	}
+	if next := left.next; next != nil { // "put milk on my list and remind me about it"
+		left.next = func(results []done) plan {
+			first := next(results)
+			first.intent = left.intent
+			if p, ok := sp.remindOfTask(before, first, right, text); ok {
+				return p
+			}
+			return joinPlans(first, right)
+		}
+		return left, true
+	}
+	if left.outcome != act || left.question != nil || len(left.calls) != 1 || left.calls[0].name != "create_task" {
+		return noPlan()
+	}
+	made := pastCall{args: left.calls[0].args}
+	title, phrase := quoteFree(made.stringArg("title")), ""
+	due, err := time.Parse(time.RFC3339, made.stringArg("due"))
+	for _, t := range sp.g.parseSentence(sp.carryDay(before, text, true), sp.now).allTimes() {
+		phrase += " " + t.originalPhrase()
+	}
+	switch {
+	case phrase != "" && err == nil:
+		title += " at " + due.In(sp.now.Location()).Format("15:04")
+	case phrase == "" && err == nil:
+		phrase = " on " + due.In(sp.now.Location()).Format("2 January 2006 at 15:04")
+	case phrase == "" && made.stringArg("due") != "":
+		phrase = " on " + made.stringArg("due")
+	}
+	p := sp.g.planSingle(sp.g.parseSentence("remind me"+phrase+` to "`+title+`"`, sp.now), sp.depth, false)
+	switch {
+	case p.outcome != act && p.outcome != ask:
+		return noPlan()
+	case sp.g.lex.containsWord("own-needs", before.firstWord(0)):
+		return p, true
+	}
+	return joinPlans(left, p), true
+}
+
+// isReminder reports whether an intent creates a reminder.
+func (in *intent) isReminder() bool { return strings.HasPrefix(in.name, "reminder.add") }
+
+// remindBeforeNeed plans "i've got to leave at 8:20, remind me 15 before" as one reminder. If the second part is not
+// understood, it asks, because the statement alone is no request for a task.
+func (sp *splitter) remindBeforeNeed(before *sentence, left, right plan, text string) (plan, bool) {
+	if left.outcome != act || len(left.calls) != 1 || left.calls[0].name != "create_task" || !sp.g.lex.containsWord("own-needs", before.firstWord(0)) {
+		return noPlan()
+	}
+	if lower := " " + strings.ToLower(text) + " "; strings.Contains(lower, " to ") || strings.Contains(lower, " about ") { // another reminder
+		return noPlan()
+	}
+	made := pastCall{args: left.calls[0].args}
+	title := quoteFree(made.stringArg("title"))
+	due, err := time.Parse(time.RFC3339, made.stringArg("due"))
+	w := &intentDraft{g: sp.g, depth: sp.depth, interpretation: interpretation{s: sp.g.parseSentence(text, sp.now)}}
+	if m := leadAtEnd.FindStringSubmatch(strings.ToLower(text)); m != nil && err == nil {
+		words := m[1]
+		if parsesAsFigure(words) {
+			words += " minutes"
+		}
+		due = due.In(sp.now.Location())
+		if lead, ok := w.parseLead(words); ok && lead.part == "" && due.AddDate(0, 0, -lead.days).Add(-lead.lead).After(sp.now) {
+			p, _ := planCall("create_reminder", argsOf("text", title+" at "+due.Format("15:04"), "at", due.AddDate(0, 0, -lead.days).Add(-lead.lead).Format(time.RFC3339)))
+			p.intent, p.accounted = right.intent, true
+			return p, true
+		}
+	}
+	p, _ := planQuestion("When should I remind you of "+quoteText(title)+"?", w.timeAnswer(func(when string) string { return "remind me " + when + ` to "` + title + `"` }))
+	p.intent = right.intent
+	return p, true
+}
+
+// leadAtEnd matches a request for a reminder before a time that is already known.
+var leadAtEnd = lazyregexp.New(`^(?:and |so |please )*(?:remind|ping|nudge|warn|tell) me (?:about it |of it )?([a-z0-9 ]+?) (?:before|beforehand|earlier|before that|in advance)(?: please)?[ .!]*$`)
 
 func (w *intentDraft) askSeveral() (plan, bool) {
 	p, _ := planQuestion("I see several times in that. Please send one reminder at a time. What should the first one be?", func(answer string) (string, bool) {

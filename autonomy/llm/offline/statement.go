@@ -64,6 +64,10 @@ func (w *intentDraft) dateDays(text string) string {
 func (w *intentDraft) keepStatement(texts ...string) (plan, bool) {
 	out := plan{outcome: act}
 	for _, text := range texts {
+		words := strings.Fields(strings.ToLower(w.tidyStatement(text)))
+		if len(words) > 0 && w.g.lex.containsWord("dangling-ends", words[len(words)-1]) { // a half of a remark
+			return planQuestion("I am not sure how to read the end of "+quoteText(text)+", so I kept nothing. What should I remember?", fillBetween("remember that", ""))
+		}
 		if kind := credential.Sensitive(text); kind != "" {
 			return planRefusal(w.g.replyText("secret", "{kind}", kind))
 		}

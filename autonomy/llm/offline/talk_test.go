@@ -21,6 +21,14 @@ func TestDialogue_NamesTheRecord(t *testing.T) {
 		{"only some days", "set an alarm for 7am tomorrow", "OK", "weekdays only", []string{`update_reminder{"every":"0 7 * * 1-5","reminder":"alarm"}`}},
 		{"the reminder at a time", "hello", "", "cancel the 7 one", []string{"list_reminders{}"}},
 		{"the reminder at a time moves", "hello", "", "change the 9am one to half 9", []string{"list_reminders{}"}},
+		{"the half of the day", "wake me at 6", "OK", "no 6 in the evening, im on nights", []string{`update_reminder{"at":"2026-03-04T18:00:00+02:00","reminder":"wake up"}`}},
+		{"a time and no text", "remind me to have lunch at 12:30", "OK", "change lunch to 1", []string{`update_reminder{"at":"13:00","reminder":"have lunch"}`}},
+		{"keep it", "remind me to call gran at 5pm", "OK", "actually no keep it", nil},
+		{"still there", "remind me to call gran at 5pm", "OK", "so is it still there?", []string{"list_reminders{}", "list_tasks{}"}},
+		{"the other day at the same time", "remind me to post the letter tomorrow at 3", "OK", "and one for thursday at the same time", []string{`create_reminder{"at":"2026-03-05T15:00:00+02:00","text":"post the letter"}`}},
+		{"an item by its number", "add milk, eggs and tea to my shopping list", "OK", "cross off the first one", []string{`complete_task{"task":"milk"}`}},
+		{"only a reference", "add milk, eggs and tea to my shopping list", "OK", "the first one too", nil},
+		{"no record for a further request", "remind me to call mum tomorrow at 6", "OK", "what about dad", nil},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -48,6 +56,8 @@ func TestDialogue_AnswersInWords(t *testing.T) {
 		{"water the plants every third day", "starting friday", "of “water the plants”?"},
 		{"what time is it", "dinner's at 7", "today at 19:00 of “dinner”?"},
 		{"was ist 18 mal 7", "combien font 3,5 fois 2", "3,5 fois 2 = 7"},
+		{"dentist friday at 10", "remind me an hour before", "Fri 6 Mar at 09:00 of “dentist (10:00)”?"},
+		{"remind me friday to send the form", "what did you ask?", "At what time should I remind you?"},
 		{"hola", "cuánto es el 21% de 350", "el 21% de 350 = 73,5"},
 	} {
 		c := newConversation(t)
@@ -56,6 +66,72 @@ func TestDialogue_AnswersInWords(t *testing.T) {
 		if !strings.Contains(c.say(), tc[2]) {
 			t.Errorf("%q, %q: %s, want %q", tc[0], tc[1], c.say(), tc[2])
 		}
+	}
+}
+
+// TestRequests_CountEveryWord checks requests with a reason, an aside or a second half that belongs to the first.
+func TestRequests_CountEveryWord(t *testing.T) {
+	g, now := New(testOptions("")).grammar(), corpusTime(t)
+	for said, want := range map[string]string{
+		"ugh i need to ring the dentist, can you remind me at like quarter past 2": `create_reminder {"at":"2026-03-04T14:15:00+02:00","text":"ring the dentist"}`,
+		"got to leave at 11:20, remind me 15 before":                               `create_reminder {"at":"2026-03-04T11:05:00+02:00","text":"leave at 11:20"}`,
+		"add \"fix the chair\" to my tasks and remind me about it saturday at 10":  `create_task {"title":"fix the chair"}; create_reminder {"at":"2026-03-07T10:00:00+02:00","text":"fix the chair"}`,
+		"my wifi at my mum's is called BTHub-4F2 just so you remember":             `remember {"text":"my wifi at my mum's is called BTHub-4F2"}`,
+		"can you remind me half an hour before my meeting, which is at 3pm today":  `create_reminder {"at":"2026-03-04T14:30:00+02:00","text":"meeting at 15:00"}`,
+		"wake me up in 20 mins im having a nap":                                    `create_reminder {"at":"2026-03-04T10:35:00+02:00","text":"wake up"}`,
+		"alarm for 25 minutes, pasta":                                              `create_reminder {"at":"2026-03-04T10:40:00+02:00","text":"pasta"}`,
+		"42.50 on groceries and 8 on a taxi":                                       `log_expense {"amount":42.5,"category":"groceries"}; log_expense {"amount":8,"category":"taxi"}`,
+		"remind me to call Jan on monday at 9":                                     `create_reminder {"at":"2026-03-09T09:00:00+02:00","text":"call Jan"}`,
+		"remind me to text May at 6pm":                                             `create_reminder {"at":"2026-03-04T18:00:00+02:00","text":"text May"}`,
+		"idea: a bench under the apple tree":                                       `create_note {"text":"a bench under the apple tree"}`,
+		"add a task to write to the landlord, urgent":                              `create_task {"priority":"critical","title":"write to the landlord"}`,
+		"bought a coat, 89.99":                                                     `log_expense {"amount":89.99,"category":"coat"}`,
+		"jo is allergic to nuts":                                                   `remember {"text":"jo is allergic to nuts"}`,
+		"i have two cats, Miso and Pickle":                                         `remember {"text":"I have two cats, Miso and Pickle"}`,
+		"milk, bread onto shopping list pls":                                       `create_task {"project":"shopping list","title":"milk"}; create_task {"project":"shopping list","title":"bread"}`,
+	} {
+		if got := describe(g.planRequests(said, now, 0)); got != want {
+			t.Errorf("%q leads to %s, want %s", said, got, want)
+		}
+	}
+	for said, want := range map[string]string{
+		"remind me on 31 april at 9 to pay the tax":               "“31 april” does not exist",
+		"remind me to take a pill every day at 9 until 18 march":  "That is 14 reminders",
+		"remind me to take a pill every day at 9 until 18 june":   "without an end?",
+		"haircut on saturday at 11, costs about 35":               "of “haircut, costs about 35”?",
+		"Theo has football practice every saturday 9:30 to 10:45": "of “Theo: football practice (9:30–10:45)”?",
+		"meeting with jo on monday 2pm till 3, room 6":            "of “meeting with jo, room 6 (14:00–15:00)”?",
+		"does 7 times 68 equal 476":                               "Yes: 7 times 68 = 476.",
+		"what is 20 pounds plus vat at 20%":                       "= 24",
+		"20 pounds plus 5 pounds":                                 "= 25",
+		"wait what's 180 celsius in fahrenheit":                   "356 °F",
+		"weeks between 1 jan 2026 and 30 nov 2026":                "47 weeks and 4 days",
+		"how many working days are left this year":                "216 working days",
+		"next bank holiday?":                                      "Friday, 3 April 2026 (Good Friday)",
+		"is 28 december 2026 a bank holiday":                      "Boxing Day",
+		"round 17.386 to 2 decimal places":                        "17.39",
+	} {
+		p := g.planRequests(said, now, 0)
+		text := p.say
+		if p.question != nil {
+			text = p.question.text
+		}
+		if len(p.calls) > 0 || !strings.Contains(text, want) {
+			t.Errorf("%q leads to %s %s, want %q and no call", said, describe(p), text, want)
+		}
+	}
+}
+
+// TestTurn_ReadsAfterTheAction checks that the second request of a message sees what the first one changed.
+func TestTurn_ReadsAfterTheAction(t *testing.T) {
+	c := newConversation(t)
+	c.hear("wake me at 6")
+	c.result("OK")
+	want(t, c.hear("cancel it, what alarms are left?"), `cancel_reminder{"reminder":"wake up"}`)
+	next := c.result("Canceled.")
+	want(t, next.Calls(), "list_reminders{}")
+	if got := c.result("You have no reminders."); !strings.HasPrefix(got.Text(), "Canceled.") || !strings.Contains(got.Text(), "There are no alarms.") {
+		t.Errorf("the answer is %q", got.Text())
 	}
 }
 

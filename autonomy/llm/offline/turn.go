@@ -21,7 +21,7 @@ type turn struct {
 	begin   int        // index of the first message in the turn
 	said    int        // index of the user's last message
 	past    []exchange // see listExchanges
-	lookups int        // number of calls in this turn that only served plan.next
+	lookups [][2]int   // the calls in this turn that only served plan.next: first index and number
 }
 
 func (g *grammar) newTurn(r llm.Request) *turn {
@@ -90,13 +90,8 @@ func (t *turn) nextStep() (string, []llm.ToolCall) {
 	if len(t.outside) == 0 {
 		p = t.g.searchBeforeDenial(p)
 	}
-	if p.next != nil {
-		p.calls = t.availableCalls(p.calls)
-		all := len(made)
-		p, made = p.afterLookup(made)
-		t.lookups = all - len(made)
-	}
-	if len(made) == 0 {
+	p, made, resumed := t.resumePlan(p, made)
+	if len(made) == 0 && (!resumed || len(p.calls) > 0) {
 		return t.openingStep(p)
 	}
 	if next, ok := t.secondStep(p, made); ok {
@@ -105,6 +100,29 @@ func (t *turn) nextStep() (string, []llm.ToolCall) {
 		}
 	}
 	return t.composeAnswer(p), nil
+}
+
+// resumePlan returns the plan for the rest of the turn and the calls made for it. resumed is true if that plan follows
+// actions of the same turn.
+func (t *turn) resumePlan(p plan, made []done) (next plan, rest []done, resumed bool) {
+	finished := 0
+	for {
+		if p.next != nil {
+			p.calls = t.availableCalls(p.calls)
+			before := len(made)
+			p, made = p.afterLookup(made)
+			if n := before - len(made); n > 0 {
+				t.lookups = append(t.lookups, [2]int{finished, n})
+				finished += n
+			}
+		}
+		n := len(t.availableCalls(p.calls))
+		if p.after == nil || len(made) < n {
+			return p, made, resumed
+		}
+		made, p, resumed = made[n:], *p.after, true
+		finished += n
+	}
 }
 
 // planTurn interprets the user's words, which may be the answer to Hob's last question.

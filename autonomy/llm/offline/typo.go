@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"hob/platform/text/lazyregexp"
 )
 
 // doubt is a possible typo: a typed word, and the deciding word that may be meant. A deciding word
@@ -133,6 +135,25 @@ func matchCase(typed, meant string) string {
 		return upperFirst(meant)
 	}
 	return meant
+}
+
+// impossibleDay matches a day that no year has, such as "31 April" and "February 30th".
+var impossibleDay = lazyregexp.New(`(?i)\b(?:(?:30|31)(?:st|th)? (?:of )?feb(?:ruary)?|31(?:st)? (?:of )?(?:apr(?:il)?|june?|sept?(?:ember)?|nov(?:ember)?)|feb(?:ruary)? (?:30|31)(?:st|th)?|(?:apr(?:il)?|june?|sept?(?:ember)?|nov(?:ember)?) 31(?:st)?)\b`)
+
+// monthWord matches the name of a month.
+var monthWord = lazyregexp.New(`(?i)\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b`)
+
+// askImpossibleDay asks for another day if a request that needs a day names one that does not exist.
+func (g *grammar) askImpossibleDay(p plan, text string) (plan, bool) {
+	day := impossibleDay.FindString(text)
+	if day == "" || p.outcome != ask && !(p.outcome == act && g.changesRecords(p)) || p.intent == nil || p.intent.verbatim {
+		return p, false
+	}
+	q, _ := planQuestion(quoteText(day)+" does not exist. Which day do you mean?", func(answer string) (string, bool) {
+		return strings.Replace(text, day, withoutPreposition(strings.Trim(answer, " .!")), 1), monthWord.MatchString(answer)
+	})
+	q.intent = p.intent
+	return q, true
 }
 
 // askTypo replaces a plan that changes records by a question if the text contains a word that may be

@@ -42,6 +42,9 @@ func (g *grammar) planRequests(text string, now time.Time, depth int) plan {
 			return plan{outcome: unknown, say: l.replyText("not-understood", "{words}", quoteText(text)), lang: l}
 		}
 	}
+	if p, ok := g.askImpossibleDay(p, text); ok {
+		return p
+	}
 	return g.askTypo(p, text, now)
 }
 
@@ -66,8 +69,13 @@ func (g *grammar) planAll(text string, now time.Time, depth int) plan {
 	if p, ok := sp.splitRequests(s, whole); ok {
 		return p
 	}
-	if whole.outcome == unknown && whole.say == "" {
+	if whole.outcome == unknown && (whole.say == "" || whole.intent != nil && whole.intent.rank == fallbackRank) {
 		if p, ok := g.planWithoutReason(s, depth); ok {
+			return p
+		}
+	}
+	if next := s.skipPunctuation(1); whole.outcome == unknown && depth == 0 && next < len(s.tokens) && g.lex.containsWord("hesitations", s.firstWord(0)) { // "wait, what's 180 celsius in fahrenheit"
+		if p := g.planAll(s.text[s.tokens[next].start:], now, depth+1); p.outcome != unknown {
 			return p
 		}
 	}
@@ -169,6 +177,9 @@ func (sp *splitter) splitRequests(s *sentence, whole plan) (plan, bool) {
 		}
 		own := s.tokens[next].norm == "i" || s.tokens[next].norm == "we"
 		right, ok := sp.planFollowing(before, left, sp.carryDay(before, s.text[s.tokens[next].start:], own || left.outcome != act))
+		if p, is := sp.remindOfTask(before, left, right, s.text[s.tokens[next].start:]); ok && is {
+			return p, true
+		}
 		if ok && !sp.belongsToWhole(whole, right, s, next) {
 			if left.removesRecord() && right.outcome == ask { // "cancel the meeting and reschedule it for Thursday"
 				p, _ := planQuestion("I am not sure how to read "+quoteText(s.originalText(next, len(s.tokens)))+" in that, so I changed nothing. Can you send one request at a time?", nil)
@@ -349,29 +360,33 @@ func (in *intent) canRepeat(text string) bool {
 	return false
 }
 
-// joinLookups joins two plans of which at least one reads first.
+// joinLookups joins two plans of which at least one reads first. The right one reads after the calls of the left one, so
+// that "cancel it, what alarms are left?" gets the alarms after the change.
 func joinLookups(left, right plan) plan {
 	p := plan{outcome: act, intent: left.intent}
-	for _, part := range []plan{left, right} {
-		if part.next != nil {
-			p.calls = append(p.calls, part.calls...)
-		}
-	}
-	p.next = func(results []done) plan {
-		after := func(part plan) plan {
-			if part.next == nil {
-				return part
+	switch {
+	case left.next != nil:
+		p.calls = left.calls
+		p.next = func(results []done) plan {
+			first := left.next(results)
+			if first.intent = left.intent; first.outcome == unknown && first.say == "" {
+				return first
 			}
-			n := len(part.calls)
-			made := results[:n:n]
-			results = results[n:]
-			intent := part.intent
-			part = part.next(made)
-			part.intent = intent
-			return part
+			return joinPlans(first, right)
 		}
-		first := after(left)
-		return joinPlans(first, after(right))
+	case len(left.calls) > 0:
+		p = left
+		if left.say != "" || left.question != nil {
+			right = joinLookups(plan{outcome: chat, say: left.say, question: left.question}, right)
+		}
+		p.after = &right
+	default:
+		p.calls = right.calls
+		p.next = func(results []done) plan {
+			second := right.next(results)
+			second.intent = right.intent
+			return joinPlans(left, second)
+		}
 	}
 	return p
 }
