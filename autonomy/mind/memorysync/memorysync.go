@@ -45,8 +45,11 @@ import (
 // Target is the memory of one agent with its files.
 type Target struct {
 	// Name identifies the target in the table. It must not change.
-	Name  string
-	Realm string
+	Name string
+	// Instance is the name of this instance if several share the database. Each has its own files, and
+	// a line that is only in the files of another one was not removed here.
+	Instance string
+	Realm    string
 	// User is the file for facts about the user, and Memory that for all others. Without User, all
 	// facts are in Memory.
 	User, Memory string
@@ -74,13 +77,18 @@ type Options struct {
 // AgentTargets returns the targets of the configured agents. The facts of other agents than the default
 // one are only in MEMORY.md, because an additional USER.md would replace the common one.
 func AgentTargets(c *config.Config, p system.Paths) (out []Target) {
+	instance := ""
+	if c.Store.URL != "" {
+		host, _ := os.Hostname() // without a name of the host, Hob does not start; see package recovery
+		instance = cmp.Or(c.Store.Instance, host)
+	}
 	for _, name := range c.AgentNames() {
 		s, _ := c.Member(name)
 		if name == config.DefaultAgent {
-			out = append(out, Target{Realm: s.Realm, User: p.UserFile(), Memory: p.MemoryFile()})
+			out = append(out, Target{Instance: instance, Realm: s.Realm, User: p.UserFile(), Memory: p.MemoryFile()})
 			continue
 		}
-		out = append(out, Target{Name: name, Realm: cmp.Or(s.Realm, name), Memory: filepath.Join(p.AgentDir(name), "MEMORY.md")})
+		out = append(out, Target{Name: name, Instance: instance, Realm: cmp.Or(s.Realm, name), Memory: filepath.Join(p.AgentDir(name), "MEMORY.md")})
 	}
 	return out
 }
@@ -222,7 +230,13 @@ func (t Target) filePaths() []string {
 }
 
 // fileKey returns the name of a file in the table, which stays the same if the home is moved.
-func (s *Syncer) fileKey(t Target, path string) string { return t.Name + "/" + filepath.Base(path) }
+func (s *Syncer) fileKey(t Target, path string) string {
+	key := t.Name + "/" + filepath.Base(path)
+	if t.Instance != "" {
+		key = t.Instance + "//" + key
+	}
+	return key
+}
 
 // Sync synchronizes all files now.
 func (s *Syncer) Sync(ctx context.Context) error {
