@@ -74,7 +74,7 @@ func plainContent(w Widget) string {
 // report its height; a larger content scrolls.
 func estimateHeight(w Widget) int {
 	const line, most = 23.0, 440 // the style sheet assets/web/widget.css decides the heights
-	height, row, perLine := 30.0, line, 56.0
+	height, row, perLine := 12.0, line, 58.0
 	switch w.Kind {
 	case kindBar, kindLine:
 		if head, _, _ := strings.Cut(w.Content, "\n"); strings.Count(head, ",") > 1 {
@@ -82,12 +82,23 @@ func estimateHeight(w Widget) int {
 		}
 		return api.ChartHeight
 	case kindTable:
-		height, row = 18, 31
+		height, row, perLine = 8, 31, 90 // columns stand side by side
+	}
+	if w.Kind == kindHTML { // its text has no blank lines
+		height -= line / 2 // the last block has no margin
+		content := sanitizeHTML(w.Content)
+		for _, tag := range []string{"p", "ul", "ol", "dl", "blockquote", "pre", "table", "h1", "h2", "h3", "h4", "h5", "h6"} {
+			height += line / 2 * float64(strings.Count(content, "</"+tag+">"))
+		}
+		height += 8 * float64(strings.Count(content, "</tr>"))
 	}
 	for l := range strings.SplitSeq(strings.TrimSpace(plainContent(w)), "\n") {
 		if l = strings.TrimSpace(l); l == "" {
 			height += line / 2
 			continue
+		}
+		if strings.HasPrefix(l, "#") { // a heading of Markdown
+			height += 8
 		}
 		height += row + line*max(0, math.Ceil(float64(utf8.RuneCountInString(l))/perLine)-1)
 	}
