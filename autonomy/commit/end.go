@@ -126,7 +126,7 @@ func (c *Committer) prepareLearning(ev bus.Event, res Outcome) func(tx *store.Tx
 	}
 	t := learn.Turn{
 		Event: ev.ID, Session: ev.Session, Channel: ev.Channel, Realm: res.Realm, Text: ev.Text, Tainted: res.Source.Tainted(), At: ev.ReceivedAt,
-		Owner: ev.Kind == bus.Message && ev.Provenance == provenance.Owner, Calls: res.Rounds > 1, BuiltIn: res.Model == llm.Offline,
+		Owner: ev.Kind == bus.Message && ev.Provenance == provenance.Owner, Calls: res.Rounds > 1, BuiltIn: res.Model == llm.Offline, Reply: res.Answer,
 	}
 	learned := make([]func(*store.Tx), len(c.o.Learners))
 	for i, l := range c.o.Learners {

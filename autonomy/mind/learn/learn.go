@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -90,6 +91,13 @@ type Turn struct {
 	At      time.Time // time of the message
 	Calls   bool      // whether the turn used tools
 	BuiltIn bool      // whether the built-in brain answered
+	Reply   string    // the answer
+}
+
+// isAskedBack reports whether the built-in brain answered with a question, such as "Should I remember
+// that ...?". What you answer decides then, so the statement itself is not stored.
+func (t Turn) isAskedBack() bool {
+	return t.BuiltIn && !t.Calls && strings.HasSuffix(strings.TrimSpace(t.Reply), "?")
 }
 
 // Study analyzes a message. The returned function stores the lessons and must run in the
@@ -103,7 +111,7 @@ func (l *Learner) Study(t Turn) func(tx *store.Tx) {
 			if means := l.corrections.matchSentence(s); means != "" && len(r.corrections) < maxCorrections {
 				r.corrections = append(r.corrections, classifiedSentence{means, s})
 			}
-			if means := l.preferences.matchSentence(s); means != "" {
+			if means := l.preferences.matchSentence(s); means != "" && !t.isAskedBack() {
 				r.preferences = append(r.preferences, classifiedSentence{means, s})
 			}
 		}
