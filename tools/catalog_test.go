@@ -87,7 +87,7 @@ func TestCatalog_Search(t *testing.T) {
 		{"reading files", 1, []string{"read_file"}},
 		{"twins", 5, []string{"same_a", "same_b"}},
 		{"twins", 1, []string{"same_a"}},
-		{"create", 2, []string{"create_task", "create_reminder"}},
+		{"create", 2, []string{"create_reminder", "create_task"}},
 		{"xyzzy", 5, nil},
 		{"the of to", 5, nil},
 		{"", 5, nil},

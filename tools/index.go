@@ -192,6 +192,9 @@ func (x *index) addPhraseScores(score []float64, said []string) (hits []int) {
 		likely := score[i] > 0
 		if rated != nil {
 			likely = likely || rated[i] > likelyScore
+			if !x.phrases.known[i] {
+				score[i] *= unknownBonus
+			}
 			score[i] += rated[i]
 		}
 		if likely {

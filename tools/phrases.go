@@ -17,14 +17,16 @@ import (
 )
 
 // Weights of the phrase model. They were chosen by cross-validation over the phrases
-// in testdata/phrases.txt (six folds), not with the requests that measure the search.
+// in testdata/phrases.txt, not with the requests that measure the search.
 const (
-	phraseWeight = 1 / 1.5 // weight of the model, relative to BM25
-	smoothing    = 20      // pseudo-counts of each label
-	contrary     = 0.3     // weight of evidence against a label
-	gramWeight   = 0.4     // weight of an n-gram, relative to a word
-	gramLength   = 4       // characters of an n-gram
-	likelyScore  = 1       // minimum score of a tool that shares no word with the request
+	phraseWeight = 1.0 // weight of the model, relative to BM25
+	unknownBonus = 1.5 // weight of BM25 for a tool without examples, relative to other tools
+	loneWord     = 0.3 // weight of the model for a request of one word, which is often a keyword
+	smoothing    = 20  // pseudo-counts of each label
+	contrary     = 0.3 // weight of evidence against a label
+	gramWeight   = 0.4 // weight of an n-gram, relative to a word
+	gramLength   = 4   // characters of an n-gram
+	likelyScore  = 1.5 // minimum score of a tool that shares no word with the request
 )
 
 // phraseData counts how often each stem occurs in examples of what users say for each tool.
@@ -122,21 +124,22 @@ func wordGrams(stem string) iter.Seq[string] {
 	}
 }
 
-// phraseModel rates how well a request fits the labels of each tool: the words of its name, its
-// category and its effects. It is a naive Bayes classifier over stems and n-grams. Tools share
+// phraseModel rates how well a request fits the labels of each tool: its name, the words of its name,
+// its category and its effects. It is a naive Bayes classifier over stems and n-grams. Tools share
 // labels, so that it learns what "delete" means from all tools that delete something, and it also
 // rates tools without examples. It is immutable.
 type phraseModel struct {
 	table  *phraseTable
 	labels [][]int   // labels of each tool of the index
 	toolOf []int     // index of each tool of the table, or -1
+	known  []bool    // whether the table contains examples of each tool of the index
 	total  []float64 // count of all features of each label
 	absent []float64 // evidence of a feature that does not occur with a label
 	all    float64
 }
 
 func newPhraseModel(specs []*Spec, table *phraseTable) *phraseModel {
-	m := &phraseModel{table: table, labels: make([][]int, len(specs))}
+	m := &phraseModel{table: table, labels: make([][]int, len(specs)), known: make([]bool, len(specs))}
 	ids, byName := map[string]int{}, map[string]int{}
 	for i, s := range specs {
 		byName[s.Name] = i
@@ -144,7 +147,9 @@ func newPhraseModel(specs []*Spec, table *phraseTable) *phraseModel {
 	}
 	for _, name := range table.tools {
 		i, ok := byName[name]
-		if !ok {
+		if ok {
+			m.known[i] = true
+		} else {
 			i = -1
 		}
 		m.toolOf = append(m.toolOf, i)
@@ -169,7 +174,7 @@ func newPhraseModel(specs []*Spec, table *phraseTable) *phraseModel {
 
 // specLabels returns the numbers of a tool's labels. It adds new labels to ids.
 func specLabels(s *Spec, ids map[string]int) (out []int) {
-	list := []string{"category " + s.Category, "effects " + s.Effects.String()}
+	list := []string{"tool " + s.Name, "category " + s.Category, "effects " + s.Effects.String()}
 	for _, w := range splitWords(s.Name) {
 		list = append(list, stemEnglish(w))
 	}
@@ -218,10 +223,17 @@ func (m *phraseModel) rateTools(words []string, isStopWord func(string) bool) []
 	for f, w := range features {
 		m.addEvidence(label, counts, f, w/norm)
 	}
+	weight := phraseWeight
+	if len(words) == 1 {
+		weight *= loneWord
+	}
 	score := make([]float64, len(m.labels))
 	for i, list := range m.labels {
 		for _, l := range list {
-			score[i] += label[l] * phraseWeight
+			score[i] += label[l] * weight
+		}
+		if !m.known[i] {
+			score[i] = max(score[i], 0) // other words than those of its labels may mean this tool
 		}
 	}
 	return score
