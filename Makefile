@@ -96,14 +96,9 @@ bench: build ## measure the built program
 
 BASE   ?= HEAD
 ROUNDS ?= 5
-MESSAGES ?= 10000
-SESSIONS ?= 200
-FAULTS   ?= 100
-SEED     ?=
-fleet-test: ## three daemons on one PostgreSQL under FAULTS random faults (MESSAGES, SESSIONS, SEED), and their figures
+fleet-test: ## three daemons on one PostgreSQL under random faults, and their figures (MESSAGES, SESSIONS, FAULTS, SEED); writes docs/reports/fleet.txt
 	$(GO) test -count=$(ROUNDS) -run 'TestFleet|TestMember' ./autonomy/bus ./platform/store/lease
-	HOB_FLEET_MESSAGES=$(MESSAGES) HOB_FLEET_SESSIONS=$(SESSIONS) HOB_FLEET_FAULTS=$(FAULTS) HOB_FLEET_SEED=$(SEED) \
-		CGO_ENABLED=0 $(GO) test -count=1 -v -timeout 3h -run TestFleet ./cmd/hob/internal/fleet
+	@PARTS=fleet sh .ci/long
 
 bench-compare: build ## measure the built program against the version BASE, in turns (ROUNDS, ARGS="--only turns")
 	@test -z "$$(git status --porcelain --untracked-files=no)" && test "$$(git rev-parse $(BASE))" = "$$(git rev-parse HEAD)" && { echo "BASE is this version; set one: make bench-compare BASE=v0.1.0"; exit 1; } || true

@@ -38,9 +38,11 @@ type fleetFixture struct {
 	instances []*instance
 	documents string // folder to which the tools of all instances write
 
+	log []string // the faults
+
 	mu    sync.Mutex
 	rnd   *rand.Rand
-	think time.Duration // longest time that the model takes
+	think time.Duration // longest time that the model takes; it takes at least half of it
 	steps []step
 }
 
@@ -138,7 +140,7 @@ func (f *fleetFixture) reply(who string, r llmtest.Request) llmtest.Answer {
 	f.mu.Lock()
 	var takes time.Duration
 	if f.think > 0 {
-		takes = time.Duration(f.rnd.Int64N(int64(f.think)))
+		takes = f.think/2 + time.Duration(f.rnd.Int64N(int64(f.think/2)))
 	}
 	f.mu.Unlock()
 	time.Sleep(takes)
@@ -156,6 +158,13 @@ func (f *fleetFixture) reply(who string, r llmtest.Request) llmtest.Answer {
 		"path": filepath.Join(f.documents, m[2]+"-"+m[3]+".log"), "content": "done\n", "append": true,
 	}})
 	return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: string(b)}}}
+}
+
+// setThink sets the longest time that the model takes.
+func (f *fleetFixture) setThink(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.think = d
 }
 
 // intn returns a random number below n.

@@ -54,7 +54,7 @@ func TestFleet_AnswersEverythingOnceUnderFaults(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
 	defer cancel()
 	f := newFleet(t, 3, uint64(seed), leaseTime)
-	f.think = 150 * time.Millisecond
+	f.setThink(150 * time.Millisecond)
 	l := &load{events: map[string]string{}, refused: map[string]int{}}
 	per := max(1, messages/sessions)
 	gates := make([]chan struct{}, sessions)
@@ -65,6 +65,11 @@ func TestFleet_AnswersEverythingOnceUnderFaults(t *testing.T) {
 	}
 	began, sent := time.Now(), 0
 	injected := map[string]int{}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("faults:\n%s", strings.Join(f.log, "\n"))
+		}
+	})
 	var plan []string
 	for n := range count {
 		for ; sent < (n+1)*per/count; sent++ { // so that each fault hits a fleet that works
@@ -173,7 +178,7 @@ func (f *fleetFixture) injectFault(ctx context.Context, kind string) {
 		pause(ctx, time.Duration(f.intn(1500))*time.Millisecond)
 		check(f.t, f.server.Start(ctx))
 	}
-	f.t.Logf("%s %s: %s", kind, x.name, time.Since(began).Round(time.Millisecond))
+	f.log = append(f.log, fmt.Sprintf("%s %s %s, %s", began.Format("15:04:05.000"), kind, x.name, time.Since(began).Round(time.Millisecond)))
 }
 
 // failpoint returns a failpoint for the next start of an instance, or "".
