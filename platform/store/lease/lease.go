@@ -93,8 +93,10 @@ type Member struct {
 	leaving bool  // whether no further part may begin
 	follow  []func()
 
-	// Used only by the goroutine of Run: the commits and the ended memberships of others, as last seen.
+	// Used only by the goroutine of Run: the commits and the ended memberships of others, as last seen,
+	// and when the first of their leases ends.
 	seen, seenEnded int64
+	nextEnd         time.Time
 }
 
 // term is one membership, from joining to losing the lease.

@@ -186,6 +186,7 @@ func (m *Member) Run(ctx context.Context) error {
 	if commits != nil {
 		pause = healEvery
 	}
+	m.nextEnd = due
 	for {
 		m.mu.Lock()
 		t := m.term
@@ -194,7 +195,7 @@ func (m *Member) Run(ctx context.Context) error {
 			return nil // ctx ended before this process could join again
 		}
 		renew := false
-		tick := time.NewTimer(min(pause, time.Until(due)))
+		tick := time.NewTimer(min(pause, time.Until(due), time.Until(m.nextEnd)))
 		select {
 		case <-ends:
 			ends, over = nil, m.endWork(t)
@@ -371,14 +372,19 @@ func (m *Member) Leave() {
 }
 
 // followOthers calls the functions of Follow if other members committed something. It reports whether
-// a membership ended or began, so that leases may be free.
+// a membership ended, began or is late, so that leases may be free.
 func (m *Member) followOthers(ctx context.Context) (moved bool) {
-	var commits, ended int64
-	err := m.o.Store.Read().QueryRowContext(ctx, `SELECT coalesce(sum(commits), 0) + coalesce(max(epoch), 0), coalesce(sum(ended), 0) FROM instances WHERE name <> ?`, m.o.Instance).Scan(&commits, &ended)
-	if err != nil || commits == m.seen && ended == m.seenEnded { // only the goroutine of Run uses these fields
+	var commits, ended, left int64
+	err := m.o.Store.Read().QueryRowContext(ctx, `SELECT coalesce(sum(commits), 0) + coalesce(max(epoch), 0), coalesce(sum(ended), 0),
+		coalesce(min(CASE WHEN ended = 0 THEN until END) - `+m.o.Clock+`, ?) FROM instances WHERE name <> ?`, m.o.Lease.Milliseconds(), m.o.Instance).Scan(&commits, &ended, &left)
+	if m.nextEnd = time.Now().Add(m.o.Lease); err != nil { // only the goroutine of Run uses these fields
 		return false
 	}
-	moved = ended != m.seenEnded
+	m.nextEnd = time.Now().Add(time.Duration(max(left, 50)) * time.Millisecond)
+	moved = left <= 0 || ended != m.seenEnded
+	if commits == m.seen && ended == m.seenEnded {
+		return moved
+	}
 	m.seen, m.seenEnded = commits, ended
 	m.o.Store.NoteForeignCommit()
 	for _, f := range m.follow {

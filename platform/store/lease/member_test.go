@@ -288,6 +288,23 @@ func TestMember_FollowsOthers(t *testing.T) {
 	}
 }
 
+// A member ends the lease of another one when it is over, not at its own next renewal.
+func TestMember_NoticesLateMember(t *testing.T) {
+	f := newFleet(t)
+	_, b := f.join("a", "/a"), f.join("b", "/b")
+	b.followOthers(t.Context())
+	if b.followOthers(t.Context()) {
+		t.Error("a is late although its lease has just begun")
+	}
+	if left := time.Until(b.nextEnd); left > time.Hour {
+		t.Errorf("b checks again in %s, want at most the lease", left)
+	}
+	f.pass()
+	if !b.followOthers(t.Context()) {
+		t.Error("b did not notice that a is late")
+	}
+}
+
 // An outage of the database stops parts of a process, but not the process.
 func TestMember_OutlastsOutage(t *testing.T) {
 	f := newFleet(t)
