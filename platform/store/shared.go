@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -58,7 +59,12 @@ type awayError struct {
 
 // Error implements error.
 func (e *awayError) Error() string {
-	return fmt.Sprintf("%v (since %s)", e.err, e.since.UTC().Format(time.RFC3339))
+	cause, remedy, ok := strings.Cut(e.err.Error(), "; ")
+	text := fmt.Sprintf("%s (since %s)", cause, e.since.UTC().Format(time.RFC3339))
+	if ok {
+		text += "; " + remedy
+	}
+	return text
 }
 
 // Unwrap returns the cause.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -54,6 +55,8 @@ type gate struct {
 	hole bool
 	// armed makes the gate a hole at the next COMMIT.
 	armed bool
+	// old makes the server look like version 13.
+	old bool
 }
 
 // newGate forwards connections until the test ends.
@@ -105,6 +108,9 @@ func (g *gate) forward(to, from net.Conn, answers bool) {
 			g.hole = true
 		}
 		lost := answers && g.hole
+		if i := bytes.Index(b[:n], []byte("server_version\x00")); g.old && answers && i >= 0 {
+			copy(b[i+len("server_version\x00"):], "13")
+		}
 		g.mu.Unlock()
 		if !lost && n > 0 {
 			if _, err := to.Write(b[:n]); err != nil {
@@ -266,6 +272,44 @@ func TestShared(t *testing.T) {
 		}
 	})
 
+	t.Run("says that the outcome of a commit is unknown if the database does not come back in time", func(t *testing.T) {
+		url := create(t)
+		g := newGate(t, server.Port)
+		db := openShared(t, strings.Replace(url, fmt.Sprintf("127.0.0.1:%d", server.Port), g.addr, 1))
+		g.set(func() { g.armed = true })
+		err := db.Write(t.Context(), func(tx *store.Tx) error {
+			_, err := tx.Exec(`INSERT INTO t VALUES (1, 'x')`)
+			return err
+		})
+		if !errors.Is(err, store.ErrUnknown) || !strings.Contains(err.Error(), "check before you repeat") {
+			t.Errorf("write = %v, want ErrUnknown with the remedy", err)
+		}
+		g.set(func() { g.armed, g.hole = false, false })
+		await(t, "the database is back", func() bool { return db.Away() == nil })
+		insert(t, db, 2, "y")
+	})
+
+	t.Run("reports a full disk of the server and goes on when there is space", func(t *testing.T) {
+		url := create(t)
+		db := openShared(t, url)
+		name := url[strings.LastIndex(url, "/")+1 : strings.Index(url, "?")]
+		fatal(t, server.Exec(t.Context(), name, `CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$;
+			CREATE TRIGGER full_disk BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION fill()`))
+		err := db.Write(t.Context(), func(tx *store.Tx) error {
+			_, err := tx.Exec(`INSERT INTO t VALUES (1, 'x')`)
+			return err
+		})
+		if err == nil || !strings.Contains(err.Error(), "disk of the database server is full") || !strings.Contains(err.Error(), "; free space on it") {
+			t.Errorf("write = %v, want the cause and the remedy", err)
+		}
+		fatal(t, server.Exec(t.Context(), name, `DROP TRIGGER full_disk ON t`))
+		insert(t, db, 2, "y")
+		if got := rows(t, db.Reader(t.Context())); !slices.Equal(got, []string{"2=y"}) {
+			t.Errorf("rows = %v", got)
+		}
+	})
+
 	t.Run("an instance that does not answer holds the others up for a lease", func(t *testing.T) {
 		url := create(t)
 		g := newGate(t, server.Port)
@@ -323,22 +367,30 @@ func TestShared(t *testing.T) {
 		fatal(t, server.Exec(t.Context(), "postgres", `CREATE DATABASE old ENCODING 'LATIN1' TEMPLATE template0`))
 		guest := strings.Replace(server.URL("locked"), "boss@", "guest@", 1)
 		newer := append(sets(), store.MigrationSet{Owner: "later", Steps: []string{`CREATE TABLE later (a TEXT)`}})
+		old := newGate(t, server.Port)
+		old.old = true
+		skewed := create(t)
+		fatal(t, server.Exec(t.Context(), skewed[strings.LastIndex(skewed, "/")+1:strings.Index(skewed, "?")], `CREATE FUNCTION clock_timestamp() RETURNS timestamptz
+			LANGUAGE sql AS $$ SELECT pg_catalog.clock_timestamp() + interval '1 hour' $$;
+			DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = public, pg_catalog', current_database()); END $$`))
 		updated := create(t)
 		openShared(t, updated, newer...)
 		for _, tc := range []struct{ name, url, want string }{
 			{"no database", server.URL("none"), "create the database"},
-			{"no user", strings.Replace(url, "boss@", "nobody@", 1), "[store] url"},
+			{"no user", strings.Replace(url, "boss@", "nobody@", 1), `\[store\] url`},
 			{"no rights", guest, "owner of the database"},
 			{"no Unicode", server.URL("old"), "ENCODING 'UTF8'"},
 			{"no TLS", strings.Replace(url, "disable", "require", 1), "TLS"},
 			{"no address", "postgres://[", "postgres://USER"},
 			{"newer schema", updated, "newer version of Hob"},
-			{"nobody listens", "postgres://boss@127.0.0.1:1/x", "cannot be reached"},
+			{"nobody listens", "postgres://boss@127.0.0.1:1/x", "; start the database server"},
+			{"an old server", strings.Replace(url, fmt.Sprintf("127.0.0.1:%d", server.Port), old.addr, 1), "version 13.*install version 14 or newer"},
+			{"another time", skewed, "clock of this machine is 1h0m0s away.*NTP"},
 		} {
 			t.Run(tc.name, func(t *testing.T) {
 				db, err := store.Open(t.Context(), temp(t), sets(), store.Options{URL: tc.url, Lease: lease})
-				if err == nil || !strings.Contains(err.Error(), tc.want) {
-					t.Errorf("Open = %v, want an error with %q", err, tc.want)
+				if err == nil || !regexp.MustCompile(tc.want).MatchString(err.Error()) {
+					t.Errorf("Open = %v, want an error that matches %q", err, tc.want)
 				}
 				if err == nil {
 					fatal(t, db.Close())

@@ -53,7 +53,7 @@ func classifyConnect(ctx context.Context, err error) error {
 	if isTLSError(err) {
 		return fmt.Errorf("%w: TLS failed: %w; enable TLS on the server, correct its certificate, or choose another sslmode in [store] url", ErrRefused, lastError(err))
 	}
-	return fmt.Errorf("%w: %w", ErrAway, lastError(err))
+	return fmt.Errorf("%w: %w; start the database server, or correct the host and the port in [store] url", ErrAway, lastError(err))
 }
 
 func isTLSError(err error) bool {
