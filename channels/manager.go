@@ -116,10 +116,11 @@ func isSendOnly(ch Channel) bool {
 	return is
 }
 
-// Has reports whether a channel with this name works or may recover without action by its owner.
+// Has reports whether a channel with this name works or may recover without action by its owner. A
+// channel that cannot be created here, for lack of its secret, may work on another instance.
 func (m *Manager) Has(name string) bool {
 	if _, ok := m.opt.Channels[name]; !ok {
-		return false
+		return m.opt.Failed[name] != nil && m.opt.Lease.IsShared()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -3,15 +3,20 @@ package service
 import (
 	"context"
 	"os"
+	"strings"
 	"time"
 
 	"hob/autonomy/api"
 	"hob/autonomy/bus"
 )
 
-// Instances implements api.Fleet.
+// Instances implements api.Fleet. Commands that work without a daemon are no instances: neither this one
+// nor those that have ended.
 func (sv *Service) Instances(ctx context.Context) ([]api.Instance, error) {
 	if !sv.o.Bus.Lease.IsShared() {
+		if !sv.o.Daemon {
+			return []api.Instance{}, nil
+		}
 		host, err := os.Hostname()
 		if err != nil {
 			return nil, err
@@ -26,18 +31,22 @@ func (sv *Service) Instances(ctx context.Context) ([]api.Instance, error) {
 	if err != nil {
 		return nil, Classify(err)
 	}
-	out := make([]api.Instance, len(list))
-	for i, x := range list {
-		out[i] = api.Instance{
-			Instance: x.Name, Host: x.Host, Version: x.Version, State: "live", Started: x.Started, Seen: x.Seen,
-			LeaderOf: append([]string{}, x.Leases...), Claimed: claimed[x.Epoch], LagMS: x.Lag.Milliseconds(), Self: x.Self,
+	out := make([]api.Instance, 0, len(list))
+	for _, x := range list {
+		if x.Self && !sv.o.Daemon || x.Ended && strings.Contains(x.Name, "/") { // see recovery.OpenStore
+			continue
 		}
+		state := "live"
 		switch {
 		case x.Ended:
-			out[i].State = "ended"
+			state = "ended"
 		case x.Late:
-			out[i].State = "late"
+			state = "late"
 		}
+		out = append(out, api.Instance{
+			Instance: x.Name, Host: x.Host, Version: x.Version, State: state, Started: x.Started, Seen: x.Seen,
+			LeaderOf: append([]string{}, x.Leases...), Claimed: claimed[x.Epoch], LagMS: x.Lag.Milliseconds(), Self: x.Self,
+		})
 	}
 	return out, nil
 }

@@ -141,6 +141,14 @@ func (d *Daemon) Status() int {
 // LogFile returns the path of the log of all daemons of this home.
 func (d *Daemon) LogFile() string { return d.log.Name() }
 
+// Run runs a command in the home and returns what it printed.
+func (d *Daemon) Run(args ...string) (string, error) {
+	cmd := exec.CommandContext(d.t.Context(), d.Bin, args...)
+	cmd.Env = append(append(os.Environ(), "HOME="+d.User, "HOB_HOME="+d.Home, "TZ=UTC"), d.Env...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
 // Exited returns a channel that is closed when the daemon has ended.
 func (d *Daemon) Exited() <-chan struct{} { return d.exited }
 

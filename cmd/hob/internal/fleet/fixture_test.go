@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -63,8 +64,9 @@ type step struct {
 // database is the name of the database of the fleet.
 const database = "fleet"
 
-// newFleet starts a server and size instances. Size 0 is one instance that uses SQLite.
-func newFleet(t *testing.T, size int, seed uint64, lease time.Duration) *fleetFixture {
+// newFleet starts a server and size instances. Size 0 is one instance that uses SQLite. The secret of
+// the channel is missing on the instances noSecret.
+func newFleet(t *testing.T, size int, seed uint64, lease time.Duration, noSecret ...string) *fleetFixture {
 	t.Helper()
 	f := &fleetFixture{t: t, seed: seed, rnd: rand.New(rand.NewPCG(seed, 1)), receiver: daemontest.NewReceiver(t)}
 	bin, err := program()
@@ -83,6 +85,9 @@ func newFleet(t *testing.T, size int, seed uint64, lease time.Duration) *fleetFi
 		x := &instance{name: string(rune('a' + i))}
 		x.Daemon = daemontest.New(t, bin, filepath.Join(t.TempDir(), x.name))
 		x.User, x.Client.Timeout = user, 3*time.Second
+		if !slices.Contains(noSecret, x.name) {
+			x.Env = []string{"FLEET_HOOK=a-secret-of-the-test"}
+		}
 		model := llmtest.NewServer(t, llmtest.Options{Keep: 1, Reply: func(r llmtest.Request) (llmtest.Answer, bool) { return f.reply(x.name, r), true }})
 		conf := fmt.Sprintf(config, model.URL, x.Addr, f.receiver.URL)
 		if size > 0 {
@@ -122,7 +127,7 @@ channel = "webhook"
 queue_notices = false
 [channels.webhook]
 url = "%s"
-secret = "a-secret-of-the-test"
+secret = "env:FLEET_HOOK"
 `
 
 var message = regexp.MustCompile(`(job|say) (s\d+)-(\d+)`)
