@@ -25,6 +25,7 @@ class Refused extends Error {
   constructor(status, e) {
     super([e.message, e.remedy].filter(Boolean).join('; ') || 'status ' + status);
     this.status = status;
+    this.code = e.code;
   }
 }
 
@@ -120,8 +121,10 @@ async function say(text, parts = [], key = newID()) {
     const r = await api('POST', sessionPath('messages'), { ...messageBody(text, parts), dedupe_key: key }, 'text/event-stream');
     await follow(r, m, name);
   } catch (e) {
+    const stops = e.code === 'stopping';
     m.className = 'message error';
-    find('.text', m).textContent = e instanceof Refused ? e.message : 'The connection to Hob was lost (' + e.message + ').';
+    find('.text', m).textContent = stops ? 'Hob restarts. Your message is stored, and the answer will appear here.'
+      : e instanceof Refused ? e.message : 'The connection to Hob was lost (' + e.message + ').';
     const again = element('button', 'retry small', 'Try again');
     again.type = 'button';
     again.onclick = () => {
@@ -132,7 +135,7 @@ async function say(text, parts = [], key = newID()) {
     };
     m.append(again);
     state.own.delete(m.dataset.event);
-    if (!(e instanceof Refused)) state.lost.push({ again, event: m.dataset.event });
+    if (stops || !(e instanceof Refused)) state.lost.push({ again, event: m.dataset.event });
   } finally {
     name();
     m.classList.remove('busy');

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/netip"
@@ -186,11 +187,23 @@ func isAddressTaken(err error) bool {
 	return errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, wsaeaddrinuse) || errors.Is(err, wsaeacces)
 }
 
-// listenElsewhere listens on a free port of loopback, because the configured one is taken.
+// laterPorts is the number of ports after the configured one that are tried before any free port, so
+// that open pages and bookmarks usually find Hob again after a restart.
+const laterPorts = 10
+
+// listenElsewhere listens on another port of loopback, because the configured one is taken.
 func (s *Server) listenElsewhere(ctx context.Context, lc *net.ListenConfig, taken error) (net.Listener, error) {
 	host := "127.0.0.1"
-	if at, _, err := net.SplitHostPort(s.opt.Listen); err == nil && isLoopback(at) {
+	at, wanted, err := net.SplitHostPort(s.opt.Listen)
+	if err == nil && isLoopback(at) {
 		host = at
+	}
+	first, err := strconv.ParseUint(wanted, 10, 16)
+	for port := first + 1; err == nil && port <= min(first+laterPorts, math.MaxUint16); port++ {
+		ln, err := lc.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.FormatUint(port, 10)))
+		if !isAddressTaken(err) {
+			return ln, err
+		}
 	}
 	ln, err := lc.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -272,6 +273,15 @@ func (h *serverFixture) run(t testing.TB) func() {
 	}
 }
 
+func portOf(t *testing.T, address string) int {
+	t.Helper()
+	a, err := netip.ParseAddrPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(a.Port())
+}
+
 func TestServe(t *testing.T) {
 	h := newServerFixture(t, func(o *web.Options) { o.Listen = "127.0.0.1:0" })
 	stop := h.run(t)
@@ -284,6 +294,9 @@ func TestServe(t *testing.T) {
 	second := newServerFixture(t, func(o *web.Options) { o.Listen = h.Addr() })
 	if err := second.Listen(t.Context()); err != nil || second.Addr() == h.Addr() || len(second.Problems()) != 1 || !strings.HasPrefix(second.Problems()[0].Text, "another program uses "+h.Addr()) {
 		t.Errorf("a second server: %s, %+v, %v", second.Addr(), second.Problems(), err)
+	}
+	if n := portOf(t, second.Addr()) - portOf(t, h.Addr()); n < 1 || n > 10 {
+		t.Errorf("the second server listens on %s, want one of the next ports after %s, which a page finds again", second.Addr(), h.Addr())
 	}
 	// A request that is too large gets an error response.
 	r := h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"`+strings.Repeat("x", 20<<20)+`"}`)

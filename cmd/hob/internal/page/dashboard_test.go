@@ -292,14 +292,21 @@ func testLostConnection(t *testing.T, b *browser) {
 	if get[bool](w, `document.querySelector("#lost").checkVisibility()`) {
 		t.Error("the banner is shown although the page is connected")
 	}
-	// What was sent in the meantime arrives once.
-	get[bool](w, `(window.reached = window.fetch, window.fetch = () => Promise.reject(new TypeError("offline")), showConnection(false), true)`)
-	w.do(chromedp.Focus(chromedp.CSS("#input")), enterKey())
-	w.waitUntil(`document.querySelector(".message.error .retry")`)
-	get[bool](w, `(window.fetch = window.reached, state.feed.onopen(), true)`)
-	w.waitUntil(`document.querySelector(".message.assistant:not(.busy) > .text") && !document.querySelector(".message.error")`)
-	if got := w.texts("user"); !slices.Equal(got, []string{"half a sentence"}) {
-		t.Errorf("the messages are %q", got)
+	// What was sent in the meantime arrives once: without a connection, and while Hob restarts.
+	const stopping = `Promise.resolve(new Response(JSON.stringify({error: {code: "stopping", message: "Hob is stopping", remedy: "ask GET /api/v1/inbox/x"}}), {status: 503}))`
+	for n, failure := range []string{`Promise.reject(new TypeError("offline"))`, stopping} {
+		get[bool](w, `(window.reached = window.fetch, window.fetch = () => `+failure+`, showConnection(false), true)`)
+		w.do(chromedp.Focus(chromedp.CSS("#input")), enterKey())
+		w.waitUntil(`document.querySelector(".message.error .retry")`)
+		if s := w.shownText(); strings.Contains(s, "/api/") || n == 1 && !strings.Contains(s, "the answer will appear here") {
+			t.Errorf("the page says %q", s)
+		}
+		get[bool](w, `(window.fetch = window.reached, state.feed.onopen(), true)`)
+		w.waitUntil(`document.querySelector(".message.assistant:not(.busy) > .text") && !document.querySelector(".message.error")`)
+		if got := w.texts("user"); !slices.Equal(got, []string{"half a sentence", "hello"}[:n+1]) {
+			t.Errorf("the messages are %q", got)
+		}
+		w.do(chromedp.SendKeys(chromedp.CSS("#input"), "hello"))
 	}
 }
 
