@@ -50,7 +50,7 @@ func (in *Inbox) CoalesceTx(tx *store.Tx, e Event, settle time.Duration, merge M
 		e.ID = NewID()
 	}
 	now := in.now()
-	if first, err := in.waitingTx(tx, e, now); err != nil {
+	if first, err := findWaitingTx(tx, e, now); err != nil {
 		return channels.Accepted{}, err
 	} else if first.ID != "" {
 		if text, payload, ok := merge(first, e); ok {
@@ -67,10 +67,10 @@ func (in *Inbox) CoalesceTx(tx *store.Tx, e Event, settle time.Duration, merge M
 	return acc, err
 }
 
-// waitingTx finds the message into which the next one may be merged: the last open event in its
+// findWaitingTx finds the message into which the next one may be merged: the last open event in its
 // queue, provided that it was never claimed.
-func (in *Inbox) waitingTx(tx *store.Tx, e Event, now time.Time) (Event, error) {
-	if known, err := in.takenTx(tx, e); err != nil || known {
+func findWaitingTx(tx *store.Tx, e Event, now time.Time) (Event, error) {
+	if known, err := isTakenTx(tx, e); err != nil || known {
 		return Event{}, err // the message is a repeat, possibly of the waiting one
 	}
 	w, err := scanEvent(tx.QueryRow(`SELECT `+eventColumns+` FROM inbox WHERE seq = (
@@ -84,7 +84,7 @@ func (in *Inbox) waitingTx(tx *store.Tx, e Event, now time.Time) (Event, error) 
 	return w, err
 }
 
-func (in *Inbox) takenTx(tx *store.Tx, e Event) (known bool, err error) {
+func isTakenTx(tx *store.Tx, e Event) (known bool, err error) {
 	if e.Key == "" {
 		return false, nil
 	}
