@@ -30,6 +30,14 @@ func (l *Ledger) UndoableIn(ctx context.Context, session string, limit int) ([]E
 		ORDER BY seq DESC LIMIT ?2`, session, limit)
 }
 
+// FinalSince lists the latest actions of a conversation, or of all of them if session is empty, that
+// followed a call and cannot be undone. Calls that only read are not listed.
+func (l *Ledger) FinalSince(ctx context.Context, call, session string, limit int) ([]Entry, error) {
+	return l.queryEntries(ctx, `WHERE seq > (SELECT seq FROM ledger WHERE call = ?1) AND state = 'done' AND undo IS NULL AND tool <> 'undo'
+		AND (effects LIKE '%write%' OR effects LIKE '%exec%' OR effects LIKE '%send%' OR effects LIKE '%destroy%') AND (?2 = '' OR session = ?2)
+		ORDER BY seq DESC LIMIT ?3`, call, session, limit)
+}
+
 // UndoableOf is like Undoable, but for the actions of one event.
 func (l *Ledger) UndoableOf(ctx context.Context, event string) ([]Entry, error) {
 	return l.queryEntries(ctx, `WHERE event = ? AND `+canBeUndone+` ORDER BY seq DESC`, event)

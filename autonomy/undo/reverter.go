@@ -88,7 +88,28 @@ func (rv *Reverter) Undo(ctx context.Context, r tools.UndoRequest) (tools.Result
 	if len(list) == 0 {
 		return nothingToUndo(r), nil
 	}
-	return rv.undoAll(ctx, r, list, func() ([]bus.Entry, error) { return rv.Undoable(ctx, r) })
+	out, err := rv.undoAll(ctx, r, list, func() ([]bus.Entry, error) { return rv.Undoable(ctx, r) })
+	if err == nil && r.ID == "" && !r.Redo {
+		out.Text += rv.describeFinal(ctx, r, list[0])
+	}
+	return out, err
+}
+
+// describeFinal names the actions that an undo of the last action passed over, because they cannot be
+// undone. Otherwise the user would take the older action for the one that was meant.
+func (rv *Reverter) describeFinal(ctx context.Context, r tools.UndoRequest, undone bus.Entry) string {
+	list, err := rv.o.Bus.Ledger.FinalSince(ctx, undone.Call, r.Session, 3)
+	if err != nil {
+		rv.o.Log.Warn("cannot read the actions after an undone one", "call", undone.Call, "err", err)
+	}
+	var names []string
+	for _, e := range list {
+		names = append(names, fmt.Sprintf("%s at %s", tools.Clean(e.Tool), e.StartedAt.In(rv.o.Zone()).Format("15:04")))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "\nKept, because it cannot be undone: " + strings.Join(names, ", ") + " (later than what was undone)."
 }
 
 func nothingToUndo(r tools.UndoRequest) tools.Result {

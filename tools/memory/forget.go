@@ -240,7 +240,7 @@ func forgetText(g knowledge.ErasurePlan, keep bool) string {
 	if keep {
 		text += " Older backups still contain it."
 	}
-	return text + " Do not repeat it."
+	return text
 }
 
 func (d Deps) nothingToForget(tx *store.Tx, realm string, in forgetIn) error {
