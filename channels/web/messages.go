@@ -237,7 +237,7 @@ func (s *Server) runTurn(r *http.Request, in channels.Inbound) (api.EventStatus,
 // waitEndError returns the error for a wait that ended before the turn.
 func (s *Server) waitEndError(r *http.Request, event string, err error) error {
 	if isClosing(r) {
-		f := newFailure(http.StatusServiceUnavailable, "stopping", "ask GET /api/v1/inbox/"+event+" after the next start",
+		f := newFailure(http.StatusServiceUnavailable, "stopping", "read the answer in the conversation after the next start",
 			"Hob is stopping; the message is stored and will be answered")
 		f.Event = event
 		return f

@@ -142,8 +142,11 @@ func (a *cli) addAccount(c *cobra.Command, address string, untested bool) error 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "Added the account %s. Show its mail and events with: hob brief\n", n.Name)
-	a.printRestartHint(p)
+	fmt.Fprintf(a.out, "Added the account %s.\n", n.Name)
+	if a.isRunning(p) {
+		fmt.Fprintln(a.out, "Hob uses it after a restart: run hob stop, then hob start")
+	}
+	fmt.Fprintln(a.out, "Show its mail and events with: hob brief")
 	return nil
 }
 

@@ -7,12 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"hob/autonomy/api"
+	"hob/channels/web/apiclient"
 	"hob/platform/retry"
 	"hob/platform/text/textnorm"
 )
@@ -238,5 +240,9 @@ func (a *cli) answerQuestion(ctx context.Context, c *client, event string, q api
 		return err
 	}
 	_, err = c.Answer(ctx, q.ID, api.Answer{Approved: ok})
+	if e, is := errors.AsType[*apiclient.ResponseError](err); is && e.Status == http.StatusConflict { // the turn continues with the other answer
+		fmt.Fprintln(a.err, "The request was answered elsewhere while you were asked; the first answer counts.")
+		return nil
+	}
 	return err
 }

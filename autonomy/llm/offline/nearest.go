@@ -61,7 +61,7 @@ func (g *grammar) replyUnknown(said string) string {
 		return g.replyText("statement")
 	}
 	if about, command := commandFor(said, g.lex); command != "" {
-		return g.replyText("not-understood-command", "{words}", quoteText(said), "{about}", about, "{command}", command)
+		return g.replyText("not-understood-command", "{about}", about, "{command}", command)
 	}
 	if ex := g.nearestExample(said); ex != "" {
 		return g.replyText("not-understood", "{words}", quoteText(said), "{example}", quoteText(ex))

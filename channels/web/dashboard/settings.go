@@ -25,7 +25,7 @@ func (d *Dashboard) settingsPage() page {
 		views:    map[string]func(*request) (g.Node, error){"change": d.showChange},
 		actions:  map[string]action{"check": d.checkSetting},
 		saves:    map[string]action{"save": d.saveSetting, "apply": d.applySettings},
-		commands: []command{{"Change the model", settingLink("agent.model")}, {"See all settings", "/settings?q=&section="}},
+		commands: []command{{"Change the model", settingLink("agent.model")}, {"Set quiet hours", "/settings?q=quiet"}, {"See all settings", "/settings?q=&section="}},
 	}
 }
 
@@ -59,10 +59,11 @@ func (d *Dashboard) showSettings(r *request) (g.Node, error) {
 	if section == "" && !r.URL.Query().Has("q") {
 		section = "agent"
 	}
-	found := slices.DeleteFunc(slices.Clone(all), func(s api.Setting) bool {
-		text := strings.Join(textnorm.FoldedWords(s.Key+" "+s.About), " ")
-		return section != "" && sectionOf(s.Key) != section || slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
-	})
+	found := findSettings(all, section, words)
+	if len(found) == 0 && len(words) > 0 { // the page opens with a section, which the search then contains
+		section = ""
+		found = findSettings(all, section, words)
+	}
 	return g.Group{
 		h.Form(
 			h.Class("filters"), h.Method("get"), h.Action("/settings"),
@@ -127,6 +128,14 @@ func renderSetting(s api.Setting) g.Node {
 		h.P(h.Class("full small"), plainText(s.About)),
 		h.P(h.Class("meta"), plainText("Accepts "+s.Accepts+". Default: "+s.Default)),
 	)
+}
+
+// findSettings returns the keys of a section that contain all words. No section means all.
+func findSettings(all []api.Setting, section string, words []string) []api.Setting {
+	return slices.DeleteFunc(slices.Clone(all), func(s api.Setting) bool {
+		text := strings.Join(textnorm.FoldedWords(s.Key+" "+s.About), " ")
+		return section != "" && sectionOf(s.Key) != section || slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+	})
 }
 
 // describeValue returns the value of a key for a list. Secrets are not shown.
