@@ -90,6 +90,9 @@ func (w *intentDraft) indefiniteRequest() int {
 // spentOn returns the first word of a category if the real category follows it: "12 uros on milk".
 func (w *intentDraft) spentOn(c call, text string) string {
 	f := strings.Fields(strings.ToLower(text))
+	if amount, ok := w.captureOf("amount"); ok && len(f) > 0 && (amount.to >= len(w.s.tokens) || w.s.tokens[amount.to].norm != f[0]) { // "fuel for the van 71.20"
+		return ""
+	}
 	if c.name != "log_expense" || len(f) < 3 || f[1] != "on" && f[1] != "for" || w.g.vocab[f[0]] {
 		return ""
 	}

@@ -261,13 +261,16 @@ func addBefore(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	lead.before, lead.times = w.slotNorm("way") == "before", times
-	for c.to > times[0].to && (w.g.lex.containsWord("joints", w.s.tokens[c.to-1].norm) || w.s.tokens[c.to-1].norm == "so") { // "at 4 so remind me ..."
+	for c.to > times[0].to && (w.s.tokens[c.to-1].kind == punct || w.g.lex.containsWord("event-tails", w.s.tokens[c.to-1].norm)) { // "at 4 so can you remind me ..."
 		c.to--
 	}
-	if w.s.tokens[c.from].norm == "got" || w.s.tokens[c.from].norm == "have" || w.s.tokens[c.from].norm == "need" { // "got to be at the vet's"
-		for c.from < times[0].from-1 && slices.Contains([]string{"got", "have", "need", "to"}, w.s.tokens[c.from].norm) {
+	if first := w.s.firstWord(c.from); w.g.lex.containsWord("event-leads", first) { // "basically I need to be at the vet's"
+		for c.from < times[0].from-1 && (w.s.tokens[c.from].kind == punct || w.g.lex.containsWord("event-leads", w.s.tokens[c.from].norm)) {
 			c.from++
 		}
+	}
+	if tail := times[0].to; tail < c.to && !w.g.lex.containsWord("tail-heads", w.s.tokens[tail].norm) && w.s.tokens[tail].kind != punct { // words between the event and the request
+		return noPlan()
 	}
 	title := upperFirst(bareName(w.s.originalText(c.from, c.to)))
 	if tail := w.s.originalText(times[0].to, c.to); tail != "" { // "train to Leeds is at 17:48 on Friday from platform 3"
@@ -276,6 +279,11 @@ func addBefore(w *intentDraft) (plan, bool) {
 			end--
 		}
 		title = upperFirst(bareName(w.s.originalText(c.from, end))) + " " + tail
+	}
+	if phrase := times[0].originalPhrase(); strings.HasSuffix(title, phrase) && !isBareClock(phrase, w.s.now) { // the day is another when the reminder rings
+		if short := trimPreposition(strings.TrimSpace(strings.TrimSuffix(title, phrase))); short != "" {
+			title = strings.TrimSuffix(strings.TrimSuffix(short, " is"), " are")
+		}
 	}
 	lead.names = []string{title}
 	p := w.planAtKnown(lead, func(when string) string { return "remind me " + when + " to " + title })

@@ -93,7 +93,7 @@ func refuseQuestion(w *intentDraft) (plan, bool) {
 	}
 	if has("own") || has("open-references") {
 		p.say = w.g.replyText("question-unclear", "{words}", quoteText(w.s.text))
-		p.unanswered = w.g.replyText("not-told", "{words}", quoteText(w.s.text))
+		p.unanswered = w.g.denyAnswer(w.s.text)
 	}
 	return p, true
 }

@@ -304,7 +304,7 @@ func askPerson(w *intentDraft) (plan, bool) {
 		}
 		return facts
 	}
-	p.unanswered = w.g.replyText("not-told", "{words}", quoteText(w.s.text))
+	p.unanswered = w.g.denyAnswer(w.s.text)
 	return p, true
 }
 

@@ -228,6 +228,9 @@ func tellUnits(w *intentDraft) (plan, bool) {
 	if !ok || !okA || !okB {
 		return noPlan()
 	}
+	if km, ok := w.g.findUnit("km"); ok && strings.EqualFold(name, "k") && b.dimension == km.dimension { // "5k in miles"
+		a = km
+	}
 	if a.dimension != b.dimension {
 		return planReply("I cannot convert " + a.name + " to " + b.name + ".")
 	}

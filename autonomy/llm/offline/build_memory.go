@@ -176,7 +176,7 @@ func askMemory(w *intentDraft) (plan, bool) {
 	p, _ := planCall("recall", argsOf("query", query))
 	q := w.factQuestionOf()
 	p.pick = func(facts []string) []string { return q.selectAnswers(facts, w.g) }
-	p.unanswered = w.g.replyText("not-told", "{words}", quoteText(w.s.text))
+	p.unanswered = w.g.denyAnswer(w.s.text)
 	return p, true
 }
 
@@ -343,4 +343,16 @@ func searchAll(w *intentDraft) (plan, bool) {
 		return planRefusal(w.g.replyText("no-web"))
 	}
 	return planCall("search_knowledge", argsOf("query", query))
+}
+
+// denyAnswer returns the reply to a question without an answer. In a conversation that mentioned a record or offered one,
+// it does not claim that the user said nothing about it.
+func (g *grammar) denyAnswer(question string) string {
+	title := "not-told"
+	for n := range remembered {
+		if x, ok := g.talk.exchangeAgo(n); ok && (len(x.acts) > 0 || strings.HasSuffix(x.reply, "?")) {
+			title = "not-found"
+		}
+	}
+	return g.replyText(title, "{words}", quoteText(question))
 }

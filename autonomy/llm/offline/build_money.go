@@ -90,6 +90,10 @@ func addExpense(w *intentDraft) (plan, bool) {
 		case name == "tail":
 			b.parseDetails("on " + d.text)
 		default:
+			verb, rest, more := strings.Cut(d.text, " ")
+			if _, past := w.g.baseForm(strings.ToLower(verb)); past && more && name == "few_what" { // "took the bus, 2.80"
+				d.text = rest
+			}
 			b.parseDetails(d.text)
 		}
 	}
@@ -110,6 +114,10 @@ func addExpense(w *intentDraft) (plan, bool) {
 	}
 	if w.s.hasWordOf(0, len(w.s.tokens), "sum-words") || w.hasSlot("bare") && c.currency == "" && !strings.ContainsAny(w.slotNorm("amount"), ".,") { // "20 pounds plus 5 pounds", "bought milk 2"
 		return noPlan()
+	}
+	unpaid := func(word string) bool { return w.g.lex.containsWord("unpaid-words", strings.Trim(word, ".,!")) }
+	if slices.ContainsFunc(strings.Fields(strings.ToLower(w.s.text)), unpaid) && !w.moneyWords() && !w.hasKeyword("came") { // "electric bill 214.37 due on the 15th"
+		return planQuestion("Have you paid that already? Then say \"spent ... on ...\". For a bill to pay, say \"remind me on ... to pay ...\".", nil)
 	}
 	if short, ok := w.withoutToo(b.category); ok {
 		if it, task := w.g.talk.focusItem(); task && it.kind == "task" && w.hasKeyword("add") {

@@ -62,6 +62,12 @@ func addReminder(w *intentDraft) (plan, bool) {
 	d := w.slotDetails("text", false)
 	d.times = append(w.allSpans(), d.times...)
 	d.text = w.reminderText(d.text)
+	if rest, ok := cutAnyPrefix(d.text, "remind me to ", "remind me about ", "remind me of ", "remind me that "); ok { // "don't forget to remind me to call mum"
+		d.text = rest
+	}
+	if w.hasKeyword("timer") && parsesAsFigure(d.text) { // "timer 1h 20"
+		return planQuestion("How long should the timer run?", fillBetween("set a timer for", ""))
+	}
 	if w.hasKeyword("wake") || w.hasKeyword("wake-up") || w.hasSlot("wake") {
 		d.times = w.inTheMorning(d.times)
 		if w.isUnlikelyAfternoon(d.times) {

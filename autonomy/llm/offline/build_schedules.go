@@ -241,7 +241,11 @@ func offerEvent(w *intentDraft) (plan, bool) {
 	if err != nil || t.every != "" || t.vague || t.clock && !t.at.After(w.s.now) || tail == "" && !(w.hasKeyword("is") || w.hasKeyword("are")) || tail == "" && !t.clock || len(w.s.timesInside(at.to, len(w.s.tokens))) > 0 {
 		return noPlan()
 	}
-	name := w.eventName(w.s.originalText(c.from, min(c.to, at.from)))
+	end := min(c.to, at.from)
+	for end > c.from+1 && w.g.lex.containsWord("anchor-verbs", w.s.tokens[end-1].norm) { // "my flight is at 6:40 from Luton"
+		end--
+	}
+	name := w.eventName(w.s.originalText(c.from, end))
 	if at.to < len(w.s.tokens) && w.s.tokens[at.to].kind == punct { // "haircut on Saturday at 11, costs about 35"
 		next := w.s.firstWord(at.to)
 		if p := w.planInner(tail); p.intent != nil && p.intent.rank >= 0 && p.outcome != unknown || w.g.lex.containsWord("joints", next) || w.g.lex.containsWord("commands", next) || w.g.lex.containsWord("record-verbs", next) || w.g.lex.containsWord("questions", next) || w.g.lex.containsWord("negations", next) {
@@ -250,7 +254,7 @@ func offerEvent(w *intentDraft) (plan, bool) {
 		name += ","
 	}
 	text := strings.TrimSpace(name + " " + tail)
-	if w.s.hasWordOf(at.to, len(w.s.tokens), "hob-words") {
+	if w.s.hasWordOf(at.to, len(w.s.tokens), "hob-words", "commands") {
 		return noPlan()
 	}
 	phrase := at.span.originalPhrase()

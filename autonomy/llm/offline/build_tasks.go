@@ -61,12 +61,18 @@ func addTask(w *intentDraft) (plan, bool) {
 	if w.g.containsOnly("getting-up", d.text) {
 		d.times = w.inTheMorning(d.times)
 	}
+	if c, ok := w.captureOf("title"); ok && w.hasSlot("open") && c.to-c.from < 6 && w.s.hasWordOf(c.from+1, c.to, "negations") { // "add eggs not milk to the list"
+		return planQuestion("I am not sure how to read “not” in that. What should I add?", fillBetween("add", "to my list"))
+	}
 	if w.hasSlot("open") && len(d.times) == 0 {
 		if p, ok := w.addToOpenList(); ok {
 			return p, true
 		}
 	}
 	pieces := w.separateTasks(d.text)
+	if all := w.g.splitEnumeration(d.text); len(pieces) == 0 && len(all) > 2 && strings.Contains(d.text, ",") && !slices.ContainsFunc(all, func(piece string) bool { return !w.startsWithVerb(piece) }) {
+		return planQuestion("I see several tasks in that, so I added none. What is the first one?", fillBetween("add a task to", ""))
+	}
 	if len(pieces) > 1 && len(d.inner) > 0 {
 		return w.addEach(pieces, d)
 	}
@@ -103,6 +109,12 @@ func (w *intentDraft) planNeed() (plan, bool) {
 		return plan{}, false
 	}
 	switch verb = strings.ToLower(verb); {
+	case (verb == "remember" || verb == "note") && !strings.HasPrefix(strings.ToLower(rest), "to "): // "need to remember that the key is under the pot"
+		p := w.planInner(w.slotString("title"))
+		if p.outcome == unknown {
+			p = plan{}
+		}
+		return p, true
 	case w.namesHob("title"): // "I need to ask you ..."
 		return plan{}, true
 	case w.g.lex.containsWord("setting-verbs", verb) && strings.HasSuffix(w.slotNorm("title"), " list"):

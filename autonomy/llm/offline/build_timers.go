@@ -15,7 +15,7 @@ import (
 
 // timerTime parses "10 minute" in "a 10 minute timer", and the name in "10 minutes for the pasta".
 func (w *intentDraft) timerTime(c capture) ([]*span, string) {
-	s := w.g.parseSentence("in "+w.s.originalText(c.from, c.to), w.s.now)
+	s := w.g.parseSentence("in "+hoursMinutes.ReplaceAllString(w.s.originalText(c.from, c.to), "$1 hours and $2 minutes"), w.s.now)
 	if len(s.spans) != 1 || s.spans[0].from > 1 {
 		return nil, ""
 	}
@@ -30,6 +30,9 @@ func (w *intentDraft) timerTime(c capture) ([]*span, string) {
 	}
 	return s.allTimes(), name
 }
+
+// hoursMinutes matches "1h 20" and "1 hour 20".
+var hoursMinutes = lazyregexp.New(`(?i)^(\d+) ?h(?:rs?|ours?)? (?:and )?(\d+)$`)
 
 // askUnit asks for the unit of a length of time: "set a timer for 10".
 func (w *intentDraft) askUnit(wish, figure string) (plan, bool) {
@@ -289,14 +292,18 @@ func timeLeft(w *intentDraft) (plan, bool) {
 func (w *intentDraft) timerWith(it item, minutes int) (string, bool) {
 	x, _ := w.g.talk.exchangeAgo(0)
 	m := timerMinutes.FindStringSubmatch(strings.ToLower(x.own))
+	for n := 1; n < recent && len(x.acts) == 0; n++ { // a question may be between
+		x, _ = w.g.talk.exchangeAgo(n)
+		m = timerMinutes.FindStringSubmatch(strings.ToLower(x.own))
+	}
 	if m == nil || it.made == nil || it.made.tool != "create_reminder" {
 		return "", false
 	}
-	old, _ := strconv.Atoi(m[1] + m[2])
+	old, _ := strconv.Atoi(m[1] + m[2] + m[3])
 	at, err := time.Parse(time.RFC3339, it.made.stringArg("at"))
 	at = at.Add(time.Duration(minutes-old) * time.Minute)
 	return at.Format(time.RFC3339), err == nil && at.After(w.s.now)
 }
 
 // timerMinutes matches the only length of a timer.
-var timerMinutes = lazyregexp.New(`^[^0-9]*timer[^0-9]*([0-9]+)[ -]?min[a-z]*[^0-9]*$|^[^0-9]*?([0-9]+)[ -]?min[a-z]* timer[^0-9]*$`)
+var timerMinutes = lazyregexp.New(`^[^0-9]*timer[^0-9]*([0-9]+)[ -]?min[a-z]*[^0-9]*$|^[^0-9]*?([0-9]+)[ -]?min[a-z]* timer[^0-9]*$|^[^0-9]*\bin ([0-9]+)[ -]?min[a-z]*\b[^0-9]*$`)

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -36,6 +37,9 @@ func (g *grammar) planWithoutReason(s *sentence, depth int) (plan, bool) {
 			request, from, to = tail, 0, i
 		}
 		if !g.isReason(s, from, to) {
+			if p, ok := g.planWithLabel(s, i, next, depth); ok {
+				return p, true
+			}
 			continue
 		}
 		asked := g.parseSentence(request, s.now)
@@ -49,6 +53,32 @@ func (g *grammar) planWithoutReason(s *sentence, depth int) (plan, bool) {
 		}
 	}
 	return noPlan()
+}
+
+// planWithLabel plans "set a timer for 25 minutes, glue on the tub": an alarm, a timer or a wake-up call and what it is
+// for.
+func (g *grammar) planWithLabel(s *sentence, i, next, depth int) (plan, bool) {
+	label := s.originalText(next, len(s.tokens))
+	first := s.firstWord(next)
+	if s.tokens[i].norm != "," || len(strings.Fields(label)) > 5 || len(s.timesInside(next, len(s.tokens))) > 0 || strings.ContainsAny(label, "0123456789?,") ||
+		g.lex.containsWord("commands", first) || g.lex.containsWord("questions", first) || g.lex.containsWord("telling-verbs", first) || g.lex.containsWord("setting-verbs", first) || s.hasWordOf(next, len(s.tokens), "no-reasons", "negations") {
+		return noPlan()
+	}
+	p := g.planSingle(g.parseSentence(s.text[s.tokens[0].start:s.tokens[i-1].end], s.now), depth, false)
+	if p.outcome != act || p.question != nil || len(p.calls) != 1 || p.calls[0].name != "create_reminder" {
+		return noPlan()
+	}
+	text, _ := p.calls[0].args["text"].(string)
+	if _, plain := g.lex.meaningOf("plain-reminders", text); !plain {
+		return noPlan()
+	}
+	if text == "wake up" {
+		label = text + ": " + label
+	}
+	args := maps.Clone(p.calls[0].args)
+	args["text"] = label
+	p.calls = []call{{"create_reminder", args}}
+	return p, true
 }
 
 // createsRecord reports whether a plan creates a record.

@@ -41,6 +41,7 @@ func followBuilders() map[string]builder {
 		"follow.unspend":  followUnspend,
 		"follow.end":      followEnd,
 		"follow.also":     followAlso,
+		"follow.ending":   followEnding,
 		"follow.resume":   func(w *intentDraft) (plan, bool) { return planReply(w.g.replyText("nothing-open")) },
 	}
 }

@@ -165,3 +165,17 @@ func followAlso(w *intentDraft) (plan, bool) {
 	}
 	return w.offerAgain(offer{text, []map[string]any{argsOf("at", at)}})
 }
+
+// followEnding handles "no, it ends 413": it replaces the last digits of the number in the fact that was stored last.
+func followEnding(w *intentDraft) (plan, bool) {
+	it, ok := w.g.talk.focusItem()
+	end := w.slotString("number")
+	if !ok || it.kind != "fact" || !w.noLead() || w.isQuestion() || strings.Trim(end, "0123456789") != "" {
+		return noPlan()
+	}
+	was := strings.TrimRight(it.ref, ". ")
+	if cut := len(was) - len(end); cut > 0 && strings.Trim(was[cut-1:], "0123456789") == "" {
+		return w.redoLast(it, argsOf("text", was[:cut]+end))
+	}
+	return noPlan()
+}

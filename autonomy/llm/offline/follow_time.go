@@ -424,6 +424,9 @@ func followWhen(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	return w.changeEach(func(it item) (plan, bool) {
+		if it.kind == "task" && w.hasKeyword("remind") { // "remind me about it at 9" sets a reminder beside the task
+			return w.reminderCall(textDetails{text: it.ref, times: []*span{c.span}})
+		}
 		p, ok := w.askWhichWeek(it, t, func(t timing) plan {
 			p, _ := w.moveItem(it, t)
 			p.accounted = true

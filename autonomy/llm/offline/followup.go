@@ -81,7 +81,7 @@ func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
 	if p, ok := g.amendQuestion(q, text, now); ok {
 		return p
 	}
-	if p := g.planSingle(g.parseSentence(text, now), 0, false); p.intent != nil && p.intent.name == "follow.resume" { // "what did you ask?"
+	if p := g.planSingle(g.parseSentence(text, now), 0, false); p.intent != nil && p.intent.name == "follow.resume" || q.offer != nil && g.talk.onlyAsked() && g.asksWhen(text, now) { // "what did you ask?"
 		return plan{outcome: ask, question: q}
 	}
 	alone := g.inDialogue(nil)
@@ -137,6 +137,14 @@ func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
 		return plan{outcome: ask, say: q.lang.replyText("no-answer", "{words}", quoteText(text)), question: q, lang: q.lang}
 	}
 	return plan{outcome: ask, say: "I cannot use " + quoteText(text) + " as an answer to that.", question: q}
+}
+
+// asksWhen reports whether a message asks for the time in the last reply.
+func (g *grammar) asksWhen(text string, now time.Time) bool {
+	for _, r := range g.allReadings(g.parseSentence(text, now), false) {
+		return r.intent.name == "follow.ask_when"
+	}
+	return false
 }
 
 // chooseOption returns the plan of the numbered choice that text names.

@@ -170,7 +170,11 @@ func (w *intentDraft) offerAgain(o offer) (plan, bool) {
 // addLead handles "and add a reminder an hour before". If the reminder is not additional, it
 // replaces the offered reminder, and its text contains the time of the event.
 func (w *intentDraft) addLead(o offer, slots map[string]capture) (plan, bool) {
-	by, ok := w.durationOf(w.s.originalText(slots["lead"].from, slots["lead"].to))
+	lead := w.s.originalText(slots["lead"].from, slots["lead"].to)
+	if a, known := w.parseLead(lead); known && (a.part != "" || a.days > 0) { // "the evening before", "the day before"
+		return w.addDayLead(o, a, slots)
+	}
+	by, ok := w.durationOf(lead)
 	old, clock, day := w.itemTime(offeredItem(o.times[0]))
 	if !ok || by <= 0 || len(o.times) > 1 || !clock || !day {
 		return noPlan()
@@ -185,6 +189,27 @@ func (w *intentDraft) addLead(o offer, slots map[string]capture) (plan, bool) {
 		return w.offerAgain(offer{o.text, []map[string]any{early, o.times[0]}})
 	}
 	return w.offerAgain(offer{o.text + " (" + old.Format("15:04") + ")", []map[string]any{early}})
+}
+
+// addDayLead handles "the evening before" and "two days before". Days before the event keep its time of day.
+func (w *intentDraft) addDayLead(o offer, a anchor, slots map[string]capture) (plan, bool) {
+	at, clock, day := w.itemTime(offeredItem(o.times[0]))
+	if len(o.times) > 1 || !clock || !day || offeredEvent.MatchString(o.text) {
+		return noPlan()
+	}
+	early := at.AddDate(0, 0, -a.days)
+	if a.part != "" {
+		m, err := dateparse.Parse(at.AddDate(0, 0, -1).Format("2 January 2006")+" in the "+a.part, w.s.now)
+		if err != nil || !m.HasClock {
+			return noPlan()
+		}
+		early = m.Time
+	}
+	args := argsOf("at", early.Format(time.RFC3339))
+	if _, more := slots["more"]; more {
+		return w.offerAgain(offer{o.text, []map[string]any{args, o.times[0]}})
+	}
+	return w.offerAgain(offer{o.text + " (" + at.Format("2 January, 15:04") + ")", []map[string]any{args}})
 }
 
 // offeredEvent matches the text of an offered reminder that precedes its event.

@@ -69,7 +69,13 @@ func (w *intentDraft) isTaskText(text string) bool {
 
 // refersBack reports whether a text contains a word such as "it".
 func (w *intentDraft) refersBack(text string) bool {
-	return slices.ContainsFunc(strings.Fields(strings.ToLower(text)), func(f string) bool { return w.g.lex.containsWord("back-references", strings.Trim(f, ".,!")) })
+	named := false // "send Mrs Lunt her bill"
+	return slices.ContainsFunc(strings.Fields(text), func(f string) bool {
+		lower := strings.ToLower(strings.Trim(f, ".,!"))
+		back := w.g.lex.containsWord("back-references", lower) && !(named && (lower == "her" || lower == "his" || lower == "him" || lower == "their"))
+		named = named || f != strings.ToLower(f) && f != firstField(text)
+		return back
+	})
 }
 
 // addEach adds several tasks if some of them have their own time.

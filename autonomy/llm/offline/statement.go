@@ -47,6 +47,9 @@ func (w *intentDraft) dateDays(text string) string {
 	for _, sp := range slices.Backward(s.allTimes()) {
 		m := sp.match
 		relative := slices.ContainsFunc(strings.Fields(strings.ToLower(m.Text)), func(f string) bool { return w.g.lex.containsWord("relative-days", f) })
+		if m.Moment != nil && m.Moment.HasClock && isBareClock(m.Text, w.s.now) { // "at 8 in the morning" is no day
+			continue
+		}
 		if m.Moment == nil || m.Moment.Grain > dateparse.Day || m.Period != nil && m.Moment.HasClock || !relative {
 			continue
 		}
@@ -87,7 +90,7 @@ func (w *intentDraft) separateFacts(text string) []string {
 		if named, ok := replacePronoun(w.g, full, who); ok && who != "" {
 			full, replaced = named, true
 		} else if rest, ok := strings.CutPrefix(full, t.Subject.Text+" "); ok && who != "" && t.Subject.Role == role && !strings.Contains(text, full) {
-			full, replaced = who+" "+rest, true // package triples inserted the subject of the previous fact
+			full, replaced = who+" "+withVerb(w.g, text, rest), true // package triples inserted the subject of the previous fact
 		}
 		if !slices.Contains(out, full) {
 			out = append(out, full)
@@ -100,6 +103,19 @@ func (w *intentDraft) separateFacts(text string) []string {
 		return []string{text}
 	}
 	return out
+}
+
+// withVerb returns the rest of a fact with the "is" of "she's" before it.
+func withVerb(g *grammar, text, rest string) string {
+	head, _, ok := strings.Cut(text, " "+rest)
+	words := strings.Fields(strings.ToLower(strings.ReplaceAll(head, "’", "'")))
+	if !ok || len(words) == 0 {
+		return rest
+	}
+	if verb, _ := g.lex.meaningOf("person-pronouns", words[len(words)-1]); verb == "is" {
+		return "is " + rest
+	}
+	return rest
 }
 
 // subjectPhrase returns the person or animal that a statement is about, with the name if it is known: "my

@@ -235,6 +235,18 @@ func (w *intentDraft) completeChoice(choices []string, complete func(string) str
 				return complete(found[0]), true
 			}
 		}
+		if m, err := dateparse.Parse(plain, w.s.now); err == nil && len(plain) > 5 && !strings.ContainsAny(plain, "0123456789") { // "tomorrow morning"
+			var found []string
+			for _, c := range choices {
+				if n, err := dateparse.Parse(c, w.s.now); err == nil && n.HasClock && sameDay(n.Time, m.Time) && (!m.HasClock || (n.Time.Hour() < 12) == (m.Time.Hour() < 12)) {
+					found = append(found, c)
+				}
+			}
+			if len(found) == 1 {
+				return complete(found[0]), true
+			}
+			return "", false
+		}
 		for i, word := range []string{"first", "second", "third"} {
 			if i < len(choices) && (plain == word || plain == "the "+word || plain == "the "+word+" one") {
 				return complete(choices[i]), true

@@ -186,6 +186,9 @@ func (sp *splitter) splitRequests(s *sentence, whole plan) (plan, bool) {
 				p.intent = left.intent
 				return p, true
 			}
+			if right.intent.isReminder() && right.outcome == ask && left.isFact() && len(before.allTimes()) > 0 { // "my tablets are at 8 and at 20, remind me both times"
+				return right, true
+			}
 			if left.isUnnamedExpense() && right.isExpense() { // "spent 3 and 4 on coffee"
 				p, _ := planQuestion("I am not sure what "+quoteText(before.originalText(0, len(before.tokens)))+" was for, so I logged nothing. Can you send one expense at a time?", nil)
 				p.intent = left.intent
@@ -209,6 +212,11 @@ func (p plan) removesRecord() bool {
 // isExpense reports whether a plan only logs expenses.
 func (p plan) isExpense() bool {
 	return len(p.calls) > 0 && !slices.ContainsFunc(p.calls, func(c call) bool { return c.name != "log_expense" })
+}
+
+// isFact reports whether a plan only stores a fact.
+func (p plan) isFact() bool {
+	return len(p.calls) > 0 && !slices.ContainsFunc(p.calls, func(c call) bool { return c.name != "remember" })
 }
 
 // isUnnamedExpense reports whether a plan only logs expenses without a purpose and a payee.
