@@ -16,7 +16,7 @@ GOLANGCI   := v2.15.0
 NFPM       := v2.44.2
 SYSTEMS    := linux darwin windows
 
-.PHONY: build run smoke test test-unraced test-virtual test-long check fuzz bench bench-compare fleet-test eval dist wine clean lint-tools
+.PHONY: build run smoke test test-unraced test-virtual test-postgres test-long check fuzz bench bench-compare fleet-test eval dist wine clean lint-tools
 
 build: ## the program, static and stripped: bin/hob
 	CGO_ENABLED=0 $(GO) build -trimpath $(GCFLAGS) -ldflags "$(LDFLAGS)" -o bin/ ./cmd/hob
@@ -59,6 +59,7 @@ test: ## every test, shuffled, with the race detector where there is a C compile
 	@test -n "$(RACE)" || echo "No C compiler: testing without the race detector."
 	$(if $(RACE),$(RACED),$(PLAIN)) $$({ sh .ci/sequential; $(GO) list $(UNRACED); $(GO) list ./...; } | sort | uniq -u)
 	@$(MAKE) --no-print-directory -j2 test-unraced test-virtual
+	@$(MAKE) --no-print-directory test-postgres
 
 # The processes of test-unraced wait for each other half of the time, and test-virtual calculates.
 test-unraced:
@@ -67,6 +68,10 @@ test-unraced:
 test-virtual:
 	$(if $(RACE),$(PLAIN) -p 1 -run 'TestScenarios|TestFaults|TestGoldenRequests|TestMessageFlow|TestPromptCost|TestVirtualYear' ./cmd/hob/internal/app ./watchers)
 	$(PLAIN) -tags rego ./autonomy/guard/rules
+
+# The tables with the richest SQL. All packages: HOB_TEST_STORE=postgres go test ./autonomy/... ./knowledge/...
+test-postgres:
+	$(if $(shell command -v initdb || ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null),HOB_TEST_STORE=postgres $(PLAIN) -short $(patsubst %,./autonomy/%,bus dispatch undo guard/pairing),@echo "No PostgreSQL: its tests are skipped.")
 
 test-long: ## the whole adversary, 500 kills, years, long fuzzing; writes docs/reports (PARTS="crash fuzz" chooses)
 	@sh .ci/long

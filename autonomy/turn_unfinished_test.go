@@ -10,6 +10,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/llm/llmtest"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 )
 
 // An event whose end can never be written is tried only three times, because each attempt calls a
@@ -34,6 +35,7 @@ func TestTurn_IsDeadWhenItsEndCannotBeWritten(t *testing.T) {
 
 // While the disk is full, no event is lost and no attempt is counted, however long that lasts.
 func TestTurn_WaitsWhileTheDiskIsFull(t *testing.T) {
+	storetest.FileOnly(t, "the test limits the size of the file")
 	synctest.Test(t, func(t *testing.T) {
 		m := llmtest.NewScripted(llmtest.Options{Otherwise: &llmtest.Answer{Text: strings.Repeat("a long answer ", 10_000)}})
 		e := start(t, setup{model: m})

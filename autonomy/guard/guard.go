@@ -24,6 +24,7 @@ import (
 
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/lease"
 	"hob/platform/store/tombstone"
 	"hob/platform/text/redact"
 	"hob/tools"
@@ -163,7 +164,10 @@ type Options struct {
 	// Tombstones is the file of revocations and erasures, which no backup contains; see package
 	// tombstone. "" disables it. It needs AuditKey.
 	Tombstones string
-	Log        *slog.Logger // nil discards all messages
+	// Lease is the membership of this process in a fleet, whose other instances also answer approval
+	// requests. Nil means that this is the only process.
+	Lease *lease.Member
+	Log   *slog.Logger // nil discards all messages
 }
 
 // Guard decides on tool calls. Its methods may be called concurrently.
@@ -199,7 +203,9 @@ func New(db *store.Store, opt Options) (*Guard, error) {
 	if opt.Zone == nil {
 		opt.Zone = func() *time.Location { return time.UTC }
 	}
-	return &Guard{db: db, opt: opt}, nil
+	g := &Guard{db: db, opt: opt}
+	opt.Lease.Follow(func() { g.notifyWaiters("") })
+	return g, nil
 }
 
 // Level returns the configured autonomy level.

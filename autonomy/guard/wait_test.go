@@ -3,11 +3,15 @@ package guard_test
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"hob/autonomy/guard"
+	"hob/platform/provenance/origins"
 	"hob/platform/store"
+	"hob/platform/store/lease"
+	"hob/platform/store/storetest"
 )
 
 func TestWait(t *testing.T) {
@@ -85,5 +89,43 @@ func TestWait_EndsWithItsContext(t *testing.T) {
 	}
 	if _, err := f.Wait(t.Context(), "nobody"); !errors.Is(err, guard.ErrNoApproval) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// An answer that another instance receives wakes the turn that waits on this one.
+func TestWait_EndsWhenAnotherInstanceReceivesTheAnswer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "hob.db")
+	open := func(name string) *fixture {
+		db, err := storetest.Open(t.Context(), path, []store.MigrationSet{lease.Migrations(), guard.Migrations(), origins.Migrations()}, store.Options{})
+		fatal(t, err)
+		m, err := lease.Open(t.Context(), lease.Options{Store: db, Shared: true, Instance: name, Home: name})
+		fatal(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		f := &fixture{t: t, store: db}
+		f.restart(guard.Options{Lease: m})
+		go func() { ended <- m.Run(ctx) }()
+		t.Cleanup(func() {
+			stop()
+			fatal(t, <-ended)
+			m.Leave()
+			fatal(t, db.Close())
+		})
+		return f
+	}
+	here, there := open("here"), open("there")
+	a := here.ask(request("call", `{}`))
+	got := make(chan guard.Approval, 1)
+	go func() {
+		a, err := here.Wait(t.Context(), a.ID)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- a
+	}()
+	_, err := there.answer(a.ID, guard.Answer{By: "api"})
+	fatal(t, err)
+	if a := <-got; a.State != guard.Denied {
+		t.Errorf("Wait = %s, want denied", a.State)
 	}
 }

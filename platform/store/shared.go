@@ -271,6 +271,9 @@ func (s *Store) watchServer(ctx context.Context) {
 	p := s.shared
 	for {
 		pause := p.lease / 3
+		if p.heard == nil {
+			pause = 10 * time.Minute // the time may be virtual
+		}
 		if p.away.Load() != nil {
 			pause = min(pause, time.Second)
 		}

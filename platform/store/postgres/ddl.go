@@ -88,7 +88,7 @@ func triggerFunction(trigger string) string { return "trigger_" + trigger }
 // statements END to a function and a trigger.
 func translateTrigger(ts tokens) ([]statement, error) {
 	begin := slices.IndexFunc(ts, func(t token) bool { return t.isWord("BEGIN") })
-	if begin < 0 || !ts[len(ts)-1].isWord("END") {
+	if begin < 3 || begin == len(ts)-1 || !ts[len(ts)-1].isWord("END") {
 		return nil, errors.New("CREATE TRIGGER without a body")
 	}
 	name, head := ts.tokenAt(2).text, ts[3:begin]

@@ -131,6 +131,9 @@ func translateInsert(ts tokens) (end string, _ tokens, err error) {
 	if i < 0 || !ts.tokenAt(i+1).isWord("OR") {
 		return "", ts, nil
 	}
+	if i+2 >= len(ts) {
+		return "", nil, errors.New("INSERT OR without an action")
+	}
 	how := strings.ToUpper(ts.tokenAt(i + 2).text)
 	ts = slices.Delete(ts, i+1, i+3)
 	switch how {
@@ -171,7 +174,7 @@ func translateInsert(ts tokens) (end string, _ tokens, err error) {
 func translateWord(ts tokens, i int) (tokens, error) {
 	switch word := strings.ToUpper(ts[i].text); word {
 	case "INDEXED":
-		if ts.tokenAt(i + 1).isWord("BY") {
+		if ts.tokenAt(i+1).isWord("BY") && i+2 < len(ts) {
 			return slices.Delete(ts, i, i+3), nil
 		}
 	case "COLLATE":

@@ -43,7 +43,7 @@ func TestTranslate(t *testing.T) {
 }
 
 func TestTranslate_RefusesWhatItCannotExpress(t *testing.T) {
-	for _, in := range []string{`UPDATE OR IGNORE t SET a = 1`, `INSERT OR REPLACE INTO t VALUES (1)`, `INSERT OR ABORT INTO t (a) VALUES (1)`, `SELECT 'open`} {
+	for _, in := range []string{`UPDATE OR IGNORE t SET a = 1`, `INSERT OR REPLACE INTO t VALUES (1)`, `INSERT OR ABORT INTO t (a) VALUES (1)`, `SELECT 'open`, `INSERT OR`, `CREATE TRIGGER BEGIN END`} {
 		if got, err := translateScript(in); err == nil {
 			t.Errorf("translateScript(%q) = %v, want an error", in, got)
 		}
@@ -53,6 +53,7 @@ func TestTranslate_RefusesWhatItCannotExpress(t *testing.T) {
 func FuzzTranslate(f *testing.F) {
 	f.Add(`INSERT OR REPLACE INTO t (a) SELECT CAST(x AS TEXT) FROM (SELECT ? COLLATE NOCASE) CROSS JOIN y ON 1 LIMIT ?`)
 	f.Add(`CREATE TABLE t (a INTEGER PRIMARY KEY AUTOINCREMENT); CREATE TRIGGER x AFTER DELETE ON t WHEN 1 BEGIN SELECT RAISE(ABORT, 'x'); END; DROP TABLE t`)
+	f.Add(`CREATE TRIGGER BEGIN END; INSERT OR; SELECT 1 INDEXED BY`)
 	f.Add(`ALTER TABLE a RENAME TO b; DROP TRIGGER t; a IS NOT`)
 	f.Fuzz(func(_ *testing.T, q string) { _, _ = translateScript(q) })
 }

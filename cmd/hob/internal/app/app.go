@@ -222,7 +222,7 @@ func (d *App) openGuard(ctx context.Context) error {
 	if d.guard, err = guard.New(d.store, guard.Options{
 		Level: guard.Level(c.Autonomy.Level), Hosts: c.Network.AllowHosts, Research: c.Network.Research, Recipients: c.Autonomy.Recipients, Secrets: d.redact,
 		Rules: own, Zone: d.zone,
-		AuditKey: key, Anchor: d.opt.Paths.AuditAnchorFile(), Tombstones: d.opt.Paths.TombstoneFile(), Log: d.opt.Log,
+		AuditKey: key, Anchor: d.opt.Paths.AuditAnchorFile(), Tombstones: d.opt.Paths.TombstoneFile(), Lease: d.lease, Log: d.opt.Log,
 	}); err != nil {
 		return err
 	}
