@@ -9,10 +9,12 @@
 package bus
 
 import (
+	"log/slog"
 	"time"
 
 	"github.com/google/uuid"
 
+	"hob/channels"
 	"hob/platform/store"
 	"hob/platform/store/lease"
 )
@@ -48,6 +50,9 @@ type Options struct {
 	// Lease is the membership of this process in a fleet that shares the database. Nil means that
 	// this is the only process.
 	Lease *lease.Member
+	// Spool contains the copies of outgoing files. Required in a fleet.
+	Spool *channels.Spool
+	Log   *slog.Logger // nil discards all messages
 }
 
 // Bus combines the inbox, outbox, ledger and feed over one store. The methods of its parts may be
@@ -64,6 +69,8 @@ type Bus struct {
 	Pause *Pause
 	// Hold keeps restored events and messages until the owner releases them.
 	Hold *Hold
+	// Files shares the files of messages in a fleet.
+	Files *SharedFiles
 	// Lease is the membership of this process in a fleet; see Options.Lease.
 	Lease *lease.Member
 }
@@ -85,11 +92,15 @@ func New(db *store.Store, opt Options) *Bus {
 	if opt.Lost == nil {
 		opt.Lost = func(*store.Tx, Delivery) (bool, error) { return false, nil }
 	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
 	feed := newFeed(opt.Now)
-	inbox := &Inbox{db: db, now: opt.Now, lease: opt.Lease, wake: make(chan struct{}, 1), waiters: map[string][]chan struct{}{}, served: map[string]uint64{}, route: opt.Route}
+	files := &SharedFiles{db: db, lease: opt.Lease, now: opt.Now, spool: opt.Spool, log: opt.Log, seen: -1}
+	inbox := &Inbox{db: db, files: files, now: opt.Now, lease: opt.Lease, wake: make(chan struct{}, 1), waiters: map[string][]chan struct{}{}, served: map[string]uint64{}, route: opt.Route}
 	sends := &ScheduledSends{db: db, now: opt.Now, clean: opt.Redact, wake: make(chan struct{}, 1)}
 	outbox := &Outbox{
-		db: db, now: opt.Now, feed: feed, filter: opt.NoticeFilter, lost: opt.Lost, clean: opt.Redact, route: opt.Route, signals: map[string]chan struct{}{},
+		db: db, files: files, now: opt.Now, feed: feed, filter: opt.NoticeFilter, lost: opt.Lost, clean: opt.Redact, route: opt.Route, signals: map[string]chan struct{}{},
 	}
 	opt.Lease.Follow(func() {
 		inbox.SignalWork()
@@ -103,6 +114,7 @@ func New(db *store.Store, opt Options) *Bus {
 		Ledger:    &Ledger{db: db, now: opt.Now, clean: opt.Redact},
 		Scheduled: sends,
 		Feed:      feed,
+		Files:     files,
 		Owner:     &OwnerMessages{db: db},
 		Pause:     &Pause{db: db, now: opt.Now, inbox: inbox, feed: feed},
 		Hold:      &Hold{db: db, now: opt.Now, inbox: inbox, outbox: outbox, sends: sends, feed: feed},
@@ -112,7 +124,7 @@ func New(db *store.Store, opt Options) *Bus {
 
 // Migrations returns the package's tables.
 func Migrations() store.MigrationSet {
-	return store.MigrationSet{Owner: "bus", Steps: []string{schema1, schema2, schemaLinks, schemaUndone, schemaPause, schemaKept, schemaChannels, schemaShown, schemaScheduled, schemaHold, schemaRunning, schemaSignals, schemaClaims}}
+	return store.MigrationSet{Owner: "bus", Steps: []string{schema1, schema2, schemaLinks, schemaUndone, schemaPause, schemaKept, schemaChannels, schemaShown, schemaScheduled, schemaHold, schemaRunning, schemaSignals, schemaClaims, schemaFiles}}
 }
 
 const schema1 = `

@@ -34,6 +34,9 @@ func (in *Inbox) claimDue(ctx context.Context, n int, now time.Time) (events []E
 	if err != nil || len(some) == 0 {
 		return nil, next, err
 	}
+	if err := in.files.CatchUp(ctx); err != nil {
+		return nil, next, err
+	}
 	err = in.db.Write(ctx, func(tx *store.Tx) error {
 		events = events[:0]
 		epoch := in.lease.Epoch()

@@ -35,8 +35,8 @@ func (b *Bus) Eraser() erase.Eraser {
 				Whole: map[string]any{"args": []byte(`{}`), "frozen": nil, "exact": "", "what": erase.Mark, "error": ""},
 			},
 		},
-		Custom:  []string{"inbox_joined"},
-		Besides: []string{"restore_hold"},
+		Custom:  []string{"inbox_joined", "shared_files"},
+		Besides: []string{"restore_hold", "shared_files_seen"},
 		// The live feed buffers some events for readers that reconnect.
 		Files: func(_ context.Context, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
 			b.Feed.eraseEvents(e, s)
@@ -49,6 +49,9 @@ func (b *Bus) Eraser() erase.Eraser {
 // repeats the old key is then treated as new. An action whose undo data contains the erased text
 // can no longer be undone, because the undo would restore the text.
 func eraseKeysTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
+	if err := eraseFilesTx(tx); err != nil {
+		return n, err
+	}
 	for query, change := range map[string]string{
 		`SELECT id, key FROM inbox WHERE key IS NOT NULL`:         `UPDATE inbox SET key = 'forgotten:' || id WHERE id = ?`,
 		`SELECT source || char(31) || key, key FROM inbox_joined`: `UPDATE inbox_joined SET key = 'forgotten:' || lower(hex(randomblob(8))) WHERE source || char(31) || key = ?`,

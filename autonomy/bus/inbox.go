@@ -18,6 +18,7 @@ import (
 
 // Inbox stores the events that arrived, and tracks each of them until it is done or dead.
 type Inbox struct {
+	files *SharedFiles
 	db    *store.Store
 	now   func() time.Time
 	wake  chan struct{}

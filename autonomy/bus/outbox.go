@@ -18,6 +18,7 @@ import (
 // implements channels.Outbox, channels.Counter and channels.Drafts.
 type Outbox struct {
 	db     *store.Store
+	files  *SharedFiles
 	now    func() time.Time
 	feed   *Feed
 	route  func(channel, chat string) (string, string, bool)

@@ -99,6 +99,9 @@ func (box *Outbox) ClaimDeliveries(ctx context.Context, channel string, n int) (
 	if !due {
 		return nil, nil
 	}
+	if err := box.files.CatchUp(ctx); err != nil {
+		return nil, err
+	}
 	err = box.db.Write(ctx, func(tx *store.Tx) error {
 		out, err = scanOuts(tx.Query(chatHeads+`UPDATE outbox SET state = 'sending', attempts = attempts + 1 WHERE seq IN (
 			SELECT seq FROM heads AS outbox WHERE state <> 'sending' AND not_before <= ?2 ORDER BY `+toGuest+`, seq LIMIT `+strconv.Itoa(n)+`) RETURNING `+outColumns, channel, box.now().UnixMilli()))
@@ -106,6 +109,9 @@ func (box *Outbox) ClaimDeliveries(ctx context.Context, channel string, n int) (
 	})
 	if err != nil {
 		return nil, fmt.Errorf("bus: claim deliveries: %w", err)
+	}
+	for _, d := range out {
+		box.files.localizePaths(d.Files)
 	}
 	return out, nil
 }

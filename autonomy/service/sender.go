@@ -94,6 +94,9 @@ func (s *Sender) Keep(ctx context.Context, m channels.OutgoingMessage) error {
 		if err != nil {
 			return spoolToolError(f, err)
 		}
+		if err := s.o.Bus.Files.Attach(ctx, f); err != nil {
+			return err
+		}
 	}
 	failpoint.Hit("file.outgoing.kept")
 	return nil

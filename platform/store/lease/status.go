@@ -78,6 +78,14 @@ func (m *Member) Vacant(ctx context.Context) (names []string, err error) {
 	return names, nil
 }
 
+// Name returns the name of this process in the fleet.
+func (m *Member) Name() string {
+	if !m.IsShared() {
+		return ""
+	}
+	return m.o.Instance
+}
+
 // Interval returns the lease.
 func (m *Member) Interval() time.Duration {
 	if !m.IsShared() {

@@ -34,7 +34,7 @@ func (d *App) openChannels(context.Context) error {
 		return err
 	}
 	d.bus = bus.New(d.store, bus.Options{
-		Redact: d.redact.Text, Lease: d.lease,
+		Redact: d.redact.Text, Lease: d.lease, Spool: d.spool, Log: d.opt.Log,
 		// The notifier and the channels are created after the bus.
 		NoticeFilter: func(tx *store.Tx, event string, o bus.OutboxItem) (bus.OutboxItem, bool, error) {
 			return d.notices.FilterNotice(tx, event, o)
@@ -56,7 +56,7 @@ func (d *App) openChannels(context.Context) error {
 		Outbox: d.bus.Outbox, Receiver: service.NewReceiver(d.lateService), Log: d.opt.Log, Channels: opened, Failed: failed, Owners: d.pairings,
 		Trouble:      func(name string, cause error) { d.service.ReportStoppedChannel(name, cause) }, //nolint:contextcheck // the context of the channel has ended
 		SharedGroups: d.opt.Config.Autonomy.Groups == config.PerChat, Choices: channel.Overrides(d.opt.Config),
-		Lease: d.lease, Files: channels.ReceiveFiles(d.receivedFilesDir, d.opt.Reader), Drafts: d.bus.Outbox, Redact: d.redact.Text,
+		Lease: d.lease, Files: d.bus.Files.Receive(channels.ReceiveFiles(d.receivedFilesDir, d.opt.Reader)), Drafts: d.bus.Outbox, Redact: d.redact.Text,
 	})
 	return err
 }
