@@ -139,6 +139,8 @@ type OutgoingMail struct {
 	To, Cc, Bcc []Person
 	Subject     string
 	Text        string
+	// HTML is the text as HTML; "" for none. Only a PartReader supports it.
+	HTML string
 	// Answers lists the Message-IDs of the answered message and of its references, oldest first. It
 	// is empty for a new message.
 	Answers    string
@@ -204,7 +206,7 @@ type MailPart struct {
 	Kind     string // media type, such as "text/calendar"
 	Method   string // method of an invitation (RFC 6047), such as "REQUEST"
 	Attached bool   // the part is a file
-	Data     []byte
+	Data     []byte // HTML text is UTF-8
 }
 
 // AutoMarker is a Mailer that can mark a message as automatic (see OutgoingMail.Auto).
@@ -405,7 +407,7 @@ func (l OutgoingMail) Check() error {
 			return err
 		}
 	}
-	size := 0
+	size := len(l.HTML)
 	for _, f := range l.Files {
 		size += len(f.Data)
 		if f.Name == "" || hasUnsafeRunes(f.Name) || strings.ContainsAny(f.Name, `/\`) {

@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -144,12 +145,17 @@ func (d Deps) composeEdited(ctx context.Context, in editDraftIn, x pim.Message, 
 			*list.to = append(*list.to, p)
 		}
 	}
-	if len(x.Files) > 0 {
-		parts, err := readParts(ctx, box, x.Ref, pim.MaxFileBytes, func(p pim.MailPart) bool { return p.Attached })
+	keepHTML := strings.TrimSpace(in.Text) == ""
+	if _, ok := box.(pim.PartReader); ok && keepHTML || len(x.Files) > 0 {
+		parts, err := readParts(ctx, box, x.Ref, pim.MaxFileBytes, func(p pim.MailPart) bool { return p.Attached || keepHTML && p.Kind == "text/html" })
 		if err != nil {
 			return l, err
 		}
 		for _, p := range parts {
+			if !p.Attached {
+				l.HTML = cmp.Or(l.HTML, string(p.Data))
+				continue
+			}
 			l.Files = append(l.Files, pim.Attachment{Name: strings.NewReplacer("/", "_", `\`, "_").Replace(pim.StripInvisible(p.Name)), Data: p.Data})
 		}
 	}

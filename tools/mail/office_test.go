@@ -148,6 +148,41 @@ func TestSaveAttachment(t *testing.T) {
 	}
 }
 
+// A change of the recipients or the subject keeps the HTML of a draft, in UTF-8; a new text replaces it.
+func TestEditDraft_KeepsHTML(t *testing.T) {
+	o := openOffice(t)
+	o.Create("tester", "Drafts")
+	o.Create("tester", "Trash")
+	const html = "<p>Caf\xe9 <b>at noon</b></p>"
+	o.Deliver("tester", "Drafts", multipart("From: tester@test.local\nTo: Ada <ada@example.org>\nSubject: Lunch\nMessage-ID: <d2@test.local>",
+		partOf("text/plain", "inline", "Coffee at noon"), partOf("text/html; charset=iso-8859-1", "inline", html)), time.Now())
+	htmlOf := func() string {
+		parts, err := o.box.ReadParts(t.Context(), o.list(t, "drafts")[0].Ref, 1<<20, func(p pim.MailPart) bool { return p.Kind == "text/html" })
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out string
+		for _, p := range parts {
+			out += strings.TrimSpace(string(p.Data))
+		}
+		return out
+	}
+	edit := o.by["edit_draft"]
+	if _, _, err := assessAndCall(t, edit, `{"draft":"lunch","subject":"Lunch on Friday"}`); err != nil {
+		t.Fatal(err)
+	}
+	x, err := o.box.ReadMail(t.Context(), o.list(t, "drafts")[0].Ref)
+	if err != nil || x.Subject != "Lunch on Friday" || x.Text != "Coffee at noon" || len(x.Files) != 0 || htmlOf() != "<p>Caf\u00e9 <b>at noon</b></p>" {
+		t.Errorf("draft = %+v, %v; HTML %q", x, err, htmlOf())
+	}
+	if _, _, err := assessAndCall(t, edit, `{"draft":"lunch","text":"Tea at noon"}`); err != nil {
+		t.Fatal(err)
+	}
+	if got := htmlOf(); got != "" {
+		t.Errorf("HTML after a new text = %q", got)
+	}
+}
+
 // A small file of an email of 40 MB can be saved; the large one gives a clear error.
 func TestSaveAttachment_LargeEmail(t *testing.T) {
 	o := openOffice(t)

@@ -1,5 +1,5 @@
-// Package compose builds email messages (RFC 5322, MIME) from pim.OutgoingMail, with plain text,
-// files and an invitation. The drivers of platform/pim that send email use it.
+// Package compose builds email messages (RFC 5322, MIME) from pim.OutgoingMail, with text, files
+// and an invitation. The drivers of platform/pim that send email use it.
 //
 // It rejects line breaks in headers and encodes everything else, so that the message contains
 // exactly the text that the user saw.
@@ -87,7 +87,7 @@ func mailAddresses(list ...pim.Person) (out []*gomail.Address) {
 }
 
 func writeBody(b *bytes.Buffer, h gomail.Header, l pim.OutgoingMail) error {
-	if len(l.Files) == 0 && l.Invite == "" {
+	if len(l.Files) == 0 && l.Invite == "" && l.HTML == "" {
 		h.SetContentType("text/plain", map[string]string{"charset": "utf-8"})
 		h.Set("Content-Transfer-Encoding", "quoted-printable")
 		w, err := gomail.CreateSingleInlineWriter(b, h)
@@ -127,7 +127,8 @@ func writeBody(b *bytes.Buffer, h gomail.Header, l pim.OutgoingMail) error {
 	return w.Close()
 }
 
-// writeTextPart writes the text, with the invitation as an alternative part (RFC 6047, 2.4).
+// writeTextPart writes the text, with the HTML and the invitation as alternative parts (RFC 2046,
+// 5.1.4; RFC 6047, 2.4).
 func writeTextPart(w *gomail.Writer, l pim.OutgoingMail) error {
 	in, err := w.CreateInline()
 	if err != nil {
@@ -139,6 +140,9 @@ func writeTextPart(w *gomail.Writer, l pim.OutgoingMail) error {
 		data   []byte
 	}
 	forms := []form{{"text/plain", map[string]string{"charset": "utf-8"}, normalizeLines(l.Text)}}
+	if l.HTML != "" {
+		forms = append(forms, form{"text/html", map[string]string{"charset": "utf-8"}, []byte(l.HTML)})
+	}
 	if l.Invite != "" {
 		forms = append(forms, form{"text/calendar", map[string]string{"charset": "utf-8", "method": inviteMethod(l.Invite)}, []byte(l.Invite)})
 	}

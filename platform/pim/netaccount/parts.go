@@ -70,7 +70,11 @@ func selectParts(raw []byte, limit int64, want func(pim.MailPart) bool) (out []p
 		if !want(part) {
 			continue
 		}
-		if part.Data = p.Bytes(limit + 1); int64(len(part.Data)) > limit {
+		part.Data = p.Bytes(limit + 1)
+		if part.Kind == "text/html" && !part.Attached {
+			part.Data = []byte(p.Text(limit + 1))
+		}
+		if int64(len(part.Data)) > limit {
 			return nil, fmt.Errorf("%w: %s is larger than %d MB", pim.ErrTooLarge, part.Name, limit>>20)
 		}
 		out = append(out, part)
