@@ -3,6 +3,8 @@ package service
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -104,7 +106,13 @@ func (sv *Service) timelineOf(ctx context.Context, kind string, since, until tim
 	}
 	list, err := sv.o.Bus.Ledger.CallsBetween(ctx, since, until, kind == api.TimelineLookup, kind == api.TimelineDenied, limit)
 	for _, e := range list {
-		out = append(out, sv.timelineCall(kind, e))
+		x := sv.timelineCall(kind, e)
+		if e.Tool == "undo" {
+			if x.Text, err = sv.describeUndo(ctx, e, x.Text); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, x)
 	}
 	return out, err
 }
@@ -113,14 +121,8 @@ func (sv *Service) timelineOf(ctx context.Context, kind string, since, until tim
 func (sv *Service) timelineCall(kind string, e bus.Entry) api.TimelineEntry {
 	out := api.TimelineEntry{
 		ID: timelineID(e.StartedAt, e.Call), Kind: kind, At: e.StartedAt, Event: e.Event, Session: e.Session, State: string(e.State), Provenance: e.Source,
-		Text: strings.ReplaceAll(e.Tool, "_", " "),
+		Text: sv.describeCall(e),
 	}
-	if t, ok := sv.o.Catalog.Get(e.Tool); ok {
-		if s, ok := t.(tools.Summarizer); ok {
-			out.Text = cmp.Or(s.Summary(e.Args), out.Text)
-		}
-	}
-	out.Text = textnorm.Ellipsize(out.Text, maxTimelineText)
 	switch {
 	case e.Code != "":
 		out.Reason = textnorm.Ellipsize(e.Result, maxTimelineText)
@@ -130,4 +132,37 @@ func (sv *Service) timelineCall(kind string, e bus.Entry) api.TimelineEntry {
 		out.Undo = e.Call
 	}
 	return out
+}
+
+// describeCall returns a sentence that says what a call does.
+func (sv *Service) describeCall(e bus.Entry) string {
+	text := strings.ReplaceAll(e.Tool, "_", " ")
+	if t, ok := sv.o.Catalog.Get(e.Tool); ok {
+		if s, ok := t.(tools.Summarizer); ok {
+			text = cmp.Or(s.Summary(e.Args), text)
+		}
+	}
+	return textnorm.Ellipsize(text, maxTimelineText)
+}
+
+// describeUndo names the actions that a call of undo undid, or the action that it redid. It returns text
+// if the ledger does not say which.
+func (sv *Service) describeUndo(ctx context.Context, e bus.Entry, text string) (string, error) {
+	var in struct{ ID string }
+	if err := json.Unmarshal(e.Args, &in); err == nil && in.ID != "" {
+		x, err := sv.o.Bus.Ledger.Call(ctx, in.ID)
+		if errors.Is(err, bus.ErrNotFound) {
+			return text, nil
+		}
+		return textnorm.Ellipsize(strings.Replace(text, " "+in.ID, ": "+sv.describeCall(x), 1), maxTimelineText), err
+	}
+	list, err := sv.o.Bus.Ledger.UndoneBy(ctx, e.Event)
+	if err != nil || len(list) == 0 {
+		return text, err
+	}
+	var names []string
+	for _, x := range list {
+		names = append(names, sv.describeCall(x))
+	}
+	return textnorm.Ellipsize("Undo: "+strings.Join(names, "; "), maxTimelineText), nil
 }

@@ -80,7 +80,7 @@ func (d Deps) getWeather() tools.Tool {
 				return tools.CallAssessment{Effects: tools.Read}
 			}
 			return tools.CallAssessment{
-				Effects: tools.Egress, URLs: []string{geocodingURL(in.Location)}, Get: true, Why: "contacts open-meteo.com", Pattern: "host:geocoding-api.open-meteo.com",
+				Effects: tools.Egress, URLs: []string{geocodingURL(in.Location)}, Get: true, Why: fmt.Sprintf("it sends the name %q to the weather service Open-Meteo", textnorm.Ellipsize(in.Location, 80)), Pattern: "host:geocoding-api.open-meteo.com",
 			}
 		},
 		Run: func(ctx context.Context, c tools.Call, in weatherIn) (tools.Result, error) {

@@ -248,6 +248,7 @@ func testTimeline(t *testing.T, b *browser) {
 	w.visit(h, "/timeline")
 	w.do(chromedp.Evaluate[chromedp.Void](row + `.querySelector("form button").click()`))
 	w.waitUntil(`Array.from(document.querySelectorAll("main li")).some(e => e.innerText.includes("water plant 1") && e.innerText.includes("undone"))`)
+	w.waitUntil(`Array.from(document.querySelectorAll("main li")).some(e => e.innerText.includes("Undo: ") && e.innerText.includes("water plant 1"))`)
 	var tasks []struct{ Title string }
 	h.get("/api/v1/tasks", &tasks)
 	if len(tasks) != 3 || slices.ContainsFunc(tasks, func(x struct{ Title string }) bool { return x.Title == "water plant 1" }) {
