@@ -21,7 +21,7 @@ type refusal struct {
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t, offline)
-	h.start()
+	h.startDaemon()
 	const (
 		talk = "/api/v1/sessions/s/messages"
 		tool = "/api/v1/tools/create_task"
@@ -72,7 +72,7 @@ func TestRequests(t *testing.T) {
 			if tt.name == "bad event id" {
 				code, body = h.withHeader(tt.path, "Last-Event-ID", "x")
 			} else {
-				code, body = h.api(tt.method, tt.path, tt.body)
+				code, body = h.callAPI(tt.method, tt.path, tt.body)
 			}
 			var r refusal
 			if err := json.Unmarshal([]byte(body), &r); err != nil || r.Error.Code == "" || r.Error.Message == "" {
@@ -84,12 +84,12 @@ func TestRequests(t *testing.T) {
 			}
 		})
 	}
-	code, body := h.api("POST", tool, `{"arguments":{"titel":"x"}}`)
+	code, body := h.callAPI("POST", tool, `{"arguments":{"titel":"x"}}`)
 	if code != 400 || !strings.Contains(body, "invalid_arguments") || !strings.Contains(body, "it takes title") {
 		t.Errorf("unknown argument: %d %s", code, body)
 	}
 	for _, list := range []string{"inbox", "tasks", "sessions"} {
-		code, body := h.api("GET", "/api/v1/"+list, "")
+		code, body := h.callAPI("GET", "/api/v1/"+list, "")
 		var rows []struct{ Text string }
 		if err := json.Unmarshal([]byte(body), &rows); err != nil || code != 200 {
 			t.Fatal(list, code, body)
@@ -100,21 +100,21 @@ func TestRequests(t *testing.T) {
 			}
 		}
 	}
-	h.stop()
+	h.stopDaemon()
 }
 
 func (h *daemonFixture) withHeader(path, name, value string) (int, string) {
 	h.t.Helper()
 	q, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.base+path, nil)
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	token, err := os.ReadFile(filepath.Join(h.home, "token"))
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	q.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	q.Header.Set(name, value)
 	res, err := http.DefaultClient.Do(q)
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	defer res.Body.Close()
 	b, err := io.ReadAll(res.Body)
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	return res.StatusCode, string(b)
 }

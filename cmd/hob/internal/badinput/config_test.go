@@ -40,18 +40,18 @@ func TestConfigurations(t *testing.T) {
 		{"a relative folder", "[files]\nallowed = [\"here\"]\n", `must be a full path`},
 	}
 	for _, tt := range tests {
-		h.write("config.toml", tt.text)
+		h.writeFile("config.toml", tt.text)
 		for _, args := range [][]string{{"config", "check"}, {"ask", "hello"}, {"start"}, {"start", "--foreground"}} {
-			r := h.hob(args...)
+			r := h.runHob(args...)
 			r.what = tt.name + ": " + r.what
 			r.checkFailure(1, tt.want)
 		}
 	}
 	sound := "[agent]\nname = \"x\" # mine\n"
-	h.write("config.toml", sound)
-	h.hob("config", "set", "agent.max_rounds", "lots").checkFailure(1, `a whole number`)
-	h.hob("config", "set", "agent.nmae", "x").checkFailure(1, `did you mean "agent.name"`)
-	h.hob("config", "set", "agent.name", "").checkFailure(1, `a name on one line.*nothing was changed`)
+	h.writeFile("config.toml", sound)
+	h.runHob("config", "set", "agent.max_rounds", "lots").checkFailure(1, `a whole number`)
+	h.runHob("config", "set", "agent.nmae", "x").checkFailure(1, `did you mean "agent.name"`)
+	h.runHob("config", "set", "agent.name", "").checkFailure(1, `a name on one line.*nothing was changed`)
 	if b, err := os.ReadFile(filepath.Join(h.home, "config.toml")); string(b) != sound {
 		t.Errorf("config.toml after a failed config set = %q %v", b, err)
 	}
@@ -61,51 +61,51 @@ func TestConfigurations(t *testing.T) {
 func TestMissingSecrets(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t, offline+"[channels.webhook]\nurl = \"http://127.0.0.1:1/\"\nsecret = \"env:NOT_SET\"\n")
-	h.hob("config", "check").checkFailure(1, `channels.webhook: the secret: the environment variable NOT_SET is not set.*set it`)
-	h.start() // a channel that cannot be used does not stop the others
-	h.hob("ask", "hello").checkSuccess("Hello")
-	h.hob("status").checkSuccess("webhook.*NOT_SET")
-	h.stop()
-	h.write("config.toml", offline+"[triggers.x]\naction = \"brief me\"\nsecret = \"env:NOT_SET\"\n")
-	h.start() // a trigger without its secret accepts no signature
-	h.hob("doctor", "trigger").checkExit(1, `fail +trigger x.*NOT_SET is not set`)
+	h.runHob("config", "check").checkFailure(1, `channels.webhook: the secret: the environment variable NOT_SET is not set.*set it`)
+	h.startDaemon() // a channel that cannot be used does not stop the others
+	h.runHob("ask", "hello").checkSuccess("Hello")
+	h.runHob("status").checkSuccess("webhook.*NOT_SET")
+	h.stopDaemon()
+	h.writeFile("config.toml", offline+"[triggers.x]\naction = \"brief me\"\nsecret = \"env:NOT_SET\"\n")
+	h.startDaemon() // a trigger without its secret accepts no signature
+	h.runHob("doctor", "trigger").checkExit(1, `fail +trigger x.*NOT_SET is not set`)
 }
 
 // Files in the home that have the wrong type or form are reported.
 func TestHome_UnusualFiles(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t, offline)
-	fatal(t, os.Remove(filepath.Join(h.home, "config.toml")))
+	failOnError(t, os.Remove(filepath.Join(h.home, "config.toml")))
 	folder := func(name string) {
-		fatal(t, os.Mkdir(filepath.Join(h.home, name), 0o700))
+		failOnError(t, os.Mkdir(filepath.Join(h.home, name), 0o700))
 		h.takeOwnership(filepath.Join(h.home, name))
 	}
-	remove := func(name string) { fatal(t, os.RemoveAll(filepath.Join(h.home, name))) }
+	remove := func(name string) { failOnError(t, os.RemoveAll(filepath.Join(h.home, name))) }
 	folder("config.toml")
 	for _, args := range [][]string{{"ask", "hello"}, {"start"}, {"config", "set", "agent.name", "x"}, {"init"}} {
-		h.hob(args...).checkFailure(1, `config.toml: (it is )?not a file.*move it elsewhere`)
+		h.runHob(args...).checkFailure(1, `config.toml: (it is )?not a file.*move it elsewhere`)
 	}
 	remove("config.toml")
-	h.write("config.toml", offline)
+	h.writeFile("config.toml", offline)
 	for name, text := range map[string]string{"Latin 1": "caf\xe9", "large": strings.Repeat("a", 200_000)} {
-		h.write("SOUL.md", text)
-		r := h.hob("ask", "hello")
+		h.writeFile("SOUL.md", text)
+		r := h.runHob("ask", "hello")
 		r.what = name
 		r.checkFailure(1, `SOUL.md is (not valid UTF-8.*save it|larger than 100 KB.*shorten)`)
 	}
 	remove("SOUL.md")
 	folder("USER.md")
-	h.hob("ask", "hello").checkFailure(1, `USER.md: is a directory.*move it elsewhere`)
+	h.runHob("ask", "hello").checkFailure(1, `USER.md: is a directory.*move it elsewhere`)
 	remove("USER.md")
 	remove("hob.db")
 	folder("hob.db")
-	h.hob("ask", "hello").checkFailure(1, `hob.db: is a directory.*HOB_HOME`)
+	h.runHob("ask", "hello").checkFailure(1, `hob.db: is a directory.*HOB_HOME`)
 	remove("hob.db")
 	for _, garbage := range []string{"", "\xff{", `{"pid":1,"role":"daemon"}`} {
-		h.write("hob.lock", garbage)
-		h.write("endpoint.json", garbage)
-		h.hob("ask", "hello").checkSuccess("Hello")
-		h.hob("status").checkFailure(3, "not running")
+		h.writeFile("hob.lock", garbage)
+		h.writeFile("endpoint.json", garbage)
+		h.runHob("ask", "hello").checkSuccess("Hello")
+		h.runHob("status").checkFailure(3, "not running")
 	}
 }
 
@@ -114,37 +114,37 @@ func TestTokens(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t, offline)
 	token := filepath.Join(h.home, "token")
-	h.hob("ask", "hello").checkSuccess("Hello")
-	h.mode("token", 0o644)
-	h.hob("doctor").checkFailure(1, "some checks failed")
-	h.hob("ask", "hello").checkSuccess("Hello")
+	h.runHob("ask", "hello").checkSuccess("Hello")
+	h.changeMode("token", 0o644)
+	h.runHob("doctor").checkFailure(1, "some checks failed")
+	h.runHob("ask", "hello").checkSuccess("Hello")
 	if fi, err := os.Stat(token); err != nil || fi.Mode().Perm() != 0o600 {
 		t.Errorf("other users can read the token: %v %v", fi.Mode(), err)
 	}
 	for _, damaged := range []string{"", "garbage\n", "\xff\xfe"} {
-		h.write("token", damaged)
-		h.hob("ask", "hello").checkSuccess("Hello")
+		h.writeFile("token", damaged)
+		h.runHob("ask", "hello").checkSuccess("Hello")
 	}
 	if os.Getuid() != 0 || isSuperuser() {
-		h.mode("token", 0)
-		h.hob("ask", "hello").checkFailure(1, "permission denied.*move the file elsewhere")
+		h.changeMode("token", 0)
+		h.runHob("ask", "hello").checkFailure(1, "permission denied.*move the file elsewhere")
 	}
-	fatal(t, os.Remove(token))
-	fatal(t, os.Mkdir(token, 0o700))
+	failOnError(t, os.Remove(token))
+	failOnError(t, os.Mkdir(token, 0o700))
 	h.takeOwnership(token)
-	h.hob("ask", "hello").checkFailure(1, "is a directory.*move the file elsewhere")
-	fatal(t, os.Remove(token))
-	h.write("precious", "mine")
-	fatal(t, os.Symlink(filepath.Join(h.home, "precious"), token))
-	h.hob("ask", "hello").checkFailure(1, "a link to a file without a token.*remove the link")
+	h.runHob("ask", "hello").checkFailure(1, "is a directory.*move the file elsewhere")
+	failOnError(t, os.Remove(token))
+	h.writeFile("precious", "mine")
+	failOnError(t, os.Symlink(filepath.Join(h.home, "precious"), token))
+	h.runHob("ask", "hello").checkFailure(1, "a link to a file without a token.*remove the link")
 	if b, err := os.ReadFile(filepath.Join(h.home, "precious")); string(b) != "mine" {
 		t.Errorf("file behind the link = %q %v", b, err)
 	}
-	fatal(t, os.Remove(token))
-	h.start()
-	fatal(t, os.Remove(token))
-	h.hob("ask", "hello").checkFailure(1, "token .* not found.*hob stop, then hob start")
-	h.hob("stop").checkSuccess("stopped")
+	failOnError(t, os.Remove(token))
+	h.startDaemon()
+	failOnError(t, os.Remove(token))
+	h.runHob("ask", "hello").checkFailure(1, "token .* not found.*hob stop, then hob start")
+	h.runHob("stop").checkSuccess("stopped")
 	h.daemon = nil
-	h.hob("ask", "hello").checkSuccess("Hello")
+	h.runHob("ask", "hello").checkSuccess("Hello")
 }

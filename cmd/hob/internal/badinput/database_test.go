@@ -13,19 +13,19 @@ import (
 	_ "modernc.org/sqlite" // to write data like a newer Hob
 )
 
-func (h *daemonFixture) sql(statement string) {
+func (h *daemonFixture) execSQL(statement string) {
 	h.t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(h.home, "hob.db"))
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	_, err = db.ExecContext(h.t.Context(), statement)
-	fatal(h.t, err)
-	fatal(h.t, db.Close())
+	failOnError(h.t, err)
+	failOnError(h.t, db.Close())
 }
 
 func (h *daemonFixture) databaseSum() [32]byte {
 	h.t.Helper()
 	b, err := os.ReadFile(filepath.Join(h.home, "hob.db"))
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	return sha256.Sum256(b)
 }
 
@@ -33,23 +33,23 @@ func (h *daemonFixture) databaseSum() [32]byte {
 func TestNewerDatabase(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t, offline)
-	h.hob("ask", "remember that the code is 9911").checkSuccess("Noted")
+	h.runHob("ask", "remember that the code is 9911").checkSuccess("Noted")
 	for add, remove := range map[string]string{
 		"INSERT INTO migrations VALUES ('bus', 99, 0)":   "DELETE FROM migrations WHERE version = 99",
 		"INSERT INTO migrations VALUES ('future', 1, 0)": "DELETE FROM migrations WHERE owner = 'future'",
 	} {
-		h.sql(add)
+		h.execSQL(add)
 		before := h.databaseSum()
 		for _, args := range [][]string{{"ask", "hello"}, {"start"}, {"start", "--foreground"}, {"backup"}, {"task", "list"}} {
-			h.hob(args...).checkFailure(1, `a newer version of Hob.*update Hob`)
+			h.runHob(args...).checkFailure(1, `a newer version of Hob.*update Hob`)
 		}
-		h.hob("doctor").checkExit(1, "fail +database.*newer version.*-> update Hob")
+		h.runHob("doctor").checkExit(1, "fail +database.*newer version.*-> update Hob")
 		if h.databaseSum() != before {
 			t.Error("the database of the newer Hob was changed")
 		}
-		h.sql(remove)
+		h.execSQL(remove)
 	}
-	h.hob("ask", "what did I ask you to remember?").checkSuccess("9911")
+	h.runHob("ask", "what did I ask you to remember?").checkSuccess("9911")
 }
 
 // A damaged database is moved aside and reported. Hob continues with the newest backup or, if there
@@ -58,69 +58,69 @@ func TestDamagedDatabase(t *testing.T) {
 	t.Parallel()
 	noise := strings.Repeat("not a page of a database ", 400)
 	damage := map[string]func(h *daemonFixture){
-		"another file": func(h *daemonFixture) { h.write("hob.db", noise) },
+		"another file": func(h *daemonFixture) { h.writeFile("hob.db", noise) },
 		"pages": func(h *daemonFixture) {
 			f, err := os.OpenFile(filepath.Join(h.home, "hob.db"), os.O_WRONLY, 0)
-			fatal(t, err)
+			failOnError(t, err)
 			_, err = f.WriteAt([]byte(noise), 20_000)
-			fatal(t, err)
-			fatal(t, f.Close())
+			failOnError(t, err)
+			failOnError(t, f.Close())
 		},
-		"cut off": func(h *daemonFixture) { fatal(t, os.Truncate(filepath.Join(h.home, "hob.db"), 100_001)) },
-		"emptied": func(h *daemonFixture) { fatal(t, os.Truncate(filepath.Join(h.home, "hob.db"), 0)) },
+		"cut off": func(h *daemonFixture) { failOnError(t, os.Truncate(filepath.Join(h.home, "hob.db"), 100_001)) },
+		"emptied": func(h *daemonFixture) { failOnError(t, os.Truncate(filepath.Join(h.home, "hob.db"), 0)) },
 	}
 	for name, spoil := range damage {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newFixture(t, offline)
-			h.hob("ask", "remember that the code is 9911").checkSuccess("Noted")
-			h.hob("backup").checkSuccess(`snapshot-.*-manual`)
+			h.runHob("ask", "remember that the code is 9911").checkSuccess("Noted")
+			h.runHob("backup").checkSuccess(`snapshot-.*-manual`)
 			spoil(h)
 			damaged := h.databaseSum()
-			r := h.hob("ask", "what did I ask you to remember?")
+			r := h.runHob("ask", "what did I ask you to remember?")
 			r.checkSuccess("9911")
 			if !strings.Contains(r.errs, "the database was damaged and is now") {
 				t.Errorf("the damage was not reported: %q", r.errs)
 			}
 			h.checkKeptAside(damaged)
-			h.hob("restore", "--pending").checkSuccess("Restored the newest good backup")
-			h.hob("doctor").checkSuccess("ok +database")
+			h.runHob("restore", "--pending").checkSuccess("Restored the newest good backup")
+			h.runHob("doctor").checkSuccess("ok +database")
 		})
 	}
 	t.Run("no backup, the daemon", func(t *testing.T) {
 		t.Parallel()
 		h := newFixture(t, offline)
-		h.write("hob.db", noise)
+		h.writeFile("hob.db", noise)
 		damaged := h.databaseSum()
-		h.hob("doctor").checkExit(1, "fail +database.*damaged.*-> restart Hob")
-		h.start()
+		h.runHob("doctor").checkExit(1, "fail +database.*damaged.*-> restart Hob")
+		h.startDaemon()
 		h.waitUntil("the notice", func() bool {
-			for _, d := range h.deliveries("notice") {
+			for _, d := range h.listDeliveries("notice") {
 				if strings.Contains(d.Text, "database was damaged") && strings.Contains(d.Text, "damaged-") {
 					return true
 				}
 			}
 			return false
 		})
-		h.say("remember that the code is 9911")
-		h.stop()
+		h.sendMessage("remember that the code is 9911")
+		h.stopDaemon()
 		h.checkKeptAside(damaged)
-		h.hob("ask", "what did I ask you to remember?").checkSuccess("9911")
+		h.runHob("ask", "what did I ask you to remember?").checkSuccess("9911")
 	})
 }
 
 // checkKeptAside checks that the damaged file was kept unchanged next to the new one.
 func (h *daemonFixture) checkKeptAside(damaged [32]byte) {
 	h.t.Helper()
-	for _, f := range h.files() {
+	for _, f := range h.listFiles() {
 		if strings.HasPrefix(f, "hob.db.damaged-") && !strings.HasSuffix(f, "-wal") && !strings.HasSuffix(f, "-shm") {
 			b, err := os.ReadFile(filepath.Join(h.home, f))
-			fatal(h.t, err)
+			failOnError(h.t, err)
 			if sha256.Sum256(b) != damaged {
 				h.t.Errorf("%s differs from the damaged file", f)
 			}
 			return
 		}
 	}
-	h.t.Errorf("the damaged file is missing; files: %v", h.files())
+	h.t.Errorf("the damaged file is missing; files: %v", h.listFiles())
 }

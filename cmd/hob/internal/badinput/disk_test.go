@@ -58,25 +58,25 @@ type disk struct {
 func smallDisk(t *testing.T) *disk {
 	t.Helper()
 	dir, err := os.MkdirTemp(workshop, "disk-")
-	fatal(t, err)
+	failOnError(t, err)
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16m,mode=0755"); err != nil {
 		t.Skip("tmpfs cannot be mounted:", err)
 	}
-	t.Cleanup(func() { fatal(t, errors.Join(syscall.Unmount(dir, syscall.MNT_DETACH), os.Remove(dir))) })
+	t.Cleanup(func() { failOnError(t, errors.Join(syscall.Unmount(dir, syscall.MNT_DETACH), os.Remove(dir))) })
 	return &disk{t, dir}
 }
 
 func (d *disk) newFixture(conf string) *daemonFixture {
 	d.t.Helper()
 	dir := filepath.Join(d.dir, "house")
-	fatal(d.t, os.Mkdir(dir, 0o755)) //nolint:gosec // the user nobody must be able to enter
+	failOnError(d.t, os.Mkdir(dir, 0o755)) //nolint:gosec // the user nobody must be able to enter
 	h := houseIn(d.t, dir, conf)
 	h.log = filepath.Join(d.t.TempDir(), "daemon.log")
 	return h
 }
 
-// fill fills the disk completely.
-func (d *disk) fill() {
+// fillDisk fills the disk completely.
+func (d *disk) fillDisk() {
 	f, err := os.OpenFile(filepath.Join(d.dir, "fill"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		d.t.Error(err)
@@ -93,7 +93,7 @@ func (d *disk) fill() {
 	}
 }
 
-func (d *disk) free() { fatal(d.t, os.Remove(filepath.Join(d.dir, "fill"))) }
+func (d *disk) freeDisk() { failOnError(d.t, os.Remove(filepath.Join(d.dir, "fill"))) }
 
 // On a full disk nothing starts. Once there is space, everything is as before.
 func TestDisk_IsFullAtTheStart(t *testing.T) {
@@ -102,21 +102,21 @@ func TestDisk_IsFullAtTheStart(t *testing.T) {
 	}
 	d := smallDisk(t)
 	h := d.newFixture(offline)
-	h.hob("ask", "remember that the code is 9911").checkSuccess("Noted")
-	before := h.files()
-	d.fill()
+	h.runHob("ask", "remember that the code is 9911").checkSuccess("Noted")
+	before := h.listFiles()
+	d.fillDisk()
 	for _, args := range [][]string{{"ask", "hello"}, {"start"}, {"start", "--foreground"}, {"task", "list"}, {"backup"}} {
-		h.hob(args...).checkFailure(1, `no space left on device.*free some space`)
+		h.runHob(args...).checkFailure(1, `no space left on device.*free some space`)
 	}
-	h.hob("config", "set", "agent.name", strings.Repeat("Robin", 12)).checkFailure(1, `nothing was changed.*config.toml.*no space left.*free some space`)
-	h.hob("config", "check").checkSuccess("good")
-	h.hob("status").checkFailure(3, "not running")
-	if after := h.files(); !slices.Equal(before, after) {
+	h.runHob("config", "set", "agent.name", strings.Repeat("Robin", 12)).checkFailure(1, `nothing was changed.*config.toml.*no space left.*free some space`)
+	h.runHob("config", "check").checkSuccess("good")
+	h.runHob("status").checkFailure(3, "not running")
+	if after := h.listFiles(); !slices.Equal(before, after) {
 		t.Errorf("files before %v and after %v", before, after)
 	}
-	h.hob("doctor").checkExit(1, `fail +disk.*-> delete other files on the disk of`)
-	d.free()
-	h.hob("ask", "what did I ask you to remember?").checkSuccess("9911")
+	h.runHob("doctor").checkExit(1, `fail +disk.*-> delete other files on the disk of`)
+	d.freeDisk()
+	h.runHob("ask", "what did I ask you to remember?").checkSuccess("9911")
 }
 
 // A message that does not fit on the disk is rejected and can be sent again.
@@ -126,35 +126,35 @@ func TestDisk_FillsUpBeforeAMessage(t *testing.T) {
 	}
 	d := smallDisk(t)
 	h := d.newFixture(offline)
-	h.start()
-	h.say("remember that the code is 9911")
-	d.fill()
+	h.startDaemon()
+	h.sendMessage("remember that the code is 9911")
+	d.fillDisk()
 	const message = `{"text":"remember that the cat is called Tom","dedupe_key":"1"}`
-	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", message)
+	code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/home/messages", message)
 	var r refusal
 	if json.Unmarshal([]byte(body), &r) != nil || code != http.StatusInsufficientStorage || r.Error.Code != "disk_full" || !strings.HasPrefix(r.Error.Remedy, "free space on the disk of Hob's data") {
 		t.Errorf("a message: %d %s", code, body)
 	}
-	h.hob("ask", "hello").checkFailure(1, "the disk is full and the change was not saved.*free space on the disk of Hob's data.*hob doctor disk")
-	h.hob("task", "add", "milk").checkFailure(1, "the disk is full.*free space on the disk")
-	h.hob("backup").checkFailure(1, "the disk is full|no space left.*space")
+	h.runHob("ask", "hello").checkFailure(1, "the disk is full and the change was not saved.*free space on the disk of Hob's data.*hob doctor disk")
+	h.runHob("task", "add", "milk").checkFailure(1, "the disk is full.*free space on the disk")
+	h.runHob("backup").checkFailure(1, "the disk is full|no space left.*space")
 	if left, err := os.ReadDir(filepath.Join(h.home, "backups")); len(left) != 0 {
 		t.Errorf("half a backup: %v %v", left, err)
 	}
-	d.free()
+	d.freeDisk()
 	for range 2 {
-		if code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", message); code != http.StatusOK {
+		if code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/home/messages", message); code != http.StatusOK {
 			t.Errorf("repeated message: %d %s", code, body)
 		}
 	}
-	code, body = h.api(http.MethodGet, "/api/v1/memory", "")
+	code, body = h.callAPI(http.MethodGet, "/api/v1/memory", "")
 	if code != 200 || strings.Count(body, "Tom") != 1 || strings.Count(body, "9911") != 1 {
 		t.Errorf("the memory: %d %s", code, body)
 	}
-	if _, tasks := h.api(http.MethodGet, "/api/v1/tasks", ""); strings.TrimSpace(tasks) != "[]" {
+	if _, tasks := h.callAPI(http.MethodGet, "/api/v1/tasks", ""); strings.TrimSpace(tasks) != "[]" {
 		t.Errorf("the tasks: %s", tasks)
 	}
-	h.stop()
+	h.stopDaemon()
 }
 
 // A turn during which the disk becomes full continues when there is space: each action runs once,
@@ -174,7 +174,7 @@ func TestDisk_FillsUpDuringATurn(t *testing.T) {
 			}
 			return llmtest.Answer{Text: "came to: " + strings.Join(all, " | ")}, true
 		}
-		once.Do(d.fill)
+		once.Do(d.fillDisk)
 		return llmtest.Answer{Calls: []llmtest.Call{
 			{Name: "create_task", Args: `{"title":"milk"}`},
 			{Name: "write_file", Args: fmt.Sprintf(`{"path":%q,"content":%q}`, filepath.Join(docs, "list.txt"), strings.Repeat("milk\n", 2000))},
@@ -182,10 +182,10 @@ func TestDisk_FillsUpDuringATurn(t *testing.T) {
 	}})
 	h := d.newFixture(withModel(model))
 	docs = filepath.Join(h.user, "Documents")
-	fatal(t, os.Mkdir(docs, 0o700))
+	failOnError(t, os.Mkdir(docs, 0o700))
 	h.takeOwnership(docs)
-	h.start()
-	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", `{"text":"buy milk","async":true}`)
+	h.startDaemon()
+	code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/home/messages", `{"text":"buy milk","async":true}`)
 	var r struct{ Event string }
 	if json.Unmarshal([]byte(body), &r) != nil || code != http.StatusAccepted {
 		t.Fatal(code, body)
@@ -194,16 +194,16 @@ func TestDisk_FillsUpDuringATurn(t *testing.T) {
 		b, err := os.ReadFile(h.log)
 		return err == nil && strings.Contains(string(b), "the disk is full")
 	})
-	d.free()
+	d.freeDisk()
 	h.waitUntil("the turn is finished", func() bool {
-		_, body := h.api(http.MethodGet, "/api/v1/inbox/"+r.Event, "")
+		_, body := h.callAPI(http.MethodGet, "/api/v1/inbox/"+r.Event, "")
 		return strings.Contains(body, `"done"`)
 	})
-	replies := h.deliveries("reply")
+	replies := h.listDeliveries("reply")
 	if len(replies) != 1 || !strings.Contains(replies[0].Text, "came to: ") {
 		t.Fatalf("the replies: %+v", replies)
 	}
-	if _, tasks := h.api(http.MethodGet, "/api/v1/tasks", ""); strings.Count(tasks, "milk") != 1 {
+	if _, tasks := h.callAPI(http.MethodGet, "/api/v1/tasks", ""); strings.Count(tasks, "milk") != 1 {
 		t.Errorf("the tasks: %s", tasks)
 	}
 	b, err := os.ReadFile(filepath.Join(docs, "list.txt"))
@@ -216,7 +216,7 @@ func TestDisk_FillsUpDuringATurn(t *testing.T) {
 	if left, err := os.ReadDir(docs); len(left) > 1 {
 		t.Errorf("files left behind: %v %v", left, err)
 	}
-	h.stop()
+	h.stopDaemon()
 }
 
 // Work that becomes due while the disk is full runs once when there is space, and a text that a
@@ -227,31 +227,31 @@ func TestDisk_FillsUpBetweenTurns(t *testing.T) {
 	}
 	d := smallDisk(t)
 	k := newHook(t)
-	k.first = d.fill
+	k.first = d.fillDisk
 	h := d.newFixture(withHook(k.url))
-	h.start()
+	h.startDaemon()
 	h.triggerNotice()
-	h.waitUntil("the accepted notice", func() bool { _, took := k.state(); return len(took) == 1 })
+	h.waitUntil("the accepted notice", func() bool { _, took := k.readState(); return len(took) == 1 })
 	h.waitUntil("the full disk is met", func() bool {
 		b, err := os.ReadFile(h.log)
 		return err == nil && strings.Contains(string(b), "the disk is full")
 	})
-	d.free()
-	h.waitUntil("the state sent", func() bool { return h.notice().State == "sent" })
-	if asked, took := k.state(); asked != 1 || len(took) != 1 {
+	d.freeDisk()
+	h.waitUntil("the state sent", func() bool { return h.awaitNotice().State == "sent" })
+	if asked, took := k.readState(); asked != 1 || len(took) != 1 {
 		t.Errorf("%d requests, accepted %q", asked, took)
 	}
 
-	h.say("remind me in 2 seconds to stand up")
-	d.fill()
+	h.sendMessage("remind me in 2 seconds to stand up")
+	d.fillDisk()
 	h.waitUntil("the reminder meets the full disk", func() bool {
 		b, err := os.ReadFile(h.log)
 		return err == nil && strings.Count(string(b), "the disk is full") > 3
 	})
-	d.free()
-	h.waitUntil("the reminder comes", func() bool { _, took := k.state(); return len(took) == 2 })
-	h.stop()
-	if asked, took := k.state(); asked != 2 || len(took) != 2 {
+	d.freeDisk()
+	h.waitUntil("the reminder comes", func() bool { _, took := k.readState(); return len(took) == 2 })
+	h.stopDaemon()
+	if asked, took := k.readState(); asked != 2 || len(took) != 2 {
 		t.Errorf("%d requests, accepted %q", asked, took)
 	}
 }

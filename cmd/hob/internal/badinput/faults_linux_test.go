@@ -70,10 +70,10 @@ func TestFaultTranscripts(t *testing.T) {
 		want += fmt.Sprintf("\n### %s\n\n```console\n%s```\n", c.title, shown[i])
 	}
 	b, err := os.ReadFile(faultsFile)
-	fatal(t, err)
+	failOnError(t, err)
 	before, got, _ := strings.Cut(string(b), "\n## ")
 	if *update {
-		fatal(t, os.WriteFile(faultsFile, []byte(before+"\n"+want), 0o644)) //nolint:gosec // a document
+		failOnError(t, os.WriteFile(faultsFile, []byte(before+"\n"+want), 0o644)) //nolint:gosec // a document
 	} else if "## "+got != want {
 		t.Errorf("docs/faults.md is out of date; run: go test ./cmd/hob/internal/badinput -run TestFaultTranscripts -update\n%s", want)
 	}
@@ -106,8 +106,8 @@ var replaced = []struct {
 	{regexp.MustCompile(`on \d{4}-\d\d-\d\d \d\d:\d\d`), "on 2026-03-01 08:00"},
 }
 
-// show adds text to the transcript.
-func (s *transcript) show(text string) {
+// showText adds text to the transcript.
+func (s *transcript) showText(text string) {
 	text = strings.NewReplacer(append(s.names, s.h.home, "~/.hob", s.h.user, "~")...).Replace(text)
 	text = loopback.ReplaceAllStringFunc(text, func(at string) string {
 		if fixed := s.names; slices.Contains(fixed, at) || strings.HasSuffix(at, ":7718") {
@@ -121,14 +121,14 @@ func (s *transcript) show(text string) {
 	s.b.WriteString(strings.TrimRight(text, "\n") + "\n")
 }
 
-// note adds a comment.
-func (s *transcript) note(text string) { s.show("# " + text) }
+// showNote adds a comment.
+func (s *transcript) showNote(text string) { s.showText("# " + text) }
 
-// run runs a command whose output must match pattern, and adds both to the transcript. If only is
+// runTests runs a command whose output must match pattern, and adds both to the transcript. If only is
 // not "", it shows only the lines that contain that text.
-func (s *transcript) run(pattern, only string, args ...string) {
+func (s *transcript) runTests(pattern, only string, args ...string) {
 	s.t.Helper()
-	r := s.h.hob(args...)
+	r := s.h.runHob(args...)
 	out := r.out + r.errs
 	line := "$ hob"
 	for _, a := range args {
@@ -155,7 +155,7 @@ func (s *transcript) run(pattern, only string, args ...string) {
 	if !regexp.MustCompile(`(?s)` + pattern).MatchString(out) {
 		s.t.Errorf("%s: output:\n%s%s\nwant a match of %q", line, r.out, r.errs, pattern)
 	}
-	s.show(line + "\n" + out)
+	s.showText(line + "\n" + out)
 }
 
 // runUntil runs a command until its output matches a pattern or, if matches is false, no longer does.
@@ -163,7 +163,7 @@ func (s *transcript) runUntil(pattern string, matches bool, args ...string) {
 	s.t.Helper()
 	re := regexp.MustCompile(pattern)
 	s.h.waitUntil(pattern, func() bool {
-		r := s.h.hob(args...)
+		r := s.h.runHob(args...)
 		return re.MatchString(r.out) == matches
 	})
 }
@@ -176,154 +176,154 @@ type modelServer struct {
 	srv     *http.Server
 }
 
-func (m *modelServer) start() {
+func (m *modelServer) startServer() {
 	m.t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(m.t.Context(), "tcp", m.address)
-	fatal(m.t, err)
+	failOnError(m.t, err)
 	m.address = ln.Addr().String()
 	m.srv = &http.Server{Handler: m.handler, ReadHeaderTimeout: time.Minute}
 	go func(srv *http.Server) { _ = srv.Serve(ln) }(m.srv)
-	m.t.Cleanup(m.stop)
+	m.t.Cleanup(m.stopServer)
 }
 
-func (m *modelServer) stop() { _ = m.srv.Close() }
+func (m *modelServer) stopServer() { _ = m.srv.Close() }
 
 func modelStopped(s *transcript) {
 	srv := &modelServer{t: s.t, address: "127.0.0.1:0", handler: llmtest.NewServer(s.t, llmtest.Options{Memory: true, Otherwise: &llmtest.Answer{Text: "The model says hello."}})}
-	srv.start()
+	srv.startServer()
 	s.h = newFixture(s.t, strings.Replace(offline, `"offline"`, `"local/m"`, 1)+fmt.Sprintf("[providers.local]\nkind = \"openai\"\nbase_url = \"http://%s/v1\"\n", srv.address))
 	s.names = []string{srv.address, "127.0.0.1:11434"}
-	s.h.start()
-	s.run("The model says hello", "", "ask", "hello")
-	s.note("The model server stops.")
-	srv.stop()
-	s.run("Added task.*My built-in brain answered, because local cannot be reached", "", "ask", "add a task: buy milk")
-	s.run("buy milk", "", "ask", "what are my tasks?")
-	s.run("unreachable.*tries again with the first message after", "Problem", "status")
-	s.note("The model server runs again.")
-	srv.start()
+	s.h.startDaemon()
+	s.runTests("The model says hello", "", "ask", "hello")
+	s.showNote("The model server stops.")
+	srv.stopServer()
+	s.runTests("Added task.*My built-in brain answered, because local cannot be reached", "", "ask", "add a task: buy milk")
+	s.runTests("buy milk", "", "ask", "what are my tasks?")
+	s.runTests("unreachable.*tries again with the first message after", "Problem", "status")
+	s.showNote("The model server runs again.")
+	srv.startServer()
 	s.runUntil("Problem", false, "status")
-	s.run("^$", "Problem", "status")
-	s.run("The model says hello", "", "ask", "hello")
-	s.h.stop()
+	s.runTests("^$", "Problem", "status")
+	s.runTests("The model says hello", "", "ask", "hello")
+	s.h.stopDaemon()
 }
 
 func portTaken(s *transcript) {
 	other, err := (&net.ListenConfig{}).Listen(s.t.Context(), "tcp", "127.0.0.1:0")
-	fatal(s.t, err)
+	failOnError(s.t, err)
 	defer other.Close()
 	s.h = newFixture(s.t, strings.Replace(offline, "127.0.0.1:0", other.Addr().String(), 1))
 	s.names = []string{other.Addr().String(), "127.0.0.1:7717"}
-	s.note("Another program listens on 127.0.0.1:7717, the address in [web] listen.")
-	s.run("ready at http://127.0.0.1:", "", "start")
-	s.run("another program uses .*so Hob listens on", "Problem", "status")
-	s.run("Hello", "", "ask", "hello")
-	s.run("login.code=", "", "open", "--print")
-	s.run("warn +port", "daemon listens", "doctor")
-	s.h.hob("stop").checkSuccess("stopped")
+	s.showNote("Another program listens on 127.0.0.1:7717, the address in [web] listen.")
+	s.runTests("ready at http://127.0.0.1:", "", "start")
+	s.runTests("another program uses .*so Hob listens on", "Problem", "status")
+	s.runTests("Hello", "", "ask", "hello")
+	s.runTests("login.code=", "", "open", "--print")
+	s.runTests("warn +port", "daemon listens", "doctor")
+	s.h.runHob("stop").checkSuccess("stopped")
 }
 
 func configBroken(s *transcript) {
 	s.h = newFixture(s.t, offline+"[autonomy]\nlevel = \"watch\"\n")
-	s.h.start()
+	s.h.startDaemon()
 	broken := strings.Replace(offline, "model", "modle", 1)
-	s.note("You edit config.toml while Hob runs, and mistype a key.")
-	s.h.write("config.toml", broken)
+	s.showNote("You edit config.toml while Hob runs, and mistype a key.")
+	s.h.writeFile("config.toml", broken)
 	s.runUntil("Problem since .*: the configuration", true, "status")
-	s.run(`config.toml:2: agent.modle: unknown key`, "Problem", "status")
-	notices := s.h.deliveries("notice")
+	s.runTests(`config.toml:2: agent.modle: unknown key`, "Problem", "status")
+	notices := s.h.listDeliveries("notice")
 	if len(notices) != 1 || !strings.Contains(notices[0].Text, "config.toml:2: agent.modle: unknown key") {
 		s.t.Errorf("the notifications: %+v", notices)
 	}
-	s.run("fail +config", "config.toml:", "doctor")
-	s.note("Hob is stopped and started. It uses the last valid configuration, including its autonomy level.")
-	s.h.stop()
-	s.run("warning: .*agent.modle.*last valid configuration", "", "start")
-	s.run("level watch", "level", "status")
-	s.note("You correct the file. Hob restarts with it within seconds.")
-	s.h.write("config.toml", offline)
+	s.runTests("fail +config", "config.toml:", "doctor")
+	s.showNote("Hob is stopped and started. It uses the last valid configuration, including its autonomy level.")
+	s.h.stopDaemon()
+	s.runTests("warning: .*agent.modle.*last valid configuration", "", "start")
+	s.runTests("level watch", "level", "status")
+	s.showNote("You correct the file. Hob restarts with it within seconds.")
+	s.h.writeFile("config.toml", offline)
 	s.runUntil("level supervised", true, "status")
-	s.run("level supervised", "level", "status")
-	s.h.write("config.toml", "") // a full disk leaves such a file
+	s.runTests("level supervised", "level", "status")
+	s.h.writeFile("config.toml", "") // a full disk leaves such a file
 	s.runUntil("Problem since .*: the file is empty", true, "status")
 	if err := os.Remove(filepath.Join(s.h.home, "config.toml")); err != nil {
 		s.t.Error(err)
 	}
 	s.runUntil("Problem since", false, "status")
-	s.h.hob("stop").checkSuccess("stopped")
+	s.h.runHob("stop").checkSuccess("stopped")
 }
 
 func diskFull(s *transcript) {
 	d := smallDisk(s.t)
 	s.h = d.newFixture(offline)
-	s.h.start()
-	s.run("Added", "", "ask", "add a task: buy milk")
-	s.note("The disk fills up.")
-	d.fill()
-	s.run("the disk is full", "", "ask", "add a task: buy bread")
+	s.h.startDaemon()
+	s.runTests("Added", "", "ask", "add a task: buy milk")
+	s.showNote("The disk fills up.")
+	d.fillDisk()
+	s.runTests("the disk is full", "", "ask", "add a task: buy bread")
 	const message = `{"text":"add a task: buy eggs","dedupe_key":"eggs"}`
-	s.note("Another program sends \"add a task: buy eggs\" through the API, and gets an error.")
-	if code, body := s.h.api(http.MethodPost, "/api/v1/sessions/home/messages", message); code != http.StatusInsufficientStorage {
+	s.showNote("Another program sends \"add a task: buy eggs\" through the API, and gets an error.")
+	if code, body := s.h.callAPI(http.MethodPost, "/api/v1/sessions/home/messages", message); code != http.StatusInsufficientStorage {
 		s.t.Errorf("a message: %d %s", code, body)
 	}
-	s.note("There is space again. The other program sends its message again, twice.")
-	d.free()
+	s.showNote("There is space again. The other program sends its message again, twice.")
+	d.freeDisk()
 	for range 2 {
-		if code, body := s.h.api(http.MethodPost, "/api/v1/sessions/home/messages", message); code != http.StatusOK {
+		if code, body := s.h.callAPI(http.MethodPost, "/api/v1/sessions/home/messages", message); code != http.StatusOK {
 			s.t.Errorf("repeated message: %d %s", code, body)
 		}
 	}
-	s.run("Added", "", "ask", "add a task: buy bread")
-	s.run("bread.*eggs.*milk", "", "task", "list")
-	s.run("ok +database", "is sound", "doctor")
-	s.h.stop()
+	s.runTests("Added", "", "ask", "add a task: buy bread")
+	s.runTests("bread.*eggs.*milk", "", "task", "list")
+	s.runTests("ok +database", "is sound", "doctor")
+	s.h.stopDaemon()
 }
 
 func databaseDamaged(s *transcript) {
 	s.h = newFixture(s.t, offline)
-	s.run("Added", "", "ask", "add a task: buy milk")
-	s.h.hob("backup").checkSuccess("snapshot-")
-	s.note("The machine fails later and damages the database.")
-	s.h.write("hob.db", strings.Repeat("not a database ", 600))
-	s.run("milk.*was damaged and is now .*newest good backup", "", "task", "list")
-	s.run("Restored the newest good backup", "Restored", "restore", "--pending")
-	s.run("hold has ended", "", "restore", "--release", "all")
+	s.runTests("Added", "", "ask", "add a task: buy milk")
+	s.h.runHob("backup").checkSuccess("snapshot-")
+	s.showNote("The machine fails later and damages the database.")
+	s.h.writeFile("hob.db", strings.Repeat("not a database ", 600))
+	s.runTests("milk.*was damaged and is now .*newest good backup", "", "task", "list")
+	s.runTests("Restored the newest good backup", "Restored", "restore", "--pending")
+	s.runTests("hold has ended", "", "restore", "--release", "all")
 }
 
 func chatKilled(s *transcript) {
 	s.h = newFixture(s.t, offline)
 	c := openChat(s)
-	c.expect("This is Hob.")
-	c.press("add a task: buy milk\r")
-	c.expect(`Added task "buy milk"`)
+	c.expectText("This is Hob.")
+	c.pressKeys("add a task: buy milk\r")
+	c.expectText(`Added task "buy milk"`)
 	c.awaitIdle()
 
-	c.press("add a task: buy br") // not sent yet
-	c.expect("> add a task: buy br")
-	c.kill()
-	c.expect("Starting it again.")
-	c.expect("Hob is running again.")
-	c.press("ead\r")
-	c.expect(`Added task "buy bread"`)
-	s.note("The daemon is killed with kill -9 while you type \"add a task: buy bread\".")
-	s.show("$ hob chat\n" + c.screen())
+	c.pressKeys("add a task: buy br") // not sent yet
+	c.expectText("> add a task: buy br")
+	c.killChat()
+	c.expectText("Starting it again.")
+	c.expectText("Hob is running again.")
+	c.pressKeys("ead\r")
+	c.expectText(`Added task "buy bread"`)
+	s.showNote("The daemon is killed with kill -9 while you type \"add a task: buy bread\".")
+	s.showText("$ hob chat\n" + c.readScreen())
 
-	c.stop() // the daemon is suspended, so the message does not reach it
-	c.press("add a task: buy eggs\r")
-	c.expect("› add a task: buy eggs")
+	c.stopChat() // the daemon is suspended, so the message does not reach it
+	c.pressKeys("add a task: buy eggs\r")
+	c.expectText("› add a task: buy eggs")
 	time.Sleep(300 * time.Millisecond)
-	c.kill()
-	c.expect(`Added task "buy eggs"`)
-	c.press("\x04")
+	c.killChat()
+	c.expectText(`Added task "buy eggs"`)
+	c.pressKeys("\x04")
 	c.awaitEnd()
 
-	r := s.h.hob("task", "list")
+	r := s.h.runHob("task", "list")
 	for _, what := range []string{"milk", "bread", "eggs"} {
 		if strings.Count(r.out, what) != 1 {
 			s.t.Errorf("%s does not occur exactly once:\n%s", what, r.out)
 		}
 	}
-	s.h.hob("stop").checkSuccess("stopped")
+	s.h.runHob("stop").checkSuccess("stopped")
 }
 
 // chatTerminal is a terminal that runs hob chat.
@@ -338,10 +338,10 @@ type chatTerminal struct {
 
 func openChat(s *transcript) *chatTerminal {
 	s.t.Helper()
-	cmd := s.h.command(s.t.Context(), "chat")
+	cmd := s.h.newCommand(s.t.Context(), "chat")
 	cmd.Env = append(cmd.Env, "TERM=xterm-256color")
 	tty, err := pty.StartWithAttrs(cmd, &pty.Winsize{Rows: 24, Cols: 120}, sysProcAttr(cmd.SysProcAttr))
-	fatal(s.t, err)
+	failOnError(s.t, err)
 	c := &chatTerminal{s: s, tty: tty, done: make(chan error, 1), em: vt.NewEmulator(120, 24)}
 	go func() { _, _ = io.Copy(io.Discard, c.em) }() // the emulator's responses to queries of the program
 	s.t.Cleanup(func() { _ = cmd.Process.Kill(); _ = tty.Close(); _ = c.em.Close() })
@@ -369,16 +369,16 @@ func sysProcAttr(a *syscall.SysProcAttr) *syscall.SysProcAttr {
 	return a
 }
 
-func (c *chatTerminal) press(keys string) {
+func (c *chatTerminal) pressKeys(keys string) {
 	c.s.t.Helper()
 	_, err := c.tty.WriteString(keys)
-	fatal(c.s.t, err)
+	failOnError(c.s.t, err)
 }
 
-// expect waits until the screen shows a text.
-func (c *chatTerminal) expect(text string) {
+// expectText waits until the screen shows a text.
+func (c *chatTerminal) expectText(text string) {
 	c.s.t.Helper()
-	c.s.h.waitUntil(fmt.Sprintf("%q in the chat", text), func() bool { return strings.Contains(c.screen(), text) })
+	c.s.h.waitUntil(fmt.Sprintf("%q in the chat", text), func() bool { return strings.Contains(c.readScreen(), text) })
 }
 
 // awaitIdle waits until the answer is complete.
@@ -395,40 +395,40 @@ func (c *chatTerminal) awaitEnd() {
 	c.s.t.Helper()
 	select {
 	case err := <-c.done:
-		fatal(c.s.t, err)
+		failOnError(c.s.t, err)
 	case <-time.After(60 * time.Second):
 		c.s.t.Fatal("the chat did not end")
 	}
 }
 
-// signal sends a signal to the daemon of this home and returns its pid.
-func (c *chatTerminal) signal(sig syscall.Signal) int {
+// sendSignal sends a signal to the daemon of this home and returns its pid.
+func (c *chatTerminal) sendSignal(sig syscall.Signal) int {
 	c.s.t.Helper()
 	b, err := os.ReadFile(filepath.Join(c.s.h.home, "endpoint.json"))
-	fatal(c.s.t, err)
+	failOnError(c.s.t, err)
 	m := regexp.MustCompile(`"pid":(\d+)`).FindSubmatch(b)
 	if m == nil {
 		c.s.t.Fatalf("no process id in %s", b)
 	}
 	pid, err := strconv.Atoi(string(m[1]))
-	fatal(c.s.t, errors.Join(err, syscall.Kill(pid, sig)))
+	failOnError(c.s.t, errors.Join(err, syscall.Kill(pid, sig)))
 	return pid
 }
 
-// stop suspends the daemon and waits until all its threads have stopped.
-func (c *chatTerminal) stop() {
+// stopChat suspends the daemon and waits until all its threads have stopped.
+func (c *chatTerminal) stopChat() {
 	c.s.t.Helper()
-	pid := c.signal(syscall.SIGSTOP)
+	pid := c.sendSignal(syscall.SIGSTOP)
 	c.s.h.waitUntil("the daemon is suspended", func() bool {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		return err == nil && strings.Contains(string(b), ") T ")
 	})
 }
 
-func (c *chatTerminal) kill() { c.s.t.Helper(); c.signal(syscall.SIGKILL) }
+func (c *chatTerminal) killChat() { c.s.t.Helper(); c.sendSignal(syscall.SIGKILL) }
 
-// screen returns the lines that the terminal shows, without the status bar and the spinner.
-func (c *chatTerminal) screen() string {
+// readScreen returns the lines that the terminal shows, without the status bar and the spinner.
+func (c *chatTerminal) readScreen() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out strings.Builder
@@ -453,38 +453,38 @@ func TestChat_ShowsTheAnswerOfTheNextDaemon(t *testing.T) {
 	}})
 	s := &transcript{t: t, h: newFixture(t, withModel(model))}
 	c := openChat(s)
-	c.expect("This is Hob.")
-	c.press("please buy milk\r")
+	c.expectText("This is Hob.")
+	c.pressKeys("please buy milk\r")
 	<-asked
-	c.expect("It is now")
-	c.kill()
-	c.expect("Hob is running again.")
-	c.expect("things to buy.")
+	c.expectText("It is now")
+	c.killChat()
+	c.expectText("Hob is running again.")
+	c.expectText("things to buy.")
 	c.awaitIdle()
-	if out := c.screen(); strings.Count(out, "It is now") != 1 || strings.Contains(out, "cut off") {
+	if out := c.readScreen(); strings.Count(out, "It is now") != 1 || strings.Contains(out, "cut off") {
 		t.Errorf("the beginning of the answer is shown again:\n%s", out)
 	}
-	c.press("\x04")
+	c.pressKeys("\x04")
 	c.awaitEnd()
-	r := s.h.hob("task", "list")
+	r := s.h.runHob("task", "list")
 	if strings.Count(r.out, "milk") != 1 || len(asked) != 0 {
 		t.Errorf("%d more requests; the tasks:\n%s", len(asked), r.out)
 	}
-	if n := len(s.h.replies()); n != 1 {
+	if n := len(s.h.listReplies()); n != 1 {
 		t.Errorf("%d replies", n)
 	}
-	s.h.hob("stop").checkSuccess("stopped")
+	s.h.runHob("stop").checkSuccess("stopped")
 }
 
-// replies lists the replies of a daemon that a command started.
-func (h *daemonFixture) replies() []delivery {
+// listReplies lists the replies of a daemon that a command started.
+func (h *daemonFixture) listReplies() []delivery {
 	h.t.Helper()
 	b, err := os.ReadFile(filepath.Join(h.home, "endpoint.json"))
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	m := regexp.MustCompile(`"address":"([^"]+)"`).FindSubmatch(b)
 	if m == nil {
 		h.t.Fatalf("no address in %s", b)
 	}
 	h.base = "http://" + string(m[1])
-	return h.deliveries("reply")
+	return h.listDeliveries("reply")
 }

@@ -51,7 +51,7 @@ const offline = "[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten
 // workshop is the folder with the program and the homes.
 var workshop string // set by TestMain
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) { os.Exit(runTests(m)) }
 
 // The environment of a test that runs again in a mount namespace; see alone.
 const (
@@ -59,7 +59,7 @@ const (
 	mappedVar   = "HOB_BADINPUT_MAPPED"   // set if the test is the superuser only inside the namespace
 )
 
-func run(m *testing.M) int {
+func runTests(m *testing.M) int {
 	if to := os.Getenv(relayVar); to != "" {
 		return relayConnections(to)
 	}
@@ -73,7 +73,7 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	workshop = dir
-	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", program(), "hob/cmd/hob")
+	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", programPath(), "hob/cmd/hob")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
 	if err = errors.Join(err, os.Chmod(dir, 0o755), copySelf()); err != nil { //nolint:gosec // the user nobody must be able to enter
@@ -83,7 +83,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-func program() string { return filepath.Join(workshop, "hob") }
+func programPath() string { return filepath.Join(workshop, "hob") }
 
 func isSuperuser() bool { return os.Getuid() == 0 && os.Getenv(mappedVar) == "" }
 
@@ -91,20 +91,20 @@ func isSuperuser() bool { return os.Getuid() == 0 && os.Getenv(mappedVar) == "" 
 func newFixture(t *testing.T, conf string) *daemonFixture {
 	t.Helper()
 	dir, err := os.MkdirTemp(workshop, "house-")
-	fatal(t, err)
+	failOnError(t, err)
 	return houseIn(t, dir, conf)
 }
 
 func houseIn(t *testing.T, dir, conf string) *daemonFixture {
 	t.Helper()
 	h := &daemonFixture{t: t, dir: dir, log: filepath.Join(dir, "daemon.log"), user: filepath.Join(dir, "user"), home: filepath.Join(dir, "hob")}
-	fatal(t, errors.Join(os.Mkdir(h.user, 0o700), os.Mkdir(h.home, 0o700)))
-	h.write("config.toml", conf)
+	failOnError(t, errors.Join(os.Mkdir(h.user, 0o700), os.Mkdir(h.home, 0o700)))
+	h.writeFile("config.toml", conf)
 	h.takeOwnership(dir, h.user, h.home)
 	h.env = []string{"HOME=" + h.user, "HOB_HOME=" + h.home, "TZ=UTC", "PATH=" + os.Getenv("PATH")}
 	t.Cleanup(func() {
-		h.kill()
-		_ = h.command(context.Background(), "stop").Run() // stop a daemon that a command may have started
+		h.killDaemon()
+		_ = h.newCommand(context.Background(), "stop").Run() // stop a daemon that a command may have started
 		if b, err := os.ReadFile(h.log); err == nil && t.Failed() {
 			t.Logf("end of the daemon's log:\n%s", b[max(0, len(b)-4000):])
 		}
@@ -114,7 +114,7 @@ func houseIn(t *testing.T, dir, conf string) *daemonFixture {
 			}
 			return nil
 		})
-		fatal(t, os.RemoveAll(dir))
+		failOnError(t, os.RemoveAll(dir))
 	})
 	return h
 }
@@ -124,28 +124,28 @@ func (h *daemonFixture) takeOwnership(paths ...string) {
 	h.t.Helper()
 	for _, p := range paths {
 		if isSuperuser() {
-			fatal(h.t, os.Lchown(p, nobody, nobody))
+			failOnError(h.t, os.Lchown(p, nobody, nobody))
 		}
 	}
 }
 
-// write writes a file in HOB_HOME.
-func (h *daemonFixture) write(name, text string) {
+// writeFile writes a file in HOB_HOME.
+func (h *daemonFixture) writeFile(name, text string) {
 	h.t.Helper()
 	path := filepath.Join(h.home, name)
-	fatal(h.t, os.WriteFile(path, []byte(text), 0o600))
+	failOnError(h.t, os.WriteFile(path, []byte(text), 0o600))
 	h.takeOwnership(path)
 }
 
-func (h *daemonFixture) mode(name string, mode os.FileMode) {
+func (h *daemonFixture) changeMode(name string, mode os.FileMode) {
 	h.t.Helper()
-	fatal(h.t, os.Chmod(filepath.Join(h.home, name), mode))
+	failOnError(h.t, os.Chmod(filepath.Join(h.home, name), mode))
 }
 
-func (h *daemonFixture) files() []string {
+func (h *daemonFixture) listFiles() []string {
 	h.t.Helper()
 	entries, err := os.ReadDir(h.home)
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	var out []string
 	for _, e := range entries {
 		out = append(out, e.Name())
@@ -153,16 +153,16 @@ func (h *daemonFixture) files() []string {
 	return out
 }
 
-func fatal(t testing.TB, err error) {
+func failOnError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// command returns a command that runs the program until ctx ends.
-func (h *daemonFixture) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, program(), args...)
+// newCommand returns a command that runs the program until ctx ends.
+func (h *daemonFixture) newCommand(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, programPath(), args...)
 	cmd.Dir, cmd.Env = h.user, h.env
 	cmd.WaitDelay = 5 * time.Second
 	if isSuperuser() {
@@ -179,15 +179,18 @@ type result struct {
 	out, errs string
 }
 
-// hob runs a command without input.
-func (h *daemonFixture) hob(args ...string) result { h.t.Helper(); return h.runWithInput(nil, args...) }
+// runHob runs a command without input.
+func (h *daemonFixture) runHob(args ...string) result {
+	h.t.Helper()
+	return h.runWithInput(nil, args...)
+}
 
 // runWithInput runs a command with in as standard input.
 func (h *daemonFixture) runWithInput(in io.Reader, args ...string) result {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), time.Minute)
 	defer cancel()
-	cmd := h.command(ctx, args...)
+	cmd := h.newCommand(ctx, args...)
 	cmd.Stdin = in
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -232,20 +235,20 @@ func (r result) checkSuccess(pattern string) {
 	}
 }
 
-// start runs the daemon until it is ready.
-func (h *daemonFixture) start() {
+// startDaemon runs the daemon until it is ready.
+func (h *daemonFixture) startDaemon() {
 	h.t.Helper()
 	log, err := os.OpenFile(h.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	defer log.Close()
-	cmd := h.command(context.WithoutCancel(h.t.Context()), "start", "--foreground")
+	cmd := h.newCommand(context.WithoutCancel(h.t.Context()), "start", "--foreground")
 	cmd.Stdout, cmd.Stderr = log, log
-	h.begin(cmd)
+	h.beginCommand(cmd)
 }
 
-func (h *daemonFixture) begin(cmd *exec.Cmd) {
+func (h *daemonFixture) beginCommand(cmd *exec.Cmd) {
 	h.t.Helper()
-	fatal(h.t, cmd.Start())
+	failOnError(h.t, cmd.Start())
 	h.daemon, h.exited = cmd, make(chan struct{})
 	go func(done chan struct{}) { _ = cmd.Wait(); close(done) }(h.exited)
 	h.waitUntil("the daemon is ready", func() bool {
@@ -263,15 +266,15 @@ func (h *daemonFixture) begin(cmd *exec.Cmd) {
 			return false
 		}
 		h.base = "http://" + at.Address
-		code, _ := h.api(http.MethodGet, "/readyz", "")
+		code, _ := h.callAPI(http.MethodGet, "/readyz", "")
 		return code == http.StatusOK
 	})
 }
 
-// stop stops the daemon normally.
-func (h *daemonFixture) stop() {
+// stopDaemon stops the daemon normally.
+func (h *daemonFixture) stopDaemon() {
 	h.t.Helper()
-	fatal(h.t, h.daemon.Process.Signal(syscall.SIGTERM))
+	failOnError(h.t, h.daemon.Process.Signal(syscall.SIGTERM))
 	select {
 	case <-h.exited:
 	case <-time.After(60 * time.Second):
@@ -283,7 +286,7 @@ func (h *daemonFixture) stop() {
 	h.daemon = nil
 }
 
-func (h *daemonFixture) kill() {
+func (h *daemonFixture) killDaemon() {
 	if h.daemon != nil {
 		_ = h.daemon.Process.Kill()
 		<-h.exited
@@ -303,36 +306,36 @@ func (h *daemonFixture) waitUntil(what string, ok func() bool) {
 	}
 }
 
-// api sends a request as the owner; the body is JSON unless it is empty.
-func (h *daemonFixture) api(method, path, body string) (int, string) {
+// callAPI sends a request as the owner; the body is JSON unless it is empty.
+func (h *daemonFixture) callAPI(method, path, body string) (int, string) {
 	h.t.Helper()
-	return h.post(method, path, "application/json", strings.NewReader(body))
+	return h.postBody(method, path, "application/json", strings.NewReader(body))
 }
 
-func (h *daemonFixture) post(method, path, kind string, body io.Reader) (int, string) {
+func (h *daemonFixture) postBody(method, path, kind string, body io.Reader) (int, string) {
 	h.t.Helper()
 	q, err := http.NewRequestWithContext(h.t.Context(), method, h.base+path, body)
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	token, _ := os.ReadFile(filepath.Join(h.home, "token"))
 	q.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	q.Header.Set("Content-Type", kind)
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: h.dial}, Timeout: 5 * time.Minute}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: h.dialServer}, Timeout: 5 * time.Minute}
 	res, err := client.Do(q)
 	if err != nil {
 		return 0, err.Error()
 	}
 	defer res.Body.Close()
 	b, err := io.ReadAll(res.Body)
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	return res.StatusCode, string(b)
 }
 
-// say sends a message from the owner and returns the answer.
-func (h *daemonFixture) say(text string) string {
+// sendMessage sends a message from the owner and returns the answer.
+func (h *daemonFixture) sendMessage(text string) string {
 	h.t.Helper()
 	body, err := json.Marshal(map[string]string{"text": text})
-	fatal(h.t, err)
-	code, out := h.api(http.MethodPost, "/api/v1/sessions/home/messages", string(body))
+	failOnError(h.t, err)
+	code, out := h.callAPI(http.MethodPost, "/api/v1/sessions/home/messages", string(body))
 	var r struct{ Answer string }
 	if code != http.StatusOK || json.Unmarshal([]byte(out), &r) != nil {
 		h.t.Fatalf("%q: %d %s", text, code, out)
@@ -343,9 +346,9 @@ func (h *daemonFixture) say(text string) string {
 // delivery is a text that Hob sent.
 type delivery struct{ ID, Event, Kind, Session, Channel, Text, State, Error string }
 
-func (h *daemonFixture) deliveries(kind string) []delivery {
+func (h *daemonFixture) listDeliveries(kind string) []delivery {
 	h.t.Helper()
-	code, body := h.api(http.MethodGet, "/api/v1/deliveries", "")
+	code, body := h.callAPI(http.MethodGet, "/api/v1/deliveries", "")
 	var all []delivery
 	if code != http.StatusOK || json.Unmarshal([]byte(body), &all) != nil {
 		h.t.Fatalf("deliveries: %d %s", code, body)

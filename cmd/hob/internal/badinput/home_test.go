@@ -15,29 +15,29 @@ import (
 func TestReadOnlyHome(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t, offline)
-	h.hob("ask", "remember that the code is 9911").checkSuccess("Noted")
-	before := h.files()
-	h.mode(".", 0o500)
+	h.runHob("ask", "remember that the code is 9911").checkSuccess("Noted")
+	before := h.listFiles()
+	h.changeMode(".", 0o500)
 	const want = `cannot write to the folder .*: permission denied.*make it writable or set HOB_HOME`
 	for _, args := range [][]string{{"ask", "hello"}, {"start"}, {"start", "--foreground"}, {"tool", "list"}, {"backup"}} {
-		h.hob(args...).checkFailure(1, want)
+		h.runHob(args...).checkFailure(1, want)
 	}
-	h.hob("config", "set", "agent.name", "Robin").checkFailure(1, `nothing was changed.*config.toml.*permission denied.*make its folder writable`)
-	h.hob("doctor").checkExit(1, `fail +home +cannot write.*-> make it writable.*fail +database.*-> check the permissions`)
-	h.mode(".", 0o700)
-	if after := h.files(); !slices.Equal(before, after) {
+	h.runHob("config", "set", "agent.name", "Robin").checkFailure(1, `nothing was changed.*config.toml.*permission denied.*make its folder writable`)
+	h.runHob("doctor").checkExit(1, `fail +home +cannot write.*-> make it writable.*fail +database.*-> check the permissions`)
+	h.changeMode(".", 0o700)
+	if after := h.listFiles(); !slices.Equal(before, after) {
 		t.Errorf("files before %v and after %v", before, after)
 	}
-	h.hob("ask", "what did I ask you to remember?").checkSuccess("9911")
+	h.runHob("ask", "what did I ask you to remember?").checkSuccess("9911")
 
 	h.env[1] = "HOB_HOME="
-	fatal(t, os.Chmod(h.user, 0o500)) //nolint:gosec // a folder
+	failOnError(t, os.Chmod(h.user, 0o500)) //nolint:gosec // a folder
 	for _, args := range [][]string{{"ask", "hello"}, {"init"}, {"start"}} {
-		h.hob(args...).checkFailure(1, `cannot create the folder .*set HOB_HOME`)
+		h.runHob(args...).checkFailure(1, `cannot create the folder .*set HOB_HOME`)
 	}
-	h.hob("doctor").checkExit(1, `fail +home`)
+	h.runHob("doctor").checkExit(1, `fail +home`)
 	h.env[0] = "HOME="
-	h.hob("ask", "hello").checkFailure(1, `HOME is not set.*set HOB_HOME`)
+	h.runHob("ask", "hello").checkFailure(1, `HOME is not set.*set HOB_HOME`)
 }
 
 // checkExit checks the exit code and the output.
@@ -54,50 +54,50 @@ func (r result) checkExit(code int, pattern string) {
 func TestHomeBecomesReadOnly(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t, offline)
-	h.start()
-	h.mode(".", 0o500)
-	h.say("remember that the code is 9911")
-	h.hob("backup").checkFailure(1, "permission denied.*check the permissions")
-	h.mode(".", 0o700)
-	if got := h.say("what did I ask you to remember?"); !strings.Contains(got, "9911") {
+	h.startDaemon()
+	h.changeMode(".", 0o500)
+	h.sendMessage("remember that the code is 9911")
+	h.runHob("backup").checkFailure(1, "permission denied.*check the permissions")
+	h.changeMode(".", 0o700)
+	if got := h.sendMessage("what did I ask you to remember?"); !strings.Contains(got, "9911") {
 		t.Error(got)
 	}
-	h.hob("backup").checkSuccess(`snapshot-.*-manual`)
-	h.stop()
+	h.runHob("backup").checkSuccess(`snapshot-.*-manual`)
+	h.stopDaemon()
 }
 
 // A home can have only one daemon, and a port only one listener.
 func TestSecondDaemon(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t, offline)
-	h.start()
-	h.hob("start").checkSuccess("was already running")
-	h.hob("start", "--foreground").checkFailure(1, `a daemon is already running in this home \(pid \d+\).*hob stop`)
-	h.hob("ask", "hello").checkSuccess("Hello")
+	h.startDaemon()
+	h.runHob("start").checkSuccess("was already running")
+	h.runHob("start", "--foreground").checkFailure(1, `a daemon is already running in this home \(pid \d+\).*hob stop`)
+	h.runHob("ask", "hello").checkSuccess("Hello")
 	other := newFixture(t, strings.ReplaceAll(offline, "127.0.0.1:0", strings.TrimPrefix(h.base, "http://")))
-	other.start()
+	other.startDaemon()
 	if other.base == h.base {
 		t.Errorf("both listen on %s", h.base)
 	}
-	other.hob("status").checkSuccess("Problem since .*: another program uses " + strings.TrimPrefix(h.base, "http://") + ", so Hob listens on " + strings.TrimPrefix(other.base, "http://"))
-	other.hob("ask", "hello").checkSuccess("Hello")
-	other.hob("open", "--print").checkSuccess(other.base + `/login\?code=`)
-	other.stop()
-	h.stop()
+	other.runHob("status").checkSuccess("Problem since .*: another program uses " + strings.TrimPrefix(h.base, "http://") + ", so Hob listens on " + strings.TrimPrefix(other.base, "http://"))
+	other.runHob("ask", "hello").checkSuccess("Hello")
+	other.runHob("open", "--print").checkSuccess(other.base + `/login\?code=`)
+	other.stopDaemon()
+	h.stopDaemon()
 }
 
 // A clock that was set back is reported, and Hob keeps working.
 func TestClockSetBack(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t, offline)
-	h.hob("ask", "remember that the code is 9911").checkSuccess("Noted")
-	h.hob("schedule", "add", "brief me", "--every", "0 8 * * *").checkSuccess("Scheduled")
+	h.runHob("ask", "remember that the code is 9911").checkSuccess("Noted")
+	h.runHob("schedule", "add", "brief me", "--every", "0 8 * * *").checkSuccess("Scheduled")
 	later := time.Now().Add(48 * time.Hour) // the clock was two days ahead when the file was written
-	fatal(t, os.Chtimes(filepath.Join(h.home, "hob.db"), later, later))
-	h.hob("doctor").checkSuccess("warn +clock.*in the future: the clock was set back.*-> set this machine's clock")
-	h.start()
-	if got := h.say("what did I ask you to remember?"); !strings.Contains(got, "9911") {
+	failOnError(t, os.Chtimes(filepath.Join(h.home, "hob.db"), later, later))
+	h.runHob("doctor").checkSuccess("warn +clock.*in the future: the clock was set back.*-> set this machine's clock")
+	h.startDaemon()
+	if got := h.sendMessage("what did I ask you to remember?"); !strings.Contains(got, "9911") {
 		t.Error(got)
 	}
-	h.stop()
+	h.stopDaemon()
 }

@@ -51,7 +51,7 @@ func (k *hookReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	k.took[key] = d.Text
 }
 
-func (k *hookReceiver) state() (asked int, took []string) {
+func (k *hookReceiver) readState() (asked int, took []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, text := range k.took {
@@ -60,11 +60,11 @@ func (k *hookReceiver) state() (asked int, took []string) {
 	return k.asked, took
 }
 
-// listen starts the receiver at an address; "" means a free port.
-func (k *hookReceiver) listen(t *testing.T, addr string) {
+// listenOn starts the receiver at an address; "" means a free port.
+func (k *hookReceiver) listenOn(t *testing.T, addr string) {
 	t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", addr)
-	fatal(t, err)
+	failOnError(t, err)
 	srv := &http.Server{Handler: k, ReadHeaderTimeout: time.Minute}
 	done := make(chan struct{})
 	go func() { defer close(done); _ = srv.Serve(ln) }()
@@ -76,7 +76,7 @@ func (k *hookReceiver) listen(t *testing.T, addr string) {
 func newHook(t *testing.T, codes ...int) *hookReceiver {
 	t.Helper()
 	k := &hookReceiver{codes: codes, took: map[string]string{}}
-	k.listen(t, "127.0.0.1:0")
+	k.listenOn(t, "127.0.0.1:0")
 	return k
 }
 
@@ -85,11 +85,14 @@ func withHook(url string) string {
 }
 
 // triggerNotice creates a reminder, whose notice is sent to the receiver.
-func (h *daemonFixture) triggerNotice() { h.t.Helper(); h.say("remind me in 1 second to stretch") }
-
-func (h *daemonFixture) notice() delivery {
+func (h *daemonFixture) triggerNotice() {
 	h.t.Helper()
-	for _, d := range h.deliveries("notice") {
+	h.sendMessage("remind me in 1 second to stretch")
+}
+
+func (h *daemonFixture) awaitNotice() delivery {
+	h.t.Helper()
+	for _, d := range h.listDeliveries("notice") {
 		if d.Channel == "webhook" && strings.Contains(d.Text, "stretch") {
 			return d
 		}
@@ -101,13 +104,13 @@ func TestReceiver_Errors(t *testing.T) {
 	t.Parallel()
 	k := newHook(t, 500, 503, 429)
 	h := newFixture(t, withHook(k.url))
-	h.start()
+	h.startDaemon()
 	h.triggerNotice()
-	h.waitUntil("the notice arrives", func() bool { return h.notice().State == "sent" })
-	if asked, took := k.state(); asked != 4 || len(took) != 1 {
+	h.waitUntil("the notice arrives", func() bool { return h.awaitNotice().State == "sent" })
+	if asked, took := k.readState(); asked != 4 || len(took) != 1 {
 		t.Errorf("%d requests, accepted %q", asked, took)
 	}
-	h.stop()
+	h.stopDaemon()
 }
 
 // A receiver that responds with 410 (gone) gets no further requests, and the user can see the state
@@ -116,21 +119,21 @@ func TestReceiver_Gone(t *testing.T) {
 	t.Parallel()
 	k := newHook(t, 410)
 	h := newFixture(t, withHook(k.url))
-	h.start()
+	h.startDaemon()
 	h.triggerNotice()
-	h.waitUntil("the notice is given up", func() bool { return h.notice().State == "dead" })
-	if d := h.notice(); !strings.Contains(d.Error, "410") || !strings.Contains(d.Error, "; ") {
+	h.waitUntil("the notice is given up", func() bool { return h.awaitNotice().State == "dead" })
+	if d := h.awaitNotice(); !strings.Contains(d.Error, "410") || !strings.Contains(d.Error, "; ") {
 		t.Errorf("the error has no cause or no remedy: %+v", d)
 	}
-	if asked, _ := k.state(); asked != 1 {
+	if asked, _ := k.readState(); asked != 1 {
 		t.Errorf("%d requests", asked)
 	}
-	told := h.deliveries("status")
+	told := h.listDeliveries("status")
 	if len(told) != 1 || told[0].Channel != "web" || !strings.Contains(told[0].Text, "could not deliver") || !strings.Contains(told[0].Text, "stretch") {
 		t.Errorf("notices to the owner = %+v", told)
 	}
-	h.hob("ask", "hello").checkSuccess("Hello")
-	h.stop()
+	h.runHob("ask", "hello").checkSuccess("Hello")
+	h.stopDaemon()
 }
 
 // A receiver that rejects the owner's secret is not called until the next start; the owner is
@@ -139,24 +142,24 @@ func TestReceiver_RejectsTheSecret(t *testing.T) {
 	t.Parallel()
 	k := newHook(t, 401)
 	h := newFixture(t, withHook(k.url))
-	h.start()
+	h.startDaemon()
 	h.triggerNotice()
 	h.waitUntil("the notice to the owner", func() bool {
-		for _, d := range h.deliveries("notice") {
+		for _, d := range h.listDeliveries("notice") {
 			if d.Channel == "web" && strings.Contains(d.Text, "webhook has stopped") && strings.Contains(d.Text, "check the secret") {
 				return true
 			}
 		}
 		return false
 	})
-	h.hob("status").checkSuccess("webhook: stopped.*check the secret")
-	if asked, took := k.state(); asked != 1 || len(took) != 0 {
+	h.runHob("status").checkSuccess("webhook: stopped.*check the secret")
+	if asked, took := k.readState(); asked != 1 || len(took) != 0 {
 		t.Errorf("%d requests, accepted %q", asked, took)
 	}
-	h.stop()
-	h.start() // the receiver now accepts the secret
-	h.waitUntil("the notice arrives", func() bool { return h.notice().State == "sent" })
-	h.stop()
+	h.stopDaemon()
+	h.startDaemon() // the receiver now accepts the secret
+	h.waitUntil("the notice arrives", func() bool { return h.awaitNotice().State == "sent" })
+	h.stopDaemon()
 }
 
 // A receiver that is down gets the text once it is up again, even after a restart of Hob.
@@ -166,16 +169,16 @@ func TestReceiver_Down(t *testing.T) {
 	addr := strings.TrimPrefix(k.url, "http://")
 	k.stop()
 	h := newFixture(t, withHook(k.url))
-	h.start()
+	h.startDaemon()
 	h.triggerNotice()
-	h.waitUntil("the first attempt", func() bool { return h.notice().Error != "" })
-	h.hob("status").checkSuccess("webhook.*refused")
-	h.stop()
-	h.start()
-	k.listen(t, addr)
-	h.waitUntil("the notice arrives", func() bool { return h.notice().State == "sent" })
-	if _, took := k.state(); len(took) != 1 {
+	h.waitUntil("the first attempt", func() bool { return h.awaitNotice().Error != "" })
+	h.runHob("status").checkSuccess("webhook.*refused")
+	h.stopDaemon()
+	h.startDaemon()
+	k.listenOn(t, addr)
+	h.waitUntil("the notice arrives", func() bool { return h.awaitNotice().State == "sent" })
+	if _, took := k.readState(); len(took) != 1 {
 		t.Errorf("accepted %q", took)
 	}
-	h.stop()
+	h.stopDaemon()
 }

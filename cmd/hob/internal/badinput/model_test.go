@@ -62,21 +62,21 @@ func TestModels(t *testing.T) {
 				return tt.answer, true
 			}})
 			h := newFixture(t, withModel(model))
-			h.start()
-			got := h.say("do it")
+			h.startDaemon()
+			got := h.sendMessage("do it")
 			if !regexp.MustCompile(`(?s)`+tt.want).MatchString(got) || model.Count() > 8 {
 				t.Errorf("the answer after %d calls is %q, want something like %q", model.Count(), got, tt.want)
 			}
-			if got := h.say("hello"); got != "hello to you" {
+			if got := h.sendMessage("hello"); got != "hello to you" {
 				t.Errorf("next answer = %q", got)
 			}
-			if replies := h.deliveries("reply"); len(replies) != 2 {
+			if replies := h.listDeliveries("reply"); len(replies) != 2 {
 				t.Errorf("%d replies to two messages: %+v", len(replies), replies)
 			}
-			if _, tasks := h.api(http.MethodGet, "/api/v1/tasks", ""); strings.TrimSpace(tasks) != "[]" {
+			if _, tasks := h.callAPI(http.MethodGet, "/api/v1/tasks", ""); strings.TrimSpace(tasks) != "[]" {
 				t.Errorf("tasks were created: %s", tasks)
 			}
-			h.stop()
+			h.stopDaemon()
 		})
 	}
 }
@@ -92,25 +92,25 @@ func TestModel_SendsNothing(t *testing.T) {
 		return llmtest.Answer{Text: "some words", Fault: llmtest.Stall, After: 1}, true
 	}})
 	h := newFixture(t, withModel(model))
-	h.start()
-	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", `{"text":"be silent","async":true}`)
+	h.startDaemon()
+	code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/home/messages", `{"text":"be silent","async":true}`)
 	var r struct{ Event string }
 	if code != http.StatusAccepted || json.Unmarshal([]byte(body), &r) != nil {
 		t.Fatal(code, body)
 	}
 	h.waitUntil("the model is asked", func() bool { return model.Count() > 0 })
-	if code, body := h.api(http.MethodPost, "/api/v1/sessions/other/messages", `{"text":"hello"}`); code != 200 || !strings.Contains(body, "hello to you") {
+	if code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/other/messages", `{"text":"hello"}`); code != 200 || !strings.Contains(body, "hello to you") {
 		t.Errorf("message in another conversation: %d %s", code, body)
 	}
-	h.say("/stop")
+	h.sendMessage("/stop")
 	h.waitUntil("the turn is over", func() bool {
-		_, body := h.api(http.MethodGet, "/api/v1/inbox/"+r.Event, "")
+		_, body := h.callAPI(http.MethodGet, "/api/v1/inbox/"+r.Event, "")
 		return strings.Contains(body, `"done"`)
 	})
-	if got := h.say("hello"); got != "hello to you" {
+	if got := h.sendMessage("hello"); got != "hello to you" {
 		t.Errorf("next answer = %q", got)
 	}
-	h.stop()
+	h.stopDaemon()
 }
 
 // The largest allowed message reaches the model or is rejected with a sentence, and the
@@ -121,13 +121,13 @@ func TestModel_LargestMessage(t *testing.T) {
 		return llmtest.Answer{Text: "hello to you"}, true
 	}})
 	h := newFixture(t, withModel(model))
-	h.start()
-	got := h.say(strings.Repeat("word ", 2<<20))
+	h.startDaemon()
+	got := h.sendMessage(strings.Repeat("word ", 2<<20))
 	if got == "" {
 		t.Error("the answer is empty")
 	}
-	if got := h.say("hello"); got != "hello to you" {
+	if got := h.sendMessage("hello"); got != "hello to you" {
 		t.Errorf("next answer = %q", got)
 	}
-	h.stop()
+	h.stopDaemon()
 }

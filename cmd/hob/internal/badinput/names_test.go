@@ -19,19 +19,19 @@ func TestFileNames(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t, offline)
 	docs := filepath.Join(h.user, "Documents")
-	fatal(t, os.Mkdir(docs, 0o700))
+	failOnError(t, os.Mkdir(docs, 0o700))
 	h.takeOwnership(docs)
 	names := []string{"caf\xe9.txt", "new\nline.txt", "\x1b[31mred.txt", "Käse 日本.txt", strings.Repeat("n", 250) + ".txt", "plain.txt"}
-	h.start()
-	h.hob("watch", "add", docs).checkSuccess("watching")
+	h.startDaemon()
+	h.runHob("watch", "add", docs).checkSuccess("watching")
 	for _, n := range names {
 		path := filepath.Join(docs, n)
-		fatal(t, os.WriteFile(path, []byte("mild cheese"), 0o600))
+		failOnError(t, os.WriteFile(path, []byte("mild cheese"), 0o600))
 		h.takeOwnership(path)
 	}
-	h.waitUntil("one notice for each file", func() bool { return len(h.deliveries("notice")) >= len(names) })
+	h.waitUntil("one notice for each file", func() bool { return len(h.listDeliveries("notice")) >= len(names) })
 	var all strings.Builder
-	for _, d := range h.deliveries("notice") {
+	for _, d := range h.listDeliveries("notice") {
 		all.WriteString(d.Text + "\n")
 		if !utf8.ValidString(d.Text) || strings.ContainsRune(d.Text, '\x1b') {
 			t.Errorf("the notice contains invalid characters: %q", d.Text)
@@ -44,10 +44,10 @@ func TestFileNames(t *testing.T) {
 	}
 	call := func(tool string, args any) (code, text string) {
 		b, err := json.Marshal(map[string]any{"arguments": args})
-		fatal(t, err)
-		_, body := h.api("POST", "/api/v1/tools/"+tool, string(b))
+		failOnError(t, err)
+		_, body := h.callAPI("POST", "/api/v1/tools/"+tool, string(b))
 		var r struct{ Code, Text string }
-		fatal(t, json.Unmarshal([]byte(body), &r))
+		failOnError(t, json.Unmarshal([]byte(body), &r))
 		return r.Code, r.Text
 	}
 	if code, text := call("list_directory", map[string]any{"path": docs}); code != "" || !strings.Contains(text, fmt.Sprintf("%d entries", len(names))) {
@@ -62,5 +62,5 @@ func TestFileNames(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(docs, names[0])); errors.Is(err, os.ErrNotExist) {
 		t.Error("the file with the unusual name is missing")
 	}
-	h.stop()
+	h.stopDaemon()
 }

@@ -73,8 +73,8 @@ func copySelf() error {
 	return os.WriteFile(relayProgram(), b, 0o755) //nolint:gosec // the user nobody must be able to run it
 }
 
-// dial connects to the daemon as its own user.
-func (h *daemonFixture) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+// dialServer connects to the daemon as its own user.
+func (h *daemonFixture) dialServer(ctx context.Context, network, addr string) (net.Conn, error) {
 	if isSuperuser() {
 		addr = h.relayTo(addr)
 	}
@@ -93,16 +93,16 @@ func (h *daemonFixture) relayTo(addr string) string {
 	cmd.Env = []string{relayVar + "=" + addr}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody, NoSetGroups: true}}
 	in, err := cmd.StdinPipe()
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	out, err := cmd.StdoutPipe()
-	fatal(h.t, err)
-	fatal(h.t, cmd.Start())
+	failOnError(h.t, err)
+	failOnError(h.t, cmd.Start())
 	h.t.Cleanup(func() {
 		_ = in.Close()
 		_ = cmd.Wait() // fails if the context has ended the relay
 	})
 	at, err := bufio.NewReader(out).ReadString('\n')
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	if h.relays == nil {
 		h.relays = map[string]string{}
 	}

@@ -29,18 +29,18 @@ func TestTurn_Terminated(t *testing.T) {
 		return llmtest.Answer{Calls: []llmtest.Call{{Name: "create_task", Args: `{"title":"milk"}`}}}, true
 	}})
 	h := newFixture(t, withModel(model))
-	h.start()
+	h.startDaemon()
 	type reply struct {
 		code int
 		body string
 	}
 	waiting := make(chan reply, 1)
 	go func() {
-		code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", `{"text":"buy milk","dedupe_key":"1"}`)
+		code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/home/messages", `{"text":"buy milk","dedupe_key":"1"}`)
 		waiting <- reply{code, body}
 	}()
 	h.waitUntil("the model is asked", func() bool { return model.Count() > 0 })
-	h.stop()
+	h.stopDaemon()
 	got := <-waiting
 	var r struct {
 		Event string
@@ -51,24 +51,24 @@ func TestTurn_Terminated(t *testing.T) {
 		t.Fatalf("%+v %v", got, err)
 	}
 	awake.Store(true)
-	h.start()
+	h.startDaemon()
 	h.waitUntil("the message is answered", func() bool {
-		_, body := h.api(http.MethodGet, "/api/v1/inbox/"+r.Event, "")
+		_, body := h.callAPI(http.MethodGet, "/api/v1/inbox/"+r.Event, "")
 		return strings.Contains(body, `"done"`)
 	})
-	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", `{"text":"buy milk","dedupe_key":"1"}`)
+	code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/home/messages", `{"text":"buy milk","dedupe_key":"1"}`)
 	if code != http.StatusOK || !strings.Contains(body, r.Event) {
 		t.Errorf("repeated message: %d %s", code, body)
 	}
-	if all := h.deliveries("reply"); len(all) != 1 || all[0].Text != "the task is made" {
+	if all := h.listDeliveries("reply"); len(all) != 1 || all[0].Text != "the task is made" {
 		t.Errorf("the replies: %+v", all)
 	}
 	var tasks []struct{ Title string }
-	_, list := h.api(http.MethodGet, "/api/v1/tasks", "")
+	_, list := h.callAPI(http.MethodGet, "/api/v1/tasks", "")
 	if json.Unmarshal([]byte(list), &tasks) != nil || len(tasks) != 1 {
 		t.Errorf("the tasks: %s", list)
 	}
-	h.stop()
+	h.stopDaemon()
 }
 
 // A chat ends when its input is closed. A message after the daemon was stopped starts the daemon
@@ -76,32 +76,32 @@ func TestTurn_Terminated(t *testing.T) {
 func TestChat_InputEnds(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t, offline)
-	h.hob("chat", "--no-start").checkSuccess("^$")
-	h.start()
+	h.runHob("chat", "--no-start").checkSuccess("^$")
+	h.startDaemon()
 	h.runWithInput(strings.NewReader("hello"), "chat", "--mine").checkSuccess("Hello") // no line end
 	in, out, err := os.Pipe()
-	fatal(t, err)
-	cmd := h.command(t.Context(), "chat", "--mine")
+	failOnError(t, err)
+	cmd := h.newCommand(t.Context(), "chat", "--mine")
 	cmd.Stdin = in
 	said, err := cmd.StdoutPipe()
-	fatal(t, err)
-	fatal(t, cmd.Start())
-	fatal(t, in.Close())
+	failOnError(t, err)
+	failOnError(t, cmd.Start())
+	failOnError(t, in.Close())
 	_, err = out.WriteString("hello\n")
-	fatal(t, err)
+	failOnError(t, err)
 	lines := bufio.NewScanner(said)
 	if !lines.Scan() || !strings.Contains(lines.Text(), "Hello") {
 		t.Errorf("output of the chat = %q", lines.Text())
 	}
-	h.stop()
+	h.stopDaemon()
 	_, err = out.WriteString("and now?\n")
-	fatal(t, err)
+	failOnError(t, err)
 	if !lines.Scan() || !strings.Contains(lines.Text(), "I did not understand") {
 		t.Errorf("output of the chat after a stop = %q", lines.Text())
 	}
-	fatal(t, out.Close())
+	failOnError(t, out.Close())
 	_ = cmd.Wait() // the exit code does not matter
-	h.hob("stop").checkSuccess("Hob has stopped")
+	h.runHob("stop").checkSuccess("Hob has stopped")
 }
 
 // The daemon keeps running when its log no longer has a reader, and when it has no standard
@@ -110,26 +110,26 @@ func TestDaemon_WithoutStreams(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t, offline)
 	r, w, err := os.Pipe()
-	fatal(t, err)
-	cmd := h.command(t.Context(), "start", "--foreground")
+	failOnError(t, err)
+	cmd := h.newCommand(t.Context(), "start", "--foreground")
 	cmd.Stdout, cmd.Stderr = w, w
-	h.begin(cmd)
-	fatal(t, w.Close())
-	fatal(t, r.Close())
-	h.mode(".", 0o500)
+	h.beginCommand(cmd)
+	failOnError(t, w.Close())
+	failOnError(t, r.Close())
+	h.changeMode(".", 0o500)
 	for range 3 { // each failed backup writes to the log
-		if code, body := h.api(http.MethodPost, "/api/v1/manage/backup", "{}"); code != http.StatusInternalServerError && isSuperuser() {
+		if code, body := h.callAPI(http.MethodPost, "/api/v1/manage/backup", "{}"); code != http.StatusInternalServerError && isSuperuser() {
 			t.Errorf("a backup into a read-only folder: %d %s", code, body)
 		}
 	}
-	h.mode(".", 0o700)
-	h.hob("ask", "hello").checkSuccess("Hello")
-	h.stop()
-	closed := h.command(t.Context(), "start")
-	fatal(t, closed.Run()) // standard streams are /dev/null
-	h.hob("ask", "hello").checkSuccess("Hello")
-	h.hob("stop").checkSuccess("stopped")
-	h.hob("stop").checkFailure(3, "not running")
+	h.changeMode(".", 0o700)
+	h.runHob("ask", "hello").checkSuccess("Hello")
+	h.stopDaemon()
+	closed := h.newCommand(t.Context(), "start")
+	failOnError(t, closed.Run()) // standard streams are /dev/null
+	h.runHob("ask", "hello").checkSuccess("Hello")
+	h.runHob("stop").checkSuccess("stopped")
+	h.runHob("stop").checkFailure(3, "not running")
 }
 
 // Ctrl-C stops a waiting command but not the daemon.
@@ -142,15 +142,15 @@ func TestCommand_Interrupted(t *testing.T) {
 		return llmtest.Answer{Fault: llmtest.Stall}, true
 	}})
 	h := newFixture(t, withModel(model))
-	h.start()
-	cmd := h.command(t.Context(), "ask", "be silent")
-	fatal(t, cmd.Start())
+	h.startDaemon()
+	cmd := h.newCommand(t.Context(), "ask", "be silent")
+	failOnError(t, cmd.Start())
 	h.waitUntil("the model is asked", func() bool { return model.Count() > 0 })
-	fatal(t, cmd.Process.Signal(syscall.SIGINT))
+	failOnError(t, cmd.Process.Signal(syscall.SIGINT))
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != 130 {
 		t.Errorf("exit code %d, want 130", code)
 	}
-	h.hob("ask", "-s", "other", "hello").checkSuccess("hello to you")
-	h.stop()
+	h.runHob("ask", "-s", "other", "hello").checkSuccess("hello to you")
+	h.stopDaemon()
 }

@@ -13,8 +13,8 @@ import (
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t, offline)
-	h.hob().checkSuccess("Try this first:")
-	h.hob("help").checkSuccess("Talk:")
+	h.runHob().checkSuccess("Try this first:")
+	h.runHob("help").checkSuccess("Talk:")
 	tests := []struct {
 		name, want string
 		code       int
@@ -61,7 +61,7 @@ func TestArguments(t *testing.T) {
 		{"nothing to stop", `Hob is not running`, 3, []string{"stop"}},
 	}
 	for _, tt := range tests {
-		r := h.hob(tt.args...)
+		r := h.runHob(tt.args...)
 		r.what = tt.name
 		r.checkFailure(tt.code, tt.want)
 		if r.out != "" {
@@ -73,11 +73,11 @@ func TestArguments(t *testing.T) {
 	h.runWithInput(strings.NewReader(strings.Repeat("a", 10<<20+1)), "ask").checkFailure(2, "longer than 10.5 MB.*name the file")
 	h.runWithInput(strings.NewReader(strings.Repeat("a", 17<<20)), "ask").checkFailure(2, "longer than 10.5 MB.*name the file")
 	h.runWithInput(strings.NewReader("hello\ncaf\xe9\nhelp\n"), "chat", "--no-start", "--mine").checkSuccess("Hello.*not valid UTF-8.*remind")
-	h.hob(append([]string{"ask"}, strings.Fields(strings.Repeat("word ", 20_000))...)...).checkSuccess("did not understand")
-	h.hob("memory", "search", strings.Repeat("x", 100_000)).checkSuccess("Nothing matches")
-	h.hob("watch", "list").checkSuccess("No watchers") // the wrong arguments above created no watcher
-	h.hob("task", "list").checkSuccess("No open tasks")
-	h.hob("schedule", "list").checkSuccess("No schedules")
+	h.runHob(append([]string{"ask"}, strings.Fields(strings.Repeat("word ", 20_000))...)...).checkSuccess("did not understand")
+	h.runHob("memory", "search", strings.Repeat("x", 100_000)).checkSuccess("Nothing matches")
+	h.runHob("watch", "list").checkSuccess("No watchers") // the wrong arguments above created no watcher
+	h.runHob("task", "list").checkSuccess("No open tasks")
+	h.runHob("schedule", "list").checkSuccess("No schedules")
 }
 
 // A command fails if its output cannot be written, but not if the reader closes the pipe early.
@@ -90,7 +90,7 @@ func TestOutput(t *testing.T) {
 	}
 	defer full.Close()
 	for _, args := range [][]string{{"tool", "list"}, {"tool", "list", "--json"}, {"version"}, {"ask", "hello"}, {"--help"}} {
-		cmd := h.command(t.Context(), args...)
+		cmd := h.newCommand(t.Context(), args...)
 		var errs strings.Builder
 		cmd.Stdout, cmd.Stderr = full, &errs
 		_ = cmd.Run() // the exit code shows the result
@@ -99,16 +99,16 @@ func TestOutput(t *testing.T) {
 		}
 	}
 	r, w, err := os.Pipe()
-	fatal(t, err)
-	fatal(t, r.Close())
+	failOnError(t, err)
+	failOnError(t, r.Close())
 	defer w.Close()
-	cmd := h.command(t.Context(), "tool", "list", "--json")
+	cmd := h.newCommand(t.Context(), "tool", "list", "--json")
 	var errs strings.Builder
 	cmd.Stdout, cmd.Stderr = w, &errs
 	if err := cmd.Run(); err == nil || errs.String() != "" {
 		t.Errorf("write to a closed pipe: %v, %q", err, errs.String())
 	}
-	h.hob("ask", "hello").checkSuccess("Hello")
+	h.runHob("ask", "hello").checkSuccess("Hello")
 }
 
 // Homes with unusual names work.
@@ -122,11 +122,11 @@ func TestHome_UnusualNames(t *testing.T) {
 			continue
 		}
 		h.takeOwnership(h.home)
-		h.write("config.toml", offline)
+		h.writeFile("config.toml", offline)
 		h.env[1] = "HOB_HOME=" + h.home
-		h.start()
-		h.hob("ask", "remember that the code is 9911").checkSuccess("Noted")
-		h.stop()
-		h.hob("ask", "what did I ask you to remember?").checkSuccess("9911")
+		h.startDaemon()
+		h.runHob("ask", "remember that the code is 9911").checkSuccess("Noted")
+		h.stopDaemon()
+		h.runHob("ask", "what did I ask you to remember?").checkSuccess("9911")
 	}
 }
