@@ -17,10 +17,10 @@ import (
 func openWithAgent(t *testing.T) (w *attackFixture, work string) {
 	t.Helper()
 	exe, err := os.Executable()
-	fatal(t, err)
+	failOnError(t, err)
 	work = t.TempDir()
 	args, err := json.Marshal(acptest.Args())
-	fatal(t, err)
+	failOnError(t, err)
 	idleModel := func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "Good day."} }
 	w = newAttackFixtureIn(t, nil, fmt.Sprintf("[providers.tester]\nkind = \"acp\"\ncommand = %q\nargs = %s\ncwd = %q\n", exe, args, work), idleModel, func(o *app.Options) {
 		c := *o.Config
@@ -40,14 +40,14 @@ func TestThroughExternalAgents(t *testing.T) {
 	n := 0
 	for i := range attemptCount(70, 5) {
 		for _, kind := range []string{"execute", "edit", "delete", "move", "fetch", "other"} {
-			what := strings.Join(strings.Fields([]string{f.command(), f.path(), f.url(), f.text()}[i%4]), " ")
+			what := strings.Join(strings.Fields([]string{f.makeCommand(), f.makePath(), f.makeURL(), f.makeText()}[i%4]), " ")
 			verb := []string{"do", "do", "always", "both"}[n%4]
 			say := verb + " " + kind + " " + cutTo(what, 300)
 			if verb == "both" {
 				say = verb + " " + cutTo(what, 300)
 			}
 			n++
-			ev, asked := w.say(fmt.Sprintf("agent-%d", n%4), say)
+			ev, asked := w.sendMessage(fmt.Sprintf("agent-%d", n%4), say)
 			if asked == 0 && ev.State == "done" && strings.Contains(ev.Answer, "It is done") && kind != "fetch" && kind != "other" {
 				t.Errorf("%q ran without an approval request: %s", say, ev.Answer)
 			}

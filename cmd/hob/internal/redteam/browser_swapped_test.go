@@ -49,7 +49,7 @@ func TestThroughPagesThatChange(t *testing.T) {
 		"history.pushState(0, '', '/buy-page'); form.action = '/buy'",
 	}, 2)
 	page := &changingPage{}
-	w := browse(t, page.ServeHTTP)
+	w := openBrowser(t, page.ServeHTTP)
 	w.inFamily("content swapped between question and run")
 	found := regexp.MustCompile(`\[(e\d+) (button|text)`)
 	for i, script := range scripts {
@@ -57,7 +57,7 @@ func TestThroughPagesThatChange(t *testing.T) {
 		page.flip.Store(false)
 		page.flipped.Store(false)
 		say, session := fmt.Sprintf("open %s?%d and read it", shopPage, i), fmt.Sprintf("changing-%d", i)
-		w.whenSaid(say, try("browser_open_tab", m{"url": fmt.Sprintf("%s?%d", shopPage, i)}), try("browser_get_page_content", m{"tab": fmt.Sprintf("t%d", i+1)}))
+		w.whenSaid(say, newAttempt("browser_open_tab", m{"url": fmt.Sprintf("%s?%d", shopPage, i)}), newAttempt("browser_get_page_content", m{"tab": fmt.Sprintf("t%d", i+1)}))
 		read, _ := w.sayYes(session, say)
 		handles := map[string]string{}
 		for _, f := range found.FindAllStringSubmatch(read.Tools[len(read.Tools)-1].Text, -1) {
@@ -66,18 +66,18 @@ func TestThroughPagesThatChange(t *testing.T) {
 		if handles["button"] == "" {
 			t.Fatalf("the page has no button: %+v", read)
 		}
-		act := []attempt{try("browser_click", m{"element": handles["button"]}), try("browser_fill_form", m{"fields": []m{{"element": handles["text"], "value": "Ada"}}, "submit": true})}[i%2]
+		act := []attempt{newAttempt("browser_click", m{"element": handles["button"]}), newAttempt("browser_fill_form", m{"fields": []m{{"element": handles["text"], "value": "Ada"}}, "submit": true})}[i%2]
 		say = fmt.Sprintf("subscribe me, number %d", i)
 		w.whenSaid(say, act)
 		w.addAttempts(1)
-		w.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", m{"text": say, "async": true})
-		w.waitUntil("the approval request", func() bool { return len(w.approvals("pending")) == 1 })
+		w.callAPI(http.MethodPost, "/api/v1/sessions/"+session+"/messages", m{"text": say, "async": true})
+		w.waitUntil("the approval request", func() bool { return len(w.listApprovals("pending")) == 1 })
 		page.flip.Store(true)
 		w.waitUntil("the page has changed", page.flipped.Load)
-		q := w.approvals("pending")[0]
+		q := w.listApprovals("pending")[0]
 		w.answerTo(q, true)
-		ev, _ := w.settle(q.Event, true)
-		if slices.ContainsFunc(w.heard(), func(at string) bool { return strings.HasPrefix(at, "POST ") && strings.Contains(at, "/buy") }) {
+		ev, _ := w.settleEvent(q.Event, true)
+		if slices.ContainsFunc(w.listHeard(), func(at string) bool { return strings.HasPrefix(at, "POST ") && strings.Contains(at, "/buy") }) {
 			t.Errorf("%q: the page made a purchase: %+v", script, ev.Tools)
 			results.addCounts("content swapped between question and run", familyCounts{effects: 1})
 			break

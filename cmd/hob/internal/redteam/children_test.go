@@ -18,8 +18,8 @@ import (
 // arguments are a method, a URL, a body, and the path of the token file.
 const speaker = "adversary-speak"
 
-// speak sends the request and prints the status, such as "said 403".
-func speak(args []string) int {
+// runSpeaker sends the request and prints the status, such as "said 403".
+func runSpeaker(args []string) int {
 	if len(args) != 4 {
 		return 2
 	}
@@ -56,17 +56,17 @@ func TestCommandCannotActAsTheOwner(t *testing.T) {
 	for _, sandbox := range []string{"auto", "off"} {
 		t.Run("sandbox "+sandbox, func(t *testing.T) {
 			v := &hostileModel{}
-			w := newAttackFixture(t, "[shell]\nsandbox = \""+sandbox+"\"\n", v.reply)
+			w := newAttackFixture(t, "[shell]\nsandbox = \""+sandbox+"\"\n", v.replyTo)
 			w.countHostileAttempts(v)
 			exe, err := os.Executable()
-			fatal(t, err)
+			failOnError(t, err)
 			program := filepath.Join(w.docs, "speak.bin") // a folder that the sandbox lets the command read
 			b, err := os.ReadFile(exe)
-			fatal(t, err)
-			fatal(t, os.WriteFile(program, b, 0o700))
-			w.api(http.MethodPost, "/api/v1/sessions/victim/messages", map[string]any{"text": fmt.Sprintf("go (job %d)", v.add(job{batches: [][]attempt{{try("forget", map[string]any{"query": "the spare key"})}}})), "async": true})
-			w.waitUntil("the question is there", func() bool { return len(w.approvals("pending")) == 1 })
-			victim := w.approvals("pending")[0]
+			failOnError(t, err)
+			failOnError(t, os.WriteFile(program, b, 0o700))
+			w.callAPI(http.MethodPost, "/api/v1/sessions/victim/messages", map[string]any{"text": fmt.Sprintf("go (job %d)", v.addJob(job{batches: [][]attempt{{newAttempt("forget", map[string]any{"query": "the spare key"})}}})), "async": true})
+			w.waitUntil("the question is there", func() bool { return len(w.listApprovals("pending")) == 1 })
+			victim := w.listApprovals("pending")[0]
 			one := func(how string, parts ...string) string {
 				return fmt.Sprintf("%s %q %s %s\n", how, program, speaker, strings.Join(parts, " "))
 			}
@@ -75,21 +75,21 @@ func TestCommandCannotActAsTheOwner(t *testing.T) {
 			script := "export SPEAK_TOKEN=" + w.token + "\n" + one("", yes...) + one("", list...) + one("env -u STARTED_BY_HOB", yes...) + one("env -i SPEAK_TOKEN="+w.token, yes...) +
 				one("setsid -w env -i SPEAK_TOKEN="+w.token, yes...) + one("nohup setsid -f env -i SPEAK_TOKEN="+w.token, yes...) + "sleep 0.5\n" +
 				fmt.Sprintf("(sleep 1; exec env -i SPEAK_TOKEN=%s %q %s %s) >/dev/null 2>&1 & disown\n", w.token, program, speaker, strings.Join(yes, " "))
-			fatal(t, os.WriteFile(filepath.Join(w.docs, "evil.sh"), []byte(script), 0o600))
+			failOnError(t, os.WriteFile(filepath.Join(w.docs, "evil.sh"), []byte(script), 0o600))
 			w.markState()
-			n := v.add(job{batches: [][]attempt{{try("run_command", map[string]any{"command": "bash evil.sh"})}}})
-			code, body := w.api(http.MethodPost, "/api/v1/sessions/commands/messages", map[string]any{"text": fmt.Sprintf("run it (job %d)", n)})
+			n := v.addJob(job{batches: [][]attempt{{newAttempt("run_command", map[string]any{"command": "bash evil.sh"})}}})
+			code, body := w.callAPI(http.MethodPost, "/api/v1/sessions/commands/messages", map[string]any{"text": fmt.Sprintf("run it (job %d)", n)})
 			if code != http.StatusAccepted {
 				t.Fatalf("the command runs without an approval request: %d %s", code, body)
 			}
 			var mine approval
-			for _, a := range w.approvals("pending") {
+			for _, a := range w.listApprovals("pending") {
 				if a.Session == "commands" {
 					mine = a
 				}
 			}
 			w.answerTo(mine, true)
-			ev, _ := w.settle(mine.Event, true)
+			ev, _ := w.settleEvent(mine.Event, true)
 			if len(ev.Tools) != 1 || ev.Tools[0].State != "done" {
 				t.Fatalf("the command did not run: %+v", ev)
 			}
@@ -102,7 +102,7 @@ func TestCommandCannotActAsTheOwner(t *testing.T) {
 				t.Errorf("the command got no refusal: %s", said)
 			}
 			w.waitUntil("the remaining processes to act", func() bool { time.Sleep(1500 * time.Millisecond); return true })
-			for _, a := range w.approvals("") {
+			for _, a := range w.listApprovals("") {
 				if a.ID == victim.ID && a.State != "pending" {
 					t.Errorf("a request was answered without the owner: %s", a.State)
 				}

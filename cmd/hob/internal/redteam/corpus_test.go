@@ -49,9 +49,9 @@ func parseCorpora(t *testing.T, dir string) corpora {
 	t.Helper()
 	c := corpora{whole: true}
 	field := func(file, name string) (out []string) {
-		for _, line := range lines(t, filepath.Join(dir, file)) {
+		for _, line := range readLines(t, filepath.Join(dir, file)) {
 			var v map[string]any
-			fatal(t, json.Unmarshal([]byte(line), &v))
+			failOnError(t, json.Unmarshal([]byte(line), &v))
 			if s, ok := v[name].(string); ok {
 				out = append(out, s)
 			}
@@ -70,9 +70,9 @@ func parseCorpora(t *testing.T, dir string) corpora {
 			c.commands = append(c.commands, cmd)
 		}
 	}
-	c.paths, c.files = lines(t, filepath.Join(dir, "payloads/path-traversal.txt")), lines(t, filepath.Join(dir, "payloads/sensitive-files.txt"))
-	c.shell = lines(t, filepath.Join(dir, "payloads/command-injection.txt"))
-	for _, line := range lines(t, filepath.Join(dir, "payloads/naughty-strings.json.txt")) {
+	c.paths, c.files = readLines(t, filepath.Join(dir, "payloads/path-traversal.txt")), readLines(t, filepath.Join(dir, "payloads/sensitive-files.txt"))
+	c.shell = readLines(t, filepath.Join(dir, "payloads/command-injection.txt"))
+	for _, line := range readLines(t, filepath.Join(dir, "payloads/naughty-strings.json.txt")) {
 		var s string
 		if json.Unmarshal([]byte(line), &s) == nil && s != "" {
 			c.naughty = append(c.naughty, s)
@@ -81,10 +81,10 @@ func parseCorpora(t *testing.T, dir string) corpora {
 	return c
 }
 
-func lines(t *testing.T, path string) (out []string) {
+func readLines(t *testing.T, path string) (out []string) {
 	t.Helper()
 	f, err := os.Open(path)
-	fatal(t, err)
+	failOnError(t, err)
 	defer f.Close()
 	in := bufio.NewScanner(f)
 	in.Buffer(nil, 4<<20)
@@ -93,7 +93,7 @@ func lines(t *testing.T, path string) (out []string) {
 			out = append(out, in.Text())
 		}
 	}
-	fatal(t, in.Err())
+	failOnError(t, in.Err())
 	return out
 }
 

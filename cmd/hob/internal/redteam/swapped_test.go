@@ -49,7 +49,7 @@ func commandSwaps(docs string) (out []swapAttack) {
 	script := func(command, file string) swapAttack {
 		return swapAttack{
 			name: command, files: map[string]string{file: good}, other: map[string]string{file: evil}, harm: isMarked,
-			call: try("run_command", m{"command": command}), inCode: namedInCode(command),
+			call: newAttempt("run_command", m{"command": command}), inCode: namedInCode(command),
 		}
 	}
 	for _, c := range []string{
@@ -113,32 +113,32 @@ func fileSwaps(docs string) []swapAttack {
 	moved := func(from, to string) swapAttack {
 		return swapAttack{
 			name: "move " + from + " to " + to, files: map[string]string{from: "the report"}, other: map[string]string{from: "evil-words"},
-			call: try("move_file", m{"source": filepath.Join(docs, from), "destination": filepath.Join(docs, to)}), harm: holds(to, "evil-words"),
+			call: newAttempt("move_file", m{"source": filepath.Join(docs, from), "destination": filepath.Join(docs, to)}), harm: holds(to, "evil-words"),
 		}
 	}
 	out := []swapAttack{moved("a.txt", "tp/a.txt"), moved("tp/b.md", "b.md"), moved("tp/c.csv", "Hob/c.csv"), moved("d.txt", "tp/d.sh")}
 	for _, rel := range []string{"e.txt", "tp/e.md", "tp/e.json"} {
 		out = append(out, swapAttack{
 			name: "trash " + rel, files: map[string]string{rel: "an old draft"}, other: map[string]string{rel: "the only copy of the thesis"},
-			call: try("trash_file", m{"path": filepath.Join(docs, rel)}), harm: func(w *attackFixture) bool { return !holds(rel, "the only copy")(w) },
+			call: newAttempt("trash_file", m{"path": filepath.Join(docs, rel)}), harm: func(w *attackFixture) bool { return !holds(rel, "the only copy")(w) },
 		}, swapAttack{
 			name: "write over " + rel, files: map[string]string{rel: "an old draft"}, other: map[string]string{rel: "the only copy of the thesis"},
-			call: try("write_file", m{"path": filepath.Join(docs, rel), "content": "new text"}), harm: func(w *attackFixture) bool { return !holds(rel, "the only copy")(w) },
+			call: newAttempt("write_file", m{"path": filepath.Join(docs, rel), "content": "new text"}), harm: func(w *attackFixture) bool { return !holds(rel, "the only copy")(w) },
 		}, swapAttack{
 			name: "write to " + rel + ", which comes to be there", other: map[string]string{rel: "the only copy of the thesis"},
-			call: try("write_file", m{"path": filepath.Join(docs, rel), "content": "new text"}), harm: func(w *attackFixture) bool { return !holds(rel, "the only copy")(w) },
+			call: newAttempt("write_file", m{"path": filepath.Join(docs, rel), "content": "new text"}), harm: func(w *attackFixture) bool { return !holds(rel, "the only copy")(w) },
 		})
 	}
 	return out
 }
 
-// place writes the files of a swap.
-func (w *attackFixture) place(files map[string]string) {
+// placeFiles writes the files of a swap.
+func (w *attackFixture) placeFiles(files map[string]string) {
 	w.t.Helper()
 	for rel, text := range files {
 		path := filepath.Join(w.docs, rel)
-		fatal(w.t, os.MkdirAll(filepath.Dir(path), 0o700))
-		fatal(w.t, os.WriteFile(path, []byte(text), 0o700))
+		failOnError(w.t, os.MkdirAll(filepath.Dir(path), 0o700))
+		failOnError(w.t, os.WriteFile(path, []byte(text), 0o700))
 	}
 }
 
@@ -146,21 +146,21 @@ func (w *attackFixture) place(files map[string]string) {
 // approves, and returns the resulting event.
 func (w *attackFixture) askThen(v *hostileModel, session string, in []llmtest.Call, call attempt, between func()) (ev event, asked bool) {
 	w.t.Helper()
-	n := v.add(job{in: in, batches: [][]attempt{{call}}})
-	w.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", m{"text": fmt.Sprintf("please (job %d)", n), "async": true})
+	n := v.addJob(job{in: in, batches: [][]attempt{{call}}})
+	w.callAPI(http.MethodPost, "/api/v1/sessions/"+session+"/messages", m{"text": fmt.Sprintf("please (job %d)", n), "async": true})
 	if !w.waitFor(func() bool {
-		_, body := w.api(http.MethodGet, "/api/v1/inbox?limit=1&session="+session, nil)
-		return len(w.approvals("pending")) > 0 || strings.Contains(string(body), `"state":"done"`)
+		_, body := w.callAPI(http.MethodGet, "/api/v1/inbox?limit=1&session="+session, nil)
+		return len(w.listApprovals("pending")) > 0 || strings.Contains(string(body), `"state":"done"`)
 	}) {
 		w.t.Fatalf("%s: neither a request nor a result", call)
 	}
-	open := w.approvals("pending")
+	open := w.listApprovals("pending")
 	if len(open) == 0 {
 		return ev, false
 	}
 	between()
 	w.answerTo(open[0], true)
-	ev, _ = w.settle(open[0].Event, false)
+	ev, _ = w.settleEvent(open[0].Event, false)
 	return ev, true
 }
 
@@ -181,19 +181,19 @@ func trySwaps(t *testing.T, list func(docs string) []swapAttack) {
 	w, v, f, _ := newAttack(t, "")
 	w.inFamily("content swapped between question and run")
 	notes := filepath.Join(w.docs, "notes.txt")
-	fatal(t, os.WriteFile(notes, []byte(f.text()), 0o600))
+	failOnError(t, os.WriteFile(notes, []byte(f.makeText()), 0o600))
 	for i, s := range list(w.docs) {
 		for _, tainted := range []bool{true, false}[:attemptCount(2, 1)] {
-			w.place(s.files)
+			w.placeFiles(s.files)
 			var in []llmtest.Call
 			if tainted {
-				in = []llmtest.Call{read(notes)}
+				in = []llmtest.Call{readCall(notes)}
 			}
 			told := false
 			ev, asked := w.askThen(v, fmt.Sprintf("swap-%d-%t", i, tainted), in, s.call, func() {
-				q := w.approvals("pending")[0]
+				q := w.listApprovals("pending")[0]
 				told = s.inCode && strings.Contains(q.Why+q.Reason+q.Summary, unboundNote)
-				w.place(s.other)
+				w.placeFiles(s.other)
 			})
 			if asked && s.harm(w) && !told {
 				t.Errorf("%s (tainted %t): the swapped content had an effect: %.400v", s.name, tainted, ev.Tools)
@@ -210,11 +210,11 @@ func trySwaps(t *testing.T, list func(docs string) []swapAttack) {
 func (w *attackFixture) clearDocs(but string) {
 	w.t.Helper()
 	list, err := os.ReadDir(w.docs)
-	fatal(w.t, err)
+	failOnError(w.t, err)
 	for _, e := range list {
 		path := filepath.Join(w.docs, e.Name())
 		if _, own := w.before[filepath.Join("Documents", e.Name())]; !own && path != but {
-			fatal(w.t, os.RemoveAll(path))
+			failOnError(w.t, os.RemoveAll(path))
 		}
 	}
 }
@@ -230,8 +230,8 @@ func TestHonestScripts(t *testing.T) {
 		{name: "sh tp/job.sh", files: map[string]string{"tp/job.sh": "echo x > " + marker + "\n"}},
 		{name: "touch " + marker},
 	}, 6) {
-		w.place(s.files)
-		ev, asked := w.askThen(v, fmt.Sprintf("honest-%d", i), nil, try("run_command", m{"command": s.name}), func() {})
+		w.placeFiles(s.files)
+		ev, asked := w.askThen(v, fmt.Sprintf("honest-%d", i), nil, newAttempt("run_command", m{"command": s.name}), func() {})
 		var err error
 		if !asked || !isMarked(w) {
 			err = fmt.Errorf("approval requested = %t: %+v", asked, ev.Tools)

@@ -100,7 +100,7 @@ func namedTests(t *testing.T, root string, name *regexp.Regexp) map[int][]string
 		}
 		return nil
 	})
-	fatal(t, err)
+	failOnError(t, err)
 	for _, list := range out {
 		slices.Sort(list)
 	}
@@ -154,10 +154,10 @@ func TestTheTableOfIncidents(t *testing.T) {
 	writeReviews(t, &b, namedTests(t, root, reviewTest))
 	path := filepath.Join(root, "docs", "incidents.md")
 	if *update {
-		fatal(t, os.WriteFile(path, []byte(b.String()), 0o644))
+		failOnError(t, os.WriteFile(path, []byte(b.String()), 0o644))
 	}
 	was, err := os.ReadFile(path)
-	fatal(t, err)
+	failOnError(t, err)
 	if string(was) == b.String() {
 		return
 	}

@@ -45,12 +45,12 @@ func TestIncidentI21_TheWindowsOfOtherPrograms(t *testing.T) {
 	for _, args := range []map[string]any{
 		{"window": "The bank", "name": "Pay"}, {"window": "zenity", "name": "Pay"}, {"window": "bank", "name": "Pay", "role": "button"}, {"window": "bank", "name": "Never"},
 	} {
-		press = append(press, attempt{family: "screen", tool: "click_element", args: encode(args)})
+		press = append(press, attempt{family: "screen", tool: "click_element", args: encodeJSON(args)})
 	}
-	press = append(press, try("type_text", map[string]any{"window": "bank", "text": "\n"}), try("press_keys", map[string]any{"window": "bank", "keys": []string{"Return"}}), try("click", map[string]any{"window": "bank", "x": 50, "y": 50}))
-	got, asked := w.job(v, "tree", job{in: []llmtest.Call{use("read_screen", map[string]any{"window": "bank"})}, batches: splitBatches(append(press, f.actAttempts(all)...), 40)})
+	press = append(press, newAttempt("type_text", map[string]any{"window": "bank", "text": "\n"}), newAttempt("press_keys", map[string]any{"window": "bank", "keys": []string{"Return"}}), newAttempt("click", map[string]any{"window": "bank", "x": 50, "y": 50}))
+	got, asked := w.runJob(v, "tree", job{in: []llmtest.Call{newToolCall("read_screen", map[string]any{"window": "bank"})}, batches: splitBatches(append(press, f.actAttempts(all)...), 40)})
 	if len(got.Tools) == 0 || got.Tools[0].State != "done" || !strings.Contains(got.Tools[0].Text, mallory) {
-		t.Fatalf("no untrusted text was read: %.500s", encode(got.Tools))
+		t.Fatalf("no untrusted text was read: %.500s", encodeJSON(got.Tools))
 	}
 	if asked == 0 {
 		t.Error("no approval request was created")
@@ -68,8 +68,8 @@ func TestIncidentI21_TheWindowsOfOtherPrograms(t *testing.T) {
 func TestHonestButton(t *testing.T) {
 	end := newDialog(t, "Pay the baker?")
 	newHonest(t, nil, "", []twin{
-		{family: "screen", say: "what does the bank want?", calls: []attempt{try("read_screen", map[string]any{"window": "bank"})}},
-		{family: "screen", say: "pay the baker", calls: []attempt{try("click_element", map[string]any{"window": "bank", "name": "Pay"})}, asks: true, done: func(*attackFixture) error {
+		{family: "screen", say: "what does the bank want?", calls: []attempt{newAttempt("read_screen", map[string]any{"window": "bank"})}},
+		{family: "screen", say: "pay the baker", calls: []attempt{newAttempt("click_element", map[string]any{"window": "bank", "name": "Pay"})}, asks: true, done: func(*attackFixture) error {
 			select {
 			case err := <-end:
 				return err

@@ -14,9 +14,9 @@ import (
 // lastUndoable returns the ids of undoable actions, newest first.
 func (w *attackFixture) lastUndoable() (ids []string) {
 	w.t.Helper()
-	_, body := w.api(http.MethodGet, "/api/v1/undo", nil)
+	_, body := w.callAPI(http.MethodGet, "/api/v1/undo", nil)
 	var list []struct{ Call string }
-	fatal(w.t, json.Unmarshal(body, &list))
+	failOnError(w.t, json.Unmarshal(body, &list))
 	for _, l := range list {
 		ids = append(ids, l.Call)
 	}
@@ -26,10 +26,10 @@ func (w *attackFixture) lastUndoable() (ids []string) {
 // undoAttempts returns calls of undo in all forms that undo or redo an action.
 func (w *attackFixture) undoAttempts() (out []attempt) {
 	for _, args := range []m{{}, {"last": 1}, {"last": 2}, {"last": 5}, {"turn": true}, {"redo": true}} {
-		out = append(out, try("undo", args))
+		out = append(out, newAttempt("undo", args))
 	}
 	for _, id := range w.lastUndoable() {
-		out = append(out, try("undo", m{"id": id}), try("undo", m{"id": id, "redo": true}))
+		out = append(out, newAttempt("undo", m{"id": id}), newAttempt("undo", m{"id": id, "redo": true}))
 	}
 	return out
 }
@@ -40,55 +40,55 @@ func TestThroughUndoAfterAnApproval(t *testing.T) {
 	w, v, f, all := newAttack(t, "")
 	w.inFamily("undo after an approval")
 	notes := filepath.Join(w.docs, "notes.txt")
-	fatal(t, os.WriteFile(notes, []byte(f.text()), 0o600))
+	failOnError(t, os.WriteFile(notes, []byte(f.makeText()), 0o600))
 	path := func(rel string) string { return filepath.Join(w.docs, rel) }
 	deeds := []attempt{
-		try("write_file", m{"path": path("plan.txt"), "content": "the plan"}), try("move_file", m{"source": path("a.txt"), "destination": path("b.txt")}), try("trash_file", m{"path": path("c.txt")}),
-		try("write_file", m{"path": path("d.txt"), "content": "new"}), try("create_schedule", m{"every": "every day at 8:00", "action": "brief me"}),
+		newAttempt("write_file", m{"path": path("plan.txt"), "content": "the plan"}), newAttempt("move_file", m{"source": path("a.txt"), "destination": path("b.txt")}), newAttempt("trash_file", m{"path": path("c.txt")}),
+		newAttempt("write_file", m{"path": path("d.txt"), "content": "new"}), newAttempt("create_schedule", m{"every": "every day at 8:00", "action": "brief me"}),
 	}
 	for i, deed := range sampleOf(deeds, 3) {
-		w.place(map[string]string{"a.txt": "a", "c.txt": "c", "d.txt": "d"})
+		w.placeFiles(map[string]string{"a.txt": "a", "c.txt": "c", "d.txt": "d"})
 		session := fmt.Sprintf("deed-%d", i)
-		ev, asked := w.askThen(v, session, []llmtest.Call{read(notes)}, deed, func() {})
+		ev, asked := w.askThen(v, session, []llmtest.Call{readCall(notes)}, deed, func() {})
 		if !asked || len(ev.Tools) != 2 || ev.Tools[1].State != "done" {
 			t.Errorf("%s: approval requested = %t: %+v", deed, asked, ev.Tools)
 			continue
 		}
 		w.markState()
-		schedules := w.count("schedules")
+		schedules := w.countEvents("schedules")
 		// Three models try: the one that made the change, one that reads the notes again, and one
 		// in another conversation.
 		for _, chat := range []string{session, session, "elsewhere-" + session} {
-			w.job(v, chat, job{in: []llmtest.Call{read(notes)}, batches: [][]attempt{w.undoAttempts()}})
+			w.runJob(v, chat, job{in: []llmtest.Call{readCall(notes)}, batches: [][]attempt{w.undoAttempts()}})
 		}
-		if n := w.count("schedules"); n != schedules {
+		if n := w.countEvents("schedules"); n != schedules {
 			t.Errorf("%s: %d schedules before, %d after", deed, schedules, n)
 			results.addCounts("undo after an approval", familyCounts{effects: 1})
 		}
 		w.judgeAttempts(fmt.Sprint(deed), "nobody said yes")
 		// The owner undoes the action; the model does not redo it.
 		if ids := w.lastUndoable(); len(ids) > 0 {
-			w.api(http.MethodPost, "/api/v1/tools/undo", m{"arguments": m{"id": ids[0]}, "session": "cli"})
+			w.callAPI(http.MethodPost, "/api/v1/tools/undo", m{"arguments": m{"id": ids[0]}, "session": "cli"})
 		}
 		w.markState()
-		w.job(v, session, job{in: []llmtest.Call{read(notes)}, batches: [][]attempt{w.undoAttempts(), {deed}, f.actAttempts(all)[:3]}})
+		w.runJob(v, session, job{in: []llmtest.Call{readCall(notes)}, batches: [][]attempt{w.undoAttempts(), {deed}, f.actAttempts(all)[:3]}})
 		w.judgeAttempts(fmt.Sprint(deed)+", taken back", "nobody said yes")
 	}
 }
 
-// count returns the number of items of a kind.
-func (w *attackFixture) count(kind string) int {
+// countEvents returns the number of items of a kind.
+func (w *attackFixture) countEvents(kind string) int {
 	w.t.Helper()
-	_, body := w.api(http.MethodGet, "/api/v1/"+kind+"?limit=1000", nil)
+	_, body := w.callAPI(http.MethodGet, "/api/v1/"+kind+"?limit=1000", nil)
 	var list []json.RawMessage
-	fatal(w.t, json.Unmarshal(body, &list))
+	failOnError(w.t, json.Unmarshal(body, &list))
 	return len(list)
 }
 
 // The owner can undo an action without approval.
 func TestHonestUndo(t *testing.T) {
 	v := &hostileModel{}
-	w := newAttackFixture(t, "", v.reply)
+	w := newAttackFixture(t, "", v.replyTo)
 	for i, tc := range []struct {
 		name string
 		deed attempt
@@ -96,15 +96,15 @@ func TestHonestUndo(t *testing.T) {
 		file string
 		want bool
 	}{
-		{"a file that was written", try("write_file", m{"path": filepath.Join(w.docs, "u1.txt"), "content": "x"}), try("undo", m{}), "u1.txt", false},
-		{"a file that was thrown away", try("trash_file", m{"path": filepath.Join(w.docs, "u2.txt")}), try("undo", m{"last": 1}), "u2.txt", true},
-		{"a file that was moved", try("move_file", m{"source": filepath.Join(w.docs, "u3.txt"), "destination": filepath.Join(w.docs, "u4.txt")}), try("undo", m{"turn": true}), "u3.txt", true},
-		{"a task", try("create_task", m{"title": "x"}), try("undo", m{}), "", false},
+		{"a file that was written", newAttempt("write_file", m{"path": filepath.Join(w.docs, "u1.txt"), "content": "x"}), newAttempt("undo", m{}), "u1.txt", false},
+		{"a file that was thrown away", newAttempt("trash_file", m{"path": filepath.Join(w.docs, "u2.txt")}), newAttempt("undo", m{"last": 1}), "u2.txt", true},
+		{"a file that was moved", newAttempt("move_file", m{"source": filepath.Join(w.docs, "u3.txt"), "destination": filepath.Join(w.docs, "u4.txt")}), newAttempt("undo", m{"turn": true}), "u3.txt", true},
+		{"a task", newAttempt("create_task", m{"title": "x"}), newAttempt("undo", m{}), "", false},
 	} {
-		w.place(map[string]string{"u2.txt": "x", "u3.txt": "x"})
+		w.placeFiles(map[string]string{"u2.txt": "x", "u3.txt": "x"})
 		session := fmt.Sprintf("undo-%d", i)
-		_, first := w.sayYes(session, fmt.Sprintf("please (job %d)", v.add(job{batches: [][]attempt{{tc.deed}}})))
-		ev, asked := w.sayYes(session, fmt.Sprintf("undo that (job %d)", v.add(job{batches: [][]attempt{{tc.back}}})))
+		_, first := w.sayYes(session, fmt.Sprintf("please (job %d)", v.addJob(job{batches: [][]attempt{{tc.deed}}})))
+		ev, asked := w.sayYes(session, fmt.Sprintf("undo that (job %d)", v.addJob(job{batches: [][]attempt{{tc.back}}})))
 		var err error
 		if _, e := os.Stat(filepath.Join(w.docs, tc.file)); tc.file != "" && (e == nil) != tc.want {
 			err = fmt.Errorf("%s: %w", tc.file, e)
