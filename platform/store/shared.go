@@ -284,7 +284,10 @@ func (s *Store) watchServer(ctx context.Context) {
 		case err == nil:
 			p.away.Store(nil)
 		case ctx.Err() == nil:
-			p.noteError(fmt.Errorf("%w: %w", ErrAway, err))
+			if !errors.Is(err, ErrAway) {
+				err = fmt.Errorf("%w: %w", ErrAway, err)
+			}
+			p.noteError(err)
 		}
 	}
 }

@@ -310,7 +310,7 @@ func TestShared(t *testing.T) {
 		}
 	})
 
-	t.Run("an instance that does not answer holds the others up for a lease", func(t *testing.T) {
+	t.Run("an instance that does not answer holds the others up for less than a lease", func(t *testing.T) {
 		url := create(t)
 		g := newGate(t, server.Port)
 		cut := openShared(t, strings.Replace(url, fmt.Sprintf("127.0.0.1:%d", server.Port), g.addr, 1))

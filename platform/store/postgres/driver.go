@@ -30,7 +30,8 @@ const MinVersion = 14
 type Config struct {
 	URL  string // postgres://user:password@host:port/database
 	Name string // shown to the server as application_name
-	// Hold is the longest time for which the server keeps a transaction of a client that does not answer.
+	// Hold is the longest time for which the server keeps a connection of a client that cannot be reached.
+	// It keeps a transaction that writes for a third of it, at least 1 s, if the client sends nothing.
 	Hold time.Duration
 	// Answer is the longest time that a statement waits for the server.
 	Answer   time.Duration
@@ -99,10 +100,14 @@ func (c *Conn) setUp(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("%w: it has the encoding %s; create the database with ENCODING 'UTF8'", ErrRefused, enc)
 	}
 	hold, answer := cfg.Hold.Milliseconds(), cfg.Answer.Milliseconds()
+	idle := hold
+	if !cfg.ReadOnly { // a writer holds up the others, who must still renew their leases in time
+		idle = max(hold/3, 1000)
+	}
 	set := fmt.Sprintf("SET standard_conforming_strings = on; SET bytea_output = 'hex'; SET client_min_messages = error; SET jit = off; "+
 		"SET idle_in_transaction_session_timeout = %d; SET lock_timeout = %d; SET statement_timeout = %d; "+
 		"SET tcp_keepalives_idle = %d; SET tcp_keepalives_interval = %d; SET tcp_keepalives_count = 2; SET tcp_user_timeout = %d",
-		hold, 2*hold, max(answer-500, 500), max(hold/1000, 1), max(hold/3000, 1), hold)
+		idle, 2*hold, max(answer-500, 500), max(hold/1000, 1), max(hold/3000, 1), hold)
 	if cfg.ReadOnly {
 		set += "; SET default_transaction_read_only = on; SET default_transaction_isolation = 'repeatable read'"
 	}
