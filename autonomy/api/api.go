@@ -20,8 +20,8 @@ var (
 	ErrConflict = errors.New("conflict")
 	ErrDenied   = errors.New("denied")
 	ErrInvalid  = errors.New("invalid")
-	ErrFull     = errors.New("the disk is full")               // nothing was accepted or changed
-	ErrAway     = errors.New("the database cannot be reached") // nothing was accepted; repeat the request later
+	ErrFull     = errors.New("the disk is full")        // nothing was accepted or changed
+	ErrAway     = errors.New("temporarily unavailable") // nothing was accepted; repeat the request later
 )
 
 // The codes of errors on the wire, in ErrorBody. Requests that fail a check in the HTTP layer have

@@ -61,6 +61,9 @@ func (x *toolExecutor) executeCall(ctx context.Context, s *callStep) error {
 		s.ran = true
 		return nil
 	}
+	if err := x.o.Bus.Lease.Check(); err != nil { // another instance reports the outcome of this call as unknown
+		return err
+	}
 	failpoint.Hit("tool.call.before")
 	s.result, s.err = x.callTool(ctx, s)
 	s.ran = true
