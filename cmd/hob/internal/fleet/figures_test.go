@@ -108,7 +108,7 @@ func (f *fleetFixture) measure(ctx context.Context) (m figures) {
 // measureCrossing returns how long it took until an instance claimed what another one had received, and
 // until an instance delivered the reply of another one.
 func (f *fleetFixture) measureCrossing(ctx context.Context, posted map[string]string) (claimLag, replyLag []time.Duration) {
-	names, _ := f.terms(ctx)
+	names, _, _ := f.terms(ctx)
 	sender := f.query(ctx, `SELECT i.name FROM leases l JOIN instances i ON i.epoch = l.epoch WHERE l.name LIKE '%webhook%' LIMIT 1`)
 	received := map[string]time.Time{}
 	for _, r := range f.query(ctx, `SELECT id, received_at FROM inbox WHERE kind = 'message'`) {

@@ -50,9 +50,13 @@ type fleetFixture struct {
 // instance is one daemon of the fleet.
 type instance struct {
 	*daemontest.Daemon
-	name  string
-	proxy *proxy // nil without PostgreSQL
+	name   string
+	proxy  *proxy // nil without PostgreSQL
+	pauses []suspension
 }
+
+// suspension is a time during which an instance was stopped while another one ended its lease.
+type suspension struct{ began, ended time.Time }
 
 // step is one request to the model.
 type step struct {

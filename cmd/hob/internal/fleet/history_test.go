@@ -44,13 +44,15 @@ func (f *fleetFixture) claims(ctx context.Context) (out []claim) {
 	return out
 }
 
-// names returns the name of the instance for each epoch, and the time at which the epoch ended.
-func (f *fleetFixture) terms(ctx context.Context) (names map[int64]string, ended map[int64]time.Time) {
-	names, ended = map[int64]string{}, map[int64]time.Time{}
+// terms returns the name of the instance for each epoch, and the times at which the epoch began and ended.
+func (f *fleetFixture) terms(ctx context.Context) (names map[int64]string, began, ended map[int64]time.Time) {
+	names, began, ended = map[int64]string{}, map[int64]time.Time{}, map[int64]time.Time{}
 	present := map[string]int64{}
 	for _, r := range f.query(ctx, `SELECT at, name, epoch, ended FROM test_terms ORDER BY seq`) {
 		at, name, epoch := r[0].(time.Time), r[1].(string), r[2].(int64)
-		names[epoch] = name
+		if names[epoch] == "" {
+			names[epoch], began[epoch] = name, at
+		}
 		if old := present[name]; old != epoch && old != 0 && ended[old].IsZero() {
 			ended[old] = at
 		}
@@ -58,7 +60,7 @@ func (f *fleetFixture) terms(ctx context.Context) (names map[int64]string, ended
 			ended[epoch] = at
 		}
 	}
-	return names, ended
+	return names, began, ended
 }
 
 // action is the input of an operation on a session: who claims or closes an event, or asks the model about it.
@@ -110,7 +112,7 @@ var sessionModel = porcupine.Model{
 // verifyHistory checks the claims of all sessions together with the requests to the model. events maps the
 // keys of messages to events.
 func (f *fleetFixture) verifyHistory(ctx context.Context, events map[string]string) (claimed int) {
-	names, ended := f.terms(ctx)
+	names, _, ended := f.terms(ctx)
 	var ops []porcupine.Operation
 	add := func(a action, began, done time.Time) {
 		ops = append(ops, porcupine.Operation{ClientId: 0, Input: a, Call: began.UnixMicro(), Return: max(done.UnixMicro(), began.UnixMicro())})

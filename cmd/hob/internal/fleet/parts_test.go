@@ -4,9 +4,18 @@ package fleet
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"hob/platform/failpoint/daemontest"
+	"hob/platform/store/storetest"
 )
 
 // An instance on which the secret of a channel is missing leaves the sending to one that has it.
@@ -42,4 +51,74 @@ func TestFleet_StatusWithoutDaemon(t *testing.T) {
 	if err == nil || !strings.Contains(out, "cannot be reached") || !strings.Contains(out, "start the database server") {
 		t.Errorf("task list while the database is away: %v, %q; want the cause and the remedy", err, out)
 	}
+}
+
+// The files that docs/fleet.md shows are valid: the program works with the configuration, systemd
+// accepts the unit, and the compose file defines what it names.
+func TestFleet_FilesOfThePageAreValid(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/fleet.md")
+	check(t, err)
+	files := map[string]string{}
+	for _, m := range regexp.MustCompile("(?s)```([a-z]+)\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+		files[m[1]] = m[2]
+	}
+	bin, err := program()
+	check(t, err)
+	t.Run("config.toml", func(t *testing.T) {
+		server := storetest.NewServer(t)
+		check(t, server.Exec(t.Context(), "postgres", "CREATE DATABASE "+database))
+		x := daemontest.New(t, bin, t.TempDir())
+		x.Env = []string{"HOB_STORE=" + server.URL(database)}
+		x.Configure(files["toml"] + "[web]\nlisten = \"" + x.Addr + "\"\n")
+		if !x.Start("") {
+			t.Fatal("the daemon did not start")
+		}
+		out, err := x.Run("fleet", "status")
+		if err != nil || !strings.Contains(out, "\nstudy ") {
+			t.Errorf("fleet status: %v\n%s\nwant the instance study", err, out)
+		}
+	})
+	t.Run("hob.service", func(t *testing.T) {
+		if _, err := exec.LookPath("systemd-analyze"); err != nil {
+			t.Skip(err)
+		}
+		unit := filepath.Join(t.TempDir(), "hob.service")
+		check(t, os.WriteFile(unit, []byte(strings.ReplaceAll(files["ini"], "/usr/local/bin/hob", bin)), 0o600))
+		cmd := exec.Command("systemd-analyze", "verify", "--user", unit)
+		cmd.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+t.TempDir())
+		out, err := cmd.CombinedOutput()
+		if err != nil || strings.Contains(string(out), "hob.service") {
+			t.Errorf("systemd-analyze verify: %v\n%s", err, out)
+		}
+	})
+	t.Run("compose.yaml", func(t *testing.T) {
+		var c struct {
+			Services map[string]struct {
+				Image            string
+				Environment      map[string]string
+				Volumes, Secrets []string
+			}
+			Secrets, Volumes map[string]any
+		}
+		check(t, yaml.Unmarshal([]byte(files["yaml"]), &c))
+		db := c.Services["db"]
+		if !strings.HasPrefix(db.Image, "postgres:") || len(db.Volumes) == 0 || len(db.Secrets) == 0 {
+			t.Errorf("service db is %+v, want an image of PostgreSQL with a volume and a secret", db)
+		}
+		for _, v := range db.Volumes {
+			if name, _, _ := strings.Cut(v, ":"); !hasKey(c.Volumes, name) {
+				t.Errorf("volume %q is not defined", name)
+			}
+		}
+		for _, name := range db.Secrets {
+			if !hasKey(c.Secrets, name) || db.Environment["POSTGRES_PASSWORD_FILE"] != "/run/secrets/"+name {
+				t.Errorf("secret %q is not defined or not used", name)
+			}
+		}
+	})
+}
+
+func hasKey(m map[string]any, key string) bool {
+	_, ok := m[key]
+	return ok
 }
