@@ -39,7 +39,7 @@ func (s *scriptedKind) New(spec watchers.Spec, deps watchers.Deps) (any, error) 
 	return scriptedRun{s, deps}, nil
 }
 
-func (s *scriptedKind) count() int {
+func (s *scriptedKind) countRuns() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lives
@@ -82,7 +82,7 @@ func newFixture(t testing.TB, more ...watchers.Driver) *managerFixture {
 // restartManager creates a new manager, as a new process does.
 func (h *managerFixture) restartManager(limit int) {
 	m, err := watchers.New(watchers.Options{
-		Store: h.st, Drivers: h.drivers, Sink: h.sink, Log: slog.New(slog.DiscardHandler), Zone: h.zone, Max: limit,
+		Store: h.st, Drivers: h.drivers, Sink: h.sink, Log: slog.New(slog.DiscardHandler), Zone: h.currentZone, Max: limit,
 		AllowedRead: func(string) error { return nil }, DayOff: h.dayOff,
 	})
 	if err != nil {
@@ -91,24 +91,24 @@ func (h *managerFixture) restartManager(limit int) {
 	h.m = m
 }
 
-func (h *managerFixture) zone() *time.Location {
+func (h *managerFixture) currentZone() *time.Location {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.loc
 }
 
-func (h *managerFixture) travel(loc *time.Location) {
+func (h *managerFixture) travelTo(loc *time.Location) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.loc = loc
 }
 
-func (h *managerFixture) start() {
+func (h *managerFixture) startManager() {
 	h.restartManager(0)
 	h.stop = watcherstest.Start(h.t, h.m)
 }
 
-func (h *managerFixture) create(kind, config string, change ...func(*watchers.Spec)) watchers.Spec {
+func (h *managerFixture) createWatcher(kind, config string, change ...func(*watchers.Spec)) watchers.Spec {
 	h.t.Helper()
 	s := watchers.Spec{Kind: kind, Config: json.RawMessage(config), Report: "main", Provenance: provenance.Owner}
 	for _, f := range change {
@@ -117,11 +117,11 @@ func (h *managerFixture) create(kind, config string, change ...func(*watchers.Sp
 	return watcherstest.Create(h.t, h.st, h.m, s)
 }
 
-func (h *managerFixture) write(fn func(*store.Tx) error) error {
+func (h *managerFixture) writeTx(fn func(*store.Tx) error) error {
 	return h.st.Write(context.Background(), fn)
 }
 
-func (h *managerFixture) get(id string) watchers.Spec {
+func (h *managerFixture) getSpec(id string) watchers.Spec {
 	h.t.Helper()
 	s, err := h.m.Get(context.Background(), id)
 	if err != nil {
@@ -130,7 +130,7 @@ func (h *managerFixture) get(id string) watchers.Spec {
 	return s
 }
 
-func (h *managerFixture) keys() []string {
+func (h *managerFixture) listKeys() []string {
 	var out []string
 	for _, f := range h.sink.Fired() {
 		out = append(out, f.Key)
@@ -138,7 +138,7 @@ func (h *managerFixture) keys() []string {
 	return out
 }
 
-func (h *managerFixture) texts() []string {
+func (h *managerFixture) listTexts() []string {
 	var out []string
 	for _, f := range h.sink.Fired() {
 		out = append(out, f.Text)
@@ -146,19 +146,19 @@ func (h *managerFixture) texts() []string {
 	return out
 }
 
-func in(d time.Duration) string {
+func timeIn(d time.Duration) string {
 	return fmt.Sprintf(`{"at":%q}`, time.Now().Add(d).UTC().Format(time.RFC3339))
 }
 
-func remind(text string) func(*watchers.Spec) {
+func withReminder(text string) func(*watchers.Spec) {
 	return func(s *watchers.Spec) { s.Mode, s.Action = watchers.Remind, text }
 }
 
-func policy(p watchers.MisfirePolicy) func(*watchers.Spec) {
+func withPolicy(p watchers.MisfirePolicy) func(*watchers.Spec) {
 	return func(s *watchers.Spec) { s.Missed = p }
 }
 
-func zone(t testing.TB, name string) *time.Location {
+func loadZone(t testing.TB, name string) *time.Location {
 	t.Helper()
 	loc, err := time.LoadLocation(name)
 	if err != nil {

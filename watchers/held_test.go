@@ -43,16 +43,16 @@ func TestActiveHoursOfEvents(t *testing.T) {
 					}
 				}}
 				h := newFixture(t, d)
-				h.start()
-				s := h.create("scripted", c.config)
+				h.startManager()
+				s := h.createWatcher("scripted", c.config)
 				next <- "0"
 				time.Sleep(time.Hour)
 				h.stop()
-				h.start()
+				h.startManager()
 				next <- "1"
 				time.Sleep(6 * time.Hour)
 				synctest.Wait()
-				if got := h.keys(); !slices.Equal(got, c.night) {
+				if got := h.listKeys(); !slices.Equal(got, c.night) {
 					t.Errorf("at night notices = %v, want %v", got, c.night)
 				}
 				time.Sleep(2 * time.Hour)
@@ -60,10 +60,10 @@ func TestActiveHoursOfEvents(t *testing.T) {
 				time.Sleep(time.Hour)
 				synctest.Wait()
 				h.stop()
-				if got := h.keys(); !slices.Equal(got, c.morning) {
+				if got := h.listKeys(); !slices.Equal(got, c.morning) {
 					t.Errorf("in the morning notices = %v, want %v", got, c.morning)
 				}
-				if got := h.get(s.ID); got.Fired != len(c.morning) {
+				if got := h.getSpec(s.ID); got.Fired != len(c.morning) {
 					t.Errorf("Fired = %d", got.Fired)
 				}
 				if c.name == "held" && h.sink.Fired()[0].Late != 8*time.Hour {
@@ -79,10 +79,10 @@ func TestActiveHoursOfEvents(t *testing.T) {
 func TestDeferred_DeletedWithTheirWatcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t, message.New())
-		h.start()
+		h.startManager()
 		hear := func(n int) {
 			t.Helper()
-			err := h.write(func(tx *store.Tx) error {
+			err := h.writeTx(func(tx *store.Tx) error {
 				heard, err := h.m.DispatchTx(tx, watchers.Message{ID: fmt.Sprint(n), Channel: "x", Sender: "ada", Text: "launch", At: time.Now()})
 				for _, s := range heard {
 					h.sink.TakeTx(tx, s.Spec.ID, s.Signal)
@@ -94,12 +94,12 @@ func TestDeferred_DeletedWithTheirWatcher(t *testing.T) {
 			}
 		}
 		const config = `{"words":"launch","active_hours":"08:00-18:00"}`
-		goes, pauses, stays := h.create("message", config), h.create("message", config), h.create("message", config)
+		goes, pauses, stays := h.createWatcher("message", config), h.createWatcher("message", config), h.createWatcher("message", config)
 		hear(1)
 		if held, err := h.m.Held(t.Context(), stays.ID); err != nil || len(held) != 1 || held[0].Hours != "08:00-18:00" {
 			t.Errorf("deferred signals = %+v, %v", held, err)
 		}
-		err := h.write(func(tx *store.Tx) error {
+		err := h.writeTx(func(tx *store.Tx) error {
 			for _, state := range []watchers.State{watchers.Paused, watchers.Active} {
 				if _, err := h.m.SetStateTx(tx, pauses.ID, state); err != nil {
 					return err
@@ -140,14 +140,14 @@ func TestDeferred_FireAfterAnError(t *testing.T) {
 			return fmt.Errorf("%w: the folder was deleted", watchers.ErrPermanent)
 		}}
 		h := newFixture(t, d)
-		h.start()
-		s := h.create("scripted", `{"active_hours":"08:00-18:00"}`)
+		h.startManager()
+		s := h.createWatcher("scripted", `{"active_hours":"08:00-18:00"}`)
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if got := h.get(s.ID); got.State != watchers.Broken {
+		if got := h.getSpec(s.ID); got.State != watchers.Broken {
 			t.Fatalf("state = %s", got.State)
 		}
-		err := h.write(func(tx *store.Tx) error {
+		err := h.writeTx(func(tx *store.Tx) error {
 			_, err := h.m.SetStateTx(tx, s.ID, watchers.Active)
 			return err
 		})
@@ -157,7 +157,7 @@ func TestDeferred_FireAfterAnError(t *testing.T) {
 		time.Sleep(8 * time.Hour)
 		synctest.Wait()
 		h.stop()
-		if got := h.keys(); !slices.Equal(got, []string{"0"}) {
+		if got := h.listKeys(); !slices.Equal(got, []string{"0"}) {
 			t.Errorf("fired %v", got)
 		}
 	})

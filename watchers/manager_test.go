@@ -67,7 +67,7 @@ func TestNew_RejectsMistakes(t *testing.T) {
 		} {
 			s := good
 			c.change(&s)
-			err := h.write(func(tx *store.Tx) error {
+			err := h.writeTx(func(tx *store.Tx) error {
 				_, err := h.m.CreateTx(tx, s)
 				return err
 			})
@@ -77,7 +77,7 @@ func TestNew_RejectsMistakes(t *testing.T) {
 		}
 		h.restartManager(2)
 		for i := range 3 {
-			err := h.write(func(tx *store.Tx) error {
+			err := h.writeTx(func(tx *store.Tx) error {
 				_, err := h.m.CreateTx(tx, good)
 				return err
 			})
@@ -91,7 +91,7 @@ func TestNew_RejectsMistakes(t *testing.T) {
 func TestCreate_Defaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)
-		got := h.create("cron", `{ "cron" : "0 8 * * 1-5" }`, func(s *watchers.Spec) { s.Action = " brief me " })
+		got := h.createWatcher("cron", `{ "cron" : "0 8 * * 1-5" }`, func(s *watchers.Spec) { s.Action = " brief me " })
 		want := watchers.Spec{
 			ID: got.ID, Kind: "cron", Timed: true, Title: "brief me", Config: json.RawMessage(`{"cron":"0 8 * * 1-5"}`), Mode: watchers.Do, Action: "brief me",
 			Report: "main", Missed: watchers.RunOnce, Provenance: "owner", State: watchers.Active, CreatedAt: time.Now().UTC(),
@@ -100,13 +100,13 @@ func TestCreate_Defaults(t *testing.T) {
 		if d := cmp.Diff(want, got); d != "" {
 			t.Error(d)
 		}
-		if d := cmp.Diff(want, h.get(got.ID)); d != "" {
+		if d := cmp.Diff(want, h.getSpec(got.ID)); d != "" {
 			t.Errorf("stored: %s", d)
 		}
 		if got := h.m.Describe(got); got != "every weekday at 08:00: brief me" {
 			t.Errorf("Describe = %q", got)
 		}
-		silent := h.create("cron", `{"cron":"0 8 * * *"}`)
+		silent := h.createWatcher("cron", `{"cron":"0 8 * * *"}`)
 		if silent.Mode != watchers.Notify || silent.Title != "every day at 08:00" {
 			t.Errorf("watcher without an action: %+v", silent)
 		}
@@ -116,11 +116,11 @@ func TestCreate_Defaults(t *testing.T) {
 func TestFind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)
-		pills := h.create("cron", `{"cron":"0 8 * * *"}`, remind("take the blue pills"))
-		red := h.create("cron", `{"cron":"0 9 * * *"}`, remind("take the red pills"))
-		mum := h.create("oneshot", in(time.Hour), remind("call Mum"))
-		old := h.create("oneshot", in(time.Minute), remind("call Dad"))
-		h.start()
+		pills := h.createWatcher("cron", `{"cron":"0 8 * * *"}`, withReminder("take the blue pills"))
+		red := h.createWatcher("cron", `{"cron":"0 9 * * *"}`, withReminder("take the red pills"))
+		mum := h.createWatcher("oneshot", timeIn(time.Hour), withReminder("call Mum"))
+		old := h.createWatcher("oneshot", timeIn(time.Minute), withReminder("call Dad"))
+		h.startManager()
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		h.stop()
@@ -159,10 +159,10 @@ func TestFind(t *testing.T) {
 func TestPauseCancelRestore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)
-		h.start()
-		s := h.create("cron", `{"cron":"0 * * * *"}`)
+		h.startManager()
+		s := h.createWatcher("cron", `{"cron":"0 * * * *"}`)
 		set := func(state watchers.State) error {
-			return h.write(func(tx *store.Tx) error {
+			return h.writeTx(func(tx *store.Tx) error {
 				_, err := h.m.SetStateTx(tx, s.ID, state)
 				return err
 			})
@@ -171,20 +171,20 @@ func TestPauseCancelRestore(t *testing.T) {
 			t.Helper()
 			time.Sleep(3 * time.Hour)
 			synctest.Wait()
-			if n := len(h.keys()); n != want {
+			if n := len(h.listKeys()); n != want {
 				t.Fatalf("fired %d times, want %d", n, want)
 			}
 		}
 		fired(3)
-		must(t, set(watchers.Paused))
+		failOnError(t, set(watchers.Paused))
 		fired(3)
-		must(t, set(watchers.Active))
+		failOnError(t, set(watchers.Active))
 		fired(6)
 		if err := set(watchers.Done); !errors.Is(err, watchers.ErrInvalid) {
 			t.Errorf("setting the state done by hand = %v", err)
 		}
 		var was watchers.Spec
-		must(t, h.write(func(tx *store.Tx) (err error) {
+		failOnError(t, h.writeTx(func(tx *store.Tx) (err error) {
 			was, err = h.m.CancelTx(tx, s.ID)
 			return err
 		}))
@@ -192,16 +192,16 @@ func TestPauseCancelRestore(t *testing.T) {
 		if _, err := h.m.Get(t.Context(), s.ID); !errors.Is(err, watchers.ErrNotFound) {
 			t.Errorf("Get after cancel = %v", err)
 		}
-		must(t, h.write(func(tx *store.Tx) error { return h.m.RestoreTx(tx, was) }))
+		failOnError(t, h.writeTx(func(tx *store.Tx) error { return h.m.RestoreTx(tx, was) }))
 		fired(6 + 1 + 3) // one for the missed occurrences
-		if err := h.write(func(tx *store.Tx) error { return h.m.RestoreTx(tx, was) }); !errors.Is(err, watchers.ErrInvalid) {
+		if err := h.writeTx(func(tx *store.Tx) error { return h.m.RestoreTx(tx, was) }); !errors.Is(err, watchers.ErrInvalid) {
 			t.Errorf("second RestoreTx = %v", err)
 		}
 		for _, f := range []func(tx *store.Tx) error{
 			func(tx *store.Tx) error { _, err := h.m.CancelTx(tx, "nobody"); return err },
 			func(tx *store.Tx) error { _, err := h.m.SetStateTx(tx, "nobody", watchers.Paused); return err },
 		} {
-			if err := h.write(f); !errors.Is(err, watchers.ErrNotFound) {
+			if err := h.writeTx(f); !errors.Is(err, watchers.ErrNotFound) {
 				t.Errorf("unknown watcher: got %v, want ErrNotFound", err)
 			}
 		}
@@ -212,13 +212,13 @@ func TestPauseCancelRestore(t *testing.T) {
 func TestResume_PassedReminder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)
-		s := h.create("oneshot", in(time.Hour), remind("stretch"))
+		s := h.createWatcher("oneshot", timeIn(time.Hour), withReminder("stretch"))
 		state := func(st watchers.State) error {
-			return h.write(func(tx *store.Tx) error { _, err := h.m.SetStateTx(tx, s.ID, st); return err })
+			return h.writeTx(func(tx *store.Tx) error { _, err := h.m.SetStateTx(tx, s.ID, st); return err })
 		}
-		must(t, state(watchers.Paused))
+		failOnError(t, state(watchers.Paused))
 		time.Sleep(2 * time.Hour)
-		if err := state(watchers.Active); !errors.Is(err, watchers.ErrInvalid) || h.get(s.ID).State != watchers.Paused {
+		if err := state(watchers.Active); !errors.Is(err, watchers.ErrInvalid) || h.getSpec(s.ID).State != watchers.Paused {
 			t.Errorf("resume after its time = %v", err)
 		}
 	})
@@ -228,9 +228,9 @@ func TestCreate_RolledBackNeverStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &scriptedKind{live: func(ctx context.Context, _ int, _ watchers.Deps, _ fireFunc) error { <-ctx.Done(); return nil }}
 		h := newFixture(t, d)
-		h.start()
+		h.startManager()
 		no := errors.New("no")
-		err := h.write(func(tx *store.Tx) error {
+		err := h.writeTx(func(tx *store.Tx) error {
 			if _, err := h.m.CreateTx(tx, watchers.Spec{Kind: "scripted", Config: json.RawMessage(`{}`)}); err != nil {
 				return err
 			}
@@ -241,7 +241,7 @@ func TestCreate_RolledBackNeverStarts(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if d.count() != 0 {
+		if d.countRuns() != 0 {
 			t.Error("the rolled-back watcher runs")
 		}
 		h.stop()
@@ -252,16 +252,16 @@ func TestRun_RemovesOldFinishedWatchers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)
 		for i := range 3 {
-			h.create("oneshot", in(time.Minute), remind(fmt.Sprint("no ", i)))
+			h.createWatcher("oneshot", timeIn(time.Minute), withReminder(fmt.Sprint("no ", i)))
 		}
-		h.start()
+		h.startManager()
 		time.Sleep(time.Hour)
 		h.stop()
 		if list, err := h.m.List(t.Context(), watchers.Filter{}); err != nil || len(list) != 3 {
 			t.Fatalf("%d, %v", len(list), err)
 		}
 		time.Sleep(100 * 24 * time.Hour)
-		h.start()
+		h.startManager()
 		synctest.Wait()
 		h.stop()
 		if list, err := h.m.List(t.Context(), watchers.Filter{}); err != nil || len(list) != 0 {
@@ -270,7 +270,7 @@ func TestRun_RemovesOldFinishedWatchers(t *testing.T) {
 	})
 }
 
-func must(t testing.TB, err error) {
+func failOnError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -16,13 +16,13 @@ import (
 func TestMismatch_IsRecordedWithItsReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t, message.New())
-		h.start()
-		h.create("message", `{"from":"Ada","words":"launch"}`)
+		h.startManager()
+		h.createWatcher("message", `{"from":"Ada","words":"launch"}`)
 		heard := 0
 		hear := func(m watchers.Message) {
 			t.Helper()
 			m.Channel, m.At = "x", time.Now()
-			err := h.write(func(tx *store.Tx) error {
+			err := h.writeTx(func(tx *store.Tx) error {
 				list, err := h.m.DispatchTx(tx, m)
 				heard += len(list)
 				return err
@@ -57,13 +57,13 @@ func TestMismatch_IsRecordedWithItsReason(t *testing.T) {
 		check()
 		h.stop() // writes the data that is only in memory
 		h.restartManager(0)
-		h.start()
+		h.startManager()
 		check()
 		if heard != 1 {
 			t.Errorf("%d messages matched, want 1", heard)
 		}
 		// Erasing a message also erases the record of its mismatch.
-		err := h.write(func(tx *store.Tx) error {
+		err := h.writeTx(func(tx *store.Tx) error {
 			_, err := h.m.Eraser().EraseTx(tx, &erase.Erasure{Events: []string{"m3"}}, erase.NewScrubber())
 			return err
 		})

@@ -38,17 +38,17 @@ func BenchmarkPolledAtRest(b *testing.B) {
 	}
 	memory, goroutines := liveMemory()
 	stop := watcherstest.Start(b, m)
-	for s.count() < n { // wait for the baselines
+	for s.countReads() < n { // wait for the baselines
 		<-time.After(10 * time.Millisecond)
 	}
 	<-time.After(200 * time.Millisecond)
 	with, more := liveMemory()
-	before := processor()
+	before := processorTime()
 	begun := time.Now()
 	for b.Loop() {
 		<-time.After(time.Second)
 	}
-	b.ReportMetric((processor()-before).Seconds()/time.Since(begun).Seconds()*100, "%core")
+	b.ReportMetric((processorTime()-before).Seconds()/time.Since(begun).Seconds()*100, "%core")
 	b.ReportMetric(float64(with-memory)/n, "B/watcher")
 	b.ReportMetric(float64(more-goroutines)/n, "goroutines/watcher")
 	stop()
@@ -63,7 +63,7 @@ func liveMemory() (bytes int64, goroutines int) {
 	return int64(stats.HeapAlloc + stats.StackInuse), runtime.NumGoroutine()
 }
 
-func processor() time.Duration {
+func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0

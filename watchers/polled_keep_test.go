@@ -15,16 +15,16 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-func (h *managerFixture) exec(query string, args ...any) {
+func (h *managerFixture) execSQL(query string, args ...any) {
 	h.t.Helper()
-	if err := h.write(func(tx *store.Tx) error { _, err := tx.Exec(query, args...); return err }); err != nil {
+	if err := h.writeTx(func(tx *store.Tx) error { _, err := tx.Exec(query, args...); return err }); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
-func (h *managerFixture) state(id string, to watchers.State) {
+func (h *managerFixture) setState(id string, to watchers.State) {
 	h.t.Helper()
-	if err := h.write(func(tx *store.Tx) error { _, err := h.m.SetStateTx(tx, id, to); return err }); err != nil {
+	if err := h.writeTx(func(tx *store.Tx) error { _, err := h.m.SetStateTx(tx, id, to); return err }); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -34,23 +34,23 @@ func TestPolled_FullDiskKeepsTheInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newFixture(t, s)
-		h.start()
-		h.create("source", `{}`)
+		h.startManager()
+		h.createWatcher("source", `{}`)
 		time.Sleep(time.Minute)
-		s.add("a", time.Time{})
+		s.addItem("a", time.Time{})
 		h.sink.Fail(watcherstest.ErrSink)
 		time.Sleep(10 * time.Minute)
-		before := s.count()
+		before := s.countReads()
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
-		if n := s.count() - before; n < 3 || n > 10 {
+		if n := s.countReads() - before; n < 3 || n > 10 {
 			t.Errorf("%d requests in two hours, want 3 to 10", n)
 		}
 		h.sink.Fail(nil)
 		time.Sleep(3 * time.Hour)
 		synctest.Wait()
 		h.stop()
-		if diff := cmp.Diff([]string{"a"}, h.keys()); diff != "" {
+		if diff := cmp.Diff([]string{"a"}, h.listKeys()); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -60,20 +60,20 @@ func TestPolled_ResumePollsImmediately(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newFixture(t, s)
-		h.start()
-		w := h.create("source", `{}`)
+		h.startManager()
+		w := h.createWatcher("source", `{}`)
 		time.Sleep(time.Minute)
-		s.fail(watchers.Later(time.Now().Add(20*time.Hour), errors.New("too many")))
+		s.failWith(watchers.Later(time.Now().Add(20*time.Hour), errors.New("too many")))
 		time.Sleep(12 * time.Minute)
-		s.fail(nil)
-		h.state(w.ID, watchers.Paused)
+		s.failWith(nil)
+		h.setState(w.ID, watchers.Paused)
 		time.Sleep(time.Minute)
-		before := s.count()
-		h.state(w.ID, watchers.Active)
+		before := s.countReads()
+		h.setState(w.ID, watchers.Active)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		h.stop()
-		if n := s.count() - before; n != 1 {
+		if n := s.countReads() - before; n != 1 {
 			t.Errorf("%d polls in the minute after resume, want 1", n)
 		}
 	})
@@ -84,17 +84,17 @@ func TestPolled_ReadErrorAtStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newFixture(t, s)
-		w := h.create("source", `{}`)
-		h.exec("ALTER TABLE watcher_polls RENAME TO away")
-		h.start()
+		w := h.createWatcher("source", `{}`)
+		h.execSQL("ALTER TABLE watcher_polls RENAME TO away")
+		h.startManager()
 		time.Sleep(time.Second)
 		synctest.Wait()
-		h.exec("ALTER TABLE away RENAME TO watcher_polls")
+		h.execSQL("ALTER TABLE away RENAME TO watcher_polls")
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		h.stop()
-		if got := h.get(w.ID); got.State != watchers.Active || s.count() == 0 {
-			t.Errorf("state %s (%s) after %d requests", got.State, got.LastError, s.count())
+		if got := h.getSpec(w.ID); got.State != watchers.Active || s.countReads() == 0 {
+			t.Errorf("state %s (%s) after %d requests", got.State, got.LastError, s.countReads())
 		}
 	})
 }
@@ -104,17 +104,17 @@ func TestPolled_TooManyKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newFixture(t, s)
-		h.start()
-		w := h.create("source", `{}`)
+		h.startManager()
+		w := h.createWatcher("source", `{}`)
 		time.Sleep(time.Minute)
-		h.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
+		h.execSQL(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
 			INSERT INTO watcher_keys (watcher, key) SELECT ?, randomblob(16) FROM n`, w.ID)
-		s.add("one more", time.Time{})
+		s.addItem("one more", time.Time{})
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		h.stop()
-		if got := h.get(w.ID); got.State != watchers.Broken || !strings.Contains(got.LastError, "200000 items") || len(h.keys()) > 0 {
-			t.Errorf("%s (%s), fired %v", got.State, got.LastError, h.keys())
+		if got := h.getSpec(w.ID); got.State != watchers.Broken || !strings.Contains(got.LastError, "200000 items") || len(h.listKeys()) > 0 {
+			t.Errorf("%s (%s), fired %v", got.State, got.LastError, h.listKeys())
 		}
 	})
 }
@@ -124,14 +124,14 @@ func TestPolled_FailureKeepsCursor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newFixture(t, s)
-		h.start()
-		w := h.create("source", `{}`)
+		h.startManager()
+		w := h.createWatcher("source", `{}`)
 		time.Sleep(time.Minute)
 		s.mu.Lock()
 		s.take, s.err = 11*time.Minute, errors.New("no answer")
 		s.mu.Unlock()
 		time.Sleep(12 * time.Minute) // a poll is running
-		h.exec("UPDATE watcher_polls SET cursor = '7' WHERE watcher = ?", w.ID)
+		h.execSQL("UPDATE watcher_polls SET cursor = '7' WHERE watcher = ?", w.ID)
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
 		h.stop()
@@ -149,11 +149,11 @@ func TestPolled_NoticeAboveTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newFixture(t, s)
-		h.start()
-		h.create("source", `{}`, func(s *watchers.Spec) { s.PerDay = 1 })
+		h.startManager()
+		h.createWatcher("source", `{}`, func(s *watchers.Spec) { s.PerDay = 1 })
 		time.Sleep(time.Minute)
 		for i := range 3 {
-			s.add(fmt.Sprint(i), time.Time{})
+			s.addItem(fmt.Sprint(i), time.Time{})
 		}
 		s.mu.Lock()
 		s.extra.Signals = []watchers.Signal{{Key: "left", Text: "Some were left out.", Notice: true}}
@@ -161,8 +161,8 @@ func TestPolled_NoticeAboveTheLimit(t *testing.T) {
 		time.Sleep(15 * time.Minute)
 		synctest.Wait()
 		h.stop()
-		if n := h.sink.Notices(); len(h.keys()) != 1 || len(n) != 2 || n[0].Text != "Some were left out." {
-			t.Errorf("fired %v, reported %v", h.keys(), n)
+		if n := h.sink.Notices(); len(h.listKeys()) != 1 || len(n) != 2 || n[0].Text != "Some were left out." {
+			t.Errorf("fired %v, reported %v", h.listKeys(), n)
 		}
 	})
 }

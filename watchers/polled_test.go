@@ -56,19 +56,19 @@ func (s *source) New(spec watchers.Spec, _ watchers.Deps) (any, error) {
 	return polledSource{s}, nil
 }
 
-func (s *source) add(text string, at time.Time) {
+func (s *source) addItem(text string, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lines = append(s.lines, line{text, at})
 }
 
-func (s *source) fail(err error) {
+func (s *source) failWith(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = err
 }
 
-func (s *source) count() int {
+func (s *source) countReads() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.polls)
@@ -119,7 +119,7 @@ type sources struct {
 	byName map[string]*source
 }
 
-func (s *sources) named(name string) *source {
+func (s *sources) sourceNamed(name string) *source {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.byName[name] == nil {
@@ -132,7 +132,7 @@ func (s *sources) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
 	if _, err := s.source.New(spec, deps); err != nil {
 		return nil, err
 	}
-	return polledSource{s.named(string(spec.Config))}, nil
+	return polledSource{s.sourceNamed(string(spec.Config))}, nil
 }
 
 func TestPolled_Conformance(t *testing.T) {
@@ -142,12 +142,12 @@ func TestPolled_Conformance(t *testing.T) {
 		New:    func() watchers.Driver { return s },
 		Config: config,
 		Provoke: func(t *testing.T, config json.RawMessage, n int) {
-			s.named(string(config)).add(fmt.Sprintf("%s %d", t.Name(), n), time.Now())
+			s.sourceNamed(string(config)).addItem(fmt.Sprintf("%s %d", t.Name(), n), time.Now())
 		},
 		Polled: true,
 		Fail: func(t *testing.T, on bool) {
-			if s.named(string(config(t))).fail(nil); on {
-				s.named(string(config(t))).fail(errors.New("no answer"))
+			if s.sourceNamed(string(config(t))).failWith(nil); on {
+				s.sourceNamed(string(config(t))).failWith(errors.New("no answer"))
 			}
 		},
 	})
@@ -158,23 +158,23 @@ func TestPolled_Baseline(t *testing.T) {
 		s := &source{}
 		h := newFixture(t, s)
 		for i := range 50 {
-			s.add(fmt.Sprint("old ", i), time.Time{})
+			s.addItem(fmt.Sprint("old ", i), time.Time{})
 		}
-		s.add("from the future", time.Now().AddDate(1, 0, 0))
-		h.start()
-		w := h.create("source", `{}`)
+		s.addItem("from the future", time.Now().AddDate(1, 0, 0))
+		h.startManager()
+		w := h.createWatcher("source", `{}`)
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if n := len(h.keys()); n != 0 {
+		if n := len(h.listKeys()); n != 0 {
 			t.Fatalf("%d items from before the baseline fired", n)
 		}
-		s.add("new", time.Now().AddDate(-1, 0, 0))
+		s.addItem("new", time.Now().AddDate(-1, 0, 0))
 		time.Sleep(12 * time.Minute)
-		if diff := cmp.Diff([]string{"new"}, h.keys()); diff != "" {
+		if diff := cmp.Diff([]string{"new"}, h.listKeys()); diff != "" {
 			t.Error(diff)
 		}
 		h.stop()
-		if got := h.get(w.ID); got.Fired != 1 || got.FiredAt.IsZero() {
+		if got := h.getSpec(w.ID); got.Fired != 1 || got.FiredAt.IsZero() {
 			t.Errorf("after the first signal: %+v", got)
 		}
 	})
@@ -185,16 +185,16 @@ func TestPolled_CreatedOffline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newFixture(t, s)
-		s.add("old", time.Now())
+		s.addItem("old", time.Now())
 		time.Sleep(time.Second)
-		h.create("source", `{}`)
+		h.createWatcher("source", `{}`)
 		time.Sleep(time.Hour)
-		s.add("dated", time.Now())
-		s.add("undated", time.Time{})
-		h.start()
+		s.addItem("dated", time.Now())
+		s.addItem("undated", time.Time{})
+		h.startManager()
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if diff := cmp.Diff([]string{"dated"}, h.keys()); diff != "" {
+		if diff := cmp.Diff([]string{"dated"}, h.listKeys()); diff != "" {
 			t.Error(diff)
 		}
 		h.stop()
@@ -206,31 +206,31 @@ func TestPolled_KeysFireOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newFixture(t, s)
-		h.start()
-		w := h.create("source", `{}`)
+		h.startManager()
+		w := h.createWatcher("source", `{}`)
 		time.Sleep(time.Minute)
-		s.add("a", time.Time{})
+		s.addItem("a", time.Time{})
 		time.Sleep(15 * time.Minute)
 		s.mu.Lock()
 		s.lines = nil
 		s.mu.Unlock()
 		time.Sleep(15 * time.Minute)
-		s.add("a", time.Time{})
+		s.addItem("a", time.Time{})
 		time.Sleep(15 * time.Minute)
 		for _, state := range []watchers.State{watchers.Paused, watchers.Active} {
-			if err := h.write(func(tx *store.Tx) error { _, err := h.m.SetStateTx(tx, w.ID, state); return err }); err != nil {
+			if err := h.writeTx(func(tx *store.Tx) error { _, err := h.m.SetStateTx(tx, w.ID, state); return err }); err != nil {
 				t.Fatal(err)
 			}
-			s.add("in the pause", time.Now())
+			s.addItem("in the pause", time.Now())
 			time.Sleep(time.Hour)
 		}
 		h.stop()
-		s.add("b", time.Time{})
-		h.start()
+		s.addItem("b", time.Time{})
+		h.startManager()
 		time.Sleep(15 * time.Minute)
 		synctest.Wait()
 		h.stop()
-		if diff := cmp.Diff([]string{"a", "b"}, h.keys()); diff != "" {
+		if diff := cmp.Diff([]string{"a", "b"}, h.listKeys()); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -255,11 +255,11 @@ func TestPolled_Interval(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &source{extra: c.extra}
 				h := newFixture(t, s)
-				h.start()
+				h.startManager()
 				defer h.stop()
 				spec := watchers.Spec{Kind: "source", Config: json.RawMessage(`{}`), Report: "main"}
 				spec.Every = c.every
-				err := h.write(func(tx *store.Tx) (err error) { spec, err = h.m.CreateTx(tx, spec); return err })
+				err := h.writeTx(func(tx *store.Tx) (err error) { spec, err = h.m.CreateTx(tx, spec); return err })
 				if c.wantErr != "" {
 					if err == nil || !errors.Is(err, watchers.ErrInvalid) || !strings.Contains(err.Error(), c.wantErr) {
 						t.Fatalf("%v", err)
@@ -271,7 +271,7 @@ func TestPolled_Interval(t *testing.T) {
 				}
 				time.Sleep(24 * time.Hour)
 				synctest.Wait()
-				if n := s.count(); n < c.atLeast || n > c.atMost {
+				if n := s.countReads(); n < c.atLeast || n > c.atMost {
 					t.Errorf("%d requests a day, want %d to %d", n, c.atLeast, c.atMost)
 				}
 				if c.wantSay != "" && h.m.Describe(spec) != c.wantSay {
@@ -288,11 +288,11 @@ func TestPolled_Wake(t *testing.T) {
 		h := newFixture(t, s)
 		at := time.Now().Add(4*time.Minute + 30*time.Second)
 		s.extra.Wake = at
-		h.start()
-		h.create("source", `{}`, fixedInterval("10m"))
+		h.startManager()
+		h.createWatcher("source", `{}`, fixedInterval("10m"))
 		time.Sleep(4*time.Minute + 29*time.Second)
 		synctest.Wait()
-		if n := s.count(); n != 1 {
+		if n := s.countReads(); n != 1 {
 			t.Errorf("%d polls before the interval ended, want 1", n)
 		}
 		s.mu.Lock()
@@ -300,7 +300,7 @@ func TestPolled_Wake(t *testing.T) {
 		s.mu.Unlock()
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if n := s.count(); n != 2 {
+		if n := s.countReads(); n != 2 {
 			t.Errorf("%d polls after the interval, want 2", n)
 		}
 		h.stop()
@@ -310,18 +310,18 @@ func TestPolled_Wake(t *testing.T) {
 // The keys of a PollPolicy may appear among the configuration keys of a kind.
 func TestPolled_PolicyInConfig(t *testing.T) {
 	h := newFixture(t, &source{})
-	s := h.create("source", `{"name":"x","every":"2h","active_hours":"Mon-Fri 08:00-18:00","per_day":3}`)
+	s := h.createWatcher("source", `{"name":"x","every":"2h","active_hours":"Mon-Fri 08:00-18:00","per_day":3}`)
 	if string(s.Config) != `{"name":"x"}` || h.m.Describe(s) != "lines (every 2h, only Mon-Fri 08:00-18:00, at most 3 a day)" {
 		t.Errorf("%s: %s", s.Config, h.m.Describe(s))
 	}
-	if got := h.get(s.ID); got.PollPolicy != s.PollPolicy {
+	if got := h.getSpec(s.ID); got.PollPolicy != s.PollPolicy {
 		t.Errorf("stored as %+v", got.PollPolicy)
 	}
 	for _, bad := range []string{
 		`{"every":5}`, `{"active_hours":"at night"}`, `{"active_hours":"8-8"}`, `{"active_hours":"foo-bar 8-9"}`, `{"per_day":-1}`,
 		`{"per_day":"many"}`, `{"every":"-1h"}`, `{"every":"9999h"}`, `{"active_hours":"25:00-26:00"}`,
 	} {
-		err := h.write(func(tx *store.Tx) error {
+		err := h.writeTx(func(tx *store.Tx) error {
 			_, err := h.m.CreateTx(tx, watchers.Spec{Kind: "source", Config: json.RawMessage(bad), Report: "x"})
 			return err
 		})
@@ -329,7 +329,7 @@ func TestPolled_PolicyInConfig(t *testing.T) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
-	err := h.write(func(tx *store.Tx) error {
+	err := h.writeTx(func(tx *store.Tx) error {
 		_, err := h.m.CreateTx(tx, watchers.Spec{Kind: "cron", Config: json.RawMessage(`{"cron":"0 8 * * *","every":"1h"}`), Report: "x"})
 		return err
 	})
@@ -342,15 +342,15 @@ func TestPolled_ActiveHours(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // begins on Sat 1 Jan 2000 at 00:00 UTC
 		s := &source{}
 		h := newFixture(t, s)
-		h.travel(zone(t, "Europe/Vilnius")) // UTC+2
-		h.start()
-		h.create("source", `{}`, func(s *watchers.Spec) { s.Hours = "mon-fri 08:00-18:00" })
+		h.travelTo(loadZone(t, "Europe/Vilnius")) // UTC+2
+		h.startManager()
+		h.createWatcher("source", `{}`, func(s *watchers.Spec) { s.Hours = "mon-fri 08:00-18:00" })
 		time.Sleep(14 * 24 * time.Hour)
 		synctest.Wait()
 		h.stop()
 		perDay := map[string]int{}
 		for _, at := range s.polls {
-			local := at.In(zone(t, "Europe/Vilnius"))
+			local := at.In(loadZone(t, "Europe/Vilnius"))
 			perDay[local.Weekday().String()]++
 			if local.Hour() < 8 || local.Hour() >= 18 {
 				t.Errorf("polled at %s, outside of the active hours", local)
@@ -367,19 +367,19 @@ func TestPolled_FiresAfterTheNight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newFixture(t, s)
-		h.start()
-		h.create("source", `{}`, func(s *watchers.Spec) { s.Hours = "22:00-02:00" }) // the hours include midnight; the test starts at 00:00
+		h.startManager()
+		h.createWatcher("source", `{}`, func(s *watchers.Spec) { s.Hours = "22:00-02:00" }) // the hours include midnight; the test starts at 00:00
 		time.Sleep(3 * time.Hour)
-		s.add("in the day", time.Time{})
+		s.addItem("in the day", time.Time{})
 		time.Sleep(18*time.Hour + 59*time.Minute)
 		synctest.Wait()
-		if n := len(h.keys()); n != 0 {
+		if n := len(h.listKeys()); n != 0 {
 			t.Fatal("fired outside of its hours")
 		}
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		h.stop()
-		if diff := cmp.Diff([]string{"in the day"}, h.keys()); diff != "" {
+		if diff := cmp.Diff([]string{"in the day"}, h.listKeys()); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -389,22 +389,22 @@ func TestPolled_DailyLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newFixture(t, s)
-		h.start()
-		w := h.create("source", `{}`, func(s *watchers.Spec) { s.PerDay, s.Title = 3, "The lines" })
+		h.startManager()
+		w := h.createWatcher("source", `{}`, func(s *watchers.Spec) { s.PerDay, s.Title = 3, "The lines" })
 		time.Sleep(time.Minute)
 		for day := range 2 {
 			for i := range 10 {
-				s.add(fmt.Sprint(day, " ", i), time.Time{})
+				s.addItem(fmt.Sprint(day, " ", i), time.Time{})
 				time.Sleep(20 * time.Minute)
 			}
 			h.stop() // the count is per day, not per process
-			h.start()
-			s.add(fmt.Sprint(day, " late"), time.Time{})
+			h.startManager()
+			s.addItem(fmt.Sprint(day, " late"), time.Time{})
 			time.Sleep(24*time.Hour - 200*time.Minute)
 		}
 		synctest.Wait()
 		h.stop()
-		if diff := cmp.Diff([]string{"0 0", "0 1", "0 2", "1 0", "1 1", "1 2"}, h.texts()); diff != "" {
+		if diff := cmp.Diff([]string{"0 0", "0 1", "0 2", "1 0", "1 1", "1 2"}, h.listTexts()); diff != "" {
 			t.Error(diff)
 		}
 		var notices []string
@@ -415,7 +415,7 @@ func TestPolled_DailyLimit(t *testing.T) {
 		if diff := cmp.Diff([]string{say, say}, notices); diff != "" {
 			t.Error(diff)
 		}
-		if got := h.get(w.ID); got.Fired != 6 {
+		if got := h.getSpec(w.ID); got.Fired != 6 {
 			t.Errorf("counted %d", got.Fired)
 		}
 	})
@@ -437,29 +437,29 @@ func TestPolled_Failures(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &source{}
 				h := newFixture(t, s)
-				h.start()
-				w := h.create("source", `{}`, func(s *watchers.Spec) { s.Title = "Lines" })
+				h.startManager()
+				w := h.createWatcher("source", `{}`, func(s *watchers.Spec) { s.Title = "Lines" })
 				time.Sleep(time.Minute)
-				before := s.count()
-				s.fail(c.err())
+				before := s.countReads()
+				s.failWith(c.err())
 				for range 6 {
 					time.Sleep(time.Hour)
 					synctest.Wait()
 					h.stop() // a restart keeps the schedule
-					h.start()
+					h.startManager()
 				}
-				if n := s.count() - before; n < c.least || n > c.most {
+				if n := s.countReads() - before; n < c.least || n > c.most {
 					t.Errorf("%d requests in six hours, want %d to %d", n, c.least, c.most)
 				}
-				if got := h.get(w.ID); got.State != watchers.Active || got.LastError == "" {
+				if got := h.getSpec(w.ID); got.State != watchers.Active || got.LastError == "" {
 					t.Errorf("%+v", got)
 				}
-				s.add("meanwhile", time.Time{})
-				s.fail(nil)
+				s.addItem("meanwhile", time.Time{})
+				s.failWith(nil)
 				time.Sleep(9 * time.Hour)
 				synctest.Wait()
 				h.stop()
-				if diff := cmp.Diff([]string{"meanwhile"}, h.texts()); diff != "" {
+				if diff := cmp.Diff([]string{"meanwhile"}, h.listTexts()); diff != "" {
 					t.Error(diff)
 				}
 				if n := h.sink.Notices(); len(n) != 2*c.notices {
@@ -467,7 +467,7 @@ func TestPolled_Failures(t *testing.T) {
 				} else if c.notices > 0 && (!strings.Contains(n[0].Text, c.wantIn) || !strings.HasPrefix(n[1].Text, "Watching Lines works again")) {
 					t.Errorf("notices = %q, %q", n[0].Text, n[1].Text)
 				}
-				if got := h.get(w.ID); got.LastError != "" {
+				if got := h.getSpec(w.ID); got.LastError != "" {
 					t.Errorf("LastError = %q, want none", got.LastError)
 				}
 			})
@@ -479,8 +479,8 @@ func TestPolled_OfflineForDays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{err: fmt.Errorf("look up: %w", watchers.ErrOffline)}
 		h := newFixture(t, s)
-		h.start()
-		h.create("source", `{}`)
+		h.startManager()
+		h.createWatcher("source", `{}`)
 		time.Sleep(72 * time.Hour)
 		synctest.Wait()
 		h.stop()
@@ -494,13 +494,13 @@ func TestPolled_PermanentError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{err: fmt.Errorf("%w: there is no such repository", watchers.ErrPermanent)}
 		h := newFixture(t, s)
-		h.start()
-		w := h.create("source", `{}`)
+		h.startManager()
+		w := h.createWatcher("source", `{}`)
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
 		h.stop()
-		if got := h.get(w.ID); got.State != watchers.Broken || s.count() != 1 || len(h.sink.Troubles()) != 1 {
-			t.Errorf("%+v, %d requests, reported %v", got, s.count(), h.sink.Troubles())
+		if got := h.getSpec(w.ID); got.State != watchers.Broken || s.countReads() != 1 || len(h.sink.Troubles()) != 1 {
+			t.Errorf("%+v, %d requests, reported %v", got, s.countReads(), h.sink.Troubles())
 		}
 	})
 }
@@ -510,15 +510,15 @@ func TestPolled_Panics(t *testing.T) {
 		s := &source{}
 		s.extra.Signals = []watchers.Signal{{Key: "x"}}
 		h := newFixture(t, s, &source{kind: "2"})
-		h.start()
-		w := h.create("source", `{}`)
+		h.startManager()
+		w := h.createWatcher("source", `{}`)
 		s.mu.Lock()
 		s.polls = nil
 		s.mu.Unlock()
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		h.stop()
-		if got := h.get(w.ID); got.State != watchers.Active {
+		if got := h.getSpec(w.ID); got.State != watchers.Active {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -531,33 +531,33 @@ func TestPolled_Workers(t *testing.T) {
 		alone := &source{take: time.Second}
 		shared := &source{kind: "2", group: "one host", take: time.Second}
 		h := newFixture(t, alone, shared)
-		h.start()
+		h.startManager()
 		for range 40 {
-			h.create("source", `{}`, fixedInterval("10m"))
-			h.create("source2", `{}`, fixedInterval("10m"))
+			h.createWatcher("source", `{}`, fixedInterval("10m"))
+			h.createWatcher("source2", `{}`, fixedInterval("10m"))
 		}
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
 		if alone.most < 2 || alone.most > 4 || shared.most != 1 {
 			t.Errorf("%d concurrent polls (of 4 workers) and %d (of one host)", alone.most, shared.most)
 		}
-		if a, b := alone.count(), shared.count(); a < 40*10 || b < 40*10 {
+		if a, b := alone.countReads(), shared.countReads(); a < 40*10 || b < 40*10 {
 			t.Errorf("%d and %d polls in 2 h", a, b)
 		}
-		shared.fail(watchers.Later(time.Now().Add(time.Hour), errors.New("limit")))
+		shared.failWith(watchers.Later(time.Now().Add(time.Hour), errors.New("limit")))
 		time.Sleep(12 * time.Minute)
-		before := shared.count()
+		before := shared.countReads()
 		time.Sleep(40 * time.Minute)
 		synctest.Wait()
-		if n := shared.count() - before; n != 0 {
+		if n := shared.countReads() - before; n != 0 {
 			t.Errorf("%d more polls although the host requested a delay", n)
 		}
-		shared.fail(nil)
-		before = shared.count()
+		shared.failWith(nil)
+		before = shared.countReads()
 		time.Sleep(30 * time.Minute)
 		synctest.Wait()
 		h.stop()
-		if n := shared.count() - before; n < 40 {
+		if n := shared.countReads() - before; n < 40 {
 			t.Errorf("%d of 40 watchers were polled after the delay", n)
 		}
 	})
@@ -568,24 +568,24 @@ func TestPolled_Restart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newFixture(t, s)
-		h.start()
+		h.startManager()
 		for range 200 {
-			h.create("source", `{}`, fixedInterval("1h"))
+			h.createWatcher("source", `{}`, fixedInterval("1h"))
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		h.stop()
-		before := s.count()
-		h.start()
+		before := s.countReads()
+		h.startManager()
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if n := s.count() - before; n > 40 {
+		if n := s.countReads() - before; n > 40 {
 			t.Errorf("%d of 200 watchers were polled in the first second", n)
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		h.stop()
-		if n := s.count() - before; n != 200 || s.firsts != 200 {
+		if n := s.countReads() - before; n != 200 || s.firsts != 200 {
 			t.Errorf("%d of 200 watchers were polled in 1 min; %d baselines", n, s.firsts)
 		}
 	})
@@ -595,21 +595,21 @@ func TestPolled_CancelDuringAPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newFixture(t, s)
-		h.start()
-		w := h.create("source", `{}`)
+		h.startManager()
+		w := h.createWatcher("source", `{}`)
 		time.Sleep(time.Minute)
 		s.mu.Lock()
 		s.take = time.Minute
 		s.mu.Unlock()
-		s.add("a", time.Time{})
+		s.addItem("a", time.Time{})
 		time.Sleep(11 * time.Minute) // a poll is running or about to start
-		if err := h.write(func(tx *store.Tx) error { _, err := h.m.CancelTx(tx, w.ID); return err }); err != nil {
+		if err := h.writeTx(func(tx *store.Tx) error { _, err := h.m.CancelTx(tx, w.ID); return err }); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		h.stop()
-		if n := len(h.keys()); n > 1 {
+		if n := len(h.listKeys()); n > 1 {
 			t.Errorf("fired %d times", n)
 		}
 		var rows int
@@ -625,10 +625,10 @@ func TestPolled_KnownSignalsWhileTheSourceIsUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		h := newFixture(t, s)
-		h.start()
-		w := h.create("source", `{}`)
+		h.startManager()
+		w := h.createWatcher("source", `{}`)
 		time.Sleep(time.Minute)
-		s.fail(errors.New("no answer"))
+		s.failWith(errors.New("no answer"))
 		time.Sleep(10 * time.Hour) // by now it is polled every few hours
 		s.mu.Lock()
 		s.blind.Wake = time.Now().Add(5 * time.Hour)
@@ -640,16 +640,16 @@ func TestPolled_KnownSignalsWhileTheSourceIsUnavailable(t *testing.T) {
 		s.mu.Unlock()
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if diff := cmp.Diff([]string{"meeting"}, h.keys()); diff != "" {
+		if diff := cmp.Diff([]string{"meeting"}, h.listKeys()); diff != "" {
 			t.Error(diff)
 		}
 		time.Sleep(20 * time.Hour)
-		s.fail(nil)
+		s.failWith(nil)
 		time.Sleep(20 * time.Hour)
 		synctest.Wait()
 		h.stop()
-		if got := h.get(w.ID); len(h.keys()) != 1 || got.Fired != 1 || got.LastError != "" {
-			t.Errorf("fired %v, then %+v", h.keys(), got)
+		if got := h.getSpec(w.ID); len(h.listKeys()) != 1 || got.Fired != 1 || got.LastError != "" {
+			t.Errorf("fired %v, then %+v", h.listKeys(), got)
 		}
 	})
 }

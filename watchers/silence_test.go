@@ -42,10 +42,10 @@ func (h *managerFixture) wantHold(id string, want watchers.Rule) {
 func TestSilence_NamesTheRule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
-		src.add("an old line", time.Time{})
+		src.addItem("an old line", time.Time{})
 		h := newFixture(t, src)
-		h.start()
-		spec := h.create("source", `{}`, func(s *watchers.Spec) { s.PerDay = 1 })
+		h.startManager()
+		spec := h.createWatcher("source", `{}`, func(s *watchers.Spec) { s.PerDay = 1 })
 		synctest.Wait()
 		if _, passed := h.rulesOf(spec.ID); len(passed[watchers.RuleBaseline]) != 1 {
 			t.Errorf("Silence does not report the baseline: %v", passed)
@@ -56,8 +56,8 @@ func TestSilence_NamesTheRule(t *testing.T) {
 		src.mu.Lock()
 		src.extra.Passed = []watchers.SuppressedSignal{{Rule: watchers.RuleCondition, Key: "other", Text: "something else", Why: "it has none of the words"}}
 		src.mu.Unlock()
-		src.add("a first line", time.Time{})
-		src.add("a second line", time.Time{})
+		src.addItem("a first line", time.Time{})
+		src.addItem("a second line", time.Time{})
 		time.Sleep(15 * time.Minute)
 		h.wantHold(spec.ID, watchers.RulePerDay)
 		_, passed := h.rulesOf(spec.ID)
@@ -66,7 +66,7 @@ func TestSilence_NamesTheRule(t *testing.T) {
 		}
 		h.stop()
 
-		h.start() // suppressed items survive a restart
+		h.startManager() // suppressed items survive a restart
 		if _, again := h.rulesOf(spec.ID); len(again[watchers.RulePerDay]) != 1 || len(again[watchers.RuleCondition]) != 1 || len(again[watchers.RuleBaseline]) != 1 {
 			t.Errorf("suppressed items after a restart: %v", again)
 		}
@@ -74,10 +74,10 @@ func TestSilence_NamesTheRule(t *testing.T) {
 		if err != nil || len(found) != 1 || found[0].Watcher != spec.ID {
 			t.Errorf("suppressed item not found by its words: %v %v", found, err)
 		}
-		src.fail(errors.New("no answer"))
+		src.failWith(errors.New("no answer"))
 		time.Sleep(24 * time.Hour)
 		h.wantHold(spec.ID, watchers.RuleFailing)
-		if err := h.write(func(tx *store.Tx) error { _, err := h.m.SetStateTx(tx, spec.ID, watchers.Paused); return err }); err != nil {
+		if err := h.writeTx(func(tx *store.Tx) error { _, err := h.m.SetStateTx(tx, spec.ID, watchers.Paused); return err }); err != nil {
 			t.Fatal(err)
 		}
 		h.wantHold(spec.ID, watchers.RulePaused)
@@ -90,14 +90,14 @@ func TestSilence_IsLimitedAndErasable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
 		h := newFixture(t, src)
-		h.start()
-		spec := h.create("source", `{}`, func(s *watchers.Spec) { s.Hours = "00:00-23:00" })
+		h.startManager()
+		spec := h.createWatcher("source", `{}`, func(s *watchers.Spec) { s.Hours = "00:00-23:00" })
 		synctest.Wait()
 		for n := range 3 * watchers.KeepPassed {
 			src.mu.Lock()
 			src.extra.Passed = append(src.extra.Passed, watchers.SuppressedSignal{Rule: watchers.RuleCondition, Key: string(rune('a' + n)), Text: "kestrel " + string(rune('a'+n)), At: time.Now()})
 			src.mu.Unlock()
-			src.add("line "+string(rune('a'+n)), time.Time{})
+			src.addItem("line "+string(rune('a'+n)), time.Time{})
 			time.Sleep(11 * time.Minute)
 		}
 		s, err := h.m.Silence(t.Context(), spec.ID)
@@ -111,13 +111,13 @@ func TestSilence_IsLimitedAndErasable(t *testing.T) {
 			t.Errorf("suppressed item missing in the text: %s", text)
 		}
 		e, scrub := &erase.Erasure{}, erase.NewScrubber("kestrel")
-		if err := h.write(func(tx *store.Tx) error { _, err := h.m.Eraser().EraseTx(tx, e, scrub); return err }); err != nil {
+		if err := h.writeTx(func(tx *store.Tx) error { _, err := h.m.Eraser().EraseTx(tx, e, scrub); return err }); err != nil {
 			t.Fatal(err)
 		}
 		if found, err := h.m.Passed(t.Context(), []string{"kestrel"}, time.Time{}, 10); err != nil || len(found) != 0 {
 			t.Errorf("erased items are still stored: %v %v", found, err)
 		}
-		if err := h.write(func(tx *store.Tx) error { _, err := h.m.CancelTx(tx, spec.ID); return err }); err != nil {
+		if err := h.writeTx(func(tx *store.Tx) error { _, err := h.m.CancelTx(tx, spec.ID); return err }); err != nil {
 			t.Fatal(err)
 		}
 		if found, err := h.m.Passed(t.Context(), nil, time.Time{}, 10); err != nil || len(found) != 0 {

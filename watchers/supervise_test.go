@@ -18,7 +18,7 @@ type fireFunc = func(context.Context, []watchers.Signal, func(*store.Tx) error) 
 
 func commitNothing(*store.Tx) error { return nil }
 
-func signal(key string) []watchers.Signal {
+func newSignals(key string) []watchers.Signal {
 	return []watchers.Signal{{Key: key, Text: key, Payload: json.RawMessage(`{}`), Source: "outside", At: time.Now()}}
 }
 
@@ -104,17 +104,17 @@ func TestSupervision(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := &scriptedKind{live: func(ctx context.Context, n int, _ watchers.Deps, _ fireFunc) error { return c.live(ctx, n) }}
 				h := newFixture(t, d)
-				h.start()
-				s := h.create("scripted", `{}`)
+				h.startManager()
+				s := h.createWatcher("scripted", `{}`)
 				time.Sleep(c.for_ + time.Second)
 				synctest.Wait()
-				if n := d.count(); n < c.lives[0] || n > c.lives[1] {
+				if n := d.countRuns(); n < c.lives[0] || n > c.lives[1] {
 					t.Errorf("%d lives, want %v", n, c.lives)
 				}
 				if n := len(h.sink.Troubles()); n != c.troubles {
 					t.Errorf("reported %d times, want %d: %v", n, c.troubles, h.sink.Troubles())
 				}
-				got := h.get(s.ID)
+				got := h.getSpec(s.ID)
 				if got.State != c.state || (c.lastErr == "") != (got.LastError == "") && c.troubles < 2 || !strings.Contains(got.LastError, c.lastErr) && c.troubles < 2 {
 					t.Errorf("state %s, error %q", got.State, got.LastError)
 				}
@@ -134,21 +134,21 @@ func TestSupervise_ResumesBrokenWatcher(t *testing.T) {
 			return nil
 		}}
 		h := newFixture(t, d)
-		h.start()
-		s := h.create("scripted", `{}`)
+		h.startManager()
+		s := h.createWatcher("scripted", `{}`)
 		synctest.Wait()
 		h.stop()
-		h.start() // a restart does not retry it
+		h.startManager() // a restart does not retry it
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if d.count() != 1 {
-			t.Fatalf("%d lives", d.count())
+		if d.countRuns() != 1 {
+			t.Fatalf("%d lives", d.countRuns())
 		}
-		must(t, h.write(func(tx *store.Tx) error { _, err := h.m.SetStateTx(tx, s.ID, watchers.Active); return err }))
+		failOnError(t, h.writeTx(func(tx *store.Tx) error { _, err := h.m.SetStateTx(tx, s.ID, watchers.Active); return err }))
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if got := h.get(s.ID); d.count() != 2 || got.State != watchers.Active || got.LastError != "" {
-			t.Errorf("%d lives, %+v", d.count(), got)
+		if got := h.getSpec(s.ID); d.countRuns() != 2 || got.State != watchers.Active || got.LastError != "" {
+			t.Errorf("%d lives, %+v", d.countRuns(), got)
 		}
 		h.stop()
 	})
@@ -158,7 +158,7 @@ func TestSupervise_NewFailsAtStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &scriptedKind{live: func(ctx context.Context, _ int, _ watchers.Deps, _ fireFunc) error { <-ctx.Done(); return nil }}
 		h := newFixture(t, d)
-		later, never := h.create("scripted", `{}`), h.create("scripted", `{}`)
+		later, never := h.createWatcher("scripted", `{}`), h.createWatcher("scripted", `{}`)
 		begin := time.Now()
 		d.check = func(s watchers.Spec) error {
 			switch {
@@ -169,13 +169,13 @@ func TestSupervise_NewFailsAtStart(t *testing.T) {
 			}
 			return nil
 		}
-		h.start()
+		h.startManager()
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		if got := h.get(later.ID); got.State != watchers.Active || got.LastError != "" || d.count() != 1 {
-			t.Errorf("%+v, %d lives", got, d.count())
+		if got := h.getSpec(later.ID); got.State != watchers.Active || got.LastError != "" || d.countRuns() != 1 {
+			t.Errorf("%+v, %d lives", got, d.countRuns())
 		}
-		if got := h.get(never.ID); got.State != watchers.Broken {
+		if got := h.getSpec(never.ID); got.State != watchers.Broken {
 			t.Errorf("%+v", got)
 		}
 		h.stop()
@@ -192,15 +192,15 @@ func TestSupervise_PartialError(t *testing.T) {
 			return nil
 		}}
 		h := newFixture(t, d)
-		h.start()
-		s := h.create("scripted", `{}`, func(s *watchers.Spec) { s.ID = "w" })
+		h.startManager()
+		s := h.createWatcher("scripted", `{}`, func(s *watchers.Spec) { s.ID = "w" })
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if got := h.get(s.ID); got.LastError != "cannot look into it" || len(h.sink.Troubles()) != 1 {
+		if got := h.getSpec(s.ID); got.LastError != "cannot look into it" || len(h.sink.Troubles()) != 1 {
 			t.Errorf("%+v, reported %d times", got, len(h.sink.Troubles()))
 		}
 		h.stop()
-		h.start() // the user was already notified
+		h.startManager() // the user was already notified
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if len(h.sink.Troubles()) != 1 {
@@ -218,18 +218,18 @@ func TestFire_DuringCancel(t *testing.T) {
 		d := &scriptedKind{live: func(ctx context.Context, _ int, _ watchers.Deps, fire fireFunc) error {
 			<-cancelled
 			saved = fire(context.WithoutCancel(ctx), nil, commitNothing)
-			fired = fire(context.WithoutCancel(ctx), signal("late"), commitNothing)
+			fired = fire(context.WithoutCancel(ctx), newSignals("late"), commitNothing)
 			return fired
 		}}
 		h := newFixture(t, d)
-		h.start()
-		s := h.create("scripted", `{}`)
+		h.startManager()
+		s := h.createWatcher("scripted", `{}`)
 		synctest.Wait()
-		must(t, h.write(func(tx *store.Tx) error { _, err := h.m.CancelTx(tx, s.ID); return err }))
+		failOnError(t, h.writeTx(func(tx *store.Tx) error { _, err := h.m.CancelTx(tx, s.ID); return err }))
 		close(cancelled)
 		synctest.Wait()
-		if fired == nil || saved == nil || len(h.keys()) != 0 || len(h.sink.Troubles()) != 0 {
-			t.Errorf("fired: %v, saved: %v, stored %v, reported %v", fired, saved, h.keys(), h.sink.Troubles())
+		if fired == nil || saved == nil || len(h.listKeys()) != 0 || len(h.sink.Troubles()) != 0 {
+			t.Errorf("fired: %v, saved: %v, stored %v, reported %v", fired, saved, h.listKeys(), h.sink.Troubles())
 		}
 		h.stop()
 	})
@@ -238,18 +238,18 @@ func TestFire_DuringCancel(t *testing.T) {
 func TestFire_Counts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &scriptedKind{live: func(ctx context.Context, _ int, _ watchers.Deps, fire fireFunc) error {
-			if err := errors.Join(fire(ctx, signal("a"), commitNothing), fire(ctx, nil, commitNothing), fire(ctx, signal("b"), commitNothing)); err != nil {
+			if err := errors.Join(fire(ctx, newSignals("a"), commitNothing), fire(ctx, nil, commitNothing), fire(ctx, newSignals("b"), commitNothing)); err != nil {
 				return err
 			}
 			<-ctx.Done()
 			return nil
 		}}
 		h := newFixture(t, d)
-		h.start()
-		s := h.create("scripted", `{}`)
+		h.startManager()
+		s := h.createWatcher("scripted", `{}`)
 		synctest.Wait()
-		if got := h.get(s.ID); got.Fired != 2 || !got.FiredAt.Equal(time.Now()) || len(h.keys()) != 2 {
-			t.Errorf("%+v, %v", got, h.keys())
+		if got := h.getSpec(s.ID); got.Fired != 2 || !got.FiredAt.Equal(time.Now()) || len(h.listKeys()) != 2 {
+			t.Errorf("%+v, %v", got, h.listKeys())
 		}
 		h.stop()
 	})
@@ -273,12 +273,12 @@ func TestSupervise_ErrorStaysUntilRecovery(t *testing.T) {
 			return nil
 		}
 		h := newFixture(t, d)
-		h.start()
-		s := h.create("scripted", `{}`)
+		h.startManager()
+		s := h.createWatcher("scripted", `{}`)
 		for hour := range 12 {
 			time.Sleep(30 * time.Minute)
 			synctest.Wait()
-			if got := h.get(s.ID).LastError; (got != "") != (hour%6 < 5) {
+			if got := h.getSpec(s.ID).LastError; (got != "") != (hour%6 < 5) {
 				t.Errorf("in hour %d the error is %q", hour, got)
 			}
 			time.Sleep(30 * time.Minute)
@@ -298,7 +298,7 @@ func TestFire_DailyLimit(t *testing.T) {
 		d := &scriptedKind{live: func(ctx context.Context, _ int, _ watchers.Deps, fire fireFunc) error {
 			for range 100 {
 				next++
-				if err := fire(ctx, append(signal(fmt.Sprint("a", next)), signal(fmt.Sprint("b", next))...), commitNothing); err != nil {
+				if err := fire(ctx, append(newSignals(fmt.Sprint("a", next)), newSignals(fmt.Sprint("b", next))...), commitNothing); err != nil {
 					return err
 				}
 			}
@@ -306,25 +306,25 @@ func TestFire_DailyLimit(t *testing.T) {
 			return nil
 		}}
 		h := newFixture(t, d)
-		h.start()
-		s := h.create("scripted", `{"per_day":5}`)
+		h.startManager()
+		s := h.createWatcher("scripted", `{"per_day":5}`)
 		for range 3 {
 			time.Sleep(time.Minute)
 			synctest.Wait()
 			h.stop()
-			h.start()
+			h.startManager()
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if got := h.get(s.ID); len(h.keys()) != 5 || got.Fired != 5 || len(h.sink.Notices()) != 1 {
-			t.Errorf("fired %v, %d times, and reported %v", h.keys(), got.Fired, h.sink.Notices())
+		if got := h.getSpec(s.ID); len(h.listKeys()) != 5 || got.Fired != 5 || len(h.sink.Notices()) != 1 {
+			t.Errorf("fired %v, %d times, and reported %v", h.listKeys(), got.Fired, h.sink.Notices())
 		}
 		time.Sleep(24 * time.Hour)
 		h.stop()
-		h.start()
+		h.startManager()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if n := len(h.keys()); n != 10 {
+		if n := len(h.listKeys()); n != 10 {
 			t.Errorf("%d signals by the next day", n)
 		}
 		h.stop()

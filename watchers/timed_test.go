@@ -18,11 +18,11 @@ import (
 func TestTimed_OneshotFiresOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)
-		h.start()
-		s := h.create("oneshot", in(time.Hour), remind("stretch"))
+		h.startManager()
+		s := h.createWatcher("oneshot", timeIn(time.Hour), withReminder("stretch"))
 		time.Sleep(time.Hour - time.Second)
 		synctest.Wait()
-		if n := len(h.keys()); n != 0 {
+		if n := len(h.listKeys()); n != 0 {
 			t.Fatalf("fired %d times before its time", n)
 		}
 		time.Sleep(time.Second)
@@ -31,15 +31,15 @@ func TestTimed_OneshotFiresOnce(t *testing.T) {
 		if len(fired) != 1 || fired[0].Text != "stretch" || fired[0].Late != 0 || fired[0].Watcher != s.ID {
 			t.Fatalf("fired %+v", fired)
 		}
-		got := h.get(s.ID)
+		got := h.getSpec(s.ID)
 		if got.State != watchers.Done || !got.NextAt.IsZero() || got.Fired != 1 || !got.FiredAt.Equal(time.Now()) {
 			t.Errorf("after the occurrence: %+v", got)
 		}
 		h.stop()
-		h.start()
+		h.startManager()
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
-		if n := len(h.keys()); n != 1 {
+		if n := len(h.listKeys()); n != 1 {
 			t.Errorf("fired %d times after a restart", n)
 		}
 		h.stop()
@@ -49,7 +49,7 @@ func TestTimed_OneshotFiresOnce(t *testing.T) {
 func TestTimed_MissedOccurrences(t *testing.T) {
 	at := func(kind, config string) func(h *managerFixture, p watchers.MisfirePolicy) {
 		return func(h *managerFixture, p watchers.MisfirePolicy) {
-			h.create(kind, config, remind("stretch"), policy(p))
+			h.createWatcher(kind, config, withReminder("stretch"), withPolicy(p))
 		}
 	}
 	daily := at("cron", `{"cron":"0 8 * * *"}`)
@@ -81,11 +81,11 @@ func TestTimed_MissedOccurrences(t *testing.T) {
 				h := newFixture(t)
 				c.create(h, c.policy) // no manager runs yet
 				time.Sleep(2*24*time.Hour + 10*time.Hour)
-				h.start()
+				h.startManager()
 				time.Sleep(23 * time.Hour)
 				synctest.Wait()
 				h.stop()
-				if d := cmp.Diff(c.want, h.texts()); d != "" {
+				if d := cmp.Diff(c.want, h.listTexts()); d != "" {
 					t.Error(d)
 				}
 			})
@@ -102,14 +102,14 @@ func TestTimed_DayBecomesADayOff(t *testing.T) {
 		leave.Store("")
 		h.dayOff = func(day time.Time) bool { return day.Format(time.DateOnly) == leave.Load() }
 		h.restartManager(0)
-		h.create("cron", `{"cron":"0 8 * * *","except":["days off"]}`, remind("stretch"))
-		h.start()
+		h.createWatcher("cron", `{"cron":"0 8 * * *","except":["days off"]}`, withReminder("stretch"))
+		h.startManager()
 		time.Sleep(12 * time.Hour)
 		leave.Store("2000-01-02")
 		time.Sleep(48 * time.Hour)
 		synctest.Wait()
 		h.stop()
-		if d := cmp.Diff([]string{"stretch", "stretch"}, h.texts()); d != "" {
+		if d := cmp.Diff([]string{"stretch", "stretch"}, h.listTexts()); d != "" {
 			t.Error(d)
 		}
 	})
@@ -118,7 +118,7 @@ func TestTimed_DayBecomesADayOff(t *testing.T) {
 // Over the weeks around a clock change, with the process killed and started at random times,
 // each occurrence fires exactly once.
 func TestTimed_RandomRestarts(t *testing.T) {
-	loc := zone(t, "Europe/Vilnius")
+	loc := loadZone(t, "Europe/Vilnius")
 	for _, begin := range []time.Time{
 		time.Date(2026, 3, 26, 12, 0, 0, 0, time.UTC), time.Date(2026, 10, 22, 12, 0, 0, 0, time.UTC),
 	} {
@@ -127,20 +127,20 @@ func TestTimed_RandomRestarts(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					time.Sleep(time.Until(begin))
 					h := newFixture(t)
-					h.travel(loc)
-					s := h.create("cron", config, policy(watchers.RunAll))
+					h.travelTo(loc)
+					s := h.createWatcher("cron", config, withPolicy(watchers.RunAll))
 					rng := rand.New(rand.NewPCG(uint64(begin.Unix()), 3))
 					end := begin.AddDate(0, 0, 7)
 					for time.Now().Before(end) {
-						h.start()
+						h.startManager()
 						time.Sleep(time.Duration(rng.Int64N(int64(5 * time.Hour))))
 						h.stop()
 						time.Sleep(time.Duration(rng.Int64N(int64(3 * time.Hour))))
 					}
-					h.start()
+					h.startManager()
 					synctest.Wait()
 					h.stop()
-					if d := cmp.Diff(expected(t, h, s, begin), h.keys()); d != "" {
+					if d := cmp.Diff(expectedTimes(t, h, s, begin), h.listKeys()); d != "" {
 						t.Error(d)
 					}
 				})
@@ -149,10 +149,10 @@ func TestTimed_RandomRestarts(t *testing.T) {
 	}
 }
 
-// expected returns the keys of all occurrences from begin until now.
-func expected(t *testing.T, h *managerFixture, s watchers.Spec, begin time.Time) []string {
+// expectedTimes returns the keys of all occurrences from begin until now.
+func expectedTimes(t *testing.T, h *managerFixture, s watchers.Spec, begin time.Time) []string {
 	t.Helper()
-	made, err := h.drivers[0].New(s, watchers.Deps{Zone: h.zone})
+	made, err := h.drivers[0].New(s, watchers.Deps{Zone: h.currentZone})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,17 +169,17 @@ func expected(t *testing.T, h *managerFixture, s watchers.Spec, begin time.Time)
 func TestTimed_ZoneChangesWhileRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)
-		h.start()
-		s := h.create("cron", `{"cron":"0 8 * * *"}`)
-		fixed := h.create("cron", `{"cron":"0 8 * * *","tz":"UTC"}`)
+		h.startManager()
+		s := h.createWatcher("cron", `{"cron":"0 8 * * *"}`)
+		fixed := h.createWatcher("cron", `{"cron":"0 8 * * *","tz":"UTC"}`)
 		time.Sleep(9 * time.Hour) // 8:00 UTC has fired
-		h.travel(zone(t, "America/New_York"))
+		h.travelTo(loadZone(t, "America/New_York"))
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if got, want := h.get(s.ID).NextAt, time.Date(2000, 1, 2, 13, 0, 0, 0, time.UTC); !got.Equal(want) {
+		if got, want := h.getSpec(s.ID).NextAt, time.Date(2000, 1, 2, 13, 0, 0, 0, time.UTC); !got.Equal(want) {
 			t.Errorf("in New York next is %s, want %s", got, want)
 		}
-		if got, want := h.get(fixed.ID).NextAt, time.Date(2000, 1, 2, 8, 0, 0, 0, time.UTC); !got.Equal(want) {
+		if got, want := h.getSpec(fixed.ID).NextAt, time.Date(2000, 1, 2, 8, 0, 0, 0, time.UTC); !got.Equal(want) {
 			t.Errorf("with a fixed zone next is %s, want %s", got, want)
 		}
 		time.Sleep(30 * time.Hour)
@@ -200,30 +200,30 @@ func TestTimed_ZoneChangesWhileRunning(t *testing.T) {
 func TestTimed_FailingSink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)
-		h.start()
-		s := h.create("oneshot", in(time.Minute), remind("stretch"))
-		other := h.create("oneshot", in(10*time.Minute), remind("drink"))
+		h.startManager()
+		s := h.createWatcher("oneshot", timeIn(time.Minute), withReminder("stretch"))
+		other := h.createWatcher("oneshot", timeIn(10*time.Minute), withReminder("drink"))
 		h.sink.Fail(watcherstest.ErrSink)
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
-		if len(h.keys()) != 0 || h.sink.Calls() < 3 || h.sink.Calls() > 15 {
-			t.Fatalf("fired %v in %d tries", h.keys(), h.sink.Calls())
+		if len(h.listKeys()) != 0 || h.sink.Calls() < 3 || h.sink.Calls() > 15 {
+			t.Fatalf("fired %v in %d tries", h.listKeys(), h.sink.Calls())
 		}
 		if n := len(h.sink.Troubles()); n != 1 {
 			t.Errorf("reported %d times", n)
 		}
-		if got := h.get(s.ID); got.LastError == "" || got.State != watchers.Active {
+		if got := h.getSpec(s.ID); got.LastError == "" || got.State != watchers.Active {
 			t.Errorf("meanwhile: %+v", got)
 		}
 		h.sink.Fail(nil)
 		time.Sleep(15 * time.Minute)
 		synctest.Wait()
 		h.stop()
-		if got := h.texts(); len(got) != 2 || !strings.HasPrefix(got[0], "stretch (ran late") && !strings.HasPrefix(got[1], "stretch (ran late") {
+		if got := h.listTexts(); len(got) != 2 || !strings.HasPrefix(got[0], "stretch (ran late") && !strings.HasPrefix(got[1], "stretch (ran late") {
 			t.Errorf("fired %q", got)
 		}
 		for _, id := range []string{s.ID, other.ID} {
-			if got := h.get(id); got.LastError != "" || got.State != watchers.Done || got.Fired != 1 {
+			if got := h.getSpec(id); got.LastError != "" || got.State != watchers.Done || got.Fired != 1 {
 				t.Errorf("after the recovery: %+v", got)
 			}
 		}
@@ -237,10 +237,10 @@ func TestUpcoming(t *testing.T) {
 		if _, ok := h.m.Next(ctx); ok {
 			t.Error("a manager without watchers reports a next time")
 		}
-		h.create("cron", `{"cron":"0 8,20 * * *"}`, remind("pills"))
-		h.create("oneshot", `{"at":"2000-01-02T12:00:00Z"}`, remind("lunch"))
-		h.create("oneshot", `{"at":"2000-02-02T12:00:00Z"}`, remind("later"))
-		h.create("cron", `{"interval":"1s"}`, func(s *watchers.Spec) { s.Title = "often" })
+		h.createWatcher("cron", `{"cron":"0 8,20 * * *"}`, withReminder("pills"))
+		h.createWatcher("oneshot", `{"at":"2000-01-02T12:00:00Z"}`, withReminder("lunch"))
+		h.createWatcher("oneshot", `{"at":"2000-02-02T12:00:00Z"}`, withReminder("later"))
+		h.createWatcher("cron", `{"interval":"1s"}`, func(s *watchers.Spec) { s.Title = "often" })
 		if next, ok := h.m.Next(ctx); !ok || !next.Equal(time.Date(2000, 1, 1, 0, 0, 1, 0, time.UTC)) {
 			t.Errorf("next = %s", next)
 		}
@@ -272,10 +272,10 @@ func BenchmarkThousandTimed(b *testing.B) {
 		b.StopTimer()
 		before := len(h.sink.Fired())
 		for range n {
-			h.create("oneshot", `{"at":"1999-01-01T00:00:00Z"}`, func(s *watchers.Spec) { s.CreatedAt = time.Unix(1, 0) })
+			h.createWatcher("oneshot", `{"at":"1999-01-01T00:00:00Z"}`, func(s *watchers.Spec) { s.CreatedAt = time.Unix(1, 0) })
 		}
 		b.StartTimer()
-		h.start()
+		h.startManager()
 		watcherstest.Eventually(b, "all fire", func() bool { return len(h.sink.Fired()) == before+n })
 		h.stop()
 	}

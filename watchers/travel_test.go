@@ -78,32 +78,32 @@ func TestTravel(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				loc := zone(t, c.from)
+				loc := loadZone(t, c.from)
 				begin := time.Date(2026, 6, 9, 7, 0, 0, 0, loc)
 				time.Sleep(time.Until(begin))
 				h := newFixture(t)
-				h.travel(loc)
-				h.create("cron", c.config, remind("pills"), policy(c.policy))
-				h.start()
-				time.Sleep(time.Until(utc(t, c.leave)))
+				h.travelTo(loc)
+				h.createWatcher("cron", c.config, withReminder("pills"), withPolicy(c.policy))
+				h.startManager()
+				time.Sleep(time.Until(parseUTC(t, c.leave)))
 				synctest.Wait()
 				if c.arrive != c.leave {
 					h.stop()
-					time.Sleep(time.Until(utc(t, c.arrive)))
+					time.Sleep(time.Until(parseUTC(t, c.arrive)))
 				}
-				h.travel(zone(t, c.to))
+				h.travelTo(loadZone(t, c.to))
 				if c.arrive != c.leave {
-					h.start()
+					h.startManager()
 				}
 				time.Sleep(time.Minute)
 				h.stop() // a restart in the new zone causes no second notice
-				h.start()
-				time.Sleep(time.Until(time.Date(2026, 6, 12, 20, 0, 0, 0, h.zone())))
+				h.startManager()
+				time.Sleep(time.Until(time.Date(2026, 6, 12, 20, 0, 0, 0, h.currentZone())))
 				synctest.Wait()
 				h.stop()
 				var got []string
 				for _, f := range h.sink.Fired() {
-					got = append(got, formatSignal(f.Signal, c.from, c.to, utc(t, c.leave)))
+					got = append(got, formatSignal(f.Signal, c.from, c.to, parseUTC(t, c.leave)))
 				}
 				if d := cmp.Diff(c.want, got); d != "" {
 					t.Error(d)
@@ -136,7 +136,7 @@ func formatSignal(s watchers.Signal, from, to string, leave time.Time) string {
 	return due.Format("02 15:04 ") + city + out
 }
 
-func utc(t *testing.T, s string) time.Time {
+func parseUTC(t *testing.T, s string) time.Time {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339, s)
 	if err != nil {
@@ -149,13 +149,13 @@ func utc(t *testing.T, s string) time.Time {
 func TestTravel_IsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)
-		h.travel(zone(t, "Europe/Berlin"))
-		h.start()
-		h.create("cron", `{"cron":"0 8 * * *"}`, remind("pills"))
-		h.create("cron", `{"cron":"30 18 * * *"}`, remind("dinner"))
-		h.create("oneshot", in(100*time.Hour), remind("an instant stays what it is"))
+		h.travelTo(loadZone(t, "Europe/Berlin"))
+		h.startManager()
+		h.createWatcher("cron", `{"cron":"0 8 * * *"}`, withReminder("pills"))
+		h.createWatcher("cron", `{"cron":"30 18 * * *"}`, withReminder("dinner"))
+		h.createWatcher("oneshot", timeIn(100*time.Hour), withReminder("an instant stays what it is"))
 		time.Sleep(10 * time.Hour)
-		h.travel(zone(t, "Asia/Tokyo"))
+		h.travelTo(loadZone(t, "Asia/Tokyo"))
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		h.stop()
@@ -179,19 +179,19 @@ func TestTravel_Random(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, 11))
 				h := newFixture(t)
-				h.travel(zone(t, places[0]))
-				time.Sleep(time.Until(time.Date(2026, 3, 1, 12, 0, 0, 0, h.zone())))
-				s := h.create("cron", fmt.Sprintf(`{"cron":"30 %d * * *"}`, rng.IntN(24)), policy(watchers.RunAll))
+				h.travelTo(loadZone(t, places[0]))
+				time.Sleep(time.Until(time.Date(2026, 3, 1, 12, 0, 0, 0, h.currentZone())))
+				s := h.createWatcher("cron", fmt.Sprintf(`{"cron":"30 %d * * *"}`, rng.IntN(24)), withPolicy(watchers.RunAll))
 				for range 40 {
-					h.start()
+					h.startManager()
 					time.Sleep(time.Duration(rng.Int64N(int64(40 * time.Hour))))
 					if rng.IntN(3) == 0 {
-						h.travel(zone(t, places[rng.IntN(len(places))]))
+						h.travelTo(loadZone(t, places[rng.IntN(len(places))]))
 						time.Sleep(time.Duration(rng.Int64N(int64(time.Hour))))
 					}
 					h.stop()
 					if rng.IntN(3) == 0 {
-						h.travel(zone(t, places[rng.IntN(len(places))]))
+						h.travelTo(loadZone(t, places[rng.IntN(len(places))]))
 					}
 					time.Sleep(time.Duration(rng.Int64N(int64(20 * time.Hour))))
 				}
@@ -237,7 +237,7 @@ func TestTravel_WallClockJumps(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newFixture(t)
-			h.create("cron", `{"cron":"0 * * * *"}`, remind("x"), policy(c.policy), func(s *watchers.Spec) { s.CreatedAt = noon })
+			h.createWatcher("cron", `{"cron":"0 * * * *"}`, withReminder("x"), withPolicy(c.policy), func(s *watchers.Spec) { s.CreatedAt = noon })
 			hand, err := watchers.NewHand(h.m, noon)
 			if err != nil {
 				t.Fatal(err)

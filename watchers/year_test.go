@@ -76,11 +76,11 @@ func liveAYear(t *testing.T, year int, zones []string, seed uint64) {
 	var changes []time.Time
 	policies := []watchers.MisfirePolicy{watchers.RunOnce, watchers.Skip, watchers.RunAll}
 	for i, name := range zones {
-		r := readZone(zone(t, name), begin, end)
-		changes = append(changes, r.changes()...)
+		r := readZone(loadZone(t, name), begin, end)
+		changes = append(changes, r.listChanges()...)
 		tz := name
 		if i == 0 { // the first zone is the user's, so its schedules name no zone
-			h.travel(r.loc)
+			h.travelTo(r.loc)
 			tz = ""
 		}
 		for _, c := range almanac {
@@ -89,19 +89,19 @@ func liveAYear(t *testing.T, year int, zones []string, seed uint64) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := h.create("cron", string(config), policy(p))
-			all = append(all, trackedSchedule{s, fmt.Sprintf("%s in %s, %s", c.cron, name, p), r.expect(c, begin, end)})
+			s := h.createWatcher("cron", string(config), withPolicy(p))
+			all = append(all, trackedSchedule{s, fmt.Sprintf("%s in %s, %s", c.cron, name, p), r.expectTimes(c, begin, end)})
 		}
-		missing := changes[len(changes)-len(r.changes()):]
+		missing := changes[len(changes)-len(r.listChanges()):]
 		for _, at := range append(missing, begin.Add(time.Duration(rng.Int64N(int64(300*24*time.Hour))))) {
 			at = at.Truncate(time.Second)
-			s := h.create("oneshot", fmt.Sprintf(`{"at":%q}`, at.Format(time.RFC3339)), remind("once"), policy(policies[rng.IntN(3)]))
+			s := h.createWatcher("oneshot", fmt.Sprintf(`{"at":%q}`, at.Format(time.RFC3339)), withReminder("once"), withPolicy(policies[rng.IntN(3)]))
 			all = append(all, trackedSchedule{s, "once at " + at.String(), []time.Time{at}})
 		}
 	}
 	var on []span
 	for time.Now().Before(end) {
-		h.start()
+		h.startManager()
 		from := time.Now()
 		near := slices.ContainsFunc(changes, func(c time.Time) bool { return time.Until(c).Abs() < 16*time.Hour })
 		stay, away := 2*time.Hour, 8*24*time.Hour
@@ -114,7 +114,7 @@ func liveAYear(t *testing.T, year int, zones []string, seed uint64) {
 		h.stop()
 		time.Sleep(min(time.Duration(rng.Int64N(int64(away))), time.Until(end)))
 	}
-	h.start()
+	h.startManager()
 	synctest.Wait()
 	h.stop()
 	fired := map[string][]watchers.Signal{}
@@ -122,15 +122,15 @@ func liveAYear(t *testing.T, year int, zones []string, seed uint64) {
 		fired[f.Watcher] = append(fired[f.Watcher], f.Signal)
 	}
 	for _, w := range all {
-		if problem := account(w, fired[w.spec.ID], on); problem != "" {
+		if problem := accountFor(w, fired[w.spec.ID], on); problem != "" {
 			t.Errorf("%s: %s", w.name, problem)
 		}
 	}
 }
 
-// account checks that the signals cover all expected occurrences, in order. It returns "" if they
+// accountFor checks that the signals cover all expected occurrences, in order. It returns "" if they
 // do, or a description of the first difference.
-func account(w trackedSchedule, signals []watchers.Signal, on []span) string {
+func accountFor(w trackedSchedule, signals []watchers.Signal, on []span) string {
 	left := w.want
 	for _, s := range signals {
 		var p struct{ Missed, Skipped int }
@@ -171,7 +171,7 @@ type entry struct {
 	day  func(date time.Time) bool
 }
 
-func dom(n int) func(time.Time) bool { return func(d time.Time) bool { return d.Day() == n } }
+func onDayOfMonth(n int) func(time.Time) bool { return func(d time.Time) bool { return d.Day() == n } }
 
 var almanac = []entry{
 	{"0 * * * *", -1, 0, func(time.Time) bool { return true }},
@@ -179,10 +179,10 @@ var almanac = []entry{
 	{"30 2 * * *", 2, 30, func(time.Time) bool { return true }},
 	{"15 8 * * 1-5", 8, 15, func(d time.Time) bool { return d.Weekday() != time.Saturday && d.Weekday() != time.Sunday }},
 	{"45 1 * * 0", 1, 45, func(d time.Time) bool { return d.Weekday() == time.Sunday }},
-	{"5 0 1 * *", 0, 5, dom(1)},
-	{"0 9 29 * *", 9, 0, dom(29)},
-	{"0 9 30 * *", 9, 0, dom(30)},
-	{"0 9 31 * *", 9, 0, dom(31)},
+	{"5 0 1 * *", 0, 5, onDayOfMonth(1)},
+	{"0 9 29 * *", 9, 0, onDayOfMonth(29)},
+	{"0 9 30 * *", 9, 0, onDayOfMonth(30)},
+	{"0 9 31 * *", 9, 0, onDayOfMonth(31)},
 	{"0 9 L * *", 9, 0, func(d time.Time) bool { return d.AddDate(0, 0, 1).Day() == 1 }},
 	{"0 9 * * 1#1,1#5", 9, 0, func(d time.Time) bool { return d.Weekday() == time.Monday && (d.Day() <= 7 || d.Day() > 28) }},
 	{"0 9 * * 5L", 9, 0, func(d time.Time) bool { return d.Weekday() == time.Friday && d.AddDate(0, 0, 7).Month() != d.Month() }},
@@ -226,7 +226,7 @@ func readZone(loc *time.Location, begin, end time.Time) zoneRead {
 	}
 }
 
-func (r zoneRead) changes() []time.Time {
+func (r zoneRead) listChanges() []time.Time {
 	var out []time.Time
 	for _, s := range r.segs[1:] {
 		out = append(out, s.from)
@@ -234,8 +234,8 @@ func (r zoneRead) changes() []time.Time {
 	return out
 }
 
-// expect lists the occurrences in (begin, end].
-func (r zoneRead) expect(e entry, begin, end time.Time) []time.Time {
+// expectTimes lists the occurrences in (begin, end].
+func (r zoneRead) expectTimes(e entry, begin, end time.Time) []time.Time {
 	var out []time.Time
 	y, m, d := begin.Date()
 	for date := time.Date(y, m, d-3, 0, 0, 0, 0, time.UTC); date.Before(end.AddDate(0, 0, 3)); date = date.AddDate(0, 0, 1) {
@@ -244,20 +244,20 @@ func (r zoneRead) expect(e entry, begin, end time.Time) []time.Time {
 		}
 		if e.h < 0 {
 			for h := range 24 {
-				out = append(out, r.each(date.Add(time.Duration(h)*time.Hour+time.Duration(e.m)*time.Minute))...)
+				out = append(out, r.eachInstant(date.Add(time.Duration(h)*time.Hour+time.Duration(e.m)*time.Minute))...)
 			}
 			continue
 		}
-		out = append(out, r.first(date.Add(time.Duration(e.h)*time.Hour+time.Duration(e.m)*time.Minute)))
+		out = append(out, r.firstInstant(date.Add(time.Duration(e.h)*time.Hour+time.Duration(e.m)*time.Minute)))
 	}
 	slices.SortFunc(out, time.Time.Compare)
 	out = slices.CompactFunc(out, time.Time.Equal)
 	return slices.DeleteFunc(out, func(t time.Time) bool { return !t.After(begin) || t.After(end) })
 }
 
-// first returns the time at which the clocks show wall for the first time, or at which they skip
+// firstInstant returns the time at which the clocks show wall for the first time, or at which they skip
 // wall.
-func (r zoneRead) first(wall time.Time) time.Time {
+func (r zoneRead) firstInstant(wall time.Time) time.Time {
 	for _, s := range r.segs {
 		if at := wall.Add(-s.offset); at.Before(s.to) {
 			if at.Before(s.from) {
@@ -269,9 +269,9 @@ func (r zoneRead) first(wall time.Time) time.Time {
 	return time.Time{}
 }
 
-// each returns all times at which the clocks show wall. If the clocks skip wall, it returns the
+// eachInstant returns all times at which the clocks show wall. If the clocks skip wall, it returns the
 // time at which an unchanged clock would show wall.
-func (r zoneRead) each(wall time.Time) []time.Time {
+func (r zoneRead) eachInstant(wall time.Time) []time.Time {
 	var out []time.Time
 	for i, s := range r.segs {
 		at := wall.Add(-s.offset)
