@@ -345,14 +345,7 @@ func searchAll(w *intentDraft) (plan, bool) {
 	return planCall("search_knowledge", argsOf("query", query))
 }
 
-// denyAnswer returns the reply to a question without an answer. In a conversation that mentioned a record or offered one,
-// it does not claim that the user said nothing about it.
+// denyAnswer returns the reply to a question without an answer.
 func (g *grammar) denyAnswer(question string) string {
-	title := "not-told"
-	for n := range remembered {
-		if x, ok := g.talk.exchangeAgo(n); ok && (len(x.acts) > 0 || strings.HasSuffix(x.reply, "?")) {
-			title = "not-found"
-		}
-	}
-	return g.replyText(title, "{words}", quoteText(question))
+	return g.replyText("not-told", "{words}", quoteText(question))
 }

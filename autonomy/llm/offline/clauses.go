@@ -22,6 +22,15 @@ func (g *grammar) planWithoutReason(s *sentence, depth int) (plan, bool) {
 			}
 		}
 	}
+	for i := 2; i < len(s.tokens)-2; i++ { // "take the apples off we've got loads"
+		if !g.lex.containsWord("reason-starts", s.tokens[i].norm) || s.tokens[i-1].kind != word || !g.isReason(s, i, len(s.tokens)) {
+			continue
+		}
+		p := g.planSingle(g.parseSentence(s.text[s.tokens[0].start:s.tokens[i-1].end], s.now), depth, false)
+		if p.outcome == act && p.intent.rank >= 0 && g.changesRecords(p) && !p.createsRecord() {
+			return p, true
+		}
+	}
 	for i := 1; i < len(s.tokens)-1; i++ {
 		t := s.tokens[i]
 		if t.kind != punct && t.norm != "because" || t.kind == punct && !strings.Contains(",;.!-–—", t.norm) {
@@ -36,6 +45,9 @@ func (g *grammar) planWithoutReason(s *sentence, depth int) (plan, bool) {
 		if _, past := g.baseForm(s.firstWord(next)); !past && !g.lex.containsWord("clause-starts", s.firstWord(next)) && t.norm != "because" {
 			request, from, to = tail, 0, i
 		}
+		if !g.isReason(s, from, to) && from == 0 && g.isReason(s, next, len(s.tokens)) { // "take the milk off, Maureen got some"
+			request, from, to = head, next, len(s.tokens)
+		}
 		if !g.isReason(s, from, to) {
 			if p, ok := g.planWithLabel(s, i, next, depth); ok {
 				return p, true
@@ -48,7 +60,7 @@ func (g *grammar) planWithoutReason(s *sentence, depth int) (plan, bool) {
 			p = g.planAll(request, s.now, depth)
 		}
 		refers := from == 0 && asked.hasWordOf(0, len(asked.tokens), "references") && p.createsRecord() // "paid the rent, log that as housing"
-		if p.intent != nil && (p.outcome != unknown || p.say != "") && p.intent.rank >= 0 && !refers {
+		if p.intent != nil && (p.outcome != unknown || p.say != "") && (p.intent.rank >= 0 || p.intent.name == "record.cancel") && !refers {
 			return p, true
 		}
 	}
@@ -92,6 +104,9 @@ func (p plan) createsRecord() bool {
 // request. A time, a condition or a command may affect it.
 func (g *grammar) isReason(s *sentence, from, to int) bool {
 	if to-from == 2 && g.lex.containsWord("reason-ends", s.tokens[to-1].norm) { // "yoga's cancelled"
+		return len(s.timesInside(from, to)) == 0
+	}
+	if word := s.firstWord(from); to-from == 2 && len(word) > 5 && strings.HasSuffix(word, "ing") && !g.starters[word] { // "having takeaway"
 		return len(s.timesInside(from, to)) == 0
 	}
 	if to-from < 3 || to-from > maxReason || len(s.timesInside(from, to)) > 0 || strings.Contains(s.text, "?") {

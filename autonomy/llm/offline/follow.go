@@ -291,7 +291,7 @@ func followDelete(w *intentDraft) (plan, bool) {
 	}
 	plainOnly := (w.hasKeyword("turn") || w.hasKeyword("switch") || w.hasKeyword("stop")) && w.slotNorm("ref") == "it"
 	return w.changeEach(func(it item) (plan, bool) {
-		if _, plain := w.g.lex.meaningOf("plain-reminders", strings.ToLower(it.ref)); plainOnly && !plain {
+		if _, plain := w.g.lex.meaningOf("plain-reminders", strings.ToLower(it.ref)); plainOnly && !plain && !w.g.talk.wasTimer() && w.recurrenceOf(it) == "" {
 			return noPlan()
 		}
 		switch it.kind {

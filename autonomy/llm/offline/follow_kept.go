@@ -179,3 +179,15 @@ func followEnding(w *intentDraft) (plan, bool) {
 	}
 	return noPlan()
 }
+
+// wasTimer reports whether the conversation set a timer or an alarm that has a name.
+func (d *dialogue) wasTimer() bool {
+	for n := range recent {
+		x, _ := d.exchangeAgo(n)
+		if len(x.acts) > 0 && x.acts[0].tool == "create_reminder" {
+			own := strings.ToLower(x.own)
+			return strings.Contains(own, "timer") || strings.Contains(own, "alarm")
+		}
+	}
+	return false
+}

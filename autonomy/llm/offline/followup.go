@@ -107,6 +107,11 @@ func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
 		direct.say = g.replyText("help-question", "{question}", q.text)
 		return direct
 	}
+	if g.isQuestionText(text, now) && !g.changesRecords(direct) { // "and when is her birthday?" is about the conversation
+		if p := g.planRequests(text, now, 0); p.intent != nil && (p.outcome == act || p.outcome == chat) && !g.changesRecords(p) {
+			return p
+		}
+	}
 	if direct.intent != nil && direct.intent.rank >= 0 && direct.outcome != unknown && direct.intent.name != "yes" {
 		if p := g.planRequests(text, now, 0); p.intent == direct.intent && p.outcome == chat { // "what did you do?" is about the conversation
 			return p

@@ -25,6 +25,8 @@ func TestDialogue_NamesTheRecord(t *testing.T) {
 		{"a time and no text", "remind me to have lunch at 12:30", "OK", "change lunch to 1", []string{`update_reminder{"at":"13:00","reminder":"have lunch"}`}},
 		{"another length", "remind me to take the cake out in 25 minutes", "OK", "no 20", []string{`update_reminder{"at":"2026-03-04T10:35:00+02:00","reminder":"take the cake out"}`}},
 		{"a reminder beside the task", "i need to call the plumber", "OK", "remind me about it tomorrow at 9", []string{`create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"call the plumber"}`}},
+		{"a reason without a comma", "shopping list: milk, apples", "OK", "take the apples off we've got loads", []string{`complete_task{"project":"shopping list","task":"apples"}`}},
+		{"a timer with a name", "set a timer for 10 mins for the pasta", "OK", "stop it, its done", []string{`cancel_reminder{"reminder":"pasta"}`}},
 		{"keep it", "remind me to call gran at 5pm", "OK", "actually no keep it", nil},
 		{"still there", "remind me to call gran at 5pm", "OK", "so is it still there?", []string{"list_reminders{}", "list_tasks{}"}},
 		{"the other day at the same time", "remind me to post the letter tomorrow at 3", "OK", "and one for thursday at the same time", []string{`create_reminder{"at":"2026-03-05T15:00:00+02:00","text":"post the letter"}`}},

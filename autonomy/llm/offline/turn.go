@@ -77,8 +77,18 @@ func splitWords(m llm.Message) (own string, outside []string, picture bool) {
 	return own, outside, picture
 }
 
-// nextStep returns the next step: calls, or text that ends the turn.
+// nextStep returns the next step: calls, or text that ends the turn. In a conversation, a question without an answer does
+// not lead to the claim that the user said nothing about it.
 func (t *turn) nextStep() (string, []llm.ToolCall) {
+	say, calls := t.planStep()
+	if denial, _, _ := strings.Cut(t.g.denyAnswer(""), "“"); len(calls) == 0 && strings.HasPrefix(say, denial) && len(t.listExchanges()) > 0 {
+		say = t.g.replyText("not-found", "{words}", quoteText(t.own))
+	}
+	return say, calls
+}
+
+// planStep returns the next step; see nextStep.
+func (t *turn) planStep() (string, []llm.ToolCall) {
 	made := t.callsSince(t.said + 1)
 	if t.said < 0 && len(made) == 0 {
 		return t.g.replyText("nothing-said"), nil
