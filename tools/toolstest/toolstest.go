@@ -240,7 +240,9 @@ func (r *runner) checkUndo(c Case, got tools.Result, before, after map[string][]
 	}
 	r.requireSameState("undoing did not restore everything", before, r.captureState())
 	if said, err := r.Undo(c.Tool, got); err == nil {
-		r.t.Errorf("undoing twice says %q", said)
+		if !strings.Contains(said, "nothing changed") { // such an action must not block the undo of older ones
+			r.t.Errorf("undoing twice says %q", said)
+		}
 	} else if code := tools.CodeOf(err); code != tools.Conflict && code != tools.NotFound {
 		r.t.Errorf("undoing twice: %s (%v)", code, err)
 	}
