@@ -272,7 +272,7 @@ func (s *Store) watchServer(ctx context.Context) {
 	for {
 		pause := p.lease / 3
 		if p.heard == nil {
-			pause = 10 * time.Minute // the time may be virtual
+			pause = 30 * 24 * time.Hour // the time may be virtual, and years may pass
 		}
 		if p.away.Load() != nil {
 			pause = min(pause, time.Second)

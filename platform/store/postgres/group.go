@@ -15,7 +15,9 @@ import (
 var Functions string
 
 // lockWriters waits until no other instance writes. The server releases the lock at the end of the
-// transaction, or with a connection that it gave up.
+// transaction, or with a connection that it gave up. All transactions of Hob read rows before they
+// change others, as with the one writer of SQLite; locks of single rows would not protect what they
+// read. FOR UPDATE SKIP LOCKED adds nothing: a claim never meets another one.
 const lockWriters = "SELECT pg_advisory_xact_lock(hashtext('hob'), hashtext(current_schema()))"
 
 // notifications is the channel on which the writers of the database notify each other.
