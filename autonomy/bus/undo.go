@@ -24,18 +24,21 @@ func (l *Ledger) Undoable(ctx context.Context, limit int) ([]Entry, error) {
 	return l.queryEntries(ctx, undoable+` ORDER BY seq DESC LIMIT ?`, limit)
 }
 
+// Irreversible lists the actions that cannot be undone, newest first, among those after the action
+// called since, or among the last 1,000 calls if since is "". session "" means all conversations.
+// Looking something up is not an action.
+func (l *Ledger) Irreversible(ctx context.Context, session, since string, limit int) ([]Entry, error) {
+	return l.queryEntries(ctx, `WHERE undo IS NULL AND undone_at = 0 AND state IN ('done', 'unknown') AND tool <> 'undo'
+		AND seq > coalesce((SELECT seq FROM ledger WHERE call = ?2), (SELECT max(seq) FROM ledger) - 1000)
+		AND (effects LIKE '%write%' OR effects LIKE '%send%' OR effects LIKE '%exec%' OR effects LIKE '%destroy%') AND decision NOT LIKE '%read-only command%'
+		AND (?1 = '' OR session = ?1 OR EXISTS (SELECT 1 FROM outbox WHERE outbox.event = ledger.event AND outbox.session = ?1))
+		AND NOT EXISTS (SELECT 1 FROM scheduled_sends d WHERE d.call = ledger.call AND d.state = 'cancelled') ORDER BY seq DESC LIMIT ?3`, session, since, limit)
+}
+
 // UndoableIn is like Undoable, but for actions performed or reported in a conversation.
 func (l *Ledger) UndoableIn(ctx context.Context, session string, limit int) ([]Entry, error) {
 	return l.queryEntries(ctx, undoable+` AND (session = ?1 OR EXISTS (SELECT 1 FROM outbox WHERE outbox.event = ledger.event AND outbox.session = ?1))
 		ORDER BY seq DESC LIMIT ?2`, session, limit)
-}
-
-// FinalSince lists the latest actions of a conversation, or of all of them if session is empty, that
-// followed a call and cannot be undone. Calls that only read are not listed.
-func (l *Ledger) FinalSince(ctx context.Context, call, session string, limit int) ([]Entry, error) {
-	return l.queryEntries(ctx, `WHERE seq > (SELECT seq FROM ledger WHERE call = ?1) AND state = 'done' AND undo IS NULL AND tool <> 'undo'
-		AND (effects LIKE '%write%' OR effects LIKE '%exec%' OR effects LIKE '%send%' OR effects LIKE '%destroy%') AND (?2 = '' OR session = ?2)
-		ORDER BY seq DESC LIMIT ?3`, call, session, limit)
 }
 
 // UndoableOf is like Undoable, but for the actions of one event.

@@ -128,7 +128,7 @@ func (sv *Service) timelineCall(kind string, e bus.Entry) api.TimelineEntry {
 		out.Reason = textnorm.Ellipsize(e.Result, maxTimelineText)
 	case !e.UndoneAt.IsZero():
 		out.State = "undone"
-	case e.UndoLabel != "" && e.State == bus.CallDone:
+	case e.Undo != nil && e.State == bus.CallDone:
 		out.Undo = e.Call
 	}
 	return out

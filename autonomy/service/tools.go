@@ -78,7 +78,7 @@ func apiTool(t tools.Tool) api.Tool {
 
 // Undoable implements api.Undo.
 func (sv *Service) Undoable(ctx context.Context, q api.Query) ([]api.LedgerEntry, error) {
-	list, err := sv.o.Bus.Ledger.Undoable(ctx, q.Limit)
+	list, err := sv.o.Undo.ListUndoable(ctx, q.Limit)
 	return ConvertEach(list, apiLedgerEntry), Classify(err)
 }
 

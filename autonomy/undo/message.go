@@ -108,13 +108,12 @@ func (rv *Reverter) findActionsToUndo(ctx context.Context, ev bus.Event) (done, 
 		list, err = rv.o.Bus.Ledger.UndoableOf(ctx, done[0].Event)
 		return done, list, err
 	}
-	if list, err = rv.o.Bus.Ledger.UndoableIn(ctx, ev.Session, 1); err != nil || len(list) == 0 {
+	s, err := rv.selectLast(ctx, tools.UndoRequest{Turn: true}, ev.Session)
+	if err != nil || len(s.list) == 0 || s.ask {
 		return nil, nil, err
 	}
-	event := list[0].Event
-	if since, err := rv.o.Bus.Ledger.AnsweredSince(ctx, ev.Session, list[0], ev.ID); err != nil || since {
+	if since, err := rv.o.Bus.Ledger.AnsweredSince(ctx, ev.Session, s.list[0], ev.ID); err != nil || since {
 		return nil, nil, err // a later message changed the subject
 	}
-	list, err = rv.o.Bus.Ledger.UndoableOf(ctx, event)
-	return nil, list, err
+	return nil, s.list, nil
 }

@@ -65,6 +65,8 @@ type Outcome struct {
 	// Left lists the actions that were not undone. Those without an error were not tried, because
 	// an action before them failed.
 	Left []Step `json:"not_undone"`
+	// Next is the action before the last one if the last one cannot be undone.
+	Next *Step `json:"next,omitempty"`
 }
 
 // Step is one action in an Outcome.
@@ -77,39 +79,27 @@ type Step struct {
 }
 
 // Undo undoes actions: first all sends, then the others, newest first. It stops at the first action,
-// except a send, that cannot be undone. The result's Data is an Outcome. If nothing was undone, Undo
+// except a send, that cannot be undone. If the last action cannot be undone, a request for the last
+// action undoes nothing and names the action before it. The result's Data is an Outcome. If nothing was undone, Undo
 // returns an error. If untrusted text influenced an action, the text about its undo is also
 // untrusted.
 func (rv *Reverter) Undo(ctx context.Context, r tools.UndoRequest) (tools.Result, error) {
-	list, err := rv.Undoable(ctx, r)
-	if err != nil {
+	s, err := rv.selectActions(ctx, r)
+	switch {
+	case err != nil:
 		return tools.Result{}, err
+	case s.ask:
+		return rv.blockedResult(r, s), nil
+	case len(s.list) == 0:
+		res := nothingToUndo(r)
+		res.Text, res.Source = s.describeSkipped()+res.Text, provenance.Worst(res.Source, s.source)
+		return res, nil
 	}
-	if len(list) == 0 {
-		return nothingToUndo(r), nil
+	res, err := rv.undoAll(ctx, r, s.list, func() ([]bus.Entry, error) { return rv.Undoable(ctx, r) })
+	if err == nil {
+		res.Text, res.Source = s.describeSkipped()+res.Text, provenance.Worst(res.Source, s.source)
 	}
-	out, err := rv.undoAll(ctx, r, list, func() ([]bus.Entry, error) { return rv.Undoable(ctx, r) })
-	if err == nil && r.ID == "" && !r.Redo {
-		out.Text += rv.describeFinal(ctx, r, list[0])
-	}
-	return out, err
-}
-
-// describeFinal names the actions that an undo of the last action passed over, because they cannot be
-// undone. Otherwise the user would take the older action for the one that was meant.
-func (rv *Reverter) describeFinal(ctx context.Context, r tools.UndoRequest, undone bus.Entry) string {
-	list, err := rv.o.Bus.Ledger.FinalSince(ctx, undone.Call, r.Session, 3)
-	if err != nil {
-		rv.o.Log.Warn("cannot read the actions after an undone one", "call", undone.Call, "err", err)
-	}
-	var names []string
-	for _, e := range list {
-		names = append(names, fmt.Sprintf("%s at %s", tools.Clean(e.Tool), e.StartedAt.In(rv.o.Zone()).Format("15:04")))
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return "\nKept, because it cannot be undone: " + strings.Join(names, ", ") + " (later than what was undone)."
+	return res, err
 }
 
 func nothingToUndo(r tools.UndoRequest) tools.Result {

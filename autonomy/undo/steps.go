@@ -16,27 +16,14 @@ import (
 	"hob/tools"
 )
 
-// Undoable lists the actions that a request would undo, in the order in which it would undo them.
+// Undoable lists the actions that a request would undo, in the order in which it would undo them. It
+// lists none if the last action cannot be undone.
 func (rv *Reverter) Undoable(ctx context.Context, r tools.UndoRequest) ([]bus.Entry, error) {
-	switch {
-	case r.Redo:
-		return rv.findRedoable(ctx, r.ID)
-	case r.ID != "":
-		return rv.undoableID(ctx, r.ID)
+	s, err := rv.selectActions(ctx, r)
+	if s.ask {
+		return nil, err
 	}
-	n := max(1, r.Last)
-	var list []bus.Entry
-	var err error
-	if r.Session != "" {
-		list, err = rv.o.Bus.Ledger.UndoableIn(ctx, r.Session, n)
-	}
-	if err == nil && len(list) == 0 && (r.Session == "" || r.Origin != "") { // a model may undo only actions of this conversation
-		list, err = rv.o.Bus.Ledger.Undoable(ctx, n)
-	}
-	if err != nil || !r.Turn || len(list) == 0 {
-		return list, err
-	}
-	return rv.o.Bus.Ledger.UndoableOf(ctx, list[0].Event)
+	return s.list, err
 }
 
 // undoableID finds the actions that belong to id, which identifies a call, an event or a sent
@@ -152,7 +139,7 @@ func (rv *Reverter) tryUndoStep(ctx context.Context, r tools.UndoRequest, e bus.
 	t, ok := rv.findActingTool(e.Tool)
 	t = tools.Undoing(t, e.Undo)
 	if !ok {
-		return "", tools.Errorf(tools.Unsupported, "the tool %s no longer exists", tools.Clean(e.Tool))
+		return "", errNoTool(e)
 	}
 	if _, callable := rv.o.Catalog.Get(e.Tool); !callable && r.Origin == "" {
 		return "", &tools.Error{Source: provenance.Tool, Code: tools.PolicyDenied, Message: "only the user may " + actionVerb(r) + " this", Remedy: "say /undo " + e.Call + ", or run: hob undo " + e.Call}
@@ -195,19 +182,8 @@ func (rv *Reverter) undoAction(ctx context.Context, r tools.UndoRequest, t tools
 // cancelSend cancels a delayed call that has not reached anyone.
 func (rv *Reverter) cancelSend(ctx context.Context, r tools.UndoRequest, e bus.Entry) (text string, err error) {
 	err = rv.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		s, err := rv.o.Bus.Scheduled.CancelTx(tx, e.Call, "canceled by the user")
-		switch {
-		case errors.Is(err, bus.ErrTooLate) && s.State == bus.SendSent:
-			return tools.Errorf(tools.Conflict, "too late: it was sent at %s", s.EndedAt.In(rv.o.Zone()).Format("15:04:05"))
-		case errors.Is(err, bus.ErrTooLate) && s.State == bus.SendCommitted:
-			return tools.Errorf(tools.Conflict, "too late: it is being sent now")
-		case errors.Is(err, bus.ErrTooLate) && s.State == bus.SendAccepted:
-			return tools.Errorf(tools.Conflict, "too late: it was sent")
-		case errors.Is(err, bus.ErrTooLate) && s.State == bus.SendCancelled: // another request canceled it at the same time
-			return tools.Errorf(tools.Conflict, "already undone: it was canceled before")
-		case errors.Is(err, bus.ErrTooLate):
-			return tools.Errorf(tools.Conflict, "too late: it is %s", tools.Clean(s.State))
-		case err != nil:
+		s, err := rv.cancelSendTx(tx, e)
+		if err != nil {
 			return err
 		}
 		if first, err := rv.o.Bus.Ledger.UndoneTx(tx, e.Call, r.By); err != nil || !first {
@@ -217,6 +193,24 @@ func (rv *Reverter) cancelSend(ctx context.Context, r tools.UndoRequest, e bus.E
 		return rv.o.Guard.AuditTx(tx, rv.undoRecord(r, e, "done"))
 	})
 	return text, err
+}
+
+// cancelSendTx cancels the delayed call of an action, or returns why it is too late.
+func (rv *Reverter) cancelSendTx(tx *store.Tx, e bus.Entry) (bus.ScheduledSend, error) {
+	s, err := rv.o.Bus.Scheduled.CancelTx(tx, e.Call, "canceled by the user")
+	switch {
+	case errors.Is(err, bus.ErrTooLate) && s.State == bus.SendSent:
+		return s, tools.Errorf(tools.Conflict, "too late: it was sent at %s", s.EndedAt.In(rv.o.Zone()).Format("15:04:05"))
+	case errors.Is(err, bus.ErrTooLate) && s.State == bus.SendCommitted:
+		return s, tools.Errorf(tools.Conflict, "too late: it is being sent now")
+	case errors.Is(err, bus.ErrTooLate) && s.State == bus.SendAccepted:
+		return s, tools.Errorf(tools.Conflict, "too late: it was sent")
+	case errors.Is(err, bus.ErrTooLate) && s.State == bus.SendCancelled: // another request canceled it at the same time
+		return s, tools.Errorf(tools.Conflict, "already undone: it was canceled before")
+	case errors.Is(err, bus.ErrTooLate):
+		return s, tools.Errorf(tools.Conflict, "too late: it is %s", tools.Clean(s.State))
+	}
+	return s, err
 }
 
 func (rv *Reverter) redoAction(ctx context.Context, r tools.UndoRequest, t tools.Tool, e bus.Entry) (string, error) {

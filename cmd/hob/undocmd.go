@@ -20,8 +20,11 @@ type undoFlags struct {
 func (a *cli) undoCmd() *cobra.Command {
 	var f undoFlags
 	cmd := a.addJSONFlag(&cobra.Command{
-		Use: "undo [ID]", Short: "Undo Hob's actions", Args: cobra.MaximumNArgs(1),
+		Use: "undo [ID | list]", Short: "Undo Hob's actions", Args: cobra.MaximumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			if len(args) == 1 && args[0] == "list" {
+				f.list, args = true, nil
+			}
 			in, err := f.toolArguments(args)
 			if err != nil {
 				return err
@@ -97,7 +100,10 @@ func (a *cli) runUndo(ctx context.Context, in map[string]any) error {
 		} else {
 			a.printWrapped(sanitizePrintable(out.Text))
 		}
-		if err == nil && len(done.Left) > 0 {
+		switch {
+		case err == nil && len(done.Left) > 0 && len(done.Undone) == 0: // the text says why
+			err = &failure{code: exitFailed, cause: "nothing was undone", remedy: "see the actions that can be undone with: hob undo --list"}
+		case err == nil && len(done.Left) > 0:
 			err = &failure{
 				code: exitFailed, cause: fmt.Sprintf("%d of %d actions were not undone", len(done.Left), len(done.Left)+len(done.Undone)),
 				remedy: "see the remaining actions with: hob undo --list",

@@ -163,7 +163,7 @@ func undoImport(_ context.Context, tx *store.Tx, data json.RawMessage) (string, 
 		removed += n
 	}
 	if removed == 0 {
-		return "", tools.Errorf(tools.Conflict, "the imported entries no longer exist")
+		return "", tools.Errorf(tools.NotFound, "the imported entries no longer exist")
 	}
 	return fmt.Sprintf("Removed %s.", textnorm.CountNoun(int(removed), "imported entry", "imported entries")), nil
 }

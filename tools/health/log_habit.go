@@ -64,7 +64,7 @@ func (d Deps) logHabit() tools.Tool {
 				return "", fmt.Errorf("habits: delete entry: %w", err)
 			}
 			if n, err := res.RowsAffected(); err != nil || n == 0 {
-				return "", tools.Errorf(tools.Conflict, "the entry no longer exists")
+				return "", tools.Errorf(tools.NotFound, "the entry no longer exists")
 			}
 			return fmt.Sprintf("Removed the entry for %q.", e.Habit), nil
 		},

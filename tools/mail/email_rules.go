@@ -133,7 +133,7 @@ func (d Deps) createEmailRule() tools.Tool {
 				if err != nil {
 					return "", err
 				}
-				return "", tools.Errorf(tools.Conflict, "the rule no longer exists")
+				return "", tools.Errorf(tools.NotFound, "the rule no longer exists")
 			}
 			d.Rules.announceAfterCommit(tx)
 			return "Removed the rule. Emails that it moved stay in their folder.", nil

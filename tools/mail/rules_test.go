@@ -180,7 +180,7 @@ func TestRules_ActOnArrivingEmails(t *testing.T) {
 	if said, err := f.undo("create_email_rule", bills); err != nil || !strings.HasPrefix(said, "Removed the rule.") {
 		t.Errorf("undo = %q, %v", said, err)
 	}
-	if _, err := f.undo("create_email_rule", bills); tools.CodeOf(err) != tools.Conflict {
+	if _, err := f.undo("create_email_rule", bills); tools.CodeOf(err) != tools.NotFound {
 		t.Error(err)
 	}
 	removed, err := f.call("remove_email_rule", `{"rule":"shop.example"}`)

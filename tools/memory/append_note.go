@@ -97,7 +97,7 @@ func decodeUnchanged[U interface{ left() noteUndo }](tx *store.Tx, data json.Raw
 	case err != nil:
 		return u, n, err
 	case !ok:
-		return u, n, tools.Errorf(tools.Conflict, "the note was deleted")
+		return u, n, tools.Errorf(tools.NotFound, "the note was deleted")
 	case noteDigest(n) != u.left().State:
 		return u, n, tools.Quoting(tools.Errorf(tools.Conflict, "the note %s has changed; undo would overwrite the change", tools.Clean(quoteLine(n.Title))), n.Provenance)
 	}

@@ -32,7 +32,7 @@ func ConsolidateMemory(base *knowledge.Base) tools.Tool {
 			case err != nil:
 				return "", err
 			case n == 0:
-				return "", tools.Errorf(tools.Conflict, "all of these facts were corrected or forgotten since")
+				return "", tools.Errorf(tools.NotFound, "all of these facts were corrected or forgotten since")
 			}
 			text := fmt.Sprintf("Restored %s. Hob leaves them as they are from now on.", textnorm.CountNoun(n, "fact", "facts"))
 			if left > 0 {

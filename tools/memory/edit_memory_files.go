@@ -32,7 +32,7 @@ func EditMemoryFiles(base *knowledge.Base) tools.Tool {
 			case err != nil:
 				return "", err
 			case n == 0:
-				return "", tools.Errorf(tools.Conflict, "all of these facts were corrected or forgotten since")
+				return "", tools.Errorf(tools.NotFound, "all of these facts were corrected or forgotten since")
 			}
 			text := fmt.Sprintf("Reverted %s. Hob updates the file.", textnorm.CountNoun(n, "change of a fact", "changes of facts"))
 			if left > 0 {

@@ -61,7 +61,7 @@ func (d Deps) graphUpsertEntity() tools.Tool {
 			}
 			err := d.Linker.RevertUpsertTx(tx, done)
 			if errors.Is(err, knowledge.ErrNoEntity) {
-				return "", tools.Errorf(tools.Conflict, "the person or thing no longer exists")
+				return "", tools.Errorf(tools.NotFound, "the person or thing no longer exists")
 			}
 			return "Removed what was recorded.", err
 		},

@@ -64,7 +64,7 @@ func (d Deps) linkEntities() tools.Tool {
 			}
 			err := d.Linker.UnlinkTx(tx, u.Relation, u.Made)
 			if errors.Is(err, knowledge.ErrNoEntity) {
-				return "", tools.Errorf(tools.Conflict, "the link no longer exists")
+				return "", tools.Errorf(tools.NotFound, "the link no longer exists")
 			}
 			return "Removed the link.", err
 		},

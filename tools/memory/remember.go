@@ -91,8 +91,8 @@ func (d Deps) rememberTool() tools.Tool {
 			if err == nil {
 				err = d.Knowledge.UndoRememberTx(tx, u.ID)
 			}
-			if errors.Is(err, knowledge.ErrNotFound) { // nothing is left to undo, and the action must not block older ones
-				return "The fact was already forgotten or corrected, so nothing changed. Repeat the undo for the action before it.", nil
+			if errors.Is(err, knowledge.ErrNotFound) {
+				return "", tools.Errorf(tools.NotFound, "this fact was forgotten or corrected")
 			}
 			shown, ok := credential.Viewer{}.Show("", f.Text)
 			if !ok {

@@ -344,7 +344,7 @@ func (d Deps) undoImport(_ context.Context, tx *store.Tx, data json.RawMessage) 
 		return "", err
 	}
 	if len(list) == 0 && linked == 0 {
-		return "", tools.Errorf(tools.Conflict, "the imported expenses no longer exist")
+		return "", tools.Errorf(tools.NotFound, "the imported expenses no longer exist")
 	}
 	for _, e := range list {
 		if _, err := tx.Exec(`DELETE FROM expenses WHERE id = ?`, e.ID); err != nil {

@@ -75,7 +75,7 @@ func (d Deps) undoExpense(_ context.Context, tx *store.Tx, data json.RawMessage)
 		return "", err
 	}
 	if len(found) == 0 {
-		return "", tools.Errorf(tools.Conflict, "the expense no longer exists")
+		return "", tools.Errorf(tools.NotFound, "the expense no longer exists")
 	}
 	if _, err := tx.Exec(`DELETE FROM expenses WHERE id = ?`, id); err != nil {
 		return "", fmt.Errorf("expenses: delete: %w", err)

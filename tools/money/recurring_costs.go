@@ -220,7 +220,7 @@ func undoRecurring(_ context.Context, tx *store.Tx, data json.RawMessage) (strin
 		return fmt.Sprintf("Restored the recurring cost %s.", r.Name), insertRecurring(tx, r)
 	}
 	if !exists(u.Added) {
-		return "", tools.Errorf(tools.Conflict, "the recurring cost no longer exists")
+		return "", tools.Errorf(tools.NotFound, "the recurring cost no longer exists")
 	}
 	if _, err := tx.Exec(`DELETE FROM recurring_costs WHERE id = ?`, u.Added); err != nil {
 		return "", fmt.Errorf("recurring costs: remove: %w", err)

@@ -90,7 +90,7 @@ func (d Deps) createOwn(spec tools.Spec) tools.Tool {
 			}
 			spec, err := d.cancelAndUnindex(tx, u.ID)
 			if errors.Is(err, watchers.ErrNotFound) {
-				return "", tools.Errorf(tools.Conflict, "the reminder was canceled")
+				return "", tools.Errorf(tools.NotFound, "the reminder was canceled")
 			}
 			return fmt.Sprintf("Canceled the reminder %q.", textnorm.Ellipsize(spec.Action, 80)), err
 		},

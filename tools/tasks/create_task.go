@@ -56,7 +56,7 @@ func (d Deps) createTask() tools.Tool {
 			case err != nil:
 				return "", err
 			case !ok:
-				return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q was deleted", tools.Clean(u.Before.Title)), u.Before.Provenance)
+				return "", tools.Quoting(tools.Errorf(tools.NotFound, "the task %q was deleted", tools.Clean(u.Before.Title)), u.Before.Provenance)
 			case taskDigest(now) != u.After:
 				return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q has changed; undo would overwrite the change", tools.Clean(now.Title)), now.Provenance)
 			}

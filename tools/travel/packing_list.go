@@ -177,7 +177,7 @@ func (d Deps) undoPacking(ctx context.Context, data json.RawMessage) (string, er
 			return fmt.Errorf("packing list: delete: %w", err)
 		}
 		if n, err := res.RowsAffected(); err != nil || n == 0 {
-			return tools.Errorf(tools.Conflict, "the packing list no longer exists")
+			return tools.Errorf(tools.NotFound, "the packing list no longer exists")
 		}
 		return nil
 	})

@@ -69,7 +69,7 @@ func (d Deps) createGoal() tools.Tool {
 				return "", err
 			}
 			if err := d.Goals.DropTx(tx, u.ID); errors.Is(err, api.ErrInvalid) {
-				return "", tools.Errorf(tools.Conflict, "the goal was removed")
+				return "", tools.Errorf(tools.NotFound, "the goal was removed")
 			} else if err != nil {
 				return "", err
 			}

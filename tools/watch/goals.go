@@ -170,7 +170,7 @@ func (d Deps) undoGoal(_ context.Context, tx *store.Tx, data json.RawMessage) (s
 	i := slices.IndexFunc(all, func(g Goal) bool { return g.ID == u.Before.ID })
 	switch {
 	case i < 0:
-		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q was removed", tools.Clean(goalName(u.Before))), u.Before.Provenance)
+		return "", tools.Quoting(tools.Errorf(tools.NotFound, "the goal %q was removed", tools.Clean(goalName(u.Before))), u.Before.Provenance)
 	case ownerFields(all[i]) != ownerFields(u.After):
 		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q has changed; undo would overwrite the change", tools.Clean(goalName(all[i]))), all[i].Provenance)
 	}

@@ -105,5 +105,5 @@ func (f watcherFamily) undoPause(tx *store.Tx, data json.RawMessage) (string, er
 		}
 		return fmt.Sprintf("The %s is %s again: %s.", f.noun, s.State, f.m.Describe(s)), nil
 	}
-	return "", tools.Errorf(tools.Conflict, "the %s was canceled", tools.Clean(f.noun))
+	return "", tools.Errorf(tools.NotFound, "the %s was canceled", tools.Clean(f.noun))
 }

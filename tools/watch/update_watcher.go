@@ -110,5 +110,5 @@ func (f watcherFamily) undoUpdate(tx *store.Tx, data json.RawMessage) (string, e
 		}
 		return "Restored the watcher: " + f.m.Describe(s) + ".", nil
 	}
-	return "", tools.Errorf(tools.Conflict, "the watcher was canceled")
+	return "", tools.Errorf(tools.NotFound, "the watcher was canceled")
 }

@@ -235,7 +235,7 @@ func (f watcherFamily) undoCreate(tx *store.Tx, data json.RawMessage) (string, e
 	}
 	s, err := f.m.CancelTx(tx, u.ID)
 	if errors.Is(err, watchers.ErrNotFound) {
-		return "", tools.Errorf(tools.Conflict, "the %s was canceled", tools.Clean(f.noun))
+		return "", tools.Errorf(tools.NotFound, "the %s was canceled", tools.Clean(f.noun))
 	}
 	if err != nil {
 		return "", err

@@ -31,7 +31,8 @@ type pastCall struct {
 	args   map[string]any
 	text   string // the result
 	failed bool
-	lookup bool // whether a later step of the same turn used the result
+	lookup bool   // whether a later step of the same turn used the result
+	before string // id of the action that an undo offered to undo instead of the last one
 }
 
 // item is a record that the conversation mentioned.
@@ -41,6 +42,10 @@ type item struct {
 	line string // the line that showed it, for a record in a list
 	made *pastCall
 }
+
+// undoHint precedes, in the result of the tool undo, the id of the action before one that cannot be
+// undone (see autonomy/undo).
+const undoHint = "\n[hint] If the user agrees, call undo with the id "
 
 // recent is the maximum age of a mentioned record, in exchanges.
 const recent = 4
@@ -75,6 +80,8 @@ func (t *turn) listExchanges() []exchange {
 				now.acts = append(now.acts, pastCallOf(*p.Call))
 			case p.Result != nil:
 				if i, ok := index[p.Result.ID]; ok && i < len(now.acts) {
+					_, before, _ := strings.Cut(p.Result.Text, undoHint)
+					now.acts[i].before, _, _ = strings.Cut(before, "\n")
 					now.acts[i].text, _, _ = strings.Cut(p.Result.Text, "\n[hint] ")
 					now.acts[i].failed = p.Result.Error
 				}
@@ -150,7 +157,7 @@ func (g *grammar) containsOnly(list, text string) bool {
 
 // changesRecords reports whether the call created, changed or removed a record.
 func (p pastCall) changesRecords() bool {
-	return p.isEffectful() || !p.failed && slices.Contains(removedKinds, p.tool) && !(p.tool == "undo" && strings.HasPrefix(p.text, "There is nothing"))
+	return p.isEffectful() || !p.failed && slices.Contains(removedKinds, p.tool) && !(p.tool == "undo" && (strings.HasPrefix(p.text, "There is nothing") || p.before != ""))
 }
 
 // onlyAsked reports whether Hob answered the previous message with a question and changed no record.

@@ -38,6 +38,9 @@ func (t *turn) pendingQuestion() *question {
 		p := t.g.inDialogue(&dialogue{past: past[:from+i]}).answerTo(q, x.own, then)
 		replay := *t
 		p, _, _ = replay.resumePlan(p, x.doneCalls())
+		if n := len(x.acts); n > 0 && x.acts[n-1].before != "" && p.question == nil {
+			p.question = &question{text: x.reply, agree: &plan{outcome: act, accounted: true, calls: []call{{"undo", argsOf("id", x.acts[n-1].before)}}}}
+		}
 		switch {
 		case p.question != nil && strings.HasSuffix(x.reply, p.question.text):
 			if p.question != q || x.reply == q.text { // a new question, or asked again at the user's request

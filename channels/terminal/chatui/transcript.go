@@ -157,6 +157,8 @@ func (m *model) toolLines(t *toolCall, width int) []string {
 	switch {
 	case t.failure != "":
 		head, style = "  ✗ "+name+": "+oneLine(t.failure), red
+	case t.done && name == "undo" && (strings.Contains(t.result, "here is nothing ") || strings.Contains(t.result, " cannot be undone")): // the undo changed nothing
+		head = "  – " + name
 	case t.done:
 		head = "  ✓ " + name
 	case t.progress != "":
