@@ -28,6 +28,9 @@ type CallAssessment struct {
 	// protected folder or an address inside the owner's network. Its code and remedy reach the
 	// model.
 	Refused error
+	// Summary replaces the tool's summary in an approval request if the arguments alone do not say
+	// what the call would do. Optional.
+	Summary string
 	// Why briefly tells the owner the reason for the effects: "curl contacts evil.example".
 	// Optional.
 	Why string

@@ -47,7 +47,8 @@ func (b *Bus) Eraser() erase.Eraser {
 
 // eraseKeysTx replaces the key of each event whose key contains an erased phrase. An event that
 // repeats the old key is then treated as new. An action whose undo data contains the erased text
-// can no longer be undone, because the undo would restore the text.
+// can no longer be undone, because the undo would restore the text. Its label may contain a part of
+// the text.
 func eraseKeysTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
 	if err := eraseFilesTx(tx); err != nil {
 		return n, err
@@ -55,7 +56,7 @@ func eraseKeysTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Era
 	for query, change := range map[string]string{
 		`SELECT id, key FROM inbox WHERE key IS NOT NULL`:         `UPDATE inbox SET key = 'forgotten:' || id WHERE id = ?`,
 		`SELECT source || char(31) || key, key FROM inbox_joined`: `UPDATE inbox_joined SET key = 'forgotten:' || lower(hex(randomblob(8))) WHERE source || char(31) || key = ?`,
-		`SELECT call, undo FROM ledger WHERE undo IS NOT NULL`:    `UPDATE ledger SET undo = NULL WHERE call = ?`,
+		`SELECT call, undo FROM ledger WHERE undo IS NOT NULL`:    `UPDATE ledger SET undo = NULL, undo_label = '' WHERE call = ?`,
 	} {
 		if err := scrubRows(tx, query, s, change); err != nil {
 			return n, err

@@ -15,6 +15,7 @@ import (
 	"hob/autonomy/notify"
 	"hob/autonomy/payload"
 	"hob/autonomy/trace"
+	"hob/autonomy/undo"
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/text/textnorm"
@@ -243,6 +244,12 @@ func (w Why) Text(zone *time.Location) string {
 	writeOrigins(&b, "It contains", w.Origins)
 	for _, c := range w.Calls {
 		fmt.Fprintf(&b, "At %s Hob called the tool %s, which %s. %s\n", at(c.StartedAt), c.Tool, describeCallState(c), describeDecision(c.Decision))
+		if done := undo.Describe(c); done != "" {
+			b.WriteString("    " + done + "\n")
+		}
+		if !c.UndoneAt.IsZero() {
+			fmt.Fprintf(&b, "    This was undone at %s (%s).\n", at(c.UndoneAt), c.UndoLabel)
+		}
 		for _, s := range w.sends {
 			if s.Call == c.Call {
 				b.WriteString("    " + describeSend(s, at) + "\n")

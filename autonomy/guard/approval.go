@@ -222,7 +222,7 @@ func (g *Guard) newApproval(q Question) Approval {
 	name, j := q.Tool.Spec().Name, q.Judgment
 	q.judged = j
 	a := Approval{
-		ID: shortID(), Event: q.Event, Session: q.Session, Call: q.Call, Tool: name, Arguments: q.Args, Summary: callSummary(q.Tool, q.Args),
+		ID: shortID(), Event: q.Event, Session: q.Session, Call: q.Call, Tool: name, Arguments: q.Args, Summary: callSummary(q.Tool, q.Args, j.Summary),
 		Reason: q.Reason, Rule: q.Rule, Why: visible.Escape(j.Why), Exact: visible.Escape(j.Exact), Pattern: patternOf(q.Request),
 		Provenance: provenance.Owner, Attended: q.Attended, State: Pending, CreatedAt: now, ExpiresAt: now.Add(wait),
 		hash: hashCall(name, q.Args, j.Exact), Effects: effectsText(q.callEffects()), Source: visible.Escape(q.Source),

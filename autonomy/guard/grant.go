@@ -235,7 +235,7 @@ func (g *Guard) GrantTx(ctx context.Context, tx *store.Tx, n NewGrant) (Grant, e
 	if r.judged.Refused != nil {
 		return Grant{}, fmt.Errorf("%w: %w", ErrGrant, r.judged.Refused)
 	}
-	x.Summary, x.hash = callSummary(n.Tool, n.Args), hashCall(s.Name, n.Args, r.judged.Exact)
+	x.Summary, x.hash = callSummary(n.Tool, n.Args, ""), hashCall(s.Name, n.Args, r.judged.Exact)
 	return g.addTx(tx, x, grantDuration(n.For), n.By)
 }
 

@@ -23,7 +23,12 @@ const MaxChat = 10_000
 // there.
 var ErrTooLong = errors.New("this approval request is too long for a chat; read and answer it with hob approvals show ID, or on my page")
 
-func callSummary(t tools.Tool, args json.RawMessage) string {
+// callSummary describes a call for an approval request. assessed is the summary in the assessment of
+// the call, if any.
+func callSummary(t tools.Tool, args json.RawMessage, assessed string) string {
+	if assessed != "" {
+		return abbreviateVisible(assessed, maxSummary)
+	}
 	if s, ok := t.(tools.Summarizer); ok {
 		return abbreviateVisible(s.Summary(args), maxSummary)
 	}

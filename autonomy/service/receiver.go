@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"strings"
 
 	"hob/autonomy/api"
 	"hob/channels"
@@ -53,9 +54,22 @@ func (e ToolEngine) Undo(ctx context.Context, r tools.UndoRequest) (tools.Result
 }
 
 // Undoable implements system.Engine.
-func (e ToolEngine) Undoable(ctx context.Context, r tools.UndoRequest) (int, error) {
-	list, err := e.service().o.Undo.Undoable(ctx, r)
-	return len(list), err
+func (e ToolEngine) Undoable(ctx context.Context, r tools.UndoRequest) (labels []string, err error) {
+	sv := e.service()
+	if r.Session == "" && r.By != "" {
+		ev, err := sv.o.Bus.Inbox.Event(ctx, r.By)
+		if err != nil {
+			return nil, err
+		}
+		if r.Session = ev.Session; strings.HasPrefix(r.Session, "tool:") {
+			r.Session, r.Origin = "", "tool"
+		}
+	}
+	list, err := sv.o.Undo.Undoable(ctx, r)
+	for _, a := range list {
+		labels = append(labels, a.UndoLabel)
+	}
+	return labels, err
 }
 
 // Explain implements system.Engine.

@@ -80,9 +80,9 @@ type Step struct {
 
 // Undo undoes actions: first all sends, then the others, newest first. It stops at the first action,
 // except a send, that cannot be undone. If the last action cannot be undone, a request for the last
-// action undoes nothing and names the action before it. The result's Data is an Outcome. If nothing was undone, Undo
-// returns an error. If untrusted text influenced an action, the text about its undo is also
-// untrusted.
+// action undoes nothing and names the action before it. The result's Data is an Outcome. If an undo
+// failed and nothing was undone, Undo returns an error. If untrusted text influenced an action, the
+// text about its undo is also untrusted.
 func (rv *Reverter) Undo(ctx context.Context, r tools.UndoRequest) (tools.Result, error) {
 	s, err := rv.selectActions(ctx, r)
 	switch {

@@ -296,3 +296,22 @@ func (s selection) describeSkipped() string {
 	}
 	return b.String()
 }
+
+// Describe names the actions that a call of the tool undo reverted: "Undo: delete the task \"milk\"".
+// It returns "" for other calls and for calls that reverted nothing.
+func Describe(e bus.Entry) string {
+	var done Outcome
+	var in struct{ Redo bool }
+	if e.Tool != "undo" || json.Unmarshal(e.Data, &done) != nil || len(done.Undone) == 0 {
+		return ""
+	}
+	var labels []string
+	for _, s := range done.Undone {
+		labels = append(labels, s.Label)
+	}
+	verb := "Undo: "
+	if json.Unmarshal(e.Args, &in) == nil && in.Redo {
+		verb = "Redo, which reverts: "
+	}
+	return verb + strings.Join(labels, "; ")
+}

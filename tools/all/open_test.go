@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -71,7 +72,9 @@ func (engine) Explain(_ context.Context, r tools.ExplainRequest) (tools.Result, 
 	return tools.Result{Source: provenance.Tool, Text: "nothing was held back"}, nil
 }
 
-func (engine) Undoable(_ context.Context, r tools.UndoRequest) (int, error) { return r.Last, nil }
+func (engine) Undoable(_ context.Context, r tools.UndoRequest) ([]string, error) {
+	return slices.Repeat([]string{"delete the task"}, r.Last), nil
+}
 
 func (engine) Usage(context.Context, api.Query) ([]api.UsageRow, error) {
 	return []api.UsageRow{

@@ -32,8 +32,19 @@ type rememberOut struct {
 	Retired []knowledge.Fact `json:"retired,omitempty"`
 }
 
+// factUndo contains the text so that forgetting the fact also deletes the undo data and its label.
 type factUndo struct {
-	ID string `json:"id"`
+	ID   string `json:"id"`
+	Text string `json:"text,omitempty"`
+}
+
+// shownFact returns a fact in quotation marks, without credentials.
+func shownFact(text string) string {
+	shown, ok := credential.Viewer{}.Show("", text)
+	if !ok {
+		shown = credential.Mark
+	}
+	return quoteLine(textnorm.Ellipsize(shown, 100))
 }
 
 func (d Deps) rememberTool() tools.Tool {
@@ -78,8 +89,7 @@ func (d Deps) rememberTool() tools.Tool {
 				}
 				out.Text += " It replaces " + quoteLine(o.Text) + "."
 			}
-			// The label contains no text, because the journal must not keep forgotten facts.
-			out.Undo = tools.NewUndo("remove the new fact", factUndo{ID: r.Fact.ID})
+			out.Undo = tools.NewUndo("remove the fact "+shownFact(r.Fact.Text), factUndo{r.Fact.ID, r.Fact.Text})
 			return out, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
@@ -94,11 +104,7 @@ func (d Deps) rememberTool() tools.Tool {
 			if errors.Is(err, knowledge.ErrNotFound) {
 				return "", tools.Errorf(tools.NotFound, "this fact was forgotten or corrected")
 			}
-			shown, ok := credential.Viewer{}.Show("", f.Text)
-			if !ok {
-				shown = credential.Mark
-			}
-			return "Removed the fact " + quoteLine(textnorm.Ellipsize(shown, 100)) + ".", err
+			return "Removed the fact " + shownFact(f.Text) + ".", err
 		},
 	})
 }

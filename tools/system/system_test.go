@@ -3,6 +3,7 @@ package system
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,8 +38,8 @@ func (f *fake) Explain(_ context.Context, r tools.ExplainRequest) (tools.Result,
 	return tools.Result{Source: provenance.Tool, Text: "because of " + r.Kind + " " + r.About}, nil
 }
 
-func (f *fake) Undoable(_ context.Context, r tools.UndoRequest) (int, error) {
-	return max(1, r.Last), nil
+func (f *fake) Undoable(_ context.Context, r tools.UndoRequest) ([]string, error) {
+	return slices.Repeat([]string{"delete the task"}, max(1, r.Last)), nil
 }
 
 // The number of actions that a call would undo is known before the approval.
@@ -47,6 +48,9 @@ func TestUndo_AssessesBatches(t *testing.T) {
 		if got := tools.JudgmentOf(t.Context(), undoTool(&fake{}), []byte(args)).Items; got != want {
 			t.Errorf("%s: %d actions, want %d", args, got, want)
 		}
+	}
+	if j := tools.JudgmentOf(t.Context(), undoTool(&fake{}), []byte(`{"last":2}`)); j.Summary != "Undo: delete the task; delete the task" || j.Exact != j.Summary {
+		t.Errorf("the approval request shows %q, bound to %q", j.Summary, j.Exact)
 	}
 	if j := tools.JudgmentOf(t.Context(), undoTool(&fake{}), []byte(`{"last":2,"turn":true}`)); j.Refused == nil {
 		t.Error("two answers to one question are not refused")

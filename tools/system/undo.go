@@ -54,11 +54,20 @@ func undoTool(e Engine) tools.Tool {
 			if err := in.checkArguments(); err != nil {
 				return tools.CallAssessment{Refused: err}
 			}
-			n, err := e.Undoable(ctx, in.undoRequest(tools.Call{}))
-			if err != nil {
+			labels, err := e.Undoable(ctx, in.undoRequest(tools.Call{Event: tools.Asking(ctx)}))
+			if err != nil || len(labels) == 0 {
 				return tools.CallAssessment{} // the call itself reports the error more precisely
 			}
-			return tools.CallAssessment{Items: n}
+			verb := "Undo"
+			if in.Redo {
+				verb = "Redo, which reverts"
+			}
+			text := verb + ": " + strings.Join(labels, "; ")
+			out := tools.CallAssessment{Items: len(labels), Summary: text}
+			if in.ID == "" { // the approval is for these actions, even if others follow
+				out.Exact = text
+			}
+			return out
 		},
 		Run: func(ctx context.Context, c tools.Call, in undoIn) (tools.Result, error) {
 			if err := in.checkArguments(); err != nil {

@@ -87,11 +87,32 @@ func confirmUndo(acts []pastCall) plan {
 	var did []string
 	p := plan{outcome: act}
 	for _, last := range acts {
-		first, _, _ := strings.Cut(oneLine(last.text, 120), ". ")
-		did = append(did, strings.TrimRight(first, "."))
+		did = append(did, last.describeAction())
 		p.calls = append(p.calls, last.undoCall())
 	}
-	return planConfirmation("The last thing I did was: "+strings.Join(did, "; ")+". Should I undo that?", p)
+	return planConfirmation("The last thing I did was to "+strings.Join(did, " and to ")+". Should I undo that?", p)
+}
+
+// actionVerbs maps the tools that create, change or remove a record to a verb.
+var actionVerbs = map[string]string{
+	"create_task": "add", "update_task": "change", "complete_task": "complete", "create_reminder": "set", "update_reminder": "change",
+	"log_expense": "record", "remember": "remember", "create_note": "write", "log_habit": "record",
+	"cancel_reminder": "cancel", "delete_task": "delete", "delete_note": "delete",
+}
+
+// describeAction describes what a call did as an infinitive: set the reminder "call the dentist".
+func (p *pastCall) describeAction() string {
+	kind := createdKinds[p.tool]
+	name := p.stringArg(kind[1])
+	if kind[0] == "" {
+		kind[0] = p.tool[strings.LastIndexByte(p.tool, '_')+1:]
+		name = p.stringArg(kind[0])
+	}
+	if verb := actionVerbs[p.tool]; verb != "" && name != "" && strings.Contains(strings.ToLower(p.text), strings.ToLower(name)) { // the name may be an id
+		return verb + " the " + kind[0] + " " + quoteText(oneLine(name, 100))
+	}
+	first, _, _ := strings.Cut(oneLine(p.text, 120), ". ")
+	return "report “" + strings.TrimRight(first, ".") + "”"
 }
 
 func tellTime(w *intentDraft) (plan, bool) {
