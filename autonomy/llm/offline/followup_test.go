@@ -186,7 +186,7 @@ func TestUndo_AsksAfterAnotherMessage(t *testing.T) {
 	made := c.hear("remind me at 5pm to call mum")
 	c.result("I will remind you today at 17:00: call mum.")
 	c.hear("blah blah zorp")
-	if want(t, c.hear("undo that")); !strings.HasSuffix(c.say(), "call mum. Should I undo that?") {
+	if want(t, c.hear("undo that")); !strings.HasSuffix(c.say(), "set the reminder “call mum”. Should I undo that?") {
 		t.Errorf("reply = %q", c.say())
 	}
 	want(t, c.hear("yes"), `undo{"id":"`+made[0].ID+`"}`)

@@ -242,7 +242,7 @@ func TestOffer_NeverMindAfterAnActionAsks(t *testing.T) {
 	c := newConversation(t)
 	made := c.hear("remind me at 5pm to call mum")
 	c.result("I will remind you today at 17:00: call mum.")
-	if calls := c.hear("actually don't"); len(calls) > 0 || !strings.HasSuffix(c.say(), "call mum. Should I undo that?") {
+	if calls := c.hear("actually don't"); len(calls) > 0 || !strings.HasSuffix(c.say(), "set the reminder “call mum”. Should I undo that?") {
 		t.Errorf("calls %v, reply %q", calls, c.say())
 	}
 	want(t, c.hear("yes"), `undo{"id":"`+made[0].ID+`"}`)
