@@ -58,8 +58,7 @@ RACED   := CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test $(PARALLEL) $(RACE)
 test: ## every test, shuffled, with the race detector where there is a C compiler; one of each kind of long test
 	@test -n "$(RACE)" || echo "No C compiler: testing without the race detector."
 	$(if $(RACE),$(RACED),$(PLAIN)) $$({ sh .ci/sequential; $(GO) list $(UNRACED); $(GO) list ./...; } | sort | uniq -u)
-	@$(MAKE) --no-print-directory -j2 test-unraced test-virtual
-	@$(MAKE) --no-print-directory test-postgres
+	@$(MAKE) --no-print-directory -j2 test-unraced test-virtual test-postgres
 
 # The processes of test-unraced wait for each other half of the time, and test-virtual calculates.
 test-unraced:
