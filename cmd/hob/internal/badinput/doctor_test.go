@@ -169,7 +169,7 @@ func TestDoctor_BrokenHomes(t *testing.T) {
 			}
 			after := h.runHob("doctor")
 			if finding := after.stateOf(s.probe); after.code != 0 || regexp.MustCompile(`^(warn|fail)`).MatchString(finding) || strings.Contains(after.out, "fixed: ") {
-				t.Errorf("second run: exit code %d, %s\n%s", after.code, finding, after.errs)
+				t.Errorf("second run: exit code %d, %s\n%s%s", after.code, finding, after.out, after.errs)
 			}
 			h.runHob("ask", "hello").checkSuccess("Hello")
 		})

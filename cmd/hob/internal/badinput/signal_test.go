@@ -47,7 +47,7 @@ func TestTurn_Terminated(t *testing.T) {
 		Error struct{ Code, Message, Remedy string }
 	}
 	if err := json.Unmarshal([]byte(got.body), &r); err != nil || got.code != http.StatusServiceUnavailable || r.Event == "" ||
-		!strings.Contains(r.Error.Message, "the message is stored") || !strings.Contains(r.Error.Remedy, r.Event) {
+		!strings.Contains(r.Error.Message, "the message is stored") || !strings.Contains(r.Error.Remedy, "after the next start") {
 		t.Fatalf("%+v %v", got, err)
 	}
 	awake.Store(true)

@@ -14,7 +14,11 @@ import (
 
 // claimLog makes the database write down who claims and closes which event, and how memberships begin and
 // end. The row that an instance updates in each of its transactions (platform/store/lease) tells who acts.
+// The tables are locked in the order of these transactions, so that there is no deadlock.
 const claimLog = `
+BEGIN;
+LOCK TABLE instances IN SHARE ROW EXCLUSIVE MODE;
+LOCK TABLE inbox IN SHARE ROW EXCLUSIVE MODE;
 CREATE TABLE test_claims (seq BIGSERIAL PRIMARY KEY, at TIMESTAMPTZ NOT NULL, event TEXT NOT NULL, session TEXT NOT NULL, was TEXT NOT NULL, state TEXT NOT NULL, holder BIGINT NOT NULL, actor BIGINT);
 CREATE TABLE test_terms (seq BIGSERIAL PRIMARY KEY, at TIMESTAMPTZ NOT NULL, name TEXT NOT NULL, epoch BIGINT NOT NULL, ended BIGINT NOT NULL);
 INSERT INTO test_terms (at, name, epoch, ended) SELECT clock_timestamp(), name, epoch, ended FROM instances;
@@ -26,6 +30,7 @@ CREATE FUNCTION test_log_term() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 	INSERT INTO test_terms (at, name, epoch, ended) VALUES (clock_timestamp(), NEW.name, NEW.epoch, NEW.ended); RETURN NEW; END $$;
 CREATE TRIGGER test_claim AFTER UPDATE ON inbox FOR EACH ROW WHEN (OLD.state IS DISTINCT FROM NEW.state AND NEW.kind = 'message') EXECUTE FUNCTION test_log_claim();
 CREATE TRIGGER test_term AFTER INSERT OR UPDATE ON instances FOR EACH ROW EXECUTE FUNCTION test_log_term();
+COMMIT;
 `
 
 // claim is a change of the state of an event.
