@@ -108,6 +108,16 @@ func (w *intentDraft) theList(results []done) string {
 	return names[0]
 }
 
+// askWhichList asks whether an item is something to buy or to do.
+func askWhichList(title string) plan {
+	add := func(args map[string]any) plan {
+		return plan{outcome: act, accounted: true, calls: []call{{"create_task", args}}}
+	}
+	return plan{outcome: ask, question: &question{text: "On your shopping list or your to-do list?", options: []option{
+		{"shopping list", add(argsOf("title", bareName(title), "project", "shopping list"))}, {"todo to do list tasks", add(argsOf("title", title))},
+	}}}
+}
+
 // addToOpenList handles "add bread to the list" if bread is something to buy and not a task.
 func (w *intentDraft) addToOpenList() (plan, bool) {
 	part := *w
@@ -115,14 +125,10 @@ func (w *intentDraft) addToOpenList() (plan, bool) {
 	part.caps = []capture{{name: "items", from: c.from, to: c.to}}
 	items := part.listedGoods()
 	if first := w.s.firstWord(c.from); len(items) > 0 && w.g.talk.openList() == "" && (first == "the" || first == "my") { // "put the car tax on my list"
-		title := w.slotString("title")
-		add := func(args map[string]any) plan {
-			return plan{outcome: act, accounted: true, calls: []call{{"create_task", args}}}
-		}
-		p := plan{outcome: ask, question: &question{text: "On your shopping list or your to-do list?", options: []option{
-			{"shopping list", add(argsOf("title", bareName(title), "project", "shopping list"))}, {"todo to do list tasks", add(argsOf("title", title))},
-		}}}
-		return p, true
+		return askWhichList(w.slotString("title")), true
+	}
+	if quoted := w.s.tokens[c.from]; quoted.inner != "" && c.to == c.from+1 && strings.Contains(quoted.inner, " ") && w.g.talk.openList() == "" { // add "ask Tom about Christmas" to my list
+		return noPlan()
 	}
 	if len(items) == 0 || !w.noLead() || slices.ContainsFunc(items, func(s string) bool {
 		verb, _, more := strings.Cut(strings.ToLower(s), " ")
@@ -131,6 +137,9 @@ func (w *intentDraft) addToOpenList() (plan, bool) {
 		return noPlan()
 	}
 	return planLookup(func(results []done) plan {
+		if names, _ := listProjects(results); len(names) == 0 && w.g.talk.openList() == "" && len(items) == 1 && strings.Contains(items[0], " ") { // "add tax papers to my list"
+			return askWhichList(items[0])
+		}
 		p, _ := planItems("create_task", "title", w.theList(results), items)
 		return p
 	}, call{"list_tasks", nil})

@@ -53,6 +53,9 @@ func addExpense(w *intentDraft) (plan, bool) {
 	if w.s.lex.containsPhrase("owed-to-user", w.s.normalizedText(0, len(w.s.tokens))) { // see keepPlace
 		return noPlan()
 	}
+	if w.isRepayment() {
+		return planReply(w.g.replyText("repaid"))
+	}
 	if w.isDebt() {
 		return planReply(w.g.replyText("debt"))
 	}
@@ -228,6 +231,20 @@ func (w *intentDraft) multiplyEach(b *purchase, value *float64) bool {
 // isDebt reports whether the sentence is about money that was not spent: a debt, a loan or income.
 func (w *intentDraft) isDebt() bool {
 	return slices.ContainsFunc(w.s.tokens, func(t token) bool { return w.s.lex.containsWord("unspent", t.norm) })
+}
+
+// isRepayment reports whether money went back: "I gave her 5 back", "paid back 20 to Jo". In "paid 40 for a back
+// massage", the word belongs to a noun.
+func (w *intentDraft) isRepayment() bool {
+	i := slices.IndexFunc(w.s.tokens, func(t token) bool { return t.norm == "back" })
+	if i < 1 || !w.s.hasWordOf(0, min(i, 3), "returning-verbs") {
+		return false
+	}
+	if i+1 == len(w.s.tokens) || w.s.tokens[i+1].kind == punct || w.s.spanAt(i+1) != nil || w.s.lex.containsWord("returning-verbs", w.s.tokens[i-1].norm) {
+		return true
+	}
+	next := w.s.tokens[i+1].norm
+	return w.s.lex.containsWord("prepositions", next) || w.s.lex.containsWord("joiners", next)
 }
 
 // hasPriceForm reports whether the amount looks like a price, as in "groceries 35.20".

@@ -80,6 +80,11 @@ func addReminder(w *intentDraft) (plan, bool) {
 			return w.askTime(nil, "At what time exactly should I wake you, in the morning?", func(when string) string { return "wake me " + when })
 		}
 	}
+	if w.g.containsOnly("getting-up", d.text) { // "at 5.45 to get up"
+		if d.times = w.inTheMorning(d.times); w.isUnlikelyAfternoon(d.times) {
+			return w.askTime(nil, "At what time exactly, in the morning?", func(when string) string { return "remind me " + when + w.objectOf(d.text) })
+		}
+	}
 	if c, ok := w.captureOf("hours"); ok { // "for 6", "half 6 tomorrow"
 		if w.s.tokens[c.from].norm == "in" {
 			return w.askUnit("wake me in", w.s.originalText(c.from+1, c.to))

@@ -22,7 +22,7 @@ type offer struct {
 // else, such as "the same", is never offered, and neither is what only a command can do ("set quiet hours").
 func (w *intentDraft) withOffer(p plan, t timing, text string) (plan, bool) {
 	_, command := commandFor(text, w.g.lex)
-	if command == "hob setup quiet" || w.g.isOnlyReference(text) || p.question == nil {
+	if command == "hob setup quiet" || w.g.isOnlyReference(text) || p.question == nil || strings.HasSuffix(strings.ToLower(text), " that day") {
 		return noPlan()
 	}
 	args := argsOf("at", t.rfc3339())
@@ -56,6 +56,9 @@ func (g *grammar) amendQuestion(q *question, text string, now time.Time) (plan, 
 	w := &intentDraft{g: g, interpretation: interpretation{s: g.parseSentence(text, now)}}
 	if slots, ok := w.tryEdge("prefix.instead", capture{to: len(w.s.tokens)}); ok { // "Saturday instead of Friday"
 		w.s = g.parseSentence(w.s.originalText(slots["rest"].from, slots["rest"].to), now)
+	}
+	if m := instead.FindStringSubmatch(text); m != nil && q.offer != nil { // "no wait, Friday I'm on nights, make it Thursday"
+		w.s = g.parseSentence(m[1], now)
 	}
 	all := capture{to: len(w.s.tokens)}
 	if slots, ok := w.tryEdge("prefix.decline", all); ok && w.isSeparate(slots["rest"]) {
@@ -94,6 +97,9 @@ func (g *grammar) amendQuestion(q *question, text string, now time.Time) (plan, 
 	}
 	return noPlan()
 }
+
+// instead matches a correction that first gives its reason.
+var instead = lazyregexp.New(`(?i)^(?:no|nope|wait|actually|sorry|oh|hm|oops)\b.*[,.;–—-] *(?:so |please |can you |can we )*(make (?:it|that) [^,;]+)$`)
 
 // isLatest reports whether the conversation is still about a question: the question is the last
 // reply, or it offers a reminder and the exchange since then mentioned no record.

@@ -66,7 +66,7 @@ func (s *sentence) addTimes(start, end int) {
 		m.Start, m.End = m.Start+start, m.End+start
 		from, to, ok := s.coverTokens(m.Start, m.End)
 		switch {
-		case !ok || s.isOtherWord(to):
+		case !ok || s.isOtherWord(to), s.isShiftName(from, to):
 		case m.Every != nil && strings.HasSuffix(s.tokens[to-1].norm, "'s"): // "friday's party" is one party
 		case m.Moment != nil && m.Moment.HasClock && s.nounClockIn(from, to) > 0: // "tomorrow about the 8:15 train"
 			s.addTimes(m.Start, max(m.Start, s.tokens[s.nounClockIn(from, to)-1].start))
@@ -98,6 +98,16 @@ func (s *sentence) inEvening(m dateparse.Match) dateparse.Match {
 // endsName reports whether a token is the last word of an event's name, as in "parents evening on the 10th".
 func (s *sentence) endsName(i int) bool {
 	return i > 0 && s.lex.containsWord("named-parts", s.tokens[i].norm) && s.lex.containsWord("part-names", s.tokens[i-1].norm)
+}
+
+// isShiftName reports whether the tokens [from, to) are a part of the day that only names a shift: "before the night shift".
+func (s *sentence) isShiftName(from, to int) bool {
+	if to >= len(s.tokens) || !s.lex.containsWord("shift-nouns", s.tokens[to].norm) || !s.lex.containsWord("shift-parts", s.tokens[to-1].norm) {
+		return false
+	}
+	return !slices.ContainsFunc(s.tokens[from:to-1], func(t token) bool {
+		return !s.lex.containsWord("prepositions", t.norm) && !s.lex.containsWord("articles", t.norm) && !s.lex.containsWord("owned-starts", t.norm)
+	})
 }
 
 // isPersonMonth reports whether a token is a name that is also a month: "call Jan on Monday".

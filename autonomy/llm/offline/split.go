@@ -73,6 +73,11 @@ func (sp *splitter) remindOfTask(before *sentence, left, right plan, text string
 	if right.question == nil || len(right.calls) > 0 || !right.intent.isReminder() {
 		return noPlan()
 	}
+	if right.question.text == remindOfWhat && left.question != nil && left.question.offer != nil {
+		p, ok := sp.remindOfOffer(before, *left.question.offer, text)
+		p.intent = right.intent
+		return p, ok
+	}
 	if right.question.text != remindOfWhat {
 		return sp.remindBeforeNeed(before, left, right, text)
 	}
@@ -112,6 +117,31 @@ func (sp *splitter) remindOfTask(before *sentence, left, right plan, text string
 		return p, true
 	}
 	return joinPlans(left, p), true
+}
+
+// remindOfOffer plans "take out the bins tonight, remind me at 9" as one reminder, and offers "dentist on Friday at 10,
+// remind me at 9" for that day.
+func (sp *splitter) remindOfOffer(before *sentence, o offer, text string) (plan, bool) {
+	days, clocks := before.allTimes(), sp.g.parseSentence(text, sp.now).allTimes()
+	if len(days) != 1 || len(clocks) != 1 {
+		return noPlan()
+	}
+	phrase := clocks[0].originalPhrase()
+	if !strings.ContainsAny(days[0].originalPhrase(), "0123456789") {
+		p := sp.g.planSingle(sp.g.parseSentence("remind me "+days[0].originalPhrase()+" "+phrase+` to "`+quoteFree(o.text)+`"`, sp.now), sp.depth, false)
+		return p, p.outcome == act
+	}
+	w := &intentDraft{g: sp.g, depth: sp.depth, interpretation: interpretation{s: before}}
+	event, clock, day := w.itemTime(offeredItem(o.times[0]))
+	m, err := dateparse.Parse(event.Format("2 January 2006 at ")+withoutPreposition(phrase), sp.now)
+	if !clock || !day || err != nil || !m.HasClock || !isBareClock(phrase, sp.now) || !m.Time.Before(event) {
+		return noPlan()
+	}
+	at := m.Time
+	if later := at.Add(12 * time.Hour); !saysHalfOfDay(phrase) && later.Before(event) { // "party at 20:00, remind me at 7"
+		at = later
+	}
+	return w.offerAgain(offer{o.text + " (" + event.Format("15:04") + ")", []map[string]any{argsOf("at", at.Format(time.RFC3339))}})
 }
 
 // isReminder reports whether an intent creates a reminder.

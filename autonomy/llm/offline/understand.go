@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"hob/platform/text/lazyregexp"
 )
 
 // planRequests interprets text, which contains one request, or several joined by "and", commas and
@@ -26,7 +28,7 @@ func (g *grammar) planRequests(text string, now time.Time, depth int) plan {
 	if ok && foreign.outcome != unknown {
 		return foreign
 	}
-	p := g.planAll(text, now, 0)
+	p := g.dropWithdrawn(g.planAll(text, now, 0), text)
 	if ok && p.outcome != act && p.outcome != ask {
 		return foreign
 	}
@@ -46,6 +48,20 @@ func (g *grammar) planRequests(text string, now time.Time, depth int) plan {
 		return p
 	}
 	return g.askTypo(p, text, now)
+}
+
+// withdrawal matches the end of a message that withdraws what precedes it.
+var withdrawal = lazyregexp.New(`(?:[,.;!?–—-]|\b(?:no|actually|wait)\b)\s*(?:(?:oh|ah|no|nah|wait|sorry|actually|on second thoughts?|and|but|please|ok|well)[ ,]+)*(?:never ?mind|nvm|(?:forget|scrap|scratch|ignore) (?:it|that|about it)|(?:please )?(?:don['’]?t|do not) (?:save|record|note|store|keep|log|add|write|set|create|bother with) (?:it|that|this)(?: down)?)(?:[ ,]+(?:please|pls|thanks|sorry|then|after all|never ?mind|nvm|forget it|forget that))*[ .!]*$`)
+
+// dropWithdrawn records nothing if the end of text withdraws the rest: "note to self ..., no, scratch that".
+func (g *grammar) dropWithdrawn(p plan, text string) plan {
+	if p.outcome != act && p.outcome != ask || p.intent == nil || p.intent.name == "nevermind" || strings.HasPrefix(p.intent.name, "follow.") {
+		return p
+	}
+	if at := withdrawal.FindStringIndex(strings.ToLower(text)); at == nil || len(strings.Fields(text[:min(at[0], len(text))])) < 3 {
+		return p
+	}
+	return plan{outcome: chat, say: g.replyText("withdrawn"), intent: g.intentNamed("nevermind"), accounted: true}
 }
 
 // planAll interprets text in the language of the grammar.
