@@ -39,8 +39,8 @@ const (
 	outgoingFolder = "outgoing"
 )
 
-// SharedFiles gives each instance of a fleet the files that messages contain: those that another
-// instance received, before a turn that may read them begins, and those that another instance attached
+// SharedFiles gives each instance of a fleet the files that messages contain: files that another
+// instance received, before a turn that may read them begins, and files that another instance attached
 // to an answer, before this one sends it. Without a fleet it does nothing. Its methods may be called
 // concurrently.
 type SharedFiles struct {
@@ -183,7 +183,7 @@ func (f *SharedFiles) localizePaths(files []channels.Attachment) {
 }
 
 // eraseFilesTx removes all shared files when something is forgotten, because they may contain it. The
-// other instances have those that they needed.
+// other instances have the files that they needed.
 func eraseFilesTx(tx *store.Tx) error {
 	_, err := tx.Exec(`DELETE FROM shared_files`)
 	return err

@@ -11,7 +11,7 @@ import (
 )
 
 // Instances implements api.Fleet. Commands that work without a daemon are no instances: neither this one
-// nor those that have ended.
+// nor commands that have ended.
 func (sv *Service) Instances(ctx context.Context) ([]api.Instance, error) {
 	if !sv.o.Bus.Lease.IsShared() {
 		if !sv.o.Daemon {

@@ -92,8 +92,8 @@ func errNoTool(e bus.Entry) error {
 // isGone reports whether the error of a check means that nothing is left to undo.
 func isGone(err error) bool { return tools.CodeOf(err) == tools.NotFound }
 
-// ListUndoable lists the actions that can be undone, newest first. It omits those that have nothing
-// left to undo, and adds the reason to the label of those that cannot be undone any more.
+// ListUndoable lists the actions that can be undone, newest first. It omits actions that have nothing
+// left to undo, and adds the reason to the label of actions that cannot be undone any more.
 func (rv *Reverter) ListUndoable(ctx context.Context, limit int) ([]bus.Entry, error) {
 	list, err := rv.o.Bus.Ledger.Undoable(ctx, limit)
 	if err != nil {

@@ -335,20 +335,11 @@ func followAmount(w *intentDraft) (plan, bool) {
 
 // redoExpense handles "the shirt was 18": it replaces the only recent expense for these words.
 func (w *intentDraft) redoExpense(words []string, amount capture) (plan, bool) {
-	var found []item
-	for n := range remembered {
-		x, _ := w.g.talk.exchangeAgo(n)
-		list, _ := x.listItems()
-		for _, it := range list {
-			if it.kind == "expense" && it.made != nil && hasEveryWord(it.ref, words) {
-				found = append(found, it)
-			}
-		}
-	}
-	if len(found) != 1 || w.isQuestion() || !w.noLead() {
+	expense, ok := w.findExpense(words)
+	if !ok || w.isQuestion() || !w.noLead() {
 		return noPlan()
 	}
-	made := found[0].made
+	made := expense.made
 	changed := maps.Clone(made.args)
 	maps.Copy(changed, argsOf("amount", amount.value, "currency", amount.currency))
 	return plan{outcome: act, accounted: true, calls: []call{made.undoCall()}, then: []call{{made.tool, changed}}}, true

@@ -90,23 +90,32 @@ func followNth(w *intentDraft) (plan, bool) {
 	return planReply(upperFirst(w.slotNorm("ref")) + ": " + cmp.Or(list[0].line, list[0].ref) + ".")
 }
 
-// followUnspend handles "remove the parking one": it undoes the only recent expense for these words.
-func followUnspend(w *intentDraft) (plan, bool) {
-	words := textnorm.FoldedWords(w.slotString("few_what"))
-	var found []item
+// findExpense returns the only recent expense with these words.
+func (w *intentDraft) findExpense(words []string) (found item, ok bool) {
 	for n := range remembered {
 		x, _ := w.g.talk.exchangeAgo(n)
 		list, _ := x.listItems()
 		for _, it := range list {
-			if it.kind == "expense" && it.made != nil && hasEveryWord(it.ref, words) {
-				found = append(found, it)
+			if it.kind != "expense" || it.made == nil || !hasEveryWord(it.ref, words) {
+				continue
 			}
+			if ok { // more than one
+				return item{}, false
+			}
+			found, ok = it, true
 		}
 	}
-	if len(found) != 1 || len(words) == 0 || w.isQuestion() || !w.noLead() {
+	return found, ok
+}
+
+// followUnspend handles "remove the parking one": it undoes the only recent expense for these words.
+func followUnspend(w *intentDraft) (plan, bool) {
+	words := textnorm.FoldedWords(w.slotString("few_what"))
+	expense, ok := w.findExpense(words)
+	if !ok || len(words) == 0 || w.isQuestion() || !w.noLead() {
 		return noPlan()
 	}
-	return plan{outcome: act, accounted: true, calls: []call{found[0].made.undoCall()}}, true
+	return plan{outcome: act, accounted: true, calls: []call{expense.made.undoCall()}}, true
 }
 
 // followEnd handles "stop that on the 10th" about a recurrence, which has no end.
