@@ -70,7 +70,7 @@ test-virtual:
 
 # The tables with the richest SQL. All packages: HOB_TEST_STORE=postgres go test ./autonomy/... ./knowledge/...
 test-postgres:
-	$(if $(shell command -v initdb || ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null),HOB_TEST_STORE=postgres $(PLAIN) -short $(patsubst %,./autonomy/%,bus dispatch undo guard/pairing),@echo "No PostgreSQL: its tests are skipped.")
+	$(if $(shell command -v initdb || ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null),HOB_TEST_STORE=postgres $(PLAIN) -short $(patsubst %,./autonomy/%,bus dispatch undo usage guard/pairing),@echo "No PostgreSQL: its tests are skipped.")
 
 test-long: ## the whole adversary, 500 kills, years, long fuzzing; writes docs/reports (PARTS="crash fuzz" chooses)
 	@sh .ci/long

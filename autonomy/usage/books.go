@@ -75,7 +75,7 @@ func New(db *store.Store, o Options) (*Tracker, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Tracker{
-		db: db, o: o, rate: limiter{max: o.CallsPerMinute}, kick: make(chan struct{}, 1), now: make(chan struct{}, 1),
+		db: db, o: o, rate: limiter{max: o.CallsPerMinute, db: db}, kick: make(chan struct{}, 1), now: make(chan struct{}, 1),
 		said: map[string]bool{}, scopes: map[string]*scope{}, freed: make(chan struct{}), sizes: map[string]float64{},
 	}, nil
 }

@@ -74,10 +74,11 @@ func (b *Tracker) checkUnattended(ctx context.Context, q callEstimate) error {
 			Remedy: "allow some: hob config set autonomy.calls_per_minute 10",
 		}
 	}
-	if b.rate.waitForSlot(ctx) != nil {
+	err := b.rate.waitForSlot(ctx)
+	if err != nil && ctx.Err() != nil {
 		return stoppedError(ctx, q.info)
 	}
-	return nil
+	return err
 }
 
 func stoppedError(ctx context.Context, info llm.Info) error {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hob/autonomy/llm"
+	"hob/platform/store/storetest"
 )
 
 // Concurrent conversations cannot exceed a cap together: the maximum cost of a call is reserved
@@ -180,6 +181,30 @@ func TestCaps_OfAnAgent(t *testing.T) {
 	if _, err := d.callModel(m, newRequest(100)); err != nil {
 		t.Errorf("call of another agent = %v", err)
 	}
+}
+
+// The limit of unattended calls counts those of all instances.
+func TestCaps_UnattendedCallsOfAllInstances(t *testing.T) {
+	if !storetest.OnServer() {
+		t.Skip("needs a database that instances share")
+	}
+	path := dbPath(t)
+	synctest.Test(t, func(t *testing.T) {
+		a, b := openBooks(t, path, &usageFixture{}), openBooks(t, path, &usageFixture{})
+		r := newRequest(10)
+		r.Account.Unattended = true
+		start := time.Now()
+		for n := range 12 {
+			if _, err := []*usageFixture{a, b}[n%2].callModel(newFake("m", 1, 1), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(start); took != time.Minute {
+			t.Errorf("12 calls of two instances took %s, want a minute after the tenth", took)
+		}
+		a.closeBooks()
+		b.closeBooks()
+	})
 }
 
 // Unattended calls are limited per minute.

@@ -49,6 +49,8 @@ CREATE TABLE model_calls (
 	cost INTEGER, counted INTEGER NOT NULL, local INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX model_calls_time ON model_calls(at);
 CREATE INDEX model_calls_event ON model_calls(event);
+`, `
+CREATE TABLE unattended_calls (at INTEGER NOT NULL);
 `}}
 }
 
