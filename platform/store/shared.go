@@ -45,7 +45,7 @@ type shared struct {
 	set     bool   // whether its savepoint contains no change yet
 	heard   chan struct{}
 	away    atomic.Pointer[awayError]
-	clock   atomic.Int64 // clock of the server minus that of this machine, in milliseconds
+	clock   atomic.Pointer[clockReading]
 	cancel  context.CancelFunc
 	done    chan struct{}
 	probing *sql.DB // asks whether the database can be reached again
@@ -56,6 +56,23 @@ type awayError struct {
 	err   error
 	since time.Time
 }
+
+// clockReading is the difference of the clocks at one time.
+type clockReading struct {
+	offset time.Duration // clock of the server minus that of this machine
+	at     time.Time     // with the monotonic clock
+}
+
+// clockError is an outage that ends when the clock is correct.
+type clockError struct{ offset time.Duration }
+
+// Error implements error.
+func (e clockError) Error() string {
+	return fmt.Sprintf("the clock of this machine is %s away from the clock of the database server; correct the wrong clock (enable NTP)", e.offset.Abs().Round(time.Second))
+}
+
+// Is makes a clockError match ErrAway.
+func (clockError) Is(target error) bool { return target == ErrAway }
 
 // Error implements error.
 func (e *awayError) Error() string {
@@ -70,7 +87,7 @@ func (e *awayError) Error() string {
 // Unwrap returns the cause.
 func (e *awayError) Unwrap() error { return e.err }
 
-// Away returns why the database cannot be reached at present, or nil. It returns at once. The error
+// Away returns why the database cannot be reached or used at present, or nil. It returns at once. The error
 // wraps ErrAway.
 func (s *Store) Away() error {
 	if s.shared == nil {
@@ -78,6 +95,20 @@ func (s *Store) Away() error {
 	}
 	if e := s.shared.away.Load(); e != nil {
 		return e
+	}
+	return s.CheckClock()
+}
+
+// CheckClock returns an error while the clock of this machine differs so much from the clock of the database
+// server that no time of this process may get into the database. It needs no database: the clock was set if it
+// passed differently than the monotonic clock since they were last compared. This also seems so after a
+// suspend, until the next comparison.
+func (s *Store) CheckClock() error {
+	if s.shared == nil || s.shared.heard == nil {
+		return nil
+	}
+	if offset := s.ClockOffset(); offset.Abs() > maxClockOffset {
+		return clockError{offset}
 	}
 	return nil
 }
@@ -90,7 +121,13 @@ func (s *Store) ClockOffset() time.Duration {
 	if s.shared == nil {
 		return 0
 	}
-	return time.Duration(s.shared.clock.Load()) * time.Millisecond
+	r := s.shared.clock.Load()
+	if r == nil {
+		return 0
+	}
+	now := time.Now()
+	set := now.Round(0).Sub(r.at.Round(0)) - now.Sub(r.at)
+	return r.offset - set
 }
 
 // noteError remembers that the database is away, if err says so.
@@ -211,7 +248,7 @@ func (s *Store) onWriter(fn func(*postgres.Conn) error) error {
 	return s.conn.Raw(func(c any) error { return fn(c.(*postgres.Conn)) })
 }
 
-// maxClockOffset is the largest difference of the clocks with which Hob starts. Times in the tables
+// maxClockOffset is the largest difference of the clocks with which Hob works. Times in the tables
 // come from the clocks of the instances.
 const maxClockOffset = 2 * time.Minute
 
@@ -222,7 +259,7 @@ func (p *shared) compareClocks(ctx context.Context, skip bool) error {
 		return classifyError(err)
 	}
 	if offset.Abs() > maxClockOffset && !skip {
-		return fmt.Errorf("the clock of this machine is %s away from the clock of the database server; correct the wrong clock (enable NTP) and restart Hob", offset.Abs().Round(time.Second))
+		return fmt.Errorf("%s, and restart Hob", clockError{offset}.Error())
 	}
 	return nil
 }
@@ -235,14 +272,15 @@ func (p *shared) askClock(ctx context.Context) (offset time.Duration, err error)
 		return 0, awayIfLate(ctx, err)
 	}
 	defer func() { _ = c.Close() }()
+	start := time.Now()
 	err = c.Raw(func(k any) error {
-		start := time.Now()
+		start = time.Now()
 		ms, err := k.(*postgres.Conn).ServerTime(ctx)
 		offset = time.UnixMilli(ms).Sub(start.Add(time.Since(start) / 2))
 		return err
 	})
 	if err == nil {
-		p.clock.Store(offset.Milliseconds())
+		p.clock.Store(&clockReading{offset, start})
 	}
 	return offset, awayIfLate(ctx, err)
 }
@@ -274,7 +312,7 @@ func (s *Store) watchServer(ctx context.Context) {
 		if p.heard == nil {
 			pause = 30 * 24 * time.Hour // the time may be virtual, and years may pass
 		}
-		if p.away.Load() != nil {
+		if s.Away() != nil {
 			pause = min(pause, time.Second)
 		}
 		if retry.Sleep(ctx, pause) != nil {

@@ -259,6 +259,10 @@ func (s *Store) rollbackGroup(ctx context.Context, lost error) {
 
 // endGroup commits the transaction. After an error it is rolled back.
 func (s *Store) endGroup(ctx context.Context) error {
+	if err := s.CheckClock(); err != nil { // the closures may have read the wrong time
+		s.rollbackGroup(ctx, nil)
+		return err
+	}
 	_, err := s.conn.ExecContext(ctx, "COMMIT")
 	switch err = classifyError(err); {
 	case err == nil:

@@ -107,7 +107,7 @@ type term struct {
 	work   sync.WaitGroup // the parts that run under While
 
 	// Guarded by Member.mu.
-	deadline time.Time // until then, no other process can have taken over; by the monotonic clock
+	deadline time.Time // until then, no other process can have taken over
 	timer    *time.Timer
 	held     map[string]bool
 }
@@ -160,17 +160,22 @@ func (m *Member) Epoch() int64 {
 
 // Check returns nil if this process certainly holds its lease now, and otherwise ErrLost, or the
 // reason why it never joined. It needs no database, so call it right before something leaves the
-// process: after a suspend, it reports the loss before any timer has fired.
+// process: after a suspend, it reports the loss before any timer has fired. It also ends the membership if
+// the clock of the machine is wrong.
 func (m *Member) Check() error {
 	if !m.IsShared() {
 		return nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	switch {
+	switch now := time.Now(); {
 	case m.term == nil:
 		return cmp.Or(m.why, ErrLost)
-	case m.term.ctx.Err() != nil || !time.Now().Before(m.term.deadline):
+	case m.term.ctx.Err() != nil, !now.Before(m.term.deadline):
+		return ErrLost
+	case !now.Round(0).Before(m.term.deadline.Round(0)), // the monotonic clock and the timer stand still during a suspend
+		m.o.Store.CheckClock() != nil: // whatever waits until some time must begin again when the clock is correct
+		m.term.cancel(ErrLost)
 		return ErrLost
 	}
 	return nil

@@ -90,7 +90,11 @@ func (m *Member) joinTx(tx *store.Tx, first bool) (epoch int64, r instanceRow, e
 	if err != nil {
 		return 0, r, err
 	}
-	_, err = endLate(tx, m.o.Clock)
+	if _, err = endLate(tx, m.o.Clock); err != nil {
+		return 0, r, err
+	}
+	// the names with a slash are those of commands without a daemon; the new row has the largest epoch
+	_, err = tx.Exec(`DELETE FROM instances WHERE ended = 1 AND (name LIKE '%/%' OR seen_at < `+m.o.Clock+` - ?)`, keepEnded.Milliseconds())
 	return epoch, r, err
 }
 
@@ -215,7 +219,7 @@ func (m *Member) Run(ctx context.Context) error {
 			renew = m.followOthers(ctx) || !time.Now().Before(due)
 		}
 		tick.Stop()
-		if renew {
+		if m.Check() == nil && renew {
 			m.renewLease(context.WithoutCancel(ctx), t)
 			due = time.Now().Add(m.o.Lease / 3)
 		}
@@ -324,7 +328,7 @@ func (m *Member) joinAgain(ctx context.Context, t *term) error {
 	t.timer.Stop()
 	m.term, m.why = nil, ErrLost
 	m.mu.Unlock()
-	m.o.Log.Warn("lease lost; the work in progress was dropped and continues where the lease is", "instance", m.o.Instance, "epoch", t.epoch)
+	m.o.Log.Warn("lease lost; the work in progress was dropped and continues where the lease is", "instance", m.o.Instance, "epoch", t.epoch, "outage", m.o.Store.Away())
 	t.work.Wait() // nothing of the old term may run under the new epoch
 	for ctx.Err() == nil {
 		err := m.joinAs(ctx, false)

@@ -22,7 +22,7 @@ type Instance struct {
 	Leases              []string
 }
 
-// keepEnded is how long the list shows an instance that has ended.
+// keepEnded is how long an instance that has ended stays in the list.
 const keepEnded = 7 * 24 * time.Hour
 
 // Instances lists the members, and those that ended during the last 7 days, by name. It returns
@@ -53,9 +53,7 @@ func (m *Member) Instances(ctx context.Context) (out []Instance, err error) {
 		if held != "" {
 			x.Leases = []string{held}
 		}
-		if !x.Ended || x.Lag < keepEnded {
-			out = append(out, x)
-		}
+		out = append(out, x)
 	}
 	return out, rows.Err()
 }

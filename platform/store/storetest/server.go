@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,6 +28,7 @@ type Server struct {
 	Port     int
 	bin, dir string
 	asUser   []string // command that gives up the rights of root, which the server refuses
+	others   []string // further addresses at which the server listens
 	alive    io.Closer
 	done     *exec.Cmd
 }
@@ -123,7 +125,7 @@ func (s *Server) dataDir() string { return filepath.Join(s.dir, "data") }
 // Start starts the server and waits until it answers. The shell stops it when this process ends.
 func (s *Server) Start(ctx context.Context) error {
 	const script = `"$@" >>log 2>&1 & pid=$!; read stop; kill -${stop:-QUIT} $pid; wait $pid; [ -n "$stop" ] || rm -rf "$PWD"`
-	args := append(s.asUser, filepath.Join(s.bin, "postgres"), "-D", s.dataDir(), "-c", "listen_addresses=127.0.0.1", "-c", "port="+strconv.Itoa(s.Port),
+	args := append(s.asUser, filepath.Join(s.bin, "postgres"), "-D", s.dataDir(), "-c", "listen_addresses="+strings.Join(append([]string{"127.0.0.1"}, s.others...), ","), "-c", "port="+strconv.Itoa(s.Port),
 		"-c", "unix_socket_directories="+s.dir, "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=100", "-c", "shared_buffers=32MB", "-c", "log_min_messages=warning")
 	s.done = exec.CommandContext(context.WithoutCancel(ctx), "/bin/sh", append([]string{"-c", script, "sh"}, args...)...)
 	s.done.Env, s.done.Dir = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "HOME=" + s.dir, "TZ=UTC"}, s.dir
@@ -148,6 +150,18 @@ func (s *Server) Start(ctx context.Context) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// ListenOn makes the server listen at further addresses, to which clients of the network may connect, from the
+// next start on.
+func (s *Server) ListenOn(network string, addresses ...string) error {
+	f, err := os.OpenFile(filepath.Join(s.dataDir(), "pg_hba.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	s.others = append(s.others, addresses...)
+	_, err = fmt.Fprintf(f, "host all all %s trust\n", network)
+	return errors.Join(err, f.Close())
 }
 
 // Stop ends the server with a signal: INT disconnects the clients, QUIT also skips the clean end.
