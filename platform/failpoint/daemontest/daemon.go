@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -39,6 +40,7 @@ type Daemon struct {
 	User      string   // HOME of the daemon
 	Home      string   // HOB_HOME
 	Env       []string // additional environment
+	Wrap      []string // command that runs the program with the arguments after it; it must become the program
 	Client    *http.Client
 
 	t      testing.TB
@@ -83,12 +85,18 @@ func (d *Daemon) Configure(config string) {
 	}
 }
 
+// newCommand returns a command of the program in the home.
+func (d *Daemon) newCommand(ctx context.Context, args ...string) *exec.Cmd {
+	line := append(append(slices.Clone(d.Wrap), d.Bin), args...)
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd.Env = append(append(os.Environ(), "HOME="+d.User, "HOB_HOME="+d.Home, "TZ=UTC"), d.Env...)
+	return cmd
+}
+
 // Launch starts the daemon, with a failpoint if point is not "".
 func (d *Daemon) Launch(point string) {
 	d.t.Helper()
-	cmd := exec.CommandContext(context.WithoutCancel(d.t.Context()), d.Bin, "start", "--foreground")
-	cmd.Env = append(os.Environ(), "HOME="+d.User, "HOB_HOME="+d.Home, "TZ=UTC")
-	cmd.Env = append(cmd.Env, d.Env...)
+	cmd := d.newCommand(context.WithoutCancel(d.t.Context()), "start", "--foreground")
 	if point != "" {
 		cmd.Env = append(cmd.Env, "HOB_FAILPOINT="+point)
 	}
@@ -143,14 +151,15 @@ func (d *Daemon) LogFile() string { return d.log.Name() }
 
 // Run runs a command in the home and returns what it printed.
 func (d *Daemon) Run(args ...string) (string, error) {
-	cmd := exec.CommandContext(d.t.Context(), d.Bin, args...)
-	cmd.Env = append(append(os.Environ(), "HOME="+d.User, "HOB_HOME="+d.Home, "TZ=UTC"), d.Env...)
-	out, err := cmd.CombinedOutput()
+	out, err := d.newCommand(d.t.Context(), args...).CombinedOutput()
 	return string(out), err
 }
 
 // Exited returns a channel that is closed when the daemon has ended.
 func (d *Daemon) Exited() <-chan struct{} { return d.exited }
+
+// PID returns the number of the process.
+func (d *Daemon) PID() int { return d.cmd.Process.Pid }
 
 // Signal sends a signal to the daemon, but not to its children.
 func (d *Daemon) Signal(s syscall.Signal) {

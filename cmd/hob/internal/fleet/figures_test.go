@@ -24,13 +24,13 @@ func TestFleet_Figures(t *testing.T) {
 	fmt.Fprintf(&b, "%-26s %13s %13s %9s %9s %13s %13s\n", "", "turn", "with tool", "turns/s", "claims/s", "claim crosses", "reply crosses")
 	for size, name := range []string{"SQLite", "PostgreSQL, 1 instance", "PostgreSQL, 2 instances", "PostgreSQL, 3 instances"} {
 		t.Run(name, func(t *testing.T) {
-			m := newFleet(t, size, 1, leaseTime).measure(t.Context())
+			m := newFleet(t, fleetOptions{size: size, seed: 1}).measure(t.Context())
 			fmt.Fprintf(&b, "%-26s %13s %13s %9.1f %9.1f %13s %13s\n", name, spread(m.say), spread(m.job), m.turns, m.claims, spread(m.claimLag), spread(m.replyLag))
 		})
 	}
 	for _, lease := range []time.Duration{leaseTime, 15 * time.Second} {
 		t.Run("takeover after "+lease.String(), func(t *testing.T) {
-			f := newFleet(t, 2, 1, lease)
+			f := newFleet(t, fleetOptions{size: 2, seed: 1, lease: lease})
 			var times []time.Duration
 			for n := range 5 {
 				times = append(times, f.measureTakeover(t.Context(), n))

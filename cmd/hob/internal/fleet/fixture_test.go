@@ -6,10 +6,13 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -33,7 +36,6 @@ const leaseTime = 3 * time.Second
 // fleetFixture is a fleet with its database, its model and the receiver of its replies.
 type fleetFixture struct {
 	t         *testing.T
-	seed      uint64
 	server    *storetest.Server // nil if the only instance uses SQLite
 	receiver  *daemontest.Receiver
 	instances []*instance
@@ -51,7 +53,8 @@ type fleetFixture struct {
 type instance struct {
 	*daemontest.Daemon
 	name   string
-	proxy  *proxy // nil without PostgreSQL
+	proxy  *proxy   // to the database; nil with a network
+	net    *network // nil without network namespaces
 	pauses []suspension
 }
 
@@ -68,47 +71,87 @@ type step struct {
 // database is the name of the database of the fleet.
 const database = "fleet"
 
-// newFleet starts a server and size instances. Size 0 is one instance that uses SQLite. The secret of
-// the channel is missing on the instances noSecret.
-func newFleet(t *testing.T, size int, seed uint64, lease time.Duration, noSecret ...string) *fleetFixture {
+// fleetOptions choose a fleet. The secret of the channel is missing on the instances noSecret.
+type fleetOptions struct {
+	size     int // 0: one instance that uses SQLite
+	seed     uint64
+	lease    time.Duration // 0: leaseTime
+	networks bool          // each instance in a network namespace, if the machine permits it
+	noSecret []string
+}
+
+// newFleet starts a server and the instances.
+func newFleet(t *testing.T, o fleetOptions) *fleetFixture {
 	t.Helper()
-	f := &fleetFixture{t: t, seed: seed, rnd: rand.New(rand.NewPCG(seed, 1)), receiver: daemontest.NewReceiver(t)}
+	f := &fleetFixture{t: t, rnd: rand.New(rand.NewPCG(o.seed, 1)), receiver: daemontest.NewReceiver(t)}
+	o.lease = cmp.Or(o.lease, leaseTime)
 	bin, err := program()
 	check(t, err)
 	user := filepath.Join(t.TempDir(), "user")
 	f.documents = filepath.Join(user, "Documents")
 	check(t, os.MkdirAll(f.documents, 0o700))
-	if size > 0 {
+	var networks []*network
+	if o.size > 0 {
 		f.server = storetest.NewServer(t)
+		if o.networks {
+			if networks, err = newNetworks(t, o.size); err != nil {
+				t.Logf("no network namespaces, so proxies cut the instances off: %v", err)
+			}
+			for _, n := range networks {
+				check(t, f.server.ListenOn(n.address+"/30", n.address))
+			}
+		}
 		check(t, f.server.Exec(t.Context(), "postgres", "ALTER SYSTEM SET track_commit_timestamp = on"))
 		check(t, f.server.Stop("INT"))
 		check(t, f.server.Start(t.Context()))
 		check(t, f.server.Exec(t.Context(), "postgres", "CREATE DATABASE "+database))
 	}
-	for i := range max(1, size) {
+	for i := range max(1, o.size) {
 		x := &instance{name: string(rune('a' + i))}
 		x.Daemon = daemontest.New(t, bin, filepath.Join(t.TempDir(), x.name))
 		x.User, x.Client.Timeout = user, 3*time.Second
-		if !slices.Contains(noSecret, x.name) {
+		if !slices.Contains(o.noSecret, x.name) {
 			x.Env = []string{"FLEET_HOOK=a-secret-of-the-test"}
 		}
 		model := llmtest.NewServer(t, llmtest.Options{Keep: 1, Reply: func(r llmtest.Request) (llmtest.Answer, bool) { return f.reply(x.name, r), true }})
 		conf := fmt.Sprintf(config, model.URL, x.Addr, f.receiver.URL)
-		if size > 0 {
-			x.proxy = newProxy(t, "127.0.0.1:"+strconv.Itoa(f.server.Port))
-			url := strings.Replace(f.server.URL(database), "127.0.0.1:"+strconv.Itoa(f.server.Port), x.proxy.addr, 1)
-			conf += fmt.Sprintf("[store]\nurl = %q\ninstance = %q\nlease = %q\n", url, x.name, lease)
+		if networks != nil {
+			x.net = networks[i]
+			x.Wrap, x.Client.Transport = x.net.programPrefix(), &http.Transport{DialContext: x.net.dialInside}
+			for _, url := range []string{model.URL, f.receiver.URL} {
+				addr := strings.Split(url, "/")[2]
+				ln, err := x.net.listenInside(addr)
+				check(t, err)
+				newProxy(t, ln, addr)
+			}
+		}
+		if o.size > 0 {
+			conf += fmt.Sprintf("[store]\nurl = %q\ninstance = %q\nlease = %q\n", f.addressFor(x), x.name, o.lease)
 		}
 		x.Configure(conf)
 		f.instances = append(f.instances, x)
 		if !x.Start("") {
 			t.Fatalf("instance %s did not start", x.name)
 		}
-		if i == 0 && size > 0 {
+		if i == 0 && o.size > 0 {
 			check(t, f.server.Exec(t.Context(), database, claimLog))
 		}
 	}
 	return f
+}
+
+// addressFor returns the address of the database for an instance, which can be cut off from it.
+func (f *fleetFixture) addressFor(x *instance) string {
+	server, addr := "127.0.0.1:"+strconv.Itoa(f.server.Port), ""
+	if x.net != nil {
+		addr = x.net.address + ":" + strconv.Itoa(f.server.Port)
+	} else {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		check(f.t, err)
+		x.proxy = newProxy(f.t, ln, server)
+		addr = x.proxy.addr
+	}
+	return strings.Replace(f.server.URL(database), server, addr, 1)
 }
 
 const config = `[agent]

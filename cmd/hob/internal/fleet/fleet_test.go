@@ -36,7 +36,7 @@ var failpoints = []struct {
 }
 
 // faults are the kinds of faults. A run has each of them before it has one twice.
-var faults = []string{"kill", "suspend", "cut off", "database"}
+var faults = []string{"kill", "suspend", "cut off", "database", "clock"}
 
 // load is what was sent to the fleet.
 type load struct {
@@ -53,7 +53,7 @@ func TestFleet_AnswersEverythingOnceUnderFaults(t *testing.T) {
 	t.Logf("HOB_FLEET_SEED=%d", seed)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
 	defer cancel()
-	f := newFleet(t, 3, uint64(seed), leaseTime)
+	f := newFleet(t, fleetOptions{size: 3, seed: uint64(seed), networks: true})
 	f.setThink(150 * time.Millisecond)
 	l := &load{events: map[string]string{}, refused: map[string]int{}}
 	per := max(1, messages/sessions)
@@ -169,19 +169,38 @@ func (f *fleetFixture) injectFault(ctx context.Context, kind string) {
 		x.pauses = append(x.pauses, suspension{began, time.Now()})
 		x.Signal(syscall.SIGCONT)
 	case "cut off":
-		if f.intn(2) == 0 {
-			x.proxy.refuse()
-		} else {
-			x.proxy.hold()
-		}
-		f.awaitEnd(ctx, x)
-		x.proxy.restore()
+		f.cutOff(ctx, x)
 	case "database":
 		check(f.t, f.server.Stop("QUIT"))
 		pause(ctx, time.Duration(f.intn(1500))*time.Millisecond)
 		check(f.t, f.server.Start(ctx))
+	case "clock":
+		if !canShiftClock {
+			break
+		}
+		check(f.t, shiftClock(x.PID(), time.Duration(2*f.intn(2)-1)*time.Hour))
+		f.await(ctx, "the refusal of "+x.name+" to work with a wrong clock", func() int { return 0 }, func() bool { return x.Status() == http.StatusServiceUnavailable })
+		pause(ctx, time.Duration(f.intn(int(2*leaseTime.Milliseconds())))*time.Millisecond)
+		check(f.t, shiftClock(x.PID(), 0))
 	}
 	f.log = append(f.log, fmt.Sprintf("%s %s %s, %s", began.Format("15:04:05.000"), kind, x.name, time.Since(began).Round(time.Millisecond)))
+}
+
+// cutOff separates an instance from the database until another one has ended its membership.
+func (f *fleetFixture) cutOff(ctx context.Context, x *instance) {
+	switch {
+	case x.net != nil:
+		check(f.t, x.net.setCable(false))
+		f.awaitEnd(ctx, x)
+		check(f.t, x.net.setCable(true))
+		return
+	case f.intn(2) == 0:
+		x.proxy.refuse()
+	default:
+		x.proxy.hold()
+	}
+	f.awaitEnd(ctx, x)
+	x.proxy.restore()
 }
 
 // failpoint returns a failpoint for the next start of an instance, or "".

@@ -3,7 +3,9 @@
 package fleet
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -20,7 +23,7 @@ import (
 
 // An instance on which the secret of a channel is missing leaves the sending to one that has it.
 func TestFleet_SendsWhereTheSecretIs(t *testing.T) {
-	f := newFleet(t, 2, 1, leaseTime, "b")
+	f := newFleet(t, fleetOptions{size: 2, seed: 1, noSecret: []string{"b"}})
 	for n := 0; ; n++ {
 		event, err := f.instances[1].Send(t.Context(), "webhook:s", fmt.Sprintf("say s0-%d", n))
 		check(t, err)
@@ -31,10 +34,50 @@ func TestFleet_SendsWhereTheSecretIs(t *testing.T) {
 	}
 }
 
+// A machine that slept longer than the lease: its monotonic clock stood still, so no timer has fired. The
+// instance ends its membership by itself, joins again and answers. With a clock that is an hour wrong, it accepts
+// nothing and says why, until the clock is correct.
+func TestFleet_FollowsItsClock(t *testing.T) {
+	if !canShiftClock {
+		t.Skip("the clock of a process cannot be shifted on this system")
+	}
+	f := newFleet(t, fleetOptions{size: 1})
+	x := f.instances[0]
+	epoch := f.query(t.Context(), `SELECT epoch FROM instances WHERE name = 'a'`)[0][0].(int64)
+	check(t, shiftClock(x.PID(), 10*leaseTime))
+	f.await(t.Context(), "another membership", func() int { return 0 }, func() bool {
+		return f.query(t.Context(), `SELECT epoch FROM instances WHERE name = 'a'`)[0][0].(int64) > epoch
+	})
+	if !x.AwaitReady() {
+		t.Fatal("the daemon ended")
+	}
+	f.expectReply(x, "say s0-1")
+	check(t, shiftClock(x.PID(), -time.Hour))
+	f.await(t.Context(), "an outage", func() int { return 0 }, func() bool { return x.Status() == http.StatusServiceUnavailable })
+	_, err := x.Send(t.Context(), "webhook:s", "say s0-2")
+	if s, ok := errors.AsType[*daemontest.StatusError](err); !ok || s.Code != http.StatusServiceUnavailable ||
+		!strings.Contains(s.Text, "the clock of this machine is 1h0m0s away") || !strings.Contains(s.Text, "enable NTP") {
+		t.Errorf("a message to an instance with a wrong clock: %v, want 503 with the cause and the remedy", err)
+	}
+	check(t, shiftClock(x.PID(), 0))
+	if !x.AwaitReady() {
+		t.Fatal("the daemon ended")
+	}
+	f.expectReply(x, "say s0-2")
+}
+
+// expectReply sends a message and waits for its reply.
+func (f *fleetFixture) expectReply(x *instance, text string) {
+	f.t.Helper()
+	event, err := x.Send(f.t.Context(), "webhook:s", text)
+	check(f.t, err)
+	f.await(f.t.Context(), "the reply", f.receiver.Count, func() bool { return !f.receiver.Replied(event).IsZero() })
+}
+
 // A command that works without a daemon does not appear as an instance, and a database that is away is
 // reported with what to do.
 func TestFleet_StatusWithoutDaemon(t *testing.T) {
-	f := newFleet(t, 2, 1, leaseTime)
+	f := newFleet(t, fleetOptions{size: 2, seed: 1})
 	f.instances[1].Stop()
 	var out string
 	var err error

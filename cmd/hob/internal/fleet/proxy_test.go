@@ -19,10 +19,9 @@ type proxy struct {
 	conns   map[net.Conn]bool
 }
 
-func newProxy(t *testing.T, target string) *proxy {
+// newProxy passes the connections of ln on to the target.
+func newProxy(t *testing.T, ln net.Listener, target string) *proxy {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	check(t, err)
 	p := &proxy{addr: ln.Addr().String(), target: target, open: make(chan struct{}), conns: map[net.Conn]bool{}}
 	close(p.open)
 	p.wg.Go(func() {
