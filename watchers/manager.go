@@ -144,7 +144,7 @@ func New(opt Options) (*Manager, error) {
 		m.foreign = m.running
 		m.mu.Unlock()
 		m.wakeLoop()
-	})
+	}, "watchers", "watcher_held")
 	return m, nil
 }
 

@@ -99,12 +99,12 @@ func New(o Options) (*Registry, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	c := &Registry{o: o, members: map[string]Member{}, running: map[string]func(error){}}
-	c.due.FollowOthers(o.Bus.Lease)
+	c.due.FollowOthers(o.Bus.Lease, o.Bus.Inbox, "crew_tasks")
 	o.Bus.Lease.Follow(func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.stale = true
-	})
+	}, "crew_sessions")
 	if len(o.Members) == 0 {
 		return c, nil
 	}

@@ -105,9 +105,9 @@ func New(db *store.Store, opt Options) *Bus {
 	opt.Lease.Follow(func() {
 		inbox.SignalWork()
 		recheckAllWaiters(inbox)
-		outbox.signalAll()
-		sends.signalWork()
-	})
+	}, "inbox", "inbox_joined", "pause", "restore_hold", "approvals") // see guard: an event may wait for an approval
+	opt.Lease.Follow(outbox.signalAll, "outbox", "restore_hold")
+	opt.Lease.Follow(sends.signalWork, "scheduled_sends", "restore_hold")
 	return &Bus{
 		Inbox:     inbox,
 		Outbox:    outbox,

@@ -27,13 +27,15 @@ func (d *DueSource) InvalidateTx(tx *store.Tx, in *Inbox) {
 	})
 }
 
-// FollowOthers makes the next call to Due read the table again after another process wrote something.
-func (d *DueSource) FollowOthers(l *lease.Member) {
+// FollowOthers makes the next call to Due read the tables again after another process changed them, and wakes
+// the loop.
+func (d *DueSource) FollowOthers(l *lease.Member, in *Inbox, tables ...string) {
 	l.Follow(func() {
 		d.mu.Lock()
-		defer d.mu.Unlock()
 		d.current = false
-	})
+		d.mu.Unlock()
+		in.SignalWork()
+	}, tables...)
 }
 
 // MarkCurrent cancels the effect of InvalidateTx for changes that the work itself has already read.

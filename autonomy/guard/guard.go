@@ -204,7 +204,7 @@ func New(db *store.Store, opt Options) (*Guard, error) {
 		opt.Zone = func() *time.Location { return time.UTC }
 	}
 	g := &Guard{db: db, opt: opt}
-	opt.Lease.Follow(func() { g.notifyWaiters("") })
+	opt.Lease.Follow(func() { g.notifyWaiters("") }, "approvals")
 	return g, nil
 }
 

@@ -114,7 +114,7 @@ func New(o Options) (*Notifier, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	n := &Notifier{o: o, waiting: make(chan struct{}, 1)}
-	n.due.FollowOthers(o.Bus.Lease)
+	n.due.FollowOthers(o.Bus.Lease, o.Bus.Inbox, "notices", "quiet_mode")
 	return n, nil
 }
 

@@ -44,6 +44,7 @@ type shared struct {
 	token   string // marks the transaction of the writer's goroutine
 	set     bool   // whether its savepoint contains no change yet
 	heard   chan struct{}
+	foreign foreignChanges
 	away    atomic.Pointer[awayError]
 	clock   atomic.Pointer[clockReading]
 	cancel  context.CancelFunc
@@ -330,8 +331,43 @@ func (s *Store) watchServer(ctx context.Context) {
 	}
 }
 
-// ForeignCommits returns a channel that is signaled when another process has committed something. A signal
-// may be missing after an outage. It is nil if the database is a file, or with Options.SkipCheck.
+// foreignChanges are the tables that other processes changed.
+type foreignChanges struct {
+	mu     sync.Mutex
+	any    bool // any table may have changed
+	tables map[string]bool
+}
+
+// addTables adds tables; nil means that any table may have changed.
+func (f *foreignChanges) addTables(tables []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.any = f.any || tables == nil
+	if f.tables == nil {
+		f.tables = map[string]bool{}
+	}
+	for _, t := range tables {
+		f.tables[t] = true
+	}
+}
+
+// TakeForeignChanges returns the tables that other processes have changed since the last call, or nil if any
+// table may have changed.
+func (s *Store) TakeForeignChanges() map[string]bool {
+	f := &s.shared.foreign
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	tables := f.tables
+	if f.any {
+		tables = nil
+	}
+	f.any, f.tables = false, map[string]bool{}
+	return tables
+}
+
+// ForeignCommits returns a channel that is signaled when another process has changed something, see
+// TakeForeignChanges. A signal may be missing after an outage. It is nil if the database is a file, or with
+// Options.SkipCheck.
 func (s *Store) ForeignCommits() <-chan struct{} {
 	if s.shared == nil {
 		return nil
@@ -342,7 +378,8 @@ func (s *Store) ForeignCommits() <-chan struct{} {
 // listenCommits signals the commits of other processes until ctx ends.
 func (p *shared) listenCommits(ctx context.Context, c postgres.Config) {
 	for ctx.Err() == nil {
-		_ = postgres.Listen(ctx, c, p.writer, func() { // ignore the error: watchServer reports that the database is away
+		_ = postgres.Listen(ctx, c, p.writer, func(tables []string) { // ignore the error: watchServer reports that the database is away
+			p.foreign.addTables(tables)
 			select {
 			case p.heard <- struct{}{}:
 			default:

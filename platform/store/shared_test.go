@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"regexp"
 	"slices"
@@ -231,10 +232,16 @@ func TestShared(t *testing.T) {
 		db, other := openShared(t, url), openShared(t, url)
 		for _, x := range []*store.Store{db, other} { // each listens
 			<-x.ForeignCommits()
+			if got := x.TakeForeignChanges(); got != nil {
+				t.Errorf("changes before the first notification = %v, want nil: any table", got)
+			}
 		}
 		for k := range 3 {
 			insert(t, db, k, "x")
 			<-other.ForeignCommits()
+			if got := other.TakeForeignChanges(); !maps.Equal(got, map[string]bool{"t": true}) {
+				t.Errorf("changes = %v, want the table t", got)
+			}
 		}
 		if err := db.Write(t.Context(), func(*store.Tx) error { return errors.New("rolled back") }); err == nil {
 			t.Error("Write returned no error")

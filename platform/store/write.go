@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"hob/platform/failpoint"
+	"hob/platform/store/postgres"
 )
 
 // maxGroup is the maximum number of closures per commit.
@@ -263,7 +264,12 @@ func (s *Store) endGroup(ctx context.Context) error {
 		s.rollbackGroup(ctx, nil)
 		return err
 	}
-	_, err := s.conn.ExecContext(ctx, "COMMIT")
+	var err error
+	if s.shared == nil {
+		_, err = s.conn.ExecContext(ctx, "COMMIT")
+	} else {
+		err = s.onWriter(func(c *postgres.Conn) error { return c.CommitWrite(ctx, s.shared.writer) })
+	}
 	switch err = classifyError(err); {
 	case err == nil:
 		return nil

@@ -118,7 +118,7 @@ func New(o Options) (*Goals, error) {
 	}
 	o.Bars = o.Bars.withDefaults()
 	g := &Goals{o: o}
-	g.due.FollowOthers(o.Bus.Lease)
+	g.due.FollowOthers(o.Bus.Lease, o.Bus.Inbox, "goals")
 	return g, nil
 }
 

@@ -91,7 +91,7 @@ type Member struct {
 	wanted  map[string]bool
 	why     error // why this process is no member
 	leaving bool  // whether no further part may begin
-	follow  []func()
+	follow  []follower
 
 	// Used only by the goroutine of Run: the commits and the ended memberships of others, as last seen,
 	// and when the first of their leases ends.
@@ -301,11 +301,17 @@ func (m *Member) Ended() <-chan struct{} {
 	return m.ended
 }
 
-// Follow makes the member call f whenever other members may have committed something. Call it before
-// Run.
-func (m *Member) Follow(f func()) {
+// follower is a function of Follow.
+type follower struct {
+	call   func()
+	tables []string
+}
+
+// Follow makes the member call f soon after other members changed these tables, and now and then after they
+// changed anything. Call it before Run.
+func (m *Member) Follow(f func(), tables ...string) {
 	if m.IsShared() {
-		m.follow = append(m.follow, f)
+		m.follow = append(m.follow, follower{f, tables})
 	}
 }
 

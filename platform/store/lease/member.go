@@ -20,7 +20,8 @@ const (
 	// healEvery is how often it checks this although the database notifies it, because a notification
 	// may be lost with a connection.
 	healEvery = 2 * time.Second
-	// followGap is the shortest time between two checks after notifications.
+	// followGap is the time from a notification until the member acts on it and on those that followed. By
+	// then, the instance that received a message has usually claimed it.
 	followGap = 10 * time.Millisecond
 )
 
@@ -213,8 +214,8 @@ func (m *Member) Run(ctx context.Context) error {
 		case <-m.asked:
 			renew = true
 		case <-commits:
-			renew = m.followOthers(ctx)
 			_ = retry.Sleep(ctx, followGap) // ends with ctx
+			renew = m.followChanges(ctx)
 		case <-tick.C:
 			renew = m.followOthers(ctx) || !time.Now().Before(due)
 		}
@@ -300,16 +301,32 @@ func (m *Member) renewLease(ctx context.Context, t *term) {
 
 // takeFree takes the wanted leases that are free. held receives which of them this process has.
 func (m *Member) takeFree(tx *store.Tx, epoch int64, wanted []string, held map[string]bool) error {
-	for _, name := range wanted {
-		_, err := tx.Exec(`INSERT INTO leases (name, epoch, since) VALUES (?, ?, `+m.o.Clock+`) ON CONFLICT DO NOTHING`, name, epoch)
-		if err != nil {
-			return err
-		}
+	rows, err := tx.Query(`SELECT name, epoch FROM leases`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
 		var holder int64
-		if err := tx.QueryRow(`SELECT epoch FROM leases WHERE name = ?`, name).Scan(&holder); err != nil {
+		if err := rows.Scan(&name, &holder); err != nil {
 			return err
 		}
-		held[name] = holder == epoch
+		if slices.Contains(wanted, name) {
+			held[name] = holder == epoch
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for _, name := range wanted {
+		if _, taken := held[name]; taken {
+			continue
+		}
+		if _, err := tx.Exec(`INSERT INTO leases (name, epoch, since) VALUES (?, ?, `+m.o.Clock+`)`, name, epoch); err != nil {
+			return err
+		}
+		held[name] = true
 	}
 	return nil
 }
@@ -392,7 +409,23 @@ func (m *Member) followOthers(ctx context.Context) (moved bool) {
 	m.seen, m.seenEnded = commits, ended
 	m.o.Store.NoteForeignCommit()
 	for _, f := range m.follow {
-		f()
+		f.call()
 	}
 	return moved
+}
+
+// followChanges does what followOthers does after notifications, which name the changed tables. Most commits do
+// not concern the other instances, so it asks the database only about the members.
+func (m *Member) followChanges(ctx context.Context) (moved bool) {
+	tables := m.o.Store.TakeForeignChanges()
+	if tables == nil || tables["instances"] || tables["leases"] {
+		return m.followOthers(ctx)
+	}
+	m.o.Store.NoteForeignCommit()
+	for _, f := range m.follow {
+		if slices.ContainsFunc(f.tables, func(t string) bool { return tables[t] }) {
+			f.call()
+		}
+	}
+	return false
 }

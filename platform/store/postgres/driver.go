@@ -122,8 +122,10 @@ type Conn struct {
 	dead     bool
 	// migrating is set from BeginMigration until EndMigration.
 	migrating bool
-	kept      map[string]*prepared
-	names     int
+	// changed contains the tables that statements changed since BeginWrite.
+	changed map[string]bool
+	kept    map[string]*prepared
+	names   int
 }
 
 // maxPrepared is the largest number of prepared statements of a connection.
@@ -134,6 +136,7 @@ type prepared struct {
 	name    string
 	params  []uint32
 	formats []int16 // of the columns of the result
+	changes string  // see statement
 }
 
 // Formats of a value (https://www.postgresql.org/docs/current/protocol-overview.html).
@@ -199,7 +202,7 @@ func (c *Conn) prepareStatement(ctx context.Context, query string, args []driver
 		}
 	}
 	c.names++
-	p := &prepared{name: "s" + strconv.Itoa(c.names)}
+	p := &prepared{name: "s" + strconv.Itoa(c.names), changes: all[0].changes}
 	d, err := c.pg.Prepare(ctx, p.name, all[0].text, oids)
 	if err != nil {
 		return nil, describeStatement(err, all[0].text)
@@ -238,6 +241,7 @@ func (c *Conn) runQuery(ctx context.Context, query string, args []driver.NamedVa
 			return nil, err
 		}
 	}
+	c.noteChange(p.changes)
 	r := c.pg.ExecPrepared(limited, p.name, values, formats, p.formats).Read()
 	if r.Err != nil {
 		if pe, ok := errors.AsType[*pgconn.PgError](r.Err); ok && pe.Code == "0A000" { // the table changed after the statement was prepared
@@ -246,6 +250,12 @@ func (c *Conn) runQuery(ctx context.Context, query string, args []driver.NamedVa
 		return nil, c.classifyError(ctx, describeStatement(r.Err, query))
 	}
 	return r, nil
+}
+
+func (c *Conn) noteChange(table string) {
+	if table != "" && c.changed != nil {
+		c.changed[table] = true
+	}
 }
 
 // RunScript runs statements in the dialect of PostgreSQL.
@@ -284,6 +294,7 @@ func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	defer cancel()
 	n := int64(0)
 	for _, one := range all {
+		c.noteChange(one.changes)
 		rs, err := c.pg.Exec(limited, one.text).ReadAll()
 		if err != nil {
 			return nil, c.classifyError(ctx, describeStatement(err, one.text))

@@ -4,7 +4,10 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -24,12 +27,13 @@ const lockWriters = "SELECT pg_advisory_xact_lock(hashtext('hob'), hashtext(curr
 const notifications = "hob_commits"
 
 // BeginWrite begins a transaction that changes rows, after those of all other instances, with the
-// savepoint j in it. All that takes one round trip to the server. token marks the commit, see Committed;
-// the commit notifies the others, see Listen. BeginWrite returns the number of migrations that the
-// database has, and the number of rows that the statement fence changes, which may be empty.
+// savepoint j in it. All that takes one round trip to the server. token marks the commit, see Committed.
+// BeginWrite returns the number of migrations that the database has, and the number of rows that the statement
+// fence changes, which may be empty.
 func (c *Conn) BeginWrite(ctx context.Context, writer, token, fence string) (migrations, fenced int64, err error) {
-	begin := fmt.Sprintf("BEGIN; %s; UPDATE store_writers SET token = '%s', at = extract(epoch FROM now()) * 1000 WHERE writer = '%s'; SELECT pg_notify('%s', '%[3]s'); "+
-		"SELECT count(*) FROM migrations; ", lockWriters, token, writer, notifications)
+	begin := fmt.Sprintf("BEGIN; %s; UPDATE store_writers SET token = '%s', at = extract(epoch FROM now()) * 1000 WHERE writer = '%s'; "+
+		"SELECT count(*) FROM migrations; ", lockWriters, token, writer)
+	c.changed = map[string]bool{}
 	if fence != "" {
 		begin += fence + "; "
 	}
@@ -39,8 +43,17 @@ func (c *Conn) BeginWrite(ctx context.Context, writer, token, fence string) (mig
 	if err != nil {
 		return 0, 0, c.classifyError(ctx, err)
 	}
-	migrations, err = strconv.ParseInt(string(rs[4].Rows[0][0]), 10, 64)
+	migrations, err = strconv.ParseInt(string(rs[3].Rows[0][0]), 10, 64)
 	return migrations, rs[len(rs)-2].CommandTag.RowsAffected(), err
+}
+
+// CommitWrite ends the transaction of BeginWrite and notifies the others of the changed tables, see Listen.
+func (c *Conn) CommitWrite(ctx context.Context, writer string) error {
+	if len(c.changed) == 0 {
+		return c.RunScript(ctx, "COMMIT")
+	}
+	tables := slices.Sorted(maps.Keys(c.changed))
+	return c.RunScript(ctx, fmt.Sprintf("SELECT pg_notify('%s', '%s %s'); COMMIT", notifications, writer, strings.Join(tables, " ")))
 }
 
 // NextSavepoint keeps the changes since the savepoint j and sets it again.
@@ -57,16 +70,17 @@ func (c *Conn) Aborted() (bool, error) {
 	return c.pg.TxStatus() == 'E', nil
 }
 
-// Listen calls heard when another writer has committed something, until ctx ends or the connection is
-// lost. It also calls heard when it begins to listen, because something may have been committed before.
-func Listen(ctx context.Context, cfg Config, writer string, heard func()) error {
+// Listen calls heard with the changed tables when another writer has committed something, until ctx ends or the
+// connection is lost. It calls heard with nil when it begins to listen, because anything may have been committed
+// before.
+func Listen(ctx context.Context, cfg Config, writer string, heard func(tables []string)) error {
 	k, err := NewConnector(cfg)
 	if err != nil {
 		return err
 	}
 	k.(*connector).pc.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) {
-		if n.Payload != writer {
-			heard()
+		if w, tables, _ := strings.Cut(n.Payload, " "); w != writer {
+			heard(strings.Fields(tables))
 		}
 	}
 	dc, err := k.Connect(ctx)
@@ -78,7 +92,7 @@ func Listen(ctx context.Context, cfg Config, writer string, heard func()) error 
 	if err := c.RunScript(ctx, "LISTEN "+notifications); err != nil {
 		return err
 	}
-	heard()
+	heard(nil)
 	for {
 		limited, cancel := context.WithTimeout(ctx, cfg.Answer)
 		err := c.pg.WaitForNotification(limited)

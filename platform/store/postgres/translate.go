@@ -10,8 +10,9 @@ import (
 
 // statement is a statement in the dialect of PostgreSQL.
 type statement struct {
-	text   string
-	params int // number of parameters
+	text    string
+	params  int    // number of parameters
+	changes string // table whose rows it changes, or ""
 }
 
 // translateScript returns the statements of a script in the dialect of PostgreSQL. A statement that has no
@@ -82,7 +83,25 @@ func translateStatement(ts tokens) ([]statement, error) {
 		return nil, nil
 	}
 	s, err := translateQuery(ts)
+	s.changes = ts.changedTable()
 	return []statement{s}, err
+}
+
+// changedTable returns the table of an INSERT, UPDATE or DELETE, which may follow a WITH clause.
+func (ts tokens) changedTable() string {
+	depth := 0
+	for i, t := range ts {
+		switch {
+		case t.text == "(":
+			depth++
+		case t.text == ")":
+			depth--
+		case depth > 0:
+		case t.isWord("INTO"), t.isWord("UPDATE"), ts.matchWords(i-1, "DELETE", "FROM"):
+			return strings.Trim(ts.tokenAt(i+1).text, `"`)
+		}
+	}
+	return ""
 }
 
 // functionNames lists the functions whose names PostgreSQL uses otherwise.

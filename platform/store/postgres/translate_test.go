@@ -50,6 +50,23 @@ func TestTranslate_RefusesWhatItCannotExpress(t *testing.T) {
 	}
 }
 
+func TestTranslate_NamesChangedTable(t *testing.T) {
+	for in, want := range map[string]string{
+		`INSERT OR IGNORE INTO t (a) SELECT a FROM u`:                           "t",
+		`INSERT INTO t (a) VALUES (1) ON CONFLICT (a) DO UPDATE SET a = 2`:      "t",
+		`UPDATE t SET a = (SELECT a FROM u) RETURNING a`:                        "t",
+		`DELETE FROM "t" WHERE a IN (SELECT a FROM u)`:                          "t",
+		`WITH x AS (SELECT a FROM u) INSERT INTO t (a) SELECT a FROM x`:         "t",
+		`SELECT replace(a, 'into', 'update') FROM t WHERE EXISTS (SELECT 1)`:    "",
+		`CREATE TRIGGER r AFTER DELETE ON t BEGIN DELETE FROM u; SELECT 1; END`: "",
+	} {
+		got, err := translateScript(in)
+		if err != nil || got[0].changes != want {
+			t.Errorf("translateScript(%q) = %+v, %v, want the changed table %q", in, got, err, want)
+		}
+	}
+}
+
 func FuzzTranslate(f *testing.F) {
 	f.Add(`INSERT OR REPLACE INTO t (a) SELECT CAST(x AS TEXT) FROM (SELECT ? COLLATE NOCASE) CROSS JOIN y ON 1 LIMIT ?`)
 	f.Add(`CREATE TABLE t (a INTEGER PRIMARY KEY AUTOINCREMENT); CREATE TRIGGER x AFTER DELETE ON t WHEN 1 BEGIN SELECT RAISE(ABORT, 'x'); END; DROP TABLE t`)
