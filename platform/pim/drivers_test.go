@@ -25,7 +25,7 @@ func TestOutgoingMail_Check(t *testing.T) {
 		"a line in a name":    {OutgoingMail{Cc: []Person{{Name: "A\nB", Address: ada.Address}}}, false},
 		"a line in an answer": {OutgoingMail{To: []Person{ada}, Answers: "x>\r\nBcc: <y"}, false},
 		"a path":              {OutgoingMail{To: []Person{ada}, Files: []Attachment{{Name: "../x"}}}, false},
-		"too many":            {OutgoingMail{To: make([]Person, 0), Bcc: many(MaxRecipients + 1)}, false},
+		"too many":            {OutgoingMail{To: make([]Person, 0), Bcc: makePeople(MaxRecipients + 1)}, false},
 		"too long":            {OutgoingMail{To: []Person{ada}, Text: strings.Repeat("x", MaxLetter+1)}, false},
 	} {
 		if err := tc.l.Check(); (err == nil) != tc.good || err != nil && !errors.Is(err, ErrInvalid) {
@@ -34,7 +34,7 @@ func TestOutgoingMail_Check(t *testing.T) {
 	}
 }
 
-func many(n int) (out []Person) {
+func makePeople(n int) (out []Person) {
 	for range n {
 		out = append(out, Person{Address: "a@example.org"})
 	}

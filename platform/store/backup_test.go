@@ -15,8 +15,8 @@ import (
 )
 
 func TestBackups(t *testing.T) {
-	path := temp(t)
-	db := open(t, path)
+	path := tempPath(t)
+	db := openStore(t, path)
 	stop, wrote := make(chan struct{}), make(chan struct{}, 1)
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -44,7 +44,7 @@ func TestBackups(t *testing.T) {
 	var paths []string
 	for range 8 {
 		p, err := db.BackupNow(t.Context())
-		fatal(t, err)
+		failOnError(t, err)
 		paths = append(paths, p)
 	}
 	close(stop)
@@ -57,7 +57,7 @@ func TestBackups(t *testing.T) {
 		if b, err := os.ReadFile(p); err != nil || len(b) == 0 {
 			t.Fatal(err)
 		}
-		n := count(t, open(t, p))
+		n := countRows(t, openStore(t, p))
 		if n%2 != 0 || n < max(2, last) {
 			t.Errorf("%s has %d rows, the one before %d", p, n, last)
 		}
@@ -73,15 +73,15 @@ func TestBackups(t *testing.T) {
 		}
 	}
 	to := filepath.Join(t.TempDir(), "new folder", "copy.db")
-	fatal(t, db.Backup(t.Context(), to))
-	if n := count(t, open(t, to)); n < last {
+	failOnError(t, db.Backup(t.Context(), to))
+	if n := countRows(t, openStore(t, to)); n < last {
 		t.Errorf("%d rows in the copy", n)
 	}
 }
 
 func listPaths(t *testing.T, dir string) []string {
 	var out []string
-	for _, n := range list(t, dir) {
+	for _, n := range listFiles(t, dir) {
 		out = append(out, filepath.Join(dir, n))
 	}
 	return out

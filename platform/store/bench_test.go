@@ -14,7 +14,7 @@ import (
 func BenchmarkWrite(b *testing.B) {
 	for _, writers := range []int{1, 8} {
 		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
-			db := open(b, temp(b))
+			db := openStore(b, tempPath(b))
 			var k, left atomic.Int64
 			left.Store(int64(b.N))
 			b.ResetTimer()
@@ -39,7 +39,7 @@ func BenchmarkWrite(b *testing.B) {
 
 // BenchmarkQuery measures a repeated query.
 func BenchmarkQuery(b *testing.B) {
-	db := open(b, temp(b))
+	db := openStore(b, tempPath(b))
 	for _, query := range []string{`SELECT k FROM t WHERE k > ?`, `SELECT k FROM t WHERE k > 0 ORDER BY k LIMIT ?`} {
 		b.Run(query, func(b *testing.B) {
 			for b.Loop() {

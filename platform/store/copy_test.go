@@ -22,7 +22,7 @@ CREATE TRIGGER q_log AFTER INSERT ON q BEGIN INSERT INTO log (a) VALUES ('q ' ||
 // fillTables writes rows that are hard to copy.
 func fillTables(t *testing.T, db *store.Store) {
 	t.Helper()
-	fatal(t, db.Write(t.Context(), func(tx *store.Tx) error {
+	failOnError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 		for i := range 250 {
 			if _, err := tx.Exec(`INSERT INTO q (v, b) VALUES (?, ?)`, float64(i)/4, []byte{0, byte(i), 0xff}); err != nil {
 				return err
@@ -38,13 +38,13 @@ func fillTables(t *testing.T, db *store.Store) {
 
 func TestCopy(t *testing.T) {
 	server := storetest.NewServer(t)
-	tables := sets(copiedTables)
+	tables := testSets(copiedTables)
 	dir := t.TempDir()
 	here := store.Location{Path: filepath.Join(dir, "hob.db")}
-	db := open(t, here.Path, tables...)
+	db := openStore(t, here.Path, tables...)
 	fillTables(t, db)
-	fatal(t, db.Close())
-	fatal(t, server.Exec(t.Context(), "postgres", "CREATE DATABASE target"))
+	failOnError(t, db.Close())
+	failOnError(t, server.Exec(t.Context(), "postgres", "CREATE DATABASE target"))
 	there := store.Location{Path: filepath.Join(dir, "none.db"), URL: server.URL("target")}
 
 	broken, cancel := context.WithCancel(t.Context())
@@ -60,7 +60,7 @@ func TestCopy(t *testing.T) {
 		t.Errorf("Open of a half copy = %v, want ErrHalfCopy", err)
 	}
 	want, err := store.Copy(t.Context(), here, there, tables, nil)
-	fatal(t, err)
+	failOnError(t, err)
 	counts := map[string]int64{}
 	for _, x := range want {
 		counts[x.Table] = x.Rows
@@ -77,16 +77,16 @@ func TestCopy(t *testing.T) {
 
 	back := store.Location{Path: filepath.Join(dir, "back.db")}
 	got, err := store.Copy(t.Context(), there, back, tables, nil)
-	fatal(t, err)
+	failOnError(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("digests differ after the way back: %s", diff)
 	}
-	for name, s := range map[string]*store.Store{"PostgreSQL": openShared(t, there.URL, tables...), "SQLite": open(t, back.Path, tables...)} {
+	for name, s := range map[string]*store.Store{"PostgreSQL": openShared(t, there.URL, tables...), "SQLite": openStore(t, back.Path, tables...)} {
 		var n, logged int
-		fatal(t, s.Write(t.Context(), func(tx *store.Tx) error {
+		failOnError(t, s.Write(t.Context(), func(tx *store.Tx) error {
 			return tx.QueryRow(`INSERT INTO q (v) VALUES (1) RETURNING n`).Scan(&n)
 		}))
-		fatal(t, s.Read().QueryRowContext(t.Context(), `SELECT count(*) FROM log`).Scan(&logged))
+		failOnError(t, s.Read().QueryRowContext(t.Context(), `SELECT count(*) FROM log`).Scan(&logged))
 		if n != 251 || logged != 252 {
 			t.Errorf("%s: the next row has the number %d and the trigger made %d rows, want 251 and 252", name, n, logged)
 		}

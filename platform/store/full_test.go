@@ -12,10 +12,10 @@ import (
 	"hob/platform/store"
 )
 
-// fill limits the file to its current size, like a full disk.
-func fill(t *testing.T, db *store.Store, full bool) {
+// setFull limits the file to its current size, like a full disk.
+func setFull(t *testing.T, db *store.Store, full bool) {
 	t.Helper()
-	fatal(t, db.Write(t.Context(), func(tx *store.Tx) error {
+	failOnError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 		pages := 1 << 30
 		if full {
 			if err := tx.QueryRow(`PRAGMA page_count`).Scan(&pages); err != nil {
@@ -65,12 +65,12 @@ func TestWrite_FullDisk(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			db := open(t, temp(t))
+			db := openStore(t, tempPath(t))
 			for k := range 3 {
-				insert(t, db, k, "before")
+				insertRow(t, db, k, "before")
 			}
-			fill(t, db, true)
-			release := block(t, db)
+			setFull(t, db, true)
+			release := blockWriter(t, db)
 			errs := make([]error, 6)
 			var wg sync.WaitGroup
 			for i := range errs {
@@ -97,12 +97,12 @@ func TestWrite_FullDisk(t *testing.T) {
 			if errs[3] == nil {
 				t.Error("a write without free space succeeded")
 			}
-			if diff := cmp.Diff(want, rows(t, db.Reader(t.Context()))); diff != "" {
+			if diff := cmp.Diff(want, listRows(t, db.Reader(t.Context()))); diff != "" {
 				t.Errorf("acknowledged and stored rows differ: %s", diff)
 			}
-			fill(t, db, false)
-			insert(t, db, 200, big)
-			fatal(t, db.Check(t.Context()))
+			setFull(t, db, false)
+			insertRow(t, db, 200, big)
+			failOnError(t, db.Check(t.Context()))
 		})
 	}
 }

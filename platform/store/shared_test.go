@@ -29,16 +29,16 @@ const lease = 2 * time.Second
 func openShared(t testing.TB, url string, s ...store.MigrationSet) *store.Store {
 	t.Helper()
 	if s == nil {
-		s = sets()
+		s = testSets()
 	}
-	db, err := store.Open(t.Context(), temp(t), s, store.Options{URL: url, Instance: "one", Lease: lease})
-	fatal(t, err)
-	t.Cleanup(func() { fatal(t, db.Close()) })
+	db, err := store.Open(t.Context(), tempPath(t), s, store.Options{URL: url, Instance: "one", Lease: lease})
+	failOnError(t, err)
+	t.Cleanup(func() { failOnError(t, db.Close()) })
 	return db
 }
 
-// await waits until the condition holds.
-func await(t testing.TB, what string, holds func() bool) {
+// waitUntil waits until the condition holds.
+func waitUntil(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -64,7 +64,7 @@ type gate struct {
 func newGate(t testing.TB, target int) *gate {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	fatal(t, err)
+	failOnError(t, err)
 	g := &gate{addr: l.Addr().String()}
 	var wg sync.WaitGroup
 	var conns []net.Conn
@@ -91,15 +91,15 @@ func newGate(t testing.TB, target int) *gate {
 			g.mu.Lock()
 			conns = append(conns, c, s)
 			g.mu.Unlock()
-			wg.Go(func() { g.forward(s, c, false) })
-			wg.Go(func() { g.forward(c, s, true) })
+			wg.Go(func() { g.forwardBytes(s, c, false) })
+			wg.Go(func() { g.forwardBytes(c, s, true) })
 		}
 	})
 	return g
 }
 
-// forward copies bytes. Answers are lost while the gate is a hole.
-func (g *gate) forward(to, from net.Conn, answers bool) {
+// forwardBytes copies bytes. Answers are lost while the gate is a hole.
+func (g *gate) forwardBytes(to, from net.Conn, answers bool) {
 	defer func() { _, _ = to.Close(), from.Close() }()
 	b := make([]byte, 32<<10)
 	for {
@@ -124,7 +124,7 @@ func (g *gate) forward(to, from net.Conn, answers bool) {
 	}
 }
 
-func (g *gate) set(change func()) {
+func (g *gate) setState(change func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	change()
@@ -137,16 +137,16 @@ func TestShared(t *testing.T) {
 		t.Helper()
 		n++
 		name := fmt.Sprintf("db%d", n)
-		fatal(t, server.Exec(t.Context(), "postgres", "CREATE DATABASE "+name))
+		failOnError(t, server.Exec(t.Context(), "postgres", "CREATE DATABASE "+name))
 		return server.URL(name)
 	}
 
 	t.Run("keeps rows of several instances", func(t *testing.T) {
 		url := create(t)
 		a, b := openShared(t, url), openShared(t, url)
-		insert(t, a, 1, "a \u2713")
-		insert(t, b, 2, "b")
-		if diff := cmp.Diff([]string{"1=a \u2713", "2=b"}, rows(t, a.Reader(t.Context()))); diff != "" {
+		insertRow(t, a, 1, "a \u2713")
+		insertRow(t, b, 2, "b")
+		if diff := cmp.Diff([]string{"1=a \u2713", "2=b"}, listRows(t, a.Reader(t.Context()))); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -154,7 +154,7 @@ func TestShared(t *testing.T) {
 	t.Run("serializes reads and writes of a transaction", func(t *testing.T) {
 		url := create(t)
 		dbs := []*store.Store{openShared(t, url), openShared(t, url)}
-		insert(t, dbs[0], 1, "0")
+		insertRow(t, dbs[0], 1, "0")
 		var wg sync.WaitGroup
 		for _, db := range dbs {
 			for range 2 {
@@ -175,13 +175,13 @@ func TestShared(t *testing.T) {
 			}
 		}
 		wg.Wait()
-		if got := rows(t, dbs[0].Reader(t.Context())); !slices.Equal(got, []string{"1=80"}) {
+		if got := listRows(t, dbs[0].Reader(t.Context())); !slices.Equal(got, []string{"1=80"}) {
 			t.Errorf("rows = %v, want 1=80", got)
 		}
 	})
 
 	t.Run("numbers rows in the order of their commits", func(t *testing.T) {
-		db := openShared(t, create(t), sets(`CREATE TABLE q (n INTEGER PRIMARY KEY AUTOINCREMENT, v TEXT)`)...)
+		db := openShared(t, create(t), testSets(`CREATE TABLE q (n INTEGER PRIMARY KEY AUTOINCREMENT, v TEXT)`)...)
 		boom := errors.New("boom")
 		for i, want := range []error{nil, boom, nil} {
 			if err := db.Write(t.Context(), func(tx *store.Tx) error {
@@ -194,7 +194,7 @@ func TestShared(t *testing.T) {
 			}
 		}
 		var n, last int
-		fatal(t, db.Read().QueryRowContext(t.Context(), `SELECT max(n), (SELECT seq FROM sqlite_sequence WHERE name = 'q') FROM q`).Scan(&n, &last))
+		failOnError(t, db.Read().QueryRowContext(t.Context(), `SELECT max(n), (SELECT seq FROM sqlite_sequence WHERE name = 'q') FROM q`).Scan(&n, &last))
 		if n != 2 || last != 2 {
 			t.Errorf("last row %d, sequence %d, want 2", n, last)
 		}
@@ -202,7 +202,7 @@ func TestShared(t *testing.T) {
 
 	t.Run("a failed closure loses only its own changes", func(t *testing.T) {
 		db := openShared(t, create(t))
-		release := block(t, db)
+		release := blockWriter(t, db)
 		errs := make(chan error, 3)
 		for k := range 3 {
 			go func() {
@@ -222,7 +222,7 @@ func TestShared(t *testing.T) {
 				failed++
 			}
 		}
-		if got := rows(t, db.Reader(t.Context())); failed != 1 || !slices.Equal(got, []string{"0=x", "2=x"}) {
+		if got := listRows(t, db.Reader(t.Context())); failed != 1 || !slices.Equal(got, []string{"0=x", "2=x"}) {
 			t.Errorf("%d failed, rows %v, want one failure and the rows 0 and 2", failed, got)
 		}
 	})
@@ -237,7 +237,7 @@ func TestShared(t *testing.T) {
 			}
 		}
 		for k := range 3 {
-			insert(t, db, k, "x")
+			insertRow(t, db, k, "x")
 			<-other.ForeignCommits()
 			if got := other.TakeForeignChanges(); !maps.Equal(got, map[string]bool{"t": true}) {
 				t.Errorf("changes = %v, want the table t", got)
@@ -246,7 +246,7 @@ func TestShared(t *testing.T) {
 		if err := db.Write(t.Context(), func(*store.Tx) error { return errors.New("rolled back") }); err == nil {
 			t.Error("Write returned no error")
 		}
-		insert(t, other, 9, "y")
+		insertRow(t, other, 9, "y")
 		<-db.ForeignCommits() // the first signal since db listens: db does not hear its own commits
 		select {
 		case <-other.ForeignCommits():
@@ -259,7 +259,7 @@ func TestShared(t *testing.T) {
 		url := create(t)
 		g := newGate(t, server.Port)
 		db := openShared(t, strings.Replace(url, fmt.Sprintf("127.0.0.1:%d", server.Port), g.addr, 1))
-		g.set(func() { g.armed = true })
+		g.setState(func() { g.armed = true })
 		done := make(chan error, 1)
 		go func() {
 			done <- db.Write(context.Background(), func(tx *store.Tx) error {
@@ -267,14 +267,14 @@ func TestShared(t *testing.T) {
 				return err
 			})
 		}()
-		await(t, "the database is away", func() bool { return db.Away() != nil })
-		g.set(func() { g.armed, g.hole = false, false })
+		waitUntil(t, "the database is away", func() bool { return db.Away() != nil })
+		g.setState(func() { g.armed, g.hole = false, false })
 		if err := <-done; err != nil {
 			t.Errorf("write = %v, although it was saved", err)
 		}
-		await(t, "the database is back", func() bool { return db.Away() == nil })
-		insert(t, db, 2, "y")
-		if got := rows(t, db.Reader(t.Context())); !slices.Equal(got, []string{"1=x", "2=y"}) {
+		waitUntil(t, "the database is back", func() bool { return db.Away() == nil })
+		insertRow(t, db, 2, "y")
+		if got := listRows(t, db.Reader(t.Context())); !slices.Equal(got, []string{"1=x", "2=y"}) {
 			t.Errorf("rows = %v", got)
 		}
 	})
@@ -283,7 +283,7 @@ func TestShared(t *testing.T) {
 		url := create(t)
 		g := newGate(t, server.Port)
 		db := openShared(t, strings.Replace(url, fmt.Sprintf("127.0.0.1:%d", server.Port), g.addr, 1))
-		g.set(func() { g.armed = true })
+		g.setState(func() { g.armed = true })
 		err := db.Write(t.Context(), func(tx *store.Tx) error {
 			_, err := tx.Exec(`INSERT INTO t VALUES (1, 'x')`)
 			return err
@@ -291,16 +291,16 @@ func TestShared(t *testing.T) {
 		if !errors.Is(err, store.ErrUnknown) || !strings.Contains(err.Error(), "check before you repeat") {
 			t.Errorf("write = %v, want ErrUnknown with the remedy", err)
 		}
-		g.set(func() { g.armed, g.hole = false, false })
-		await(t, "the database is back", func() bool { return db.Away() == nil })
-		insert(t, db, 2, "y")
+		g.setState(func() { g.armed, g.hole = false, false })
+		waitUntil(t, "the database is back", func() bool { return db.Away() == nil })
+		insertRow(t, db, 2, "y")
 	})
 
 	t.Run("reports a full disk of the server and goes on when there is space", func(t *testing.T) {
 		url := create(t)
 		db := openShared(t, url)
 		name := url[strings.LastIndex(url, "/")+1 : strings.Index(url, "?")]
-		fatal(t, server.Exec(t.Context(), name, `CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		failOnError(t, server.Exec(t.Context(), name, `CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 			RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$;
 			CREATE TRIGGER full_disk BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION fill()`))
 		err := db.Write(t.Context(), func(tx *store.Tx) error {
@@ -310,9 +310,9 @@ func TestShared(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "disk of the database server is full") || !strings.Contains(err.Error(), "; free space on it") {
 			t.Errorf("write = %v, want the cause and the remedy", err)
 		}
-		fatal(t, server.Exec(t.Context(), name, `DROP TRIGGER full_disk ON t`))
-		insert(t, db, 2, "y")
-		if got := rows(t, db.Reader(t.Context())); !slices.Equal(got, []string{"2=y"}) {
+		failOnError(t, server.Exec(t.Context(), name, `DROP TRIGGER full_disk ON t`))
+		insertRow(t, db, 2, "y")
+		if got := listRows(t, db.Reader(t.Context())); !slices.Equal(got, []string{"2=y"}) {
 			t.Errorf("rows = %v", got)
 		}
 	})
@@ -335,22 +335,22 @@ func TestShared(t *testing.T) {
 			})
 		}()
 		<-entered
-		insert(t, other, 1, "in time") // waits until the server gives up the other transaction
+		insertRow(t, other, 1, "in time") // waits until the server gives up the other transaction
 		close(leave)
 		if err := <-done; !errors.Is(err, store.ErrAway) {
 			t.Errorf("late commit: %v, want ErrAway", err)
 		}
-		insert(t, cut, 2, "again")
-		if got := rows(t, other.Reader(t.Context())); !slices.Equal(got, []string{"1=in time", "2=again"}) {
+		insertRow(t, cut, 2, "again")
+		if got := listRows(t, other.Reader(t.Context())); !slices.Equal(got, []string{"1=in time", "2=again"}) {
 			t.Errorf("rows = %v", got)
 		}
 	})
 
 	t.Run("goes on after the server was away", func(t *testing.T) {
 		db := openShared(t, create(t))
-		insert(t, db, 1, "x")
-		fatal(t, server.Stop("QUIT"))
-		await(t, "the database is away", func() bool { return db.Away() != nil })
+		insertRow(t, db, 1, "x")
+		failOnError(t, server.Stop("QUIT"))
+		waitUntil(t, "the database is away", func() bool { return db.Away() != nil })
 		if err := db.Write(t.Context(), func(*store.Tx) error { return nil }); !errors.Is(err, store.ErrAway) {
 			t.Errorf("write = %v, want ErrAway", err)
 		}
@@ -358,10 +358,10 @@ func TestShared(t *testing.T) {
 		if err := db.Reader(t.Context()).QueryRow(`SELECT k FROM t`).Scan(&k); !errors.Is(err, store.ErrAway) {
 			t.Errorf("read = %v, want ErrAway", err)
 		}
-		fatal(t, server.Start(t.Context()))
-		await(t, "the database is back", func() bool { return db.Away() == nil })
-		insert(t, db, 2, "y")
-		if got := rows(t, db.Reader(t.Context())); !slices.Equal(got, []string{"1=x", "2=y"}) {
+		failOnError(t, server.Start(t.Context()))
+		waitUntil(t, "the database is back", func() bool { return db.Away() == nil })
+		insertRow(t, db, 2, "y")
+		if got := listRows(t, db.Reader(t.Context())); !slices.Equal(got, []string{"1=x", "2=y"}) {
 			t.Errorf("rows = %v", got)
 		}
 	})
@@ -369,15 +369,15 @@ func TestShared(t *testing.T) {
 	t.Run("refuses bad settings with a remedy", func(t *testing.T) {
 		url := create(t)
 		openShared(t, url)
-		fatal(t, server.Exec(t.Context(), "postgres", `CREATE ROLE guest LOGIN`))
-		fatal(t, server.Exec(t.Context(), "postgres", `CREATE DATABASE locked`))
-		fatal(t, server.Exec(t.Context(), "postgres", `CREATE DATABASE old ENCODING 'LATIN1' TEMPLATE template0`))
+		failOnError(t, server.Exec(t.Context(), "postgres", `CREATE ROLE guest LOGIN`))
+		failOnError(t, server.Exec(t.Context(), "postgres", `CREATE DATABASE locked`))
+		failOnError(t, server.Exec(t.Context(), "postgres", `CREATE DATABASE old ENCODING 'LATIN1' TEMPLATE template0`))
 		guest := strings.Replace(server.URL("locked"), "boss@", "guest@", 1)
-		newer := append(sets(), store.MigrationSet{Owner: "later", Steps: []string{`CREATE TABLE later (a TEXT)`}})
+		newer := append(testSets(), store.MigrationSet{Owner: "later", Steps: []string{`CREATE TABLE later (a TEXT)`}})
 		old := newGate(t, server.Port)
 		old.old = true
 		skewed := create(t)
-		fatal(t, server.Exec(t.Context(), skewed[strings.LastIndex(skewed, "/")+1:strings.Index(skewed, "?")], `CREATE FUNCTION clock_timestamp() RETURNS timestamptz
+		failOnError(t, server.Exec(t.Context(), skewed[strings.LastIndex(skewed, "/")+1:strings.Index(skewed, "?")], `CREATE FUNCTION clock_timestamp() RETURNS timestamptz
 			LANGUAGE sql AS $$ SELECT pg_catalog.clock_timestamp() + interval '1 hour' $$;
 			DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = public, pg_catalog', current_database()); END $$`))
 		updated := create(t)
@@ -395,12 +395,12 @@ func TestShared(t *testing.T) {
 			{"another time", skewed, "clock of this machine is 1h0m0s away.*NTP"},
 		} {
 			t.Run(tc.name, func(t *testing.T) {
-				db, err := store.Open(t.Context(), temp(t), sets(), store.Options{URL: tc.url, Lease: lease})
+				db, err := store.Open(t.Context(), tempPath(t), testSets(), store.Options{URL: tc.url, Lease: lease})
 				if err == nil || !regexp.MustCompile(tc.want).MatchString(err.Error()) {
 					t.Errorf("Open = %v, want an error that matches %q", err, tc.want)
 				}
 				if err == nil {
-					fatal(t, db.Close())
+					failOnError(t, db.Close())
 				}
 			})
 		}
@@ -427,8 +427,8 @@ func TestShared(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				url := create(t)
-				db := openShared(t, url, sets(`CREATE INDEX t_v ON t (v)`, `CREATE TRIGGER t_fixed BEFORE DELETE ON t BEGIN SELECT RAISE(ABORT, 'fixed'); END`)...)
-				fatal(t, server.Exec(t.Context(), url[strings.LastIndex(url, "/")+1:strings.Index(url, "?")], tc.sql))
+				db := openShared(t, url, testSets(`CREATE INDEX t_v ON t (v)`, `CREATE TRIGGER t_fixed BEFORE DELETE ON t BEGIN SELECT RAISE(ABORT, 'fixed'); END`)...)
+				failOnError(t, server.Exec(t.Context(), url[strings.LastIndex(url, "/")+1:strings.Index(url, "?")], tc.sql))
 				err := db.Check(t.Context())
 				if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 					t.Errorf("Check = %v, want an error with %q", err, tc.want)
@@ -438,7 +438,7 @@ func TestShared(t *testing.T) {
 	})
 
 	t.Run("refuses a key that is too long for an index", func(t *testing.T) {
-		db := openShared(t, create(t), sets(`CREATE INDEX t_v ON t (v)`)...)
+		db := openShared(t, create(t), testSets(`CREATE INDEX t_v ON t (v)`)...)
 		long := make([]byte, 8000)
 		_, _ = rand.Read(long)
 		err := db.Write(t.Context(), func(tx *store.Tx) error {
@@ -453,7 +453,7 @@ func TestShared(t *testing.T) {
 	t.Run("stops writing when another instance has updated the tables", func(t *testing.T) {
 		url := create(t)
 		old := openShared(t, url)
-		openShared(t, url, append(sets(), store.MigrationSet{Owner: "later", Steps: []string{`CREATE TABLE later (a TEXT)`}})...)
+		openShared(t, url, append(testSets(), store.MigrationSet{Owner: "later", Steps: []string{`CREATE TABLE later (a TEXT)`}})...)
 		if err := old.Write(t.Context(), func(*store.Tx) error { return nil }); !errors.Is(err, store.ErrNewerSchema) {
 			t.Errorf("write = %v, want ErrNewerSchema", err)
 		}
@@ -461,11 +461,11 @@ func TestShared(t *testing.T) {
 
 	t.Run("a failed migration changes nothing", func(t *testing.T) {
 		url := create(t)
-		if _, err := store.Open(t.Context(), temp(t), sets(`CREATE TABLE u (a TEXT); CREATE nonsense`), store.Options{URL: url}); err == nil {
+		if _, err := store.Open(t.Context(), tempPath(t), testSets(`CREATE TABLE u (a TEXT); CREATE nonsense`), store.Options{URL: url}); err == nil {
 			t.Fatal("Open accepted a broken migration")
 		}
 		db := openShared(t, url)
-		if count(t, db) != 0 {
+		if countRows(t, db) != 0 {
 			t.Error("the first tables were left behind")
 		}
 	})

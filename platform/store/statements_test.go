@@ -14,12 +14,12 @@ import (
 // TestStatement_InUse runs a statement again while rows of the same text are being read in the same
 // transaction.
 func TestStatement_InUse(t *testing.T) {
-	db := open(t, temp(t))
+	db := openStore(t, tempPath(t))
 	for k := range 3 {
-		insert(t, db, k, "x")
+		insertRow(t, db, k, "x")
 	}
 	const query = `SELECT k FROM t WHERE k >= ? ORDER BY k`
-	fatal(t, db.Write(t.Context(), func(tx *store.Tx) error {
+	failOnError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 		for range 2 { // the second time, the text is cached
 			outer, err := tx.Query(query, 0)
 			if err != nil {
@@ -52,9 +52,9 @@ func TestStatement_InUse(t *testing.T) {
 
 // A cached statement works with different limits, in any notation.
 func TestLimits(t *testing.T) {
-	db := open(t, temp(t))
+	db := openStore(t, tempPath(t))
 	for k := range 5 {
-		insert(t, db, k, "x")
+		insertRow(t, db, k, "x")
 	}
 	for query, args := range map[string]func(limit int) []any{
 		`SELECT k FROM t WHERE k >= ? ORDER BY k LIMIT ?`:                               func(n int) []any { return []any{0, n} },
@@ -64,12 +64,12 @@ func TestLimits(t *testing.T) {
 	} {
 		for limit, want := range map[int]int{0: 0, 2: 2, 4: 4, 9: 5, -1: 5} {
 			rows, err := db.Reader(t.Context()).Query(query, args(limit)...)
-			fatal(t, err)
+			failOnError(t, err)
 			n := 0
 			for rows.Next() {
 				n++
 			}
-			fatal(t, errors.Join(rows.Err(), rows.Close())) //nolint:sqlclosecheck // rows are closed immediately, because the loop runs many queries
+			failOnError(t, errors.Join(rows.Err(), rows.Close())) //nolint:sqlclosecheck // rows are closed immediately, because the loop runs many queries
 			if n != want {
 				t.Errorf("%s: %d rows with a limit of %d, want %d", query, n, limit, want)
 			}
@@ -80,8 +80,8 @@ func TestLimits(t *testing.T) {
 // A statement behaves as if newly compiled after an error, after a change of its table, and if too
 // many are cached.
 func TestStatement_ReusedAfterErrorsAndChanges(t *testing.T) {
-	db := open(t, temp(t))
-	insert(t, db, 1, "one")
+	db := openStore(t, tempPath(t))
+	insertRow(t, db, 1, "one")
 	for range 3 {
 		err := db.Write(t.Context(), func(tx *store.Tx) error {
 			_, err := tx.Exec(`INSERT INTO t (k, v) VALUES (?, ?)`, 1, "again")
@@ -91,29 +91,29 @@ func TestStatement_ReusedAfterErrorsAndChanges(t *testing.T) {
 			t.Fatal("the same key was inserted twice")
 		}
 	}
-	insert(t, db, 2, "two")
+	insertRow(t, db, 2, "two")
 	all := func() (cols, n int) {
 		r, err := db.Read().QueryContext(t.Context(), `SELECT * FROM t`)
-		fatal(t, err)
+		failOnError(t, err)
 		defer r.Close()
 		names, err := r.Columns()
-		fatal(t, err)
+		failOnError(t, err)
 		for r.Next() {
 			n++
 		}
-		fatal(t, r.Err())
+		failOnError(t, r.Err())
 		return len(names), n
 	}
 	if cols, n := all(); cols != 2 || n != 2 {
 		t.Fatalf("%d columns, %d rows", cols, n)
 	}
-	fatal(t, db.Write(t.Context(), func(tx *store.Tx) error {
+	failOnError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.Exec(`ALTER TABLE t ADD COLUMN w TEXT`)
 		return err
 	}))
 	for i := range 200 {
 		var got int
-		fatal(t, db.Read().QueryRowContext(t.Context(), fmt.Sprintf(`SELECT %d + count(*) FROM t`, i)).Scan(&got))
+		failOnError(t, db.Read().QueryRowContext(t.Context(), fmt.Sprintf(`SELECT %d + count(*) FROM t`, i)).Scan(&got))
 		if got != i+2 {
 			t.Fatalf("%d + 2 = %d", i, got)
 		}
@@ -125,9 +125,9 @@ func TestStatement_ReusedAfterErrorsAndChanges(t *testing.T) {
 
 // A canceled read leaves no state in the statement.
 func TestStatement_CanceledRead(t *testing.T) {
-	db := open(t, temp(t))
+	db := openStore(t, tempPath(t))
 	for k := range 100 {
-		insert(t, db, k, "x")
+		insertRow(t, db, k, "x")
 	}
 	const query = `SELECT count(*) FROM t a, t b, t c, t d WHERE a.v = ?`
 	ctx, cancel := context.WithCancel(t.Context())
@@ -141,7 +141,7 @@ func TestStatement_CanceledRead(t *testing.T) {
 	cancel()
 	wg.Wait()
 	var n sql.NullInt64
-	fatal(t, db.Read().QueryRowContext(t.Context(), query, "y").Scan(&n))
+	failOnError(t, db.Read().QueryRowContext(t.Context(), query, "y").Scan(&n))
 	if n.Int64 != 0 {
 		t.Errorf("%d rows", n.Int64)
 	}

@@ -24,24 +24,24 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const schema = `CREATE TABLE t (k INTEGER PRIMARY KEY, v TEXT NOT NULL)`
 
-func sets(steps ...string) []store.MigrationSet {
+func testSets(steps ...string) []store.MigrationSet {
 	return []store.MigrationSet{{Owner: "test", Steps: append([]string{schema}, steps...)}}
 }
 
-func fatal(t testing.TB, err error) {
+func failOnError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func open(t testing.TB, path string, s ...store.MigrationSet) *store.Store {
+func openStore(t testing.TB, path string, s ...store.MigrationSet) *store.Store {
 	t.Helper()
 	if s == nil {
-		s = sets()
+		s = testSets()
 	}
 	db, err := storetest.Open(t.Context(), path, s, store.Options{})
-	fatal(t, err)
+	failOnError(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -50,46 +50,46 @@ func open(t testing.TB, path string, s ...store.MigrationSet) *store.Store {
 	return db
 }
 
-func temp(t testing.TB) string { return filepath.Join(t.TempDir(), "hob.db") }
+func tempPath(t testing.TB) string { return filepath.Join(t.TempDir(), "hob.db") }
 
-func insert(t testing.TB, db *store.Store, k int, v string) {
+func insertRow(t testing.TB, db *store.Store, k int, v string) {
 	t.Helper()
-	fatal(t, db.Write(t.Context(), func(tx *store.Tx) error {
+	failOnError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.Exec(`INSERT INTO t (k, v) VALUES (?, ?)`, k, v)
 		return err
 	}))
 }
 
-// rows returns the whole table as "k=v".
-func rows(t testing.TB, q store.Querier) []string {
+// listRows returns the whole table as "k=v".
+func listRows(t testing.TB, q store.Querier) []string {
 	t.Helper()
 	rs, err := q.Query(`SELECT k, v FROM t ORDER BY k`)
-	fatal(t, err)
+	failOnError(t, err)
 	defer rs.Close()
 	out := []string{}
 	for rs.Next() {
 		var k int
 		var v string
-		fatal(t, rs.Scan(&k, &v))
+		failOnError(t, rs.Scan(&k, &v))
 		out = append(out, fmt.Sprintf("%d=%s", k, v))
 	}
-	fatal(t, rs.Err())
+	failOnError(t, rs.Err())
 	return out
 }
 
-func count(t testing.TB, db *store.Store) (n int) {
+func countRows(t testing.TB, db *store.Store) (n int) {
 	t.Helper()
-	fatal(t, db.Read().QueryRowContext(t.Context(), `SELECT count(*) FROM t`).Scan(&n))
+	failOnError(t, db.Read().QueryRowContext(t.Context(), `SELECT count(*) FROM t`).Scan(&n))
 	return n
 }
 
-func list(t testing.TB, dir string) []string {
+func listFiles(t testing.TB, dir string) []string {
 	t.Helper()
 	es, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	fatal(t, err)
+	failOnError(t, err)
 	var out []string
 	for _, e := range es {
 		out = append(out, e.Name())
@@ -98,15 +98,15 @@ func list(t testing.TB, dir string) []string {
 }
 
 func TestOpen_KeepsCommittedRows(t *testing.T) {
-	path := temp(t)
-	db := open(t, path)
-	insert(t, db, 1, "one")
-	fatal(t, db.Close())
-	if got := list(t, filepath.Dir(path)); !cmp.Equal(got, []string{"hob.db"}) {
+	path := tempPath(t)
+	db := openStore(t, path)
+	insertRow(t, db, 1, "one")
+	failOnError(t, db.Close())
+	if got := listFiles(t, filepath.Dir(path)); !cmp.Equal(got, []string{"hob.db"}) {
 		t.Errorf("files after a clean exit: %v", got)
 	}
-	db = open(t, path)
-	if diff := cmp.Diff([]string{"1=one"}, rows(t, db.Reader(t.Context()))); diff != "" {
+	db = openStore(t, path)
+	if diff := cmp.Diff([]string{"1=one"}, listRows(t, db.Reader(t.Context()))); diff != "" {
 		t.Error(diff)
 	}
 	if db.QuarantinedPath() != "" || db.Path() != path {
@@ -121,17 +121,17 @@ func TestOpen_UnusualPaths(t *testing.T) {
 				t.Skip("the name is not valid on Windows")
 			}
 			path := filepath.Join(t.TempDir(), dir, "hob file.db")
-			db := open(t, path)
-			insert(t, db, 1, "x")
+			db := openStore(t, path)
+			insertRow(t, db, 1, "x")
 			backup, err := db.BackupNow(t.Context())
-			fatal(t, err)
-			fatal(t, db.Close())
-			if got := list(t, filepath.Dir(path)); !cmp.Equal(got, []string{"backups", "hob file.db"}) {
+			failOnError(t, err)
+			failOnError(t, db.Close())
+			if got := listFiles(t, filepath.Dir(path)); !cmp.Equal(got, []string{"backups", "hob file.db"}) {
 				t.Errorf("files: %v", got)
 			}
-			fatal(t, os.WriteFile(path, []byte(strings.Repeat("not a database", 100)), 0o600))
-			db = open(t, path) // the backup is found in a folder with special characters too
-			if count(t, db) != 1 || db.QuarantinedPath() == "" || filepath.Dir(backup) != filepath.Join(filepath.Dir(path), "backups") {
+			failOnError(t, os.WriteFile(path, []byte(strings.Repeat("not a database", 100)), 0o600))
+			db = openStore(t, path) // the backup is found in a folder with special characters too
+			if countRows(t, db) != 1 || db.QuarantinedPath() == "" || filepath.Dir(backup) != filepath.Join(filepath.Dir(path), "backups") {
 				t.Errorf("the file was not restored from %s", backup)
 			}
 		})
@@ -143,14 +143,14 @@ func TestOpen_FilesArePrivate(t *testing.T) {
 		t.Skip("Windows has different permissions")
 	}
 	dir := filepath.Join(t.TempDir(), "a", "b")
-	db := open(t, filepath.Join(dir, "hob.db"))
-	insert(t, db, 1, "x")
+	db := openStore(t, filepath.Join(dir, "hob.db"))
+	insertRow(t, db, 1, "x")
 	_, err := db.BackupNow(t.Context())
-	fatal(t, err)
-	fatal(t, filepath.WalkDir(filepath.Dir(dir), func(path string, d fs.DirEntry, err error) error {
-		fatal(t, err)
+	failOnError(t, err)
+	failOnError(t, filepath.WalkDir(filepath.Dir(dir), func(path string, d fs.DirEntry, err error) error {
+		failOnError(t, err)
 		fi, err := d.Info()
-		fatal(t, err)
+		failOnError(t, err)
 		want := fs.FileMode(0o600)
 		if d.IsDir() {
 			want = 0o700
@@ -163,24 +163,24 @@ func TestOpen_FilesArePrivate(t *testing.T) {
 }
 
 func TestMigrations(t *testing.T) {
-	path := temp(t)
+	path := tempPath(t)
 	add := `ALTER TABLE t ADD COLUMN w TEXT NOT NULL DEFAULT 'new'`
 	other := store.MigrationSet{Owner: "other", Steps: []string{`CREATE TABLE o (x)`}}
 	t.Run("first", func(t *testing.T) {
-		db := open(t, path)
-		insert(t, db, 1, "one")
+		db := openStore(t, path)
+		insertRow(t, db, 1, "one")
 	})
 	backups := filepath.Join(filepath.Dir(path), "backups")
-	if got := list(t, backups); len(got) != 0 {
+	if got := listFiles(t, backups); len(got) != 0 {
 		t.Errorf("backups of an empty database: %v", got)
 	}
 	t.Run("rolls back a failed step", func(t *testing.T) {
-		_, err := store.Open(t.Context(), path, sets(add, `CREATE TABLE nonsense (`), store.Options{})
+		_, err := store.Open(t.Context(), path, testSets(add, `CREATE TABLE nonsense (`), store.Options{})
 		if err == nil || !strings.Contains(err.Error(), "migrate test to 3") {
 			t.Errorf("error %v", err)
 		}
-		db := open(t, path)
-		if diff := cmp.Diff([]string{"1=one"}, rows(t, db.Reader(t.Context()))); diff != "" {
+		db := openStore(t, path)
+		if diff := cmp.Diff([]string{"1=one"}, listRows(t, db.Reader(t.Context()))); diff != "" {
 			t.Error(diff)
 		}
 		if err := db.Read().QueryRowContext(t.Context(), `SELECT w FROM t`).Scan(new(string)); err == nil {
@@ -188,43 +188,43 @@ func TestMigrations(t *testing.T) {
 		}
 	})
 	t.Run("backs up before the next step", func(t *testing.T) {
-		before := len(list(t, backups))
-		db := open(t, path, append(sets(add), other)...)
+		before := len(listFiles(t, backups))
+		db := openStore(t, path, append(testSets(add), other)...)
 		var w string
-		fatal(t, db.Read().QueryRowContext(t.Context(), `SELECT w FROM t WHERE k = 1`).Scan(&w))
+		failOnError(t, db.Read().QueryRowContext(t.Context(), `SELECT w FROM t WHERE k = 1`).Scan(&w))
 		if w != "new" {
 			t.Errorf("w = %q", w)
 		}
-		got := list(t, backups)
+		got := listFiles(t, backups)
 		if len(got) != before+1 || !strings.Contains(got[len(got)-1], "pre-migration") {
 			t.Fatalf("backups: %v", got)
 		}
 		old, err := sql.Open("sqlite", filepath.Join(backups, got[len(got)-1]))
-		fatal(t, err)
+		failOnError(t, err)
 		defer old.Close()
 		var n int
-		fatal(t, old.QueryRowContext(t.Context(), `SELECT max(version) FROM migrations WHERE owner = 'test'`).Scan(&n))
+		failOnError(t, old.QueryRowContext(t.Context(), `SELECT max(version) FROM migrations WHERE owner = 'test'`).Scan(&n))
 		if n != 1 {
 			t.Errorf("the backup is at version %d", n)
 		}
 	})
 	t.Run("no backup without a migration", func(t *testing.T) {
-		before := list(t, backups)
-		open(t, path, append(sets(add), other)...)
-		if diff := cmp.Diff(before, list(t, backups)); diff != "" {
+		before := listFiles(t, backups)
+		openStore(t, path, append(testSets(add), other)...)
+		if diff := cmp.Diff(before, listFiles(t, backups)); diff != "" {
 			t.Error(diff)
 		}
 	})
-	for name, s := range map[string][]store.MigrationSet{"newer version": append(sets(), other), "unknown owner": sets(add)} {
+	for name, s := range map[string][]store.MigrationSet{"newer version": append(testSets(), other), "unknown owner": testSets(add)} {
 		t.Run(name+" is refused", func(t *testing.T) {
 			before, err := os.ReadFile(path)
-			fatal(t, err)
+			failOnError(t, err)
 			_, err = store.Open(t.Context(), path, s, store.Options{})
 			if !errors.Is(err, store.ErrNewerSchema) || !strings.Contains(err.Error(), "update Hob") {
 				t.Errorf("error %v", err)
 			}
 			after, err := os.ReadFile(path)
-			fatal(t, err)
+			failOnError(t, err)
 			if !cmp.Equal(before, after) {
 				t.Error("the file was changed")
 			}
@@ -235,26 +235,26 @@ func TestMigrations(t *testing.T) {
 func TestOpen_UnwritableFolders(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
-	fatal(t, os.WriteFile(file, nil, 0o600))
-	fatal(t, os.Mkdir(filepath.Join(dir, "folder.db"), 0o700))
+	failOnError(t, os.WriteFile(file, nil, 0o600))
+	failOnError(t, os.Mkdir(filepath.Join(dir, "folder.db"), 0o700))
 	tests := []struct{ name, path string }{
 		{"the folder is a file", filepath.Join(file, "hob.db")},
 		{"the file is a folder", filepath.Join(dir, "folder.db")},
 	}
 	if os.Getuid() > 0 { // root can write everywhere
 		ro := filepath.Join(dir, "ro")
-		fatal(t, os.Mkdir(ro, 0o500))
+		failOnError(t, os.Mkdir(ro, 0o500))
 		tests = append(tests, struct{ name, path string }{"a read-only folder", filepath.Join(ro, "hob.db")})
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := store.Open(t.Context(), tc.path, sets(), store.Options{})
+			_, err := store.Open(t.Context(), tc.path, testSets(), store.Options{})
 			if err == nil || !strings.Contains(err.Error(), "check the permissions") {
 				t.Errorf("error without a remedy: %v", err)
 			}
 		})
 	}
-	if got := list(t, filepath.Join(dir, "folder.db")); len(got) != 0 {
+	if got := listFiles(t, filepath.Join(dir, "folder.db")); len(got) != 0 {
 		t.Errorf("files left behind: %v", got)
 	}
 }
@@ -270,16 +270,16 @@ func TestTimes(t *testing.T) {
 }
 
 func TestReader_SeesCommittedRowsOnly(t *testing.T) {
-	db := open(t, temp(t))
-	insert(t, db, 1, "one")
-	fatal(t, db.Write(t.Context(), func(tx *store.Tx) error {
+	db := openStore(t, tempPath(t))
+	insertRow(t, db, 1, "one")
+	failOnError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 		if _, err := tx.Exec(`INSERT INTO t VALUES (2, 'two')`); err != nil {
 			return err
 		}
-		if got := rows(t, tx); len(got) != 2 {
+		if got := listRows(t, tx); len(got) != 2 {
 			t.Errorf("inside: %v", got)
 		}
-		if got := rows(t, db.Reader(context.WithoutCancel(t.Context()))); len(got) != 1 {
+		if got := listRows(t, db.Reader(context.WithoutCancel(t.Context()))); len(got) != 1 {
 			t.Errorf("reader outside of the transaction, before the commit: %v", got)
 		}
 		return nil
@@ -287,7 +287,7 @@ func TestReader_SeesCommittedRowsOnly(t *testing.T) {
 	if _, err := db.Read().ExecContext(t.Context(), `DELETE FROM t`); err == nil {
 		t.Error("a read-only connection accepted a write")
 	}
-	if got := rows(t, db.Reader(t.Context())); len(got) != 2 {
+	if got := listRows(t, db.Reader(t.Context())); len(got) != 2 {
 		t.Errorf("reader after the commit: %v", got)
 	}
 }
@@ -296,9 +296,9 @@ func TestWrite_DoesNotRecreateARemovedFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows cannot remove open files")
 	}
-	path := temp(t)
-	db := open(t, path)
-	fatal(t, os.Remove(path))
+	path := tempPath(t)
+	db := openStore(t, path)
+	failOnError(t, os.Remove(path))
 	if err := db.Read().QueryRowContext(t.Context(), `SELECT count(*) FROM t`).Scan(new(int)); err == nil {
 		t.Error("a query on a deleted file returned rows")
 	}

@@ -17,24 +17,24 @@ import (
 func growLog(t *testing.T, path string, mb int) (rows int) {
 	t.Helper()
 	dir := t.TempDir()
-	fatal(t, open(t, filepath.Join(dir, "a.db")).Close())
+	failOnError(t, openStore(t, filepath.Join(dir, "a.db")).Close())
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "a.db")+"?_pragma=journal_mode(WAL)&_pragma=wal_autocheckpoint(0)&_pragma=synchronous(OFF)")
-	fatal(t, err)
+	failOnError(t, err)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
 	for size := int64(0); size < int64(mb)<<20; {
 		_, err := db.ExecContext(t.Context(), `WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 2000) INSERT INTO t SELECT ? + k, hex(randomblob(2000)) FROM n`, rows)
-		fatal(t, err)
+		failOnError(t, err)
 		rows += 2000
 		fi, err := os.Stat(filepath.Join(dir, "a.db-wal"))
-		fatal(t, err)
+		failOnError(t, err)
 		size = fi.Size()
 	}
 	for _, ext := range []string{"", "-wal"} { // before Close merges the log
-		fatal(t, os.Link(filepath.Join(dir, "a.db"+ext), path+ext))
+		failOnError(t, os.Link(filepath.Join(dir, "a.db"+ext), path+ext))
 	}
-	fatal(t, os.Remove(filepath.Join(dir, "a.db"))) // so that Close finds no database to merge into
-	fatal(t, os.Remove(filepath.Join(dir, "a.db-wal")))
+	failOnError(t, os.Remove(filepath.Join(dir, "a.db"))) // so that Close finds no database to merge into
+	failOnError(t, os.Remove(filepath.Join(dir, "a.db-wal")))
 	return rows
 }
 
@@ -44,14 +44,14 @@ func TestOpen_MergesLargeLogInBackground(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("HOB_WAL_MB")); err == nil {
 		mb = n
 	}
-	path := temp(t)
-	fatal(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	path := tempPath(t)
+	failOnError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	rows := growLog(t, path, mb)
 	began := time.Now()
-	db := open(t, path)
+	db := openStore(t, path)
 	opened := time.Since(began)
 	began = time.Now()
-	fatal(t, db.Write(t.Context(), func(tx *store.Tx) error {
+	failOnError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.Exec(`INSERT INTO t VALUES (-1, 'first')`)
 		return err
 	}))
@@ -61,7 +61,7 @@ func TestOpen_MergesLargeLogInBackground(t *testing.T) {
 	defer cancel()
 	for size := int64(1); size > 0; {
 		fi, err := os.Stat(path + "-wal")
-		fatal(t, err)
+		failOnError(t, err)
 		if size = fi.Size(); size > 0 {
 			if ctx.Err() != nil {
 				t.Fatalf("the log still has %d MB", size>>20)
@@ -70,19 +70,19 @@ func TestOpen_MergesLargeLogInBackground(t *testing.T) {
 		}
 	}
 	t.Logf("merged after %s", time.Since(began).Round(time.Millisecond))
-	if n := count(t, db); n != rows+1 {
+	if n := countRows(t, db); n != rows+1 {
 		t.Errorf("%d rows, want %d", n, rows+1)
 	}
-	fatal(t, db.Close())
+	failOnError(t, db.Close())
 }
 
 func TestClose_EndsMergeOfLargeLog(t *testing.T) {
-	path := temp(t)
-	fatal(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	path := tempPath(t)
+	failOnError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	rows := growLog(t, path, 70)
-	fatal(t, open(t, path).Close())
-	db := open(t, path)
-	if n := count(t, db); n != rows {
+	failOnError(t, openStore(t, path).Close())
+	db := openStore(t, path)
+	if n := countRows(t, db); n != rows {
 		t.Errorf("%d rows, want %d", n, rows)
 	}
 }

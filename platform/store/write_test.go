@@ -15,9 +15,9 @@ import (
 	"hob/platform/store"
 )
 
-// block occupies the writer until the returned function is called, so that jobs queued meanwhile
+// blockWriter occupies the writer until the returned function is called, so that jobs queued meanwhile
 // share one commit with the blocker.
-func block(t *testing.T, db *store.Store) (release func()) {
+func blockWriter(t *testing.T, db *store.Store) (release func()) {
 	t.Helper()
 	entered, leave, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -37,7 +37,7 @@ func block(t *testing.T, db *store.Store) (release func()) {
 }
 
 func TestWrite_GroupsCommits(t *testing.T) {
-	db := open(t, temp(t))
+	db := openStore(t, tempPath(t))
 	boom := errors.New("boom")
 	const writers, each = 20, 25
 	var wg sync.WaitGroup
@@ -88,15 +88,15 @@ func TestWrite_GroupsCommits(t *testing.T) {
 			want = append(want, fmt.Sprintf("%d=x", k))
 		}
 	}
-	if diff := cmp.Diff(want, rows(t, db.Reader(t.Context()))); diff != "" {
+	if diff := cmp.Diff(want, listRows(t, db.Reader(t.Context()))); diff != "" {
 		t.Error(diff)
 	}
 }
 
 // In a group commit, a failing closure loses only its own changes.
 func TestWrite_FailureInAGroupAffectsNoOther(t *testing.T) {
-	db := open(t, temp(t))
-	release := block(t, db)
+	db := openStore(t, tempPath(t))
+	release := blockWriter(t, db)
 	errs := make([]error, 9)
 	var wg sync.WaitGroup
 	for i := range errs {
@@ -118,7 +118,7 @@ func TestWrite_FailureInAGroupAffectsNoOther(t *testing.T) {
 	}
 	release()
 	wg.Wait()
-	if diff := cmp.Diff([]string{"0=x", "2=x", "3=x", "6=x", "8=x"}, rows(t, db.Reader(t.Context()))); diff != "" {
+	if diff := cmp.Diff([]string{"0=x", "2=x", "3=x", "6=x", "8=x"}, listRows(t, db.Reader(t.Context()))); diff != "" {
 		t.Error(diff)
 	}
 	for i, err := range errs {
@@ -129,7 +129,7 @@ func TestWrite_FailureInAGroupAffectsNoOther(t *testing.T) {
 }
 
 func TestAfterCommit_RunsInOrder(t *testing.T) {
-	db := open(t, temp(t))
+	db := openStore(t, tempPath(t))
 	var mu sync.Mutex
 	var got []string
 	said := func(s string) func() {
@@ -139,10 +139,10 @@ func TestAfterCommit_RunsInOrder(t *testing.T) {
 			got = append(got, s)
 		}
 	}
-	fatal(t, db.Write(t.Context(), func(tx *store.Tx) error {
+	failOnError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 		tx.AfterCommit(said("1a"))
 		tx.AfterCommit(func() {
-			if n := count(t, db); n != 1 {
+			if n := countRows(t, db); n != 1 {
 				t.Errorf("%d rows in AfterCommit, want the committed one", n)
 			}
 		})
@@ -158,12 +158,12 @@ func TestAfterCommit_RunsInOrder(t *testing.T) {
 		t.Error("Write returned no error")
 	}
 	// The writer runs the closures of a group in the order of the queue.
-	release := block(t, db)
+	release := blockWriter(t, db)
 	var wg sync.WaitGroup
 	var ran, after []int
 	for i := range 20 {
 		wg.Go(func() {
-			fatal(t, db.Write(t.Context(), func(tx *store.Tx) error {
+			failOnError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 				ran = append(ran, i)
 				tx.AfterCommit(func() { after = append(after, i) })
 				return nil
@@ -181,14 +181,14 @@ func TestAfterCommit_RunsInOrder(t *testing.T) {
 }
 
 func TestWrite_CanceledContexts(t *testing.T) {
-	db := open(t, temp(t))
+	db := openStore(t, tempPath(t))
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := db.Write(gone, func(*store.Tx) error { t.Error("Write ran with a canceled context"); return nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("Write with a canceled context = %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	release := block(t, db)
+	release := blockWriter(t, db)
 	waiting := make(chan error, 1)
 	go func() {
 		waiting <- db.Write(ctx, func(*store.Tx) error { t.Error("Write ran after its context ended"); return nil })
@@ -204,15 +204,15 @@ func TestWrite_CanceledContexts(t *testing.T) {
 		_, err := tx.Exec(`INSERT INTO t VALUES (1, 'x')`)
 		return err
 	})
-	if err != nil || count(t, db) != 1 {
+	if err != nil || countRows(t, db) != 1 {
 		t.Errorf("Write canceled while it runs = %v", err)
 	}
 }
 
 // A caller can leave a full queue when its context ends.
 func TestWrite_CallerCanLeaveAFullQueue(t *testing.T) {
-	db := open(t, temp(t))
-	release := block(t, db)
+	db := openStore(t, tempPath(t))
+	release := blockWriter(t, db)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var wg sync.WaitGroup
@@ -237,8 +237,8 @@ func TestWrite_CallerCanLeaveAFullQueue(t *testing.T) {
 
 func TestClose_WhileWriting(t *testing.T) {
 	for range 8 {
-		path := temp(t)
-		db := open(t, path)
+		path := tempPath(t)
+		db := openStore(t, path)
 		var wg sync.WaitGroup
 		var mu sync.Mutex
 		var kept []string
@@ -268,14 +268,14 @@ func TestClose_WhileWriting(t *testing.T) {
 			})
 		}
 		<-begun
-		fatal(t, db.Close())
-		fatal(t, db.Close())
+		failOnError(t, db.Close())
+		failOnError(t, db.Close())
 		wg.Wait()
 		if err := db.Write(t.Context(), func(*store.Tx) error { return nil }); !errors.Is(err, store.ErrClosed) {
 			t.Errorf("Write after Close = %v", err)
 		}
 		// Exactly the acknowledged writes exist.
-		got := rows(t, open(t, path).Reader(t.Context()))
+		got := listRows(t, openStore(t, path).Reader(t.Context()))
 		slices.Sort(kept)
 		slices.Sort(got)
 		if diff := cmp.Diff(kept, got); diff != "" {

@@ -16,7 +16,7 @@ func TestRun_TriesTheDesktopOfThisMachine(t *testing.T) {
 	}
 	b := desktoptest.NewBus(t)
 	server := desktoptest.NewServer(t, b, "body", "actions")
-	o := options(t, map[string]string{"DISPLAY": desktoptest.Display(t), "DBUS_SESSION_BUS_ADDRESS": b.Address, "PATH": os.Getenv("PATH"), "HOME": t.TempDir()})
+	o := testOptions(t, map[string]string{"DISPLAY": desktoptest.Display(t), "DBUS_SESSION_BUS_ADDRESS": b.Address, "PATH": os.Getenv("PATH"), "HOME": t.TempDir()})
 	o.System = "linux"
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", b.Address) // the keychain library reads the variable directly
 	rows := byName(abilities.Run(t.Context(), o))

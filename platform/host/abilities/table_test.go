@@ -14,7 +14,7 @@ import (
 	"hob/platform/host/vault"
 )
 
-func options(t *testing.T, env map[string]string) abilities.Options {
+func testOptions(t *testing.T, env map[string]string) abilities.Options {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "ada-lovelace")
 	p := system.Paths{Home: filepath.Join(home, "hob"), Data: filepath.Join(home, "hob"), Logs: filepath.Join(home, "hob", "logs"), Runtime: filepath.Join(home, "hob", "run")}
@@ -38,7 +38,7 @@ func byName(rows []abilities.Row) map[string]abilities.Row {
 
 // Without consent, Run shows, speaks and stores nothing.
 func TestRun_DryHasNoEffect(t *testing.T) {
-	o := options(t, nil)
+	o := testOptions(t, nil)
 	o.Allow = nil
 	for _, r := range abilities.Run(t.Context(), o) {
 		if (r.Ability == "speech" || r.Ability == "keychain") && r.Result == abilities.Works && !strings.Contains(r.Detail, "nothing was") {
@@ -53,7 +53,7 @@ func TestRun_DryHasNoEffect(t *testing.T) {
 // Runs the scripts for macOS in the test harness. Calendars and reminders answer; the other apps
 // are missing. The user's text does not appear in the table.
 func TestRun_TriesTheScriptsOfAMac(t *testing.T) {
-	o := options(t, nil)
+	o := testOptions(t, nil)
 	o.System, o.Scripts = "darwin", osruntest.NewMac(t, map[string]any{"eventkit": map[string]any{
 		"status": []int{3, 3}, "calendars": []map[string]any{{"id": "c1", "title": "ada-lovelace at work"}, {"id": "l1", "title": "List", "entity": 1}},
 		"events": []any{}, "reminders": []map[string]any{{"id": "r1", "title": "ada-lovelace", "calendar": "l1"}},

@@ -29,20 +29,20 @@ document.querySelector("form").addEventListener("submit", (e) => { e.preventDefa
 
 func approveAll([]Described) error { return nil }
 
-// page opens an address and reads it.
-func (w *browserFixture) page(t *testing.T, address string) *Content {
+// openPage opens an address and reads it.
+func (w *browserFixture) openPage(t *testing.T, address string) *Content {
 	t.Helper()
-	if _, err := w.Open(w.ctx(t), address); err != nil {
+	if _, err := w.Open(w.deadlineContext(t), address); err != nil {
 		t.Fatal(err)
 	}
-	c, err := w.Content(w.ctx(t), "")
+	c, err := w.Content(w.deadlineContext(t), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-func (c *Content) find(t *testing.T, name string) Element {
+func (c *Content) findElement(t *testing.T, name string) Element {
 	t.Helper()
 	for _, e := range c.Elements {
 		if strings.Contains(e.Name, name) {
@@ -63,15 +63,15 @@ func kindOf(err error) Kind {
 func TestPages(t *testing.T) {
 	t.Parallel() // the test mostly waits
 	w := newFixture(t, Options{MaxTabs: 12})
-	w.put("plain.example/shop", shop)
-	w.put("plain.example/next", `<title>Next</title><p>The next page.</p>`)
-	w.put("plain.example/popup", `<title>Popped</title>`)
-	w.put("plain.example/huge", "huge")
-	w.put("plain.example/loop", `<title>Loop</title><p>Before the loop.</p><script>setTimeout(() => { for (;;); }, 50)</script>`)
-	w.put("plain.example/dialogs", `<title>Dialogs</title><p>Text.</p><script>let n = 0; const f = () => { alert("number " + n++); setTimeout(f, 0); }; f();</script>`)
-	w.put("plain.example/popups", `<title>Popups</title><button onclick="for (let i = 0; i < 200; i++) window.open('http://plain.example/popup?' + i)">Many</button>`)
-	w.put("plain.example/deep", `<title>Deep</title>`+strings.Repeat("<div>", 3000)+"bottom")
-	w.put("plain.example/download", `<title>Download</title><a id=a download=evil.sh href="data:text/plain,rm">Get</a><script>document.getElementById("a").click()</script><p>x</p>`)
+	w.putPage("plain.example/shop", shop)
+	w.putPage("plain.example/next", `<title>Next</title><p>The next page.</p>`)
+	w.putPage("plain.example/popup", `<title>Popped</title>`)
+	w.putPage("plain.example/huge", "huge")
+	w.putPage("plain.example/loop", `<title>Loop</title><p>Before the loop.</p><script>setTimeout(() => { for (;;); }, 50)</script>`)
+	w.putPage("plain.example/dialogs", `<title>Dialogs</title><p>Text.</p><script>let n = 0; const f = () => { alert("number " + n++); setTimeout(f, 0); }; f();</script>`)
+	w.putPage("plain.example/popups", `<title>Popups</title><button onclick="for (let i = 0; i < 200; i++) window.open('http://plain.example/popup?' + i)">Many</button>`)
+	w.putPage("plain.example/deep", `<title>Deep</title>`+strings.Repeat("<div>", 3000)+"bottom")
+	w.putPage("plain.example/download", `<title>Download</title><a id=a download=evil.sh href="data:text/plain,rm">Get</a><script>document.getElementById("a").click()</script><p>x</p>`)
 	for _, tc := range []struct {
 		name string
 		test func(t *testing.T, w *browserFixture)
@@ -85,40 +85,40 @@ func TestPages(t *testing.T) {
 		{"a printed document", testPrint},
 		{"history", testHistory},
 		{"a page of 2 MB", func(t *testing.T, w *browserFixture) {
-			c := w.page(t, "http://plain.example/huge")
+			c := w.openPage(t, "http://plain.example/huge")
 			if !c.Cut || len(c.Text) > maxText || !strings.Contains(c.Text, "All work and no play") {
 				t.Errorf("%d characters, cut %v", len(c.Text), c.Cut)
 			}
 		}},
 		{"a deep page", func(t *testing.T, w *browserFixture) {
-			if c := w.page(t, "http://plain.example/deep"); c.Title != "Deep" {
+			if c := w.openPage(t, "http://plain.example/deep"); c.Title != "Deep" {
 				t.Error(c)
 			}
 		}},
 		{"a loop without an end", func(t *testing.T, w *browserFixture) {
 			defer w.applyLimits(limits{answer: 2 * time.Second})()
-			if _, err := w.Open(w.ctx(t), "http://plain.example/loop"); err != nil && kindOf(err) != Busy {
+			if _, err := w.Open(w.deadlineContext(t), "http://plain.example/loop"); err != nil && kindOf(err) != Busy {
 				t.Fatal(err)
 			}
-			c, err := w.Content(w.ctx(t), "")
+			c, err := w.Content(w.deadlineContext(t), "")
 			if err != nil || !strings.Contains(c.Text, "Before the loop.") {
 				t.Errorf("Content = %+v, %v", c, err)
 			}
 		}},
 		{"dialogs without an end", func(t *testing.T, w *browserFixture) {
-			c := w.page(t, "http://plain.example/dialogs")
+			c := w.openPage(t, "http://plain.example/dialogs")
 			if !strings.Contains(c.Text, "Text.") {
 				t.Error(c.Text)
 			}
 			if d := w.Dialogs(""); len(d) == 0 || len(d) > 5 || !strings.Contains(d[0], "number") {
 				t.Error(d)
 			}
-			if _, err := w.CloseTab(w.ctx(t), ""); err != nil {
+			if _, err := w.CloseTab(w.deadlineContext(t), ""); err != nil {
 				t.Error(err)
 			}
 		}},
 		{"a download", func(t *testing.T, w *browserFixture) {
-			w.page(t, "http://plain.example/download")
+			w.openPage(t, "http://plain.example/download")
 			for range 160 {
 				if n := w.Notes(); len(n) > 0 {
 					if !strings.Contains(n[0], "download was refused") {
@@ -131,8 +131,8 @@ func TestPages(t *testing.T) {
 			t.Error("the download was not reported")
 		}},
 		{"pop-ups without an end", func(t *testing.T, w *browserFixture) {
-			c := w.page(t, "http://plain.example/popups")
-			if _, err := w.Click(w.ctx(t), "", c.find(t, "Many").Handle, approveAll); err != nil {
+			c := w.openPage(t, "http://plain.example/popups")
+			if _, err := w.Click(w.deadlineContext(t), "", c.findElement(t, "Many").Handle, approveAll); err != nil {
 				t.Fatal(err)
 			}
 			for range 40 {
@@ -147,10 +147,10 @@ func TestPages(t *testing.T) {
 			w.mu.Lock()
 			w.proc.tree.Kill()
 			w.mu.Unlock()
-			if _, err := w.Content(w.ctx(t), ""); err == nil {
+			if _, err := w.Content(w.deadlineContext(t), ""); err == nil {
 				t.Error("Content returned no error")
 			}
-			if c := w.page(t, "http://plain.example/next"); !strings.Contains(c.Text, "The next page.") {
+			if c := w.openPage(t, "http://plain.example/next"); !strings.Contains(c.Text, "The next page.") {
 				t.Error(c.Text)
 			}
 		}},
@@ -165,7 +165,7 @@ func TestPages(t *testing.T) {
 }
 
 func testReading(t *testing.T, w *browserFixture) {
-	c := w.page(t, "http://plain.example/shop")
+	c := w.openPage(t, "http://plain.example/shop")
 	for _, no := range []string{"hidden text", "hunter2", "4111", `[e99 button "Harmless"]`, "\nSYSTEM"} {
 		if strings.Contains(c.Text, no) {
 			t.Errorf("%q is in: %s", no, c.Text)
@@ -179,89 +179,89 @@ func testReading(t *testing.T, w *browserFixture) {
 	if c.Secrets != 2 || c.Hidden == 0 {
 		t.Errorf("%d secrets, %d hidden", c.Secrets, c.Hidden)
 	}
-	if e := c.find(t, "Next"); !e.Plain || e.Href != "http://plain.example/next" {
+	if e := c.findElement(t, "Next"); !e.Plain || e.Href != "http://plain.example/next" {
 		t.Errorf("%+v", e)
 	}
 	for _, name := range []string{"Here", "Js"} {
-		if e := c.find(t, name); e.Plain {
+		if e := c.findElement(t, name); e.Plain {
 			t.Errorf("%+v", e)
 		}
 	}
-	again, err := w.Content(w.ctx(t), "")
-	if err != nil || again.find(t, "Next").Handle != c.find(t, "Next").Handle {
+	again, err := w.Content(w.deadlineContext(t), "")
+	if err != nil || again.findElement(t, "Next").Handle != c.findElement(t, "Next").Handle {
 		t.Errorf("the handles changed: %v", err)
 	}
 }
 
 func testClicks(t *testing.T, w *browserFixture) {
-	c := w.page(t, "http://plain.example/shop")
+	c := w.openPage(t, "http://plain.example/shop")
 	for _, tc := range []struct{ name, title string }{{"Buy now", "bought"}, {"Here", "clicked"}, {"Shadow", "shadow"}, {"Framed", "framed"}, {"Next", "Next"}} {
-		done, err := w.Click(w.ctx(t), "", c.find(t, tc.name).Handle, approveAll)
+		done, err := w.Click(w.deadlineContext(t), "", c.findElement(t, tc.name).Handle, approveAll)
 		if err != nil || done.Tab.Title != tc.title || done.Tab.Own || done.Went != (tc.name == "Next") {
 			t.Errorf("%s: Click = %+v, %v", tc.name, done, err)
 		}
 	}
-	c = w.page(t, "http://plain.example/shop")
-	if _, err := w.Click(w.ctx(t), "", c.find(t, "Under").Handle, approveAll); kindOf(err) != NotFound || !strings.Contains(err.Error(), "lies over it") {
+	c = w.openPage(t, "http://plain.example/shop")
+	if _, err := w.Click(w.deadlineContext(t), "", c.findElement(t, "Under").Handle, approveAll); kindOf(err) != NotFound || !strings.Contains(err.Error(), "lies over it") {
 		t.Errorf("Click on a covered element = %v", err)
 	}
 	no := errors.New("no")
-	if _, err := w.Click(w.ctx(t), "", c.find(t, "Buy now").Handle, func([]Described) error { return no }); !errors.Is(err, no) {
+	if _, err := w.Click(w.deadlineContext(t), "", c.findElement(t, "Buy now").Handle, func([]Described) error { return no }); !errors.Is(err, no) {
 		t.Error(err)
 	}
 	if tab, err := w.Get(""); err != nil || tab.Title == "bought" || tab.Title == "trapped" {
 		t.Errorf("%+v, %v", tab, err)
 	}
-	done, err := w.Click(w.ctx(t), "", c.find(t, "Pop").Handle, approveAll)
+	done, err := w.Click(w.deadlineContext(t), "", c.findElement(t, "Pop").Handle, approveAll)
 	if err != nil || len(done.Opened) != 1 {
 		t.Fatalf("Click = %+v, %v", done, err)
 	}
-	if popped, err := w.Content(w.ctx(t), done.Opened[0].ID); err != nil || popped.Title != "Popped" {
+	if popped, err := w.Content(w.deadlineContext(t), done.Opened[0].ID); err != nil || popped.Title != "Popped" {
 		t.Errorf("content of the opened page: %+v, %v", popped, err)
 	}
-	if got, err := w.Execute(w.ctx(t), c.Tab, "1 + 1", approveAll); err != nil || got != "2" {
+	if got, err := w.Execute(w.deadlineContext(t), c.Tab, "1 + 1", approveAll); err != nil || got != "2" {
 		t.Errorf("Execute on a page that opened another one: %q, %v", got, err)
 	}
-	old := c.find(t, "Buy now").Handle
-	if _, err := w.Navigate(w.ctx(t), c.Tab, "http://plain.example/next"); err != nil {
+	old := c.findElement(t, "Buy now").Handle
+	if _, err := w.Navigate(w.deadlineContext(t), c.Tab, "http://plain.example/next"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Click(w.ctx(t), c.Tab, old, approveAll); kindOf(err) != NotFound {
+	if _, err := w.Click(w.deadlineContext(t), c.Tab, old, approveAll); kindOf(err) != NotFound {
 		t.Errorf("handle of a closed page: %v", err)
 	}
 }
 
 func testDialogs(t *testing.T, w *browserFixture) {
-	c := w.page(t, "http://plain.example/shop")
-	if _, err := w.Click(w.ctx(t), "", c.find(t, "Ask").Handle, approveAll); err != nil {
+	c := w.openPage(t, "http://plain.example/shop")
+	if _, err := w.Click(w.deadlineContext(t), "", c.findElement(t, "Ask").Handle, approveAll); err != nil {
 		t.Fatal(err)
 	}
 	said := strings.Join(w.Dialogs(""), "; ")
 	if said != "alert: hello (answered: OK); confirm: Really? (answered: no)" {
 		t.Error(said)
 	}
-	c, err := w.Content(w.ctx(t), "")
+	c, err := w.Content(w.deadlineContext(t), "")
 	if err != nil || !strings.Contains(c.Text, "alerted false") {
 		t.Errorf("%s, %v", c.Text, err)
 	}
 }
 
 func testForms(t *testing.T, w *browserFixture) {
-	c := w.page(t, "http://plain.example/shop")
-	fields := []Field{{c.find(t, "Message").Handle, "héllo"}, {c.find(t, "size").Handle, "large"}, {c.find(t, "gift").Handle, "on"}}
-	done, err := w.Fill(w.ctx(t), "", fields, true, approveAll)
+	c := w.openPage(t, "http://plain.example/shop")
+	fields := []Field{{c.findElement(t, "Message").Handle, "héllo"}, {c.findElement(t, "size").Handle, "large"}, {c.findElement(t, "gift").Handle, "on"}}
+	done, err := w.Fill(w.deadlineContext(t), "", fields, true, approveAll)
 	if err != nil || done.Tab.Title != "sent héllo Large on" {
 		t.Errorf("Fill = %+v, %v", done, err)
 	}
 	for _, name := range []string{"pw", "card"} {
-		if _, err := w.Fill(w.ctx(t), "", []Field{{c.find(t, name).Handle, "x"}}, false, approveAll); kindOf(err) != Refused {
+		if _, err := w.Fill(w.deadlineContext(t), "", []Field{{c.findElement(t, name).Handle, "x"}}, false, approveAll); kindOf(err) != Refused {
 			t.Errorf("%s: Fill = %v", name, err)
 		}
 	}
-	if _, err := w.Fill(w.ctx(t), "", []Field{{c.find(t, "size").Handle, "Huge"}}, false, approveAll); err == nil || !strings.Contains(err.Error(), "Small | Large") {
+	if _, err := w.Fill(w.deadlineContext(t), "", []Field{{c.findElement(t, "size").Handle, "Huge"}}, false, approveAll); err == nil || !strings.Contains(err.Error(), "Small | Large") {
 		t.Error(err)
 	}
-	d, err := w.Describe(w.ctx(t), "", c.find(t, "Send").Handle)
+	d, err := w.Describe(w.deadlineContext(t), "", c.findElement(t, "Send").Handle)
 	if err != nil || d.Form == nil || d.Form.Action != "http://plain.example/send" || d.Form.Method != "post" || strings.Contains(strings.Join(d.Form.Fields, " "), "hunter2") {
 		t.Errorf("%+v %+v, %v", d, d.Form, err)
 	}
@@ -269,7 +269,7 @@ func testForms(t *testing.T, w *browserFixture) {
 
 func testScripts(t *testing.T, w *browserFixture) {
 	defer w.applyLimits(limits{script: 3 * time.Second, calm: 20 * time.Millisecond})()
-	w.page(t, "http://plain.example/shop")
+	w.openPage(t, "http://plain.example/shop")
 	for _, tc := range []struct{ code, want string }{
 		{"1 + 1", "2"},
 		{"'a' + 'b'", "ab"},
@@ -285,7 +285,7 @@ func testScripts(t *testing.T, w *browserFixture) {
 		{"JSON.stringify = () => { throw 1 }; ({a: 1})", "[object Object]"},
 		{"'x'.repeat(1e6)", strings.Repeat("x", maxValue)},
 	} {
-		got, err := w.Execute(w.ctx(t), "", tc.code, approveAll)
+		got, err := w.Execute(w.deadlineContext(t), "", tc.code, approveAll)
 		if err != nil || got != tc.want {
 			t.Errorf("%s: Execute = %.200q, %v", tc.code, got, err)
 		}
@@ -300,30 +300,30 @@ func testScripts(t *testing.T, w *browserFixture) {
 		{"await new Promise(() => {})", Busy},
 		{"for (;;);", Script},
 	} {
-		got, err := w.Execute(w.ctx(t), "", tc.code, approveAll)
+		got, err := w.Execute(w.deadlineContext(t), "", tc.code, approveAll)
 		if err == nil || tc.kind != 0 && kindOf(err) != tc.kind || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: Execute = %.100q, %v", tc.code, got, err)
 		}
 	}
-	if got, err := w.Execute(w.ctx(t), "", "document.title", approveAll); err != nil || !strings.HasPrefix(got, "Shop") {
+	if got, err := w.Execute(w.deadlineContext(t), "", "document.title", approveAll); err != nil || !strings.HasPrefix(got, "Shop") {
 		t.Errorf("the page does not work after the calls: %q, %v", got, err)
 	}
 }
 
 func testPrint(t *testing.T, w *browserFixture) {
-	tabs := len(w.Tabs(w.ctx(t)))
-	pdf, err := w.PrintPDF(w.ctx(t), "<title>x</title><h1>Printed</h1><p>A report.</p>")
+	tabs := len(w.Tabs(w.deadlineContext(t)))
+	pdf, err := w.PrintPDF(w.deadlineContext(t), "<title>x</title><h1>Printed</h1><p>A report.</p>")
 	if err != nil || !bytes.HasPrefix(pdf, []byte("%PDF-")) || len(pdf) < 1000 {
 		t.Errorf("%d bytes, %v", len(pdf), err)
 	}
-	if n := len(w.Tabs(w.ctx(t))); n != tabs {
+	if n := len(w.Tabs(w.deadlineContext(t))); n != tabs {
 		t.Errorf("%d tabs, want %d", n, tabs)
 	}
 }
 
 func testPicture(t *testing.T, w *browserFixture) {
-	w.page(t, "http://plain.example/shop")
-	data, tab, err := w.Screenshot(w.ctx(t), "")
+	w.openPage(t, "http://plain.example/shop")
+	data, tab, err := w.Screenshot(w.deadlineContext(t), "")
 	if err != nil || tab.URL != "http://plain.example/shop" {
 		t.Fatalf("%+v, %v", tab, err)
 	}
@@ -333,21 +333,21 @@ func testPicture(t *testing.T, w *browserFixture) {
 }
 
 func testHistory(t *testing.T, w *browserFixture) {
-	w.page(t, "http://plain.example/shop")
-	if _, err := w.Navigate(w.ctx(t), "", "http://plain.example/next"); err != nil {
+	w.openPage(t, "http://plain.example/shop")
+	if _, err := w.Navigate(w.deadlineContext(t), "", "http://plain.example/next"); err != nil {
 		t.Fatal(err)
 	}
-	to, err := w.History(w.ctx(t), "", -1)
+	to, err := w.History(w.deadlineContext(t), "", -1)
 	if err != nil || to != "http://plain.example/shop" {
 		t.Fatal(to, err)
 	}
-	if _, err := w.Go(w.ctx(t), "", -1, "http://plain.example/other"); kindOf(err) != Changed {
+	if _, err := w.Go(w.deadlineContext(t), "", -1, "http://plain.example/other"); kindOf(err) != Changed {
 		t.Error(err)
 	}
-	if tab, err := w.Go(w.ctx(t), "", -1, to); err != nil || tab.URL != to {
+	if tab, err := w.Go(w.deadlineContext(t), "", -1, to); err != nil || tab.URL != to {
 		t.Errorf("Go = %+v, %v", tab, err)
 	}
-	if _, err := w.History(w.ctx(t), "", 1); err != nil {
+	if _, err := w.History(w.deadlineContext(t), "", 1); err != nil {
 		t.Error(err)
 	}
 }

@@ -26,8 +26,8 @@ type browserFixture struct {
 	pages sync.Map // "host/path" -> HTML
 }
 
-// put sets the response of an address "host/path": a page, or "-> " and the target of a redirect.
-func (w *browserFixture) put(address, page string) { w.pages.Store(address, page) }
+// putPage sets the response of an address "host/path": a page, or "-> " and the target of a redirect.
+func (w *browserFixture) putPage(address, page string) { w.pages.Store(address, page) }
 
 func newFixture(t *testing.T, opt Options) *browserFixture {
 	t.Helper()
@@ -83,7 +83,7 @@ func (w *browserFixture) applyLimits(l limits) func() {
 	return func() { w.limits = was }
 }
 
-func (w *browserFixture) ctx(t *testing.T) context.Context {
+func (w *browserFixture) deadlineContext(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	t.Cleanup(cancel)
 	return ctx
@@ -92,8 +92,8 @@ func (w *browserFixture) ctx(t *testing.T) context.Context {
 func TestBrowser(t *testing.T) {
 	t.Parallel() // the test mostly waits
 	w := newFixture(t, Options{})
-	w.put("plain.example/", `<title>Plain</title><h1>Hello</h1><p>A <b>plain</b> page. <a href="/next?a=1">Next</a></p>`)
-	ctx := w.ctx(t)
+	w.putPage("plain.example/", `<title>Plain</title><h1>Hello</h1><p>A <b>plain</b> page. <a href="/next?a=1">Next</a></p>`)
+	ctx := w.deadlineContext(t)
 	if got := w.Tabs(ctx); got != nil || w.Running() {
 		t.Fatalf("the browser runs before its first use: %v", got)
 	}

@@ -27,13 +27,13 @@ func newInside(t *testing.T) *inside {
 	t.Helper()
 	in := &inside{}
 	in.web = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		in.note(r.Method + " " + r.Host + r.URL.String())
+		in.recordRequest(r.Method + " " + r.Host + r.URL.String())
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		_, _ = io.WriteString(w, "the secret of the house")
 	}))
 	in.web.Config.ConnState = func(c net.Conn, s http.ConnState) {
 		if s == http.StateNew {
-			in.note("connection from " + c.RemoteAddr().String())
+			in.recordRequest("connection from " + c.RemoteAddr().String())
 		}
 	}
 	in.web.Start()
@@ -50,7 +50,7 @@ func newInside(t *testing.T) *inside {
 			if err != nil {
 				return
 			}
-			in.note(fmt.Sprintf("%d bytes by UDP from %s", n, from))
+			in.recordRequest(fmt.Sprintf("%d bytes by UDP from %s", n, from))
 		}
 	})
 	t.Cleanup(work.Wait)
@@ -58,7 +58,7 @@ func newInside(t *testing.T) *inside {
 	return in
 }
 
-func (in *inside) note(s string) {
+func (in *inside) recordRequest(s string) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.heard = append(in.heard, s)
@@ -117,12 +117,12 @@ func TestNetwork_ReachesNoInternalAddress(t *testing.T) {
 	port := in.web.Listener.Addr().(*net.TCPAddr).Port
 	fill := strings.NewReplacer("WEB", fmt.Sprint(port), "UDP", fmt.Sprint(in.udp.LocalAddr().(*net.UDPAddr).Port))
 	w.net.Name("rebind.example", "93.184.216.34", "127.0.0.1")
-	w.put("plain.example/hostile", fill.Replace(hostile))
-	w.put("plain.example/inward", fill.Replace("-> http://127.0.0.1:WEB/redirected"))
-	w.put("plain.example/inward2", fill.Replace("-> https://127.0.0.1:WEB/redirected"))
-	w.put("plain.example/file", "-> file:///etc/passwd")
-	w.put("plain.example/jump", fill.Replace(`<title>Jump</title><p>wait<script>location.href = "http://127.0.0.1:WEB/jumped"</script>`))
-	ctx := w.ctx(t)
+	w.putPage("plain.example/hostile", fill.Replace(hostile))
+	w.putPage("plain.example/inward", fill.Replace("-> http://127.0.0.1:WEB/redirected"))
+	w.putPage("plain.example/inward2", fill.Replace("-> https://127.0.0.1:WEB/redirected"))
+	w.putPage("plain.example/file", "-> file:///etc/passwd")
+	w.putPage("plain.example/jump", fill.Replace(`<title>Jump</title><p>wait<script>location.href = "http://127.0.0.1:WEB/jumped"</script>`))
+	ctx := w.deadlineContext(t)
 
 	if _, err := w.Open(ctx, "http://plain.example/hostile"); err != nil {
 		t.Fatal(err)

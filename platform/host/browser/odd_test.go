@@ -47,7 +47,7 @@ func TestOddPages(t *testing.T) {
 	}))
 	t.Cleanup(func() { close(slow) }) // runs before the server waits for its handlers
 	w.opt.Network = net.Client(t)
-	ctx := w.ctx(t)
+	ctx := w.deadlineContext(t)
 	t.Run("a password of the site", func(t *testing.T) {
 		_, err := w.Open(ctx, "http://plain.example/auth")
 		if err == nil || !strings.Contains(err.Error(), "HTTP authentication") {
@@ -76,22 +76,22 @@ func TestOddPages(t *testing.T) {
 	})
 	t.Run("20,000 buttons", func(t *testing.T) {
 		defer w.applyLimits(limits{answer: 30 * time.Second})()
-		if c := w.page(t, "http://plain.example/many"); !c.Cut || !strings.Contains(c.Text, "# First") || len(c.Elements) > maxElements {
+		if c := w.openPage(t, "http://plain.example/many"); !c.Cut || !strings.Contains(c.Text, "# First") || len(c.Elements) > maxElements {
 			t.Errorf("%d elements, cut %v", len(c.Elements), c.Cut)
 		}
 	})
 	t.Run("a page that is slow", func(t *testing.T) {
 		defer w.applyLimits(limits{load: 4 * time.Second})()
-		if c := w.page(t, "http://plain.example/slow"); !c.Loading || !strings.Contains(c.Text, "The beginning.") {
+		if c := w.openPage(t, "http://plain.example/slow"); !c.Loading || !strings.Contains(c.Text, "The beginning.") {
 			t.Errorf("%+v", c)
 		}
 	})
 	t.Run("a page that does not want to be left", func(t *testing.T) {
-		c := w.page(t, "http://plain.example/leave")
-		if _, err := w.Click(ctx, "", c.find(t, "Touch").Handle, approveAll); err != nil {
+		c := w.openPage(t, "http://plain.example/leave")
+		if _, err := w.Click(ctx, "", c.findElement(t, "Touch").Handle, approveAll); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Fill(ctx, "", []Field{{c.find(t, "Your photo").Handle, "/etc/passwd"}}, false, approveAll); err == nil || !strings.Contains(err.Error(), "file") {
+		if _, err := w.Fill(ctx, "", []Field{{c.findElement(t, "Your photo").Handle, "/etc/passwd"}}, false, approveAll); err == nil || !strings.Contains(err.Error(), "file") {
 			t.Errorf("file was uploaded, or no error was returned: %v", err)
 		}
 		step, cancel := context.WithTimeout(ctx, 20*time.Second)

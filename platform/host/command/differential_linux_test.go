@@ -30,12 +30,12 @@ func TestListedFormsTouchNothingElse(t *testing.T) {
 		want, batch = 5000, 500
 	}
 	b := newHostileHome(t)
-	before := b.snapshot(t)
+	before := b.snapshotHome(t)
 	g := &generator{rand: rand.New(rand.NewPCG(16, 4)), table: b.judge.table()}
 	seen, list, forms := map[string]bool{}, []tracedCommand{}, map[string]int{}
 	tried := 0
 	for ; len(list) < want && tried < 400*want; tried++ {
-		text := g.command()
+		text := g.pickCommand()
 		if text == "" || seen[text] {
 			continue
 		}
@@ -50,7 +50,7 @@ func TestListedFormsTouchNothingElse(t *testing.T) {
 	}
 	needs, outside := map[Need]int{}, []tracedCommand{}
 	for chunk := range slices.Chunk(list, batch) {
-		b.trace(t, strace, chunk)
+		b.traceCommands(t, strace, chunk)
 		for _, c := range chunk {
 			needs[c.Plan.Needs]++
 			wrote, read := b.listViolations(c.lines)
@@ -64,8 +64,8 @@ func TestListedFormsTouchNothingElse(t *testing.T) {
 			}
 		}
 	}
-	if after := b.snapshot(t); before != after {
-		t.Errorf("the folder changed: %s", difference(before, after))
+	if after := b.snapshotHome(t); before != after {
+		t.Errorf("the folder changed: %s", linesAdded(before, after))
 	}
 	b.runConfined(t, outside)
 	t.Logf("%d listed commands of %d programs (%d generated): %d need nothing, %d a sandbox, %d one that hides processes; %d of those open paths outside when nothing confines them",
@@ -81,13 +81,13 @@ func newHostileHome(t *testing.T) *bench {
 		"with space.txt": "a b\n", "-rf": "dash\n", "-o": "dash\n", "--output=zz": "dash\n", "-exec": "dash\n", "@args": "/etc/passwd\n", "x=1": "assigned\n", "[a].txt": "brackets\n", "$(id).txt": "shell\n", "a;b": "list\n",
 		"sub/a.txt": "a\n", "sub/deep/b.txt": "b\n", "dirA/key": "a\n", "dirA/n": "n\n", "dirB/n": "m\n", "args": "/etc/passwd\n", "00Tree.html": "tree\n",
 	} {
-		b.put(t, "Documents/"+name, text)
+		b.putFile(t, "Documents/"+name, text)
 	}
-	b.link(t, "notes.txt", "Documents/inward")
-	b.link(t, "../other/x.txt", "Documents/outward")
-	b.link(t, "../../other/x.txt", "Documents/dirB/key")
-	b.link(t, "../../other", "Documents/sub/out")
-	b.link(t, "../other", "Documents/outdir")
+	b.linkFile(t, "notes.txt", "Documents/inward")
+	b.linkFile(t, "../other/x.txt", "Documents/outward")
+	b.linkFile(t, "../../other/x.txt", "Documents/dirB/key")
+	b.linkFile(t, "../../other", "Documents/sub/out")
+	b.linkFile(t, "../other", "Documents/outdir")
 	for _, args := range [][]string{{"tar", "czf", "a.tgz", "notes.txt", "sub"}, {"tar", "cf", "a.tar", "notes.txt"}, {"gzip", "-k", "zz"}, {"git", "init", "-q"}, {"git", "add", "notes.txt", "sub"}, {"git", "-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-qm", "first"}} {
 		cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 		cmd.Dir, cmd.Env = b.docs, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + b.home, "GIT_CONFIG_NOSYSTEM=1"}
@@ -98,8 +98,8 @@ func newHostileHome(t *testing.T) *bench {
 	return b
 }
 
-// trace runs commands under strace and assigns the lines of output to the commands.
-func (b *bench) trace(t *testing.T, strace string, list []tracedCommand) {
+// traceCommands runs commands under strace and assigns the lines of output to the commands.
+func (b *bench) traceCommands(t *testing.T, strace string, list []tracedCommand) {
 	t.Helper()
 	dir := t.TempDir()
 	plans, log := filepath.Join(dir, "plans"), filepath.Join(dir, "log")

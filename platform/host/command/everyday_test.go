@@ -40,7 +40,7 @@ func newEverydayHome(t *testing.T) *bench {
 		"data.json": `{"a":1,"items":[{"name":"x"}]}`, "server.log": "12:00 start\n12:01 ERROR no disk\n12:02 end\n", "names.txt": "ann\nann\nbob\n", "numbers.txt": "1\n2\n3\n", "photo.jpg": "\xff\xd8\xff\xe0 some bytes",
 		"project/README.md": "# a project\n", "project/src/main.py": "# TODO\n", "project/doc/main.py": "# done\n",
 	} {
-		b.put(t, "Documents/"+name, text)
+		b.putFile(t, "Documents/"+name, text)
 	}
 	for _, args := range [][]string{
 		{"tar", "czf", "backup.tar.gz", "notes.txt", "project"},
@@ -112,7 +112,7 @@ func TestTwoHundredEverydayCommands(t *testing.T) {
 // Commands that run without approval print the same output as in Bash.
 func TestEverydayCommandsDoWhatBashDoes(t *testing.T) {
 	b := newEverydayHome(t)
-	runners := map[string]*Runner{"without a sandbox": b.runner(t, Off)}
+	runners := map[string]*Runner{"without a sandbox": b.newRunner(t, Off)}
 	if r := b.bubblewrapRunner(t); r != nil {
 		runners["bubblewrap"] = r
 	}

@@ -26,12 +26,12 @@ func FuzzJudge(f *testing.F) {
 	if runtime.GOOS == "windows" {
 		f.Skip("commands on Windows are not parsed")
 	}
-	for _, s := range seeds() {
+	for _, s := range seedCommands() {
 		f.Add(s)
 	}
 	b := newBench(f, nil)
-	b.put(f, "Documents/data.json", `{"a":1}`)
-	b.put(f, "Documents/sub/a.txt", "a\n")
+	b.putFile(f, "Documents/data.json", `{"a":1}`)
+	b.putFile(f, "Documents/sub/a.txt", "a\n")
 	r := b.bubblewrapRunner(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		v := b.judgeText(text)
@@ -108,19 +108,19 @@ func (b *bench) checkUnchanged(t *testing.T, r *Runner, text string, v Verdict) 
 	if strings.Contains(text, "sleep") || strings.Contains(text, "seq") || strings.Contains(text, "free") {
 		return
 	}
-	before := b.snapshot(t)
+	before := b.snapshotHome(t)
 	plan := v.Plan
 	plan.Writes, plan.Hidden = true, false // allow changes, because the command itself must make none
 	if _, err := r.Run(t.Context(), plan, 3*time.Second, func(int64) {}); err != nil && !errors.Is(err, ErrTimeout) {
 		t.Fatalf("%q: Run = %v", text, err)
 	}
-	if after := b.snapshot(t); before != after {
+	if after := b.snapshotHome(t); before != after {
 		t.Fatalf("%q changed the folder:\n%s\n%s", text, before, after)
 	}
 }
 
-// snapshot returns the content of the home: names, modes, times and contents.
-func (b *bench) snapshot(t *testing.T) string {
+// snapshotHome returns the content of the home: names, modes, times and contents.
+func (b *bench) snapshotHome(t *testing.T) string {
 	var out []string
 	err := filepath.WalkDir(b.home, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -148,7 +148,7 @@ func (b *bench) snapshot(t *testing.T) string {
 	return strings.Join(out, "\n")
 }
 
-func seeds() []string {
+func seedCommands() []string {
 	return []string{
 		"ls -la *.txt | sort -r 2>/dev/null && echo done || true; pwd", "cat notes.txt 'a b' \"$HOME/x\" ~/Documents/notes.txt", "cd sub && cat a.txt", "! grep -rn one . >/dev/null 2>&1",
 		"find . -name '*.txt' -newer notes.txt -print0", "find . -exec rm {} +", "find . -delete", "find . -fprint x", "awk -F: '$3 > 5 || NR == 1 {print $1}' notes.txt", "awk '{print > \"x\"}' notes.txt",

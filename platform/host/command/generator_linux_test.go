@@ -12,31 +12,31 @@ type generator struct {
 	table *commandTable
 }
 
-func (g *generator) pick(list ...string) string { return list[g.rand.IntN(len(list))] }
+func (g *generator) pickOne(list ...string) string { return list[g.rand.IntN(len(list))] }
 
-// path returns an operand that has misled programs before.
-func (g *generator) path() string {
-	return g.pick("notes.txt", "data.json", "victim.txt", "thesis.txt", "5", "zz", "x", "one", "with space.txt", "./-rf", "-rf", "-o", "--output=zz", "-exec", "@args", "./@args", "x=1", "[a].txt", "$(id).txt", "a;b", "sub", ".", "./sub/../notes.txt",
+// pickPath returns an operand that has misled programs before.
+func (g *generator) pickPath() string {
+	return g.pickOne("notes.txt", "data.json", "victim.txt", "thesis.txt", "5", "zz", "x", "one", "with space.txt", "./-rf", "-rf", "-o", "--output=zz", "-exec", "@args", "./@args", "x=1", "[a].txt", "$(id).txt", "a;b", "sub", ".", "./sub/../notes.txt",
 		"dirA", "dirB", "dirA/key", "dirB/n", "dirB/key", "sub/out", "sub/a.txt", "inward", "outward", "outdir", "a.tgz", "a.tar", "zz.gz", "nothing", "-", "00Tree.html", "args", "/etc/os-release", "sub/deep", "..", "/etc/passwd", "repo")
 }
 
-func (g *generator) value(k argumentKind) string {
+func (g *generator) pickValue(k argumentKind) string {
 	switch k {
 	case pathKind:
-		return g.path()
+		return g.pickPath()
 	case text:
-		return g.pick("one", "zz", "victim.txt", "-e", "../other/x.txt", "a b", "*", "--output=zz", "HEAD", "notes.txt", "outward", "")
+		return g.pickOne("one", "zz", "victim.txt", "-e", "../other/x.txt", "a b", "*", "--output=zz", "HEAD", "notes.txt", "outward", "")
 	case num:
-		return g.pick("1", "5", "+2", "10k", "-3", "0", "16")
+		return g.pickOne("1", "5", "+2", "10k", "-3", "0", "16")
 	case digits:
-		return g.pick("1", "2", "5", "16")
+		return g.pickOne("1", "2", "5", "16")
 	case word, flag:
 	}
-	return g.pick("x", "zz", "victim.txt", ",", "-", "5", "%s", "1,2", "auto", "name", "-o", "--output=zz", "../other/x.txt", "/etc/passwd", "a b", "w zz", "long", "@args", "")
+	return g.pickOne("x", "zz", "victim.txt", ",", "-", "5", "%s", "1,2", "auto", "name", "-o", "--output=zz", "../other/x.txt", "/etc/passwd", "a b", "w zz", "long", "@args", "")
 }
 
-// command returns a command with a random program. It may not be listed.
-func (g *generator) command() string {
+// pickCommand returns a command with a random program. It may not be listed.
+func (g *generator) pickCommand() string {
 	names := make([]string, 0, len(g.table.entries))
 	for name := range g.table.entries {
 		if !slices.Contains([]string{"sleep", "vmstat", "top"}, name) { // these programs wait
@@ -44,16 +44,16 @@ func (g *generator) command() string {
 		}
 	}
 	slices.Sort(names)
-	e := g.table.entries[g.pick(names...)]
+	e := g.table.entries[g.pickOne(names...)]
 	switch {
 	case len(e.only) > 0:
-		return e.name + " " + g.pick(e.only...)
+		return e.name + " " + g.pickOne(e.only...)
 	case e.check != "":
-		return g.checked(e)
+		return g.pickChecked(e)
 	}
 	var args []string
 	for range g.rand.IntN(4) {
-		args = append(args, g.option(e)...)
+		args = append(args, g.pickOption(e)...)
 	}
 	operands := []string{}
 	count := len(e.operands)
@@ -62,7 +62,7 @@ func (g *generator) command() string {
 	}
 	for n := range count {
 		if k := e.operandKind(n); g.rand.IntN(8) > 0 {
-			operands = append(operands, g.value(k))
+			operands = append(operands, g.pickValue(k))
 		}
 	}
 	switch g.rand.IntN(6) {
@@ -76,12 +76,12 @@ func (g *generator) command() string {
 	if all := strings.Join(args, " "); e.name == "free" && strings.Contains(all, "s") || e.name == "shuf" && strings.Contains(all, "r") {
 		return "" // the program would repeat its output
 	}
-	return g.join(strings.Replace(e.name, "-list", " list", 1), args)
+	return g.joinWords(strings.Replace(e.name, "-list", " list", 1), args)
 }
 
-// join joins the words of a command and quotes them. It sometimes leaves a word with a pattern
+// joinWords joins the words of a command and quotes them. It sometimes leaves a word with a pattern
 // unquoted.
-func (g *generator) join(name string, args []string) string {
+func (g *generator) joinWords(name string, args []string) string {
 	for _, a := range args {
 		if strings.ContainsAny(a, "*[") && !strings.ContainsAny(a, " $;(") && g.rand.IntN(2) == 0 {
 			name += " " + a
@@ -92,8 +92,8 @@ func (g *generator) join(name string, args []string) string {
 	return name
 }
 
-// option returns an option of an entry, spelled in a way that some parser may accept.
-func (g *generator) option(e *tableEntry) []string {
+// pickOption returns an option of an entry, spelled in a way that some parser may accept.
+func (g *generator) pickOption(e *tableEntry) []string {
 	names := make([]string, 0, len(e.options))
 	for name := range e.options {
 		names = append(names, name)
@@ -102,17 +102,17 @@ func (g *generator) option(e *tableEntry) []string {
 		return nil
 	}
 	slices.Sort(names)
-	name := g.pick(names...)
+	name := g.pickOne(names...)
 	o := e.options[name]
-	v := g.value(o.kind)
+	v := g.pickValue(o.kind)
 	switch {
 	case o.kind == flag && len(name) == 2 && g.rand.IntN(2) == 0: // bundle two flags
-		other := g.pick(names...)
+		other := g.pickOne(names...)
 		if len(other) != 2 {
 			return []string{name}
 		}
 		if k := e.options[other].kind; k != flag {
-			return []string{name + other[1:], g.value(k)}
+			return []string{name + other[1:], g.pickValue(k)}
 		}
 		return []string{name + other[1:]}
 	case o.kind == flag:
@@ -127,9 +127,9 @@ func (g *generator) option(e *tableEntry) []string {
 	return []string{name, v}
 }
 
-// checked returns commands of programs whose forms are defined in code, with their words in random
+// pickChecked returns commands of programs whose forms are defined in code, with their words in random
 // order.
-func (g *generator) checked(e *tableEntry) string {
+func (g *generator) pickChecked(e *tableEntry) string {
 	words := map[string][]string{
 		"find":  {".", "sub", "dirB", "-name", "*.txt", "-type", "f", "-maxdepth", "2", "-newer", "notes.txt", "-print", "-print0", "-ls", "-empty", "-size", "+1k", "(", ")", "-o", "!", "-printf", "%p", "-mtime", "-7", "-delete", "-exec", "-fprint", "zz", "-samefile", "outward", "-path", "-prune", "-L", "-perm", "-u+x", "-regex", ".*"},
 		"awk":   {"-F", ":", "-F,", "-v", "n=1", "{print $1}", "NR==1", "/one/", "END{print NR}", "{s+=$1} END {print s}", "{print > \"zz\"}", "BEGIN{getline x < \"zz\"}", "--", "-f", "$1 > 2", "{print length($0)}", "-i", "inplace"},
@@ -144,10 +144,10 @@ func (g *generator) checked(e *tableEntry) string {
 	var args []string
 	for range 1 + g.rand.IntN(5) {
 		if g.rand.IntN(4) == 0 && !slices.Contains([]string{"date", "ps", "test"}, e.check) {
-			args = append(args, g.path())
+			args = append(args, g.pickPath())
 		} else {
-			args = append(args, g.pick(words...))
+			args = append(args, g.pickOne(words...))
 		}
 	}
-	return g.join(e.name, args)
+	return g.joinWords(e.name, args)
 }

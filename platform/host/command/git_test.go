@@ -25,9 +25,9 @@ func TestHostileRepositoryWithRealGit(t *testing.T) {
 			t.Skipf("git %s: %v: %s", args, err, out)
 		}
 	}
-	b.put(t, "Documents/sub/a", "a\n")
-	b.put(t, "Documents/theirs/b", "b\n")
-	b.put(t, "Documents/theirs/.gitattributes", "* filter=x diff=x\n")
+	b.putFile(t, "Documents/sub/a", "a\n")
+	b.putFile(t, "Documents/theirs/b", "b\n")
+	b.putFile(t, "Documents/theirs/.gitattributes", "* filter=x diff=x\n")
 	git(sub, "init", "-q")
 	git(sub, "add", "a")
 	git(sub, "commit", "-qm", "a")
@@ -36,13 +36,13 @@ func TestHostileRepositoryWithRealGit(t *testing.T) {
 	git(repo, "add", ".")
 	git(repo, "commit", "-qm", "b")
 	canary := filepath.Join(b.docs, "canary")
-	b.put(t, "Documents/theirs/.git/modules/sub/config", "[core]\n\tbare = false\n\tworktree = ../../../sub\n\tfsmonitor = touch "+canary+"1\n\tpager = touch "+canary+"2\n[filter \"x\"]\n\tclean = touch "+canary+"3\n[diff \"x\"]\n\ttextconv = touch "+canary+"4\n[diff]\n\texternal = touch "+canary+"5\n")
+	b.putFile(t, "Documents/theirs/.git/modules/sub/config", "[core]\n\tbare = false\n\tworktree = ../../../sub\n\tfsmonitor = touch "+canary+"1\n\tpager = touch "+canary+"2\n[filter \"x\"]\n\tclean = touch "+canary+"3\n[diff \"x\"]\n\ttextconv = touch "+canary+"4\n[diff]\n\texternal = touch "+canary+"5\n")
 	for _, hook := range []string{"post-index-change", "fsmonitor-watchman", "reference-transaction", "post-checkout"} {
-		b.put(t, "Documents/theirs/.git/hooks/"+hook, "#!/bin/sh\ntouch "+canary+"-"+hook+"\n")
+		b.putFile(t, "Documents/theirs/.git/hooks/"+hook, "#!/bin/sh\ntouch "+canary+"-"+hook+"\n")
 	}
-	b.put(t, "Documents/theirs/sub/a", "changed\n")
-	b.put(t, "Documents/theirs/b", "changed\n")
-	r := b.runner(t, Off)
+	b.putFile(t, "Documents/theirs/sub/a", "changed\n")
+	b.putFile(t, "Documents/theirs/b", "changed\n")
+	r := b.newRunner(t, Off)
 	for _, args := range []string{"status", "status -v", "diff", "diff HEAD", "log -p", "log --stat", "show", "blame b", "ls-files -m", "describe --all", "branch -a", "stash list", "reflog"} {
 		v := b.judgeText("git -C theirs " + args)
 		if !v.Listed {

@@ -7,9 +7,9 @@ import "testing"
 func TestTable_Bypasses(t *testing.T) {
 	onUnix(t)
 	b := newBench(t, func(o *Options) { o.Allowed = append(o.Allowed, o.Home) })
-	b.put(t, "Documents/args.txt", "/etc/passwd\n")
-	b.put(t, ".netrc", "machine x password y\n")
-	b.put(t, "Documents/empty/x", "")
+	b.putFile(t, "Documents/args.txt", "/etc/passwd\n")
+	b.putFile(t, ".netrc", "machine x password y\n")
+	b.putFile(t, "Documents/empty/x", "")
 	for _, text := range []string{
 		"strings @args.txt", "strings -a @args.txt", "strings -n 4 @Documents/args.txt",
 		"grep -d recurse x ~", "grep -drecurse x ~", "grep -ndrecurse x ~", "grep -rs x ~", "egrep -d recurse x ~",

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func (b *bench) put(t testing.TB, name, text string) {
+func (b *bench) putFile(t testing.TB, name, text string) {
 	t.Helper()
 	path := filepath.Join(b.home, name)
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)); err != nil {
@@ -19,7 +19,7 @@ func (b *bench) put(t testing.TB, name, text string) {
 	}
 }
 
-func (b *bench) link(t testing.TB, target, name string) {
+func (b *bench) linkFile(t testing.TB, target, name string) {
 	t.Helper()
 	if err := os.Symlink(target, filepath.Join(b.home, name)); err != nil {
 		t.Skip("symbolic links are not available:", err)
@@ -50,18 +50,18 @@ func newRepositoryHome(t testing.TB) *bench {
 	t.Helper()
 	onUnix(t)
 	b := newBench(t, func(o *Options) { o.Allow = []string{"touch marks", "npm test"} })
-	b.put(t, "Documents/repo/.git/config", "[core]\n\trepositoryformatversion = 0\n\tbare = false\n[remote \"origin\"]\n\turl = https://example.org/x.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n")
-	b.put(t, "Documents/repo/.git/HEAD", "ref: refs/heads/main\n")
-	b.put(t, "Documents/repo/a.txt", "a\n")
-	b.put(t, "Documents/repo/.git/hooks/sample", "")
-	b.put(t, "Documents/ls", "#!/bin/sh\ntouch canary\n")
-	b.put(t, "Documents/dash/-rf", "")
-	b.put(t, "Documents/dash/a", "")
-	b.put(t, "Documents/data.json", "{}")
-	b.put(t, "Documents/a.tar", "")
-	b.put(t, "Documents/with space/x.txt", "x")
-	b.link(t, "../.ssh", "Documents/innocent")
-	b.link(t, "../other/x.txt", "Documents/outward")
+	b.putFile(t, "Documents/repo/.git/config", "[core]\n\trepositoryformatversion = 0\n\tbare = false\n[remote \"origin\"]\n\turl = https://example.org/x.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n")
+	b.putFile(t, "Documents/repo/.git/HEAD", "ref: refs/heads/main\n")
+	b.putFile(t, "Documents/repo/a.txt", "a\n")
+	b.putFile(t, "Documents/repo/.git/hooks/sample", "")
+	b.putFile(t, "Documents/ls", "#!/bin/sh\ntouch canary\n")
+	b.putFile(t, "Documents/dash/-rf", "")
+	b.putFile(t, "Documents/dash/a", "")
+	b.putFile(t, "Documents/data.json", "{}")
+	b.putFile(t, "Documents/a.tar", "")
+	b.putFile(t, "Documents/with space/x.txt", "x")
+	b.linkFile(t, "../.ssh", "Documents/innocent")
+	b.linkFile(t, "../other/x.txt", "Documents/outward")
 	if err := os.Link(filepath.Join(b.home, "other/x.txt"), filepath.Join(b.docs, "hard.dat")); err != nil {
 		t.Skip(err)
 	}
@@ -236,7 +236,7 @@ func TestHostileRepository(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newRepositoryHome(t)
-			b.put(t, "Documents/repo/.git/config", settings)
+			b.putFile(t, "Documents/repo/.git/config", settings)
 			for _, text := range []string{"git -C repo status", "cd repo && git diff", "cd repo && git log"} {
 				if v := b.judgeText(text); v.Listed {
 					t.Errorf("%s is listed with\n%s", text, settings)
@@ -246,16 +246,16 @@ func TestHostileRepository(t *testing.T) {
 	}
 	t.Run("without files", func(t *testing.T) {
 		b := newRepositoryHome(t)
-		b.put(t, "Documents/bare/HEAD", "ref: refs/heads/main\n")
-		b.put(t, "Documents/bare/objects/x", "")
-		b.put(t, "Documents/bare/config", "[core]\n\tfsmonitor = x\n")
+		b.putFile(t, "Documents/bare/HEAD", "ref: refs/heads/main\n")
+		b.putFile(t, "Documents/bare/objects/x", "")
+		b.putFile(t, "Documents/bare/config", "[core]\n\tfsmonitor = x\n")
 		if v := b.judgeText("cd bare && git status"); v.Listed {
 			t.Error("the command is listed")
 		}
 	})
 	t.Run("elsewhere", func(t *testing.T) {
 		b := newRepositoryHome(t)
-		b.put(t, "Documents/sub/.git", "gitdir: ../evil\n")
+		b.putFile(t, "Documents/sub/.git", "gitdir: ../evil\n")
 		if v := b.judgeText("git -C sub status"); v.Listed {
 			t.Error("the command is listed")
 		}

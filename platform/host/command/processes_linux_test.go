@@ -46,7 +46,7 @@ func TestRun_EndsAllProcesses(t *testing.T) {
 				}
 				pid <- strings.TrimSpace(string(text))
 			}()
-			_, err := b.runner(t, Off).Run(ctx, b.judgeText(c.text).Plan, c.limit, func(int64) {})
+			_, err := b.newRunner(t, Off).Run(ctx, b.judgeText(c.text).Plan, c.limit, func(int64) {})
 			if !errors.Is(err, c.want) {
 				t.Fatalf("%v, want %v", err, c.want)
 			}

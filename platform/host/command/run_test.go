@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func (b *bench) runner(t *testing.T, mode string) *Runner {
+func (b *bench) newRunner(t *testing.T, mode string) *Runner {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -35,7 +35,7 @@ func (b *bench) runner(t *testing.T, mode string) *Runner {
 	return r
 }
 
-func (b *bench) run(t *testing.T, r *Runner, c Command) Outcome {
+func (b *bench) runCommand(t *testing.T, r *Runner, c Command) Outcome {
 	t.Helper()
 	v := b.judge.Judge(c).Within(r.Sandbox(t.Context()))
 	if v.Refused != nil {
@@ -48,14 +48,14 @@ func (b *bench) run(t *testing.T, r *Runner, c Command) Outcome {
 	return out
 }
 
-func (b *bench) exists(name string) bool {
+func (b *bench) hasFile(name string) bool {
 	_, err := os.Lstat(filepath.Join(b.home, name))
 	return err == nil
 }
 
 func TestRun(t *testing.T) {
 	b := newRepositoryHome(t)
-	r := b.runner(t, Off)
+	r := b.newRunner(t, Off)
 	for text, want := range map[string]struct {
 		status int
 		output string
@@ -83,7 +83,7 @@ func TestRun(t *testing.T) {
 		"read x; echo \"[$x]\"":                     {0, "[]\n"},
 	} {
 		t.Run(text, func(t *testing.T) {
-			if out := b.run(t, r, Command{Text: text}); out.Status != want.status || out.Output != want.output {
+			if out := b.runCommand(t, r, Command{Text: text}); out.Status != want.status || out.Output != want.output {
 				t.Errorf("%d %q, want %d %q", out.Status, out.Output, want.status, want.output)
 			}
 		})
@@ -97,7 +97,7 @@ func TestScrubbedEnvironment(t *testing.T) {
 	}
 	b := newRepositoryHome(t)
 	for _, text := range []string{"env", "for i in 1; do env; done"} {
-		out := b.run(t, b.runner(t, Off), Command{Text: text})
+		out := b.runCommand(t, b.newRunner(t, Off), Command{Text: text})
 		if strings.Contains(out.Output, "canary") || !strings.Contains(out.Output, "PATH=/usr/bin:/bin") || strings.Contains(out.Output, "HOB_") {
 			t.Errorf("%s: %s", text, out.Output)
 		}
@@ -106,7 +106,7 @@ func TestScrubbedEnvironment(t *testing.T) {
 
 func TestOutputIsBounded(t *testing.T) {
 	b := newRepositoryHome(t)
-	out := b.run(t, b.runner(t, Off), Command{Text: "seq 1 1000000"})
+	out := b.runCommand(t, b.newRunner(t, Off), Command{Text: "seq 1 1000000"})
 	if len(out.Output) > keepHead+keepTail+100 || out.Cut == 0 || !strings.HasPrefix(out.Output, "1\n2\n") || !strings.HasSuffix(out.Output, "\n1000000\n") || !strings.Contains(out.Output, "bytes left out") {
 		t.Errorf("%d bytes, %d cut: %.40q", len(out.Output), out.Cut, out.Output)
 	}
@@ -116,8 +116,8 @@ func TestOutputIsBounded(t *testing.T) {
 func TestRun_RefusesAChangedScript(t *testing.T) {
 	b := newRepositoryHome(t)
 	v := b.judgeText("./ls")
-	b.put(t, "Documents/ls", "#!/bin/sh\necho evil\n")
-	out, err := b.runner(t, Off).Run(t.Context(), v.Plan, time.Minute, func(int64) {})
+	b.putFile(t, "Documents/ls", "#!/bin/sh\necho evil\n")
+	out, err := b.newRunner(t, Off).Run(t.Context(), v.Plan, time.Minute, func(int64) {})
 	if err != nil || out.Status != statusNotRun || !strings.Contains(out.Output, "changed after the command was analyzed") {
 		t.Errorf("%+v, %v", out, err)
 	}
@@ -128,14 +128,14 @@ func TestRun_RefusesAChangedScript(t *testing.T) {
 
 func TestRequireWithoutASandbox(t *testing.T) {
 	b := newRepositoryHome(t)
-	r := b.runner(t, Require)
+	r := b.newRunner(t, Require)
 	r.looked, r.found = time.Now(), sandbox{missing: "none here"}
 	_, err := r.Run(t.Context(), b.judgeText("ls").Plan, time.Minute, func(int64) {})
 	if !errors.Is(err, ErrNoSandbox) || !strings.Contains(err.Error(), "none here") {
 		t.Errorf("Run = %v", err)
 	}
 	r.opt.Sandbox = Auto
-	if out := b.run(t, r, Command{Text: "ls"}); out.Missing != "none here" {
+	if out := b.runCommand(t, r, Command{Text: "ls"}); out.Missing != "none here" {
 		t.Errorf("the output does not report the missing sandbox: %+v", out)
 	}
 }

@@ -17,7 +17,7 @@ func listSandboxes(t *testing.T, b *bench) map[string]*Runner {
 	t.Helper()
 	out := map[string]*Runner{}
 	for _, kind := range []string{"bubblewrap", "landlock"} {
-		r := b.runner(t, Require)
+		r := b.newRunner(t, Require)
 		found := b.judge.findSandbox(t.Context())
 		if kind == "landlock" {
 			found = sandbox{}
@@ -102,7 +102,7 @@ func TestSandbox(t *testing.T) {
 				}
 			}
 			for _, name := range []string{"new", "Documents/looked", "Documents/repo/.git/hooks/x"} {
-				if b.exists(name) {
+				if b.hasFile(name) {
 					t.Errorf("%s was created", name)
 				}
 			}
@@ -115,12 +115,12 @@ func TestSandbox(t *testing.T) {
 
 func TestSandboxIsLookedForOnce(t *testing.T) {
 	b := newRepositoryHome(t)
-	r := b.runner(t, Auto)
+	r := b.newRunner(t, Auto)
 	first := r.Sandbox(context.Background())
 	if again := r.Sandbox(context.Background()); again != first {
 		t.Errorf("%+v, then %+v", first, again)
 	}
-	if off := b.runner(t, Off).Sandbox(context.Background()); off.Kind() != "" || off.Missing() == "" {
+	if off := b.newRunner(t, Off).Sandbox(context.Background()); off.Kind() != "" || off.Missing() == "" {
 		t.Errorf("runner with sandbox off: %+v", off)
 	}
 }

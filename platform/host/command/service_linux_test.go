@@ -52,7 +52,7 @@ func TestServiceCommand_ConfinesProgram(t *testing.T) {
 			}
 		})
 	}
-	none := b.runner(t, Off)
+	none := b.newRunner(t, Off)
 	if _, _, err := none.ServiceCommand(t.Context(), Service{Program: "sh", Home: b.home, Confine: true}); !errors.Is(err, ErrNoSandbox) {
 		t.Errorf("ServiceCommand without a sandbox = %v", err)
 	}

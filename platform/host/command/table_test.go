@@ -55,9 +55,9 @@ func listUsages(e *tableEntry, all bool) []string {
 func TestTable_CommandsChangeNothing(t *testing.T) {
 	onUnix(t)
 	b := newBench(t, nil)
-	b.put(t, "Documents/data.json", `{"a":1}`)
-	b.put(t, "Documents/sub/a.txt", "a\n")
-	b.put(t, "Documents/x", "x\n")
+	b.putFile(t, "Documents/data.json", `{"a":1}`)
+	b.putFile(t, "Documents/sub/a.txt", "a\n")
+	b.putFile(t, "Documents/x", "x\n")
 	git := exec.CommandContext(t.Context(), "git", "init", "-q")
 	git.Dir = b.docs
 	if err := git.Run(); err != nil {
@@ -70,12 +70,12 @@ func TestTable_CommandsChangeNothing(t *testing.T) {
 	var names []string
 	plan, listed := Plan{Dir: b.docs, Writes: true}, 0
 	run := func() {
-		before := b.snapshot(t)
+		before := b.snapshotHome(t)
 		if _, err := r.Run(t.Context(), plan, time.Minute, func(int64) {}); err != nil && !errors.Is(err, ErrTimeout) {
 			t.Errorf("%s: Run = %v", names, err)
 		}
-		if after := b.snapshot(t); before != after {
-			t.Errorf("one of %s changed the folder: %s", names, difference(before, after))
+		if after := b.snapshotHome(t); before != after {
+			t.Errorf("one of %s changed the folder: %s", names, linesAdded(before, after))
 		}
 		plan.Lines, names = nil, nil
 	}
@@ -101,7 +101,7 @@ func TestTable_CommandsChangeNothing(t *testing.T) {
 	t.Logf("%d commands were run", listed)
 }
 
-func difference(before, after string) string {
+func linesAdded(before, after string) string {
 	var out []string
 	for line := range strings.Lines(after) {
 		if !strings.Contains(before, line) {

@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// open returns a NotificationClient on the bus, with a channel for its events.
-func open(t *testing.T, b *desktoptest.Bus, o desktop.Options) (*desktop.NotificationClient, <-chan desktop.Event) {
+// openClient returns a NotificationClient on the bus, with a channel for its events.
+func openClient(t *testing.T, b *desktoptest.Bus, o desktop.Options) (*desktop.NotificationClient, <-chan desktop.Event) {
 	t.Helper()
 	if o.Getenv == nil {
 		o.Getenv = b.Getenv
@@ -36,7 +36,7 @@ func open(t *testing.T, b *desktoptest.Bus, o desktop.Options) (*desktop.Notific
 	return n, events
 }
 
-func next(t *testing.T, events <-chan desktop.Event) desktop.Event {
+func awaitEvent(t *testing.T, events <-chan desktop.Event) desktop.Event {
 	t.Helper()
 	select {
 	case e := <-events:
@@ -56,19 +56,19 @@ func checkNoEvent(t *testing.T, events <-chan desktop.Event) {
 	}
 }
 
-func question(id string) desktop.Notification {
+func newQuestion(id string) desktop.Notification {
 	return desktop.Notification{ID: id, Title: "Hob asks", Body: "May I?", Urgency: desktop.Critical, Actions: []desktop.Action{{Key: "yes", Label: "Approve"}, {Key: "no", Label: "Deny"}}}
 }
 
 func TestNotify(t *testing.T) {
 	b := desktoptest.NewBus(t)
 	s := desktoptest.NewServer(t, b, "actions", "body", "body-markup")
-	n, events := open(t, b, desktop.Options{})
+	n, events := openClient(t, b, desktop.Options{})
 	srv, err := n.Server(t.Context())
 	if err != nil || !srv.Actions || !srv.Sure || srv.Name != "test server" {
 		t.Fatalf("server: %+v, %v", srv, err)
 	}
-	q := question("q1")
+	q := newQuestion("q1")
 	q.Title, q.Body = "Hob\nasks", "<b>bold</b> & \x1b[31mred \u202egpj.exe\nnext"
 	if err := n.Notify(t.Context(), q); err != nil {
 		t.Fatal(err)
@@ -81,10 +81,10 @@ func TestNotify(t *testing.T) {
 		t.Errorf("shown %+v", got)
 	}
 	s.Press(got.ID, "yes")
-	if e := next(t, events); e != (desktop.Event{Note: "q1", Pressed: "yes"}) {
+	if e := awaitEvent(t, events); e != (desktop.Event{Note: "q1", Pressed: "yes"}) {
 		t.Errorf("event %+v", e)
 	}
-	if e := next(t, events); e != (desktop.Event{Note: "q1", Closed: desktop.Dismissed}) {
+	if e := awaitEvent(t, events); e != (desktop.Event{Note: "q1", Closed: desktop.Dismissed}) {
 		t.Errorf("event %+v", e)
 	}
 }
@@ -92,8 +92,8 @@ func TestNotify(t *testing.T) {
 func TestNotify_ReplacesAndWithdraws(t *testing.T) {
 	b := desktoptest.NewBus(t)
 	s := desktoptest.NewServer(t, b)
-	n, events := open(t, b, desktop.Options{})
-	for i, note := range []desktop.Notification{{ID: "a", Body: "1 < 2"}, {ID: "a", Body: "again"}, {ID: "a", Body: "other", Actions: question("").Actions}} {
+	n, events := openClient(t, b, desktop.Options{})
+	for i, note := range []desktop.Notification{{ID: "a", Body: "1 < 2"}, {ID: "a", Body: "again"}, {ID: "a", Body: "other", Actions: newQuestion("").Actions}} {
 		if err := n.Notify(t.Context(), note); err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +109,7 @@ func TestNotify_ReplacesAndWithdraws(t *testing.T) {
 	if err := n.Withdraw(t.Context(), "a"); err != nil {
 		t.Error(err)
 	}
-	if e := next(t, events); e != (desktop.Event{Note: "a", Closed: desktop.Withdrawn}) {
+	if e := awaitEvent(t, events); e != (desktop.Event{Note: "a", Closed: desktop.Withdrawn}) {
 		t.Errorf("event %+v", e)
 	}
 }
@@ -119,8 +119,8 @@ func TestNotify_ReplacesAndWithdraws(t *testing.T) {
 func TestNotify_IgnoresSignalsOfOtherPrograms(t *testing.T) {
 	b := desktoptest.NewBus(t)
 	s := desktoptest.NewServer(t, b, "actions")
-	n, events := open(t, b, desktop.Options{})
-	if err := n.Notify(t.Context(), question("q1")); err != nil {
+	n, events := openClient(t, b, desktop.Options{})
+	if err := n.Notify(t.Context(), newQuestion("q1")); err != nil {
 		t.Fatal(err)
 	}
 	id := s.Last(t, 1).ID
@@ -132,15 +132,15 @@ func TestNotify_IgnoresSignalsOfOtherPrograms(t *testing.T) {
 	}
 	thief := desktoptest.NewServer(t, b, "actions") // takes the name
 	thief.Press(id, "yes")
-	if e := next(t, events); e != (desktop.Event{Note: "q1", Closed: desktop.Gone}) {
+	if e := awaitEvent(t, events); e != (desktop.Event{Note: "q1", Closed: desktop.Gone}) {
 		t.Errorf("event %+v, want only that the notification is gone", e)
 	}
 	s.Press(id, "yes") // s no longer owns the server's name
-	if err := n.Notify(t.Context(), question("q2")); err != nil {
+	if err := n.Notify(t.Context(), newQuestion("q2")); err != nil {
 		t.Fatal(err)
 	}
 	thief.Press(thief.Last(t, 1).ID, "no")
-	if e := next(t, events); e != (desktop.Event{Note: "q2", Pressed: "no"}) {
+	if e := awaitEvent(t, events); e != (desktop.Event{Note: "q2", Pressed: "no"}) {
 		t.Errorf("event %+v, want the press of the new server's note alone", e)
 	}
 }
@@ -149,29 +149,29 @@ func TestNotify_PressBeforeTheReply(t *testing.T) {
 	b := desktoptest.NewBus(t)
 	s := desktoptest.NewServer(t, b, "actions")
 	s.Faster("no")
-	n, events := open(t, b, desktop.Options{})
-	if err := n.Notify(t.Context(), question("q1")); err != nil {
+	n, events := openClient(t, b, desktop.Options{})
+	if err := n.Notify(t.Context(), newQuestion("q1")); err != nil {
 		t.Fatal(err)
 	}
-	if e := next(t, events); e.Pressed != "no" || e.Note != "q1" {
+	if e := awaitEvent(t, events); e.Pressed != "no" || e.Note != "q1" {
 		t.Errorf("event %+v", e)
 	}
 }
 
 func TestNotify_ServerRestarts(t *testing.T) {
 	b := desktoptest.NewBus(t)
-	n, events := open(t, b, desktop.Options{})
-	if err := n.Notify(t.Context(), question("q0")); !errors.Is(err, desktop.ErrNoServer) || !strings.Contains(err.Error(), "dunst") {
+	n, events := openClient(t, b, desktop.Options{})
+	if err := n.Notify(t.Context(), newQuestion("q0")); !errors.Is(err, desktop.ErrNoServer) || !strings.Contains(err.Error(), "dunst") {
 		t.Fatalf("no server: %v, want ErrNoServer with a remedy", err)
 	}
 	for i := range 3 {
 		s := desktoptest.NewServer(t, b, "actions")
-		if err := n.Notify(t.Context(), question("q")); err != nil {
+		if err := n.Notify(t.Context(), newQuestion("q")); err != nil {
 			t.Fatalf("server %d: %v", i, err)
 		}
 		s.Last(t, 1)
 		s.Stop()
-		if e := next(t, events); e != (desktop.Event{Note: "q", Closed: desktop.Gone}) {
+		if e := awaitEvent(t, events); e != (desktop.Event{Note: "q", Closed: desktop.Gone}) {
 			t.Errorf("event %+v", e)
 		}
 	}
@@ -179,27 +179,27 @@ func TestNotify_ServerRestarts(t *testing.T) {
 
 func TestNotify_BusRestarts(t *testing.T) {
 	var b *desktoptest.Bus
-	n, events := open(t, nil, desktop.Options{Getenv: func(key string) string {
+	n, events := openClient(t, nil, desktop.Options{Getenv: func(key string) string {
 		if b == nil {
 			return ""
 		}
 		return b.Getenv(key)
 	}})
-	if err := n.Notify(t.Context(), question("q0")); !errors.Is(err, desktop.ErrNoSession) || !strings.Contains(err.Error(), "systemd user service") {
+	if err := n.Notify(t.Context(), newQuestion("q0")); !errors.Is(err, desktop.ErrNoSession) || !strings.Contains(err.Error(), "systemd user service") {
 		t.Fatalf("no bus: %v, want ErrNoSession with a remedy", err)
 	}
 	for range 2 {
 		b = desktoptest.NewBus(t)
 		desktoptest.NewServer(t, b, "actions")
-		if err := n.Notify(t.Context(), question("q")); err != nil {
+		if err := n.Notify(t.Context(), newQuestion("q")); err != nil {
 			t.Fatal(err)
 		}
 		b.Stop()
-		if e := next(t, events); e != (desktop.Event{Note: "q", Closed: desktop.Gone}) {
+		if e := awaitEvent(t, events); e != (desktop.Event{Note: "q", Closed: desktop.Gone}) {
 			t.Errorf("event %+v", e)
 		}
 	}
-	if err := n.Notify(t.Context(), question("q")); !errors.Is(err, desktop.ErrNoSession) {
+	if err := n.Notify(t.Context(), newQuestion("q")); !errors.Is(err, desktop.ErrNoSession) {
 		t.Errorf("Notify on a bus that has ended = %v", err)
 	}
 }
@@ -207,15 +207,15 @@ func TestNotify_BusRestarts(t *testing.T) {
 func TestFailures(t *testing.T) {
 	b := desktoptest.NewBus(t)
 	s := desktoptest.NewServer(t, b)
-	n, _ := open(t, b, desktop.Options{Wait: time.Second})
+	n, _ := openClient(t, b, desktop.Options{Wait: time.Second})
 	s.Fail("org.freedesktop.Notifications.MaxNotificationsExceeded", 1)
-	if err := n.Notify(t.Context(), question("q")); err == nil || errors.Is(err, desktop.ErrUnsure) {
+	if err := n.Notify(t.Context(), newQuestion("q")); err == nil || errors.Is(err, desktop.ErrUnsure) {
 		t.Errorf("refused: %v", err)
 	}
 	defer s.Stall()()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if err := n.Notify(ctx, question("q")); !errors.Is(err, desktop.ErrUnsure) || !errors.Is(err, context.DeadlineExceeded) {
+	if err := n.Notify(ctx, newQuestion("q")); !errors.Is(err, desktop.ErrUnsure) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("stalled: %v", err)
 	}
 }
@@ -225,13 +225,13 @@ func TestFailures(t *testing.T) {
 func TestNotify_RejectsAServerOfHob(t *testing.T) {
 	b := desktoptest.NewBus(t)
 	desktoptest.NewServer(t, b, "actions")
-	n, _ := open(t, b, desktop.Options{Trust: func(pid int) error {
+	n, _ := openClient(t, b, desktop.Options{Trust: func(pid int) error {
 		if pid == os.Getpid() {
 			return errors.New("Hob has started it")
 		}
 		return nil
 	}})
-	if err := n.Notify(t.Context(), question("q")); !errors.Is(err, desktop.ErrNoServer) || !strings.Contains(err.Error(), "Hob has started it") {
+	if err := n.Notify(t.Context(), newQuestion("q")); !errors.Is(err, desktop.ErrNoServer) || !strings.Contains(err.Error(), "Hob has started it") {
 		t.Errorf("server that Hob started: %v", err)
 	}
 }

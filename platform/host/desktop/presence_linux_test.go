@@ -15,8 +15,8 @@ import (
 	"hob/platform/host/desktop/desktoptest"
 )
 
-// session returns options whose session bus and system bus are both the private bus b.
-func session(b *desktoptest.Bus, more map[string]string) desktop.Options {
+// sessionOptions returns options whose session bus and system bus are both the private bus b.
+func sessionOptions(b *desktoptest.Bus, more map[string]string) desktop.Options {
 	return desktop.Options{Getenv: func(key string) string {
 		if key == "DBUS_SYSTEM_BUS_ADDRESS" && b != nil {
 			return b.Address
@@ -28,7 +28,7 @@ func session(b *desktoptest.Bus, more map[string]string) desktop.Options {
 	}}
 }
 
-func export(t *testing.T, c *dbus.Conn, name string, path dbus.ObjectPath, iface string, methods map[string]any) {
+func exportObject(t *testing.T, c *dbus.Conn, name string, path dbus.ObjectPath, iface string, methods map[string]any) {
 	t.Helper()
 	if err := c.ExportMethodTable(methods, path, iface); err != nil {
 		t.Fatal(err)
@@ -39,12 +39,12 @@ func export(t *testing.T, c *dbus.Conn, name string, path dbus.ObjectPath, iface
 }
 
 func TestPresence_NoDesktop(t *testing.T) {
-	p, err := desktop.DetectPresence(t.Context(), session(nil, map[string]string{"DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nowhere", "DISPLAY": "localhost:10.0"}))
+	p, err := desktop.DetectPresence(t.Context(), sessionOptions(nil, map[string]string{"DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nowhere", "DISPLAY": "localhost:10.0"}))
 	if !errors.Is(err, desktop.ErrUnseen) || p.IdleKnown {
 		t.Errorf("%+v, %v; want ErrUnseen", p, err)
 	}
 	b := desktoptest.NewBus(t) // a bus without services
-	if p, err := desktop.DetectPresence(t.Context(), session(b, nil)); !errors.Is(err, desktop.ErrUnseen) || p.IdleKnown {
+	if p, err := desktop.DetectPresence(t.Context(), sessionOptions(b, nil)); !errors.Is(err, desktop.ErrUnseen) || p.IdleKnown {
 		t.Errorf("%+v, %v; want ErrUnseen", p, err)
 	}
 }
@@ -52,18 +52,18 @@ func TestPresence_NoDesktop(t *testing.T) {
 func TestPresence_GNOME(t *testing.T) {
 	b := desktoptest.NewBus(t)
 	c := b.Conn(t)
-	export(t, c, "org.gnome.Mutter.IdleMonitor", "/org/gnome/Mutter/IdleMonitor/Core", "org.gnome.Mutter.IdleMonitor",
+	exportObject(t, c, "org.gnome.Mutter.IdleMonitor", "/org/gnome/Mutter/IdleMonitor/Core", "org.gnome.Mutter.IdleMonitor",
 		map[string]any{"GetIdletime": func() (uint64, *dbus.Error) { return 4217, nil }})
 	var locked atomic.Bool
 	locked.Store(true)
-	export(t, c, "org.gnome.ScreenSaver", "/org/gnome/ScreenSaver", "org.gnome.ScreenSaver",
+	exportObject(t, c, "org.gnome.ScreenSaver", "/org/gnome/ScreenSaver", "org.gnome.ScreenSaver",
 		map[string]any{"GetActive": func() (bool, *dbus.Error) { return locked.Load(), nil }})
-	p, err := desktop.DetectPresence(t.Context(), session(b, nil))
+	p, err := desktop.DetectPresence(t.Context(), sessionOptions(b, nil))
 	if err != nil || p != (desktop.Presence{Idle: 4217 * time.Millisecond, IdleKnown: true, Locked: true, LockKnown: true, By: "Mutter"}) {
 		t.Errorf("DetectPresence = %+v, %v", p, err)
 	}
 	locked.Store(false)
-	if p, err := desktop.DetectPresence(t.Context(), session(b, nil)); err != nil || p.Locked || !p.LockKnown {
+	if p, err := desktop.DetectPresence(t.Context(), sessionOptions(b, nil)); err != nil || p.Locked || !p.LockKnown {
 		t.Errorf("DetectPresence = %+v, %v", p, err)
 	}
 }
@@ -75,14 +75,14 @@ func TestPresence_KDE(t *testing.T) {
 		"GetSessionIdleTime": func() (uint32, *dbus.Error) { return 90_000, nil },
 		"GetActive":          func() (bool, *dbus.Error) { return false, nil },
 	}
-	export(t, c, "org.freedesktop.ScreenSaver", "/ScreenSaver", "org.freedesktop.ScreenSaver", saver)
-	if p, err := desktop.DetectPresence(t.Context(), session(b, nil)); !errors.Is(err, desktop.ErrUnseen) { // milliseconds or seconds?
+	exportObject(t, c, "org.freedesktop.ScreenSaver", "/ScreenSaver", "org.freedesktop.ScreenSaver", saver)
+	if p, err := desktop.DetectPresence(t.Context(), sessionOptions(b, nil)); !errors.Is(err, desktop.ErrUnseen) { // milliseconds or seconds?
 		t.Errorf("%+v, %v; want ErrUnseen", p, err)
 	}
 	if _, err := c.RequestName("org.kde.KWin", 0); err != nil {
 		t.Fatal(err)
 	}
-	p, err := desktop.DetectPresence(t.Context(), session(b, nil))
+	p, err := desktop.DetectPresence(t.Context(), sessionOptions(b, nil))
 	if err != nil || p.Idle != 90*time.Second || p.Locked || !p.LockKnown || p.By != "KWin" {
 		t.Errorf("DetectPresence = %+v, %v", p, err)
 	}
@@ -91,7 +91,7 @@ func TestPresence_KDE(t *testing.T) {
 func TestPresence_Logind(t *testing.T) {
 	b := desktoptest.NewBus(t)
 	c := b.Conn(t)
-	export(t, c, "org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager",
+	exportObject(t, c, "org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager",
 		map[string]any{"GetUser": func(uid uint32) (dbus.ObjectPath, *dbus.Error) {
 			if int(uid) != os.Getuid() {
 				return "", dbus.NewError("x.y", nil)
@@ -112,7 +112,7 @@ func TestPresence_Logind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := session(b, map[string]string{"DBUS_SESSION_BUS_ADDRESS": ""})
+	o := sessionOptions(b, map[string]string{"DBUS_SESSION_BUS_ADDRESS": ""})
 	p, err := desktop.DetectPresence(t.Context(), o)
 	if err != nil || p.Idle < time.Hour || p.Idle > 2*time.Hour || p.Locked || p.By != "logind" {
 		t.Errorf("DetectPresence = %+v, %v", p, err)
@@ -131,7 +131,7 @@ func TestPresence_Logind(t *testing.T) {
 // TestPresence_X11 queries a real X server, moves the mouse and queries it again.
 func TestPresence_X11(t *testing.T) {
 	display := desktoptest.Display(t)
-	o := session(nil, map[string]string{"DISPLAY": display, "HOME": t.TempDir(), "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nowhere"})
+	o := sessionOptions(nil, map[string]string{"DISPLAY": display, "HOME": t.TempDir(), "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nowhere"})
 	var p desktop.Presence
 	for end := time.Now().Add(60 * time.Second); p.Idle < 30*time.Millisecond; { // no input arrives
 		var err error
@@ -156,7 +156,7 @@ func TestPresence_X11(t *testing.T) {
 	if p, err = desktop.DetectPresence(t.Context(), o); err != nil || p.Idle >= first+time.Since(before) {
 		t.Errorf("after the mouse was moved: %+v, %v", p, err)
 	}
-	if _, err := desktop.DetectPresence(t.Context(), session(nil, map[string]string{"DISPLAY": display, "WAYLAND_DISPLAY": "wayland-0", "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nowhere"})); !errors.Is(err, desktop.ErrUnseen) {
+	if _, err := desktop.DetectPresence(t.Context(), sessionOptions(nil, map[string]string{"DISPLAY": display, "WAYLAND_DISPLAY": "wayland-0", "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nowhere"})); !errors.Is(err, desktop.ErrUnseen) {
 		t.Errorf("under Wayland: %v", err)
 	}
 }

@@ -18,14 +18,14 @@ import (
 
 const hostile = "\"'`); doShellScript('x') \\ <b>&</b> $(x) %s é 世界 👋\nsecond"
 
-// banner shows a notification on a simulated Mac.
-func banner(m *osruntest.Mac, n Notification) error {
+// showBanner shows a notification on a simulated Mac.
+func showBanner(m *osruntest.Mac, n Notification) error {
 	return bannerError(m.Run(context.Background(), osrun.Call{Script: bannerScript(), In: newBanner("Hob", n), Write: true, Wait: time.Second}, nil))
 }
 
 func TestBanner(t *testing.T) {
 	m := osruntest.NewMac(t, map[string]any{})
-	if err := banner(m, Notification{Title: "Hob asks", Body: hostile, Urgency: Critical}); err != nil {
+	if err := showBanner(m, Notification{Title: "Hob asks", Body: hostile, Urgency: Critical}); err != nil {
 		t.Error(err)
 	}
 	body, err := json.Marshal(hostile)
@@ -51,14 +51,14 @@ func TestBannerErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := osruntest.NewMac(t, map[string]any{})
 			m.Fail("displayNotification", c.number)
-			if err := banner(m, Notification{Body: "x"}); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
+			if err := showBanner(m, Notification{Body: "x"}); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
 				t.Errorf("error %v", err)
 			}
 		})
 	}
 	m := osruntest.NewMac(t, map[string]any{})
 	m.Hang("displayNotification")
-	if err := banner(m, Notification{Body: "x"}); !errors.Is(err, ErrUnsure) {
+	if err := showBanner(m, Notification{Body: "x"}); !errors.Is(err, ErrUnsure) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -47,7 +47,7 @@ func newReader(t *testing.T, dir string) Reader {
 	return Reader{Judge: judge, Runner: runner}
 }
 
-func git(t *testing.T, dir string, args ...string) {
+func runGit(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", args...)
 	cmd.Dir = dir
@@ -57,7 +57,7 @@ func git(t *testing.T, dir string, args ...string) {
 	}
 }
 
-func write(t *testing.T, path, text string) {
+func writeFile(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
@@ -67,17 +67,17 @@ func write(t *testing.T, path, text string) {
 func TestReader_ReadsBranchChangesAndCommits(t *testing.T) {
 	dir := t.TempDir()
 	r := newReader(t, dir)
-	git(t, dir, "init", "-q", "-b", "main")
+	runGit(t, dir, "init", "-q", "-b", "main")
 	if s, err := r.Status(t.Context(), dir, time.Now().AddDate(0, 0, -7)); err != nil || s.Branch != "main" || s.Last != nil || len(s.Commits) != 0 {
 		t.Fatalf("a repository without commits: %+v, %v", s, err)
 	}
-	write(t, filepath.Join(dir, "a.txt"), "one")
-	git(t, dir, "add", ".")
-	git(t, dir, "commit", "-qm", "old: begin", "--date", "2001-01-01T00:00:00Z")
-	write(t, filepath.Join(dir, "a.txt"), "two")
-	git(t, dir, "commit", "-qam", "hull: paint it\x1b[31m red")
-	write(t, filepath.Join(dir, "a.txt"), "three")
-	write(t, filepath.Join(dir, "new file.txt"), "x")
+	writeFile(t, filepath.Join(dir, "a.txt"), "one")
+	runGit(t, dir, "add", ".")
+	runGit(t, dir, "commit", "-qm", "old: begin", "--date", "2001-01-01T00:00:00Z")
+	writeFile(t, filepath.Join(dir, "a.txt"), "two")
+	runGit(t, dir, "commit", "-qam", "hull: paint it\x1b[31m red")
+	writeFile(t, filepath.Join(dir, "a.txt"), "three")
+	writeFile(t, filepath.Join(dir, "new file.txt"), "x")
 	s, err := r.Status(t.Context(), dir, time.Now().AddDate(0, 0, -7))
 	if err != nil {
 		t.Fatal(err)
@@ -93,12 +93,12 @@ func TestReader_ReadsBranchChangesAndCommits(t *testing.T) {
 func TestReader_RunsNoProgramOfTheRepository(t *testing.T) {
 	dir := t.TempDir()
 	r := newReader(t, dir)
-	git(t, dir, "init", "-q", "-b", "main")
-	write(t, filepath.Join(dir, "evil.sh"), "#!/bin/sh\ntouch "+filepath.Join(dir, "ran")+"\n")
+	runGit(t, dir, "init", "-q", "-b", "main")
+	writeFile(t, filepath.Join(dir, "evil.sh"), "#!/bin/sh\ntouch "+filepath.Join(dir, "ran")+"\n")
 	if err := os.Chmod(filepath.Join(dir, "evil.sh"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	git(t, dir, "config", "core.fsmonitor", filepath.Join(dir, "evil.sh"))
+	runGit(t, dir, "config", "core.fsmonitor", filepath.Join(dir, "evil.sh"))
 	_, err := r.Status(t.Context(), dir, time.Now())
 	if _, serr := os.Stat(filepath.Join(dir, "ran")); serr == nil {
 		t.Error("the program of the repository ran")

@@ -22,18 +22,18 @@ func TestMain(m *testing.M) {
 	case len(os.Args) > 1 && os.Args[1] == "linger":
 		time.Sleep(time.Hour) // the test kills this process
 	case len(os.Args) == 5 && os.Args[1] == "-l" && os.Args[2] == "JavaScript" && os.Args[3] == "-e":
-		engine(os.Args[4])
+		runEngine(os.Args[4])
 	case len(os.Args) == 3 && os.Args[1] == "-e":
-		engine(os.Args[2])
+		runEngine(os.Args[2])
 	case len(os.Args) > 2 && os.Args[1] == "-NoLogo":
-		engine(decoded(os.Args[len(os.Args)-1]))
+		runEngine(decodeScript(os.Args[len(os.Args)-1]))
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// engine executes the instruction in the line "mode: ..." of the script and exits. It uses
+// runEngine executes the instruction in the line "mode: ..." of the script and exits. It uses
 // syscall.Exit, because os.Exit takes a second with the race detector.
-func engine(script string) {
+func runEngine(script string) {
 	_, mode, _ := strings.Cut(script, "mode: ")
 	mode, _, _ = strings.Cut(mode, "\n")
 	in, err := io.ReadAll(os.Stdin)

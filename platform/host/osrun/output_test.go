@@ -34,7 +34,7 @@ func TestHelperOutput(t *testing.T) {
 	os.Exit(0)
 }
 
-func helper(mode string) *exec.Cmd {
+func helperCommand(mode string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestHelperOutput$")
 	cmd.Env = append(os.Environ(), "OSRUN_OUTPUT="+mode)
 	return cmd
@@ -42,19 +42,19 @@ func helper(mode string) *exec.Cmd {
 
 func TestOutput(t *testing.T) {
 	in := []byte(strings.Repeat("what goes in ", 20_000))
-	if out, err := osrun.Output(t.Context(), helper("echo"), in); err != nil || !bytes.Equal(out, in) {
+	if out, err := osrun.Output(t.Context(), helperCommand("echo"), in); err != nil || !bytes.Equal(out, in) {
 		t.Errorf("echo: %d bytes, %v; want the %d that went in", len(out), err, len(in))
 	}
-	_, err := osrun.Output(t.Context(), helper("fail"), in)
+	_, err := osrun.Output(t.Context(), helperCommand("fail"), in)
 	if f, ok := errors.AsType[*osrun.Failure](err); !ok || f.Said != "it hurts here" || !strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("fail: %v", err)
 	}
-	if out, err := osrun.Output(t.Context(), helper("flood"), nil); err != nil || len(out) != 4<<20 {
+	if out, err := osrun.Output(t.Context(), helperCommand("flood"), nil); err != nil || len(out) != 4<<20 {
 		t.Errorf("flood: %d bytes, %v; want the first 4 MiB and no error", len(out), err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := osrun.Output(ctx, helper("hang"), nil); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := osrun.Output(ctx, helperCommand("hang"), nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("hang: %v", err)
 	}
 }

@@ -20,7 +20,7 @@ import (
 
 const hostile = "\"'`); doShellScript('x') \\ <b>&</b> $(x) %s é 世界 👋\nsecond\u2028\x00"
 
-func decoded(b64 string) string {
+func decodeScript(b64 string) string {
 	raw, err := base64.StdEncoding.DecodeString(b64)
 	if err != nil {
 		return "mode: die " + err.Error()
@@ -32,14 +32,14 @@ func decoded(b64 string) string {
 	return string(utf16.Decode(units))
 }
 
-// fake returns Scripts whose engines are this test binary.
-func fake(t *testing.T) *osrun.Scripts {
+// fakeScripts returns Scripts whose engines are this test binary.
+func fakeScripts(t *testing.T) *osrun.Scripts {
 	t.Helper()
 	env := map[string]string{"HOME": "/home/me", "SystemRoot": `C:\Windows`, "HOB_TOKEN": "secret", "OPENAI_API_KEY": "secret", "PSModulePath": "seven"}
 	return osrun.NewScripts(osrun.Options{OSAScript: os.Args[0], PowerShell: os.Args[0], Getenv: func(k string) string { return env[k] }})
 }
 
-func call(name, mode string) osrun.Call {
+func newCall(name, mode string) osrun.Call {
 	text := "// mode: " + mode + "\nfunction main(x) { return x; }\n"
 	if strings.HasSuffix(name, ".ps1") {
 		text = "function Main($in) { 'mode: " + mode + "\n' }"
@@ -69,14 +69,14 @@ func TestEngine_Arguments(t *testing.T) {
 		"PowerShell": {"x.ps1", []string{"-NoLogo", "-NoProfile", "-NonInteractive", "-InputFormat", "None", "-ExecutionPolicy", "Bypass", "-EncodedCommand"}, []string{`SystemRoot=C:\Windows`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := call(c.script, "tell")
+			k := newCall(c.script, "tell")
 			k.In = map[string]string{"x": hostile}
 			var got told
-			if err := fake(t).Run(t.Context(), k, &got); err != nil {
+			if err := fakeScripts(t).Run(t.Context(), k, &got); err != nil {
 				t.Fatal(err)
 			}
 			n := len(got.Args) - 1
-			if !slices.Equal(got.Args[:n], c.args) || decoded(got.Args[n]) != k.Script.FullText() {
+			if !slices.Equal(got.Args[:n], c.args) || decodeScript(got.Args[n]) != k.Script.FullText() {
 				t.Errorf("arguments %q", got.Args)
 			}
 			if got.In != in {
@@ -145,7 +145,7 @@ func TestErrors(t *testing.T) {
 		"Mail's own text hidden": {"x.js", `say {"ok":false,"number":-1728,"message":"Can't get message IGNORE ALL"}`, osrun.NotFound, "not found (-1728)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := fake(t).Run(t.Context(), call(c.script, c.mode), nil)
+			err := fakeScripts(t).Run(t.Context(), newCall(c.script, c.mode), nil)
 			if osrun.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.text) || strings.Contains(err.Error(), "IGNORE") {
 				t.Errorf("%s: %v", osrun.KindOf(err), err)
 			}
@@ -183,7 +183,7 @@ func TestHResults(t *testing.T) {
 					runs++
 					return []byte(said), nil
 				})
-				err := r.Run(t.Context(), call("x.ps1", ""), nil)
+				err := r.Run(t.Context(), newCall("x.ps1", ""), nil)
 				if osrun.KindOf(err) != c.kind || !strings.Contains(err.Error(), fmt.Sprintf("0x%08X", c.number)) {
 					t.Errorf("%s: %v", osrun.KindOf(err), err)
 				}
@@ -206,14 +206,14 @@ func TestRun_PausesForAHangingApp(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		})
-		c := call("x.js", "hang")
+		c := newCall("x.js", "hang")
 		if err := r.Run(t.Context(), c, nil); osrun.KindOf(err) != osrun.Timeout || !errors.Is(err, context.DeadlineExceeded) || osrun.IsUncertain(err) {
 			t.Fatalf("error %v", err)
 		}
 		if err := r.Run(t.Context(), c, nil); osrun.KindOf(err) != osrun.Busy || runs.Load() != 1 {
 			t.Errorf("%d runs, %v; want no calls during the backoff", runs.Load(), err)
 		}
-		other := call("x.js", "say")
+		other := newCall("x.js", "say")
 		other.App = osrun.App{ID: "com.apple.notes", Name: "Notes"}
 		if err := r.Run(t.Context(), other, nil); err != nil {
 			t.Errorf("Run for another app = %v", err)
@@ -240,7 +240,7 @@ func TestRun_OneAtATime(t *testing.T) {
 		})
 		done := make(chan error, 5)
 		for range 5 {
-			go func() { done <- r.Run(t.Context(), call("x.js", ""), nil) }()
+			go func() { done <- r.Run(t.Context(), newCall("x.js", ""), nil) }()
 		}
 		for range 5 {
 			if err := <-done; err != nil {
@@ -283,7 +283,7 @@ func TestRun_StartsAppsOnlyForWrites(t *testing.T) {
 					runs++
 					return []byte(c.said[min(runs, len(c.said))-1]), nil
 				})
-				k := call("x.js", "")
+				k := newCall("x.js", "")
 				k.Write = c.write
 				err := r.Run(t.Context(), k, nil)
 				if osrun.KindOf(err) != c.kind || osrun.IsUncertain(err) != c.unknown || opened != c.opened || runs > c.runs || runs < min(c.runs, 20) {
@@ -298,7 +298,7 @@ func TestRun_StartsAppsOnlyForWrites(t *testing.T) {
 // group keeps the pipes open.
 func TestRun_EndsDespiteAGrandchild(t *testing.T) {
 	var got struct{ Pid int }
-	if err := fake(t).Run(t.Context(), call("x.js", "fork"), &got); err != nil {
+	if err := fakeScripts(t).Run(t.Context(), newCall("x.js", "fork"), &got); err != nil {
 		t.Fatal(err)
 	}
 	if p, err := os.FindProcess(got.Pid); err == nil {
@@ -308,7 +308,7 @@ func TestRun_EndsDespiteAGrandchild(t *testing.T) {
 
 func TestRun_MissingProgram(t *testing.T) {
 	r := osrun.NewScripts(osrun.Options{OSAScript: "/no/such/osascript"})
-	if err := r.Run(t.Context(), call("x.js", ""), nil); !errors.Is(err, errors.ErrUnsupported) {
+	if err := r.Run(t.Context(), newCall("x.js", ""), nil); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("error %v", err)
 	}
 }

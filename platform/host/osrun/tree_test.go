@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// script starts a shell that prints the id of its child, which keeps the output open.
-func script(t *testing.T, text string) (*Tree, *bufio.Reader) {
+// startScript starts a shell that prints the id of its child, which keeps the output open.
+func startScript(t *testing.T, text string) (*Tree, *bufio.Reader) {
 	t.Helper()
 	r, w, err := Pipe()
 	if err != nil {
@@ -35,7 +35,7 @@ func script(t *testing.T, text string) (*Tree, *bufio.Reader) {
 	return tree, bufio.NewReader(r)
 }
 
-func line(t *testing.T, r *bufio.Reader) string {
+func readLine(t *testing.T, r *bufio.Reader) string {
 	t.Helper()
 	s, err := r.ReadString('\n')
 	if err != nil {
@@ -55,8 +55,8 @@ func awaitClosed(t *testing.T, r *bufio.Reader) {
 }
 
 func TestTree_KillEndsDescendants(t *testing.T) {
-	tree, out := script(t, `sleep 600 & echo $!; wait`)
-	line(t, out)
+	tree, out := startScript(t, `sleep 600 & echo $!; wait`)
+	readLine(t, out)
 	tree.Kill()
 	<-tree.Done()
 	awaitClosed(t, out) // the descendant, which kept the pipe open, has ended
@@ -67,8 +67,8 @@ func TestTree_KillEndsDescendants(t *testing.T) {
 }
 
 func TestTree_EndsRemainingProcesses(t *testing.T) {
-	tree, out := script(t, `sleep 600 & echo $!`)
-	line(t, out)
+	tree, out := startScript(t, `sleep 600 & echo $!`)
+	readLine(t, out)
 	<-tree.Done()
 	awaitClosed(t, out)
 	if got := DescribeExit(tree.Err()); got != "it ended" {
@@ -83,8 +83,8 @@ func TestTree_EndWaitsThenKills(t *testing.T) {
 		"with a trap handler": {`trap '' TERM; echo up; while :; do sleep 1; done`, "killed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tree, out := script(t, c.text)
-			line(t, out)
+			tree, out := startScript(t, c.text)
+			readLine(t, out)
 			patience := 50 * time.Millisecond
 			if name == "by itself" { // the program exits when its input ends
 				patience = time.Minute

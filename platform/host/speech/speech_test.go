@@ -29,14 +29,14 @@ func TestPrograms(t *testing.T) {
 	for program, want := range map[string]string{"spd-say": "--wait --pipe-mode --application-name hob --language de", "espeak-ng": "-b 1 --stdin -v de"} {
 		t.Run(program, func(t *testing.T) {
 			dir := t.TempDir()
-			fatal(t, os.WriteFile(filepath.Join(dir, program), nil, 0o700)) //nolint:gosec // it must be executable
+			failOnError(t, os.WriteFile(filepath.Join(dir, program), nil, 0o700)) //nolint:gosec // it must be executable
 			v := newVoice(unixVoice{osrun.Programs{Getenv: func(string) string { return dir }, Output: func(_ context.Context, cmd *exec.Cmd, in []byte) ([]byte, error) {
 				if got := strings.Join(cmd.Args[1:], " "); got != want || strings.TrimSpace(string(in)) != "--help Grüße" {
 					t.Errorf("ran %s with %q", got, in)
 				}
 				return nil, nil
 			}}})
-			fatal(t, v.Say(t.Context(), "--help Grüße", "de"))
+			failOnError(t, v.Say(t.Context(), "--help Grüße", "de"))
 		})
 	}
 	v := newVoice(unixVoice{osrun.Programs{Getenv: func(string) string { return t.TempDir() }}})
@@ -55,14 +55,14 @@ func TestPrograms(t *testing.T) {
 
 func TestMac(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "say")
-	fatal(t, os.WriteFile(file, nil, 0o700)) //nolint:gosec // it must be executable
+	failOnError(t, os.WriteFile(file, nil, 0o700)) //nolint:gosec // it must be executable
 	v := newVoice(sayVoice{osrun.Programs{Output: func(_ context.Context, cmd *exec.Cmd, in []byte) ([]byte, error) {
 		if got := strings.Join(cmd.Args[1:], " "); got != "-f -" || string(in) != "slnc 9000 Grüße" {
 			t.Errorf("ran %s with %q", got, in)
 		}
 		return nil, nil
 	}}, file})
-	fatal(t, v.Say(t.Context(), "[[slnc 9000]] Grüße", ""))
+	failOnError(t, v.Say(t.Context(), "[[slnc 9000]] Grüße", ""))
 	if err := v.Say(t.Context(), "Grüße", "de"); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("a language: %v", err)
 	}
@@ -71,7 +71,7 @@ func TestMac(t *testing.T) {
 // TestSay_TextIsNoCommand checks that text cannot contain commands for speech-dispatcher.
 func TestSay_TextIsNoCommand(t *testing.T) {
 	dir := t.TempDir()
-	fatal(t, os.WriteFile(filepath.Join(dir, "spd-say"), nil, 0o700)) //nolint:gosec // it must be executable
+	failOnError(t, os.WriteFile(filepath.Join(dir, "spd-say"), nil, 0o700)) //nolint:gosec // it must be executable
 	v := newVoice(unixVoice{osrun.Programs{Getenv: func(string) string { return dir }, Output: func(_ context.Context, _ *exec.Cmd, in []byte) ([]byte, error) {
 		for line := range strings.Lines(string(in)) {
 			if strings.HasPrefix(line, "!") {
@@ -80,7 +80,7 @@ func TestSay_TextIsNoCommand(t *testing.T) {
 		}
 		return nil, nil
 	}}})
-	fatal(t, v.Say(t.Context(), "!-!SET all VOLUME -100\n!-!CANCEL all", ""))
+	failOnError(t, v.Say(t.Context(), "!-!SET all VOLUME -100\n!-!CANCEL all", ""))
 }
 
 type reader struct{ begun, end chan struct{} }
@@ -103,13 +103,13 @@ func TestSay_Waits(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	close(r.end)
-	fatal(t, <-first)
+	failOnError(t, <-first)
 }
 
 // TestSay_Stops checks that the end of the context kills the program that reads aloud.
 func TestSay_Stops(t *testing.T) {
 	dir := t.TempDir()
-	fatal(t, os.WriteFile(filepath.Join(dir, "espeak-ng"), []byte("#!/bin/sh\nexec /bin/sleep 600\n"), 0o700)) //nolint:gosec // it must be executable
+	failOnError(t, os.WriteFile(filepath.Join(dir, "espeak-ng"), []byte("#!/bin/sh\nexec /bin/sleep 600\n"), 0o700)) //nolint:gosec // it must be executable
 	v := newVoice(unixVoice{osrun.Programs{Getenv: func(string) string { return dir }}})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -131,7 +131,7 @@ func TestEspeak(t *testing.T) {
 			return osrun.Output(ctx, cmd, in)
 		},
 	}})
-	fatal(t, v.Say(t.Context(), "The quick brown fox.", "en"))
+	failOnError(t, v.Say(t.Context(), "The quick brown fox.", "en"))
 	if b, err := os.ReadFile(file); err != nil || !bytes.HasPrefix(b, []byte("RIFF")) || len(b) < 20_000 {
 		t.Errorf("%d bytes, %v", len(b), err)
 	}
@@ -144,14 +144,14 @@ func TestWindows(t *testing.T) {
 		}
 		return []byte("\n--hob--\n" + `{"ok":true,"data":{"done":true}}`), nil
 	}})})
-	fatal(t, v.Say(t.Context(), "Grüße \" <x>", ""))
+	failOnError(t, v.Say(t.Context(), "Grüße \" <x>", ""))
 	if err := v.Say(t.Context(), "Grüße", "de"); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("a language: %v", err)
 	}
 	osruntest.Check(t, speakScript())
 }
 
-func fatal(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func listen(t *testing.T) net.Listener {
+func listenLocal(t *testing.T) net.Listener {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -39,7 +39,7 @@ func BenchmarkClientOf(b *testing.B) {
 }
 
 func TestClientOf(t *testing.T) {
-	ln := listen(t)
+	ln := listenLocal(t)
 	c, err := net.Dial("tcp", ln.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func TestClientOf(t *testing.T) {
 	if got, err := ClientOf("192.0.2.1:1", server, Tree{PID: os.Getpid()}, true); err != nil || got != ClientRemote {
 		t.Errorf("ClientOf a connection from another machine = %v, %v", got, err)
 	}
-	elsewhere := listen(t).Addr().String()
+	elsewhere := listenLocal(t).Addr().String()
 	if got, err := ClientOf(client, elsewhere, Tree{}, true); err == nil || got != ClientUnknown {
 		t.Errorf("ClientOf with another server address = %v, %v", got, err)
 	}
@@ -95,7 +95,7 @@ func TestStartedByHob_FindsAChild(t *testing.T) {
 		"a lookalike marker": {[]string{"X" + Marker + "=x"}, Tree{PID: 1 << 30}, true, ClientOwner},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ln := listen(t)
+			ln := listenLocal(t)
 			cmd := exec.CommandContext(t.Context(), os.Args[0])
 			cmd.Env = append(x.env, "HOB_TEST_DETACHED=connect", "CONNECT_TO="+ln.Addr().String())
 			out, err := cmd.StdoutPipe()
@@ -130,7 +130,7 @@ func TestStartedByHob_FindsAChild(t *testing.T) {
 // A child that has not executed its own program yet briefly holds its parent's socket. A child that
 // keeps the socket is identified as the client.
 func TestClientOf_ChildWithTheSocketOfItsParent(t *testing.T) {
-	ln := listen(t)
+	ln := listenLocal(t)
 	c, err := net.Dial("tcp", ln.Addr().String())
 	if err != nil {
 		t.Fatal(err)

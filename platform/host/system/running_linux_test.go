@@ -51,7 +51,7 @@ func TestSpare(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			for pid := range must(treeDescendants(Tree{PID: cmd.Process.Pid})) {
+			for pid := range mustList(treeDescendants(Tree{PID: cmd.Process.Pid})) {
 				if p, err := os.FindProcess(pid); err == nil {
 					_ = p.Kill()
 				}
@@ -90,7 +90,7 @@ func TestSpare(t *testing.T) {
 	}
 }
 
-func must(m map[int]bool, err error) map[int]bool {
+func mustList(m map[int]bool, err error) map[int]bool {
 	if err != nil {
 		panic(err)
 	}

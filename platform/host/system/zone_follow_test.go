@@ -46,9 +46,9 @@ func TestFollowZone(t *testing.T) {
 		is("another zone", "Asia/Tokyo", 9)
 		nameErr = errors.New("half changed")
 		is("not to be told", "Asia/Tokyo", 9)
-		rules = tzif(-5)
+		rules = encodeZoneRules(-5)
 		is("a copy of rules", "Local", -5)
-		rules = tzif(3)
+		rules = encodeZoneRules(3)
 		is("another copy", "Local", 3)
 		name, nameErr = "Nowhere/At_All", nil
 		is("no such zone", "Local", 3)
@@ -57,8 +57,8 @@ func TestFollowZone(t *testing.T) {
 	})
 }
 
-// tzif returns zone rules with one offset in the format of tzfile(5).
-func tzif(hours int) []byte {
+// encodeZoneRules returns zone rules with one offset in the format of tzfile(5).
+func encodeZoneRules(hours int) []byte {
 	b := append([]byte("TZif"), make([]byte, 16)...)
 	for _, n := range []uint32{0, 0, 0, 0, 1, 4} { // the counts in the header: one type, four characters
 		b = append(b, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))

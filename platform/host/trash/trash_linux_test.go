@@ -14,7 +14,7 @@ import (
 
 var at = time.Date(2026, 3, 9, 14, 5, 6, 0, time.FixedZone("CET", 3600))
 
-func folder(t *testing.T) (*os.Root, string) {
+func openFolder(t *testing.T) (*os.Root, string) {
 	t.Helper()
 	dir := t.TempDir()
 	r, err := os.OpenRoot(dir)
@@ -25,7 +25,7 @@ func folder(t *testing.T) (*os.Root, string) {
 	return r, dir
 }
 
-func put(t *testing.T, path, text string) {
+func putFile(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -33,7 +33,7 @@ func put(t *testing.T, path, text string) {
 }
 
 func TestHomeTrash(t *testing.T) {
-	root, dir := folder(t)
+	root, dir := openFolder(t)
 	data := t.TempDir()
 	can, err := New(Options{Home: t.TempDir(), DataHome: data})
 	if err != nil {
@@ -42,7 +42,7 @@ func TestHomeTrash(t *testing.T) {
 	name := "50% off: größe.txt"
 	var items []Item
 	for _, text := range []string{"one", "two"} {
-		put(t, filepath.Join(dir, name), text)
+		putFile(t, filepath.Join(dir, name), text)
 		it, err := can.Put(root, name, at)
 		if err != nil {
 			t.Fatal(err)
@@ -90,7 +90,7 @@ func TestHomeTrash(t *testing.T) {
 }
 
 func TestFolderToTrash(t *testing.T) {
-	root, dir := folder(t)
+	root, dir := openFolder(t)
 	can, err := New(Options{Home: t.TempDir(), DataHome: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestFolderToTrash(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "d"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	put(t, filepath.Join(dir, "d", "f"), "x")
+	putFile(t, filepath.Join(dir, "d", "f"), "x")
 	it, err := can.Put(root, "d", at)
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestFolderToTrash(t *testing.T) {
 }
 
 func TestVolumeTrash(t *testing.T) {
-	root, dir := folder(t)
+	root, dir := openFolder(t)
 	uid := strconv.Itoa(os.Getuid())
 	if d := cmp.Diff([]trashBin{{path: filepath.Join(dir, ".Trash-"+uid), top: dir}}, volumeBins(dir, os.Getuid()), cmp.AllowUnexported(trashBin{})); d != "" {
 		t.Error(d)
@@ -128,7 +128,7 @@ func TestVolumeTrash(t *testing.T) {
 	if len(bins) != 2 || bins[0].path != filepath.Join(shared, uid) {
 		t.Fatalf("bins = %v", bins)
 	}
-	put(t, filepath.Join(dir, "f"), "x")
+	putFile(t, filepath.Join(dir, "f"), "x")
 	if err := bins[0].createFolders(); err != nil {
 		t.Fatal(err)
 	}

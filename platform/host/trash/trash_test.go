@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-func index(version uint64, path string) []byte {
+func indexRecord(version uint64, path string) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, version)
 	b = binary.LittleEndian.AppendUint64(b, 1234)
 	b = binary.LittleEndian.AppendUint64(b, 0x01d9b0a0a0a0a0a0)
@@ -30,12 +30,12 @@ func TestParseIndex(t *testing.T) {
 		name, want string
 		in         []byte
 	}{
-		{"version 2", `C:\Users\Zoë\a b.txt`, index(2, `C:\Users\Zoë\a b.txt`)},
-		{"version 1", `D:\x`, index(1, `D:\x`)},
+		{"version 2", `C:\Users\Zoë\a b.txt`, indexRecord(2, `C:\Users\Zoë\a b.txt`)},
+		{"version 1", `D:\x`, indexRecord(1, `D:\x`)},
 		{"empty", "", nil},
-		{"cut off", "", index(2, `C:\Users\Zoë\a b.txt`)[:40]},
-		{"other version", "", index(3, `C:\x`)},
-		{"no name", "", index(2, "")},
+		{"cut off", "", indexRecord(2, `C:\Users\Zoë\a b.txt`)[:40]},
+		{"other version", "", indexRecord(3, `C:\x`)},
+		{"no name", "", indexRecord(2, "")},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -48,8 +48,8 @@ func TestParseIndex(t *testing.T) {
 }
 
 func FuzzParseIndex(f *testing.F) {
-	f.Add(index(2, `C:\x`))
-	f.Add(index(1, `C:\x`))
+	f.Add(indexRecord(2, `C:\x`))
+	f.Add(indexRecord(1, `C:\x`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if s, err := parseIndex(b); err == nil && s == "" {
 			t.Error("parseIndex returned neither a path nor an error")

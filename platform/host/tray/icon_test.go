@@ -69,10 +69,10 @@ func TestIcons_DrawSheet(t *testing.T) {
 		for half := range 2 {
 			x := (i + half*len(States())) * cell
 			for row, l := range rows {
-				put(sheet, DrawIcon(s, l[half], 32), x+12, row*cell+12)
+				drawOver(sheet, DrawIcon(s, l[half], 32), x+12, row*cell+12)
 			}
-			put(sheet, DrawIcon(s, rows[0][half], 16), x+6, 2*cell+20)
-			put(sheet, DrawIcon(s, rows[1][half], 22), x+30, 2*cell+17)
+			drawOver(sheet, DrawIcon(s, rows[0][half], 16), x+6, 2*cell+20)
+			drawOver(sheet, DrawIcon(s, rows[1][half], 22), x+30, 2*cell+17)
 		}
 	}
 	var b bytes.Buffer
@@ -84,7 +84,7 @@ func TestIcons_DrawSheet(t *testing.T) {
 	}
 }
 
-func put(on *image.NRGBA, m image.Image, x, y int) {
+func drawOver(on *image.NRGBA, m image.Image, x, y int) {
 	draw.Draw(on, m.Bounds().Add(image.Pt(x, y)), m, image.Point{}, draw.Over)
 }
 

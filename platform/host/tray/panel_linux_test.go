@@ -82,34 +82,34 @@ func newDesk(t *testing.T, dark bool) *desk {
 	if err := d.conn.BusObject().Call("org.freedesktop.DBus.ReloadConfig", 0).Err; err != nil {
 		t.Fatal(err)
 	}
-	d.start()
+	d.startPanel()
 	return d
 }
 
-// start starts the panel.
-func (d *desk) start() {
+// startPanel starts the panel.
+func (d *desk) startPanel() {
 	d.t.Helper()
 	d.panel = exec.CommandContext(d.t.Context(), "xfce4-panel", "--disable-wm-check")
 	if err := d.panel.Start(); err != nil {
 		d.t.Fatal(err)
 	}
-	d.t.Cleanup(d.stop)
-	traytest.Eventually(d.t, "the panel takes icons", func() bool { return d.owner(traytest.Name) != "" })
+	d.t.Cleanup(d.stopPanel)
+	traytest.Eventually(d.t, "the panel takes icons", func() bool { return d.nameOwner(traytest.Name) != "" })
 }
 
-func (d *desk) stop() {
+func (d *desk) stopPanel() {
 	_ = d.panel.Process.Kill()
 	_ = d.panel.Wait()
 }
 
-func (d *desk) owner(name string) string {
+func (d *desk) nameOwner(name string) string {
 	var at string
 	_ = d.conn.BusObject().Call("org.freedesktop.DBus.GetNameOwner", 0, name).Store(&at)
 	return at
 }
 
-// screen returns a picture of the screen.
-func (d *desk) screen() *image.NRGBA {
+// captureScreen returns a picture of the screen.
+func (d *desk) captureScreen() *image.NRGBA {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), 60*time.Second)
 	defer cancel()
@@ -120,9 +120,9 @@ func (d *desk) screen() *image.NRGBA {
 	return &image.NRGBA{Pix: out, Stride: 4 * 800, Rect: image.Rect(0, 0, 800, 600)}
 }
 
-// find returns the center of all pixels of a color in the panel.
-func (d *desk) find(c color.NRGBA) (x, y int, ok bool) {
-	m := d.screen()
+// findColor returns the center of all pixels of a color in the panel.
+func (d *desk) findColor(c color.NRGBA) (x, y int, ok bool) {
+	m := d.captureScreen()
 	n := 0
 	for py := range 40 {
 		for px := range m.Bounds().Dx() {
@@ -139,8 +139,8 @@ func (d *desk) find(c color.NRGBA) (x, y int, ok bool) {
 
 func isNear(a, b uint8) bool { return max(a, b)-min(a, b) <= 6 }
 
-// shot saves a screenshot for the documentation in the folder that HOB_TRAY_PICTURES names.
-func (d *desk) shot(name string, crop image.Rectangle) {
+// saveShot saves a screenshot for the documentation in the folder that HOB_TRAY_PICTURES names.
+func (d *desk) saveShot(name string, crop image.Rectangle) {
 	d.t.Helper()
 	dir := os.Getenv("HOB_TRAY_PICTURES")
 	if dir == "" {
@@ -151,12 +151,12 @@ func (d *desk) shot(name string, crop image.Rectangle) {
 		d.t.Fatal(err)
 	}
 	defer f.Close()
-	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(f, d.screen().SubImage(crop)); err != nil {
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(f, d.captureScreen().SubImage(crop)); err != nil {
 		d.t.Fatal(err)
 	}
 }
 
-func (d *desk) xdotool(args ...string) {
+func (d *desk) runXdotool(args ...string) {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), 60*time.Second)
 	defer cancel()
@@ -198,62 +198,62 @@ func TestPanel_ShowsEachState(t *testing.T) {
 	for _, s := range States() {
 		tr.Show(shownMenu(s, string(s), s == NeedsYou))
 		c := iconLayers(s)[0].c
-		traytest.Eventually(t, "the panel shows "+string(s), func() bool { _, _, ok := d.find(c); return ok })
-		d.shot("tray-"+strings.ReplaceAll(string(s), " ", "-"), top)
+		traytest.Eventually(t, "the panel shows "+string(s), func() bool { _, _, ok := d.findColor(c); return ok })
+		d.saveShot("tray-"+strings.ReplaceAll(string(s), " ", "-"), top)
 	}
 	tr.Show(shownMenu(NeedsYou, "one question for you", true))
 	amber := iconLayers(NeedsYou)[0].c
-	traytest.Eventually(t, "the icon is there", func() (ok bool) { _, _, ok = d.find(amber); return ok })
-	before := d.screen()
+	traytest.Eventually(t, "the icon is there", func() (ok bool) { _, _, ok = d.findColor(amber); return ok })
+	before := d.captureScreen()
 	tries := 0
 	traytest.Eventually(t, "a click arrives", func() bool { // a slow panel misses keys and moves its icons
 		if tries++; tries%3 == 0 { // on a busy machine the menu sometimes never accepts keys
-			d.stop()
-			traytest.Eventually(t, "the panel is gone", func() bool { return d.owner(traytest.Name) == "" })
-			d.start()
-			traytest.Eventually(t, "the icon is there again", func() (ok bool) { _, _, ok = d.find(amber); return ok })
+			d.stopPanel()
+			traytest.Eventually(t, "the panel is gone", func() bool { return d.nameOwner(traytest.Name) == "" })
+			d.startPanel()
+			traytest.Eventually(t, "the icon is there again", func() (ok bool) { _, _, ok = d.findColor(amber); return ok })
 		}
-		d.xdotool("key", "Escape", "Escape")
-		wait(func() bool { return !imagesDiffer(before, d.screen()) })
-		x, y, ok := d.find(amber)
+		d.runXdotool("key", "Escape", "Escape")
+		waitUntil(func() bool { return !imagesDiffer(before, d.captureScreen()) })
+		x, y, ok := d.findColor(amber)
 		if !ok {
 			return false
 		}
-		d.xdotool("mousemove", strconv.Itoa(x), strconv.Itoa(y), "click", "1")
-		if !wait(func() bool { return imagesDiffer(before, d.screen()) }) {
+		d.runXdotool("mousemove", strconv.Itoa(x), strconv.Itoa(y), "click", "1")
+		if !waitUntil(func() bool { return imagesDiffer(before, d.captureScreen()) }) {
 			return false
 		}
-		menu := d.screen()
-		d.shot("tray-menu", image.Rect(0, 0, 800, 420))
-		d.xdotool("key", "--delay", "200", "Down", "Right") // selects the question, the first enabled line
-		if !wait(func() bool { return imagesDiffer(menu, d.screen()) }) {
+		menu := d.captureScreen()
+		d.saveShot("tray-menu", image.Rect(0, 0, 800, 420))
+		d.runXdotool("key", "--delay", "200", "Down", "Right") // selects the question, the first enabled line
+		if !waitUntil(func() bool { return imagesDiffer(menu, d.captureScreen()) }) {
 			return false
 		}
-		d.shot("tray-question", image.Rect(0, 0, 800, 420))
-		d.xdotool("key", "Return") // selects Approve, the first enabled line of the question
-		return wait(func() bool { return got.all() != "" })
+		d.saveShot("tray-question", image.Rect(0, 0, 800, 420))
+		d.runXdotool("key", "Return") // selects Approve, the first enabled line of the question
+		return waitUntil(func() bool { return got.joinKeys() != "" })
 	})
-	if all := got.all(); !strings.HasPrefix(all, "yes a1") {
+	if all := got.joinKeys(); !strings.HasPrefix(all, "yes a1") {
 		t.Errorf("clicks: %s", all)
 	}
 
 	if p, err := Shown(t.Context(), os.Getenv, os.Getpid()); err != nil || !p.Host || !p.Item || !p.Menu {
 		t.Errorf("the panel shows %+v, %v", p, err)
 	}
-	d.stop()
-	traytest.Eventually(t, "the panel is gone", func() bool { return d.owner(traytest.Name) == "" })
+	d.stopPanel()
+	traytest.Eventually(t, "the panel is gone", func() bool { return d.nameOwner(traytest.Name) == "" })
 	if p, err := Shown(t.Context(), os.Getenv, os.Getpid()); err != nil || p.Host {
 		t.Errorf("Shown without a panel = %+v, %v", p, err)
 	}
 	tr.Show(shownMenu(Paused, "paused", false))
-	d.start()
-	traytest.Eventually(t, "a new panel shows the icon", func() bool { _, _, ok := d.find(iconLayers(Paused)[0].c); return ok })
+	d.startPanel()
+	traytest.Eventually(t, "a new panel shows the icon", func() bool { _, _, ok := d.findColor(iconLayers(Paused)[0].c); return ok })
 	traytest.IconAt(d.conn, itemBusName()).Choose(t, "Resume")
-	traytest.Eventually(t, "a click arrives", func() bool { return strings.HasSuffix(got.all(), ",resume") })
+	traytest.Eventually(t, "a click arrives", func() bool { return strings.HasSuffix(got.joinKeys(), ",resume") })
 }
 
-// wait waits until is returns true, for at most 5 s.
-func wait(is func() bool) bool {
+// waitUntil waits until is returns true, for at most 5 s.
+func waitUntil(is func() bool) bool {
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if is() {
 			return true

@@ -24,13 +24,13 @@ type clicks struct {
 	keys []string
 }
 
-func (c *clicks) on(_ context.Context, key string) {
+func (c *clicks) recordClick(_ context.Context, key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.keys = append(c.keys, key)
 }
 
-func (c *clicks) all() string {
+func (c *clicks) joinKeys() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return strings.Join(c.keys, ",")
@@ -41,7 +41,7 @@ func startTray(t *testing.T, bus *desktoptest.Bus) (tr *Tray, c *clicks, stop fu
 	t.Helper()
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", bus.Address)
 	c = &clicks{}
-	tr = New(Options{On: c.on, Name: "Hob", Getenv: bus.Getenv})
+	tr = New(Options{On: c.recordClick, Name: "Hob", Getenv: bus.Getenv})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); tr.Run(ctx) }()
@@ -57,7 +57,7 @@ func TestTrust(t *testing.T) {
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", bus.Address)
 	c := &clicks{}
 	var asked atomic.Int32
-	tr := New(Options{On: c.on, Getenv: bus.Getenv, Trust: func(pid int) error {
+	tr := New(Options{On: c.recordClick, Getenv: bus.Getenv, Trust: func(pid int) error {
 		if pid != os.Getpid() || asked.Add(1) == 1 {
 			return errors.New("somebody else")
 		}
@@ -70,7 +70,7 @@ func TestTrust(t *testing.T) {
 	tr.Show(newView(Idle, Item{Key: "one", Title: "One"}, Item{Key: "two", Title: "Two"}))
 	panel.Icon(t, 1).Choose(t, "One")
 	panel.Icon(t, 1).Choose(t, "Two")
-	traytest.Eventually(t, "only the trusted click is accepted", func() bool { return c.all() == "two" })
+	traytest.Eventually(t, "only the trusted click is accepted", func() bool { return c.joinKeys() == "two" })
 }
 
 func newView(s State, items ...Item) View { return View{State: s, Tooltip: "Hob", Items: items} }
@@ -94,7 +94,7 @@ func TestTray(t *testing.T) {
 	yes, _ := traytest.Find(menu, "Approve")
 	icon.Click(t, menu[0].ID) // does nothing
 	icon.Click(t, yes.ID)
-	traytest.Eventually(t, "a click arrives", func() bool { return got.all() == "yes 1" })
+	traytest.Eventually(t, "a click arrives", func() bool { return got.joinKeys() == "yes 1" })
 
 	// After another question has replaced the first one, a click on the old item has no effect.
 	_, old := icon.Pixels(t)
@@ -104,13 +104,13 @@ func TestTray(t *testing.T) {
 	traytest.Eventually(t, "the icon changes", func() bool { _, p := icon.Pixels(t); return !slices.Equal(p, old) })
 	icon.Click(t, yes.ID)
 	icon.Choose(t, "Quit")
-	traytest.Eventually(t, "only the new item is accepted", func() bool { return got.all() == "yes 1,quit" })
+	traytest.Eventually(t, "only the new item is accepted", func() bool { return got.joinKeys() == "yes 1,quit" })
 
 	// The panel ends and restarts.
 	panel.Leave(t)
 	panel = traytest.NewPanel(t, conn)
 	panel.Icon(t, 1).Choose(t, "Quit")
-	traytest.Eventually(t, "a click arrives", func() bool { return got.all() == "yes 1,quit,quit" })
+	traytest.Eventually(t, "a click arrives", func() bool { return got.joinKeys() == "yes 1,quit,quit" })
 	stop()
 	if err := goleak.Find(before); err != nil {
 		t.Error(err)
@@ -127,7 +127,7 @@ func TestSessions(t *testing.T) {
 		tr.Show(newView(Paused, Item{Key: "quit", Title: "Quit"}))
 		panel := traytest.NewPanel(t, bus.Conn(t))
 		panel.Icon(t, 1).Choose(t, "Quit")
-		traytest.Eventually(t, "a click arrives", func() bool { return got.all() == "quit" })
+		traytest.Eventually(t, "a click arrives", func() bool { return got.joinKeys() == "quit" })
 		bus.Stop() // while the icon is shown
 		tr.Show(newView(Failing, Item{Key: "quit", Title: "Quit!"}))
 		stop()

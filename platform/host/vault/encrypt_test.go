@@ -12,9 +12,9 @@ func encryptText(t *testing.T, to age.Recipient, text string) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	w, err := age.Encrypt(&out, to)
-	must(t, err)
+	failOnError(t, err)
 	_, err = io.WriteString(w, text)
-	must(t, err)
-	must(t, w.Close())
+	failOnError(t, err)
+	failOnError(t, w.Close())
 	return out.Bytes()
 }

@@ -33,13 +33,13 @@ func TestSecretService(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			home, err := os.MkdirTemp("/tmp", "hob-keyring-") // the path of a socket must be short
-			must(t, err)
+			failOnError(t, err)
 			exe, err := os.Executable()
-			must(t, err)
+			failOnError(t, err)
 			ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 			defer cancel()
 			bus := filepath.Join(home, "bus.conf") // starts no services automatically
-			must(t, os.WriteFile(bus, []byte(`<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+			failOnError(t, os.WriteFile(bus, []byte(`<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig><type>session</type><listen>unix:tmpdir=`+home+`</listen><policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy></busconfig>`), 0o600))
 			cmd := exec.CommandContext(ctx, "dbus-run-session", "--config-file="+bus, "--", "sh", "-c", script, exe)
 			cmd.Env = append(os.Environ(), "HOB_TEST_KEYRING="+name, "HOME="+home, "XDG_DATA_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_RUNTIME_DIR="+home)
@@ -49,7 +49,7 @@ func TestSecretService(t *testing.T) {
 			cmd.Stdout, cmd.Stderr = &out, &out
 			err = cmd.Run()
 			stopKeyring(home)
-			must(t, os.RemoveAll(home))
+			failOnError(t, os.RemoveAll(home))
 			if strings.Contains(out.String(), "--- SKIP") {
 				t.Skipf("no Secret Service can run on this machine:\n%s", out.String())
 			}
@@ -80,7 +80,7 @@ func stopKeyring(home string) {
 
 func insideASession(t *testing.T) {
 	dir := t.TempDir()
-	s := system.Secrets{Fallback: open(t, dir, nil), Index: filepath.Join(dir, "names")}
+	s := system.Secrets{Fallback: openVault(t, dir, nil), Index: filepath.Join(dir, "names")}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	kind := os.Getenv("HOB_TEST_KEYRING")
@@ -109,7 +109,7 @@ func insideASession(t *testing.T) {
 	if list, err := s.List(ctx); err != nil || len(list) != 1 || list[0] != (system.StoredSecret{Name: "hob-test", Where: want}) {
 		t.Errorf("List = %v, %v", list, err)
 	}
-	must(t, s.Forget(ctx, "hob-test"))
+	failOnError(t, s.Forget(ctx, "hob-test"))
 	if _, err := s.Resolve(ctx, "keychain:hob-test"); err == nil {
 		t.Error("the removed secret still exists")
 	}

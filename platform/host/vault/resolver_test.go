@@ -28,7 +28,7 @@ func TestSecretResolver_RedactsWhatItResolves(t *testing.T) {
 	t.Setenv("HOB_TEST_TOKEN", fromEnv)
 	t.Setenv("HOB_TEST_KEY", byName)
 	path := filepath.Join(dir, "token")
-	must(t, os.WriteFile(path, []byte(fromFile+"\n"), 0o600))
+	failOnError(t, os.WriteFile(path, []byte(fromFile+"\n"), 0o600))
 	for ref, want := range map[string]string{"env:HOB_TEST_TOKEN": fromEnv, "file:" + path: fromFile} {
 		if got, err := r.Resolve(ref); got != want || err != nil {
 			t.Errorf("Resolve(%q) = %q, %v", ref, got, err)

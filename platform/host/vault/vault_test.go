@@ -15,7 +15,7 @@ import (
 
 const canary = "sk-canary-4711"
 
-func open(t *testing.T, dir string, env map[string]string) *Vault {
+func openVault(t *testing.T, dir string, env map[string]string) *Vault {
 	t.Helper()
 	return New(Options{
 		Path: filepath.Join(dir, "secrets.age"), Identity: filepath.Join(dir, "config", "identity"), Work: 10,
@@ -23,7 +23,7 @@ func open(t *testing.T, dir string, env map[string]string) *Vault {
 	})
 }
 
-func must(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -42,21 +42,21 @@ func TestVault_StoresSecrets(t *testing.T) {
 	for name, env := range map[string]map[string]string{"for a key of its own": nil, "for a passphrase": {PassphraseEnv: "correct horse"}} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			v := open(t, dir, env)
+			v := openVault(t, dir, env)
 			if _, err := v.Get(t.Context(), "mail"); !errors.Is(err, system.ErrNoSecret) {
 				t.Errorf("Get before a secret is stored = %v", err)
 			}
 			if err := v.Remove(t.Context(), "mail"); !errors.Is(err, system.ErrNoSecret) {
 				t.Errorf("Remove before a secret is stored = %v", err)
 			}
-			must(t, v.Set(t.Context(), "mail", canary))
-			must(t, v.Set(t.Context(), "other", "x"))
-			v = open(t, dir, env)
+			failOnError(t, v.Set(t.Context(), "mail", canary))
+			failOnError(t, v.Set(t.Context(), "other", "x"))
+			v = openVault(t, dir, env)
 			if got, err := v.Get(t.Context(), "mail"); got != canary || err != nil {
 				t.Errorf("%q, %v", got, err)
 			}
-			must(t, v.Set(t.Context(), "mail", canary+"2"))
-			must(t, v.Remove(t.Context(), "other"))
+			failOnError(t, v.Set(t.Context(), "mail", canary+"2"))
+			failOnError(t, v.Remove(t.Context(), "other"))
 			if got, _ := v.Get(t.Context(), "mail"); got != canary+"2" {
 				t.Errorf("%q", got)
 			}
@@ -64,7 +64,7 @@ func TestVault_StoresSecrets(t *testing.T) {
 				t.Errorf("Names = %v, %v", names, err)
 			}
 			raw, err := os.ReadFile(v.opt.Path)
-			must(t, err)
+			failOnError(t, err)
 			if !strings.HasPrefix(string(raw), "age-encryption.org/v1\n") || strings.Contains(string(raw), canary) || strings.Contains(string(raw), "mail") {
 				t.Errorf("the file is not encrypted: %.60q", raw)
 			}
@@ -85,29 +85,29 @@ func TestVault_KeepsAFileForAnotherKey(t *testing.T) {
 	}{
 		"another passphrase": {pass, map[string]string{PassphraseEnv: "wrong"}, nil},
 		"no passphrase":      {pass, nil, nil},
-		"the key is missing": {nil, nil, func(t *testing.T, v *Vault) { must(t, os.Remove(v.opt.Identity)) }},
+		"the key is missing": {nil, nil, func(t *testing.T, v *Vault) { failOnError(t, os.Remove(v.opt.Identity)) }},
 		"another key": {nil, nil, func(t *testing.T, v *Vault) {
-			must(t, os.Remove(v.opt.Identity))
+			failOnError(t, os.Remove(v.opt.Identity))
 			_, err := v.makeIdentity()
-			must(t, err)
+			failOnError(t, err)
 		}},
 		"an invalid key": {nil, nil, func(t *testing.T, v *Vault) {
-			must(t, os.WriteFile(v.opt.Identity, []byte("AGE-SECRET-KEY-1X\n"), 0o600))
+			failOnError(t, os.WriteFile(v.opt.Identity, []byte("AGE-SECRET-KEY-1X\n"), 0o600))
 		}},
-		"a key that others can read":     {nil, nil, func(t *testing.T, v *Vault) { must(t, os.Chmod(v.opt.Identity, 0o644)) }},
-		"secrets that others can read":   {nil, nil, func(t *testing.T, v *Vault) { must(t, os.Chmod(v.opt.Path, 0o644)) }},
+		"a key that others can read":     {nil, nil, func(t *testing.T, v *Vault) { failOnError(t, os.Chmod(v.opt.Identity, 0o644)) }},
+		"secrets that others can read":   {nil, nil, func(t *testing.T, v *Vault) { failOnError(t, os.Chmod(v.opt.Path, 0o644)) }},
 		"a file that is of a newer form": {nil, nil, func(t *testing.T, v *Vault) { v.writeText(t, `{"version":2,"secrets":{"a":"`+canary+`"}}`) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			v := open(t, dir, tc.first)
-			must(t, v.Set(t.Context(), "mail", canary))
+			v := openVault(t, dir, tc.first)
+			failOnError(t, v.Set(t.Context(), "mail", canary))
 			if tc.between != nil {
 				tc.between(t, v)
 			}
 			before, err := os.ReadFile(v.opt.Path)
-			must(t, err)
-			v = open(t, dir, tc.then)
+			failOnError(t, err)
+			v = openVault(t, dir, tc.then)
 			_, err = v.Get(t.Context(), "mail")
 			if err == nil || errors.Is(err, system.ErrNoSecret) || errors.Is(err, ErrDamaged) {
 				t.Errorf("read: %v", err)
@@ -129,8 +129,8 @@ func TestVault_KeepsAFileForAnotherKey(t *testing.T) {
 func (v *Vault) writeText(t *testing.T, text string) {
 	t.Helper()
 	id, err := v.readIdentity()
-	must(t, err)
-	must(t, os.WriteFile(v.opt.Path, encryptText(t, id.Recipient(), text), 0o600))
+	failOnError(t, err)
+	failOnError(t, os.WriteFile(v.opt.Path, encryptText(t, id.Recipient(), text), 0o600))
 }
 
 // A damaged file is never overwritten: the next write moves it aside.
@@ -146,19 +146,19 @@ func TestVault_MovesADamagedFileAside(t *testing.T) {
 		"not secrets": func(t *testing.T, v *Vault, _ []byte) []byte {
 			v.writeText(t, `{"secrets":["`+canary+`"]}`)
 			raw, err := os.ReadFile(v.opt.Path)
-			must(t, err)
+			failOnError(t, err)
 			return raw
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			v := open(t, dir, nil)
-			must(t, v.Set(t.Context(), "mail", canary))
+			v := openVault(t, dir, nil)
+			failOnError(t, v.Set(t.Context(), "mail", canary))
 			raw, err := os.ReadFile(v.opt.Path)
-			must(t, err)
+			failOnError(t, err)
 			raw = damage(t, v, raw)
-			must(t, os.WriteFile(v.opt.Path, raw, 0o600))
-			v = open(t, dir, nil)
+			failOnError(t, os.WriteFile(v.opt.Path, raw, 0o600))
+			v = openVault(t, dir, nil)
 			_, err = v.Get(t.Context(), "mail")
 			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "hob secret set") {
 				t.Fatalf("read: %v", err)
@@ -167,9 +167,9 @@ func TestVault_MovesADamagedFileAside(t *testing.T) {
 			if _, err := v.Names(t.Context()); !errors.Is(err, ErrDamaged) {
 				t.Errorf("names: %v", err)
 			}
-			must(t, v.Set(t.Context(), "other", "x"))
+			failOnError(t, v.Set(t.Context(), "other", "x"))
 			aside, err := filepath.Glob(v.opt.Path + ".damaged-*")
-			must(t, err)
+			failOnError(t, err)
 			if len(aside) != 1 {
 				t.Fatalf("set aside: %v", aside)
 			}
@@ -187,9 +187,9 @@ func TestVault_ConcurrentWrites(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup
 	for i := range 8 {
-		v := open(t, dir, nil) // one Vault for each simulated process
+		v := openVault(t, dir, nil) // one Vault for each simulated process
 		if i == 0 {
-			must(t, v.Set(t.Context(), "first", "x")) // creates the key that all of them use
+			failOnError(t, v.Set(t.Context(), "first", "x")) // creates the key that all of them use
 		}
 		wg.Go(func() {
 			for j := range 4 {
@@ -200,7 +200,7 @@ func TestVault_ConcurrentWrites(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if names, err := open(t, dir, nil).Names(t.Context()); err != nil || len(names) != 33 {
+	if names, err := openVault(t, dir, nil).Names(t.Context()); err != nil || len(names) != 33 {
 		t.Errorf("%d names, %v", len(names), err)
 	}
 }
@@ -212,7 +212,7 @@ func TestVault_ReplacesTheKeychain(t *testing.T) {
 	}
 	dir := t.TempDir()
 	none := func(string) string { return "" }
-	s := system.Secrets{Fallback: open(t, dir, nil), Index: filepath.Join(dir, "names"), Getenv: none}
+	s := system.Secrets{Fallback: openVault(t, dir, nil), Index: filepath.Join(dir, "names"), Getenv: none}
 	where, err := s.Keep(t.Context(), "mail", canary, false)
 	if where != system.InFile {
 		t.Fatalf("Keep = %q, %v", where, err)
@@ -231,7 +231,7 @@ func TestVault_ReplacesTheKeychain(t *testing.T) {
 			t.Errorf("%q was accepted as a name", name)
 		}
 	}
-	must(t, s.Forget(t.Context(), "mail"))
+	failOnError(t, s.Forget(t.Context(), "mail"))
 	if err := s.Forget(t.Context(), "mail"); !errors.Is(err, system.ErrNoSecret) {
 		t.Errorf("second Forget = %v", err)
 	}

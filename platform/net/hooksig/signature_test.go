@@ -14,7 +14,7 @@ import (
 	"hob/platform/net/hooksig"
 )
 
-func mac(text string) string {
+func signText(text string) string {
 	m := hmac.New(sha256.New, []byte("secret"))
 	m.Write([]byte(text))
 	return hex.EncodeToString(m.Sum(nil))
@@ -23,7 +23,7 @@ func mac(text string) string {
 func TestRead(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	at := func(d time.Duration) string { return strconv.FormatInt(now.Add(d).Unix(), 10) }
-	good := "v1=" + mac(at(0)+".k.b")
+	good := "v1=" + signText(at(0)+".k.b")
 	for _, c := range []struct {
 		name, sig, stamp, key string
 		fits, stale           bool
@@ -34,19 +34,19 @@ func TestRead(t *testing.T) {
 		{"one of several signatures", "v2=00, " + good, at(0), "k", true, false, nil},
 		{"another key", good, at(0), "l", false, false, nil},
 		{"another time", good, at(time.Second), "k", false, false, nil},
-		{"too old", "v1=" + mac(at(-301*time.Second)+".k.b"), at(-301 * time.Second), "k", true, true, nil},
-		{"to come", "v1=" + mac(at(301*time.Second)+".k.b"), at(301 * time.Second), "k", true, true, nil},
+		{"too old", "v1=" + signText(at(-301*time.Second)+".k.b"), at(-301 * time.Second), "k", true, true, nil},
+		{"to come", "v1=" + signText(at(301*time.Second)+".k.b"), at(301 * time.Second), "k", true, true, nil},
 		{"nothing", "", "", "", false, false, hooksig.ErrTime},
 		{"no signature", "", at(0), "k", false, false, nil},
 		{"no hex", "v1=xyz", at(0), "k", false, false, nil},
-		{"without its key", "v1=" + mac(at(0)+"..b"), at(0), "", false, false, hooksig.ErrKey},
+		{"without its key", "v1=" + signText(at(0)+"..b"), at(0), "", false, false, hooksig.ErrKey},
 		{"without its time", good, "", "k", false, false, hooksig.ErrTime},
-		{"the body alone", "sha256=" + mac("b"), "", "", false, false, hooksig.ErrOldFormat},
-		{"the body alone, with a key", "SHA256=" + mac("b"), "", "k", false, false, hooksig.ErrOldFormat},
-		{"the body alone beside a time and a key", "sha256=" + mac("b"), at(0), "k", false, false, nil},
-		{"no time", "v1=" + mac("x.k.b"), "x", "k", false, false, hooksig.ErrTime},
-		{"a time in another form", "v1=" + mac("+18.k.b"), "+18", "k", false, false, hooksig.ErrTime},
-		{"a key with a dot", "v1=" + mac(at(0)+".a.b.b"), at(0), "a.b", false, false, hooksig.ErrKey},
+		{"the body alone", "sha256=" + signText("b"), "", "", false, false, hooksig.ErrOldFormat},
+		{"the body alone, with a key", "SHA256=" + signText("b"), "", "k", false, false, hooksig.ErrOldFormat},
+		{"the body alone beside a time and a key", "sha256=" + signText("b"), at(0), "k", false, false, nil},
+		{"no time", "v1=" + signText("x.k.b"), "x", "k", false, false, hooksig.ErrTime},
+		{"a time in another form", "v1=" + signText("+18.k.b"), "+18", "k", false, false, hooksig.ErrTime},
+		{"a key with a dot", "v1=" + signText(at(0)+".a.b.b"), at(0), "a.b", false, false, hooksig.ErrKey},
 		{"a long key", good, at(0), strings.Repeat("k", 201), false, false, hooksig.ErrKey},
 	} {
 		h := http.Header{}
@@ -67,7 +67,7 @@ func TestRead(t *testing.T) {
 func TestReview10_SchemesSignDifferentTexts(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	for _, body := range []string{"", "b", "1800000000.k.b", "0..", "3.14"} {
-		h := http.Header{hooksig.Header: {"sha256=" + mac(body)}}
+		h := http.Header{hooksig.Header: {"sha256=" + signText(body)}}
 		if p, err := hooksig.Read(h, []byte("secret"), []byte(body), now); !errors.Is(err, hooksig.ErrOldFormat) || p.Fits {
 			t.Errorf("body-only %q: %+v, %v, want ErrOldFormat", body, p, err)
 		}
@@ -83,7 +83,7 @@ func TestSign_IsReadAgain(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	h := http.Header{}
 	hooksig.Sign(h, []byte("secret"), "id-1", []byte("b"), now)
-	if want := "v1=" + mac("1800000000.id-1.b") + ", sha256=" + mac("b"); h.Get(hooksig.Header) != want {
+	if want := "v1=" + signText("1800000000.id-1.b") + ", sha256=" + signText("b"); h.Get(hooksig.Header) != want {
 		t.Errorf("signature %q, want %q", h.Get(hooksig.Header), want)
 	}
 	p, err := hooksig.Read(h, []byte("secret"), []byte("b"), now.Add(time.Minute))
@@ -98,7 +98,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("1", "", "1.k.b", ".")
 	f.Fuzz(func(t *testing.T, stamp, key, body, more string) {
 		now := time.Unix(1_800_000_000, 0)
-		h := http.Header{hooksig.Header: {"v1=" + mac(stamp+"."+key+"."+body)}, hooksig.Time: {stamp}, hooksig.Key: {key}}
+		h := http.Header{hooksig.Header: {"v1=" + signText(stamp+"."+key+"."+body)}, hooksig.Time: {stamp}, hooksig.Key: {key}}
 		p, err := hooksig.Read(h, []byte("secret"), []byte(body), now)
 		if err == nil && !p.Fits {
 			t.Errorf("%q %q %q: own signature is rejected", stamp, key, body)

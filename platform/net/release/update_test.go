@@ -43,7 +43,7 @@ func newProject(t testing.TB) project {
 	return project{pub.String(), priv}
 }
 
-func text(t testing.TB, m any) []byte {
+func marshalJSON(t testing.TB, m any) []byte {
 	t.Helper()
 	b, err := json.Marshal(m)
 	if err != nil {
@@ -60,7 +60,7 @@ func manifestWith(key string, v any) map[string]any {
 
 func TestCheck(t *testing.T) {
 	p, stranger := newProject(t), newProject(t)
-	good := text(t, validManifest())
+	good := marshalJSON(t, validManifest())
 	type served struct{ manifest, signature []byte }
 	signed := func(b []byte) served { return served{b, minisign.Sign(p.priv, b)} }
 	tests := []struct {
@@ -82,16 +82,16 @@ func TestCheck(t *testing.T) {
 		{"no signature", served{good, nil}, "v1.3.9", "linux", ErrSignature, false},
 		{"a signature of nonsense", served{good, []byte(strings.Repeat("untrusted comment: \n", 4))}, "v1.3.9", "linux", ErrSignature, false},
 		{"a signed picture", signed([]byte("GIF89a")), "v1.3.9", "linux", ErrFormat, false},
-		{"of another program", signed(text(t, manifestWith("program", "brownie"))), "v1.3.9", "linux", ErrFormat, false},
-		{"no version", signed(text(t, manifestWith("version", "newest"))), "v1.3.9", "linux", ErrFormat, false},
-		{"half a version", signed(text(t, manifestWith("version", "v2"))), "v1.3.9", "linux", ErrFormat, false},
+		{"of another program", signed(marshalJSON(t, manifestWith("program", "brownie"))), "v1.3.9", "linux", ErrFormat, false},
+		{"no version", signed(marshalJSON(t, manifestWith("version", "newest"))), "v1.3.9", "linux", ErrFormat, false},
+		{"half a version", signed(marshalJSON(t, manifestWith("version", "v2"))), "v1.3.9", "linux", ErrFormat, false},
 		{"two manifests", signed(append(good, good...)), "v1.3.9", "linux", ErrFormat, false},
-		{"a page that is a script", signed(text(t, manifestWith("page", "javascript:alert(1)"))), "v1.3.9", "linux", ErrFormat, false},
-		{"a file without encryption", signed(text(t, manifestWith("files", []map[string]any{{"os": "linux", "arch": "amd64", "url": "http://example.com/hob", "sha256": strings.Repeat("ab", 32), "size": 1}}))), "v1.3.9", "linux", ErrFormat, false},
-		{"a file without a sum", signed(text(t, manifestWith("files", []map[string]any{{"os": "linux", "arch": "amd64", "url": "https://example.com/hob", "size": 1}}))), "v1.3.9", "linux", ErrFormat, false},
-		{"expired", signed(text(t, manifestWith("expires", "2026-07-01T11:59:59Z"))), "v1.3.9", "linux", ErrExpired, false},
-		{"never expires", signed(text(t, manifestWith("expires", "0001-01-01T00:00:00Z"))), "v1.3.9", "linux", ErrFormat, false},
-		{"of next week", signed(text(t, manifestWith("released", "2026-07-09T00:00:00Z"))), "v1.3.9", "linux", ErrClock, false},
+		{"a page that is a script", signed(marshalJSON(t, manifestWith("page", "javascript:alert(1)"))), "v1.3.9", "linux", ErrFormat, false},
+		{"a file without encryption", signed(marshalJSON(t, manifestWith("files", []map[string]any{{"os": "linux", "arch": "amd64", "url": "http://example.com/hob", "sha256": strings.Repeat("ab", 32), "size": 1}}))), "v1.3.9", "linux", ErrFormat, false},
+		{"a file without a sum", signed(marshalJSON(t, manifestWith("files", []map[string]any{{"os": "linux", "arch": "amd64", "url": "https://example.com/hob", "size": 1}}))), "v1.3.9", "linux", ErrFormat, false},
+		{"expired", signed(marshalJSON(t, manifestWith("expires", "2026-07-01T11:59:59Z"))), "v1.3.9", "linux", ErrExpired, false},
+		{"never expires", signed(marshalJSON(t, manifestWith("expires", "0001-01-01T00:00:00Z"))), "v1.3.9", "linux", ErrFormat, false},
+		{"of next week", signed(marshalJSON(t, manifestWith("released", "2026-07-09T00:00:00Z"))), "v1.3.9", "linux", ErrClock, false},
 		{"no build for this machine", signed(good), "v1.3.9", "plan9", ErrPlatform, false},
 	}
 	for _, tt := range tests {
@@ -135,7 +135,7 @@ func TestSeen(t *testing.T) {
 // manifests.
 func TestUnreachable(t *testing.T) {
 	p := newProject(t)
-	good := text(t, validManifest())
+	good := marshalJSON(t, validManifest())
 	tests := []struct {
 		name, url string
 		handler   http.HandlerFunc
@@ -174,7 +174,7 @@ func TestUnreachable(t *testing.T) {
 // TestCheck_AcceptsBothKeysDuringARotation checks that during a key rotation both keys are accepted.
 func TestCheck_AcceptsBothKeysDuringARotation(t *testing.T) {
 	old, next := newProject(t), newProject(t)
-	b := text(t, validManifest())
+	b := marshalJSON(t, validManifest())
 	for _, p := range []project{old, next} {
 		if _, err := Open(old.pub+", "+next.pub, b, minisign.Sign(p.priv, b), testTime()); err != nil {
 			t.Error(err)
@@ -221,7 +221,7 @@ func TestKindOf(t *testing.T) {
 // FuzzOpen checks that no signed content crashes the program or reaches a
 // terminal.
 func FuzzOpen(f *testing.F) {
-	f.Add(text(f, validManifest()))
+	f.Add(marshalJSON(f, validManifest()))
 	f.Add([]byte(`{"program":"hob","files":[{}]}`))
 	f.Add([]byte(`{"version":{}}`))
 	p := newProject(f)
@@ -242,7 +242,7 @@ func FuzzOpen(f *testing.F) {
 // FuzzSignature checks that only the project's signatures are accepted.
 func FuzzSignature(f *testing.F) {
 	p := newProject(f)
-	b := text(f, validManifest())
+	b := marshalJSON(f, validManifest())
 	f.Add(minisign.Sign(newProject(f).priv, b))
 	f.Add([]byte("untrusted comment: x\nRUQ=\ntrusted comment: y\nAA=="))
 	f.Fuzz(func(t *testing.T, sig []byte) {

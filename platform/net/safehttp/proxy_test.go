@@ -32,14 +32,14 @@ func newProxy(t *testing.T, to string) *connectProxy {
 			if err != nil {
 				return
 			}
-			p.wg.Go(func() { p.serve(conn) })
+			p.wg.Go(func() { p.serveConn(conn) })
 		}
 	})
 	t.Cleanup(func() { _ = ln.Close(); p.wg.Wait() })
 	return p
 }
 
-func (p *connectProxy) serve(conn net.Conn) {
+func (p *connectProxy) serveConn(conn net.Conn) {
 	defer conn.Close()
 	br := bufio.NewReader(conn)
 	req, err := http.ReadRequest(br)
@@ -66,7 +66,7 @@ func (p *connectProxy) serve(conn net.Conn) {
 func TestProxy_NotForInternalHosts(t *testing.T) {
 	n := newInternet(t, nil, answerText("hello"))
 	p := newProxy(t, n.plain.Listener.Addr().String())
-	c := n.client(Options{Proxy: "http://" + p.ln.Addr().String(), Allow: []string{"192.168.1.10:8080"}})
+	c := n.newClient(Options{Proxy: "http://" + p.ln.Addr().String(), Allow: []string{"192.168.1.10:8080"}})
 	r, err := c.Fetch(t.Context(), Request{URL: "http://192.168.1.10:8080/"})
 	if err != nil || string(r.Body) != "hello" || len(p.seen) != 0 {
 		t.Errorf("%+v, %v, the proxy saw %q", r, err, p.seen)
@@ -95,7 +95,7 @@ func TestProxy(t *testing.T) {
 			if c.refuse {
 				p.say = "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"
 			}
-			r, err := n.client(Options{Proxy: "http://me:pw@" + p.ln.Addr().String(), ProxyResolves: c.resolves}).Fetch(t.Context(), Request{URL: "http://example.com/"})
+			r, err := n.newClient(Options{Proxy: "http://me:pw@" + p.ln.Addr().String(), ProxyResolves: c.resolves}).Fetch(t.Context(), Request{URL: "http://example.com/"})
 			if kindOf(err) != c.kind || err == nil && string(r.Body) != "hello" {
 				t.Errorf("%+v, %v", r, err)
 			}

@@ -76,7 +76,7 @@ func (n *internet) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr,
 	return out, nil
 }
 
-func (n *internet) dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+func (n *internet) dialServer(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 	n.mu.Lock()
 	n.dialed = append(n.dialed, to.String())
 	n.mu.Unlock()
@@ -87,9 +87,9 @@ func (n *internet) dial(ctx context.Context, to netip.AddrPort) (net.Conn, error
 	return (&net.Dialer{}).DialContext(ctx, "tcp", at)
 }
 
-func (n *internet) client(o Options) *Client {
+func (n *internet) newClient(o Options) *Client {
 	n.t.Helper()
-	o.Resolver, o.Dial = n, n.dial
+	o.Resolver, o.Dial = n, n.dialServer
 	o.Interfaces = func() ([]net.Addr, error) {
 		return []net.Addr{&net.IPNet{IP: net.ParseIP("81.2.69.142"), Mask: net.CIDRMask(24, 32)}, &net.IPNet{IP: net.ParseIP("192.168.1.5"), Mask: net.CIDRMask(24, 32)}}, nil
 	}
@@ -139,7 +139,7 @@ func TestIncidentI7NamesWithInternalAddresses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := newInternet(t, map[string][]string{"example.com": c.answers}, answerText("hello"))
-			r, err := n.client(Options{}).Fetch(t.Context(), Request{URL: "http://example.com/"})
+			r, err := n.newClient(Options{}).Fetch(t.Context(), Request{URL: "http://example.com/"})
 			if kindOf(err) != c.kind || (err == nil && string(r.Body) != "hello") {
 				t.Fatalf("%+v, %v", r, err)
 			}
@@ -161,11 +161,11 @@ func TestIncidentI7Rebinding(t *testing.T) {
 			http.Redirect(w, r, "/b", http.StatusFound)
 		}
 	})
-	_, err := n.client(Options{}).Fetch(t.Context(), Request{URL: "http://example.com/a"})
+	_, err := n.newClient(Options{}).Fetch(t.Context(), Request{URL: "http://example.com/a"})
 	if kindOf(err) != Internal || !strings.Contains(err.Error(), "10.0.0.7") || len(n.heard) != 1 {
 		t.Errorf("%v after %d requests", err, len(n.heard))
 	}
-	if _, err := n.client(Options{}).Fetch(t.Context(), Request{URL: "http://example.com/c"}); kindOf(err) != Internal {
+	if _, err := n.newClient(Options{}).Fetch(t.Context(), Request{URL: "http://example.com/c"}); kindOf(err) != Internal {
 		t.Errorf("a later request: %v", err)
 	}
 }
@@ -199,7 +199,7 @@ func TestRedirects(t *testing.T) {
 					w.WriteHeader(http.StatusTemporaryRedirect)
 				}
 			})
-			r, err := n.client(Options{MaxRedirects: 3}).Fetch(t.Context(), Request{URL: c.from, Method: c.method})
+			r, err := n.newClient(Options{MaxRedirects: 3}).Fetch(t.Context(), Request{URL: c.from, Method: c.method})
 			if kindOf(err) != c.kind || len(n.heard) != c.heard {
 				t.Fatalf("%+v, %v after %d requests", r, err, len(n.heard))
 			}
@@ -216,7 +216,7 @@ func TestAPI(t *testing.T) {
 		got = append(got, fmt.Sprint(r.Method, " ", string(b), " ", r.ContentLength, " ", r.UserAgent()))
 		http.Redirect(w, r, "https://elsewhere.example.com/", http.StatusTemporaryRedirect)
 	})
-	c := n.client(Options{})
+	c := n.newClient(Options{})
 	for _, m := range []string{"PUT", "PATCH", "DELETE"} {
 		r := Request{Method: m, URL: "https://api.example.com/", Body: []byte("x"), Header: http.Header{"User-Agent": {"Bot (1)"}}, API: true}
 		if resp, err := c.Fetch(t.Context(), r); err != nil || resp.Status != http.StatusTemporaryRedirect {
@@ -249,7 +249,7 @@ func TestIncidentI6HeadersStayWithTheirServer(t *testing.T) {
 			http.Redirect(w, r, "https://b.example.com/", http.StatusFound)
 		}
 	})
-	c := n.client(Options{})
+	c := n.newClient(Options{})
 	h := http.Header{"Authorization": {"Bearer k"}, "X-Api-Key": {"k"}, "Accept": {"text/html"}}
 	if _, err := c.Fetch(t.Context(), Request{URL: "https://a.example.com/?secret=1", Header: h}); err != nil {
 		t.Fatal(err)
@@ -288,7 +288,7 @@ func TestFetch_NeverSendsRejectedRequests(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			n := newInternet(t, map[string][]string{"example.com": {public}}, answerText(""))
 			c.r.URL = "http://example.com/"
-			if _, err := n.client(Options{}).Fetch(t.Context(), c.r); kindOf(err) != Refused || len(n.heard) != 0 {
+			if _, err := n.newClient(Options{}).Fetch(t.Context(), c.r); kindOf(err) != Refused || len(n.heard) != 0 {
 				t.Error(err, len(n.heard))
 			}
 		})
@@ -333,7 +333,7 @@ func TestBodies(t *testing.T) {
 				}
 				_, _ = w.Write(c.body)
 			})
-			r, err := n.client(Options{MaxBody: 1000}).Fetch(t.Context(), Request{URL: "http://example.com/", Partial: c.partial})
+			r, err := n.newClient(Options{MaxBody: 1000}).Fetch(t.Context(), Request{URL: "http://example.com/", Partial: c.partial})
 			if kindOf(err) != c.kind {
 				t.Fatal(err)
 			}
@@ -348,7 +348,7 @@ func TestHeaderBomb(t *testing.T) {
 	n := newInternet(t, map[string][]string{"example.com": {public}}, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Long", strings.Repeat("a", 200<<10))
 	})
-	if _, err := n.client(Options{}).Fetch(t.Context(), Request{URL: "http://example.com/"}); kindOf(err) != Broken {
+	if _, err := n.newClient(Options{}).Fetch(t.Context(), Request{URL: "http://example.com/"}); kindOf(err) != Broken {
 		t.Error(err)
 	}
 }
@@ -362,7 +362,7 @@ func TestConditional(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, "page")
 	})
-	c := n.client(Options{})
+	c := n.newClient(Options{})
 	first, err := c.Fetch(t.Context(), Request{URL: "http://example.com/"})
 	if err != nil || first.NotModified() {
 		t.Fatal(first, err)
@@ -395,7 +395,7 @@ func TestAllow(t *testing.T) {
 	} {
 		t.Run(c.url, func(t *testing.T) {
 			n := newInternet(t, names, answerText("hello"))
-			if _, err := n.client(Options{Allow: allow}).Fetch(t.Context(), Request{URL: c.url}); kindOf(err) != c.kind {
+			if _, err := n.newClient(Options{Allow: allow}).Fetch(t.Context(), Request{URL: c.url}); kindOf(err) != c.kind {
 				t.Error(err)
 			}
 		})
@@ -423,7 +423,7 @@ func TestConnect_NeverToThisMachine(t *testing.T) {
 		{"127.0.0.1:8080", Internal},
 	} {
 		n := newInternet(t, names, answerText("hello"))
-		conn, err := n.client(Options{Allow: allow}).Connect(t.Context(), "http", tc.to)
+		conn, err := n.newClient(Options{Allow: allow}).Connect(t.Context(), "http", tc.to)
 		if kindOf(err) != tc.kind || tc.kind == 0 && err != nil {
 			t.Errorf("%s: %v", tc.to, err)
 		}
@@ -448,7 +448,7 @@ func TestAllow_NamedHosts(t *testing.T) {
 	} {
 		t.Run(c.url, func(t *testing.T) {
 			n := newInternet(t, names, answerText("hello"))
-			own, err := n.client(Options{}).Named(c.url)
+			own, err := n.newClient(Options{}).Named(c.url)
 			if kindOf(err) != c.now {
 				t.Fatal(err)
 			}
@@ -470,7 +470,7 @@ func TestFetch_IgnoresTheEnvironment(t *testing.T) {
 		t.Setenv(name, proxy.URL)
 	}
 	for _, u := range []string{"http://example.com/", "https://example.com/"} {
-		if r, err := n.client(Options{}).Fetch(t.Context(), Request{URL: u}); err != nil || string(r.Body) != "direct" {
+		if r, err := n.newClient(Options{}).Fetch(t.Context(), Request{URL: u}); err != nil || string(r.Body) != "direct" {
 			t.Error(r, err)
 		}
 	}
@@ -480,20 +480,20 @@ func TestDeadline(t *testing.T) {
 	release := make(chan struct{})
 	n := newInternet(t, map[string][]string{"example.com": {public}}, func(http.ResponseWriter, *http.Request) { <-release })
 	defer close(release)
-	_, err := n.client(Options{Timeout: 50 * time.Millisecond}).Fetch(t.Context(), Request{URL: "http://example.com/"})
+	_, err := n.newClient(Options{Timeout: 50 * time.Millisecond}).Fetch(t.Context(), Request{URL: "http://example.com/"})
 	if kindOf(err) != TimedOut {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := n.client(Options{}).Fetch(ctx, Request{URL: "http://example.com/"}); !errors.Is(err, context.Canceled) {
+	if _, err := n.newClient(Options{}).Fetch(ctx, Request{URL: "http://example.com/"}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
 
 func TestCertificate(t *testing.T) {
 	n := newInternet(t, map[string][]string{"elsewhere.org": {public}}, answerText("hello"))
-	_, err := n.client(Options{}).Fetch(t.Context(), Request{URL: "https://elsewhere.org/"})
+	_, err := n.newClient(Options{}).Fetch(t.Context(), Request{URL: "https://elsewhere.org/"})
 	if kindOf(err) != TLS || len(n.heard) != 0 {
 		t.Error(err)
 	}

@@ -27,7 +27,7 @@ func sendBy(t *testing.T, transport *Transport, method, url, body string) (*http
 
 func TestTransport_ChecksTheAddress(t *testing.T) {
 	n := newInternet(t, map[string][]string{"a.example.com": {public}, "inside.example.com": {"10.0.0.1"}}, answerText("hi"))
-	transport := &Transport{Client: n.client(Options{})}
+	transport := &Transport{Client: n.newClient(Options{})}
 	for url, want := range map[string]Kind{
 		"http://a.example.com/x": 0, "https://a.example.com/x": 0, "http://inside.example.com/": Internal,
 		"http://127.0.0.1/": Internal, "http://a.example.com:22/": Port, "ftp://a.example.com/": Scheme,
@@ -50,7 +50,7 @@ func TestTransport_FollowsNoRedirect(t *testing.T) {
 	n := newInternet(t, map[string][]string{"a.example.com": {public}}, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://b.example.com/", http.StatusFound)
 	})
-	resp, err := sendBy(t, &Transport{Client: n.client(Options{})}, http.MethodGet, "http://a.example.com/", "")
+	resp, err := sendBy(t, &Transport{Client: n.newClient(Options{})}, http.MethodGet, "http://a.example.com/", "")
 	if err != nil || resp.StatusCode != http.StatusFound || len(n.looked) != 1 {
 		t.Errorf("got %v, %v after the lookups %q", resp, err, n.looked)
 	}
@@ -58,7 +58,7 @@ func TestTransport_FollowsNoRedirect(t *testing.T) {
 
 func TestTransport_LimitsBodiesAndLines(t *testing.T) {
 	n := newInternet(t, map[string][]string{"a.example.com": {public}}, answerText(strings.Repeat("12345678\n", 10)))
-	c := n.client(Options{MaxBody: 50})
+	c := n.newClient(Options{MaxBody: 50})
 	for name, tc := range map[string]struct {
 		transport Transport
 		want      Kind
@@ -94,7 +94,7 @@ func TestTransport_ReadsEventsWhileTheyArrive(t *testing.T) {
 		case <-r.Context().Done():
 		}
 	})
-	resp, err := sendBy(t, &Transport{Client: n.client(Options{}), MaxLine: 100, Wait: time.Minute}, http.MethodGet, "http://a.example.com/", "")
+	resp, err := sendBy(t, &Transport{Client: n.newClient(Options{}), MaxLine: 100, Wait: time.Minute}, http.MethodGet, "http://a.example.com/", "")
 	if err != nil {
 		t.Fatal(err)
 	}

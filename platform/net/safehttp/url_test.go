@@ -160,7 +160,7 @@ func TestIncidentI7NotationsOfSpecialAddresses(t *testing.T) {
 func TestCorpus(t *testing.T) {
 	type line struct{ URL, Verdict, Host string }
 	total, refused := map[string]int{}, map[string]int{}
-	for l := range corpus[line](t, "payloads/ssrf-urls.jsonl") {
+	for l := range readCorpus[line](t, "payloads/ssrf-urls.jsonl") {
 		total[l.Verdict]++
 		_, err := Canonical(l.URL)
 		if err != nil {
@@ -180,8 +180,8 @@ func TestCorpus(t *testing.T) {
 	t.Logf("rejected %v of %v", refused, total)
 }
 
-// corpus reads a file of the shared data line by line.
-func corpus[T any](t testing.TB, name string) func(func(T) bool) {
+// readCorpus reads a file of the shared data line by line.
+func readCorpus[T any](t testing.TB, name string) func(func(T) bool) {
 	t.Helper()
 	dir := os.Getenv("HOB_TEST_DATA")
 	if dir == "" {

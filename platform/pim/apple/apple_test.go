@@ -37,7 +37,7 @@ var vilnius = func() *time.Location {
 	return z
 }()
 
-func at(s string) time.Time {
+func parseTime(s string) time.Time {
 	t, err := time.ParseInLocation("2006-01-02 15:04", s, vilnius)
 	if err != nil {
 		panic(err)
@@ -47,12 +47,12 @@ func at(s string) time.Time {
 
 type obj = map[string]any
 
-// kit simulates EventKit with three calendars. Its behavior (occurrences
+// simulateEventKit simulates EventKit with three calendars. Its behavior (occurrences
 // addressed by id and start, enumerations as strings, an empty store without full
 // access, no matches in ranges over four years) follows the memcal connector and
 // developer.apple.com/documentation/eventkit/ekeventstore.
-func kit(status int) obj {
-	standup := at("2026-11-23 09:00").UnixMilli()
+func simulateEventKit(status int) obj {
+	standup := parseTime("2026-11-23 09:00").UnixMilli()
 	week := int64(7 * 24 * time.Hour / time.Millisecond)
 	return obj{"eventkit": obj{
 		"status": []int{status, status},
@@ -62,20 +62,20 @@ func kit(status int) obj {
 		"events": []obj{
 			{"id": "e1", "uid": "u1", "title": "Standup", "start": standup, "end": standup + 900_000, "starts": []int64{standup, standup + week, standup + 2*week}, "rule": "weekly", "calendar": "c1", "modified": 5000},
 			{
-				"id": "e2", "uid": "u2", "title": "Dentist\u202e", "location": "Pylimo 1", "notes": "bring\x00 card", "start": at("2026-11-24 15:00").UnixMilli(), "end": at("2026-11-24 16:00").UnixMilli(), "calendar": "c2", "modified": 6000,
+				"id": "e2", "uid": "u2", "title": "Dentist\u202e", "location": "Pylimo 1", "notes": "bring\x00 card", "start": parseTime("2026-11-24 15:00").UnixMilli(), "end": parseTime("2026-11-24 16:00").UnixMilli(), "calendar": "c2", "modified": 6000,
 				"organizer": obj{"name": "Ada", "address": "Ada@Example.org"}, "attendees": []obj{{"name": "Bob", "address": "bob@example.org"}},
 			},
-			{"id": "e3", "uid": "u3", "title": "Called off", "start": at("2026-11-24 17:00").UnixMilli(), "end": at("2026-11-24 18:00").UnixMilli(), "calendar": "c2", "status": 3, "availability": 1},
+			{"id": "e3", "uid": "u3", "title": "Called off", "start": parseTime("2026-11-24 17:00").UnixMilli(), "end": parseTime("2026-11-24 18:00").UnixMilli(), "calendar": "c2", "status": 3, "availability": 1},
 		},
 		"reminders": []obj{{"id": "r1", "title": "Milch", "calendar": "l1", "due": obj{"year": 2026, "month": 11, "day": 23}}, {"id": "r2", "title": "Call", "calendar": "l1", "due": obj{"year": 2026, "month": 11, "day": 22, "hour": 8, "minute": 30}}, {"id": "r3", "title": "Some day", "calendar": "l1"}, {"id": "r4", "title": "Old", "calendar": "l1", "done": true}},
 	}}
 }
 
-func week() pim.TimeRange {
-	return pim.TimeRange{From: at("2026-11-23 00:00"), To: at("2026-11-30 00:00"), Zone: vilnius}
+func testWeek() pim.TimeRange {
+	return pim.TimeRange{From: parseTime("2026-11-23 00:00"), To: parseTime("2026-11-30 00:00"), Zone: vilnius}
 }
 
-func titles(list []pim.Event) string {
+func joinTitles(list []pim.Event) string {
 	var out []string
 	for _, e := range list {
 		out = append(out, e.Title+" "+e.Start.Format("02 15:04"))
@@ -84,14 +84,14 @@ func titles(list []pim.Event) string {
 }
 
 func TestCalendar_Reads(t *testing.T) {
-	m := osruntest.NewMac(t, kit(3))
+	m := osruntest.NewMac(t, simulateEventKit(3))
 	c := apple.NewCalendar(m)
-	got, err := c.FindEvents(t.Context(), week())
-	if err != nil || titles(got) != "Standup 23 09:00, Dentist 24 15:00, Called off 24 17:00" {
-		t.Fatalf("%s, %v", titles(got), err)
+	got, err := c.FindEvents(t.Context(), testWeek())
+	if err != nil || joinTitles(got) != "Standup 23 09:00, Dentist 24 15:00, Called off 24 17:00" {
+		t.Fatalf("%s, %v", joinTitles(got), err)
 	}
 	d := got[1]
-	if d.Ref != fmt.Sprintf("e2@%d", at("2026-11-24 15:00").UnixMilli()) || d.UID != "u2" || d.Place != "Pylimo 1" || d.Notes != "bring card" || d.Organizer.Address != "ada@example.org" || len(d.Guests) != 1 || d.Calendar != "Šeima" || d.Occurrence != "" {
+	if d.Ref != fmt.Sprintf("e2@%d", parseTime("2026-11-24 15:00").UnixMilli()) || d.UID != "u2" || d.Place != "Pylimo 1" || d.Notes != "bring card" || d.Organizer.Address != "ada@example.org" || len(d.Guests) != 1 || d.Calendar != "Šeima" || d.Occurrence != "" {
 		t.Errorf("%+v", d)
 	}
 	if got[0].Occurrence == "" || !got[2].Cancelled || !got[2].Open {
@@ -100,9 +100,9 @@ func TestCalendar_Reads(t *testing.T) {
 	if e := m.Events(); len(e) > 3 {
 		t.Errorf("events %q", e)
 	}
-	long, err := c.FindEvents(t.Context(), pim.TimeRange{From: at("2020-01-01 00:00"), To: at("2031-01-01 00:00"), Zone: vilnius})
+	long, err := c.FindEvents(t.Context(), pim.TimeRange{From: parseTime("2020-01-01 00:00"), To: parseTime("2031-01-01 00:00"), Zone: vilnius})
 	if err != nil || len(long) != 5 {
-		t.Errorf("an eleven-year range: %s, %v", titles(long), err)
+		t.Errorf("an eleven-year range: %s, %v", joinTitles(long), err)
 	}
 	list, err := c.ListCalendars(t.Context())
 	if err != nil || len(list) != 3 || list[1].Name != "Šeima" || list[1].Path != "c2" {
@@ -113,29 +113,29 @@ func TestCalendar_Reads(t *testing.T) {
 // TestCalendar_MissingAccessIsAnError checks that missing access is an error and not an empty result.
 func TestCalendar_MissingAccessIsAnError(t *testing.T) {
 	for status, kind := range map[int]osrun.Kind{0: osrun.Denied, 1: osrun.Denied, 2: osrun.Denied, 4: osrun.Denied} {
-		m := osruntest.NewMac(t, kit(status))
+		m := osruntest.NewMac(t, simulateEventKit(status))
 		c, r := apple.NewCalendar(m), apple.NewReminders(m, vilnius)
-		if got, err := c.FindEvents(t.Context(), week()); osrun.KindOf(err) != kind || got != nil || !strings.Contains(err.Error(), "Privacy_Calendars") {
+		if got, err := c.FindEvents(t.Context(), testWeek()); osrun.KindOf(err) != kind || got != nil || !strings.Contains(err.Error(), "Privacy_Calendars") {
 			t.Errorf("status %d: %v, %v", status, got, err)
 		}
 		if got, err := r.FindReminders(t.Context(), false); osrun.KindOf(err) != kind || got != nil || !strings.Contains(err.Error(), "Privacy_Reminders") {
 			t.Errorf("status %d: %v, %v", status, got, err)
 		}
-		if _, err := c.CreateEvent(t.Context(), "", pim.NewEvent{Title: "x", Start: at("2026-11-24 10:00"), End: at("2026-11-24 11:00")}); osrun.KindOf(err) != kind || osrun.IsUncertain(err) {
+		if _, err := c.CreateEvent(t.Context(), "", pim.NewEvent{Title: "x", Start: parseTime("2026-11-24 10:00"), End: parseTime("2026-11-24 11:00")}); osrun.KindOf(err) != kind || osrun.IsUncertain(err) {
 			t.Errorf("status %d: %v", status, err)
 		}
 	}
-	world := kit(0)
+	world := simulateEventKit(0)
 	world["eventkit"].(obj)["grants"] = true
-	if got, err := apple.NewCalendar(osruntest.NewMac(t, world)).FindEvents(t.Context(), week()); err != nil || len(got) != 3 {
+	if got, err := apple.NewCalendar(osruntest.NewMac(t, world)).FindEvents(t.Context(), testWeek()); err != nil || len(got) != 3 {
 		t.Errorf("after permission was granted: %v, %v", got, err)
 	}
 }
 
 func TestCalendar_Writes(t *testing.T) {
-	m := osruntest.NewMac(t, kit(3))
+	m := osruntest.NewMac(t, simulateEventKit(3))
 	c := apple.NewCalendar(m)
-	r, err := c.CreateEvent(t.Context(), "šeima", pim.NewEvent{Title: "\"); x('", Place: "ą", Start: at("2026-11-26 10:00"), End: at("2026-11-26 11:00"), Rule: "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,-1FR;COUNT=5", Alarm: &pim.Alarm{Before: 10 * time.Minute}})
+	r, err := c.CreateEvent(t.Context(), "šeima", pim.NewEvent{Title: "\"); x('", Place: "ą", Start: parseTime("2026-11-26 10:00"), End: parseTime("2026-11-26 11:00"), Rule: "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,-1FR;COUNT=5", Alarm: &pim.Alarm{Before: 10 * time.Minute}})
 	if err != nil || r.Outcome != pim.Sent {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -151,8 +151,8 @@ func TestCalendar_Writes(t *testing.T) {
 		kind     error
 	}{
 		"guests":             {"", pim.NewEvent{Guests: []pim.Person{{Address: "a@b.c"}}}, errors.ErrUnsupported},
-		"a calendar to read": {"Birthdays", pim.NewEvent{Start: at("2026-11-26 10:00"), End: at("2026-11-26 11:00")}, errors.ErrUnsupported},
-		"no such calendar":   {"Nowhere", pim.NewEvent{Start: at("2026-11-26 10:00"), End: at("2026-11-26 11:00")}, pim.ErrNotFound},
+		"a calendar to read": {"Birthdays", pim.NewEvent{Start: parseTime("2026-11-26 10:00"), End: parseTime("2026-11-26 11:00")}, errors.ErrUnsupported},
+		"no such calendar":   {"Nowhere", pim.NewEvent{Start: parseTime("2026-11-26 10:00"), End: parseTime("2026-11-26 11:00")}, pim.ErrNotFound},
 		"a rule by the hour": {"", pim.NewEvent{Rule: "FREQ=HOURLY"}, pim.ErrInvalid},
 	} {
 		if r, err := c.CreateEvent(t.Context(), ask.calendar, ask.e); !errors.Is(err, ask.kind) || r.Outcome != "" {
@@ -162,23 +162,23 @@ func TestCalendar_Writes(t *testing.T) {
 }
 
 func TestCalendar_Changes(t *testing.T) {
-	m := osruntest.NewMac(t, kit(3))
+	m := osruntest.NewMac(t, simulateEventKit(3))
 	c := apple.NewCalendar(m)
-	list, err := c.FindEvents(t.Context(), week())
+	list, err := c.FindEvents(t.Context(), testWeek())
 	if err != nil {
 		t.Fatal(err)
 	}
-	later, end, title := at("2026-11-25 10:00"), at("2026-11-25 10:30"), "Moved"
+	later, end, title := parseTime("2026-11-25 10:00"), parseTime("2026-11-25 10:30"), "Moved"
 	r, err := c.ChangeEvent(t.Context(), list[1], pim.EventChange{Start: &later, End: &end, Title: &title}, false)
 	if err != nil || m.EvalWorld("[world.eventkit.events[1].title, world.eventkit.events[1].start, world.eventkit.events[1].end]") != fmt.Sprintf(`["Moved",%d,%d]`, later.UnixMilli(), end.UnixMilli()) {
 		t.Fatalf("%v: %s", err, m.EvalWorld("world.eventkit.events[1]"))
 	}
-	if err := c.TakeBack(t.Context(), r.Undo); err != nil || m.EvalWorld("world.eventkit.events[1].start") != fmt.Sprint(at("2026-11-24 15:00").UnixMilli()) {
+	if err := c.TakeBack(t.Context(), r.Undo); err != nil || m.EvalWorld("world.eventkit.events[1].start") != fmt.Sprint(parseTime("2026-11-24 15:00").UnixMilli()) {
 		t.Errorf("undo: %v, %s", err, m.EvalWorld("world.eventkit.events[1]"))
 	}
 	m.EvalWorld("world.eventkit.events[1].notes = new Array(6001).join('n')")
 	for name, ch := range map[string]pim.EventChange{"its title": {Title: &title}, "its notes": {Notes: &title}} {
-		now, err := c.FindEvents(t.Context(), week())
+		now, err := c.FindEvents(t.Context(), testWeek())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +190,7 @@ func TestCalendar_Changes(t *testing.T) {
 			t.Errorf("undo of %s: %v, %s", name, err, m.EvalWorld("world.eventkit.events[1].notes.length"))
 		}
 	}
-	if list, err = c.FindEvents(t.Context(), week()); err != nil {
+	if list, err = c.FindEvents(t.Context(), testWeek()); err != nil {
 		t.Fatal(err)
 	}
 	m.Events()
@@ -214,13 +214,13 @@ func TestCalendar_Changes(t *testing.T) {
 }
 
 func TestReminders(t *testing.T) {
-	m := osruntest.NewMac(t, kit(3))
+	m := osruntest.NewMac(t, simulateEventKit(3))
 	r := apple.NewReminders(m, vilnius)
 	list, err := r.FindReminders(t.Context(), false)
-	if err != nil || len(list) != 3 || list[0].Title != "Call" || list[1].Title != "Milch" || !list[1].AllDay || !list[1].Due.Equal(at("2026-11-23 00:00")) || !list[2].Due.IsZero() {
+	if err != nil || len(list) != 3 || list[0].Title != "Call" || list[1].Title != "Milch" || !list[1].AllDay || !list[1].Due.Equal(parseTime("2026-11-23 00:00")) || !list[2].Due.IsZero() {
 		t.Fatalf("FindReminders = %+v, %v", list, err)
 	}
-	made, err := r.CreateReminder(t.Context(), pim.Reminder{Title: "Žuvis", List: "erledigen", Due: at("2026-11-27 00:00"), AllDay: true})
+	made, err := r.CreateReminder(t.Context(), pim.Reminder{Title: "Žuvis", List: "erledigen", Due: parseTime("2026-11-27 00:00"), AllDay: true})
 	if err != nil || !strings.Contains(m.EvalWorld("world.eventkit.reminders[4]"), `"title":"Žuvis"`) {
 		t.Errorf("CreateReminder = %+v, %v", made, err)
 	}
@@ -239,9 +239,9 @@ func TestReminders(t *testing.T) {
 	}
 }
 
-// office simulates Notes and Contacts, modeled on their scripting dictionaries.
-func office(notes, people int) obj {
-	day := func(n int) obj { return obj{"$date": at("2026-11-01 12:00").AddDate(0, 0, n).UnixMilli()} }
+// simulateOffice simulates Notes and Contacts, modeled on their scripting dictionaries.
+func simulateOffice(notes, people int) obj {
+	day := func(n int) obj { return obj{"$date": parseTime("2026-11-01 12:00").AddDate(0, 0, n).UnixMilli()} }
 	var ns, ps []obj
 	for i := range notes {
 		ns = append(ns, obj{"__class": "Note", "id": fmt.Sprintf("x-coredata://1/p%d", i), "name": fmt.Sprintf("Note %d", i), "plaintext": fmt.Sprintf("Note %d\nKava ir pienas “%d”", i, i), "modificationDate": day(i % 20), "passwordProtected": false, "container": obj{"__class": "Folder", "id": "f", "name": "Notizen"}})
@@ -269,7 +269,7 @@ func office(notes, people int) obj {
 }
 
 func TestNotes(t *testing.T) {
-	m := osruntest.NewMac(t, office(30, 0))
+	m := osruntest.NewMac(t, simulateOffice(30, 0))
 	n := apple.NewNotes(m)
 	list, err := n.FindNotes(t.Context(), "KAVA “7”", 10)
 	if err != nil || len(list) != 1 || list[0].Title != "Note 7" {
@@ -301,7 +301,7 @@ func TestNotes(t *testing.T) {
 }
 
 func TestContacts(t *testing.T) {
-	m := osruntest.NewMac(t, office(0, 10_000))
+	m := osruntest.NewMac(t, simulateOffice(0, 10_000))
 	c := apple.NewContacts(m)
 	for words, want := range map[string]string{"žmogus 9999": "Žmogus 9999", "+37060000077": "Žmogus 77"} {
 		list, err := c.FindContacts(t.Context(), words, 1)
@@ -317,7 +317,7 @@ func TestContacts(t *testing.T) {
 // TestFailures tests error messages of apps, in another language.
 func TestFailures(t *testing.T) {
 	for number, kind := range map[int]osrun.Kind{-1743: osrun.Denied, -1712: osrun.Timeout, -600: osrun.NotRunning, -609: osrun.NotRunning, -1728: osrun.NotFound} {
-		m := osruntest.NewMac(t, office(3, 3))
+		m := osruntest.NewMac(t, simulateOffice(3, 3))
 		m.Fail("com.apple.Notes get app.notes.id", number)
 		m.Fail("com.apple.AddressBook get app.people.id", number)
 		if got, err := apple.NewNotes(m).FindNotes(t.Context(), "", 5); osrun.KindOf(err) != kind || got != nil {
@@ -328,7 +328,7 @@ func TestFailures(t *testing.T) {
 		}
 	}
 	t.Run("partial result", func(t *testing.T) {
-		m := osruntest.NewMac(t, office(3, 3))
+		m := osruntest.NewMac(t, simulateOffice(3, 3))
 		m.Fail("people.phones", -1728)
 		got, err := apple.NewContacts(m).FindContacts(t.Context(), "žmogus", 5)
 		if p, ok := errors.AsType[*pim.PartialError](err); !ok || len(got) != 3 || !strings.Contains(p.Error(), "numbers") {
@@ -336,7 +336,7 @@ func TestFailures(t *testing.T) {
 		}
 	})
 	t.Run("an unknown outcome", func(t *testing.T) {
-		m := osruntest.NewMac(t, office(3, 3))
+		m := osruntest.NewMac(t, simulateOffice(3, 3))
 		m.Fail("make app.defaultAccount", -1712)
 		r, err := apple.NewNotes(m).CreateNote(t.Context(), pim.Note{Title: "x"})
 		if err != nil || r.Outcome != pim.Uncertain || r.Why == "" || r.Undo != nil {
@@ -344,14 +344,14 @@ func TestFailures(t *testing.T) {
 		}
 	})
 	t.Run("null result", func(t *testing.T) {
-		m := osruntest.NewMac(t, office(3, 3))
+		m := osruntest.NewMac(t, simulateOffice(3, 3))
 		m.EvalWorld("world.apps['com.apple.Notes'].root.notes.forEach(function (n) { n.name = n.plaintext = n.modificationDate = n.passwordProtected = null; })")
 		if got, err := apple.NewNotes(m).FindNotes(t.Context(), "", 5); err != nil || len(got) != 3 {
 			t.Errorf("%v, %v", got, err)
 		}
 	})
 	t.Run("not running", func(t *testing.T) {
-		m := osruntest.NewMac(t, office(3, 3))
+		m := osruntest.NewMac(t, simulateOffice(3, 3))
 		m.EvalWorld("world.apps['com.apple.Notes'].running = false")
 		if _, err := apple.NewNotes(m).FindNotes(t.Context(), "", 5); osrun.KindOf(err) != osrun.NotRunning || len(m.Opened()) != 0 {
 			t.Errorf("%v, opened %q", err, m.Opened())

@@ -16,7 +16,7 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-func open(t *testing.T, a pim.Account) *caldav.Client {
+func openClient(t *testing.T, a pim.Account) *caldav.Client {
 	t.Helper()
 	c, err := caldav.Open(t.Context(), a)
 	if err != nil {
@@ -36,7 +36,7 @@ func TestRadicale(t *testing.T) {
 		t.Run("found from the "+name, func(t *testing.T) {
 			a := r.Account("tester")
 			a = a.With(pim.CalDAV, url)
-			c := open(t, a)
+			c := openClient(t, a)
 			list, err := c.Calendars(t.Context())
 			if err != nil || len(list) != 2 {
 				t.Fatalf("Calendars = %+v, %v", list, err)
@@ -62,12 +62,12 @@ func TestRadicale(t *testing.T) {
 	t.Run("a calendar's own address", func(t *testing.T) {
 		a := r.Account("tester")
 		a = a.With(pim.CalDAV, r.URL+"tester/Work/")
-		if list, err := open(t, a).Calendars(t.Context()); err != nil || len(list) != 1 || list[0].Name != "Work" {
+		if list, err := openClient(t, a).Calendars(t.Context()); err != nil || len(list) != 1 || list[0].Name != "Work" {
 			t.Errorf("%+v, %v", list, err)
 		}
 	})
 	t.Run("the token changes with the calendar", func(t *testing.T) {
-		c := open(t, r.Account("tester"))
+		c := openClient(t, r.Account("tester"))
 		token := func() (out string) {
 			list, err := c.Calendars(t.Context())
 			if err != nil {
@@ -89,7 +89,7 @@ func TestRadicale(t *testing.T) {
 	t.Run("wrong password", func(t *testing.T) {
 		a := r.Account("tester")
 		a.Secret = func(context.Context) (string, error) { return "hunter2", nil }
-		if _, err := open(t, a).Calendars(t.Context()); !errors.Is(err, pim.ErrSignIn) || strings.Contains(err.Error(), "hunter2") {
+		if _, err := openClient(t, a).Calendars(t.Context()); !errors.Is(err, pim.ErrSignIn) || strings.Contains(err.Error(), "hunter2") {
 			t.Error(err)
 		}
 	})
@@ -137,7 +137,7 @@ func TestHostileServers(t *testing.T) {
 			s := httptest.NewServer(tt.answer)
 			defer s.Close()
 			a := pim.Account{Name: "home", Servers: pim.Servers{pim.CalDAV: s.URL}, User: "x", Secret: func(context.Context) (string, error) { return "hunter2", nil }}
-			_, err := open(t, a).Calendars(t.Context())
+			_, err := openClient(t, a).Calendars(t.Context())
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {
 				t.Error(err)
 			}
@@ -188,7 +188,7 @@ func TestSchedules(t *testing.T) {
 			}))
 			defer s.Close()
 			a := pim.Account{Name: "home", Servers: pim.Servers{pim.CalDAV: s.URL}, User: "x", Secret: func(context.Context) (string, error) { return "x", nil }}
-			if got, err := open(t, a).Schedules(t.Context()); got != tt.want || (err == nil) != tt.sure {
+			if got, err := openClient(t, a).Schedules(t.Context()); got != tt.want || (err == nil) != tt.sure {
 				t.Errorf("%v, %v", got, err)
 			}
 		})

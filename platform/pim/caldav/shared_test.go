@@ -45,7 +45,7 @@ func TestSharedLists(t *testing.T) {
 			}))
 			defer srv.Close()
 			a := pim.Account{Name: "home", Servers: pim.Servers{pim.CalDAV: srv.URL + "/home/"}, User: "x", Secret: func(context.Context) (string, error) { return "x", nil }}
-			c := open(t, a)
+			c := openClient(t, a)
 			lists, err := c.Lists(t.Context())
 			if err != nil || len(lists) != 1 || lists[0].Shared != x.shared {
 				t.Errorf("Lists = %+v, %v", lists, err)

@@ -9,9 +9,9 @@ import (
 	"hob/platform/pim"
 )
 
-// occurrences returns the occurrences in October and November 2026, and their times in Vilnius as
+// readOccurrences returns the occurrences in October and November 2026, and their times in Vilnius as
 // text.
-func occurrences(t *testing.T, data []byte) (out []pim.Event, text string) {
+func readOccurrences(t *testing.T, data []byte) (out []pim.Event, text string) {
 	t.Helper()
 	loc := loadVilnius(t)
 	out, err := Events(data, Span{From: time.Date(2026, 10, 1, 0, 0, 0, 0, loc), To: time.Date(2026, 12, 1, 0, 0, 0, 0, loc), Zone: loc})
@@ -48,7 +48,7 @@ func TestNewEvent(t *testing.T) {
 			t.Errorf("line of %d bytes", len(line))
 		}
 	}
-	list, times := occurrences(t, data) // across the end of daylight saving time
+	list, times := readOccurrences(t, data) // across the end of daylight saving time
 	if times != "13.09:00-10:00 20.09:00-10:00 27.09:00-10:00 03.09:00-10:00" || list[0].Title != weekly.Title || list[0].Notes != weekly.Notes || len(list[0].Guests) != 2 {
 		t.Errorf("%s %+v", times, list)
 	}
@@ -56,7 +56,7 @@ func TestNewEvent(t *testing.T) {
 		t.Error(z)
 	}
 	days, err := New(pim.NewEvent{UID: "u2", Title: "Trip", AllDay: true, Start: time.Date(2026, 11, 2, 0, 0, 0, 0, loc), End: time.Date(2026, 11, 5, 0, 0, 0, 0, loc)}, pim.Person{}, now)
-	if list, _ := occurrences(t, days); err != nil || len(list) != 1 || !list[0].AllDay || list[0].End.Sub(list[0].Start) != 72*time.Hour {
+	if list, _ := readOccurrences(t, days); err != nil || len(list) != 1 || !list[0].AllDay || list[0].End.Sub(list[0].Start) != 72*time.Hour {
 		t.Errorf("%+v, %v", list, err)
 	}
 	for name, e := range map[string]pim.NewEvent{
@@ -80,7 +80,7 @@ const standups = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nX-KEEP:me\r\nBEG
 func TestChanged(t *testing.T) {
 	loc := loadVilnius(t)
 	now := time.Date(2026, 10, 1, 8, 0, 0, 0, loc)
-	all, times := occurrences(t, []byte(standups))
+	all, times := readOccurrences(t, []byte(standups))
 	if times != "13.09:00-09:30 27.09:00-09:30 03.11:00-11:30" {
 		t.Fatal(times)
 	}
@@ -106,7 +106,7 @@ func TestChanged(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if _, got := occurrences(t, data); got != tc.want || !strings.Contains(string(data), "X-ODD;P=1:stays") || !strings.Contains(string(data), "X-KEEP:me") || !strings.Contains(string(data), "VALARM") {
+		if _, got := readOccurrences(t, data); got != tc.want || !strings.Contains(string(data), "X-ODD;P=1:stays") || !strings.Contains(string(data), "X-KEEP:me") || !strings.Contains(string(data), "VALARM") {
 			t.Errorf("%s: %s\n%s", name, got, data)
 		}
 	}
@@ -117,7 +117,7 @@ func TestChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, got := occurrences(t, data); got != "13.09:00-09:30 27.09:00-09:30" {
+	if _, got := readOccurrences(t, data); got != "13.09:00-09:30 27.09:00-09:30" {
 		t.Errorf("%s\n%s", got, data)
 	}
 	if _, err := Changed([]byte("no calendar"), all[0], pim.EventChange{}, true, loc, now); err == nil {

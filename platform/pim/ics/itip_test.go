@@ -16,7 +16,7 @@ const invited = "ORGANIZER;CN=\"Ada; L\":mailto:ada@example.org\nATTENDEE;CN=Me;
 func TestAnswered(t *testing.T) {
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	me := pim.Person{Address: "me@example.org"}
-	once := calendar(event(invited + "DTSTART:20261102T090000Z\nDTEND:20261102T100000Z\nX-OF-ADA:stays"))
+	once := buildCalendar(buildEvent(invited + "DTSTART:20261102T090000Z\nDTEND:20261102T100000Z\nX-OF-ADA:stays"))
 	after, reply, err := Answered(once, pim.Event{UID: "e1"}, me, pim.Declined, "Sorry;\nnext time", true, time.UTC, now)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestAnswered(t *testing.T) {
 	if strings.Contains(reply, "bob@") || strings.Contains(reply, "X-OF-ADA") {
 		t.Errorf("unexpected content:\n%s", reply)
 	}
-	series := calendar(event(invited + "DTSTART;TZID=Europe/Berlin:20261102T090000\nDTEND;TZID=Europe/Berlin:20261102T100000\nRRULE:FREQ=WEEKLY;COUNT=4"))
+	series := buildCalendar(buildEvent(invited + "DTSTART;TZID=Europe/Berlin:20261102T090000\nDTEND;TZID=Europe/Berlin:20261102T100000\nRRULE:FREQ=WEEKLY;COUNT=4"))
 	after, reply, err = Answered(series, pim.Event{UID: "e1", Occurrence: "20261109T080000Z"}, me, pim.Accepted, "", false, time.UTC, now)
 	if err != nil || !strings.Contains(reply, "RECURRENCE-ID;TZID=Europe/Berlin:20261109T090000\r\n") || strings.Count(string(after), "PARTSTAT=NEEDS-ACTION") != 1 || strings.Count(string(after), "PARTSTAT=ACCEPTED") != 1 {
 		t.Errorf("%v\n%s\n%s", err, after, reply)
@@ -42,7 +42,7 @@ func TestAnswered(t *testing.T) {
 	if _, _, err := Answered(once, pim.Event{UID: "e1"}, pim.Person{Address: "eve@example.org"}, pim.Accepted, "", true, time.UTC, now); !errors.Is(err, pim.ErrInvalid) {
 		t.Error(err)
 	}
-	if _, _, err := Answered(calendar(event("ATTENDEE:mailto:me@example.org\nDTSTART:20261102T090000Z")), pim.Event{UID: "e1"}, me, pim.Accepted, "", true, time.UTC, now); !errors.Is(err, pim.ErrInvalid) {
+	if _, _, err := Answered(buildCalendar(buildEvent("ATTENDEE:mailto:me@example.org\nDTSTART:20261102T090000Z")), pim.Event{UID: "e1"}, me, pim.Accepted, "", true, time.UTC, now); !errors.Is(err, pim.ErrInvalid) {
 		t.Error(err)
 	}
 }
@@ -51,7 +51,7 @@ func TestAnswered(t *testing.T) {
 // 5546, 3.2.2, 3.2.5).
 func TestMessage(t *testing.T) {
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
-	series := calendar(event(invited + "DTSTART:20261102T090000Z\nDTEND:20261102T100000Z\nRRULE:FREQ=WEEKLY;COUNT=4\nBEGIN:VALARM\nTRIGGER:-PT5M\nEND:VALARM"))
+	series := buildCalendar(buildEvent(invited + "DTSTART:20261102T090000Z\nDTEND:20261102T100000Z\nRRULE:FREQ=WEEKLY;COUNT=4\nBEGIN:VALARM\nTRIGGER:-PT5M\nEND:VALARM"))
 	for _, tt := range []struct {
 		name, method, occurrence string
 		whole                    bool

@@ -31,7 +31,7 @@ func TestTodos(t *testing.T) {
 		{"a broken time", "SUMMARY:Bad\nDUE:soon", "error"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			list, err := Todos(calendar(todoOf(tt.lines), todoOf("SUMMARY:Other")), vilnius)
+			list, err := Todos(buildCalendar(todoOf(tt.lines), todoOf("SUMMARY:Other")), vilnius)
 			if tt.want == "error" {
 				if err == nil || len(list) != 1 || list[0].Title != "Other" {
 					t.Errorf("%+v, %v", list, err)
@@ -97,7 +97,7 @@ func TestDone(t *testing.T) {
 		{"the last occurrence", "SUMMARY:Pill\nDUE:20261122T140000Z\nRRULE:FREQ=DAILY;COUNT=1", "Pill | 22 Nov 14:00 | done", "COMPLETED:"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b, again, err := Done(calendar(todoOf(tt.lines)), "t1", time.UTC, now)
+			b, again, err := Done(buildCalendar(todoOf(tt.lines)), "t1", time.UTC, now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,10 +107,10 @@ func TestDone(t *testing.T) {
 			}
 		})
 	}
-	if _, _, err := Done(calendar(todoOf("SUMMARY:x")), "t2", time.UTC, now); !errors.Is(err, pim.ErrNotFound) {
+	if _, _, err := Done(buildCalendar(todoOf("SUMMARY:x")), "t2", time.UTC, now); !errors.Is(err, pim.ErrNotFound) {
 		t.Error(err)
 	}
-	if _, _, err := Done(calendar(todoOf("SUMMARY:x\nDUE:20261122T140000Z\nRRULE:FREQ=SECONDLY")), "t1", time.UTC, now); !errors.Is(err, pim.ErrInvalid) {
+	if _, _, err := Done(buildCalendar(todoOf("SUMMARY:x\nDUE:20261122T140000Z\nRRULE:FREQ=SECONDLY")), "t1", time.UTC, now); !errors.Is(err, pim.ErrInvalid) {
 		t.Error(err)
 	}
 }
@@ -119,7 +119,7 @@ func TestDone(t *testing.T) {
 // be read again.
 func FuzzTodos(f *testing.F) {
 	for _, s := range []string{"SUMMARY:Milk\nDUE;VALUE=DATE:20261124", "DUE;TZID=Europe/Berlin:20261124T090000\nRRULE:FREQ=DAILY;COUNT=3", "DTSTART:20261124T070000Z\nDURATION:PT90M\nPRIORITY:1", "RRULE:FREQ=YEARLY;BYDAY=1MO\nDUE:00010101T000000Z"} {
-		f.Add(calendar(todoOf(s)))
+		f.Add(buildCalendar(todoOf(s)))
 	}
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -22,7 +22,7 @@ Content-Type: text/plain; charset=utf-8
 The invoice is attached.
 `
 
-func open(t *testing.T, a pim.Account) *imapmail.Conn {
+func openConn(t *testing.T, a pim.Account) *imapmail.Conn {
 	t.Helper()
 	c, err := imapmail.Open(t.Context(), a)
 	if err != nil {
@@ -42,7 +42,7 @@ func TestDovecot(t *testing.T) {
 		t.Run(strings.SplitN(way, ":", 2)[0], func(t *testing.T) {
 			a := d.Account("tester")
 			a = a.With(pim.IMAP, way)
-			c := open(t, a)
+			c := openConn(t, a)
 			s, err := c.Select(t.Context(), "INBOX")
 			if err != nil || s.Validity == 0 || s.Next == 0 {
 				t.Fatalf("Select = %+v, %v", s, err)
@@ -80,7 +80,7 @@ func TestDovecot(t *testing.T) {
 		})
 	}
 	t.Run("folders by their use", func(t *testing.T) {
-		c := open(t, d.Account("tester"))
+		c := openConn(t, d.Account("tester"))
 		if _, err := c.Select(t.Context(), "sent"); err != nil {
 			t.Error(err)
 		}
@@ -91,7 +91,7 @@ func TestDovecot(t *testing.T) {
 	})
 	t.Run("no IDLE", func(t *testing.T) {
 		d := pimtest.StartDovecot(t, "IMAP4rev1 SASL-IR AUTH=PLAIN")
-		c := open(t, d.Account("tester"))
+		c := openConn(t, d.Account("tester"))
 		s, err := c.Select(t.Context(), "INBOX")
 		if err != nil {
 			t.Fatal(err)

@@ -64,7 +64,7 @@ func TestHostileServers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
-			err := visit(ctx, pimtest.Speak(t, tt.hello, tt.answer))
+			err := readInbox(ctx, pimtest.Speak(t, tt.hello, tt.answer))
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
@@ -76,14 +76,14 @@ func TestHostileServers(t *testing.T) {
 	t.Run("a silent server", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
-		if err := visit(ctx, pimtest.Speak(t, hello, on("LOGIN", "* OK still thinking\r\n"))); err == nil {
+		if err := readInbox(ctx, pimtest.Speak(t, hello, on("LOGIN", "* OK still thinking\r\n"))); err == nil {
 			t.Error("Open succeeded")
 		}
 	})
 }
 
-// visit connects and reads the inbox like a watcher.
-func visit(ctx context.Context, a pim.Account) (err error) {
+// readInbox connects and reads the inbox like a watcher.
+func readInbox(ctx context.Context, a pim.Account) (err error) {
 	c, err := imapmail.Open(ctx, a)
 	if err != nil {
 		return err

@@ -95,7 +95,7 @@ func TestReadText(t *testing.T) {
 func FuzzMail(f *testing.F) {
 	f.Add([]byte("From: Ada <ada@x.org>\r\nSubject: =?utf-8?q?a?=\r\n\r\nhello"))
 	f.Add([]byte("Content-Type: multipart/mixed; boundary=b\n\n--b\n\nx\n--b--"))
-	for _, p := range shared() {
+	for _, p := range findSharedEmails() {
 		if b, err := os.ReadFile(p); err == nil {
 			f.Add(b[:min(len(b), maxText)])
 		}
@@ -115,9 +115,9 @@ func FuzzMail(f *testing.F) {
 	})
 }
 
-// shared returns the paths of the malformed emails in the shared test data, or none if the data
+// findSharedEmails returns the paths of the malformed emails in the shared test data, or none if the data
 // does not exist.
-func shared() []string {
+func findSharedEmails() []string {
 	root := os.Getenv("HOB_TEST_DATA")
 	if root == "" {
 		root = "../../../../shared/data"

@@ -16,7 +16,7 @@ func (k keeper) Set(_ context.Context, key string, v []byte) error {
 	return nil
 }
 
-func open(t *testing.T, k keeper) listfeed.Key {
+func openKey(t *testing.T, k keeper) listfeed.Key {
 	t.Helper()
 	key, err := listfeed.OpenKey(t.Context(), k)
 	if err != nil {
@@ -27,12 +27,12 @@ func open(t *testing.T, k keeper) listfeed.Key {
 
 func TestMark(t *testing.T) {
 	k := keeper{}
-	key := open(t, k)
+	key := openKey(t, k)
 	text := key.With("an answer", "d1")
-	if !listfeed.Marked(text) || !listfeed.Marked("title", "before "+text+" after") || key.Mark("d1") == key.Mark("d2") || open(t, k).Mark("d1") != key.Mark("d1") {
+	if !listfeed.Marked(text) || !listfeed.Marked("title", "before "+text+" after") || key.Mark("d1") == key.Mark("d2") || openKey(t, k).Mark("d1") != key.Mark("d1") {
 		t.Errorf("With = %q", text)
 	}
-	other := open(t, keeper{})
+	other := openKey(t, keeper{})
 	if other.Mark("d1") == key.Mark("d1") || !listfeed.Marked(other.Mark("d1")) {
 		t.Error("marks of another key must be detected and differ")
 	}

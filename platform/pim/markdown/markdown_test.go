@@ -32,7 +32,7 @@ func newNotes(t *testing.T, files map[string]string) (dir string, n *markdown.No
 	return dir, markdown.New(dir)
 }
 
-func titles(list []pim.Note) string {
+func joinTitles(list []pim.Note) string {
 	var out []string
 	for _, x := range list {
 		out = append(out, x.Title)
@@ -54,7 +54,7 @@ func TestFind(t *testing.T) {
 	}
 	list, err := n.FindNotes(t.Context(), "BOILER", 10)
 	partial, ok := errors.AsType[*pim.PartialError](err)
-	if titles(list) != "Boiler, Plan Ąžuolas" || !ok || !strings.Contains(partial.Error(), "2 notes could not be read") || !strings.Contains(partial.Error(), "1 entries could not be read") {
+	if joinTitles(list) != "Boiler, Plan Ąžuolas" || !ok || !strings.Contains(partial.Error(), "2 notes could not be read") || !strings.Contains(partial.Error(), "1 entries could not be read") {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	one, err := n.FindNotes(t.Context(), "žana ąžuolas", 10)
@@ -163,7 +163,7 @@ func TestFind_ManyNotes(t *testing.T) {
 		files[fmt.Sprintf("d%d/n%d.md", i%50, i)] = fmt.Sprintf("number %d.", i)
 	}
 	_, n := newNotes(t, files)
-	if list, err := n.FindNotes(t.Context(), "number 7777.", 5); err != nil || titles(list) != "n7777" {
+	if list, err := n.FindNotes(t.Context(), "number 7777.", 5); err != nil || joinTitles(list) != "n7777" {
 		t.Errorf("FindNotes = %v, %v", list, err)
 	}
 }

@@ -25,7 +25,7 @@ func newMailbox(t *testing.T) (*netaccount.Mail, *pimtest.Dovecot, *pimtest.SMTP
 	return netaccount.NewMail(a), d, s
 }
 
-func find(t *testing.T, m *netaccount.Mail, folder string) []pim.Message {
+func findMail(t *testing.T, m *netaccount.Mail, folder string) []pim.Message {
 	t.Helper()
 	list, err := m.FindMail(t.Context(), pim.MailQuery{Folder: folder})
 	if err != nil {
@@ -77,7 +77,7 @@ func TestSendMail(t *testing.T) {
 			t.Error("a line exceeds the limit of RFC 5322")
 		}
 	}
-	sent := find(t, m, "sent")
+	sent := findMail(t, m, "sent")
 	if len(sent) != 1 || sent[0].ID != r.ID || !sent[0].Seen || fmt.Sprint(sent[0].Refers) != "[q1@example.org q2@example.org]" {
 		t.Fatalf("%+v", sent)
 	}
@@ -89,7 +89,7 @@ func TestSendMail(t *testing.T) {
 	})
 	t.Run("reports Uncertain if the server hangs up", func(t *testing.T) {
 		r, err := m.SendMail(t.Context(), pim.OutgoingMail{To: []pim.Person{{Address: "mute@example.org"}}, Text: "x"})
-		if err != nil || r.Outcome != pim.Uncertain || len(s.Mails()) != 2 || len(find(t, m, "sent")) != 1 {
+		if err != nil || r.Outcome != pim.Uncertain || len(s.Mails()) != 2 || len(findMail(t, m, "sent")) != 1 {
 			t.Errorf("SendMail = %+v, %v", r, err)
 		}
 	})
@@ -116,14 +116,14 @@ func TestDraftMail(t *testing.T) {
 		t.Fatalf("DraftMail = %+v, %v", r, err)
 	}
 	again, err := m.DraftMail(t.Context(), l) // repeated as after a crash
-	if err != nil || again.ID != r.ID || len(find(t, m, "drafts")) != 1 {
+	if err != nil || again.ID != r.ID || len(findMail(t, m, "drafts")) != 1 {
 		t.Errorf("%+v, %v", again, err)
 	}
 	x, err := m.ReadMail(t.Context(), r.ID)
 	if err != nil || x.Subject != "Lunch" || x.Text != "On Friday?" {
 		t.Errorf("ReadMail = %+v, %v", x, err)
 	}
-	if err := m.TakeBack(t.Context(), r.Undo); err != nil || len(find(t, m, "drafts")) != 0 {
+	if err := m.TakeBack(t.Context(), r.Undo); err != nil || len(findMail(t, m, "drafts")) != 0 {
 		t.Error(err)
 	}
 	if err := m.TakeBack(t.Context(), r.Undo); !errors.Is(err, pim.ErrChanged) {
@@ -140,7 +140,7 @@ func TestDraftMail(t *testing.T) {
 	if err := m.TakeBack(t.Context(), r.Undo); err != nil {
 		t.Error(err)
 	}
-	if list := find(t, m, "drafts"); len(list) != 1 || list[0].Subject != "Mine" {
+	if list := findMail(t, m, "drafts"); len(list) != 1 || list[0].Subject != "Mine" {
 		t.Errorf("%+v", list)
 	}
 }
@@ -153,12 +153,12 @@ func TestMoveMail(t *testing.T) {
 			for _, s := range []string{"Keep", "Go"} {
 				d.Deliver("tester", "INBOX", "From: Ada <ada@example.org>\nReply-To: Eve <eve@x.org>\nMessage-ID: <"+s+"@x>\nSubject: "+s+"\n\nx\n", time.Time{})
 			}
-			list := find(t, m, "")
+			list := findMail(t, m, "")
 			if len(list) != 2 || list[0].Subject != "Go" || list[0].ReplyTo[0].Address != "eve@x.org" {
 				t.Fatalf("%+v", list)
 			}
 			r, err := m.MoveMail(t.Context(), list[0].Ref, "archive")
-			if err != nil || r.Outcome != pim.Sent || len(find(t, m, "")) != 1 || len(find(t, m, "archive")) != 1 {
+			if err != nil || r.Outcome != pim.Sent || len(findMail(t, m, "")) != 1 || len(findMail(t, m, "archive")) != 1 {
 				t.Fatalf("MoveMail = %+v, %v", r, err)
 			}
 			if x, err := m.ReadMail(t.Context(), r.ID); err != nil || x.Subject != "Go" {
@@ -167,7 +167,7 @@ func TestMoveMail(t *testing.T) {
 			if _, err := m.MoveMail(t.Context(), list[0].Ref, "archive"); !errors.Is(err, pim.ErrNotFound) {
 				t.Error(err)
 			}
-			if err := m.TakeBack(t.Context(), r.Undo); err != nil || len(find(t, m, "")) != 2 || len(find(t, m, "archive")) != 0 {
+			if err := m.TakeBack(t.Context(), r.Undo); err != nil || len(findMail(t, m, "")) != 2 || len(findMail(t, m, "archive")) != 0 {
 				t.Error(err)
 			}
 			if _, err := m.MoveMail(t.Context(), list[1].Ref, "nowhere"); !errors.Is(err, pim.ErrNoFolder) {
@@ -179,8 +179,8 @@ func TestMoveMail(t *testing.T) {
 		d := pimtest.StartDovecot(t, "IMAP4rev1")
 		m := netaccount.NewMail(d.Account("tester"))
 		d.Deliver("tester", "INBOX", "From: a@b.org\nSubject: Go\n\nx\n", time.Time{})
-		list := find(t, m, "")
-		if _, err := m.MoveMail(t.Context(), list[0].Ref, "trash"); !errors.Is(err, errors.ErrUnsupported) || len(find(t, m, "")) != 1 {
+		list := findMail(t, m, "")
+		if _, err := m.MoveMail(t.Context(), list[0].Ref, "trash"); !errors.Is(err, errors.ErrUnsupported) || len(findMail(t, m, "")) != 1 {
 			t.Error(err)
 		}
 	})

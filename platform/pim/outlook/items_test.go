@@ -22,9 +22,9 @@ func loadVilnius(t *testing.T) *time.Location {
 	return z
 }
 
-// answering returns a Runner whose scripts return the given texts one after another, and records
+// scriptAnswers returns a Runner whose scripts return the given texts one after another, and records
 // their input. The format is that of ConvertTo-Json in PowerShell 5.1.
-func answering(given *[]string, said ...string) osrun.Runner {
+func scriptAnswers(given *[]string, said ...string) osrun.Runner {
 	return osrun.NewScripts(osrun.Options{Output: func(_ context.Context, _ *exec.Cmd, in []byte) ([]byte, error) {
 		*given = append(*given, string(in))
 		s := said[min(len(*given), len(said))-1]
@@ -32,7 +32,7 @@ func answering(given *[]string, said ...string) osrun.Runner {
 	}})
 }
 
-func last(list []string) string { return list[len(list)-1] }
+func lastText(list []string) string { return list[len(list)-1] }
 
 // The formats are from Microsoft Learn. "TaskItem object (Outlook)": DueDate is a date,
 // ReminderTime a time, Importance an OlImportance. "PidLidTaskDeadOccurrence": completing a
@@ -41,7 +41,7 @@ func TestTasks(t *testing.T) {
 	var given []string
 	zone := loadVilnius(t)
 	due := time.Date(2026, 11, 24, 9, 0, 0, 0, zone)
-	r := outlook.NewReminders(answering(&given,
+	r := outlook.NewReminders(scriptAnswers(&given,
 		`{"ok":true,"data":{"store":"00FF","more":false,"rows":[{"id":"00AA","title":"Pienas\u0000","day":"","done":false,"importance":1,"rings":0,"repeats":false},{"id":"00AB","title":"Call","day":"2026-11-24","done":false,"importance":2,"rings":1795503600000,"repeats":true},{"id":"00AC","title":"Tax","day":"2026-11-23","done":false,"importance":0,"rings":0,"repeats":false}]}}`,
 		`{"ok":true,"data":{"id":"00AD","store":"00FF","version":"1795503600000"}}`, `{"ok":true,"data":{"id":""}}`,
 		`{"ok":true,"data":{"id":"00AA","store":"00FF","version":"7","repeats":false}}`, `{"ok":true,"data":{"id":"00AA","store":"00FF","version":"8","repeats":false}}`,
@@ -52,18 +52,18 @@ func TestTasks(t *testing.T) {
 		t.Fatalf("FindReminders = %+v, %v", list, err)
 	}
 	made, err := r.CreateReminder(t.Context(), pim.Reminder{Title: "'; iex \"x\"", Due: due, Priority: 1})
-	if err != nil || made.ID != "outlook/task/00AD/00FF" || last(given) != `{"how":"create","title":"'; iex \"x\"","importance":2,"day":"2026-11-24","at":1795503600000}` {
-		t.Errorf("%+v, %v, %s", made, err, last(given))
+	if err != nil || made.ID != "outlook/task/00AD/00FF" || lastText(given) != `{"how":"create","title":"'; iex \"x\"","importance":2,"day":"2026-11-24","at":1795503600000}` {
+		t.Errorf("%+v, %v, %s", made, err, lastText(given))
 	}
-	if err := r.TakeBack(t.Context(), made.Undo); err != nil || last(given) != `{"how":"remove","id":"00AD","store":"00FF","version":"1795503600000"}` {
-		t.Errorf("%v, %s", err, last(given))
+	if err := r.TakeBack(t.Context(), made.Undo); err != nil || lastText(given) != `{"how":"remove","id":"00AD","store":"00FF","version":"1795503600000"}` {
+		t.Errorf("%v, %s", err, lastText(given))
 	}
 	done, err := r.CompleteReminder(t.Context(), list[2].Ref)
-	if err != nil || last(given) != `{"how":"done","id":"00AA","store":"00FF"}` {
-		t.Errorf("%+v, %v, %s", done, err, last(given))
+	if err != nil || lastText(given) != `{"how":"done","id":"00AA","store":"00FF"}` {
+		t.Errorf("%+v, %v, %s", done, err, lastText(given))
 	}
-	if err := r.TakeBack(t.Context(), done.Undo); err != nil || last(given) != `{"how":"open","id":"00AA","store":"00FF","version":"7"}` {
-		t.Errorf("%v, %s", err, last(given))
+	if err := r.TakeBack(t.Context(), done.Undo); err != nil || lastText(given) != `{"how":"open","id":"00AA","store":"00FF","version":"7"}` {
+		t.Errorf("%v, %s", err, lastText(given))
 	}
 	if again, err := r.CompleteReminder(t.Context(), list[1].Ref); err != nil || again.Undo != nil {
 		t.Errorf("a recurring task: %+v, %v", again, err)
@@ -80,26 +80,26 @@ func TestTasks(t *testing.T) {
 
 func TestNotesAndContacts(t *testing.T) {
 	var given []string
-	n := outlook.NewNotes(answering(&given,
+	n := outlook.NewNotes(scriptAnswers(&given,
 		`{"ok":true,"data":{"store":"00FF","more":true,"rows":[{"id":"00AA","title":"WLAN","text":"WLAN\r\nhunter2","cut":false,"changed":1795503600000}]}}`,
 		`{"ok":true,"data":{"store":"00FF","more":false,"rows":[{"id":"00AA","title":"WLAN","text":"WLAN\r\nhunter2","cut":false,"changed":1795503600000}]}}`,
 		`{"ok":true,"data":{"id":"00AB","store":"00FF","version":"5"}}`,
 	))
 	list, err := n.FindNotes(t.Context(), "Hunter2", 5)
-	if p, ok := errors.AsType[*pim.PartialError](err); !ok || !strings.Contains(p.Error(), "newest 2000") || len(list) != 1 || last(given) != `{"words":["hunter2"],"limit":5,"scan":2000,"most":0}` {
-		t.Fatalf("%+v, %v, %s", list, err, last(given))
+	if p, ok := errors.AsType[*pim.PartialError](err); !ok || !strings.Contains(p.Error(), "newest 2000") || len(list) != 1 || lastText(given) != `{"words":["hunter2"],"limit":5,"scan":2000,"most":0}` {
+		t.Fatalf("%+v, %v, %s", list, err, lastText(given))
 	}
 	if x, err := n.ReadNote(t.Context(), list[0].Ref); err != nil || x.Text != "WLAN\nhunter2" {
 		t.Errorf("ReadNote = %+v, %v", x, err)
 	}
 	made, err := n.CreateNote(t.Context(), pim.Note{Title: "Id\u0117ja", Text: "a\nb"})
-	if err != nil || last(given) != `{"how":"create","title":"Id\u0117ja","text":"a\nb"}` {
-		t.Errorf("%+v, %v, %s", made, err, last(given))
+	if err != nil || lastText(given) != `{"how":"create","title":"Id\u0117ja","text":"a\nb"}` {
+		t.Errorf("%+v, %v, %s", made, err, lastText(given))
 	}
-	if err := n.TakeBack(t.Context(), made.Undo); err != nil || last(given) != `{"how":"remove","id":"00AB","store":"00FF","version":"5"}` {
-		t.Errorf("%v, %s", err, last(given))
+	if err := n.TakeBack(t.Context(), made.Undo); err != nil || lastText(given) != `{"how":"remove","id":"00AB","store":"00FF","version":"5"}` {
+		t.Errorf("%v, %s", err, lastText(given))
 	}
-	c := outlook.NewContacts(answering(&given, `{"ok":true,"data":{"seen":3,"people":[{"id":"1","name":"Ada","company":"","addresses":["Ada@Example.org","/o=x/cn=ada",""],"phones":["+370 600","",""],"born":"1990-12-31"}]}}`))
+	c := outlook.NewContacts(scriptAnswers(&given, `{"ok":true,"data":{"seen":3,"people":[{"id":"1","name":"Ada","company":"","addresses":["Ada@Example.org","/o=x/cn=ada",""],"phones":["+370 600","",""],"born":"1990-12-31"}]}}`))
 	people, err := c.FindContacts(t.Context(), "ADA", 5)
 	if err != nil || len(people) != 1 || len(people[0].Addresses) != 1 || people[0].Addresses[0] != "ada@example.org" || len(people[0].Phones) != 1 || people[0].Birthday != "1990-12-31" {
 		t.Errorf("FindContacts = %+v, %v", people, err)
@@ -117,7 +117,7 @@ func TestCalendar(t *testing.T) {
 	dentist := `{"id":"00AA","store":"00FF","uid":"u1","title":"Dentist","place":"","notes":"","start":1795525200000,"end":1795528800000,"allDay":false,"first":"2026-11-24","until":"2026-11-24","recurs":false,"open":false,"cancelled":false,"meeting":false,"version":"3","organizer":{"name":"","address":""},"guests":[]}`
 	standup := strings.NewReplacer("Dentist", "Standup", `"recurs":false`, `"recurs":true`, `"meeting":false`, `"meeting":true`, `"guests":[]`, `"guests":[{"name":"Bob","address":"BOB@x.org"},{"name":"Boss","address":"/o=x"}]`, "00AA", "00AB").Replace(dentist)
 	day := strings.NewReplacer("Dentist", "Trip", `"allDay":false`, `"allDay":true`, `"until":"2026-11-24"`, `"until":"2026-11-26"`, "00AA", "00AC").Replace(dentist)
-	c := outlook.NewCalendar(answering(&given,
+	c := outlook.NewCalendar(scriptAnswers(&given,
 		`{"ok":true,"data":{"lost":1,"more":false,"events":[`+dentist+`,`+standup+`,`+day+`]}}`,
 		`{"ok":true,"data":{"was":`+dentist+`,"event":`+strings.Replace(dentist, `"version":"3"`, `"version":"4"`, 1)+`}}`, `{"ok":true,"data":{}}`,
 		`{"ok":true,"data":{"was":`+standup+`}}`, `{"ok":true,"data":{"event":`+dentist+`}}`, `{"ok":true,"data":{"event":`+standup+`}}`,
@@ -133,22 +133,22 @@ func TestCalendar(t *testing.T) {
 	}
 	title, later := "Moved", at.Add(time.Hour)
 	r, err := c.ChangeEvent(t.Context(), dent, pim.EventChange{Title: &title, Start: &later}, false)
-	if err != nil || last(given) != `{"how":"change","id":"00AA","store":"00FF","version":"3","start":1795525200000,"set":{"title":"Moved","start":1795528800000}}` {
-		t.Errorf("%+v, %v, %s", r, err, last(given))
+	if err != nil || lastText(given) != `{"how":"change","id":"00AA","store":"00FF","version":"3","start":1795525200000,"set":{"title":"Moved","start":1795528800000}}` {
+		t.Errorf("%+v, %v, %s", r, err, lastText(given))
 	}
-	if err := c.TakeBack(t.Context(), r.Undo); err != nil || last(given) != `{"how":"change","id":"00AA","store":"00FF","version":"4","start":0,"whole":true,"set":{"title":"Dentist","start":1795525200000,"end":1795528800000}}` {
-		t.Errorf("%v, %s", err, last(given))
+	if err := c.TakeBack(t.Context(), r.Undo); err != nil || lastText(given) != `{"how":"change","id":"00AA","store":"00FF","version":"4","start":0,"whole":true,"set":{"title":"Dentist","start":1795525200000,"end":1795528800000}}` {
+		t.Errorf("%v, %s", err, lastText(given))
 	}
-	if r, err := c.DeleteEvent(t.Context(), stand, false); err != nil || r.Undo != nil || last(given) != `{"how":"delete","id":"00AB","store":"00FF","start":1795525200000}` {
-		t.Errorf("%+v, %v, %s", r, err, last(given))
+	if r, err := c.DeleteEvent(t.Context(), stand, false); err != nil || r.Undo != nil || lastText(given) != `{"how":"delete","id":"00AB","store":"00FF","start":1795525200000}` {
+		t.Errorf("%+v, %v, %s", r, err, lastText(given))
 	}
 	e := pim.NewEvent{Title: "Gym", Start: at, End: later, Rule: "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,SU;COUNT=5", Alarm: &pim.Alarm{Before: 10 * time.Minute}}
-	if r, err := c.CreateEvent(t.Context(), "", e); err != nil || r.Undo == nil || last(given) != `{"how":"create","title":"Gym","start":1795525200000,"end":1795528800000,"alarm":10,"rule":{"type":1,"interval":2,"mask":3,"count":5}}` {
-		t.Errorf("%+v, %v, %s", r, err, last(given))
+	if r, err := c.CreateEvent(t.Context(), "", e); err != nil || r.Undo == nil || lastText(given) != `{"how":"create","title":"Gym","start":1795525200000,"end":1795528800000,"alarm":10,"rule":{"type":1,"interval":2,"mask":3,"count":5}}` {
+		t.Errorf("%+v, %v, %s", r, err, lastText(given))
 	}
 	e = pim.NewEvent{Title: "Review", Start: at, End: later, Rule: "FREQ=YEARLY;UNTIL=20301231T000000Z", Guests: []pim.Person{{Address: "bob@x.org"}}}
-	if r, err := c.CreateEvent(t.Context(), "", e); err != nil || r.Undo != nil || !strings.HasSuffix(last(given), `"rule":{"type":5,"interval":12,"until":"2030-12-31"},"guests":["bob@x.org"]}`) {
-		t.Errorf("%+v, %v, %s", r, err, last(given))
+	if r, err := c.CreateEvent(t.Context(), "", e); err != nil || r.Undo != nil || !strings.HasSuffix(lastText(given), `"rule":{"type":5,"interval":12,"until":"2030-12-31"},"guests":["bob@x.org"]}`) {
+		t.Errorf("%+v, %v, %s", r, err, lastText(given))
 	}
 	if r, err := c.CreateEvent(t.Context(), "", e); err != nil || r.Outcome != pim.Uncertain || r.Undo != nil {
 		t.Errorf("deleted in the meantime: %+v, %v", r, err)

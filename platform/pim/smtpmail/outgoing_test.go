@@ -40,8 +40,8 @@ func (session) Data(io.Reader) error                 { return errors.New("nobody
 func (session) Reset()                               {}
 func (session) Logout() error                        { return nil }
 
-// serve starts a server. If implicit is set, the server uses TLS from the start.
-func serve(t *testing.T, conf *tls.Config, implicit bool) string {
+// startServer starts a server. If implicit is set, the server uses TLS from the start.
+func startServer(t *testing.T, conf *tls.Config, implicit bool) string {
 	t.Helper()
 	s := smtp.NewServer(backend{})
 	s.Domain, s.TLSConfig = "localhost", conf
@@ -65,7 +65,7 @@ func serve(t *testing.T, conf *tls.Config, implicit bool) string {
 
 func TestSignIn(t *testing.T) {
 	ca, conf := pimtest.Certificate(t)
-	start, implicit, naked := serve(t, conf, false), serve(t, conf, true), serve(t, nil, false)
+	start, implicit, naked := startServer(t, conf, false), startServer(t, conf, true), startServer(t, nil, false)
 	account := func(server, password, ca string) pim.Account {
 		return pim.Account{
 			Name: "work", Servers: pim.Servers{pim.SMTP: server}, Address: "ada@example.org", CA: ca,

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// noise returns random bytes, which stand for the data of a picture.
-func noise(n int) []byte {
+// randomBytes returns random bytes, which stand for the data of a picture.
+func randomBytes(n int) []byte {
 	r := rand.NewChaCha8([32]byte{1})
 	b := make([]byte, n)
 	_, _ = r.Read(b)
@@ -22,8 +22,8 @@ func BenchmarkFind(b *testing.B) {
 	prose := strings.Repeat("The quick brown fox said \"jumping\" extraordinarily often.\n", size/57)
 	s := NewScrubber("Kestrel-9981", "the spare key is under the pot", "ключ под горшком")
 	for name, text := range map[string][]byte{
-		"picture": noise(size), "picture in base64": []byte(base64.StdEncoding.EncodeToString(noise(size * 3 / 4))),
-		"picture in hexadecimal": []byte(hex.EncodeToString(noise(size / 2))), "prose": []byte(prose), "prose in JSON": []byte(quoted(prose)),
+		"picture": randomBytes(size), "picture in base64": []byte(base64.StdEncoding.EncodeToString(randomBytes(size * 3 / 4))),
+		"picture in hexadecimal": []byte(hex.EncodeToString(randomBytes(size / 2))), "prose": []byte(prose), "prose in JSON": []byte(quoteJSON(prose)),
 		"prose in base64": []byte(base64.StdEncoding.EncodeToString([]byte(prose[:size*3/4]))), "one sign": bytes.Repeat([]byte("Z"), size),
 	} {
 		b.Run(name, func(b *testing.B) {

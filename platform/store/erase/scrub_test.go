@@ -14,7 +14,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-func quoted(s string) string { b, _ := json.Marshal(s); return string(b) }
+func quoteJSON(s string) string { b, _ := json.Marshal(s); return string(b) }
 
 func wideOf(s string, big bool) string {
 	return encodeUTF16(s, big)
@@ -26,9 +26,9 @@ var encodings = map[string]func(string) string{
 	"lower case":           strings.ToLower,
 	"decomposed":           norm.NFD.String,
 	"composed":             norm.NFC.String,
-	"JSON":                 quoted,
-	"JSON in JSON":         func(s string) string { return quoted(quoted(s)) },
-	"JSON three times":     func(s string) string { return quoted(`{"a":` + quoted(`["`+s+`"]`) + `}`) },
+	"JSON":                 quoteJSON,
+	"JSON in JSON":         func(s string) string { return quoteJSON(quoteJSON(s)) },
+	"JSON three times":     func(s string) string { return quoteJSON(`{"a":` + quoteJSON(`["`+s+`"]`) + `}`) },
 	"JSON of ASCII":        strconv.QuoteToASCII,
 	"in a query":           url.QueryEscape,
 	"in a path":            url.PathEscape,
@@ -37,7 +37,7 @@ var encodings = map[string]func(string) string{
 	"base64 within":        func(s string) string { return base64.StdEncoding.EncodeToString([]byte("user: " + s + " and more")) },
 	"base64, shifted":      func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte("x" + s)) },
 	"base64 of UTF-16":     func(s string) string { return base64.StdEncoding.EncodeToString([]byte("\xff\xfe" + wideOf(s, false))) },
-	"base64 of JSON":       func(s string) string { return base64.StdEncoding.EncodeToString([]byte(quoted(s))) },
+	"base64 of JSON":       func(s string) string { return base64.StdEncoding.EncodeToString([]byte(quoteJSON(s))) },
 	"hexadecimal":          func(s string) string { return hex.EncodeToString([]byte(s)) },
 	"hexadecimal, upper":   func(s string) string { return strings.ToUpper(hex.EncodeToString([]byte("0" + s))) },
 	"UTF-16":               func(s string) string { return wideOf(s, false) },
@@ -48,11 +48,11 @@ var encodings = map[string]func(string) string{
 	"with a soft hyphen":   func(s string) string { return s[:3] + "\u00ad" + s[3:] },
 	"HTML":                 func(s string) string { return strings.ReplaceAll(strings.ReplaceAll(s, "&", "&amp;"), "'", "&#39;") },
 	"mail of several lines": func(s string) string {
-		return lines(base64.StdEncoding.EncodeToString([]byte(strings.Repeat("a", 50) + s + strings.Repeat("b", 50))))
+		return breakLines(base64.StdEncoding.EncodeToString([]byte(strings.Repeat("a", 50) + s + strings.Repeat("b", 50))))
 	},
 }
 
-func lines(s string) string {
+func breakLines(s string) string {
 	var b strings.Builder
 	for len(s) > 76 {
 		b.WriteString(s[:76] + "\r\n")

@@ -24,72 +24,72 @@ type fleet struct {
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
 	f := &fleet{t: t, path: filepath.Join(t.TempDir(), "hob.db")}
-	f.db = f.open()
-	f.exec(`INSERT INTO server_time (ms) VALUES (1000000)`)
+	f.db = f.openStore()
+	f.execSQL(`INSERT INTO server_time (ms) VALUES (1000000)`)
 	return f
 }
 
-func (f *fleet) open() *store.Store {
+func (f *fleet) openStore() *store.Store {
 	f.t.Helper()
 	db, err := store.Open(f.t.Context(), f.path, []store.MigrationSet{
 		Migrations(), {Owner: "test", Steps: []string{`CREATE TABLE server_time (ms INTEGER NOT NULL); CREATE TABLE notes (text TEXT NOT NULL);`}},
 	}, store.Options{})
-	must(f.t, err)
+	failOnError(f.t, err)
 	f.t.Cleanup(func() { _ = db.Close() })
 	return db
 }
 
-func (f *fleet) exec(stmt string) {
+func (f *fleet) execSQL(stmt string) {
 	f.t.Helper()
-	must(f.t, f.db.Write(f.t.Context(), func(tx *store.Tx) error {
+	failOnError(f.t, f.db.Write(f.t.Context(), func(tx *store.Tx) error {
 		_, err := tx.Exec(stmt)
 		return err
 	}))
 }
 
-// pass lets the server's time pass beyond a lease.
-func (f *fleet) pass() { f.exec(`UPDATE server_time SET ms = ms + 2 * 3600000`) }
+// passLease lets the server's time pass beyond a lease.
+func (f *fleet) passLease() { f.execSQL(`UPDATE server_time SET ms = ms + 2 * 3600000`) }
 
-// member returns a process with its own connections. It renews only when a test calls renewLease.
-func (f *fleet) member(name, home string) *Member {
+// newMember returns a process with its own connections. It renews only when a test calls renewLease.
+func (f *fleet) newMember(name, home string) *Member {
 	f.t.Helper()
 	m, err := New(Options{
-		Store: f.open(), Shared: true, Clock: "(SELECT ms FROM server_time)", Instance: name, Home: home, Version: "1", Lease: time.Hour,
+		Store: f.openStore(), Shared: true, Clock: "(SELECT ms FROM server_time)", Instance: name, Home: home, Version: "1", Lease: time.Hour,
 	})
-	must(f.t, err)
+	failOnError(f.t, err)
 	return m
 }
 
-func (f *fleet) join(name, home string) *Member {
+func (f *fleet) joinMember(name, home string) *Member {
 	f.t.Helper()
-	m := f.member(name, home)
-	must(f.t, m.Join(f.t.Context()))
+	m := f.newMember(name, home)
+	failOnError(f.t, m.Join(f.t.Context()))
 	return m
 }
 
-// note is a write as every package makes it.
-func note(m *Member, text string) error {
+// writeNote is a write as every package makes it.
+func writeNote(m *Member, text string) error {
 	return m.o.Store.Write(context.Background(), func(tx *store.Tx) error {
 		_, err := tx.Exec(`INSERT INTO notes (text) VALUES (?)`, text)
 		return err
 	})
 }
 
-func (f *fleet) notes() string {
+func (f *fleet) listNotes() string {
 	f.t.Helper()
 	var s string
-	must(f.t, f.db.Read().QueryRowContext(f.t.Context(), `SELECT coalesce(group_concat(text, ' '), '') FROM notes`).Scan(&s))
+	failOnError(f.t, f.db.Read().QueryRowContext(f.t.Context(), `SELECT coalesce(group_concat(text, ' '), '') FROM notes`).Scan(&s))
 	return s
 }
 
-func must(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (m *Member) present() *term {
+func (m *Member) currentTerm() *term {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.term
@@ -99,16 +99,16 @@ func (m *Member) present() *term {
 // know yet that it lost the lease.
 func TestMember_RejectsLateWrites(t *testing.T) {
 	f := newFleet(t)
-	a, b := f.join("a", "/a"), f.join("b", "/b")
-	must(t, note(a, "before"))
-	f.pass()
-	must(t, note(a, "late-but-nobody-took-over"))
-	b.renewLease(t.Context(), b.present()) // b itself was renewed in time only if it is still live
-	if err := note(a, "after"); !errors.Is(err, ErrLost) {
+	a, b := f.joinMember("a", "/a"), f.joinMember("b", "/b")
+	failOnError(t, writeNote(a, "before"))
+	f.passLease()
+	failOnError(t, writeNote(a, "late-but-nobody-took-over"))
+	b.renewLease(t.Context(), b.currentTerm()) // b itself was renewed in time only if it is still live
+	if err := writeNote(a, "after"); !errors.Is(err, ErrLost) {
 		t.Errorf("late write = %v, want ErrLost", err)
 	}
-	must(t, note(b, "b"))
-	if got, want := f.notes(), "before late-but-nobody-took-over b"; got != want {
+	failOnError(t, writeNote(b, "b"))
+	if got, want := f.listNotes(), "before late-but-nobody-took-over b"; got != want {
 		t.Errorf("notes %q, want %q", got, want)
 	}
 	if err := a.Check(); !errors.Is(err, ErrLost) {
@@ -124,11 +124,11 @@ func TestMember_RejectsLateWrites(t *testing.T) {
 // A process that never joined must not write anything.
 func TestMember_WritesNothingBeforeItJoins(t *testing.T) {
 	f := newFleet(t)
-	a := f.member("a", "/a")
-	if err := note(a, "x"); !errors.Is(err, ErrLost) {
+	a := f.newMember("a", "/a")
+	if err := writeNote(a, "x"); !errors.Is(err, ErrLost) {
 		t.Errorf("write = %v, want ErrLost", err)
 	}
-	if got := f.notes(); got != "" {
+	if got := f.listNotes(); got != "" {
 		t.Errorf("notes %q", got)
 	}
 }
@@ -136,8 +136,8 @@ func TestMember_WritesNothingBeforeItJoins(t *testing.T) {
 func TestMember_Join(t *testing.T) {
 	t.Run("refuses the name of a live process", func(t *testing.T) {
 		f := newFleet(t)
-		a := f.join("a", "/a")
-		twin := f.member("a", "/twin")
+		a := f.joinMember("a", "/a")
+		twin := f.newMember("a", "/twin")
 		twin.o.Lease = time.Millisecond // the pause between two looks; the lease is the one of a
 		joined := make(chan error, 1)
 		go func() { joined <- twin.Join(context.Background()) }()
@@ -147,43 +147,43 @@ func TestMember_Join(t *testing.T) {
 			case err = <-joined:
 				refused = true
 			case <-time.After(5 * time.Millisecond): // let the other one write
-				f.exec(`UPDATE server_time SET ms = ms + 1`)
-				a.renewLease(t.Context(), a.present())
+				f.execSQL(`UPDATE server_time SET ms = ms + 1`)
+				a.renewLease(t.Context(), a.currentTerm())
 			}
 		}
 		if !errors.Is(err, ErrTaken) || !strings.Contains(err.Error(), `instance "a"`) || !strings.Contains(err.Error(), "set another name") {
 			t.Errorf("Join = %v, want a refusal that names the instance and the remedy", err)
 		}
-		must(t, note(a, "a-goes-on"))
+		failOnError(t, writeNote(a, "a-goes-on"))
 	})
 	t.Run("replaces the same home at once", func(t *testing.T) {
 		f := newFleet(t)
-		old := f.join("a", "/a")
-		again := f.join("a", "/a")
+		old := f.joinMember("a", "/a")
+		again := f.joinMember("a", "/a")
 		if old.Epoch() == again.Epoch() {
 			t.Error("the epoch was used again")
 		}
-		if err := note(old, "old"); !errors.Is(err, ErrLost) {
+		if err := writeNote(old, "old"); !errors.Is(err, ErrLost) {
 			t.Errorf("write of the predecessor = %v, want ErrLost", err)
 		}
 	})
 	t.Run("replaces its own membership whose answer was lost", func(t *testing.T) {
 		f := newFleet(t)
-		a := f.join("a", "/a")
-		must(t, a.joinAs(t.Context(), false)) // the first answer never arrived
-		must(t, note(a, "a"))
+		a := f.joinMember("a", "/a")
+		failOnError(t, a.joinAs(t.Context(), false)) // the first answer never arrived
+		failOnError(t, writeNote(a, "a"))
 	})
 	t.Run("takes the name after the lease of a dead process", func(t *testing.T) {
 		f := newFleet(t)
-		f.join("a", "/a")
-		f.pass()
-		must(t, note(f.join("a", "/elsewhere"), "new"))
+		f.joinMember("a", "/a")
+		f.passLease()
+		failOnError(t, writeNote(f.joinMember("a", "/elsewhere"), "new"))
 	})
 	t.Run("takes the name after the process left", func(t *testing.T) {
 		f := newFleet(t)
-		a := f.join("a", "/a")
+		a := f.joinMember("a", "/a")
 		a.Leave()
-		must(t, note(f.join("a", "/elsewhere"), "new"))
+		failOnError(t, writeNote(f.joinMember("a", "/elsewhere"), "new"))
 	})
 }
 
@@ -220,67 +220,67 @@ func part(ctx context.Context, m *Member, name string) (began chan context.Conte
 // The work of a lost lease moves to another member; the first one drops it and comes back by itself.
 func TestMember_MovesWorkOfLostLease(t *testing.T) {
 	f := newFleet(t)
-	a, b := f.join("a", "/a"), f.join("b", "/b")
+	a, b := f.joinMember("a", "/a"), f.joinMember("b", "/b")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	beganA, endedA, returnedA := part(ctx, a, "clock")
+	beganA, endedA, returnedA := runPart(ctx, a, "clock")
 	<-a.asked
-	a.renewLease(ctx, a.present())
+	a.renewLease(ctx, a.currentTerm())
 	<-beganA
-	beganB, _, returnedB := part(ctx, b, "clock")
+	beganB, _, returnedB := runPart(ctx, b, "clock")
 	<-b.asked
-	b.renewLease(ctx, b.present())
+	b.renewLease(ctx, b.currentTerm())
 	if !a.Holds("clock") || b.Holds("clock") {
 		t.Fatalf("a holds %v, b holds %v; want a alone", a.Holds("clock"), b.Holds("clock"))
 	}
-	f.pass()
-	b.renewLease(ctx, b.present()) // a did not renew in time
+	f.passLease()
+	b.renewLease(ctx, b.currentTerm()) // a did not renew in time
 	<-beganB
 	if !b.Holds("clock") {
 		t.Error("b does not hold the lease")
 	}
-	old := a.present()
-	if err := note(a, "late"); !errors.Is(err, ErrLost) {
+	old := a.currentTerm()
+	if err := writeNote(a, "late"); !errors.Is(err, ErrLost) {
 		t.Errorf("late write = %v, want ErrLost", err)
 	}
 	if cause := <-endedA; !errors.Is(cause, ErrLost) {
 		t.Errorf("the part of a ended because of %v, want ErrLost", cause)
 	}
-	must(t, a.joinAgain(ctx, old))
+	failOnError(t, a.joinAgain(ctx, old))
 	if a.Epoch() == old.epoch || a.Holds("clock") {
 		t.Errorf("a has epoch %d and holds %v after it joined again", a.Epoch(), a.Holds("clock"))
 	}
-	must(t, note(a, "back"))
+	failOnError(t, writeNote(a, "back"))
 	cancel()
-	must(t, <-returnedA)
-	must(t, <-returnedB)
+	failOnError(t, <-returnedA)
+	failOnError(t, <-returnedB)
 }
 
 // Run leaves the fleet when its work has ended, so that the others need not wait for the lease.
 func TestMember_FreesLeasesWhenItEnds(t *testing.T) {
 	f := newFleet(t)
-	a := f.join("a", "/a")
+	a := f.joinMember("a", "/a")
 	ctx, cancel := context.WithCancel(t.Context())
 	running := make(chan error, 1)
 	go func() { running <- a.Run(ctx) }()
-	began, ended, returned := part(ctx, a, "clock")
+	began, ended, returned := runPart(ctx, a, "clock")
 	<-began
 	if err := a.Check(); err != nil {
 		t.Errorf("Check = %v while the lease is held", err)
 	}
 	cancel()
 	<-ended
-	must(t, <-returned)
-	must(t, <-running)
+	failOnError(t, <-returned)
+	failOnError(t, <-running)
 	a.Leave()
-	b := f.join("b", "/b")
+	b := f.joinMember("b", "/b")
 	b.Holds("clock")
-	b.renewLease(t.Context(), b.present())
+	b.renewLease(t.Context(), b.currentTerm())
 	if !b.Holds("clock") {
 		t.Error("the lease of an instance that ended is not free")
 	}
 	live, err := b.Live(b.o.Store.Reader(t.Context()))
-	must(t, err)
+	failOnError(t, err)
 	if !slices.Equal(live, []int64{b.Epoch()}) {
 		t.Errorf("live epochs %v, want only %d", live, b.Epoch())
 	}
@@ -289,7 +289,7 @@ func TestMember_FreesLeasesWhenItEnds(t *testing.T) {
 // A member hears of what others committed.
 func TestMember_FollowsOthers(t *testing.T) {
 	f := newFleet(t)
-	a, b := f.join("a", "/a"), f.join("b", "/b")
+	a, b := f.joinMember("a", "/a"), f.joinMember("b", "/b")
 	heard := 0
 	b.Follow(func() { heard++ })
 	b.followOthers(t.Context())
@@ -298,7 +298,7 @@ func TestMember_FollowsOthers(t *testing.T) {
 	if heard != was {
 		t.Error("called although nobody committed")
 	}
-	must(t, note(a, "news"))
+	failOnError(t, writeNote(a, "news"))
 	b.followOthers(t.Context())
 	if heard != was+1 || b.o.Store.CommitCount() == commits {
 		t.Errorf("called %d times, commits %d to %d; want one call and a new count", heard-was, commits, b.o.Store.CommitCount())
@@ -308,7 +308,7 @@ func TestMember_FollowsOthers(t *testing.T) {
 // A member ends the lease of another one when it is over, not at its own next renewal.
 func TestMember_NoticesLateMember(t *testing.T) {
 	f := newFleet(t)
-	_, b := f.join("a", "/a"), f.join("b", "/b")
+	_, b := f.joinMember("a", "/a"), f.joinMember("b", "/b")
 	b.followOthers(t.Context())
 	if b.followOthers(t.Context()) {
 		t.Error("a is late although its lease has just begun")
@@ -316,7 +316,7 @@ func TestMember_NoticesLateMember(t *testing.T) {
 	if left := time.Until(b.nextEnd); left > time.Hour {
 		t.Errorf("b checks again in %s, want at most the lease", left)
 	}
-	f.pass()
+	f.passLease()
 	if !b.followOthers(t.Context()) {
 		t.Error("b did not notice that a is late")
 	}
@@ -325,7 +325,7 @@ func TestMember_NoticesLateMember(t *testing.T) {
 // An outage of the database stops parts of a process, but not the process.
 func TestMember_OutlastsOutage(t *testing.T) {
 	f := newFleet(t)
-	m := f.join("a", "/a")
+	m := f.joinMember("a", "/a")
 	m.o.Lease = time.Millisecond // the pause before the part begins again
 	runs := 0
 	parts := m.Outlast([]func(context.Context) error{func(context.Context) error {
@@ -343,21 +343,21 @@ func TestMember_OutlastsOutage(t *testing.T) {
 func TestMember_AloneHoldsEverything(t *testing.T) {
 	f := newFleet(t)
 	m, err := New(Options{Store: f.db})
-	must(t, err)
-	must(t, m.Join(t.Context()))
+	failOnError(t, err)
+	failOnError(t, m.Join(t.Context()))
 	var none *Member
 	for _, m := range []*Member{m, none} {
 		if !m.Holds("clock") || m.Check() != nil || m.Epoch() != 0 || m.IsShared() {
 			t.Error("a process that is alone does not hold everything")
 		}
 		ran := false
-		must(t, m.While("clock", func(context.Context) error { ran = true; return nil })(t.Context()))
+		failOnError(t, m.While("clock", func(context.Context) error { ran = true; return nil })(t.Context()))
 		if !ran {
 			t.Error("the part did not run")
 		}
 	}
 	var rows int
-	must(t, f.db.Read().QueryRowContext(t.Context(), `SELECT count(*) FROM instances`).Scan(&rows))
+	failOnError(t, f.db.Read().QueryRowContext(t.Context(), `SELECT count(*) FROM instances`).Scan(&rows))
 	if rows != 0 {
 		t.Errorf("%d rows, want none", rows)
 	}

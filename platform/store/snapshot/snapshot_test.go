@@ -19,11 +19,11 @@ import (
 	"hob/platform/store/snapshot"
 )
 
-func sets() []store.MigrationSet {
+func testSets() []store.MigrationSet {
 	return []store.MigrationSet{{Owner: "t", Steps: []string{`CREATE TABLE t (k INTEGER PRIMARY KEY, v TEXT)`}}, {Owner: "k", Steps: []string{`CREATE TABLE derived (name TEXT, seq INTEGER)`}}}
 }
 
-func fatal(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -36,18 +36,18 @@ func newHome(t *testing.T) (system.Paths, *store.Store) {
 	t.Helper()
 	dir := t.TempDir()
 	p := system.Paths{Home: filepath.Join(dir, "conf"), Data: filepath.Join(dir, "data"), Logs: filepath.Join(dir, "logs"), Runtime: filepath.Join(dir, "run")}
-	fatal(t, p.Ensure())
+	failOnError(t, p.Ensure())
 	for name, text := range map[string]string{
 		"config.toml": "[agent]\n", "SOUL.md": "soul", "MEMORY.md": "memory", "policy/a.cel": "rule", "agents/x/SOUL.md": "x", "agents/x/workspace/big": "no",
 		"skills/s/run.sh": "#!/bin/sh\n", "token": "secret", "secrets.age": "secret", "audit.key": "secret",
 	} {
-		fatal(t, system.WriteFile(filepath.Join(p.Home, filepath.FromSlash(name)), []byte(text)))
+		failOnError(t, system.WriteFile(filepath.Join(p.Home, filepath.FromSlash(name)), []byte(text)))
 	}
-	fatal(t, os.Chmod(filepath.Join(p.Home, "skills", "s", "run.sh"), 0o700))
-	st, err := store.Open(t.Context(), p.Database(), sets(), store.Options{})
-	fatal(t, err)
+	failOnError(t, os.Chmod(filepath.Join(p.Home, "skills", "s", "run.sh"), 0o700))
+	st, err := store.Open(t.Context(), p.Database(), testSets(), store.Options{})
+	failOnError(t, err)
 	t.Cleanup(func() { _ = st.Close() })
-	fatal(t, st.Write(t.Context(), func(tx *store.Tx) error {
+	failOnError(t, st.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.Exec(`INSERT INTO t VALUES (1, 'a'), (2, 'b'); INSERT INTO derived VALUES ('index', 7)`)
 		return err
 	}))
@@ -57,7 +57,7 @@ func newHome(t *testing.T) (system.Paths, *store.Store) {
 func TestCreate_CopiesHomeWithoutSecrets(t *testing.T) {
 	p, _ := newHome(t)
 	s, err := snapshot.Create(t.Context(), snapshot.Options{Paths: p, Version: "v1", Reason: snapshot.Upgrade})
-	fatal(t, err)
+	failOnError(t, err)
 	var names []string
 	for _, f := range s.Manifest.Files {
 		names = append(names, f.Name)
@@ -74,16 +74,16 @@ func TestCreate_CopiesHomeWithoutSecrets(t *testing.T) {
 		t.Errorf("manifest = %+v", m)
 	}
 	found, err := snapshot.Find(p.Backups(), s.Name)
-	fatal(t, err)
+	failOnError(t, err)
 	if diff := cmp.Diff(s, found); diff != "" {
 		t.Error(diff)
 	}
-	fatal(t, found.Verify(t.Context()))
+	failOnError(t, found.Verify(t.Context()))
 	if b, err := os.ReadFile(found.File("SOUL.md")); err != nil || string(b) != "soul" {
 		t.Errorf("SOUL.md = %q, %v", b, err)
 	}
 	entries, err := os.ReadDir(found.Path)
-	fatal(t, err)
+	failOnError(t, err)
 	if len(entries) != 3 {
 		t.Errorf("the folder contains %v", entries)
 	}
@@ -114,10 +114,10 @@ func TestVerify_DetectsEveryChange(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, _ := newHome(t)
 			s, err := snapshot.Create(t.Context(), snapshot.Options{Paths: p, Reason: snapshot.Manual})
-			fatal(t, err)
-			fatal(t, change(s))
+			failOnError(t, err)
+			failOnError(t, change(s))
 			s, err = snapshot.Find(p.Backups(), s.Name)
-			fatal(t, err)
+			failOnError(t, err)
 			if err := s.Verify(t.Context()); !errors.Is(err, snapshot.ErrDamaged) {
 				t.Errorf("Verify = %v, want ErrDamaged", err)
 			}
@@ -149,12 +149,12 @@ func TestCreate_FollowsLinkedFolder(t *testing.T) {
 	p, _ := newHome(t)
 	elsewhere := filepath.Join(t.TempDir(), "skills")
 	skills := filepath.Join(p.Home, "skills")
-	fatal(t, os.Rename(skills, elsewhere))
+	failOnError(t, os.Rename(skills, elsewhere))
 	if err := os.Symlink(elsewhere, skills); err != nil {
 		t.Skip(err)
 	}
 	s, err := snapshot.Create(t.Context(), snapshot.Options{Paths: p, Reason: snapshot.Manual})
-	fatal(t, err)
+	failOnError(t, err)
 	if b, err := os.ReadFile(s.File("skills/s/run.sh")); err != nil || !strings.Contains(string(b), "/bin/sh") {
 		t.Errorf("run.sh = %q, %v", b, err)
 	}
@@ -165,7 +165,7 @@ func TestSaveFiles_CopiesWithoutDatabase(t *testing.T) {
 	var dirs []string
 	for range 3 {
 		dir, err := snapshot.SaveFiles(p)
-		fatal(t, err)
+		failOnError(t, err)
 		dirs = append(dirs, dir)
 	}
 	if b, err := os.ReadFile(filepath.Join(dirs[0], "skills", "s", "run.sh")); err != nil || len(b) == 0 {
@@ -179,7 +179,7 @@ func TestSaveFiles_CopiesWithoutDatabase(t *testing.T) {
 	if list, err := snapshot.List(p.Backups()); err != nil || len(list) != 0 {
 		t.Errorf("List = %+v, %v", list, err)
 	}
-	fatal(t, snapshot.Prune(p.Backups(), 2))
+	failOnError(t, snapshot.Prune(p.Backups(), 2))
 	if _, err := os.Stat(dirs[0]); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("the oldest folder still exists")
 	}
@@ -194,26 +194,26 @@ func TestSaveFiles_CopiesWithoutDatabase(t *testing.T) {
 func TestListAndPrune(t *testing.T) {
 	p, st := newHome(t)
 	dated, err := st.BackupNow(t.Context())
-	fatal(t, err)
+	failOnError(t, err)
 	var last snapshot.Snapshot
 	for _, reason := range []string{snapshot.Manual, snapshot.Upgrade, snapshot.Manual, snapshot.Manual} {
 		last, err = snapshot.Create(t.Context(), snapshot.Options{Paths: p, Reason: reason})
-		fatal(t, err)
+		failOnError(t, err)
 	}
 	left := filepath.Join(p.Backups(), "snapshot-20200101T000000.000-manual.part")
-	fatal(t, os.Mkdir(left, 0o700))
+	failOnError(t, os.Mkdir(left, 0o700))
 	list, err := snapshot.List(p.Backups())
-	fatal(t, err)
+	failOnError(t, err)
 	if len(list) != 5 || list[0].Name != last.Name || !list[4].Dated || list[4].Path != dated {
 		t.Errorf("List = %+v", list)
 	}
-	fatal(t, list[4].Verify(t.Context()))
+	failOnError(t, list[4].Verify(t.Context()))
 	if have, err := list[4].Schema(t.Context()); err != nil || have["t"] != 1 {
 		t.Errorf("Schema = %v, %v", have, err)
 	}
-	fatal(t, snapshot.Prune(p.Backups(), 1))
+	failOnError(t, snapshot.Prune(p.Backups(), 1))
 	list, err = snapshot.List(p.Backups())
-	fatal(t, err)
+	failOnError(t, err)
 	if len(list) != 3 || list[0].Name != last.Name || list[1].Manifest.Reason != snapshot.Upgrade || !list[2].Dated {
 		t.Errorf("after Prune: %+v", list)
 	}
@@ -231,14 +231,14 @@ func TestListAndPrune(t *testing.T) {
 func TestOpen_ReplacesDamagedDatabaseBySnapshot(t *testing.T) {
 	p, st := newHome(t)
 	_, err := snapshot.Create(t.Context(), snapshot.Options{Paths: p, Reason: snapshot.Manual})
-	fatal(t, err)
-	fatal(t, st.Close())
-	fatal(t, os.WriteFile(p.Database(), []byte("no database"), 0o600))
-	st, err = store.Open(t.Context(), p.Database(), sets(), store.Options{BackupDir: p.Backups()})
-	fatal(t, err)
+	failOnError(t, err)
+	failOnError(t, st.Close())
+	failOnError(t, os.WriteFile(p.Database(), []byte("no database"), 0o600))
+	st, err = store.Open(t.Context(), p.Database(), testSets(), store.Options{BackupDir: p.Backups()})
+	failOnError(t, err)
 	defer st.Close()
 	var n int
-	fatal(t, st.Read().QueryRow(`SELECT count(*) FROM t`).Scan(&n))
+	failOnError(t, st.Read().QueryRow(`SELECT count(*) FROM t`).Scan(&n))
 	if n != 2 || st.QuarantinedPath() == "" {
 		t.Errorf("%d rows, set aside %q", n, st.QuarantinedPath())
 	}

@@ -28,9 +28,9 @@ func setsOf(n int, changes map[int][]string) []store.MigrationSet {
 	return []store.MigrationSet{{Owner: "t", Steps: steps[:n], RowChanges: changes}}
 }
 
-func declared() []store.MigrationSet { return setsOf(2, map[int][]string{2: {"u"}}) }
+func declaredSets() []store.MigrationSet { return setsOf(2, map[int][]string{2: {"u"}}) }
 
-func fatal(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -43,14 +43,14 @@ func oldHome(t *testing.T) system.Paths {
 	dir := t.TempDir()
 	p := system.Paths{Home: dir, Data: dir, Logs: filepath.Join(dir, "logs"), Runtime: filepath.Join(dir, "run")}
 	st, err := store.Open(t.Context(), p.Database(), setsOf(1, nil), store.Options{})
-	fatal(t, err)
-	fatal(t, st.Write(t.Context(), func(tx *store.Tx) error {
+	failOnError(t, err)
+	failOnError(t, st.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.Exec(`INSERT INTO t VALUES (1, 'a'); INSERT INTO u VALUES (1), (2)`)
 		return err
 	}))
-	fatal(t, st.Close())
-	fatal(t, os.WriteFile(p.SoulFile(), []byte("soul"), 0o600))
-	fatal(t, os.WriteFile(p.ConfigFile(), []byte("x = 1"), 0o600))
+	failOnError(t, st.Close())
+	failOnError(t, os.WriteFile(p.SoulFile(), []byte("soul"), 0o600))
+	failOnError(t, os.WriteFile(p.ConfigFile(), []byte("x = 1"), 0o600))
 	return p
 }
 
@@ -105,14 +105,14 @@ func startProgram(t *testing.T, p system.Paths, o startOptions) error {
 			}
 		},
 	})
-	fatal(t, up.Recover(t.Context()))
+	failOnError(t, up.Recover(t.Context()))
 	st, err := store.Open(t.Context(), p.Database(), o.sets, store.Options{BeforeMigration: up.Prepare})
 	if err == nil {
 		err = o.opened
-		fatal(t, st.Close())
+		failOnError(t, st.Close())
 	}
 	if err == nil && o.serves {
-		fatal(t, up.MarkOpened())
+		failOnError(t, up.MarkOpened())
 		if upgrade.InProgress(p) {
 			t.Error("InProgress = true after the home was opened; a start would wait forever")
 		}
@@ -124,7 +124,7 @@ func startProgram(t *testing.T, p system.Paths, o startOptions) error {
 func schemaOf(t *testing.T, p system.Paths) int {
 	t.Helper()
 	have, err := store.SchemaOf(t.Context(), p.Database())
-	fatal(t, err)
+	failOnError(t, err)
 	return have["t"]
 }
 
@@ -135,7 +135,7 @@ func checkHome(t *testing.T, p system.Paths, schema, snapshots int) {
 		t.Errorf("schema = %d, want %d", v, schema)
 	}
 	c, err := store.Inspect(t.Context(), p.Database())
-	fatal(t, err)
+	failOnError(t, err)
 	if want := int64(3 - schema); c.Rows["t"] != 1 || c.Rows["u"] != want {
 		t.Errorf("rows = %v", c.Rows)
 	}
@@ -143,7 +143,7 @@ func checkHome(t *testing.T, p system.Paths, schema, snapshots int) {
 		t.Error("an upgrade is in progress")
 	}
 	list, err := snapshot.List(p.Backups())
-	fatal(t, err)
+	failOnError(t, err)
 	if len(list) != snapshots {
 		t.Errorf("%d snapshots, want %d", len(list), snapshots)
 	}
@@ -151,17 +151,17 @@ func checkHome(t *testing.T, p system.Paths, schema, snapshots int) {
 
 func TestUpgrade_KeepsSnapshotOfOldState(t *testing.T) {
 	p := oldHome(t)
-	fatal(t, startProgram(t, p, startOptions{sets: declared()}))
+	failOnError(t, startProgram(t, p, startOptions{sets: declaredSets()}))
 	checkHome(t, p, 2, 1)
-	fatal(t, startProgram(t, p, startOptions{sets: declared()})) // nothing to do
+	failOnError(t, startProgram(t, p, startOptions{sets: declaredSets()})) // nothing to do
 	checkHome(t, p, 2, 1)
 	err := startProgram(t, p, startOptions{sets: setsOf(1, nil)})
 	list, lerr := snapshot.List(p.Backups())
-	fatal(t, lerr)
+	failOnError(t, lerr)
 	if !errors.Is(err, store.ErrNewerSchema) || !strings.Contains(err.Error(), "hob restore "+list[0].Name) {
 		t.Errorf("the old version reports %v; want the name of the snapshot", err)
 	}
-	fatal(t, list[0].Delete())
+	failOnError(t, list[0].Delete())
 	if err := startProgram(t, p, startOptions{sets: setsOf(1, nil)}); !errors.Is(err, store.ErrNewerSchema) || !strings.Contains(err.Error(), "no snapshot fits") {
 		t.Errorf("without a snapshot the old version reports %v", err)
 	}
@@ -171,13 +171,13 @@ func TestUpgrade_KeepsSnapshotOfOldState(t *testing.T) {
 // restored.
 func TestUpgrade_ConfirmsWhenDaemonIsReady(t *testing.T) {
 	p := oldHome(t)
-	err := startProgram(t, p, startOptions{sets: declared(), serves: true, ready: errors.New("boom")})
+	err := startProgram(t, p, startOptions{sets: declaredSets(), serves: true, ready: errors.New("boom")})
 	if err == nil || !strings.Contains(err.Error(), "as before the upgrade") {
 		t.Errorf("error = %v", err)
 	}
 	checkHome(t, p, 1, 1)
-	fatal(t, upgrade.ForgetFailure(p))
-	fatal(t, startProgram(t, p, startOptions{sets: declared(), serves: true}))
+	failOnError(t, upgrade.ForgetFailure(p))
+	failOnError(t, startProgram(t, p, startOptions{sets: declaredSets(), serves: true}))
 	checkHome(t, p, 2, 2)
 }
 
@@ -187,11 +187,11 @@ func TestUpgrade_RollsBack(t *testing.T) {
 		o    startOptions
 		want string
 	}{
-		"when the trial fails":                  {startOptions{sets: declared(), trial: boom}, "self-check in a copy of the home: boom"},
+		"when the trial fails":                  {startOptions{sets: declaredSets(), trial: boom}, "self-check in a copy of the home: boom"},
 		"when a migration loses rows":           {startOptions{sets: setsOf(2, nil)}, "table u has 1 rows instead of 2"},
 		"when a migration fails its check":      {startOptions{sets: badCheck()}, "CHECK constraint failed in checked"},
-		"when the home does not open afterward": {startOptions{sets: declared(), opened: boom}, "boom"},
-		"when the disk is nearly full":          {startOptions{sets: declared(), free: 1 << 20}, "1 MB are free; free some space"},
+		"when the home does not open afterward": {startOptions{sets: declaredSets(), opened: boom}, "boom"},
+		"when the disk is nearly full":          {startOptions{sets: declaredSets(), free: 1 << 20}, "1 MB are free; free some space"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := oldHome(t)
@@ -207,8 +207,8 @@ func TestUpgrade_RollsBack(t *testing.T) {
 			if found, err := filepath.Glob(p.Database() + ".damaged-*"); err != nil || len(found) > 0 {
 				t.Errorf("the intact database was moved: %q, %v", found, err)
 			}
-			fatal(t, startProgram(t, p, startOptions{sets: setsOf(1, nil), version: "v1"}))   // the old version opens the restored data
-			fatal(t, startProgram(t, p, startOptions{sets: declared(), version: "v2-fixed"})) // a fixed new version completes the upgrade
+			failOnError(t, startProgram(t, p, startOptions{sets: setsOf(1, nil), version: "v1"}))       // the old version opens the restored data
+			failOnError(t, startProgram(t, p, startOptions{sets: declaredSets(), version: "v2-fixed"})) // a fixed new version completes the upgrade
 			checkHome(t, p, 2, snapshots+1)
 			if f, found := upgrade.LastFailure(p); found {
 				t.Errorf("LastFailure = %+v after a successful upgrade", f)
@@ -226,9 +226,9 @@ func TestPrepare_AcceptsLargeLog(t *testing.T) {
 	}{{log, "not enough disk space"}, {log + 66<<20, ""}} {
 		p := oldHome(t)
 		f, err := os.Create(p.Database() + "-wal")
-		fatal(t, err)
-		fatal(t, errors.Join(f.Truncate(log), f.Close()))
-		err = startProgram(t, p, startOptions{sets: declared(), free: tt.free})
+		failOnError(t, err)
+		failOnError(t, errors.Join(f.Truncate(log), f.Close()))
+		err = startProgram(t, p, startOptions{sets: declaredSets(), free: tt.free})
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("with %d bytes free: %v, want %q", tt.free, err, tt.want)
 		}
@@ -243,10 +243,10 @@ func TestFinish_ShowsFailureOnce(t *testing.T) {
 		want, text string
 		tries      int
 	}{
-		"rolled back":   {startOptions{sets: declared(), trial: errors.New("boom")}, "same as before the upgrade", "the upgrade to v2 failed: self-check in a copy of the home: boom", 1},
-		"disk full":     {startOptions{sets: declared(), free: 1 << 20}, "free some space", "version v2 did not start: upgrade: not enough disk space", 0},
+		"rolled back":   {startOptions{sets: declaredSets(), trial: errors.New("boom")}, "same as before the upgrade", "the upgrade to v2 failed: self-check in a copy of the home: boom", 1},
+		"disk full":     {startOptions{sets: declaredSets(), free: 1 << 20}, "free some space", "version v2 did not start: upgrade: not enough disk space", 0},
 		"newer schema":  {startOptions{sets: setsOf(0, nil)}, "update Hob", "version v2 did not start: ", 0},
-		"after a start": {startOptions{sets: declared(), serves: true, ready: errors.New("boom")}, "same as before the upgrade", "the upgrade to v2 failed: boom", 1},
+		"after a start": {startOptions{sets: declaredSets(), serves: true, ready: errors.New("boom")}, "same as before the upgrade", "the upgrade to v2 failed: boom", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := oldHome(t)
@@ -267,7 +267,7 @@ func TestFinish_ShowsFailureOnce(t *testing.T) {
 			if f.Tries == 0 && f.NextTry() != f.At {
 				t.Error("a start after the cause is removed has to wait")
 			}
-			fatal(t, startProgram(t, p, startOptions{sets: declared(), version: "v2-fixed"}))
+			failOnError(t, startProgram(t, p, startOptions{sets: declaredSets(), version: "v2-fixed"}))
 			if f, found := upgrade.LastFailure(p); found {
 				t.Errorf("LastFailure = %+v after a successful start", f)
 			}
@@ -277,7 +277,7 @@ func TestFinish_ShowsFailureOnce(t *testing.T) {
 
 func TestPrepare_WaitsAfterFailure(t *testing.T) {
 	p := oldHome(t)
-	failing := startOptions{sets: declared(), trial: errors.New("boom")}
+	failing := startOptions{sets: declaredSets(), trial: errors.New("boom")}
 	refused := func() bool {
 		t.Helper()
 		err := startProgram(t, p, failing)
@@ -299,11 +299,11 @@ func TestPrepare_WaitsAfterFailure(t *testing.T) {
 			t.Errorf("after %d failures: %s, want %s", tries, got, want)
 		}
 	}
-	fatal(t, os.WriteFile(p.ConfigFile(), []byte("x = 2"), 0o600))
+	failOnError(t, os.WriteFile(p.ConfigFile(), []byte("x = 2"), 0o600))
 	if refused() {
 		t.Error("a changed configuration does not lead to a retry")
 	}
-	fatal(t, upgrade.ForgetFailure(p))
+	failOnError(t, upgrade.ForgetFailure(p))
 	if refused() {
 		t.Error("no retry after ForgetFailure")
 	}
@@ -318,15 +318,15 @@ func TestRecover_RestoresSnapshotWhenDatabaseIsUnreadable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := oldHome(t)
-			up := upgrade.New(upgrade.Options{Paths: p, Sets: declared(), Version: "v2", Log: slog.New(slog.DiscardHandler), Trial: func(context.Context, system.Paths) error { return nil }})
-			st, err := store.Open(t.Context(), p.Database(), declared(), store.Options{BeforeMigration: up.Prepare})
-			fatal(t, err)
-			fatal(t, st.Close())
-			fatal(t, damage(p.Database()))
-			fatal(t, startProgram(t, p, startOptions{sets: declared()}))
+			up := upgrade.New(upgrade.Options{Paths: p, Sets: declaredSets(), Version: "v2", Log: slog.New(slog.DiscardHandler), Trial: func(context.Context, system.Paths) error { return nil }})
+			st, err := store.Open(t.Context(), p.Database(), declaredSets(), store.Options{BeforeMigration: up.Prepare})
+			failOnError(t, err)
+			failOnError(t, st.Close())
+			failOnError(t, damage(p.Database()))
+			failOnError(t, startProgram(t, p, startOptions{sets: declaredSets()}))
 			checkHome(t, p, 2, 2)
 			kept, err := filepath.Glob(p.Database() + ".damaged-*")
-			if fatal(t, err); len(kept) > 0 != (name == "damaged") {
+			if failOnError(t, err); len(kept) > 0 != (name == "damaged") {
 				t.Errorf("kept files: %q", kept)
 			}
 		})
@@ -338,31 +338,31 @@ func TestRecover_RestoresSnapshotWhenDatabaseIsUnreadable(t *testing.T) {
 func TestRecover_AfterCrashBeforeConfirmation(t *testing.T) {
 	crash := func(t *testing.T) system.Paths {
 		p := oldHome(t)
-		up := upgrade.New(upgrade.Options{Paths: p, Sets: declared(), Version: "v2", Log: slog.New(slog.DiscardHandler), Trial: func(context.Context, system.Paths) error { return nil }})
-		st, err := store.Open(t.Context(), p.Database(), declared(), store.Options{BeforeMigration: up.Prepare})
-		fatal(t, err)
-		fatal(t, st.Close())
+		up := upgrade.New(upgrade.Options{Paths: p, Sets: declaredSets(), Version: "v2", Log: slog.New(slog.DiscardHandler), Trial: func(context.Context, system.Paths) error { return nil }})
+		st, err := store.Open(t.Context(), p.Database(), declaredSets(), store.Options{BeforeMigration: up.Prepare})
+		failOnError(t, err)
+		failOnError(t, st.Close())
 		return p
 	}
 	t.Run("new version", func(t *testing.T) {
 		p := crash(t)
-		fatal(t, startProgram(t, p, startOptions{sets: declared()}))
+		failOnError(t, startProgram(t, p, startOptions{sets: declaredSets()}))
 		checkHome(t, p, 2, 1)
 	})
 	t.Run("old version", func(t *testing.T) {
 		p := crash(t)
-		fatal(t, startProgram(t, p, startOptions{sets: setsOf(1, nil)}))
+		failOnError(t, startProgram(t, p, startOptions{sets: setsOf(1, nil)}))
 		checkHome(t, p, 1, 1)
 	})
 	t.Run("old version after the new one opened the home", func(t *testing.T) {
 		p := crash(t)
-		fatal(t, upgrade.New(upgrade.Options{Paths: p, Sets: declared(), Version: "v2", Log: slog.New(slog.DiscardHandler)}).MarkOpened())
-		fatal(t, startProgram(t, p, startOptions{sets: setsOf(1, nil)}))
+		failOnError(t, upgrade.New(upgrade.Options{Paths: p, Sets: declaredSets(), Version: "v2", Log: slog.New(slog.DiscardHandler)}).MarkOpened())
+		failOnError(t, startProgram(t, p, startOptions{sets: setsOf(1, nil)}))
 		checkHome(t, p, 1, 1)
 	})
 	t.Run("new version that cannot open the home", func(t *testing.T) {
 		p := crash(t)
-		if err := startProgram(t, p, startOptions{sets: declared(), opened: errors.New("boom")}); err == nil || !strings.Contains(err.Error(), "as before the upgrade") {
+		if err := startProgram(t, p, startOptions{sets: declaredSets(), opened: errors.New("boom")}); err == nil || !strings.Contains(err.Error(), "as before the upgrade") {
 			t.Errorf("error = %v", err)
 		}
 		checkHome(t, p, 1, 1)

@@ -32,14 +32,14 @@ func TestTerms(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			d := Of(Part{Text: tc.text})
 			got := strings.Join(slices.Sorted(maps.Keys(d.Freq)), " ")
-			if diff := cmp.Diff(sorted(tc.want), sorted(got)); diff != "" || d.Lang != tc.lang {
+			if diff := cmp.Diff(sortWords(tc.want), sortWords(got)); diff != "" || d.Lang != tc.lang {
 				t.Errorf("language %q, want %q; %s", d.Lang, tc.lang, diff)
 			}
 		})
 	}
 }
 
-func sorted(s string) []string {
+func sortWords(s string) []string {
 	f := strings.Fields(s)
 	slices.Sort(f)
 	return f

@@ -84,7 +84,7 @@ func TestParseEvery(t *testing.T) {
 		{"0 9 * * MON#2", "0 9 * * 1#2", "on the second Monday of each month at 09:00"},
 		{"0 9 * * 1; 30 8 * * 4", "0 9 * * 1; 30 8 * * 4", "every Monday at 09:00; every Thursday at 08:30"},
 	} {
-		e, err := ParseEvery(c.phrase, monday())
+		e, err := ParseEvery(c.phrase, mondayMorning())
 		if err != nil {
 			t.Errorf("%q: %v", c.phrase, err)
 			continue
@@ -98,7 +98,7 @@ func TestParseEvery(t *testing.T) {
 		if strings.HasPrefix(c.words, "cron") {
 			continue
 		}
-		again, err := ParseEvery(c.words, monday())
+		again, err := ParseEvery(c.words, mondayMorning())
 		if err != nil || everyString(again) != everyString(e) && e.Cron != "" {
 			t.Errorf("%q: description %q was parsed as %s, %v", c.phrase, c.words, everyString(again), err)
 		}
@@ -119,14 +119,14 @@ func TestParseEvery_Rejects(t *testing.T) {
 		"every -5 minutes", "every 40 years", "every Monday until June", "every 99999999 days", "@reboot",
 		"+5 * * * *", "every day at 25:00",
 	} {
-		if e, err := ParseEvery(phrase, monday()); !errors.Is(err, ErrNotUnderstood) {
+		if e, err := ParseEvery(phrase, mondayMorning()); !errors.Is(err, ErrNotUnderstood) {
 			t.Errorf("%q: got %+v, %v, want ErrNotUnderstood", phrase, e, err)
 		}
 	}
 }
 
 func TestEveryNext(t *testing.T) {
-	loc := load(t, "Europe/Vilnius")
+	loc := loadZone(t, "Europe/Vilnius")
 	days := Every{Interval: 48 * time.Hour, Anchor: time.Date(2026, 3, 27, 9, 0, 0, 0, loc)}
 	hours := Every{Interval: 5 * time.Hour, Anchor: time.Date(2026, 3, 28, 22, 0, 0, 0, loc)}
 	for _, c := range []struct {
@@ -167,13 +167,13 @@ func TestParseEvery_ExplainsWhy(t *testing.T) {
 		{"weekdays and Saturdays at 7 and Sundays at 9", "not understood"}, // must not become weekdays at the default time
 		{"every 2 days at 9; daily at 7", "a separate schedule"},
 	} {
-		e, err := ParseEvery(c.phrase, monday())
+		e, err := ParseEvery(c.phrase, mondayMorning())
 		if !errors.Is(err, ErrNotUnderstood) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %+v, %v, want an error with %q", c.phrase, e, err, c.want)
 		}
 	}
 	for _, phrase := range []string{"tomorrow in two hours", "yesterday in 20 minutes", "first Monday of the month of the month"} {
-		if m, err := Parse(phrase, monday()); err == nil {
+		if m, err := Parse(phrase, mondayMorning()); err == nil {
 			t.Errorf("%q was parsed as %v", phrase, m)
 		}
 	}
@@ -192,11 +192,11 @@ func TestExcept(t *testing.T) {
 		{"Mondays at 9 and Thursdays at 10 except on holidays", "0 9 * * 1; 0 10 * * 4", "days off", "every Monday at 09:00; every Thursday at 10:00, except on days off"},
 		{"every other Tuesday at 7 except on 24 December", "", "12-24", "every 2 weeks on Tuesday at 07:00, except on 24 December"},
 	} {
-		e, err := ParseEvery(c.phrase, monday())
+		e, err := ParseEvery(c.phrase, mondayMorning())
 		if err != nil || e.Cron != c.cron || e.Except != c.except || DescribeEvery(e) != c.words {
 			t.Errorf("%q: %q except %q, %q, %v", c.phrase, e.Cron, e.Except, DescribeEvery(e), err)
 		}
-		again, err := ParseEvery(c.words, monday())
+		again, err := ParseEvery(c.words, mondayMorning())
 		if err != nil || again.Cron != e.Cron || again.Except != e.Except {
 			t.Errorf("%q: description was parsed as %q except %q, %v", c.phrase, again.Cron, again.Except, err)
 		}
@@ -212,7 +212,7 @@ func FuzzEveryWords(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, phrase string) {
-		e, err := ParseEvery(phrase, monday())
+		e, err := ParseEvery(phrase, mondayMorning())
 		if err != nil {
 			return
 		}
@@ -220,7 +220,7 @@ func FuzzEveryWords(f *testing.F) {
 		if strings.Contains(words, "cron ") {
 			return
 		}
-		again, err := ParseEvery(words, monday())
+		again, err := ParseEvery(words, mondayMorning())
 		if err != nil {
 			t.Fatalf("%q: cannot parse the description %q: %v", phrase, words, err)
 		}

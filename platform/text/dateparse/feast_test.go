@@ -19,7 +19,7 @@ func TestHolidays_Table(t *testing.T) {
 				t.Errorf("%q is both %q and %q", name, rule, n.feast.rule)
 			}
 			seen[name] = n.feast.rule
-			if _, err := Parse(name, monday()); err != nil {
+			if _, err := Parse(name, mondayMorning()); err != nil {
 				t.Errorf("cannot parse %q of the table: %v", name, err)
 			}
 		}
@@ -50,7 +50,7 @@ func TestHolidays_Moving(t *testing.T) {
 		"ganesh chaturthi 2025": "2025-08-27", "navratri 2025": "2025-09-22", "ugadi 2026": "2026-03-19", "ram navami 2025": "2025-04-06",
 		"guru nanak jayanti 2025": "2025-11-05", "makar sankranti 2024": "2024-01-15", "pongal 2025": "2025-01-14", "baisakhi 2024": "2024-04-13",
 	} {
-		m, err := Parse(phrase, monday())
+		m, err := Parse(phrase, mondayMorning())
 		if err != nil {
 			t.Errorf("%q: %v", phrase, err)
 		} else if got := m.Time.Format(time.DateOnly); got != want {

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// show formats a match for comparison: its text and its meaning.
-func show(m Match) string {
+// formatMatch formats a match for comparison: its text and its meaning.
+func formatMatch(m Match) string {
 	switch {
 	case m.Every != nil:
 		return m.Text + " = " + DescribeEvery(*m.Every)
@@ -58,11 +58,11 @@ func TestFind(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for _, m := range Find(c.sentence, monday()) {
+			for _, m := range Find(c.sentence, mondayMorning()) {
 				if c.sentence[m.Start:m.End] != m.Text {
 					t.Errorf("offsets %d..%d do not contain %q", m.Start, m.End, m.Text)
 				}
-				got = append(got, show(m))
+				got = append(got, formatMatch(m))
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
@@ -84,7 +84,7 @@ func TestFindIsBounded(t *testing.T) {
 	go func() {
 		defer close(done)
 		for _, s := range hostile {
-			Find(s, monday())
+			Find(s, mondayMorning())
 		}
 	}()
 	select {
@@ -95,7 +95,7 @@ func TestFindIsBounded(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, lines := range phrases() {
+	for _, lines := range testPhrases() {
 		for _, line := range lines {
 			phrase, _, _ := strings.Cut(line, " | ")
 			f.Add(phrase, int64(1795515630))
@@ -126,7 +126,7 @@ func FuzzFind(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		end := -1
 		seen := map[int]bool{}
-		for _, m := range Find(s, monday()) {
+		for _, m := range Find(s, mondayMorning()) {
 			if m.Start < 0 || m.End > len(s) || m.Start >= m.End || s[m.Start:m.End] != m.Text {
 				t.Fatalf("%q: bad offsets %d..%d", s, m.Start, m.End)
 			}
@@ -155,7 +155,7 @@ func FuzzParseEvery(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		e, err := ParseEvery(s, monday())
+		e, err := ParseEvery(s, mondayMorning())
 		if err != nil {
 			return
 		}
@@ -166,7 +166,7 @@ func FuzzParseEvery(f *testing.F) {
 			if again, err := checkCron(e.Cron); err != nil || again != e.Cron {
 				t.Fatalf("%q: bad cron line %q: %q, %v", s, e.Cron, again, err)
 			}
-		} else if e.Interval < 0 || !e.Next(monday().AddDate(1, 0, 0)).After(monday().AddDate(1, 0, 0)) {
+		} else if e.Interval < 0 || !e.Next(mondayMorning().AddDate(1, 0, 0)).After(mondayMorning().AddDate(1, 0, 0)) {
 			t.Fatalf("%q: bad interval %+v", s, e)
 		}
 		if words := DescribeEvery(e); words == "" || !utf8.ValidString(words) {
@@ -176,7 +176,7 @@ func FuzzParseEvery(f *testing.F) {
 }
 
 func BenchmarkParse(b *testing.B) {
-	now := monday()
+	now := mondayMorning()
 	for b.Loop() {
 		if _, err := Parse("next Tuesday at half past five", now); err != nil {
 			b.Fatal(err)
@@ -185,7 +185,7 @@ func BenchmarkParse(b *testing.B) {
 }
 
 func BenchmarkFind(b *testing.B) {
-	now := monday()
+	now := mondayMorning()
 	for b.Loop() {
 		Find("remind me to send the quarterly report to Anna on Friday at 10, and every weekday at 8:30 brief me", now)
 	}

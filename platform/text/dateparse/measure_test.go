@@ -26,7 +26,7 @@ type row struct {
 	Span  string          `json:"span"`
 }
 
-func (r row) want() string {
+func (r row) wantedText() string {
 	var s string
 	if json.Unmarshal(r.Want, &s) != nil {
 		return ""
@@ -41,22 +41,22 @@ func TestMeasure(t *testing.T) {
 	tally := map[string]*[5]int{}
 	show := os.Getenv("HOB_TEST_SHOW")
 	for _, r := range rows {
-		verdict, got := judge(r)
+		verdict, got := judgePhrase(r)
 		if verdict < 0 {
 			continue
 		}
-		for _, k := range []string{r.Kind + " (" + r.Src + ")", group(r.Kind)} {
+		for _, k := range []string{r.Kind + " (" + r.Src + ")", groupOf(r.Kind)} {
 			if tally[k] == nil {
 				tally[k] = new([5]int)
 			}
 			tally[k][verdict]++
 			tally[k][3]++
-			if verdict == 0 && r.want() != "" && same(got, r.want(), r.Grain) {
+			if verdict == 0 && r.wantedText() != "" && equalAtGrain(got, r.wantedText(), r.Grain) {
 				tally[k][4]++
 			}
 		}
 		if show != "" && strings.Contains(show, fmt.Sprint(verdict)) {
-			t.Logf("%d %-14s %s | %q | want %s | got %s", verdict, r.Kind, r.Ref[:16], r.Text, r.want(), got)
+			t.Logf("%d %-14s %s | %q | want %s | got %s", verdict, r.Kind, r.Ref[:16], r.Text, r.wantedText(), got)
 		}
 	}
 	var keys []string
@@ -71,7 +71,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-func group(kind string) string {
+func groupOf(kind string) string {
 	switch kind {
 	case "date", "holiday", "daterange":
 		return "ALL dates"
@@ -123,9 +123,9 @@ func dataFolder(t *testing.T) string {
 	}
 }
 
-// judge parses one phrase and compares the result: 0 correct, 1 wrong, 2 not understood, -1 not
+// judgePhrase parses one phrase and compares the result: 0 correct, 1 wrong, 2 not understood, -1 not
 // counted.
-func judge(r row) (int, string) {
+func judgePhrase(r row) (int, string) {
 	loc := time.UTC
 	if r.Src == "duckling" {
 		loc = time.FixedZone("", -2*3600) // the zone of Duckling's reference time
@@ -134,7 +134,7 @@ func judge(r row) (int, string) {
 	if err != nil {
 		return -1, err.Error()
 	}
-	got, kind := read(r, now)
+	got, kind := readPhrase(r, now)
 	switch r.Kind {
 	case "duration":
 		return -1, ""
@@ -152,7 +152,7 @@ func judge(r row) (int, string) {
 		}
 		return 1, kind + " " + got
 	}
-	want := r.want()
+	want := r.wantedText()
 	switch {
 	case want == "" || want == "notTresolved":
 		return -1, ""
@@ -160,14 +160,14 @@ func judge(r row) (int, string) {
 		return 2, ""
 	}
 	any := append([]string{want}, r.Any...)
-	if slices.ContainsFunc(any, func(w string) bool { return same(got, w, r.Grain) }) {
+	if slices.ContainsFunc(any, func(w string) bool { return equalAtGrain(got, w, r.Grain) }) {
 		return 0, got
 	}
 	return 1, kind + " " + got
 }
 
-// same compares two times at the precision of want.
-func same(got, want, grain string) bool {
+// equalAtGrain compares two times at the precision of want.
+func equalAtGrain(got, want, grain string) bool {
 	want = strings.Replace(want, " ", "T", 1)
 	switch {
 	case len(want) == 8 && want[2] == ':': // a time of day
@@ -182,9 +182,9 @@ func same(got, want, grain string) bool {
 	return got == want
 }
 
-// read returns the parsed time of a row and its kind. For Duckling, it parses the whole phrase,
+// readPhrase returns the parsed time of a row and its kind. For Duckling, it parses the whole phrase,
 // otherwise it finds a time in the sentence.
-func read(r row, now time.Time) (string, string) {
+func readPhrase(r row, now time.Time) (string, string) {
 	const form = "2006-01-02T15:04:05"
 	if r.Src == "duckling" {
 		m, err := Parse(r.Text, now)

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// monday returns the now of most tests: Monday 23 November 2026, 10:20:30.
-func monday() time.Time { return time.Date(2026, 11, 23, 10, 20, 30, 0, time.UTC) }
+// mondayMorning returns the now of most tests: Monday 23 November 2026, 10:20:30.
+func mondayMorning() time.Time { return time.Date(2026, 11, 23, 10, 20, 30, 0, time.UTC) }
 
 const minuteForm = "Mon 2006-01-02 15:04"
 
-// phrases returns test phrases, grouped by form. Each line contains a phrase, its moment relative
+// testPhrases returns test phrases, grouped by form. Each line contains a phrase, its moment relative
 // to monday, and its grain.
-func phrases() map[string][]string {
+func testPhrases() map[string][]string {
 	return map[string][]string{
 		"ISO": {
 			"2026-12-24 18:00 | Thu 2026-12-24 18:00 minute",
@@ -149,11 +149,11 @@ func phrases() map[string][]string {
 }
 
 func TestParse(t *testing.T) {
-	for group, lines := range phrases() {
+	for group, lines := range testPhrases() {
 		t.Run(group, func(t *testing.T) {
 			for _, line := range lines {
 				phrase, want, _ := strings.Cut(line, " | ")
-				m, err := Parse(phrase, monday())
+				m, err := Parse(phrase, mondayMorning())
 				if err != nil {
 					t.Errorf("%q: %v", phrase, err)
 					continue
@@ -176,7 +176,7 @@ func TestParse_Rejects(t *testing.T) {
 		"monday tuesday", "first monday", "at", "in", "next", "5pm 6pm", "32 December", "every day", strings.Repeat("tomorrow ", 200),
 		"in 99999999999999 days", "in 90000 years", "\xff\xfe", "2026-12-24 25:00", "12:30:99", "at 9 or 10",
 	} {
-		m, err := Parse(phrase, monday())
+		m, err := Parse(phrase, mondayMorning())
 		if !errors.Is(err, ErrNotUnderstood) {
 			t.Errorf("%q: got %v, %v, want ErrNotUnderstood", truncateRunes(phrase, 40), m.Time, err)
 			continue
@@ -195,7 +195,7 @@ func TestParse_AmbiguousTimes(t *testing.T) {
 		"Tuesday 24 December": "24 December 2026, 22 December 2026",
 		"Friday 1 Jan 2026":   "1 January 2026, 2 January 2026",
 	} {
-		_, err := Parse(phrase, monday())
+		_, err := Parse(phrase, mondayMorning())
 		ask, ok := errors.AsType[*AmbiguousError](err)
 		if !ok {
 			t.Errorf("%q: got %v, want an AmbiguousError", phrase, err)
@@ -205,7 +205,7 @@ func TestParse_AmbiguousTimes(t *testing.T) {
 			t.Errorf("%q: got choices %s, want %s", phrase, got, want)
 		}
 		for _, c := range ask.Choices {
-			if _, err := Parse(c, monday()); err != nil {
+			if _, err := Parse(c, mondayMorning()); err != nil {
 				t.Errorf("%q: cannot parse the choice %q: %v", phrase, c, err)
 			}
 		}
@@ -219,7 +219,7 @@ func TestParse_WeekdayDecides(t *testing.T) {
 		"Monday 5/3/2027":   "Mon 2027-05-03",
 		"Friday 03.04.2026": "Fri 2026-04-03",
 	} {
-		m, err := Parse(phrase, monday())
+		m, err := Parse(phrase, mondayMorning())
 		if err != nil {
 			t.Errorf("%q: %v", phrase, err)
 		} else if got := m.Time.Format("Mon 2006-01-02"); got != want {
@@ -228,7 +228,7 @@ func TestParse_WeekdayDecides(t *testing.T) {
 	}
 }
 
-func load(t *testing.T, name string) *time.Location {
+func loadZone(t *testing.T, name string) *time.Location {
 	t.Helper()
 	loc, err := time.LoadLocation(name)
 	if err != nil {
@@ -251,7 +251,7 @@ func TestParse_ClockChanges(t *testing.T) {
 		{"an explicit zone", "America/New_York", "2026-07-01 09:00", "tomorrow 18:00 UTC", "2026-07-02T14:00:00-04:00"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			loc := load(t, c.zone)
+			loc := loadZone(t, c.zone)
 			now, err := time.ParseInLocation("2006-01-02 15:04", c.now, loc)
 			if err != nil {
 				t.Fatal(err)
@@ -274,7 +274,7 @@ func TestParse_ClockChanges(t *testing.T) {
 // or a later time if the zone skips the hour.
 func TestLocalTime_NeverGoesBack(t *testing.T) {
 	for _, zone := range []string{"Europe/Vilnius", "America/New_York", "America/Santiago", "Australia/Lord_Howe", "Africa/Cairo", "Asia/Kathmandu"} {
-		loc := load(t, zone)
+		loc := loadZone(t, zone)
 		prev := time.Time{}
 		for d := newDay(2026, 1, 1); d < newDay(2027, 1, 1); d++ {
 			for h := range 24 {

@@ -50,7 +50,7 @@ func TestParsePeriod(t *testing.T) {
 		{"thanksgiving weekend", "2025-11-29 00:00", "2025-12-01 00:00"},
 		{"early next month", "2026-12-01 00:00", "2026-12-11 00:00"},
 	} {
-		got, err := ParsePeriod(c.phrase, monday())
+		got, err := ParsePeriod(c.phrase, mondayMorning())
 		if err != nil {
 			t.Errorf("%q: %v", c.phrase, err)
 			continue
@@ -64,18 +64,18 @@ func TestParsePeriod(t *testing.T) {
 		}
 	}
 	for _, phrase := range []string{"", "5pm", "always", "the good old days", "between 5 May", "from tomorrow to yesterday", "between monday", "2026-13", "2026-00", " 2026-99 "} {
-		if got, err := ParsePeriod(phrase, monday()); !errors.Is(err, ErrNotUnderstood) {
+		if got, err := ParsePeriod(phrase, mondayMorning()); !errors.Is(err, ErrNotUnderstood) {
 			t.Errorf("%q: got %v, %v, want ErrNotUnderstood", phrase, got, err)
 		}
 	}
-	_, err := ParsePeriod("1/2/2026 - 3/4/2026", monday())
+	_, err := ParsePeriod("1/2/2026 - 3/4/2026", mondayMorning())
 	if _, ok := errors.AsType[*AmbiguousError](err); !ok {
 		t.Errorf("ambiguous dates: got %v, want an AmbiguousError", err)
 	}
 }
 
 func TestFormat(t *testing.T) {
-	now := monday()
+	now := mondayMorning()
 	for _, c := range []struct {
 		name, want string
 		t          time.Time

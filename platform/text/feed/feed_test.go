@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-func base() *url.URL { return &url.URL{Scheme: "https", Host: "example.org"} }
+func baseURL() *url.URL { return &url.URL{Scheme: "https", Host: "example.org"} }
 
 // The feeds in the shared data are parsed or rejected with a reason.
 func TestSharedFeeds(t *testing.T) {
@@ -23,14 +23,14 @@ func TestSharedFeeds(t *testing.T) {
 	}
 	for _, f := range files {
 		if b, err := os.ReadFile(f); err == nil {
-			check(t, b)
+			checkFeed(t, b)
 		}
 	}
 }
 
-func check(t *testing.T, b []byte) {
+func checkFeed(t *testing.T, b []byte) {
 	t.Helper()
-	items, title, err := Read(b, base())
+	items, title, err := Read(b, baseURL())
 	if (err == nil) == (items == nil) {
 		t.Errorf("%d items, %v", len(items), err)
 	}
@@ -44,16 +44,16 @@ func check(t *testing.T, b []byte) {
 func TestHostile(t *testing.T) {
 	for name, body := range map[string]string{
 		"nothing": " ", "a page": "<html><body>hello</body></html>", "deep": "<rss><channel>" + strings.Repeat("<a>", 100_000),
-		"deeply nested and hidden": "<rss><channel>\x01<x:a>" + strings.Repeat("<a>", 500_000), "deep, in wide letters": wide("<rss><channel><x:a>" + strings.Repeat("<a>", 300_000)),
+		"deeply nested and hidden": "<rss><channel>\x01<x:a>" + strings.Repeat("<a>", 500_000), "deep, in wide letters": encodeUTF16("<rss><channel><x:a>" + strings.Repeat("<a>", 300_000)),
 	} {
-		if items, _, err := Read([]byte(body), base()); err == nil {
+		if items, _, err := Read([]byte(body), baseURL()); err == nil {
 			t.Errorf("%s was parsed as %d items", name, len(items))
 		}
 	}
 }
 
-// wide returns a text in UTF-16.
-func wide(s string) string {
+// encodeUTF16 returns a text in UTF-16.
+func encodeUTF16(s string) string {
 	b := []byte{0xff, 0xfe}
 	for i := range len(s) {
 		b = append(b, s[i], 0)
@@ -64,5 +64,5 @@ func wide(s string) string {
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`<rss version="2.0"><channel><title>x</title><item><title>y</title><link>/a</link></item></channel></rss>`))
 	f.Add([]byte(`{"version":"https://jsonfeed.org/version/1.1","items":[{"id":"1","content_text":"x"}]}`))
-	f.Fuzz(func(t *testing.T, b []byte) { check(t, b) })
+	f.Fuzz(func(t *testing.T, b []byte) { checkFeed(t, b) })
 }

@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-func plain(_ Node, s string) string { return s }
+func plainLabel(_ Node, s string) string { return s }
 
-func family() Graph {
+func buildFamily() Graph {
 	return Graph{
 		Nodes: []Node{{"a", "Ana Novak", "person"}, {"b", "Ben", "person"}, {"i", "Initech", "organisation"}, {"l", "Ljubljana", "place"}, {"x", "Bike <b>&\"", "thing"}},
 		Edges: []Edge{{"a", "works at", "i"}, {"i", "is in", "l"}, {"a", "is sister of", "b"}, {"b", "is brother of", "a"}, {"b", "owns", "x"}, {"a", "lives in", "l"}, {"a", "knows", "nobody"}, {"a", "trusts", "a"}},
@@ -31,20 +31,20 @@ func TestTree(t *testing.T) {
 ├─ lives in → Ljubljana (place) …
 └─ trusts → Ana Novak (person) …
 `
-	got := family().Tree("a", plain)
+	got := buildFamily().Tree("a", plainLabel)
 	if got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
-	if all := family().Tree("", plain); !strings.HasPrefix(all, "Ana Novak") || strings.Count(all, "Bike") != 1 {
+	if all := buildFamily().Tree("", plainLabel); !strings.HasPrefix(all, "Ana Novak") || strings.Count(all, "Bike") != 1 {
 		t.Errorf("complete tree:\n%s", all)
 	}
-	if got := (Graph{}).Tree("", plain) + (Graph{}).Tree("nobody", plain); got != "" {
+	if got := (Graph{}).Tree("", plainLabel) + (Graph{}).Tree("nobody", plainLabel); got != "" {
 		t.Errorf("tree of an empty graph = %q", got)
 	}
 }
 
 func TestDOT(t *testing.T) {
-	got := family().DOT()
+	got := buildFamily().DOT()
 	for _, want := range []string{`n0 [label="Ana Novak"`, `n0 -> n2 [label="works at"];`, `label="Bike <b>&\""`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s is missing in\n%s", want, got)
@@ -80,27 +80,27 @@ func wellFormed(t *testing.T, svg string) {
 }
 
 func TestSVG(t *testing.T) {
-	svg := family().SVG()
+	svg := buildFamily().SVG()
 	wellFormed(t, svg)
-	inline := family().InlineSVG(`People <&"`)
+	inline := buildFamily().InlineSVG(`People <&"`)
 	wellFormed(t, inline)
 	if strings.Contains(inline, "style") || !strings.Contains(inline, `role="img" aria-label="People &lt;&amp;&#34;"`) || !strings.Contains(inline, "Initech") {
 		t.Errorf("a page shows %s", inline)
 	}
-	if svg != family().SVG() {
+	if svg != buildFamily().SVG() {
 		t.Error("two drawings of the same graph differ")
 	}
 	if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
 		t.Error("the SVG contains an invalid coordinate")
 	}
 	if to := os.Getenv("HOB_PICTURE"); to != "" {
-		if err := os.WriteFile(filepath.Clean(to), []byte(many(40).SVG()), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Clean(to), []byte(buildManyNodes(40).SVG()), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-func many(n int) Graph {
+func buildManyNodes(n int) Graph {
 	g := Graph{}
 	kinds := []string{"person", "organisation", "place", "event", "thing"}
 	for i := range n {
@@ -115,7 +115,7 @@ func many(n int) Graph {
 // In graphs of any size, few boxes overlap much, and every node has a position.
 func TestLayout(t *testing.T) {
 	for _, n := range []int{1, 2, 5, 60, 150, 500} {
-		g := many(n)
+		g := buildManyNodes(n)
 		at := g.layoutNodes()
 		over := 0
 		for i := range at {
@@ -145,6 +145,6 @@ func FuzzPicture(f *testing.F) {
 		if strings.Count(g.DOT(), "\n") != 9 {
 			t.Errorf("unexpected number of lines:\n%s", g.DOT())
 		}
-		_ = g.Tree("", plain)
+		_ = g.Tree("", plainLabel)
 	})
 }

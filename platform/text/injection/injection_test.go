@@ -103,7 +103,7 @@ func BenchmarkScan(b *testing.B) {
 
 type sample struct{ Src, Kind, Text string }
 
-func corpus(t *testing.T, name string) []sample {
+func readCorpus(t *testing.T, name string) []sample {
 	t.Helper()
 	dir := os.Getenv("HOB_TEST_DATA")
 	if dir == "" {
@@ -136,7 +136,7 @@ func TestFigures(t *testing.T) {
 		type count struct{ marked, all int }
 		by := map[string]*count{}
 		families := map[string]int{}
-		all := corpus(t, part.file)
+		all := readCorpus(t, part.file)
 		for _, s := range all {
 			if by[s.Src] == nil {
 				by[s.Src] = &count{}

@@ -11,7 +11,7 @@ import (
 	"hob/platform/text/markup"
 )
 
-func all() map[string]func(string) string {
+func allRenderers() map[string]func(string) string {
 	return map[string]func(string) string{
 		"telegram": markup.Telegram, "slack": markup.Slack, "discord": markup.Discord, "plain": markup.Plain, "html": markup.HTML,
 	}
@@ -113,7 +113,7 @@ func TestMarkup(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for name, want := range map[string]string{"telegram": c.telegram, "slack": c.slack, "discord": c.discord, "plain": c.plain, "html": c.html} {
-				if got := all()[name](c.md); got != want {
+				if got := allRenderers()[name](c.md); got != want {
 					t.Errorf("%s:\n got %q\nwant %q", name, got, want)
 				}
 			}
@@ -148,7 +148,7 @@ func TestProse(t *testing.T) {
 // characters that reverse the text direction.
 func TestHostile(t *testing.T) {
 	turned := "open \u202egpj.exe\u202c and \u2067x\u2069, שלום 👨\u200d👩\u200d👧"
-	for name, f := range all() {
+	for name, f := range allRenderers() {
 		if got := f(turned); strings.ContainsAny(got, "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069") || !strings.Contains(got, "שלום 👨\u200d👩\u200d👧") {
 			t.Errorf("%s: %q", name, got)
 		}
@@ -176,7 +176,7 @@ func TestBusy(t *testing.T) {
 		"a *b **c ", "c** b* ", "* a *", "|a|\n|-|\n", "1) ", "a\\\n", "&#x", "[a]: b\n", "  - a\n", "*a*", "[*a](b) ", "- > ", "> - ", "1. > - ", "\u200b*", "x\ty\n",
 	} {
 		for _, s := range []string{strings.Repeat(unit, n/len(unit)), strings.Repeat(unit, n/2/len(unit)) + strings.Repeat("\na", n/4), "|a|b|\n|-|-|\n|" + strings.Repeat(unit, n/len(unit))} {
-			for name, f := range all() {
+			for name, f := range allRenderers() {
 				began := time.Now()
 				f(s)
 				if took := time.Since(began); took > 10*time.Second {
@@ -188,19 +188,19 @@ func TestBusy(t *testing.T) {
 		}
 	}
 	wide := strings.Repeat("|a", n*2) + "\n" + strings.Repeat("|-", n*2) + strings.Repeat("\n|", n*2)
-	for _, f := range all() {
+	for _, f := range allRenderers() {
 		f(wide)
 	}
 	var deep strings.Builder
 	for i := range 300 {
 		deep.WriteString(strings.Repeat("  ", i) + "- a\n")
 	}
-	for _, f := range all() {
+	for _, f := range allRenderers() {
 		f(deep.String())
 	}
 }
 
-func seeds(f *testing.F) {
+func addSeeds(f *testing.F) {
 	for _, s := range []string{
 		"**a *b** c*", "```\nopen", "> ```\n> a\n", "- a\n  ```\n  b", "|a|b|\n|-|-|\n|`|`|**x|", "[a](http://x)", "[`a`](https://x \"t\")", "![a[b](c)](http://d)", "<b>&amp;</b>",
 		"@everyone <@1> <!here> \\@here", "~~**_a_**~~", "# ## `", "a&#96;b&#42;c&#60;", "&commat;everyone", "* * *\n- [x] a", "``` a\"b\n```", "1. > - a\n> b", "<https://a?b>", "***a**b*", "`` ` ``", "\\`\\`\\`", "http://a`b||c](d",
@@ -209,15 +209,15 @@ func seeds(f *testing.F) {
 	}
 }
 
-func common(t *testing.T, in, out string) {
+func checkText(t *testing.T, in, out string) {
 	t.Helper()
 	if !utf8.ValidString(out) || strings.ContainsAny(out, "\x00\x01\x02") {
 		t.Errorf("%q became %q", in, out)
 	}
 }
 
-// tags checks that HTML is balanced and contains only the allowed tags.
-func tags(t *testing.T, in, out string, allowed map[string][]string, void string) {
+// checkTags checks that HTML is balanced and contains only the allowed tags.
+func checkTags(t *testing.T, in, out string, allowed map[string][]string, void string) {
 	t.Helper()
 	z := html.NewTokenizer(strings.NewReader(out))
 	var open []string
@@ -262,20 +262,20 @@ func tags(t *testing.T, in, out string, allowed map[string][]string, void string
 }
 
 func FuzzTelegram(f *testing.F) {
-	seeds(f)
+	addSeeds(f)
 	f.Fuzz(func(t *testing.T, s string) {
 		out := markup.Telegram(s)
-		common(t, s, out)
-		tags(t, s, out, map[string][]string{"b": nil, "i": nil, "s": nil, "code": {"class"}, "pre": nil, "blockquote": nil, "a": {"href"}}, "")
+		checkText(t, s, out)
+		checkTags(t, s, out, map[string][]string{"b": nil, "i": nil, "s": nil, "code": {"class"}, "pre": nil, "blockquote": nil, "a": {"href"}}, "")
 	})
 }
 
 func FuzzHTML(f *testing.F) {
-	seeds(f)
+	addSeeds(f)
 	f.Fuzz(func(t *testing.T, s string) {
 		out := markup.HTML(s)
-		common(t, s, out)
-		tags(t, s, out, map[string][]string{
+		checkText(t, s, out)
+		checkTags(t, s, out, map[string][]string{
 			"strong": nil, "em": nil, "del": nil, "code": nil, "pre": nil, "blockquote": nil, "a": {"href"}, "p": nil, "br": nil, "hr": nil, "ul": nil, "ol": {"start"},
 			"li": nil, "table": nil, "tr": nil, "td": nil, "th": nil, "h1": nil, "h2": nil, "h3": nil, "h4": nil, "h5": nil, "h6": nil,
 		}, "br")
@@ -283,10 +283,10 @@ func FuzzHTML(f *testing.F) {
 }
 
 func FuzzSlack(f *testing.F) {
-	seeds(f)
+	addSeeds(f)
 	f.Fuzz(func(t *testing.T, s string) {
 		out := markup.Slack(s)
-		common(t, s, out)
+		checkText(t, s, out)
 		if strings.Count(out, "```")%2 != 0 {
 			t.Errorf("%q became %q", s, out)
 		}
@@ -304,10 +304,10 @@ func FuzzSlack(f *testing.F) {
 }
 
 func FuzzDiscord(f *testing.F) {
-	seeds(f)
+	addSeeds(f)
 	f.Fuzz(func(t *testing.T, s string) {
 		out := markup.Discord(s)
-		common(t, s, out)
+		checkText(t, s, out)
 		if strings.Count(strings.ReplaceAll(out, "\\`", ""), "```")%2 != 0 {
 			t.Errorf("%q became %q: a block is open", s, out)
 		}
@@ -330,6 +330,6 @@ func FuzzDiscord(f *testing.F) {
 }
 
 func FuzzPlain(f *testing.F) {
-	seeds(f)
-	f.Fuzz(func(t *testing.T, s string) { common(t, s, markup.Plain(s)) })
+	addSeeds(f)
+	f.Fuzz(func(t *testing.T, s string) { checkText(t, s, markup.Plain(s)) })
 }

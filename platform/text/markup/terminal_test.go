@@ -49,7 +49,7 @@ func TestTerminal(t *testing.T) {
 var ownStyles = regexp.MustCompile("\x1b\\[(1|2|3|4|9|36|22|23|24|29|39)m")
 
 func FuzzTerminal(f *testing.F) {
-	seeds(f)
+	addSeeds(f)
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, width := range []int{12, 80} {
 			for _, l := range markup.Terminal(s, width) {

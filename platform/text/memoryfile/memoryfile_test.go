@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// found returns the entries of a file, those of Hob's list with "listed: ".
-func found(text string) (out []string) {
+// listEntries returns the entries of a file, those of Hob's list with "listed: ".
+func listEntries(text string) (out []string) {
 	for _, it := range Parse(text).Items {
 		s := it.String()
 		if it.Listed {
@@ -40,7 +40,7 @@ func TestParse_FindsStatements(t *testing.T) {
 		{"a marked line elsewhere", "- [outside] the gate is open\n", []string{"[outside] the gate is open"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if d := cmp.Diff(tc.want, found(tc.text)); d != "" {
+			if d := cmp.Diff(tc.want, listEntries(tc.text)); d != "" {
 				t.Error(d)
 			}
 		})

@@ -36,7 +36,7 @@ type data struct {
 	Fn    func(string) bool
 }
 
-func sample() data {
+func sampleData() data {
 	return data{
 		inner: inner{Name: "embedded", Tags: []string{"a", "b"}}, Title: "Ti & tle <b>", N: 3, F: 1.5, Yes: true, Kind: "k", Time: time.Minute,
 		Of: &inner{Name: "of"}, List: []inner{{Name: "one", Tags: []string{"x"}}, {Name: "two"}}, Ptrs: []*inner{{Name: "p"}},
@@ -70,7 +70,7 @@ func TestRender_LikeTheStandardLibrary(t *testing.T) {
 			t.Fatal(err)
 		}
 		var want, got strings.Builder
-		if err := std.Execute(&want, sample()); err != nil {
+		if err := std.Execute(&want, sampleData()); err != nil {
 			t.Fatalf("%s: Execute = %v, want nil", text, err)
 		}
 		text := strings.NewReplacer("(index .List 0).Name", "(first .List).Name", "call .Fn", ".Fn").Replace(text)
@@ -78,7 +78,7 @@ func TestRender_LikeTheStandardLibrary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := own.Execute(&got, sample()); err != nil {
+		if err := own.Execute(&got, sampleData()); err != nil {
 			t.Errorf("%s: Execute = %v, want nil", text, err)
 			continue
 		}
@@ -106,7 +106,7 @@ func TestParse_RejectsMistakes(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b strings.Builder
-		if err := w.Execute(&b, sample()); err == nil || !strings.Contains(err.Error(), want) {
+		if err := w.Execute(&b, sampleData()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-func pictures() map[string]Picture {
+func testPictures() map[string]Picture {
 	from := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	days := map[string]float64{"2026-11-02": 1, "2026-11-03": 2, "2026-11-04": 4, "2026-11-28": 3}
 	return map[string]Picture{
@@ -27,7 +27,7 @@ func pictures() map[string]Picture {
 }
 
 func TestPictures_AreWellFormed(t *testing.T) {
-	for name, p := range pictures() {
+	for name, p := range testPictures() {
 		t.Run(name, func(t *testing.T) {
 			svg := SVG(p)
 			elements := 0

@@ -17,14 +17,14 @@ import (
 
 const secret = "Xy7-pQ/ab&kLm+90=zz"
 
-func known(values ...string) *redact.Set {
+func knownSecrets(values ...string) *redact.Set {
 	s := redact.New(redact.Options{})
 	s.Add(values...)
 	return s
 }
 
 func TestKnown(t *testing.T) {
-	s := known(secret, "short", "password", "longer than a word", "line one is secret-1\nline two is secret-2")
+	s := knownSecrets(secret, "short", "password", "longer than a word", "line one is secret-1\nline two is secret-2")
 	html, _ := json.Marshal(secret)
 	for _, tc := range []struct{ name, text, want string }{
 		{"the unchanged secret", "a " + secret + " b", "a [redacted] b"},
@@ -65,7 +65,7 @@ func TestSet_NilRedactsShapes(t *testing.T) {
 }
 
 func TestHolds(t *testing.T) {
-	s := known(secret)
+	s := knownSecrets(secret)
 	double := url.QueryEscape(url.QueryEscape(secret))
 	r := []byte(secret)
 	slices.Reverse(r)
@@ -132,7 +132,7 @@ func TestStream(t *testing.T) {
 	text := "before " + secret + " between " + hex.EncodeToString([]byte(secret)) + " after Xy7"
 	want := "before [redacted] between [redacted] after Xy7"
 	for n := 1; n < 20; n++ {
-		x := known(secret).Stream()
+		x := knownSecrets(secret).Stream()
 		var got strings.Builder
 		for from := 0; from < len(text); from += n {
 			got.WriteString(x.Push(text[from:min(from+n, len(text))]))
@@ -146,7 +146,7 @@ func TestStream(t *testing.T) {
 
 func TestHandler(t *testing.T) {
 	var b bytes.Buffer
-	log := slog.New(known(secret).Handler(slog.NewJSONHandler(&b, nil))).With("base", secret).WithGroup("g")
+	log := slog.New(knownSecrets(secret).Handler(slog.NewJSONHandler(&b, nil))).With("base", secret).WithGroup("g")
 	log.Info("said "+secret, "err", errors.New("bad key "+secret), "any", struct{ K string }{secret}, slog.Group("in", "x", secret), "n", 4)
 	if strings.Contains(b.String(), "Xy7") || strings.Count(b.String(), redact.Mark) != 5 || !strings.Contains(b.String(), `"n":4`) {
 		t.Error(b.String())
@@ -197,7 +197,7 @@ func FuzzText(f *testing.F) {
 }
 
 func BenchmarkText(b *testing.B) {
-	s := known(secret, "another-secret-1", strings.Repeat("k9", 32))
+	s := knownSecrets(secret, "another-secret-1", strings.Repeat("k9", 32))
 	for _, bc := range []struct{ name, text string }{
 		{"hello", "What is on my list for today?"},
 		{"result16K", strings.Repeat("2026-11-22 10:00 a line of a log, see https://example.org/a/b?c=d; 12 items, 4.5 s\n", 200)},

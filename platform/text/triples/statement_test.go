@@ -12,8 +12,8 @@ import (
 // sunday is the current time when Read parses the texts.
 var sunday = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 
-// short formats a statement for comparison: "ana lives_in Kaunas".
-func short(s Triple) string {
+// formatTriple formats a statement for comparison: "ana lives_in Kaunas".
+func formatTriple(s Triple) string {
 	var b strings.Builder
 	b.WriteString(s.Subject.Key + " " + s.Attr + " " + s.Value)
 	for _, m := range []struct {
@@ -67,7 +67,7 @@ func TestRead(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			var got []string
 			for _, s := range Read(text, sunday) {
-				got = append(got, short(s))
+				got = append(got, formatTriple(s))
 			}
 			if d := cmp.Diff(want, got); d != "" {
 				t.Error(d)

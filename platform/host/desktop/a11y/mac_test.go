@@ -12,8 +12,8 @@ import (
 
 type thing = map[string]any
 
-// element returns an element of a window in the form of System Events.
-func element(role, name string, more thing, kids ...thing) thing {
+// newElement returns an element of a window in the form of System Events.
+func newElement(role, name string, more thing, kids ...thing) thing {
 	e := thing{"__class": "UIElement", "role": role, "name": name, "subrole": "", "description": nil, "value": nil, "uiElements": kids, "actions": []thing{}}
 	if len(kids) == 0 {
 		e["uiElements"] = []thing{}
@@ -34,14 +34,14 @@ func withActions(names ...string) thing {
 
 // screenOf returns a Mac with an editor in front and a browser behind it.
 func screenOf(kids ...thing) thing {
-	win := func(name string, kids ...thing) thing { return element("AXWindow", name, nil, kids...) }
+	win := func(name string, kids ...thing) thing { return newElement("AXWindow", name, nil, kids...) }
 	proc := func(name string, pid int, front bool, wins ...thing) thing {
 		return thing{"__class": "Process", "name": name, "unixId": pid, "frontmost": front, "backgroundOnly": false, "windows": wins}
 	}
 	words := []string{"role", "subrole", "name", "description", "value"}
 	return thing{"apps": thing{"com.apple.systemevents": thing{
 		"running": false,
-		"root":    thing{"processes": []thing{proc("TextEdit", 11, true, win("letter", kids...), win("other")), proc("Safari", 12, false, win("Forum", element("AXLink", "Pay", withActions("AXPress"))))}},
+		"root":    thing{"processes": []thing{proc("TextEdit", 11, true, win("letter", kids...), win("other")), proc("Safari", 12, false, win("Forum", newElement("AXLink", "Pay", withActions("AXPress"))))}},
 		"dict": thing{
 			"Application": thing{"properties": []string{}, "elements": thing{"processes": "Process"}},
 			"Process":     thing{"properties": []string{"name", "unixId", "frontmost", "backgroundOnly"}, "elements": thing{"windows": "UIElement"}},
@@ -51,18 +51,18 @@ func screenOf(kids ...thing) thing {
 	}}}
 }
 
-func letter() []thing {
-	password := element("AXTextField", "Password", thing{"subrole": "AXSecureTextField", "value": "hunter2"})
+func buildLetter() []thing {
+	password := newElement("AXTextField", "Password", thing{"subrole": "AXSecureTextField", "value": "hunter2"})
 	return []thing{
-		element("AXGroup", "", nil,
-			element("AXTextArea", "", thing{"description": "Text", "value": "Dear\u2028 世界 \"x\""}),
-			element("AXButton", "Save", withActions("AXShowMenu", "AXPress")), password),
-		element("AXButton", "Save", nil),
+		newElement("AXGroup", "", nil,
+			newElement("AXTextArea", "", thing{"description": "Text", "value": "Dear\u2028 世界 \"x\""}),
+			newElement("AXButton", "Save", withActions("AXShowMenu", "AXPress")), password),
+		newElement("AXButton", "Save", nil),
 	}
 }
 
 func TestMacRead(t *testing.T) {
-	m := osruntest.NewMac(t, screenOf(letter()...))
+	m := osruntest.NewMac(t, screenOf(buildLetter()...))
 	list, more, err := macRead(t.Context(), m, "")
 	if err != nil || more || len(list) != 6 {
 		t.Fatalf("%d %v %v: %+v", len(list), more, err, list)
@@ -93,13 +93,13 @@ func TestMacRead(t *testing.T) {
 }
 
 func TestMacRead_IsLimited(t *testing.T) {
-	deep := element("AXGroup", "bottom", nil)
+	deep := newElement("AXGroup", "bottom", nil)
 	for range 30 {
-		deep = element("AXGroup", "", nil, deep)
+		deep = newElement("AXGroup", "", nil, deep)
 	}
 	many := []thing{}
 	for range 1000 {
-		many = append(many, element("AXStaticText", strings.Repeat("ж", 2000), nil))
+		many = append(many, newElement("AXStaticText", strings.Repeat("ж", 2000), nil))
 	}
 	for name, kids := range map[string][]thing{"deep": {deep}, "many": many} {
 		m := osruntest.NewMac(t, screenOf(kids...))
@@ -111,7 +111,7 @@ func TestMacRead_IsLimited(t *testing.T) {
 }
 
 func TestMacAct(t *testing.T) {
-	m := osruntest.NewMac(t, screenOf(letter()...))
+	m := osruntest.NewMac(t, screenOf(buildLetter()...))
 	list, _, err := macRead(t.Context(), m, "")
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func TestMacAct(t *testing.T) {
 		"its program is another one": {"p.unixId = 99", list[3], nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := osruntest.NewMac(t, screenOf(letter()...))
+			m := osruntest.NewMac(t, screenOf(buildLetter()...))
 			m.EvalWorld("(function (p) { " + strings.TrimPrefix(c.change, "0") + "; return 1; })(world.apps['com.apple.systemevents'].root.processes[0])")
 			if err := macAct(t.Context(), m, c.node, c.text); !errors.Is(err, ErrGone) {
 				t.Errorf("macAct = %v, want ErrGone", err)
@@ -157,7 +157,7 @@ func TestMacAct(t *testing.T) {
 }
 
 func TestMacAct_Refuses(t *testing.T) {
-	m := osruntest.NewMac(t, screenOf(letter()...))
+	m := osruntest.NewMac(t, screenOf(buildLetter()...))
 	list, _, err := macRead(t.Context(), m, "")
 	if err != nil {
 		t.Fatal(err)

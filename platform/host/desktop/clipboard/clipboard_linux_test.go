@@ -17,9 +17,9 @@ import (
 // the programs transfer a long text in many small pieces.
 const patience = time.Minute
 
-// board returns the clipboard of a private display. With library, this process's environment
+// openClipboard returns the clipboard of a private display. With library, this process's environment
 // names the display, as atotto/clipboard requires.
-func board(t *testing.T, library bool) (*Clipboard, func(key string) string) {
+func openClipboard(t *testing.T, library bool) (*Clipboard, func(key string) string) {
 	t.Helper()
 	display := desktoptest.Display(t)
 	getenv := func(key string) string {
@@ -88,7 +88,7 @@ const strange = "Grüße, 世界 👋\n\t\"quoted\" `x` $(y) \\ end"
 func TestX11_ReadsAndWrites(t *testing.T) {
 	for name, library := range map[string]bool{"through the library": true, "by itself": false} {
 		t.Run(name, func(t *testing.T) {
-			b, env := board(t, library)
+			b, env := openClipboard(t, library)
 			if c, err := b.Read(t.Context()); err != nil || c.Text != "" || c.Formats != nil {
 				t.Fatalf("an empty clipboard: %+v, %v", c, err)
 			}
@@ -117,7 +117,7 @@ func TestX11_ReadsAndWrites(t *testing.T) {
 // Copying starts no helper program that provides the text: it would keep running as a child of this
 // process, and clicks in the windows of such a program do not count as the user's.
 func TestX11_CopyStartsNoProgram(t *testing.T) {
-	b, env := board(t, true)
+	b, env := openClipboard(t, true)
 	if err := b.Write(t.Context(), "mine"); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestX11_CopyStartsNoProgram(t *testing.T) {
 
 // A long text from another program arrives in pieces.
 func TestX11_LongTextOfAnotherProgram(t *testing.T) {
-	b, env := board(t, false)
+	b, env := openClipboard(t, false)
 	long := strings.Repeat("0123456789", 70_000)
 	runXclip(t, env, long)
 	readUntil(t, b, func(c Content) bool { return c.Text == long && !c.Cut })
@@ -137,7 +137,7 @@ func TestX11_LongTextOfAnotherProgram(t *testing.T) {
 }
 
 func TestX11_ContentThatIsNotText(t *testing.T) {
-	b, env := board(t, false)
+	b, env := openClipboard(t, false)
 	runXclip(t, env, "\x89PNG", "-target", "image/png")
 	readUntil(t, b, func(c Content) bool { return c.Text == "" && len(c.Formats) == 1 && c.Formats[0] == "image/png" })
 }
@@ -145,7 +145,7 @@ func TestX11_ContentThatIsNotText(t *testing.T) {
 // A password manager offers a mark in addition to the text. xclip offers only one format, so in
 // this test the clipboard contains only the mark.
 func TestX11_DetectsPasswords(t *testing.T) {
-	b, env := board(t, false)
+	b, env := openClipboard(t, false)
 	runXclip(t, env, "secret", "-target", passwordHint)
 	readUntil(t, b, func(c Content) bool { return c.Hidden })
 }
@@ -204,7 +204,7 @@ func TestNew_WithoutADesktop(t *testing.T) {
 
 // If the display starts after the service, only the service manager knows it.
 func TestX11_DisplayOfALaterSession(t *testing.T) {
-	_, env := board(t, false)
+	_, env := openClipboard(t, false)
 	bus := desktoptest.NewBus(t)
 	desktoptest.NewManager(t, bus, "DISPLAY="+env("DISPLAY"), "LANG=C")
 	b := New(Options{Getenv: bus.Getenv})
@@ -219,7 +219,7 @@ func TestX11_DisplayOfALaterSession(t *testing.T) {
 
 // A program that owns the clipboard and does not respond must not block Hob.
 func TestX11_OwnerThatDoesNotRespond(t *testing.T) {
-	b, env := board(t, false)
+	b, env := openClipboard(t, false)
 	b.opt.Wait = 300 * time.Millisecond
 	program, err := exec.LookPath("xclip")
 	if err != nil {
@@ -232,7 +232,7 @@ func TestX11_OwnerThatDoesNotRespond(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	readUntil(t, b, func(c Content) bool { return c.Text == "held" })
-	stop(t, cmd.Process)
+	stopProcess(t, cmd.Process)
 	if _, err := b.Read(t.Context()); !errors.Is(err, ErrBusy) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("read: %v", err)
 	}
@@ -242,7 +242,7 @@ func TestX11_OwnerThatDoesNotRespond(t *testing.T) {
 }
 
 func TestWrite_RejectsInvalidText(t *testing.T) {
-	b, _ := board(t, false)
+	b, _ := openClipboard(t, false)
 	for name, text := range map[string]string{"a NUL": "a\x00b", "broken UTF-8": "a\xff", "too long": strings.Repeat("a", MaxText+1)} {
 		if err := b.Write(t.Context(), text); err == nil {
 			t.Errorf("%s was copied", name)
@@ -250,7 +250,7 @@ func TestWrite_RejectsInvalidText(t *testing.T) {
 	}
 }
 
-func stop(t *testing.T, p *os.Process) {
+func stopProcess(t *testing.T, p *os.Process) {
 	t.Helper()
 	if err := p.Signal(stopSignal); err != nil {
 		t.Fatal(err)

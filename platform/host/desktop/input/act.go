@@ -26,7 +26,7 @@ type inputBackend interface {
 	pressChord(ctx context.Context, key string, held []string) error
 	movePointer(ctx context.Context, x, y int) error
 	clickButton(ctx context.Context, x, y int, button string, twice bool) error
-	close()
+	closeBackend()
 }
 
 // windowAction is one action in a window.

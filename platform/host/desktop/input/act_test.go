@@ -24,7 +24,7 @@ type fakeBackend struct {
 	fails   error
 }
 
-func (d *fakeBackend) record(what string) error {
+func (d *fakeBackend) recordAction(what string) error {
 	if d.before != nil {
 		d.before(what)
 	}
@@ -40,20 +40,21 @@ func (d *fakeBackend) listWindows(context.Context) ([]window.Window, error) {
 }
 func (d *fakeBackend) checkKeyboardFree(context.Context) error { return d.held }
 func (d *fakeBackend) typeRunes(_ context.Context, s []rune) error {
-	return d.record("text " + string(s))
+	return d.recordAction("text " + string(s))
 }
 
 func (d *fakeBackend) pressChord(_ context.Context, k string, h []string) error {
-	return d.record(strings.Join(append(h, k), "+"))
+	return d.recordAction(strings.Join(append(h, k), "+"))
 }
-func (d *fakeBackend) movePointer(context.Context, int, int) error { return d.record("point") }
-func (d *fakeBackend) close()                                      {}
+
+func (d *fakeBackend) movePointer(context.Context, int, int) error { return d.recordAction("point") }
+func (d *fakeBackend) closeBackend()                               {}
 func (d *fakeBackend) clickButton(_ context.Context, _, _ int, button string, twice bool) error {
-	return d.record("click " + button)
+	return d.recordAction("click " + button)
 }
 
 func (d *fakeBackend) raiseWindow(context.Context) error {
-	err := d.record("raise")
+	err := d.recordAction("raise")
 	for i := range d.windows {
 		d.windows[i].Active = d.raises && d.windows[i].ID == 1
 	}

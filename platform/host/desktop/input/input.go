@@ -123,7 +123,7 @@ func (h *Controller) runInput(ctx context.Context, w window.Window, ok Check, do
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.closeBackend()
 	err = does(ctx, windowAction{d, w, ok})
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", ErrUnsure, err)

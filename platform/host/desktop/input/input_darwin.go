@@ -31,7 +31,7 @@ func (h *Controller) openBackend(_ context.Context, w window.Window) (inputBacke
 	return macBackend{h, w}, nil
 }
 
-func (macBackend) close() {}
+func (macBackend) closeBackend() {}
 
 func (m macBackend) listWindows(ctx context.Context) ([]window.Window, error) {
 	return window.New(window.Options{Getenv: m.h.opt.Getenv}).List(ctx)

@@ -40,7 +40,7 @@ func (h *Controller) openBackend(ctx context.Context, w window.Window) (inputBac
 	return &x11Backend{x, env, w}, nil
 }
 
-func (s *x11Backend) close() { s.x.Close() }
+func (s *x11Backend) closeBackend() { s.x.Close() }
 
 func (s *x11Backend) listWindows(context.Context) ([]window.Window, error) {
 	return window.ListX11(s.x)

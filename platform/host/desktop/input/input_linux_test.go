@@ -18,8 +18,8 @@ import (
 
 func allowAll(window.Window) error { return nil }
 
-// terminal shows a window that writes each typed line into a file.
-func terminal(t *testing.T, inherited bool) (getenv func(string) string, out string) {
+// openTerminal shows a window that writes each typed line into a file.
+func openTerminal(t *testing.T, inherited bool) (getenv func(string) string, out string) {
 	t.Helper()
 	program, err := exec.LookPath("xterm")
 	if err != nil {
@@ -76,7 +76,7 @@ func checkFile(t *testing.T, file, want string) {
 func TestType_IntoARealWindow(t *testing.T) {
 	for name, inherited := range map[string]bool{"by robotgo": true, "by XTEST alone": false} {
 		t.Run(name, func(t *testing.T) {
-			getenv, out := terminal(t, inherited)
+			getenv, out := openTerminal(t, inherited)
 			w := awaitWindow(t, getenv)
 			if w.Kind() != window.Terminal {
 				t.Errorf("%+v is a %d", w, w.Kind())
@@ -103,7 +103,7 @@ func TestType_IntoARealWindow(t *testing.T) {
 }
 
 func TestType_StopsInAnotherWindow(t *testing.T) {
-	getenv, out := terminal(t, false)
+	getenv, out := openTerminal(t, false)
 	w := awaitWindow(t, getenv)
 	checkFile(t, out, "")
 	h := New(Options{Getenv: getenv})
@@ -147,7 +147,7 @@ func TestType_StopsInAnotherWindow(t *testing.T) {
 // A screen lock or a password prompt grabs the keyboard and receives all input, whatever window is
 // in front. Typing therefore stops.
 func TestType_StopsWhenTheKeyboardIsGrabbed(t *testing.T) {
-	getenv, out := terminal(t, false)
+	getenv, out := openTerminal(t, false)
 	w := awaitWindow(t, getenv)
 	checkFile(t, out, "")
 	lock, err := window.Display(t.Context(), session.DetectSession(t.Context(), getenv))

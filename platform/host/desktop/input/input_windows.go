@@ -21,7 +21,7 @@ func (h *Controller) openBackend(_ context.Context, w window.Window) (inputBacke
 	return windowsBackend{h.opt.Getenv, w}, nil
 }
 
-func (windowsBackend) close() {}
+func (windowsBackend) closeBackend() {}
 
 func (d windowsBackend) listWindows(ctx context.Context) ([]window.Window, error) {
 	return window.New(window.Options{Getenv: d.getenv}).List(ctx)

@@ -46,7 +46,7 @@ func openWayland(ctx context.Context, e session.Env, w window.Window) (inputBack
 	return &swayBackend{c, w, program, first, []string{"WAYLAND_DISPLAY=" + e.Wayland, "XDG_RUNTIME_DIR=" + e.RuntimeDir, "HOME=" + e.Home, "LC_ALL=C.UTF-8"}}, nil
 }
 
-func (d *swayBackend) close() { d.sway.Close() }
+func (d *swayBackend) closeBackend() { d.sway.Close() }
 
 func (d *swayBackend) listWindows(ctx context.Context) ([]window.Window, error) {
 	return window.ListSway(ctx, d.sway)

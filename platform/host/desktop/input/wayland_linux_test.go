@@ -84,7 +84,7 @@ func typesOnWayland(t *testing.T, keyboard bool) {
 	looks := 0
 	err := h.Type(t.Context(), first, strings.Repeat("y", 40)+"\n", func(window.Window) error {
 		if looks++; looks == 1 {
-			return h.focus(t, s.Getenv, second)
+			return h.focusWindow(t, s.Getenv, second)
 		}
 		return nil
 	})
@@ -103,8 +103,8 @@ func typesOnWayland(t *testing.T, keyboard bool) {
 	}
 }
 
-// focus brings another window to the front, as the user would.
-func (h *Controller) focus(t *testing.T, getenv func(string) string, w window.Window) error {
+// focusWindow brings another window to the front, as the user would.
+func (h *Controller) focusWindow(t *testing.T, getenv func(string) string, w window.Window) error {
 	t.Helper()
 	return New(Options{Getenv: getenv}).Focus(t.Context(), w, allowAll)
 }

@@ -84,9 +84,9 @@ func TestMPRISSilent(t *testing.T) {
 	conn := bus.Conn(t)
 	release := make(chan struct{})
 	defer close(release)
-	fatal(t, conn.ExportMethodTable(map[string]any{"GetAll": func(string) (map[string]dbus.Variant, *dbus.Error) { <-release; return nil, nil }}, mprisPath, "org.freedesktop.DBus.Properties"))
+	failOnError(t, conn.ExportMethodTable(map[string]any{"GetAll": func(string) (map[string]dbus.Variant, *dbus.Error) { <-release; return nil, nil }}, mprisPath, "org.freedesktop.DBus.Properties"))
 	_, err := conn.RequestName(mpris+"hung", 0)
-	fatal(t, err)
+	failOnError(t, err)
 	if list, err := d.Players(t.Context()); len(list) != 0 || err == nil || !strings.Contains(err.Error(), "hung") {
 		t.Errorf("Players = %v, %v", list, err)
 	}
@@ -101,7 +101,7 @@ func TestMPRISSilent(t *testing.T) {
 	}
 }
 
-func fatal(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

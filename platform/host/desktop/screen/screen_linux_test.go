@@ -89,7 +89,7 @@ func TestIsBlack(t *testing.T) {
 		t.Error("a picture with one colored pixel is reported as black")
 	}
 	file := filepath.Join(t.TempDir(), "x.png")
-	for name, data := range map[string][]byte{"no picture": []byte("<svg>"), "a bomb": bomb(t)} {
+	for name, data := range map[string][]byte{"no picture": []byte("<svg>"), "a bomb": encodeHugePicture(t)} {
 		if err := os.WriteFile(file, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -99,8 +99,8 @@ func TestIsBlack(t *testing.T) {
 	}
 }
 
-// bomb returns a small picture that claims a size of 60,000 x 60,000 pixels.
-func bomb(t *testing.T) []byte {
+// encodeHugePicture returns a small picture that claims a size of 60,000 x 60,000 pixels.
+func encodeHugePicture(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 1, 1))); err != nil {

@@ -72,8 +72,8 @@ func (p *portalOf) Screenshot(m dbus.Message, _ string, options map[string]dbus.
 	return path, nil
 }
 
-// set changes the answer of the portal.
-func (p *portalOf) set(change func()) {
+// setAnswer changes the answer of the portal.
+func (p *portalOf) setAnswer(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	change()
@@ -137,19 +137,19 @@ func TestCapture_Portal(t *testing.T) {
 		t.Errorf("an existing picture was removed: %v", err)
 	}
 	for code, want := range map[uint32]string{1: "you denied", 2: "permission-set screenshot"} {
-		p.set(func() { p.code = code })
+		p.setAnswer(func() { p.code = code })
 		if _, err := c.Capture(t.Context(), image.Rectangle{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d: Capture = %v", code, err)
 		}
 	}
-	p.set(func() { p.code = 0 })
+	p.setAnswer(func() { p.code = 0 })
 	for _, uri := range []string{"http://x/y.png", "file://other/x.png", "relative.png", "file:///etc/hostname", "file:///nowhere.png"} {
-		p.set(func() { p.uri = uri })
+		p.setAnswer(func() { p.uri = uri })
 		if img, err := c.Capture(t.Context(), image.Rectangle{}); err == nil {
 			t.Errorf("%s: %v", uri, img.Bounds())
 		}
 	}
-	p.set(func() { p.mute = true })
+	p.setAnswer(func() { p.mute = true })
 	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	if _, err := c.Capture(short, image.Rectangle{}); !errors.Is(err, context.DeadlineExceeded) {

@@ -13,9 +13,9 @@ import (
 	"hob/platform/host/desktop/session"
 )
 
-// compositor simulates sway: it answers each kind of message with a text; for "" it closes the
+// startCompositor simulates sway: it answers each kind of message with a text; for "" it closes the
 // connection.
-func compositor(t *testing.T, answers map[uint32]string) session.Env {
+func startCompositor(t *testing.T, answers map[uint32]string) session.Env {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", path)
@@ -29,13 +29,13 @@ func compositor(t *testing.T, answers map[uint32]string) session.Env {
 			if err != nil {
 				return
 			}
-			go serve(c, answers)
+			go serveConn(c, answers)
 		}
 	}()
 	return session.Env{Sway: path}
 }
 
-func serve(c net.Conn, answers map[uint32]string) {
+func serveConn(c net.Conn, answers map[uint32]string) {
 	defer c.Close()
 	for {
 		head := make([]byte, len(magic)+8)
@@ -69,7 +69,7 @@ const tree = `{"id":1,"type":"root","nodes":[{"id":2,"type":"workspace","nodes":
 	{"id":3,"nodes":[{"id":15,"name":"film","pid":9,"app_id":"mpv","visible":true,"fullscreen_mode":1}]}]}`
 
 func TestWindows(t *testing.T) {
-	e := compositor(t, map[uint32]string{getTree: tree, getSeats: `[{"focus":10,"capabilities":3}]`, runCommand: `[{"success":true}]`})
+	e := startCompositor(t, map[uint32]string{getTree: tree, getSeats: `[{"focus":10,"capabilities":3}]`, runCommand: `[{"success":true}]`})
 	c, err := Dial(t.Context(), e)
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestWindows_InvalidAnswers(t *testing.T) {
 		"connection closed":       {"", `[{"focus":1}]`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := Dial(t.Context(), compositor(t, map[uint32]string{getTree: tc.tree, getSeats: tc.seats, runCommand: `[{"success":false,"error":"x"}]`}))
+			c, err := Dial(t.Context(), startCompositor(t, map[uint32]string{getTree: tc.tree, getSeats: tc.seats, runCommand: `[{"success":false,"error":"x"}]`}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +136,7 @@ func TestWindows_InvalidAnswers(t *testing.T) {
 			}
 		})
 	}
-	c, err := Dial(t.Context(), compositor(t, map[uint32]string{runCommand: `[{"success":false,"error":"x"}]`}))
+	c, err := Dial(t.Context(), startCompositor(t, map[uint32]string{runCommand: `[{"success":false,"error":"x"}]`}))
 	if err != nil {
 		t.Fatal(err)
 	}

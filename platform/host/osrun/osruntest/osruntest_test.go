@@ -51,9 +51,9 @@ func TestParsePowerShell_DetectsBrokenScripts(t *testing.T) {
 	}
 }
 
-// notes returns a small Notes app in the form of its dictionary (Script Editor, Window, Library;
+// simulateNotes returns a small Notes app in the form of its dictionary (Script Editor, Window, Library;
 // "JavaScript for Automation Release Notes", developer.apple.com).
-func notes(n int) map[string]any {
+func simulateNotes(n int) map[string]any {
 	list := make([]map[string]any, n)
 	for i := range list {
 		list[i] = map[string]any{"__class": "Note", "id": "x-coredata://1/p" + strings.Repeat("i", i%3), "name": "Einkäufe", "creationDate": map[string]any{"$date": 86_400_000}, "body": nil}
@@ -89,7 +89,7 @@ func TestMac_ObjectsBehaveLikeJXA(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := osrun.NewScript("x.js", "function main() { try { var a = Application('com.apple.Notes'); return (function () {"+c.main+"})(); } catch (e) { return 'error ' + (e.errorNumber || 0); } }")
-			m := osruntest.NewMac(t, notes(2))
+			m := osruntest.NewMac(t, simulateNotes(2))
 			var got any
 			if err := m.Run(t.Context(), osrun.Call{Script: s}, &got); err != nil {
 				t.Fatal(err)
@@ -114,19 +114,19 @@ func jsonText(t *testing.T, v any) string {
 // TestMac_RunningDoesNotStartTheApp checks that a script does not start an app. On a Mac every Apple event
 // starts the app; only running() does not.
 func TestMac_RunningDoesNotStartTheApp(t *testing.T) {
-	world := notes(1)
+	world := simulateNotes(1)
 	world["apps"].(map[string]any)["com.apple.Notes"].(map[string]any)["running"] = false
 	s := osrun.NewScript("x.js", "function main() { return app('com.apple.Notes').notes.name(); }")
 	m := osruntest.NewMac(t, world)
-	notesApp := osrun.App{ID: "com.apple.Notes", Name: "Notes"}
-	if err := m.Run(t.Context(), osrun.Call{Script: s, App: notesApp}, nil); osrun.KindOf(err) != osrun.NotRunning {
+	simulateNotes := osrun.App{ID: "com.apple.Notes", Name: "Notes"}
+	if err := m.Run(t.Context(), osrun.Call{Script: s, App: simulateNotes}, nil); osrun.KindOf(err) != osrun.NotRunning {
 		t.Errorf("error %v", err)
 	}
 	if e := m.Events(); len(e) != 0 {
 		t.Errorf("events %q", e)
 	}
 	var names []string
-	if err := m.Run(t.Context(), osrun.Call{Script: s, App: notesApp, Start: true}, &names); err != nil || len(names) != 1 || len(m.Opened()) != 1 {
+	if err := m.Run(t.Context(), osrun.Call{Script: s, App: simulateNotes, Start: true}, &names); err != nil || len(names) != 1 || len(m.Opened()) != 1 {
 		t.Errorf("%q, %v, opened %q", names, err, m.Opened())
 	}
 }

@@ -129,7 +129,7 @@ type system struct {
 	bad  map[string]bool
 }
 
-func (s *system) run(_ context.Context, name string, args ...string) (string, error) {
+func (s *system) runProgram(_ context.Context, name string, args ...string) (string, error) {
 	line := strings.Join(append([]string{filepath.Base(name)}, args...), " ")
 	line = strings.ReplaceAll(line, " --user --no-pager", "")
 	s.told = append(s.told, line)
@@ -146,10 +146,10 @@ func (s *system) run(_ context.Context, name string, args ...string) (string, er
 	return "", nil
 }
 
-func manager(t *testing.T, k Kind, s *system) (*Manager, string) {
+func newManager(t *testing.T, k Kind, s *system) (*Manager, string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "ann's home")
-	m, err := New(t.Context(), Options{Kind: k, UserDir: dir, Getenv: func(string) string { return "" }, Run: s.run, Look: func(n string) (string, error) { return "/usr/bin/" + n, nil }, Wait: time.Second})
+	m, err := New(t.Context(), Options{Kind: k, UserDir: dir, Getenv: func(string) string { return "" }, Run: s.runProgram, Look: func(n string) (string, error) { return "/usr/bin/" + n, nil }, Wait: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func manager(t *testing.T, k Kind, s *system) (*Manager, string) {
 
 func TestSystemd(t *testing.T) {
 	s := &system{says: map[string]string{"systemctl show ": "UnitFileState=enabled\nActiveState=active\n"}}
-	m, dir := manager(t, Systemd, s)
+	m, dir := newManager(t, Systemd, s)
 	if st, err := m.Status(t.Context(), unusualEntry()); err != nil || st.Installed || st.Enabled {
 		t.Errorf("Status = %+v %v", st, err)
 	}
@@ -208,7 +208,7 @@ func TestPackagedUnit(t *testing.T) {
 		return map[string]string{"systemctl show ": "FragmentPath=" + place + "\nUnitFileState=" + state + "\nActiveState=active\n"}
 	}
 	s := &system{says: shown("enabled")}
-	m, _ := manager(t, Systemd, s)
+	m, _ := newManager(t, Systemd, s)
 	e := Entry{Program: "/usr/bin/hob"}
 	st, err := m.Status(t.Context(), e)
 	if err != nil || st != (Status{Kind: Systemd, Place: place, Installed: true, Current: true, Same: true, Program: "/usr/bin/hob", Enabled: true, Running: true}) {
@@ -226,7 +226,7 @@ func TestPackagedUnit(t *testing.T) {
 		if slices.Contains(args, "disable") {
 			s.says = shown("disabled")
 		}
-		return s.run(ctx, name, args...)
+		return s.runProgram(ctx, name, args...)
 	}
 	if was, err := m.Uninstall(t.Context()); err != nil || !was {
 		t.Error(was, err)
@@ -245,12 +245,12 @@ func TestPackagedUnit(t *testing.T) {
 func TestStart(t *testing.T) {
 	for kind, want := range map[Kind]string{Systemd: "systemctl start hob.service", Launchd: "launchctl kickstart " + launchdDomain() + "/" + Label} {
 		s := &system{}
-		m, _ := manager(t, kind, s)
+		m, _ := newManager(t, kind, s)
 		if err := m.Start(t.Context()); err != nil || len(s.told) != 1 || s.told[0] != want {
 			t.Errorf("%s: %v, ran %q, want %q", kind, err, s.told, want)
 		}
 	}
-	m, _ := manager(t, XDG, &system{})
+	m, _ := newManager(t, XDG, &system{})
 	if err := m.Start(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("xdg: %v", err)
 	}
@@ -258,7 +258,7 @@ func TestStart(t *testing.T) {
 
 func TestXDG(t *testing.T) {
 	s := &system{}
-	m, dir := manager(t, XDG, s)
+	m, dir := newManager(t, XDG, s)
 	if err := m.Install(t.Context(), unusualEntry(), true); err != nil || len(s.told) != 0 {
 		t.Fatal(err, s.told)
 	}
@@ -283,7 +283,7 @@ func TestXDG(t *testing.T) {
 
 func TestLaunchd(t *testing.T) {
 	s := &system{says: map[string]string{"launchctl print gui": "\tstate = running\n", "launchctl print-disabled": `"local.hob.assistant" => enabled`}}
-	m, _ := manager(t, Launchd, s)
+	m, _ := newManager(t, Launchd, s)
 	if err := m.Install(t.Context(), unusualEntry(), true); err == nil || !strings.Contains(err.Error(), "did not unload") {
 		t.Errorf("Install although launchd does not unload the agent = %v", err)
 	}
@@ -307,7 +307,7 @@ func TestLaunchd(t *testing.T) {
 // Entries written from two terminals that differ only in PATH start the same program.
 func TestStatus_EntryOfAnotherTerminal(t *testing.T) {
 	for _, k := range []Kind{Systemd, Launchd} {
-		m, _ := manager(t, k, &system{bad: map[string]bool{"launchctl print gui": true}})
+		m, _ := newManager(t, k, &system{bad: map[string]bool{"launchctl print gui": true}})
 		e := plainEntry()
 		e.Path = "/one:/usr/bin"
 		if err := m.Install(t.Context(), e, false); err != nil {
@@ -330,12 +330,12 @@ func TestDetect_InstalledEntry(t *testing.T) {
 		t.Skip("this system has only one mechanism")
 	}
 	for kind, bad := range map[Kind]map[string]bool{XDG: nil, Systemd: {"systemctl": true}} {
-		first, dir := manager(t, kind, &system{})
+		first, dir := newManager(t, kind, &system{})
 		if err := first.Install(t.Context(), plainEntry(), false); err != nil {
 			t.Fatal(err)
 		}
 		o := first.o
-		o.Kind, o.Run = "", (&system{bad: bad}).run
+		o.Kind, o.Run = "", (&system{bad: bad}).runProgram
 		m, err := New(t.Context(), o)
 		if err != nil || m.Kind() != kind {
 			t.Fatalf("New = %v, want %s (%v)", m, kind, err)
@@ -351,7 +351,7 @@ func TestDetect(t *testing.T) {
 		t.Skip("this system has only one mechanism")
 	}
 	for want, bad := range map[Kind]map[string]bool{Systemd: nil, XDG: {"systemctl": true}} {
-		m, err := New(t.Context(), Options{UserDir: "/home/ann", Run: (&system{bad: bad}).run, Look: func(n string) (string, error) { return "/usr/bin/" + n, nil }})
+		m, err := New(t.Context(), Options{UserDir: "/home/ann", Run: (&system{bad: bad}).runProgram, Look: func(n string) (string, error) { return "/usr/bin/" + n, nil }})
 		if err != nil || m.Kind() != want {
 			t.Errorf("New = %v, want %s (%v)", m, want, err)
 		}

@@ -21,9 +21,9 @@ func TestBacklight(t *testing.T) {
 	}
 	for dev, kind := range map[string]string{"intel_backlight": "raw", "acpi_video0": "firmware"} {
 		dir := filepath.Join(sys, "class", "backlight", dev)
-		fatal(t, os.MkdirAll(dir, 0o700))
+		failOnError(t, os.MkdirAll(dir, 0o700))
 		for k, v := range map[string]string{"type": kind, "brightness": "15", "max_brightness": "20"} {
-			fatal(t, os.WriteFile(filepath.Join(dir, k), []byte(v+"\n"), 0o600))
+			failOnError(t, os.WriteFile(filepath.Join(dir, k), []byte(v+"\n"), 0o600))
 		}
 	}
 	if n, err := d.Brightness(t.Context()); err != nil || n != 75 {
@@ -66,15 +66,15 @@ func TestDark(t *testing.T) {
 	}
 	conn := bus.Conn(t)
 	_, err := conn.RequestName(portal, 0)
-	fatal(t, err)
+	failOnError(t, err)
 	for _, s := range []settings{{true, 1}, {false, 1}, {true, 2}} {
-		fatal(t, conn.Export(s, portalPath, "org.freedesktop.portal.Settings"))
+		failOnError(t, conn.Export(s, portalPath, "org.freedesktop.portal.Settings"))
 		if on, err := d.Dark(t.Context()); err != nil || on != (s.dark == 1) {
 			t.Errorf("%+v: %v, %v", s, on, err)
 		}
 	}
 	file := filepath.Join(dir, "set")
-	fatal(t, os.WriteFile(filepath.Join(dir, "gsettings"), []byte("#!/bin/sh\necho \"$@\" >"+file+"\n"), 0o700)) //nolint:gosec // it must be executable
+	failOnError(t, os.WriteFile(filepath.Join(dir, "gsettings"), []byte("#!/bin/sh\necho \"$@\" >"+file+"\n"), 0o700)) //nolint:gosec // it must be executable
 	if _, err := d.SetDark(t.Context(), true); err != nil {
 		t.Error(err)
 	}
@@ -83,7 +83,7 @@ func TestDark(t *testing.T) {
 	}
 }
 
-func fatal(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

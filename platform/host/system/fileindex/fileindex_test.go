@@ -54,7 +54,7 @@ func TestPrograms(t *testing.T) {
 	} {
 		t.Run(program, func(t *testing.T) {
 			dir := t.TempDir()
-			fatal(t, os.WriteFile(filepath.Join(dir, program), nil, 0o700)) //nolint:gosec // it must be executable
+			failOnError(t, os.WriteFile(filepath.Join(dir, program), nil, 0o700)) //nolint:gosec // it must be executable
 			var ran string
 			x := Index{1e10, unixIndex{osrun.Programs{Getenv: func(string) string { return dir }, Output: func(_ context.Context, cmd *exec.Cmd, _ []byte) ([]byte, error) {
 				ran = strings.Join(cmd.Args[1:], " ")
@@ -85,11 +85,11 @@ func TestFind_FallsBack(t *testing.T) {
 	if _, err := x.Find(t.Context(), "x", []string{"/r"}); !errors.Is(err, ErrNone) || !errors.Is(err, osrun.ErrNoProgram) {
 		t.Errorf("Find without an index program = %v", err)
 	}
-	fatal(t, os.WriteFile(filepath.Join(dir, "tracker3"), nil, 0o700)) //nolint:gosec // it must be executable
+	failOnError(t, os.WriteFile(filepath.Join(dir, "tracker3"), nil, 0o700)) //nolint:gosec // it must be executable
 	if _, err := x.Find(t.Context(), "x", []string{"/r"}); !errors.Is(err, ErrNone) {
 		t.Errorf("failing program: %v", err)
 	}
-	fatal(t, os.WriteFile(filepath.Join(dir, "plocate"), nil, 0o700)) //nolint:gosec // it must be executable
+	failOnError(t, os.WriteFile(filepath.Join(dir, "plocate"), nil, 0o700)) //nolint:gosec // it must be executable
 	if f, err := x.Find(t.Context(), "x", []string{"/r"}); err != nil || len(f.Paths) != 0 || f.By != "plocate" {
 		t.Errorf("Find without a match = %+v, %v", f, err)
 	}
@@ -131,10 +131,10 @@ func TestPlocate(t *testing.T) {
 		t.Skip("plocate is not installed")
 	}
 	root, err := filepath.EvalSymlinks(t.TempDir())
-	fatal(t, err)
+	failOnError(t, err)
 	for _, name := range []string{"Quarterly [draft].txt", "other.txt", "sub/QUARTERLY.pdf"} {
-		fatal(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o700))
-		fatal(t, os.WriteFile(filepath.Join(root, name), nil, 0o600))
+		failOnError(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o700))
+		failOnError(t, os.WriteFile(filepath.Join(root, name), nil, 0o600))
 	}
 	db := filepath.Join(t.TempDir(), "plocate.db")
 	if out, err := exec.CommandContext(t.Context(), updatedb, "-U", root, "-o", db, "-l", "0", "--prunepaths", "", "--prunefs", "").CombinedOutput(); err != nil { //nolint:gosec // a program of the system
@@ -151,7 +151,7 @@ func TestPlocate(t *testing.T) {
 	}
 }
 
-func fatal(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ func TestPulseAudio(t *testing.T) {
 		t.Skip("pactl is not installed")
 	}
 	dir, err := os.MkdirTemp("", "pulse") // the path of a socket must be short
-	fatal(t, err)
+	failOnError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	env := map[string]string{"HOME": dir, "XDG_RUNTIME_DIR": dir, "PATH": os.Getenv("PATH"), "PULSE_SERVER": "unix:" + filepath.Join(dir, "sock"), "PULSE_COOKIE": filepath.Join(dir, "cookie")}
 	cmd := exec.CommandContext(t.Context(), program, "-n", "--daemonize=no", "--use-pid-file=no", "--disable-shm=yes", "--exit-idle-time=-1", "--system=no",
@@ -26,7 +26,7 @@ func TestPulseAudio(t *testing.T) {
 	for k, v := range env {
 		cmd.Env = append(cmd.Env, k+"="+v)
 	}
-	fatal(t, cmd.Start())
+	failOnError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	m := New(Options{Getenv: func(k string) string { return env[k] }})
 	var l Level

@@ -26,9 +26,9 @@ func TestReadingPrograms(t *testing.T) {
 		"wpctl, nothing":        {readWpctl, "", Level{}, true},
 		"wpctl, no number":      {readWpctl, "Volume: NaN\n", Level{}, true},
 		"wpctl, something else": {readWpctl, "Error: no such node", Level{}, true},
-		"pactl":                 {pulse, "Volume: front-left: 26214 /  40% / -23.88 dB,   front-right: 29491 /  45% / -20.81 dB\n        balance 0.10", Level{45, false}, false},
-		"amixer":                {pulse, "  Mono: Playback 64 [74%] [-16.50dB] [on]", Level{74, false}, false},
-		"absurd":                {pulse, "9999%", Level{}, true},
+		"pactl":                 {readPulse, "Volume: front-left: 26214 /  40% / -23.88 dB,   front-right: 29491 /  45% / -20.81 dB\n        balance 0.10", Level{45, false}, false},
+		"amixer":                {readPulse, "  Mono: Playback 64 [74%] [-16.50dB] [on]", Level{74, false}, false},
+		"absurd":                {readPulse, "9999%", Level{}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := tc.read(tc.in)
@@ -39,7 +39,7 @@ func TestReadingPrograms(t *testing.T) {
 	}
 }
 
-func pulse(out string) (Level, error) { return readPercent("pactl", out) }
+func readPulse(out string) (Level, error) { return readPercent("pactl", out) }
 
 // TestPrograms checks the commands that each program gets, in order.
 func TestPrograms(t *testing.T) {
@@ -50,7 +50,7 @@ func TestPrograms(t *testing.T) {
 	} {
 		t.Run(program, func(t *testing.T) {
 			dir := t.TempDir()
-			fatal(t, os.WriteFile(filepath.Join(dir, program), []byte("#!/bin/sh\n"), 0o700)) //nolint:gosec // it must be executable
+			failOnError(t, os.WriteFile(filepath.Join(dir, program), []byte("#!/bin/sh\n"), 0o700)) //nolint:gosec // it must be executable
 			var ran []string
 			p := osrun.Programs{
 				Getenv: func(k string) string { return map[string]string{"PATH": dir, "OPENAI_API_KEY": "secret"}[k] },
@@ -70,7 +70,7 @@ func TestPrograms(t *testing.T) {
 				t.Errorf("Set = %+v, %v", l, err)
 			}
 			_, err := m.Mute(t.Context(), true)
-			fatal(t, err)
+			failOnError(t, err)
 			if got := strings.Join(ran, "; "); got != tc.want {
 				t.Errorf("ran %s", got)
 			}
@@ -111,7 +111,7 @@ func TestMac(t *testing.T) {
 	osruntest.Check(t, volumeScript())
 }
 
-func fatal(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

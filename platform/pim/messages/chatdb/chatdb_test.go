@@ -18,7 +18,7 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-func read(t *testing.T, file string) []chatdb.Message {
+func readMessages(t *testing.T, file string) []chatdb.Message {
 	t.Helper()
 	return readBy(t, file, 7)
 }
@@ -43,8 +43,8 @@ func readBy(t *testing.T, file string, atOnce int) []chatdb.Message {
 	}
 }
 
-// line formats a message as one line.
-func line(m chatdb.Message) string {
+// formatMessage formats a message as one line.
+func formatMessage(m chatdb.Message) string {
 	chat := "-"
 	if m.Chat != nil {
 		chat = m.Chat.Key()
@@ -92,7 +92,7 @@ func TestVersions(t *testing.T) {
 			say(chatdbtest.Message{Chat: group, From: "ada@Example.org", Text: "\ufffc look", Files: []map[string]any{{"filename": "~/Library/Messages/Attachments/a/IMG.jpg", "mime_type": "image/jpeg", "total_bytes": 12, "transfer_name": "IMG.jpg"}}})
 			say(chatdbtest.Message{Chat: group, From: "+15550100", Values: map[string]any{"item_type": 2, "group_title": "Trip"}})
 			say(chatdbtest.Message{Chat: ada, From: "ada@Example.org"})
-			got := read(t, w.File)
+			got := readMessages(t, w.File)
 			want := []string{
 				`1 message ada@example.org>ada@example.org "Grüße 👋" 12:00:00`,
 				`2 message >ada@example.org "hello" me 12:00:01`,
@@ -105,7 +105,7 @@ func TestVersions(t *testing.T) {
 			if !w.Has("message.thread_originator_guid") {
 				want[3] = `4 message +15550100>chat77 "all" 12:00:03`
 			}
-			if diff := cmp.Diff(want, lines(got)); diff != "" {
+			if diff := cmp.Diff(want, formatMessages(got)); diff != "" {
 				t.Error(diff)
 			}
 			if !got[3].Chat.Group || got[0].Chat.Group || got[2].Chat.Service != "SMS" || got[0].Chat.Service != "iMessage" || !got[0].At.Equal(noon) {
@@ -115,10 +115,10 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-func lines(list []chatdb.Message) []string {
+func formatMessages(list []chatdb.Message) []string {
 	var out []string
 	for _, m := range list {
-		out = append(out, line(m))
+		out = append(out, formatMessage(m))
 	}
 	return out
 }
@@ -173,7 +173,7 @@ func TestKinds(t *testing.T) {
 		`17 message ada@example.org>ada@example.org "https://example.org/b" 14:00:00`,
 		`19 message ada@example.org>- "nowhere" 12:00:00`,
 	}
-	got := lines(read(t, w.File))
+	got := formatMessages(readMessages(t, w.File))
 	cut := ""
 	for i, l := range got {
 		if strings.HasPrefix(l, "13 ") {
@@ -198,7 +198,7 @@ func TestOpen_ReadsTheLog(t *testing.T) {
 	for i := range 5 {
 		w.Say(chatdbtest.Message{Chat: ada, From: "ada@example.org", Text: fmt.Sprint(i), At: noon})
 	}
-	if got := read(t, w.File); len(got) != 5 {
+	if got := readMessages(t, w.File); len(got) != 5 {
 		t.Fatalf("%d of 5 messages", len(got))
 	}
 	other := filepath.Join(t.TempDir(), "other")
@@ -295,7 +295,7 @@ func TestPersons(t *testing.T) {
 	w.Exec("UPDATE handle SET person_centric_id = 'P1'")
 	w.Say(chatdbtest.Message{Chat: mail, From: "ada@example.org", Text: "a", At: noon})
 	w.Say(chatdbtest.Message{Chat: phone, From: "+15550100", Text: "b", At: noon})
-	got := read(t, w.File)
+	got := readMessages(t, w.File)
 	if len(got) != 2 || got[0].Person != "+15550100" || got[1].Person != "+15550100" || got[0].Sender != "ada@example.org" {
 		t.Errorf("%+v", got)
 	}

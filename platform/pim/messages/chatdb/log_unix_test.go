@@ -52,7 +52,7 @@ func TestOpen_KeepsTheLog(t *testing.T) {
 		t.Errorf("the log was removed during a read: %v, stale %v", err, long.Stale())
 	}
 	if list, _, err := long.Messages(t.Context(), 0, 9); err != nil || len(list) != 2 {
-		t.Errorf("%v, %v", lines(list), err)
+		t.Errorf("%v, %v", formatMessages(list), err)
 	}
 	if err := errors.Join(os.Remove(file+"-wal"), os.Remove(file+"-shm")); err != nil {
 		t.Skip("open files cannot be removed on this system: ", err)
@@ -67,7 +67,7 @@ func TestOpen_KeepsTheLog(t *testing.T) {
 	again := open()
 	defer again.Close()
 	if list, _, err := again.Messages(t.Context(), 0, 9); err != nil || len(list) == 0 || list[len(list)-1].Text != "three" || again.Stale() {
-		t.Errorf("%v, %v, stale %v", lines(list), err, again.Stale())
+		t.Errorf("%v, %v, stale %v", formatMessages(list), err, again.Stale())
 	}
 }
 

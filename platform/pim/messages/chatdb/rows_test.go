@@ -85,7 +85,7 @@ func TestRows_Year(t *testing.T) {
 			}
 		}
 		got := readBy(t, w.File, 200)
-		if diff := cmp.Diff(want, lines(got)); diff != "" {
+		if diff := cmp.Diff(want, formatMessages(got)); diff != "" {
 			t.Fatalf("%s: %s", v.Name, diff)
 		}
 		last := begin.AddDate(0, 0, days*(i+1)/len(versions)-1)
@@ -123,7 +123,7 @@ func TestRows_Contradictory(t *testing.T) {
 		`5 tapback ada@example.org>ada@example.org "reaction" re G0 12:00:00`,
 		`6 app ada@example.org>ada@example.org "a number where a text is" 00:00:00`,
 	}
-	if diff := cmp.Diff(want, lines(read(t, w.File))); diff != "" {
+	if diff := cmp.Diff(want, formatMessages(readMessages(t, w.File))); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"hob/platform/pim/messages/typedstream"
 )
 
-// wide returns a text in UTF-16 with its byte order mark.
-func wide(s string) []byte {
+// encodeUTF16 returns a text in UTF-16 with its byte order mark.
+func encodeUTF16(s string) []byte {
 	b := []byte{0xff, 0xfe}
 	for _, u := range utf16.Encode([]rune(s)) {
 		b = binary.LittleEndian.AppendUint16(b, u)
@@ -67,9 +67,9 @@ func TestDecode_InvalidArchives(t *testing.T) {
 		"nothing":                     {nil, "", false, typedstream.ErrUndecodable},
 		"something else":              {[]byte("bplist00 and so on"), "", false, typedstream.ErrUndecodable},
 		"an unsigned byte of 146-255": {append(long, 0x86), strings.Repeat("x", 200), false, nil},
-		"all of it UTF-16":            {wide("Grüße 👋"), "Grüße 👋", false, nil},
-		"UTF-16 cut off":              {wide("hey")[:7], "he", true, nil},
-		"the value UTF-16":            {in(wide("Grüße 👋")), "Grüße 👋", false, nil},
+		"all of it UTF-16":            {encodeUTF16("Grüße 👋"), "Grüße 👋", false, nil},
+		"UTF-16 cut off":              {encodeUTF16("hey")[:7], "he", true, nil},
+		"the value UTF-16":            {in(encodeUTF16("Grüße 👋")), "Grüße 👋", false, nil},
 		"a length that is too long":   {[]byte("NSString\x01\x94\x84\x01+\x82\xff\xff\xff\x7fhey\x86\x84"), "hey", true, nil},
 		"a length below zero":         {[]byte("NSString\x01\x94\x84\x01+\x82\xff\xff\xff\xffhey\x86\x84"), "hey", true, nil},
 		"no length":                   {[]byte("NSString\x01\x94\x84\x01+"), "", false, typedstream.ErrUndecodable},
@@ -87,7 +87,7 @@ func FuzzDecode(f *testing.F) {
 	for n := range whole {
 		f.Add(whole[:n])
 	}
-	f.Add(wide("hey"))
+	f.Add(encodeUTF16("hey"))
 	f.Add(chatdbtest.Archive(strings.Repeat("x", 300), false))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got, err := typedstream.Decode(b)
